@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+# Targets for people. What the modules are made of is in Kbuild.
+#
+# The modules of each kernel are built in a folder of their own that mirrors
+# the tree with symbolic links, so several kernels never share an object file.
+
+KVER ?= $(shell uname -r)
+ifneq ($(filter uml-%,$(KVER)),)
+ARCH := um
+KDIR ?= $(shell scripts/uml/build $(KVER:uml-%=%))
+else ifneq ($(KVER),newest)
+KDIR ?= $(shell scripts/vm/kernel headers $(KVER))
+endif
+
+out := $(CURDIR)/build/$(KVER)
+kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(KBUILD_ARGS)
+
+.DEFAULT_GOAL := all
+.PHONY: all modules mirror install install-modules install-tools uninstall \
+	uninstall-modules uninstall-tools demo check check-all check-connectx clean help
+
+all: modules
+
+# Links to what is there now; links to what has gone are removed.
+mirror:
+	@test -n "$(KDIR)" || { echo "no headers for kernel $(KVER): run scripts/setup.sh" >&2; exit 1; }
+	@mkdir -p $(out)/scripts
+	@cp -asf $(wildcard $(addprefix $(CURDIR)/,Kbuild drivers include kunit)) $(out)/
+	@ln -sf $(CURDIR)/scripts/probe.sh $(out)/scripts/probe.sh
+	@find $(out) -xtype l -delete
+
+ifeq ($(KVER),newest)
+modules:
+	scripts/setup-newest.sh build $(KBUILD_ARGS)
+else
+modules: mirror
+	+$(kbuild) modules
+endif
+
+# Where "make install" puts things, below DESTDIR if that is set. The tools find
+# what they share beside them, so sbin has links to the folder they are in. A
+# package has to run depmod when it is unpacked.
+PREFIX ?= /usr/local
+TOOLS := show_gids ibdev2netdev cma_roce_mode cma_roce_tos compat_gid_gen dat_conf \
+	roce-perfquery roce-status
+LIBDIR := $(DESTDIR)$(PREFIX)/lib/roce-hca
+SBINDIR := $(DESTDIR)$(PREFIX)/sbin
+MANDIR := $(DESTDIR)$(PREFIX)/share/man
+DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/roce-hca
+COMPLETIONDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+
+install: install-modules install-tools
+
+install-modules: modules
+	+$(kbuild) $(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) \
+		INSTALL_MOD_DIR=updates modules_install
+	$(if $(DESTDIR),,depmod $(KVER))
+
+install-tools:
+	install -d $(LIBDIR) $(SBINDIR) $(COMPLETIONDIR) $(DOCDIR)/ABI $(DOCDIR)/examples \
+		$(MANDIR)/man7 $(MANDIR)/man8
+	install -m 755 $(addprefix scripts/,$(TOOLS)) $(LIBDIR)
+	install -m 644 $(wildcard scripts/roce_*.py) $(LIBDIR)
+	ln -sf $(addprefix ../lib/roce-hca/,$(TOOLS)) $(SBINDIR)
+	install -m 644 README.md $(wildcard Documentation/*.rst) $(DOCDIR)
+	install -m 644 $(wildcard Documentation/ABI/testing/*) $(DOCDIR)/ABI
+	install -m 644 $(wildcard Documentation/samples/*) $(DOCDIR)/examples
+	install -m 644 scripts/completion/roce-hca.bash $(COMPLETIONDIR)/roce-hca
+	for tool in $(TOOLS); do ln -sf roce-hca $(COMPLETIONDIR)/$$tool; done
+	install -m 644 $(wildcard Documentation/man/*.7) $(MANDIR)/man7
+	install -m 644 $(wildcard Documentation/man/*.8) $(MANDIR)/man8
+
+uninstall: uninstall-tools uninstall-modules
+
+uninstall-modules:
+	rm -f $(addprefix $(DESTDIR)/lib/modules/$(KVER)/updates/,$(addsuffix .ko*,\
+		roce_hca roce_hca_kunit roce_hca_mlx5))
+	$(if $(DESTDIR),,depmod $(KVER))
+
+uninstall-tools:
+	rm -rf $(LIBDIR) $(DOCDIR)
+	rm -f $(addprefix $(SBINDIR)/,$(TOOLS)) \
+		$(addprefix $(COMPLETIONDIR)/,roce-hca $(TOOLS)) \
+		$(addprefix $(MANDIR)/man7/,$(notdir $(wildcard Documentation/man/*.7))) \
+		$(addprefix $(MANDIR)/man8/,$(notdir $(wildcard Documentation/man/*.8)))
+
+demo:
+	scripts/demo.sh
+
+check:
+	scripts/check-matrix.sh
+
+check-all:
+	scripts/check-matrix.sh --all
+
+check-connectx:
+	tools/connectx-model/check-long
+
+clean:
+	rm -rf build
+
+help:
+	@echo 'make                    build the modules for the running kernel'
+	@echo 'make modules KVER=K     the same for kernel K: an installed release, or uml-base'
+	@echo '                        or uml-debug, or newest (7.2, builds in a Debian 13 folder);'
+	@echo '                        the modules end in build/K/'
+	@echo 'make install            install them for the running kernel (or KVER=K), and the'
+	@echo '                        tools, manual pages and samples below PREFIX (/usr/local);'
+	@echo '                        DESTDIR is put in front of all of it'
+	@echo 'make install-tools      only the tools and what belongs to them'
+	@echo 'make uninstall          remove what make install put there'
+	@echo 'make demo               show RDMA traffic between two hosts, in a virtual machine'
+	@echo 'make check              every test on one kernel, the core ones on the others'
+	@echo 'make check-all          every test on every kernel'
+	@echo 'make check-connectx     the ConnectX tests, on the device model'
+	@echo 'make clean              remove what was built (caches are kept)'

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How devices come and go: "rdma link add", the parameter netdevs=, and netdevs
+ * that appear, change and disappear.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/rtnetlink.h>
+#include <linux/workqueue.h>
+#include <rdma/rdma_netlink.h>
+
+#include "control/lag.h"
+#include "control/link.h"
+#include "control/netdevs.h"
+#include "core/comeback.h"
+#include "core/device.h"
+
+static const struct rhca_backend_ops *link_backend;
+static struct rhca_netdevs auto_netdevs;
+static struct workqueue_struct *link_wq;
+
+static int set_netdevs(const char *value, const struct kernel_param *kp)
+{
+	int ret = rhca_netdevs_parse(&auto_netdevs, value);
+
+	if (ret)
+		pr_err("netdevs=%s is not a list of netdev names or patterns such as eth0,ens*,eth1+eth2\n",
+		       value);
+	return ret;
+}
+
+static int get_netdevs(char *buffer, const struct kernel_param *kp)
+{
+	u32 i, port;
+	int len = 0;
+
+	for (i = 0; i < auto_netdevs.num_rules; i++)
+		for (port = 0; port < auto_netdevs.rule[i].num_ports; port++)
+			len += scnprintf(buffer + len, PAGE_SIZE - len, "%s%s",
+					 port ? "+" : i ? "," : "",
+					 auto_netdevs.rule[i].pattern[port]);
+	return len + scnprintf(buffer + len, PAGE_SIZE - len, "\n");
+}
+
+static const struct kernel_param_ops netdevs_ops = {
+	.set = set_netdevs,
+	.get = get_netdevs,
+};
+module_param_cb(netdevs, &netdevs_ops, NULL, 0444);
+MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports (default: none)");
+
+/*
+ * Devices of other drivers. ib_core finds a device by its netdev only where the
+ * driver has bound it; adapters answer when they are asked for theirs.
+ */
+struct other_device {
+	struct list_head entry;
+	struct ib_device *ibdev;
+};
+
+static LIST_HEAD(other_devices);
+static DEFINE_MUTEX(other_devices_mutex);	/* protects the list */
+
+static struct ib_client other_client;
+
+static int note_other(struct ib_device *ibdev)
+{
+	struct other_device *other;
+
+	if (ibdev->ops.owner == THIS_MODULE || !ibdev->ops.get_netdev)
+		return -EOPNOTSUPP;
+	other = kzalloc(sizeof(*other), GFP_KERNEL);
+	if (!other)
+		return -ENOMEM;
+	other->ibdev = ibdev;
+	mutex_lock(&other_devices_mutex);
+	list_add(&other->entry, &other_devices);
+	mutex_unlock(&other_devices_mutex);
+	ib_set_client_data(ibdev, &other_client, other);
+	return 0;
+}
+
+static void forget_other(struct ib_device *ibdev, void *data)
+{
+	struct other_device *other = data;
+
+	mutex_lock(&other_devices_mutex);
+	list_del(&other->entry);
+	mutex_unlock(&other_devices_mutex);
+	kfree(other);
+}
+
+static struct ib_client other_client = {
+	.name		= "roce_hca",
+	.add		= note_other,
+	.remove		= forget_other,
+	.no_kverbs_req	= true,
+};
+
+static bool serves(struct ib_device *ibdev, const struct net_device *ndev)
+{
+	struct net_device *theirs;
+	bool found = false;
+	u32 port;
+
+	rdma_for_each_port(ibdev, port) {
+		theirs = ibdev->ops.get_netdev(ibdev, port);
+		found |= theirs == ndev;
+		dev_put(theirs);
+	}
+	return found;
+}
+
+static bool adapter_serves(const struct net_device *ndev, char *name,
+			   size_t bytes)
+{
+	struct other_device *other;
+	bool found = false;
+
+	mutex_lock(&other_devices_mutex);
+	list_for_each_entry(other, &other_devices, entry) {
+		if (serves(other->ibdev, ndev)) {
+			strscpy(name, dev_name(&other->ibdev->dev), bytes);
+			found = true;
+			break;
+		}
+	}
+	mutex_unlock(&other_devices_mutex);
+	return found;
+}
+
+/* Any driver but ours; the name goes into the message */
+static bool served_by_other(struct net_device *ndev, char *name, size_t bytes)
+{
+	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,
+							  RDMA_DRIVER_UNKNOWN);
+
+	if (!ibdev)
+		return adapter_serves(ndev, name, bytes);
+	strscpy(name, dev_name(&ibdev->dev), bytes);
+	ib_device_put(ibdev);
+	return true;
+}
+
+/**
+ * rhca_link_backend - Who serves new devices
+ */
+const struct rhca_backend_ops *rhca_link_backend(void)
+{
+	return link_backend;
+}
+
+/**
+ * rhca_link_check - May a device of ours be on this netdev?
+ * @ndev: the netdev
+ *
+ * Return: 0; -EINVAL when it is no Ethernet netdev, -EEXIST when there is one,
+ * -EBUSY when another driver serves it or a LAG stands for it. The log says so.
+ */
+int rhca_link_check(struct net_device *ndev)
+{
+	char other[IB_DEVICE_NAME_MAX];
+
+	if (ndev->type != ARPHRD_ETHER && !(ndev->flags & IFF_LOOPBACK)) {
+		pr_warn("%s is not an Ethernet netdev\n", netdev_name(ndev));
+		return -EINVAL;
+	}
+	if (rhca_netdev_served(ndev)) {
+		pr_warn("%s has a RoCE device already\n", netdev_name(ndev));
+		return -EEXIST;
+	}
+	if (rhca_lag_has_member(ndev)) {
+		pr_warn("%s belongs to a bond that is one RDMA device: end that first (roce_lag_enable)\n",
+			netdev_name(ndev));
+		return -EBUSY;
+	}
+	if (served_by_other(ndev, other, sizeof(other))) {
+		pr_warn("%s is served by RDMA device %s of another driver: remove that first (rdma link del %s)\n",
+			netdev_name(ndev), other, other);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int create(struct rhca_dev_spec *spec)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < spec->num_ports; i++) {
+		ret = rhca_link_check(spec->netdevs[i]);
+		if (ret)
+			return ret;
+	}
+	return rhca_dev_create(spec);
+}
+
+static int newlink(const char *name, struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = {
+		.name		= name,
+		.backend	= link_backend,
+		.netdevs	= { ndev },
+		.num_ports	= 1,
+	};
+
+	return create(&spec);
+}
+
+static struct rdma_link_ops link_ops = {
+	.type		= "roce",
+	.newlink	= newlink,
+};
+
+/* A netdev that a rule of netdevs= names has appeared */
+struct appearance {
+	struct work_struct work;
+	struct net_device *ndev;
+	netdevice_tracker tracker;
+};
+
+/* All ports of a device must be there; the last one to come makes it */
+static bool find_ports(const struct rhca_netdevs_rule *rule,
+		       struct net_device *ndev, struct rhca_dev_spec *spec)
+{
+	u32 i;
+
+	if (rule->num_ports == 1) {
+		dev_hold(ndev);
+		spec->netdevs[spec->num_ports++] = ndev;
+		return true;
+	}
+	for (i = 0; i < rule->num_ports; i++) {
+		ndev = dev_get_by_name(dev_net(ndev), rule->pattern[i]);
+		if (!ndev)
+			return false;
+		spec->netdevs[spec->num_ports++] = ndev;
+	}
+	return true;
+}
+
+static void create_by_rule(struct net_device *ndev)
+{
+	const struct rhca_netdevs_rule *rule =
+		rhca_netdevs_match(&auto_netdevs, ndev->name);
+	struct rhca_dev_spec spec = { .backend = link_backend };
+	u32 i;
+	int ret;
+
+	if (!rule || ndev->type != ARPHRD_ETHER || rhca_netdev_served(ndev) ||
+	    rhca_lag_has_member(ndev))
+		return;
+	/* Its members may become one device: only who names it wants another */
+	if (netif_is_bond_master(ndev) && strcmp(rule->pattern[0], ndev->name))
+		return;
+	if (find_ports(rule, ndev, &spec)) {
+		ret = create(&spec);
+		if (ret)
+			pr_warn("no RDMA device on %s: error %d\n",
+				netdev_name(ndev), ret);
+	}
+	for (i = 0; i < spec.num_ports; i++)
+		dev_put(spec.netdevs[i]);
+}
+
+static void appear(struct work_struct *work)
+{
+	struct appearance *new = container_of(work, struct appearance, work);
+
+	create_by_rule(new->ndev);
+	netdev_put(new->ndev, &new->tracker);
+	kfree(new);
+}
+
+/* Notifiers run under RTNL, which registration takes: hand over to work */
+static void note_appearance(struct net_device *ndev)
+{
+	struct appearance *new;
+
+	if (!rhca_netdevs_match(&auto_netdevs, ndev->name))
+		return;
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return;
+	INIT_WORK(&new->work, appear);
+	new->ndev = ndev;
+	netdev_hold(ndev, &new->tracker, GFP_KERNEL);
+	queue_work(link_wq, &new->work);
+}
+
+static void note_upper(struct netdev_notifier_changeupper_info *info)
+{
+	if (netif_is_bond_master(info->upper_dev))
+		rhca_lag_bond_changed(info->upper_dev);
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long event,
+			void *ptr)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+
+	switch (event) {
+	case NETDEV_REGISTER:
+	case NETDEV_CHANGENAME:
+		note_appearance(ndev);
+		break;
+	case NETDEV_CHANGEUPPER:
+		note_upper(ptr);
+		break;
+	case NETDEV_UNREGISTER:
+		rhca_lag_netdev_gone(ndev);
+		rhca_dev_remove_netdev(ndev);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		rhca_port_changed(ndev, false);
+		break;
+	case NETDEV_CHANGEMTU:
+		rhca_port_changed(ndev, true);
+		break;
+	default:
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_notifier = {
+	.notifier_call = netdev_event,
+};
+
+/**
+ * rhca_link_init - Begin to make devices
+ * @backend: who serves them
+ *
+ * Netdevs that are there already are announced by the registration of the
+ * notifier.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_link_init(const struct rhca_backend_ops *backend)
+{
+	int ret;
+
+	link_backend = backend;
+	link_wq = alloc_ordered_workqueue("roce_hca_link", 0);
+	if (!link_wq)
+		return -ENOMEM;
+	ret = rhca_lag_init();
+	if (ret)
+		goto err_destroy_wq;
+	ret = ib_register_client(&other_client);
+	if (ret)
+		goto err_exit_lag;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret)
+		goto err_unregister_client;
+	rdma_link_register(&link_ops);
+	return 0;
+
+err_unregister_client:
+	ib_unregister_client(&other_client);
+err_exit_lag:
+	rhca_lag_exit();
+err_destroy_wq:
+	destroy_workqueue(link_wq);
+	return ret;
+}
+
+/**
+ * rhca_link_exit - Stop making devices, and remove all
+ */
+void rhca_link_exit(void)
+{
+	rdma_link_unregister(&link_ops);
+	/* First who makes devices because others go */
+	rhca_lag_stop();
+	rhca_comeback_stop();
+	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
+	unregister_netdevice_notifier(&netdev_notifier);
+	destroy_workqueue(link_wq);
+	rhca_dev_remove_all();
+	rhca_lag_exit();
+	ib_unregister_client(&other_client);
+}
+
+MODULE_ALIAS_RDMA_LINK("roce");

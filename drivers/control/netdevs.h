@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The module parameter netdevs=: on which netdevs devices appear by themselves.
+ */
+#ifndef RHCA_CONTROL_NETDEVS_H
+#define RHCA_CONTROL_NETDEVS_H
+
+#include <linux/netdevice.h>
+#include <linux/types.h>
+
+#define RHCA_NETDEVS_BYTES	256	/* longest value of the parameter */
+#define RHCA_MAX_NETDEV_RULES	32
+
+/**
+ * struct rhca_netdevs_rule - One element of the list
+ * @pattern: shell patterns, one a port; several make one device of many ports
+ * @num_ports: how many
+ */
+struct rhca_netdevs_rule {
+	const char *pattern[8];
+	u32 num_ports;
+};
+
+/**
+ * struct rhca_netdevs - The parsed parameter
+ * @text: what the patterns point into
+ * @rule: the rules in order
+ * @num_rules: how many
+ */
+struct rhca_netdevs {
+	char text[RHCA_NETDEVS_BYTES];
+	struct rhca_netdevs_rule rule[RHCA_MAX_NETDEV_RULES];
+	u32 num_rules;
+};
+
+int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value);
+const struct rhca_netdevs_rule *
+rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name);
+
+#endif

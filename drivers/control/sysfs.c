@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files of our own below a device in /sys/class/infiniband:
+ *   NAME/<folder>/<port>/<file>
+ * ib_core tells when a device appears and goes, also when it only changes its
+ * network namespace, as it tells every client of RDMA devices.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kobject.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+#include "control/lag.h"
+#include "control/sysfs.h"
+#include "core/device.h"
+#include "core/pkey.h"
+#include "core/qos.h"
+
+#define SHOWN_CHARS	64	/* of a refused text in the log */
+
+/**
+ * struct port_file - A file that each port of a device has
+ * @attr: name and mode
+ * @folder: below the device
+ * @takes: for the log, what may be written
+ * @show: writes at most a page; the port's netdev may have gone
+ * @store: takes all of the text or changes nothing and says why not; the text
+ *	ends with a 0; the port's netdev may have gone
+ */
+struct port_file {
+	struct attribute attr;
+	const char *folder;
+	const char *takes;
+	ssize_t (*show)(struct rhca_port *port, char *buf);
+	int (*store)(struct rhca_port *port, const char *text);
+};
+
+#define FILE_RW(_folder, _name, _show, _store, _takes) {	\
+	.attr	= { .name = (_name), .mode = 0644 },		\
+	.folder	= (_folder),					\
+	.takes	= (_takes),					\
+	.show	= (_show),					\
+	.store	= (_store),					\
+}
+
+#define TAKES_PKEYS	"INDEX 0xPKEY, one a line or between commas, index 0 to 127, P_Key 0 clears, none twice"
+#define TAKES_TCLASS	"tclass=N[,src_ip=A][,dst_ip=A[/BITS]] or tclass=N[,src_ip6=A][,dst_ip6=A], N -1 (off) to 255, at most 40 rules"
+#define TAKES_TTL	"0 (off) to 255"
+
+static const struct port_file port_files[] = {
+	FILE_RW("tc", "traffic_class", rhca_tclass_show, rhca_tclass_store,
+		TAKES_TCLASS),
+	FILE_RW("tc", "ttl", rhca_ttl_show, rhca_ttl_store, TAKES_TTL),
+	FILE_RW("partitions", "pkeys", rhca_pkeys_show, rhca_pkeys_store,
+		TAKES_PKEYS),
+	FILE_RW("ttl", "ttl", rhca_ttl_show, rhca_ttl_store, TAKES_TTL),
+};
+
+/**
+ * struct folder - A folder that we made
+ * @kobj: its name is the folder's
+ * @entry: in the order of creation; a folder comes behind the one it lies in
+ * @port: whose files it has, or NULL for a folder of ports
+ */
+struct folder {
+	struct kobject kobj;
+	struct list_head entry;
+	struct rhca_port *port;
+};
+
+/* What a device has; the client's data of it */
+struct device_folders {
+	struct list_head list;
+};
+
+static ssize_t show_file(struct kobject *kobj, struct attribute *attr,
+			 char *buf)
+{
+	const struct port_file *file = container_of(attr, struct port_file,
+						    attr);
+
+	return file->show(container_of(kobj, struct folder, kobj)->port, buf);
+}
+
+static ssize_t store_file(struct kobject *kobj, struct attribute *attr,
+			  const char *buf, size_t len)
+{
+	struct rhca_port *port = container_of(kobj, struct folder, kobj)->port;
+	const struct port_file *file = container_of(attr, struct port_file,
+						    attr);
+	int shown = min_t(size_t, strcspn(buf, "\n"), SHOWN_CHARS);
+	int ret = strlen(buf) == len ? file->store(port, buf) : -EINVAL;
+
+	if (!ret)
+		return len;
+	ibdev_err(&port->dev->ibdev,
+		  "%s/%u/%s: '%*pE' is refused (error %d), nothing is changed; takes %s\n",
+		  file->folder, port->num, attr->name, shown, buf, ret,
+		  file->takes);
+	return ret;
+}
+
+static const struct sysfs_ops folder_ops = {
+	.show	= show_file,
+	.store	= store_file,
+};
+
+static void free_folder(struct kobject *kobj)
+{
+	kfree(container_of(kobj, struct folder, kobj));
+}
+
+static const struct kobj_type folder_type = {
+	.release	= free_folder,
+	.sysfs_ops	= &folder_ops,
+};
+
+static struct folder *find_folder(struct device_folders *folders,
+				  const struct kobject *parent,
+				  const char *name)
+{
+	struct folder *folder;
+
+	list_for_each_entry(folder, &folders->list, entry)
+		if (folder->kobj.parent == parent &&
+		    !strcmp(kobject_name(&folder->kobj), name))
+			return folder;
+	return NULL;
+}
+
+/* The folder of that name, made if there is none */
+static struct folder *get_folder(struct device_folders *folders,
+				 struct kobject *parent, const char *name,
+				 struct rhca_port *port)
+{
+	struct folder *folder = find_folder(folders, parent, name);
+	int ret;
+
+	if (folder)
+		return folder;
+	folder = kzalloc(sizeof(*folder), GFP_KERNEL);
+	if (!folder)
+		return ERR_PTR(-ENOMEM);
+	folder->port = port;
+	ret = kobject_init_and_add(&folder->kobj, &folder_type, parent, "%s",
+				   name);
+	if (ret) {
+		kobject_put(&folder->kobj);
+		return ERR_PTR(ret);
+	}
+	list_add_tail(&folder->entry, &folders->list);
+	return folder;
+}
+
+static int add_file(struct device_folders *folders, struct rhca_port *port,
+		    const struct port_file *file)
+{
+	struct folder *of_file, *of_port;
+	char number[12];
+
+	of_file = get_folder(folders, &port->dev->ibdev.dev.kobj, file->folder,
+			     NULL);
+	if (IS_ERR(of_file))
+		return PTR_ERR(of_file);
+	snprintf(number, sizeof(number), "%u", port->num);
+	of_port = get_folder(folders, &of_file->kobj, number, port);
+	if (IS_ERR(of_port))
+		return PTR_ERR(of_port);
+	return sysfs_create_file(&of_port->kobj, &file->attr);
+}
+
+static int add_files(struct device_folders *folders, struct rhca_dev *dev)
+{
+	u32 i, port;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(port_files); i++) {
+		for (port = 0; port < dev->num_ports; port++) {
+			ret = add_file(folders, &dev->ports[port],
+				       &port_files[i]);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+/* Deleting a folder waits for who is reading or writing a file in it */
+static void remove_folders(struct device_folders *folders)
+{
+	struct folder *folder, *next;
+
+	list_for_each_entry_safe_reverse(folder, next, &folders->list, entry) {
+		list_del(&folder->entry);
+		kobject_del(&folder->kobj);
+		kobject_put(&folder->kobj);
+	}
+	kfree(folders);
+}
+
+static struct ib_client folders_client;
+
+static int device_came(struct ib_device *ibdev)
+{
+	struct device_folders *folders;
+	int ret;
+
+	if (ibdev->ops.owner != THIS_MODULE)
+		return -EOPNOTSUPP;
+	folders = kzalloc(sizeof(*folders), GFP_KERNEL);
+	if (!folders)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&folders->list);
+	ret = add_files(folders, to_rhca_dev(ibdev));
+	if (!ret)
+		ret = sysfs_create_group(&ibdev->dev.kobj, &rhca_lag_files);
+	if (ret) {
+		ibdev_err(ibdev, "no files in sysfs to set it up: error %d\n",
+			  ret);
+		remove_folders(folders);
+		return ret;
+	}
+	ib_set_client_data(ibdev, &folders_client, folders);
+	rhca_lag_device_added(to_rhca_dev(ibdev));
+	return 0;
+}
+
+static void device_goes(struct ib_device *ibdev, void *data)
+{
+	sysfs_remove_group(&ibdev->dev.kobj, &rhca_lag_files);
+	remove_folders(data);
+}
+
+static struct ib_client folders_client = {
+	.name		= "roce_hca_files",
+	.add		= device_came,
+	.remove		= device_goes,
+	.no_kverbs_req	= true,
+};
+
+int rhca_sysfs_init(void)
+{
+	return ib_register_client(&folders_client);
+}
+
+void rhca_sysfs_exit(void)
+{
+	ib_unregister_client(&folders_client);
+}

@@ -1,0 +1,774 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Devices: bring-up, the list of all of them, hot unplug and return.
+ *
+ * A device leaves in one of three ways: its netdev goes, its user removes it
+ * ("rdma link del", module unload), or a stranger unregisters every device with
+ * our driver id, as the in-tree software driver does when it is unloaded. All
+ * three end in dealloc_driver(); after the third the device comes back.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/if_vlan.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_user_rxe.h>
+#include <rhca/compat.h>
+
+#include "core/ah.h"
+#include "core/comeback.h"
+#include "core/cq.h"
+#include "core/device.h"
+#include "core/mcast.h"
+#include "core/mr.h"
+#include "core/mw.h"
+#include "core/pd.h"
+#include "core/pma.h"
+#include "core/policy.h"
+#include "core/qp.h"
+#include "core/restrack.h"
+#include "core/srq.h"
+#include "core/ucontext.h"
+
+#define RHCA_UVERBS_ABI_VERSION	2	/* of rdma/rdma_user_rxe.h */
+
+/*
+ * All devices. devices_mutex protects the list and serialises creation;
+ * packets walk it under RCU. It is never taken under RTNL, which registration
+ * takes inside it.
+ */
+static LIST_HEAD(devices);
+static DEFINE_MUTEX(devices_mutex);
+
+/* Devices whose memory exists; the module stays until there are none */
+static atomic_t num_devices = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(devices_gone);
+
+/**
+ * rhca_limit_take - Count an object that is about to be created
+ * @dev: the device
+ * @which: kind of object
+ * @max: how many there may be
+ *
+ * Return: false when there are @max already.
+ */
+bool rhca_limit_take(struct rhca_dev *dev, enum rhca_limited which, int max)
+{
+	return atomic_add_unless(&dev->num_objects[which], 1, max);
+}
+
+void rhca_limit_give(struct rhca_dev *dev, enum rhca_limited which)
+{
+	atomic_dec(&dev->num_objects[which]);
+}
+
+static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			struct ib_udata *udata)
+{
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+	*attr = (struct ib_device_attr) {
+		.fw_ver			= 1ULL << 32,
+		.sys_image_guid		= ibdev->node_guid,
+		.max_mr_size		= RHCA_MAX_MR_BYTES,
+		.page_size_cap		= PAGE_SIZE,
+		.vendor_id		= 0x0002c9,	/* as ConnectX: tools key on it */
+		.vendor_part_id		= 0,
+		.hw_ver			= 0,
+		.max_qp			= RHCA_MAX_QP,
+		.max_qp_wr		= RHCA_MAX_QP_WR,
+		.device_cap_flags	= IB_DEVICE_BAD_PKEY_CNTR |
+					  IB_DEVICE_BAD_QKEY_CNTR |
+					  IB_DEVICE_CHANGE_PHY_PORT |
+					  IB_DEVICE_PORT_ACTIVE_EVENT |
+					  IB_DEVICE_SYS_IMAGE_GUID |
+					  IB_DEVICE_RC_RNR_NAK_GEN |
+					  IB_DEVICE_SRQ_RESIZE |
+					  IB_DEVICE_MEM_MGT_EXTENSIONS |
+					  IB_DEVICE_MEM_WINDOW |
+					  IB_DEVICE_MEM_WINDOW_TYPE_2B |
+					  RHCA_CAP_ATOMIC_WRITE,
+		.kernel_cap_flags	= IBK_ALLOW_USER_UNREG,
+		.max_send_sge		= RHCA_MAX_SGE,
+		.max_recv_sge		= RHCA_MAX_SGE,
+		.max_sge_rd		= RHCA_MAX_SGE,
+		.max_cq			= RHCA_MAX_CQ,
+		.max_cqe		= RHCA_MAX_CQE,
+		.max_mr			= RHCA_MAX_MR,
+		.max_mw			= RHCA_MAX_MW,
+		.max_pd			= RHCA_MAX_PD,
+		.max_qp_rd_atom		= RHCA_MAX_RD_ATOMIC,
+		.max_res_rd_atom	= RHCA_MAX_RD_ATOMIC * RHCA_MAX_QP,
+		.max_qp_init_rd_atom	= RHCA_MAX_RD_ATOMIC,
+		.atomic_cap		= IB_ATOMIC_HCA,
+		.max_mcast_grp		= RHCA_MAX_MCAST_GROUPS,
+		.max_mcast_qp_attach	= RHCA_MAX_MCAST_GROUP_QPS,
+		.max_total_mcast_qp_attach = RHCA_MAX_MCAST_QPS,
+		.max_ah			= RHCA_MAX_AH,
+		.max_srq		= RHCA_MAX_SRQ,
+		.max_srq_wr		= RHCA_MAX_SRQ_WR,
+		.max_srq_sge		= RHCA_MAX_SGE,
+		.max_fast_reg_page_list_len = RHCA_MAX_FAST_REG_PAGES,
+		.max_pkeys		= RHCA_NUM_PKEYS,
+		.local_ca_ack_delay	= RHCA_ACK_DELAY_CODE,
+	};
+	return 0;
+}
+
+static int modify_device(struct ib_device *ibdev, int mask,
+			 struct ib_device_modify *attr)
+{
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
+		memcpy(ibdev->node_desc, attr->node_desc,
+		       sizeof(ibdev->node_desc));
+	return 0;
+}
+
+static void get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "1.0.0");
+}
+
+static ssize_t parent_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
+{
+	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
+							 ibdev);
+	struct net_device *ndev;
+	ssize_t len;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(dev->ports[0].ndev);
+	len = sysfs_emit(buf, "%s\n", ndev ? netdev_name(ndev) : "");
+	rcu_read_unlock();
+	return len;
+}
+static DEVICE_ATTR_RO(parent);
+
+static ssize_t backend_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
+							 ibdev);
+
+	return sysfs_emit(buf, "%s\n", dev->backend->name);
+}
+static DEVICE_ATTR_RO(backend);
+
+static struct attribute *device_attributes[] = {
+	&dev_attr_parent.attr,
+	&dev_attr_backend.attr,
+	NULL
+};
+
+static const struct attribute_group device_attribute_group = {
+	.attrs = device_attributes,
+};
+
+static void dealloc_driver(struct ib_device *ibdev);
+
+static const struct ib_device_ops device_verbs = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_RXE,
+	.uverbs_abi_ver		= RHCA_UVERBS_ABI_VERSION,
+	.dealloc_driver		= dealloc_driver,
+	.device_group		= &device_attribute_group,
+	.get_dev_fw_str		= get_dev_fw_str,
+	.modify_device		= modify_device,
+	.query_device		= query_device,
+};
+
+static const struct ib_device_ops *const verbs_of_objects[] = {
+	&device_verbs, &rhca_port_verbs, &rhca_gid_verbs, &rhca_counter_verbs,
+	&rhca_pma_verbs,
+	&rhca_ucontext_verbs, &rhca_pd_verbs, &rhca_ah_verbs, &rhca_cq_verbs,
+	&rhca_srq_verbs, &rhca_mr_verbs, &rhca_mw_verbs, &rhca_qp_verbs,
+	&rhca_restrack_verbs, &rhca_mcast_verbs,
+};
+
+/* A backend's object sizes go first: the first table that sets a field wins */
+static void set_verbs(struct rhca_dev *dev)
+{
+	size_t i;
+
+	if (dev->backend->verbs)
+		ib_set_device_ops(&dev->ibdev, dev->backend->verbs);
+	for (i = 0; i < ARRAY_SIZE(verbs_of_objects); i++)
+		ib_set_device_ops(&dev->ibdev, verbs_of_objects[i]);
+}
+
+static void set_identity(struct rhca_dev *dev, struct net_device *first)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	strscpy(ibdev->node_desc, "roce-hca", sizeof(ibdev->node_desc));
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = dev->num_ports;
+	ibdev->num_comp_vectors = num_online_cpus();
+	/* GUIDs in EUI-64 form, from the MAC of the first port's netdev */
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, first->dev_addr);
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+	/* Tests and tools look for the netdev beside the device they share */
+	ibdev->dev.parent = first->dev.parent;
+}
+
+static void close_ports(struct rhca_dev *dev, u32 num)
+{
+	while (num)
+		dev->backend->port_close(&dev->ports[--num]);
+}
+
+static void exit_ports(struct rhca_dev *dev, u32 num)
+{
+	/* What was counted late into sets that went falls to the ports */
+	rcu_barrier();
+	while (num)
+		rhca_port_exit(&dev->ports[--num]);
+}
+
+static int open_ports(struct rhca_dev *dev)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < dev->num_ports; i++) {
+		ret = dev->backend->port_open(&dev->ports[i]);
+		if (ret) {
+			close_ports(dev, i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static int init_ports(struct rhca_dev *dev, const struct rhca_dev_spec *spec)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < spec->num_ports; i++) {
+		ret = rhca_port_init(&dev->ports[i], dev, i + 1,
+				     spec->netdevs[i], spec->pkeys[i]);
+		if (ret) {
+			exit_ports(dev, i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static void list_device(struct rhca_dev *dev)
+{
+	u32 i;
+
+	list_add_tail_rcu(&dev->entry, &devices);
+	/* From here on news of them is heard */
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_qos_read_apps(&dev->ports[i]);
+}
+
+/* Packets to QP1 may be walking the list */
+static void unlist_device(struct rhca_dev *dev)
+{
+	mutex_lock(&devices_mutex);
+	list_del_rcu(&dev->entry);
+	mutex_unlock(&devices_mutex);
+	synchronize_rcu();
+}
+
+/* Pairs with release_netdevs() */
+static bool hold_netdevs(struct rhca_dev *dev, struct rhca_dev_spec *spec)
+{
+	struct net_device *ndev;
+	u32 i;
+
+	rcu_read_lock();
+	for (i = 0; i < dev->num_ports; i++) {
+		ndev = rcu_dereference(dev->ports[i].ndev);
+		if (!ndev || ndev->reg_state != NETREG_REGISTERED)
+			break;
+		dev_hold(ndev);
+		spec->netdevs[spec->num_ports++] = ndev;
+	}
+	spec->second = rcu_dereference(dev->ports[0].second);
+	dev_hold(spec->second);
+	rcu_read_unlock();
+	return spec->num_ports == dev->num_ports;
+}
+
+static void release_netdevs(struct rhca_dev_spec *spec)
+{
+	u32 i;
+
+	for (i = 0; i < spec->num_ports; i++)
+		dev_put(spec->netdevs[i]);
+	dev_put(spec->second);
+}
+
+static void plan_comeback(struct rhca_dev *dev)
+{
+	struct rhca_dev_spec spec = {
+		.name		= dev->name,
+		.backend	= dev->backend,
+		.replaced	= dev->replaced,
+	};
+	struct rhca_pkey_table *pkeys;
+	u32 i;
+
+	pkeys = kcalloc(dev->num_ports, sizeof(*pkeys), GFP_KERNEL);
+	if (!pkeys)
+		return;
+	/* Tenants that were kept apart must not meet meanwhile */
+	for (i = 0; i < dev->num_ports; i++) {
+		rhca_pkeys_copy(&dev->ports[i], &pkeys[i]);
+		spec.pkeys[i] = &pkeys[i];
+	}
+	if (hold_netdevs(dev, &spec))
+		rhca_comeback_plan(&spec,
+				   "was unregistered by another driver");
+	release_netdevs(&spec);
+	kfree(pkeys);
+}
+
+/*
+ * Is the in-tree software driver, which shares our driver id, being unloaded?
+ * Its exit unregisters every device with that id. Removal by netlink looks the
+ * same from here, but happens while that module lives or is not there.
+ */
+static bool stranger_unloading(void)
+{
+	struct kobject *kobj = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
+					     "rdma_rxe");
+	struct module_kobject *mkobj;
+	bool going;
+
+	if (!kobj)
+		return false;
+	mkobj = container_of(kobj, struct module_kobject, kobj);
+	going = mkobj->mod && mkobj->mod->state == MODULE_STATE_GOING;
+	kobject_put(kobj);
+	return going;
+}
+
+static void destroy_device(struct rhca_dev *dev)
+{
+	close_ports(dev, dev->num_ports);
+	exit_ports(dev, dev->num_ports);
+	xa_destroy(&dev->keys);
+	xa_destroy(&dev->paths);
+	xa_destroy(&dev->counter_sets);
+}
+
+/* ib_core calls this once no user of the device is left */
+static void dealloc_driver(struct ib_device *ibdev)
+{
+	struct rhca_dev *dev = to_rhca_dev(ibdev);
+
+	unlist_device(dev);
+	if (!READ_ONCE(dev->removal) && stranger_unloading())
+		plan_comeback(dev);
+	destroy_device(dev);
+	/* The last one out may let the module go: hold its text until here */
+	mutex_lock(&devices_mutex);
+	if (atomic_dec_and_test(&num_devices))
+		wake_up(&devices_gone);
+	mutex_unlock(&devices_mutex);
+}
+
+/* Its netdev or this module goes: it must not come back */
+static bool mark_removal(struct rhca_dev *dev)
+{
+	return !xchg(&dev->removal, true);
+}
+
+static bool port_on(const struct rhca_dev *dev, const struct net_device *ndev)
+{
+	u32 i;
+
+	for (i = 0; i < dev->num_ports; i++)
+		if (rhca_port_uses(&dev->ports[i], ndev))
+			return true;
+	return false;
+}
+
+/**
+ * rhca_netdev_served - Is there a device of ours on this netdev?
+ * @ndev: the netdev
+ */
+bool rhca_netdev_served(const struct net_device *ndev)
+{
+	struct rhca_dev *dev;
+	bool found = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry)
+		found |= port_on(dev, ndev);
+	rcu_read_unlock();
+	return found;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_served);
+
+/* Everything of a device that does not show outside */
+static struct rhca_dev *alloc_device(const struct rhca_dev_spec *spec)
+{
+	struct rhca_dev *dev = ib_alloc_device(rhca_dev, ibdev);
+	int ret;
+
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	dev->backend = spec->backend;
+	dev->num_ports = spec->num_ports;
+	dev->replaced = spec->replaced;
+	xa_init_flags(&dev->keys, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&dev->counter_sets, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->paths, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	ret = init_ports(dev, spec);
+	if (ret) {
+		ib_dealloc_device(&dev->ibdev);
+		return ERR_PTR(ret);
+	}
+	if (spec->second)
+		rhca_port_set_second(&dev->ports[0], spec->second);
+	set_verbs(dev);
+	set_identity(dev, spec->netdevs[0]);
+	atomic_inc(&num_devices);
+	return dev;
+}
+
+static const char *name_of(const struct rhca_dev_spec *spec)
+{
+	if (spec->name)
+		return spec->name;
+	if (netif_is_bond_master(spec->netdevs[0]))
+		return "roce_bond%d";
+	return spec->second ? "roce_lag%d" : "roce%d";
+}
+
+static int register_device(struct rhca_dev *dev,
+			   const struct rhca_dev_spec *spec)
+{
+	int ret;
+
+	ret = open_ports(dev);
+	if (ret)
+		return ret;
+	list_device(dev);
+	ret = ib_register_device(&dev->ibdev, name_of(spec), NULL);
+	if (ret) {
+		list_del_rcu(&dev->entry);
+		synchronize_rcu();
+		close_ports(dev, dev->num_ports);
+	}
+	return ret;
+}
+
+static bool netdev_stays(const struct rhca_port *port,
+			 const struct net_device *ndev)
+{
+	return ndev && ndev->reg_state == NETREG_REGISTERED &&
+	       net_eq(dev_net(ndev), port->net);
+}
+
+static bool netdevs_stay(const struct rhca_dev *dev)
+{
+	struct net_device *second;
+	bool stay = true;
+	u32 i;
+
+	rcu_read_lock();
+	for (i = 0; i < dev->num_ports; i++) {
+		second = rcu_dereference(dev->ports[i].second);
+		stay &= netdev_stays(&dev->ports[i],
+				     rcu_dereference(dev->ports[i].ndev));
+		stay &= !second || netdev_stays(&dev->ports[i], second);
+	}
+	rcu_read_unlock();
+	return stay;
+}
+
+/*
+ * A netdev that was unregistered, or moved to another namespace, before the
+ * device was registered told nobody. RTNL: a move is seen whole or not begun.
+ */
+static bool remove_if_netdev_went(struct rhca_dev *dev)
+{
+	bool went;
+	u32 i;
+
+	rtnl_lock();
+	/* Who has been told sees to it that it goes, and to what follows */
+	went = !READ_ONCE(dev->removal) && !netdevs_stay(dev);
+	if (!went)
+		goto unlock;
+	mark_removal(dev);
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_port_release_netdev(&dev->ports[i]);
+	if (ib_device_try_get(&dev->ibdev)) {
+		ib_unregister_device_queued(&dev->ibdev);
+		ib_device_put(&dev->ibdev);
+	}
+unlock:
+	rtnl_unlock();
+	return went;
+}
+
+static int create_locked(const struct rhca_dev_spec *spec)
+{
+	struct rhca_dev *dev;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < spec->num_ports; i++)
+		if (rhca_netdev_served(spec->netdevs[i]))
+			return -EEXIST;
+	if (spec->second && rhca_netdev_served(spec->second))
+		return -EEXIST;
+	dev = alloc_device(spec);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	ret = register_device(dev, spec);
+	if (ret) {
+		/* A device that was never registered has no dealloc_driver() */
+		exit_ports(dev, dev->num_ports);
+		dev->ibdev.ops.dealloc_driver = NULL;
+		ib_dealloc_device(&dev->ibdev);
+		atomic_dec(&num_devices);
+		return ret;
+	}
+	strscpy(dev->name, dev_name(&dev->ibdev.dev), sizeof(dev->name));
+	return remove_if_netdev_went(dev) ? -ENODEV : 0;
+}
+
+/**
+ * rhca_dev_create - Make and register a device
+ * @spec: what it should be
+ *
+ * Context: may sleep; RTNL not held, since registration asks ethtool.
+ * Return: 0; -EEXIST when one of the netdevs is served already; -ENFILE or
+ * -EEXIST from ib_core when the name is taken; -ENODEV when a netdev has gone
+ * meanwhile, and the device goes in the background; what the backend says.
+ */
+int rhca_dev_create(const struct rhca_dev_spec *spec)
+{
+	int ret;
+
+	mutex_lock(&devices_mutex);
+	ret = create_locked(spec);
+	mutex_unlock(&devices_mutex);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_dev_create);
+
+/**
+ * rhca_dev_claim - Be the one who sees to what follows a device's removal
+ * @dev: the device
+ *
+ * Return: false when somebody else removes it.
+ */
+bool rhca_dev_claim(struct rhca_dev *dev)
+{
+	return mark_removal(dev);
+}
+
+/**
+ * rhca_dev_find - The device on a netdev
+ * @ndev: the netdev
+ *
+ * Return: the device with a reference that keeps it registered, for
+ * ib_device_put(); NULL when there is none or it is being unregistered.
+ */
+struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
+{
+	struct rhca_dev *dev, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry) {
+		if (port_on(dev, ndev) && ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/**
+ * rhca_dev_remove_netdev - A netdev is being unregistered: its device goes
+ * @ndev: the netdev
+ *
+ * The device leaves in the background; its references to netdevs go at once,
+ * so the unregistration of the netdev does not wait for users of the device.
+ *
+ * Context: RTNL held.
+ */
+void rhca_dev_remove_netdev(struct net_device *ndev)
+{
+	struct rhca_dev *found;
+	u32 i;
+
+	rhca_comeback_cancel(ndev);
+	rhca_mcast_forget_netdev(ndev);
+	found = rhca_dev_find(ndev);
+	if (!found)
+		return;
+
+	mark_removal(found);
+	for (i = 0; i < found->num_ports; i++)
+		if (rhca_port_uses(&found->ports[i], ndev))
+			rhca_port_release_netdev(&found->ports[i]);
+	ib_unregister_device_queued(&found->ibdev);
+	ib_device_put(&found->ibdev);
+}
+
+/**
+ * rhca_dev_remove - Remove the device on a netdev, for good
+ * @ndev: the netdev
+ *
+ * Context: may sleep, RTNL not held. The netdev is free when it returns.
+ * Return: whether there was one and nobody else was removing it.
+ */
+bool rhca_dev_remove(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	bool first;
+
+	if (!dev)
+		return false;
+	first = mark_removal(dev);
+	ib_unregister_device_and_put(&dev->ibdev);
+	return first;
+}
+
+/**
+ * rhca_port_changed - A netdev changed: tell the ports on it
+ * @ndev: the netdev
+ * @mtu_changed: it was the MTU
+ *
+ * Context: RTNL held.
+ */
+void rhca_port_changed(struct net_device *ndev, bool mtu_changed)
+{
+	struct rhca_dev *dev;
+	u32 i;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry) {
+		if (!ib_device_try_get(&dev->ibdev))
+			continue;
+		for (i = 0; i < dev->num_ports; i++)
+			if (rhca_port_uses(&dev->ports[i], ndev))
+				rhca_port_update(&dev->ports[i], mtu_changed);
+		ib_device_put(&dev->ibdev);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * rhca_port_apps_changed - A DCB APP table changed: tell the ports on its netdev
+ * @ifindex: of the netdev, in a namespace that nobody told; a port that is not
+ *	concerned finds nothing new
+ *
+ * Context: any but interrupts; does not sleep.
+ */
+void rhca_port_apps_changed(int ifindex)
+{
+	const struct net_device *ndev;
+	struct rhca_dev *dev;
+	u32 i;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry) {
+		for (i = 0; i < dev->num_ports; i++) {
+			ndev = rcu_dereference(dev->ports[i].ndev);
+			if (ndev && (ndev->ifindex == ifindex ||
+				     is_vlan_dev(ndev)))
+				rhca_qos_read_apps(&dev->ports[i]);
+		}
+	}
+	rcu_read_unlock();
+}
+
+static struct rhca_dev *first_device(void)
+{
+	struct rhca_dev *dev, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry) {
+		if (ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/**
+ * rhca_dev_remove_all - Module unload: every device goes, none comes back
+ *
+ * Context: may sleep; no new device can be asked for any more.
+ */
+void rhca_dev_remove_all(void)
+{
+	struct rhca_dev *dev;
+
+	while ((dev = first_device())) {
+		mark_removal(dev);
+		ib_unregister_device_and_put(&dev->ibdev);
+	}
+	/* Unregistrations under way elsewhere end in dealloc_driver() */
+	wait_event(devices_gone, !atomic_read(&num_devices));
+	mutex_lock(&devices_mutex);
+	mutex_unlock(&devices_mutex);
+}
+
+/**
+ * rhca_port_find_gid - The port that a GID belongs to
+ * @query: destination as the packet names it
+ * @index: set to the index in the port's table
+ *
+ * Context: RCU read side; the port is valid as long as that lasts.
+ */
+struct rhca_port *rhca_port_find_gid(const struct rhca_gid_query *query,
+				     u16 *index)
+{
+	struct rhca_dev *dev;
+	u32 i;
+	int found;
+
+	list_for_each_entry_rcu(dev, &devices, entry) {
+		for (i = 0; i < dev->num_ports; i++) {
+			found = rhca_gid_find(&dev->ports[i], query);
+			if (found >= 0) {
+				*index = found;
+				return &dev->ports[i];
+			}
+		}
+	}
+	return NULL;
+}
+
+/**
+ * rhca_port_find_netdev - The port on a netdev
+ * @ndev: the netdev
+ *
+ * Context: RCU read side; the port is valid as long as that lasts.
+ * Return: the port, or NULL.
+ */
+struct rhca_port *rhca_port_find_netdev(const struct net_device *ndev)
+{
+	struct rhca_dev *dev;
+	u32 i;
+
+	list_for_each_entry_rcu(dev, &devices, entry)
+		for (i = 0; i < dev->num_ports; i++)
+			if (rhca_port_uses(&dev->ports[i], ndev))
+				return &dev->ports[i];
+	return NULL;
+}

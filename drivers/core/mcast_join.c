@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Joining at a netdev. RoCE v2: the netdev becomes a member of the IP group, so
+ * the host tells switches and routers (IGMP, MLD) and the IP stack lets the
+ * packets in. Membership is the netdev's and not a socket's, since a socket may
+ * be in few groups only and the one for RoCE comes and goes. RoCE v1: the MAC
+ * that the GID maps to goes into the netdev's filter.
+ */
+#include <linux/etherdevice.h>
+#include <linux/igmp.h>
+#include <linux/inetdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <net/ip.h>
+#include <rhca/compat.h>
+
+#include "core/mcast_join.h"
+#include "core/policy.h"
+
+static const struct in6_addr *to_ipv6(const union ib_gid *gid)
+{
+	return (const struct in6_addr *)gid->raw;
+}
+
+static bool is_ipv4(const union ib_gid *gid)
+{
+	return ipv6_addr_v4mapped(to_ipv6(gid));
+}
+
+static __be32 to_ipv4(const union ib_gid *gid)
+{
+	return to_ipv6(gid)->s6_addr32[3];
+}
+
+/**
+ * rhca_mcast_mac - The MAC that packets to a multicast GID are sent to
+ * @gid: an IPv6 multicast address, or an IPv4 one, mapped
+ * @mac: filled in: 33:33 and the low 32 bits (A16.5.1), or 01:00:5e and the low
+ *	23 bits (RFC 1112)
+ */
+void rhca_mcast_mac(const union ib_gid *gid, u8 *mac)
+{
+	if (is_ipv4(gid))
+		ip_eth_mc_map(to_ipv4(gid), mac);
+	else
+		ipv6_eth_mc_map(to_ipv6(gid), mac);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mcast_mac);
+
+/*
+ * The IP side of a netdev, where its groups are kept. It may go, with a small
+ * MTU for example, and another one come, which knows nothing of our membership.
+ */
+static const void *ip_side(struct net_device *ndev, const union ib_gid *gid)
+{
+	if (is_ipv4(gid))
+		return __in_dev_get_rtnl(ndev);
+	return IS_ENABLED(CONFIG_IPV6) ? __in6_dev_get(ndev) : NULL;
+}
+
+static int join_ip(struct net_device *ndev, const union ib_gid *gid)
+{
+	if (!is_ipv4(gid))
+		return IS_ENABLED(CONFIG_IPV6) ?
+			ipv6_dev_mc_inc(ndev, to_ipv6(gid)) : -EAFNOSUPPORT;
+	ip_mc_inc_group(__in_dev_get_rtnl(ndev), to_ipv4(gid));
+	return 0;
+}
+
+static void leave_ip(struct net_device *ndev, const union ib_gid *gid)
+{
+	if (is_ipv4(gid))
+		ip_mc_dec_group(__in_dev_get_rtnl(ndev), to_ipv4(gid));
+	else if (IS_ENABLED(CONFIG_IPV6))
+		ipv6_dev_mc_dec(ndev, to_ipv6(gid));
+}
+
+/**
+ * rhca_mcast_join - Make a netdev a member of a group, as far as it is not yet
+ * @join: the membership
+ * @gid: the group
+ *
+ * A netdev without IPv4 or IPv6 cannot be in such a group; it may later.
+ *
+ * Context: RTNL held.
+ * Return: 0, or -ENOMEM; what was joined stays joined.
+ */
+int rhca_mcast_join(struct rhca_mcast_join *join, const union ib_gid *gid)
+{
+	const void *ip;
+	u8 mac[ETH_ALEN];
+	int ret = 0;
+
+	ASSERT_RTNL();
+	if (!join->in_mac_filter && rhca_gid_type_enabled(IB_GID_TYPE_ROCE)) {
+		rhca_mcast_mac(gid, mac);
+		ret = dev_mc_add(join->ndev, mac);
+		join->in_mac_filter = !ret;
+	}
+	ip = ip_side(join->ndev, gid);
+	if (ret || !ip || join->ip_side == ip ||
+	    !rhca_gid_type_enabled(IB_GID_TYPE_ROCE_UDP_ENCAP))
+		return ret;
+	ret = join_ip(join->ndev, gid);
+	join->ip_side = ret ? NULL : ip;
+	return ret == -ENOMEM ? ret : 0;
+}
+
+/**
+ * rhca_mcast_leave - Undo rhca_mcast_join()
+ * @join: the membership
+ * @gid: the group
+ *
+ * Context: RTNL held.
+ */
+void rhca_mcast_leave(struct rhca_mcast_join *join, const union ib_gid *gid)
+{
+	u8 mac[ETH_ALEN];
+
+	ASSERT_RTNL();
+	if (join->ip_side && join->ip_side == ip_side(join->ndev, gid))
+		leave_ip(join->ndev, gid);
+	if (join->in_mac_filter) {
+		rhca_mcast_mac(gid, mac);
+		dev_mc_del(join->ndev, mac);
+	}
+	join->ip_side = NULL;
+	join->in_mac_filter = false;
+}

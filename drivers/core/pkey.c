@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Partitions. QPs name an index of the port's table and read it there for each
+ * packet, so they follow a change at once.
+ *
+ * RoCE has no subnet manager: the administrator writes the table, and hears of
+ * violations by a uevent. IBTA reports them by a trap to the subnet manager,
+ * 10.9.4, and not to the owner of the QP; verbs have no event for them, and the
+ * nearest, an access violation of the QP, means that the QP is lost: a stranger
+ * must not be able to say so.
+ */
+#include <linux/ctype.h>
+#include <linux/jiffies.h>
+#include <linux/kobject.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+#include <rdma/ib_mad.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "core/pkey.h"
+#include "core/port.h"
+
+#define LINE_CHARS	32		/* "127 0xffff" with room for blanks */
+#define REPORT_PAUSE	(1 * HZ)	/* between two reports of a port */
+
+static const struct rhca_pkey_table default_table = {
+	.num = 1,
+	.key = { IB_DEFAULT_PKEY_FULL },
+};
+
+static void report_violation(struct work_struct *work);
+
+/**
+ * rhca_pkeys_init - Give a port its table
+ * @port: the port
+ * @initial: the table to copy; NULL for full membership in the default partition
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_pkeys_init(struct rhca_port *port,
+		    const struct rhca_pkey_table *initial)
+{
+	struct rhca_pkeys *pkeys = &port->pkeys;
+	struct rhca_pkey_table *table;
+
+	table = kmemdup(initial ?: &default_table, sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	mutex_init(&pkeys->lock);
+	INIT_DELAYED_WORK(&pkeys->report, report_violation);
+	pkeys->reported = jiffies - REPORT_PAUSE;
+	RCU_INIT_POINTER(pkeys->table, table);
+	return 0;
+}
+
+/**
+ * rhca_pkeys_exit - Undo rhca_pkeys_init()
+ * @port: a port that no packet finds any more
+ */
+void rhca_pkeys_exit(struct rhca_port *port)
+{
+	cancel_delayed_work_sync(&port->pkeys.report);
+	kfree(rcu_dereference_protected(port->pkeys.table, true));
+}
+
+/**
+ * rhca_pkeys_freeze - Let nobody write the table, or let them again
+ * @port: the port
+ * @frozen: whether it is so from now on
+ */
+void rhca_pkeys_freeze(struct rhca_port *port, bool frozen)
+{
+	mutex_lock(&port->pkeys.lock);
+	port->pkeys.frozen = frozen;
+	mutex_unlock(&port->pkeys.lock);
+}
+
+/**
+ * rhca_pkeys_copy - The table of a port, for a port that takes its place
+ * @port: the port
+ * @to: filled in
+ */
+void rhca_pkeys_copy(struct rhca_port *port, struct rhca_pkey_table *to)
+{
+	rcu_read_lock();
+	*to = *rcu_dereference(port->pkeys.table);
+	rcu_read_unlock();
+}
+
+/**
+ * rhca_pkey_find - The entry that lets a packet to QP1 in
+ * @pkeys: of the port
+ * @pkey: of the packet
+ *
+ * Where the port is full and limited member of a partition the full entry is
+ * taken, as ib_core does when it looks for one: the answer goes by it.
+ *
+ * Context: RCU read side.
+ * Return: the index, or -ENOENT.
+ */
+int rhca_pkey_find(const struct rhca_pkeys *pkeys, u16 pkey)
+{
+	const struct rhca_pkey_table *table = rcu_dereference(pkeys->table);
+	int limited = -ENOENT;
+	int i;
+
+	for (i = 0; i < table->num; i++) {
+		if (!rhca_pkeys_match(table->key[i], pkey))
+			continue;
+		if (table->key[i] & RHCA_PKEY_FULL)
+			return i;
+		limited = i;
+	}
+	return limited;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkey_find);
+
+/* --- the file ------------------------------------------------------------------ */
+
+/* P_Keys are written in hexadecimal: 8001 could mean two things, so it is none */
+static int parse_pkey(const char *text, u16 *pkey)
+{
+	if (strcmp(text, "0") && strncasecmp(text, "0x", 2))
+		return -EINVAL;
+	if (kstrtou16(text, 0, pkey))
+		return -EINVAL;
+	return *pkey && !rhca_pkey_valid(*pkey) ? -EINVAL : 0;
+}
+
+/* "INDEX PKEY"; blanks alone say nothing */
+static int edit_line(struct rhca_pkey_table *table, char *line)
+{
+	char *index_text = strim(line);
+	char *pkey_text = index_text + strcspn(index_text, " \t");
+	u16 index, pkey;
+
+	if (!*index_text)
+		return 0;
+	if (!*pkey_text)
+		return -EINVAL;
+	*pkey_text++ = 0;
+	if (kstrtou16(index_text, 10, &index) || index >= RHCA_NUM_PKEYS ||
+	    parse_pkey(skip_spaces(pkey_text), &pkey))
+		return -EINVAL;
+	table->key[index] = pkey;
+	return 0;
+}
+
+/* One entry to clear must be enough to leave a partition */
+static int check_unique(const struct rhca_pkey_table *table)
+{
+	int i, k;
+
+	for (i = 1; i < table->num; i++)
+		for (k = 0; k < i; k++)
+			if (table->key[i] && table->key[i] == table->key[k])
+				return -EEXIST;
+	return 0;
+}
+
+/**
+ * rhca_pkey_table_edit - Apply what was written to the file
+ * @table: a copy of the table that is not published; of no use after an error
+ * @text: lines; a comma will do as well, since a shell's own printf may write
+ *	line by line
+ *
+ * The same key at two indices is refused. Full and limited membership of one
+ * partition are two keys, so both may be there, 10.9.2.
+ *
+ * Return: 0; -EINVAL for a line that is none, an index beyond the table or a
+ * key without a partition; -EEXIST for a key that would be there twice.
+ */
+int rhca_pkey_table_edit(struct rhca_pkey_table *table, const char *text)
+{
+	char line[LINE_CHARS];
+	size_t chars;
+	int ret;
+
+	while (*text) {
+		chars = strcspn(text, "\n,");
+		if (chars >= sizeof(line))
+			return -EINVAL;
+		memcpy(line, text, chars);
+		line[chars] = 0;
+		ret = edit_line(table, line);
+		if (ret)
+			return ret;
+		text += chars + !!text[chars];
+	}
+	table->num = RHCA_NUM_PKEYS;
+	while (table->num && !table->key[table->num - 1])
+		table->num--;
+	return check_unique(table);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkey_table_edit);
+
+/*
+ * Readers see the old table or the new one, never some lines of a write. Returns
+ * the one that no longer counts.
+ */
+static struct rhca_pkey_table *replace_table(struct rhca_pkeys *pkeys,
+					     const char *text)
+{
+	struct rhca_pkey_table *table, *old;
+	int ret;
+
+	lockdep_assert_held(&pkeys->lock);
+	if (pkeys->frozen)
+		return ERR_PTR(-EBUSY);
+	old = rcu_dereference_protected(pkeys->table,
+					lockdep_is_held(&pkeys->lock));
+	table = kmemdup(old, sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return ERR_PTR(-ENOMEM);
+	ret = rhca_pkey_table_edit(table, text);
+	if (ret) {
+		kfree(table);
+		return ERR_PTR(ret);
+	}
+	rcu_assign_pointer(pkeys->table, table);
+	return old;
+}
+
+/**
+ * rhca_pkeys_store - Write partitions/N/pkeys
+ * @port: the port
+ * @text: lines
+ *
+ * When it returns, every packet is sent and checked by the new table; ib_core
+ * and its users are told in the background.
+ *
+ * Return: as rhca_pkey_table_edit(), -EBUSY while another device takes over, or
+ * -ENOMEM.
+ */
+int rhca_pkeys_store(struct rhca_port *port, const char *text)
+{
+	struct rhca_pkey_table *old;
+
+	mutex_lock(&port->pkeys.lock);
+	old = replace_table(&port->pkeys, text);
+	mutex_unlock(&port->pkeys.lock);
+	if (IS_ERR(old))
+		return PTR_ERR(old);
+	synchronize_rcu();
+	kfree(old);
+	rhca_port_event(port, IB_EVENT_PKEY_CHANGE);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_store);
+
+ssize_t rhca_pkeys_show(struct rhca_port *port, char *buf)
+{
+	const struct rhca_pkey_table *table;
+	ssize_t len = 0;
+	int i;
+
+	rcu_read_lock();
+	table = rcu_dereference(port->pkeys.table);
+	for (i = 0; i < table->num; i++)
+		if (table->key[i])
+			len += sysfs_emit_at(buf, len, "%d 0x%04x\n", i,
+					     table->key[i]);
+	rcu_read_unlock();
+	return len;
+}
+
+/* --- violations ---------------------------------------------------------------- */
+
+static void send_uevent(struct rhca_port *port,
+			const struct rhca_pkey_violation *violation)
+{
+	char text[6][48], *env[ARRAY_SIZE(text) + 1] = {};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(text); i++)
+		env[i] = text[i];
+	snprintf(text[0], sizeof(text[0]), "EVENT=PKEY_VIOLATION");
+	snprintf(text[1], sizeof(text[1]), "PORT=%u", port->num);
+	snprintf(text[2], sizeof(text[2]), "PKEY=0x%04x", violation->pkey);
+	snprintf(text[3], sizeof(text[3]), "QPN=0x%06x", violation->qpn);
+	snprintf(text[4], sizeof(text[4]), "SGID=%pI6", violation->sgid.raw);
+	snprintf(text[5], sizeof(text[5]), "DGID=%pI6", violation->dgid.raw);
+	kobject_uevent_env(&port->dev->ibdev.dev.kobj, KOBJ_CHANGE, env);
+}
+
+static void report_violation(struct work_struct *work)
+{
+	struct rhca_port *port = container_of(to_delayed_work(work),
+					      struct rhca_port, pkeys.report);
+
+	send_uevent(port, &port->pkeys.violation);
+	port->pkeys.reported = jiffies;
+	clear_bit_unlock(0, &port->pkeys.reporting);
+}
+
+/**
+ * rhca_pkey_violated - A packet was dropped for its P_Key
+ * @port: that it came to
+ * @violation: what is known of it
+ *
+ * Counts it for the port's attributes. The administrator hears of the first one,
+ * and then of one a second for as long as they come.
+ *
+ * Context: receive softirq.
+ */
+void rhca_pkey_violated(struct rhca_port *port,
+			const struct rhca_pkey_violation *violation)
+{
+	struct rhca_pkeys *pkeys = &port->pkeys;
+	unsigned long due;
+
+	atomic_inc(&port->pkey_violations);
+	if (test_bit(0, &pkeys->reporting) ||
+	    test_and_set_bit_lock(0, &pkeys->reporting))
+		return;
+	pkeys->violation = *violation;
+	due = pkeys->reported + REPORT_PAUSE;
+	schedule_delayed_work(&pkeys->report, time_before(jiffies, due) ?
+			      due - jiffies : 0);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Forced values of a port, and the priority that its netdev gives to RoCE.
+ *
+ * Three layers decide on the traffic class, the first that says something
+ * counts: the rules here; the application (rdma_set_option, address vector);
+ * rdma_cm's default_roce_tos. rdma_cm has joined the last two when it hands us
+ * an address vector.
+ */
+#include <linux/dcbnl.h>
+#include <linux/if_vlan.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+#include <net/dcbnl.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "core/qos.h"
+#include "core/qp.h"
+#include "wire/headers.h"
+
+int rhca_qos_init(struct rhca_qos *qos)
+{
+	qos->tclass = kzalloc(sizeof(*qos->tclass), GFP_KERNEL);
+	if (!qos->tclass)
+		return -ENOMEM;
+	qos->tclass->global = RHCA_TCLASS_OFF;
+	mutex_init(&qos->tclass_lock);
+	return 0;
+}
+
+void rhca_qos_exit(struct rhca_qos *qos)
+{
+	kfree(qos->tclass);
+}
+
+/* --- traffic class ---------------------------------------------------------- */
+
+/**
+ * rhca_qos_forced_tclass - Which class is forced on a connection?
+ * @qos: of its port
+ * @flow: its network headers
+ *
+ * Context: may sleep.
+ * Return: 0 to 255, or RHCA_TCLASS_OFF.
+ */
+int rhca_qos_forced_tclass(struct rhca_qos *qos, const struct rhca_flow *flow)
+{
+	int tclass;
+
+	if (flow->encap == RHCA_V1)
+		return RHCA_TCLASS_OFF;
+	mutex_lock(&qos->tclass_lock);
+	tclass = rhca_tclass_find(qos->tclass, &flow->sgid, &flow->dgid);
+	mutex_unlock(&qos->tclass_lock);
+	return tclass;
+}
+
+ssize_t rhca_tclass_show(struct rhca_port *port, char *buf)
+{
+	struct rhca_qos *qos = &port->qos;
+	ssize_t len;
+
+	mutex_lock(&qos->tclass_lock);
+	len = rhca_tclass_emit(qos->tclass, buf);
+	mutex_unlock(&qos->tclass_lock);
+	return len;
+}
+
+/* A QP that is being modified reads the rules before it or is met after it */
+int rhca_tclass_store(struct rhca_port *port, const char *text)
+{
+	struct rhca_qos *qos = &port->qos;
+	struct rhca_tclass_rule rule;
+	int ret;
+
+	ret = rhca_tclass_parse(text, &rule);
+	if (ret)
+		return ret;
+	mutex_lock(&qos->tclass_lock);
+	ret = rhca_tclass_apply(qos->tclass, &rule);
+	mutex_unlock(&qos->tclass_lock);
+	if (!ret)
+		rhca_qp_for_each(port->dev, rhca_qp_renew_path);
+	return ret;
+}
+
+/* --- TTL -------------------------------------------------------------------- */
+
+ssize_t rhca_ttl_show(struct rhca_port *port, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(port->qos.ttl));
+}
+
+/* Packets look at it one by one, so it holds for connected QPs at once */
+int rhca_ttl_store(struct rhca_port *port, const char *text)
+{
+	int ttl;
+
+	if (kstrtoint(text, 0, &ttl) || ttl < 0 || ttl > U8_MAX)
+		return -EINVAL;
+	WRITE_ONCE(port->qos.ttl, ttl);
+	return 0;
+}
+
+/* --- priority --------------------------------------------------------------- */
+
+#define APPS_OF_ENCAP	2
+
+/* Entries that name RoCE, the one that counts first; selector 0 is none */
+static const struct dcb_app apps[RHCA_NUM_ENCAPS][APPS_OF_ENCAP] = {
+	[RHCA_V1]	= {
+		{ IEEE_8021QAZ_APP_SEL_ETHERTYPE, .protocol = RHCA_ETHERTYPE },
+	},
+	[RHCA_V2_IPV4]	= {
+		{ IEEE_8021QAZ_APP_SEL_DGRAM, .protocol = RHCA_UDP_PORT },
+		{ IEEE_8021QAZ_APP_SEL_ANY, .protocol = RHCA_UDP_PORT },
+	},
+	[RHCA_V2_IPV6]	= {
+		{ IEEE_8021QAZ_APP_SEL_DGRAM, .protocol = RHCA_UDP_PORT },
+		{ IEEE_8021QAZ_APP_SEL_ANY, .protocol = RHCA_UDP_PORT },
+	},
+};
+
+static u8 read_app(struct net_device *ndev, const struct dcb_app *candidates)
+{
+	struct dcb_app app;
+	u8 priorities, i;
+
+	for (i = 0; i < APPS_OF_ENCAP && candidates[i].selector; i++) {
+		app = candidates[i];
+		priorities = dcb_ieee_getapp_mask(ndev, &app);
+		if (priorities)
+			return fls(priorities) - 1;	/* the highest */
+	}
+	return 0;
+}
+
+/* Two that have different news of one port must not overtake each other */
+static DEFINE_SPINLOCK(apps_lock);
+
+/**
+ * rhca_qos_read_apps - Take over the priorities that a netdev gives to RoCE
+ * @port: the port on it
+ *
+ * Context: any but interrupts; does not sleep.
+ */
+void rhca_qos_read_apps(struct rhca_port *port)
+{
+	struct net_device *ndev;
+	u8 encap;
+
+	if (!IS_ENABLED(CONFIG_DCB))
+		return;
+	rcu_read_lock();
+	ndev = rcu_dereference(port->ndev);
+	if (ndev && is_vlan_dev(ndev))
+		ndev = vlan_dev_real_dev(ndev);
+	spin_lock_bh(&apps_lock);
+	for (encap = 0; ndev && encap < RHCA_NUM_ENCAPS; encap++)
+		WRITE_ONCE(port->qos.app_priority[encap],
+			   read_app(ndev, apps[encap]));
+	spin_unlock_bh(&apps_lock);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_qos_read_apps);

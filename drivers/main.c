@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A RoCE HCA on every Ethernet port: module parameters, init and exit.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "control/dcb.h"
+#include "control/link.h"
+#include "control/sysfs.h"
+#include "core/comeback.h"
+#include "core/mcast.h"
+#include "core/policy.h"
+#include "core/qp.h"
+#include "sw/backend.h"
+#include "wire/icrc.h"
+
+static int set_roce_mode(const char *value, const struct kernel_param *kp)
+{
+	int ret = rhca_roce_mode_parse(value, &rhca_policy.roce_mode);
+
+	if (ret)
+		pr_err("roce_mode=%s is not one of 0 or v1 (RoCE v1), 2 or v2 (RoCE v2), 4 or both\n",
+		       value);
+	return ret;
+}
+
+static int get_roce_mode(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%d\n", rhca_policy.roce_mode);
+}
+
+static const struct kernel_param_ops roce_mode_ops = {
+	.set = set_roce_mode,
+	.get = get_roce_mode,
+};
+module_param_cb(roce_mode, &roce_mode_ops, NULL, 0444);
+MODULE_PARM_DESC(roce_mode, "RoCE versions of all ports: 0 or v1, 2 or v2, 4 or both (default: both)");
+
+static int set_ud_gid_type(const char *value, const struct kernel_param *kp)
+{
+	int ret = rhca_ud_gid_type_parse(value, &rhca_policy.ud_gid_type);
+
+	if (ret)
+		pr_err("ud_gid_type=%s is not one of 0 or v1 (RoCE v1), 2 or v2 (RoCE v2), auto (as the address handle)\n",
+		       value);
+	return ret;
+}
+
+static int get_ud_gid_type(char *buffer, const struct kernel_param *kp)
+{
+	if (rhca_policy.ud_gid_type == RHCA_UD_GID_AUTO)
+		return sysfs_emit(buffer, "auto\n");
+	return sysfs_emit(buffer, "%d\n", rhca_policy.ud_gid_type);
+}
+
+static const struct kernel_param_ops ud_gid_type_ops = {
+	.set = set_ud_gid_type,
+	.get = get_ud_gid_type,
+};
+module_param_cb(ud_gid_type, &ud_gid_type_ops, NULL, 0444);
+MODULE_PARM_DESC(ud_gid_type, "GID type of user datagrams: 0 or v1, 2 or v2, auto = that of the address handle's GID (default: auto)");
+
+static int __init rhca_init(void)
+{
+	int ret;
+
+	ret = rhca_icrc_init();
+	if (ret)
+		return ret;
+	ret = rhca_comeback_init();
+	if (ret)
+		goto err_exit_icrc;
+	ret = rhca_sw_init();
+	if (ret)
+		goto err_exit_comeback;
+	ret = rhca_dcb_init();
+	if (ret)
+		goto err_exit_sw;
+	ret = rhca_sysfs_init();
+	if (ret)
+		goto err_exit_dcb;
+	ret = rhca_link_init(&rhca_sw_backend);
+	if (ret)
+		goto err_exit_sysfs;
+	pr_info("ports speak %s\n",
+		rhca_roce_mode_name(rhca_policy.roce_mode));
+	return 0;
+
+err_exit_sysfs:
+	rhca_sysfs_exit();
+err_exit_dcb:
+	rhca_dcb_exit();
+err_exit_sw:
+	rhca_sw_exit();
+err_exit_comeback:
+	rhca_comeback_exit();
+err_exit_icrc:
+	rhca_icrc_exit();
+	return ret;
+}
+
+static void __exit rhca_exit(void)
+{
+	rhca_link_exit();
+	rhca_mcast_exit();
+	rhca_sysfs_exit();
+	rhca_dcb_exit();
+	rcu_barrier();		/* paths are freed from RCU callbacks */
+	rhca_sw_exit();
+	rhca_comeback_exit();
+	rhca_qp_table_exit();
+	rhca_icrc_exit();
+}
+
+module_init(rhca_init);
+module_exit(rhca_exit);
+
+MODULE_AUTHOR("The roce-hca authors");
+MODULE_DESCRIPTION("RoCE HCA on any Ethernet port");
+MODULE_LICENSE("GPL");

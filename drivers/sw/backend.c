@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The software HCA as a backend: skbs in, skbs out.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "sw/backend.h"
+#include "sw/qp.h"
+#include "sw/requester.h"
+#include "sw/responder.h"
+#include "sw/retry.h"
+#include "sw/socket.h"
+
+static struct workqueue_struct *flush_wq;
+
+/* A process posts receives without telling: look for them after an error */
+#define FLUSH_FIRST	msecs_to_jiffies(10)
+#define FLUSH_INTERVAL	msecs_to_jiffies(100)
+
+static void flush_half(struct rhca_sw_qp *qp, spinlock_t *lock,
+		       void (*flush)(struct rhca_sw_qp *qp,
+				     struct rhca_run *run),
+		       struct rhca_run *run)
+{
+	spin_lock_bh(lock);
+	flush(qp, run);
+	spin_unlock_bh(lock);
+}
+
+static void raise_events(struct rhca_sw_qp *qp, u32 events)
+{
+	unsigned long left = events;
+	int type;
+
+	for_each_set_bit(type, &left, BITS_PER_TYPE(events))
+		rhca_qp_event(&qp->base, type);
+}
+
+/**
+ * rhca_run_end - Do what a run left: flush the other half, raise events
+ * @qp: the QP
+ * @run: what was collected
+ *
+ * Context: any but hardirq; none of the QP's locks held.
+ */
+void rhca_run_end(struct rhca_sw_qp *qp, const struct rhca_run *run)
+{
+	struct rhca_run all = *run;
+
+	if (run->flush_send)
+		flush_half(qp, &qp->send.lock, rhca_requester_flush, &all);
+	if (run->flush_recv)
+		flush_half(qp, &qp->recv.lock, rhca_responder_flush, &all);
+	if ((run->flush_send || run->flush_recv) && qp->base.is_user &&
+	    !qp->base.srq)
+		queue_delayed_work(flush_wq, &qp->flush_work, FLUSH_FIRST);
+	if (all.raise_send || all.raise_recv) {
+		local_bh_disable();
+		if (all.raise_send)
+			rhca_cq_raise(rhca_send_cq(&qp->base));
+		if (all.raise_recv)
+			rhca_cq_raise(rhca_recv_cq(&qp->base));
+		local_bh_enable();
+	}
+	if (all.srq_limit)
+		rhca_srq_limit_event(qp->base.srq);
+	if (all.events)
+		raise_events(qp, all.events);
+}
+
+static void run_half(struct rhca_sw_qp *qp, spinlock_t *lock,
+		     void (*step)(struct rhca_sw_qp *qp, struct rhca_run *run),
+		     struct rhca_run *run)
+{
+	rcu_read_lock();
+	flush_half(qp, lock, step, run);
+	rcu_read_unlock();
+}
+
+static void run_send(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	run_half(qp, &qp->send.lock, rhca_requester_run, run);
+}
+
+static void run_recv(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	run_half(qp, &qp->recv.lock, rhca_responder_continue, run);
+}
+
+static void send_task(struct tasklet_struct *task)
+{
+	struct rhca_sw_qp *qp = container_of(task, struct rhca_sw_qp,
+					     send.task);
+	struct rhca_run run = {
+		.raise_send = test_and_clear_bit(RHCA_RAISE_SEND, &qp->deferred),
+		.raise_recv = test_and_clear_bit(RHCA_RAISE_RECV, &qp->deferred),
+	};
+
+	run_send(qp, &run);
+	rhca_run_end(qp, &run);
+}
+
+static void recv_task(struct tasklet_struct *task)
+{
+	struct rhca_sw_qp *qp = container_of(task, struct rhca_sw_qp,
+					     recv.task);
+	struct rhca_run run = {};
+
+	run_recv(qp, &run);
+	rhca_run_end(qp, &run);
+}
+
+/*
+ * A kernel user may hold locks while it posts that its completion handler takes
+ * as well, and a handler that posts would come back here: leave it to softirq.
+ */
+static void end_in_verb(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	if (!qp->base.is_user && (run->raise_send || run->raise_recv)) {
+		if (run->raise_send)
+			set_bit(RHCA_RAISE_SEND, &qp->deferred);
+		if (run->raise_recv)
+			set_bit(RHCA_RAISE_RECV, &qp->deferred);
+		run->raise_send = false;
+		run->raise_recv = false;
+		tasklet_schedule(&qp->send.task);
+	}
+	rhca_run_end(qp, run);
+}
+
+/* As long as the QP is in ERR */
+static void flush_late_posts(struct work_struct *work)
+{
+	struct rhca_sw_qp *qp = container_of(to_delayed_work(work),
+					     struct rhca_sw_qp, flush_work);
+	struct rhca_run run = {};
+
+	if (!rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV))
+		return;
+	run_recv(qp, &run);
+	rhca_run_end(qp, &run);
+	queue_delayed_work(flush_wq, &qp->flush_work, FLUSH_INTERVAL);
+}
+
+static int port_open(struct rhca_port *port)
+{
+	struct net *net = rhca_port_get_net(port);
+
+	if (!net)
+		return -ENODEV;
+	port->datapath = rhca_udp_open(net);
+	put_net(net);
+	return 0;
+}
+
+static void port_close(struct rhca_port *port)
+{
+	rhca_udp_close(port->datapath);
+	port->datapath = NULL;
+}
+
+/* RoCE v2 does not come in while somebody else holds its UDP port */
+static bool port_speaks(struct rhca_port *port, enum ib_gid_type type)
+{
+	return type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
+	       rhca_udp_is_open(port->datapath);
+}
+
+static int qp_create(struct rhca_qp *base)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+
+	if (base->ibqp.qp_type == IB_QPT_RC) {
+		qp->recv.resources = kcalloc(RHCA_MAX_RD_ATOMIC,
+					     sizeof(*qp->recv.resources),
+					     GFP_KERNEL_ACCOUNT);
+		if (!qp->recv.resources)
+			return -ENOMEM;
+	}
+	spin_lock_init(&qp->send.lock);
+	spin_lock_init(&qp->recv.lock);
+	tasklet_setup(&qp->send.task, send_task);
+	tasklet_setup(&qp->recv.task, recv_task);
+	INIT_DELAYED_WORK(&qp->flush_work, flush_late_posts);
+	rhca_retry_init(qp);
+	return 0;
+}
+
+/*
+ * Timers start tasklets and work, and those start timers: stop all of them
+ * twice. What starts once the state is RESET does nothing.
+ */
+static void qp_destroy(struct rhca_qp *base)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+	int round;
+
+	for (round = 0; round < 2; round++) {
+		rhca_retry_exit(qp);
+		tasklet_kill(&qp->send.task);
+		tasklet_kill(&qp->recv.task);
+		cancel_delayed_work_sync(&qp->flush_work);
+	}
+	kfree(qp->recv.resources);
+}
+
+static void set_rtr(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
+		    int mask)
+{
+	spin_lock_bh(&qp->recv.lock);
+	if (mask & IB_QP_RQ_PSN)
+		qp->recv.expected_psn = attr->rq_psn & RHCA_PSN_MASK;
+	spin_unlock_bh(&qp->recv.lock);
+}
+
+static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
+		    int mask)
+{
+	struct rhca_requester *send = &qp->send;
+
+	spin_lock_bh(&send->lock);
+	if (mask & IB_QP_SQ_PSN) {
+		send->next_psn = attr->sq_psn & RHCA_PSN_MASK;
+		send->oldest_unacked_psn = send->next_psn;
+		send->newest_psn = send->next_psn;
+	}
+	if (mask & IB_QP_RETRY_CNT)
+		send->retries_left = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		send->rnr_retries_left = attr->rnr_retry;
+	send->drain_told = false;
+	spin_unlock_bh(&send->lock);
+}
+
+static void reset(struct rhca_sw_qp *qp)
+{
+	spin_lock_bh(&qp->send.lock);
+	rhca_requester_reset(qp);
+	spin_unlock_bh(&qp->send.lock);
+	spin_lock_bh(&qp->recv.lock);
+	rhca_responder_reset(qp);
+	spin_unlock_bh(&qp->recv.lock);
+}
+
+static void qp_modify(struct rhca_qp *base, const struct ib_qp_attr *attr,
+		      int mask, enum ib_qp_state next)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+
+	if (next == IB_QPS_RESET) {
+		reset(qp);
+		return;
+	}
+	if (mask & IB_QP_PATH_MTU)
+		qp->mtu_bytes = ib_mtu_enum_to_int(attr->path_mtu);
+	else if (rhca_qp_is_datagram(base) && base->port)
+		qp->mtu_bytes = ib_mtu_enum_to_int(rhca_port_mtu(base->port));
+	set_rtr(qp, attr, mask);
+	set_rts(qp, attr, mask);
+}
+
+static void qp_entered(struct rhca_qp *base, enum ib_qp_state state)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+	struct rhca_run run = {};
+
+	switch (state) {
+	case IB_QPS_ERR:
+		run.flush_send = true;
+		run.flush_recv = true;
+		if (base->srq)
+			rhca_run_event(&run, IB_EVENT_QP_LAST_WQE_REACHED);
+		break;
+	case IB_QPS_RTS:
+	case IB_QPS_SQD:
+		run_send(qp, &run);
+		break;
+	default:
+		break;
+	}
+	rhca_run_end(qp, &run);
+}
+
+/* With interrupts off a packet cannot be sent: leave it to a softirq */
+static void kick_send(struct rhca_qp *base)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+	struct rhca_run run = {};
+
+	if (irqs_disabled() || in_hardirq()) {
+		tasklet_schedule(&qp->send.task);
+		return;
+	}
+	run_send(qp, &run);
+	end_in_verb(qp, &run);
+}
+
+static void kick_recv(struct rhca_qp *base)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+	struct rhca_run run = {};
+
+	if (irqs_disabled() || in_hardirq()) {
+		tasklet_schedule(&qp->recv.task);
+		return;
+	}
+	run_recv(qp, &run);
+	end_in_verb(qp, &run);
+}
+
+static const struct ib_device_ops sw_verbs = {
+	INIT_RDMA_OBJ_SIZE(ib_qp, rhca_sw_qp, base.ibqp),
+};
+
+const struct rhca_backend_ops rhca_sw_backend = {
+	.name		= "software",
+	.verbs		= &sw_verbs,
+	.port_open	= port_open,
+	.port_close	= port_close,
+	.port_speaks	= port_speaks,
+	.qp_create	= qp_create,
+	.qp_destroy	= qp_destroy,
+	.qp_modify	= qp_modify,
+	.qp_entered	= qp_entered,
+	.kick_send	= kick_send,
+	.kick_recv	= kick_recv,
+};
+EXPORT_SYMBOL_IF_KUNIT(rhca_sw_backend);
+
+/**
+ * rhca_sw_init - Begin to receive packets
+ *
+ * Return: 0 or an error, with nothing left open.
+ */
+int rhca_sw_init(void)
+{
+	int ret;
+
+	flush_wq = alloc_workqueue("roce_hca_flush", WQ_UNBOUND, 0);
+	if (!flush_wq)
+		return -ENOMEM;
+	ret = rhca_socket_init();
+	if (ret)
+		destroy_workqueue(flush_wq);
+	return ret;
+}
+
+void rhca_sw_exit(void)
+{
+	rhca_socket_exit();
+	destroy_workqueue(flush_wq);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Framing: what lies between the Ethernet header and the BTH.
+ *   v1, annex A16:   | Ethernet 0x8915 | GRH 40 |            BTH ... ICRC |
+ *   v2, annex A17:   | Ethernet        | IPv4 20 or IPv6 40 | UDP 8 | BTH ... ICRC |
+ */
+#ifndef RHCA_WIRE_ENCAP_H
+#define RHCA_WIRE_ENCAP_H
+
+#include <linux/in6.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+enum rhca_encap {
+	RHCA_V1,		/* GRH */
+	RHCA_V2_IPV4,
+	RHCA_V2_IPV6,
+	RHCA_NUM_ENCAPS,
+};
+
+#define RHCA_GRH_BYTES		40
+#define RHCA_MAX_NETWORK_BYTES	48	/* IPv6 + UDP */
+
+/**
+ * struct rhca_flow - The fields of the network headers of one flow
+ * @encap: which framing
+ * @sgid: source GID; for IPv4 a mapped address, ::ffff:a.b.c.d
+ * @dgid: destination GID, likewise
+ * @tclass: traffic class (GRH, IPv6) or TOS (IPv4), 8 bits
+ * @hop_limit: hop limit or TTL
+ * @flow_label: 20 bits; IPv4 has none
+ * @udp_sport: UDP source port of v2, host order
+ */
+struct rhca_flow {
+	enum rhca_encap	encap;
+	union ib_gid	sgid;
+	union ib_gid	dgid;
+	u8		tclass;
+	u8		hop_limit;
+	u32		flow_label;
+	u16		udp_sport;
+};
+
+unsigned int rhca_network_bytes(enum rhca_encap encap);
+void rhca_network_fill(void *hdr, const struct rhca_flow *flow,
+		       unsigned int ib_bytes, u16 ip_id);
+bool rhca_network_valid(enum rhca_encap encap, const void *hdr,
+			unsigned int ib_bytes);
+void rhca_network_parse(enum rhca_encap encap, const void *hdr,
+			struct rhca_flow *flow);
+enum rhca_encap rhca_encap_of(enum ib_gid_type type, const union ib_gid *sgid);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Invariant CRC, IBTA vol. 1, 7.8.1, annexes A16.3 and A17.3.3: the Ethernet
+ * CRC-32 over the packet from the network header to the last pad byte, with
+ * the fields that may change on the way replaced by ones, and eight bytes of
+ * ones before it where InfiniBand has its local route header.
+ */
+#ifndef RHCA_WIRE_ICRC_H
+#define RHCA_WIRE_ICRC_H
+
+#include <linux/skbuff.h>
+#include <linux/types.h>
+
+#include "wire/encap.h"
+
+int rhca_icrc_init(void);
+void rhca_icrc_exit(void);
+
+u32 rhca_crc32(u32 crc, const void *data, unsigned int bytes);
+u32 rhca_icrc_headers(enum rhca_encap encap, const void *network_hdr);
+u32 rhca_icrc_skb(u32 crc, const struct sk_buff *skb, unsigned int offset,
+		  unsigned int bytes);
+
+/* The four bytes as they follow the padding: little-endian, complemented */
+static inline __le32 rhca_icrc_final(u32 crc)
+{
+	return cpu_to_le32(~crc);
+}
+
+#endif

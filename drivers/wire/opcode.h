@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One row an opcode: which headers follow the BTH and what the packet is.
+ * An opcode without a row is one we do not speak.
+ */
+#ifndef RHCA_WIRE_OPCODE_H
+#define RHCA_WIRE_OPCODE_H
+
+#include <linux/bits.h>
+#include <linux/types.h>
+#include <rdma/ib_pack.h>
+
+/* Extended transport headers, in the order in which they follow the BTH */
+enum rhca_header {
+	RHCA_HDR_DETH,
+	RHCA_HDR_RETH,
+	RHCA_HDR_ATOMIC_ETH,
+	RHCA_HDR_AETH,
+	RHCA_HDR_ATOMIC_ACK_ETH,
+	RHCA_HDR_IMMDT,
+	RHCA_HDR_IETH,
+	RHCA_HDR_CNP_PAD,
+	RHCA_NUM_HDRS,
+};
+
+/* What a packet is */
+#define RHCA_OP_REQUEST		BIT(0)
+#define RHCA_OP_RESPONSE	BIT(1)
+#define RHCA_OP_FIRST		BIT(2)	/* begins a message of several packets */
+#define RHCA_OP_MIDDLE		BIT(3)
+#define RHCA_OP_LAST		BIT(4)
+#define RHCA_OP_ONLY		BIT(5)
+#define RHCA_OP_SEND		BIT(6)
+#define RHCA_OP_WRITE		BIT(7)
+#define RHCA_OP_READ		BIT(8)	/* READ request or READ response */
+#define RHCA_OP_ATOMIC		BIT(9)
+#define RHCA_OP_PAYLOAD		BIT(10)	/* may carry payload */
+#define RHCA_OP_CNP		BIT(11)
+#define RHCA_OP_ATOMIC_WRITE	BIT(12)
+
+#define RHCA_OP_STARTS		(RHCA_OP_FIRST | RHCA_OP_ONLY)
+#define RHCA_OP_ENDS		(RHCA_OP_LAST | RHCA_OP_ONLY)
+
+#define RHCA_OPCODE_CNP		0x81	/* annex A17.9.3 */
+#define RHCA_OPCODE_ATOMIC_WRITE 0x1d	/* RC, IBTA 1.6, 9.4.7; older kernels do not name it */
+#define RHCA_OPCODE_TRANSPORT	GENMASK(7, 5)	/* RC, UC, RD, UD */
+#define RHCA_MAX_HDR_BYTES	48	/* longest BTH + extended headers, rounded */
+
+/**
+ * struct rhca_opcode - What an opcode means on the wire
+ * @headers: BIT(enum rhca_header) of each header that follows the BTH
+ * @flags: RHCA_OP_*; 0 marks an opcode that is not spoken
+ */
+struct rhca_opcode {
+	u16	headers;
+	u16	flags;
+};
+
+extern const struct rhca_opcode rhca_opcodes[256];
+
+unsigned int rhca_header_offset(u8 opcode, enum rhca_header hdr);
+unsigned int rhca_transport_bytes(u8 opcode);
+
+static inline bool rhca_opcode_known(u8 opcode)
+{
+	return rhca_opcodes[opcode].flags;
+}
+
+static inline bool rhca_opcode_has(u8 opcode, enum rhca_header hdr)
+{
+	return rhca_opcodes[opcode].headers & BIT(hdr);
+}
+
+#endif

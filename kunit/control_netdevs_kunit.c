@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The parameter netdevs=.
+ */
+#include <kunit/test.h>
+
+#include "control/netdevs.h"
+
+#define NAME_15	"abcdefghijklmno"	/* as long as a netdev's name can be */
+#define EIGHT	"a+b+c+d+e+f+g+h"
+
+struct netdevs_case {
+	const char *desc;
+	const char *text;
+	int ret;
+	u32 num_rules;
+	u32 num_ports;		/* of the first rule */
+};
+
+static const struct netdevs_case netdevs_cases[] = {
+	{ "empty",		"",			0, 0, 0 },
+	{ "blanks only",	"   ",			0, 0, 0 },
+	{ "one name",		"eth0",			0, 1, 1 },
+	{ "newline behind",	"eth0\n",		0, 1, 1 },
+	{ "two names",		"eth0,eth1",		0, 2, 1 },
+	{ "blanks around",	" eth0 , eth1 ",	0, 2, 1 },
+	{ "pattern",		"ens*",			0, 1, 1 },
+	{ "two ports",		"eth1+eth2",		0, 1, 2 },
+	{ "mixed",		"eth1+eth2,ens*,wan",	0, 3, 2 },
+	{ "most ports",		EIGHT,			0, 1, 8 },
+	{ "longest name",	NAME_15,		0, 1, 1 },
+	{ "too long a name",	NAME_15 "p",		-EINVAL },
+	{ "too many ports",	EIGHT "+i",		-EINVAL },
+	{ "star among ports",	"eth*+eth2",		-EINVAL },
+	{ "question mark",	"eth1+eth?",		-EINVAL },
+	{ "set among ports",	"eth1+eth[23]",		-EINVAL },
+	{ "comma in front",	",eth0",		-EINVAL },
+	{ "comma behind",	"eth0,",		-EINVAL },
+	{ "two commas",		"eth0,,eth1",		-EINVAL },
+	{ "plus in front",	"+eth0",		-EINVAL },
+	{ "plus behind",	"eth0+",		-EINVAL },
+	{ "plus alone",		"+",			-EINVAL },
+};
+KUNIT_ARRAY_PARAM_DESC(netdevs, netdevs_cases, desc);
+
+static struct rhca_netdevs *parse(struct kunit *test, const char *text,
+				  int *ret)
+{
+	struct rhca_netdevs *netdevs = kunit_kzalloc(test, sizeof(*netdevs),
+						     GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, netdevs);
+	*ret = rhca_netdevs_parse(netdevs, text);
+	return netdevs;
+}
+
+static void netdevs_is_a_list_of_rules(struct kunit *test)
+{
+	const struct netdevs_case *c = test->param_value;
+	struct rhca_netdevs *netdevs;
+	int ret;
+
+	netdevs = parse(test, c->text, &ret);
+	KUNIT_EXPECT_EQ(test, ret, c->ret);
+	if (ret)
+		return;
+	KUNIT_EXPECT_EQ(test, netdevs->num_rules, c->num_rules);
+	if (c->num_rules)
+		KUNIT_EXPECT_EQ(test, netdevs->rule[0].num_ports, c->num_ports);
+}
+
+static void netdevs_refuses_more_than_it_can_hold(struct kunit *test)
+{
+	char *text = kunit_kzalloc(test, RHCA_NETDEVS_BYTES + 1, GFP_KERNEL);
+	int ret, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	for (i = 0; i < RHCA_MAX_NETDEV_RULES; i++)
+		strlcat(text, i ? ",a" : "a", RHCA_NETDEVS_BYTES);
+	parse(test, text, &ret);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	strlcat(text, ",a", RHCA_NETDEVS_BYTES);
+	parse(test, text, &ret);
+	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+
+	memset(text, 'a', RHCA_NETDEVS_BYTES);
+	parse(test, text, &ret);
+	KUNIT_EXPECT_EQ(test, ret, -ENAMETOOLONG);
+}
+
+struct match_case {
+	const char *desc;
+	const char *text;
+	const char *name;
+	int rule;		/* -1: none */
+};
+
+static const struct match_case match_cases[] = {
+	{ "same name",		"eth0",			"eth0",	0 },
+	{ "prefix of a name",	"eth1",			"eth10", -1 },
+	{ "name is longer",	"eth10",		"eth1",	-1 },
+	{ "star",		"ens*",			"ens3f0", 0 },
+	{ "star of nothing",	"ens*",			"ens",	0 },
+	{ "question mark",	"eth?",			"eth7",	0 },
+	{ "question mark once",	"eth?",			"eth17", -1 },
+	{ "set",		"eth[0-3]",		"eth2",	0 },
+	{ "outside the set",	"eth[0-3]",		"eth4",	-1 },
+	{ "second rule",	"wan,eth*",		"eth4",	1 },
+	{ "first rule wins",	"eth*,eth4",		"eth4",	0 },
+	{ "first port",		"eth1+eth2",		"eth1",	0 },
+	{ "second port",	"eth1+eth2",		"eth2",	0 },
+	{ "no rule at all",	"",			"eth0",	-1 },
+};
+KUNIT_ARRAY_PARAM_DESC(match, match_cases, desc);
+
+static void netdev_falls_under_the_first_rule_that_matches(struct kunit *test)
+{
+	const struct match_case *c = test->param_value;
+	const struct rhca_netdevs_rule *rule, *wanted;
+	struct rhca_netdevs *netdevs;
+	int ret;
+
+	netdevs = parse(test, c->text, &ret);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	rule = rhca_netdevs_match(netdevs, c->name);
+	wanted = c->rule < 0 ? NULL : &netdevs->rule[c->rule];
+	KUNIT_EXPECT_PTR_EQ(test, rule, wanted);
+}
+
+static struct kunit_case netdevs_tests[] = {
+	KUNIT_CASE_PARAM(netdevs_is_a_list_of_rules, netdevs_gen_params),
+	KUNIT_CASE(netdevs_refuses_more_than_it_can_hold),
+	KUNIT_CASE_PARAM(netdev_falls_under_the_first_rule_that_matches,
+			 match_gen_params),
+	{}
+};
+
+static struct kunit_suite netdevs_suite = {
+	.name = "rhca_netdevs",
+	.test_cases = netdevs_tests,
+};
+kunit_test_suite(netdevs_suite);

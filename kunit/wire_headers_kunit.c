@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transport headers as bytes, IBTA vol. 1, 9.2 and 9.3.
+ */
+#include <kunit/test.h>
+
+#include "wire/headers.h"
+
+struct bth_case {
+	const char *desc;
+	struct rhca_bth_fields fields;
+	u8 bytes[12];
+};
+
+static const struct bth_case bth_cases[] = {
+	{ .desc = "nothing set",
+	  .bytes = { 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+	{ .desc = "every bit of every field",
+	  .fields = { .opcode = 0xff, .pad = 3, .solicited = true,
+		      .ack_req = true, .pkey = 0xffff, .dest_qpn = 0xffffff,
+		      .psn = 0xffffff },
+	  .bytes = { 0xff, 0xf0, 0xff, 0xff, 0, 0xff, 0xff, 0xff,
+		     0x80, 0xff, 0xff, 0xff } },
+	{ .desc = "byte order",
+	  .fields = { .opcode = 0x64, .pad = 1, .pkey = 0x1234,
+		      .dest_qpn = 0x56789a, .psn = 0xbcdef0 },
+	  .bytes = { 0x64, 0x50, 0x12, 0x34, 0, 0x56, 0x78, 0x9a,
+		     0, 0xbc, 0xde, 0xf0 } },
+	{ .desc = "solicited only",
+	  .fields = { .solicited = true },
+	  .bytes = { 0, 0xc0 } },
+	{ .desc = "acknowledge request only",
+	  .fields = { .ack_req = true },
+	  .bytes = { 0, 0x40, 0, 0, 0, 0, 0, 0, 0x80 } },
+	{ .desc = "two pad bytes",
+	  .fields = { .pad = 2 },
+	  .bytes = { 0, 0x60 } },
+};
+KUNIT_ARRAY_PARAM_DESC(bth, bth_cases, desc);
+
+static void bth_is_written_as_ibta_draws_it(struct kunit *test)
+{
+	const struct bth_case *c = test->param_value;
+	struct rhca_bth bth;
+
+	memset(&bth, 0xaa, sizeof(bth));
+	rhca_bth_fill(&bth, &c->fields);
+	KUNIT_EXPECT_MEMEQ(test, &bth, c->bytes, sizeof(bth));
+}
+
+static void bth_is_read_back(struct kunit *test)
+{
+	const struct bth_case *c = test->param_value;
+	const struct rhca_bth *bth = (const struct rhca_bth *)c->bytes;
+
+	KUNIT_EXPECT_EQ(test, bth->opcode, c->fields.opcode);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(bth->pkey), c->fields.pkey);
+	KUNIT_EXPECT_EQ(test, rhca_bth_pad(bth), c->fields.pad);
+	KUNIT_EXPECT_EQ(test, rhca_bth_solicited(bth), c->fields.solicited);
+	KUNIT_EXPECT_EQ(test, rhca_bth_ack_req(bth), c->fields.ack_req);
+	KUNIT_EXPECT_EQ(test, rhca_bth_dest_qpn(bth), c->fields.dest_qpn);
+	KUNIT_EXPECT_EQ(test, rhca_bth_psn(bth), c->fields.psn);
+	KUNIT_EXPECT_EQ(test, rhca_bth_version(bth), 0);
+}
+
+/* FECN, BECN, reserved bits and the transport version are not the others' */
+static void bth_accessors_ignore_reserved_bits(struct kunit *test)
+{
+	const u8 bytes[12] = { 0x04, 0x0f, 0, 0, 0xff, 0, 0, 1, 0x7f, 0, 0, 2 };
+	const struct rhca_bth *bth = (const struct rhca_bth *)bytes;
+
+	KUNIT_EXPECT_EQ(test, rhca_bth_dest_qpn(bth), 1);
+	KUNIT_EXPECT_EQ(test, rhca_bth_psn(bth), 2);
+	KUNIT_EXPECT_FALSE(test, rhca_bth_ack_req(bth));
+	KUNIT_EXPECT_FALSE(test, rhca_bth_solicited(bth));
+	KUNIT_EXPECT_EQ(test, rhca_bth_pad(bth), 0);
+	KUNIT_EXPECT_EQ(test, rhca_bth_version(bth), 15);
+}
+
+static void deth_is_written_as_ibta_draws_it(struct kunit *test)
+{
+	const u8 bytes[8] = { 0x80, 0x01, 0x00, 0x02, 0, 0xab, 0xcd, 0xef };
+	struct rhca_deth deth;
+
+	rhca_deth_fill(&deth, 0x80010002, 0xabcdef);
+	KUNIT_EXPECT_MEMEQ(test, &deth, bytes, sizeof(bytes));
+	KUNIT_EXPECT_EQ(test, rhca_deth_src_qpn(&deth), 0xabcdef);
+}
+
+static void aeth_is_written_as_ibta_draws_it(struct kunit *test)
+{
+	const u8 bytes[4] = { 0x61, 0x12, 0x34, 0x56 };
+	struct rhca_aeth aeth;
+
+	rhca_aeth_fill(&aeth, 0x61, 0x123456);
+	KUNIT_EXPECT_MEMEQ(test, &aeth, bytes, sizeof(bytes));
+	KUNIT_EXPECT_EQ(test, rhca_aeth_syndrome(&aeth), 0x61);
+	KUNIT_EXPECT_EQ(test, rhca_aeth_msn(&aeth), 0x123456);
+}
+
+struct syndrome_case {
+	const char *desc;
+	enum rhca_syndrome_type type;
+	u8 value;
+	u8 syndrome;
+};
+
+/* 9.7.5.1.1, table 43 */
+static const struct syndrome_case syndrome_cases[] = {
+	{ "ACK without credits",	RHCA_AETH_ACK, 31, 0x1f },
+	{ "ACK with no buffer",		RHCA_AETH_ACK, 0, 0x00 },
+	{ "RNR NAK of 655 ms",		RHCA_AETH_RNR, 0, 0x20 },
+	{ "RNR NAK of 491 ms",		RHCA_AETH_RNR, 31, 0x3f },
+	{ "PSN sequence error",		RHCA_AETH_NAK, RHCA_NAK_PSN, 0x60 },
+	{ "invalid request",		RHCA_AETH_NAK, RHCA_NAK_INVALID, 0x61 },
+	{ "remote access error",	RHCA_AETH_NAK, RHCA_NAK_ACCESS, 0x62 },
+	{ "remote operational error",	RHCA_AETH_NAK, RHCA_NAK_OPERATION, 0x63 },
+};
+KUNIT_ARRAY_PARAM_DESC(syndrome, syndrome_cases, desc);
+
+static void syndrome_has_ibta_value(struct kunit *test)
+{
+	const struct syndrome_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, rhca_syndrome(c->type, c->value), c->syndrome);
+}
+
+static void fields_lie_where_ibta_puts_them(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_bth, flags), 1);
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_bth, pkey), 2);
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_bth, dest), 4);
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_bth, seq), 8);
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_deth, src), 4);
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_reth, rkey), 8);
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_reth, length), 12);
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_atomic_eth, rkey), 8);
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_atomic_eth, swap_add), 12);
+	KUNIT_EXPECT_EQ(test, offsetof(struct rhca_atomic_eth, compare), 20);
+	KUNIT_EXPECT_EQ(test, sizeof(struct rhca_immdt), 4);
+	KUNIT_EXPECT_EQ(test, sizeof(struct rhca_ieth), 4);
+	KUNIT_EXPECT_EQ(test, sizeof(struct rhca_cnp_pad), 16);
+}
+
+static struct kunit_case headers_tests[] = {
+	KUNIT_CASE_PARAM(bth_is_written_as_ibta_draws_it, bth_gen_params),
+	KUNIT_CASE_PARAM(bth_is_read_back, bth_gen_params),
+	KUNIT_CASE(bth_accessors_ignore_reserved_bits),
+	KUNIT_CASE(deth_is_written_as_ibta_draws_it),
+	KUNIT_CASE(aeth_is_written_as_ibta_draws_it),
+	KUNIT_CASE_PARAM(syndrome_has_ibta_value, syndrome_gen_params),
+	KUNIT_CASE(fields_lie_where_ibta_puts_them),
+	{}
+};
+
+static struct kunit_suite headers_suite = {
+	.name = "rhca_headers",
+	.test_cases = headers_tests,
+};
+kunit_test_suite(headers_suite);

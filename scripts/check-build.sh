@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Build the modules with every warning the kernel's W=1 knows as an error, and
+# where sparse is asked for, with its endian and context checks.
+#
+# usage: scripts/check-build.sh KERNEL...
+#   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, or newest (7.2)
+
+set -eu
+shopt -s inherit_errexit
+
+cd "$(dirname "$(realpath "$0")")/.."
+
+# One sparse is enough: what it looks at is the same source. It works on the
+# kernel whose headers it reads without complaints of its own.
+sparse_series=6.12
+
+release_of() {
+	case $1 in
+	6.*) scripts/vm/kernel release "$1" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+sparse() {
+	local log=build/sparse.log
+
+	# C=2 looks at every file, built or not. Sparse's complaints are no
+	# errors to make, so they are looked for in what it says; those about
+	# the kernel's own headers are not ours to mend.
+	make -s modules KVER="$1" KBUILD_ARGS="C=2 CF=-D__CHECK_ENDIAN__ -j$(nproc)" > $log 2>&1 || {
+		cat $log
+		return 1
+	}
+	if grep -E "^$PWD/build/.*(warning|error): " $log; then
+		echo "check-build: sparse has something to say" >&2
+		return 1
+	fi
+}
+
+for kernel; do
+	release=$(release_of "$kernel")
+	make -s modules KVER="$release" \
+		KBUILD_ARGS="W=1 KCFLAGS=-Werror -j$(nproc)"
+	if [ "$kernel" = $sparse_series ]; then
+		sparse "$release"
+	fi
+done

@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Fail unless what people can set and read is the same in the sources, in
+# Documentation/knobs.rst, counters.rst and in ABI/: module parameters, sysfs
+# files, counters, attributes of QPs in netlink. Constants that knobs.rst names
+# must exist, and limits have the value it says.
+#
+# usage: scripts/check-knobs.sh
+
+set -eu
+shopt -s inherit_errexit
+
+cd "$(dirname "$(realpath "$0")")/.."
+knobs=Documentation/knobs.rst
+counters=Documentation/counters.rst
+sources=$(find drivers -name '*.[ch]')
+bad=0
+
+# --- the sources -----------------------------------------------------------------
+
+# code REGEX: the first group of each match in all sources, line ends made blanks
+code() {
+	# shellcheck disable=SC2086
+	cat $sources | tr -s '\t\n ' ' ' | grep -oP "$1" || :
+}
+
+code_params() { code '\bmodule_param(_[a-z]+)? ?\( ?\K\w+'; }
+
+# Paths below /sys/class/infiniband/<dev>, with N for a port's number
+code_files() {
+	code '\bDEVICE_ATTR_(RO|RW|WO)\( ?\K\w+'
+	code '\bIB_PORT_ATTR_(RO|RW|WO)\( ?\K\w+' | sed 's,^,ports/N/,'
+	# rows of control/sysfs.c
+	code '\bFILE_R[OW]\( ?"\K[\w/]+", ?"\w+' | sed 's/", *"/\/N\//'
+}
+
+# Rows of the table, each with the counter's enum first
+code_counters() {
+	sed -n 's/.*\<RHCA_[A-Z0-9_]*[],].*"\([a-z0-9_]*\)".*/\1/p' drivers/core/counters.c
+}
+
+code_attributes() {
+	sed -n -e 's/.*{ "\([a-z_]*\)".*/\1/p' \
+		-e 's/.*put_[a-z0-9_]*(msg, "\([a-z_]*\)".*/\1/p' drivers/core/restrack.c
+}
+
+# --- the documents ---------------------------------------------------------------
+
+# section TITLE [DOCUMENT]: of knobs.rst
+section() {
+	awk -v title="$1" '
+		/^=+$/ && held == title { inside = 1; held = ""; next }
+		/^=+$/ && inside && length($0) == length(held) && held != "" { exit }
+		{ if (inside && held != "") print held; else if (inside) print ""; held = $0 }
+		END { if (inside) print held }' "${2:-$knobs}"
+}
+
+# first_column TITLE [DOCUMENT]: the words in the first column of the section's first table
+first_column() {
+	section "$@" | awk '
+		/^=+ +=+/ { width = index($0, " ") - 1; borders++; next }
+		borders == 2 { print substr($0, 1, width) }' |
+		tr -s ', ' '\n' | grep -v '^$'
+}
+
+doc_params() { section 'Module parameters' | sed -n 's/^``\([a-z_]*\)``.*/\1/p'; }
+doc_files() { first_column sysfs; }
+doc_counters() { first_column hw_counters $counters; }
+doc_attributes() { first_column 'Queue pairs in netlink'; }
+
+abi_files() {
+	sed -n 's,^What:[[:space:]]*/sys/class/infiniband/<dev>/,,p' Documentation/ABI/testing/* |
+		sed 's,<port>,N,'
+}
+
+# --- comparing -------------------------------------------------------------------
+
+complain() {
+	echo "check-knobs: $*" >&2
+	bad=1
+}
+
+# compare WHAT CODE DOCUMENT: the same names from both commands, and some at all
+compare() {
+	local what=$1 in_code in_document name
+
+	in_code=$("$2" | sort -u)
+	in_document=$("$3" | sort -u)
+	[ -n "$in_code" ] || complain "no $what in the sources: look at $2 in this script"
+	for name in $(comm -23 <(echo "$in_code") <(echo "$in_document")); do
+		complain "$what $name is in the sources and not in $4"
+	done
+	for name in $(comm -13 <(echo "$in_code") <(echo "$in_document")); do
+		complain "$what $name is in $4 and not in the sources"
+	done
+}
+
+# "VALUE" of a plain #define, as knobs.rst writes powers of two
+defined() {
+	grep -hoP "#define\s+$1\s+\K\(?[^/]*[^/\s]" $sources | head -n 1 |
+		sed -e 's/[()]//g' -e 's/1U*L* << \([0-9]*\)/2^\1/'
+}
+
+# The first cell may name siblings that have the same value: RHCA_MAX_QP, _CQ
+check_limits() {
+	local name value found
+
+	while read -r name value _; do
+		name=${name%,}
+		case $name in RHCA_*) ;; *) continue ;; esac
+		found=$(defined "$name")
+		[ "$found" = "$value" ] || complain "$name is '$found' in the sources and '$value' in $knobs"
+	done < <(section Limits | sed -e 's/([a-z/.]*)//' -e 's/, _[A-Z_, ]*/ /')
+}
+
+check_constants() {
+	local name
+
+	# shellcheck disable=SC2086
+	for name in $(first_column Constants | grep -oE '^[A-Z][A-Z0-9_]{4,}'); do
+		grep -qE "#define[[:space:]]+$name\>" $sources include/rhca/*.h ||
+			complain "constant $name is in $knobs and not in the sources"
+	done
+}
+
+compare parameter code_params doc_params $knobs
+compare file code_files doc_files $knobs
+compare file code_files abi_files Documentation/ABI
+compare counter code_counters doc_counters $counters
+compare attribute code_attributes doc_attributes $knobs
+check_limits
+check_constants
+exit $bad

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Check the checkers: scenarios with planted faults must be judged as such by
+# scripts/tests/run. A judge that cannot say no is worth nothing.
+#
+# usage: scripts/check-runner.sh [PLACE]      (default uml)
+
+set -eu
+
+cd "$(dirname "$(realpath "$0")")/.."
+place=${1:-uml}
+report=$(mktemp)
+trap 'rm -f "$report"' EXIT
+
+RHCA_PATIENCE_S=2 scripts/tests/run --on "$place" --tier core \
+	--dir scripts/vm/planted --out build/results/planted > "$report" 2>&1 && {
+	cat "$report"
+	echo "check-runner: expected a failure, got success" >&2
+	exit 1
+}
+
+while read -r expected; do
+	grep -q "^$expected" "$report" || {
+		cat "$report"
+		echo "check-runner: expected a line '$expected', got the above" >&2
+		exit 1
+	}
+done <<END
+ok    $place 10-pass
+FAIL  $place 20-fail: exit status 1
+skip  $place 30-skip: there is no moon tonight
+FAIL  $place 40-hang: did not end within its time limit
+FAIL  $place 50-left-behind: exit status 1
+FAIL  $place 60-warning: the kernel reported a fault
+ok    $place 65-expected
+FAIL  $place 70-panic: the guest died or hung
+ok    $place 80-after
+3 passed, 5 failed, 1 skipped\$
+END
+
+# The same for the include directions.
+tree=$(mktemp -d)
+trap 'rm -rf "$report" "$tree"' EXIT
+mkdir -p "$tree/drivers/wire" "$tree/drivers/core"
+touch "$tree/drivers/core/qp.h"
+echo '#include "core/qp.h"' > "$tree/drivers/wire/headers.h"
+if scripts/check-layers.sh "$tree" 2> /dev/null; then
+	echo "check-runner: check-layers.sh let wire include core" >&2
+	exit 1
+fi
+echo "check-runner: every planted fault was found"

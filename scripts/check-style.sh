@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Check how the sources are written: checkpatch --strict on C, shellcheck on
+# shell, pyflakes on Python, mandoc on manual pages, an SPDX line in every file.
+#
+# usage: scripts/check-style.sh [FILE...]      (every file git knows without one)
+
+set -eu
+shopt -s inherit_errexit
+
+cd "$(dirname "$(realpath "$0")")/.."
+cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
+bad=0
+
+# Not ours to decide in a module out of tree, or a matter of taste where the
+# source has decided otherwise.
+ignored=(
+	FILE_PATH_CHANGES	# MAINTAINERS is the kernel's
+	SPDX_LICENSE_TAG	# checked below, for every kind of file
+	CONFIG_DESCRIPTION
+	EMBEDDED_FILENAME
+	MACRO_ARG_REUSE		# said of every accessor
+	MACRO_ARG_PRECEDENCE	# a field's name is no expression
+	MACRO_ARG_UNUSED	# compat.h drops what a kernel does not take
+	COMPLEX_MACRO		# rows of tables
+	EXPORT_SYMBOL		# compat.h defines one
+	LINE_SPACING		# static_assert belongs to the struct above it
+	BIT_MACRO		# limits are powers of two, not bits
+	TYPO_SPELLING		# British spelling
+)
+
+checkpatch() {
+	local script
+
+	script=$(compgen -G "$cache/uml/source-????????????/scripts/checkpatch.pl" | tail -n 1) || {
+		echo "check-style: no kernel source: run scripts/uml/build base" >&2
+		return 1
+	}
+	(
+		IFS=,
+		perl "$script" --no-tree --strict --quiet --no-summary --terse \
+			--show-types --max-line-length=100 --ignore "${ignored[*]}" \
+			--file "$@"
+	)
+}
+
+is_shell() {
+	head -n 1 "$1" | grep -Eq '^#!.*/(ba)?sh' || head -n 3 "$1" | grep -q '^# shellcheck shell='
+}
+
+is_python() {
+	head -n 1 "$1" | grep -q '^#!.*/python3'
+}
+
+# What it says of references to other packages' pages depends on the machine.
+manual_pages() {
+	mandoc -T lint -W warning "$@" | grep -v 'mandoc.db' || return 0
+	return 1
+}
+
+spdx() {
+	local file
+
+	for file; do
+		case $file in
+		# Data and pictures cannot carry a comment.
+		*/corpus-*/*) continue ;;
+		*.pcap | *.png | *.svg | *.json | *.csv | *.txt) continue ;;
+		esac
+		head -n 4 "$file" | grep -q 'SPDX-License-Identifier: GPL-2.0' || {
+			echo "$file: no line 'SPDX-License-Identifier: GPL-2.0' at its top"
+			bad=1
+		}
+	done
+}
+
+[ $# -gt 0 ] || mapfile -t files < <(git ls-files)
+[ $# -eq 0 ] || files=("$@")
+
+c=()
+shell=()
+python=()
+manuals=()
+present=()
+for file in "${files[@]}"; do
+	[ -f "$file" ] || continue
+	present+=("$file")
+	case $file in
+	drivers/*.[ch] | include/*.h | kunit/*.[ch]) c+=("$file") ;;
+	*.py) python+=("$file") ;;
+	*.[ch] | *.rst | *.md) ;;
+	*/man/*.[1-8]) manuals+=("$file") ;;
+	*)
+		! is_shell "$file" || shell+=("$file")
+		! is_python "$file" || python+=("$file") ;;
+	esac
+done
+
+spdx "${present[@]}"
+[ ${#c[@]} -eq 0 ] || checkpatch "${c[@]}" || bad=1
+# Scenarios share variables with the library they include, which is more than
+# it follows; an empty assignment before a command is no mistake.
+[ ${#shell[@]} -eq 0 ] ||
+	shellcheck -x --severity=warning --exclude=SC1007,SC2034,SC2120,SC2154,SC2183 "${shell[@]}" || bad=1
+[ ${#python[@]} -eq 0 ] || pyflakes3 "${python[@]}" || bad=1
+[ ${#manuals[@]} -eq 0 ] || manual_pages "${manuals[@]}" || bad=1
+exit $bad

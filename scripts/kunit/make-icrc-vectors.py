@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Write kunit/icrc_vectors.h: packets whose ICRC scapy has computed.
+
+usage: make-icrc-vectors.py > kunit/icrc_vectors.h
+
+RoCE v1 and v2, each with IPv4 and IPv6 addresses, several opcodes, payload
+sizes and paddings. scapy.contrib.roce computes the ICRC of v2 over IPv4 only;
+for the others the packet is built from scapy's layers, masked as IBTA vol. 1,
+7.8.1 and the annexes A16 and A17 say, and goes through zlib's CRC-32. The same
+code is run over v2 with IPv4 and must agree with scapy's own. The output
+depends on nothing but this file.
+"""
+
+import struct
+import sys
+import zlib
+
+from scapy.contrib.roce import AETH, BTH, GRH
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.packet import Raw
+
+ADDRESSES = {
+    'IPv4': ('10.9.0.1', '10.9.0.254'),
+    'IPv6': ('fd09::1', 'fd09::ffff:2'),
+}
+LINK_LOCAL = ('fe80::211:22ff:fe33:4455', 'fe80::ff:fe00:1')
+
+RETH = struct.pack('!QII', 0x0123456789abcdef, 0x11223344, 7)
+ATOMIC = struct.pack('!QIQQ', 0x1000, 0x55667788, 1 << 40, 3)
+DETH = struct.pack('!II', 0x80010000, 0x000123)
+IMM = b'\xde\xad\xbe\xef'
+
+# name, opcode, extended headers, payload bytes
+PACKETS = [
+    ('empty SEND', 0x04, b'', 0),
+    ('SEND, 3 pad', 0x04, b'', 1),
+    ('SEND, 2 pad', 0x04, b'', 2),
+    ('SEND, 1 pad', 0x04, b'', 3),
+    ('SEND, 0 pad', 0x04, b'', 4),
+    ('SEND of 127', 0x04, b'', 127),
+    ('SEND of 128', 0x04, b'', 128),
+    ('SEND of 129', 0x04, b'', 129),
+    ('SEND first of 1024', 0x00, b'', 1024),
+    ('SEND first of 4096', 0x00, b'', 4096),
+    ('SEND with immediate', 0x05, IMM, 30),
+    ('WRITE', 0x0a, RETH, 7),
+    ('CmpSwap', 0x13, ATOMIC, 0),
+    ('acknowledge', 0x11, bytes(AETH(syndrome=0x1f, msn=0xabcdef)), 0),
+    ('datagram', 0x64, DETH, 100),
+]
+
+
+def payload(length):
+    """The pattern that the C side writes too."""
+    return bytes((i * 31 + 7) & 0xff for i in range(length))
+
+
+def gid(address):
+    """128 bits of an address as a GID."""
+    if ':' in address:
+        return int.from_bytes(bytes(IPv6(src=address))[8:24], 'big')
+    return 0xffff << 32 | int.from_bytes(bytes(IP(src=address))[12:16], 'big')
+
+
+def transport(opcode, pad, number):
+    return BTH(opcode=opcode, solicited=number & 1, migreq=1, padcount=pad,
+               pkey=0xffff, fecn=number >> 1 & 1, becn=number >> 2 & 1,
+               dqpn=0x10 + number, ackreq=number >> 3 & 1,
+               psn=(0xfffffe + number) & 0xffffff, icrc=0)
+
+
+def network(version, family, length, number):
+    """Network headers, and the same with what may change made ones."""
+    src, dst = ADDRESSES[family]
+    if version == 'v1':
+        if family == 'IPv6':
+            src, dst = LINK_LOCAL
+        fields = dict(ipver=6, paylen=length, nexthdr=0x1b, sgid=gid(src),
+                      dgid=gid(dst))
+        return (GRH(tclass=number, flowlabel=0x12340 + number, hoplmt=64, **fields),
+                GRH(tclass=0xff, flowlabel=0xfffff, hoplmt=0xff, **fields))
+    fields = dict(sport=0xc000 + number, dport=4791, len=8 + length)
+    udp, udp_masked = UDP(chksum=number, **fields), UDP(chksum=0xffff, **fields)
+    if family == 'IPv4':
+        fields = dict(src=src, dst=dst, id=0x1000 + number, flags='DF', proto=17,
+                      len=28 + length)
+        ip = IP(bytes(IP(ttl=64, tos=number << 2, **fields)))
+        return ip / udp, IP(ttl=0xff, tos=0xff, chksum=0xffff, **fields) / udp_masked
+    fields = dict(src=src, dst=dst, nh=17, plen=8 + length)
+    return (IPv6(tc=number, fl=0x12340 + number, hlim=64, **fields) / udp,
+            IPv6(tc=0xff, fl=0xfffff, hlim=0xff, **fields) / udp_masked)
+
+
+def headers_only(packet, length):
+    """scapy's bytes without anything it might append."""
+    return bytes(packet)[:length]
+
+
+def build(version, family, number, packet):
+    _, opcode, extended, size = packet
+    pad = -size % 4
+    bth = bytes(transport(opcode, pad, number))[:12]
+    body = extended + payload(size) + bytes(pad)
+    length = len(bth) + len(body) + 4
+    real, masked = network(version, family, length, number)
+    network_bytes = {'v1': 40, 'v2': 28 if family == 'IPv4' else 48}[version]
+    shadow = bytearray(bth)
+    shadow[4] = 0xff
+    icrc = zlib.crc32(b'\xff' * 8 + headers_only(masked, network_bytes) +
+                      bytes(shadow) + body)
+    real = headers_only(real, network_bytes)
+    if version == 'v2' and family == 'IPv4':
+        check_against_scapy(real, bth, body, icrc)
+    return real + bth + extended, size, pad, icrc
+
+
+def check_against_scapy(real, bth, body, icrc):
+    whole = IP(real + bth + body + bytes(4))
+    parsed = whole[BTH]
+    parsed.remove_payload()
+    parsed.add_payload(Raw(body))
+    theirs, = struct.unpack('<I', parsed.compute_icrc(b''))
+    if theirs != icrc:
+        sys.exit(f'scapy says {theirs:#010x}, this program {icrc:#010x}')
+
+
+def rows(data):
+    for start in range(0, len(data), 12):
+        yield ', '.join(f'0x{byte:02x}' for byte in data[start:start + 12])
+
+
+ENCAP = {('v1', 'IPv4'): 'RHCA_V1', ('v1', 'IPv6'): 'RHCA_V1',
+         ('v2', 'IPv4'): 'RHCA_V2_IPV4', ('v2', 'IPv6'): 'RHCA_V2_IPV6'}
+
+
+def main():
+    print('/* SPDX-License-Identifier: GPL-2.0 */')
+    print('/* Made by scripts/kunit/make-icrc-vectors.py: do not edit. */')
+    print('static const struct icrc_vector icrc_vectors[] = {')
+    for version, family in ENCAP:
+        for number, packet in enumerate(PACKETS):
+            headers, size, pad, icrc = build(version, family, number, packet)
+            print('\t{')
+            print(f'\t\t.desc = "{version} {family}: {packet[0]}",')
+            print(f'\t\t.encap = {ENCAP[version, family]},')
+            print(f'\t\t.header_bytes = {len(headers)},')
+            print(f'\t\t.payload_bytes = {size},')
+            print(f'\t\t.pad_bytes = {pad},')
+            print(f'\t\t.icrc = {icrc:#010x},')
+            print('\t\t.headers = {')
+            for row in rows(headers):
+                print(f'\t\t\t{row},')
+            print('\t\t},')
+            print('\t},')
+    print('};')
+
+
+if __name__ == '__main__':
+    main()

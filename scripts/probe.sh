@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Ask a kernel's headers which interfaces it has. Prints one -DHAVE_... for
+# each yes; Kbuild hands them to the compiler and include/rhca/compat.h is the
+# only place that looks at them.
+#
+# usage: scripts/probe.sh KERNEL-SOURCE
+# The folder is a source tree, a distribution's headers package (either half),
+# or a build folder made with O=.
+
+set -eu
+
+[ $# -eq 1 ] && [ -d "$1" ] || {
+	echo "usage: scripts/probe.sh KERNEL-SOURCE" >&2
+	exit 2
+}
+
+# A build folder knows its source by a link or by the Makefile in it.
+source_of() {
+	if [ -e "$1/include/rdma/ib_verbs.h" ]; then
+		echo "$1"
+	elif [ -e "$1/source/include/rdma/ib_verbs.h" ]; then
+		echo "$1/source"
+	else
+		sed -n 's,^include \(.*\)/Makefile$,\1,p' "$1/Makefile"
+	fi
+}
+
+include=$(source_of "$1")/include
+[ -e "$include/rdma/ib_verbs.h" ] || {
+	echo "scripts/probe.sh: no RDMA headers in $1" >&2
+	exit 1
+}
+
+# have NAME HEADER REGEX: the header, with its line ends and runs of blanks
+# made one blank, matches the extended regular expression.
+have() {
+	if [ -e "$include/$2" ] &&
+	   tr -s '\t\n ' ' ' < "$include/$2" | grep -Eq -e "$3"; then
+		printf ' -D%s' "$1"
+	fi
+}
+
+#    name			header			what the newer kernel has
+have HAVE_CREATE_CQ_ATTRS	rdma/ib_verbs.h		'\(\*create_cq\)\([^)]*struct uverbs_attr_bundle'
+have HAVE_REG_USER_MR_DMAH	rdma/ib_verbs.h		'\(\*reg_user_mr\)\([^)]*struct ib_dmah'
+have HAVE_CREATE_USER_CQ	rdma/ib_verbs.h		'\(\*create_user_cq\)'
+have HAVE_RESIZE_USER_CQ	rdma/ib_verbs.h		'\(\*resize_user_cq\)'
+have HAVE_COUNTER_BIND_PORT	rdma/ib_verbs.h		'\(\*counter_bind_qp\)\([^)]*u32 port'
+have HAVE_COUNTER_INIT		rdma/ib_verbs.h		'\(\*counter_init\)'
+have HAVE_UMEM_GET_VA		rdma/ib_umem.h		'ib_umem_get_va\('
+have HAVE_ATOMIC_WRITE		rdma/ib_verbs.h		'IB_DEVICE_ATOMIC_WRITE'
+have HAVE_UDP_TUNNEL_SOCK	net/udp_tunnel.h	'setup_udp_tunnel_sock\(struct net \*net, struct sock '
+have HAVE_CRC32_OPTIMIZATIONS	linux/crc32.h		'crc32_optimizations\('
+have HAVE_HRTIMER_SETUP		linux/hrtimer.h		' hrtimer_setup\('
+have HAVE_KUNIT_VISIBILITY	kunit/visibility.h	'EXPORT_SYMBOL_IF_KUNIT\(symbol\)'
+have HAVE_STRING_NAMESPACES	linux/module.h		'define MODULE_IMPORT_NS\(ns\) MODULE_INFO\(import_ns, ns\)'
+echo

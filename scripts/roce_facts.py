@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What roce-status knows: gathered from /sys, /proc, rdma, ethtool and dcb."""
+
+import glob
+import ipaddress
+import os
+import re
+
+import roce_sysfs as roce
+
+IB_HEADER_BYTES = 96		# that ib_core takes off a netdev's MTU
+PATH_MTUS = (4096, 2048, 1024, 512, 256)
+ROCE_V2_PORT = 4791
+CAP_IPC_LOCK = 14
+ADAPTER_DRIVERS = ("mlx4_core", "mlx5_core")
+
+# Counters of things that should not happen, by the beginning of their names
+SUSPICIOUS = ("rx_dropped_", "rx_icrc_encapsulated", "tx_dropped", "local_ack_timeout_err",
+              "packet_seq_err", "out_of_sequence", "out_of_buffer", "rnr_nak_retry_err",
+              "req_remote_", "req_transport_retries_exceeded", "req_rnr_retries_exceeded",
+              "resp_remote_access_errors", "resp_invalid_requests")
+
+
+def number(text):
+    return int(text) if text and text.isdigit() else None
+
+
+def active_mtu(netdev_mtu):
+    """As ib_core computes it for RoCE; sysfs does not show it."""
+    room = (netdev_mtu or 0) - IB_HEADER_BYTES
+    return next((mtu for mtu in PATH_MTUS if mtu <= room), None)
+
+
+def flow_control(netdev):
+    """Pause and PFC; None where the netdev does not know."""
+    pause = roce.command_json("ethtool", "--json", "-a", netdev) or [{}]
+    pfc = roce.command_json("dcb", "-j", "pfc", "show", "dev", netdev) or {}
+    priorities = pfc.get("prio-pfc")
+    return {"pause_rx": pause[0].get("rx"), "pause_tx": pause[0].get("tx"),
+            "pfc": priorities and [prio for prio, on in enumerate(priorities)
+                                   if on not in (False, "off", 0)]}
+
+
+def counters(port):
+    found = {}
+    for name in roce.listing(port.folder, "hw_counters"):
+        value = number(port.read("hw_counters", name))
+        if value and (name.startswith(SUSPICIOUS) or "mtu" in name):
+            found[name] = value
+    return found
+
+
+def pkeys(port):
+    """The valid ones; an empty entry reads as 0."""
+    values = [port.read("pkeys", index) for index in roce.listing(port.folder, "pkeys")]
+    return [value for value in values if value and int(value, 16) & 0x7fff]
+
+
+def forced(device, port):
+    """Rules for the traffic class in their order; no TTL is 0."""
+    rules = (device.read("tc", str(port.number), "traffic_class") or "").splitlines()
+    return {"traffic_class": [rule for rule in rules if rule != "Global tclass=-1"],
+            "ttl": number(device.read("tc", str(port.number), "ttl"))}
+
+
+def port_facts(device, port):
+    netdev = port.netdev()
+    netdev_mtu = number(roce.read("sys/class/net", netdev, "mtu")) if netdev else None
+    return {
+        "port": port.number, "netdev": netdev, "state": port.state(),
+        "link": roce.carrier(netdev) if netdev else "NA",
+        "rate": port.read("rate"), "netdev_mtu": netdev_mtu, "mtu": active_mtu(netdev_mtu),
+        "versions": (port.read("roce_versions") or "").split() or None,
+        "gids": [gid._asdict() for gid in port.gids()], "pkeys": pkeys(port),
+        "forced": forced(device, port), "counters": counters(port),
+        "flow_control": flow_control(netdev) if netdev else None,
+        "adapter": os.path.basename(os.path.realpath(
+            roce.path("sys/class/net", netdev, "device/driver"))) in ADAPTER_DRIVERS,
+    }
+
+
+def queue_pairs():
+    """All of this kernel with what drivers say of them, or None without rdma.
+
+    The dump is asked for, not single ones: iproute2 writes broken JSON for those.
+    """
+    return roce.command_json("rdma", "-j", "-dd", "resource", "show", "qp")
+
+
+def qp_facts(entry):
+    """One queue pair under plain names; drivers' words are marked in the dump."""
+    qp = {(name[4:] if name.startswith("drv_") else name).replace("-", "_"): value
+          for name, value in entry.items()}
+    if "traffic_class" in qp:
+        qp["dscp"] = qp["traffic_class"] >> 2
+        # What classifies its packets: the driver says, or it is the tag's PCP.
+        qp.setdefault("priority", qp["sl"] & 7)
+    return qp
+
+
+def same_address(one, other):
+    return ipaddress.IPv6Address(one) == ipaddress.IPv6Address(other)
+
+
+def memlock(pid):
+    """Limit and use of pinned memory in bytes; a limit of None is no limit."""
+    status = roce.read("proc", str(pid), "status") or ""
+    limits = roce.read("proc", str(pid), "limits") or ""
+    limit = re.search(r"^Max locked memory +(\d+)", limits, re.MULTILINE)
+    pinned = re.search(r"^VmPin:\s+(\d+) kB", status, re.MULTILINE)
+    capabilities = re.search(r"^CapEff:\s+([0-9a-f]+)", status, re.MULTILINE)
+    free = capabilities and int(capabilities.group(1), 16) >> CAP_IPC_LOCK & 1
+    return {"limit": int(limit.group(1)) if limit and not free else None,
+            "pinned": int(pinned.group(1)) << 10 if pinned else 0}
+
+
+def udp_inodes(port):
+    """Of the sockets on a UDP port, in this network namespace."""
+    for table in ("udp", "udp6"):
+        for line in (roce.read("proc/self/net", table) or "").splitlines()[1:]:
+            words = line.split()
+            if int(words[1].rsplit(":", 1)[1], 16) == port:
+                yield words[9]
+
+
+def udp_owner():
+    """Who holds the UDP port of RoCE v2, in words."""
+    sockets = {f"socket:[{inode}]" for inode in udp_inodes(ROCE_V2_PORT)}
+    for fd in glob.glob(roce.path("proc/[0-9]*/fd/*")):
+        try:
+            if os.readlink(fd) in sockets:
+                pid = fd.split("/")[-3]
+                return f"process {pid} ({roce.read('proc', pid, 'comm')})"
+        except OSError:
+            continue
+    if os.path.exists(roce.path("sys/module/rdma_rxe")):
+        return "perhaps rdma_rxe, which is loaded"
+    return "another namespace's process or a kernel module"
+
+
+def wants_v2():
+    return roce.read("sys/module/roce_hca/parameters/roce_mode") in ("2", "4")
+
+
+def everything(names):
+    """Every fact: devices, in them ports, in them queue pairs."""
+    pairs = queue_pairs()
+    found = []
+    for device in roce.devices(names):
+        ports = [port_facts(device, port) for port in device.ports()]
+        for entry in pairs or []:
+            if entry.get("ifname") != device.name:
+                continue
+            # Before INIT a queue pair has no port.
+            where = next((port for port in ports if port["port"] == entry.get("port")), ports[0])
+            where.setdefault("qps", []).append(qp_facts(entry))
+        found.append({"dev": device.name, "backend": device.backend(),
+                      "driver": device.driver(), "fw": device.read("fw_ver"),
+                      "desc": device.read("node_desc"), "ports": ports})
+    return found, pairs is not None

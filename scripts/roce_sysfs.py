@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the tools share: RDMA devices as /sys shows them, tables, exit codes.
+
+Device names are never assumed: udev rules may have given others.
+"""
+
+import argparse
+import collections
+import ipaddress
+import json
+import os
+import signal
+import subprocess
+import sys
+
+# Tests put a tree of their own here, with sys/ and proc/ below it.
+ROOT = os.environ.get("ROCE_ROOT", "/")
+
+Gid = collections.namedtuple("Gid", "index gid type netdev")
+
+
+class Trouble(Exception):
+    """Told to the user; exit status 1."""
+
+
+def path(*parts):
+    return os.path.join(ROOT, *parts)
+
+
+def read(*parts):
+    """The text of a file without its line end, or None where there is none."""
+    try:
+        with open(path(*parts), encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
+def listing(*parts):
+    """Names in a folder, numbers in their order; none where there is none."""
+    try:
+        names = os.listdir(path(*parts))
+    except OSError:
+        return []
+    return sorted(names, key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0,
+                                           name))
+
+
+def write(text, *parts):
+    """Trouble with the kernel's reason when the file does not take it."""
+    try:
+        with open(path(*parts), "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise Trouble(f"{path(*parts)} does not take '{text}': {error.strerror}") from error
+
+
+def ipv4_of(gid):
+    """The IPv4 address that a GID holds, or None."""
+    mapped = ipaddress.IPv6Address(gid).ipv4_mapped
+    return str(mapped) if mapped else None
+
+
+def short_address(gid):
+    """As people write the address that a GID is."""
+    return ipv4_of(gid) or str(ipaddress.IPv6Address(gid))
+
+
+class Port:
+    def __init__(self, device, number):
+        self.device = device
+        self.number = number
+        self.folder = os.path.join(device.folder, "ports", str(number))
+
+    def read(self, *parts):
+        return read(self.folder, *parts)
+
+    def state(self):
+        """ACTIVE, DOWN, ..."""
+        return (self.read("state") or "0: NA").split(": ")[-1]
+
+    def gids(self):
+        """The entries in use. An address may come or go meanwhile."""
+        found = []
+        for index in listing(self.folder, "gids"):
+            gid = self.read("gids", index)
+            if not gid or not int(gid.replace(":", ""), 16):
+                continue
+            kind = self.read("gid_attrs", "types", index) or ""
+            netdev = self.read("gid_attrs", "ndevs", index) or ""
+            found.append(Gid(int(index), gid, "v2" if kind.endswith("v2") else "v1", netdev))
+        return found
+
+    def netdev(self):
+        """The netdev of its first GID, which is the port's own; or ''."""
+        return (self.read("gid_attrs", "ndevs", "0") or
+                next((gid.netdev for gid in self.gids() if gid.netdev), "") or
+                (self.number == 1 and self.device.read("parent")) or "")
+
+
+class Device:
+    def __init__(self, name):
+        self.name = name
+        self.folder = os.path.join("sys/class/infiniband", name)
+
+    def read(self, *parts):
+        return read(self.folder, *parts)
+
+    def driver(self):
+        """The kernel driver of the adapter, or '' where there is no adapter."""
+        link = path(self.folder, "device/driver")
+        return os.path.basename(os.path.realpath(link)) if os.path.exists(link) else ""
+
+    def backend(self):
+        """Who moves the bytes: 'hardware' or 'software'."""
+        said = self.read("backend")
+        if said:
+            return said
+        # The kernel's software drivers call their nodes by their own names.
+        software = (self.read("node_desc") or "") in ("rxe", "siw") or not self.driver()
+        return "software" if software else "hardware"
+
+    def ports(self):
+        return [Port(self, int(number)) for number in listing(self.folder, "ports")]
+
+
+def devices(names=()):
+    """Those named, or all that there are."""
+    present = listing("sys/class/infiniband")
+    for name in names:
+        if name not in present:
+            raise Trouble(f"no RDMA device {name} here; there is: {' '.join(present) or 'none'}")
+    found = [Device(name) for name in names or present]
+    if not found:
+        raise Trouble("no RDMA device here")
+    return found
+
+
+def only_device(name):
+    """The device of that name; without a name the only one there is."""
+    found = devices([name] if name else [])
+    if len(found) > 1:
+        raise Trouble("say which device with -d: " + " ".join(device.name for device in found))
+    return found[0]
+
+
+def carrier(netdev):
+    """Up, Down, or NA where the netdev is not in this namespace."""
+    if not os.path.exists(path("sys/class/net", netdev)):
+        return "NA"
+    return "Up" if read("sys/class/net", netdev, "carrier") == "1" else "Down"
+
+
+def command(*words):
+    """Output of a command, or None when it is not there or fails."""
+    try:
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.decode(errors="replace")
+
+
+def command_json(*words):
+    """The same, read as JSON."""
+    try:
+        return json.loads(command(*words) or "null")
+    except ValueError:
+        return None
+
+
+def parser(doc, **options):
+    """Arguments that every tool understands; wrong ones end with status 2."""
+    return argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="exit status: 0 done, 1 trouble or nothing found, 2 wrong usage", **options)
+
+
+def add_json(args):
+    args.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def print_json(value):
+    print(json.dumps(value, indent=4))
+
+
+def run(main):
+    """Run a tool's main() and exit with its status."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        sys.exit(main() or 0)
+    except Trouble as trouble:
+        print(f"{os.path.basename(sys.argv[0])}: {trouble}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

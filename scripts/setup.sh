@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Install what building and testing need, from Debian's packages. Works on
+# Debian 12 and 13, as root or through sudo; what is there already is left.
+#
+# Kernels are named by series and the newest package of each is taken. Their
+# images are unpacked in the cache, not installed: they boot in virtual
+# machines only, and this machine's boot menu is not theirs to change.
+
+set -eu
+shopt -s inherit_errexit
+
+cd "$(dirname "$(realpath "$0")")/.."
+cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
+export DEBIAN_FRONTEND=noninteractive
+
+usage() {
+	cat <<-END
+	usage: scripts/setup.sh [PART...]      (all parts without one)
+	  build   compilers, checkers, headers of the kernels 6.1 and 6.12
+	  uml     the source of kernel 6.12, to build User-Mode Linux
+	  vm      an emulator and the kernels 6.1 and 6.12
+	  test    the programs that the scenarios run
+	  connectx  the ConnectX device model: a fuzzer's compiler, a newer emulator
+	  newest  a folder with Debian 13 and headers of kernel 7.2, to build in
+	END
+	exit 2
+}
+
+if [ "$(id -u)" -eq 0 ]; then
+	as_root() { "$@"; }
+else
+	as_root() { sudo "$@"; }
+fi
+
+# Asking dpkg first spares a fresh package list, and the network, each time.
+install() {
+	local package missing=()
+
+	for package; do
+		dpkg-query -W -f '${Status}' "$package" 2> /dev/null |
+			grep -q 'ok installed' || missing+=("$package")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	update_lists
+	as_root apt-get install -y --no-install-recommends "${missing[@]}"
+}
+
+lists_are_fresh=
+update_lists() {
+	[ -z "$lists_are_fresh" ] || return 0
+	# A third party's archive that does not answer is none of our business.
+	as_root apt-get update -q ||
+		echo "setup.sh: not every package list could be fetched" >&2
+	lists_are_fresh=1
+}
+
+# newest_package PREFIX SERIES: such as linux-image 6.12
+newest_package() {
+	update_lists >&2
+	apt-cache --names-only search "^$1-${2//./\\.}[.-].*-amd64\$" |
+		cut -d' ' -f1 | grep -E -v -- '-(cloud|rt|dbg|unsigned)' |
+		sort -V | tail -n 1
+}
+
+# A release already here is good enough, except where everything starts anew.
+have_kernel() {
+	scripts/vm/kernel "$1" "$(scripts/vm/kernel release "$2")"
+} > /dev/null 2>&1
+
+have_headers() {
+	compgen -G "/usr/src/linux-headers-$1[.-]*-amd64/Makefile" > /dev/null
+}
+
+setup_headers() {
+	local series=$1 package
+
+	have_headers "$series" && return
+	package=$(newest_package linux-headers "$series")
+	if [ -n "$package" ]; then
+		install "$package"
+	else
+		echo "setup.sh: this Debian has no headers of kernel $series: not built for it" >&2
+	fi
+}
+
+setup_image() {
+	local series=$1 package folder
+
+	have_kernel modules "$series" && return
+	package=$(newest_package linux-image "$series")
+	if [ -z "$package" ]; then
+		echo "setup.sh: this Debian has no kernel $series: not tested on it" >&2
+		return
+	fi
+	folder=$cache/kernels/${package#linux-image-}
+	as_root mkdir -p "$folder.new"
+	(
+		cd "$folder.new"
+		as_root apt-get download "$package"
+		as_root dpkg-deb -x "$package"_*.deb .
+		as_root rm "$package"_*.deb
+		# depmod and modprobe want /lib; the package may say /usr/lib.
+		[ -e lib ] || as_root ln -s usr/lib lib
+		as_root depmod -b . "${package#linux-image-}"
+	)
+	as_root mv "$folder.new" "$folder"
+}
+
+setup_build() {
+	install build-essential bc bison flex kmod sparse libelf-dev git perl
+	setup_headers 6.1
+	setup_headers 6.12
+}
+
+setup_uml() {
+	install build-essential bc bison flex kmod patch xz-utils linux-source-6.12
+}
+
+setup_vm() {
+	install qemu-system-x86 busybox-static cpio kmod xz-utils zstd
+	setup_image 6.1
+	setup_image 6.12
+}
+
+setup_test() {
+	install rdma-core ibverbs-providers ibverbs-utils rdmacm-utils \
+		infiniband-diags perftest python3-pyverbs python3-scapy tshark tcpdump \
+		iproute2 iputils-ping ethtool nftables iperf3 jq procps psmisc \
+		util-linux python3 dkms shellcheck pyflakes3 mandoc
+}
+
+setup_connectx() {
+	install build-essential clang libclang-rt-dev linux-source-6.12 fio
+	tools/connectx-model/get-headers > /dev/null
+	tools/connectx-model/get-qemu > /dev/null ||
+		echo "setup.sh: no QEMU with vfio-user: no tests on the ConnectX model" >&2
+}
+
+setup_newest() {
+	scripts/setup-newest.sh > /dev/null
+}
+
+[ $# -gt 0 ] || set -- build uml vm test connectx newest
+for part; do
+	case $part in
+	build | uml | vm | test | connectx | newest) "setup_$part" ;;
+	*) usage ;;
+	esac
+done

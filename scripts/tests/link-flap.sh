@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: vm uml
+# tier: full
+# timeout: 900
+#
+# The link is down for 0.3 s while checked traffic runs: retries bridge it.
+#
+#   a (ra$$)  ====== veth ======  b (rb$$)
+
+. "$(dirname "$0")/lib.sh"
+only_ours
+
+setup_pair 9000
+for type in v1 v2; do
+	ia=$(gid_index "$DEV_A" $type $IP4_A) ib=$(gid_index "$DEV_B" $type $IP4_B)
+	# 7 retries of 268 ms.
+	traffic_start flap "$ia" "$ib" --seconds 6 --timeout 16 --least 10
+	for _ in 1 2; do
+		show_b ip link set "$IF_B" down
+		sleep 0.3
+		show_b ip link set "$IF_B" up
+		in_b ip -6 addr add $IP6_B/64 dev "$IF_B" nodad 2> /dev/null
+		sleep 1.5
+	done
+	traffic_end flap 90
+done
+finish

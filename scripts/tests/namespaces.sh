@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: vm uml uml-debug
+# tier: core
+# timeout: 400
+#
+# RDMA devices in network namespaces. Shared mode: every namespace sees all
+# devices. Exclusive mode: a device is in one namespace, and is moved to
+# another and back. In both, v1 and v2 between two namespaces; a namespace that
+# is deleted under a QP takes its netdev and the device on it with it; a netdev
+# that moves while its device is being made leaves no device behind.
+#
+#   a (ra$$)  ====== veth ======  b (rb$$)
+
+. "$(dirname "$0")/lib.sh"
+only_ours
+
+PORT=23000 INITIAL=
+netns_mode() { rdma system show netns | grep -oE 'shared|exclusive'; }
+set_mode() { rdma system set netns "$1"; }	# refused while there are namespaces
+end_exclusive() { teardown_pair; ip netns del "$INITIAL" 2> /dev/null; busywait 20 set_mode shared; }
+in_init() { "$@"; }
+sees() { # sees a|b|init DEVICE: it is in that namespace's list
+	"in_$1" rdma dev show 2> /dev/null | grep -q ": $2:"
+}
+not() { ! "$@"; }
+
+# The verbs device has a new node after a move.
+nodes() { make_device_nodes; }
+
+traffic() { # traffic LABEL
+	local type
+	for type in v1 v2; do
+		PORT=$((PORT + 1))
+		pair "$1-$type" tcp:$PORT \
+			"ibv_rc_pingpong -d $DEV_A -g ${INDEX_A[$type]} -p $PORT -n 20 -s 3000" \
+			"ibv_rc_pingpong -d $DEV_B -g ${INDEX_B[$type]} -p $PORT -n 20 -s 3000 $IP4_A"
+	done
+}
+
+hold() { # hold a|b DEVICE INDEX: a process there with a QP
+	rm -f "$WORK/hold"
+	"spawn_$1" $PYTHON "$TESTS/mcast.py" --hold "$2" "$3" ::ffff:239.9.3.1 > "$WORK/hold" 2>&1
+	HOLDER=$!
+	busywait 30 grep -q attached "$WORK/hold" || fail "no QP in $1: $(cat "$WORK/hold")"
+}
+
+declare -A INDEX_A INDEX_B
+indices() {
+	local type
+	for type in v1 v2; do
+		INDEX_A[$type]=$(gid_index "$DEV_A" $type $IP4_A)
+		INDEX_B[$type]=$(gid_index "$DEV_B" $type $IP4_B)
+	done
+}
+
+pair_gone() { [ ! -d "$IB/$DEV_A" ] && not in_b ip link show "$IF_B"; }
+
+: "shared"
+load_driver
+check "mode at first" shared "$(netns_mode)"
+setup_pair 1500
+indices
+check_ok "a sees the device of b" sees a "$DEV_B"
+traffic shared
+hold b "$DEV_A" "${INDEX_A[v2]}"
+show ip netns del "$NS_A"
+wait_check 20 "shared: a namespace deleted under a QP takes netdev and device along" pair_gone
+check "shared: the process lives on" 0 "$(kill -0 $HOLDER; echo $?)"
+kill -9 $HOLDER
+wait $HOLDER 2> /dev/null
+teardown_pair
+
+: "exclusive"
+defer end_exclusive
+wait_check 20 "exclusive is taken once no namespace is left" set_mode exclusive
+setup_pair 1500
+indices
+INITIAL=rhca-init-$$
+show ip netns attach "$INITIAL" 1
+check_ok "exclusive: a new device is in the initial namespace" sees init "$DEV_A"
+check_ok "exclusive: and not in its netdev's" not sees a "$DEV_A"
+for round in 1 2; do
+	show rdma dev set "$DEV_A" netns "$NS_A" || fail "$DEV_A does not move"
+	show rdma dev set "$DEV_B" netns "$NS_B" || fail "$DEV_B does not move"
+	check_ok "round $round: a has its own" sees a "$DEV_A"
+	check_ok "round $round: a does not see b's" not sees a "$DEV_B"
+	check_ok "round $round: nor does the initial namespace" not sees init "$DEV_A"
+	nodes
+	traffic "exclusive-$round"
+	[ $round = 2 ] && break
+	show_a rdma dev set "$DEV_A" netns "$INITIAL" || fail "$DEV_A does not come back"
+	show_b rdma dev set "$DEV_B" netns "$INITIAL" || fail "$DEV_B does not come back"
+	check_ok "both are back" sees init "$DEV_A"
+	check_ok "both are back" sees init "$DEV_B"
+done
+hold a "$DEV_A" "${INDEX_A[v2]}"
+show ip netns del "$NS_A"
+wait_check 20 "exclusive: a namespace deleted under a QP takes netdev and device along" pair_gone
+check_ok "exclusive: and the device is nowhere" not sees init "$DEV_A"
+kill -9 $HOLDER
+wait $HOLDER 2> /dev/null
+end_exclusive
+check "mode at last" shared "$(netns_mode)"
+
+: "a netdev that moves while its device is made"
+setup_wire 1500
+stray() { # a device that was left without a netdev, or on one that has moved
+	rdma link show 2> /dev/null | grep "race$$" | grep -v "netdev $IF_A"
+}
+for delay in 0 0.002 0.005 0.01 0.02; do
+	(in_a rdma link add "race$$" type roce netdev "$IF_A" 2> /dev/null) &
+	sleep $delay
+	in_a ip link set "$IF_A" netns "$NS_B"
+	wait $!
+	busywait 10 test ! -d "$IB/race$$" || check "a device whose netdev moved (after $delay s)" "" "$(stray)"
+	[ -d "$IB/race$$" ] && rdma link del "race$$"
+	in_b ip link set "$IF_A" netns "$NS_A"
+	in_a ip link set "$IF_A" up
+done
+pass "netdevs that moved left no device"
+finish

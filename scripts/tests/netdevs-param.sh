@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: vm uml
+# tier: full
+# timeout: 900
+#
+# Module parameter netdevs=: names, shell patterns, several; eth1+eth2 makes one
+# device of two ports, each with its own state, GID table and counters.
+#
+#   initial namespace:  n0 === n1   n2 === n3   other0 === other1
+
+. "$(dirname "$0")/lib.sh"
+only_ours
+
+load_support
+remove_driver rdma_rxe
+for p in "n0 n1" "n2 n3" "other0 other1"; do
+	# shellcheck disable=SC2086
+	set -- $p
+	show ip link add "$1" type veth peer name "$2" || die "no veth"
+	defer "ip link del $1"
+	show ip link set "$1" up
+	show ip link set "$2" up
+done
+show ip addr add 10.71.0.1/24 dev n0
+show ip addr add 10.72.0.1/24 dev n2
+
+devices_on() { # netdevs that have an RDMA device, sorted
+	rdma link show | sed -n 's/.*netdev \([^ ]*\).*/\1/p' | sort | paste -sd' '
+}
+are() { [ "$(devices_on)" = "$1" ]; }
+
+reload_driver || die "does not load"
+check "no netdevs= by default: RDMA devices" "" "$(devices_on)"
+
+reload_driver netdevs=n0 || die "does not load with netdevs=n0"
+busywait 10 are n0
+check "netdevs=n0" n0 "$(devices_on)"
+check_match "its name" '^link (roce|roce[0-9]+|rocex)' "$(rdma link show | grep 'netdev n0')"
+
+reload_driver 'netdevs=n?,other0' || die "does not load with a pattern"
+busywait 10 are "n0 n1 n2 n3 other0"
+check "netdevs=n?,other0" "n0 n1 n2 n3 other0" "$(devices_on)"
+
+# A netdev that appears later is served too, one that goes takes its device along.
+show ip link add n4 type veth peer name later0
+defer "ip link del n4"
+busywait 10 are "n0 n1 n2 n3 n4 other0"
+check "a netdev that appears later" "n0 n1 n2 n3 n4 other0" "$(devices_on)"
+show ip link del n4
+busywait 10 are "n0 n1 n2 n3 other0"
+check "and goes again" "n0 n1 n2 n3 other0" "$(devices_on)"
+
+# Two ports.
+reload_driver netdevs=n0+n2 || die "does not load with netdevs=n0+n2"
+busywait 10 are "n0 n2"
+dev=$(rdma link show | sed -n 's/^link \([^ /]*\)\/1 .*/\1/p' | head -1)
+check "netdevs=n0+n2: devices" 1 "$(ls $IB | wc -l)"
+check "its ports" "1 2" "$(ls $IB/"$dev"/ports | paste -sd' ')"
+check_match "port 1" "link $dev/1 .* netdev n0" "$(rdma link show)"
+check_match "port 2" "link $dev/2 .* netdev n2" "$(rdma link show)"
+check "ibv_devinfo phys_port_cnt" 2 "$(ibv_devinfo -d "$dev" | awk '$1 == "phys_port_cnt:" { print $2 }')"
+has_gid() { gids "$dev" "$1" | grep -q "$2"; }
+wait_check 10 "GID of 10.71.0.1 on port 1" has_gid 1 ffff:0a47:0001
+wait_check 10 "GID of 10.72.0.1 on port 2" has_gid 2 ffff:0a48:0001
+check "GID of 10.72.0.1 on port 1" "" "$(gids "$dev" 1 | grep ffff:0a48:0001)"
+check "GID of 10.71.0.1 on port 2" "" "$(gids "$dev" 2 | grep ffff:0a47:0001)"
+show ip link set n2 down
+is_down() { grep -q DOWN $IB/"$dev"/ports/2/state; }
+wait_check 10 "port 2 goes down with n2" is_down
+check "port 1 stays" ACTIVE "$(port_state "$dev" 1)"
+show ip link set n2 up
+wait_check 10 "port 2 comes back" port_active "$dev" 2
+
+: "traffic over each port of the one device, to a host of its own"
+for port in 1 2; do
+	peer=n$((port * 2 - 1)) ns=rhca-p$port-$$
+	show ip netns add "$ns" || die "no network namespaces"
+	defer "rdma link del pe$port$$; ip netns del $ns"
+	show ip link set "$peer" netns "$ns"
+	show ip -n "$ns" addr add 10.7$port.0.2/24 dev "$peer"
+	show ip -n "$ns" link set "$peer" up
+	show ip netns exec "$ns" rdma link add "pe$port$$" type roce netdev "$peer" || die "refused"
+	make_device_nodes
+	busywait 10 port_active "pe$port$$"
+	busywait 10 port_active "$dev" $port
+	for type in v1 v2; do
+		here=$(gids "$dev" $port | awk -v t=$type -v g="$(gid_of 10.7$port.0.1)" '$2 == t && $3 == g { print $1 }')
+		busywait 10 gid_index "pe$port$$" $type 10.7$port.0.2
+		there=$(gid_index "pe$port$$" $type 10.7$port.0.2)
+		tcp=1980$port
+		[ $type = v2 ] && tcp=1981$port
+		echo "+ ibv_rc_pingpong -d $dev -i $port -g $here"
+		timeout 60 ibv_rc_pingpong -d "$dev" -i $port -g "$here" -p $tcp -n 10 > "$WORK/srv" 2>&1 &
+		pid=$!
+		busywait 30 listens_tcp $pid $tcp
+		check_ok "port $port, $type: pingpong" ip netns exec "$ns" timeout 60 ibv_rc_pingpong \
+			-d "pe$port$$" -g "$there" -p $tcp -n 10 10.7$port.0.1 > "$WORK/cli"
+		wait $pid
+		check "port $port, $type: the other side's status" 0 $?
+	done
+done
+for port in 1 2; do
+	check_match "port $port has its own counters" '[1-9]' "$(ls $IB/"$dev"/ports/$port/hw_counters | wc -l)"
+done
+
+# Nonsense: refused or said, never a crash.
+for value in 'n0+n0' '+' 'n0+' ',,,' "$(printf 'x%.0s' {1..300})"; do
+	remove_driver roce_hca
+	log_mark "netdevs=${value:0:20}"
+	if insert roce_hca "netdevs=$value" 2> /dev/null; then
+		check "netdevs=${value:0:20}: devices" 0 "$(rdma link show | grep -c 'netdev x')"
+	else
+		check_match "netdevs=${value:0:20}: the refusal names the parameter" 'netdevs|too long|string parameter' \
+			"$(dmesg | tail -5)"
+	fi
+done
+finish

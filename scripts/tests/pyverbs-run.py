@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Run rdma-core's own pyverbs tests and judge each result by two lists.
+
+usage: pyverbs-run.py TESTS_FOLDER DEVICE GID_INDEX ADDRESS MAC KERNEL_SERIES [PATTERN]
+
+TESTS_FOLDER holds Debian's /usr/share/doc/rdma-core/tests, unpacked.
+pyverbs-required.txt: must pass. pyverbs-skips.txt: may skip, with the reason.
+"""
+
+import fnmatch
+import os
+import sys
+import unittest
+
+here = os.path.dirname(os.path.abspath(__file__))
+folder, device, index, address, mac, series = sys.argv[1:7]
+pattern = sys.argv[7] if len(sys.argv) > 7 else '*'
+sys.path.insert(0, os.path.dirname(folder))
+sys.path.insert(0, folder)
+sys.argv[1:] = ['--dev', device, '--gid', index]
+
+from args_parser import parser  # noqa: E402
+
+parser.parse_args()
+VENDORS = ('mlx5', 'efa', 'cuda')
+
+
+def rows(name):
+    with open(os.path.join(here, name)) as file:
+        for line in file:
+            if not line.startswith('#') and line.strip():
+                yield line.rstrip('\n').split('\t')
+
+
+required = {name for name, kernels in rows('pyverbs-required.txt')
+            if kernels == 'all' or series in kernels.split(',')}
+may_skip = dict(rows('pyverbs-skips.txt'))
+optional = {name for name, _ in rows('pyverbs-required.txt')} - required
+
+
+def tell_address():
+    """The RDMA device of a veth has no PCI device whose netdev could be found."""
+    from tests.base import RDMATestCase
+
+    def add(self, dev, port, idx):
+        self.args.append([dev, port, idx, address, mac])
+    RDMATestCase._get_ip_mac = add
+
+
+def load():
+    import importlib
+    for file in sorted(os.listdir(folder)):
+        if file.startswith('test_') and file.endswith('.py') and \
+           not any(vendor in file for vendor in VENDORS):
+            module = importlib.import_module('tests.' + file[:-3])
+            yield from flatten(unittest.defaultTestLoader.loadTestsFromModule(module))
+
+
+def flatten(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from flatten(item)
+        else:
+            yield item
+
+
+class Judge(unittest.TestResult):
+    """One line for each test as soon as it ends."""
+
+    failed = 0
+    drawn_again = False
+
+    def verdict(self, test, what, detail=''):
+        name = test.id()
+        # Some tests draw QP flags at random and skip when the draw is one that
+        # the device does not offer: then they have not run yet.
+        self.drawn_again = what == 'SKIP' and name in required and self.tries > 0
+        if self.drawn_again:
+            return
+        detail = detail.strip().splitlines()[-1][:160] if detail else ''
+        good = what == 'PASS' or (what == 'SKIP' and name in may_skip and name not in required) \
+            or name in optional
+        if what == 'SKIP' and good:
+            print(f'ok   {name} SKIP: {may_skip.get(name, detail)}', flush=True)
+        elif good:
+            print(f'ok   {name} {what}', flush=True)
+        else:
+            Judge.failed += 1
+            print(f'FAIL {name}: expected {"PASS" if name in required else "PASS or a listed skip"}, '
+                  f'got {what}: {detail}', flush=True)
+
+    def addSuccess(self, test):
+        self.verdict(test, 'PASS')
+
+    def addSkip(self, test, reason):
+        self.verdict(test, 'SKIP', reason)
+
+    def addError(self, test, err):
+        self.verdict(test, 'ERROR', self._exc_info_to_string(err, test))
+
+    def addFailure(self, test, err):
+        self.verdict(test, 'FAIL', self._exc_info_to_string(err, test))
+
+
+seen = set()
+for test in load():
+    if fnmatch.fnmatch(test.id(), pattern):
+        if not seen:
+            tell_address()
+        seen.add(test.id())
+        judge = Judge()
+        for judge.tries in range(9, -1, -1):
+            test.run(judge)
+            if not judge.drawn_again:
+                break
+for name in sorted(required - seen):
+    if fnmatch.fnmatch(name, pattern):
+        Judge.failed += 1
+        print(f'FAIL {name}: expected it to exist and pass, it was not loaded')
+print(f'# {len(seen)} tests, {Judge.failed} misjudged')
+sys.exit(1 if Judge.failed else 0)

@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Messages that leave while traffic class and TTL of their port are changed.
+
+usage: qos.py send SENDER RECEIVER EXPECTED V1 V2_IPV4 V2_IPV6
+       qos.py judge LIST EXPECTED
+
+Each message has a length that no other has. "send" notes in the file EXPECTED
+what the packet of that length must carry; "judge" compares with LIST, which
+"check-icrc.py --list" made of a capture. V1 and so on are the indexes of GIDs on
+a VLAN, each "INDEX_OF_SENDER,INDEX_OF_RECEIVER".
+"""
+
+import sys
+
+import verbs
+from verbs import SUCCESS, check
+
+CLASS = 0x60                    # of the address vectors: priority 3
+TTL = 64
+
+
+class Sender:
+    """Sends messages of lengths that nobody has used."""
+
+    def __init__(self, sender, receiver, expected):
+        self.names = sender, receiver
+        self.folder = f'/sys/class/infiniband/{sender}'
+        self.expected = open(expected, 'w', encoding='ascii')
+        self.length = 100
+        self.ends, self.failed = [], []
+
+    def connect(self, gids, kind='RC', **route):
+        ends = [verbs.End.open(name, int(index), kind)
+                for name, index in zip(self.names, gids.split(','))]
+        verbs.connect(*ends, **({} if kind == 'UD' else {'traffic_class': CLASS, **route}))
+        self.ends += ends
+        return ends
+
+    def put(self, *lines, file='tc/1/traffic_class'):
+        for line in lines:
+            print(f'+ echo {line} > {file}', flush=True)
+            with open(f'{self.folder}/{file}', 'w', encoding='ascii') as f:
+                f.write(line + '\n')
+
+    def send(self, what, ends, tclass=CLASS, ttl=TTL, pcp=None):
+        """One message, and what its packet must carry."""
+        a, b = ends
+        self.length += 4
+        route = {'traffic_class': CLASS} if a.type == 'UD' else {}
+        b.post_recv([(0, self.length + verbs.GRH)])
+        a.post_send('SEND', [(0, self.length)], **route)
+        got = [c['status'] for c in a.wait() + b.wait()]
+        if got != [SUCCESS, SUCCESS]:
+            self.failed.append(what)
+        pcp = tclass >> 5 if pcp is None else pcp
+        self.expected.write(f'{self.length} vlan=7 pcp={pcp} tclass={tclass} ttl={ttl} # {what}\n')
+
+    def close(self):
+        self.expected.close()
+        for end in self.ends:
+            end.close()
+
+
+def one_connection(s, gids):
+    """Rules of every kind come and go; the connection stays."""
+    rc = s.connect(gids)
+    s.send('address vector', rc)
+    s.put('160')
+    s.send('global', rc, 160)
+    s.put('-1')
+    s.send('global off', rc)
+    s.put('tclass=32,dst_ip=10.9.7.0/24')
+    s.send('destination by net', rc, 32)
+    s.put('tclass=64,dst_ip=10.9.7.1')
+    s.send('destination', rc, 64)
+    s.put('tclass=128,src_ip=10.9.7.2')
+    s.send('destination before source', rc, 64)
+    s.put('tclass=192,src_ip=10.9.7.2,dst_ip=10.9.0.0/16')
+    s.send('both addresses', rc, 192)
+    s.put('tclass=196,src_ip=10.9.7.2,dst_ip=10.9.0.0/16')
+    s.send('the rule has another class', rc, 196)
+    late = s.connect(gids)
+    s.send('a connection made under a rule', late, 196)
+    s.put('0')
+    s.send('global 0 before all rules', rc, 0)
+    s.send('global 0, the other connection', late, 0)
+    s.put('106')
+    s.send('global without its ECN bits', rc, 104)
+    s.put('-1', 'tclass=-1,src_ip=10.9.7.2,dst_ip=10.9.0.0/16')
+    s.send('both addresses removed', rc, 64)
+    s.put('tclass=-1,dst_ip=10.9.7.1', 'tclass=-1,dst_ip=10.9.7.0/24')
+    s.send('source is left', rc, 128)
+    s.put('tclass=-1,src_ip=10.9.7.2', 'tclass=224,src_ip=10.9.7.9', 'tclass=224,dst_ip6=fd97::1')
+    s.send('no rule is for it', rc)
+    s.send('no rule is for the other connection', late)
+    s.put('7', file='ttl/1/ttl')
+    s.send('TTL', rc, ttl=7)
+    s.put('255', file='tc/1/ttl')
+    s.send('TTL by the other file', rc, ttl=255)
+    s.put('0', file='tc/1/ttl')
+    s.send('TTL off', rc)
+
+
+def who_is_concerned(s, v1, ipv4, ipv6):
+    """The rule for fd97::1 is there."""
+    over6, over1, sl6 = s.connect(ipv6), s.connect(v1), s.connect(ipv4, sl=6)
+    sl0 = s.connect(ipv4, traffic_class=0)
+    uc, ud = s.connect(ipv4, 'UC'), s.connect(ipv4, 'UD')
+    s.send('destination over IPv6', over6, 224)
+    s.send('service level before class', sl6, pcp=6)
+    s.send('neither service level nor class', sl0, 0)
+    s.send('UD', ud)
+    s.put('160')
+    s.put('9', file='tc/1/ttl')
+    s.send('global over IPv6', over6, 160, 9)
+    s.send('v1 has its own', over1)
+    s.send('service level before forced class', sl6, 160, 9, pcp=6)
+    s.send('forced class where there was none', sl0, 160, 9)
+    s.send('UC has its own class', uc, ttl=9)
+    s.send('UD has its own class', ud, ttl=9)
+    s.put('-1', 'tclass=-1,src_ip=10.9.7.9', 'tclass=-1,dst_ip6=fd97::1')
+    s.put('0', file='tc/1/ttl')
+    s.send('nothing is left over IPv6', over6)
+
+
+def send(sender, receiver, expected, v1, ipv4, ipv6):
+    s = Sender(sender, receiver, expected)
+    one_connection(s, ipv4)
+    who_is_concerned(s, v1, ipv4, ipv6)
+    s.close()
+    check('messages that were not sent and received', [], s.failed)
+
+
+def judge(listed, expected):
+    packets = {}
+    with open(listed, encoding='ascii') as f:
+        for words in map(str.split, f):
+            if len(words) > 3 and words[0].isdigit() and words[2].endswith('SEND_ONLY'):
+                fields = dict(w.split('=') for w in words[3:])
+                packets.setdefault(fields['length'], []).append(fields)
+    with open(expected, encoding='ascii') as f:
+        for line in f:
+            numbers, what = line.strip().split(' # ')
+            length, *wanted = numbers.split()
+            got = {' '.join(f'{k}={p.get(k)}' for k in ('vlan', 'pcp', 'tclass', 'ttl'))
+                   for p in packets.get(length, [])}
+            check(f'{what}: {" ".join(wanted)}', ' '.join(wanted), ', '.join(sorted(got)))
+
+
+{'send': send, 'judge': judge}[sys.argv[1]](*sys.argv[2:])
+verbs.finish()

@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The tools on made-up hosts: adapters, faults and races that no guest has.
+
+Each test lays a tree of /sys and /proc into a folder, puts commands with canned
+answers in front of PATH, and runs the tool as users do.
+"""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path.insert(0, SCRIPTS)
+NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
+LINK_LOCAL = "fe80:0000:0000:0000:0202:c9ff:fe00:0001"
+TEN = "0000:0000:0000:0000:0000:ffff:0a00:0001"
+
+# A connected queue pair as iproute2 6.1 prints it
+QP = {"ifindex": 0, "ifname": "roce0", "port": 1, "lqpn": 17, "rqpn": 18, "type": "RC",
+      "state": "RTS", "rq-psn": 1, "sq-psn": 2, "path-mig-state": "MIGRATED", "pdn": 1, "pid": 42,
+      "comm": "client", "drv_pkey_index": 0, "drv_pkey": 65535, "drv_path_mtu": 1024,
+      "drv_timeout": 14, "drv_retry_cnt": 7, "drv_rnr_retry": 6, "drv_sgid": "::ffff:10.0.0.1",
+      "drv_dgid": "::ffff:10.0.0.2", "drv_gid_type": "v2", "drv_sgid_index": 3, "drv_sl": 3,
+      "drv_traffic_class": 104, "drv_hop_limit": 64, "drv_flow_label": 0, "drv_udp_sport": 50000}
+
+
+class Host:
+    """A folder that stands for a host, and the tools run on it."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.put("proc/self/net/udp", "head\n")
+        self.answer("rdma", "[]")
+        self.answer("ethtool", "[{}]")
+        self.answer("dcb", "{}")
+
+    def put(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+    def link(self, name, target):
+        path = os.path.join(self.folder.name, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.makedirs(os.path.join(self.folder.name, target), exist_ok=True)
+        os.symlink(os.path.join(self.folder.name, target), path)
+
+    def answer(self, command, text):
+        self.put(f"bin/{command}", f"#!/bin/sh\ncat <<'END'\n{text}\nEND")
+        os.chmod(os.path.join(self.folder.name, "bin", command), 0o755)
+
+    def device(self, name, netdev, gids, mtu=1500, **files):
+        top, port = f"sys/class/infiniband/{name}", f"sys/class/infiniband/{name}/ports/1"
+        for index, gid in enumerate(gids + [NO_GID]):
+            self.put(f"{port}/gids/{index}", gid)
+            if gid != NO_GID:
+                self.put(f"{port}/gid_attrs/types/{index}",
+                         "RoCE v2" if index % 2 else "IB/RoCE v1")
+                self.put(f"{port}/gid_attrs/ndevs/{index}", netdev)
+        for key, text in {"node_desc": "host", "fw_ver": "1.0.0", "ports/1/state": "4: ACTIVE",
+                          "ports/1/link_layer": "Ethernet", "ports/1/rate": "10 Gb/sec",
+                          "ports/1/pkeys/0": "0xffff", "ports/1/pkeys/1": "0x0000",
+                          **files}.items():
+            self.put(f"{top}/{key}", text)
+        self.put(f"sys/class/net/{netdev}/mtu", str(mtu))
+        self.put(f"sys/class/net/{netdev}/carrier", "1")
+
+    def software(self, gids=None, **files):
+        self.device("roce0", "eth0", [LINK_LOCAL, LINK_LOCAL, TEN, TEN] if gids is None else gids,
+                    **{"backend": "software", "ports/1/roce_versions": "v1 v2", **files})
+
+    def adapter(self, **files):
+        self.device("mlx5_0", "ens1", [LINK_LOCAL, LINK_LOCAL, TEN, TEN],
+                    **{"device/device": "0x1019", **files})
+        self.link("sys/class/infiniband/mlx5_0/device/driver", "sys/bus/pci/drivers/mlx5_core")
+
+    def process(self, pid, limit, pinned_kib, capabilities=0):
+        self.put(f"proc/{pid}/limits",
+                 f"Max cpu time  unlimited  unlimited  seconds\n"
+                 f"Max locked memory         {limit}              {limit}              bytes")
+        self.put(f"proc/{pid}/status", f"VmPin:\t{pinned_kib} kB\nCapEff:\t{capabilities:016x}")
+
+    def run(self, tool, *words):
+        environment = {**os.environ, "ROCE_ROOT": self.folder.name,
+                       "PATH": f"{self.folder.name}/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+        done = subprocess.run([sys.executable, os.path.join(SCRIPTS, tool), *words],
+                              env=environment, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def status(self, *words):
+        """What roce-status finds wrong, and its exit status."""
+        code, text, errors = self.run("roce-status", "--json", *words)
+        return code, json.loads(text)["trouble"] if text else errors
+
+
+class RoceStatus(unittest.TestCase):
+    def setUp(self):
+        self.host = Host()
+        self.addCleanup(self.host.folder.cleanup)
+
+    def finds(self, *patterns):
+        code, trouble = self.host.status()
+        self.assertEqual(code, 1)
+        self.assertEqual(len(trouble), len(patterns), trouble)
+        for pattern, words in zip(patterns, trouble):
+            self.assertRegex(words, pattern)
+
+    def test_healthy_host_has_no_trouble(self):
+        self.host.software()
+        self.assertEqual(self.host.status(), (0, []))
+
+    def test_no_device(self):
+        code, _, errors = self.host.run("roce-status")
+        self.assertEqual(code, 1)
+        self.assertIn("no RDMA device here", errors)
+
+    def test_unknown_device(self):
+        self.host.software()
+        code, _, errors = self.host.run("roce-status", "mlx5_7")
+        self.assertEqual(code, 1)
+        self.assertIn("no RDMA device mlx5_7 here; there is: roce0", errors)
+
+    def test_wrong_usage(self):
+        self.assertEqual(self.host.run("roce-status", "--nonsense")[0], 2)
+
+    def test_port_without_gid(self):
+        self.host.software(gids=[])
+        self.finds("^roce0 port 1: no GID")
+
+    def test_port_without_ip_address(self):
+        self.host.software(gids=[LINK_LOCAL, LINK_LOCAL])
+        self.finds("^roce0 port 1: no GID of an IP address")
+
+    def test_port_down(self):
+        self.host.software(**{"ports/1/state": "1: DOWN"})
+        self.host.put("sys/class/net/eth0/carrier", "0")
+        self.finds("^roce0 port 1: is DOWN: netdev eth0 is Down")
+
+    def test_mtu_too_small_for_anything(self):
+        self.host.software(mtu=300)
+        self.finds("the MTU of eth0, 300, is too small")
+
+    def test_peer_with_larger_mtu(self):
+        self.host.software(**{"ports/1/hw_counters/rx_dropped_path_mtu": "3"})
+        self.finds("smaller than a peer's: rx_dropped_path_mtu is 3")
+
+    def test_udp_port_taken_by_a_process(self):
+        self.host.software(**{"ports/1/roce_versions": "v1"})
+        self.host.put("sys/module/roce_hca/parameters/roce_mode", "4")
+        self.host.put("proc/self/net/udp", "head\n"
+                      " 1: 00000000:0035 00000000:0000 07 0:0 00:0 0 0 0 7001 2 0 0\n"
+                      " 2: 00000000:12B7 00000000:0000 07 0:0 00:0 0 0 0 7002 2 0 0")
+        self.host.put("proc/77/comm", "thief")
+        os.makedirs(os.path.join(self.host.folder.name, "proc/77/fd"))
+        os.symlink("socket:[7002]", os.path.join(self.host.folder.name, "proc/77/fd/3"))
+        self.finds(r"no RoCE v2: UDP port 4791 is taken by process 77 \(thief\)")
+
+    def test_udp_port_taken_by_the_kernels_driver(self):
+        self.host.software(**{"ports/1/roce_versions": "v1"})
+        self.host.put("sys/module/roce_hca/parameters/roce_mode", "2")
+        self.host.put("sys/module/rdma_rxe/refcnt", "1")
+        self.finds("taken by perhaps rdma_rxe")
+
+    def test_v1_only_mode_needs_no_udp_port(self):
+        self.host.software(**{"ports/1/roce_versions": "v1"})
+        self.host.put("sys/module/roce_hca/parameters/roce_mode", "0")
+        self.assertEqual(self.host.status(), (0, []))
+
+    def test_hardware_without_flow_control(self):
+        self.host.adapter()
+        self.host.answer("ethtool", '[{"ifname": "ens1", "rx": false, "tx": false}]')
+        self.host.answer("dcb", '{"prio-pfc": [false, false, false, false]}')
+        self.finds("^mlx5_0 port 1: flow control is off")
+
+    def test_hardware_with_pause(self):
+        self.host.adapter()
+        self.host.answer("ethtool", '[{"ifname": "ens1", "rx": true, "tx": true}]')
+        self.assertEqual(self.host.status(), (0, []))
+
+    def test_hardware_with_pfc(self):
+        self.host.adapter()
+        self.host.answer("dcb", '{"prio-pfc": [false, false, false, true]}')
+        self.assertEqual(self.host.status(), (0, []))
+        self.assertIn("no pause, PFC of priority 3", self.host.run("roce-status")[1])
+
+    def test_adapter_served_in_software(self):
+        self.host.software()
+        self.host.link("sys/class/net/eth0/device/driver", "sys/bus/pci/drivers/mlx5_core")
+        self.finds("served in software although eth0 is an adapter's")
+
+    def test_queue_pair_line(self):
+        self.host.software()
+        self.host.process(42, 1 << 30, 100)
+        self.host.answer("rdma", json.dumps([QP]))
+        code, text, _ = self.host.run("roce-status")
+        row = next(line for line in text.splitlines() if line.strip().startswith("17"))
+        self.assertEqual(row.split(), "17 RC RTS 18 10.0.0.2 3 v2 1024 3 3 26 64 0xffff 7 6 14 "
+                                      "client 42".split())
+        self.assertEqual(code, 0)
+
+    def test_queue_pair_whose_mtu_is_more_than_the_ports(self):
+        self.host.software()
+        self.host.answer("rdma", json.dumps([{**QP, "drv_path_mtu": 4096}]))
+        self.finds("QP 17: its path MTU 4096 is more than the port's 1024")
+
+    def test_queue_pair_whose_gid_has_left(self):
+        self.host.software(gids=[LINK_LOCAL, LINK_LOCAL, TEN.replace("0001", "0009")])
+        self.host.answer("rdma", json.dumps([QP]))
+        self.finds("QP 17: its own GID ::ffff:10.0.0.1 has left")
+
+    def test_queue_pair_in_error(self):
+        self.host.software()
+        self.host.answer("rdma", json.dumps([{**QP, "state": "ERR"}]))
+        self.finds("QP 17: is in state ERR")
+
+    def test_queue_pair_of_a_driver_that_tells_nothing(self):
+        self.host.software()
+        bare = {name: value for name, value in QP.items() if not name.startswith("drv_")}
+        self.host.answer("rdma", json.dumps([bare]))
+        self.assertEqual(self.host.status(), (0, []))
+        self.assertRegex(self.host.run("roce-status")[1], r"17 +RC +RTS +18 +- +- +- ")
+
+    def test_forced_values(self):
+        self.host.software(**{"tc/1/traffic_class": "Global tclass=-1", "tc/1/ttl": "0"})
+        self.assertNotIn("forced", self.host.run("roce-status")[1])
+        self.host.put("sys/class/infiniband/roce0/tc/1/traffic_class",
+                      "Global tclass=16\ntclass=8,src_ip=10.0.0.1")
+        self.host.put("sys/class/infiniband/roce0/tc/1/ttl", "5")
+        text = self.host.run("roce-status")[1]
+        self.assertIn("forced traffic class: Global tclass=16; tclass=8,src_ip=10.0.0.1\n", text)
+        self.assertIn("forced TTL: 5\n", text)
+
+    def test_no_rdma_command(self):
+        self.host.software()
+        self.host.answer("rdma", "broken [")
+        self.finds("the command rdma")
+
+    def test_memlock_is_low(self):
+        self.host.software()
+        self.host.process(42, 8 << 20, 100)
+        self.host.answer("rdma", json.dumps([QP]))
+        self.finds(r"memlock of process 42 \(client\) is low: 8192 KiB, 100 KiB in use")
+
+    def test_memlock_nearly_used_up(self):
+        self.host.software()
+        self.host.process(42, 128 << 20, 110 << 10)
+        self.host.answer("rdma", json.dumps([QP]))
+        self.finds("memlock of process 42")
+
+    def test_memlock_does_not_bind_the_privileged(self):
+        self.host.software()
+        self.host.process(42, 8 << 20, 100, capabilities=1 << 14)
+        self.host.answer("rdma", json.dumps([QP]))
+        self.assertEqual(self.host.status(), (0, []))
+
+
+class CompatGid(unittest.TestCase):
+    """The formula; addresses computed by hand from the MAC's bytes."""
+
+    CASES = (
+        ("00:02:c9:01:02:03", None, "fe80::202:c9ff:fe01:203"),
+        ("00:02:c9:01:02:03", 7, "fe80::202:c900:701:203"),
+        ("00:02:c9:01:02:03", 258, "fe80::202:c901:201:203"),
+        ("00:02:c9:01:02:03", 4094, "fe80::202:c90f:fe01:203"),
+        ("02:00:00:00:00:01", None, "fe80::ff:fe00:1"),
+        ("ff:ff:ff:ff:ff:ff", 1, "fe80::fdff:ff00:1ff:ffff"),
+    )
+
+    def setUp(self):
+        self.host = Host()
+        self.addCleanup(self.host.folder.cleanup)
+
+    def bond(self, policy):
+        self.host.put("sys/class/net/bond0/type", "1")
+        self.host.put("sys/class/net/bond0/address", "00:02:c9:00:00:0b")
+        self.host.put("sys/class/net/bond0/bonding/fail_over_mac", policy)
+        self.host.put("sys/class/net/bond0/bonding/slaves", "eth1 eth2")
+        self.host.put("sys/class/net/eth1/address", "00:02:c9:00:00:01")
+        self.host.put("sys/class/net/eth2/address", "00:02:c9:00:00:02")
+        self.host.put("proc/sys/net/ipv6/conf/bond0/disable_ipv6", "0")
+
+    def test_formula(self):
+        tool = runpy.run_path(os.path.join(SCRIPTS, "compat_gid_gen"))
+        for mac, vlan, address in self.CASES:
+            with self.subTest(mac=mac, vlan=vlan):
+                self.assertEqual(tool["compat_address"](mac, vlan), address)
+
+    def test_bond_with_one_mac(self):
+        self.bond("none 0")
+        self.assertEqual(self.host.run("compat_gid_gen", "-d", "bond0", "-n")[:2],
+                         (0, "ip -6 addr add fe80::202:c9ff:fe00:b/64 dev bond0\n"))
+
+    def test_bond_whose_members_keep_theirs(self):
+        self.bond("active 1")
+        self.assertEqual(self.host.run("compat_gid_gen", "-d", "bond0", "-n")[:2],
+                         (0, "ip -6 addr add fe80::202:c9ff:fe00:1/64 dev bond0\n"
+                             "ip -6 addr add fe80::202:c9ff:fe00:2/64 dev bond0\n"))
+
+    def test_ipv6_is_switched_on(self):
+        self.bond("none 0")
+        self.host.put("proc/sys/net/ipv6/conf/bond0/disable_ipv6", "1")
+        self.assertIn("sysctl -q -w net.ipv6.conf.bond0.disable_ipv6=0\n",
+                      self.host.run("compat_gid_gen", "-d", "bond0", "-n")[1])
+
+    def test_wrong_usage(self):
+        for words in ((), ("-d", "eth0", "-v", "0"), ("-d", "eth0", "-v", "4095"),
+                      ("-d", "eth0", "-v", "1", "-V", "1"), ("-d", "eth0", "-v", "x")):
+            with self.subTest(words=words):
+                self.assertEqual(self.host.run("compat_gid_gen", *words)[0], 2)
+
+    def test_no_such_netdev(self):
+        code, _, errors = self.host.run("compat_gid_gen", "-d", "eth7")
+        self.assertEqual(code, 1)
+        self.assertIn("no Ethernet netdev eth7", errors)
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.host = Host()
+        self.addCleanup(self.host.folder.cleanup)
+
+    def test_ibdev2netdev_of_an_adapter(self):
+        self.host.adapter()
+        vpd = b"\x82\x05\x00Model\x90\x10\x00PN\x0cMCX556A-ECATSN\x01X\x78"
+        path = os.path.join(self.host.folder.name, "sys/class/infiniband/mlx5_0/device/vpd")
+        with open(path, "wb") as file:
+            file.write(vpd)
+        self.assertEqual(self.host.run("ibdev2netdev")[:2], (0, "mlx5_0 port 1 ==> ens1 (Up)\n"))
+        self.assertEqual(self.host.run("ibdev2netdev", "-v")[1],
+                         "- mlx5_0 (MT4121 - MCX556A-ECAT) host fw 1.0.0 port 1 (ACTIVE) ==> "
+                         "ens1 (Up)\n")
+
+    def test_ibdev2netdev_where_the_netdev_is_elsewhere(self):
+        self.host.software()
+        os.rename(os.path.join(self.host.folder.name, "sys/class/net/eth0"),
+                  os.path.join(self.host.folder.name, "sys/class/net/eth9"))
+        self.assertEqual(self.host.run("ibdev2netdev")[1], "roce0 port 1 ==> eth0 (NA)\n")
+
+    def test_show_gids_columns(self):
+        self.host.software()
+        code, text, _ = self.host.run("show_gids", "roce0")
+        lines = text.splitlines()
+        self.assertEqual(code, 0)
+        self.assertEqual(lines[0].split(), "DEV PORT INDEX GID IPv4 VER NETDEV".split())
+        self.assertEqual([cell.strip() for cell in lines[5].split("\t")],
+                         ["roce0", "1", "3", TEN, "10.0.0.1", "v2", "eth0"])
+        self.assertEqual([cell.strip() for cell in lines[2].split("\t")],
+                         ["roce0", "1", "0", LINK_LOCAL, "", "v1", "eth0"])
+        self.assertEqual(lines[-1], "n_gids_found=4")
+
+    def test_show_gids_without_gids(self):
+        self.host.software(gids=[])
+        code, text, _ = self.host.run("show_gids", "--json")
+        self.assertEqual((code, json.loads(text)), (1, []))
+
+    def test_indices_are_in_numeric_order(self):
+        self.host.software(gids=[TEN] * 12)
+        rows = json.loads(self.host.run("show_gids", "--json")[1])
+        self.assertEqual([row["index"] for row in rows], list(range(12)))
+
+    def test_dat_conf(self):
+        self.host.software()
+        self.assertEqual(self.host.run("dat_conf")[:2], (0, (
+            'ofa-v2-eth0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "eth0 1" ""\n'
+            'ofa-v2-roce0-1 u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "roce0 1" ""\n')))
+
+    def test_cma_needs_a_name_where_there_are_two(self):
+        self.host.software()
+        self.host.adapter()
+        code, _, errors = self.host.run("cma_roce_mode")
+        self.assertEqual(code, 1)
+        self.assertIn("say which device with -d: mlx5_0 roce0", errors)
+
+    def test_cma_wrong_values(self):
+        for words in (("cma_roce_mode", "-m", "0"), ("cma_roce_mode", "-m", "v2"),
+                      ("cma_roce_tos", "-t", "256"), ("cma_roce_tos", "-t", "-1"),
+                      ("cma_roce_tos", "-t", "x"), ("cma_roce_tos", "-p", "one")):
+            with self.subTest(words=words):
+                self.assertEqual(self.host.run(*words)[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,155 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Steady traffic between two ends until told to stop or something breaks.
+
+usage: traffic.py A INDEX_A B INDEX_B [--seconds S] [--size N] [--until-error]
+                  [--expect-fatal] [--stay] [--mtu M] [--timeout T] [--verify]
+
+Prints "running" once data flows. Each message is a SEND with a number in it:
+the receiver checks that numbers come in order and that every byte is right.
+At the end one line: `ok` or `FAIL` and how many messages passed.
+--until-error  goes on until a completion says so, or the device is gone
+--expect-fatal the device must announce IBV_EVENT_DEVICE_FATAL
+--stay         afterwards keep the device open until killed
+--gap          tell the longest time in which nothing arrived
+"""
+
+import argparse
+import os
+import random
+import struct
+import time
+
+import verbs
+from verbs import SUCCESS, check, e
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument('a')
+parser.add_argument('index_a', type=int)
+parser.add_argument('b')
+parser.add_argument('index_b', type=int)
+parser.add_argument('--seconds', type=float, default=5)
+parser.add_argument('--size', type=int, default=20000)
+parser.add_argument('--mtu', type=int, default=1024)
+parser.add_argument('--timeout', type=int, default=14)
+parser.add_argument('--window', type=int, default=8)
+parser.add_argument('--least', type=int, default=1)
+parser.add_argument('--read', action='store_true', help='READ and WRITE beside the SENDs')
+parser.add_argument('--until-error', action='store_true')
+parser.add_argument('--expect-fatal', action='store_true')
+parser.add_argument('--flow-label', type=int, default=0)
+parser.add_argument('--gap', action='store_true')
+parser.add_argument('--stay', action='store_true')
+args = parser.parse_args()
+
+PATTERN = random.Random(1).randbytes(args.size)
+a = verbs.End.open(args.a, args.index_a, size=1 << 20)
+b = verbs.End.open(args.b, args.index_b, size=1 << 20)
+verbs.connect(a, b, mtu=args.mtu, timeout=args.timeout, flow_label=args.flow_label)
+
+slot = (args.size + 4095) // 4096 * 4096
+slots = (1 << 20) // slot
+window = min(args.window, slots // 2)
+sent = received = outstanding = 0
+wrong = None
+
+
+def message(number):
+    """A number in front, then a pattern that starts at a place it chooses."""
+    cut = number * 7 % args.size
+    return struct.pack('!Q', number) + (PATTERN[cut:] + PATTERN[:cut])[8:]
+
+
+def post(number):
+    where = number % window * slot
+    b.post_recv([(where, args.size)], wr_id=number)
+    a.fill(message(number), where)
+    if args.read and number % 3 == 1:
+        half = window * slot
+        a.post_send('WRITE', [(where, args.size)], wr_id=1 << 40, flags=0, remote_offset=half)
+        a.post_send('READ', [(half, args.size)], wr_id=1 << 40, flags=0, remote_offset=half)
+    return a.post_send('SEND', [(where, args.size)], wr_id=number)
+
+
+def progress():
+    """Take completions; returns False on the first error."""
+    global received, outstanding, wrong
+    for done in a.wait(window, 0):
+        if done['status'] != SUCCESS:
+            wrong = wrong or f'sender: status {done["status"]} of {done["wr_id"]}'
+        outstanding -= 1
+    for done in b.wait(window, 0):
+        if done['status'] != SUCCESS:
+            wrong = wrong or f'receiver: status {done["status"]} of {done["wr_id"]}'
+            continue
+        if done['wr_id'] != received or b.read(args.size, received % window * slot) != message(received):
+            wrong = wrong or f'message {received} arrived wrong'
+            check('data as it was sent', '', wrong)
+        received += 1
+    return wrong is None
+
+
+EVENTS = []
+
+
+def fatal(seconds=0):
+    """Whether either device has announced its end."""
+    for one in (a, b):
+        while (kind := one.async_event(seconds)) is not None:
+            EVENTS.append(kind)
+    return e.IBV_EVENT_DEVICE_FATAL in EVENTS
+
+
+end = time.monotonic() + args.seconds * verbs.SLOW
+stalled = time.monotonic()
+gap = 0
+while wrong is None and (args.until_error or time.monotonic() < end):
+    # A slot is filled again only after its message was received and checked.
+    if sent - received < window and outstanding < window:
+        ret = post(sent)
+        if ret:
+            wrong = f'post_send: errno {ret}'
+            break
+        sent += 1
+        outstanding += 1
+        if sent == 2:
+            print('running', flush=True)
+    before = received
+    progress()
+    if received != before:
+        gap = max(gap, time.monotonic() - stalled)
+        stalled = time.monotonic()
+    elif args.expect_fatal and fatal():
+        # A device that is gone need not complete anything any more.
+        wrong = 'device fatal'
+    if time.monotonic() - stalled > 60 * verbs.SLOW:
+        wrong = 'nothing arrived for 60 s'
+while wrong is None and received < sent and time.monotonic() - stalled < 60 * verbs.SLOW:
+    if progress():
+        time.sleep(0.001)
+
+if args.until_error:
+    check(f'traffic ended by an error, after {received} messages', True,
+          wrong is not None and 'arrived' not in wrong)
+    print(f'# {wrong}', flush=True)
+else:
+    check(f'{received} messages of {args.size} bytes', repr((None, sent, True)),
+          repr((wrong, received, received >= args.least)))
+if args.gap:
+    print(f'# longest gap {gap * 1000:.0f} ms', flush=True)
+if args.expect_fatal:
+    check('the process is told: device fatal', True, fatal(1))
+if args.stay:
+    print('staying', flush=True)
+    time.sleep(600)
+if args.expect_fatal:
+    # What is left must close without hanging, whatever the device says.
+    try:
+        a.close()
+        b.close()
+    except Exception as ex:  # noqa: BLE001
+        print(f'# closing: {ex}', flush=True)
+    os._exit(1 if verbs.FAILED else 0)
+a.close()
+b.close()
+verbs.finish()

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One message between two hosts that are not set up for it, and how it ends.
+
+    trouble.py CASE DEVICE-A INDEX-A DEVICE-B INDEX-B
+
+Prints the status of a's work completion, or "refused" where connecting is.
+"""
+
+import sys
+
+import verbs
+from pyverbs.pyverbs_error import PyverbsRDMAError
+
+# What each case changes: MTU of each end, receives of b, operation and its key
+CASES = {
+    'send': {},
+    'mtu-of-b': {'mtu_b': 256},
+    'mtu-of-a': {'mtu_a': 4096},
+    'no-receive': {'receives': 0},
+    'wrong-key': {'op': 'WRITE', 'rkey': 0x12345678},
+}
+QUICK = {'timeout': 10, 'retry': 2, 'rnr_retry': 1, 'rnr_timer': 1}
+
+
+def run(device_a, index_a, device_b, index_b, mtu_a=1024, mtu_b=1024, receives=1, op='SEND',
+        **work):
+    a = verbs.End(device_a, index_a)
+    b = verbs.End(device_b, index_b)
+    try:
+        b.connect(a.info(), mtu=mtu_b, **QUICK)
+        a.connect(b.info(), mtu=mtu_a, **QUICK)
+    except PyverbsRDMAError:
+        return 'refused'
+    for _ in range(receives):
+        b.post_recv([(0, 4096)])
+    a.post_send(op, [(0, 1000)], **work)
+    done = a.wait(1, 60)
+    return done[0]['status'] if done else 'nothing'
+
+
+case, dev_a, idx_a, dev_b, idx_b = sys.argv[1:]
+print(run(dev_a, int(idx_a), dev_b, int(idx_b), **CASES[case]))

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml vm
+# tier: core
+# timeout: 5
+#
+# Passes.
+
+echo "all is well"

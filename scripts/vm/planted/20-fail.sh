@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml vm
+# tier: core
+# timeout: 5
+#
+# Fails, saying why.
+
+echo "expected 1, got 2"
+exit 1

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml vm
+# tier: core
+# timeout: 5
+#
+# Is skipped, saying why.
+
+echo "there is no moon tonight"
+exit 4

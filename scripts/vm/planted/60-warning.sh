@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml vm
+# tier: core
+# timeout: 5
+#
+# Passes, but the kernel's log tells of a fault.
+
+echo "WARNING: CPU: 0 PID: 1 at planted.c:1 planted+0x0/0x1" > /dev/kmsg

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml-debug
+# tier: core
+# timeout: 5
+#
+# Belongs to another place.
+
+exit 1

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml vm
+# tier: full
+# timeout: 5
+#
+# Is not of the core tier.
+
+exit 1

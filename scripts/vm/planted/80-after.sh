@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml vm
+# tier: core
+# timeout: 5
+#
+# Comes after all that, in a clean guest.
+
+[ ! -e /sys/class/net/planted0 ] || exit 1
+[ -z "$(ip netns list)" ]

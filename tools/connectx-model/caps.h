@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the adapter says it can do: no more than is modelled. */
+#ifndef CONNECTX_CAPS_H
+#define CONNECTX_CAPS_H
+
+#include "ifc.h"
+
+#define CAP_BYTES	4096u
+
+enum cap_type {
+	CAP_GENERAL = 0x0, CAP_ETHERNET = 0x1, CAP_ATOMIC = 0x3, CAP_ROCE = 0x4,
+	CAP_FLOW_TABLE = 0x7, CAP_TYPES = 0x8,
+};
+
+struct caps {
+	u8 maximum[CAP_TYPES][CAP_BYTES];
+	u8 current[CAP_TYPES][CAP_BYTES];
+};
+
+/* @port_number: of an adapter with two ports, 0 for one that has but one */
+void caps_init(struct caps *caps, u32 port_number);
+bool caps_known(u32 type);
+
+/* Does the adapter have all that is wanted? */
+bool caps_within(u32 type, const u8 *wanted, u32 bytes);
+
+#define CAP(dev, field)	GET(cmd_hca_cap, (dev)->caps.current[CAP_GENERAL], field)
+
+#endif

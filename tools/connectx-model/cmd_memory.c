@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Commands: protection domains, UARs and other plain handles; memory keys. */
+#include <stdlib.h>
+
+#include "commands.h"
+#include "device.h"
+#include "mkey.h"
+
+#define MKEY_LIST_OFFSET	IFC_BYTES(create_mkey_in)
+#define MIN_PAGE_SHIFT		12u
+#define MAX_PAGE_SHIFT		31u
+#define MAX_OCTWORDS		(1u << 19)
+
+/* An object that is nothing but its number. */
+static enum command_status add_plain(struct command *cmd, enum object_kind kind)
+{
+	struct object *object = zalloc(sizeof(*object));
+	enum command_status status = command_add(cmd, kind, object);
+
+	if (status)
+		free(object);
+	return status;
+}
+
+enum command_status command_alloc_pd(struct command *cmd)
+{
+	return add_plain(cmd, OBJ_PD);
+}
+
+enum command_status command_dealloc_pd(struct command *cmd)
+{
+	return command_destroy(cmd, OBJ_PD, GET(dealloc_pd_in, cmd->in, pd));
+}
+
+enum command_status command_alloc_uar(struct command *cmd)
+{
+	return add_plain(cmd, OBJ_UAR);
+}
+
+enum command_status command_dealloc_uar(struct command *cmd)
+{
+	return command_destroy(cmd, OBJ_UAR, GET(dealloc_uar_in, cmd->in, uar));
+}
+
+enum command_status command_alloc_xrcd(struct command *cmd)
+{
+	return add_plain(cmd, OBJ_XRCD);
+}
+
+enum command_status command_dealloc_xrcd(struct command *cmd)
+{
+	return command_destroy(cmd, OBJ_XRCD, GET(dealloc_xrcd_in, cmd->in, xrcd));
+}
+
+enum command_status command_alloc_transport_domain(struct command *cmd)
+{
+	return add_plain(cmd, OBJ_TRANSPORT_DOMAIN);
+}
+
+enum command_status command_dealloc_transport_domain(struct command *cmd)
+{
+	return command_destroy(cmd, OBJ_TRANSPORT_DOMAIN,
+			       GET(dealloc_transport_domain_in, cmd->in, transport_domain));
+}
+
+enum command_status command_query_special_contexts(struct command *cmd)
+{
+	SET(query_special_contexts_out, cmd->out, dump_fill_mkey, MKEY_DUMP_FILL);
+	SET(query_special_contexts_out, cmd->out, resd_lkey, MKEY_RESERVED_LKEY);
+	SET(query_special_contexts_out, cmd->out, null_mkey, MKEY_NULL);
+	return STATUS_OK;
+}
+
+static void read_context(struct mkey *mkey, const u8 *c)
+{
+	mkey->variant = GET(mkc, c, mkey_7_0);
+	mkey->mode = GET(mkc, c, access_mode_4_2) << 2 | GET(mkc, c, access_mode_1_0);
+	mkey->free = GET(mkc, c, free);
+	mkey->umr_enabled = GET(mkc, c, umr_en);
+	mkey->remote_invalidate = GET(mkc, c, en_rinval);
+	mkey->unbounded = GET(mkc, c, length64);
+	mkey->rights = GET(mkc, c, lr) * RIGHT_LOCAL_READ | GET(mkc, c, lw) * RIGHT_LOCAL_WRITE |
+		       GET(mkc, c, rr) * RIGHT_REMOTE_READ |
+		       GET(mkc, c, rw) * RIGHT_REMOTE_WRITE |
+		       GET(mkc, c, a) * RIGHT_REMOTE_ATOMIC;
+	mkey->qpn = GET(mkc, c, qpn);
+	mkey->start = GET(mkc, c, start_addr);
+	mkey->bytes = GET(mkc, c, len);
+	mkey->page_shift = GET(mkc, c, log_page_size);
+	mkey->pd_number = GET(mkc, c, pd);
+	/* Translations come in blocks of 64 bytes, whatever was asked for. */
+	mkey->octwords = (GET(mkc, c, translations_octword_size) + 3) & ~3u;
+}
+
+static bool has_table(const struct mkey *mkey)
+{
+	return mkey->mode != MKEY_PHYSICAL;
+}
+
+/* A key of pages that is in use must have a page for each byte. */
+static bool table_suffices(const struct mkey *mkey)
+{
+	u64 page = 1ull << mkey->page_shift, pages;
+
+	if (mkey->free || mkey->mode != MKEY_PAGES)
+		return true;
+	if (mkey->bytes > (u64)MAX_OCTWORDS * 2 * page)
+		return false;
+	pages = ((mkey->start & (page - 1)) + mkey->bytes + page - 1) >> mkey->page_shift;
+	return pages <= mkey->octwords * 2ull;
+}
+
+static enum command_status check_mkey(struct command *cmd, struct mkey *mkey, u32 actual)
+{
+	if (mkey->mode > MKEY_FIXED_LIST)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_MKEY_MODE);
+	if (!has_table(mkey)) {
+		mkey->octwords = 0;	/* whatever was said: none can be loaded later */
+		return STATUS_OK;
+	}
+	if (mkey->octwords > MAX_OCTWORDS || !mkey->octwords || actual > mkey->octwords ||
+	    command_rest(cmd, MKEY_LIST_OFFSET) < actual * MKEY_OCTWORD)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_MKEY_XLT);
+	if (mkey->mode == MKEY_PAGES && !mkey->free &&
+	    (mkey->page_shift < MIN_PAGE_SHIFT || mkey->page_shift > MAX_PAGE_SHIFT))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_PAGE_SIZE);
+	if (!table_suffices(mkey))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_MKEY_XLT);
+	return STATUS_OK;
+}
+
+enum command_status command_create_mkey(struct command *cmd)
+{
+	const u8 *c = AT(create_mkey_in, cmd->in, memory_key_mkey_entry);
+	u32 actual = GET(create_mkey_in, cmd->in, translations_octword_actual_size);
+	struct mkey *mkey = zalloc(sizeof(*mkey));
+	enum command_status status;
+
+	mkey->object.destroy = mkey_destroy;
+	read_context(mkey, c);
+	status = check_mkey(cmd, mkey, actual);
+	mkey->pd = object_find(&cmd->dev->objects, OBJ_PD, mkey->pd_number);
+	if (!status && !mkey->pd && !mkey->free)
+		status = command_fail(cmd, STATUS_BAD_RESOURCE, SYND_PD);
+	if (!status && has_table(mkey)) {
+		mkey->table = zalloc((u64)mkey->octwords * MKEY_OCTWORD);
+		memcpy(mkey->table, cmd->in + MKEY_LIST_OFFSET, actual * MKEY_OCTWORD);
+	}
+	if (!status)
+		status = command_add(cmd, OBJ_MKEY, &mkey->object);
+	if (status) {
+		free(mkey->table);
+		free(mkey);
+		return status;
+	}
+	object_use(mkey->pd);
+	command_note(cmd, " mode %u start %#llx bytes %#llx page 2^%u%s", mkey->mode,
+		     (unsigned long long)mkey->start, (unsigned long long)mkey->bytes,
+		     mkey->page_shift, mkey->free ? " free" : "");
+	return STATUS_OK;
+}
+
+enum command_status command_query_mkey(struct command *cmd)
+{
+	struct object *object = object_find(&cmd->dev->objects, OBJ_MKEY,
+					    GET(query_mkey_in, cmd->in, mkey_index));
+	const struct mkey *mkey;
+	u8 *c;
+
+	if (!object)
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
+	mkey = container_of(object, struct mkey, object);
+	c = AT(query_mkey_out, cmd->out, memory_key_mkey_entry);
+	SET(mkc, c, free, mkey->free);
+	SET(mkc, c, access_mode_1_0, mkey->mode);
+	SET(mkc, c, mkey_7_0, mkey->variant);
+	SET(mkc, c, pd, mkey->pd_number);
+	SET(mkc, c, start_addr, mkey->start);
+	SET(mkc, c, len, mkey->bytes);
+	SET(mkc, c, length64, mkey->unbounded);
+	SET(mkc, c, log_page_size, mkey->page_shift);
+	SET(mkc, c, translations_octword_size, mkey->octwords);
+	return STATUS_OK;
+}
+
+enum command_status command_destroy_mkey(struct command *cmd)
+{
+	return command_destroy(cmd, OBJ_MKEY, GET(destroy_mkey_in, cmd->in, mkey_index));
+}
+
+/* Signature state is created and destroyed; signature offload is not modelled. */
+enum command_status command_create_psv(struct command *cmd)
+{
+	u32 count = GET(create_psv_in, cmd->in, num_psv), i;
+	struct object *object;
+
+	if (count > 4 || cmd->out_bytes < IFC_BYTES(create_psv_out))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_LIMIT);
+	for (i = 0; i < count; i++) {
+		object = zalloc(sizeof(*object));
+		if (!object_add(&cmd->dev->objects, OBJ_PSV, object)) {
+			free(object);
+			return command_fail(cmd, STATUS_LIMIT, SYND_LIMIT);
+		}
+		ifc_set_bits(cmd->out, IFC_BIT(create_psv_out, psv0_index) + 32 * i, 24,
+			     object->id);
+	}
+	return STATUS_OK;
+}
+
+enum command_status command_destroy_psv(struct command *cmd)
+{
+	return command_destroy(cmd, OBJ_PSV, GET(destroy_psv_in, cmd->in, psvn));
+}

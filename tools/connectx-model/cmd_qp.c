@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Commands: queue pairs and multicast groups. */
+#include <stdlib.h>
+
+#include "commands.h"
+#include "device.h"
+#include "qp.h"
+#include "requester.h"
+#include "responder.h"
+
+enum rq_type { RQ_OWN = 0, RQ_SHARED = 1, RQ_CONTROL = 2, RQ_NONE = 3 };
+
+/* opt_param_mask of the modify commands. */
+enum {
+	OPT_ALT_PATH = 1 << 0, OPT_RRE = 1 << 1, OPT_RAE = 1 << 2, OPT_RWE = 1 << 3,
+	OPT_PKEY_INDEX = 1 << 4, OPT_Q_KEY = 1 << 5, OPT_RNR_TIMEOUT = 1 << 6,
+	OPT_PRIMARY_PATH = 1 << 7, OPT_SRA_MAX = 1 << 8, OPT_RRA_MAX = 1 << 9,
+	OPT_PM_STATE = 1 << 10, OPT_RETRY_COUNT = 1 << 12, OPT_RNR_RETRY = 1 << 13,
+	OPT_ACK_TIMEOUT = 1 << 14, OPT_LAG_AFFINITY = 1 << 15, OPT_PORT = 1 << 16,
+	OPT_SRQN = 1 << 18, OPT_CQN_RCV = 1 << 19, OPT_COUNTER_SET = 1 << 25,
+};
+
+#define OPT_ACCESS	(OPT_RRE | OPT_RAE | OPT_RWE)
+
+enum transition_bit {
+	TO_INIT = 1 << 0, INIT_AGAIN = 1 << 1, TO_RTR = 1 << 2, TO_RTS = 1 << 3,
+	RTS_AGAIN = 1 << 4, SQ_ERROR_TO_RTS = 1 << 5,
+};
+
+static const struct transition {
+	u16 opcode;
+	enum transition_bit bit;
+	enum qp_state from;
+	enum qp_state to;
+	u32 optional;		/* bits of opt_param_mask it may carry */
+} transitions[] = {
+	{ MLX5_CMD_OP_RST2INIT_QP, TO_INIT, QP_RESET, QP_INIT,
+	  OPT_LAG_AFFINITY | OPT_COUNTER_SET | OPT_ACCESS | OPT_PKEY_INDEX | OPT_PORT | OPT_Q_KEY },
+	{ MLX5_CMD_OP_INIT2INIT_QP, INIT_AGAIN, QP_INIT, QP_INIT,
+	  OPT_ACCESS | OPT_PKEY_INDEX | OPT_PORT | OPT_Q_KEY | OPT_LAG_AFFINITY },
+	{ MLX5_CMD_OP_INIT2RTR_QP, TO_RTR, QP_INIT, QP_RTR,
+	  OPT_ALT_PATH | OPT_ACCESS | OPT_PKEY_INDEX | OPT_Q_KEY | OPT_LAG_AFFINITY },
+	{ MLX5_CMD_OP_RTR2RTS_QP, TO_RTS, QP_RTR, QP_RTS,
+	  OPT_ALT_PATH | OPT_ACCESS | OPT_PM_STATE | OPT_RNR_TIMEOUT | OPT_Q_KEY },
+	{ MLX5_CMD_OP_RTS2RTS_QP, RTS_AGAIN, QP_RTS, QP_RTS,
+	  OPT_ALT_PATH | OPT_ACCESS | OPT_PM_STATE | OPT_RNR_TIMEOUT | OPT_Q_KEY | OPT_SRQN |
+	  OPT_CQN_RCV | OPT_COUNTER_SET },
+	{ MLX5_CMD_OP_SQERR2RTS_QP, SQ_ERROR_TO_RTS, QP_SQ_ERROR, QP_RTS,
+	  OPT_ACCESS | OPT_RNR_TIMEOUT | OPT_Q_KEY },
+};
+
+/* Which transition must, or by which option may, set a field of the context. */
+static const struct attribute {
+	u32 bit;
+	u32 bits;
+	u32 mandatory;
+	u32 option;
+} attributes[] = {
+#define ATTRIBUTE(field, mandatory, option) \
+	{ IFC_BIT(qpc, field), IFC_WIDTH(qpc, field), mandatory, option }
+#define PATH(field, mandatory, option)	ATTRIBUTE(primary_address_path.field, mandatory, option)
+#define ROUTE(field)	PATH(field, TO_RTR, OPT_PRIMARY_PATH)
+	ATTRIBUTE(pm_state, TO_INIT, OPT_PM_STATE),
+	ATTRIBUTE(lag_tx_port_affinity, TO_INIT, OPT_LAG_AFFINITY),
+	ATTRIBUTE(counter_set_id, TO_INIT, OPT_COUNTER_SET),
+	ATTRIBUTE(q_key, TO_INIT, OPT_Q_KEY),
+	ATTRIBUTE(deth_sqpn, TO_INIT, 0),
+	ATTRIBUTE(rre, TO_INIT, OPT_RRE),
+	ATTRIBUTE(rwe, TO_INIT, OPT_RWE),
+	ATTRIBUTE(rae, TO_INIT, OPT_RAE),
+	ATTRIBUTE(atomic_mode, TO_INIT, OPT_RAE),
+	PATH(pkey_index, TO_INIT, OPT_PKEY_INDEX),
+	PATH(vhca_port_num, TO_INIT, OPT_PORT),
+	ATTRIBUTE(mtu, TO_RTR, 0),
+	ATTRIBUTE(log_msg_max, TO_RTR, 0),
+	ATTRIBUTE(remote_qpn, TO_RTR, 0),
+	ATTRIBUTE(next_rcv_psn, TO_RTR, 0),
+	ATTRIBUTE(log_rra_max, TO_RTR, OPT_RRA_MAX),
+	ATTRIBUTE(min_rnr_nak, TO_RTR, OPT_RNR_TIMEOUT),
+	ROUTE(grh), ROUTE(src_addr_index), ROUTE(hop_limit), ROUTE(tclass), ROUTE(flow_label),
+	ROUTE(dscp), ROUTE(udp_sport), ROUTE(eth_prio), ROUTE(sl), ROUTE(rmac_47_32),
+	ROUTE(rmac_31_0),
+	ATTRIBUTE(next_send_psn, TO_RTS, 0),
+	ATTRIBUTE(log_sra_max, TO_RTS, OPT_SRA_MAX),
+	ATTRIBUTE(retry_count, TO_RTS, OPT_RETRY_COUNT),
+	ATTRIBUTE(rnr_retry, TO_RTS, OPT_RNR_RETRY),
+	ATTRIBUTE(log_ack_req_freq, TO_RTS, 0),
+	PATH(ack_timeout, TO_RTS, OPT_ACK_TIMEOUT),
+#undef ROUTE
+#undef PATH
+#undef ATTRIBUTE
+};
+
+static bool service_known(u32 service)
+{
+	return service == SERVICE_RC || service == SERVICE_UC || service == SERVICE_UD ||
+	       service == SERVICE_XRC || service == SERVICE_GSI || service == SERVICE_REG_UMR;
+}
+
+static enum command_status find_parts(struct command *cmd, struct qp *qp)
+{
+	struct resources *objects = &cmd->dev->objects;
+	const u8 *c = qp->context;
+	u32 type = GET(qpc, c, rq_type), xrcd = GET(qpc, c, xrcd);
+	u32 srqn = GET(qpc, c, srqn_rmpn_xrqn);
+
+	qp->pd_object = object_find(objects, OBJ_PD, qp->pd);
+	if (!qp->pd_object && qp->pd != MKEY_ANY_PD)
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_PD);
+	qp->send_cq = cq_find(cmd->dev, GET(qpc, c, cqn_snd));
+	qp->recv_cq = cq_find(cmd->dev, GET(qpc, c, cqn_rcv));
+	if ((!qp->send_cq && !GET(qpc, c, no_sq)) || (!qp->recv_cq && type == RQ_OWN))
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_CQ);
+	if (!GET(qpc, c, no_sq) && !object_find(objects, OBJ_UAR, qp->uar))
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_UAR);
+	if (qp->service == SERVICE_XRC) {
+		qp->xrcd = object_find(objects, OBJ_XRCD, xrcd);
+		if (!qp->xrcd)
+			return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_XRCD);
+	} else if (type == RQ_SHARED) {
+		qp->srq = srq_find(cmd->dev, OBJ_RMP, srqn);
+		if (!qp->srq)
+			qp->srq = srq_find(cmd->dev, OBJ_SRQ, srqn);
+		if (!qp->srq)
+			qp->srq = srq_find(cmd->dev, OBJ_XRC_SRQ, srqn);
+		if (!qp->srq)
+			return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_SRQ);
+	}
+	return STATUS_OK;
+}
+
+/* The receive queue lies first in the buffer, the send queue behind it. */
+static enum command_status set_up_queues(struct command *cmd, struct qp *qp)
+{
+	const u8 *c = qp->context;
+	struct ring_layout layout = {
+		.pas = AT(create_qp_in, cmd->in, pas),
+		.pas_bytes = command_rest(cmd, IFC_BYTES(create_qp_in)),
+		.log_page_size = GET(qpc, c, log_page_size),
+		.page_offset = GET(qpc, c, page_offset),
+	};
+	u32 limit = CAP(cmd->dev, log_max_qp_sz);
+
+	qp->has_rq = GET(qpc, c, rq_type) == RQ_OWN;
+	qp->rq.log_count = GET(qpc, c, log_rq_size);
+	qp->rq.stride = 16u << GET(qpc, c, log_rq_stride);
+	qp->rq.doorbell = qp->doorbell;
+	qp->rq.pd = qp->pd;
+	qp->rq.reserved_lkey = qp->reserved_lkey;
+	qp->sq.log_count = GET(qpc, c, log_sq_size);
+	if (qp->rq.log_count > limit || qp->sq.log_count > limit)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QUEUE_SIZE);
+	if (qp->doorbell % 8)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_DOORBELL);
+	if (qp->has_rq)
+		qp->sq.start = qp->rq.stride << qp->rq.log_count;
+	layout.bytes = qp->sq.start +
+		       (GET(qpc, c, no_sq) ? 0 : WQE_BASIC_BLOCK << qp->sq.log_count);
+	if (layout.bytes && !ring_init(&qp->sq.ring, &layout))
+		return command_fail(cmd, STATUS_BAD_INPUT_LEN, SYND_PAS);
+	qp->rq.ring = qp->sq.ring;	/* shares the pages; freed once */
+	return STATUS_OK;
+}
+
+static void use_parts(struct qp *qp)
+{
+	object_use(qp->pd_object);
+	object_use(qp->xrcd);
+	object_use(qp->send_cq ? &qp->send_cq->object : NULL);
+	object_use(qp->recv_cq ? &qp->recv_cq->object : NULL);
+	object_use(qp->srq ? &qp->srq->object : NULL);
+}
+
+static struct qp *new_qp(struct command *cmd)
+{
+	struct qp *qp = zalloc(sizeof(*qp));
+	const u8 *c = qp->context;
+
+	memcpy(qp->context, AT(create_qp_in, cmd->in, qpc), QPC_BYTES);
+	qp->object.destroy = qp_destroy;
+	qp->dev = cmd->dev;
+	qp->service = GET(qpc, c, st);
+	qp->pd = qp->service == SERVICE_REG_UMR ? MKEY_ANY_PD : GET(qpc, c, pd);
+	qp->user_index = GET(qpc, c, user_index);
+	qp->doorbell = GET(qpc, c, dbr_addr);
+	qp->uar = GET(qpc, c, uar_page);
+	qp->reserved_lkey = GET(qpc, c, rlky);
+	list_init(&qp->ready);
+	list_init(&qp->erring);
+	requester_init(qp);
+	responder_init(qp);
+	return qp;
+}
+
+enum command_status command_create_qp(struct command *cmd)
+{
+	struct qp *qp = new_qp(cmd);
+	enum command_status status = STATUS_OK;
+
+	if (!service_known(qp->service))
+		status = command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_TYPE);
+	if (!status)
+		status = find_parts(cmd, qp);
+	if (!status)
+		status = set_up_queues(cmd, qp);
+	if (!status)
+		status = command_add(cmd, OBJ_QP, &qp->object);
+	if (status) {
+		ring_free(&qp->sq.ring);
+		free(qp);
+		return status;
+	}
+	use_parts(qp);
+	if (qp->service == SERVICE_GSI)
+		cmd->dev->gsi_qpn = qp->object.id;
+	command_note(cmd, " service %u sq 2^%u rq 2^%u of %u", qp->service, qp->sq.log_count,
+		     qp->rq.log_count, qp->rq.stride);
+	return STATUS_OK;
+}
+
+enum command_status command_destroy_qp(struct command *cmd)
+{
+	return command_destroy(cmd, OBJ_QP, GET(destroy_qp_in, cmd->in, qpn));
+}
+
+enum command_status command_query_qp(struct command *cmd)
+{
+	struct qp *qp = qp_find(cmd->dev, GET(query_qp_in, cmd->in, qpn));
+	u8 *c = AT(query_qp_out, cmd->out, qpc);
+
+	if (!qp)
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
+	memcpy(c, qp->context, QPC_BYTES);
+	SET(qpc, c, state, qp->state);
+	SET(qpc, c, next_send_psn, qp->requester.next_psn);
+	SET(qpc, c, last_acked_psn, qp->requester.oldest_psn);
+	SET(qpc, c, next_rcv_psn, qp->responder.expected_psn);
+	return STATUS_OK;
+}
+
+static void copy_attributes(struct qp *qp, const u8 *from, enum transition_bit bit, u32 options)
+{
+	const struct attribute *a;
+
+	for (a = attributes; a < attributes + ARRAY_SIZE(attributes); a++)
+		if ((a->mandatory & bit) || (a->option & options))
+			ifc_set_bits(qp->context, a->bit, a->bits,
+				     ifc_get_bits(from, a->bit, a->bits));
+	if ((bit & TO_RTR) || (options & OPT_PRIMARY_PATH))
+		memcpy(AT(qpc, qp->context, primary_address_path.rgid_rip),
+		       AT(qpc, from, primary_address_path.rgid_rip), GID_BYTES);
+}
+
+static enum command_status check_attributes(struct command *cmd, const struct qp *qp,
+					    const u8 *c, enum transition_bit bit)
+{
+	u32 mtu = GET(qpc, c, mtu);
+
+	if (GET(qpc, c, lag_tx_port_affinity) > (cmd->dev->partner ? LAG_PORTS : 0))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_LAG);
+	if (bit != TO_RTR || qp->service == SERVICE_UD || qp->service == SERVICE_GSI ||
+	    qp->service == SERVICE_REG_UMR)
+		return STATUS_OK;
+	if (!mtu || mtu > 5)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_ATTR);
+	if (!vport_roce_address(&cmd->dev->vport,
+				GET(qpc, c, primary_address_path.src_addr_index)))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_GID_INDEX);
+	return STATUS_OK;
+}
+
+static const struct transition *find_transition(u16 opcode)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(transitions); i++)
+		if (transitions[i].opcode == opcode)
+			return &transitions[i];
+	return NULL;
+}
+
+static void enter(struct qp *qp, const struct transition *t)
+{
+	qp->state = t->to;
+	qp_load_context(qp);
+	if (t->bit == TO_RTR)
+		responder_start(qp);
+	if (t->bit == TO_RTS)
+		requester_start(qp);
+	if (t->to == QP_RTS)
+		qp_wake(qp);
+}
+
+enum command_status command_modify_qp(struct command *cmd)
+{
+	const u8 *c = AT(init2rtr_qp_in, cmd->in, qpc);
+	u32 options = GET(init2rtr_qp_in, cmd->in, opt_param_mask);
+	struct qp *qp = qp_find(cmd->dev, GET(init2rtr_qp_in, cmd->in, qpn));
+	const struct transition *t = find_transition(cmd->opcode);
+	enum command_status status;
+
+	if (!qp)
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
+	command_note(cmd, " QP %#x state %u -> %u opt %#x", qp->object.id, qp->state, t->to,
+		     options);
+	if (qp->state != t->from)
+		return command_fail(cmd, STATUS_BAD_QP_STATE, SYND_QP_STATE);
+	if (options & ~t->optional)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OPT_PARAM);
+	status = check_attributes(cmd, qp, c, t->bit);
+	if (status)
+		return status;
+	copy_attributes(qp, c, t->bit, options);
+	enter(qp, t);
+	return STATUS_OK;
+}
+
+enum command_status command_qp_to_error(struct command *cmd)
+{
+	struct qp *qp = qp_find(cmd->dev, GET(qp_2err_in, cmd->in, qpn));
+
+	if (!qp)
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
+	command_note(cmd, " QP %#x", qp->object.id);
+	if (qp->state == QP_RESET)
+		return command_fail(cmd, STATUS_BAD_QP_STATE, SYND_QP_STATE);
+	qp_enter_error(qp);
+	return STATUS_OK;
+}
+
+enum command_status command_qp_to_reset(struct command *cmd)
+{
+	struct qp *qp = qp_find(cmd->dev, GET(qp_2rst_in, cmd->in, qpn));
+
+	if (!qp)
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
+	command_note(cmd, " QP %#x", qp->object.id);
+	qp_reset(qp);
+	return STATUS_OK;
+}
+
+enum command_status command_attach_to_mcg(struct command *cmd)
+{
+	struct qp *qp = qp_find(cmd->dev, GET(attach_to_mcg_in, cmd->in, qpn));
+
+	if (!qp)
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
+	if (qp->service != SERVICE_UD)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_TYPE);
+	if (!vport_attach(&cmd->dev->vport, AT(attach_to_mcg_in, cmd->in, multicast_gid),
+			  qp->object.id))
+		return command_fail(cmd, STATUS_LIMIT, SYND_LIMIT);
+	return STATUS_OK;
+}
+
+enum command_status command_detach_from_mcg(struct command *cmd)
+{
+	if (!vport_detach(&cmd->dev->vport, AT(detach_from_mcg_in, cmd->in, multicast_gid),
+			  GET(detach_from_mcg_in, cmd->in, qpn)))
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
+	return STATUS_OK;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The command that reads and writes port and management registers. */
+#include "commands.h"
+#include "device.h"
+
+#define MAX_MTU			9978u
+#define LINK_100G_CR4		(1u << 20)
+#define PORT_UP			1u
+#define PORT_DOWN		2u
+
+struct access {
+	struct command *cmd;
+	bool write;
+	const u8 *in;		/* the register as the driver gave it */
+	u8 *out;
+	u32 bytes;
+};
+
+static void keep(struct access *a)
+{
+	(void)a;
+}
+
+static void mtu(struct access *a)
+{
+	struct port *port = &a->cmd->dev->port;
+
+	if (a->write)
+		port->mtu = GET(pmtu_reg, a->in, admin_mtu);
+	SET(pmtu_reg, a->out, max_mtu, MAX_MTU);
+	SET(pmtu_reg, a->out, admin_mtu, port->mtu);
+	SET(pmtu_reg, a->out, oper_mtu, port->mtu);
+}
+
+static void link_type(struct access *a)
+{
+	SET(ptys_reg, a->out, eth_proto_capability, LINK_100G_CR4);
+	SET(ptys_reg, a->out, eth_proto_admin, LINK_100G_CR4);
+	SET(ptys_reg, a->out, eth_proto_oper,
+	    port_is_up(&a->cmd->dev->port) ? LINK_100G_CR4 : 0);
+}
+
+static void admin_status(struct access *a)
+{
+	struct port *port = &a->cmd->dev->port;
+
+	if (a->write && GET(paos_reg, a->in, ase))
+		port_enable(port, GET(paos_reg, a->in, admin_status) == PORT_UP);
+	SET(paos_reg, a->out, admin_status, port->enabled ? PORT_UP : PORT_DOWN);
+	SET(paos_reg, a->out, oper_status, port_is_up(port) ? PORT_UP : PORT_DOWN);
+}
+
+/* Port counters: of its groups only that of IEEE 802.3. */
+static void port_counters(struct access *a)
+{
+	const struct port *port = &a->cmd->dev->port;
+	const u64 *packets = port->wire_packets, *bytes = port->wire_bytes;
+	u8 *set = AT(ppcnt_reg, a->out, counter_set);
+
+	if (GET(ppcnt_reg, a->in, grp))
+		return;
+#define PUT(field, value)								\
+	do {										\
+		SET(eth_802_3_cntrs_grp_data_layout, set, field##_high, (value) >> 32);	\
+		SET(eth_802_3_cntrs_grp_data_layout, set, field##_low, (value));	\
+	} while (0)
+	PUT(a_frames_received_ok, packets[COUNT_RX]);
+	PUT(a_frames_transmitted_ok, packets[COUNT_TX]);
+	PUT(a_octets_received_ok, bytes[COUNT_RX]);
+	PUT(a_octets_transmitted_ok, bytes[COUNT_TX]);
+#undef PUT
+}
+
+static const struct {
+	u16 number;
+	u32 bytes;			/* at least, in either direction */
+	void (*access)(struct access *a);
+} registers[] = {
+	{ 0x5003, IFC_BYTES(pmtu_reg), mtu },
+	{ 0x5004, IFC_BYTES(ptys_reg), link_type },
+	{ 0x5006, IFC_BYTES(paos_reg), admin_status },
+	{ 0x5007, 0, keep },		/* flow control: taken, without effect */
+	{ 0x5008, IFC_BYTES(ppcnt_reg), port_counters },
+	{ 0x6001, 0, keep },		/* node description */
+	{ 0x7004, 0, keep },		/* host endianness */
+};
+
+enum command_status command_access_register(struct command *cmd)
+{
+	u16 number = GET(access_register_in, cmd->in, register_id);
+	u32 in_bytes = command_rest(cmd, IFC_BYTES(access_register_in));
+	struct access access = { .cmd = cmd, .write = !cmd->op_mod,
+				 .in = cmd->in + IFC_BYTES(access_register_in),
+				 .out = cmd->out + IFC_BYTES(access_register_out) };
+	u32 i;
+
+	command_note(cmd, " register %#x %s", number, access.write ? "write" : "read");
+	if (cmd->op_mod > 1)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OP_MOD);
+	access.bytes = MIN(in_bytes, cmd->out_bytes - IFC_BYTES(access_register_out));
+	memcpy(access.out, access.in, access.bytes);
+	for (i = 0; i < ARRAY_SIZE(registers); i++) {
+		if (registers[i].number != number)
+			continue;
+		if (access.bytes < registers[i].bytes)
+			return command_fail(cmd, STATUS_BAD_PARAM, SYND_REGISTER);
+		registers[i].access(&access);
+		return STATUS_OK;
+	}
+	return command_fail(cmd, STATUS_BAD_PARAM, SYND_REGISTER);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The firmware command interface: a queue of 64-byte entries in guest memory,
+ * mailboxes for what does not fit, a table with one function for each command.
+ */
+#ifndef CONNECTX_COMMAND_H
+#define CONNECTX_COMMAND_H
+
+#include "ifc.h"
+#include "syndrome.h"
+
+struct device;
+struct object;
+
+#define COMMAND_SLOTS_LOG	5
+#define COMMAND_STRIDE_LOG	6
+#define COMMAND_MAX_BYTES	(4u << 20)
+
+enum command_status {
+	STATUS_OK		= 0x00,
+	STATUS_INTERNAL		= 0x01,
+	STATUS_BAD_OP		= 0x02,
+	STATUS_BAD_PARAM	= 0x03,
+	STATUS_BAD_SYS_STATE	= 0x04,
+	STATUS_BAD_RESOURCE	= 0x05,
+	STATUS_RESOURCE_BUSY	= 0x06,
+	STATUS_LIMIT		= 0x08,
+	STATUS_BAD_RES_STATE	= 0x09,
+	STATUS_BAD_INDEX	= 0x0a,
+	STATUS_NO_RESOURCES	= 0x0f,
+	STATUS_BAD_INPUT_LEN	= 0x50,
+	STATUS_BAD_OUTPUT_LEN	= 0x51,
+	STATUS_BAD_QP_STATE	= 0x10,
+	STATUS_BAD_PACKET	= 0x30,
+	STATUS_BAD_SIZE		= 0x40,
+};
+
+/* A command being executed. @in and @out hold all of it, header included. */
+struct command {
+	struct device *dev;
+	const u8 *in;
+	u32 in_bytes;
+	u8 *out;
+	u32 out_bytes;
+	u16 opcode;
+	u16 op_mod;
+	u32 syndrome;
+	char note[160];		/* for the trace */
+};
+
+struct command_queue {
+	u64 base;
+	u8 interface_state;	/* of the init segment: 0 full driver, 1 disabled */
+	u32 hung_slots;
+	u64 executed;
+	u64 failed;
+};
+
+struct command_row {
+	u16 opcode;
+	u8 needs;		/* enum hca_state */
+	u32 in_bytes;
+	u32 out_bytes;
+	const struct ifc_field *in_fields;
+	const struct ifc_field *out_fields;
+	enum command_status (*execute)(struct command *cmd);
+};
+
+/* The driver rang for the slots in @vector. */
+void command_doorbell(struct device *dev, u32 vector);
+
+/**
+ * command_execute - Run one command on memory of the caller
+ *
+ * For the queue, and for the fuzzer, which has no queue.
+ */
+void command_execute(struct device *dev, const u8 *in, u32 in_bytes, u8 *out, u32 out_bytes);
+
+const char *command_name(u16 opcode);
+
+/* Remember why and return the status. */
+enum command_status command_fail(struct command *cmd, enum command_status status,
+				 enum syndrome syndrome);
+void command_note(struct command *cmd, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* What most commands do: name an object, create one, destroy one. */
+enum command_status command_add(struct command *cmd, int kind, struct object *object);
+enum command_status command_destroy(struct command *cmd, int kind, u32 id);
+
+/* Bytes of the input after @at, for a list at the end of a command. */
+static inline u32 command_rest(const struct command *cmd, u32 at)
+{
+	return cmd->in_bytes > at ? cmd->in_bytes - at : 0;
+}
+
+extern const struct command_row command_table[];
+extern const u32 command_table_rows;
+
+#endif

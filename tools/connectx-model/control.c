@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "control.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "trace.h"
+
+#define LINE_BYTES	4096
+
+static int listen_fd = -1;
+static struct client {
+	int fd;
+	u32 used;
+	char line[LINE_BYTES];
+} clients[CONTROL_CLIENTS];
+
+bool control_listen(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	u32 i;
+
+	for (i = 0; i < CONTROL_CLIENTS; i++)
+		clients[i].fd = -1;
+	if (strlen(path) >= sizeof(address.sun_path))
+		return false;
+	strcpy(address.sun_path, path);
+	unlink(path);
+	listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (listen_fd < 0 || bind(listen_fd, (struct sockaddr *)&address, sizeof(address)) ||
+	    listen(listen_fd, CONTROL_CLIENTS)) {
+		perror(path);
+		return false;
+	}
+	return true;
+}
+
+/* The text after "key": in a line, or NULL. Enough for flat objects. */
+static const char *value_of(const char *line, const char *key)
+{
+	char quoted[64];
+	const char *at;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\"", key);
+	at = strstr(line, quoted);
+	if (!at)
+		return NULL;
+	at += strlen(quoted);
+	at += strspn(at, " \t");
+	if (*at != ':')
+		return NULL;
+	return at + 1 + strspn(at + 1, " \t");
+}
+
+static u64 number_of(const char *line, const char *key, u64 otherwise)
+{
+	const char *text = value_of(line, key);
+
+	if (!text)
+		return otherwise;
+	if (!strncmp(text, "true", 4))
+		return 1;
+	if (!strncmp(text, "false", 5))
+		return 0;
+	return strtoull(text, NULL, 0);
+}
+
+struct request {
+	const char *line;
+	struct device *dev;
+	char answer[LINE_BYTES];
+};
+
+static void answer_number(struct request *r, const char *key, u64 value)
+{
+	size_t used = strlen(r->answer);
+
+	snprintf(r->answer + used, sizeof(r->answer) - used, ",\"%s\":%llu", key,
+		 (unsigned long long)value);
+}
+
+static void answer_counters(struct request *r)
+{
+	static const char *const casts[] = { "unicast", "multicast", "broadcast" };
+	const struct device_counters *c = &r->dev->counters;
+	char key[64];
+	u32 d, k, t;
+
+	for (d = 0; d < DIRECTIONS; d++) {
+		for (k = 0; k < TRAFFIC_KINDS; k++) {
+			for (t = 0; t < CASTS; t++) {
+				snprintf(key, sizeof(key), "%s_%s_%s_packets", d ? "tx" : "rx",
+					 k ? "roce" : "ethernet", casts[t]);
+				answer_number(r, key, c->traffic[d][k][t].packets);
+			}
+		}
+	}
+	answer_number(r, "rx_icrc_errors", c->rx_icrc_errors);
+	answer_number(r, "rx_malformed", c->rx_malformed);
+	answer_number(r, "rx_no_qp", c->rx_no_qp);
+	answer_number(r, "rx_dropped", c->rx_dropped);
+	answer_number(r, "wire_tx_errors", c->wire_tx_errors);
+	answer_number(r, "impaired_lost", c->impaired_lost);
+	answer_number(r, "impaired_corrupted", c->impaired_corrupted);
+	answer_number(r, "impaired_reordered", c->impaired_reordered);
+	answer_number(r, "impaired_duplicated", c->impaired_duplicated);
+	answer_number(r, "wire_rx_packets", r->dev->port.wire_packets[COUNT_RX]);
+	answer_number(r, "wire_tx_packets", r->dev->port.wire_packets[COUNT_TX]);
+	answer_number(r, "ecn_marked", c->ecn_marked);
+	answer_number(r, "cnp_sent", c->cnp_sent);
+	answer_number(r, "cnp_handled", c->cnp_handled);
+	answer_number(r, "commands", r->dev->commands.executed);
+	answer_number(r, "commands_refused", r->dev->commands.failed);
+	answer_number(r, "dma_misses", r->dev->dma.misses);
+	answer_number(r, "violations", violation_count());
+}
+
+static void answer_objects(struct request *r)
+{
+	u32 kind;
+
+	for (kind = OBJ_NONE + 1; kind < OBJ_KINDS; kind++)
+		answer_number(r, object_kind_name(kind), r->dev->objects.count[kind]);
+}
+
+static void set_link(struct request *r)
+{
+	port_set_link(&r->dev->port, number_of(r->line, "up", 1));
+}
+
+static void set_impairment(struct request *r)
+{
+	struct impairment *i = &r->dev->port.impairment;
+
+	i->loss_ppm = number_of(r->line, "loss_ppm", i->loss_ppm);
+	i->reorder_ppm = number_of(r->line, "reorder_ppm", i->reorder_ppm);
+	i->corrupt_ppm = number_of(r->line, "corrupt_ppm", i->corrupt_ppm);
+	i->duplicate_ppm = number_of(r->line, "duplicate_ppm", i->duplicate_ppm);
+	i->mark_ppm = number_of(r->line, "mark_ppm", i->mark_ppm);
+}
+
+static void set_fatal(struct request *r)
+{
+	r->dev->faults.health_syndrome = number_of(r->line, "syndrome", 1);
+}
+
+/* What was rung for while firmware hung is executed when it goes on. */
+static void set_hang(struct request *r)
+{
+	u32 slots = r->dev->commands.hung_slots;
+
+	r->dev->faults.hung = number_of(r->line, "on", 1);
+	if (r->dev->faults.hung || !slots)
+		return;
+	r->dev->commands.hung_slots = 0;
+	command_doorbell(r->dev, slots);
+}
+
+static void unplug(struct request *r)
+{
+	device_reset(r->dev);
+	r->dev->faults.gone = true;
+}
+
+static const struct {
+	const char *name;
+	void (*serve)(struct request *r);
+} verbs[] = {
+	{ "counters", answer_counters }, { "objects", answer_objects }, { "link", set_link },
+	{ "impair", set_impairment }, { "fatal", set_fatal }, { "hang", set_hang },
+	{ "unplug", unplug },
+};
+
+static void serve_line(struct client *client, const char *line)
+{
+	struct request r = { .line = line };
+	const char *verb = value_of(line, "cmd");
+	u64 index = number_of(line, "device", 0);
+	size_t length = verb && *verb == '"' ? strcspn(verb + 1, "\"") : 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (length == strlen(verbs[i].name) && !memcmp(verb + 1, verbs[i].name, length))
+			break;
+	if (i == ARRAY_SIZE(verbs) || index >= device_count) {
+		dprintf(client->fd, "{\"error\":\"unknown cmd or device\"}\n");
+		return;
+	}
+	r.dev = devices[index];
+	verbs[i].serve(&r);
+	dprintf(client->fd, "{\"ok\":true%s}\n", r.answer);
+}
+
+static void read_client(struct client *client)
+{
+	ssize_t got = read(client->fd, client->line + client->used,
+			   sizeof(client->line) - 1 - client->used);
+	char *end;
+
+	if (got <= 0) {
+		close(client->fd);
+		client->fd = -1;
+		return;
+	}
+	client->used += got;
+	client->line[client->used] = 0;
+	while ((end = strchr(client->line, '\n')) != NULL) {
+		*end = 0;
+		serve_line(client, client->line);
+		client->used -= end + 1 - client->line;
+		memmove(client->line, end + 1, client->used + 1);
+	}
+	if (client->used == sizeof(client->line) - 1)
+		client->used = 0;
+}
+
+static void accept_client(void)
+{
+	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	u32 i;
+
+	for (i = 0; i < CONTROL_CLIENTS; i++) {
+		if (fd >= 0 && clients[i].fd < 0) {
+			clients[i].fd = fd;
+			clients[i].used = 0;
+			return;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+u32 control_poll(struct pollfd *fds)
+{
+	u32 count = 0, i;
+
+	if (listen_fd < 0)
+		return 0;
+	fds[count++] = (struct pollfd){ .fd = listen_fd, .events = POLLIN };
+	for (i = 0; i < CONTROL_CLIENTS; i++)
+		if (clients[i].fd >= 0)
+			fds[count++] = (struct pollfd){ .fd = clients[i].fd, .events = POLLIN };
+	return count;
+}
+
+void control_serve(const struct pollfd *fds, u32 count)
+{
+	u32 i, c;
+
+	for (i = 0; i < count; i++) {
+		if (!fds[i].revents)
+			continue;
+		if (fds[i].fd == listen_fd)
+			accept_client();
+		for (c = 0; c < CONTROL_CLIENTS; c++)
+			if (clients[c].fd == fds[i].fd)
+				read_client(&clients[c]);
+	}
+}

@@ -1,0 +1,208 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The command interface, by itself: what firmware refuses, and with what status.
+
+usage: firmware.py MODEL        (no virtual machine: this is the guest)
+"""
+import sys
+
+import guest as g
+from guest import expect, layouts, Model
+
+STRICT_EXIT = 3
+ANY_QPN = 0xffffff
+Q_COUNTERS = 128
+REACTION, NOTIFICATION = 1, 2	# congestion protocols
+
+
+def mkey(pd):
+    return {'memory_key_mkey_entry.lr': 1, 'memory_key_mkey_entry.length64': 1,
+            'memory_key_mkey_entry.qpn': ANY_QPN, 'memory_key_mkey_entry.pd': pd}
+
+
+def life_cycle(guest):
+    expect('before-enable', guest.status('query_hca_cap', op_mod=1), g.BAD_SYS_STATE)
+    guest.run('enable_hca')
+    expect('init-without-pages', guest.status('init_hca'), g.BAD_SYS_STATE)
+    expect('before-init', guest.status('alloc_pd'), g.BAD_SYS_STATE)
+    expect('more-than-it-has', guest.command(
+        layouts.opcodes['set_hca_cap'].to_bytes(2, 'big') + bytes(14) +
+        layouts.build('cmd_hca_cap', {'log_max_cq_sz': 31}).ljust(4096, b'\0'))[1], g.BAD_PARAM)
+    expect('init', guest.start(), g.OK)
+    expect('init-twice', guest.status('init_hca'), g.BAD_SYS_STATE)
+
+
+def delivery(guest):
+    unknown = b'\x0e\xee' + bytes(14)
+    whole = b'\x02\x00' + layouts.build('create_mkey_in', mkey(1))[2:]
+    expect('unknown-opcode', guest.command(unknown)[:2], (0, g.BAD_OP))
+    expect('short-input', guest.command(whole[:64])[:2], (0, g.BAD_INPUT_LEN))
+    expect('short-output', guest.command(whole, out_bytes=8)[:2], (0, g.BAD_OUTPUT_LEN))
+    nop = layouts.opcodes['nop'].to_bytes(2, 'big') + bytes(14)
+    expect('several-in-flight', guest.ring_several([nop, unknown, nop]), [g.OK, g.BAD_OP, g.OK])
+    expect('wrong-token', guest.command(whole, token=0xee)[0], 2)
+
+
+def handles(guest):
+    expect('reserved-bit', guest.status('alloc_pd', {'reserved_at_40': 1}), g.BAD_PARAM)
+    expect('unknown-capability', guest.status('query_hca_cap', op_mod=0x7f), g.BAD_PARAM)
+    expect('free-of-nothing', guest.status('dealloc_pd', {'pd': 77}), g.BAD_RESOURCE)
+    expect('destroy-of-nothing', guest.status('destroy_cq', {'cqn': 77}), g.BAD_RESOURCE)
+    expect('qp-of-nothing', guest.status('rst2init_qp', {'qpn': 77}), g.BAD_RESOURCE)
+    expect('cq-without-eq', guest.status('create_cq'), g.BAD_RESOURCE)
+    pd = guest.create('alloc_pd', 'pd')
+    expect('key-of-no-domain', guest.status('create_mkey', mkey(pd + 9)), g.BAD_RESOURCE)
+    key = guest.create('create_mkey', 'mkey_index', mkey(pd))
+    expect('domain-in-use', guest.status('dealloc_pd', {'pd': pd}), g.BUSY)
+    expect('key-destroyed', guest.status('destroy_mkey', {'mkey_index': key}), g.OK)
+    expect('domain-freed', guest.status('dealloc_pd', {'pd': pd}), g.OK)
+    expect('domain-freed-twice', guest.status('dealloc_pd', {'pd': pd}), g.BAD_RESOURCE)
+
+
+def flow_tables(guest):
+    tables = [guest.create('create_flow_table', 'table_id',
+                           {'flow_table_context.log_size': 4}) for _ in range(2)]
+    group = guest.create('create_flow_group', 'group_id',
+                         {'table_id': tables[0], 'end_flow_index': 3})
+    expect('group-of-another-table',
+           guest.status('destroy_flow_group', {'table_id': tables[1], 'group_id': group}),
+           g.BAD_RESOURCE)
+    expect('table-in-use', guest.status('destroy_flow_table', {'table_id': tables[0]}), g.BUSY)
+    expect('group-destroyed',
+           guest.status('destroy_flow_group', {'table_id': tables[0], 'group_id': group}), g.OK)
+    for table in tables:
+        expect('table-destroyed', guest.status('destroy_flow_table', {'table_id': table}), g.OK)
+
+
+def limits(guest):
+    counters = []
+    while isinstance(out := guest.run('alloc_q_counter'), bytes):
+        counters.append(layouts.field('alloc_q_counter_out', out, 'counter_set_id'))
+    expect('limit', out, g.LIMIT)
+    expect('limit-not-too-early', len(counters), Q_COUNTERS)
+    expect('limit-all-freed', {guest.status('dealloc_q_counter', {'counter_set_id': number})
+                               for number in counters}, {g.OK})
+
+
+# The fields of a union are not told apart by name: word and bit, from its start.
+CNP_DSCP_SELECT = 1 << 3
+MIN_TIME_SELECT = 1 << 2
+
+
+def congestion_parameters(min_time, dscp):
+    """cong_control_r_roce_ecn_np, behind the head of MODIFY_CONG_PARAMS."""
+    return layouts.build('cong_control_r_roce_ecn_np',
+                         {'min_time_between_cnps': min_time, 'cnp_dscp': dscp})
+
+
+def modify_congestion(guest, protocol, select, values):
+    data = bytearray(layouts.build('modify_cong_params_in', {'cong_protocol': protocol}))
+    data[0:2] = layouts.opcodes['modify_cong_params'].to_bytes(2, 'big')
+    data[12:16] = select.to_bytes(4, 'big')
+    data[32:32 + len(values)] = values
+    return guest.command(bytes(data))[1]
+
+
+def query_congestion(guest):
+    out = guest.run('query_cong_params', {'cong_protocol': NOTIFICATION})
+    parameters = out[16:16 + layouts.size('cong_control_r_roce_ecn_np')]
+    return tuple(layouts.field('cong_control_r_roce_ecn_np', parameters, field)
+                 for field in ('min_time_between_cnps', 'cnp_dscp'))
+
+
+def congestion(guest):
+    before = query_congestion(guest)
+    expect('congestion-protocol', modify_congestion(guest, 7, 0, b''), g.BAD_PARAM)
+    expect('congestion-modify', modify_congestion(guest, NOTIFICATION, CNP_DSCP_SELECT,
+                                                  congestion_parameters(99, 26)), g.OK)
+    expect('congestion-only-what-was-selected', query_congestion(guest), (before[0], 26))
+    expect('congestion-more', modify_congestion(guest, NOTIFICATION, MIN_TIME_SELECT,
+                                                congestion_parameters(50, 1)), g.OK)
+    expect('congestion-query', query_congestion(guest), (50, 26))
+
+
+def link_aggregation(program):
+    model = Model(program, '', 'port2-of=0')
+    master, slave = model.guests
+    fields = {'ctx.tx_remap_affinity_1': 1, 'ctx.tx_remap_affinity_2': 2}
+    master.start()
+    expect('lag-before-the-other-port', master.status('create_lag', fields), g.BAD_SYS_STATE)
+    slave.start()
+    expect('lag-by-the-second-port', slave.status('create_lag', fields), g.BAD_PARAM)
+    expect('lag-by-hash', master.status('create_lag', {**fields, 'ctx.port_select_mode': 1}),
+           g.BAD_PARAM)
+    expect('lag-to-no-port', master.status('create_lag', {'ctx.tx_remap_affinity_1': 3}),
+           g.BAD_PARAM)
+    expect('vport-lag-before-lag', master.status('create_vport_lag'), g.BAD_RES_STATE)
+    expect('lag-modify-before-create', master.status('modify_lag', {'field_select': 1, **fields}),
+           g.BAD_RES_STATE)
+    expect('lag', master.status('create_lag', fields), g.OK)
+    expect('lag-twice', master.status('create_lag', fields), g.BAD_RES_STATE)
+    expect('vport-lag', master.status('create_vport_lag'), g.OK)
+    expect('lag-modify', master.status('modify_lag', {'field_select': 1, **fields}), g.OK)
+    expect('lag-in-use', master.status('destroy_lag'), g.BUSY)
+    expect('vport-lag-destroyed', master.status('destroy_vport_lag'), g.OK)
+    expect('lag-destroyed', master.status('destroy_lag'), g.OK)
+    expect('lag-destroyed-twice', master.status('destroy_lag'), g.BAD_RES_STATE)
+    td = master.create('alloc_transport_domain', 'transport_domain')
+    tis = {'ctx.transport_domain': td, 'ctx.lag_tx_port_affinity': 2}
+    expect('affinity', master.status('create_tis', tis), g.OK)
+    expect('affinity-to-no-port', master.status('create_tis', {**tis, 'ctx.lag_tx_port_affinity': 3}),
+           g.BAD_PARAM)
+    guids = [guest.run('query_nic_vport_context', layout='query_nic_vport_context')
+             for guest in (master, slave)]
+    expect('one-adapter', *(layouts.field('query_nic_vport_context_out', out,
+                                          'nic_vport_context.system_image_guid') for out in guids))
+    model.end()
+
+
+def one_port_has_no_lag(guest):
+    expect('lag-with-one-port', guest.status('create_lag'), g.BAD_OP)
+    td = guest.create('alloc_transport_domain', 'transport_domain')
+    expect('affinity-with-one-port', guest.status('create_tis', {
+        'ctx.transport_domain': td, 'ctx.lag_tx_port_affinity': 1}), g.BAD_PARAM)
+
+
+def hang(model):
+    guest = model.guests[0]
+    model.control(cmd='hang', on=True)
+    counter = guest.bar_read(0x1010)
+    guest.ring(layouts.opcodes['nop'].to_bytes(2, 'big') + bytes(14), 16)
+    expect('hang-no-answer', guest.answered(), False)
+    expect('hang-no-heartbeat', guest.bar_read(0x1010), counter)
+    model.control(cmd='hang', on=False)
+    expect('hang-ends-answered', guest.answered(), True)
+    expect('hang-ends-alive', guest.status('nop'), g.OK)
+
+
+def teardown(guest):
+    expect('teardown', guest.status('teardown_hca'), g.OK)
+    expect('after-teardown', guest.status('alloc_pd'), g.BAD_SYS_STATE)
+
+
+def strict(program):
+    model = Model(program, '', options=['--strict'])
+    guest = model.guests[0]
+    guest.start()
+    expect('strict-good', guest.status('nop'), g.OK)
+    try:
+        guest.command(b'\x0e\xee' + bytes(14))
+    except (EOFError, ConnectionError):
+        pass
+    expect('strict-ends', model.end(), STRICT_EXIT)
+
+
+def main():
+    program = sys.argv[1]
+    model = Model(program, '')
+    for cases in (life_cycle, delivery, handles, flow_tables, limits, congestion, one_port_has_no_lag):
+        cases(model.guests[0])
+    hang(model)
+    teardown(model.guests[0])
+    expect('end', model.end(), 0)
+    link_aggregation(program)
+    strict(program)
+    sys.exit(1 if g.failed else 0)
+
+
+main()

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What the scenarios in this folder share. They run inside the guest; each test
+# prints one line, "PASS name" or "FAIL name why", which the host counts.
+
+work=$(mktemp -d /tmp/connectx.XXXXXX)
+failed=0
+
+# report NAME STATUS [LOG...]
+report() {
+	local name=$1 status=$2
+
+	shift 2
+	if [ "$status" -eq 0 ]; then
+		echo "PASS $name"
+		return
+	fi
+	echo "FAIL $name (status $status)"
+	failed=1
+	for log; do
+		sed "s|^|  ${log##*/}: |" "$log" | tail -n 12
+	done
+}
+
+# check NAME COMMAND...: the command's status is the verdict
+check() {
+	local name=$1 status=0
+
+	shift
+	if declare -F "$1" > /dev/null; then
+		"$@" > "$work/log" 2>&1 || status=$?
+	else
+		timeout 120 "$@" > "$work/log" 2>&1 || status=$?
+	fi
+	report "$name" $status "$work/log"
+}
+
+wait_for() {
+	local tries=300
+
+	until "$@" > /dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+has_netdev() {
+	compgen -G '/sys/bus/pci/drivers/mlx5_core/*/net/*'
+}
+
+has_rdma() {
+	compgen -G '/sys/class/infiniband/mlx5_*'
+}
+
+is_active() {
+	grep -q ACTIVE "/sys/class/infiniband/$rdma/ports/1/state"
+}
+
+find_gid() {
+	local ports=/sys/class/infiniband/$rdma/ports/1 index
+
+	for index in $(seq 0 15); do
+		if grep -q "$1" "$ports/gid_attrs/types/$index" 2> /dev/null &&
+		   grep -q "$2" "$ports/gids/$index"; then
+			echo "$index"
+			return
+		fi
+	done
+	return 1
+}
+
+# bring_up ADDRESS: sets netdev, rdma, gid (v2 over IPv4) and gid1 (v1)
+bring_up() {
+	local module
+
+	for module in mlx5_core mlx5_ib ib_uverbs rdma_ucm ib_umad; do
+		modprobe $module
+	done
+	wait_for has_netdev && wait_for has_rdma || return 1
+	netdev=$(basename "$(has_netdev | head -n 1)")
+	rdma=$(basename "$(has_rdma | head -n 1)")
+	ip address add "$1/24" dev "$netdev"
+	ip link set "$netdev" mtu "${2:-4200}" up
+	wait_for is_active || return 1
+	wait_for find_gid v2 ffff || return 1
+	gid=$(find_gid v2 ffff)
+	gid1=$(find_gid v1 ffff)
+	address=$1
+}
+
+# pair NAME SERVER CLIENT: both in this guest; the server is ready when it listens
+pair() {
+	local name=$1 server status=0
+
+	timeout 100 bash -c "$2" > "$work/server" 2>&1 &
+	server=$!
+	for _ in $(seq 8); do
+		sleep 0.5
+		status=0
+		timeout 90 bash -c "$3" > "$work/client" 2>&1 || status=$?
+		[ $status -ne 0 ] || break
+		# A client that came too early may try again; a failed test may not.
+		grep -qiE "refused|couldn.t connect|unexpected event.*REJECTED|rejected" \
+			"$work/client" || break
+		kill -0 $server 2> /dev/null || break
+	done
+	[ $status -eq 0 ] || kill $server 2> /dev/null
+	wait $server || status=$((status + 1000 + $?))
+	report "$name" $status "$work/server" "$work/client"
+}
+
+# control JSON: ask the model, through the host
+control() {
+	local name=$RHCA_SHARE/control-$RANDOM
+
+	echo "$1" > "$name.new"
+	mv "$name.new" "$name.request"
+	wait_for test -e "$name.answer" || return 1
+	cat "$name.answer"
+	rm "$name.answer"
+}
+
+# counter NAME [ADAPTER]: of the model itself
+counter() {
+	control "{\"cmd\":\"counters\",\"device\":${2-0}}" | tr ',{}' '\n\n\n' |
+		sed -n "s/^\"$1\"://p"
+}
+
+# Tell the other machine, and wait for it.
+signal() {
+	touch "$VM_SHARE/$1"
+}
+
+await() {
+	wait_for test -e "$VM_SHARE/$1" || wait_for test -e "$VM_SHARE/$1"
+}
+
+# The ports of the pingpongs, of perftest and of iperf3, or a listener of rdma_cm.
+is_listening() {
+	ss -Hltn '( sport = :18515 or sport = :5201 )' | grep -q . ||
+		rdma resource show cm_id | grep -q LISTEN
+}
+
+# Until it listens or has ended. Not every server does: $patience, in tenths of a second.
+patience=150
+
+until_listening() { # until_listening PID
+	local _
+
+	for _ in $(seq $patience); do
+		! is_listening && kill -0 "$1" 2> /dev/null || return 0
+		sleep 0.1
+	done
+}
+
+# across NAME SERVER CLIENT: the client in machine $client (a), the server in the
+# other, whose address is $peer
+client=a
+
+across() {
+	local name=$1 status=0 server
+
+	if [ "$VM_ROLE" != "$client" ]; then
+		timeout 150 bash -c "$2" > "$work/log" 2>&1 &
+		server=$!
+		until_listening $server
+		signal "$name.server"
+		wait $server || status=$?
+		[ ! -e "$VM_SHARE/$name.failed" ] || status=0
+		report "$name-server" $status "$work/log"
+		signal "$name.end"
+		return
+	fi
+	await "$name.server"
+	timeout 120 bash -c "$3" > "$work/log" 2>&1 || status=$?
+	report "$name-client" $status "$work/log"
+	[ $status -eq 0 ] || signal "$name.failed"
+	await "$name.end"
+}
+
+# Some tests provoke a refusal: they name it here, as a pattern.
+provoked="nothing provoked"
+
+no_warning() {
+	! dmesg | grep -vE "$provoked" | grep -E 'WARNING:|BUG:|hw csum failure|mlx5_cmd_out_err|cqe_dump|TX timeout'
+}
+
+finish() {
+	check kernel-log-clean no_warning
+	exit $failed
+}

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Two machines whose adapters have two ports, a wire for each:
+#
+#	a: mlx5_bond_0          b: mlx5_bond_0
+#	   bond0 10.7.0.1          bond0 10.7.0.2
+#	   |    port 1  ---------  port 1    |
+#	   +--  port 2  ---------  port 2  --+
+#
+# The driver makes one RDMA device of bonded ports (CREATE_LAG), spreads its queue
+# pairs over both, and moves them when a link goes (MODIFY_LAG).
+. "$(dirname "$0")/guest-lib.sh"
+
+netdevs() {
+	compgen -G '/sys/bus/pci/drivers/mlx5_core/*/net/*' | sed 's|.*/||'
+}
+
+# are_rdma NAME...: these RDMA devices, and no others
+are_rdma() {
+	[ "$(echo /sys/class/infiniband/*)" = "$(printf '/sys/class/infiniband/%s ' "$@" |
+		sed 's/ $//')" ]
+}
+
+load() {
+	local module
+
+	modprobe bonding max_bonds=0
+	for module in mlx5_core mlx5_ib ib_uverbs rdma_ucm ib_umad; do
+		modprobe $module
+	done
+	wait_for are_rdma mlx5_0 mlx5_1 && [ "$(netdevs | wc -l)" = 2 ]
+}
+
+# map_is PORT PORT: where affinity 1 and 2 go, as the driver last said
+map_is() {
+	dmesg | grep -o 'lag map:.*' | tail -n 1 | grep -q "port 1:$1 port 2:$2"
+}
+
+bond() {
+	local port
+
+	ip link add bond0 type bond mode balance-xor miimon 100 xmit_hash_policy layer3+4
+	for port in $(netdevs); do
+		ip link set "$port" down
+		ip link set "$port" master bond0 || return 1
+	done
+	ip address add "$address/24" dev bond0
+	ip link set bond0 mtu 4200 up
+	wait_for are_rdma mlx5_bond_0 && wait_for map_is 1 2 || return 1
+	rdma=mlx5_bond_0
+	wait_for is_active && wait_for find_gid v2 ffff && gid=$(find_gid v2 ffff)
+}
+
+# sent_more LEAST-BY-PORT-1 LEAST-BY-PORT-2 [MOST-BY-PORT-1]: since it was last asked
+sent=(0 0)
+sent_more() {
+	local port now more=() least=("$1" "$2") most=${3-}
+
+	for port in 0 1; do
+		now=$(counter wire_tx_packets $port)
+		more[port]=$((now - sent[port]))
+		sent[port]=$now
+	done
+	echo "packets sent by port 1: ${more[0]}, by port 2: ${more[1]}"
+	[ "${more[0]}" -ge "${least[0]}" ] && [ "${more[1]}" -ge "${least[1]}" ] &&
+		{ [ -z "$most" ] || [ "${more[0]}" -le "$most" ]; }
+}
+
+# link UP MAP MAP: of port 1, and what the driver makes of it
+link() {
+	control "{\"cmd\":\"link\",\"device\":0,\"up\":$1}" && wait_for map_is "$2" "$3"
+}
+
+unbond() {
+	ip link delete bond0 && wait_for are_rdma mlx5_0 mlx5_1
+}
+
+reload() {
+	modprobe -r mlx5_ib && modprobe -r mlx5_core && load
+}
+
+case $VM_ROLE in
+a) address=10.7.0.1 ;;
+b) address=10.7.0.2 ;;
+esac
+peer=10.7.0.2
+check load load
+check bond bond
+at="-d $rdma -g $gid"
+perf="-d $rdma -x $gid -F"
+signal "$VM_ROLE.up"
+await a.up && await b.up
+[ "$VM_ROLE" = b ] || check ping ping -c 3 -W 20 $peer
+across rping "rping -s -a $peer -C 10 -v" "rping -c -a $peer -C 10 -v"
+sent_more 0 0 > /dev/null
+across spread "ib_write_bw $perf -q 4 -n 50 -s 16384" "ib_write_bw $perf -q 4 -n 50 -s 16384 $peer"
+[ "$VM_ROLE" = b ] || check both-ports sent_more 100 100
+check link-down link false 2 2
+signal "$VM_ROLE.down"
+await a.down && await b.down
+sent_more 0 0 > /dev/null
+across one-port "ib_write_bw $perf -q 4 -n 50 -s 16384" "ib_write_bw $perf -q 4 -n 50 -s 16384 $peer"
+[ "$VM_ROLE" = b ] || check port-2-only sent_more 0 100 0
+check link-up link true 1 2
+signal "$VM_ROLE.again"
+await a.again && await b.again
+across both-again "ibv_rc_pingpong $at -n 100" "ibv_rc_pingpong $at -n 100 $peer"
+check unbond unbond
+check reload reload
+finish

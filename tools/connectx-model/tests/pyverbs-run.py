@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Run pyverbs tests and print PASS, SKIP or FAIL for each.
+
+usage: pyverbs-run.py SKIPS --dev DEVICE --gid INDEX -- [PATTERN...]
+
+SKIPS lists what may skip: a test (a pattern is allowed), a tab, the reason. A
+third column is part of an error that means the same on some kernel.
+"""
+import fnmatch
+import importlib
+import os
+import sys
+import time
+import unittest
+
+split = sys.argv.index('--')
+patterns = sys.argv[split + 1:] or ['*']
+skips = sys.argv[1]
+sys.argv = [sys.argv[0]] + sys.argv[2:split]
+
+from args_parser import parser  # noqa: E402
+
+parser.parse_args()
+
+
+def allowed_skips():
+    with open(skips) as file:
+        return [line.rstrip('\n').split('\t') for line in file
+                if line.strip() and not line.startswith('#')]
+
+
+class Lines(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.may_skip = allowed_skips()
+        self.bad = 0
+
+    def line(self, verdict, test, text=''):
+        self.bad += verdict == 'FAIL'
+        print(verdict, test.id().replace('tests.', '', 1), text.replace('\n', ' '),
+              '%.1fs' % (time.time() - self.started), flush=True)
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.started = time.time()
+
+    def addSuccess(self, test):
+        self.line('PASS', test)
+
+    def addSkip(self, test, reason):
+        name = test.id().replace('tests.', '', 1)
+        known = any(fnmatch.fnmatch(name, row[0]) for row in self.may_skip)
+        self.line('SKIP' if known else 'FAIL', test, '(skipped: %s)' % reason)
+
+    def addError(self, test, error):
+        name = test.id().replace('tests.', '', 1)
+        means_skip = any(len(row) > 2 and row[0] == name and row[2] in str(error[1])
+                         for row in self.may_skip)
+        self.line('SKIP' if means_skip else 'FAIL', test, '(%s)' % str(error[1])[:300])
+
+    addFailure = addError
+
+
+def flatten(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from flatten(test)
+        else:
+            yield test
+
+
+def main():
+    result = Lines()
+    for file in sorted(os.listdir('tests')):
+        if not (file.startswith('test_') and file.endswith('.py')):
+            continue
+        if 'efa' in file or 'cuda' in file:
+            continue
+        module = importlib.import_module('tests.' + file[:-3])
+        for test in flatten(unittest.defaultTestLoader.loadTestsFromModule(module)):
+            name = test.id().replace('tests.', '', 1)
+            if any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
+                test.run(result)
+    sys.stdout.flush()
+    os._exit(1 if result.bad else 0)
+
+
+main()

@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""A reliable connection of an adapter with itself over a bad wire, without a
+virtual machine: as many READs at a time as were advertised, and more as they
+complete.
+
+usage: transport.py MODEL
+"""
+import struct
+import sys
+import time
+
+import guest as g
+from guest import expect, layouts, Model
+
+MAC, GID = 0x02c900000001, b'\0' * 10 + b'\xff\xff\x0a\x07\x00\x01'
+RC, MTU_1024, ANY_QPN = 0, 3, 0xffffff
+OUTSTANDING, READ_BYTES, READS = 16, 16384, 256
+SQ_LOG, CQ_LOG, BLOCK, CQE = 6, 6, 64, 64
+READ, SIGNALLED = 0x10, 8
+RIGHTS = ('lr', 'lw', 'rr', 'rw')
+PATIENCE_S = 60
+
+
+def gid_fields(name):
+    return {'%s[%d]' % (name, i): byte for i, byte in enumerate(GID)}
+
+
+class Connection:
+    def __init__(self, guest):
+        guest.start()
+        self.guest = guest
+        self.set_address()
+        self.uar = guest.create('alloc_uar', 'uar')
+        pd = guest.create('alloc_pd', 'pd')
+        key = {'memory_key_mkey_entry.' + right: 1 for right in RIGHTS}
+        self.key = guest.create('create_mkey', 'mkey_index', {
+            **key, 'memory_key_mkey_entry.length64': 1, 'memory_key_mkey_entry.qpn': ANY_QPN,
+            'memory_key_mkey_entry.pd': pd}) << 8
+        self.cq_ring = guest.page()
+        guest.memory[self.cq_ring:self.cq_ring + 4096] = b'\xf1' * 4096
+        eq = guest.create('create_eq', 'eq_number', {
+            'eq_context_entry.log_eq_size': 6, 'eq_context_entry.uar_page': self.uar,
+        }, rest=struct.pack('>Q', guest.page()))
+        self.cq = guest.create('create_cq', 'cqn', {
+            'cq_context.log_cq_size': CQ_LOG, 'cq_context.uar_page': self.uar,
+            'cq_context.oi': 1, 'cq_context.c_eqn_or_apu_element': eq,
+            'cq_context.dbr_addr': guest.page()}, rest=struct.pack('>Q', self.cq_ring))
+        self.pd, self.polled, self.posted = pd, 0, 0
+        self.ring, self.record = guest.page(), guest.page()
+        self.qps = [self.make_qp(self.ring, self.record), self.make_qp(guest.page(), guest.page())]
+        for own, peer in (self.qps, self.qps[::-1]):
+            self.connect(own, peer)
+        self.source = self.take(READ_BYTES)
+        self.target = self.take(READ_BYTES)
+
+    def take(self, count):
+        first = self.guest.page()
+        for _ in range(count // 4096 - 1):
+            self.guest.page()
+        return first
+
+    def set_address(self):
+        guest = self.guest
+        guest.run('modify_nic_vport_context', {
+            'field_select.roce_en': 1, 'nic_vport_context.roce_en': 1})
+        guest.run('set_roce_address', {
+            'roce_address.roce_version': 2, 'roce_address.source_mac_47_32': MAC >> 32,
+            'roce_address.source_mac_31_0': MAC, **gid_fields('roce_address.source_l3_address')})
+        register = layouts.build('paos_reg', {'ase': 1, 'admin_status': 1})
+        guest.run('access_reg', {'register_id': 0x5006}, layout='access_register', rest=register,
+                  out_rest=len(register))
+
+    def make_qp(self, ring, record):
+        return self.guest.create('create_qp', 'qpn', {
+            'qpc.st': RC, 'qpc.pd': self.pd, 'qpc.cqn_snd': self.cq, 'qpc.cqn_rcv': self.cq,
+            'qpc.uar_page': self.uar, 'qpc.log_sq_size': SQ_LOG, 'qpc.rq_type': 3,
+            'qpc.dbr_addr': record}, rest=struct.pack('>Q', ring))
+
+    def connect(self, own, peer):
+        context = {
+            'qpc.mtu': MTU_1024, 'qpc.log_msg_max': 30, 'qpc.remote_qpn': peer, 'qpc.rre': 1,
+            'qpc.log_sra_max': 4, 'qpc.log_rra_max': 4, 'qpc.retry_count': 7, 'qpc.rnr_retry': 7,
+            'qpc.primary_address_path.ack_timeout': 1,
+            'qpc.primary_address_path.rmac_47_32': MAC >> 32,
+            'qpc.primary_address_path.rmac_31_0': MAC,
+            **gid_fields('qpc.primary_address_path.rgid_rip')}
+        for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
+            assert self.guest.status(step, {'qpn': own, **context}) == g.OK, step
+
+    def post_read(self):
+        memory, qpn, index = self.guest.memory, self.qps[0], self.posted
+        wqe = struct.pack('>IIII', index << 8 & 0xffff00 | READ, qpn << 8 | 3, SIGNALLED, 0)
+        wqe += struct.pack('>QII', self.source, self.key, 0)
+        wqe += struct.pack('>IIQ', READ_BYTES, self.key, self.target)
+        at = self.ring + index % (1 << SQ_LOG) * BLOCK
+        memory[at:at + BLOCK] = wqe.ljust(BLOCK, b'\0')
+        self.posted += 1
+        memory[self.record + 4:self.record + 8] = struct.pack('>I', self.posted & 0xffff)
+        self.guest.bar_write(self.uar * 4096 + 0x800, int.from_bytes(wqe[:8], 'big'), 8)
+
+    def poll(self):
+        """The next completion's (opcode, syndrome), or None."""
+        at = self.cq_ring + self.polled % (1 << CQ_LOG) * CQE
+        last = self.guest.memory[at + 63]
+        if last >> 4 == 0xf or last & 1 != self.polled >> CQ_LOG & 1:
+            return None
+        self.polled += 1
+        return last >> 4, self.guest.memory[at + 55] if last >> 4 >= 13 else 0
+
+
+def reads_over(program, name, **faults):
+    model = Model(program, '')
+    connection = Connection(model.guests[0])
+    memory = model.guests[0].memory
+    content = bytes(i * 7 & 0xff for i in range(READ_BYTES))
+    memory[connection.source:connection.source + READ_BYTES] = content
+    model.control(cmd='impair', **faults)
+    bad, end = [], time.monotonic() + PATIENCE_S
+    while connection.polled < READS and not bad and time.monotonic() < end:
+        while connection.posted < min(READS, connection.polled + OUTSTANDING):
+            connection.post_read()
+        result = connection.poll()
+        if result is None:
+            time.sleep(0.001)
+        elif result[0]:
+            bad.append(result)
+    expect(name + '-no-error', bad, [])
+    expect(name + '-all', connection.polled, READS)
+    expect(name + '-data', memory[connection.target:connection.target + READ_BYTES] == content, True)
+    model.end()
+
+
+def main():
+    program = sys.argv[1]
+    reads_over(program, 'reads')
+    reads_over(program, 'reads-duplicated', duplicate_ppm=300000)
+    reads_over(program, 'reads-lost', loss_ppm=10000, reorder_ppm=5000, corrupt_ppm=2000)
+    sys.exit(1 if g.failed else 0)
+
+
+main()

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The in-tree software driver as the peer: a has the model, b a plain NIC with
+# rdma_rxe on it. Every operation, both ways.
+. "$(dirname "$0")/guest-lib.sh"
+
+bring_up_rxe() {
+	modprobe rdma_rxe && modprobe ib_uverbs && modprobe rdma_ucm
+	netdev=$(basename "$(readlink -f /sys/bus/virtio/drivers/virtio_net/*/net/* | head -n 1)")
+	ip address add "$1/24" dev "$netdev"
+	ip link set "$netdev" mtu 4200 up
+	rdma link add rxe0 type rxe netdev "$netdev" || return 1
+	rdma=rxe0
+	wait_for is_active && wait_for find_gid v2 ffff || return 1
+	gid=$(find_gid v2 ffff)
+	address=$1
+}
+
+case $VM_ROLE in
+a) check bring-up bring_up 10.7.0.1 ;;
+b) check bring-up bring_up_rxe 10.7.0.2 ;;
+esac
+at="-d $rdma -g $gid"
+perf="-d $rdma -x $gid -F -m 1024"
+signal "$VM_ROLE.up"
+await a.up && await b.up
+[ "$VM_ROLE" = b ] || check ping ping -c 3 -W 20 10.7.0.2
+
+# More reads at once than the model takes would be refused by its driver.
+few_reads="-o 4"
+
+pingpongs() {
+	across "rc$1" "ibv_rc_pingpong $at -n 100" "ibv_rc_pingpong $at -n 100 $peer"
+	across "uc$1" "ibv_uc_pingpong $at -n 100" "ibv_uc_pingpong $at -n 100 $peer"
+	across "ud$1" "ibv_ud_pingpong $at -s 1024 -n 100" \
+		"ibv_ud_pingpong $at -s 1024 -n 100 $peer"
+	across "srq$1" "ibv_srq_pingpong $at -n 100 -q 4" "ibv_srq_pingpong $at -n 100 -q 4 $peer"
+	across "rping$1" "rping -s -a $peer -C 10 -v" "rping -c -a $peer -C 10 -v"
+}
+
+operations() {
+	local op
+
+	for op in write send; do
+		across "$op$1" "ib_${op}_bw $perf -n 10 -s 16384" \
+			"ib_${op}_bw $perf -n 10 -s 16384 $peer"
+	done
+	across "read$1" "ib_read_bw $perf $few_reads -n 10 -s 16384" \
+		"ib_read_bw $perf $few_reads -n 10 -s 16384 $peer"
+	across "fetch-add$1" "ib_atomic_bw $perf $few_reads -n 20" \
+		"ib_atomic_bw $perf $few_reads -n 20 $peer"
+	across "compare-swap$1" "ib_atomic_lat -A CMP_AND_SWAP $perf $few_reads -n 20" \
+		"ib_atomic_lat -A CMP_AND_SWAP $perf $few_reads -n 20 $peer"
+}
+
+client=a peer=10.7.0.2
+pingpongs -model-first
+operations -model-first
+client=b peer=10.7.0.1
+operations -rxe-first
+across rping-rxe-first "rping -s -a $peer -C 10 -v" "rping -c -a $peer -C 10 -v"
+finish

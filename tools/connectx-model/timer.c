@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "timer.h"
+
+static struct list timers = { &timers, &timers };
+
+void timer_init(struct timer *timer, void (*expired)(struct timer *timer))
+{
+	list_init(&timer->link);
+	timer->at_ns = 0;
+	timer->expired = expired;
+}
+
+void timer_cancel(struct timer *timer)
+{
+	if (timer->at_ns)
+		list_unlink(&timer->link);
+	timer->at_ns = 0;
+}
+
+/* The list is sorted; most timers are set for later than the others. */
+void timer_set(struct timer *timer, u64 at_ns)
+{
+	struct list *before = timers.prev;
+
+	if (timer->at_ns) {
+		list_unlink(&timer->link);
+		before = timers.prev;
+	}
+	timer->at_ns = at_ns ? at_ns : 1;
+	while (before != &timers &&
+	       container_of(before, struct timer, link)->at_ns > timer->at_ns)
+		before = before->prev;
+	timer->link.prev = before;
+	timer->link.next = before->next;
+	before->next->prev = &timer->link;
+	before->next = &timer->link;
+}
+
+int64_t timers_run(void)
+{
+	struct timer *timer;
+	u64 now = now_ns();
+
+	while (!list_empty(&timers)) {
+		timer = list_first(&timers, struct timer, link);
+		if (timer->at_ns > now)
+			return timer->at_ns - now;
+		timer_cancel(timer);
+		timer->expired(timer);
+	}
+	return -1;
+}

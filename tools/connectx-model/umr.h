@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Work requests that change memory keys: registration, invalidation. */
+#ifndef CONNECTX_UMR_H
+#define CONNECTX_UMR_H
+
+#include "qp.h"
+
+/* Execute a local work request. Return: CQE_OK or why it failed. */
+enum cqe_syndrome umr_execute(struct qp *qp, const struct send_op *op);
+
+/* The same for a raw WQE of an Ethernet send queue. */
+enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, const u8 *wqe,
+			    u32 bytes);
+
+#endif
