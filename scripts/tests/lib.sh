@@ -574,3 +574,10 @@ traffic_end() {
 	wait $TRAFFIC_PID 2> /dev/null
 	judge "$1" "$WORK/$1"
 }
+
+# traffic_stop NAME SECONDS: it is told to end. How far a machine comes in a
+# given time says nothing, so what traffic runs beside says when it is over.
+traffic_stop() {
+	kill -TERM $TRAFFIC_PID
+	traffic_end "$@"
+}

@@ -15,7 +15,7 @@ setup_pair 9000
 for type in v1 v2; do
 	ia=$(gid_index "$DEV_A" $type $IP4_A) ib=$(gid_index "$DEV_B" $type $IP4_B)
 	# 7 retries of 268 ms.
-	traffic_start flap "$ia" "$ib" --seconds 6 --timeout 16 --least 10
+	traffic_start flap "$ia" "$ib" --seconds 600 --timeout 16 --least 10
 	for _ in 1 2; do
 		show_b ip link set "$IF_B" down
 		sleep 0.3
@@ -23,6 +23,6 @@ for type in v1 v2; do
 		in_b ip -6 addr add $IP6_B/64 dev "$IF_B" nodad 2> /dev/null
 		sleep 1.5
 	done
-	traffic_end flap 90
+	traffic_stop flap 90
 done
 finish

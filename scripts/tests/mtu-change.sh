@@ -22,13 +22,13 @@ mtu_is() { ibv_devinfo -d "$DEV_A" -v | grep -q "active_mtu:.*$1 "; }
 for type in $(roce_versions); do
 	ia=$(gid_index "$DEV_A" "$type" $IP4_A) ib=$(gid_index "$DEV_B" "$type" $IP4_B)
 	: "path MTU 1024 fits in all of them"
-	traffic_start fits "$ia" "$ib" --seconds 8 --mtu 1024 --least 20
+	traffic_start fits "$ia" "$ib" --seconds 600 --mtu 1024 --least 20
 	for mtu in 1500 4200 1500 9000 1500; do
 		set_mtu $mtu
 		sleep 0.5
 	done
 	wait_check 10 "$type: the port says 1024" mtu_is 1024
-	traffic_end fits 90
+	traffic_stop fits 90
 	set_mtu 9000
 	wait_check 10 "$type: the port says 4096" mtu_is 4096
 
@@ -47,11 +47,11 @@ for type in $(roce_versions); do
 	set_mtu 9000
 
 	: "path MTU 4096 does not fit in 1500 for a while"
-	traffic_start toobig "$ia" "$ib" --seconds 8 --mtu 4096 --least 5 --timeout 17
+	traffic_start toobig "$ia" "$ib" --seconds 600 --mtu 4096 --least 5 --timeout 17
 	sleep 1
 	set_mtu 1500
 	sleep 0.7
 	set_mtu 9000
-	traffic_end toobig 120
+	traffic_stop toobig 120
 done
 finish

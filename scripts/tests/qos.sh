@@ -67,7 +67,7 @@ done
 # --- under way: classes change while a connection is busy ----------------------
 
 capture_out busy
-traffic_start busy "$(gid_index "$DEV_A" v2 $IP4_A)" "$(gid_index "$DEV_B" v2 $IP4_B)" --seconds 1 --size 3000
+traffic_start busy "$(gid_index "$DEV_A" v2 $IP4_A)" "$(gid_index "$DEV_B" v2 $IP4_B)" --seconds 600 --size 3000
 for ((i = 0; i < 100; i++)); do
 	echo 32 > "$CLASSES"
 	sleep 0.01	# the only CPU may be ours
@@ -76,7 +76,7 @@ for ((i = 0; i < 100; i++)); do
 	sleep 0.01
 	echo "tclass=-1,dst_ip=10.9.0.0/24" > "$CLASSES"
 done
-traffic_end busy 60
+traffic_stop busy 60
 capture_stop
 check_ok "busy: every packet is right" $PYTHON "$TESTS/check-icrc.py" "$WORK/busy.pcap" --expect 100
 check "busy: classes of the answers" "tclass=0 tclass=32 tclass=64" \

@@ -16,10 +16,10 @@ for round in 1 2 3; do
 	setup_pair 1500
 	ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
 	if [ $round = 1 ]; then
-		traffic_start busy "$ia" "$ib" --seconds 6 --read
+		traffic_start busy "$ia" "$ib" --seconds 600 --read
 		check_fails "rmmod while a process uses the device" rmmod roce_hca 2> /dev/null
 		check "the module is still there" 0 "$(loaded roce_hca; echo $?)"
-		traffic_end busy 60
+		traffic_stop busy 60
 	else
 		pair "round-$round" tcp:1930$round "ibv_rc_pingpong -d $DEV_A -g $ia -p 1930$round -n 10" \
 			"ibv_rc_pingpong -d $DEV_B -g $ib -p 1930$round -n 10 $IP4_A"

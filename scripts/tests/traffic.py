@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Steady traffic between two ends until told to stop or something breaks.
 
-usage: traffic.py A INDEX_A B INDEX_B [--seconds S] [--size N] [--until-error]
-                  [--expect-fatal] [--stay] [--mtu M] [--timeout T] [--verify]
+usage: traffic.py A INDEX_A B INDEX_B [--seconds S] [--messages N] [--size N]
+                  [--until-error] [--expect-fatal] [--stay] [--mtu M] [--timeout T]
 
-Prints "running" once data flows. Each message is a SEND with a number in it:
+Prints "running" once data flows. SIGTERM ends it early, and in order. Each message is a SEND with a number in it:
 the receiver checks that numbers come in order and that every byte is right.
 At the end one line: `ok` or `FAIL` and how many messages passed.
+--messages     so many, however long they take
 --until-error  goes on until a completion says so, or the device is gone
 --expect-fatal the device must announce IBV_EVENT_DEVICE_FATAL
 --stay         afterwards keep the device open until killed
@@ -17,6 +18,7 @@ At the end one line: `ok` or `FAIL` and how many messages passed.
 import argparse
 import os
 import random
+import signal
 import struct
 import time
 
@@ -29,6 +31,7 @@ parser.add_argument('index_a', type=int)
 parser.add_argument('b')
 parser.add_argument('index_b', type=int)
 parser.add_argument('--seconds', type=float, default=5)
+parser.add_argument('--messages', type=int)
 parser.add_argument('--size', type=int, default=20000)
 parser.add_argument('--mtu', type=int, default=1024)
 parser.add_argument('--timeout', type=int, default=14)
@@ -100,10 +103,28 @@ def fatal(seconds=0):
     return e.IBV_EVENT_DEVICE_FATAL in EVENTS
 
 
+told = False
+
+
+def stop(_signal, _frame):
+    global told
+    told = True
+
+
+def enough():
+    """Whether no further message shall be sent."""
+    if args.until_error:
+        return False
+    if args.messages:
+        return told or sent >= args.messages
+    return told or time.monotonic() >= end
+
+
+signal.signal(signal.SIGTERM, stop)
 end = time.monotonic() + args.seconds * verbs.SLOW
 stalled = time.monotonic()
 gap = 0
-while wrong is None and (args.until_error or time.monotonic() < end):
+while wrong is None and not enough():
     # A slot is filled again only after its message was received and checked.
     if sent - received < window and outstanding < window:
         ret = post(sent)
