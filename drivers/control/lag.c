@@ -25,66 +25,6 @@ static struct workqueue_struct *lag_wq;
 static bool stopped;
 static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
 
-/* --- which netdevs the user wants no LAG of ---------------------------------- */
-
-struct refusal {
-	struct list_head entry;
-	const struct net_device *ndev;	/* compared only */
-};
-
-static LIST_HEAD(refusals);
-static DEFINE_SPINLOCK(refusals_lock);		/* protects the list */
-
-static struct refusal *find_refusal(const struct net_device *ndev)
-{
-	struct refusal *refusal;
-
-	lockdep_assert_held(&refusals_lock);
-	list_for_each_entry(refusal, &refusals, entry)
-		if (refusal->ndev == ndev)
-			return refusal;
-	return NULL;
-}
-
-static bool refused(const struct net_device *ndev)
-{
-	bool found;
-
-	spin_lock(&refusals_lock);
-	found = find_refusal(ndev);
-	spin_unlock(&refusals_lock);
-	return found;
-}
-
-static void allow(const struct net_device *ndev)
-{
-	struct refusal *refusal;
-
-	spin_lock(&refusals_lock);
-	refusal = find_refusal(ndev);
-	if (refusal)
-		list_del(&refusal->entry);
-	spin_unlock(&refusals_lock);
-	kfree(refusal);
-}
-
-static int refuse(const struct net_device *ndev)
-{
-	struct refusal *refusal = kzalloc(sizeof(*refusal), GFP_KERNEL);
-
-	if (!refusal)
-		return -ENOMEM;
-	refusal->ndev = ndev;
-	spin_lock(&refusals_lock);
-	if (!find_refusal(ndev)) {
-		list_add(&refusal->entry, &refusals);
-		refusal = NULL;
-	}
-	spin_unlock(&refusals_lock);
-	kfree(refusal);
-	return 0;
-}
-
 /**
  * struct members - The devices of members
  * @record: what they are
@@ -158,7 +98,7 @@ static void look_at_member(struct net_device *bond, struct net_device *member,
 	struct rhca_dev *dev = rhca_dev_find(member);
 
 	facts->num_members++;
-	facts->disabled |= refused(member);
+	facts->disabled |= rhca_lag_refused(member);
 	if (!dev)
 		return;
 	facts->num_ports++;
@@ -188,7 +128,7 @@ static void look_at_lag(struct net_device *bond, struct members *members)
 	ASSERT_RTNL();
 	netdev_for_each_lower_dev(bond, member, iter) {
 		facts->num_members++;
-		facts->disabled |= refused(member);
+		facts->disabled |= rhca_lag_refused(member);
 		/* Somebody was quicker and made a device on a member */
 		facts->num_outside += rhca_netdev_served(member);
 		facts->num_ports += rhca_lag_record_covers(&members->record,
@@ -510,7 +450,7 @@ void rhca_lag_netdev_gone(struct net_device *ndev)
 	struct rhca_dev *dev = rhca_dev_find(ndev);
 	struct members members;
 
-	allow(ndev);
+	rhca_lag_allow(ndev);
 	if (!dev)
 		return;
 	freeze_partitions(ndev, true);
@@ -520,129 +460,7 @@ void rhca_lag_netdev_gone(struct net_device *ndev)
 	ib_device_put(&dev->ibdev);
 }
 
-/* --- files ---------------------------------------------------------------------------- */
-
-static struct rhca_dev *dev_of(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct rhca_dev, ibdev);
-}
-
-typedef int (*member_step)(struct net_device *ndev, bool *enabled);
-
-static struct net_device *bond_of(struct net_device *ndev)
-{
-	struct net_device *master = netdev_master_upper_dev_get(ndev) ?: ndev;
-
-	return netif_is_bond_master(master) ? master : NULL;
-}
-
-/* The members of the bond that a port is or belongs to; else its netdev */
-static int step_members(struct net_device *ndev, member_step step,
-			bool *enabled)
-{
-	struct net_device *bond = bond_of(ndev);
-	struct net_device *member;
-	struct list_head *iter;
-	int ret = 0;
-
-	ASSERT_RTNL();
-	if (!bond)
-		return step(ndev, enabled);
-	netdev_for_each_lower_dev(bond, member, iter) {
-		ret = step(member, enabled);
-		if (ret)
-			break;
-	}
-	return ret;
-}
-
-static int step_ports(struct rhca_dev *dev, member_step step, bool *enabled)
-{
-	struct net_device *ndev;
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; i < dev->num_ports && !ret; i++) {
-		ndev = rtnl_dereference(dev->ports[i].ndev);
-		if (ndev)
-			ret = step_members(ndev, step, enabled);
-	}
-	return ret;
-}
-
-static int collect_enabled(struct net_device *ndev, bool *enabled)
-{
-	*enabled &= !refused(ndev);
-	return 0;
-}
-
-static int set_enabled(struct net_device *ndev, bool *enabled)
-{
-	if (!*enabled)
-		return refuse(ndev);
-	allow(ndev);
-	return 0;
-}
-
-static ssize_t roce_lag_enable_show(struct device *device,
-				    struct device_attribute *attr, char *buf)
-{
-	bool enabled = true;
-
-	rtnl_lock();
-	step_ports(dev_of(device), collect_enabled, &enabled);
-	rtnl_unlock();
-	return sysfs_emit(buf, "%d\n", enabled);
-}
-
-static void recheck_bonds(struct rhca_dev *dev)
-{
-	struct net_device *ndev, *bond;
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++) {
-		ndev = rtnl_dereference(dev->ports[i].ndev);
-		bond = ndev ? bond_of(ndev) : NULL;
-		if (bond)
-			rhca_lag_bond_changed(bond);
-	}
-}
-
-/* The device whose file this is may go because of it: in a job, not here */
-static ssize_t roce_lag_enable_store(struct device *device,
-				     struct device_attribute *attr,
-				     const char *buf, size_t len)
-{
-	struct rhca_dev *dev = dev_of(device);
-	bool enabled;
-	int ret;
-
-	if (!sysfs_streq(buf, "0") && !sysfs_streq(buf, "1")) {
-		ibdev_err(&dev->ibdev,
-			  "roce_lag_enable takes 0 or 1, nothing is changed\n");
-		return -EINVAL;
-	}
-	enabled = buf[0] == '1';
-	rtnl_lock();
-	ret = step_ports(dev, set_enabled, &enabled);
-	recheck_bonds(dev);
-	rtnl_unlock();
-	return ret ?: len;
-}
-static DEVICE_ATTR_RW(roce_lag_enable);
-
-static ssize_t roce_lag_ecmp_dev_show(struct device *device,
-				      struct device_attribute *attr, char *buf)
-{
-	const struct net_device *second;
-	ssize_t len;
-
-	rcu_read_lock();
-	second = rcu_dereference(dev_of(device)->ports[0].second);
-	len = sysfs_emit(buf, "%s\n", second ? second->name : "");
-	rcu_read_unlock();
-	return len;
-}
+/* --- pairs that the user wants -------------------------------------------------- */
 
 /* Why two netdevs cannot be joined, or 0 */
 static int check_pair(struct rhca_dev *dev, struct net_device *first,
@@ -663,8 +481,19 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
 	return record_half(&members, second) ? 0 : -EBUSY;
 }
 
-static int join(struct rhca_dev *dev, struct net_device *first,
-		const char *name)
+/**
+ * rhca_lag_join - Make one device for two netdevs without a bond, in a moment
+ * @dev: the device of the first one
+ * @first: its netdev; the caller holds a reference
+ * @name: of the other netdev
+ *
+ * Context: may sleep. The device is gone some time after success.
+ * Return: 0; -ENODEV when there is no netdev of that name; -EINVAL when the two
+ * cannot be a pair; -EOPNOTSUPP when the device is a LAG, on a bond or has
+ * several ports; -EBUSY when the other's device cannot be taken; -ENOMEM.
+ */
+int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
+		  const char *name)
 {
 	struct net_device *second = dev_get_by_name(dev_net(first), name);
 	int ret;
@@ -678,49 +507,19 @@ static int join(struct rhca_dev *dev, struct net_device *first,
 	return ret;
 }
 
-static int part(struct rhca_dev *dev, struct net_device *first)
+/**
+ * rhca_lag_part - End in a moment what rhca_lag_join() made; else do nothing
+ * @dev: the device
+ * @first: its netdev; the caller holds a reference
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_lag_part(struct rhca_dev *dev, struct net_device *first)
 {
 	if (!rcu_access_pointer(dev->ports[0].second))
 		return 0;
 	return queue_job(JOB_END_LAG, first, NULL);
 }
-
-static ssize_t roce_lag_ecmp_dev_store(struct device *device,
-				       struct device_attribute *attr,
-				       const char *buf, size_t len)
-{
-	struct rhca_dev *dev = dev_of(device);
-	struct net_device *first;
-	char name[IFNAMSIZ + 1];	/* and a newline */
-	int ret = -ENODEV;
-
-	if (strscpy(name, buf, sizeof(name)) < 0)
-		name[IFNAMSIZ] = '\0';	/* too long for any netdev */
-	strim(name);
-	rcu_read_lock();
-	first = rcu_dereference(dev->ports[0].ndev);
-	dev_hold(first);
-	rcu_read_unlock();
-	if (first)
-		ret = name[0] ? join(dev, first, name) : part(dev, first);
-	dev_put(first);
-	if (ret)
-		ibdev_err(&dev->ibdev,
-			  "no LAG with '%s': error %d, nothing is changed; roce_lag_ecmp_dev takes the name of another Ethernet netdev that is in no bond and has the same partitions, or nothing to end the LAG\n",
-			  name, ret);
-	return ret ?: len;
-}
-static DEVICE_ATTR_RW(roce_lag_ecmp_dev);
-
-static struct attribute *lag_attributes[] = {
-	&dev_attr_roce_lag_enable.attr,
-	&dev_attr_roce_lag_ecmp_dev.attr,
-	NULL
-};
-
-const struct attribute_group rhca_lag_files = {
-	.attrs = lag_attributes,
-};
 
 /* --- life ----------------------------------------------------------------------------- */
 
@@ -748,9 +547,6 @@ void rhca_lag_stop(void)
  */
 void rhca_lag_exit(void)
 {
-	struct refusal *refusal, *next;
-
 	destroy_workqueue(lag_wq);
-	list_for_each_entry_safe(refusal, next, &refusals, entry)
-		kfree(refusal);
+	rhca_lag_forget_refusals();
 }

@@ -14,9 +14,17 @@ void rhca_lag_bond_changed(struct net_device *bond);
 void rhca_lag_device_added(struct rhca_dev *dev);
 void rhca_lag_netdev_gone(struct net_device *ndev);
 bool rhca_lag_has_member(const struct net_device *ndev);
+int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
+		  const char *name);
+int rhca_lag_part(struct rhca_dev *dev, struct net_device *first);
 int rhca_lag_init(void);
 void rhca_lag_stop(void);
 void rhca_lag_exit(void);
+
+/* What the files say */
+bool rhca_lag_refused(const struct net_device *ndev);
+void rhca_lag_allow(const struct net_device *ndev);
+void rhca_lag_forget_refusals(void);
 
 extern const struct attribute_group rhca_lag_files;
 

@@ -152,12 +152,6 @@ void rhca_comeback_plan(const struct rhca_dev_spec *spec, const char *why)
 		release_comeback(back);
 }
 
-static void release_netdevs(struct rhca_dev_spec *spec)
-{
-	while (spec->num_ports)
-		dev_put(spec->netdevs[--spec->num_ports]);
-}
-
 static bool find_netdevs(struct net *net, const struct rhca_lag_replaced *old,
 			 struct rhca_dev_spec *spec)
 {
@@ -200,7 +194,7 @@ void rhca_comeback_replaced(struct net *net, const struct rhca_dev_spec *lag)
 		else
 			pr_info("%s: its LAG has ended, but a netdev of it has gone\n",
 				old->name);
-		release_netdevs(&spec);
+		rhca_dev_spec_put_netdevs(&spec);
 	}
 }
 

@@ -281,7 +281,7 @@ static void unlist_device(struct rhca_dev *dev)
 	synchronize_rcu();
 }
 
-/* Pairs with release_netdevs() */
+/* Pairs with rhca_dev_spec_put_netdevs() */
 static bool hold_netdevs(struct rhca_dev *dev, struct rhca_dev_spec *spec)
 {
 	struct net_device *ndev;
@@ -301,7 +301,11 @@ static bool hold_netdevs(struct rhca_dev *dev, struct rhca_dev_spec *spec)
 	return spec->num_ports == dev->num_ports;
 }
 
-static void release_netdevs(struct rhca_dev_spec *spec)
+/**
+ * rhca_dev_spec_put_netdevs - Give up the references to a description's netdevs
+ * @spec: names those that are held, and no other
+ */
+void rhca_dev_spec_put_netdevs(struct rhca_dev_spec *spec)
 {
 	u32 i;
 
@@ -331,7 +335,7 @@ static void plan_comeback(struct rhca_dev *dev)
 	if (hold_netdevs(dev, &spec))
 		rhca_comeback_plan(&spec,
 				   "was unregistered by another driver");
-	release_netdevs(&spec);
+	rhca_dev_spec_put_netdevs(&spec);
 	kfree(pkeys);
 }
 
@@ -380,8 +384,13 @@ static void dealloc_driver(struct ib_device *ibdev)
 	mutex_unlock(&devices_mutex);
 }
 
-/* Its netdev or this module goes: it must not come back */
-static bool mark_removal(struct rhca_dev *dev)
+/**
+ * rhca_dev_claim - Remove a device for good, and see to what follows
+ * @dev: the device, whose netdev goes, or whose user or module wants no more
+ *
+ * Return: false when somebody else has claimed that already.
+ */
+bool rhca_dev_claim(struct rhca_dev *dev)
 {
 	return !xchg(&dev->removal, true);
 }
@@ -505,7 +514,7 @@ static bool remove_if_netdev_went(struct rhca_dev *dev)
 	went = !READ_ONCE(dev->removal) && !netdevs_stay(dev);
 	if (!went)
 		goto unlock;
-	mark_removal(dev);
+	rhca_dev_claim(dev);
 	for (i = 0; i < dev->num_ports; i++)
 		rhca_port_release_netdev(&dev->ports[i]);
 	if (ib_device_try_get(&dev->ibdev)) {
@@ -565,17 +574,6 @@ int rhca_dev_create(const struct rhca_dev_spec *spec)
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_create);
 
 /**
- * rhca_dev_claim - Be the one who sees to what follows a device's removal
- * @dev: the device
- *
- * Return: false when somebody else removes it.
- */
-bool rhca_dev_claim(struct rhca_dev *dev)
-{
-	return mark_removal(dev);
-}
-
-/**
  * rhca_dev_find - The device on a netdev
  * @ndev: the netdev
  *
@@ -617,7 +615,7 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 	if (!found)
 		return;
 
-	mark_removal(found);
+	rhca_dev_claim(found);
 	for (i = 0; i < found->num_ports; i++)
 		if (rhca_port_uses(&found->ports[i], ndev))
 			rhca_port_release_netdev(&found->ports[i]);
@@ -635,12 +633,11 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 bool rhca_dev_remove(const struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
-
 	bool first;
 
 	if (!dev)
 		return false;
-	first = mark_removal(dev);
+	first = rhca_dev_claim(dev);
 	ib_unregister_device_and_put(&dev->ibdev);
 	return first;
 }
@@ -719,7 +716,7 @@ void rhca_dev_remove_all(void)
 	struct rhca_dev *dev;
 
 	while ((dev = first_device())) {
-		mark_removal(dev);
+		rhca_dev_claim(dev);
 		ib_unregister_device_and_put(&dev->ibdev);
 	}
 	/* Unregistrations under way elsewhere end in dealloc_driver() */
