@@ -23,6 +23,8 @@ all: modules
 
 # Links to what is there now; links to what has gone are removed.
 mirror:
+	@case $(KVER) in [0-9]*) printf '%s\n' 6.1 $(KVER) | sort -VC || \
+		{ echo "roce-hca needs Linux 6.1 or newer, $(KVER) is older" >&2; exit 1; } ;; esac
 	@test -n "$(KDIR)" || { echo "no headers for kernel $(KVER): run scripts/setup.sh" >&2; exit 1; }
 	@mkdir -p $(out)/scripts
 	@cp -asf $(wildcard $(addprefix $(CURDIR)/,Kbuild drivers include kunit)) $(out)/

@@ -135,7 +135,18 @@ if grep -q 'User Mode Linux' /proc/cpuinfo; then
 	find_lag v1
 	sent_by --flow-label 6 && mostly 1 "v1, an even flow label"
 	sent_by --flow-label 7 && mostly 2 "v1, an odd flow label"
+	: "multicast: the bond joins, and so do its members"
+	python mcast.py "$DEV_A" "$ia" "$DEV_B" "$ib" ff0e::ffff:239.9.1.2
 	find_lag
+	python mcast.py "$DEV_A" "$ia" "$DEV_B" "$ib" ::ffff:239.9.1.1
+	$PYTHON "$TESTS/mcast.py" --hold "$DEV_B" "$ib" ::ffff:239.9.1.1 > "$WORK/hold" 2>&1 &
+	holder=$!
+	busywait 30 grep -q attached "$WORK/hold" || fail "no QP is attached: $(cat "$WORK/hold")"
+	for i in 1 2; do
+		check_match "vb$i takes the group's frames in" 01:00:5e:09:01:01 "$(in_b ip maddr show dev vb$i)"
+	done
+	kill $holder
+	wait $holder 2> /dev/null
 fi
 
 : "a member that fails under traffic"
