@@ -13,6 +13,6 @@ mkdir "$work/tests"
 cp /usr/share/doc/rdma-core/tests/* "$work/tests"
 gunzip -f "$work"/tests/*.gz
 cd "$work" || exit 1
-PYTHONPATH=$work/tests:$work timeout "${LIMIT:-600}" /usr/bin/python3 "$here/pyverbs-run.py" \
+PYTHONPATH=$work/tests:$work timeout $((RHCA_TIMEOUT - 60)) /usr/bin/python3 "$here/pyverbs-run.py" \
 	"$here/pyverbs-skips.txt" --dev "$rdma" --gid "$gid" -- "$@" || failed=1
 finish
