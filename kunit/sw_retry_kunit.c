@@ -5,8 +5,8 @@
 #include <kunit/test.h>
 #include <linux/jiffies.h>
 
+#include "sw/answer.h"
 #include "sw/completer.h"
-#include "sw/responder.h"
 #include "sw/retry.h"
 
 /* IBTA vol. 1, 9.7.5.2.8, table 45, in units of 10 microseconds */

@@ -90,6 +90,11 @@ static inline bool rhca_qp_is_datagram(const struct rhca_qp *qp)
 	return qp->ibqp.qp_type == IB_QPT_UD || qp->ibqp.qp_type == IB_QPT_GSI;
 }
 
+static inline bool rhca_qp_is_rc(const struct rhca_qp *qp)
+{
+	return qp->ibqp.qp_type == IB_QPT_RC;
+}
+
 /* RCU read side; as the port's table has it now. 0 matches nothing */
 static inline u16 rhca_qp_pkey(const struct rhca_qp *qp)
 {

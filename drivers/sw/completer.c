@@ -5,9 +5,9 @@
 #include <rhca/compat.h>
 
 #include "sw/completer.h"
+#include "sw/answer.h"
 #include "sw/payload.h"
 #include "sw/requester.h"
-#include "sw/responder.h"
 #include "sw/retry.h"
 #include "wire/psn.h"
 

@@ -8,7 +8,7 @@
 #include <linux/skbuff.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/mr.h"
+#include "core/mw.h"
 #include "core/qp.h"
 
 /**
@@ -36,5 +36,25 @@ int rhca_mem_to_skb(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		    struct sk_buff *skb, bool copy);
 int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		    const struct sk_buff *skb, unsigned int offset);
+
+/*
+ * The memory of a peer's key, if this QP may use the range. The key may have
+ * been taken away since the request came: check each time.
+ */
+static inline struct rhca_mem *rhca_get_remote(struct rhca_qp *qp, u32 rkey,
+					       u64 va, u32 length, int access)
+{
+	struct rhca_remote remote = {
+		.dev	= qp->dev,
+		.pd	= qp->ibqp.pd,
+		.qp_num	= qp->number,
+		.rkey	= rkey,
+		.va	= va,
+		.length	= length,
+		.access	= access,
+	};
+
+	return rhca_mem_get_remote(&remote);
+}
 
 #endif

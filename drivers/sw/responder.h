@@ -2,36 +2,9 @@
 #ifndef RHCA_SW_RESPONDER_H
 #define RHCA_SW_RESPONDER_H
 
+#include "sw/check.h"
 #include "sw/qp.h"
 #include "sw/receive.h"
-
-/**
- * enum rhca_verdict - What a check says about a request
- * @RHCA_PASS: go on with the next check
- * @RHCA_DUPLICATE: it has been executed before
- * @RHCA_PSN_GAP: packets before it are missing
- * @RHCA_DROP: ignore it
- * @RHCA_NO_BUFFER: no receive request is posted
- * @RHCA_BAD_REQUEST: it breaks the protocol
- * @RHCA_BAD_LENGTH: it is longer than what it goes to
- * @RHCA_BAD_KEY: the key does not allow it
- * @RHCA_BAD_OPERATION: the QP does not allow it
- * @RHCA_LOCAL_FAULT: our own receive request is not usable
- * @RHCA_NUM_VERDICTS: how many there are
- */
-enum rhca_verdict {
-	RHCA_PASS,
-	RHCA_DUPLICATE,
-	RHCA_PSN_GAP,
-	RHCA_DROP,
-	RHCA_NO_BUFFER,
-	RHCA_BAD_REQUEST,
-	RHCA_BAD_LENGTH,
-	RHCA_BAD_KEY,
-	RHCA_BAD_OPERATION,
-	RHCA_LOCAL_FAULT,
-	RHCA_NUM_VERDICTS,
-};
 
 /**
  * struct rhca_refusal - What a verdict other than RHCA_PASS leads to on RC
@@ -51,7 +24,6 @@ struct rhca_refusal {
 	enum ib_event_type event;
 };
 
-extern const u32 rhca_credits[RHCA_CREDIT_INVALID];
 extern const struct rhca_refusal rhca_refusals[RHCA_NUM_VERDICTS];
 
 void rhca_responder_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
@@ -59,6 +31,19 @@ void rhca_responder_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_run *run);
 void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run);
 void rhca_responder_reset(struct rhca_sw_qp *qp);
-u8 rhca_credit_code(u32 requests);
+void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
+				  enum ib_event_type event,
+				  struct rhca_run *run);
+
+/* 0, -ENOENT when none is posted, or another error: it is not usable */
+static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
+{
+	u32 left;
+
+	if (qp->base.srq)
+		return rhca_srq_take(qp->base.srq, &qp->recv.wqe,
+				     &qp->recv.srq_limit_reached);
+	return rhca_rq_take(&qp->base.rq, &qp->recv.wqe, &left);
+}
 
 #endif
