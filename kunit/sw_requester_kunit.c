@@ -9,7 +9,7 @@
 #include "hca.h"
 #include "sw/backend.h"
 #include "sw/qp.h"
-#include "sw/requester.h"
+#include "sw/segment.h"
 
 #define MTU		TEST_MTU_BYTES
 #define FIRST_PSN	0xfffffe	/* the third packet is behind the wrap */

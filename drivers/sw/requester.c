@@ -1,112 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requester, IBTA vol. 1, 9.7.2-9.7.3. Send requests are numbered when they are
- * begun and cut into packets of the path MTU; a request stays in the queue until
- * the peer has acknowledged it, and "rewinding" to a PSN is all that repeating
- * takes.
+ * Requester, IBTA vol. 1, 9.7.2-9.7.3: when send requests are begun, go on, and
+ * are completed. A request stays in the queue until the peer has acknowledged it,
+ * and "rewinding" to a PSN is all that repeating takes.
  */
 #include <rhca/compat.h>
 
-#include "core/mw.h"
-#include "sw/completer.h"
-#include "sw/payload.h"
 #include "sw/requester.h"
+#include "core/mw.h"
 #include "sw/retry.h"
+#include "sw/segment.h"
 #include "sw/transmit.h"
 #include "wire/psn.h"
-
-/* Position of a packet in its message */
-enum position { ONLY, FIRST, MIDDLE, LAST, NUM_POSITIONS };
-
-/* Operation part of the opcode; the transport goes in front of it */
-static const u8 segment_opcodes[][NUM_POSITIONS] = {
-	[IB_WR_SEND] = {
-		IB_OPCODE_SEND_ONLY, IB_OPCODE_SEND_FIRST,
-		IB_OPCODE_SEND_MIDDLE, IB_OPCODE_SEND_LAST },
-	[IB_WR_SEND_WITH_IMM] = {
-		IB_OPCODE_SEND_ONLY_WITH_IMMEDIATE, IB_OPCODE_SEND_FIRST,
-		IB_OPCODE_SEND_MIDDLE, IB_OPCODE_SEND_LAST_WITH_IMMEDIATE },
-	[IB_WR_SEND_WITH_INV] = {
-		IB_OPCODE_SEND_ONLY_WITH_INVALIDATE, IB_OPCODE_SEND_FIRST,
-		IB_OPCODE_SEND_MIDDLE, IB_OPCODE_SEND_LAST_WITH_INVALIDATE },
-	[IB_WR_RDMA_WRITE] = {
-		IB_OPCODE_RDMA_WRITE_ONLY, IB_OPCODE_RDMA_WRITE_FIRST,
-		IB_OPCODE_RDMA_WRITE_MIDDLE, IB_OPCODE_RDMA_WRITE_LAST },
-	[IB_WR_RDMA_WRITE_WITH_IMM] = {
-		IB_OPCODE_RDMA_WRITE_ONLY_WITH_IMMEDIATE,
-		IB_OPCODE_RDMA_WRITE_FIRST, IB_OPCODE_RDMA_WRITE_MIDDLE,
-		IB_OPCODE_RDMA_WRITE_LAST_WITH_IMMEDIATE },
-};
-
-
-static u8 transport_of(enum ib_qp_type type)
-{
-	switch (type) {
-	case IB_QPT_RC:
-		return IB_OPCODE_RC;
-	case IB_QPT_UC:
-		return IB_OPCODE_UC;
-	default:
-		return IB_OPCODE_UD;
-	}
-}
-
-/**
- * rhca_segment_opcode - Opcode of a packet of a SEND or WRITE
- * @wr_opcode: IB_WR_SEND*, IB_WR_RDMA_WRITE*
- * @type: of the QP
- * @first: it begins the message
- * @last: it ends the message
- */
-u8 rhca_segment_opcode(u32 wr_opcode, enum ib_qp_type type, bool first,
-		       bool last)
-{
-	enum position position = first ? (last ? ONLY : FIRST) :
-					 (last ? LAST : MIDDLE);
-
-	return transport_of(type) | segment_opcodes[wr_opcode][position];
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_segment_opcode);
-
-/**
- * rhca_wqe_is_read - Does the answer to this request carry data?
- * @wqe: the request
- *
- * Such requests take a responder resource of the peer, and a mere
- * acknowledgement does not complete them.
- */
-bool rhca_wqe_is_read(const struct rhca_send_wqe *wqe)
-{
-	switch (wqe->opcode) {
-	case IB_WR_RDMA_READ:
-	case IB_WR_RDMA_READ_WITH_INV:
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-	case IB_WR_ATOMIC_FETCH_AND_ADD:
-	case RHCA_WR_ATOMIC_WRITE:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool is_atomic(const struct rhca_send_wqe *wqe)
-{
-	return wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
-	       wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD ||
-	       wqe->opcode == RHCA_WR_ATOMIC_WRITE;
-}
-
-static bool takes_receive(const struct rhca_send_wqe *wqe)
-{
-	return wqe->opcode == IB_WR_SEND || wqe->opcode == IB_WR_SEND_WITH_IMM ||
-	       wqe->opcode == IB_WR_SEND_WITH_INV ||
-	       wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
-}
-
-static bool is_rc(const struct rhca_sw_qp *qp)
-{
-	return qp->base.ibqp.qp_type == IB_QPT_RC;
-}
 
 /* --- completions ---------------------------------------------------------- */
 
@@ -207,15 +112,6 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_run *run)
 	}
 }
 
-static bool has_request(struct rhca_sw_qp *qp, u32 index)
-{
-	struct rhca_sq *sq = &qp->base.sq;
-
-	/* The index before the request that it announces */
-	return index != smp_load_acquire(&sq->tail) ||
-	       (qp->base.is_user && rhca_sq_fetch(&qp->base));
-}
-
 /**
  * rhca_requester_flush - Complete everything as flushed, 10.8.5
  * @qp: a QP in ERR or SQE
@@ -229,7 +125,7 @@ void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
 
 	lockdep_assert_held(&qp->send.lock);
 	timer_delete(&qp->send.ack_timer);
-	while (has_request(qp, qp->base.sq.head)) {
+	while (rhca_requester_has_request(qp, qp->base.sq.head)) {
 		/* A process can fill its ring as fast as it is emptied */
 		if (!most--) {
 			tasklet_schedule(&qp->send.task);
@@ -251,9 +147,9 @@ void rhca_requester_fail(struct rhca_sw_qp *qp, enum ib_wc_status status,
 			 struct rhca_run *run)
 {
 	struct rhca_sq *sq = &qp->base.sq;
-	enum ib_qp_state to = is_rc(qp) ? IB_QPS_ERR : IB_QPS_SQE;
+	enum ib_qp_state to = rhca_qp_is_rc(&qp->base) ? IB_QPS_ERR : IB_QPS_SQE;
 
-	if (has_request(qp, sq->head))
+	if (rhca_requester_has_request(qp, sq->head))
 		complete_head(qp, status, run);
 	if (rhca_qp_fail(&qp->base, to) && to == IB_QPS_ERR && qp->base.srq)
 		rhca_run_event(run, IB_EVENT_QP_LAST_WQE_REACHED);
@@ -320,21 +216,16 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	send->unasked = 0;
 }
 
-static u32 packets_in_flight(const struct rhca_requester *send)
-{
-	return rhca_psn_diff(send->next_psn, send->oldest_unacked_psn);
-}
-
 /* 9.7.7.2: without a buffer at the peer only a single packet may probe */
 static bool credit_allows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (!send->limited || !takes_receive(wqe) ||
+	if (!send->limited || !rhca_wqe_takes_receive(wqe) ||
 	    rhca_psn_diff(wqe->ssn, send->limit_ssn) <= 0 ||
 	    wqe->ssn == send->probe_ssn)
 		return true;
-	return !packets_in_flight(send);
+	return !rhca_requester_in_flight(send);
 }
 
 /* May a request be begun now? Fences and local order, 10.8.3.3 */
@@ -351,289 +242,8 @@ static bool may_begin(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 	return true;
 }
 
-static u32 packets_of(const struct rhca_sw_qp *qp,
-		      const struct rhca_send_wqe *wqe)
-{
-	if (is_atomic(wqe))
-		return 1;
-	return max(DIV_ROUND_UP(wqe->length, qp->mtu_bytes), 1U);
-}
-
-/* READs count once for each request that they go out as */
-static u32 messages_of(const struct rhca_sw_qp *qp,
-		       const struct rhca_send_wqe *wqe)
-{
-	if (!rhca_wqe_is_read(wqe))
-		return 1;
-	return DIV_ROUND_UP(packets_of(qp, wqe), RHCA_READ_CHUNK);
-}
-
-static void number_request(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe)
-{
-	struct rhca_requester *send = &qp->send;
-
-	send->ssn = rhca_psn_add(send->ssn, messages_of(qp, wqe));
-	wqe->ssn = send->ssn;
-	wqe->first_psn = send->next_psn;
-	wqe->last_psn = rhca_psn_add(send->next_psn, packets_of(qp, wqe) - 1);
-	wqe->numbered = true;
-}
-
-/* --- packets -------------------------------------------------------------- */
-
-static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
-		      bool last)
-{
-	struct rhca_requester *send = &qp->send;
-	u32 in_flight = packets_in_flight(send) + 1;
-
-	if (!is_rc(qp))
-		return false;
-	if (++send->unasked >= RHCA_ACK_INTERVAL || send->repeating ||
-	    send->ask || in_flight >= RHCA_SEND_WINDOW)
-		return true;
-	if (!last)
-		return false;
-	/* The last packet before the queue or the peer's buffers run dry */
-	if (send->limited && takes_receive(wqe) &&
-	    rhca_psn_diff(wqe->ssn, send->limit_ssn) >= 0)
-		return true;
-	return !has_request(qp, send->next + 1);
-}
-
-static enum ib_wc_status add_payload(struct rhca_sw_qp *qp,
-				     const struct rhca_send_wqe *wqe, u32 bytes,
-				     bool copy, struct sk_buff *skb)
-{
-	struct rhca_span span = {
-		.sge		= wqe->sge,
-		.num_sge	= wqe->num_sge,
-		.offset		= qp->send.next_offset,
-		.bytes		= bytes,
-	};
-
-	if (wqe->send_flags & IB_SEND_INLINE) {
-		skb_put_data(skb, wqe->inline_data + qp->send.next_offset,
-			     bytes);
-		return IB_WC_SUCCESS;
-	}
-	return rhca_gather(&qp->base, &span, skb, copy);
-}
-
-static void fill_datagram(struct rhca_sw_qp *qp, struct rhca_packet *packet,
-			  const struct rhca_send_wqe *wqe)
-{
-	/* The high bit asks for the QP's own key, 10.2.5 */
-	u32 qkey = wqe->qkey & BIT(31) ? qp->base.attr.qkey : wqe->qkey;
-
-	rhca_deth_fill(rhca_packet_header(packet, RHCA_HDR_DETH), qkey,
-		       qp->base.number);
-	packet->udp_sport = rdma_get_udp_sport(packet->path->flow.flow_label,
-					       qp->base.number, wqe->dest_qpn);
-}
-
-static void fill_reth(struct rhca_packet *packet,
-		      const struct rhca_send_wqe *wqe, u32 offset, u32 length)
-{
-	struct rhca_reth *reth = rhca_packet_header(packet, RHCA_HDR_RETH);
-
-	reth->va = cpu_to_be64(wqe->remote_addr + offset);
-	reth->rkey = cpu_to_be32(wqe->rkey);
-	reth->length = cpu_to_be32(length);
-}
-
-static void fill_atomic(struct rhca_packet *packet,
-			const struct rhca_send_wqe *wqe)
-{
-	struct rhca_atomic_eth *eth = rhca_packet_header(packet,
-							 RHCA_HDR_ATOMIC_ETH);
-	bool swap = wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP;
-
-	eth->va = cpu_to_be64(wqe->remote_addr);
-	eth->rkey = cpu_to_be32(wqe->rkey);
-	eth->swap_add = cpu_to_be64(swap ? wqe->swap : wqe->compare_add);
-	eth->compare = cpu_to_be64(swap ? wqe->compare_add : 0);
-}
-
-static void fill_headers(struct rhca_sw_qp *qp, struct rhca_packet *packet,
-			 const struct rhca_send_wqe *wqe, u32 read_bytes)
-{
-	u8 opcode = packet->bth->opcode;
-	struct rhca_ieth *ieth;
-	struct rhca_immdt *imm;
-
-	if (rhca_opcode_has(opcode, RHCA_HDR_DETH))
-		fill_datagram(qp, packet, wqe);
-	if (rhca_opcode_has(opcode, RHCA_HDR_RETH))
-		fill_reth(packet, wqe, qp->send.next_offset, read_bytes);
-	if (rhca_opcode_has(opcode, RHCA_HDR_ATOMIC_ETH))
-		fill_atomic(packet, wqe);
-	if (rhca_opcode_has(opcode, RHCA_HDR_IMMDT)) {
-		imm = rhca_packet_header(packet, RHCA_HDR_IMMDT);
-		imm->data = wqe->imm_data;
-	}
-	if (rhca_opcode_has(opcode, RHCA_HDR_IETH)) {
-		ieth = rhca_packet_header(packet, RHCA_HDR_IETH);
-		ieth->rkey = cpu_to_be32(wqe->invalidate_rkey);
-	}
-}
-
-/**
- * struct segment - The next packet of a request
- * @fields: of the BTH
- * @payload_bytes: payload
- * @message_bytes: length that a RETH names
- * @psns: PSNs that it takes: more than one for READ requests
- * @advance: bytes of the request that it covers
- */
-struct segment {
-	struct rhca_bth_fields fields;
-	u32 payload_bytes;
-	u32 message_bytes;
-	u32 psns;
-	u32 advance;
-};
-
-static u32 dest_qpn(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
-{
-	return rhca_qp_is_datagram(&qp->base) ? wqe->dest_qpn :
-						qp->base.attr.dest_qp_num;
-}
-
-static u16 pkey_of(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
-{
-	return qp->base.ibqp.qp_type == IB_QPT_GSI ?
-		rhca_pkey_at(&qp->base.port->pkeys, wqe->pkey_index) :
-		rhca_qp_pkey(&qp->base);
-}
-
-static void plan_message(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
-			 struct segment *seg)
-{
-	u32 offset = qp->send.next_offset;
-	bool first = !offset, last;
-
-	/* A datagram is one packet; its length was checked when it was posted */
-	seg->payload_bytes = rhca_qp_is_datagram(&qp->base) ? wqe->length :
-			     min(wqe->length - offset, qp->mtu_bytes);
-	last = offset + seg->payload_bytes == wqe->length;
-	seg->message_bytes = wqe->length;
-	seg->advance = seg->payload_bytes;
-	seg->psns = 1;
-	seg->fields.opcode = rhca_segment_opcode(wqe->opcode,
-						 qp->base.ibqp.qp_type, first,
-						 last);
-	seg->fields.solicited = last && takes_receive(wqe) &&
-				(wqe->send_flags & IB_SEND_SOLICITED);
-	seg->fields.ack_req = wants_ack(qp, wqe, last);
-}
-
-/* Chunk borders do not depend on where a repetition begins */
-static void plan_read(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
-		      struct segment *seg)
-{
-	u32 chunk = RHCA_READ_CHUNK * qp->mtu_bytes;
-	u32 offset = qp->send.next_offset;
-	u32 end = min_t(u64, wqe->length,
-			(u64)(offset / chunk + 1) * chunk);
-
-	seg->fields.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST;
-	seg->fields.ack_req = true;
-	seg->message_bytes = end - offset;
-	seg->advance = end - offset;
-	seg->psns = max(DIV_ROUND_UP(end - offset, qp->mtu_bytes), 1U);
-}
-
-static void plan_atomic(const struct rhca_send_wqe *wqe, struct segment *seg)
-{
-	switch (wqe->opcode) {
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-		seg->fields.opcode = IB_OPCODE_RC_COMPARE_SWAP;
-		break;
-	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		seg->fields.opcode = IB_OPCODE_RC_FETCH_ADD;
-		break;
-	default:
-		seg->fields.opcode = RHCA_OPCODE_ATOMIC_WRITE;
-		seg->payload_bytes = wqe->length;
-		seg->message_bytes = wqe->length;
-		break;
-	}
-	seg->fields.ack_req = true;
-	seg->advance = wqe->length;
-	seg->psns = 1;
-}
-
-static void plan_segment(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
-			 struct segment *seg)
-{
-	*seg = (struct segment) {
-		.fields = {
-			.pkey		= pkey_of(qp, wqe),
-			.dest_qpn	= dest_qpn(qp, wqe),
-			.psn		= qp->send.next_psn,
-		},
-	};
-	if (is_atomic(wqe))
-		plan_atomic(wqe, seg);
-	else if (rhca_wqe_is_read(wqe))
-		plan_read(qp, wqe, seg);
-	else
-		plan_message(qp, wqe, seg);
-}
-
-/*
- * Fragments may be handed out only where the request stays open until nothing
- * reads them: on RC it does, by acknowledgement.
- */
-static bool must_copy(const struct rhca_sw_qp *qp,
-		      const struct rhca_send_wqe *wqe, u32 bytes)
-{
-	return bytes <= RHCA_COPY_BYTES || !is_rc(qp) ||
-	       (wqe->send_flags & IB_SEND_INLINE);
-}
-
-static enum ib_wc_status build(struct rhca_sw_qp *qp,
-			       const struct rhca_send_wqe *wqe,
-			       const struct segment *seg, bool copy,
-			       struct rhca_packet *packet,
-			       struct rhca_path *path)
-{
-	enum ib_wc_status status;
-
-	if (rhca_packet_begin(packet, &qp->base, path, &seg->fields,
-			      copy ? seg->payload_bytes : 0)) {
-		packet->skb = NULL;	/* as if the wire had lost it */
-		return IB_WC_SUCCESS;
-	}
-	fill_headers(qp, packet, wqe, seg->message_bytes);
-	status = add_payload(qp, wqe, seg->payload_bytes, copy, packet->skb);
-	if (status != IB_WC_SUCCESS) {
-		kfree_skb(packet->skb);
-		packet->skb = NULL;
-		return status;
-	}
-	rhca_packet_seal(packet, seg->fields.psn);
-	return IB_WC_SUCCESS;
-}
-
-static enum ib_wc_status build_any(struct rhca_sw_qp *qp,
-				   const struct rhca_send_wqe *wqe,
-				   const struct segment *seg,
-				   struct rhca_packet *packet,
-				   struct rhca_path *path)
-{
-	bool copy = must_copy(qp, wqe, seg->payload_bytes);
-	enum ib_wc_status status = build(qp, wqe, seg, copy, packet, path);
-
-	/* Slab pages, or more pieces than a packet has fragments */
-	if (status == IB_WC_GENERAL_ERR && !copy)
-		status = build(qp, wqe, seg, true, packet, path);
-	return status;
-}
-
 static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
-		    const struct segment *seg)
+		    const struct rhca_segment *seg)
 {
 	struct rhca_requester *send = &qp->send;
 
@@ -649,7 +259,7 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		return;
 	send->next_offset = 0;
 	send->next++;
-	wqe->done = !is_rc(qp);
+	wqe->done = !rhca_qp_is_rc(&qp->base);
 }
 
 /* --- one step ------------------------------------------------------------- */
@@ -730,9 +340,9 @@ static bool window_open(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (!is_rc(qp))
+	if (!rhca_qp_is_rc(&qp->base))
 		return true;
-	if (packets_in_flight(send) >= RHCA_SEND_WINDOW)
+	if (rhca_requester_in_flight(send) >= RHCA_SEND_WINDOW)
 		return false;
 	if (rhca_wqe_is_read(wqe) &&
 	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
@@ -752,7 +362,7 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 {
 	struct rhca_path *path = path_of(qp, wqe);
 	struct rhca_packet packet;
-	struct segment seg;
+	struct rhca_segment seg;
 
 	if (!path)
 		return STEP_WAIT;
@@ -763,7 +373,7 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 			wqe->status = IB_WC_LOC_QP_OP_ERR;
 			return step_bad(qp, wqe, run);
 		}
-		number_request(qp, wqe);
+		rhca_wqe_number(qp, wqe);
 	}
 	if (!window_open(qp, wqe))
 		return STEP_WAIT;
@@ -771,8 +381,8 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		rhca_train_send(train);
 		train->path = path;
 	}
-	plan_segment(qp, wqe, &seg);
-	wqe->status = build_any(qp, wqe, &seg, &packet, path);
+	rhca_segment_plan(qp, wqe, &seg);
+	wqe->status = rhca_segment_build(qp, wqe, &seg, &packet, path);
 	if (wqe->status != IB_WC_SUCCESS) {
 		rhca_train_send(train);
 		return step_bad(qp, wqe, run);
@@ -788,7 +398,7 @@ static enum step step(struct rhca_sw_qp *qp, struct rhca_train *train,
 	struct rhca_requester *send = &qp->send;
 	struct rhca_send_wqe *wqe;
 
-	if (!has_request(qp, send->next))
+	if (!rhca_requester_has_request(qp, send->next))
 		return STEP_WAIT;
 	wqe = rhca_sq_wqe(&qp->base.sq, send->next);
 	if (wqe->done) {		/* a local one, met again while repeating */
@@ -811,7 +421,7 @@ static void end_train(struct rhca_sw_qp *qp, struct rhca_train *train)
 	if (!train->path)
 		return;
 	rhca_train_send(train);
-	if (!train->refused || !is_rc(qp))
+	if (!train->refused || !rhca_qp_is_rc(&qp->base))
 		return;
 	psn = train->refused_psn;
 	if (rhca_psn_before(psn, send->oldest_unacked_psn))
@@ -842,8 +452,8 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_train *train,
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (!is_rc(qp) || !send->unasked || !packets_in_flight(send) ||
-	    train->refused)
+	if (!rhca_qp_is_rc(&qp->base) || !send->unasked ||
+	    !rhca_requester_in_flight(send) || train->refused)
 		return;
 	rhca_requester_rewind(qp, rhca_psn_sub(send->next_psn, 1));
 	send->ask = true;
@@ -854,16 +464,16 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_train *train,
 static void send_all(struct rhca_sw_qp *qp, struct rhca_run *run)
 {
 	struct rhca_requester *send = &qp->send;
-	bool was_idle = !packets_in_flight(send);
+	bool was_idle = !rhca_requester_in_flight(send);
 	struct rhca_train train;
 	u32 budget = RHCA_RUN_BUDGET;
 	enum step did;
 
 	rhca_train_begin(&train, &qp->base,
-			 is_rc(qp) ? rcu_dereference(qp->base.path) : NULL);
+			 rhca_qp_is_rc(&qp->base) ? rcu_dereference(qp->base.path) : NULL);
 	do {
 		did = step(qp, &train, run);
-		if (did == STEP_PACKET && !is_rc(qp)) {
+		if (did == STEP_PACKET && !rhca_qp_is_rc(&qp->base)) {
 			/* The path goes with the request: send before retiring */
 			rhca_train_send(&train);
 			rhca_requester_retire(qp, run);
