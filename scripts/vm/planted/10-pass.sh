@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: uml vm
 # tier: core
-# timeout: 5
+# timeout: 60
 #
 # Passes.
 

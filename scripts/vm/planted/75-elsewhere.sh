@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: uml-debug
 # tier: core
-# timeout: 5
+# timeout: 60
 #
 # Belongs to another place.
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: uml vm
 # tier: full
-# timeout: 5
+# timeout: 60
 #
 # Is not of the core tier.
 
