@@ -441,7 +441,8 @@ static void send_mad(struct agent_bench *b, u16 pkey_index)
 	fill_mad(mad->mad);
 	mad->ah = b->ah;
 	KUNIT_ASSERT_EQ(test, 0, ib_post_send_mad(mad, NULL));
-	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&b->sent, HZ));
+	KUNIT_ASSERT_NE(test, 0,
+			wait_for_completion_timeout(&b->sent, 60 * HZ));
 }
 
 static void mad_leaves_by_the_index_it_names(struct kunit *test)
@@ -482,7 +483,7 @@ static void expect_mad(struct agent_bench *b, u16 pkey, int index)
 	b->pkey_index = -1;
 	receive_mad(b, pkey);
 	KUNIT_ASSERT_NE(b->hca->test, 0,
-			wait_for_completion_timeout(&b->received, HZ));
+			wait_for_completion_timeout(&b->received, 60 * HZ));
 	KUNIT_EXPECT_EQ(b->hca->test, b->pkey_index, index);
 }
 

@@ -352,7 +352,7 @@ static void window_bounds_what_is_in_flight(struct kunit *test)
 
 	post(hca, qp, IB_WR_RDMA_WRITE, 200 * MTU);
 	/* A run sends so many, a tasklet the rest */
-	for (i = 0; i < 100 && test_num_sent(hca) < RHCA_SEND_WINDOW; i++)
+	for (i = 0; i < 1000 && test_num_sent(hca) < RHCA_SEND_WINDOW; i++)
 		msleep(20);
 	msleep(20);
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), RHCA_SEND_WINDOW);
@@ -587,9 +587,9 @@ static void receiver_not_ready_is_asked_again_later(struct kunit *test)
 
 	post(hca, qp, IB_WR_SEND, 1);
 	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
-	answer(hca, qp, FIRST_PSN, 0x3c, 0);	/* 163.84 ms */
+	answer(hca, qp, FIRST_PSN, 0x20, 0);	/* 655.36 ms: longer than a stall */
 	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
-	for (i = 0; i < 100 && !test_num_sent(hca); i++)
+	for (i = 0; i < 1000 && !test_num_sent(hca); i++)
 		msleep(20);
 	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
 	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN);

@@ -35,7 +35,7 @@ lines() {
 	local name=$1 line status=0
 
 	shift
-	timeout 120 "$@" > "$results/log" 2>&1 || status=$?
+	timeout 600 "$@" > "$results/log" 2>&1 || status=$?
 	while read -r line; do
 		case $line in
 		PASS*) passed=$((passed + 1)) ;;

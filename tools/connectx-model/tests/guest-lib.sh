@@ -36,7 +36,7 @@ check() {
 }
 
 wait_for() {
-	local tries=300
+	local tries=1200
 
 	until "$@" > /dev/null 2>&1; do
 		tries=$((tries - 1))
@@ -93,12 +93,13 @@ bring_up() {
 pair() {
 	local name=$1 server status=0
 
-	timeout 100 bash -c "$2" > "$work/server" 2>&1 &
+	timeout 300 bash -c "$2" > "$work/server" 2>&1 &
 	server=$!
-	for _ in $(seq 8); do
+	# A server may need some seconds to start: as often as it takes, within reason.
+	for _ in $(seq 60); do
 		sleep 0.5
 		status=0
-		timeout 90 bash -c "$3" > "$work/client" 2>&1 || status=$?
+		timeout 200 bash -c "$3" > "$work/client" 2>&1 || status=$?
 		[ $status -ne 0 ] || break
 		# A client that came too early may try again; a failed test may not.
 		grep -qiE "refused|couldn.t connect|unexpected event.*REJECTED|rejected" \

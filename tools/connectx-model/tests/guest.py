@@ -98,7 +98,7 @@ class Model:
     def end(self):
         for guest in self.guests:
             guest.sock.close()
-        return self.process.wait(10)
+        return self.process.wait(60)
 
 
 class Guest:
