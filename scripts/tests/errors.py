@@ -107,7 +107,7 @@ def remote_access(what, access, op, **work):
     close(a, b)
 
 
-def settle(end, state, seconds=10):
+def settle(end, state, seconds=60):
     """The state, given some time to become the wanted one."""
     until = time.monotonic() + seconds
     while end.state() != state and time.monotonic() < until:

@@ -168,7 +168,7 @@ for label, attack in ATTACKS.items():
         finally:
             sys.stdout.flush()
             os._exit(0)
-    limit = time.monotonic() + args.seconds + 30 * verbs.SLOW
+    limit = time.monotonic() + args.seconds + 120 * verbs.SLOW
     status = None
     while time.monotonic() < limit:
         done, status = os.waitpid(pid, os.WNOHANG)

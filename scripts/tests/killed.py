@@ -23,8 +23,8 @@ args = parser.parse_args()
 
 a = verbs.End.open(args.a, args.index_a)
 b = verbs.End.open(args.b, args.index_b)
-verbs.connect(a, b, timeout=12, retry=3, rnr_retry=7)
-limit = time.monotonic() + 60 * verbs.SLOW
+verbs.connect(a, b, timeout=16, retry=3, rnr_retry=7)
+limit = time.monotonic() + 300 * verbs.SLOW
 
 if args.victim == 'receiver':
     # Writes need nobody at the other end: they flow until it is dead.
@@ -51,7 +51,7 @@ else:
     print('running', flush=True)
     while True:
         b.post_send('SEND', [(0, 64)])
-        got = verbs.statuses(b.wait(1, 60))
+        got = verbs.statuses(b.wait(1, 300))
         if got != [SUCCESS] or time.monotonic() > limit:
             break
         time.sleep(0.05)

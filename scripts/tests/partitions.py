@@ -20,7 +20,7 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 NAME_A, INDEX_A, NAME_B, INDEX_B = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 SLOT = 5                # of the table; any but 0
 NETLINK_KOBJECT_UEVENT = 15
-QUICK = {'timeout': 10, 'retry': 1}     # about 10 ms until RC gives up
+QUICK = {'timeout': 15, 'retry': 1}     # 0.4 s until RC gives up: a busy machine may stall
 
 
 def check(what, expected, got):
@@ -52,7 +52,7 @@ def counter(name, which):
         return int(file.read())
 
 
-def grows(name, which, before, seconds=10):
+def grows(name, which, before, seconds=60):
     """Whether the counter goes above a value in time."""
     end = time.monotonic() + seconds * verbs.SLOW
     while counter(name, which) <= before:
@@ -175,11 +175,12 @@ def events():
     table(NAME_B, f'{SLOT} 0x8002')
     check('the change is an event of the port', int(e.IBV_EVENT_PKEY_CHANGE), b.async_event())
     before = counter(NAME_B, 'rx_dropped_bad_pkey')
+    started = time.monotonic()
     for _ in range(20):
         a.post_send('SEND', [(0, 60)])
     a.wait(20)
     check('20 violations are counted', True, grows(NAME_B, 'rx_dropped_bad_pkey', before + 19))
-    said = uevents.next(NAME_B, 10) or {}
+    said = uevents.next(NAME_B, 60) or {}
     here, there = a.info(), b.info()
     want = {'ACTION': 'change', 'SUBSYSTEM': 'infiniband', 'PORT': '1', 'PKEY': '0x8001',
             'QPN': f'{there["qpn"]:#08x}', 'SGID': here['gid'], 'DGID': there['gid']}
@@ -188,8 +189,15 @@ def events():
         want[key], got[key] = (socket.inet_pton(socket.AF_INET6, g) if g else g
                                for g in (want[key], got[key]))
     check('the uevent says what trap 257 would', want, got)
-    check('20 at once are not 20 uevents', None, uevents.next(NAME_B, 0.3))
-    check('the process is not told that its QP is lost', None, b.async_event(0.1))
+    more = 0
+    while uevents.next(NAME_B, 0.3):
+        more += 1
+    check(f'20 at once are not 20 uevents: after the first {more}, one a second at most', True,
+          more <= time.monotonic() - started)
+    told = set()
+    while (kind := b.async_event(0.1)) is not None:
+        told.add(int(kind))
+    check('the process is not told that its QP is lost', set(), told - {int(e.IBV_EVENT_PKEY_CHANGE)})
     check('nor is it', 'RTS', b.state())
     a.close()
     b.close()

@@ -29,7 +29,7 @@ def case(what, kind, op, size, theirs, ours, expected, noticed_at, counts):
     check(f'{what}: status', expected, statuses(a.wait(1))[0])
     if expected == SUCCESS and not counts:
         check(f'{what}: received', [SUCCESS], statuses(b.wait(1)))
-    end = verbs.time.monotonic() + 5 * verbs.SLOW
+    end = verbs.time.monotonic() + 60 * verbs.SLOW
     while counter(noticed_at) < before + counts and verbs.time.monotonic() < end:
         verbs.time.sleep(0.02)
     check(f'{what}: counted', before + counts, counter(noticed_at))

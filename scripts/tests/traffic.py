@@ -3,12 +3,15 @@
 """Steady traffic between two ends until told to stop or something breaks.
 
 usage: traffic.py A INDEX_A B INDEX_B [--seconds S] [--messages N] [--size N]
-                  [--until-error] [--expect-fatal] [--stay] [--mtu M] [--timeout T]
+                  [--least N] [--until-error] [--expect-fatal] [--stay] [--mtu M]
+                  [--timeout T]
 
-Prints "running" once data flows. SIGTERM ends it early, and in order. Each message is a SEND with a number in it:
-the receiver checks that numbers come in order and that every byte is right.
-At the end one line: `ok` or `FAIL` and how many messages passed.
+Prints "running" once data flows. SIGTERM ends it early, and in order. Each message
+is a SEND with a number in it: the receiver checks that numbers come in order and
+that every byte is right. At the end one line: `ok` or `FAIL` and how many messages
+passed.
 --messages     so many, however long they take
+--least        not to end before so many have passed, however long they take
 --until-error  goes on until a completion says so, or the device is gone
 --expect-fatal the device must announce IBV_EVENT_DEVICE_FATAL
 --stay         afterwards keep the device open until killed
@@ -34,7 +37,7 @@ parser.add_argument('--seconds', type=float, default=5)
 parser.add_argument('--messages', type=int)
 parser.add_argument('--size', type=int, default=20000)
 parser.add_argument('--mtu', type=int, default=1024)
-parser.add_argument('--timeout', type=int, default=14)
+parser.add_argument('--timeout', type=int, default=17)
 parser.add_argument('--window', type=int, default=8)
 parser.add_argument('--least', type=int, default=1)
 parser.add_argument('--read', action='store_true', help='READ and WRITE beside the SENDs')
@@ -96,11 +99,17 @@ EVENTS = []
 
 
 def fatal(seconds=0):
-    """Whether either device has announced its end."""
-    for one in (a, b):
-        while (kind := one.async_event(seconds)) is not None:
-            EVENTS.append(kind)
-    return e.IBV_EVENT_DEVICE_FATAL in EVENTS
+    """Whether either device has announced its end, given some time for it."""
+    limit = time.monotonic() + seconds
+    while True:
+        for one in (a, b):
+            while (kind := one.async_event(0)) is not None:
+                EVENTS.append(kind)
+        if e.IBV_EVENT_DEVICE_FATAL in EVENTS:
+            return True
+        if time.monotonic() >= limit:
+            return False
+        time.sleep(0.05)
 
 
 told = False
@@ -117,7 +126,7 @@ def enough():
         return False
     if args.messages:
         return told or sent >= args.messages
-    return told or time.monotonic() >= end
+    return (told or time.monotonic() >= end) and sent >= args.least
 
 
 signal.signal(signal.SIGTERM, stop)
@@ -159,7 +168,7 @@ else:
 if args.gap:
     print(f'# longest gap {gap * 1000:.0f} ms', flush=True)
 if args.expect_fatal:
-    check('the process is told: device fatal', True, fatal(1))
+    check('the process is told: device fatal', True, fatal(60))
 if args.stay:
     print('staying', flush=True)
     time.sleep(600)

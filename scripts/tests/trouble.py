@@ -19,7 +19,7 @@ CASES = {
     'no-receive': {'receives': 0},
     'wrong-key': {'op': 'WRITE', 'rkey': 0x12345678},
 }
-QUICK = {'timeout': 10, 'retry': 2, 'rnr_retry': 1, 'rnr_timer': 1}
+QUICK = {'timeout': 15, 'retry': 1, 'rnr_retry': 1, 'rnr_timer': 1}
 
 
 def run(device_a, index_a, device_b, index_b, mtu_a=1024, mtu_b=1024, receives=1, op='SEND',

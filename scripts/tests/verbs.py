@@ -99,7 +99,7 @@ class End:
                       gr=GlobalRoute(dgid=GID(gid), sgid_index=index, hop_limit=hop_limit,
                                      traffic_class=traffic_class, flow_label=flow_label))
 
-    def connect(self, remote, mtu=1024, sq_psn=0x1000, rq_psn=0x1000, timeout=14,
+    def connect(self, remote, mtu=1024, sq_psn=0x1000, rq_psn=0x1000, timeout=17,
                 retry=7, rnr_retry=7, rnr_timer=12, rd_atomic=16, access=None,
                 dest_qpn=None, state='RTS', pkey_index=0, **route):
         """Through INIT and RTR to RTS."""
@@ -199,7 +199,7 @@ class End:
             self.ahs[key] = AH(self.pd, attr=self.route(gid, **route))
         return self.ahs[key]
 
-    def wait(self, count=1, seconds=30, spin=False):
+    def wait(self, count=1, seconds=60, spin=False):
         """Up to count completions as dicts, in order."""
         done, end = [], time.monotonic() + seconds * SLOW
         while len(done) < count:
@@ -222,7 +222,7 @@ class End:
         self.cq.resize(entries)
         return self.cq.cqe
 
-    def event(self, seconds=10):
+    def event(self, seconds=60):
         """Whether a completion event arrives in time (then acknowledged)."""
         fd = completion_fd(self.ctx.cmd_fd)
         if not select.select([fd], [], [], seconds * SLOW)[0]:
@@ -231,7 +231,7 @@ class End:
         self.cq.ack_events(1)
         return True
 
-    def async_event(self, seconds=10):
+    def async_event(self, seconds=60):
         """Name-number of the next asynchronous event, None if none came."""
         if not select.select([async_fd(self.ctx)], [], [], seconds * SLOW)[0]:
             return None
