@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: core
-# timeout: 900
+# timeout: 1500
 #
 # rdma_rxe and roce_hca on one host, loaded, used and removed in every order. The
 # two share a driver id: rdma_rxe's exit unregisters every device with that id.
@@ -33,8 +33,8 @@ load_rxe() { loaded rdma_rxe || insert rdma_rxe || die "rdma_rxe does not load";
 use_ours() {
 	[ -e "/run/netns/$NS_A" ] || setup_wire 1500
 	# Whatever happened before: there, or can be added.
-	busywait 3 test -e "$IB/$DEV_A" || add_link a "$DEV_A" "$IF_A"
-	busywait 3 test -e "$IB/$DEV_B" || add_link b "$DEV_B" "$IF_B"
+	[ -e "$IB/$DEV_A" ] || add_link a "$DEV_A" "$IF_A"
+	[ -e "$IB/$DEV_B" ] || add_link b "$DEV_B" "$IF_B"
 	make_device_nodes
 	wait_gids
 	local type
@@ -48,19 +48,20 @@ use_ours() {
 use_rxe() {
 	[ -e "$IB/rx$$" ] || show rdma link add "rx$$" type rxe netdev "x0$$" || { fail "rxe link"; return; }
 	make_device_nodes
-	busywait 10 gid_index "rx$$" v2 10.88.0.1
+	busywait 60 gid_index "rx$$" v2 10.88.0.1
 	# Its own loopback will do: the device answers itself.
-	timeout 60 ibv_rc_pingpong -d "rx$$" -g "$(gid_index "rx$$" v2 10.88.0.1)" -p 19499 -n 5 > "$WORK/rx.srv" 2>&1 &
+	timeout 120 ibv_rc_pingpong -d "rx$$" -g "$(gid_index "rx$$" v2 10.88.0.1)" -p 19499 -n 5 > "$WORK/rx.srv" 2>&1 &
 	local pid=$!
-	busywait 20 listens_tcp $pid 19499
-	check_ok "rdma_rxe works, $1" timeout 60 ibv_rc_pingpong -d "rx$$" \
+	busywait 60 listens_tcp $pid 19499
+	check_ok "rdma_rxe works, $1" timeout 120 ibv_rc_pingpong -d "rx$$" \
 		-g "$(gid_index "rx$$" v2 10.88.0.1)" -p 19499 -n 5 10.88.0.1 > "$WORK/rx.cli"
 	wait $pid
 }
-del_ours() { for d in "$DEV_A" "$DEV_B"; do [ ! -e "$IB/$d" ] || within 10 "rdma link del $d" rdma link del "$d"; done; }
-del_rxe() { [ ! -e "$IB/rx$$" ] || within 10 "rdma link del rx" rdma link del "rx$$"; }
-rm_ours() { within 30 "rmmod roce_hca" rmmod roce_hca; }
-rm_rxe() { within 30 "rmmod rdma_rxe" rmmod rdma_rxe; }
+del_ours() { for d in "$DEV_A" "$DEV_B"; do [ ! -e "$IB/$d" ] || within 60 "rdma link del $d" rdma link del "$d"; done; }
+del_rxe() { [ ! -e "$IB/rx$$" ] || within 60 "rdma link del rx" rdma link del "rx$$"; }
+rm_ours() { within 60 "rmmod roce_hca" rmmod roce_hca; }
+rm_rxe() { within 60 "rmmod rdma_rxe" rmmod rdma_rxe; }
+both_back() { [ -e "$IB/$DEV_A" ] && [ -e "$IB/$DEV_B" ]; }
 order() { say "order: $*"; }
 
 order "ours, rxe, both used, ours removed first"
@@ -74,7 +75,7 @@ load_rxe; use_rxe alone
 load_ours; use_ours "second"; use_rxe "beside ours"
 echo 5 0x8001 > "$IB/$DEV_A/partitions/1/pkeys"
 rm_rxe
-wait_check 20 "our devices are back after rdma_rxe went" test -e "$IB/$DEV_A"
+wait_check 60 "our devices are back after rdma_rxe went" both_back
 use_ours "after rxe went"
 check "its partitions are back with it" "0 0xffff 5 0x8001" "$(xargs < "$IB/$DEV_A/partitions/1/pkeys")"
 rm_ours
@@ -95,7 +96,7 @@ load_ours; use_ours "fifth"; load_rxe; use_rxe fifth
 ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
 traffic_start held "$ia" "$ib" --seconds 600 --until-error
 rm_rxe
-wait_check 60 "our devices are back while the old process holds on" test -e "$IB/$DEV_A"
+wait_check 60 "our devices are back while the old process holds on" both_back
 kill -9 $TRAFFIC_PID 2> /dev/null
 wait $TRAFFIC_PID 2> /dev/null
 use_ours "after all"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: host
 # tier: full
-# timeout: 1200
+# timeout: 2400
 #
 # DKMS adds, builds and installs the package, and modprobe on the stock kernel
 # finds what it installed. The building happens in User-Mode Linux, whose root
@@ -45,6 +45,6 @@ modprobe -r roce_hca
 ! grep '^roce_hca ' /proc/modules"
 
 echo "# dkms add, build, install for $release"
-scripts/uml/run --timeout 900 --mem 2G --out "$out" -- "$build"
+scripts/uml/run --timeout 1500 --mem 2G --out "$out" -- "$build"
 echo "# modprobe on $release"
-scripts/vm/run --kernel "$release" --timeout 200 --out "$out" -- "$load"
+scripts/vm/run --kernel "$release" --timeout 600 --out "$out" -- "$load"

@@ -42,12 +42,12 @@ for type in $(roce_versions); do
 		judge "$type, $victim killed" "$WORK/$victim"
 		kill $server 2> /dev/null
 		wait $server 2> /dev/null
-		wait_check 20 "$type, $victim killed: QPs, CQs, MRs and PDs are all freed" nothing_left
+		wait_check 60 "$type, $victim killed: QPs, CQs, MRs and PDs are all freed" nothing_left
 	done
 
 	: "stock tools: the client of a pingpong and of a perftest is killed"
 	PORT=$((PORT + 10))
-	spawn_a timeout 100 ib_write_bw -d "$DEV_A" -x "$ia" -p $PORT -F -D 60 > "$WORK/bw.srv" 2>&1
+	spawn_a timeout 300 ib_write_bw -d "$DEV_A" -x "$ia" -p $PORT -F -D 60 > "$WORK/bw.srv" 2>&1
 	server=$!
 	busywait 60 listens_tcp $server $PORT
 	spawn_b ib_write_bw -d "$DEV_B" -x "$ib" -p $PORT -F -D 60 $IP4_A > "$WORK/bw.cli" 2>&1
@@ -61,7 +61,7 @@ for type in $(roce_versions); do
 	server_gone() { ! kill -0 $server; }
 	busywait 30 server_gone || kill $server
 	wait $server 2> /dev/null
-	wait_check 20 "$type: after ib_write_bw was killed all is freed" nothing_left
+	wait_check 60 "$type: after ib_write_bw was killed all is freed" nothing_left
 
 	PORT=$((PORT + 1))
 	pair "afterwards-$type" tcp:$PORT "ibv_rc_pingpong -d $DEV_A -g $ia -p $PORT -n 10" \

@@ -80,7 +80,9 @@ check_fails() {
 # show COMMAND...: echo it, run it
 show() { echo "+ $*"; "$@"; }
 
-# busywait SECONDS COMMAND...: until the command succeeds
+# busywait SECONDS COMMAND...: until the command succeeds. What is waited for
+# takes some seconds on an emulated machine, and more of them on a busy one: a
+# limit below 60 s tells nothing but how fast the machine was.
 busywait() {
 	local end=$((SECONDS + $1))
 	shift
@@ -290,10 +292,10 @@ setup_wire() {
 	show_a ip link set "$IF_A" up
 	show_b ip link set "$IF_B" up
 	[ -n "$NETNS" ] || split_route
-	busywait 10 carrier_up "$IF_A" in_a || die "$IF_A has no carrier"
+	busywait 60 carrier_up "$IF_A" in_a || die "$IF_A has no carrier"
 	# Neighbour entries first: what is lost while resolving is not our subject.
-	busywait 10 in_a ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
-	busywait 10 in_a ping -6 -c1 -W1 $IP6_B || say "no IPv6 between the ends"
+	busywait 60 in_a ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
+	busywait 60 in_a ping -6 -c1 -W1 $IP6_B || say "no IPv6 between the ends"
 }
 
 carrier_up() { ${2:-} cat "/sys/class/net/$1/carrier" | grep -q 1; }
@@ -333,6 +335,8 @@ setup_pair() {
 	add_link b "$DEV_B" "$IF_B"
 	make_device_nodes
 	wait_gids
+	busywait 60 gid_index "$DEV_A" v2 $IP6_A || die "no v2 GID for $IP6_A on $DEV_A"
+	busywait 60 gid_index "$DEV_B" v2 $IP6_B || die "no v2 GID for $IP6_B on $DEV_B"
 }
 
 # setup_pair_here [MTU]: IPv4 only, with host a in the initial namespace: the
@@ -349,7 +353,7 @@ setup_pair_here() {
 	show_b ip addr add $IP4_B/24 dev "$IF_B"
 	show_a ip link set "$IF_A" up
 	show_b ip link set "$IF_B" up
-	busywait 10 in_a ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
+	busywait 60 in_a ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
 	add_link a "$DEV_A" "$IF_A"
 	add_link b "$DEV_B" "$IF_B"
 	make_device_nodes
@@ -359,12 +363,12 @@ setup_pair_here() {
 # add_link a|b DEVICE NETDEV
 add_link() {
 	"show_$1" rdma link add "$2" type "$RHCA_LINK_TYPE" netdev "$3" || die "rdma link add $2 refused"
-	busywait 10 port_active "$2" || die "$2 is not ACTIVE: $(cat $IB/$2/ports/1/state)"
+	busywait 60 port_active "$2" || die "$2 is not ACTIVE: $(cat $IB/$2/ports/1/state)"
 }
 
 wait_gids() {
-	busywait 10 gid_index "$DEV_A" v2 $IP4_A || die "no v2 GID for $IP4_A on $DEV_A"
-	busywait 10 gid_index "$DEV_B" v2 $IP4_B || die "no v2 GID for $IP4_B on $DEV_B"
+	busywait 60 gid_index "$DEV_A" v2 $IP4_A || die "no v2 GID for $IP4_A on $DEV_A"
+	busywait 60 gid_index "$DEV_B" v2 $IP4_B || die "no v2 GID for $IP4_B on $DEV_B"
 }
 
 teardown_pair() {
@@ -448,7 +452,7 @@ pair() {
 	local name=$1 ready=$2 server=$3 client=$4 pid crc src limit=${LIMIT:-120}
 	echo "+ a: $server"
 	# shellcheck disable=SC2086
-	spawn_a timeout -k 2 $((limit + 5)) $server > "$WORK/$name.srv" 2>&1
+	spawn_a timeout -k 2 $((limit + 65)) $server > "$WORK/$name.srv" 2>&1
 	pid=$!
 	case $ready in
 	tcp:*) busywait 60 listens_tcp $pid "${ready#tcp:}" ;;
@@ -484,11 +488,16 @@ capture_start() {
 	shift
 	spawn_b tcpdump -i "${CAPTURE_IF:-$IF_B}" -s 0 -B 8192 --immediate-mode -U -w "$file" "$@" 2> "$WORK/tcpdump.err"
 	CAPTURE_PID=$!
-	busywait 30 grep -q 'listening on' "$WORK/tcpdump.err" || die "tcpdump does not start: $(cat "$WORK/tcpdump.err")"
+	busywait 60 grep -q 'listening on' "$WORK/tcpdump.err" || die "tcpdump does not start: $(cat "$WORK/tcpdump.err")"
 }
+
+# It leaves unread what its socket still holds when it is told to end, and sleeps
+# only when that is nothing.
+capture_has_all() { [ ! -e "/proc/$CAPTURE_PID" ] || grep -q ') S ' "/proc/$CAPTURE_PID/stat"; }
 
 capture_stop() {
 	sleep 0.5
+	busywait 60 capture_has_all || say "tcpdump does not come to rest"
 	kill -INT $CAPTURE_PID 2> /dev/null
 	wait $CAPTURE_PID 2> /dev/null
 	CAPTURE_PID=
@@ -564,7 +573,7 @@ traffic_start() {
 	echo "+ traffic.py $DEV_A $1 $DEV_B ${*:2} &"
 	$PYTHON "$TESTS/traffic.py" "$DEV_A" "$1" "$DEV_B" "${@:2}" > "$WORK/$name" 2>&1 &
 	TRAFFIC_PID=$!
-	busywait 60 grep -q running "$WORK/$name" || { cat "$WORK/$name"; die "$name: traffic does not start"; }
+	busywait 120 grep -q running "$WORK/$name" || { cat "$WORK/$name"; die "$name: traffic does not start"; }
 }
 
 # traffic_end NAME SECONDS: it ends by itself

@@ -12,6 +12,6 @@ setup_pair 1500
 python limits.py "$DEV_A"
 none_left() { [ "$(rdma resource show "$1" link "$DEV_A" 2> /dev/null | grep -c ' pid ')" = 0 ]; }
 for kind in qp cq pd; do
-	wait_check 10 "no $kind is left behind" none_left $kind
+	wait_check 60 "no $kind is left behind" none_left $kind
 done
 finish

@@ -27,19 +27,19 @@ for type in $(roce_versions); do
 		set_mtu $mtu
 		sleep 0.5
 	done
-	wait_check 10 "$type: the port says 1024" mtu_is 1024
+	wait_check 60 "$type: the port says 1024" mtu_is 1024
 	traffic_stop fits 90
 	set_mtu 9000
-	wait_check 10 "$type: the port says 4096" mtu_is 4096
+	wait_check 60 "$type: the port says 4096" mtu_is 4096
 
 	: "a UD QP that is older than the MTU: one packet or a refusal, never a fragment"
 	set_mtu 1500
-	mtu_is 1024 || busywait 10 mtu_is 1024
+	mtu_is 1024 || busywait 60 mtu_is 1024
 	$PYTHON "$TESTS/ud-mtu.py" "$DEV_A" "$ia" "$DEV_B" "$ib" "$WORK/go" > "$WORK/ud" 2>&1 &
 	pid=$!
 	busywait 60 grep -q ready "$WORK/ud" || die "ud-mtu.py is not ready: $(cat "$WORK/ud")"
 	set_mtu 4200
-	busywait 10 mtu_is 4096
+	busywait 60 mtu_is 4096
 	touch "$WORK/go"
 	wait $pid
 	judge "$type: UD and a grown MTU" "$WORK/ud"
@@ -47,7 +47,7 @@ for type in $(roce_versions); do
 	set_mtu 9000
 
 	: "path MTU 4096 does not fit in 1500 for a while"
-	traffic_start toobig "$ia" "$ib" --seconds 600 --mtu 4096 --least 5 --timeout 17
+	traffic_start toobig "$ia" "$ib" --seconds 600 --mtu 4096 --least 5 --timeout 18
 	sleep 1
 	set_mtu 1500
 	sleep 0.7

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: core
-# timeout: 400
+# timeout: 900
 #
 # RDMA devices in network namespaces. Shared mode: every namespace sees all
 # devices. Exclusive mode: a device is in one namespace, and is moved to
@@ -18,7 +18,7 @@ only_ours
 PORT=23000 INITIAL=
 netns_mode() { rdma system show netns | grep -oE 'shared|exclusive'; }
 set_mode() { rdma system set netns "$1"; }	# refused while there are namespaces
-end_exclusive() { teardown_pair; ip netns del "$INITIAL" 2> /dev/null; busywait 20 set_mode shared; }
+end_exclusive() { teardown_pair; ip netns del "$INITIAL" 2> /dev/null; busywait 60 set_mode shared; }
 in_init() { "$@"; }
 sees() { # sees a|b|init DEVICE: it is in that namespace's list
 	"in_$1" rdma dev show 2> /dev/null | grep -q ": $2:"
@@ -42,7 +42,7 @@ hold() { # hold a|b DEVICE INDEX: a process there with a QP
 	rm -f "$WORK/hold"
 	"spawn_$1" $PYTHON "$TESTS/mcast.py" --hold "$2" "$3" ::ffff:239.9.3.1 > "$WORK/hold" 2>&1
 	HOLDER=$!
-	busywait 30 grep -q attached "$WORK/hold" || fail "no QP in $1: $(cat "$WORK/hold")"
+	busywait 60 grep -q attached "$WORK/hold" || fail "no QP in $1: $(cat "$WORK/hold")"
 }
 
 declare -A INDEX_A INDEX_B
@@ -65,7 +65,7 @@ check_ok "a sees the device of b" sees a "$DEV_B"
 traffic shared
 hold b "$DEV_A" "${INDEX_A[v2]}"
 show ip netns del "$NS_A"
-wait_check 20 "shared: a namespace deleted under a QP takes netdev and device along" pair_gone
+wait_check 60 "shared: a namespace deleted under a QP takes netdev and device along" pair_gone
 check "shared: the process lives on" 0 "$(kill -0 $HOLDER; echo $?)"
 kill -9 $HOLDER
 wait $HOLDER 2> /dev/null
@@ -73,7 +73,7 @@ teardown_pair
 
 : "exclusive"
 defer end_exclusive
-wait_check 20 "exclusive is taken once no namespace is left" set_mode exclusive
+wait_check 60 "exclusive is taken once no namespace is left" set_mode exclusive
 setup_pair 1500
 indices
 INITIAL=rhca-init-$$
@@ -96,7 +96,7 @@ for round in 1 2; do
 done
 hold a "$DEV_A" "${INDEX_A[v2]}"
 show ip netns del "$NS_A"
-wait_check 20 "exclusive: a namespace deleted under a QP takes netdev and device along" pair_gone
+wait_check 60 "exclusive: a namespace deleted under a QP takes netdev and device along" pair_gone
 check_ok "exclusive: and the device is nowhere" not sees init "$DEV_A"
 kill -9 $HOLDER
 wait $HOLDER 2> /dev/null
@@ -113,7 +113,7 @@ for delay in 0 0.002 0.005 0.01 0.02; do
 	sleep $delay
 	in_a ip link set "$IF_A" netns "$NS_B"
 	wait $!
-	busywait 10 test ! -d "$IB/race$$" || check "a device whose netdev moved (after $delay s)" "" "$(stray)"
+	busywait 60 test ! -d "$IB/race$$" || check "a device whose netdev moved (after $delay s)" "" "$(stray)"
 	[ -d "$IB/race$$" ] && rdma link del "race$$"
 	in_b ip link set "$IF_A" netns "$NS_A"
 	in_a ip link set "$IF_A" up

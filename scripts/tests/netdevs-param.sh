@@ -34,26 +34,26 @@ reload_driver || die "does not load"
 check "no netdevs= by default: RDMA devices" "" "$(devices_on)"
 
 reload_driver netdevs=n0 || die "does not load with netdevs=n0"
-busywait 10 are n0
+busywait 60 are n0
 check "netdevs=n0" n0 "$(devices_on)"
 check_match "its name" '^link (roce|roce[0-9]+|rocex)' "$(rdma link show | grep 'netdev n0')"
 
 reload_driver 'netdevs=n?,other0' || die "does not load with a pattern"
-busywait 10 are "n0 n1 n2 n3 other0"
+busywait 60 are "n0 n1 n2 n3 other0"
 check "netdevs=n?,other0" "n0 n1 n2 n3 other0" "$(devices_on)"
 
 # A netdev that appears later is served too, one that goes takes its device along.
 show ip link add n4 type veth peer name later0
 defer "ip link del n4"
-busywait 10 are "n0 n1 n2 n3 n4 other0"
+busywait 60 are "n0 n1 n2 n3 n4 other0"
 check "a netdev that appears later" "n0 n1 n2 n3 n4 other0" "$(devices_on)"
 show ip link del n4
-busywait 10 are "n0 n1 n2 n3 other0"
+busywait 60 are "n0 n1 n2 n3 other0"
 check "and goes again" "n0 n1 n2 n3 other0" "$(devices_on)"
 
 # Two ports.
 reload_driver netdevs=n0+n2 || die "does not load with netdevs=n0+n2"
-busywait 10 are "n0 n2"
+busywait 60 are "n0 n2"
 dev=$(rdma link show | sed -n 's/^link \([^ /]*\)\/1 .*/\1/p' | head -1)
 check "netdevs=n0+n2: devices" 1 "$(ls $IB | wc -l)"
 check "its ports" "1 2" "$(ls $IB/"$dev"/ports | paste -sd' ')"
@@ -61,16 +61,16 @@ check_match "port 1" "link $dev/1 .* netdev n0" "$(rdma link show)"
 check_match "port 2" "link $dev/2 .* netdev n2" "$(rdma link show)"
 check "ibv_devinfo phys_port_cnt" 2 "$(ibv_devinfo -d "$dev" | awk '$1 == "phys_port_cnt:" { print $2 }')"
 has_gid() { gids "$dev" "$1" | grep -q "$2"; }
-wait_check 10 "GID of 10.71.0.1 on port 1" has_gid 1 ffff:0a47:0001
-wait_check 10 "GID of 10.72.0.1 on port 2" has_gid 2 ffff:0a48:0001
+wait_check 60 "GID of 10.71.0.1 on port 1" has_gid 1 ffff:0a47:0001
+wait_check 60 "GID of 10.72.0.1 on port 2" has_gid 2 ffff:0a48:0001
 check "GID of 10.72.0.1 on port 1" "" "$(gids "$dev" 1 | grep ffff:0a48:0001)"
 check "GID of 10.71.0.1 on port 2" "" "$(gids "$dev" 2 | grep ffff:0a47:0001)"
 show ip link set n2 down
 is_down() { grep -q DOWN $IB/"$dev"/ports/2/state; }
-wait_check 10 "port 2 goes down with n2" is_down
+wait_check 60 "port 2 goes down with n2" is_down
 check "port 1 stays" ACTIVE "$(port_state "$dev" 1)"
 show ip link set n2 up
-wait_check 10 "port 2 comes back" port_active "$dev" 2
+wait_check 60 "port 2 comes back" port_active "$dev" 2
 
 : "traffic over each port of the one device, to a host of its own"
 for port in 1 2; do
@@ -82,19 +82,20 @@ for port in 1 2; do
 	show ip -n "$ns" link set "$peer" up
 	show ip netns exec "$ns" rdma link add "pe$port$$" type roce netdev "$peer" || die "refused"
 	make_device_nodes
-	busywait 10 port_active "pe$port$$"
-	busywait 10 port_active "$dev" $port
+	busywait 60 ping -c1 -W1 10.7$port.0.2 || fail "10.7$port.0.2 does not answer ping"
+	busywait 60 port_active "pe$port$$"
+	busywait 60 port_active "$dev" $port
 	for type in v1 v2; do
 		here=$(gids "$dev" $port | awk -v t=$type -v g="$(gid_of 10.7$port.0.1)" '$2 == t && $3 == g { print $1 }')
-		busywait 10 gid_index "pe$port$$" $type 10.7$port.0.2
+		busywait 60 gid_index "pe$port$$" $type 10.7$port.0.2
 		there=$(gid_index "pe$port$$" $type 10.7$port.0.2)
 		tcp=1980$port
 		[ $type = v2 ] && tcp=1981$port
 		echo "+ ibv_rc_pingpong -d $dev -i $port -g $here"
-		timeout 60 ibv_rc_pingpong -d "$dev" -i $port -g "$here" -p $tcp -n 10 > "$WORK/srv" 2>&1 &
+		timeout 120 ibv_rc_pingpong -d "$dev" -i $port -g "$here" -p $tcp -n 10 > "$WORK/srv" 2>&1 &
 		pid=$!
-		busywait 30 listens_tcp $pid $tcp
-		check_ok "port $port, $type: pingpong" ip netns exec "$ns" timeout 60 ibv_rc_pingpong \
+		busywait 60 listens_tcp $pid $tcp
+		check_ok "port $port, $type: pingpong" ip netns exec "$ns" timeout 120 ibv_rc_pingpong \
 			-d "pe$port$$" -g "$there" -p $tcp -n 10 10.7$port.0.1 > "$WORK/cli"
 		wait $pid
 		check "port $port, $type: the other side's status" 0 $?
@@ -112,7 +113,7 @@ for value in 'n0+n0' '+' 'n0+' ',,,' "$(printf 'x%.0s' {1..300})"; do
 		check "netdevs=${value:0:20}: devices" 0 "$(rdma link show | grep -c 'netdev x')"
 	else
 		check_match "netdevs=${value:0:20}: the refusal names the parameter" 'netdevs|too long|string parameter' \
-			"$(dmesg | tail -5)"
+			"$(log_since "netdevs=${value:0:20}")"
 	fi
 done
 finish

@@ -33,6 +33,15 @@ peer_index() { # peer_index v1|v2 GID
 	esac
 }
 
+# Link-local addresses answer once they have been found to be unique; whom
+# ib_core asks for a neighbour has a second.
+link_local_answers() {
+	local address
+	address=$(in_b ip -6 -o addr show dev "$IF_B" scope link | awk '{ print $4; exit }')
+	in_a ping -6 -c1 -W1 "${address%/*}%$IF_A"
+}
+! ours || busywait 60 link_local_answers || die "b's link-local address does not answer ping"
+
 show gids "$DEV_A"
 seen=
 while read -r index type gid _; do

@@ -23,7 +23,7 @@ for family in (socket.AF_INET, socket.AF_INET6):
 print('taken', flush=True)
 time.sleep(600)" > "$WORK/taker"
 taker=$!
-busywait 30 grep -q taken "$WORK/taker" || die "cannot take the port"
+busywait 60 grep -q taken "$WORK/taker" || die "cannot take the port"
 log_mark "taken"
 add_link a "$DEV_A" "$IF_A"
 add_link b "$DEV_B" "$IF_B"
@@ -37,8 +37,8 @@ check_match "roce-status names who has taken it" \
 	"$DEV_A port 1: no RoCE v2: UDP port 4791 is taken by process $taker \(" \
 	"$(nsenter "--net=/run/netns/$NS_A" "$TOP/scripts/roce-status" "$DEV_A")"
 
-busywait 10 gid_index "$DEV_A" v1 $IP4_A
-busywait 10 gid_index "$DEV_B" v1 $IP4_B
+busywait 60 gid_index "$DEV_A" v1 $IP4_A
+busywait 60 gid_index "$DEV_B" v1 $IP4_B
 ia=$(gid_index "$DEV_A" v1 $IP4_A) ib=$(gid_index "$DEV_B" v1 $IP4_B)
 pair v1-works tcp:19400 "ibv_rc_pingpong -d $DEV_A -g $ia -p 19400 -n 20" \
 	"ibv_rc_pingpong -d $DEV_B -g $ib -p 19400 -n 20 $IP4_A"

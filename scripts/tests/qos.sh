@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: core
-# timeout: 600
+# timeout: 900
 #
 # Traffic class, TTL and priority: forced values, what the application asks for,
 # default_roce_tos, and who of them counts; each by what is on the wire, the
@@ -25,16 +25,16 @@ in_a ip -6 addr add fd97::1/64 dev "$IF_A.7" nodad
 in_b ip -6 addr add fd97::2/64 dev "$IF_B.7" nodad
 show_a ip link set "$IF_A.7" up
 show_b ip link set "$IF_B.7" up
-busywait 10 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
-busywait 10 in_b ping -6 -c1 -W1 fd97::1 || die "no IPv6 ping over the VLAN"
+busywait 60 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
+busywait 60 in_b ping -6 -c1 -W1 fd97::1 || die "no IPv6 ping over the VLAN"
 
 CLASSES=$IB/$DEV_B/tc/1/traffic_class
 TTL=$IB/$DEV_B/tc/1/ttl
 
 # Both GID indexes of a type and an address on the VLAN: b's, a's
 indexes() {
-	busywait 10 gid_index "$DEV_B" "$1" "$2"
-	busywait 10 gid_index "$DEV_A" "$1" "$3"
+	busywait 60 gid_index "$DEV_B" "$1" "$2"
+	busywait 60 gid_index "$DEV_A" "$1" "$3"
 	echo "$(gid_index "$DEV_B" "$1" "$2"),$(gid_index "$DEV_A" "$1" "$3")"
 }
 
@@ -88,7 +88,7 @@ check "busy: classes of the answers" "tclass=0 tclass=32 tclass=64" \
 cm() {
 	local name=$1 port=$2 size=$3
 	shift 3
-	LIMIT=30 pair "$name" cm:"$port" "ucmatose -p $port -C 5 -S $size" \
+	pair "$name" cm:"$port" "ucmatose -p $port -C 5 -S $size" \
 		"ucmatose -s $IP4_A -b $IP4_B -p $port -C 5 -S $size $*"
 }
 messages() { list cm | grep " length=$1 " | grep -o ' tclass=[0-9]* ttl=[0-9]*' | sort -u | xargs; }

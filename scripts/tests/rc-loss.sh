@@ -25,11 +25,11 @@ for type in $(roce_versions); do
 		"delay 1ms 1ms loss 2% duplicate 5%"; do
 		# shellcheck disable=SC2086
 		netem limit 10000 $what
-		LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 6 --timeout 12 --least 10 --read
+		LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 6 --timeout 14 --least 10 --read
 	done
 	netem limit 10000 loss 2% duplicate 5%
 	# One loss in fifty, and each operation alone waits for the ACK timeout.
-	LIMIT=300 python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --types RC --quick --timeout 12 --wait 60 --label "$type lossy "
+	LIMIT=300 python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --types RC --quick --timeout 14 --wait 60 --label "$type lossy "
 	netem delay 0ms
 done
 
@@ -38,7 +38,7 @@ for type in $(roce_versions); do
 	ia=$(gid_index "$DEV_A" "$type" $IP4_A) ib=$(gid_index "$DEV_B" "$type" $IP4_B)
 	before=$(($(drops "$DEV_A") + $(drops "$DEV_B")))
 	netem limit 10000 corrupt 3%
-	LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 6 --timeout 12 --least 10 --read
+	LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 6 --timeout 14 --least 10 --read
 	netem delay 0ms
 	if ours; then
 		check_match "$type: corrupted packets are counted" '^[1-9]' \

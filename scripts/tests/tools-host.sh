@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: host
 # tier: full
-# timeout: 300
+# timeout: 900
 #
 # The tools on made-up hosts (tools-unit.py); what make install-tools installs,
 # and that make uninstall-tools leaves nothing; each tool's options are in its

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: core
-# timeout: 600
+# timeout: 900
 #
 # The tools on real devices: what they print is what the kernel says, what they
 # set is set, roce-status finds the faults that are made. Every file that a
@@ -107,14 +107,14 @@ check_match "compat_gid_gen -n shows the command" "^ip -6 addr add fe80::.*/64 d
 check "and runs nothing" "" "$(ip -6 addr show dev "$IF_A" | grep "$(echo "$SAID" | cut -d' ' -f5)")"
 tool compat_gid_gen -d "$IF_A" -v 258
 check "compat_gid_gen -v" 0 $STATUS
-wait_check 10 "the GID of VLAN 258 is on the port" has_gid "$(compat 01 02)" "$IF_A"
+wait_check 60 "the GID of VLAN 258 is on the port" has_gid "$(compat 01 02)" "$IF_A"
 tool compat_gid_gen -d "$IF_A" -v 258
 check_match "a second time is no error" "^0 .*is on $IF_A already" "$STATUS $SAID"
 tool compat_gid_gen -d "$IF_A" -v 258 --delete
-wait_check 10 "compat_gid_gen --delete takes the GID away" lacks_gid "$(compat 01 02)" "$IF_A"
+wait_check 60 "compat_gid_gen --delete takes the GID away" lacks_gid "$(compat 01 02)" "$IF_A"
 tool compat_gid_gen -d "$IF_A" -V 7 -D
 check_match "compat_gid_gen -V -D shows what it runs" "type vlan id 7.*addr add" "$ERRORS"
-wait_check 10 "the GID is on the VLAN's netdev" has_gid "$(compat 00 07)" "$IF_A.7"
+wait_check 60 "the GID is on the VLAN's netdev" has_gid "$(compat 00 07)" "$IF_A.7"
 ip link del "$IF_A.7"
 tool compat_gid_gen -d nothere
 check "compat_gid_gen: no such netdev" "1 compat_gid_gen: there is no Ethernet netdev nothere" \
@@ -148,12 +148,12 @@ ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
 prlimit --memlock=4194304 setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock \
 	ibv_rc_pingpong -d "$DEV_A" -g "$ia" -p 19600 -n 100000000 -l 3 > "$WORK/a.log" 2>&1 &
 client=$!
-busywait 30 listens_tcp $client 19600 || die "the server never listened: $(< "$WORK/a.log")"
+busywait 60 listens_tcp $client 19600 || die "the server never listened: $(< "$WORK/a.log")"
 spawn_b ibv_rc_pingpong -d "$DEV_B" -g "$ib" -p 19600 -n 100000000 $IP4_A > "$WORK/b.log" 2>&1
 peer=$!
 defer "kill -KILL $client $peer"
 connected() { rdma resource show qp link "$DEV_A" | grep -q 'type RC state RTS'; }
-busywait 30 connected || die "no connection: $(cat "$WORK/a.log" "$WORK/b.log")"
+busywait 60 connected || die "no connection: $(cat "$WORK/a.log" "$WORK/b.log")"
 # An idle connection survives what follows.
 kill -STOP $client $peer
 
@@ -179,13 +179,13 @@ check "the forced traffic class is the queue pair's" "104 26" \
 echo -1 > "$IB/$DEV_A/tc/1/traffic_class"
 
 ip link set "$IF_A" mtu 700
-wait_check 10 "a smaller MTU under a connection" status_is "QP [0-9]+: its path MTU 1024 is more than the port's 512"
+wait_check 60 "a smaller MTU under a connection" status_is "QP [0-9]+: its path MTU 1024 is more than the port's 512"
 ip link set "$IF_A" mtu 1500
 ip addr flush dev "$IF_A"
-wait_check 10 "no address" status_is "no GID of an IP address"
-wait_check 10 "the connection's GID is gone" status_is "QP [0-9]+: its own GID ::ffff:$IP4_A has left"
+wait_check 60 "no address" status_is "no GID of an IP address"
+wait_check 60 "the connection's GID is gone" status_is "QP [0-9]+: its own GID ::ffff:$IP4_A has left"
 ip link set "$IF_A" down
-wait_check 10 "link down" status_is "is DOWN: netdev $IF_A is Down"
+wait_check 60 "link down" status_is "is DOWN: netdev $IF_A is Down"
 
 # --- the sample for udev ---------------------------------------------------------------
 
@@ -195,5 +195,5 @@ command=$(sed -n 's/^ACTION=="add", .*RUN+="\([^"]*\)"$/\1/p' "$TOP/Documentatio
 # shellcheck disable=SC2016
 check_ok "the udev rule's command" ${command//'$name'/$IF_A}
 DEV_A=roce_$IF_A
-wait_check 10 "gives the netdev a device" port_active "$DEV_A"
+wait_check 60 "gives the netdev a device" port_active "$DEV_A"
 finish

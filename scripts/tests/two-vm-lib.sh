@@ -58,20 +58,20 @@ setup_machine() {
 	show ip addr add $IP4/24 dev eth0
 	ip -6 addr add $IP6/64 dev eth0 nodad
 	show ip link set eth0 up
-	busywait 20 carrier_up eth0 "" || die "eth0 has no carrier"
+	busywait 60 carrier_up eth0 "" || die "eth0 has no carrier"
 	add_device
 	meet
-	busywait 20 ping -c1 -W1 $PEER4 || die "$PEER4 does not answer ping"
-	busywait 20 ping -6 -c1 -W1 $PEER6 || die "$PEER6 does not answer ping"
+	busywait 60 ping -c1 -W1 $PEER4 || die "$PEER4 does not answer ping"
+	busywait 60 ping -6 -c1 -W1 $PEER6 || die "$PEER6 does not answer ping"
 	meet
 }
 
 add_device() {
 	show rdma link add $DEV type "$RHCA_LINK_TYPE" netdev eth0 || die "rdma link add refused"
-	busywait 20 port_active $DEV || die "$DEV is not ACTIVE"
+	busywait 60 port_active $DEV || die "$DEV is not ACTIVE"
 	make_device_nodes
-	busywait 20 gid_index $DEV "${1:-v2}" $IP4 || die "no GID of $IP4"
-	busywait 20 gid_index $DEV "${1:-v2}" $IP6 || die "no GID of $IP6"
+	busywait 60 gid_index $DEV "${1:-v2}" $IP4 || die "no GID of $IP4"
+	busywait 60 gid_index $DEV "${1:-v2}" $IP6 || die "no GID of $IP6"
 }
 
 # between SERVER_ROLE NAME READY SERVER CLIENT: one machine serves, the other is
@@ -84,7 +84,7 @@ between() {
 		server=${server//%a/$IP4}
 		echo "+ $server"
 		# shellcheck disable=SC2086
-		timeout -k 2 $((limit + 30)) $server > "$WORK/$name" 2>&1 &
+		timeout -k 2 $((limit + 90)) $server > "$WORK/$name" 2>&1 &
 		pid=$!
 		case $ready in
 		tcp:*) busywait 60 listens_tcp $pid "${ready#tcp:}" ;;
@@ -163,8 +163,8 @@ everything() {
 			for tool in ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw; do
 				port=$((port + 1))
 				between $dir "$tool-$type-to-$dir" tcp:$((port + 5)) \
-					"$tool -d $DEV -x $(index "$type" 4) -p $((port + 5)) -F -n 5 ${sizes[$tool]:-}" \
-					"$tool -d $DEV -x $(index "$type" 4) -p $((port + 5)) -F -n 5 ${sizes[$tool]:-} %a"
+					"$tool -d $DEV -x $(index "$type" 4) -p $((port + 5)) -F -n 5 -u 18 ${sizes[$tool]:-}" \
+					"$tool -d $DEV -x $(index "$type" 4) -p $((port + 5)) -F -n 5 -u 18 ${sizes[$tool]:-} %a"
 			done
 		done
 	done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: two-vm
 # tier: core
-# timeout: 900
+# timeout: 1500
 #
 # Whom a device of one RoCE version talks to. Machine a loads with roce_mode=v1,
 # then v2, and is passive; machine b serves both and is active with either:
@@ -19,7 +19,7 @@ remove_driver rdma_rxe
 show ip addr add $IP4/24 dev eth0
 ip -6 addr add $IP6/64 dev eth0 nodad
 show ip link set eth0 up
-busywait 20 carrier_up eth0 ""
+busywait 60 carrier_up eth0 ""
 
 port=21000
 for mode in v1 v2; do
@@ -33,23 +33,26 @@ for mode in v1 v2; do
 		add_device
 	fi
 	meet
-	busywait 20 ping -c1 -W1 $PEER4
+	busywait 60 ping -c1 -W1 $PEER4
 	for ask in v1 v2; do
 		port=$((port + 1))
 		[ "$VM_ROLE" = b ] && roce_mode_of $DEV $ask
 		meet
 		if [ "$VM_ROLE" = a ]; then
 			echo "+ rping -s -a $IP4 -p $port"
-			timeout 60 rping -s -a $IP4 -p $port -C 3 -V > "$WORK/rping" 2>&1 &
+			timeout 300 rping -s -a $IP4 -p $port -C 3 -V > "$WORK/rping" 2>&1 &
 			pid=$!
-			busywait 30 listens_cm $port || fail "rping does not listen"
+			busywait 60 listens_cm $port || fail "rping does not listen"
 			meet
 			meet
 			kill $pid 2> /dev/null
 			wait $pid 2> /dev/null
 		else
 			meet
-			show timeout 15 rping -c -a $PEER4 -I $IP4 -p $port -C 3 -V > "$WORK/rping" 2>&1
+			# A refusal takes no time, and silence is as good.
+			limit=15
+			[ $ask != $mode ] || limit=120
+			show timeout $limit rping -c -a $PEER4 -I $IP4 -p $port -C 3 -V > "$WORK/rping" 2>&1
 			rc=$?
 			if [ $ask = $mode ]; then
 				check "b asks with $ask, a is $mode-only: connects" 0 $rc

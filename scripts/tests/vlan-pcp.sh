@@ -31,7 +31,9 @@ if [ -z "$NETNS" ]; then
 	ip -6 route add fd97::2/128 dev "$IF_A.7" src fd97::1 table 100
 	ip -6 route add fd97::1/128 dev "$IF_B.7" src fd97::2 table 100
 fi
-busywait 10 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
+# Whom ib_core asks for a neighbour has a second to answer.
+busywait 60 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
+busywait 60 in_a ping -6 -c1 -W1 fd97::2 || say "no IPv6 ping over the VLAN"
 
 PORT=18900
 # An emulated machine is slow: there only what differs.
@@ -41,8 +43,8 @@ for type in $(roce_versions); do
 	for family in 4 6; do
 		a=10.9.7.1 b=10.9.7.2
 		[ $family = 6 ] && a=fd97::1 b=fd97::2
-		busywait 10 gid_index "$DEV_A" "$type" $a
-		busywait 10 gid_index "$DEV_B" "$type" $b
+		busywait 60 gid_index "$DEV_A" "$type" $a
+		busywait 60 gid_index "$DEV_B" "$type" $b
 		ia=$(gid_index "$DEV_A" "$type" $a) ib=$(gid_index "$DEV_B" "$type" $b)
 		for sl in $SLS; do
 			PORT=$((PORT + 1))
