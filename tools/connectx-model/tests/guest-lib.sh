@@ -89,6 +89,19 @@ bring_up() {
 	address=$1
 }
 
+# The same for the in-tree software driver on a plain NIC.
+bring_up_rxe() {
+	modprobe rdma_rxe && modprobe ib_uverbs && modprobe rdma_ucm
+	netdev=$(basename "$(readlink -f /sys/bus/virtio/drivers/virtio_net/*/net/* | head -n 1)")
+	ip address add "$1/24" dev "$netdev"
+	ip link set "$netdev" mtu 4200 up
+	rdma link add rxe0 type rxe netdev "$netdev" || return 1
+	rdma=rxe0
+	wait_for is_active && wait_for find_gid v2 ffff || return 1
+	gid=$(find_gid v2 ffff)
+	address=$1
+}
+
 # pair NAME SERVER CLIENT: both in this guest; the server is ready when it listens
 pair() {
 	local name=$1 server status=0
@@ -101,8 +114,9 @@ pair() {
 		status=0
 		timeout 200 bash -c "$3" > "$work/client" 2>&1 || status=$?
 		[ $status -ne 0 ] || break
-		# A client that came too early may try again; a failed test may not.
-		grep -qiE "refused|couldn.t connect|unexpected event.*REJECTED|rejected" \
+		# A client that came too early may try again; a failed test may not. (To a
+		# datagram client nobody listening is "unreachable", status 1.)
+		grep -qiE "refused|couldn.t connect|rejected|UNREACHABLE, error: 1" \
 			"$work/client" || break
 		kill -0 $server 2> /dev/null || break
 	done
@@ -128,6 +142,15 @@ counter() {
 		sed -n "s/^\"$1\"://p"
 }
 
+# on_wire FILTER: there are such packets in the model's capture
+on_wire() {
+	local count
+
+	count=$(tcpdump -nr "$RHCA_SHARE/pcap" "$1" 2> /dev/null | wc -l)
+	echo "$count packets: $1"
+	[ "$count" -gt 5 ]
+}
+
 # Tell the other machine, and wait for it.
 signal() {
 	touch "$VM_SHARE/$1"
@@ -137,9 +160,10 @@ await() {
 	wait_for test -e "$VM_SHARE/$1" || wait_for test -e "$VM_SHARE/$1"
 }
 
-# The ports of the pingpongs, of perftest and of iperf3, or a listener of rdma_cm.
+# The ports of the pingpongs, of perftest, of operations.py and of iperf3, or a
+# listener of rdma_cm.
 is_listening() {
-	ss -Hltn '( sport = :18515 or sport = :5201 )' | grep -q . ||
+	ss -Hltn '( sport = :18515 or sport = :18520 or sport = :5201 )' | grep -q . ||
 		rdma resource show cm_id | grep -q LISTEN
 }
 

@@ -33,6 +33,26 @@ congestion_parameters() {
 	echo 26 > "$folder/np_cnp_dscp" && [ "$(cat "$folder/np_cnp_dscp")" = 26 ]
 }
 
+has_no_gid() {
+	! find_gid . '[1-9a-f]'
+}
+
+# set_roce true|false: and begin anew with it
+set_roce() {
+	local slot
+
+	slot=pci/$(basename "$(readlink -f "/sys/class/infiniband/$rdma/device")")
+	devlink dev param set "$slot" name enable_roce value "$1" cmode driverinit &&
+		devlink dev reload "$slot" && wait_for has_netdev && wait_for has_rdma
+}
+
+# Without RoCE there is still an RDMA device, for raw packets, but it has no address.
+roce_off_and_on() {
+	set_roce false && ip link set "$(basename "$(has_netdev | head -n 1)")" up || return 1
+	rdma=$(basename "$(has_rdma | head -n 1)")
+	wait_for is_active && has_no_gid && set_roce true && bring_up 10.7.0.1
+}
+
 check bring-up bring_up 10.7.0.1
 check devinfo all_devinfo
 at="-d $rdma -g $gid"
@@ -42,10 +62,11 @@ if [ "${1-}" = smoke ]; then
 	finish
 fi
 pair rc-events "ibv_rc_pingpong -e $at -n 200" "ibv_rc_pingpong -e $at -n 200 localhost"
-pair uc "ibv_uc_pingpong $at -n 200" "ibv_uc_pingpong $at -n 200 localhost"
-pair ud "ibv_ud_pingpong $at -n 200" "ibv_ud_pingpong $at -n 200 localhost"
-pair srq "ibv_srq_pingpong $at -n 200" "ibv_srq_pingpong $at -n 200 localhost"
-pair xsrq "ibv_xsrq_pingpong $at -n 200" "ibv_xsrq_pingpong $at -n 200 localhost"
+for kind in uc ud srq xsrq; do
+	pingpong="ibv_${kind}_pingpong $at -n 200"
+	pair $kind "$pingpong" "$pingpong localhost"
+	pair $kind-events "$pingpong -e" "$pingpong -e localhost"
+done
 pair rping "rping -s -a $address -C 20 -v" "rping -c -a $address -C 20 -v"
 pair ucmatose "ucmatose" "ucmatose -s $address"
 pair udaddy "udaddy" "udaddy -s $address"
@@ -66,5 +87,8 @@ if [ "${1-}" != short ]; then
 	done
 	at="-d $rdma -g $gid"
 	pair rc-after-reload "ibv_rc_pingpong $at" "ibv_rc_pingpong $at localhost"
+	check roce-off-and-on roce_off_and_on
+	at="-d $rdma -g $gid"
+	pair rc-with-roce-again "ibv_rc_pingpong $at -n 100" "ibv_rc_pingpong $at -n 100 localhost"
 fi
 finish

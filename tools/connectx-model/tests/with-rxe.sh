@@ -4,18 +4,6 @@
 # rdma_rxe on it. Every operation, both ways.
 . "$(dirname "$0")/guest-lib.sh"
 
-bring_up_rxe() {
-	modprobe rdma_rxe && modprobe ib_uverbs && modprobe rdma_ucm
-	netdev=$(basename "$(readlink -f /sys/bus/virtio/drivers/virtio_net/*/net/* | head -n 1)")
-	ip address add "$1/24" dev "$netdev"
-	ip link set "$netdev" mtu 4200 up
-	rdma link add rxe0 type rxe netdev "$netdev" || return 1
-	rdma=rxe0
-	wait_for is_active && wait_for find_gid v2 ffff || return 1
-	gid=$(find_gid v2 ffff)
-	address=$1
-}
-
 case $VM_ROLE in
 a) check bring-up bring_up 10.7.0.1 ;;
 b) check bring-up bring_up_rxe 10.7.0.2 ;;
@@ -53,7 +41,9 @@ operations() {
 		"ib_atomic_lat -A CMP_AND_SWAP $perf $few_reads -n 20 $peer"
 }
 
+script=$(dirname "$0")/operations.py
 client=a peer=10.7.0.2
+across operations "/usr/bin/python3 $script $rdma $gid" "/usr/bin/python3 $script $rdma $gid $peer"
 pingpongs -model-first
 operations -model-first
 client=b peer=10.7.0.1
