@@ -55,6 +55,11 @@ for kind in vlan ipv6; do
 	across ud-$kind "ibv_ud_pingpong -d $rdma -g ${!name} -n 100" \
 		"ibv_ud_pingpong -d $rdma -g ${!name} -n 100 $peer"
 done
+across rc-priority "ibv_rc_pingpong -d $rdma -g $vlan_gid -l 3 -n 100" \
+	"ibv_rc_pingpong -d $rdma -g $vlan_gid -l 3 -n 100 $peer"
+if [ -e "$RHCA_SHARE/pcap" ]; then
+	check priority on_wire 'ether[14] & 0xe0 = 0x60 and vlan 5 and udp dst port 4791'
+fi
 patience=20 across multicast "mckey -m 239.7.7.7 -b $peer" to_group
 across rping "rping -s -a $peer -C 20 -v" "rping -c -a $peer -C 20 -v"
 for op in write read send; do
