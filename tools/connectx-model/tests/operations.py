@@ -4,7 +4,9 @@
 other: with immediate data, with invalidation of a memory window, inline, before its
 receive is posted; of sizes around the path MTU, the data compared.
 
-usage: operations.py DEVICE GID-INDEX [PEER]      (without a peer: wait for it)
+usage: operations.py [--reliable] DEVICE GID-INDEX [PEER]  (no peer: wait for it)
+
+With --reliable only those of RC, also larger and more often, for a wire that loses.
 """
 import json
 import random
@@ -25,6 +27,8 @@ PORT = 18520
 PATIENCE_S = 30
 MTU = 1024
 SIZES = (1, MTU - 1, MTU, MTU + 1, 3 * MTU + 5)
+LARGE = (20 * MTU, 60 * MTU + 1)
+ROUNDS = 3
 BUFFER_BYTES = 65536
 GRH_BYTES = 40
 QKEY = 0x11111111
@@ -270,8 +274,17 @@ def steps():
     yield 'write-immediate-late', 'RC', 100
 
 
+def reliable_steps():
+    for name, qp_name, size in steps():
+        if qp_name == 'RC':
+            yield name, qp_name, size
+    for name in ('send', 'write', 'write-immediate', 'read'):
+        for size in LARGE:
+            yield name, 'RC', size
+
+
 def run(host, requests, invalidate):
-    names = list(steps())
+    names = list(steps()) if not RELIABLE else list(reliable_steps()) * ROUNDS
     if invalidate:
         names.append(('send-invalidate', 'RC', 100))
     for name, qp_name, size in names:
@@ -285,10 +298,14 @@ def run(host, requests, invalidate):
     print('%d operations as %s' % (len(names), 'requester' if requests else 'responder'))
 
 
+words = [word for word in sys.argv[1:] if word != '--reliable']
+RELIABLE = '--reliable' in sys.argv
+
+
 def main():
-    device, index = sys.argv[1], int(sys.argv[2])
-    client = len(sys.argv) > 3
-    host = Host(device, index, Talk(sys.argv[3] if client else None))
+    device, index = words[0], int(words[1])
+    client = len(words) > 2
+    host = Host(device, index, Talk(words[2] if client else None))
     has_windows = host.context.query_device().device_cap_flags & e.IBV_DEVICE_MEM_WINDOW_TYPE_2B
     peer_has_windows = host.talk.swap(bool(has_windows))
     for turn in (True, False):
