@@ -61,14 +61,14 @@ class Talk:
                 listener.settimeout(PATIENCE_S * 4)
                 self.socket = listener.accept()[0]
         self.socket.settimeout(PATIENCE_S * 2)
-        self.file = self.socket.makefile('rw')
+        # To write to the same file object would forget what it has read ahead.
+        self.lines = self.socket.makefile('r')
 
     def say(self, thing):
-        self.file.write(json.dumps(thing) + '\n')
-        self.file.flush()
+        self.socket.sendall(json.dumps(thing).encode() + b'\n')
 
     def hear(self):
-        line = self.file.readline()
+        line = self.lines.readline()
         if not line:
             raise Mismatch('the peer ended')
         return json.loads(line)
