@@ -150,9 +150,9 @@ if grep -q 'User Mode Linux' /proc/cpuinfo; then
 	wait $holder 2> /dev/null
 fi
 
-: "a member that fails under traffic"
+: "a member that fails under traffic, with the ACK timeout that programs use"
 one=$(tx va1)
-traffic_start fail "$ia" "$ib" --seconds 600 --mtu 4096 --flow-label 3 --gap
+traffic_start fail "$ia" "$ib" --seconds 600 --mtu 4096 --timeout 14 --flow-label 3 --gap
 show_b ip link set vb2 down
 wait_check 60 "va1 has taken over" tx_above va1 $((one + 100))
 traffic_stop fail 60
@@ -201,7 +201,7 @@ active() { in_a cat "/sys/class/net/$BOND_A/bonding/active_slave"; }
 check "rate of active-backup" "10 Gb/sec (1X FDR10)" "$(cat "$IB/$DEV_A/ports/1/rate")"
 before=$(active)
 [ "$before" = va1 ] && other=va2 || other=va1
-traffic_start failover "$ia" "$ib" --seconds 600 --mtu 4096 --gap
+traffic_start failover "$ia" "$ib" --seconds 600 --mtu 4096 --timeout 14 --gap
 one=$(tx $other)
 show_a ip link set "$before" down
 wait_check 60 "$other has taken over" tx_above $other $((one + 100))
