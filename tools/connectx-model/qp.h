@@ -101,7 +101,11 @@ struct send_queue {
 struct requester {
 	u32 next_psn;			/* for the next new packet */
 	u32 oldest_psn;			/* not acknowledged yet */
-	u32 reads;			/* outstanding READs and atomics */
+	/*
+	 * READs and atomics that were begun, up to the oldest request that is not done:
+	 * the peer remembers no more than were advertised, and may be asked again.
+	 */
+	u32 reads;
 	u8 retries_left;
 	u8 rnr_left;
 	bool rnr_waiting;

@@ -77,6 +77,8 @@ void requester_complete(struct qp *qp, struct send_op *op, enum cqe_syndrome syn
 		qp->sq.current = following(qp, op);
 	list_unlink(&op->link);
 	qp->sq.held -= op->blocks;
+	if (op->started && (send_op_is_read(op) || send_op_is_atomic(op)))
+		qp->requester.reads--;
 	if (syndrome)
 		qp_count(qp, syndrome == CQE_FLUSHED ? Q_REQ_FLUSH : Q_REQ_CQE_ERROR);
 	if ((op->signalled || syndrome) && qp->send_cq) {
@@ -100,7 +102,6 @@ void requester_flush(struct qp *qp)
 	timer_cancel(&qp->requester.timer);
 	timer_cancel(&qp->rate.pace);
 	qp->requester.rnr_waiting = false;
-	qp->requester.reads = 0;
 	while (oldest(qp))
 		requester_complete(qp, oldest(qp), CQE_FLUSHED);
 }
@@ -569,10 +570,8 @@ static void response_progress(struct qp *qp, struct send_op *op)
 {
 	struct requester *r = &qp->requester;
 
-	if (op->received == op->packets) {
+	if (op->received == op->packets)
 		op->done = true;
-		r->reads--;
-	}
 	advance_oldest(qp, r->oldest_psn);
 	r->recovering = false;
 	r->retries_left = qp->retry_count;

@@ -18,7 +18,7 @@ report() {
 	echo "FAIL $name (status $status)"
 	failed=1
 	for log; do
-		sed "s|^|  ${log##*/}: |" "$log" | tail -n 12
+		sed "s|^|  ${log##*/}: |" "$log" | tail -n 40
 	done
 }
 

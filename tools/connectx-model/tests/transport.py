@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """A reliable connection of an adapter with itself over a bad wire, without a
-virtual machine: as many READs at a time as were advertised, and more as they
-complete.
+virtual machine: as many READs or atomics at a time as were advertised, and more
+as they complete.
 
 usage: transport.py MODEL
 """
@@ -17,8 +17,9 @@ MAC, GID = 0x02c900000001, b'\0' * 10 + b'\xff\xff\x0a\x07\x00\x01'
 RC, MTU_1024, ANY_QPN = 0, 3, 0xffffff
 OUTSTANDING, READ_BYTES, READS = 16, 16384, 256
 SQ_LOG, CQ_LOG, BLOCK, CQE = 6, 6, 64, 64
-READ, SIGNALLED = 0x10, 8
-RIGHTS = ('lr', 'lw', 'rr', 'rw')
+ATOMICS, ATOMICS_POSTED = 512, 48
+READ, FETCH_ADD, SIGNALLED = 0x10, 0x12, 8
+RIGHTS = ('lr', 'lw', 'rr', 'rw', 'a')
 PATIENCE_S = 60
 
 
@@ -79,7 +80,7 @@ class Connection:
 
     def connect(self, own, peer):
         context = {
-            'qpc.mtu': MTU_1024, 'qpc.log_msg_max': 30, 'qpc.remote_qpn': peer, 'qpc.rre': 1,
+            'qpc.mtu': MTU_1024, 'qpc.log_msg_max': 30, 'qpc.remote_qpn': peer, 'qpc.rre': 1, 'qpc.rae': 1, 'qpc.atomic_mode': 3,
             'qpc.log_sra_max': 4, 'qpc.log_rra_max': 4, 'qpc.retry_count': 7, 'qpc.rnr_retry': 7,
             'qpc.primary_address_path.ack_timeout': 1,
             'qpc.primary_address_path.rmac_47_32': MAC >> 32,
@@ -89,10 +90,19 @@ class Connection:
             assert self.guest.status(step, {'qpn': own, **context}) == g.OK, step
 
     def post_read(self):
+        self.post(READ, struct.pack('>QII', self.source, self.key, 0) +
+                  struct.pack('>IIQ', READ_BYTES, self.key, self.target))
+
+    def post_fetch_add(self):
+        """Adds 1; what was there before goes to a place of its own."""
+        self.post(FETCH_ADD, struct.pack('>QII', self.source, self.key, 0) +
+                  struct.pack('>QQ', 1, 0) +
+                  struct.pack('>IIQ', 8, self.key, self.target + self.posted * 8))
+
+    def post(self, opcode, segments):
         memory, qpn, index = self.guest.memory, self.qps[0], self.posted
-        wqe = struct.pack('>IIII', index << 8 & 0xffff00 | READ, qpn << 8 | 3, SIGNALLED, 0)
-        wqe += struct.pack('>QII', self.source, self.key, 0)
-        wqe += struct.pack('>IIQ', READ_BYTES, self.key, self.target)
+        wqe = struct.pack('>IIII', index << 8 & 0xffff00 | opcode,
+                          qpn << 8 | 1 + len(segments) // 16, SIGNALLED, 0) + segments
         at = self.ring + index % (1 << SQ_LOG) * BLOCK
         memory[at:at + BLOCK] = wqe.ljust(BLOCK, b'\0')
         self.posted += 1
@@ -109,6 +119,21 @@ class Connection:
         return last >> 4, self.guest.memory[at + 55] if last >> 4 >= 13 else 0
 
 
+def run(connection, name, post, count, posted):
+    """So many requests, so many of them posted at a time."""
+    bad, end = [], time.monotonic() + PATIENCE_S
+    while connection.polled < count and not bad and time.monotonic() < end:
+        while connection.posted < min(count, connection.polled + posted):
+            post()
+        result = connection.poll()
+        if result is None:
+            time.sleep(0.001)
+        elif result[0]:
+            bad.append(result)
+    expect(name + '-no-error', bad, [])
+    expect(name + '-all', connection.polled, count)
+
+
 def reads_over(program, name, **faults):
     model = Model(program, '')
     connection = Connection(model.guests[0])
@@ -116,18 +141,20 @@ def reads_over(program, name, **faults):
     content = bytes(i * 7 & 0xff for i in range(READ_BYTES))
     memory[connection.source:connection.source + READ_BYTES] = content
     model.control(cmd='impair', **faults)
-    bad, end = [], time.monotonic() + PATIENCE_S
-    while connection.polled < READS and not bad and time.monotonic() < end:
-        while connection.posted < min(READS, connection.polled + OUTSTANDING):
-            connection.post_read()
-        result = connection.poll()
-        if result is None:
-            time.sleep(0.001)
-        elif result[0]:
-            bad.append(result)
-    expect(name + '-no-error', bad, [])
-    expect(name + '-all', connection.polled, READS)
+    run(connection, name, connection.post_read, READS, OUTSTANDING)
     expect(name + '-data', memory[connection.target:connection.target + READ_BYTES] == content, True)
+    model.end()
+
+
+def atomics_over(program, name, **faults):
+    """Each is executed once, whatever had to be repeated."""
+    model = Model(program, '')
+    connection = Connection(model.guests[0])
+    memory = model.guests[0].memory
+    model.control(cmd='impair', **faults)
+    run(connection, name, connection.post_fetch_add, ATOMICS, ATOMICS_POSTED)
+    before = memory[connection.target:connection.target + ATOMICS * 8]
+    expect(name + '-once', list(struct.unpack(f'<{ATOMICS}Q', before)), list(range(ATOMICS)))
     model.end()
 
 
@@ -136,6 +163,8 @@ def main():
     reads_over(program, 'reads')
     reads_over(program, 'reads-duplicated', duplicate_ppm=300000)
     reads_over(program, 'reads-lost', loss_ppm=10000, reorder_ppm=5000, corrupt_ppm=2000)
+    atomics_over(program, 'atomics')
+    atomics_over(program, 'atomics-lost', loss_ppm=100000, reorder_ppm=50000)
     sys.exit(1 if g.failed else 0)
 
 
