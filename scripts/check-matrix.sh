@@ -161,6 +161,8 @@ in_lanes "${stages[@]}"
 
 echo "took $SECONDS s"
 grep -v ' 0 failed' "$out/summary" | sed 's/^/failed stage: /' || :
+# Again, where who reads only the end of a long log finds it.
+cat "$out"/*.report | grep -aE -A 6 '^FAIL' | head -n 60 || :
 failed=$(total failed)
 echo "$(total passed) passed, $failed failed, $(total skipped) skipped"
 [ "$failed" -eq 0 ]
