@@ -20,11 +20,12 @@ n=${ITERS:-5}
 
 # perf TYPE LABEL TOOL ARGUMENTS...
 perf() {
-	local type=$1 label=$2 tool=$3 ia ib
+	local type=$1 label=$2 tool=$3 ia ib ready=tcp
 	shift 3
 	PORT=$((PORT + 1))
+	[[ " $* " != *" -R "* ]] || ready=cm
 	ia=$(gid_index "$DEV_A" "$type" $IP4_A) ib=$(gid_index "$DEV_B" "$type" $IP4_B)
-	pair "$tool-$type-$label" tcp:$PORT \
+	pair "$tool-$type-$label" $ready:$PORT \
 		"$tool -d $DEV_A -x $ia -p $PORT -F -n $n $*" \
 		"$tool -d $DEV_B -x $ib -p $PORT -F -n $n $* $IP4_A" || return
 	case $tool in
