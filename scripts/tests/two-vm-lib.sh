@@ -96,7 +96,7 @@ between() {
 		[ "$rc" = 0 ] || sleep 0.5
 		if [ "$rc" != 0 ] || [ -n "${KILL_SERVER:-}" ]; then kill $pid 2> /dev/null; fi
 		wait $pid
-		rc=$?
+		rc=$(status_of $? "$WORK/$name")
 		[ -z "${KILL_SERVER:-}" ] || rc=0
 	else
 		client=${client//%a/$PEER4}
@@ -105,7 +105,7 @@ between() {
 		echo "+ $client"
 		# shellcheck disable=SC2086
 		timeout -k 2 "$limit" $client > "$WORK/$name" 2>&1
-		rc=$?
+		rc=$(status_of $? "$WORK/$name")
 		tell "$name" $rc
 		meet
 	fi

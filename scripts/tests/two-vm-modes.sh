@@ -53,7 +53,7 @@ for mode in v1 v2; do
 			limit=15
 			[ $ask != $mode ] || limit=120
 			show timeout $limit rping -c -a $PEER4 -I $IP4 -p $port -C 3 -V > "$WORK/rping" 2>&1
-			rc=$?
+			rc=$(status_of $? "$WORK/rping")
 			if [ $ask = $mode ]; then
 				check "b asks with $ask, a is $mode-only: connects" 0 $rc
 			else
