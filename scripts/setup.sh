@@ -21,7 +21,7 @@ usage() {
 	  uml     the source of kernel 6.12, to build User-Mode Linux
 	  vm      an emulator and the kernels 6.1 and 6.12
 	  test    the programs that the scenarios run
-	  connectx  the ConnectX device model: a fuzzer's compiler, a newer emulator
+	  connectx  the ConnectX device model: a fuzzer's compiler (and needs vm)
 	  newest  a folder with Debian 13 and headers of kernel 7.2, to build in
 	END
 	exit 2
@@ -119,6 +119,8 @@ setup_uml() {
 
 setup_vm() {
 	install qemu-system-x86 busybox-static cpio kmod xz-utils zstd
+	scripts/vm/get-qemu > /dev/null ||
+		echo "setup.sh: no newer QEMU: slower, and no tests on the ConnectX model" >&2
 	setup_image 6.1
 	setup_image 6.12
 }
@@ -133,8 +135,6 @@ setup_test() {
 setup_connectx() {
 	install build-essential clang libclang-rt-dev linux-source-6.12 fio
 	tools/connectx-model/get-headers > /dev/null
-	tools/connectx-model/get-qemu > /dev/null ||
-		echo "setup.sh: no QEMU with vfio-user: no tests on the ConnectX model" >&2
 }
 
 setup_newest() {

@@ -80,7 +80,8 @@ class Connection:
 
     def connect(self, own, peer):
         context = {
-            'qpc.mtu': MTU_1024, 'qpc.log_msg_max': 30, 'qpc.remote_qpn': peer, 'qpc.rre': 1, 'qpc.rae': 1, 'qpc.atomic_mode': 3,
+            'qpc.mtu': MTU_1024, 'qpc.log_msg_max': 30, 'qpc.remote_qpn': peer,
+            'qpc.rre': 1, 'qpc.rae': 1, 'qpc.atomic_mode': 3,
             'qpc.log_sra_max': 4, 'qpc.log_rra_max': 4, 'qpc.retry_count': 7, 'qpc.rnr_retry': 7,
             'qpc.primary_address_path.ack_timeout': 1,
             'qpc.primary_address_path.rmac_47_32': MAC >> 32,

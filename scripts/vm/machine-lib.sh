@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# A stock distribution kernel in QEMU on the host's own root, shared by
+# scripts/vm/run and tools/connectx-model/run, on top of guest-lib.sh.
+
+# shellcheck source=scripts/vm/guest-lib.sh
+. "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/guest-lib.sh"
+
+# An emulated processor is slow, not stuck: give the watchdogs patience.
+machine_kernel_arguments=(
+	console=ttyS0 quiet loglevel=4 panic=-1 oops=panic
+	mitigations=off nokaslr no5lvl tsc=reliable apparmor=0 audit=0
+	init_on_alloc=0 log_buf_len=4M
+	watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120
+)
+
+# machine_find SERIES QEMU: what the machine is made of
+machine_find() {
+	local series=$1
+
+	machine_qemu=$2
+	machine_release=$("$guest_lib_dir/kernel" release "$series")
+	machine_image=$("$guest_lib_dir/kernel" image "$machine_release")
+	# shellcheck disable=SC2034 # for who calls this
+	machine_modules=$("$guest_lib_dir/kernel" modules "$machine_release")
+	machine_initramfs=$("$guest_lib_dir/initramfs" "$machine_release")
+	machine_accel=$("$guest_lib_dir/accel" "$machine_release")
+}
+
+# machine_folder TAG PATH [FSDEV-OPTION]: a folder of the host's, over 9p
+machine_folder() {
+	echo "-fsdev local,id=$1,path=$2,security_model=none${3-}
+		-device virtio-9p-pci,fsdev=$1,mount_tag=$1"
+}
+
+# machine_boot SHARE CPUS MEMORY [QEMU-OPTION...]
+#
+# Where it is emulated, a processor with AVX is a slower one: libc then moves
+# memory by wide vectors, and the emulator makes a call of each.
+machine_boot() {
+	local share=$1 cpus=$2 memory=$3 cpu=Westmere accel=tcg,thread=multi
+
+	shift 3
+	if [ "$machine_accel" = kvm ]; then
+		cpu=host
+		accel=kvm
+	fi
+	# shellcheck disable=SC2046
+	guest_supervise "$share" "$machine_qemu" \
+		-accel $accel -cpu $cpu -smp "$cpus" -m "$memory" \
+		-nodefaults -no-user-config -display none -no-reboot -serial stdio \
+		-kernel "$machine_image" -initrd "$machine_initramfs" \
+		-append "${machine_kernel_arguments[*]} rhca.tree=$(realpath "$guest_lib_dir/../..")" \
+		$(machine_folder hostroot / ,readonly=on,multidevs=remap) \
+		$(machine_folder share "$share") \
+		"$@"
+}
