@@ -146,31 +146,55 @@ static u64 run_atomic(u64 *word, const struct rhca_rx *rx)
 	return atomic64_fetch_add(swap_add, target);
 }
 
+/**
+ * struct remote_word - eight aligned bytes of a memory region
+ * @mem: the region, of which a reference is held
+ * @at: where they are mapped
+ */
+struct remote_word {
+	struct rhca_mem *mem;
+	u64 *at;
+};
+
+/* False, with nothing held, when the peer may not have them. */
+static bool get_remote_word(struct rhca_sw_qp *qp, u32 rkey, u64 va, int access,
+			    struct remote_word *word)
+{
+	unsigned int offset, bytes;
+	struct page *page;
+
+	word->mem = rhca_get_remote(&qp->base, rkey, va, sizeof(*word->at),
+				    access);
+	if (!word->mem)
+		return false;
+	page = rhca_mem_page(word->mem, va, &offset, &bytes);
+	if (!page || !IS_ALIGNED(offset, sizeof(*word->at))) {
+		rhca_mem_put(word->mem);
+		return false;
+	}
+	word->at = kmap_local_page(page) + offset;
+	return true;
+}
+
+static void put_remote_word(const struct remote_word *word)
+{
+	kunmap_local(word->at);
+	rhca_mem_put(word->mem);
+}
+
 static enum rhca_verdict execute_atomic(struct rhca_sw_qp *qp,
 					const struct rhca_rx *rx)
 {
 	const struct rhca_atomic_eth *eth =
 		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
-	u64 va = be64_to_cpu(eth->va);
-	unsigned int offset, bytes;
-	struct rhca_mem *mem;
-	struct page *page;
+	struct remote_word word;
 	u64 original;
-	void *kaddr;
 
-	mem = rhca_get_remote(&qp->base, be32_to_cpu(eth->rkey), va, sizeof(u64),
-			      IB_ACCESS_REMOTE_ATOMIC);
-	if (!mem)
+	if (!get_remote_word(qp, be32_to_cpu(eth->rkey), be64_to_cpu(eth->va),
+			     IB_ACCESS_REMOTE_ATOMIC, &word))
 		return RHCA_BAD_KEY;
-	page = rhca_mem_page(mem, va, &offset, &bytes);
-	if (!page || !IS_ALIGNED(offset, sizeof(u64))) {
-		rhca_mem_put(mem);
-		return RHCA_BAD_KEY;
-	}
-	kaddr = kmap_local_page(page);
-	original = run_atomic(kaddr + offset, rx);
-	kunmap_local(kaddr);
-	rhca_mem_put(mem);
+	original = run_atomic(word.at, rx);
+	put_remote_word(&word);
 	new_resource(qp, rx, 1)->original = original;
 	rhca_qp_count(&qp->base, RHCA_RX_ATOMIC_REQUESTS);
 	return RHCA_PASS;
@@ -181,27 +205,15 @@ static enum rhca_verdict execute_atomic_write(struct rhca_sw_qp *qp,
 					      const struct rhca_rx *rx)
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
-	u64 va = be64_to_cpu(reth->va);
-	unsigned int offset, bytes;
-	struct rhca_mem *mem;
-	struct page *page;
-	void *kaddr;
+	struct remote_word word;
 	u64 value;
 
-	mem = rhca_get_remote(&qp->base, be32_to_cpu(reth->rkey), va, sizeof(u64),
-			      IB_ACCESS_REMOTE_WRITE);
-	if (!mem)
+	if (!get_remote_word(qp, be32_to_cpu(reth->rkey), be64_to_cpu(reth->va),
+			     IB_ACCESS_REMOTE_WRITE, &word))
 		return RHCA_BAD_KEY;
-	page = rhca_mem_page(mem, va, &offset, &bytes);
-	if (!page || !IS_ALIGNED(offset, sizeof(u64))) {
-		rhca_mem_put(mem);
-		return RHCA_BAD_KEY;
-	}
 	skb_copy_bits(rx->skb, rx->payload_offset, &value, sizeof(value));
-	kaddr = kmap_local_page(page);
-	WRITE_ONCE(*(u64 *)(kaddr + offset), value);
-	kunmap_local(kaddr);
-	rhca_mem_put(mem);
+	WRITE_ONCE(*word.at, value);
+	put_remote_word(&word);
 	new_resource(qp, rx, 1);
 	rhca_qp_count(&qp->base, RHCA_RX_ATOMIC_REQUESTS);
 	return RHCA_PASS;
