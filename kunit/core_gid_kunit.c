@@ -13,9 +13,26 @@
 #define VLAN_IFINDEX	8
 #define VLAN		100
 
-static const union ib_gid gid_a = { .raw = { 0xfe, 0x80, [15] = 1 } };
+#define GID_A	{ .raw = { 0xfe, 0x80, [15] = 1 } }
+
+static const union ib_gid gid_a = GID_A;
 static const union ib_gid gid_b = { .raw = { 0xfe, 0x80, [15] = 2 } };
 static const union ib_gid gid_zero;
+
+static const struct rhca_gid_entry v1_entry = {
+	.gid = GID_A, .type = IB_GID_TYPE_ROCE,
+	.ifindex = PORT_IFINDEX, .vlan_id = RHCA_NO_VLAN,
+};
+
+static const struct rhca_gid_entry v2_entry = {
+	.gid = GID_A, .type = IB_GID_TYPE_ROCE_UDP_ENCAP,
+	.ifindex = PORT_IFINDEX, .vlan_id = RHCA_NO_VLAN,
+};
+
+static const struct rhca_gid_entry vlan_entry = {
+	.gid = GID_A, .type = IB_GID_TYPE_ROCE,
+	.ifindex = VLAN_IFINDEX, .vlan_id = VLAN,
+};
 
 static int gid_init(struct kunit *test)
 {
@@ -25,16 +42,9 @@ static int gid_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, ndev);
 	rhca_gid_table_init(&port->gids);
 	rcu_assign_pointer(port->ndev, ndev);
-	port->gids.entry[0] = (struct rhca_gid_entry) {
-		.gid = gid_a, .type = IB_GID_TYPE_ROCE,
-		.ifindex = PORT_IFINDEX, .vlan_id = RHCA_NO_VLAN,
-	};
-	port->gids.entry[1] = port->gids.entry[0];
-	port->gids.entry[1].type = IB_GID_TYPE_ROCE_UDP_ENCAP;
-	port->gids.entry[RHCA_NUM_GIDS - 1] = (struct rhca_gid_entry) {
-		.gid = gid_a, .type = IB_GID_TYPE_ROCE,
-		.ifindex = VLAN_IFINDEX, .vlan_id = VLAN,
-	};
+	rhca_gid_table_set(&port->gids, 0, &v1_entry);
+	rhca_gid_table_set(&port->gids, 1, &v2_entry);
+	rhca_gid_table_set(&port->gids, RHCA_NUM_GIDS - 1, &vlan_entry);
 	test->priv = port;
 	return 0;
 }
@@ -124,12 +134,34 @@ static void gid_knows_its_vlan(struct kunit *test)
 			VLAN);
 }
 
+static void gid_is_found_behind_a_hole_and_not_once_gone(struct kunit *test)
+{
+	static const struct rhca_gid_entry empty;
+	struct rhca_port *port = test->priv;
+	struct rhca_gid_query query = {
+		.net = &init_net, .gid = &gid_a, .type = IB_GID_TYPE_ROCE,
+	};
+
+	rhca_gid_table_set(&port->gids, 0, &empty);
+	KUNIT_EXPECT_EQ(test, find(port, &query), RHCA_NUM_GIDS - 1);
+	rhca_gid_table_set(&port->gids, RHCA_NUM_GIDS - 1, &empty);
+	KUNIT_EXPECT_EQ(test, find(port, &query), -ENOENT);
+	query.type = IB_GID_TYPE_ROCE_UDP_ENCAP;
+	KUNIT_EXPECT_EQ(test, find(port, &query), 1);
+	rhca_gid_table_set(&port->gids, 1, &empty);
+	KUNIT_EXPECT_EQ(test, find(port, &query), -ENOENT);
+	rhca_gid_table_set(&port->gids, 0, &v1_entry);
+	query.type = IB_GID_TYPE_ROCE;
+	KUNIT_EXPECT_EQ(test, find(port, &query), 0);
+}
+
 static struct kunit_case gid_tests[] = {
 	KUNIT_CASE_PARAM(gid_is_found_by_value_type_and_netdev,
 			 find_gen_params),
 	KUNIT_CASE(gid_of_another_namespace_is_not_found),
 	KUNIT_CASE(gid_of_a_port_without_netdev_is_not_found),
 	KUNIT_CASE(gid_knows_its_vlan),
+	KUNIT_CASE(gid_is_found_behind_a_hole_and_not_once_gone),
 	{}
 };
 

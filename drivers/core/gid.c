@@ -12,7 +12,7 @@
 
 void rhca_gid_table_init(struct rhca_gid_table *table)
 {
-	spin_lock_init(&table->lock);
+	seqlock_init(&table->lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_table_init);
 
@@ -35,35 +35,65 @@ static void entry_from_attr(struct rhca_gid_entry *entry,
 	rcu_read_unlock();
 }
 
-static int add_gid(const struct ib_gid_attr *attr, void **context)
+static bool is_empty(const struct rhca_gid_entry *entry)
+{
+	return !memchr_inv(&entry->gid, 0, sizeof(entry->gid));
+}
+
+/**
+ * rhca_gid_table_set - Change one entry
+ * @table: the table
+ * @index: below RHCA_NUM_GIDS
+ * @entry: its new value, all zero to empty it
+ */
+void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
+			const struct rhca_gid_entry *entry)
+{
+	write_seqlock_bh(&table->lock);
+	table->entry[index] = *entry;
+	table->end = RHCA_NUM_GIDS;
+	while (table->end && is_empty(&table->entry[table->end - 1]))
+		table->end--;
+	write_sequnlock_bh(&table->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_table_set);
+
+static struct rhca_gid_entry get_entry(struct rhca_gid_table *table, u16 index)
+{
+	struct rhca_gid_entry entry;
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&table->lock);
+		entry = table->entry[index];
+	} while (read_seqretry(&table->lock, seq));
+	return entry;
+}
+
+static int change_gid(const struct ib_gid_attr *attr,
+		      const struct rhca_gid_entry *entry)
 {
 	struct rhca_port *port = rhca_port_of(to_rhca_dev(attr->device),
 					      attr->port_num);
-	struct rhca_gid_entry entry;
 
 	if (!port || attr->index >= RHCA_NUM_GIDS)
 		return -EINVAL;
-	entry_from_attr(&entry, attr);
-	spin_lock_bh(&port->gids.lock);
-	port->gids.entry[attr->index] = entry;
-	spin_unlock_bh(&port->gids.lock);
+	rhca_gid_table_set(&port->gids, attr->index, entry);
 	rhca_mcast_gids_changed();
 	return 0;
 }
 
+static int add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	struct rhca_gid_entry entry;
+
+	entry_from_attr(&entry, attr);
+	return change_gid(attr, &entry);
+}
+
 static int del_gid(const struct ib_gid_attr *attr, void **context)
 {
-	struct rhca_port *port = rhca_port_of(to_rhca_dev(attr->device),
-					      attr->port_num);
-
-	if (!port || attr->index >= RHCA_NUM_GIDS)
-		return -EINVAL;
-	spin_lock_bh(&port->gids.lock);
-	memset(&port->gids.entry[attr->index], 0,
-	       sizeof(port->gids.entry[attr->index]));
-	spin_unlock_bh(&port->gids.lock);
-	rhca_mcast_gids_changed();
-	return 0;
+	return change_gid(attr, &(struct rhca_gid_entry){});
 }
 
 static bool entry_matches(const struct rhca_gid_entry *entry,
@@ -72,6 +102,17 @@ static bool entry_matches(const struct rhca_gid_entry *entry,
 	return entry->type == query->type &&
 	       (!query->ifindex || entry->ifindex == query->ifindex) &&
 	       !memcmp(&entry->gid, query->gid, sizeof(entry->gid));
+}
+
+static int find_entry(const struct rhca_gid_table *table,
+		      const struct rhca_gid_query *query)
+{
+	int i;
+
+	for (i = 0; i < table->end; i++)
+		if (entry_matches(&table->entry[i], query))
+			return i;
+	return -ENOENT;
 }
 
 /**
@@ -85,19 +126,16 @@ static bool entry_matches(const struct rhca_gid_entry *entry,
 int rhca_gid_find(struct rhca_port *port, const struct rhca_gid_query *query)
 {
 	const struct net_device *ndev = rcu_dereference(port->ndev);
-	int index = -ENOENT;
-	int i;
+	struct rhca_gid_table *table = &port->gids;
+	unsigned int seq;
+	int index;
 
 	if (!ndev || !net_eq(dev_net(ndev), query->net))
 		return -ENOENT;
-	spin_lock_bh(&port->gids.lock);
-	for (i = 0; i < RHCA_NUM_GIDS; i++) {
-		if (entry_matches(&port->gids.entry[i], query)) {
-			index = i;
-			break;
-		}
-	}
-	spin_unlock_bh(&port->gids.lock);
+	do {
+		seq = read_seqbegin(&table->lock);
+		index = find_entry(table, query);
+	} while (read_seqretry(&table->lock, seq));
 	return index;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_find);
@@ -111,12 +149,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_gid_find);
  */
 u16 rhca_gid_vlan(struct rhca_port *port, u16 index)
 {
-	u16 vlan_id;
-
-	spin_lock_bh(&port->gids.lock);
-	vlan_id = port->gids.entry[index].vlan_id;
-	spin_unlock_bh(&port->gids.lock);
-	return vlan_id;
+	return get_entry(&port->gids, index).vlan_id;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_vlan);
 
@@ -129,12 +162,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_gid_vlan);
  */
 int rhca_gid_ifindex(struct rhca_port *port, u16 index)
 {
-	int ifindex;
-
-	spin_lock_bh(&port->gids.lock);
-	ifindex = port->gids.entry[index].ifindex;
-	spin_unlock_bh(&port->gids.lock);
-	return ifindex;
+	return get_entry(&port->gids, index).ifindex;
 }
 
 /**
@@ -145,12 +173,10 @@ int rhca_gid_ifindex(struct rhca_port *port, u16 index)
 bool rhca_gid_has_netdev(struct rhca_port *port, int ifindex)
 {
 	bool found = false;
-	int i;
+	u16 i;
 
-	spin_lock_bh(&port->gids.lock);
 	for (i = 0; i < RHCA_NUM_GIDS && !found; i++)
-		found = port->gids.entry[i].ifindex == ifindex;
-	spin_unlock_bh(&port->gids.lock);
+		found = rhca_gid_ifindex(port, i) == ifindex;
 	return found;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * GID table of a port. ib_core keeps the table and fills it from netdev and
- * address events; this is the copy that packets to QP1 are matched with.
+ * address events; this is the copy that packets to UD and QP1 are matched with.
  */
 #ifndef RHCA_CORE_GID_H
 #define RHCA_CORE_GID_H
 
 #include <linux/in.h>
 #include <linux/netdevice.h>
-#include <linux/spinlock.h>
+#include <linux/seqlock.h>
 #include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 
@@ -30,8 +30,15 @@ struct rhca_gid_entry {
 
 #define RHCA_NO_VLAN	0xffff
 
+/**
+ * struct rhca_gid_table - What packets without a connection are matched with
+ * @lock: protects the rest; a packet reads without taking it
+ * @end: index behind the last entry in use
+ * @entry: by index of ib_core's table
+ */
 struct rhca_gid_table {
-	spinlock_t lock;		/* protects: */
+	seqlock_t lock;
+	int end;
 	struct rhca_gid_entry entry[RHCA_NUM_GIDS];
 };
 
@@ -53,6 +60,8 @@ struct rhca_gid_query {
 struct rhca_port;
 
 void rhca_gid_table_init(struct rhca_gid_table *table);
+void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
+			const struct rhca_gid_entry *entry);
 int rhca_gid_find(struct rhca_port *port, const struct rhca_gid_query *query);
 u16 rhca_gid_vlan(struct rhca_port *port, u16 index);
 int rhca_gid_ifindex(struct rhca_port *port, u16 index);
