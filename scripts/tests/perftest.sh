@@ -20,14 +20,16 @@ n=${ITERS:-5}
 
 # perf TYPE LABEL TOOL ARGUMENTS...
 perf() {
-	local type=$1 label=$2 tool=$3 ia ib ready=tcp
+	local type=$1 label=$2 tool=$3 ia ib ready=tcp on=
 	shift 3
 	PORT=$((PORT + 1))
 	[[ " $* " != *" -R "* ]] || ready=cm
+	# See one_cpu() in verbs.py.
+	[[ " $* " != *" -c UC "* ]] || on="taskset 1"
 	ia=$(gid_index "$DEV_A" "$type" $IP4_A) ib=$(gid_index "$DEV_B" "$type" $IP4_B)
 	pair "$tool-$type-$label" $ready:$PORT \
 		"$tool -d $DEV_A -x $ia -p $PORT -F -n $n $*" \
-		"$tool -d $DEV_B -x $ib -p $PORT -F -n $n $* $IP4_A" || return
+		"$on $tool -d $DEV_B -x $ib -p $PORT -F -n $n $* $IP4_A" || return
 	case $tool in
 	*_bw) check_match "$tool-$type-$label reports a rate" ' +[0-9]+ +[0-9]+ +[0-9.]+ +[0-9]*\.?[0-9]+' \
 		"$(grep -A1 '#bytes' "$WORK/$tool-$type-$label.cli" | tail -1)" ;;
