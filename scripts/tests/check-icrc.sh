@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: host
-# tier: full
+# tier: core
 # timeout: 900
 #
 # The capture checker itself: packets built by scapy pass, each with one bit or

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
-# tier: core
+# tier: full
 # timeout: 900
 #
 # ports/N/counters with traffic of known size, in words as IBTA counts them; the

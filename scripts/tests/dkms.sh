@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: host
-# tier: full
+# tier: core
 # timeout: 2400
 #
 # DKMS adds, builds and installs the package, and modprobe on the stock kernel

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
-# tier: core
+# tier: wide
 # timeout: 900
 #
 # User rings are hostile memory: a process scribbles over the queues that it

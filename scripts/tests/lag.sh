@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
-# tier: core
+# tier: wide
 # timeout: 1200
 #
 # Link aggregation: a bond of two ports is one RDMA device, and members that

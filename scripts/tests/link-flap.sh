@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
-# tier: long
+# tier: full
 # timeout: 900
 #
 # The link is down for 0.3 s while checked traffic runs: retries bridge it.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
-# tier: long
+# tier: full
 # timeout: 900
 #
 # Malformed packets from the wire: truncated at each length, lying lengths, bad

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
-# tier: core
+# tier: wide
 # timeout: 900
 #
 # UD multicast: who gets a copy, what the netdevs join and leave (seen in their

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm
-# tier: full
+# tier: core
 # timeout: 900
 #
 # v2 traffic passes netfilter like any UDP socket's: nftables counts it in INPUT

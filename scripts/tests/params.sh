@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
-# tier: core
+# tier: full
 # timeout: 900
 #
 # Module parameters roce_mode and ud_gid_type: each allowed value means what it

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
-# tier: core
+# tier: wide
 # timeout: 900
 #
 # P_Keys: the file and what it refuses, who hears whom (partitions.py), P_Keys on

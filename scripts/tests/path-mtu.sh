@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
-# tier: core
+# tier: full
 # timeout: 900
 #
 # Peers with different path MTUs are counted, and the log names them and both

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm
-# tier: full
+# tier: core
 # timeout: 900
 #
 # perftest: ib_send/write/read/atomic, _bw and _lat, 1 byte to 1 MiB, MTU 256 to

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
-# tier: core
+# tier: full
 # timeout: 900
 #
 # UDP port 4791 is taken in a's namespace: the log says so and names the remedy,

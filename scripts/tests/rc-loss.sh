@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
-# tier: long
+# tier: full
 # timeout: 900
 #
 # Loss, reordering, duplication and delay on the wire (tc netem): every byte of

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: host
-# tier: full
+# tier: core
 # timeout: 900
 #
 # The tools on made-up hosts (tools-unit.py); what make install-tools installs,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
-# tier: core
+# tier: full
 # timeout: 900
 #
 # The tools on real devices: what they print is what the kernel says, what they

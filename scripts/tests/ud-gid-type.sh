@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
-# tier: long
+# tier: full
 # timeout: 900
 #
 # Module parameter ud_gid_type: datagrams of user QPs go out as v1 (0), as v2 (2)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
-# tier: core
+# tier: wide
 # timeout: 900
 #
 # The device goes away under a running process: rdma link del, ip link del and

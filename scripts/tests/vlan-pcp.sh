@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
-# tier: long
+# tier: full
 # timeout: 900
 #
 # A GID on a VLAN: its traffic carries that VLAN's tag, and the tag's PCP is the

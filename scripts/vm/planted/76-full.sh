@@ -4,6 +4,6 @@
 # tier: full
 # timeout: 60
 #
-# Is not of the core tier.
+# Is neither of the core tier nor of the wide one.
 
 exit 1

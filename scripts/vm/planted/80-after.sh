@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: uml vm
-# tier: core
+# tier: wide
 # timeout: 60
 #
 # Comes after all that, in a clean guest.
