@@ -20,6 +20,7 @@
 #include "core/policy.h"
 #include "sw/receive.h"
 #include "sw/socket.h"
+#include "sw/transmit.h"
 #include "wire/headers.h"
 
 /* How often a port number that somebody else holds is tried again */
@@ -33,6 +34,7 @@
  * @users: ports that are open
  * @ipv4: socket, or NULL
  * @ipv6: socket, or NULL
+ * @used: a port has been open
  * @told: the log says already that the port number is taken
  * @retry: tries again to open what is missing
  */
@@ -43,6 +45,7 @@ struct rhca_udp {
 	u32 users;
 	struct socket *ipv4;
 	struct socket *ipv6;
+	bool used;
 	bool told;
 	struct delayed_work retry;
 };
@@ -165,6 +168,7 @@ struct rhca_udp *rhca_udp_open(struct net *net)
 
 	refcount_inc(&udp->refs);
 	mutex_lock(&udp->lock);
+	udp->used = true;
 	if (!udp->users++ && rhca_gid_type_enabled(IB_GID_TYPE_ROCE_UDP_ENCAP))
 		open_or_retry(udp);
 	mutex_unlock(&udp->lock);
@@ -236,6 +240,8 @@ static void __net_exit exit_net_udp(struct net *net)
 	close_socket(&udp->ipv6);
 	mutex_unlock(&udp->lock);
 	cancel_delayed_work_sync(&udp->retry);
+	if (udp->used)
+		rhca_transmit_recall(net);
 	put_udp(udp);
 }
 

@@ -58,6 +58,7 @@ void rhca_train_begin(struct rhca_train *train, const struct rhca_qp *qp,
 		      struct rhca_path *path);
 void rhca_train_add(struct rhca_train *train, struct rhca_packet *packet);
 void rhca_train_send(struct rhca_train *train);
+void rhca_transmit_recall(struct net *net);
 
 /* An extended header of the packet, which its opcode must have */
 static inline void *rhca_packet_header(const struct rhca_packet *packet,

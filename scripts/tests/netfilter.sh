@@ -5,7 +5,8 @@
 # timeout: 900
 #
 # v2 traffic passes netfilter like any UDP socket's: nftables counts it in INPUT
-# and OUTPUT, and a drop rule stops it; without the rule it goes on.
+# and OUTPUT, and a drop rule stops it; without the rule it goes on. A packet that
+# a queue holds in user space is gone with the module.
 #
 #   a: nft table inet rhca  ====== veth ======  b
 
@@ -67,4 +68,37 @@ for chain in input output; do
 	show_a nft flush chain inet "rhca$$" $chain
 	traffic "after-drop-in-$chain" $IP4_A $IP4_B 1906${#chain} ibv_rc_pingpong 10
 done
+
+if ours; then
+	: "held in user space: the driver sends packets to VLANs through the hooks itself"
+	show_a ip link add link "$IF_A" name "$IF_A.7" type vlan id 7
+	show_b ip link add link "$IF_B" name "$IF_B.7" type vlan id 7
+	in_a ip addr add 10.9.7.1/24 dev "$IF_A.7"
+	in_b ip addr add 10.9.7.2/24 dev "$IF_B.7"
+	in_a ip link set "$IF_A.7" up
+	in_b ip link set "$IF_B.7" up
+	busywait 60 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
+	busywait 60 gid_index "$DEV_A" v2 10.9.7.1 || die "no GID of the VLAN"
+	spawn_a $PYTHON "$TESTS/held.py" 7 > "$WORK/held" 2>&1
+	holder=$!
+	busywait 60 grep -q bound "$WORK/held" || die "no queue: $(cat "$WORK/held")"
+	show_a nft add rule inet "rhca$$" output oifname "$IF_A.7" udp dport 4791 queue num 7
+	$PYTHON - "$DEV_A" "$(gid_index "$DEV_A" v2 10.9.7.1)" <<- END
+		import sys
+		sys.path.insert(0, '$TESTS')
+		import verbs
+		end = verbs.End.open(sys.argv[1], int(sys.argv[2]), qp_type='UD')
+		end.connect({'qpn': 99, 'gid': '0000:0000:0000:0000:0000:ffff:0a09:0702', 'addr': 0, 'rkey': 0})
+		end.post_send('SEND', [(0, 8)])
+		end.wait(1, 60)
+	END
+	busywait 60 grep -q held "$WORK/held"
+	in_queue() { in_a awk '{ print $3 }' /proc/net/netfilter/nfnetlink_queue; }
+	check "packets that user space holds" 1 "$(in_queue)"
+	within 60 "rmmod meanwhile" rmmod roce_hca
+	check "packets that user space holds afterwards" 0 "$(in_queue)"
+	kill -USR1 $holder
+	wait $holder
+	check "the verdict on what has gone" "bound held accepted" "$(paste -sd' ' "$WORK/held")"
+fi
 finish
