@@ -160,12 +160,28 @@ def in_a(command):
     return subprocess.run(words + command.split(), stderr=subprocess.DEVNULL, check=False).returncode
 
 
-def unsent(what, counter, breaks, mends, sender=ud):
+def gid_on(netdev):
+    """Index of a GID of this version on a netdev, once there is one."""
+    kind = 'IB/RoCE v1' if wire.v1 else 'RoCE v2'
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for index in range(128):
+            try:
+                with open(f'{FOLDER}/gid_attrs/ndevs/{index}') as ndev, open(f'{FOLDER}/gid_attrs/types/{index}') as type_:
+                    if ndev.read().strip() == netdev and type_.read().strip() == kind:
+                        return index
+            except OSError:     # an empty entry
+                continue
+        time.sleep(0.1)
+    raise SystemExit(f'{args.a} has no {kind} GID on {netdev}')
+
+
+def unsent(what, counter, breaks, mends, sender=ud, size=8):
     """A datagram that leaves the QP and does not leave the host."""
     if in_a(breaks):
         print(f'# {what}: not on this kernel: {breaks}', flush=True)
         return
-    counts(what, {counter: 1}, lambda: sender.post_send('SEND', [(0, 8)]), port={'port_xmit_discards': 1})
+    counts(what, {counter: 1}, lambda: sender.post_send('SEND', [(0, size)]), port={'port_xmit_discards': 1})
     check(f'{args.version} {what}: mended', 0, in_a(mends))
 
 
@@ -181,6 +197,18 @@ if args.netdev_a:
         in_a('nft add chain ip rhca out { type filter hook output priority 0; }')
         unsent('netfilter', 'tx_dropped_filtered', 'nft add rule ip rhca out udp dport 4791 drop',
                'nft delete table ip rhca')
+        subnet = ipaddress.ip_network(f'{args.dst_ip}/24', strict=False)
+        route = f'ip route change {subnet} dev {name} proto kernel scope link src {args.dst_ip}'
+        unsent('larger than the route takes', 'tx_dropped_stack', route + ' mtu 600', route, size=1000)
+    else:
+        # Its GID goes with the VLAN, but an address handle keeps the entry.
+        in_a(f'ip link add link {name} name {name}.9 type vlan id 9')
+        in_a(f'ip link set {name}.9 up')
+        on_vlan = verbs.End.open(args.a, gid_on(f'{name}.9'), qp_type='UD')
+        on_vlan.connect({**ud.remote, 'gid': 'fe80:0000:0000:0000:0000:00ff:fe00:0001'})
+        on_vlan.post_send('SEND', [(0, 8)])
+        unsent('the VLAN has gone', 'tx_dropped_no_netdev', f'ip link del {name}.9', 'true', on_vlan)
+        on_vlan.close()
 if args.netdev_a and args.index6_a:
     # IPv4 takes an address without a route to be on the link
     ud6 = verbs.End.open(args.a, args.index6_a, qp_type='UD')
