@@ -35,7 +35,7 @@ def flow_control(netdev):
     """Pause and PFC; None where the netdev does not know."""
     pause = roce.command_json("ethtool", "--json", "-a", netdev) or [{}]
     pfc = roce.command_json("dcb", "-j", "pfc", "show", "dev", netdev) or {}
-    priorities = pfc.get("prio-pfc")
+    priorities = pfc.get("prio_pfc")
     return {"pause_rx": pause[0].get("rx"), "pause_tx": pause[0].get("tx"),
             "pfc": priorities and [prio for prio, on in enumerate(priorities)
                                    if on not in (False, "off", 0)]}
@@ -65,12 +65,13 @@ def forced(device, port):
 
 def port_facts(device, port):
     netdev = port.netdev()
+    versions = port.read("roce_versions")	# of other drivers' ports nobody says
     netdev_mtu = number(roce.read("sys/class/net", netdev, "mtu")) if netdev else None
     return {
         "port": port.number, "netdev": netdev, "state": port.state(),
         "link": roce.carrier(netdev) if netdev else "NA",
         "rate": port.read("rate"), "netdev_mtu": netdev_mtu, "mtu": active_mtu(netdev_mtu),
-        "versions": (port.read("roce_versions") or "").split() or None,
+        "versions": None if versions is None else versions.split(),
         "gids": [gid._asdict() for gid in port.gids()], "pkeys": pkeys(port),
         "forced": forced(device, port), "counters": counters(port),
         "flow_control": flow_control(netdev) if netdev else None,
@@ -147,13 +148,18 @@ def everything(names):
     pairs = queue_pairs()
     found = []
     for device in roce.devices(names):
-        ports = [port_facts(device, port) for port in device.ports()]
+        ports = [port_facts(device, port) for port in device.ports()
+                 if port.read("link_layer") == "Ethernet"]
+        if not ports:		# InfiniBand, or about to go
+            continue
         for entry in pairs or []:
             if entry.get("ifname") != device.name:
                 continue
             # Before INIT a queue pair has no port.
-            where = next((port for port in ports if port["port"] == entry.get("port")), ports[0])
-            where.setdefault("qps", []).append(qp_facts(entry))
+            where = entry.get("port", ports[0]["port"])
+            for port in ports:
+                if port["port"] == where:
+                    port.setdefault("qps", []).append(qp_facts(entry))
         found.append({"dev": device.name, "backend": device.backend(),
                       "driver": device.driver(), "fw": device.read("fw_ver"),
                       "desc": device.read("node_desc"), "ports": ports})

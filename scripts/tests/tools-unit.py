@@ -161,7 +161,7 @@ class RoceStatus(unittest.TestCase):
         self.finds(r"no RoCE v2: UDP port 4791 is taken by process 77 \(thief\)")
 
     def test_udp_port_taken_by_the_kernels_driver(self):
-        self.host.software(**{"ports/1/roce_versions": "v1"})
+        self.host.software(**{"ports/1/roce_versions": ""})
         self.host.put("sys/module/roce_hca/parameters/roce_mode", "2")
         self.host.put("sys/module/rdma_rxe/refcnt", "1")
         self.finds("taken by perhaps rdma_rxe")
@@ -174,7 +174,7 @@ class RoceStatus(unittest.TestCase):
     def test_hardware_without_flow_control(self):
         self.host.adapter()
         self.host.answer("ethtool", '[{"ifname": "ens1", "rx": false, "tx": false}]')
-        self.host.answer("dcb", '{"prio-pfc": [false, false, false, false]}')
+        self.host.answer("dcb", '{"prio_pfc": [false, false, false, false]}')
         self.finds("^mlx5_0 port 1: flow control is off")
 
     def test_hardware_with_pause(self):
@@ -184,9 +184,21 @@ class RoceStatus(unittest.TestCase):
 
     def test_hardware_with_pfc(self):
         self.host.adapter()
-        self.host.answer("dcb", '{"prio-pfc": [false, false, false, true]}')
+        self.host.answer("dcb", '{"prio_pfc": [false, false, false, true]}')
         self.assertEqual(self.host.status(), (0, []))
         self.assertIn("no pause, PFC of priority 3", self.host.run("roce-status")[1])
+
+    def test_infiniband_port_is_not_judged(self):
+        self.host.software()
+        self.host.adapter(**{"ports/1/link_layer": "InfiniBand"})
+        self.assertEqual(self.host.status(), (0, []))
+        self.assertNotIn("mlx5_0", self.host.run("roce-status")[1])
+
+    def test_queue_pair_of_a_device_that_goes(self):
+        self.host.software()
+        os.makedirs(os.path.join(self.host.folder.name, "sys/class/infiniband/gone/ports"))
+        self.host.answer("rdma", '[{"ifname": "gone", "lqpn": 17}]')
+        self.assertEqual(self.host.status(), (0, []))
 
     def test_adapter_served_in_software(self):
         self.host.software()
