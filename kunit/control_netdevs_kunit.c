@@ -26,6 +26,7 @@ static const struct netdevs_case netdevs_cases[] = {
 	{ "blanks around",	" eth0 , eth1 ",	0, 2, 1 },
 	{ "pattern",		"ens*",			0, 1, 1 },
 	{ "two ports",		"eth1+eth2",		0, 1, 2 },
+	{ "a port twice",	"eth1+eth1",		-EINVAL },
 	{ "mixed",		"eth1+eth2,ens*,wan",	0, 3, 2 },
 	{ "most ports",		EIGHT,			0, 1, 8 },
 	{ "longest name",	NAME_15,		0, 1, 1 },

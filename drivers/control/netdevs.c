@@ -22,6 +22,16 @@ static bool is_pattern(const char *text)
 	return strpbrk(text, "*?[");
 }
 
+static bool has_port(const struct rhca_netdevs_rule *rule, const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < rule->num_ports; i++)
+		if (!strcmp(rule->pattern[i], name))
+			return true;
+	return false;
+}
+
 /* Ports of one device are named one by one: a pattern would be ambiguous */
 static int parse_rule(struct rhca_netdevs_rule *rule, char *text)
 {
@@ -31,6 +41,7 @@ static int parse_rule(struct rhca_netdevs_rule *rule, char *text)
 	rule->num_ports = 0;
 	while ((part = strsep(&text, "+"))) {
 		if (!pattern_ok(part) || (many && is_pattern(part)) ||
+		    has_port(rule, part) ||
 		    rule->num_ports == ARRAY_SIZE(rule->pattern))
 			return -EINVAL;
 		rule->pattern[rule->num_ports++] = part;
@@ -43,8 +54,8 @@ static int parse_rule(struct rhca_netdevs_rule *rule, char *text)
  * @netdevs: filled in
  * @value: the text; empty is no netdev at all
  *
- * Return: 0; -EINVAL for an empty or overlong name, a pattern in a list of
- * ports, or too many rules; -ENAMETOOLONG.
+ * Return: 0; -EINVAL for an empty or overlong name, a pattern or a name twice in
+ * a list of ports, or too many rules; -ENAMETOOLONG.
  */
 int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)
 {
