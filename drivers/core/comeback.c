@@ -98,13 +98,16 @@ static void come_back(struct work_struct *work)
 		back->spec.name = NULL;
 		ret = rhca_dev_create(&back->spec);
 	}
-	if (ret)
+	if (ret) {
 		pr_warn("%s: %s and could not be brought back (error %d)\n",
 			back->name, back->why, ret);
-	else
+		rhca_comeback_replaced(dev_net(back->spec.netdevs[0]),
+				       &back->spec);
+	} else {
 		pr_info("%s: %s; it is back%s\n", back->name, back->why,
 			back->spec.name ? "" :
 			" under another name, its own is taken");
+	}
 	release_comeback(back);
 }
 

@@ -317,7 +317,7 @@ void rhca_dev_spec_put_netdevs(struct rhca_dev_spec *spec)
 static void plan_comeback(struct rhca_dev *dev)
 {
 	struct rhca_dev_spec spec = {
-		.name		= dev->name,
+		.name		= dev_name(&dev->ibdev.dev),
 		.backend	= dev->backend,
 		.replaced	= dev->replaced,
 	};
@@ -500,23 +500,44 @@ static bool netdevs_stay(const struct rhca_dev *dev)
 	return stay;
 }
 
+/* News that came before the device was registered was heard by no port */
+static void update_ports(struct rhca_dev *dev)
+{
+	u32 i;
+
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_port_update(&dev->ports[i], false);
+	ib_device_put(&dev->ibdev);
+}
+
+static void release_netdevs(struct rhca_dev *dev)
+{
+	u32 i;
+
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_port_release_netdev(&dev->ports[i]);
+}
+
 /*
  * A netdev that was unregistered, or moved to another namespace, before the
- * device was registered told nobody. RTNL: a move is seen whole or not begun.
+ * device was registered told nobody, nor did one that changed its state. RTNL: a
+ * move is seen whole or not begun.
  */
-static bool remove_if_netdev_went(struct rhca_dev *dev)
+static bool catch_up(struct rhca_dev *dev)
 {
 	bool went;
-	u32 i;
 
 	rtnl_lock();
 	/* Who has been told sees to it that it goes, and to what follows */
 	went = !READ_ONCE(dev->removal) && !netdevs_stay(dev);
-	if (!went)
+	if (!went) {
+		update_ports(dev);
 		goto unlock;
+	}
 	rhca_dev_claim(dev);
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_port_release_netdev(&dev->ports[i]);
+	release_netdevs(dev);
 	if (ib_device_try_get(&dev->ibdev)) {
 		ib_unregister_device_queued(&dev->ibdev);
 		ib_device_put(&dev->ibdev);
@@ -549,8 +570,7 @@ static int create_locked(const struct rhca_dev_spec *spec)
 		atomic_dec(&num_devices);
 		return ret;
 	}
-	strscpy(dev->name, dev_name(&dev->ibdev.dev), sizeof(dev->name));
-	return remove_if_netdev_went(dev) ? -ENODEV : 0;
+	return catch_up(dev) ? -ENODEV : 0;
 }
 
 /**
@@ -600,14 +620,14 @@ struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
  * @ndev: the netdev
  *
  * The device leaves in the background; its references to netdevs go at once,
- * so the unregistration of the netdev does not wait for users of the device.
+ * of all ports: the unregistration of the netdev does not wait for users of the
+ * device, and a device that takes its place finds the other netdevs free.
  *
  * Context: RTNL held.
  */
 void rhca_dev_remove_netdev(struct net_device *ndev)
 {
 	struct rhca_dev *found;
-	u32 i;
 
 	rhca_comeback_cancel(ndev);
 	rhca_mcast_forget_netdev(ndev);
@@ -616,9 +636,7 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 		return;
 
 	rhca_dev_claim(found);
-	for (i = 0; i < found->num_ports; i++)
-		if (rhca_port_uses(&found->ports[i], ndev))
-			rhca_port_release_netdev(&found->ports[i]);
+	release_netdevs(found);
 	ib_unregister_device_queued(&found->ibdev);
 	ib_device_put(&found->ibdev);
 }

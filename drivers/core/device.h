@@ -54,7 +54,6 @@ enum rhca_limited {
  * @ibdev: the verbs device; first for ib_alloc_device()
  * @backend: who moves the bytes
  * @entry: in the list of all devices, protected by the list's mutex
- * @name: as asked for, so that the device can come back under it
  * @keys: memory regions and windows by the upper 24 bits of their key
  * @paths: address handles by the number that the user ABI gives them
  * @counter_sets: counter sets by the id of their rdma_counter
@@ -68,7 +67,6 @@ struct rhca_dev {
 	struct ib_device ibdev;
 	const struct rhca_backend_ops *backend;
 	struct list_head entry;
-	char name[IB_DEVICE_NAME_MAX];
 	struct xarray keys;
 	struct xarray paths;
 	struct xarray counter_sets;
