@@ -112,7 +112,7 @@ static const struct fetch_case fetch_cases[] = {
 	{ "opcode in a hole of the table", IB_QPT_RC, IB_WR_LSO, .status = BAD },
 	{ "fast registration is the kernel's", IB_QPT_RC, IB_WR_REG_MR,
 	  .status = BAD },
-	{ "so is READ with invalidate", IB_QPT_RC, IB_WR_RDMA_READ_WITH_INV,
+	{ "READ with invalidate is iWARP's", IB_QPT_RC, IB_WR_RDMA_READ_WITH_INV,
 	  .num_sge = 1, .sge_bytes = 8, .status = BAD },
 	{ "READ on UC", IB_QPT_UC, IB_WR_RDMA_READ,
 	  .num_sge = 1, .sge_bytes = 8, .status = BAD },

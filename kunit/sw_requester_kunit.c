@@ -9,6 +9,7 @@
 #include "hca.h"
 #include "sw/backend.h"
 #include "sw/qp.h"
+#include "sw/requester.h"
 #include "sw/segment.h"
 
 #define MTU		TEST_MTU_BYTES
@@ -403,6 +404,26 @@ static void unreliable_requests_complete_when_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RDMA_WRITE);
 }
 
+/* 8 GiB of packets later: the PSN that is called old has moved along */
+static void unreliable_requests_are_whole_after_half_the_psns(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_UC);
+	struct rhca_requester *send = &to_sw_qp(to_rhca_qp(qp))->send;
+
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	send->next_psn = (send->next_psn + 0x7fffff) & 0xffffff;
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	post(hca, qp, IB_WR_SEND, 2 * MTU);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, UC | SEND_FIRST);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, UC | SEND_LAST);
+}
+
 static struct ib_ah *create_ah(struct test_hca *hca)
 {
 	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
@@ -596,6 +617,27 @@ static void receiver_not_ready_is_asked_again_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RTS);
 }
 
+/* The local queue was full at the third packet, and the peer at the first */
+static void receiver_not_ready_is_heard_while_the_queue_is_full(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_sw_qp *sw_qp = to_sw_qp(to_rhca_qp(qp));
+	int i;
+
+	for (i = 0; i < 3; i++)
+		post(hca, qp, IB_WR_SEND, 1);
+	local_bh_disable();
+	spin_lock(&sw_qp->send.lock);
+	rhca_requester_rewind(sw_qp, (FIRST_PSN + 2) & 0xffffff);
+	sw_qp->send.held = true;
+	spin_unlock(&sw_qp->send.lock);
+	local_bh_enable();
+	answer(hca, qp, FIRST_PSN, 0x20, 0);
+	KUNIT_EXPECT_EQ(test, sw_qp->send.next_psn, FIRST_PSN);
+	KUNIT_EXPECT_TRUE(test, sw_qp->send.held);
+}
+
 struct opcode_case {
 	const char *desc;
 	u32 wr_opcode;
@@ -658,12 +700,14 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(window_bounds_what_is_in_flight),
 	KUNIT_CASE(requester_of_another_state_is_silent),
 	KUNIT_CASE(unreliable_requests_complete_when_sent),
+	KUNIT_CASE(unreliable_requests_are_whole_after_half_the_psns),
 	KUNIT_CASE(datagram_is_one_packet),
 	KUNIT_CASE(acknowledgement_completes_what_it_covers),
 	KUNIT_CASE(sequence_error_repeats_from_there),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),
 	KUNIT_CASE(receiver_that_is_never_ready_fails_the_request),
 	KUNIT_CASE(receiver_not_ready_is_asked_again_later),
+	KUNIT_CASE(receiver_not_ready_is_heard_while_the_queue_is_full),
 	{}
 };
 

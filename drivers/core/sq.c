@@ -38,7 +38,6 @@ static const struct wr_rule wr_rules[] = {
 	[IB_WR_RDMA_WRITE]		= { FOR_RC | FOR_UC },
 	[IB_WR_RDMA_WRITE_WITH_IMM]	= { FOR_RC | FOR_UC },
 	[IB_WR_RDMA_READ]		= { FOR_RC },
-	[IB_WR_RDMA_READ_WITH_INV]	= { FOR_RC, .kernel_only = true },
 	[IB_WR_ATOMIC_CMP_AND_SWP]	= { FOR_RC, .exact_bytes = 8 },
 	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { FOR_RC, .exact_bytes = 8 },
 	[IB_WR_LOCAL_INV]		= { FOR_RC | FOR_UC, .no_data = true },
@@ -203,7 +202,6 @@ static void take_parameters(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
 	case IB_WR_RDMA_READ:
-	case IB_WR_RDMA_READ_WITH_INV:
 	case RHCA_WR_ATOMIC_WRITE:
 		take_rdma(wqe, wr);
 		break;

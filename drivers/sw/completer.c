@@ -149,7 +149,7 @@ static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		repeat_read(qp);
 		return;
 	}
-	if (send->held)
+	if (send->held && send->next_psn == rx->psn)
 		return;		/* a second NAK for packets of the same burst */
 	rhca_qp_count(&qp->base, RHCA_RNR_NAK_RETRY_ERR);
 	if (!send->rnr_retries_left) {

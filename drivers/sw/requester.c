@@ -22,7 +22,6 @@ static const u8 wc_opcodes[] = {
 	[IB_WR_SEND_WITH_IMM]		= IB_WC_SEND,
 	[IB_WR_SEND_WITH_INV]		= IB_WC_SEND,
 	[IB_WR_RDMA_READ]		= IB_WC_RDMA_READ,
-	[IB_WR_RDMA_READ_WITH_INV]	= IB_WC_RDMA_READ,
 	[IB_WR_ATOMIC_CMP_AND_SWP]	= IB_WC_COMP_SWAP,
 	[IB_WR_ATOMIC_FETCH_AND_ADD]	= IB_WC_FETCH_ADD,
 	[IB_WR_LOCAL_INV]		= IB_WC_LOCAL_INV,
@@ -215,6 +214,7 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	send->reads_in_flight = reads;
 	send->unasked = 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_requester_rewind);
 
 /* 9.7.7.2: without a buffer at the peer only a single packet may probe */
 static bool credit_allows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
@@ -252,6 +252,8 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	if (rhca_wqe_is_read(wqe))
 		send->reads_in_flight++;
 	send->next_psn = rhca_psn_add(send->next_psn, seg->psns);
+	if (!rhca_qp_is_rc(&qp->base))	/* nothing is ever acknowledged */
+		send->oldest_unacked_psn = send->next_psn;
 	if (rhca_psn_before(send->newest_psn, send->next_psn))
 		send->newest_psn = send->next_psn;
 	send->next_offset += seg->advance;

@@ -49,7 +49,6 @@ static inline bool rhca_wqe_is_read(const struct rhca_send_wqe *wqe)
 {
 	switch (wqe->opcode) {
 	case IB_WR_RDMA_READ:
-	case IB_WR_RDMA_READ_WITH_INV:
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 	case RHCA_WR_ATOMIC_WRITE:

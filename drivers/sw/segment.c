@@ -308,12 +308,14 @@ static void fill_headers(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 
 /*
  * Fragments may be handed out only where the request stays open until nothing
- * reads them: on RC it does, by acknowledgement.
+ * reads them: on RC it does, by acknowledgement. What is repeated may have been
+ * lost because the program wrote to it under way, after its ICRC was computed.
  */
 static bool must_copy(const struct rhca_sw_qp *qp,
 		      const struct rhca_send_wqe *wqe, u32 bytes)
 {
 	return bytes <= RHCA_COPY_BYTES || !rhca_qp_is_rc(&qp->base) ||
+	       qp->send.repeating ||
 	       (wqe->send_flags & IB_SEND_INLINE);
 }
 
