@@ -796,6 +796,88 @@ static void duplicate_read_of_something_else_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_RTS);
 }
 
+/* --- answers that wait, as they do while the local queue is full ---------------------- */
+
+static void hold_answers(struct bench *b, bool held)
+{
+	struct rhca_responder *recv = &to_sw_qp(to_rhca_qp(b->qp))->recv;
+
+	local_bh_disable();
+	spin_lock(&recv->lock);
+	recv->held = held;
+	spin_unlock(&recv->lock);
+	if (!held)
+		tasklet_schedule(&recv->task);
+	local_bh_enable();
+}
+
+static void fatal_nak_stands_behind_earlier_answers(struct kunit *test)
+{
+	struct request read = READ_OF(0, 2 * MTU);
+	struct bench b;
+
+	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	hold_answers(&b, true);
+	ask(&b, &read);
+	ask(&b, &(struct request) { WRITE_ONLY, .psn = 2, .length = 8,
+	    .payload_bytes = 8, .rkey_xor = 0xbad00 });
+	/* Neither what follows nor a repetition changes what is to be said */
+	ask(&b, &(struct request) { WRITE_ONLY, .psn = 3 });
+	ask(&b, &(struct request) { WRITE_ONLY, .psn = 2 });
+	expect_silence(test, &b);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_RTS);
+	hold_answers(&b, false);
+	expect_read(test, &b, READ_FIRST, 0, 0, MTU);
+	expect_read(test, &b, READ_LAST, 1, MTU, MTU);
+	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
+	KUNIT_EXPECT_EQ(test, b.sent->opcode, ACKNOWLEDGE);
+	KUNIT_EXPECT_EQ(test, b.sent->psn, (FIRST_PSN + 2) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, sent_syndrome(&b), NAK_ACCESS);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_ERR);
+}
+
+static void repeated_answer_is_no_request_of_the_peer(struct kunit *test)
+{
+	struct test_qp_spec one = open_qp;
+	struct request read = READ_OF(0, MTU);
+	struct bench b;
+
+	one.responder_resources = 1;
+	setup(&b, test, IB_QPT_RC, &one, ALL_RIGHTS);
+	ask(&b, &read);
+	expect_read(test, &b, READ_ONLY, 0, 0, MTU);
+	hold_answers(&b, true);
+	ask(&b, &read);
+	read.psn = 1;
+	ask(&b, &read);
+	expect_silence(test, &b);
+	hold_answers(&b, false);
+	expect_read(test, &b, READ_ONLY, 0, 0, MTU);
+	expect_read(test, &b, READ_ONLY, 1, 0, MTU);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_RTS);
+}
+
+/* The peer had the first answer, and took its right to the memory away */
+static void repeated_answer_without_its_key_ends_nothing(struct kunit *test)
+{
+	struct request read = READ_OF(0, MTU);
+	struct bench b;
+
+	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	test_post_recv(b.hca, b.qp, 1, BUFFER_OFFSET, BUFFER_BYTES);
+	ask(&b, &read);
+	expect_read(test, &b, READ_ONLY, 0, 0, MTU);
+	hold_answers(&b, true);
+	ask(&b, &read);
+	ask(&b, &(struct request) { SEND_ONLY_INV, .psn = 1 });
+	hold_answers(&b, false);
+	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
+	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN);
+	KUNIT_EXPECT_EQ(test, sent_syndrome(&b), NAK_ACCESS);
+	expect_ack(test, &b, 1, 2);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_RTS);
+}
+
 /* --- what never reaches the QP ----------------------------------------------------------- */
 
 /**
@@ -1197,6 +1279,9 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(duplicate_atomic_is_answered_from_memory),
 	KUNIT_CASE(duplicate_read_may_ask_for_the_rest),
 	KUNIT_CASE(duplicate_read_of_something_else_is_dropped),
+	KUNIT_CASE(fatal_nak_stands_behind_earlier_answers),
+	KUNIT_CASE(repeated_answer_is_no_request_of_the_peer),
+	KUNIT_CASE(repeated_answer_without_its_key_ends_nothing),
 	KUNIT_CASE_PARAM(packet_of_a_stranger_is_counted_and_dropped,
 			 stranger_gen_params),
 	KUNIT_CASE(limited_member_of_the_partition_is_heard),

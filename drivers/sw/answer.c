@@ -129,7 +129,7 @@ static int build_read_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
 	};
 	int ret;
 
-	copy |= res->copy || bytes <= RHCA_COPY_BYTES;
+	copy |= res->replayed || bytes <= RHCA_COPY_BYTES;
 	if (rhca_packet_begin(packet, &qp->base, path, &fields, copy ? bytes : 0))
 		return -ENOMEM;
 	if (rhca_opcode_has(fields.opcode, RHCA_HDR_AETH))
@@ -186,15 +186,24 @@ static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
 	return ret;
 }
 
-/* The memory of a READ has gone while it was answered: 9.7.4.1.6 */
-static void abort_read(struct rhca_sw_qp *qp, const struct rhca_resource *res,
+/*
+ * The memory of a READ has gone while it was answered: 9.7.4.1.6. A peer that has
+ * the first answer may have taken the right away itself, and drops the NAK of the
+ * repeated one as too late; one that still waits fails by it.
+ */
+static bool abort_read(struct rhca_sw_qp *qp, struct rhca_resource *res,
 		       struct rhca_path *path, struct rhca_run *run)
 {
 	rhca_send_aeth(qp, path, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_ACCESS),
 		       res->next_psn);
 	rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
+	if (res->replayed) {
+		res->next_psn = rhca_psn_add(res->last_psn, 1);
+		return true;
+	}
 	rhca_responder_move_to_error(qp, IB_EVENT_QP_ACCESS_ERR, run);
 	rhca_responder_flush(qp, run);
+	return false;
 }
 
 /* One resource, or part of it; false when sending must stop here */
@@ -215,8 +224,9 @@ static bool send_resource(struct rhca_sw_qp *qp, struct rhca_train *train,
 			break;
 		if (ret) {
 			rhca_train_send(train);
-			abort_read(qp, res, train->path, run);
-			return false;
+			if (!abort_read(qp, res, train->path, run))
+				return false;
+			break;
 		}
 		rhca_train_add(train, &packet);
 		res->next_psn = rhca_psn_add(res->next_psn, 1);
@@ -267,6 +277,8 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 		recv->answer_waits = false;
 		rhca_send_aeth(qp, path, recv->answer_syndrome,
 			       recv->answer_psn);
+		if (recv->fatal)
+			rhca_responder_fail(qp, run);
 	}
 }
 
@@ -324,7 +336,7 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	res->va += offset;
 	res->length = length;
 	res->rkey = be32_to_cpu(reth->rkey);
-	res->copy = true;
+	res->replayed = true;
 	send_from(recv, index);
 }
 
@@ -338,6 +350,7 @@ static void replay_atomic(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	if (!res || res->opcode != rx->opcode)
 		return;
 	res->next_psn = res->first_psn;
+	res->replayed = true;
 	send_from(recv, index);
 }
 
@@ -358,7 +371,7 @@ void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 		replay_read(qp, rx);
 	else if (rx->flags & (RHCA_OP_ATOMIC | RHCA_OP_ATOMIC_WRITE))
 		replay_atomic(qp, rx);
-	else
+	else if (!qp->recv.fatal)
 		rhca_answer(qp, rhca_ack_syndrome(qp),
 			    rhca_psn_sub(qp->recv.expected_psn, 1));
 }

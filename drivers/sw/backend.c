@@ -39,36 +39,45 @@ static void raise_events(struct rhca_sw_qp *qp, u32 events)
 		rhca_qp_event(&qp->base, type);
 }
 
-/**
- * rhca_run_end - Do what a run left: flush the other half, raise events
- * @qp: the QP
- * @run: what was collected
- *
- * Context: any but hardirq; none of the QP's locks held.
- */
-void rhca_run_end(struct rhca_sw_qp *qp, const struct rhca_run *run)
+/* Flush the other half, which may have completions to raise as well */
+static void flush_rest(struct rhca_sw_qp *qp, struct rhca_run *run)
 {
-	struct rhca_run all = *run;
-
 	if (run->flush_send)
-		flush_half(qp, &qp->send.lock, rhca_requester_flush, &all);
+		flush_half(qp, &qp->send.lock, rhca_requester_flush, run);
 	if (run->flush_recv)
-		flush_half(qp, &qp->recv.lock, rhca_responder_flush, &all);
+		flush_half(qp, &qp->recv.lock, rhca_responder_flush, run);
 	if ((run->flush_send || run->flush_recv) && qp->base.is_user &&
 	    !qp->base.srq)
 		queue_delayed_work(flush_wq, &qp->flush_work, FLUSH_FIRST);
-	if (all.raise_send || all.raise_recv) {
+}
+
+static void raise_all(struct rhca_sw_qp *qp, const struct rhca_run *run)
+{
+	if (run->raise_send || run->raise_recv) {
 		local_bh_disable();
-		if (all.raise_send)
+		if (run->raise_send)
 			rhca_cq_raise(rhca_send_cq(&qp->base));
-		if (all.raise_recv)
+		if (run->raise_recv)
 			rhca_cq_raise(rhca_recv_cq(&qp->base));
 		local_bh_enable();
 	}
-	if (all.srq_limit)
+	if (run->srq_limit)
 		rhca_srq_limit_event(qp->base.srq);
-	if (all.events)
-		raise_events(qp, all.events);
+	if (run->events)
+		raise_events(qp, run->events);
+}
+
+/**
+ * rhca_run_end - Do what a run left: flush the other half, raise events
+ * @qp: the QP
+ * @run: what was collected; what the flush adds is added
+ *
+ * Context: any but hardirq; none of the QP's locks held.
+ */
+void rhca_run_end(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	flush_rest(qp, run);
+	raise_all(qp, run);
 }
 
 static void run_half(struct rhca_sw_qp *qp, spinlock_t *lock,
@@ -119,6 +128,7 @@ static void recv_task(struct tasklet_struct *task)
  */
 static void end_in_verb(struct rhca_sw_qp *qp, struct rhca_run *run)
 {
+	flush_rest(qp, run);
 	if (!qp->base.is_user && (run->raise_send || run->raise_recv)) {
 		if (run->raise_send)
 			set_bit(RHCA_RAISE_SEND, &qp->deferred);
@@ -128,7 +138,7 @@ static void end_in_verb(struct rhca_sw_qp *qp, struct rhca_run *run)
 		run->raise_recv = false;
 		tasklet_schedule(&qp->send.task);
 	}
-	rhca_run_end(qp, run);
+	raise_all(qp, run);
 }
 
 /* As long as the QP is in ERR */

@@ -139,7 +139,10 @@ static enum rhca_verdict check_buffer(struct rhca_sw_qp *qp,
 	return ret ? RHCA_LOCAL_FAULT : RHCA_PASS;
 }
 
-/* READs and atomics with answers to send; those done are passed over */
+/*
+ * READs and atomics with answers to send. Not those that are done, and not
+ * repeated ones, which the peer need not be waiting for any more.
+ */
 static u32 resources_due(struct rhca_responder *recv)
 {
 	const struct rhca_resource *res;
@@ -148,7 +151,8 @@ static u32 resources_due(struct rhca_responder *recv)
 	for (index = recv->sending_resource; index != recv->newest_resource;
 	     index++) {
 		res = rhca_resource_at(recv, index);
-		due += !rhca_psn_before(res->last_psn, res->next_psn);
+		due += !res->replayed &&
+		       !rhca_psn_before(res->last_psn, res->next_psn);
 	}
 	return due;
 }

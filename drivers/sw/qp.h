@@ -97,13 +97,14 @@ struct rhca_requester {
  * @va: address of the first byte
  * @rkey: key
  * @length: bytes
- * @copy: the answer was lost once: copy the payload, so that it cannot change
- *	between ICRC and wire
+ * @replayed: it answers a repeated request. The payload is copied, since one that
+ *	changed under way may be why the first answer was lost; and the peer may
+ *	have the first answer by now, and have taken the request for done
  * @original: atomics: value before the operation
  */
 struct rhca_resource {
 	u8 opcode;
-	bool copy;
+	bool replayed;
 	u32 first_psn;
 	u32 last_psn;
 	u32 next_psn;
@@ -128,6 +129,8 @@ struct rhca_resource {
  * @answer_waits: an acknowledgement goes out behind the resources
  * @answer_syndrome: its syndrome
  * @answer_psn: its PSN
+ * @fatal: the verdict (enum rhca_verdict) that the answer tells of, and that ends
+ *	the connection with it; RHCA_PASS as long as there is none
  * @have_wqe: @wqe is a receive request that a message is being written to
  * @wqe: that request
  * @srq_limit_reached: taking it reached the limit of the shared queue
@@ -153,6 +156,7 @@ struct rhca_responder {
 	bool answer_waits;
 	u8 answer_syndrome;
 	u32 answer_psn;
+	u8 fatal;
 	bool have_wqe;
 	struct rhca_recv_wqe wqe;
 	bool srq_limit_reached;
@@ -215,6 +219,6 @@ static inline void rhca_run_event(struct rhca_run *run, enum ib_event_type type)
 	run->events |= BIT(type);
 }
 
-void rhca_run_end(struct rhca_sw_qp *qp, const struct rhca_run *run);
+void rhca_run_end(struct rhca_sw_qp *qp, struct rhca_run *run);
 
 #endif

@@ -259,27 +259,42 @@ static bool already_reported(struct rhca_sw_qp *qp, enum rhca_verdict verdict,
 	return false;
 }
 
+/**
+ * rhca_responder_fail - The peer has been told of a fatal fault: the QP fails
+ * @qp: the QP, with the fault in recv.fatal
+ * @run: collects events
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	const struct rhca_refusal *refusal = &rhca_refusals[qp->recv.fatal];
+
+	lockdep_assert_held(&qp->recv.lock);
+	qp->recv.fatal = RHCA_PASS;
+	complete_refused(qp, refusal->wc, run);
+	rhca_responder_move_to_error(qp, refusal->event, run);
+	rhca_responder_flush(qp, run);
+}
+
+/*
+ * A fatal fault is told in its turn, behind the answers to what came before it,
+ * 9.7.5; until then nothing new is executed.
+ */
 static void refuse_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		      enum rhca_verdict verdict, struct rhca_run *run)
 {
 	const struct rhca_refusal *refusal = &rhca_refusals[verdict];
-	struct rhca_path *path;
 
-	if (!refusal->answers || already_reported(qp, verdict, rx))
+	if (qp->recv.fatal || !refusal->answers ||
+	    already_reported(qp, verdict, rx))
 		return;
-	if (!refusal->fatal) {
-		rhca_answer(qp, refusal_syndrome(qp, refusal),
-			    qp->recv.expected_psn);
+	rhca_answer(qp, refusal_syndrome(qp, refusal), qp->recv.expected_psn);
+	if (!refusal->fatal)
 		return;
-	}
-	/* It leaves before the state forbids it, and ends what is under way */
-	path = rcu_dereference(qp->base.path);
-	if (path)
-		rhca_send_aeth(qp, path, refusal_syndrome(qp, refusal),
-			       qp->recv.expected_psn);
-	complete_refused(qp, refusal->wc, run);
-	rhca_responder_move_to_error(qp, refusal->event, run);
-	rhca_responder_flush(qp, run);
+	qp->recv.fatal = verdict;
+	if (!rcu_access_pointer(qp->base.path))
+		rhca_responder_fail(qp, run);
 }
 
 /*
@@ -332,7 +347,9 @@ static enum rhca_verdict judge(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	enum rhca_verdict verdict = rhca_request_check(qp, rx);
 
-	return verdict == RHCA_PASS ? rhca_request_execute(qp, rx) : verdict;
+	if (verdict != RHCA_PASS)
+		return verdict;
+	return qp->recv.fatal ? RHCA_DROP : rhca_request_execute(qp, rx);
 }
 
 /**
@@ -387,6 +404,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->newest_resource = 0;
 	recv->sending_resource = 0;
 	recv->answer_waits = false;
+	recv->fatal = RHCA_PASS;
 	recv->have_wqe = false;
 	recv->received = 0;
 	recv->held = false;

@@ -31,6 +31,7 @@ void rhca_responder_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_run *run);
 void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run);
 void rhca_responder_reset(struct rhca_sw_qp *qp);
+void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_run *run);
 void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
 				  enum ib_event_type event,
 				  struct rhca_run *run);
