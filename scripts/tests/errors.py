@@ -129,6 +129,17 @@ def remote_access_error():
 
 
 @case
+def fault_behind_a_read():
+    """It is told when what was asked for before has been answered."""
+    a, b = ends()
+    a.post_send('READ', [(0, 200000)], wr_id=1)
+    a.post_send('WRITE', [(0, 64)], wr_id=2, rkey=0x12345678)
+    check('a READ, and a WRITE with a wrong key behind it: 0 and 10', [(1, SUCCESS), (2, REM_ACCESS)],
+          [(c['wr_id'], c['status']) for c in a.wait(2, 120)])
+    close(a, b)
+
+
+@case
 def region_without_permission():
     """The QP allows it, the region does not."""
     for op, kind in (('WRITE', e.IBV_ACCESS_REMOTE_READ), ('READ', e.IBV_ACCESS_REMOTE_WRITE),
