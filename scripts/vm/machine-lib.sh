@@ -25,6 +25,8 @@ machine_find() {
 	machine_modules=$("$guest_lib_dir/kernel" modules "$machine_release")
 	machine_initramfs=$("$guest_lib_dir/initramfs" "$machine_release")
 	machine_accel=$("$guest_lib_dir/accel" "$machine_release")
+	machine_clock=
+	[ "$machine_accel" = kvm ] || machine_clock=tsc_early_khz=$("$guest_lib_dir/tsc-khz")
 }
 
 # machine_folder TAG PATH [FSDEV-OPTION]: a folder of the host's, over 9p
@@ -50,7 +52,7 @@ machine_boot() {
 		-accel $accel -cpu $cpu -smp "$cpus" -m "$memory" \
 		-nodefaults -no-user-config -display none -no-reboot -serial stdio \
 		-kernel "$machine_image" -initrd "$machine_initramfs" \
-		-append "${machine_kernel_arguments[*]} rhca.tree=$(realpath "$guest_lib_dir/../..")" \
+		-append "${machine_kernel_arguments[*]} $machine_clock rhca.tree=$(realpath "$guest_lib_dir/../..")" \
 		$(machine_folder hostroot / ,readonly=on,multidevs=remap) \
 		$(machine_folder share "$share") \
 		"$@"
