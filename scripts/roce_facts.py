@@ -152,14 +152,12 @@ def everything(names):
                  if port.read("link_layer") == "Ethernet"]
         if not ports:		# InfiniBand, or about to go
             continue
+        by_number = {port["port"]: port for port in ports}
         for entry in pairs or []:
-            if entry.get("ifname") != device.name:
-                continue
             # Before INIT a queue pair has no port.
-            where = entry.get("port", ports[0]["port"])
-            for port in ports:
-                if port["port"] == where:
-                    port.setdefault("qps", []).append(qp_facts(entry))
+            where = by_number.get(entry.get("port", ports[0]["port"]))
+            if entry.get("ifname") == device.name and where:
+                where.setdefault("qps", []).append(qp_facts(entry))
         found.append({"dev": device.name, "backend": device.backend(),
                       "driver": device.driver(), "fw": device.read("fw_ver"),
                       "desc": device.read("node_desc"), "ports": ports})
