@@ -11,7 +11,6 @@
 #include "control/link.h"
 #include "control/sysfs.h"
 #include "core/comeback.h"
-#include "core/mcast.h"
 #include "core/policy.h"
 #include "core/qp.h"
 #include "sw/backend.h"
@@ -105,7 +104,6 @@ err_exit_icrc:
 static void __exit rhca_exit(void)
 {
 	rhca_link_exit();
-	rhca_mcast_exit();
 	rhca_sysfs_exit();
 	rhca_dcb_exit();
 	rcu_barrier();		/* paths are freed from RCU callbacks */

@@ -8,7 +8,7 @@
 
 #include "core/device.h"
 #include "hca.h"
-#include "sw/receive.h"
+#include "sw/transport/receive.h"
 
 static const u8 peer_mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0x0f, 0x0f };
 

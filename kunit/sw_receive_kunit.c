@@ -7,7 +7,7 @@
 #include <linux/skbuff.h>
 
 #include "packet.h"
-#include "sw/receive.h"
+#include "sw/transport/receive.h"
 
 static void framing_desc(const enum rhca_encap *encap, char *desc)
 {

@@ -8,9 +8,9 @@
 #include "core/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
-#include "sw/qp.h"
-#include "sw/requester.h"
-#include "sw/segment.h"
+#include "sw/transport/qp.h"
+#include "sw/transport/requester.h"
+#include "sw/transport/segment.h"
 
 #define MTU		TEST_MTU_BYTES
 #define FIRST_PSN	0xfffffe	/* the third packet is behind the wrap */

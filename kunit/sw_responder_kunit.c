@@ -12,8 +12,8 @@
 #include "core/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
-#include "sw/qp.h"
-#include "sw/responder.h"
+#include "sw/transport/qp.h"
+#include "sw/transport/responder.h"
 #include "wire/psn.h"
 
 #define MTU		TEST_MTU_BYTES

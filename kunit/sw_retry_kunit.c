@@ -5,9 +5,9 @@
 #include <kunit/test.h>
 #include <linux/jiffies.h>
 
-#include "sw/answer.h"
-#include "sw/completer.h"
-#include "sw/retry.h"
+#include "sw/transport/answer.h"
+#include "sw/transport/completer.h"
+#include "sw/transport/retry.h"
 
 /* IBTA vol. 1, 9.7.5.2.8, table 45, in units of 10 microseconds */
 static const u32 rnr_times[32] = {

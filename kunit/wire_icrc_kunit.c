@@ -6,7 +6,7 @@
 #include <linux/skbuff.h>
 
 #include "packet.h"
-#include "sw/receive.h"
+#include "sw/transport/receive.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 

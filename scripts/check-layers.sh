@@ -19,10 +19,12 @@ complain() {
 may() {
 	case $1 in
 	wire) echo "" ;;
-	core) echo "wire" ;;
-	sw | mlx5) echo "core wire" ;;
+	core) echo "wire sw/verbs" ;;
+	sw/verbs | mlx5) echo "core wire" ;;
+	sw/transport) echo "sw/verbs core wire" ;;
+	sw) echo "sw/transport sw/verbs core wire" ;;
 	control) echo "core" ;;
-	kunit) echo "wire core sw mlx5 control" ;;
+	kunit) echo "wire core sw sw/verbs sw/transport mlx5 control" ;;
 	esac
 }
 
@@ -38,7 +40,7 @@ check_file() {
 		case $path in
 		../*) complain "$file: \"$path\": name it from drivers/" ;;
 		*/*)
-			from=${path%%/*}
+			from=${path%/*}
 			case " $folder $(may "$folder") " in
 			*" $from "*) ;;
 			*) complain "$file: $folder must not include \"$path\"" ;;
@@ -50,10 +52,10 @@ check_file() {
 	done
 }
 
-for file in drivers/*/*.[ch] kunit/*.[ch]; do
+for file in drivers/*/*.[ch] drivers/*/*/*.[ch] kunit/*.[ch]; do
 	[ -e "$file" ] || continue
 	folder=${file%/*}
-	check_file "$file" "${folder##*/}"
+	check_file "$file" "${folder#drivers/}"
 done
 
 # main.c starts every part, and reaches a backend by its backend.h alone.
@@ -74,9 +76,11 @@ differences=$(grep -rnE 'HAVE_[A-Z]|LINUX_VERSION_CODE|KERNEL_VERSION' \
 $differences"
 
 # A file that no list names is never built.
-for file in drivers/*/*.c; do
+for file in drivers/*/*.c drivers/*/*/*.c; do
 	[ -e "$file" ] && [ -e Kbuild ] || continue
-	tr -s '\t\n \\' ' ' < Kbuild | grep -q "drivers/$(basename "$(dirname "$file")")/,[^)]* $(basename "$file" .c)\.o" ||
+	folder=${file%/*} object=$(basename "$file" .c).o
+	tr -s '\t\n \\' ' ' < Kbuild |
+		grep -qE "$folder/$object|$folder/,[^)]* $object" ||
 		complain "Kbuild does not name $file"
 done
 

@@ -19,18 +19,18 @@
 
 #include "core/ah.h"
 #include "core/comeback.h"
-#include "core/cq.h"
+#include "sw/verbs/cq.h"
 #include "core/device.h"
-#include "core/mcast.h"
-#include "core/mr.h"
-#include "core/mw.h"
-#include "core/pd.h"
+#include "sw/verbs/mcast.h"
+#include "sw/verbs/mr.h"
+#include "sw/verbs/mw.h"
+#include "sw/verbs/pd.h"
 #include "core/pma.h"
 #include "core/policy.h"
 #include "core/qp.h"
 #include "core/restrack.h"
-#include "core/srq.h"
-#include "core/ucontext.h"
+#include "sw/verbs/srq.h"
+#include "sw/verbs/ucontext.h"
 
 #define RHCA_UVERBS_ABI_VERSION	2	/* of rdma/rdma_user_rxe.h */
 

@@ -8,7 +8,7 @@
 
 #include "core/device.h"
 #include "core/gid.h"
-#include "core/mcast.h"
+#include "sw/verbs/mcast.h"
 
 void rhca_gid_table_init(struct rhca_gid_table *table)
 {

@@ -14,12 +14,12 @@
 
 #include "core/ah.h"
 #include "core/counters.h"
-#include "core/cq.h"
+#include "sw/verbs/cq.h"
 #include "core/port.h"
-#include "core/qp_state.h"
-#include "core/rq.h"
-#include "core/sq.h"
-#include "core/srq.h"
+#include "sw/verbs/qp_state.h"
+#include "sw/verbs/rq.h"
+#include "sw/verbs/sq.h"
+#include "sw/verbs/srq.h"
 
 struct rhca_dev;
 

@@ -8,11 +8,12 @@
 
 #include "core/device.h"
 #include "sw/backend.h"
-#include "sw/qp.h"
-#include "sw/requester.h"
-#include "sw/responder.h"
-#include "sw/retry.h"
-#include "sw/socket.h"
+#include "sw/verbs/mcast.h"
+#include "sw/transport/qp.h"
+#include "sw/transport/requester.h"
+#include "sw/transport/responder.h"
+#include "sw/transport/retry.h"
+#include "sw/transport/socket.h"
 
 static struct workqueue_struct *flush_wq;
 
@@ -360,6 +361,7 @@ int rhca_sw_init(void)
 
 void rhca_sw_exit(void)
 {
+	rhca_mcast_exit();
 	rhca_socket_exit();
 	destroy_workqueue(flush_wq);
 }

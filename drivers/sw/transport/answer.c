@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Answers of the responder: acknowledgements, and the responses to READs and
+ * atomics. Resources hold what was asked, so that a duplicate is answered again
+ * from them.
+ */
+#include <rhca/compat.h>
+
+#include "sw/transport/answer.h"
+#include "sw/transport/payload.h"
+#include "sw/transport/receive.h"
+#include "sw/transport/responder.h"
+#include "sw/transport/retry.h"
+#include "sw/transport/transmit.h"
+#include "wire/psn.h"
+
+/* 9.7.7.2.1, table 46: receive requests that a credit code stands for */
+const u32 rhca_credits[RHCA_CREDIT_INVALID] = {
+	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384,
+	512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384,
+	24576, 32768,
+};
+
+/**
+ * rhca_credit_code - The credit code for a number of posted receive requests
+ * @requests: how many are posted
+ *
+ * Return: the largest code that does not promise more.
+ */
+u8 rhca_credit_code(u32 requests)
+{
+	u8 code = ARRAY_SIZE(rhca_credits) - 1;
+
+	while (rhca_credits[code] > requests)
+		code--;
+	return code;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_credit_code);
+
+/**
+ * rhca_ack_syndrome - Syndrome of an acknowledgement sent now
+ * @qp: the QP; its posted receive requests are the credits
+ */
+u8 rhca_ack_syndrome(struct rhca_sw_qp *qp)
+{
+	if (qp->base.srq)
+		return rhca_syndrome(RHCA_AETH_ACK, RHCA_CREDIT_INVALID);
+	return rhca_syndrome(RHCA_AETH_ACK,
+			     rhca_credit_code(rhca_ring_filled(&qp->base.rq.ring)));
+}
+
+/**
+ * rhca_send_aeth - Send an acknowledgement or NAK
+ * @qp: the QP
+ * @path: its path
+ * @syndrome: of the AETH
+ * @psn: what it answers
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
+		    u8 syndrome, u32 psn)
+{
+	struct rhca_bth_fields fields = {
+		.opcode		= IB_OPCODE_RC_ACKNOWLEDGE,
+		.pkey		= rhca_qp_pkey(&qp->base),
+		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.psn		= psn,
+	};
+	struct rhca_packet packet;
+	struct rhca_train train;
+
+	lockdep_assert_held(&qp->recv.lock);
+	if (rhca_packet_begin(&packet, &qp->base, path, &fields, 0))
+		return;		/* the peer will ask again */
+	rhca_aeth_fill(rhca_packet_header(&packet, RHCA_HDR_AETH), syndrome,
+		       qp->recv.msn);
+	rhca_packet_seal(&packet, psn);
+	rhca_train_begin(&train, &qp->base, path);
+	rhca_train_add(&train, &packet);
+	rhca_train_send(&train);
+}
+
+static u8 response_opcode(const struct rhca_resource *res, bool first, bool last)
+{
+	if (first)
+		return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY :
+			      IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST;
+	return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST :
+		      IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE;
+}
+
+static int build_read_data(struct rhca_sw_qp *qp,
+			   const struct rhca_resource *res, u32 offset,
+			   u32 bytes, bool copy, struct sk_buff *skb)
+{
+	struct rhca_mem *mem;
+	int ret;
+
+	if (!bytes)
+		return 0;
+	mem = rhca_get_remote(&qp->base, res->rkey, res->va + offset, bytes,
+			      IB_ACCESS_REMOTE_READ);
+	if (!mem)
+		return -EACCES;
+	ret = rhca_mem_to_skb(mem, res->va + offset, bytes, skb, copy);
+	rhca_mem_put(mem);
+	return ret;
+}
+
+/*
+ * Small payloads are copied, and so are repeated ones: memory that is written
+ * to while it is read must not differ between the ICRC and the wire for ever.
+ */
+static int build_read_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
+			       struct rhca_path *path, bool copy,
+			       struct rhca_packet *packet)
+{
+	u32 offset = qp->mtu_bytes * rhca_psn_diff(res->next_psn,
+						   res->first_psn);
+	u32 bytes = min(res->length - offset, qp->mtu_bytes);
+	bool first = res->next_psn == res->first_psn;
+	bool last = res->next_psn == res->last_psn;
+	struct rhca_bth_fields fields = {
+		.opcode		= response_opcode(res, first, last),
+		.pkey		= rhca_qp_pkey(&qp->base),
+		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.psn		= res->next_psn,
+	};
+	int ret;
+
+	copy |= res->replayed || bytes <= RHCA_COPY_BYTES;
+	if (rhca_packet_begin(packet, &qp->base, path, &fields, copy ? bytes : 0))
+		return -ENOMEM;
+	if (rhca_opcode_has(fields.opcode, RHCA_HDR_AETH))
+		rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
+			       rhca_ack_syndrome(qp), qp->recv.msn);
+	ret = build_read_data(qp, res, offset, bytes, copy, packet->skb);
+	if (ret) {
+		kfree_skb(packet->skb);
+		return ret;
+	}
+	rhca_packet_seal(packet, fields.psn);
+	return 0;
+}
+
+static int build_atomic_response(struct rhca_sw_qp *qp,
+				 const struct rhca_resource *res,
+				 struct rhca_path *path,
+				 struct rhca_packet *packet)
+{
+	struct rhca_bth_fields fields = {
+		.opcode		= IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE,
+		.pkey		= rhca_qp_pkey(&qp->base),
+		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.psn		= res->first_psn,
+	};
+	struct rhca_atomic_ack_eth *eth;
+
+	if (rhca_packet_begin(packet, &qp->base, path, &fields, 0))
+		return -ENOMEM;
+	rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
+		       rhca_ack_syndrome(qp), qp->recv.msn);
+	eth = rhca_packet_header(packet, RHCA_HDR_ATOMIC_ACK_ETH);
+	eth->original = cpu_to_be64(res->original);
+	rhca_packet_seal(packet, fields.psn);
+	return 0;
+}
+
+static bool is_read_resource(const struct rhca_resource *res)
+{
+	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ||
+	       res->opcode == RHCA_OPCODE_ATOMIC_WRITE;
+}
+
+static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
+			  struct rhca_path *path, struct rhca_packet *packet)
+{
+	int ret;
+
+	if (!is_read_resource(res))
+		return build_atomic_response(qp, res, path, packet);
+	ret = build_read_response(qp, res, path, false, packet);
+	if (ret == -EOPNOTSUPP)
+		ret = build_read_response(qp, res, path, true, packet);
+	return ret;
+}
+
+/*
+ * The memory of a READ has gone while it was answered: 9.7.4.1.6. A peer that has
+ * the first answer may have taken the right away itself, and drops the NAK of the
+ * repeated one as too late; one that still waits fails by it.
+ */
+static bool abort_read(struct rhca_sw_qp *qp, struct rhca_resource *res,
+		       struct rhca_path *path, struct rhca_run *run)
+{
+	rhca_send_aeth(qp, path, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_ACCESS),
+		       res->next_psn);
+	rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
+	if (res->replayed) {
+		res->next_psn = rhca_psn_add(res->last_psn, 1);
+		return true;
+	}
+	rhca_responder_move_to_error(qp, IB_EVENT_QP_ACCESS_ERR, run);
+	rhca_responder_flush(qp, run);
+	return false;
+}
+
+/* One resource, or part of it; false when sending must stop here */
+static bool send_resource(struct rhca_sw_qp *qp, struct rhca_train *train,
+			  u32 *budget, struct rhca_run *run)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_resource *res = rhca_resource_at(recv,
+						     recv->sending_resource);
+	struct rhca_packet packet;
+	bool starved = false;
+	int ret;
+
+	while (!rhca_psn_before(res->last_psn, res->next_psn) && *budget) {
+		ret = build_response(qp, res, train->path, &packet);
+		starved = ret == -ENOMEM;
+		if (starved)
+			break;
+		if (ret) {
+			rhca_train_send(train);
+			if (!abort_read(qp, res, train->path, run))
+				return false;
+			break;
+		}
+		rhca_train_add(train, &packet);
+		res->next_psn = rhca_psn_add(res->next_psn, 1);
+		(*budget)--;
+		if (train->refused)
+			break;
+	}
+	rhca_train_send(train);
+	if (train->refused)
+		res->next_psn = train->refused_psn;
+	if (train->refused || starved) {
+		rhca_hold_recv(qp, RHCA_QUEUE_FULL_NS);
+		return false;
+	}
+	if (rhca_psn_before(res->last_psn, res->next_psn))
+		recv->sending_resource++;
+	return *budget;
+}
+
+/**
+ * rhca_send_responses - Send the responses that are due, then the answer
+ * @qp: the QP
+ * @path: its path
+ * @run: collects events
+ *
+ * What does not fit into one run is left to the tasklet.
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
+			 struct rhca_run *run)
+{
+	struct rhca_responder *recv = &qp->recv;
+	u32 budget = RHCA_RUN_BUDGET;
+	struct rhca_train train;
+
+	lockdep_assert_held(&qp->recv.lock);
+	rhca_train_begin(&train, &qp->base, path);
+	while (recv->sending_resource != recv->newest_resource)
+		if (!send_resource(qp, &train, &budget, run))
+			break;
+	if (recv->sending_resource != recv->newest_resource) {
+		if (!budget)
+			tasklet_schedule(&recv->task);
+		return;
+	}
+	if (recv->answer_waits) {
+		recv->answer_waits = false;
+		rhca_send_aeth(qp, path, recv->answer_syndrome,
+			       recv->answer_psn);
+		if (recv->fatal)
+			rhca_responder_fail(qp, run);
+	}
+}
+
+/* --- duplicates ----------------------------------------------------------- */
+
+static struct rhca_resource *find_resource(struct rhca_responder *recv, u32 psn,
+					   u32 *index)
+{
+	struct rhca_resource *res;
+	u32 i;
+
+	for (i = 1; i <= RHCA_MAX_RD_ATOMIC; i++) {
+		res = rhca_resource_at(recv, recv->newest_resource - i);
+		if (res->opcode &&
+		    rhca_psn_between(psn, res->first_psn, res->last_psn)) {
+			*index = recv->newest_resource - i;
+			return res;
+		}
+	}
+	return NULL;
+}
+
+/* Sending goes on at a resource; those behind it that are done are passed over */
+static void send_from(struct rhca_responder *recv, u32 index)
+{
+	if ((s32)(index - recv->sending_resource) < 0)
+		recv->sending_resource = index;
+}
+
+/*
+ * A repeated READ may ask for the rest only: what it asks for lies inside what
+ * it asked for before, 9.7.4.1.3. Younger requests will be repeated as well, so
+ * only this one is answered again.
+ */
+static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+	struct rhca_responder *recv = &qp->recv;
+	u32 length = be32_to_cpu(reth->length);
+	struct rhca_resource *res;
+	u32 index, offset;
+
+	res = find_resource(recv, rx->psn, &index);
+	if (!res || res->opcode != IB_OPCODE_RC_RDMA_READ_REQUEST)
+		return;
+	offset = qp->mtu_bytes * rhca_psn_diff(rx->psn, res->first_psn);
+	if (be64_to_cpu(reth->va) != res->va + offset ||
+	    length > res->length - offset)
+		return;
+	/* The first response to the new request says FIRST or ONLY */
+	res->first_psn = rx->psn;
+	res->next_psn = rx->psn;
+	res->last_psn = rhca_psn_add(rx->psn,
+				     rhca_response_packets(qp, length) - 1);
+	res->va += offset;
+	res->length = length;
+	res->rkey = be32_to_cpu(reth->rkey);
+	res->replayed = true;
+	send_from(recv, index);
+}
+
+static void replay_atomic(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_resource *res;
+	u32 index;
+
+	res = find_resource(recv, rx->psn, &index);
+	if (!res || res->opcode != rx->opcode)
+		return;
+	res->next_psn = res->first_psn;
+	res->replayed = true;
+	send_from(recv, index);
+}
+
+/**
+ * rhca_replay - Answer a duplicate
+ * @qp: the QP
+ * @rx: the request
+ *
+ * SENDs and WRITEs have been executed: say so again, 9.7.5.1.4.
+ *
+ * Context: recv.lock held.
+ */
+void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	lockdep_assert_held(&qp->recv.lock);
+	rhca_qp_count(&qp->base, RHCA_DUPLICATE_REQUEST);
+	if (rx->flags & RHCA_OP_READ)
+		replay_read(qp, rx);
+	else if (rx->flags & (RHCA_OP_ATOMIC | RHCA_OP_ATOMIC_WRITE))
+		replay_atomic(qp, rx);
+	else if (!qp->recv.fatal)
+		rhca_answer(qp, rhca_ack_syndrome(qp),
+			    rhca_psn_sub(qp->recv.expected_psn, 1));
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Checks on requests, and what they can say.
+ */
+#ifndef RHCA_SW_TRANSPORT_CHECK_H
+#define RHCA_SW_TRANSPORT_CHECK_H
+
+struct rhca_rx;
+struct rhca_sw_qp;
+
+/**
+ * enum rhca_verdict - What a check says about a request
+ * @RHCA_PASS: go on with the next check
+ * @RHCA_DUPLICATE: it has been executed before
+ * @RHCA_PSN_GAP: packets before it are missing
+ * @RHCA_DROP: ignore it
+ * @RHCA_NO_BUFFER: no receive request is posted
+ * @RHCA_BAD_REQUEST: it breaks the protocol
+ * @RHCA_BAD_LENGTH: it is longer than what it goes to
+ * @RHCA_BAD_KEY: the key does not allow it
+ * @RHCA_BAD_OPERATION: the QP does not allow it
+ * @RHCA_LOCAL_FAULT: our own receive request is not usable
+ * @RHCA_NUM_VERDICTS: how many there are
+ */
+enum rhca_verdict {
+	RHCA_PASS,
+	RHCA_DUPLICATE,
+	RHCA_PSN_GAP,
+	RHCA_DROP,
+	RHCA_NO_BUFFER,
+	RHCA_BAD_REQUEST,
+	RHCA_BAD_LENGTH,
+	RHCA_BAD_KEY,
+	RHCA_BAD_OPERATION,
+	RHCA_LOCAL_FAULT,
+	RHCA_NUM_VERDICTS,
+};
+
+enum rhca_verdict rhca_request_check(struct rhca_sw_qp *qp,
+				     const struct rhca_rx *rx);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef RHCA_SW_TRANSPORT_COMPLETER_H
+#define RHCA_SW_TRANSPORT_COMPLETER_H
+
+#include "sw/transport/qp.h"
+#include "sw/transport/receive.h"
+
+void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			    struct rhca_run *run);
+u32 rhca_rnr_delay_us(u8 code);
+
+#endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Execution of a request that has passed the checks: payload goes to where it
+ * belongs, a READ or an atomic becomes a responder resource.
+ */
+#include <linux/highmem.h>
+#include <linux/ip.h>
+#include <rhca/compat.h>
+
+#include "sw/transport/execute.h"
+#include "sw/verbs/mw.h"
+#include "sw/transport/answer.h"
+#include "sw/transport/payload.h"
+#include "sw/transport/receive.h"
+#include "wire/psn.h"
+
+static enum rhca_verdict put_in_buffer(struct rhca_sw_qp *qp,
+				       const struct rhca_rx *rx, u32 offset)
+{
+	struct rhca_span span = {
+		.sge	 = qp->recv.wqe.sge,
+		.num_sge = qp->recv.wqe.num_sge,
+		.offset	 = offset,
+		.bytes	 = rx->payload_bytes,
+	};
+
+	return rhca_scatter(&qp->base, &span, rx->skb, rx->payload_offset) ==
+		IB_WC_SUCCESS ? RHCA_PASS : RHCA_LOCAL_FAULT;
+}
+
+/* The first 40 bytes show the network header; IPv4 lies in the last 20 */
+static enum rhca_verdict put_grh(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_span span = {
+		.sge	 = qp->recv.wqe.sge,
+		.num_sge = qp->recv.wqe.num_sge,
+		.bytes	 = RHCA_GRH_BYTES,
+	};
+	u8 grh[RHCA_GRH_BYTES] = {};
+
+	if (rx->flow.encap == RHCA_V2_IPV4)
+		memcpy(grh + RHCA_GRH_BYTES - sizeof(struct iphdr), rx->network,
+		       sizeof(struct iphdr));
+	else
+		memcpy(grh, rx->network, RHCA_GRH_BYTES);
+	return rhca_scatter_bytes(&qp->base, &span, grh) == IB_WC_SUCCESS ?
+		RHCA_PASS : RHCA_LOCAL_FAULT;
+}
+
+static enum rhca_verdict execute_send(struct rhca_sw_qp *qp,
+				      const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	enum rhca_verdict verdict;
+	u32 offset = 0;
+
+	if (rx->flags & RHCA_OP_STARTS)
+		recv->received = 0;
+	if (rhca_qp_is_datagram(&qp->base)) {
+		verdict = put_grh(qp, rx);
+		if (verdict != RHCA_PASS)
+			return verdict;
+		offset = RHCA_GRH_BYTES;
+	}
+	verdict = put_in_buffer(qp, rx, offset + recv->received);
+	if (verdict == RHCA_PASS)
+		recv->received += rx->payload_bytes;
+	return verdict;
+}
+
+static enum rhca_verdict execute_write(struct rhca_sw_qp *qp,
+				       const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	const struct rhca_reth *reth;
+	struct rhca_mem *mem;
+	int ret;
+
+	if (rx->flags & RHCA_OP_STARTS) {
+		reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+		recv->write_va = be64_to_cpu(reth->va);
+		recv->write_rkey = be32_to_cpu(reth->rkey);
+		recv->write_left = be32_to_cpu(reth->length);
+		recv->received = 0;
+		rhca_qp_count(&qp->base, RHCA_RX_WRITE_REQUESTS);
+	}
+	if (!rx->payload_bytes)
+		return RHCA_PASS;
+	mem = rhca_get_remote(&qp->base, recv->write_rkey, recv->write_va,
+			      rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
+	if (!mem)
+		return RHCA_BAD_KEY;
+	ret = rhca_skb_to_mem(mem, recv->write_va, rx->payload_bytes, rx->skb,
+			      rx->payload_offset);
+	rhca_mem_put(mem);
+	if (ret)
+		return RHCA_BAD_KEY;
+	recv->write_va += rx->payload_bytes;
+	recv->write_left -= rx->payload_bytes;
+	recv->received += rx->payload_bytes;
+	return RHCA_PASS;
+}
+
+static struct rhca_resource *new_resource(struct rhca_sw_qp *qp,
+					  const struct rhca_rx *rx, u32 psns)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_resource *res = rhca_resource_at(recv,
+						     recv->newest_resource++);
+
+	*res = (struct rhca_resource) {
+		.opcode		= rx->opcode,
+		.first_psn	= rx->psn,
+		.next_psn	= rx->psn,
+		.last_psn	= rhca_psn_add(rx->psn, psns - 1),
+	};
+	return res;
+}
+
+static enum rhca_verdict execute_read(struct rhca_sw_qp *qp,
+				      const struct rhca_rx *rx)
+{
+	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+	u32 length = be32_to_cpu(reth->length);
+	struct rhca_resource *res;
+
+	res = new_resource(qp, rx, rhca_response_packets(qp, length));
+	res->va = be64_to_cpu(reth->va);
+	res->rkey = be32_to_cpu(reth->rkey);
+	res->length = length;
+	rhca_qp_count(&qp->base, RHCA_RX_READ_REQUESTS);
+	return RHCA_PASS;
+}
+
+/* Atomic for all QPs and, where the CPU is, for the host: IB_ATOMIC_HCA */
+static u64 run_atomic(u64 *word, const struct rhca_rx *rx)
+{
+	const struct rhca_atomic_eth *eth =
+		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
+	atomic64_t *target = (atomic64_t *)word;
+	u64 swap_add = be64_to_cpu(eth->swap_add);
+
+	if (rx->opcode == IB_OPCODE_RC_COMPARE_SWAP)
+		return atomic64_cmpxchg(target, be64_to_cpu(eth->compare),
+					swap_add);
+	return atomic64_fetch_add(swap_add, target);
+}
+
+/**
+ * struct remote_word - eight aligned bytes of a memory region
+ * @mem: the region, of which a reference is held
+ * @at: where they are mapped
+ */
+struct remote_word {
+	struct rhca_mem *mem;
+	u64 *at;
+};
+
+/* False, with nothing held, when the peer may not have them. */
+static bool get_remote_word(struct rhca_sw_qp *qp, u32 rkey, u64 va, int access,
+			    struct remote_word *word)
+{
+	unsigned int offset, bytes;
+	struct page *page;
+
+	word->mem = rhca_get_remote(&qp->base, rkey, va, sizeof(*word->at),
+				    access);
+	if (!word->mem)
+		return false;
+	page = rhca_mem_page(word->mem, va, &offset, &bytes);
+	if (!page || !IS_ALIGNED(offset, sizeof(*word->at))) {
+		rhca_mem_put(word->mem);
+		return false;
+	}
+	word->at = kmap_local_page(page) + offset;
+	return true;
+}
+
+static void put_remote_word(const struct remote_word *word)
+{
+	kunmap_local(word->at);
+	rhca_mem_put(word->mem);
+}
+
+static enum rhca_verdict execute_atomic(struct rhca_sw_qp *qp,
+					const struct rhca_rx *rx)
+{
+	const struct rhca_atomic_eth *eth =
+		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
+	struct remote_word word;
+	u64 original;
+
+	if (!get_remote_word(qp, be32_to_cpu(eth->rkey), be64_to_cpu(eth->va),
+			     IB_ACCESS_REMOTE_ATOMIC, &word))
+		return RHCA_BAD_KEY;
+	original = run_atomic(word.at, rx);
+	put_remote_word(&word);
+	new_resource(qp, rx, 1)->original = original;
+	rhca_qp_count(&qp->base, RHCA_RX_ATOMIC_REQUESTS);
+	return RHCA_PASS;
+}
+
+/* All eight bytes become visible at once, 9.4.7 */
+static enum rhca_verdict execute_atomic_write(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
+{
+	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+	struct remote_word word;
+	u64 value;
+
+	if (!get_remote_word(qp, be32_to_cpu(reth->rkey), be64_to_cpu(reth->va),
+			     IB_ACCESS_REMOTE_WRITE, &word))
+		return RHCA_BAD_KEY;
+	skb_copy_bits(rx->skb, rx->payload_offset, &value, sizeof(value));
+	WRITE_ONCE(*word.at, value);
+	put_remote_word(&word);
+	new_resource(qp, rx, 1);
+	rhca_qp_count(&qp->base, RHCA_RX_ATOMIC_REQUESTS);
+	return RHCA_PASS;
+}
+
+static enum rhca_verdict execute(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	if (rx->flags & RHCA_OP_SEND)
+		return execute_send(qp, rx);
+	if (rx->flags & RHCA_OP_WRITE)
+		return execute_write(qp, rx);
+	if (rx->flags & RHCA_OP_READ)
+		return execute_read(qp, rx);
+	if (rx->flags & RHCA_OP_ATOMIC)
+		return execute_atomic(qp, rx);
+	return execute_atomic_write(qp, rx);
+}
+
+static enum rhca_verdict invalidate(struct rhca_sw_qp *qp,
+				    const struct rhca_rx *rx)
+{
+	const struct rhca_ieth *ieth;
+
+	if (!rhca_opcode_has(rx->opcode, RHCA_HDR_IETH))
+		return RHCA_PASS;
+	ieth = rhca_rx_header(rx, RHCA_HDR_IETH);
+	return rhca_key_invalidate(qp->base.dev, qp->base.ibqp.pd,
+				   be32_to_cpu(ieth->rkey), qp->base.number,
+				   true) ? RHCA_BAD_KEY : RHCA_PASS;
+}
+
+/**
+ * rhca_request_execute - Do what a request asks for
+ * @qp: the QP
+ * @rx: the packet, which has passed rhca_request_check()
+ *
+ * Context: recv.lock held.
+ *
+ * Return: RHCA_PASS, or why it could not be done: a key may have gone since it
+ * was checked.
+ */
+enum rhca_verdict rhca_request_execute(struct rhca_sw_qp *qp,
+				       const struct rhca_rx *rx)
+{
+	enum rhca_verdict verdict;
+
+	lockdep_assert_held(&qp->recv.lock);
+	verdict = execute(qp, rx);
+	return verdict == RHCA_PASS ? invalidate(qp, rx) : verdict;
+}

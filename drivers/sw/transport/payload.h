@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Payload between packets and the memory that keys name.
+ */
+#ifndef RHCA_SW_TRANSPORT_PAYLOAD_H
+#define RHCA_SW_TRANSPORT_PAYLOAD_H
+
+#include <linux/skbuff.h>
+#include <rdma/ib_verbs.h>
+
+#include "sw/verbs/mw.h"
+#include "core/qp.h"
+
+/**
+ * struct rhca_span - A run of bytes in a scatter/gather list
+ * @sge: the list
+ * @num_sge: its entries
+ * @offset: first byte, counted through the list
+ * @bytes: how many
+ */
+struct rhca_span {
+	const struct rhca_sge *sge;
+	u32 num_sge;
+	u32 offset;
+	u32 bytes;
+};
+
+enum ib_wc_status rhca_gather(struct rhca_qp *qp, const struct rhca_span *span,
+			      struct sk_buff *skb, bool copy);
+enum ib_wc_status rhca_scatter(struct rhca_qp *qp, const struct rhca_span *span,
+			       const struct sk_buff *skb, unsigned int offset);
+enum ib_wc_status rhca_scatter_bytes(struct rhca_qp *qp,
+				     const struct rhca_span *span,
+				     const void *data);
+int rhca_mem_to_skb(const struct rhca_mem *mem, u64 addr, u32 bytes,
+		    struct sk_buff *skb, bool copy);
+int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
+		    const struct sk_buff *skb, unsigned int offset);
+
+/*
+ * The memory of a peer's key, if this QP may use the range. The key may have
+ * been taken away since the request came: check each time.
+ */
+static inline struct rhca_mem *rhca_get_remote(struct rhca_qp *qp, u32 rkey,
+					       u64 va, u32 length, int access)
+{
+	struct rhca_remote remote = {
+		.dev	= qp->dev,
+		.pd	= qp->ibqp.pd,
+		.qp_num	= qp->number,
+		.rkey	= rkey,
+		.va	= va,
+		.length	= length,
+		.access	= access,
+	};
+
+	return rhca_mem_get_remote(&remote);
+}
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the software datapath keeps about a QP: one half for each direction,
+ * with one lock each.
+ *
+ * Lock order: send.lock and recv.lock are never held together. Inside either:
+ * the lock of a shared receive queue, binding_lock, the lock of a CQ. Events
+ * and completion handlers run with none of them held.
+ */
+#ifndef RHCA_SW_TRANSPORT_QP_H
+#define RHCA_SW_TRANSPORT_QP_H
+
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/timer.h>
+
+#include "core/device.h"
+#include "sw/verbs/mr.h"
+#include "core/qp.h"
+
+/*
+ * Packets that a requester has in flight: 512 KiB at the largest MTU, which is
+ * the bandwidth-delay product of 40 Gb/s and 100 us, and half of the default
+ * backlog of a CPU (net.core.netdev_max_backlog).
+ */
+#define RHCA_SEND_WINDOW	128
+
+/* Acknowledgements are asked for at least this often, so the window moves */
+#define RHCA_ACK_INTERVAL	32
+
+/*
+ * Response packets that one READ request asks for: longer READs go out as
+ * several requests, so that the requester, who knows what it has lost, sets the
+ * pace. Responses to one request may all be on the wire at once.
+ */
+#define RHCA_READ_CHUNK		32
+
+/* Packets that one run in softirq context sends before it lets others run */
+#define RHCA_RUN_BUDGET		64
+
+/**
+ * struct rhca_requester - Send queue side, and the responses to it
+ * @lock: protects all of this, and sq.head and the slots of the send queue
+ * @next: index of the request to send next; those before it have been sent
+ * @next_offset: payload bytes of @next that have been sent
+ * @next_psn: PSN of the next packet
+ * @oldest_unacked_psn: first PSN that the peer has not acknowledged
+ * @newest_psn: behind the newest PSN ever sent; above @next_psn while repeating
+ * @unasked: packets since the last one that asked for an acknowledgement
+ * @ask: the next packet must ask for one
+ * @reads_in_flight: READ and atomic requests without their last response
+ * @ssn: send sequence number of the newest numbered request
+ * @limit_ssn: requests up to this have a receive buffer at the peer
+ * @limited: the peer counts its receive buffers
+ * @probe_ssn: request beyond @limit_ssn whose first packet was acknowledged
+ * @retries_left: sequence errors and timeouts until the QP gives up
+ * @rnr_retries_left: receiver-not-ready answers until it gives up
+ * @held: nothing is sent until @hold_timer fires
+ * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
+ * @drain_told: the SQ-drained event of this SQD has been raised
+ * @deadline: when the oldest packet counts as lost, in jiffies
+ * @ack_timer: looks at @deadline
+ * @hold_timer: receiver not ready, or the local queue was full
+ * @task: sends where a caller may not
+ */
+struct rhca_requester {
+	spinlock_t lock;		/* protects all of this */
+	u32 next;
+	u32 next_offset;
+	u32 next_psn;
+	u32 oldest_unacked_psn;
+	u32 newest_psn;
+	u32 unasked;
+	bool ask;
+	u32 reads_in_flight;
+	u32 ssn;
+	u32 limit_ssn;
+	bool limited;
+	u32 probe_ssn;
+	u8 retries_left;
+	u8 rnr_retries_left;
+	bool held;
+	bool repeating;
+	bool drain_told;
+	unsigned long deadline;
+	struct timer_list ack_timer;
+	struct hrtimer hold_timer;
+	struct tasklet_struct task;
+};
+
+/**
+ * struct rhca_resource - A READ or atomic that is being or has been answered
+ * @opcode: of the request; 0 when the slot is empty
+ * @first_psn: of the first response
+ * @last_psn: of the last response
+ * @next_psn: of the next response to send; behind @last_psn when all are sent
+ * @va: address of the first byte
+ * @rkey: key
+ * @length: bytes
+ * @replayed: it answers a repeated request. The payload is copied, since one that
+ *	changed under way may be why the first answer was lost; and the peer may
+ *	have the first answer by now, and have taken the request for done
+ * @original: atomics: value before the operation
+ */
+struct rhca_resource {
+	u8 opcode;
+	bool replayed;
+	u32 first_psn;
+	u32 last_psn;
+	u32 next_psn;
+	u64 va;
+	u32 rkey;
+	u32 length;
+	u64 original;
+};
+
+/**
+ * struct rhca_responder - Receive queue side
+ * @lock: protects all of this, and the consumer side of the receive queue
+ * @expected_psn: of the next request packet
+ * @msn: messages completed, 24 bits
+ * @message_opcode: of the last packet
+ * @in_message: a message has begun and not ended
+ * @nak_sent: a sequence gap has been reported and not been filled
+ * @established_told: the communication-established event has been raised
+ * @resources: ring of RHCA_MAX_RD_ATOMIC answers; RC only
+ * @newest_resource: index behind the newest
+ * @sending_resource: index of the oldest with responses to send
+ * @answer_waits: an acknowledgement goes out behind the resources
+ * @answer_syndrome: its syndrome
+ * @answer_psn: its PSN
+ * @fatal: the verdict (enum rhca_verdict) that the answer tells of, and that ends
+ *	the connection with it; RHCA_PASS as long as there is none
+ * @have_wqe: @wqe is a receive request that a message is being written to
+ * @wqe: that request
+ * @srq_limit_reached: taking it reached the limit of the shared queue
+ * @received: payload bytes of the message so far
+ * @write_va: RDMA WRITE: address of the next byte
+ * @write_rkey: RDMA WRITE: key
+ * @write_left: RDMA WRITE: bytes to come
+ * @held: no response is sent until @hold_timer fires
+ * @hold_timer: the local queue was full
+ * @task: goes on where a run's budget ended; flushes
+ */
+struct rhca_responder {
+	spinlock_t lock;		/* protects all of this */
+	u32 expected_psn;
+	u32 msn;
+	u8 message_opcode;
+	bool in_message;
+	bool nak_sent;
+	bool established_told;
+	struct rhca_resource *resources;
+	u32 newest_resource;
+	u32 sending_resource;
+	bool answer_waits;
+	u8 answer_syndrome;
+	u32 answer_psn;
+	u8 fatal;
+	bool have_wqe;
+	struct rhca_recv_wqe wqe;
+	bool srq_limit_reached;
+	u32 received;
+	u64 write_va;
+	u32 write_rkey;
+	u32 write_left;
+	bool held;
+	struct hrtimer hold_timer;
+	struct tasklet_struct task;
+};
+
+/* Bits of @deferred */
+#define RHCA_RAISE_SEND	0
+#define RHCA_RAISE_RECV	1
+
+/**
+ * struct rhca_sw_qp - QP of the software HCA
+ * @base: the core's part
+ * @mtu_bytes: path MTU
+ * @send: requester
+ * @recv: responder
+ * @deferred: completion events that a verb left to @send.task, see RHCA_RAISE_*
+ * @flush_work: looks for receive requests that a process posts to a QP in ERR
+ */
+struct rhca_sw_qp {
+	struct rhca_qp base;
+	u32 mtu_bytes;
+	struct rhca_requester send;
+	struct rhca_responder recv;
+	unsigned long deferred;
+	struct delayed_work flush_work;
+};
+
+static inline struct rhca_sw_qp *to_sw_qp(struct rhca_qp *qp)
+{
+	return container_of(qp, struct rhca_sw_qp, base);
+}
+
+/**
+ * struct rhca_run - What one run through a QP leaves to be done without locks
+ * @raise_send: the send CQ has a completion that was waited for
+ * @raise_recv: the receive CQ likewise
+ * @flush_send: the QP has failed: flush the other half
+ * @flush_recv: likewise
+ * @srq_limit: raise the limit event of the shared receive queue
+ * @events: BIT(enum ib_event_type) to raise
+ */
+struct rhca_run {
+	bool raise_send;
+	bool raise_recv;
+	bool flush_send;
+	bool flush_recv;
+	bool srq_limit;
+	u32 events;
+};
+
+static inline void rhca_run_event(struct rhca_run *run, enum ib_event_type type)
+{
+	run->events |= BIT(type);
+}
+
+void rhca_run_end(struct rhca_sw_qp *qp, struct rhca_run *run);
+
+#endif

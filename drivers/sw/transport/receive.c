@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets in. Nothing in a packet is believed: lengths first, then the headers,
+ * then the QP that they name, then the ICRC, and only then does it touch state.
+ */
+#include <linux/if_vlan.h>
+#include <linux/log2.h>
+#include <net/inet_ecn.h>
+#include <net/net_namespace.h>
+
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "sw/verbs/mcast.h"
+#include "core/qp.h"
+#include "sw/transport/completer.h"
+#include "sw/transport/qp.h"
+#include "sw/transport/receive.h"
+#include "sw/transport/requester.h"
+#include "sw/transport/responder.h"
+#include "wire/icrc.h"
+
+#define GSI_QPN		1
+
+/* In place where the headers lie in one piece, else copied out once */
+static const u8 *pull_headers(struct rhca_rx *rx, unsigned int bytes)
+{
+	return skb_header_pointer(rx->skb, 0, bytes, rx->copy);
+}
+
+/* Bytes from the BTH to the end of the ICRC, as the packet itself says for v1 */
+static unsigned int ib_bytes_of(const struct sk_buff *skb,
+				enum rhca_encap encap, const u8 *network)
+{
+	const struct ib_grh *grh = (const struct ib_grh *)network;
+
+	if (encap == RHCA_V1)	/* Ethernet may have padded the frame */
+		return min_t(unsigned int, be16_to_cpu(grh->paylen),
+			     skb->len - RHCA_GRH_BYTES);
+	return skb->len - rhca_network_bytes(encap);
+}
+
+/**
+ * rhca_rx_parse - Take a packet apart
+ * @rx: filled in, but for the port
+ * @skb: the packet; skb->data at the network header, of a length that no other
+ *	layer has vouched for
+ * @encap: the framing that it arrived in
+ *
+ * Return: RHCA_PARSE_OK, or what is wrong with it.
+ */
+enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
+			      enum rhca_encap encap)
+{
+	unsigned int network = rhca_network_bytes(encap);
+	unsigned int bth_end = network + sizeof(struct rhca_bth);
+	unsigned int ib_bytes, transport, pad;
+
+	rx->skb = skb;
+	if (skb->len < bth_end + RHCA_ICRC_BYTES)
+		return RHCA_PARSE_TRUNCATED;
+	rx->network = pull_headers(rx, bth_end);
+	if (!rx->network)
+		return RHCA_PARSE_TRUNCATED;
+	ib_bytes = ib_bytes_of(skb, encap, rx->network);
+	if (!rhca_network_valid(encap, rx->network, ib_bytes))
+		return RHCA_PARSE_BAD_LENGTH;
+
+	rx->bth = (const struct rhca_bth *)(rx->network + network);
+	rx->opcode = rx->bth->opcode;
+	if (!rhca_opcode_known(rx->opcode) || rhca_bth_version(rx->bth))
+		return RHCA_PARSE_BAD_OPCODE;
+	transport = rhca_transport_bytes(rx->opcode);
+	pad = rhca_bth_pad(rx->bth);
+	if (ib_bytes < transport + RHCA_ICRC_BYTES)
+		return RHCA_PARSE_TRUNCATED;
+	if ((ib_bytes & 3) || ib_bytes < transport + pad + RHCA_ICRC_BYTES)
+		return RHCA_PARSE_BAD_LENGTH;
+	rx->network = pull_headers(rx, network + transport);
+	if (!rx->network)
+		return RHCA_PARSE_TRUNCATED;
+
+	rx->bth = (const struct rhca_bth *)(rx->network + network);
+	rx->flags = rhca_opcodes[rx->opcode].flags;
+	rx->psn = rhca_bth_psn(rx->bth);
+	rx->payload_offset = network + transport;
+	rx->payload_bytes = ib_bytes - transport - pad - RHCA_ICRC_BYTES;
+	if (!(rx->flags & RHCA_OP_PAYLOAD) && (rx->payload_bytes || pad))
+		return RHCA_PARSE_BAD_LENGTH;
+	rhca_network_parse(encap, rx->network, &rx->flow);
+	return RHCA_PARSE_OK;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_parse);
+
+/**
+ * rhca_rx_icrc_ok - Is the invariant CRC right?
+ * @rx: a parsed packet
+ */
+bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
+{
+	unsigned int bth_end = rhca_network_bytes(rx->flow.encap) +
+			       sizeof(struct rhca_bth);
+	unsigned int end = rx->payload_offset + rx->payload_bytes +
+			   rhca_bth_pad(rx->bth);
+	__le32 *in_packet, buffer;
+	u32 crc;
+
+	in_packet = skb_header_pointer(rx->skb, end, sizeof(buffer), &buffer);
+	if (!in_packet)
+		return false;
+	crc = rhca_icrc_headers(rx->flow.encap, rx->network);
+	crc = rhca_icrc_skb(crc, rx->skb, bth_end, end - bth_end);
+	return !memcmp(in_packet, &(__le32){ rhca_icrc_final(crc) },
+		       sizeof(buffer));
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_icrc_ok);
+
+/**
+ * rhca_rx_note_mtu - A packet has not the size that the path MTU asks for
+ * @qp: a connected QP
+ * @rx: the packet, which is the one that it waits for but for its size
+ *
+ * The first and middle packets of a message are as long as the sender's path MTU;
+ * others may be too long for ours, and then theirs is the next that they fit in.
+ */
+void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	u32 bytes = rx->payload_bytes;
+	bool full = !(rx->flags & RHCA_OP_ENDS) && is_power_of_2(bytes) &&
+		    bytes >= 256 && bytes <= 4096;
+
+	if (bytes > qp->mtu_bytes || (full && bytes != qp->mtu_bytes))
+		rhca_qp_mtu_mismatch(&qp->base, roundup_pow_of_two(bytes),
+				     qp->mtu_bytes, &rx->flow.sgid,
+				     qp->base.attr.dest_qp_num);
+}
+
+static enum ib_gid_type gid_type_of(enum rhca_encap encap)
+{
+	return encap == RHCA_V1 ? IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
+}
+
+/* QP1 exists on each port: the destination GID says which */
+static struct rhca_qp *find_gsi(struct rhca_rx *rx, const struct net *net)
+{
+	struct rhca_gid_query query = {
+		.net	 = net,
+		.gid	 = &rx->flow.dgid,
+		.type	 = gid_type_of(rx->flow.encap),
+		.ifindex = rx->flow.encap == RHCA_V1 ?
+			   rx->skb->dev->ifindex : 0,
+	};
+	u16 index;
+
+	rx->port = rhca_port_find_gid(&query, &index);
+	if (!rx->port)
+		return NULL;
+	rx->vlan_id = rhca_gid_vlan(rx->port, index);
+	return rhca_qp_get_gsi(rx->port);
+}
+
+static struct rhca_qp *find_qp(struct rhca_rx *rx, const struct net *net)
+{
+	u32 number = rhca_bth_dest_qpn(rx->bth);
+	struct rhca_qp *qp;
+
+	rx->vlan_id = RHCA_NO_VLAN;
+	if (number == GSI_QPN)
+		return find_gsi(rx, net);
+	qp = rhca_qp_get(number);
+	if (qp)
+		rx->port = READ_ONCE(qp->port);
+	return qp;
+}
+
+static const u8 transport_of_type[IB_QPT_UD + 1] = {
+	[IB_QPT_GSI]	= IB_OPCODE_UD,
+	[IB_QPT_RC]	= IB_OPCODE_RC,
+	[IB_QPT_UC]	= IB_OPCODE_UC,
+	[IB_QPT_UD]	= IB_OPCODE_UD,
+};
+
+/* A connected QP hears its peer only, 9.6.1.5 */
+static bool from_peer(const struct rhca_qp *qp, const struct rhca_rx *rx)
+{
+	const struct rhca_path *path = rcu_dereference(qp->path);
+
+	return path && path->flow.encap == rx->flow.encap &&
+	       !memcmp(&path->flow.sgid, &rx->flow.dgid, sizeof(union ib_gid)) &&
+	       !memcmp(&path->flow.dgid, &rx->flow.sgid, sizeof(union ib_gid));
+}
+
+/* The number that means all QPs of a group, 9.6.1.1 */
+static bool to_group(const struct rhca_rx *rx)
+{
+	return rhca_bth_dest_qpn(rx->bth) == RHCA_MULTICAST_QPN;
+}
+
+/* A datagram must name one of the port's GIDs */
+static bool to_port(const struct rhca_rx *rx, const struct net *net)
+{
+	struct rhca_gid_query query = {
+		.net	 = net,
+		.gid	 = &rx->flow.dgid,
+		.type	 = gid_type_of(rx->flow.encap),
+	};
+
+	return rhca_gid_find(rx->port, &query) >= 0;
+}
+
+static bool for_us(const struct rhca_qp *qp, const struct rhca_rx *rx,
+		   const struct net *net)
+{
+	const struct net_device *ndev = rcu_dereference(rx->port->ndev);
+
+	if (!ndev || !net_eq(dev_net(ndev), net))
+		return false;
+	if (qp->ibqp.qp_type == IB_QPT_GSI)
+		return true;	/* it was found by its GID */
+	if (rhca_qp_is_datagram(qp))
+		return to_group(rx) ||
+		       (!rhca_gid_is_multicast(&rx->flow.dgid) &&
+			to_port(rx, net));
+	return from_peer(qp, rx);
+}
+
+/* 10.9.3; QP1 is in every partition of the port */
+static bool in_partition(const struct rhca_qp *qp, struct rhca_rx *rx)
+{
+	u16 pkey = be16_to_cpu(rx->bth->pkey);
+	int index = 0;
+	bool in;
+
+	if (qp->ibqp.qp_type == IB_QPT_GSI) {
+		index = rhca_pkey_find(&rx->port->pkeys, pkey);
+		in = index >= 0;
+	} else {
+		in = rhca_pkeys_match(pkey, rhca_qp_pkey(qp));
+	}
+	rx->pkey_index = index;
+	return in;
+}
+
+static void report_partition(const struct rhca_rx *rx)
+{
+	struct rhca_pkey_violation violation = {
+		.pkey	= be16_to_cpu(rx->bth->pkey),
+		.qpn	= rhca_bth_dest_qpn(rx->bth),
+		.sgid	= rx->flow.sgid,
+		.dgid	= rx->flow.dgid,
+	};
+
+	rhca_pkey_violated(rx->port, &violation);
+}
+
+/*
+ * Whose counter does a packet go to that no QP can be found for? The port that
+ * its destination belongs to, else the port that it came in by.
+ */
+static struct rhca_port *find_blamed(const struct sk_buff *skb,
+				     const struct rhca_flow *flow)
+{
+	struct rhca_gid_query query = { .net = dev_net(skb->dev) };
+	struct rhca_port *port = NULL;
+	u16 index;
+
+	if (flow) {
+		query.gid = &flow->dgid;
+		query.type = gid_type_of(flow->encap);
+		port = rhca_port_find_gid(&query, &index);
+	}
+	return port ?: rhca_port_find_netdev(skb->dev);
+}
+
+static void blame(const struct sk_buff *skb, const struct rhca_flow *flow,
+		  enum rhca_counter which)
+{
+	struct rhca_port *port = find_blamed(skb, flow);
+
+	if (port)
+		rhca_port_count(port, which);
+}
+
+/* But for the ICRC, which is the packet's own matter, and the P_Key */
+static bool welcome(struct rhca_qp *qp, struct rhca_rx *rx,
+		    const struct net *net)
+{
+	if (!rx->port || READ_ONCE(qp->state) < IB_QPS_RTR ||
+	    READ_ONCE(qp->state) == IB_QPS_ERR) {
+		blame(rx->skb, &rx->flow, RHCA_RX_DROPPED_QP_STATE);
+		return false;
+	}
+	if ((rx->opcode & RHCA_OPCODE_TRANSPORT) !=
+	    transport_of_type[qp->ibqp.qp_type]) {
+		rhca_qp_count(qp, RHCA_RX_DROPPED_BAD_OPCODE);
+		return false;
+	}
+	if (!for_us(qp, rx, net)) {
+		rhca_qp_count(qp, RHCA_RX_DROPPED_NOT_FOR_US);
+		return false;
+	}
+	return true;
+}
+
+/* Asked behind the ICRC: a flipped bit is no violation */
+static bool partition_fits(struct rhca_qp *qp, struct rhca_rx *rx)
+{
+	if (in_partition(qp, rx))
+		return true;
+	rhca_qp_count(qp, RHCA_RX_DROPPED_BAD_PKEY);
+	report_partition(rx);
+	return false;
+}
+
+static bool intact(const struct rhca_rx *rx, struct rhca_counters __percpu *c)
+{
+	if (rhca_rx_icrc_ok(rx))
+		return true;
+	rhca_counter_inc(c, RHCA_RX_ICRC_ENCAPSULATED);
+	return false;
+}
+
+/* The congestion mark of RoCE v2; v1 has none */
+static u8 ecn_of(const struct rhca_rx *rx)
+{
+	return rx->flow.encap == RHCA_V1 ? INET_ECN_NOT_ECT :
+					   rx->flow.tclass & INET_ECN_MASK;
+}
+
+static void count_optional(struct rhca_counters __percpu *c,
+			   const struct rhca_rx *rx)
+{
+	u8 ecn = ecn_of(rx);
+
+	if (ecn == INET_ECN_CE && rhca_port_counts(rx->port, RHCA_CC_RX_CE_PKTS))
+		rhca_counter_inc(c, RHCA_CC_RX_CE_PKTS);
+	if (ecn && ecn != INET_ECN_CE &&
+	    rhca_port_counts(rx->port, RHCA_RX_ECN_CAPABLE_PKTS))
+		rhca_counter_inc(c, RHCA_RX_ECN_CAPABLE_PKTS);
+}
+
+/* An admitted packet. Ethernet may have padded the frame: not its bytes */
+static void count_admitted(const struct rhca_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
+
+	rhca_counter_inc(c, RHCA_RX_PACKETS);
+	rhca_counter_add(c, RHCA_RX_BYTES, rx->payload_offset +
+			 rx->payload_bytes + rhca_bth_pad(rx->bth) +
+			 RHCA_ICRC_BYTES);
+	if (rhca_qp_is_datagram(qp) && rhca_gid_is_multicast(&rx->flow.dgid))
+		rhca_counter_inc(c, RHCA_RX_MULTICAST_PACKETS);
+	if (ecn_of(rx) == INET_ECN_CE)
+		rhca_counter_inc(c, RHCA_NP_ECN_MARKED_ROCE_PACKETS);
+	if (static_branch_unlikely(&rhca_optional_key))
+		count_optional(c, rx);
+}
+
+static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
+{
+	struct rhca_run run = {};
+
+	if (rx->flags & RHCA_OP_RESPONSE) {
+		spin_lock_bh(&qp->send.lock);
+		rhca_completer_receive(qp, rx, &run);
+		rhca_requester_run(qp, &run);
+		spin_unlock_bh(&qp->send.lock);
+	} else {
+		spin_lock_bh(&qp->recv.lock);
+		rhca_responder_receive(qp, rx, &run);
+		spin_unlock_bh(&qp->recv.lock);
+	}
+	rhca_run_end(qp, &run);
+}
+
+/* A packet on its way to the QPs of a group; it is counted once, as it came */
+struct copies {
+	struct rhca_mcast_visitor visitor;
+	struct rhca_rx *rx;
+	bool counted;
+};
+
+static void receive_copy(struct rhca_mcast_visitor *visitor, struct rhca_qp *qp)
+{
+	struct copies *copies = container_of(visitor, struct copies, visitor);
+	struct rhca_rx *rx = copies->rx;
+
+	rx->port = READ_ONCE(qp->port);
+	if (!welcome(qp, rx, dev_net(rx->skb->dev)) || !partition_fits(qp, rx))
+		return;
+	if (!copies->counted)
+		count_admitted(qp, rx);
+	copies->counted = true;
+	hand_over(to_sw_qp(qp), rx);
+}
+
+/* Each QP of the group gets a copy, also one that sent it: 10.5.2 */
+static void receive_multicast(struct rhca_rx *rx)
+{
+	const struct net_device *ndev = rx->skb->dev;
+	struct copies copies = { { receive_copy }, rx };
+
+	rx->vlan_id = RHCA_NO_VLAN;
+	if (!rhca_gid_is_multicast(&rx->flow.dgid)) {
+		blame(rx->skb, &rx->flow, RHCA_RX_DROPPED_NOT_FOR_US);
+		return;
+	}
+	rx->port = rhca_mcast_port(&rx->flow.dgid, ndev);
+	if (!rx->port) {
+		blame(rx->skb, NULL, RHCA_RX_DROPPED_NO_QP);
+		return;
+	}
+	if (intact(rx, rx->port->counters))
+		rhca_mcast_visit(&rx->flow.dgid, ndev, &copies.visitor);
+}
+
+static const enum rhca_counter parse_counters[] = {
+	[RHCA_PARSE_TRUNCATED]	= RHCA_RX_DROPPED_TRUNCATED,
+	[RHCA_PARSE_BAD_OPCODE]	= RHCA_RX_DROPPED_BAD_OPCODE,
+	[RHCA_PARSE_BAD_LENGTH]	= RHCA_RX_DROPPED_BAD_LENGTH,
+};
+
+/* A packet that could not be parsed may still have network headers */
+static void count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
+			    enum rhca_parse fault)
+{
+	const struct rhca_flow *flow = NULL;
+
+	if (rx->skb->len >= rhca_network_bytes(encap)) {
+		rx->network = pull_headers(rx, rhca_network_bytes(encap));
+		if (rx->network) {
+			rhca_network_parse(encap, rx->network, &rx->flow);
+			flow = &rx->flow;
+		}
+	}
+	blame(rx->skb, flow, parse_counters[fault]);
+}
+
+/* No congestion control yet, which A17.9.3 allows; its QP says whose it is */
+static void count_cnp(const struct rhca_rx *rx)
+{
+	struct rhca_qp *qp = rhca_qp_get(rhca_bth_dest_qpn(rx->bth));
+	struct rhca_port *port;
+
+	if (!qp)
+		return;
+	port = READ_ONCE(qp->port);
+	rhca_qp_put(qp);
+	if (!port)
+		return;
+	rhca_port_count(port, RHCA_RP_CNP_IGNORED);
+	if (static_branch_unlikely(&rhca_optional_key) &&
+	    rhca_port_counts(port, RHCA_CC_RX_CNP_PKTS))
+		rhca_port_count(port, RHCA_CC_RX_CNP_PKTS);
+}
+
+static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
+{
+	const struct net *net = dev_net(skb->dev);
+	enum rhca_parse fault;
+	struct rhca_qp *qp;
+	struct rhca_rx rx;
+
+	fault = rhca_rx_parse(&rx, skb, encap);
+	if (fault != RHCA_PARSE_OK) {
+		count_malformed(&rx, encap, fault);
+		return;
+	}
+	if (rx.flags & RHCA_OP_CNP) {
+		count_cnp(&rx);
+		return;
+	}
+	qp = find_qp(&rx, net);
+	if (!qp && to_group(&rx)) {
+		receive_multicast(&rx);
+		return;
+	}
+	if (!qp) {
+		blame(skb, &rx.flow, RHCA_RX_DROPPED_NO_QP);
+		return;
+	}
+	if (welcome(qp, &rx, net) && intact(&rx, rhca_qp_counters(qp)) &&
+	    partition_fits(qp, &rx)) {
+		count_admitted(qp, &rx);
+		hand_over(to_sw_qp(qp), &rx);
+	}
+	rhca_qp_put(qp);
+}
+
+/**
+ * rhca_receive - Take a packet, or a chain of packets of one flow
+ * @skb: skb->data at the network header; members of a chain hang on the head's
+ *	fragment list and keep headers of their own. Always consumed.
+ * @encap: the framing
+ *
+ * Context: receive softirq.
+ */
+void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
+{
+	struct sk_buff *member, *next;
+
+	rcu_read_lock();
+	member = skb_is_gso(skb) ? skb_shinfo(skb)->frag_list : NULL;
+	if (member) {
+		skb_shinfo(skb)->frag_list = NULL;
+		for (next = member; next; next = next->next) {
+			skb->len -= next->len;
+			skb->data_len -= next->len;
+		}
+	}
+	receive_one(skb, encap);
+	consume_skb(skb);
+	for (; member; member = next) {
+		next = member->next;
+		skb_mark_not_on_list(member);
+		__skb_push(member, member->data - skb_network_header(member));
+		receive_one(member, encap);
+		consume_skb(member);
+	}
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_receive);

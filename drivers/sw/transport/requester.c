@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requester, IBTA vol. 1, 9.7.2-9.7.3: when send requests are begun, go on, and
+ * are completed. A request stays in the queue until the peer has acknowledged it,
+ * and "rewinding" to a PSN is all that repeating takes.
+ */
+#include <rhca/compat.h>
+
+#include "sw/transport/requester.h"
+#include "sw/verbs/mw.h"
+#include "sw/transport/retry.h"
+#include "sw/transport/segment.h"
+#include "sw/transport/transmit.h"
+#include "wire/psn.h"
+
+/* --- completions ---------------------------------------------------------- */
+
+static const u8 wc_opcodes[] = {
+	[IB_WR_RDMA_WRITE]		= IB_WC_RDMA_WRITE,
+	[IB_WR_RDMA_WRITE_WITH_IMM]	= IB_WC_RDMA_WRITE,
+	[IB_WR_SEND]			= IB_WC_SEND,
+	[IB_WR_SEND_WITH_IMM]		= IB_WC_SEND,
+	[IB_WR_SEND_WITH_INV]		= IB_WC_SEND,
+	[IB_WR_RDMA_READ]		= IB_WC_RDMA_READ,
+	[IB_WR_ATOMIC_CMP_AND_SWP]	= IB_WC_COMP_SWAP,
+	[IB_WR_ATOMIC_FETCH_AND_ADD]	= IB_WC_FETCH_ADD,
+	[IB_WR_LOCAL_INV]		= IB_WC_LOCAL_INV,
+	[IB_WR_BIND_MW]			= IB_WC_BIND_MW,
+	[IB_WR_REG_MR]			= IB_WC_REG_MR,
+	[RHCA_WR_ATOMIC_WRITE]		= RHCA_WC_ATOMIC_WRITE,
+};
+
+static void count_failure(struct rhca_sw_qp *qp, enum ib_wc_status status)
+{
+	const struct rhca_qp *base = &qp->base;
+
+	rhca_qp_count(base, status == IB_WC_WR_FLUSH_ERR ?
+		      RHCA_REQ_CQE_FLUSH_ERROR : RHCA_REQ_CQE_ERROR);
+	switch (status) {
+	case IB_WC_REM_ACCESS_ERR:
+		rhca_qp_count(base, RHCA_REQ_REMOTE_ACCESS_ERRORS);
+		break;
+	case IB_WC_REM_INV_REQ_ERR:
+		rhca_qp_count(base, RHCA_REQ_REMOTE_INVALID_REQUEST);
+		break;
+	case IB_WC_RETRY_EXC_ERR:
+		rhca_qp_count(base, RHCA_REQ_TRANSPORT_RETRIES_EXCEEDED);
+		break;
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		rhca_qp_count(base, RHCA_REQ_RNR_RETRIES_EXCEEDED);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Errors always show; success where it was asked for, 10.7.3.1 */
+static void complete_head(struct rhca_sw_qp *qp, enum ib_wc_status status,
+			  struct rhca_run *run)
+{
+	struct rhca_sq *sq = &qp->base.sq;
+	struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->head);
+	struct ib_wc wc = {
+		.wr_id		= wqe->wr_id,
+		.status		= status,
+		.qp		= &qp->base.ibqp,
+		.byte_len	= wqe->length,
+	};
+
+	lockdep_assert_held(&qp->send.lock);
+	if (wqe->opcode < ARRAY_SIZE(wc_opcodes))
+		wc.opcode = wc_opcodes[wqe->opcode];
+	if (status != IB_WC_SUCCESS)
+		count_failure(qp, status);
+	if (status != IB_WC_SUCCESS || (wqe->send_flags & IB_SEND_SIGNALED) ||
+	    qp->base.init.sq_sig_type == IB_SIGNAL_ALL_WR)
+		run->raise_send |= rhca_cq_post(rhca_send_cq(&qp->base), &wc,
+						false);
+	if (sq->head == qp->send.next) {
+		qp->send.next++;
+		qp->send.next_offset = 0;
+	}
+	rhca_sq_complete(&qp->base);
+}
+
+static bool is_acknowledged(const struct rhca_requester *send,
+			    const struct rhca_send_wqe *wqe)
+{
+	return wqe->done || (wqe->numbered &&
+			     rhca_psn_before(wqe->last_psn,
+					     send->oldest_unacked_psn));
+}
+
+/**
+ * rhca_requester_retire - Complete what the peer has acknowledged, in order
+ * @qp: the QP
+ * @run: collects events
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_sq *sq = &qp->base.sq;
+
+	lockdep_assert_held(&send->lock);
+	while (sq->head != rhca_requester_sent_end(send)) {
+		if (!is_acknowledged(send, rhca_sq_wqe(sq, sq->head)))
+			break;
+		complete_head(qp, IB_WC_SUCCESS, run);
+	}
+}
+
+/**
+ * rhca_requester_flush - Complete everything as flushed, 10.8.5
+ * @qp: a QP in ERR or SQE
+ * @run: collects events
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	u32 most = qp->base.sq.mask + 1;
+
+	lockdep_assert_held(&qp->send.lock);
+	timer_delete(&qp->send.ack_timer);
+	while (rhca_requester_has_request(qp, qp->base.sq.head)) {
+		/* A process can fill its ring as fast as it is emptied */
+		if (!most--) {
+			tasklet_schedule(&qp->send.task);
+			return;
+		}
+		complete_head(qp, IB_WC_WR_FLUSH_ERR, run);
+	}
+}
+
+/**
+ * rhca_requester_fail - The oldest request fails: complete it, then the QP
+ * @qp: the QP
+ * @status: what went wrong
+ * @run: collects events; asks for the flush of the receive queue
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_fail(struct rhca_sw_qp *qp, enum ib_wc_status status,
+			 struct rhca_run *run)
+{
+	struct rhca_sq *sq = &qp->base.sq;
+	enum ib_qp_state to = rhca_qp_is_rc(&qp->base) ? IB_QPS_ERR : IB_QPS_SQE;
+
+	if (rhca_requester_has_request(qp, sq->head))
+		complete_head(qp, status, run);
+	if (rhca_qp_fail(&qp->base, to) && to == IB_QPS_ERR && qp->base.srq)
+		rhca_run_event(run, IB_EVENT_QP_LAST_WQE_REACHED);
+	run->flush_recv |= to == IB_QPS_ERR;
+	rhca_requester_flush(qp, run);
+}
+
+/* --- order and flow ------------------------------------------------------- */
+
+/* READ and atomic requests of @wqe with responses to come that begin before @psn */
+static u32 reads_open_before(const struct rhca_requester *send,
+			     const struct rhca_send_wqe *wqe, u32 psn)
+{
+	u32 from = wqe->first_psn, to = wqe->last_psn;
+
+	if (!rhca_wqe_is_read(wqe))
+		return 0;
+	if (rhca_psn_before(from, send->oldest_unacked_psn))
+		from = send->oldest_unacked_psn;
+	if (!rhca_psn_before(to, psn))
+		to = rhca_psn_sub(psn, 1);
+	if (rhca_psn_before(to, from))
+		return 0;
+	return rhca_psn_diff(to, wqe->first_psn) / RHCA_READ_CHUNK -
+	       rhca_psn_diff(from, wqe->first_psn) / RHCA_READ_CHUNK + 1;
+}
+
+/**
+ * rhca_requester_rewind - Continue sending from an older PSN
+ * @qp: the QP
+ * @psn: PSN to send next, not before the oldest unacknowledged one
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_sq *sq = &qp->base.sq;
+	struct rhca_send_wqe *wqe;
+	u32 reads = 0;
+	u32 index;
+
+	lockdep_assert_held(&send->lock);
+	if (WARN_ON_ONCE(rhca_psn_before(psn, send->oldest_unacked_psn)))
+		psn = send->oldest_unacked_psn;
+	send->next_offset = 0;
+	for (index = sq->head; index != sq->tail; index++) {
+		wqe = rhca_sq_wqe(sq, index);
+		if (wqe->done)
+			continue;
+		if (!wqe->numbered)
+			break;
+		reads += reads_open_before(send, wqe, psn);
+		if (!rhca_psn_before(wqe->last_psn, psn)) {
+			if (rhca_psn_before(wqe->first_psn, psn))
+				send->next_offset = qp->mtu_bytes *
+					rhca_psn_diff(psn, wqe->first_psn);
+			break;
+		}
+	}
+	send->next = index;
+	send->next_psn = psn;
+	send->reads_in_flight = reads;
+	send->unasked = 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_requester_rewind);
+
+/* 9.7.7.2: without a buffer at the peer only a single packet may probe */
+static bool credit_allows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!send->limited || !rhca_wqe_takes_receive(wqe) ||
+	    rhca_psn_diff(wqe->ssn, send->limit_ssn) <= 0 ||
+	    wqe->ssn == send->probe_ssn)
+		return true;
+	return !rhca_requester_in_flight(send);
+}
+
+/* May a request be begun now? Fences and local order, 10.8.3.3 */
+static bool may_begin(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!rhca_qp_can(&qp->base, RHCA_QP_TRANSMIT))
+		return false;
+	if ((wqe->send_flags & IB_SEND_FENCE) && send->reads_in_flight)
+		return false;
+	if (wqe->opcode == IB_WR_LOCAL_INV)
+		return send->next == qp->base.sq.head;
+	return true;
+}
+
+static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
+		    const struct rhca_segment *seg)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (seg->fields.ack_req)
+		send->unasked = 0;
+	if (rhca_wqe_is_read(wqe))
+		send->reads_in_flight++;
+	send->next_psn = rhca_psn_add(send->next_psn, seg->psns);
+	if (!rhca_qp_is_rc(&qp->base))	/* nothing is ever acknowledged */
+		send->oldest_unacked_psn = send->next_psn;
+	if (rhca_psn_before(send->newest_psn, send->next_psn))
+		send->newest_psn = send->next_psn;
+	send->next_offset += seg->advance;
+	if (send->next_offset < wqe->length)
+		return;
+	send->next_offset = 0;
+	send->next++;
+	wqe->done = !rhca_qp_is_rc(&qp->base);
+}
+
+/* --- one step ------------------------------------------------------------- */
+
+enum step {
+	STEP_WAIT,	/* nothing can be sent now */
+	STEP_LOCAL,	/* something was done without a packet */
+	STEP_PACKET,
+	STEP_FAILED,	/* the QP has left its state */
+};
+
+static enum ib_wc_status run_local(struct rhca_sw_qp *qp,
+				   struct rhca_send_wqe *wqe)
+{
+	struct rhca_qp *base = &qp->base;
+	struct rhca_bind bind;
+	int ret;
+
+	switch (wqe->opcode) {
+	case IB_WR_REG_MR:
+		ret = rhca_key_register(wqe->mr, base->ibqp.pd, wqe->key,
+					wqe->access);
+		break;
+	case IB_WR_LOCAL_INV:
+		ret = rhca_key_invalidate(base->dev, base->ibqp.pd,
+					  wqe->invalidate_rkey, base->number,
+					  false);
+		break;
+	default:
+		bind = (struct rhca_bind) {
+			.window_key	= wqe->bind.window_key,
+			.new_key	= wqe->bind.new_key,
+			.region_key	= wqe->bind.region_key,
+			.addr		= wqe->bind.addr,
+			.length		= wqe->bind.length,
+			.access		= wqe->bind.access,
+			.pd		= base->ibqp.pd,
+			.qp_num		= base->number,
+		};
+		ret = rhca_mw_bind(base->dev, &bind);
+		break;
+	}
+	return ret ? IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
+}
+
+static bool is_local(const struct rhca_send_wqe *wqe)
+{
+	return wqe->opcode == IB_WR_REG_MR || wqe->opcode == IB_WR_LOCAL_INV ||
+	       wqe->opcode == IB_WR_BIND_MW;
+}
+
+/* A bad request fails when all before it are done, so that order is kept */
+static enum step step_bad(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
+			  struct rhca_run *run)
+{
+	rhca_requester_retire(qp, run);
+	if (qp->base.sq.head != qp->send.next)
+		return STEP_WAIT;
+	rhca_requester_fail(qp, wqe->status, run);
+	return STEP_FAILED;
+}
+
+static enum step step_local(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
+			    struct rhca_run *run)
+{
+	if (!may_begin(qp, wqe))
+		return STEP_WAIT;
+	wqe->status = run_local(qp, wqe);
+	if (wqe->status != IB_WC_SUCCESS)
+		return step_bad(qp, wqe, run);
+	wqe->done = true;
+	qp->send.next++;
+	rhca_requester_retire(qp, run);
+	return STEP_LOCAL;
+}
+
+static bool window_open(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!rhca_qp_is_rc(&qp->base))
+		return true;
+	if (rhca_requester_in_flight(send) >= RHCA_SEND_WINDOW)
+		return false;
+	if (rhca_wqe_is_read(wqe) &&
+	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
+		return false;
+	return credit_allows(qp, wqe);
+}
+
+static struct rhca_path *path_of(struct rhca_sw_qp *qp,
+				 const struct rhca_send_wqe *wqe)
+{
+	return rhca_qp_is_datagram(&qp->base) ? wqe->path :
+						rcu_dereference(qp->base.path);
+}
+
+static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
+			     struct rhca_train *train, struct rhca_run *run)
+{
+	struct rhca_path *path = path_of(qp, wqe);
+	struct rhca_packet packet;
+	struct rhca_segment seg;
+
+	if (!path)
+		return STEP_WAIT;
+	if (!wqe->numbered) {
+		if (!may_begin(qp, wqe))
+			return STEP_WAIT;
+		if (rhca_wqe_is_read(wqe) && !qp->base.attr.max_rd_atomic) {
+			wqe->status = IB_WC_LOC_QP_OP_ERR;
+			return step_bad(qp, wqe, run);
+		}
+		rhca_wqe_number(qp, wqe);
+	}
+	if (!window_open(qp, wqe))
+		return STEP_WAIT;
+	if (train->path != path) {
+		rhca_train_send(train);
+		train->path = path;
+	}
+	rhca_segment_plan(qp, wqe, &seg);
+	wqe->status = rhca_segment_build(qp, wqe, &seg, &packet, path);
+	if (wqe->status != IB_WC_SUCCESS) {
+		rhca_train_send(train);
+		return step_bad(qp, wqe, run);
+	}
+	rhca_train_add(train, &packet);
+	advance(qp, wqe, &seg);
+	return STEP_PACKET;
+}
+
+static enum step step(struct rhca_sw_qp *qp, struct rhca_train *train,
+		      struct rhca_run *run)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_send_wqe *wqe;
+
+	if (!rhca_requester_has_request(qp, send->next))
+		return STEP_WAIT;
+	wqe = rhca_sq_wqe(&qp->base.sq, send->next);
+	if (wqe->done) {		/* a local one, met again while repeating */
+		send->next++;
+		return STEP_LOCAL;
+	}
+	if (wqe->status != IB_WC_SUCCESS)
+		return step_bad(qp, wqe, run);
+	if (is_local(wqe))
+		return step_local(qp, wqe, run);
+	return step_packet(qp, wqe, train, run);
+}
+
+/* Only RC can repeat what the local queue refused; for others it is lost */
+static void end_train(struct rhca_sw_qp *qp, struct rhca_train *train)
+{
+	struct rhca_requester *send = &qp->send;
+	u32 psn;
+
+	if (!train->path)
+		return;
+	rhca_train_send(train);
+	if (!train->refused || !rhca_qp_is_rc(&qp->base))
+		return;
+	psn = train->refused_psn;
+	if (rhca_psn_before(psn, send->oldest_unacked_psn))
+		psn = send->oldest_unacked_psn;
+	rhca_requester_rewind(qp, psn);
+	rhca_hold_send(qp, RHCA_QUEUE_FULL_NS);
+}
+
+static void check_drained(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (READ_ONCE(qp->base.state) != IB_QPS_SQD || send->drain_told ||
+	    rhca_requester_sent_end(send) != qp->base.sq.head)
+		return;
+	send->drain_told = true;
+	if (qp->base.attr.en_sqd_async_notify)
+		rhca_run_event(run, IB_EVENT_SQ_DRAINED);
+}
+
+/*
+ * The newest packet did not ask for an acknowledgement, since another request
+ * stood behind it; but that one cannot be sent before it is acknowledged. Send
+ * it again, asking.
+ */
+static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_train *train,
+			 struct rhca_run *run)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!rhca_qp_is_rc(&qp->base) || !send->unasked ||
+	    !rhca_requester_in_flight(send) || train->refused)
+		return;
+	rhca_requester_rewind(qp, rhca_psn_sub(send->next_psn, 1));
+	send->ask = true;
+	step(qp, train, run);
+	send->ask = false;
+}
+
+static void send_all(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	struct rhca_requester *send = &qp->send;
+	bool was_idle = !rhca_requester_in_flight(send);
+	struct rhca_train train;
+	u32 budget = RHCA_RUN_BUDGET;
+	enum step did;
+
+	rhca_train_begin(&train, &qp->base,
+			 rhca_qp_is_rc(&qp->base) ? rcu_dereference(qp->base.path) : NULL);
+	do {
+		did = step(qp, &train, run);
+		if (did == STEP_PACKET && !rhca_qp_is_rc(&qp->base)) {
+			/* The path goes with the request: send before retiring */
+			rhca_train_send(&train);
+			rhca_requester_retire(qp, run);
+			train.path = NULL;
+			train.refused = false;	/* lost, and the next may go */
+		}
+	} while (did != STEP_WAIT && did != STEP_FAILED && --budget &&
+		 !train.refused);
+	if (did == STEP_WAIT)
+		ask_if_stuck(qp, &train, run);
+	end_train(qp, &train);
+	if (did == STEP_FAILED)
+		return;
+	if (!budget)
+		tasklet_schedule(&send->task);
+	if (was_idle)	/* an older exchange may have left its deadline */
+		rhca_restart_ack_timer(qp);
+	rhca_arm_ack_timer(qp);
+}
+
+/**
+ * rhca_requester_run - Send what can be sent
+ * @qp: the QP
+ * @run: collects events
+ *
+ * Context: send.lock held, bottom halves off, RCU read side.
+ */
+void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	lockdep_assert_held(&qp->send.lock);
+	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
+		rhca_requester_flush(qp, run);
+		return;
+	}
+	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) || qp->send.held)
+		return;
+	send_all(qp, run);
+	check_drained(qp, run);
+}
+
+/**
+ * rhca_requester_reset - Forget everything
+ * @qp: a QP in RESET
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_reset(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	rhca_sq_reset(&qp->base);
+	send->next = qp->base.sq.head;
+	send->next_offset = 0;
+	send->unasked = 0;
+	send->reads_in_flight = 0;
+	send->ssn = 0;
+	send->limit_ssn = 0;
+	send->probe_ssn = 0;
+	send->limited = false;
+	send->held = false;
+	send->repeating = false;
+	send->drain_told = false;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Requester: sends what has been posted.
+ */
+#ifndef RHCA_SW_TRANSPORT_REQUESTER_H
+#define RHCA_SW_TRANSPORT_REQUESTER_H
+
+#include "sw/transport/qp.h"
+#include "wire/psn.h"
+
+void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_run *run);
+void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn);
+void rhca_requester_fail(struct rhca_sw_qp *qp, enum ib_wc_status status,
+			 struct rhca_run *run);
+void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_run *run);
+void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_run *run);
+void rhca_requester_reset(struct rhca_sw_qp *qp);
+
+/* Is the next request, or part of it, still unsent? */
+static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)
+{
+	return send->next + (send->next_offset ? 1 : 0);
+}
+
+/* Packets without acknowledgement */
+static inline u32 rhca_requester_in_flight(const struct rhca_requester *send)
+{
+	return rhca_psn_diff(send->next_psn, send->oldest_unacked_psn);
+}
+
+/* Has a request been posted at this index? */
+static inline bool rhca_requester_has_request(struct rhca_sw_qp *qp, u32 index)
+{
+	struct rhca_sq *sq = &qp->base.sq;
+
+	/* The index before the request that it announces */
+	return index != smp_load_acquire(&sq->tail) ||
+	       (qp->base.is_user && rhca_sq_fetch(&qp->base));
+}
+
+/**
+ * rhca_wqe_is_read - Does the answer to this request carry data?
+ * @wqe: the request
+ *
+ * Such requests take a responder resource of the peer, and a mere
+ * acknowledgement does not complete them.
+ */
+static inline bool rhca_wqe_is_read(const struct rhca_send_wqe *wqe)
+{
+	switch (wqe->opcode) {
+	case IB_WR_RDMA_READ:
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case RHCA_WR_ATOMIC_WRITE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Does it take a receive request of the peer? */
+static inline bool rhca_wqe_takes_receive(const struct rhca_send_wqe *wqe)
+{
+	return wqe->opcode == IB_WR_SEND || wqe->opcode == IB_WR_SEND_WITH_IMM ||
+	       wqe->opcode == IB_WR_SEND_WITH_INV ||
+	       wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+#endif

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Responder, IBTA vol. 1, 9.7.4: a request passes a list of checks in the order
+ * of figure 106, is executed, and is answered in the softirq that brought it.
+ * Datagrams and UC take the same way without answers.
+ */
+#include <rdma/ib_verbs.h>
+
+#include <rhca/compat.h>
+
+#include "sw/transport/responder.h"
+#include "sw/transport/answer.h"
+#include "sw/transport/execute.h"
+#include "wire/psn.h"
+
+/* 9.7.5.2, table 44, and the completion that 10.8.6.2 asks for */
+const struct rhca_refusal rhca_refusals[RHCA_NUM_VERDICTS] = {
+	[RHCA_PSN_GAP]		= { true, RHCA_AETH_NAK, RHCA_NAK_PSN },
+	[RHCA_NO_BUFFER]	= { true, RHCA_AETH_RNR },
+	[RHCA_BAD_REQUEST]	= { true, RHCA_AETH_NAK, RHCA_NAK_INVALID, true,
+				    IB_WC_REM_INV_REQ_ERR,
+				    IB_EVENT_QP_REQ_ERR },
+	[RHCA_BAD_LENGTH]	= { true, RHCA_AETH_NAK, RHCA_NAK_INVALID, true,
+				    IB_WC_LOC_LEN_ERR, IB_EVENT_QP_REQ_ERR },
+	[RHCA_BAD_KEY]		= { true, RHCA_AETH_NAK, RHCA_NAK_ACCESS, true,
+				    IB_WC_REM_ACCESS_ERR,
+				    IB_EVENT_QP_ACCESS_ERR },
+	[RHCA_BAD_OPERATION]	= { true, RHCA_AETH_NAK, RHCA_NAK_INVALID, true,
+				    IB_WC_REM_INV_REQ_ERR,
+				    IB_EVENT_QP_REQ_ERR },
+	[RHCA_LOCAL_FAULT]	= { true, RHCA_AETH_NAK, RHCA_NAK_OPERATION,
+				    true, IB_WC_LOC_PROT_ERR,
+				    IB_EVENT_QP_FATAL },
+};
+EXPORT_SYMBOL_IF_KUNIT(rhca_refusals);
+
+/* --- completions ---------------------------------------------------------- */
+
+static void post_completion(struct rhca_sw_qp *qp, struct ib_wc *wc,
+			    bool solicited, struct rhca_run *run)
+{
+	wc->wr_id = qp->recv.wqe.wr_id;
+	wc->qp = &qp->base.ibqp;
+	if (wc->status != IB_WC_SUCCESS)
+		rhca_qp_count(&qp->base, wc->status == IB_WC_WR_FLUSH_ERR ?
+			      RHCA_RESP_CQE_FLUSH_ERROR : RHCA_RESP_CQE_ERROR);
+	qp->recv.have_wqe = false;
+	run->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), wc, solicited);
+}
+
+/**
+ * rhca_responder_flush - Complete receive requests as flushed, 10.8.5
+ * @qp: a QP in ERR
+ * @run: collects events
+ *
+ * Requests of a shared queue stay there; instead the QP tells that it has taken
+ * its last one, 10.2.9.2.
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	struct ib_wc wc = {
+		.status = IB_WC_WR_FLUSH_ERR,
+		.opcode = IB_WC_RECV,
+	};
+	u32 most;
+
+	lockdep_assert_held(&qp->recv.lock);
+	qp->recv.in_message = false;
+	if (qp->recv.have_wqe)
+		post_completion(qp, &wc, false, run);
+	if (qp->base.srq)
+		return;
+	most = qp->base.rq.ring.mask + 1;
+	while (rhca_responder_take_wqe(qp) != -ENOENT) {
+		post_completion(qp, &wc, false, run);
+		/* A process can fill its ring as fast as it is emptied */
+		if (!most--) {
+			tasklet_schedule(&qp->recv.task);
+			return;
+		}
+	}
+}
+
+/**
+ * rhca_responder_move_to_error - The QP fails
+ * @qp: the QP
+ * @event: names the fault, 11.6.3.2; a shared queue's QP tells its end too
+ * @run: collects events
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
+				  enum ib_event_type event,
+				  struct rhca_run *run)
+{
+	lockdep_assert_held(&qp->recv.lock);
+	if (!rhca_qp_fail(&qp->base, IB_QPS_ERR))
+		return;
+	run->flush_send = true;
+	rhca_run_event(run, event);
+	if (qp->base.srq)
+		rhca_run_event(run, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/**
+ * rhca_responder_continue - Send the answers that are due
+ * @qp: the QP
+ * @run: collects events
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	struct rhca_path *path = rcu_dereference(qp->base.path);
+
+	lockdep_assert_held(&qp->recv.lock);
+	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV)) {
+		rhca_responder_flush(qp, run);
+		return;
+	}
+	if (path && !qp->recv.held && rhca_qp_can(&qp->base, RHCA_QP_RECEIVE))
+		rhca_send_responses(qp, path, run);
+}
+
+/* --- completion of a message ---------------------------------------------- */
+
+static void fill_datagram_wc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			     struct ib_wc *wc)
+{
+	const struct rhca_deth *deth = rhca_rx_header(rx, RHCA_HDR_DETH);
+
+	wc->byte_len += RHCA_GRH_BYTES;
+	wc->src_qp = rhca_deth_src_qpn(deth);
+	wc->pkey_index = rx->pkey_index;
+	wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
+	if (rx->flow.encap == RHCA_V1)
+		wc->network_hdr_type = RDMA_NETWORK_ROCE_V1;
+	else
+		wc->network_hdr_type = rx->flow.encap == RHCA_V2_IPV4 ?
+			RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	if (rx->vlan_id != RHCA_NO_VLAN) {
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+		wc->vlan_id = rx->vlan_id;
+	}
+}
+
+static void fill_wc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		    struct ib_wc *wc)
+{
+	const struct rhca_immdt *imm;
+	const struct rhca_ieth *ieth;
+
+	*wc = (struct ib_wc) {
+		.status		= IB_WC_SUCCESS,
+		.opcode		= rx->flags & RHCA_OP_WRITE ?
+				  IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
+		.byte_len	= qp->recv.received,
+		.src_qp		= qp->base.attr.dest_qp_num,
+		.port_num	= rx->port->num,
+	};
+	if (rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT)) {
+		imm = rhca_rx_header(rx, RHCA_HDR_IMMDT);
+		wc->ex.imm_data = imm->data;
+		wc->wc_flags |= IB_WC_WITH_IMM;
+	}
+	if (rhca_opcode_has(rx->opcode, RHCA_HDR_IETH)) {
+		ieth = rhca_rx_header(rx, RHCA_HDR_IETH);
+		wc->ex.invalidate_rkey = be32_to_cpu(ieth->rkey);
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+	}
+	if (rhca_qp_is_datagram(&qp->base))
+		fill_datagram_wc(qp, rx, wc);
+}
+
+static void finish_message(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			   struct rhca_run *run)
+{
+	struct ib_wc wc;
+
+	qp->recv.msn = rhca_psn_add(qp->recv.msn, 1);
+	if (qp->recv.have_wqe && ((rx->flags & RHCA_OP_SEND) ||
+				  rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT))) {
+		fill_wc(qp, rx, &wc);
+		post_completion(qp, &wc, rhca_bth_solicited(rx->bth), run);
+	}
+	if (!qp->recv.established_told &&
+	    READ_ONCE(qp->base.state) == IB_QPS_RTR) {
+		qp->recv.established_told = true;
+		rhca_run_event(run, IB_EVENT_COMM_EST);
+	}
+}
+
+static void note_accepted(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	const struct rhca_resource *res;
+	u32 psns = 1;
+
+	recv->in_message = !(rx->flags & RHCA_OP_ENDS);
+	recv->message_opcode = rx->opcode;
+	recv->nak_sent = false;
+	if (rx->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST) {
+		res = rhca_resource_at(recv, recv->newest_resource - 1);
+		psns = rhca_response_packets(qp, res->length);
+	}
+	recv->expected_psn = rhca_psn_add(rx->psn, psns);
+}
+
+static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		   struct rhca_run *run)
+{
+	note_accepted(qp, rx);
+	if (rx->flags & RHCA_OP_ENDS)
+		finish_message(qp, rx, run);
+	/* READs and atomics answer themselves */
+	if (rhca_qp_is_rc(&qp->base) && rhca_bth_ack_req(rx->bth) &&
+	    (rx->flags & (RHCA_OP_SEND | RHCA_OP_WRITE)))
+		rhca_answer(qp, rhca_ack_syndrome(qp), rx->psn);
+}
+
+/* --- refusals ------------------------------------------------------------- */
+
+static u8 refusal_syndrome(struct rhca_sw_qp *qp,
+			   const struct rhca_refusal *refusal)
+{
+	if (refusal->type == RHCA_AETH_RNR)
+		return rhca_syndrome(RHCA_AETH_RNR,
+				     READ_ONCE(qp->base.attr.min_rnr_timer));
+	return rhca_syndrome(RHCA_AETH_NAK, refusal->nak);
+}
+
+static void complete_refused(struct rhca_sw_qp *qp, enum ib_wc_status status,
+			     struct rhca_run *run)
+{
+	struct ib_wc wc = {
+		.status	= status,
+		.opcode	= IB_WC_RECV,
+	};
+
+	if (qp->recv.have_wqe)
+		post_completion(qp, &wc, true, run);
+}
+
+/* A gap is reported once, until it is filled: 9.7.5.2.8 */
+static bool already_reported(struct rhca_sw_qp *qp, enum rhca_verdict verdict,
+			     const struct rhca_rx *rx)
+{
+	bool gap = verdict == RHCA_PSN_GAP || verdict == RHCA_NO_BUFFER;
+
+	if (verdict == RHCA_PSN_GAP)
+		rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
+	if (!gap)
+		return false;
+	if (verdict == RHCA_PSN_GAP && qp->recv.nak_sent)
+		return true;
+	qp->recv.nak_sent = true;
+	return false;
+}
+
+/**
+ * rhca_responder_fail - The peer has been told of a fatal fault: the QP fails
+ * @qp: the QP, with the fault in recv.fatal
+ * @run: collects events
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	const struct rhca_refusal *refusal = &rhca_refusals[qp->recv.fatal];
+
+	lockdep_assert_held(&qp->recv.lock);
+	qp->recv.fatal = RHCA_PASS;
+	complete_refused(qp, refusal->wc, run);
+	rhca_responder_move_to_error(qp, refusal->event, run);
+	rhca_responder_flush(qp, run);
+}
+
+/*
+ * A fatal fault is told in its turn, behind the answers to what came before it,
+ * 9.7.5; until then nothing new is executed.
+ */
+static void refuse_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		      enum rhca_verdict verdict, struct rhca_run *run)
+{
+	const struct rhca_refusal *refusal = &rhca_refusals[verdict];
+
+	if (qp->recv.fatal || !refusal->answers ||
+	    already_reported(qp, verdict, rx))
+		return;
+	rhca_answer(qp, refusal_syndrome(qp, refusal), qp->recv.expected_psn);
+	if (!refusal->fatal)
+		return;
+	qp->recv.fatal = verdict;
+	if (!rcu_access_pointer(qp->base.path))
+		rhca_responder_fail(qp, run);
+}
+
+/*
+ * Without acknowledgements only the receiver's own faults are told to anyone. A
+ * message that does not fit is dropped and its buffer used for the next one: a
+ * stranger must not be able to stop a queue, QP1's above all.
+ */
+static void refuse_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			      enum rhca_verdict verdict, struct rhca_run *run)
+{
+	qp->recv.in_message = false;
+	qp->recv.received = 0;
+	if (!rhca_qp_is_datagram(&qp->base))
+		qp->recv.expected_psn = rhca_psn_add(rx->psn, 1);
+	if (verdict == RHCA_LOCAL_FAULT) {
+		complete_refused(qp, IB_WC_LOC_PROT_ERR, run);
+		rhca_responder_move_to_error(qp, IB_EVENT_QP_FATAL, run);
+		rhca_responder_flush(qp, run);
+	}
+}
+
+/* Other verdicts were counted where they were found */
+static void count_refusal(const struct rhca_sw_qp *qp,
+			  enum rhca_verdict verdict)
+{
+	switch (verdict) {
+	case RHCA_BAD_KEY:
+		rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
+		break;
+	case RHCA_BAD_REQUEST:
+	case RHCA_BAD_OPERATION:
+		rhca_qp_count(&qp->base, RHCA_RESP_INVALID_REQUESTS);
+		break;
+	default:
+		break;
+	}
+}
+
+static void refuse(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		   enum rhca_verdict verdict, struct rhca_run *run)
+{
+	count_refusal(qp, verdict);
+	if (rhca_qp_is_rc(&qp->base))
+		refuse_rc(qp, rx, verdict, run);
+	else
+		refuse_unreliable(qp, rx, verdict, run);
+}
+
+static enum rhca_verdict judge(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	enum rhca_verdict verdict = rhca_request_check(qp, rx);
+
+	if (verdict != RHCA_PASS)
+		return verdict;
+	return qp->recv.fatal ? RHCA_DROP : rhca_request_execute(qp, rx);
+}
+
+/**
+ * rhca_responder_receive - Handle a request
+ * @qp: the QP
+ * @rx: the packet: parsed, ICRC checked, meant for the QP
+ * @run: collects events
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_responder_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			    struct rhca_run *run)
+{
+	enum rhca_verdict verdict;
+
+	lockdep_assert_held(&qp->recv.lock);
+	if (!rhca_qp_can(&qp->base, RHCA_QP_RECEIVE)) {
+		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_QP_STATE);
+		return;
+	}
+	verdict = judge(qp, rx);
+	switch (verdict) {
+	case RHCA_PASS:
+		accept(qp, rx, run);
+		break;
+	case RHCA_DUPLICATE:
+		rhca_replay(qp, rx);
+		break;
+	default:
+		refuse(qp, rx, verdict, run);
+		break;
+	}
+	run->srq_limit |= qp->recv.srq_limit_reached;
+	qp->recv.srq_limit_reached = false;
+	rhca_responder_continue(qp, run);
+}
+
+/**
+ * rhca_responder_reset - Forget everything
+ * @qp: a QP in RESET
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_reset(struct rhca_sw_qp *qp)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	recv->msn = 0;
+	recv->in_message = false;
+	recv->nak_sent = false;
+	recv->established_told = false;
+	recv->newest_resource = 0;
+	recv->sending_resource = 0;
+	recv->answer_waits = false;
+	recv->fatal = RHCA_PASS;
+	recv->have_wqe = false;
+	recv->received = 0;
+	recv->held = false;
+	if (recv->resources)
+		memset(recv->resources, 0,
+		       RHCA_MAX_RD_ATOMIC * sizeof(*recv->resources));
+	if (!qp->base.srq)
+		rhca_rq_reset(&qp->base.rq);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef RHCA_SW_TRANSPORT_RESPONDER_H
+#define RHCA_SW_TRANSPORT_RESPONDER_H
+
+#include "sw/transport/check.h"
+#include "sw/transport/qp.h"
+#include "sw/transport/receive.h"
+
+/**
+ * struct rhca_refusal - What a verdict other than RHCA_PASS leads to on RC
+ * @answers: a NAK or RNR NAK is sent
+ * @type: type of its syndrome
+ * @nak: NAK code
+ * @fatal: the QP moves to ERR
+ * @wc: status of the receive request, when @fatal and one was taken
+ * @event: asynchronous event, when @fatal
+ */
+struct rhca_refusal {
+	bool answers;
+	enum rhca_syndrome_type type;
+	enum rhca_nak nak;
+	bool fatal;
+	enum ib_wc_status wc;
+	enum ib_event_type event;
+};
+
+extern const struct rhca_refusal rhca_refusals[RHCA_NUM_VERDICTS];
+
+void rhca_responder_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			    struct rhca_run *run);
+void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_run *run);
+void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run);
+void rhca_responder_reset(struct rhca_sw_qp *qp);
+void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_run *run);
+void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
+				  enum ib_event_type event,
+				  struct rhca_run *run);
+
+/* 0, -ENOENT when none is posted, or another error: it is not usable */
+static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
+{
+	u32 left;
+
+	if (qp->base.srq)
+		return rhca_srq_take(qp->base.srq, &qp->recv.wqe,
+				     &qp->recv.srq_limit_reached);
+	return rhca_rq_take(&qp->base.rq, &qp->recv.wqe, &left);
+}
+
+#endif

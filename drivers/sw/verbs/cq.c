@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues, IBTA vol. 1, 10.8.1 and 11.2.8.
+ *
+ * Vectors: vector 0 asks for nothing, so the event is raised on the CPU that
+ * did the work; vector n > 0 asks for the n-th CPU. Events of processes only
+ * wake a reader and are always raised in place.
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <rdma/rdma_user_rxe.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/cq.h"
+#include "core/device.h"
+
+static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
+{
+	*out = (struct ib_uverbs_wc) {
+		.wr_id		= wc->wr_id,
+		.status		= wc->status,
+		.opcode		= wc->opcode,
+		.vendor_err	= wc->vendor_err,
+		.byte_len	= wc->byte_len,
+		.qp_num		= wc->qp->qp_num,
+		.src_qp		= wc->src_qp,
+		.wc_flags	= wc->wc_flags & (IB_WC_GRH | IB_WC_WITH_IMM |
+						  IB_WC_WITH_INVALIDATE),
+		.pkey_index	= wc->pkey_index,
+		.slid		= wc->slid,
+		.sl		= wc->sl,
+		.port_num	= wc->port_num,
+	};
+	/* One union, and the layouts agree: immediate or invalidated key */
+	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
+		out->ex.invalidate_rkey = wc->ex.invalidate_rkey;
+	else
+		out->ex.imm_data = wc->ex.imm_data;
+}
+
+static bool add_to_ring(struct rhca_cq *cq, const struct ib_wc *wc)
+{
+	if (!rhca_ring_room(&cq->ring))
+		return false;
+	fill_user_wc(rhca_ring_slot(&cq->ring, cq->ring.index), wc);
+	rhca_ring_publish(&cq->ring);
+	return true;
+}
+
+static bool add_to_array(struct rhca_cq *cq, const struct ib_wc *wc)
+{
+	if (cq->producer - cq->consumer > cq->mask)
+		return false;
+	cq->wcs[cq->producer++ & cq->mask] = *wc;
+	return true;
+}
+
+/* Disarm when this completion is one that was waited for, 11.4.2.2 */
+static bool take_arming(struct rhca_cq *cq, bool counts_as_solicited)
+{
+	if (!cq->armed ||
+	    ((cq->armed & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED &&
+	     !counts_as_solicited))
+		return false;
+	cq->armed = 0;
+	return true;
+}
+
+static void report_overrun(struct rhca_cq *cq)
+{
+	struct ib_event event = {
+		.device		= cq->ibcq.device,
+		.element.cq	= &cq->ibcq,
+		.event		= IB_EVENT_CQ_ERR,
+	};
+
+	ibdev_dbg(cq->ibcq.device, "completion queue of %d entries overrun\n",
+		  cq->ibcq.cqe);
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+/**
+ * rhca_cq_post - Add a completion
+ * @cq: the queue
+ * @wc: the completion; copied
+ * @solicited: the sender asked for an event
+ *
+ * Context: any; QP locks may be held, so the event is left to the caller.
+ * Return: true when the caller must call rhca_cq_raise() once it holds no lock.
+ */
+bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
+{
+	unsigned long flags;
+	bool lost;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	lost = !(cq->user ? add_to_ring(cq, wc) : add_to_array(cq, wc));
+	if (lost && !cq->overrun)
+		set_bit(RHCA_CQ_OVERRUN, &cq->due);
+	cq->overrun |= lost;
+	if (take_arming(cq, solicited || wc->status != IB_WC_SUCCESS))
+		set_bit(RHCA_CQ_COMPLETION, &cq->due);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return READ_ONCE(cq->due);
+}
+
+static void call_handler(struct rhca_cq *cq)
+{
+	if (cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
+/* The event may come again as soon as the handler runs: clear the mark first */
+static void raise_here(void *data)
+{
+	struct rhca_cq *cq = data;
+
+	clear_bit(0, &cq->remote_pending);
+	call_handler(cq);
+	smp_mb__before_atomic();	/* the handler has ended */
+	atomic_dec(&cq->remote_calls);
+}
+
+/* The n-th CPU that is online, or any when there are fewer now */
+static int cpu_of_vector(int vector)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		if (!vector--)
+			return cpu;
+	return raw_smp_processor_id();
+}
+
+/* Is the event on its way to another CPU? */
+static bool raise_remotely(struct rhca_cq *cq)
+{
+	int cpu;
+
+	if (cq->user || cq->ibcq.comp_vector <= 0)
+		return false;
+	cpu = cpu_of_vector(cq->ibcq.comp_vector);
+	if (cpu == smp_processor_id())
+		return false;
+	if (test_and_set_bit(0, &cq->remote_pending))
+		return true;
+	atomic_inc(&cq->remote_calls);
+	if (!smp_call_function_single_async(cpu, &cq->remote_call))
+		return true;
+	/* The CPU has gone offline, or the last call has not quite returned */
+	atomic_dec(&cq->remote_calls);
+	clear_bit(0, &cq->remote_pending);
+	return false;
+}
+
+/**
+ * rhca_cq_raise - Raise the events that are due
+ * @cq: the queue
+ *
+ * Context: bottom halves off, no QP or CQ lock held.
+ */
+void rhca_cq_raise(struct rhca_cq *cq)
+{
+	if (test_and_clear_bit(RHCA_CQ_OVERRUN, &cq->due))
+		report_overrun(cq);
+	if (test_and_clear_bit(RHCA_CQ_COMPLETION, &cq->due) &&
+	    !raise_remotely(cq))
+		call_handler(cq);
+}
+
+static void drain_remote_calls(struct rhca_cq *cq)
+{
+	while (atomic_read_acquire(&cq->remote_calls))
+		usleep_range(10, 50);	/* an inter-processor interrupt */
+}
+
+/* Handlers end before ib_core stops what they start */
+static int pre_destroy_cq(struct ib_cq *ibcq)
+{
+	drain_remote_calls(to_rhca_cq(ibcq));
+	return 0;
+}
+
+static int create_user(struct rhca_cq *cq, u32 entries, struct ib_udata *udata)
+{
+	struct rxe_create_cq_resp resp = {};
+	int ret;
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	ret = rhca_ring_alloc(&cq->ring, entries, sizeof(struct ib_uverbs_wc),
+			      udata, &resp.mi);
+	if (ret)
+		return ret;
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret) {
+		rhca_ring_free(&cq->ring);
+		return ret;
+	}
+	cq->ibcq.cqe = rhca_ring_capacity(&cq->ring);
+	return 0;
+}
+
+static int create_kernel(struct rhca_cq *cq, u32 entries)
+{
+	u32 slots = roundup_pow_of_two(entries);
+
+	cq->wcs = kvmalloc_array(slots, sizeof(*cq->wcs), GFP_KERNEL);
+	if (!cq->wcs)
+		return -ENOMEM;
+	cq->mask = slots - 1;
+	cq->ibcq.cqe = slots;
+	return 0;
+}
+
+static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		     rhca_create_cq_arg *arg)
+{
+	struct rhca_dev *dev = to_rhca_dev(ibcq->device);
+	struct ib_udata *udata = rhca_create_cq_udata(arg);
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+	int ret;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > RHCA_MAX_CQE)
+		return -EINVAL;
+	if (attr->comp_vector >= ibcq->device->num_comp_vectors)
+		return -EINVAL;
+	if (!rhca_limit_take(dev, RHCA_LIMIT_CQ, RHCA_MAX_CQ))
+		return -ENOMEM;
+
+	spin_lock_init(&cq->lock);
+	INIT_CSD(&cq->remote_call, raise_here, cq);
+	cq->user = udata;
+	ibcq->comp_vector = attr->comp_vector;
+	ret = udata ? create_user(cq, attr->cqe, udata) :
+		      create_kernel(cq, attr->cqe);
+	if (ret)
+		rhca_limit_give(dev, RHCA_LIMIT_CQ);
+	return ret;
+}
+
+static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+
+	drain_remote_calls(cq);
+	if (cq->user)
+		rhca_ring_free(&cq->ring);
+	kvfree(cq->wcs);
+	rhca_limit_give(to_rhca_dev(ibcq->device), RHCA_LIMIT_CQ);
+	return 0;
+}
+
+/* Entries that the process has not polled go over in order */
+static int move_entries(struct rhca_cq *cq, struct rhca_ring *to)
+{
+	u32 pending = cq->ring.mask - rhca_ring_room(&cq->ring);
+	u32 from = cq->ring.index - pending;
+
+	if (pending > rhca_ring_capacity(to))
+		return -EINVAL;
+	while (pending--) {
+		memcpy(rhca_ring_slot(to, to->index),
+		       rhca_ring_slot(&cq->ring, from++),
+		       sizeof(struct ib_uverbs_wc));
+		rhca_ring_publish(to);
+	}
+	return 0;
+}
+
+/* Only processes resize: ib_core offers it to nobody else */
+static int resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
+		     struct ib_udata *udata)
+{
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+	struct rxe_resize_cq_resp resp = {};
+	struct rhca_ring fresh, old;
+	int ret;
+
+	if (!udata || !cq->user)
+		return -EOPNOTSUPP;
+	if (entries < 1 || entries > RHCA_MAX_CQE ||
+	    udata->outlen < sizeof(resp))
+		return -EINVAL;
+	ret = rhca_ring_alloc(&fresh, entries, sizeof(struct ib_uverbs_wc),
+			      udata, &resp.mi);
+	if (ret)
+		return ret;
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+
+	spin_lock_irq(&cq->lock);
+	ret = move_entries(cq, &fresh);
+	if (!ret) {
+		old = cq->ring;
+		cq->ring = fresh;
+		ibcq->cqe = rhca_ring_capacity(&fresh);
+	}
+	spin_unlock_irq(&cq->lock);
+	if (ret)
+		goto err_free;
+	rhca_ring_free(&old);
+	return 0;
+
+err_free:
+	rhca_ring_free(&fresh);
+	return ret;
+}
+
+static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+	unsigned long flags;
+	int polled = 0;
+
+	if (cq->user)
+		return -EINVAL;	/* processes poll their ring */
+	spin_lock_irqsave(&cq->lock, flags);
+	while (polled < num && cq->consumer != cq->producer)
+		wc[polled++] = cq->wcs[cq->consumer++ & cq->mask];
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return polled;
+}
+
+static bool has_entries(struct rhca_cq *cq)
+{
+	if (cq->user)
+		return rhca_ring_room(&cq->ring) != cq->ring.mask;
+	return cq->producer != cq->consumer;
+}
+
+static int req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+	unsigned long irq_flags;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irq_flags);
+	/* "Next" is the stronger wish and stays, 11.4.2.2 */
+	if (!(cq->armed & IB_CQ_NEXT_COMP))
+		cq->armed = flags & IB_CQ_SOLICITED_MASK;
+	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && has_entries(cq);
+	spin_unlock_irqrestore(&cq->lock, irq_flags);
+	return missed;
+}
+
+const struct ib_device_ops rhca_cq_verbs = {
+	.create_cq	= create_cq,
+	RHCA_CREATE_USER_CQ(create_cq)
+	.destroy_cq	= destroy_cq,
+	.poll_cq	= poll_cq,
+	.pre_destroy_cq	= pre_destroy_cq,
+	.req_notify_cq	= req_notify_cq,
+	.rhca_resize_cq	= resize_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, rhca_cq, ibcq),
+};

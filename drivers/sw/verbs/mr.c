@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions, IBTA vol. 1, 10.6, and the table of keys.
+ */
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rdma/ib_umem.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "sw/verbs/mr.h"
+#include "sw/verbs/mw.h"
+
+#define ACCESS_SUPPORTED (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			  IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+
+/**
+ * rhca_mem_publish - Give memory a key
+ * @mem: zeroed but for what describes the memory; freed by the caller on error
+ * @dev: the device
+ * @pd: protection domain
+ * @kind: what it is
+ *
+ * The entry is reserved first and filled when @mem is complete, so lookups
+ * never see a half-made one. It starts out invalid.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_mem_publish(struct rhca_mem *mem, struct rhca_dev *dev,
+		     struct ib_pd *pd, enum rhca_mem_kind kind)
+{
+	u32 index;
+	int ret;
+
+	mem->dev = dev;
+	mem->pd = pd;
+	mem->kind = kind;
+	ret = xa_alloc_cyclic_bh(&dev->keys, &index, NULL,
+				 XA_LIMIT(1, RHCA_MAX_MR + RHCA_MAX_MW),
+				 &dev->next_key, GFP_KERNEL);
+	if (ret < 0)
+		return -ENOMEM;
+	mem->key = index << 8 | get_random_u8();
+	xa_store_bh(&dev->keys, index, mem, GFP_KERNEL);
+	return 0;
+}
+
+/**
+ * rhca_mem_wait_idle - Wait for the packets that use the memory just now
+ * @mem: memory whose state has been changed, so that no more can come
+ *
+ * Context: any. Users copy one packet with bottom halves off, so this is short.
+ */
+void rhca_mem_wait_idle(struct rhca_mem *mem)
+{
+	smp_mb();	/* the state before the count; pairs with rhca_mem_hold() */
+	while (atomic_read_acquire(&mem->users))
+		cpu_relax();
+}
+
+/**
+ * rhca_mem_withdraw - Take the key away and wait for packets that use it
+ * @mem: published memory in state RHCA_MEM_GONE
+ *
+ * What @mem points to may be freed afterwards, and @mem itself after a grace
+ * period.
+ */
+void rhca_mem_withdraw(struct rhca_mem *mem)
+{
+	xa_erase_bh(&mem->dev->keys, RHCA_KEY_INDEX(mem->key));
+	rhca_mem_wait_idle(mem);
+}
+
+/**
+ * rhca_mem_put - Stop using memory
+ * @mem: the memory, or NULL
+ */
+void rhca_mem_put(struct rhca_mem *mem)
+{
+	if (!mem)
+		return;
+	smp_mb__before_atomic();	/* all accesses before the count */
+	atomic_dec(&mem->users);
+}
+
+/**
+ * rhca_mem_hold - Begin to use memory, if it is valid
+ * @mem: the memory
+ *
+ * Context: RCU read side, bottom halves off until rhca_mem_put().
+ */
+bool rhca_mem_hold(struct rhca_mem *mem)
+{
+	atomic_inc(&mem->users);
+	smp_mb__after_atomic();	/* the count before the state */
+	if (smp_load_acquire(&mem->state) == RHCA_MEM_VALID)
+		return true;
+	rhca_mem_put(mem);
+	return false;
+}
+
+/**
+ * rhca_mem_get - Find the memory that a key names
+ * @dev: the device
+ * @key: local or remote key, from a work request or a packet
+ *
+ * Context: bottom halves off until rhca_mem_put().
+ * Return: memory in use, or NULL when the key is not one that works now.
+ */
+struct rhca_mem *rhca_mem_get(struct rhca_dev *dev, u32 key)
+{
+	struct rhca_mem *mem;
+
+	rcu_read_lock();
+	mem = xa_load(&dev->keys, RHCA_KEY_INDEX(key));
+	if (mem && !rhca_mem_hold(mem))
+		mem = NULL;
+	rcu_read_unlock();
+	if (mem && READ_ONCE(mem->key) != key) {
+		rhca_mem_put(mem);
+		mem = NULL;
+	}
+	return mem;
+}
+
+/**
+ * rhca_mem_allows - May this range be used in this way?
+ * @mem: the memory
+ * @addr: first address
+ * @length: bytes
+ * @access: all of IB_ACCESS_* that are needed; 0 for a local read
+ */
+bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
+		     int access)
+{
+	if (access & ~mem->access)
+		return false;
+	if (mem->kind == RHCA_MEM_DMA)
+		return true;
+	return addr >= mem->iova && length <= mem->length &&
+	       addr - mem->iova <= mem->length - length;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_allows);
+
+static struct page *page_of_kernel_addr(u64 addr)
+{
+	const void *kaddr = (const void *)(uintptr_t)addr;
+
+	if (is_vmalloc_addr(kaddr))
+		return vmalloc_to_page(kaddr);
+	return virt_addr_valid(kaddr) ? virt_to_page(kaddr) : NULL;
+}
+
+/**
+ * rhca_mem_page - The page behind an address
+ * @mem: the memory; rhca_mem_allows() has said yes
+ * @addr: the address
+ * @offset: set to the offset in the page
+ * @bytes: set to the bytes from there to the end of the page
+ *
+ * Return: the page, not referenced: @mem keeps it; NULL for an address that is
+ * no kernel memory, which only a kernel user can give.
+ */
+struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
+			   unsigned int *offset, unsigned int *bytes)
+{
+	u64 distance;
+
+	*offset = addr & ~PAGE_MASK;
+	*bytes = PAGE_SIZE - *offset;
+	if (mem->kind == RHCA_MEM_DMA)
+		return page_of_kernel_addr(addr);
+
+	distance = addr - mem->iova + mem->first_offset;
+	*offset = distance & ~PAGE_MASK;
+	*bytes = PAGE_SIZE - *offset;
+	if (distance >> mem->page_shift >= mem->num_pages)
+		return NULL;
+	return mem->pages[distance >> mem->page_shift] +
+	       ((distance & (BIT_ULL(mem->page_shift) - 1)) >> PAGE_SHIFT);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_page);
+
+static struct rhca_mr *alloc_mr_object(struct ib_pd *pd)
+{
+	struct rhca_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+
+	if (mr) {
+		mr->ibmr.pd = pd;
+		mr->ibmr.device = pd->device;
+	}
+	return mr;
+}
+
+static int publish_mr(struct rhca_mr *mr, enum rhca_mem_kind kind)
+{
+	int ret = rhca_mem_publish(&mr->mem, to_rhca_dev(mr->ibmr.device),
+				   mr->ibmr.pd, kind);
+
+	if (ret)
+		return ret;
+	mr->ibmr.lkey = mr->mem.key;
+	mr->ibmr.rkey = mr->mem.key;
+	return 0;
+}
+
+static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct rhca_mr *mr = alloc_mr_object(pd);
+	int ret;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->mem.access = access;
+	mr->mem.length = U64_MAX;
+	ret = publish_mr(mr, RHCA_MEM_DMA);
+	if (ret) {
+		kfree(mr);
+		return ERR_PTR(ret);
+	}
+	/* Everything above before the state that lets users in */
+	smp_store_release(&mr->mem.state, RHCA_MEM_VALID);
+	return &mr->ibmr;
+}
+
+static int list_pages(struct rhca_mem *mem, struct ib_umem *umem)
+{
+	struct sg_page_iter iter;
+	u32 i = 0;
+
+	mem->max_pages = ib_umem_num_pages(umem);
+	mem->pages = kvmalloc_array(mem->max_pages, sizeof(*mem->pages),
+				    GFP_KERNEL);
+	if (!mem->pages)
+		return -ENOMEM;
+	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {
+		if (i == mem->max_pages)
+			break;
+		mem->pages[i++] = sg_page_iter_page(&iter);
+	}
+	mem->num_pages = i;
+	mem->page_shift = PAGE_SHIFT;
+	mem->first_offset = ib_umem_offset(umem);
+	return 0;
+}
+
+/*
+ * ib_core checks RLIMIT_MEMLOCK and gives a bare -ENOMEM, which programs show
+ * as "Cannot allocate memory" on a machine with gigabytes free: say more.
+ */
+static void explain_enomem(struct ib_pd *pd, u64 length)
+{
+	u64 limit = rlimit(RLIMIT_MEMLOCK);
+	u64 pinned = current->mm ?
+		(u64)atomic64_read(&current->mm->pinned_vm) << PAGE_SHIFT : 0;
+
+	if (limit == RLIM_INFINITY || capable(CAP_IPC_LOCK) ||
+	    pinned + length <= limit)
+		return;
+	ibdev_warn_ratelimited(pd->device,
+			       "%s[%d] may lock %llu bytes of memory, has locked %llu and wants %llu more: raise its RLIMIT_MEMLOCK (ulimit -l, LimitMEMLOCK=, /etc/security/limits.d)\n",
+			       current->comm, task_pid_nr(current), limit,
+			       pinned, length);
+}
+
+static struct ib_umem *pin(struct ib_pd *pd, u64 start, u64 length, int access)
+{
+	struct ib_umem *umem = ib_umem_get_va(pd->device, start, length,
+					      access);
+
+	if (umem == ERR_PTR(-ENOMEM))
+		explain_enomem(pd, length);
+	return umem;
+}
+
+static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+				 u64 iova, int access,
+				 rhca_dmah_arg struct ib_udata *udata)
+{
+	struct rhca_mr *mr;
+	int ret;
+
+	if (access & ~ACCESS_SUPPORTED)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (length > RHCA_MAX_MR_BYTES)
+		return ERR_PTR(-EINVAL);
+	mr = alloc_mr_object(pd);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->umem = pin(pd, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		ret = PTR_ERR(mr->umem);
+		goto err_free;
+	}
+	ret = list_pages(&mr->mem, mr->umem);
+	if (ret)
+		goto err_unpin;
+	mr->mem.access = access;
+	mr->mem.iova = iova;
+	mr->mem.length = length;
+	ret = publish_mr(mr, RHCA_MEM_USER);
+	if (ret)
+		goto err_free_pages;
+	mr->ibmr.iova = iova;
+	mr->ibmr.length = length;
+	/* Everything above before the state that lets users in */
+	smp_store_release(&mr->mem.state, RHCA_MEM_VALID);
+	return &mr->ibmr;
+
+err_free_pages:
+	kvfree(mr->mem.pages);
+err_unpin:
+	ib_umem_release(mr->umem);
+err_free:
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
+/* Domain and rights may change; other memory is another registration */
+static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				   u64 length, u64 iova, int access,
+				   struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct rhca_mr *mr = to_rhca_mr(ibmr);
+
+	if (flags & ~(IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (flags & IB_MR_REREG_ACCESS) {
+		if (access & ~ACCESS_SUPPORTED)
+			return ERR_PTR(-EOPNOTSUPP);
+		/* Pages were pinned for reading only */
+		if (ib_access_writable(access) && !mr->umem->writable)
+			return ERR_PTR(-EACCES);
+		WRITE_ONCE(mr->mem.access, access);
+	}
+	if (flags & IB_MR_REREG_PD) {
+		mr->ibmr.pd = pd;
+		WRITE_ONCE(mr->mem.pd, pd);
+	}
+	return NULL;
+}
+
+static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+			      u32 max_num_sg)
+{
+	struct rhca_mr *mr;
+	int ret;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > RHCA_MAX_FAST_REG_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = alloc_mr_object(pd);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->mem.max_pages = max_num_sg;
+	mr->mem.pages = kvcalloc(max_num_sg, sizeof(*mr->mem.pages),
+				 GFP_KERNEL);
+	if (!mr->mem.pages) {
+		ret = -ENOMEM;
+		goto err_free;
+	}
+	ret = publish_mr(mr, RHCA_MEM_FAST_REG);
+	if (ret)
+		goto err_free_pages;
+	return &mr->ibmr;
+
+err_free_pages:
+	kvfree(mr->mem.pages);
+err_free:
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
+static int set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
+	struct page *page = page_of_kernel_addr(addr);
+
+	if (!page)
+		return -EINVAL;
+	if (mem->num_pages == mem->max_pages)
+		return -ENOMEM;
+	mem->pages[mem->num_pages++] = page;
+	return 0;
+}
+
+/* The consumer owns the region until its registration is posted, 10.6.4 */
+static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		     unsigned int *sg_offset)
+{
+	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
+	int mapped;
+
+	if (ibmr->page_size < PAGE_SIZE)
+		return -EINVAL;
+	mem->num_pages = 0;
+	mapped = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
+	mem->page_shift = ilog2(ibmr->page_size);
+	mem->first_offset = ibmr->iova & (ibmr->page_size - 1);
+	return mapped;
+}
+
+static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct rhca_mr *mr = to_rhca_mr(ibmr);
+	int ret;
+
+	ret = rhca_region_retire(&mr->mem);
+	if (ret)
+		return ret;
+	rhca_mem_withdraw(&mr->mem);
+	kvfree(mr->mem.pages);
+	ib_umem_release(mr->umem);
+	kfree_rcu(mr, mem.rcu);
+	return 0;
+}
+
+const struct ib_device_ops rhca_mr_verbs = {
+	.alloc_mr	= alloc_mr,
+	.dereg_mr	= dereg_mr,
+	.get_dma_mr	= get_dma_mr,
+	.map_mr_sg	= map_mr_sg,
+	.reg_user_mr	= reg_user_mr,
+	.rereg_user_mr	= rereg_user_mr,
+};

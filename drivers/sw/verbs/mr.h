@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory that keys name: regions and windows. The data path looks a key up for
+ * each packet, checks it, and holds the memory only while it copies.
+ */
+#ifndef RHCA_SW_VERBS_MR_H
+#define RHCA_SW_VERBS_MR_H
+
+#include <linux/atomic.h>
+#include <linux/mm_types.h>
+#include <rdma/ib_verbs.h>
+
+struct rhca_dev;
+
+enum rhca_mem_kind {
+	RHCA_MEM_DMA,		/* all kernel memory, addresses are virtual */
+	RHCA_MEM_USER,		/* pinned pages of a process */
+	RHCA_MEM_FAST_REG,	/* kernel page list, keyed by work requests */
+	RHCA_MEM_WINDOW_1,	/* type 1 memory window */
+	RHCA_MEM_WINDOW_2,	/* type 2B: bound to one QP */
+};
+
+enum rhca_mem_state {
+	RHCA_MEM_INVALID,	/* registered, unusable: no key works */
+	RHCA_MEM_VALID,
+	RHCA_MEM_GONE,		/* being deregistered: will never be valid again */
+};
+
+/**
+ * struct rhca_mem - A region or window
+ * @users: packets that use it just now. A lookup counts itself in and then looks
+ *	at @state; who takes the memory away changes @state and then waits for
+ *	the count, so one of them sees the other. The struct itself lives for a
+ *	grace period longer.
+ * @rcu: for that
+ * @dev: the device
+ * @kind: what it is
+ * @state: usable or not; written under binding_lock once published
+ * @pd: protection domain
+ * @key: both local and remote key; the low byte is the consumer's to vary
+ * @access: IB_ACCESS_*
+ * @iova: first address
+ * @length: bytes
+ * @pages: one entry for each 1 << @page_shift bytes; windows have none
+ * @num_pages: entries of @pages
+ * @max_pages: room in @pages
+ * @page_shift: log2 of the bytes an entry covers
+ * @first_offset: of @iova in the first page
+ * @region: of a valid window: the region it is bound to; under binding_lock
+ * @qp_num: of a type 2 window: the QP it is bound to; under binding_lock
+ * @num_windows: windows bound to a region, which cannot go meanwhile; under
+ *	binding_lock
+ */
+struct rhca_mem {
+	atomic_t users;
+	struct rcu_head rcu;
+	struct rhca_dev *dev;
+	enum rhca_mem_kind kind;
+	enum rhca_mem_state state;
+	struct ib_pd *pd;
+	u32 key;
+	int access;
+	u64 iova;
+	u64 length;
+	struct page **pages;
+	u32 num_pages;
+	u32 max_pages;
+	u32 page_shift;
+	u32 first_offset;
+	struct rhca_mem *region;
+	u32 qp_num;
+	u32 num_windows;
+};
+
+/**
+ * struct rhca_mr - Memory region
+ * @ibmr: ib_core's part
+ * @mem: what keys find
+ * @umem: pinned pages of a process, or NULL
+ */
+struct rhca_mr {
+	struct ib_mr ibmr;
+	struct rhca_mem mem;
+	struct ib_umem *umem;
+};
+
+static inline struct rhca_mr *to_rhca_mr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct rhca_mr, ibmr);
+}
+
+#define RHCA_KEY_INDEX(key)	((key) >> 8)
+
+int rhca_mem_publish(struct rhca_mem *mem, struct rhca_dev *dev,
+		     struct ib_pd *pd, enum rhca_mem_kind kind);
+void rhca_mem_withdraw(struct rhca_mem *mem);
+void rhca_mem_wait_idle(struct rhca_mem *mem);
+void rhca_mem_put(struct rhca_mem *mem);
+bool rhca_mem_hold(struct rhca_mem *mem);
+struct rhca_mem *rhca_mem_get(struct rhca_dev *dev, u32 key);
+bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
+		     int access);
+struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
+			   unsigned int *offset, unsigned int *bytes);
+
+extern const struct ib_device_ops rhca_mr_verbs;
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings that user space maps. Pages are inserted one by one with a reference
+ * each, so a process that keeps its mapping after the object or the device has
+ * gone keeps memory, and nothing else.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/ring.h"
+#include "sw/verbs/ucontext.h"
+
+/**
+ * struct rhca_ring_mapping - The right to map a ring
+ * @entry: in the ucontext's table of mmap offsets
+ * @shared: the memory, freed with the entry
+ */
+struct rhca_ring_mapping {
+	struct rdma_user_mmap_entry entry;
+	void *shared;
+};
+
+static int offer_mapping(struct rhca_ring *ring, size_t bytes,
+			 struct ib_udata *udata, struct mminfo *info)
+{
+	struct rhca_ucontext *uctx = rdma_udata_to_drv_context(udata,
+						struct rhca_ucontext, ibuc);
+	struct rhca_ring_mapping *mapping;
+	int ret;
+
+	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL);
+	if (!mapping)
+		return -ENOMEM;
+	mapping->shared = ring->shared;
+	ret = rdma_user_mmap_entry_insert(&uctx->ibuc, &mapping->entry,
+					  PAGE_ALIGN(bytes));
+	if (ret) {
+		kfree(mapping);
+		return ret;
+	}
+	ring->mapping = mapping;
+	*info = (struct mminfo) {
+		.offset	= rdma_user_mmap_get_offset(&mapping->entry),
+		.size	= PAGE_ALIGN(bytes),
+	};
+	return 0;
+}
+
+/**
+ * rhca_ring_alloc - Make a ring
+ * @ring: filled in
+ * @elements: how many it must hold, at least 1
+ * @element_bytes: size of one
+ * @udata: the verb's, or NULL for a kernel user
+ * @info: where to map it, for the process; unused for a kernel user
+ *
+ * Return: 0, -ENOMEM, or what ib_core says about the mmap entry.
+ */
+int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
+		    struct ib_udata *udata, struct mminfo *info)
+{
+	/* At least a cache line, so that two sides never write to one */
+	u32 stride = roundup_pow_of_two(max_t(u32, element_bytes,
+					      L1_CACHE_BYTES));
+	u32 slots = roundup_pow_of_two(elements + 1);
+	size_t bytes = sizeof(*ring->shared) + (size_t)slots * stride;
+	int ret;
+
+	ring->mapping = NULL;
+	ring->shared = vmalloc_user(bytes);
+	if (!ring->shared)
+		return -ENOMEM;
+	ring->index = 0;
+	ring->mask = slots - 1;
+	ring->stride_shift = ilog2(stride);
+	ring->shared->log2_elem_size = ring->stride_shift;
+	ring->shared->index_mask = ring->mask;
+
+	if (udata) {
+		ret = offer_mapping(ring, bytes, udata, info);
+		if (ret) {
+			vfree(ring->shared);
+			ring->shared = NULL;
+			return ret;
+		}
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_ring_alloc);
+
+/**
+ * rhca_ring_free - Free a ring; existing mappings keep its pages
+ * @ring: one that rhca_ring_alloc() filled in, or zeroed memory
+ */
+void rhca_ring_free(struct rhca_ring *ring)
+{
+	if (ring->mapping)
+		rdma_user_mmap_entry_remove(&ring->mapping->entry);
+	else
+		vfree(ring->shared);
+	ring->mapping = NULL;
+	ring->shared = NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_ring_free);
+
+/* Last reference to the entry is gone: no mmap() can be on its way to it */
+void rhca_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct rhca_ring_mapping *mapping =
+		container_of(entry, struct rhca_ring_mapping, entry);
+
+	vfree(mapping->shared);
+	kfree(mapping);
+}
+
+int rhca_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	struct rhca_ring_mapping *mapping;
+	int ret;
+
+	entry = rdma_user_mmap_entry_get(context, vma);
+	if (!entry)
+		return -EINVAL;
+	mapping = container_of(entry, struct rhca_ring_mapping, entry);
+	ret = remap_vmalloc_range(vma, mapping->shared, 0);
+	rdma_user_mmap_entry_put(entry);
+	return ret;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues, IBTA vol. 1, 10.2.9.
+ */
+#include <rdma/rdma_user_rxe.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "core/device.h"
+#include "sw/verbs/srq.h"
+
+static atomic_t next_number = ATOMIC_INIT(1);
+
+static int check_init(const struct ib_srq_init_attr *init)
+{
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!init->attr.max_wr || init->attr.max_wr > RHCA_MAX_SRQ_WR ||
+	    init->attr.max_sge > RHCA_MAX_SGE ||
+	    init->attr.srq_limit > init->attr.max_wr)
+		return -EINVAL;
+	return 0;
+}
+
+static int init_queue(struct rhca_srq *srq, struct ib_srq_init_attr *init,
+		      struct ib_udata *udata)
+{
+	struct rxe_create_srq_resp resp = {};
+	int ret;
+
+	if (udata && udata->outlen < sizeof(resp))
+		return -EINVAL;
+	ret = rhca_rq_init(&srq->rq, init->attr.max_wr,
+			   max(init->attr.max_sge, 1U), udata, &resp.mi);
+	if (ret)
+		return ret;
+	srq->number = atomic_inc_return(&next_number);
+	resp.srq_num = srq->number;
+	if (udata) {
+		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		if (ret)
+			rhca_rq_exit(&srq->rq);
+	}
+	return ret;
+}
+
+static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		      struct ib_udata *udata)
+{
+	struct rhca_dev *dev = to_rhca_dev(ibsrq->device);
+	struct rhca_srq *srq = to_rhca_srq(ibsrq);
+	int ret;
+
+	ret = check_init(init);
+	if (ret)
+		return ret;
+	if (!rhca_limit_take(dev, RHCA_LIMIT_SRQ, RHCA_MAX_SRQ))
+		return -ENOMEM;
+	ret = init_queue(srq, init, udata);
+	if (ret) {
+		rhca_limit_give(dev, RHCA_LIMIT_SRQ);
+		return ret;
+	}
+	srq->limit = init->attr.srq_limit;
+	init->attr.max_wr = srq->rq.max_wr;
+	init->attr.max_sge = srq->rq.max_sge;
+	return 0;
+}
+
+/* Requests that no QP has taken go over in order; raw, they are checked later */
+static int move_requests(struct rhca_rq *rq, struct rhca_ring *to)
+{
+	u32 filled = rhca_ring_filled(&rq->ring);
+	u32 i;
+
+	if (filled > rhca_ring_capacity(to))
+		return -EINVAL;
+	for (i = 0; i < filled; i++)
+		memcpy(rhca_ring_slot(to, i),
+		       rhca_ring_slot(&rq->ring, rq->ring.index + i),
+		       1U << to->stride_shift);
+	/* The requests before the index that announces them */
+	smp_store_release(&to->shared->producer_index, filled);
+	return 0;
+}
+
+/* The process holds its own lock over this verb, so it is not posting */
+static int resize(struct rhca_srq *srq, u32 max_wr, struct ib_udata *udata)
+{
+	u32 bytes = sizeof(struct rxe_recv_wqe) +
+		    srq->rq.max_sge * sizeof(struct rxe_sge);
+	struct rxe_modify_srq_cmd cmd = {};
+	struct rhca_ring fresh, old;
+	struct mminfo info = {};
+	int ret;
+
+	if (udata) {
+		if (udata->inlen < sizeof(cmd))
+			return -EINVAL;
+		ret = ib_copy_from_udata(&cmd, udata, sizeof(cmd));
+		if (ret)
+			return ret;
+	}
+	ret = rhca_ring_alloc(&fresh, max_wr, bytes, udata, &info);
+	if (ret)
+		return ret;
+	if (udata && copy_to_user(u64_to_user_ptr(cmd.mmap_info_addr), &info,
+				  sizeof(info))) {
+		ret = -EFAULT;
+		goto err_free;
+	}
+
+	spin_lock_irq(&srq->rq.post_lock);
+	spin_lock(&srq->rq.take_lock);
+	ret = move_requests(&srq->rq, &fresh);
+	if (!ret) {
+		old = srq->rq.ring;
+		srq->rq.ring = fresh;
+		srq->rq.max_wr = rhca_ring_capacity(&fresh);
+	}
+	spin_unlock(&srq->rq.take_lock);
+	spin_unlock_irq(&srq->rq.post_lock);
+	if (ret)
+		goto err_free;
+	rhca_ring_free(&old);
+	return 0;
+
+err_free:
+	rhca_ring_free(&fresh);
+	return ret;
+}
+
+static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct rhca_srq *srq = to_rhca_srq(ibsrq);
+	u32 max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr : srq->rq.max_wr;
+	int ret;
+
+	if (!max_wr || max_wr > RHCA_MAX_SRQ_WR)
+		return -EINVAL;
+	if ((mask & IB_SRQ_LIMIT) && attr->srq_limit > max_wr)
+		return -EINVAL;
+	if ((mask & IB_SRQ_MAX_WR) && !(mask & IB_SRQ_LIMIT) &&
+	    max_wr < srq->limit)
+		return -EINVAL;
+
+	if (mask & IB_SRQ_MAX_WR) {
+		ret = resize(srq, max_wr, udata);
+		if (ret)
+			return ret;
+	}
+	if (mask & IB_SRQ_LIMIT) {
+		spin_lock_bh(&srq->rq.take_lock);
+		srq->limit = attr->srq_limit;
+		spin_unlock_bh(&srq->rq.take_lock);
+	}
+	return 0;
+}
+
+static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct rhca_srq *srq = to_rhca_srq(ibsrq);
+
+	attr->max_wr = srq->rq.max_wr;
+	attr->max_sge = srq->rq.max_sge;
+	attr->srq_limit = srq->limit;
+	return 0;
+}
+
+static int destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	rhca_rq_exit(&to_rhca_srq(ibsrq)->rq);
+	rhca_limit_give(to_rhca_dev(ibsrq->device), RHCA_LIMIT_SRQ);
+	return 0;
+}
+
+static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			 const struct ib_recv_wr **bad_wr)
+{
+	return rhca_rq_post(&to_rhca_srq(ibsrq)->rq, wr, bad_wr);
+}
+
+/**
+ * rhca_srq_limit_event - Raise the limit event
+ * @srq: the queue
+ *
+ * Context: any, without QP locks.
+ */
+void rhca_srq_limit_event(struct rhca_srq *srq)
+{
+	struct ib_event event = {
+		.device		= srq->ibsrq.device,
+		.element.srq	= &srq->ibsrq,
+		.event		= IB_EVENT_SRQ_LIMIT_REACHED,
+	};
+
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+}
+
+/* The limit is armed once, 11.2.3.3: the event disarms it */
+static bool take_limit(struct rhca_srq *srq, u32 left)
+{
+	bool reached;
+
+	spin_lock(&srq->rq.take_lock);
+	reached = srq->limit && left < srq->limit;
+	if (reached)
+		srq->limit = 0;
+	spin_unlock(&srq->rq.take_lock);
+	return reached;
+}
+
+/**
+ * rhca_srq_take - Take the oldest request and watch the limit
+ * @srq: the queue
+ * @wqe: filled in
+ * @limit_reached: set, but never cleared, when rhca_srq_limit_event() is due
+ *
+ * Context: bottom halves off; QP locks may be held.
+ * Return: as rhca_rq_take().
+ */
+int rhca_srq_take(struct rhca_srq *srq, struct rhca_recv_wqe *wqe,
+		  bool *limit_reached)
+{
+	u32 left = 0;
+	int ret = rhca_rq_take(&srq->rq, wqe, &left);
+
+	if (ret != -ENOENT && READ_ONCE(srq->limit))
+		*limit_reached |= take_limit(srq, left);
+	return ret;
+}
+
+const struct ib_device_ops rhca_srq_verbs = {
+	.create_srq	= create_srq,
+	.destroy_srq	= destroy_srq,
+	.modify_srq	= modify_srq,
+	.post_srq_recv	= post_srq_recv,
+	.query_srq	= query_srq,
+
+	INIT_RDMA_OBJ_SIZE(ib_srq, rhca_srq, ibsrq),
+};
