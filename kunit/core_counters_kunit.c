@@ -5,7 +5,9 @@
  */
 #include <kunit/test.h>
 #include <linux/rcupdate.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/rdma_counter.h>
+#include <rhca/compat.h>
 
 #include "core/device.h"
 #include "core/qp.h"
@@ -68,12 +70,14 @@ static u64 total(struct bench *b)
 
 static int bind(struct bench *b)
 {
-	return b->hca->ibdev->ops.counter_bind_qp(&b->counter, b->ibqp);
+	const struct ib_device_ops *ops = &b->hca->ibdev->ops;
+
+	return ops->counter_bind_qp(&b->counter, b->ibqp rhca_counter_port(1));
 }
 
 static void unbind(struct bench *b)
 {
-	b->hca->ibdev->ops.counter_unbind_qp(b->ibqp);
+	b->hca->ibdev->ops.counter_unbind_qp(b->ibqp rhca_counter_port(1));
 }
 
 /* As ib_core lets a counter go: it notes the values first */

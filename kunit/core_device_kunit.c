@@ -378,9 +378,10 @@ static void port_that_does_not_open_undoes_the_device(struct kunit *test)
 	recording_fail_port(2, -EADDRINUSE);
 	KUNIT_EXPECT_EQ(test, rhca_dev_create(&spec), -EADDRINUSE);
 	expect_port_calls(test, wanted, ARRAY_SIZE(wanted));
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
-	KUNIT_EXPECT_NULL(test, ib_device_get_by_name(TEST_NAME,
-						      RDMA_DRIVER_UNKNOWN));
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[i]));
+		KUNIT_EXPECT_NULL(test, rhca_dev_find(spec.netdevs[i]));
+	}
 }
 
 static void netdev_is_served_once(struct kunit *test)

@@ -168,16 +168,16 @@ static void app_table_is_read_at_first(struct kunit *test)
 	};
 	struct dcb_app app = { ETHERTYPE, 5, 0x8915 };
 	const struct rhca_qos *qos;
-	struct ib_device *ibdev;
+	struct rhca_dev *dev;
 
 	KUNIT_ASSERT_EQ(test, 0, dcb_ieee_setapp(ndev, &app));
 	KUNIT_EXPECT_EQ(test, 0, rhca_dev_create(&spec));
-	ibdev = ib_device_get_by_name(TEST_NAME, RDMA_DRIVER_UNKNOWN);
-	KUNIT_ASSERT_NOT_NULL(test, ibdev);
-	qos = &to_rhca_dev(ibdev)->ports[0].qos;
+	dev = rhca_dev_find(ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	qos = &dev->ports[0].qos;
 	KUNIT_EXPECT_EQ(test, qos->app_priority[RHCA_V1], 5);
 	KUNIT_EXPECT_EQ(test, 0, dcb_ieee_delapp(ndev, &app));
-	ib_unregister_device_and_put(ibdev);
+	ib_unregister_device_and_put(&dev->ibdev);
 }
 
 static const struct test_qp_spec qp_spec = { .retries = 3 };

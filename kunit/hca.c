@@ -124,6 +124,7 @@ static void register_hca(struct test_hca *hca,
 		.name = TEST_NAME, .backend = backend,
 		.num_ports = hca->num_ports,
 	};
+	struct rhca_dev *dev;
 	u32 i;
 
 	for (i = 0; i < hca->num_ports; i++) {
@@ -131,8 +132,9 @@ static void register_hca(struct test_hca *hca,
 		spec.netdevs[i] = hca->ndev[i];
 	}
 	KUNIT_ASSERT_EQ(hca->test, rhca_dev_create(&spec), 0);
-	hca->ibdev = ib_device_get_by_name(TEST_NAME, RDMA_DRIVER_UNKNOWN);
-	KUNIT_ASSERT_NOT_NULL(hca->test, hca->ibdev);
+	dev = rhca_dev_find(hca->ndev[0]);
+	KUNIT_ASSERT_NOT_NULL(hca->test, dev);
+	hca->ibdev = &dev->ibdev;
 }
 
 static void create_objects(struct test_hca *hca)

@@ -614,6 +614,7 @@ struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
 	rcu_read_unlock();
 	return found;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
 
 /**
  * rhca_dev_remove_netdev - A netdev is being unregistered: its device goes

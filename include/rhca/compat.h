@@ -74,10 +74,12 @@
 #define rhca_counter_bind_args		struct rdma_counter *counter, \
 					struct ib_qp *ibqp, u32 port_num
 #define rhca_counter_unbind_args	struct ib_qp *ibqp, u32 port_num
+#define rhca_counter_port(num)		, num
 #else
 #define rhca_counter_bind_args		struct rdma_counter *counter, \
 					struct ib_qp *ibqp
 #define rhca_counter_unbind_args	struct ib_qp *ibqp
+#define rhca_counter_port(num)
 #endif
 
 /* Newer kernels let a driver embed the counter: they want its size. */
