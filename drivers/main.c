@@ -14,7 +14,7 @@
 #include "core/policy.h"
 #include "core/qp.h"
 #include "sw/backend.h"
-#include "wire/icrc.h"
+#include "wire/crc32.h"
 
 static int set_roce_mode(const char *value, const struct kernel_param *kp)
 {
@@ -62,16 +62,38 @@ static const struct kernel_param_ops ud_gid_type_ops = {
 module_param_cb(ud_gid_type, &ud_gid_type_ops, NULL, 0444);
 MODULE_PARM_DESC(ud_gid_type, "GID type of user datagrams: 0 or v1, 2 or v2, auto = that of the address handle's GID (default: auto)");
 
+static int set_crc32(const char *value, const struct kernel_param *kp)
+{
+	int ret = rhca_crc32_choose(value);
+
+	if (ret == -EINVAL)
+		pr_err("crc32=%s is not one of auto, 512, 256, 128, kernel\n",
+		       value);
+	return ret;
+}
+
+static int get_crc32(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", rhca_crc32_name());
+}
+
+static const struct kernel_param_ops crc32_ops = {
+	.set = set_crc32,
+	.get = get_crc32,
+};
+module_param_cb(crc32, &crc32_ops, NULL, 0644);
+MODULE_PARM_DESC(crc32, "CRC-32: vectors of 512, 256 or 128 bits, kernel = crc32_le() (default: auto = fastest)");
+
 static int __init rhca_init(void)
 {
 	int ret;
 
-	ret = rhca_icrc_init();
+	ret = rhca_crc32_init();
 	if (ret)
 		return ret;
 	ret = rhca_comeback_init();
 	if (ret)
-		goto err_exit_icrc;
+		return ret;
 	ret = rhca_sw_init();
 	if (ret)
 		goto err_exit_comeback;
@@ -84,8 +106,8 @@ static int __init rhca_init(void)
 	ret = rhca_link_init(&rhca_sw_backend);
 	if (ret)
 		goto err_exit_sysfs;
-	pr_info("ports speak %s\n",
-		rhca_roce_mode_name(rhca_policy.roce_mode));
+	pr_info("ports speak %s; CRC-32: %s\n",
+		rhca_roce_mode_name(rhca_policy.roce_mode), rhca_crc32_name());
 	return 0;
 
 err_exit_sysfs:
@@ -96,8 +118,6 @@ err_exit_sw:
 	rhca_sw_exit();
 err_exit_comeback:
 	rhca_comeback_exit();
-err_exit_icrc:
-	rhca_icrc_exit();
 	return ret;
 }
 
@@ -110,7 +130,6 @@ static void __exit rhca_exit(void)
 	rhca_sw_exit();
 	rhca_comeback_exit();
 	rhca_qp_table_exit();
-	rhca_icrc_exit();
 }
 
 module_init(rhca_init);

@@ -3,6 +3,7 @@
 #include <linux/skbuff.h>
 
 #include "packet.h"
+#include "wire/crc32.h"
 #include "wire/icrc.h"
 
 /* Every payload byte of every test, here and in make-icrc-vectors.py */
@@ -53,8 +54,8 @@ void test_seal(u8 *packet, unsigned int bytes, enum rhca_encap encap)
 	__le32 icrc;
 	u32 crc;
 
-	crc = rhca_icrc_headers(encap, packet);
-	crc = rhca_crc32(crc, packet + bth_end, end - bth_end);
+	crc = rhca_icrc_headers(false, encap, packet);
+	crc = rhca_crc32(false, crc, packet + bth_end, end - bth_end);
 	icrc = rhca_icrc_final(crc);
 	memcpy(packet + end, &icrc, sizeof(icrc));
 }

@@ -63,7 +63,7 @@ first_column() {
 		tr -s ', ' '\n' | grep -v '^$'
 }
 
-doc_params() { section 'Module parameters' | sed -n 's/^``\([a-z_]*\)``.*/\1/p'; }
+doc_params() { section 'Module parameters' | sed -n 's/^``\([a-z0-9_]*\)``.*/\1/p'; }
 doc_files() { first_column sysfs; }
 doc_counters() { first_column hw_counters $counters; }
 doc_attributes() { first_column 'Queue pairs in netlink'; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The invariant CRC, on the fastest CRC-32 that the running kernel offers.
+ * The invariant CRC of a packet.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -9,41 +9,12 @@
 #include <rhca/compat.h>
 
 #include "wire/icrc.h"
+#include "wire/crc32.h"
 #include "wire/headers.h"
 
 #define LRH_BYTES	8	/* ones in place of the local route header */
 #define MASKED_BYTES	(LRH_BYTES + RHCA_MAX_NETWORK_BYTES + \
 			 sizeof(struct rhca_bth))
-
-static struct rhca_crc32_engine engine;
-
-/**
- * rhca_icrc_init - Find the CRC-32 to use
- *
- * Return: 0, or the error of the crypto layer where the kernel keeps its fast
- * CRC-32 there and has none.
- */
-int rhca_icrc_init(void)
-{
-	return rhca_crc32_engine_init(&engine);
-}
-
-void rhca_icrc_exit(void)
-{
-	rhca_crc32_engine_exit(&engine);
-}
-
-/**
- * rhca_crc32 - Carry a reflected CRC-32 (polynomial 0x04c11db7) on
- * @crc: value so far, ~0 at the start; not complemented
- * @data: bytes
- * @bytes: how many
- */
-u32 rhca_crc32(u32 crc, const void *data, unsigned int bytes)
-{
-	return rhca_crc32_engine_run(&engine, crc, data, bytes);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_crc32);
 
 static void mask_grh(struct ib_grh *grh)
 {
@@ -65,13 +36,15 @@ static void mask_udp(struct udphdr *udp)
 
 /**
  * rhca_icrc_headers - CRC over the masked headers up to the end of the BTH
+ * @vectors: from rhca_crc32_begin()
  * @encap: the framing
  * @network_hdr: network headers with the BTH behind them, contiguous
  *
  * Return: the running value; what follows the BTH goes in with rhca_crc32() or
  * rhca_icrc_skb().
  */
-u32 rhca_icrc_headers(enum rhca_encap encap, const void *network_hdr)
+u32 rhca_icrc_headers(bool vectors, enum rhca_encap encap,
+		      const void *network_hdr)
 {
 	unsigned int network_bytes = rhca_network_bytes(encap);
 	u8 copy[MASKED_BYTES] __aligned(8);
@@ -90,19 +63,21 @@ u32 rhca_icrc_headers(enum rhca_encap encap, const void *network_hdr)
 	}
 	bth = network + network_bytes;
 	bth->dest |= cpu_to_be32(RHCA_BTH_RESERVED8A);
-	return rhca_crc32(~0U, copy, LRH_BYTES + network_bytes + sizeof(*bth));
+	return rhca_crc32(vectors, ~0U, copy,
+			  LRH_BYTES + network_bytes + sizeof(*bth));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_headers);
 
 /**
  * rhca_icrc_skb - CRC over a range of a packet, wherever its bytes lie
+ * @vectors: from rhca_crc32_begin()
  * @crc: value so far
  * @skb: the packet; linear, with page fragments or with a fragment list
  * @offset: first byte, from skb->data
  * @bytes: how many; the range must lie inside the packet
  */
-u32 rhca_icrc_skb(u32 crc, const struct sk_buff *skb, unsigned int offset,
-		  unsigned int bytes)
+u32 rhca_icrc_skb(bool vectors, u32 crc, const struct sk_buff *skb,
+		  unsigned int offset, unsigned int bytes)
 {
 	struct skb_seq_state walk;
 	unsigned int done = 0;
@@ -110,13 +85,13 @@ u32 rhca_icrc_skb(u32 crc, const struct sk_buff *skb, unsigned int offset,
 	unsigned int len;
 
 	if (offset + bytes <= skb_headlen(skb))
-		return rhca_crc32(crc, skb->data + offset, bytes);
+		return rhca_crc32(vectors, crc, skb->data + offset, bytes);
 
 	skb_prepare_seq_read((struct sk_buff *)skb, offset, offset + bytes,
 			     &walk);
 	while (done < bytes && (len = skb_seq_read(done, &chunk, &walk))) {
 		len = min(len, bytes - done);
-		crc = rhca_crc32(crc, chunk, len);
+		crc = rhca_crc32(vectors, crc, chunk, len);
 		done += len;
 	}
 	skb_abort_seq_read(&walk);

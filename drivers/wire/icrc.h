@@ -13,13 +13,10 @@
 
 #include "wire/encap.h"
 
-int rhca_icrc_init(void);
-void rhca_icrc_exit(void);
-
-u32 rhca_crc32(u32 crc, const void *data, unsigned int bytes);
-u32 rhca_icrc_headers(enum rhca_encap encap, const void *network_hdr);
-u32 rhca_icrc_skb(u32 crc, const struct sk_buff *skb, unsigned int offset,
-		  unsigned int bytes);
+u32 rhca_icrc_headers(bool vectors, enum rhca_encap encap,
+		      const void *network_hdr);
+u32 rhca_icrc_skb(bool vectors, u32 crc, const struct sk_buff *skb,
+		  unsigned int offset, unsigned int bytes);
 
 /* The four bytes as they follow the padding: little-endian, complemented */
 static inline __le32 rhca_icrc_final(u32 crc)

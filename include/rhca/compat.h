@@ -7,7 +7,6 @@
 #ifndef RHCA_COMPAT_H
 #define RHCA_COMPAT_H
 
-#include <linux/crc32.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/net.h>
@@ -124,65 +123,5 @@ static inline void rhca_hrtimer_setup(struct hrtimer *timer,
 	timer->function = fn;
 #endif
 }
-
-/*
- * Newer kernels have the CPU's fastest CRC-32 behind crc32_le(); older ones
- * keep it in the crypto layer. Short runs are not worth saving the FPU state.
- */
-#ifdef HAVE_CRC32_OPTIMIZATIONS
-struct rhca_crc32_engine {
-};
-
-static inline int rhca_crc32_engine_init(struct rhca_crc32_engine *engine)
-{
-	return 0;
-}
-
-static inline void rhca_crc32_engine_exit(struct rhca_crc32_engine *engine)
-{
-}
-
-static inline u32 rhca_crc32_engine_run(const struct rhca_crc32_engine *engine,
-					u32 crc, const void *data,
-					unsigned int bytes)
-{
-	return crc32_le(crc, data, bytes);
-}
-#else
-#include <crypto/hash.h>
-
-#define RHCA_CRC32_SHORT	128	/* bytes; below, the table is faster */
-
-struct rhca_crc32_engine {
-	struct crypto_shash *shash;
-};
-
-static inline int rhca_crc32_engine_init(struct rhca_crc32_engine *engine)
-{
-	engine->shash = crypto_alloc_shash("crc32", 0, 0);
-	return PTR_ERR_OR_ZERO(engine->shash);
-}
-
-static inline void rhca_crc32_engine_exit(struct rhca_crc32_engine *engine)
-{
-	crypto_free_shash(engine->shash);
-}
-
-static inline u32 rhca_crc32_engine_run(const struct rhca_crc32_engine *engine,
-					u32 crc, const void *data,
-					unsigned int bytes)
-{
-	SHASH_DESC_ON_STACK(desc, engine->shash);
-	u32 *state;
-
-	if (bytes < RHCA_CRC32_SHORT)
-		return crc32_le(crc, data, bytes);
-	desc->tfm = engine->shash;
-	state = shash_desc_ctx(desc);
-	*state = crc;
-	crypto_shash_update(desc, data, bytes);
-	return *state;
-}
-#endif
 
 #endif

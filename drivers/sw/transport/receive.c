@@ -18,6 +18,7 @@
 #include "sw/transport/receive.h"
 #include "sw/transport/requester.h"
 #include "sw/transport/responder.h"
+#include "wire/crc32.h"
 #include "wire/icrc.h"
 
 #define GSI_QPN		1
@@ -103,13 +104,16 @@ bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 	unsigned int end = rx->payload_offset + rx->payload_bytes +
 			   rhca_bth_pad(rx->bth);
 	__le32 *in_packet, buffer;
+	bool vectors;
 	u32 crc;
 
 	in_packet = skb_header_pointer(rx->skb, end, sizeof(buffer), &buffer);
 	if (!in_packet)
 		return false;
-	crc = rhca_icrc_headers(rx->flow.encap, rx->network);
-	crc = rhca_icrc_skb(crc, rx->skb, bth_end, end - bth_end);
+	vectors = rhca_crc32_begin(end);
+	crc = rhca_icrc_headers(vectors, rx->flow.encap, rx->network);
+	crc = rhca_icrc_skb(vectors, crc, rx->skb, bth_end, end - bth_end);
+	rhca_crc32_end(vectors);
 	return !memcmp(in_packet, &(__le32){ rhca_icrc_final(crc) },
 		       sizeof(buffer));
 }

@@ -24,6 +24,7 @@
 #include "core/lag.h"
 #include "sw/verbs/mcast.h"
 #include "sw/transport/transmit.h"
+#include "wire/crc32.h"
 #include "wire/encap.h"
 #include "wire/icrc.h"
 
@@ -110,6 +111,7 @@ static bool seal(struct rhca_packet *packet, u32 psn)
 	unsigned int pad = -skb->len & 3;
 	unsigned int bth_end = network + sizeof(struct rhca_bth);
 	u8 *trailer = add_trailer(skb, pad + RHCA_ICRC_BYTES);
+	bool vectors;
 	__le32 icrc;
 	u32 crc;
 
@@ -120,9 +122,11 @@ static bool seal(struct rhca_packet *packet, u32 psn)
 	flow.udp_sport = packet->udp_sport;
 	flow.hop_limit = rhca_qos_hop_limit(&packet->path->port->qos, &flow);
 	rhca_network_fill(skb->data, &flow, skb->len - network, psn);
-	crc = rhca_icrc_headers(flow.encap, skb->data);
-	crc = rhca_icrc_skb(crc, skb, bth_end,
+	vectors = rhca_crc32_begin(skb->len);
+	crc = rhca_icrc_headers(vectors, flow.encap, skb->data);
+	crc = rhca_icrc_skb(vectors, crc, skb, bth_end,
 			    skb->len - bth_end - RHCA_ICRC_BYTES);
+	rhca_crc32_end(vectors);
 	icrc = rhca_icrc_final(crc);
 	memcpy(trailer + pad, &icrc, sizeof(icrc));
 	return true;

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The choice of a CRC-32: one of our own where the CPU multiplies in vectors, the
+ * kernel's crc32_le() where it does not or the vector registers are in use. What
+ * a variant computes is compared with crc32_le() before it is used, because a
+ * wrong one would lose every packet without a word.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/crc32.h>
+#include <linux/jump_label.h>
+#include <linux/kasan-checks.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+#include <rhca/compat.h>
+
+#include "wire/crc32.h"
+#include "wire/crc32_arch.h"
+
+#define VECTOR_BYTES	16	/* the smallest; fewer bytes go by the table */
+
+/**
+ * struct crc32_variant - One way to compute it
+ * @name: as the user names it
+ * @usable: can this CPU run it?
+ * @avoid: may be NULL; true where the next variant serves this CPU better
+ * @run: over at least VECTOR_BYTES
+ * @copy: the same while copying whole 16 bytes; what is left behind them has been
+ *	copied
+ */
+struct crc32_variant {
+	const char *name;
+	bool (*usable)(void);
+	bool (*avoid)(void);
+	u32 (*run)(u32 crc, const void *from, unsigned long bytes);
+	u32 (*copy)(u32 crc, void *to, const void *from, unsigned long bytes);
+};
+
+static u32 kernel_run(u32 crc, const void *from, unsigned long bytes)
+{
+	return crc32_le(crc, from, bytes);
+}
+
+static u32 kernel_copy(u32 crc, void *to, const void *from, unsigned long bytes)
+{
+	memcpy(to, from, bytes & ~(VECTOR_BYTES - 1UL));
+	return crc32_le(crc, to, bytes);
+}
+
+static bool always(void)
+{
+	return true;
+}
+
+static const struct crc32_variant variants[] = {
+	RHCA_CRC32_VARIANTS
+	{ "kernel", always, NULL, kernel_run, kernel_copy },
+};
+
+#define KERNEL_VARIANT	(&variants[ARRAY_SIZE(variants) - 1])
+
+static DEFINE_STATIC_KEY_FALSE(have_vectors);
+DEFINE_STATIC_CALL(rhca_crc32_run, kernel_run);
+DEFINE_STATIC_CALL(rhca_crc32_run_copy, kernel_copy);
+
+static DEFINE_MUTEX(choice_lock);	/* protects: */
+static const struct crc32_variant *chosen = KERNEL_VARIANT;
+static const char *wanted = "auto";
+static bool initialised;
+
+/* --- the test of a variant ------------------------------------------------ */
+
+#define TEST_BYTES	4160	/* a payload of 4096 from any alignment */
+
+/**
+ * struct crc32_test - Memory to test with
+ * @from: what is read
+ * @to: what is copied to
+ */
+struct crc32_test {
+	u8 from[TEST_BYTES];
+	u8 to[TEST_BYTES];
+};
+
+static bool test_range(const struct crc32_variant *variant,
+		       struct crc32_test *test, unsigned int at,
+		       unsigned int bytes)
+{
+	unsigned int whole = round_down(bytes, VECTOR_BYTES);
+	const u8 *from = test->from + at;
+	u32 want = crc32_le(bytes, from, bytes);
+	u32 run, copy;
+
+	memset(test->to, 0, at + bytes);
+	memcpy(test->to + at + whole, from + whole, bytes - whole);
+	if (!rhca_vectors_begin())
+		return false;
+	run = variant->run(bytes, from, bytes);
+	copy = variant->copy(bytes, test->to + at, from, bytes);
+	rhca_vectors_end();
+	return run == want && copy == want &&
+	       !memcmp(test->to + at, from, bytes);
+}
+
+/* Each way that a length is cut into vectors, at all ends and some alignments */
+static bool test_variant(const struct crc32_variant *variant,
+			 struct crc32_test *test)
+{
+	unsigned int bytes;
+
+	for (bytes = VECTOR_BYTES; bytes < 600; bytes++)
+		if (!test_range(variant, test, bytes % 64, bytes))
+			return false;
+	for (bytes = 600; bytes <= 4096; bytes += 19)
+		if (!test_range(variant, test, bytes % 64, bytes))
+			return false;
+	return test_range(variant, test, 0, 4096);
+}
+
+static bool is_right(const struct crc32_variant *variant)
+{
+	struct crc32_test *test;
+	unsigned int i;
+	bool right;
+
+	if (variant == KERNEL_VARIANT)
+		return true;
+	test = kmalloc(sizeof(*test), GFP_KERNEL);
+	if (!test)
+		return false;
+	for (i = 0; i < TEST_BYTES; i++)
+		test->from[i] = i * 197 + (i >> 3);
+	right = test_variant(variant, test);
+	kfree(test);
+	if (!right)
+		pr_err("CRC-32 in vectors of %s bits is wrong on this CPU and not used\n",
+		       variant->name);
+	return right;
+}
+
+/* --- choice --------------------------------------------------------------- */
+
+static bool fits(const struct crc32_variant *variant)
+{
+	if (!sysfs_streq(wanted, "auto"))
+		return sysfs_streq(wanted, variant->name) && variant->usable();
+	return variant->usable() && !(variant->avoid && variant->avoid());
+}
+
+/* A packet that is under way may see old and new, which are both right */
+static void use(const struct crc32_variant *variant)
+{
+	chosen = variant;
+	static_call_update(rhca_crc32_run, variant->run);
+	static_call_update(rhca_crc32_run_copy, variant->copy);
+	if (variant == KERNEL_VARIANT)
+		static_branch_disable(&have_vectors);
+	else
+		static_branch_enable(&have_vectors);
+}
+
+static int choose(void)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&choice_lock);
+	for (i = 0; i < ARRAY_SIZE(variants); i++) {
+		if (!fits(&variants[i]) || !is_right(&variants[i]))
+			continue;
+		use(&variants[i]);
+		return 0;
+	}
+	return -EOPNOTSUPP;
+}
+
+/* The names that are known, so that one can be kept without a copy */
+static const char *find_name(const char *name)
+{
+	unsigned int i;
+
+	if (sysfs_streq(name, "auto"))
+		return "auto";
+	for (i = 0; i < ARRAY_SIZE(variants); i++)
+		if (sysfs_streq(name, variants[i].name))
+			return variants[i].name;
+	return NULL;
+}
+
+/**
+ * rhca_crc32_choose - The user wants a variant
+ * @name: "auto", or that of a variant; before rhca_crc32_init() it is kept for it
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL for a name that is unknown; -EOPNOTSUPP for a variant that
+ * this CPU cannot run, or computes wrongly.
+ */
+int rhca_crc32_choose(const char *name)
+{
+	const char *known = find_name(name), *before;
+	int ret = 0;
+
+	if (!known)
+		return -EINVAL;
+	mutex_lock(&choice_lock);
+	before = wanted;
+	wanted = known;
+	if (initialised)
+		ret = choose();
+	if (ret)
+		wanted = before;
+	mutex_unlock(&choice_lock);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_choose);
+
+/**
+ * rhca_crc32_name - The variant in use
+ */
+const char *rhca_crc32_name(void)
+{
+	return READ_ONCE(chosen)->name;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_name);
+
+/**
+ * rhca_crc32_init - Find the CRC-32 to use
+ *
+ * Return: 0, or -EOPNOTSUPP when the one that the user wants cannot be had.
+ */
+int rhca_crc32_init(void)
+{
+	int ret;
+
+	mutex_lock(&choice_lock);
+	ret = choose();
+	initialised = !ret;
+	mutex_unlock(&choice_lock);
+	if (ret)
+		pr_err("crc32=%s: not on this CPU\n", wanted);
+	return ret;
+}
+
+/* --- use ------------------------------------------------------------------ */
+
+/**
+ * rhca_crc32_begin - Begin a run of CRCs that belong together
+ * @bytes: how many there will be, RHCA_CRC32_MOST at most
+ *
+ * Saves the state of the vector registers once for all of them. Until
+ * rhca_crc32_end() nothing may sleep, fault, or use the registers itself.
+ *
+ * Context: any but hardirq; bottom halves off.
+ * Return: whether vectors are used, for the functions below.
+ */
+bool rhca_crc32_begin(unsigned int bytes)
+{
+	return static_branch_likely(&have_vectors) &&
+	       bytes >= RHCA_CRC32_WORTH && rhca_vectors_begin();
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_begin);
+
+/**
+ * rhca_crc32_end - End the run
+ * @vectors: from rhca_crc32_begin()
+ */
+void rhca_crc32_end(bool vectors)
+{
+	if (vectors)
+		rhca_vectors_end();
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_end);
+
+/**
+ * rhca_crc32 - Carry a CRC-32 on
+ * @vectors: from rhca_crc32_begin()
+ * @crc: value so far, ~0 at the start; not complemented
+ * @data: bytes
+ * @bytes: how many
+ */
+u32 rhca_crc32(bool vectors, u32 crc, const void *data, unsigned int bytes)
+{
+	if (!vectors || bytes < VECTOR_BYTES)
+		return crc32_le(crc, data, bytes);
+	kasan_check_read(data, bytes);
+	return static_call(rhca_crc32_run)(crc, data, bytes);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_crc32);
+
+/**
+ * rhca_crc32_copy - Copy, and carry the CRC-32 of what was copied on
+ * @vectors: from rhca_crc32_begin()
+ * @crc: value so far
+ * @to: where to; does not overlap @from
+ * @from: bytes, which may change meanwhile: the CRC is that of @to
+ * @bytes: how many
+ */
+u32 rhca_crc32_copy(bool vectors, u32 crc, void *to, const void *from,
+		    unsigned int bytes)
+{
+	unsigned int whole = round_down(bytes, VECTOR_BYTES);
+
+	if (!vectors || !whole) {
+		memcpy(to, from, bytes);
+		return crc32_le(crc, to, bytes);
+	}
+	kasan_check_read(from, bytes);
+	kasan_check_write(to, bytes);
+	if (whole != bytes)
+		memcpy(to + whole, from + whole, bytes - whole);
+	return static_call(rhca_crc32_run_copy)(crc, to, from, bytes);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_copy);
