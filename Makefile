@@ -7,13 +7,15 @@
 KVER ?= $(shell uname -r)
 ifneq ($(filter uml-%,$(KVER)),)
 ARCH := um
+# As the checks build it, so that they and their reader share the objects.
+strict := W=1 KCFLAGS=-Werror
 KDIR ?= $(shell scripts/uml/build $(KVER:uml-%=%))
 else ifneq ($(KVER),newest)
 KDIR ?= $(shell scripts/vm/kernel headers $(KVER))
 endif
 
 out := $(CURDIR)/build/$(KVER)
-kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(KBUILD_ARGS)
+kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUILD_ARGS)
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror install install-modules install-tools uninstall \
