@@ -19,7 +19,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror install install-modules install-tools uninstall \
-	uninstall-modules uninstall-tools demo check check-all check-connectx clean help
+	uninstall-modules uninstall-tools demo check check-all check-connectx soak clean help
 
 all: modules
 
@@ -100,6 +100,11 @@ check-all:
 check-connectx:
 	tools/connectx-model/check-long
 
+# Fuzzing for hours, with faults and churn
+HOURS ?= 1
+soak:
+	scripts/fuzz/soak $(HOURS)
+
 clean:
 	rm -rf build
 
@@ -117,4 +122,5 @@ help:
 	@echo 'make check              every test on one kernel, the core ones on the others'
 	@echo 'make check-all          every test on every kernel'
 	@echo 'make check-connectx     the ConnectX tests, on the device model'
+	@echo 'make soak HOURS=N       fuzz for N hours under faults and churn'
 	@echo 'make clean              remove what was built (caches are kept)'

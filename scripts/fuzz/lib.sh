@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2046
+# What the scenarios of the fuzzers share, on top of scripts/tests/lib.sh. No word
+# of a fuzzer's command line has a space in it.
+
+FUZZ=$WORK/fuzz
+
+fuzz_build() {
+	command -v make > /dev/null && command -v cc > /dev/null || die "no compiler"
+	show make -s -C "$TOP/scripts/fuzz" O="$FUZZ" || die "the fuzzers do not build"
+}
+
+# A run repeats itself on the same commit, and the next commit has another.
+fuzz_seed() {
+	local head
+	head=$(git -c safe.directory='*' -C "$TOP" rev-parse --short=8 HEAD 2> /dev/null)
+	echo $((16#${head:-1}))
+}
+
+MAC_PEER=02:00:00:00:00:66 IP4_PEER=10.9.0.66 IP6_PEER=fd09::66
+
+# The hostile peer is a host that is not there: nobody resolves its addresses.
+fuzz_setup_peer() {
+	in_a ip neigh replace $IP4_PEER lladdr $MAC_PEER dev "$IF_A" nud permanent
+	in_a ip -6 neigh replace $IP6_PEER lladdr $MAC_PEER dev "$IF_A" nud permanent
+}
+
+# fuzz_peer OPTION...: the command line of the hostile peer, one word a line
+fuzz_peer() {
+	local type
+	printf '%s\n' "$FUZZ/peer" --netns "/run/netns/$NS_B" --netdev "$IF_B" --src-mac $MAC_PEER \
+		--dst-mac "$(in_a cat "/sys/class/net/$IF_A/address")" "$@" \
+		"$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" "$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
+	for type in v1 v2; do
+		echo "$type,$(gid_index "$DEV_A" $type $IP4_A),$IP4_PEER,$IP4_A"
+		echo "$type,$(gid_index "$DEV_A" $type $IP6_A),$IP6_PEER,$IP6_A"
+	done
+}
+
+# fuzz_process OPTION...: that of the hostile process
+fuzz_process() {
+	printf '%s\n' "$FUZZ/process" "$@" "$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" \
+		"$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
+}
+
+# fuzz_run COMMAND...: its ok and FAIL lines count
+fuzz_run() {
+	local out=$WORK/fuzz.out status
+	echo "+ $*"
+	timeout -k 5 "${LIMIT:-900}" "$@" 2>&1 | tee "$out"
+	status=${PIPESTATUS[0]}
+	CHECKS=$((CHECKS + $(grep -c '^ok ' "$out")))
+	FAILS=$((FAILS + $(grep -c '^FAIL ' "$out")))
+	grep -qE '^(ok|FAIL) ' "$out" ||
+		fail "expected an end with ok or FAIL, got status $status (124: no end in time) of: $*"
+}
+
+fuzz_objects_gone() {
+	local dev
+	for dev in "$DEV_A" "$DEV_B"; do
+		! rdma resource show qp link "$dev" | grep -q ' pid ' || return 1
+		! rdma resource show cq dev "$dev" | grep -q ' pid ' || return 1
+		! rdma resource show mr dev "$dev" | grep -q ' pid ' || return 1
+		! rdma resource show pd dev "$dev" | grep -q ' pid ' || return 1
+		! rdma resource show srq dev "$dev" | grep -q ' pid ' || return 1
+	done 2> /dev/null
+}
+
+# fuzz_corpus NAME: what scripts/fuzz/corpus/NAME lists: "SEED CASES" lines, and
+# "reaches COUNTER" for each counter of device A that they must move together.
+fuzz_corpus() {
+	local file=$TOP/scripts/fuzz/corpus/$1 kind rest counter
+	declare -A before=()
+
+	[ -z "${RHCA_FUZZ_CASE:-}" ] || return 0
+	while read -r kind rest; do
+		[ "$kind" != reaches ] || before[$rest]=$(hw_counter "$DEV_A" "$rest")
+	done < "$file"
+	while read -r kind rest <&9; do
+		case $kind in
+		'' | '#'* | reaches) ;;
+		*) fuzz_run $(fuzz_$1 --seed "$kind" --case "$rest") ;;
+		esac
+	done 9< "$file"
+	for counter in "${!before[@]}"; do
+		moved() { [ "$(hw_counter "$DEV_A" "$counter")" -gt "${before[$counter]}" ]; }
+		wait_check 60 "corpus of $1 reaches $counter" moved
+	done
+}
+
+fuzz_new_cases() {
+	local seed=${RHCA_FUZZ_SEED:-$(fuzz_seed)}
+
+	if [ -n "${RHCA_FUZZ_CASE:-}" ]; then
+		fuzz_run $(fuzz_$1 --seed "$seed" --case "$RHCA_FUZZ_CASE" ${RHCA_FUZZ_OPTIONS:-})
+	else
+		fuzz_run $(fuzz_$1 --seed "$seed" --seconds "${RHCA_FUZZ_SECONDS:-60}")
+	fi
+}
+
+# What was reached: every counter of device A that moved
+fuzz_counters() {
+	local file
+	for file in "$IB/$DEV_A/ports/1/hw_counters"/*; do
+		[ "$(< "$file")" = 0 ] || say "$DEV_A ${file##*/} $(< "$file")"
+	done
+}

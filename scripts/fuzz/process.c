@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A hostile process: it writes send and receive requests, and whatever else, into
+ * the rings that it shares with the kernel, while two threads of it create, use and
+ * destroy QPs, CQs, SRQs, regions, windows and address handles of two devices
+ * without agreeing with each other. Some are killed in the middle of it. An honest
+ * connection of another process between the same devices must not notice.
+ *
+ * A case is one such process. What each thread decides follows from the seed and
+ * the number of the case; how the threads interleave does not, so a case that found
+ * something may have to be repeated: --case K --repeat N.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "churn.h"
+#include "honest.h"
+#include "random.h"
+
+#define CASES_A_ROUND	8
+#define CASE_LIMIT_S	120
+
+/* --- rounds ------------------------------------------------------------------------- */
+
+struct options {
+	const char *names[2];
+	int gid_index[2];
+	uint64_t seed, requests, first, last, repeat;
+	double seconds;
+	bool one_range;
+};
+
+static pid_t start_case(const struct options *options, uint64_t number)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		signal(SIGTERM, SIG_DFL);
+		run_case(options->names, options->gid_index, options->seed, number);
+	}
+	return pid;
+}
+
+static bool ends_within(pid_t pid, int seconds, int *status)
+{
+	struct timespec pause = { .tv_nsec = 2000000 };
+	time_t end = time(NULL) + seconds;
+
+	while (waitpid(pid, status, WNOHANG) != pid) {
+		if (time(NULL) > end)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+/* A case ends by itself or is killed, and either way is soon gone. */
+static bool finish_case(const struct options *options, pid_t pid, uint64_t number)
+{
+	struct rng rng = rng_of_case(~options->seed, number);
+	bool kill_it = rng_percent(&rng, 25);
+	int status;
+
+	if (kill_it) {
+		usleep(rng_below(&rng, 50000));
+		kill(pid, SIGKILL);
+		totals->killed++;
+	}
+	if (!ends_within(pid, CASE_LIMIT_S, &status)) {
+		kill(pid, SIGKILL);
+		printf("case %llu: not at its end after %d s\n", (unsigned long long)number, CASE_LIMIT_S);
+		return false;
+	}
+	totals->cases++;
+	if (kill_it || (WIFEXITED(status) && !WEXITSTATUS(status)))
+		return true;
+	printf("case %llu: expected exit status 0, got wait status %#x\n",
+	       (unsigned long long)number, status);
+	return false;
+}
+
+/* Two at a time: processes, and threads of one, meet on the processors. */
+static bool round_of_cases(const struct options *options, struct honest *honest, uint64_t first,
+			   uint64_t last)
+{
+	const char *what;
+	pid_t pids[2];
+	bool well = true;
+
+	for (uint64_t number = first; number <= last; number += 2) {
+		int pairs = number < last ? 2 : 1;
+
+		for (int i = 0; i < pairs; i++)
+			pids[i] = start_case(options, number + i);
+		for (int i = 0; i < pairs; i++)
+			well &= finish_case(options, pids[i], number + i);
+	}
+	if (!honest_exchange(honest, &what)) {
+		printf("honest connection: its %s failed\n", what);
+		return false;
+	}
+	totals->honest++;
+	return well;
+}
+
+static volatile sig_atomic_t told_to_end;
+
+static void end_soon(int signal)
+{
+	(void)signal;
+	told_to_end = 1;
+}
+
+static bool run(const struct options *options, struct honest *honest)
+{
+	time_t began = time(NULL);
+	uint64_t first = 0, n;
+
+	if (options->one_range) {
+		for (n = 0; n < options->repeat; n++)
+			if (!round_of_cases(options, honest, options->first, options->last))
+				return false;
+		return true;
+	}
+	do {
+		if (!round_of_cases(options, honest, first, first + CASES_A_ROUND - 1)) {
+			printf("one of these cases: --seed %llu --case %llu-%llu\n",
+			       (unsigned long long)options->seed, (unsigned long long)first,
+			       (unsigned long long)first + CASES_A_ROUND - 1);
+			return false;
+		}
+		first += CASES_A_ROUND;
+	} while (!told_to_end && (options->requests ? totals->requests < options->requests :
+				  time(NULL) - began < options->seconds));
+	return true;
+}
+
+static void report(uint64_t seed, bool well)
+{
+	printf("seed %llu: %llu cases (%llu killed), %llu send requests, %llu receive requests,"
+	       " %llu completions, %llu objects, %llu honest exchanges\n",
+	       (unsigned long long)seed, (unsigned long long)totals->cases,
+	       (unsigned long long)totals->killed, (unsigned long long)totals->requests,
+	       (unsigned long long)totals->receives, (unsigned long long)totals->completions,
+	       (unsigned long long)totals->objects, (unsigned long long)totals->honest);
+	printf("%s hostile process: honest traffic, and every case came to its end\n",
+	       well ? "ok  " : "FAIL");
+}
+
+static void usage(void)
+{
+	fputs("usage: process [--seed N] [--seconds S | --requests N | --case K[-L] [--repeat N]]\n"
+	      "               A INDEX_A B INDEX_B\n", stderr);
+	exit(2);
+}
+
+static const struct option long_options[] = {
+	{ "seed", 1, NULL, 'S' }, { "seconds", 1, NULL, 't' }, { "requests", 1, NULL, 'r' },
+	{ "case", 1, NULL, 'c' }, { "repeat", 1, NULL, 'n' }, {}
+};
+
+static void parse(struct options *options, int argc, char **argv)
+{
+	int option;
+	char *end;
+
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
+		switch (option) {
+		case 'S': options->seed = strtoull(optarg, NULL, 0); break;
+		case 't': options->seconds = atof(optarg); break;
+		case 'r': options->requests = strtoull(optarg, NULL, 0); break;
+		case 'n': options->repeat = strtoull(optarg, NULL, 0); break;
+		case 'c':
+			options->first = strtoull(optarg, &end, 0);
+			options->last = *end == '-' ? strtoull(end + 1, NULL, 0) : options->first;
+			options->one_range = true;
+			break;
+		default: usage();
+		}
+	}
+	if (argc - optind != 4)
+		usage();
+	for (int i = 0; i < 2; i++) {
+		options->names[i] = argv[optind++];
+		options->gid_index[i] = atoi(argv[optind++]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .seed = time(NULL), .seconds = 10, .repeat = 1 };
+	struct honest honest;
+	const char *what = "";
+	bool well;
+	int ret;
+
+	parse(&options, argc, argv);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGTERM, end_soon);
+	printf("seed %llu\n", (unsigned long long)options.seed);
+	totals = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ret = honest_open(&honest, options.names, options.gid_index);
+	if (ret || !honest_exchange(&honest, &what)) {
+		printf("FAIL hostile process: cannot begin: %s\n", ret ? strerror(-ret) : what);
+		return 1;
+	}
+	well = run(&options, &honest);
+	report(options.seed, well);
+	honest_close(&honest);
+	return !well;
+}

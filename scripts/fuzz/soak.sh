@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml uml-debug
+# tier: full
+# timeout: 7200
+#
+# Rounds of fuzzing for RHCA_SOAK_SECONDS (default 600): in a calm half the hostile
+# peer and the hostile process run side by side and are judged; in a wild half they
+# run while memory allocations of theirs fail, processes are killed, links flap and
+# lose packets, MTUs and addresses change, and devices and whole hosts are removed
+# and made again. Then only an end, and a kernel without complaint, is asked of
+# them, and of the next calm half that everything works. See make soak.
+
+. "$(dirname "$0")/../tests/lib.sh"
+. "$TOP/scripts/fuzz/lib.sh"
+
+only_ours
+fuzz_build
+mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+seed=${RHCA_FUZZ_SEED:-$(date +%s)}
+half=${RHCA_SOAK_HALF:-60}
+say "seed $seed"
+RANDOM=$((seed & 32767))
+
+# Allocations fail only in processes that ask for it: the scenario's own commands
+# and the kernel's threads shall go on.
+faults() { # faults PERCENT
+	local kind
+	for kind in failslab fail_page_alloc; do
+		[ -d /sys/kernel/debug/$kind ] || continue
+		echo Y > /sys/kernel/debug/$kind/task-filter
+		echo "$1" > /sys/kernel/debug/$kind/probability
+		echo -1 > /sys/kernel/debug/$kind/times
+		echo 0 > /sys/kernel/debug/$kind/verbose
+	done
+	[ ! -e /sys/kernel/debug/failslab/ignore-gfp-wait ] || echo N > /sys/kernel/debug/failslab/ignore-gfp-wait
+}
+
+# In the background until wild_end: a fuzzer, again and again, results ignored
+wild() { # wild peer|process
+	(
+		trap - EXIT
+		while [ -e "$WORK/wild" ]; do
+			seed=$((seed + 1000))
+			mapfile -t command < <("fuzz_$1" --seed $seed --seconds 20)
+			(
+				[ ! -e /proc/self/make-it-fail ] || echo 1 > /proc/$BASHPID/make-it-fail
+				exec timeout -s KILL 240 "${command[@]}"
+			) > "$WORK/wild.$1" 2>&1
+			sed -n 's/^seed.*cases/'"$1"' (wild): &/p' "$WORK/wild.$1"
+			sleep 0.2
+		done
+	) &
+	WILD+=($!)
+}
+
+fresh_hosts() {
+	teardown_pair
+	setup_pair 9000
+	fuzz_setup_peer
+} > /dev/null
+
+churn() {
+	case $((RANDOM % 10)) in
+	0) in_a ip link set "$IF_A" down; sleep 0.$((RANDOM % 10)); in_a ip link set "$IF_A" up ;;
+	1) in_b ip link set "$IF_B" mtu $((1280 + RANDOM % 7000)) ;;
+	2) in_a ip link set "$IF_A" mtu $((1280 + RANDOM % 7000)) ;;
+	3) in_a ip addr del $IP4_A/24 dev "$IF_A"; sleep 0.2; in_a ip addr add $IP4_A/24 dev "$IF_A" ;;
+	4) in_b tc qdisc replace dev "$IF_B" root netem delay 1ms 1ms loss 5% duplicate 5% reorder 10% ;;
+	5) in_b tc qdisc del dev "$IF_B" root ;;
+	6) rdma link del "$DEV_A"; sleep 0.$((RANDOM % 10))
+	   in_a rdma link add "$DEV_A" type roce netdev "$IF_A" ;;
+	7) pkill -9 -f "$FUZZ/" ;;
+	8) [ $((RANDOM % 4)) != 0 ] || fresh_hosts ;;
+	9) in_a ip addr add 10.9.0.77/24 dev "$IF_A"; in_a ip addr del 10.9.0.77/24 dev "$IF_A" ;;
+	esac
+	make_device_nodes
+	fuzz_setup_peer
+	sleep 0.$((RANDOM % 10))
+} 2> /dev/null
+
+wild_half() {
+	local end=$((SECONDS + half)) pid churns=0
+	WILD=()
+	touch "$WORK/wild"
+	faults 2
+	wild peer
+	wild process
+	while [ $SECONDS -lt $end ]; do
+		churn
+		churns=$((churns + 1))
+	done
+	rm "$WORK/wild"
+	faults 0
+	for pid in "${WILD[@]}"; do
+		gone() { ! kill -0 "$pid"; }
+		wait_check 600 "a wild fuzzer ends ($churns changes around it)" gone
+	done
+	fresh_hosts
+}
+
+calm_half() {
+	local pid status=0
+	fuzz_process --seed "$seed" --seconds "$half" > "$WORK/command"
+	mapfile -t command < "$WORK/command"
+	timeout -k 5 1800 "${command[@]}" > "$WORK/calm" 2>&1 &
+	pid=$!
+	# shellcheck disable=SC2046
+	LIMIT=1800 fuzz_run $(fuzz_peer --seed "$seed" --seconds "$half" --busy)
+	wait $pid || status=$?
+	judge "hostile process" "$WORK/calm"
+	wait_check 60 "every object is gone" fuzz_objects_gone
+}
+
+setup_pair 9000
+fuzz_setup_peer
+while [ $SECONDS -lt "${RHCA_SOAK_SECONDS:-600}" ]; do
+	seed=$((seed + 1))
+	calm_half
+	wild_half
+done
+finish
