@@ -178,8 +178,7 @@ static void address_behind_the_pages_leads_nowhere(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rhca_mem_page(mem, U64_MAX, &offset, &bytes));
 }
 
-/* Who uses a window has looked through it: the pages are the region's */
-static void window_has_no_pages_of_its_own(struct kunit *test)
+static void address_in_a_window_leads_to_its_regions_page(struct kunit *test)
 {
 	struct rhca_mem *window = test_alloc(test, sizeof(*window));
 	unsigned int offset, bytes;
@@ -187,8 +186,12 @@ static void window_has_no_pages_of_its_own(struct kunit *test)
 	window->kind = RHCA_MEM_WINDOW_2;
 	window->region = region_of_pages(test, PAGE_SHIFT);
 	window->iova = IOVA + PAGE_SIZE;
-	KUNIT_EXPECT_NULL(test, rhca_mem_page(window, window->iova, &offset,
-					      &bytes));
+	window->length = PAGE_SIZE;
+	KUNIT_EXPECT_PTR_EQ(test,
+			    rhca_mem_page(window, window->iova, &offset, &bytes),
+			    window->region->pages[1]);
+	KUNIT_EXPECT_EQ(test, offset, 0x123);
+	KUNIT_EXPECT_EQ(test, bytes, PAGE_SIZE - 0x123);
 }
 
 static void kernel_region_takes_virtual_addresses(struct kunit *test)
@@ -210,7 +213,7 @@ static struct kunit_case mr_tests[] = {
 	KUNIT_CASE(address_leads_to_its_page),
 	KUNIT_CASE(address_leads_into_a_large_page),
 	KUNIT_CASE(address_behind_the_pages_leads_nowhere),
-	KUNIT_CASE(window_has_no_pages_of_its_own),
+	KUNIT_CASE(address_in_a_window_leads_to_its_regions_page),
 	KUNIT_CASE(kernel_region_takes_virtual_addresses),
 	{}
 };

@@ -4,6 +4,7 @@
  * and in which state the QP is afterwards. IBTA vol. 1, 9.7.4 and 9.7.5.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/prandom.h>
 #include <linux/unaligned.h>
 
@@ -691,6 +692,60 @@ static void invalidation_takes_the_key_away(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sent_syndrome(&b), NAK_ACCESS);
 }
 
+static struct rhca_mem *use_region(struct bench *b)
+{
+	struct rhca_mem *mem;
+
+	local_bh_disable();
+	mem = rhca_mem_get(to_rhca_dev(b->hca->ibdev), b->hca->mr->rkey);
+	local_bh_enable();
+	return mem;
+}
+
+static bool completion_comes(struct bench *b, struct ib_wc *wc)
+{
+	int tries = 10000;
+
+	while (!test_poll(b->hca, wc) && tries--)
+		msleep(1);
+	return tries >= 0;
+}
+
+/* Another QP's packet uses the region. The peer repeats what came meanwhile */
+static void invalidation_completes_when_users_have_gone(struct kunit *test)
+{
+	struct request write = WRITE_OF(WRITE_ONLY, 0, 8);
+	struct rhca_mem *mem;
+	struct bench b;
+	struct ib_wc wc;
+
+	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	test_post_recv(b.hca, b.qp, 1, BUFFER_OFFSET, BUFFER_BYTES);
+	mem = use_region(&b);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	ask(&b, &(struct request) { SEND_ONLY_INV });
+	KUNIT_EXPECT_NULL(test, use_region(&b));
+	write.psn = 1;
+	write.length = 0;
+	write.payload_bytes = 0;
+	ask(&b, &write);
+	msleep(20);
+	expect_silence(test, &b);
+
+	local_bh_disable();
+	rhca_mem_put(mem);
+	local_bh_enable();
+	KUNIT_ASSERT_TRUE(test, completion_comes(&b, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 1);
+	KUNIT_EXPECT_TRUE(test, wc.wc_flags & IB_WC_WITH_INVALIDATE);
+	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
+	KUNIT_EXPECT_EQ(test, sent_syndrome(&b), NAK_PSN);
+	KUNIT_EXPECT_EQ(test, b.sent->psn, (FIRST_PSN + 1) & 0xffffff);
+	ask(&b, &write);
+	expect_ack(test, &b, 1, 2);
+}
+
 static void acknowledgement_comes_when_it_is_asked_for(struct kunit *test)
 {
 	struct bench b;
@@ -1273,6 +1328,7 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(read_is_answered_in_packets_of_the_mtu),
 	KUNIT_CASE(atomics_return_the_value_before),
 	KUNIT_CASE(invalidation_takes_the_key_away),
+	KUNIT_CASE(invalidation_completes_when_users_have_gone),
 	KUNIT_CASE(acknowledgement_comes_when_it_is_asked_for),
 	KUNIT_CASE(duplicate_send_is_acknowledged_not_repeated),
 	KUNIT_CASE(duplicate_write_does_not_write),

@@ -8,6 +8,7 @@
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rhca/backend.h>
+#include <rhca/compat.h>
 
 #include "core/device.h"
 #include "core/qp.h"
@@ -54,6 +55,7 @@ struct rhca_qp *rhca_qp_get(u32 number)
 {
 	return rhca_qp_get_handle(xa_load(&qp_table, number));
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_qp_get);
 
 /**
  * rhca_qp_get_gsi - QP1 of a port
@@ -78,6 +80,7 @@ void rhca_qp_put(struct rhca_qp *qp)
 	if (refcount_dec_and_test(&handle->refs))
 		complete(&handle->idle);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_qp_put);
 
 /* The next one of the device from @number on, with a reference */
 static struct rhca_qp *next_qp(const struct rhca_dev *dev,

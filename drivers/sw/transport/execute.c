@@ -235,14 +235,18 @@ static enum rhca_verdict execute(struct rhca_sw_qp *qp, const struct rhca_rx *rx
 static enum rhca_verdict invalidate(struct rhca_sw_qp *qp,
 				    const struct rhca_rx *rx)
 {
+	struct rhca_responder *recv = &qp->recv;
 	const struct rhca_ieth *ieth;
+	int ret;
 
 	if (!rhca_opcode_has(rx->opcode, RHCA_HDR_IETH))
 		return RHCA_PASS;
 	ieth = rhca_rx_header(rx, RHCA_HDR_IETH);
-	return rhca_key_invalidate(qp->base.dev, qp->base.ibqp.pd,
-				   be32_to_cpu(ieth->rkey), qp->base.number,
-				   true) ? RHCA_BAD_KEY : RHCA_PASS;
+	recv->invalid_key = be32_to_cpu(ieth->rkey);
+	ret = rhca_key_invalidate(qp->base.dev, qp->base.ibqp.pd,
+				  recv->invalid_key, qp->base.number, true);
+	recv->invalidating = ret == -EINPROGRESS;
+	return !ret || recv->invalidating ? RHCA_PASS : RHCA_BAD_KEY;
 }
 
 /**

@@ -138,8 +138,14 @@ struct rhca_resource {
  * @write_va: RDMA WRITE: address of the next byte
  * @write_rkey: RDMA WRITE: key
  * @write_left: RDMA WRITE: bytes to come
+ * @invalidating: a SEND has taken @invalid_key away, but packets still use its
+ *	memory. Its completion waits, and so does everything behind it
+ * @invalid_key: key that the peer has invalidated
+ * @late_wc: the completion that waits
+ * @late_solicited: its SEND asked for an event
+ * @late_missed: a request has been dropped meanwhile
  * @held: no response is sent until @hold_timer fires
- * @hold_timer: the local queue was full
+ * @hold_timer: the local queue was full, or memory was busy
  * @task: goes on where a run's budget ended; flushes
  */
 struct rhca_responder {
@@ -164,6 +170,11 @@ struct rhca_responder {
 	u64 write_va;
 	u32 write_rkey;
 	u32 write_left;
+	bool invalidating;
+	u32 invalid_key;
+	struct ib_wc late_wc;
+	bool late_solicited;
+	bool late_missed;
 	bool held;
 	struct hrtimer hold_timer;
 	struct tasklet_struct task;

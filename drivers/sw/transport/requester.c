@@ -273,38 +273,47 @@ enum step {
 	STEP_FAILED,	/* the QP has left its state */
 };
 
-static enum ib_wc_status run_local(struct rhca_sw_qp *qp,
-				   struct rhca_send_wqe *wqe)
+static int run_invalidate(struct rhca_qp *qp, struct rhca_send_wqe *wqe)
 {
-	struct rhca_qp *base = &qp->base;
-	struct rhca_bind bind;
 	int ret;
 
+	if (wqe->invalidated)
+		return rhca_key_is_idle(qp->dev, wqe->invalidate_rkey) ?
+			0 : -EINPROGRESS;
+	ret = rhca_key_invalidate(qp->dev, qp->ibqp.pd, wqe->invalidate_rkey,
+				  qp->number, false);
+	wqe->invalidated = ret == -EINPROGRESS;
+	return ret;
+}
+
+static int run_bind(struct rhca_qp *qp, const struct rhca_send_wqe *wqe)
+{
+	struct rhca_bind bind = {
+		.window_key	= wqe->bind.window_key,
+		.new_key	= wqe->bind.new_key,
+		.region_key	= wqe->bind.region_key,
+		.addr		= wqe->bind.addr,
+		.length		= wqe->bind.length,
+		.access		= wqe->bind.access,
+		.pd		= qp->ibqp.pd,
+		.qp_num		= qp->number,
+	};
+
+	return rhca_mw_bind(qp->dev, &bind);
+}
+
+/* -EINPROGRESS: other packets still use the memory, try again */
+static int run_local(struct rhca_qp *qp, struct rhca_send_wqe *wqe)
+{
 	switch (wqe->opcode) {
 	case IB_WR_REG_MR:
-		ret = rhca_key_register(wqe->mr, base->ibqp.pd, wqe->key,
-					wqe->access);
-		break;
+		return rhca_key_register(wqe->mr, qp->ibqp.pd, wqe->key,
+					 wqe->access);
 	case IB_WR_LOCAL_INV:
-		ret = rhca_key_invalidate(base->dev, base->ibqp.pd,
-					  wqe->invalidate_rkey, base->number,
-					  false);
-		break;
+		return run_invalidate(qp, wqe);
 	default:
-		bind = (struct rhca_bind) {
-			.window_key	= wqe->bind.window_key,
-			.new_key	= wqe->bind.new_key,
-			.region_key	= wqe->bind.region_key,
-			.addr		= wqe->bind.addr,
-			.length		= wqe->bind.length,
-			.access		= wqe->bind.access,
-			.pd		= base->ibqp.pd,
-			.qp_num		= base->number,
-		};
-		ret = rhca_mw_bind(base->dev, &bind);
-		break;
+		return run_bind(qp, wqe);
 	}
-	return ret ? IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
 }
 
 static bool is_local(const struct rhca_send_wqe *wqe)
@@ -327,11 +336,20 @@ static enum step step_bad(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 static enum step step_local(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 			    struct rhca_run *run)
 {
+	int ret;
+
 	if (!may_begin(qp, wqe))
 		return STEP_WAIT;
-	wqe->status = run_local(qp, wqe);
-	if (wqe->status != IB_WC_SUCCESS)
+	ret = run_local(&qp->base, wqe);
+	if (ret == -EINPROGRESS) {
+		/* Packets of other QPs are being copied: not to be waited for here */
+		rhca_hold_send(qp, RHCA_MEM_BUSY_NS);
+		return STEP_WAIT;
+	}
+	if (ret) {
+		wqe->status = IB_WC_MW_BIND_ERR;
 		return step_bad(qp, wqe, run);
+	}
 	wqe->done = true;
 	qp->send.next++;
 	rhca_requester_retire(qp, run);

@@ -11,6 +11,8 @@
 #include "sw/transport/responder.h"
 #include "sw/transport/answer.h"
 #include "sw/transport/execute.h"
+#include "sw/transport/retry.h"
+#include "sw/verbs/mw.h"
 #include "wire/psn.h"
 
 /* 9.7.5.2, table 44, and the completion that 10.8.6.2 asks for */
@@ -68,6 +70,7 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
 
 	lockdep_assert_held(&qp->recv.lock);
 	qp->recv.in_message = false;
+	qp->recv.invalidating = false;
 	if (qp->recv.have_wqe)
 		post_completion(qp, &wc, false, run);
 	if (qp->base.srq)
@@ -104,6 +107,28 @@ void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
 		rhca_run_event(run, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
+/*
+ * A SEND with Invalidate completes when nothing uses the memory any more, 10.6.5.
+ * What came meanwhile was dropped, and the peer is told to repeat it.
+ */
+static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_run *run)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	if (!rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
+		rhca_hold_recv(qp, RHCA_MEM_BUSY_NS);
+		return false;
+	}
+	recv->invalidating = false;
+	post_completion(qp, &recv->late_wc, recv->late_solicited, run);
+	if (recv->late_missed) {
+		recv->nak_sent = true;
+		rhca_answer(qp, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_PSN),
+			    recv->expected_psn);
+	}
+	return true;
+}
+
 /**
  * rhca_responder_continue - Send the answers that are due
  * @qp: the QP
@@ -120,7 +145,11 @@ void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_run *run)
 		rhca_responder_flush(qp, run);
 		return;
 	}
-	if (path && !qp->recv.held && rhca_qp_can(&qp->base, RHCA_QP_RECEIVE))
+	if (qp->recv.held || !rhca_qp_can(&qp->base, RHCA_QP_RECEIVE))
+		return;
+	if (qp->recv.invalidating && !finish_invalidation(qp, run))
+		return;
+	if (path)
 		rhca_send_responses(qp, path, run);
 }
 
@@ -174,17 +203,31 @@ static void fill_wc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		fill_datagram_wc(qp, rx, wc);
 }
 
+static void complete_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			     struct rhca_run *run)
+{
+	struct rhca_responder *recv = &qp->recv;
+	bool solicited = rhca_bth_solicited(rx->bth);
+	struct ib_wc wc;
+
+	fill_wc(qp, rx, &wc);
+	if (!recv->invalidating) {
+		post_completion(qp, &wc, solicited, run);
+		return;
+	}
+	recv->late_wc = wc;
+	recv->late_solicited = solicited;
+	recv->late_missed = false;
+	rhca_hold_recv(qp, RHCA_MEM_BUSY_NS);
+}
+
 static void finish_message(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			   struct rhca_run *run)
 {
-	struct ib_wc wc;
-
 	qp->recv.msn = rhca_psn_add(qp->recv.msn, 1);
 	if (qp->recv.have_wqe && ((rx->flags & RHCA_OP_SEND) ||
-				  rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT))) {
-		fill_wc(qp, rx, &wc);
-		post_completion(qp, &wc, rhca_bth_solicited(rx->bth), run);
-	}
+				  rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT)))
+		complete_receive(qp, rx, run);
 	if (!qp->recv.established_told &&
 	    READ_ONCE(qp->base.state) == IB_QPS_RTR) {
 		qp->recv.established_told = true;
@@ -345,8 +388,15 @@ static void refuse(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 static enum rhca_verdict judge(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
-	enum rhca_verdict verdict = rhca_request_check(qp, rx);
+	enum rhca_verdict verdict;
 
+	if (qp->recv.invalidating) {
+		qp->recv.late_missed |=
+			!rhca_psn_before(rx->psn, qp->recv.expected_psn);
+		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_RESOURCE);
+		return RHCA_DROP;
+	}
+	verdict = rhca_request_check(qp, rx);
 	if (verdict != RHCA_PASS)
 		return verdict;
 	return qp->recv.fatal ? RHCA_DROP : rhca_request_execute(qp, rx);
@@ -407,6 +457,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->fatal = RHCA_PASS;
 	recv->have_wqe = false;
 	recv->received = 0;
+	recv->invalidating = false;
 	recv->held = false;
 	if (recv->resources)
 		memset(recv->resources, 0,

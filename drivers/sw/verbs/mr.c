@@ -3,6 +3,7 @@
  * Memory regions, IBTA vol. 1, 10.6, and the table of keys.
  */
 #include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -18,6 +19,19 @@
 #define ACCESS_SUPPORTED (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			  IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+
+/*
+ * Many QPs may send from one region and write to it at the same time, so its
+ * users are counted on each CPU. Keys that work requests and packets take away
+ * have one counter, because those cannot look at all CPUs each time.
+ */
+static int alloc_users(struct rhca_mem *mem)
+{
+	if (mem->kind != RHCA_MEM_USER && mem->kind != RHCA_MEM_DMA)
+		return 0;
+	mem->cpu_users = alloc_percpu_gfp(atomic_t, GFP_KERNEL_ACCOUNT);
+	return mem->cpu_users ? 0 : -ENOMEM;
+}
 
 /**
  * rhca_mem_publish - Give memory a key
@@ -37,30 +51,67 @@ int rhca_mem_publish(struct rhca_mem *mem, struct rhca_dev *dev,
 	u32 index;
 	int ret;
 
+	spin_lock_init(&mem->binding_lock);
 	mem->dev = dev;
 	mem->pd = pd;
 	mem->kind = kind;
+	ret = alloc_users(mem);
+	if (ret)
+		return ret;
 	ret = xa_alloc_cyclic_bh(&dev->keys, &index, NULL,
 				 XA_LIMIT(1, RHCA_MAX_MR + RHCA_MAX_MW),
-				 &dev->next_key, GFP_KERNEL);
-	if (ret < 0)
+				 &dev->next_key, GFP_KERNEL_ACCOUNT);
+	if (ret < 0) {
+		free_percpu(mem->cpu_users);
 		return -ENOMEM;
+	}
 	mem->key = index << 8 | get_random_u8();
 	xa_store_bh(&dev->keys, index, mem, GFP_KERNEL);
 	return 0;
 }
 
 /**
+ * rhca_mem_set_valid - Let users in
+ * @mem: memory that is complete
+ */
+void rhca_mem_set_valid(struct rhca_mem *mem)
+{
+	/* What the key means before the state that lets users in */
+	smp_store_release(&mem->state, RHCA_MEM_VALID);
+}
+
+/**
+ * rhca_mem_is_idle - Has everybody stopped using the memory?
+ * @mem: memory whose state has been changed, so that no more can come
+ *
+ * Context: any. All accesses of the users have happened when it is true.
+ */
+bool rhca_mem_is_idle(const struct rhca_mem *mem)
+{
+	int cpu, users = 0;
+
+	smp_mb();	/* the state before the count; pairs with enter() */
+	if (!mem->cpu_users)
+		return !atomic_read_acquire(&mem->users);
+	for_each_possible_cpu(cpu)
+		users += atomic_read_acquire(per_cpu_ptr(mem->cpu_users, cpu));
+	return !users;
+}
+
+/**
  * rhca_mem_wait_idle - Wait for the packets that use the memory just now
  * @mem: memory whose state has been changed, so that no more can come
  *
- * Context: any. Users copy one packet with bottom halves off, so this is short.
+ * Users run with bottom halves off, which is an RCU read side: after a grace
+ * period they have gone. Busy memory is rare here, so it may take that long.
+ *
+ * Context: may sleep.
  */
-void rhca_mem_wait_idle(struct rhca_mem *mem)
+void rhca_mem_wait_idle(const struct rhca_mem *mem)
 {
-	smp_mb();	/* the state before the count; pairs with rhca_mem_hold() */
-	while (atomic_read_acquire(&mem->users))
-		cpu_relax();
+	might_sleep();
+	while (!rhca_mem_is_idle(mem))
+		synchronize_rcu();
 }
 
 /**
@@ -69,6 +120,8 @@ void rhca_mem_wait_idle(struct rhca_mem *mem)
  *
  * What @mem points to may be freed afterwards, and @mem itself after a grace
  * period.
+ *
+ * Context: may sleep.
  */
 void rhca_mem_withdraw(struct rhca_mem *mem)
 {
@@ -76,38 +129,60 @@ void rhca_mem_withdraw(struct rhca_mem *mem)
 	rhca_mem_wait_idle(mem);
 }
 
+static atomic_t *users_here(struct rhca_mem *mem)
+{
+	return mem->cpu_users ? this_cpu_ptr(mem->cpu_users) : &mem->users;
+}
+
+static void leave(struct rhca_mem *mem)
+{
+	smp_mb__before_atomic();	/* all accesses before the count */
+	atomic_dec(users_here(mem));
+}
+
+static bool enter(struct rhca_mem *mem)
+{
+	atomic_inc(users_here(mem));
+	smp_mb__after_atomic();	/* the count before the state */
+	if (smp_load_acquire(&mem->state) == RHCA_MEM_VALID)
+		return true;
+	leave(mem);
+	return false;
+}
+
+/* A window has no memory of its own: its user uses the region as well */
+static bool hold(struct rhca_mem *mem)
+{
+	if (!enter(mem))
+		return false;
+	if (!mem->region || enter(mem->region))
+		return true;
+	leave(mem);
+	return false;
+}
+
 /**
  * rhca_mem_put - Stop using memory
  * @mem: the memory, or NULL
+ *
+ * Context: as rhca_mem_get(), on the same CPU.
  */
 void rhca_mem_put(struct rhca_mem *mem)
 {
 	if (!mem)
 		return;
-	smp_mb__before_atomic();	/* all accesses before the count */
-	atomic_dec(&mem->users);
+	if (mem->region)
+		leave(mem->region);
+	leave(mem);
 }
-
-/**
- * rhca_mem_hold - Begin to use memory, if it is valid
- * @mem: the memory
- *
- * Context: RCU read side, bottom halves off until rhca_mem_put().
- */
-bool rhca_mem_hold(struct rhca_mem *mem)
-{
-	atomic_inc(&mem->users);
-	smp_mb__after_atomic();	/* the count before the state */
-	if (smp_load_acquire(&mem->state) == RHCA_MEM_VALID)
-		return true;
-	rhca_mem_put(mem);
-	return false;
-}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_put);
 
 /**
  * rhca_mem_get - Find the memory that a key names
  * @dev: the device
  * @key: local or remote key, from a work request or a packet
+ *
+ * Nothing of what the key means changes until rhca_mem_put().
  *
  * Context: bottom halves off until rhca_mem_put().
  * Return: memory in use, or NULL when the key is not one that works now.
@@ -118,15 +193,16 @@ struct rhca_mem *rhca_mem_get(struct rhca_dev *dev, u32 key)
 
 	rcu_read_lock();
 	mem = xa_load(&dev->keys, RHCA_KEY_INDEX(key));
-	if (mem && !rhca_mem_hold(mem))
+	if (mem && !hold(mem))
 		mem = NULL;
 	rcu_read_unlock();
-	if (mem && READ_ONCE(mem->key) != key) {
+	if (mem && mem->key != key) {
 		rhca_mem_put(mem);
 		mem = NULL;
 	}
 	return mem;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_get);
 
 /**
  * rhca_mem_allows - May this range be used in this way?
@@ -158,7 +234,7 @@ static struct page *page_of_kernel_addr(u64 addr)
 
 /**
  * rhca_mem_page - The page behind an address
- * @mem: the memory; rhca_mem_allows() has said yes
+ * @mem: the memory, or a window to it; rhca_mem_allows() has said yes
  * @addr: the address
  * @offset: set to the offset in the page
  * @bytes: set to the bytes from there to the end of the page
@@ -171,6 +247,8 @@ struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 {
 	u64 distance;
 
+	if (mem->region)
+		mem = mem->region;
 	*offset = addr & ~PAGE_MASK;
 	*bytes = PAGE_SIZE - *offset;
 	if (mem->kind == RHCA_MEM_DMA)
@@ -223,8 +301,7 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 		kfree(mr);
 		return ERR_PTR(ret);
 	}
-	/* Everything above before the state that lets users in */
-	smp_store_release(&mr->mem.state, RHCA_MEM_VALID);
+	rhca_mem_set_valid(&mr->mem);
 	return &mr->ibmr;
 }
 
@@ -308,8 +385,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 		goto err_free_pages;
 	mr->ibmr.iova = iova;
 	mr->ibmr.length = length;
-	/* Everything above before the state that lets users in */
-	smp_store_release(&mr->mem.state, RHCA_MEM_VALID);
+	rhca_mem_set_valid(&mr->mem);
 	return &mr->ibmr;
 
 err_free_pages:
@@ -321,27 +397,42 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Domain and rights may change; other memory is another registration */
+static int check_rereg(const struct rhca_mr *mr, int flags, int access)
+{
+	if (flags & ~(IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
+		return -EOPNOTSUPP;
+	if (!(flags & IB_MR_REREG_ACCESS))
+		return 0;
+	if (access & ~ACCESS_SUPPORTED)
+		return -EOPNOTSUPP;
+	/* Pages were pinned for reading only */
+	return ib_access_writable(access) && !mr->umem->writable ? -EACCES : 0;
+}
+
+/*
+ * Domain and rights may change; other memory is another registration. The old
+ * rights have ended when this returns, and nobody sees half of the new ones.
+ */
 static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   u64 length, u64 iova, int access,
 				   struct ib_pd *pd, struct ib_udata *udata)
 {
 	struct rhca_mr *mr = to_rhca_mr(ibmr);
+	int ret;
 
-	if (flags & ~(IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
-		return ERR_PTR(-EOPNOTSUPP);
-	if (flags & IB_MR_REREG_ACCESS) {
-		if (access & ~ACCESS_SUPPORTED)
-			return ERR_PTR(-EOPNOTSUPP);
-		/* Pages were pinned for reading only */
-		if (ib_access_writable(access) && !mr->umem->writable)
-			return ERR_PTR(-EACCES);
-		WRITE_ONCE(mr->mem.access, access);
-	}
+	ret = check_rereg(mr, flags, access);
+	if (!ret)
+		ret = rhca_region_suspend(&mr->mem, RHCA_MEM_INVALID);
+	if (ret)
+		return ERR_PTR(ret);
+	rhca_mem_wait_idle(&mr->mem);
+	if (flags & IB_MR_REREG_ACCESS)
+		mr->mem.access = access;
 	if (flags & IB_MR_REREG_PD) {
 		mr->ibmr.pd = pd;
-		WRITE_ONCE(mr->mem.pd, pd);
+		mr->mem.pd = pd;
 	}
+	rhca_mem_set_valid(&mr->mem);
 	return NULL;
 }
 
@@ -397,13 +488,23 @@ static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
 	int mapped;
 
-	if (ibmr->page_size < PAGE_SIZE)
+	/* One struct page an entry: what lies behind it may be vmalloc memory */
+	if (ibmr->page_size != PAGE_SIZE)
 		return -EINVAL;
 	mem->num_pages = 0;
 	mapped = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
-	mem->page_shift = ilog2(ibmr->page_size);
-	mem->first_offset = ibmr->iova & (ibmr->page_size - 1);
+	mem->page_shift = PAGE_SHIFT;
+	mem->first_offset = offset_in_page(ibmr->iova);
 	return mapped;
+}
+
+/* Lookups may count themselves in until the grace period has ended */
+static void free_mr(struct rcu_head *rcu)
+{
+	struct rhca_mr *mr = container_of(rcu, struct rhca_mr, mem.rcu);
+
+	free_percpu(mr->mem.cpu_users);
+	kfree(mr);
 }
 
 static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
@@ -411,13 +512,13 @@ static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct rhca_mr *mr = to_rhca_mr(ibmr);
 	int ret;
 
-	ret = rhca_region_retire(&mr->mem);
+	ret = rhca_region_suspend(&mr->mem, RHCA_MEM_GONE);
 	if (ret)
 		return ret;
 	rhca_mem_withdraw(&mr->mem);
 	kvfree(mr->mem.pages);
 	ib_umem_release(mr->umem);
-	kfree_rcu(mr, mem.rcu);
+	call_rcu(&mr->mem.rcu, free_mr);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <linux/atomic.h>
 #include <linux/mm_types.h>
+#include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
 struct rhca_dev;
@@ -29,13 +30,18 @@ enum rhca_mem_state {
 /**
  * struct rhca_mem - A region or window
  * @users: packets that use it just now. A lookup counts itself in and then looks
- *	at @state; who takes the memory away changes @state and then waits for
- *	the count, so one of them sees the other. The struct itself lives for a
- *	grace period longer.
- * @rcu: for that
+ *	at @state; who takes the memory away changes @state and then looks at the
+ *	count, so one of them sees the other. What follows @state is only changed
+ *	when the memory is not valid and has no users. The struct itself lives
+ *	for a grace period longer
+ * @cpu_users: the same for each CPU, in place of @users: for regions that only
+ *	verbs take away. Many QPs may share those, and a verb may look at all CPUs
+ * @rcu: for the grace period
  * @dev: the device
  * @kind: what it is
- * @state: usable or not; written under binding_lock once published
+ * @binding_lock: protects what the key means: @state, and changes of the rest
+ * @num_windows: windows bound to a region, which cannot go meanwhile
+ * @state: usable or not
  * @pd: protection domain
  * @key: both local and remote key; the low byte is the consumer's to vary
  * @access: IB_ACCESS_*
@@ -46,16 +52,19 @@ enum rhca_mem_state {
  * @max_pages: room in @pages
  * @page_shift: log2 of the bytes an entry covers
  * @first_offset: of @iova in the first page
- * @region: of a valid window: the region it is bound to; under binding_lock
- * @qp_num: of a type 2 window: the QP it is bound to; under binding_lock
- * @num_windows: windows bound to a region, which cannot go meanwhile; under
- *	binding_lock
+ * @region: of a window: the region it is bound to; for users only, since it is
+ *	stale when the window is not valid
+ * @qp_num: of a type 2 window: the QP it is bound to
  */
 struct rhca_mem {
 	atomic_t users;
+	atomic_t __percpu *cpu_users;
 	struct rcu_head rcu;
 	struct rhca_dev *dev;
 	enum rhca_mem_kind kind;
+
+	spinlock_t binding_lock;	/* protects: */
+	u32 num_windows;
 	enum rhca_mem_state state;
 	struct ib_pd *pd;
 	u32 key;
@@ -69,7 +78,6 @@ struct rhca_mem {
 	u32 first_offset;
 	struct rhca_mem *region;
 	u32 qp_num;
-	u32 num_windows;
 };
 
 /**
@@ -94,9 +102,10 @@ static inline struct rhca_mr *to_rhca_mr(struct ib_mr *ibmr)
 int rhca_mem_publish(struct rhca_mem *mem, struct rhca_dev *dev,
 		     struct ib_pd *pd, enum rhca_mem_kind kind);
 void rhca_mem_withdraw(struct rhca_mem *mem);
-void rhca_mem_wait_idle(struct rhca_mem *mem);
+void rhca_mem_set_valid(struct rhca_mem *mem);
+bool rhca_mem_is_idle(const struct rhca_mem *mem);
+void rhca_mem_wait_idle(const struct rhca_mem *mem);
 void rhca_mem_put(struct rhca_mem *mem);
-bool rhca_mem_hold(struct rhca_mem *mem);
 struct rhca_mem *rhca_mem_get(struct rhca_dev *dev, u32 key);
 bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
 		     int access);

@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
 
 #include "core/device.h"
 #include "sw/verbs/mw.h"
@@ -12,67 +13,61 @@
 #define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 			 IB_ACCESS_REMOTE_ATOMIC)
 
-/*
- * Serialises changes of what a key means. Lock order: inside QP locks; nothing
- * is taken inside.
- */
-static DEFINE_SPINLOCK(binding_lock);
-
 static bool is_window(const struct rhca_mem *mem)
 {
 	return mem->kind == RHCA_MEM_WINDOW_1 || mem->kind == RHCA_MEM_WINDOW_2;
 }
 
+/* Lock order: a window's binding_lock, then its region's; inside QP locks */
+static void lock_region(struct rhca_mem *region)
+{
+	spin_lock_nested(&region->binding_lock, SINGLE_DEPTH_NESTING);
+}
+
+static void drop_region(struct rhca_mem *region)
+{
+	lock_region(region);
+	region->num_windows--;
+	spin_unlock(&region->binding_lock);
+}
+
+/* No new users from here on. Those that are in go on to use @region's pages */
 static void detach(struct rhca_mem *window, enum rhca_mem_state state)
 {
-	lockdep_assert_held(&binding_lock);
-	if (window->state == RHCA_MEM_VALID && window->region)
-		window->region->num_windows--;
-	window->region = NULL;
+	lockdep_assert_held(&window->binding_lock);
+	if (window->state == RHCA_MEM_VALID)
+		drop_region(window->region);
 	WRITE_ONCE(window->state, state);
 }
 
 /**
- * rhca_region_retire - A region is to be deregistered: no new users or windows
+ * rhca_region_suspend - Let no new users and windows to a region
  * @region: the region
+ * @state: RHCA_MEM_INVALID, or RHCA_MEM_GONE when it is to be deregistered
  *
  * Return: 0, or -EINVAL when windows are bound to it, 10.6.7.2.6.
  */
-int rhca_region_retire(struct rhca_mem *region)
+int rhca_region_suspend(struct rhca_mem *region, enum rhca_mem_state state)
 {
 	int ret = 0;
 
-	spin_lock_bh(&binding_lock);
+	spin_lock_bh(&region->binding_lock);
 	if (region->num_windows)
 		ret = -EINVAL;
 	else
-		WRITE_ONCE(region->state, RHCA_MEM_GONE);
-	spin_unlock_bh(&binding_lock);
+		WRITE_ONCE(region->state, state);
+	spin_unlock_bh(&region->binding_lock);
 	return ret;
 }
 
 static bool remote_allowed(const struct rhca_mem *mem,
 			   const struct rhca_remote *remote)
 {
-	return mem->key == remote->rkey && READ_ONCE(mem->pd) == remote->pd &&
+	return mem->pd == remote->pd &&
 	       (mem->kind != RHCA_MEM_WINDOW_2 ||
 		mem->qp_num == remote->qp_num) &&
 	       rhca_mem_allows(mem, remote->va, remote->length,
 			       remote->access);
-}
-
-/* What is behind a window at this moment: its region, which has the pages */
-static struct rhca_mem *look_through(struct rhca_mem *window,
-				     const struct rhca_remote *remote)
-{
-	struct rhca_mem *region = NULL;
-
-	spin_lock(&binding_lock);
-	if (window->state == RHCA_MEM_VALID &&
-	    remote_allowed(window, remote) && rhca_mem_hold(window->region))
-		region = window->region;
-	spin_unlock(&binding_lock);
-	return region;
 }
 
 /**
@@ -85,20 +80,13 @@ static struct rhca_mem *look_through(struct rhca_mem *window,
 struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote)
 {
 	struct rhca_mem *mem = rhca_mem_get(remote->dev, remote->rkey);
-	struct rhca_mem *region;
 
-	if (!mem)
-		return NULL;
-	if (is_window(mem)) {
-		region = look_through(mem, remote);
-		rhca_mem_put(mem);
-		return region;
-	}
-	if (remote_allowed(mem, remote))
+	if (!mem || remote_allowed(mem, remote))
 		return mem;
 	rhca_mem_put(mem);
 	return NULL;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_get_remote);
 
 static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -123,9 +111,9 @@ static int dealloc_mw(struct ib_mw *ibmw)
 {
 	struct rhca_mem *mem = to_rhca_mw(ibmw)->mem;
 
-	spin_lock_bh(&binding_lock);
+	spin_lock_bh(&mem->binding_lock);
 	detach(mem, RHCA_MEM_GONE);
-	spin_unlock_bh(&binding_lock);
+	spin_unlock_bh(&mem->binding_lock);
 	rhca_mem_withdraw(mem);
 	kfree_rcu(mem, rcu);
 	return 0;
@@ -158,7 +146,7 @@ static int check_window(const struct rhca_mem *window,
 static int check_region(const struct rhca_mem *region,
 			const struct rhca_bind *bind)
 {
-	if (region->state != RHCA_MEM_VALID || is_window(region) ||
+	if (region->state != RHCA_MEM_VALID ||
 	    region->kind == RHCA_MEM_DMA || region->pd != bind->pd ||
 	    !(region->access & IB_ACCESS_MW_BIND))
 		return -EINVAL;
@@ -171,6 +159,22 @@ static int check_region(const struct rhca_mem *region,
 	return rhca_mem_allows(region, bind->addr, bind->length, 0) ? 0 : -EINVAL;
 }
 
+/* The region stays as it is as long as a window is bound to it */
+static int take_region(struct rhca_mem *region, const struct rhca_bind *bind)
+{
+	int ret;
+
+	/* Looked at first: the locks of two windows have no order */
+	if (!region || is_window(region))
+		return -EINVAL;
+	lock_region(region);
+	ret = check_region(region, bind);
+	if (!ret)
+		region->num_windows++;
+	spin_unlock(&region->binding_lock);
+	return ret;
+}
+
 static void attach(struct rhca_mem *window, struct rhca_mem *region,
 		   const struct rhca_bind *bind)
 {
@@ -179,10 +183,8 @@ static void attach(struct rhca_mem *window, struct rhca_mem *region,
 	window->length = bind->length;
 	window->access = bind->access;
 	window->qp_num = bind->qp_num;
-	region->num_windows++;
 	WRITE_ONCE(window->key, bind->new_key);
-	/* The binding before the state that lets users in */
-	smp_store_release(&window->state, RHCA_MEM_VALID);
+	rhca_mem_set_valid(window);
 }
 
 static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
@@ -190,18 +192,18 @@ static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
 {
 	int ret;
 
-	lockdep_assert_held(&binding_lock);
+	lockdep_assert_held(&window->binding_lock);
 	ret = check_window(window, bind);
+	if (!ret && bind->length)
+		ret = take_region(region, bind);
 	if (ret)
 		return ret;
-	if (bind->length) {
-		if (!region)
-			return -EINVAL;
-		ret = check_region(region, bind);
-		if (ret)
-			return ret;
-	}
 	detach(window, RHCA_MEM_INVALID);
+	if (!rhca_mem_is_idle(window)) {
+		if (bind->length)
+			drop_region(region);
+		return -EINPROGRESS;
+	}
 	if (bind->length)
 		attach(window, region, bind);
 	else
@@ -215,7 +217,9 @@ static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
  * @bind: the request
  *
  * Context: bottom halves off.
- * Return: 0; -EINVAL when any rule of 10.6.7.2 is broken, with nothing changed.
+ * Return: 0; -EINVAL when any rule of 10.6.7.2 is broken, with nothing changed;
+ * -EINPROGRESS when packets still use the window by its old binding, which lets
+ * no more of them in: try again.
  */
 int rhca_mw_bind(struct rhca_dev *dev, const struct rhca_bind *bind)
 {
@@ -227,19 +231,20 @@ int rhca_mw_bind(struct rhca_dev *dev, const struct rhca_bind *bind)
 	if (bind->length)
 		region = rhca_mem_get(dev, bind->region_key);
 	if (window) {
-		spin_lock(&binding_lock);
+		spin_lock(&window->binding_lock);
 		ret = bind_locked(window, region, bind);
-		spin_unlock(&binding_lock);
+		spin_unlock(&window->binding_lock);
 	}
 	rhca_mem_put(region);
 	rcu_read_unlock();
 	return ret;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_mw_bind);
 
 static int invalidate_locked(struct rhca_mem *mem, struct ib_pd *pd, u32 key,
 			     u32 qp_num, bool remote)
 {
-	lockdep_assert_held(&binding_lock);
+	lockdep_assert_held(&mem->binding_lock);
 	if (mem->key != key || mem->pd != pd || mem->state == RHCA_MEM_GONE)
 		return -EINVAL;
 	switch (mem->kind) {
@@ -248,15 +253,16 @@ static int invalidate_locked(struct rhca_mem *mem, struct ib_pd *pd, u32 key,
 		if (remote && !(mem->access & WINDOW_ACCESS))
 			return -EINVAL;
 		WRITE_ONCE(mem->state, RHCA_MEM_INVALID);
-		return 0;
+		break;
 	case RHCA_MEM_WINDOW_2:
 		if (mem->state != RHCA_MEM_VALID || mem->qp_num != qp_num)
 			return -EINVAL;
 		detach(mem, RHCA_MEM_INVALID);
-		return 0;
+		break;
 	default:
 		return -EINVAL;
 	}
+	return rhca_mem_is_idle(mem) ? 0 : -EINPROGRESS;
 }
 
 /**
@@ -268,27 +274,67 @@ static int invalidate_locked(struct rhca_mem *mem, struct ib_pd *pd, u32 key,
  * @remote: a peer asks, by SEND with Invalidate
  *
  * Context: bottom halves off.
- * Return: 0, or -EINVAL when the key cannot be invalidated by this QP.
+ * Return: 0; -EINVAL when the key cannot be invalidated by this QP; -EINPROGRESS
+ * when it is invalid, but packets that came before still use the memory: the
+ * request is complete when rhca_key_is_idle() says so.
  */
 int rhca_key_invalidate(struct rhca_dev *dev, struct ib_pd *pd, u32 key,
 			u32 qp_num, bool remote)
 {
-	struct rhca_mem *mem, *region;
+	struct rhca_mem *mem;
 	int ret = -EINVAL;
 
 	rcu_read_lock();
 	mem = find_by_index(dev, key);
 	if (mem) {
-		spin_lock(&binding_lock);
-		region = mem->region ?: mem;
+		spin_lock(&mem->binding_lock);
 		ret = invalidate_locked(mem, pd, key, qp_num, remote);
-		spin_unlock(&binding_lock);
-		/* Nothing touches the memory once this has completed */
-		if (!ret)
-			rhca_mem_wait_idle(region);
+		spin_unlock(&mem->binding_lock);
 	}
 	rcu_read_unlock();
 	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_key_invalidate);
+
+/**
+ * rhca_key_is_idle - Has the memory of an invalidated key no users any more?
+ * @dev: the device
+ * @key: the key. What it named may have been deregistered or have another key
+ *	meanwhile, and either has waited for the users
+ *
+ * Context: any but hardirq.
+ */
+bool rhca_key_is_idle(struct rhca_dev *dev, u32 key)
+{
+	struct rhca_mem *mem;
+	bool idle;
+
+	rcu_read_lock();
+	mem = find_by_index(dev, key);
+	idle = !mem || READ_ONCE(mem->key) != key ||
+	       READ_ONCE(mem->state) == RHCA_MEM_VALID || rhca_mem_is_idle(mem);
+	rcu_read_unlock();
+	return idle;
+}
+
+static int register_locked(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
+			   int access)
+{
+	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
+
+	lockdep_assert_held(&mem->binding_lock);
+	if (mem->kind != RHCA_MEM_FAST_REG || mem->pd != pd ||
+	    mem->state != RHCA_MEM_INVALID ||
+	    RHCA_KEY_INDEX(key) != RHCA_KEY_INDEX(mem->key))
+		return -EINVAL;
+	if (!rhca_mem_is_idle(mem))
+		return -EINPROGRESS;
+	mem->access = access;
+	mem->iova = ibmr->iova;
+	mem->length = ibmr->length;
+	WRITE_ONCE(mem->key, key);
+	rhca_mem_set_valid(mem);
+	return 0;
 }
 
 /**
@@ -299,27 +345,18 @@ int rhca_key_invalidate(struct rhca_dev *dev, struct ib_pd *pd, u32 key,
  * @access: IB_ACCESS_*
  *
  * Context: bottom halves off.
- * Return: 0, or -EINVAL when the region is valid still, belongs to another
- * domain, or the key is not one of its own.
+ * Return: 0; -EINVAL when the region is valid still, belongs to another domain,
+ * or the key is not one of its own; -EINPROGRESS when packets use it by its
+ * former key: try again.
  */
 int rhca_key_register(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access)
 {
 	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
-	int ret = -EINVAL;
+	int ret;
 
-	spin_lock(&binding_lock);
-	if (mem->kind == RHCA_MEM_FAST_REG && mem->pd == pd &&
-	    mem->state == RHCA_MEM_INVALID &&
-	    RHCA_KEY_INDEX(key) == RHCA_KEY_INDEX(mem->key)) {
-		mem->access = access;
-		mem->iova = ibmr->iova;
-		mem->length = ibmr->length;
-		WRITE_ONCE(mem->key, key);
-		/* The registration before the state that lets users in */
-		smp_store_release(&mem->state, RHCA_MEM_VALID);
-		ret = 0;
-	}
-	spin_unlock(&binding_lock);
+	spin_lock(&mem->binding_lock);
+	ret = register_locked(ibmr, pd, key, access);
+	spin_unlock(&mem->binding_lock);
 	return ret;
 }
 

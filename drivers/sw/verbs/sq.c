@@ -140,6 +140,7 @@ static void begin_wqe(struct rhca_send_wqe *wqe)
 	wqe->status = IB_WC_SUCCESS;
 	wqe->numbered = false;
 	wqe->done = false;
+	wqe->invalidated = false;
 }
 
 /* --- kernel users --------------------------------------------------------- */

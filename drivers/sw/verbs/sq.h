@@ -44,6 +44,7 @@ struct rhca_qp;
  * @bind: memory window binding
  * @numbered: PSNs have been assigned
  * @done: nothing more has to happen, it completes when its turn comes
+ * @invalidated: its key works no more, but packets still use the memory
  * @first_psn: of the first packet
  * @last_psn: of the last packet; of READs, of the last response
  * @ssn: send sequence number, for end-to-end credits
@@ -89,6 +90,7 @@ struct rhca_send_wqe {
 	};
 	bool numbered;
 	bool done;
+	bool invalidated;
 	u32 first_psn;
 	u32 last_psn;
 	u32 ssn;
