@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 #include <linux/unaligned.h>
+#include <linux/workqueue.h>
 
 #include "core/qp.h"
 #include "hca.h"
@@ -528,6 +529,63 @@ static void acknowledgement_completes_what_it_covers(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
 }
 
+/* An acknowledgement that another processor takes */
+struct remote_answer {
+	struct work_struct work;
+	struct test_hca *hca;
+	struct ib_qp *qp;
+};
+
+static void answer_remotely(struct work_struct *work)
+{
+	struct remote_answer *remote = container_of(work, struct remote_answer,
+						    work);
+
+	answer(remote->hca, remote->qp, FIRST_PSN, 0x1f, 1);
+}
+
+/* The limit is for code that is wrong: what is right takes microseconds */
+static bool head_moves(struct rhca_sq *sq, u32 from)
+{
+	ktime_t limit = ktime_add_ms(ktime_get(), 30 * MSEC_PER_SEC);
+
+	while (READ_ONCE(sq->head) == from && ktime_before(ktime_get(), limit))
+		cpu_relax();
+	return READ_ONCE(sq->head) != from;
+}
+
+/*
+ * With the CQ's lock held here nothing completes, yet the slot must become free:
+ * whoever polls the completion may post at once.
+ */
+static void slot_is_free_before_its_completion_shows(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct remote_answer remote = { .hca = hca };
+	struct rhca_cq *cq = to_rhca_cq(hca->cq);
+	struct rhca_sq *sq;
+	struct ib_wc wc;
+	bool freed;
+	u32 head;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one processor");
+	remote.qp = rts_qp(hca, IB_QPT_RC);
+	sq = &to_rhca_qp(remote.qp)->sq;
+	head = sq->head;
+	post(hca, remote.qp, IB_WR_SEND, 1);
+	INIT_WORK_ONSTACK(&remote.work, answer_remotely);
+	spin_lock_bh(&cq->lock);
+	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
+			 &remote.work);
+	freed = head_moves(sq, head);
+	spin_unlock_bh(&cq->lock);
+	flush_work(&remote.work);
+	destroy_work_on_stack(&remote.work);
+	KUNIT_EXPECT_TRUE(test, freed);
+	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
+}
+
 static void sequence_error_repeats_from_there(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -703,6 +761,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(unreliable_requests_are_whole_after_half_the_psns),
 	KUNIT_CASE(datagram_is_one_packet),
 	KUNIT_CASE(acknowledgement_completes_what_it_covers),
+	KUNIT_CASE(slot_is_free_before_its_completion_shows),
 	KUNIT_CASE(sequence_error_repeats_from_there),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),
 	KUNIT_CASE(receiver_that_is_never_ready_fails_the_request),

@@ -55,11 +55,24 @@ static void count_failure(struct rhca_sw_qp *qp, enum ib_wc_status status)
 }
 
 /* Errors always show; success where it was asked for, 10.7.3.1 */
+static bool shows(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
+		  enum ib_wc_status status)
+{
+	return status != IB_WC_SUCCESS ||
+	       (wqe->send_flags & IB_SEND_SIGNALED) ||
+	       qp->base.init.sq_sig_type == IB_SIGNAL_ALL_WR;
+}
+
+/*
+ * The slot is free before the completion is visible: whoever polls it, on
+ * another processor at once, may post again and must find room.
+ */
 static void complete_head(struct rhca_sw_qp *qp, enum ib_wc_status status,
 			  struct rhca_run *run)
 {
 	struct rhca_sq *sq = &qp->base.sq;
 	struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->head);
+	bool visible = shows(qp, wqe, status);
 	struct ib_wc wc = {
 		.wr_id		= wqe->wr_id,
 		.status		= status,
@@ -72,15 +85,14 @@ static void complete_head(struct rhca_sw_qp *qp, enum ib_wc_status status,
 		wc.opcode = wc_opcodes[wqe->opcode];
 	if (status != IB_WC_SUCCESS)
 		count_failure(qp, status);
-	if (status != IB_WC_SUCCESS || (wqe->send_flags & IB_SEND_SIGNALED) ||
-	    qp->base.init.sq_sig_type == IB_SIGNAL_ALL_WR)
-		run->raise_send |= rhca_cq_post(rhca_send_cq(&qp->base), &wc,
-						false);
 	if (sq->head == qp->send.next) {
 		qp->send.next++;
 		qp->send.next_offset = 0;
 	}
 	rhca_sq_complete(&qp->base);
+	if (visible)
+		run->raise_send |= rhca_cq_post(rhca_send_cq(&qp->base), &wc,
+						false);
 }
 
 static bool is_acknowledged(const struct rhca_requester *send,
