@@ -10,6 +10,7 @@
 #include <linux/moduleparam.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
+#include <rdma/ib_marshall.h>
 #include <rdma/rdma_netlink.h>
 
 #include "control/lag.h"
@@ -64,13 +65,13 @@ struct other_device {
 static LIST_HEAD(other_devices);
 static DEFINE_MUTEX(other_devices_mutex);	/* protects the list */
 
-static struct ib_client other_client;
+static struct ib_client ib_client;
 
 static int note_other(struct ib_device *ibdev)
 {
 	struct other_device *other;
 
-	if (ibdev->ops.owner == THIS_MODULE || !ibdev->ops.get_netdev)
+	if (!ibdev->ops.get_netdev)
 		return -EOPNOTSUPP;
 	other = kzalloc(sizeof(*other), GFP_KERNEL);
 	if (!other)
@@ -79,24 +80,48 @@ static int note_other(struct ib_device *ibdev)
 	mutex_lock(&other_devices_mutex);
 	list_add(&other->entry, &other_devices);
 	mutex_unlock(&other_devices_mutex);
-	ib_set_client_data(ibdev, &other_client, other);
+	ib_set_client_data(ibdev, &ib_client, other);
 	return 0;
 }
 
-static void forget_other(struct ib_device *ibdev, void *data)
+static void forget_other(struct other_device *other)
 {
-	struct other_device *other = data;
-
 	mutex_lock(&other_devices_mutex);
 	list_del(&other->entry);
 	mutex_unlock(&other_devices_mutex);
 	kfree(other);
 }
 
-static struct ib_client other_client = {
+static bool is_ours(const struct ib_device *ibdev)
+{
+	return ibdev->ops.owner == THIS_MODULE;
+}
+
+static int device_added(struct ib_device *ibdev)
+{
+	return is_ours(ibdev) ? 0 : note_other(ibdev);
+}
+
+/*
+ * The first thing that an unregistration does, whoever asked for it: clients are
+ * told in the reverse order of their registration, so uverbs, which destroys the
+ * objects of processes, is told after us. A symbol of it makes us depend on it, so
+ * that it is there before; newer kernels have what else we need of it elsewhere.
+ */
+static const void *const uverbs_comes_first __used = ib_copy_qp_attr_to_user;
+
+static void device_removed(struct ib_device *ibdev, void *data)
+{
+	if (is_ours(ibdev))
+		rhca_dev_unplugged(to_rhca_dev(ibdev));
+	else
+		forget_other(data);
+}
+
+static struct ib_client ib_client = {
 	.name		= "roce_hca",
-	.add		= note_other,
-	.remove		= forget_other,
+	.add		= device_added,
+	.remove		= device_removed,
 	.no_kverbs_req	= true,
 };
 
@@ -352,7 +377,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = rhca_lag_init();
 	if (ret)
 		goto err_destroy_wq;
-	ret = ib_register_client(&other_client);
+	ret = ib_register_client(&ib_client);
 	if (ret)
 		goto err_exit_lag;
 	ret = register_netdevice_notifier(&netdev_notifier);
@@ -362,7 +387,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	return 0;
 
 err_unregister_client:
-	ib_unregister_client(&other_client);
+	ib_unregister_client(&ib_client);
 err_exit_lag:
 	rhca_lag_exit();
 err_destroy_wq:
@@ -384,7 +409,7 @@ void rhca_link_exit(void)
 	destroy_workqueue(link_wq);
 	rhca_dev_remove_all();
 	rhca_lag_exit();
-	ib_unregister_client(&other_client);
+	ib_unregister_client(&ib_client);
 }
 
 MODULE_ALIAS_RDMA_LINK("roce");

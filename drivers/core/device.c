@@ -395,6 +395,16 @@ bool rhca_dev_claim(struct rhca_dev *dev)
 	return !xchg(&dev->removal, true);
 }
 
+/**
+ * rhca_dev_unplugged - The device is being unregistered
+ * @dev: the device; processes that have it open are about to lose their objects,
+ *	and their QPs are flushed before they are destroyed
+ */
+void rhca_dev_unplugged(struct rhca_dev *dev)
+{
+	WRITE_ONCE(dev->unplugged, true);
+}
+
 static bool port_on(const struct rhca_dev *dev, const struct net_device *ndev)
 {
 	u32 i;

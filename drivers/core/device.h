@@ -59,6 +59,7 @@ enum rhca_limited {
  * @counter_sets: counter sets by the id of their rdma_counter
  * @num_objects: objects that have a limit, see enum rhca_limited
  * @removal: its netdev or the module goes, so it must not come back
+ * @unplugged: it is being unregistered: processes lose their objects
  * @replaced: the devices of members that come back when this LAG ends
  * @num_ports: 1..RHCA_MAX_PORTS
  * @ports: in order; port number n is ports[n - 1]
@@ -74,6 +75,7 @@ struct rhca_dev {
 	u32 next_path;
 	atomic_t num_objects[RHCA_NUM_LIMITS];
 	bool removal;
+	bool unplugged;
 	struct rhca_lag_record replaced;
 	u32 num_ports;
 	struct rhca_port ports[RHCA_MAX_PORTS];
@@ -114,6 +116,7 @@ int rhca_dev_create(const struct rhca_dev_spec *spec);
 bool rhca_netdev_served(const struct net_device *ndev);
 struct rhca_dev *rhca_dev_find(const struct net_device *ndev);
 bool rhca_dev_claim(struct rhca_dev *dev);
+void rhca_dev_unplugged(struct rhca_dev *dev);
 void rhca_dev_spec_put_netdevs(struct rhca_dev_spec *spec);
 bool rhca_dev_remove(const struct net_device *ndev);
 void rhca_dev_remove_netdev(struct net_device *ndev);

@@ -342,19 +342,22 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 
 /*
  * The device is being unregistered under a process that may wait for
- * completions in the rings that it has mapped: let it have them.
+ * completions in the rings that it has mapped: let it have them. A QP that is in
+ * ERR already may have requests that were posted since.
  */
 static void flush_if_unplugged(struct rhca_qp *qp)
 {
-	if (!qp->is_user)
+	const struct rhca_backend_ops *backend = qp->dev->backend;
+
+	if (!qp->is_user || !READ_ONCE(qp->dev->unplugged))
 		return;
-	if (ib_device_try_get(&qp->dev->ibdev)) {
-		ib_device_put(&qp->dev->ibdev);
-		return;
-	}
 	mutex_lock(&qp->modify_lock);
-	if (rhca_qp_fail(qp, IB_QPS_ERR))
-		qp->dev->backend->qp_entered(qp, IB_QPS_ERR);
+	if (rhca_qp_fail(qp, IB_QPS_ERR)) {
+		backend->qp_entered(qp, IB_QPS_ERR);
+	} else if (rhca_qp_can(qp, RHCA_QP_FLUSH_RECV)) {
+		backend->kick_send(qp);
+		backend->kick_recv(qp);
+	}
 	mutex_unlock(&qp->modify_lock);
 }
 

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: vm uml uml-debug
+# tier: wide
+# timeout: 600
+#
+# A process that polls its completion queues gets all that it has posted when the
+# device is unplugged under it: rdma link del, ip link del, a move of the netdev to
+# another namespace, the end of its namespace. See unplugged.py.
+#
+#   a: ra$$ over one end of a veth, in a namespace       the process: anywhere
+
+. "$(dirname "$0")/lib.sh"
+only_ours   # the in-tree driver hangs here as long as a process holds the device
+
+setup_pair 1500
+other=rhca-c-$$
+ip netns add "$other"
+defer ip netns del "$other"
+again() { # the pair anew after one of its devices or netdevs went
+	teardown_pair
+	setup_wire 1500
+	add_link a "$DEV_A" "$IF_A"
+	add_link b "$DEV_B" "$IF_B"
+	make_device_nodes
+	wait_gids
+}
+
+for way in link-del netdev-del netdev-move netns-del; do
+	ia=$(gid_index "$DEV_A" v2 $IP4_A)
+	$PYTHON "$TESTS/unplugged.py" "$DEV_A" "$ia" > "$WORK/$way" 2>&1 &
+	poller=$!
+	busywait 120 grep -q posted "$WORK/$way" || { cat "$WORK/$way"; die "$way: the process does not start"; }
+	case $way in
+	link-del) within 60 "rdma link del" rdma link del "$DEV_A" ;;
+	netdev-del) within 60 "ip link del" ip -n "$NS_A" link del "$IF_A" ;;
+	netdev-move) within 60 "ip link set netns" ip -n "$NS_A" link set "$IF_A" netns "$other" ;;
+	netns-del) within 60 "ip netns del" ip netns del "$NS_A" ;;
+	esac
+	over() { ! kill -0 $poller; }
+	busywait 300 over || { fail "$way: expected the process to end"; kill -9 $poller; }
+	wait $poller 2> /dev/null
+	judge "$way" "$WORK/$way"
+	ip -n "$other" link del "$IF_A" 2> /dev/null
+	again
+done
+finish
