@@ -75,7 +75,8 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		return;		/* the peer will ask again */
 	rhca_aeth_fill(rhca_packet_header(&packet, RHCA_HDR_AETH), syndrome,
 		       qp->recv.msn);
-	rhca_packet_seal(&packet, psn);
+	rhca_packet_protect(&packet);
+	rhca_packet_seal(&packet);
 	rhca_train_begin(&train, &qp->base, path);
 	rhca_train_add(&train, &packet);
 	rhca_train_send(&train);
@@ -92,7 +93,7 @@ static u8 response_opcode(const struct rhca_resource *res, bool first, bool last
 
 static int build_read_data(struct rhca_sw_qp *qp,
 			   const struct rhca_resource *res, u32 offset,
-			   u32 bytes, bool copy, struct sk_buff *skb)
+			   u32 bytes, struct rhca_packet *packet)
 {
 	struct rhca_mem *mem;
 	int ret;
@@ -103,17 +104,14 @@ static int build_read_data(struct rhca_sw_qp *qp,
 			      IB_ACCESS_REMOTE_READ);
 	if (!mem)
 		return -EACCES;
-	ret = rhca_mem_to_skb(mem, res->va + offset, bytes, skb, copy);
+	ret = rhca_mem_to_packet(mem, res->va + offset, bytes, packet);
 	rhca_mem_put(mem);
 	return ret;
 }
 
-/*
- * Small payloads are copied, and so are repeated ones: memory that is written
- * to while it is read must not differ between the ICRC and the wire for ever.
- */
-static int build_read_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
-			       struct rhca_path *path, bool copy,
+static int build_read_response(struct rhca_sw_qp *qp,
+			       const struct rhca_resource *res,
+			       struct rhca_path *path,
 			       struct rhca_packet *packet)
 {
 	u32 offset = qp->mtu_bytes * rhca_psn_diff(res->next_psn,
@@ -129,19 +127,18 @@ static int build_read_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
 	};
 	int ret;
 
-	copy |= res->replayed || bytes <= RHCA_COPY_BYTES;
-	if (rhca_packet_begin(packet, &qp->base, path, &fields, copy ? bytes : 0))
+	if (rhca_packet_begin(packet, &qp->base, path, &fields, bytes))
 		return -ENOMEM;
 	if (rhca_opcode_has(fields.opcode, RHCA_HDR_AETH))
 		rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
 			       rhca_ack_syndrome(qp), qp->recv.msn);
-	ret = build_read_data(qp, res, offset, bytes, copy, packet->skb);
-	if (ret) {
-		kfree_skb(packet->skb);
-		return ret;
-	}
-	rhca_packet_seal(packet, fields.psn);
-	return 0;
+	rhca_packet_protect(packet);
+	ret = build_read_data(qp, res, offset, bytes, packet);
+	if (ret)
+		rhca_packet_drop(packet);
+	else
+		rhca_packet_seal(packet);
+	return ret;
 }
 
 static int build_atomic_response(struct rhca_sw_qp *qp,
@@ -163,7 +160,8 @@ static int build_atomic_response(struct rhca_sw_qp *qp,
 		       rhca_ack_syndrome(qp), qp->recv.msn);
 	eth = rhca_packet_header(packet, RHCA_HDR_ATOMIC_ACK_ETH);
 	eth->original = cpu_to_be64(res->original);
-	rhca_packet_seal(packet, fields.psn);
+	rhca_packet_protect(packet);
+	rhca_packet_seal(packet);
 	return 0;
 }
 
@@ -173,17 +171,13 @@ static bool is_read_resource(const struct rhca_resource *res)
 	       res->opcode == RHCA_OPCODE_ATOMIC_WRITE;
 }
 
-static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
+static int build_response(struct rhca_sw_qp *qp,
+			  const struct rhca_resource *res,
 			  struct rhca_path *path, struct rhca_packet *packet)
 {
-	int ret;
-
-	if (!is_read_resource(res))
-		return build_atomic_response(qp, res, path, packet);
-	ret = build_read_response(qp, res, path, false, packet);
-	if (ret == -EOPNOTSUPP)
-		ret = build_read_response(qp, res, path, true, packet);
-	return ret;
+	if (is_read_resource(res))
+		return build_read_response(qp, res, path, packet);
+	return build_atomic_response(qp, res, path, packet);
 }
 
 /*

@@ -1,85 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Payload. On the way out page fragments go into the packet, so that nothing is
- * copied; on the way in each byte is copied once, to where it belongs.
+ * Payload. Each byte is copied once in either direction: out in the pass of the
+ * ICRC, in to where it belongs.
  */
 #include <linux/highmem.h>
 #include <linux/skbuff.h>
-#include <net/sock.h>
 
 #include "sw/transport/payload.h"
 #include "core/device.h"
-
-/* One fragment is kept for padding and ICRC */
-#define MAX_PAYLOAD_FRAGS	(MAX_SKB_FRAGS - 1)
-
-static void copy_in(struct sk_buff *skb, struct page *page, unsigned int offset,
-		    unsigned int bytes)
-{
-	void *kaddr = kmap_local_page(page);
-
-	skb_put_data(skb, kaddr + offset, bytes);
-	kunmap_local(kaddr);
-}
-
-/* Pages of the slab allocator have no reference count to take */
-static int attach(struct sk_buff *skb, struct page *page, unsigned int offset,
-		  unsigned int bytes)
-{
-	int frags = skb_shinfo(skb)->nr_frags;
-
-	if (!sendpage_ok(page))
-		return -EOPNOTSUPP;
-	if (skb_can_coalesce(skb, frags, page, offset)) {
-		skb_frag_size_add(&skb_shinfo(skb)->frags[frags - 1], bytes);
-		skb->len += bytes;
-		skb->data_len += bytes;
-		skb->truesize += bytes;
-		return 0;
-	}
-	if (frags >= MAX_PAYLOAD_FRAGS)
-		return -EOPNOTSUPP;
-	get_page(page);
-	skb_add_rx_frag(skb, frags, page, offset, bytes, bytes);
-	/* The owner may write to it: nobody may transform it in place */
-	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
-	return 0;
-}
+#include "sw/transport/packet.h"
 
 /**
- * rhca_mem_to_skb - Append memory to a packet
- * @mem: the memory; rhca_mem_allows() has said yes
- * @addr: first address
- * @bytes: how many
- * @skb: the packet
- * @copy: into the linear part, which has room; else as page fragments
- *
- * Return: 0; -EOPNOTSUPP when the pages cannot be fragments and must be copied
- * into another packet; -EFAULT for an address that is no memory.
+ * struct transfer - Bytes on their way between a packet and memory
+ * @to: the packet that is being built takes them; or NULL
+ * @skb: the packet that was received gives them; or NULL
+ * @data: gives them where neither is set
+ * @offset: of the next byte in @skb or @data
  */
-int rhca_mem_to_skb(const struct rhca_mem *mem, u64 addr, u32 bytes,
-		    struct sk_buff *skb, bool copy)
+struct transfer {
+	struct rhca_packet *to;
+	const struct sk_buff *skb;
+	const u8 *data;
+	unsigned int offset;
+};
+
+static void move_piece(struct transfer *transfer, void *at, unsigned int bytes)
 {
-	unsigned int offset, here;
+	if (transfer->to)
+		rhca_packet_copy(transfer->to, at, bytes);
+	else if (transfer->skb)
+		skb_copy_bits(transfer->skb, transfer->offset, at, bytes);
+	else
+		memcpy(at, transfer->data + transfer->offset, bytes);
+	transfer->offset += bytes;
+}
+
+/* Page by page; -EFAULT for an address that is no memory */
+static int move(const struct rhca_mem *mem, u64 addr, u32 bytes,
+		struct transfer *transfer)
+{
+	unsigned int in_page, here;
 	struct page *page;
-	int ret;
+	void *kaddr;
 
 	while (bytes) {
-		page = rhca_mem_page(mem, addr, &offset, &here);
+		page = rhca_mem_page(mem, addr, &in_page, &here);
 		if (!page)
 			return -EFAULT;
 		here = min(here, bytes);
-		if (copy) {
-			copy_in(skb, page, offset, here);
-		} else {
-			ret = attach(skb, page, offset, here);
-			if (ret)
-				return ret;
-		}
+		kaddr = kmap_local_page(page);
+		move_piece(transfer, kaddr + in_page, here);
+		kunmap_local(kaddr);
 		addr += here;
 		bytes -= here;
 	}
 	return 0;
+}
+
+/**
+ * rhca_mem_to_packet - Append memory to a packet
+ * @mem: the memory; rhca_mem_allows() has said yes
+ * @addr: first address
+ * @bytes: how many
+ * @packet: the packet, protected and not yet sealed
+ *
+ * Return: 0, or -EFAULT for an address that is no memory.
+ */
+int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
+		       struct rhca_packet *packet)
+{
+	struct transfer transfer = { .to = packet };
+
+	return move(mem, addr, bytes, &transfer);
 }
 
 /**
@@ -95,42 +87,9 @@ int rhca_mem_to_skb(const struct rhca_mem *mem, u64 addr, u32 bytes,
 int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		    const struct sk_buff *skb, unsigned int offset)
 {
-	unsigned int in_page, here;
-	struct page *page;
-	void *kaddr;
+	struct transfer transfer = { .skb = skb, .offset = offset };
 
-	while (bytes) {
-		page = rhca_mem_page(mem, addr, &in_page, &here);
-		if (!page)
-			return -EFAULT;
-		here = min(here, bytes);
-		kaddr = kmap_local_page(page);
-		skb_copy_bits(skb, offset, kaddr + in_page, here);
-		kunmap_local(kaddr);
-		addr += here;
-		offset += here;
-		bytes -= here;
-	}
-	return 0;
-}
-
-static int bytes_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
-			const void *data)
-{
-	unsigned int in_page, here;
-	struct page *page;
-
-	while (bytes) {
-		page = rhca_mem_page(mem, addr, &in_page, &here);
-		if (!page)
-			return -EFAULT;
-		here = min(here, bytes);
-		memcpy_to_page(page, in_page, data, here);
-		addr += here;
-		data += here;
-		bytes -= here;
-	}
-	return 0;
+	return move(mem, addr, bytes, &transfer);
 }
 
 /**
@@ -186,34 +145,41 @@ static struct rhca_mem *get_local(struct rhca_qp *qp,
 	return NULL;
 }
 
-/**
- * rhca_gather - Append a span of a scatter/gather list to a packet
- * @qp: whose protection domain counts
- * @span: what to append
- * @skb: the packet
- * @copy: see rhca_mem_to_skb()
- *
- * Return: IB_WC_SUCCESS; IB_WC_LOC_PROT_ERR when a key or range is not allowed;
- * IB_WC_GENERAL_ERR when the span must be copied.
- */
-enum ib_wc_status rhca_gather(struct rhca_qp *qp, const struct rhca_span *span,
-			      struct sk_buff *skb, bool copy)
+/* Entry by entry: the key of each is asked for anew */
+static enum ib_wc_status move_span(struct rhca_qp *qp,
+				   const struct rhca_span *span, int access,
+				   struct transfer *transfer)
 {
 	struct sge_walk walk = { .span = *span };
 	struct rhca_mem *mem;
 	int ret;
 
 	while (next_piece(&walk)) {
-		mem = get_local(qp, &walk, 0);
+		mem = get_local(qp, &walk, access);
 		if (!mem)
 			return IB_WC_LOC_PROT_ERR;
-		ret = rhca_mem_to_skb(mem, walk.addr, walk.bytes, skb, copy);
+		ret = move(mem, walk.addr, walk.bytes, transfer);
 		rhca_mem_put(mem);
 		if (ret)
-			return ret == -EOPNOTSUPP ? IB_WC_GENERAL_ERR :
-						    IB_WC_LOC_PROT_ERR;
+			return IB_WC_LOC_PROT_ERR;
 	}
-	return IB_WC_SUCCESS;
+	return walk.span.bytes ? IB_WC_LOC_LEN_ERR : IB_WC_SUCCESS;
+}
+
+/**
+ * rhca_gather - Append a span of a scatter/gather list to a packet
+ * @qp: whose protection domain counts
+ * @span: what to append
+ * @packet: the packet, protected and not yet sealed
+ *
+ * Return: IB_WC_SUCCESS; IB_WC_LOC_PROT_ERR when a key or range is not allowed.
+ */
+enum ib_wc_status rhca_gather(struct rhca_qp *qp, const struct rhca_span *span,
+			      struct rhca_packet *packet)
+{
+	struct transfer transfer = { .to = packet };
+
+	return move_span(qp, span, 0, &transfer);
 }
 
 /**
@@ -229,21 +195,9 @@ enum ib_wc_status rhca_gather(struct rhca_qp *qp, const struct rhca_span *span,
 enum ib_wc_status rhca_scatter(struct rhca_qp *qp, const struct rhca_span *span,
 			       const struct sk_buff *skb, unsigned int offset)
 {
-	struct sge_walk walk = { .span = *span };
-	struct rhca_mem *mem;
-	int ret;
+	struct transfer transfer = { .skb = skb, .offset = offset };
 
-	while (next_piece(&walk)) {
-		mem = get_local(qp, &walk, IB_ACCESS_LOCAL_WRITE);
-		if (!mem)
-			return IB_WC_LOC_PROT_ERR;
-		ret = rhca_skb_to_mem(mem, walk.addr, walk.bytes, skb, offset);
-		rhca_mem_put(mem);
-		if (ret)
-			return IB_WC_LOC_PROT_ERR;
-		offset += walk.bytes;
-	}
-	return walk.span.bytes ? IB_WC_LOC_LEN_ERR : IB_WC_SUCCESS;
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
 }
 
 /**
@@ -258,19 +212,7 @@ enum ib_wc_status rhca_scatter_bytes(struct rhca_qp *qp,
 				     const struct rhca_span *span,
 				     const void *data)
 {
-	struct sge_walk walk = { .span = *span };
-	struct rhca_mem *mem;
-	int ret;
+	struct transfer transfer = { .data = data };
 
-	while (next_piece(&walk)) {
-		mem = get_local(qp, &walk, IB_ACCESS_LOCAL_WRITE);
-		if (!mem)
-			return IB_WC_LOC_PROT_ERR;
-		ret = bytes_to_mem(mem, walk.addr, walk.bytes, data);
-		rhca_mem_put(mem);
-		if (ret)
-			return IB_WC_LOC_PROT_ERR;
-		data += walk.bytes;
-	}
-	return walk.span.bytes ? IB_WC_LOC_LEN_ERR : IB_WC_SUCCESS;
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
 }

@@ -11,6 +11,8 @@
 #include "sw/verbs/mw.h"
 #include "core/qp.h"
 
+struct rhca_packet;
+
 /**
  * struct rhca_span - A run of bytes in a scatter/gather list
  * @sge: the list
@@ -26,14 +28,14 @@ struct rhca_span {
 };
 
 enum ib_wc_status rhca_gather(struct rhca_qp *qp, const struct rhca_span *span,
-			      struct sk_buff *skb, bool copy);
+			      struct rhca_packet *packet);
 enum ib_wc_status rhca_scatter(struct rhca_qp *qp, const struct rhca_span *span,
 			       const struct sk_buff *skb, unsigned int offset);
 enum ib_wc_status rhca_scatter_bytes(struct rhca_qp *qp,
 				     const struct rhca_span *span,
 				     const void *data);
-int rhca_mem_to_skb(const struct rhca_mem *mem, u64 addr, u32 bytes,
-		    struct sk_buff *skb, bool copy);
+int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
+		       struct rhca_packet *packet);
 int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		    const struct sk_buff *skb, unsigned int offset);
 

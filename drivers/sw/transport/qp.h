@@ -97,9 +97,8 @@ struct rhca_requester {
  * @va: address of the first byte
  * @rkey: key
  * @length: bytes
- * @replayed: it answers a repeated request. The payload is copied, since one that
- *	changed under way may be why the first answer was lost; and the peer may
- *	have the first answer by now, and have taken the request for done
+ * @replayed: it answers a repeated request: the peer may have the first answer by
+ *	now, and have taken the request for done
  * @original: atomics: value before the operation
  */
 struct rhca_resource {

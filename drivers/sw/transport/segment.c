@@ -230,22 +230,23 @@ void rhca_segment_plan(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 /* --- packet --------------------------------------------------------------- */
 
 static enum ib_wc_status add_payload(struct rhca_sw_qp *qp,
-				     const struct rhca_send_wqe *wqe, u32 bytes,
-				     bool copy, struct sk_buff *skb)
+				     const struct rhca_send_wqe *wqe,
+				     struct rhca_packet *packet)
 {
 	struct rhca_span span = {
 		.sge		= wqe->sge,
 		.num_sge	= wqe->num_sge,
 		.offset		= qp->send.next_offset,
-		.bytes		= bytes,
+		.bytes		= packet->payload_bytes,
 	};
 
 	if (wqe->send_flags & IB_SEND_INLINE) {
-		skb_put_data(skb, wqe->inline_data + qp->send.next_offset,
-			     bytes);
+		rhca_packet_copy(packet,
+				 wqe->inline_data + qp->send.next_offset,
+				 packet->payload_bytes);
 		return IB_WC_SUCCESS;
 	}
-	return rhca_gather(&qp->base, &span, skb, copy);
+	return rhca_gather(&qp->base, &span, packet);
 }
 
 static void fill_datagram(struct rhca_sw_qp *qp, struct rhca_packet *packet,
@@ -306,43 +307,6 @@ static void fill_headers(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 	}
 }
 
-/*
- * Fragments may be handed out only where the request stays open until nothing
- * reads them: on RC it does, by acknowledgement. What is repeated may have been
- * lost because the program wrote to it under way, after its ICRC was computed.
- */
-static bool must_copy(const struct rhca_sw_qp *qp,
-		      const struct rhca_send_wqe *wqe, u32 bytes)
-{
-	return bytes <= RHCA_COPY_BYTES || !rhca_qp_is_rc(&qp->base) ||
-	       qp->send.repeating ||
-	       (wqe->send_flags & IB_SEND_INLINE);
-}
-
-static enum ib_wc_status build(struct rhca_sw_qp *qp,
-			       const struct rhca_send_wqe *wqe,
-			       const struct rhca_segment *seg, bool copy,
-			       struct rhca_packet *packet,
-			       struct rhca_path *path)
-{
-	enum ib_wc_status status;
-
-	if (rhca_packet_begin(packet, &qp->base, path, &seg->fields,
-			      copy ? seg->payload_bytes : 0)) {
-		packet->skb = NULL;	/* as if the wire had lost it */
-		return IB_WC_SUCCESS;
-	}
-	fill_headers(qp, packet, wqe, seg->message_bytes);
-	status = add_payload(qp, wqe, seg->payload_bytes, copy, packet->skb);
-	if (status != IB_WC_SUCCESS) {
-		kfree_skb(packet->skb);
-		packet->skb = NULL;
-		return status;
-	}
-	rhca_packet_seal(packet, seg->fields.psn);
-	return IB_WC_SUCCESS;
-}
-
 /**
  * rhca_segment_build - Make the packet
  * @qp: the QP
@@ -361,13 +325,20 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     struct rhca_packet *packet,
 				     struct rhca_path *path)
 {
-	bool copy = must_copy(qp, wqe, seg->payload_bytes);
 	enum ib_wc_status status;
 
 	lockdep_assert_held(&qp->send.lock);
-	status = build(qp, wqe, seg, copy, packet, path);
-	/* Slab pages, or more pieces than a packet has fragments */
-	if (status == IB_WC_GENERAL_ERR && !copy)
-		status = build(qp, wqe, seg, true, packet, path);
+	if (rhca_packet_begin(packet, &qp->base, path, &seg->fields,
+			      seg->payload_bytes)) {
+		packet->skb = NULL;	/* as if the wire had lost it */
+		return IB_WC_SUCCESS;
+	}
+	fill_headers(qp, packet, wqe, seg->message_bytes);
+	rhca_packet_protect(packet);
+	status = add_payload(qp, wqe, packet);
+	if (status == IB_WC_SUCCESS)
+		rhca_packet_seal(packet);
+	else
+		rhca_packet_drop(packet);
 	return status;
 }

@@ -18,9 +18,9 @@
 
 #include "core/device.h"
 #include "core/policy.h"
+#include "sw/transport/frame.h"
 #include "sw/transport/receive.h"
 #include "sw/transport/socket.h"
-#include "sw/transport/transmit.h"
 #include "wire/headers.h"
 
 /* How often a port number that somebody else holds is tried again */
@@ -241,7 +241,7 @@ static void __net_exit exit_net_udp(struct net *net)
 	mutex_unlock(&udp->lock);
 	cancel_delayed_work_sync(&udp->retry);
 	if (udp->used)
-		rhca_transmit_recall(net);
+		rhca_frame_recall(net);
 	put_udp(udp);
 }
 

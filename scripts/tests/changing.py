@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Memory that is written to while its bytes are on their way.
+
+usage: changing.py A INDEX_A B INDEX_B [--deregister] [--label L]
+
+A process writes without a pause to memory that is sent, written and READ. What
+arrives may be old or new, but each packet is right: no wrong ICRC is counted, and
+nothing is repeated. With --deregister: the answer to a READ lies in a slow queue
+while its region is deregistered and overwritten; the old bytes arrive.
+"""
+
+import argparse
+import ctypes
+import mmap
+import os
+import signal
+import time
+
+import verbs
+from verbs import FULL, MR, SUCCESS, check, statuses
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument('a')
+parser.add_argument('index_a', type=int)
+parser.add_argument('b')
+parser.add_argument('index_b', type=int)
+parser.add_argument('--deregister', action='store_true')
+parser.add_argument('--label', default='')
+args = parser.parse_args()
+
+SIZE = 1 << 20
+ROUNDS = 8
+COUNTERS = ('rx_icrc_encapsulated', 'packet_seq_err', 'out_of_sequence',
+            'local_ack_timeout_err', 'implied_nak_seq_err')
+
+
+def counter(device, name):
+    with open(f'/sys/class/infiniband/{device}/ports/1/hw_counters/{name}') as file:
+        return int(file.read())
+
+
+def counters():
+    return {name: counter(args.a, name) + counter(args.b, name) for name in COUNTERS}
+
+
+class Shared:
+    """Memory that a child process writes to until it is told to stop."""
+
+    def __init__(self, end):
+        self.map = mmap.mmap(-1, SIZE)
+        self.view = memoryview(self.map)
+        self.mr = MR(end.pd, SIZE, FULL, address=address_of(self.map))
+        self.child = 0
+
+    def start(self):
+        self.child = os.fork()
+        if self.child:
+            return
+        blocks = [bytes([value]) * SIZE for value in (0x55, 0xaa)]
+        while True:
+            for block in blocks:
+                self.view[:] = block
+
+    def stop(self):
+        os.kill(self.child, signal.SIGKILL)
+        os.waitpid(self.child, 0)
+
+
+def address_of(mapping):
+    return ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+
+
+def run(op, size, shared):
+    """Send from, or READ, the memory that changes."""
+    if op == 'READ':
+        post = {'pieces': [(0, size)], 'rkey': shared.mr.rkey, 'raddr': shared.mr.buf}
+    else:
+        post = {'pieces': [(shared.mr.buf - a.mr.buf, size)], 'lkey': shared.mr.lkey}
+    done = []
+    for _ in range(ROUNDS):
+        if op == 'SEND':
+            b.post_recv([(0, size)])
+        a.post_send(op, **post)
+        done += a.wait()
+        if op == 'SEND':
+            done += b.wait()
+    return statuses(done)
+
+
+def changing():
+    source, target = Shared(a), Shared(b)
+    before = counters()
+    for shared in (source, target):
+        shared.start()
+    for op in ('WRITE', 'SEND', 'READ'):
+        for size in (64, 4096, 65536, SIZE):
+            done = run(op, size, target if op == 'READ' else source)
+            check(f'{args.label}{op} of {size} changing bytes', [SUCCESS], sorted(set(done)))
+    for shared in (source, target):
+        shared.stop()
+    check(f'{args.label}nothing was wrong and nothing repeated', before, counters())
+
+
+def deregister():
+    size = 3000
+    old, new = bytes(range(250)) * 12, b'\xee' * size
+    region = Shared(b)
+    region.view[:size] = old
+    sent = counter(args.b, 'tx_packets')
+    a.post_send('READ', [(0, size)], rkey=region.mr.rkey, raddr=region.mr.buf)
+    while counter(args.b, 'tx_packets') == sent:
+        time.sleep(0.01)
+    region.mr.close()
+    region.view[:size] = new
+    before = counters()
+    check(f'{args.label}READ whose region was deregistered behind it', [SUCCESS],
+          statuses(a.wait()))
+    check(f'{args.label}what was written later has not left', True, a.read(size) == old)
+    check(f'{args.label}no wrong ICRC', before, counters())
+
+
+a = verbs.End(args.a, args.index_a, size=SIZE)
+b = verbs.End(args.b, args.index_b, size=SIZE)
+verbs.connect(a, b, mtu=4096, timeout=20)
+if args.deregister:
+    deregister()
+else:
+    changing()
+verbs.finish()
