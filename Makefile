@@ -111,7 +111,7 @@ clean:
 help:
 	@echo 'make                    build the modules for the running kernel'
 	@echo 'make modules KVER=K     the same for kernel K: an installed release, or uml-base'
-	@echo '                        or uml-debug, or newest (7.2, builds in a Debian 13 folder);'
+	@echo '                        or uml-debug, or newest (builds in a Debian 13 folder);'
 	@echo '                        the modules end in build/K/'
 	@echo 'make install            install them for the running kernel (or KVER=K), and the'
 	@echo '                        tools, manual pages and samples below PREFIX (/usr/local);'
@@ -119,7 +119,7 @@ help:
 	@echo 'make install-tools      only the tools and what belongs to them'
 	@echo 'make uninstall          remove what make install put there'
 	@echo 'make demo               show RDMA traffic between two hosts, in a virtual machine'
-	@echo 'make check              every test on one kernel, the core ones on the others'
+	@echo 'make check              every test on User-Mode Linux, a part of them on stock kernels'
 	@echo 'make check-all          every test on every kernel'
 	@echo 'make check-connectx     the ConnectX tests, on the device model'
 	@echo 'make soak HOURS=N       fuzz for N hours under faults and churn'

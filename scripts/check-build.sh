@@ -4,7 +4,7 @@
 # where sparse is asked for, with its endian and context checks.
 #
 # usage: scripts/check-build.sh KERNEL...
-#   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, or newest (7.2)
+#   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, or newest
 
 set -eu
 shopt -s inherit_errexit

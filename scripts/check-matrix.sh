@@ -1,39 +1,48 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Every check and every test there is, in stages: "make check".
+# Every check, and every test that fits: "make check".
 #
 # usage: scripts/check-matrix.sh [--all] [--no-setup]
-#   --all       all scenarios on all kernels
+#        scripts/check-matrix.sh [--all] --stage NAME
+#   --all       all scenarios in all places
 #   --no-setup  what they need is installed
+#   --stage     only this one, alone
 #
-# Two stages run at a time, one for each core of a small machine. With
-# RHCA_CHECK_LIMIT_S set, a stage that has not begun that many seconds after the
-# start is skipped: who ends this run from outside would lose all results.
+# User-Mode Linux, which is the newest kernel at native speed, runs all scenarios.
+# An emulated machine takes several times as long: scripts/tests/plan says what is
+# run there this time.
 #
-# User-Mode Linux, which is a kernel 6.12, runs all scenarios. An emulated machine
-# takes several times as long, so the stock 6.12 has what shows that real clients
-# work on it, and 6.1 also what older kernels might do otherwise.
+# Stages run in three lanes, on two processors: some only wait. Each has a limit,
+# RHCA_STAGE_LIMIT_S, so that one that hangs does not take the results of the others
+# with it. With RHCA_CHECK_LIMIT_S set, a stage that has not begun that many seconds
+# after the start is skipped: who ends this run from outside would lose all results.
 
 set -eu
 shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/.."
+self=$PWD/scripts/check-matrix.sh
 out=build/check
 all=
 setup=1
-for option; do
-	case $option in
-	--all) all=1 ;;
+only=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--all) all=--all ;;
 	--no-setup) setup= ;;
-	*) sed -n '/^# usage/,/^$/s/^# \?//p' "$0" >&2; exit 2 ;;
+	--stage) only=${2-}; shift ;;
+	*) sed -n '/^# usage/,/^#$/s/^# \?//p' "$0" >&2; exit 2 ;;
 	esac
+	shift
 done
+stage_limit_s=${RHCA_STAGE_LIMIT_S:-1500}
 
 # --- stages ------------------------------------------------------------------
 
-run_setup() { scripts/setup.sh; }
-uml_base() { scripts/uml/build base; }
-uml_debug() { scripts/uml/build debug; }
+setup_build() { scripts/setup.sh build uml; }
+setup_rest() { scripts/setup.sh vm test connectx newest; }
+uml_kernel() { scripts/uml/build base; }
+uml_debug_kernel() { scripts/uml/build debug; }
 layers() { scripts/check-layers.sh; }
 vectors() { scripts/check-vectors.sh; }
 knobs() { scripts/check-knobs.sh; }
@@ -47,50 +56,103 @@ build_6_1() {
 	scripts/check-build.sh 6.1
 }
 build_6_12() { scripts/check-build.sh 6.12; }
-build_7_2() { scripts/check-build.sh newest; }
-build_uml() { scripts/check-build.sh uml-base uml-debug; }
+build_newest() { scripts/check-build.sh newest; }
+build_uml() { scripts/check-build.sh uml-base; }
+build_uml_debug() { scripts/check-build.sh uml-debug; }
 runner() { scripts/check-runner.sh; }
 connectx() { tools/connectx-model/check; }
 kunit() { scripts/uml/kunit; }
 kunit_debug() { scripts/uml/kunit --debug; }
 
-# on PLACE TIER: a kernel that this Debian does not have is skipped
-on() {
+everything_on() { scripts/tests/run --on "$1" --out build/results; }
+
+# planned_on PLACE: what the plan has for it, which may be nothing
+planned_on() {
+	local names=()
+
+	if [ -n "$all" ]; then
+		mapfile -t names < <(scripts/tests/run --list --on "$1" | cut -d' ' -f2)
+	else
+		mapfile -t names < <(scripts/tests/plan | sed -n "s/^$1 //p")
+	fi
 	case $1 in
 	*vm-*)
 		if ! scripts/vm/kernel release "${1##*vm-}" > /dev/null; then
-			echo "0 passed, 0 failed, 1 skipped"
-			return
+			names=()
 		fi ;;
 	esac
-	[ -z "$all" ] || set -- "$1" full
-	scripts/tests/run --on "$1" --tier "$2" --out build/results
+	if [ ${#names[@]} -eq 0 ]; then
+		echo "0 passed, 0 failed"
+		return
+	fi
+	scripts/tests/run --on "$1" --out build/results "${names[@]}"
 }
-host() { on host full; }
-uml() { on uml full; }
-uml_debug_scenarios() { on uml-debug wide; }
-vm_6_12() { on vm-6.12 core; }
-vm_6_1() { on vm-6.1 wide; }
-two_vm_6_12() { on two-vm-6.12 full; }
-two_vm_6_1() { on two-vm-6.1 full; }
+
+host() { everything_on host; }
+uml() { everything_on uml; }
+uml_spread() { everything_on uml-spread; }
+uml_debug() { planned_on uml-debug; }
+vm_6_1() { planned_on vm-6.1; }
+vm_6_12() { planned_on vm-6.12; }
+vm_newest() { planned_on vm-newest; }
+two_vm_6_1() { planned_on two-vm-6.1; }
+two_vm_6_12() { planned_on two-vm-6.12; }
+two_vm_newest() { planned_on two-vm-newest; }
+
+# In the order in which they are begun, each as soon as what it needs is done.
+# What the debug kernel waits for comes first: it is the longest.
+stages=(uml_kernel setup_rest layers knobs uml_debug_kernel build_6_12 vm_6_12
+	build_uml kunit build_newest vm_newest uml build_6_1 vm_6_1 connectx
+	uml_spread two_vm_newest two_vm_6_12 two_vm_6_1 build_uml_debug uml_debug
+	kunit_debug runner host style vectors)
+
+needs() {
+	case $1 in
+	uml_kernel | layers | knobs) ;;
+	# It has apt and dpkg for itself, and the host's programs are then there.
+	setup_rest) ;;
+	uml_debug_kernel) echo uml_kernel ;;
+	build_uml) echo uml_kernel setup_rest ;;
+	build_uml_debug) echo uml_debug_kernel setup_rest ;;
+	kunit | uml | uml_spread | runner) echo build_uml ;;
+	uml_debug | kunit_debug) echo build_uml_debug ;;
+	*vm_6_12 | host) echo build_6_12 ;;
+	*vm_6_1) echo build_6_1 ;;
+	*vm_newest) echo build_newest ;;
+	style) echo setup_rest uml_kernel ;;
+	*) echo setup_rest ;;
+	esac
+}
+
+# --- one stage -----------------------------------------------------------------
 
 too_late() {
 	echo "Not begun within $RHCA_CHECK_LIMIT_S s: this machine is too slow, or too busy."
 	echo "0 passed, 0 failed, 1 skipped"
 }
 
-# --- running them --------------------------------------------------------------
+# run_limited NAME: in a process of its own, which can be ended with all it started
+run_limited() {
+	if [ $SECONDS -gt "${RHCA_CHECK_LIMIT_S:-$SECONDS}" ]; then
+		too_late
+		return
+	fi
+	timeout -k 30 "$stage_limit_s" "$self" $all --stage "$1" || {
+		local status=$?
+
+		[ $status -ne 124 ] || echo "FAIL  stage $1: no end within $stage_limit_s s"
+		return $status
+	}
+}
 
 # A stage that prints "N passed, N failed" counts as that many tests; any
 # other is one test that passes or fails.
 stage() {
-	local name=$1 run=$1 began=$SECONDS status=0 log=$out/$1.log summary
+	local name=$1 began=$SECONDS status=0 log=$out/$1.log summary
+	local TIMEFORMAT='%U %S'
 
-	[ "$began" -le "${RHCA_CHECK_LIMIT_S:-$began}" ] || run=too_late
-	echo "stage $name: begins"
-	# Not tested for success, so that errexit works inside.
-	"$run" > "$log" 2>&1 < /dev/null &
-	wait $! || status=$?
+	echo "stage $name: begins after $SECONDS s"
+	{ time run_limited "$name" > "$log" 2>&1 < /dev/null; } 2> "$out/$name.cpu" || status=$?
 	if summary=$(tail -n 1 "$log" | grep -E '^[0-9]+ passed, [0-9]+ failed'); then
 		sed -i '$d' "$log"
 	elif [ $status -eq 0 ]; then
@@ -102,81 +164,119 @@ stage() {
 	{
 		tail -n 400 "$log"
 		printf 'stage %s: %s, %d s\n' "$name" "$summary" $((SECONDS - began))
-	} > "$out/$name.report"
-	cat "$out/$name.report"
+	} > "$out/$name.report.new"
+	cat "$out/$name.report.new"
 	echo "$name $summary" >> "$out/summary"
+	tail -n 1 "$out/$name.cpu" | awk -v name="$name" -v took=$((SECONDS - began)) \
+		'{ printf "%-18s %5d s, %5d s of a processor\n", name, took, $1 + $2 }' \
+		>> "$out/times"
+	# Now it is done, for those who wait for it.
+	mv "$out/$name.report.new" "$out/$name.report"
 	return $status
 }
 
-# What a stage tests must have been built: each waits for the one it needs.
-needs() {
-	case $1 in
-	kunit | kunit_debug | uml | uml_debug_scenarios) echo build_uml ;;
-	vm_6_12 | two_vm_6_12) echo build_6_12 ;;
-	vm_6_1 | two_vm_6_1) echo build_6_1 ;;
-	esac
+# --- running them --------------------------------------------------------------
+
+is_ready() {
+	local needed
+
+	for needed in $(needs "$1"); do
+		[ -e "$out/$needed.report" ] || return 1
+	done
 }
 
-# next_stage: take the first name off the queue
+# next_stage: take the first that can begin off the queue; "wait" when there is none
 next_stage() {
-	local name
+	local name names
 
 	exec 7> "$out/queue.lock"
 	flock 7
-	name=$(head -n 1 "$out/queue")
-	sed -i 1d "$out/queue"
-	exec 7>&-
-	echo "$name"
+	mapfile -t names < "$out/queue"
+	for name in "${names[@]}"; do
+		if is_ready "$name"; then
+			sed -i "/^$name\$/d" "$out/queue"
+			echo "$name"
+			return
+		fi
+	done
+	[ ! -s "$out/queue" ] || echo wait
 }
 
-# A lane goes on after a failure: one run shall tell all that is wrong. A stage
-# comes after what it needs, so what it waits for is under way in the other.
+# A lane goes on after a failure: one run shall tell all that is wrong.
 lane() {
-	local name needed
+	local name
 
 	while name=$(next_stage) && [ -n "$name" ]; do
-		needed=$(needs "$name")
-		while [ -n "$needed" ] && [ ! -e "$out/$needed.report" ]; do
+		if [ "$name" = wait ]; then
 			sleep 1
-		done
-		stage "$name" || :
+		else
+			stage "$name" || :
+		fi
 	done
 }
 
 in_lanes() {
-	printf '%s\n' "$@" > "$out/queue"
+	local name
+
+	for name; do
+		[ -e "$out/$name.report" ] || echo "$name"
+	done > "$out/queue"
+	lane &
 	lane &
 	lane &
 	wait
 }
 
+# --- what came of it -------------------------------------------------------------
+
 total() {
 	sed -n "s/.* \([0-9]*\) $1.*/\1/p" "$out/summary" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
+# Every pair of place and scenario that gave no result.
+not_run() {
+	local place
+
+	for place in host uml uml-spread uml-debug {,two-}vm-{6.1,6.12,newest}; do
+		scripts/tests/run --list --on "$place"
+	done | sort > "$out/there-is"
+	sed -n -E 's,^(ok|FAIL|skip) +([a-z0-9.-]+)(/[ab])? ([a-z0-9-]+).*,\2 \4,p' "$out"/*.log |
+		sort -u > "$out/was-run"
+	comm -23 "$out/there-is" "$out/was-run" | awk '
+		!names[$1] { order[++places] = $1 }
+		{ names[$1] = names[$1] " " $2 }
+		END { for (i = 1; i <= places; i++) print "not run on " order[i] ":" names[order[i]] }'
+}
+
+report() {
+	local failed
+
+	echo "time of each stage:"
+	sort -k 2 -n -r "$out/times"
+	echo "took $SECONDS s"
+	not_run
+	grep -v ' 0 failed' "$out/summary" | sed 's/^/failed stage: /' || :
+	# Again, where who reads only the end of a long log finds it.
+	cat "$out"/*.report | grep -aE -A 6 '^FAIL' | head -n 60 || :
+	failed=$(total failed)
+	echo "skipped: $(total skipped)"
+	echo "$(total passed) passed, $failed failed" | tee "$out/total"
+	[ "$failed" -eq 0 ]
+}
+
+if [ -n "$only" ]; then
+	"$only"
+	exit
+fi
 rm -rf "$out"
 mkdir -p "$out"
+: > "$out/times"
+: > "$out/summary"
 if [ -n "$setup" ]; then
 	# Without these nothing else can run.
-	stage run_setup || exit 1
-fi
-: > "$out/summary"
-for name in layers knobs vectors uml_base uml_debug; do
-	stage "$name" || :
-done
-# The longest early, so that no lane is left alone with one.
-stages=(build_6_1 build_uml vm_6_1 build_6_12 connectx kunit kunit_debug uml vm_6_12
-	uml_debug_scenarios host runner build_7_2 style two_vm_6_12)
-if [ -n "$all" ]; then
-	stages+=(two_vm_6_1)
+	stage setup_build || exit 1
+else
+	touch "$out/setup_rest.report"
 fi
 in_lanes "${stages[@]}"
-
-echo "took $SECONDS s"
-grep -v ' 0 failed' "$out/summary" | sed 's/^/failed stage: /' || :
-# Again, where who reads only the end of a long log finds it.
-cat "$out"/*.report | grep -aE -A 6 '^FAIL' | head -n 60 || :
-failed=$(total failed)
-echo "skipped: $(total skipped)"
-echo "$(total passed) passed, $failed failed" | tee "$out/total"
-[ "$failed" -eq 0 ]
+report

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A folder with a minimal Debian 13 in it, the headers of kernel 7.2 from its
-# backports and their compiler: the place to build for that kernel, whose
-# tools need a newer C library than Debian 12 has. Nothing boots there.
+# A folder with a minimal Debian in it, the headers of the newest kernel from
+# its backports and their compiler: the place to build for that kernel, whose
+# tools may need a newer C library than this machine has. Nothing boots there.
 #
 # usage: scripts/setup-newest.sh                    make it, print its path
 #        scripts/setup-newest.sh build [MAKE-ARG...]  build build/newest in it
@@ -12,22 +12,15 @@ shopt -s inherit_errexit
 
 tree=$(realpath "$(dirname "$0")/..")
 cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
-suite=trixie
-series=7.2
+newest=$tree/scripts/newest
+suite=$("$newest" suite)
+headers=$("$newest" package linux-headers)
 
 if [ "$(id -u)" -eq 0 ]; then
 	as_root() { "$@"; }
 else
 	as_root() { sudo "$@"; }
 fi
-
-# The archive this machine takes Debian itself from.
-debian_mirror() {
-	# shellcheck disable=SC2016
-	apt-get indextargets --format '$(REPO_URI) $(ORIGIN)/$(LABEL)' \
-		'Created-By: Packages' |
-		awk '$2 == "Debian/Debian" { print $1; found = 1; exit } END { exit !found }'
-}
 
 # inside FOLDER COMMAND...: with a /proc of its own, which objtool reads
 inside() {
@@ -39,34 +32,27 @@ inside() {
 			mount -t proc proc "$1/proc" && exec chroot "$@"' sh "$@"
 }
 
-# newest_headers FOLDER
-newest_headers() {
-	inside "$1" apt-cache --names-only search "^linux-headers-${series//./\\.}[.-].*-amd64\$" |
-		cut -d' ' -f1 | grep -E -v -- '-(cloud|rt)-' | sort -V | tail -n 1
-}
-
 make_folder() {
-	local new=$folder.new mirror headers
+	local new=$folder.new mirror
 
 	command -v debootstrap > /dev/null ||
 		as_root apt-get install -y --no-install-recommends debootstrap
-	mirror=$(debian_mirror)
+	mirror=$("$newest" mirror)
 	as_root rm -rf "$new"
 	as_root mkdir -p "$cache"
 	as_root debootstrap --variant=minbase "$suite" "$new" "$mirror"
 	echo "deb $mirror $suite-backports main" |
 		as_root tee "$new/etc/apt/sources.list.d/backports.list"
 	inside "$new" apt-get update -q
-	headers=$(newest_headers "$new")
 	inside "$new" apt-get install -y -q --no-install-recommends make gcc "$headers"
 	inside "$new" apt-get clean
 	as_root mv "$new" "$folder"
 }
 
-# Named by how it is made.
+# Named by the headers' version, and by how it is made.
 folder=$cache/newest-$({
-	echo $suite $series
-	declare -f make_folder newest_headers
+	echo "$suite" "$headers" "$("$newest" version "$headers")"
+	declare -f make_folder
 } | sha256sum | cut -c1-12)
 
 ensure_folder() {
@@ -86,12 +72,11 @@ ensure_folder() {
 
 # The work tree's mirror is links into the tree, which mean nothing in there.
 build() {
-	local headers name work file parts=(Kbuild drivers include)
+	local release=${headers#linux-headers-} name work file parts=(Kbuild drivers include)
 
 	[ ! -d "$tree/kunit" ] || parts+=(kunit)
 	exec 8> "$cache/newest-build.lock"
 	flock 8
-	headers=$(compgen -G "$folder/usr/src/linux-headers-$series*-amd64")
 	# Work trees that share the cache do not share objects.
 	name=/build/$(echo "$tree" | sha256sum | cut -c1-12)
 	work=$folder$name
@@ -101,9 +86,11 @@ build() {
 	(cd "$work" && find . -name '*.[ch]') | while read -r file; do
 		[ -e "$tree/$file" ] || as_root rm -f "$work/$file"
 	done
-	inside "$folder" make -C "${headers#"$folder"}" "M=$name" "-j$(nproc)" -s --no-print-directory "$@"
+	inside "$folder" make -C "/usr/src/$headers" "M=$name" "-j$(nproc)" -s --no-print-directory "$@"
 	mkdir -p "$tree/build/newest"
 	cp "$work"/*.ko "$tree/build/newest/"
+	# Where a machine that boots this kernel looks for them.
+	ln -sfn newest "$tree/build/$release"
 }
 
 ensure_folder

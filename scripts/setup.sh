@@ -18,11 +18,12 @@ usage() {
 	cat <<-END
 	usage: scripts/setup.sh [PART...]      (all parts without one)
 	  build   compilers, checkers, headers of the kernels 6.1 and 6.12
-	  uml     the source of kernel 6.12, to build User-Mode Linux
-	  vm      an emulator and the kernels 6.1 and 6.12
+	  uml     the source of the newest kernel, to build User-Mode Linux
+	  vm      an emulator and the kernels 6.1, 6.12 and newest
 	  test    the programs that the scenarios run
 	  connectx  the ConnectX device model: a fuzzer's compiler (and needs vm)
-	  newest  a folder with Debian 13 and headers of kernel 7.2, to build in
+	  newest  a folder with Debian 13 and headers of the newest kernel, to
+	          build in
 	END
 	exit 2
 }
@@ -84,6 +85,32 @@ setup_headers() {
 	fi
 }
 
+# The newest kernel's image comes in several packages, from another release.
+setup_newest_image() {
+	local prefix package folder release
+
+	package=$(scripts/newest package linux-modules)
+	release=${package#linux-modules-}
+	folder=$cache/kernels/$release
+	[ ! -e "$folder" ] || return 0
+	as_root rm -rf "$folder.new"
+	as_root mkdir -p "$folder.new"
+	for prefix in linux-modules linux-binary-unsigned; do
+		package=$(scripts/newest package $prefix)
+		as_root dpkg-deb -x "$(scripts/newest fetch "$package")" "$folder.new"
+	done
+	as_root ln -s vmlinuz.unsigned "$folder.new/usr/lib/modules/$release/vmlinuz"
+	finish_image "$folder" "$release"
+}
+
+# finish_image FOLDER RELEASE: what was unpacked in FOLDER.new can be used
+finish_image() {
+	# depmod and modprobe want /lib; the package may say /usr/lib.
+	[ -e "$1.new/lib" ] || as_root ln -s usr/lib "$1.new/lib"
+	as_root depmod -b "$1.new" "$2"
+	as_root mv "$1.new" "$1"
+}
+
 setup_image() {
 	local series=$1 package folder
 
@@ -100,11 +127,8 @@ setup_image() {
 		as_root apt-get download "$package"
 		as_root dpkg-deb -x "$package"_*.deb .
 		as_root rm "$package"_*.deb
-		# depmod and modprobe want /lib; the package may say /usr/lib.
-		[ -e lib ] || as_root ln -s usr/lib lib
-		as_root depmod -b . "${package#linux-image-}"
 	)
-	as_root mv "$folder.new" "$folder"
+	finish_image "$folder" "${package#linux-image-}"
 }
 
 setup_build() {
@@ -114,7 +138,8 @@ setup_build() {
 }
 
 setup_uml() {
-	install build-essential bc bison flex kmod patch xz-utils linux-source-6.12
+	install build-essential bc bison flex kmod patch xz-utils
+	scripts/newest fetch "linux-source-$(scripts/newest series)" > /dev/null
 }
 
 setup_vm() {
@@ -123,6 +148,7 @@ setup_vm() {
 		echo "setup.sh: no newer QEMU: slower, and no tests on the ConnectX model" >&2
 	setup_image 6.1
 	setup_image 6.12
+	setup_newest_image
 }
 
 setup_test() {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: core
+# spread: yes
 # timeout: 900
 #
 # rdma_cm between ends whose default is v1 or v2: the passive side follows the

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
+# spread: yes
 # timeout: 900
 #
 # Errors a user will meet, each provoked and each with its status or errno: see

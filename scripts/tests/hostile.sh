@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
+# spread: yes
 # timeout: 900
 #
 # User rings are hostile memory: a process scribbles over the queues that it

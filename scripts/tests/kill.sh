@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
+# spread: yes
 # timeout: 900
 #
 # kill -9 of either end in the middle of a transfer: the other one gets status 12

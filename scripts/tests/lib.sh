@@ -257,14 +257,41 @@ reload_driver() {
 ours() { [ "$RHCA_LINK_TYPE" = roce ]; }
 only_ours() { ours || skip "says something about roce_hca only"; }
 
+# --- work on several processors -----------------------------------------------
+
+# With RHCA_SPREAD set, in a scenario whose header says "spread: yes": what a
+# process of a host posts and polls is done on one processor, and the packets that
+# its netdev receives are taken on another. Of four processors, a has 0 and 2, b has
+# 1 and 3; of two, each has what the other has, the other way round.
+SPREAD=
+if [ -n "${RHCA_SPREAD:-}" ] && grep -q '^# spread: yes' "$0" && [ "$(nproc)" -gt 1 ]; then
+	SPREAD=1
+fi
+if [ "$(nproc)" -ge 4 ]; then QUEUES_A=4 QUEUES_B=8; else QUEUES_A=2 QUEUES_B=1; fi
+
+# spread_queues in_a|in_b NETDEV MASK
+spread_queues() {
+	local queue
+
+	[ -n "$SPREAD" ] || return 0
+	# shellcheck disable=SC2016
+	$1 sh -c 'for queue in /sys/class/net/$1/queues/rx-*; do
+		echo $2 > $queue/rps_cpus || exit 1
+	done' sh "$2" "$3" || die "$2: its receive queues cannot be moved to processors $3"
+}
+
 # --- two hosts --------------------------------------------------------------
 
 A_IS_HERE=	# host a is the initial namespace, see setup_pair_here
-in_a() { if [ -n "$NETNS" ] && [ -z "$A_IS_HERE" ]; then ip netns exec "$NS_A" "$@"; else "$@"; fi; }
-in_b() { if [ -n "$NETNS" ]; then ip netns exec "$NS_B" "$@"; else "$@"; fi; }
+ON_A=() ON_B=()
+if [ -n "$SPREAD" ]; then
+	ON_A=(taskset -c 0) ON_B=(taskset -c 1)
+fi
+in_a() { if [ -n "$NETNS" ] && [ -z "$A_IS_HERE" ]; then ip netns exec "$NS_A" "${ON_A[@]}" "$@"; else "$@"; fi; }
+in_b() { if [ -n "$NETNS" ]; then ip netns exec "$NS_B" "${ON_B[@]}" "$@"; else "$@"; fi; }
 # In the background; $! is the command itself.
-spawn_a() { if [ -n "$NETNS" ] && [ -z "$A_IS_HERE" ]; then ip netns exec "$NS_A" "$@" & else "$@" & fi; }
-spawn_b() { if [ -n "$NETNS" ]; then ip netns exec "$NS_B" "$@" & else "$@" & fi; }
+spawn_a() { if [ -n "$NETNS" ] && [ -z "$A_IS_HERE" ]; then ip netns exec "$NS_A" "${ON_A[@]}" "$@" & else "$@" & fi; }
+spawn_b() { if [ -n "$NETNS" ]; then ip netns exec "$NS_B" "${ON_B[@]}" "$@" & else "$@" & fi; }
 show_a() { echo "+ a: $*"; in_a "$@"; }
 show_b() { echo "+ b: $*"; in_b "$@"; }
 
@@ -292,6 +319,8 @@ setup_wire() {
 	show_a ip link set "$IF_A" up
 	show_b ip link set "$IF_B" up
 	[ -n "$NETNS" ] || split_route
+	spread_queues in_a "$IF_A" $QUEUES_A
+	spread_queues in_b "$IF_B" $QUEUES_B
 	busywait 60 carrier_up "$IF_A" in_a || die "$IF_A has no carrier"
 	# Neighbour entries first: what is lost while resolving is not our subject.
 	busywait 60 in_a ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
@@ -536,7 +565,7 @@ python() {
 	shift
 	echo "+ $script $*"
 	# shellcheck disable=SC2086
-	${IN:-} timeout -k 5 "${LIMIT:-300}" $PYTHON "$TESTS/$script" "$@" 2>&1 | tee "$out"
+	${IN:-${ON_A[*]}} timeout -k 5 "${LIMIT:-300}" $PYTHON "$TESTS/$script" "$@" 2>&1 | tee "$out"
 	rc=${PIPESTATUS[0]}
 	CHECKS=$((CHECKS + $(grep -c '^ok ' "$out")))
 	FAILS=$((FAILS + $(grep -c '^FAIL ' "$out")))
@@ -583,7 +612,7 @@ traffic_start() {
 	shift
 	rm -f "$WORK/$name"
 	echo "+ traffic.py $DEV_A $1 $DEV_B ${*:2} &"
-	$PYTHON "$TESTS/traffic.py" "$DEV_A" "$1" "$DEV_B" "${@:2}" > "$WORK/$name" 2>&1 &
+	"${ON_A[@]}" $PYTHON "$TESTS/traffic.py" "$DEV_A" "$1" "$DEV_B" "${@:2}" > "$WORK/$name" 2>&1 &
 	TRAFFIC_PID=$!
 	busywait 120 grep -q running "$WORK/$name" || { cat "$WORK/$name"; die "$name: traffic does not start"; }
 }

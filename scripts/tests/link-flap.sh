@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# spread: yes
 # timeout: 900
 #
 # The link is down for 0.3 s while checked traffic runs: retries bridge it.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: full
+# spread: yes
 # timeout: 900
 #
 # Malformed packets from the wire: truncated at each length, lying lengths, bad

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# spread: yes
 # timeout: 900
 #
 # The netdevs' MTU changes while checked traffic runs. A path MTU that still fits

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: core
+# spread: yes
 # timeout: 900
 #
 # Every operation of RC, UC and UD with its data checked, over v1 and v2, IPv4

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: core
+# spread: yes
 # timeout: 900
 #
 # ibv_{rc,uc,ud,srq}_pingpong, polling and with completion events, over every

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: core
+# spread: yes
 # timeout: 1200
 #
 # rdma-core's pyverbs tests: what passes on the in-tree software driver passes

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# spread: yes
 # timeout: 900
 #
 # Loss, reordering, duplication and delay on the wire (tc netem): every byte of

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: core
+# spread: yes
 # timeout: 900
 #
 # rdma_cm programs over v1 and v2 (configfs default_roce_mode chooses), IPv4 and

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: two-vm
-# tier: core
+# tier: wide
 # timeout: 1500
 #
 # Whom a device of one RoCE version talks to. Machine a loads with roce_mode=v1,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: two-vm
-# tier: core
+# tier: wide
 # timeout: 1500
 #
 # Two machines, roce_hca on both: every operation and the stock tools over v1 and

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
+# spread: yes
 # timeout: 900
 #
 # The device goes away under a running process: rdma link del, ip link del and
