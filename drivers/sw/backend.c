@@ -9,6 +9,7 @@
 #include "core/device.h"
 #include "sw/backend.h"
 #include "sw/verbs/mcast.h"
+#include "sw/transport/pool.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/requester.h"
 #include "sw/transport/responder.h"
@@ -363,5 +364,6 @@ void rhca_sw_exit(void)
 {
 	rhca_mcast_exit();
 	rhca_socket_exit();
+	rhca_pool_exit();
 	destroy_workqueue(flush_wq);
 }

@@ -131,6 +131,44 @@ void rhca_network_fill(void *hdr, const struct rhca_flow *flow,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_network_fill);
 
+/**
+ * rhca_network_resize - Other lengths: those of one segment of a block
+ * @encap: a framing over UDP
+ * @hdr: rhca_network_bytes() bytes; the IPv4 checksum, which no ICRC covers, is
+ *	left as it is
+ * @ib_bytes: bytes from the BTH to the end of the ICRC
+ */
+void rhca_network_resize(enum rhca_encap encap, void *hdr,
+			 unsigned int ib_bytes)
+{
+	unsigned int udp_bytes = sizeof(struct udphdr) + ib_bytes;
+	struct ipv6hdr *ip6 = hdr;
+	struct iphdr *ip = hdr;
+	struct udphdr *udp;
+
+	if (encap == RHCA_V2_IPV4) {
+		ip->tot_len = cpu_to_be16(sizeof(*ip) + udp_bytes);
+		udp = hdr + sizeof(*ip);
+	} else {
+		ip6->payload_len = cpu_to_be16(udp_bytes);
+		udp = hdr + sizeof(*ip6);
+	}
+	udp->len = cpu_to_be16(udp_bytes);
+}
+
+/**
+ * rhca_network_step - From one segment of a block to the next
+ * @encap: a framing over UDP
+ * @hdr: network headers; an IPv4 identification is one more for each segment
+ */
+void rhca_network_step(enum rhca_encap encap, void *hdr)
+{
+	struct iphdr *ip = hdr;
+
+	if (encap == RHCA_V2_IPV4)
+		be16_add_cpu(&ip->id, 1);
+}
+
 static bool ipv4_valid(const struct iphdr *ip, unsigned int udp_bytes)
 {
 	return ip->version == IPVERSION && ip->ihl == sizeof(*ip) / 4 &&

@@ -111,7 +111,7 @@ static int build_read_data(struct rhca_sw_qp *qp,
 
 static int build_read_response(struct rhca_sw_qp *qp,
 			       const struct rhca_resource *res,
-			       struct rhca_path *path,
+			       struct rhca_train *train,
 			       struct rhca_packet *packet)
 {
 	u32 offset = qp->mtu_bytes * rhca_psn_diff(res->next_psn,
@@ -127,7 +127,7 @@ static int build_read_response(struct rhca_sw_qp *qp,
 	};
 	int ret;
 
-	if (rhca_packet_begin(packet, &qp->base, path, &fields, bytes))
+	if (rhca_train_begin_packet(train, packet, &fields, bytes, !last))
 		return -ENOMEM;
 	if (rhca_opcode_has(fields.opcode, RHCA_HDR_AETH))
 		rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
@@ -143,7 +143,7 @@ static int build_read_response(struct rhca_sw_qp *qp,
 
 static int build_atomic_response(struct rhca_sw_qp *qp,
 				 const struct rhca_resource *res,
-				 struct rhca_path *path,
+				 struct rhca_train *train,
 				 struct rhca_packet *packet)
 {
 	struct rhca_bth_fields fields = {
@@ -154,7 +154,7 @@ static int build_atomic_response(struct rhca_sw_qp *qp,
 	};
 	struct rhca_atomic_ack_eth *eth;
 
-	if (rhca_packet_begin(packet, &qp->base, path, &fields, 0))
+	if (rhca_train_begin_packet(train, packet, &fields, 0, false))
 		return -ENOMEM;
 	rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
 		       rhca_ack_syndrome(qp), qp->recv.msn);
@@ -173,11 +173,11 @@ static bool is_read_resource(const struct rhca_resource *res)
 
 static int build_response(struct rhca_sw_qp *qp,
 			  const struct rhca_resource *res,
-			  struct rhca_path *path, struct rhca_packet *packet)
+			  struct rhca_train *train, struct rhca_packet *packet)
 {
 	if (is_read_resource(res))
-		return build_read_response(qp, res, path, packet);
-	return build_atomic_response(qp, res, path, packet);
+		return build_read_response(qp, res, train, packet);
+	return build_atomic_response(qp, res, train, packet);
 }
 
 /*
@@ -212,7 +212,7 @@ static bool send_resource(struct rhca_sw_qp *qp, struct rhca_train *train,
 	int ret;
 
 	while (!rhca_psn_before(res->last_psn, res->next_psn) && *budget) {
-		ret = build_response(qp, res, train->path, &packet);
+		ret = build_response(qp, res, train, &packet);
 		starved = ret == -ENOMEM;
 		if (starved)
 			break;

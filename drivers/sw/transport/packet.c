@@ -9,11 +9,25 @@
 
 #include "sw/transport/packet.h"
 #include "core/device.h"
+#include "sw/transport/pool.h"
 #include "wire/crc32.h"
 #include "wire/encap.h"
 #include "wire/icrc.h"
 
 #define TRAILER_BYTES	(3 + RHCA_ICRC_BYTES)	/* padding and ICRC */
+
+static void begin(struct rhca_packet *packet, const struct rhca_qp *qp,
+		  struct rhca_path *path, const struct rhca_bth_fields *fields,
+		  unsigned int payload_bytes)
+{
+	packet->tail = (u8 *)packet->bth + rhca_transport_bytes(fields->opcode);
+	packet->qp = qp;
+	packet->path = path;
+	packet->psn = fields->psn;
+	packet->payload_bytes = payload_bytes;
+	packet->udp_sport = path->flow.udp_sport;
+	rhca_bth_fill(packet->bth, fields);
+}
 
 /**
  * rhca_packet_begin - Allocate a packet and write its BTH
@@ -43,21 +57,45 @@ int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_qp *qp,
 	}
 	skb_reserve(skb, LL_MAX_HEADER);
 	skb_reset_network_header(skb);
-	skb_put(skb, network);
 	skb_set_transport_header(skb, path->flow.encap == RHCA_V2_IPV4 ?
 				 sizeof(struct iphdr) : sizeof(struct ipv6hdr));
-	*packet = (struct rhca_packet) {
-		.skb		= skb,
-		.qp		= qp,
-		.path		= path,
-		.bth		= skb_put(skb, transport),
-		.psn		= fields->psn,
-		.payload_bytes	= payload_bytes,
-		.udp_sport	= path->flow.udp_sport,
-	};
-	rhca_bth_fill(packet->bth, fields);
+	packet->skb = skb;
+	packet->room = NULL;
+	packet->network = skb_put(skb, network);
+	packet->bth = skb_put(skb, transport);
+	begin(packet, qp, path, fields, payload_bytes);
 	RHCA_PACKET_CB(skb)->psn = fields->psn;
+	RHCA_PACKET_CB(skb)->packets = 1;
 	return 0;
+}
+
+/**
+ * rhca_packet_begin_segment - Begin a packet that goes into a block
+ * @packet: filled in
+ * @qp: whose it is
+ * @path: where it will go
+ * @fields: of the BTH
+ * @payload_bytes: how many rhca_packet_copy() will bring
+ *
+ * Context: bottom halves off until the segment is in its block, or dropped.
+ * Return: false without memory.
+ */
+bool rhca_packet_begin_segment(struct rhca_packet *packet,
+			       const struct rhca_qp *qp, struct rhca_path *path,
+			       const struct rhca_bth_fields *fields,
+			       unsigned int payload_bytes)
+{
+	unsigned int transport = rhca_transport_bytes(fields->opcode);
+
+	packet->room = rhca_pool_room(transport + payload_bytes +
+				      TRAILER_BYTES);
+	if (!packet->room)
+		return false;
+	packet->skb = NULL;
+	packet->network = packet->segment_network;
+	packet->bth = (struct rhca_bth *)packet->room;
+	begin(packet, qp, path, fields, payload_bytes);
+	return true;
 }
 
 static unsigned int pad_bytes(const struct rhca_packet *packet)
@@ -76,21 +114,27 @@ static unsigned int pad_bytes(const struct rhca_packet *packet)
 void rhca_packet_protect(struct rhca_packet *packet)
 {
 	struct rhca_flow flow = packet->path->flow;
-	unsigned int network = rhca_network_bytes(flow.encap);
-	unsigned int bth_end = network + sizeof(struct rhca_bth);
+	unsigned int transport = packet->tail - (u8 *)packet->bth;
 	unsigned int pad = pad_bytes(packet);
-	struct sk_buff *skb = packet->skb;
-	unsigned int bytes = skb->len + packet->payload_bytes + pad +
+	unsigned int bytes = transport + packet->payload_bytes + pad +
 			     RHCA_ICRC_BYTES;
+	u8 headers[RHCA_MAX_NETWORK_BYTES + sizeof(struct rhca_bth)];
+	unsigned int network = rhca_network_bytes(flow.encap);
 
 	packet->bth->flags |= u8_encode_bits(pad, RHCA_BTH_PAD);
 	flow.udp_sport = packet->udp_sport;
 	flow.hop_limit = rhca_qos_hop_limit(&packet->path->port->qos, &flow);
-	rhca_network_fill(skb->data, &flow, bytes - network, packet->psn);
+	rhca_network_fill(packet->network, &flow, bytes, packet->psn);
+	if (packet->room) {
+		memcpy(headers, packet->network, network);
+		memcpy(headers + network, packet->bth, sizeof(struct rhca_bth));
+	}
 	packet->vectors = rhca_crc32_begin(bytes);
-	packet->crc = rhca_icrc_headers(packet->vectors, flow.encap, skb->data);
-	packet->crc = rhca_crc32(packet->vectors, packet->crc,
-				 skb->data + bth_end, skb->len - bth_end);
+	packet->crc = rhca_icrc_headers(packet->vectors, flow.encap,
+					packet->room ? headers :
+						       packet->network);
+	packet->crc = rhca_crc32(packet->vectors, packet->crc, packet->bth + 1,
+				 transport - sizeof(struct rhca_bth));
 }
 
 /**
@@ -103,7 +147,8 @@ void rhca_packet_copy(struct rhca_packet *packet, const void *from,
 		      unsigned int bytes)
 {
 	packet->crc = rhca_crc32_copy(packet->vectors, packet->crc,
-				      skb_put(packet->skb, bytes), from, bytes);
+				      packet->tail, from, bytes);
+	packet->tail += bytes;
 }
 
 /**
@@ -113,22 +158,27 @@ void rhca_packet_copy(struct rhca_packet *packet, const void *from,
 void rhca_packet_seal(struct rhca_packet *packet)
 {
 	unsigned int pad = pad_bytes(packet);
-	u8 *trailer = skb_put_zero(packet->skb, pad + RHCA_ICRC_BYTES);
 	__le32 icrc;
 
-	packet->crc = rhca_crc32(packet->vectors, packet->crc, trailer, pad);
+	memset(packet->tail, 0, pad);
+	packet->crc = rhca_crc32(packet->vectors, packet->crc, packet->tail,
+				 pad);
 	rhca_crc32_end(packet->vectors);
 	icrc = rhca_icrc_final(packet->crc);
-	memcpy(trailer + pad, &icrc, sizeof(icrc));
+	memcpy(packet->tail + pad, &icrc, sizeof(icrc));
+	packet->tail += pad + RHCA_ICRC_BYTES;
+	if (packet->skb)
+		skb_put(packet->skb, packet->tail - skb_tail_pointer(packet->skb));
 }
 
 /**
  * rhca_packet_drop - The packet cannot be built: its memory is not accessible
- * @packet: after rhca_packet_protect(); without an skb afterwards
+ * @packet: after rhca_packet_protect(); empty afterwards
  */
 void rhca_packet_drop(struct rhca_packet *packet)
 {
 	rhca_crc32_end(packet->vectors);
 	kfree_skb(packet->skb);
 	packet->skb = NULL;
+	packet->room = NULL;
 }

@@ -10,12 +10,17 @@
 
 #include "core/ah.h"
 #include "core/qp.h"
+#include "wire/encap.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
 /**
  * struct rhca_packet - A packet being built
- * @skb: network headers, BTH and extended headers; payload behind them
+ * @skb: network headers, BTH and extended headers; payload behind them. NULL for
+ *	a segment of a block, and for one that was dropped
+ * @room: where the segment of a block lies, BTH first; else NULL
+ * @network: network headers, in @skb or of a segment
+ * @tail: where payload goes on
  * @qp: whose it is
  * @path: where it goes
  * @bth: the BTH in @skb
@@ -25,9 +30,13 @@
  * @vectors: the ICRC is computed in vector registers, which are ours from
  *	rhca_packet_protect() to rhca_packet_seal() or rhca_packet_drop()
  * @crc: the ICRC so far
+ * @segment_network: network headers of a segment
  */
 struct rhca_packet {
 	struct sk_buff *skb;
+	u8 *room;
+	u8 *network;
+	u8 *tail;
 	const struct rhca_qp *qp;
 	struct rhca_path *path;
 	struct rhca_bth *bth;
@@ -36,6 +45,7 @@ struct rhca_packet {
 	u16 udp_sport;
 	bool vectors;
 	u32 crc;
+	u8 segment_network[RHCA_MAX_NETWORK_BYTES];
 };
 
 /*
@@ -48,6 +58,7 @@ struct rhca_packet_cb {
 	u8 priority;
 	u8 lag_member;
 	bool copy_to_self;
+	u8 packets;
 	u32 psn;
 };
 
@@ -57,6 +68,10 @@ int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_qp *qp,
 		      struct rhca_path *path,
 		      const struct rhca_bth_fields *fields,
 		      unsigned int payload_bytes);
+bool rhca_packet_begin_segment(struct rhca_packet *packet,
+			       const struct rhca_qp *qp, struct rhca_path *path,
+			       const struct rhca_bth_fields *fields,
+			       unsigned int payload_bytes);
 void rhca_packet_protect(struct rhca_packet *packet);
 void rhca_packet_copy(struct rhca_packet *packet, const void *from,
 		      unsigned int bytes);
@@ -68,6 +83,12 @@ static inline void *rhca_packet_header(const struct rhca_packet *packet,
 				       enum rhca_header hdr)
 {
 	return (u8 *)packet->bth + rhca_header_offset(packet->bth->opcode, hdr);
+}
+
+/* Bytes of a segment, from the BTH to the end of the ICRC */
+static inline unsigned int rhca_segment_bytes(const struct rhca_packet *packet)
+{
+	return packet->tail - packet->room;
 }
 
 #endif

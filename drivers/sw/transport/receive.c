@@ -41,6 +41,30 @@ static unsigned int ib_bytes_of(const struct sk_buff *skb,
 	return skb->len - rhca_network_bytes(encap);
 }
 
+/* Opcode and lengths, as the BTH has them that rx->bth points to */
+static enum rhca_parse check_transport(struct rhca_rx *rx,
+				       unsigned int ib_bytes)
+{
+	unsigned int transport, pad;
+
+	rx->opcode = rx->bth->opcode;
+	if (!rhca_opcode_known(rx->opcode) || rhca_bth_version(rx->bth))
+		return RHCA_PARSE_BAD_OPCODE;
+	transport = rhca_transport_bytes(rx->opcode);
+	pad = rhca_bth_pad(rx->bth);
+	if (ib_bytes < transport + RHCA_ICRC_BYTES)
+		return RHCA_PARSE_TRUNCATED;
+	if ((ib_bytes & 3) || ib_bytes < transport + pad + RHCA_ICRC_BYTES)
+		return RHCA_PARSE_BAD_LENGTH;
+	rx->flags = rhca_opcodes[rx->opcode].flags;
+	rx->psn = rhca_bth_psn(rx->bth);
+	rx->payload_offset = rx->bth_offset + transport;
+	rx->payload_bytes = ib_bytes - transport - pad - RHCA_ICRC_BYTES;
+	if (!(rx->flags & RHCA_OP_PAYLOAD) && (rx->payload_bytes || pad))
+		return RHCA_PARSE_BAD_LENGTH;
+	return RHCA_PARSE_OK;
+}
+
 /**
  * rhca_rx_parse - Take a packet apart
  * @rx: filled in, but for the port
@@ -55,9 +79,11 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 {
 	unsigned int network = rhca_network_bytes(encap);
 	unsigned int bth_end = network + sizeof(struct rhca_bth);
-	unsigned int ib_bytes, transport, pad;
+	enum rhca_parse parse;
+	unsigned int ib_bytes;
 
 	rx->skb = skb;
+	rx->bth_offset = network;
 	if (skb->len < bth_end + RHCA_ICRC_BYTES)
 		return RHCA_PARSE_TRUNCATED;
 	rx->network = pull_headers(rx, bth_end);
@@ -68,26 +94,13 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 		return RHCA_PARSE_BAD_LENGTH;
 
 	rx->bth = (const struct rhca_bth *)(rx->network + network);
-	rx->opcode = rx->bth->opcode;
-	if (!rhca_opcode_known(rx->opcode) || rhca_bth_version(rx->bth))
-		return RHCA_PARSE_BAD_OPCODE;
-	transport = rhca_transport_bytes(rx->opcode);
-	pad = rhca_bth_pad(rx->bth);
-	if (ib_bytes < transport + RHCA_ICRC_BYTES)
-		return RHCA_PARSE_TRUNCATED;
-	if ((ib_bytes & 3) || ib_bytes < transport + pad + RHCA_ICRC_BYTES)
-		return RHCA_PARSE_BAD_LENGTH;
-	rx->network = pull_headers(rx, network + transport);
+	parse = check_transport(rx, ib_bytes);
+	if (parse != RHCA_PARSE_OK)
+		return parse;
+	rx->network = pull_headers(rx, rx->payload_offset);
 	if (!rx->network)
 		return RHCA_PARSE_TRUNCATED;
-
 	rx->bth = (const struct rhca_bth *)(rx->network + network);
-	rx->flags = rhca_opcodes[rx->opcode].flags;
-	rx->psn = rhca_bth_psn(rx->bth);
-	rx->payload_offset = network + transport;
-	rx->payload_bytes = ib_bytes - transport - pad - RHCA_ICRC_BYTES;
-	if (!(rx->flags & RHCA_OP_PAYLOAD) && (rx->payload_bytes || pad))
-		return RHCA_PARSE_BAD_LENGTH;
 	rhca_network_parse(encap, rx->network, &rx->flow);
 	return RHCA_PARSE_OK;
 }
@@ -99,8 +112,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rx_parse);
  */
 bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 {
-	unsigned int bth_end = rhca_network_bytes(rx->flow.encap) +
-			       sizeof(struct rhca_bth);
+	unsigned int bth_end = rx->bth_offset + sizeof(struct rhca_bth);
 	unsigned int end = rx->payload_offset + rx->payload_bytes +
 			   rhca_bth_pad(rx->bth);
 	__le32 *in_packet, buffer;
@@ -110,7 +122,7 @@ bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 	in_packet = skb_header_pointer(rx->skb, end, sizeof(buffer), &buffer);
 	if (!in_packet)
 		return false;
-	vectors = rhca_crc32_begin(end);
+	vectors = rhca_crc32_begin(end - rx->bth_offset);
 	crc = rhca_icrc_headers(vectors, rx->flow.encap, rx->network);
 	crc = rhca_icrc_skb(vectors, crc, rx->skb, bth_end, end - bth_end);
 	rhca_crc32_end(vectors);
@@ -349,7 +361,9 @@ static void count_admitted(const struct rhca_qp *qp, const struct rhca_rx *rx)
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
 	rhca_counter_inc(c, RHCA_RX_PACKETS);
-	rhca_counter_add(c, RHCA_RX_BYTES, rx->payload_offset +
+	rhca_counter_add(c, RHCA_RX_BYTES,
+			 rhca_network_bytes(rx->flow.encap) +
+			 rx->payload_offset - rx->bth_offset +
 			 rx->payload_bytes + rhca_bth_pad(rx->bth) +
 			 RHCA_ICRC_BYTES);
 	if (rhca_qp_is_datagram(qp) && rhca_gid_is_multicast(&rx->flow.dgid))
@@ -371,7 +385,8 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 		spin_unlock_bh(&qp->send.lock);
 	} else {
 		spin_lock_bh(&qp->recv.lock);
-		rhca_responder_receive(qp, rx, &run);
+		rhca_responder_take(qp, rx, &run);
+		rhca_responder_continue(qp, &run);
 		spin_unlock_bh(&qp->recv.lock);
 	}
 	rhca_run_end(qp, &run);
@@ -458,6 +473,15 @@ static void count_cnp(const struct rhca_rx *rx)
 		rhca_port_count(port, RHCA_CC_RX_CNP_PKTS);
 }
 
+/* No QP has the number that it names */
+static void receive_unclaimed(struct rhca_rx *rx)
+{
+	if (to_group(rx))
+		receive_multicast(rx);
+	else
+		blame(rx->skb, &rx->flow, RHCA_RX_DROPPED_NO_QP);
+}
+
 static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 {
 	const struct net *net = dev_net(skb->dev);
@@ -475,12 +499,8 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 		return;
 	}
 	qp = find_qp(&rx, net);
-	if (!qp && to_group(&rx)) {
-		receive_multicast(&rx);
-		return;
-	}
 	if (!qp) {
-		blame(skb, &rx.flow, RHCA_RX_DROPPED_NO_QP);
+		receive_unclaimed(&rx);
 		return;
 	}
 	if (welcome(qp, &rx, net) && intact(&rx, rhca_qp_counters(qp)) &&
@@ -491,36 +511,182 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 	rhca_qp_put(qp);
 }
 
+/* --- blocks --------------------------------------------------------------- */
+
 /**
- * rhca_receive - Take a packet, or a chain of packets of one flow
- * @skb: skb->data at the network header; members of a chain hang on the head's
- *	fragment list and keep headers of their own. Always consumed.
+ * struct block_walk - Position in a block
+ * @rx: the segment at which it stands
+ * @skb: the block
+ * @encap: the framing
+ * @network: network headers of the next segment but for its lengths
+ * @next: first byte of the next segment, from skb->data
+ * @parsed: @rx is right and nobody has taken it
+ */
+struct block_walk {
+	struct rhca_rx rx;
+	struct sk_buff *skb;
+	enum rhca_encap encap;
+	u8 network[RHCA_MAX_NETWORK_BYTES];
+	unsigned int next;
+	bool parsed;
+};
+
+/* The headers that the segment has when it travels alone: its ICRC covers them */
+static enum rhca_parse parse_segment(struct block_walk *walk,
+				     unsigned int bytes)
+{
+	unsigned int network = rhca_network_bytes(walk->encap);
+	struct rhca_rx *rx = &walk->rx;
+
+	rx->skb = walk->skb;
+	rx->network = rx->copy;
+	rx->bth_offset = walk->next;
+	rhca_network_resize(walk->encap, walk->network, bytes);
+	memcpy(rx->copy, walk->network, network);
+	rhca_network_step(walk->encap, walk->network);
+	rhca_network_parse(walk->encap, rx->copy, &rx->flow);
+	if (bytes < sizeof(struct rhca_bth) + RHCA_ICRC_BYTES)
+		return RHCA_PARSE_TRUNCATED;
+	if (skb_copy_bits(walk->skb, walk->next, rx->copy + network,
+			  min_t(unsigned int, bytes, RHCA_MAX_HDR_BYTES)))
+		return RHCA_PARSE_TRUNCATED;
+	rx->bth = (const struct rhca_bth *)(rx->copy + network);
+	return check_transport(rx, bytes);
+}
+
+/* To the next segment that can be parsed; false at the end */
+static bool next_segment(struct block_walk *walk)
+{
+	enum rhca_parse fault;
+	unsigned int bytes;
+
+	walk->parsed = false;
+	while (walk->next < walk->skb->len) {
+		bytes = min_t(unsigned int, skb_shinfo(walk->skb)->gso_size,
+			      walk->skb->len - walk->next);
+		fault = parse_segment(walk, bytes);
+		walk->next += bytes;
+		walk->parsed = fault == RHCA_PARSE_OK;
+		if (walk->parsed)
+			return true;
+		blame(walk->skb, &walk->rx.flow, parse_counters[fault]);
+	}
+	return false;
+}
+
+static bool admitted(struct rhca_qp *qp, struct rhca_rx *rx)
+{
+	if (!welcome(qp, rx, dev_net(rx->skb->dev)) ||
+	    !intact(rx, rhca_qp_counters(qp)) || !partition_fits(qp, rx))
+		return false;
+	count_admitted(qp, rx);
+	return true;
+}
+
+/*
+ * To the next segment that goes to the same half of the same QP; one of another
+ * is left where it is.
+ */
+static bool next_of_half(struct block_walk *walk, struct rhca_qp *qp)
+{
+	u16 direction = walk->rx.flags & RHCA_OP_RESPONSE;
+	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
+	struct rhca_port *port = walk->rx.port;
+	u16 vlan_id = walk->rx.vlan_id;
+
+	while (next_segment(walk)) {
+		if ((walk->rx.flags & RHCA_OP_CNP) ||
+		    (walk->rx.flags & RHCA_OP_RESPONSE) != direction ||
+		    rhca_bth_dest_qpn(walk->rx.bth) != number)
+			return false;
+		walk->rx.port = port;
+		walk->rx.vlan_id = vlan_id;
+		if (admitted(qp, &walk->rx))
+			return true;
+	}
+	return false;
+}
+
+/* One lock for all, and one answer at the end */
+static void hand_over_block(struct rhca_sw_qp *qp, struct block_walk *walk)
+{
+	struct rhca_run run = {};
+
+	if (walk->rx.flags & RHCA_OP_RESPONSE) {
+		spin_lock_bh(&qp->send.lock);
+		do {
+			rhca_completer_receive(qp, &walk->rx, &run);
+		} while (next_of_half(walk, &qp->base));
+		rhca_requester_run(qp, &run);
+		spin_unlock_bh(&qp->send.lock);
+	} else {
+		spin_lock_bh(&qp->recv.lock);
+		do {
+			rhca_responder_take(qp, &walk->rx, &run);
+		} while (next_of_half(walk, &qp->base));
+		rhca_responder_continue(qp, &run);
+		spin_unlock_bh(&qp->recv.lock);
+	}
+	rhca_run_end(qp, &run);
+}
+
+/* The segment where the walk stands, and those behind it that go with it */
+static void receive_run(struct block_walk *walk)
+{
+	struct rhca_rx *rx = &walk->rx;
+	struct rhca_qp *qp;
+
+	walk->parsed = false;
+	if (rx->flags & RHCA_OP_CNP) {
+		count_cnp(rx);
+		return;
+	}
+	qp = find_qp(rx, dev_net(rx->skb->dev));
+	if (!qp) {
+		receive_unclaimed(rx);
+		return;
+	}
+	if (admitted(qp, rx))
+		hand_over_block(to_sw_qp(qp), walk);
+	rhca_qp_put(qp);
+}
+
+/* Cut by others, whose network headers nobody has looked at yet */
+static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
+{
+	unsigned int network = rhca_network_bytes(encap);
+	struct block_walk walk = {
+		.skb	= skb,
+		.encap	= encap,
+		.next	= network,
+	};
+
+	if (encap == RHCA_V1 ||
+	    skb_copy_bits(skb, 0, walk.network, network) ||
+	    !rhca_network_valid(encap, walk.network, skb->len - network)) {
+		blame(skb, NULL, RHCA_RX_DROPPED_BAD_LENGTH);
+		return;
+	}
+	while (walk.parsed || next_segment(&walk))
+		receive_run(&walk);
+}
+
+/**
+ * rhca_receive - Take a packet, or a block of packets
+ * @skb: skb->data at the network header; a block is a UDP GSO packet. Always
+ *	consumed
  * @encap: the framing
  *
  * Context: receive softirq.
  */
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 {
-	struct sk_buff *member, *next;
-
 	rcu_read_lock();
-	member = skb_is_gso(skb) ? skb_shinfo(skb)->frag_list : NULL;
-	if (member) {
-		skb_shinfo(skb)->frag_list = NULL;
-		for (next = member; next; next = next->next) {
-			skb->len -= next->len;
-			skb->data_len -= next->len;
-		}
-	}
-	receive_one(skb, encap);
-	consume_skb(skb);
-	for (; member; member = next) {
-		next = member->next;
-		skb_mark_not_on_list(member);
-		__skb_push(member, member->data - skb_network_header(member));
-		receive_one(member, encap);
-		consume_skb(member);
-	}
+	if (skb_is_gso(skb))
+		receive_block(skb, encap);
+	else
+		receive_one(skb, encap);
 	rcu_read_unlock();
+	consume_skb(skb);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_receive);

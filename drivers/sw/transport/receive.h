@@ -18,7 +18,7 @@ struct rhca_sw_qp;
 
 /**
  * struct rhca_rx - A packet that is being received
- * @skb: the packet; skb->data is at the network header
+ * @skb: the packet; skb->data is at the network header. Of a block, all of it
  * @network: network header, with everything up to the payload behind it; lies in
  *	the packet or in @copy
  * @bth: inside @network
@@ -26,6 +26,7 @@ struct rhca_sw_qp;
  * @opcode: of the BTH
  * @flags: RHCA_OP_* of the opcode
  * @psn: of the BTH
+ * @bth_offset: first byte of the BTH, from skb->data
  * @payload_offset: first byte of the payload, from skb->data
  * @payload_bytes: without padding
  * @port: the port it came to
@@ -41,6 +42,7 @@ struct rhca_rx {
 	u8 opcode;
 	u16 flags;
 	u32 psn;
+	unsigned int bth_offset;
 	unsigned int payload_offset;
 	unsigned int payload_bytes;
 	struct rhca_port *port;

@@ -409,12 +409,10 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	}
 	if (!window_open(qp, wqe))
 		return STEP_WAIT;
-	if (train->path != path) {
-		rhca_train_send(train);
-		train->path = path;
-	}
+	if (train->path != path)
+		rhca_train_set_path(train, path);
 	rhca_segment_plan(qp, wqe, &seg);
-	wqe->status = rhca_segment_build(qp, wqe, &seg, &packet, path);
+	wqe->status = rhca_segment_build(qp, wqe, &seg, &packet, train);
 	if (wqe->status != IB_WC_SUCCESS) {
 		rhca_train_send(train);
 		return step_bad(qp, wqe, run);

@@ -403,15 +403,17 @@ static enum rhca_verdict judge(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 }
 
 /**
- * rhca_responder_receive - Handle a request
+ * rhca_responder_take - Handle a request, but for the answer
  * @qp: the QP
  * @rx: the packet: parsed, ICRC checked, meant for the QP
  * @run: collects events
  *
+ * rhca_responder_continue() must follow when all that came together is taken.
+ *
  * Context: recv.lock held, bottom halves off, RCU read side.
  */
-void rhca_responder_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			    struct rhca_run *run)
+void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			 struct rhca_run *run)
 {
 	enum rhca_verdict verdict;
 
@@ -434,7 +436,6 @@ void rhca_responder_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	run->srq_limit |= qp->recv.srq_limit_reached;
 	qp->recv.srq_limit_reached = false;
-	rhca_responder_continue(qp, run);
 }
 
 /**

@@ -26,8 +26,8 @@ struct rhca_refusal {
 
 extern const struct rhca_refusal rhca_refusals[RHCA_NUM_VERDICTS];
 
-void rhca_responder_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			    struct rhca_run *run);
+void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			 struct rhca_run *run);
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_run *run);
 void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run);
 void rhca_responder_reset(struct rhca_sw_qp *qp);

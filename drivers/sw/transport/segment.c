@@ -313,7 +313,7 @@ static void fill_headers(struct rhca_sw_qp *qp, struct rhca_packet *packet,
  * @wqe: the request
  * @seg: by rhca_segment_plan()
  * @packet: what to fill; without an skb where there was no memory for one
- * @path: where it goes
+ * @train: what it will be added to
  *
  * Context: send.lock held, RCU read side.
  *
@@ -323,14 +323,18 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     const struct rhca_send_wqe *wqe,
 				     const struct rhca_segment *seg,
 				     struct rhca_packet *packet,
-				     struct rhca_path *path)
+				     struct rhca_train *train)
 {
+	bool more = rhca_qp_is_rc(&qp->base) &&
+		    (qp->send.next_offset + seg->advance < wqe->length ||
+		     rhca_requester_has_request(qp, qp->send.next + 1));
 	enum ib_wc_status status;
 
 	lockdep_assert_held(&qp->send.lock);
-	if (rhca_packet_begin(packet, &qp->base, path, &seg->fields,
-			      seg->payload_bytes)) {
+	if (rhca_train_begin_packet(train, packet, &seg->fields,
+				    seg->payload_bytes, more)) {
 		packet->skb = NULL;	/* as if the wire had lost it */
+		packet->room = NULL;
 		return IB_WC_SUCCESS;
 	}
 	fill_headers(qp, packet, wqe, seg->message_bytes);

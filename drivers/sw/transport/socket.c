@@ -91,6 +91,7 @@ static int open_socket(struct net *net, sa_family_t family, struct socket **out)
 	if (ret)
 		return ret;
 	setup_udp_tunnel_sock(net, rhca_tunnel_of(sock), &tunnel);
+	udp_allow_gso(sock->sk);	/* blocks */
 	*out = sock;
 	return 0;
 }

@@ -24,17 +24,101 @@ void rhca_train_begin(struct rhca_train *train, const struct rhca_qp *qp,
 	train->qp = qp;
 	train->path = path;
 	train->refused = false;
+	train->asked = false;
+	train->block.segments = 0;
+	train->block.bytes = 0;
+	train->block.num_pieces = 0;
+	train->block.closed = false;
 	__skb_queue_head_init(&train->packets);
 }
 
+/**
+ * rhca_train_set_path - Packets go to another destination from now on
+ * @train: sends what it has to the old one
+ * @path: the new one
+ */
+void rhca_train_set_path(struct rhca_train *train, struct rhca_path *path)
+{
+	rhca_train_send(train);
+	train->path = path;
+	train->asked = false;
+}
+
+/* One packet alone is best off in an skb of its own */
+static bool goes_into_block(struct rhca_train *train, bool more)
+{
+	if (!more && !train->block.segments)
+		return false;
+	if (!train->asked) {
+		train->asked = true;
+		train->blocks = rhca_block_allowed(train->path);
+	}
+	return train->blocks;
+}
+
+/**
+ * rhca_train_begin_packet - Begin a packet of the train
+ * @train: the train
+ * @packet: filled in
+ * @fields: of the BTH
+ * @payload_bytes: how many it will have
+ * @more: another packet is likely to follow
+ *
+ * Context: bottom halves off until the packet has been added or dropped.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_train_begin_packet(struct rhca_train *train,
+			    struct rhca_packet *packet,
+			    const struct rhca_bth_fields *fields,
+			    unsigned int payload_bytes, bool more)
+{
+	if (goes_into_block(train, more) &&
+	    rhca_packet_begin_segment(packet, train->qp, train->path, fields,
+				      payload_bytes))
+		return 0;
+	return rhca_packet_begin(packet, train->qp, train->path, fields,
+				 payload_bytes);
+}
+
+static void count_dropped(const struct rhca_train *train, u32 packets,
+			  enum rhca_counter reason)
+{
+	rhca_counter_add(rhca_qp_counters(train->qp), reason, packets);
+}
+
+static void finish_block(struct rhca_train *train)
+{
+	u32 packets = train->block.segments;
+	struct sk_buff *skb;
+
+	if (!packets)
+		return;
+	skb = rhca_block_finish(&train->block, train->path->flow.encap);
+	if (skb)
+		__skb_queue_tail(&train->packets, skb);
+	else
+		count_dropped(train, packets, RHCA_TX_DROPPED_NO_MEMORY);
+}
+
 /* The entry of the table that it was to go by has been cleared: it must not go */
-static void drop_outside_partitions(struct rhca_packet *packet)
+static bool outside_partitions(struct rhca_packet *packet)
 {
 	if (rhca_pkey_valid(be16_to_cpu(packet->bth->pkey)))
-		return;
+		return false;
 	rhca_qp_count(packet->qp, RHCA_TX_DROPPED_BAD_PKEY);
 	kfree_skb(packet->skb);
 	packet->skb = NULL;
+	packet->room = NULL;
+	return true;
+}
+
+static void add_segment(struct rhca_train *train, struct rhca_packet *packet)
+{
+	if (train->block.segments && !rhca_block_fits(&train->block, packet)) {
+		finish_block(train);
+		rhca_train_send(train);
+	}
+	rhca_block_add(&train->block, packet);
 }
 
 /**
@@ -45,10 +129,14 @@ static void drop_outside_partitions(struct rhca_packet *packet)
  */
 void rhca_train_add(struct rhca_train *train, struct rhca_packet *packet)
 {
-	if (packet->skb)
-		drop_outside_partitions(packet);
-	if (packet->skb)
-		__skb_queue_tail(&train->packets, packet->skb);
+	if ((!packet->skb && !packet->room) || outside_partitions(packet))
+		return;
+	if (packet->room) {
+		add_segment(train, packet);
+		return;
+	}
+	finish_block(train);
+	__skb_queue_tail(&train->packets, packet->skb);
 	if (skb_queue_len(&train->packets) >= RHCA_TRAIN_PACKETS)
 		rhca_train_send(train);
 }
@@ -122,6 +210,7 @@ static enum rhca_counter drop_reason(int result)
 static bool send_member(struct rhca_train *train, struct sk_buff *skb,
 			struct net_device *ndev)
 {
+	u32 packets = RHCA_PACKET_CB(skb)->packets;
 	u32 psn = RHCA_PACKET_CB(skb)->psn;
 	int result = -ENODEV;
 
@@ -137,7 +226,7 @@ static bool send_member(struct rhca_train *train, struct sk_buff *skb,
 	}
 	if (result == NET_XMIT_SUCCESS)
 		return true;
-	rhca_qp_count(train->qp, drop_reason(result));
+	count_dropped(train, packets, drop_reason(result));
 	if (result > 0 && !train->refused) {
 		train->refused = true;
 		train->refused_psn = psn;
@@ -166,19 +255,21 @@ static void count_sent(const struct rhca_train *train, u32 packets, u32 bytes)
  */
 void rhca_train_send(struct rhca_train *train)
 {
-	u32 packets = 0, bytes = 0;
+	u32 packets = 0, bytes = 0, here, len;
 	struct net_device *ndev;
 	struct sk_buff *skb;
-	unsigned int len;
 
+	finish_block(train);
 	if (skb_queue_empty(&train->packets))
 		return;
 	ndev = rcu_dereference(train->path->port->ndev);
 	while ((skb = __skb_dequeue(&train->packets))) {
-		len = skb->len;
+		here = RHCA_PACKET_CB(skb)->packets;
+		len = skb->len + (here - 1) *
+		      rhca_network_bytes(train->path->flow.encap);
 		if (!send_member(train, skb, ndev))
 			continue;
-		packets++;
+		packets += here;
 		bytes += len;
 	}
 	count_sent(train, packets, bytes);

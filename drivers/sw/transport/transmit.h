@@ -7,6 +7,7 @@
 
 #include <linux/skbuff.h>
 
+#include "sw/transport/block.h"
 #include "sw/transport/packet.h"
 
 /**
@@ -14,6 +15,9 @@
  * @qp: whose they are
  * @path: the destination; NULL only as long as there is no packet
  * @packets: in order
+ * @block: behind them
+ * @asked: it is known whether blocks may be used
+ * @blocks: they may
  * @refused: a packet was refused by the local queue; it and what came behind it
  *	in the train were dropped
  * @refused_psn: PSN of that packet
@@ -22,6 +26,9 @@ struct rhca_train {
 	const struct rhca_qp *qp;
 	struct rhca_path *path;
 	struct sk_buff_head packets;
+	struct rhca_block block;
+	bool asked;
+	bool blocks;
 	bool refused;
 	u32 refused_psn;
 };
@@ -30,6 +37,11 @@ struct rhca_train {
 
 void rhca_train_begin(struct rhca_train *train, const struct rhca_qp *qp,
 		      struct rhca_path *path);
+void rhca_train_set_path(struct rhca_train *train, struct rhca_path *path);
+int rhca_train_begin_packet(struct rhca_train *train,
+			    struct rhca_packet *packet,
+			    const struct rhca_bth_fields *fields,
+			    unsigned int payload_bytes, bool more);
 void rhca_train_add(struct rhca_train *train, struct rhca_packet *packet);
 void rhca_train_send(struct rhca_train *train);
 

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A block is what UDP segmentation offload knows: one skb with network headers
+ * and, behind them, segments of one size, of which the last may be shorter. Here a
+ * segment is a packet from the BTH to the ICRC. One route, one pass of netfilter
+ * and of the qdisc serve all of them; who cannot take the skb whole gets what the
+ * kernel cuts it into.
+ *
+ * The ICRC of each segment covers the network headers that it gets then: lengths,
+ * and an IPv4 identification that is one more for each. The kernel counts so; an
+ * adapter that cuts by itself might not. So blocks leave by devices only that
+ * pass them whole or let the kernel cut them.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/udp.h>
+#include <net/dst.h>
+#include <net/ip6_checksum.h>
+#include <net/rtnetlink.h>
+
+#include "sw/transport/block.h"
+#include "core/device.h"
+#include "sw/transport/frame.h"
+#include "sw/transport/route.h"
+#include "wire/psn.h"
+
+#define SMALL_BYTES	256	/* a lone packet up to this is best in one piece */
+
+static bool blocks;
+module_param(blocks, bool, 0644);
+MODULE_PARM_DESC(blocks, "Packets of one RC QP travel as one skb where the egress device is known to take it");
+
+static bool takes_blocks(const struct net_device *ndev)
+{
+	netdev_features_t needed = NETIF_F_GSO_UDP_L4 | NETIF_F_HW_CSUM;
+	const struct rtnl_link_ops *ops = ndev->rtnl_link_ops;
+
+	if ((ndev->features & needed) != needed)
+		return false;
+	return ndev->flags & IFF_LOOPBACK || (ops && !strcmp(ops->kind, "veth"));
+}
+
+/**
+ * rhca_block_allowed - May packets to a destination travel in blocks?
+ * @path: the destination
+ *
+ * Not where each packet chooses its own way: v1, VLANs, bonds, two netdevs.
+ *
+ * Context: bottom halves off, RCU read side.
+ */
+bool rhca_block_allowed(struct rhca_path *path)
+{
+	const struct net_device *ndev = rcu_dereference(path->port->ndev);
+	struct dst_entry *dst;
+	bool allowed;
+
+	if (!READ_ONCE(blocks) || path->flow.encap == RHCA_V1 || !ndev ||
+	    rcu_access_pointer(path->port->second))
+		return false;
+	dst = rhca_route_find(path, dev_net(ndev), 0);
+	if (!dst)
+		return false;
+	allowed = takes_blocks(dst->dev) && !rhca_frame_needed(dst->dev);
+	dst_release(dst);
+	return allowed;
+}
+
+/* A shorter one ends the block: only the end of a message is worth that */
+static bool size_fits(const struct rhca_block *block,
+		      const struct rhca_packet *packet, u32 bytes)
+{
+	if (bytes == block->segment_bytes)
+		return true;
+	return bytes < block->segment_bytes &&
+	       rhca_opcodes[packet->bth->opcode].flags & RHCA_OP_ENDS;
+}
+
+/**
+ * rhca_block_fits - Can a packet be the next segment?
+ * @block: has a segment
+ * @packet: a sealed segment to the same destination
+ */
+bool rhca_block_fits(const struct rhca_block *block,
+		     const struct rhca_packet *packet)
+{
+	u32 bytes = rhca_segment_bytes(packet);
+
+	return !block->closed && block->segments < RHCA_BLOCK_PACKETS &&
+	       block->num_pieces < RHCA_BLOCK_PIECES &&
+	       block->bytes + bytes <= RHCA_BLOCK_BYTES &&
+	       packet->udp_sport == block->udp_sport &&
+	       packet->psn == rhca_psn_add(block->psn, block->segments) &&
+	       size_fits(block, packet, bytes);
+}
+
+/**
+ * rhca_block_add - Add a packet
+ * @block: empty, or rhca_block_fits() has said yes
+ * @packet: a sealed segment, the one begun last on this CPU
+ *
+ * Context: bottom halves off since the segment was begun.
+ */
+void rhca_block_add(struct rhca_block *block, const struct rhca_packet *packet)
+{
+	u32 bytes = rhca_segment_bytes(packet);
+	struct rhca_piece piece = {};
+
+	if (!block->segments) {
+		memcpy(block->network, packet->network,
+		       rhca_network_bytes(packet->path->flow.encap));
+		block->psn = packet->psn;
+		block->udp_sport = packet->udp_sport;
+		block->segment_bytes = bytes;
+	}
+	if (block->num_pieces)
+		piece = block->pieces[block->num_pieces - 1];
+	rhca_pool_take(bytes, &piece);
+	if (!block->num_pieces ||
+	    piece.page != block->pieces[block->num_pieces - 1].page ||
+	    piece.offset != block->pieces[block->num_pieces - 1].offset)
+		block->num_pieces++;
+	block->pieces[block->num_pieces - 1] = piece;
+	block->closed = bytes < block->segment_bytes;
+	block->segments++;
+	block->bytes += bytes;
+}
+
+static void describe_segments(struct sk_buff *skb,
+			      const struct rhca_block *block)
+{
+	struct skb_shared_info *shared = skb_shinfo(skb);
+
+	shared->gso_size = block->segment_bytes;
+	shared->gso_segs = block->segments;
+	/* With "tunnel" a socket like ours gets it whole */
+	shared->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL;
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+}
+
+/* Lengths of the whole; the stack writes those of the IP header */
+static void fill_totals(struct sk_buff *skb, enum rhca_encap encap)
+{
+	unsigned int udp_bytes = skb->len - skb_transport_offset(skb);
+	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
+	const struct iphdr *ip = ip_hdr(skb);
+	struct udphdr *udp = udp_hdr(skb);
+
+	udp->len = cpu_to_be16(udp_bytes);
+	if (encap == RHCA_V2_IPV4)
+		udp->check = ~csum_tcpudp_magic(ip->saddr, ip->daddr, udp_bytes,
+						IPPROTO_UDP, 0);
+	else
+		udp->check = ~csum_ipv6_magic(&ip6->saddr, &ip6->daddr,
+					      udp_bytes, IPPROTO_UDP, 0);
+}
+
+static void attach_pieces(struct sk_buff *skb, const struct rhca_block *block)
+{
+	const struct rhca_piece *piece;
+	u32 i;
+
+	for (i = 0; i < block->num_pieces; i++) {
+		piece = &block->pieces[i];
+		skb_add_rx_frag(skb, i, piece->page, piece->offset,
+				piece->bytes, piece->bytes);
+	}
+}
+
+static void put_pieces(const struct rhca_block *block)
+{
+	u32 i;
+
+	for (i = 0; i < block->num_pieces; i++)
+		put_page(block->pieces[i].page);
+}
+
+/* The pieces' references go to the skb, or are dropped after copying */
+static void fill(struct sk_buff *skb, const struct rhca_block *block,
+		 enum rhca_encap encap, bool small)
+{
+	const struct rhca_piece *piece = &block->pieces[0];
+
+	if (small) {
+		skb_put_data(skb, page_address(piece->page) + piece->offset,
+			     piece->bytes);
+		put_pieces(block);
+		return;
+	}
+	attach_pieces(skb, block);
+	if (block->segments > 1) {
+		fill_totals(skb, encap);
+		describe_segments(skb, block);
+	}
+}
+
+/**
+ * rhca_block_finish - Make an skb of a block
+ * @block: with one segment at least; empty afterwards
+ * @encap: the framing
+ *
+ * Context: bottom halves off.
+ * Return: the skb; NULL without memory: then the packets are lost.
+ */
+struct sk_buff *rhca_block_finish(struct rhca_block *block,
+				  enum rhca_encap encap)
+{
+	unsigned int network = rhca_network_bytes(encap);
+	bool small = block->segments == 1 && block->bytes <= SMALL_BYTES;
+	struct sk_buff *skb;
+
+	skb = alloc_skb(LL_MAX_HEADER + network + (small ? SMALL_BYTES : 0),
+			GFP_ATOMIC);
+	if (skb) {
+		skb_reserve(skb, LL_MAX_HEADER);
+		skb_reset_network_header(skb);
+		skb_put_data(skb, block->network, network);
+		skb_set_transport_header(skb, network - sizeof(struct udphdr));
+		RHCA_PACKET_CB(skb)->psn = block->psn;
+		RHCA_PACKET_CB(skb)->packets = block->segments;
+		fill(skb, block, encap, small);
+	} else {
+		put_pieces(block);
+	}
+	block->segments = 0;
+	block->bytes = 0;
+	block->num_pieces = 0;
+	block->closed = false;
+	return skb;
+}

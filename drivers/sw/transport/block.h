@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Blocks: packets of one QP that travel as one skb.
+ */
+#ifndef RHCA_SW_TRANSPORT_BLOCK_H
+#define RHCA_SW_TRANSPORT_BLOCK_H
+
+#include "sw/transport/packet.h"
+#include "sw/transport/pool.h"
+
+#define RHCA_BLOCK_PACKETS	64
+#define RHCA_BLOCK_BYTES	65000	/* an IP packet holds 65535 */
+#define RHCA_BLOCK_PIECES	4	/* RHCA_BLOCK_BYTES, begun anywhere */
+
+/**
+ * struct rhca_block - A block that is being filled
+ * @network: network headers of the first segment
+ * @psn: of the first segment
+ * @udp_sport: of all
+ * @segments: how many
+ * @segment_bytes: of each, but for a shorter last one
+ * @bytes: of all
+ * @closed: a shorter one has been added, and none may follow
+ * @num_pieces: entries of @pieces
+ * @pieces: where the segments lie; each has a reference to its page
+ */
+struct rhca_block {
+	u8 network[RHCA_MAX_NETWORK_BYTES];
+	u32 psn;
+	u16 udp_sport;
+	u32 segments;
+	u32 segment_bytes;
+	u32 bytes;
+	bool closed;
+	u32 num_pieces;
+	struct rhca_piece pieces[RHCA_BLOCK_PIECES];
+};
+
+bool rhca_block_allowed(struct rhca_path *path);
+bool rhca_block_fits(const struct rhca_block *block,
+		     const struct rhca_packet *packet);
+void rhca_block_add(struct rhca_block *block, const struct rhca_packet *packet);
+struct sk_buff *rhca_block_finish(struct rhca_block *block,
+				  enum rhca_encap encap);
+
+#endif

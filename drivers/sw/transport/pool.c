@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory that segments are built in: a ring of pages of order 3 on each CPU. What
+ * has been taken keeps its page by a reference; a page is used again when the
+ * ring comes back to it and nobody else has one. So memory that is written to
+ * again and again stays in the CPU's caches, and the page allocator is asked only
+ * when packets lie somewhere for long.
+ */
+#include <linux/mm.h>
+#include <linux/percpu.h>
+
+#include "sw/transport/pool.h"
+
+#define POOL_ORDER	3
+#define POOL_PAGE_BYTES	(PAGE_SIZE << POOL_ORDER)
+#define POOL_PAGES	16	/* a ring of 512 KiB: a send window */
+
+/**
+ * struct pool - Ring of one CPU; used with bottom halves off
+ * @pages: the ring
+ * @current_page: index of the page that memory is taken from
+ * @used: bytes of it that have been taken
+ */
+struct pool {
+	struct page *pages[POOL_PAGES];
+	unsigned int current_page;
+	unsigned int used;
+};
+
+static DEFINE_PER_CPU(struct pool, pools);
+
+static struct page *new_page(void)
+{
+	return alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN |
+			   __GFP_NORETRY | __GFP_NOMEMALLOC, POOL_ORDER);
+}
+
+/* The next page of the ring, with nobody else in it */
+static bool turn(struct pool *pool)
+{
+	struct page **page;
+
+	pool->current_page = (pool->current_page + 1) % POOL_PAGES;
+	pool->used = 0;
+	page = &pool->pages[pool->current_page];
+	if (*page && page_ref_count(*page) == 1)
+		return true;
+	if (*page)
+		put_page(*page);
+	*page = new_page();
+	return *page;
+}
+
+/**
+ * rhca_pool_room - Where contiguous bytes could be taken
+ * @bytes: how many at most, not more than a page of the pool
+ *
+ * They follow those taken last, if these left enough room in their page. Nothing
+ * is taken before rhca_pool_take().
+ *
+ * Context: bottom halves off until they have been taken or given up.
+ * Return: the place, or NULL without memory.
+ */
+void *rhca_pool_room(unsigned int bytes)
+{
+	struct pool *pool = this_cpu_ptr(&pools);
+	struct page *page = pool->pages[pool->current_page];
+
+	if (!page || pool->used + bytes > POOL_PAGE_BYTES) {
+		if (!turn(pool))
+			return NULL;
+		page = pool->pages[pool->current_page];
+	}
+	return page_address(page) + pool->used;
+}
+
+/**
+ * rhca_pool_take - Take bytes from where rhca_pool_room() has pointed to
+ * @bytes: how many
+ * @piece: memory that they follow, to which they are added; or empty, or other
+ *	memory: then it is overwritten by them, with a reference to their page
+ *
+ * Context: bottom halves off since rhca_pool_room().
+ */
+void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
+{
+	struct pool *pool = this_cpu_ptr(&pools);
+	struct page *page = pool->pages[pool->current_page];
+
+	if (piece->page == page && piece->offset + piece->bytes == pool->used) {
+		piece->bytes += bytes;
+	} else {
+		get_page(page);
+		*piece = (struct rhca_piece){ page, pool->used, bytes };
+	}
+	pool->used += bytes;
+}
+
+/* Give the memory back: nothing is sent any more */
+void rhca_pool_exit(void)
+{
+	struct pool *pool;
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		pool = per_cpu_ptr(&pools, cpu);
+		for (i = 0; i < POOL_PAGES; i++)
+			if (pool->pages[i])
+				put_page(pool->pages[i]);
+	}
+}
