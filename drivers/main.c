@@ -126,7 +126,7 @@ static void __exit rhca_exit(void)
 	rhca_link_exit();
 	rhca_sysfs_exit();
 	rhca_dcb_exit();
-	rcu_barrier();		/* paths are freed from RCU callbacks */
+	rcu_barrier();		/* paths and regions are freed from RCU callbacks */
 	rhca_sw_exit();
 	rhca_comeback_exit();
 	rhca_qp_table_exit();

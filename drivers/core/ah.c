@@ -281,8 +281,8 @@ static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 {
 	struct rhca_dev *dev = to_rhca_dev(ibah->device);
 	struct rhca_ah *ah = to_rhca_ah(ibah);
-	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL :
-							     GFP_ATOMIC;
+	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ?
+			GFP_KERNEL_ACCOUNT : GFP_ATOMIC;
 	int ret;
 
 	ah->path = rhca_path_create(dev, ibah->pd, init->ah_attr, gfp);

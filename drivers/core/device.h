@@ -22,7 +22,7 @@
 #define RHCA_MAX_SGE		32
 #define RHCA_MAX_INLINE		512	/* bytes; RHCA_MAX_SGE entries' room */
 #define RHCA_MAX_CQ		65536
-#define RHCA_MAX_CQE		65535
+#define RHCA_MAX_CQE		4194303	/* as ConnectX */
 #define RHCA_MAX_MR		(1 << 20)
 #define RHCA_MAX_MW		(1 << 20)
 #define RHCA_MAX_MR_BYTES	(1ULL << 40)

@@ -161,7 +161,7 @@ void rhca_qp_mtu_mismatch(struct rhca_qp *qp, u32 peer_bytes, u32 our_bytes,
 	rcu_read_lock();
 	rhca_qp_count(qp, RHCA_PATH_MTU_MISMATCH);
 	rcu_read_unlock();
-	if (xchg(&qp->mtu_told, true))
+	if (test_and_set_bit(0, &qp->mtu_told))
 		return;
 	ibdev_warn_ratelimited(&qp->dev->ibdev,
 			       "QP %#x: peer %pI6c QP %#x uses path MTU %u, here it is %u\n",
@@ -235,7 +235,7 @@ static void publish(struct rhca_qp *qp)
 
 static int create_handle(struct rhca_qp *qp)
 {
-	qp->handle = kzalloc(sizeof(*qp->handle), GFP_KERNEL);
+	qp->handle = kzalloc(sizeof(*qp->handle), GFP_KERNEL_ACCOUNT);
 	if (!qp->handle)
 		return -ENOMEM;
 	refcount_set(&qp->handle->refs, 1);

@@ -51,7 +51,7 @@ struct rhca_qp_handle {
  * @sq: send queue
  * @rq: receive queue, unless @srq
  * @srq: shared receive queue, or NULL
- * @mtu_told: the log has a line about the peer's path MTU; until RESET
+ * @mtu_told: bit 0: the log has a line about the peer's path MTU; until RESET
  * @modify_lock: serialises modify_qp; protects writes to @attr and @path
  * @state: changed under @modify_lock, or to ERR and SQE by the data path; read
  *	anywhere
@@ -71,7 +71,7 @@ struct rhca_qp {
 	struct rhca_sq sq;
 	struct rhca_rq rq;
 	struct rhca_srq *srq;
-	bool mtu_told;
+	unsigned long mtu_told;
 
 	struct mutex modify_lock;	/* protects: */
 	int state;

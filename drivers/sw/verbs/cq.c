@@ -234,6 +234,7 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize_lock);
 	INIT_CSD(&cq->remote_call, raise_here, cq);
 	cq->user = udata;
 	ibcq->comp_vector = attr->comp_vector;
@@ -256,21 +257,90 @@ static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	return 0;
 }
 
-/* Entries that the process has not polled go over in order */
-static int move_entries(struct rhca_cq *cq, struct rhca_ring *to)
-{
-	u32 pending = cq->ring.mask - rhca_ring_room(&cq->ring);
-	u32 from = cq->ring.index - pending;
+/* Of a resize: entries that the process has not polled go over in order */
+struct move {
+	struct rhca_ring fresh;
+	u32 next;		/* index in the old ring */
+};
 
-	if (pending > rhca_ring_capacity(to))
+/* So few that they may be copied with interrupts off */
+#define MOVE_LOCKED	64
+
+static u32 begin_move(struct rhca_cq *cq, struct move *move)
+{
+	u32 pending;
+
+	spin_lock_irq(&cq->lock);
+	pending = cq->ring.mask - rhca_ring_room(&cq->ring);
+	move->next = cq->ring.index - pending;
+	spin_unlock_irq(&cq->lock);
+	return pending;
+}
+
+/*
+ * The old ring's slots stay as they are: the provider library does not poll while
+ * it resizes. A process that does may lose completions, its own.
+ */
+static int move_entries(const struct rhca_ring *old, struct move *move, u32 n)
+{
+	if (n > rhca_ring_room(&move->fresh))
 		return -EINVAL;
-	while (pending--) {
-		memcpy(rhca_ring_slot(to, to->index),
-		       rhca_ring_slot(&cq->ring, from++),
+	while (n--) {
+		memcpy(rhca_ring_slot(&move->fresh, move->fresh.index),
+		       rhca_ring_slot(old, move->next++),
 		       sizeof(struct ib_uverbs_wc));
-		rhca_ring_publish(to);
+		rhca_ring_publish(&move->fresh);
+		if (n && n % 4096 == 0)
+			cond_resched();
 	}
 	return 0;
+}
+
+/*
+ * The last entries, and those that came during the copying, unless they are too
+ * many: then @left is their number and nothing has happened.
+ */
+static int finish_move(struct rhca_cq *cq, struct move *move, u32 *left)
+{
+	struct rhca_ring old;
+	int ret = 0;
+
+	spin_lock_irq(&cq->lock);
+	*left = (cq->ring.index - move->next) & cq->ring.mask;
+	if (*left <= MOVE_LOCKED) {
+		ret = move_entries(&cq->ring, move, *left);
+		if (!ret) {
+			old = cq->ring;
+			cq->ring = move->fresh;
+			cq->ibcq.cqe = rhca_ring_capacity(&move->fresh);
+		}
+		*left = 0;
+		spin_unlock_irq(&cq->lock);
+		if (!ret)
+			rhca_ring_free(&old);
+		return ret;
+	}
+	spin_unlock_irq(&cq->lock);
+	return 0;
+}
+
+/* Completions may come faster than they are copied: but not for ever */
+#define MOVE_ROUNDS	16
+
+static int move_all(struct rhca_cq *cq, struct move *move)
+{
+	u32 left = begin_move(cq, move);
+	int round, ret;
+
+	lockdep_assert_held(&cq->resize_lock);
+	for (round = 0; round < MOVE_ROUNDS; round++) {
+		ret = move_entries(&cq->ring, move, left);
+		if (!ret)
+			ret = finish_move(cq, move, &left);
+		if (ret || !left)
+			return ret;
+	}
+	return -EBUSY;
 }
 
 /* Only processes resize: ib_core offers it to nobody else */
@@ -279,7 +349,7 @@ static int resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 {
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
 	struct rxe_resize_cq_resp resp = {};
-	struct rhca_ring fresh, old;
+	struct move move;
 	int ret;
 
 	if (!udata || !cq->user)
@@ -287,29 +357,18 @@ static int resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 	if (entries < 1 || entries > RHCA_MAX_CQE ||
 	    udata->outlen < sizeof(resp))
 		return -EINVAL;
-	ret = rhca_ring_alloc(&fresh, entries, sizeof(struct ib_uverbs_wc),
+	ret = rhca_ring_alloc(&move.fresh, entries, sizeof(struct ib_uverbs_wc),
 			      udata, &resp.mi);
 	if (ret)
 		return ret;
 	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (ret)
-		goto err_free;
-
-	spin_lock_irq(&cq->lock);
-	ret = move_entries(cq, &fresh);
 	if (!ret) {
-		old = cq->ring;
-		cq->ring = fresh;
-		ibcq->cqe = rhca_ring_capacity(&fresh);
+		mutex_lock(&cq->resize_lock);
+		ret = move_all(cq, &move);
+		mutex_unlock(&cq->resize_lock);
 	}
-	spin_unlock_irq(&cq->lock);
 	if (ret)
-		goto err_free;
-	rhca_ring_free(&old);
-	return 0;
-
-err_free:
-	rhca_ring_free(&fresh);
+		rhca_ring_free(&move.fresh);
 	return ret;
 }
 

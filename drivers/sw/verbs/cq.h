@@ -5,6 +5,7 @@
 #ifndef RHCA_SW_VERBS_CQ_H
 #define RHCA_SW_VERBS_CQ_H
 
+#include <linux/mutex.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
@@ -23,6 +24,7 @@
  * @remote_pending: @remote_call is on its way there
  * @remote_calls: on their way or running
  * @due: events to raise, RHCA_CQ_COMPLETION and RHCA_CQ_OVERRUN
+ * @resize_lock: serialises resizing, during which @ring is copied without @lock
  * @lock: protects what follows
  * @ring: of a process
  * @wcs: of the kernel, @mask + 1 entries
@@ -39,6 +41,7 @@ struct rhca_cq {
 	unsigned long remote_pending;
 	atomic_t remote_calls;
 	unsigned long due;
+	struct mutex resize_lock;
 
 	spinlock_t lock;		/* protects: */
 	struct rhca_ring ring;
@@ -53,6 +56,11 @@ struct rhca_cq {
 static inline struct rhca_cq *to_rhca_cq(struct ib_cq *ibcq)
 {
 	return container_of(ibcq, struct rhca_cq, ibcq);
+}
+
+static inline bool rhca_cq_is_overrun(const struct rhca_cq *cq)
+{
+	return READ_ONCE(cq->overrun);
 }
 
 bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited);

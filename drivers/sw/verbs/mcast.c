@@ -87,7 +87,7 @@ static int join_netdev(struct group *group, struct net_device *ndev)
 	if (!join) {
 		if (ndev->reg_state != NETREG_REGISTERED)
 			return 0;
-		join = kzalloc(sizeof(*join), GFP_KERNEL);
+		join = kzalloc(sizeof(*join), GFP_KERNEL_ACCOUNT);
 		if (!join)
 			return -ENOMEM;
 		join->ndev = ndev;
@@ -210,7 +210,7 @@ static struct group *create_group(struct rhca_port *port,
 	if (!rhca_limit_take(port->dev, RHCA_LIMIT_MCAST_GROUP,
 			     RHCA_MAX_MCAST_GROUPS))
 		return ERR_PTR(-ENOMEM);
-	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group) {
 		rhca_limit_give(port->dev, RHCA_LIMIT_MCAST_GROUP);
 		return ERR_PTR(-ENOMEM);
@@ -250,7 +250,7 @@ static int add_member(struct group *group, struct rhca_qp *qp)
 	if (group->num_members >= RHCA_MAX_MCAST_GROUP_QPS ||
 	    !rhca_limit_take(qp->dev, RHCA_LIMIT_MCAST_QP, RHCA_MAX_MCAST_QPS))
 		return -ENOMEM;
-	member = kzalloc(sizeof(*member), GFP_KERNEL);
+	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member) {
 		rhca_limit_give(qp->dev, RHCA_LIMIT_MCAST_QP);
 		return -ENOMEM;

@@ -5,14 +5,13 @@
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <rdma/ib_umem.h>
 #include <rhca/compat.h>
 
 #include "core/device.h"
+#include "sw/verbs/charge.h"
 #include "sw/verbs/mr.h"
 #include "sw/verbs/mw.h"
 
@@ -266,7 +265,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_mem_page);
 
 static struct rhca_mr *alloc_mr_object(struct ib_pd *pd)
 {
-	struct rhca_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct rhca_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 
 	if (mr) {
 		mr->ibmr.pd = pd;
@@ -312,7 +311,7 @@ static int list_pages(struct rhca_mem *mem, struct ib_umem *umem)
 
 	mem->max_pages = ib_umem_num_pages(umem);
 	mem->pages = kvmalloc_array(mem->max_pages, sizeof(*mem->pages),
-				    GFP_KERNEL);
+				    GFP_KERNEL_ACCOUNT);
 	if (!mem->pages)
 		return -ENOMEM;
 	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {
@@ -326,32 +325,13 @@ static int list_pages(struct rhca_mem *mem, struct ib_umem *umem)
 	return 0;
 }
 
-/*
- * ib_core checks RLIMIT_MEMLOCK and gives a bare -ENOMEM, which programs show
- * as "Cannot allocate memory" on a machine with gigabytes free: say more.
- */
-static void explain_enomem(struct ib_pd *pd, u64 length)
-{
-	u64 limit = rlimit(RLIMIT_MEMLOCK);
-	u64 pinned = current->mm ?
-		(u64)atomic64_read(&current->mm->pinned_vm) << PAGE_SHIFT : 0;
-
-	if (limit == RLIM_INFINITY || capable(CAP_IPC_LOCK) ||
-	    pinned + length <= limit)
-		return;
-	ibdev_warn_ratelimited(pd->device,
-			       "%s[%d] may lock %llu bytes of memory, has locked %llu and wants %llu more: raise its RLIMIT_MEMLOCK (ulimit -l, LimitMEMLOCK=, /etc/security/limits.d)\n",
-			       current->comm, task_pid_nr(current), limit,
-			       pinned, length);
-}
-
 static struct ib_umem *pin(struct ib_pd *pd, u64 start, u64 length, int access)
 {
 	struct ib_umem *umem = ib_umem_get_va(pd->device, start, length,
 					      access);
 
 	if (umem == ERR_PTR(-ENOMEM))
-		explain_enomem(pd, length);
+		rhca_charge_explain(pd->device, length);	/* ib_core did not */
 	return umem;
 }
 
@@ -451,7 +431,7 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 		return ERR_PTR(-ENOMEM);
 	mr->mem.max_pages = max_num_sg;
 	mr->mem.pages = kvcalloc(max_num_sg, sizeof(*mr->mem.pages),
-				 GFP_KERNEL);
+				 GFP_KERNEL_ACCOUNT);
 	if (!mr->mem.pages) {
 		ret = -ENOMEM;
 		goto err_free;

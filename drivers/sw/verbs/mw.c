@@ -93,7 +93,7 @@ static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct rhca_mw *mw = to_rhca_mw(ibmw);
 	int ret;
 
-	mw->mem = kzalloc(sizeof(*mw->mem), GFP_KERNEL);
+	mw->mem = kzalloc(sizeof(*mw->mem), GFP_KERNEL_ACCOUNT);
 	if (!mw->mem)
 		return -ENOMEM;
 	ret = rhca_mem_publish(mw->mem, to_rhca_dev(ibmw->device), ibmw->pd,

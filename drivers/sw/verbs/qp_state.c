@@ -190,7 +190,8 @@ static int prepare(struct rhca_qp *qp, const struct ib_qp_attr *attr, int mask,
 
 	if (!(mask & IB_QP_AV))
 		return 0;
-	path = rhca_path_create(qp->dev, qp->ibqp.pd, &attr->ah_attr, GFP_KERNEL);
+	path = rhca_path_create(qp->dev, qp->ibqp.pd, &attr->ah_attr,
+				GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(path))
 		return PTR_ERR(path);
 	path->flow.udp_sport = rdma_get_udp_sport(path->flow.flow_label,
@@ -251,7 +252,7 @@ static void forget(struct rhca_qp *qp)
 	rhca_path_put(rcu_replace_pointer(qp->path, NULL,
 					  lockdep_is_held(&qp->modify_lock)));
 	memset(&qp->attr, 0, sizeof(qp->attr));
-	WRITE_ONCE(qp->mtu_told, false);
+	clear_bit(0, &qp->mtu_told);
 }
 
 /*

@@ -9,6 +9,7 @@
 #include <linux/vmalloc.h>
 #include <rhca/compat.h>
 
+#include "sw/verbs/charge.h"
 #include "sw/verbs/ring.h"
 #include "sw/verbs/ucontext.h"
 
@@ -16,10 +17,12 @@
  * struct rhca_ring_mapping - The right to map a ring
  * @entry: in the ucontext's table of mmap offsets
  * @shared: the memory, freed with the entry
+ * @charge: what it counts for
  */
 struct rhca_ring_mapping {
 	struct rdma_user_mmap_entry entry;
 	void *shared;
+	struct rhca_charge charge;
 };
 
 static int offer_mapping(struct rhca_ring *ring, size_t bytes,
@@ -30,22 +33,47 @@ static int offer_mapping(struct rhca_ring *ring, size_t bytes,
 	struct rhca_ring_mapping *mapping;
 	int ret;
 
-	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL);
+	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
 	if (!mapping)
 		return -ENOMEM;
 	mapping->shared = ring->shared;
+	ret = rhca_charge_take(&mapping->charge, uctx->ibuc.device, bytes);
+	if (ret)
+		goto err_free;
 	ret = rdma_user_mmap_entry_insert(&uctx->ibuc, &mapping->entry,
 					  PAGE_ALIGN(bytes));
-	if (ret) {
-		kfree(mapping);
-		return ret;
-	}
+	if (ret)
+		goto err_give;
 	ring->mapping = mapping;
 	*info = (struct mminfo) {
 		.offset	= rdma_user_mmap_get_offset(&mapping->entry),
 		.size	= PAGE_ALIGN(bytes),
 	};
 	return 0;
+
+err_give:
+	rhca_charge_give(&mapping->charge);
+err_free:
+	kfree(mapping);
+	return ret;
+}
+
+/* vmalloc_user() would charge no memory cgroup */
+static struct rxe_queue_buf *alloc_shared(size_t bytes, bool is_user)
+{
+	gfp_t gfp = (is_user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL) | __GFP_ZERO;
+
+	return __vmalloc(bytes, gfp | __GFP_NOWARN);
+}
+
+static void explain_enomem(struct ib_udata *udata, size_t bytes)
+{
+	struct rhca_ucontext *uctx = rdma_udata_to_drv_context(udata,
+						struct rhca_ucontext, ibuc);
+
+	ibdev_warn_ratelimited(uctx->ibuc.device,
+			       "%s[%d]: no memory for a queue of %zu bytes: its memory cgroup or the machine has no more\n",
+			       current->comm, task_pid_nr(current), bytes);
 }
 
 /**
@@ -55,6 +83,8 @@ static int offer_mapping(struct rhca_ring *ring, size_t bytes,
  * @element_bytes: size of one
  * @udata: the verb's, or NULL for a kernel user
  * @info: where to map it, for the process; unused for a kernel user
+ *
+ * A process's ring counts against its memory cgroup and its RLIMIT_MEMLOCK.
  *
  * Return: 0, -ENOMEM, or what ib_core says about the mmap entry.
  */
@@ -69,9 +99,12 @@ int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
 	int ret;
 
 	ring->mapping = NULL;
-	ring->shared = vmalloc_user(bytes);
-	if (!ring->shared)
+	ring->shared = alloc_shared(bytes, udata);
+	if (!ring->shared) {
+		if (udata)
+			explain_enomem(udata, bytes);
 		return -ENOMEM;
+	}
 	ring->index = 0;
 	ring->mask = slots - 1;
 	ring->stride_shift = ilog2(stride);
@@ -112,7 +145,19 @@ void rhca_mmap_free(struct rdma_user_mmap_entry *entry)
 		container_of(entry, struct rhca_ring_mapping, entry);
 
 	vfree(mapping->shared);
+	rhca_charge_give(&mapping->charge);
 	kfree(mapping);
+}
+
+static int insert_pages(struct vm_area_struct *vma, void *shared)
+{
+	unsigned long addr;
+	int ret = 0;
+
+	for (addr = vma->vm_start; addr < vma->vm_end && !ret;
+	     addr += PAGE_SIZE, shared += PAGE_SIZE)
+		ret = vm_insert_page(vma, addr, vmalloc_to_page(shared));
+	return ret;
 }
 
 int rhca_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
@@ -121,11 +166,12 @@ int rhca_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 	struct rhca_ring_mapping *mapping;
 	int ret;
 
+	/* Of the mapping's size, and shared */
 	entry = rdma_user_mmap_entry_get(context, vma);
 	if (!entry)
 		return -EINVAL;
 	mapping = container_of(entry, struct rhca_ring_mapping, entry);
-	ret = remap_vmalloc_range(vma, mapping->shared, 0);
+	ret = insert_pages(vma, mapping->shared);
 	rdma_user_mmap_entry_put(entry);
 	return ret;
 }

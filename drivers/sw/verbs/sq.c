@@ -21,12 +21,14 @@
  * @qp_types: BIT(enum ib_qp_type) of the types that take it
  * @kernel_only: not for processes
  * @exact_bytes: length that the message must have; 0 for any
+ * @no_inline: its list says where the response goes to
  * @no_data: local operation without a scatter/gather list
  */
 struct wr_rule {
 	u16 qp_types;
 	bool kernel_only;
 	u8 exact_bytes;
+	bool no_inline;
 	bool no_data;
 };
 
@@ -37,9 +39,11 @@ static const struct wr_rule wr_rules[] = {
 	[IB_WR_SEND_WITH_INV]		= { FOR_RC },
 	[IB_WR_RDMA_WRITE]		= { FOR_RC | FOR_UC },
 	[IB_WR_RDMA_WRITE_WITH_IMM]	= { FOR_RC | FOR_UC },
-	[IB_WR_RDMA_READ]		= { FOR_RC },
-	[IB_WR_ATOMIC_CMP_AND_SWP]	= { FOR_RC, .exact_bytes = 8 },
-	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { FOR_RC, .exact_bytes = 8 },
+	[IB_WR_RDMA_READ]		= { FOR_RC, .no_inline = true },
+	[IB_WR_ATOMIC_CMP_AND_SWP]	= { FOR_RC, .exact_bytes = 8,
+					    .no_inline = true },
+	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { FOR_RC, .exact_bytes = 8,
+					    .no_inline = true },
 	[IB_WR_LOCAL_INV]		= { FOR_RC | FOR_UC, .no_data = true },
 	[IB_WR_BIND_MW]			= { FOR_RC | FOR_UC, .no_data = true },
 	[IB_WR_REG_MR]			= { FOR_RC | FOR_UC, .no_data = true,
@@ -130,7 +134,8 @@ static int check_wqe(const struct rhca_qp *qp, const struct rhca_send_wqe *wqe,
 		return -EMSGSIZE;
 	if (rule->exact_bytes && length != rule->exact_bytes)
 		return -EINVAL;
-	if ((wqe->send_flags & IB_SEND_INLINE) && length > qp->sq.max_inline)
+	if ((wqe->send_flags & IB_SEND_INLINE) &&
+	    (rule->no_inline || length > qp->sq.max_inline))
 		return -EINVAL;
 	return 0;
 }

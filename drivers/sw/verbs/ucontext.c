@@ -13,8 +13,7 @@
  */
 static int alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
-	__module_get(THIS_MODULE);
-	return 0;
+	return try_module_get(THIS_MODULE) ? 0 : -ENODEV;
 }
 
 /* Also called when the device is unplugged under the process */
