@@ -746,6 +746,86 @@ static void invalidation_completes_when_users_have_gone(struct kunit *test)
 	expect_ack(test, &b, 1, 2);
 }
 
+/* --- flush --------------------------------------------------------------------------- */
+
+#define MANY_RECEIVES	400
+
+/* A QP in ERR whose receives have not been flushed: nobody was told of the state */
+static void setup_failed(struct bench *b, struct kunit *test, u32 entries)
+{
+	struct ib_cq_init_attr cq = { .cqe = entries };
+	struct ib_qp_init_attr init = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = MANY_RECEIVES,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IB_QPT_RC,
+	};
+	u32 i;
+
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	KUNIT_ASSERT_EQ(test, 0, ib_destroy_cq_user(b->hca->cq, NULL));
+	b->hca->cq = ib_create_cq(b->hca->ibdev, NULL, NULL, NULL, &cq);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->hca->cq));
+	init.send_cq = b->hca->cq;
+	init.recv_cq = b->hca->cq;
+	b->qp = ib_create_qp(b->hca->pd, &init);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->qp));
+	b->hca->qps[b->hca->num_qps++] = b->qp;
+	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
+	for (i = 0; i < MANY_RECEIVES; i++)
+		test_post_recv(b->hca, b->qp, i, BUFFER_OFFSET, BUFFER_BYTES);
+	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(to_rhca_qp(b->qp), IB_QPS_ERR));
+}
+
+static struct rhca_run flush_once(struct bench *b)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(to_rhca_qp(b->qp));
+	struct rhca_run run = {};
+
+	spin_lock_bh(&qp->recv.lock);
+	rhca_responder_flush(qp, &run);
+	spin_unlock_bh(&qp->recv.lock);
+	return run;
+}
+
+static void flush_goes_on_in_portions(struct kunit *test)
+{
+	struct rhca_run run;
+	struct bench b;
+
+	setup_failed(&b, test, 512);
+	run = flush_once(&b);
+	KUNIT_EXPECT_EQ(test, run.flushed, RHCA_FLUSH_BUDGET);
+	KUNIT_EXPECT_TRUE(test, run.flush_more);
+	run = flush_once(&b);
+	KUNIT_EXPECT_EQ(test, run.flushed, MANY_RECEIVES - RHCA_FLUSH_BUDGET);
+	KUNIT_EXPECT_FALSE(test, run.flush_more);
+}
+
+static void nothing_is_flushed_to_a_queue_that_lost_completions(struct kunit *test)
+{
+	struct bench b;
+
+	setup_failed(&b, test, 64);
+	flush_once(&b);
+	KUNIT_EXPECT_EQ(test, flush_once(&b).flushed, 0);
+}
+
+static void failed_qp_gets_all_its_receives_back(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct bench b;
+	struct ib_wc wc;
+	int i;
+
+	setup_failed(&b, test, 512);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b.qp, &attr, IB_QP_STATE));
+	for (i = 0; i < MANY_RECEIVES; i++) {
+		KUNIT_ASSERT_TRUE(test, completion_comes(&b, &wc));
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
+	}
+}
+
 static void acknowledgement_comes_when_it_is_asked_for(struct kunit *test)
 {
 	struct bench b;
@@ -1329,6 +1409,9 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(atomics_return_the_value_before),
 	KUNIT_CASE(invalidation_takes_the_key_away),
 	KUNIT_CASE(invalidation_completes_when_users_have_gone),
+	KUNIT_CASE(flush_goes_on_in_portions),
+	KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
+	KUNIT_CASE(failed_qp_gets_all_its_receives_back),
 	KUNIT_CASE(acknowledgement_comes_when_it_is_asked_for),
 	KUNIT_CASE(duplicate_send_is_acknowledged_not_repeated),
 	KUNIT_CASE(duplicate_write_does_not_write),

@@ -18,9 +18,13 @@
 
 static struct workqueue_struct *flush_wq;
 
-/* A process posts receives without telling: look for them after an error */
-#define FLUSH_FIRST	msecs_to_jiffies(10)
-#define FLUSH_INTERVAL	msecs_to_jiffies(100)
+/*
+ * A process posts receives without telling: look for them after an error, and
+ * less often the longer nothing comes.
+ */
+#define FLUSH_FIRST		msecs_to_jiffies(10)
+#define FLUSH_INTERVAL		msecs_to_jiffies(100)
+#define FLUSH_LONGEST		msecs_to_jiffies(1600)
 
 static void flush_half(struct rhca_sw_qp *qp, spinlock_t *lock,
 		       void (*flush)(struct rhca_sw_qp *qp,
@@ -41,6 +45,27 @@ static void raise_events(struct rhca_sw_qp *qp, u32 events)
 		rhca_qp_event(&qp->base, type);
 }
 
+/*
+ * What was posted before the QP failed is flushed at once, in portions. A process
+ * can fill its rings as fast as they are emptied: what comes later has to wait, so
+ * that it cannot keep the kernel busy at nobody's cost.
+ */
+static void flush_later(struct rhca_sw_qp *qp, const struct rhca_run *run)
+{
+	if (!qp->base.is_user) {
+		if (run->flush_more) {
+			tasklet_schedule(&qp->send.task);
+			tasklet_schedule(&qp->recv.task);
+		}
+		return;
+	}
+	if (run->flush_more &&
+	    atomic_sub_return(run->flushed, &qp->flush_credit) > 0)
+		mod_delayed_work(flush_wq, &qp->flush_work, 0);
+	else
+		queue_delayed_work(flush_wq, &qp->flush_work, FLUSH_FIRST);
+}
+
 /* Flush the other half, which may have completions to raise as well */
 static void flush_rest(struct rhca_sw_qp *qp, struct rhca_run *run)
 {
@@ -48,9 +73,8 @@ static void flush_rest(struct rhca_sw_qp *qp, struct rhca_run *run)
 		flush_half(qp, &qp->send.lock, rhca_requester_flush, run);
 	if (run->flush_recv)
 		flush_half(qp, &qp->recv.lock, rhca_responder_flush, run);
-	if ((run->flush_send || run->flush_recv) && qp->base.is_user &&
-	    !qp->base.srq)
-		queue_delayed_work(flush_wq, &qp->flush_work, FLUSH_FIRST);
+	if (run->flush_more || run->flush_send || run->flush_recv)
+		flush_later(qp, run);
 }
 
 static void raise_all(struct rhca_sw_qp *qp, const struct rhca_run *run)
@@ -143,18 +167,34 @@ static void end_in_verb(struct rhca_sw_qp *qp, struct rhca_run *run)
 	raise_all(qp, run);
 }
 
+/* Is there something to look for that nobody will tell of? */
+static bool posts_are_silent(const struct rhca_sw_qp *qp)
+{
+	return !qp->base.srq && rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV) &&
+	       !rhca_cq_is_overrun(rhca_recv_cq(&qp->base));
+}
+
 /* As long as the QP is in ERR */
-static void flush_late_posts(struct work_struct *work)
+static void flush_again(struct work_struct *work)
 {
 	struct rhca_sw_qp *qp = container_of(to_delayed_work(work),
 					     struct rhca_sw_qp, flush_work);
 	struct rhca_run run = {};
 
-	if (!rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV))
-		return;
-	run_recv(qp, &run);
-	rhca_run_end(qp, &run);
-	queue_delayed_work(flush_wq, &qp->flush_work, FLUSH_INTERVAL);
+	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND))
+		run_send(qp, &run);
+	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV))
+		run_recv(qp, &run);
+	if (run.flushed)
+		qp->flush_delay = FLUSH_INTERVAL;
+	else
+		qp->flush_delay = min(2 * qp->flush_delay, FLUSH_LONGEST);
+	raise_all(qp, &run);
+	if (run.flush_more &&
+	    atomic_sub_return(run.flushed, &qp->flush_credit) > 0)
+		queue_delayed_work(flush_wq, &qp->flush_work, 0);
+	else if (run.flush_more || posts_are_silent(qp))
+		queue_delayed_work(flush_wq, &qp->flush_work, qp->flush_delay);
 }
 
 static int port_open(struct rhca_port *port)
@@ -181,6 +221,16 @@ static bool port_speaks(struct rhca_port *port, enum ib_gid_type type)
 	       rhca_udp_is_open(port->datapath);
 }
 
+static void reset_flush(struct rhca_sw_qp *qp)
+{
+	u32 most = qp->base.sq.mask;
+
+	if (!qp->base.srq)
+		most += qp->base.rq.ring.mask;
+	atomic_set(&qp->flush_credit, most);
+	qp->flush_delay = FLUSH_INTERVAL;
+}
+
 static int qp_create(struct rhca_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
@@ -196,8 +246,9 @@ static int qp_create(struct rhca_qp *base)
 	spin_lock_init(&qp->recv.lock);
 	tasklet_setup(&qp->send.task, send_task);
 	tasklet_setup(&qp->recv.task, recv_task);
-	INIT_DELAYED_WORK(&qp->flush_work, flush_late_posts);
+	INIT_DELAYED_WORK(&qp->flush_work, flush_again);
 	rhca_retry_init(qp);
+	reset_flush(qp);
 	return 0;
 }
 
@@ -255,6 +306,7 @@ static void reset(struct rhca_sw_qp *qp)
 	spin_lock_bh(&qp->recv.lock);
 	rhca_responder_reset(qp);
 	spin_unlock_bh(&qp->recv.lock);
+	reset_flush(qp);
 }
 
 static void qp_modify(struct rhca_qp *base, const struct ib_qp_attr *attr,
@@ -351,7 +403,8 @@ int rhca_sw_init(void)
 {
 	int ret;
 
-	flush_wq = alloc_workqueue("roce_hca_flush", WQ_UNBOUND, 0);
+	/* One at a time: it does not take more than one CPU from others */
+	flush_wq = alloc_workqueue("roce_hca_flush", WQ_UNBOUND, 1);
 	if (!flush_wq)
 		return -ENOMEM;
 	ret = rhca_socket_init();

@@ -38,6 +38,9 @@
 /* Packets that one run in softirq context sends before it lets others run */
 #define RHCA_RUN_BUDGET		64
 
+/* Requests that are flushed under one lock, with bottom halves off */
+#define RHCA_FLUSH_BUDGET	256
+
 /**
  * struct rhca_requester - Send queue side, and the responses to it
  * @lock: protects all of this, and sq.head and the slots of the send queue
@@ -190,7 +193,11 @@ struct rhca_responder {
  * @send: requester
  * @recv: responder
  * @deferred: completion events that a verb left to @send.task, see RHCA_RAISE_*
- * @flush_work: looks for receive requests that a process posts to a QP in ERR
+ * @flush_work: flushes what is left of the queues of a process's QP in ERR, and
+ *	what the process posts to them afterwards
+ * @flush_credit: requests that may be flushed without a pause: those that can
+ *	have been posted before the QP went to ERR
+ * @flush_delay: until @flush_work looks again, in jiffies
  */
 struct rhca_sw_qp {
 	struct rhca_qp base;
@@ -199,6 +206,8 @@ struct rhca_sw_qp {
 	struct rhca_responder recv;
 	unsigned long deferred;
 	struct delayed_work flush_work;
+	atomic_t flush_credit;
+	unsigned long flush_delay;
 };
 
 static inline struct rhca_sw_qp *to_sw_qp(struct rhca_qp *qp)
@@ -212,6 +221,8 @@ static inline struct rhca_sw_qp *to_sw_qp(struct rhca_qp *qp)
  * @raise_recv: the receive CQ likewise
  * @flush_send: the QP has failed: flush the other half
  * @flush_recv: likewise
+ * @flush_more: a flush has used its budget
+ * @flushed: requests that were flushed
  * @srq_limit: raise the limit event of the shared receive queue
  * @events: BIT(enum ib_event_type) to raise
  */
@@ -220,6 +231,8 @@ struct rhca_run {
 	bool raise_recv;
 	bool flush_send;
 	bool flush_recv;
+	bool flush_more;
+	u32 flushed;
 	bool srq_limit;
 	u32 events;
 };

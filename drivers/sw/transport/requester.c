@@ -132,17 +132,17 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_run *run)
  */
 void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
 {
-	u32 most = qp->base.sq.mask + 1;
+	u32 budget = RHCA_FLUSH_BUDGET;
 
 	lockdep_assert_held(&qp->send.lock);
 	timer_delete(&qp->send.ack_timer);
 	while (rhca_requester_has_request(qp, qp->base.sq.head)) {
-		/* A process can fill its ring as fast as it is emptied */
-		if (!most--) {
-			tasklet_schedule(&qp->send.task);
+		if (!budget--) {
+			run->flush_more = true;
 			return;
 		}
 		complete_head(qp, IB_WC_WR_FLUSH_ERR, run);
+		run->flushed++;
 	}
 }
 

@@ -66,7 +66,7 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
 		.status = IB_WC_WR_FLUSH_ERR,
 		.opcode = IB_WC_RECV,
 	};
-	u32 most;
+	u32 budget = RHCA_FLUSH_BUDGET;
 
 	lockdep_assert_held(&qp->recv.lock);
 	qp->recv.in_message = false;
@@ -75,16 +75,19 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
 		post_completion(qp, &wc, false, run);
 	if (qp->base.srq)
 		return;
-	most = qp->base.rq.ring.mask + 1;
+	/* Nobody can find them in a queue that has lost completions */
+	if (rhca_cq_is_overrun(rhca_recv_cq(&qp->base)))
+		return;
 	while (rhca_responder_take_wqe(qp) != -ENOENT) {
 		post_completion(qp, &wc, false, run);
-		/* A process can fill its ring as fast as it is emptied */
-		if (!most--) {
-			tasklet_schedule(&qp->recv.task);
+		run->flushed++;
+		if (!--budget) {
+			run->flush_more = true;
 			return;
 		}
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_responder_flush);
 
 /**
  * rhca_responder_move_to_error - The QP fails
