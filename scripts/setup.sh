@@ -95,7 +95,7 @@ setup_newest_image() {
 	[ ! -e "$folder" ] || return 0
 	as_root rm -rf "$folder.new"
 	as_root mkdir -p "$folder.new"
-	for prefix in linux-modules linux-binary-unsigned; do
+	for prefix in linux-base linux-modules linux-binary-unsigned; do
 		package=$(scripts/newest package $prefix)
 		as_root dpkg-deb -x "$(scripts/newest fetch "$package")" "$folder.new"
 	done
