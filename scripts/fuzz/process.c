@@ -62,6 +62,19 @@ static bool ends_within(pid_t pid, int seconds, int *status)
 	return true;
 }
 
+/* Where each thread of a case is, that does not come to its end */
+static void show_threads(pid_t pid)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command),
+		 "cd /proc/%d/task && for t in *; do grep State $t/status; cat $t/syscall $t/stack; done",
+		 pid);
+	fflush(stdout);
+	if (system(command))
+		puts("its threads have gone meanwhile");
+}
+
 /* A case ends by itself or is killed, and either way is soon gone. */
 static bool finish_case(const struct options *options, pid_t pid, uint64_t number)
 {
@@ -75,8 +88,9 @@ static bool finish_case(const struct options *options, pid_t pid, uint64_t numbe
 		totals->killed++;
 	}
 	if (!ends_within(pid, CASE_LIMIT_S, &status)) {
-		kill(pid, SIGKILL);
 		printf("case %llu: not at its end after %d s\n", (unsigned long long)number, CASE_LIMIT_S);
+		show_threads(pid);
+		kill(pid, SIGKILL);
 		return false;
 	}
 	totals->cases++;
