@@ -41,6 +41,12 @@ static const struct netdevs_case netdevs_cases[] = {
 	{ "plus in front",	"+eth0",		-EINVAL },
 	{ "plus behind",	"eth0+",		-EINVAL },
 	{ "plus alone",		"+",			-EINVAL },
+	{ "stand-in",		"eth0:standin",		0, 1, 1 },
+	{ "of a pattern",	"ens*:standin,eth0",	0, 2, 1 },
+	{ "of two ports",	"eth1+eth2:standin",	-EINVAL },
+	{ "unknown word",	"eth0:stand",		-EINVAL },
+	{ "no word",		"eth0:",		-EINVAL },
+	{ "no name",		":standin",		-EINVAL },
 };
 KUNIT_ARRAY_PARAM_DESC(netdevs, netdevs_cases, desc);
 
@@ -68,6 +74,17 @@ static void netdevs_is_a_list_of_rules(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, netdevs->num_rules, c->num_rules);
 	if (c->num_rules)
 		KUNIT_EXPECT_EQ(test, netdevs->rule[0].num_ports, c->num_ports);
+}
+
+static void netdevs_tells_stand_ins(struct kunit *test)
+{
+	struct rhca_netdevs *netdevs;
+	int ret;
+
+	netdevs = parse(test, "eth0:standin,eth1", &ret);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	KUNIT_EXPECT_TRUE(test, rhca_netdevs_match(netdevs, "eth0")->standin);
+	KUNIT_EXPECT_FALSE(test, rhca_netdevs_match(netdevs, "eth1")->standin);
 }
 
 static void netdevs_refuses_more_than_it_can_hold(struct kunit *test)
@@ -130,6 +147,7 @@ static void netdev_falls_under_the_first_rule_that_matches(struct kunit *test)
 
 static struct kunit_case netdevs_tests[] = {
 	KUNIT_CASE_PARAM(netdevs_is_a_list_of_rules, netdevs_gen_params),
+	KUNIT_CASE(netdevs_tells_stand_ins),
 	KUNIT_CASE(netdevs_refuses_more_than_it_can_hold),
 	KUNIT_CASE_PARAM(netdev_falls_under_the_first_rule_that_matches,
 			 match_gen_params),

@@ -16,6 +16,7 @@
 #include "control/lag.h"
 #include "control/link.h"
 #include "control/netdevs.h"
+#include "control/standin.h"
 #include "core/comeback.h"
 #include "core/device.h"
 
@@ -38,11 +39,15 @@ static int get_netdevs(char *buffer, const struct kernel_param *kp)
 	u32 i, port;
 	int len = 0;
 
-	for (i = 0; i < auto_netdevs.num_rules; i++)
+	for (i = 0; i < auto_netdevs.num_rules; i++) {
 		for (port = 0; port < auto_netdevs.rule[i].num_ports; port++)
 			len += scnprintf(buffer + len, PAGE_SIZE - len, "%s%s",
 					 port ? "+" : i ? "," : "",
 					 auto_netdevs.rule[i].pattern[port]);
+		if (auto_netdevs.rule[i].standin)
+			len += scnprintf(buffer + len, PAGE_SIZE - len,
+					 ":standin");
+	}
 	return len + scnprintf(buffer + len, PAGE_SIZE - len, "\n");
 }
 
@@ -51,7 +56,7 @@ static const struct kernel_param_ops netdevs_ops = {
 	.get = get_netdevs,
 };
 module_param_cb(netdevs, &netdevs_ops, NULL, 0444);
-MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports (default: none)");
+MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports, eth0:standin one while no other driver has a device there (default: none)");
 
 /*
  * Devices of other drivers. ib_core finds a device by its netdev only where the
@@ -69,11 +74,9 @@ static struct ib_client ib_client;
 
 static int note_other(struct ib_device *ibdev)
 {
-	struct other_device *other;
+	struct other_device *other = kzalloc(sizeof(*other),
+						     GFP_KERNEL);
 
-	if (!ibdev->ops.get_netdev)
-		return -EOPNOTSUPP;
-	other = kzalloc(sizeof(*other), GFP_KERNEL);
 	if (!other)
 		return -ENOMEM;
 	other->ibdev = ibdev;
@@ -81,6 +84,7 @@ static int note_other(struct ib_device *ibdev)
 	list_add(&other->entry, &other_devices);
 	mutex_unlock(&other_devices_mutex);
 	ib_set_client_data(ibdev, &ib_client, other);
+	rhca_standin_rival_came();
 	return 0;
 }
 
@@ -90,6 +94,7 @@ static void forget_other(struct other_device *other)
 	list_del(&other->entry);
 	mutex_unlock(&other_devices_mutex);
 	kfree(other);
+	rhca_standin_needed();
 }
 
 static bool is_ours(const struct ib_device *ibdev)
@@ -131,6 +136,8 @@ static bool serves(struct ib_device *ibdev, const struct net_device *ndev)
 	bool found = false;
 	u32 port;
 
+	if (!ibdev->ops.get_netdev)
+		return false;
 	rdma_for_each_port(ibdev, port) {
 		theirs = ibdev->ops.get_netdev(ibdev, port);
 		found |= theirs == ndev;
@@ -153,6 +160,19 @@ static bool adapter_serves(const struct net_device *ndev, char *name,
 			break;
 		}
 	}
+	mutex_unlock(&other_devices_mutex);
+	return found;
+}
+
+/* Between the two pieces of news about it */
+static bool is_noted(const struct ib_device *ibdev)
+{
+	struct other_device *other;
+	bool found = false;
+
+	mutex_lock(&other_devices_mutex);
+	list_for_each_entry(other, &other_devices, entry)
+		found |= other->ibdev == ibdev;
 	mutex_unlock(&other_devices_mutex);
 	return found;
 }
@@ -235,6 +255,42 @@ static int newlink(const char *name, struct net_device *ndev)
 	return create(&spec);
 }
 
+/* --- stand-ins ----------------------------------------------------------- */
+
+static bool standin_wanted(const struct net_device *ndev)
+{
+	const struct rhca_netdevs_rule *rule =
+		rhca_netdevs_match(&auto_netdevs, ndev->name);
+
+	return rule && rule->standin && ndev->type == ARPHRD_ETHER;
+}
+
+/* ib_core binds a device to its netdev before and after it tells clients */
+static int standin_rival(struct net_device *ndev)
+{
+	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,
+							  RDMA_DRIVER_UNKNOWN);
+	char name[IB_DEVICE_NAME_MAX];
+	bool noted;
+
+	if (!ibdev)
+		return adapter_serves(ndev, name, sizeof(name));
+	noted = is_noted(ibdev);
+	ib_device_put(ibdev);
+	return noted ? 1 : -EAGAIN;
+}
+
+static int standin_create(struct net_device *ndev)
+{
+	return newlink(NULL, ndev);
+}
+
+static const struct rhca_standin_ops standin_ops = {
+	.wanted	= standin_wanted,
+	.rival	= standin_rival,
+	.create	= standin_create,
+};
+
 static struct rdma_link_ops link_ops = {
 	.type		= "roce",
 	.newlink	= newlink,
@@ -307,6 +363,10 @@ static void note_appearance(struct net_device *ndev)
 
 	if (!rhca_netdevs_match(&auto_netdevs, ndev->name))
 		return;
+	if (standin_wanted(ndev)) {
+		rhca_standin_needed();
+		return;
+	}
 	new = kzalloc(sizeof(*new), GFP_KERNEL);
 	if (!new)
 		return;
@@ -340,6 +400,9 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		rhca_dev_remove_netdev(ndev);
 		break;
 	case NETDEV_UP:
+		if (standin_wanted(ndev))
+			rhca_standin_needed();
+		fallthrough;
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		rhca_port_changed(ndev, false);
@@ -374,9 +437,10 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	link_wq = alloc_ordered_workqueue("roce_hca_link", 0);
 	if (!link_wq)
 		return -ENOMEM;
+	rhca_standin_init(&standin_ops, link_wq);
 	ret = rhca_lag_init();
 	if (ret)
-		goto err_destroy_wq;
+		goto err_exit_standin;
 	ret = ib_register_client(&ib_client);
 	if (ret)
 		goto err_exit_lag;
@@ -390,7 +454,8 @@ err_unregister_client:
 	ib_unregister_client(&ib_client);
 err_exit_lag:
 	rhca_lag_exit();
-err_destroy_wq:
+err_exit_standin:
+	rhca_standin_exit();
 	destroy_workqueue(link_wq);
 	return ret;
 }
@@ -406,6 +471,7 @@ void rhca_link_exit(void)
 	rhca_comeback_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
+	rhca_standin_exit();
 	destroy_workqueue(link_wq);
 	rhca_dev_remove_all();
 	rhca_lag_exit();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reading netdevs=: "eth0,ens*,eth1+eth2" is a device on eth0, one on each
- * netdev whose name begins with ens, and one with two ports.
+ * netdev whose name begins with ens, and one with two ports. "eth0:standin" is
+ * one on eth0 while no other driver has one there.
  */
 #include <linux/errno.h>
 #include <linux/glob.h>
@@ -36,8 +37,13 @@ static bool has_port(const struct rhca_netdevs_rule *rule, const char *name)
 static int parse_rule(struct rhca_netdevs_rule *rule, char *text)
 {
 	bool many = strchr(text, '+');
-	char *part;
+	char *names = strsep(&text, ":"), *part;
 
+	/* Another driver's device has its ports, and not those of a rule */
+	rule->standin = text;
+	if (text && (many || strcmp(text, "standin")))
+		return -EINVAL;
+	text = names;
 	rule->num_ports = 0;
 	while ((part = strsep(&text, "+"))) {
 		if (!pattern_ok(part) || (many && is_pattern(part)) ||
@@ -54,7 +60,8 @@ static int parse_rule(struct rhca_netdevs_rule *rule, char *text)
  * @netdevs: filled in
  * @value: the text; empty is no netdev at all
  *
- * Return: 0; -EINVAL for an empty or overlong name, a pattern or a name twice in
+ * Return: 0; -EINVAL for an empty or overlong name, an unknown word behind a
+ * colon, a pattern or a name twice in
  * a list of ports, or too many rules; -ENAMETOOLONG.
  */
 int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)

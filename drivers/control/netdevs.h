@@ -15,10 +15,12 @@
  * struct rhca_netdevs_rule - One element of the list
  * @pattern: shell patterns, one a port; several make one device of many ports
  * @num_ports: how many
+ * @standin: only while no other driver has a device there
  */
 struct rhca_netdevs_rule {
 	const char *pattern[8];
 	u32 num_ports;
+	bool standin;
 };
 
 /**

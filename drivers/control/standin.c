@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stand-ins. An adapter's device may go while its netdev stays: its driver is
+ * unbound, its firmware restarts. On netdevs that the user has named, a device
+ * of ours is there meanwhile. It leaves when the other returns.
+ *
+ * News comes in contexts that must not make or remove devices, so it only queues
+ * work, on an ordered queue: nothing here runs twice at a time.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/list.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+
+#include "control/standin.h"
+#include "core/device.h"
+
+/*
+ * A driver that is bound again, or a firmware that restarts, brings its device
+ * back within that time: wait, rather than give a program two devices in a row.
+ */
+#define DEBOUNCE	msecs_to_jiffies(1000)
+
+static void stand_in(struct work_struct *work);
+static void give_way(struct work_struct *work);
+
+static const struct rhca_standin_ops *ops;
+static struct workqueue_struct *queue;
+static bool running;			/* under queue_lock */
+static DEFINE_SPINLOCK(queue_lock);	/* queueing against the end */
+static DECLARE_DELAYED_WORK(stand_in_work, stand_in);
+static DECLARE_WORK(give_way_work, give_way);
+
+/* A netdev that may have a stand-in */
+struct candidate {
+	struct list_head entry;
+	struct net_device *ndev;
+	netdevice_tracker tracker;
+};
+
+static void note_candidates(struct net *net, struct list_head *list)
+{
+	struct candidate *candidate;
+	struct net_device *ndev;
+
+	ASSERT_RTNL();
+	for_each_netdev(net, ndev) {
+		if (!netif_running(ndev) || !ops->wanted(ndev))
+			continue;
+		candidate = kzalloc(sizeof(*candidate), GFP_KERNEL);
+		if (!candidate)
+			return;
+		candidate->ndev = ndev;
+		netdev_hold(ndev, &candidate->tracker, GFP_KERNEL);
+		list_add_tail(&candidate->entry, list);
+	}
+}
+
+/* Devices are made and removed without RTNL: note first, act afterwards */
+static void for_each_candidate(void (*fn)(struct net_device *ndev))
+{
+	struct candidate *candidate, *next;
+	LIST_HEAD(list);
+	struct net *net;
+
+	rtnl_lock();
+	down_read(&net_rwsem);
+	for_each_net(net)
+		note_candidates(net, &list);
+	up_read(&net_rwsem);
+	rtnl_unlock();
+	list_for_each_entry_safe(candidate, next, &list, entry) {
+		fn(candidate->ndev);
+		netdev_put(candidate->ndev, &candidate->tracker);
+		kfree(candidate);
+	}
+}
+
+static void stand_in_on(struct net_device *ndev)
+{
+	int ret;
+
+	if (rhca_netdev_served(ndev))
+		return;
+	ret = ops->rival(ndev);
+	if (ret == -EAGAIN)
+		rhca_standin_needed();
+	if (ret)
+		return;
+	ret = ops->create(ndev);
+	if (ret)
+		pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
+	else
+		pr_info("%s has no RDMA device of another driver: a software device stands in\n",
+			netdev_name(ndev));
+}
+
+static void stand_in(struct work_struct *work)
+{
+	for_each_candidate(stand_in_on);
+}
+
+/* Its QPs are flushed before it is unregistered, see rhca_dev_unplugged() */
+static void give_way_on(struct net_device *ndev)
+{
+	if (ops->rival(ndev) > 0 && rhca_dev_remove(ndev))
+		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
+			netdev_name(ndev));
+}
+
+static void give_way(struct work_struct *work)
+{
+	for_each_candidate(give_way_on);
+}
+
+/**
+ * rhca_standin_needed - A netdev may have lost its device, or has come up
+ *
+ * Context: any. What was asked for is done when nothing of the kind was heard
+ * for a second.
+ */
+void rhca_standin_needed(void)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue_lock, flags);
+	if (running)
+		mod_delayed_work(queue, &stand_in_work, DEBOUNCE);
+	spin_unlock_irqrestore(&queue_lock, flags);
+}
+
+/**
+ * rhca_standin_rival_came - Another driver has registered a device
+ *
+ * Context: any.
+ */
+void rhca_standin_rival_came(void)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue_lock, flags);
+	if (running)
+		queue_work(queue, &give_way_work);
+	spin_unlock_irqrestore(&queue_lock, flags);
+}
+
+/**
+ * rhca_standin_init - Begin to listen
+ * @standin_ops: a constant
+ * @wq: an ordered queue that outlives rhca_standin_exit()
+ */
+void rhca_standin_init(const struct rhca_standin_ops *standin_ops,
+		       struct workqueue_struct *wq)
+{
+	ops = standin_ops;
+	queue = wq;
+	spin_lock_irq(&queue_lock);
+	running = true;
+	spin_unlock_irq(&queue_lock);
+}
+
+/**
+ * rhca_standin_exit - No stand-in is made or removed any more
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_standin_exit(void)
+{
+	spin_lock_irq(&queue_lock);
+	running = false;
+	spin_unlock_irq(&queue_lock);
+	cancel_delayed_work_sync(&stand_in_work);
+	cancel_work_sync(&give_way_work);
+}
