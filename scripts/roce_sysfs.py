@@ -136,11 +136,12 @@ def devices(names=()):
     return found
 
 
-def only_device(name):
-    """The device of that name; without a name the only one there is."""
+def only_device(name, option="-d"):
+    """The device of that name; without a name, which option gives, the only one there is."""
     found = devices([name] if name else [])
     if len(found) > 1:
-        raise Trouble("say which device with -d: " + " ".join(device.name for device in found))
+        names = " ".join(device.name for device in found)
+        raise Trouble(f"say which device with {option}: {names}")
     return found[0]
 
 

@@ -388,6 +388,13 @@ class Tables(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("say which device with -d: mlx5_0 roce0", errors)
 
+    def test_perfquery_names_its_own_option(self):
+        self.host.software()
+        self.host.adapter()
+        code, _, errors = self.host.run("roce-perfquery")
+        self.assertEqual(code, 1)
+        self.assertIn("say which device with -C: mlx5_0 roce0", errors)
+
     def test_cma_wrong_values(self):
         for words in (("cma_roce_mode", "-m", "0"), ("cma_roce_mode", "-m", "v2"),
                       ("cma_roce_tos", "-t", "256"), ("cma_roce_tos", "-t", "-1"),
