@@ -159,9 +159,43 @@ static ssize_t backend_show(struct device *device,
 }
 static DEVICE_ATTR_RO(backend);
 
+/*
+ * What adapters say of themselves. ibstat prints these, and node_exporter drops
+ * the InfiniBand devices of the whole host when one of them has no such files.
+ */
+static ssize_t hca_type_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "roce_hca\n");
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t hw_rev_show(struct device *device,
+			   struct device_attribute *attr, char *buf)
+{
+	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
+							 ibdev);
+
+	return sysfs_emit(buf, "%x\n", dev->ibdev.attrs.hw_ver);
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+static ssize_t board_id_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
+							 ibdev);
+
+	return sysfs_emit(buf, "%s\n", dev->backend->name);
+}
+static DEVICE_ATTR_RO(board_id);
+
 static struct attribute *device_attributes[] = {
 	&dev_attr_parent.attr,
 	&dev_attr_backend.attr,
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
+	&dev_attr_board_id.attr,
 	NULL
 };
 

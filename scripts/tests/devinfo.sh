@@ -41,6 +41,10 @@ for what in max_qp max_cq max_mr max_pd max_ah max_srq max_qp_wr max_sge max_cqe
 done
 if ours; then
 	check_match "fw_ver is not empty" '[0-9]' "$(field fw_ver)"
+	check "hca_type, which ibstat and node_exporter read" roce_hca "$(cat $IB/"$DEV_A"/hca_type)"
+	check "hw_rev is the hw_ver of verbs" "$(($(field hw_ver)))" "$((0x$(cat $IB/"$DEV_A"/hw_rev)))"
+	check "board_id" "$(cat $IB/"$DEV_A"/backend)" "$(cat $IB/"$DEV_A"/board_id)"
+	check "ibstat's CA type" roce_hca "$(in_a ibstat "$DEV_A" | sed -n 's/.*CA type: //p')"
 	check "number of ports" 1 "$(field phys_port_cnt)"
 	check "GID table entries in sysfs" 128 "$(ls $IB/"$DEV_A"/ports/1/gids | wc -l)"
 	check "one completion vector for each CPU" "$(nproc)" "$(number num_comp_vectors)"
