@@ -401,12 +401,14 @@ bool test_poll(struct test_hca *hca, struct ib_wc *wc)
 /* --- packets ------------------------------------------------------------------- */
 
 /**
- * test_receive - A packet arrives on port 1
+ * test_receive_on - A packet arrives
  * @hca: the device
  * @p: the packet; its flow is set here, from the peer to this HCA, unless the
  *	test has set a hop limit
+ * @ndev: by this netdev
  */
-void test_receive(struct test_hca *hca, struct test_packet *p)
+void test_receive_on(struct test_hca *hca, struct test_packet *p,
+		     struct net_device *ndev)
 {
 	u8 *bytes = test_alloc(hca->test, TEST_PACKET_BYTES);
 	struct sk_buff *skb;
@@ -420,11 +422,17 @@ void test_receive(struct test_hca *hca, struct test_packet *p)
 	}
 	len = test_build(bytes, p);
 	skb = test_skb(hca->test, bytes, len, TEST_LINEAR, 0);
-	skb->dev = hca->ndev[0];
+	skb->dev = ndev;
 	local_bh_disable();
 	rhca_receive(skb, RHCA_V1);
 	local_bh_enable();
 	kunit_kfree(hca->test, bytes);
+}
+
+/* By the netdev of port 1 */
+void test_receive(struct test_hca *hca, struct test_packet *p)
+{
+	test_receive_on(hca, p, hca->ndev[0]);
 }
 
 static u32 field(const u8 *at, unsigned int bytes)

@@ -128,6 +128,8 @@ bool test_poll(struct test_hca *hca, struct ib_wc *wc);
 void test_address(struct test_hca *hca, struct rdma_ah_attr *ah);
 void test_peer_gid(union ib_gid *gid);
 void test_receive(struct test_hca *hca, struct test_packet *p);
+void test_receive_on(struct test_hca *hca, struct test_packet *p,
+		     struct net_device *ndev);
 bool test_sent(struct test_hca *hca, struct test_sent *sent);
 u32 test_num_sent(struct test_hca *hca);
 

@@ -47,8 +47,7 @@ struct rhca_gid_table {
  * @net: namespace that it arrived in
  * @gid: destination GID
  * @type: by its framing
- * @ifindex: netdev it arrived on for v1, where frames are addressed by MAC;
- *	0 accepts any
+ * @ifindex: netdev that the GID must be on; 0 for any
  */
 struct rhca_gid_query {
 	const struct net *net;

@@ -6,6 +6,9 @@
 #include <linux/if_vlan.h>
 #include <linux/log2.h>
 #include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/net_namespace.h>
 
 #include <rhca/compat.h>
@@ -156,33 +159,95 @@ static enum ib_gid_type gid_type_of(enum rhca_encap encap)
 	return encap == RHCA_V1 ? IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
 }
 
-/* QP1 exists on each port: the destination GID says which */
-static struct rhca_qp *find_gsi(struct rhca_rx *rx, const struct net *net)
+/* --- the way that a packet came -------------------------------------------- */
+
+/* A VRF puts itself in place of the netdev that is enslaved to it */
+static int arrival_ifindex(const struct sk_buff *skb, enum rhca_encap encap)
 {
-	struct rhca_gid_query query = {
-		.net	 = net,
+	int below = 0;
+
+	if (encap == RHCA_V2_IPV4)
+		below = inet_sdif(skb);
+	else if (encap == RHCA_V2_IPV6)
+		below = inet6_sdif(skb);
+	return below ?: skb->dev->ifindex;
+}
+
+/*
+ * Must a packet arrive by the very netdev of the GID that it is addressed to? v1
+ * knows no routes, and a link-local address means another host on each link, be
+ * it a VLAN on the same netdev.
+ */
+static bool is_link_bound(const struct rhca_rx *rx)
+{
+	const struct in6_addr *dgid = (const struct in6_addr *)rx->flow.dgid.raw;
+
+	return rx->flow.encap == RHCA_V1 ||
+	       (ipv6_addr_type(dgid) & IPV6_ADDR_LINKLOCAL);
+}
+
+/**
+ * rhca_rx_came_by - Did a packet come the way to a GID of ours?
+ * @rx: a parsed packet
+ * @ifindex: netdev of the GID
+ *
+ * By the GID's own netdev; or, on routed addresses, by any in the same layer 3
+ * domain: IP hosts take what is addressed to them on whichever netdev it arrives,
+ * as far as rp_filter and netfilter let it. What a host says to itself is looped
+ * back by the IP stack over another netdev.
+ *
+ * Context: RCU read side.
+ */
+bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex)
+{
+	const struct net_device *ndev = rx->skb->dev;
+
+	if (rx->ifindex == ifindex)
+		return true;
+	if (rx->flow.encap != RHCA_V1 && (ndev->flags & IFF_LOOPBACK))
+		return true;
+	return !is_link_bound(rx) &&
+	       l3mdev_master_ifindex_by_index(dev_net(ndev), ifindex) ==
+	       l3mdev_master_ifindex_by_index(dev_net(ndev), rx->ifindex);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_came_by);
+
+static struct rhca_gid_query query_of(const struct rhca_rx *rx)
+{
+	return (struct rhca_gid_query) {
+		.net	 = dev_net(rx->skb->dev),
 		.gid	 = &rx->flow.dgid,
 		.type	 = gid_type_of(rx->flow.encap),
-		.ifindex = rx->flow.encap == RHCA_V1 ?
-			   rx->skb->dev->ifindex : 0,
+		.ifindex = rx->ifindex,
 	};
+}
+
+/* QP1 exists on each port: the destination GID says which */
+static struct rhca_qp *find_gsi(struct rhca_rx *rx)
+{
+	struct rhca_gid_query query = query_of(rx);
 	u16 index;
 
 	rx->port = rhca_port_find_gid(&query, &index);
-	if (!rx->port)
+	if (!rx->port) {
+		query.ifindex = 0;
+		rx->port = rhca_port_find_gid(&query, &index);
+	}
+	if (!rx->port ||
+	    !rhca_rx_came_by(rx, rhca_gid_ifindex(rx->port, index)))
 		return NULL;
 	rx->vlan_id = rhca_gid_vlan(rx->port, index);
 	return rhca_qp_get_gsi(rx->port);
 }
 
-static struct rhca_qp *find_qp(struct rhca_rx *rx, const struct net *net)
+static struct rhca_qp *find_qp(struct rhca_rx *rx)
 {
 	u32 number = rhca_bth_dest_qpn(rx->bth);
 	struct rhca_qp *qp;
 
 	rx->vlan_id = RHCA_NO_VLAN;
 	if (number == GSI_QPN)
-		return find_gsi(rx, net);
+		return find_gsi(rx);
 	qp = rhca_qp_get(number);
 	if (qp)
 		rx->port = READ_ONCE(qp->port);
@@ -196,14 +261,15 @@ static const u8 transport_of_type[IB_QPT_UD + 1] = {
 	[IB_QPT_UD]	= IB_OPCODE_UD,
 };
 
-/* A connected QP hears its peer only, 9.6.1.5 */
+/* A connected QP hears its peer only, by the netdev of its own GID: 9.6.1.5 */
 static bool from_peer(const struct rhca_qp *qp, const struct rhca_rx *rx)
 {
 	const struct rhca_path *path = rcu_dereference(qp->path);
 
 	return path && path->flow.encap == rx->flow.encap &&
 	       !memcmp(&path->flow.sgid, &rx->flow.dgid, sizeof(union ib_gid)) &&
-	       !memcmp(&path->flow.dgid, &rx->flow.sgid, sizeof(union ib_gid));
+	       !memcmp(&path->flow.dgid, &rx->flow.sgid, sizeof(union ib_gid)) &&
+	       rhca_rx_came_by(rx, path->ifindex);
 }
 
 /* The number that means all QPs of a group, 9.6.1.1 */
@@ -212,16 +278,18 @@ static bool to_group(const struct rhca_rx *rx)
 	return rhca_bth_dest_qpn(rx->bth) == RHCA_MULTICAST_QPN;
 }
 
-/* A datagram must name one of the port's GIDs */
-static bool to_port(const struct rhca_rx *rx, const struct net *net)
+/* A datagram must name one of the port's GIDs, and come by its netdev */
+static bool to_port(const struct rhca_rx *rx)
 {
-	struct rhca_gid_query query = {
-		.net	 = net,
-		.gid	 = &rx->flow.dgid,
-		.type	 = gid_type_of(rx->flow.encap),
-	};
+	struct rhca_gid_query query = query_of(rx);
+	int index = rhca_gid_find(rx->port, &query);
 
-	return rhca_gid_find(rx->port, &query) >= 0;
+	if (index >= 0)
+		return true;
+	query.ifindex = 0;
+	index = rhca_gid_find(rx->port, &query);
+	return index >= 0 &&
+	       rhca_rx_came_by(rx, rhca_gid_ifindex(rx->port, index));
 }
 
 static bool for_us(const struct rhca_qp *qp, const struct rhca_rx *rx,
@@ -236,7 +304,7 @@ static bool for_us(const struct rhca_qp *qp, const struct rhca_rx *rx,
 	if (rhca_qp_is_datagram(qp))
 		return to_group(rx) ||
 		       (!rhca_gid_is_multicast(&rx->flow.dgid) &&
-			to_port(rx, net));
+			to_port(rx));
 	return from_peer(qp, rx);
 }
 
@@ -498,7 +566,8 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 		count_cnp(&rx);
 		return;
 	}
-	qp = find_qp(&rx, net);
+	rx.ifindex = arrival_ifindex(skb, encap);
+	qp = find_qp(&rx);
 	if (!qp) {
 		receive_unclaimed(&rx);
 		return;
@@ -641,7 +710,7 @@ static void receive_run(struct block_walk *walk)
 		count_cnp(rx);
 		return;
 	}
-	qp = find_qp(rx, dev_net(rx->skb->dev));
+	qp = find_qp(rx);
 	if (!qp) {
 		receive_unclaimed(rx);
 		return;
@@ -656,6 +725,7 @@ static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 {
 	unsigned int network = rhca_network_bytes(encap);
 	struct block_walk walk = {
+		.rx.ifindex = arrival_ifindex(skb, encap),
 		.skb	= skb,
 		.encap	= encap,
 		.next	= network,

@@ -30,6 +30,8 @@ struct rhca_sw_qp;
  * @payload_offset: first byte of the payload, from skb->data
  * @payload_bytes: without padding
  * @port: the port it came to
+ * @ifindex: netdev that it arrived by, in its namespace; of a packet that a VRF
+ *	has taken, the one below
  * @pkey_index: the entry of the port's table that let it in; QP1 only, else 0
  * @vlan_id: of the destination GID's netdev, RHCA_NO_VLAN without; QP1 only
  * @copy: headers that did not lie in one piece
@@ -46,6 +48,7 @@ struct rhca_rx {
 	unsigned int payload_offset;
 	unsigned int payload_bytes;
 	struct rhca_port *port;
+	int ifindex;
 	u16 pkey_index;
 	u16 vlan_id;
 	u8 copy[RHCA_MAX_HEADER_BYTES] __aligned(8);
@@ -68,6 +71,7 @@ enum rhca_parse {
 enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 			      enum rhca_encap encap);
 bool rhca_rx_icrc_ok(const struct rhca_rx *rx);
+bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex);
 void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap);
 

@@ -150,6 +150,18 @@ static int check_path_mtu(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 	return -EINVAL;
 }
 
+/* The peer is reached by the QP's own port, whose P_Keys it has */
+static int check_path_port(struct rhca_qp *qp, const struct ib_qp_attr *attr,
+			   int mask)
+{
+	u32 num;
+
+	if (!(mask & IB_QP_AV))
+		return 0;
+	num = mask & IB_QP_PORT ? attr->port_num : qp->port->num;
+	return rdma_ah_get_port_num(&attr->ah_attr) == num ? 0 : -EINVAL;
+}
+
 static int check_attr(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 		      int mask, enum ib_qp_state from, enum ib_qp_state next)
 {
@@ -167,6 +179,9 @@ static int check_attr(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 	if (ret)
 		return ret;
 	ret = check_pkey_index(qp, attr, mask);
+	if (ret)
+		return ret;
+	ret = check_path_port(qp, attr, mask);
 	if (ret)
 		return ret;
 	return check_path_mtu(qp, attr, mask);

@@ -140,6 +140,16 @@ static int check_wqe(const struct rhca_qp *qp, const struct rhca_send_wqe *wqe,
 	return 0;
 }
 
+/*
+ * A QP sends by its own port only, whose P_Keys it has: an address handle of
+ * another port would carry them out there.
+ */
+static bool leaves_by_own_port(const struct rhca_qp *qp,
+			       const struct rhca_path *path)
+{
+	return path->port == qp->port;
+}
+
 static void begin_wqe(struct rhca_send_wqe *wqe)
 {
 	wqe->status = IB_WC_SUCCESS;
@@ -233,6 +243,9 @@ static int post_one(struct rhca_qp *qp, const struct ib_send_wr *wr)
 
 	if (!rule || wr->num_sge < 0 || wr->num_sge > sq->max_sge)
 		return -EINVAL;
+	if (rhca_qp_is_datagram(qp) &&
+	    !leaves_by_own_port(qp, to_rhca_ah(ud_wr(wr)->ah)->path))
+		return -EINVAL;
 	/* The slot has been given back before it is written again */
 	if (sq->tail - smp_load_acquire(&sq->head) >= sq->max_wr)
 		return -ENOMEM;
@@ -321,7 +334,7 @@ static int fetch_datagram(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
 					 wr->wr.ud.ah_num);
 	wqe->dest_qpn = wr->wr.ud.remote_qpn & RHCA_QPN_MASK;
 	wqe->qkey = wr->wr.ud.remote_qkey;
-	return wqe->path ? 0 : -EINVAL;
+	return wqe->path && leaves_by_own_port(qp, wqe->path) ? 0 : -EINVAL;
 }
 
 static int fetch_parameters(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
