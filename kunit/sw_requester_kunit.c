@@ -607,6 +607,27 @@ static void sequence_error_repeats_from_there(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
 }
 
+/* A timer that was armed before modify_qp set the timeout to 0, "none" */
+static void timeout_of_none_repeats_nothing(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct rhca_requester *send;
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_EQ(test, test_num_sent(hca), 1);
+	send = &to_sw_qp(to_rhca_qp(qp))->send;
+	spin_lock_bh(&send->lock);
+	send->deadline = jiffies - 1;
+	mod_timer(&send->ack_timer, jiffies);
+	spin_unlock_bh(&send->lock);
+	while (timer_pending(&send->ack_timer))
+		msleep(1);
+	timer_delete_sync(&send->ack_timer);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	KUNIT_EXPECT_EQ(test, send->retries_left, spec.retries);
+}
+
 struct nak_case {
 	const char *desc;
 	u8 syndrome;
@@ -763,6 +784,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(acknowledgement_completes_what_it_covers),
 	KUNIT_CASE(slot_is_free_before_its_completion_shows),
 	KUNIT_CASE(sequence_error_repeats_from_there),
+	KUNIT_CASE(timeout_of_none_repeats_nothing),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),
 	KUNIT_CASE(receiver_that_is_never_ready_fails_the_request),
 	KUNIT_CASE(receiver_not_ready_is_asked_again_later),

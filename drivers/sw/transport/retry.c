@@ -102,6 +102,9 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_run *run)
 {
 	struct rhca_requester *send = &qp->send;
 
+	/* Since it was armed, modify_qp may have said that there is none */
+	if (!READ_ONCE(qp->base.attr.timeout))
+		return;
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
