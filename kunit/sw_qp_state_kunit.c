@@ -6,6 +6,8 @@
 #include <kunit/test.h>
 
 #include "core/qp.h"
+#include "hca.h"
+#include "sw/backend.h"
 #include "sw/verbs/qp_state.h"
 #include "packet.h"
 
@@ -109,11 +111,50 @@ static void error_moves_a_qp_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_qp_fail(qp, c->to));
 }
 
+static void count_last_wqe(struct ib_event *event, void *context)
+{
+	int *told = context;
+
+	*told += event->event == IB_EVENT_QP_LAST_WQE_REACHED;
+}
+
+/* Users free the QP at this event: a second one finds it freed */
+static void last_wqe_is_told_once(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_srq_init_attr srq_init = {
+		.attr = { .max_wr = 4, .max_sge = 1 },
+	};
+	int told = 0;
+	struct ib_qp_init_attr init = {
+		.event_handler = count_last_wqe, .qp_context = &told,
+		.send_cq = hca->cq, .recv_cq = hca->cq,
+		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp_attr to_error = { .qp_state = IB_QPS_ERR };
+	const struct test_qp_spec spec = {};
+	struct ib_qp *qp;
+
+	init.srq = ib_create_srq(hca->pd, &srq_init);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(init.srq));
+	qp = ib_create_qp(hca->pd, &init);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(qp));
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &to_error, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, told, 1);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &to_error, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, told, 1);
+	ib_destroy_qp(qp);
+	ib_destroy_srq(init.srq);
+}
+
 static struct kunit_case qp_state_tests[] = {
 	KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
 	KUNIT_CASE(state_that_does_not_exist_allows_nothing),
 	KUNIT_CASE(all_that_is_asked_must_be_allowed),
 	KUNIT_CASE_PARAM(error_moves_a_qp_once, fail_gen_params),
+	KUNIT_CASE(last_wqe_is_told_once),
 	{}
 };
 

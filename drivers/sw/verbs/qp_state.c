@@ -291,11 +291,19 @@ static bool commit(struct rhca_qp *qp, const struct ib_qp_attr *attr, int mask,
 	store_attr(qp, attr, mask);
 	take_path(qp, change);
 	backend->qp_modify(qp, attr, mask, next);
-	/* The data path may have moved it: ERROR is reached all the same */
-	if (next == IB_QPS_ERR)
-		xchg(&qp->state, IB_QPS_ERR);
-	else if (cmpxchg(&qp->state, from, next) != from)
+	/*
+	 * The data path may have moved it: ERROR is reached all the same, but
+	 * entered, with its events, only once. What was posted since is flushed.
+	 */
+	if (next == IB_QPS_ERR) {
+		if (xchg(&qp->state, IB_QPS_ERR) == IB_QPS_ERR) {
+			backend->kick_send(qp);
+			backend->kick_recv(qp);
+			return true;
+		}
+	} else if (cmpxchg(&qp->state, from, next) != from) {
 		return false;
+	}
 	backend->qp_entered(qp, next);
 	return true;
 }
