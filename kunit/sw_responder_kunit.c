@@ -414,6 +414,12 @@ static void expect_event(struct kunit *test, struct bench *b, u8 syndrome)
 	KUNIT_EXPECT_EQ(test, b->hca->events, events);
 }
 
+static u64 invalid_requests(struct bench *b)
+{
+	return rhca_counter_sum(to_rhca_dev(b->hca->ibdev)->ports[0].counters,
+				RHCA_RESP_INVALID_REQUESTS);
+}
+
 static void expect_refused(struct kunit *test, struct bench *b,
 			   const struct refusal_case *c)
 {
@@ -428,6 +434,7 @@ static void expect_refused(struct kunit *test, struct bench *b,
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp),
 			c->alive ? IB_QPS_RTS : IB_QPS_ERR);
 	expect_event(test, b, c->syndrome);
+	KUNIT_EXPECT_EQ(test, invalid_requests(b), c->syndrome == NAK_INVALID);
 	if (c->alive) {
 		expect_silence(test, b);
 		return;

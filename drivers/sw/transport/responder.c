@@ -370,6 +370,10 @@ static void count_refusal(const struct rhca_sw_qp *qp,
 	case RHCA_BAD_KEY:
 		rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
 		break;
+	case RHCA_BAD_LENGTH:
+		if (!rhca_qp_is_rc(&qp->base))	/* told to nobody */
+			break;
+		fallthrough;
 	case RHCA_BAD_REQUEST:
 	case RHCA_BAD_OPERATION:
 		rhca_qp_count(&qp->base, RHCA_RESP_INVALID_REQUESTS);
