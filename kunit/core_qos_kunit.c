@@ -180,6 +180,29 @@ static void app_table_is_read_at_first(struct kunit *test)
 	ib_unregister_device_and_put(&dev->ibdev);
 }
 
+/* Tables are found by index, and one of another namespace may have the same */
+static void app_table_needs_a_driver_that_speaks_dcb(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 9);
+	const struct dcbnl_rtnl_ops *ops = ndev->dcbnl_ops;
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &rhca_sw_backend,
+		.netdevs = { ndev }, .num_ports = 1,
+	};
+	struct dcb_app app = { ETHERTYPE, 5, 0x8915 };
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, 0, dcb_ieee_setapp(ndev, &app));
+	ndev->dcbnl_ops = NULL;
+	KUNIT_EXPECT_EQ(test, 0, rhca_dev_create(&spec));
+	dev = rhca_dev_find(ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.app_priority[RHCA_V1], 0);
+	ib_unregister_device_and_put(&dev->ibdev);
+	ndev->dcbnl_ops = ops;
+	KUNIT_EXPECT_EQ(test, 0, dcb_ieee_delapp(ndev, &app));
+}
+
 static const struct test_qp_spec qp_spec = { .retries = 3 };
 
 static u32 priority_of_a_send(struct test_hca *hca, struct ib_qp *qp)
@@ -214,6 +237,7 @@ static struct kunit_case qos_tests[] = {
 	KUNIT_CASE_PARAM(app_table_is_followed, app_gen_params),
 	KUNIT_CASE(app_table_is_the_netdevs_own),
 	KUNIT_CASE(app_table_is_read_at_first),
+	KUNIT_CASE(app_table_needs_a_driver_that_speaks_dcb),
 	KUNIT_CASE(app_table_holds_for_connections_that_are_there),
 	{}
 };

@@ -143,6 +143,10 @@ static DEFINE_SPINLOCK(apps_lock);
  * rhca_qos_read_apps - Take over the priorities that a netdev gives to RoCE
  * @port: the port on it
  *
+ * The kernel finds a table by the netdev's index alone, which netdevs of other
+ * namespaces have as well: a container's veth would get what was set for the
+ * host's adapter. Only a netdev whose driver speaks DCB has a table.
+ *
  * Context: any but interrupts; does not sleep.
  */
 void rhca_qos_read_apps(struct rhca_port *port)
@@ -156,6 +160,8 @@ void rhca_qos_read_apps(struct rhca_port *port)
 	ndev = rcu_dereference(port->ndev);
 	if (ndev && is_vlan_dev(ndev))
 		ndev = vlan_dev_real_dev(ndev);
+	if (ndev && !rhca_speaks_dcb(ndev))
+		ndev = NULL;
 	spin_lock_bh(&apps_lock);
 	for (encap = 0; ndev && encap < RHCA_NUM_ENCAPS; encap++)
 		WRITE_ONCE(port->qos.app_priority[encap],

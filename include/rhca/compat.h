@@ -113,6 +113,16 @@ static inline void rhca_counter_init(struct rdma_counter *counter)
 #define rhca_tunnel_of(socket)		(socket)
 #endif
 
+/* Does the driver of a netdev speak DCB? Not where the kernel does not. */
+static inline bool rhca_speaks_dcb(const struct net_device *ndev)
+{
+#ifdef CONFIG_DCB
+	return ndev->dcbnl_ops;
+#else
+	return false;
+#endif
+}
+
 static inline void rhca_hrtimer_setup(struct hrtimer *timer,
 				      enum hrtimer_restart (*fn)(struct hrtimer *))
 {
