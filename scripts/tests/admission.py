@@ -1,0 +1,45 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Does what B sends reach A? admission.py A INDEX_A B INDEX_B [--refused] [--label L]
+
+RC, UC and UD. What does not reach A is counted there as not for us, once a packet
+or more, and the RC request fails since nobody answers it.
+"""
+
+import argparse
+
+import verbs
+from verbs import RETRY_EXC, SUCCESS, check, statuses
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument('a')
+parser.add_argument('index_a', type=int)
+parser.add_argument('b')
+parser.add_argument('index_b', type=int)
+parser.add_argument('--refused', action='store_true')
+parser.add_argument('--label', default='')
+args = parser.parse_args()
+
+
+def not_for_us():
+    with open(f'/sys/class/infiniband/{args.a}/ports/1/hw_counters/rx_dropped_not_for_us',
+              encoding='ascii') as counter:
+        return int(counter.read())
+
+
+for kind in ('RC', 'UC', 'UD'):
+    a = verbs.End(args.a, args.index_a, qp_type=kind)
+    b = verbs.End(args.b, args.index_b, qp_type=kind)
+    verbs.connect(a, b, timeout=10, retry=1)
+    a.post_recv([(0, 256)], wr_id=7)
+    before = not_for_us()
+    b.post_send('SEND', [(0, 64)], wr_id=8)
+    sent = statuses(b.wait(1, 60))
+    check(f'{args.label}{kind}: the sender is told',
+          [RETRY_EXC if args.refused and kind == 'RC' else SUCCESS], sent)
+    received = statuses(a.wait(1, 1 if args.refused else 60))
+    check(f'{args.label}{kind}: what arrives', [] if args.refused else [SUCCESS], received)
+    check(f'{args.label}{kind}: counted as not for us', args.refused, not_for_us() > before)
+    a.close()
+    b.close()
+verbs.finish()
