@@ -340,6 +340,26 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	return 0;
 }
 
+static bool has_posted(const struct rhca_qp *qp)
+{
+	return rhca_ring_filled(&qp->sq.ring) ||
+	       (!qp->srq && rhca_ring_filled(&qp->rq.ring));
+}
+
+/* The backend flushes in portions; a process may post as fast, but not for ever */
+static void flush_all(struct rhca_qp *qp)
+{
+	const struct rhca_backend_ops *backend = qp->dev->backend;
+	u32 rounds = qp->sq.max_wr + (qp->srq ? 0 : qp->rq.max_wr);
+
+	lockdep_assert_held(&qp->modify_lock);
+	while (rounds-- && has_posted(qp)) {
+		backend->kick_send(qp);
+		backend->kick_recv(qp);
+		cond_resched();
+	}
+}
+
 /*
  * The device is being unregistered under a process that may wait for
  * completions in the rings that it has mapped: let it have them. A QP that is in
@@ -347,17 +367,13 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
  */
 static void flush_if_unplugged(struct rhca_qp *qp)
 {
-	const struct rhca_backend_ops *backend = qp->dev->backend;
-
 	if (!qp->is_user || !READ_ONCE(qp->dev->unplugged))
 		return;
 	mutex_lock(&qp->modify_lock);
-	if (rhca_qp_fail(qp, IB_QPS_ERR)) {
-		backend->qp_entered(qp, IB_QPS_ERR);
-	} else if (rhca_qp_can(qp, RHCA_QP_FLUSH_RECV)) {
-		backend->kick_send(qp);
-		backend->kick_recv(qp);
-	}
+	if (rhca_qp_fail(qp, IB_QPS_ERR))
+		qp->dev->backend->qp_entered(qp, IB_QPS_ERR);
+	if (rhca_qp_can(qp, RHCA_QP_FLUSH_RECV))
+		flush_all(qp);
 	mutex_unlock(&qp->modify_lock);
 }
 
