@@ -139,6 +139,7 @@ def main(dev_s, index_s, dev_r, index_r, gid):
     verbs.finish()
 
 
-if sys.argv[1] == '--hold':
-    hold(sys.argv[2], int(sys.argv[3]), sys.argv[4])
-main(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5])
+if __name__ == '__main__':
+    if sys.argv[1] == '--hold':
+        hold(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5])

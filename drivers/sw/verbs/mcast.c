@@ -5,14 +5,21 @@
  * the port's GIDs (VLANs and other uppers), because an attachment does not say
  * which GID its packets will come by.
  *
+ * Each group costs the host a membership and perhaps an entry of the NIC's filter,
+ * so a user who may not administer the network has a limit.
+ *
  * RTNL protects the groups, which joining at a netdev needs anyway, and which
  * is held when a netdev goes. Packets look under RCU.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
+#include <linux/moduleparam.h>
 #include <linux/once.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 #include <rhca/compat.h>
 
@@ -44,12 +51,31 @@ struct group {
 	struct hlist_head joins;
 };
 
+static unsigned int mcast_user_limit = 256;
+module_param(mcast_user_limit, uint, 0644);
+MODULE_PARM_DESC(mcast_user_limit, "Attachments to multicast groups of one user without CAP_NET_ADMIN, on all devices (default: 256)");
+
+/**
+ * struct owner - A user with attached QPs
+ * @entry: in the list of them, under RTNL
+ * @uid: the user
+ * @attachments: of the QPs of all its processes
+ */
+struct owner {
+	struct list_head entry;
+	kuid_t uid;
+	u32 attachments;
+};
+
+static LIST_HEAD(owners);
+
 /* An attached QP; ib_core does not let it be destroyed before it is detached */
 struct member {
 	struct hlist_node node;
 	struct rcu_head rcu;
 	struct rhca_qp *qp;
 	struct rhca_qp_handle *handle;
+	struct owner *owner;	/* NULL: no process's, or nobody's who is limited */
 };
 
 /* Processes choose GIDs: nobody shall be able to fill one bucket */
@@ -189,6 +215,68 @@ void rhca_mcast_forget_netdev(const struct net_device *ndev)
 	}
 }
 
+/* --- users ---------------------------------------------------------------- */
+
+static struct owner *find_owner(kuid_t uid)
+{
+	struct owner *owner;
+
+	list_for_each_entry(owner, &owners, entry)
+		if (uid_eq(owner->uid, uid))
+			return owner;
+	owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
+	if (owner) {
+		owner->uid = uid;
+		list_add(&owner->entry, &owners);
+	}
+	return owner;
+}
+
+static void put_owner(struct owner *owner)
+{
+	if (!owner || --owner->attachments)
+		return;
+	list_del(&owner->entry);
+	kfree(owner);
+}
+
+static bool is_limited(const struct rhca_qp *qp, struct net_device *ndev)
+{
+	return qp->is_user &&
+	       !(ndev && ns_capable(dev_net(ndev)->user_ns, CAP_NET_ADMIN));
+}
+
+static void explain_limit(const struct rhca_qp *qp)
+{
+	ibdev_warn_ratelimited(&qp->dev->ibdev,
+			       "%s[%d]: user %u is attached to multicast groups %u times: raise mcast_user_limit of module roce_hca, or give it CAP_NET_ADMIN\n",
+			       current->comm, task_pid_nr(current),
+			       from_kuid(&init_user_ns, current_uid()),
+			       mcast_user_limit);
+}
+
+/* Count one attachment more for the calling user; @owner may be NULL then */
+static int get_owner(struct rhca_port *port, const struct rhca_qp *qp,
+		     struct owner **owner)
+{
+	struct net_device *ndev = rhca_port_get_netdev(port);
+	bool limited = is_limited(qp, ndev);
+
+	ASSERT_RTNL();
+	dev_put(ndev);
+	*owner = NULL;
+	if (!limited)
+		return 0;
+	*owner = find_owner(current_uid());
+	if (!*owner)
+		return -ENOMEM;
+	if ((*owner)->attachments++ < READ_ONCE(mcast_user_limit))
+		return 0;
+	put_owner(*owner);
+	explain_limit(qp);
+	return -ENOMEM;
+}
+
 /* --- groups and members --------------------------------------------------- */
 
 static struct group *find_group(const struct rhca_port *port,
@@ -241,22 +329,40 @@ static struct member *find_member(const struct group *group,
 	return NULL;
 }
 
-static int add_member(struct group *group, struct rhca_qp *qp)
+static struct member *create_member(struct group *group, struct rhca_qp *qp)
 {
 	struct member *member;
 
-	if (find_member(group, qp))
-		return -EEXIST;
 	if (group->num_members >= RHCA_MAX_MCAST_GROUP_QPS ||
 	    !rhca_limit_take(qp->dev, RHCA_LIMIT_MCAST_QP, RHCA_MAX_MCAST_QPS))
-		return -ENOMEM;
+		return NULL;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member) {
 		rhca_limit_give(qp->dev, RHCA_LIMIT_MCAST_QP);
-		return -ENOMEM;
+		return NULL;
 	}
 	member->qp = qp;
 	member->handle = qp->handle;
+	return member;
+}
+
+static int add_member(struct group *group, struct rhca_qp *qp)
+{
+	struct member *member;
+	struct owner *owner;
+	int ret;
+
+	if (find_member(group, qp))
+		return -EEXIST;
+	ret = get_owner(group->port, qp, &owner);
+	if (ret)
+		return ret;
+	member = create_member(group, qp);
+	if (!member) {
+		put_owner(owner);
+		return -ENOMEM;
+	}
+	member->owner = owner;
 	hlist_add_head_rcu(&member->node, &group->members);
 	group->num_members++;
 	return 0;
@@ -266,6 +372,7 @@ static void remove_member(struct group *group, struct member *member)
 {
 	hlist_del_rcu(&member->node);
 	rhca_limit_give(member->qp->dev, RHCA_LIMIT_MCAST_QP);
+	put_owner(member->owner);
 	kfree_rcu(member, rcu);
 	group->num_members--;
 }
