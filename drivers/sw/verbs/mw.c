@@ -19,14 +19,9 @@ static bool is_window(const struct rhca_mem *mem)
 }
 
 /* Lock order: a window's binding_lock, then its region's; inside QP locks */
-static void lock_region(struct rhca_mem *region)
-{
-	spin_lock_nested(&region->binding_lock, SINGLE_DEPTH_NESTING);
-}
-
 static void drop_region(struct rhca_mem *region)
 {
-	lock_region(region);
+	spin_lock_nested(&region->binding_lock, SINGLE_DEPTH_NESTING);
 	region->num_windows--;
 	spin_unlock(&region->binding_lock);
 }
@@ -167,7 +162,7 @@ static int take_region(struct rhca_mem *region, const struct rhca_bind *bind)
 	/* Looked at first: the locks of two windows have no order */
 	if (!region || is_window(region))
 		return -EINVAL;
-	lock_region(region);
+	spin_lock_nested(&region->binding_lock, SINGLE_DEPTH_NESTING);
 	ret = check_region(region, bind);
 	if (!ret)
 		region->num_windows++;
