@@ -27,6 +27,7 @@ ignored=(
 	LINE_SPACING		# static_assert belongs to the struct above it
 	BIT_MACRO		# limits are powers of two, not bits
 	TYPO_SPELLING		# British spelling
+	ALLOC_WITH_SIZEOF	# kernels up to 6.12 have no kzalloc_obj()
 )
 
 checkpatch() {

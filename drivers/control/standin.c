@@ -60,7 +60,7 @@ static void note_candidates(struct net *net, struct list_head *list)
 }
 
 /* Devices are made and removed without RTNL: note first, act afterwards */
-static void for_each_candidate(void (*fn)(struct net_device *ndev))
+static void call_on_candidates(void (*fn)(struct net_device *ndev))
 {
 	struct candidate *candidate, *next;
 	LIST_HEAD(list);
@@ -100,7 +100,7 @@ static void stand_in_on(struct net_device *ndev)
 
 static void stand_in(struct work_struct *work)
 {
-	for_each_candidate(stand_in_on);
+	call_on_candidates(stand_in_on);
 }
 
 /* Its QPs are flushed before it is unregistered, see rhca_dev_unplugged() */
@@ -113,7 +113,7 @@ static void give_way_on(struct net_device *ndev)
 
 static void give_way(struct work_struct *work)
 {
-	for_each_candidate(give_way_on);
+	call_on_candidates(give_way_on);
 }
 
 /**

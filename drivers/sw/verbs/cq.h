@@ -41,7 +41,7 @@ struct rhca_cq {
 	unsigned long remote_pending;
 	atomic_t remote_calls;
 	unsigned long due;
-	struct mutex resize_lock;
+	struct mutex resize_lock;	/* serialises resize_cq */
 
 	spinlock_t lock;		/* protects: */
 	struct rhca_ring ring;
