@@ -72,12 +72,14 @@ static int bind(struct bench *b)
 {
 	const struct ib_device_ops *ops = &b->hca->ibdev->ops;
 
-	return ops->counter_bind_qp(&b->counter, b->ibqp rhca_counter_port(1));
+	return rhca_call_counter_bind(ops->counter_bind_qp, &b->counter,
+				      b->ibqp, 1);
 }
 
 static void unbind(struct bench *b)
 {
-	b->hca->ibdev->ops.counter_unbind_qp(b->ibqp rhca_counter_port(1));
+	rhca_call_counter_unbind(b->hca->ibdev->ops.counter_unbind_qp, b->ibqp,
+				 1);
 }
 
 /* As ib_core lets a counter go: it notes the values first */

@@ -122,7 +122,7 @@ static void expect_wait_for(struct kunit *test, struct verb *verb,
 	int tries = 10000;
 
 	while (READ_ONCE(*state) == RHCA_MEM_VALID && tries--)
-		msleep(1);
+		usleep_range(1000, 2000);
 	KUNIT_EXPECT_NE(test, READ_ONCE(*state), RHCA_MEM_VALID);
 	KUNIT_EXPECT_EQ(test, 0, wait_for_completion_timeout(&verb->done,
 							     HZ / 10));
@@ -394,7 +394,7 @@ static bool completion_comes(struct bench *b, struct ib_wc *wc)
 	int tries = 10000;
 
 	while (!test_poll(b->hca, wc) && tries--)
-		msleep(1);
+		usleep_range(1000, 2000);
 	return tries >= 0;
 }
 

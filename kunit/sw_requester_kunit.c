@@ -622,7 +622,7 @@ static void timeout_of_none_repeats_nothing(struct kunit *test)
 	mod_timer(&send->ack_timer, jiffies);
 	spin_unlock_bh(&send->lock);
 	while (timer_pending(&send->ack_timer))
-		msleep(1);
+		usleep_range(1000, 2000);
 	timer_delete_sync(&send->ack_timer);
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
 	KUNIT_EXPECT_EQ(test, send->retries_left, spec.retries);

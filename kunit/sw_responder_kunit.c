@@ -714,7 +714,7 @@ static bool completion_comes(struct bench *b, struct ib_wc *wc)
 	int tries = 10000;
 
 	while (!test_poll(b->hca, wc) && tries--)
-		msleep(1);
+		usleep_range(1000, 2000);
 	return tries >= 0;
 }
 

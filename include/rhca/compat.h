@@ -73,12 +73,14 @@
 #define rhca_counter_bind_args		struct rdma_counter *counter, \
 					struct ib_qp *ibqp, u32 port_num
 #define rhca_counter_unbind_args	struct ib_qp *ibqp, u32 port_num
-#define rhca_counter_port(num)		, num
+#define rhca_call_counter_bind(fn, counter, qp, num)	(fn)(counter, qp, num)
+#define rhca_call_counter_unbind(fn, qp, num)		(fn)(qp, num)
 #else
 #define rhca_counter_bind_args		struct rdma_counter *counter, \
 					struct ib_qp *ibqp
 #define rhca_counter_unbind_args	struct ib_qp *ibqp
-#define rhca_counter_port(num)
+#define rhca_call_counter_bind(fn, counter, qp, num)	(fn)(counter, qp)
+#define rhca_call_counter_unbind(fn, qp, num)		(fn)(qp)
 #endif
 
 /* Newer kernels let a driver embed the counter: they want its size. */
