@@ -31,6 +31,19 @@
 #define RHCA_IMPORT_KUNIT_SYMBOLS	MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING)
 #endif
 
+/*
+ * What backends in modules of their own need of the core is exported to them
+ * alone.
+ */
+#define RHCA_EXPORT(symbol)		EXPORT_SYMBOL_NS_GPL(symbol, RHCA_NAMESPACE)
+#ifdef HAVE_STRING_NAMESPACES
+#define RHCA_NAMESPACE			"ROCE_HCA"
+#define RHCA_IMPORT_CORE		MODULE_IMPORT_NS("ROCE_HCA")
+#else
+#define RHCA_NAMESPACE			ROCE_HCA
+#define RHCA_IMPORT_CORE		MODULE_IMPORT_NS(ROCE_HCA)
+#endif
+
 /* Older kernels hand create_cq() the udata itself, newer ones its bundle. */
 #ifdef HAVE_CREATE_CQ_ATTRS
 #define rhca_create_cq_arg		struct uverbs_attr_bundle
@@ -66,6 +79,20 @@
 /* Pinning by address got a name of its own. */
 #ifndef HAVE_UMEM_GET_VA
 #define ib_umem_get_va			ib_umem_get
+#endif
+
+/* The pieces of pinned memory got a header of their own. */
+#ifdef HAVE_RDMA_ITER
+#include <rdma/iter.h>
+#endif
+
+/* mlx5_core's completion vectors: its event queues are made on demand now. */
+#ifdef HAVE_MLX5_COMP_EQN
+#define rhca_mlx5_vector_eqn		mlx5_comp_eqn_get
+#define rhca_mlx5_num_vectors		mlx5_comp_vectors_max
+#else
+#define rhca_mlx5_vector_eqn		mlx5_vector2eqn
+#define rhca_mlx5_num_vectors		mlx5_comp_vectors_count
 #endif
 
 /* Binding a QP to a counter got the port; ib_core knows it without. */
