@@ -49,8 +49,14 @@ has_netdev() {
 	compgen -G '/sys/bus/pci/drivers/mlx5_core/*/net/*'
 }
 
+# The driver of the RDMA function: the in-tree one, or ours.
+driver=mlx5_ib
+
 has_rdma() {
-	compgen -G '/sys/class/infiniband/mlx5_*'
+	case $driver in
+	mlx5_ib) compgen -G '/sys/class/infiniband/mlx5_*' ;;
+	*) compgen -G '/sys/class/infiniband/roce*' ;;
+	esac
 }
 
 is_active() {
@@ -74,7 +80,7 @@ find_gid() {
 bring_up() {
 	local module
 
-	for module in mlx5_core mlx5_ib ib_uverbs rdma_ucm ib_umad; do
+	for module in mlx5_core $driver ib_uverbs rdma_ucm ib_umad; do
 		modprobe $module
 	done
 	wait_for has_netdev && wait_for has_rdma || return 1
