@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every difference between the kernels that are supported, in the spelling of
+ * the newest. scripts/probe.sh asks the kernel's headers and sets HAVE_*; no
+ * other file looks at them.
+ */
+#ifndef RHCA_COMPAT_H
+#define RHCA_COMPAT_H
+
+#include <linux/crc32.h>
+#include <linux/hrtimer.h>
+#include <linux/module.h>
+#include <linux/net.h>
+#include <net/udp_tunnel.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_counter.h>
+#include <rdma/uverbs_ioctl.h>
+
+/* Symbols for the KUnit module; old kernels have no such thing. */
+#ifdef HAVE_KUNIT_VISIBILITY
+#include <kunit/visibility.h>
+#else
+#define VISIBLE_IF_KUNIT		static
+#define EXPORT_SYMBOL_IF_KUNIT(symbol)
+#endif
+
+/* Namespaces of symbols became strings. */
+#ifdef HAVE_STRING_NAMESPACES
+#define RHCA_IMPORT_KUNIT_SYMBOLS	MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING")
+#else
+#define RHCA_IMPORT_KUNIT_SYMBOLS	MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING)
+#endif
+
+/* Older kernels hand create_cq() the udata itself, newer ones its bundle. */
+#ifdef HAVE_CREATE_CQ_ATTRS
+#define rhca_create_cq_arg		struct uverbs_attr_bundle
+#define rhca_create_cq_udata(arg)	((arg) ? &(arg)->driver_udata : NULL)
+#else
+#define rhca_create_cq_arg		struct ib_udata
+#define rhca_create_cq_udata(arg)	(arg)
+#endif
+
+/* The operation got a name that says who may call it, and a type for counts. */
+#ifdef HAVE_RESIZE_USER_CQ
+#define rhca_resize_cq			resize_user_cq
+#define rhca_cqe_count			unsigned int
+#else
+#define rhca_resize_cq			resize_cq
+#define rhca_cqe_count			int
+#endif
+
+/* Newer kernels create the CQs of processes through an operation of their own. */
+#ifdef HAVE_CREATE_USER_CQ
+#define RHCA_CREATE_USER_CQ(fn)		.create_user_cq = (fn),
+#else
+#define RHCA_CREATE_USER_CQ(fn)
+#endif
+
+/* Newer kernels hand reg_user_mr() a DMA handle, which software ignores. */
+#ifdef HAVE_REG_USER_MR_DMAH
+#define rhca_dmah_arg			struct ib_dmah *dmah,
+#else
+#define rhca_dmah_arg
+#endif
+
+/* Pinning by address got a name of its own. */
+#ifndef HAVE_UMEM_GET_VA
+#define ib_umem_get_va			ib_umem_get
+#endif
+
+/* The pieces of pinned memory got a header of their own. */
+#ifdef HAVE_RDMA_ITER
+#include <rdma/iter.h>
+#endif
+
+/* mlx5_core's completion vectors: its event queues are made on demand now. */
+#ifdef HAVE_MLX5_COMP_EQN
+#define rhca_mlx5_vector_eqn		mlx5_comp_eqn_get
+#define rhca_mlx5_num_vectors		mlx5_comp_vectors_max
+#else
+#define rhca_mlx5_vector_eqn		mlx5_vector2eqn
+#define rhca_mlx5_num_vectors		mlx5_comp_vectors_count
+#endif
+
+/* Binding a QP to a counter got the port; ib_core knows it without. */
+#ifdef HAVE_COUNTER_BIND_PORT
+#define rhca_counter_bind_args		struct rdma_counter *counter, \
+					struct ib_qp *ibqp, u32 port_num
+#define rhca_counter_unbind_args	struct ib_qp *ibqp, u32 port_num
+#else
+#define rhca_counter_bind_args		struct rdma_counter *counter, \
+					struct ib_qp *ibqp
+#define rhca_counter_unbind_args	struct ib_qp *ibqp
+#endif
+
+/* Newer kernels let a driver embed the counter: they want its size. */
+#ifdef HAVE_COUNTER_INIT
+struct rhca_rdma_counter {
+	struct rdma_counter base;
+};
+
+static inline void rhca_counter_init(struct rdma_counter *counter)
+{
+}
+
+#define RHCA_COUNTER_OBJECT		.counter_init = rhca_counter_init, \
+	INIT_RDMA_OBJ_SIZE(rdma_counter, rhca_rdma_counter, base),
+#else
+#define RHCA_COUNTER_OBJECT
+#endif
+
+/* Device capability of RDMA ATOMIC WRITE. */
+#ifdef HAVE_ATOMIC_WRITE
+#define RHCA_CAP_ATOMIC_WRITE		IB_DEVICE_ATOMIC_WRITE
+#else
+#define RHCA_CAP_ATOMIC_WRITE		0
+#endif
+
+/* UDP tunnels moved from struct socket to struct sock. */
+#ifdef HAVE_UDP_TUNNEL_SOCK
+#define rhca_tunnel_sock		struct sock
+#define rhca_tunnel_of(socket)		((socket)->sk)
+#else
+#define rhca_tunnel_sock		struct socket
+#define rhca_tunnel_of(socket)		(socket)
+#endif
+
+static inline void rhca_hrtimer_setup(struct hrtimer *timer,
+				      enum hrtimer_restart (*fn)(struct hrtimer *))
+{
+#ifdef HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	timer->function = fn;
+#endif
+}
+
+/*
+ * Newer kernels have the CPU's fastest CRC-32 behind crc32_le(); older ones
+ * keep it in the crypto layer. Short runs are not worth saving the FPU state.
+ */
+#ifdef HAVE_CRC32_OPTIMIZATIONS
+struct rhca_crc32_engine {
+};
+
+static inline int rhca_crc32_engine_init(struct rhca_crc32_engine *engine)
+{
+	return 0;
+}
+
+static inline void rhca_crc32_engine_exit(struct rhca_crc32_engine *engine)
+{
+}
+
+static inline u32 rhca_crc32_engine_run(const struct rhca_crc32_engine *engine,
+					u32 crc, const void *data,
+					unsigned int bytes)
+{
+	return crc32_le(crc, data, bytes);
+}
+#else
+#include <crypto/hash.h>
+
+#define RHCA_CRC32_SHORT	128	/* bytes; below, the table is faster */
+
+struct rhca_crc32_engine {
+	struct crypto_shash *shash;
+};
+
+static inline int rhca_crc32_engine_init(struct rhca_crc32_engine *engine)
+{
+	engine->shash = crypto_alloc_shash("crc32", 0, 0);
+	return PTR_ERR_OR_ZERO(engine->shash);
+}
+
+static inline void rhca_crc32_engine_exit(struct rhca_crc32_engine *engine)
+{
+	crypto_free_shash(engine->shash);
+}
+
+static inline u32 rhca_crc32_engine_run(const struct rhca_crc32_engine *engine,
+					u32 crc, const void *data,
+					unsigned int bytes)
+{
+	SHASH_DESC_ON_STACK(desc, engine->shash);
+	u32 *state;
+
+	if (bytes < RHCA_CRC32_SHORT)
+		return crc32_le(crc, data, bytes);
+	desc->tfm = engine->shash;
+	state = shash_desc_ctx(desc);
+	*state = crc;
+	crypto_shash_update(desc, data, bytes);
+	return *state;
+}
+#endif
+
+#endif
