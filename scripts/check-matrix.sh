@@ -50,6 +50,7 @@ build_6_12() { scripts/check-build.sh 6.12; }
 build_7_2() { scripts/check-build.sh newest; }
 build_uml() { scripts/check-build.sh uml-base uml-debug; }
 runner() { scripts/check-runner.sh; }
+packages() { scripts/check-packages.sh; }
 connectx() { tools/connectx-model/check; }
 kunit() { scripts/uml/kunit; }
 kunit_debug() { scripts/uml/kunit --debug; }
@@ -168,7 +169,7 @@ done
 stages=(build_6_1 build_uml vm_6_1 build_6_12 connectx kunit kunit_debug uml vm_6_12
 	uml_debug_scenarios host runner build_7_2 style two_vm_6_12)
 if [ -n "$all" ]; then
-	stages+=(two_vm_6_1)
+	stages+=(two_vm_6_1 packages)
 fi
 in_lanes "${stages[@]}"
 

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The Debian packages: built, without a word from lintian, and installed, upgraded,
+# removed and purged in a clean Debian 12 and 13 for each kernel that these package.
+# That happens in User-Mode Linux, over the folder of clean-folder as a root of its
+# own. The release script makes a release in a clone.
+#
+# usage: scripts/check-packages.sh [SUITE...]     (bookworm trixie)
+
+set -eu
+shopt -s inherit_errexit
+
+cd "$(dirname "$(realpath "$0")")/.."
+out=$(realpath -m build/check-packages)
+failed=0
+passed=0
+
+count() { # count WHAT COMMAND...
+	local what=$1 status=0
+	shift
+	"$@" > "$out/$what.log" 2>&1 || status=$?
+	if [ $status -eq 0 ]; then
+		passed=$((passed + 1))
+		echo "ok   $what"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $what: status $status of $*"
+		tail -n 60 "$out/$what.log" | sed 's/^/    /'
+	fi
+	grep '^FAIL' "$out/$what.log" || :
+}
+
+lint() {
+	lintian --fail-on error,warning "$out"/old/*.changes "$out"/new/*.changes
+}
+
+try_in() { # try_in SUITE
+	local folder
+	folder=$(scripts/package/clean-folder "$1")
+	scripts/uml/run --timeout 3000 --mem 2G -- "set -eux
+		mkdir -p /tmp/layer/upper /tmp/layer/work /tmp/layer/root
+		mount -t tmpfs layer /tmp/layer
+		mkdir -p /tmp/layer/upper /tmp/layer/work /tmp/layer/root
+		mount -t overlay -o lowerdir=$folder,upperdir=/tmp/layer/upper,workdir=/tmp/layer/work root /tmp/layer/root
+		cd /tmp/layer/root
+		mount -t proc proc proc
+		mount -t sysfs sysfs sys
+		mount -t devtmpfs devtmpfs dev
+		mkdir -p packages
+		cp -r $out/old $out/new packages
+		cp $PWD/scripts/package/try-packages packages
+		chroot . env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
+			/packages/try-packages /packages/old /packages/new"
+}
+
+try_release() {
+	rm -rf "$out/clone"
+	git clone -q . "$out/clone"
+	git -C "$out/clone" config user.name "A maintainer"
+	git -C "$out/clone" config user.email maintainer@example.org
+	(
+		cd "$out/clone"
+		scripts/package/release 9.8.7
+		[ "$(git describe)" = v9.8.7 ]
+		[ "$(dpkg-parsechangelog -l scripts/package/debian/changelog -S Version)" = 9.8.7-1 ]
+		tar -xJOf build/roce-hca-9.8.7.tar.xz roce-hca-9.8.7/dkms.conf | grep -q 'PACKAGE_VERSION="9.8.7"'
+		scripts/package/tarball --out again
+		cmp again/roce-hca-9.8.7.tar.xz build/roce-hca-9.8.7.tar.xz
+		rm -r again
+		! scripts/package/release 9.8.7
+		! scripts/package/release 0.0.1
+	)
+}
+
+scripts/setup.sh package > /dev/null
+rm -rf "$out"
+mkdir -p "$out"
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+count build scripts/package/build-deb --out "$out/old"
+count build-next scripts/package/build-deb --version "$version.1" --out "$out/new"
+count lintian lint
+count release try_release
+[ $# -gt 0 ] || set -- bookworm trixie
+for suite; do
+	count "try-$suite" try_in "$suite"
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
