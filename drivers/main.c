@@ -11,8 +11,8 @@
 #include "control/link.h"
 #include "control/sysfs.h"
 #include "core/comeback.h"
+#include "core/mcast.h"
 #include "core/policy.h"
-#include "core/qp.h"
 #include "sw/backend.h"
 #include "wire/crc32.h"
 
@@ -127,9 +127,9 @@ static void __exit rhca_exit(void)
 	rhca_sysfs_exit();
 	rhca_dcb_exit();
 	rcu_barrier();		/* paths and regions are freed from RCU callbacks */
+	rhca_mcast_exit();
 	rhca_sw_exit();
 	rhca_comeback_exit();
-	rhca_qp_table_exit();
 }
 
 module_init(rhca_init);

@@ -29,8 +29,7 @@ static const struct test_qp_spec spec = {
 
 static u64 count(struct test_hca *hca)
 {
-	return rhca_counter_sum(to_rhca_dev(hca->ibdev)->ports[0].counters,
-				RHCA_PATH_MTU_MISMATCH);
+	return test_count(hca, RHCA_PATH_MTU_MISMATCH);
 }
 
 static bool told(struct ib_qp *qp)

@@ -134,11 +134,6 @@ static u16 entry(struct test_hca *hca, u16 index)
 	return pkey;
 }
 
-static u64 count(struct test_hca *hca, enum rhca_counter which)
-{
-	return rhca_counter_sum(port_of(hca)->counters, which);
-}
-
 static void port_begins_in_the_default_partition(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -321,7 +316,7 @@ static void stranger_is_counted_and_not_answered(struct kunit *test)
 	qp = tenant_qp(hca, IB_QPT_RC, 0);
 	ask(hca, qp, READ_REQUEST, 0, c->theirs);
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
-	KUNIT_EXPECT_EQ(test, count(hca, RHCA_RX_DROPPED_BAD_PKEY), 1);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_BAD_PKEY), 1);
 	KUNIT_EXPECT_EQ(test, 0, ib_query_port(hca->ibdev, 1, &attr));
 	KUNIT_EXPECT_EQ(test, attr.bad_pkey_cntr, 1);
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RTS);
@@ -339,9 +334,9 @@ static void cleared_entry_silences_the_qp(struct kunit *test)
 	write_table(hca, "0 0");
 	send(hca, qp);
 	send(hca, datagrams);
-	KUNIT_EXPECT_EQ(test, count(hca, RHCA_TX_DROPPED_BAD_PKEY), 2);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_DROPPED_BAD_PKEY), 2);
 	ask(hca, qp, READ_REQUEST, 0, 0xffff);
-	KUNIT_EXPECT_EQ(test, count(hca, RHCA_RX_DROPPED_BAD_PKEY), 1);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_BAD_PKEY), 1);
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
 	/* As if the wire had lost it: UC cannot know */
 	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
@@ -459,7 +454,7 @@ static void mad_leaves_by_the_index_it_names(struct kunit *test)
 	send_mad(b, 8);		/* not in the table */
 	send_mad(b, 128);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
-	KUNIT_EXPECT_EQ(test, count(b->hca, RHCA_TX_DROPPED_BAD_PKEY), 2);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_TX_DROPPED_BAD_PKEY), 2);
 }
 
 static void receive_mad(struct agent_bench *b, u16 pkey)
@@ -497,10 +492,10 @@ static void mad_says_which_index_let_it_in(struct kunit *test)
 	expect_mad(b, 0x8002, 10);
 	receive_mad(b, 0x0002);		/* limited to limited */
 	receive_mad(b, 0x8003);
-	KUNIT_EXPECT_EQ(test, count(b->hca, RHCA_RX_DROPPED_BAD_PKEY), 2);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_BAD_PKEY), 2);
 	write_table(b->hca, "0 0");
 	receive_mad(b, 0xffff);
-	KUNIT_EXPECT_EQ(test, count(b->hca, RHCA_RX_DROPPED_BAD_PKEY), 3);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_BAD_PKEY), 3);
 	expect_mad(b, 0x8001, 9);
 }
 

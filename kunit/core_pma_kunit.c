@@ -193,23 +193,23 @@ KUNIT_ARRAY_PARAM_DESC(source, source_cases, desc);
 static void counter_of_ours_shows_as(struct kunit *test)
 {
 	const struct source_case *c = test->param_value;
-	struct rhca_counters *counters = test_alloc(test, sizeof(*counters));
+	u64 *counters = test_alloc(test, RHCA_NUM_COUNTERS * sizeof(*counters));
 	struct rhca_pma_values totals;
 
-	counters->value[c->from] = c->counted;
+	counters[c->from] = c->counted;
 	rhca_pma_totals(counters, &totals);
 	KUNIT_EXPECT_EQ(test, totals.value[c->to], c->shown);
 }
 
 static void multicast_is_not_unicast(struct kunit *test)
 {
-	struct rhca_counters *counters = test_alloc(test, sizeof(*counters));
+	u64 *counters = test_alloc(test, RHCA_NUM_COUNTERS * sizeof(*counters));
 	struct rhca_pma_values totals;
 
-	counters->value[RHCA_TX_PACKETS] = 10;
-	counters->value[RHCA_TX_MULTICAST_PACKETS] = 3;
-	counters->value[RHCA_RX_PACKETS] = 20;
-	counters->value[RHCA_RX_MULTICAST_PACKETS] = 4;
+	counters[RHCA_TX_PACKETS] = 10;
+	counters[RHCA_TX_MULTICAST_PACKETS] = 3;
+	counters[RHCA_RX_PACKETS] = 20;
+	counters[RHCA_RX_MULTICAST_PACKETS] = 4;
 	rhca_pma_totals(counters, &totals);
 	KUNIT_EXPECT_EQ(test, totals.value[RHCA_PMA_XMIT_PACKETS], 10);
 	KUNIT_EXPECT_EQ(test, totals.value[RHCA_PMA_UNICAST_XMIT_PACKETS], 7);
@@ -327,8 +327,8 @@ static void count_packets(struct test_hca *hca, u32 port, u64 packets)
 {
 	struct rhca_dev *dev = to_rhca_dev(hca->ibdev);
 
-	rhca_counter_add(dev->ports[port - 1].counters, RHCA_TX_PACKETS,
-			 packets);
+	recording_count(&dev->ports[port - 1].counter_set, RHCA_TX_PACKETS,
+			packets);
 }
 
 static void attributes_and_ports_are_cleared_apart(struct kunit *test)

@@ -8,6 +8,7 @@
 
 #include "core/device.h"
 #include "hca.h"
+#include "sw/verbs/counters.h"
 #include "sw/transport/receive.h"
 
 static const u8 peer_mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0x0f, 0x0f };
@@ -348,6 +349,14 @@ enum ib_qp_state test_qp_state(struct ib_qp *qp)
 	struct ib_qp_attr attr;
 
 	return ib_query_qp(qp, &attr, IB_QP_STATE, &init) ? -1 : attr.qp_state;
+}
+
+/* What the first port of a software device has counted */
+u64 test_count(struct test_hca *hca, enum rhca_counter which)
+{
+	const struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
+
+	return rhca_counter_sum(rhca_port_set(port)->values, which);
 }
 
 /* A region over the first @bytes of the buffer; @qp is in RTS */

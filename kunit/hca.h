@@ -14,6 +14,7 @@
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/backend.h>
+#include <rhca/counter.h>
 
 #include "packet.h"
 
@@ -120,6 +121,7 @@ void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
 void test_qp_bring_up(struct test_hca *hca, struct ib_qp *qp,
 		      const struct test_qp_spec *spec, enum ib_qp_state to);
 enum ib_qp_state test_qp_state(struct ib_qp *qp);
+u64 test_count(struct test_hca *hca, enum rhca_counter which);
 void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access);
 void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset,
 		    u32 bytes);

@@ -8,7 +8,7 @@
 
 #include "core/counters.h"
 #include "core/device.h"
-#include "core/qp.h"
+#include "sw/verbs/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
 #include "sw/transport/receive.h"
@@ -41,7 +41,7 @@ KUNIT_ARRAY_PARAM_DESC(way, way_cases, desc);
 
 static u64 dropped(struct ib_qp *ibqp)
 {
-	return rhca_counter_sum(to_rhca_qp(ibqp)->port->counters,
+	return rhca_counter_sum(ibqp_to_verbs(ibqp)->counters,
 				RHCA_RX_DROPPED_NOT_FOR_US);
 }
 

@@ -9,7 +9,7 @@
 
 #include "core/counters.h"
 #include "core/device.h"
-#include "core/qp.h"
+#include "sw/verbs/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
 
@@ -261,10 +261,7 @@ static void acknowledgement_past_a_read_repeats_it(struct kunit *test)
 
 static u64 dropped(struct bench *b)
 {
-	struct rhca_dev *dev = to_rhca_dev(b->hca->ibdev);
-
-	return rhca_counter_sum(dev->ports[0].counters,
-				RHCA_RX_DROPPED_OUT_OF_WINDOW);
+	return test_count(b->hca, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 }
 
 static void response_to_nothing_is_dropped(struct kunit *test)

@@ -118,13 +118,6 @@ static const struct drop_case drop_cases[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(drop, drop_cases, desc);
 
-static u64 count(struct test_hca *hca, enum rhca_counter which)
-{
-	struct rhca_dev *dev = to_rhca_dev(hca->ibdev);
-
-	return rhca_counter_sum(dev->ports[0].counters, which);
-}
-
 static void what_is_not_for_the_group_is_counted_and_dropped(struct kunit *test)
 {
 	const struct drop_case *c = test->param_value;
@@ -133,11 +126,11 @@ static void what_is_not_for_the_group_is_counted_and_dropped(struct kunit *test)
 	u64 before;
 
 	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
-	before = count(hca, c->counter);
+	before = test_count(hca, c->counter);
 	arrive(hca, c->dgid ?: &hca->gid, c->one_qp ? qp->qp_num : GROUP_QPN,
 	       c->qkey);
 	KUNIT_EXPECT_EQ(test, received(hca), 0);
-	KUNIT_EXPECT_EQ(test, count(hca, c->counter), before + 1);
+	KUNIT_EXPECT_EQ(test, test_count(hca, c->counter), before + 1);
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
 

@@ -10,7 +10,7 @@
 #include <rdma/ib_umem.h>
 
 #include "core/device.h"
-#include "core/qp.h"
+#include "sw/verbs/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
 #include "sw/verbs/mw.h"
@@ -50,7 +50,7 @@ static void setup(struct bench *b, struct kunit *test)
 static struct rhca_mem *use(struct bench *b, u32 rkey, int access)
 {
 	struct rhca_remote remote = {
-		.dev	= to_rhca_dev(b->hca->ibdev),
+		.dev	= to_verbs_dev(b->hca->ibdev),
 		.pd	= b->hca->pd,
 		.qp_num	= b->qp->qp_num,
 		.rkey	= rkey,
@@ -188,7 +188,7 @@ static int bind(struct bench *b, struct rhca_mw *mw, u32 bytes, int access)
 	int ret;
 
 	local_bh_disable();
-	ret = rhca_mw_bind(to_rhca_dev(b->hca->ibdev), &bind);
+	ret = rhca_mw_bind(to_verbs_dev(b->hca->ibdev), &bind);
 	local_bh_enable();
 	return ret;
 }
@@ -276,7 +276,7 @@ static void window_does_not_wait_for_users_of_its_region(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, busy);
 	KUNIT_EXPECT_NOT_NULL(test, other);
 	local_bh_disable();
-	ret = rhca_key_invalidate(to_rhca_dev(b.hca->ibdev), b.hca->pd,
+	ret = rhca_key_invalidate(to_verbs_dev(b.hca->ibdev), b.hca->pd,
 				  mw->mem->key, b.qp->qp_num, true);
 	local_bh_enable();
 	KUNIT_EXPECT_EQ(test, 0, ret);
@@ -421,7 +421,7 @@ static void local_invalidation_completes_when_users_have_gone(struct kunit *test
 
 static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 {
-	struct rhca_qp *qp;
+	struct rhca_verbs_qp *qp;
 	struct verb verb;
 	struct bench b;
 

@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "core/qp.h"
+#include "sw/verbs/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
 #include "sw/verbs/qp_state.h"
@@ -60,9 +60,9 @@ static void state_that_does_not_exist_allows_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_qp_abilities(-1), 0);
 }
 
-static struct rhca_qp *qp_in(struct kunit *test, enum ib_qp_state state)
+static struct rhca_verbs_qp *qp_in(struct kunit *test, enum ib_qp_state state)
 {
-	struct rhca_qp *qp = test_alloc(test, sizeof(*qp));
+	struct rhca_verbs_qp *qp = test_alloc(test, sizeof(*qp));
 
 	qp->state = state;
 	return qp;
@@ -70,7 +70,7 @@ static struct rhca_qp *qp_in(struct kunit *test, enum ib_qp_state state)
 
 static void all_that_is_asked_must_be_allowed(struct kunit *test)
 {
-	struct rhca_qp *qp = qp_in(test, IB_QPS_RTR);
+	struct rhca_verbs_qp *qp = qp_in(test, IB_QPS_RTR);
 
 	KUNIT_EXPECT_TRUE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE));
 	KUNIT_EXPECT_TRUE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE |
@@ -104,7 +104,7 @@ KUNIT_ARRAY_PARAM_DESC(fail, fail_cases, desc);
 static void error_moves_a_qp_once(struct kunit *test)
 {
 	const struct fail_case *c = test->param_value;
-	struct rhca_qp *qp = qp_in(test, c->from);
+	struct rhca_verbs_qp *qp = qp_in(test, c->from);
 
 	KUNIT_EXPECT_EQ(test, rhca_qp_fail(qp, c->to), c->moved);
 	KUNIT_EXPECT_EQ(test, qp->state, (int)(c->moved ? c->to : c->from));

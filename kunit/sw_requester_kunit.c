@@ -6,7 +6,7 @@
 #include <linux/unaligned.h>
 #include <linux/workqueue.h>
 
-#include "core/qp.h"
+#include "sw/verbs/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
 #include "sw/transport/qp.h"
@@ -411,7 +411,7 @@ static void unreliable_requests_are_whole_after_half_the_psns(struct kunit *test
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct test_sent *sent = test_alloc(test, sizeof(*sent));
 	struct ib_qp *qp = rts_qp(hca, IB_QPT_UC);
-	struct rhca_requester *send = &to_sw_qp(to_rhca_qp(qp))->send;
+	struct rhca_requester *send = &to_sw_qp(ibqp_to_verbs(qp))->send;
 
 	post(hca, qp, IB_WR_SEND, 1);
 	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
@@ -571,7 +571,7 @@ static void slot_is_free_before_its_completion_shows(struct kunit *test)
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "one processor");
 	remote.qp = rts_qp(hca, IB_QPT_RC);
-	sq = &to_rhca_qp(remote.qp)->sq;
+	sq = &ibqp_to_verbs(remote.qp)->sq;
 	head = sq->head;
 	post(hca, remote.qp, IB_WR_SEND, 1);
 	INIT_WORK_ONSTACK(&remote.work, answer_remotely);
@@ -616,7 +616,7 @@ static void timeout_of_none_repeats_nothing(struct kunit *test)
 
 	post(hca, qp, IB_WR_SEND, 1);
 	KUNIT_ASSERT_EQ(test, test_num_sent(hca), 1);
-	send = &to_sw_qp(to_rhca_qp(qp))->send;
+	send = &to_sw_qp(ibqp_to_verbs(qp))->send;
 	spin_lock_bh(&send->lock);
 	send->deadline = jiffies - 1;
 	mod_timer(&send->ack_timer, jiffies);
@@ -701,7 +701,7 @@ static void receiver_not_ready_is_heard_while_the_queue_is_full(struct kunit *te
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
-	struct rhca_sw_qp *sw_qp = to_sw_qp(to_rhca_qp(qp));
+	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
 	int i;
 
 	for (i = 0; i < 3; i++)

@@ -10,7 +10,7 @@
 
 #include "core/counters.h"
 #include "core/device.h"
-#include "core/qp.h"
+#include "sw/verbs/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
 #include "sw/transport/qp.h"
@@ -416,8 +416,7 @@ static void expect_event(struct kunit *test, struct bench *b, u8 syndrome)
 
 static u64 invalid_requests(struct bench *b)
 {
-	return rhca_counter_sum(to_rhca_dev(b->hca->ibdev)->ports[0].counters,
-				RHCA_RESP_INVALID_REQUESTS);
+	return test_count(b->hca, RHCA_RESP_INVALID_REQUESTS);
 }
 
 static void expect_refused(struct kunit *test, struct bench *b,
@@ -704,7 +703,7 @@ static struct rhca_mem *use_region(struct bench *b)
 	struct rhca_mem *mem;
 
 	local_bh_disable();
-	mem = rhca_mem_get(to_rhca_dev(b->hca->ibdev), b->hca->mr->rkey);
+	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->hca->mr->rkey);
 	local_bh_enable();
 	return mem;
 }
@@ -780,12 +779,12 @@ static void setup_failed(struct bench *b, struct kunit *test, u32 entries)
 	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
 	for (i = 0; i < MANY_RECEIVES; i++)
 		test_post_recv(b->hca, b->qp, i, BUFFER_OFFSET, BUFFER_BYTES);
-	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(to_rhca_qp(b->qp), IB_QPS_ERR));
+	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(ibqp_to_verbs(b->qp), IB_QPS_ERR));
 }
 
 static struct rhca_run flush_once(struct bench *b)
 {
-	struct rhca_sw_qp *qp = to_sw_qp(to_rhca_qp(b->qp));
+	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(b->qp));
 	struct rhca_run run = {};
 
 	spin_lock_bh(&qp->recv.lock);
@@ -942,7 +941,7 @@ static void duplicate_read_of_something_else_is_dropped(struct kunit *test)
 
 static void hold_answers(struct bench *b, bool held)
 {
-	struct rhca_responder *recv = &to_sw_qp(to_rhca_qp(b->qp))->recv;
+	struct rhca_responder *recv = &to_sw_qp(ibqp_to_verbs(b->qp))->recv;
 
 	local_bh_disable();
 	spin_lock(&recv->lock);
@@ -1071,8 +1070,7 @@ KUNIT_ARRAY_PARAM_DESC(stranger, stranger_cases, desc);
 
 static u64 count(struct bench *b, enum rhca_counter which)
 {
-	return rhca_counter_sum(to_rhca_dev(b->hca->ibdev)->ports[0].counters,
-				which);
+	return test_count(b->hca, which);
 }
 
 static void from_the_peer(struct bench *b, struct test_packet *p)
@@ -1330,7 +1328,7 @@ static void implausible(struct rnd_state *rnd, struct request *r)
 
 static void ask_at_random(struct bench *b, struct rnd_state *rnd)
 {
-	struct rhca_sw_qp *qp = to_sw_qp(to_rhca_qp(b->qp));
+	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(b->qp));
 	u32 pick = prandom_u32_state(rnd);
 	struct request r = {
 		.psn = rhca_psn_diff(qp->recv.expected_psn, FIRST_PSN),

@@ -6,7 +6,7 @@
 #include <rdma/rdma_user_rxe.h>
 
 #include "core/device.h"
-#include "core/qp.h"
+#include "sw/verbs/qp.h"
 #include "sw/verbs/sq.h"
 #include "hostile.h"
 #include "packet.h"
@@ -18,8 +18,8 @@ KUNIT_ARRAY_PARAM(hostile, hostile_values, hostile_desc);
 #define SQ_INLINE	64
 
 struct sq_bench {
-	struct rhca_qp qp;
-	struct rhca_dev *dev;
+	struct rhca_verbs_qp qp;
+	struct rhca_verbs_dev *dev;
 	struct rxe_send_wqe *slot;
 };
 
@@ -38,8 +38,8 @@ static int sq_init(struct kunit *test)
 	b->dev = test_alloc(test, sizeof(*b->dev));
 	xa_init_flags(&b->dev->paths, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	b->qp.dev = b->dev;
-	b->qp.is_user = true;
-	b->qp.ibqp.qp_type = IB_QPT_RC;
+	b->qp.core.is_user = true;
+	b->qp.core.ibqp.qp_type = IB_QPT_RC;
 	ret = rhca_sq_init(sq, &cap, NULL, NULL);
 	if (ret)
 		return ret;
@@ -142,7 +142,7 @@ static void write_request(struct sq_bench *b, const struct fetch_case *c)
 {
 	u32 i;
 
-	b->qp.ibqp.qp_type = c->type;
+	b->qp.core.ibqp.qp_type = c->type;
 	b->slot->wr.wr_id = 0x1234;
 	b->slot->wr.opcode = c->opcode;
 	b->slot->wr.send_flags = c->flags;

@@ -19,7 +19,7 @@ complain() {
 may() {
 	case $1 in
 	wire) echo "" ;;
-	core) echo "wire sw/verbs" ;;
+	core) echo "wire" ;;
 	sw/verbs | mlx5) echo "core wire" ;;
 	sw/transport) echo "sw/verbs core wire" ;;
 	sw) echo "sw/transport sw/verbs core wire" ;;

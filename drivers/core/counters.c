@@ -6,13 +6,12 @@
  * longer into its port's. ib_core adds the sets to what it shows of the port:
  * those that exist when it reads, and what it noted of the others just before
  * they went. What a QP still counted into a set after that falls to the port
- * when no packet can be using the set any more.
+ * when no packet can be using the set any more: that is the backend's part.
  */
-#include <linux/bitops.h>
-#include <linux/cpumask.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_counter.h>
+#include <rhca/backend.h>
 #include <rhca/compat.h>
 
 #include "core/counters.h"
@@ -84,93 +83,210 @@ static const struct rdma_stat_desc counter_descs[RHCA_NUM_COUNTERS] = {
 	OPTIONAL(RHCA_RX_ECN_CAPABLE_PKTS, "rx_ecn_capable_pkts"),
 };
 
-DEFINE_STATIC_KEY_FALSE(rhca_optional_key);
+/* --- names ---------------------------------------------------------------- */
 
-/**
- * rhca_counter_sum - One counter over all CPUs
- * @c: the counters
- * @which: the counter
- */
-u64 rhca_counter_sum(const struct rhca_counters __percpu *c,
-		     enum rhca_counter which)
+/* A backend that does not count all of them shows those that it names */
+static int pick_descs(struct rhca_dev *dev)
 {
-	u64 sum = 0;
-	int cpu;
+	const struct rhca_backend_ops *backend = dev->backend;
+	struct rdma_stat_desc *descs;
+	u32 i;
 
-	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(c, cpu)->value[which];
-	return sum;
+	dev->counter_descs = counter_descs;
+	dev->num_counters = RHCA_NUM_COUNTERS;
+	if (!backend->counters)
+		return 0;
+	descs = kcalloc(backend->num_counters, sizeof(*descs), GFP_KERNEL);
+	if (!descs)
+		return -ENOMEM;
+	for (i = 0; i < backend->num_counters; i++)
+		descs[i] = counter_descs[backend->counters[i]];
+	dev->counter_descs = descs;
+	dev->num_counters = backend->num_counters;
+	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_counter_sum);
 
-static struct rdma_hw_stats *alloc_stats(void)
+static void drop_descs(struct rhca_dev *dev)
+{
+	if (dev->counter_descs != counter_descs)
+		kfree(dev->counter_descs);
+}
+
+static enum rhca_counter counter_at(const struct rhca_dev *dev, u32 index)
+{
+	return dev->backend->counters ? dev->backend->counters[index] : index;
+}
+
+static struct rdma_hw_stats *alloc_stats(const struct rhca_dev *dev)
 {
 	struct rdma_hw_stats *stats;
-	int i;
+	u32 i;
 
-	stats = rdma_alloc_hw_stats_struct(counter_descs, RHCA_NUM_COUNTERS,
+	stats = rdma_alloc_hw_stats_struct(dev->counter_descs,
+					   dev->num_counters,
 					   RDMA_HW_STATS_DEFAULT_LIFESPAN);
-	for (i = RHCA_FIRST_OPTIONAL; stats && i < RHCA_NUM_COUNTERS; i++)
-		__set_bit(i, stats->is_disabled);
+	for (i = 0; stats && i < dev->num_counters; i++)
+		if (dev->counter_descs[i].flags & IB_STAT_FLAG_OPTIONAL)
+			__set_bit(i, stats->is_disabled);
 	return stats;
 }
+
+/* --- sets ----------------------------------------------------------------- */
+
+/* The state of the link is the core's to know */
+static int read_set(struct rhca_counter_set *set, u64 *values)
+{
+	struct rhca_port *port = set->port;
+	int ret;
+
+	memset(values, 0, RHCA_NUM_COUNTERS * sizeof(*values));
+	ret = port->dev->backend->counters_read(set, values);
+	if (ret)
+		return ret;
+	values[RHCA_LINK_DOWNED] = set == &port->counter_set ?
+		atomic_read(&port->link_downed) : 0;
+	return 0;
+}
+
+static int show_set(struct rhca_counter_set *set, struct rdma_hw_stats *stats)
+{
+	struct rhca_dev *dev = set->port->dev;
+	u64 values[RHCA_NUM_COUNTERS];
+	int ret = read_set(set, values);
+	u32 i;
+
+	for (i = 0; !ret && i < dev->num_counters; i++)
+		stats->value[i] = values[counter_at(dev, i)];
+	return ret;
+}
+
+static void close_ports_sets(struct rhca_dev *dev, u32 num)
+{
+	while (num)
+		dev->backend->counters_close(&dev->ports[--num].counter_set,
+					     NULL);
+}
+
+static int open_ports_sets(struct rhca_dev *dev)
+{
+	struct rhca_port *port;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < dev->num_ports; i++) {
+		port = &dev->ports[i];
+		port->counter_set.port = port;
+		ret = dev->backend->counters_open(&port->counter_set);
+		if (ret) {
+			close_ports_sets(dev, i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/**
+ * rhca_counters_init - Set up what the device's ports count into
+ * @dev: the device, after its backend's dev_init
+ *
+ * Context: may sleep.
+ * Return: 0, -ENOMEM, or what the backend says; nothing is kept then.
+ */
+int rhca_counters_init(struct rhca_dev *dev)
+{
+	int ret;
+
+	xa_init_flags(&dev->counter_sets, XA_FLAGS_ALLOC1);
+	mutex_init(&dev->counters_lock);
+	ret = pick_descs(dev);
+	if (ret)
+		return ret;
+	ret = open_ports_sets(dev);
+	if (ret)
+		drop_descs(dev);
+	return ret;
+}
+
+/**
+ * rhca_counters_exit - Undo rhca_counters_init()
+ * @dev: the device, whose QPs and rdma_counters have gone
+ */
+void rhca_counters_exit(struct rhca_dev *dev)
+{
+	close_ports_sets(dev, dev->num_ports);
+	drop_descs(dev);
+	xa_destroy(&dev->counter_sets);
+}
+
+/**
+ * rhca_port_totals - Everything that was counted on a port
+ * @port: the port
+ * @totals: by enum rhca_counter: its own counters, and those of all counter sets,
+ *	also of those that have gone
+ *
+ * Context: may sleep.
+ * Return: 0, or what the backend says.
+ */
+int rhca_port_totals(struct rhca_port *port, u64 *totals)
+{
+	struct rhca_dev *dev = port->dev;
+	struct rhca_counter_set *set;
+	u64 values[RHCA_NUM_COUNTERS];
+	unsigned long id;
+	int i, ret;
+
+	mutex_lock(&dev->counters_lock);
+	ret = read_set(&port->counter_set, totals);
+	for (i = 0; i < RHCA_NUM_COUNTERS; i++)
+		totals[i] += port->retired[i];
+	xa_for_each(&dev->counter_sets, id, set) {
+		if (ret || set->port != port)
+			continue;
+		ret = read_set(set, values);
+		for (i = 0; !ret && i < RHCA_NUM_COUNTERS; i++)
+			totals[i] += values[i];
+	}
+	mutex_unlock(&dev->counters_lock);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_port_totals);
+
+/* --- ports ---------------------------------------------------------------- */
 
 static struct rdma_hw_stats *alloc_port_stats(struct ib_device *ibdev,
 					      u32 port_num)
 {
-	return alloc_stats();
+	return alloc_stats(to_rhca_dev(ibdev));
 }
 
 static int get_port_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			  u32 port_num, int index)
 {
 	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
-	int i;
+	int ret;
 
 	if (!port || !stats)
 		return -EINVAL;
-	for (i = 0; i < RHCA_NUM_COUNTERS; i++)
-		stats->value[i] = rhca_counter_sum(port->counters, i);
-	return RHCA_NUM_COUNTERS;
+	ret = show_set(&port->counter_set, stats);
+	return ret ?: port->dev->num_counters;
 }
 
-/* --- sets of bound QPs ---------------------------------------------------- */
-
-/**
- * struct rhca_counter_set - What an rdma_counter's QPs count into
- * @values: per CPU
- * @port: their port
- * @noted: what ib_core's history has of it; set when the set goes
- * @rcu: packets may still count into it when it goes
- */
-struct rhca_counter_set {
-	struct rhca_counters __percpu *values;
-	struct rhca_port *port;
-	struct rhca_counters noted;
-	struct rcu_head rcu;
-};
-
-static void free_set(struct rhca_counter_set *set)
+static int switch_optional(struct ib_device *ibdev, u32 port_num,
+			   unsigned int index, bool enable)
 {
-	free_percpu(set->values);
-	kfree(set);
+	struct rhca_dev *dev = to_rhca_dev(ibdev);
+	struct rhca_port *port = rhca_port_of(dev, port_num);
+
+	if (!port || index >= dev->num_counters ||
+	    !(dev->counter_descs[index].flags & IB_STAT_FLAG_OPTIONAL))
+		return -EINVAL;
+	if (!dev->backend->counters_enable)
+		return -EOPNOTSUPP;
+	return dev->backend->counters_enable(port, counter_at(dev, index),
+					     enable);
 }
 
-/* Packets counted here until now; the port lives, see exit_ports() */
-static void free_set_rcu(struct rcu_head *rcu)
-{
-	struct rhca_counter_set *set = container_of(rcu,
-						    struct rhca_counter_set,
-						    rcu);
-	u64 late;
-	int i;
-
-	for (i = 0; i < RHCA_NUM_COUNTERS; i++) {
-		late = rhca_counter_sum(set->values, i) - set->noted.value[i];
-		rhca_counter_add(set->port->counters, i, late);
-	}
-	free_set(set);
-}
+/* --- bound QPs ------------------------------------------------------------ */
 
 static int create_set(struct rhca_dev *dev, struct rdma_counter *counter)
 {
@@ -180,41 +296,66 @@ static int create_set(struct rhca_dev *dev, struct rdma_counter *counter)
 	if (!set)
 		return -ENOMEM;
 	set->port = rhca_port_of(dev, counter->port);
-	set->values = alloc_percpu(struct rhca_counters);
-	ret = set->values ? xa_alloc(&dev->counter_sets, &counter->id, set,
-				     xa_limit_31b, GFP_KERNEL) : -ENOMEM;
+	ret = dev->backend->counters_open(set);
 	if (ret)
-		free_set(set);
+		goto err_free;
+	mutex_lock(&dev->counters_lock);
+	ret = xa_alloc(&dev->counter_sets, &counter->id, set, xa_limit_31b,
+		       GFP_KERNEL);
+	mutex_unlock(&dev->counters_lock);
+	if (ret)
+		goto err_close;
+	return 0;
+
+err_close:
+	dev->backend->counters_close(set, NULL);
+err_free:
+	kfree(set);
 	return ret;
 }
 
-/**
- * rhca_counters_follow_port - Count into the port, unless bound to a counter
- * @qp: a QP that has got its port, or lost its counter
- */
-void rhca_counters_follow_port(struct rhca_qp *qp)
+static struct rhca_counter_set *find_set(struct rdma_counter *counter)
 {
-	struct rhca_port *port = qp->port ?: &qp->dev->ports[0];
+	return xa_load(&to_rhca_dev(counter->device)->counter_sets,
+		       counter->id);
+}
 
-	lockdep_assert_held(&qp->modify_lock);
-	if (!qp->ibqp.counter)
-		WRITE_ONCE(qp->counters, port->counters);
+/* @shown: by index of the device's names, or NULL */
+static void end_set(struct rhca_dev *dev, struct rhca_counter_set *set,
+		    const u64 *shown)
+{
+	u64 values[RHCA_NUM_COUNTERS] = {};
+	u32 i;
+
+	for (i = 0; shown && i < dev->num_counters; i++)
+		values[counter_at(dev, i)] = shown[i];
+	dev->backend->counters_close(set, values);
+	kfree(set);
 }
 
 static int point_qp(struct rhca_qp *qp, struct rdma_counter *counter)
 {
-	struct rhca_counter_set *set = xa_load(&qp->dev->counter_sets,
-					       counter->id);
+	struct rhca_counter_set *set = find_set(counter);
 	int ret = -EINVAL;
 
 	mutex_lock(&qp->modify_lock);
-	if (set && !qp->ibqp.counter) {
+	if (set && !qp->ibqp.counter)
+		ret = qp->dev->backend->counters_bind(qp, set);
+	if (!ret)
 		qp->ibqp.counter = counter;
-		WRITE_ONCE(qp->counters, set->values);
-		ret = 0;
-	}
 	mutex_unlock(&qp->modify_lock);
 	return ret;
+}
+
+static void remove_set(struct rhca_dev *dev, struct rdma_counter *counter)
+{
+	struct rhca_counter_set *set;
+
+	mutex_lock(&dev->counters_lock);
+	set = xa_erase(&dev->counter_sets, counter->id);
+	mutex_unlock(&dev->counters_lock);
+	end_set(dev, set, NULL);
+	counter->id = 0;
 }
 
 static int bind_qp(rhca_counter_bind_args)
@@ -223,119 +364,68 @@ static int bind_qp(rhca_counter_bind_args)
 	bool is_new = !counter->id;
 	int ret = 0;
 
+	if (!dev->backend->counters_bind)
+		return -EOPNOTSUPP;
 	if (is_new)
 		ret = create_set(dev, counter);
 	if (ret)
 		return ret;
 	ret = point_qp(to_rhca_qp(ibqp), counter);
-	if (ret && is_new) {
-		free_set(xa_erase(&dev->counter_sets, counter->id));
-		counter->id = 0;
-	}
+	if (ret && is_new)
+		remove_set(dev, counter);
 	return ret;
 }
 
-/* Packets that are under way may count into the set for a grace period more */
 static int unbind_qp(rhca_counter_unbind_args)
 {
 	struct rhca_qp *qp = to_rhca_qp(ibqp);
+	struct rhca_port *port;
+	int ret;
 
 	mutex_lock(&qp->modify_lock);
-	ibqp->counter = NULL;
-	rhca_counters_follow_port(qp);
+	port = qp->port ?: &qp->dev->ports[0];
+	ret = qp->dev->backend->counters_bind(qp, &port->counter_set);
+	if (!ret)
+		ibqp->counter = NULL;
 	mutex_unlock(&qp->modify_lock);
-	return 0;
+	return ret;
 }
 
 /* The port's totals lose a set in the moment in which they get what it had */
 static int dealloc_counter(struct rdma_counter *counter)
 {
 	struct rhca_dev *dev = to_rhca_dev(counter->device);
+	const u64 *shown = counter->stats->value;
 	struct rhca_counter_set *set;
-	int i;
+	u32 i;
 
-	xa_lock(&dev->counter_sets);
-	set = __xa_erase(&dev->counter_sets, counter->id);
-	for (i = 0; set && i < RHCA_NUM_COUNTERS; i++) {
-		set->noted.value[i] = counter->stats->value[i];
-		set->port->retired.value[i] += counter->stats->value[i];
-	}
-	xa_unlock(&dev->counter_sets);
+	mutex_lock(&dev->counters_lock);
+	set = xa_erase(&dev->counter_sets, counter->id);
+	for (i = 0; set && i < dev->num_counters; i++)
+		set->port->retired[counter_at(dev, i)] += shown[i];
+	mutex_unlock(&dev->counters_lock);
 	if (set)
-		call_rcu(&set->rcu, free_set_rcu);
+		end_set(dev, set, shown);
 	return 0;
 }
 
 static struct rdma_hw_stats *alloc_counter_stats(struct rdma_counter *counter)
 {
-	return alloc_stats();
+	return alloc_stats(to_rhca_dev(counter->device));
 }
 
 static int update_counter_stats(struct rdma_counter *counter)
 {
 	struct rhca_dev *dev = to_rhca_dev(counter->device);
 	struct rhca_counter_set *set;
-	int i;
+	int ret = -EINVAL;
 
-	xa_lock(&dev->counter_sets);
-	set = xa_load(&dev->counter_sets, counter->id);
-	for (i = 0; set && i < RHCA_NUM_COUNTERS; i++)
-		counter->stats->value[i] = rhca_counter_sum(set->values, i);
-	xa_unlock(&dev->counter_sets);
-	return set ? 0 : -EINVAL;
-}
-
-/**
- * rhca_port_totals - Everything that was counted on a port
- * @port: the port
- * @totals: its own counters, and those of all counter sets, also of those that
- *	have gone
- */
-void rhca_port_totals(struct rhca_port *port, struct rhca_counters *totals)
-{
-	struct xarray *sets = &port->dev->counter_sets;
-	struct rhca_counter_set *set;
-	unsigned long id;
-	int i;
-
-	xa_lock(sets);
-	for (i = 0; i < RHCA_NUM_COUNTERS; i++)
-		totals->value[i] = rhca_counter_sum(port->counters, i) +
-				   port->retired.value[i];
-	xa_for_each(sets, id, set)
-		for (i = 0; set->port == port && i < RHCA_NUM_COUNTERS; i++)
-			totals->value[i] += rhca_counter_sum(set->values, i);
-	xa_unlock(sets);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_port_totals);
-
-/* --- optional counters ---------------------------------------------------- */
-
-static int switch_optional(struct ib_device *ibdev, u32 port_num,
-			   unsigned int index, bool enable)
-{
-	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
-
-	if (!port || index < RHCA_FIRST_OPTIONAL || index >= RHCA_NUM_COUNTERS)
-		return -EINVAL;
-	index -= RHCA_FIRST_OPTIONAL;
-	if (enable && !test_and_set_bit(index, &port->optional))
-		static_branch_inc(&rhca_optional_key);
-	if (!enable && test_and_clear_bit(index, &port->optional))
-		static_branch_dec(&rhca_optional_key);
-	return 0;
-}
-
-/**
- * rhca_counters_disable_optional - The port goes, and its users of the key
- * @port: the port
- */
-void rhca_counters_disable_optional(struct rhca_port *port)
-{
-	while (port->optional) {
-		port->optional &= port->optional - 1;
-		static_branch_dec(&rhca_optional_key);
-	}
+	mutex_lock(&dev->counters_lock);
+	set = find_set(counter);
+	if (set)
+		ret = show_set(set, counter->stats);
+	mutex_unlock(&dev->counters_lock);
+	return ret;
 }
 
 const struct ib_device_ops rhca_counter_verbs = {

@@ -14,25 +14,16 @@
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <rdma/ib_verbs.h>
-#include <rdma/rdma_user_rxe.h>
 #include <rhca/compat.h>
 
 #include "core/ah.h"
 #include "core/comeback.h"
-#include "sw/verbs/cq.h"
 #include "core/device.h"
-#include "sw/verbs/mcast.h"
-#include "sw/verbs/mr.h"
-#include "sw/verbs/mw.h"
-#include "sw/verbs/pd.h"
+#include "core/mcast.h"
 #include "core/pma.h"
 #include "core/policy.h"
 #include "core/qp.h"
 #include "core/restrack.h"
-#include "sw/verbs/srq.h"
-#include "sw/verbs/ucontext.h"
-
-#define RHCA_UVERBS_ABI_VERSION	2	/* of rdma/rdma_user_rxe.h */
 
 /*
  * All devices. devices_mutex protects the list and serialises creation;
@@ -46,77 +37,6 @@ static DEFINE_MUTEX(devices_mutex);
 static atomic_t num_devices = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(devices_gone);
 
-/**
- * rhca_limit_take - Count an object that is about to be created
- * @dev: the device
- * @which: kind of object
- * @max: how many there may be
- *
- * Return: false when there are @max already.
- */
-bool rhca_limit_take(struct rhca_dev *dev, enum rhca_limited which, int max)
-{
-	return atomic_add_unless(&dev->num_objects[which], 1, max);
-}
-
-void rhca_limit_give(struct rhca_dev *dev, enum rhca_limited which)
-{
-	atomic_dec(&dev->num_objects[which]);
-}
-
-static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
-			struct ib_udata *udata)
-{
-	if (udata && (udata->inlen || udata->outlen))
-		return -EINVAL;
-	*attr = (struct ib_device_attr) {
-		.fw_ver			= 1ULL << 32,
-		.sys_image_guid		= ibdev->node_guid,
-		.max_mr_size		= RHCA_MAX_MR_BYTES,
-		.page_size_cap		= PAGE_SIZE,
-		.vendor_id		= 0x0002c9,	/* as ConnectX: tools key on it */
-		.vendor_part_id		= 0,
-		.hw_ver			= 0,
-		.max_qp			= RHCA_MAX_QP,
-		.max_qp_wr		= RHCA_MAX_QP_WR,
-		.device_cap_flags	= IB_DEVICE_BAD_PKEY_CNTR |
-					  IB_DEVICE_BAD_QKEY_CNTR |
-					  IB_DEVICE_CHANGE_PHY_PORT |
-					  IB_DEVICE_PORT_ACTIVE_EVENT |
-					  IB_DEVICE_SYS_IMAGE_GUID |
-					  IB_DEVICE_RC_RNR_NAK_GEN |
-					  IB_DEVICE_SRQ_RESIZE |
-					  IB_DEVICE_MEM_MGT_EXTENSIONS |
-					  IB_DEVICE_MEM_WINDOW |
-					  IB_DEVICE_MEM_WINDOW_TYPE_2B |
-					  RHCA_CAP_ATOMIC_WRITE,
-		.kernel_cap_flags	= IBK_ALLOW_USER_UNREG,
-		.max_send_sge		= RHCA_MAX_SGE,
-		.max_recv_sge		= RHCA_MAX_SGE,
-		.max_sge_rd		= RHCA_MAX_SGE,
-		.max_cq			= RHCA_MAX_CQ,
-		.max_cqe		= RHCA_MAX_CQE,
-		.max_mr			= RHCA_MAX_MR,
-		.max_mw			= RHCA_MAX_MW,
-		.max_pd			= RHCA_MAX_PD,
-		.max_qp_rd_atom		= RHCA_MAX_RD_ATOMIC,
-		.max_res_rd_atom	= RHCA_MAX_RD_ATOMIC * RHCA_MAX_QP,
-		.max_qp_init_rd_atom	= RHCA_MAX_RD_ATOMIC,
-		.atomic_cap		= IB_ATOMIC_HCA,
-		.max_mcast_grp		= RHCA_MAX_MCAST_GROUPS,
-		.max_mcast_qp_attach	= RHCA_MAX_MCAST_GROUP_QPS,
-		.max_total_mcast_qp_attach = RHCA_MAX_MCAST_QPS,
-		.max_ah			= RHCA_MAX_AH,
-		.max_srq		= RHCA_MAX_SRQ,
-		.max_srq_wr		= RHCA_MAX_SRQ_WR,
-		.max_srq_sge		= RHCA_MAX_SGE,
-		.max_fast_reg_page_list_len = RHCA_MAX_FAST_REG_PAGES,
-		.max_pkeys		= RHCA_NUM_PKEYS,
-		.local_ca_ack_delay	= RHCA_ACK_DELAY_CODE,
-	};
-	return 0;
-}
-
 static int modify_device(struct ib_device *ibdev, int mask,
 			 struct ib_device_modify *attr)
 {
@@ -126,11 +46,6 @@ static int modify_device(struct ib_device *ibdev, int mask,
 		memcpy(ibdev->node_desc, attr->node_desc,
 		       sizeof(ibdev->node_desc));
 	return 0;
-}
-
-static void get_dev_fw_str(struct ib_device *ibdev, char *str)
-{
-	snprintf(str, IB_FW_VERSION_NAME_MAX, "1.0.0");
 }
 
 static ssize_t parent_show(struct device *device, struct device_attribute *attr,
@@ -206,31 +121,22 @@ static const struct attribute_group device_attribute_group = {
 static void dealloc_driver(struct ib_device *ibdev);
 
 static const struct ib_device_ops device_verbs = {
-	.owner			= THIS_MODULE,
-	.driver_id		= RDMA_DRIVER_RXE,
-	.uverbs_abi_ver		= RHCA_UVERBS_ABI_VERSION,
 	.dealloc_driver		= dealloc_driver,
 	.device_group		= &device_attribute_group,
-	.get_dev_fw_str		= get_dev_fw_str,
 	.modify_device		= modify_device,
-	.query_device		= query_device,
 };
 
 static const struct ib_device_ops *const verbs_of_objects[] = {
 	&device_verbs, &rhca_port_verbs, &rhca_gid_verbs, &rhca_counter_verbs,
-	&rhca_pma_verbs,
-	&rhca_ucontext_verbs, &rhca_pd_verbs, &rhca_ah_verbs, &rhca_cq_verbs,
-	&rhca_srq_verbs, &rhca_mr_verbs, &rhca_mw_verbs, &rhca_qp_verbs,
-	&rhca_restrack_verbs, &rhca_mcast_verbs,
+	&rhca_pma_verbs, &rhca_ah_verbs, &rhca_qp_verbs, &rhca_restrack_verbs,
+	&rhca_mcast_verbs,
 };
 
-/* A backend's object sizes go first: the first table that sets a field wins */
+/* The backend's came first: the first table that sets a field counts */
 static void set_verbs(struct rhca_dev *dev)
 {
 	size_t i;
 
-	if (dev->backend->verbs)
-		ib_set_device_ops(&dev->ibdev, dev->backend->verbs);
 	for (i = 0; i < ARRAY_SIZE(verbs_of_objects); i++)
 		ib_set_device_ops(&dev->ibdev, verbs_of_objects[i]);
 }
@@ -242,11 +148,8 @@ static void set_identity(struct rhca_dev *dev, struct net_device *first)
 	strscpy(ibdev->node_desc, "roce-hca", sizeof(ibdev->node_desc));
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = dev->num_ports;
-	ibdev->num_comp_vectors = num_online_cpus();
 	/* GUIDs in EUI-64 form, from the MAC of the first port's netdev */
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, first->dev_addr);
-	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
-				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	/* Tests and tools look for the netdev beside the device they share */
 	ibdev->dev.parent = first->dev.parent;
 }
@@ -259,8 +162,6 @@ static void close_ports(struct rhca_dev *dev, u32 num)
 
 static void exit_ports(struct rhca_dev *dev, u32 num)
 {
-	/* What was counted late into sets that went falls to the ports */
-	rcu_barrier();
 	while (num)
 		rhca_port_exit(&dev->ports[--num]);
 }
@@ -393,13 +294,18 @@ static bool stranger_unloading(void)
 	return going;
 }
 
+/* What alloc_device() set up */
+static void free_parts(struct rhca_dev *dev)
+{
+	rhca_counters_exit(dev);
+	dev->backend->dev_exit(dev);
+	exit_ports(dev, dev->num_ports);
+}
+
 static void destroy_device(struct rhca_dev *dev)
 {
 	close_ports(dev, dev->num_ports);
-	exit_ports(dev, dev->num_ports);
-	xa_destroy(&dev->keys);
-	xa_destroy(&dev->paths);
-	xa_destroy(&dev->counter_sets);
+	free_parts(dev);
 }
 
 /* ib_core calls this once no user of the device is left */
@@ -432,11 +338,16 @@ bool rhca_dev_claim(struct rhca_dev *dev)
 /**
  * rhca_dev_unplugged - The device is being unregistered
  * @dev: the device; processes that have it open are about to lose their objects,
- *	and their QPs are flushed before they are destroyed
+ *	and their QPs go to ERR before that, with all their completions
+ *
+ * Context: may sleep.
  */
 void rhca_dev_unplugged(struct rhca_dev *dev)
 {
 	WRITE_ONCE(dev->unplugged, true);
+	rhca_qp_for_each(dev, rhca_qp_quiesce);
+	if (dev->backend->dev_quiesce)
+		dev->backend->dev_quiesce(dev);
 }
 
 static bool port_on(const struct rhca_dev *dev, const struct net_device *ndev)
@@ -477,20 +388,33 @@ static struct rhca_dev *alloc_device(const struct rhca_dev_spec *spec)
 	dev->backend = spec->backend;
 	dev->num_ports = spec->num_ports;
 	dev->replaced = spec->replaced;
-	xa_init_flags(&dev->keys, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	xa_init_flags(&dev->counter_sets, XA_FLAGS_ALLOC1);
-	xa_init_flags(&dev->paths, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	mutex_init(&dev->qps_lock);
+	INIT_LIST_HEAD(&dev->qps);
 	ret = init_ports(dev, spec);
-	if (ret) {
-		ib_dealloc_device(&dev->ibdev);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		goto err_dealloc;
 	if (spec->second)
 		rhca_port_set_second(&dev->ports[0], spec->second);
-	set_verbs(dev);
+	/* The backend may say otherwise in dev_init */
 	set_identity(dev, spec->netdevs[0]);
+	ib_set_device_ops(&dev->ibdev, dev->backend->verbs);
+	ret = dev->backend->dev_init(dev);
+	if (ret)
+		goto err_exit_ports;
+	ret = rhca_counters_init(dev);
+	if (ret)
+		goto err_exit_dev;
+	set_verbs(dev);
 	atomic_inc(&num_devices);
 	return dev;
+
+err_exit_dev:
+	dev->backend->dev_exit(dev);
+err_exit_ports:
+	exit_ports(dev, dev->num_ports);
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return ERR_PTR(ret);
 }
 
 static const char *name_of(const struct rhca_dev_spec *spec)
@@ -608,7 +532,7 @@ static int create_locked(const struct rhca_dev_spec *spec)
 	ret = register_device(dev, spec);
 	if (ret) {
 		/* A device that was never registered has no dealloc_driver() */
-		exit_ports(dev, dev->num_ports);
+		free_parts(dev);
 		dev->ibdev.ops.dealloc_driver = NULL;
 		ib_dealloc_device(&dev->ibdev);
 		atomic_dec(&num_devices);
@@ -786,49 +710,4 @@ void rhca_dev_remove_all(void)
 	wait_event(devices_gone, !atomic_read(&num_devices));
 	mutex_lock(&devices_mutex);
 	mutex_unlock(&devices_mutex);
-}
-
-/**
- * rhca_port_find_gid - The port that a GID belongs to
- * @query: destination as the packet names it
- * @index: set to the index in the port's table
- *
- * Context: RCU read side; the port is valid as long as that lasts.
- */
-struct rhca_port *rhca_port_find_gid(const struct rhca_gid_query *query,
-				     u16 *index)
-{
-	struct rhca_dev *dev;
-	u32 i;
-	int found;
-
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		for (i = 0; i < dev->num_ports; i++) {
-			found = rhca_gid_find(&dev->ports[i], query);
-			if (found >= 0) {
-				*index = found;
-				return &dev->ports[i];
-			}
-		}
-	}
-	return NULL;
-}
-
-/**
- * rhca_port_find_netdev - The port on a netdev
- * @ndev: the netdev
- *
- * Context: RCU read side; the port is valid as long as that lasts.
- * Return: the port, or NULL.
- */
-struct rhca_port *rhca_port_find_netdev(const struct net_device *ndev)
-{
-	struct rhca_dev *dev;
-	u32 i;
-
-	list_for_each_entry_rcu(dev, &devices, entry)
-		for (i = 0; i < dev->num_ports; i++)
-			if (rhca_port_uses(&dev->ports[i], ndev))
-				return &dev->ports[i];
-	return NULL;
 }

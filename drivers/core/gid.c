@@ -4,11 +4,12 @@
  * watches netdevs, VLANs, bonds and addresses (roce_gid_mgmt).
  */
 #include <linux/if_vlan.h>
+#include <rhca/backend.h>
 #include <rhca/compat.h>
 
 #include "core/device.h"
 #include "core/gid.h"
-#include "sw/verbs/mcast.h"
+#include "core/mcast.h"
 
 void rhca_gid_table_init(struct rhca_gid_table *table)
 {
@@ -75,9 +76,16 @@ static int change_gid(const struct ib_gid_attr *attr,
 {
 	struct rhca_port *port = rhca_port_of(to_rhca_dev(attr->device),
 					      attr->port_num);
+	int ret = 0;
 
 	if (!port || attr->index >= RHCA_NUM_GIDS)
 		return -EINVAL;
+	if (port->dev->backend->gid_set)
+		ret = port->dev->backend->gid_set(port, attr->index,
+						  is_empty(entry) ? NULL :
+								    attr);
+	if (ret)
+		return ret;
 	rhca_gid_table_set(&port->gids, attr->index, entry);
 	rhca_mcast_gids_changed();
 	return 0;

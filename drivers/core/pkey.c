@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <rdma/ib_mad.h>
+#include <rhca/backend.h>
 #include <rhca/compat.h>
 
 #include "core/device.h"
@@ -195,13 +196,23 @@ int rhca_pkey_table_edit(struct rhca_pkey_table *table, const char *text)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pkey_table_edit);
 
+/* Can it be meant by who serves the port? */
+static int check_backend(struct rhca_port *port,
+			 const struct rhca_pkey_table *table)
+{
+	const struct rhca_backend_ops *backend = port->dev->backend;
+
+	return backend->pkeys_check ? backend->pkeys_check(port, table) : 0;
+}
+
 /*
  * Readers see the old table or the new one, never some lines of a write. Returns
  * the one that no longer counts.
  */
-static struct rhca_pkey_table *replace_table(struct rhca_pkeys *pkeys,
+static struct rhca_pkey_table *replace_table(struct rhca_port *port,
 					     const char *text)
 {
+	struct rhca_pkeys *pkeys = &port->pkeys;
 	struct rhca_pkey_table *table, *old;
 	int ret;
 
@@ -214,6 +225,8 @@ static struct rhca_pkey_table *replace_table(struct rhca_pkeys *pkeys,
 	if (!table)
 		return ERR_PTR(-ENOMEM);
 	ret = rhca_pkey_table_edit(table, text);
+	if (!ret)
+		ret = check_backend(port, table);
 	if (ret) {
 		kfree(table);
 		return ERR_PTR(ret);
@@ -230,15 +243,15 @@ static struct rhca_pkey_table *replace_table(struct rhca_pkeys *pkeys,
  * When it returns, every packet is sent and checked by the new table; ib_core
  * and its users are told in the background.
  *
- * Return: as rhca_pkey_table_edit(), -EBUSY while another device takes over, or
- * -ENOMEM.
+ * Return: as rhca_pkey_table_edit(), -EBUSY while another device takes over,
+ * -EOPNOTSUPP where the backend has no such partitions, or -ENOMEM.
  */
 int rhca_pkeys_store(struct rhca_port *port, const char *text)
 {
 	struct rhca_pkey_table *old;
 
 	mutex_lock(&port->pkeys.lock);
-	old = replace_table(&port->pkeys, text);
+	old = replace_table(port, text);
 	mutex_unlock(&port->pkeys.lock);
 	if (IS_ERR(old))
 		return PTR_ERR(old);

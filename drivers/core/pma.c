@@ -7,6 +7,7 @@
  */
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
+#include <rhca/backend.h>
 #include <rhca/compat.h>
 
 #include "core/device.h"
@@ -54,18 +55,17 @@ static u64 rest(u64 whole, u64 part)
 
 /**
  * rhca_pma_totals - Our counters as performance management calls them
- * @counters: everything counted on a port
+ * @counters: everything counted on a port, by enum rhca_counter
  * @totals: the same; data in 32-bit words, 16.1.3.5
  */
-void rhca_pma_totals(const struct rhca_counters *counters,
-		     struct rhca_pma_values *totals)
+void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals)
 {
 	u64 *v = totals->value;
 	size_t i;
 
 	memset(totals, 0, sizeof(*totals));
 	for (i = 0; i < ARRAY_SIZE(sources); i++)
-		v[sources[i].to] += counters->value[sources[i].from];
+		v[sources[i].to] += counters[sources[i].from];
 	v[RHCA_PMA_XMIT_DATA] /= sizeof(u32);
 	v[RHCA_PMA_RCV_DATA] /= sizeof(u32);
 	v[RHCA_PMA_UNICAST_XMIT_PACKETS] =
@@ -233,26 +233,43 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_pma_set);
 
 void rhca_pma_init(struct rhca_pma *pma)
 {
-	spin_lock_init(&pma->lock);
+	mutex_init(&pma->lock);
+}
+
+static int read_totals(struct rhca_port *port, struct rhca_pma_values *totals)
+{
+	const struct rhca_backend_ops *backend = port->dev->backend;
+	u64 counters[RHCA_NUM_COUNTERS];
+	int ret;
+
+	if (backend->pma_read) {
+		ret = backend->pma_read(port, totals);
+		totals->value[RHCA_PMA_LINK_DOWNED] =
+			atomic_read(&port->link_downed);
+		return ret;
+	}
+	ret = rhca_port_totals(port, counters);
+	if (!ret)
+		rhca_pma_totals(counters, totals);
+	return ret;
 }
 
 /* One port of a request: set what is to be set, add what it shows then */
-static void visit_port(struct rhca_port *port, enum rhca_pma_attribute attribute,
-		       const u8 *set, struct rhca_pma_values *shown)
+static int visit_port(struct rhca_port *port, enum rhca_pma_attribute attribute,
+		      const u8 *set, struct rhca_pma_values *shown)
 {
 	struct rhca_pma_values *zero = &port->pma.zero[attribute];
-	struct rhca_counters counters;
-	struct rhca_pma_values totals;
-	int i;
+	struct rhca_pma_values totals = {};
+	int i, ret;
 
-	spin_lock(&port->pma.lock);
-	rhca_port_totals(port, &counters);
-	rhca_pma_totals(&counters, &totals);
-	if (set)
+	mutex_lock(&port->pma.lock);
+	ret = read_totals(port, &totals);
+	if (!ret && set)
 		rhca_pma_set(attribute, set, &totals, zero);
-	for (i = 0; i < RHCA_PMA_NUM_COUNTERS; i++)
+	for (i = 0; !ret && i < RHCA_PMA_NUM_COUNTERS; i++)
 		shown->value[i] += totals.value[i] - zero->value[i];
-	spin_unlock(&port->pma.lock);
+	mutex_unlock(&port->pma.lock);
+	return ret;
 }
 
 static u16 answer_counters(struct rhca_dev *dev,
@@ -265,10 +282,13 @@ static u16 answer_counters(struct rhca_dev *dev,
 
 	if (which != ALL_PORTS && !rhca_port_of(dev, which))
 		return IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE;
-	for (num = 1; num <= dev->num_ports; num++)
-		if (which == ALL_PORTS || which == num)
-			visit_port(rhca_port_of(dev, num), attribute, given,
-				   &shown);
+	for (num = 1; num <= dev->num_ports; num++) {
+		if (which != ALL_PORTS && which != num)
+			continue;
+		if (visit_port(rhca_port_of(dev, num), attribute, given,
+			       &shown))
+			return IB_MGMT_MAD_STATUS_BUSY;
+	}
 	memset(data + sizeof(u32), 0, sizeof_field(struct ib_pma_mad, data) -
 	       sizeof(u32));
 	rhca_pma_encode(attribute, &shown, data);

@@ -5,10 +5,8 @@
 #ifndef RHCA_CORE_PMA_H
 #define RHCA_CORE_PMA_H
 
-#include <linux/spinlock.h>
+#include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
-
-struct rhca_counters;
 
 /* The order of the bits of CounterSelect, and what PortCounters has not */
 enum rhca_pma_counter {
@@ -52,13 +50,12 @@ enum rhca_pma_attribute {
  * @zero: totals when a counter was set, less what it was set to
  */
 struct rhca_pma {
-	spinlock_t lock;		/* protects: */
+	struct mutex lock;		/* protects: */
 	struct rhca_pma_values zero[RHCA_PMA_NUM_ATTRIBUTES];
 };
 
 void rhca_pma_init(struct rhca_pma *pma);
-void rhca_pma_totals(const struct rhca_counters *counters,
-		     struct rhca_pma_values *totals);
+void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals);
 void rhca_pma_encode(enum rhca_pma_attribute attribute,
 		     const struct rhca_pma_values *shown, u8 *data);
 void rhca_pma_set(enum rhca_pma_attribute attribute, const u8 *data,

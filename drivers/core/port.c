@@ -78,15 +78,14 @@ int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 {
 	int ret;
 
-	port->counters = alloc_percpu(struct rhca_counters);
-	if (!port->counters)
-		return -ENOMEM;
 	ret = rhca_qos_init(&port->qos);
 	if (ret)
-		goto err_free_counters;
+		return ret;
 	ret = rhca_pkeys_init(port, pkeys);
-	if (ret)
-		goto err_exit_qos;
+	if (ret) {
+		rhca_qos_exit(&port->qos);
+		return ret;
+	}
 	port->dev = dev;
 	port->num = num;
 	port->state = netdev_state(ndev);
@@ -96,12 +95,6 @@ int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 	port->net = dev_net(ndev);
 	rcu_assign_pointer(port->ndev, ndev);
 	return 0;
-
-err_exit_qos:
-	rhca_qos_exit(&port->qos);
-err_free_counters:
-	free_percpu(port->counters);
-	return ret;
 }
 
 /**
@@ -142,10 +135,8 @@ void rhca_port_release_netdev(struct rhca_port *port)
 void rhca_port_exit(struct rhca_port *port)
 {
 	rhca_port_release_netdev(port);
-	rhca_counters_disable_optional(port);
 	rhca_pkeys_exit(port);
 	rhca_qos_exit(&port->qos);
-	free_percpu(port->counters);
 }
 
 /**
@@ -189,6 +180,17 @@ enum ib_mtu rhca_port_mtu(struct rhca_port *port)
 }
 
 /**
+ * rhca_port_num_gids - GIDs that the port offers
+ * @port: the port; two netdevs share the table, as on adapters
+ */
+u32 rhca_port_num_gids(const struct rhca_port *port)
+{
+	u32 num = port->dev->caps.num_gids;
+
+	return rcu_access_pointer(port->second) ? num / 2 : num;
+}
+
+/**
  * rhca_port_event - Raise an asynchronous event of the port
  * @port: the port
  * @type: the event
@@ -220,7 +222,7 @@ void rhca_port_update(struct rhca_port *port, bool mtu_changed)
 	if (state == port->state && !(mtu_changed && state == IB_PORT_ACTIVE))
 		return;
 	if (port->state == IB_PORT_ACTIVE && state != IB_PORT_ACTIVE)
-		rhca_port_count(port, RHCA_LINK_DOWNED);
+		atomic_inc(&port->link_downed);
 	port->state = state;
 	rhca_port_event(port, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
 							IB_EVENT_PORT_ERR);
@@ -269,8 +271,8 @@ static int query_port(struct ib_device *ibdev, u32 port_num,
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = rhca_port_mtu(port);
 	attr->gid_tbl_len = rhca_port_num_gids(port);
-	attr->pkey_tbl_len = RHCA_NUM_PKEYS;
-	attr->max_msg_sz = RHCA_MAX_MSG_BYTES;
+	attr->pkey_tbl_len = port->dev->caps.num_pkeys;
+	attr->max_msg_sz = port->dev->caps.max_msg_bytes;
 	attr->max_vl_num = 1;
 	attr->ip_gids = true;
 	attr->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
@@ -281,6 +283,8 @@ static int query_port(struct ib_device *ibdev, u32 port_num,
 				       &attr->active_width);
 	dev_put(ndev);
 	add_second_rate(port, attr);
+	if (port->dev->backend->port_query)
+		port->dev->backend->port_query(port, attr);
 	/* The netdev is going, and the device will follow: a port that is down */
 	return ret == -ENODEV ? 0 : ret;
 }
@@ -290,7 +294,7 @@ static int query_pkey(struct ib_device *ibdev, u32 port_num, u16 index,
 {
 	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
 
-	if (!port || index >= RHCA_NUM_PKEYS)
+	if (!port || index >= port->dev->caps.num_pkeys)
 		return -EINVAL;
 	rcu_read_lock();
 	*pkey = rhca_pkey_at(&port->pkeys, index);
@@ -320,7 +324,7 @@ static int get_port_immutable(struct ib_device *ibdev, u32 port_num,
 	if (!port)
 		return -EINVAL;
 	immutable->gid_tbl_len = rhca_port_num_gids(port);
-	immutable->pkey_tbl_len = RHCA_NUM_PKEYS;
+	immutable->pkey_tbl_len = port->dev->caps.num_pkeys;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	if (rhca_gid_type_enabled(IB_GID_TYPE_ROCE))
 		immutable->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE;

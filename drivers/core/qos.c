@@ -81,9 +81,10 @@ int rhca_tclass_store(struct rhca_port *port, const char *text)
 	ret = rhca_tclass_apply(qos->tclass, &rule);
 	mutex_unlock(&qos->tclass_lock);
 	if (!ret)
-		rhca_qp_for_each(port->dev, rhca_qp_renew_path);
+		rhca_qp_for_each(port->dev, rhca_qp_readdress);
 	return ret;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_store);
 
 /* --- TTL -------------------------------------------------------------------- */
 

@@ -8,7 +8,6 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
-#include "core/ah.h"
 #include "core/device.h"
 #include "core/qp.h"
 #include "core/restrack.h"
@@ -46,16 +45,15 @@ static bool put_vlan(struct sk_buff *msg, u16 vlan_id)
 }
 
 /* What leaves for this destination, as the packets have it */
-static bool put_path(struct sk_buff *msg, const struct rhca_path *path)
+static bool put_address(struct sk_buff *msg, const struct rhca_address *address)
 {
-	const struct rhca_qos *qos = &path->port->qos;
-	const struct rhca_flow *flow = &path->flow;
+	const struct rhca_flow *flow = &address->flow;
 	const struct fact facts[] = {
-		{ "sgid_index",		path->sgid_index },
-		{ "sl",			path->sl },
-		{ "priority",		rhca_qos_priority(qos, path->sl, flow) },
+		{ "sgid_index",		address->sgid_index },
+		{ "sl",			address->sl },
+		{ "priority",		rhca_address_priority(address) },
 		{ "traffic_class",	flow->tclass },
-		{ "hop_limit",		rhca_qos_hop_limit(qos, flow) },
+		{ "hop_limit",		rhca_address_hop_limit(address) },
 		{ "flow_label",		flow->flow_label },
 	};
 	bool v1 = flow->encap == RHCA_V1;
@@ -66,7 +64,7 @@ static bool put_path(struct sk_buff *msg, const struct rhca_path *path)
 	       put_facts(msg, facts, ARRAY_SIZE(facts)) &&
 	       (v1 || !rdma_nl_put_driver_u32(msg, "udp_sport",
 					      flow->udp_sport)) &&
-	       put_vlan(msg, path->vlan_id);
+	       put_vlan(msg, address->vlan_id);
 }
 
 static bool put_connection(struct sk_buff *msg, struct rhca_qp *qp)
@@ -81,19 +79,13 @@ static bool put_connection(struct sk_buff *msg, struct rhca_qp *qp)
 		{ "max_rd_atomic",	attr->max_rd_atomic },
 		{ "max_dest_rd_atomic",	attr->max_dest_rd_atomic },
 	};
-	const struct rhca_path *path;
-	bool ok;
 
 	lockdep_assert_held(&qp->modify_lock);
 	/* Only RC has a path MTU, timeouts and retries; UC has the first */
 	if (!put_facts(msg, facts, qp->ibqp.qp_type == IB_QPT_RC ?
 				   ARRAY_SIZE(facts) : 1))
 		return false;
-	rcu_read_lock();
-	path = rcu_dereference(qp->path);
-	ok = !path || put_path(msg, path);
-	rcu_read_unlock();
-	return ok;
+	return put_address(msg, &qp->address);
 }
 
 static bool put_port(struct sk_buff *msg, struct rhca_qp *qp)
@@ -118,7 +110,7 @@ static bool put_qp(struct sk_buff *msg, struct rhca_qp *qp)
 	mutex_lock(&qp->modify_lock);
 	if (qp->port)
 		ok = put_port(msg, qp);
-	if (ok && rcu_access_pointer(qp->path))
+	if (ok && qp->has_address)
 		ok = put_connection(msg, qp);
 	mutex_unlock(&qp->modify_lock);
 	return ok;

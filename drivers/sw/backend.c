@@ -6,9 +6,15 @@
 #include <linux/slab.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
 #include "sw/backend.h"
+#include "sw/verbs/ah.h"
+#include "sw/verbs/counters.h"
 #include "sw/verbs/mcast.h"
+#include "sw/verbs/mw.h"
+#include "sw/verbs/pd.h"
+#include "sw/verbs/port.h"
+#include "sw/verbs/transport.h"
+#include "sw/verbs/ucontext.h"
 #include "sw/transport/pool.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/requester.h"
@@ -42,7 +48,7 @@ static void raise_events(struct rhca_sw_qp *qp, u32 events)
 	int type;
 
 	for_each_set_bit(type, &left, BITS_PER_TYPE(events))
-		rhca_qp_event(&qp->base, type);
+		rhca_qp_event(&qp->base.core, type);
 }
 
 /*
@@ -52,7 +58,7 @@ static void raise_events(struct rhca_sw_qp *qp, u32 events)
  */
 static void flush_later(struct rhca_sw_qp *qp, const struct rhca_run *run)
 {
-	if (!qp->base.is_user) {
+	if (!qp->base.core.is_user) {
 		if (run->flush_more) {
 			tasklet_schedule(&qp->send.task);
 			tasklet_schedule(&qp->recv.task);
@@ -155,7 +161,7 @@ static void recv_task(struct tasklet_struct *task)
 static void end_in_verb(struct rhca_sw_qp *qp, struct rhca_run *run)
 {
 	flush_rest(qp, run);
-	if (!qp->base.is_user && (run->raise_send || run->raise_recv)) {
+	if (!qp->base.core.is_user && (run->raise_send || run->raise_recv)) {
 		if (run->raise_send)
 			set_bit(RHCA_RAISE_SEND, &qp->deferred);
 		if (run->raise_recv)
@@ -200,25 +206,29 @@ static void flush_again(struct work_struct *work)
 static int port_open(struct rhca_port *port)
 {
 	struct net *net = rhca_port_get_net(port);
+	void *socket;
+	int ret;
 
 	if (!net)
 		return -ENODEV;
-	port->datapath = rhca_udp_open(net);
+	socket = rhca_udp_open(net);
 	put_net(net);
-	return 0;
+	ret = rhca_verbs_port_open(port, socket);
+	if (ret)
+		rhca_udp_close(socket);
+	return ret;
 }
 
 static void port_close(struct rhca_port *port)
 {
-	rhca_udp_close(port->datapath);
-	port->datapath = NULL;
+	rhca_udp_close(rhca_verbs_port_close(port));
 }
 
 /* RoCE v2 does not come in while somebody else holds its UDP port */
 static bool port_speaks(struct rhca_port *port, enum ib_gid_type type)
 {
 	return type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
-	       rhca_udp_is_open(port->datapath);
+	       rhca_udp_is_open(to_verbs_port(port)->transport);
 }
 
 static void reset_flush(struct rhca_sw_qp *qp)
@@ -231,11 +241,11 @@ static void reset_flush(struct rhca_sw_qp *qp)
 	qp->flush_delay = FLUSH_INTERVAL;
 }
 
-static int qp_create(struct rhca_qp *base)
+static int qp_create(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
 
-	if (base->ibqp.qp_type == IB_QPT_RC) {
+	if (base->core.ibqp.qp_type == IB_QPT_RC) {
 		qp->recv.resources = kcalloc(RHCA_MAX_RD_ATOMIC,
 					     sizeof(*qp->recv.resources),
 					     GFP_KERNEL_ACCOUNT);
@@ -256,7 +266,7 @@ static int qp_create(struct rhca_qp *base)
  * Timers start tasklets and work, and those start timers: stop all of them
  * twice. What starts once the state is RESET does nothing.
  */
-static void qp_destroy(struct rhca_qp *base)
+static void qp_destroy(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
 	int round;
@@ -309,7 +319,7 @@ static void reset(struct rhca_sw_qp *qp)
 	reset_flush(qp);
 }
 
-static void qp_modify(struct rhca_qp *base, const struct ib_qp_attr *attr,
+static void qp_modify(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
 		      int mask, enum ib_qp_state next)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
@@ -320,13 +330,13 @@ static void qp_modify(struct rhca_qp *base, const struct ib_qp_attr *attr,
 	}
 	if (mask & IB_QP_PATH_MTU)
 		qp->mtu_bytes = ib_mtu_enum_to_int(attr->path_mtu);
-	else if (rhca_qp_is_datagram(base) && base->port)
+	else if (rhca_is_datagram(base) && base->port)
 		qp->mtu_bytes = ib_mtu_enum_to_int(rhca_port_mtu(base->port));
 	set_rtr(qp, attr, mask);
 	set_rts(qp, attr, mask);
 }
 
-static void qp_entered(struct rhca_qp *base, enum ib_qp_state state)
+static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
 	struct rhca_run run = {};
@@ -349,7 +359,7 @@ static void qp_entered(struct rhca_qp *base, enum ib_qp_state state)
 }
 
 /* With interrupts off a packet cannot be sent: leave it to a softirq */
-static void kick_send(struct rhca_qp *base)
+static void kick_send(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
 	struct rhca_run run = {};
@@ -362,7 +372,7 @@ static void kick_send(struct rhca_qp *base)
 	end_in_verb(qp, &run);
 }
 
-static void kick_recv(struct rhca_qp *base)
+static void kick_recv(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
 	struct rhca_run run = {};
@@ -375,22 +385,58 @@ static void kick_recv(struct rhca_qp *base)
 	end_in_verb(qp, &run);
 }
 
-static const struct ib_device_ops sw_verbs = {
-	INIT_RDMA_OBJ_SIZE(ib_qp, rhca_sw_qp, base.ibqp),
-};
-
-const struct rhca_backend_ops rhca_sw_backend = {
-	.name		= "software",
-	.verbs		= &sw_verbs,
-	.port_open	= port_open,
-	.port_close	= port_close,
-	.port_speaks	= port_speaks,
+static const struct rhca_transport_ops transport = {
 	.qp_create	= qp_create,
 	.qp_destroy	= qp_destroy,
 	.qp_modify	= qp_modify,
 	.qp_entered	= qp_entered,
 	.kick_send	= kick_send,
 	.kick_recv	= kick_recv,
+};
+
+static const struct ib_device_ops sizes = {
+	INIT_RDMA_OBJ_SIZE(ib_ah, rhca_verbs_ah, core.ibah),
+	INIT_RDMA_OBJ_SIZE(ib_qp, rhca_sw_qp, base.core.ibqp),
+};
+
+static const struct ib_device_ops *const verbs[] = {
+	&rhca_verbs_device_verbs, &rhca_ucontext_verbs, &rhca_pd_verbs,
+	&rhca_cq_verbs, &rhca_srq_verbs, &rhca_mr_verbs, &rhca_mw_verbs,
+	&rhca_verbs_qp_verbs,
+};
+
+static int dev_init(struct rhca_dev *dev)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		ib_set_device_ops(&dev->ibdev, verbs[i]);
+	return rhca_verbs_dev_init(dev, &transport);
+}
+
+const struct rhca_backend_ops rhca_sw_backend = {
+	.name			= "software",
+	.verbs			= &sizes,
+	.dev_init		= dev_init,
+	.dev_exit		= rhca_verbs_dev_exit,
+	.port_open		= port_open,
+	.port_close		= port_close,
+	.port_speaks		= port_speaks,
+	.qp_create		= rhca_verbs_qp_create,
+	.qp_destroy		= rhca_verbs_qp_destroy,
+	.qp_modify		= rhca_verbs_qp_modify,
+	.qp_readdress		= rhca_verbs_qp_readdress,
+	.qp_state		= rhca_verbs_qp_state,
+	.qp_count		= rhca_verbs_qp_count,
+	.ah_create		= rhca_verbs_ah_create,
+	.ah_destroy		= rhca_verbs_ah_destroy,
+	.mcast_attach		= rhca_verbs_mcast_attach,
+	.mcast_detach		= rhca_verbs_mcast_detach,
+	.counters_open		= rhca_verbs_counters_open,
+	.counters_close		= rhca_verbs_counters_close,
+	.counters_read		= rhca_verbs_counters_read,
+	.counters_bind		= rhca_verbs_counters_bind,
+	.counters_enable	= rhca_verbs_counters_enable,
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_sw_backend);
 
@@ -415,8 +461,8 @@ int rhca_sw_init(void)
 
 void rhca_sw_exit(void)
 {
-	rhca_mcast_exit();
 	rhca_socket_exit();
 	rhca_pool_exit();
+	rhca_qp_table_exit();
 	destroy_workqueue(flush_wq);
 }

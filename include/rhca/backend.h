@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The seam: what the core asks of a datapath. The core owns devices, ports,
- * objects, policy, knobs and names; a backend moves the bytes. The core never
- * knows which backend serves a port.
+ * The seam between what is decided and what is done.
+ *
+ * The core decides: which devices there are, who may use a port, which address
+ * a packet is sent to and with which header fields, under which names all of
+ * this is shown. A backend does it: queues, memory, packets. If an adapter does
+ * something by itself, it is not in the core.
+ *
+ * The core embeds struct ib_qp and struct ib_ah in objects of its own; a backend
+ * embeds those in its own and says in &struct rhca_backend_ops.verbs how large
+ * they are. All other objects (PD, CQ, SRQ, MR, MW, contexts) are the backend's
+ * alone.
  */
 #ifndef RHCA_BACKEND_H
 #define RHCA_BACKEND_H
@@ -10,49 +18,184 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+#include <rhca/counter.h>
+
+struct net_device;
+struct rhca_address;
+struct rhca_ah;
+struct rhca_counter_set;
+struct rhca_dev;
+struct rhca_pkey_table;
+struct rhca_pma_values;
 struct rhca_port;
 struct rhca_qp;
 
 /**
- * struct rhca_backend_ops - What the core asks of a datapath
- * @name: short name for logs and sysfs, "software" for example.
- * @verbs: sizes of verbs objects that embed the core's own as their first
- *	member; optional. A size left 0 is the core's.
- * @port_open: The port's netdev is set; start to accept packets for it. May
- *	sleep. On error nothing stays open and the device is not registered.
- * @port_close: Undo @port_open. May sleep. When it returns no packet of the
- *	port is being handled.
- * @port_speaks: Do packets of this RoCE version come in at the port now? May
- *	sleep. Optional: without it, those that the policy enables do.
- * @qp_create: The core's part of @qp is set up and its number reserved, but no
- *	packet can find it yet. May sleep. On error the backend keeps nothing.
- * @qp_destroy: No packet can find @qp any more and none is being handled. Stop
- *	timers and deferred work, free what @qp_create took. May sleep.
- * @qp_modify: The core has checked and stored the attributes named by @mask;
- *	take them over. Called with qp->modify_lock held, before the core makes
- *	the new state visible. Cannot fail.
- * @qp_entered: @qp->state has become visible; start, drain or flush as the
- *	state asks. Called with qp->modify_lock held.
- * @kick_send: New work was posted to the send queue, or the state asks to
- *	flush it. Any context, also with interrupts off; no core lock held.
- * @kick_recv: The same for the receive queue; only called in state ERR.
+ * struct rhca_caps - What a device can do, as far as the core has to know
+ * @max_qp_wr: work requests of a send or receive queue
+ * @max_send_sge: scatter/gather entries of a send request
+ * @max_recv_sge: likewise of a receive request
+ * @max_inline: bytes of inline data
+ * @max_rd_atomic: READs and atomics in flight of a QP, in either direction
+ * @max_msg_bytes: longest message
+ * @num_gids: entries of a port's GID table, at most RHCA_NUM_GIDS
+ * @num_pkeys: entries of a port's P_Key table, at most RHCA_NUM_PKEYS
+ */
+struct rhca_caps {
+	u32 max_qp_wr;
+	u32 max_send_sge;
+	u32 max_recv_sge;
+	u32 max_inline;
+	u8 max_rd_atomic;
+	u32 max_msg_bytes;
+	u16 num_gids;
+	u16 num_pkeys;
+};
+
+/**
+ * struct rhca_qp_change - What modify_qp asks for, checked and resolved
+ * @attr: attributes
+ * @mask: which of @attr count
+ * @from: the state that the check was made against
+ * @next: the state to move to; @from when the state stays
+ * @port: with IB_QP_PORT, the port that @attr names; else the QP's, or NULL
+ * @address: with IB_QP_AV, where the QP sends to from now on; else NULL
+ */
+struct rhca_qp_change {
+	const struct ib_qp_attr *attr;
+	int mask;
+	enum ib_qp_state from;
+	enum ib_qp_state next;
+	struct rhca_port *port;
+	const struct rhca_address *address;
+};
+
+/**
+ * struct rhca_backend_ops - What the core asks of a backend
+ *
+ * Everything may sleep unless it says otherwise. "Optional" operations are NULL
+ * in a backend that has nothing to do there, or that cannot do it.
+ *
+ * @name: short name for logs and for the sysfs file "backend".
+ * @verbs: the first table of verbs that the device gets; the first table that
+ *	sets a verb counts. @dev_init may add tables with ib_set_device_ops().
+ *	Together they have the device's identity (owner, driver_id,
+ *	uverbs_abi_ver), sizes of all objects, and every verb that policy has no
+ *	say in.
+ * @counters: names that it counts under; NULL: all of them. A counter that is
+ *	not named is absent, not 0.
+ * @num_counters: how many.
+ *
+ * @dev_init: A device comes into being; its ports are set up, but no user and no
+ *	packet sees it. Set @dev->caps and what is the backend's in @dev->ibdev;
+ *	keep private data in @dev->private. On error nothing is kept.
+ * @dev_exit: Undo @dev_init. No object is left.
+ * @dev_quiesce: Optional. The device is about to be unregistered and all its QPs
+ *	have been moved to ERR: return when their completions have been written.
+ *
+ * @port_open: The port's netdev is set; start to accept packets for it. On error
+ *	nothing stays open and the device is not registered.
+ * @port_close: Undo @port_open. When it returns no packet of the port is being
+ *	handled.
+ * @port_speaks: Optional. Do packets of this RoCE version come in at the port
+ *	now? Without it, those that the policy enables do.
+ * @port_query: Optional. The core has filled in what it knows; put in what only
+ *	the backend does.
+ * @gid_set: Optional. Entry @index of the port's GID table is now @attr; NULL: is
+ *	empty. An error refuses the GID.
+ * @pkeys_check: Optional. May this be the port's P_Key table? -EOPNOTSUPP if it
+ *	cannot be meant. Without it, any may.
+ *
+ * @qp_create: @qp->dev and @qp->ibqp are set. Check what is the backend's in
+ *	@init, write back what was granted, set @qp->ibqp.qp_num and answer to
+ *	@udata. On error the backend keeps nothing.
+ * @qp_destroy: No completion of the QP is written and none of its memory is used
+ *	once it returns.
+ * @qp_modify: Make the change. Called with @qp->modify_lock held; the core stores
+ *	the attributes afterwards. An error leaves the QP as it was.
+ * @qp_readdress: Optional. The knobs have changed: a connected QP sends to
+ *	@address from now on, where only the traffic class differs. Called with
+ *	@qp->modify_lock held. Without it knobs hold for new connections only, and
+ *	their files say so.
+ * @qp_state: Optional. The QP's state now. Without it the core takes the state
+ *	that modify_qp left it in. Any context.
+ * @qp_query: Optional. The core has filled in what was set; put in what only the
+ *	backend knows of what @mask asks for. Called with @qp->modify_lock held.
+ * @qp_count: Optional. The core has seen something of the QP that has a counter.
+ *	Any context.
+ *
+ * @ah_create: @ah->address and @ah->ud_address are set. Sleeps only with
+ *	RDMA_CREATE_AH_SLEEPABLE in @flags. Answer to @udata unless it is NULL. On
+ *	error the backend keeps nothing.
+ * @ah_destroy: Undo @ah_create. Sleeps only with RDMA_DESTROY_AH_SLEEPABLE in
+ *	@flags.
+ *
+ * @mcast_attach: The QP receives what is sent to @gid on @port. The core has
+ *	checked the QP and the GID, and attaches no QP twice; the port's netdev
+ *	listens to the group. Called with RTNL held.
+ * @mcast_detach: Undo @mcast_attach. Called with RTNL held.
+ *
+ * @counters_open: A set of counters is made: a port's own, which is the port's
+ *	first, or one that an rdma_counter's QPs are to count into. Keep private
+ *	data in @set->private.
+ * @counters_close: No QP counts into the set any more, but packets that are
+ *	under way may; the core frees @set when this returns. @shown, by enum
+ *	rhca_counter, NULL for a port's own, is what users were last shown of it:
+ *	what was counted beyond that falls to the port.
+ * @counters_read: Fill @values, which are 0, by enum rhca_counter.
+ * @counters_bind: The QP counts into the set from now on; until it is bound, and
+ *	from INIT on, it counts into its port's own. Called with
+ *	@qp->modify_lock held. Optional: without it QPs are not bound to counters.
+ * @counters_enable: Optional. Turn an optional counter of the port on or off.
+ * @pma_read: Optional. Everything that was ever counted on the port, as the
+ *	performance management class has it, but for the downs of the link, which
+ *	the core counts. Without it the core adds up the counters.
  */
 struct rhca_backend_ops {
 	const char *name;
 	const struct ib_device_ops *verbs;
+	const enum rhca_counter *counters;
+	u32 num_counters;
+
+	int (*dev_init)(struct rhca_dev *dev);
+	void (*dev_exit)(struct rhca_dev *dev);
+	void (*dev_quiesce)(struct rhca_dev *dev);
 
 	int (*port_open)(struct rhca_port *port);
 	void (*port_close)(struct rhca_port *port);
 	bool (*port_speaks)(struct rhca_port *port, enum ib_gid_type type);
+	void (*port_query)(struct rhca_port *port, struct ib_port_attr *attr);
+	int (*gid_set)(struct rhca_port *port, u16 index,
+		       const struct ib_gid_attr *attr);
+	int (*pkeys_check)(struct rhca_port *port,
+			   const struct rhca_pkey_table *table);
 
-	int (*qp_create)(struct rhca_qp *qp);
-	void (*qp_destroy)(struct rhca_qp *qp);
-	void (*qp_modify)(struct rhca_qp *qp, const struct ib_qp_attr *attr,
-			  int mask, enum ib_qp_state next);
-	void (*qp_entered)(struct rhca_qp *qp, enum ib_qp_state state);
+	int (*qp_create)(struct rhca_qp *qp, struct ib_qp_init_attr *init,
+			 struct ib_udata *udata);
+	void (*qp_destroy)(struct rhca_qp *qp, struct ib_udata *udata);
+	int (*qp_modify)(struct rhca_qp *qp, const struct rhca_qp_change *change,
+			 struct ib_udata *udata);
+	int (*qp_readdress)(struct rhca_qp *qp,
+			    const struct rhca_address *address);
+	enum ib_qp_state (*qp_state)(const struct rhca_qp *qp);
+	int (*qp_query)(struct rhca_qp *qp, struct ib_qp_attr *attr, int mask);
+	void (*qp_count)(struct rhca_qp *qp, enum rhca_counter which);
 
-	void (*kick_send)(struct rhca_qp *qp);
-	void (*kick_recv)(struct rhca_qp *qp);
+	int (*ah_create)(struct rhca_ah *ah, u32 flags, struct ib_udata *udata);
+	void (*ah_destroy)(struct rhca_ah *ah, u32 flags);
+
+	int (*mcast_attach)(struct rhca_qp *qp, struct rhca_port *port,
+			    const union ib_gid *gid);
+	void (*mcast_detach)(struct rhca_qp *qp, struct rhca_port *port,
+			     const union ib_gid *gid);
+
+	int (*counters_open)(struct rhca_counter_set *set);
+	void (*counters_close)(struct rhca_counter_set *set, const u64 *shown);
+	int (*counters_read)(struct rhca_counter_set *set, u64 *values);
+	int (*counters_bind)(struct rhca_qp *qp, struct rhca_counter_set *set);
+	int (*counters_enable)(struct rhca_port *port, enum rhca_counter which,
+			       bool enable);
+	int (*pma_read)(struct rhca_port *port, struct rhca_pma_values *values);
 };
 
 #endif

@@ -52,12 +52,12 @@ static bool takes_blocks(const struct net_device *ndev)
  */
 bool rhca_block_allowed(struct rhca_path *path)
 {
-	const struct net_device *ndev = rcu_dereference(path->port->ndev);
+	const struct net_device *ndev = rcu_dereference(path->address.port->ndev);
 	struct dst_entry *dst;
 	bool allowed;
 
-	if (!READ_ONCE(blocks) || path->flow.encap == RHCA_V1 || !ndev ||
-	    rcu_access_pointer(path->port->second))
+	if (!READ_ONCE(blocks) || path->address.flow.encap == RHCA_V1 || !ndev ||
+	    rcu_access_pointer(path->address.port->second))
 		return false;
 	dst = rhca_route_find(path, dev_net(ndev), 0);
 	if (!dst)
@@ -109,7 +109,7 @@ void rhca_block_add(struct rhca_block *block, const struct rhca_packet *packet)
 
 	if (!block->segments) {
 		memcpy(block->network, packet->network,
-		       rhca_network_bytes(packet->path->flow.encap));
+		       rhca_network_bytes(packet->path->address.flow.encap));
 		block->psn = packet->psn;
 		block->udp_sport = packet->udp_sport;
 		block->segment_bytes = bytes;

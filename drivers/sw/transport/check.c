@@ -24,7 +24,7 @@ static enum rhca_verdict check_qkey(struct rhca_sw_qp *qp,
 {
 	const struct rhca_deth *deth;
 
-	if (!rhca_qp_is_datagram(&qp->base))
+	if (!rhca_is_datagram(&qp->base))
 		return RHCA_PASS;
 	deth = rhca_rx_header(rx, RHCA_HDR_DETH);
 	if (be32_to_cpu(deth->qkey) == READ_ONCE(qp->base.attr.qkey))
@@ -56,9 +56,9 @@ static enum rhca_verdict check_psn(struct rhca_sw_qp *qp,
 {
 	s32 diff;
 
-	if (rhca_qp_is_datagram(&qp->base))
+	if (rhca_is_datagram(&qp->base))
 		return RHCA_PASS;
-	if (!rhca_qp_is_rc(&qp->base))
+	if (!rhca_is_rc(&qp->base))
 		return check_uc_psn(qp, rx);
 	diff = rhca_psn_diff(rx->psn, qp->recv.expected_psn);
 	if (!diff)
@@ -78,7 +78,7 @@ static enum rhca_verdict check_sequence(struct rhca_sw_qp *qp,
 	u16 last_flags;
 
 	if (recv->in_message == starts) {
-		if (rhca_qp_is_rc(&qp->base))
+		if (rhca_is_rc(&qp->base))
 			return RHCA_BAD_REQUEST;
 		/* UC drops the message that was not finished, 9.8.2.2.2 */
 		recv->in_message = false;
@@ -91,7 +91,7 @@ static enum rhca_verdict check_sequence(struct rhca_sw_qp *qp,
 	last_flags = rhca_opcodes[recv->message_opcode].flags;
 	if ((last_flags & OP_KIND) == (rx->flags & OP_KIND))
 		return RHCA_PASS;
-	return rhca_qp_is_rc(&qp->base) ? RHCA_BAD_REQUEST :
+	return rhca_is_rc(&qp->base) ? RHCA_BAD_REQUEST :
 		drop(qp, RHCA_RX_DROPPED_BAD_SEQUENCE);
 }
 
@@ -109,7 +109,7 @@ static enum rhca_verdict check_rights(struct rhca_sw_qp *qp,
 		needed = IB_ACCESS_REMOTE_ATOMIC;
 	if (access & needed || !needed)
 		return RHCA_PASS;
-	return rhca_qp_is_rc(&qp->base) ? RHCA_BAD_OPERATION :
+	return rhca_is_rc(&qp->base) ? RHCA_BAD_OPERATION :
 		drop(qp, RHCA_RX_DROPPED_NO_ACCESS);
 }
 
@@ -131,9 +131,9 @@ static enum rhca_verdict check_buffer(struct rhca_sw_qp *qp,
 	ret = rhca_responder_take_wqe(qp);
 	if (ret == -ENOENT) {
 		rhca_qp_count(&qp->base, RHCA_OUT_OF_BUFFER);
-		if (qp->base.ibqp.qp_type == IB_QPT_GSI)
+		if (qp->base.core.ibqp.qp_type == IB_QPT_GSI)
 			rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_MAD_BUFFER);
-		return rhca_qp_is_rc(&qp->base) ? RHCA_NO_BUFFER : RHCA_DROP;
+		return rhca_is_rc(&qp->base) ? RHCA_NO_BUFFER : RHCA_DROP;
 	}
 	qp->recv.have_wqe = true;
 	return ret ? RHCA_LOCAL_FAULT : RHCA_PASS;
@@ -179,7 +179,7 @@ static enum rhca_verdict check_resource(struct rhca_sw_qp *qp,
 
 static enum rhca_verdict refuse_length(const struct rhca_sw_qp *qp)
 {
-	return rhca_qp_is_rc(&qp->base) ? RHCA_BAD_REQUEST :
+	return rhca_is_rc(&qp->base) ? RHCA_BAD_REQUEST :
 		drop(qp, RHCA_RX_DROPPED_BAD_LENGTH);
 }
 
@@ -190,7 +190,7 @@ static enum rhca_verdict check_packet_length(struct rhca_sw_qp *qp,
 	bool whole = !(rx->flags & RHCA_OP_ENDS);
 	bool ok;
 
-	if (rhca_qp_is_datagram(&qp->base) || !(rx->flags & RHCA_OP_PAYLOAD))
+	if (rhca_is_datagram(&qp->base) || !(rx->flags & RHCA_OP_PAYLOAD))
 		return RHCA_PASS;
 	if (whole)
 		ok = rx->payload_bytes == qp->mtu_bytes;
@@ -211,7 +211,7 @@ static enum rhca_verdict check_send_length(struct rhca_sw_qp *qp,
 	u64 total = (rx->flags & RHCA_OP_STARTS ? 0 : recv->received) +
 		    (u64)rx->payload_bytes;
 
-	if (rhca_qp_is_datagram(&qp->base))
+	if (rhca_is_datagram(&qp->base))
 		total += RHCA_GRH_BYTES;
 	if (total <= recv->wqe.length && total <= RHCA_MAX_MSG_BYTES)
 		return RHCA_PASS;

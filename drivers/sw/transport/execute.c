@@ -56,7 +56,7 @@ static enum rhca_verdict execute_send(struct rhca_sw_qp *qp,
 
 	if (rx->flags & RHCA_OP_STARTS)
 		recv->received = 0;
-	if (rhca_qp_is_datagram(&qp->base)) {
+	if (rhca_is_datagram(&qp->base)) {
 		verdict = put_grh(qp, rx);
 		if (verdict != RHCA_PASS)
 			return verdict;
@@ -243,7 +243,7 @@ static enum rhca_verdict invalidate(struct rhca_sw_qp *qp,
 		return RHCA_PASS;
 	ieth = rhca_rx_header(rx, RHCA_HDR_IETH);
 	recv->invalid_key = be32_to_cpu(ieth->rkey);
-	ret = rhca_key_invalidate(qp->base.dev, qp->base.ibqp.pd,
+	ret = rhca_key_invalidate(qp->base.dev, qp->base.core.ibqp.pd,
 				  recv->invalid_key, qp->base.number, true);
 	recv->invalidating = ret == -EINPROGRESS;
 	return !ret || recv->invalidating ? RHCA_PASS : RHCA_BAD_KEY;

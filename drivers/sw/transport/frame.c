@@ -33,8 +33,8 @@ static int turn_round(struct sk_buff *skb, struct net_device *gid_ndev)
 static bool has_local_members(const struct rhca_path *path,
 			      const struct net_device *gid_ndev)
 {
-	return is_multicast_ether_addr(path->dmac) &&
-	       rhca_mcast_port(&path->flow.dgid, gid_ndev);
+	return is_multicast_ether_addr(path->address.dmac) &&
+	       rhca_mcast_port(&path->address.flow.dgid, gid_ndev);
 }
 
 /*
@@ -100,7 +100,7 @@ int rhca_frame_send_v1(struct sk_buff *skb, struct rhca_path *path,
 	skb->protocol = htons(RHCA_ETHERTYPE);
 	RHCA_PACKET_CB(skb)->copy_to_self = has_local_members(path, gid_ndev);
 	ndev = tag_frame(skb, gid_ndev, skb->priority);
-	return send_frame(skb, ndev, path->dmac, RHCA_ETHERTYPE);
+	return send_frame(skb, ndev, path->address.dmac, RHCA_ETHERTYPE);
 }
 
 /* --- IP ------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 	BUILD_BUG_ON(sizeof(struct inet6_skb_parm) >
 		     sizeof_field(struct rhca_packet_cb, ip_stack));
 	BUILD_BUG_ON(sizeof(struct rhca_packet_cb) > sizeof_field(struct sk_buff, cb));
-	ether_addr_copy(RHCA_PACKET_CB(skb)->dmac, path->dmac);
+	ether_addr_copy(RHCA_PACKET_CB(skb)->dmac, path->address.dmac);
 	RHCA_PACKET_CB(skb)->priority = skb->priority;
 	RHCA_PACKET_CB(skb)->copy_to_self = has_local_members(path, skb->dev);
 	return NF_HOOK(family, NF_INET_LOCAL_OUT, net, NULL, skb, NULL,

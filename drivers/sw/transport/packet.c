@@ -16,7 +16,7 @@
 
 #define TRAILER_BYTES	(3 + RHCA_ICRC_BYTES)	/* padding and ICRC */
 
-static void begin(struct rhca_packet *packet, const struct rhca_qp *qp,
+static void begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp,
 		  struct rhca_path *path, const struct rhca_bth_fields *fields,
 		  unsigned int payload_bytes)
 {
@@ -25,7 +25,7 @@ static void begin(struct rhca_packet *packet, const struct rhca_qp *qp,
 	packet->path = path;
 	packet->psn = fields->psn;
 	packet->payload_bytes = payload_bytes;
-	packet->udp_sport = path->flow.udp_sport;
+	packet->udp_sport = path->address.flow.udp_sport;
 	rhca_bth_fill(packet->bth, fields);
 }
 
@@ -40,12 +40,12 @@ static void begin(struct rhca_packet *packet, const struct rhca_qp *qp,
  * Context: bottom halves off.
  * Return: 0 or -ENOMEM.
  */
-int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_qp *qp,
+int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp,
 		      struct rhca_path *path,
 		      const struct rhca_bth_fields *fields,
 		      unsigned int payload_bytes)
 {
-	unsigned int network = rhca_network_bytes(path->flow.encap);
+	unsigned int network = rhca_network_bytes(path->address.flow.encap);
 	unsigned int transport = rhca_transport_bytes(fields->opcode);
 	struct sk_buff *skb;
 
@@ -57,7 +57,7 @@ int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_qp *qp,
 	}
 	skb_reserve(skb, LL_MAX_HEADER);
 	skb_reset_network_header(skb);
-	skb_set_transport_header(skb, path->flow.encap == RHCA_V2_IPV4 ?
+	skb_set_transport_header(skb, path->address.flow.encap == RHCA_V2_IPV4 ?
 				 sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 	packet->skb = skb;
 	packet->room = NULL;
@@ -81,7 +81,7 @@ int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_qp *qp,
  * Return: false without memory.
  */
 bool rhca_packet_begin_segment(struct rhca_packet *packet,
-			       const struct rhca_qp *qp, struct rhca_path *path,
+			       const struct rhca_verbs_qp *qp, struct rhca_path *path,
 			       const struct rhca_bth_fields *fields,
 			       unsigned int payload_bytes)
 {
@@ -113,7 +113,7 @@ static unsigned int pad_bytes(const struct rhca_packet *packet)
  */
 void rhca_packet_protect(struct rhca_packet *packet)
 {
-	struct rhca_flow flow = packet->path->flow;
+	struct rhca_flow flow = packet->path->address.flow;
 	unsigned int transport = packet->tail - (u8 *)packet->bth;
 	unsigned int pad = pad_bytes(packet);
 	unsigned int bytes = transport + packet->payload_bytes + pad +
@@ -123,7 +123,7 @@ void rhca_packet_protect(struct rhca_packet *packet)
 
 	packet->bth->flags |= u8_encode_bits(pad, RHCA_BTH_PAD);
 	flow.udp_sport = packet->udp_sport;
-	flow.hop_limit = rhca_qos_hop_limit(&packet->path->port->qos, &flow);
+	flow.hop_limit = rhca_qos_hop_limit(&packet->path->address.port->qos, &flow);
 	rhca_network_fill(packet->network, &flow, bytes, packet->psn);
 	if (packet->room) {
 		memcpy(headers, packet->network, network);

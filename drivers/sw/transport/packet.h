@@ -8,8 +8,8 @@
 #include <linux/if_ether.h>
 #include <linux/skbuff.h>
 
-#include "core/ah.h"
-#include "core/qp.h"
+#include "sw/verbs/path.h"
+#include "sw/verbs/qp.h"
 #include "wire/encap.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
@@ -37,7 +37,7 @@ struct rhca_packet {
 	u8 *room;
 	u8 *network;
 	u8 *tail;
-	const struct rhca_qp *qp;
+	const struct rhca_verbs_qp *qp;
 	struct rhca_path *path;
 	struct rhca_bth *bth;
 	u32 psn;
@@ -64,12 +64,12 @@ struct rhca_packet_cb {
 
 #define RHCA_PACKET_CB(skb)	((struct rhca_packet_cb *)(skb)->cb)
 
-int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_qp *qp,
+int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp,
 		      struct rhca_path *path,
 		      const struct rhca_bth_fields *fields,
 		      unsigned int payload_bytes);
 bool rhca_packet_begin_segment(struct rhca_packet *packet,
-			       const struct rhca_qp *qp, struct rhca_path *path,
+			       const struct rhca_verbs_qp *qp, struct rhca_path *path,
 			       const struct rhca_bth_fields *fields,
 			       unsigned int payload_bytes);
 void rhca_packet_protect(struct rhca_packet *packet);

@@ -130,14 +130,14 @@ static bool next_piece(struct sge_walk *walk)
 }
 
 /* The memory of a local key, if this QP may use the range in this way */
-static struct rhca_mem *get_local(struct rhca_qp *qp,
+static struct rhca_mem *get_local(struct rhca_verbs_qp *qp,
 				  const struct sge_walk *walk, int access)
 {
 	struct rhca_mem *mem = rhca_mem_get(qp->dev, walk->lkey);
 
 	if (!mem)
 		return NULL;
-	if (READ_ONCE(mem->pd) == qp->ibqp.pd &&
+	if (READ_ONCE(mem->pd) == qp->core.ibqp.pd &&
 	    mem->kind != RHCA_MEM_WINDOW_1 && mem->kind != RHCA_MEM_WINDOW_2 &&
 	    rhca_mem_allows(mem, walk->addr, walk->bytes, access))
 		return mem;
@@ -146,7 +146,7 @@ static struct rhca_mem *get_local(struct rhca_qp *qp,
 }
 
 /* Entry by entry: the key of each is asked for anew */
-static enum ib_wc_status move_span(struct rhca_qp *qp,
+static enum ib_wc_status move_span(struct rhca_verbs_qp *qp,
 				   const struct rhca_span *span, int access,
 				   struct transfer *transfer)
 {
@@ -174,7 +174,7 @@ static enum ib_wc_status move_span(struct rhca_qp *qp,
  *
  * Return: IB_WC_SUCCESS; IB_WC_LOC_PROT_ERR when a key or range is not allowed.
  */
-enum ib_wc_status rhca_gather(struct rhca_qp *qp, const struct rhca_span *span,
+enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			      struct rhca_packet *packet)
 {
 	struct transfer transfer = { .to = packet };
@@ -192,7 +192,7 @@ enum ib_wc_status rhca_gather(struct rhca_qp *qp, const struct rhca_span *span,
  * Return: IB_WC_SUCCESS; IB_WC_LOC_LEN_ERR when the list is too short;
  * IB_WC_LOC_PROT_ERR when a key or range is not allowed.
  */
-enum ib_wc_status rhca_scatter(struct rhca_qp *qp, const struct rhca_span *span,
+enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			       const struct sk_buff *skb, unsigned int offset)
 {
 	struct transfer transfer = { .skb = skb, .offset = offset };
@@ -208,7 +208,7 @@ enum ib_wc_status rhca_scatter(struct rhca_qp *qp, const struct rhca_span *span,
  *
  * Return: as rhca_scatter().
  */
-enum ib_wc_status rhca_scatter_bytes(struct rhca_qp *qp,
+enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
 				     const struct rhca_span *span,
 				     const void *data)
 {

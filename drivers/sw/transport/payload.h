@@ -9,7 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "sw/verbs/mw.h"
-#include "core/qp.h"
+#include "sw/verbs/qp.h"
 
 struct rhca_packet;
 
@@ -27,11 +27,11 @@ struct rhca_span {
 	u32 bytes;
 };
 
-enum ib_wc_status rhca_gather(struct rhca_qp *qp, const struct rhca_span *span,
+enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			      struct rhca_packet *packet);
-enum ib_wc_status rhca_scatter(struct rhca_qp *qp, const struct rhca_span *span,
+enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			       const struct sk_buff *skb, unsigned int offset);
-enum ib_wc_status rhca_scatter_bytes(struct rhca_qp *qp,
+enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
 				     const struct rhca_span *span,
 				     const void *data);
 int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
@@ -43,12 +43,12 @@ int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
  * The memory of a peer's key, if this QP may use the range. The key may have
  * been taken away since the request came: check each time.
  */
-static inline struct rhca_mem *rhca_get_remote(struct rhca_qp *qp, u32 rkey,
+static inline struct rhca_mem *rhca_get_remote(struct rhca_verbs_qp *qp, u32 rkey,
 					       u64 va, u32 length, int access)
 {
 	struct rhca_remote remote = {
 		.dev	= qp->dev,
-		.pd	= qp->ibqp.pd,
+		.pd	= qp->core.ibqp.pd,
 		.qp_num	= qp->number,
 		.rkey	= rkey,
 		.va	= va,

@@ -16,7 +16,7 @@
 
 #include "core/device.h"
 #include "sw/verbs/mr.h"
-#include "core/qp.h"
+#include "sw/verbs/qp.h"
 
 /*
  * Packets that a requester has in flight: 512 KiB at the largest MTU, which is
@@ -200,7 +200,7 @@ struct rhca_responder {
  * @flush_delay: until @flush_work looks again, in jiffies
  */
 struct rhca_sw_qp {
-	struct rhca_qp base;
+	struct rhca_verbs_qp base;
 	u32 mtu_bytes;
 	struct rhca_requester send;
 	struct rhca_responder recv;
@@ -210,7 +210,7 @@ struct rhca_sw_qp {
 	unsigned long flush_delay;
 };
 
-static inline struct rhca_sw_qp *to_sw_qp(struct rhca_qp *qp)
+static inline struct rhca_sw_qp *to_sw_qp(struct rhca_verbs_qp *qp)
 {
 	return container_of(qp, struct rhca_sw_qp, base);
 }

@@ -15,7 +15,8 @@
 
 #include "core/device.h"
 #include "sw/verbs/mcast.h"
-#include "core/qp.h"
+#include "sw/verbs/port.h"
+#include "sw/verbs/qp.h"
 #include "sw/transport/completer.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/receive.h"
@@ -149,7 +150,7 @@ void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 		    bytes >= 256 && bytes <= 4096;
 
 	if (bytes > qp->mtu_bytes || (full && bytes != qp->mtu_bytes))
-		rhca_qp_mtu_mismatch(&qp->base, roundup_pow_of_two(bytes),
+		rhca_qp_mtu_mismatch(&qp->base.core, roundup_pow_of_two(bytes),
 				     qp->mtu_bytes, &rx->flow.sgid,
 				     qp->base.attr.dest_qp_num);
 }
@@ -223,7 +224,7 @@ static struct rhca_gid_query query_of(const struct rhca_rx *rx)
 }
 
 /* QP1 exists on each port: the destination GID says which */
-static struct rhca_qp *find_gsi(struct rhca_rx *rx)
+static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
 {
 	struct rhca_gid_query query = query_of(rx);
 	u16 index;
@@ -240,10 +241,10 @@ static struct rhca_qp *find_gsi(struct rhca_rx *rx)
 	return rhca_qp_get_gsi(rx->port);
 }
 
-static struct rhca_qp *find_qp(struct rhca_rx *rx)
+static struct rhca_verbs_qp *find_qp(struct rhca_rx *rx)
 {
 	u32 number = rhca_bth_dest_qpn(rx->bth);
-	struct rhca_qp *qp;
+	struct rhca_verbs_qp *qp;
 
 	rx->vlan_id = RHCA_NO_VLAN;
 	if (number == GSI_QPN)
@@ -262,14 +263,14 @@ static const u8 transport_of_type[IB_QPT_UD + 1] = {
 };
 
 /* A connected QP hears its peer only, by the netdev of its own GID: 9.6.1.5 */
-static bool from_peer(const struct rhca_qp *qp, const struct rhca_rx *rx)
+static bool from_peer(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
 {
 	const struct rhca_path *path = rcu_dereference(qp->path);
 
-	return path && path->flow.encap == rx->flow.encap &&
-	       !memcmp(&path->flow.sgid, &rx->flow.dgid, sizeof(union ib_gid)) &&
-	       !memcmp(&path->flow.dgid, &rx->flow.sgid, sizeof(union ib_gid)) &&
-	       rhca_rx_came_by(rx, path->ifindex);
+	return path && path->address.flow.encap == rx->flow.encap &&
+	       !memcmp(&path->address.flow.sgid, &rx->flow.dgid, sizeof(union ib_gid)) &&
+	       !memcmp(&path->address.flow.dgid, &rx->flow.sgid, sizeof(union ib_gid)) &&
+	       rhca_rx_came_by(rx, path->address.ifindex);
 }
 
 /* The number that means all QPs of a group, 9.6.1.1 */
@@ -292,16 +293,16 @@ static bool to_port(const struct rhca_rx *rx)
 	       rhca_rx_came_by(rx, rhca_gid_ifindex(rx->port, index));
 }
 
-static bool for_us(const struct rhca_qp *qp, const struct rhca_rx *rx,
+static bool for_us(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
 		   const struct net *net)
 {
 	const struct net_device *ndev = rcu_dereference(rx->port->ndev);
 
 	if (!ndev || !net_eq(dev_net(ndev), net))
 		return false;
-	if (qp->ibqp.qp_type == IB_QPT_GSI)
+	if (qp->core.ibqp.qp_type == IB_QPT_GSI)
 		return true;	/* it was found by its GID */
-	if (rhca_qp_is_datagram(qp))
+	if (rhca_is_datagram(qp))
 		return to_group(rx) ||
 		       (!rhca_gid_is_multicast(&rx->flow.dgid) &&
 			to_port(rx));
@@ -309,13 +310,13 @@ static bool for_us(const struct rhca_qp *qp, const struct rhca_rx *rx,
 }
 
 /* 10.9.3; QP1 is in every partition of the port */
-static bool in_partition(const struct rhca_qp *qp, struct rhca_rx *rx)
+static bool in_partition(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	u16 pkey = be16_to_cpu(rx->bth->pkey);
 	int index = 0;
 	bool in;
 
-	if (qp->ibqp.qp_type == IB_QPT_GSI) {
+	if (qp->core.ibqp.qp_type == IB_QPT_GSI) {
 		index = rhca_pkey_find(&rx->port->pkeys, pkey);
 		in = index >= 0;
 	} else {
@@ -366,7 +367,7 @@ static void blame(const struct sk_buff *skb, const struct rhca_flow *flow,
 }
 
 /* But for the ICRC, which is the packet's own matter, and the P_Key */
-static bool welcome(struct rhca_qp *qp, struct rhca_rx *rx,
+static bool welcome(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 		    const struct net *net)
 {
 	if (!rx->port || READ_ONCE(qp->state) < IB_QPS_RTR ||
@@ -375,7 +376,7 @@ static bool welcome(struct rhca_qp *qp, struct rhca_rx *rx,
 		return false;
 	}
 	if ((rx->opcode & RHCA_OPCODE_TRANSPORT) !=
-	    transport_of_type[qp->ibqp.qp_type]) {
+	    transport_of_type[qp->core.ibqp.qp_type]) {
 		rhca_qp_count(qp, RHCA_RX_DROPPED_BAD_OPCODE);
 		return false;
 	}
@@ -387,7 +388,7 @@ static bool welcome(struct rhca_qp *qp, struct rhca_rx *rx,
 }
 
 /* Asked behind the ICRC: a flipped bit is no violation */
-static bool partition_fits(struct rhca_qp *qp, struct rhca_rx *rx)
+static bool partition_fits(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	if (in_partition(qp, rx))
 		return true;
@@ -424,7 +425,7 @@ static void count_optional(struct rhca_counters __percpu *c,
 }
 
 /* An admitted packet. Ethernet may have padded the frame: not its bytes */
-static void count_admitted(const struct rhca_qp *qp, const struct rhca_rx *rx)
+static void count_admitted(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
@@ -434,7 +435,7 @@ static void count_admitted(const struct rhca_qp *qp, const struct rhca_rx *rx)
 			 rx->payload_offset - rx->bth_offset +
 			 rx->payload_bytes + rhca_bth_pad(rx->bth) +
 			 RHCA_ICRC_BYTES);
-	if (rhca_qp_is_datagram(qp) && rhca_gid_is_multicast(&rx->flow.dgid))
+	if (rhca_is_datagram(qp) && rhca_gid_is_multicast(&rx->flow.dgid))
 		rhca_counter_inc(c, RHCA_RX_MULTICAST_PACKETS);
 	if (ecn_of(rx) == INET_ECN_CE)
 		rhca_counter_inc(c, RHCA_NP_ECN_MARKED_ROCE_PACKETS);
@@ -467,7 +468,7 @@ struct copies {
 	bool counted;
 };
 
-static void receive_copy(struct rhca_mcast_visitor *visitor, struct rhca_qp *qp)
+static void receive_copy(struct rhca_mcast_visitor *visitor, struct rhca_verbs_qp *qp)
 {
 	struct copies *copies = container_of(visitor, struct copies, visitor);
 	struct rhca_rx *rx = copies->rx;
@@ -497,7 +498,7 @@ static void receive_multicast(struct rhca_rx *rx)
 		blame(rx->skb, NULL, RHCA_RX_DROPPED_NO_QP);
 		return;
 	}
-	if (intact(rx, rx->port->counters))
+	if (intact(rx, rhca_port_set(rx->port)->values))
 		rhca_mcast_visit(&rx->flow.dgid, ndev, &copies.visitor);
 }
 
@@ -526,7 +527,7 @@ static void count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
 /* No congestion control yet, which A17.9.3 allows; its QP says whose it is */
 static void count_cnp(const struct rhca_rx *rx)
 {
-	struct rhca_qp *qp = rhca_qp_get(rhca_bth_dest_qpn(rx->bth));
+	struct rhca_verbs_qp *qp = rhca_qp_get(rhca_bth_dest_qpn(rx->bth));
 	struct rhca_port *port;
 
 	if (!qp)
@@ -554,7 +555,7 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 {
 	const struct net *net = dev_net(skb->dev);
 	enum rhca_parse fault;
-	struct rhca_qp *qp;
+	struct rhca_verbs_qp *qp;
 	struct rhca_rx rx;
 
 	fault = rhca_rx_parse(&rx, skb, encap);
@@ -643,7 +644,7 @@ static bool next_segment(struct block_walk *walk)
 	return false;
 }
 
-static bool admitted(struct rhca_qp *qp, struct rhca_rx *rx)
+static bool admitted(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	if (!welcome(qp, rx, dev_net(rx->skb->dev)) ||
 	    !intact(rx, rhca_qp_counters(qp)) || !partition_fits(qp, rx))
@@ -656,7 +657,7 @@ static bool admitted(struct rhca_qp *qp, struct rhca_rx *rx)
  * To the next segment that goes to the same half of the same QP; one of another
  * is left where it is.
  */
-static bool next_of_half(struct block_walk *walk, struct rhca_qp *qp)
+static bool next_of_half(struct block_walk *walk, struct rhca_verbs_qp *qp)
 {
 	u16 direction = walk->rx.flags & RHCA_OP_RESPONSE;
 	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
@@ -703,7 +704,7 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct block_walk *walk)
 static void receive_run(struct block_walk *walk)
 {
 	struct rhca_rx *rx = &walk->rx;
-	struct rhca_qp *qp;
+	struct rhca_verbs_qp *qp;
 
 	walk->parsed = false;
 	if (rx->flags & RHCA_OP_CNP) {

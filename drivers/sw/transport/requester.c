@@ -32,7 +32,7 @@ static const u8 wc_opcodes[] = {
 
 static void count_failure(struct rhca_sw_qp *qp, enum ib_wc_status status)
 {
-	const struct rhca_qp *base = &qp->base;
+	const struct rhca_verbs_qp *base = &qp->base;
 
 	rhca_qp_count(base, status == IB_WC_WR_FLUSH_ERR ?
 		      RHCA_REQ_CQE_FLUSH_ERROR : RHCA_REQ_CQE_ERROR);
@@ -60,7 +60,7 @@ static bool shows(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 {
 	return status != IB_WC_SUCCESS ||
 	       (wqe->send_flags & IB_SEND_SIGNALED) ||
-	       qp->base.init.sq_sig_type == IB_SIGNAL_ALL_WR;
+	       qp->base.core.init.sq_sig_type == IB_SIGNAL_ALL_WR;
 }
 
 /*
@@ -76,7 +76,7 @@ static void complete_head(struct rhca_sw_qp *qp, enum ib_wc_status status,
 	struct ib_wc wc = {
 		.wr_id		= wqe->wr_id,
 		.status		= status,
-		.qp		= &qp->base.ibqp,
+		.qp		= &qp->base.core.ibqp,
 		.byte_len	= wqe->length,
 	};
 
@@ -158,7 +158,7 @@ void rhca_requester_fail(struct rhca_sw_qp *qp, enum ib_wc_status status,
 			 struct rhca_run *run)
 {
 	struct rhca_sq *sq = &qp->base.sq;
-	enum ib_qp_state to = rhca_qp_is_rc(&qp->base) ? IB_QPS_ERR : IB_QPS_SQE;
+	enum ib_qp_state to = rhca_is_rc(&qp->base) ? IB_QPS_ERR : IB_QPS_SQE;
 
 	if (rhca_requester_has_request(qp, sq->head))
 		complete_head(qp, status, run);
@@ -264,7 +264,7 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	if (rhca_wqe_is_read(wqe))
 		send->reads_in_flight++;
 	send->next_psn = rhca_psn_add(send->next_psn, seg->psns);
-	if (!rhca_qp_is_rc(&qp->base))	/* nothing is ever acknowledged */
+	if (!rhca_is_rc(&qp->base))	/* nothing is ever acknowledged */
 		send->oldest_unacked_psn = send->next_psn;
 	if (rhca_psn_before(send->newest_psn, send->next_psn))
 		send->newest_psn = send->next_psn;
@@ -273,7 +273,7 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		return;
 	send->next_offset = 0;
 	send->next++;
-	wqe->done = !rhca_qp_is_rc(&qp->base);
+	wqe->done = !rhca_is_rc(&qp->base);
 }
 
 /* --- one step ------------------------------------------------------------- */
@@ -285,20 +285,20 @@ enum step {
 	STEP_FAILED,	/* the QP has left its state */
 };
 
-static int run_invalidate(struct rhca_qp *qp, struct rhca_send_wqe *wqe)
+static int run_invalidate(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 {
 	int ret;
 
 	if (wqe->invalidated)
 		return rhca_key_is_idle(qp->dev, wqe->invalidate_rkey) ?
 			0 : -EINPROGRESS;
-	ret = rhca_key_invalidate(qp->dev, qp->ibqp.pd, wqe->invalidate_rkey,
+	ret = rhca_key_invalidate(qp->dev, qp->core.ibqp.pd, wqe->invalidate_rkey,
 				  qp->number, false);
 	wqe->invalidated = ret == -EINPROGRESS;
 	return ret;
 }
 
-static int run_bind(struct rhca_qp *qp, const struct rhca_send_wqe *wqe)
+static int run_bind(struct rhca_verbs_qp *qp, const struct rhca_send_wqe *wqe)
 {
 	struct rhca_bind bind = {
 		.window_key	= wqe->bind.window_key,
@@ -307,7 +307,7 @@ static int run_bind(struct rhca_qp *qp, const struct rhca_send_wqe *wqe)
 		.addr		= wqe->bind.addr,
 		.length		= wqe->bind.length,
 		.access		= wqe->bind.access,
-		.pd		= qp->ibqp.pd,
+		.pd		= qp->core.ibqp.pd,
 		.qp_num		= qp->number,
 	};
 
@@ -315,11 +315,11 @@ static int run_bind(struct rhca_qp *qp, const struct rhca_send_wqe *wqe)
 }
 
 /* -EINPROGRESS: other packets still use the memory, try again */
-static int run_local(struct rhca_qp *qp, struct rhca_send_wqe *wqe)
+static int run_local(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 {
 	switch (wqe->opcode) {
 	case IB_WR_REG_MR:
-		return rhca_key_register(wqe->mr, qp->ibqp.pd, wqe->key,
+		return rhca_key_register(wqe->mr, qp->core.ibqp.pd, wqe->key,
 					 wqe->access);
 	case IB_WR_LOCAL_INV:
 		return run_invalidate(qp, wqe);
@@ -372,7 +372,7 @@ static bool window_open(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (!rhca_qp_is_rc(&qp->base))
+	if (!rhca_is_rc(&qp->base))
 		return true;
 	if (rhca_requester_in_flight(send) >= RHCA_SEND_WINDOW)
 		return false;
@@ -385,7 +385,7 @@ static bool window_open(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 static struct rhca_path *path_of(struct rhca_sw_qp *qp,
 				 const struct rhca_send_wqe *wqe)
 {
-	return rhca_qp_is_datagram(&qp->base) ? wqe->path :
+	return rhca_is_datagram(&qp->base) ? wqe->path :
 						rcu_dereference(qp->base.path);
 }
 
@@ -451,7 +451,7 @@ static void end_train(struct rhca_sw_qp *qp, struct rhca_train *train)
 	if (!train->path)
 		return;
 	rhca_train_send(train);
-	if (!train->refused || !rhca_qp_is_rc(&qp->base))
+	if (!train->refused || !rhca_is_rc(&qp->base))
 		return;
 	psn = train->refused_psn;
 	if (rhca_psn_before(psn, send->oldest_unacked_psn))
@@ -482,7 +482,7 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_train *train,
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (!rhca_qp_is_rc(&qp->base) || !send->unasked ||
+	if (!rhca_is_rc(&qp->base) || !send->unasked ||
 	    !rhca_requester_in_flight(send) || train->refused)
 		return;
 	rhca_requester_rewind(qp, rhca_psn_sub(send->next_psn, 1));
@@ -500,10 +500,10 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_run *run)
 	enum step did;
 
 	rhca_train_begin(&train, &qp->base,
-			 rhca_qp_is_rc(&qp->base) ? rcu_dereference(qp->base.path) : NULL);
+			 rhca_is_rc(&qp->base) ? rcu_dereference(qp->base.path) : NULL);
 	do {
 		did = step(qp, &train, run);
-		if (did == STEP_PACKET && !rhca_qp_is_rc(&qp->base)) {
+		if (did == STEP_PACKET && !rhca_is_rc(&qp->base)) {
 			/* The path goes with the request: send before retiring */
 			rhca_train_send(&train);
 			rhca_requester_retire(qp, run);

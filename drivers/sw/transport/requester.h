@@ -35,7 +35,7 @@ static inline bool rhca_requester_has_request(struct rhca_sw_qp *qp, u32 index)
 
 	/* The index before the request that it announces */
 	return index != smp_load_acquire(&sq->tail) ||
-	       (qp->base.is_user && rhca_sq_fetch(&qp->base));
+	       (qp->base.core.is_user && rhca_sq_fetch(&qp->base));
 }
 
 /**

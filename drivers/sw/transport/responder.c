@@ -42,7 +42,7 @@ static void post_completion(struct rhca_sw_qp *qp, struct ib_wc *wc,
 			    bool solicited, struct rhca_run *run)
 {
 	wc->wr_id = qp->recv.wqe.wr_id;
-	wc->qp = &qp->base.ibqp;
+	wc->qp = &qp->base.core.ibqp;
 	if (wc->status != IB_WC_SUCCESS)
 		rhca_qp_count(&qp->base, wc->status == IB_WC_WR_FLUSH_ERR ?
 			      RHCA_RESP_CQE_FLUSH_ERROR : RHCA_RESP_CQE_ERROR);
@@ -202,7 +202,7 @@ static void fill_wc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		wc->ex.invalidate_rkey = be32_to_cpu(ieth->rkey);
 		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
 	}
-	if (rhca_qp_is_datagram(&qp->base))
+	if (rhca_is_datagram(&qp->base))
 		fill_datagram_wc(qp, rx, wc);
 }
 
@@ -261,7 +261,7 @@ static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	if (rx->flags & RHCA_OP_ENDS)
 		finish_message(qp, rx, run);
 	/* READs and atomics answer themselves */
-	if (rhca_qp_is_rc(&qp->base) && rhca_bth_ack_req(rx->bth) &&
+	if (rhca_is_rc(&qp->base) && rhca_bth_ack_req(rx->bth) &&
 	    (rx->flags & (RHCA_OP_SEND | RHCA_OP_WRITE)))
 		rhca_answer(qp, rhca_ack_syndrome(qp), rx->psn);
 }
@@ -353,7 +353,7 @@ static void refuse_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 {
 	qp->recv.in_message = false;
 	qp->recv.received = 0;
-	if (!rhca_qp_is_datagram(&qp->base))
+	if (!rhca_is_datagram(&qp->base))
 		qp->recv.expected_psn = rhca_psn_add(rx->psn, 1);
 	if (verdict == RHCA_LOCAL_FAULT) {
 		complete_refused(qp, IB_WC_LOC_PROT_ERR, run);
@@ -371,7 +371,7 @@ static void count_refusal(const struct rhca_sw_qp *qp,
 		rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
 		break;
 	case RHCA_BAD_LENGTH:
-		if (!rhca_qp_is_rc(&qp->base))	/* told to nobody */
+		if (!rhca_is_rc(&qp->base))	/* told to nobody */
 			break;
 		fallthrough;
 	case RHCA_BAD_REQUEST:
@@ -387,7 +387,7 @@ static void refuse(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		   enum rhca_verdict verdict, struct rhca_run *run)
 {
 	count_refusal(qp, verdict);
-	if (rhca_qp_is_rc(&qp->base))
+	if (rhca_is_rc(&qp->base))
 		refuse_rc(qp, rx, verdict, run);
 	else
 		refuse_unreliable(qp, rx, verdict, run);

@@ -10,7 +10,7 @@
 #include <net/route.h>
 
 #include "sw/transport/route.h"
-#include "core/ah.h"
+#include "sw/verbs/path.h"
 #include "core/device.h"
 
 /**
@@ -26,7 +26,7 @@ struct egress {
 static struct dst_entry *route_ipv4(struct rhca_path *path, struct net *net,
 				    const struct egress *egress)
 {
-	const struct rhca_flow *flow = &path->flow;
+	const struct rhca_flow *flow = &path->address.flow;
 	struct flowi4 fl4 = {};
 	struct dst_entry *dst;
 	struct rtable *rt;
@@ -50,7 +50,7 @@ static struct dst_entry *route_ipv4(struct rhca_path *path, struct net *net,
 static struct dst_entry *route_ipv6(struct rhca_path *path, struct net *net,
 				    const struct egress *egress)
 {
-	const struct rhca_flow *flow = &path->flow;
+	const struct rhca_flow *flow = &path->address.flow;
 	struct flowi6 fl6 = {};
 	struct dst_entry *dst;
 
@@ -78,10 +78,10 @@ static struct dst_entry *route_ipv6(struct rhca_path *path, struct net *net,
 static struct net_device *second_netdev(const struct rhca_path *path,
 					u32 lag_member)
 {
-	struct net_device *second = rcu_dereference(path->port->second);
-	struct net_device *first = rcu_dereference(path->port->ndev);
+	struct net_device *second = rcu_dereference(path->address.port->second);
+	struct net_device *first = rcu_dereference(path->address.port->ndev);
 
-	if (!second || path->vlan_id != RHCA_NO_VLAN ||
+	if (!second || path->address.vlan_id != RHCA_NO_VLAN ||
 	    !netif_running(second) || !netif_carrier_ok(second))
 		return NULL;
 	if (!lag_member && first && netif_running(first) &&
@@ -103,12 +103,12 @@ struct dst_entry *rhca_route_find(struct rhca_path *path, struct net *net,
 				  u32 lag_member)
 {
 	const struct net_device *second = second_netdev(path, lag_member);
-	struct egress egress = { path->ifindex, &path->route };
+	struct egress egress = { path->address.ifindex, &path->route };
 
 	if (second)
 		egress = (struct egress){ second->ifindex,
 					  &path->second_route };
-	if (path->flow.encap == RHCA_V2_IPV4)
+	if (path->address.flow.encap == RHCA_V2_IPV4)
 		return route_ipv4(path, net, &egress);
 	return IS_ENABLED(CONFIG_IPV6) ? route_ipv6(path, net, &egress) : NULL;
 }

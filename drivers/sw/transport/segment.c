@@ -115,7 +115,7 @@ static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	struct rhca_requester *send = &qp->send;
 	u32 in_flight = rhca_requester_in_flight(send) + 1;
 
-	if (!rhca_qp_is_rc(&qp->base))
+	if (!rhca_is_rc(&qp->base))
 		return false;
 	if (++send->unasked >= RHCA_ACK_INTERVAL || send->repeating ||
 	    send->ask || in_flight >= RHCA_SEND_WINDOW)
@@ -131,13 +131,13 @@ static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 
 static u32 dest_qpn(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
-	return rhca_qp_is_datagram(&qp->base) ? wqe->dest_qpn :
+	return rhca_is_datagram(&qp->base) ? wqe->dest_qpn :
 						qp->base.attr.dest_qp_num;
 }
 
 static u16 pkey_of(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
-	return qp->base.ibqp.qp_type == IB_QPT_GSI ?
+	return qp->base.core.ibqp.qp_type == IB_QPT_GSI ?
 		rhca_pkey_at(&qp->base.port->pkeys, wqe->pkey_index) :
 		rhca_qp_pkey(&qp->base);
 }
@@ -149,14 +149,14 @@ static void plan_message(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	bool first = !offset, last;
 
 	/* A datagram is one packet; its length was checked when it was posted */
-	seg->payload_bytes = rhca_qp_is_datagram(&qp->base) ? wqe->length :
+	seg->payload_bytes = rhca_is_datagram(&qp->base) ? wqe->length :
 			     min(wqe->length - offset, qp->mtu_bytes);
 	last = offset + seg->payload_bytes == wqe->length;
 	seg->message_bytes = wqe->length;
 	seg->advance = seg->payload_bytes;
 	seg->psns = 1;
 	seg->fields.opcode = rhca_segment_opcode(wqe->opcode,
-						 qp->base.ibqp.qp_type, first,
+						 qp->base.core.ibqp.qp_type, first,
 						 last);
 	seg->fields.solicited = last && rhca_wqe_takes_receive(wqe) &&
 				(wqe->send_flags & IB_SEND_SOLICITED);
@@ -257,7 +257,7 @@ static void fill_datagram(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 
 	rhca_deth_fill(rhca_packet_header(packet, RHCA_HDR_DETH), qkey,
 		       qp->base.number);
-	packet->udp_sport = rdma_get_udp_sport(packet->path->flow.flow_label,
+	packet->udp_sport = rdma_get_udp_sport(packet->path->address.flow.flow_label,
 					       qp->base.number, wqe->dest_qpn);
 }
 
@@ -325,7 +325,7 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     struct rhca_packet *packet,
 				     struct rhca_train *train)
 {
-	bool more = rhca_qp_is_rc(&qp->base) &&
+	bool more = rhca_is_rc(&qp->base) &&
 		    (qp->send.next_offset + seg->advance < wqe->length ||
 		     rhca_requester_has_request(qp, qp->send.next + 1));
 	enum ib_wc_status status;

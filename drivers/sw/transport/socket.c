@@ -18,6 +18,8 @@
 
 #include "core/device.h"
 #include "core/policy.h"
+#include "sw/verbs/counters.h"
+#include "sw/verbs/port.h"
 #include "sw/transport/frame.h"
 #include "sw/transport/receive.h"
 #include "sw/transport/socket.h"

@@ -3,6 +3,7 @@
  * Packets out. RoCE v2 leaves through the IP stack's output path, so netfilter,
  * routing and qdiscs see it; v1 is handed to the netdev.
  */
+#include <linux/etherdevice.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 
@@ -18,7 +19,7 @@
  * @qp: who sends
  * @path: where to; may be set later, before the first packet
  */
-void rhca_train_begin(struct rhca_train *train, const struct rhca_qp *qp,
+void rhca_train_begin(struct rhca_train *train, const struct rhca_verbs_qp *qp,
 		      struct rhca_path *path)
 {
 	train->qp = qp;
@@ -93,7 +94,7 @@ static void finish_block(struct rhca_train *train)
 
 	if (!packets)
 		return;
-	skb = rhca_block_finish(&train->block, train->path->flow.encap);
+	skb = rhca_block_finish(&train->block, train->path->address.flow.encap);
 	if (skb)
 		__skb_queue_tail(&train->packets, skb);
 	else
@@ -145,7 +146,7 @@ static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
 {
 	u32 lag_member = RHCA_PACKET_CB(skb)->lag_member;
 	struct dst_entry *dst = rhca_route_find(path, net, lag_member);
-	bool ipv4 = path->flow.encap == RHCA_V2_IPV4;
+	bool ipv4 = path->address.flow.encap == RHCA_V2_IPV4;
 
 	if (!dst) {
 		kfree_skb(skb);
@@ -154,7 +155,7 @@ static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
 	skb_dst_set(skb, dst);
 	skb->dev = dst->dev;
 	skb->protocol = htons(ipv4 ? ETH_P_IP : ETH_P_IPV6);
-	if (rhca_frame_needed(dst->dev) && !is_zero_ether_addr(path->dmac))
+	if (rhca_frame_needed(dst->dev) && !is_zero_ether_addr(path->address.dmac))
 		return rhca_frame_send_ip(skb, path, net);
 	if (ipv4)
 		return ip_local_out(net, NULL, skb);
@@ -171,12 +172,12 @@ static int send_packet(struct sk_buff *skb, struct rhca_path *path,
 	struct net *net = dev_net(port_ndev);
 	struct net_device *gid_ndev = port_ndev;
 
-	skb->priority = rhca_qos_priority(&path->port->qos, path->sl,
-					  &path->flow);
-	if (path->flow.encap != RHCA_V1)
+	skb->priority = rhca_qos_priority(&path->address.port->qos, path->address.sl,
+					  &path->address.flow);
+	if (path->address.flow.encap != RHCA_V1)
 		return send_v2(skb, path, net);
-	if (path->ifindex != port_ndev->ifindex)
-		gid_ndev = dev_get_by_index_rcu(net, path->ifindex);
+	if (path->address.ifindex != port_ndev->ifindex)
+		gid_ndev = dev_get_by_index_rcu(net, path->address.ifindex);
 	if (!gid_ndev) {
 		kfree_skb(skb);
 		return -ENODEV;
@@ -216,7 +217,7 @@ static bool send_member(struct rhca_train *train, struct sk_buff *skb,
 
 	if (ndev && !train->refused) {
 		RHCA_PACKET_CB(skb)->lag_member =
-			rhca_lag_member_of(train->path->flow.flow_label,
+			rhca_lag_member_of(train->path->address.flow.flow_label,
 					   READ_ONCE(train->qp->lag_member));
 		result = send_packet(skb, train->path, ndev);
 	} else {
@@ -240,8 +241,8 @@ static void count_sent(const struct rhca_train *train, u32 packets, u32 bytes)
 
 	rhca_counter_add(c, RHCA_TX_PACKETS, packets);
 	rhca_counter_add(c, RHCA_TX_BYTES, bytes);
-	if (rhca_qp_is_datagram(train->qp) &&
-	    rhca_gid_is_multicast(&train->path->flow.dgid))
+	if (rhca_is_datagram(train->qp) &&
+	    rhca_gid_is_multicast(&train->path->address.flow.dgid))
 		rhca_counter_add(c, RHCA_TX_MULTICAST_PACKETS, packets);
 }
 
@@ -262,11 +263,11 @@ void rhca_train_send(struct rhca_train *train)
 	finish_block(train);
 	if (skb_queue_empty(&train->packets))
 		return;
-	ndev = rcu_dereference(train->path->port->ndev);
+	ndev = rcu_dereference(train->path->address.port->ndev);
 	while ((skb = __skb_dequeue(&train->packets))) {
 		here = RHCA_PACKET_CB(skb)->packets;
 		len = skb->len + (here - 1) *
-		      rhca_network_bytes(train->path->flow.encap);
+		      rhca_network_bytes(train->path->address.flow.encap);
 		if (!send_member(train, skb, ndev))
 			continue;
 		packets += here;

@@ -23,7 +23,7 @@
  * @refused_psn: PSN of that packet
  */
 struct rhca_train {
-	const struct rhca_qp *qp;
+	const struct rhca_verbs_qp *qp;
 	struct rhca_path *path;
 	struct sk_buff_head packets;
 	struct rhca_block block;
@@ -35,7 +35,7 @@ struct rhca_train {
 
 #define RHCA_TRAIN_PACKETS	16
 
-void rhca_train_begin(struct rhca_train *train, const struct rhca_qp *qp,
+void rhca_train_begin(struct rhca_train *train, const struct rhca_verbs_qp *qp,
 		      struct rhca_path *path);
 void rhca_train_set_path(struct rhca_train *train, struct rhca_path *path);
 int rhca_train_begin_packet(struct rhca_train *train,

@@ -14,7 +14,7 @@
 #include <rhca/compat.h>
 
 #include "sw/verbs/cq.h"
-#include "core/device.h"
+#include "sw/verbs/device.h"
 
 static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
 {
@@ -219,7 +219,7 @@ static int create_kernel(struct rhca_cq *cq, u32 entries)
 static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		     rhca_create_cq_arg *arg)
 {
-	struct rhca_dev *dev = to_rhca_dev(ibcq->device);
+	struct rhca_verbs_dev *dev = to_verbs_dev(ibcq->device);
 	struct ib_udata *udata = rhca_create_cq_udata(arg);
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
 	int ret;
@@ -253,7 +253,7 @@ static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	if (cq->user)
 		rhca_ring_free(&cq->ring);
 	kvfree(cq->wcs);
-	rhca_limit_give(to_rhca_dev(ibcq->device), RHCA_LIMIT_CQ);
+	rhca_limit_give(to_verbs_dev(ibcq->device), RHCA_LIMIT_CQ);
 	return 0;
 }
 

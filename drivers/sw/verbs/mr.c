@@ -10,7 +10,7 @@
 #include <rdma/ib_umem.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "sw/verbs/device.h"
 #include "sw/verbs/charge.h"
 #include "sw/verbs/mr.h"
 #include "sw/verbs/mw.h"
@@ -44,7 +44,7 @@ static int alloc_users(struct rhca_mem *mem)
  *
  * Return: 0 or -ENOMEM.
  */
-int rhca_mem_publish(struct rhca_mem *mem, struct rhca_dev *dev,
+int rhca_mem_publish(struct rhca_mem *mem, struct rhca_verbs_dev *dev,
 		     struct ib_pd *pd, enum rhca_mem_kind kind)
 {
 	u32 index;
@@ -186,7 +186,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_mem_put);
  * Context: bottom halves off until rhca_mem_put().
  * Return: memory in use, or NULL when the key is not one that works now.
  */
-struct rhca_mem *rhca_mem_get(struct rhca_dev *dev, u32 key)
+struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key)
 {
 	struct rhca_mem *mem;
 
@@ -276,7 +276,7 @@ static struct rhca_mr *alloc_mr_object(struct ib_pd *pd)
 
 static int publish_mr(struct rhca_mr *mr, enum rhca_mem_kind kind)
 {
-	int ret = rhca_mem_publish(&mr->mem, to_rhca_dev(mr->ibmr.device),
+	int ret = rhca_mem_publish(&mr->mem, to_verbs_dev(mr->ibmr.device),
 				   mr->ibmr.pd, kind);
 
 	if (ret)

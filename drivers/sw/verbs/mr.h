@@ -11,7 +11,7 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-struct rhca_dev;
+struct rhca_verbs_dev;
 
 enum rhca_mem_kind {
 	RHCA_MEM_DMA,		/* all kernel memory, addresses are virtual */
@@ -60,7 +60,7 @@ struct rhca_mem {
 	atomic_t users;
 	atomic_t __percpu *cpu_users;
 	struct rcu_head rcu;
-	struct rhca_dev *dev;
+	struct rhca_verbs_dev *dev;
 	enum rhca_mem_kind kind;
 
 	spinlock_t binding_lock;	/* protects: */
@@ -99,14 +99,14 @@ static inline struct rhca_mr *to_rhca_mr(struct ib_mr *ibmr)
 
 #define RHCA_KEY_INDEX(key)	((key) >> 8)
 
-int rhca_mem_publish(struct rhca_mem *mem, struct rhca_dev *dev,
+int rhca_mem_publish(struct rhca_mem *mem, struct rhca_verbs_dev *dev,
 		     struct ib_pd *pd, enum rhca_mem_kind kind);
 void rhca_mem_withdraw(struct rhca_mem *mem);
 void rhca_mem_set_valid(struct rhca_mem *mem);
 bool rhca_mem_is_idle(const struct rhca_mem *mem);
 void rhca_mem_wait_idle(const struct rhca_mem *mem);
 void rhca_mem_put(struct rhca_mem *mem);
-struct rhca_mem *rhca_mem_get(struct rhca_dev *dev, u32 key);
+struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key);
 bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
 		     int access);
 struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,

@@ -7,7 +7,7 @@
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "sw/verbs/device.h"
 #include "sw/verbs/mw.h"
 
 #define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
@@ -91,7 +91,7 @@ static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	mw->mem = kzalloc(sizeof(*mw->mem), GFP_KERNEL_ACCOUNT);
 	if (!mw->mem)
 		return -ENOMEM;
-	ret = rhca_mem_publish(mw->mem, to_rhca_dev(ibmw->device), ibmw->pd,
+	ret = rhca_mem_publish(mw->mem, to_verbs_dev(ibmw->device), ibmw->pd,
 			       ibmw->type == IB_MW_TYPE_1 ? RHCA_MEM_WINDOW_1 :
 							    RHCA_MEM_WINDOW_2);
 	if (ret) {
@@ -115,7 +115,7 @@ static int dealloc_mw(struct ib_mw *ibmw)
 }
 
 /* The memory under a key, whatever its low byte and state; RCU read side */
-static struct rhca_mem *find_by_index(struct rhca_dev *dev, u32 key)
+static struct rhca_mem *find_by_index(struct rhca_verbs_dev *dev, u32 key)
 {
 	return xa_load(&dev->keys, RHCA_KEY_INDEX(key));
 }
@@ -216,7 +216,7 @@ static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
  * -EINPROGRESS when packets still use the window by its old binding, which lets
  * no more of them in: try again.
  */
-int rhca_mw_bind(struct rhca_dev *dev, const struct rhca_bind *bind)
+int rhca_mw_bind(struct rhca_verbs_dev *dev, const struct rhca_bind *bind)
 {
 	struct rhca_mem *window, *region = NULL;
 	int ret = -EINVAL;
@@ -273,7 +273,7 @@ static int invalidate_locked(struct rhca_mem *mem, struct ib_pd *pd, u32 key,
  * when it is invalid, but packets that came before still use the memory: the
  * request is complete when rhca_key_is_idle() says so.
  */
-int rhca_key_invalidate(struct rhca_dev *dev, struct ib_pd *pd, u32 key,
+int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
 			u32 qp_num, bool remote)
 {
 	struct rhca_mem *mem;
@@ -299,7 +299,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_key_invalidate);
  *
  * Context: any but hardirq.
  */
-bool rhca_key_is_idle(struct rhca_dev *dev, u32 key)
+bool rhca_key_is_idle(struct rhca_verbs_dev *dev, u32 key)
 {
 	struct rhca_mem *mem;
 	bool idle;

@@ -52,7 +52,7 @@ struct rhca_bind {
  * @access: IB_ACCESS_REMOTE_*
  */
 struct rhca_remote {
-	struct rhca_dev *dev;
+	struct rhca_verbs_dev *dev;
 	struct ib_pd *pd;
 	u32 qp_num;
 	u32 rkey;
@@ -63,10 +63,10 @@ struct rhca_remote {
 
 struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote);
 int rhca_region_suspend(struct rhca_mem *region, enum rhca_mem_state state);
-int rhca_mw_bind(struct rhca_dev *dev, const struct rhca_bind *bind);
-int rhca_key_invalidate(struct rhca_dev *dev, struct ib_pd *pd, u32 key,
+int rhca_mw_bind(struct rhca_verbs_dev *dev, const struct rhca_bind *bind);
+int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
 			u32 qp_num, bool remote);
-bool rhca_key_is_idle(struct rhca_dev *dev, u32 key);
+bool rhca_key_is_idle(struct rhca_verbs_dev *dev, u32 key);
 int rhca_key_register(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access);
 
 extern const struct ib_device_ops rhca_mw_verbs;

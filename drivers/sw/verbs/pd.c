@@ -2,18 +2,18 @@
 /*
  * Protection domains, IBTA vol. 1, 10.2.3.
  */
-#include "core/device.h"
+#include "sw/verbs/device.h"
 #include "sw/verbs/pd.h"
 
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	return rhca_limit_take(to_rhca_dev(ibpd->device), RHCA_LIMIT_PD,
+	return rhca_limit_take(to_verbs_dev(ibpd->device), RHCA_LIMIT_PD,
 			       RHCA_MAX_PD) ? 0 : -ENOMEM;
 }
 
 static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	rhca_limit_give(to_rhca_dev(ibpd->device), RHCA_LIMIT_PD);
+	rhca_limit_give(to_verbs_dev(ibpd->device), RHCA_LIMIT_PD);
 	return 0;
 }
 

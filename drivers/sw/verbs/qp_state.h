@@ -6,10 +6,10 @@
 #define RHCA_SW_VERBS_QP_STATE_H
 
 #include <linux/bits.h>
-#include <linux/types.h>
 #include <rdma/ib_verbs.h>
+#include <rhca/backend.h>
 
-struct rhca_qp;
+struct rhca_verbs_qp;
 
 #define RHCA_QP_POST_RECV	BIT(0)	/* receive requests are accepted */
 #define RHCA_QP_POST_SEND	BIT(1)	/* send requests are accepted */
@@ -20,12 +20,14 @@ struct rhca_qp;
 #define RHCA_QP_FLUSH_RECV	BIT(6)	/* receive requests likewise */
 
 u8 rhca_qp_abilities(enum ib_qp_state state);
-bool rhca_qp_can(const struct rhca_qp *qp, u8 abilities);
-bool rhca_qp_fail(struct rhca_qp *qp, enum ib_qp_state to);
-int rhca_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		   struct ib_udata *udata);
-void rhca_qp_renew_path(struct rhca_qp *qp);
-int rhca_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_qp_init_attr *init);
+bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 abilities);
+bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to);
+
+int rhca_verbs_qp_modify(struct rhca_qp *core,
+			 const struct rhca_qp_change *change,
+			 struct ib_udata *udata);
+int rhca_verbs_qp_readdress(struct rhca_qp *core,
+			    const struct rhca_address *address);
+enum ib_qp_state rhca_verbs_qp_state(const struct rhca_qp *core);
 
 #endif

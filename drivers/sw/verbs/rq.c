@@ -4,7 +4,7 @@
  */
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "sw/verbs/device.h"
 #include "sw/verbs/rq.h"
 
 static_assert(RHCA_RQ_MAX_SGE == RHCA_MAX_SGE);

@@ -6,9 +6,9 @@
 #include <linux/vmalloc.h>
 #include <rhca/compat.h>
 
-#include "core/ah.h"
-#include "core/device.h"
-#include "core/qp.h"
+#include "sw/verbs/ah.h"
+#include "sw/verbs/device.h"
+#include "sw/verbs/qp.h"
 #include "sw/verbs/sq.h"
 #include "wire/headers.h"
 
@@ -51,23 +51,23 @@ static const struct wr_rule wr_rules[] = {
 	[RHCA_WR_ATOMIC_WRITE]		= { FOR_RC, .exact_bytes = 8 },
 };
 
-static const struct wr_rule *find_rule(const struct rhca_qp *qp, u32 opcode)
+static const struct wr_rule *find_rule(const struct rhca_verbs_qp *qp, u32 opcode)
 {
 	const struct wr_rule *rule;
 
 	if (opcode >= ARRAY_SIZE(wr_rules))
 		return NULL;
 	rule = &wr_rules[opcode];
-	if (!(rule->qp_types & BIT(qp->ibqp.qp_type)) ||
-	    (rule->kernel_only && qp->is_user))
+	if (!(rule->qp_types & BIT(qp->core.ibqp.qp_type)) ||
+	    (rule->kernel_only && qp->core.is_user))
 		return NULL;
 	return rule;
 }
 
 /* Datagrams are one packet, 9.8.3.1 */
-static u32 max_message(const struct rhca_qp *qp)
+static u32 max_message(const struct rhca_verbs_qp *qp)
 {
-	return rhca_qp_is_datagram(qp) ?
+	return rhca_is_datagram(qp) ?
 		ib_mtu_enum_to_int(rhca_port_mtu(qp->port)) :
 		RHCA_MAX_MSG_BYTES;
 }
@@ -127,7 +127,7 @@ void rhca_sq_exit(struct rhca_sq *sq)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_sq_exit);
 
-static int check_wqe(const struct rhca_qp *qp, const struct rhca_send_wqe *wqe,
+static int check_wqe(const struct rhca_verbs_qp *qp, const struct rhca_send_wqe *wqe,
 		     const struct wr_rule *rule, u64 length)
 {
 	if (length > max_message(qp))
@@ -144,10 +144,10 @@ static int check_wqe(const struct rhca_qp *qp, const struct rhca_send_wqe *wqe,
  * A QP sends by its own port only, whose P_Keys it has: an address handle of
  * another port would carry them out there.
  */
-static bool leaves_by_own_port(const struct rhca_qp *qp,
+static bool leaves_by_own_port(const struct rhca_verbs_qp *qp,
 			       const struct rhca_path *path)
 {
-	return path->port == qp->port;
+	return path->address.port == qp->port;
 }
 
 static void begin_wqe(struct rhca_send_wqe *wqe)
@@ -195,22 +195,22 @@ static void take_registration(struct rhca_send_wqe *wqe,
 }
 
 /* User QPs' datagrams may be forced to one GID type; management ones never */
-static void take_datagram(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
+static void take_datagram(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 			  const struct ib_send_wr *wr)
 {
-	struct rhca_ah *ah = to_rhca_ah(ud_wr(wr)->ah);
+	struct rhca_verbs_ah *ah = to_verbs_ah(ud_wr(wr)->ah);
 
-	wqe->path = rhca_path_get(qp->ibqp.qp_type == IB_QPT_GSI ?
+	wqe->path = rhca_path_get(qp->core.ibqp.qp_type == IB_QPT_GSI ?
 				  ah->path : ah->ud_path);
 	wqe->dest_qpn = ud_wr(wr)->remote_qpn & RHCA_QPN_MASK;
 	wqe->qkey = ud_wr(wr)->remote_qkey;
 	wqe->pkey_index = ud_wr(wr)->pkey_index;
 }
 
-static void take_parameters(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
+static void take_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 			    const struct ib_send_wr *wr)
 {
-	if (rhca_qp_is_datagram(qp)) {
+	if (rhca_is_datagram(qp)) {
 		take_datagram(qp, wqe, wr);
 		return;
 	}
@@ -233,7 +233,7 @@ static void take_parameters(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
 	}
 }
 
-static int post_one(struct rhca_qp *qp, const struct ib_send_wr *wr)
+static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr)
 {
 	const struct wr_rule *rule = find_rule(qp, wr->opcode);
 	struct rhca_sq *sq = &qp->sq;
@@ -243,8 +243,8 @@ static int post_one(struct rhca_qp *qp, const struct ib_send_wr *wr)
 
 	if (!rule || wr->num_sge < 0 || wr->num_sge > sq->max_sge)
 		return -EINVAL;
-	if (rhca_qp_is_datagram(qp) &&
-	    !leaves_by_own_port(qp, to_rhca_ah(ud_wr(wr)->ah)->path))
+	if (rhca_is_datagram(qp) &&
+	    !leaves_by_own_port(qp, to_verbs_ah(ud_wr(wr)->ah)->path))
 		return -EINVAL;
 	/* The slot has been given back before it is written again */
 	if (sq->tail - smp_load_acquire(&sq->head) >= sq->max_wr)
@@ -283,7 +283,7 @@ static int post_one(struct rhca_qp *qp, const struct ib_send_wr *wr)
  * Return: 0; -ENOMEM when the queue is full; -EINVAL or -EMSGSIZE for a request
  * that is not legal.
  */
-int rhca_sq_post(struct rhca_qp *qp, const struct ib_send_wr *wr,
+int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 		 const struct ib_send_wr **bad_wr)
 {
 	unsigned long flags;
@@ -327,20 +327,20 @@ static void fetch_bind(struct rhca_send_wqe *wqe, const struct rxe_send_wr *wr)
 	wqe->bind.access = wr->wr.mw.access;
 }
 
-static int fetch_datagram(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
+static int fetch_datagram(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 			  const struct rxe_send_wr *wr)
 {
-	wqe->path = rhca_path_get_number(qp->dev, qp->ibqp.pd,
+	wqe->path = rhca_path_get_number(qp->dev, qp->core.ibqp.pd,
 					 wr->wr.ud.ah_num);
 	wqe->dest_qpn = wr->wr.ud.remote_qpn & RHCA_QPN_MASK;
 	wqe->qkey = wr->wr.ud.remote_qkey;
 	return wqe->path && leaves_by_own_port(qp, wqe->path) ? 0 : -EINVAL;
 }
 
-static int fetch_parameters(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
+static int fetch_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 			    const struct rxe_send_wr *wr)
 {
-	if (rhca_qp_is_datagram(qp))
+	if (rhca_is_datagram(qp))
 		return fetch_datagram(qp, wqe, wr);
 	switch (wqe->opcode) {
 	case IB_WR_ATOMIC_CMP_AND_SWP:
@@ -358,7 +358,7 @@ static int fetch_parameters(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
 }
 
 /* Scatter/gather list or inline bytes; sizes come from the copied header */
-static int fetch_data(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
+static int fetch_data(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 		      const struct rxe_dma_info *head,
 		      const struct rxe_send_wqe *slot, u64 *length)
 {
@@ -388,7 +388,7 @@ static int fetch_data(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
  * The slot is the process's to scribble on: its fixed part is copied first, the
  * checks and everything after use the copy only.
  */
-static int copy_wqe(struct rhca_qp *qp, struct rhca_send_wqe *wqe,
+static int copy_wqe(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 		    const struct rxe_send_wqe *slot)
 {
 	const struct wr_rule *rule;
@@ -435,7 +435,7 @@ static enum ib_wc_status status_of(int error)
  * Context: the backend's send lock held.
  * Return: true when there is one request more in the queue.
  */
-bool rhca_sq_fetch(struct rhca_qp *qp)
+bool rhca_sq_fetch(struct rhca_verbs_qp *qp)
 {
 	struct rhca_sq *sq = &qp->sq;
 	u32 taken = sq->tail - sq->head;
@@ -446,7 +446,7 @@ bool rhca_sq_fetch(struct rhca_qp *qp)
 		return false;
 	wqe = rhca_sq_wqe(sq, sq->tail);
 	begin_wqe(wqe);
-	if (rhca_qp_is_datagram(qp))
+	if (rhca_is_datagram(qp))
 		wqe->path = NULL;
 	ret = copy_wqe(qp, wqe, rhca_ring_slot(&sq->ring, sq->tail));
 	if (ret)
@@ -458,9 +458,9 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_sq_fetch);
 
 /* --- both ----------------------------------------------------------------- */
 
-static void drop_references(struct rhca_qp *qp, struct rhca_send_wqe *wqe)
+static void drop_references(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 {
-	if (rhca_qp_is_datagram(qp)) {
+	if (rhca_is_datagram(qp)) {
 		rhca_path_put(wqe->path);
 		wqe->path = NULL;
 	}
@@ -472,14 +472,14 @@ static void drop_references(struct rhca_qp *qp, struct rhca_send_wqe *wqe)
  *
  * Context: the backend's send lock held.
  */
-void rhca_sq_complete(struct rhca_qp *qp)
+void rhca_sq_complete(struct rhca_verbs_qp *qp)
 {
 	struct rhca_sq *sq = &qp->sq;
 
 	drop_references(qp, rhca_sq_wqe(sq, sq->head));
 	/* The slot is read no more before it may be written again */
 	smp_store_release(&sq->head, sq->head + 1);
-	if (qp->is_user)
+	if (qp->core.is_user)
 		rhca_ring_release(&sq->ring, 1);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_sq_complete);
@@ -490,13 +490,13 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_sq_complete);
  *
  * Context: the backend's send lock held, or nothing else can reach @qp.
  */
-void rhca_sq_reset(struct rhca_qp *qp)
+void rhca_sq_reset(struct rhca_verbs_qp *qp)
 {
 	struct rhca_sq *sq = &qp->sq;
 
 	while (sq->head != sq->tail)
 		rhca_sq_complete(qp);
-	if (qp->is_user && sq->ring.shared) {
+	if (qp->core.is_user && sq->ring.shared) {
 		rhca_ring_release(&sq->ring, rhca_ring_filled(&sq->ring));
 		sq->head = sq->ring.index;
 		sq->tail = sq->ring.index;

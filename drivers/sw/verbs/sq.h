@@ -18,7 +18,7 @@
 #define RHCA_WC_ATOMIC_WRITE	9
 
 struct rhca_path;
-struct rhca_qp;
+struct rhca_verbs_qp;
 
 /**
  * struct rhca_send_wqe - A send work request
@@ -136,10 +136,10 @@ static inline struct rhca_send_wqe *rhca_sq_wqe(const struct rhca_sq *sq,
 int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 		 struct ib_udata *udata, struct mminfo *info);
 void rhca_sq_exit(struct rhca_sq *sq);
-int rhca_sq_post(struct rhca_qp *qp, const struct ib_send_wr *wr,
+int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 		 const struct ib_send_wr **bad_wr);
-bool rhca_sq_fetch(struct rhca_qp *qp);
-void rhca_sq_complete(struct rhca_qp *qp);
-void rhca_sq_reset(struct rhca_qp *qp);
+bool rhca_sq_fetch(struct rhca_verbs_qp *qp);
+void rhca_sq_complete(struct rhca_verbs_qp *qp);
+void rhca_sq_reset(struct rhca_verbs_qp *qp);
 
 #endif

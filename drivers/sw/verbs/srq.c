@@ -5,7 +5,7 @@
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "core/device.h"
+#include "sw/verbs/device.h"
 #include "sw/verbs/srq.h"
 
 static atomic_t next_number = ATOMIC_INIT(1);
@@ -46,7 +46,7 @@ static int init_queue(struct rhca_srq *srq, struct ib_srq_init_attr *init,
 static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		      struct ib_udata *udata)
 {
-	struct rhca_dev *dev = to_rhca_dev(ibsrq->device);
+	struct rhca_verbs_dev *dev = to_verbs_dev(ibsrq->device);
 	struct rhca_srq *srq = to_rhca_srq(ibsrq);
 	int ret;
 
@@ -170,7 +170,7 @@ static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 static int destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	rhca_rq_exit(&to_rhca_srq(ibsrq)->rq);
-	rhca_limit_give(to_rhca_dev(ibsrq->device), RHCA_LIMIT_SRQ);
+	rhca_limit_give(to_verbs_dev(ibsrq->device), RHCA_LIMIT_SRQ);
 	return 0;
 }
 

@@ -9,10 +9,9 @@
 #include <rdma/rdma_counter.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
-#include "core/qp.h"
 #include "hca.h"
-#include "recording_backend.h"
+#include "sw/backend.h"
+#include "sw/verbs/qp.h"
 
 /**
  * struct bench - A device, a QP of it, and an rdma_counter as ib_core has them
@@ -25,7 +24,7 @@
 struct bench {
 	struct test_hca *hca;
 	struct ib_qp *ibqp;
-	struct rhca_qp *qp;
+	struct rhca_verbs_qp *qp;
 	struct rhca_port *port;
 	struct rdma_counter counter;
 };
@@ -36,9 +35,9 @@ static struct bench *make_bench(struct kunit *test)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
 
-	b->hca = test_hca_create(test, &recording_backend, 1);
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->ibqp = test_qp(b->hca, IB_QPT_RC);
-	b->qp = to_rhca_qp(b->ibqp);
+	b->qp = ibqp_to_verbs(b->ibqp);
 	b->port = &to_rhca_dev(b->hca->ibdev)->ports[0];
 	test_qp_bring_up(b->hca, b->ibqp, &plain, IB_QPS_INIT);
 	b->counter.device = b->hca->ibdev;
@@ -57,15 +56,16 @@ static void count(struct bench *b, u64 packets)
 
 static u64 own(const struct bench *b)
 {
-	return rhca_counter_sum(b->port->counters, RHCA_RX_PACKETS);
+	return rhca_counter_sum(rhca_port_set(b->port)->values,
+				RHCA_RX_PACKETS);
 }
 
 static u64 total(struct bench *b)
 {
-	struct rhca_counters totals;
+	u64 totals[RHCA_NUM_COUNTERS] = {};
 
-	rhca_port_totals(b->port, &totals);
-	return totals.value[RHCA_RX_PACKETS];
+	rhca_port_totals(b->port, totals);
+	return totals[RHCA_RX_PACKETS];
 }
 
 static int bind(struct bench *b)
@@ -237,7 +237,7 @@ static struct kunit_case counters_cases[] = {
 };
 
 static struct kunit_suite counters_suite = {
-	.name = "rhca_core_counters",
+	.name = "rhca_sw_counters",
 	.test_cases = counters_cases,
 };
 kunit_test_suite(counters_suite);

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Multicast groups, IBTA vol. 1, 10.5.2. A group is a GID on a port. While a QP
+ * is attached to it, the port's netdev is a member, and so are the netdevs of
+ * the port's GIDs (VLANs and other uppers), because an attachment does not say
+ * which GID its packets will come by. Delivery to the QPs is the backend's.
+ *
+ * Each group costs the host a membership and perhaps an entry of the NIC's filter,
+ * so a user who may not administer the network has a limit.
+ *
+ * RTNL protects the groups, which joining at a netdev needs anyway, and which
+ * is held when a netdev goes. Packets look under RCU.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/moduleparam.h>
+#include <linux/once.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+#include <linux/workqueue.h>
+#include <rhca/backend.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "core/mcast.h"
+#include "core/mcast_join.h"
+#include "core/qp.h"
+
+/* Of all devices */
+static DEFINE_READ_MOSTLY_HASHTABLE(groups, 10);
+
+/**
+ * struct group - A multicast group on a port
+ * @node: in the table
+ * @rcu: packets may look at it while it goes
+ * @gid: its GID
+ * @port: the port
+ * @attachments: QPs
+ * @joins: netdevs that are members
+ */
+struct group {
+	struct hlist_node node;
+	struct rcu_head rcu;
+	union ib_gid gid;
+	struct rhca_port *port;
+	struct hlist_head attachments;
+	struct hlist_head joins;
+};
+
+static unsigned int mcast_user_limit = 256;
+module_param(mcast_user_limit, uint, 0644);
+MODULE_PARM_DESC(mcast_user_limit, "Attachments to multicast groups of one user without CAP_NET_ADMIN, on all devices (default: 256)");
+
+/**
+ * struct owner - A user with attached QPs
+ * @entry: in the list of them, under RTNL
+ * @uid: the user
+ * @attachments: of the QPs of all its processes
+ */
+struct owner {
+	struct list_head entry;
+	kuid_t uid;
+	u32 attachments;
+};
+
+static LIST_HEAD(owners);
+
+/* Of a QP; ib_core does not let it be destroyed before it is detached */
+struct attachment {
+	struct hlist_node node;
+	struct rhca_qp *qp;
+	struct owner *owner;	/* NULL: no process's, or nobody's who is limited */
+};
+
+/* Processes choose GIDs: nobody shall be able to fill one bucket */
+static u32 hash_gid(const union ib_gid *gid)
+{
+	static u32 seed;
+
+	get_random_once(&seed, sizeof(seed));
+	return jhash(gid->raw, sizeof(gid->raw), seed);
+}
+
+static bool same_gid(const union ib_gid *a, const union ib_gid *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+/* --- netdevs -------------------------------------------------------------- */
+
+static struct rhca_mcast_join *find_join(const struct group *group,
+					 const struct net_device *ndev)
+{
+	struct rhca_mcast_join *join;
+
+	hlist_for_each_entry_rcu(join, &group->joins, node,
+				 lockdep_rtnl_is_held())
+		if (join->ndev == ndev)
+			return join;
+	return NULL;
+}
+
+static int join_netdev(struct group *group, struct net_device *ndev)
+{
+	struct rhca_mcast_join *join = find_join(group, ndev);
+
+	if (!join) {
+		if (ndev->reg_state != NETREG_REGISTERED)
+			return 0;
+		join = kzalloc(sizeof(*join), GFP_KERNEL_ACCOUNT);
+		if (!join)
+			return -ENOMEM;
+		join->ndev = ndev;
+		hlist_add_head_rcu(&join->node, &group->joins);
+	}
+	return rhca_mcast_join(join, &group->gid);
+}
+
+static void leave_netdev(struct group *group, struct rhca_mcast_join *join)
+{
+	rhca_mcast_leave(join, &group->gid);
+	hlist_del_rcu(&join->node);
+	kfree_rcu(join, rcu);
+}
+
+/* Leave the netdevs that have no GID of the port any more; NULL: leave all */
+static void leave_netdevs(struct group *group, const struct net_device *ndev)
+{
+	struct rhca_mcast_join *join;
+	struct hlist_node *next;
+
+	hlist_for_each_entry_safe(join, next, &group->joins, node)
+		if (!ndev || (join->ndev != ndev &&
+			      !rhca_gid_has_netdev(group->port,
+						   join->ndev->ifindex)))
+			leave_netdev(group, join);
+}
+
+static int join_netdevs(struct group *group, struct net_device *ndev)
+{
+	struct net_device *gid_ndev;
+	int ret = join_netdev(group, ndev);
+	int i, ifindex;
+
+	for (i = 0; i < RHCA_NUM_GIDS && !ret; i++) {
+		ifindex = rhca_gid_ifindex(group->port, i);
+		gid_ndev = ifindex ? __dev_get_by_index(dev_net(ndev), ifindex) :
+				     NULL;
+		if (gid_ndev)
+			ret = join_netdev(group, gid_ndev);
+	}
+	return ret;
+}
+
+/* Be a member where the group's port is now, and only there */
+static int update_netdevs(struct group *group)
+{
+	struct net_device *ndev = rhca_port_get_netdev(group->port);
+	int ret = 0;
+
+	leave_netdevs(group, ndev);
+	if (ndev)
+		ret = join_netdevs(group, ndev);
+	dev_put(ndev);
+	return ret;
+}
+
+static void update_all(struct work_struct *work)
+{
+	struct group *group;
+	int bucket;
+
+	rtnl_lock();
+	hash_for_each(groups, bucket, group, node)
+		update_netdevs(group);
+	rtnl_unlock();
+}
+
+static DECLARE_WORK(update_work, update_all);
+
+/**
+ * rhca_mcast_gids_changed - A port may have its GIDs on other netdevs now
+ *
+ * Context: any. ib_core adds and deletes GIDs with and without RTNL, so the
+ * work is done later.
+ */
+void rhca_mcast_gids_changed(void)
+{
+	schedule_work(&update_work);
+}
+
+/**
+ * rhca_mcast_forget_netdev - A netdev is going, or moves to another namespace
+ * @ndev: the netdev
+ *
+ * Context: RTNL held.
+ */
+void rhca_mcast_forget_netdev(const struct net_device *ndev)
+{
+	struct rhca_mcast_join *join;
+	struct group *group;
+	int bucket;
+
+	ASSERT_RTNL();
+	hash_for_each(groups, bucket, group, node) {
+		join = find_join(group, ndev);
+		if (join)
+			leave_netdev(group, join);
+	}
+}
+
+/* --- users ---------------------------------------------------------------- */
+
+static struct owner *find_owner(kuid_t uid)
+{
+	struct owner *owner;
+
+	list_for_each_entry(owner, &owners, entry)
+		if (uid_eq(owner->uid, uid))
+			return owner;
+	owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
+	if (owner) {
+		owner->uid = uid;
+		list_add(&owner->entry, &owners);
+	}
+	return owner;
+}
+
+static void put_owner(struct owner *owner)
+{
+	if (!owner || --owner->attachments)
+		return;
+	list_del(&owner->entry);
+	kfree(owner);
+}
+
+static bool is_limited(const struct rhca_qp *qp, struct net_device *ndev)
+{
+	return qp->is_user &&
+	       !(ndev && ns_capable(dev_net(ndev)->user_ns, CAP_NET_ADMIN));
+}
+
+static void explain_limit(const struct rhca_qp *qp)
+{
+	ibdev_warn_ratelimited(&qp->dev->ibdev,
+			       "%s[%d]: user %u is attached to multicast groups %u times: raise mcast_user_limit of module roce_hca, or give it CAP_NET_ADMIN\n",
+			       current->comm, task_pid_nr(current),
+			       from_kuid(&init_user_ns, current_uid()),
+			       mcast_user_limit);
+}
+
+/* Count one attachment more for the calling user; @owner may be NULL then */
+static int get_owner(struct rhca_port *port, const struct rhca_qp *qp,
+		     struct owner **owner)
+{
+	struct net_device *ndev = rhca_port_get_netdev(port);
+	bool limited = is_limited(qp, ndev);
+
+	ASSERT_RTNL();
+	dev_put(ndev);
+	*owner = NULL;
+	if (!limited)
+		return 0;
+	*owner = find_owner(current_uid());
+	if (!*owner)
+		return -ENOMEM;
+	if ((*owner)->attachments++ < READ_ONCE(mcast_user_limit))
+		return 0;
+	put_owner(*owner);
+	explain_limit(qp);
+	return -ENOMEM;
+}
+
+/* --- groups and attachments ----------------------------------------------- */
+
+static struct group *find_group(const struct rhca_port *port,
+				const union ib_gid *gid)
+{
+	struct group *group;
+
+	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid),
+				   lockdep_rtnl_is_held())
+		if (group->port == port && same_gid(&group->gid, gid))
+			return group;
+	return NULL;
+}
+
+static struct group *create_group(struct rhca_port *port,
+				  const union ib_gid *gid)
+{
+	struct group *group;
+
+	if (port->dev->num_mcast_groups >= RHCA_MAX_MCAST_GROUPS)
+		return ERR_PTR(-ENOMEM);
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	group->gid = *gid;
+	group->port = port;
+	hash_add_rcu(groups, &group->node, hash_gid(gid));
+	port->dev->num_mcast_groups++;
+	return group;
+}
+
+/* The last QP has left, or the first one could not come */
+static void end_group(struct group *group)
+{
+	leave_netdevs(group, NULL);
+	hash_del_rcu(&group->node);
+	group->port->dev->num_mcast_groups--;
+	kfree_rcu(group, rcu);
+}
+
+static struct attachment *find_attachment(const struct group *group,
+					  const struct rhca_qp *qp)
+{
+	struct attachment *attachment;
+
+	hlist_for_each_entry(attachment, &group->attachments, node)
+		if (attachment->qp == qp)
+			return attachment;
+	return NULL;
+}
+
+static void drop_attachment(struct attachment *attachment)
+{
+	hlist_del(&attachment->node);
+	put_owner(attachment->owner);
+	kfree(attachment);
+}
+
+static int add_attachment(struct group *group, struct rhca_qp *qp)
+{
+	struct attachment *attachment;
+	int ret;
+
+	if (find_attachment(group, qp))
+		return -EEXIST;
+	attachment = kzalloc(sizeof(*attachment), GFP_KERNEL_ACCOUNT);
+	if (!attachment)
+		return -ENOMEM;
+	ret = get_owner(group->port, qp, &attachment->owner);
+	if (ret) {
+		kfree(attachment);
+		return ret;
+	}
+	attachment->qp = qp;
+	hlist_add_head(&attachment->node, &group->attachments);
+	return 0;
+}
+
+static int attach_to_group(struct group *group, struct rhca_qp *qp)
+{
+	bool first = hlist_empty(&group->attachments);
+	int ret;
+
+	ret = add_attachment(group, qp);
+	if (ret)
+		return ret;
+	if (first)
+		ret = update_netdevs(group);
+	if (!ret)
+		ret = qp->dev->backend->mcast_attach(qp, group->port,
+						     &group->gid);
+	if (ret)
+		drop_attachment(find_attachment(group, qp));
+	return ret;
+}
+
+static int attach(struct rhca_port *port, struct rhca_qp *qp,
+		  const union ib_gid *gid)
+{
+	struct group *group = find_group(port, gid);
+	int ret;
+
+	if (!group)
+		group = create_group(port, gid);
+	if (IS_ERR(group))
+		return PTR_ERR(group);
+	ret = attach_to_group(group, qp);
+	if (hlist_empty(&group->attachments))
+		end_group(group);
+	return ret;
+}
+
+/* ib_core has checked the type of the QP and the GID. RoCE has no LIDs. */
+static int attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct rhca_qp *qp = to_rhca_qp(ibqp);
+	struct rhca_port *port = READ_ONCE(qp->port);
+	int ret;
+
+	if (!port && qp->dev->num_ports == 1)
+		port = &qp->dev->ports[0];
+	if (!port)
+		return -EINVAL;		/* INIT says which it is */
+	rtnl_lock();
+	ret = attach(port, qp, gid);
+	rtnl_unlock();
+	return ret;
+}
+
+/* Wherever it was attached: the QP may have changed its port since */
+static int detach(struct rhca_qp *qp, const union ib_gid *gid)
+{
+	struct attachment *attachment;
+	struct group *group;
+
+	hash_for_each_possible(groups, group, node, hash_gid(gid)) {
+		attachment = same_gid(&group->gid, gid) ?
+			find_attachment(group, qp) : NULL;
+		if (!attachment)
+			continue;
+		qp->dev->backend->mcast_detach(qp, group->port, gid);
+		drop_attachment(attachment);
+		if (hlist_empty(&group->attachments))
+			end_group(group);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	int ret;
+
+	rtnl_lock();
+	ret = detach(to_rhca_qp(ibqp), gid);
+	rtnl_unlock();
+	return ret;
+}
+
+/**
+ * rhca_mcast_joined - Is a netdev a member of a port's group?
+ * @port: the port
+ * @gid: the group
+ * @ndev: the netdev
+ *
+ * Context: RCU read side.
+ */
+bool rhca_mcast_joined(const struct rhca_port *port, const union ib_gid *gid,
+		       const struct net_device *ndev)
+{
+	const struct group *group = find_group(port, gid);
+
+	return group && find_join(group, ndev);
+}
+
+/**
+ * rhca_mcast_exit - Module exit: no device, so no group, is left
+ */
+void rhca_mcast_exit(void)
+{
+	cancel_work_sync(&update_work);
+}
+
+const struct ib_device_ops rhca_mcast_verbs = {
+	.attach_mcast	= attach_mcast,
+	.detach_mcast	= detach_mcast,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counters of the software HCA: per-CPU arrays, so that the data path shares no
+ * cache line. A QP counts into the array of its port, or into that of the
+ * rdma_counter that it is bound to.
+ */
+#ifndef RHCA_SW_VERBS_COUNTERS_H
+#define RHCA_SW_VERBS_COUNTERS_H
+
+#include <linux/jump_label.h>
+#include <linux/percpu.h>
+#include <rhca/counter.h>
+
+#include "core/port.h"
+
+struct rhca_qp;
+
+struct rhca_counters {
+	u64 value[RHCA_NUM_COUNTERS];
+};
+
+static inline void rhca_counter_add(struct rhca_counters __percpu *c,
+				    enum rhca_counter which, u64 n)
+{
+	this_cpu_add(c->value[which], n);
+}
+
+static inline void rhca_counter_inc(struct rhca_counters __percpu *c,
+				    enum rhca_counter which)
+{
+	this_cpu_inc(c->value[which]);
+}
+
+/**
+ * struct rhca_verbs_set - A set of counters
+ * @values: per CPU
+ * @optional: of a port's own set: counters that are on, from RHCA_FIRST_OPTIONAL
+ * @port: the port's own set, which gets what is counted late
+ * @shown: what users were last shown of it; set when the set goes
+ * @rcu: packets may still count into it when it goes
+ */
+struct rhca_verbs_set {
+	struct rhca_counters __percpu *values;
+	unsigned long optional;
+	struct rhca_verbs_set *port;
+	struct rhca_counters shown;
+	struct rcu_head rcu;
+};
+
+static inline struct rhca_verbs_set *
+rhca_port_set(const struct rhca_port *port)
+{
+	return port->counter_set.private;
+}
+
+static inline void rhca_port_count(struct rhca_port *port,
+				   enum rhca_counter which)
+{
+	rhca_counter_inc(rhca_port_set(port)->values, which);
+}
+
+/* Under static_branch_unlikely(&rhca_optional_key) */
+static inline bool rhca_port_counts(const struct rhca_port *port,
+				    enum rhca_counter optional)
+{
+	return test_bit(optional - RHCA_FIRST_OPTIONAL,
+			&rhca_port_set(port)->optional);
+}
+
+u64 rhca_counter_sum(const struct rhca_counters __percpu *c,
+		     enum rhca_counter which);
+int rhca_verbs_counters_open(struct rhca_counter_set *core);
+void rhca_verbs_counters_close(struct rhca_counter_set *core, const u64 *shown);
+int rhca_verbs_counters_read(struct rhca_counter_set *core, u64 *values);
+int rhca_verbs_counters_bind(struct rhca_qp *qp, struct rhca_counter_set *core);
+int rhca_verbs_counters_enable(struct rhca_port *port, enum rhca_counter which,
+			       bool enable);
+
+/* Some port has an optional counter on */
+DECLARE_STATIC_KEY_FALSE(rhca_optional_key);
+
+#endif

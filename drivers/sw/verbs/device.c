@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A device of the software HCA: what it says of itself, and how many objects it
+ * has.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <rdma/rdma_user_rxe.h>
+#include <rhca/compat.h>
+
+#include "core/mcast.h"
+#include "sw/verbs/device.h"
+
+#define UVERBS_ABI_VERSION	2	/* of rdma/rdma_user_rxe.h */
+
+/**
+ * rhca_limit_take - Count an object that is about to be created
+ * @dev: the device
+ * @which: kind of object
+ * @max: how many there may be
+ *
+ * Return: false when there are @max already.
+ */
+bool rhca_limit_take(struct rhca_verbs_dev *dev, enum rhca_limited which,
+		     int max)
+{
+	return atomic_add_unless(&dev->num_objects[which], 1, max);
+}
+
+void rhca_limit_give(struct rhca_verbs_dev *dev, enum rhca_limited which)
+{
+	atomic_dec(&dev->num_objects[which]);
+}
+
+static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			struct ib_udata *udata)
+{
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+	*attr = (struct ib_device_attr) {
+		.fw_ver			= 1ULL << 32,
+		.sys_image_guid		= ibdev->node_guid,
+		.max_mr_size		= RHCA_MAX_MR_BYTES,
+		.page_size_cap		= PAGE_SIZE,
+		.vendor_id		= 0x0002c9,	/* as ConnectX: tools key on it */
+		.vendor_part_id		= 0,
+		.hw_ver			= 0,
+		.max_qp			= RHCA_MAX_QP,
+		.max_qp_wr		= RHCA_MAX_QP_WR,
+		.device_cap_flags	= IB_DEVICE_BAD_PKEY_CNTR |
+					  IB_DEVICE_BAD_QKEY_CNTR |
+					  IB_DEVICE_CHANGE_PHY_PORT |
+					  IB_DEVICE_PORT_ACTIVE_EVENT |
+					  IB_DEVICE_SYS_IMAGE_GUID |
+					  IB_DEVICE_RC_RNR_NAK_GEN |
+					  IB_DEVICE_SRQ_RESIZE |
+					  IB_DEVICE_MEM_MGT_EXTENSIONS |
+					  IB_DEVICE_MEM_WINDOW |
+					  IB_DEVICE_MEM_WINDOW_TYPE_2B |
+					  RHCA_CAP_ATOMIC_WRITE,
+		.kernel_cap_flags	= IBK_ALLOW_USER_UNREG,
+		.max_send_sge		= RHCA_MAX_SGE,
+		.max_recv_sge		= RHCA_MAX_SGE,
+		.max_sge_rd		= RHCA_MAX_SGE,
+		.max_cq			= RHCA_MAX_CQ,
+		.max_cqe		= RHCA_MAX_CQE,
+		.max_mr			= RHCA_MAX_MR,
+		.max_mw			= RHCA_MAX_MW,
+		.max_pd			= RHCA_MAX_PD,
+		.max_qp_rd_atom		= RHCA_MAX_RD_ATOMIC,
+		.max_res_rd_atom	= RHCA_MAX_RD_ATOMIC * RHCA_MAX_QP,
+		.max_qp_init_rd_atom	= RHCA_MAX_RD_ATOMIC,
+		.atomic_cap		= IB_ATOMIC_HCA,
+		.max_mcast_grp		= RHCA_MAX_MCAST_GROUPS,
+		.max_mcast_qp_attach	= RHCA_MAX_MCAST_GROUP_QPS,
+		.max_total_mcast_qp_attach = RHCA_MAX_MCAST_QPS,
+		.max_ah			= RHCA_MAX_AH,
+		.max_srq		= RHCA_MAX_SRQ,
+		.max_srq_wr		= RHCA_MAX_SRQ_WR,
+		.max_srq_sge		= RHCA_MAX_SGE,
+		.max_fast_reg_page_list_len = RHCA_MAX_FAST_REG_PAGES,
+		.max_pkeys		= RHCA_NUM_PKEYS,
+		.local_ca_ack_delay	= RHCA_ACK_DELAY_CODE,
+	};
+	return 0;
+}
+
+static void get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "1.0.0");
+}
+
+/**
+ * rhca_verbs_dev_init - Set up the software HCA's part of a device
+ * @core: the device
+ * @transport: who moves the bytes of its QPs
+ *
+ * Return: 0 or -ENOMEM, with nothing kept.
+ */
+int rhca_verbs_dev_init(struct rhca_dev *core,
+			const struct rhca_transport_ops *transport)
+{
+	struct rhca_verbs_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+
+	if (!dev)
+		return -ENOMEM;
+	dev->core = core;
+	dev->transport = transport;
+	xa_init_flags(&dev->keys, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&dev->paths, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	core->private = dev;
+	core->caps = (struct rhca_caps) {
+		.max_qp_wr	= RHCA_MAX_QP_WR,
+		.max_send_sge	= RHCA_MAX_SGE,
+		.max_recv_sge	= RHCA_MAX_SGE,
+		.max_inline	= RHCA_MAX_INLINE,
+		.max_rd_atomic	= RHCA_MAX_RD_ATOMIC,
+		.max_msg_bytes	= RHCA_MAX_MSG_BYTES,
+		.num_gids	= RHCA_NUM_GIDS,
+		.num_pkeys	= RHCA_NUM_PKEYS,
+	};
+	core->ibdev.num_comp_vectors = num_online_cpus();
+	core->ibdev.uverbs_cmd_mask |=
+		BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+		BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+	return 0;
+}
+
+/**
+ * rhca_verbs_dev_exit - Undo rhca_verbs_dev_init()
+ * @core: the device; no object is left
+ */
+void rhca_verbs_dev_exit(struct rhca_dev *core)
+{
+	struct rhca_verbs_dev *dev = core->private;
+
+	xa_destroy(&dev->keys);
+	xa_destroy(&dev->paths);
+	kfree(dev);
+}
+
+/* The identity is the in-tree driver's, for its user library */
+const struct ib_device_ops rhca_verbs_device_verbs = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_RXE,
+	.uverbs_abi_ver		= UVERBS_ABI_VERSION,
+	.get_dev_fw_str		= get_dev_fw_str,
+	.query_device		= query_device,
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the software HCA keeps about a device, and its limits.
+ */
+#ifndef RHCA_SW_VERBS_DEVICE_H
+#define RHCA_SW_VERBS_DEVICE_H
+
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/device.h"
+
+struct rhca_transport_ops;
+
+/* What query_device reports and create_* enforces */
+#define RHCA_MAX_QP		65536
+#define RHCA_MAX_QP_WR		16384
+#define RHCA_MAX_SGE		32
+#define RHCA_MAX_INLINE		512	/* bytes; RHCA_MAX_SGE entries' room */
+#define RHCA_MAX_CQ		65536
+#define RHCA_MAX_CQE		4194303	/* as ConnectX */
+#define RHCA_MAX_MR		(1 << 20)
+#define RHCA_MAX_MW		(1 << 20)
+#define RHCA_MAX_MR_BYTES	(1ULL << 40)
+#define RHCA_MAX_FAST_REG_PAGES	512	/* of one fast registration */
+#define RHCA_MAX_PD		65536
+#define RHCA_MAX_AH		65536
+#define RHCA_MAX_SRQ		65536
+#define RHCA_MAX_SRQ_WR		16384
+#define RHCA_MAX_MCAST_GROUP_QPS	256	/* of one group: copies of a packet */
+#define RHCA_MAX_MCAST_QPS	65536	/* attachments */
+#define RHCA_MAX_RD_ATOMIC	128	/* responder resources of a QP, as rdma_rxe */
+#define RHCA_MAX_MSG_BYTES	(1U << 31)	/* IBTA vol. 1, 9.3.3.1.3 */
+#define RHCA_ACK_DELAY_CODE	15	/* 4.096 us << 15 = 134 ms, as ConnectX */
+
+/* Objects that ib_core does not number for us */
+enum rhca_limited {
+	RHCA_LIMIT_PD,
+	RHCA_LIMIT_CQ,
+	RHCA_LIMIT_SRQ,
+	RHCA_LIMIT_QP,
+	RHCA_LIMIT_MCAST_QP,
+	RHCA_NUM_LIMITS,
+};
+
+/**
+ * struct rhca_verbs_dev - A device of the software HCA
+ * @core: the core's part
+ * @transport: who moves the bytes of its QPs
+ * @keys: memory regions and windows by the upper 24 bits of their key
+ * @paths: address handles by the number that the user ABI gives them
+ * @next_key: where @keys looks for a free number
+ * @next_path: where @paths does
+ * @num_objects: objects that have a limit, see enum rhca_limited
+ */
+struct rhca_verbs_dev {
+	struct rhca_dev *core;
+	const struct rhca_transport_ops *transport;
+	struct xarray keys;
+	struct xarray paths;
+	u32 next_key;
+	u32 next_path;
+	atomic_t num_objects[RHCA_NUM_LIMITS];
+};
+
+static inline struct rhca_verbs_dev *to_verbs_dev(struct ib_device *ibdev)
+{
+	return to_rhca_dev(ibdev)->private;
+}
+
+int rhca_verbs_dev_init(struct rhca_dev *core,
+			const struct rhca_transport_ops *transport);
+void rhca_verbs_dev_exit(struct rhca_dev *core);
+bool rhca_limit_take(struct rhca_verbs_dev *dev, enum rhca_limited which,
+		     int max);
+void rhca_limit_give(struct rhca_verbs_dev *dev, enum rhca_limited which);
+
+extern const struct ib_device_ops rhca_verbs_device_verbs;
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the lower storey of the software HCA, which knows memory and rules, asks
+ * of the upper one, which knows packets.
+ */
+#ifndef RHCA_SW_VERBS_TRANSPORT_H
+#define RHCA_SW_VERBS_TRANSPORT_H
+
+#include <rdma/ib_verbs.h>
+
+struct rhca_verbs_qp;
+
+/**
+ * struct rhca_transport_ops - Who moves the bytes of a QP
+ * @qp_create: Its queues are there and its number is reserved, but no packet can
+ *	find it yet. May sleep. On error the transport keeps nothing.
+ * @qp_destroy: No packet can find @qp any more and none is being handled. Stop
+ *	timers and deferred work, free what @qp_create took. May sleep.
+ * @qp_modify: The attributes named by @mask have been checked and stored; take
+ *	them over. Called with the QP's modify_lock held, before the new state
+ *	becomes visible; for RESET, after that. Cannot fail.
+ * @qp_entered: The QP's state has become visible; start, drain or flush as it
+ *	asks. Called with the QP's modify_lock held.
+ * @kick_send: New work was posted to the send queue, or the state asks to flush
+ *	it. Any context, also with interrupts off; no lock of the QP held.
+ * @kick_recv: The same for the receive queue; only called in state ERR.
+ */
+struct rhca_transport_ops {
+	int (*qp_create)(struct rhca_verbs_qp *qp);
+	void (*qp_destroy)(struct rhca_verbs_qp *qp);
+	void (*qp_modify)(struct rhca_verbs_qp *qp,
+			  const struct ib_qp_attr *attr, int mask,
+			  enum ib_qp_state next);
+	void (*qp_entered)(struct rhca_verbs_qp *qp, enum ib_qp_state state);
+	void (*kick_send)(struct rhca_verbs_qp *qp);
+	void (*kick_recv)(struct rhca_verbs_qp *qp);
+};
+
+#endif
