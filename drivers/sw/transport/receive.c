@@ -17,6 +17,7 @@
 #include "sw/verbs/mcast.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/qp.h"
+#include "sw/transport/block.h"
 #include "sw/transport/completer.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/receive.h"
@@ -721,6 +722,18 @@ static void receive_run(struct block_walk *walk)
 	rhca_qp_put(qp);
 }
 
+/*
+ * As many as the kernel's UDP sockets send at once, and twice what one of our
+ * blocks has. A local process chooses the segment size when it hands a packet to
+ * a packet socket: it must not choose how long the softirq is busy with it.
+ */
+#define MAX_SEGMENTS	(2 * RHCA_BLOCK_PACKETS)
+
+static bool too_many_segments(const struct sk_buff *skb, unsigned int bytes)
+{
+	return bytes > MAX_SEGMENTS * (unsigned int)skb_shinfo(skb)->gso_size;
+}
+
 /* Cut by others, whose network headers nobody has looked at yet */
 static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 {
@@ -734,7 +747,8 @@ static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 
 	if (encap == RHCA_V1 ||
 	    skb_copy_bits(skb, 0, walk.network, network) ||
-	    !rhca_network_valid(encap, walk.network, skb->len - network)) {
+	    !rhca_network_valid(encap, walk.network, skb->len - network) ||
+	    too_many_segments(skb, skb->len - network)) {
 		blame(skb, NULL, RHCA_RX_DROPPED_BAD_LENGTH);
 		return;
 	}
