@@ -4,6 +4,7 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <net/l3mdev.h>
 #include <rhca/compat.h>
 
 #include "sw/backend.h"
@@ -224,11 +225,23 @@ static void port_close(struct rhca_port *port)
 	rhca_udp_close(rhca_verbs_port_close(port));
 }
 
+static int vrf_of(struct rhca_port *port)
+{
+	const struct net_device *ndev;
+	int vrf;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(port->ndev);
+	vrf = ndev ? l3mdev_master_ifindex_rcu(ndev) : 0;
+	rcu_read_unlock();
+	return vrf;
+}
+
 /* RoCE v2 does not come in while somebody else holds its UDP port */
 static bool port_speaks(struct rhca_port *port, enum ib_gid_type type)
 {
 	return type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
-	       rhca_udp_is_open(to_verbs_port(port)->transport);
+	       rhca_udp_is_open(to_verbs_port(port)->transport, vrf_of(port));
 }
 
 static void reset_flush(struct rhca_sw_qp *qp)

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets come in by two doors: UDP port 4791 of each namespace that has a port
- * of ours, and EtherType 0x8915.
+ * Packets come in by UDP port 4791 of each namespace that has a port of ours, and
+ * by EtherType 0x8915. Which domain of layer 3 a netdev is in, the user may change
+ * at any time, and its VLANs need not be in the same: so there are sockets for
+ * each VRF of the namespace.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/if_packet.h>
-#include <linux/ip.h>
+#include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include <net/udp_tunnel.h>
 #include <rhca/compat.h>
 
 #include "core/device.h"
@@ -23,10 +24,29 @@
 #include "sw/transport/frame.h"
 #include "sw/transport/receive.h"
 #include "sw/transport/socket.h"
+#include "sw/transport/udp_socket.h"
 #include "wire/headers.h"
 
 /* How often a port number that somebody else holds is tried again */
 #define RETRY_INTERVAL	(2 * HZ)
+
+/**
+ * struct listener - The sockets of one L3 domain of a namespace
+ * @entry: in the namespace's list
+ * @vrf: ifindex of the VRF, or 0 for the netdevs that are in none
+ * @name: of the VRF
+ * @ipv4: socket, or NULL
+ * @ipv6: socket, or NULL
+ * @told: the log says already that the port number is taken
+ */
+struct listener {
+	struct list_head entry;
+	int vrf;
+	char name[IFNAMSIZ];
+	struct socket *ipv4;
+	struct socket *ipv6;
+	bool told;
+};
 
 /**
  * struct rhca_udp - Sockets of one namespace
@@ -34,22 +54,18 @@
  * @lock: protects what follows
  * @net: the namespace; NULL once it has gone
  * @users: ports that are open
- * @ipv4: socket, or NULL
- * @ipv6: socket, or NULL
+ * @listeners: one for each VRF and one for the rest, as long as there are users
  * @used: a port has been open
- * @told: the log says already that the port number is taken
- * @retry: tries again to open what is missing
+ * @update: opens what is missing, closes what is of no use any more
  */
 struct rhca_udp {
 	refcount_t refs;
 	struct mutex lock;		/* protects: */
 	struct net *net;
 	u32 users;
-	struct socket *ipv4;
-	struct socket *ipv6;
+	struct list_head listeners;
 	bool used;
-	bool told;
-	struct delayed_work retry;
+	struct delayed_work update;
 };
 
 static unsigned int net_id;
@@ -60,49 +76,100 @@ struct udp_net {
 
 static void put_udp(struct rhca_udp *udp)
 {
-	if (refcount_dec_and_test(&udp->refs))
-		kfree(udp);
+	if (!refcount_dec_and_test(&udp->refs))
+		return;
+	cancel_delayed_work_sync(&udp->update);
+	kfree(udp);
 }
 
-/* skb->data is at the UDP header; always consumed */
-static int udp_receive(struct sock *sk, struct sk_buff *skb)
-{
-	bool ipv4 = ip_hdr(skb)->version == 4;
+/* --- which sockets there should be ------------------------------------------ */
 
-	__skb_push(skb, -skb_network_offset(skb));
-	rhca_receive(skb, ipv4 ? RHCA_V2_IPV4 : RHCA_V2_IPV6);
-	return 0;
+static struct listener *find_listener(struct rhca_udp *udp, int vrf)
+{
+	struct listener *listener;
+
+	lockdep_assert_held(&udp->lock);
+	list_for_each_entry(listener, &udp->listeners, entry)
+		if (listener->vrf == vrf)
+			return listener;
+	return NULL;
 }
 
-static int open_socket(struct net *net, sa_family_t family, struct socket **out)
+static void add_listener(struct rhca_udp *udp, const struct net_device *vrf)
 {
-	struct udp_tunnel_sock_cfg tunnel = {
-		.encap_type	= 1,
-		.encap_rcv	= udp_receive,
-	};
-	struct udp_port_cfg port = {
-		.family			= family,
-		.local_udp_port		= htons(RHCA_UDP_PORT),
-		.ipv6_v6only		= family == AF_INET6,
-		.use_udp6_rx_checksums	= false,	/* RFC 6935 */
-	};
-	struct socket *sock;
-	int ret;
+	struct listener *listener;
 
-	ret = udp_sock_create(net, &port, &sock);
-	if (ret)
-		return ret;
-	setup_udp_tunnel_sock(net, rhca_tunnel_of(sock), &tunnel);
-	udp_allow_gso(sock->sk);	/* blocks */
-	*out = sock;
-	return 0;
+	if (find_listener(udp, vrf ? vrf->ifindex : 0))
+		return;
+	listener = kzalloc(sizeof(*listener), GFP_ATOMIC);
+	if (!listener)
+		return;
+	if (vrf) {
+		listener->vrf = vrf->ifindex;
+		strscpy(listener->name, netdev_name(vrf),
+			sizeof(listener->name));
+	}
+	list_add_tail(&listener->entry, &udp->listeners);
 }
 
-static void close_socket(struct socket **sock)
+static void remove_listener(struct listener *listener)
 {
-	if (*sock)
-		udp_tunnel_sock_release(rhca_tunnel_of(*sock));
-	*sock = NULL;
+	rhca_udp_socket_close(&listener->ipv4);
+	rhca_udp_socket_close(&listener->ipv6);
+	list_del(&listener->entry);
+	kfree(listener);
+}
+
+static void remove_listeners(struct rhca_udp *udp)
+{
+	struct listener *listener, *next;
+
+	lockdep_assert_held(&udp->lock);
+	list_for_each_entry_safe(listener, next, &udp->listeners, entry)
+		remove_listener(listener);
+}
+
+static bool is_vrf(struct net *net, int ifindex)
+{
+	const struct net_device *ndev;
+	bool vrf;
+
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(net, ifindex);
+	vrf = ndev && netif_is_l3_master(ndev);
+	rcu_read_unlock();
+	return vrf;
+}
+
+static void update_listeners(struct rhca_udp *udp)
+{
+	struct listener *listener, *next;
+	const struct net_device *ndev;
+
+	list_for_each_entry_safe(listener, next, &udp->listeners, entry)
+		if (listener->vrf && !is_vrf(udp->net, listener->vrf))
+			remove_listener(listener);
+	add_listener(udp, NULL);
+	rcu_read_lock();
+	for_each_netdev_rcu(udp->net, ndev)
+		if (netif_is_l3_master(ndev))
+			add_listener(udp, ndev);
+	rcu_read_unlock();
+}
+
+/* --- opening ----------------------------------------------------------------- */
+
+static void share_sockets(struct rhca_udp *udp, bool share)
+{
+	struct listener *listener;
+
+	lockdep_assert_held(&udp->lock);
+	list_for_each_entry(listener, &udp->listeners, entry) {
+		if (listener->ipv4)
+			rhca_udp_socket_share(listener->ipv4, share);
+		if (listener->ipv6)
+			rhca_udp_socket_share(listener->ipv6, share);
+	}
 }
 
 static bool is_final(int error)
@@ -111,49 +178,71 @@ static bool is_final(int error)
 	       error == -EOPNOTSUPP;	/* a kernel without IPv6 */
 }
 
-static int open_missing(struct rhca_udp *udp)
+static int open_missing(struct net *net, struct listener *listener)
 {
 	int ret = 0, ret6 = 0;
 
-	lockdep_assert_held(&udp->lock);
-	if (!udp->ipv4)
-		ret = open_socket(udp->net, AF_INET, &udp->ipv4);
-	if (!udp->ipv6)
-		ret6 = open_socket(udp->net, AF_INET6, &udp->ipv6);
+	if (!listener->ipv4)
+		ret = rhca_udp_socket_open(net, listener->vrf, AF_INET,
+					   &listener->ipv4);
+	if (!listener->ipv6)
+		ret6 = rhca_udp_socket_open(net, listener->vrf, AF_INET6,
+					    &listener->ipv6);
 	return ret ?: is_final(ret6) ? 0 : ret6;
 }
 
-/* Not an error of the device: RoCE v1 works, and v2 will as soon as it can */
-static void open_or_retry(struct rhca_udp *udp)
+static void tell_taken(const struct listener *listener, int error)
 {
-	int ret = open_missing(udp);
-
-	if (!ret) {
-		if (udp->told)
-			pr_info("UDP port %d is free again: RoCE v2 works\n",
-				RHCA_UDP_PORT);
-		udp->told = false;
-		return;
-	}
-	if (!udp->told)
-		pr_warn("cannot listen on UDP port %d (error %d%s): RoCE v1 works, RoCE v2 will when the port is free%s\n",
-			RHCA_UDP_PORT, ret,
-			ret == -EADDRINUSE ? ", it is in use" : "",
-			ret == -EADDRINUSE ?
-			" (unload rdma_rxe, or stop what \"ss -ulnp sport = 4791\" shows)" :
-			"");
-	udp->told = true;
-	schedule_delayed_work(&udp->retry, RETRY_INTERVAL);
+	pr_warn("cannot listen on UDP port %d%s%s (error %d%s): RoCE v1 works, RoCE v2 will when the port is free%s\n",
+		RHCA_UDP_PORT, listener->vrf ? " in VRF " : "", listener->name,
+		error, error == -EADDRINUSE ? ", it is in use" : "",
+		error == -EADDRINUSE ?
+		" (unload rdma_rxe, or stop what \"ss -ulnp sport = 4791\" shows)" :
+		"");
 }
 
-static void retry_open(struct work_struct *work)
+/* Not an error of the device: RoCE v1 works, and v2 will as soon as it can */
+static bool open_listener(struct net *net, struct listener *listener)
+{
+	int ret = open_missing(net, listener);
+
+	if (ret) {
+		if (!listener->told)
+			tell_taken(listener, ret);
+	} else if (listener->told) {
+		pr_info("UDP port %d%s%s is free again: RoCE v2 works\n",
+			RHCA_UDP_PORT, listener->vrf ? " in VRF " : "",
+			listener->name);
+	}
+	listener->told = ret;
+	return !ret;
+}
+
+static void update_locked(struct rhca_udp *udp)
+{
+	struct listener *listener;
+	bool all_open = true;
+
+	lockdep_assert_held(&udp->lock);
+	update_listeners(udp);
+	share_sockets(udp, true);
+	list_for_each_entry(listener, &udp->listeners, entry)
+		all_open &= open_listener(udp->net, listener);
+	share_sockets(udp, false);
+	if (!all_open)
+		schedule_delayed_work(&udp->update, RETRY_INTERVAL);
+}
+
+/* Sockets that are to share a port number must be made by one user: here, root */
+static void update(struct work_struct *work)
 {
 	struct rhca_udp *udp = container_of(to_delayed_work(work),
-					    struct rhca_udp, retry);
+					    struct rhca_udp, update);
 
 	mutex_lock(&udp->lock);
-	if (udp->net && udp->users)
-		open_or_retry(udp);
+	if (udp->net && udp->users &&
+	    rhca_gid_type_enabled(IB_GID_TYPE_ROCE_UDP_ENCAP))
+		update_locked(udp);
 	mutex_unlock(&udp->lock);
 }
 
@@ -161,6 +250,7 @@ static void retry_open(struct work_struct *work)
  * rhca_udp_open - A port begins to receive in a namespace
  * @net: the namespace
  *
+ * Context: may sleep.
  * Return: what rhca_udp_close() takes. A port number that is taken is logged
  * and tried again; it is no error.
  */
@@ -168,33 +258,31 @@ struct rhca_udp *rhca_udp_open(struct net *net)
 {
 	struct udp_net *per_net = net_generic(net, net_id);
 	struct rhca_udp *udp = per_net->udp;
+	bool first;
 
 	refcount_inc(&udp->refs);
 	mutex_lock(&udp->lock);
 	udp->used = true;
-	if (!udp->users++ && rhca_gid_type_enabled(IB_GID_TYPE_ROCE_UDP_ENCAP))
-		open_or_retry(udp);
+	first = !udp->users++;
 	mutex_unlock(&udp->lock);
+	if (first) {
+		schedule_delayed_work(&udp->update, 0);
+		flush_delayed_work(&udp->update);
+	}
 	return udp;
 }
 
 /**
  * rhca_udp_close - Undo rhca_udp_open()
  * @udp: from there; the namespace may have gone meanwhile
+ *
+ * Context: may sleep.
  */
 void rhca_udp_close(struct rhca_udp *udp)
 {
 	mutex_lock(&udp->lock);
-	if (!--udp->users) {
-		close_socket(&udp->ipv4);
-		close_socket(&udp->ipv6);
-	}
-	mutex_unlock(&udp->lock);
-	cancel_delayed_work_sync(&udp->retry);
-	mutex_lock(&udp->lock);
-	/* Another port may have wanted the retry that was just cancelled */
-	if (udp->net && udp->users && udp->told)
-		schedule_delayed_work(&udp->retry, RETRY_INTERVAL);
+	if (!--udp->users)
+		remove_listeners(udp);
 	mutex_unlock(&udp->lock);
 	put_udp(udp);
 }
@@ -202,16 +290,19 @@ void rhca_udp_close(struct rhca_udp *udp)
 /**
  * rhca_udp_is_open - Does RoCE v2 come in?
  * @udp: from rhca_udp_open()
+ * @vrf: ifindex of the VRF that the netdev is in, or 0
  *
  * Context: may sleep.
  * Return: false when the port number is taken, for one IP version at least.
  */
-bool rhca_udp_is_open(struct rhca_udp *udp)
+bool rhca_udp_is_open(struct rhca_udp *udp, int vrf)
 {
+	const struct listener *listener;
 	bool is_open;
 
 	mutex_lock(&udp->lock);
-	is_open = udp->ipv4 && !udp->told;
+	listener = find_listener(udp, vrf);
+	is_open = listener && listener->ipv4 && !listener->told;
 	mutex_unlock(&udp->lock);
 	return is_open;
 }
@@ -225,7 +316,8 @@ static int __net_init init_net_udp(struct net *net)
 		return -ENOMEM;
 	refcount_set(&udp->refs, 1);
 	mutex_init(&udp->lock);
-	INIT_DELAYED_WORK(&udp->retry, retry_open);
+	INIT_LIST_HEAD(&udp->listeners);
+	INIT_DELAYED_WORK(&udp->update, update);
 	udp->net = net;
 	per_net->udp = udp;
 	return 0;
@@ -239,10 +331,8 @@ static void __net_exit exit_net_udp(struct net *net)
 
 	mutex_lock(&udp->lock);
 	udp->net = NULL;
-	close_socket(&udp->ipv4);
-	close_socket(&udp->ipv6);
+	remove_listeners(udp);
 	mutex_unlock(&udp->lock);
-	cancel_delayed_work_sync(&udp->retry);
 	if (udp->used)
 		rhca_frame_recall(net);
 	put_udp(udp);
@@ -253,6 +343,25 @@ static struct pernet_operations net_ops = {
 	.exit	= exit_net_udp,
 	.id	= &net_id,
 	.size	= sizeof(struct udp_net),
+};
+
+/* A socket that is bound to no device hears nothing of a VRF's netdevs */
+static int netdev_event(struct notifier_block *nb, unsigned long event,
+			void *ptr)
+{
+	const struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+	struct udp_net *per_net;
+
+	if ((event == NETDEV_REGISTER || event == NETDEV_UNREGISTER) &&
+	    netif_is_l3_master(ndev)) {
+		per_net = net_generic(dev_net(ndev), net_id);
+		schedule_delayed_work(&per_net->udp->update, 0);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_notifier = {
+	.notifier_call = netdev_event,
 };
 
 static void count_no_memory(const struct net_device *ndev)
@@ -290,9 +399,9 @@ static struct packet_type ether_type = {
 };
 
 /**
- * rhca_socket_init - Open both doors
+ * rhca_socket_init - Begin to take packets
  *
- * Return: 0, or the error of the namespace registration.
+ * Return: 0, or the error of a registration, with nothing left open.
  */
 int rhca_socket_init(void)
 {
@@ -300,6 +409,11 @@ int rhca_socket_init(void)
 
 	if (ret)
 		return ret;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret) {
+		unregister_pernet_subsys(&net_ops);
+		return ret;
+	}
 	if (rhca_gid_type_enabled(IB_GID_TYPE_ROCE))
 		dev_add_pack(&ether_type);
 	return 0;
@@ -309,5 +423,6 @@ void rhca_socket_exit(void)
 {
 	if (rhca_gid_type_enabled(IB_GID_TYPE_ROCE))
 		dev_remove_pack(&ether_type);
+	unregister_netdevice_notifier(&netdev_notifier);
 	unregister_pernet_subsys(&net_ops);
 }
