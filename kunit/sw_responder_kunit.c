@@ -812,8 +812,10 @@ static void nothing_is_flushed_to_a_queue_that_lost_completions(struct kunit *te
 	struct bench b;
 
 	setup_failed(&b, test, 64);
+	to_rhca_qp(b.qp)->is_user = true;
 	flush_once(&b);
 	KUNIT_EXPECT_EQ(test, flush_once(&b).flushed, 0);
+	to_rhca_qp(b.qp)->is_user = false;
 }
 
 static void failed_qp_gets_all_its_receives_back(struct kunit *test)

@@ -75,8 +75,8 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
 		post_completion(qp, &wc, false, run);
 	if (qp->base.srq)
 		return;
-	/* Nobody can find them in a queue that has lost completions */
-	if (rhca_cq_is_overrun(rhca_recv_cq(&qp->base)))
+	/* A process cannot find them in a CQ that is in error */
+	if (qp->base.core.is_user && rhca_cq_is_overrun(rhca_recv_cq(&qp->base)))
 		return;
 	while (rhca_responder_take_wqe(qp) != -ENOENT) {
 		post_completion(qp, &wc, false, run);

@@ -14,6 +14,7 @@
 #include <rhca/compat.h>
 
 #include "sw/verbs/cq.h"
+#include "sw/verbs/cq_error.h"
 #include "sw/verbs/device.h"
 
 static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
@@ -68,18 +69,21 @@ static bool take_arming(struct rhca_cq *cq, bool counts_as_solicited)
 	return true;
 }
 
-static void report_overrun(struct rhca_cq *cq)
+/*
+ * A CQ in error takes nothing more. A kernel user that drains its QPs waits for
+ * flushed requests without an end, so it gets those as far as there is room.
+ */
+static bool is_open_for(const struct rhca_cq *cq, const struct ib_wc *wc)
 {
-	struct ib_event event = {
-		.device		= cq->ibcq.device,
-		.element.cq	= &cq->ibcq,
-		.event		= IB_EVENT_CQ_ERR,
-	};
+	return !cq->overrun ||
+	       (!cq->user && wc->status == IB_WC_WR_FLUSH_ERR);
+}
 
-	ibdev_dbg(cq->ibcq.device, "completion queue of %d entries overrun\n",
-		  cq->ibcq.cqe);
-	if (cq->ibcq.event_handler)
-		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+static bool add(struct rhca_cq *cq, const struct ib_wc *wc)
+{
+	if (!is_open_for(cq, wc))
+		return false;
+	return cq->user ? add_to_ring(cq, wc) : add_to_array(cq, wc);
 }
 
 /**
@@ -87,6 +91,8 @@ static void report_overrun(struct rhca_cq *cq)
  * @cq: the queue
  * @wc: the completion; copied
  * @solicited: the sender asked for an event
+ *
+ * Without room it is lost, and the CQ is in error from then on.
  *
  * Context: any; QP locks may be held, so the event is left to the caller.
  * Return: true when the caller must call rhca_cq_raise() once it holds no lock.
@@ -97,7 +103,7 @@ bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
 	bool lost;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	lost = !(cq->user ? add_to_ring(cq, wc) : add_to_array(cq, wc));
+	lost = !add(cq, wc);
 	if (lost && !cq->overrun)
 		set_bit(RHCA_CQ_OVERRUN, &cq->due);
 	cq->overrun |= lost;
@@ -165,7 +171,7 @@ static bool raise_remotely(struct rhca_cq *cq)
 void rhca_cq_raise(struct rhca_cq *cq)
 {
 	if (test_and_clear_bit(RHCA_CQ_OVERRUN, &cq->due))
-		report_overrun(cq);
+		rhca_cq_error_report(cq);
 	if (test_and_clear_bit(RHCA_CQ_COMPLETION, &cq->due) &&
 	    !raise_remotely(cq))
 		call_handler(cq);

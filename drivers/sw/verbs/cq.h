@@ -32,7 +32,7 @@
  * @producer: next entry of @wcs to write
  * @consumer: next entry of @wcs to poll
  * @armed: which completions raise an event, 0 when none does
- * @overrun: an entry was lost; told once
+ * @overrun: an entry was lost: the CQ is in error for good
  */
 struct rhca_cq {
 	struct ib_cq ibcq;

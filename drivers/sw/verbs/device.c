@@ -9,6 +9,7 @@
 #include <rhca/compat.h>
 
 #include "core/mcast.h"
+#include "sw/verbs/cq_error.h"
 #include "sw/verbs/device.h"
 
 #define UVERBS_ABI_VERSION	2	/* of rdma/rdma_user_rxe.h */
@@ -106,6 +107,7 @@ int rhca_verbs_dev_init(struct rhca_dev *core,
 		return -ENOMEM;
 	dev->core = core;
 	dev->transport = transport;
+	INIT_DELAYED_WORK(&dev->cq_errors, rhca_cq_errors_work);
 	xa_init_flags(&dev->keys, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	xa_init_flags(&dev->paths, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	core->private = dev;
@@ -134,6 +136,7 @@ void rhca_verbs_dev_exit(struct rhca_dev *core)
 {
 	struct rhca_verbs_dev *dev = core->private;
 
+	cancel_delayed_work_sync(&dev->cq_errors);
 	xa_destroy(&dev->keys);
 	xa_destroy(&dev->paths);
 	kfree(dev);

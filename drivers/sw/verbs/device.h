@@ -5,6 +5,7 @@
 #ifndef RHCA_SW_VERBS_DEVICE_H
 #define RHCA_SW_VERBS_DEVICE_H
 
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -51,6 +52,7 @@ enum rhca_limited {
  * @paths: address handles by the number that the user ABI gives them
  * @next_key: where @keys looks for a free number
  * @next_path: where @paths does
+ * @cq_errors: moves the QPs of CQs in error to ERR
  * @num_objects: objects that have a limit, see enum rhca_limited
  */
 struct rhca_verbs_dev {
@@ -60,6 +62,7 @@ struct rhca_verbs_dev {
 	struct xarray paths;
 	u32 next_key;
 	u32 next_path;
+	struct delayed_work cq_errors;
 	atomic_t num_objects[RHCA_NUM_LIMITS];
 };
 

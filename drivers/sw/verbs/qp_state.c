@@ -5,6 +5,7 @@
  */
 #include <rhca/compat.h>
 
+#include "sw/verbs/cq_error.h"
 #include "sw/verbs/qp.h"
 #include "sw/verbs/transport.h"
 
@@ -150,7 +151,7 @@ static int commit(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
 	return 0;
 }
 
-/* &struct rhca_backend_ops.qp_modify; -EINVAL when the QP failed meanwhile */
+/* &struct rhca_backend_ops.qp_modify; -EINVAL when the QP or a CQ of it has failed */
 int rhca_verbs_qp_modify(struct rhca_qp *core,
 			 const struct rhca_qp_change *change,
 			 struct ib_udata *udata)
@@ -163,6 +164,8 @@ int rhca_verbs_qp_modify(struct rhca_qp *core,
 		commit_reset(qp, change);
 		return 0;
 	}
+	if (change->next != IB_QPS_ERR && rhca_qp_has_cq_error(qp))
+		return -EINVAL;
 	if (change->address) {
 		path = rhca_path_create(change->address, core->ibqp.pd,
 					GFP_KERNEL_ACCOUNT);

@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""A completion queue of a process overruns: cq-overrun.py A INDEX_A B INDEX_B
+
+It is told (CQ_ERR), every QP that has the queue goes to ERROR and is told it
+(QP_FATAL), and nothing more is completed to it. Others are not touched.
+"""
+
+import errno
+import sys
+import time
+
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+
+import verbs
+from verbs import End, check, e, statuses, SUCCESS
+
+ROOM = 7        # what a queue of 7 entries holds: the ring has 8 slots, one stays empty
+
+
+def state(qp):
+    return qp.query(e.IBV_QP_STATE)[0].qp_state
+
+
+def settle(qp, wanted, seconds=10):
+    until = time.monotonic() + seconds * verbs.SLOW
+    while state(qp) != wanted and time.monotonic() < until:
+        time.sleep(0.005)
+    return state(qp)
+
+
+def second_qp(end):
+    """A QP that has the same completion queue and nothing to complete."""
+    init = QPInitAttr(qp_type=e.IBV_QPT_UD, scq=end.cq, rcq=end.cq,
+                      cap=QPCap(max_send_wr=4, max_recv_wr=4))
+    return QP(end.pd, init)
+
+
+def to_init(qp):
+    attr = QPAttr(port_num=1, qp_state=e.IBV_QPS_INIT)
+    attr.qkey = verbs.QKEY
+    qp.modify(attr, e.IBV_QP_STATE | e.IBV_QP_PKEY_INDEX | e.IBV_QP_PORT | e.IBV_QP_QKEY)
+
+
+def errno_of(function, *args):
+    try:
+        function(*args)
+    except verbs.PyverbsRDMAError as ex:
+        return ex.error_code
+    return 0
+
+
+device_a, index_a, device_b, index_b = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+a = End(device_a, index_a, cq_depth=ROOM)
+b = End(device_b, index_b)
+verbs.connect(a, b)
+idle, late = second_qp(a), second_qp(a)
+to_init(idle)
+other = End(device_a, index_a)
+peer = End(device_b, index_b)
+verbs.connect(other, peer)
+
+for i in range(ROOM):
+    a.post_send('WRITE', [(0, 8)], wr_id=i)
+time.sleep(0.2 * verbs.SLOW)
+check('a full queue is no error', 'RTS', a.state())
+for i in range(ROOM, 2 * ROOM):
+    a.post_send('WRITE', [(0, 8)], wr_id=i)
+events = [a.async_event(20) for _ in range(3)]
+check('overrun: the queue, then each of its QPs is told of',
+      [e.IBV_EVENT_CQ_ERR, e.IBV_EVENT_QP_FATAL, e.IBV_EVENT_QP_FATAL], events)
+check('the QP that overran it is in ERROR', e.IBV_QPS_ERR, settle(a.qp, e.IBV_QPS_ERR))
+check('the idle one as well', e.IBV_QPS_ERR, settle(idle, e.IBV_QPS_ERR))
+check('one in RESET stays there', e.IBV_QPS_RESET, state(late))
+check('and cannot leave it', errno.EINVAL, errno_of(to_init, late))
+check('nothing else is told of', None, a.async_event(0.3))
+done = a.wait(2 * ROOM, 1)
+check('what was in the queue can be polled, nothing comes behind it',
+      [(SUCCESS, i) for i in range(ROOM)], [(c['status'], c['wr_id']) for c in done])
+a.post_send('WRITE', [(0, 8)])
+a.post_recv([(0, 8)])
+check('not even flushed requests', [], a.wait(1, 0.5))
+other.post_send('WRITE', [(0, 8)])
+check('a QP with another queue is not touched', [SUCCESS], statuses(other.wait(1, 30)))
+for qp in (idle, late):
+    qp.close()
+for end in (a, b, other, peer):
+    end.close()
+verbs.finish()
