@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <rhca/compat.h>
 
+RHCA_IMPORT_CORE;
 RHCA_IMPORT_KUNIT_SYMBOLS;
 MODULE_AUTHOR("The roce-hca authors");
 MODULE_DESCRIPTION("KUnit suites of roce_hca");

@@ -91,6 +91,12 @@ static u32 ports_outside(const struct rhca_dev *dev, struct net_device *bond)
 	return outside;
 }
 
+/* Hardware that makes one device of bonded ports itself is not told how */
+static bool decides_itself(const struct rhca_dev *dev)
+{
+	return dev->offer && dev->offer->decides_lag;
+}
+
 static void look_at_member(struct net_device *bond, struct net_device *member,
 			   struct members *members)
 {
@@ -101,10 +107,12 @@ static void look_at_member(struct net_device *bond, struct net_device *member,
 	facts->disabled |= rhca_lag_refused(member);
 	if (!dev)
 		return;
-	facts->num_ports++;
-	facts->num_outside += ports_outside(dev, bond);
-	if (!rhca_lag_record_covers(&members->record, member->ifindex))
-		record_device(members, dev);
+	if (!decides_itself(dev)) {
+		facts->num_ports++;
+		facts->num_outside += ports_outside(dev, bond);
+		if (!rhca_lag_record_covers(&members->record, member->ifindex))
+			record_device(members, dev);
+	}
 	ib_device_put(&dev->ibdev);
 }
 
@@ -319,7 +327,8 @@ static bool record_half(struct members *members, struct net_device *ndev)
 
 	if (!dev)
 		return true;
-	usable = dev->num_ports == 1 && !dev->replaced.num_devices;
+	usable = dev->num_ports == 1 && !dev->replaced.num_devices &&
+		 !decides_itself(dev);
 	if (usable)
 		record_device(members, dev);
 	ib_device_put(&dev->ibdev);

@@ -13,6 +13,7 @@
 #include <rdma/ib_marshall.h>
 #include <rdma/rdma_netlink.h>
 
+#include "control/choice.h"
 #include "control/lag.h"
 #include "control/link.h"
 #include "control/netdevs.h"
@@ -97,14 +98,19 @@ static void forget_other(struct other_device *other)
 	rhca_standin_needed();
 }
 
-static bool is_ours(const struct ib_device *ibdev)
-{
-	return ibdev->ops.owner == THIS_MODULE;
-}
-
 static int device_added(struct ib_device *ibdev)
 {
-	return is_ours(ibdev) ? 0 : note_other(ibdev);
+	return rhca_is_device(ibdev) ? 0 : note_other(ibdev);
+}
+
+/* Nobody of us wanted it removed, so its user did: it shall not stand in */
+static void forget_settings(struct rhca_dev *dev)
+{
+	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
+
+	if (ndev)
+		rhca_choice_forget(ndev);
+	dev_put(ndev);
 }
 
 /*
@@ -117,10 +123,15 @@ static const void *const uverbs_comes_first __used = ib_copy_qp_attr_to_user;
 
 static void device_removed(struct ib_device *ibdev, void *data)
 {
-	if (is_ours(ibdev))
-		rhca_dev_unplugged(to_rhca_dev(ibdev));
-	else
+	struct rhca_dev *dev = to_rhca_dev(ibdev);
+
+	if (!rhca_is_device(ibdev)) {
 		forget_other(data);
+		return;
+	}
+	if (!READ_ONCE(dev->removal))
+		forget_settings(dev);
+	rhca_dev_unplugged(dev);
 }
 
 static struct ib_client ib_client = {
@@ -240,7 +251,7 @@ static int create(struct rhca_dev_spec *spec)
 		if (ret)
 			return ret;
 	}
-	return rhca_dev_create(spec);
+	return rhca_choice_create(spec);
 }
 
 static int newlink(const char *name, struct net_device *ndev)
@@ -262,7 +273,8 @@ static bool standin_wanted(const struct net_device *ndev)
 	const struct rhca_netdevs_rule *rule =
 		rhca_netdevs_match(&auto_netdevs, ndev->name);
 
-	return rule && rule->standin && ndev->type == ARPHRD_ETHER;
+	return ((rule && rule->standin) || rhca_choice_wants_standin(ndev)) &&
+	       ndev->type == ARPHRD_ETHER;
 }
 
 /* ib_core binds a device to its netdev before and after it tells clients */
@@ -289,6 +301,11 @@ static const struct rhca_standin_ops standin_ops = {
 	.wanted	= standin_wanted,
 	.rival	= standin_rival,
 	.create	= standin_create,
+};
+
+static const struct rhca_choice_ops choice_ops = {
+	.may_serve	= rhca_link_check,
+	.software	= rhca_link_backend,
 };
 
 static struct rdma_link_ops link_ops = {
@@ -361,12 +378,13 @@ static void note_appearance(struct net_device *ndev)
 {
 	struct appearance *new;
 
-	if (!rhca_netdevs_match(&auto_netdevs, ndev->name))
-		return;
+	rhca_choice_netdev_came();
 	if (standin_wanted(ndev)) {
 		rhca_standin_needed();
 		return;
 	}
+	if (!rhca_netdevs_match(&auto_netdevs, ndev->name))
+		return;
 	new = kzalloc(sizeof(*new), GFP_KERNEL);
 	if (!new)
 		return;
@@ -398,6 +416,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UNREGISTER:
 		rhca_lag_netdev_gone(ndev);
 		rhca_dev_remove_netdev(ndev);
+		rhca_choice_forget(ndev);
 		break;
 	case NETDEV_UP:
 		if (standin_wanted(ndev))
@@ -438,6 +457,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	if (!link_wq)
 		return -ENOMEM;
 	rhca_standin_init(&standin_ops, link_wq);
+	rhca_choice_init(&choice_ops, link_wq);
 	ret = rhca_lag_init();
 	if (ret)
 		goto err_exit_standin;
@@ -455,6 +475,7 @@ err_unregister_client:
 err_exit_lag:
 	rhca_lag_exit();
 err_exit_standin:
+	rhca_choice_exit();
 	rhca_standin_exit();
 	destroy_workqueue(link_wq);
 	return ret;
@@ -471,6 +492,7 @@ void rhca_link_exit(void)
 	rhca_comeback_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
+	rhca_choice_exit();
 	rhca_standin_exit();
 	destroy_workqueue(link_wq);
 	rhca_dev_remove_all();

@@ -9,12 +9,10 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/list.h>
-#include <linux/rtnetlink.h>
-#include <linux/slab.h>
+#include <linux/netdevice.h>
 #include <linux/workqueue.h>
-#include <net/net_namespace.h>
 
+#include "control/netdev_walk.h"
 #include "control/standin.h"
 #include "core/device.h"
 
@@ -34,49 +32,10 @@ static DEFINE_SPINLOCK(queue_lock);	/* queueing against the end */
 static DECLARE_DELAYED_WORK(stand_in_work, stand_in);
 static DECLARE_WORK(give_way_work, give_way);
 
-/* A netdev that may have a stand-in */
-struct candidate {
-	struct list_head entry;
-	struct net_device *ndev;
-	netdevice_tracker tracker;
-};
-
-static void note_candidates(struct net *net, struct list_head *list)
+static bool is_candidate(const struct net_device *ndev)
 {
-	struct candidate *candidate;
-	struct net_device *ndev;
-
-	ASSERT_RTNL();
-	for_each_netdev(net, ndev) {
-		if (!netif_running(ndev) || !ops->wanted(ndev))
-			continue;
-		candidate = kzalloc(sizeof(*candidate), GFP_KERNEL);
-		if (!candidate)
-			return;
-		candidate->ndev = ndev;
-		netdev_hold(ndev, &candidate->tracker, GFP_KERNEL);
-		list_add_tail(&candidate->entry, list);
-	}
-}
-
-/* Devices are made and removed without RTNL: note first, act afterwards */
-static void call_on_candidates(void (*fn)(struct net_device *ndev))
-{
-	struct candidate *candidate, *next;
-	LIST_HEAD(list);
-	struct net *net;
-
-	rtnl_lock();
-	down_read(&net_rwsem);
-	for_each_net(net)
-		note_candidates(net, &list);
-	up_read(&net_rwsem);
-	rtnl_unlock();
-	list_for_each_entry_safe(candidate, next, &list, entry) {
-		fn(candidate->ndev);
-		netdev_put(candidate->ndev, &candidate->tracker);
-		kfree(candidate);
-	}
+	return netif_running(ndev) && netif_device_present(ndev) &&
+	       ops->wanted(ndev);
 }
 
 static void stand_in_on(struct net_device *ndev)
@@ -94,13 +53,13 @@ static void stand_in_on(struct net_device *ndev)
 	if (ret)
 		pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
 	else
-		pr_info("%s has no RDMA device of another driver: a software device stands in\n",
+		pr_info("%s has lost its RDMA device, or has none: a software device stands in\n",
 			netdev_name(ndev));
 }
 
 static void stand_in(struct work_struct *work)
 {
-	call_on_candidates(stand_in_on);
+	rhca_netdev_walk(is_candidate, stand_in_on);
 }
 
 /* Its QPs are flushed before it is unregistered, see rhca_dev_unplugged() */
@@ -113,7 +72,7 @@ static void give_way_on(struct net_device *ndev)
 
 static void give_way(struct work_struct *work)
 {
-	call_on_candidates(give_way_on);
+	rhca_netdev_walk(is_candidate, give_way_on);
 }
 
 /**

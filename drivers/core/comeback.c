@@ -121,7 +121,10 @@ static struct comeback *new_comeback(const struct rhca_dev_spec *spec)
 	INIT_LIST_HEAD(&back->entry);
 	INIT_DELAYED_WORK(&back->work, come_back);
 	back->spec = *spec;
+	/* The caller's; only software, which needs no offer, comes back like this */
 	memset(back->spec.pkeys, 0, sizeof(back->spec.pkeys));
+	back->spec.settings = NULL;
+	back->spec.offer = NULL;
 	strscpy(back->name, spec->name, sizeof(back->name));
 	back->spec.name = back->name;
 	back->tries_left = COMEBACK_TRIES;

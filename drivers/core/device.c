@@ -20,10 +20,12 @@
 #include "core/comeback.h"
 #include "core/device.h"
 #include "core/mcast.h"
+#include "core/offer.h"
 #include "core/pma.h"
 #include "core/policy.h"
 #include "core/qp.h"
 #include "core/restrack.h"
+#include "core/settings.h"
 
 /*
  * All devices. devices_mutex protects the list and serialises creation;
@@ -300,6 +302,8 @@ static void free_parts(struct rhca_dev *dev)
 	rhca_counters_exit(dev);
 	dev->backend->dev_exit(dev);
 	exit_ports(dev, dev->num_ports);
+	if (dev->offer)
+		rhca_offer_put(dev->offer);
 }
 
 static void destroy_device(struct rhca_dev *dev)
@@ -386,6 +390,7 @@ static struct rhca_dev *alloc_device(const struct rhca_dev_spec *spec)
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
 	dev->backend = spec->backend;
+	dev->offer = spec->offer;
 	dev->num_ports = spec->num_ports;
 	dev->replaced = spec->replaced;
 	mutex_init(&dev->qps_lock);
@@ -395,6 +400,8 @@ static struct rhca_dev *alloc_device(const struct rhca_dev_spec *spec)
 		goto err_dealloc;
 	if (spec->second)
 		rhca_port_set_second(&dev->ports[0], spec->second);
+	if (spec->settings)
+		rhca_settings_restore(dev, spec->settings);
 	/* The backend may say otherwise in dev_init */
 	set_identity(dev, spec->netdevs[0]);
 	ib_set_device_ops(&dev->ibdev, dev->backend->verbs);
@@ -405,6 +412,8 @@ static struct rhca_dev *alloc_device(const struct rhca_dev_spec *spec)
 	if (ret)
 		goto err_exit_dev;
 	set_verbs(dev);
+	if (dev->offer)
+		rhca_offer_get(dev->offer);
 	atomic_inc(&num_devices);
 	return dev;
 
@@ -435,7 +444,8 @@ static int register_device(struct rhca_dev *dev,
 	if (ret)
 		return ret;
 	list_device(dev);
-	ret = ib_register_device(&dev->ibdev, name_of(spec), NULL);
+	ret = ib_register_device(&dev->ibdev, name_of(spec),
+				 dev->offer ? dev->offer->dma_device : NULL);
 	if (ret) {
 		list_del_rcu(&dev->entry);
 		synchronize_rcu();
@@ -628,6 +638,7 @@ bool rhca_dev_remove(const struct net_device *ndev)
 	ib_unregister_device_and_put(&dev->ibdev);
 	return first;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove);
 
 /**
  * rhca_port_changed - A netdev changed: tell the ports on it
@@ -678,12 +689,15 @@ void rhca_port_apps_changed(int ifindex)
 	rcu_read_unlock();
 }
 
-static struct rhca_dev *first_device(void)
+/* Of this offer, or any */
+static struct rhca_dev *first_device(const struct rhca_offer *offer)
 {
 	struct rhca_dev *dev, *found = NULL;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &devices, entry) {
+		if (offer && dev->offer != offer)
+			continue;
 		if (ib_device_try_get(&dev->ibdev)) {
 			found = dev;
 			break;
@@ -691,6 +705,34 @@ static struct rhca_dev *first_device(void)
 	}
 	rcu_read_unlock();
 	return found;
+}
+
+/**
+ * rhca_dev_remove_offer - Remove the devices that were made of an offer
+ * @offer: the offer
+ * @before: called with each of them before it is unregistered
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_dev_remove_offer(const struct rhca_offer *offer,
+			   void (*before)(struct rhca_dev *dev))
+{
+	struct rhca_dev *dev;
+
+	while ((dev = first_device(offer))) {
+		if (rhca_dev_claim(dev))
+			before(dev);
+		ib_unregister_device_and_put(&dev->ibdev);
+	}
+}
+
+/**
+ * rhca_is_device - Is it one of ours, whichever backend serves it?
+ * @ibdev: any device
+ */
+bool rhca_is_device(const struct ib_device *ibdev)
+{
+	return ibdev->ops.dealloc_driver == dealloc_driver;
 }
 
 /**
@@ -702,7 +744,7 @@ void rhca_dev_remove_all(void)
 {
 	struct rhca_dev *dev;
 
-	while ((dev = first_device())) {
+	while ((dev = first_device(NULL))) {
 		rhca_dev_claim(dev);
 		ib_unregister_device_and_put(&dev->ibdev);
 	}

@@ -15,13 +15,16 @@
 #include "core/lag.h"
 #include "core/port.h"
 
+struct rhca_settings;
+
 #define RHCA_MAX_PORTS		8	/* of one device; adapters have two */
 
 /**
  * struct rhca_dev - An RDMA device
  * @ibdev: the verbs device; first for ib_alloc_device()
  * @backend: who serves it
- * @caps: what that can do
+ * @offer: the offer that it was made of; NULL: none was needed
+ * @caps: what the backend can do
  * @private: the backend's own
  * @entry: in the list of all devices, protected by the list's mutex
  * @qps_lock: protects @qps
@@ -40,6 +43,7 @@
 struct rhca_dev {
 	struct ib_device ibdev;
 	const struct rhca_backend_ops *backend;
+	struct rhca_offer *offer;
 	struct rhca_caps caps;
 	void *private;
 	struct list_head entry;
@@ -72,20 +76,24 @@ static inline struct rhca_port *rhca_port_of(struct rhca_dev *dev, u32 num)
  * @name: its name, or NULL for the next free one: roce%d, roce_bond%d on a bond,
  *	roce_lag%d with a second netdev
  * @backend: who serves it
+ * @offer: the offer that @backend made, or NULL
  * @netdevs: one netdev a port; the caller holds a reference to each
  * @pkeys: of each port the partitions to begin with, or NULL for the default
  * @num_ports: how many
  * @second: the netdev that the only port sends by as well, or NULL
  * @replaced: devices that it stands for
+ * @settings: of the only port, besides its partitions, or NULL; also copied
  */
 struct rhca_dev_spec {
 	const char *name;
 	const struct rhca_backend_ops *backend;
+	struct rhca_offer *offer;
 	struct net_device *netdevs[RHCA_MAX_PORTS];
 	const struct rhca_pkey_table *pkeys[RHCA_MAX_PORTS];
 	u32 num_ports;
 	struct net_device *second;
 	struct rhca_lag_record replaced;
+	const struct rhca_settings *settings;
 };
 
 int rhca_dev_create(const struct rhca_dev_spec *spec);
@@ -96,7 +104,10 @@ void rhca_dev_unplugged(struct rhca_dev *dev);
 void rhca_dev_spec_put_netdevs(struct rhca_dev_spec *spec);
 bool rhca_dev_remove(const struct net_device *ndev);
 void rhca_dev_remove_netdev(struct net_device *ndev);
+void rhca_dev_remove_offer(const struct rhca_offer *offer,
+			   void (*before)(struct rhca_dev *dev));
 void rhca_dev_remove_all(void);
+bool rhca_is_device(const struct ib_device *ibdev);
 void rhca_port_changed(struct net_device *ndev, bool mtu_changed);
 void rhca_port_apps_changed(int ifindex);
 

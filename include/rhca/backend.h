@@ -15,6 +15,8 @@
 #ifndef RHCA_BACKEND_H
 #define RHCA_BACKEND_H
 
+#include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
@@ -197,5 +199,39 @@ struct rhca_backend_ops {
 			       bool enable);
 	int (*pma_read)(struct rhca_port *port, struct rhca_pma_values *values);
 };
+
+/**
+ * struct rhca_offer - A backend can serve netdevs
+ * @entry: in the list of offers; the core's
+ * @users: devices that it serves, and who is about to make one; the core's
+ * @backend: who offers
+ * @dma_device: that memory is mapped for, or NULL
+ * @covers: would it serve this netdev? Called under RCU; does not sleep
+ * @able: false: it holds the hardware, but somebody else should serve for now; see
+ *	rhca_offer_changed()
+ * @decides_lag: the hardware itself makes one device of bonded ports
+ *
+ * Owned by the backend, which embeds it in what it knows of its hardware.
+ */
+struct rhca_offer {
+	struct list_head entry;
+	atomic_t users;
+	const struct rhca_backend_ops *backend;
+	struct device *dma_device;
+	bool (*covers)(const struct rhca_offer *offer,
+		       const struct net_device *ndev);
+	bool able;
+	bool decides_lag;
+};
+
+/*
+ * rhca_offer_add() and rhca_offer_changed() only leave word: devices are
+ * registered later, by a work item that holds none of the caller's locks.
+ * rhca_offer_withdraw() sleeps until the devices that the offer serves are
+ * quiesced, unregistered and freed.
+ */
+void rhca_offer_add(struct rhca_offer *offer);
+void rhca_offer_changed(struct rhca_offer *offer, bool able);
+void rhca_offer_withdraw(struct rhca_offer *offer);
 
 #endif

@@ -31,6 +31,19 @@
 #define RHCA_IMPORT_KUNIT_SYMBOLS	MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING)
 #endif
 
+/*
+ * What backends in modules of their own need of the core is exported to them
+ * alone.
+ */
+#define RHCA_EXPORT(symbol)		EXPORT_SYMBOL_NS_GPL(symbol, RHCA_NAMESPACE)
+#ifdef HAVE_STRING_NAMESPACES
+#define RHCA_NAMESPACE			"ROCE_HCA"
+#define RHCA_IMPORT_CORE		MODULE_IMPORT_NS("ROCE_HCA")
+#else
+#define RHCA_NAMESPACE			ROCE_HCA
+#define RHCA_IMPORT_CORE		MODULE_IMPORT_NS(ROCE_HCA)
+#endif
+
 /* Older kernels hand create_cq() the udata itself, newer ones its bundle. */
 #ifdef HAVE_CREATE_CQ_ATTRS
 #define rhca_create_cq_arg		struct uverbs_attr_bundle

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "control/netdev_walk.h"
+
+/* A netdev that @wanted said yes to */
+struct candidate {
+	struct list_head entry;
+	struct net_device *ndev;
+	netdevice_tracker tracker;
+};
+
+static void note_candidates(struct net *net, struct list_head *list,
+			    bool (*wanted)(const struct net_device *ndev))
+{
+	struct candidate *candidate;
+	struct net_device *ndev;
+
+	ASSERT_RTNL();
+	for_each_netdev(net, ndev) {
+		if (!wanted(ndev))
+			continue;
+		candidate = kzalloc(sizeof(*candidate), GFP_KERNEL);
+		if (!candidate)
+			return;
+		candidate->ndev = ndev;
+		netdev_hold(ndev, &candidate->tracker, GFP_KERNEL);
+		list_add_tail(&candidate->entry, list);
+	}
+}
+
+/**
+ * rhca_netdev_walk - Do something to netdevs of all namespaces
+ * @wanted: to which; called with RTNL held
+ * @fn: what; may sleep, RTNL is not held: the netdev may have changed since
+ *
+ * Devices are made and removed without RTNL, which guards the lists: they are
+ * noted first. Without memory some are left out.
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_netdev_walk(bool (*wanted)(const struct net_device *ndev),
+		      void (*fn)(struct net_device *ndev))
+{
+	struct candidate *candidate, *next;
+	LIST_HEAD(list);
+	struct net *net;
+
+	rtnl_lock();
+	down_read(&net_rwsem);
+	for_each_net(net)
+		note_candidates(net, &list, wanted);
+	up_read(&net_rwsem);
+	rtnl_unlock();
+	list_for_each_entry_safe(candidate, next, &list, entry) {
+		fn(candidate->ndev);
+		netdev_put(candidate->ndev, &candidate->tracker);
+		kfree(candidate);
+	}
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The list of offers. A backend adds its own where a bus holds locks, so nothing
+ * but the list is touched there.
+ */
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <rhca/compat.h>
+
+#include "core/offer.h"
+
+static LIST_HEAD(offers);
+static const struct rhca_offer_listener *listener;
+static DEFINE_MUTEX(offers_mutex);	/* protects both */
+static DECLARE_WAIT_QUEUE_HEAD(users_gone);
+
+/* Between two looks for devices that were made of an offer as it was withdrawn */
+#define WITHDRAW_INTERVAL	msecs_to_jiffies(100)
+
+/**
+ * rhca_offers_listen - Be told of offers
+ * @new: a constant, or NULL: tell nobody any more
+ *
+ * Context: may sleep. The old listener is not being called when it returns.
+ */
+void rhca_offers_listen(const struct rhca_offer_listener *new)
+{
+	mutex_lock(&offers_mutex);
+	listener = new;
+	mutex_unlock(&offers_mutex);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_offers_listen);
+
+/**
+ * rhca_offer_add - A backend can serve netdevs
+ * @offer: what it can; stays the backend's, which withdraws it before it goes
+ *
+ * Devices are made later, without any lock of the caller's.
+ *
+ * Context: may sleep; locks of the bus may be held.
+ */
+void rhca_offer_add(struct rhca_offer *offer)
+{
+	atomic_set(&offer->users, 0);
+	mutex_lock(&offers_mutex);
+	list_add_tail(&offer->entry, &offers);
+	if (listener)
+		listener->changed();
+	mutex_unlock(&offers_mutex);
+}
+RHCA_EXPORT(rhca_offer_add);
+
+/**
+ * rhca_offer_changed - The hardware can serve now, or cannot for now
+ * @offer: a backend's own
+ * @able: whether it can. Where it cannot, devices that it serves stay until it is
+ *	withdrawn
+ *
+ * Context: as rhca_offer_add().
+ */
+void rhca_offer_changed(struct rhca_offer *offer, bool able)
+{
+	mutex_lock(&offers_mutex);
+	offer->able = able;
+	if (listener)
+		listener->changed();
+	mutex_unlock(&offers_mutex);
+}
+RHCA_EXPORT(rhca_offer_changed);
+
+static const struct rhca_offer_listener *unlist(struct rhca_offer *offer)
+{
+	const struct rhca_offer_listener *told;
+
+	mutex_lock(&offers_mutex);
+	list_del(&offer->entry);
+	told = listener;
+	mutex_unlock(&offers_mutex);
+	return told;
+}
+
+/**
+ * rhca_offer_withdraw - The hardware goes, or its driver
+ * @offer: a backend's own
+ *
+ * Context: may sleep, until the devices that the offer serves are quiesced,
+ * unregistered and freed; RTNL not held.
+ */
+void rhca_offer_withdraw(struct rhca_offer *offer)
+{
+	const struct rhca_offer_listener *told = unlist(offer);
+
+	do {
+		if (told)
+			told->withdrawn(offer);
+	} while (!wait_event_timeout(users_gone, !atomic_read(&offer->users),
+				     WITHDRAW_INTERVAL));
+}
+RHCA_EXPORT(rhca_offer_withdraw);
+
+/**
+ * rhca_offers_exist - Is there an offer at all?
+ *
+ * Context: any. One that comes meanwhile is told to the listener.
+ */
+bool rhca_offers_exist(void)
+{
+	return !list_empty(&offers);
+}
+
+/**
+ * rhca_offer_find - Who offers to serve a netdev?
+ * @ndev: the netdev
+ *
+ * Context: may sleep.
+ * Return: an offer that is able, for rhca_offer_put(), or NULL.
+ */
+struct rhca_offer *rhca_offer_find(const struct net_device *ndev)
+{
+	struct rhca_offer *offer, *found = NULL;
+
+	mutex_lock(&offers_mutex);
+	rcu_read_lock();
+	list_for_each_entry(offer, &offers, entry) {
+		if (offer->able && offer->covers(offer, ndev)) {
+			atomic_inc(&offer->users);
+			found = offer;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	mutex_unlock(&offers_mutex);
+	return found;
+}
+
+/* Of an offer that the caller has; a device has one of its own */
+void rhca_offer_get(struct rhca_offer *offer)
+{
+	atomic_inc(&offer->users);
+}
+
+/**
+ * rhca_offer_put - An offer is used no more
+ * @offer: the offer, which may be gone when this returns
+ *
+ * Context: any.
+ */
+void rhca_offer_put(struct rhca_offer *offer)
+{
+	if (atomic_dec_and_test(&offer->users))
+		wake_up_all(&users_gone);
+}

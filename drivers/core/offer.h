@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who offers to serve which netdev; which offer is taken is control's to decide.
+ */
+#ifndef RHCA_CORE_OFFER_H
+#define RHCA_CORE_OFFER_H
+
+#include <rhca/backend.h>
+
+struct net_device;
+
+/**
+ * struct rhca_offer_listener - Who makes devices of offers
+ * @changed: There is an offer more, or one has become able or unable. Any
+ *	context that may sleep; locks of a bus may be held: only leaves word.
+ * @withdrawn: No new device is made of this offer: remove those that it serves,
+ *	and return when they have been unregistered. Called again while there
+ *	are some. May sleep.
+ */
+struct rhca_offer_listener {
+	void (*changed)(void);
+	void (*withdrawn)(struct rhca_offer *offer);
+};
+
+void rhca_offers_listen(const struct rhca_offer_listener *listener);
+bool rhca_offers_exist(void);
+struct rhca_offer *rhca_offer_find(const struct net_device *ndev);
+void rhca_offer_get(struct rhca_offer *offer);
+void rhca_offer_put(struct rhca_offer *offer);
+
+#endif

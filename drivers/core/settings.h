@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a port keeps when another backend serves it.
+ */
+#ifndef RHCA_CORE_SETTINGS_H
+#define RHCA_CORE_SETTINGS_H
+
+#include <rdma/ib_verbs.h>
+
+#include "core/pkey.h"
+#include "core/tclass.h"
+
+struct rhca_dev;
+
+/**
+ * struct rhca_settings - Settings of a device with one port
+ * @name: the device's name
+ * @pkeys: partitions
+ * @tclass: rules for the traffic class
+ * @ttl: forced TTL, or 0
+ */
+struct rhca_settings {
+	char name[IB_DEVICE_NAME_MAX];
+	struct rhca_pkey_table pkeys;
+	struct rhca_tclass_table tclass;
+	u8 ttl;
+};
+
+void rhca_settings_save(struct rhca_dev *dev, struct rhca_settings *settings);
+void rhca_settings_restore(struct rhca_dev *dev,
+			   const struct rhca_settings *settings);
+bool rhca_settings_part_tenants(const struct rhca_settings *settings);
+
+#endif

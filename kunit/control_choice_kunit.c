@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Hardware before software, and software when the hardware goes: with a backend
+ * that only records in the place of hardware.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/rtnetlink.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/device.h"
+#include "hca.h"
+#include "recording_backend.h"
+#include "sw/backend.h"
+
+#define PATIENCE_MS	20000	/* one second is waited for, on a busy machine */
+#define STEP_MS		20
+
+/**
+ * struct bench - A netdev that hardware may offer to serve
+ * @test: the test
+ * @ndev: the netdev
+ * @offer: covers it
+ * @offered: the offer is in the list
+ */
+struct bench {
+	struct kunit *test;
+	struct net_device *ndev;
+	struct rhca_offer offer;
+	bool offered;
+};
+
+static struct net_device *covered;
+
+static bool covers(const struct rhca_offer *offer, const struct net_device *ndev)
+{
+	return ndev == READ_ONCE(covered);
+}
+
+static void add_offer(struct bench *b)
+{
+	rhca_offer_add(&b->offer);
+	b->offered = true;
+}
+
+static void withdraw_offer(struct bench *b)
+{
+	if (b->offered)
+		rhca_offer_withdraw(&b->offer);
+	b->offered = false;
+}
+
+static struct rhca_dev *find(struct bench *b)
+{
+	struct rhca_dev *dev = rhca_dev_find(b->ndev);
+
+	/* The bench holds the netdev, and nobody else removes the device */
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return dev;
+}
+
+/* Until the netdev has a device by this backend, or none for NULL */
+static struct rhca_dev *wait_for(struct bench *b,
+				 const struct rhca_backend_ops *backend)
+{
+	struct rhca_dev *dev;
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		dev = find(b);
+		if (dev ? dev->backend == backend : !backend)
+			return dev;
+		msleep(STEP_MS);
+	}
+	KUNIT_FAIL_AND_ABORT(b->test, "%s: no device by %s within %d ms",
+			     netdev_name(b->ndev),
+			     backend ? backend->name : "nobody", PATIENCE_MS);
+	return NULL;
+}
+
+static void remove_all(void *data)
+{
+	struct bench *b = data;
+
+	withdraw_offer(b);
+	WRITE_ONCE(covered, NULL);
+	rhca_dev_remove(b->ndev);
+}
+
+static struct bench *make_bench(struct kunit *test)
+{
+	struct bench *b = test_alloc(test, sizeof(*b));
+
+	recording_clear();
+	b->test = test;
+	b->ndev = test_netdev(test, 1);
+	b->offer.backend = &recording_backend;
+	b->offer.covers = covers;
+	b->offer.able = true;
+	WRITE_ONCE(covered, b->ndev);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_all, b));
+	return b;
+}
+
+static void make_software(struct bench *b)
+{
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &rhca_sw_backend,
+		.netdevs = { b->ndev }, .num_ports = 1,
+	};
+
+	KUNIT_ASSERT_EQ(b->test, rhca_dev_create(&spec), 0);
+}
+
+static void offer_makes_a_device(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+
+	add_offer(b);
+	wait_for(b, &recording_backend);
+	withdraw_offer(b);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->offer.users), 0);
+}
+
+static void offer_that_is_not_able_makes_none(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+
+	b->offer.able = false;
+	add_offer(b);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+	rhca_offer_changed(&b->offer, true);
+	wait_for(b, &recording_backend);
+}
+
+static void settings_go_along_there_and_back(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	make_software(b);
+	dev = find(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_tclass_store(&dev->ports[0], "104"));
+	add_offer(b);
+	dev = wait_for(b, &recording_backend);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, 104);
+	KUNIT_ASSERT_EQ(test, 0, rhca_tclass_store(&dev->ports[0], "32"));
+
+	withdraw_offer(b);
+	dev = wait_for(b, &rhca_sw_backend);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, 32);
+}
+
+/* Tenants that are kept apart must not meet because hardware came */
+static void port_with_partitions_stays_with_software(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	make_software(b);
+	dev = find(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	add_offer(b);
+	msleep(10 * STEP_MS);
+	KUNIT_ASSERT_PTR_EQ(test, find(b), dev);
+	KUNIT_EXPECT_PTR_EQ(test, dev->backend, &rhca_sw_backend);
+	/* And the table can still be written */
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "2 0x8002"));
+}
+
+static void nothing_stands_in_where_the_user_removed_it(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	add_offer(b);
+	wait_for(b, &recording_backend);
+	withdraw_offer(b);
+	wait_for(b, &rhca_sw_backend);
+	/* As "rdma link del" does */
+	dev = rhca_dev_find(b->ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	ib_unregister_device_and_put(&dev->ibdev);
+	rtnl_lock();
+	dev_close(b->ndev);
+	dev_open(b->ndev, NULL);
+	rtnl_unlock();
+	msleep(1500);	/* longer than a stand-in waits */
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+}
+
+static struct kunit_case choice_cases[] = {
+	KUNIT_CASE(offer_makes_a_device),
+	KUNIT_CASE(offer_that_is_not_able_makes_none),
+	KUNIT_CASE(settings_go_along_there_and_back),
+	KUNIT_CASE(port_with_partitions_stays_with_software),
+	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
+	{}
+};
+
+static struct kunit_suite choice_suite = {
+	.name = "rhca_control_choice",
+	.test_cases = choice_cases,
+};
+kunit_test_suite(choice_suite);
