@@ -6,6 +6,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -40,12 +41,36 @@ static DEFINE_SPINLOCK(comebacks_lock);
 static struct workqueue_struct *comeback_wq;
 
 /*
- * Who unregistered the device may be walking all devices; let it end before a
- * new one appears. The old device keeps its name until the last reference to it
- * has gone, so the new one may have to ask more than once.
+ * Who unregistered the device may be walking all devices, and would meet the new
+ * one: let it end before one appears. The old device keeps its name until the last
+ * reference to it has gone, so the new one may have to ask more than once.
  */
 #define COMEBACK_DELAY	msecs_to_jiffies(200)
 #define COMEBACK_TRIES	50
+
+/**
+ * rhca_stranger_unloading - Is the in-tree software driver being unloaded?
+ *
+ * It shares our driver id, and its exit unregisters every device with that id.
+ * Removal by netlink looks the same to a device, but happens while that module
+ * lives or is not there.
+ *
+ * Context: any that may sleep.
+ */
+bool rhca_stranger_unloading(void)
+{
+	struct kobject *kobj = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
+					     "rdma_rxe");
+	struct module_kobject *mkobj;
+	bool going;
+
+	if (!kobj)
+		return false;
+	mkobj = container_of(kobj, struct module_kobject, kobj);
+	going = mkobj->mod && mkobj->mod->state == MODULE_STATE_GOING;
+	kobject_put(kobj);
+	return going;
+}
 
 static void release_comeback(struct comeback *back)
 {
@@ -89,6 +114,8 @@ static void come_back(struct work_struct *work)
 	int ret;
 
 	if (!claim_comeback(back))
+		return;
+	if (rhca_stranger_unloading() && queue_comeback(back))
 		return;
 	ret = rhca_dev_create(&back->spec);
 	if (ret == -ENFILE && --back->tries_left && queue_comeback(back))

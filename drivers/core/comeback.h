@@ -10,6 +10,7 @@ struct net;
 struct net_device;
 struct rhca_dev_spec;
 
+bool rhca_stranger_unloading(void);
 void rhca_comeback_plan(const struct rhca_dev_spec *spec, const char *why);
 void rhca_comeback_replaced(struct net *net, const struct rhca_dev_spec *lag);
 void rhca_comeback_cancel(const struct net_device *ndev);

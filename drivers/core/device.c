@@ -276,26 +276,6 @@ static void plan_comeback(struct rhca_dev *dev)
 	kfree(pkeys);
 }
 
-/*
- * Is the in-tree software driver, which shares our driver id, being unloaded?
- * Its exit unregisters every device with that id. Removal by netlink looks the
- * same from here, but happens while that module lives or is not there.
- */
-static bool stranger_unloading(void)
-{
-	struct kobject *kobj = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
-					     "rdma_rxe");
-	struct module_kobject *mkobj;
-	bool going;
-
-	if (!kobj)
-		return false;
-	mkobj = container_of(kobj, struct module_kobject, kobj);
-	going = mkobj->mod && mkobj->mod->state == MODULE_STATE_GOING;
-	kobject_put(kobj);
-	return going;
-}
-
 /* What alloc_device() set up */
 static void free_parts(struct rhca_dev *dev)
 {
@@ -318,7 +298,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 
 	unlist_device(dev);
-	if (!READ_ONCE(dev->removal) && stranger_unloading())
+	if (!READ_ONCE(dev->removal) && rhca_stranger_unloading())
 		plan_comeback(dev);
 	destroy_device(dev);
 	/* The last one out may let the module go: hold its text until here */
