@@ -15,6 +15,7 @@ struct netdevs_case {
 	int ret;
 	u32 num_rules;
 	u32 num_ports;		/* of the first rule */
+	const char *wrong;	/* a part of the reason that it is refused for */
 };
 
 static const struct netdevs_case netdevs_cases[] = {
@@ -26,27 +27,29 @@ static const struct netdevs_case netdevs_cases[] = {
 	{ "blanks around",	" eth0 , eth1 ",	0, 2, 1 },
 	{ "pattern",		"ens*",			0, 1, 1 },
 	{ "two ports",		"eth1+eth2",		0, 1, 2 },
-	{ "a port twice",	"eth1+eth1",		-EINVAL },
+	{ "a port twice",	"eth1+eth1",		-EINVAL, .wrong = "one port" },
 	{ "mixed",		"eth1+eth2,ens*,wan",	0, 3, 2 },
 	{ "most ports",		EIGHT,			0, 1, 8 },
 	{ "longest name",	NAME_15,		0, 1, 1 },
-	{ "too long a name",	NAME_15 "p",		-EINVAL },
-	{ "too many ports",	EIGHT "+i",		-EINVAL },
-	{ "star among ports",	"eth*+eth2",		-EINVAL },
-	{ "question mark",	"eth1+eth?",		-EINVAL },
-	{ "set among ports",	"eth1+eth[23]",		-EINVAL },
-	{ "comma in front",	",eth0",		-EINVAL },
-	{ "comma behind",	"eth0,",		-EINVAL },
-	{ "two commas",		"eth0,,eth1",		-EINVAL },
-	{ "plus in front",	"+eth0",		-EINVAL },
-	{ "plus behind",	"eth0+",		-EINVAL },
-	{ "plus alone",		"+",			-EINVAL },
+	{ "too long a name",	NAME_15 "p",		-EINVAL, .wrong = "15 char" },
+	{ "too many ports",	EIGHT "+i",		-EINVAL, .wrong = "8 ports" },
+	{ "star among ports",	"eth*+eth2",		-EINVAL, .wrong = "in full" },
+	{ "question mark",	"eth1+eth?",		-EINVAL, .wrong = "in full" },
+	{ "set among ports",	"eth1+eth[23]",		-EINVAL, .wrong = "in full" },
+	{ "comma in front",	",eth0",		-EINVAL, .wrong = "missing" },
+	{ "comma behind",	"eth0,",		-EINVAL, .wrong = "missing" },
+	{ "two commas",		"eth0,,eth1",		-EINVAL, .wrong = "missing" },
+	{ "plus in front",	"+eth0",		-EINVAL, .wrong = "missing" },
+	{ "plus behind",	"eth0+",		-EINVAL, .wrong = "missing" },
+	{ "plus alone",		"+",			-EINVAL, .wrong = "missing" },
 	{ "stand-in",		"eth0:standin",		0, 1, 1 },
 	{ "of a pattern",	"ens*:standin,eth0",	0, 2, 1 },
-	{ "of two ports",	"eth1+eth2:standin",	-EINVAL },
-	{ "unknown word",	"eth0:stand",		-EINVAL },
-	{ "no word",		"eth0:",		-EINVAL },
-	{ "no name",		":standin",		-EINVAL },
+	{ "of two ports",	"eth1+eth2:standin",	-EINVAL, .wrong = "stand-in" },
+	{ "unknown word",	"eth0:stand",		-EINVAL, .wrong = "standin" },
+	{ "no word",		"eth0:",		-EINVAL, .wrong = "standin" },
+	{ "port of a device",	"eth0/1",		-EINVAL, .wrong = "without a port" },
+	{ "blank for a comma",	"eth0 eth1",		-EINVAL, .wrong = "commas" },
+	{ "no name",		":standin",		-EINVAL, .wrong = "missing" },
 };
 KUNIT_ARRAY_PARAM_DESC(netdevs, netdevs_cases, desc);
 
@@ -69,8 +72,12 @@ static void netdevs_is_a_list_of_rules(struct kunit *test)
 
 	netdevs = parse(test, c->text, &ret);
 	KUNIT_EXPECT_EQ(test, ret, c->ret);
-	if (ret)
+	if (ret) {
+		KUNIT_ASSERT_NOT_NULL(test, netdevs->wrong);
+		KUNIT_EXPECT_NOT_NULL(test, strstr(netdevs->wrong, c->wrong));
 		return;
+	}
+	KUNIT_EXPECT_NULL(test, netdevs->wrong);
 	KUNIT_EXPECT_EQ(test, netdevs->num_rules, c->num_rules);
 	if (c->num_rules)
 		KUNIT_EXPECT_EQ(test, netdevs->rule[0].num_ports, c->num_ports);
@@ -104,6 +111,20 @@ static void netdevs_refuses_more_than_it_can_hold(struct kunit *test)
 	memset(text, 'a', RHCA_NETDEVS_BYTES);
 	parse(test, text, &ret);
 	KUNIT_EXPECT_EQ(test, ret, -ENAMETOOLONG);
+}
+
+static void netdevs_tells_names_from_patterns(struct kunit *test)
+{
+	const struct rhca_netdevs_rule *rule;
+	struct rhca_netdevs *netdevs;
+	int ret;
+
+	netdevs = parse(test, "tun*,eth1+eth2", &ret);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	rule = rhca_netdevs_match(netdevs, "tun0");
+	KUNIT_EXPECT_FALSE(test, rhca_netdevs_rule_names(rule, "tun0"));
+	rule = rhca_netdevs_match(netdevs, "eth2");
+	KUNIT_EXPECT_TRUE(test, rhca_netdevs_rule_names(rule, "eth2"));
 }
 
 struct match_case {
@@ -149,6 +170,7 @@ static struct kunit_case netdevs_tests[] = {
 	KUNIT_CASE_PARAM(netdevs_is_a_list_of_rules, netdevs_gen_params),
 	KUNIT_CASE(netdevs_tells_stand_ins),
 	KUNIT_CASE(netdevs_refuses_more_than_it_can_hold),
+	KUNIT_CASE(netdevs_tells_names_from_patterns),
 	KUNIT_CASE_PARAM(netdev_falls_under_the_first_rule_that_matches,
 			 match_gen_params),
 	{}

@@ -6,6 +6,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/if_arp.h>
+#include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/rtnetlink.h>
@@ -20,6 +21,8 @@
 #include "control/standin.h"
 #include "core/comeback.h"
 #include "core/device.h"
+#include "core/netdev.h"
+#include "core/policy.h"
 
 static const struct rhca_backend_ops *link_backend;
 static struct rhca_netdevs auto_netdevs;
@@ -30,8 +33,8 @@ static int set_netdevs(const char *value, const struct kernel_param *kp)
 	int ret = rhca_netdevs_parse(&auto_netdevs, value);
 
 	if (ret)
-		pr_err("netdevs=%s is not a list of netdev names or patterns such as eth0,ens*,eth1+eth2\n",
-		       value);
+		pr_err("netdevs=%s: %s; wanted is a list of netdev names or patterns such as eth0,ens*,eth1+eth2,eth3:standin\n",
+		       value, auto_netdevs.wrong);
 	return ret;
 }
 
@@ -209,21 +212,45 @@ const struct rhca_backend_ops *rhca_link_backend(void)
 	return link_backend;
 }
 
+/* Can there be RoCE on it at all? */
+static int check_kind(const struct net_device *ndev)
+{
+	unsigned long gid_types = rhca_netdev_gid_types(ndev);
+
+	if (!gid_types) {
+		pr_warn("%s carries neither Ethernet frames nor IP packets (link type %u)\n",
+			netdev_name(ndev), ndev->type);
+		return -EINVAL;
+	}
+	if (!(gid_types & rhca_gid_types_enabled())) {
+		pr_warn("%s carries RoCE v2 only, which roce_mode=v1 excludes\n",
+			netdev_name(ndev));
+		return -EINVAL;
+	}
+	if (is_vlan_dev(ndev)) {
+		/* ib_core gives them to the device on the netdev below */
+		pr_warn("%s is a VLAN, whose addresses are GIDs of the RDMA device on %s: make that one\n",
+			netdev_name(ndev), netdev_name(vlan_dev_real_dev(ndev)));
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /**
  * rhca_link_check - May a device of ours be on this netdev?
  * @ndev: the netdev
  *
- * Return: 0; -EINVAL when it is no Ethernet netdev, -EEXIST when there is one,
- * -EBUSY when another driver serves it or a LAG stands for it. The log says so.
+ * Return: 0; -EINVAL for a VLAN, and when it carries no RoCE version that is
+ * enabled; -EEXIST when there is one; -EBUSY when another driver serves it or a
+ * LAG stands for it. The log says so.
  */
 int rhca_link_check(struct net_device *ndev)
 {
 	char other[IB_DEVICE_NAME_MAX];
+	int ret = check_kind(ndev);
 
-	if (ndev->type != ARPHRD_ETHER && !(ndev->flags & IFF_LOOPBACK)) {
-		pr_warn("%s is not an Ethernet netdev\n", netdev_name(ndev));
-		return -EINVAL;
-	}
+	if (ret)
+		return ret;
 	if (rhca_netdev_served(ndev)) {
 		pr_warn("%s has a RoCE device already\n", netdev_name(ndev));
 		return -EEXIST;
@@ -348,11 +375,14 @@ static void create_by_rule(struct net_device *ndev)
 	u32 i;
 	int ret;
 
-	if (!rule || ndev->type != ARPHRD_ETHER || rhca_netdev_served(ndev) ||
-	    rhca_lag_has_member(ndev))
+	if (!rule || rhca_netdev_served(ndev) || rhca_lag_has_member(ndev))
 		return;
-	/* Its members may become one device: only who names it wants another */
-	if (netif_is_bond_master(ndev) && strcmp(rule->pattern[0], ndev->name))
+	/*
+	 * Patterns are for NICs: who wants one of these, or wants to know why
+	 * there is none, names it. The members of a bond may become one device.
+	 */
+	if ((ndev->type != ARPHRD_ETHER || netif_is_bond_master(ndev) ||
+	     is_vlan_dev(ndev)) && !rhca_netdevs_rule_names(rule, ndev->name))
 		return;
 	if (find_ports(rule, ndev, &spec)) {
 		ret = create(&spec);

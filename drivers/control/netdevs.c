@@ -11,16 +11,23 @@
 
 #include "control/netdevs.h"
 
-static bool pattern_ok(const char *pattern)
-{
-	size_t len = strlen(pattern);
-
-	return len && len < IFNAMSIZ;
-}
-
 static bool is_pattern(const char *text)
 {
 	return strpbrk(text, "*?[");
+}
+
+/* Why no netdev can have this name, or NULL */
+static const char *wrong_name(const char *name)
+{
+	if (!*name)
+		return "a name is missing";
+	if (strchr(name, '/'))
+		return "netdevs are named without a port, as in eth0";
+	if (strpbrk(name, " \t\n\v\f\r"))
+		return "names are separated by commas";
+	if (strlen(name) >= IFNAMSIZ)
+		return "a name has at most 15 characters";
+	return NULL;
 }
 
 static bool has_port(const struct rhca_netdevs_rule *rule, const char *name)
@@ -34,54 +41,75 @@ static bool has_port(const struct rhca_netdevs_rule *rule, const char *name)
 }
 
 /* Ports of one device are named one by one: a pattern would be ambiguous */
-static int parse_rule(struct rhca_netdevs_rule *rule, char *text)
+static const char *add_port(struct rhca_netdevs_rule *rule, const char *name,
+			    bool many)
 {
-	bool many = strchr(text, '+');
-	char *names = strsep(&text, ":"), *part;
+	const char *wrong = wrong_name(name);
 
+	if (wrong)
+		return wrong;
+	if (many && is_pattern(name))
+		return "the ports of one device are named in full, not by a pattern";
+	if (has_port(rule, name))
+		return "a netdev is one port of a device, not two";
+	if (rule->num_ports == ARRAY_SIZE(rule->pattern))
+		return "a device has at most 8 ports";
+	rule->pattern[rule->num_ports++] = name;
+	return NULL;
+}
+
+static const char *parse_rule(struct rhca_netdevs_rule *rule, char *text)
+{
+	char *names = strsep(&text, ":"), *name;
+	bool many = strchr(names, '+');
+	const char *wrong;
+
+	if (text && strcmp(text, "standin"))
+		return "behind a colon comes standin and nothing else";
 	/* Another driver's device has its ports, and not those of a rule */
+	if (text && many)
+		return "a stand-in has one port";
 	rule->standin = text;
-	if (text && (many || strcmp(text, "standin")))
-		return -EINVAL;
-	text = names;
 	rule->num_ports = 0;
-	while ((part = strsep(&text, "+"))) {
-		if (!pattern_ok(part) || (many && is_pattern(part)) ||
-		    has_port(rule, part) ||
-		    rule->num_ports == ARRAY_SIZE(rule->pattern))
-			return -EINVAL;
-		rule->pattern[rule->num_ports++] = part;
+	while ((name = strsep(&names, "+"))) {
+		wrong = add_port(rule, name, many);
+		if (wrong)
+			return wrong;
 	}
-	return 0;
+	return NULL;
 }
 
 /**
  * rhca_netdevs_parse - Read the parameter
- * @netdevs: filled in
+ * @netdevs: filled in; on error but for @netdevs->wrong without meaning
  * @value: the text; empty is no netdev at all
  *
- * Return: 0; -EINVAL for an empty or overlong name, an unknown word behind a
- * colon, a pattern or a name twice in
- * a list of ports, or too many rules; -ENAMETOOLONG.
+ * Return: 0; -EINVAL for an empty, overlong or impossible name, an unknown word
+ * behind a colon, a pattern or a name twice in a list of ports, or too many
+ * rules; -ENAMETOOLONG.
  */
 int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)
 {
 	char *rest, *part;
-	int ret;
 
 	netdevs->num_rules = 0;
-	if (strscpy(netdevs->text, value, sizeof(netdevs->text)) < 0)
+	netdevs->wrong = NULL;
+	if (strscpy(netdevs->text, value, sizeof(netdevs->text)) < 0) {
+		netdevs->wrong = "it has at most 255 characters";
 		return -ENAMETOOLONG;
+	}
 	rest = strim(netdevs->text);
 	if (!*rest)
 		return 0;
 	while ((part = strsep(&rest, ","))) {
-		if (netdevs->num_rules == RHCA_MAX_NETDEV_RULES)
+		if (netdevs->num_rules == RHCA_MAX_NETDEV_RULES) {
+			netdevs->wrong = "it has at most 32 elements";
 			return -EINVAL;
-		ret = parse_rule(&netdevs->rule[netdevs->num_rules],
-				 strim(part));
-		if (ret)
-			return ret;
+		}
+		netdevs->wrong = parse_rule(&netdevs->rule[netdevs->num_rules],
+					    strim(part));
+		if (netdevs->wrong)
+			return -EINVAL;
 		netdevs->num_rules++;
 	}
 	return 0;
@@ -107,3 +135,17 @@ rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name)
 	return NULL;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_match);
+
+/**
+ * rhca_netdevs_rule_names - Does a rule name a netdev in full?
+ * @rule: the rule that it falls under
+ * @name: the netdev's name
+ *
+ * Patterns meet netdevs that nobody had in mind.
+ */
+bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
+			     const char *name)
+{
+	return has_port(rule, name);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_rule_names);

@@ -28,15 +28,19 @@ struct rhca_netdevs_rule {
  * @text: what the patterns point into
  * @rule: the rules in order
  * @num_rules: how many
+ * @wrong: why the text was refused, in words; NULL where it was not
  */
 struct rhca_netdevs {
 	char text[RHCA_NETDEVS_BYTES];
 	struct rhca_netdevs_rule rule[RHCA_MAX_NETDEV_RULES];
 	u32 num_rules;
+	const char *wrong;
 };
 
 int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value);
 const struct rhca_netdevs_rule *
 rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name);
+bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
+			     const char *name);
 
 #endif

@@ -9,6 +9,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
@@ -143,6 +144,21 @@ static void set_verbs(struct rhca_dev *dev)
 		ib_set_device_ops(&dev->ibdev, verbs_of_objects[i]);
 }
 
+/*
+ * In EUI-64 form, from the MAC of the first port's netdev. Tunnels have no
+ * MAC: a random one that is marked as locally administered.
+ */
+static void set_guid(struct ib_device *ibdev, const struct net_device *first)
+{
+	u8 mac[ETH_ALEN];
+
+	if (first->addr_len == ETH_ALEN)
+		ether_addr_copy(mac, first->dev_addr);
+	else
+		eth_random_addr(mac);
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, mac);
+}
+
 static void set_identity(struct rhca_dev *dev, struct net_device *first)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -150,8 +166,7 @@ static void set_identity(struct rhca_dev *dev, struct net_device *first)
 	strscpy(ibdev->node_desc, "roce-hca", sizeof(ibdev->node_desc));
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = dev->num_ports;
-	/* GUIDs in EUI-64 form, from the MAC of the first port's netdev */
-	addrconf_addr_eui48((u8 *)&ibdev->node_guid, first->dev_addr);
+	set_guid(ibdev, first);
 	/* Tests and tools look for the netdev beside the device they share */
 	ibdev->dev.parent = first->dev.parent;
 }

@@ -16,6 +16,7 @@
 #include <rhca/compat.h>
 
 #include "core/mcast_join.h"
+#include "core/netdev.h"
 #include "core/policy.h"
 
 static const struct in6_addr *to_ipv6(const union ib_gid *gid)
@@ -76,6 +77,12 @@ static void leave_ip(struct net_device *ndev, const union ib_gid *gid)
 		ipv6_dev_mc_dec(ndev, to_ipv6(gid));
 }
 
+static bool carries_v1(const struct net_device *ndev)
+{
+	return rhca_gid_types_enabled() & rhca_netdev_gid_types(ndev) &
+	       BIT(IB_GID_TYPE_ROCE);
+}
+
 /**
  * rhca_mcast_join - Make a netdev a member of a group, as far as it is not yet
  * @join: the membership
@@ -93,7 +100,7 @@ int rhca_mcast_join(struct rhca_mcast_join *join, const union ib_gid *gid)
 	int ret = 0;
 
 	ASSERT_RTNL();
-	if (!join->in_mac_filter && rhca_gid_type_enabled(IB_GID_TYPE_ROCE)) {
+	if (!join->in_mac_filter && carries_v1(join->ndev)) {
 		rhca_mcast_mac(gid, mac);
 		ret = dev_mc_add(join->ndev, mac);
 		join->in_mac_filter = !ret;

@@ -2,6 +2,7 @@
 /*
  * Module-wide choices and the words that people write for them.
  */
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -92,14 +93,28 @@ const char *rhca_roce_mode_name(enum rhca_roce_mode mode)
 EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_name);
 
 /**
+ * rhca_gid_types_enabled - The GID types that the mode gives to ports
+ *
+ * Return: a bit for each enum ib_gid_type.
+ */
+unsigned long rhca_gid_types_enabled(void)
+{
+	unsigned long types = 0;
+
+	if (rhca_policy.roce_mode != RHCA_ROCE_V2_ONLY)
+		types |= BIT(IB_GID_TYPE_ROCE);
+	if (rhca_policy.roce_mode != RHCA_ROCE_V1_ONLY)
+		types |= BIT(IB_GID_TYPE_ROCE_UDP_ENCAP);
+	return types;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_types_enabled);
+
+/**
  * rhca_gid_type_enabled - Does the mode give ports GIDs of this type?
  * @type: RoCE v1 or v2
  */
 bool rhca_gid_type_enabled(enum ib_gid_type type)
 {
-	if (type == IB_GID_TYPE_ROCE_UDP_ENCAP)
-		return rhca_policy.roce_mode != RHCA_ROCE_V1_ONLY;
-	return type == IB_GID_TYPE_ROCE &&
-	       rhca_policy.roce_mode != RHCA_ROCE_V2_ONLY;
+	return rhca_gid_types_enabled() & BIT(type);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_type_enabled);

@@ -47,6 +47,7 @@ extern struct rhca_policy rhca_policy;
 int rhca_roce_mode_parse(const char *text, enum rhca_roce_mode *mode);
 int rhca_ud_gid_type_parse(const char *text, enum rhca_ud_gid_type *type);
 const char *rhca_roce_mode_name(enum rhca_roce_mode mode);
+unsigned long rhca_gid_types_enabled(void);
 bool rhca_gid_type_enabled(enum ib_gid_type type);
 
 #endif

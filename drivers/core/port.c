@@ -8,6 +8,7 @@
 #include <rhca/backend.h>
 
 #include "core/device.h"
+#include "core/netdev.h"
 #include "core/policy.h"
 #include "core/port.h"
 
@@ -92,6 +93,8 @@ int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 	rhca_gid_table_init(&port->gids);
 	rhca_pma_init(&port->pma);
 	netdev_hold(ndev, &port->ndev_tracker, GFP_KERNEL);
+	port->gid_types = rhca_gid_types_enabled() &
+			  rhca_netdev_gid_types(ndev);
 	port->net = dev_net(ndev);
 	rcu_assign_pointer(port->ndev, ndev);
 	return 0;
@@ -326,9 +329,9 @@ static int get_port_immutable(struct ib_device *ibdev, u32 port_num,
 	immutable->gid_tbl_len = rhca_port_num_gids(port);
 	immutable->pkey_tbl_len = port->dev->caps.num_pkeys;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
-	if (rhca_gid_type_enabled(IB_GID_TYPE_ROCE))
+	if (rhca_port_has_gid_type(port, IB_GID_TYPE_ROCE))
 		immutable->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE;
-	if (rhca_gid_type_enabled(IB_GID_TYPE_ROCE_UDP_ENCAP))
+	if (rhca_port_has_gid_type(port, IB_GID_TYPE_ROCE_UDP_ENCAP))
 		immutable->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
 	return 0;
 }
@@ -355,7 +358,7 @@ static bool speaks(struct rhca_port *port, enum ib_gid_type type)
 {
 	const struct rhca_backend_ops *backend = port->dev->backend;
 
-	return rhca_gid_type_enabled(type) &&
+	return rhca_port_has_gid_type(port, type) &&
 	       (!backend->port_speaks || backend->port_speaks(port, type));
 }
 

@@ -22,6 +22,8 @@ struct rhca_dev;
  * @dev: its device
  * @num: its number, from 1
  * @ndev: its netdev; NULL once that is being unregistered
+ * @gid_types: RoCE versions that the netdev can carry and roce_mode has, a bit for
+ *	each enum ib_gid_type
  * @net: namespace of @ndev when the port was made: to compare, not to follow
  * @ndev_tracker: for the reference that @ndev holds
  * @second: a netdev that packets leave and arrive by as well (LAG over equal-cost
@@ -45,6 +47,7 @@ struct rhca_port {
 	struct rhca_dev *dev;
 	u32 num;
 	struct net_device __rcu *ndev;
+	unsigned long gid_types;
 	const struct net *net;
 	netdevice_tracker ndev_tracker;
 	struct net_device __rcu *second;
@@ -82,6 +85,13 @@ static inline bool rhca_port_uses(const struct rhca_port *port,
 {
 	return rcu_access_pointer(port->ndev) == ndev ||
 	       rcu_access_pointer(port->second) == ndev;
+}
+
+/* Does the port have GIDs of this type? */
+static inline bool rhca_port_has_gid_type(const struct rhca_port *port,
+					  enum ib_gid_type type)
+{
+	return port->gid_types & BIT(type);
 }
 
 extern const struct ib_device_ops rhca_port_verbs;

@@ -34,11 +34,6 @@ check_fails "a netdev that does not exist" rdma link add "$DEV_B" type roce netd
 show rdma link del "$DEV_A"
 check_ok "after rdma link del the netdev is free" rdma link add "$DEV_A" type roce netdev "$IF_A"
 show rdma link del "$DEV_A"
-modprobe -q tun
-if show ip tuntap add "tn$$" mode tun; then
-	defer "ip link del tn$$"
-	refused "a netdev that is no Ethernet port" "tn$$" rdma link add "$DEV_B" type roce netdev "tn$$"
-fi
 
 if insert rdma_rxe && show rdma link add "rx$$" type rxe netdev "$IF_A"; then
 	defer "rdma link del rx$$; rmmod rdma_rxe"

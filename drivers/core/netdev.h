@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a netdev can carry.
+ */
+#ifndef RHCA_CORE_NETDEV_H
+#define RHCA_CORE_NETDEV_H
+
+#include <linux/netdevice.h>
+#include <rdma/ib_verbs.h>
+
+unsigned long rhca_netdev_gid_types(const struct net_device *ndev);
+
+#endif
