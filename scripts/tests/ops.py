@@ -28,6 +28,8 @@ parser.add_argument('--rounds', type=int, default=1)
 parser.add_argument('--wait', type=float, default=60, help='seconds for one completion')
 parser.add_argument('--timeout', type=int, default=17, help='local ACK timeout of RC QPs')
 parser.add_argument('--label', default='')
+parser.add_argument('--received-sl', type=lambda text: int(text, 0),
+                    help='service level that completions of datagrams report')
 args = parser.parse_args()
 
 rng = random.Random(4791)
@@ -75,6 +77,8 @@ def send(a, b, size, imm=None, inline=False, pieces=None, extra=None):
     got = (statuses(sent), statuses(received), [r['len'] - grh for r in received],
            [r['wr_id'] for r in received], arrived(b, data, FAR))
     good = done_well(what, repr(([SUCCESS], [SUCCESS], [size], [7], True)), repr(got))
+    if good and a.type == 'UD' and args.received_sl is not None:
+        check(what + ' service level', args.received_sl, received[0]['sl'])
     if good and imm is not None:
         check(what + ' immediate', imm, received[0]['imm'])
 

@@ -19,7 +19,15 @@ for type in $(roce_versions); do
 		[ $family = 6 ] && mtu=4096
 		ia=$(gid_index "$DEV_A" "$type" "${!a}") ib=$(gid_index "$DEV_B" "$type" "${!b}")
 		[ -n "$ia" ] && [ -n "$ib" ] || { fail "no $type GID of IPv$family"; continue; }
-		python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --mtu $mtu --label "$type IPv$family "
+		# As ConnectX: which headers stand before a datagram's payload.
+		sl=()
+		case $type-$family in
+		v1-*) sl=(--received-sl 0) ;;
+		v2-4) sl=(--received-sl 0xa) ;;
+		v2-6) sl=(--received-sl 0x9) ;;
+		esac
+		ours || sl=()
+		python ops.py "$DEV_A" "$ia" "$DEV_B" "$ib" --mtu $mtu --label "$type IPv$family " "${sl[@]}"
 	done
 done
 finish

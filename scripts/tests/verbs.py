@@ -214,7 +214,7 @@ class End:
             n, wcs = self.cq.poll(count - len(done))
             done += [{'status': w.status, 'wr_id': w.wr_id, 'opcode': w.opcode,
                       'len': w.byte_len, 'imm': w.imm_data, 'flags': w.wc_flags,
-                      'src_qp': w.src_qp, 'qpn': w.qp_num} for w in wcs[:n]]
+                      'src_qp': w.src_qp, 'qpn': w.qp_num, 'sl': w.sl} for w in wcs[:n]]
             if n:
                 continue
             if time.monotonic() > end:

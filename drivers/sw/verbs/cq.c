@@ -17,6 +17,29 @@
 #include "sw/verbs/cq_error.h"
 #include "sw/verbs/device.h"
 
+/*
+ * The service level of a received datagram is not in the packet: no LRH. In its
+ * place ConnectX tells a process which headers the 40 bytes in front of the payload
+ * hold, and UCX reads it from there.
+ */
+#define USER_SL_ROCE_V1		0x0	/* a GRH */
+#define USER_SL_ROCE_V2_IPV6	0x9
+#define USER_SL_ROCE_V2_IPV4	0xa
+
+static u8 user_sl(const struct ib_wc *wc)
+{
+	if (!(wc->wc_flags & IB_WC_WITH_NETWORK_HDR_TYPE))
+		return wc->sl;
+	switch (wc->network_hdr_type) {
+	case RDMA_NETWORK_IPV4:
+		return USER_SL_ROCE_V2_IPV4;
+	case RDMA_NETWORK_IPV6:
+		return USER_SL_ROCE_V2_IPV6;
+	default:
+		return USER_SL_ROCE_V1;
+	}
+}
+
 static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
 {
 	*out = (struct ib_uverbs_wc) {
@@ -31,7 +54,7 @@ static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
 						  IB_WC_WITH_INVALIDATE),
 		.pkey_index	= wc->pkey_index,
 		.slid		= wc->slid,
-		.sl		= wc->sl,
+		.sl		= user_sl(wc),
 		.port_num	= wc->port_num,
 	};
 	/* One union, and the layouts agree: immediate or invalidated key */
