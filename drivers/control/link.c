@@ -18,6 +18,7 @@
 #include "control/lag.h"
 #include "control/link.h"
 #include "control/netdevs.h"
+#include "control/rxe_links.h"
 #include "control/standin.h"
 #include "core/comeback.h"
 #include "core/device.h"
@@ -476,16 +477,21 @@ static struct notifier_block netdev_notifier = {
  * Netdevs that are there already are announced by the registration of the
  * notifier.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0; -ENOMEM; -EBUSY when rdma_rxe is loaded and rxe_links=Y.
  */
 int rhca_link_init(const struct rhca_backend_ops *backend)
 {
 	int ret;
 
 	link_backend = backend;
+	ret = rhca_rxe_links_init();
+	if (ret)
+		return ret;
 	link_wq = alloc_ordered_workqueue("roce_hca_link", 0);
-	if (!link_wq)
-		return -ENOMEM;
+	if (!link_wq) {
+		ret = -ENOMEM;
+		goto err_exit_rxe_links;
+	}
 	rhca_standin_init(&standin_ops, link_wq);
 	rhca_choice_init(&choice_ops, link_wq);
 	ret = rhca_lag_init();
@@ -498,6 +504,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	if (ret)
 		goto err_unregister_client;
 	rdma_link_register(&link_ops);
+	rhca_rxe_links_start(newlink);
 	return 0;
 
 err_unregister_client:
@@ -508,6 +515,8 @@ err_exit_standin:
 	rhca_choice_exit();
 	rhca_standin_exit();
 	destroy_workqueue(link_wq);
+err_exit_rxe_links:
+	rhca_rxe_links_exit();
 	return ret;
 }
 
@@ -516,6 +525,7 @@ err_exit_standin:
  */
 void rhca_link_exit(void)
 {
+	rhca_rxe_links_stop();
 	rdma_link_unregister(&link_ops);
 	/* First who makes devices because others go */
 	rhca_lag_stop();
@@ -528,6 +538,7 @@ void rhca_link_exit(void)
 	rhca_dev_remove_all();
 	rhca_lag_exit();
 	ib_unregister_client(&ib_client);
+	rhca_rxe_links_exit();
 }
 
 MODULE_ALIAS_RDMA_LINK("roce");
