@@ -17,6 +17,7 @@
 #include "control/choice.h"
 #include "control/lag.h"
 #include "control/link.h"
+#include "control/neighbours.h"
 #include "control/netdevs.h"
 #include "control/rxe_links.h"
 #include "control/standin.h"
@@ -503,6 +504,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
+	rhca_neighbours_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);
 	return 0;
@@ -527,6 +529,7 @@ void rhca_link_exit(void)
 {
 	rhca_rxe_links_stop();
 	rdma_link_unregister(&link_ops);
+	rhca_neighbours_exit();
 	/* First who makes devices because others go */
 	rhca_lag_stop();
 	rhca_comeback_stop();
