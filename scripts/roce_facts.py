@@ -3,6 +3,7 @@
 
 import glob
 import ipaddress
+import json
 import os
 import re
 
@@ -13,12 +14,6 @@ PATH_MTUS = (4096, 2048, 1024, 512, 256)
 ROCE_V2_PORT = 4791
 CAP_IPC_LOCK = 14
 ADAPTER_DRIVERS = ("mlx4_core", "mlx5_core")
-
-# Counters of things that should not happen, by the beginning of their names
-SUSPICIOUS = ("rx_dropped_", "rx_icrc_encapsulated", "tx_dropped", "local_ack_timeout_err",
-              "packet_seq_err", "out_of_sequence", "out_of_buffer", "rnr_nak_retry_err",
-              "req_remote_", "req_transport_retries_exceeded", "req_rnr_retries_exceeded",
-              "resp_remote_access_errors", "resp_invalid_requests")
 
 
 def number(text):
@@ -42,12 +37,41 @@ def flow_control(netdev):
 
 
 def counters(port):
-    found = {}
-    for name in roce.listing(port.folder, "hw_counters"):
-        value = number(port.read("hw_counters", name))
-        if value and (name.startswith(SUSPICIOUS) or "mtu" in name):
-            found[name] = value
+    """All that the driver counts. Its files are in the device's own namespace only."""
+    found = {name: number(port.read("hw_counters", name))
+             for name in roce.listing(port.folder, "hw_counters")}
+    if not found:
+        rows = roce.command_json("rdma", "-j", "statistic", "show", "link",
+                                 f"{port.device.name}/{port.number}") or [{}]
+        found = rows[0]
+    return {name: value for name, value in found.items()
+            if isinstance(value, int) and name not in ("lifespan", "ifindex", "port")}
+
+
+def packets(counted):
+    """How many came and went, or None where nobody counts."""
+    known = [counted[name] for name in ("rx_packets", "tx_packets") if name in counted]
+    return sum(known) if known else None
+
+
+def unanswered(netdevs):
+    """Addresses on these netdevs that ARP or neighbour discovery got no answer for."""
+    found = []
+    for netdev in netdevs:
+        for entry in roce.command_json("ip", "-j", "neigh", "show", "dev", netdev) or []:
+            if "FAILED" in entry.get("state", []) or "INCOMPLETE" in entry.get("state", []):
+                found.append({"netdev": netdev, "address": entry.get("dst")})
     return found
+
+
+def blocking_chains():
+    """Chains of hook input that drop what no rule lets in, where none names the UDP port."""
+    items = (roce.command_json("nft", "-j", "list", "ruleset") or {}).get("nftables", [])
+    if str(ROCE_V2_PORT) in json.dumps([item["rule"] for item in items if "rule" in item]):
+        return []
+    chains = [item["chain"] for item in items if "chain" in item]
+    return [f"{chain['family']} {chain['table']} {chain['name']}" for chain in chains
+            if chain.get("hook") == "input" and chain.get("policy") == "drop"]
 
 
 def pkeys(port):
@@ -65,17 +89,23 @@ def forced(device, port):
 
 def port_facts(device, port):
     netdev = port.netdev()
+    here = bool(netdev) and port.is_here()
+    gids = port.gids()
     versions = port.read("roce_versions")	# of other drivers' ports nobody says
-    netdev_mtu = number(roce.read("sys/class/net", netdev, "mtu")) if netdev else None
+    netdev_mtu = number(roce.read("sys/class/net", netdev, "mtu")) if here else None
     return {
-        "port": port.number, "netdev": netdev, "state": port.state(),
-        "link": roce.carrier(netdev) if netdev else "NA",
+        "port": port.number, "netdev": netdev, "here": here, "state": port.state(),
+        "link": port.link(),
         "rate": port.read("rate"), "netdev_mtu": netdev_mtu, "mtu": active_mtu(netdev_mtu),
         "versions": None if versions is None else versions.split(),
-        "gids": [gid._asdict() for gid in port.gids()], "pkeys": pkeys(port),
+        "gids": [gid._asdict() for gid in gids],
+        "gid_room": len(roce.listing(port.folder, "gids")), "pkeys": pkeys(port),
         "forced": forced(device, port), "counters": counters(port),
-        "flow_control": flow_control(netdev) if netdev else None,
-        "adapter": os.path.basename(os.path.realpath(
+        "own_files": bool(roce.listing(port.folder, "hw_counters")),
+        "unanswered": unanswered(sorted({netdev} | {gid.netdev for gid in gids
+                                                    if gid.netdev})) if here else [],
+        "flow_control": flow_control(netdev) if here else None,
+        "adapter": here and os.path.basename(os.path.realpath(
             roce.path("sys/class/net", netdev, "device/driver"))) in ADAPTER_DRIVERS,
     }
 
@@ -145,6 +175,7 @@ def wants_v2():
 
 def everything(names):
     """Every fact: devices, in them ports, in them queue pairs."""
+    roce.links.cache_clear()
     pairs = queue_pairs()
     found = []
     for device in roce.devices(names):

@@ -6,6 +6,7 @@ Device names are never assumed: udev rules may have given others.
 
 import argparse
 import collections
+import functools
 import ipaddress
 import json
 import os
@@ -66,6 +67,15 @@ def short_address(gid):
     return ipv4_of(gid) or str(ipaddress.IPv6Address(gid))
 
 
+@functools.lru_cache(maxsize=1)
+def links():
+    """Netdevs of this namespace by (device, port), or None without rdma."""
+    table = command_json("rdma", "-j", "link", "show")
+    if table is None:
+        return None
+    return {(row.get("ifname"), row.get("port")): row.get("netdev") for row in table}
+
+
 class Port:
     def __init__(self, device, number):
         self.device = device
@@ -92,10 +102,29 @@ class Port:
         return found
 
     def netdev(self):
-        """The netdev of its first GID, which is the port's own; or ''."""
+        """The netdev of its first GID, which is the port's own; or ''.
+
+        Its name: in this network namespace that may be another one's.
+        """
         return (self.read("gid_attrs", "ndevs", "0") or
                 next((gid.netdev for gid in self.gids() if gid.netdev), "") or
                 (self.number == 1 and self.device.read("parent")) or "")
+
+    def is_here(self):
+        """Is its netdev in this network namespace?
+
+        The kernel shows an RDMA device in each, and tells by netlink alone whose
+        the netdev is. Without the rdma command it is taken for one of this.
+        """
+        ports = links()
+        if ports is None:
+            return os.path.exists(path("sys/class/net", self.netdev()))
+        return bool(ports.get((self.device.name, self.number)))
+
+    def link(self):
+        """Up, Down, or NA where the netdev is not in this namespace."""
+        netdev = self.netdev()
+        return carrier(netdev) if netdev and self.is_here() else "NA"
 
 
 class Device:

@@ -26,6 +26,8 @@ _roce_argument() {
 	cma_roce_tos:-t | cma_roce_tos:--tos) ;;
 	compat_gid_gen:-d | compat_gid_gen:--netdev) _roce_netdevs ;;
 	compat_gid_gen:-[vV]) ;;
+	roce-status:-w | roce-status:--watch) echo 1 10 ;;
+	roce-status:-n | roce-status:--count) ;;
 	roce-perfquery:-C | roce-perfquery:--Ca) _roce_devices ;;
 	roce-perfquery:-P | roce-perfquery:--Port) _roce_ports "$(_roce_word_after -C --Ca)" ;;
 	roce-perfquery:-G | roce-perfquery:--Gid) ;;
@@ -37,7 +39,8 @@ _roce_argument() {
 _roce_words() {
 	echo --help
 	case $1 in
-	show_gids | roce-status) echo --json; _roce_devices ;;
+	show_gids) echo --json; _roce_devices ;;
+	roce-status) echo --json --watch --count; _roce_devices ;;
 	ibdev2netdev) echo --json --verbose ;;
 	dat_conf) echo --json ;;
 	cma_roce_mode) echo --json --device --port --mode ;;

@@ -7,6 +7,7 @@ answers in front of PATH, and runs the tool as users do.
 
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import unittest
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, SCRIPTS)
+import roce_hints as hints	# pylint: disable=wrong-import-position
+import roce_rates as rates	# pylint: disable=wrong-import-position
 NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
 LINK_LOCAL = "fe80:0000:0000:0000:0202:c9ff:fe00:0001"
 TEN = "0000:0000:0000:0000:0000:ffff:0a00:0001"
@@ -33,10 +36,13 @@ class Host:
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
+        self.links = []
         self.put("proc/self/net/udp", "head\n")
+        self.put("links", "[]")
+        self.put("statistic", "[]")
         self.answer("rdma", "[]")
-        self.answer("ethtool", "[{}]")
-        self.answer("dcb", "{}")
+        for command, text in (("ethtool", "[{}]"), ("dcb", "{}"), ("ip", "[]"), ("nft", "{}")):
+            self.answer(command, text)
 
     def put(self, name, text):
         path = os.path.join(self.folder.name, name)
@@ -51,7 +57,11 @@ class Host:
         os.symlink(os.path.join(self.folder.name, target), path)
 
     def answer(self, command, text):
-        self.put(f"bin/{command}", f"#!/bin/sh\ncat <<'END'\n{text}\nEND")
+        words = f"cat <<'END'\n{text}\nEND"
+        if command == "rdma" and text.startswith("["):	# text is the dump of queue pairs
+            words = (f'case "$*" in\n*"link show"*) cat {self.folder.name}/links ;;\n'
+                     f'*statistic*) cat {self.folder.name}/statistic ;;\n*) {words}\n;;\nesac')
+        self.put(f"bin/{command}", f"#!/bin/sh\n{words}")
         os.chmod(os.path.join(self.folder.name, "bin", command), 0o755)
 
     def device(self, name, netdev, gids, mtu=1500, **files):
@@ -67,6 +77,8 @@ class Host:
                           "ports/1/pkeys/0": "0xffff", "ports/1/pkeys/1": "0x0000",
                           **files}.items():
             self.put(f"{top}/{key}", text)
+        self.links.append({"ifname": name, "port": 1, "netdev": netdev})
+        self.put("links", json.dumps(self.links))
         self.put(f"sys/class/net/{netdev}/mtu", str(mtu))
         self.put(f"sys/class/net/{netdev}/carrier", "1")
 
@@ -145,9 +157,123 @@ class RoceStatus(unittest.TestCase):
         self.host.software(mtu=300)
         self.finds("the MTU of eth0, 300, is too small")
 
-    def test_peer_with_larger_mtu(self):
-        self.host.software(**{"ports/1/hw_counters/rx_dropped_path_mtu": "3"})
-        self.finds("smaller than a peer's: rx_dropped_path_mtu is 3")
+    def counted(self, **counters):
+        self.host.software(**{f"ports/1/hw_counters/{name}": str(value)
+                              for name, value in counters.items()})
+
+    def test_each_certain_counter_has_a_hint(self):
+        for name in hints.CERTAIN:
+            with self.subTest(name=name):
+                self.setUp()
+                self.counted(**{name: 1})
+                self.finds(rf"^roce0 port 1: .* \({name} 1\)\. Next: ")
+
+    def test_frequent_counters_are_trouble_when_they_are_many(self):
+        for name in hints.FREQUENT:
+            with self.subTest(name=name):
+                self.setUp()
+                self.counted(**{name: 20, "rx_packets": 5000, "tx_packets": 5000})
+                self.finds(rf"^roce0 port 1: .* \({name} 20\)\. Next: ")
+
+    def test_a_few_losses_are_no_trouble(self):
+        self.counted(local_ack_timeout_err=3, out_of_sequence=9, tx_dropped=2,
+                     rx_packets=9000, tx_packets=9000)
+        self.assertEqual(self.host.status(), (0, []))
+        self.assertIn("seen: local_ack_timeout_err 3, out_of_sequence 9, tx_dropped 2\n",
+                      self.host.run("roce-status")[1])
+
+    def test_hints_name_device_and_netdev(self):
+        self.counted(tx_dropped_no_route=1)
+        self.finds("Next: ip route get PEER from ADDRESS oif eth0$")
+
+    def test_every_counter_that_is_documented_is_judged(self):
+        harmless = {"rx_packets", "rx_bytes", "rx_multicast_packets", "tx_packets", "tx_bytes",
+                    "tx_multicast_packets", "rx_write_requests", "rx_read_requests",
+                    "rx_atomic_requests", "duplicate_request", "req_cqe_error",
+                    "req_cqe_flush_error", "resp_cqe_error", "resp_cqe_flush_error",
+                    "np_ecn_marked_roce_packets", "rp_cnp_ignored", "link_downed",
+                    "cc_rx_ce_pkts", "cc_rx_cnp_pkts", "rx_ecn_capable_pkts"}
+        with open(os.path.join(SCRIPTS, "../Documentation/counters.rst"),
+                  encoding="utf-8") as file:
+            table = file.read().split("counter                         counts")[1]
+        names = re.findall(r"^([a-z_]+) {2,}\S", table.split("A multicast packet")[0], re.MULTILINE)
+        self.assertGreater(len(names), 50)
+        for name in names:
+            with self.subTest(name=name):
+                self.assertNotEqual(hints.known(name), name in harmless)
+
+    def test_full_gid_table(self):
+        self.host.software(gids=[LINK_LOCAL, LINK_LOCAL, TEN, TEN])
+        os.remove(os.path.join(self.host.folder.name,
+                               "sys/class/infiniband/roce0/ports/1/gids/4"))
+        self.finds("the GID table is full with 4 entries")
+
+    def test_address_that_nobody_answers_for(self):
+        self.host.software()
+        self.host.answer("ip", '[{"dst": "10.0.0.9", "state": ["FAILED"]},'
+                               ' {"dst": "10.0.0.2", "state": ["REACHABLE"]}]')
+        self.finds("nobody answers for 10.0.0.9 on eth0: .*Next: ping 10.0.0.9")
+
+    def firewall(self, rules, policy="drop"):
+        chain = {"family": "inet", "table": "filter", "name": "input", "hook": "input",
+                 "policy": policy}
+        self.host.answer("nft", json.dumps({"nftables": [
+            {"metainfo": {}}, {"chain": chain}] + [{"rule": rule} for rule in rules]}))
+
+    def test_firewall_that_lets_nothing_in(self):
+        self.host.software()
+        self.firewall([{"expr": [{"match": {"right": 22}}]}])
+        self.finds("chain inet filter input drops .* Next: nft add rule inet filter input udp "
+                   "dport 4791 accept")
+
+    def test_firewall_that_lets_roce_in(self):
+        self.host.software()
+        self.firewall([{"expr": [{"match": {"right": 4791}}]}])
+        self.assertEqual(self.host.status(), (0, []))
+        self.firewall([], "accept")
+        self.assertEqual(self.host.status(), (0, []))
+
+    def test_netdev_of_another_namespace_with_a_name_of_this_one(self):
+        self.host.software()
+        self.host.device("roce1", "eth0", [TEN], mtu=9000, **{"backend": "software"})
+        self.host.links[1] = {"ifname": "roce1", "port": 1}
+        self.host.put("links", json.dumps(self.host.links))
+        text = self.host.run("roce-status", "roce1")[1]
+        self.assertIn("port 1 on eth0 in another network namespace", text)
+        self.assertIn("MTU - (netdev -)", text)
+        self.assertEqual(self.host.run("ibdev2netdev")[1],
+                         "roce0 port 1 ==> eth0 (Up)\nroce1 port 1 ==> eth0 (NA)\n")
+        self.assertEqual(self.host.run("dat_conf")[1].count("ofa-v2-eth0 "), 1)
+
+    def test_driver_whose_files_are_elsewhere(self):
+        self.host.software()
+        self.host.put("statistic", '[{"ifname": "roce0", "port": 1, "tx_dropped_filtered": 2}]')
+        self.finds("tx_dropped_filtered 2")
+        self.assertIn("files of the driver (tc/, ttl/, partitions/, hw_counters/) are in the "
+                      "network namespace that the device belongs to",
+                      self.host.run("roce-status")[1])
+
+    def test_watch_tells_of_what_is_counted_meanwhile(self):
+        self.counted(tx_dropped_filtered=7, tx_packets=1000, tx_bytes=1000000)
+        code, text, _ = self.host.run("roce-status", "-w", "0.1", "-n", "2")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(text, "roce0/1: sends 0.0 packets/s 0.0 Mbit/s, receives 0.0 packets/s "
+                               "0.0 Mbit/s\n" * 2)
+
+    def test_watch_wants_time(self):
+        self.host.software()
+        self.assertEqual(self.host.run("roce-status", "--watch", "0")[0], 2)
+
+    def test_rates(self):
+        def devices(**counters):
+            return [{"dev": "roce0", "ports": [{"port": 1, "counters": counters}]}]
+
+        grown = rates.growth(devices(tx_packets=100, tx_bytes=0, tx_dropped_filtered=9),
+                             devices(tx_packets=300, tx_bytes=1000000, tx_dropped_filtered=3,
+                                     rx_packets=50))
+        self.assertEqual(list(rates.per_second(grown, 2)), [
+            {"dev": "roce0", "port": 1, "tx_packets": 100.0, "rx_packets": 25.0, "tx_mbit": 4.0,
+             "rx_mbit": 0.0, "trouble": {"tx_dropped_filtered": 1.5}}])
 
     def test_udp_port_taken_by_a_process(self):
         self.host.software(**{"ports/1/roce_versions": "v1"})

@@ -55,6 +55,27 @@ tool ibdev2netdev --json
 check "ibdev2netdev --json: who moves the bytes" software \
 	"$(field "[e['backend'] for e in j if e['dev'] == '$DEV_A'][0]")"
 
+# b's netdev gets the name that a's has here.
+in_b ip link set "$IF_B" down
+in_b ip link set "$IF_B" name "$IF_A"
+in_b ip link set "$IF_A" up
+named_alike() { [ "$(cat "$IB/$DEV_B/ports/1/gid_attrs/ndevs/0")" = "$IF_A" ]; }
+wait_check 60 "two netdevs of one name" named_alike
+tool ibdev2netdev
+check "ibdev2netdev: the other namespace's netdev of that name" "$DEV_B port 1 ==> $IF_A (NA)" \
+	"$(echo "$SAID" | grep "^$DEV_B ")"
+tool dat_conf
+check "dat_conf: it has no entry of the netdev here" 1 "$(echo "$SAID" | grep -c "^ofa-v2-$IF_A ")"
+tool roce-status "$DEV_B"
+check_match "roce-status: whose it is" "on $IF_A in another network namespace: .*netdev -" "$SAID"
+SAID=$(in_b "$TOOLS/roce-status" "$DEV_B")
+check_match "roce-status there: its own netdev" "on $IF_A: .*netdev 1500" "$SAID"
+check_match "roce-status there: what it cannot see" "files of the driver .* not here" "$SAID"
+in_b ip link set "$IF_A" down
+in_b ip link set "$IF_A" name "$IF_B"
+in_b ip link set "$IF_B" up
+busywait 60 gid_index "$DEV_B" v2 $IP4_B
+
 tool dat_conf
 check "dat_conf: by netdev" \
 	"ofa-v2-$IF_A u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 \"$IF_A 1\" \"\"" \
@@ -177,6 +198,11 @@ tool roce-status --json "$DEV_A"
 check "the forced traffic class is the queue pair's" "104 26" \
 	"$(field "['{traffic_class} {dscp}'.format(**q) for q in j['devices'][0]['ports'][0]['qps'] if q['type'] == 'RC'][0]")"
 echo -1 > "$IB/$DEV_A/tc/1/traffic_class"
+
+kill -CONT $client $peer
+tool roce-status --watch 1 --count 2 "$DEV_A"
+check_match "roce-status --watch: rates" "^$DEV_A/1: sends [1-9][0-9.]* packets/s [0-9.]+ Mbit/s, receives [1-9]" "$SAID"
+kill -STOP $client $peer
 
 ip link set "$IF_A" mtu 700
 wait_check 60 "a smaller MTU under a connection" status_is "QP [0-9]+: its path MTU 1024 is more than the port's 512"

@@ -18,17 +18,20 @@ CASES = {
     'mtu-of-a': {'mtu_a': 4096},
     'no-receive': {'receives': 0},
     'wrong-key': {'op': 'WRITE', 'rkey': 0x12345678},
+    'limited': {'pkey_index_a': 1},
+    'nobody': {'gid_b': '0000:0000:0000:0000:0000:ffff:0a09:004d'},
 }
 QUICK = {'timeout': 15, 'retry': 1, 'rnr_retry': 1, 'rnr_timer': 1}
 
 
 def run(device_a, index_a, device_b, index_b, mtu_a=1024, mtu_b=1024, receives=1, op='SEND',
-        **work):
+        pkey_index_a=0, gid_b=None, **work):
     a = verbs.End(device_a, index_a)
     b = verbs.End(device_b, index_b)
     try:
         b.connect(a.info(), mtu=mtu_b, **QUICK)
-        a.connect(b.info(), mtu=mtu_a, **QUICK)
+        a.connect({**b.info(), **({'gid': gid_b} if gid_b else {})}, mtu=mtu_a,
+                  pkey_index=pkey_index_a, **QUICK)
     except PyverbsRDMAError:
         return 'refused'
     for _ in range(receives):

@@ -5,7 +5,8 @@
 # timeout: 900
 #
 # Each row of the table in Documentation/operating.rst: the fault is made, the
-# symptom seen, and the command says what the table says.
+# symptom seen, and the command says what the table says. Where the table has a star,
+# that is roce-status, with the cause and the next command.
 #
 #   a (initial namespace)  ====== veth ======  b
 
@@ -31,7 +32,10 @@ symptom() {
 }
 
 # status_says PATTERN: a line of trouble in roce-status
-status_says() { "$TOP/scripts/roce-status" "$DEV_A" | grep -qE "^  .*$1"; }
+status_says() { "$TOP/scripts/roce-status" "${2:-$DEV_A}" | grep -qE "^  .*$1"; }
+
+# names PATTERN COUNTER [DEVICE]: and the next command
+names() { wait_check 60 "roce-status: $2" status_says "$1.*\($2 [0-9]+\)\. Next: " "${3:-$DEV_A}"; }
 
 grew() { # grew DEVICE COUNTER BEFORE
 	[ "$(hw_counter "$1" "$2")" -gt "$3" ]
@@ -59,11 +63,14 @@ wait_gids
 
 row "wrong GID type"
 symptom "v1 at one end, v2 at the other: transport retries exceeded" 12 send v1 v2
+names "does not speak the RoCE version" req_transport_retries_exceeded
+names "by another GID than it has: RoCE v1 for v2" rx_dropped_not_for_us "$DEV_B"
 check "show_gids shows the types" "v1 v2" \
 	"$("$TOP/scripts/show_gids" "$DEV_A" | grep -F "$IP4_A" | cut -f6 | paste -sd' ')"
 
 row "MTU mismatch"
 symptom "the peer has a smaller path MTU: remote invalid request" 9 mtu-of-b
+names "the path MTU is smaller than a peer's" path_mtu_mismatch "$DEV_B"
 ip link set "$IF_A" mtu 1500
 symptom "a larger path MTU than the port's: refused" refused mtu-of-a
 check_match "roce-status shows the port's" "MTU 1024 \(netdev 1500\)" \
@@ -79,16 +86,76 @@ symptom "the peer's firewall drops: transport retries exceeded" 12 send
 check_match "nft shows why" "dport 4791 drop" "$(in_b nft list ruleset)"
 wait_check 60 "local_ack_timeout_err counts" grew "$DEV_A" local_ack_timeout_err "$before"
 in_b nft delete table inet trouble
+names "a peer did not answer.*firewall there" req_transport_retries_exceeded
+
+row "own firewall, sending"
+nft -f - <<- END
+	table inet trouble { chain out { type filter hook output priority 0; udp dport 4791 drop; }; }
+END
+symptom "the own firewall drops: transport retries exceeded" 12 send
+names "netfilter rule of this host drops" tx_dropped_filtered
+nft delete table inet trouble
+
+row "own firewall, receiving"
+nft -f - <<- END
+	table inet trouble { chain in { type filter hook input priority 0; policy drop; ip protocol icmp accept; }; }
+END
+symptom "answers do not come in: transport retries exceeded" 12 send
+wait_check 60 "roce-status names the chain" \
+	status_says "chain inet trouble in drops what comes in.*Next: nft add rule inet trouble in udp dport 4791 accept"
+nft add rule inet trouble in udp dport 4791 accept
+symptom "with the rule that it names: success" 0 send
+nft delete table inet trouble
+
+row "wrong P_Key"
+echo 1 0x8001 > "$IB/$DEV_A/partitions/1/pkeys"
+symptom "a partition that the peer is not in: transport retries exceeded" 12 limited
+names "P_Key of another partition" rx_dropped_bad_pkey "$DEV_B"
+echo 1 0 > "$IB/$DEV_A/partitions/1/pkeys"
+
+row "nobody has the address"
+log_mark nobody
+symptom "an address that nobody has: refused" refused nobody
+wait_check 60 "roce-status names it" status_says "nobody answers for 10.9.0.77 on $IF_A.*Next: ping 10.9.0.77"
+log_says() { log_since nobody | grep -q "$1"; }
+wait_check 60 "the log names it" log_says "$DEV_A: no answer to ARP for 10.9.0.77 on $IF_A"
+
+row "VLAN mismatch"
+ip link add "$IF_A.10" link "$IF_A" type vlan id 10
+ip addr add 10.10.0.1/24 dev "$IF_A.10"
+ip link set "$IF_A.10" up
+in_b ip link add "$IF_B.20" link "$IF_B" type vlan id 20
+in_b ip addr add 10.10.0.2/24 dev "$IF_B.20"
+in_b ip link set "$IF_B.20" up
+busywait 60 gid_index "$DEV_A" v2 10.10.0.1
+busywait 60 gid_index "$DEV_B" v2 10.10.0.2
+check "VLAN 10 at one end, 20 at the other: refused" refused \
+	"$($PYTHON "$TESTS/trouble.py" send "$DEV_A" "$(gid_index "$DEV_A" v2 10.10.0.1)" \
+		"$DEV_B" "$(gid_index "$DEV_B" v2 10.10.0.2)" 2>&1)"
+# b, which connects first, is where nobody answered.
+b_says() { in_b "$TOP/scripts/roce-status" "$DEV_B" | grep -qE "^  .*$1"; }
+wait_check 60 "roce-status names address and VLAN" b_says "nobody answers for 10.10.0.1 on $IF_B.20: wrong address, VLAN"
+ip link del "$IF_A.10"
+in_b ip link del "$IF_B.20"
+
+row "GID table full"
+for i in $(seq 80); do ip addr add 10.11.0.$i/32 dev "$IF_A"; done
+wait_check 60 "roce-status: the table is full" status_says "GID table is full with 128 entries"
+check "an address without a GID" "" "$(gid_index "$DEV_A" v2 10.11.0.80)"
+for i in $(seq 80); do ip addr del 10.11.0.$i/32 dev "$IF_A"; done
 
 row "remote access error"
 before=$(hw_counter "$DEV_A" req_remote_access_errors)
 symptom "a key that the peer did not give: remote access error" 10 wrong-key
 wait_check 60 "req_remote_access_errors counts" grew "$DEV_A" req_remote_access_errors "$before"
+names "a peer refused access to its memory" req_remote_access_errors
+names "may not access" resp_remote_access_errors "$DEV_B"
 
 row "receiver not ready"
 before=$(hw_counter "$DEV_A" rnr_nak_retry_err)
 symptom "no receive is posted: RNR retries exceeded" 13 no-receive
 wait_check 60 "rnr_nak_retry_err counts" grew "$DEV_A" rnr_nak_retry_err "$before"
+names "no receive posted for too long" req_rnr_retries_exceeded
 
 row "memlock"
 log_mark "memlock"
@@ -123,6 +190,6 @@ check_match "and ibdev2netdev -v shows no adapter" "^- $DEV_A \(NA - NA\)" \
 	"$("$TOP/scripts/ibdev2netdev" -v | grep " $DEV_A ")"
 
 check "rows of the table that were not reproduced" "" \
-	"$(sed -n 's/^   \* - \([a-zA-Z0-9 ]*[a-zA-Z0-9]\)\( \*\)*$/\1/p' "$OPERATING" | grep -vx cause |
+	"$(sed -n '/^Troubleshooting$/,$s/^   \* - \([a-zA-Z0-9, _]*[a-zA-Z0-9]\)\( \*\)*$/\1/p' "$OPERATING" | grep -vx cause |
 		grep -vxF "${SEEN%$'\n'}")"
 finish
