@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "core/device.h"
+#include "core/registry.h"
 #include "hca.h"
 #include "recording_backend.h"
 #include "sw/backend.h"

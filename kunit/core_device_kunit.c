@@ -10,6 +10,7 @@
 
 #include "core/device.h"
 #include "core/qp.h"
+#include "core/registry.h"
 #include "hca.h"
 #include "recording_backend.h"
 

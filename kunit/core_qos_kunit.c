@@ -9,6 +9,7 @@
 
 #include "core/device.h"
 #include "core/qos.h"
+#include "core/registry.h"
 #include "hca.h"
 #include "sw/backend.h"
 

@@ -7,6 +7,7 @@
 #include <rdma/ib_cache.h>
 
 #include "core/device.h"
+#include "core/registry.h"
 #include "hca.h"
 #include "sw/verbs/counters.h"
 #include "sw/transport/receive.h"

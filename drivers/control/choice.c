@@ -20,6 +20,7 @@
 #include "control/standin.h"
 #include "core/device.h"
 #include "core/offer.h"
+#include "core/registry.h"
 #include "core/settings.h"
 
 #define NAME_TRIES		20

@@ -8,6 +8,7 @@
 
 #include "control/dcb.h"
 #include "core/device.h"
+#include "core/registry.h"
 
 static int apps_changed(struct notifier_block *nb, unsigned long event,
 			void *ptr)

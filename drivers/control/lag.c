@@ -20,6 +20,7 @@
 #include "control/link.h"
 #include "core/comeback.h"
 #include "core/device.h"
+#include "core/registry.h"
 
 static struct workqueue_struct *lag_wq;
 static bool stopped;

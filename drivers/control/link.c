@@ -25,6 +25,7 @@
 #include "core/device.h"
 #include "core/netdev.h"
 #include "core/policy.h"
+#include "core/registry.h"
 
 static const struct rhca_backend_ops *link_backend;
 static struct rhca_netdevs auto_netdevs;

@@ -18,6 +18,7 @@
 
 #include "control/neighbours.h"
 #include "core/device.h"
+#include "core/registry.h"
 
 #define TELL_AGAIN	(10 * 60 * HZ)	/* the same address, at the earliest */
 #define MAX_TOLD	16		/* addresses within that time */

@@ -15,6 +15,7 @@
 #include "control/netdev_walk.h"
 #include "control/standin.h"
 #include "core/device.h"
+#include "core/registry.h"
 
 /*
  * A driver that is bound again, or a firmware that restarts, brings its device

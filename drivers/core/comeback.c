@@ -12,6 +12,7 @@
 
 #include "core/comeback.h"
 #include "core/device.h"
+#include "core/registry.h"
 
 /**
  * struct comeback - A device that will be made again

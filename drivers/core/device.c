@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Devices: bring-up, the list of all of them, hot unplug and return.
- *
- * A device leaves in one of three ways: its netdev goes, its user removes it
- * ("rdma link del", module unload), or a stranger unregisters every device with
- * our driver id, as the in-tree software driver does when it is unloaded. All
- * three end in dealloc_driver(); after the third the device comes back.
+ * A device: what it says of itself, and how it is put together and taken apart.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/etherdevice.h>
-#include <linux/if_vlan.h>
-#include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
 #include "core/ah.h"
-#include "core/comeback.h"
 #include "core/device.h"
 #include "core/mcast.h"
 #include "core/offer.h"
@@ -27,18 +17,6 @@
 #include "core/qp.h"
 #include "core/restrack.h"
 #include "core/settings.h"
-
-/*
- * All devices. devices_mutex protects the list and serialises creation;
- * packets walk it under RCU. It is never taken under RTNL, which registration
- * takes inside it.
- */
-static LIST_HEAD(devices);
-static DEFINE_MUTEX(devices_mutex);
-
-/* Devices whose memory exists; the module stays until there are none */
-static atomic_t num_devices = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(devices_gone);
 
 static int modify_device(struct ib_device *ibdev, int mask,
 			 struct ib_device_modify *attr)
@@ -121,10 +99,7 @@ static const struct attribute_group device_attribute_group = {
 	.attrs = device_attributes,
 };
 
-static void dealloc_driver(struct ib_device *ibdev);
-
 static const struct ib_device_ops device_verbs = {
-	.dealloc_driver		= dealloc_driver,
 	.device_group		= &device_attribute_group,
 	.modify_device		= modify_device,
 };
@@ -171,7 +146,7 @@ static void set_identity(struct rhca_dev *dev, struct net_device *first)
 	ibdev->dev.parent = first->dev.parent;
 }
 
-static void close_ports(struct rhca_dev *dev, u32 num)
+static void close_first_ports(struct rhca_dev *dev, u32 num)
 {
 	while (num)
 		dev->backend->port_close(&dev->ports[--num]);
@@ -183,7 +158,13 @@ static void exit_ports(struct rhca_dev *dev, u32 num)
 		rhca_port_exit(&dev->ports[--num]);
 }
 
-static int open_ports(struct rhca_dev *dev)
+/**
+ * rhca_dev_open_ports - Begin to accept packets at all ports
+ * @dev: the device
+ *
+ * Return: 0, or what the backend says, with no port open.
+ */
+int rhca_dev_open_ports(struct rhca_dev *dev)
 {
 	u32 i;
 	int ret;
@@ -191,11 +172,20 @@ static int open_ports(struct rhca_dev *dev)
 	for (i = 0; i < dev->num_ports; i++) {
 		ret = dev->backend->port_open(&dev->ports[i]);
 		if (ret) {
-			close_ports(dev, i);
+			close_first_ports(dev, i);
 			return ret;
 		}
 	}
 	return 0;
+}
+
+/**
+ * rhca_dev_close_ports - Undo rhca_dev_open_ports()
+ * @dev: the device; no packet of it is being handled when this returns
+ */
+void rhca_dev_close_ports(struct rhca_dev *dev)
+{
+	close_first_ports(dev, dev->num_ports);
 }
 
 static int init_ports(struct rhca_dev *dev, const struct rhca_dev_spec *spec)
@@ -214,170 +204,14 @@ static int init_ports(struct rhca_dev *dev, const struct rhca_dev_spec *spec)
 	return 0;
 }
 
-static void list_device(struct rhca_dev *dev)
-{
-	u32 i;
-
-	list_add_tail_rcu(&dev->entry, &devices);
-	/* From here on news of them is heard */
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_qos_read_apps(&dev->ports[i]);
-}
-
-/* Packets to QP1 may be walking the list */
-static void unlist_device(struct rhca_dev *dev)
-{
-	mutex_lock(&devices_mutex);
-	list_del_rcu(&dev->entry);
-	mutex_unlock(&devices_mutex);
-	synchronize_rcu();
-}
-
-/* Pairs with rhca_dev_spec_put_netdevs() */
-static bool hold_netdevs(struct rhca_dev *dev, struct rhca_dev_spec *spec)
-{
-	struct net_device *ndev;
-	u32 i;
-
-	rcu_read_lock();
-	for (i = 0; i < dev->num_ports; i++) {
-		ndev = rcu_dereference(dev->ports[i].ndev);
-		if (!ndev || ndev->reg_state != NETREG_REGISTERED)
-			break;
-		dev_hold(ndev);
-		spec->netdevs[spec->num_ports++] = ndev;
-	}
-	spec->second = rcu_dereference(dev->ports[0].second);
-	dev_hold(spec->second);
-	rcu_read_unlock();
-	return spec->num_ports == dev->num_ports;
-}
-
 /**
- * rhca_dev_spec_put_netdevs - Give up the references to a description's netdevs
- * @spec: names those that are held, and no other
- */
-void rhca_dev_spec_put_netdevs(struct rhca_dev_spec *spec)
-{
-	u32 i;
-
-	for (i = 0; i < spec->num_ports; i++)
-		dev_put(spec->netdevs[i]);
-	dev_put(spec->second);
-}
-
-static void plan_comeback(struct rhca_dev *dev)
-{
-	struct rhca_dev_spec spec = {
-		.name		= dev_name(&dev->ibdev.dev),
-		.backend	= dev->backend,
-		.replaced	= dev->replaced,
-	};
-	struct rhca_pkey_table *pkeys;
-	u32 i;
-
-	pkeys = kcalloc(dev->num_ports, sizeof(*pkeys), GFP_KERNEL);
-	if (!pkeys)
-		return;
-	/* Tenants that were kept apart must not meet meanwhile */
-	for (i = 0; i < dev->num_ports; i++) {
-		rhca_pkeys_copy(&dev->ports[i], &pkeys[i]);
-		spec.pkeys[i] = &pkeys[i];
-	}
-	if (hold_netdevs(dev, &spec))
-		rhca_comeback_plan(&spec,
-				   "was unregistered by another driver");
-	rhca_dev_spec_put_netdevs(&spec);
-	kfree(pkeys);
-}
-
-/* What alloc_device() set up */
-static void free_parts(struct rhca_dev *dev)
-{
-	rhca_counters_exit(dev);
-	dev->backend->dev_exit(dev);
-	exit_ports(dev, dev->num_ports);
-	if (dev->offer)
-		rhca_offer_put(dev->offer);
-}
-
-static void destroy_device(struct rhca_dev *dev)
-{
-	close_ports(dev, dev->num_ports);
-	free_parts(dev);
-}
-
-/* ib_core calls this once no user of the device is left */
-static void dealloc_driver(struct ib_device *ibdev)
-{
-	struct rhca_dev *dev = to_rhca_dev(ibdev);
-
-	unlist_device(dev);
-	if (!READ_ONCE(dev->removal) && rhca_stranger_unloading())
-		plan_comeback(dev);
-	destroy_device(dev);
-	/* The last one out may let the module go: hold its text until here */
-	mutex_lock(&devices_mutex);
-	if (atomic_dec_and_test(&num_devices))
-		wake_up(&devices_gone);
-	mutex_unlock(&devices_mutex);
-}
-
-/**
- * rhca_dev_claim - Remove a device for good, and see to what follows
- * @dev: the device, whose netdev goes, or whose user or module wants no more
- *
- * Return: false when somebody else has claimed that already.
- */
-bool rhca_dev_claim(struct rhca_dev *dev)
-{
-	return !xchg(&dev->removal, true);
-}
-
-/**
- * rhca_dev_unplugged - The device is being unregistered
- * @dev: the device; processes that have it open are about to lose their objects,
- *	and their QPs go to ERR before that, with all their completions
+ * rhca_dev_alloc - Everything of a device that does not show outside
+ * @spec: what it should be
  *
  * Context: may sleep.
+ * Return: the device, with its ports closed; -ENOMEM; what the backend says.
  */
-void rhca_dev_unplugged(struct rhca_dev *dev)
-{
-	WRITE_ONCE(dev->unplugged, true);
-	rhca_qp_for_each(dev, rhca_qp_quiesce);
-	if (dev->backend->dev_quiesce)
-		dev->backend->dev_quiesce(dev);
-}
-
-static bool port_on(const struct rhca_dev *dev, const struct net_device *ndev)
-{
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++)
-		if (rhca_port_uses(&dev->ports[i], ndev))
-			return true;
-	return false;
-}
-
-/**
- * rhca_netdev_served - Is there a device of ours on this netdev?
- * @ndev: the netdev
- */
-bool rhca_netdev_served(const struct net_device *ndev)
-{
-	struct rhca_dev *dev;
-	bool found = false;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry)
-		found |= port_on(dev, ndev);
-	rcu_read_unlock();
-	return found;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_served);
-
-/* Everything of a device that does not show outside */
-static struct rhca_dev *alloc_device(const struct rhca_dev_spec *spec)
+struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
 {
 	struct rhca_dev *dev = ib_alloc_device(rhca_dev, ibdev);
 	int ret;
@@ -409,7 +243,6 @@ static struct rhca_dev *alloc_device(const struct rhca_dev_spec *spec)
 	set_verbs(dev);
 	if (dev->offer)
 		rhca_offer_get(dev->offer);
-	atomic_inc(&num_devices);
 	return dev;
 
 err_exit_dev:
@@ -421,330 +254,15 @@ err_dealloc:
 	return ERR_PTR(ret);
 }
 
-static const char *name_of(const struct rhca_dev_spec *spec)
-{
-	if (spec->name)
-		return spec->name;
-	if (netif_is_bond_master(spec->netdevs[0]))
-		return "roce_bond%d";
-	return spec->second ? "roce_lag%d" : "roce%d";
-}
-
-static int register_device(struct rhca_dev *dev,
-			   const struct rhca_dev_spec *spec)
-{
-	int ret;
-
-	ret = open_ports(dev);
-	if (ret)
-		return ret;
-	list_device(dev);
-	ret = ib_register_device(&dev->ibdev, name_of(spec),
-				 dev->offer ? dev->offer->dma_device : NULL);
-	if (ret) {
-		list_del_rcu(&dev->entry);
-		synchronize_rcu();
-		close_ports(dev, dev->num_ports);
-	}
-	return ret;
-}
-
-static bool netdev_stays(const struct rhca_port *port,
-			 const struct net_device *ndev)
-{
-	return ndev && ndev->reg_state == NETREG_REGISTERED &&
-	       net_eq(dev_net(ndev), port->net);
-}
-
-static bool netdevs_stay(const struct rhca_dev *dev)
-{
-	struct net_device *second;
-	bool stay = true;
-	u32 i;
-
-	rcu_read_lock();
-	for (i = 0; i < dev->num_ports; i++) {
-		second = rcu_dereference(dev->ports[i].second);
-		stay &= netdev_stays(&dev->ports[i],
-				     rcu_dereference(dev->ports[i].ndev));
-		stay &= !second || netdev_stays(&dev->ports[i], second);
-	}
-	rcu_read_unlock();
-	return stay;
-}
-
-/* News that came before the device was registered was heard by no port */
-static void update_ports(struct rhca_dev *dev)
-{
-	u32 i;
-
-	if (!ib_device_try_get(&dev->ibdev))
-		return;
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_port_update(&dev->ports[i], false);
-	ib_device_put(&dev->ibdev);
-}
-
-static void release_netdevs(struct rhca_dev *dev)
-{
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_port_release_netdev(&dev->ports[i]);
-}
-
-/*
- * A netdev that was unregistered, or moved to another namespace, before the
- * device was registered told nobody, nor did one that changed its state. RTNL: a
- * move is seen whole or not begun.
- */
-static bool catch_up(struct rhca_dev *dev)
-{
-	bool went;
-
-	rtnl_lock();
-	/* Who has been told sees to it that it goes, and to what follows */
-	went = !READ_ONCE(dev->removal) && !netdevs_stay(dev);
-	if (!went) {
-		update_ports(dev);
-		goto unlock;
-	}
-	rhca_dev_claim(dev);
-	release_netdevs(dev);
-	if (ib_device_try_get(&dev->ibdev)) {
-		ib_unregister_device_queued(&dev->ibdev);
-		ib_device_put(&dev->ibdev);
-	}
-unlock:
-	rtnl_unlock();
-	return went;
-}
-
-static int create_locked(const struct rhca_dev_spec *spec)
-{
-	struct rhca_dev *dev;
-	u32 i;
-	int ret;
-
-	for (i = 0; i < spec->num_ports; i++)
-		if (rhca_netdev_served(spec->netdevs[i]))
-			return -EEXIST;
-	if (spec->second && rhca_netdev_served(spec->second))
-		return -EEXIST;
-	dev = alloc_device(spec);
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	ret = register_device(dev, spec);
-	if (ret) {
-		/* A device that was never registered has no dealloc_driver() */
-		free_parts(dev);
-		dev->ibdev.ops.dealloc_driver = NULL;
-		ib_dealloc_device(&dev->ibdev);
-		atomic_dec(&num_devices);
-		return ret;
-	}
-	return catch_up(dev) ? -ENODEV : 0;
-}
-
 /**
- * rhca_dev_create - Make and register a device
- * @spec: what it should be
- *
- * Context: may sleep; RTNL not held, since registration asks ethtool.
- * Return: 0; -EEXIST when one of the netdevs is served already; -ENFILE or
- * -EEXIST from ib_core when the name is taken; -ENODEV when a netdev has gone
- * meanwhile, and the device goes in the background; what the backend says.
+ * rhca_dev_free_parts - Undo rhca_dev_alloc(), but for the memory itself
+ * @dev: the device, whose ports are closed; ib_core frees it
  */
-int rhca_dev_create(const struct rhca_dev_spec *spec)
+void rhca_dev_free_parts(struct rhca_dev *dev)
 {
-	int ret;
-
-	mutex_lock(&devices_mutex);
-	ret = create_locked(spec);
-	mutex_unlock(&devices_mutex);
-	return ret;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_dev_create);
-
-/**
- * rhca_dev_find - The device on a netdev
- * @ndev: the netdev
- *
- * Return: the device with a reference that keeps it registered, for
- * ib_device_put(); NULL when there is none or it is being unregistered.
- */
-struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
-{
-	struct rhca_dev *dev, *found = NULL;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (port_on(dev, ndev) && ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
-
-/**
- * rhca_dev_remove_netdev - A netdev is being unregistered: its device goes
- * @ndev: the netdev
- *
- * The device leaves in the background; its references to netdevs go at once,
- * of all ports: the unregistration of the netdev does not wait for users of the
- * device, and a device that takes its place finds the other netdevs free.
- *
- * Context: RTNL held.
- */
-void rhca_dev_remove_netdev(struct net_device *ndev)
-{
-	struct rhca_dev *found;
-
-	rhca_comeback_cancel(ndev);
-	rhca_mcast_forget_netdev(ndev);
-	found = rhca_dev_find(ndev);
-	if (!found)
-		return;
-
-	rhca_dev_claim(found);
-	release_netdevs(found);
-	ib_unregister_device_queued(&found->ibdev);
-	ib_device_put(&found->ibdev);
-}
-
-/**
- * rhca_dev_remove - Remove the device on a netdev, for good
- * @ndev: the netdev
- *
- * Context: may sleep, RTNL not held. The netdev is free when it returns.
- * Return: whether there was one and nobody else was removing it.
- */
-bool rhca_dev_remove(const struct net_device *ndev)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-	bool first;
-
-	if (!dev)
-		return false;
-	first = rhca_dev_claim(dev);
-	ib_unregister_device_and_put(&dev->ibdev);
-	return first;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove);
-
-/**
- * rhca_port_changed - A netdev changed: tell the ports on it
- * @ndev: the netdev
- * @mtu_changed: it was the MTU
- *
- * Context: RTNL held.
- */
-void rhca_port_changed(struct net_device *ndev, bool mtu_changed)
-{
-	struct rhca_dev *dev;
-	u32 i;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (!ib_device_try_get(&dev->ibdev))
-			continue;
-		for (i = 0; i < dev->num_ports; i++)
-			if (rhca_port_uses(&dev->ports[i], ndev))
-				rhca_port_update(&dev->ports[i], mtu_changed);
-		ib_device_put(&dev->ibdev);
-	}
-	rcu_read_unlock();
-}
-
-/**
- * rhca_port_apps_changed - A DCB APP table changed: tell the ports on its netdev
- * @ifindex: of the netdev, in a namespace that nobody told; a port that is not
- *	concerned finds nothing new
- *
- * Context: any but interrupts; does not sleep.
- */
-void rhca_port_apps_changed(int ifindex)
-{
-	const struct net_device *ndev;
-	struct rhca_dev *dev;
-	u32 i;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		for (i = 0; i < dev->num_ports; i++) {
-			ndev = rcu_dereference(dev->ports[i].ndev);
-			if (ndev && (ndev->ifindex == ifindex ||
-				     is_vlan_dev(ndev)))
-				rhca_qos_read_apps(&dev->ports[i]);
-		}
-	}
-	rcu_read_unlock();
-}
-
-/* Of this offer, or any */
-static struct rhca_dev *first_device(const struct rhca_offer *offer)
-{
-	struct rhca_dev *dev, *found = NULL;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (offer && dev->offer != offer)
-			continue;
-		if (ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-/**
- * rhca_dev_remove_offer - Remove the devices that were made of an offer
- * @offer: the offer
- * @before: called with each of them before it is unregistered
- *
- * Context: may sleep, RTNL not held.
- */
-void rhca_dev_remove_offer(const struct rhca_offer *offer,
-			   void (*before)(struct rhca_dev *dev))
-{
-	struct rhca_dev *dev;
-
-	while ((dev = first_device(offer))) {
-		if (rhca_dev_claim(dev))
-			before(dev);
-		ib_unregister_device_and_put(&dev->ibdev);
-	}
-}
-
-/**
- * rhca_is_device - Is it one of ours, whichever backend serves it?
- * @ibdev: any device
- */
-bool rhca_is_device(const struct ib_device *ibdev)
-{
-	return ibdev->ops.dealloc_driver == dealloc_driver;
-}
-
-/**
- * rhca_dev_remove_all - Module unload: every device goes, none comes back
- *
- * Context: may sleep; no new device can be asked for any more.
- */
-void rhca_dev_remove_all(void)
-{
-	struct rhca_dev *dev;
-
-	while ((dev = first_device(NULL))) {
-		rhca_dev_claim(dev);
-		ib_unregister_device_and_put(&dev->ibdev);
-	}
-	/* Unregistrations under way elsewhere end in dealloc_driver() */
-	wait_event(devices_gone, !atomic_read(&num_devices));
-	mutex_lock(&devices_mutex);
-	mutex_unlock(&devices_mutex);
+	rhca_counters_exit(dev);
+	dev->backend->dev_exit(dev);
+	exit_ports(dev, dev->num_ports);
+	if (dev->offer)
+		rhca_offer_put(dev->offer);
 }

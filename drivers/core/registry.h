@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All devices.
+ */
+#ifndef RHCA_CORE_REGISTRY_H
+#define RHCA_CORE_REGISTRY_H
+
+#include <linux/types.h>
+
+struct ib_device;
+struct net_device;
+struct rhca_dev;
+struct rhca_dev_spec;
+struct rhca_offer;
+
+int rhca_dev_create(const struct rhca_dev_spec *spec);
+bool rhca_netdev_served(const struct net_device *ndev);
+struct rhca_dev *rhca_dev_find(const struct net_device *ndev);
+bool rhca_dev_claim(struct rhca_dev *dev);
+void rhca_dev_unplugged(struct rhca_dev *dev);
+void rhca_dev_spec_put_netdevs(struct rhca_dev_spec *spec);
+bool rhca_dev_remove(const struct net_device *ndev);
+void rhca_dev_remove_netdev(struct net_device *ndev);
+void rhca_dev_remove_offer(const struct rhca_offer *offer,
+			   void (*before)(struct rhca_dev *dev));
+void rhca_dev_remove_all(void);
+bool rhca_is_device(const struct ib_device *ibdev);
+void rhca_port_changed(struct net_device *ndev, bool mtu_changed);
+void rhca_port_apps_changed(int ifindex);
+
+#endif
