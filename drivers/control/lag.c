@@ -17,6 +17,7 @@
 #include <net/bonding.h>
 
 #include "control/lag.h"
+#include "control/lag_members.h"
 #include "control/link.h"
 #include "core/comeback.h"
 #include "core/device.h"
@@ -26,175 +27,9 @@ static struct workqueue_struct *lag_wq;
 static bool stopped;
 static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
 
-/**
- * struct members - The devices of members
- * @record: what they are
- * @pkeys: partitions of the first port found
- * @facts: what decides on a LAG
- */
-struct members {
-	struct rhca_lag_record record;
-	struct rhca_pkey_table pkeys;
-	struct rhca_lag_facts facts;
-};
-
-/* --- what there is -------------------------------------------------------------- */
-
-/* A LAG has one table: tenants that the ports keep apart would meet */
-static void compare_partitions(struct members *members, struct rhca_dev *dev)
-{
-	struct rhca_pkey_table pkeys;
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++) {
-		rhca_pkeys_copy(&dev->ports[i], &pkeys);
-		if (!i && !members->record.num_devices)
-			members->pkeys = pkeys;
-		if (memcmp(&pkeys, &members->pkeys, sizeof(pkeys)))
-			members->facts.partitions_differ = true;
-	}
-}
-
-/* Enter a device into the record */
-static void record_device(struct members *members, struct rhca_dev *dev)
-{
-	struct rhca_lag_record *record = &members->record;
-	struct rhca_lag_replaced *replaced;
-	const struct net_device *ndev;
-	u32 i;
-
-	if (record->num_devices == RHCA_LAG_MEMBERS)
-		return;
-	compare_partitions(members, dev);
-	replaced = &record->device[record->num_devices++];
-	strscpy(replaced->name, dev_name(&dev->ibdev.dev),
-		sizeof(replaced->name));
-	rcu_read_lock();
-	for (i = 0; i < dev->num_ports && i < RHCA_LAG_MEMBERS; i++) {
-		ndev = rcu_dereference(dev->ports[i].ndev);
-		replaced->ifindex[i] = ndev ? ndev->ifindex : 0;
-		replaced->num_ports++;
-	}
-	rcu_read_unlock();
-}
-
-/* Ports of a member's device that are no members: a LAG would take them along */
-static u32 ports_outside(const struct rhca_dev *dev, struct net_device *bond)
-{
-	struct net_device *ndev;
-	u32 i, outside = 0;
-
-	for (i = 0; i < dev->num_ports; i++) {
-		ndev = rtnl_dereference(dev->ports[i].ndev);
-		outside += !ndev || netdev_master_upper_dev_get(ndev) != bond;
-		outside += !!rcu_access_pointer(dev->ports[i].second);
-	}
-	return outside;
-}
-
-/* Hardware that makes one device of bonded ports itself is not told how */
-static bool decides_itself(const struct rhca_dev *dev)
-{
-	return dev->offer && dev->offer->decides_lag;
-}
-
-static void look_at_member(struct net_device *bond, struct net_device *member,
-			   struct members *members)
-{
-	struct rhca_lag_facts *facts = &members->facts;
-	struct rhca_dev *dev = rhca_dev_find(member);
-
-	facts->num_members++;
-	facts->disabled |= rhca_lag_refused(member);
-	if (!dev)
-		return;
-	if (!decides_itself(dev)) {
-		facts->num_ports++;
-		facts->num_outside += ports_outside(dev, bond);
-		if (!rhca_lag_record_covers(&members->record, member->ifindex))
-			record_device(members, dev);
-	}
-	ib_device_put(&dev->ibdev);
-}
-
-static void look_at_bond(struct net_device *bond, struct members *members)
-{
-	struct net_device *member;
-	struct list_head *iter;
-
-	ASSERT_RTNL();
-	netdev_for_each_lower_dev(bond, member, iter)
-		look_at_member(bond, member, members);
-}
-
-/* The same where the LAG has taken the members' devices */
-static void look_at_lag(struct net_device *bond, struct members *members)
-{
-	struct rhca_lag_facts *facts = &members->facts;
-	struct net_device *member;
-	struct list_head *iter;
-
-	ASSERT_RTNL();
-	netdev_for_each_lower_dev(bond, member, iter) {
-		facts->num_members++;
-		facts->disabled |= rhca_lag_refused(member);
-		/* Somebody was quicker and made a device on a member */
-		facts->num_outside += rhca_netdev_served(member);
-		facts->num_ports += rhca_lag_record_covers(&members->record,
-							   member->ifindex);
-	}
-}
-
-/*
- * What a device on the netdev stands for; no device when it is no LAG of ours.
- * Those that come back get the partitions that the LAG has.
- */
-static void look_at_replaced(const struct net_device *ndev,
-			     struct members *members)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-
-	memset(members, 0, sizeof(*members));
-	if (!dev)
-		return;
-	members->record = dev->replaced;
-	rhca_pkeys_copy(&dev->ports[0], &members->pkeys);
-	ib_device_put(&dev->ibdev);
-}
-
-/* What was written to a table that has been copied would be lost */
-static void freeze_partitions(const struct net_device *ndev, bool frozen)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-	u32 i;
-
-	if (!dev)
-		return;
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_pkeys_freeze(&dev->ports[i], frozen);
-	ib_device_put(&dev->ibdev);
-}
-
-/**
- * rhca_lag_has_member - Does a LAG device stand for this netdev?
- * @ndev: the netdev
- */
-bool rhca_lag_has_member(const struct net_device *ndev)
-{
-	struct members members = {};
-	struct net_device *master;
-
-	rcu_read_lock();
-	master = netdev_master_upper_dev_get_rcu((struct net_device *)ndev);
-	if (master)
-		look_at_replaced(master, &members);
-	rcu_read_unlock();
-	return rhca_lag_record_covers(&members.record, ndev->ifindex);
-}
-
 /* --- making and ending ------------------------------------------------------------ */
 
-static void restore(struct net *net, const struct members *members)
+static void restore(struct net *net, const struct rhca_lag_members *members)
 {
 	const struct rhca_dev_spec lag = {
 		.backend	= rhca_link_backend(),
@@ -205,22 +40,8 @@ static void restore(struct net *net, const struct members *members)
 	rhca_comeback_replaced(net, &lag);
 }
 
-static void remove_members(struct net *net,
-			   const struct rhca_lag_record *record)
-{
-	struct net_device *ndev;
-	u32 i;
-
-	for (i = 0; i < record->num_devices; i++) {
-		ndev = dev_get_by_index(net, record->device[i].ifindex[0]);
-		if (ndev)
-			rhca_dev_remove(ndev);
-		dev_put(ndev);
-	}
-}
-
 /* Users of the members' devices see them go as if they were unplugged */
-static void make_lag(const struct members *members, struct net_device *first,
+static void make_lag(const struct rhca_lag_members *members, struct net_device *first,
 		     struct net_device *second)
 {
 	const struct rhca_lag_record *record = &members->record;
@@ -234,7 +55,7 @@ static void make_lag(const struct members *members, struct net_device *first,
 	};
 	int ret;
 
-	remove_members(dev_net(first), record);
+	rhca_lag_remove_devices(dev_net(first), record);
 	ret = rhca_dev_create(&spec);
 	if (!ret) {
 		pr_info("%s is one RDMA device now, in place of %s%s%s\n",
@@ -250,16 +71,16 @@ static void make_lag(const struct members *members, struct net_device *first,
 
 static void end_lag(struct net_device *ndev)
 {
-	struct members members;
+	struct rhca_lag_members members;
 
-	freeze_partitions(ndev, true);
-	look_at_replaced(ndev, &members);
+	rhca_lag_freeze_pkeys(ndev, true);
+	rhca_lag_find_replaced(ndev, &members);
 	if (members.record.num_devices && rhca_dev_remove(ndev))
 		restore(dev_net(ndev), &members);
 }
 
 /* @members has the record of the LAG that there is, or none and gets it */
-static bool bond_qualifies(struct net_device *bond, struct members *members)
+static bool bond_qualifies(struct net_device *bond, struct rhca_lag_members *members)
 {
 	bool qualifies;
 
@@ -267,47 +88,33 @@ static bool bond_qualifies(struct net_device *bond, struct members *members)
 	members->facts.bond_mode =
 		BOND_MODE((struct bonding *)netdev_priv(bond));
 	if (members->record.num_devices)
-		look_at_lag(bond, members);
+		rhca_lag_check_members(bond, members);
 	else
-		look_at_bond(bond, members);
+		rhca_lag_find_members(bond, members);
 	qualifies = bond->reg_state == NETREG_REGISTERED &&
 		    rhca_lag_decide(&members->facts) != RHCA_LAG_NONE;
 	rtnl_unlock();
 	return qualifies;
 }
 
-static void freeze_recorded(struct net *net,
-			    const struct rhca_lag_record *record, bool frozen)
-{
-	struct net_device *ndev;
-	u32 i;
-
-	for (i = 0; i < record->num_devices; i++) {
-		ndev = dev_get_by_index(net, record->device[i].ifindex[0]);
-		if (ndev)
-			freeze_partitions(ndev, frozen);
-		dev_put(ndev);
-	}
-}
-
 /* Look again when nobody can change the tables, and make it if it still holds */
 static void make_bond_lag(struct net_device *bond,
 			  const struct rhca_lag_record *record)
 {
-	struct members members = {};
+	struct rhca_lag_members members = {};
 
-	freeze_recorded(dev_net(bond), record, true);
+	rhca_lag_freeze_pkeys_of(dev_net(bond), record, true);
 	if (bond_qualifies(bond, &members))
 		make_lag(&members, bond, NULL);
-	freeze_recorded(dev_net(bond), record, false);	/* if not made */
+	rhca_lag_freeze_pkeys_of(dev_net(bond), record, false);	/* if not made */
 }
 
 static void check_bond(struct net_device *bond)
 {
-	struct members members;
+	struct rhca_lag_members members;
 	bool is_lag, wanted;
 
-	look_at_replaced(bond, &members);
+	rhca_lag_find_replaced(bond, &members);
 	is_lag = members.record.num_devices;
 	wanted = bond_qualifies(bond, &members);
 	if (is_lag && !wanted)
@@ -321,7 +128,7 @@ static void check_bond(struct net_device *bond)
 }
 
 /* Can the device on a netdev be one half of a pair? It is recorded if so */
-static bool record_half(struct members *members, struct net_device *ndev)
+static bool record_half(struct rhca_lag_members *members, struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
 	bool usable;
@@ -329,9 +136,9 @@ static bool record_half(struct members *members, struct net_device *ndev)
 	if (!dev)
 		return true;
 	usable = dev->num_ports == 1 && !dev->replaced.num_devices &&
-		 !decides_itself(dev);
+		 !rhca_lag_by_hardware(dev);
 	if (usable)
-		record_device(members, dev);
+		rhca_lag_record_device(members, dev);
 	ib_device_put(&dev->ibdev);
 	return usable && !members->facts.partitions_differ;
 }
@@ -339,15 +146,15 @@ static bool record_half(struct members *members, struct net_device *ndev)
 /* As it was when the file was written, unless somebody came between */
 static void make_pair(struct net_device *first, struct net_device *second)
 {
-	struct members members = {};
+	struct rhca_lag_members members = {};
 
-	freeze_partitions(first, true);
-	freeze_partitions(second, true);
+	rhca_lag_freeze_pkeys(first, true);
+	rhca_lag_freeze_pkeys(second, true);
 	if (record_half(&members, first) && members.record.num_devices &&
 	    record_half(&members, second))
 		make_lag(&members, first, second);
-	freeze_partitions(first, false);	/* where nothing was made */
-	freeze_partitions(second, false);
+	rhca_lag_freeze_pkeys(first, false);	/* where nothing was made */
+	rhca_lag_freeze_pkeys(second, false);
 }
 
 /* --- jobs --------------------------------------------------------------------------- */
@@ -458,13 +265,13 @@ void rhca_lag_device_added(struct rhca_dev *dev)
 void rhca_lag_netdev_gone(struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
-	struct members members;
+	struct rhca_lag_members members;
 
-	rhca_lag_allow(ndev);
+	rhca_lag_enable(ndev);
 	if (!dev)
 		return;
-	freeze_partitions(ndev, true);
-	look_at_replaced(ndev, &members);
+	rhca_lag_freeze_pkeys(ndev, true);
+	rhca_lag_find_replaced(ndev, &members);
 	if (members.record.num_devices && rhca_dev_claim(dev))
 		restore(dev_net(ndev), &members);
 	ib_device_put(&dev->ibdev);
@@ -476,7 +283,7 @@ void rhca_lag_netdev_gone(struct net_device *ndev)
 static int check_pair(struct rhca_dev *dev, struct net_device *first,
 		      struct net_device *second)
 {
-	struct members members = {};
+	struct rhca_lag_members members = {};
 
 	if (dev->num_ports != 1 || dev->replaced.num_devices ||
 	    netif_is_bond_master(first))
@@ -487,7 +294,7 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
 		return -EINVAL;
 	if (!rhca_netdev_served(second))
 		return rhca_link_check(second);
-	record_device(&members, dev);
+	rhca_lag_record_device(&members, dev);
 	return record_half(&members, second) ? 0 : -EBUSY;
 }
 
@@ -558,5 +365,5 @@ void rhca_lag_stop(void)
 void rhca_lag_exit(void)
 {
 	destroy_workqueue(lag_wq);
-	rhca_lag_forget_refusals();
+	rhca_lag_forget_disabled();
 }

@@ -22,9 +22,9 @@ void rhca_lag_stop(void);
 void rhca_lag_exit(void);
 
 /* What the files say */
-bool rhca_lag_refused(const struct net_device *ndev);
-void rhca_lag_allow(const struct net_device *ndev);
-void rhca_lag_forget_refusals(void);
+bool rhca_lag_is_disabled(const struct net_device *ndev);
+void rhca_lag_enable(const struct net_device *ndev);
+void rhca_lag_forget_disabled(void);
 
 extern const struct attribute_group rhca_lag_files;
 

@@ -11,81 +11,81 @@
 
 /* --- which netdevs the user wants no LAG of ---------------------------------- */
 
-struct refusal {
+struct disabled {
 	struct list_head entry;
 	const struct net_device *ndev;	/* compared only */
 };
 
-static LIST_HEAD(refusals);
-static DEFINE_SPINLOCK(refusals_lock);		/* protects the list */
+static LIST_HEAD(disabled_netdevs);
+static DEFINE_SPINLOCK(disabled_lock);		/* protects the list */
 
-static struct refusal *find_refusal(const struct net_device *ndev)
+static struct disabled *find_disabled(const struct net_device *ndev)
 {
-	struct refusal *refusal;
+	struct disabled *found;
 
-	lockdep_assert_held(&refusals_lock);
-	list_for_each_entry(refusal, &refusals, entry)
-		if (refusal->ndev == ndev)
-			return refusal;
+	lockdep_assert_held(&disabled_lock);
+	list_for_each_entry(found, &disabled_netdevs, entry)
+		if (found->ndev == ndev)
+			return found;
 	return NULL;
 }
 
 /**
- * rhca_lag_refused - Does the user want no LAG with this netdev?
+ * rhca_lag_is_disabled - Has the user disabled LAGs of this netdev?
  * @ndev: the netdev
  */
-bool rhca_lag_refused(const struct net_device *ndev)
+bool rhca_lag_is_disabled(const struct net_device *ndev)
 {
-	bool found;
+	bool disabled;
 
-	spin_lock(&refusals_lock);
-	found = find_refusal(ndev);
-	spin_unlock(&refusals_lock);
-	return found;
+	spin_lock(&disabled_lock);
+	disabled = find_disabled(ndev);
+	spin_unlock(&disabled_lock);
+	return disabled;
 }
 
 /**
- * rhca_lag_allow - The user has no objection, or the netdev goes
+ * rhca_lag_enable - LAGs of a netdev are allowed again, or the netdev goes
  * @ndev: the netdev
  */
-void rhca_lag_allow(const struct net_device *ndev)
+void rhca_lag_enable(const struct net_device *ndev)
 {
-	struct refusal *refusal;
+	struct disabled *found;
 
-	spin_lock(&refusals_lock);
-	refusal = find_refusal(ndev);
-	if (refusal)
-		list_del(&refusal->entry);
-	spin_unlock(&refusals_lock);
-	kfree(refusal);
+	spin_lock(&disabled_lock);
+	found = find_disabled(ndev);
+	if (found)
+		list_del(&found->entry);
+	spin_unlock(&disabled_lock);
+	kfree(found);
 }
 
-static int refuse(const struct net_device *ndev)
+static int disable(const struct net_device *ndev)
 {
-	struct refusal *refusal = kzalloc(sizeof(*refusal), GFP_KERNEL);
+	struct disabled *new = kzalloc(sizeof(*new), GFP_KERNEL);
 
-	if (!refusal)
+	if (!new)
 		return -ENOMEM;
-	refusal->ndev = ndev;
-	spin_lock(&refusals_lock);
-	if (!find_refusal(ndev)) {
-		list_add(&refusal->entry, &refusals);
-		refusal = NULL;
+	new->ndev = ndev;
+	spin_lock(&disabled_lock);
+	if (!find_disabled(ndev)) {
+		list_add(&new->entry, &disabled_netdevs);
+		new = NULL;
 	}
-	spin_unlock(&refusals_lock);
-	kfree(refusal);
+	spin_unlock(&disabled_lock);
+	kfree(new);
 	return 0;
 }
 
 /**
- * rhca_lag_forget_refusals - Module unload: free them
+ * rhca_lag_forget_disabled - Module unload: free what the files have set
  */
-void rhca_lag_forget_refusals(void)
+void rhca_lag_forget_disabled(void)
 {
-	struct refusal *refusal, *next;
+	struct disabled *found, *next;
 
-	list_for_each_entry_safe(refusal, next, &refusals, entry)
-		kfree(refusal);
+	list_for_each_entry_safe(found, next, &disabled_netdevs, entry)
+		kfree(found);
 }
 
 /* --- files ---------------------------------------------------------------------------- */
@@ -140,15 +140,15 @@ static int step_ports(struct rhca_dev *dev, member_step step, bool *enabled)
 
 static int collect_enabled(struct net_device *ndev, bool *enabled)
 {
-	*enabled &= !rhca_lag_refused(ndev);
+	*enabled &= !rhca_lag_is_disabled(ndev);
 	return 0;
 }
 
 static int set_enabled(struct net_device *ndev, bool *enabled)
 {
 	if (!*enabled)
-		return refuse(ndev);
-	rhca_lag_allow(ndev);
+		return disable(ndev);
+	rhca_lag_enable(ndev);
 	return 0;
 }
 

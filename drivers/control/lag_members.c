@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What there is below a bond: members, their devices and partitions, and what of
+ * it decides on a LAG.
+ */
+#include <linux/rtnetlink.h>
+
+#include "control/lag.h"
+#include "control/lag_members.h"
+#include "core/device.h"
+#include "core/registry.h"
+
+/* A LAG has one table: tenants that the ports keep apart would meet */
+static void compare_partitions(struct rhca_lag_members *members,
+			       struct rhca_dev *dev)
+{
+	struct rhca_pkey_table pkeys;
+	u32 i;
+
+	for (i = 0; i < dev->num_ports; i++) {
+		rhca_pkeys_copy(&dev->ports[i], &pkeys);
+		if (!i && !members->record.num_devices)
+			members->pkeys = pkeys;
+		if (memcmp(&pkeys, &members->pkeys, sizeof(pkeys)))
+			members->facts.partitions_differ = true;
+	}
+}
+
+/**
+ * rhca_lag_record_device - Enter a member's device into the record
+ * @members: the members; unchanged when two devices are recorded already
+ * @dev: the device
+ */
+void rhca_lag_record_device(struct rhca_lag_members *members,
+			    struct rhca_dev *dev)
+{
+	struct rhca_lag_record *record = &members->record;
+	struct rhca_lag_replaced *replaced;
+	const struct net_device *ndev;
+	u32 i;
+
+	if (record->num_devices == RHCA_LAG_MEMBERS)
+		return;
+	compare_partitions(members, dev);
+	replaced = &record->device[record->num_devices++];
+	strscpy(replaced->name, dev_name(&dev->ibdev.dev),
+		sizeof(replaced->name));
+	rcu_read_lock();
+	for (i = 0; i < dev->num_ports && i < RHCA_LAG_MEMBERS; i++) {
+		ndev = rcu_dereference(dev->ports[i].ndev);
+		replaced->ifindex[i] = ndev ? ndev->ifindex : 0;
+		replaced->num_ports++;
+	}
+	rcu_read_unlock();
+}
+
+/* Ports of a member's device that are no members: a LAG would take them along */
+static u32 ports_outside(const struct rhca_dev *dev, struct net_device *bond)
+{
+	struct net_device *ndev;
+	u32 i, outside = 0;
+
+	for (i = 0; i < dev->num_ports; i++) {
+		ndev = rtnl_dereference(dev->ports[i].ndev);
+		outside += !ndev || netdev_master_upper_dev_get(ndev) != bond;
+		outside += !!rcu_access_pointer(dev->ports[i].second);
+	}
+	return outside;
+}
+
+/**
+ * rhca_lag_by_hardware - Does the hardware make one device of bonded ports itself?
+ * @dev: the device; if so, nobody tells it how
+ */
+bool rhca_lag_by_hardware(const struct rhca_dev *dev)
+{
+	return dev->offer && dev->offer->decides_lag;
+}
+
+static void add_member(struct net_device *bond, struct net_device *member,
+		       struct rhca_lag_members *members)
+{
+	struct rhca_lag_facts *facts = &members->facts;
+	struct rhca_dev *dev = rhca_dev_find(member);
+
+	facts->num_members++;
+	facts->disabled |= rhca_lag_is_disabled(member);
+	if (!dev)
+		return;
+	if (!rhca_lag_by_hardware(dev)) {
+		facts->num_ports++;
+		facts->num_outside += ports_outside(dev, bond);
+		if (!rhca_lag_record_covers(&members->record, member->ifindex))
+			rhca_lag_record_device(members, dev);
+	}
+	ib_device_put(&dev->ibdev);
+}
+
+/**
+ * rhca_lag_find_members - The members of a bond whose devices are their own
+ * @bond: the bond
+ * @members: record and facts are added to
+ *
+ * Context: RTNL held.
+ */
+void rhca_lag_find_members(struct net_device *bond,
+			   struct rhca_lag_members *members)
+{
+	struct net_device *member;
+	struct list_head *iter;
+
+	ASSERT_RTNL();
+	netdev_for_each_lower_dev(bond, member, iter)
+		add_member(bond, member, members);
+}
+
+/**
+ * rhca_lag_check_members - The members of a bond whose LAG has their devices
+ * @bond: the bond
+ * @members: with the record of the LAG; facts are added to
+ *
+ * Context: RTNL held.
+ */
+void rhca_lag_check_members(struct net_device *bond,
+			    struct rhca_lag_members *members)
+{
+	struct rhca_lag_facts *facts = &members->facts;
+	struct net_device *member;
+	struct list_head *iter;
+
+	ASSERT_RTNL();
+	netdev_for_each_lower_dev(bond, member, iter) {
+		facts->num_members++;
+		facts->disabled |= rhca_lag_is_disabled(member);
+		/* Somebody was quicker and made a device on a member */
+		facts->num_outside += rhca_netdev_served(member);
+		facts->num_ports += rhca_lag_record_covers(&members->record,
+							   member->ifindex);
+	}
+}
+
+/**
+ * rhca_lag_find_replaced - The devices that a LAG was made of
+ * @ndev: its netdev
+ * @members: set: no device when there is no LAG, else the record and the
+ *	partitions that the LAG has, which they are to have when it ends
+ *
+ * Context: any.
+ */
+void rhca_lag_find_replaced(const struct net_device *ndev,
+			    struct rhca_lag_members *members)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	memset(members, 0, sizeof(*members));
+	if (!dev)
+		return;
+	members->record = dev->replaced;
+	rhca_pkeys_copy(&dev->ports[0], &members->pkeys);
+	ib_device_put(&dev->ibdev);
+}
+
+/**
+ * rhca_lag_freeze_pkeys - Let nobody write to a device's P_Key tables, or again
+ * @ndev: a netdev of the device
+ * @frozen: tables are being copied, and what is written now would be lost
+ */
+void rhca_lag_freeze_pkeys(const struct net_device *ndev, bool frozen)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	u32 i;
+
+	if (!dev)
+		return;
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_pkeys_freeze(&dev->ports[i], frozen);
+	ib_device_put(&dev->ibdev);
+}
+
+/**
+ * rhca_lag_freeze_pkeys_of - rhca_lag_freeze_pkeys() for every device of a record
+ * @net: namespace of the devices' netdevs
+ * @record: the devices
+ * @frozen: as there
+ */
+void rhca_lag_freeze_pkeys_of(struct net *net,
+			      const struct rhca_lag_record *record, bool frozen)
+{
+	struct net_device *ndev;
+	u32 i;
+
+	for (i = 0; i < record->num_devices; i++) {
+		ndev = dev_get_by_index(net, record->device[i].ifindex[0]);
+		if (ndev)
+			rhca_lag_freeze_pkeys(ndev, frozen);
+		dev_put(ndev);
+	}
+}
+
+/**
+ * rhca_lag_remove_devices - Remove the devices of members, for a LAG
+ * @net: namespace of their netdevs
+ * @record: the devices
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_lag_remove_devices(struct net *net,
+			     const struct rhca_lag_record *record)
+{
+	struct net_device *ndev;
+	u32 i;
+
+	for (i = 0; i < record->num_devices; i++) {
+		ndev = dev_get_by_index(net, record->device[i].ifindex[0]);
+		if (ndev)
+			rhca_dev_remove(ndev);
+		dev_put(ndev);
+	}
+}
+
+/**
+ * rhca_lag_has_member - Does a LAG device stand for this netdev?
+ * @ndev: the netdev
+ */
+bool rhca_lag_has_member(const struct net_device *ndev)
+{
+	struct rhca_lag_members members = {};
+	struct net_device *master;
+
+	rcu_read_lock();
+	master = netdev_master_upper_dev_get_rcu((struct net_device *)ndev);
+	if (master)
+		rhca_lag_find_replaced(master, &members);
+	rcu_read_unlock();
+	return rhca_lag_record_covers(&members.record, ndev->ifindex);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Members of a LAG: their devices, and what decides whether they make one.
+ */
+#ifndef RHCA_CONTROL_LAG_MEMBERS_H
+#define RHCA_CONTROL_LAG_MEMBERS_H
+
+#include <linux/netdevice.h>
+
+#include "core/lag.h"
+#include "core/pkey.h"
+
+struct rhca_dev;
+
+/**
+ * struct rhca_lag_members - The devices of members
+ * @record: what they are
+ * @pkeys: partitions of the first port found
+ * @facts: what decides on a LAG
+ */
+struct rhca_lag_members {
+	struct rhca_lag_record record;
+	struct rhca_pkey_table pkeys;
+	struct rhca_lag_facts facts;
+};
+
+bool rhca_lag_by_hardware(const struct rhca_dev *dev);
+void rhca_lag_record_device(struct rhca_lag_members *members,
+			    struct rhca_dev *dev);
+void rhca_lag_find_members(struct net_device *bond,
+			   struct rhca_lag_members *members);
+void rhca_lag_check_members(struct net_device *bond,
+			    struct rhca_lag_members *members);
+void rhca_lag_find_replaced(const struct net_device *ndev,
+			    struct rhca_lag_members *members);
+void rhca_lag_remove_devices(struct net *net,
+			     const struct rhca_lag_record *record);
+void rhca_lag_freeze_pkeys(const struct net_device *ndev, bool frozen);
+void rhca_lag_freeze_pkeys_of(struct net *net,
+			      const struct rhca_lag_record *record, bool frozen);
+
+#endif
