@@ -16,6 +16,7 @@
 enum transport_call {
 	QP_CREATE,
 	QP_DESTROY,
+	QP_PREPARE,
 	QP_MODIFY,
 	QP_ENTERED,
 	KICK_SEND,
@@ -36,6 +37,7 @@ struct call {
 
 static struct call calls[MAX_CALLS];
 static u32 num_calls;
+static int prepare_result;
 
 static void record(enum transport_call call, const struct rhca_verbs_qp *qp,
 		   enum ib_qp_state state)
@@ -55,6 +57,14 @@ static int qp_create(struct rhca_verbs_qp *qp)
 static void qp_destroy(struct rhca_verbs_qp *qp)
 {
 	record(QP_DESTROY, qp, IB_QPS_RESET);
+}
+
+static int qp_prepare(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
+{
+	lockdep_assert_held(&qp->core.modify_lock);
+	record(QP_PREPARE, qp, IB_QPS_RESET);
+	return prepare_result;
 }
 
 static void qp_modify(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr,
@@ -83,6 +93,7 @@ static void kick_recv(struct rhca_verbs_qp *qp)
 static const struct rhca_transport_ops recording_transport = {
 	.qp_create	= qp_create,
 	.qp_destroy	= qp_destroy,
+	.qp_prepare	= qp_prepare,
 	.qp_modify	= qp_modify,
 	.qp_entered	= qp_entered,
 	.kick_send	= kick_send,
@@ -121,6 +132,7 @@ static struct bench *make_bench(struct kunit *test)
 	b->transport = verbs_dev(b)->transport;
 	verbs_dev(b)->transport = &recording_transport;
 	num_calls = 0;
+	prepare_result = 0;
 	KUNIT_ASSERT_EQ(test, 0,
 			kunit_add_action_or_reset(test, give_transport_back, b));
 	return b;
@@ -137,17 +149,23 @@ static int move(struct bench *b, struct ib_qp *qp, enum ib_qp_state next)
 /* What the verbs do first, the transport hears first; states become visible last */
 static const struct call life_of_a_qp[] = {
 	{ QP_CREATE,	IB_QPS_RESET,	IB_QPS_RESET },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_RESET },
 	{ QP_MODIFY,	IB_QPS_INIT,	IB_QPS_RESET },
 	{ QP_ENTERED,	IB_QPS_INIT,	IB_QPS_INIT },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_INIT },
 	{ QP_MODIFY,	IB_QPS_RTR,	IB_QPS_INIT },
 	{ QP_ENTERED,	IB_QPS_RTR,	IB_QPS_RTR },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_RTR },
 	{ QP_MODIFY,	IB_QPS_RTS,	IB_QPS_RTR },
 	{ QP_ENTERED,	IB_QPS_RTS,	IB_QPS_RTS },
 	{ KICK_SEND,	IB_QPS_RESET,	IB_QPS_RTS },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_RTS },
 	{ QP_MODIFY,	IB_QPS_SQD,	IB_QPS_RTS },
 	{ QP_ENTERED,	IB_QPS_SQD,	IB_QPS_SQD },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_SQD },
 	{ QP_MODIFY,	IB_QPS_RTS,	IB_QPS_SQD },
 	{ QP_ENTERED,	IB_QPS_RTS,	IB_QPS_RTS },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_RTS },
 	{ QP_MODIFY,	IB_QPS_ERR,	IB_QPS_RTS },
 	{ QP_ENTERED,	IB_QPS_ERR,	IB_QPS_ERR },
 	{ KICK_RECV,	IB_QPS_RESET,	IB_QPS_ERR },
@@ -213,9 +231,31 @@ static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
 }
 
+static void modify_without_memory_changes_nothing(struct kunit *test)
+{
+	static const struct test_qp_spec plain = { .retries = 7 };
+	struct bench *b = make_bench(test);
+	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	int mask;
+
+	test_qp_bring_up(b->hca, qp, &plain, IB_QPS_INIT);
+	test_qp_attr(b->hca, qp, &plain, IB_QPS_RTR, attr, &mask);
+	prepare_result = -ENOMEM;
+	num_calls = 0;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, num_calls, 1);
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(ibqp_to_verbs(qp)->path));
+	prepare_result = 0;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RTR);
+}
+
 static struct kunit_case order_cases[] = {
 	KUNIT_CASE(transport_hears_of_a_qp_in_order),
 	KUNIT_CASE(modify_from_a_state_that_has_gone_is_refused),
+	KUNIT_CASE(modify_without_memory_changes_nothing),
 	{}
 };
 

@@ -5,6 +5,7 @@
 #include <kunit/test.h>
 #include <rdma/rdma_user_rxe.h>
 
+#include "sw/verbs/device.h"
 #include "sw/verbs/rq.h"
 #include "hostile.h"
 #include "packet.h"
@@ -16,7 +17,7 @@ KUNIT_ARRAY_PARAM(hostile, hostile_values, hostile_desc);
 
 struct rq_bench {
 	struct rhca_rq rq;
-	struct rhca_recv_wqe wqe;
+	struct rhca_recv_wqe *wqe;	/* with room for RQ_SGE entries */
 	u32 left;
 };
 
@@ -25,6 +26,7 @@ static int rq_init(struct kunit *test)
 	struct rq_bench *b = test_alloc(test, sizeof(*b));
 
 	test->priv = b;
+	b->wqe = test_alloc(test, struct_size(b->wqe, sge, RQ_SGE));
 	return rhca_rq_init(&b->rq, RQ_WR, RQ_SGE, NULL, NULL);
 }
 
@@ -54,7 +56,7 @@ static int rq_take(struct rq_bench *b)
 	int ret;
 
 	local_bh_disable();
-	ret = rhca_rq_take(&b->rq, &b->wqe, &b->left);
+	ret = rhca_rq_take(&b->rq, b->wqe, &b->left);
 	local_bh_enable();
 	return ret;
 }
@@ -68,10 +70,10 @@ static void receives_are_taken_in_order(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rq_post(b, id, 2), 0);
 	for (id = 0; id < RQ_WR; id++) {
 		KUNIT_EXPECT_EQ(test, rq_take(b), 0);
-		KUNIT_EXPECT_EQ(test, b->wqe.wr_id, id);
-		KUNIT_EXPECT_EQ(test, b->wqe.num_sge, 2);
-		KUNIT_EXPECT_EQ(test, b->wqe.length, 30);
-		KUNIT_EXPECT_EQ(test, b->wqe.sge[1].addr, id + 1);
+		KUNIT_EXPECT_EQ(test, b->wqe->wr_id, id);
+		KUNIT_EXPECT_EQ(test, b->wqe->num_sge, 2);
+		KUNIT_EXPECT_EQ(test, b->wqe->length, 30);
+		KUNIT_EXPECT_EQ(test, b->wqe->sge[1].addr, id + 1);
 		KUNIT_EXPECT_EQ(test, b->left, RQ_WR - 1 - id);
 	}
 	KUNIT_EXPECT_EQ(test, rq_take(b), -ENOENT);
@@ -92,7 +94,7 @@ static void receive_queue_refuses_what_does_not_fit(struct kunit *test)
 }
 
 static const u32 sge_counts[] = {
-	RQ_SGE + 1, RHCA_RQ_MAX_SGE, RHCA_RQ_MAX_SGE + 1, 0xffff, 0x10000000,
+	RQ_SGE + 1, RHCA_MAX_SGE, RHCA_MAX_SGE + 1, 0xffff, 0x10000000,
 	0x7fffffff, 0x80000000, 0xffffffff,
 };
 KUNIT_ARRAY_PARAM(sge_count, sge_counts, hostile_desc);
@@ -106,15 +108,15 @@ static void receive_with_a_false_sge_count_is_empty(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rq_post(b, 77, 2), 0);
 	KUNIT_ASSERT_EQ(test, rq_post(b, 78, 1), 0);
 	slot->dma.num_sge = count;
-	memset(&b->wqe.sge, 0xaa, sizeof(b->wqe.sge));
+	memset(b->wqe->sge, 0xaa, RQ_SGE * sizeof(b->wqe->sge[0]));
 	KUNIT_EXPECT_EQ(test, rq_take(b), -EINVAL);
-	KUNIT_EXPECT_EQ(test, b->wqe.wr_id, 77);
-	KUNIT_EXPECT_EQ(test, b->wqe.num_sge, 0);
-	KUNIT_EXPECT_EQ(test, b->wqe.length, 0);
-	KUNIT_EXPECT_EQ(test, *(u8 *)b->wqe.sge, 0xaa);
+	KUNIT_EXPECT_EQ(test, b->wqe->wr_id, 77);
+	KUNIT_EXPECT_EQ(test, b->wqe->num_sge, 0);
+	KUNIT_EXPECT_EQ(test, b->wqe->length, 0);
+	KUNIT_EXPECT_EQ(test, *(u8 *)b->wqe->sge, 0xaa);
 	/* It has been taken: the next one is not its neighbour's business */
 	KUNIT_EXPECT_EQ(test, rq_take(b), 0);
-	KUNIT_EXPECT_EQ(test, b->wqe.wr_id, 78);
+	KUNIT_EXPECT_EQ(test, b->wqe->wr_id, 78);
 }
 
 static void receive_length_does_not_overflow(struct kunit *test)
@@ -126,7 +128,7 @@ static void receive_length_does_not_overflow(struct kunit *test)
 	slot->dma.sge[0].length = U32_MAX;
 	slot->dma.sge[1].length = U32_MAX;
 	KUNIT_EXPECT_EQ(test, rq_take(b), 0);
-	KUNIT_EXPECT_EQ(test, b->wqe.length, 2ULL * U32_MAX);
+	KUNIT_EXPECT_EQ(test, b->wqe->length, 2ULL * U32_MAX);
 }
 
 static void false_producer_yields_no_more_than_the_ring(struct kunit *test)

@@ -246,7 +246,7 @@ static bool port_speaks(struct rhca_port *port, enum ib_gid_type type)
 
 static void reset_flush(struct rhca_sw_qp *qp)
 {
-	u32 most = qp->base.sq.mask;
+	u32 most = qp->base.sq.ring.mask;
 
 	if (!qp->base.srq)
 		most += qp->base.rq.ring.mask;
@@ -257,14 +257,12 @@ static void reset_flush(struct rhca_sw_qp *qp)
 static int qp_create(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
+	u32 max_sge = base->srq ? base->srq->rq.max_sge : base->rq.max_sge;
 
-	if (base->core.ibqp.qp_type == IB_QPT_RC) {
-		qp->recv.resources = kcalloc(RHCA_MAX_RD_ATOMIC,
-					     sizeof(*qp->recv.resources),
-					     GFP_KERNEL_ACCOUNT);
-		if (!qp->recv.resources)
-			return -ENOMEM;
-	}
+	qp->recv.wqe = kzalloc(struct_size(qp->recv.wqe, sge, max_sge),
+			       GFP_KERNEL_ACCOUNT);
+	if (!qp->recv.wqe)
+		return -ENOMEM;
 	spin_lock_init(&qp->send.lock);
 	spin_lock_init(&qp->recv.lock);
 	tasklet_setup(&qp->send.task, send_task);
@@ -291,6 +289,15 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 		cancel_delayed_work_sync(&qp->flush_work);
 	}
 	kfree(qp->recv.resources);
+	kfree(qp->recv.wqe);
+}
+
+static int qp_prepare(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
+		      int mask)
+{
+	if (!(mask & IB_QP_MAX_DEST_RD_ATOMIC))
+		return 0;
+	return rhca_responder_reserve(to_sw_qp(base), attr->max_dest_rd_atomic);
 }
 
 static void set_rtr(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
@@ -401,6 +408,7 @@ static void kick_recv(struct rhca_verbs_qp *base)
 static const struct rhca_transport_ops transport = {
 	.qp_create	= qp_create,
 	.qp_destroy	= qp_destroy,
+	.qp_prepare	= qp_prepare,
 	.qp_modify	= qp_modify,
 	.qp_entered	= qp_entered,
 	.kick_send	= kick_send,

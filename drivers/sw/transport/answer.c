@@ -284,7 +284,7 @@ static struct rhca_resource *find_resource(struct rhca_responder *recv, u32 psn,
 	struct rhca_resource *res;
 	u32 i;
 
-	for (i = 1; i <= RHCA_MAX_RD_ATOMIC; i++) {
+	for (i = 1; i <= recv->num_resources; i++) {
 		res = rhca_resource_at(recv, recv->newest_resource - i);
 		if (res->opcode &&
 		    rhca_psn_between(psn, res->first_psn, res->last_psn)) {

@@ -31,7 +31,7 @@ static inline void rhca_answer(struct rhca_sw_qp *qp, u8 syndrome, u32 psn)
 static inline struct rhca_resource *
 rhca_resource_at(struct rhca_responder *recv, u32 index)
 {
-	return &recv->resources[index % RHCA_MAX_RD_ATOMIC];
+	return &recv->resources[index & (recv->num_resources - 1)];
 }
 
 static inline u32 rhca_response_packets(const struct rhca_sw_qp *qp, u32 length)

@@ -172,7 +172,7 @@ static enum rhca_verdict check_resource(struct rhca_sw_qp *qp,
 		return RHCA_BAD_REQUEST;
 	/* The oldest slot is needed, but a repeated answer is still due from it */
 	if (recv->newest_resource - recv->sending_resource >=
-	    RHCA_MAX_RD_ATOMIC)
+	    recv->num_resources)
 		return drop(qp, RHCA_RX_DROPPED_NO_RESOURCE);
 	return RHCA_PASS;
 }
@@ -213,7 +213,7 @@ static enum rhca_verdict check_send_length(struct rhca_sw_qp *qp,
 
 	if (rhca_is_datagram(&qp->base))
 		total += RHCA_GRH_BYTES;
-	if (total <= recv->wqe.length && total <= RHCA_MAX_MSG_BYTES)
+	if (total <= recv->wqe->length && total <= RHCA_MAX_MSG_BYTES)
 		return RHCA_PASS;
 	rhca_qp_count(&qp->base, RHCA_RESP_LOCAL_LENGTH_ERROR);
 	return RHCA_BAD_LENGTH;

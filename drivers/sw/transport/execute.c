@@ -18,8 +18,8 @@ static enum rhca_verdict put_in_buffer(struct rhca_sw_qp *qp,
 				       const struct rhca_rx *rx, u32 offset)
 {
 	struct rhca_span span = {
-		.sge	 = qp->recv.wqe.sge,
-		.num_sge = qp->recv.wqe.num_sge,
+		.sge	 = qp->recv.wqe->sge,
+		.num_sge = qp->recv.wqe->num_sge,
 		.offset	 = offset,
 		.bytes	 = rx->payload_bytes,
 	};
@@ -32,8 +32,8 @@ static enum rhca_verdict put_in_buffer(struct rhca_sw_qp *qp,
 static enum rhca_verdict put_grh(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_span span = {
-		.sge	 = qp->recv.wqe.sge,
-		.num_sge = qp->recv.wqe.num_sge,
+		.sge	 = qp->recv.wqe->sge,
+		.num_sge = qp->recv.wqe->num_sge,
 		.bytes	 = RHCA_GRH_BYTES,
 	};
 	u8 grh[RHCA_GRH_BYTES] = {};

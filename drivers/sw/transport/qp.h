@@ -97,12 +97,12 @@ struct rhca_requester {
  * @first_psn: of the first response
  * @last_psn: of the last response
  * @next_psn: of the next response to send; behind @last_psn when all are sent
- * @va: address of the first byte
- * @rkey: key
- * @length: bytes
  * @replayed: it answers a repeated request: the peer may have the first answer by
  *	now, and have taken the request for done
+ * @va: READs: address of the first byte
  * @original: atomics: value before the operation
+ * @rkey: READs: key
+ * @length: READs: bytes
  */
 struct rhca_resource {
 	u8 opcode;
@@ -110,11 +110,14 @@ struct rhca_resource {
 	u32 first_psn;
 	u32 last_psn;
 	u32 next_psn;
-	u64 va;
+	union {
+		u64 va;
+		u64 original;
+	};
 	u32 rkey;
 	u32 length;
-	u64 original;
 };
+static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
 
 /**
  * struct rhca_responder - Receive queue side
@@ -125,7 +128,9 @@ struct rhca_resource {
  * @in_message: a message has begun and not ended
  * @nak_sent: a sequence gap has been reported and not been filled
  * @established_told: the communication-established event has been raised
- * @resources: ring of RHCA_MAX_RD_ATOMIC answers; RC only
+ * @resources: ring of answers; RC only, from RTR on. Twice max_dest_rd_atomic at
+ *	least: a repeated answer that is still due keeps no new request out
+ * @num_resources: a power of two, or 0
  * @newest_resource: index behind the newest
  * @sending_resource: index of the oldest with responses to send
  * @answer_waits: an acknowledgement goes out behind the resources
@@ -159,6 +164,7 @@ struct rhca_responder {
 	bool nak_sent;
 	bool established_told;
 	struct rhca_resource *resources;
+	u32 num_resources;
 	u32 newest_resource;
 	u32 sending_resource;
 	bool answer_waits;
@@ -166,7 +172,7 @@ struct rhca_responder {
 	u32 answer_psn;
 	u8 fatal;
 	bool have_wqe;
-	struct rhca_recv_wqe wqe;
+	struct rhca_recv_wqe *wqe;
 	bool srq_limit_reached;
 	u32 received;
 	u64 write_va;

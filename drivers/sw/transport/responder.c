@@ -4,6 +4,8 @@
  * of figure 106, is executed, and is answered in the softirq that brought it.
  * Datagrams and UC take the same way without answers.
  */
+#include <linux/log2.h>
+#include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include <rhca/compat.h>
@@ -41,7 +43,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_refusals);
 static void post_completion(struct rhca_sw_qp *qp, struct ib_wc *wc,
 			    bool solicited, struct rhca_run *run)
 {
-	wc->wr_id = qp->recv.wqe.wr_id;
+	wc->wr_id = qp->recv.wqe->wr_id;
 	wc->qp = &qp->base.core.ibqp;
 	if (wc->status != IB_WC_SUCCESS)
 		rhca_qp_count(&qp->base, wc->status == IB_WC_WR_FLUSH_ERR ?
@@ -445,6 +447,51 @@ void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	qp->recv.srq_limit_reached = false;
 }
 
+/* What has been answered may be asked for again: it moves along */
+static struct rhca_resource *move_resources(struct rhca_responder *recv,
+					    struct rhca_resource *to, u32 num)
+{
+	struct rhca_resource *from = recv->resources;
+	u32 i, index;
+
+	lockdep_assert_held(&recv->lock);
+	for (i = 1; i <= recv->num_resources; i++) {
+		index = recv->newest_resource - i;
+		to[index & (num - 1)] = *rhca_resource_at(recv, index);
+	}
+	recv->resources = to;
+	recv->num_resources = num;
+	return from;
+}
+
+/**
+ * rhca_responder_reserve - Make room for READs and atomics of the peer
+ * @qp: the QP
+ * @max_dest_rd_atomic: how many it may have under way; fewer than before leave the
+ *	room as it is
+ *
+ * Context: may sleep; the QP's modify_lock held.
+ * Return: 0, or -ENOMEM with nothing changed.
+ */
+int rhca_responder_reserve(struct rhca_sw_qp *qp, u32 max_dest_rd_atomic)
+{
+	struct rhca_responder *recv = &qp->recv;
+	u32 num = max_dest_rd_atomic ?
+		  roundup_pow_of_two(2 * max_dest_rd_atomic) : 0;
+	struct rhca_resource *resources;
+
+	if (num <= recv->num_resources)
+		return 0;
+	resources = kcalloc(num, sizeof(*resources), GFP_KERNEL_ACCOUNT);
+	if (!resources)
+		return -ENOMEM;
+	spin_lock_bh(&recv->lock);
+	resources = move_resources(recv, resources, num);
+	spin_unlock_bh(&recv->lock);
+	kfree(resources);
+	return 0;
+}
+
 /**
  * rhca_responder_reset - Forget everything
  * @qp: a QP in RESET
@@ -467,9 +514,8 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->received = 0;
 	recv->invalidating = false;
 	recv->held = false;
-	if (recv->resources)
-		memset(recv->resources, 0,
-		       RHCA_MAX_RD_ATOMIC * sizeof(*recv->resources));
+	memset(recv->resources, 0,
+	       recv->num_resources * sizeof(*recv->resources));
 	if (!qp->base.srq)
 		rhca_rq_reset(&qp->base.rq);
 }

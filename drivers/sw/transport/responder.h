@@ -30,6 +30,7 @@ void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			 struct rhca_run *run);
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_run *run);
 void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run);
+int rhca_responder_reserve(struct rhca_sw_qp *qp, u32 max_dest_rd_atomic);
 void rhca_responder_reset(struct rhca_sw_qp *qp);
 void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_run *run);
 void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
@@ -42,9 +43,9 @@ static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
 	u32 left;
 
 	if (qp->base.srq)
-		return rhca_srq_take(qp->base.srq, &qp->recv.wqe,
+		return rhca_srq_take(qp->base.srq, qp->recv.wqe,
 				     &qp->recv.srq_limit_reached);
-	return rhca_rq_take(&qp->base.rq, &qp->recv.wqe, &left);
+	return rhca_rq_take(&qp->base.rq, qp->recv.wqe, &left);
 }
 
 #endif

@@ -158,6 +158,7 @@ int rhca_verbs_qp_modify(struct rhca_qp *core,
 {
 	struct rhca_verbs_qp *qp = to_verbs_qp(core);
 	struct rhca_path *path = NULL;
+	int ret;
 
 	lockdep_assert_held(&core->modify_lock);
 	if (change->next == IB_QPS_RESET) {
@@ -166,6 +167,9 @@ int rhca_verbs_qp_modify(struct rhca_qp *core,
 	}
 	if (change->next != IB_QPS_ERR && rhca_qp_has_cq_error(qp))
 		return -EINVAL;
+	ret = qp->dev->transport->qp_prepare(qp, change->attr, change->mask);
+	if (ret)
+		return ret;
 	if (change->address) {
 		path = rhca_path_create(change->address, core->ibqp.pd,
 					GFP_KERNEL_ACCOUNT);

@@ -7,7 +7,6 @@
 #include "sw/verbs/device.h"
 #include "sw/verbs/rq.h"
 
-static_assert(RHCA_RQ_MAX_SGE == RHCA_MAX_SGE);
 static_assert(sizeof(struct rhca_sge) == sizeof(struct rxe_sge));
 static_assert(sizeof(struct rhca_sge) == sizeof(struct ib_sge));
 
@@ -131,7 +130,7 @@ static int copy_out(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
 /**
  * rhca_rq_take - Take the oldest request
  * @rq: the queue
- * @wqe: filled in; also on -EINVAL, as an empty request
+ * @wqe: with room for @rq->max_sge entries; filled in; also on -EINVAL, as an empty request
  * @left: set to the number of requests that remain
  *
  * Context: bottom halves off.

@@ -11,20 +11,18 @@
 #include "sw/verbs/ring.h"
 #include "sw/verbs/sge.h"
 
-#define RHCA_RQ_MAX_SGE	32
-
 /**
  * struct rhca_recv_wqe - A receive work request, copied out of its ring
  * @wr_id: the user's cookie
  * @length: bytes of all of @sge
  * @num_sge: entries of @sge
- * @sge: where to put the message
+ * @sge: where to put the message; as many as the queue's max_sge
  */
 struct rhca_recv_wqe {
 	u64 wr_id;
 	u64 length;
 	u32 num_sge;
-	struct rhca_sge sge[RHCA_RQ_MAX_SGE];
+	struct rhca_sge sge[];
 };
 
 /**

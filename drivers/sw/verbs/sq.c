@@ -75,7 +75,8 @@ static u32 max_message(const struct rhca_verbs_qp *qp)
 /**
  * rhca_sq_init - Make a send queue
  * @sq: filled in
- * @cap: what is wanted, within the device's limits; set to what there is
+ * @cap: what is wanted, within the device's limits; set to what there is. A
+ *	process may put more into its ring, where it waits for a free slot
  * @udata: the verb's, or NULL for a kernel user
  * @info: where a process maps the ring
  *
@@ -86,7 +87,7 @@ int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 {
 	u32 tail_bytes = max_t(u32, cap->max_send_sge * sizeof(struct rhca_sge),
 			       cap->max_inline_data);
-	u32 slots = roundup_pow_of_two(max(cap->max_send_wr, 1U) + 1);
+	u32 slots = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	int ret;
 
 	tail_bytes = ALIGN(tail_bytes, sizeof(struct rhca_sge));
@@ -94,7 +95,7 @@ int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 	sq->stride = ALIGN(sizeof(struct rhca_send_wqe) + tail_bytes,
 			   L1_CACHE_BYTES);
 	sq->mask = slots - 1;
-	sq->max_wr = slots - 1;
+	sq->max_wr = slots;
 	sq->max_sge = tail_bytes / sizeof(struct rhca_sge);
 	sq->max_inline = tail_bytes;
 	sq->slots = kvzalloc(array_size(slots, sq->stride), GFP_KERNEL_ACCOUNT);

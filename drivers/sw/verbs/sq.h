@@ -112,7 +112,8 @@ struct rhca_send_wqe {
  *	them
  * @head: oldest request that has not completed; the backend's, under its lock
  * @tail: index behind the newest request
- * @ring: of a process, behind which its slots follow at the same indices
+ * @ring: of a process, with @max_wr slots or more; its requests are taken from
+ *	there in order, and keep their slots until they complete
  */
 struct rhca_sq {
 	u32 max_wr;

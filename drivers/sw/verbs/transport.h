@@ -16,6 +16,9 @@ struct rhca_verbs_qp;
  *	find it yet. May sleep. On error the transport keeps nothing.
  * @qp_destroy: No packet can find @qp any more and none is being handled. Stop
  *	timers and deferred work, free what @qp_create took. May sleep.
+ * @qp_prepare: @attr, of which @mask counts, is about to be taken over: allocate
+ *	what it needs. May sleep and fail; what the QP does is the same afterwards.
+ *	Called with the QP's modify_lock held.
  * @qp_modify: The attributes named by @mask have been checked and stored; take
  *	them over. Called with the QP's modify_lock held, before the new state
  *	becomes visible; for RESET, after that. Cannot fail.
@@ -28,6 +31,8 @@ struct rhca_verbs_qp;
 struct rhca_transport_ops {
 	int (*qp_create)(struct rhca_verbs_qp *qp);
 	void (*qp_destroy)(struct rhca_verbs_qp *qp);
+	int (*qp_prepare)(struct rhca_verbs_qp *qp,
+			  const struct ib_qp_attr *attr, int mask);
 	void (*qp_modify)(struct rhca_verbs_qp *qp,
 			  const struct ib_qp_attr *attr, int mask,
 			  enum ib_qp_state next);
