@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Well-behaved threads on several processors that create, use and destroy objects of
+ * two devices at once, all of them of one context of each. Each thread has QPs, CQs
+ * and regions of its own; what it may rely on is checked:
+ *
+ * - a request that completes with success has moved the right bytes, whatever was
+ *   done to its CQ (resize) and QP (SQD and back) meanwhile;
+ * - once a region is deregistered or a window deallocated, nobody writes to its
+ *   memory, and nothing that is written there later leaves;
+ * - everything ends: requests complete, verbs return.
+ *
+ * With --rough somebody outside disturbs links, addresses and devices: then requests
+ * may fail and objects may be refused, but the same holds.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "honest.h"
+#include "random.h"
+#include "verbs.h"
+
+#define MAX_THREADS	16
+#define DEPTH		16
+#define BLOCK		8192			/* bytes of a request */
+#define REGION		(DEPTH * BLOCK)
+#define PATIENCE_S	60
+#define SECRET		0xee			/* never part of a message */
+
+struct end {
+	struct mr mr;
+	struct cq cq;
+	struct qp qp;
+	uint8_t *memory;
+};
+
+/* A thread, its two ends, and what it has seen */
+struct worker {
+	pthread_t thread;
+	int cpu;
+	struct rng rng;
+	struct end end[2];
+	uint8_t pattern;
+	uint64_t lives, requests, failed, refused, fences;
+};
+
+static struct {
+	const char *names[2];
+	int gid_index[2];
+	uint64_t seed;
+	double seconds;
+	int threads;
+	bool rough;
+} options = { .seconds = 10, .threads = 4 };
+
+static struct device devices[2];
+static time_t ends_at;
+static bool wrong;
+
+static void complain(const struct worker *worker, const char *what, long a, long b)
+{
+	wrong = true;
+	printf("FAIL processor %d, life %llu: %s (%ld, %ld)\n", worker->cpu,
+	       (unsigned long long)worker->lives, what, a, b);
+}
+
+/* --- objects --------------------------------------------------------------------- */
+
+static int create_end(struct worker *worker, int i)
+{
+	struct end *end = &worker->end[i];
+	struct device *dev = &devices[i];
+	int ret;
+
+	ret = mr_register(dev, &end->mr, end->memory, REGION, ACCESS_ALL | ACCESS_MW_BIND);
+	if (!ret)
+		ret = cq_create(dev, &end->cq, 2 * DEPTH + rng_below(&worker->rng, 100));
+	if (!ret)
+		ret = qp_create(dev, &end->qp, QPT_RC, end->cq.handle, end->cq.handle, NULL, DEPTH, 1);
+	return ret;
+}
+
+static void destroy_end(struct worker *worker, int i)
+{
+	struct end *end = &worker->end[i];
+	struct device *dev = &devices[i];
+
+	if (end->qp.handle)
+		qp_destroy(dev, end->qp.handle);
+	if (end->cq.handle)
+		cq_destroy(dev, end->cq.handle);
+	if (end->mr.handle)
+		mr_deregister(dev, end->mr.handle);
+	ring_unmap(&end->qp.send);
+	ring_unmap(&end->qp.recv);
+	ring_unmap(&end->cq.ring);
+	memset(&end->qp, 0, sizeof(end->qp));
+	memset(&end->cq, 0, sizeof(end->cq));
+	memset(&end->mr, 0, sizeof(end->mr));
+}
+
+static int connect_ends(struct worker *worker)
+{
+	uint32_t psn = rng_next(&worker->rng) & PSN_MASK;
+	uint32_t mtu = 3 + rng_below(&worker->rng, 3);
+	int ret = 0;
+
+	for (int i = 0; !ret && i < 2; i++) {
+		struct qp_path path = {
+			.sgid_index = options.gid_index[i], .dest_qpn = worker->end[!i].qp.number,
+			.mtu = mtu, .sq_psn = psn, .rq_psn = psn,
+			.timeout = 14, .retries = 7, .rnr_retries = 7,
+		};
+
+		ret = gid_read(options.names[!i], options.gid_index[!i], path.dgid);
+		if (!ret)
+			ret = qp_connect(&devices[i], &worker->end[i].qp, &path);
+	}
+	return ret;
+}
+
+/* --- requests --------------------------------------------------------------------- */
+
+static void post(struct worker *worker, int i, enum wr_opcode opcode, int slot, uint32_t rkey)
+{
+	struct end *from = &worker->end[i], *to = &worker->end[!i];
+	struct ring *ring = &from->qp.send;
+	size_t offset = slot * BLOCK;
+
+	send_wqe_fill(ring_slot(ring, ring->buf->producer_index), slot, opcode,
+		      from->memory + offset, BLOCK, from->mr.lkey,
+		      (uintptr_t)to->memory + offset, rkey);
+	ring_publish(ring, 1);
+	worker->requests++;
+}
+
+static void kick(struct worker *worker, int i)
+{
+	qp_kick(&devices[i], worker->end[i].qp.handle, IB_USER_VERBS_CMD_POST_SEND);
+}
+
+/* The number of requests that succeeded, in order from the first; -1: no end */
+static int reap(struct worker *worker, int i, int count)
+{
+	struct end *end = &worker->end[i];
+	time_t patience = time(NULL) + PATIENCE_S;
+	struct ib_uverbs_wc *wc;
+	int good = 0, n = 0;
+
+	while (n < count) {
+		wc = ring_first(&end->cq.ring);
+		if (!wc) {
+			if (time(NULL) > patience) {
+				complain(worker, "requests without an end: done, QP state", n,
+					 qp_state_of(&devices[i], end->qp.handle));
+				return -1;
+			}
+			sched_yield();
+			continue;
+		}
+		if (wc->wr_id != (uint64_t)n)
+			complain(worker, "completions out of order: got, wanted", wc->wr_id, n);
+		if (!wc->status && good == n)
+			good++;
+		else if (!wc->status)
+			complain(worker, "success behind a failure: request, good", n, good);
+		ring_consume(&end->cq.ring);
+		n++;
+	}
+	worker->failed += count - good;
+	return good;
+}
+
+/* What may be done to objects in use without their users noticing */
+static void disturb(struct worker *worker, int i)
+{
+	struct end *end = &worker->end[rng_below(&worker->rng, 2)];
+	struct device *dev = &devices[end == &worker->end[1]];
+	struct ring old;
+
+	switch (rng_below(&worker->rng, 4)) {
+	case 0:
+		old = end->cq.ring;
+		if (!cq_resize(dev, &end->cq, 2 * DEPTH + rng_below(&worker->rng, 200)))
+			ring_unmap(&old);
+		break;
+	case 1:
+		qp_set_state(&devices[i], worker->end[i].qp.handle, QPS_SQD);
+		qp_set_state(&devices[i], worker->end[i].qp.handle, QPS_RTS);
+		break;
+	case 2:
+		cq_arm(dev, end->cq.handle, false);
+		break;
+	}
+}
+
+static bool all_bytes_are(const uint8_t *memory, size_t bytes, uint8_t value)
+{
+	return !bytes || (memory[0] == value && !memcmp(memory, memory + 1, bytes - 1));
+}
+
+/* WRITEs or READs by end @i; false when the connection has come to its end */
+static bool exchange(struct worker *worker, int i)
+{
+	enum wr_opcode opcode = rng_percent(&worker->rng, 50) ? WR_WRITE : WR_READ;
+	int count = 1 + rng_below(&worker->rng, DEPTH), good;
+	int source = opcode == WR_WRITE ? i : !i;
+	uint8_t pattern = worker->pattern = (worker->pattern + 1) % SECRET;
+
+	memset(worker->end[source].memory, pattern, REGION);
+	for (int slot = 0; slot < count; slot++)
+		post(worker, i, opcode, slot, worker->end[!i].mr.rkey);
+	kick(worker, i);
+	disturb(worker, i);
+	good = reap(worker, i, count);
+	if (good > 0 && !all_bytes_are(worker->end[!source].memory, good * BLOCK, pattern))
+		complain(worker, "success, but not the right bytes: opcode, requests", opcode, good);
+	if (good >= 0 && good < count && !options.rough)
+		complain(worker, "requests failed: good, of", good, count);
+	return good == count;
+}
+
+/* A window of end @i over all its memory, through its own send queue */
+static int bind_window(struct worker *worker, int i, uint32_t *handle, uint32_t *rkey)
+{
+	struct end *end = &worker->end[i];
+	struct ring *ring = &end->qp.send;
+	struct rxe_send_wqe *wqe;
+	int ret = mw_alloc(&devices[i], 1, handle, rkey);
+
+	if (ret)
+		return ret;
+	wqe = ring_slot(ring, ring->buf->producer_index);
+	send_wqe_fill(wqe, 0, WR_BIND_MW, NULL, 0, 0, 0, 0);
+	wqe->wr.wr.mw.addr = (uintptr_t)end->memory;
+	wqe->wr.wr.mw.length = REGION;
+	wqe->wr.wr.mw.mr_lkey = end->mr.lkey;
+	wqe->wr.wr.mw.mw_rkey = *rkey;
+	wqe->wr.wr.mw.rkey = (*rkey & ~0xff) | ((*rkey + 1) & 0xff);
+	wqe->wr.wr.mw.access = ACCESS_ALL & ~1;
+	*rkey = wqe->wr.wr.mw.rkey;
+	ring_publish(ring, 1);
+	kick(worker, i);
+	return reap(worker, i, 1) == 1 ? 0 : -EIO;
+}
+
+/*
+ * End !@i takes its memory away, as a region or as a window, while end @i uses it.
+ * WRITEs: what is there then must stay. READs: what is put there then must not
+ * arrive.
+ */
+static void take_memory_away(struct worker *worker, int i)
+{
+	enum wr_opcode opcode = rng_percent(&worker->rng, 50) ? WR_WRITE : WR_READ;
+	struct end *owner = &worker->end[!i];
+	bool by_window = rng_percent(&worker->rng, 50);
+	static __thread uint8_t then[REGION];
+	uint32_t window = 0, key = owner->mr.rkey, spins = rng_below(&worker->rng, 200);
+	int ret = by_window ? bind_window(worker, !i, &window, &key) : 0;
+
+	memset(worker->end[i].memory, 1, REGION);
+	memset(owner->memory, 2, REGION);
+	for (int slot = 0; !ret && slot < DEPTH; slot++)
+		post(worker, i, opcode, slot, key);
+	if (!ret)
+		kick(worker, i);
+	/* Until some of them have been done */
+	while (spins-- && !ring_first(&worker->end[i].cq.ring))
+		sched_yield();
+	if (!ret)
+		ret = by_window ? mw_dealloc(&devices[!i], window) :
+				  mr_deregister(&devices[!i], owner->mr.handle);
+	if (ret) {
+		if (!options.rough)
+			complain(worker, "memory cannot be taken away: error, window", ret, by_window);
+		return;
+	}
+	if (!by_window)
+		owner->mr.handle = 0;
+	if (opcode == WR_READ)
+		memset(owner->memory, SECRET, REGION);
+	memcpy(then, owner->memory, REGION);
+	reap(worker, i, DEPTH);
+	worker->fences++;
+	if (memcmp(then, owner->memory, REGION))
+		complain(worker, "memory changed after it was taken away: window, opcode", by_window,
+			 opcode);
+	if (opcode == WR_READ && memchr(worker->end[i].memory, SECRET, REGION))
+		complain(worker, "memory was read after it was taken away: window", by_window, opcode);
+}
+
+/* --- threads ------------------------------------------------------------------------ */
+
+static void live(struct worker *worker)
+{
+	int exchanges = rng_below(&worker->rng, 12), ret = 0;
+
+	for (int i = 0; !ret && i < 2; i++)
+		ret = create_end(worker, i);
+	if (!ret)
+		ret = connect_ends(worker);
+	if (ret) {
+		worker->refused++;
+		if (!options.rough)
+			complain(worker, "objects are refused: error", ret, 0);
+	}
+	while (!ret && exchanges--)
+		if (!exchange(worker, rng_below(&worker->rng, 2)))
+			ret = 1;
+	/* The end comes with requests under way, or with the memory */
+	if (!ret && rng_percent(&worker->rng, 50))
+		take_memory_away(worker, rng_below(&worker->rng, 2));
+	else if (!ret) {
+		for (int slot = 0; slot < DEPTH; slot++)
+			post(worker, 0, WR_WRITE, slot, worker->end[1].mr.rkey);
+		kick(worker, 0);
+	}
+	ret = rng_below(&worker->rng, 2);
+	destroy_end(worker, ret);
+	destroy_end(worker, !ret);
+	worker->lives++;
+}
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(worker->cpu, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	while (time(NULL) < ends_at && !wrong) {
+		live(worker);
+		if (options.rough)
+			usleep(rng_below(&worker->rng, 2000));
+	}
+	return NULL;
+}
+
+static void start(struct worker *worker, int number)
+{
+	worker->cpu = number % sysconf(_SC_NPROCESSORS_ONLN);
+	worker->rng = rng_of_case(options.seed, number);
+	for (int i = 0; i < 2; i++)
+		worker->end[i].memory = mmap(NULL, REGION, PROT_READ | PROT_WRITE,
+					     MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	pthread_create(&worker->thread, NULL, work, worker);
+}
+
+static void usage(void)
+{
+	fputs("usage: smp [--seed N] [--seconds S] [--threads N] [--rough] A INDEX_A B INDEX_B\n", stderr);
+	exit(2);
+}
+
+static const struct option long_options[] = {
+	{ "seed", 1, NULL, 'S' }, { "seconds", 1, NULL, 't' }, { "threads", 1, NULL, 'n' },
+	{ "rough", 0, NULL, 'r' }, {}
+};
+
+static void parse(int argc, char **argv)
+{
+	int option;
+
+	options.seed = time(NULL);
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
+		switch (option) {
+		case 'S': options.seed = strtoull(optarg, NULL, 0); break;
+		case 't': options.seconds = atof(optarg); break;
+		case 'n': options.threads = atoi(optarg); break;
+		case 'r': options.rough = true; break;
+		default: usage();
+		}
+	}
+	if (argc - optind != 4 || options.threads < 1 || options.threads > MAX_THREADS)
+		usage();
+	for (int i = 0; i < 2; i++) {
+		options.names[i] = argv[optind++];
+		options.gid_index[i] = atoi(argv[optind++]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct worker workers[MAX_THREADS];
+	uint64_t lives = 0, requests = 0, failed = 0, refused = 0, fences = 0;
+	int i;
+
+	parse(argc, argv);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("seed %llu\n", (unsigned long long)options.seed);
+	for (i = 0; i < 2; i++) {
+		if (device_open(&devices[i], options.names[i])) {
+			printf("FAIL cannot open %s\n", options.names[i]);
+			return 1;
+		}
+	}
+	ends_at = time(NULL) + options.seconds;
+	for (i = 0; i < options.threads; i++)
+		start(&workers[i], i);
+	for (i = 0; i < options.threads; i++) {
+		pthread_join(workers[i].thread, NULL);
+		lives += workers[i].lives;
+		requests += workers[i].requests;
+		failed += workers[i].failed;
+		refused += workers[i].refused;
+		fences += workers[i].fences;
+	}
+	printf("%d threads: %llu connections, %llu refused, %llu requests, %llu failed, %llu fences\n",
+	       options.threads, (unsigned long long)lives, (unsigned long long)refused,
+	       (unsigned long long)requests, (unsigned long long)failed, (unsigned long long)fences);
+	if (!lives || lives == refused) {
+		puts("FAIL not one connection");
+		wrong = true;
+	}
+	printf("%s %s\n", wrong ? "FAIL" : "ok  ",
+	       "every request had its end, its bytes were right, and fences held");
+	return wrong;
+}
