@@ -195,12 +195,58 @@ static void nothing_stands_in_where_the_user_removed_it(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
 }
 
+/* Hardware that fails to come up does not cost the port its device */
+static void software_serves_where_hardware_fails(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+	int ms;
+
+	make_software(b);
+	recording_fail(RECORDED_DEV_INIT, -EIO);
+	add_offer(b);
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		struct recorded got;
+
+		if (recording_of_call(RECORDED_DEV_INIT, &got, 1))
+			break;
+		msleep(STEP_MS);
+	}
+	dev = wait_for(b, &rhca_sw_backend);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	KUNIT_EXPECT_NULL(test, dev->offer);
+	recording_fail(RECORDED_DEV_INIT, 0);
+	rhca_offer_changed(&b->offer, true);
+	wait_for(b, &recording_backend);
+}
+
+static void what_the_user_removed_does_not_come_back(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	add_offer(b);
+	wait_for(b, &recording_backend);
+	dev = rhca_dev_find(b->ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	ib_unregister_device_and_put(&dev->ibdev);
+	rhca_offer_changed(&b->offer, true);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+	/* Until somebody asks for it */
+	make_software(b);
+	rhca_offer_changed(&b->offer, true);
+	wait_for(b, &recording_backend);
+}
+
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_makes_a_device),
 	KUNIT_CASE(offer_that_is_not_able_makes_none),
 	KUNIT_CASE(settings_go_along_there_and_back),
 	KUNIT_CASE(port_with_partitions_stays_with_software),
 	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
+	KUNIT_CASE(software_serves_where_hardware_fails),
+	KUNIT_CASE(what_the_user_removed_does_not_come_back),
 	{}
 };
 

@@ -16,6 +16,7 @@
 #include <linux/workqueue.h>
 
 #include "control/choice.h"
+#include "control/lag.h"
 #include "control/netdev_walk.h"
 #include "control/standin.h"
 #include "core/device.h"
@@ -27,23 +28,30 @@
 #define NAME_INTERVAL_MS	50
 
 /**
- * struct kept - Settings of a port that changes its backend
+ * struct kept - What is known of a port that has, or had, several backends
  * @entry: in the list of them
- * @parent: name of its netdev's parent device, which is there again after a reload
- *	or reset with a new netdev; empty for a netdev without
- * @dev_port: which of the parent's netdevs
- * @ifindex: the netdev, where it has no parent
- * @net: its namespace, to compare
- * @standin: hardware served it
+ * @ifindex: its netdev, 0 when that has gone
+ * @net: the netdev's namespace, to compare
+ * @parent: name of the netdev's parent device: after a reload or reset there is a
+ *	new netdev on it; empty for a netdev without
+ * @perm_addr: the netdev's permanent address, which tells those on one parent
+ *	apart
+ * @standin: hardware served it until it went
+ * @unwanted: its user has removed the device
+ * @told: the log says that its partitions keep it from hardware
+ * @has_settings: @settings are those of the last device that we removed
  * @settings: what is kept
  */
 struct kept {
 	struct list_head entry;
-	char parent[64];
-	unsigned short dev_port;
 	int ifindex;
 	const struct net *net;
+	char parent[64];
+	u8 perm_addr[MAX_ADDR_LEN];
 	bool standin;
+	bool unwanted;
+	bool told;
+	bool has_settings;
 	struct rhca_settings settings;
 };
 
@@ -60,61 +68,76 @@ static DECLARE_WORK(choose_work, choose);
 
 /* --- settings that are kept ------------------------------------------------- */
 
+static const char *parent_name(const struct net_device *ndev)
+{
+	return ndev->dev.parent ? dev_name(ndev->dev.parent) : "";
+}
+
 static void name_netdev(struct kept *kept, const struct net_device *ndev)
 {
-	if (ndev->dev.parent) {
-		strscpy(kept->parent, dev_name(ndev->dev.parent),
-			sizeof(kept->parent));
-		kept->dev_port = ndev->dev_port;
-		return;
-	}
 	kept->ifindex = ndev->ifindex;
 	kept->net = dev_net(ndev);
+	strscpy(kept->parent, parent_name(ndev), sizeof(kept->parent));
+	memcpy(kept->perm_addr, ndev->perm_addr, sizeof(kept->perm_addr));
 }
 
 static bool is_of(const struct kept *kept, const struct net_device *ndev)
 {
-	if (ndev->dev.parent)
-		return !strcmp(kept->parent, dev_name(ndev->dev.parent)) &&
-		       kept->dev_port == ndev->dev_port;
-	return kept->ifindex == ndev->ifindex && kept->net == dev_net(ndev);
+	if (kept->ifindex)
+		return kept->ifindex == ndev->ifindex &&
+		       kept->net == dev_net(ndev);
+	return ndev->dev.parent &&
+	       !strncmp(kept->parent, parent_name(ndev),
+			sizeof(kept->parent) - 1) &&
+	       !memcmp(kept->perm_addr, ndev->perm_addr,
+		       sizeof(kept->perm_addr));
 }
 
+/* One that takes the place of a netdev that went is it from now on */
 static struct kept *find_kept(const struct net_device *ndev)
 {
 	struct kept *kept;
 
 	lockdep_assert_held(&kept_mutex);
-	list_for_each_entry(kept, &kept_list, entry)
-		if (is_of(kept, ndev))
+	list_for_each_entry(kept, &kept_list, entry) {
+		if (is_of(kept, ndev)) {
+			name_netdev(kept, ndev);
 			return kept;
+		}
+	}
 	return NULL;
 }
 
-static void drop_kept(struct kept *kept)
+/* NULL: no memory */
+static struct kept *get_kept(const struct net_device *ndev)
 {
-	if (!kept)
-		return;
-	list_del(&kept->entry);
-	kfree(kept);
+	struct kept *kept = find_kept(ndev);
+
+	if (kept)
+		return kept;
+	kept = kzalloc(sizeof(*kept), GFP_KERNEL);
+	if (kept) {
+		name_netdev(kept, ndev);
+		list_add(&kept->entry, &kept_list);
+	}
+	return kept;
 }
 
 /* Of a device that is about to change its backend */
 static int keep(struct rhca_dev *dev, const struct net_device *ndev,
 		bool standin)
 {
-	struct kept *kept = kzalloc(sizeof(*kept), GFP_KERNEL);
+	struct kept *kept;
 
-	if (!kept)
-		return -ENOMEM;
-	name_netdev(kept, ndev);
-	kept->standin = standin;
-	rhca_settings_save(dev, &kept->settings);
 	mutex_lock(&kept_mutex);
-	drop_kept(find_kept(ndev));
-	list_add(&kept->entry, &kept_list);
+	kept = get_kept(ndev);
+	if (kept) {
+		kept->standin = standin;
+		kept->has_settings = true;
+		rhca_settings_save(dev, &kept->settings);
+	}
 	mutex_unlock(&kept_mutex);
-	return 0;
+	return kept ? 0 : -ENOMEM;
 }
 
 /* A copy, or NULL */
@@ -125,7 +148,7 @@ static struct rhca_settings *copy_kept(const struct net_device *ndev)
 
 	mutex_lock(&kept_mutex);
 	kept = find_kept(ndev);
-	if (kept)
+	if (kept && kept->has_settings)
 		settings = kmemdup(&kept->settings, sizeof(kept->settings),
 				   GFP_KERNEL);
 	mutex_unlock(&kept_mutex);
@@ -133,19 +156,59 @@ static struct rhca_settings *copy_kept(const struct net_device *ndev)
 }
 
 /**
- * rhca_choice_forget - What was kept for a netdev is not wanted any more
- * @ndev: a netdev that is being unregistered, or whose device its user removes
+ * rhca_choice_netdev_gone - A netdev is being unregistered
+ * @ndev: the netdev
  *
- * Where the netdev has a parent device, a reload brings another in its place that
- * gets the settings, so they stay as long as the netdev only goes.
+ * Where it has a parent device, a reload brings another in its place that gets the
+ * settings.
+ *
+ * Context: RTNL held.
  */
-void rhca_choice_forget(const struct net_device *ndev)
+void rhca_choice_netdev_gone(const struct net_device *ndev)
 {
-	if (ndev->dev.parent && ndev->reg_state != NETREG_REGISTERED)
-		return;
+	struct kept *kept;
+
 	mutex_lock(&kept_mutex);
-	drop_kept(find_kept(ndev));
+	kept = find_kept(ndev);
+	if (kept && ndev->dev.parent && !kept->unwanted) {
+		kept->ifindex = 0;
+	} else if (kept) {
+		list_del(&kept->entry);
+		kfree(kept);
+	}
 	mutex_unlock(&kept_mutex);
+}
+
+/**
+ * rhca_choice_set_unwanted - Its user has removed the device on a netdev, or it is
+ *	there again
+ * @ndev: the netdev; while nobody wants a device on it, none is made of an offer
+ *	and none stands in
+ * @unwanted: which of both
+ *
+ * Context: may sleep.
+ */
+void rhca_choice_set_unwanted(const struct net_device *ndev, bool unwanted)
+{
+	struct kept *kept;
+
+	mutex_lock(&kept_mutex);
+	kept = unwanted ? get_kept(ndev) : find_kept(ndev);
+	if (kept)
+		kept->unwanted = unwanted;
+	mutex_unlock(&kept_mutex);
+}
+
+static bool is_unwanted(const struct net_device *ndev)
+{
+	const struct kept *kept;
+	bool unwanted;
+
+	mutex_lock(&kept_mutex);
+	kept = find_kept(ndev);
+	unwanted = kept && kept->unwanted;
+	mutex_unlock(&kept_mutex);
+	return unwanted;
 }
 
 /**
@@ -161,7 +224,7 @@ bool rhca_choice_wants_standin(const struct net_device *ndev)
 
 	mutex_lock(&kept_mutex);
 	kept = find_kept(ndev);
-	wants = kept && kept->standin;
+	wants = kept && kept->standin && !kept->unwanted;
 	mutex_unlock(&kept_mutex);
 	return wants;
 }
@@ -179,30 +242,67 @@ static void use_settings(struct rhca_dev_spec *spec,
 	spec->settings = settings;
 }
 
+/* Said once for each netdev */
+static void tell_partitions(const struct net_device *ndev)
+{
+	struct kept *kept;
+	bool told;
+
+	mutex_lock(&kept_mutex);
+	kept = get_kept(ndev);
+	told = !kept || kept->told;
+	if (kept)
+		kept->told = true;
+	mutex_unlock(&kept_mutex);
+	if (!told)
+		pr_info("%s stays with software: hardware has no partitions but the default one\n",
+			netdev_name(ndev));
+}
+
 static bool can_take(const struct rhca_settings *settings,
 		     const struct net_device *ndev)
 {
-	if (!settings || !rhca_settings_part_tenants(settings))
+	if (!settings || !rhca_pkeys_part_tenants(&settings->pkeys))
 		return true;
-	pr_info("%s stays with software: hardware has no partitions but the default one\n",
-		netdev_name(ndev));
+	tell_partitions(ndev);
 	return false;
 }
 
-/* The old device of that name may be held for a moment by who looks at it */
+/*
+ * The old device of that name may be held for a moment by who looks at it. A name
+ * that the user gives is taken, or refused, as it is.
+ */
 static int create_under_name(struct rhca_dev_spec *spec)
 {
+	bool kept_name = spec->settings && spec->name == spec->settings->name;
 	u32 tries = NAME_TRIES;
 	int ret;
 
-	while ((ret = rhca_dev_create(spec)) == -ENFILE && spec->settings &&
-	       tries--)
+	while ((ret = rhca_dev_create(spec)) == -ENFILE && kept_name && tries--)
 		msleep(NAME_INTERVAL_MS);
-	if (ret == -ENFILE && spec->settings) {
+	if (ret == -ENFILE && kept_name) {
 		spec->name = NULL;
 		ret = rhca_dev_create(spec);
 	}
 	return ret;
+}
+
+/* Hardware that cannot serve after all does not cost the port its device */
+static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
+{
+	const struct rhca_backend_ops *software = spec->backend;
+	int ret;
+
+	spec->backend = offer->backend;
+	spec->offer = offer;
+	ret = create_under_name(spec);
+	if (!ret || ret == -EEXIST || ret == -ENODEV || ret == -ENFILE)
+		return ret;
+	pr_warn("no RDMA device by hardware on %s: error %d; software serves it\n",
+		netdev_name(spec->netdevs[0]), ret);
+	spec->backend = software;
+	spec->offer = NULL;
+	return create_under_name(spec);
 }
 
 /**
@@ -227,11 +327,10 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 		offer = rhca_offer_find(ndev);
 	}
 	use_settings(spec, settings);
-	if (offer && can_take(settings, ndev)) {
-		spec->backend = offer->backend;
-		spec->offer = offer;
-	}
-	ret = create_under_name(spec);
+	if (offer && can_take(settings, ndev))
+		ret = create_by(spec, offer);
+	else
+		ret = create_under_name(spec);
 	if (offer)
 		rhca_offer_put(offer);
 	kfree(settings);
@@ -247,41 +346,44 @@ static void create_by_offer(struct net_device *ndev)
 
 	if (!ret)
 		ret = rhca_choice_create(&spec);
-	if (ret)
-		pr_warn("no RDMA device by hardware on %s: error %d\n",
+	if (ret && ret != -EEXIST)
+		pr_warn("no RDMA device on %s, which hardware offers to serve: error %d\n",
 			netdev_name(ndev), ret);
 }
 
-/* Is it served by another than the best, and may be taken from it? */
+static bool is_plain(const struct rhca_dev *dev)
+{
+	return dev->num_ports == 1 && !dev->replaced.num_devices &&
+	       !rcu_access_pointer(dev->ports[0].second);
+}
+
+/* May it be taken from software, by hardware that offers to serve it? */
 static bool give_up_software(struct rhca_dev *dev,
 			     const struct net_device *ndev)
 {
-	struct rhca_settings *settings;
-	bool can;
+	struct rhca_port *port = &dev->ports[0];
+	struct rhca_pkey_table pkeys;
 
-	if (dev->num_ports != 1 || rcu_access_pointer(dev->ports[0].second) ||
-	    keep(dev, ndev, false))
+	if (dev->offer || !is_plain(dev))
 		return false;
-	settings = copy_kept(ndev);
-	can = settings && can_take(settings, ndev);
-	kfree(settings);
-	if (!can)
-		rhca_pkeys_freeze(&dev->ports[0], false);
-	return can;
+	/* Looked at again when it cannot change any more */
+	rhca_pkeys_freeze(port, true);
+	rhca_pkeys_copy(port, &pkeys);
+	if (rhca_pkeys_part_tenants(&pkeys))
+		tell_partitions(ndev);
+	else if (!keep(dev, ndev, false))
+		return true;
+	rhca_pkeys_freeze(port, false);
+	return false;
 }
 
 static void choose_for(struct net_device *ndev)
 {
-	struct rhca_offer *offer = rhca_offer_find(ndev);
-	struct rhca_dev *dev;
-	bool free = true;
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	bool free = !rhca_lag_has_member(ndev);
 
-	if (!offer)
-		return;
-	rhca_offer_put(offer);
-	dev = rhca_dev_find(ndev);
 	if (dev) {
-		free = dev->offer != offer && give_up_software(dev, ndev);
+		free = give_up_software(dev, ndev);
 		ib_device_put(&dev->ibdev);
 		if (free) {
 			rhca_dev_remove(ndev);
@@ -294,7 +396,14 @@ static void choose_for(struct net_device *ndev)
 
 static bool is_candidate(const struct net_device *ndev)
 {
-	return ndev->reg_state == NETREG_REGISTERED;
+	struct rhca_offer *offer;
+
+	if (ndev->reg_state != NETREG_REGISTERED)
+		return false;
+	offer = rhca_offer_find(ndev);
+	if (offer)
+		rhca_offer_put(offer);
+	return offer && !is_unwanted(ndev);
 }
 
 static void choose(struct work_struct *work)
@@ -351,7 +460,7 @@ static const struct rhca_offer_listener listener = {
 /**
  * rhca_choice_init - Begin to choose
  * @choice_ops: a constant
- * @wq: an ordered queue that outlives rhca_choice_exit()
+ * @wq: an ordered queue that outlives rhca_choice_stop()
  */
 void rhca_choice_init(const struct rhca_choice_ops *choice_ops,
 		      struct workqueue_struct *wq)
@@ -365,20 +474,32 @@ void rhca_choice_init(const struct rhca_choice_ops *choice_ops,
 }
 
 /**
- * rhca_choice_exit - No device is made of an offer any more
+ * rhca_choice_stop - No device is made of an offer any more
  *
  * Context: may sleep, RTNL not held. No offer is left, since those who made them
  * need this module.
  */
-void rhca_choice_exit(void)
+void rhca_choice_stop(void)
 {
-	struct kept *kept, *next;
-
 	rhca_offers_listen(NULL);
 	spin_lock_irq(&queue_lock);
 	running = false;
 	spin_unlock_irq(&queue_lock);
 	cancel_work_sync(&choose_work);
-	list_for_each_entry_safe(kept, next, &kept_list, entry)
-		drop_kept(kept);
+}
+
+/**
+ * rhca_choice_exit - Forget everything; after rhca_choice_stop(), and when nobody
+ *	asks any more
+ */
+void rhca_choice_exit(void)
+{
+	struct kept *kept, *next;
+
+	mutex_lock(&kept_mutex);
+	list_for_each_entry_safe(kept, next, &kept_list, entry) {
+		list_del(&kept->entry);
+		kfree(kept);
+	}
+	mutex_unlock(&kept_mutex);
 }

@@ -104,19 +104,22 @@ static void forget_other(struct other_device *other)
 	rhca_standin_needed();
 }
 
-static int device_added(struct ib_device *ibdev)
-{
-	return rhca_is_device(ibdev) ? 0 : note_other(ibdev);
-}
-
-/* Nobody of us wanted it removed, so its user did: it shall not stand in */
-static void forget_settings(struct rhca_dev *dev)
+static void note_unwanted(struct rhca_dev *dev, bool unwanted)
 {
 	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
 
 	if (ndev)
-		rhca_choice_forget(ndev);
+		rhca_choice_set_unwanted(ndev, unwanted);
 	dev_put(ndev);
+}
+
+static int device_added(struct ib_device *ibdev)
+{
+	if (!rhca_is_device(ibdev))
+		return note_other(ibdev);
+	rhca_dev_plugged(to_rhca_dev(ibdev));
+	note_unwanted(to_rhca_dev(ibdev), false);
+	return 0;
 }
 
 /*
@@ -135,8 +138,9 @@ static void device_removed(struct ib_device *ibdev, void *data)
 		forget_other(data);
 		return;
 	}
+	/* Nobody of us wanted it removed: its user did, unless it is back soon */
 	if (!READ_ONCE(dev->removal))
-		forget_settings(dev);
+		note_unwanted(dev, true);
 	rhca_dev_unplugged(dev);
 }
 
@@ -449,7 +453,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UNREGISTER:
 		rhca_lag_netdev_gone(ndev);
 		rhca_dev_remove_netdev(ndev);
-		rhca_choice_forget(ndev);
+		rhca_choice_netdev_gone(ndev);
 		break;
 	case NETDEV_UP:
 		if (standin_wanted(ndev))
@@ -515,7 +519,7 @@ err_unregister_client:
 err_exit_lag:
 	rhca_lag_exit();
 err_exit_standin:
-	rhca_choice_exit();
+	rhca_choice_stop();
 	rhca_standin_exit();
 	destroy_workqueue(link_wq);
 err_exit_rxe_links:
@@ -536,12 +540,13 @@ void rhca_link_exit(void)
 	rhca_comeback_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
-	rhca_choice_exit();
+	rhca_choice_stop();
 	rhca_standin_exit();
 	destroy_workqueue(link_wq);
 	rhca_dev_remove_all();
 	rhca_lag_exit();
 	ib_unregister_client(&ib_client);
+	rhca_choice_exit();
 	rhca_rxe_links_exit();
 }
 

@@ -207,7 +207,7 @@ static int device_came(struct ib_device *ibdev)
 	struct device_folders *folders;
 	int ret;
 
-	if (ibdev->ops.owner != THIS_MODULE)
+	if (!rhca_is_device(ibdev))
 		return -EOPNOTSUPP;
 	folders = kzalloc(sizeof(*folders), GFP_KERNEL);
 	if (!folders)

@@ -12,6 +12,7 @@
 
 #include "core/comeback.h"
 #include "core/device.h"
+#include "core/offer.h"
 #include "core/registry.h"
 
 /**
@@ -132,6 +133,7 @@ static void come_back(struct work_struct *work)
 		rhca_comeback_replaced(dev_net(back->spec.netdevs[0]),
 				       &back->spec);
 	} else {
+		rhca_offers_recheck();
 		pr_info("%s: %s; it is back%s\n", back->name, back->why,
 			back->spec.name ? "" :
 			" under another name, its own is taken");

@@ -288,6 +288,19 @@ static int switch_optional(struct ib_device *ibdev, u32 port_num,
 
 /* --- bound QPs ------------------------------------------------------------ */
 
+/* @shown: by index of the device's names, or NULL */
+static void end_set(struct rhca_dev *dev, struct rhca_counter_set *set,
+		    const u64 *shown)
+{
+	u64 values[RHCA_NUM_COUNTERS] = {};
+	u32 i;
+
+	for (i = 0; shown && i < dev->num_counters; i++)
+		values[counter_at(dev, i)] = shown[i];
+	dev->backend->counters_close(set, values);
+	kfree(set);
+}
+
 static int create_set(struct rhca_dev *dev, struct rdma_counter *counter)
 {
 	struct rhca_counter_set *set = kzalloc(sizeof(*set), GFP_KERNEL);
@@ -308,7 +321,8 @@ static int create_set(struct rhca_dev *dev, struct rdma_counter *counter)
 	return 0;
 
 err_close:
-	dev->backend->counters_close(set, NULL);
+	end_set(dev, set, NULL);
+	return ret;
 err_free:
 	kfree(set);
 	return ret;
@@ -318,19 +332,6 @@ static struct rhca_counter_set *find_set(struct rdma_counter *counter)
 {
 	return xa_load(&to_rhca_dev(counter->device)->counter_sets,
 		       counter->id);
-}
-
-/* @shown: by index of the device's names, or NULL */
-static void end_set(struct rhca_dev *dev, struct rhca_counter_set *set,
-		    const u64 *shown)
-{
-	u64 values[RHCA_NUM_COUNTERS] = {};
-	u32 i;
-
-	for (i = 0; shown && i < dev->num_counters; i++)
-		values[counter_at(dev, i)] = shown[i];
-	dev->backend->counters_close(set, values);
-	kfree(set);
 }
 
 static int point_qp(struct rhca_qp *qp, struct rdma_counter *counter)
@@ -380,15 +381,14 @@ static int unbind_qp(rhca_counter_unbind_args)
 {
 	struct rhca_qp *qp = to_rhca_qp(ibqp);
 	struct rhca_port *port;
-	int ret;
 
 	mutex_lock(&qp->modify_lock);
 	port = qp->port ?: &qp->dev->ports[0];
-	ret = qp->dev->backend->counters_bind(qp, &port->counter_set);
-	if (!ret)
-		ibqp->counter = NULL;
+	/* ib_core drops the counter, whatever is said */
+	WARN_ON(qp->dev->backend->counters_bind(qp, &port->counter_set));
+	ibqp->counter = NULL;
 	mutex_unlock(&qp->modify_lock);
-	return ret;
+	return 0;
 }
 
 /* The port's totals lose a set in the moment in which they get what it had */

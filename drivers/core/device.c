@@ -99,6 +99,15 @@ static const struct attribute_group device_attribute_group = {
 	.attrs = device_attributes,
 };
 
+/**
+ * rhca_is_device - Is it one of ours, whichever backend serves it?
+ * @ibdev: any device; its owner may be another module
+ */
+bool rhca_is_device(const struct ib_device *ibdev)
+{
+	return ibdev->ops.device_group == &device_attribute_group;
+}
+
 static const struct ib_device_ops device_verbs = {
 	.device_group		= &device_attribute_group,
 	.modify_device		= modify_device,

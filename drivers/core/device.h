@@ -96,6 +96,7 @@ struct rhca_dev_spec {
 	const struct rhca_settings *settings;
 };
 
+bool rhca_is_device(const struct ib_device *ibdev);
 struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec);
 void rhca_dev_free_parts(struct rhca_dev *dev);
 int rhca_dev_open_ports(struct rhca_dev *dev);

@@ -84,7 +84,8 @@ static int change_gid(const struct ib_gid_attr *attr,
 		ret = port->dev->backend->gid_set(port, attr->index,
 						  is_empty(entry) ? NULL :
 								    attr);
-	if (ret)
+	/* ib_core has dropped it, whatever is said */
+	if (ret && !is_empty(entry))
 		return ret;
 	rhca_gid_table_set(&port->gids, attr->index, entry);
 	rhca_mcast_gids_changed();

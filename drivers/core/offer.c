@@ -22,7 +22,7 @@ static DECLARE_WAIT_QUEUE_HEAD(users_gone);
  * rhca_offers_listen - Be told of offers
  * @new: a constant, or NULL: tell nobody any more
  *
- * Context: may sleep. The old listener is not being called when it returns.
+ * Context: may sleep. No offer may be withdrawn meanwhile.
  */
 void rhca_offers_listen(const struct rhca_offer_listener *new)
 {
@@ -85,7 +85,8 @@ static const struct rhca_offer_listener *unlist(struct rhca_offer *offer)
  * @offer: a backend's own
  *
  * Context: may sleep, until the devices that the offer serves are quiesced,
- * unregistered and freed; RTNL not held.
+ * unregistered and freed; RTNL not held. Locks of the bus may be held, so nothing
+ * that makes or removes a device may ask for them: no operation of the backend.
  */
 void rhca_offer_withdraw(struct rhca_offer *offer)
 {
@@ -107,6 +108,19 @@ RHCA_EXPORT(rhca_offer_withdraw);
 bool rhca_offers_exist(void)
 {
 	return !list_empty(&offers);
+}
+
+/**
+ * rhca_offers_recheck - A device was made that did not ask for offers
+ *
+ * Context: may sleep.
+ */
+void rhca_offers_recheck(void)
+{
+	mutex_lock(&offers_mutex);
+	if (listener && rhca_offers_exist())
+		listener->changed();
+	mutex_unlock(&offers_mutex);
 }
 
 /**

@@ -90,6 +90,17 @@ void rhca_pkeys_copy(struct rhca_port *port, struct rhca_pkey_table *to)
 }
 
 /**
+ * rhca_pkeys_part_tenants - Are there partitions that somebody relies on?
+ * @table: of a port
+ *
+ * Return: whether it is another than the one that every port begins with.
+ */
+bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table)
+{
+	return table->num != 1 || table->key[0] != IB_DEFAULT_PKEY_FULL;
+}
+
+/**
  * rhca_pkey_find - The entry that lets a packet to QP1 in
  * @pkeys: of the port
  * @pkey: of the packet

@@ -91,6 +91,7 @@ int rhca_pkeys_init(struct rhca_port *port,
 void rhca_pkeys_exit(struct rhca_port *port);
 void rhca_pkeys_freeze(struct rhca_port *port, bool frozen);
 void rhca_pkeys_copy(struct rhca_port *port, struct rhca_pkey_table *to);
+bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table);
 int rhca_pkey_find(const struct rhca_pkeys *pkeys, u16 pkey);
 int rhca_pkey_table_edit(struct rhca_pkey_table *table, const char *text);
 void rhca_pkey_violated(struct rhca_port *port,

@@ -119,7 +119,9 @@ static void dealloc_driver(struct ib_device *ibdev)
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 
 	unlist_device(dev);
-	if (!READ_ONCE(dev->removal) && rhca_stranger_unloading())
+	/* Hardware is its bus's to bring back */
+	if (!READ_ONCE(dev->removal) && !dev->offer &&
+	    rhca_stranger_unloading())
 		plan_comeback(dev);
 	destroy_device(dev);
 	/* The last one out may let the module go: hold its text until here */
@@ -141,9 +143,20 @@ bool rhca_dev_claim(struct rhca_dev *dev)
 }
 
 /**
+ * rhca_dev_plugged - The device is there for its users
+ * @dev: the device, new or back from another RDMA namespace
+ */
+void rhca_dev_plugged(struct rhca_dev *dev)
+{
+	WRITE_ONCE(dev->unplugged, false);
+}
+
+/**
  * rhca_dev_unplugged - The device is being unregistered
  * @dev: the device; processes that have it open are about to lose their objects,
- *	and their QPs go to ERR before that, with all their completions
+ *	and their QPs go to ERR before that, with all their completions. It may be
+ *	back, see rhca_dev_plugged(): ib_core takes a device from all its users to
+ *	move it to another RDMA namespace
  *
  * Context: may sleep.
  */
@@ -486,15 +499,6 @@ void rhca_dev_remove_offer(const struct rhca_offer *offer,
 			before(dev);
 		ib_unregister_device_and_put(&dev->ibdev);
 	}
-}
-
-/**
- * rhca_is_device - Is it one of ours, whichever backend serves it?
- * @ibdev: any device
- */
-bool rhca_is_device(const struct ib_device *ibdev)
-{
-	return ibdev->ops.dealloc_driver == dealloc_driver;
 }
 
 /**

@@ -17,6 +17,7 @@ int rhca_dev_create(const struct rhca_dev_spec *spec);
 bool rhca_netdev_served(const struct net_device *ndev);
 struct rhca_dev *rhca_dev_find(const struct net_device *ndev);
 bool rhca_dev_claim(struct rhca_dev *dev);
+void rhca_dev_plugged(struct rhca_dev *dev);
 void rhca_dev_unplugged(struct rhca_dev *dev);
 void rhca_dev_spec_put_netdevs(struct rhca_dev_spec *spec);
 bool rhca_dev_remove(const struct net_device *ndev);
@@ -24,7 +25,6 @@ void rhca_dev_remove_netdev(struct net_device *ndev);
 void rhca_dev_remove_offer(const struct rhca_offer *offer,
 			   void (*before)(struct rhca_dev *dev));
 void rhca_dev_remove_all(void);
-bool rhca_is_device(const struct ib_device *ibdev);
 void rhca_port_changed(struct net_device *ndev, bool mtu_changed);
 void rhca_port_apps_changed(int ifindex);
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <rdma/ib_mad.h>
-
 #include "core/device.h"
 #include "core/settings.h"
 
@@ -39,17 +37,4 @@ void rhca_settings_restore(struct rhca_dev *dev,
 
 	*qos->tclass = settings->tclass;
 	qos->ttl = settings->ttl;
-}
-
-/**
- * rhca_settings_part_tenants - Are there partitions that somebody relies on?
- * @settings: of a port
- *
- * Return: whether the table is another than the one that every port begins with.
- */
-bool rhca_settings_part_tenants(const struct rhca_settings *settings)
-{
-	const struct rhca_pkey_table *table = &settings->pkeys;
-
-	return table->num != 1 || table->key[0] != IB_DEFAULT_PKEY_FULL;
 }

@@ -29,6 +29,5 @@ struct rhca_settings {
 void rhca_settings_save(struct rhca_dev *dev, struct rhca_settings *settings);
 void rhca_settings_restore(struct rhca_dev *dev,
 			   const struct rhca_settings *settings);
-bool rhca_settings_part_tenants(const struct rhca_settings *settings);
 
 #endif

@@ -76,7 +76,8 @@ struct rhca_qp_change {
  * struct rhca_backend_ops - What the core asks of a backend
  *
  * Everything may sleep unless it says otherwise. "Optional" operations are NULL
- * in a backend that has nothing to do there, or that cannot do it.
+ * in a backend that has nothing to do there, or that cannot do it. None may ask
+ * for a lock that is held where the backend's offer is added or withdrawn.
  *
  * @name: short name for logs and for the sysfs file "backend".
  * @verbs: the first table of verbs that the device gets; the first table that
@@ -86,7 +87,7 @@ struct rhca_qp_change {
  *	say in.
  * @counters: names that it counts under; NULL: all of them. A counter that is
  *	not named is absent, not 0.
- * @num_counters: how many.
+ * @num_counters: how many; at least one.
  *
  * @dev_init: A device comes into being; its ports are set up, but no user and no
  *	packet sees it. Set @dev->caps and what is the backend's in @dev->ibdev;
@@ -104,9 +105,10 @@ struct rhca_qp_change {
  * @port_query: Optional. The core has filled in what it knows; put in what only
  *	the backend does.
  * @gid_set: Optional. Entry @index of the port's GID table is now @attr; NULL: is
- *	empty. An error refuses the GID.
+ *	empty. An error refuses the GID; emptying cannot be refused.
  * @pkeys_check: Optional. May this be the port's P_Key table? -EOPNOTSUPP if it
- *	cannot be meant. Without it, any may.
+ *	cannot be meant. Without it, any may. RTNL may be held, and is not
+ *	taken.
  *
  * @qp_create: @qp->dev and @qp->ibqp are set. Check what is the backend's in
  *	@init, write back what was granted, set @qp->ibqp.qp_num and answer to
@@ -114,7 +116,9 @@ struct rhca_qp_change {
  * @qp_destroy: No completion of the QP is written and none of its memory is used
  *	once it returns.
  * @qp_modify: Make the change. Called with @qp->modify_lock held; the core stores
- *	the attributes afterwards. An error leaves the QP as it was.
+ *	the attributes afterwards. An error leaves the QP as it was, or in ERR.
+ *	Must fail at once when the hardware has gone: all QPs of a device are
+ *	moved one after the other before it is unregistered.
  * @qp_readdress: Optional. The knobs have changed: a connected QP sends to
  *	@address from now on, where only the traffic class differs. Called with
  *	@qp->modify_lock held. Without it knobs hold for new connections only, and
@@ -147,7 +151,8 @@ struct rhca_qp_change {
  * @counters_read: Fill @values, which are 0, by enum rhca_counter.
  * @counters_bind: The QP counts into the set from now on; until it is bound, and
  *	from INIT on, it counts into its port's own. Called with
- *	@qp->modify_lock held. Optional: without it QPs are not bound to counters.
+ *	@qp->modify_lock held. Binding to the port's own set cannot fail.
+ *	Optional: without it QPs are not bound to counters.
  * @counters_enable: Optional. Turn an optional counter of the port on or off.
  * @pma_read: Optional. Everything that was ever counted on the port, as the
  *	performance management class has it, but for the downs of the link, which
