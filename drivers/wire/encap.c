@@ -155,19 +155,7 @@ void rhca_network_resize(enum rhca_encap encap, void *hdr,
 	}
 	udp->len = cpu_to_be16(udp_bytes);
 }
-
-/**
- * rhca_network_step - From one segment of a block to the next
- * @encap: a framing over UDP
- * @hdr: network headers; an IPv4 identification is one more for each segment
- */
-void rhca_network_step(enum rhca_encap encap, void *hdr)
-{
-	struct iphdr *ip = hdr;
-
-	if (encap == RHCA_V2_IPV4)
-		be16_add_cpu(&ip->id, 1);
-}
+EXPORT_SYMBOL_IF_KUNIT(rhca_network_resize);
 
 static bool ipv4_valid(const struct iphdr *ip, unsigned int udp_bytes)
 {

@@ -44,7 +44,6 @@ struct rhca_flow {
 unsigned int rhca_network_bytes(enum rhca_encap encap);
 void rhca_network_resize(enum rhca_encap encap, void *hdr,
 			 unsigned int ib_bytes);
-void rhca_network_step(enum rhca_encap encap, void *hdr);
 void rhca_network_fill(void *hdr, const struct rhca_flow *flow,
 		       unsigned int ib_bytes, u16 ip_id);
 bool rhca_network_valid(enum rhca_encap encap, const void *hdr,

@@ -77,7 +77,7 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		       qp->recv.msn);
 	rhca_packet_protect(&packet);
 	rhca_packet_seal(&packet);
-	rhca_train_begin(&train, &qp->base, path);
+	rhca_train_begin(&train, &qp->base, path, NULL);
 	rhca_train_add(&train, &packet);
 	rhca_train_send(&train);
 }
@@ -258,7 +258,7 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 	struct rhca_train train;
 
 	lockdep_assert_held(&qp->recv.lock);
-	rhca_train_begin(&train, &qp->base, path);
+	rhca_train_begin(&train, &qp->base, path, &recv->backoff);
 	while (recv->sending_resource != recv->newest_resource)
 		if (!send_resource(qp, &train, &budget, run))
 			break;
@@ -331,6 +331,7 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	res->length = length;
 	res->rkey = be32_to_cpu(reth->rkey);
 	res->replayed = true;
+	rhca_block_lost(&recv->backoff);
 	send_from(recv, index);
 }
 

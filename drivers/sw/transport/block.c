@@ -7,65 +7,57 @@
  * kernel cuts it into.
  *
  * The ICRC of each segment covers the network headers that it gets then: lengths,
- * and an IPv4 identification that is one more for each. The kernel counts so; an
- * adapter that cuts by itself might not. So blocks leave by devices only that
- * pass them whole or let the kernel cut them.
+ * and an IPv4 identification that is one more for each. Where somebody counts
+ * otherwise (egress.c) no block arrives, so who notices a loss sends single packets
+ * for a while.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/module.h>
-#include <linux/netdevice.h>
 #include <linux/udp.h>
-#include <net/dst.h>
+#include <net/ip.h>
 #include <net/ip6_checksum.h>
-#include <net/rtnetlink.h>
+#include <rhca/compat.h>
 
 #include "sw/transport/block.h"
-#include "core/device.h"
-#include "sw/transport/frame.h"
-#include "sw/transport/route.h"
 #include "wire/psn.h"
 
 #define SMALL_BYTES	256	/* a lone packet up to this is best in one piece */
 
-static bool blocks;
-module_param(blocks, bool, 0644);
-MODULE_PARM_DESC(blocks, "Packets of one RC QP travel as one skb where the egress device is known to take it");
-
-static bool takes_blocks(const struct net_device *ndev)
-{
-	netdev_features_t needed = NETIF_F_GSO_UDP_L4 | NETIF_F_HW_CSUM;
-	const struct rtnl_link_ops *ops = ndev->rtnl_link_ops;
-
-	if ((ndev->features & needed) != needed)
-		return false;
-	return ndev->flags & IFF_LOOPBACK || (ops && !strcmp(ops->kind, "veth"));
-}
+/* --- losses --------------------------------------------------------------- */
 
 /**
- * rhca_block_allowed - May packets to a destination travel in blocks?
- * @path: the destination
+ * rhca_block_lost - Packets have been lost, perhaps since they were a block
+ * @backoff: of the half of a QP that has sent them
  *
- * Not where each packet chooses its own way: v1, VLANs, bonds, two netdevs.
- *
- * Context: bottom halves off, RCU read side.
+ * The next ones leave singly, twice as many with each loss.
  */
-bool rhca_block_allowed(struct rhca_path *path)
+void rhca_block_lost(struct rhca_block_backoff *backoff)
 {
-	const struct net_device *ndev = rcu_dereference(path->address.port->ndev);
-	struct dst_entry *dst;
-	bool allowed;
-
-	if (!READ_ONCE(blocks) || path->address.flow.encap == RHCA_V1 || !ndev ||
-	    rcu_access_pointer(path->address.port->second))
-		return false;
-	dst = rhca_route_find(path, dev_net(ndev), 0);
-	if (!dst)
-		return false;
-	allowed = takes_blocks(dst->dev) && !rhca_frame_needed(dst->dev);
-	dst_release(dst);
-	return allowed;
+	backoff->window = clamp(2 * backoff->window, RHCA_BLOCK_SINGLE_LEAST,
+				RHCA_BLOCK_SINGLE_MOST);
+	backoff->single = backoff->window;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_lost);
+
+/**
+ * rhca_block_sent - Packets have been sent
+ * @backoff: of the half of a QP that has sent them
+ * @packets: how many
+ *
+ * Where no block arrives, few leave between two losses: then the window grows in
+ * spite of what is taken off here.
+ */
+void rhca_block_sent(struct rhca_block_backoff *backoff, u32 packets)
+{
+	if (backoff->single)
+		backoff->single -= min(backoff->single, packets);
+	else
+		backoff->window -= min(backoff->window,
+				       DIV_ROUND_UP(packets, 8));
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_sent);
+
+/* --- filling -------------------------------------------------------------- */
 
 /* A shorter one ends the block: only the end of a message is worth that */
 static bool size_fits(const struct rhca_block *block,
@@ -94,6 +86,7 @@ bool rhca_block_fits(const struct rhca_block *block,
 	       packet->psn == rhca_psn_add(block->psn, block->segments) &&
 	       size_fits(block, packet, bytes);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_fits);
 
 /**
  * rhca_block_add - Add a packet
@@ -126,6 +119,7 @@ void rhca_block_add(struct rhca_block *block, const struct rhca_packet *packet)
 	block->segments++;
 	block->bytes += bytes;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_add);
 
 static void describe_segments(struct sk_buff *skb,
 			      const struct rhca_block *block)
@@ -134,28 +128,30 @@ static void describe_segments(struct sk_buff *skb,
 
 	shared->gso_size = block->segment_bytes;
 	shared->gso_segs = block->segments;
-	/* With "tunnel" a socket like ours gets it whole */
-	shared->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL;
+	shared->gso_type = SKB_GSO_UDP_L4;
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct udphdr, check);
 }
 
-/* Lengths of the whole; the stack writes those of the IP header */
+/* Lengths of the whole, and what its checksums are without the segments */
 static void fill_totals(struct sk_buff *skb, enum rhca_encap encap)
 {
 	unsigned int udp_bytes = skb->len - skb_transport_offset(skb);
 	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
-	const struct iphdr *ip = ip_hdr(skb);
 	struct udphdr *udp = udp_hdr(skb);
+	struct iphdr *ip = ip_hdr(skb);
 
-	udp->len = cpu_to_be16(udp_bytes);
-	if (encap == RHCA_V2_IPV4)
+	rhca_network_resize(encap, skb_network_header(skb),
+			    udp_bytes - sizeof(*udp));
+	if (encap == RHCA_V2_IPV4) {
+		ip_send_check(ip);
 		udp->check = ~csum_tcpudp_magic(ip->saddr, ip->daddr, udp_bytes,
 						IPPROTO_UDP, 0);
-	else
+	} else {
 		udp->check = ~csum_ipv6_magic(&ip6->saddr, &ip6->daddr,
 					      udp_bytes, IPPROTO_UDP, 0);
+	}
 }
 
 static void attach_pieces(struct sk_buff *skb, const struct rhca_block *block)
@@ -231,3 +227,4 @@ struct sk_buff *rhca_block_finish(struct rhca_block *block,
 	block->closed = false;
 	return skb;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_finish);

@@ -12,6 +12,20 @@
 #define RHCA_BLOCK_BYTES	65000	/* an IP packet holds 65535 */
 #define RHCA_BLOCK_PIECES	4	/* RHCA_BLOCK_BYTES, begun anywhere */
 
+/* After a loss at least a send window leaves singly */
+#define RHCA_BLOCK_SINGLE_LEAST	128U
+#define RHCA_BLOCK_SINGLE_MOST	65536U
+
+/**
+ * struct rhca_block_backoff - Single packets after a loss
+ * @single: so many leave singly before the next block
+ * @window: how many it were after the last loss, less what has left since
+ */
+struct rhca_block_backoff {
+	u32 single;
+	u32 window;
+};
+
 /**
  * struct rhca_block - A block that is being filled
  * @network: network headers of the first segment
@@ -36,7 +50,8 @@ struct rhca_block {
 	struct rhca_piece pieces[RHCA_BLOCK_PIECES];
 };
 
-bool rhca_block_allowed(struct rhca_path *path);
+void rhca_block_lost(struct rhca_block_backoff *backoff);
+void rhca_block_sent(struct rhca_block_backoff *backoff, u32 packets);
 bool rhca_block_fits(const struct rhca_block *block,
 		     const struct rhca_packet *packet);
 void rhca_block_add(struct rhca_block *block, const struct rhca_packet *packet);

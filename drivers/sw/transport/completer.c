@@ -178,6 +178,7 @@ static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	send->retries_left--;
 	rhca_requester_rewind(qp, rx->psn);
+	rhca_block_lost(&send->backoff);
 	send->repeating = true;
 }
 

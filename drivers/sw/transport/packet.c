@@ -6,6 +6,7 @@
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <rhca/compat.h>
 
 #include "sw/transport/packet.h"
 #include "core/device.h"
@@ -68,6 +69,7 @@ int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp
 	RHCA_PACKET_CB(skb)->packets = 1;
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_packet_copy);
 
 /**
  * rhca_packet_begin_segment - Begin a packet that goes into a block
@@ -97,6 +99,7 @@ bool rhca_packet_begin_segment(struct rhca_packet *packet,
 	begin(packet, qp, path, fields, payload_bytes);
 	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_packet_begin_segment);
 
 static unsigned int pad_bytes(const struct rhca_packet *packet)
 {
@@ -136,6 +139,8 @@ void rhca_packet_protect(struct rhca_packet *packet)
 	packet->crc = rhca_crc32(packet->vectors, packet->crc, packet->bth + 1,
 				 transport - sizeof(struct rhca_bth));
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_packet_seal);
+EXPORT_SYMBOL_IF_KUNIT(rhca_packet_protect);
 
 /**
  * rhca_packet_copy - Append payload

@@ -17,6 +17,7 @@
 #include "core/device.h"
 #include "sw/verbs/mr.h"
 #include "sw/verbs/qp.h"
+#include "sw/transport/block.h"
 
 /*
  * Packets that a requester has in flight: 512 KiB at the largest MTU, which is
@@ -60,6 +61,7 @@
  * @rnr_retries_left: receiver-not-ready answers until it gives up
  * @held: nothing is sent until @hold_timer fires
  * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
+ * @backoff: keeps packets out of blocks after a loss
  * @drain_told: the SQ-drained event of this SQD has been raised
  * @deadline: when the oldest packet counts as lost, in jiffies
  * @ack_timer: looks at @deadline
@@ -84,6 +86,7 @@ struct rhca_requester {
 	u8 rnr_retries_left;
 	bool held;
 	bool repeating;
+	struct rhca_block_backoff backoff;
 	bool drain_told;
 	unsigned long deadline;
 	struct timer_list ack_timer;
@@ -151,6 +154,7 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @late_wc: the completion that waits
  * @late_solicited: its SEND asked for an event
  * @late_missed: a request has been dropped meanwhile
+ * @backoff: keeps responses out of blocks after one has been asked for again
  * @held: no response is sent until @hold_timer fires
  * @hold_timer: the local queue was full, or memory was busy
  * @task: goes on where a run's budget ended; flushes
@@ -183,6 +187,7 @@ struct rhca_responder {
 	struct ib_wc late_wc;
 	bool late_solicited;
 	bool late_missed;
+	struct rhca_block_backoff backoff;
 	bool held;
 	struct hrtimer hold_timer;
 	struct tasklet_struct task;

@@ -495,21 +495,18 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_run *run)
 {
 	struct rhca_requester *send = &qp->send;
 	bool was_idle = !rhca_requester_in_flight(send);
+	bool rc = rhca_is_rc(&qp->base);
 	struct rhca_train train;
 	u32 budget = RHCA_RUN_BUDGET;
 	enum step did;
 
 	rhca_train_begin(&train, &qp->base,
-			 rhca_is_rc(&qp->base) ? rcu_dereference(qp->base.path) : NULL);
+			 rc ? rcu_dereference(qp->base.path) : NULL,
+			 &send->backoff);
 	do {
 		did = step(qp, &train, run);
-		if (did == STEP_PACKET && !rhca_is_rc(&qp->base)) {
-			/* The path goes with the request: send before retiring */
-			rhca_train_send(&train);
-			rhca_requester_retire(qp, run);
-			train.path = NULL;
-			train.refused = false;	/* lost, and the next may go */
-		}
+		if (!rc)	/* lost, and the next may go */
+			train.refused = false;
 	} while (did != STEP_WAIT && did != STEP_FAILED && --budget &&
 		 !train.refused);
 	if (did == STEP_WAIT)
@@ -517,6 +514,8 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_run *run)
 	end_train(qp, &train);
 	if (did == STEP_FAILED)
 		return;
+	if (!rc)	/* nobody will acknowledge them */
+		rhca_requester_retire(qp, run);
 	if (!budget)
 		tasklet_schedule(&send->task);
 	if (was_idle)	/* an older exchange may have left its deadline */
@@ -566,4 +565,5 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->held = false;
 	send->repeating = false;
 	send->drain_told = false;
+	send->backoff = (struct rhca_block_backoff){};
 }

@@ -514,6 +514,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->received = 0;
 	recv->invalidating = false;
 	recv->held = false;
+	recv->backoff = (struct rhca_block_backoff){};
 	memset(recv->resources, 0,
 	       recv->num_resources * sizeof(*recv->resources));
 	if (!qp->base.srq)

@@ -93,6 +93,7 @@ static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_run *run)
 	}
 	send->retries_left--;
 	send->repeating = true;
+	rhca_block_lost(&send->backoff);
 	rhca_restart_ack_timer(qp);
 	rhca_requester_rewind(qp, send->oldest_unacked_psn);
 	rhca_requester_run(qp, run);

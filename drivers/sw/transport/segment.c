@@ -307,6 +307,20 @@ static void fill_headers(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 	}
 }
 
+/* Does another packet to the same destination follow at once? */
+static bool more_follows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
+			 const struct rhca_segment *seg)
+{
+	u32 next = qp->send.next + 1;
+
+	if (qp->send.next_offset + seg->advance < wqe->length)
+		return true;
+	if (!rhca_requester_has_request(qp, next))
+		return false;
+	return !rhca_is_datagram(&qp->base) ||
+	       rhca_sq_wqe(&qp->base.sq, next)->path == wqe->path;
+}
+
 /**
  * rhca_segment_build - Make the packet
  * @qp: the QP
@@ -325,14 +339,12 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     struct rhca_packet *packet,
 				     struct rhca_train *train)
 {
-	bool more = rhca_is_rc(&qp->base) &&
-		    (qp->send.next_offset + seg->advance < wqe->length ||
-		     rhca_requester_has_request(qp, qp->send.next + 1));
 	enum ib_wc_status status;
 
 	lockdep_assert_held(&qp->send.lock);
 	if (rhca_train_begin_packet(train, packet, &seg->fields,
-				    seg->payload_bytes, more)) {
+				    seg->payload_bytes,
+				    more_follows(qp, wqe, seg))) {
 		packet->skb = NULL;	/* as if the wire had lost it */
 		packet->room = NULL;
 		return IB_WC_SUCCESS;

@@ -25,6 +25,7 @@
 #include "sw/transport/receive.h"
 #include "sw/transport/socket.h"
 #include "sw/transport/udp_socket.h"
+#include "sw/transport/whole.h"
 #include "wire/headers.h"
 
 /* How often a port number that somebody else holds is tried again */
@@ -55,6 +56,7 @@ struct listener {
  * @net: the namespace; NULL once it has gone
  * @users: ports that are open
  * @listeners: one for each VRF and one for the rest, as long as there are users
+ * @whole: blocks reach the sockets whole
  * @used: a port has been open
  * @update: opens what is missing, closes what is of no use any more
  */
@@ -64,6 +66,7 @@ struct rhca_udp {
 	struct net *net;
 	u32 users;
 	struct list_head listeners;
+	bool whole;
 	bool used;
 	struct delayed_work update;
 };
@@ -218,12 +221,22 @@ static bool open_listener(struct net *net, struct listener *listener)
 	return !ret;
 }
 
+static void end_whole(struct rhca_udp *udp, struct net *net)
+{
+	lockdep_assert_held(&udp->lock);
+	if (udp->whole)
+		rhca_whole_end(net);
+	udp->whole = false;
+}
+
 static void update_locked(struct rhca_udp *udp)
 {
 	struct listener *listener;
 	bool all_open = true;
 
 	lockdep_assert_held(&udp->lock);
+	if (!udp->whole)
+		udp->whole = !rhca_whole_begin(udp->net);
 	update_listeners(udp);
 	share_sockets(udp, true);
 	list_for_each_entry(listener, &udp->listeners, entry)
@@ -281,8 +294,10 @@ struct rhca_udp *rhca_udp_open(struct net *net)
 void rhca_udp_close(struct rhca_udp *udp)
 {
 	mutex_lock(&udp->lock);
-	if (!--udp->users)
+	if (!--udp->users) {
 		remove_listeners(udp);
+		end_whole(udp, udp->net);
+	}
 	mutex_unlock(&udp->lock);
 	put_udp(udp);
 }
@@ -332,6 +347,7 @@ static void __net_exit exit_net_udp(struct net *net)
 	mutex_lock(&udp->lock);
 	udp->net = NULL;
 	remove_listeners(udp);
+	end_whole(udp, net);
 	mutex_unlock(&udp->lock);
 	if (udp->used)
 		rhca_frame_recall(net);

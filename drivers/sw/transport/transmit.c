@@ -9,6 +9,7 @@
 
 #include "core/device.h"
 #include "core/lag.h"
+#include "sw/transport/egress.h"
 #include "sw/transport/frame.h"
 #include "sw/transport/route.h"
 #include "sw/transport/transmit.h"
@@ -18,12 +19,15 @@
  * @train: filled in
  * @qp: who sends
  * @path: where to; may be set later, before the first packet
+ * @backoff: of the half of the QP that sends; NULL for what never is a block
  */
 void rhca_train_begin(struct rhca_train *train, const struct rhca_verbs_qp *qp,
-		      struct rhca_path *path)
+		      struct rhca_path *path,
+		      struct rhca_block_backoff *backoff)
 {
 	train->qp = qp;
 	train->path = path;
+	train->backoff = backoff;
 	train->refused = false;
 	train->asked = false;
 	train->block.segments = 0;
@@ -45,14 +49,23 @@ void rhca_train_set_path(struct rhca_train *train, struct rhca_path *path)
 	train->asked = false;
 }
 
+/* All packets of the train leave by one member */
+static u32 lag_member(const struct rhca_train *train)
+{
+	return rhca_lag_member_of(train->path->address.flow.flow_label,
+				  READ_ONCE(train->qp->lag_member));
+}
+
 /* One packet alone is best off in an skb of its own */
 static bool goes_into_block(struct rhca_train *train, bool more)
 {
-	if (!more && !train->block.segments)
+	if ((!more && !train->block.segments) || !train->backoff ||
+	    train->backoff->single)
 		return false;
 	if (!train->asked) {
 		train->asked = true;
-		train->blocks = rhca_block_allowed(train->path);
+		train->blocks = rhca_egress_takes_blocks(train->path,
+							 lag_member(train));
 	}
 	return train->blocks;
 }
@@ -216,9 +229,7 @@ static bool send_member(struct rhca_train *train, struct sk_buff *skb,
 	int result = -ENODEV;
 
 	if (ndev && !train->refused) {
-		RHCA_PACKET_CB(skb)->lag_member =
-			rhca_lag_member_of(train->path->address.flow.flow_label,
-					   READ_ONCE(train->qp->lag_member));
+		RHCA_PACKET_CB(skb)->lag_member = lag_member(train);
 		result = send_packet(skb, train->path, ndev);
 	} else {
 		kfree_skb(skb);
@@ -228,6 +239,8 @@ static bool send_member(struct rhca_train *train, struct sk_buff *skb,
 	if (result == NET_XMIT_SUCCESS)
 		return true;
 	count_dropped(train, packets, drop_reason(result));
+	if (result > 0 && packets > 1)	/* a queue with no room for a block */
+		rhca_block_lost(train->backoff);
 	if (result > 0 && !train->refused) {
 		train->refused = true;
 		train->refused_psn = psn;
@@ -235,12 +248,14 @@ static bool send_member(struct rhca_train *train, struct sk_buff *skb,
 	return false;
 }
 
-static void count_sent(const struct rhca_train *train, u32 packets, u32 bytes)
+static void note_sent(const struct rhca_train *train, u32 packets, u32 bytes)
 {
 	struct rhca_counters __percpu *c = rhca_qp_counters(train->qp);
 
 	rhca_counter_add(c, RHCA_TX_PACKETS, packets);
 	rhca_counter_add(c, RHCA_TX_BYTES, bytes);
+	if (train->backoff)
+		rhca_block_sent(train->backoff, packets);
 	if (rhca_is_datagram(train->qp) &&
 	    rhca_gid_is_multicast(&train->path->address.flow.dgid))
 		rhca_counter_add(c, RHCA_TX_MULTICAST_PACKETS, packets);
@@ -273,5 +288,5 @@ void rhca_train_send(struct rhca_train *train)
 		packets += here;
 		bytes += len;
 	}
-	count_sent(train, packets, bytes);
+	note_sent(train, packets, bytes);
 }

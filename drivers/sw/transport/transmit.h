@@ -16,6 +16,7 @@
  * @path: the destination; NULL only as long as there is no packet
  * @packets: in order
  * @block: behind them
+ * @backoff: keeps packets out of blocks after a loss; NULL without
  * @asked: it is known whether blocks may be used
  * @blocks: they may
  * @refused: a packet was refused by the local queue; it and what came behind it
@@ -27,6 +28,7 @@ struct rhca_train {
 	struct rhca_path *path;
 	struct sk_buff_head packets;
 	struct rhca_block block;
+	struct rhca_block_backoff *backoff;
 	bool asked;
 	bool blocks;
 	bool refused;
@@ -36,7 +38,8 @@ struct rhca_train {
 #define RHCA_TRAIN_PACKETS	16
 
 void rhca_train_begin(struct rhca_train *train, const struct rhca_verbs_qp *qp,
-		      struct rhca_path *path);
+		      struct rhca_path *path,
+		      struct rhca_block_backoff *backoff);
 void rhca_train_set_path(struct rhca_train *train, struct rhca_path *path);
 int rhca_train_begin_packet(struct rhca_train *train,
 			    struct rhca_packet *packet,

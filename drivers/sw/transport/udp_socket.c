@@ -62,6 +62,16 @@ static int bind_socket(struct socket *sock, int ifindex, sa_family_t family)
 	return family == AF_INET ? bind_ipv4(sock) : bind_ipv6(sock);
 }
 
+/* Those that come as such, and what GRO puts together; both only save time */
+static void take_blocks(struct socket *sock)
+{
+	int on = 1;
+
+	udp_allow_gso(sock->sk);
+	sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on),
+			      sizeof(on));
+}
+
 /**
  * rhca_udp_socket_open - Receive RoCE v2 packets
  * @net: namespace
@@ -93,7 +103,7 @@ int rhca_udp_socket_open(struct net *net, int ifindex, sa_family_t family,
 		return ret;
 	}
 	setup_udp_tunnel_sock(net, rhca_tunnel_of(sock), &tunnel);
-	udp_allow_gso(sock->sk);	/* blocks */
+	take_blocks(sock);
 	*out = sock;
 	return 0;
 }

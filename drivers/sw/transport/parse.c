@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A packet taken apart. Nothing in it is believed: lengths first, then headers.
+ */
+#include <linux/skbuff.h>
+#include <linux/string.h>
+#include <rhca/compat.h>
+
+#include "sw/transport/parse.h"
+#include "wire/crc32.h"
+#include "wire/icrc.h"
+
+/* In place where the headers lie in one piece, else copied out once */
+static const u8 *pull_headers(struct rhca_rx *rx, unsigned int bytes)
+{
+	return skb_header_pointer(rx->skb, 0, bytes, rx->copy);
+}
+
+/* Bytes from the BTH to the end of the ICRC, as the packet itself says for v1 */
+static unsigned int ib_bytes_of(const struct sk_buff *skb,
+				enum rhca_encap encap, const u8 *network)
+{
+	const struct ib_grh *grh = (const struct ib_grh *)network;
+
+	if (encap == RHCA_V1)	/* Ethernet may have padded the frame */
+		return min_t(unsigned int, be16_to_cpu(grh->paylen),
+			     skb->len - RHCA_GRH_BYTES);
+	return skb->len - rhca_network_bytes(encap);
+}
+
+/**
+ * rhca_rx_parse_transport - Opcode and lengths, as the BTH has them
+ * @rx: with the BTH and its place; the rest of the transport part is filled in
+ * @ib_bytes: bytes from the BTH to the end of the ICRC
+ *
+ * Return: RHCA_PARSE_OK, or what is wrong with it.
+ */
+enum rhca_parse rhca_rx_parse_transport(struct rhca_rx *rx,
+					unsigned int ib_bytes)
+{
+	unsigned int transport, pad;
+
+	rx->opcode = rx->bth->opcode;
+	if (!rhca_opcode_known(rx->opcode) || rhca_bth_version(rx->bth))
+		return RHCA_PARSE_BAD_OPCODE;
+	transport = rhca_transport_bytes(rx->opcode);
+	pad = rhca_bth_pad(rx->bth);
+	if (ib_bytes < transport + RHCA_ICRC_BYTES)
+		return RHCA_PARSE_TRUNCATED;
+	if ((ib_bytes & 3) || ib_bytes < transport + pad + RHCA_ICRC_BYTES)
+		return RHCA_PARSE_BAD_LENGTH;
+	rx->flags = rhca_opcodes[rx->opcode].flags;
+	rx->psn = rhca_bth_psn(rx->bth);
+	rx->payload_offset = rx->bth_offset + transport;
+	rx->payload_bytes = ib_bytes - transport - pad - RHCA_ICRC_BYTES;
+	if (!(rx->flags & RHCA_OP_PAYLOAD) && (rx->payload_bytes || pad))
+		return RHCA_PARSE_BAD_LENGTH;
+	return RHCA_PARSE_OK;
+}
+
+/**
+ * rhca_rx_parse - Take a packet apart
+ * @rx: filled in, but for the port
+ * @skb: the packet; skb->data at the network header, of a length that no other
+ *	layer has vouched for
+ * @encap: the framing that it arrived in
+ *
+ * Return: RHCA_PARSE_OK, or what is wrong with it.
+ */
+enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
+			      enum rhca_encap encap)
+{
+	unsigned int network = rhca_network_bytes(encap);
+	unsigned int bth_end = network + sizeof(struct rhca_bth);
+	enum rhca_parse parse;
+	unsigned int ib_bytes;
+
+	rx->skb = skb;
+	rx->bth_offset = network;
+	if (skb->len < bth_end + RHCA_ICRC_BYTES)
+		return RHCA_PARSE_TRUNCATED;
+	rx->network = pull_headers(rx, bth_end);
+	if (!rx->network)
+		return RHCA_PARSE_TRUNCATED;
+	ib_bytes = ib_bytes_of(skb, encap, rx->network);
+	if (!rhca_network_valid(encap, rx->network, ib_bytes))
+		return RHCA_PARSE_BAD_LENGTH;
+
+	rx->bth = (const struct rhca_bth *)(rx->network + network);
+	parse = rhca_rx_parse_transport(rx, ib_bytes);
+	if (parse != RHCA_PARSE_OK)
+		return parse;
+	rx->network = pull_headers(rx, rx->payload_offset);
+	if (!rx->network)
+		return RHCA_PARSE_TRUNCATED;
+	rx->bth = (const struct rhca_bth *)(rx->network + network);
+	rhca_network_parse(encap, rx->network, &rx->flow);
+	return RHCA_PARSE_OK;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_parse);
+
+/**
+ * rhca_rx_icrc_ok - Is the invariant CRC right?
+ * @rx: a parsed packet
+ */
+bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
+{
+	unsigned int bth_end = rx->bth_offset + sizeof(struct rhca_bth);
+	unsigned int end = rx->payload_offset + rx->payload_bytes +
+			   rhca_bth_pad(rx->bth);
+	__le32 *in_packet, buffer;
+	bool vectors;
+	u32 crc;
+
+	in_packet = skb_header_pointer(rx->skb, end, sizeof(buffer), &buffer);
+	if (!in_packet)
+		return false;
+	vectors = rhca_crc32_begin(end - rx->bth_offset);
+	crc = rhca_icrc_headers(vectors, rx->flow.encap, rx->network);
+	crc = rhca_icrc_skb(vectors, crc, rx->skb, bth_end, end - bth_end);
+	rhca_crc32_end(vectors);
+	return !memcmp(in_packet, &(__le32){ rhca_icrc_final(crc) },
+		       sizeof(buffer));
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_icrc_ok);
