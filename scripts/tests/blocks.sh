@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
-# timeout: 900
+# timeout: 1800
 #
-# Packets in blocks: every operation with its data checked, blocks that pass
-# whole, blocks that the kernel cuts, blocks that are lost, copied and damaged on
-# the way. A block that is cut wrongly would show as a wrong ICRC.
+# Packets in blocks: every operation with its data checked, over blocks that pass
+# whole, that the kernel cuts, that GRO puts together again, that are lost, doubled,
+# out of order and refused on the way; over a VLAN and a bond; to groups; from and
+# to rdma_rxe, which knows nothing of them. A block that is cut or put together
+# wrongly would show as a wrong ICRC.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 
@@ -16,60 +18,129 @@ only_ours
 need tc ethtool
 setup_pair 9000
 blocks=/sys/module/roce_hca/parameters/blocks
-[ -e $blocks ] || skip "this driver has no blocks"
-before=$(< $blocks)
-defer "echo $before > $blocks"
-echo Y > $blocks
+check "blocks are sent by default" known "$(< $blocks)"
 
 icrc_errors() {
 	echo $(($(hw_counter "$DEV_A" rx_icrc_encapsulated) + $(hw_counter "$DEV_B" rx_icrc_encapsulated)))
 }
 
-skbs() { in_a cat "/sys/class/net/$IF_A/statistics/tx_packets"; }
+both() { show_a "${@//IF/$IF_A}" && show_b "${@//IF/$IF_B}"; }
 
-# traffic FAMILY ARGUMENT...
-traffic() {
-	local family=$1 a=IP${1}_A b=IP${1}_B
-	shift
-	LIMIT=300 python traffic.py "$DEV_A" "$(gid_index "$DEV_A" v2 "${!a}")" \
+# with_ends SCRIPT FAMILY ARGUMENT...
+with_ends() {
+	local script=$1 a=IP${2}_A b=IP${2}_B
+	shift 2
+	LIMIT=300 python "$script" "$DEV_A" "$(gid_index "$DEV_A" v2 "${!a}")" \
 		"$DEV_B" "$(gid_index "$DEV_B" v2 "${!b}")" "$@"
 }
+traffic() { with_ends traffic.py "$@"; }
+batch() { with_ends batch.py "$1" --label "v2 IPv$1 $2 " "${@:3}"; }
+ops() { with_ends ops.py "$1" --mtu "$2" --types RC,UC --label "v2 IPv$1 $3 " --quick; }
 
-ops() {
-	local a=IP${1}_A b=IP${1}_B
-	LIMIT=300 python ops.py "$DEV_A" "$(gid_index "$DEV_A" v2 "${!a}")" \
-		"$DEV_B" "$(gid_index "$DEV_B" v2 "${!b}")" --mtu "$2" --types RC --label "v2 IPv$1 $3 "
-}
-
-for family in 4 6; do
+# in_blocks WHAT COMMAND...: more packets than skbs, of a
+in_blocks() {
+	local what=$1 packets sent
+	shift
 	packets=$(hw_counter "$DEV_A" tx_packets) sent=$(skbs)
-	ops $family 1024 whole
+	"$@"
 	packets=$(($(hw_counter "$DEV_A" tx_packets) - packets)) sent=$(($(skbs) - sent))
-	check_ok "IPv$family: $packets packets leave as $sent" [ $((2 * sent)) -lt $packets ]
-	show_a ethtool -K "$IF_A" tx-udp-segmentation off > /dev/null
-	show_b ethtool -K "$IF_B" tx-udp-segmentation off > /dev/null
-	ops $family 4096 single
-	show_a ethtool -K "$IF_A" tx-udp-segmentation on > /dev/null
-	show_b ethtool -K "$IF_B" tx-udp-segmentation on > /dev/null
-done
+	check_ok "$what: $packets packets leave as $sent" [ $((2 * sent)) -lt $packets ]
+}
+skbs() { in_a cat "/sys/class/net/$IF_A/statistics/tx_packets"; }
 
-: "cut by a queue that takes no packet as large as a block"
-show_a tc qdisc replace dev "$IF_A" root tbf rate 1gbit burst 9000 limit 3000000
-show_b tc qdisc replace dev "$IF_B" root tbf rate 1gbit burst 9000 limit 3000000
-ops 4 1024 cut
-ops 6 4096 cut
-show_a tc qdisc del dev "$IF_A" root
-show_b tc qdisc del dev "$IF_B" root
+: "whole"
+for family in 4 6; do
+	with_ends ops.py $family --mtu 1024 --types RC,UC --label "v2 IPv$family "
+	in_blocks "IPv$family RC, long" traffic $family --messages 60 --read
+	in_blocks "IPv$family RC, short" batch $family whole --type RC --size 60
+	batch $family whole --type RC --size 60 --read
+	in_blocks "IPv$family UC" batch $family whole --type UC
+	in_blocks "IPv$family UD" batch $family whole --type UD
+done
+in_blocks "IPv4 multicast" batch 4 group --group ::ffff:239.9.1.1
+in_blocks "IPv6 multicast" batch 6 group --group ff15::9:1:1
 check "wrong ICRCs" 0 "$(icrc_errors)"
 
-: "lost, doubled, out of order"
-for what in "loss 2%" "duplicate 20%" "delay 2ms reorder 25% 50%"; do
+: "no device that takes them, and switched off"
+both ethtool -K IF tx-udp-segmentation off > /dev/null
+ops 4 4096 single
+both ethtool -K IF tx-udp-segmentation on > /dev/null
+echo off > $blocks
+packets=$(hw_counter "$DEV_A" tx_packets) sent=$(skbs)
+traffic 4 --messages 20
+packets=$(($(hw_counter "$DEV_A" tx_packets) - packets)) sent=$(($(skbs) - sent))
+check_ok "blocks=off: $packets packets leave as $sent" [ "$sent" -ge "$packets" ]
+echo known > $blocks
+check_fails "a policy that is unknown" sh -c "echo some > $blocks"
+
+: "cut by a queue that takes no packet as large as a block, and put together by GRO"
+both tc qdisc replace dev IF root tbf rate 1gbit burst 9000 limit 3000000
+for gro in off on; do
+	both ethtool -K IF gro $gro > /dev/null
+	ops 4 1024 "cut, GRO $gro"
+	ops 6 4096 "cut, GRO $gro"
+	batch 4 "cut, GRO $gro" --type UD
+done
+both ethtool -K IF gro off > /dev/null
+
+: "refused in the middle"
+both tc qdisc replace dev IF root tbf rate 200mbit burst 9000 limit 30000
+traffic 4 --messages 60 --timeout 14 --read
+batch 4 refused --type RC
+both tc qdisc del dev IF root
+check "wrong ICRCs" 0 "$(icrc_errors)"
+
+: "lost, doubled, out of order, damaged"
+for what in "loss 2%" "duplicate 20%" "delay 2ms reorder 25% 50%" "corrupt 2%"; do
 	# shellcheck disable=SC2086
-	show_a tc qdisc replace dev "$IF_A" root netem limit 10000 $what &&
-		show_b tc qdisc replace dev "$IF_B" root netem limit 10000 $what
+	both tc qdisc replace dev IF root netem limit 10000 $what
 	traffic 4 --seconds 4 --timeout 14 --least 10 --read
 done
-show_a tc qdisc del dev "$IF_A" root
-show_b tc qdisc del dev "$IF_B" root
-check "wrong ICRCs" 0 "$(icrc_errors)"
+both tc qdisc del dev IF root
+
+: "over a VLAN"
+show_a ip link add link "$IF_A" name "$IF_A.7" type vlan id 7
+show_b ip link add link "$IF_B" name "$IF_B.7" type vlan id 7
+show_a ip addr add 10.9.7.1/24 dev "$IF_A.7"
+show_b ip addr add 10.9.7.2/24 dev "$IF_B.7"
+show_a ip link set "$IF_A.7" up
+show_b ip link set "$IF_B.7" up
+busywait 60 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
+IP4_A=10.9.7.1 IP4_B=10.9.7.2
+wait_gids
+in_blocks "VLAN, RC" traffic 4 --messages 60 --read
+in_blocks "VLAN, UD" batch 4 VLAN
+IP4_A=10.9.0.1 IP4_B=10.9.0.2
+
+: "over loopback, to itself"
+DEV_C=$DEV_B DEV_B=$DEV_A IP4_C=$IP4_B IP4_B=$IP4_A
+traffic 4 --messages 60 --read
+batch 4 itself --type RC
+DEV_B=$DEV_C IP4_B=$IP4_C
+wrong=$(icrc_errors)
+
+: "between rdma_rxe at a and ours at b"
+teardown_pair
+A_IS_HERE=1
+if modprobe -n -q rdma_rxe || module_file rdma_rxe > /dev/null; then
+	insert rdma_rxe
+	defer 'remove_driver rdma_rxe'
+	show ip netns add "$NS_B"
+	show ip link add "$IF_A" mtu 9000 type veth peer name "$IF_B" netns "$NS_B" mtu 9000
+	in_b ip link set lo up
+	show_a ip addr add $IP4_A/24 dev "$IF_A"
+	show_b ip addr add $IP4_B/24 dev "$IF_B"
+	show_a ip link set "$IF_A" up
+	show_b ip link set "$IF_B" up
+	busywait 60 in_a ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
+	RHCA_LINK_TYPE=rxe add_link a "$DEV_A" "$IF_A"
+	add_link b "$DEV_B" "$IF_B"
+	make_device_nodes
+	wait_gids
+	with_ends ops.py 4 --mtu 1024 --types RC,UC,UD --label "with rdma_rxe " --quick
+	traffic 4 --messages 60 --read
+	check "wrong ICRCs from rdma_rxe" 0 "$(hw_counter "$DEV_B" rx_icrc_encapsulated)"
+else
+	say "no rdma_rxe for $(uname -r)"
+fi
 finish

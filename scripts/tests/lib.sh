@@ -522,11 +522,18 @@ pair() {
 
 # --- captures and counters --------------------------------------------------
 
-CAPTURE_PID=
-# capture_start FILE [FILTER...]: what host b's netdev sees
+CAPTURE_PID= BLOCKS=
+BLOCKS_FILE=/sys/module/roce_hca/parameters/blocks
+# capture_start FILE [FILTER...]: what host b's netdev sees. A block is one packet
+# there, so each packet travels alone meanwhile.
 capture_start() {
 	local file=$1
 	shift
+	if [ -w $BLOCKS_FILE ]; then
+		BLOCKS=$(< $BLOCKS_FILE)
+		echo off > $BLOCKS_FILE
+		defer "echo $BLOCKS > $BLOCKS_FILE"
+	fi
 	spawn_b tcpdump -i "${CAPTURE_IF:-$IF_B}" -s 0 -B 8192 --immediate-mode -U -w "$file" "$@" 2> "$WORK/tcpdump.err"
 	CAPTURE_PID=$!
 	busywait 60 grep -q 'listening on' "$WORK/tcpdump.err" || die "tcpdump does not start: $(cat "$WORK/tcpdump.err")"
@@ -542,6 +549,7 @@ capture_stop() {
 	kill -INT $CAPTURE_PID 2> /dev/null
 	wait $CAPTURE_PID 2> /dev/null
 	CAPTURE_PID=
+	[ -z "$BLOCKS" ] || echo "$BLOCKS" > $BLOCKS_FILE
 }
 
 # drops DEVICE: every packet the driver refused, whatever the reason
