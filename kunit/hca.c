@@ -10,6 +10,7 @@
 #include "core/registry.h"
 #include "hca.h"
 #include "sw/verbs/counters.h"
+#include "sw/transport/doorbell.h"
 #include "sw/transport/receive.h"
 
 static const u8 peer_mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0x0f, 0x0f };
@@ -185,6 +186,7 @@ struct test_hca *test_hca_create(struct kunit *test,
 	struct test_hca *hca = test_alloc(test, sizeof(*hca));
 	u32 i;
 
+	rhca_doorbell_gap_ns = 0;	/* what is posted is sent at once */
 	hca->test = test;
 	hca->num_ports = num_ports;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,

@@ -16,6 +16,7 @@
 #include "sw/verbs/port.h"
 #include "sw/verbs/transport.h"
 #include "sw/verbs/ucontext.h"
+#include "sw/transport/doorbell.h"
 #include "sw/transport/pool.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/requester.h"
@@ -269,6 +270,7 @@ static int qp_create(struct rhca_verbs_qp *base)
 	tasklet_setup(&qp->recv.task, recv_task);
 	INIT_DELAYED_WORK(&qp->flush_work, flush_again);
 	rhca_retry_init(qp);
+	rhca_doorbell_init(qp);
 	reset_flush(qp);
 	return 0;
 }
@@ -284,6 +286,7 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 
 	for (round = 0; round < 2; round++) {
 		rhca_retry_exit(qp);
+		rhca_doorbell_exit(qp);
 		tasklet_kill(&qp->send.task);
 		tasklet_kill(&qp->recv.task);
 		cancel_delayed_work_sync(&qp->flush_work);
@@ -388,8 +391,11 @@ static void kick_send(struct rhca_verbs_qp *base)
 		tasklet_schedule(&qp->send.task);
 		return;
 	}
+	if (rhca_doorbell_waits(qp))
+		return;
 	run_send(qp, &run);
 	end_in_verb(qp, &run);
+	rhca_doorbell_done(qp);
 }
 
 static void kick_recv(struct rhca_verbs_qp *base)

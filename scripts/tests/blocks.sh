@@ -61,6 +61,16 @@ in_blocks "IPv4 multicast" batch 4 group --group ::ffff:239.9.1.1
 in_blocks "IPv6 multicast" batch 6 group --group ff15::9:1:1
 check "wrong ICRCs" 0 "$(icrc_errors)"
 
+: "doorbells that wait: no process rings as often as that on its own here"
+gap=/sys/module/roce_hca/parameters/doorbell_gap_ns
+before=$(< $gap)
+defer "echo $before > $gap"
+echo 50000000 > $gap
+ops 4 1024 "late doorbells"
+in_blocks "late doorbells" batch 4 "late doorbells" --type RC
+traffic 4 --messages 200 --size 64 --read
+echo "$before" > $gap
+
 : "no device that takes them, and switched off"
 both ethtool -K IF tx-udp-segmentation off > /dev/null
 ops 4 4096 single

@@ -18,6 +18,7 @@
 #include "sw/verbs/mr.h"
 #include "sw/verbs/qp.h"
 #include "sw/transport/block.h"
+#include "sw/transport/doorbell.h"
 
 /*
  * Packets that a requester has in flight: 512 KiB at the largest MTU, which is
@@ -203,6 +204,7 @@ struct rhca_responder {
  * @mtu_bytes: path MTU
  * @send: requester
  * @recv: responder
+ * @doorbell: when the send queue's was rung
  * @deferred: completion events that a verb left to @send.task, see RHCA_RAISE_*
  * @flush_work: flushes what is left of the queues of a process's QP in ERR, and
  *	what the process posts to them afterwards
@@ -215,6 +217,7 @@ struct rhca_sw_qp {
 	u32 mtu_bytes;
 	struct rhca_requester send;
 	struct rhca_responder recv;
+	struct rhca_doorbell doorbell;
 	unsigned long deferred;
 	struct delayed_work flush_work;
 	atomic_t flush_credit;

@@ -401,6 +401,18 @@ static int resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 	return ret;
 }
 
+/*
+ * A thread that polls all the time keeps softirqs from running that may bring
+ * completions: a doorbell may wait for one.
+ */
+static void let_softirqs_run(void)
+{
+	if (in_interrupt() || irqs_disabled())
+		return;
+	local_bh_disable();
+	local_bh_enable();
+}
+
 static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
@@ -413,6 +425,8 @@ static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	while (polled < num && cq->consumer != cq->producer)
 		wc[polled++] = cq->wcs[cq->consumer++ & cq->mask];
 	spin_unlock_irqrestore(&cq->lock, flags);
+	if (!polled)
+		let_softirqs_run();
 	return polled;
 }
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Doorbells that wait for more requests.
+ */
+#ifndef RHCA_SW_TRANSPORT_DOORBELL_H
+#define RHCA_SW_TRANSPORT_DOORBELL_H
+
+#include <linux/hrtimer.h>
+#include <linux/types.h>
+
+struct rhca_sw_qp;
+
+/**
+ * struct rhca_doorbell - When a QP's doorbell was rung
+ * @rung_at: the last time, in ns of the monotonic clock
+ * @flags: bit 0: @timer will send what has been posted
+ * @timer: of a process's QP
+ */
+struct rhca_doorbell {
+	u64 rung_at;
+	unsigned long flags;
+	struct hrtimer timer;
+};
+
+extern unsigned int rhca_doorbell_gap_ns;
+
+void rhca_doorbell_init(struct rhca_sw_qp *qp);
+void rhca_doorbell_exit(struct rhca_sw_qp *qp);
+bool rhca_doorbell_waits(struct rhca_sw_qp *qp);
+void rhca_doorbell_done(struct rhca_sw_qp *qp);
+
+#endif
