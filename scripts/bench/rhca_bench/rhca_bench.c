@@ -8,6 +8,11 @@
  * Write one line to /sys/kernel/debug/rhca_bench/run, read the answer there:
  *
  *	DEVICE_A GID_A DEVICE_B GID_B KIND SIZE DEPTH MTU ROUNDS PER_ROUND
+ *		[LIST [QPS [IDLE [WALK]]]]
+ *
+ * LIST requests are posted at once (default 1), to QPS pairs of QPs in turn (1),
+ * beside IDLE pairs that are connected and do nothing (0). With WALK 1 each request
+ * has another address, over all of 64 MiB; else all have the same.
  *
  * KIND: write send read   one after the other, DEPTH outstanding
  *	 pingpong          a SEND each way, half of the round trip is told
@@ -32,8 +37,12 @@
 #include <rdma/ib_verbs.h>
 
 #define MAX_DEPTH	256
+#define MAX_LIST	64
+#define MAX_QPS		16384
 #define MAX_ROUNDS	10000
-#define MAX_SIZE	(4U << 20)
+#define CHUNK_BYTES	(4U << 20)	/* what the page allocator gives in one piece */
+#define MAX_SIZE	CHUNK_BYTES
+#define MAX_CHUNKS	16
 #define FLOOR_ETHERTYPE	0x88b5		/* IEEE 802 local experimental */
 #define STALL_NS	(20 * NSEC_PER_SEC)
 #define PORT		1
@@ -62,15 +71,18 @@ struct side {
 	const struct ib_gid_attr *gid;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
-	struct ib_qp *qp;
-	void *memory;
-	u64 address;
+	struct ib_qp **qps;
+	u32 num_qps;
+	u32 num_connected;
+	void *memory[MAX_CHUNKS];
+	u64 address[MAX_CHUNKS];
+	u32 num_chunks;
+	u64 walked;
 	struct ib_cqe send_cqe;
 	struct ib_cqe recv_cqe;
 	u32 sent;
 	u32 received;
 	enum ib_wc_status status;
-	bool connected;
 };
 
 struct job {
@@ -82,6 +94,12 @@ struct job {
 	u32 mtu;
 	u32 rounds;
 	u32 per_round;
+	u32 list;
+	u32 qps;
+	u32 idle;
+	u32 walk;
+	struct ib_rdma_wr *wrs;
+	struct ib_sge *sges;
 	u64 *samples;
 };
 
@@ -156,33 +174,71 @@ static void recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		side->status = wc->status;
 }
 
+static void close_qps(struct side *side)
+{
+	u32 i;
+
+	for (i = 0; i < side->num_qps; i++) {
+		if (i < side->num_connected)
+			ib_drain_qp(side->qps[i]);
+		ib_destroy_qp(side->qps[i]);
+	}
+	kvfree(side->qps);
+}
+
 static void close_side(struct side *side)
 {
-	if (!IS_ERR_OR_NULL(side->qp)) {
-		if (side->connected)
-			ib_drain_qp(side->qp);
-		ib_destroy_qp(side->qp);
+	u32 i;
+
+	close_qps(side);
+	for (i = 0; i < side->num_chunks; i++) {
+		if (side->address[i])
+			ib_dma_unmap_single(side->ibdev, side->address[i],
+					    CHUNK_BYTES, DMA_BIDIRECTIONAL);
+		free_pages_exact(side->memory[i], CHUNK_BYTES);
 	}
-	if (side->address)
-		ib_dma_unmap_single(side->ibdev, side->address, MAX_SIZE,
-				    DMA_BIDIRECTIONAL);
 	if (!IS_ERR_OR_NULL(side->cq))
 		ib_free_cq(side->cq);
 	if (!IS_ERR_OR_NULL(side->pd))
 		ib_dealloc_pd(side->pd);
-	if (side->memory)
-		free_pages_exact(side->memory, MAX_SIZE);
 }
 
-static int open_memory(struct side *side)
+static int open_memory(struct side *side, bool walk)
 {
-	side->memory = alloc_pages_exact(MAX_SIZE, GFP_KERNEL | __GFP_ZERO);
-	return side->memory ? 0 : -ENOMEM;
+	u32 num = walk ? MAX_CHUNKS : 1;
+
+	while (side->num_chunks < num) {
+		side->memory[side->num_chunks] =
+			alloc_pages_exact(CHUNK_BYTES, GFP_KERNEL | __GFP_ZERO);
+		if (!side->memory[side->num_chunks])
+			return -ENOMEM;
+		side->num_chunks++;
+	}
+	return 0;
 }
 
-static int open_verbs(struct side *side, u32 depth)
+static int map_memory(struct side *side)
+{
+	u32 i;
+
+	for (i = 0; i < side->num_chunks; i++) {
+		side->address[i] = ib_dma_map_single(side->ibdev,
+						     side->memory[i],
+						     CHUNK_BYTES,
+						     DMA_BIDIRECTIONAL);
+		if (ib_dma_mapping_error(side->ibdev, side->address[i])) {
+			side->address[i] = 0;
+			return -EIO;
+		}
+	}
+	return 0;
+}
+
+static int open_qps(struct side *side, u32 depth, u32 num)
 {
 	struct ib_qp_init_attr init = {
+		.send_cq	= side->cq,
+		.recv_cq	= side->cq,
 		.qp_type	= IB_QPT_RC,
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.cap = {
@@ -192,26 +248,46 @@ static int open_verbs(struct side *side, u32 depth)
 			.max_recv_sge	= 1,
 		},
 	};
+	struct ib_qp *qp;
 
+	side->qps = kvcalloc(num, sizeof(*side->qps), GFP_KERNEL);
+	if (!side->qps)
+		return -ENOMEM;
+	while (side->num_qps < num) {
+		qp = ib_create_qp(side->pd, &init);
+		if (IS_ERR(qp))
+			return PTR_ERR(qp);
+		side->qps[side->num_qps++] = qp;
+	}
+	return 0;
+}
+
+static int open_verbs(struct side *side, const struct job *job)
+{
 	side->send_cqe.done = send_done;
 	side->recv_cqe.done = recv_done;
 	side->pd = ib_alloc_pd(side->ibdev, IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (IS_ERR(side->pd))
 		return PTR_ERR(side->pd);
-	side->cq = ib_alloc_cq(side->ibdev, NULL, 2 * depth + 2, 0,
-			       IB_POLL_DIRECT);
+	/* All QPs together have no more than the depth outstanding */
+	side->cq = ib_alloc_cq(side->ibdev, NULL, 2 * (job->depth + job->list) + 2,
+			       0, IB_POLL_DIRECT);
 	if (IS_ERR(side->cq))
 		return PTR_ERR(side->cq);
-	side->address = ib_dma_map_single(side->ibdev, side->memory, MAX_SIZE,
-					  DMA_BIDIRECTIONAL);
-	if (ib_dma_mapping_error(side->ibdev, side->address)) {
-		side->address = 0;
-		return -EIO;
-	}
-	init.send_cq = side->cq;
-	init.recv_cq = side->cq;
-	side->qp = ib_create_qp(side->pd, &init);
-	return PTR_ERR_OR_ZERO(side->qp);
+	return map_memory(side) ?:
+	       open_qps(side, job->depth + job->list, job->qps + job->idle);
+}
+
+/* Where the next request reads or writes */
+static u64 next_address(struct side *side, u32 size)
+{
+	u32 slots = CHUNK_BYTES / size;
+	u64 slot = side->walked++;
+
+	if (side->num_chunks == 1)
+		return side->address[0];
+	return side->address[(u32)slot % MAX_CHUNKS] +
+	       (u64)((u32)slot / MAX_CHUNKS % slots) * size;
 }
 
 static void route_to(struct rdma_ah_attr *ah, const struct side *from,
@@ -230,7 +306,7 @@ static void route_to(struct rdma_ah_attr *ah, const struct side *from,
 	rcu_read_unlock();
 }
 
-static int connect_to(struct side *side, struct side *peer, u32 mtu)
+static int connect_qp(struct side *side, const struct side *peer, u32 i, u32 mtu)
 {
 	struct ib_qp_attr attr = {
 		.qp_state	 = IB_QPS_INIT,
@@ -238,7 +314,7 @@ static int connect_to(struct side *side, struct side *peer, u32 mtu)
 		.qp_access_flags = IB_ACCESS_LOCAL_WRITE |
 				   IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ,
 		.path_mtu	 = ib_mtu_int_to_enum(mtu),
-		.dest_qp_num	 = peer->qp->qp_num,
+		.dest_qp_num	 = peer->qps[i]->qp_num,
 		.rq_psn		 = 1,
 		.sq_psn		 = 1,
 		.max_rd_atomic	 = 16,
@@ -250,29 +326,38 @@ static int connect_to(struct side *side, struct side *peer, u32 mtu)
 	};
 	int ret;
 
-	ret = ib_modify_qp(side->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
+	ret = ib_modify_qp(side->qps[i], &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
 			   IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 	if (ret)
 		return ret;
 	attr.qp_state = IB_QPS_RTR;
 	route_to(&attr.ah_attr, side, peer);
-	ret = ib_modify_qp(side->qp, &attr, IB_QP_STATE | IB_QP_AV |
+	ret = ib_modify_qp(side->qps[i], &attr, IB_QP_STATE | IB_QP_AV |
 			   IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
 			   IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 	if (ret)
 		return ret;
 	attr.qp_state = IB_QPS_RTS;
-	ret = ib_modify_qp(side->qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT |
+	ret = ib_modify_qp(side->qps[i], &attr, IB_QP_STATE | IB_QP_TIMEOUT |
 			   IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN |
 			   IB_QP_MAX_QP_RD_ATOMIC);
-	side->connected = !ret;
 	return ret;
 }
 
-static int post_recv(struct side *side, u32 size)
+static int connect_to(struct side *side, const struct side *peer, u32 mtu)
+{
+	int ret = 0;
+
+	while (!ret && side->num_connected < side->num_qps) {
+		ret = connect_qp(side, peer, side->num_connected, mtu);
+		side->num_connected += !ret;
+	}
+	return ret;
+}
+
+static int post_recvs(struct side *side, u32 qp, u32 size, u32 num)
 {
 	struct ib_sge sge = {
-		.addr	= side->address,
 		.length	= size,
 		.lkey	= side->pd->local_dma_lkey,
 	};
@@ -281,31 +366,43 @@ static int post_recv(struct side *side, u32 size)
 		.sg_list	= &sge,
 		.num_sge	= 1,
 	};
+	int ret = 0;
 
-	return ib_post_recv(side->qp, &wr, NULL);
+	while (!ret && num--) {
+		sge.addr = next_address(side, size);
+		ret = ib_post_recv(side->qps[qp], &wr, NULL);
+	}
+	return ret;
 }
 
-static int post_send(struct side *side, const struct side *peer,
-		     enum ib_wr_opcode opcode, u32 size)
+/* A list of them in one call */
+static int post_sends(struct job *job, struct side *side, struct side *peer,
+		      u32 qp, enum ib_wr_opcode opcode, u32 num)
 {
-	struct ib_sge sge = {
-		.addr	= side->address,
-		.length	= size,
-		.lkey	= side->pd->local_dma_lkey,
-	};
-	struct ib_rdma_wr wr = {
-		.wr = {
-			.wr_cqe		= &side->send_cqe,
-			.opcode		= opcode,
-			.send_flags	= IB_SEND_SIGNALED,
-			.sg_list	= &sge,
-			.num_sge	= 1,
-		},
-		.remote_addr	= peer->address,
-		.rkey		= peer->pd->unsafe_global_rkey,
-	};
+	u32 i;
 
-	return ib_post_send(side->qp, &wr.wr, NULL);
+	for (i = 0; i < num; i++) {
+		job->sges[i] = (struct ib_sge) {
+			.addr	= next_address(side, job->size),
+			.length	= job->size,
+			.lkey	= side->pd->local_dma_lkey,
+		};
+		job->wrs[i] = (struct ib_rdma_wr) {
+			.wr = {
+				.next		= i + 1 < num ?
+						  &job->wrs[i + 1].wr : NULL,
+				.wr_cqe		= &side->send_cqe,
+				.opcode		= opcode,
+				.send_flags	= IB_SEND_SIGNALED,
+				.sg_list	= &job->sges[i],
+				.num_sge	= 1,
+			},
+			.remote_addr	= opcode == IB_WR_SEND ? 0 :
+					  next_address(peer, job->size),
+			.rkey		= peer->pd->unsafe_global_rkey,
+		};
+	}
+	return ib_post_send(side->qps[qp], &job->wrs[0].wr, NULL);
 }
 
 /* Take what is there; if nothing is, let workers have the processor. */
@@ -335,22 +432,32 @@ static const enum ib_wr_opcode opcode_of[] = {
 	[KIND_READ]	= IB_WR_RDMA_READ,
 };
 
+static int post_list(struct job *job, u32 posted, u32 num)
+{
+	u32 qp = posted / job->list % job->qps;
+	int ret = 0;
+
+	if (job->kind == KIND_SEND)
+		ret = post_recvs(&job->b, qp, job->size, num);
+	return ret ?: post_sends(job, &job->a, &job->b, qp,
+				 opcode_of[job->kind], num);
+}
+
 static int stream_round(struct job *job)
 {
-	u32 first = job->a.sent, posted = 0;
+	u32 first = job->a.sent, posted = 0, num;
 	u64 start = ktime_get_ns();
 	int ret = 0;
 
 	while (job->a.sent - first < job->per_round) {
-		while (posted < job->per_round &&
-		       posted - (job->a.sent - first) < job->depth) {
-			if (job->kind == KIND_SEND)
-				ret = post_recv(&job->b, job->size);
-			ret = ret ?: post_send(&job->a, &job->b,
-					       opcode_of[job->kind], job->size);
+		while (posted < job->per_round) {
+			num = min(job->list, job->per_round - posted);
+			if (posted + num - (job->a.sent - first) > job->depth)
+				break;
+			ret = post_list(job, posted, num);
 			if (ret)
 				return ret;
-			posted++;
+			posted += num;
 		}
 		poll(job);
 		ret = failed(job, start);
@@ -366,8 +473,8 @@ static int one_way(struct job *job, struct side *from, struct side *to)
 	u64 start = ktime_get_ns();
 	int ret;
 
-	ret = post_recv(to, job->size) ?:
-	      post_send(from, to, IB_WR_SEND, job->size);
+	ret = post_recvs(to, 0, job->size, 1) ?:
+	      post_sends(job, from, to, 0, IB_WR_SEND, 1);
 	while (!ret && (to->received == received || from->sent == sent)) {
 		poll(job);
 		ret = failed(job, start);
@@ -446,8 +553,8 @@ static int memcpy_round(struct job *job)
 	u32 i;
 
 	for (i = 0; i < job->per_round; i++) {
-		memcpy(job->a.memory, job->b.memory, job->size);
-		barrier_data(job->a.memory);
+		memcpy(job->a.memory[0], job->b.memory[0], job->size);
+		barrier_data(job->a.memory[0]);
 	}
 	return 0;
 }
@@ -459,7 +566,7 @@ static int crc_round(struct job *job)
 	u32 i;
 
 	for (i = 0; i < job->per_round; i++)
-		crc_result = crc32_le(crc_result, job->a.memory, job->size);
+		crc_result = crc32_le(crc_result, job->a.memory[0], job->size);
 	return 0;
 }
 
@@ -511,10 +618,10 @@ static int run_job(struct job *job)
 	};
 	int ret;
 
-	ret = open_memory(&job->a) ?: open_memory(&job->b);
+	ret = open_memory(&job->a, job->walk) ?: open_memory(&job->b, job->walk);
 	if (!ret && job->kind <= KIND_PINGPONG)
-		ret = open_verbs(&job->a, job->depth) ?:
-		      open_verbs(&job->b, job->depth) ?:
+		ret = open_verbs(&job->a, job) ?:
+		      open_verbs(&job->b, job) ?:
 		      connect_to(&job->a, &job->b, job->mtu) ?:
 		      connect_to(&job->b, &job->a, job->mtu);
 	if (!ret) {
@@ -548,13 +655,18 @@ static int parse_job(struct job *job, char *line)
 	u32 gid_a, gid_b;
 	int found;
 
-	if (sscanf(line, "%63s %u %63s %u %15s %u %u %u %u %u", name_a, &gid_a,
-		   name_b, &gid_b, kind, &job->size, &job->depth, &job->mtu,
-		   &job->rounds, &job->per_round) != 10)
+	job->list = 1;
+	job->qps = 1;
+	if (sscanf(line, "%63s %u %63s %u %15s %u %u %u %u %u %u %u %u %u",
+		   name_a, &gid_a, name_b, &gid_b, kind, &job->size,
+		   &job->depth, &job->mtu, &job->rounds, &job->per_round,
+		   &job->list, &job->qps, &job->idle, &job->walk) < 10)
 		return -EINVAL;
 	found = match_string(kind_names, NUM_KINDS, kind);
 	if (found < 0 || !job->depth || job->depth > MAX_DEPTH ||
-	    job->size > MAX_SIZE || !job->rounds || job->rounds > MAX_ROUNDS ||
+	    !job->size || job->size > MAX_SIZE || !job->list ||
+	    job->list > MAX_LIST || job->list > job->depth || !job->qps ||
+	    job->qps > MAX_QPS || job->idle > MAX_QPS || !job->rounds || job->rounds > MAX_ROUNDS ||
 	    job->per_round < 2)
 		return -EINVAL;
 	job->kind = found;
@@ -575,8 +687,13 @@ static int run_line(char *line)
 	ret = parse_job(job, line);
 	if (!ret) {
 		job->samples = kvcalloc(job->rounds, sizeof(u64), GFP_KERNEL);
-		ret = job->samples ? run_job(job) : -ENOMEM;
+		job->wrs = kcalloc(job->list, sizeof(*job->wrs), GFP_KERNEL);
+		job->sges = kcalloc(job->list, sizeof(*job->sges), GFP_KERNEL);
+		ret = job->samples && job->wrs && job->sges ? run_job(job) :
+							      -ENOMEM;
 		kvfree(job->samples);
+		kfree(job->wrs);
+		kfree(job->sges);
 	}
 	if (job->a.gid)
 		rdma_put_gid_attr(job->a.gid);
