@@ -468,6 +468,70 @@ static void message_of_many_packets_arrives_in_one_block(struct kunit *test)
 	expect_data(&b, 3 * MTU, 9);
 }
 
+/* Its payload is copied before anyone knows; the right one replaces it */
+static void damaged_middle_packet_is_replaced(struct kunit *test)
+{
+	struct bench b;
+	int i;
+
+	setup(&b, test, IB_QPT_RC);
+	post_recvs(&b, b.qp, 1, 1);
+	append(&b, SEND_FIRST, 0, MTU);
+	append(&b, SEND_MIDDLE, 1, MTU);
+	append(&b, SEND_MIDDLE, 2, MTU)[100] ^= 0x10;
+	append(&b, SEND_MIDDLE, 3, MTU);
+	append(&b, SEND_LAST, 4, 9);
+	arrive(&b);
+	expect_completions(&b, 1, 0);
+	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_ICRC_ENCAPSULATED), 1);
+	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_OUT_OF_SEQUENCE), 2);
+	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_PACKETS), 4);
+	for (i = 2; i < 4; i++)
+		append(&b, SEND_MIDDLE, i, MTU);
+	append(&b, SEND_LAST, 4, 9);
+	arrive(&b);
+	expect_completions(&b, 1, 1);
+	for (i = 0; i < 4; i++)
+		expect_data(&b, i * MTU, MTU);
+	expect_data(&b, 4 * MTU, 9);
+}
+
+/* Programs wait for its last byte */
+static void damaged_last_packet_touches_nothing(struct kunit *test)
+{
+	struct bench b;
+	u32 i;
+
+	setup(&b, test, IB_QPT_RC);
+	post_recvs(&b, b.qp, 1, 1);
+	append(&b, SEND_FIRST, 0, MTU);
+	append(&b, SEND_LAST, 1, 64)[30] ^= 0x10;
+	arrive(&b);
+	expect_completions(&b, 1, 0);
+	for (i = 0; i < 64; i++)
+		KUNIT_EXPECT_EQ(test, b.hca->buffer[TARGET + MTU + i], 0);
+}
+
+static void middle_packet_of_another_partition_is_refused(struct kunit *test)
+{
+	struct bench b;
+	u8 *segment;
+
+	setup(&b, test, IB_QPT_RC);
+	post_recvs(&b, b.qp, 1, 1);
+	append(&b, SEND_FIRST, 0, MTU);
+	segment = append(&b, SEND_MIDDLE, 1, MTU);
+	segment[2] = 0x12;
+	memcpy(b.packet + 48, segment, SEGMENT_BYTES(MTU));
+	test_seal(b.packet, 48 + SEGMENT_BYTES(MTU), RHCA_V2_IPV6);
+	memcpy(segment, b.packet + 48, SEGMENT_BYTES(MTU));
+	append(&b, SEND_LAST, 2, 9);
+	arrive(&b);
+	expect_completions(&b, 1, 0);
+	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_DROPPED_BAD_PKEY), 1);
+	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_PACKETS), 2);
+}
+
 struct fault_case {
 	const char *desc;
 	u8 offset;		/* of a byte in the segment, which is flipped */
@@ -594,6 +658,30 @@ static void read_response_and_request_share_a_block(struct kunit *test)
 	expect_data(&b, 10 * 2048 + 2 * MTU, 8);
 }
 
+static void damaged_middle_response_is_replaced(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test, IB_QPT_RC);
+	post_read(&b, 0, 3 * MTU + 8);
+	append(&b, READ_FIRST, 0, MTU);
+	arrive(&b);
+	append(&b, READ_MIDDLE, 1, MTU);
+	append(&b, READ_MIDDLE, 2, MTU)[100] ^= 0x10;
+	append(&b, READ_LAST, 3, 8);
+	arrive(&b);
+	expect_completions(&b, 0, 0);
+	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_ICRC_ENCAPSULATED), 1);
+	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_IMPLIED_NAK_SEQ_ERR), 1);
+	append(&b, READ_MIDDLE, 2, MTU);
+	append(&b, READ_LAST, 3, 8);
+	arrive(&b);
+	expect_completions(&b, 0, 1);
+	expect_data(&b, MTU, MTU);
+	expect_data(&b, 2 * MTU, MTU);
+	expect_data(&b, 3 * MTU, 8);
+}
+
 struct size_case {
 	const char *desc;
 	unsigned int gso_size;
@@ -672,6 +760,10 @@ static struct kunit_case block_tests[] = {
 			 framing_gen_params),
 	KUNIT_CASE(each_message_of_a_block_completes),
 	KUNIT_CASE(message_of_many_packets_arrives_in_one_block),
+	KUNIT_CASE(damaged_middle_packet_is_replaced),
+	KUNIT_CASE(damaged_last_packet_touches_nothing),
+	KUNIT_CASE(middle_packet_of_another_partition_is_refused),
+	KUNIT_CASE(damaged_middle_response_is_replaced),
 	KUNIT_CASE_PARAM(fault_in_the_middle_loses_that_packet,
 			 fault_gen_params),
 	KUNIT_CASE_PARAM(datagrams_behind_a_fault_arrive, fault_gen_params),

@@ -249,6 +249,8 @@ static enum ib_wc_status take_read(struct rhca_sw_qp *qp,
 		rhca_rx_note_mtu(qp, rx);
 		return IB_WC_BAD_RESP_ERR;
 	}
+	if (rx->in_place)
+		return IB_WC_SUCCESS;
 	return rhca_scatter(&qp->base, &span, rx->skb, rx->payload_offset);
 }
 

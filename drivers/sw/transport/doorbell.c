@@ -92,7 +92,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 
 	/* Who rings from here on starts the timer again */
 	clear_bit(TIMER_WILL_SEND, &qp->doorbell.flags);
-	smp_mb__after_atomic();
+	smp_mb__after_atomic();		/* and then the queue is read */
 	rcu_read_lock();
 	spin_lock(&qp->send.lock);
 	rhca_requester_run(qp, &run);

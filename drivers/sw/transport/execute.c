@@ -24,6 +24,8 @@ static enum rhca_verdict put_in_buffer(struct rhca_sw_qp *qp,
 		.bytes	 = rx->payload_bytes,
 	};
 
+	if (rx->in_place)
+		return RHCA_PASS;
 	return rhca_scatter(&qp->base, &span, rx->skb, rx->payload_offset) ==
 		IB_WC_SUCCESS ? RHCA_PASS : RHCA_LOCAL_FAULT;
 }
@@ -68,13 +70,28 @@ static enum rhca_verdict execute_send(struct rhca_sw_qp *qp,
 	return verdict;
 }
 
+/* False when the key has been taken away */
+static bool put_in_region(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_mem *mem;
+	int ret;
+
+	mem = rhca_get_remote(&qp->base, recv->write_rkey, recv->write_va,
+			      rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
+	if (!mem)
+		return false;
+	ret = rhca_skb_to_mem(mem, recv->write_va, rx->payload_bytes, rx->skb,
+			      rx->payload_offset);
+	rhca_mem_put(mem);
+	return !ret;
+}
+
 static enum rhca_verdict execute_write(struct rhca_sw_qp *qp,
 				       const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	const struct rhca_reth *reth;
-	struct rhca_mem *mem;
-	int ret;
 
 	if (rx->flags & RHCA_OP_STARTS) {
 		reth = rhca_rx_header(rx, RHCA_HDR_RETH);
@@ -86,14 +103,7 @@ static enum rhca_verdict execute_write(struct rhca_sw_qp *qp,
 	}
 	if (!rx->payload_bytes)
 		return RHCA_PASS;
-	mem = rhca_get_remote(&qp->base, recv->write_rkey, recv->write_va,
-			      rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
-	if (!mem)
-		return RHCA_BAD_KEY;
-	ret = rhca_skb_to_mem(mem, recv->write_va, rx->payload_bytes, rx->skb,
-			      rx->payload_offset);
-	rhca_mem_put(mem);
-	if (ret)
+	if (!rx->in_place && !put_in_region(qp, rx))
 		return RHCA_BAD_KEY;
 	recv->write_va += rx->payload_bytes;
 	recv->write_left -= rx->payload_bytes;

@@ -51,6 +51,7 @@ enum rhca_parse rhca_rx_parse_transport(struct rhca_rx *rx,
 		return RHCA_PARSE_BAD_LENGTH;
 	rx->flags = rhca_opcodes[rx->opcode].flags;
 	rx->psn = rhca_bth_psn(rx->bth);
+	rx->in_place = false;
 	rx->payload_offset = rx->bth_offset + transport;
 	rx->payload_bytes = ib_bytes - transport - pad - RHCA_ICRC_BYTES;
 	if (!(rx->flags & RHCA_OP_PAYLOAD) && (rx->payload_bytes || pad))
@@ -123,3 +124,35 @@ bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 		       sizeof(buffer));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_icrc_ok);
+
+/**
+ * rhca_rx_payload - Payload, padding and ICRC where they lie in one piece
+ * @rx: a parsed packet
+ *
+ * Return: the first byte, or NULL.
+ */
+const u8 *rhca_rx_payload(const struct rhca_rx *rx)
+{
+	unsigned int bytes = rx->payload_bytes + rhca_bth_pad(rx->bth) +
+			     RHCA_ICRC_BYTES;
+	const struct skb_shared_info *shared = skb_shinfo(rx->skb);
+	unsigned int offset = rx->payload_offset, here, i;
+	const skb_frag_t *frag;
+
+	if (offset + bytes <= skb_headlen(rx->skb))
+		return rx->skb->data + offset;
+	if (offset < skb_headlen(rx->skb))
+		return NULL;
+	offset -= skb_headlen(rx->skb);
+	for (i = 0; i < shared->nr_frags; i++) {
+		frag = &shared->frags[i];
+		here = skb_frag_size(frag);
+		if (offset + bytes <= here)
+			return PageHighMem(skb_frag_page(frag)) ? NULL :
+				skb_frag_address(frag) + offset;
+		if (offset < here)
+			return NULL;
+		offset -= here;
+	}
+	return NULL;
+}

@@ -27,6 +27,7 @@
  * @bth_offset: first byte of the BTH, from skb->data
  * @payload_offset: first byte of the payload, from skb->data
  * @payload_bytes: without padding
+ * @in_place: its payload has been copied to where it belongs, see middle.c
  * @port: the port it came to
  * @ifindex: netdev that it arrived by, in its namespace; of a packet that a VRF
  *	has taken, the one below
@@ -45,6 +46,7 @@ struct rhca_rx {
 	unsigned int bth_offset;
 	unsigned int payload_offset;
 	unsigned int payload_bytes;
+	bool in_place;
 	struct rhca_port *port;
 	int ifindex;
 	u16 pkey_index;
@@ -71,6 +73,7 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 enum rhca_parse rhca_rx_parse_transport(struct rhca_rx *rx,
 					unsigned int ib_bytes);
 bool rhca_rx_icrc_ok(const struct rhca_rx *rx);
+const u8 *rhca_rx_payload(const struct rhca_rx *rx);
 
 /* An extended header of the packet, which its opcode must have */
 static inline const void *rhca_rx_header(const struct rhca_rx *rx,

@@ -9,25 +9,37 @@
 #include "sw/transport/payload.h"
 #include "core/device.h"
 #include "sw/transport/packet.h"
+#include "wire/crc32.h"
 
 /**
  * struct transfer - Bytes on their way between a packet and memory
  * @to: the packet that is being built takes them; or NULL
+ * @check: gives them, and their CRC is computed; or NULL
  * @skb: the packet that was received gives them; or NULL
  * @data: gives them where neither is set
  * @offset: of the next byte in @skb or @data
  */
 struct transfer {
 	struct rhca_packet *to;
+	struct rhca_check *check;
 	const struct sk_buff *skb;
 	const u8 *data;
 	unsigned int offset;
 };
 
+static void copy_checked(struct rhca_check *check, void *to, unsigned int bytes)
+{
+	check->crc = rhca_crc32_copy(check->vectors, check->crc, to,
+				     check->data, bytes);
+	check->data += bytes;
+}
+
 static void move_piece(struct transfer *transfer, void *at, unsigned int bytes)
 {
 	if (transfer->to)
 		rhca_packet_copy(transfer->to, at, bytes);
+	else if (transfer->check)
+		copy_checked(transfer->check, at, bytes);
 	else if (transfer->skb)
 		skb_copy_bits(transfer->skb, transfer->offset, at, bytes);
 	else
@@ -88,6 +100,24 @@ int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		    const struct sk_buff *skb, unsigned int offset)
 {
 	struct transfer transfer = { .skb = skb, .offset = offset };
+
+	return move(mem, addr, bytes, &transfer);
+}
+
+/**
+ * rhca_checked_to_mem - Copy payload to memory and compute its CRC
+ * @mem: the memory; rhca_mem_allows() has said yes
+ * @addr: first address
+ * @bytes: how many
+ * @check: the payload
+ *
+ * Context: between rhca_crc32_begin() and rhca_crc32_end().
+ * Return: 0, or -EFAULT for an address that is no memory.
+ */
+int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
+			struct rhca_check *check)
+{
+	struct transfer transfer = { .check = check };
 
 	return move(mem, addr, bytes, &transfer);
 }
@@ -213,6 +243,24 @@ enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
 				     const void *data)
 {
 	struct transfer transfer = { .data = data };
+
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+}
+
+/**
+ * rhca_scatter_checked - Copy payload to a span, and compute its CRC
+ * @qp: whose protection domain counts
+ * @span: where to
+ * @check: the payload
+ *
+ * Context: between rhca_crc32_begin() and rhca_crc32_end().
+ * Return: as rhca_scatter().
+ */
+enum ib_wc_status rhca_scatter_checked(struct rhca_verbs_qp *qp,
+				       const struct rhca_span *span,
+				       struct rhca_check *check)
+{
+	struct transfer transfer = { .check = check };
 
 	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
 }

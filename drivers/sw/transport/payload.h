@@ -14,6 +14,18 @@
 struct rhca_packet;
 
 /**
+ * struct rhca_check - Payload whose CRC is computed while it is copied
+ * @data: next byte
+ * @vectors: from rhca_crc32_begin()
+ * @crc: CRC of what has been copied
+ */
+struct rhca_check {
+	const u8 *data;
+	bool vectors;
+	u32 crc;
+};
+
+/**
  * struct rhca_span - A run of bytes in a scatter/gather list
  * @sge: the list
  * @num_sge: its entries
@@ -34,6 +46,11 @@ enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span 
 enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
 				     const struct rhca_span *span,
 				     const void *data);
+enum ib_wc_status rhca_scatter_checked(struct rhca_verbs_qp *qp,
+				       const struct rhca_span *span,
+				       struct rhca_check *check);
+int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
+			struct rhca_check *check);
 int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		       struct rhca_packet *packet);
 int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,

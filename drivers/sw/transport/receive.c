@@ -11,6 +11,7 @@
 #include "core/device.h"
 #include "sw/transport/block.h"
 #include "sw/transport/completer.h"
+#include "sw/transport/middle.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/receive.h"
 #include "sw/transport/requester.h"
@@ -56,24 +57,6 @@ static void count_admitted(const struct rhca_verbs_qp *qp, const struct rhca_rx 
 		rhca_counter_inc(c, RHCA_NP_ECN_MARKED_ROCE_PACKETS);
 	if (static_branch_unlikely(&rhca_optional_key))
 		count_optional(c, rx);
-}
-
-static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
-{
-	struct rhca_run run = {};
-
-	if (rx->flags & RHCA_OP_RESPONSE) {
-		spin_lock_bh(&qp->send.lock);
-		rhca_completer_receive(qp, rx, &run);
-		rhca_requester_run(qp, &run);
-		spin_unlock_bh(&qp->send.lock);
-	} else {
-		spin_lock_bh(&qp->recv.lock);
-		rhca_responder_take(qp, rx, &run);
-		rhca_responder_continue(qp, &run);
-		spin_unlock_bh(&qp->recv.lock);
-	}
-	rhca_run_end(qp, &run);
 }
 
 /**
@@ -137,6 +120,67 @@ static bool segment_intact(struct block_walk *walk,
 	}
 	rhca_counter_inc(c, RHCA_RX_ICRC_ENCAPSULATED);
 	return false;
+}
+
+/* Has the packet, at which the walk of its block stands if it is in one, a right ICRC? */
+static bool is_sound(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
+		     struct block_walk *walk)
+{
+	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
+
+	return (walk ? segment_intact(walk, c) : rhca_rx_intact(rx, c)) &&
+	       rhca_rx_in_partition(qp, rx);
+}
+
+/* Those from the middle of a message are looked at later, under a lock */
+static bool may_enter(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
+		      struct block_walk *walk)
+{
+	if (!rhca_rx_admissible(qp, rx))
+		return false;
+	if (rx->flags & RHCA_OP_MIDDLE)
+		return true;
+	if (!is_sound(qp, rx, walk))
+		return false;
+	count_admitted(qp, rx);
+	return true;
+}
+
+/* What may_enter() has left to be asked; the lock of the packet's half is held */
+static bool enters(struct rhca_sw_qp *qp, struct rhca_rx *rx,
+		   struct block_walk *walk)
+{
+	if (!(rx->flags & RHCA_OP_MIDDLE))
+		return true;
+	if (walk && walk->encap == RHCA_V2_IPV4)
+		set_id(walk, walk->id_rule);
+	rx->in_place = rhca_middle_is_due(qp, rx) && rhca_middle_copy(qp, rx);
+	if (!rx->in_place && !is_sound(&qp->base, rx, walk))
+		return false;
+	count_admitted(&qp->base, rx);
+	return true;
+}
+
+static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
+{
+	struct rhca_run run = {};
+
+	if (rx->flags & RHCA_OP_RESPONSE) {
+		spin_lock_bh(&qp->send.lock);
+		if (enters(qp, rx, NULL)) {
+			rhca_completer_receive(qp, rx, &run);
+			rhca_requester_run(qp, &run);
+		}
+		spin_unlock_bh(&qp->send.lock);
+	} else {
+		spin_lock_bh(&qp->recv.lock);
+		if (enters(qp, rx, NULL)) {
+			rhca_responder_take(qp, rx, &run);
+			rhca_responder_continue(qp, &run);
+		}
+		spin_unlock_bh(&qp->recv.lock);
+	}
+	rhca_run_end(qp, &run);
 }
 
 /* A packet on its way to the QPs of a group; it is counted once, as it came */
@@ -257,11 +301,8 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 		receive_unclaimed(&rx, NULL);
 		return;
 	}
-	if (rhca_rx_admissible(qp, &rx) && rhca_rx_intact(&rx, rhca_qp_counters(qp)) &&
-	    rhca_rx_in_partition(qp, &rx)) {
-		count_admitted(qp, &rx);
+	if (may_enter(qp, &rx, NULL))
 		hand_over(to_sw_qp(qp), &rx);
-	}
 	rhca_qp_put(qp);
 }
 
@@ -312,18 +353,6 @@ static bool next_segment(struct block_walk *walk)
 	return false;
 }
 
-static bool admitted(struct rhca_verbs_qp *qp, struct block_walk *walk)
-{
-	struct rhca_rx *rx = &walk->rx;
-
-	if (!rhca_rx_admissible(qp, rx) ||
-	    !segment_intact(walk, rhca_qp_counters(qp)) ||
-	    !rhca_rx_in_partition(qp, rx))
-		return false;
-	count_admitted(qp, rx);
-	return true;
-}
-
 /*
  * To the next segment that goes to the same half of the same QP; one of another
  * is left where it is.
@@ -342,7 +371,7 @@ static bool next_of_half(struct block_walk *walk, struct rhca_verbs_qp *qp)
 			return false;
 		walk->rx.port = port;
 		walk->rx.vlan_id = vlan_id;
-		if (admitted(qp, walk))
+		if (may_enter(qp, &walk->rx, walk))
 			return true;
 	}
 	return false;
@@ -356,14 +385,16 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct block_walk *walk)
 	if (walk->rx.flags & RHCA_OP_RESPONSE) {
 		spin_lock_bh(&qp->send.lock);
 		do {
-			rhca_completer_receive(qp, &walk->rx, &run);
+			if (enters(qp, &walk->rx, walk))
+				rhca_completer_receive(qp, &walk->rx, &run);
 		} while (next_of_half(walk, &qp->base));
 		rhca_requester_run(qp, &run);
 		spin_unlock_bh(&qp->send.lock);
 	} else {
 		spin_lock_bh(&qp->recv.lock);
 		do {
-			rhca_responder_take(qp, &walk->rx, &run);
+			if (enters(qp, &walk->rx, walk))
+				rhca_responder_take(qp, &walk->rx, &run);
 		} while (next_of_half(walk, &qp->base));
 		rhca_responder_continue(qp, &run);
 		spin_unlock_bh(&qp->recv.lock);
@@ -387,7 +418,7 @@ static void receive_run(struct block_walk *walk)
 		receive_unclaimed(rx, walk);
 		return;
 	}
-	if (admitted(qp, walk))
+	if (may_enter(qp, rx, walk))
 		hand_over_block(to_sw_qp(qp), walk);
 	rhca_qp_put(qp);
 }
