@@ -52,6 +52,8 @@ have HAVE_UMEM_GET_VA		rdma/ib_umem.h		'ib_umem_get_va\('
 have HAVE_ATOMIC_WRITE		rdma/ib_verbs.h		'IB_DEVICE_ATOMIC_WRITE'
 have HAVE_UDP_TUNNEL_SOCK	net/udp_tunnel.h	'setup_udp_tunnel_sock\(struct net \*net, struct sock '
 have HAVE_HRTIMER_SETUP		linux/hrtimer.h		' hrtimer_setup\('
+have HAVE_MLX5_COMP_EQN		linux/mlx5/driver.h	' mlx5_comp_eqn_get\('
+have HAVE_RDMA_ITER		rdma/iter.h		'ib_block_iter'
 have HAVE_KUNIT_VISIBILITY	kunit/visibility.h	'EXPORT_SYMBOL_IF_KUNIT\(symbol\)'
 have HAVE_STRING_NAMESPACES	linux/module.h		'define MODULE_IMPORT_NS\(ns\) MODULE_INFO\(import_ns, ns\)'
 echo

@@ -71,6 +71,7 @@ void rhca_qp_event(struct rhca_qp *qp, enum ib_event_type type)
 	if (qp->ibqp.event_handler)
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
+RHCA_EXPORT(rhca_qp_event);
 
 /**
  * rhca_qp_mtu_mismatch - The peer uses another path MTU

@@ -81,6 +81,20 @@
 #define ib_umem_get_va			ib_umem_get
 #endif
 
+/* The pieces of pinned memory got a header of their own. */
+#ifdef HAVE_RDMA_ITER
+#include <rdma/iter.h>
+#endif
+
+/* mlx5_core's completion vectors: its event queues are made on demand now. */
+#ifdef HAVE_MLX5_COMP_EQN
+#define rhca_mlx5_vector_eqn		mlx5_comp_eqn_get
+#define rhca_mlx5_num_vectors		mlx5_comp_vectors_max
+#else
+#define rhca_mlx5_vector_eqn		mlx5_vector2eqn
+#define rhca_mlx5_num_vectors		mlx5_comp_vectors_count
+#endif
+
 /* Binding a QP to a counter got the port; ib_core knows it without. */
 #ifdef HAVE_COUNTER_BIND_PORT
 #define rhca_counter_bind_args		struct rdma_counter *counter, \

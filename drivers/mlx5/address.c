@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Address handles. The kernel's requests carry what the core has resolved. A
+ * process's library writes the address itself: of the kernel it asks the MAC.
+ */
+#include <linux/etherdevice.h>
+#include <linux/mlx5/device.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "address.h"
+
+#define HAS_GRH		BIT(30)	/* of grh_gid_fl */
+#define GID_INDEX_SHIFT	20
+#define PRIORITY_SHIFT	1	/* of stat_rate_sl: a bit less than a service level */
+
+static void set_av(struct mlx5_av *av, const struct rhca_address *address)
+{
+	const struct rhca_flow *flow = &address->flow;
+
+	memset(av, 0, sizeof(*av));
+	ether_addr_copy(av->rmac, address->dmac);
+	memcpy(av->rgid, flow->dgid.raw, sizeof(av->rgid));
+	av->stat_rate_sl = rhca_address_priority(address) << PRIORITY_SHIFT;
+	av->tclass = flow->tclass;
+	av->hop_limit = rhca_address_hop_limit(address);
+	av->grh_gid_fl = cpu_to_be32(HAS_GRH | flow->flow_label |
+				     address->sgid_index << GID_INDEX_SHIFT);
+}
+
+int rhca_mlx5_ah_create(struct rhca_ah *base, u32 flags, struct ib_udata *udata)
+{
+	struct rhca_mlx5_ah *ah = container_of(base, struct rhca_mlx5_ah, base);
+	struct mlx5_ib_create_ah_resp resp = {};
+
+	set_av(&ah->av, &base->address);
+	set_av(&ah->ud_av, &base->ud_address);
+	if (!udata)
+		return 0;
+	resp.response_length = min(udata->outlen, sizeof(resp));
+	ether_addr_copy(resp.dmac, base->address.dmac);
+	return ib_copy_to_udata(udata, &resp, resp.response_length);
+}
+
+void rhca_mlx5_ah_destroy(struct rhca_ah *base, u32 flags)
+{
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Address handles, as the adapter wants them in a datagram's request.
+ */
+#ifndef RHCA_MLX5_ADDRESS_H
+#define RHCA_MLX5_ADDRESS_H
+
+#include <linux/mlx5/qp.h>
+
+#include "core/ah.h"
+
+/**
+ * struct rhca_mlx5_ah - Address handle
+ * @base: the core's part
+ * @av: what a request to QP1 copies; its Q_Key and QP number are the request's
+ * @ud_av: likewise other datagrams, by the GID that ud_gid_type asks for
+ */
+struct rhca_mlx5_ah {
+	struct rhca_ah base;
+	struct mlx5_av av;
+	struct mlx5_av ud_av;
+};
+
+static inline struct rhca_mlx5_ah *rhca_mlx5_ah_of(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct rhca_mlx5_ah, base.ibah);
+}
+
+int rhca_mlx5_ah_create(struct rhca_ah *base, u32 flags, struct ib_udata *udata);
+void rhca_mlx5_ah_destroy(struct rhca_ah *base, u32 flags);
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The adapter as the core sees it. What the seam asks is answered here or by the
+ * file of the object.
+ */
+#include <linux/delay.h>
+#include <linux/if_vlan.h>
+#include <linux/mlx5/vport.h>
+#include <linux/module.h>
+#include <rdma/ib_cache.h>
+#include <rdma/mlx5-abi.h>
+#include <rhca/compat.h>
+
+#include "address.h"
+#include "backend.h"
+#include "context.h"
+#include "core/pkey.h"
+#include "core/port.h"
+#include "counters.h"
+#include "cq.h"
+#include "device.h"
+#include "mkey.h"
+#include "poll.h"
+#include "qp.h"
+#include "srq.h"
+#include "uar.h"
+#include "wqe.h"
+
+#define FLUSH_MS	20	/* for firmware to write a queue's completions */
+#define DEFAULT_PKEY	0xffff
+#define FIRMWARE_PORT	1	/* a function has one */
+
+/* The device's entry: find the function by the offer that won */
+static struct rhca_mlx5 *function_of(const struct rhca_dev *dev)
+{
+	return container_of(dev->offer, struct rhca_mlx5, offer);
+}
+
+static void set_caps(const struct mlx5_core_dev *mdev, struct rhca_caps *caps)
+{
+	struct ib_device_attr attr = {};
+
+	rhca_mlx5_describe(mdev, &attr);
+	caps->max_qp_wr = attr.max_qp_wr;
+	caps->max_send_sge = attr.max_send_sge;
+	caps->max_recv_sge = attr.max_recv_sge;
+	caps->max_inline = MLX5_CAP_GEN(mdev, max_wqe_sz_sq);
+	caps->max_rd_atomic = min(attr.max_qp_rd_atom, 128);
+	caps->max_msg_bytes = 1U << MLX5_CAP_GEN(mdev, log_max_msg);
+	caps->num_gids = min_t(u16, RHCA_NUM_GIDS,
+			       MLX5_CAP_ROCE(mdev, roce_address_table_size));
+	caps->num_pkeys = 1;
+}
+
+static int dev_init(struct rhca_dev *dev)
+{
+	struct rhca_mlx5 *hca = function_of(dev);
+	struct ib_device *ibdev = &dev->ibdev;
+	int ret;
+
+	ret = rhca_mlx5_device_init(hca, ibdev);
+	if (ret)
+		return ret;
+	dev->private = hca;
+	set_caps(hca->mdev, &dev->caps);
+	ibdev->dev.parent = hca->mdev->device;
+	ibdev->num_comp_vectors = rhca_mlx5_num_vectors(hca->mdev);
+	ibdev->driver_def = rhca_mlx5_uapi;
+	return 0;
+}
+
+static void dev_exit(struct rhca_dev *dev)
+{
+	rhca_mlx5_device_exit(dev->private);
+}
+
+/* A process may be polling: when it is told nothing it waits for ever */
+static void dev_quiesce(struct rhca_dev *dev)
+{
+	/* The command only begins it, and nothing tells the end */
+	msleep(FLUSH_MS);
+}
+
+/* The firmware takes RoCE packets from here on: other receivers see none */
+static int port_open(struct rhca_port *port)
+{
+	return mlx5_nic_vport_enable_roce(rhca_mlx5_mdev(&port->dev->ibdev));
+}
+
+static void port_close(struct rhca_port *port)
+{
+	mlx5_nic_vport_disable_roce(rhca_mlx5_mdev(&port->dev->ibdev));
+}
+
+static u8 l3_type_of(const struct ib_gid_attr *attr)
+{
+	return ipv6_addr_v4mapped((const struct in6_addr *)attr->gid.raw) ?
+	       MLX5_ROCE_L3_TYPE_IPV4 : MLX5_ROCE_L3_TYPE_IPV6;
+}
+
+static int gid_set(struct rhca_port *port, u16 index,
+		   const struct ib_gid_attr *attr)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(&port->dev->ibdev);
+	u8 mac[ETH_ALEN], version;
+	u16 vlan = VLAN_N_VID;
+	int ret;
+
+	if (!attr)
+		return mlx5_core_roce_gid_set(mdev, index, 0, 0, NULL, NULL,
+					      false, 0, FIRMWARE_PORT);
+	ret = rdma_read_gid_l2_fields(attr, &vlan, mac);
+	if (ret)
+		return ret;
+	version = attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP ?
+		  MLX5_ROCE_VERSION_2 : MLX5_ROCE_VERSION_1;
+	return mlx5_core_roce_gid_set(mdev, index, version, l3_type_of(attr),
+				      attr->gid.raw, mac, vlan < VLAN_N_VID,
+				      vlan, FIRMWARE_PORT);
+}
+
+/* On Ethernet the firmware has one P_Key, and that cannot be changed */
+static int pkeys_check(struct rhca_port *port,
+		       const struct rhca_pkey_table *table)
+{
+	u16 i;
+
+	for (i = 1; i < table->num; i++)
+		if (table->key[i])
+			return -EOPNOTSUPP;
+	return table->num && table->key[0] == DEFAULT_PKEY ? 0 : -EOPNOTSUPP;
+}
+
+static int mcast_attach(struct rhca_qp *qp, struct rhca_port *port,
+			const union ib_gid *gid)
+{
+	return mlx5_core_attach_mcg(rhca_mlx5_mdev(qp->ibqp.device),
+				    (union ib_gid *)gid,
+				    rhca_mlx5_qp_of(qp)->numbered.number);
+}
+
+/* Destroying the QP detaches it as well, should the command fail */
+static void mcast_detach(struct rhca_qp *qp, struct rhca_port *port,
+			 const union ib_gid *gid)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->ibqp.device);
+	int ret;
+
+	ret = mlx5_core_detach_mcg(hca->mdev, (union ib_gid *)gid,
+				   rhca_mlx5_qp_of(qp)->numbered.number);
+	if (ret)
+		ibdev_dbg(qp->ibqp.device, "QP %#x stays in %pI6c: error %d\n",
+			  qp->ibqp.qp_num, gid->raw, ret);
+}
+
+static const struct ib_device_ops mlx5_verbs = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_MLX5,
+	.uverbs_abi_ver		= MLX5_IB_UVERBS_ABI_VERSION,
+
+	.alloc_mr		= rhca_mlx5_alloc_mr,
+	.alloc_pd		= rhca_mlx5_alloc_pd,
+	.alloc_ucontext		= rhca_mlx5_alloc_ucontext,
+	.create_cq		= rhca_mlx5_create_cq,
+	RHCA_CREATE_USER_CQ(rhca_mlx5_create_cq)
+	.create_srq		= rhca_mlx5_create_srq,
+	.dealloc_pd		= rhca_mlx5_dealloc_pd,
+	.dealloc_ucontext	= rhca_mlx5_dealloc_ucontext,
+	.dereg_mr		= rhca_mlx5_dereg_mr,
+	.destroy_cq		= rhca_mlx5_destroy_cq,
+	.destroy_srq		= rhca_mlx5_destroy_srq,
+	.disassociate_ucontext	= rhca_mlx5_disassociate_ucontext,
+	.get_dev_fw_str		= rhca_mlx5_get_dev_fw_str,
+	.get_dma_mr		= rhca_mlx5_get_dma_mr,
+	.map_mr_sg		= rhca_mlx5_map_mr_sg,
+	.mmap			= rhca_mlx5_mmap,
+	.mmap_free		= rhca_mlx5_mmap_free,
+	.modify_cq		= rhca_mlx5_modify_cq,
+	.modify_srq		= rhca_mlx5_modify_srq,
+	.poll_cq		= rhca_mlx5_poll_cq,
+	.post_recv		= rhca_mlx5_post_recv,
+	.post_send		= rhca_mlx5_post_send,
+	.post_srq_recv		= rhca_mlx5_post_srq_recv,
+	.query_device		= rhca_mlx5_query_device,
+	.query_srq		= rhca_mlx5_query_srq,
+	.reg_user_mr		= rhca_mlx5_reg_user_mr,
+	.req_notify_cq		= rhca_mlx5_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, rhca_mlx5_ah, base.ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, rhca_mlx5_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, rhca_mlx5_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, rhca_mlx5_qp, base.ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, rhca_mlx5_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, rhca_mlx5_ucontext, ibucontext),
+};
+
+const struct rhca_backend_ops rhca_mlx5_backend = {
+	.name		= "mlx5",
+	.verbs		= &mlx5_verbs,
+	.counters	= rhca_mlx5_counters,
+	.num_counters	= RHCA_MLX5_NUM_COUNTERS,
+	.dev_init	= dev_init,
+	.dev_exit	= dev_exit,
+	.dev_quiesce	= dev_quiesce,
+	.port_open	= port_open,
+	.port_close	= port_close,
+	.gid_set	= gid_set,
+	.pkeys_check	= pkeys_check,
+	.qp_create	= rhca_mlx5_qp_create,
+	.qp_destroy	= rhca_mlx5_qp_destroy,
+	.qp_modify	= rhca_mlx5_qp_modify,
+	.qp_query	= rhca_mlx5_qp_query,
+	.qp_count	= rhca_mlx5_qp_count,
+	.ah_create	= rhca_mlx5_ah_create,
+	.ah_destroy	= rhca_mlx5_ah_destroy,
+	.mcast_attach	= mcast_attach,
+	.mcast_detach	= mcast_detach,
+	.counters_open	= rhca_mlx5_counters_open,
+	.counters_close	= rhca_mlx5_counters_close,
+	.counters_read	= rhca_mlx5_counters_read,
+	.counters_bind	= rhca_mlx5_counters_bind,
+	.pma_read	= rhca_mlx5_pma_read,
+};

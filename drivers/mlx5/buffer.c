@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue memory. A process keeps the doorbell records of many queues in one page:
+ * that page is pinned, and accounted, once.
+ */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <rhca/compat.h>
+
+#include "buffer.h"
+#include "context.h"
+
+#define RECORD_BYTES	8	/* a receive and a send counter */
+
+/**
+ * struct rhca_mlx5_record_page - A page of doorbell records of a process
+ * @entry: in the list of its context
+ * @context: the context
+ * @umem: the pinned page
+ * @mm: whose page: a context may be shared with a forked child
+ * @start: user address of the page
+ * @users: queues that have a record there; under the context's records_lock
+ */
+struct rhca_mlx5_record_page {
+	struct list_head entry;
+	struct rhca_mlx5_ucontext *context;
+	struct ib_umem *umem;
+	struct mm_struct *mm;
+	u64 start;
+	u32 users;
+};
+
+static struct rhca_mlx5_record_page *
+find_record_page(struct rhca_mlx5_ucontext *context, u64 start)
+{
+	struct rhca_mlx5_record_page *page;
+
+	lockdep_assert_held(&context->records_lock);
+	list_for_each_entry(page, &context->records, entry)
+		if (page->start == start && page->mm == current->mm)
+			return page;
+	return NULL;
+}
+
+static struct rhca_mlx5_record_page *
+pin_record_page(struct rhca_mlx5_ucontext *context, u64 start)
+{
+	struct rhca_mlx5_record_page *page;
+	int ret;
+
+	lockdep_assert_held(&context->records_lock);
+	page = kzalloc(sizeof(*page), GFP_KERNEL_ACCOUNT);
+	if (!page)
+		return ERR_PTR(-ENOMEM);
+	page->umem = ib_umem_get_va(context->ibucontext.device, start,
+				    PAGE_SIZE, 0);
+	if (IS_ERR(page->umem)) {
+		ret = PTR_ERR(page->umem);
+		kfree(page);
+		return ERR_PTR(ret);
+	}
+	mmgrab(current->mm);
+	page->mm = current->mm;
+	page->context = context;
+	page->start = start;
+	list_add(&page->entry, &context->records);
+	return page;
+}
+
+static struct rhca_mlx5_record_page *
+get_record_page(struct rhca_mlx5_ucontext *context, u64 record)
+{
+	struct rhca_mlx5_record_page *page;
+
+	if (record % RECORD_BYTES)
+		return ERR_PTR(-EINVAL);
+	mutex_lock(&context->records_lock);
+	page = find_record_page(context, record & PAGE_MASK) ?:
+	       pin_record_page(context, record & PAGE_MASK);
+	if (!IS_ERR(page))
+		page->users++;
+	mutex_unlock(&context->records_lock);
+	return page;
+}
+
+static void put_record_page(struct rhca_mlx5_record_page *page)
+{
+	struct rhca_mlx5_ucontext *context = page->context;
+	bool last;
+
+	mutex_lock(&context->records_lock);
+	last = !--page->users;
+	if (last)
+		list_del(&page->entry);
+	mutex_unlock(&context->records_lock);
+	if (!last)
+		return;
+	mmdrop(page->mm);
+	ib_umem_release(page->umem);
+	kfree(page);
+}
+
+static dma_addr_t record_address(const struct rhca_mlx5_record_page *page,
+				 u64 record)
+{
+	return sg_dma_address(page->umem->sgt_append.sgt.sgl) +
+	       (record & ~PAGE_MASK);
+}
+
+/**
+ * rhca_mlx5_buffer_pin - Take a process's memory for a queue
+ * @buffer: filled in
+ * @context: the process's
+ * @queue: where it is
+ *
+ * Context: process context of the owner.
+ * Return: 0; -EINVAL for memory that is not aligned as the adapter needs it;
+ * what pinning says.
+ */
+int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
+			 struct rhca_mlx5_ucontext *context,
+			 const struct rhca_mlx5_user_queue *queue)
+{
+	u32 offset = offset_in_page(queue->address);
+
+	/* The adapter counts the offset in 64ths of a page */
+	if (!queue->bytes || offset % (PAGE_SIZE / 64))
+		return -EINVAL;
+	buffer->umem = ib_umem_get_va(context->ibucontext.device,
+				      queue->address, queue->bytes,
+				      queue->access);
+	if (IS_ERR(buffer->umem))
+		return PTR_ERR(buffer->umem);
+	buffer->record_page = get_record_page(context, queue->record);
+	if (IS_ERR(buffer->record_page)) {
+		ib_umem_release(buffer->umem);
+		return PTR_ERR(buffer->record_page);
+	}
+	buffer->record = record_address(buffer->record_page, queue->record);
+	buffer->page_shift = PAGE_SHIFT;
+	buffer->page_offset = offset / (PAGE_SIZE / 64);
+	buffer->num_pages = ib_umem_num_dma_blocks(buffer->umem, PAGE_SIZE);
+	return 0;
+}
+
+/**
+ * rhca_mlx5_buffer_alloc - Allocate memory for a queue of the kernel
+ * @buffer: filled in; entries and doorbell record are zero
+ * @mdev: the adapter
+ * @bytes: of the entries
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_mlx5_buffer_alloc(struct rhca_mlx5_buffer *buffer,
+			   struct mlx5_core_dev *mdev, size_t bytes)
+{
+	int node = dev_to_node(mdev->device);
+	int ret;
+
+	ret = mlx5_db_alloc_node(mdev, &buffer->db, node);
+	if (ret)
+		return ret;
+	ret = mlx5_frag_buf_alloc_node(mdev, bytes, &buffer->frags, node);
+	if (ret) {
+		mlx5_db_free(mdev, &buffer->db);
+		return ret;
+	}
+	buffer->db.db[0] = 0;
+	buffer->db.db[1] = 0;
+	buffer->record = buffer->db.dma;
+	buffer->page_shift = buffer->frags.page_shift;
+	buffer->page_offset = 0;
+	buffer->num_pages = buffer->frags.npages;
+	return 0;
+}
+
+/**
+ * rhca_mlx5_buffer_free - Give the memory of a queue back
+ * @buffer: pinned or allocated; the adapter does not use it any more
+ * @mdev: the adapter
+ */
+void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
+			   struct mlx5_core_dev *mdev)
+{
+	if (buffer->umem) {
+		put_record_page(buffer->record_page);
+		ib_umem_release(buffer->umem);
+	} else {
+		mlx5_frag_buf_free(mdev, &buffer->frags);
+		mlx5_db_free(mdev, &buffer->db);
+	}
+}
+
+/**
+ * rhca_mlx5_buffer_addresses - List the pages for a command
+ * @buffer: the buffer
+ * @addresses: has room for its num_pages
+ */
+void rhca_mlx5_buffer_addresses(const struct rhca_mlx5_buffer *buffer,
+				__be64 *addresses)
+{
+	struct ib_block_iter it;
+
+	if (!buffer->umem) {
+		mlx5_fill_page_frag_array((struct mlx5_frag_buf *)&buffer->frags,
+					  addresses);
+		return;
+	}
+	rdma_umem_for_each_dma_block(buffer->umem, &it, PAGE_SIZE) {
+		*addresses = cpu_to_be64(rdma_block_iter_dma_address(&it));
+		addresses++;
+	}
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory that a queue lives in: its entries and its doorbell record, pinned from
+ * a process or allocated for the kernel. To the adapter both look the same.
+ */
+#ifndef RHCA_MLX5_BUFFER_H
+#define RHCA_MLX5_BUFFER_H
+
+#include <linux/mlx5/driver.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct ib_umem;
+struct rhca_mlx5_ucontext;
+struct rhca_mlx5_record_page;
+
+/**
+ * struct rhca_mlx5_buffer - Entries and doorbell record of one queue
+ * @record: bus address of the doorbell record
+ * @num_pages: how many addresses the adapter is told
+ * @page_shift: size of these pages
+ * @page_offset: where the entries begin in the first page, in 64ths of a page
+ * @umem: entries of a process, NULL for the kernel's
+ * @record_page: the process's page that has the doorbell record
+ * @frags: entries of the kernel
+ * @db: doorbell record of the kernel
+ */
+struct rhca_mlx5_buffer {
+	dma_addr_t record;
+	u32 num_pages;
+	u8 page_shift;
+	u8 page_offset;
+	struct ib_umem *umem;
+	struct rhca_mlx5_record_page *record_page;
+	struct mlx5_frag_buf frags;
+	struct mlx5_db db;
+};
+
+/**
+ * struct rhca_mlx5_user_queue - Where a process says its queue is
+ * @address: of the entries
+ * @bytes: of the entries
+ * @record: address of the doorbell record
+ * @access: 0 where the adapter only reads the entries, else IB_ACCESS_LOCAL_WRITE
+ */
+struct rhca_mlx5_user_queue {
+	u64 address;
+	size_t bytes;
+	u64 record;
+	int access;
+};
+
+int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
+			 struct rhca_mlx5_ucontext *context,
+			 const struct rhca_mlx5_user_queue *queue);
+int rhca_mlx5_buffer_alloc(struct rhca_mlx5_buffer *buffer,
+			   struct mlx5_core_dev *mdev, size_t bytes);
+void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
+			   struct mlx5_core_dev *mdev);
+void rhca_mlx5_buffer_addresses(const struct rhca_mlx5_buffer *buffer,
+				__be64 *addresses);
+
+static inline size_t
+rhca_mlx5_buffer_list_bytes(const struct rhca_mlx5_buffer *buffer)
+{
+	return buffer->num_pages * sizeof(__be64);
+}
+
+#endif

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Firmware commands of everything but queue pairs and counters.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rhca/compat.h>
+
+#include "buffer.h"
+#include "command.h"
+
+#define ANY_QP		0xffffff
+#define MTT_RIGHTS	3	/* readable and writable; the key restricts it */
+
+int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
+{
+	u32 out[MLX5_ST_SZ_DW(alloc_uar_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(alloc_uar_in)] = {};
+	int ret;
+
+	MLX5_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
+	ret = mlx5_cmd_exec_inout(mdev, alloc_uar, in, out);
+	if (!ret)
+		*number = MLX5_GET(alloc_uar_out, out, uar);
+	return ret;
+}
+
+void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_uar_in)] = {};
+
+	MLX5_SET(dealloc_uar_in, in, opcode, MLX5_CMD_OP_DEALLOC_UAR);
+	MLX5_SET(dealloc_uar_in, in, uar, number);
+	mlx5_cmd_exec_in(mdev, dealloc_uar, in);
+}
+
+/* Two page addresses make an octword; they come in groups of eight */
+static u32 octwords_of(const struct rhca_mlx5_key_spec *spec)
+{
+	return ALIGN(spec->num_pages, 8) / 2;
+}
+
+static void set_rights(void *mkc, int access)
+{
+	MLX5_SET(mkc, mkc, a, !!(access & IB_ACCESS_REMOTE_ATOMIC));
+	MLX5_SET(mkc, mkc, rw, !!(access & IB_ACCESS_REMOTE_WRITE));
+	MLX5_SET(mkc, mkc, rr, !!(access & IB_ACCESS_REMOTE_READ));
+	MLX5_SET(mkc, mkc, lw, !!(access & IB_ACCESS_LOCAL_WRITE));
+	MLX5_SET(mkc, mkc, lr, 1);
+}
+
+static void set_key(void *mkc, const struct rhca_mlx5_key_spec *spec)
+{
+	MLX5_SET(mkc, mkc, access_mode_1_0, spec->unbounded ?
+		 MLX5_MKC_ACCESS_MODE_PA : MLX5_MKC_ACCESS_MODE_MTT);
+	set_rights(mkc, spec->access);
+	MLX5_SET(mkc, mkc, free, spec->by_requests);
+	MLX5_SET(mkc, mkc, umr_en, spec->by_requests);
+	MLX5_SET(mkc, mkc, qpn, ANY_QP);
+	MLX5_SET(mkc, mkc, pd, spec->pd);
+	MLX5_SET(mkc, mkc, length64, spec->unbounded);
+	MLX5_SET64(mkc, mkc, start_addr, spec->start);
+	MLX5_SET64(mkc, mkc, len, spec->bytes);
+	MLX5_SET(mkc, mkc, log_page_size, spec->page_shift);
+	MLX5_SET(mkc, mkc, translations_octword_size, octwords_of(spec));
+}
+
+static void list_pages(const struct rhca_mlx5_key_spec *spec, __be64 *list)
+{
+	struct ib_block_iter it;
+
+	rdma_umem_for_each_dma_block(spec->umem, &it, BIT(spec->page_shift)) {
+		*list = cpu_to_be64(rdma_block_iter_dma_address(&it) |
+				    MTT_RIGHTS);
+		list++;
+	}
+}
+
+int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
+			 const struct rhca_mlx5_key_spec *spec, u8 variant,
+			 u32 *key)
+{
+	size_t bytes = MLX5_ST_SZ_BYTES(create_mkey_in);
+	void *mkc;
+	u32 *in;
+	int ret;
+
+	if (spec->umem)
+		bytes += octwords_of(spec) * MLX5_OCTWORD;
+	in = kvzalloc(bytes, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
+	set_key(mkc, spec);
+	MLX5_SET(mkc, mkc, mkey_7_0, variant);
+	if (spec->umem) {
+		list_pages(spec, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
+		MLX5_SET(create_mkey_in, in, translations_octword_actual_size,
+			 octwords_of(spec));
+	}
+	*key = variant;		/* older kernels add the rest to it */
+	ret = mlx5_core_create_mkey(mdev, key, in, bytes);
+	kvfree(in);
+	return ret;
+}
+
+static u8 firmware_page_shift(const struct rhca_mlx5_buffer *buffer)
+{
+	return buffer->page_shift - MLX5_ADAPTER_PAGE_SHIFT;
+}
+
+int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
+			   const struct rhca_mlx5_cq_spec *spec,
+			   struct mlx5_core_cq *cq)
+{
+	size_t bytes = MLX5_ST_SZ_BYTES(create_cq_in) +
+		       rhca_mlx5_buffer_list_bytes(spec->buffer);
+	u32 out[MLX5_ST_SZ_DW(create_cq_out)] = {};
+	void *cqc;
+	u32 *in;
+	int ret;
+
+	in = kvzalloc(bytes, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	rhca_mlx5_buffer_addresses(spec->buffer,
+				   MLX5_ADDR_OF(create_cq_in, in, pas));
+	cqc = MLX5_ADDR_OF(create_cq_in, in, cq_context);
+	MLX5_SET(cqc, cqc, log_page_size, firmware_page_shift(spec->buffer));
+	MLX5_SET(cqc, cqc, page_offset, spec->buffer->page_offset);
+	MLX5_SET64(cqc, cqc, dbr_addr, spec->buffer->record);
+	MLX5_SET(cqc, cqc, cqe_sz, cqe_sz_to_mlx_sz(spec->cqe_bytes, 0));
+	MLX5_SET(cqc, cqc, log_cq_size, spec->log_entries);
+	MLX5_SET(cqc, cqc, uar_page, spec->uar);
+	MLX5_SET(cqc, cqc, c_eqn_or_apu_element, spec->eqn);
+	MLX5_SET(cqc, cqc, oi, spec->ignore_overrun);
+	ret = mlx5_core_create_cq(mdev, cq, in, bytes, out, sizeof(out));
+	kvfree(in);
+	return ret;
+}
+
+static void set_wq(void *wq, const struct rhca_mlx5_srq_spec *spec)
+{
+	MLX5_SET(wq, wq, wq_type, MLX5_WQ_TYPE_LINKED_LIST);
+	MLX5_SET(wq, wq, log_wq_pg_sz, firmware_page_shift(spec->buffer));
+	MLX5_SET(wq, wq, page_offset, spec->buffer->page_offset);
+	MLX5_SET64(wq, wq, dbr_addr, spec->buffer->record);
+	MLX5_SET(wq, wq, log_wq_sz, spec->log_entries);
+	MLX5_SET(wq, wq, log_wq_stride, spec->log_entry_bytes);
+	MLX5_SET(wq, wq, pd, spec->pd);
+}
+
+int rhca_mlx5_create_rmp(struct mlx5_core_dev *mdev,
+			 const struct rhca_mlx5_srq_spec *spec, u32 *number)
+{
+	size_t bytes = MLX5_ST_SZ_BYTES(create_rmp_in) +
+		       rhca_mlx5_buffer_list_bytes(spec->buffer);
+	u32 out[MLX5_ST_SZ_DW(create_rmp_out)] = {};
+	void *rmpc;
+	u32 *in;
+	int ret;
+
+	in = kvzalloc(bytes, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	MLX5_SET(create_rmp_in, in, opcode, MLX5_CMD_OP_CREATE_RMP);
+	rmpc = MLX5_ADDR_OF(create_rmp_in, in, ctx);
+	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
+	set_wq(MLX5_ADDR_OF(rmpc, rmpc, wq), spec);
+	rhca_mlx5_buffer_addresses(spec->buffer,
+				   MLX5_ADDR_OF(rmpc, rmpc, wq.pas));
+	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
+	kvfree(in);
+	if (!ret)
+		*number = MLX5_GET(create_rmp_out, out, rmpn);
+	return ret;
+}
+
+int rhca_mlx5_arm_rmp(struct mlx5_core_dev *mdev, u32 number, u16 limit)
+{
+	void *bitmask, *rmpc;
+	u32 *in;
+	int ret;
+
+	in = kvzalloc(MLX5_ST_SZ_BYTES(modify_rmp_in), GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	bitmask = MLX5_ADDR_OF(modify_rmp_in, in, bitmask);
+	rmpc = MLX5_ADDR_OF(modify_rmp_in, in, ctx);
+	MLX5_SET(modify_rmp_in, in, opcode, MLX5_CMD_OP_MODIFY_RMP);
+	MLX5_SET(modify_rmp_in, in, rmp_state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(modify_rmp_in, in, rmpn, number);
+	MLX5_SET(rmp_bitmask, bitmask, lwm, 1);
+	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(rmpc, rmpc, wq.lwm, limit);
+	ret = mlx5_cmd_exec_in(mdev, modify_rmp, in);
+	kvfree(in);
+	return ret;
+}
+
+int rhca_mlx5_query_rmp(struct mlx5_core_dev *mdev, u32 number, u16 *limit)
+{
+	u32 in[MLX5_ST_SZ_DW(query_rmp_in)] = {};
+	u32 *out;
+	int ret;
+
+	out = kvzalloc(MLX5_ST_SZ_BYTES(query_rmp_out), GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	MLX5_SET(query_rmp_in, in, opcode, MLX5_CMD_OP_QUERY_RMP);
+	MLX5_SET(query_rmp_in, in, rmpn, number);
+	ret = mlx5_cmd_exec_inout(mdev, query_rmp, in, out);
+	if (!ret)
+		*limit = MLX5_GET(query_rmp_out, out, rmp_context.wq.lwm);
+	kvfree(out);
+	return ret;
+}
+
+int rhca_mlx5_destroy_rmp(struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(destroy_rmp_in)] = {};
+
+	MLX5_SET(destroy_rmp_in, in, opcode, MLX5_CMD_OP_DESTROY_RMP);
+	MLX5_SET(destroy_rmp_in, in, rmpn, number);
+	return mlx5_cmd_exec_in(mdev, destroy_rmp, in);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Firmware commands, one function each. Beyond here nobody knows their layout.
+ * All of them sleep, and return 0, what the firmware's status stands for (-EINVAL,
+ * -ENOMEM, -EIO ...) or the transport's error. Pages, PDs, multicast groups and
+ * GIDs are commands that mlx5_core has functions for.
+ */
+#ifndef RHCA_MLX5_COMMAND_H
+#define RHCA_MLX5_COMMAND_H
+
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/address.h"
+#include "core/counters.h"
+
+struct ib_umem;
+struct rhca_mlx5_buffer;
+
+#define RHCA_MLX5_NO_USER_INDEX	0xffffff
+
+/**
+ * struct rhca_mlx5_key_spec - A memory key to create
+ * @pd: number of its protection domain
+ * @access: IB_ACCESS_*; local read is always allowed
+ * @start: first I/O virtual address
+ * @bytes: length
+ * @page_shift: size of its pages
+ * @num_pages: how many, or room for as many in a key to be filled by requests
+ * @unbounded: all of the bus's address space: it has no pages
+ * @by_requests: begins free; requests on a queue fill it (fast registration)
+ * @umem: pinned memory that it translates to, or NULL
+ */
+struct rhca_mlx5_key_spec {
+	u32 pd;
+	int access;
+	u64 start;
+	u64 bytes;
+	u8 page_shift;
+	u32 num_pages;
+	bool unbounded;
+	bool by_requests;
+	struct ib_umem *umem;
+};
+
+/**
+ * struct rhca_mlx5_cq_spec - A completion queue to create
+ * @buffer: its memory
+ * @log_entries: its size
+ * @cqe_bytes: 64 or 128
+ * @uar: where its doorbell is rung
+ * @eqn: event queue that it raises
+ * @ignore_overrun: the owner promises to keep up
+ */
+struct rhca_mlx5_cq_spec {
+	const struct rhca_mlx5_buffer *buffer;
+	u8 log_entries;
+	u8 cqe_bytes;
+	u32 uar;
+	u32 eqn;
+	bool ignore_overrun;
+};
+
+/**
+ * struct rhca_mlx5_srq_spec - A shared receive queue to create
+ * @buffer: its memory
+ * @log_entries: its size
+ * @log_entry_bytes: of one entry
+ * @pd: number of its protection domain
+ */
+struct rhca_mlx5_srq_spec {
+	const struct rhca_mlx5_buffer *buffer;
+	u8 log_entries;
+	u8 log_entry_bytes;
+	u32 pd;
+};
+
+/**
+ * struct rhca_mlx5_qp_spec - A queue pair, as creation and modification name it
+ * @service: MLX5_QP_ST_*
+ * @pd: number of its protection domain
+ * @send_cq: number
+ * @recv_cq: number
+ * @srq: number, where @has_srq
+ * @has_srq: receives come from a shared queue
+ * @buffer: its memory: receive entries, then send entries
+ * @log_recv: number of receive entries, where @has_recv
+ * @log_recv_bytes: size of one
+ * @has_recv: it has a receive queue of its own
+ * @log_send: number of 64 byte blocks of the send queue, where @has_send
+ * @has_send: it has a send queue
+ * @uar: where its doorbell is rung
+ * @user_index: what completions call it
+ */
+struct rhca_mlx5_qp_spec {
+	u8 service;
+	u32 pd;
+	u32 send_cq;
+	u32 recv_cq;
+	u32 srq;
+	bool has_srq;
+	const struct rhca_mlx5_buffer *buffer;
+	u8 log_recv;
+	u8 log_recv_bytes;
+	bool has_recv;
+	u8 log_send;
+	bool has_send;
+	u32 uar;
+	u32 user_index;
+};
+
+/**
+ * struct rhca_mlx5_qp_change - A queue pair's next state
+ * @spec: the queue pair
+ * @number: its number
+ * @from: state that it is in
+ * @next: state that it is to have; the same changes attributes
+ * @attr: attributes
+ * @mask: which of them
+ * @address: where it sends to, with IB_QP_AV
+ * @counter_set: what it counts into, from INIT on
+ */
+struct rhca_mlx5_qp_change {
+	const struct rhca_mlx5_qp_spec *spec;
+	u32 number;
+	enum ib_qp_state from;
+	enum ib_qp_state next;
+	const struct ib_qp_attr *attr;
+	int mask;
+	const struct rhca_address *address;
+	u16 counter_set;
+};
+
+int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number);
+void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number);
+
+int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
+			 const struct rhca_mlx5_key_spec *spec, u8 variant,
+			 u32 *key);
+
+int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
+			   const struct rhca_mlx5_cq_spec *spec,
+			   struct mlx5_core_cq *cq);
+
+int rhca_mlx5_create_rmp(struct mlx5_core_dev *mdev,
+			 const struct rhca_mlx5_srq_spec *spec, u32 *number);
+int rhca_mlx5_arm_rmp(struct mlx5_core_dev *mdev, u32 number, u16 limit);
+int rhca_mlx5_query_rmp(struct mlx5_core_dev *mdev, u32 number, u16 *limit);
+int rhca_mlx5_destroy_rmp(struct mlx5_core_dev *mdev, u32 number);
+
+int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
+			   const struct rhca_mlx5_qp_spec *spec, u32 *number);
+int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
+			   const struct rhca_mlx5_qp_change *change);
+int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
+			  struct ib_qp_attr *attr);
+int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set);
+int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number);
+int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number);
+
+/**
+ * struct rhca_mlx5_traffic - RoCE packets of a function since it was powered on
+ * @rx: received, to the function alone
+ * @tx: sent, to one receiver
+ * @rx_multicast: received, to a group
+ * @tx_multicast: sent, to a group
+ */
+struct rhca_mlx5_traffic {
+	struct rhca_mlx5_amount {
+		u64 packets;
+		u64 octets;
+	} rx, tx, rx_multicast, tx_multicast;
+};
+
+int rhca_mlx5_alloc_counter_set(struct mlx5_core_dev *mdev, u16 *set);
+void rhca_mlx5_dealloc_counter_set(struct mlx5_core_dev *mdev, u16 set);
+int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
+				u64 *values);
+int rhca_mlx5_query_congestion(struct mlx5_core_dev *mdev, u64 *values);
+int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev,
+			    struct rhca_mlx5_traffic *traffic);
+
+#endif

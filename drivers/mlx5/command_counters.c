@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Firmware commands of counters.
+ */
+#include <linux/mlx5/vport.h>
+#include <linux/slab.h>
+
+#include "command.h"
+
+/* Where the answer has a counter: a number of 32 bits */
+static const struct {
+	enum rhca_counter counter;
+	size_t offset;
+} set_layout[] = {
+#define FIELD(counter, field) \
+	{ counter, MLX5_BYTE_OFF(query_q_counter_out, field) }
+	FIELD(RHCA_RX_WRITE_REQUESTS, rx_write_requests),
+	FIELD(RHCA_RX_READ_REQUESTS, rx_read_requests),
+	FIELD(RHCA_RX_ATOMIC_REQUESTS, rx_atomic_requests),
+	FIELD(RHCA_DUPLICATE_REQUEST, duplicate_request),
+	FIELD(RHCA_OUT_OF_SEQUENCE, out_of_sequence),
+	FIELD(RHCA_OUT_OF_BUFFER, out_of_buffer),
+	FIELD(RHCA_PACKET_SEQ_ERR, packet_seq_err),
+	FIELD(RHCA_IMPLIED_NAK_SEQ_ERR, implied_nak_seq_err),
+	FIELD(RHCA_LOCAL_ACK_TIMEOUT_ERR, local_ack_timeout_err),
+	FIELD(RHCA_RNR_NAK_RETRY_ERR, rnr_nak_retry_err),
+	FIELD(RHCA_REQ_CQE_ERROR, req_cqe_error),
+	FIELD(RHCA_REQ_CQE_FLUSH_ERROR, req_cqe_flush_error),
+	FIELD(RHCA_REQ_REMOTE_ACCESS_ERRORS, req_remote_access_errors),
+	FIELD(RHCA_REQ_REMOTE_INVALID_REQUEST, req_remote_invalid_request),
+	FIELD(RHCA_REQ_TRANSPORT_RETRIES_EXCEEDED,
+	      req_transport_retries_exceeded),
+	FIELD(RHCA_RESP_CQE_ERROR, resp_cqe_error),
+	FIELD(RHCA_RESP_CQE_FLUSH_ERROR, resp_cqe_flush_error),
+	FIELD(RHCA_RESP_LOCAL_LENGTH_ERROR, resp_local_length_error),
+	FIELD(RHCA_RESP_REMOTE_ACCESS_ERRORS, resp_remote_access_errors),
+#undef FIELD
+};
+
+int rhca_mlx5_alloc_counter_set(struct mlx5_core_dev *mdev, u16 *set)
+{
+	u32 out[MLX5_ST_SZ_DW(alloc_q_counter_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(alloc_q_counter_in)] = {};
+	int ret;
+
+	MLX5_SET(alloc_q_counter_in, in, opcode, MLX5_CMD_OP_ALLOC_Q_COUNTER);
+	ret = mlx5_cmd_exec_inout(mdev, alloc_q_counter, in, out);
+	if (!ret)
+		*set = MLX5_GET(alloc_q_counter_out, out, counter_set_id);
+	return ret;
+}
+
+void rhca_mlx5_dealloc_counter_set(struct mlx5_core_dev *mdev, u16 set)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_q_counter_in)] = {};
+
+	MLX5_SET(dealloc_q_counter_in, in, opcode,
+		 MLX5_CMD_OP_DEALLOC_Q_COUNTER);
+	MLX5_SET(dealloc_q_counter_in, in, counter_set_id, set);
+	mlx5_cmd_exec_in(mdev, dealloc_q_counter, in);
+}
+
+/**
+ * rhca_mlx5_query_counter_set - What queue pairs have counted
+ * @mdev: the adapter
+ * @set: the set that they count into
+ * @values: by enum rhca_counter; only those of the set are written
+ */
+int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
+				u64 *values)
+{
+	u32 out[MLX5_ST_SZ_DW(query_q_counter_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(query_q_counter_in)] = {};
+	size_t i;
+	int ret;
+
+	MLX5_SET(query_q_counter_in, in, opcode, MLX5_CMD_OP_QUERY_Q_COUNTER);
+	MLX5_SET(query_q_counter_in, in, counter_set_id, set);
+	ret = mlx5_cmd_exec_inout(mdev, query_q_counter, in, out);
+	if (ret)
+		return ret;
+	for (i = 0; i < ARRAY_SIZE(set_layout); i++)
+		values[set_layout[i].counter] =
+			be32_to_cpup((void *)out + set_layout[i].offset);
+	return 0;
+}
+
+/**
+ * rhca_mlx5_query_congestion - What the port has counted of congestion
+ * @mdev: the adapter; of a LAG both functions are counted
+ * @values: by enum rhca_counter; only those of congestion are written
+ */
+int rhca_mlx5_query_congestion(struct mlx5_core_dev *mdev, u64 *values)
+{
+	size_t offsets[] = {
+		MLX5_BYTE_OFF(query_cong_statistics_out, rp_cnp_ignored_high),
+		MLX5_BYTE_OFF(query_cong_statistics_out,
+			      np_ecn_marked_roce_packets_high),
+	};
+	u64 counted[ARRAY_SIZE(offsets)];
+	int ret;
+
+	if (!MLX5_CAP_GEN(mdev, cc_query_allowed))
+		return 0;
+	ret = mlx5_lag_query_cong_counters(mdev, counted, ARRAY_SIZE(offsets),
+					   offsets);
+	if (ret)
+		return ret;
+	values[RHCA_RP_CNP_IGNORED] = counted[0];
+	values[RHCA_NP_ECN_MARKED_ROCE_PACKETS] = counted[1];
+	return 0;
+}
+
+static void take_amount(const void *counter, struct rhca_mlx5_amount *amount)
+{
+	amount->packets = MLX5_GET64(traffic_counter, counter, packets);
+	amount->octets = MLX5_GET64(traffic_counter, counter, octets);
+}
+
+int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev,
+			    struct rhca_mlx5_traffic *traffic)
+{
+	void *out;
+	int ret;
+
+	out = kvzalloc(MLX5_ST_SZ_BYTES(query_vport_counter_out), GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	ret = mlx5_core_query_vport_counter(mdev, 0, 0, 1, out);
+	if (ret)
+		goto free;
+#define TAKE(field, to) \
+	take_amount(MLX5_ADDR_OF(query_vport_counter_out, out, field), \
+		    &traffic->to)
+	TAKE(received_ib_unicast, rx);
+	TAKE(transmitted_ib_unicast, tx);
+	TAKE(received_ib_multicast, rx_multicast);
+	TAKE(transmitted_ib_multicast, tx_multicast);
+#undef TAKE
+free:
+	kvfree(out);
+	return ret;
+}

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Firmware commands of queue pairs. Each transition is a command of its own with
+ * one layout in common: the queue pair's context, and a mask that says which of
+ * its optional fields count.
+ */
+#include <linux/etherdevice.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rhca/compat.h>
+
+#include "buffer.h"
+#include "command.h"
+
+#define ACK_REQUEST_LOG		8	/* an acknowledgement for 256 packets */
+#define DATAGRAM_BYTES_LOG	12
+#define MAD_BYTES_LOG		8
+#define ACCESS	(MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
+#define ANY_TRANSITION_BYTES	MLX5_ST_SZ_BYTES(init2rtr_qp_in)
+
+/* The transitions' layouts differ in their names only */
+static_assert(MLX5_ST_SZ_BYTES(rst2init_qp_in) == ANY_TRANSITION_BYTES);
+static_assert(MLX5_ST_SZ_BYTES(init2init_qp_in) == ANY_TRANSITION_BYTES);
+static_assert(MLX5_ST_SZ_BYTES(rtr2rts_qp_in) == ANY_TRANSITION_BYTES);
+static_assert(MLX5_ST_SZ_BYTES(rts2rts_qp_in) == ANY_TRANSITION_BYTES);
+static_assert(MLX5_ST_SZ_BYTES(sqerr2rts_qp_in) == ANY_TRANSITION_BYTES);
+
+/**
+ * struct transition - A command that changes a queue pair
+ * @opcode: the command; 0: there is none
+ * @optional: fields that it takes where they are named, by service
+ */
+struct transition {
+	u16 opcode;
+	u32 optional[MLX5_QP_ST_UD + 1];
+};
+
+static const struct transition
+transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
+	[IB_QPS_RESET][IB_QPS_INIT] = {
+		.opcode = MLX5_CMD_OP_RST2INIT_QP,
+	},
+	[IB_QPS_INIT][IB_QPS_INIT] = {
+		.opcode = MLX5_CMD_OP_INIT2INIT_QP,
+		.optional = {
+			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX |
+					  MLX5_QP_OPTPAR_PRI_PORT,
+			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE |
+					  MLX5_QP_OPTPAR_PKEY_INDEX |
+					  MLX5_QP_OPTPAR_PRI_PORT,
+			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_PKEY_INDEX |
+					  MLX5_QP_OPTPAR_Q_KEY |
+					  MLX5_QP_OPTPAR_PRI_PORT,
+		},
+	},
+	[IB_QPS_INIT][IB_QPS_RTR] = {
+		.opcode = MLX5_CMD_OP_INIT2RTR_QP,
+		.optional = {
+			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX,
+			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE |
+					  MLX5_QP_OPTPAR_PKEY_INDEX,
+			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_PKEY_INDEX |
+					  MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+	[IB_QPS_RTR][IB_QPS_RTS] = {
+		.opcode = MLX5_CMD_OP_RTR2RTS_QP,
+		.optional = {
+			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
+			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
+			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+	[IB_QPS_RTS][IB_QPS_RTS] = {
+		.opcode = MLX5_CMD_OP_RTS2RTS_QP,
+		.optional = {
+			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
+			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
+			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+	[IB_QPS_SQE][IB_QPS_RTS] = {
+		.opcode = MLX5_CMD_OP_SQERR2RTS_QP,
+		.optional = {
+			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
+			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+};
+
+static u32 optional_of(int mask)
+{
+	u32 optional = 0;
+
+	if (mask & IB_QP_ACCESS_FLAGS)
+		optional |= ACCESS;
+	if (mask & IB_QP_PKEY_INDEX)
+		optional |= MLX5_QP_OPTPAR_PKEY_INDEX;
+	if (mask & IB_QP_PORT)
+		optional |= MLX5_QP_OPTPAR_PRI_PORT;
+	if (mask & IB_QP_QKEY)
+		optional |= MLX5_QP_OPTPAR_Q_KEY;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		optional |= MLX5_QP_OPTPAR_RNR_TIMEOUT;
+	return optional;
+}
+
+static void set_own_queues(void *qpc, const struct rhca_mlx5_qp_spec *spec)
+{
+	if (spec->has_recv) {
+		MLX5_SET(qpc, qpc, log_rq_size, spec->log_recv);
+		MLX5_SET(qpc, qpc, log_rq_stride, spec->log_recv_bytes - 4);
+	}
+	if (spec->has_send)
+		MLX5_SET(qpc, qpc, log_sq_size, spec->log_send);
+	MLX5_SET(qpc, qpc, no_sq, !spec->has_send);
+	MLX5_SET(qpc, qpc, page_offset, spec->buffer->page_offset);
+	MLX5_SET(qpc, qpc, log_page_size,
+		 spec->buffer->page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+	MLX5_SET64(qpc, qpc, dbr_addr, spec->buffer->record);
+}
+
+static u8 receive_type(const struct rhca_mlx5_qp_spec *spec)
+{
+	if (spec->has_srq)
+		return MLX5_SRQ_RQ;
+	return spec->has_recv ? MLX5_NON_ZERO_RQ : MLX5_ZERO_LEN_RQ;
+}
+
+/* What a queue pair is, besides its attributes */
+static void set_nature(void *qpc, const struct rhca_mlx5_qp_spec *spec)
+{
+	MLX5_SET(qpc, qpc, st, spec->service);
+	MLX5_SET(qpc, qpc, pm_state, MLX5_QP_PM_MIGRATED);
+	MLX5_SET(qpc, qpc, pd, spec->pd);
+	MLX5_SET(qpc, qpc, cqn_snd, spec->send_cq);
+	MLX5_SET(qpc, qpc, cqn_rcv, spec->recv_cq);
+}
+
+static void set_new(void *qpc, const struct rhca_mlx5_qp_spec *spec)
+{
+	set_nature(qpc, spec);
+	set_own_queues(qpc, spec);
+	MLX5_SET(qpc, qpc, rq_type, receive_type(spec));
+	MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, spec->srq);
+	MLX5_SET(qpc, qpc, uar_page, spec->uar);
+	MLX5_SET(qpc, qpc, user_index, spec->user_index);
+}
+
+int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
+			   const struct rhca_mlx5_qp_spec *spec, u32 *number)
+{
+	size_t bytes = MLX5_ST_SZ_BYTES(create_qp_in) +
+		       rhca_mlx5_buffer_list_bytes(spec->buffer);
+	u32 out[MLX5_ST_SZ_DW(create_qp_out)] = {};
+	u32 *in;
+	int ret;
+
+	in = kvzalloc(bytes, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	MLX5_SET(create_qp_in, in, opcode, MLX5_CMD_OP_CREATE_QP);
+	set_new(MLX5_ADDR_OF(create_qp_in, in, qpc), spec);
+	rhca_mlx5_buffer_addresses(spec->buffer,
+				   MLX5_ADDR_OF(create_qp_in, in, pas));
+	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
+	kvfree(in);
+	if (!ret)
+		*number = MLX5_GET(create_qp_out, out, qpn);
+	return ret;
+}
+
+static void set_address(void *ads, const struct rhca_address *address)
+{
+	ether_addr_copy(MLX5_ADDR_OF(ads, ads, rmac_47_32), address->dmac);
+	memcpy(MLX5_ADDR_OF(ads, ads, rgid_rip), address->flow.dgid.raw,
+	       sizeof(address->flow.dgid.raw));
+	MLX5_SET(ads, ads, src_addr_index, address->sgid_index);
+	MLX5_SET(ads, ads, eth_prio, rhca_address_priority(address));
+	MLX5_SET(ads, ads, hop_limit, rhca_address_hop_limit(address));
+	MLX5_SET(ads, ads, tclass, address->flow.tclass);
+	MLX5_SET(ads, ads, flow_label, address->flow.flow_label);
+	if (address->flow.encap == RHCA_V1)
+		return;
+	MLX5_SET(ads, ads, dscp, address->flow.tclass >> 2);
+	MLX5_SET(ads, ads, udp_sport, address->flow.udp_sport);
+}
+
+static void set_path(void *ads, const struct rhca_mlx5_qp_change *change)
+{
+	const struct ib_qp_attr *attr = change->attr;
+	int mask = change->mask;
+
+	/* Whatever the number of the RDMA port: a function has one */
+	MLX5_SET(ads, ads, vhca_port_num, 1);
+	if (mask & IB_QP_PKEY_INDEX)
+		MLX5_SET(ads, ads, pkey_index, attr->pkey_index);
+	if (mask & IB_QP_TIMEOUT)
+		MLX5_SET(ads, ads, ack_timeout, attr->timeout);
+	if (change->address)
+		set_address(ads, change->address);
+}
+
+static void set_sizes(void *qpc, const struct rhca_mlx5_qp_change *change,
+		      u8 log_max_message)
+{
+	switch (change->spec->service) {
+	case MLX5_QP_ST_QP1:
+		MLX5_SET(qpc, qpc, mtu, IB_MTU_256);
+		MLX5_SET(qpc, qpc, log_msg_max, MAD_BYTES_LOG);
+		break;
+	case MLX5_QP_ST_UD:
+		MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
+		MLX5_SET(qpc, qpc, log_msg_max, DATAGRAM_BYTES_LOG);
+		break;
+	default:
+		if (!(change->mask & IB_QP_PATH_MTU))
+			break;
+		MLX5_SET(qpc, qpc, mtu, change->attr->path_mtu);
+		MLX5_SET(qpc, qpc, log_msg_max, log_max_message);
+	}
+}
+
+static void set_access(void *qpc, int access)
+{
+	MLX5_SET(qpc, qpc, rre, !!(access & IB_ACCESS_REMOTE_READ));
+	MLX5_SET(qpc, qpc, rwe, !!(access & IB_ACCESS_REMOTE_WRITE));
+	if (access & IB_ACCESS_REMOTE_ATOMIC) {
+		MLX5_SET(qpc, qpc, rae, 1);
+		MLX5_SET(qpc, qpc, atomic_mode, MLX5_ATOMIC_MODE_IB_COMP);
+	}
+}
+
+static void set_responder(void *qpc, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_ACCESS_FLAGS)
+		set_access(qpc, attr->qp_access_flags);
+	if (mask & IB_QP_RQ_PSN)
+		MLX5_SET(qpc, qpc, next_rcv_psn, attr->rq_psn);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		MLX5_SET(qpc, qpc, min_rnr_nak, attr->min_rnr_timer);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic)
+		MLX5_SET(qpc, qpc, log_rra_max,
+			 order_base_2(attr->max_dest_rd_atomic));
+}
+
+static void set_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
+{
+	MLX5_SET(qpc, qpc, log_ack_req_freq, ACK_REQUEST_LOG);
+	if (mask & IB_QP_DEST_QPN)
+		MLX5_SET(qpc, qpc, remote_qpn, attr->dest_qp_num);
+	if (mask & IB_QP_SQ_PSN)
+		MLX5_SET(qpc, qpc, next_send_psn, attr->sq_psn);
+	if (mask & IB_QP_RETRY_CNT)
+		MLX5_SET(qpc, qpc, retry_count, attr->retry_cnt);
+	if (mask & IB_QP_RNR_RETRY)
+		MLX5_SET(qpc, qpc, rnr_retry, attr->rnr_retry);
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic)
+		MLX5_SET(qpc, qpc, log_sra_max,
+			 order_base_2(attr->max_rd_atomic));
+	if (mask & IB_QP_QKEY)
+		MLX5_SET(qpc, qpc, q_key, attr->qkey);
+}
+
+static int run_transition(struct mlx5_core_dev *mdev,
+			  const struct rhca_mlx5_qp_change *change,
+			  const struct transition *transition)
+{
+	u8 service = change->spec->service;
+	u32 out[MLX5_ST_SZ_DW(init2rtr_qp_out)] = {};
+	u32 optional = 0;
+	void *qpc;
+	u32 *in;
+	int ret;
+
+	in = kzalloc(ANY_TRANSITION_BYTES, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	if (service < ARRAY_SIZE(transition->optional))
+		optional = optional_of(change->mask) &
+			   transition->optional[service];
+	qpc = MLX5_ADDR_OF(init2rtr_qp_in, in, qpc);
+	MLX5_SET(init2rtr_qp_in, in, opcode, transition->opcode);
+	MLX5_SET(init2rtr_qp_in, in, qpn, change->number);
+	MLX5_SET(init2rtr_qp_in, in, opt_param_mask, optional);
+	set_nature(qpc, change->spec);
+	set_sizes(qpc, change, MLX5_CAP_GEN(mdev, log_max_msg));
+	set_path(MLX5_ADDR_OF(qpc, qpc, primary_address_path), change);
+	set_responder(qpc, change->attr, change->mask);
+	set_requester(qpc, change->attr, change->mask);
+	MLX5_SET(qpc, qpc, counter_set_id, change->counter_set);
+	ret = mlx5_cmd_exec(mdev, in, ANY_TRANSITION_BYTES, out, sizeof(out));
+	kfree(in);
+	return ret;
+}
+
+static int reset_hw_qp(struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(qp_2rst_in)] = {};
+
+	MLX5_SET(qp_2rst_in, in, opcode, MLX5_CMD_OP_2RST_QP);
+	MLX5_SET(qp_2rst_in, in, qpn, number);
+	return mlx5_cmd_exec_in(mdev, qp_2rst, in);
+}
+
+/**
+ * rhca_mlx5_fail_hw_qp - Move a queue pair to the error state
+ * @mdev: the adapter
+ * @number: the queue pair
+ *
+ * Its requests are completed in error, in the background.
+ */
+int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(qp_2err_in)] = {};
+
+	MLX5_SET(qp_2err_in, in, opcode, MLX5_CMD_OP_2ERR_QP);
+	MLX5_SET(qp_2err_in, in, qpn, number);
+	return mlx5_cmd_exec_in(mdev, qp_2err, in);
+}
+
+/**
+ * rhca_mlx5_change_hw_qp - Change a queue pair's state or attributes
+ * @mdev: the adapter
+ * @change: what is asked for; legal by ib_modify_qp_is_ok()
+ *
+ * Return: as other commands; -EOPNOTSUPP for a transition that the adapter does
+ * not have a command for, such as to SQD.
+ */
+int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
+			   const struct rhca_mlx5_qp_change *change)
+{
+	const struct transition *transition =
+		&transitions[change->from][change->next];
+
+	if (change->next == IB_QPS_RESET)
+		return reset_hw_qp(mdev, change->number);
+	if (change->next == IB_QPS_ERR)
+		return rhca_mlx5_fail_hw_qp(mdev, change->number);
+	if (!transition->opcode)
+		return -EOPNOTSUPP;
+	return run_transition(mdev, change, transition);
+}
+
+/**
+ * rhca_mlx5_count_into - Let a queue pair count into another set
+ * @mdev: the adapter; has the capability rts2rts_qp_counters_set_id
+ * @number: the queue pair, in RTS
+ * @set: the set
+ */
+int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set)
+{
+	u32 in[MLX5_ST_SZ_DW(rts2rts_qp_in)] = {};
+	void *qpc = MLX5_ADDR_OF(rts2rts_qp_in, in, qpc);
+
+	MLX5_SET(rts2rts_qp_in, in, opcode, MLX5_CMD_OP_RTS2RTS_QP);
+	MLX5_SET(rts2rts_qp_in, in, qpn, number);
+	MLX5_SET(rts2rts_qp_in, in, opt_param_mask,
+		 MLX5_QP_OPTPAR_COUNTER_SET_ID);
+	MLX5_SET(qpc, qpc, counter_set_id, set);
+	return mlx5_cmd_exec_in(mdev, rts2rts_qp, in);
+}
+
+static const enum ib_qp_state verbs_states[MLX5_QP_NUM_STATE] = {
+	[MLX5_QP_STATE_RST]		= IB_QPS_RESET,
+	[MLX5_QP_STATE_INIT]		= IB_QPS_INIT,
+	[MLX5_QP_STATE_RTR]		= IB_QPS_RTR,
+	[MLX5_QP_STATE_RTS]		= IB_QPS_RTS,
+	[MLX5_QP_STATE_SQER]		= IB_QPS_SQE,
+	[MLX5_QP_STATE_SQD]		= IB_QPS_SQD,
+	[MLX5_QP_STATE_ERR]		= IB_QPS_ERR,
+	[MLX5_QP_STATE_SQ_DRAINING]	= IB_QPS_SQD,
+	[MLX5_QP_STATE_SUSPENDED]	= IB_QPS_ERR,
+};
+
+/**
+ * rhca_mlx5_query_hw_qp - What only the adapter knows of a queue pair
+ * @mdev: the adapter
+ * @number: the queue pair
+ * @attr: its state and PSNs are filled in
+ */
+int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
+			  struct ib_qp_attr *attr)
+{
+	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
+	void *qpc;
+	u32 *out;
+	u8 state;
+	int ret;
+
+	out = kzalloc(MLX5_ST_SZ_BYTES(query_qp_out), GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
+	MLX5_SET(query_qp_in, in, qpn, number);
+	ret = mlx5_cmd_exec(mdev, in, sizeof(in), out,
+			    MLX5_ST_SZ_BYTES(query_qp_out));
+	if (ret)
+		goto free;
+	qpc = MLX5_ADDR_OF(query_qp_out, out, qpc);
+	state = MLX5_GET(qpc, qpc, state);
+	attr->qp_state = state < ARRAY_SIZE(verbs_states) ?
+			 verbs_states[state] : IB_QPS_ERR;
+	attr->sq_draining = state == MLX5_QP_STATE_SQ_DRAINING;
+	attr->sq_psn = MLX5_GET(qpc, qpc, next_send_psn);
+	attr->rq_psn = MLX5_GET(qpc, qpc, next_rcv_psn);
+free:
+	kfree(out);
+	return ret;
+}
+
+int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(destroy_qp_in)] = {};
+
+	MLX5_SET(destroy_qp_in, in, opcode, MLX5_CMD_OP_DESTROY_QP);
+	MLX5_SET(destroy_qp_in, in, qpn, number);
+	return mlx5_cmd_exec_in(mdev, destroy_qp, in);
+}

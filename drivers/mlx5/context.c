@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Contexts of processes and protection domains. What a process reads here is how
+ * libmlx5 learns the sizes that it lays its queues out with.
+ */
+#include <linux/mlx5/driver.h>
+#include <rdma/mlx5-abi.h>
+#include <rhca/compat.h>
+
+#include "context.h"
+#include "device.h"
+
+/* libmlx5 asks again without DEVX when it is refused in this way */
+static int check_request(struct ib_device *ibdev,
+			 const struct mlx5_ib_alloc_ucontext_req_v2 *req)
+{
+	if (req->flags & ~MLX5_IB_ALLOC_UCTX_DEVX || req->comp_mask ||
+	    req->reserved0 || req->reserved1 || req->reserved2)
+		return -EOPNOTSUPP;
+	if (req->flags & MLX5_IB_ALLOC_UCTX_DEVX)
+		return -EOPNOTSUPP;
+	if (!(req->lib_caps & MLX5_LIB_CAP_DYN_UAR)) {
+		ibdev_info_ratelimited(ibdev,
+				       "libmlx5 is too old: rdma-core 29 or newer is needed\n");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static u8 log_uar_bytes(const struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, uar_4k) ? MLX5_ADAPTER_PAGE_SHIFT :
+					    PAGE_SHIFT;
+}
+
+static void describe(const struct mlx5_core_dev *mdev,
+		     struct mlx5_ib_alloc_ucontext_resp *resp)
+{
+	resp->qp_tab_size = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
+	resp->cache_line_size = cache_line_size();
+	resp->max_sq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_sq);
+	resp->max_rq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_rq);
+	resp->max_send_wqebb = 1 << MLX5_CAP_GEN(mdev, log_max_qp_sz);
+	resp->max_recv_wr = 1 << MLX5_CAP_GEN(mdev, log_max_qp_sz);
+	resp->max_srq_recv_wr = 1 << MLX5_CAP_GEN(mdev, log_max_srq_sz);
+	resp->num_ports = 1;
+	resp->log_uar_size = log_uar_bytes(mdev);
+	resp->num_uars_per_page = rhca_mlx5_uars_per_page(mdev);
+	resp->eth_min_inline = MLX5_USER_INLINE_MODE_NONE;
+	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
+			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
+	/* Without write combining BlueFlame costs more than it saves */
+	if (arch_can_pci_mmap_wc())
+		resp->bf_reg_size = 1 << MLX5_CAP_GEN(mdev, log_bf_reg_size);
+}
+
+int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
+			     struct ib_udata *udata)
+{
+	struct rhca_mlx5_ucontext *context =
+		container_of(ibucontext, struct rhca_mlx5_ucontext, ibucontext);
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibucontext->device);
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {};
+	struct mlx5_ib_alloc_ucontext_resp resp = {};
+	int ret;
+
+	ret = ib_copy_from_udata(&req, udata, min(udata->inlen, sizeof(req)));
+	if (ret)
+		return ret;
+	ret = check_request(ibucontext->device, &req);
+	if (ret)
+		return ret;
+	mutex_init(&context->records_lock);
+	INIT_LIST_HEAD(&context->records);
+	describe(mdev, &resp);
+	resp.cqe_version = min_t(u8, MLX5_CAP_GEN(mdev, cqe_version),
+				 req.max_cqe_version);
+	resp.response_length = min(udata->outlen, sizeof(resp));
+	return ib_copy_to_udata(udata, &resp, resp.response_length);
+}
+
+/* Queues are gone by now, and their pages of doorbell records with them */
+void rhca_mlx5_dealloc_ucontext(struct ib_ucontext *ibucontext)
+{
+	struct rhca_mlx5_ucontext *context =
+		container_of(ibucontext, struct rhca_mlx5_ucontext, ibucontext);
+
+	WARN_ON_ONCE(!list_empty(&context->records));
+	mutex_destroy(&context->records_lock);
+}
+
+/* ib_core takes the mappings away; there is nothing else that a process holds */
+void rhca_mlx5_disassociate_ucontext(struct ib_ucontext *ibucontext)
+{
+}
+
+int rhca_mlx5_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibpd->device);
+	struct rhca_mlx5_pd *pd = to_rhca_mlx5_pd(ibpd);
+	struct mlx5_ib_alloc_pd_resp resp = {};
+	int ret;
+
+	ret = mlx5_core_alloc_pd(mdev, &pd->number);
+	if (ret || !udata)
+		return ret;
+	resp.pdn = pd->number;
+	ret = ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	if (ret)
+		mlx5_core_dealloc_pd(mdev, pd->number);
+	return ret;
+}
+
+int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	return mlx5_core_dealloc_pd(rhca_mlx5_mdev(ibpd->device),
+				    to_rhca_mlx5_pd(ibpd)->number);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Contexts of processes and protection domains.
+ */
+#ifndef RHCA_MLX5_CONTEXT_H
+#define RHCA_MLX5_CONTEXT_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+/**
+ * struct rhca_mlx5_ucontext - What a process has opened
+ * @ibucontext: ib_core's part
+ * @records_lock: protects @records and the use counts of its entries
+ * @records: pages of doorbell records, see buffer.c
+ */
+struct rhca_mlx5_ucontext {
+	struct ib_ucontext ibucontext;
+	struct mutex records_lock;	/* protects: */
+	struct list_head records;
+};
+
+struct rhca_mlx5_pd {
+	struct ib_pd ibpd;
+	u32 number;
+};
+
+static inline struct rhca_mlx5_ucontext *
+rhca_mlx5_context_of(struct ib_udata *udata)
+{
+	return rdma_udata_to_drv_context(udata, struct rhca_mlx5_ucontext,
+					 ibucontext);
+}
+
+static inline struct rhca_mlx5_pd *to_rhca_mlx5_pd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct rhca_mlx5_pd, ibpd);
+}
+
+int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
+			     struct ib_udata *udata);
+void rhca_mlx5_dealloc_ucontext(struct ib_ucontext *ibucontext);
+void rhca_mlx5_disassociate_ucontext(struct ib_ucontext *ibucontext);
+int rhca_mlx5_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+#endif

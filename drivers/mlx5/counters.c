@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters: of requests and errors in sets that queue pairs count into, of
+ * congestion and of packets in the port.
+ */
+#include <linux/slab.h>
+
+#include "command.h"
+#include "core/port.h"
+#include "counters.h"
+#include "device.h"
+#include "qp.h"
+
+#define OCTETS_PER_WORD	4	/* the performance class counts data in words */
+
+const enum rhca_counter rhca_mlx5_counters[RHCA_MLX5_NUM_COUNTERS] = {
+	RHCA_RX_PACKETS,
+	RHCA_RX_BYTES,
+	RHCA_RX_MULTICAST_PACKETS,
+	RHCA_TX_PACKETS,
+	RHCA_TX_BYTES,
+	RHCA_TX_MULTICAST_PACKETS,
+	RHCA_RX_WRITE_REQUESTS,
+	RHCA_RX_READ_REQUESTS,
+	RHCA_RX_ATOMIC_REQUESTS,
+	RHCA_DUPLICATE_REQUEST,
+	RHCA_OUT_OF_SEQUENCE,
+	RHCA_OUT_OF_BUFFER,
+	RHCA_PACKET_SEQ_ERR,
+	RHCA_IMPLIED_NAK_SEQ_ERR,
+	RHCA_LOCAL_ACK_TIMEOUT_ERR,
+	RHCA_RNR_NAK_RETRY_ERR,
+	RHCA_REQ_CQE_ERROR,
+	RHCA_REQ_CQE_FLUSH_ERROR,
+	RHCA_REQ_REMOTE_ACCESS_ERRORS,
+	RHCA_REQ_REMOTE_INVALID_REQUEST,
+	RHCA_REQ_TRANSPORT_RETRIES_EXCEEDED,
+	RHCA_RESP_CQE_ERROR,
+	RHCA_RESP_CQE_FLUSH_ERROR,
+	RHCA_RESP_LOCAL_LENGTH_ERROR,
+	RHCA_RESP_REMOTE_ACCESS_ERRORS,
+	RHCA_NP_ECN_MARKED_ROCE_PACKETS,
+	RHCA_RP_CNP_IGNORED,
+	RHCA_PATH_MTU_MISMATCH,
+	RHCA_LINK_DOWNED,
+};
+
+static struct mlx5_core_dev *mdev_of(const struct rhca_port *port)
+{
+	return rhca_mlx5_mdev(&port->dev->ibdev);
+}
+
+static bool is_ports_own(const struct rhca_counter_set *set)
+{
+	return set == &set->port->counter_set;
+}
+
+int rhca_mlx5_counters_open(struct rhca_counter_set *set)
+{
+	struct rhca_mlx5_counter_set *own;
+	int ret;
+
+	own = kzalloc(sizeof(*own), GFP_KERNEL);
+	if (!own)
+		return -ENOMEM;
+	ret = rhca_mlx5_alloc_counter_set(mdev_of(set->port), &own->number);
+	if (ret) {
+		kfree(own);
+		return ret;
+	}
+	mutex_init(&own->late_lock);
+	set->private = own;
+	return 0;
+}
+
+/* What nobody has been shown falls to the port */
+static void keep_late(struct rhca_counter_set *set, const u64 *shown)
+{
+	struct rhca_mlx5_counter_set *ports = set->port->counter_set.private;
+	u64 values[RHCA_NUM_COUNTERS] = {};
+	int i;
+
+	if (rhca_mlx5_counters_read(set, values))
+		return;
+	mutex_lock(&ports->late_lock);
+	for (i = 0; i < RHCA_NUM_COUNTERS; i++)
+		ports->late[i] += values[i] - shown[i];
+	mutex_unlock(&ports->late_lock);
+}
+
+void rhca_mlx5_counters_close(struct rhca_counter_set *set, const u64 *shown)
+{
+	struct rhca_mlx5_counter_set *own = set->private;
+
+	if (shown && !is_ports_own(set))
+		keep_late(set, shown);
+	rhca_mlx5_dealloc_counter_set(mdev_of(set->port), own->number);
+	mutex_destroy(&own->late_lock);
+	kfree(own);
+	set->private = NULL;
+}
+
+static void take_traffic(const struct rhca_mlx5_traffic *traffic, u64 *values)
+{
+	values[RHCA_RX_PACKETS] = traffic->rx.packets +
+				  traffic->rx_multicast.packets;
+	values[RHCA_RX_BYTES] = traffic->rx.octets +
+				traffic->rx_multicast.octets;
+	values[RHCA_RX_MULTICAST_PACKETS] = traffic->rx_multicast.packets;
+	values[RHCA_TX_PACKETS] = traffic->tx.packets +
+				  traffic->tx_multicast.packets;
+	values[RHCA_TX_BYTES] = traffic->tx.octets +
+				traffic->tx_multicast.octets;
+	values[RHCA_TX_MULTICAST_PACKETS] = traffic->tx_multicast.packets;
+}
+
+/* What the adapter does not count by queue pair */
+static int read_port(struct rhca_counter_set *set, u64 *values)
+{
+	struct mlx5_core_dev *mdev = mdev_of(set->port);
+	struct rhca_mlx5_traffic traffic;
+	int ret;
+
+	ret = rhca_mlx5_query_congestion(mdev, values);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_query_traffic(mdev, &traffic);
+	if (!ret)
+		take_traffic(&traffic, values);
+	return ret;
+}
+
+static void add_late(struct rhca_mlx5_counter_set *own, u64 *values)
+{
+	int i;
+
+	mutex_lock(&own->late_lock);
+	for (i = 0; i < RHCA_NUM_COUNTERS; i++)
+		values[i] += own->late[i];
+	mutex_unlock(&own->late_lock);
+}
+
+int rhca_mlx5_counters_read(struct rhca_counter_set *set, u64 *values)
+{
+	struct rhca_mlx5_counter_set *own = set->private;
+	int ret;
+
+	ret = rhca_mlx5_query_counter_set(mdev_of(set->port), own->number,
+					  values);
+	if (ret)
+		return ret;
+	values[RHCA_PATH_MTU_MISMATCH] = atomic64_read(&own->mtu_mismatches);
+	if (!is_ports_own(set))
+		return 0;
+	ret = read_port(set, values);
+	if (!ret)
+		add_late(own, values);
+	return ret;
+}
+
+/*
+ * Only in RTS can it be changed; before that it is set on the way there, see
+ * rhca_mlx5_qp_modify(). A queue pair in error counts nothing any more.
+ */
+int rhca_mlx5_counters_bind(struct rhca_qp *base, struct rhca_counter_set *set)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(base->ibqp.device);
+	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
+	struct rhca_mlx5_counter_set *own = set->private;
+	int ret = 0;
+
+	lockdep_assert_held(&base->modify_lock);
+	if (!MLX5_CAP_GEN(mdev, rts2rts_qp_counters_set_id))
+		return -EOPNOTSUPP;
+	if (base->state == IB_QPS_RTS)
+		ret = rhca_mlx5_count_into(mdev, qp->numbered.number,
+					   own->number);
+	if (ret)
+		return ret;
+	if (base->state == IB_QPS_RTS)
+		qp->counting_into = own->number;
+	WRITE_ONCE(qp->counters, own);
+	return 0;
+}
+
+void rhca_mlx5_qp_count(struct rhca_qp *base, enum rhca_counter which)
+{
+	struct rhca_mlx5_counter_set *own =
+		READ_ONCE(rhca_mlx5_qp_of(base)->counters);
+
+	if (own && which == RHCA_PATH_MTU_MISMATCH)
+		atomic64_inc(&own->mtu_mismatches);
+}
+
+int rhca_mlx5_pma_read(struct rhca_port *port, struct rhca_pma_values *values)
+{
+	struct rhca_mlx5_traffic traffic;
+	u64 *value = values->value;
+	int ret;
+
+	ret = rhca_mlx5_query_traffic(mdev_of(port), &traffic);
+	if (ret)
+		return ret;
+	value[RHCA_PMA_XMIT_DATA] = (traffic.tx.octets +
+				     traffic.tx_multicast.octets) /
+				    OCTETS_PER_WORD;
+	value[RHCA_PMA_RCV_DATA] = (traffic.rx.octets +
+				    traffic.rx_multicast.octets) /
+				   OCTETS_PER_WORD;
+	value[RHCA_PMA_XMIT_PACKETS] = traffic.tx.packets +
+				       traffic.tx_multicast.packets;
+	value[RHCA_PMA_RCV_PACKETS] = traffic.rx.packets +
+				      traffic.rx_multicast.packets;
+	value[RHCA_PMA_UNICAST_XMIT_PACKETS] = traffic.tx.packets;
+	value[RHCA_PMA_UNICAST_RCV_PACKETS] = traffic.rx.packets;
+	value[RHCA_PMA_MULTICAST_XMIT_PACKETS] = traffic.tx_multicast.packets;
+	value[RHCA_PMA_MULTICAST_RCV_PACKETS] = traffic.rx_multicast.packets;
+	return 0;
+}

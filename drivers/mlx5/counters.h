@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counters that the adapter keeps, under the names that the core has for them.
+ */
+#ifndef RHCA_MLX5_COUNTERS_H
+#define RHCA_MLX5_COUNTERS_H
+
+#include <linux/atomic.h>
+#include <linux/mutex.h>
+
+#include "core/counters.h"
+#include "core/pma.h"
+
+#define RHCA_MLX5_NUM_COUNTERS	29
+
+struct rhca_qp;
+
+/**
+ * struct rhca_mlx5_counter_set - What queue pairs count into
+ * @number: the adapter's
+ * @mtu_mismatches: counted by the core: the adapter knows of none
+ * @late_lock: protects @late
+ * @late: of a port's own set: what was counted into others after users had last
+ *	been shown them
+ */
+struct rhca_mlx5_counter_set {
+	u16 number;
+	atomic64_t mtu_mismatches;
+	struct mutex late_lock;		/* protects: */
+	u64 late[RHCA_NUM_COUNTERS];
+};
+
+extern const enum rhca_counter rhca_mlx5_counters[RHCA_MLX5_NUM_COUNTERS];
+
+int rhca_mlx5_counters_open(struct rhca_counter_set *set);
+void rhca_mlx5_counters_close(struct rhca_counter_set *set, const u64 *shown);
+int rhca_mlx5_counters_read(struct rhca_counter_set *set, u64 *values);
+int rhca_mlx5_counters_bind(struct rhca_qp *base, struct rhca_counter_set *set);
+void rhca_mlx5_qp_count(struct rhca_qp *base, enum rhca_counter which);
+int rhca_mlx5_pma_read(struct rhca_port *port, struct rhca_pma_values *values);
+
+#endif

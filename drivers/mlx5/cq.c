@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues: create, destroy, arm. Reading them is in poll.c.
+ */
+#include <linux/log2.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "command.h"
+#include "context.h"
+#include "cq.h"
+#include "device.h"
+
+#define CQE_BYTES	64
+#define OWNER_INVALID	(MLX5_CQE_INVALID << 4)
+
+/* Called by mlx5_core in the interrupt of the event queue */
+static void raise_completion(struct mlx5_core_cq *hw, struct mlx5_eqe *eqe)
+{
+	struct ib_cq *ibcq = &container_of(hw, struct rhca_mlx5_cq, hw)->ibcq;
+
+	ibcq->comp_handler(ibcq, ibcq->cq_context);
+}
+
+/* The adapter had no room for an entry: the queue is of no use any more */
+static void raise_event(struct mlx5_core_cq *hw, enum mlx5_event type)
+{
+	struct ib_cq *ibcq = &container_of(hw, struct rhca_mlx5_cq, hw)->ibcq;
+	struct ib_event event = {
+		.device		= ibcq->device,
+		.element.cq	= ibcq,
+		.event		= IB_EVENT_CQ_ERR,
+	};
+
+	if (type == MLX5_EVENT_TYPE_CQ_ERROR && ibcq->event_handler)
+		ibcq->event_handler(&event, ibcq->cq_context);
+}
+
+/**
+ * rhca_mlx5_cq_entry - An entry of a CQ of the kernel
+ * @cq: the CQ
+ * @index: counts on from round to round
+ *
+ * Context: @cq->lock held.
+ * Return: the entry, or NULL while the adapter has not written it.
+ */
+struct mlx5_cqe64 *rhca_mlx5_cq_entry(struct rhca_mlx5_cq *cq, u32 index)
+{
+	struct mlx5_cqe64 *cqe;
+	bool odd_round = index >> cq->log_entries & 1;
+
+	lockdep_assert_held(&cq->lock);
+	cqe = mlx5_frag_buf_get_wqe(&cq->entries,
+				    index & (BIT(cq->log_entries) - 1));
+	if (get_cqe_opcode(cqe) == MLX5_CQE_INVALID ||
+	    (READ_ONCE(cqe->op_own) & MLX5_CQE_OWNER_MASK) != odd_round)
+		return NULL;
+	return cqe;
+}
+
+static int pin_user(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
+		    struct rhca_mlx5_cq_spec *spec)
+{
+	struct rhca_mlx5_user_queue queue = { .access = IB_ACCESS_LOCAL_WRITE };
+	struct mlx5_ib_create_cq cmd = {};
+	int ret;
+
+	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	if (ret)
+		return ret;
+	if (cmd.flags != MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX ||
+	    cmd.cqe_comp_en || cmd.reserved0 || cmd.reserved1)
+		return -EOPNOTSUPP;
+	if (cmd.cqe_size != 64 && cmd.cqe_size != 128)
+		return -EINVAL;
+	queue.address = cmd.buf_addr;
+	queue.bytes = (size_t)cmd.cqe_size << spec->log_entries;
+	queue.record = cmd.db_addr;
+	spec->cqe_bytes = cmd.cqe_size;
+	spec->uar = cmd.uar_page_index;
+	return rhca_mlx5_buffer_pin(&cq->buffer, rhca_mlx5_context_of(udata),
+				    &queue);
+}
+
+static int alloc_kernel(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
+			struct rhca_mlx5_cq_spec *spec)
+{
+	struct mlx5_cqe64 *cqe;
+	u32 i;
+	int ret;
+
+	ret = rhca_mlx5_buffer_alloc(&cq->buffer, hca->mdev,
+				     (size_t)CQE_BYTES << spec->log_entries);
+	if (ret)
+		return ret;
+	mlx5_init_fbc(cq->buffer.frags.frags, ilog2(CQE_BYTES),
+		      spec->log_entries, &cq->entries);
+	for (i = 0; i < BIT(spec->log_entries); i++) {
+		cqe = mlx5_frag_buf_get_wqe(&cq->entries, i);
+		cqe->op_own = OWNER_INVALID;
+	}
+	cq->hw.set_ci_db = &cq->buffer.db.db[0];
+	cq->hw.arm_db = &cq->buffer.db.db[1];
+	spec->cqe_bytes = CQE_BYTES;
+	spec->uar = hca->doorbells.up->index;
+	return 0;
+}
+
+static int check_attr(const struct mlx5_core_dev *mdev,
+		      const struct ib_cq_init_attr *attr)
+{
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+		return -EOPNOTSUPP;
+	if (attr->flags && !MLX5_CAP_GEN(mdev, cq_oi))
+		return -EOPNOTSUPP;
+	/* One entry always stays free */
+	if (attr->cqe >= BIT(MLX5_CAP_GEN(mdev, log_max_cq_sz)))
+		return -EINVAL;
+	return 0;
+}
+
+static int tell_number(const struct rhca_mlx5_cq *cq, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_cq_resp resp = { .cqn = cq->hw.cqn };
+
+	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+}
+
+int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			rhca_create_cq_arg *arg)
+{
+	struct ib_udata *udata = rhca_create_cq_udata(arg);
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibcq->device);
+	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
+	struct rhca_mlx5_cq_spec spec = {
+		.buffer = &cq->buffer,
+		.log_entries = order_base_2(attr->cqe + 1),
+		.ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN,
+	};
+	int ret;
+
+	ret = check_attr(hca->mdev, attr);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_vector_eqn(hca->mdev, attr->comp_vector, &spec.eqn);
+	if (ret)
+		return ret;
+	spin_lock_init(&cq->lock);
+	INIT_LIST_HEAD(&cq->senders);
+	INIT_LIST_HEAD(&cq->receivers);
+	cq->log_entries = spec.log_entries;
+	cq->hw.comp = raise_completion;
+	cq->hw.event = raise_event;
+	ret = udata ? pin_user(cq, udata, &spec) : alloc_kernel(cq, hca, &spec);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_create_hw_cq(hca->mdev, &spec, &cq->hw);
+	if (ret)
+		goto err_free;
+	ibcq->cqe = BIT(spec.log_entries) - 1;
+	ret = udata ? tell_number(cq, udata) : 0;
+	if (ret)
+		goto err_destroy;
+	return 0;
+
+err_destroy:
+	mlx5_core_destroy_cq(hca->mdev, &cq->hw);
+err_free:
+	rhca_mlx5_buffer_free(&cq->buffer, hca->mdev);
+	return ret;
+}
+
+int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibcq->device);
+	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
+	int ret;
+
+	ret = mlx5_core_destroy_cq(mdev, &cq->hw);
+	if (ret)
+		return ret;
+	rhca_mlx5_buffer_free(&cq->buffer, mdev);
+	return 0;
+}
+
+int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibcq->device);
+
+	if (!MLX5_CAP_GEN(mdev, cq_moderation))
+		return -EOPNOTSUPP;
+	if (period_us > MLX5_MAX_CQ_PERIOD)
+		return -EINVAL;
+	return mlx5_core_modify_cq_moderation(mdev,
+					      &to_rhca_mlx5_cq(ibcq)->hw,
+					      period_us, count);
+}
+
+int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibcq->device);
+	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
+	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	unsigned long irq_flags;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irq_flags);
+	missed = flags & IB_CQ_REPORT_MISSED_EVENTS &&
+		 rhca_mlx5_cq_entry(cq, cq->hw.cons_index);
+	mlx5_cq_arm(&cq->hw, solicited ? MLX5_CQ_DB_REQ_NOT_SOL :
+					 MLX5_CQ_DB_REQ_NOT,
+		    hca->doorbells.up->map, cq->hw.cons_index);
+	spin_unlock_irqrestore(&cq->lock, irq_flags);
+	return missed;
+}

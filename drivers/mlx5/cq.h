@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Completion queues. The adapter writes entries in turn; an entry's owner bit
+ * says in which round it was written.
+ */
+#ifndef RHCA_MLX5_CQ_H
+#define RHCA_MLX5_CQ_H
+
+#include <linux/mlx5/cq.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
+
+#include "buffer.h"
+
+/**
+ * struct rhca_mlx5_cq - Completion queue
+ * @ibcq: ib_core's part
+ * @hw: mlx5_core's part; its consumer index is under @lock
+ * @buffer: entries and doorbell record
+ * @entries: finds an entry of the kernel's by its index
+ * @log_entries: how many there are
+ * @lock: protects the consumer index, one reader at a time, and the lists.
+ *	Interrupts off: a completion handler may run in an interrupt. Taken before
+ *	the locks of work queues
+ * @senders: queue pairs of the kernel that complete their sends here
+ * @receivers: likewise receives, but those of shared receive queues
+ */
+struct rhca_mlx5_cq {
+	struct ib_cq ibcq;
+	struct mlx5_core_cq hw;
+	struct rhca_mlx5_buffer buffer;
+	struct mlx5_frag_buf_ctrl entries;
+	u8 log_entries;
+	spinlock_t lock;	/* protects the consumer index and: */
+	struct list_head senders;
+	struct list_head receivers;
+};
+
+static inline struct rhca_mlx5_cq *to_rhca_mlx5_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct rhca_mlx5_cq, ibcq);
+}
+
+struct mlx5_cqe64 *rhca_mlx5_cq_entry(struct rhca_mlx5_cq *cq, u32 index);
+int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			rhca_create_cq_arg *arg);
+int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us);
+int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an RDMA device needs of its function while it lives, and what it can do.
+ */
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "device.h"
+#include "events.h"
+#include "fatal.h"
+#include "wqe.h"
+
+#define MELLANOX_OUI	0x0002c9
+
+/* What a change of a key waits for differs from adapter to adapter */
+static u8 key_fence_of(const struct mlx5_core_dev *mdev)
+{
+	switch (MLX5_CAP_GEN(mdev, umr_fence)) {
+	case MLX5_CAP_UMR_FENCE_NONE:
+		return MLX5_FENCE_MODE_NONE;
+	case MLX5_CAP_UMR_FENCE_SMALL:
+		return MLX5_FENCE_MODE_INITIATOR_SMALL;
+	default:
+		return MLX5_FENCE_MODE_STRONG_ORDERING;
+	}
+}
+
+/**
+ * rhca_mlx5_device_init - Make a function ready for an RDMA device
+ * @hca: the function
+ * @ibdev: the RDMA device
+ *
+ * Context: may sleep.
+ * Return: 0 or an error, with nothing left allocated.
+ */
+int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
+{
+	int ret;
+
+	atomic_set(&hca->key_variant, 0);
+	hca->ibdev = ibdev;
+	hca->key_fence = key_fence_of(hca->mdev);
+	ret = mlx5_alloc_bfreg(hca->mdev, &hca->doorbells, false, false);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_events_init(hca);
+	if (ret)
+		goto err_free_doorbells;
+	ret = rhca_mlx5_fatal_init(hca);
+	if (ret)
+		goto err_exit_events;
+	return 0;
+
+err_exit_events:
+	rhca_mlx5_events_exit(hca);
+err_free_doorbells:
+	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
+	return ret;
+}
+
+/**
+ * rhca_mlx5_device_exit - Undo rhca_mlx5_device_init()
+ * @hca: the function; nothing of the RDMA device is left on it
+ */
+void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
+{
+	rhca_mlx5_fatal_exit(hca);
+	rhca_mlx5_events_exit(hca);
+	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
+}
+
+static u32 max_send_sge(const struct mlx5_core_dev *mdev)
+{
+	return (MLX5_CAP_GEN(mdev, max_wqe_sz_sq) -
+		sizeof(struct mlx5_wqe_ctrl_seg) -
+		sizeof(struct mlx5_wqe_datagram_seg)) /
+	       sizeof(struct mlx5_wqe_data_seg);
+}
+
+static void describe_queues(const struct mlx5_core_dev *mdev,
+			    struct ib_device_attr *attr)
+{
+	attr->max_qp = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
+	/* In blocks: a request of the kernel that registers memory has three */
+	attr->max_qp_wr = (1 << MLX5_CAP_GEN(mdev, log_max_qp_sz)) / 4;
+	attr->max_send_sge = max_send_sge(mdev);
+	attr->max_recv_sge = MLX5_CAP_GEN(mdev, max_wqe_sz_rq) /
+			     sizeof(struct mlx5_wqe_data_seg);
+	attr->max_sge_rd = attr->max_send_sge;
+	attr->max_cq = 1 << MLX5_CAP_GEN(mdev, log_max_cq);
+	attr->max_cqe = (1 << MLX5_CAP_GEN(mdev, log_max_cq_sz)) - 1;
+	attr->max_srq = 1 << MLX5_CAP_GEN(mdev, log_max_srq);
+	attr->max_srq_wr = (1 << MLX5_CAP_GEN(mdev, log_max_srq_sz)) - 1;
+	attr->max_srq_sge = rhca_mlx5_max_srq_sge(mdev);
+	attr->max_qp_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_req_qp);
+	attr->max_qp_init_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_res_qp);
+	attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
+}
+
+/* Both operations, of eight bytes */
+static bool has_atomics(const struct mlx5_core_dev *mdev)
+{
+	const u32 both = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
+
+	return MLX5_CAP_GEN(mdev, atomic) &&
+	       (MLX5_CAP_ATOMIC(mdev, atomic_operations) & both) == both &&
+	       MLX5_CAP_ATOMIC(mdev, atomic_size_qp) &
+	       MLX5_ATOMIC_CAPS_ATOMIC_SIZE_QP_8_BYTES;
+}
+
+static void describe_rest(const struct mlx5_core_dev *mdev,
+			  struct ib_device_attr *attr)
+{
+	attr->max_mr_size = U64_MAX;
+	attr->page_size_cap = ~(u64)(MLX5_ADAPTER_PAGE_SIZE - 1);
+	attr->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
+	attr->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
+	attr->max_ah = INT_MAX;
+	attr->max_fast_reg_page_list_len = RHCA_MLX5_MAX_FAST_REG_PAGES;
+	attr->atomic_cap = has_atomics(mdev) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
+	attr->max_mcast_grp = 1 << MLX5_CAP_GEN(mdev, log_max_mcg);
+	attr->max_mcast_qp_attach = MLX5_CAP_GEN(mdev, max_qp_mcg);
+	attr->max_total_mcast_qp_attach = attr->max_mcast_qp_attach *
+					  attr->max_mcast_grp;
+	attr->max_pkeys = 1;
+	attr->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);
+}
+
+/**
+ * rhca_mlx5_describe - Fill in what the adapter can do
+ * @mdev: the adapter
+ * @attr: limits, as verbs have them
+ */
+void rhca_mlx5_describe(const struct mlx5_core_dev *mdev,
+			struct ib_device_attr *attr)
+{
+	describe_queues(mdev, attr);
+	describe_rest(mdev, attr);
+}
+
+/* Everything that libmlx5 might ask about raw packets there is not: zero */
+static int tell_process(struct ib_udata *udata)
+{
+	struct mlx5_ib_query_device_resp resp = {};
+
+	if (!udata || !udata->outlen)
+		return 0;
+	resp.response_length = min(udata->outlen, sizeof(resp));
+	return ib_copy_to_udata(udata, &resp, resp.response_length);
+}
+
+int rhca_mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			   struct ib_udata *udata)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibdev);
+
+	if (udata && udata->inlen &&
+	    !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EINVAL;
+	*attr = (struct ib_device_attr) {
+		.fw_ver		= (u64)fw_rev_maj(mdev) << 32 |
+				  (u32)fw_rev_min(mdev) << 16 |
+				  fw_rev_sub(mdev),
+		.sys_image_guid	= ibdev->node_guid,
+		.vendor_id	= MELLANOX_OUI,
+		.vendor_part_id	= mdev->pdev->device,
+		.hw_ver		= mdev->pdev->revision,
+		.device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT |
+				    IB_DEVICE_PORT_ACTIVE_EVENT |
+				    IB_DEVICE_SYS_IMAGE_GUID |
+				    IB_DEVICE_RC_RNR_NAK_GEN |
+				    IB_DEVICE_MEM_MGT_EXTENSIONS,
+	};
+	rhca_mlx5_describe(mdev, attr);
+	return tell_process(udata);
+}
+
+void rhca_mlx5_get_dev_fw_str(struct ib_device *ibdev, char *text)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibdev);
+
+	snprintf(text, IB_FW_VERSION_NAME_MAX, "%d.%d.%04d",
+		 fw_rev_maj(mdev), fw_rev_min(mdev), fw_rev_sub(mdev));
+}

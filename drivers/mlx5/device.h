@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One function of an adapter, and the RDMA device that serves its port.
+ */
+#ifndef RHCA_MLX5_DEVICE_H
+#define RHCA_MLX5_DEVICE_H
+
+#include <linux/mlx5/driver.h>
+#include <linux/notifier.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+
+#define RHCA_MLX5_MAX_FAST_REG_PAGES	1024
+
+/**
+ * struct rhca_mlx5 - A function of an adapter
+ * @offer: what control chooses from; there is an RDMA device when it has
+ * @mdev: mlx5_core's part
+ * @doorbells: UAR of the kernel's queues; this and the rest are valid while
+ *	there is an RDMA device
+ * @key_variant: low byte of the next memory key
+ * @key_fence: what a change of a key waits for, MLX5_FENCE_MODE_*
+ * @qps: queue pairs by number
+ * @srqs: shared receive queues by number
+ * @queue_nb: hears their events
+ * @ibdev: the RDMA device
+ * @fatal_nb: hears that the firmware has died
+ * @fatal_work: tells users then; see fatal.c
+ * @fatal_told: bit 0: they know
+ */
+struct rhca_mlx5 {
+	struct rhca_offer offer;
+	struct mlx5_core_dev *mdev;
+	struct mlx5_sq_bfreg doorbells;
+	atomic_t key_variant;
+	u8 key_fence;
+	struct xarray qps;
+	struct xarray srqs;
+	struct mlx5_nb queue_nb;
+	struct ib_device *ibdev;
+	struct notifier_block fatal_nb;
+	struct work_struct fatal_work;
+	unsigned long fatal_told;
+};
+
+static inline struct rhca_mlx5 *rhca_mlx5_of(struct ib_device *ibdev)
+{
+	return to_rhca_dev(ibdev)->private;
+}
+
+static inline struct mlx5_core_dev *rhca_mlx5_mdev(struct ib_device *ibdev)
+{
+	return rhca_mlx5_of(ibdev)->mdev;
+}
+
+/* UARs that a page of the host has, of those that a process may use */
+static inline u32 rhca_mlx5_uars_per_page(const struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, uar_4k) ?
+	       MLX5_CAP_GEN(mdev, num_of_uars_per_page) : 1;
+}
+
+static inline u32 rhca_mlx5_max_srq_sge(const struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, max_wqe_sz_rq) / 16 - 1;
+}
+
+int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev);
+void rhca_mlx5_device_exit(struct rhca_mlx5 *hca);
+void rhca_mlx5_describe(const struct mlx5_core_dev *mdev,
+			struct ib_device_attr *attr);
+int rhca_mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			   struct ib_udata *udata);
+void rhca_mlx5_get_dev_fw_str(struct ib_device *ibdev, char *text);
+
+#endif

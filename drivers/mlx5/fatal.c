@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The firmware has died, and the adapter completes nothing any more. mlx5_core
+ * takes its devices away, but seconds later. Until then users of the kernel get
+ * their requests completed here, as flushed; processes get the event.
+ */
+#include <linux/mlx5/driver.h>
+#include <rdma/ib_verbs.h>
+
+#include "cq.h"
+#include "events.h"
+#include "fatal.h"
+#include "qp.h"
+
+/**
+ * rhca_mlx5_flush_add - A queue pair of the kernel is there to be flushed
+ * @qp: the queue pair
+ *
+ * Context: may sleep.
+ */
+void rhca_mlx5_flush_add(struct rhca_mlx5_qp *qp)
+{
+	struct rhca_mlx5_cq *send_cq = to_rhca_mlx5_cq(qp->base.ibqp.send_cq);
+	struct rhca_mlx5_cq *recv_cq = to_rhca_mlx5_cq(qp->base.ibqp.recv_cq);
+
+	spin_lock_irq(&send_cq->lock);
+	list_add_tail(&qp->sender, &send_cq->senders);
+	spin_unlock_irq(&send_cq->lock);
+	spin_lock_irq(&recv_cq->lock);
+	list_add_tail(&qp->receiver, &recv_cq->receivers);
+	spin_unlock_irq(&recv_cq->lock);
+}
+
+/**
+ * rhca_mlx5_flush_remove - Undo rhca_mlx5_flush_add()
+ * @qp: the queue pair; nobody completes its requests when this returns
+ *
+ * Context: may sleep.
+ */
+void rhca_mlx5_flush_remove(struct rhca_mlx5_qp *qp)
+{
+	struct rhca_mlx5_cq *send_cq = to_rhca_mlx5_cq(qp->base.ibqp.send_cq);
+	struct rhca_mlx5_cq *recv_cq = to_rhca_mlx5_cq(qp->base.ibqp.recv_cq);
+
+	spin_lock_irq(&send_cq->lock);
+	list_del(&qp->sender);
+	spin_unlock_irq(&send_cq->lock);
+	spin_lock_irq(&recv_cq->lock);
+	list_del(&qp->receiver);
+	spin_unlock_irq(&recv_cq->lock);
+}
+
+static void set_flushed(struct rhca_mlx5_qp *qp, u64 wr_id, struct ib_wc *wc)
+{
+	*wc = (struct ib_wc) {
+		.wr_id		= wr_id,
+		.status		= IB_WC_WR_FLUSH_ERR,
+		.vendor_err	= MLX5_CQE_SYNDROME_WR_FLUSH_ERR,
+		.qp		= &qp->base.ibqp,
+	};
+}
+
+/* The oldest send request, whether it asked for a completion or not */
+static bool flush_send(struct rhca_mlx5_qp *qp, struct ib_wc *wc)
+{
+	const struct rhca_mlx5_request *request;
+	struct rhca_mlx5_sq *sq = &qp->sq;
+	bool found;
+
+	spin_lock(&sq->lock);
+	found = sq->completed != sq->posted;
+	if (found) {
+		request = &sq->request[sq->oldest & (sq->num_blocks - 1)];
+		set_flushed(qp, request->wr_id, wc);
+		wc->opcode = request->opcode;
+		sq->oldest += request->blocks;
+		WRITE_ONCE(sq->completed, request->number);
+	}
+	spin_unlock(&sq->lock);
+	return found;
+}
+
+static bool flush_recv(struct rhca_mlx5_qp *qp, struct ib_wc *wc)
+{
+	struct rhca_mlx5_rq *rq = &qp->rq;
+	bool found;
+
+	spin_lock(&rq->lock);
+	found = rq->completed != rq->posted;
+	if (found) {
+		set_flushed(qp, rq->wr_id[rq->completed &
+					  (rq->num_entries - 1)], wc);
+		wc->opcode = IB_WC_RECV;
+		WRITE_ONCE(rq->completed, rq->completed + 1);
+	}
+	spin_unlock(&rq->lock);
+	return found;
+}
+
+/**
+ * rhca_mlx5_flush - Complete what a dead adapter does not
+ * @cq: a completion queue of the kernel
+ * @num: room in @wc
+ * @wc: filled in
+ *
+ * Context: @cq->lock held. What the adapter wrote and nobody has read is flushed as
+ * well. Requests on a shared receive queue belong to no queue pair, and stay.
+ * Return: how many.
+ */
+int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
+{
+	struct rhca_mlx5_qp *qp;
+	int filled = 0;
+
+	lockdep_assert_held(&cq->lock);
+	list_for_each_entry(qp, &cq->senders, sender)
+		while (filled < num && flush_send(qp, wc + filled))
+			filled++;
+	list_for_each_entry(qp, &cq->receivers, receiver)
+		while (filled < num && flush_recv(qp, wc + filled))
+			filled++;
+	return filled;
+}
+
+static void raise_completions(struct rhca_mlx5_qp *qp)
+{
+	struct ib_cq *send_cq = qp->base.ibqp.send_cq;
+	struct ib_cq *recv_cq = qp->base.ibqp.recv_cq;
+
+	if (qp->base.is_user)
+		return;
+	send_cq->comp_handler(send_cq, send_cq->cq_context);
+	if (recv_cq != send_cq)
+		recv_cq->comp_handler(recv_cq, recv_cq->cq_context);
+}
+
+static void tell_users(struct rhca_mlx5 *hca)
+{
+	struct ib_event event = {
+		.device			= hca->ibdev,
+		.element.port_num	= 1,
+		.event			= IB_EVENT_DEVICE_FATAL,
+	};
+
+	if (test_and_set_bit(0, &hca->fatal_told))
+		return;
+	ibdev_err(hca->ibdev,
+		  "the firmware has died: the kernel's requests are flushed\n");
+	ib_dispatch_event(&event);
+}
+
+static void handle_fatal(struct work_struct *work)
+{
+	struct rhca_mlx5 *hca = container_of(work, struct rhca_mlx5,
+					     fatal_work);
+
+	tell_users(hca);
+	rhca_mlx5_for_each_qp(hca, raise_completions);
+}
+
+/* Called by mlx5_core in any context; the adapter is dead already */
+static int hear_fatal(struct notifier_block *nb, unsigned long type, void *data)
+{
+	struct rhca_mlx5 *hca = container_of(nb, struct rhca_mlx5, fatal_nb);
+
+	if (type != MLX5_DEV_EVENT_SYS_ERROR)
+		return NOTIFY_DONE;
+	schedule_work(&hca->fatal_work);
+	return NOTIFY_OK;
+}
+
+int rhca_mlx5_fatal_init(struct rhca_mlx5 *hca)
+{
+	int ret;
+
+	hca->fatal_told = 0;
+	INIT_WORK(&hca->fatal_work, handle_fatal);
+	hca->fatal_nb.notifier_call = hear_fatal;
+	ret = mlx5_notifier_register(hca->mdev, &hca->fatal_nb);
+	if (!ret && rhca_mlx5_is_dead(hca)) {
+		rhca_mlx5_fatal_exit(hca);
+		ret = -EIO;
+	}
+	return ret;
+}
+
+void rhca_mlx5_fatal_exit(struct rhca_mlx5 *hca)
+{
+	mlx5_notifier_unregister(hca->mdev, &hca->fatal_nb);
+	cancel_work_sync(&hca->fatal_work);
+}

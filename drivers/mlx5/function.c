@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions of adapters: mlx5_core's auxiliary devices, and what we offer on them.
+ * The in-tree driver has the same devices: whoever registered first is bound.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/auxiliary_bus.h>
+#include <linux/mlx5/driver.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <rhca/compat.h>
+
+#include "backend.h"
+#include "device.h"
+
+#define CQE_VERSION	1	/* completions say whose they are by a number of ours */
+
+static char *ports = "all";
+module_param(ports, charp, 0444);
+MODULE_PARM_DESC(ports, "Adapters to serve: all, none, or PCI addresses separated by commas; the others stay with their driver (default: all)");
+
+static bool names_function(const char *list, const char *name)
+{
+	size_t bytes;
+
+	for (; *list; list += bytes + !!list[bytes]) {
+		bytes = strcspn(list, ",");
+		if (bytes == strlen(name) && !strncasecmp(list, name, bytes))
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct mlx5_core_dev *mdev)
+{
+	if (!strcmp(ports, "all"))
+		return true;
+	return strcmp(ports, "none") &&
+	       names_function(ports, dev_name(mdev->device));
+}
+
+/* InfiniBand ports, and functions that share one port, are the in-tree driver's */
+static bool is_served(const struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, port_type) == MLX5_CAP_PORT_TYPE_ETH &&
+	       MLX5_CAP_GEN(mdev, num_vhca_ports) <= 1 &&
+	       MLX5_CAP_GEN(mdev, cqe_version) == CQE_VERSION;
+}
+
+static bool covers(const struct rhca_offer *offer,
+		   const struct net_device *ndev)
+{
+	const struct rhca_mlx5 *hca = container_of(offer, struct rhca_mlx5,
+						   offer);
+
+	return ndev->dev.parent == hca->mdev->device;
+}
+
+/*
+ * A function whose RoCE is off stays ours, though somebody else should serve:
+ * refused, it would be taken by the in-tree driver, and its netdev with it.
+ *
+ * Context: devlink's lock is held, so nothing is registered here.
+ */
+static int bind_function(struct auxiliary_device *adev,
+			 const struct auxiliary_device_id *id)
+{
+	struct mlx5_core_dev *mdev = container_of(adev, struct mlx5_adev,
+						  adev)->mdev;
+	struct rhca_mlx5 *hca;
+
+	if (!is_served(mdev) || !is_wanted(mdev))
+		return -ENODEV;
+	hca = kzalloc(sizeof(*hca), GFP_KERNEL);
+	if (!hca)
+		return -ENOMEM;
+	hca->mdev = mdev;
+	hca->offer.backend = &rhca_mlx5_backend;
+	hca->offer.dma_device = mdev->device;
+	hca->offer.covers = covers;
+	hca->offer.able = mlx5_get_roce_state(mdev);
+	hca->offer.decides_lag = true;
+	auxiliary_set_drvdata(adev, hca);
+	rhca_offer_add(&hca->offer);
+	return 0;
+}
+
+static void unbind_function(struct auxiliary_device *adev)
+{
+	struct rhca_mlx5 *hca = auxiliary_get_drvdata(adev);
+
+	rhca_offer_withdraw(&hca->offer);
+	kfree(hca);
+}
+
+/*
+ * No MODULE_DEVICE_TABLE(): nobody loads this module but who asks for it by name,
+ * so that having it installed takes no adapter from the in-tree driver.
+ */
+static const struct auxiliary_device_id function_ids[] = {
+	{ .name = MLX5_ADEV_NAME ".rdma" },
+	{}
+};
+
+static struct auxiliary_driver function_driver = {
+	.name		= "rdma",
+	.probe		= bind_function,
+	.remove		= unbind_function,
+	.id_table	= function_ids,
+};
+module_auxiliary_driver(function_driver);
+
+RHCA_IMPORT_CORE;
+MODULE_AUTHOR("The roce-hca authors");
+MODULE_DESCRIPTION("RoCE HCA of ConnectX adapters");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions: of processes, for DMA, and for fast registration, where a
+ * request on a send queue fills the key (wqe.c).
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "command.h"
+#include "context.h"
+#include "device.h"
+#include "mkey.h"
+
+#define MIN_LIST_BYTES	2048	/* and a list begins at a multiple of that */
+#define MTT_RIGHTS	(MLX5_EN_RD | MLX5_EN_WR)
+#define SUPPORTED_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			  IB_ACCESS_OPTIONAL)
+
+/* The low byte of a new key, so that an old one of the same index fails */
+static u8 next_variant(struct rhca_mlx5 *hca)
+{
+	return atomic_inc_return(&hca->key_variant);
+}
+
+static int create_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
+		      struct rhca_mlx5_key_spec *spec)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibpd->device);
+	u32 key;
+	int ret;
+
+	spec->pd = to_rhca_mlx5_pd(ibpd)->number;
+	ret = rhca_mlx5_create_key(hca->mdev, spec, next_variant(hca), &key);
+	if (ret)
+		return ret;
+	mr->ibmr.lkey = key;
+	mr->ibmr.rkey = key;
+	mr->ibmr.iova = spec->start;
+	mr->ibmr.length = spec->bytes;
+	return 0;
+}
+
+/* Pages as large as the adapter can have them and the memory allows */
+static unsigned long best_page_size(struct ib_umem *umem, u64 iova)
+{
+	return ib_umem_find_best_pgsz(umem, GENMASK(30, MLX5_ADAPTER_PAGE_SHIFT),
+				      iova);
+}
+
+static int create_user_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
+			   u64 iova, int access)
+{
+	unsigned long page_size = best_page_size(mr->umem, iova);
+	struct rhca_mlx5_key_spec spec = {
+		.access		= access,
+		.start		= iova,
+		.bytes		= mr->umem->length,
+		.umem		= mr->umem,
+	};
+
+	if (!page_size)
+		return -EINVAL;
+	spec.page_shift = ilog2(page_size);
+	spec.num_pages = ib_umem_num_dma_blocks(mr->umem, page_size);
+	mr->ibmr.page_size = page_size;
+	return create_key(mr, ibpd, &spec);
+}
+
+struct ib_mr *rhca_mlx5_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				    u64 iova, int access,
+				    rhca_dmah_arg struct ib_udata *udata)
+{
+	struct rhca_mlx5_mr *mr;
+	int ret;
+
+	if (access & ~SUPPORTED_ACCESS)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->umem = ib_umem_get_va(ibpd->device, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		ret = PTR_ERR(mr->umem);
+		goto err_free;
+	}
+	ret = create_user_key(mr, ibpd, iova, access);
+	if (ret)
+		goto err_release;
+	return &mr->ibmr;
+
+err_release:
+	ib_umem_release(mr->umem);
+err_free:
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
+struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	struct rhca_mlx5_key_spec spec = {
+		.access		= access,
+		.unbounded	= true,
+	};
+	struct rhca_mlx5_mr *mr;
+	int ret;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	ret = create_key(mr, ibpd, &spec);
+	if (ret) {
+		kfree(mr);
+		return ERR_PTR(ret);
+	}
+	return &mr->ibmr;
+}
+
+/* The adapter reads the list when it executes the registration */
+static int alloc_list(struct rhca_mlx5_mr *mr, struct device *device,
+		      u32 max_pages)
+{
+	mr->list_bytes = ALIGN(max_pages * sizeof(*mr->list), 64);
+	/* kmalloc() aligns a power of two to itself */
+	mr->list = kzalloc(roundup_pow_of_two(max_t(size_t, mr->list_bytes,
+						    MIN_LIST_BYTES)),
+			   GFP_KERNEL);
+	if (!mr->list)
+		return -ENOMEM;
+	mr->list_dma = dma_map_single(device, mr->list, mr->list_bytes,
+				      DMA_TO_DEVICE);
+	if (dma_mapping_error(device, mr->list_dma)) {
+		kfree(mr->list);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_list(struct rhca_mlx5_mr *mr, struct device *device)
+{
+	dma_unmap_single(device, mr->list_dma, mr->list_bytes, DMA_TO_DEVICE);
+	kfree(mr->list);
+}
+
+struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+				 u32 max_pages)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibpd->device);
+	struct rhca_mlx5_key_spec spec = {
+		.page_shift	= PAGE_SHIFT,
+		.num_pages	= max_pages,
+		.by_requests	= true,
+	};
+	struct rhca_mlx5_mr *mr;
+	int ret;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_pages || max_pages > RHCA_MLX5_MAX_FAST_REG_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	ret = alloc_list(mr, mdev->device, max_pages);
+	if (ret)
+		goto err_free;
+	ret = create_key(mr, ibpd, &spec);
+	if (ret)
+		goto err_free_list;
+	return &mr->ibmr;
+
+err_free_list:
+	free_list(mr, mdev->device);
+err_free:
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
+static int add_page(struct ib_mr *ibmr, u64 address)
+{
+	struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
+
+	if (mr->num_pages * sizeof(*mr->list) >= mr->list_bytes)
+		return -ENOMEM;
+	mr->list[mr->num_pages++] = cpu_to_be64(address | MTT_RIGHTS);
+	return 0;
+}
+
+int rhca_mlx5_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg,
+			int sg_entries, unsigned int *sg_offset)
+{
+	struct device *device = rhca_mlx5_mdev(ibmr->device)->device;
+	struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
+	int num;
+
+	mr->num_pages = 0;
+	dma_sync_single_for_cpu(device, mr->list_dma, mr->list_bytes,
+				DMA_TO_DEVICE);
+	num = ib_sg_to_pages(ibmr, sg, sg_entries, sg_offset, add_page);
+	dma_sync_single_for_device(device, mr->list_dma, mr->list_bytes,
+				   DMA_TO_DEVICE);
+	return num;
+}
+
+/* When the command is done the adapter neither reads nor writes the memory */
+int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibmr->device);
+	struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
+	int ret;
+
+	ret = mlx5_core_destroy_mkey(mdev, ibmr->lkey);
+	if (ret)
+		return ret;
+	if (mr->list)
+		free_list(mr, mdev->device);
+	ib_umem_release(mr->umem);
+	kfree(mr);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory regions.
+ */
+#ifndef RHCA_MLX5_MKEY_H
+#define RHCA_MLX5_MKEY_H
+
+#include <linux/dma-mapping.h>
+#include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
+
+/**
+ * struct rhca_mlx5_mr - Memory region
+ * @ibmr: ib_core's part
+ * @umem: pinned memory of a process, or NULL
+ * @list: page addresses of a region that requests fill, or NULL
+ * @list_dma: bus address of @list
+ * @list_bytes: room in @list
+ * @num_pages: in @list
+ */
+struct rhca_mlx5_mr {
+	struct ib_mr ibmr;
+	struct ib_umem *umem;
+	__be64 *list;
+	dma_addr_t list_dma;
+	size_t list_bytes;
+	u32 num_pages;
+};
+
+static inline struct rhca_mlx5_mr *to_rhca_mlx5_mr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct rhca_mlx5_mr, ibmr);
+}
+
+struct ib_mr *rhca_mlx5_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				    u64 iova, int access,
+				    rhca_dmah_arg struct ib_udata *udata);
+struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+				 u32 max_pages);
+int rhca_mlx5_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg,
+			int sg_entries, unsigned int *sg_offset);
+int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+#endif

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading completion queues of the kernel.
+ */
+#include <linux/bitfield.h>
+#include <linux/mlx5/cq.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "cq.h"
+#include "device.h"
+#include "fatal.h"
+#include "poll.h"
+#include "qp.h"
+#include "srq.h"
+
+#define QPN_MASK	GENMASK(23, 0)
+
+/* Of flags_rqpn, where the service is datagrams */
+#define HAS_GRH		GENMASK(29, 28)
+#define NETWORK_HEADER	GENMASK(25, 24)
+#define SOURCE_QPN	GENMASK(23, 0)
+
+#define HAS_VLAN	BIT(0)	/* of l4_l3_hdr_type */
+#define VLAN_PRIORITY	GENMASK(15, 13)
+#define VLAN_ID		GENMASK(11, 0)
+
+static const enum rdma_network_type network_types[] = {
+	RDMA_NETWORK_ROCE_V1, RDMA_NETWORK_IPV6, RDMA_NETWORK_IPV4,
+	RDMA_NETWORK_ROCE_V1
+};
+
+static const struct {
+	u8 syndrome;
+	enum ib_wc_status status;
+} statuses[] = {
+	{ MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR,	IB_WC_LOC_LEN_ERR },
+	{ MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR,	IB_WC_LOC_QP_OP_ERR },
+	{ MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,	IB_WC_LOC_PROT_ERR },
+	{ MLX5_CQE_SYNDROME_WR_FLUSH_ERR,	IB_WC_WR_FLUSH_ERR },
+	{ MLX5_CQE_SYNDROME_MW_BIND_ERR,	IB_WC_MW_BIND_ERR },
+	{ MLX5_CQE_SYNDROME_BAD_RESP_ERR,	IB_WC_BAD_RESP_ERR },
+	{ MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR,	IB_WC_LOC_ACCESS_ERR },
+	{ MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR, IB_WC_REM_INV_REQ_ERR },
+	{ MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR,	IB_WC_REM_ACCESS_ERR },
+	{ MLX5_CQE_SYNDROME_REMOTE_OP_ERR,	IB_WC_REM_OP_ERR },
+	{ MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR, IB_WC_RETRY_EXC_ERR },
+	{ MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR,	IB_WC_RNR_RETRY_EXC_ERR },
+	{ MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR,	IB_WC_REM_ABORT_ERR },
+};
+
+static enum ib_wc_status status_of(u8 syndrome)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(statuses); i++)
+		if (statuses[i].syndrome == syndrome)
+			return statuses[i].status;
+	return IB_WC_GENERAL_ERR;
+}
+
+static u32 qpn_of(const struct mlx5_cqe64 *cqe)
+{
+	return be32_to_cpu(cqe->sop_drop_qpn) & QPN_MASK;
+}
+
+static bool is_send(u8 opcode)
+{
+	return opcode == MLX5_CQE_REQ || opcode == MLX5_CQE_REQ_ERR;
+}
+
+static bool is_error(u8 opcode)
+{
+	return opcode == MLX5_CQE_REQ_ERR || opcode == MLX5_CQE_RESP_ERR;
+}
+
+/* A completion stands for all requests before it that asked for none */
+static void take_send(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
+		      struct ib_wc *wc)
+{
+	u32 block = be16_to_cpu(cqe->wqe_counter) & (qp->sq.num_blocks - 1);
+	const struct rhca_mlx5_request *request = &qp->sq.request[block];
+
+	qp->sq.oldest = block + request->blocks;
+	wc->wr_id = request->wr_id;
+	wc->opcode = request->opcode;
+	wc->byte_len = be32_to_cpu(cqe->byte_cnt);
+	WRITE_ONCE(qp->sq.completed, request->number);
+}
+
+static void take_recv(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
+		      struct ib_wc *wc)
+{
+	struct ib_srq *srq = qp->base.ibqp.srq;
+	struct rhca_mlx5_rq *rq = &qp->rq;
+
+	wc->opcode = IB_WC_RECV;
+	if (srq) {
+		wc->wr_id = rhca_mlx5_srq_take(to_rhca_mlx5_srq(srq),
+					       be16_to_cpu(cqe->wqe_counter));
+		return;
+	}
+	wc->wr_id = rq->wr_id[rq->completed & (rq->num_entries - 1)];
+	WRITE_ONCE(rq->completed, rq->completed + 1);
+}
+
+static void describe_message(const struct mlx5_cqe64 *cqe, u8 opcode,
+			     struct ib_wc *wc)
+{
+	wc->byte_len = be32_to_cpu(cqe->byte_cnt);
+	switch (opcode) {
+	case MLX5_CQE_RESP_WR_IMM:
+		wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
+		fallthrough;
+	case MLX5_CQE_RESP_SEND_IMM:
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = cqe->immediate;
+		break;
+	case MLX5_CQE_RESP_SEND_INV:
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = be32_to_cpu(cqe->inval_rkey);
+		break;
+	}
+}
+
+static void describe_datagram(struct rhca_mlx5_qp *qp,
+			      const struct mlx5_cqe64 *cqe, struct ib_wc *wc)
+{
+	u32 flags = be32_to_cpu(cqe->flags_rqpn);
+	u16 vlan = be16_to_cpu(cqe->vlan_info);
+
+	wc->src_qp = FIELD_GET(SOURCE_QPN, flags);
+	if (FIELD_GET(HAS_GRH, flags))
+		wc->wc_flags |= IB_WC_GRH;
+	wc->network_hdr_type = network_types[FIELD_GET(NETWORK_HEADER, flags)];
+	wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
+	if (cqe->l4_l3_hdr_type & HAS_VLAN) {
+		wc->vlan_id = FIELD_GET(VLAN_ID, vlan);
+		wc->sl = FIELD_GET(VLAN_PRIORITY, vlan);
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+	}
+	wc->port_num = qp->base.port ? qp->base.port->num : 1;
+	if (qp->base.ibqp.qp_type == IB_QPT_GSI)
+		ib_find_cached_pkey(qp->base.ibqp.device, wc->port_num,
+				    be32_to_cpu(cqe->pkey), &wc->pkey_index);
+}
+
+static void fill(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
+		 u8 opcode, struct ib_wc *wc)
+{
+	const struct mlx5_err_cqe *error = (const void *)cqe;
+
+	memset(wc, 0, sizeof(*wc));
+	wc->qp = &qp->base.ibqp;
+	if (is_send(opcode))
+		take_send(qp, cqe, wc);
+	else
+		take_recv(qp, cqe, wc);
+	if (is_error(opcode)) {
+		wc->status = status_of(error->syndrome);
+		wc->vendor_err = error->vendor_err_synd;
+		return;
+	}
+	if (is_send(opcode))
+		return;
+	describe_message(cqe, opcode, wc);
+	if (rhca_qp_is_datagram(&qp->base))
+		describe_datagram(qp, cqe, wc);
+}
+
+/*
+ * A queue pair takes its entries out of the queue before it goes, under the
+ * queue's lock, so what is found here stays.
+ */
+static struct rhca_mlx5_qp *qp_of(struct rhca_mlx5_cq *cq, u32 qpn)
+{
+	struct rhca_mlx5_numbered *found;
+
+	lockdep_assert_held(&cq->lock);
+	found = xa_load(&rhca_mlx5_of(cq->ibcq.device)->qps, qpn);
+	return found ? container_of(found, struct rhca_mlx5_qp, numbered) :
+		       NULL;
+}
+
+/* Whether @wc was filled; entries of nobody are skipped */
+static bool poll_one(struct rhca_mlx5_cq *cq, struct ib_wc *wc)
+{
+	struct rhca_mlx5_qp *qp;
+	struct mlx5_cqe64 *cqe;
+
+	while ((cqe = rhca_mlx5_cq_entry(cq, cq->hw.cons_index))) {
+		cq->hw.cons_index++;
+		dma_rmb();	/* the owner bit before the rest */
+		qp = qp_of(cq, qpn_of(cqe));
+		if (!qp)
+			continue;
+		fill(qp, cqe, get_cqe_opcode(cqe), wc);
+		return true;
+	}
+	return false;
+}
+
+int rhca_mlx5_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
+	unsigned long flags;
+	int polled = 0;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (unlikely(rhca_mlx5_is_dead(rhca_mlx5_of(ibcq->device)))) {
+		polled = rhca_mlx5_flush(cq, num, wc);
+		goto unlock;
+	}
+	while (polled < num && poll_one(cq, wc + polled))
+		polled++;
+	if (polled)
+		mlx5_cq_set_ci(&cq->hw);
+unlock:
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return polled;
+}
+
+/* Behind the last entry that was written and not read */
+static u32 end_of(struct rhca_mlx5_cq *cq)
+{
+	u32 index = cq->hw.cons_index;
+
+	while (index - cq->hw.cons_index < BIT(cq->log_entries) &&
+	       rhca_mlx5_cq_entry(cq, index))
+		index++;
+	return index;
+}
+
+/* The owner bit belongs to the place, not to what is there */
+static void move_entry(struct rhca_mlx5_cq *cq, u32 from, u32 to)
+{
+	struct mlx5_cqe64 *target = rhca_mlx5_cq_entry(cq, to);
+	u8 owner = target->op_own & MLX5_CQE_OWNER_MASK;
+
+	*target = *rhca_mlx5_cq_entry(cq, from);
+	target->op_own = (target->op_own & ~MLX5_CQE_OWNER_MASK) | owner;
+}
+
+static void drop_entry(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe)
+{
+	if (qp->base.ibqp.srq && !is_send(get_cqe_opcode((void *)cqe)))
+		rhca_mlx5_srq_take(to_rhca_mlx5_srq(qp->base.ibqp.srq),
+				   be16_to_cpu(cqe->wqe_counter));
+}
+
+/**
+ * rhca_mlx5_cq_purge - Take out what is left of a queue pair
+ * @cq: a completion queue of the kernel
+ * @qp: in RESET: nothing new of it comes
+ *
+ * From the newest to the oldest, those that stay move up into the gaps.
+ */
+void rhca_mlx5_cq_purge(struct rhca_mlx5_cq *cq, struct rhca_mlx5_qp *qp)
+{
+	u32 index, purged = 0;
+	struct mlx5_cqe64 *cqe;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (index = end_of(cq); index != cq->hw.cons_index; ) {
+		cqe = rhca_mlx5_cq_entry(cq, --index);
+		if (qpn_of(cqe) == qp->numbered.number) {
+			drop_entry(qp, cqe);
+			purged++;
+		} else if (purged) {
+			move_entry(cq, index, index + purged);
+		}
+	}
+	if (purged) {
+		cq->hw.cons_index += purged;
+		wmb();	/* the entries have moved before the adapter may write */
+		mlx5_cq_set_ci(&cq->hw);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+}

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: where their queues are, and their states, which are commands.
+ */
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "context.h"
+#include "counters.h"
+#include "cq.h"
+#include "device.h"
+#include "fatal.h"
+#include "poll.h"
+#include "qp.h"
+#include "srq.h"
+#include "wqe.h"
+
+#define GSI_NUMBER		1
+#define NO_BFREG		BIT(31)	/* the process knows its UAR */
+#define MIN_RECV_BYTES_LOG	4
+#define USER_FLAGS (MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | \
+		    MLX5_QP_FLAG_ALLOW_SCATTER_CQE | \
+		    MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
+
+static const u8 services[] = {
+	[IB_QPT_RC]	= MLX5_QP_ST_RC,
+	[IB_QPT_UC]	= MLX5_QP_ST_UC,
+	[IB_QPT_UD]	= MLX5_QP_ST_UD,
+	[IB_QPT_GSI]	= MLX5_QP_ST_QP1,
+};
+
+static int check_init(const struct ib_qp_init_attr *init)
+{
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (init->create_flags)
+		return -EOPNOTSUPP;
+	return init->send_cq && init->recv_cq ? 0 : -EINVAL;
+}
+
+static void set_parts(struct rhca_mlx5_qp *qp,
+		      const struct ib_qp_init_attr *init)
+{
+	struct rhca_mlx5_qp_spec *spec = &qp->spec;
+
+	spec->service = services[init->qp_type];
+	spec->pd = to_rhca_mlx5_pd(qp->base.ibqp.pd)->number;
+	spec->send_cq = to_rhca_mlx5_cq(init->send_cq)->hw.cqn;
+	spec->recv_cq = to_rhca_mlx5_cq(init->recv_cq)->hw.cqn;
+	spec->buffer = &qp->buffer;
+	spec->has_srq = init->srq;
+	if (init->srq)
+		spec->srq = to_rhca_mlx5_srq(init->srq)->numbered.number;
+}
+
+static int check_user_queues(const struct mlx5_core_dev *mdev,
+			     const struct mlx5_ib_create_qp *cmd)
+{
+	u32 max = BIT(MLX5_CAP_GEN(mdev, log_max_qp_sz));
+
+	if (cmd->flags & ~USER_FLAGS)
+		return -EOPNOTSUPP;
+	if (!(cmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) || cmd->reserved)
+		return -EINVAL;
+	if (cmd->sq_wqe_count > max || cmd->rq_wqe_count > max)
+		return -EINVAL;
+	if ((cmd->sq_wqe_count && !is_power_of_2(cmd->sq_wqe_count)) ||
+	    (cmd->rq_wqe_count && !is_power_of_2(cmd->rq_wqe_count)))
+		return -EINVAL;
+	if (cmd->rq_wqe_count &&
+	    (cmd->rq_wqe_shift < MIN_RECV_BYTES_LOG ||
+	     cmd->rq_wqe_shift > ilog2(MLX5_CAP_GEN(mdev, max_wqe_sz_rq))))
+		return -EINVAL;
+	return 0;
+}
+
+static void take_user_queues(struct rhca_mlx5_qp_spec *spec,
+			     const struct mlx5_ib_create_qp *cmd)
+{
+	spec->has_recv = !spec->has_srq && cmd->rq_wqe_count;
+	if (spec->has_recv) {
+		spec->log_recv = ilog2(cmd->rq_wqe_count);
+		spec->log_recv_bytes = cmd->rq_wqe_shift;
+	}
+	spec->has_send = cmd->sq_wqe_count;
+	if (spec->has_send)
+		spec->log_send = ilog2(cmd->sq_wqe_count);
+	spec->uar = cmd->bfreg_index;
+	spec->user_index = cmd->uidx & RHCA_MLX5_NO_USER_INDEX;
+}
+
+static size_t bytes_of(const struct rhca_mlx5_qp_spec *spec)
+{
+	size_t recv = spec->has_recv ?
+		(size_t)1 << (spec->log_recv + spec->log_recv_bytes) : 0;
+
+	return recv + (spec->has_send ?
+		       (size_t)MLX5_SEND_WQE_BB << spec->log_send : 0);
+}
+
+static int pin_user(struct rhca_mlx5_qp *qp, struct ib_udata *udata)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
+	struct rhca_mlx5_user_queue queue = {};
+	struct mlx5_ib_create_qp cmd = {};
+	int ret;
+
+	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	if (ret)
+		return ret;
+	ret = check_user_queues(mdev, &cmd);
+	if (ret)
+		return ret;
+	take_user_queues(&qp->spec, &cmd);
+	queue.address = cmd.buf_addr;
+	queue.bytes = bytes_of(&qp->spec);
+	queue.record = cmd.db_addr;
+	return rhca_mlx5_buffer_pin(&qp->buffer, rhca_mlx5_context_of(udata),
+				    &queue);
+}
+
+/* Bytes of the largest send request */
+static size_t send_bytes(const struct ib_qp_init_attr *init)
+{
+	size_t bytes = sizeof(struct mlx5_wqe_ctrl_seg);
+	size_t memory = init->cap.max_send_sge *
+			sizeof(struct mlx5_wqe_data_seg);
+	size_t data = sizeof(struct mlx5_wqe_inline_seg) +
+		      init->cap.max_inline_data;
+
+	if (init->qp_type == IB_QPT_RC || init->qp_type == IB_QPT_UC)
+		bytes += sizeof(struct mlx5_wqe_raddr_seg) +
+			 sizeof(struct mlx5_wqe_atomic_seg);
+	else
+		bytes += sizeof(struct mlx5_wqe_datagram_seg);
+	bytes += max(memory, data);
+	return max(ALIGN(bytes, MLX5_SEND_WQE_DS), RHCA_MLX5_UMR_BYTES);
+}
+
+static int size_send(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
+	size_t bytes = send_bytes(init);
+	struct rhca_mlx5_sq *sq = &qp->sq;
+
+	if (!init->cap.max_send_wr)
+		return 0;
+	if (bytes > min_t(size_t, sizeof(sq->scratch),
+			  MLX5_CAP_GEN(mdev, max_wqe_sz_sq)))
+		return -EINVAL;
+	sq->blocks_each = DIV_ROUND_UP(bytes, MLX5_SEND_WQE_BB);
+	sq->num_blocks = roundup_pow_of_two(init->cap.max_send_wr *
+					    sq->blocks_each);
+	if (sq->num_blocks > BIT(MLX5_CAP_GEN(mdev, log_max_qp_sz)))
+		return -EINVAL;
+	sq->max_wr = sq->num_blocks / sq->blocks_each;
+	sq->max_sge = init->cap.max_send_sge;
+	sq->max_inline = init->cap.max_inline_data;
+	sq->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	init->cap.max_send_wr = sq->max_wr;
+	qp->spec.has_send = true;
+	qp->spec.log_send = ilog2(sq->num_blocks);
+	return 0;
+}
+
+static int size_recv(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
+	size_t bytes = roundup_pow_of_two(max(init->cap.max_recv_sge, 1U) *
+					  sizeof(struct mlx5_wqe_data_seg));
+	struct rhca_mlx5_rq *rq = &qp->rq;
+
+	if (qp->spec.has_srq || !init->cap.max_recv_wr)
+		return 0;
+	if (bytes > MLX5_CAP_GEN(mdev, max_wqe_sz_rq))
+		return -EINVAL;
+	/* The send queue behind it begins at a whole block */
+	rq->num_entries = max_t(size_t, MLX5_SEND_WQE_BB / bytes,
+				roundup_pow_of_two(init->cap.max_recv_wr));
+	if (rq->num_entries > BIT(MLX5_CAP_GEN(mdev, log_max_qp_sz)))
+		return -EINVAL;
+	rq->max_sge = bytes / sizeof(struct mlx5_wqe_data_seg);
+	init->cap.max_recv_wr = rq->num_entries;
+	init->cap.max_recv_sge = rq->max_sge;
+	qp->spec.has_recv = true;
+	qp->spec.log_recv = ilog2(rq->num_entries);
+	qp->spec.log_recv_bytes = ilog2(bytes);
+	return 0;
+}
+
+static void find_entries(struct rhca_mlx5_qp *qp)
+{
+	const struct rhca_mlx5_qp_spec *spec = &qp->spec;
+	struct mlx5_buf_list *frags = qp->buffer.frags.frags;
+	size_t start = 0;
+
+	if (spec->has_recv) {
+		start = (size_t)1 << (spec->log_recv + spec->log_recv_bytes);
+		mlx5_init_fbc(frags, spec->log_recv_bytes, spec->log_recv,
+			      &qp->rq.entries);
+	}
+	if (spec->has_send)
+		mlx5_init_fbc_offset(frags + start / PAGE_SIZE,
+				     ilog2(MLX5_SEND_WQE_BB), spec->log_send,
+				     offset_in_page(start) / MLX5_SEND_WQE_BB,
+				     &qp->sq.blocks);
+}
+
+static void free_records(struct rhca_mlx5_qp *qp)
+{
+	kvfree(qp->sq.request);
+	kvfree(qp->rq.wr_id);
+}
+
+/* What the driver remembers of each posted request */
+static int alloc_records(struct rhca_mlx5_qp *qp)
+{
+	qp->sq.request = kvcalloc(qp->sq.num_blocks, sizeof(*qp->sq.request),
+				  GFP_KERNEL);
+	qp->rq.wr_id = kvcalloc(qp->rq.num_entries, sizeof(*qp->rq.wr_id),
+				GFP_KERNEL);
+	if (qp->sq.request && qp->rq.wr_id)
+		return 0;
+	free_records(qp);
+	return -ENOMEM;
+}
+
+static int alloc_kernel(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
+	int ret;
+
+	spin_lock_init(&qp->sq.lock);
+	spin_lock_init(&qp->rq.lock);
+	qp->spec.user_index = RHCA_MLX5_NO_USER_INDEX;
+	qp->spec.uar = hca->doorbells.index;
+	ret = size_recv(qp, init);
+	if (ret)
+		return ret;
+	ret = size_send(qp, init);
+	if (ret)
+		return ret;
+	ret = alloc_records(qp);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_buffer_alloc(&qp->buffer, hca->mdev,
+				     bytes_of(&qp->spec));
+	if (ret) {
+		free_records(qp);
+		return ret;
+	}
+	find_entries(qp);
+	return 0;
+}
+
+static void free_memory(struct rhca_mlx5_qp *qp)
+{
+	rhca_mlx5_buffer_free(&qp->buffer,
+			      rhca_mlx5_mdev(qp->base.ibqp.device));
+	free_records(qp);
+}
+
+static int tell_process(struct ib_udata *udata)
+{
+	struct mlx5_ib_create_qp_resp resp = { .bfreg_index = NO_BFREG };
+
+	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+}
+
+/* The adapter's part: make it, let events and completions find it */
+static int create_numbered(struct rhca_mlx5_qp *qp)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
+	u32 number;
+	int ret;
+
+	ret = rhca_mlx5_create_hw_qp(hca->mdev, &qp->spec, &number);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_number_add(&hca->qps, number, &qp->numbered);
+	if (ret)
+		rhca_mlx5_destroy_hw_qp(hca->mdev, number);
+	return ret;
+}
+
+static void destroy_numbered(struct rhca_mlx5_qp *qp)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
+
+	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
+	rhca_mlx5_destroy_hw_qp(hca->mdev, qp->numbered.number);
+}
+
+int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
+			struct ib_udata *udata)
+{
+	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
+	int ret;
+
+	ret = check_init(init);
+	if (ret)
+		return ret;
+	set_parts(qp, init);
+	ret = udata ? pin_user(qp, udata) : alloc_kernel(qp, init);
+	if (ret)
+		return ret;
+	ret = create_numbered(qp);
+	if (ret)
+		goto err_free;
+	ret = udata ? tell_process(udata) : 0;
+	if (ret)
+		goto err_destroy;
+	if (!udata)
+		rhca_mlx5_flush_add(qp);
+	base->ibqp.qp_num = init->qp_type == IB_QPT_GSI ? GSI_NUMBER :
+							  qp->numbered.number;
+	return 0;
+
+err_destroy:
+	destroy_numbered(qp);
+err_free:
+	free_memory(qp);
+	return ret;
+}
+
+static void purge_completions(struct rhca_mlx5_qp *qp)
+{
+	struct ib_qp *ibqp = &qp->base.ibqp;
+
+	rhca_mlx5_cq_purge(to_rhca_mlx5_cq(ibqp->recv_cq), qp);
+	if (ibqp->send_cq != ibqp->recv_cq)
+		rhca_mlx5_cq_purge(to_rhca_mlx5_cq(ibqp->send_cq), qp);
+}
+
+/* In RESET the queues of the kernel are empty again */
+static void empty_queues(struct rhca_mlx5_qp *qp)
+{
+	purge_completions(qp);
+	qp->sq.next_block = 0;
+	qp->sq.posted = 0;
+	qp->sq.completed = 0;
+	qp->sq.oldest = 0;
+	qp->sq.fence = MLX5_FENCE_MODE_NONE;
+	qp->rq.posted = 0;
+	qp->rq.completed = 0;
+	qp->buffer.db.db[MLX5_RCV_DBR] = 0;
+	qp->buffer.db.db[MLX5_SND_DBR] = 0;
+}
+
+static int reset(struct rhca_mlx5_qp *qp)
+{
+	const struct rhca_mlx5_qp_change change = {
+		.spec	= &qp->spec,
+		.number	= qp->numbered.number,
+		.next	= IB_QPS_RESET,
+	};
+
+	return rhca_mlx5_change_hw_qp(rhca_mlx5_mdev(qp->base.ibqp.device),
+				      &change);
+}
+
+/*
+ * A queue pair of the kernel is reset first: once nothing new of it comes, its
+ * completions are taken out, and only then may its number become another's.
+ */
+void rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata)
+{
+	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
+
+	if (!qp->buffer.umem) {
+		reset(qp);
+		rhca_mlx5_flush_remove(qp);
+		purge_completions(qp);
+	}
+	destroy_numbered(qp);
+	free_memory(qp);
+}
+
+/* Bound to no other set, a queue pair counts into its port's */
+static struct rhca_mlx5_counter_set *counters_of(const struct rhca_mlx5_qp *qp,
+						 const struct rhca_port *port)
+{
+	return qp->counters ?: port ? port->counter_set.private : NULL;
+}
+
+/*
+ * The adapter takes the set with the transition to INIT, and another one in RTS
+ * alone. Where it refuses that, it goes on to count into the set that it has.
+ */
+static void count_anew(struct rhca_mlx5_qp *qp)
+{
+	u16 set = qp->counters->number;
+	int ret;
+
+	if (set == qp->counting_into)
+		return;
+	ret = rhca_mlx5_count_into(rhca_mlx5_mdev(qp->base.ibqp.device),
+				   qp->numbered.number, set);
+	if (ret)
+		ibdev_warn(qp->base.ibqp.device,
+			   "QP %#x still counts into its port's set: error %d\n",
+			   qp->base.ibqp.qp_num, ret);
+	else
+		qp->counting_into = set;
+}
+
+static void note_change(struct rhca_mlx5_qp *qp,
+			const struct rhca_qp_change *change)
+{
+	switch (change->next) {
+	case IB_QPS_RESET:
+		if (!qp->buffer.umem)
+			empty_queues(qp);
+		break;
+	case IB_QPS_INIT:
+		WRITE_ONCE(qp->counters, counters_of(qp, change->port));
+		if (change->from == IB_QPS_RESET)
+			qp->counting_into = qp->counters->number;
+		break;
+	case IB_QPS_RTS:
+		count_anew(qp);
+		break;
+	default:
+		break;
+	}
+}
+
+int rhca_mlx5_qp_modify(struct rhca_qp *base,
+			const struct rhca_qp_change *change,
+			struct ib_udata *udata)
+{
+	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
+	struct rhca_mlx5 *hca = rhca_mlx5_of(base->ibqp.device);
+	const struct rhca_mlx5_counter_set *counters =
+		counters_of(qp, change->port);
+	const struct rhca_mlx5_qp_change command = {
+		.spec		= &qp->spec,
+		.number		= qp->numbered.number,
+		.from		= change->from,
+		.next		= change->next,
+		.attr		= change->attr,
+		.mask		= change->mask,
+		.address	= change->address,
+		.counter_set	= counters ? counters->number : 0,
+	};
+	int ret;
+
+	ret = rhca_mlx5_change_hw_qp(hca->mdev, &command);
+	if (!ret)
+		note_change(qp, change);
+	return ret;
+}
+
+int rhca_mlx5_qp_query(struct rhca_qp *base, struct ib_qp_attr *attr,
+		       int mask)
+{
+	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
+
+	return rhca_mlx5_query_hw_qp(rhca_mlx5_mdev(base->ibqp.device),
+				     qp->numbered.number, attr);
+}

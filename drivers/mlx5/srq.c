@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues. For the firmware they are receive memory pools.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/mlx5-abi.h>
+
+#include "command.h"
+#include "context.h"
+#include "device.h"
+#include "srq.h"
+#include "wqe.h"
+
+#define MIN_ENTRY_BYTES	32
+#define MAX_POOL_OFFSET	31	/* its field has a bit less than a queue pair's */
+
+static struct mlx5_wqe_srq_next_seg *entry_at(struct rhca_mlx5_srq *srq,
+					      u16 index)
+{
+	return mlx5_frag_buf_get_wqe(&srq->entries, index);
+}
+
+static u8 log_entry_bytes(u32 max_sge)
+{
+	size_t bytes = sizeof(struct mlx5_wqe_srq_next_seg) +
+		       max_sge * sizeof(struct mlx5_wqe_data_seg);
+
+	return order_base_2(max_t(size_t, bytes, MIN_ENTRY_BYTES));
+}
+
+static int check_init(const struct mlx5_core_dev *mdev,
+		      const struct ib_srq_init_attr *init)
+{
+	const struct ib_srq_attr *attr = &init->attr;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!attr->max_wr || !attr->max_sge ||
+	    attr->max_wr >= BIT(MLX5_CAP_GEN(mdev, log_max_srq_sz)) ||
+	    attr->max_sge > rhca_mlx5_max_srq_sge(mdev))
+		return -EINVAL;
+	return 0;
+}
+
+static int pin_user(struct rhca_mlx5_srq *srq, struct ib_udata *udata,
+		    size_t bytes)
+{
+	struct rhca_mlx5_user_queue queue = { .bytes = bytes };
+	struct mlx5_ib_create_srq cmd = {};
+	int ret;
+
+	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	if (ret)
+		return ret;
+	if (cmd.reserved0 || cmd.reserved1)
+		return -EINVAL;
+	if (cmd.flags)
+		return -EOPNOTSUPP;
+	queue.address = cmd.buf_addr;
+	queue.record = cmd.db_addr;
+	ret = rhca_mlx5_buffer_pin(&srq->buffer, rhca_mlx5_context_of(udata),
+				   &queue);
+	if (ret)
+		return ret;
+	if (srq->buffer.page_offset > MAX_POOL_OFFSET) {
+		rhca_mlx5_buffer_free(&srq->buffer,
+				      rhca_mlx5_mdev(srq->ibsrq.device));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* All entries are free, and in the list: each names the next */
+static void link_entries(struct rhca_mlx5_srq *srq)
+{
+	u32 i;
+
+	for (i = 0; i < srq->num_entries; i++)
+		entry_at(srq, i)->next_wqe_index =
+			cpu_to_be16((i + 1) & (srq->num_entries - 1));
+	srq->head = 0;
+	srq->tail = srq->num_entries - 1;
+}
+
+static int alloc_kernel(struct rhca_mlx5_srq *srq, u8 log_bytes)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(srq->ibsrq.device);
+	int ret;
+
+	srq->wr_id = kvcalloc(srq->num_entries, sizeof(*srq->wr_id),
+			      GFP_KERNEL);
+	if (!srq->wr_id)
+		return -ENOMEM;
+	ret = rhca_mlx5_buffer_alloc(&srq->buffer, mdev,
+				     (size_t)srq->num_entries << log_bytes);
+	if (ret) {
+		kvfree(srq->wr_id);
+		return ret;
+	}
+	mlx5_init_fbc(srq->buffer.frags.frags, log_bytes,
+		      ilog2(srq->num_entries), &srq->entries);
+	link_entries(srq);
+	return 0;
+}
+
+static void free_memory(struct rhca_mlx5_srq *srq)
+{
+	rhca_mlx5_buffer_free(&srq->buffer, rhca_mlx5_mdev(srq->ibsrq.device));
+	kvfree(srq->wr_id);
+}
+
+static int tell_number(const struct rhca_mlx5_srq *srq, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_srq_resp resp = { .srqn = srq->numbered.number };
+
+	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+}
+
+/* The adapter's part: make it, let events find it, tell the process */
+static int create_pool(struct rhca_mlx5_srq *srq, u8 log_bytes,
+		       struct ib_udata *udata)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(srq->ibsrq.device);
+	struct rhca_mlx5_srq_spec spec = {
+		.buffer			= &srq->buffer,
+		.log_entries		= ilog2(srq->num_entries),
+		.log_entry_bytes	= log_bytes,
+		.pd			= to_rhca_mlx5_pd(srq->ibsrq.pd)->number,
+	};
+	u32 number;
+	int ret;
+
+	ret = rhca_mlx5_create_rmp(hca->mdev, &spec, &number);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_number_add(&hca->srqs, number, &srq->numbered);
+	if (ret)
+		goto err_destroy;
+	ret = udata ? tell_number(srq, udata) : 0;
+	if (ret)
+		goto err_remove;
+	return 0;
+
+err_remove:
+	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
+err_destroy:
+	rhca_mlx5_destroy_rmp(hca->mdev, number);
+	return ret;
+}
+
+int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+			 struct ib_udata *udata)
+{
+	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
+	u8 log_bytes = log_entry_bytes(init->attr.max_sge);
+	int ret;
+
+	ret = check_init(rhca_mlx5_mdev(ibsrq->device), init);
+	if (ret)
+		return ret;
+	spin_lock_init(&srq->lock);
+	srq->num_entries = roundup_pow_of_two(init->attr.max_wr + 1);
+	srq->max_sge = ((1 << log_bytes) -
+			sizeof(struct mlx5_wqe_srq_next_seg)) /
+		       sizeof(struct mlx5_wqe_data_seg);
+	ret = udata ? pin_user(srq, udata,
+			       (size_t)srq->num_entries << log_bytes) :
+		      alloc_kernel(srq, log_bytes);
+	if (ret)
+		return ret;
+	ret = create_pool(srq, log_bytes, udata);
+	if (ret) {
+		free_memory(srq);
+		return ret;
+	}
+	init->attr.max_wr = srq->num_entries - 1;
+	init->attr.max_sge = srq->max_sge;
+	return 0;
+}
+
+int rhca_mlx5_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+			 enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
+
+	if (mask & IB_SRQ_MAX_WR)
+		return -EOPNOTSUPP;	/* its memory is where it is */
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit >= srq->num_entries)
+		return -EINVAL;
+	return rhca_mlx5_arm_rmp(rhca_mlx5_mdev(ibsrq->device),
+				 srq->numbered.number, attr->srq_limit);
+}
+
+int rhca_mlx5_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
+	u16 limit;
+	int ret;
+
+	ret = rhca_mlx5_query_rmp(rhca_mlx5_mdev(ibsrq->device),
+				  srq->numbered.number, &limit);
+	if (ret)
+		return ret;
+	attr->max_wr = srq->num_entries - 1;
+	attr->max_sge = srq->max_sge;
+	attr->srq_limit = limit;
+	return 0;
+}
+
+int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibsrq->device);
+	int ret;
+
+	ret = rhca_mlx5_destroy_rmp(hca->mdev, srq->numbered.number);
+	if (ret)
+		return ret;
+	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
+	free_memory(srq);
+	return 0;
+}
+
+static int post_one(struct rhca_mlx5_srq *srq, const struct ib_recv_wr *wr)
+{
+	struct mlx5_wqe_srq_next_seg *entry = entry_at(srq, srq->head);
+
+	lockdep_assert_held(&srq->lock);
+	if (wr->num_sge > srq->max_sge)
+		return -EINVAL;
+	if (srq->head == srq->tail)
+		return -ENOMEM;
+	srq->wr_id[srq->head] = wr->wr_id;
+	rhca_mlx5_set_scatter((struct mlx5_wqe_data_seg *)(entry + 1), wr,
+			      srq->max_sge);
+	srq->head = be16_to_cpu(entry->next_wqe_index);
+	srq->posted++;
+	return 0;
+}
+
+int rhca_mlx5_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			    const struct ib_recv_wr **bad_wr)
+{
+	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	for (; wr; wr = wr->next) {
+		ret = post_one(srq, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	wmb();		/* the entries before the count */
+	srq->buffer.db.db[0] = cpu_to_be32(srq->posted);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return ret;
+}
+
+/**
+ * rhca_mlx5_srq_take - An entry was used up: free it
+ * @srq: a queue of the kernel
+ * @index: of the entry, from the completion
+ *
+ * Context: the completion queue's lock held.
+ * Return: the request's wr_id.
+ */
+u64 rhca_mlx5_srq_take(struct rhca_mlx5_srq *srq, u16 index)
+{
+	unsigned long flags;
+	u64 wr_id;
+
+	index &= srq->num_entries - 1;
+	spin_lock_irqsave(&srq->lock, flags);
+	wr_id = srq->wr_id[index];
+	entry_at(srq, srq->tail)->next_wqe_index = cpu_to_be16(index);
+	srq->tail = index;
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return wr_id;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UARs of processes: an object of libmlx5's own, beside the verbs. A process may
+ * write any doorbell into a page that it has mapped; the adapter looks whether
+ * the queue named there belongs to the same UAR.
+ */
+#include <linux/mlx5/driver.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_std_types.h>
+
+#include "command.h"
+#include "device.h"
+#include "uar.h"
+
+#define UVERBS_MODULE_NAME roce_hca_mlx5
+#include <rdma/uverbs_named_ioctl.h>
+
+/* Below are offsets by which older libraries ask for other things than UARs */
+#define FIRST_PAGE_OFFSET	0x10000
+
+/**
+ * struct uar - A UAR that a process may map
+ * @entry: the mapping; it holds the UAR until the last one has gone
+ * @number: how commands name it
+ * @write_combining: BlueFlame is possible
+ */
+struct uar {
+	struct rdma_user_mmap_entry entry;
+	u32 number;
+	bool write_combining;
+};
+
+static struct mlx5_core_dev *mdev_of(const struct ib_ucontext *context)
+{
+	return rhca_mlx5_mdev(context->device);
+}
+
+static phys_addr_t uar_address(const struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 per_page = MLX5_CAP_GEN(mdev, uar_4k) ? MLX5_UARS_IN_PAGE : 1;
+
+	return mdev->bar_addr + (phys_addr_t)(number / per_page) * PAGE_SIZE;
+}
+
+int rhca_mlx5_mmap(struct ib_ucontext *ibucontext, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	struct uar *uar;
+	pgprot_t prot;
+	int ret;
+
+	entry = rdma_user_mmap_entry_get(ibucontext, vma);
+	if (!entry)
+		return -EINVAL;
+	uar = container_of(entry, struct uar, entry);
+	prot = uar->write_combining ? pgprot_writecombine(vma->vm_page_prot) :
+				      pgprot_noncached(vma->vm_page_prot);
+	ret = rdma_user_mmap_io(ibucontext, vma,
+				uar_address(mdev_of(ibucontext), uar->number) >>
+				PAGE_SHIFT, PAGE_SIZE, prot, entry);
+	rdma_user_mmap_entry_put(entry);
+	return ret;
+}
+
+/* ib_core calls this when neither the object nor a mapping is left */
+void rhca_mlx5_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct uar *uar = container_of(entry, struct uar, entry);
+
+	rhca_mlx5_dealloc_uar(mdev_of(entry->ucontext), uar->number);
+	kfree(uar);
+}
+
+static struct uar *create_uar(struct ib_ucontext *context, bool write_combining)
+{
+	struct mlx5_core_dev *mdev = mdev_of(context);
+	struct uar *uar;
+	int ret;
+
+	uar = kzalloc(sizeof(*uar), GFP_KERNEL_ACCOUNT);
+	if (!uar)
+		return ERR_PTR(-ENOMEM);
+	uar->write_combining = write_combining;
+	ret = rhca_mlx5_alloc_uar(mdev, &uar->number);
+	if (ret)
+		goto err_free;
+	ret = rdma_user_mmap_entry_insert_range(context, &uar->entry, PAGE_SIZE,
+						FIRST_PAGE_OFFSET, U32_MAX);
+	if (ret)
+		goto err_dealloc;
+	return uar;
+
+err_dealloc:
+	rhca_mlx5_dealloc_uar(mdev, uar->number);
+err_free:
+	kfree(uar);
+	return ERR_PTR(ret);
+}
+
+static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
+		       struct uverbs_attr_bundle *attrs)
+{
+	struct uar *uar = uobject->object;
+
+	rdma_user_mmap_entry_remove(&uar->entry);
+	return 0;
+}
+
+static int take_type(const struct uverbs_attr_bundle *attrs, bool *combining)
+{
+	enum mlx5_ib_uapi_uar_alloc_type type;
+	int ret;
+
+	ret = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
+	if (ret)
+		return ret;
+	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF &&
+	    type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
+		return -EOPNOTSUPP;
+	*combining = type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF;
+	/* libmlx5 asks again for one without */
+	return *combining && !arch_can_pci_mmap_wc() ? -EOPNOTSUPP : 0;
+}
+
+static int tell_uar(struct uverbs_attr_bundle *attrs, const struct uar *uar)
+{
+	u64 offset = rdma_user_mmap_get_offset((struct rdma_user_mmap_entry *)
+					       &uar->entry);
+	u32 length = PAGE_SIZE;
+	int ret;
+
+	ret = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET,
+			     &offset, sizeof(offset));
+	if (ret)
+		return ret;
+	ret = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID,
+			     &uar->number, sizeof(uar->number));
+	if (ret)
+		return ret;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH,
+			      &length, sizeof(length));
+}
+
+#define ALLOC_HANDLER	UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)
+
+static int ALLOC_HANDLER(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobject =
+		uverbs_attr_get_uobject(attrs,
+					MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);
+	bool write_combining;
+	struct uar *uar;
+	int ret;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	ret = take_type(attrs, &write_combining);
+	if (ret)
+		return ret;
+	uar = create_uar(context, write_combining);
+	if (IS_ERR(uar))
+		return PTR_ERR(uar);
+	uobject->object = uar;
+	/* From here on ib_core calls uar_cleanup() where something fails */
+	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	return tell_uar(attrs, uar);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE,
+					    MLX5_IB_OBJECT_UAR,
+					    UVERBS_ACCESS_NEW, UA_MANDATORY),
+			    UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE,
+						 enum mlx5_ib_uapi_uar_alloc_type,
+						 UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET,
+						UVERBS_ATTR_TYPE(u64), UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_UAR_OBJ_DESTROY,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE,
+						    MLX5_IB_OBJECT_UAR,
+						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR,
+			    UVERBS_TYPE_ALLOC_IDR(uar_cleanup),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_DESTROY));
+
+const struct uapi_definition rhca_mlx5_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
+	{}
+};

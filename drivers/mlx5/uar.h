@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * UARs: pages of the adapter's BAR that processes map and ring doorbells in.
+ */
+#ifndef RHCA_MLX5_UAR_H
+#define RHCA_MLX5_UAR_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+int rhca_mlx5_mmap(struct ib_ucontext *ibucontext, struct vm_area_struct *vma);
+void rhca_mlx5_mmap_free(struct rdma_user_mmap_entry *entry);
+
+extern const struct uapi_definition rhca_mlx5_uapi[];
+
+#endif

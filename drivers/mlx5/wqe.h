@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Work requests of the kernel.
+ */
+#ifndef RHCA_MLX5_WQE_H
+#define RHCA_MLX5_WQE_H
+
+#include <linux/mlx5/qp.h>
+#include <rdma/ib_verbs.h>
+
+#define RHCA_MLX5_UMR_BYTES	(sizeof(struct mlx5_wqe_ctrl_seg) + \
+				 sizeof(struct mlx5_wqe_umr_ctrl_seg) + \
+				 sizeof(struct mlx5_mkey_seg) + \
+				 sizeof(struct mlx5_wqe_data_seg))
+
+/* Key that ends a list of memory */
+#define RHCA_MLX5_END_OF_LIST	cpu_to_be32(0x100)
+
+int rhca_mlx5_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+			const struct ib_send_wr **bad_wr);
+int rhca_mlx5_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad_wr);
+void rhca_mlx5_set_scatter(struct mlx5_wqe_data_seg *to,
+			   const struct ib_recv_wr *wr, u32 room);
+
+#endif
