@@ -119,7 +119,7 @@ needs() {
 	build_uml_debug) echo uml_debug_kernel setup_rest ;;
 	kunit | uml | uml_spread | runner) echo build_uml ;;
 	uml_debug | kunit_debug) echo build_uml_debug ;;
-	*vm_6_12 | host) echo build_6_12 ;;
+	*vm_6_12 | host | connectx) echo build_6_12 ;;
 	*vm_6_1) echo build_6_1 ;;
 	*vm_newest) echo build_newest ;;
 	style) echo setup_rest uml_kernel ;;

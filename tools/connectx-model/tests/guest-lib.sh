@@ -49,8 +49,16 @@ has_netdev() {
 	compgen -G '/sys/bus/pci/drivers/mlx5_core/*/net/*'
 }
 
+# The driver of the RDMA function: the in-tree one, or ours.
+driver=mlx5_ib
+
 has_rdma() {
-	compgen -G '/sys/class/infiniband/mlx5_*'
+	local file
+
+	case $driver in
+	mlx5_ib) compgen -G '/sys/class/infiniband/mlx5_*' ;;
+	*) file=$(grep -lx mlx5 /sys/class/infiniband/*/backend) && dirname "$file" ;;
+	esac
 }
 
 is_active() {
@@ -74,7 +82,7 @@ find_gid() {
 bring_up() {
 	local module
 
-	for module in mlx5_core mlx5_ib ib_uverbs rdma_ucm ib_umad; do
+	for module in mlx5_core $driver ib_uverbs rdma_ucm ib_umad; do
 		modprobe $module
 	done
 	wait_for has_netdev && wait_for has_rdma || return 1

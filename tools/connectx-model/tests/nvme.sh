@@ -3,7 +3,11 @@
 # A storage target and its client in one machine: kernel users, fast registration
 # (UMR in the work queue), remote invalidation, shared memory keys. What is written
 # is read back past the page cache and compared.
+#
+# usage: nvme.sh [DRIVER]   of the RDMA function: mlx5_ib (default) or roce_hca_mlx5
 . "$(dirname "$0")/guest-lib.sh"
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=${1-mlx5_ib}
 
 nqn=nqn.2026-01.test:connectx
 target=/sys/kernel/config/nvmet
@@ -61,6 +65,29 @@ remove_target() {
 		modprobe -r nvme_rdma nvmet_rdma
 }
 
+# seconds_of PATTERN: when the kernel first said so
+seconds_of() {
+	dmesg | sed -n "/$1/{s/^\[ *\([0-9]*\)\..*/\1/p;q}"
+}
+
+has_said() {
+	[ -n "$(seconds_of "$1")" ]
+}
+
+# The firmware dies, and nobody has to wait for a timeout (30 s) or for the reset.
+fatal_flushes_kernel() {
+	local died noticed
+
+	dd if=/dev/zero of="$disk" bs=64k count=100000 oflag=direct status=none &
+	control '{"cmd":"fatal","syndrome":1}'
+	wait_for has_said 'the firmware has died' &&
+		wait_for has_said 'starting error recovery' || return 1
+	died=$(seconds_of 'the firmware has died')
+	noticed=$(seconds_of 'starting error recovery')
+	echo "died at $died s, noticed at $noticed s"
+	[ $((noticed - died)) -le 3 ]
+}
+
 check bring-up bring_up 10.7.0.1
 check target make_target
 check connect connect
@@ -68,6 +95,10 @@ check blocks-4k write_and_compare 4096 64
 check blocks-64k write_and_compare 65536 16
 check blocks-1m write_and_compare 1048576 16
 check fio-verify verify
+if [ "$driver" = roce_hca_mlx5 ]; then
+	check fatal-flushes-kernel fatal_flushes_kernel
+	finish
+fi
 check disconnect disconnect
 check remove-target remove_target
 finish
