@@ -142,9 +142,14 @@ static void post(struct worker *worker, int i, enum wr_opcode opcode, int slot, 
 	worker->requests++;
 }
 
-static void kick(struct worker *worker, int i)
+/* When it fails, which it does where the device has gone, nobody took the requests */
+static bool kick(struct worker *worker, int i)
 {
-	qp_kick(&devices[i], worker->end[i].qp.handle, IB_USER_VERBS_CMD_POST_SEND);
+	int ret = qp_kick(&devices[i], worker->end[i].qp.handle, IB_USER_VERBS_CMD_POST_SEND);
+
+	if (ret && !options.rough)
+		complain(worker, "requests are not taken: error", ret, i);
+	return !ret;
 }
 
 /* The number of requests that succeeded, in order from the first; -1: no end */
@@ -218,7 +223,8 @@ static bool exchange(struct worker *worker, int i)
 	memset(worker->end[source].memory, pattern, REGION);
 	for (int slot = 0; slot < count; slot++)
 		post(worker, i, opcode, slot, worker->end[!i].mr.rkey);
-	kick(worker, i);
+	if (!kick(worker, i))
+		return false;
 	disturb(worker, i);
 	good = reap(worker, i, count);
 	if (good > 0 && !all_bytes_are(worker->end[!source].memory, good * BLOCK, pattern))
@@ -248,8 +254,7 @@ static int bind_window(struct worker *worker, int i, uint32_t *handle, uint32_t 
 	wqe->wr.wr.mw.access = ACCESS_ALL & ~1;
 	*rkey = wqe->wr.wr.mw.rkey;
 	ring_publish(ring, 1);
-	kick(worker, i);
-	return reap(worker, i, 1) == 1 ? 0 : -EIO;
+	return kick(worker, i) && reap(worker, i, 1) == 1 ? 0 : -EIO;
 }
 
 /*
@@ -270,8 +275,8 @@ static void take_memory_away(struct worker *worker, int i)
 	memset(owner->memory, 2, REGION);
 	for (int slot = 0; !ret && slot < DEPTH; slot++)
 		post(worker, i, opcode, slot, key);
-	if (!ret)
-		kick(worker, i);
+	if (!ret && !kick(worker, i))
+		return;
 	/* Until some of them have been done */
 	while (spins-- && !ring_first(&worker->end[i].cq.ring))
 		sched_yield();
