@@ -291,21 +291,21 @@ static void every_packet_carries_the_live_key(struct kunit *test)
 	expect_sent(hca, SEND_ONLY, 0x0002);
 }
 
-static const struct stranger_case {
+static const struct foreign_case {
 	const char *desc;
 	u16 ours;
 	u16 theirs;
-} stranger_cases[] = {
+} foreign_cases[] = {
 	{ "another tenant",		TENANT, OTHER_TENANT },
 	{ "the default partition",	TENANT, 0xffff },
 	{ "a limited member to one",	0x0001, 0x0001 },
 	{ "without a partition",	TENANT, 0x8000 },
 };
-KUNIT_ARRAY_PARAM_DESC(stranger, stranger_cases, desc);
+KUNIT_ARRAY_PARAM_DESC(foreign, foreign_cases, desc);
 
-static void stranger_is_counted_and_not_answered(struct kunit *test)
+static void foreign_pkey_is_counted_and_not_answered(struct kunit *test)
 {
-	const struct stranger_case *c = test->param_value;
+	const struct foreign_case *c = test->param_value;
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_port_attr attr;
 	struct ib_qp *qp;
@@ -507,8 +507,8 @@ static struct kunit_case pkey_cases[] = {
 	KUNIT_CASE(full_membership_answers_before_limited),
 	KUNIT_CASE(qp_needs_an_entry_that_is_valid),
 	KUNIT_CASE(every_packet_carries_the_live_key),
-	KUNIT_CASE_PARAM(stranger_is_counted_and_not_answered,
-			 stranger_gen_params),
+	KUNIT_CASE_PARAM(foreign_pkey_is_counted_and_not_answered,
+			 foreign_gen_params),
 	KUNIT_CASE(cleared_entry_silences_the_qp),
 	KUNIT_CASE(mad_leaves_by_the_index_it_names),
 	KUNIT_CASE(mad_says_which_index_let_it_in),

@@ -149,7 +149,7 @@ static const struct opcode_row some_opcodes[] = {
 	{ 0x81, 16, false },
 };
 
-static void every_length_of_every_opcode_is_judged(struct kunit *test)
+static void every_length_of_every_opcode_is_checked(struct kunit *test)
 {
 	const struct opcode_row *row;
 	enum rhca_parse parse, wanted;
@@ -416,7 +416,7 @@ static void noise_never_leads_out_of_the_packet(struct kunit *test)
 
 static struct kunit_case receive_tests[] = {
 	KUNIT_CASE_PARAM(packet_that_was_cut_is_refused, framing_gen_params),
-	KUNIT_CASE_PARAM(every_length_of_every_opcode_is_judged,
+	KUNIT_CASE_PARAM(every_length_of_every_opcode_is_checked,
 			 framing_gen_params),
 	KUNIT_CASE_PARAM(pad_count_is_taken_off_the_payload,
 			 framing_gen_params),

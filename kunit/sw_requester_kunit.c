@@ -353,7 +353,7 @@ static void window_bounds_what_is_in_flight(struct kunit *test)
 	u32 i, asked = 0;
 
 	post(hca, qp, IB_WR_RDMA_WRITE, 200 * MTU);
-	/* A run sends so many, a tasklet the rest */
+	/* One pass sends so many, a tasklet the rest */
 	for (i = 0; i < 1000 && test_num_sent(hca) < RHCA_SEND_WINDOW; i++)
 		msleep(20);
 	msleep(20);
@@ -478,7 +478,8 @@ static void datagram_is_one_packet(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 
-	KUNIT_EXPECT_EQ(test, -EMSGSIZE, post_datagram(hca, qp, ah, 4097, 0x55));
+	KUNIT_EXPECT_EQ(test, -EMSGSIZE, post_datagram(hca, qp, ah, 4097,
+						       0x55));
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
 	/* 10.2.5: the high bit asks for the QP's own key */
 	KUNIT_EXPECT_EQ(test, 0, post_datagram(hca, qp, ah, 1, 0x80000000));
@@ -687,7 +688,8 @@ static void receiver_not_ready_is_asked_again_later(struct kunit *test)
 
 	post(hca, qp, IB_WR_SEND, 1);
 	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
-	answer(hca, qp, FIRST_PSN, 0x20, 0);	/* 655.36 ms: longer than a stall */
+	answer(hca, qp, FIRST_PSN, 0x20,
+	       0);	/* 655.36 ms: longer than a stall */
 	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
 	for (i = 0; i < 1000 && !test_num_sent(hca); i++)
 		msleep(20);
@@ -709,12 +711,12 @@ static void receiver_not_ready_is_heard_while_the_queue_is_full(struct kunit *te
 	local_bh_disable();
 	spin_lock(&sw_qp->send.lock);
 	rhca_requester_rewind(sw_qp, (FIRST_PSN + 2) & 0xffffff);
-	sw_qp->send.held = true;
+	sw_qp->send.paused = true;
 	spin_unlock(&sw_qp->send.lock);
 	local_bh_enable();
 	answer(hca, qp, FIRST_PSN, 0x20, 0);
 	KUNIT_EXPECT_EQ(test, sw_qp->send.next_psn, FIRST_PSN);
-	KUNIT_EXPECT_TRUE(test, sw_qp->send.held);
+	KUNIT_EXPECT_TRUE(test, sw_qp->send.paused);
 }
 
 struct opcode_case {
@@ -743,7 +745,8 @@ static void segment_opcode_is_that_of_table_38(struct kunit *test)
 {
 	const struct opcode_case *c = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, c->only, rhca_segment_opcode(c->wr_opcode, c->type,
+	KUNIT_EXPECT_EQ(test, c->only, rhca_segment_opcode(c->wr_opcode,
+							   c->type,
 							   true, true));
 	KUNIT_EXPECT_EQ(test, c->first, rhca_segment_opcode(c->wr_opcode,
 							    c->type, true,
@@ -751,7 +754,8 @@ static void segment_opcode_is_that_of_table_38(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->middle, rhca_segment_opcode(c->wr_opcode,
 							     c->type, false,
 							     false));
-	KUNIT_EXPECT_EQ(test, c->last, rhca_segment_opcode(c->wr_opcode, c->type,
+	KUNIT_EXPECT_EQ(test, c->last, rhca_segment_opcode(c->wr_opcode,
+							   c->type,
 							   false, true));
 }
 
@@ -760,7 +764,8 @@ static void datagram_opcode_is_that_of_table_38(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY,
 			rhca_segment_opcode(IB_WR_SEND, IB_QPT_UD, true, true));
 	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY,
-			rhca_segment_opcode(IB_WR_SEND, IB_QPT_GSI, true, true));
+			rhca_segment_opcode(IB_WR_SEND, IB_QPT_GSI, true,
+					    true));
 	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY + 1,
 			rhca_segment_opcode(IB_WR_SEND_WITH_IMM, IB_QPT_UD,
 					    true, true));

@@ -195,10 +195,10 @@ static void expect_silence(struct kunit *test, struct bench *b)
 	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
 }
 
-/* --- refusals -------------------------------------------------------------------- */
+/* --- rejected requests ----------------------------------------------------------- */
 
 /**
- * struct refusal_case - Requests of which the last is refused
+ * struct rejection_case - Requests of which the last is refused
  * @desc: why
  * @requests: up to three; one with opcode 0 and PSN 0 behind the first ends them
  * @num: how many
@@ -211,7 +211,7 @@ static void expect_silence(struct kunit *test, struct bench *b)
  * @wc: status of the receive request that was taken; IB_WC_SUCCESS for none
  * @alive: the QP stays in RTS
  */
-struct refusal_case {
+struct rejection_case {
 	const char *desc;
 	struct request requests[3];
 	int num;
@@ -233,7 +233,7 @@ struct refusal_case {
 #define READ_OF(at, n)		{ .opcode = READ_REQUEST, .va = (at), \
 				  .length = (n) }
 
-static const struct refusal_case refusal_cases[] = {
+static const struct rejection_case rejection_cases[] = {
 	/* PSN sequence error */
 	{ "a gap", REQUEST1({ SEND_ONLY, .psn = 1 }), .receives = 1,
 	  .syndrome = NAK_PSN, .alive = true },
@@ -371,10 +371,10 @@ static const struct refusal_case refusal_cases[] = {
 	  .bad_lkey = true, .syndrome = NAK_OPERATION,
 	  .wc = IB_WC_LOC_PROT_ERR },
 };
-KUNIT_ARRAY_PARAM_DESC(refusal, refusal_cases, desc);
+KUNIT_ARRAY_PARAM_DESC(rejection, rejection_cases, desc);
 
 /* The case about a buffer that is too short gets a short one */
-static void post_receives(struct bench *b, const struct refusal_case *c)
+static void post_receives(struct bench *b, const struct rejection_case *c)
 {
 	u32 bytes = c->wc == IB_WC_LOC_LEN_ERR ? MTU - 1 : BUFFER_BYTES;
 	struct ib_sge sge = {
@@ -386,7 +386,8 @@ static void post_receives(struct bench *b, const struct refusal_case *c)
 
 	for (i = 0; i < c->receives; i++) {
 		wr.wr_id = 100 + i;
-		KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_recv(b->qp, &wr, NULL));
+		KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_recv(b->qp, &wr,
+							      NULL));
 	}
 }
 
@@ -396,7 +397,7 @@ struct event_case {
 	enum ib_event_type event;
 };
 
-/* 11.6.3.1: which event a refusal raises, if it ends the QP */
+/* 11.6.3.1: which event a rejected request raises, if it ends the QP */
 static const struct event_case event_cases[] = {
 	{ "invalid request",	NAK_INVALID,	IB_EVENT_QP_REQ_ERR },
 	{ "access error",	NAK_ACCESS,	IB_EVENT_QP_ACCESS_ERR },
@@ -420,7 +421,7 @@ static u64 invalid_requests(struct bench *b)
 }
 
 static void expect_refused(struct kunit *test, struct bench *b,
-			   const struct refusal_case *c)
+			   const struct rejection_case *c)
 {
 	struct ib_wc wc;
 
@@ -449,7 +450,7 @@ static void expect_refused(struct kunit *test, struct bench *b,
 
 static void request_is_refused_as_table_44_says(struct kunit *test)
 {
-	const struct refusal_case *c = test->param_value;
+	const struct rejection_case *c = test->param_value;
 	struct test_qp_spec spec = open_qp;
 	struct bench b;
 	int i;
@@ -502,16 +503,16 @@ static void gap_is_reported_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b.sent->psn, 0);
 }
 
-static void table_of_refusals_is_complete(struct kunit *test)
+static void table_of_nak_actions_is_complete(struct kunit *test)
 {
-	int verdict;
+	int status;
 
-	KUNIT_EXPECT_FALSE(test, rhca_refusals[RHCA_PASS].answers);
-	KUNIT_EXPECT_FALSE(test, rhca_refusals[RHCA_DROP].answers);
-	KUNIT_EXPECT_FALSE(test, rhca_refusals[RHCA_DUPLICATE].answers);
-	for (verdict = RHCA_NO_BUFFER; verdict < RHCA_NUM_VERDICTS; verdict++)
-		KUNIT_EXPECT_TRUE_MSG(test, rhca_refusals[verdict].answers,
-				      "verdict %d", verdict);
+	KUNIT_EXPECT_FALSE(test, rhca_nak_actions[RHCA_PASS].answers);
+	KUNIT_EXPECT_FALSE(test, rhca_nak_actions[RHCA_DROP].answers);
+	KUNIT_EXPECT_FALSE(test, rhca_nak_actions[RHCA_DUPLICATE].answers);
+	for (status = RHCA_NO_BUFFER; status < RHCA_NUM_REQUEST_STATUSES; status++)
+		KUNIT_EXPECT_TRUE_MSG(test, rhca_nak_actions[status].answers,
+				      "status %d", status);
 }
 
 /* --- what is carried out ----------------------------------------------------------- */
@@ -782,29 +783,29 @@ static void setup_failed(struct bench *b, struct kunit *test, u32 entries)
 	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(ibqp_to_verbs(b->qp), IB_QPS_ERR));
 }
 
-static struct rhca_run flush_once(struct bench *b)
+static struct rhca_batch flush_once(struct bench *b)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(b->qp));
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
 	spin_lock_bh(&qp->recv.lock);
-	rhca_responder_flush(qp, &run);
+	rhca_responder_flush(qp, &batch);
 	spin_unlock_bh(&qp->recv.lock);
-	return run;
+	return batch;
 }
 
 static void flush_goes_on_in_portions(struct kunit *test)
 {
-	struct rhca_run run;
+	struct rhca_batch batch;
 	struct bench b;
 
 	setup_failed(&b, test, 512);
-	run = flush_once(&b);
-	KUNIT_EXPECT_EQ(test, run.flushed, RHCA_FLUSH_BUDGET);
-	KUNIT_EXPECT_TRUE(test, run.flush_more);
-	run = flush_once(&b);
-	KUNIT_EXPECT_EQ(test, run.flushed, MANY_RECEIVES - RHCA_FLUSH_BUDGET);
-	KUNIT_EXPECT_FALSE(test, run.flush_more);
+	batch = flush_once(&b);
+	KUNIT_EXPECT_EQ(test, batch.flushed, RHCA_FLUSH_BUDGET);
+	KUNIT_EXPECT_TRUE(test, batch.flush_more);
+	batch = flush_once(&b);
+	KUNIT_EXPECT_EQ(test, batch.flushed, MANY_RECEIVES - RHCA_FLUSH_BUDGET);
+	KUNIT_EXPECT_FALSE(test, batch.flush_more);
 }
 
 static void nothing_is_flushed_to_a_queue_that_lost_completions(struct kunit *test)
@@ -941,13 +942,13 @@ static void duplicate_read_of_something_else_is_dropped(struct kunit *test)
 
 /* --- answers that wait, as they do while the local queue is full ---------------------- */
 
-static void hold_answers(struct bench *b, bool held)
+static void pause_answers(struct bench *b, bool held)
 {
 	struct rhca_responder *recv = &to_sw_qp(ibqp_to_verbs(b->qp))->recv;
 
 	local_bh_disable();
 	spin_lock(&recv->lock);
-	recv->held = held;
+	recv->paused = held;
 	spin_unlock(&recv->lock);
 	if (!held)
 		tasklet_schedule(&recv->task);
@@ -960,7 +961,7 @@ static void fatal_nak_stands_behind_earlier_answers(struct kunit *test)
 	struct bench b;
 
 	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
-	hold_answers(&b, true);
+	pause_answers(&b, true);
 	ask(&b, &read);
 	ask(&b, &(struct request) { WRITE_ONLY, .psn = 2, .length = 8,
 	    .payload_bytes = 8, .rkey_xor = 0xbad00 });
@@ -969,7 +970,7 @@ static void fatal_nak_stands_behind_earlier_answers(struct kunit *test)
 	ask(&b, &(struct request) { WRITE_ONLY, .psn = 2 });
 	expect_silence(test, &b);
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_RTS);
-	hold_answers(&b, false);
+	pause_answers(&b, false);
 	expect_read(test, &b, READ_FIRST, 0, 0, MTU);
 	expect_read(test, &b, READ_LAST, 1, MTU, MTU);
 	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
@@ -989,12 +990,12 @@ static void repeated_answer_is_no_request_of_the_peer(struct kunit *test)
 	setup(&b, test, IB_QPT_RC, &one, ALL_RIGHTS);
 	ask(&b, &read);
 	expect_read(test, &b, READ_ONLY, 0, 0, MTU);
-	hold_answers(&b, true);
+	pause_answers(&b, true);
 	ask(&b, &read);
 	read.psn = 1;
 	ask(&b, &read);
 	expect_silence(test, &b);
-	hold_answers(&b, false);
+	pause_answers(&b, false);
 	expect_read(test, &b, READ_ONLY, 0, 0, MTU);
 	expect_read(test, &b, READ_ONLY, 1, 0, MTU);
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_RTS);
@@ -1010,10 +1011,10 @@ static void repeated_answer_without_its_key_ends_nothing(struct kunit *test)
 	test_post_recv(b.hca, b.qp, 1, BUFFER_OFFSET, BUFFER_BYTES);
 	ask(&b, &read);
 	expect_read(test, &b, READ_ONLY, 0, 0, MTU);
-	hold_answers(&b, true);
+	pause_answers(&b, true);
 	ask(&b, &read);
 	ask(&b, &(struct request) { SEND_ONLY_INV, .psn = 1 });
-	hold_answers(&b, false);
+	pause_answers(&b, false);
 	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
 	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN);
 	KUNIT_EXPECT_EQ(test, sent_syndrome(&b), NAK_ACCESS);
@@ -1024,12 +1025,12 @@ static void repeated_answer_without_its_key_ends_nothing(struct kunit *test)
 /* --- what never reaches the QP ----------------------------------------------------------- */
 
 /**
- * struct stranger_case - A packet that is not for the QP, and its counter
+ * struct foreign_case - A packet that is not for the QP, and its counter
  * @desc: why
  * @change: makes it so
  * @counter: that counts it
  */
-struct stranger_case {
+struct foreign_case {
 	const char *desc;
 	void (*change)(struct test_packet *p);
 	enum rhca_counter counter;
@@ -1060,7 +1061,7 @@ static void other_qp(struct test_packet *p)
 	p->bth.dest_qpn = 0xfffff0;
 }
 
-static const struct stranger_case stranger_cases[] = {
+static const struct foreign_case foreign_cases[] = {
 	{ "another source",	other_source,	RHCA_RX_DROPPED_NOT_FOR_US },
 	{ "another P_Key",	other_pkey,	RHCA_RX_DROPPED_BAD_PKEY },
 	{ "another transport",	other_transport, RHCA_RX_DROPPED_BAD_OPCODE },
@@ -1068,7 +1069,7 @@ static const struct stranger_case stranger_cases[] = {
 	{ "another destination", other_destination,
 	  RHCA_RX_DROPPED_NOT_FOR_US },
 };
-KUNIT_ARRAY_PARAM_DESC(stranger, stranger_cases, desc);
+KUNIT_ARRAY_PARAM_DESC(foreign, foreign_cases, desc);
 
 static u64 count(struct bench *b, enum rhca_counter which)
 {
@@ -1086,9 +1087,9 @@ static void from_the_peer(struct bench *b, struct test_packet *p)
 	p->flow.dgid = b->hca->gid;
 }
 
-static void packet_of_a_stranger_is_counted_and_dropped(struct kunit *test)
+static void foreign_packet_is_counted_and_dropped(struct kunit *test)
 {
-	const struct stranger_case *c = test->param_value;
+	const struct foreign_case *c = test->param_value;
 	struct test_packet p;
 	struct bench b;
 	u64 before;
@@ -1205,7 +1206,7 @@ static void datagram_comes_with_its_grh(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
 }
 
-/* A stranger must not be able to stop a queue */
+/* Nobody but the peer may stop a queue */
 static void datagram_that_does_not_fit_is_dropped(struct kunit *test)
 {
 	struct bench b;
@@ -1351,7 +1352,8 @@ static void restart(struct bench *b)
 	struct ib_wc wc;
 
 	attr->qp_state = IB_QPS_RESET;
-	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_modify_qp(b->qp, attr, IB_QP_STATE));
+	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_modify_qp(b->qp, attr,
+						      IB_QP_STATE));
 	while (test_poll(b->hca, &wc))
 		;
 	while (test_sent(b->hca, b->sent))
@@ -1403,10 +1405,10 @@ static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
 
 static struct kunit_case responder_tests[] = {
 	KUNIT_CASE_PARAM(request_is_refused_as_table_44_says,
-			 refusal_gen_params),
+			 rejection_gen_params),
 	KUNIT_CASE(refused_write_leaves_memory_alone),
 	KUNIT_CASE(gap_is_reported_once),
-	KUNIT_CASE(table_of_refusals_is_complete),
+	KUNIT_CASE(table_of_nak_actions_is_complete),
 	KUNIT_CASE(send_is_put_in_the_buffer),
 	KUNIT_CASE(send_of_many_packets_completes_once),
 	KUNIT_CASE(write_goes_to_its_address),
@@ -1428,8 +1430,8 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(fatal_nak_stands_behind_earlier_answers),
 	KUNIT_CASE(repeated_answer_is_no_request_of_the_peer),
 	KUNIT_CASE(repeated_answer_without_its_key_ends_nothing),
-	KUNIT_CASE_PARAM(packet_of_a_stranger_is_counted_and_dropped,
-			 stranger_gen_params),
+	KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped,
+			 foreign_gen_params),
 	KUNIT_CASE(limited_member_of_the_partition_is_heard),
 	KUNIT_CASE(qp_that_does_not_receive_is_deaf),
 	KUNIT_CASE(uc_loses_the_message_with_a_gap),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send queues of processes: a request is copied out first and judged then.
+ * Send queues of processes: a request is copied out first and checked then.
  */
 #include <kunit/test.h>
 #include <rdma/rdma_user_rxe.h>
@@ -153,7 +153,7 @@ static void write_request(struct sq_bench *b, const struct fetch_case *c)
 	b->qp.sq.ring.shared->producer_index = 1;
 }
 
-static void request_of_a_process_is_judged(struct kunit *test)
+static void request_of_a_process_is_checked(struct kunit *test)
 {
 	const struct fetch_case *c = test->param_value;
 	struct sq_bench *b = test->priv;
@@ -217,7 +217,7 @@ static void false_producer_yields_no_more_requests(struct kunit *test)
 }
 
 static struct kunit_case sq_tests[] = {
-	KUNIT_CASE_PARAM(request_of_a_process_is_judged, fetch_gen_params),
+	KUNIT_CASE_PARAM(request_of_a_process_is_checked, fetch_gen_params),
 	KUNIT_CASE(request_is_a_copy),
 	KUNIT_CASE(flags_that_are_not_ours_are_dropped),
 	KUNIT_CASE_PARAM(false_producer_yields_no_more_requests,

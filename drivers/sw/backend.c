@@ -36,11 +36,11 @@ static struct workqueue_struct *flush_wq;
 
 static void flush_half(struct rhca_sw_qp *qp, spinlock_t *lock,
 		       void (*flush)(struct rhca_sw_qp *qp,
-				     struct rhca_run *run),
-		       struct rhca_run *run)
+				     struct rhca_batch *batch),
+		       struct rhca_batch *batch)
 {
 	spin_lock_bh(lock);
-	flush(qp, run);
+	flush(qp, batch);
 	spin_unlock_bh(lock);
 }
 
@@ -58,121 +58,124 @@ static void raise_events(struct rhca_sw_qp *qp, u32 events)
  * can fill its rings as fast as they are emptied: what comes later has to wait, so
  * that it cannot keep the kernel busy at nobody's cost.
  */
-static void flush_later(struct rhca_sw_qp *qp, const struct rhca_run *run)
+static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
 	if (!qp->base.core.is_user) {
-		if (run->flush_more) {
+		if (batch->flush_more) {
 			tasklet_schedule(&qp->send.task);
 			tasklet_schedule(&qp->recv.task);
 		}
 		return;
 	}
-	if (run->flush_more &&
-	    atomic_sub_return(run->flushed, &qp->flush_credit) > 0)
+	if (batch->flush_more &&
+	    atomic_sub_return(batch->flushed, &qp->flush_credit) > 0)
 		mod_delayed_work(flush_wq, &qp->flush_work, 0);
 	else
 		queue_delayed_work(flush_wq, &qp->flush_work, FLUSH_FIRST);
 }
 
 /* Flush the other half, which may have completions to raise as well */
-static void flush_rest(struct rhca_sw_qp *qp, struct rhca_run *run)
+static void flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	if (run->flush_send)
-		flush_half(qp, &qp->send.lock, rhca_requester_flush, run);
-	if (run->flush_recv)
-		flush_half(qp, &qp->recv.lock, rhca_responder_flush, run);
-	if (run->flush_more || run->flush_send || run->flush_recv)
-		flush_later(qp, run);
+	if (batch->flush_send)
+		flush_half(qp, &qp->send.lock, rhca_requester_flush, batch);
+	if (batch->flush_recv)
+		flush_half(qp, &qp->recv.lock, rhca_responder_flush, batch);
+	if (batch->flush_more || batch->flush_send || batch->flush_recv)
+		flush_later(qp, batch);
 }
 
-static void raise_all(struct rhca_sw_qp *qp, const struct rhca_run *run)
+static void raise_all(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
-	if (run->raise_send || run->raise_recv) {
+	if (batch->raise_send || batch->raise_recv) {
 		local_bh_disable();
-		if (run->raise_send)
+		if (batch->raise_send)
 			rhca_cq_raise(rhca_send_cq(&qp->base));
-		if (run->raise_recv)
+		if (batch->raise_recv)
 			rhca_cq_raise(rhca_recv_cq(&qp->base));
 		local_bh_enable();
 	}
-	if (run->srq_limit)
+	if (batch->srq_limit)
 		rhca_srq_limit_event(qp->base.srq);
-	if (run->events)
-		raise_events(qp, run->events);
+	if (batch->events)
+		raise_events(qp, batch->events);
 }
 
 /**
- * rhca_run_end - Do what a run left: flush the other half, raise events
+ * rhca_batch_end - Do what a batch left: flush the other half, raise events
  * @qp: the QP
- * @run: what was collected; what the flush adds is added
+ * @batch: what was collected; what the flush adds is added
  *
  * Context: any but hardirq; none of the QP's locks held.
  */
-void rhca_run_end(struct rhca_sw_qp *qp, struct rhca_run *run)
+void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	flush_rest(qp, run);
-	raise_all(qp, run);
+	flush_rest(qp, batch);
+	raise_all(qp, batch);
 }
 
-static void run_half(struct rhca_sw_qp *qp, spinlock_t *lock,
-		     void (*step)(struct rhca_sw_qp *qp, struct rhca_run *run),
-		     struct rhca_run *run)
+static void process_half(struct rhca_sw_qp *qp, spinlock_t *lock,
+			 void (*step)(struct rhca_sw_qp *qp,
+				      struct rhca_batch *batch),
+			 struct rhca_batch *batch)
 {
 	rcu_read_lock();
-	flush_half(qp, lock, step, run);
+	flush_half(qp, lock, step, batch);
 	rcu_read_unlock();
 }
 
-static void run_send(struct rhca_sw_qp *qp, struct rhca_run *run)
+static void process_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	run_half(qp, &qp->send.lock, rhca_requester_run, run);
+	process_half(qp, &qp->send.lock, rhca_requester_send, batch);
 }
 
-static void run_recv(struct rhca_sw_qp *qp, struct rhca_run *run)
+static void process_recv(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	run_half(qp, &qp->recv.lock, rhca_responder_continue, run);
+	process_half(qp, &qp->recv.lock, rhca_responder_continue, batch);
 }
 
 static void send_task(struct tasklet_struct *task)
 {
 	struct rhca_sw_qp *qp = container_of(task, struct rhca_sw_qp,
 					     send.task);
-	struct rhca_run run = {
-		.raise_send = test_and_clear_bit(RHCA_RAISE_SEND, &qp->deferred),
-		.raise_recv = test_and_clear_bit(RHCA_RAISE_RECV, &qp->deferred),
+	struct rhca_batch batch = {
+		.raise_send = test_and_clear_bit(RHCA_RAISE_SEND,
+						 &qp->deferred),
+		.raise_recv = test_and_clear_bit(RHCA_RAISE_RECV,
+						 &qp->deferred),
 	};
 
-	run_send(qp, &run);
-	rhca_run_end(qp, &run);
+	process_send(qp, &batch);
+	rhca_batch_end(qp, &batch);
 }
 
 static void recv_task(struct tasklet_struct *task)
 {
 	struct rhca_sw_qp *qp = container_of(task, struct rhca_sw_qp,
 					     recv.task);
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
-	run_recv(qp, &run);
-	rhca_run_end(qp, &run);
+	process_recv(qp, &batch);
+	rhca_batch_end(qp, &batch);
 }
 
 /*
  * A kernel user may hold locks while it posts that its completion handler takes
  * as well, and a handler that posts would come back here: leave it to softirq.
  */
-static void end_in_verb(struct rhca_sw_qp *qp, struct rhca_run *run)
+static void end_in_verb(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	flush_rest(qp, run);
-	if (!qp->base.core.is_user && (run->raise_send || run->raise_recv)) {
-		if (run->raise_send)
+	flush_rest(qp, batch);
+	if (!qp->base.core.is_user && (batch->raise_send || batch->raise_recv)) {
+		if (batch->raise_send)
 			set_bit(RHCA_RAISE_SEND, &qp->deferred);
-		if (run->raise_recv)
+		if (batch->raise_recv)
 			set_bit(RHCA_RAISE_RECV, &qp->deferred);
-		run->raise_send = false;
-		run->raise_recv = false;
+		batch->raise_send = false;
+		batch->raise_recv = false;
 		tasklet_schedule(&qp->send.task);
 	}
-	raise_all(qp, run);
+	raise_all(qp, batch);
 }
 
 /* Is there something to look for that nobody will tell of? */
@@ -187,21 +190,21 @@ static void flush_again(struct work_struct *work)
 {
 	struct rhca_sw_qp *qp = container_of(to_delayed_work(work),
 					     struct rhca_sw_qp, flush_work);
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
 	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND))
-		run_send(qp, &run);
+		process_send(qp, &batch);
 	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV))
-		run_recv(qp, &run);
-	if (run.flushed)
+		process_recv(qp, &batch);
+	if (batch.flushed)
 		qp->flush_delay = FLUSH_INTERVAL;
 	else
 		qp->flush_delay = min(2 * qp->flush_delay, FLUSH_LONGEST);
-	raise_all(qp, &run);
-	if (run.flush_more &&
-	    atomic_sub_return(run.flushed, &qp->flush_credit) > 0)
+	raise_all(qp, &batch);
+	if (batch.flush_more &&
+	    atomic_sub_return(batch.flushed, &qp->flush_credit) > 0)
 		queue_delayed_work(flush_wq, &qp->flush_work, 0);
-	else if (run.flush_more || posts_are_silent(qp))
+	else if (batch.flush_more || posts_are_silent(qp))
 		queue_delayed_work(flush_wq, &qp->flush_work, qp->flush_delay);
 }
 
@@ -362,30 +365,30 @@ static void qp_modify(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
 static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
 	switch (state) {
 	case IB_QPS_ERR:
-		run.flush_send = true;
-		run.flush_recv = true;
+		batch.flush_send = true;
+		batch.flush_recv = true;
 		if (base->srq)
-			rhca_run_event(&run, IB_EVENT_QP_LAST_WQE_REACHED);
+			rhca_batch_event(&batch, IB_EVENT_QP_LAST_WQE_REACHED);
 		break;
 	case IB_QPS_RTS:
 	case IB_QPS_SQD:
-		run_send(qp, &run);
+		process_send(qp, &batch);
 		break;
 	default:
 		break;
 	}
-	rhca_run_end(qp, &run);
+	rhca_batch_end(qp, &batch);
 }
 
 /* With interrupts off a packet cannot be sent: leave it to a softirq */
 static void kick_send(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
 	if (irqs_disabled() || in_hardirq()) {
 		tasklet_schedule(&qp->send.task);
@@ -393,22 +396,22 @@ static void kick_send(struct rhca_verbs_qp *base)
 	}
 	if (rhca_doorbell_waits(qp))
 		return;
-	run_send(qp, &run);
-	end_in_verb(qp, &run);
+	process_send(qp, &batch);
+	end_in_verb(qp, &batch);
 	rhca_doorbell_done(qp);
 }
 
 static void kick_recv(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
 	if (irqs_disabled() || in_hardirq()) {
 		tasklet_schedule(&qp->recv.task);
 		return;
 	}
-	run_recv(qp, &run);
-	end_in_verb(qp, &run);
+	process_recv(qp, &batch);
+	end_in_verb(qp, &batch);
 }
 
 static const struct rhca_transport_ops transport = {

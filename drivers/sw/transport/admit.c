@@ -275,7 +275,7 @@ void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
  * @rx: the packet
  *
  * All is asked but for the ICRC, which is the packet's own matter, and the P_Key,
- * which is asked behind it: a flipped bit is no violation. A refusal is counted.
+ * which is asked behind it: a flipped bit is no violation. A action is counted.
  *
  * Context: RCU read side.
  */
@@ -283,7 +283,8 @@ bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	if (!rx->port || READ_ONCE(qp->state) < IB_QPS_RTR ||
 	    READ_ONCE(qp->state) == IB_QPS_ERR) {
-		rhca_rx_count_drop(rx->skb, &rx->flow, RHCA_RX_DROPPED_QP_STATE);
+		rhca_rx_count_drop(rx->skb, &rx->flow,
+				   RHCA_RX_DROPPED_QP_STATE);
 		return false;
 	}
 	if ((rx->opcode & RHCA_OPCODE_TRANSPORT) !=

@@ -68,7 +68,7 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		.psn		= psn,
 	};
 	struct rhca_packet packet;
-	struct rhca_train train;
+	struct rhca_tx_list tx;
 
 	lockdep_assert_held(&qp->recv.lock);
 	if (rhca_packet_begin(&packet, &qp->base, path, &fields, 0))
@@ -77,12 +77,13 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		       qp->recv.msn);
 	rhca_packet_protect(&packet);
 	rhca_packet_seal(&packet);
-	rhca_train_begin(&train, &qp->base, path, NULL);
-	rhca_train_add(&train, &packet);
-	rhca_train_send(&train);
+	rhca_tx_list_begin(&tx, &qp->base, path, NULL);
+	rhca_tx_list_add(&tx, &packet);
+	rhca_tx_list_send(&tx);
 }
 
-static u8 response_opcode(const struct rhca_resource *res, bool first, bool last)
+static u8 response_opcode(const struct rhca_resource *res, bool first,
+			  bool last)
 {
 	if (first)
 		return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY :
@@ -111,7 +112,7 @@ static int build_read_data(struct rhca_sw_qp *qp,
 
 static int build_read_response(struct rhca_sw_qp *qp,
 			       const struct rhca_resource *res,
-			       struct rhca_train *train,
+			       struct rhca_tx_list *tx,
 			       struct rhca_packet *packet)
 {
 	u32 offset = qp->mtu_bytes * rhca_psn_diff(res->next_psn,
@@ -127,7 +128,7 @@ static int build_read_response(struct rhca_sw_qp *qp,
 	};
 	int ret;
 
-	if (rhca_train_begin_packet(train, packet, &fields, bytes, !last))
+	if (rhca_tx_list_begin_packet(tx, packet, &fields, bytes, !last))
 		return -ENOMEM;
 	if (rhca_opcode_has(fields.opcode, RHCA_HDR_AETH))
 		rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
@@ -143,7 +144,7 @@ static int build_read_response(struct rhca_sw_qp *qp,
 
 static int build_atomic_response(struct rhca_sw_qp *qp,
 				 const struct rhca_resource *res,
-				 struct rhca_train *train,
+				 struct rhca_tx_list *tx,
 				 struct rhca_packet *packet)
 {
 	struct rhca_bth_fields fields = {
@@ -154,7 +155,7 @@ static int build_atomic_response(struct rhca_sw_qp *qp,
 	};
 	struct rhca_atomic_ack_eth *eth;
 
-	if (rhca_train_begin_packet(train, packet, &fields, 0, false))
+	if (rhca_tx_list_begin_packet(tx, packet, &fields, 0, false))
 		return -ENOMEM;
 	rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
 		       rhca_ack_syndrome(qp), qp->recv.msn);
@@ -173,11 +174,11 @@ static bool is_read_resource(const struct rhca_resource *res)
 
 static int build_response(struct rhca_sw_qp *qp,
 			  const struct rhca_resource *res,
-			  struct rhca_train *train, struct rhca_packet *packet)
+			  struct rhca_tx_list *tx, struct rhca_packet *packet)
 {
 	if (is_read_resource(res))
-		return build_read_response(qp, res, train, packet);
-	return build_atomic_response(qp, res, train, packet);
+		return build_read_response(qp, res, tx, packet);
+	return build_atomic_response(qp, res, tx, packet);
 }
 
 /*
@@ -186,7 +187,7 @@ static int build_response(struct rhca_sw_qp *qp,
  * repeated one as too late; one that still waits fails by it.
  */
 static bool abort_read(struct rhca_sw_qp *qp, struct rhca_resource *res,
-		       struct rhca_path *path, struct rhca_run *run)
+		       struct rhca_path *path, struct rhca_batch *batch)
 {
 	rhca_send_aeth(qp, path, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_ACCESS),
 		       res->next_psn);
@@ -195,14 +196,14 @@ static bool abort_read(struct rhca_sw_qp *qp, struct rhca_resource *res,
 		res->next_psn = rhca_psn_add(res->last_psn, 1);
 		return true;
 	}
-	rhca_responder_move_to_error(qp, IB_EVENT_QP_ACCESS_ERR, run);
-	rhca_responder_flush(qp, run);
+	rhca_responder_move_to_error(qp, IB_EVENT_QP_ACCESS_ERR, batch);
+	rhca_responder_flush(qp, batch);
 	return false;
 }
 
 /* One resource, or part of it; false when sending must stop here */
-static bool send_resource(struct rhca_sw_qp *qp, struct rhca_train *train,
-			  u32 *budget, struct rhca_run *run)
+static bool send_resource(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+			  u32 *budget, struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_resource *res = rhca_resource_at(recv,
@@ -212,27 +213,27 @@ static bool send_resource(struct rhca_sw_qp *qp, struct rhca_train *train,
 	int ret;
 
 	while (!rhca_psn_before(res->last_psn, res->next_psn) && *budget) {
-		ret = build_response(qp, res, train, &packet);
+		ret = build_response(qp, res, tx, &packet);
 		starved = ret == -ENOMEM;
 		if (starved)
 			break;
 		if (ret) {
-			rhca_train_send(train);
-			if (!abort_read(qp, res, train->path, run))
+			rhca_tx_list_send(tx);
+			if (!abort_read(qp, res, tx->path, batch))
 				return false;
 			break;
 		}
-		rhca_train_add(train, &packet);
+		rhca_tx_list_add(tx, &packet);
 		res->next_psn = rhca_psn_add(res->next_psn, 1);
 		(*budget)--;
-		if (train->refused)
+		if (tx->refused)
 			break;
 	}
-	rhca_train_send(train);
-	if (train->refused)
-		res->next_psn = train->refused_psn;
-	if (train->refused || starved) {
-		rhca_hold_recv(qp, RHCA_QUEUE_FULL_NS);
+	rhca_tx_list_send(tx);
+	if (tx->refused)
+		res->next_psn = tx->refused_psn;
+	if (tx->refused || starved) {
+		rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
 		return false;
 	}
 	if (rhca_psn_before(res->last_psn, res->next_psn))
@@ -244,23 +245,23 @@ static bool send_resource(struct rhca_sw_qp *qp, struct rhca_train *train,
  * rhca_send_responses - Send the responses that are due, then the answer
  * @qp: the QP
  * @path: its path
- * @run: collects events
+ * @batch: collects events
  *
- * What does not fit into one run is left to the tasklet.
+ * What does not fit into one pass is left to the tasklet.
  *
  * Context: recv.lock held, bottom halves off, RCU read side.
  */
 void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
-			 struct rhca_run *run)
+			 struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
-	u32 budget = RHCA_RUN_BUDGET;
-	struct rhca_train train;
+	u32 budget = RHCA_SEND_BUDGET;
+	struct rhca_tx_list tx;
 
 	lockdep_assert_held(&qp->recv.lock);
-	rhca_train_begin(&train, &qp->base, path, &recv->backoff);
+	rhca_tx_list_begin(&tx, &qp->base, path, &recv->backoff);
 	while (recv->sending_resource != recv->newest_resource)
-		if (!send_resource(qp, &train, &budget, run))
+		if (!send_resource(qp, &tx, &budget, batch))
 			break;
 	if (recv->sending_resource != recv->newest_resource) {
 		if (!budget)
@@ -272,7 +273,7 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 		rhca_send_aeth(qp, path, recv->answer_syndrome,
 			       recv->answer_psn);
 		if (recv->fatal)
-			rhca_responder_fail(qp, run);
+			rhca_responder_fail(qp, batch);
 	}
 }
 

@@ -17,7 +17,7 @@ u8 rhca_ack_syndrome(struct rhca_sw_qp *qp);
 void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		    u8 syndrome, u32 psn);
 void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
-			 struct rhca_run *run);
+			 struct rhca_batch *batch);
 void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
 
 /* Answers keep the order of requests: those behind a READ wait for its data */

@@ -12,15 +12,15 @@
 #include "sw/transport/responder.h"
 #include "wire/psn.h"
 
-static enum rhca_verdict drop(const struct rhca_sw_qp *qp,
-			      enum rhca_counter reason)
+static enum rhca_request_status drop(const struct rhca_sw_qp *qp,
+				     enum rhca_counter reason)
 {
 	rhca_qp_count(&qp->base, reason);
 	return RHCA_DROP;
 }
 
-static enum rhca_verdict check_qkey(struct rhca_sw_qp *qp,
-				    const struct rhca_rx *rx)
+static enum rhca_request_status check_qkey(struct rhca_sw_qp *qp,
+					   const struct rhca_rx *rx)
 {
 	const struct rhca_deth *deth;
 
@@ -33,9 +33,9 @@ static enum rhca_verdict check_qkey(struct rhca_sw_qp *qp,
 	return drop(qp, RHCA_RX_DROPPED_BAD_QKEY);
 }
 
-/* UC: a gap loses the message that it is in; the next first packet is welcome */
-static enum rhca_verdict check_uc_psn(struct rhca_sw_qp *qp,
-				      const struct rhca_rx *rx)
+/* UC: a gap loses the message that it is in; the next first packet is taken */
+static enum rhca_request_status check_uc_psn(struct rhca_sw_qp *qp,
+					     const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	bool gap = rx->psn != recv->expected_psn;
@@ -51,8 +51,8 @@ static enum rhca_verdict check_uc_psn(struct rhca_sw_qp *qp,
 	return drop(qp, RHCA_RX_DROPPED_BAD_SEQUENCE);
 }
 
-static enum rhca_verdict check_psn(struct rhca_sw_qp *qp,
-				   const struct rhca_rx *rx)
+static enum rhca_request_status check_psn(struct rhca_sw_qp *qp,
+					  const struct rhca_rx *rx)
 {
 	s32 diff;
 
@@ -70,8 +70,8 @@ static enum rhca_verdict check_psn(struct rhca_sw_qp *qp,
 #define OP_KIND	(RHCA_OP_SEND | RHCA_OP_WRITE | RHCA_OP_READ | \
 		 RHCA_OP_ATOMIC | RHCA_OP_ATOMIC_WRITE)
 
-static enum rhca_verdict check_sequence(struct rhca_sw_qp *qp,
-					const struct rhca_rx *rx)
+static enum rhca_request_status check_sequence(struct rhca_sw_qp *qp,
+					       const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	bool starts = rx->flags & RHCA_OP_STARTS;
@@ -95,8 +95,8 @@ static enum rhca_verdict check_sequence(struct rhca_sw_qp *qp,
 		drop(qp, RHCA_RX_DROPPED_BAD_SEQUENCE);
 }
 
-static enum rhca_verdict check_rights(struct rhca_sw_qp *qp,
-				      const struct rhca_rx *rx)
+static enum rhca_request_status check_rights(struct rhca_sw_qp *qp,
+					     const struct rhca_rx *rx)
 {
 	int access = READ_ONCE(qp->base.attr.qp_access_flags);
 	int needed = 0;
@@ -121,8 +121,8 @@ static bool needs_wqe(const struct rhca_rx *rx)
 	       rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT);
 }
 
-static enum rhca_verdict check_buffer(struct rhca_sw_qp *qp,
-				      const struct rhca_rx *rx)
+static enum rhca_request_status check_buffer(struct rhca_sw_qp *qp,
+					     const struct rhca_rx *rx)
 {
 	int ret;
 
@@ -157,8 +157,8 @@ static u32 resources_due(struct rhca_responder *recv)
 	return due;
 }
 
-static enum rhca_verdict check_resource(struct rhca_sw_qp *qp,
-					const struct rhca_rx *rx)
+static enum rhca_request_status check_resource(struct rhca_sw_qp *qp,
+					       const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 
@@ -177,15 +177,15 @@ static enum rhca_verdict check_resource(struct rhca_sw_qp *qp,
 	return RHCA_PASS;
 }
 
-static enum rhca_verdict refuse_length(const struct rhca_sw_qp *qp)
+static enum rhca_request_status reject_length(const struct rhca_sw_qp *qp)
 {
 	return rhca_is_rc(&qp->base) ? RHCA_BAD_REQUEST :
 		drop(qp, RHCA_RX_DROPPED_BAD_LENGTH);
 }
 
 /* All packets but the last are full, the last is not empty: 9.7.4.1.5, 9.8.2.2.5 */
-static enum rhca_verdict check_packet_length(struct rhca_sw_qp *qp,
-					     const struct rhca_rx *rx)
+static enum rhca_request_status check_packet_length(struct rhca_sw_qp *qp,
+						    const struct rhca_rx *rx)
 {
 	bool whole = !(rx->flags & RHCA_OP_ENDS);
 	bool ok;
@@ -201,11 +201,11 @@ static enum rhca_verdict check_packet_length(struct rhca_sw_qp *qp,
 	if (ok)
 		return RHCA_PASS;
 	rhca_rx_note_mtu(qp, rx);
-	return refuse_length(qp);
+	return reject_length(qp);
 }
 
-static enum rhca_verdict check_send_length(struct rhca_sw_qp *qp,
-					   const struct rhca_rx *rx)
+static enum rhca_request_status check_send_length(struct rhca_sw_qp *qp,
+						  const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	u64 total = (rx->flags & RHCA_OP_STARTS ? 0 : recv->received) +
@@ -219,8 +219,8 @@ static enum rhca_verdict check_send_length(struct rhca_sw_qp *qp,
 	return RHCA_BAD_LENGTH;
 }
 
-static enum rhca_verdict check_write(struct rhca_sw_qp *qp,
-				     const struct rhca_rx *rx)
+static enum rhca_request_status check_write(struct rhca_sw_qp *qp,
+					    const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	const struct rhca_reth *reth;
@@ -232,9 +232,10 @@ static enum rhca_verdict check_write(struct rhca_sw_qp *qp,
 		reth = rhca_rx_header(rx, RHCA_HDR_RETH);
 		left = be32_to_cpu(reth->length);
 		if (left > RHCA_MAX_MSG_BYTES)
-			return refuse_length(qp);
+			return reject_length(qp);
 		if (left) {	/* nothing is checked for nothing, 9.7.4.1.4 */
-			mem = rhca_get_remote(&qp->base, be32_to_cpu(reth->rkey),
+			mem = rhca_get_remote(&qp->base,
+					      be32_to_cpu(reth->rkey),
 					      be64_to_cpu(reth->va), left,
 					      IB_ACCESS_REMOTE_WRITE);
 			rhca_mem_put(mem);
@@ -244,11 +245,11 @@ static enum rhca_verdict check_write(struct rhca_sw_qp *qp,
 	}
 	if (ends ? rx->payload_bytes == left : rx->payload_bytes < left)
 		return RHCA_PASS;
-	return refuse_length(qp);
+	return reject_length(qp);
 }
 
-static enum rhca_verdict check_read(struct rhca_sw_qp *qp,
-				    const struct rhca_rx *rx)
+static enum rhca_request_status check_read(struct rhca_sw_qp *qp,
+					   const struct rhca_rx *rx)
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
 	u32 length = be32_to_cpu(reth->length);
@@ -265,8 +266,8 @@ static enum rhca_verdict check_read(struct rhca_sw_qp *qp,
 	return mem ? RHCA_PASS : RHCA_BAD_KEY;
 }
 
-static enum rhca_verdict check_atomic(struct rhca_sw_qp *qp,
-				      const struct rhca_rx *rx)
+static enum rhca_request_status check_atomic(struct rhca_sw_qp *qp,
+					     const struct rhca_rx *rx)
 {
 	const struct rhca_atomic_eth *eth =
 		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
@@ -275,14 +276,15 @@ static enum rhca_verdict check_atomic(struct rhca_sw_qp *qp,
 
 	if (!IS_ALIGNED(va, sizeof(u64)))
 		return RHCA_BAD_REQUEST;	/* 9.4.5 */
-	mem = rhca_get_remote(&qp->base, be32_to_cpu(eth->rkey), va, sizeof(u64),
+	mem = rhca_get_remote(&qp->base, be32_to_cpu(eth->rkey), va,
+			      sizeof(u64),
 			      IB_ACCESS_REMOTE_ATOMIC);
 	rhca_mem_put(mem);
 	return mem ? RHCA_PASS : RHCA_BAD_KEY;
 }
 
-static enum rhca_verdict check_atomic_write(struct rhca_sw_qp *qp,
-					    const struct rhca_rx *rx)
+static enum rhca_request_status check_atomic_write(struct rhca_sw_qp *qp,
+						   const struct rhca_rx *rx)
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
 	struct rhca_mem *mem;
@@ -291,14 +293,15 @@ static enum rhca_verdict check_atomic_write(struct rhca_sw_qp *qp,
 	if (rx->payload_bytes != sizeof(u64) || !IS_ALIGNED(va, sizeof(u64)) ||
 	    be32_to_cpu(reth->length) != sizeof(u64))
 		return RHCA_BAD_REQUEST;
-	mem = rhca_get_remote(&qp->base, be32_to_cpu(reth->rkey), va, sizeof(u64),
+	mem = rhca_get_remote(&qp->base, be32_to_cpu(reth->rkey), va,
+			      sizeof(u64),
 			      IB_ACCESS_REMOTE_WRITE);
 	rhca_mem_put(mem);
 	return mem ? RHCA_PASS : RHCA_BAD_KEY;
 }
 
-static enum rhca_verdict check_memory(struct rhca_sw_qp *qp,
-				      const struct rhca_rx *rx)
+static enum rhca_request_status check_memory(struct rhca_sw_qp *qp,
+					     const struct rhca_rx *rx)
 {
 	if (rx->flags & RHCA_OP_SEND)
 		return check_send_length(qp, rx);
@@ -311,8 +314,8 @@ static enum rhca_verdict check_memory(struct rhca_sw_qp *qp,
 	return check_atomic_write(qp, rx);
 }
 
-typedef enum rhca_verdict request_check(struct rhca_sw_qp *qp,
-					const struct rhca_rx *rx);
+typedef enum rhca_request_status request_check(struct rhca_sw_qp *qp,
+					       const struct rhca_rx *rx);
 
 static request_check *const request_checks[] = {
 	check_qkey, check_psn, check_sequence, check_rights,
@@ -326,16 +329,16 @@ static request_check *const request_checks[] = {
  *
  * Context: recv.lock held.
  *
- * Return: the first verdict that is not RHCA_PASS, or RHCA_PASS.
+ * Return: the first that is not RHCA_PASS, or RHCA_PASS.
  */
-enum rhca_verdict rhca_request_check(struct rhca_sw_qp *qp,
-				     const struct rhca_rx *rx)
+enum rhca_request_status rhca_request_check(struct rhca_sw_qp *qp,
+					    const struct rhca_rx *rx)
 {
-	enum rhca_verdict verdict = RHCA_PASS;
+	enum rhca_request_status status = RHCA_PASS;
 	size_t i;
 
 	lockdep_assert_held(&qp->recv.lock);
-	for (i = 0; i < ARRAY_SIZE(request_checks) && verdict == RHCA_PASS; i++)
-		verdict = request_checks[i](qp, rx);
-	return verdict;
+	for (i = 0; i < ARRAY_SIZE(request_checks) && status == RHCA_PASS; i++)
+		status = request_checks[i](qp, rx);
+	return status;
 }

@@ -9,7 +9,7 @@ struct rhca_rx;
 struct rhca_sw_qp;
 
 /**
- * enum rhca_verdict - What a check says about a request
+ * enum rhca_request_status - Result of the checks of a request
  * @RHCA_PASS: go on with the next check
  * @RHCA_DUPLICATE: it has been executed before
  * @RHCA_PSN_GAP: packets before it are missing
@@ -20,9 +20,9 @@ struct rhca_sw_qp;
  * @RHCA_BAD_KEY: the key does not allow it
  * @RHCA_BAD_OPERATION: the QP does not allow it
  * @RHCA_LOCAL_FAULT: our own receive request is not usable
- * @RHCA_NUM_VERDICTS: how many there are
+ * @RHCA_NUM_REQUEST_STATUSES: how many there are
  */
-enum rhca_verdict {
+enum rhca_request_status {
 	RHCA_PASS,
 	RHCA_DUPLICATE,
 	RHCA_PSN_GAP,
@@ -33,10 +33,10 @@ enum rhca_verdict {
 	RHCA_BAD_KEY,
 	RHCA_BAD_OPERATION,
 	RHCA_LOCAL_FAULT,
-	RHCA_NUM_VERDICTS,
+	RHCA_NUM_REQUEST_STATUSES,
 };
 
-enum rhca_verdict rhca_request_check(struct rhca_sw_qp *qp,
-				     const struct rhca_rx *rx);
+enum rhca_request_status rhca_request_check(struct rhca_sw_qp *qp,
+					    const struct rhca_rx *rx);
 
 #endif

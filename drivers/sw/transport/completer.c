@@ -66,7 +66,8 @@ static void repeat_read(struct rhca_sw_qp *qp)
  * Everything up to @psn is acknowledged, but for READs and atomics, which only
  * their own responses complete. Returns false when one of those is in the way.
  */
-static bool acknowledge(struct rhca_sw_qp *qp, u32 psn, struct rhca_run *run)
+static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
+			struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 	struct rhca_sq *sq = &qp->base.sq;
@@ -97,7 +98,7 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn, struct rhca_run *run)
 	}
 	if (rhca_psn_before(send->oldest_unacked_psn, upto))
 		note_progress(qp, upto);
-	rhca_requester_retire(qp, run);
+	rhca_requester_retire(qp, batch);
 	return !blocked;
 }
 
@@ -131,49 +132,49 @@ static void note_probe(struct rhca_sw_qp *qp)
 }
 
 static void handle_ack(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-		       u8 syndrome, u32 msn, struct rhca_run *run)
+		       u8 syndrome, u32 msn, struct rhca_batch *batch)
 {
 	take_credits(qp, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE), msn);
-	if (!acknowledge(qp, rx->psn, run))
+	if (!acknowledge(qp, rx->psn, batch))
 		repeat_read(qp);
 	note_probe(qp);
 }
 
 static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-		       u8 syndrome, struct rhca_run *run)
+		       u8 syndrome, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 	u8 code = u8_get_bits(syndrome, RHCA_SYNDROME_VALUE);
 
-	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), run)) {
+	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
 		repeat_read(qp);
 		return;
 	}
-	if (send->held && send->next_psn == rx->psn)
+	if (send->paused && send->next_psn == rx->psn)
 		return;		/* a second NAK for packets of the same burst */
 	rhca_qp_count(&qp->base, RHCA_RNR_NAK_RETRY_ERR);
 	if (!send->rnr_retries_left) {
-		rhca_requester_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, run);
+		rhca_requester_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, batch);
 		return;
 	}
 	if (send->rnr_retries_left != RHCA_RETRY_FOREVER)
 		send->rnr_retries_left--;
 	rhca_requester_rewind(qp, rx->psn);
-	rhca_hold_send(qp, rhca_rnr_delay_us(code) * (u64)NSEC_PER_USEC);
+	rhca_pause_send(qp, rhca_rnr_delay_us(code) * (u64)NSEC_PER_USEC);
 }
 
 static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-				struct rhca_run *run)
+				struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
 	rhca_qp_count(&qp->base, RHCA_PACKET_SEQ_ERR);
-	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), run)) {
+	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
 		repeat_read(qp);
 		return;
 	}
 	if (!send->retries_left) {
-		rhca_requester_fail(qp, IB_WC_RETRY_EXC_ERR, run);
+		rhca_requester_fail(qp, IB_WC_RETRY_EXC_ERR, batch);
 		return;
 	}
 	send->retries_left--;
@@ -183,12 +184,12 @@ static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 }
 
 static void handle_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-		       u8 syndrome, struct rhca_run *run)
+		       u8 syndrome, struct rhca_batch *batch)
 {
 	u8 code = u8_get_bits(syndrome, RHCA_SYNDROME_VALUE);
 
 	if (code == RHCA_NAK_PSN) {
-		handle_sequence_nak(qp, rx, run);
+		handle_sequence_nak(qp, rx, batch);
 		return;
 	}
 	if (code >= ARRAY_SIZE(nak_status)) {
@@ -196,28 +197,28 @@ static void handle_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_BAD_SYNDROME);
 		return;
 	}
-	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), run)) {
+	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
 		repeat_read(qp);
 		return;
 	}
-	rhca_requester_fail(qp, nak_status[code], run);
+	rhca_requester_fail(qp, nak_status[code], batch);
 }
 
 static void handle_aeth(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			struct rhca_run *run)
+			struct rhca_batch *batch)
 {
 	const struct rhca_aeth *aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
 	u8 syndrome = rhca_aeth_syndrome(aeth);
 
 	switch (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE)) {
 	case RHCA_AETH_ACK:
-		handle_ack(qp, rx, syndrome, rhca_aeth_msn(aeth), run);
+		handle_ack(qp, rx, syndrome, rhca_aeth_msn(aeth), batch);
 		break;
 	case RHCA_AETH_RNR:
-		handle_rnr(qp, rx, syndrome, run);
+		handle_rnr(qp, rx, syndrome, batch);
 		break;
 	case RHCA_AETH_NAK:
-		handle_nak(qp, rx, syndrome, run);
+		handle_nak(qp, rx, syndrome, batch);
 		break;
 	default:		/* reserved */
 		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_BAD_SYNDROME);
@@ -300,11 +301,12 @@ static struct rhca_send_wqe *awaits_data(struct rhca_sw_qp *qp, u32 psn)
 		return NULL;
 	wqe = rhca_sq_wqe(sq, sq->head);
 	return wqe->numbered &&
-	       rhca_psn_between(psn, wqe->first_psn, wqe->last_psn) ? wqe : NULL;
+	       rhca_psn_between(psn, wqe->first_psn,
+				wqe->last_psn) ? wqe : NULL;
 }
 
 static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			struct rhca_run *run)
+			struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 	struct rhca_send_wqe *wqe;
@@ -312,7 +314,7 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 	/* It also acknowledges all requests before its own */
 	if (rx->psn != send->oldest_unacked_psn &&
-	    !acknowledge(qp, rhca_psn_sub(rx->psn, 1), run)) {
+	    !acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
 		repeat_read(qp);
 		return;
 	}
@@ -328,13 +330,13 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	else
 		status = take_read(qp, rx, wqe);
 	if (status != IB_WC_SUCCESS) {
-		rhca_requester_fail(qp, status, run);
+		rhca_requester_fail(qp, status, batch);
 		return;
 	}
 	if (ends_request(wqe, rx->psn) && send->reads_in_flight)
 		send->reads_in_flight--;
 	note_progress(qp, rhca_psn_add(rx->psn, 1));
-	rhca_requester_retire(qp, run);
+	rhca_requester_retire(qp, batch);
 }
 
 /* A response to something that was sent and is not acknowledged yet? */
@@ -375,12 +377,12 @@ static bool take_late_credits(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
  * rhca_completer_receive - Handle a response
  * @qp: an RC QP
  * @rx: the packet: parsed, ICRC checked, from the QP's peer
- * @run: collects events
+ * @batch: collects events
  *
  * Context: send.lock held, bottom halves off.
  */
 void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			    struct rhca_run *run)
+			    struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
@@ -395,7 +397,7 @@ void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	if (is_plain_answer(rx))
-		handle_aeth(qp, rx, run);
+		handle_aeth(qp, rx, batch);
 	else
-		handle_data(qp, rx, run);
+		handle_data(qp, rx, batch);
 }

@@ -88,17 +88,17 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
 	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
 					     doorbell.timer);
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
 	/* Who rings from here on starts the timer again */
 	clear_bit(TIMER_WILL_SEND, &qp->doorbell.flags);
 	smp_mb__after_atomic();		/* and then the queue is read */
 	rcu_read_lock();
 	spin_lock(&qp->send.lock);
-	rhca_requester_run(qp, &run);
+	rhca_requester_send(qp, &batch);
 	spin_unlock(&qp->send.lock);
 	rcu_read_unlock();
-	rhca_run_end(qp, &run);
+	rhca_batch_end(qp, &batch);
 	return HRTIMER_NORESTART;
 }
 

@@ -14,8 +14,8 @@
 #include "sw/transport/receive.h"
 #include "wire/psn.h"
 
-static enum rhca_verdict put_in_buffer(struct rhca_sw_qp *qp,
-				       const struct rhca_rx *rx, u32 offset)
+static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx, u32 offset)
 {
 	struct rhca_span span = {
 		.sge	 = qp->recv.wqe->sge,
@@ -31,7 +31,8 @@ static enum rhca_verdict put_in_buffer(struct rhca_sw_qp *qp,
 }
 
 /* The first 40 bytes show the network header; IPv4 lies in the last 20 */
-static enum rhca_verdict put_grh(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+static enum rhca_request_status put_grh(struct rhca_sw_qp *qp,
+					const struct rhca_rx *rx)
 {
 	struct rhca_span span = {
 		.sge	 = qp->recv.wqe->sge,
@@ -49,25 +50,25 @@ static enum rhca_verdict put_grh(struct rhca_sw_qp *qp, const struct rhca_rx *rx
 		RHCA_PASS : RHCA_LOCAL_FAULT;
 }
 
-static enum rhca_verdict execute_send(struct rhca_sw_qp *qp,
-				      const struct rhca_rx *rx)
+static enum rhca_request_status execute_send(struct rhca_sw_qp *qp,
+					     const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
-	enum rhca_verdict verdict;
+	enum rhca_request_status status;
 	u32 offset = 0;
 
 	if (rx->flags & RHCA_OP_STARTS)
 		recv->received = 0;
 	if (rhca_is_datagram(&qp->base)) {
-		verdict = put_grh(qp, rx);
-		if (verdict != RHCA_PASS)
-			return verdict;
+		status = put_grh(qp, rx);
+		if (status != RHCA_PASS)
+			return status;
 		offset = RHCA_GRH_BYTES;
 	}
-	verdict = put_in_buffer(qp, rx, offset + recv->received);
-	if (verdict == RHCA_PASS)
+	status = put_in_buffer(qp, rx, offset + recv->received);
+	if (status == RHCA_PASS)
 		recv->received += rx->payload_bytes;
-	return verdict;
+	return status;
 }
 
 /* False when the key has been taken away */
@@ -87,8 +88,8 @@ static bool put_in_region(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	return !ret;
 }
 
-static enum rhca_verdict execute_write(struct rhca_sw_qp *qp,
-				       const struct rhca_rx *rx)
+static enum rhca_request_status execute_write(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	const struct rhca_reth *reth;
@@ -127,8 +128,8 @@ static struct rhca_resource *new_resource(struct rhca_sw_qp *qp,
 	return res;
 }
 
-static enum rhca_verdict execute_read(struct rhca_sw_qp *qp,
-				      const struct rhca_rx *rx)
+static enum rhca_request_status execute_read(struct rhca_sw_qp *qp,
+					     const struct rhca_rx *rx)
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
 	u32 length = be32_to_cpu(reth->length);
@@ -192,8 +193,8 @@ static void put_remote_word(const struct remote_word *word)
 	rhca_mem_put(word->mem);
 }
 
-static enum rhca_verdict execute_atomic(struct rhca_sw_qp *qp,
-					const struct rhca_rx *rx)
+static enum rhca_request_status execute_atomic(struct rhca_sw_qp *qp,
+					       const struct rhca_rx *rx)
 {
 	const struct rhca_atomic_eth *eth =
 		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
@@ -211,8 +212,8 @@ static enum rhca_verdict execute_atomic(struct rhca_sw_qp *qp,
 }
 
 /* All eight bytes become visible at once, 9.4.7 */
-static enum rhca_verdict execute_atomic_write(struct rhca_sw_qp *qp,
-					      const struct rhca_rx *rx)
+static enum rhca_request_status execute_atomic_write(struct rhca_sw_qp *qp,
+						     const struct rhca_rx *rx)
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
 	struct remote_word word;
@@ -229,7 +230,8 @@ static enum rhca_verdict execute_atomic_write(struct rhca_sw_qp *qp,
 	return RHCA_PASS;
 }
 
-static enum rhca_verdict execute(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+static enum rhca_request_status execute(struct rhca_sw_qp *qp,
+					const struct rhca_rx *rx)
 {
 	if (rx->flags & RHCA_OP_SEND)
 		return execute_send(qp, rx);
@@ -242,8 +244,8 @@ static enum rhca_verdict execute(struct rhca_sw_qp *qp, const struct rhca_rx *rx
 	return execute_atomic_write(qp, rx);
 }
 
-static enum rhca_verdict invalidate(struct rhca_sw_qp *qp,
-				    const struct rhca_rx *rx)
+static enum rhca_request_status invalidate(struct rhca_sw_qp *qp,
+					   const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	const struct rhca_ieth *ieth;
@@ -269,12 +271,12 @@ static enum rhca_verdict invalidate(struct rhca_sw_qp *qp,
  * Return: RHCA_PASS, or why it could not be done: a key may have gone since it
  * was checked.
  */
-enum rhca_verdict rhca_request_execute(struct rhca_sw_qp *qp,
-				       const struct rhca_rx *rx)
+enum rhca_request_status rhca_request_execute(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
 {
-	enum rhca_verdict verdict;
+	enum rhca_request_status status;
 
 	lockdep_assert_held(&qp->recv.lock);
-	verdict = execute(qp, rx);
-	return verdict == RHCA_PASS ? invalidate(qp, rx) : verdict;
+	status = execute(qp, rx);
+	return status == RHCA_PASS ? invalidate(qp, rx) : status;
 }

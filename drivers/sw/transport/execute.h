@@ -4,7 +4,7 @@
 
 #include "sw/transport/check.h"
 
-enum rhca_verdict rhca_request_execute(struct rhca_sw_qp *qp,
-				       const struct rhca_rx *rx);
+enum rhca_request_status rhca_request_execute(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx);
 
 #endif

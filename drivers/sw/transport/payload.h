@@ -26,7 +26,7 @@ struct rhca_check {
 };
 
 /**
- * struct rhca_span - A run of bytes in a scatter/gather list
+ * struct rhca_span - A range of bytes in a scatter/gather list
  * @sge: the list
  * @num_sge: its entries
  * @offset: first byte, counted through the list
@@ -39,9 +39,11 @@ struct rhca_span {
 	u32 bytes;
 };
 
-enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *span,
+enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp,
+			      const struct rhca_span *span,
 			      struct rhca_packet *packet);
-enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span *span,
+enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp,
+			       const struct rhca_span *span,
 			       const struct sk_buff *skb, unsigned int offset);
 enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
 				     const struct rhca_span *span,
@@ -60,7 +62,8 @@ int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
  * The memory of a peer's key, if this QP may use the range. The key may have
  * been taken away since the request came: check each time.
  */
-static inline struct rhca_mem *rhca_get_remote(struct rhca_verbs_qp *qp, u32 rkey,
+static inline struct rhca_mem *rhca_get_remote(struct rhca_verbs_qp *qp,
+					       u32 rkey,
 					       u64 va, u32 length, int access)
 {
 	struct rhca_remote remote = {

@@ -37,8 +37,8 @@
  */
 #define RHCA_READ_CHUNK		32
 
-/* Packets that one run in softirq context sends before it lets others run */
-#define RHCA_RUN_BUDGET		64
+/* Packets that one pass in softirq context sends before it lets others run */
+#define RHCA_SEND_BUDGET		64
 
 /* Requests that are flushed under one lock, with bottom halves off */
 #define RHCA_FLUSH_BUDGET	256
@@ -60,13 +60,13 @@
  * @probe_ssn: request beyond @limit_ssn whose first packet was acknowledged
  * @retries_left: sequence errors and timeouts until the QP gives up
  * @rnr_retries_left: receiver-not-ready answers until it gives up
- * @held: nothing is sent until @hold_timer fires
+ * @paused: nothing is sent until @resume_timer fires
  * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
  * @backoff: keeps packets out of blocks after a loss
  * @drain_told: the SQ-drained event of this SQD has been raised
  * @deadline: when the oldest packet counts as lost, in jiffies
  * @ack_timer: looks at @deadline
- * @hold_timer: receiver not ready, or the local queue was full
+ * @resume_timer: receiver not ready, or the local queue was full
  * @task: sends where a caller may not
  */
 struct rhca_requester {
@@ -85,13 +85,13 @@ struct rhca_requester {
 	u32 probe_ssn;
 	u8 retries_left;
 	u8 rnr_retries_left;
-	bool held;
+	bool paused;
 	bool repeating;
 	struct rhca_block_backoff backoff;
 	bool drain_told;
 	unsigned long deadline;
 	struct timer_list ack_timer;
-	struct hrtimer hold_timer;
+	struct hrtimer resume_timer;
 	struct tasklet_struct task;
 };
 
@@ -140,8 +140,8 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @answer_waits: an acknowledgement goes out behind the resources
  * @answer_syndrome: its syndrome
  * @answer_psn: its PSN
- * @fatal: the verdict (enum rhca_verdict) that the answer tells of, and that ends
- *	the connection with it; RHCA_PASS as long as there is none
+ * @fatal: enum rhca_request_status that the answer tells of, and that ends the
+ *	connection with it; RHCA_PASS as long as there is none
  * @have_wqe: @wqe is a receive request that a message is being written to
  * @wqe: that request
  * @srq_limit_reached: taking it reached the limit of the shared queue
@@ -156,9 +156,9 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @late_solicited: its SEND asked for an event
  * @late_missed: a request has been dropped meanwhile
  * @backoff: keeps responses out of blocks after one has been asked for again
- * @held: no response is sent until @hold_timer fires
- * @hold_timer: the local queue was full, or memory was busy
- * @task: goes on where a run's budget ended; flushes
+ * @paused: no response is sent until @resume_timer fires
+ * @resume_timer: the local queue was full, or memory was busy
+ * @task: goes on where a pass used its budget; flushes
  */
 struct rhca_responder {
 	spinlock_t lock;		/* protects all of this */
@@ -189,8 +189,8 @@ struct rhca_responder {
 	bool late_solicited;
 	bool late_missed;
 	struct rhca_block_backoff backoff;
-	bool held;
-	struct hrtimer hold_timer;
+	bool paused;
+	struct hrtimer resume_timer;
 	struct tasklet_struct task;
 };
 
@@ -230,7 +230,7 @@ static inline struct rhca_sw_qp *to_sw_qp(struct rhca_verbs_qp *qp)
 }
 
 /**
- * struct rhca_run - What one run through a QP leaves to be done without locks
+ * struct rhca_batch - What one pass through a QP leaves to be done without locks
  * @raise_send: the send CQ has a completion that was waited for
  * @raise_recv: the receive CQ likewise
  * @flush_send: the QP has failed: flush the other half
@@ -240,7 +240,7 @@ static inline struct rhca_sw_qp *to_sw_qp(struct rhca_verbs_qp *qp)
  * @srq_limit: raise the limit event of the shared receive queue
  * @events: BIT(enum ib_event_type) to raise
  */
-struct rhca_run {
+struct rhca_batch {
 	bool raise_send;
 	bool raise_recv;
 	bool flush_send;
@@ -251,11 +251,12 @@ struct rhca_run {
 	u32 events;
 };
 
-static inline void rhca_run_event(struct rhca_run *run, enum ib_event_type type)
+static inline void rhca_batch_event(struct rhca_batch *batch,
+				    enum ib_event_type type)
 {
-	run->events |= BIT(type);
+	batch->events |= BIT(type);
 }
 
-void rhca_run_end(struct rhca_sw_qp *qp, struct rhca_run *run);
+void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 
 #endif

@@ -33,7 +33,8 @@ static void count_optional(struct rhca_counters __percpu *c,
 {
 	u8 ecn = ecn_of(rx);
 
-	if (ecn == INET_ECN_CE && rhca_port_counts(rx->port, RHCA_CC_RX_CE_PKTS))
+	if (ecn == INET_ECN_CE && rhca_port_counts(rx->port,
+						   RHCA_CC_RX_CE_PKTS))
 		rhca_counter_inc(c, RHCA_CC_RX_CE_PKTS);
 	if (ecn && ecn != INET_ECN_CE &&
 	    rhca_port_counts(rx->port, RHCA_RX_ECN_CAPABLE_PKTS))
@@ -41,7 +42,8 @@ static void count_optional(struct rhca_counters __percpu *c,
 }
 
 /* An admitted packet. Ethernet may have padded the frame: not its bytes */
-static void count_admitted(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
+static void count_admitted(const struct rhca_verbs_qp *qp,
+			   const struct rhca_rx *rx)
 {
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
@@ -163,24 +165,24 @@ static bool enters(struct rhca_sw_qp *qp, struct rhca_rx *rx,
 
 static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 {
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
 	if (rx->flags & RHCA_OP_RESPONSE) {
 		spin_lock_bh(&qp->send.lock);
 		if (enters(qp, rx, NULL)) {
-			rhca_completer_receive(qp, rx, &run);
-			rhca_requester_run(qp, &run);
+			rhca_completer_receive(qp, rx, &batch);
+			rhca_requester_send(qp, &batch);
 		}
 		spin_unlock_bh(&qp->send.lock);
 	} else {
 		spin_lock_bh(&qp->recv.lock);
 		if (enters(qp, rx, NULL)) {
-			rhca_responder_take(qp, rx, &run);
-			rhca_responder_continue(qp, &run);
+			rhca_responder_take(qp, rx, &batch);
+			rhca_responder_continue(qp, &batch);
 		}
 		spin_unlock_bh(&qp->recv.lock);
 	}
-	rhca_run_end(qp, &run);
+	rhca_batch_end(qp, &batch);
 }
 
 /* A packet on its way to the QPs of a group; it is counted once, as it came */
@@ -216,7 +218,8 @@ static void receive_multicast(struct rhca_rx *rx, struct block_walk *walk)
 
 	rx->vlan_id = RHCA_NO_VLAN;
 	if (!rhca_gid_is_multicast(&rx->flow.dgid)) {
-		rhca_rx_count_drop(rx->skb, &rx->flow, RHCA_RX_DROPPED_NOT_FOR_US);
+		rhca_rx_count_drop(rx->skb, &rx->flow,
+				   RHCA_RX_DROPPED_NOT_FOR_US);
 		return;
 	}
 	rx->port = rhca_mcast_port(&rx->flow.dgid, ndev);
@@ -348,7 +351,8 @@ static bool next_segment(struct block_walk *walk)
 		walk->parsed = fault == RHCA_PARSE_OK;
 		if (walk->parsed)
 			return true;
-		rhca_rx_count_drop(walk->skb, &walk->rx.flow, parse_counters[fault]);
+		rhca_rx_count_drop(walk->skb, &walk->rx.flow,
+				   parse_counters[fault]);
 	}
 	return false;
 }
@@ -380,30 +384,30 @@ static bool next_of_half(struct block_walk *walk, struct rhca_verbs_qp *qp)
 /* One lock for all, and one answer at the end */
 static void hand_over_block(struct rhca_sw_qp *qp, struct block_walk *walk)
 {
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
 	if (walk->rx.flags & RHCA_OP_RESPONSE) {
 		spin_lock_bh(&qp->send.lock);
 		do {
 			if (enters(qp, &walk->rx, walk))
-				rhca_completer_receive(qp, &walk->rx, &run);
+				rhca_completer_receive(qp, &walk->rx, &batch);
 		} while (next_of_half(walk, &qp->base));
-		rhca_requester_run(qp, &run);
+		rhca_requester_send(qp, &batch);
 		spin_unlock_bh(&qp->send.lock);
 	} else {
 		spin_lock_bh(&qp->recv.lock);
 		do {
 			if (enters(qp, &walk->rx, walk))
-				rhca_responder_take(qp, &walk->rx, &run);
+				rhca_responder_take(qp, &walk->rx, &batch);
 		} while (next_of_half(walk, &qp->base));
-		rhca_responder_continue(qp, &run);
+		rhca_responder_continue(qp, &batch);
 		spin_unlock_bh(&qp->recv.lock);
 	}
-	rhca_run_end(qp, &run);
+	rhca_batch_end(qp, &batch);
 }
 
 /* The segment where the walk stands, and those behind it that go with it */
-static void receive_run(struct block_walk *walk)
+static void receive_segments(struct block_walk *walk)
 {
 	struct rhca_rx *rx = &walk->rx;
 	struct rhca_verbs_qp *qp;
@@ -460,7 +464,7 @@ static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 	}
 	rhca_network_parse(encap, walk.network, &walk.rx.flow);
 	while (walk.parsed || next_segment(&walk))
-		receive_run(&walk);
+		receive_segments(&walk);
 }
 
 /**

@@ -68,7 +68,7 @@ static bool shows(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
  * another processor at once, may post again and must find room.
  */
 static void complete_head(struct rhca_sw_qp *qp, enum ib_wc_status status,
-			  struct rhca_run *run)
+			  struct rhca_batch *batch)
 {
 	struct rhca_sq *sq = &qp->base.sq;
 	struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->head);
@@ -91,8 +91,8 @@ static void complete_head(struct rhca_sw_qp *qp, enum ib_wc_status status,
 	}
 	rhca_sq_complete(&qp->base);
 	if (visible)
-		run->raise_send |= rhca_cq_post(rhca_send_cq(&qp->base), &wc,
-						false);
+		batch->raise_send |= rhca_cq_post(rhca_send_cq(&qp->base), &wc,
+						  false);
 }
 
 static bool is_acknowledged(const struct rhca_requester *send,
@@ -106,11 +106,11 @@ static bool is_acknowledged(const struct rhca_requester *send,
 /**
  * rhca_requester_retire - Complete what the peer has acknowledged, in order
  * @qp: the QP
- * @run: collects events
+ * @batch: collects events
  *
  * Context: send.lock held.
  */
-void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_run *run)
+void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 	struct rhca_sq *sq = &qp->base.sq;
@@ -119,18 +119,18 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_run *run)
 	while (sq->head != rhca_requester_sent_end(send)) {
 		if (!is_acknowledged(send, rhca_sq_wqe(sq, sq->head)))
 			break;
-		complete_head(qp, IB_WC_SUCCESS, run);
+		complete_head(qp, IB_WC_SUCCESS, batch);
 	}
 }
 
 /**
  * rhca_requester_flush - Complete everything as flushed, 10.8.5
  * @qp: a QP in ERR or SQE
- * @run: collects events
+ * @batch: collects events
  *
  * Context: send.lock held.
  */
-void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
+void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	u32 budget = RHCA_FLUSH_BUDGET;
 
@@ -138,11 +138,11 @@ void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
 	timer_delete(&qp->send.ack_timer);
 	while (rhca_requester_has_request(qp, qp->base.sq.head)) {
 		if (!budget--) {
-			run->flush_more = true;
+			batch->flush_more = true;
 			return;
 		}
-		complete_head(qp, IB_WC_WR_FLUSH_ERR, run);
-		run->flushed++;
+		complete_head(qp, IB_WC_WR_FLUSH_ERR, batch);
+		batch->flushed++;
 	}
 }
 
@@ -150,22 +150,22 @@ void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
  * rhca_requester_fail - The oldest request fails: complete it, then the QP
  * @qp: the QP
  * @status: what went wrong
- * @run: collects events; asks for the flush of the receive queue
+ * @batch: collects events; asks for the flush of the receive queue
  *
  * Context: send.lock held.
  */
 void rhca_requester_fail(struct rhca_sw_qp *qp, enum ib_wc_status status,
-			 struct rhca_run *run)
+			 struct rhca_batch *batch)
 {
 	struct rhca_sq *sq = &qp->base.sq;
 	enum ib_qp_state to = rhca_is_rc(&qp->base) ? IB_QPS_ERR : IB_QPS_SQE;
 
 	if (rhca_requester_has_request(qp, sq->head))
-		complete_head(qp, status, run);
+		complete_head(qp, status, batch);
 	if (rhca_qp_fail(&qp->base, to) && to == IB_QPS_ERR && qp->base.srq)
-		rhca_run_event(run, IB_EVENT_QP_LAST_WQE_REACHED);
-	run->flush_recv |= to == IB_QPS_ERR;
-	rhca_requester_flush(qp, run);
+		rhca_batch_event(batch, IB_EVENT_QP_LAST_WQE_REACHED);
+	batch->flush_recv |= to == IB_QPS_ERR;
+	rhca_requester_flush(qp, batch);
 }
 
 /* --- order and flow ------------------------------------------------------- */
@@ -229,7 +229,8 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_requester_rewind);
 
 /* 9.7.7.2: without a buffer at the peer only a single packet may probe */
-static bool credit_allows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+static bool credit_allows(struct rhca_sw_qp *qp,
+			  const struct rhca_send_wqe *wqe)
 {
 	struct rhca_requester *send = &qp->send;
 
@@ -285,20 +286,23 @@ enum step {
 	STEP_FAILED,	/* the QP has left its state */
 };
 
-static int run_invalidate(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
+static int execute_invalidate(struct rhca_verbs_qp *qp,
+			      struct rhca_send_wqe *wqe)
 {
 	int ret;
 
 	if (wqe->invalidated)
 		return rhca_key_is_idle(qp->dev, wqe->invalidate_rkey) ?
 			0 : -EINPROGRESS;
-	ret = rhca_key_invalidate(qp->dev, qp->core.ibqp.pd, wqe->invalidate_rkey,
+	ret = rhca_key_invalidate(qp->dev, qp->core.ibqp.pd,
+				  wqe->invalidate_rkey,
 				  qp->number, false);
 	wqe->invalidated = ret == -EINPROGRESS;
 	return ret;
 }
 
-static int run_bind(struct rhca_verbs_qp *qp, const struct rhca_send_wqe *wqe)
+static int execute_bind(struct rhca_verbs_qp *qp,
+			const struct rhca_send_wqe *wqe)
 {
 	struct rhca_bind bind = {
 		.window_key	= wqe->bind.window_key,
@@ -315,16 +319,16 @@ static int run_bind(struct rhca_verbs_qp *qp, const struct rhca_send_wqe *wqe)
 }
 
 /* -EINPROGRESS: other packets still use the memory, try again */
-static int run_local(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
+static int execute_local(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 {
 	switch (wqe->opcode) {
 	case IB_WR_REG_MR:
 		return rhca_key_register(wqe->mr, qp->core.ibqp.pd, wqe->key,
 					 wqe->access);
 	case IB_WR_LOCAL_INV:
-		return run_invalidate(qp, wqe);
+		return execute_invalidate(qp, wqe);
 	default:
-		return run_bind(qp, wqe);
+		return execute_bind(qp, wqe);
 	}
 }
 
@@ -336,35 +340,35 @@ static bool is_local(const struct rhca_send_wqe *wqe)
 
 /* A bad request fails when all before it are done, so that order is kept */
 static enum step step_bad(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
-			  struct rhca_run *run)
+			  struct rhca_batch *batch)
 {
-	rhca_requester_retire(qp, run);
+	rhca_requester_retire(qp, batch);
 	if (qp->base.sq.head != qp->send.next)
 		return STEP_WAIT;
-	rhca_requester_fail(qp, wqe->status, run);
+	rhca_requester_fail(qp, wqe->status, batch);
 	return STEP_FAILED;
 }
 
 static enum step step_local(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
-			    struct rhca_run *run)
+			    struct rhca_batch *batch)
 {
 	int ret;
 
 	if (!may_begin(qp, wqe))
 		return STEP_WAIT;
-	ret = run_local(&qp->base, wqe);
+	ret = execute_local(&qp->base, wqe);
 	if (ret == -EINPROGRESS) {
 		/* Packets of other QPs are being copied: not to be waited for here */
-		rhca_hold_send(qp, RHCA_MEM_BUSY_NS);
+		rhca_pause_send(qp, RHCA_MEM_BUSY_NS);
 		return STEP_WAIT;
 	}
 	if (ret) {
 		wqe->status = IB_WC_MW_BIND_ERR;
-		return step_bad(qp, wqe, run);
+		return step_bad(qp, wqe, batch);
 	}
 	wqe->done = true;
 	qp->send.next++;
-	rhca_requester_retire(qp, run);
+	rhca_requester_retire(qp, batch);
 	return STEP_LOCAL;
 }
 
@@ -390,7 +394,7 @@ static struct rhca_path *path_of(struct rhca_sw_qp *qp,
 }
 
 static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
-			     struct rhca_train *train, struct rhca_run *run)
+			     struct rhca_tx_list *tx, struct rhca_batch *batch)
 {
 	struct rhca_path *path = path_of(qp, wqe);
 	struct rhca_packet packet;
@@ -403,27 +407,27 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 			return STEP_WAIT;
 		if (rhca_wqe_is_read(wqe) && !qp->base.attr.max_rd_atomic) {
 			wqe->status = IB_WC_LOC_QP_OP_ERR;
-			return step_bad(qp, wqe, run);
+			return step_bad(qp, wqe, batch);
 		}
 		rhca_wqe_number(qp, wqe);
 	}
 	if (!window_open(qp, wqe))
 		return STEP_WAIT;
-	if (train->path != path)
-		rhca_train_set_path(train, path);
+	if (tx->path != path)
+		rhca_tx_list_set_path(tx, path);
 	rhca_segment_plan(qp, wqe, &seg);
-	wqe->status = rhca_segment_build(qp, wqe, &seg, &packet, train);
+	wqe->status = rhca_segment_build(qp, wqe, &seg, &packet, tx);
 	if (wqe->status != IB_WC_SUCCESS) {
-		rhca_train_send(train);
-		return step_bad(qp, wqe, run);
+		rhca_tx_list_send(tx);
+		return step_bad(qp, wqe, batch);
 	}
-	rhca_train_add(train, &packet);
+	rhca_tx_list_add(tx, &packet);
 	advance(qp, wqe, &seg);
 	return STEP_PACKET;
 }
 
-static enum step step(struct rhca_sw_qp *qp, struct rhca_train *train,
-		      struct rhca_run *run)
+static enum step step(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+		      struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 	struct rhca_send_wqe *wqe;
@@ -436,31 +440,31 @@ static enum step step(struct rhca_sw_qp *qp, struct rhca_train *train,
 		return STEP_LOCAL;
 	}
 	if (wqe->status != IB_WC_SUCCESS)
-		return step_bad(qp, wqe, run);
+		return step_bad(qp, wqe, batch);
 	if (is_local(wqe))
-		return step_local(qp, wqe, run);
-	return step_packet(qp, wqe, train, run);
+		return step_local(qp, wqe, batch);
+	return step_packet(qp, wqe, tx, batch);
 }
 
 /* Only RC can repeat what the local queue refused; for others it is lost */
-static void end_train(struct rhca_sw_qp *qp, struct rhca_train *train)
+static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
 {
 	struct rhca_requester *send = &qp->send;
 	u32 psn;
 
-	if (!train->path)
+	if (!tx->path)
 		return;
-	rhca_train_send(train);
-	if (!train->refused || !rhca_is_rc(&qp->base))
+	rhca_tx_list_send(tx);
+	if (!tx->refused || !rhca_is_rc(&qp->base))
 		return;
-	psn = train->refused_psn;
+	psn = tx->refused_psn;
 	if (rhca_psn_before(psn, send->oldest_unacked_psn))
 		psn = send->oldest_unacked_psn;
 	rhca_requester_rewind(qp, psn);
-	rhca_hold_send(qp, RHCA_QUEUE_FULL_NS);
+	rhca_pause_send(qp, RHCA_QUEUE_FULL_NS);
 }
 
-static void check_drained(struct rhca_sw_qp *qp, struct rhca_run *run)
+static void check_drained(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
@@ -469,7 +473,7 @@ static void check_drained(struct rhca_sw_qp *qp, struct rhca_run *run)
 		return;
 	send->drain_told = true;
 	if (qp->base.attr.en_sqd_async_notify)
-		rhca_run_event(run, IB_EVENT_SQ_DRAINED);
+		rhca_batch_event(batch, IB_EVENT_SQ_DRAINED);
 }
 
 /*
@@ -477,45 +481,45 @@ static void check_drained(struct rhca_sw_qp *qp, struct rhca_run *run)
  * stood behind it; but that one cannot be sent before it is acknowledged. Send
  * it again, asking.
  */
-static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_train *train,
-			 struct rhca_run *run)
+static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+			 struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
 	if (!rhca_is_rc(&qp->base) || !send->unasked ||
-	    !rhca_requester_in_flight(send) || train->refused)
+	    !rhca_requester_in_flight(send) || tx->refused)
 		return;
 	rhca_requester_rewind(qp, rhca_psn_sub(send->next_psn, 1));
 	send->ask = true;
-	step(qp, train, run);
+	step(qp, tx, batch);
 	send->ask = false;
 }
 
-static void send_all(struct rhca_sw_qp *qp, struct rhca_run *run)
+static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 	bool was_idle = !rhca_requester_in_flight(send);
 	bool rc = rhca_is_rc(&qp->base);
-	struct rhca_train train;
-	u32 budget = RHCA_RUN_BUDGET;
+	struct rhca_tx_list tx;
+	u32 budget = RHCA_SEND_BUDGET;
 	enum step did;
 
-	rhca_train_begin(&train, &qp->base,
-			 rc ? rcu_dereference(qp->base.path) : NULL,
-			 &send->backoff);
+	rhca_tx_list_begin(&tx, &qp->base,
+			   rc ? rcu_dereference(qp->base.path) : NULL,
+			   &send->backoff);
 	do {
-		did = step(qp, &train, run);
+		did = step(qp, &tx, batch);
 		if (!rc)	/* lost, and the next may go */
-			train.refused = false;
+			tx.refused = false;
 	} while (did != STEP_WAIT && did != STEP_FAILED && --budget &&
-		 !train.refused);
+		 !tx.refused);
 	if (did == STEP_WAIT)
-		ask_if_stuck(qp, &train, run);
-	end_train(qp, &train);
+		ask_if_stuck(qp, &tx, batch);
+	end_tx_list(qp, &tx);
 	if (did == STEP_FAILED)
 		return;
 	if (!rc)	/* nobody will acknowledge them */
-		rhca_requester_retire(qp, run);
+		rhca_requester_retire(qp, batch);
 	if (!budget)
 		tasklet_schedule(&send->task);
 	if (was_idle)	/* an older exchange may have left its deadline */
@@ -524,23 +528,23 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_run *run)
 }
 
 /**
- * rhca_requester_run - Send what can be sent
+ * rhca_requester_send - Send what can be sent
  * @qp: the QP
- * @run: collects events
+ * @batch: collects events
  *
  * Context: send.lock held, bottom halves off, RCU read side.
  */
-void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_run *run)
+void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	lockdep_assert_held(&qp->send.lock);
 	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
-		rhca_requester_flush(qp, run);
+		rhca_requester_flush(qp, batch);
 		return;
 	}
-	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) || qp->send.held)
+	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) || qp->send.paused)
 		return;
-	send_all(qp, run);
-	check_drained(qp, run);
+	send_all(qp, batch);
+	check_drained(qp, batch);
 }
 
 /**
@@ -562,7 +566,7 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->limit_ssn = 0;
 	send->probe_ssn = 0;
 	send->limited = false;
-	send->held = false;
+	send->paused = false;
 	send->repeating = false;
 	send->drain_told = false;
 	send->backoff = (struct rhca_block_backoff){};

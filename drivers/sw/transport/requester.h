@@ -8,12 +8,12 @@
 #include "sw/transport/qp.h"
 #include "wire/psn.h"
 
-void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_run *run);
+void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn);
 void rhca_requester_fail(struct rhca_sw_qp *qp, enum ib_wc_status status,
-			 struct rhca_run *run);
-void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_run *run);
-void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_run *run);
+			 struct rhca_batch *batch);
+void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_reset(struct rhca_sw_qp *qp);
 
 /* Is the next request, or part of it, still unsent? */

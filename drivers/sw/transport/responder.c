@@ -18,7 +18,7 @@
 #include "wire/psn.h"
 
 /* 9.7.5.2, table 44, and the completion that 10.8.6.2 asks for */
-const struct rhca_refusal rhca_refusals[RHCA_NUM_VERDICTS] = {
+const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES] = {
 	[RHCA_PSN_GAP]		= { true, RHCA_AETH_NAK, RHCA_NAK_PSN },
 	[RHCA_NO_BUFFER]	= { true, RHCA_AETH_RNR },
 	[RHCA_BAD_REQUEST]	= { true, RHCA_AETH_NAK, RHCA_NAK_INVALID, true,
@@ -36,12 +36,12 @@ const struct rhca_refusal rhca_refusals[RHCA_NUM_VERDICTS] = {
 				    true, IB_WC_LOC_PROT_ERR,
 				    IB_EVENT_QP_FATAL },
 };
-EXPORT_SYMBOL_IF_KUNIT(rhca_refusals);
+EXPORT_SYMBOL_IF_KUNIT(rhca_nak_actions);
 
 /* --- completions ---------------------------------------------------------- */
 
 static void post_completion(struct rhca_sw_qp *qp, struct ib_wc *wc,
-			    bool solicited, struct rhca_run *run)
+			    bool solicited, struct rhca_batch *batch)
 {
 	wc->wr_id = qp->recv.wqe->wr_id;
 	wc->qp = &qp->base.core.ibqp;
@@ -49,20 +49,21 @@ static void post_completion(struct rhca_sw_qp *qp, struct ib_wc *wc,
 		rhca_qp_count(&qp->base, wc->status == IB_WC_WR_FLUSH_ERR ?
 			      RHCA_RESP_CQE_FLUSH_ERROR : RHCA_RESP_CQE_ERROR);
 	qp->recv.have_wqe = false;
-	run->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), wc, solicited);
+	batch->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), wc,
+					  solicited);
 }
 
 /**
  * rhca_responder_flush - Complete receive requests as flushed, 10.8.5
  * @qp: a QP in ERR
- * @run: collects events
+ * @batch: collects events
  *
  * Requests of a shared queue stay there; instead the QP tells that it has taken
  * its last one, 10.2.9.2.
  *
  * Context: recv.lock held.
  */
-void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
+void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct ib_wc wc = {
 		.status = IB_WC_WR_FLUSH_ERR,
@@ -74,17 +75,17 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run)
 	qp->recv.in_message = false;
 	qp->recv.invalidating = false;
 	if (qp->recv.have_wqe)
-		post_completion(qp, &wc, false, run);
+		post_completion(qp, &wc, false, batch);
 	if (qp->base.srq)
 		return;
 	/* A process cannot find them in a CQ that is in error */
 	if (qp->base.core.is_user && rhca_cq_is_overrun(rhca_recv_cq(&qp->base)))
 		return;
 	while (rhca_responder_take_wqe(qp) != -ENOENT) {
-		post_completion(qp, &wc, false, run);
-		run->flushed++;
+		post_completion(qp, &wc, false, batch);
+		batch->flushed++;
 		if (!--budget) {
-			run->flush_more = true;
+			batch->flush_more = true;
 			return;
 		}
 	}
@@ -95,37 +96,37 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_responder_flush);
  * rhca_responder_move_to_error - The QP fails
  * @qp: the QP
  * @event: names the fault, 11.6.3.2; a shared queue's QP tells its end too
- * @run: collects events
+ * @batch: collects events
  *
  * Context: recv.lock held.
  */
 void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
 				  enum ib_event_type event,
-				  struct rhca_run *run)
+				  struct rhca_batch *batch)
 {
 	lockdep_assert_held(&qp->recv.lock);
 	if (!rhca_qp_fail(&qp->base, IB_QPS_ERR))
 		return;
-	run->flush_send = true;
-	rhca_run_event(run, event);
+	batch->flush_send = true;
+	rhca_batch_event(batch, event);
 	if (qp->base.srq)
-		rhca_run_event(run, IB_EVENT_QP_LAST_WQE_REACHED);
+		rhca_batch_event(batch, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /*
  * A SEND with Invalidate completes when nothing uses the memory any more, 10.6.5.
  * What came meanwhile was dropped, and the peer is told to repeat it.
  */
-static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_run *run)
+static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
 
 	if (!rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
-		rhca_hold_recv(qp, RHCA_MEM_BUSY_NS);
+		rhca_pause_recv(qp, RHCA_MEM_BUSY_NS);
 		return false;
 	}
 	recv->invalidating = false;
-	post_completion(qp, &recv->late_wc, recv->late_solicited, run);
+	post_completion(qp, &recv->late_wc, recv->late_solicited, batch);
 	if (recv->late_missed) {
 		recv->nak_sent = true;
 		rhca_answer(qp, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_PSN),
@@ -137,25 +138,25 @@ static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_run *run)
 /**
  * rhca_responder_continue - Send the answers that are due
  * @qp: the QP
- * @run: collects events
+ * @batch: collects events
  *
  * Context: recv.lock held, bottom halves off, RCU read side.
  */
-void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_run *run)
+void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_path *path = rcu_dereference(qp->base.path);
 
 	lockdep_assert_held(&qp->recv.lock);
 	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV)) {
-		rhca_responder_flush(qp, run);
+		rhca_responder_flush(qp, batch);
 		return;
 	}
-	if (qp->recv.held || !rhca_qp_can(&qp->base, RHCA_QP_RECEIVE))
+	if (qp->recv.paused || !rhca_qp_can(&qp->base, RHCA_QP_RECEIVE))
 		return;
-	if (qp->recv.invalidating && !finish_invalidation(qp, run))
+	if (qp->recv.invalidating && !finish_invalidation(qp, batch))
 		return;
 	if (path)
-		rhca_send_responses(qp, path, run);
+		rhca_send_responses(qp, path, batch);
 }
 
 /* --- completion of a message ---------------------------------------------- */
@@ -209,7 +210,7 @@ static void fill_wc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 }
 
 static void complete_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			     struct rhca_run *run)
+			     struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
 	bool solicited = rhca_bth_solicited(rx->bth);
@@ -217,26 +218,26 @@ static void complete_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 	fill_wc(qp, rx, &wc);
 	if (!recv->invalidating) {
-		post_completion(qp, &wc, solicited, run);
+		post_completion(qp, &wc, solicited, batch);
 		return;
 	}
 	recv->late_wc = wc;
 	recv->late_solicited = solicited;
 	recv->late_missed = false;
-	rhca_hold_recv(qp, RHCA_MEM_BUSY_NS);
+	rhca_pause_recv(qp, RHCA_MEM_BUSY_NS);
 }
 
 static void finish_message(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			   struct rhca_run *run)
+			   struct rhca_batch *batch)
 {
 	qp->recv.msn = rhca_psn_add(qp->recv.msn, 1);
 	if (qp->recv.have_wqe && ((rx->flags & RHCA_OP_SEND) ||
 				  rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT)))
-		complete_receive(qp, rx, run);
+		complete_receive(qp, rx, batch);
 	if (!qp->recv.established_told &&
 	    READ_ONCE(qp->base.state) == IB_QPS_RTR) {
 		qp->recv.established_told = true;
-		rhca_run_event(run, IB_EVENT_COMM_EST);
+		rhca_batch_event(batch, IB_EVENT_COMM_EST);
 	}
 }
 
@@ -257,30 +258,30 @@ static void note_accepted(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 }
 
 static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-		   struct rhca_run *run)
+		   struct rhca_batch *batch)
 {
 	note_accepted(qp, rx);
 	if (rx->flags & RHCA_OP_ENDS)
-		finish_message(qp, rx, run);
+		finish_message(qp, rx, batch);
 	/* READs and atomics answer themselves */
 	if (rhca_is_rc(&qp->base) && rhca_bth_ack_req(rx->bth) &&
 	    (rx->flags & (RHCA_OP_SEND | RHCA_OP_WRITE)))
 		rhca_answer(qp, rhca_ack_syndrome(qp), rx->psn);
 }
 
-/* --- refusals ------------------------------------------------------------- */
+/* --- rejected requests ---------------------------------------------------- */
 
-static u8 refusal_syndrome(struct rhca_sw_qp *qp,
-			   const struct rhca_refusal *refusal)
+static u8 nak_syndrome(struct rhca_sw_qp *qp,
+		       const struct rhca_nak_action *action)
 {
-	if (refusal->type == RHCA_AETH_RNR)
+	if (action->type == RHCA_AETH_RNR)
 		return rhca_syndrome(RHCA_AETH_RNR,
 				     READ_ONCE(qp->base.attr.min_rnr_timer));
-	return rhca_syndrome(RHCA_AETH_NAK, refusal->nak);
+	return rhca_syndrome(RHCA_AETH_NAK, action->nak);
 }
 
-static void complete_refused(struct rhca_sw_qp *qp, enum ib_wc_status status,
-			     struct rhca_run *run)
+static void complete_with_error(struct rhca_sw_qp *qp, enum ib_wc_status status,
+				struct rhca_batch *batch)
 {
 	struct ib_wc wc = {
 		.status	= status,
@@ -288,20 +289,21 @@ static void complete_refused(struct rhca_sw_qp *qp, enum ib_wc_status status,
 	};
 
 	if (qp->recv.have_wqe)
-		post_completion(qp, &wc, true, run);
+		post_completion(qp, &wc, true, batch);
 }
 
 /* A gap is reported once, until it is filled: 9.7.5.2.8 */
-static bool already_reported(struct rhca_sw_qp *qp, enum rhca_verdict verdict,
+static bool already_reported(struct rhca_sw_qp *qp,
+			     enum rhca_request_status status,
 			     const struct rhca_rx *rx)
 {
-	bool gap = verdict == RHCA_PSN_GAP || verdict == RHCA_NO_BUFFER;
+	bool gap = status == RHCA_PSN_GAP || status == RHCA_NO_BUFFER;
 
-	if (verdict == RHCA_PSN_GAP)
+	if (status == RHCA_PSN_GAP)
 		rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
 	if (!gap)
 		return false;
-	if (verdict == RHCA_PSN_GAP && qp->recv.nak_sent)
+	if (status == RHCA_PSN_GAP && qp->recv.nak_sent)
 		return true;
 	qp->recv.nak_sent = true;
 	return false;
@@ -310,65 +312,66 @@ static bool already_reported(struct rhca_sw_qp *qp, enum rhca_verdict verdict,
 /**
  * rhca_responder_fail - The peer has been told of a fatal fault: the QP fails
  * @qp: the QP, with the fault in recv.fatal
- * @run: collects events
+ * @batch: collects events
  *
  * Context: recv.lock held.
  */
-void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_run *run)
+void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	const struct rhca_refusal *refusal = &rhca_refusals[qp->recv.fatal];
+	const struct rhca_nak_action *action = &rhca_nak_actions[qp->recv.fatal];
 
 	lockdep_assert_held(&qp->recv.lock);
 	qp->recv.fatal = RHCA_PASS;
-	complete_refused(qp, refusal->wc, run);
-	rhca_responder_move_to_error(qp, refusal->event, run);
-	rhca_responder_flush(qp, run);
+	complete_with_error(qp, action->wc, batch);
+	rhca_responder_move_to_error(qp, action->event, batch);
+	rhca_responder_flush(qp, batch);
 }
 
 /*
  * A fatal fault is told in its turn, behind the answers to what came before it,
  * 9.7.5; until then nothing new is executed.
  */
-static void refuse_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-		      enum rhca_verdict verdict, struct rhca_run *run)
+static void reject_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		      enum rhca_request_status status, struct rhca_batch *batch)
 {
-	const struct rhca_refusal *refusal = &rhca_refusals[verdict];
+	const struct rhca_nak_action *action = &rhca_nak_actions[status];
 
-	if (qp->recv.fatal || !refusal->answers ||
-	    already_reported(qp, verdict, rx))
+	if (qp->recv.fatal || !action->answers ||
+	    already_reported(qp, status, rx))
 		return;
-	rhca_answer(qp, refusal_syndrome(qp, refusal), qp->recv.expected_psn);
-	if (!refusal->fatal)
+	rhca_answer(qp, nak_syndrome(qp, action), qp->recv.expected_psn);
+	if (!action->fatal)
 		return;
-	qp->recv.fatal = verdict;
+	qp->recv.fatal = status;
 	if (!rcu_access_pointer(qp->base.path))
-		rhca_responder_fail(qp, run);
+		rhca_responder_fail(qp, batch);
 }
 
 /*
  * Without acknowledgements only the receiver's own faults are told to anyone. A
  * message that does not fit is dropped and its buffer used for the next one: a
- * stranger must not be able to stop a queue, QP1's above all.
+ * sender that nobody knows must not stop a queue, QP1's above all.
  */
-static void refuse_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			      enum rhca_verdict verdict, struct rhca_run *run)
+static void drop_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			    enum rhca_request_status status,
+			    struct rhca_batch *batch)
 {
 	qp->recv.in_message = false;
 	qp->recv.received = 0;
 	if (!rhca_is_datagram(&qp->base))
 		qp->recv.expected_psn = rhca_psn_add(rx->psn, 1);
-	if (verdict == RHCA_LOCAL_FAULT) {
-		complete_refused(qp, IB_WC_LOC_PROT_ERR, run);
-		rhca_responder_move_to_error(qp, IB_EVENT_QP_FATAL, run);
-		rhca_responder_flush(qp, run);
+	if (status == RHCA_LOCAL_FAULT) {
+		complete_with_error(qp, IB_WC_LOC_PROT_ERR, batch);
+		rhca_responder_move_to_error(qp, IB_EVENT_QP_FATAL, batch);
+		rhca_responder_flush(qp, batch);
 	}
 }
 
-/* Other verdicts were counted where they were found */
-static void count_refusal(const struct rhca_sw_qp *qp,
-			  enum rhca_verdict verdict)
+/* Others were counted where they were found */
+static void count_error(const struct rhca_sw_qp *qp,
+			enum rhca_request_status status)
 {
-	switch (verdict) {
+	switch (status) {
 	case RHCA_BAD_KEY:
 		rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
 		break;
@@ -385,19 +388,20 @@ static void count_refusal(const struct rhca_sw_qp *qp,
 	}
 }
 
-static void refuse(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-		   enum rhca_verdict verdict, struct rhca_run *run)
+static void reject(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		   enum rhca_request_status status, struct rhca_batch *batch)
 {
-	count_refusal(qp, verdict);
+	count_error(qp, status);
 	if (rhca_is_rc(&qp->base))
-		refuse_rc(qp, rx, verdict, run);
+		reject_rc(qp, rx, status, batch);
 	else
-		refuse_unreliable(qp, rx, verdict, run);
+		drop_unreliable(qp, rx, status, batch);
 }
 
-static enum rhca_verdict judge(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+static enum rhca_request_status check_and_execute(struct rhca_sw_qp *qp,
+						  const struct rhca_rx *rx)
 {
-	enum rhca_verdict verdict;
+	enum rhca_request_status status;
 
 	if (qp->recv.invalidating) {
 		qp->recv.late_missed |=
@@ -405,9 +409,9 @@ static enum rhca_verdict judge(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_RESOURCE);
 		return RHCA_DROP;
 	}
-	verdict = rhca_request_check(qp, rx);
-	if (verdict != RHCA_PASS)
-		return verdict;
+	status = rhca_request_check(qp, rx);
+	if (status != RHCA_PASS)
+		return status;
 	return qp->recv.fatal ? RHCA_DROP : rhca_request_execute(qp, rx);
 }
 
@@ -415,35 +419,35 @@ static enum rhca_verdict judge(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
  * rhca_responder_take - Handle a request, but for the answer
  * @qp: the QP
  * @rx: the packet: parsed, ICRC checked, meant for the QP
- * @run: collects events
+ * @batch: collects events
  *
  * rhca_responder_continue() must follow when all that came together is taken.
  *
  * Context: recv.lock held, bottom halves off, RCU read side.
  */
 void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			 struct rhca_run *run)
+			 struct rhca_batch *batch)
 {
-	enum rhca_verdict verdict;
+	enum rhca_request_status status;
 
 	lockdep_assert_held(&qp->recv.lock);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_RECEIVE)) {
 		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_QP_STATE);
 		return;
 	}
-	verdict = judge(qp, rx);
-	switch (verdict) {
+	status = check_and_execute(qp, rx);
+	switch (status) {
 	case RHCA_PASS:
-		accept(qp, rx, run);
+		accept(qp, rx, batch);
 		break;
 	case RHCA_DUPLICATE:
 		rhca_replay(qp, rx);
 		break;
 	default:
-		refuse(qp, rx, verdict, run);
+		reject(qp, rx, status, batch);
 		break;
 	}
-	run->srq_limit |= qp->recv.srq_limit_reached;
+	batch->srq_limit |= qp->recv.srq_limit_reached;
 	qp->recv.srq_limit_reached = false;
 }
 
@@ -513,7 +517,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->have_wqe = false;
 	recv->received = 0;
 	recv->invalidating = false;
-	recv->held = false;
+	recv->paused = false;
 	recv->backoff = (struct rhca_block_backoff){};
 	memset(recv->resources, 0,
 	       recv->num_resources * sizeof(*recv->resources));

@@ -7,7 +7,7 @@
 #include "sw/transport/receive.h"
 
 /**
- * struct rhca_refusal - What a verdict other than RHCA_PASS leads to on RC
+ * struct rhca_nak_action - What RC does about a request that fails a check
  * @answers: a NAK or RNR NAK is sent
  * @type: type of its syndrome
  * @nak: NAK code
@@ -15,7 +15,7 @@
  * @wc: status of the receive request, when @fatal and one was taken
  * @event: asynchronous event, when @fatal
  */
-struct rhca_refusal {
+struct rhca_nak_action {
 	bool answers;
 	enum rhca_syndrome_type type;
 	enum rhca_nak nak;
@@ -24,18 +24,18 @@ struct rhca_refusal {
 	enum ib_event_type event;
 };
 
-extern const struct rhca_refusal rhca_refusals[RHCA_NUM_VERDICTS];
+extern const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES];
 
 void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			 struct rhca_run *run);
-void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_run *run);
-void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_run *run);
+			 struct rhca_batch *batch);
+void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 int rhca_responder_reserve(struct rhca_sw_qp *qp, u32 max_dest_rd_atomic);
 void rhca_responder_reset(struct rhca_sw_qp *qp);
-void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_run *run);
+void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
 				  enum ib_event_type event,
-				  struct rhca_run *run);
+				  struct rhca_batch *batch);
 
 /* 0, -ENOENT when none is posted, or another error: it is not usable */
 static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)

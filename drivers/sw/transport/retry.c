@@ -82,13 +82,13 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 	mod_timer(&send->ack_timer, send->deadline);
 }
 
-static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_run *run)
+static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
 	rhca_qp_count(&qp->base, RHCA_LOCAL_ACK_TIMEOUT_ERR);
 	if (!send->retries_left) {
-		rhca_requester_fail(qp, IB_WC_RETRY_EXC_ERR, run);
+		rhca_requester_fail(qp, IB_WC_RETRY_EXC_ERR, batch);
 		return;
 	}
 	send->retries_left--;
@@ -96,10 +96,10 @@ static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_run *run)
 	rhca_block_lost(&send->backoff);
 	rhca_restart_ack_timer(qp);
 	rhca_requester_rewind(qp, send->oldest_unacked_psn);
-	rhca_requester_run(qp, run);
+	rhca_requester_send(qp, batch);
 }
 
-static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_run *run)
+static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
@@ -109,8 +109,8 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_run *run)
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
-	if (!send->held && time_after_eq(jiffies, send->deadline))
-		handle_timeout(qp, run);
+	if (!send->paused && time_after_eq(jiffies, send->deadline))
+		handle_timeout(qp, batch);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
@@ -123,41 +123,41 @@ static void ack_timer_fired(struct timer_list *timer)
 {
 	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
 					     send.ack_timer);
-	struct rhca_run run = {};
+	struct rhca_batch batch = {};
 
 	rcu_read_lock();
 	spin_lock(&qp->send.lock);
-	look_at_deadline(qp, &run);
+	look_at_deadline(qp, &batch);
 	spin_unlock(&qp->send.lock);
 	rcu_read_unlock();
-	rhca_run_end(qp, &run);
+	rhca_batch_end(qp, &batch);
 }
 
-static enum hrtimer_restart send_hold_over(struct hrtimer *timer)
+static enum hrtimer_restart resume_send(struct hrtimer *timer)
 {
 	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
-					     send.hold_timer);
-	struct rhca_run run = {};
+					     send.resume_timer);
+	struct rhca_batch batch = {};
 
 	rcu_read_lock();
 	spin_lock(&qp->send.lock);
-	/* Held again while this waited for the lock? */
+	/* Paused again while this waited for the lock? */
 	if (!hrtimer_is_queued(timer)) {
-		qp->send.held = false;
-		rhca_requester_run(qp, &run);
+		qp->send.paused = false;
+		rhca_requester_send(qp, &batch);
 	}
 	spin_unlock(&qp->send.lock);
 	rcu_read_unlock();
-	rhca_run_end(qp, &run);
+	rhca_batch_end(qp, &batch);
 	return HRTIMER_NORESTART;
 }
 
-static enum hrtimer_restart recv_hold_over(struct hrtimer *timer)
+static enum hrtimer_restart resume_recv(struct hrtimer *timer)
 {
 	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
-					     recv.hold_timer);
+					     recv.resume_timer);
 
-	WRITE_ONCE(qp->recv.held, false);
+	WRITE_ONCE(qp->recv.paused, false);
 	tasklet_schedule(&qp->recv.task);
 	return HRTIMER_NORESTART;
 }
@@ -168,38 +168,38 @@ static void start(struct hrtimer *timer, u64 delay_ns)
 }
 
 /**
- * rhca_hold_send - Send nothing for a while
+ * rhca_pause_send - Send nothing for a while
  * @qp: the QP
  * @delay_ns: how long
  *
  * Context: send.lock held.
  */
-void rhca_hold_send(struct rhca_sw_qp *qp, u64 delay_ns)
+void rhca_pause_send(struct rhca_sw_qp *qp, u64 delay_ns)
 {
 	lockdep_assert_held(&qp->send.lock);
-	qp->send.held = true;
-	start(&qp->send.hold_timer, delay_ns);
+	qp->send.paused = true;
+	start(&qp->send.resume_timer, delay_ns);
 }
 
 /**
- * rhca_hold_recv - Send no responses for a while
+ * rhca_pause_recv - Send no responses for a while
  * @qp: the QP
  * @delay_ns: how long
  *
  * Context: recv.lock held.
  */
-void rhca_hold_recv(struct rhca_sw_qp *qp, u64 delay_ns)
+void rhca_pause_recv(struct rhca_sw_qp *qp, u64 delay_ns)
 {
 	lockdep_assert_held(&qp->recv.lock);
-	qp->recv.held = true;
-	start(&qp->recv.hold_timer, delay_ns);
+	qp->recv.paused = true;
+	start(&qp->recv.resume_timer, delay_ns);
 }
 
 void rhca_retry_init(struct rhca_sw_qp *qp)
 {
 	timer_setup(&qp->send.ack_timer, ack_timer_fired, 0);
-	rhca_hrtimer_setup(&qp->send.hold_timer, send_hold_over);
-	rhca_hrtimer_setup(&qp->recv.hold_timer, recv_hold_over);
+	rhca_hrtimer_setup(&qp->send.resume_timer, resume_send);
+	rhca_hrtimer_setup(&qp->recv.resume_timer, resume_recv);
 }
 
 /**
@@ -209,6 +209,6 @@ void rhca_retry_init(struct rhca_sw_qp *qp)
 void rhca_retry_exit(struct rhca_sw_qp *qp)
 {
 	timer_delete_sync(&qp->send.ack_timer);
-	hrtimer_cancel(&qp->send.hold_timer);
-	hrtimer_cancel(&qp->recv.hold_timer);
+	hrtimer_cancel(&qp->send.resume_timer);
+	hrtimer_cancel(&qp->recv.resume_timer);
 }

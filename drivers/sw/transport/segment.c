@@ -129,7 +129,8 @@ static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	return !rhca_requester_has_request(qp, send->next + 1);
 }
 
-static u32 dest_qpn(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+static u32 dest_qpn(const struct rhca_sw_qp *qp,
+		    const struct rhca_send_wqe *wqe)
 {
 	return rhca_is_datagram(&qp->base) ? wqe->dest_qpn :
 						qp->base.attr.dest_qp_num;
@@ -327,7 +328,7 @@ static bool more_follows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
  * @wqe: the request
  * @seg: by rhca_segment_plan()
  * @packet: what to fill; without an skb where there was no memory for one
- * @train: what it will be added to
+ * @tx: what it will be added to
  *
  * Context: send.lock held, RCU read side.
  *
@@ -337,14 +338,14 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     const struct rhca_send_wqe *wqe,
 				     const struct rhca_segment *seg,
 				     struct rhca_packet *packet,
-				     struct rhca_train *train)
+				     struct rhca_tx_list *tx)
 {
 	enum ib_wc_status status;
 
 	lockdep_assert_held(&qp->send.lock);
-	if (rhca_train_begin_packet(train, packet, &seg->fields,
-				    seg->payload_bytes,
-				    more_follows(qp, wqe, seg))) {
+	if (rhca_tx_list_begin_packet(tx, packet, &seg->fields,
+				      seg->payload_bytes,
+				      more_follows(qp, wqe, seg))) {
 		packet->skb = NULL;	/* as if the wire had lost it */
 		packet->room = NULL;
 		return IB_WC_SUCCESS;

@@ -33,6 +33,6 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     const struct rhca_send_wqe *wqe,
 				     const struct rhca_segment *seg,
 				     struct rhca_packet *packet,
-				     struct rhca_train *train);
+				     struct rhca_tx_list *tx);
 
 #endif

@@ -15,64 +15,64 @@
 #include "sw/transport/transmit.h"
 
 /**
- * rhca_train_begin - Begin an empty train
- * @train: filled in
+ * rhca_tx_list_begin - Begin an empty list
+ * @tx: filled in
  * @qp: who sends
  * @path: where to; may be set later, before the first packet
  * @backoff: of the half of the QP that sends; NULL for what never is a block
  */
-void rhca_train_begin(struct rhca_train *train, const struct rhca_verbs_qp *qp,
-		      struct rhca_path *path,
-		      struct rhca_block_backoff *backoff)
+void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
+			struct rhca_path *path,
+			struct rhca_block_backoff *backoff)
 {
-	train->qp = qp;
-	train->path = path;
-	train->backoff = backoff;
-	train->refused = false;
-	train->asked = false;
-	train->block.segments = 0;
-	train->block.bytes = 0;
-	train->block.num_pieces = 0;
-	train->block.closed = false;
-	__skb_queue_head_init(&train->packets);
+	tx->qp = qp;
+	tx->path = path;
+	tx->backoff = backoff;
+	tx->refused = false;
+	tx->asked = false;
+	tx->block.segments = 0;
+	tx->block.bytes = 0;
+	tx->block.num_pieces = 0;
+	tx->block.closed = false;
+	__skb_queue_head_init(&tx->packets);
 }
 
 /**
- * rhca_train_set_path - Packets go to another destination from now on
- * @train: sends what it has to the old one
+ * rhca_tx_list_set_path - Packets go to another destination from now on
+ * @tx: sends what it has to the old one
  * @path: the new one
  */
-void rhca_train_set_path(struct rhca_train *train, struct rhca_path *path)
+void rhca_tx_list_set_path(struct rhca_tx_list *tx, struct rhca_path *path)
 {
-	rhca_train_send(train);
-	train->path = path;
-	train->asked = false;
+	rhca_tx_list_send(tx);
+	tx->path = path;
+	tx->asked = false;
 }
 
-/* All packets of the train leave by one member */
-static u32 lag_member(const struct rhca_train *train)
+/* All packets of the list leave by one member */
+static u32 lag_member(const struct rhca_tx_list *tx)
 {
-	return rhca_lag_member_of(train->path->address.flow.flow_label,
-				  READ_ONCE(train->qp->lag_member));
+	return rhca_lag_member_of(tx->path->address.flow.flow_label,
+				  READ_ONCE(tx->qp->lag_member));
 }
 
 /* One packet alone is best off in an skb of its own */
-static bool goes_into_block(struct rhca_train *train, bool more)
+static bool goes_into_block(struct rhca_tx_list *tx, bool more)
 {
-	if ((!more && !train->block.segments) || !train->backoff ||
-	    train->backoff->single)
+	if ((!more && !tx->block.segments) || !tx->backoff ||
+	    tx->backoff->single)
 		return false;
-	if (!train->asked) {
-		train->asked = true;
-		train->blocks = rhca_egress_takes_blocks(train->path,
-							 lag_member(train));
+	if (!tx->asked) {
+		tx->asked = true;
+		tx->blocks = rhca_egress_takes_blocks(tx->path,
+						      lag_member(tx));
 	}
-	return train->blocks;
+	return tx->blocks;
 }
 
 /**
- * rhca_train_begin_packet - Begin a packet of the train
- * @train: the train
+ * rhca_tx_list_begin_packet - Begin a packet of the list
+ * @tx: the list
  * @packet: filled in
  * @fields: of the BTH
  * @payload_bytes: how many it will have
@@ -81,37 +81,37 @@ static bool goes_into_block(struct rhca_train *train, bool more)
  * Context: bottom halves off until the packet has been added or dropped.
  * Return: 0 or -ENOMEM.
  */
-int rhca_train_begin_packet(struct rhca_train *train,
-			    struct rhca_packet *packet,
-			    const struct rhca_bth_fields *fields,
-			    unsigned int payload_bytes, bool more)
+int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
+			      struct rhca_packet *packet,
+			      const struct rhca_bth_fields *fields,
+			      unsigned int payload_bytes, bool more)
 {
-	if (goes_into_block(train, more) &&
-	    rhca_packet_begin_segment(packet, train->qp, train->path, fields,
+	if (goes_into_block(tx, more) &&
+	    rhca_packet_begin_segment(packet, tx->qp, tx->path, fields,
 				      payload_bytes))
 		return 0;
-	return rhca_packet_begin(packet, train->qp, train->path, fields,
+	return rhca_packet_begin(packet, tx->qp, tx->path, fields,
 				 payload_bytes);
 }
 
-static void count_dropped(const struct rhca_train *train, u32 packets,
+static void count_dropped(const struct rhca_tx_list *tx, u32 packets,
 			  enum rhca_counter reason)
 {
-	rhca_counter_add(rhca_qp_counters(train->qp), reason, packets);
+	rhca_counter_add(rhca_qp_counters(tx->qp), reason, packets);
 }
 
-static void finish_block(struct rhca_train *train)
+static void finish_block(struct rhca_tx_list *tx)
 {
-	u32 packets = train->block.segments;
+	u32 packets = tx->block.segments;
 	struct sk_buff *skb;
 
 	if (!packets)
 		return;
-	skb = rhca_block_finish(&train->block, train->path->address.flow.encap);
+	skb = rhca_block_finish(&tx->block, tx->path->address.flow.encap);
 	if (skb)
-		__skb_queue_tail(&train->packets, skb);
+		__skb_queue_tail(&tx->packets, skb);
 	else
-		count_dropped(train, packets, RHCA_TX_DROPPED_NO_MEMORY);
+		count_dropped(tx, packets, RHCA_TX_DROPPED_NO_MEMORY);
 }
 
 /* The entry of the table that it was to go by has been cleared: it must not go */
@@ -126,33 +126,33 @@ static bool outside_partitions(struct rhca_packet *packet)
 	return true;
 }
 
-static void add_segment(struct rhca_train *train, struct rhca_packet *packet)
+static void add_segment(struct rhca_tx_list *tx, struct rhca_packet *packet)
 {
-	if (train->block.segments && !rhca_block_fits(&train->block, packet)) {
-		finish_block(train);
-		rhca_train_send(train);
+	if (tx->block.segments && !rhca_block_fits(&tx->block, packet)) {
+		finish_block(tx);
+		rhca_tx_list_send(tx);
 	}
-	rhca_block_add(&train->block, packet);
+	rhca_block_add(&tx->block, packet);
 }
 
 /**
- * rhca_train_add - Add a sealed packet; sends the train when it is full
- * @train: the train
- * @packet: the packet, which the train takes over; without a valid P_Key it is
+ * rhca_tx_list_add - Add a sealed packet; sends the list when it is full
+ * @tx: the list
+ * @packet: the packet, which the list takes over; without a valid P_Key it is
  *	dropped, as if the wire had lost it
  */
-void rhca_train_add(struct rhca_train *train, struct rhca_packet *packet)
+void rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet)
 {
 	if ((!packet->skb && !packet->room) || outside_partitions(packet))
 		return;
 	if (packet->room) {
-		add_segment(train, packet);
+		add_segment(tx, packet);
 		return;
 	}
-	finish_block(train);
-	__skb_queue_tail(&train->packets, packet->skb);
-	if (skb_queue_len(&train->packets) >= RHCA_TRAIN_PACKETS)
-		rhca_train_send(train);
+	finish_block(tx);
+	__skb_queue_tail(&tx->packets, packet->skb);
+	if (skb_queue_len(&tx->packets) >= RHCA_TX_LIST_PACKETS)
+		rhca_tx_list_send(tx);
 }
 
 static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
@@ -185,7 +185,8 @@ static int send_packet(struct sk_buff *skb, struct rhca_path *path,
 	struct net *net = dev_net(port_ndev);
 	struct net_device *gid_ndev = port_ndev;
 
-	skb->priority = rhca_qos_priority(&path->address.port->qos, path->address.sl,
+	skb->priority = rhca_qos_priority(&path->address.port->qos,
+					  path->address.sl,
 					  &path->address.flow);
 	if (path->address.flow.encap != RHCA_V1)
 		return send_v2(skb, path, net);
@@ -221,72 +222,72 @@ static enum rhca_counter drop_reason(int result)
  * What stands behind a packet that the queue refused would arrive out of order:
  * it shares that packet's fate.
  */
-static bool send_member(struct rhca_train *train, struct sk_buff *skb,
+static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 			struct net_device *ndev)
 {
 	u32 packets = RHCA_PACKET_CB(skb)->packets;
 	u32 psn = RHCA_PACKET_CB(skb)->psn;
 	int result = -ENODEV;
 
-	if (ndev && !train->refused) {
-		RHCA_PACKET_CB(skb)->lag_member = lag_member(train);
-		result = send_packet(skb, train->path, ndev);
+	if (ndev && !tx->refused) {
+		RHCA_PACKET_CB(skb)->lag_member = lag_member(tx);
+		result = send_packet(skb, tx->path, ndev);
 	} else {
 		kfree_skb(skb);
-		if (train->refused)
+		if (tx->refused)
 			result = NET_XMIT_DROP;
 	}
 	if (result == NET_XMIT_SUCCESS)
 		return true;
-	count_dropped(train, packets, drop_reason(result));
+	count_dropped(tx, packets, drop_reason(result));
 	if (result > 0 && packets > 1)	/* a queue with no room for a block */
-		rhca_block_lost(train->backoff);
-	if (result > 0 && !train->refused) {
-		train->refused = true;
-		train->refused_psn = psn;
+		rhca_block_lost(tx->backoff);
+	if (result > 0 && !tx->refused) {
+		tx->refused = true;
+		tx->refused_psn = psn;
 	}
 	return false;
 }
 
-static void note_sent(const struct rhca_train *train, u32 packets, u32 bytes)
+static void note_sent(const struct rhca_tx_list *tx, u32 packets, u32 bytes)
 {
-	struct rhca_counters __percpu *c = rhca_qp_counters(train->qp);
+	struct rhca_counters __percpu *c = rhca_qp_counters(tx->qp);
 
 	rhca_counter_add(c, RHCA_TX_PACKETS, packets);
 	rhca_counter_add(c, RHCA_TX_BYTES, bytes);
-	if (train->backoff)
-		rhca_block_sent(train->backoff, packets);
-	if (rhca_is_datagram(train->qp) &&
-	    rhca_gid_is_multicast(&train->path->address.flow.dgid))
+	if (tx->backoff)
+		rhca_block_sent(tx->backoff, packets);
+	if (rhca_is_datagram(tx->qp) &&
+	    rhca_gid_is_multicast(&tx->path->address.flow.dgid))
 		rhca_counter_add(c, RHCA_TX_MULTICAST_PACKETS, packets);
 }
 
 /**
- * rhca_train_send - Send what is in the train
- * @train: the train, empty afterwards; @train->refused tells whether the local
+ * rhca_tx_list_send - Send what is in the list
+ * @tx: the list, empty afterwards; @tx->refused tells whether the local
  *	queue took all of it
  *
  * Context: bottom halves off, RCU read side. QP locks may be held: no stack
  * path delivers a packet to a receiver from inside a send.
  */
-void rhca_train_send(struct rhca_train *train)
+void rhca_tx_list_send(struct rhca_tx_list *tx)
 {
 	u32 packets = 0, bytes = 0, here, len;
 	struct net_device *ndev;
 	struct sk_buff *skb;
 
-	finish_block(train);
-	if (skb_queue_empty(&train->packets))
+	finish_block(tx);
+	if (skb_queue_empty(&tx->packets))
 		return;
-	ndev = rcu_dereference(train->path->address.port->ndev);
-	while ((skb = __skb_dequeue(&train->packets))) {
+	ndev = rcu_dereference(tx->path->address.port->ndev);
+	while ((skb = __skb_dequeue(&tx->packets))) {
 		here = RHCA_PACKET_CB(skb)->packets;
 		len = skb->len + (here - 1) *
-		      rhca_network_bytes(train->path->address.flow.encap);
-		if (!send_member(train, skb, ndev))
+		      rhca_network_bytes(tx->path->address.flow.encap);
+		if (!send_member(tx, skb, ndev))
 			continue;
 		packets += here;
 		bytes += len;
 	}
-	note_sent(train, packets, bytes);
+	note_sent(tx, packets, bytes);
 }

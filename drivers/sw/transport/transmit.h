@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets out, in trains.
+ * Packets out, in lists.
  */
 #ifndef RHCA_SW_TRANSPORT_TRANSMIT_H
 #define RHCA_SW_TRANSPORT_TRANSMIT_H
@@ -11,7 +11,7 @@
 #include "sw/transport/packet.h"
 
 /**
- * struct rhca_train - Packets to one destination that leave together
+ * struct rhca_tx_list - Packets to one destination that leave together
  * @qp: whose they are
  * @path: the destination; NULL only as long as there is no packet
  * @packets: in order
@@ -20,10 +20,10 @@
  * @asked: it is known whether blocks may be used
  * @blocks: they may
  * @refused: a packet was refused by the local queue; it and what came behind it
- *	in the train were dropped
+ *	in the list were dropped
  * @refused_psn: PSN of that packet
  */
-struct rhca_train {
+struct rhca_tx_list {
 	const struct rhca_verbs_qp *qp;
 	struct rhca_path *path;
 	struct sk_buff_head packets;
@@ -35,17 +35,17 @@ struct rhca_train {
 	u32 refused_psn;
 };
 
-#define RHCA_TRAIN_PACKETS	16
+#define RHCA_TX_LIST_PACKETS	16
 
-void rhca_train_begin(struct rhca_train *train, const struct rhca_verbs_qp *qp,
-		      struct rhca_path *path,
-		      struct rhca_block_backoff *backoff);
-void rhca_train_set_path(struct rhca_train *train, struct rhca_path *path);
-int rhca_train_begin_packet(struct rhca_train *train,
-			    struct rhca_packet *packet,
-			    const struct rhca_bth_fields *fields,
-			    unsigned int payload_bytes, bool more);
-void rhca_train_add(struct rhca_train *train, struct rhca_packet *packet);
-void rhca_train_send(struct rhca_train *train);
+void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
+			struct rhca_path *path,
+			struct rhca_block_backoff *backoff);
+void rhca_tx_list_set_path(struct rhca_tx_list *tx, struct rhca_path *path);
+int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
+			      struct rhca_packet *packet,
+			      const struct rhca_bth_fields *fields,
+			      unsigned int payload_bytes, bool more);
+void rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet);
+void rhca_tx_list_send(struct rhca_tx_list *tx);
 
 #endif
