@@ -199,7 +199,7 @@ static bool find_netdevs(struct net *net, const struct rhca_lag_replaced *old,
 		if (!ndev)
 			return false;
 		spec->netdevs[spec->num_ports++] = ndev;
-		if (READ_ONCE(ndev->reg_state) != NETREG_REGISTERED)
+		if (ndev->reg_state != NETREG_REGISTERED)
 			return false;
 	}
 	return true;
