@@ -69,6 +69,13 @@
 #define RHCA_CREATE_USER_CQ(fn)
 #endif
 
+/* Early stable releases of 6.1 destroy a CQ without a word before. */
+#ifdef HAVE_PRE_DESTROY_CQ
+#define RHCA_PRE_DESTROY_CQ(fn)		.pre_destroy_cq = (fn),
+#else
+#define RHCA_PRE_DESTROY_CQ(fn)
+#endif
+
 /* Newer kernels hand reg_user_mr() a DMA handle, which software ignores. */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define rhca_dmah_arg			struct ib_dmah *dmah,

@@ -207,7 +207,7 @@ static void drain_remote_calls(struct rhca_cq *cq)
 }
 
 /* Handlers end before ib_core stops what they start */
-static int pre_destroy_cq(struct ib_cq *ibcq)
+static int __maybe_unused pre_destroy_cq(struct ib_cq *ibcq)
 {
 	drain_remote_calls(to_rhca_cq(ibcq));
 	return 0;
@@ -457,7 +457,7 @@ const struct ib_device_ops rhca_cq_verbs = {
 	RHCA_CREATE_USER_CQ(create_cq)
 	.destroy_cq	= destroy_cq,
 	.poll_cq	= poll_cq,
-	.pre_destroy_cq	= pre_destroy_cq,
+	RHCA_PRE_DESTROY_CQ(pre_destroy_cq)
 	.req_notify_cq	= req_notify_cq,
 	.rhca_resize_cq	= resize_cq,
 
