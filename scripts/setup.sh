@@ -156,7 +156,8 @@ setup_test() {
 		infiniband-diags perftest python3-pyverbs python3-scapy tshark tcpdump \
 		iproute2 iputils-ping ethtool nftables iperf3 jq procps psmisc \
 		util-linux python3 dkms shellcheck pyflakes3 mandoc \
-		wireguard-tools libteam-utils
+		wireguard-tools libteam-utils ucx-utils libfabric-bin \
+		openmpi-bin libopenmpi-dev prometheus-node-exporter
 }
 
 setup_connectx() {
