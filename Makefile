@@ -19,7 +19,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror install install-modules install-tools uninstall \
-	uninstall-modules uninstall-tools demo check check-all check-connectx soak clean help
+	uninstall-modules uninstall-tools demo check check-all check-connectx soak deb clean help
 
 all: modules
 
@@ -28,6 +28,10 @@ mirror:
 	@case $(KVER) in [0-9]*) printf '%s\n' 6.1 $(KVER) | sort -VC || \
 		{ echo "roce-hca needs Linux 6.1 or newer, $(KVER) is older" >&2; exit 1; } ;; esac
 	@test -n "$(KDIR)" || { echo "no headers for kernel $(KVER): run scripts/setup.sh" >&2; exit 1; }
+	@config=$(KDIR)/include/config/auto.conf; [ ! -e $$config ] || \
+		grep -q '^CONFIG_INFINIBAND=' $$config || { \
+		echo "kernel $(KVER) has no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it" >&2; \
+		exit 1; }
 	@mkdir -p $(out)/scripts
 	@cp -asf $(wildcard $(addprefix $(CURDIR)/,Kbuild drivers include kunit)) $(out)/
 	@ln -sf $(CURDIR)/scripts/probe.sh $(out)/scripts/probe.sh
@@ -100,6 +104,10 @@ check-all:
 check-connectx:
 	tools/connectx-model/check-long
 
+# Debian packages, in build/deb
+deb:
+	scripts/package/build-deb
+
 # Fuzzing for hours, with faults and churn
 HOURS ?= 1
 soak:
@@ -123,4 +131,5 @@ help:
 	@echo 'make check-all          every test on every kernel'
 	@echo 'make check-connectx     the ConnectX tests, on the device model'
 	@echo 'make soak HOURS=N       fuzz for N hours under faults and churn'
+	@echo 'make deb                build the Debian packages in build/deb'
 	@echo 'make clean              remove what was built (caches are kept)'

@@ -60,6 +60,7 @@ build_newest() { scripts/check-build.sh newest; }
 build_uml() { scripts/check-build.sh uml-base; }
 build_uml_debug() { scripts/check-build.sh uml-debug; }
 runner() { scripts/check-runner.sh; }
+packages() { scripts/check-packages.sh; }
 connectx() { tools/connectx-model/check; }
 kunit() { scripts/uml/kunit; }
 kunit_debug() { scripts/uml/kunit --debug; }
@@ -106,7 +107,7 @@ stages=(uml_kernel setup_rest layers knobs build_6_12 vm_6_12
 # Kernel 7.3 with lockdep and KASAN walks the stack so slowly as User-Mode Linux
 # that KUnit takes longer there than everything else together.
 if [ -n "$all" ]; then
-	stages+=(uml_debug_kernel build_uml_debug uml_debug kunit_debug)
+	stages+=(uml_debug_kernel build_uml_debug uml_debug kunit_debug packages)
 fi
 
 needs() {

@@ -24,6 +24,7 @@ usage() {
 	  connectx  the ConnectX device model: a fuzzer's compiler (and needs vm)
 	  newest  a folder with Debian 13 and headers of the newest kernel, to
 	          build in
+	  package what makes and tries Debian packages (only when named)
 	END
 	exit 2
 }
@@ -165,6 +166,10 @@ setup_connectx() {
 	tools/connectx-model/get-headers > /dev/null
 }
 
+setup_package() {
+	install build-essential debhelper dh-dkms lintian fakeroot debootstrap
+}
+
 setup_newest() {
 	scripts/setup-newest.sh > /dev/null
 }
@@ -172,7 +177,7 @@ setup_newest() {
 [ $# -gt 0 ] || set -- build uml vm test connectx newest
 for part; do
 	case $part in
-	build | uml | vm | test | connectx | newest) "setup_$part" ;;
+	build | uml | vm | test | connectx | newest | package) "setup_$part" ;;
 	*) usage ;;
 	esac
 done
