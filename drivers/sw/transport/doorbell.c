@@ -14,7 +14,7 @@
 #include "sw/transport/requester.h"
 
 /* A system call, or what a kernel user does between two requests, takes less */
-VISIBLE_IF_KUNIT unsigned int rhca_doorbell_gap_ns = 500;
+unsigned int rhca_doorbell_gap_ns = 500;
 module_param_named(doorbell_gap_ns, rhca_doorbell_gap_ns, uint, 0644);
 MODULE_PARM_DESC(doorbell_gap_ns, "Requests that are posted within this time of each other are sent together, 0: each at once (default: 500)");
 EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
