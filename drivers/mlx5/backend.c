@@ -123,12 +123,12 @@ static int gid_set(struct rhca_port *port, u16 index,
 static int pkeys_check(struct rhca_port *port,
 		       const struct rhca_pkey_table *table)
 {
-	u16 i;
-
-	for (i = 1; i < table->num; i++)
-		if (table->key[i])
-			return -EOPNOTSUPP;
-	return table->num && table->key[0] == DEFAULT_PKEY ? 0 : -EOPNOTSUPP;
+	if (table->num == 1 && table->key[0] == DEFAULT_PKEY)
+		return 0;
+	ibdev_warn_ratelimited(&port->dev->ibdev,
+			       "port %u: the adapter has no P_Key but 0xffff on Ethernet; separate tenants by VLANs, or unload roce_hca_mlx5 for a software device\n",
+			       port->num);
+	return -EOPNOTSUPP;
 }
 
 static int mcast_attach(struct rhca_qp *qp, struct rhca_port *port,
