@@ -13,10 +13,10 @@
 #include "sw/transport/qp.h"
 #include "sw/transport/requester.h"
 
-/* A system call, or what a kernel user does between two requests, takes less */
-unsigned int rhca_doorbell_gap_ns = 500;
+/* What a kernel user or a process does between two requests takes less */
+unsigned int rhca_doorbell_gap_ns = 1000;
 module_param_named(doorbell_gap_ns, rhca_doorbell_gap_ns, uint, 0644);
-MODULE_PARM_DESC(doorbell_gap_ns, "Requests that are posted within this time of each other are sent together, 0: each at once (default: 500)");
+MODULE_PARM_DESC(doorbell_gap_ns, "Requests that are posted within this time of each other are sent together, 0: each at once (default: 1000)");
 EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
 
 #define MAX_WAITING	32	/* requests: half a block of them */
