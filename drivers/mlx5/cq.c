@@ -10,6 +10,7 @@
 #include "context.h"
 #include "cq.h"
 #include "device.h"
+#include "fatal.h"
 
 #define CQE_BYTES	64
 #define OWNER_INVALID	(MLX5_CQE_INVALID << 4)
@@ -204,6 +205,9 @@ int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	unsigned long irq_flags;
 	int missed;
 
+	/* A dead adapter raises nothing, and what it wrote is not read: fatal.c */
+	if (unlikely(rhca_mlx5_is_dead(hca)))
+		return 0;
 	spin_lock_irqsave(&cq->lock, irq_flags);
 	missed = flags & IB_CQ_REPORT_MISSED_EVENTS &&
 		 rhca_mlx5_cq_entry(cq, cq->hw.cons_index);
