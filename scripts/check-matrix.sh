@@ -99,15 +99,12 @@ two_vm_6_1() { planned_on two-vm-6.1; }
 two_vm_6_12() { planned_on two-vm-6.12; }
 two_vm_newest() { planned_on two-vm-newest; }
 
-# In the order in which they are begun, each as soon as what it needs is done.
-stages=(uml_kernel setup_rest layers knobs build_6_12 vm_6_12
-	build_uml kunit build_newest vm_newest uml build_6_1 vm_6_1 connectx
-	uml_spread two_vm_newest two_vm_6_12 two_vm_6_1 runner host style vectors)
-# Kernel 7.3 with lockdep and KASAN walks the stack so slowly as User-Mode Linux
-# that KUnit takes longer there than everything else together.
-if [ -n "$all" ]; then
-	stages+=(uml_debug_kernel build_uml_debug uml_debug kunit_debug)
-fi
+# In the order in which they are begun, each as soon as what it needs is done: what
+# others wait for, and what takes longest, first.
+stages=(uml_kernel setup_rest layers knobs build_uml kunit uml_debug_kernel uml
+	build_uml_debug kunit_debug uml_debug build_6_12 build_newest vm_newest vm_6_12
+	build_6_1 vm_6_1 connectx uml_spread two_vm_newest two_vm_6_12 two_vm_6_1
+	runner host style vectors)
 
 needs() {
 	case $1 in
