@@ -22,21 +22,8 @@ setup_hosts() {
 	setup_pair "${1:-9000}"
 	show rdma dev set "$DEV_A" netns "$NS_A" || die "$DEV_A does not move"
 	show rdma dev set "$DEV_B" netns "$NS_B" || die "$DEV_B does not move"
-	make_nodes
-}
-
-# A device that has moved has another node; their numbers are in its namespace.
-make_nodes() {
-	local in
-
-	for in in in_a in_b; do
-		# shellcheck disable=SC2016
-		$in sh -c 'for node in /sys/class/infiniband_verbs/uverbs*; do
-			[ -e "$node/dev" ] || continue
-			rm -f "/dev/infiniband/${node##*/}"
-			mknod "/dev/infiniband/${node##*/}" c $(tr : " " < "$node/dev")
-		done'
-	done
+	make_device_nodes in_a
+	make_device_nodes in_b
 }
 
 # Of lib.sh: connection identifiers are in the namespace of their device.

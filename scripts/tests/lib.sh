@@ -208,18 +208,21 @@ load_support() {
 	true
 }
 
-# A kernel without udev may lay the nodes flat in /dev.
+# make_device_nodes [in_a|in_b]: of the devices that are seen there. A kernel without
+# udev may lay the nodes flat in /dev; a device that has changed its namespace has
+# another number. Processes that are not root may open them, as the kernel has it.
 make_device_nodes() {
-	local node number
+	local file major minor node
 	mkdir -p /dev/infiniband
-	for node in /sys/class/misc/rdma_cm /sys/class/infiniband_verbs/uverbs* /sys/class/infiniband_mad/umad*; do
-		[ -e "$node/dev" ] || continue
-		number=$(cat "$node/dev")
-		node=/dev/infiniband/${node##*/}
+	# shellcheck disable=SC2016
+	${1-} sh -c 'grep -s "" /dev/null /sys/class/misc/rdma_cm/dev /sys/class/infiniband_verbs/uverbs*/dev /sys/class/infiniband_mad/umad*/dev' |
+	while IFS=: read -r file major minor; do
+		node=$(basename "$(dirname "$file")")
+		node=/dev/infiniband/$node
 		# One that another device has left may have another number.
-		[ "$(stat -c %Hr:%Lr "$node" 2> /dev/null)" != "$number" ] || continue
+		[ "$(stat -c %Hr:%Lr "$node" 2> /dev/null)" != "$major:$minor" ] || continue
 		rm -f "$node"
-		mknod "$node" c "${number%:*}" "${number#*:}"
+		mknod -m 666 "$node" c "$major" "$minor"
 	done
 }
 
