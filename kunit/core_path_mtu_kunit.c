@@ -34,7 +34,7 @@ static u64 count(struct test_hca *hca)
 
 static bool told(struct ib_qp *qp)
 {
-	return container_of(qp, struct rhca_qp, ibqp)->mtu_told;
+	return to_rhca_qp(qp)->mtu_told;
 }
 
 static void receive(struct test_hca *hca, struct ib_qp *qp, u8 opcode, u32 psn,

@@ -12,6 +12,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "control/rxe_links.h"
+#include "core/comeback.h"
 
 #define IN_TREE_MODULE	"rdma_rxe"
 
@@ -40,8 +41,7 @@ static struct notifier_block module_notifier = {
 
 static bool in_tree_module_loaded(void)
 {
-	struct kobject *kobj = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
-					     IN_TREE_MODULE);
+	struct kobject *kobj = rhca_in_tree_module();
 
 	kobject_put(kobj);
 	return kobj;

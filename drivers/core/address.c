@@ -20,17 +20,12 @@ static u8 without_ecn(u8 tclass)
 	return tclass & ~INET_ECN_MASK;
 }
 
-static bool is_ipv4(const union ib_gid *gid)
-{
-	return ipv6_addr_v4mapped((const struct in6_addr *)gid->raw);
-}
-
 /* RoCE v2 carries IPv4 or IPv6, not one address of each */
 static bool families_agree(const struct ib_gid_attr *sgid_attr,
 			   const union ib_gid *dgid)
 {
 	return sgid_attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
-	       is_ipv4(&sgid_attr->gid) == is_ipv4(dgid);
+	       rhca_gid_is_ipv4(&sgid_attr->gid) == rhca_gid_is_ipv4(dgid);
 }
 
 static int check_attr(struct rhca_dev *dev, const struct rdma_ah_attr *attr)

@@ -51,6 +51,16 @@ static struct workqueue_struct *comeback_wq;
 #define COMEBACK_TRIES	50
 
 /**
+ * rhca_in_tree_module - The in-tree software driver, which shares our driver id
+ *
+ * Return: its kobject, for kobject_put(), or NULL when it is not loaded.
+ */
+struct kobject *rhca_in_tree_module(void)
+{
+	return kset_find_obj(THIS_MODULE->mkobj.kobj.kset, "rdma_rxe");
+}
+
+/**
  * rhca_stranger_unloading - Is the in-tree software driver being unloaded?
  *
  * It shares our driver id, and its exit unregisters every device with that id.
@@ -61,8 +71,7 @@ static struct workqueue_struct *comeback_wq;
  */
 bool rhca_stranger_unloading(void)
 {
-	struct kobject *kobj = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
-					     "rdma_rxe");
+	struct kobject *kobj = rhca_in_tree_module();
 	struct module_kobject *mkobj;
 	bool going;
 

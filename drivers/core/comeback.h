@@ -6,10 +6,12 @@
 #ifndef RHCA_CORE_COMEBACK_H
 #define RHCA_CORE_COMEBACK_H
 
+struct kobject;
 struct net;
 struct net_device;
 struct rhca_dev_spec;
 
+struct kobject *rhca_in_tree_module(void);
 bool rhca_stranger_unloading(void);
 void rhca_comeback_plan(const struct rhca_dev_spec *spec, const char *why);
 void rhca_comeback_replaced(struct net *net, const struct rhca_dev_spec *lag);

@@ -66,13 +66,19 @@ u16 rhca_gid_vlan(struct rhca_port *port, u16 index);
 int rhca_gid_ifindex(struct rhca_port *port, u16 index);
 bool rhca_gid_has_netdev(struct rhca_port *port, int ifindex);
 
-/* An IPv6 group, or an IPv4 one mapped: 224.0.0.0/4 behind ::ffff: */
+/* An IPv4 address, mapped: behind ::ffff: */
+static inline bool rhca_gid_is_ipv4(const union ib_gid *gid)
+{
+	return ipv6_addr_v4mapped((const struct in6_addr *)gid->raw);
+}
+
+/* An IPv6 group, or an IPv4 one: 224.0.0.0/4 */
 static inline bool rhca_gid_is_multicast(const union ib_gid *gid)
 {
 	const struct in6_addr *addr = (const struct in6_addr *)gid->raw;
 
 	return gid->raw[0] == 0xff ||
-	       (ipv6_addr_v4mapped(addr) &&
+	       (rhca_gid_is_ipv4(gid) &&
 		ipv4_is_multicast(addr->s6_addr32[3]));
 }
 

@@ -75,8 +75,15 @@ struct attachment {
 	struct owner *owner;	/* NULL: no process's, or nobody's who is limited */
 };
 
-/* Processes choose GIDs: nobody shall be able to fill one bucket */
-static u32 hash_gid(const union ib_gid *gid)
+/**
+ * rhca_mcast_hash - Key of a group in a hash table
+ * @gid: the group
+ *
+ * Processes choose GIDs: nobody shall be able to fill one bucket.
+ *
+ * Context: any.
+ */
+u32 rhca_mcast_hash(const union ib_gid *gid)
 {
 	static u32 seed;
 
@@ -281,7 +288,7 @@ static struct group *find_group(const struct rhca_port *port,
 {
 	struct group *group;
 
-	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid),
+	hash_for_each_possible_rcu(groups, group, node, rhca_mcast_hash(gid),
 				   lockdep_rtnl_is_held())
 		if (group->port == port && same_gid(&group->gid, gid))
 			return group;
@@ -300,7 +307,7 @@ static struct group *create_group(struct rhca_port *port,
 		return ERR_PTR(-ENOMEM);
 	group->gid = *gid;
 	group->port = port;
-	hash_add_rcu(groups, &group->node, hash_gid(gid));
+	hash_add_rcu(groups, &group->node, rhca_mcast_hash(gid));
 	port->dev->num_mcast_groups++;
 	return group;
 }
@@ -409,7 +416,7 @@ static int detach(struct rhca_qp *qp, const union ib_gid *gid)
 	struct attachment *attachment;
 	struct group *group;
 
-	hash_for_each_possible(groups, group, node, hash_gid(gid)) {
+	hash_for_each_possible(groups, group, node, rhca_mcast_hash(gid)) {
 		attachment = same_gid(&group->gid, gid) ?
 			find_attachment(group, qp) : NULL;
 		if (!attachment)

@@ -12,6 +12,7 @@ struct rhca_port;
 
 #define RHCA_MAX_MCAST_GROUPS	8192	/* of a device */
 
+u32 rhca_mcast_hash(const union ib_gid *gid);
 bool rhca_mcast_joined(const struct rhca_port *port, const union ib_gid *gid,
 		       const struct net_device *ndev);
 void rhca_mcast_gids_changed(void);

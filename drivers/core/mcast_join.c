@@ -15,6 +15,7 @@
 #include <net/ip.h>
 #include <rhca/compat.h>
 
+#include "core/gid.h"
 #include "core/mcast_join.h"
 #include "core/netdev.h"
 #include "core/policy.h"
@@ -22,11 +23,6 @@
 static const struct in6_addr *to_ipv6(const union ib_gid *gid)
 {
 	return (const struct in6_addr *)gid->raw;
-}
-
-static bool is_ipv4(const union ib_gid *gid)
-{
-	return ipv6_addr_v4mapped(to_ipv6(gid));
 }
 
 static __be32 to_ipv4(const union ib_gid *gid)
@@ -42,7 +38,7 @@ static __be32 to_ipv4(const union ib_gid *gid)
  */
 void rhca_mcast_mac(const union ib_gid *gid, u8 *mac)
 {
-	if (is_ipv4(gid))
+	if (rhca_gid_is_ipv4(gid))
 		ip_eth_mc_map(to_ipv4(gid), mac);
 	else
 		ipv6_eth_mc_map(to_ipv6(gid), mac);
@@ -55,14 +51,14 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_mcast_mac);
  */
 static const void *ip_side(struct net_device *ndev, const union ib_gid *gid)
 {
-	if (is_ipv4(gid))
+	if (rhca_gid_is_ipv4(gid))
 		return __in_dev_get_rtnl(ndev);
 	return IS_ENABLED(CONFIG_IPV6) ? __in6_dev_get(ndev) : NULL;
 }
 
 static int join_ip(struct net_device *ndev, const union ib_gid *gid)
 {
-	if (!is_ipv4(gid))
+	if (!rhca_gid_is_ipv4(gid))
 		return IS_ENABLED(CONFIG_IPV6) ?
 			ipv6_dev_mc_inc(ndev, to_ipv6(gid)) : -EAFNOSUPPORT;
 	ip_mc_inc_group(__in_dev_get_rtnl(ndev), to_ipv4(gid));
@@ -71,7 +67,7 @@ static int join_ip(struct net_device *ndev, const union ib_gid *gid)
 
 static void leave_ip(struct net_device *ndev, const union ib_gid *gid)
 {
-	if (is_ipv4(gid))
+	if (rhca_gid_is_ipv4(gid))
 		ip_mc_dec_group(__in_dev_get_rtnl(ndev), to_ipv4(gid));
 	else if (IS_ENABLED(CONFIG_IPV6))
 		ipv6_dev_mc_dec(ndev, to_ipv6(gid));

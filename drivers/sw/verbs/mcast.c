@@ -6,8 +6,6 @@
  * RTNL protects the table. Packets look under RCU.
  */
 #include <linux/hashtable.h>
-#include <linux/jhash.h>
-#include <linux/once.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <rhca/compat.h>
@@ -47,15 +45,6 @@ struct member {
 	struct rhca_qp_handle *handle;
 };
 
-/* Processes choose GIDs: nobody shall be able to fill one bucket */
-static u32 hash_gid(const union ib_gid *gid)
-{
-	static u32 seed;
-
-	get_random_once(&seed, sizeof(seed));
-	return jhash(gid->raw, sizeof(gid->raw), seed);
-}
-
 static bool is_group(const struct group *group, const union ib_gid *gid)
 {
 	return !memcmp(&group->gid, gid, sizeof(*gid));
@@ -66,7 +55,7 @@ static struct group *find_group(const struct rhca_port *port,
 {
 	struct group *group;
 
-	hash_for_each_possible(groups, group, node, hash_gid(gid))
+	hash_for_each_possible(groups, group, node, rhca_mcast_hash(gid))
 		if (group->port == port && is_group(group, gid))
 			return group;
 	return NULL;
@@ -81,7 +70,7 @@ static struct group *create_group(struct rhca_port *port,
 		return NULL;
 	group->gid = *gid;
 	group->port = port;
-	hash_add_rcu(groups, &group->node, hash_gid(gid));
+	hash_add_rcu(groups, &group->node, rhca_mcast_hash(gid));
 	return group;
 }
 
@@ -180,7 +169,7 @@ struct rhca_port *rhca_mcast_port(const union ib_gid *gid,
 {
 	struct group *group;
 
-	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid))
+	hash_for_each_possible_rcu(groups, group, node, rhca_mcast_hash(gid))
 		if (is_group(group, gid) &&
 		    rhca_mcast_joined(group->port, gid, ndev))
 			return group->port;
@@ -215,7 +204,7 @@ void rhca_mcast_visit(const union ib_gid *gid, const struct net_device *ndev,
 {
 	struct group *group;
 
-	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid))
+	hash_for_each_possible_rcu(groups, group, node, rhca_mcast_hash(gid))
 		if (is_group(group, gid) &&
 		    rhca_mcast_joined(group->port, gid, ndev))
 			deliver_to(group, visitor);
