@@ -9,9 +9,9 @@ ifneq ($(filter uml-%,$(KVER)),)
 ARCH := um
 # As the checks build it, so that they and their reader share the objects.
 strict := W=1 KCFLAGS=-Werror
-KDIR ?= $(shell scripts/uml/build $(KVER:uml-%=%))
+KDIR ?= $(eval KDIR := $(shell scripts/uml/build $(KVER:uml-%=%)))$(KDIR)
 else ifneq ($(KVER),newest)
-KDIR ?= $(shell scripts/vm/kernel headers $(KVER))
+KDIR ?= $(eval KDIR := $(shell scripts/vm/kernel headers $(KVER)))$(KDIR)
 endif
 
 out := $(CURDIR)/build/$(KVER)
@@ -23,7 +23,8 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 all: modules
 
-# Links to what is there now; links to what has gone are removed.
+# Links to what is there now; links to what has gone are removed. Objects name the
+# headers they were built with: those of another kernel are removed, too.
 mirror:
 	@case $(KVER) in [0-9]*) printf '%s\n' 6.1 $(KVER) | sort -VC || \
 		{ echo "roce-hca needs Linux 6.1 or newer, $(KVER) is older" >&2; exit 1; } ;; esac
@@ -32,7 +33,9 @@ mirror:
 		grep -q '^CONFIG_INFINIBAND=' $$config || { \
 		echo "kernel $(KVER) has no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it" >&2; \
 		exit 1; }
+	@test "$$(readlink $(out)/kernel)" = "$(KDIR)" || rm -rf $(out)
 	@mkdir -p $(out)/scripts
+	@ln -sfn $(KDIR) $(out)/kernel
 	@cp -asf $(wildcard $(addprefix $(CURDIR)/,Kbuild drivers include kunit)) $(out)/
 	@ln -sf $(CURDIR)/scripts/probe.sh $(out)/scripts/probe.sh
 	@find $(out) -xtype l -delete
