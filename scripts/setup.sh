@@ -139,7 +139,7 @@ setup_build() {
 }
 
 setup_uml() {
-	install build-essential bc bison flex kmod patch xz-utils
+	install build-essential bc bison ccache flex kmod patch xz-utils
 	scripts/newest fetch "linux-source-$(scripts/newest series)" > /dev/null
 }
 
