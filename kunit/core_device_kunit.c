@@ -410,6 +410,35 @@ static void refusal_of_the_backend_reaches_the_caller(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->try(hca, qp), 0);
 }
 
+static u32 num_calls(struct kunit *test, enum recorded_call call)
+{
+	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
+
+	return recording_of_call(call, got, MAX_CALLS);
+}
+
+/* As many as query_device says, and again when one has left */
+static void full_group_takes_no_more(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	union ib_gid group = { .raw = { 0xff, 0x0e, [15] = 1 } };
+	u32 room = hca->ibdev->attrs.max_mcast_qp_attach;
+	struct ib_qp **qp = test_alloc(test, (room + 1) * sizeof(struct ib_qp *));
+	u32 i;
+
+	for (i = 0; i <= room; i++) {
+		qp[i] = test_qp(hca, IB_QPT_UD);
+		KUNIT_EXPECT_EQ(test, ib_attach_mcast(qp[i], &group, 0),
+				i < room ? 0 : -ENOMEM);
+	}
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_MCAST_ATTACH), room);
+	KUNIT_EXPECT_EQ(test, ib_detach_mcast(qp[0], &group, 0), 0);
+	KUNIT_EXPECT_EQ(test, ib_attach_mcast(qp[room], &group, 0), 0);
+	for (i = 1; i <= room; i++)
+		KUNIT_EXPECT_EQ(test, ib_detach_mcast(qp[i], &group, 0), 0);
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_MCAST_DETACH), room + 1);
+}
+
 struct undo_case {
 	const char *desc;
 	enum recorded_call fails;
@@ -420,13 +449,6 @@ static const struct undo_case undo_cases[] = {
 	{ "counters",		RECORDED_COUNTERS_OPEN },
 };
 KUNIT_ARRAY_PARAM_DESC(undo, undo_cases, desc);
-
-static u32 num_calls(struct kunit *test, enum recorded_call call)
-{
-	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
-
-	return recording_of_call(call, got, MAX_CALLS);
-}
 
 static void device_that_does_not_come_up_leaves_nothing(struct kunit *test)
 {
@@ -630,6 +652,7 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(modify_from_a_state_that_has_gone_is_refused),
 	KUNIT_CASE_PARAM(refusal_of_the_backend_reaches_the_caller,
 			 refusal_gen_params),
+	KUNIT_CASE(full_group_takes_no_more),
 	KUNIT_CASE_PARAM(device_that_does_not_come_up_leaves_nothing,
 			 undo_gen_params),
 	KUNIT_CASE(connected_qp_is_readdressed),

@@ -6,6 +6,7 @@
 
 #include "core/ah.h"
 #include "core/device.h"
+#include "core/mcast.h"
 #include "core/qp.h"
 #include "recording_backend.h"
 
@@ -190,16 +191,14 @@ static void ah_destroy(struct rhca_ah *ah, u32 flags)
 	record_call(RECORDED_AH_DESTROY);
 }
 
-static int mcast_attach(struct rhca_qp *qp, struct rhca_port *port,
-			const union ib_gid *gid)
+static int mcast_attach(struct rhca_mcast_attachment *attachment)
 {
-	return record_qp(RECORDED_MCAST_ATTACH, qp);
+	return record_qp(RECORDED_MCAST_ATTACH, attachment->qp);
 }
 
-static void mcast_detach(struct rhca_qp *qp, struct rhca_port *port,
-			 const union ib_gid *gid)
+static void mcast_detach(struct rhca_mcast_attachment *attachment)
 {
-	record_qp(RECORDED_MCAST_DETACH, qp);
+	record_qp(RECORDED_MCAST_DETACH, attachment->qp);
 }
 
 static int counters_open(struct rhca_counter_set *set)
@@ -248,7 +247,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	*attr = (struct ib_device_attr) {
 		.max_qp = 256, .max_qp_wr = 128, .max_send_sge = 4,
 		.max_recv_sge = 4, .max_cq = 256, .max_cqe = 1024,
-		.max_pd = 256, .max_pkeys = RHCA_NUM_PKEYS,
+		.max_mcast_grp = 16, .max_mcast_qp_attach = 2,
+		.max_total_mcast_qp_attach = 32, .max_pd = 256, .max_pkeys = RHCA_NUM_PKEYS,
 		.sys_image_guid = ibdev->node_guid,
 	};
 	return 0;

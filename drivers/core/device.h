@@ -34,6 +34,7 @@ struct rhca_settings;
  * @counter_descs: names of what the backend counts
  * @num_counters: how many
  * @num_mcast_groups: groups on its ports, under RTNL
+ * @num_mcast_attachments: QPs that are attached to them, under RTNL
  * @removal: its netdev or the module goes, so it must not come back
  * @unplugged: it is being unregistered: processes lose their objects
  * @replaced: the devices of members that come back when this LAG ends
@@ -54,6 +55,7 @@ struct rhca_dev {
 	const struct rdma_stat_desc *counter_descs;
 	u32 num_counters;
 	u32 num_mcast_groups;
+	u32 num_mcast_attachments;
 	bool removal;
 	bool unplugged;
 	struct rhca_lag_record replaced;

@@ -3,7 +3,8 @@
  * Multicast groups, IBTA vol. 1, 10.5.2. A group is a GID on a port. While a QP
  * is attached to it, the port's netdev is a member, and so are the netdevs of
  * the port's GIDs (VLANs and other uppers), because an attachment does not say
- * which GID its packets will come by. Delivery to the QPs is the backend's.
+ * which GID its packets will come by. What a backend needs to deliver to a QP it
+ * keeps with the attachment.
  *
  * Each group costs the host a membership and perhaps an entry of the NIC's filter,
  * so a user who may not administer the network has a limit.
@@ -29,7 +30,7 @@
 #include "core/mcast_join.h"
 #include "core/qp.h"
 
-/* Of all devices */
+/* Of all devices: a packet needs one lookup, its netdev says which are meant */
 static DEFINE_READ_MOSTLY_HASHTABLE(groups, 10);
 
 /**
@@ -38,7 +39,8 @@ static DEFINE_READ_MOSTLY_HASHTABLE(groups, 10);
  * @rcu: packets may look at it while it goes
  * @gid: its GID
  * @port: the port
- * @attachments: QPs
+ * @attachments: QPs, struct rhca_mcast_attachment
+ * @num_attachments: how many
  * @joins: netdevs that are members
  */
 struct group {
@@ -47,6 +49,7 @@ struct group {
 	union ib_gid gid;
 	struct rhca_port *port;
 	struct hlist_head attachments;
+	u32 num_attachments;
 	struct hlist_head joins;
 };
 
@@ -55,12 +58,12 @@ module_param(mcast_user_limit, uint, 0644);
 MODULE_PARM_DESC(mcast_user_limit, "Attachments to multicast groups of one user without CAP_NET_ADMIN, on all devices (default: 256)");
 
 /**
- * struct owner - A user with attached QPs
+ * struct rhca_mcast_owner - A user with attached QPs
  * @entry: in the list of them, under RTNL
  * @uid: the user
  * @attachments: of the QPs of all its processes
  */
-struct owner {
+struct rhca_mcast_owner {
 	struct list_head entry;
 	kuid_t uid;
 	u32 attachments;
@@ -68,22 +71,8 @@ struct owner {
 
 static LIST_HEAD(owners);
 
-/* Of a QP; ib_core does not let it be destroyed before it is detached */
-struct attachment {
-	struct hlist_node node;
-	struct rhca_qp *qp;
-	struct owner *owner;	/* NULL: no process's, or nobody's who is limited */
-};
-
-/**
- * rhca_mcast_hash - Key of a group in a hash table
- * @gid: the group
- *
- * Processes choose GIDs: nobody shall be able to fill one bucket.
- *
- * Context: any.
- */
-u32 rhca_mcast_hash(const union ib_gid *gid)
+/* Processes choose GIDs: nobody shall be able to fill one bucket */
+static u32 hash_gid(const union ib_gid *gid)
 {
 	static u32 seed;
 
@@ -221,9 +210,9 @@ void rhca_mcast_forget_netdev(const struct net_device *ndev)
 
 /* --- users ---------------------------------------------------------------- */
 
-static struct owner *find_owner(kuid_t uid)
+static struct rhca_mcast_owner *find_owner(kuid_t uid)
 {
-	struct owner *owner;
+	struct rhca_mcast_owner *owner;
 
 	list_for_each_entry(owner, &owners, entry)
 		if (uid_eq(owner->uid, uid))
@@ -236,7 +225,7 @@ static struct owner *find_owner(kuid_t uid)
 	return owner;
 }
 
-static void put_owner(struct owner *owner)
+static void put_owner(struct rhca_mcast_owner *owner)
 {
 	if (!owner || --owner->attachments)
 		return;
@@ -261,7 +250,7 @@ static void explain_limit(const struct rhca_qp *qp)
 
 /* Count one attachment more for the calling user; @owner may be NULL then */
 static int get_owner(struct rhca_port *port, const struct rhca_qp *qp,
-		     struct owner **owner)
+		     struct rhca_mcast_owner **owner)
 {
 	struct net_device *ndev = rhca_port_get_netdev(port);
 	bool limited = is_limited(qp, ndev);
@@ -288,7 +277,7 @@ static struct group *find_group(const struct rhca_port *port,
 {
 	struct group *group;
 
-	hash_for_each_possible_rcu(groups, group, node, rhca_mcast_hash(gid),
+	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid),
 				   lockdep_rtnl_is_held())
 		if (group->port == port && same_gid(&group->gid, gid))
 			return group;
@@ -298,17 +287,18 @@ static struct group *find_group(const struct rhca_port *port,
 static struct group *create_group(struct rhca_port *port,
 				  const union ib_gid *gid)
 {
+	struct rhca_dev *dev = port->dev;
 	struct group *group;
 
-	if (port->dev->num_mcast_groups >= RHCA_MAX_MCAST_GROUPS)
+	if (dev->num_mcast_groups >= dev->ibdev.attrs.max_mcast_grp)
 		return ERR_PTR(-ENOMEM);
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
 	group->gid = *gid;
 	group->port = port;
-	hash_add_rcu(groups, &group->node, rhca_mcast_hash(gid));
-	port->dev->num_mcast_groups++;
+	hash_add_rcu(groups, &group->node, hash_gid(gid));
+	dev->num_mcast_groups++;
 	return group;
 }
 
@@ -321,10 +311,10 @@ static void end_group(struct group *group)
 	kfree_rcu(group, rcu);
 }
 
-static struct attachment *find_attachment(const struct group *group,
-					  const struct rhca_qp *qp)
+static struct rhca_mcast_attachment *
+find_attachment(const struct group *group, const struct rhca_qp *qp)
 {
-	struct attachment *attachment;
+	struct rhca_mcast_attachment *attachment;
 
 	hlist_for_each_entry(attachment, &group->attachments, node)
 		if (attachment->qp == qp)
@@ -332,48 +322,84 @@ static struct attachment *find_attachment(const struct group *group,
 	return NULL;
 }
 
-static void drop_attachment(struct attachment *attachment)
+/* As many as the backend said in query_device */
+static bool has_room(const struct group *group)
 {
-	hlist_del(&attachment->node);
-	put_owner(attachment->owner);
-	kfree(attachment);
+	const struct rhca_dev *dev = group->port->dev;
+	const struct ib_device_attr *attrs = &dev->ibdev.attrs;
+
+	return group->num_attachments < attrs->max_mcast_qp_attach &&
+	       dev->num_mcast_attachments < attrs->max_total_mcast_qp_attach;
 }
 
-static int add_attachment(struct group *group, struct rhca_qp *qp)
+static struct rhca_mcast_attachment *
+create_attachment(struct group *group, struct rhca_qp *qp)
 {
-	struct attachment *attachment;
+	struct rhca_mcast_attachment *attachment;
 	int ret;
 
-	if (find_attachment(group, qp))
-		return -EEXIST;
 	attachment = kzalloc(sizeof(*attachment), GFP_KERNEL_ACCOUNT);
 	if (!attachment)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	ret = get_owner(group->port, qp, &attachment->owner);
 	if (ret) {
 		kfree(attachment);
-		return ret;
+		return ERR_PTR(ret);
 	}
 	attachment->qp = qp;
-	hlist_add_head(&attachment->node, &group->attachments);
-	return 0;
+	attachment->port = group->port;
+	attachment->gid = &group->gid;
+	return attachment;
 }
 
+static void destroy_attachment(struct rhca_mcast_attachment *attachment)
+{
+	put_owner(attachment->owner);
+	kfree_rcu(attachment, rcu);
+}
+
+static void add_attachment(struct group *group,
+			   struct rhca_mcast_attachment *attachment)
+{
+	hlist_add_head_rcu(&attachment->node, &group->attachments);
+	group->num_attachments++;
+	group->port->dev->num_mcast_attachments++;
+}
+
+static void remove_attachment(struct group *group,
+			      struct rhca_mcast_attachment *attachment)
+{
+	struct rhca_dev *dev = group->port->dev;
+
+	hlist_del_rcu(&attachment->node);
+	group->num_attachments--;
+	dev->num_mcast_attachments--;
+	if (dev->backend->mcast_detach)
+		dev->backend->mcast_detach(attachment);
+	destroy_attachment(attachment);
+}
+
+/* Packets see the QP when the netdevs listen and the backend has agreed */
 static int attach_to_group(struct group *group, struct rhca_qp *qp)
 {
-	bool first = hlist_empty(&group->attachments);
-	int ret;
+	struct rhca_mcast_attachment *attachment;
+	int ret = 0;
 
-	ret = add_attachment(group, qp);
-	if (ret)
-		return ret;
-	if (first)
+	if (find_attachment(group, qp))
+		return -EEXIST;
+	if (!has_room(group))
+		return -ENOMEM;
+	attachment = create_attachment(group, qp);
+	if (IS_ERR(attachment))
+		return PTR_ERR(attachment);
+	if (!group->num_attachments)
 		ret = update_netdevs(group);
 	if (!ret)
-		ret = qp->dev->backend->mcast_attach(qp, group->port,
-						     &group->gid);
+		ret = qp->dev->backend->mcast_attach(attachment);
 	if (ret)
-		drop_attachment(find_attachment(group, qp));
+		destroy_attachment(attachment);
+	else
+		add_attachment(group, attachment);
 	return ret;
 }
 
@@ -388,7 +414,7 @@ static int attach(struct rhca_port *port, struct rhca_qp *qp,
 	if (IS_ERR(group))
 		return PTR_ERR(group);
 	ret = attach_to_group(group, qp);
-	if (hlist_empty(&group->attachments))
+	if (!group->num_attachments)
 		end_group(group);
 	return ret;
 }
@@ -413,17 +439,16 @@ static int attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 /* Wherever it was attached: the QP may have changed its port since */
 static int detach(struct rhca_qp *qp, const union ib_gid *gid)
 {
-	struct attachment *attachment;
+	struct rhca_mcast_attachment *attachment;
 	struct group *group;
 
-	hash_for_each_possible(groups, group, node, rhca_mcast_hash(gid)) {
+	hash_for_each_possible(groups, group, node, hash_gid(gid)) {
 		attachment = same_gid(&group->gid, gid) ?
 			find_attachment(group, qp) : NULL;
 		if (!attachment)
 			continue;
-		qp->dev->backend->mcast_detach(qp, group->port, gid);
-		drop_attachment(attachment);
-		if (hlist_empty(&group->attachments))
+		remove_attachment(group, attachment);
+		if (!group->num_attachments)
 			end_group(group);
 		return 0;
 	}
@@ -440,20 +465,53 @@ static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	return ret;
 }
 
+/* Of a group that QPs are attached to and a netdev is a member of */
+static bool is_meant(const struct group *group, const union ib_gid *gid,
+		     const struct net_device *ndev)
+{
+	return same_gid(&group->gid, gid) && find_join(group, ndev) &&
+	       !hlist_empty(&group->attachments);
+}
+
 /**
- * rhca_mcast_joined - Is a netdev a member of a port's group?
- * @port: the port
+ * rhca_mcast_port - Is a netdev a member of a group that has QPs of ours?
  * @gid: the group
  * @ndev: the netdev
  *
+ * Context: RCU read side; the port is valid as long as that lasts.
+ * Return: the port, one of them if there are several, or NULL.
+ */
+struct rhca_port *rhca_mcast_port(const union ib_gid *gid,
+				  const struct net_device *ndev)
+{
+	struct group *group;
+
+	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid))
+		if (is_meant(group, gid, ndev))
+			return group->port;
+	return NULL;
+}
+
+/**
+ * rhca_mcast_visit - Hand a packet to the QPs of its group
+ * @gid: destination of the packet
+ * @ndev: the netdev it came in by
+ * @visitor: called for each QP that is attached
+ *
  * Context: RCU read side.
  */
-bool rhca_mcast_joined(const struct rhca_port *port, const union ib_gid *gid,
-		       const struct net_device *ndev)
+void rhca_mcast_visit(const union ib_gid *gid, const struct net_device *ndev,
+		      struct rhca_mcast_visitor *visitor)
 {
-	const struct group *group = find_group(port, gid);
+	struct rhca_mcast_attachment *attachment;
+	struct group *group;
 
-	return group && find_join(group, ndev);
+	hash_for_each_possible_rcu(groups, group, node, hash_gid(gid)) {
+		if (!is_meant(group, gid, ndev))
+			continue;
+		hlist_for_each_entry_rcu(attachment, &group->attachments, node)
+			visitor->visit(visitor, attachment);
+	}
 }
 
 /**

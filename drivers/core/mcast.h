@@ -9,12 +9,45 @@
 #include <rdma/ib_verbs.h>
 
 struct rhca_port;
+struct rhca_qp;
 
-#define RHCA_MAX_MCAST_GROUPS	8192	/* of a device */
+/**
+ * struct rhca_mcast_attachment - A QP in a multicast group
+ * @node: in the group's list; packets walk it under RCU
+ * @rcu: packets may look at it while it goes
+ * @qp: the QP, which is detached before it is destroyed; not for packets, which
+ *	RCU does not keep it for
+ * @port: the group's port
+ * @gid: the group
+ * @owner: user who is charged with it; NULL: no process's, or nobody's who is
+ *	limited
+ * @private: the backend's, constant after &struct rhca_backend_ops.mcast_attach;
+ *	packets may look at what it points to until a grace period after
+ *	@mcast_detach
+ */
+struct rhca_mcast_attachment {
+	struct hlist_node node;
+	struct rcu_head rcu;
+	struct rhca_qp *qp;
+	struct rhca_port *port;
+	const union ib_gid *gid;
+	struct rhca_mcast_owner *owner;
+	void *private;
+};
 
-u32 rhca_mcast_hash(const union ib_gid *gid);
-bool rhca_mcast_joined(const struct rhca_port *port, const union ib_gid *gid,
-		       const struct net_device *ndev);
+/**
+ * struct rhca_mcast_visitor - What is to be done with the QPs of a group
+ * @visit: called with each, on the RCU read side
+ */
+struct rhca_mcast_visitor {
+	void (*visit)(struct rhca_mcast_visitor *visitor,
+		      const struct rhca_mcast_attachment *attachment);
+};
+
+struct rhca_port *rhca_mcast_port(const union ib_gid *gid,
+				  const struct net_device *ndev);
+void rhca_mcast_visit(const union ib_gid *gid, const struct net_device *ndev,
+		      struct rhca_mcast_visitor *visitor);
 void rhca_mcast_gids_changed(void);
 void rhca_mcast_forget_netdev(const struct net_device *ndev);
 void rhca_mcast_exit(void);

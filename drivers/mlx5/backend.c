@@ -14,6 +14,7 @@
 #include "address.h"
 #include "backend.h"
 #include "context.h"
+#include "core/mcast.h"
 #include "core/pkey.h"
 #include "core/port.h"
 #include "counters.h"
@@ -131,26 +132,27 @@ static int pkeys_check(struct rhca_port *port,
 	return -EOPNOTSUPP;
 }
 
-static int mcast_attach(struct rhca_qp *qp, struct rhca_port *port,
-			const union ib_gid *gid)
+static int mcast_attach(struct rhca_mcast_attachment *attachment)
 {
+	struct rhca_qp *qp = attachment->qp;
+
 	return mlx5_core_attach_mcg(rhca_mlx5_mdev(qp->ibqp.device),
-				    (union ib_gid *)gid,
+				    (union ib_gid *)attachment->gid,
 				    rhca_mlx5_qp_of(qp)->numbered.number);
 }
 
 /* Destroying the QP detaches it as well, should the command fail */
-static void mcast_detach(struct rhca_qp *qp, struct rhca_port *port,
-			 const union ib_gid *gid)
+static void mcast_detach(struct rhca_mcast_attachment *attachment)
 {
+	struct rhca_qp *qp = attachment->qp;
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->ibqp.device);
 	int ret;
 
-	ret = mlx5_core_detach_mcg(hca->mdev, (union ib_gid *)gid,
+	ret = mlx5_core_detach_mcg(hca->mdev, (union ib_gid *)attachment->gid,
 				   rhca_mlx5_qp_of(qp)->numbered.number);
 	if (ret)
 		ibdev_dbg(qp->ibqp.device, "QP %#x stays in %pI6c: error %d\n",
-			  qp->ibqp.qp_num, gid->raw, ret);
+			  qp->ibqp.qp_num, attachment->gid->raw, ret);
 }
 
 static const struct ib_device_ops mlx5_verbs = {

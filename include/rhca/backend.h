@@ -27,6 +27,7 @@ struct rhca_address;
 struct rhca_ah;
 struct rhca_counter_set;
 struct rhca_dev;
+struct rhca_mcast_attachment;
 struct rhca_pkey_table;
 struct rhca_pma_values;
 struct rhca_port;
@@ -136,10 +137,12 @@ struct rhca_qp_change {
  * @ah_destroy: Undo @ah_create. Sleeps only with RDMA_DESTROY_AH_SLEEPABLE in
  *	@flags.
  *
- * @mcast_attach: The QP receives what is sent to @gid on @port. The core has
- *	checked the QP and the GID, and attaches no QP twice; the port's netdev
- *	listens to the group. Called with RTNL held.
- * @mcast_detach: Undo @mcast_attach. Called with RTNL held.
+ * @mcast_attach: @attachment->qp receives what is sent to @attachment->gid on
+ *	@attachment->port. The core has checked the QP, the GID and the limits of
+ *	query_device, and attaches no QP twice; the port's netdev listens to the
+ *	group. Keep private data in @attachment->private. Called with RTNL held.
+ * @mcast_detach: Optional. Undo @mcast_attach; packets do not find @attachment
+ *	any more, but may still look at it. Called with RTNL held.
  *
  * @counters_open: A set of counters is made: a port's own, which is the port's
  *	first, or one that an rdma_counter's QPs are to count into. Keep private
@@ -191,10 +194,8 @@ struct rhca_backend_ops {
 	int (*ah_create)(struct rhca_ah *ah, u32 flags, struct ib_udata *udata);
 	void (*ah_destroy)(struct rhca_ah *ah, u32 flags);
 
-	int (*mcast_attach)(struct rhca_qp *qp, struct rhca_port *port,
-			    const union ib_gid *gid);
-	void (*mcast_detach)(struct rhca_qp *qp, struct rhca_port *port,
-			     const union ib_gid *gid);
+	int (*mcast_attach)(struct rhca_mcast_attachment *attachment);
+	void (*mcast_detach)(struct rhca_mcast_attachment *attachment);
 
 	int (*counters_open)(struct rhca_counter_set *set);
 	void (*counters_close)(struct rhca_counter_set *set, const u64 *shown);

@@ -17,7 +17,7 @@
 #include "core/device.h"
 #include "core/lag.h"
 #include "sw/transport/packet.h"
-#include "sw/verbs/mcast.h"
+#include "core/mcast.h"
 
 /* --- Ethernet ------------------------------------------------------------- */
 

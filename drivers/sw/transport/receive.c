@@ -9,6 +9,7 @@
 #include <rhca/compat.h>
 
 #include "core/device.h"
+#include "core/mcast.h"
 #include "sw/transport/block.h"
 #include "sw/transport/completer.h"
 #include "sw/transport/middle.h"
@@ -192,19 +193,29 @@ struct copies {
 	bool counted;
 };
 
-static void receive_copy(struct rhca_mcast_visitor *visitor,
-			 struct rhca_verbs_qp *qp)
+static void receive_copy(struct copies *copies, struct rhca_verbs_qp *qp)
 {
-	struct copies *copies = container_of(visitor, struct copies, visitor);
 	struct rhca_rx *rx = copies->rx;
 
-	rx->port = READ_ONCE(qp->port);
 	if (!rhca_rx_admissible(qp, rx) || !rhca_rx_in_partition(qp, rx))
 		return;
 	if (!copies->counted)
 		count_admitted(qp, rx);
 	copies->counted = true;
 	hand_over(to_sw_qp(qp), rx);
+}
+
+static void visit_attachment(struct rhca_mcast_visitor *visitor,
+			     const struct rhca_mcast_attachment *attachment)
+{
+	struct copies *copies = container_of(visitor, struct copies, visitor);
+	struct rhca_verbs_qp *qp = rhca_mcast_qp_get(attachment);
+
+	if (!qp)
+		return;
+	copies->rx->port = attachment->port;
+	receive_copy(copies, qp);
+	rhca_qp_put(qp);
 }
 
 /*
@@ -214,7 +225,7 @@ static void receive_copy(struct rhca_mcast_visitor *visitor,
 static void receive_multicast(struct rhca_rx *rx, struct block_walk *walk)
 {
 	const struct net_device *ndev = rx->skb->dev;
-	struct copies copies = { { receive_copy }, rx };
+	struct copies copies = { { visit_attachment }, rx };
 
 	rx->vlan_id = RHCA_NO_VLAN;
 	if (!rhca_gid_is_multicast(&rx->flow.dgid)) {

@@ -28,6 +28,7 @@ struct rhca_transport_ops;
 #define RHCA_MAX_AH		65536
 #define RHCA_MAX_SRQ		65536
 #define RHCA_MAX_SRQ_WR		16384
+#define RHCA_MAX_MCAST_GROUPS	8192	/* of a device */
 #define RHCA_MAX_MCAST_GROUP_QPS	256	/* of one group: copies of a packet */
 #define RHCA_MAX_MCAST_QPS	65536	/* attachments */
 #define RHCA_MAX_RD_ATOMIC	128	/* responder resources of a QP, as rdma_rxe */
@@ -40,7 +41,6 @@ enum rhca_limited {
 	RHCA_LIMIT_CQ,
 	RHCA_LIMIT_SRQ,
 	RHCA_LIMIT_QP,
-	RHCA_LIMIT_MCAST_QP,
 	RHCA_NUM_LIMITS,
 };
 
