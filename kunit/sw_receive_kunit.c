@@ -231,7 +231,7 @@ static void transport_version_other_than_0_is_refused(struct kunit *test)
 	}
 }
 
-/* Of 256 opcodes 39 are spoken */
+/* Of 256 opcodes 40 are spoken */
 static void opcode_that_is_not_spoken_is_refused(struct kunit *test)
 {
 	unsigned int opcode, refused = 0;
@@ -243,13 +243,13 @@ static void opcode_that_is_not_spoken_is_refused(struct kunit *test)
 		make(&b, opcode, 36, 0);
 		parse = parse_cut(&b, b.bytes);
 		refused += parse == RHCA_PARSE_BAD_OPCODE;
-		if (opcode == 0x15 || opcode == 0x18 || opcode == 0x1c ||
-		    opcode == 0x2c || opcode == 0x30 || opcode == 0x40 ||
+		if (opcode == 0x15 || opcode == 0x18 || opcode == 0x1b ||
+		    opcode == 0x2c || opcode == 0x3c || opcode == 0x30 || opcode == 0x40 ||
 		    opcode == 0x60 || opcode == 0x80 || opcode == 0xff)
 			KUNIT_EXPECT_EQ_MSG(test, parse, RHCA_PARSE_BAD_OPCODE,
 					    "opcode %#x", opcode);
 	}
-	KUNIT_EXPECT_EQ(test, refused, 256 - 39);
+	KUNIT_EXPECT_EQ(test, refused, 256 - 40);
 }
 
 /**

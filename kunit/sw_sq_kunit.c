@@ -173,6 +173,56 @@ static void request_of_a_process_is_checked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->qp.sq.ring.shared->consumer_index, 1);
 }
 
+/* As librxe lays wr.flush out: the headers of older kernels do not say */
+struct flush_slot {
+	__aligned_u64 remote_addr;
+	__u32 length;
+	__u32 rkey;
+	__u8 type;
+	__u8 level;
+};
+
+struct flush_case {
+	const char *desc;
+	u8 type;
+	u8 level;
+	enum ib_wc_status status;
+};
+
+static const struct flush_case flush_cases[] = {
+	{ "range to global visibility", 1, 0 },
+	{ "region to persistence", 2, 1 },
+	{ "both", 3, 0 },
+	{ "no placement type", 0, 0, BAD },
+	{ "unknown placement type", 4, 0, BAD },
+	{ "unknown selectivity", 1, 2, BAD },
+};
+KUNIT_ARRAY_PARAM_DESC(flush, flush_cases, desc);
+
+static void flush_says_what_and_where_to(struct kunit *test)
+{
+	const struct flush_case *c = test->param_value;
+	struct sq_bench *b = test->priv;
+	struct rhca_send_wqe *wqe = rhca_sq_wqe(&b->qp.sq, 0);
+	struct flush_slot slot = {
+		.remote_addr = 0x1122334455667788, .length = U32_MAX,
+		.rkey = 0x99aabbcc, .type = c->type, .level = c->level,
+	};
+
+	write_request(b, &(struct fetch_case) { .type = IB_QPT_RC,
+			  .opcode = RHCA_WR_FLUSH, .num_sge = U32_MAX });
+	memcpy(&b->slot->wr.wr, &slot, sizeof(slot));
+	KUNIT_ASSERT_TRUE(test, rhca_sq_fetch(&b->qp));
+	KUNIT_ASSERT_EQ(test, (int)wqe->status, (int)c->status);
+	KUNIT_EXPECT_EQ(test, wqe->num_sge, 0);
+	KUNIT_EXPECT_EQ(test, wqe->length, 0);
+	KUNIT_EXPECT_EQ(test, wqe->remote_addr, slot.remote_addr);
+	KUNIT_EXPECT_EQ(test, wqe->rkey, slot.rkey);
+	KUNIT_EXPECT_EQ(test, wqe->flush_bytes, slot.length);
+	KUNIT_EXPECT_EQ(test, wqe->placement, c->type);
+	KUNIT_EXPECT_EQ(test, wqe->selectivity, c->level);
+}
+
 static void request_is_a_copy(struct kunit *test)
 {
 	struct sq_bench *b = test->priv;
@@ -218,6 +268,7 @@ static void false_producer_yields_no_more_requests(struct kunit *test)
 
 static struct kunit_case sq_tests[] = {
 	KUNIT_CASE_PARAM(request_of_a_process_is_checked, fetch_gen_params),
+	KUNIT_CASE_PARAM(flush_says_what_and_where_to, flush_gen_params),
 	KUNIT_CASE(request_is_a_copy),
 	KUNIT_CASE(flags_that_are_not_ours_are_dropped),
 	KUNIT_CASE_PARAM(false_producer_yields_no_more_requests,

@@ -63,6 +63,9 @@ static const struct opcode_case opcode_cases[] = {
 	{ "RC FetchAdd",		0x14, 40, ATOMIC_AT(12), BARE_REQUEST },
 	{ "RC SEND Last with Inv",	0x16, 16, IETH_AT(12), REQUEST },
 	{ "RC SEND Only with Inv",	0x17, 16, IETH_AT(12), REQUEST },
+	{ "RC FLUSH",			0x1c, 32,
+	  .offset = { [RHCA_HDR_FETH] = 12, [RHCA_HDR_RETH] = 16 },
+	  BARE_REQUEST },
 	{ "RC ATOMIC WRITE",		0x1d, 28, RETH_AT(12), REQUEST },
 
 	{ "UC SEND First",		0x20, 12, REQUEST },

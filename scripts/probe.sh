@@ -51,6 +51,7 @@ have HAVE_COUNTER_BIND_PORT	rdma/ib_verbs.h		'\(\*counter_bind_qp\)\([^)]*u32 po
 have HAVE_COUNTER_INIT		rdma/ib_verbs.h		'\(\*counter_init\)'
 have HAVE_UMEM_GET_VA		rdma/ib_umem.h		'ib_umem_get_va\('
 have HAVE_ATOMIC_WRITE		rdma/ib_verbs.h		'IB_DEVICE_ATOMIC_WRITE'
+have HAVE_FLUSH			rdma/ib_verbs.h		'IB_DEVICE_FLUSH_GLOBAL'
 have HAVE_UDP_TUNNEL_SOCK	net/udp_tunnel.h	'setup_udp_tunnel_sock\(struct net \*net, struct sock '
 have HAVE_HRTIMER_SETUP		linux/hrtimer.h		' hrtimer_setup\('
 have HAVE_MLX5_COMP_EQN		linux/mlx5/driver.h	' mlx5_comp_eqn_get\('

@@ -48,6 +48,25 @@ static_assert(sizeof(struct rhca_deth) == 8);
 
 #define RHCA_DETH_SRC_QPN	GENMASK(23, 0)
 
+/* FLUSH Extended Transport Header, annex A19 */
+struct rhca_feth {
+	__be32	word;		/* RHCA_FETH_SELECTIVITY, RHCA_FETH_PLACEMENT */
+};
+static_assert(sizeof(struct rhca_feth) == 4);
+
+#define RHCA_FETH_SELECTIVITY	GENMASK(5, 4)
+#define RHCA_FETH_PLACEMENT	GENMASK(3, 0)
+
+/* Where data must have got to; any of them, and not none */
+#define RHCA_PLACE_GLOBAL	BIT(0)	/* everybody on the host sees it */
+#define RHCA_PLACE_PERSISTENT	BIT(1)	/* it outlives a loss of power */
+#define RHCA_PLACE_ALL		(RHCA_PLACE_GLOBAL | RHCA_PLACE_PERSISTENT)
+
+enum rhca_selectivity {
+	RHCA_SELECT_RANGE	= 0,	/* addresses of the RETH */
+	RHCA_SELECT_MR		= 1,	/* all that the key names */
+};
+
 /* RDMA Extended Transport Header, 9.3.3 */
 struct rhca_reth {
 	__be64	va;
@@ -149,6 +168,16 @@ static inline u32 rhca_deth_src_qpn(const struct rhca_deth *deth)
 	return be32_get_bits(deth->src, RHCA_DETH_SRC_QPN);
 }
 
+static inline u8 rhca_feth_placement(const struct rhca_feth *feth)
+{
+	return be32_get_bits(feth->word, RHCA_FETH_PLACEMENT);
+}
+
+static inline u8 rhca_feth_selectivity(const struct rhca_feth *feth)
+{
+	return be32_get_bits(feth->word, RHCA_FETH_SELECTIVITY);
+}
+
 static inline u8 rhca_aeth_syndrome(const struct rhca_aeth *aeth)
 {
 	return be32_get_bits(aeth->word, RHCA_AETH_SYNDROME);
@@ -202,6 +231,13 @@ static inline void rhca_aeth_fill(struct rhca_aeth *aeth, u8 syndrome, u32 msn)
 {
 	aeth->word = be32_encode_bits(syndrome, RHCA_AETH_SYNDROME) |
 		     be32_encode_bits(msn, RHCA_AETH_MSN);
+}
+
+static inline void rhca_feth_fill(struct rhca_feth *feth, u8 placement,
+				  u8 selectivity)
+{
+	feth->word = be32_encode_bits(placement, RHCA_FETH_PLACEMENT) |
+		     be32_encode_bits(selectivity, RHCA_FETH_SELECTIVITY);
 }
 
 static inline void rhca_deth_fill(struct rhca_deth *deth, u32 qkey, u32 src_qpn)

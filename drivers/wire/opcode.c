@@ -10,6 +10,7 @@
 #include "wire/headers.h"
 
 #define DETH	BIT(RHCA_HDR_DETH)
+#define FETH	BIT(RHCA_HDR_FETH)
 #define RETH	BIT(RHCA_HDR_RETH)
 #define ATOMIC	BIT(RHCA_HDR_ATOMIC_ETH)
 #define AETH	BIT(RHCA_HDR_AETH)
@@ -26,6 +27,7 @@
 	[IB_OPCODE_##name] = { .headers = (hdrs), .flags = (what) }
 
 /* Names in the form that OPCODE() pastes */
+#define IB_OPCODE_RC_FLUSH_REQ		RHCA_OPCODE_FLUSH
 #define IB_OPCODE_RC_ATOMIC_WRITE_REQ	RHCA_OPCODE_ATOMIC_WRITE
 #define IB_OPCODE_CNP_PACKET		RHCA_OPCODE_CNP
 
@@ -72,6 +74,8 @@ const struct rhca_opcode rhca_opcodes[256] = {
 	       RHCA_OP_REQUEST | RHCA_OP_ATOMIC | RHCA_OP_ONLY),
 	OPCODE(RC_FETCH_ADD, ATOMIC,
 	       RHCA_OP_REQUEST | RHCA_OP_ATOMIC | RHCA_OP_ONLY),
+	OPCODE(RC_FLUSH_REQ, FETH | RETH,
+	       RHCA_OP_REQUEST | RHCA_OP_FLUSH | RHCA_OP_ONLY),
 	OPCODE(RC_ATOMIC_WRITE_REQ, RETH,
 	       REQ | RHCA_OP_ATOMIC_WRITE | RHCA_OP_ONLY),
 
@@ -85,6 +89,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_opcodes);
 
 static const u8 header_bytes[RHCA_NUM_HDRS] = {
 	[RHCA_HDR_DETH]			= sizeof(struct rhca_deth),
+	[RHCA_HDR_FETH]			= sizeof(struct rhca_feth),
 	[RHCA_HDR_RETH]			= sizeof(struct rhca_reth),
 	[RHCA_HDR_ATOMIC_ETH]		= sizeof(struct rhca_atomic_eth),
 	[RHCA_HDR_AETH]			= sizeof(struct rhca_aeth),

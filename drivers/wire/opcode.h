@@ -13,6 +13,7 @@
 /* Extended transport headers, in the order in which they follow the BTH */
 enum rhca_header {
 	RHCA_HDR_DETH,
+	RHCA_HDR_FETH,
 	RHCA_HDR_RETH,
 	RHCA_HDR_ATOMIC_ETH,
 	RHCA_HDR_AETH,
@@ -37,12 +38,19 @@ enum rhca_header {
 #define RHCA_OP_PAYLOAD		BIT(10)	/* may carry payload */
 #define RHCA_OP_CNP		BIT(11)
 #define RHCA_OP_ATOMIC_WRITE	BIT(12)
+#define RHCA_OP_FLUSH		BIT(13)
+
+/* Requests that a responder resource answers */
+#define RHCA_OP_RESOURCE	(RHCA_OP_READ | RHCA_OP_ATOMIC | \
+				 RHCA_OP_ATOMIC_WRITE | RHCA_OP_FLUSH)
 
 #define RHCA_OP_STARTS		(RHCA_OP_FIRST | RHCA_OP_ONLY)
 #define RHCA_OP_ENDS		(RHCA_OP_LAST | RHCA_OP_ONLY)
 
 #define RHCA_OPCODE_CNP		0x81	/* annex A17.9.3 */
-#define RHCA_OPCODE_ATOMIC_WRITE 0x1d	/* RC, IBTA 1.6, 9.4.7; older kernels do not name it */
+/* RC, IBTA 1.6, annex A19 and 9.4.7; older kernels do not name them */
+#define RHCA_OPCODE_FLUSH	0x1c
+#define RHCA_OPCODE_ATOMIC_WRITE 0x1d
 #define RHCA_OPCODE_TRANSPORT	GENMASK(7, 5)	/* RC, UC, RD, UD */
 #define RHCA_MAX_HDR_BYTES	48	/* longest BTH + extended headers, rounded */
 

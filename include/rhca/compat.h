@@ -140,6 +140,17 @@ static inline void rhca_counter_init(struct rdma_counter *counter)
 #define RHCA_CAP_ATOMIC_WRITE		0
 #endif
 
+/*
+ * Device capabilities of RDMA FLUSH. Persistence is promised where the kernel can
+ * write caches back to memory that keeps it.
+ */
+#ifdef HAVE_FLUSH
+#define RHCA_CAP_FLUSH			(IB_DEVICE_FLUSH_GLOBAL | \
+	(IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API) ? IB_DEVICE_FLUSH_PERSISTENT : 0))
+#else
+#define RHCA_CAP_FLUSH			0
+#endif
+
 /* UDP tunnels moved from struct socket to struct sock. */
 #ifdef HAVE_UDP_TUNNEL_SOCK
 #define rhca_tunnel_sock		struct sock

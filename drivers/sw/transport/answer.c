@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Answers of the responder: acknowledgements, and the responses to READs and
- * atomics. Resources hold what was asked, so that a duplicate is answered again
+ * Answers of the responder: acknowledgements, and the responses to READs, atomics
+ * and FLUSHes. Resources hold what was asked, so that a duplicate is answered again
  * from them.
  */
 #include <rhca/compat.h>
 
 #include "sw/transport/answer.h"
 #include "sw/transport/payload.h"
+#include "sw/transport/placement.h"
 #include "sw/transport/receive.h"
 #include "sw/transport/responder.h"
 #include "sw/transport/retry.h"
@@ -110,6 +111,14 @@ static int build_read_data(struct rhca_sw_qp *qp,
 	return ret;
 }
 
+/* FLUSH and ATOMIC WRITE are answered by a READ response without data, A19, 9.4.7 */
+static u32 response_bytes(const struct rhca_sw_qp *qp,
+			  const struct rhca_resource *res, u32 offset)
+{
+	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ?
+		min(res->length - offset, qp->mtu_bytes) : 0;
+}
+
 static int build_read_response(struct rhca_sw_qp *qp,
 			       const struct rhca_resource *res,
 			       struct rhca_tx_list *tx,
@@ -117,7 +126,7 @@ static int build_read_response(struct rhca_sw_qp *qp,
 {
 	u32 offset = qp->mtu_bytes * rhca_psn_diff(res->next_psn,
 						   res->first_psn);
-	u32 bytes = min(res->length - offset, qp->mtu_bytes);
+	u32 bytes = response_bytes(qp, res, offset);
 	bool first = res->next_psn == res->first_psn;
 	bool last = res->next_psn == res->last_psn;
 	struct rhca_bth_fields fields = {
@@ -169,6 +178,7 @@ static int build_atomic_response(struct rhca_sw_qp *qp,
 static bool is_read_resource(const struct rhca_resource *res)
 {
 	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ||
+	       res->opcode == RHCA_OPCODE_FLUSH ||
 	       res->opcode == RHCA_OPCODE_ATOMIC_WRITE;
 }
 
@@ -176,6 +186,13 @@ static int build_response(struct rhca_sw_qp *qp,
 			  const struct rhca_resource *res,
 			  struct rhca_tx_list *tx, struct rhca_packet *packet)
 {
+	int ret;
+
+	if (res->opcode == RHCA_OPCODE_FLUSH) {
+		ret = rhca_flush_place(qp, res);
+		if (ret)
+			return ret;
+	}
 	if (is_read_resource(res))
 		return build_read_response(qp, res, tx, packet);
 	return build_atomic_response(qp, res, tx, packet);
@@ -217,6 +234,10 @@ static bool send_resource(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		starved = ret == -ENOMEM;
 		if (starved)
 			break;
+		if (ret == -EAGAIN) {	/* the rest in another pass */
+			*budget = 0;
+			break;
+		}
 		if (ret) {
 			rhca_tx_list_send(tx);
 			if (!abort_read(qp, res, tx->path, batch))
@@ -236,8 +257,10 @@ static bool send_resource(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
 		return false;
 	}
-	if (rhca_psn_before(res->last_psn, res->next_psn))
+	if (rhca_psn_before(res->last_psn, res->next_psn)) {
 		recv->sending_resource++;
+		recv->placed = 0;
+	}
 	return *budget;
 }
 
@@ -299,8 +322,10 @@ static struct rhca_resource *find_resource(struct rhca_responder *recv, u32 psn,
 /* Sending goes on at a resource; those behind it that are done are passed over */
 static void send_from(struct rhca_responder *recv, u32 index)
 {
-	if ((s32)(index - recv->sending_resource) < 0)
-		recv->sending_resource = index;
+	if ((s32)(index - recv->sending_resource) >= 0)
+		return;
+	recv->sending_resource = index;
+	recv->placed = 0;
 }
 
 /*
@@ -336,7 +361,8 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	send_from(recv, index);
 }
 
-static void replay_atomic(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+/* What is answered by one packet */
+static void replay_single(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_resource *res;
@@ -365,8 +391,8 @@ void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	rhca_qp_count(&qp->base, RHCA_DUPLICATE_REQUEST);
 	if (rx->flags & RHCA_OP_READ)
 		replay_read(qp, rx);
-	else if (rx->flags & (RHCA_OP_ATOMIC | RHCA_OP_ATOMIC_WRITE))
-		replay_atomic(qp, rx);
+	else if (rx->flags & RHCA_OP_RESOURCE)
+		replay_single(qp, rx);
 	else if (!qp->recv.fatal)
 		rhca_answer(qp, rhca_ack_syndrome(qp),
 			    rhca_psn_sub(qp->recv.expected_psn, 1));

@@ -8,6 +8,7 @@
 #include "sw/transport/check.h"
 #include "sw/transport/answer.h"
 #include "sw/transport/payload.h"
+#include "sw/transport/placement.h"
 #include "sw/transport/receive.h"
 #include "sw/transport/responder.h"
 #include "wire/psn.h"
@@ -67,8 +68,7 @@ static enum rhca_request_status check_psn(struct rhca_sw_qp *qp,
 }
 
 /* Kind of message, without its position */
-#define OP_KIND	(RHCA_OP_SEND | RHCA_OP_WRITE | RHCA_OP_READ | \
-		 RHCA_OP_ATOMIC | RHCA_OP_ATOMIC_WRITE)
+#define OP_KIND	(RHCA_OP_SEND | RHCA_OP_WRITE | RHCA_OP_RESOURCE)
 
 static enum rhca_request_status check_sequence(struct rhca_sw_qp *qp,
 					       const struct rhca_rx *rx)
@@ -107,7 +107,9 @@ static enum rhca_request_status check_rights(struct rhca_sw_qp *qp,
 		needed = IB_ACCESS_REMOTE_READ;
 	else if (rx->flags & RHCA_OP_ATOMIC)
 		needed = IB_ACCESS_REMOTE_ATOMIC;
-	if (access & needed || !needed)
+	else if (rx->flags & RHCA_OP_FLUSH)
+		needed = rhca_flush_access(rx);
+	if ((access & needed) == needed)
 		return RHCA_PASS;
 	return rhca_is_rc(&qp->base) ? RHCA_BAD_OPERATION :
 		drop(qp, RHCA_RX_DROPPED_NO_ACCESS);
@@ -162,8 +164,7 @@ static enum rhca_request_status check_resource(struct rhca_sw_qp *qp,
 {
 	struct rhca_responder *recv = &qp->recv;
 
-	if (!(rx->flags & (RHCA_OP_READ | RHCA_OP_ATOMIC |
-			   RHCA_OP_ATOMIC_WRITE)))
+	if (!(rx->flags & RHCA_OP_RESOURCE))
 		return RHCA_PASS;
 	if (!qp->base.attr.max_dest_rd_atomic)
 		return RHCA_BAD_OPERATION;
@@ -300,6 +301,18 @@ static enum rhca_request_status check_atomic_write(struct rhca_sw_qp *qp,
 	return mem ? RHCA_PASS : RHCA_BAD_KEY;
 }
 
+static enum rhca_request_status check_flush(struct rhca_sw_qp *qp,
+					    const struct rhca_rx *rx)
+{
+	const struct rhca_feth *feth = rhca_rx_header(rx, RHCA_HDR_FETH);
+	u8 placement = rhca_feth_placement(feth);
+
+	if (!placement || (placement & ~RHCA_PLACE_ALL) ||
+	    rhca_feth_selectivity(feth) > RHCA_SELECT_MR)
+		return RHCA_BAD_REQUEST;
+	return rhca_flush_allowed(qp, rx) ? RHCA_PASS : RHCA_BAD_KEY;
+}
+
 static enum rhca_request_status check_memory(struct rhca_sw_qp *qp,
 					     const struct rhca_rx *rx)
 {
@@ -311,6 +324,8 @@ static enum rhca_request_status check_memory(struct rhca_sw_qp *qp,
 		return check_read(qp, rx);
 	if (rx->flags & RHCA_OP_ATOMIC)
 		return check_atomic(qp, rx);
+	if (rx->flags & RHCA_OP_FLUSH)
+		return check_flush(qp, rx);
 	return check_atomic_write(qp, rx);
 }
 

@@ -11,6 +11,7 @@
 #include "sw/verbs/mw.h"
 #include "sw/transport/answer.h"
 #include "sw/transport/payload.h"
+#include "sw/transport/placement.h"
 #include "sw/transport/receive.h"
 #include "wire/psn.h"
 
@@ -230,6 +231,13 @@ static enum rhca_request_status execute_atomic_write(struct rhca_sw_qp *qp,
 	return RHCA_PASS;
 }
 
+static enum rhca_request_status execute_flush(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
+{
+	rhca_flush_describe(new_resource(qp, rx, 1), rx);
+	return RHCA_PASS;
+}
+
 static enum rhca_request_status execute(struct rhca_sw_qp *qp,
 					const struct rhca_rx *rx)
 {
@@ -241,6 +249,8 @@ static enum rhca_request_status execute(struct rhca_sw_qp *qp,
 		return execute_read(qp, rx);
 	if (rx->flags & RHCA_OP_ATOMIC)
 		return execute_atomic(qp, rx);
+	if (rx->flags & RHCA_OP_FLUSH)
+		return execute_flush(qp, rx);
 	return execute_atomic_write(qp, rx);
 }
 

@@ -96,21 +96,25 @@ struct rhca_requester {
 };
 
 /**
- * struct rhca_resource - A READ or atomic that is being or has been answered
+ * struct rhca_resource - A READ, atomic or FLUSH that is being or has been answered
  * @opcode: of the request; 0 when the slot is empty
  * @first_psn: of the first response
  * @last_psn: of the last response
  * @next_psn: of the next response to send; behind @last_psn when all are sent
  * @replayed: it answers a repeated request: the peer may have the first answer by
  *	now, and have taken the request for done
- * @va: READs: address of the first byte
+ * @placement: FLUSH: RHCA_PLACE_*
+ * @whole: FLUSH: all that the key names, whatever @va and @length say
+ * @va: READs and FLUSH: address of the first byte
  * @original: atomics: value before the operation
- * @rkey: READs: key
- * @length: READs: bytes
+ * @rkey: READs and FLUSH: key
+ * @length: READs and FLUSH: bytes
  */
 struct rhca_resource {
 	u8 opcode;
 	bool replayed;
+	u8 placement;
+	bool whole;
 	u32 first_psn;
 	u32 last_psn;
 	u32 next_psn;
@@ -137,6 +141,7 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @num_resources: a power of two, or 0
  * @newest_resource: index behind the newest
  * @sending_resource: index of the oldest with responses to send
+ * @placed: bytes that the FLUSH there has written back
  * @answer_waits: an acknowledgement goes out behind the resources
  * @answer_syndrome: its syndrome
  * @answer_psn: its PSN
@@ -172,6 +177,7 @@ struct rhca_responder {
 	u32 num_resources;
 	u32 newest_resource;
 	u32 sending_resource;
+	u64 placed;
 	bool answer_waits;
 	u8 answer_syndrome;
 	u32 answer_psn;

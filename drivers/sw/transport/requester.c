@@ -27,6 +27,7 @@ static const u8 wc_opcodes[] = {
 	[IB_WR_LOCAL_INV]		= IB_WC_LOCAL_INV,
 	[IB_WR_BIND_MW]			= IB_WC_BIND_MW,
 	[IB_WR_REG_MR]			= IB_WC_REG_MR,
+	[RHCA_WR_FLUSH]			= RHCA_WC_FLUSH,
 	[RHCA_WR_ATOMIC_WRITE]		= RHCA_WC_ATOMIC_WRITE,
 };
 

@@ -39,7 +39,7 @@ static inline bool rhca_requester_has_request(struct rhca_sw_qp *qp, u32 index)
 }
 
 /**
- * rhca_wqe_is_read - Does the answer to this request carry data?
+ * rhca_wqe_is_read - Is this request answered by a response of its own?
  * @wqe: the request
  *
  * Such requests take a responder resource of the peer, and a mere
@@ -51,6 +51,7 @@ static inline bool rhca_wqe_is_read(const struct rhca_send_wqe *wqe)
 	case IB_WR_RDMA_READ:
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case RHCA_WR_FLUSH:
 	case RHCA_WR_ATOMIC_WRITE:
 		return true;
 	default:

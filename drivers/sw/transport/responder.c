@@ -512,6 +512,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->established_told = false;
 	recv->newest_resource = 0;
 	recv->sending_resource = 0;
+	recv->placed = 0;
 	recv->answer_waits = false;
 	recv->fatal = RHCA_PASS;
 	recv->have_wqe = false;

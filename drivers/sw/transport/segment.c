@@ -62,10 +62,12 @@ u8 rhca_segment_opcode(u32 wr_opcode, enum ib_qp_type type, bool first,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_segment_opcode);
 
-static bool is_atomic(const struct rhca_send_wqe *wqe)
+/* Is its request always one packet, and its answer, too? */
+static bool is_single(const struct rhca_send_wqe *wqe)
 {
 	return wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
 	       wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD ||
+	       wqe->opcode == RHCA_WR_FLUSH ||
 	       wqe->opcode == RHCA_WR_ATOMIC_WRITE;
 }
 
@@ -74,7 +76,7 @@ static bool is_atomic(const struct rhca_send_wqe *wqe)
 static u32 packets_of(const struct rhca_sw_qp *qp,
 		      const struct rhca_send_wqe *wqe)
 {
-	if (is_atomic(wqe))
+	if (is_single(wqe))
 		return 1;
 	return max(DIV_ROUND_UP(wqe->length, qp->mtu_bytes), 1U);
 }
@@ -180,7 +182,7 @@ static void plan_read(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	seg->psns = max(DIV_ROUND_UP(end - offset, qp->mtu_bytes), 1U);
 }
 
-static void plan_atomic(const struct rhca_send_wqe *wqe,
+static void plan_single(const struct rhca_send_wqe *wqe,
 			struct rhca_segment *seg)
 {
 	switch (wqe->opcode) {
@@ -189,6 +191,10 @@ static void plan_atomic(const struct rhca_send_wqe *wqe,
 		break;
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 		seg->fields.opcode = IB_OPCODE_RC_FETCH_ADD;
+		break;
+	case RHCA_WR_FLUSH:
+		seg->fields.opcode = RHCA_OPCODE_FLUSH;
+		seg->message_bytes = wqe->flush_bytes;
 		break;
 	default:
 		seg->fields.opcode = RHCA_OPCODE_ATOMIC_WRITE;
@@ -220,8 +226,8 @@ void rhca_segment_plan(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 			.psn		= qp->send.next_psn,
 		},
 	};
-	if (is_atomic(wqe))
-		plan_atomic(wqe, seg);
+	if (is_single(wqe))
+		plan_single(wqe, seg);
 	else if (rhca_wqe_is_read(wqe))
 		plan_read(qp, wqe, seg);
 	else
@@ -289,11 +295,16 @@ static void fill_headers(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 			 const struct rhca_send_wqe *wqe, u32 read_bytes)
 {
 	u8 opcode = packet->bth->opcode;
+	struct rhca_feth *feth;
 	struct rhca_ieth *ieth;
 	struct rhca_immdt *imm;
 
 	if (rhca_opcode_has(opcode, RHCA_HDR_DETH))
 		fill_datagram(qp, packet, wqe);
+	if (rhca_opcode_has(opcode, RHCA_HDR_FETH)) {
+		feth = rhca_packet_header(packet, RHCA_HDR_FETH);
+		rhca_feth_fill(feth, wqe->placement, wqe->selectivity);
+	}
 	if (rhca_opcode_has(opcode, RHCA_HDR_RETH))
 		fill_reth(packet, wqe, qp->send.next_offset, read_bytes);
 	if (rhca_opcode_has(opcode, RHCA_HDR_ATOMIC_ETH))

@@ -65,7 +65,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 					  IB_DEVICE_MEM_MGT_EXTENSIONS |
 					  IB_DEVICE_MEM_WINDOW |
 					  IB_DEVICE_MEM_WINDOW_TYPE_2B |
-					  RHCA_CAP_ATOMIC_WRITE,
+					  RHCA_CAP_ATOMIC_WRITE | RHCA_CAP_FLUSH,
 		.kernel_cap_flags	= IBK_ALLOW_USER_UNREG,
 		.max_send_sge		= RHCA_MAX_SGE,
 		.max_recv_sge		= RHCA_MAX_SGE,

@@ -2,6 +2,7 @@
 /*
  * Memory regions, IBTA vol. 1, 10.6, and the table of keys.
  */
+#include <linux/ioport.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
@@ -17,7 +18,8 @@
 
 #define ACCESS_SUPPORTED (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			  IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+			  IB_ACCESS_MW_BIND | RHCA_ACCESS_FLUSH | \
+			  IB_ACCESS_OPTIONAL)
 
 /*
  * Many QPs may send from one region and write to it at the same time, so its
@@ -325,6 +327,26 @@ static int list_pages(struct rhca_mem *mem, struct ib_umem *umem)
 	return 0;
 }
 
+static bool is_persistent(const struct page *page)
+{
+	return region_intersects(page_to_phys(page), PAGE_SIZE, IORESOURCE_MEM,
+				 IORES_DESC_PERSISTENT_MEMORY) ==
+		REGION_INTERSECTS;
+}
+
+/* Who is promised persistence must have memory that can keep it, A19 */
+static int check_persistence(const struct rhca_mem *mem, int access)
+{
+	u32 i;
+
+	if (!(access & RHCA_ACCESS_FLUSH_PERSISTENT))
+		return 0;
+	for (i = 0; i < mem->num_pages; i++)
+		if (!is_persistent(mem->pages[i]))
+			return -EINVAL;
+	return 0;
+}
+
 static struct ib_umem *pin(struct ib_pd *pd, u64 start, u64 length, int access)
 {
 	struct ib_umem *umem = ib_umem_get_va(pd->device, start, length,
@@ -357,6 +379,9 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	ret = list_pages(&mr->mem, mr->umem);
 	if (ret)
 		goto err_unpin;
+	ret = check_persistence(&mr->mem, access);
+	if (ret)
+		goto err_free_pages;
 	mr->mem.access = access;
 	mr->mem.iova = iova;
 	mr->mem.length = length;
@@ -386,7 +411,9 @@ static int check_rereg(const struct rhca_mr *mr, int flags, int access)
 	if (access & ~ACCESS_SUPPORTED)
 		return -EOPNOTSUPP;
 	/* Pages were pinned for reading only */
-	return ib_access_writable(access) && !mr->umem->writable ? -EACCES : 0;
+	if (ib_access_writable(access) && !mr->umem->writable)
+		return -EACCES;
+	return check_persistence(&mr->mem, access);
 }
 
 /*

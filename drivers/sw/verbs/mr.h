@@ -97,6 +97,15 @@ static inline struct rhca_mr *to_rhca_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct rhca_mr, ibmr);
 }
 
+/*
+ * Rights of RDMA FLUSH as in uverbs; older kernels have no name for them, and let
+ * nobody ask for them.
+ */
+#define RHCA_ACCESS_FLUSH_GLOBAL	BIT(8)
+#define RHCA_ACCESS_FLUSH_PERSISTENT	BIT(9)
+#define RHCA_ACCESS_FLUSH		(RHCA_ACCESS_FLUSH_GLOBAL | \
+					 RHCA_ACCESS_FLUSH_PERSISTENT)
+
 #define RHCA_KEY_INDEX(key)	((key) >> 8)
 
 int rhca_mem_publish(struct rhca_mem *mem, struct rhca_verbs_dev *dev,

@@ -11,7 +11,7 @@
 #include "sw/verbs/mw.h"
 
 #define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-			 IB_ACCESS_REMOTE_ATOMIC)
+			 IB_ACCESS_REMOTE_ATOMIC | RHCA_ACCESS_FLUSH)
 
 static bool is_window(const struct rhca_mem *mem)
 {
@@ -58,10 +58,13 @@ int rhca_region_suspend(struct rhca_mem *region, enum rhca_mem_state state)
 static bool remote_allowed(const struct rhca_mem *mem,
 			   const struct rhca_remote *remote)
 {
-	return mem->pd == remote->pd &&
-	       (mem->kind != RHCA_MEM_WINDOW_2 ||
-		mem->qp_num == remote->qp_num) &&
-	       rhca_mem_allows(mem, remote->va, remote->length,
+	if (mem->pd != remote->pd ||
+	    (mem->kind == RHCA_MEM_WINDOW_2 && mem->qp_num != remote->qp_num))
+		return false;
+	if (remote->whole)
+		return mem->kind != RHCA_MEM_DMA &&
+		       !(remote->access & ~mem->access);
+	return rhca_mem_allows(mem, remote->va, remote->length,
 			       remote->access);
 }
 
@@ -151,6 +154,8 @@ static int check_region(const struct rhca_mem *region,
 	if ((bind->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
 	    !(region->access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;	/* C10-75 */
+	if (bind->access & RHCA_ACCESS_FLUSH & ~region->access)
+		return -EINVAL;	/* A19 */
 	return rhca_mem_allows(region, bind->addr, bind->length, 0) ? 0 : -EINVAL;
 }
 

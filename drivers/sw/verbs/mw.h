@@ -49,7 +49,8 @@ struct rhca_bind {
  * @rkey: remote key
  * @va: first address
  * @length: bytes
- * @access: IB_ACCESS_REMOTE_*
+ * @whole: all that @rkey names, in place of @va and @length
+ * @access: IB_ACCESS_REMOTE_*, RHCA_ACCESS_FLUSH_*
  */
 struct rhca_remote {
 	struct rhca_verbs_dev *dev;
@@ -58,6 +59,7 @@ struct rhca_remote {
 	u32 rkey;
 	u64 va;
 	u64 length;
+	bool whole;
 	int access;
 };
 

@@ -20,13 +20,15 @@
  * struct wr_rule - What a work request opcode may be
  * @qp_types: BIT(enum ib_qp_type) of the types that take it
  * @kernel_only: not for processes
+ * @process_only: ib_verbs.h has no request of it
  * @exact_bytes: length that the message must have; 0 for any
  * @no_inline: its list says where the response goes to
- * @no_data: local operation without a scatter/gather list
+ * @no_data: operation without a scatter/gather list
  */
 struct wr_rule {
 	u16 qp_types;
 	bool kernel_only;
+	bool process_only;
 	u8 exact_bytes;
 	bool no_inline;
 	bool no_data;
@@ -45,9 +47,12 @@ static const struct wr_rule wr_rules[] = {
 	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { FOR_RC, .exact_bytes = 8,
 					    .no_inline = true },
 	[IB_WR_LOCAL_INV]		= { FOR_RC | FOR_UC, .no_data = true },
-	[IB_WR_BIND_MW]			= { FOR_RC | FOR_UC, .no_data = true },
+	[IB_WR_BIND_MW]			= { FOR_RC | FOR_UC, .no_data = true,
+					    .process_only = true },
 	[IB_WR_REG_MR]			= { FOR_RC | FOR_UC, .no_data = true,
 					    .kernel_only = true },
+	[RHCA_WR_FLUSH]			= { FOR_RC, .no_data = true,
+					    .process_only = true },
 	[RHCA_WR_ATOMIC_WRITE]		= { FOR_RC, .exact_bytes = 8 },
 };
 
@@ -59,7 +64,7 @@ static const struct wr_rule *find_rule(const struct rhca_verbs_qp *qp, u32 opcod
 		return NULL;
 	rule = &wr_rules[opcode];
 	if (!(rule->qp_types & BIT(qp->core.ibqp.qp_type)) ||
-	    (rule->kernel_only && qp->core.is_user))
+	    (qp->core.is_user ? rule->kernel_only : rule->process_only))
 		return NULL;
 	return rule;
 }
@@ -328,6 +333,32 @@ static void fetch_bind(struct rhca_send_wqe *wqe, const struct rxe_send_wr *wr)
 	wqe->bind.access = wr->wr.mw.access;
 }
 
+/* wr.flush of struct rxe_send_wr, which older kernels' headers do not have */
+struct user_flush {
+	__aligned_u64 remote_addr;
+	__u32 length;
+	__u32 rkey;
+	__u8 type;
+	__u8 level;
+};
+static_assert(sizeof(struct user_flush) <=
+	      sizeof_field(struct rxe_send_wr, wr));
+
+/* A responder would refuse what is none of these, A19 */
+static int fetch_flush(struct rhca_send_wqe *wqe, const struct rxe_send_wr *wr)
+{
+	struct user_flush flush;
+
+	memcpy(&flush, &wr->wr, sizeof(flush));
+	wqe->remote_addr = flush.remote_addr;
+	wqe->rkey = flush.rkey;
+	wqe->flush_bytes = flush.length;
+	wqe->placement = flush.type;
+	wqe->selectivity = flush.level;
+	return wqe->placement && !(wqe->placement & ~RHCA_PLACE_ALL) &&
+	       wqe->selectivity <= RHCA_SELECT_MR ? 0 : -EINVAL;
+}
+
 static int fetch_datagram(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 			  const struct rxe_send_wr *wr)
 {
@@ -351,6 +382,8 @@ static int fetch_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 	case IB_WR_BIND_MW:
 		fetch_bind(wqe, wr);
 		break;
+	case RHCA_WR_FLUSH:
+		return fetch_flush(wqe, wr);
 	default:
 		fetch_rdma(wqe, wr);
 		break;

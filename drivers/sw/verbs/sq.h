@@ -13,7 +13,9 @@
 #include "sw/verbs/ring.h"
 #include "sw/verbs/sge.h"
 
-/* RDMA ATOMIC WRITE as in uverbs; older kernels have no name for it */
+/* RDMA FLUSH and ATOMIC WRITE as in uverbs; older kernels have no name for them */
+#define RHCA_WR_FLUSH		14
+#define RHCA_WC_FLUSH		8
 #define RHCA_WR_ATOMIC_WRITE	15
 #define RHCA_WC_ATOMIC_WRITE	9
 
@@ -34,6 +36,9 @@ struct rhca_verbs_qp;
  * @rkey: RDMA and atomics
  * @compare_add: atomics
  * @swap: atomics
+ * @flush_bytes: FLUSH: bytes of the range
+ * @placement: FLUSH: RHCA_PLACE_*
+ * @selectivity: FLUSH: enum rhca_selectivity
  * @path: datagrams: a reference, dropped on completion
  * @dest_qpn: datagrams
  * @qkey: datagrams
@@ -65,8 +70,17 @@ struct rhca_send_wqe {
 		struct {
 			u64 remote_addr;
 			u32 rkey;
-			u64 compare_add;
-			u64 swap;
+			union {
+				struct {
+					u64 compare_add;
+					u64 swap;
+				};
+				struct {
+					u32 flush_bytes;
+					u8 placement;
+					u8 selectivity;
+				};
+			};
 		};
 		struct {
 			struct rhca_path *path;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RDMA FLUSH at the responder.
+ */
+#ifndef RHCA_SW_TRANSPORT_PLACEMENT_H
+#define RHCA_SW_TRANSPORT_PLACEMENT_H
+
+#include "sw/transport/parse.h"
+#include "sw/transport/qp.h"
+
+int rhca_flush_access(const struct rhca_rx *rx);
+bool rhca_flush_allowed(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
+void rhca_flush_describe(struct rhca_resource *res, const struct rhca_rx *rx);
+int rhca_flush_place(struct rhca_sw_qp *qp, const struct rhca_resource *res);
+
+#endif
