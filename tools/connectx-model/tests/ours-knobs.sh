@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# One machine with roce_hca_mlx5: the knobs of a port mean what they mean on a port
+# that software serves, on the wire; what the adapter cannot do is refused.
+#
+# usage: ours-knobs.sh   (with --capture)
+. "$(dirname "$0")/guest-lib.sh"
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=roce_hca_mlx5
+
+bound=/sys/bus/auxiliary/drivers/roce_hca_mlx5.rdma
+
+rc_pingpong() {
+	pair "$1" "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
+		"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
+}
+
+# Traffic class 104 is DSCP 26.
+force() {
+	echo 104 > "$folder/tc/1/traffic_class" && echo 33 > "$folder/tc/1/ttl"
+}
+
+forced_on_wire() {
+	on_wire 'udp dst port 4791 and ip[1] & 0xfc == 104 and ip[8] == 33'
+}
+
+# The table of an adapter's port has one entry, which everybody is in.
+pkeys_refused() {
+	! echo '1 0x8001' > "$folder/partitions/1/pkeys" &&
+		dmesg | grep 'no P_Key but 0xffff' &&
+		[ "$(cat "$folder/ports/1/pkeys/0")" = 0xffff ]
+}
+
+# What it does not count is not there, instead of 0 for ever.
+counters_named() {
+	local counters=$folder/ports/1/hw_counters
+
+	ls "$counters"
+	[ -e "$counters/rx_write_requests" ] && [ -e "$counters/link_downed" ] &&
+		[ ! -e "$counters/rx_dropped_no_qp" ] && [ ! -e "$counters/tx_dropped" ]
+}
+
+hw_counter() {
+	cat "$folder/ports/1/hw_counters/$1"
+}
+
+counts_writes() {
+	local before
+
+	before=$(hw_counter rx_write_requests)
+	pair "$1" "ib_write_bw -d $rdma -x $gid -F -n 20 -s 4096" \
+		"ib_write_bw -d $rdma -x $gid -F -n 20 -s 4096 localhost"
+	echo "before $before, now $(hw_counter rx_write_requests)"
+	[ "$(hw_counter rx_write_requests)" -ge $((before + 20)) ]
+}
+
+# What bound queue pairs counted stays in the port's sum when they have gone.
+bound_counts_stay() {
+	rdma statistic qp set link "$rdma/1" auto type on &&
+		counts_writes write-bound &&
+		rdma statistic qp set link "$rdma/1" auto off
+}
+
+has_no_function() {
+	! compgen -G "$bound/mlx5_core.rdma.*"
+}
+
+ports_none() {
+	modprobe -r roce_hca_mlx5 && modprobe roce_hca_mlx5 ports=none &&
+		has_no_function
+}
+
+ports_by_address() {
+	local address
+
+	address=$(basename "$(readlink -f "/sys/class/net/$netdev/device")")
+	modprobe -r roce_hca_mlx5 &&
+		modprobe roce_hca_mlx5 "ports=0000:ff:00.0,$address" &&
+		! has_no_function && wait_for has_rdma
+}
+
+# A device keeps what was set when another backend serves its port.
+settings_stay() {
+	grep -q 104 "$folder/tc/1/traffic_class" && [ "$(cat "$folder/tc/1/ttl")" = 33 ]
+}
+
+check bring-up bring_up 10.7.0.1
+folder=/sys/class/infiniband/$rdma
+check force force
+rc_pingpong rc-forced
+check forced-on-wire forced_on_wire
+check pkeys-refused pkeys_refused
+check counters-named counters_named
+check counts-writes counts_writes write
+check bound-counts-stay bound_counts_stay
+check ports-none ports_none
+check ports-by-address ports_by_address
+check settings-stay settings_stay
+finish
