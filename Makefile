@@ -53,7 +53,7 @@ endif
 # package has to run depmod when it is unpacked.
 PREFIX ?= /usr/local
 TOOLS := show_gids ibdev2netdev cma_roce_mode cma_roce_tos compat_gid_gen dat_conf \
-	roce-perfquery roce-status
+	roce-perfquery roce-status roce-backend hardware-report
 LIBDIR := $(DESTDIR)$(PREFIX)/lib/roce-hca
 SBINDIR := $(DESTDIR)$(PREFIX)/sbin
 MANDIR := $(DESTDIR)$(PREFIX)/share/man

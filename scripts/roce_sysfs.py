@@ -143,8 +143,8 @@ class Device:
     def backend(self):
         """Who moves the bytes: 'hardware' or 'software'."""
         said = self.read("backend")
-        if said:
-            return said
+        if said:		# a device of roce_hca: software, or the kind of adapter
+            return "software" if said == "software" else "hardware"
         # The kernel's software drivers call their nodes by their own names.
         software = (self.read("node_desc") or "") in ("rxe", "siw") or not self.driver()
         return "software" if software else "hardware"

@@ -28,6 +28,7 @@ _roce_argument() {
 	compat_gid_gen:-[vV]) ;;
 	roce-status:-w | roce-status:--watch) echo 1 10 ;;
 	roce-status:-n | roce-status:--count) ;;
+	roce-backend:-w | roce-backend:--wait) ;;
 	roce-perfquery:-C | roce-perfquery:--Ca) _roce_devices ;;
 	roce-perfquery:-P | roce-perfquery:--Port) _roce_ports "$(_roce_word_after -C --Ca)" ;;
 	roce-perfquery:-G | roce-perfquery:--Gid) ;;
@@ -41,6 +42,11 @@ _roce_words() {
 	case $1 in
 	show_gids) echo --json; _roce_devices ;;
 	roce-status) echo --json --watch --count; _roce_devices ;;
+	roce-backend)
+		echo --json --force --wait hardware software in-tree
+		_roce_devices
+		_roce_netdevs
+		;;
 	ibdev2netdev) echo --json --verbose ;;
 	dat_conf) echo --json ;;
 	cma_roce_mode) echo --json --device --port --mode ;;
@@ -61,4 +67,4 @@ _roce_complete() {
 }
 
 complete -F _roce_complete show_gids ibdev2netdev cma_roce_mode cma_roce_tos \
-	compat_gid_gen dat_conf roce-perfquery roce-status
+	compat_gid_gen dat_conf roce-perfquery roce-status roce-backend hardware-report

@@ -529,5 +529,195 @@ class Tables(unittest.TestCase):
                 self.assertEqual(self.host.run(*words)[0], 2)
 
 
+class RoceBackend(unittest.TestCase):
+    """A ConnectX function, the drivers that may have it, and its netdev ens1."""
+    NAME = "mlx5_core.rdma.0"
+    PCI = "0000:03:00.0"
+
+    def setUp(self):
+        self.host = Host()
+        self.addCleanup(self.host.folder.cleanup)
+        folder = f"sys/devices/{self.PCI}"
+        self.host.link(f"sys/bus/auxiliary/devices/{self.NAME}", f"{folder}/{self.NAME}")
+        self.host.link("sys/class/net/ens1/device", folder)
+        self.host.link(f"sys/bus/pci/devices/{self.PCI}", folder)
+        self.host.put(f"{folder}/net/ens1/x", "")
+        self.host.answer("devlink", "{}")
+        self.host.answer("modprobe", "")
+        for module in ("mlx5_ib", "roce_hca_mlx5"):
+            self.host.put(f"sys/bus/auxiliary/drivers/{module}.rdma/x", "")
+
+    def bind(self, module):
+        self.host.put(f"sys/module/{module}/x", "")
+        self.host.link(f"sys/devices/{self.PCI}/{self.NAME}/driver",
+                       f"sys/bus/auxiliary/drivers/{module}.rdma")
+
+    def written(self, module, file):
+        path = os.path.join(self.host.folder.name,
+                            f"sys/bus/auxiliary/drivers/{module}.rdma", file)
+        if not os.path.exists(path):
+            return None
+        with open(path, encoding="utf-8") as text:
+            return text.read()
+
+    def in_tree(self, *gids):
+        self.bind("mlx5_ib")
+        self.host.device("mlx5_0", "ens1", list(gids) or [TEN])
+
+    def open_by(self, pid, comm, device="mlx5_0"):
+        self.host.put("sys/class/infiniband_verbs/uverbs3/ibdev", device)
+        self.host.put(f"proc/{pid}/comm", comm)
+        folder = os.path.join(self.host.folder.name, f"proc/{pid}/fd")
+        os.makedirs(folder)
+        os.symlink("/dev/infiniband/uverbs3", os.path.join(folder, "5"))
+
+    def test_nothing_there(self):
+        host = Host()
+        self.addCleanup(host.folder.cleanup)
+        code, _, errors = host.run("roce-backend")
+        self.assertEqual(code, 1)
+        self.assertIn("no RDMA device and no ConnectX adapter here", errors)
+
+    def test_in_tree_driver_was_first(self):
+        self.in_tree()
+        self.assertEqual(self.host.run("roce-backend")[:2], (0, (
+            f"mlx5_0/1 on ens1: in-tree (mlx5_ib): mlx5_ib has {self.NAME}: "
+            "roce_hca_mlx5 is not loaded\n")))
+        self.host.put("sys/module/roce_hca_mlx5/parameters/ports", "none")
+        self.assertIn("ports= of roce_hca_mlx5 leaves it out",
+                      self.host.run("roce-backend", "ens1")[1])
+
+    def test_hardware(self):
+        self.bind("roce_hca_mlx5")
+        self.host.device("roce0", "ens1", [TEN], backend="mlx5")
+        row, = json.loads(self.host.run("roce-backend", "--json", "roce0")[1])
+        self.assertEqual((row["backend"], row["driver"], row["pci"]),
+                         ("hardware", "roce_hca_mlx5", self.PCI))
+        self.assertEqual(json.loads(self.host.run("ibdev2netdev", "--json")[1])[0]["backend"],
+                         "hardware")
+
+    def test_software_says_why(self):
+        self.host.device("roce0", "ens1", [TEN], backend="software")
+        self.assertIn("no driver has mlx5_core.rdma.0: software stands in",
+                      self.host.run("roce-backend")[1])
+        self.bind("roce_hca_mlx5")
+        self.assertIn("the kernel log says why", self.host.run("roce-backend")[1])
+        self.host.answer("devlink", json.dumps({"param": {f"pci/{self.PCI}": [
+            {"name": "enable_roce", "values": [{"cmode": "driverinit", "value": False}]}]}}))
+        self.assertIn("RoCE is off on the adapter", self.host.run("roce-backend")[1])
+        self.host.put("sys/class/infiniband/roce0/ports/1/pkeys/1", "0x8001")
+        self.assertIn("it has P_Keys, which the adapter has not",
+                      self.host.run("roce-backend")[1])
+
+    def test_software_without_an_adapter(self):
+        self.host.software()
+        self.assertIn("roce0/1 on eth0: software (roce_hca): eth0 is no port of a ConnectX adapter",
+                      self.host.run("roce-backend", "eth0")[1])
+        code, _, errors = self.host.run("roce-backend", "eth0", "hardware")
+        self.assertEqual(code, 1)
+        self.assertIn("there is nothing to choose", errors)
+
+    def test_function_without_a_device(self):
+        self.assertEqual(self.host.run("roce-backend")[1],
+                         f"no RDMA device on ens1: none: no driver has {self.NAME}\n")
+
+    def test_unknown_name_and_wrong_usage(self):
+        code, _, errors = self.host.run("roce-backend", "mlx5_7")
+        self.assertEqual(code, 1)
+        self.assertIn("mlx5_7 is no RoCE device", errors)
+        self.assertEqual(self.host.run("roce-backend", "ens1", "firmware")[0], 2)
+
+    def test_refuses_while_it_is_used(self):
+        self.in_tree()
+        self.open_by(77, "ib_write_bw")
+        self.host.answer("rdma", json.dumps([
+            {"ifname": "mlx5_0", "port": 1, "type": "GSI", "comm": "ib_core"},
+            {"ifname": "mlx5_0", "port": 1, "type": "RC", "comm": "nvme_rdma"},
+            {"ifname": "other", "port": 1, "type": "RC", "comm": "smc"}]))
+        code, _, errors = self.host.run("roce-backend", "mlx5_0", "hardware")
+        self.assertEqual(code, 1)
+        self.assertIn("mlx5_0: process 77 (ib_write_bw)\n  mlx5_0: the kernel's nvme_rdma\n",
+                      errors)
+        self.assertNotIn("smc", errors)
+        self.assertNotIn("ib_core", errors)
+        self.assertIsNone(self.written("mlx5_ib", "unbind"))
+
+    def test_force_moves_it(self):
+        self.in_tree()
+        self.open_by(77, "ib_write_bw")
+        self.host.put("sys/module/roce_hca_mlx5/parameters/ports", f"0000:09:00.0,{self.PCI}")
+        code, _, errors = self.host.run("roce-backend", "-w", "0", "--force", "ens1", "hardware")
+        self.assertEqual(self.written("mlx5_ib", "unbind"), self.NAME)
+        self.assertEqual(self.written("roce_hca_mlx5", "bind"), self.NAME)
+        self.assertEqual(code, 1)	# on this host no kernel makes the device
+        self.assertIn("ens1 is not served as asked for", errors)
+
+    def test_a_function_left_out_stays_where_it_is(self):
+        self.in_tree()
+        self.host.put("sys/module/roce_hca_mlx5/parameters/ports", "none")
+        code, _, errors = self.host.run("roce-backend", "ens1", "hardware")
+        self.assertEqual(code, 1)
+        self.assertIn("leaves 0000:03:00.0 out", errors)
+        self.assertIsNone(self.written("mlx5_ib", "unbind"))
+
+    def test_software_is_made_where_none_stands_in(self):
+        self.bind("mlx5_ib")
+        self.host.put("sys/module/roce_hca/x", "")
+        made = os.path.join(self.host.folder.name, "sys/class/infiniband/roce_ens1")
+        self.host.device("spare", "ens1", [TEN], backend="software")
+        spare = os.path.join(self.host.folder.name, "sys/class/infiniband/spare")
+        hidden = os.path.join(self.host.folder.name, "spare")
+        os.rename(spare, hidden)
+        self.host.put("bin/rdma", f"""#!/bin/sh
+[ "$*" != "link add roce_ens1 type roce netdev ens1" ] || mv {hidden} {made}
+echo '[]'""")
+        code, text, errors = self.host.run("roce-backend", "-w", "0.2", "ens1", "software")
+        self.assertEqual((code, errors), (0, ""))
+        self.assertEqual(self.written("mlx5_ib", "unbind"), self.NAME)
+        self.assertIn("roce_ens1/1 on ens1: software", text)
+
+    def test_already_so(self):
+        self.in_tree()
+        self.open_by(77, "ib_write_bw")
+        self.assertEqual(self.host.run("roce-backend", "ens1", "in-tree")[0], 0)
+        self.assertIsNone(self.written("mlx5_ib", "unbind"))
+
+
+class HardwareReport(unittest.TestCase):
+    def setUp(self):
+        self.tool = runpy.run_path(os.path.join(SCRIPTS, "hardware-report"))
+
+    def test_no_secret_is_left(self):
+        text = """host-17.example.org: mlx5_core 0000:3b:00.0: firmware version: 16.35.2000
+  serial_number MT2013X01234
+  board.serial_number "MT2013X01234"
+\t\t\t[SN] Serial number: MT2013X01234
+\t\t\t[V3] Vendor specific: 0a1b2c3d4e5f
+\tCapabilities: [100 v1] Device Serial Number b8-59-9f-03-00-aa-bb-cc
+eth0 b8:59:9f:aa:bb:cc, b859:9fff:feaa:bbcc, fe80::ba59:9fff:feaa:bbcc/64 on host-17
+GID fe80:0000:0000:0000:ba59:9fff:feaa:bbcc ::ffff:192.168.7.8 192.168.7.8 node 0xb8599f0300aabbcc"""
+        hidden = self.tool["Mask"](["host-17.example.org", "host-17"]).hide(text)
+        for secret in ("MT2013", "0a1b2c", "b8", "ba59", "host-17", "192.168"):
+            self.assertNotIn(secret, hidden.lower().replace("mt2013", "MT2013"))
+        for kept in ("0000:3b:00.0", "16.35.2000", "[100 v1]"):
+            self.assertIn(kept, hidden)
+
+    def test_equal_addresses_get_equal_words(self):
+        hidden = self.tool["Mask"]().hide("a 10.0.0.1 b 10.0.0.2 c 10.0.0.1 d ::").split()
+        self.assertEqual(hidden, "a <ip-1> b <ip-2> c <ip-1> d ::".split())
+
+    def test_report_goes_on_without_an_adapter(self):
+        host = Host()
+        self.addCleanup(host.folder.cleanup)
+        host.software()
+        for command in ("dmesg", "lspci", "devlink", "ibv_devinfo"):
+            host.answer(command, "mlx5_core said so at 10.0.0.1")
+        code, text, errors = host.run("hardware-report")
+        self.assertEqual(code, 1)
+        self.assertIn("no ConnectX adapter here", errors)
+        self.assertIn("== kernel log\nmlx5_core said so at <ip-", text)
+        self.assertNotIn("10.0.0.1", text)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
