@@ -18,10 +18,17 @@ out := $(CURDIR)/build/$(KVER)
 kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUILD_ARGS)
 
 .DEFAULT_GOAL := all
-.PHONY: all modules mirror install install-modules install-tools uninstall \
+.PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
 	uninstall-modules uninstall-tools demo check check-all check-connectx soak deb clean help
 
 all: modules
+
+has_adapter_driver = grep -qs '^CONFIG_MLX5_CORE=' $(KDIR)/include/config/auto.conf
+
+# What cannot be built for this kernel (no User-Mode Linux could have it).
+say-left-out:
+	@$(has_adapter_driver) || [ '$(ARCH)' = um ] || \
+		echo "kernel $(KVER) has no mlx5_core (CONFIG_MLX5_CORE): roce_hca_mlx5 is left out"
 
 # Links to what is there now; links to what has gone are removed. Objects name the
 # headers they were built with: those of another kernel are removed, too.
@@ -44,7 +51,7 @@ ifeq ($(KVER),newest)
 modules:
 	scripts/setup-newest.sh build $(KBUILD_ARGS)
 else
-modules: mirror
+modules: mirror say-left-out
 	+$(kbuild) modules
 endif
 
@@ -66,6 +73,8 @@ install-modules: modules
 	+$(kbuild) $(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) \
 		INSTALL_MOD_DIR=updates modules_install
 	$(if $(DESTDIR),,depmod $(KVER))
+	@! $(has_adapter_driver) || \
+		echo "roce_hca_mlx5 is installed and takes no ConnectX adapter until it is loaded: see roce-backend(8)"
 
 install-tools:
 	install -d $(LIBDIR) $(SBINDIR) $(COMPLETIONDIR) $(DOCDIR)/ABI $(DOCDIR)/examples \

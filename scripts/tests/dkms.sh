@@ -30,9 +30,27 @@ dkms build -m roce-hca -v $version -k $release ||
 dkms install -m roce-hca -v $version -k $release
 dkms status | tee /dev/stderr | grep -q 'roce-hca.*$release.*installed'
 modinfo -k $release -n roce_hca
+modinfo -k $release -n roce_hca_mlx5 | grep '/updates/dkms/roce_hca_mlx5.ko'
+test -z \"\$(modinfo -k $release -F alias roce_hca_mlx5)\"
 mkdir -p \$RHCA_SHARE/modules/updates
 cp -r /lib/modules/$release/updates/dkms \$RHCA_SHARE/modules/updates/
 cp /lib/modules/$release/modules.* \$RHCA_SHARE/modules/"
+
+# A kernel without the adapter's driver: what make says, and what DKMS would expect.
+# (That it is not built then is seen on User-Mode Linux, which has none.)
+without="set -eu
+headers=\$(mktemp -d)
+mkdir -p \$headers/include/config
+echo CONFIG_INFINIBAND=m | tee \$headers/.config > \$headers/include/config/auto.conf
+make -s say-left-out KVER=6.5.0 KDIR=\$headers |
+	grep '^kernel 6.5.0 has no mlx5_core (CONFIG_MLX5_CORE): roce_hca_mlx5 is left out'
+kernelver=6.5.0 kernel_source_dir=\$headers
+. ./dkms.conf
+[ \"\${BUILT_MODULE_NAME[*]}\" = roce_hca ]
+echo CONFIG_MLX5_CORE=m >> \$headers/.config
+. ./dkms.conf
+[ \"\${BUILT_MODULE_NAME[*]}\" = 'roce_hca roce_hca_mlx5' ]
+rm -r \$headers"
 
 # Here modprobe must find it by itself, not by the harness's configuration.
 load="set -eux
@@ -42,8 +60,13 @@ modprobe roce_hca
 grep '^roce_hca ' /proc/modules
 modinfo -n roce_hca | grep '/updates/dkms/roce_hca.ko'
 modprobe -r roce_hca
-! grep '^roce_hca ' /proc/modules"
+test ! -e /sys/module/roce_hca
+modprobe roce_hca_mlx5
+grep '^roce_hca_mlx5 ' /proc/modules
+modprobe -r roce_hca_mlx5"
 
+echo "# a kernel without mlx5_core"
+bash -c "$without"
 echo "# dkms add, build, install for $release"
 scripts/uml/run --timeout 1500 --mem 2G --out "$out" -- "$build"
 echo "# modprobe on $release"
