@@ -62,7 +62,10 @@ static DEVICE_ATTR_RO(backend);
 static ssize_t hca_type_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "roce_hca\n");
+	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
+							 ibdev);
+
+	return sysfs_emit(buf, "%s\n", dev->hca_type);
 }
 static DEVICE_ATTR_RO(hca_type);
 
@@ -82,7 +85,7 @@ static ssize_t board_id_show(struct device *device,
 	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
 							 ibdev);
 
-	return sysfs_emit(buf, "%s\n", dev->backend->name);
+	return sysfs_emit(buf, "%s\n", dev->board_id);
 }
 static DEVICE_ATTR_RO(board_id);
 
@@ -147,6 +150,8 @@ static void set_identity(struct rhca_dev *dev, struct net_device *first)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
+	strscpy(dev->hca_type, "roce_hca", sizeof(dev->hca_type));
+	strscpy(dev->board_id, dev->backend->name, sizeof(dev->board_id));
 	strscpy(ibdev->node_desc, "roce-hca", sizeof(ibdev->node_desc));
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = dev->num_ports;

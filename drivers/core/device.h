@@ -19,6 +19,10 @@ struct rhca_settings;
 
 #define RHCA_MAX_PORTS		8	/* of one device; adapters have two */
 
+/* With the 0 at the end; a board's ID (PSID) has 16 characters */
+#define RHCA_HCA_TYPE_CHARS	16
+#define RHCA_BOARD_ID_CHARS	64
+
 /**
  * struct rhca_dev - An RDMA device
  * @ibdev: the verbs device; first for ib_alloc_device()
@@ -26,6 +30,9 @@ struct rhca_settings;
  * @offer: the offer that it was made of; NULL: none was needed
  * @caps: what the backend can do
  * @private: the backend's own
+ * @hca_type: what ibstat calls the kind of adapter; like @board_id the backend may
+ *	say what it is
+ * @board_id: and the board
  * @entry: in the list of all devices, protected by the list's mutex
  * @qps_lock: protects @qps
  * @qps: all QPs
@@ -47,6 +54,8 @@ struct rhca_dev {
 	struct rhca_offer *offer;
 	struct rhca_caps caps;
 	void *private;
+	char hca_type[RHCA_HCA_TYPE_CHARS];
+	char board_id[RHCA_BOARD_ID_CHARS];
 	struct list_head entry;
 	struct mutex qps_lock;		/* protects: */
 	struct list_head qps;

@@ -53,6 +53,14 @@ static void set_caps(const struct mlx5_core_dev *mdev, struct rhca_caps *caps)
 	caps->num_pkeys = 1;
 }
 
+/* As mlx5_ib does: ibstat and inventories know an adapter by these */
+static void name_board(const struct mlx5_core_dev *mdev, struct rhca_dev *dev)
+{
+	snprintf(dev->hca_type, sizeof(dev->hca_type), "MT%u",
+		 mdev->pdev->device);
+	strscpy(dev->board_id, mdev->board_id, sizeof(dev->board_id));
+}
+
 static int dev_init(struct rhca_dev *dev)
 {
 	struct rhca_mlx5 *hca = function_of(dev);
@@ -64,6 +72,7 @@ static int dev_init(struct rhca_dev *dev)
 		return ret;
 	dev->private = hca;
 	set_caps(hca->mdev, &dev->caps);
+	name_board(hca->mdev, dev);
 	ibdev->dev.parent = hca->mdev->device;
 	ibdev->num_comp_vectors = rhca_mlx5_num_vectors(hca->mdev);
 	ibdev->driver_def = rhca_mlx5_uapi;

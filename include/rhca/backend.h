@@ -92,7 +92,8 @@ struct rhca_qp_change {
  *
  * @dev_init: A device comes into being; its ports are set up, but no user and no
  *	packet sees it. Set @dev->caps and what is the backend's in @dev->ibdev;
- *	keep private data in @dev->private. On error nothing is kept.
+ *	@dev->hca_type and @dev->board_id where there is a board; keep private
+ *	data in @dev->private. On error nothing is kept.
  * @dev_exit: Undo @dev_init. No object is left.
  * @dev_quiesce: Optional. The device is about to be unregistered and all its QPs
  *	have been moved to ERR: return when their completions have been written.
