@@ -9,6 +9,7 @@
 #include <rdma/ib_cache.h>
 
 #include "core/device.h"
+#include "core/qos.h"
 #include "core/qp.h"
 #include "core/registry.h"
 #include "hca.h"
@@ -486,6 +487,30 @@ static void connected_qp_is_readdressed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->address.flow.tclass, 104);
 }
 
+/* Who reads the rules learns whether they reach connections that are there */
+static void rules_say_where_they_hold_for_new_connections_only(struct kunit *test)
+{
+	static const char notice[] = "# new connections only\n";
+	static struct rhca_backend_ops connect_only;
+	char *page = kunit_kmalloc(test, PAGE_SIZE, GFP_KERNEL);
+	struct test_hca *hca;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	hca = test_hca_create(test, &recording_backend, 1);
+	rhca_tclass_show(&to_rhca_dev(hca->ibdev)->ports[0], page);
+	KUNIT_EXPECT_STREQ(test, page, "Global tclass=-1\n");
+	test_hca_remove(hca);
+
+	connect_only = recording_backend;
+	connect_only.qp_readdress = NULL;
+	hca = test_hca_create(test, &connect_only, 1);
+	rhca_tclass_show(&to_rhca_dev(hca->ibdev)->ports[0], page);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(page, notice));
+	KUNIT_EXPECT_EQ(test,
+			rhca_tclass_store(&to_rhca_dev(hca->ibdev)->ports[0],
+					  "tclass=104"), 0);
+}
+
 static void expect_port_calls(struct kunit *test,
 			      const struct recorded *wanted, u32 num)
 {
@@ -656,6 +681,7 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE_PARAM(device_that_does_not_come_up_leaves_nothing,
 			 undo_gen_params),
 	KUNIT_CASE(connected_qp_is_readdressed),
+	KUNIT_CASE(rules_say_where_they_hold_for_new_connections_only),
 	KUNIT_CASE(ports_are_open_while_the_device_lives),
 	KUNIT_CASE(port_that_does_not_open_undoes_the_device),
 	KUNIT_CASE(netdev_is_served_once),

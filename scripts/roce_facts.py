@@ -83,7 +83,8 @@ def pkeys(port):
 def forced(device, port):
     """Rules for the traffic class in their order; no TTL is 0."""
     rules = (device.read("tc", str(port.number), "traffic_class") or "").splitlines()
-    return {"traffic_class": [rule for rule in rules if rule != "Global tclass=-1"],
+    return {"traffic_class": [rule for rule in rules
+                              if rule != "Global tclass=-1" and not rule.startswith("#")],
             "ttl": number(device.read("tc", str(port.number), "ttl"))}
 
 

@@ -56,6 +56,20 @@ int rhca_qos_forced_tclass(struct rhca_qos *qos, const struct rhca_flow *flow)
 	return tclass;
 }
 
+/* An adapter writes headers by itself, and may be told of them at connect only */
+static bool reaches_connected(const struct rhca_port *port)
+{
+	return port->dev->backend->qp_readdress;
+}
+
+static void tell_limits(const struct rhca_port *port)
+{
+	if (!reaches_connected(port))
+		ibdev_info_ratelimited(&port->dev->ibdev,
+				       "port %u: the adapter takes forced values for new connections only, and none for datagrams of processes\n",
+				       port->num);
+}
+
 ssize_t rhca_tclass_show(struct rhca_port *port, char *buf)
 {
 	struct rhca_qos *qos = &port->qos;
@@ -64,8 +78,11 @@ ssize_t rhca_tclass_show(struct rhca_port *port, char *buf)
 	mutex_lock(&qos->tclass_lock);
 	len = rhca_tclass_emit(qos->tclass, buf);
 	mutex_unlock(&qos->tclass_lock);
+	if (!reaches_connected(port))
+		len += sysfs_emit_at(buf, len, "# new connections only\n");
 	return len;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_show);
 
 /* A QP that is being modified reads the rules before it or is met after it */
 int rhca_tclass_store(struct rhca_port *port, const char *text)
@@ -80,9 +97,11 @@ int rhca_tclass_store(struct rhca_port *port, const char *text)
 	mutex_lock(&qos->tclass_lock);
 	ret = rhca_tclass_apply(qos->tclass, &rule);
 	mutex_unlock(&qos->tclass_lock);
-	if (!ret)
-		rhca_qp_for_each(port->dev, rhca_qp_readdress);
-	return ret;
+	if (ret)
+		return ret;
+	rhca_qp_for_each(port->dev, rhca_qp_readdress);
+	tell_limits(port);
+	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_store);
 
@@ -93,7 +112,7 @@ ssize_t rhca_ttl_show(struct rhca_port *port, char *buf)
 	return sysfs_emit(buf, "%u\n", READ_ONCE(port->qos.ttl));
 }
 
-/* Packets look at it one by one, so it holds for connected QPs at once */
+/* Where software sends, packets look at it one by one, so it holds at once */
 int rhca_ttl_store(struct rhca_port *port, const char *text)
 {
 	int ttl;
@@ -101,6 +120,7 @@ int rhca_ttl_store(struct rhca_port *port, const char *text)
 	if (kstrtoint(text, 0, &ttl) || ttl < 0 || ttl > U8_MAX)
 		return -EINVAL;
 	WRITE_ONCE(port->qos.ttl, ttl);
+	tell_limits(port);
 	return 0;
 }
 
