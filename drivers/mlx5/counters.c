@@ -160,7 +160,9 @@ int rhca_mlx5_counters_read(struct rhca_counter_set *set, u64 *values)
 
 /*
  * Only in RTS can it be changed; before that it is set on the way there, see
- * rhca_mlx5_qp_modify(). A queue pair in error counts nothing any more.
+ * rhca_mlx5_qp_modify(). A queue pair in error counts nothing any more, and the
+ * adapter may have moved it there without a word: the command fails then, which is
+ * nobody's fault where the queue pair only leaves a set.
  */
 int rhca_mlx5_counters_bind(struct rhca_qp *base, struct rhca_counter_set *set)
 {
@@ -175,9 +177,9 @@ int rhca_mlx5_counters_bind(struct rhca_qp *base, struct rhca_counter_set *set)
 	if (base->state == IB_QPS_RTS)
 		ret = rhca_mlx5_count_into(mdev, qp->numbered.number,
 					   own->number);
-	if (ret)
+	if (ret && !is_ports_own(set))
 		return ret;
-	if (base->state == IB_QPS_RTS)
+	if (!ret && base->state == IB_QPS_RTS)
 		qp->counting_into = own->number;
 	WRITE_ONCE(qp->counters, own);
 	return 0;
