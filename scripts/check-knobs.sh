@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Fail unless what people can set and read is the same in the sources, in
 # Documentation/knobs.rst, counters.rst and in ABI/: module parameters, sysfs
-# files, counters, attributes of QPs in netlink. Constants that knobs.rst names
+# files, parameters of congestion control, counters, attributes of QPs in netlink. Constants that knobs.rst names
 # must exist, and limits have the value it says.
 #
 # usage: scripts/check-knobs.sh
@@ -32,7 +32,11 @@ code_files() {
 	code '\bIB_PORT_ATTR_(RO|RW|WO)\( ?\K\w+' | sed 's,^,ports/N/,'
 	# rows of control/sysfs.c
 	code '\bFILE_R[OW]\( ?"\K[\w/]+", ?"\w+' | sed 's/", *"/\/N\//'
+	echo 'ports/N/cc/<name>'
 }
+
+# rows of mlx5/congestion.c
+code_congestion() { code '\bROW\(RHCA_MLX5_[A-Z_]+, \K\w+'; }
 
 # Rows of the table, each with the counter's enum first
 code_counters() {
@@ -65,6 +69,7 @@ first_column() {
 
 doc_params() { section 'Module parameters' | sed -n 's/^``\([a-z0-9_]*\)``.*/\1/p'; }
 doc_files() { first_column sysfs; }
+doc_congestion() { first_column 'Congestion control' Documentation/connectx.rst; }
 doc_counters() { first_column hw_counters $counters; }
 doc_attributes() { first_column 'Queue pairs in netlink'; }
 
@@ -127,6 +132,7 @@ compare parameter code_params doc_params $knobs
 compare file code_files doc_files $knobs
 compare file code_files abi_files Documentation/ABI
 compare counter code_counters doc_counters $counters
+compare "parameter of congestion control" code_congestion doc_congestion Documentation/connectx.rst
 compare attribute code_attributes doc_attributes $knobs
 check_limits
 check_constants

@@ -6,6 +6,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_sysfs.h>
 #include <rhca/backend.h>
+#include <rhca/compat.h>
 
 #include "core/device.h"
 #include "core/netdev.h"
@@ -381,12 +382,14 @@ static struct attribute *port_attributes[] = {
 	NULL
 };
 
-static const struct attribute_group port_group = {
+/* Files in the folder of each port; a backend with others puts its own beside it */
+const struct attribute_group rhca_port_group = {
 	.attrs	= port_attributes,
 };
+RHCA_EXPORT(rhca_port_group);
 
 static const struct attribute_group *port_groups[] = {
-	&port_group,
+	&rhca_port_group,
 	NULL
 };
 

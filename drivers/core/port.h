@@ -94,6 +94,7 @@ static inline bool rhca_port_has_gid_type(const struct rhca_port *port,
 	return port->gid_types & BIT(type);
 }
 
+extern const struct attribute_group rhca_port_group;
 extern const struct ib_device_ops rhca_port_verbs;
 
 #endif

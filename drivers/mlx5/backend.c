@@ -13,6 +13,7 @@
 
 #include "address.h"
 #include "backend.h"
+#include "congestion.h"
 #include "context.h"
 #include "core/mcast.h"
 #include "core/pkey.h"
@@ -73,6 +74,7 @@ static int dev_init(struct rhca_dev *dev)
 	dev->private = hca;
 	set_caps(hca->mdev, &dev->caps);
 	name_board(hca->mdev, dev);
+	rhca_mlx5_congestion_add_files(ibdev);
 	ibdev->dev.parent = hca->mdev->device;
 	ibdev->num_comp_vectors = rhca_mlx5_num_vectors(hca->mdev);
 	ibdev->driver_def = rhca_mlx5_uapi;
