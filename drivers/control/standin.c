@@ -33,10 +33,16 @@ static DEFINE_SPINLOCK(queue_lock);	/* queueing against the end */
 static DECLARE_DELAYED_WORK(stand_in_work, stand_in);
 static DECLARE_WORK(give_way_work, give_way);
 
-static bool is_candidate(const struct net_device *ndev)
+static bool may_have_standin(const struct net_device *ndev)
 {
 	return netif_running(ndev) && netif_device_present(ndev) &&
 	       ops->wanted(ndev);
+}
+
+/* Of ports of a bond an adapter makes one device, whose netdev is the bond */
+static bool is_candidate(const struct net_device *ndev)
+{
+	return may_have_standin(ndev) && !netif_is_lag_port(ndev);
 }
 
 static void stand_in_on(struct net_device *ndev)
@@ -73,7 +79,7 @@ static void give_way_on(struct net_device *ndev)
 
 static void give_way(struct work_struct *work)
 {
-	rhca_netdev_walk(is_candidate, give_way_on);
+	rhca_netdev_walk(may_have_standin, give_way_on);
 }
 
 /**

@@ -42,10 +42,16 @@ static bool is_wanted(const struct mlx5_core_dev *mdev)
 	       names_function(ports, dev_name(mdev->device));
 }
 
-/* InfiniBand ports, and functions that share one port, are the in-tree driver's */
-static bool is_served(const struct mlx5_core_dev *mdev)
+/*
+ * InfiniBand ports, functions that share one port, and a bond of two functions, whose
+ * queue pairs need to be spread over its ports, are the in-tree driver's. mlx5_core
+ * takes the functions away from their drivers when it makes such a bond, and when it
+ * ends.
+ */
+static bool is_served(struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, port_type) == MLX5_CAP_PORT_TYPE_ETH &&
+	       !mlx5_lag_is_active(mdev) &&
 	       MLX5_CAP_GEN(mdev, num_vhca_ports) <= 1 &&
 	       MLX5_CAP_GEN(mdev, cqe_version) == CQE_VERSION;
 }

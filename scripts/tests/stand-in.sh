@@ -97,4 +97,24 @@ show rdma link del "$RXE"
 show ip link set "$WIRE" up
 wait_check 60 "a netdev that comes up gets its stand-in" is_there
 check_match "the log says so" 'stands in' "$(kernel_log)"
+
+# A port of a bond: the adapter may have one device for all of the bond's ports, and
+# takes their packets. Nobody stands in while it is one.
+BOND=sb$$
+show rdma link add "$RXE" type rxe netdev "$WIRE" || die "rdma_rxe does not return"
+wait_check 60 "the stand-in is removed once more" is_gone
+if show ip link add "$BOND" type bond; then
+	defer "ip link del $BOND"
+	show ip link set "$WIRE" down
+	show ip link set "$WIRE" master "$BOND" || die "no port of a bond"
+	show ip link set "$BOND" up
+	show rdma link del "$RXE"
+	sleep 3		# the debounce, and as long again
+	check "no stand-in on a port of a bond" "" "$(ours_on "$WIRE")"
+	show ip link set "$WIRE" nomaster
+	show ip link set "$WIRE" up
+	wait_check 60 "one when it has left the bond" is_there
+else
+	echo "# no bonding here: not tried on a port of a bond"
+fi
 finish
