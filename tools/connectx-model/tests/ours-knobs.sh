@@ -24,6 +24,43 @@ forced_on_wire() {
 	on_wire 'udp dst port 4791 and ip[1] & 0xfc == 104 and ip[8] == 33'
 }
 
+# Who reads the rules is told, and who writes one.
+told_of_new_connections() {
+	cat "$folder/tc/1/traffic_class"
+	grep -qx '# new connections only' "$folder/tc/1/traffic_class" &&
+		dmesg | grep 'forced values for new connections only'
+}
+
+# The adapter's own, as mlx5_ib shows them.
+board_named() {
+	head "$folder"/{hca_type,board_id,hw_rev,fw_ver,backend}
+	[ "$(cat "$folder/hca_type")" = MT4119 ] && [ -s "$folder/board_id" ] &&
+		[ "$(cat "$folder/board_id")" != mlx5 ] &&
+		[ "$(cat "$folder/backend")" = mlx5 ]
+}
+
+# Parameters of congestion control: each can be read, and is what was written. Of two
+# in one word of the firmware's, the other one stays. 6 bits are a DSCP.
+congestion_parameters() {
+	local cc=$folder/ports/1/cc
+
+	grep . "$cc"/* && [ "$(ls "$cc" | wc -l)" -eq 20 ] || return 1
+	echo 5 > "$cc/np_cnp_prio" && echo 1 > "$cc/np_cnp_prio_mode" &&
+		echo 48 > "$cc/np_cnp_dscp" && echo 4321 > "$cc/rp_ai_rate" || return 1
+	! echo 64 > "$cc/np_cnp_dscp" && ! echo x > "$cc/np_cnp_dscp" || return 1
+	grep . "$cc"/*
+	[ "$(cat "$cc"/{np_cnp_prio,np_cnp_prio_mode,np_cnp_dscp,rp_ai_rate} | xargs)" = \
+		"5 1 48 4321" ]
+}
+
+# A queue pair that the adapter has moved to the error state by itself leaves its
+# counter: the log would have a warning.
+bound_in_error() {
+	rdma statistic qp set link "$rdma/1" auto type on &&
+		timeout 100 /usr/bin/python3 "$(dirname "$0")/no-answer.py" "$rdma" "$gid" &&
+		rdma statistic qp set link "$rdma/1" auto off && no_warning
+}
+
 # The table of an adapter's port has one entry, which everybody is in.
 pkeys_refused() {
 	! echo '1 0x8001' > "$folder/partitions/1/pkeys" &&
@@ -79,6 +116,32 @@ ports_by_address() {
 		! has_no_function && wait_for has_rdma
 }
 
+backend_tool() {
+	timeout 120 scripts/roce-backend "$@"
+}
+
+# Not while a process has the device.
+tool_refuses() {
+	local server status=0
+
+	ibv_rc_pingpong -d "$rdma" -g "$gid" > /dev/null 2>&1 &
+	server=$!
+	until_listening $server
+	! backend_tool "$netdev" in-tree || status=1
+	[ -e "$bound/mlx5_core.rdma.0" ] || status=1
+	kill $server
+	wait $server
+	[ $status -eq 0 ]
+}
+
+tool_moves() {
+	backend_tool "$netdev" in-tree && backend_tool &&
+		driver=mlx5_ib has_rdma && has_no_function &&
+		backend_tool "$netdev" software &&
+		grep -lx software /sys/class/infiniband/*/backend &&
+		backend_tool "$netdev" hardware && has_rdma && ! has_no_function
+}
+
 # A device keeps what was set when another backend serves its port.
 settings_stay() {
 	grep -q 104 "$folder/tc/1/traffic_class" && [ "$(cat "$folder/tc/1/ttl")" = 33 ]
@@ -86,14 +149,21 @@ settings_stay() {
 
 check bring-up bring_up 10.7.0.1
 folder=/sys/class/infiniband/$rdma
+check board-named board_named
 check force force
+check told-of-new-connections told_of_new_connections
 rc_pingpong rc-forced
 check forced-on-wire forced_on_wire
 check pkeys-refused pkeys_refused
 check counters-named counters_named
 check counts-writes counts_writes write
 check bound-counts-stay bound_counts_stay
+check bound-in-error bound_in_error
+check congestion-parameters congestion_parameters
 check ports-none ports_none
 check ports-by-address ports_by_address
 check settings-stay settings_stay
+check tool-refuses tool_refuses
+check tool-moves tool_moves
+check settings-stay-with-the-tool settings_stay
 finish
