@@ -6,12 +6,13 @@
 # shellcheck source=scripts/vm/guest-lib.sh
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/guest-lib.sh"
 
-# An emulated processor is slow, not stuck: give the watchdogs patience.
+# An emulated processor is slow, not stuck: give the watchdogs patience, and do not
+# take a timer that is late for one that is broken.
 machine_kernel_arguments=(
 	console=ttyS0 quiet loglevel=4 panic=-1 oops=panic
 	mitigations=off nokaslr no5lvl tsc=reliable apparmor=0 audit=0
 	init_on_alloc=0 log_buf_len=4M
-	watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120
+	no_timer_check watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120
 )
 
 # machine_find SERIES QEMU: what the machine is made of
