@@ -3,6 +3,7 @@
  * Receive queues, and the requests that a process writes into them.
  */
 #include <kunit/test.h>
+#include <linux/kthread.h>
 #include <rdma/rdma_user_rxe.h>
 
 #include "sw/verbs/device.h"
@@ -144,6 +145,114 @@ static void false_producer_yields_no_more_than_the_ring(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, taken, value & 7);
 }
 
+/* Return: as rhca_rq_resize(); the old ring, or the unused one, is freed */
+static int rq_resize(struct rq_bench *b, u32 max_wr)
+{
+	u32 bytes = sizeof(struct rxe_recv_wqe) +
+		    RQ_SGE * sizeof(struct rxe_sge);
+	struct rhca_ring ring;
+	int ret = rhca_ring_alloc(&ring, max_wr, bytes, NULL, NULL);
+
+	if (ret)
+		return ret;
+	ret = rhca_rq_resize(&b->rq, &ring);
+	rhca_ring_free(&ring);
+	return ret;
+}
+
+static void expect_taken(struct kunit *test, u64 from, u64 to)
+{
+	struct rq_bench *b = test->priv;
+	u64 id;
+
+	for (id = from; id < to; id++) {
+		KUNIT_EXPECT_EQ(test, rq_take(b), 0);
+		KUNIT_EXPECT_EQ(test, b->wqe->wr_id, id);
+		KUNIT_EXPECT_EQ(test, b->wqe->length, 30);
+	}
+	KUNIT_EXPECT_EQ(test, rq_take(b), -ENOENT);
+}
+
+static void resized_queue_keeps_its_order(struct kunit *test)
+{
+	struct rq_bench *b = test->priv;
+	u64 id;
+
+	/* Around the end of the ring */
+	for (id = 0; id < 5; id++)
+		KUNIT_ASSERT_EQ(test, rq_post(b, id, 2), 0);
+	expect_taken(test, 0, 5);
+	for (; id < 12; id++)
+		KUNIT_ASSERT_EQ(test, rq_post(b, id, 2), 0);
+	KUNIT_EXPECT_EQ(test, rq_resize(b, 100), 0);
+	KUNIT_EXPECT_EQ(test, b->rq.max_wr, 127);
+	for (; id < 100; id++)
+		KUNIT_ASSERT_EQ(test, rq_post(b, id, 2), 0);
+	KUNIT_EXPECT_EQ(test, rq_resize(b, 60), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rq_resize(b, 200), 0);
+	expect_taken(test, 5, 100);
+	KUNIT_EXPECT_EQ(test, rq_resize(b, 1), 0);
+	KUNIT_EXPECT_EQ(test, rq_post(b, 100, 2), 0);
+	KUNIT_EXPECT_EQ(test, rq_post(b, 101, 2), -ENOMEM);
+	expect_taken(test, 100, 101);
+}
+
+#define STREAM	20000
+
+static int post_stream(void *data)
+{
+	u64 id = 0;
+
+	while (id < STREAM && !kthread_should_stop()) {
+		if (rq_post(data, id, 2))
+			usleep_range(20, 50);
+		else
+			id++;
+	}
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+static int resize_until_stopped(void *data)
+{
+	struct rq_bench *b = data;
+	u32 i = 0;
+
+	while (!kthread_should_stop()) {
+		rq_resize(b, i++ % 2 ? 60 : 500);
+		usleep_range(50, 100);
+	}
+	return 0;
+}
+
+static void resize_meets_posts_and_takes(struct kunit *test)
+{
+	unsigned long end = jiffies + 60 * HZ;
+	struct rq_bench *b = test->priv;
+	struct task_struct *poster, *resizer;
+	u64 next = 0;
+	int wrong = 0;
+
+	poster = kthread_run(post_stream, b, "rq_post");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(poster));
+	resizer = kthread_run(resize_until_stopped, b, "rq_resize");
+	while (next < STREAM && time_before(jiffies, end)) {
+		if (rq_take(b)) {
+			cond_resched();
+			continue;
+		}
+		wrong += b->wqe->wr_id != next || b->wqe->length != 30;
+		next++;
+	}
+	if (!IS_ERR(resizer))
+		kthread_stop(resizer);
+	kthread_stop(poster);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(resizer));
+	KUNIT_EXPECT_EQ(test, next, STREAM);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
 static struct kunit_case rq_tests[] = {
 	KUNIT_CASE(receives_are_taken_in_order),
 	KUNIT_CASE(receive_queue_refuses_what_does_not_fit),
@@ -152,6 +261,8 @@ static struct kunit_case rq_tests[] = {
 	KUNIT_CASE(receive_length_does_not_overflow),
 	KUNIT_CASE_PARAM(false_producer_yields_no_more_than_the_ring,
 			 hostile_gen_params),
+	KUNIT_CASE(resized_queue_keeps_its_order),
+	KUNIT_CASE(resize_meets_posts_and_takes),
 	{}
 };
 

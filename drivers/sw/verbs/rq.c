@@ -29,6 +29,7 @@ int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,
 
 	spin_lock_init(&rq->post_lock);
 	spin_lock_init(&rq->take_lock);
+	rq->taken = 0;
 	ret = rhca_ring_alloc(&rq->ring, max(max_wr, 1U), bytes, udata, info);
 	if (ret)
 		return ret;
@@ -147,9 +148,126 @@ int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe, u32 *left)
 	if (filled) {
 		ret = copy_out(rq, wqe);
 		rhca_ring_release(&rq->ring, 1);
+		rq->taken++;
 		*left = filled - 1;
 	}
 	spin_unlock(&rq->take_lock);
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rq_take);
+
+/**
+ * struct move - Of a resize: requests go over in order
+ * @fresh: the ring that they go to
+ * @put: how many were copied
+ * @ahead: of these, the last ones, how many had not been taken when last seen
+ * @taken: rhca_rq.taken when last seen
+ */
+struct move {
+	struct rhca_ring *fresh;
+	u32 put;
+	u32 ahead;
+	u32 taken;
+};
+
+/* What is copied with the locks held takes some microseconds at most */
+#define MOVE_AT_ONCE	16
+/* Who posts faster than this many rounds can copy has no need of a longer queue */
+#define MOVE_ROUNDS	16
+
+/*
+ * Raw: they are checked when they are taken. While no lock is held, some may be
+ * taken and their slots posted to again; then see_progress() drops the copies.
+ */
+static void copy_requests(const struct rhca_rq *rq, struct move *move,
+			  u32 from, u32 n)
+{
+	while (n--)
+		memcpy(rhca_ring_slot(move->fresh, move->put++),
+		       rhca_ring_slot(&rq->ring, from++),
+		       1U << move->fresh->stride_shift);
+}
+
+/* Return: how many requests of the @filled ones have no copy */
+static u32 see_progress(const struct rhca_rq *rq, struct move *move, u32 filled)
+{
+	u32 taken = rq->taken - move->taken;
+
+	lockdep_assert_held(&rq->take_lock);
+	move->taken = rq->taken;
+	move->ahead = taken < move->ahead ? move->ahead - taken : 0;
+	/* A process may take back what it has posted, at its own risk */
+	move->ahead = min(move->ahead, filled);
+	return filled - move->ahead;
+}
+
+static void switch_rings(struct rhca_rq *rq, struct move *move)
+{
+	struct rhca_ring *fresh = move->fresh;
+
+	fresh->index = (move->put - move->ahead) & fresh->mask;
+	fresh->shared->consumer_index = fresh->index;
+	/* The requests before the index that announces them */
+	smp_store_release(&fresh->shared->producer_index,
+			  move->put & fresh->mask);
+	swap(rq->ring, *fresh);
+	rq->max_wr = rhca_ring_capacity(&rq->ring);
+}
+
+/*
+ * One round: copy all without a lock, or the last few with both, and be done.
+ *
+ * Return: 0 when the rings were exchanged, -EAGAIN when there is more, -EINVAL when
+ * the new ring is too small.
+ */
+static int move_some(struct rhca_rq *rq, struct move *move)
+{
+	u32 filled, from, n;
+
+	spin_lock_bh(&rq->take_lock);
+	spin_lock_irq(&rq->post_lock);
+	filled = rhca_ring_filled(&rq->ring);
+	n = see_progress(rq, move, filled);
+	from = rq->ring.index + move->ahead;
+	if (filled <= rhca_ring_capacity(move->fresh)) {
+		move->ahead = filled;
+		if (n <= MOVE_AT_ONCE) {
+			copy_requests(rq, move, from, n);
+			switch_rings(rq, move);
+		}
+	}
+	spin_unlock_irq(&rq->post_lock);
+	spin_unlock_bh(&rq->take_lock);
+
+	if (filled > rhca_ring_capacity(move->fresh))
+		return -EINVAL;
+	if (n <= MOVE_AT_ONCE)
+		return 0;
+	copy_requests(rq, move, from, n);
+	return -EAGAIN;
+}
+
+/**
+ * rhca_rq_resize - Exchange the ring for one of another length
+ * @rq: the queue
+ * @ring: empty, with elements of the same size; on success the old ring
+ *
+ * Requests that nobody has taken go over in order; kernel users may post and QPs
+ * take meanwhile. A process must not post: it holds its library's lock.
+ *
+ * Context: process; the caller lets one resize run at a time.
+ * Return: 0, -EINVAL when more requests are posted than fit, -EBUSY when the other
+ * side posts faster than they can be moved.
+ */
+int rhca_rq_resize(struct rhca_rq *rq, struct rhca_ring *ring)
+{
+	struct move move = { .fresh = ring };
+	int round, ret = -EAGAIN;
+
+	for (round = 0; round < MOVE_ROUNDS && ret == -EAGAIN; round++) {
+		ret = move_some(rq, &move);
+		cond_resched();
+	}
+	return ret == -EAGAIN ? -EBUSY : ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rq_resize);

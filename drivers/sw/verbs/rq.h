@@ -29,9 +29,10 @@ struct rhca_recv_wqe {
  * struct rhca_rq - Receive queue
  * @max_sge: entries that a request may have
  * @max_wr: requests that fit, at least those that were asked for
- * @post_lock: serialises kernel users that post
+ * @post_lock: serialises kernel users that post; innermost
  * @take_lock: protects the consumer side of @ring
  * @ring: the requests
+ * @taken: how many were taken so far
  */
 struct rhca_rq {
 	u32 max_sge;
@@ -39,6 +40,7 @@ struct rhca_rq {
 	spinlock_t post_lock;		/* producer side, of kernel users */
 	spinlock_t take_lock;		/* consumer side of: */
 	struct rhca_ring ring;
+	u32 taken;
 };
 
 int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,
@@ -48,5 +50,6 @@ int rhca_rq_post(struct rhca_rq *rq, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad_wr);
 void rhca_rq_reset(struct rhca_rq *rq);
 int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe, u32 *left);
+int rhca_rq_resize(struct rhca_rq *rq, struct rhca_ring *ring);
 
 #endif

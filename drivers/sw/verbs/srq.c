@@ -60,36 +60,19 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		rhca_limit_give(dev, RHCA_LIMIT_SRQ);
 		return ret;
 	}
+	mutex_init(&srq->resize_lock);
 	srq->limit = init->attr.srq_limit;
 	init->attr.max_wr = srq->rq.max_wr;
 	init->attr.max_sge = srq->rq.max_sge;
 	return 0;
 }
 
-/* Requests that no QP has taken go over in order; raw, they are checked later */
-static int move_requests(struct rhca_rq *rq, struct rhca_ring *to)
-{
-	u32 filled = rhca_ring_filled(&rq->ring);
-	u32 i;
-
-	if (filled > rhca_ring_capacity(to))
-		return -EINVAL;
-	for (i = 0; i < filled; i++)
-		memcpy(rhca_ring_slot(to, i),
-		       rhca_ring_slot(&rq->ring, rq->ring.index + i),
-		       1U << to->stride_shift);
-	/* The requests before the index that announces them */
-	smp_store_release(&to->shared->producer_index, filled);
-	return 0;
-}
-
-/* The process holds its own lock over this verb, so it is not posting */
 static int resize(struct rhca_srq *srq, u32 max_wr, struct ib_udata *udata)
 {
 	u32 bytes = sizeof(struct rxe_recv_wqe) +
 		    srq->rq.max_sge * sizeof(struct rxe_sge);
 	struct rxe_modify_srq_cmd cmd = {};
-	struct rhca_ring fresh, old;
+	struct rhca_ring ring;
 	struct mminfo info = {};
 	int ret;
 
@@ -100,7 +83,7 @@ static int resize(struct rhca_srq *srq, u32 max_wr, struct ib_udata *udata)
 		if (ret)
 			return ret;
 	}
-	ret = rhca_ring_alloc(&fresh, max_wr, bytes, udata, &info);
+	ret = rhca_ring_alloc(&ring, max_wr, bytes, udata, &info);
 	if (ret)
 		return ret;
 	if (udata && copy_to_user(u64_to_user_ptr(cmd.mmap_info_addr), &info,
@@ -109,23 +92,12 @@ static int resize(struct rhca_srq *srq, u32 max_wr, struct ib_udata *udata)
 		goto err_free;
 	}
 
-	spin_lock_irq(&srq->rq.post_lock);
-	spin_lock(&srq->rq.take_lock);
-	ret = move_requests(&srq->rq, &fresh);
-	if (!ret) {
-		old = srq->rq.ring;
-		srq->rq.ring = fresh;
-		srq->rq.max_wr = rhca_ring_capacity(&fresh);
-	}
-	spin_unlock(&srq->rq.take_lock);
-	spin_unlock_irq(&srq->rq.post_lock);
-	if (ret)
-		goto err_free;
-	rhca_ring_free(&old);
-	return 0;
-
+	mutex_lock(&srq->resize_lock);
+	ret = rhca_rq_resize(&srq->rq, &ring);
+	mutex_unlock(&srq->resize_lock);
+	/* This one, or on success the old one */
 err_free:
-	rhca_ring_free(&fresh);
+	rhca_ring_free(&ring);
 	return ret;
 }
 

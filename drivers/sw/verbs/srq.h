@@ -2,6 +2,7 @@
 #ifndef RHCA_SW_VERBS_SRQ_H
 #define RHCA_SW_VERBS_SRQ_H
 
+#include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
 #include "sw/verbs/rq.h"
@@ -10,12 +11,14 @@
  * struct rhca_srq - Shared receive queue
  * @ibsrq: ib_core's part
  * @rq: the requests; @rq.take_lock also protects @limit
+ * @resize_lock: one resize at a time
  * @limit: raise the limit event when fewer requests than this remain, 0 = off
  * @number: how the user ABI calls it
  */
 struct rhca_srq {
 	struct ib_srq ibsrq;
 	struct rhca_rq rq;
+	struct mutex resize_lock;
 	u32 limit;
 	u32 number;
 };
