@@ -33,9 +33,12 @@ static inline bool rhca_requester_has_request(struct rhca_sw_qp *qp, u32 index)
 {
 	struct rhca_sq *sq = &qp->base.sq;
 
+	if (index == READ_ONCE(sq->tail) &&
+	    !(qp->base.core.is_user && rhca_sq_fetch(&qp->base)))
+		return false;
 	/* The index before the request that it announces */
-	return index != smp_load_acquire(&sq->tail) ||
-	       (qp->base.core.is_user && rhca_sq_fetch(&qp->base));
+	smp_acquire__after_ctrl_dep();
+	return true;
 }
 
 /**

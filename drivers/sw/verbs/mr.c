@@ -137,18 +137,20 @@ static atomic_t *users_here(struct rhca_mem *mem)
 
 static void leave(struct rhca_mem *mem)
 {
-	smp_mb__before_atomic();	/* all accesses before the count */
-	atomic_dec(users_here(mem));
+	/* All accesses before the count */
+	(void)atomic_dec_return_release(users_here(mem));
 }
 
 static bool enter(struct rhca_mem *mem)
 {
-	atomic_inc(users_here(mem));
-	smp_mb__after_atomic();	/* the count before the state */
-	if (smp_load_acquire(&mem->state) == RHCA_MEM_VALID)
-		return true;
-	leave(mem);
-	return false;
+	/* Fully ordered: the count before the state */
+	(void)atomic_inc_return(users_here(mem));
+	if (READ_ONCE(mem->state) != RHCA_MEM_VALID) {
+		leave(mem);
+		return false;
+	}
+	smp_acquire__after_ctrl_dep();	/* the state before what the key means */
+	return true;
 }
 
 /* A window has no memory of its own: its user uses the region as well */

@@ -38,8 +38,11 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_qp_abilities);
  */
 bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 wanted)
 {
+	if ((abilities[READ_ONCE(qp->state)] & wanted) != wanted)
+		return false;
 	/* Pairs with the commit: the state's attributes are in place */
-	return (abilities[smp_load_acquire(&qp->state)] & wanted) == wanted;
+	smp_acquire__after_ctrl_dep();
+	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_can);
 
