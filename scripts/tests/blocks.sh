@@ -37,23 +37,27 @@ traffic() { with_ends traffic.py "$@"; }
 batch() { with_ends batch.py "$1" --label "v2 IPv$1 $2 " "${@:3}"; }
 ops() { with_ends ops.py "$1" --mtu "$2" --types RC,UC --label "v2 IPv$1 $3 " --quick; }
 
-# in_blocks WHAT COMMAND...: more packets than skbs, of a
+# in_blocks WHAT COMMAND...: more packets than skbs, of both ends together
 in_blocks() {
 	local what=$1 packets sent
 	shift
-	packets=$(hw_counter "$DEV_A" tx_packets) sent=$(skbs)
+	packets=$(packets) sent=$(skbs)
 	"$@"
-	packets=$(($(hw_counter "$DEV_A" tx_packets) - packets)) sent=$(($(skbs) - sent))
+	packets=$(($(packets) - packets)) sent=$(($(skbs) - sent))
 	check_ok "$what: $packets packets leave as $sent" [ $((2 * sent)) -lt $packets ]
 }
-skbs() { in_a cat "/sys/class/net/$IF_A/statistics/tx_packets"; }
+packets() { echo $(($(hw_counter "$DEV_A" tx_packets) + $(hw_counter "$DEV_B" tx_packets))); }
+skbs() {
+	local file=statistics/tx_packets
+	echo $(($(in_a cat "/sys/class/net/$IF_A/$file") + $(in_b cat "/sys/class/net/$IF_B/$file")))
+}
 
 : "whole"
 for family in 4 6; do
 	with_ends ops.py $family --mtu 1024 --types RC,UC --label "v2 IPv$family "
 	in_blocks "IPv$family RC, long" traffic $family --messages 60 --read
 	in_blocks "IPv$family RC, short" batch $family whole --type RC --size 60
-	batch $family whole --type RC --size 60 --read
+	in_blocks "IPv$family RC, answers to short READs" batch $family whole --type RC --size 60 --read
 	in_blocks "IPv$family UC" batch $family whole --type UC
 	in_blocks "IPv$family UD" batch $family whole --type UD
 done
@@ -76,9 +80,9 @@ both ethtool -K IF tx-udp-segmentation off > /dev/null
 ops 4 4096 single
 both ethtool -K IF tx-udp-segmentation on > /dev/null
 echo off > $blocks
-packets=$(hw_counter "$DEV_A" tx_packets) sent=$(skbs)
+packets=$(packets) sent=$(skbs)
 traffic 4 --messages 20
-packets=$(($(hw_counter "$DEV_A" tx_packets) - packets)) sent=$(($(skbs) - sent))
+packets=$(($(packets) - packets)) sent=$(($(skbs) - sent))
 check_ok "blocks=off: $packets packets leave as $sent" [ "$sent" -ge "$packets" ]
 echo known > $blocks
 check_fails "a policy that is unknown" sh -c "echo some > $blocks"

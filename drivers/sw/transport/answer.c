@@ -119,6 +119,12 @@ static u32 response_bytes(const struct rhca_sw_qp *qp,
 		min(res->length - offset, qp->mtu_bytes) : 0;
 }
 
+/* Are there requests to answer behind the one that is being answered? */
+static bool another_is_due(const struct rhca_responder *recv)
+{
+	return recv->sending_resource + 1 != recv->newest_resource;
+}
+
 static int build_read_response(struct rhca_sw_qp *qp,
 			       const struct rhca_resource *res,
 			       struct rhca_tx_list *tx,
@@ -135,9 +141,10 @@ static int build_read_response(struct rhca_sw_qp *qp,
 		.dest_qpn	= qp->base.attr.dest_qp_num,
 		.psn		= res->next_psn,
 	};
+	bool more = !last || another_is_due(&qp->recv);
 	int ret;
 
-	if (rhca_tx_list_begin_packet(tx, packet, &fields, bytes, !last))
+	if (rhca_tx_list_begin_packet(tx, packet, &fields, bytes, more))
 		return -ENOMEM;
 	if (rhca_opcode_has(fields.opcode, RHCA_HDR_AETH))
 		rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
@@ -218,29 +225,30 @@ static bool abort_read(struct rhca_sw_qp *qp, struct rhca_resource *res,
 	return false;
 }
 
-/* One resource, or part of it; false when sending must stop here */
-static bool send_resource(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+/* Responses to one request, or some of them; false when no more can follow now */
+static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			  u32 *budget, struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_resource *res = rhca_resource_at(recv,
 						     recv->sending_resource);
 	struct rhca_packet packet;
-	bool starved = false;
 	int ret;
 
 	while (!rhca_psn_before(res->last_psn, res->next_psn) && *budget) {
 		ret = build_response(qp, res, tx, &packet);
-		starved = ret == -ENOMEM;
-		if (starved)
-			break;
+		if (ret == -ENOMEM) {
+			rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
+			return false;
+		}
 		if (ret == -EAGAIN) {	/* the rest in another pass */
 			*budget = 0;
-			break;
+			return false;
 		}
 		if (ret) {
 			rhca_tx_list_send(tx);
-			if (!abort_read(qp, res, tx->path, batch))
+			if (tx->refused ||
+			    !abort_read(qp, res, tx->path, batch))
 				return false;
 			break;
 		}
@@ -248,20 +256,41 @@ static bool send_resource(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		res->next_psn = rhca_psn_add(res->next_psn, 1);
 		(*budget)--;
 		if (tx->refused)
-			break;
+			return false;
 	}
-	rhca_tx_list_send(tx);
+	/* So that PSNs in the list are in order, which go_back() relies on */
+	if (res->replayed)
+		rhca_tx_list_send(tx);
 	if (tx->refused)
-		res->next_psn = tx->refused_psn;
-	if (tx->refused || starved) {
-		rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
 		return false;
-	}
 	if (rhca_psn_before(res->last_psn, res->next_psn)) {
 		recv->sending_resource++;
 		recv->placed = 0;
 	}
 	return *budget;
+}
+
+/*
+ * The local queue has refused a response, and with it all behind it: they are due
+ * again. Their resources are still there, since recv.lock has kept new requests out.
+ */
+static void go_back(struct rhca_responder *recv, u32 refused_psn)
+{
+	struct rhca_resource *res;
+	u32 i;
+
+	recv->placed = 0;
+	if (recv->sending_resource == recv->newest_resource)
+		recv->sending_resource--;
+	for (i = 0; i < recv->num_resources; i++, recv->sending_resource--) {
+		res = rhca_resource_at(recv, recv->sending_resource);
+		if (rhca_psn_between(refused_psn, res->first_psn,
+				     res->last_psn)) {
+			res->next_psn = refused_psn;
+			return;
+		}
+		res->next_psn = res->first_psn;
+	}
 }
 
 /**
@@ -270,7 +299,8 @@ static bool send_resource(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
  * @path: its path
  * @batch: collects events
  *
- * What does not fit into one pass is left to the tasklet.
+ * Responses to several requests leave together. What does not fit into one pass is
+ * left to the tasklet.
  *
  * Context: recv.lock held, bottom halves off, RCU read side.
  */
@@ -284,8 +314,13 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 	lockdep_assert_held(&qp->recv.lock);
 	rhca_tx_list_begin(&tx, &qp->base, path, &recv->backoff);
 	while (recv->sending_resource != recv->newest_resource)
-		if (!send_resource(qp, &tx, &budget, batch))
+		if (!add_responses(qp, &tx, &budget, batch))
 			break;
+	rhca_tx_list_send(&tx);
+	if (tx.refused) {
+		go_back(recv, tx.refused_psn);
+		rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
+	}
 	if (recv->sending_resource != recv->newest_resource) {
 		if (!budget)
 			tasklet_schedule(&recv->task);
