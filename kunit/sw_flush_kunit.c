@@ -266,7 +266,7 @@ static void post_flush(struct bench *b)
 		.placement	= RHCA_PLACE_ALL,
 		.selectivity	= RHCA_SELECT_MR,
 	};
-	smp_store_release(&qp->sq.tail, qp->sq.tail + 1);
+	qp->sq.tail++;
 	qp->dev->transport->kick_send(qp);
 }
 

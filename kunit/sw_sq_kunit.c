@@ -204,13 +204,16 @@ static void flush_says_what_and_where_to(struct kunit *test)
 	const struct flush_case *c = test->param_value;
 	struct sq_bench *b = test->priv;
 	struct rhca_send_wqe *wqe = rhca_sq_wqe(&b->qp.sq, 0);
+	const struct fetch_case request = {
+		.type = IB_QPT_RC, .opcode = RHCA_WR_FLUSH,
+		.num_sge = U32_MAX,
+	};
 	struct flush_slot slot = {
 		.remote_addr = 0x1122334455667788, .length = U32_MAX,
 		.rkey = 0x99aabbcc, .type = c->type, .level = c->level,
 	};
 
-	write_request(b, &(struct fetch_case) { .type = IB_QPT_RC,
-			  .opcode = RHCA_WR_FLUSH, .num_sge = U32_MAX });
+	write_request(b, &request);
 	memcpy(&b->slot->wr.wr, &slot, sizeof(slot));
 	KUNIT_ASSERT_TRUE(test, rhca_sq_fetch(&b->qp));
 	KUNIT_ASSERT_EQ(test, (int)wqe->status, (int)c->status);
