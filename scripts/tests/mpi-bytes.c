@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every byte of MPI's operations checked: point to point of many sizes, collectives.
+ * Every byte of MPI's operations checked: point to point of many sizes, collectives,
+ * one-sided operations.
  * Each rank prints one line "ok" or "FAIL".
  *
  * usage: mpi-bytes [ROUNDS]
@@ -76,6 +77,61 @@ static void collectives(int size)
 	}
 }
 
+/* Each rank writes to the next one's window, and reads that back */
+static void put_and_get(int size, unsigned char *window, MPI_Win win)
+{
+	int next = (rank + 1) % ranks, last = (rank + ranks - 1) % ranks;
+
+	fill(rank, size);
+	MPI_Win_fence(0, win);
+	MPI_Put(out, size, MPI_BYTE, next, 0, size, MPI_BYTE, win);
+	MPI_Win_fence(0, win);
+	memcpy(in, window, size);
+	check("put", last, size);
+	memset(in, 0, size);
+	MPI_Get(in, size, MPI_BYTE, next, 0, size, MPI_BYTE, win);
+	MPI_Win_fence(0, win);
+	check("get", rank, size);
+}
+
+/* All add to the same number: each sum is seen once */
+static void fetch_and_add(long *window, MPI_Win win)
+{
+	const long one = 1, times = 50;
+	long before, newest = -1;
+
+	*window = 0;
+	MPI_Win_fence(0, win);
+	MPI_Win_fence(0, win);
+	for (int i = 0; i < times; i++) {
+		MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+		MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, win);
+		MPI_Win_unlock(0, win);
+		if (before <= newest) {
+			printf("rank %d: %ld after %ld\n", rank, before, newest);
+			failures++;
+		}
+		newest = before;
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 0 && *window != ranks * times) {
+		printf("sum is %ld, expected %ld\n", *window, ranks * times);
+		failures++;
+	}
+}
+
+static void one_sided(const int *sizes, size_t num)
+{
+	void *window;
+	MPI_Win win;
+
+	MPI_Win_allocate(MAX_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
+	for (size_t i = 0; i < num; i++)
+		put_and_get(sizes[i], window, win);
+	fetch_and_add(window, win);
+	MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv)
 {
 	static const int sizes[] = { 1, 8, 1000, 1024, 4096, 8193, 65536, 100001, MAX_BYTES };
@@ -91,6 +147,7 @@ int main(int argc, char **argv)
 			point_to_point(sizes[i]);
 			collectives(sizes[i]);
 		}
+		one_sided(sizes, sizeof(sizes) / sizeof(sizes[0]));
 	}
 	printf("%s rank %d of %d: every byte\n", failures ? "FAIL" : "ok  ", rank, ranks);
 	MPI_Finalize();
