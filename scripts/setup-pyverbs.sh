@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A folder with a minimal Debian 13 and its rdma-core, whose provider library and
+# pyverbs know more than Debian 12's: RDMA FLUSH and ATOMIC WRITE. A scenario runs
+# them there (scripts/tests/pyverbs-13.sh); nothing boots there.
+#
+# usage: scripts/setup-pyverbs.sh          make it, print its path
+#        scripts/setup-pyverbs.sh path     print the path only
+
+set -eu
+shopt -s inherit_errexit
+
+cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
+
+if [ "$(id -u)" -eq 0 ]; then
+	as_root() { "$@"; }
+else
+	as_root() { sudo "$@"; }
+fi
+
+make_folder() {
+	local new=$folder.new
+
+	as_root rm -rf "$new"
+	as_root debootstrap --variant=minbase \
+		--include=python3-pyverbs,rdma-core,ibverbs-providers trixie \
+		"$new" "$("$(dirname "$0")/newest" mirror)"
+	as_root chroot "$new" apt-get clean
+	as_root mv "$new" "$folder"
+}
+
+folder=$cache/pyverbs-trixie-$(declare -f make_folder | sha256sum | cut -c1-12)
+if [ "${1-}" != path ] && [ ! -d "$folder" ]; then
+	as_root mkdir -p "$cache"
+	exec 9> "$cache/pyverbs.lock"
+	flock 9
+	[ -d "$folder" ] || make_folder > "$cache/pyverbs.log" 2>&1 || {
+		tail -n 30 "$cache/pyverbs.log" >&2
+		exit 1
+	}
+fi
+echo "$folder"
