@@ -158,29 +158,40 @@ int rhca_mlx5_counters_read(struct rhca_counter_set *set, u64 *values)
 	return ret;
 }
 
+/* The adapter moves a queue pair to error without a word to the core */
+static bool is_in_rts(struct mlx5_core_dev *mdev, const struct rhca_mlx5_qp *qp)
+{
+	struct ib_qp_attr attr;
+
+	return !rhca_mlx5_query_hw_qp(mdev, qp->numbered.number, &attr) &&
+	       attr.qp_state == IB_QPS_RTS;
+}
+
 /*
  * Only in RTS can it be changed; before that it is set on the way there, see
- * rhca_mlx5_qp_modify(). A queue pair in error counts nothing any more, and the
- * adapter may have moved it there without a word: the command fails then, which is
- * nobody's fault where the queue pair only leaves a set.
+ * rhca_mlx5_qp_modify(). A queue pair in error counts nothing any more. Where one
+ * leaves a set, the adapter is asked first: it may be in error, which is no failure,
+ * and may become so meanwhile.
  */
 int rhca_mlx5_counters_bind(struct rhca_qp *base, struct rhca_counter_set *set)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(base->ibqp.device);
 	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
 	struct rhca_mlx5_counter_set *own = set->private;
+	bool leaves = is_ports_own(set);
 	int ret = 0;
 
 	lockdep_assert_held(&base->modify_lock);
 	if (!MLX5_CAP_GEN(mdev, rts2rts_qp_counters_set_id))
 		return -EOPNOTSUPP;
-	if (base->state == IB_QPS_RTS)
+	if (base->state == IB_QPS_RTS && (!leaves || is_in_rts(mdev, qp))) {
 		ret = rhca_mlx5_count_into(mdev, qp->numbered.number,
 					   own->number);
-	if (ret && !is_ports_own(set))
+		if (!ret)
+			qp->counting_into = own->number;
+	}
+	if (ret && !leaves)
 		return ret;
-	if (!ret && base->state == IB_QPS_RTS)
-		qp->counting_into = own->number;
 	WRITE_ONCE(qp->counters, own);
 	return 0;
 }
