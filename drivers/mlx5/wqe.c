@@ -364,6 +364,9 @@ static void ring_doorbell(struct rhca_mlx5_qp *qp)
 	__be32 *newest = mlx5_frag_buf_get_wqe(&qp->sq.blocks, qp->sq.newest);
 
 	lockdep_assert_held(&qp->sq.lock);
+	/* The request is flushed, see fatal.c, and the UAR may be gone */
+	if (unlikely(rhca_mlx5_is_dead(hca)))
+		return;
 	wmb();		/* the requests before the count */
 	qp->buffer.db.db[MLX5_SND_DBR] = cpu_to_be32(qp->sq.next_block &
 						     0xffff);
