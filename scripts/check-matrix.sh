@@ -65,8 +65,6 @@ connectx() { tools/connectx-model/check; }
 kunit() { scripts/uml/kunit; }
 kunit_debug() { scripts/uml/kunit --debug; }
 
-everything_on() { scripts/tests/run --on "$1" --out build/results; }
-
 # planned_on PLACE: what the plan has for it, which may be nothing
 planned_on() {
 	local names=()
@@ -89,9 +87,9 @@ planned_on() {
 	scripts/tests/run --on "$1" --out build/results "${names[@]}"
 }
 
-host() { everything_on host; }
-uml() { everything_on uml; }
-uml_spread() { everything_on uml-spread; }
+host() { scripts/tests/run --on host --out build/results; }
+uml() { planned_on uml; }
+uml_spread() { planned_on uml-spread; }
 uml_debug() { planned_on uml-debug; }
 vm_6_1() { planned_on vm-6.1; }
 vm_6_12() { planned_on vm-6.12; }
@@ -100,14 +98,14 @@ two_vm_6_1() { planned_on two-vm-6.1; }
 two_vm_6_12() { planned_on two-vm-6.12; }
 two_vm_newest() { planned_on two-vm-newest; }
 
-# In the order in which they are begun, each as soon as what it needs is done.
-stages=(uml_kernel setup_rest layers knobs build_6_12 vm_6_12
-	build_uml kunit build_newest vm_newest uml build_6_1 vm_6_1 connectx
-	uml_spread two_vm_newest two_vm_6_12 two_vm_6_1 runner host style vectors)
-# Kernel 7.3 with lockdep and KASAN walks the stack so slowly as User-Mode Linux
-# that KUnit takes longer there than everything else together.
+# In the order in which they are begun, each as soon as what it needs is done: what
+# others wait for, and what takes longest, first.
+stages=(uml_kernel setup_rest layers knobs build_uml kunit uml_debug_kernel uml
+	build_uml_debug kunit_debug uml_debug build_6_12 build_newest vm_newest vm_6_12
+	build_6_1 vm_6_1 connectx uml_spread two_vm_newest two_vm_6_12 two_vm_6_1
+	runner host style vectors)
 if [ -n "$all" ]; then
-	stages+=(uml_debug_kernel build_uml_debug uml_debug kunit_debug packages)
+	stages+=(packages)
 fi
 
 needs() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
-# tier: core
+# tier: wide
 # timeout: 1500
 #
 # rdma_rxe and roce_hca on one host, loaded, used and removed in every order. The

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: vm uml uml-debug
+# where: vm uml
 # tier: full
 # timeout: 900
 #

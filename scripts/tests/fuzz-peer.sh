@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: uml
+# where: uml uml-debug
 # tier: wide
 # timeout: 1200
 #
