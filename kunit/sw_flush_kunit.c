@@ -4,6 +4,8 @@
  * requester makes of a work request.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
 #include <linux/unaligned.h>
 
 #include "core/device.h"
@@ -231,18 +233,23 @@ static void grow_region(struct bench *b, u64 bytes)
 
 static void large_region_is_written_back_in_portions(struct kunit *test)
 {
+	struct tasklet_struct *later;
 	struct page **pages;
 	struct rhca_mem *mem;
 	struct bench b;
+	int tries;
 
 	setup(&b, test, &open_qp, WRITABLE | BOTH);
+	later = &to_sw_qp(ibqp_to_verbs(b.qp))->recv.task;
 	mem = &container_of(b.hca->mr, struct rhca_mr, ibmr)->mem;
 	pages = mem->pages;
 	grow_region(&b, SEVERAL_PORTIONS);
-	local_bh_disable();		/* its tasklet waits */
+	tasklet_disable(later);
 	ask(&b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
-	local_bh_enable();
+	tasklet_enable(later);
+	for (tries = 0; tries < 1000 && !test_num_sent(b.hca); tries++)
+		usleep_range(1000, 2000);
 	expect_done(test, &b, 0);
 	ask(&b, &(struct flush) { TO_PERSISTENT, 0, SEVERAL_PORTIONS, .psn = 1 });
 	expect_done(test, &b, 1);
