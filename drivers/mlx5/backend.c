@@ -203,6 +203,7 @@ static const struct ib_device_ops mlx5_verbs = {
 	INIT_RDMA_OBJ_SIZE(ib_cq, rhca_mlx5_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rhca_mlx5_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, rhca_mlx5_qp, base.ibqp),
+	.query_ucontext		= rhca_mlx5_query_ucontext,
 	INIT_RDMA_OBJ_SIZE(ib_srq, rhca_mlx5_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rhca_mlx5_ucontext, ibucontext),
 };

@@ -5,10 +5,15 @@
  */
 #include <linux/mlx5/driver.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_std_types.h>
 #include <rhca/compat.h>
 
 #include "context.h"
 #include "device.h"
+
+#define UVERBS_MODULE_NAME roce_hca_mlx5
+#include <rdma/uverbs_named_ioctl.h>
 
 /* libmlx5 asks again without DEVX when it is refused in this way */
 static int check_request(struct ib_device *ibdev,
@@ -33,9 +38,17 @@ static u8 log_uar_bytes(const struct mlx5_core_dev *mdev)
 					    PAGE_SHIFT;
 }
 
-static void describe(const struct mlx5_core_dev *mdev,
+static struct rhca_mlx5_ucontext *to_context(struct ib_ucontext *ibucontext)
+{
+	return container_of(ibucontext, struct rhca_mlx5_ucontext, ibucontext);
+}
+
+static void describe(struct ib_ucontext *ibucontext,
 		     struct mlx5_ib_alloc_ucontext_resp *resp)
 {
+	const struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibucontext->device);
+
+	resp->cqe_version = to_context(ibucontext)->cqe_version;
 	resp->qp_tab_size = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
 	resp->cache_line_size = cache_line_size();
 	resp->max_sq_desc_sz = MLX5_CAP_GEN(mdev, max_wqe_sz_sq);
@@ -57,8 +70,7 @@ static void describe(const struct mlx5_core_dev *mdev,
 int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
 			     struct ib_udata *udata)
 {
-	struct rhca_mlx5_ucontext *context =
-		container_of(ibucontext, struct rhca_mlx5_ucontext, ibucontext);
+	struct rhca_mlx5_ucontext *context = to_context(ibucontext);
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibucontext->device);
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {};
 	struct mlx5_ib_alloc_ucontext_resp resp = {};
@@ -72,18 +84,30 @@ int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
 		return ret;
 	mutex_init(&context->records_lock);
 	INIT_LIST_HEAD(&context->records);
-	describe(mdev, &resp);
-	resp.cqe_version = min_t(u8, MLX5_CAP_GEN(mdev, cqe_version),
-				 req.max_cqe_version);
+	context->cqe_version = min_t(u8, MLX5_CAP_GEN(mdev, cqe_version),
+				     req.max_cqe_version);
+	describe(ibucontext, &resp);
 	resp.response_length = min(udata->outlen, sizeof(resp));
 	return ib_copy_to_udata(udata, &resp, resp.response_length);
+}
+
+/* Another process shares the context, and learns what the first one did */
+int rhca_mlx5_query_ucontext(struct ib_ucontext *ibucontext,
+			     struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp = {};
+
+	describe(ibucontext, &resp);
+	resp.response_length = sizeof(resp);
+	return uverbs_copy_to_struct_or_zero(attrs,
+					     MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
+					     &resp, sizeof(resp));
 }
 
 /* Queues are gone by now, and their pages of doorbell records with them */
 void rhca_mlx5_dealloc_ucontext(struct ib_ucontext *ibucontext)
 {
-	struct rhca_mlx5_ucontext *context =
-		container_of(ibucontext, struct rhca_mlx5_ucontext, ibucontext);
+	struct rhca_mlx5_ucontext *context = to_context(ibucontext);
 
 	WARN_ON_ONCE(!list_empty(&context->records));
 	mutex_destroy(&context->records_lock);
@@ -116,3 +140,42 @@ int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return mlx5_core_dealloc_pd(rhca_mlx5_mdev(ibpd->device),
 				    to_rhca_mlx5_pd(ibpd)->number);
 }
+
+#define QUERY_PD_HANDLER	UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)
+
+/* Another process imports the PD: libmlx5 wants to know its number again */
+static int QUERY_PD_HANDLER(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_pd *ibpd =
+		uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);
+	u32 number = to_rhca_mlx5_pd(ibpd)->number;
+
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &number,
+			      sizeof(number));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PD_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_QUERY_PD_HANDLE,
+					    UVERBS_OBJECT_PD, UVERBS_ACCESS_READ,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_PD_RESP_PDN,
+						UVERBS_ATTR_TYPE(u32),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(rhca_mlx5_pd_methods, UVERBS_OBJECT_PD,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_PD_QUERY));
+
+/* The member that all versions of libmlx5 which ask know */
+#define RESP_STRUCT \
+	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey)
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(rhca_mlx5_query_context, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
+						 RESP_STRUCT, UA_MANDATORY));
+
+const struct uapi_definition rhca_mlx5_context_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &rhca_mlx5_query_context),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &rhca_mlx5_pd_methods),
+	{}
+};

@@ -13,11 +13,13 @@
 /**
  * struct rhca_mlx5_ucontext - What a process has opened
  * @ibucontext: ib_core's part
+ * @cqe_version: 1: completions have the user index of their queue
  * @records_lock: protects @records and the use counts of its entries
  * @records: pages of doorbell records, see buffer.c
  */
 struct rhca_mlx5_ucontext {
 	struct ib_ucontext ibucontext;
+	u8 cqe_version;
 	struct mutex records_lock;	/* protects: */
 	struct list_head records;
 };
@@ -41,9 +43,13 @@ static inline struct rhca_mlx5_pd *to_rhca_mlx5_pd(struct ib_pd *ibpd)
 
 int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
 			     struct ib_udata *udata);
+int rhca_mlx5_query_ucontext(struct ib_ucontext *ibucontext,
+			     struct uverbs_attr_bundle *attrs);
 void rhca_mlx5_dealloc_ucontext(struct ib_ucontext *ibucontext);
 void rhca_mlx5_disassociate_ucontext(struct ib_ucontext *ibucontext);
 int rhca_mlx5_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+extern const struct uapi_definition rhca_mlx5_context_uapi[];
 
 #endif

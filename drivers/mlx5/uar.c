@@ -12,6 +12,7 @@
 #include <rdma/uverbs_std_types.h>
 
 #include "command.h"
+#include "context.h"
 #include "device.h"
 #include "uar.h"
 
@@ -196,5 +197,6 @@ DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR,
 
 const struct uapi_definition rhca_mlx5_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
+	UAPI_DEF_CHAIN(rhca_mlx5_context_uapi),
 	{}
 };
