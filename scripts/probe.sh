@@ -44,6 +44,7 @@ have() {
 #    name			header			what the newer kernel has
 have HAVE_CREATE_CQ_ATTRS	rdma/ib_verbs.h		'\(\*create_cq\)\([^)]*struct uverbs_attr_bundle'
 have HAVE_REG_USER_MR_DMAH	rdma/ib_verbs.h		'\(\*reg_user_mr\)\([^)]*struct ib_dmah'
+have HAVE_REG_DMABUF_ATTRS	rdma/ib_verbs.h		'\(\*reg_user_mr_dmabuf\)\([^)]*struct uverbs_attr_bundle'
 have HAVE_CREATE_USER_CQ	rdma/ib_verbs.h		'\(\*create_user_cq\)'
 have HAVE_PRE_DESTROY_CQ	rdma/ib_verbs.h		'\(\*pre_destroy_cq\)'
 have HAVE_RESIZE_USER_CQ	rdma/ib_verbs.h		'\(\*resize_user_cq\)'

@@ -172,11 +172,13 @@ static const struct ib_device_ops mlx5_verbs = {
 	.uverbs_abi_ver		= MLX5_IB_UVERBS_ABI_VERSION,
 
 	.alloc_mr		= rhca_mlx5_alloc_mr,
+	.alloc_mw		= rhca_mlx5_alloc_mw,
 	.alloc_pd		= rhca_mlx5_alloc_pd,
 	.alloc_ucontext		= rhca_mlx5_alloc_ucontext,
 	.create_cq		= rhca_mlx5_create_cq,
 	RHCA_CREATE_USER_CQ(rhca_mlx5_create_cq)
 	.create_srq		= rhca_mlx5_create_srq,
+	.dealloc_mw		= rhca_mlx5_dealloc_mw,
 	.dealloc_pd		= rhca_mlx5_dealloc_pd,
 	.dealloc_ucontext	= rhca_mlx5_dealloc_ucontext,
 	.dereg_mr		= rhca_mlx5_dereg_mr,
@@ -196,14 +198,17 @@ static const struct ib_device_ops mlx5_verbs = {
 	.post_srq_recv		= rhca_mlx5_post_srq_recv,
 	.query_device		= rhca_mlx5_query_device,
 	.query_srq		= rhca_mlx5_query_srq,
+	.query_ucontext		= rhca_mlx5_query_ucontext,
 	.reg_user_mr		= rhca_mlx5_reg_user_mr,
+	.reg_user_mr_dmabuf	= rhca_mlx5_reg_user_mr_dmabuf,
 	.req_notify_cq		= rhca_mlx5_req_notify_cq,
+	.rereg_user_mr		= rhca_mlx5_rereg_user_mr,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, rhca_mlx5_ah, base.ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, rhca_mlx5_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, rhca_mlx5_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rhca_mlx5_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, rhca_mlx5_qp, base.ibqp),
-	.query_ucontext		= rhca_mlx5_query_ucontext,
 	INIT_RDMA_OBJ_SIZE(ib_srq, rhca_mlx5_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rhca_mlx5_ucontext, ibucontext),
 };

@@ -10,6 +10,7 @@
 #include "command.h"
 
 #define ANY_QP		0xffffff
+#define OCTWORDS_IN_GROUP 4
 #define MTT_RIGHTS	3	/* readable and writable; the key restricts it */
 
 int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
@@ -34,9 +35,14 @@ void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number)
 	mlx5_cmd_exec_in(mdev, dealloc_uar, in);
 }
 
-/* Two page addresses make an octword; they come in groups of eight */
+/*
+ * Two page addresses make an octword; they come in groups of eight. A window needs
+ * one octword, and gets what goes in one group.
+ */
 static u32 octwords_of(const struct rhca_mlx5_key_spec *spec)
 {
+	if (spec->is_window)
+		return OCTWORDS_IN_GROUP;
 	return ALIGN(spec->num_pages, 8) / 2;
 }
 
@@ -49,13 +55,21 @@ static void set_rights(void *mkc, int access)
 	MLX5_SET(mkc, mkc, lr, 1);
 }
 
+static u8 access_mode(const struct rhca_mlx5_key_spec *spec)
+{
+	if (spec->is_window)
+		return MLX5_MKC_ACCESS_MODE_KLMS;
+	return spec->unbounded ? MLX5_MKC_ACCESS_MODE_PA :
+				 MLX5_MKC_ACCESS_MODE_MTT;
+}
+
 static void set_key(void *mkc, const struct rhca_mlx5_key_spec *spec)
 {
-	MLX5_SET(mkc, mkc, access_mode_1_0, spec->unbounded ?
-		 MLX5_MKC_ACCESS_MODE_PA : MLX5_MKC_ACCESS_MODE_MTT);
+	MLX5_SET(mkc, mkc, access_mode_1_0, access_mode(spec));
 	set_rights(mkc, spec->access);
 	MLX5_SET(mkc, mkc, free, spec->by_requests);
 	MLX5_SET(mkc, mkc, umr_en, spec->by_requests);
+	MLX5_SET(mkc, mkc, en_rinval, spec->remote_invalidate);
 	MLX5_SET(mkc, mkc, qpn, ANY_QP);
 	MLX5_SET(mkc, mkc, pd, spec->pd);
 	MLX5_SET(mkc, mkc, length64, spec->unbounded);

@@ -30,7 +30,10 @@ struct rhca_mlx5_buffer;
  * @page_shift: size of its pages
  * @num_pages: how many, or room for as many in a key to be filled by requests
  * @unbounded: all of the bus's address space: it has no pages
- * @by_requests: begins free; requests on a queue fill it (fast registration)
+ * @by_requests: begins free; requests on a queue fill it (fast registration,
+ *	binding of a memory window)
+ * @is_window: it translates to other keys, not to pages
+ * @remote_invalidate: the peer may free it
  * @umem: pinned memory that it translates to, or NULL
  */
 struct rhca_mlx5_key_spec {
@@ -42,6 +45,8 @@ struct rhca_mlx5_key_spec {
 	u32 num_pages;
 	bool unbounded;
 	bool by_requests;
+	bool is_window;
+	bool remote_invalidate;
 	struct ib_umem *umem;
 };
 

@@ -108,12 +108,20 @@ static bool has_atomics(const struct mlx5_core_dev *mdev)
 	       MLX5_ATOMIC_CAPS_ATOMIC_SIZE_QP_8_BYTES;
 }
 
+/* A request can bind one, where it may change a key that has a list in it */
+static bool has_windows(const struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, imaicl);
+}
+
 static void describe_rest(const struct mlx5_core_dev *mdev,
 			  struct ib_device_attr *attr)
 {
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = ~(u64)(MLX5_ADAPTER_PAGE_SIZE - 1);
 	attr->max_mr = 1 << MLX5_CAP_GEN(mdev, log_max_mkey);
+	if (has_windows(mdev))
+		attr->max_mw = attr->max_mr;
 	attr->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
 	attr->max_ah = INT_MAX;
 	attr->max_fast_reg_page_list_len = RHCA_MLX5_MAX_FAST_REG_PAGES;
@@ -136,6 +144,17 @@ void rhca_mlx5_describe(const struct mlx5_core_dev *mdev,
 {
 	describe_queues(mdev, attr);
 	describe_rest(mdev, attr);
+}
+
+static u64 cap_flags(const struct mlx5_core_dev *mdev)
+{
+	u64 flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
+		    IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
+		    IB_DEVICE_MEM_MGT_EXTENSIONS;
+
+	if (has_windows(mdev))
+		flags |= IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
+	return flags;
 }
 
 /* Everything that libmlx5 might ask about raw packets there is not: zero */
@@ -165,11 +184,7 @@ int rhca_mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.vendor_id	= MELLANOX_OUI,
 		.vendor_part_id	= mdev->pdev->device,
 		.hw_ver		= mdev->pdev->revision,
-		.device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT |
-				    IB_DEVICE_PORT_ACTIVE_EVENT |
-				    IB_DEVICE_SYS_IMAGE_GUID |
-				    IB_DEVICE_RC_RNR_NAK_GEN |
-				    IB_DEVICE_MEM_MGT_EXTENSIONS,
+		.device_cap_flags = cap_flags(mdev),
 	};
 	rhca_mlx5_describe(mdev, attr);
 	return tell_process(udata);

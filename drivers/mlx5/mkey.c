@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Memory regions: of processes, for DMA, and for fast registration, where a
- * request on a send queue fills the key (wqe.c).
+ * request on a send queue fills the key (wqe.c). Memory windows, whose keys are
+ * filled by requests as well, those of processes.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
+#include <rdma/mlx5-abi.h>
 
 #include "command.h"
 #include "context.h"
@@ -15,7 +17,9 @@
 #define MTT_RIGHTS	(MLX5_EN_RD | MLX5_EN_WR)
 #define SUPPORTED_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			  IB_ACCESS_OPTIONAL)
+			  IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+#define REREG_FLAGS	(IB_MR_REREG_TRANS | IB_MR_REREG_PD | \
+			 IB_MR_REREG_ACCESS)
 
 /* The low byte of a new key, so that an old one of the same index fails */
 static u8 next_variant(struct rhca_mlx5 *hca)
@@ -67,33 +71,102 @@ static int create_user_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 	return create_key(mr, ibpd, &spec);
 }
 
+/* A region of pinned memory, which is the region's from now on, or released */
+static struct ib_mr *register_umem(struct ib_pd *ibpd, struct ib_umem *umem,
+				   u64 iova, int access)
+{
+	struct rhca_mlx5_mr *mr;
+	int ret = -ENOMEM;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		goto err_release;
+	mr->umem = umem;
+	mr->access = access;
+	ret = create_user_key(mr, ibpd, iova, access);
+	if (ret)
+		goto err_free;
+	return &mr->ibmr;
+
+err_free:
+	kfree(mr);
+err_release:
+	ib_umem_release(umem);
+	return ERR_PTR(ret);
+}
+
+static struct ib_mr *register_user(struct ib_pd *ibpd, u64 start, u64 length,
+				   u64 iova, int access)
+{
+	struct ib_umem *umem;
+
+	if (access & ~SUPPORTED_ACCESS)
+		return ERR_PTR(-EOPNOTSUPP);
+	umem = ib_umem_get_va(ibpd->device, start, length, access);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	return register_umem(ibpd, umem, iova, access);
+}
+
 struct ib_mr *rhca_mlx5_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				    u64 iova, int access,
 				    rhca_dmah_arg struct ib_udata *udata)
 {
-	struct rhca_mlx5_mr *mr;
-	int ret;
+	return register_user(ibpd, start, length, iova, access);
+}
+
+/* Memory of another device. It stays where it is while it is registered */
+struct ib_mr *rhca_mlx5_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+					   u64 length, u64 iova, int fd,
+					   int access,
+					   rhca_dmah_arg rhca_reg_dmabuf_arg arg)
+{
+	struct ib_umem_dmabuf *dmabuf;
 
 	if (access & ~SUPPORTED_ACCESS)
 		return ERR_PTR(-EOPNOTSUPP);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->umem = ib_umem_get_va(ibpd->device, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		ret = PTR_ERR(mr->umem);
-		goto err_free;
-	}
-	ret = create_user_key(mr, ibpd, iova, access);
-	if (ret)
-		goto err_release;
-	return &mr->ibmr;
+	dmabuf = ib_umem_dmabuf_get_pinned(ibpd->device, offset, length, fd,
+					   access);
+	if (IS_ERR(dmabuf))
+		return ERR_CAST(dmabuf);
+	return register_umem(ibpd, &dmabuf->umem, iova, access);
+}
 
-err_release:
-	ib_umem_release(mr->umem);
-err_free:
-	kfree(mr);
-	return ERR_PTR(ret);
+/**
+ * rhca_mlx5_rereg_user_mr - The rereg_mr verb
+ * @ibmr: the region
+ * @flags: what changes, IB_MR_REREG_*
+ * @start: user address, with IB_MR_REREG_TRANS; likewise the next two
+ * @length: in bytes
+ * @iova: address that requests name
+ * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS
+ * @ibpd: the protection domain, a new one with IB_MR_REREG_PD
+ * @udata: nothing
+ *
+ * Context: process context of the owner.
+ * Return: a new region with a new key; ib_core puts it in the place of the old
+ * one, which it deregisters. -EOPNOTSUPP where the memory is a DMA buffer and
+ * stays: nobody remembers its file. What registering says.
+ */
+struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				      u64 length, u64 iova, int access,
+				      struct ib_pd *ibpd,
+				      struct ib_udata *udata)
+{
+	const struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
+
+	if (flags & ~REREG_FLAGS)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->access;
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		if (mr->umem->is_dmabuf)
+			return ERR_PTR(-EOPNOTSUPP);
+		start = mr->umem->address;
+		length = mr->umem->length;
+		iova = ibmr->iova;
+	}
+	return register_user(ibpd, start, length, iova, access);
 }
 
 struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access)
@@ -217,4 +290,64 @@ int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	ib_umem_release(mr->umem);
 	kfree(mr);
 	return 0;
+}
+
+/* Windows onto several regions, which verbs do not have, are refused */
+static int check_window(struct ib_udata *udata)
+{
+	struct mlx5_ib_alloc_mw cmd = {};
+	int ret;
+
+	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	if (ret)
+		return ret;
+	return cmd.comp_mask || cmd.num_klms > 1 || cmd.reserved1 ||
+	       cmd.reserved2 ? -EOPNOTSUPP : 0;
+}
+
+static int tell_process(struct ib_udata *udata)
+{
+	struct {
+		__u32 comp_mask;
+		__u32 response_length;
+	} resp = {};
+
+	resp.response_length = min(udata->outlen, sizeof(resp));
+	return ib_copy_to_udata(udata, &resp, resp.response_length);
+}
+
+/*
+ * A window is a key that translates to another key, and that a process binds to it
+ * by a request. A bound one of type 2 may be invalidated by the peer.
+ */
+int rhca_mlx5_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibmw->device);
+	const struct rhca_mlx5_key_spec spec = {
+		.pd			= to_rhca_mlx5_pd(ibmw->pd)->number,
+		.by_requests		= true,
+		.is_window		= true,
+		.remote_invalidate	= ibmw->type == IB_MW_TYPE_2,
+	};
+	int ret;
+
+	if (!MLX5_CAP_GEN(hca->mdev, imaicl))
+		return -EOPNOTSUPP;
+	ret = check_window(udata);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_create_key(hca->mdev, &spec, next_variant(hca),
+				   &ibmw->rkey);
+	if (ret)
+		return ret;
+	ret = tell_process(udata);
+	if (ret)
+		mlx5_core_destroy_mkey(hca->mdev, ibmw->rkey);
+	return ret;
+}
+
+int rhca_mlx5_dealloc_mw(struct ib_mw *ibmw)
+{
+	return mlx5_core_destroy_mkey(rhca_mlx5_mdev(ibmw->device),
+				      ibmw->rkey);
 }

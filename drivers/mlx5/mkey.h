@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory regions.
+ * Memory regions and memory windows.
  */
 #ifndef RHCA_MLX5_MKEY_H
 #define RHCA_MLX5_MKEY_H
@@ -12,6 +12,7 @@
 /**
  * struct rhca_mlx5_mr - Memory region
  * @ibmr: ib_core's part
+ * @access: IB_ACCESS_*, of a process's
  * @umem: pinned memory of a process, or NULL
  * @list: page addresses of a region that requests fill, or NULL
  * @list_dma: bus address of @list
@@ -20,11 +21,16 @@
  */
 struct rhca_mlx5_mr {
 	struct ib_mr ibmr;
+	int access;
 	struct ib_umem *umem;
 	__be64 *list;
 	dma_addr_t list_dma;
 	size_t list_bytes;
 	u32 num_pages;
+};
+
+struct rhca_mlx5_mw {
+	struct ib_mw ibmw;
 };
 
 static inline struct rhca_mlx5_mr *to_rhca_mlx5_mr(struct ib_mr *ibmr)
@@ -35,11 +41,21 @@ static inline struct rhca_mlx5_mr *to_rhca_mlx5_mr(struct ib_mr *ibmr)
 struct ib_mr *rhca_mlx5_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				    u64 iova, int access,
 				    rhca_dmah_arg struct ib_udata *udata);
+struct ib_mr *rhca_mlx5_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+					   u64 length, u64 iova, int fd,
+					   int access,
+					   rhca_dmah_arg rhca_reg_dmabuf_arg arg);
+struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				      u64 length, u64 iova, int access,
+				      struct ib_pd *ibpd,
+				      struct ib_udata *udata);
 struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 				 u32 max_pages);
 int rhca_mlx5_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg,
 			int sg_entries, unsigned int *sg_offset);
 int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int rhca_mlx5_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int rhca_mlx5_dealloc_mw(struct ib_mw *ibmw);
 
 #endif

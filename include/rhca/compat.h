@@ -83,6 +83,13 @@
 #define rhca_dmah_arg
 #endif
 
+/* Older kernels hand reg_user_mr_dmabuf() the udata, newer ones its bundle. */
+#ifdef HAVE_REG_DMABUF_ATTRS
+#define rhca_reg_dmabuf_arg		struct uverbs_attr_bundle *
+#else
+#define rhca_reg_dmabuf_arg		struct ib_udata *
+#endif
+
 /* Pinning by address got a name of its own. */
 #ifndef HAVE_UMEM_GET_VA
 #define ib_umem_get_va			ib_umem_get

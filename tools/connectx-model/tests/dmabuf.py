@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Register a DMA buffer, WRITE into it and READ out of it over a connection to itself.
+
+usage: dmabuf.py DEVICE GID-INDEX
+
+The buffer is made of shared memory by the kernel's udmabuf driver, so no other device
+is needed. pyverbs registers those of graphics devices only: the registration is done
+by the library itself, in a second view of the same context.
+"""
+import ctypes
+import fcntl
+import mmap
+import os
+import struct
+import sys
+import time
+
+import pyverbs.enums as e
+from pyverbs.addr import AHAttr, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import SGE, SendWR
+
+PAGES = 16
+BYTES = PAGES * mmap.PAGESIZE
+OFFSET = mmap.PAGESIZE          # of what is registered, in the buffer
+LENGTH = BYTES - 2 * mmap.PAGESIZE
+IOVA = 0x7000_0000_0000         # of the process's choice
+PATIENCE_S = 30
+UDMABUF_CREATE = 0x40187542     # _IOW('u', 0x42, struct udmabuf_create)
+F_ADD_SEALS, F_SEAL_SHRINK = 1033, 2
+ACCESS = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
+
+
+class VerbsMR(ctypes.Structure):
+    _fields_ = [('context', ctypes.c_void_p), ('pd', ctypes.c_void_p),
+                ('addr', ctypes.c_void_p), ('length', ctypes.c_size_t),
+                ('handle', ctypes.c_uint32), ('lkey', ctypes.c_uint32),
+                ('rkey', ctypes.c_uint32)]
+
+
+def make_dmabuf():
+    memory = os.memfd_create('dmabuf', os.MFD_ALLOW_SEALING)
+    os.ftruncate(memory, BYTES)
+    fcntl.fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK)
+    device = os.open('/dev/udmabuf', os.O_RDWR)
+    # For a request that can be changed ioctl() returns what the kernel did.
+    request = bytearray(struct.pack('IIQQ', memory, 0, 0, BYTES))
+    dmabuf = fcntl.ioctl(device, UDMABUF_CREATE, request)
+    return dmabuf, mmap.mmap(memory, BYTES)
+
+
+def library():
+    lib = ctypes.CDLL('libibverbs.so.1', use_errno=True)
+    lib.ibv_import_device.restype = lib.ibv_import_pd.restype = ctypes.c_void_p
+    lib.ibv_import_pd.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
+    lib.ibv_reg_dmabuf_mr.restype = ctypes.POINTER(VerbsMR)
+    lib.ibv_reg_dmabuf_mr.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t,
+                                      ctypes.c_uint64, ctypes.c_int, ctypes.c_int]
+    lib.ibv_dereg_mr.argtypes = [ctypes.POINTER(VerbsMR)]
+    return lib
+
+
+def register(lib, context, pd, dmabuf):
+    view = lib.ibv_import_device(os.dup(context.cmd_fd))
+    assert view, 'ibv_import_device: %s' % os.strerror(ctypes.get_errno())
+    view_pd = lib.ibv_import_pd(view, pd.handle)
+    assert view_pd, 'ibv_import_pd: %s' % os.strerror(ctypes.get_errno())
+    mr = lib.ibv_reg_dmabuf_mr(view_pd, OFFSET, LENGTH, IOVA, dmabuf, ACCESS)
+    assert mr, 'ibv_reg_dmabuf_mr: %s' % os.strerror(ctypes.get_errno())
+    return mr
+
+
+def connect_to_itself(context, pd, index):
+    cq = CQ(context, 16)
+    cap = QPCap(max_send_wr=4, max_recv_wr=1)
+    qp = QP(pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=cap))
+    attr = QPAttr(port_num=1)
+    attr.qp_access_flags = ACCESS
+    attr.ah_attr = AHAttr(gr=GlobalRoute(dgid=context.query_gid(1, index), sgid_index=index),
+                          is_global=1, port_num=1)
+    attr.dest_qp_num = qp.qp_num
+    attr.path_mtu = e.IBV_MTU_1024
+    attr.timeout, attr.retry_cnt, attr.rnr_retry, attr.min_rnr_timer = 14, 7, 7, 12
+    attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
+    qp.to_rts(attr)
+    return qp, cq
+
+
+def transfer(qp, cq, opcode, sge, address, rkey):
+    wr = SendWR(opcode=opcode, num_sge=1, sg=[sge], send_flags=e.IBV_SEND_SIGNALED)
+    wr.set_wr_rdma(rkey, address)
+    qp.post_send(wr)
+    end = time.time() + PATIENCE_S
+    while time.time() < end:
+        count, completions = cq.poll(1)
+        if count:
+            assert completions[0].status == e.IBV_WC_SUCCESS, completions[0]
+            return
+    raise TimeoutError('no completion')
+
+
+def main():
+    context = Context(name=sys.argv[1])
+    pd = PD(context)
+    qp, cq = connect_to_itself(context, pd, int(sys.argv[2]))
+    local = MR(pd, LENGTH, ACCESS)
+    dmabuf, memory = make_dmabuf()
+    lib = library()
+    mr = register(lib, context, pd, dmabuf)
+
+    data = os.urandom(LENGTH)
+    local.write(data, LENGTH)
+    transfer(qp, cq, e.IBV_WR_RDMA_WRITE, SGE(local.buf, LENGTH, local.lkey),
+             IOVA, mr.contents.rkey)
+    assert memory[OFFSET:OFFSET + LENGTH] == data, 'WRITE went elsewhere'
+    assert not any(memory[:OFFSET] + memory[OFFSET + LENGTH:]), 'WRITE went too far'
+
+    memory[OFFSET:OFFSET + LENGTH] = data[::-1]
+    transfer(qp, cq, e.IBV_WR_RDMA_READ, SGE(local.buf, LENGTH, local.lkey),
+             IOVA, mr.contents.rkey)
+    assert local.read(LENGTH, 0) == data[::-1], 'READ came from elsewhere'
+    assert lib.ibv_dereg_mr(mr) == 0
+
+
+main()
