@@ -77,6 +77,8 @@ static int dev_init(struct rhca_dev *dev)
 	rhca_mlx5_congestion_add_files(ibdev);
 	ibdev->dev.parent = hca->mdev->device;
 	ibdev->num_comp_vectors = rhca_mlx5_num_vectors(hca->mdev);
+	/* Users in the kernel get as few events as they can do with */
+	ibdev->use_cq_dim = MLX5_CAP_GEN(hca->mdev, cq_moderation);
 	ibdev->driver_def = rhca_mlx5_uapi;
 	return 0;
 }
@@ -203,6 +205,7 @@ static const struct ib_device_ops mlx5_verbs = {
 	.reg_user_mr_dmabuf	= rhca_mlx5_reg_user_mr_dmabuf,
 	.req_notify_cq		= rhca_mlx5_req_notify_cq,
 	.rereg_user_mr		= rhca_mlx5_rereg_user_mr,
+	.rhca_resize_cq		= rhca_mlx5_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, rhca_mlx5_ah, base.ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, rhca_mlx5_cq, ibcq),

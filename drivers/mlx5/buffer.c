@@ -108,6 +108,51 @@ static dma_addr_t record_address(const struct rhca_mlx5_record_page *page,
 }
 
 /**
+ * rhca_mlx5_buffer_pin_entries - Take a process's memory for the entries alone
+ * @buffer: filled in, but for the doorbell record
+ * @context: the process's
+ * @queue: where the entries are
+ *
+ * Context: process context of the owner.
+ * Return: 0; -EINVAL for memory that is not aligned as the adapter needs it;
+ * what pinning says.
+ */
+int rhca_mlx5_buffer_pin_entries(struct rhca_mlx5_buffer *buffer,
+				 struct rhca_mlx5_ucontext *context,
+				 const struct rhca_mlx5_user_queue *queue)
+{
+	u32 offset = offset_in_page(queue->address);
+
+	/* The adapter counts the offset in 64ths of a page */
+	if (!queue->bytes || offset % (PAGE_SIZE / 64))
+		return -EINVAL;
+	buffer->umem = ib_umem_get_va(context->ibucontext.device,
+				      queue->address, queue->bytes,
+				      queue->access);
+	if (IS_ERR(buffer->umem))
+		return PTR_ERR(buffer->umem);
+	buffer->page_shift = PAGE_SHIFT;
+	buffer->page_offset = offset / (PAGE_SIZE / 64);
+	buffer->num_pages = ib_umem_num_dma_blocks(buffer->umem, PAGE_SIZE);
+	return 0;
+}
+
+/**
+ * rhca_mlx5_buffer_move_entries - The adapter uses other entries from now on
+ * @buffer: pinned; its old entries are given back, its doorbell record stays
+ * @entries: new ones, from rhca_mlx5_buffer_pin_entries(); now @buffer's
+ */
+void rhca_mlx5_buffer_move_entries(struct rhca_mlx5_buffer *buffer,
+				   const struct rhca_mlx5_buffer *entries)
+{
+	ib_umem_release(buffer->umem);
+	buffer->umem = entries->umem;
+	buffer->page_shift = entries->page_shift;
+	buffer->page_offset = entries->page_offset;
+	buffer->num_pages = entries->num_pages;
+}
+
+/**
  * rhca_mlx5_buffer_pin - Take a process's memory for a queue
  * @buffer: filled in
  * @context: the process's
@@ -121,25 +166,17 @@ int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
 			 struct rhca_mlx5_ucontext *context,
 			 const struct rhca_mlx5_user_queue *queue)
 {
-	u32 offset = offset_in_page(queue->address);
+	int ret;
 
-	/* The adapter counts the offset in 64ths of a page */
-	if (!queue->bytes || offset % (PAGE_SIZE / 64))
-		return -EINVAL;
-	buffer->umem = ib_umem_get_va(context->ibucontext.device,
-				      queue->address, queue->bytes,
-				      queue->access);
-	if (IS_ERR(buffer->umem))
-		return PTR_ERR(buffer->umem);
+	ret = rhca_mlx5_buffer_pin_entries(buffer, context, queue);
+	if (ret)
+		return ret;
 	buffer->record_page = get_record_page(context, queue->record);
 	if (IS_ERR(buffer->record_page)) {
 		ib_umem_release(buffer->umem);
 		return PTR_ERR(buffer->record_page);
 	}
 	buffer->record = record_address(buffer->record_page, queue->record);
-	buffer->page_shift = PAGE_SHIFT;
-	buffer->page_offset = offset / (PAGE_SIZE / 64);
-	buffer->num_pages = ib_umem_num_dma_blocks(buffer->umem, PAGE_SIZE);
 	return 0;
 }
 

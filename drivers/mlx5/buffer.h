@@ -53,6 +53,11 @@ struct rhca_mlx5_user_queue {
 int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
 			 struct rhca_mlx5_ucontext *context,
 			 const struct rhca_mlx5_user_queue *queue);
+int rhca_mlx5_buffer_pin_entries(struct rhca_mlx5_buffer *buffer,
+				 struct rhca_mlx5_ucontext *context,
+				 const struct rhca_mlx5_user_queue *queue);
+void rhca_mlx5_buffer_move_entries(struct rhca_mlx5_buffer *buffer,
+				   const struct rhca_mlx5_buffer *entries);
 int rhca_mlx5_buffer_alloc(struct rhca_mlx5_buffer *buffer,
 			   struct mlx5_core_dev *mdev, size_t bytes);
 void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
@@ -64,6 +69,13 @@ static inline size_t
 rhca_mlx5_buffer_list_bytes(const struct rhca_mlx5_buffer *buffer)
 {
 	return buffer->num_pages * sizeof(__be64);
+}
+
+/* As commands have the size of a page */
+static inline u8
+rhca_mlx5_buffer_log_pages(const struct rhca_mlx5_buffer *buffer)
+{
+	return buffer->page_shift - MLX5_ADAPTER_PAGE_SHIFT;
 }
 
 #endif

@@ -118,9 +118,13 @@ int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 	return ret;
 }
 
-static u8 firmware_page_shift(const struct rhca_mlx5_buffer *buffer)
+static void set_cq_entries(void *cqc, const struct rhca_mlx5_cq_spec *spec)
 {
-	return buffer->page_shift - MLX5_ADAPTER_PAGE_SHIFT;
+	MLX5_SET(cqc, cqc, log_page_size,
+		 rhca_mlx5_buffer_log_pages(spec->buffer));
+	MLX5_SET(cqc, cqc, page_offset, spec->buffer->page_offset);
+	MLX5_SET(cqc, cqc, cqe_sz, cqe_sz_to_mlx_sz(spec->cqe_bytes, 0));
+	MLX5_SET(cqc, cqc, log_cq_size, spec->log_entries);
 }
 
 int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
@@ -140,11 +144,8 @@ int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
 	rhca_mlx5_buffer_addresses(spec->buffer,
 				   MLX5_ADDR_OF(create_cq_in, in, pas));
 	cqc = MLX5_ADDR_OF(create_cq_in, in, cq_context);
-	MLX5_SET(cqc, cqc, log_page_size, firmware_page_shift(spec->buffer));
-	MLX5_SET(cqc, cqc, page_offset, spec->buffer->page_offset);
+	set_cq_entries(cqc, spec);
 	MLX5_SET64(cqc, cqc, dbr_addr, spec->buffer->record);
-	MLX5_SET(cqc, cqc, cqe_sz, cqe_sz_to_mlx_sz(spec->cqe_bytes, 0));
-	MLX5_SET(cqc, cqc, log_cq_size, spec->log_entries);
 	MLX5_SET(cqc, cqc, uar_page, spec->uar);
 	MLX5_SET(cqc, cqc, c_eqn_or_apu_element, spec->eqn);
 	MLX5_SET(cqc, cqc, oi, spec->ignore_overrun);
@@ -153,10 +154,42 @@ int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
 	return ret;
 }
 
+/**
+ * rhca_mlx5_resize_hw_cq - Give a completion queue other entries
+ * @mdev: the adapter
+ * @spec: memory, size and number of the new ones; the rest does not count
+ * @cq: the queue
+ */
+int rhca_mlx5_resize_hw_cq(struct mlx5_core_dev *mdev,
+			   const struct rhca_mlx5_cq_spec *spec,
+			   struct mlx5_core_cq *cq)
+{
+	size_t bytes = MLX5_ST_SZ_BYTES(modify_cq_in) +
+		       rhca_mlx5_buffer_list_bytes(spec->buffer);
+	u32 *in;
+	int ret;
+
+	in = kvzalloc(bytes, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	MLX5_SET(modify_cq_in, in, op_mod, MLX5_CQ_OPMOD_RESIZE);
+	MLX5_SET(modify_cq_in, in, cqn, cq->cqn);
+	MLX5_SET(modify_cq_in, in,
+		 modify_field_select_resize_field_select.resize_field_select.resize_field_select,
+		 MLX5_MODIFY_CQ_MASK_LOG_SIZE | MLX5_MODIFY_CQ_MASK_PG_OFFSET |
+		 MLX5_MODIFY_CQ_MASK_PG_SIZE);
+	set_cq_entries(MLX5_ADDR_OF(modify_cq_in, in, cq_context), spec);
+	rhca_mlx5_buffer_addresses(spec->buffer,
+				   MLX5_ADDR_OF(modify_cq_in, in, pas));
+	ret = mlx5_core_modify_cq(mdev, cq, in, bytes);
+	kvfree(in);
+	return ret;
+}
+
 static void set_wq(void *wq, const struct rhca_mlx5_srq_spec *spec)
 {
 	MLX5_SET(wq, wq, wq_type, MLX5_WQ_TYPE_LINKED_LIST);
-	MLX5_SET(wq, wq, log_wq_pg_sz, firmware_page_shift(spec->buffer));
+	MLX5_SET(wq, wq, log_wq_pg_sz, rhca_mlx5_buffer_log_pages(spec->buffer));
 	MLX5_SET(wq, wq, page_offset, spec->buffer->page_offset);
 	MLX5_SET64(wq, wq, dbr_addr, spec->buffer->record);
 	MLX5_SET(wq, wq, log_wq_sz, spec->log_entries);

@@ -148,6 +148,9 @@ int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_cq_spec *spec,
 			   struct mlx5_core_cq *cq);
+int rhca_mlx5_resize_hw_cq(struct mlx5_core_dev *mdev,
+			   const struct rhca_mlx5_cq_spec *spec,
+			   struct mlx5_core_cq *cq);
 
 int rhca_mlx5_create_rmp(struct mlx5_core_dev *mdev,
 			 const struct rhca_mlx5_srq_spec *spec, u32 *number);

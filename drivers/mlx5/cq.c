@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues: create, destroy, arm. Reading them is in poll.c.
+ * Completion queues: create, resize, destroy, arm. Reading them is in poll.c.
  */
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
@@ -147,6 +147,7 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (ret)
 		return ret;
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize_lock);
 	INIT_LIST_HEAD(&cq->senders);
 	INIT_LIST_HEAD(&cq->receivers);
 	cq->log_entries = spec.log_entries;
@@ -155,6 +156,7 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	ret = udata ? pin_user(cq, udata, &spec) : alloc_kernel(cq, hca, &spec);
 	if (ret)
 		return ret;
+	cq->entry_bytes = spec.cqe_bytes;
 	ret = rhca_mlx5_create_hw_cq(hca->mdev, &spec, &cq->hw);
 	if (ret)
 		goto err_free;
@@ -180,8 +182,89 @@ int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	ret = mlx5_core_destroy_cq(mdev, &cq->hw);
 	if (ret)
 		return ret;
+	mutex_destroy(&cq->resize_lock);
 	rhca_mlx5_buffer_free(&cq->buffer, mdev);
 	return 0;
+}
+
+static int pin_new_entries(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
+			   struct rhca_mlx5_cq_spec *spec,
+			   struct rhca_mlx5_buffer *entries)
+{
+	struct rhca_mlx5_user_queue queue = { .access = IB_ACCESS_LOCAL_WRITE };
+	struct mlx5_ib_resize_cq cmd = {};
+	int ret;
+
+	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	if (ret)
+		return ret;
+	if (cmd.cqe_size != cq->entry_bytes || cmd.reserved0 || cmd.reserved1)
+		return -EINVAL;
+	queue.address = cmd.buf_addr;
+	queue.bytes = (size_t)cmd.cqe_size << spec->log_entries;
+	return rhca_mlx5_buffer_pin_entries(entries,
+					    rhca_mlx5_context_of(udata),
+					    &queue);
+}
+
+static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
+			 struct ib_udata *udata)
+{
+	struct rhca_mlx5_buffer entries = {};
+	struct rhca_mlx5_cq_spec spec = {
+		.buffer		= &entries,
+		.log_entries	= log_entries,
+		.cqe_bytes	= cq->entry_bytes,
+	};
+	int ret;
+
+	lockdep_assert_held(&cq->resize_lock);
+	if (log_entries == cq->log_entries)
+		return 0;
+	ret = pin_new_entries(cq, udata, &spec, &entries);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_resize_hw_cq(rhca_mlx5_mdev(cq->ibcq.device), &spec,
+				     &cq->hw);
+	if (ret) {
+		ib_umem_release(entries.umem);
+		return ret;
+	}
+	rhca_mlx5_buffer_move_entries(&cq->buffer, &entries);
+	cq->log_entries = log_entries;
+	cq->ibcq.cqe = BIT(log_entries) - 1;
+	return 0;
+}
+
+/**
+ * rhca_mlx5_resize_cq - The resize_cq verb
+ * @ibcq: a completion queue of a process: ib_core offers it to nobody else
+ * @entries: how many it is to have room for
+ * @udata: where the process has put the new entries
+ *
+ * The adapter ends the old entries with one that says so. The process copies those
+ * before it, which it has not read yet, to the new place.
+ *
+ * Context: process context of the owner.
+ * Return: 0; -EINVAL for a size that the adapter does not have, or when more
+ * entries are waiting than would fit; what pinning says.
+ */
+int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
+			struct ib_udata *udata)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibcq->device);
+	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
+	int ret;
+
+	if (!udata || !MLX5_CAP_GEN(mdev, cq_resize))
+		return -EOPNOTSUPP;
+	/* One entry always stays free */
+	if (entries < 1 || entries >= BIT(MLX5_CAP_GEN(mdev, log_max_cq_sz)))
+		return -EINVAL;
+	mutex_lock(&cq->resize_lock);
+	ret = resize_locked(cq, order_base_2(entries + 1), udata);
+	mutex_unlock(&cq->resize_lock);
+	return ret;
 }
 
 int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)

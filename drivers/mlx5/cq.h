@@ -7,6 +7,7 @@
 #define RHCA_MLX5_CQ_H
 
 #include <linux/mlx5/cq.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
@@ -19,6 +20,8 @@
  * @hw: mlx5_core's part; its consumer index is under @lock
  * @buffer: entries and doorbell record
  * @entries: finds an entry of the kernel's by its index
+ * @entry_bytes: size of an entry, 64 or 128
+ * @resize_lock: serialises resizes, which replace what is in @buffer
  * @log_entries: how many there are
  * @lock: protects the consumer index, one reader at a time, and the lists.
  *	Interrupts off: a completion handler may run in an interrupt. Taken before
@@ -31,6 +34,8 @@ struct rhca_mlx5_cq {
 	struct mlx5_core_cq hw;
 	struct rhca_mlx5_buffer buffer;
 	struct mlx5_frag_buf_ctrl entries;
+	u8 entry_bytes;
+	struct mutex resize_lock;	/* protects the entries in @buffer and: */
 	u8 log_entries;
 	spinlock_t lock;	/* protects the consumer index and: */
 	struct list_head senders;
@@ -47,6 +52,8 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			rhca_create_cq_arg *arg);
 int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us);
+int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
+			struct ib_udata *udata);
 int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 #endif

@@ -95,6 +95,10 @@ static void describe_queues(const struct mlx5_core_dev *mdev,
 	attr->max_qp_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_req_qp);
 	attr->max_qp_init_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_res_qp);
 	attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
+	if (MLX5_CAP_GEN(mdev, cq_moderation)) {
+		attr->cq_caps.max_cq_moderation_count = MLX5_MAX_CQ_COUNT;
+		attr->cq_caps.max_cq_moderation_period = MLX5_MAX_CQ_PERIOD;
+	}
 }
 
 /* Both operations, of eight bytes */
