@@ -133,7 +133,8 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	}
 	mutex_init(&qp->modify_lock);
 	qp->dev = dev;
-	qp->is_user = udata;
+	/* ib_core makes XRC targets as its own, since processes may share one */
+	qp->is_user = udata || init->qp_type == IB_QPT_XRC_TGT;
 	qp->state = IB_QPS_RESET;
 	ret = dev->backend->qp_create(qp, init, udata);
 	if (ret)

@@ -27,6 +27,7 @@
 #include "srq.h"
 #include "uar.h"
 #include "wqe.h"
+#include "xrc.h"
 
 #define FLUSH_MS	20	/* for firmware to write a queue's completions */
 #define DEFAULT_PKEY	0xffff
@@ -177,12 +178,14 @@ static const struct ib_device_ops mlx5_verbs = {
 	.alloc_mw		= rhca_mlx5_alloc_mw,
 	.alloc_pd		= rhca_mlx5_alloc_pd,
 	.alloc_ucontext		= rhca_mlx5_alloc_ucontext,
+	.alloc_xrcd		= rhca_mlx5_alloc_xrcd,
 	.create_cq		= rhca_mlx5_create_cq,
 	RHCA_CREATE_USER_CQ(rhca_mlx5_create_cq)
 	.create_srq		= rhca_mlx5_create_srq,
 	.dealloc_mw		= rhca_mlx5_dealloc_mw,
 	.dealloc_pd		= rhca_mlx5_dealloc_pd,
 	.dealloc_ucontext	= rhca_mlx5_dealloc_ucontext,
+	.dealloc_xrcd		= rhca_mlx5_dealloc_xrcd,
 	.dereg_mr		= rhca_mlx5_dereg_mr,
 	.destroy_cq		= rhca_mlx5_destroy_cq,
 	.destroy_srq		= rhca_mlx5_destroy_srq,
@@ -214,6 +217,7 @@ static const struct ib_device_ops mlx5_verbs = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, rhca_mlx5_qp, base.ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, rhca_mlx5_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rhca_mlx5_ucontext, ibucontext),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, rhca_mlx5_xrcd, ibxrcd),
 };
 
 const struct rhca_backend_ops rhca_mlx5_backend = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Firmware commands of everything but queue pairs and counters.
+ * Firmware commands of UARs, memory keys and completion queues.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -184,90 +184,4 @@ int rhca_mlx5_resize_hw_cq(struct mlx5_core_dev *mdev,
 	ret = mlx5_core_modify_cq(mdev, cq, in, bytes);
 	kvfree(in);
 	return ret;
-}
-
-static void set_wq(void *wq, const struct rhca_mlx5_srq_spec *spec)
-{
-	MLX5_SET(wq, wq, wq_type, MLX5_WQ_TYPE_LINKED_LIST);
-	MLX5_SET(wq, wq, log_wq_pg_sz, rhca_mlx5_buffer_log_pages(spec->buffer));
-	MLX5_SET(wq, wq, page_offset, spec->buffer->page_offset);
-	MLX5_SET64(wq, wq, dbr_addr, spec->buffer->record);
-	MLX5_SET(wq, wq, log_wq_sz, spec->log_entries);
-	MLX5_SET(wq, wq, log_wq_stride, spec->log_entry_bytes);
-	MLX5_SET(wq, wq, pd, spec->pd);
-}
-
-int rhca_mlx5_create_rmp(struct mlx5_core_dev *mdev,
-			 const struct rhca_mlx5_srq_spec *spec, u32 *number)
-{
-	size_t bytes = MLX5_ST_SZ_BYTES(create_rmp_in) +
-		       rhca_mlx5_buffer_list_bytes(spec->buffer);
-	u32 out[MLX5_ST_SZ_DW(create_rmp_out)] = {};
-	void *rmpc;
-	u32 *in;
-	int ret;
-
-	in = kvzalloc(bytes, GFP_KERNEL);
-	if (!in)
-		return -ENOMEM;
-	MLX5_SET(create_rmp_in, in, opcode, MLX5_CMD_OP_CREATE_RMP);
-	rmpc = MLX5_ADDR_OF(create_rmp_in, in, ctx);
-	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
-	set_wq(MLX5_ADDR_OF(rmpc, rmpc, wq), spec);
-	rhca_mlx5_buffer_addresses(spec->buffer,
-				   MLX5_ADDR_OF(rmpc, rmpc, wq.pas));
-	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
-	kvfree(in);
-	if (!ret)
-		*number = MLX5_GET(create_rmp_out, out, rmpn);
-	return ret;
-}
-
-int rhca_mlx5_arm_rmp(struct mlx5_core_dev *mdev, u32 number, u16 limit)
-{
-	void *bitmask, *rmpc;
-	u32 *in;
-	int ret;
-
-	in = kvzalloc(MLX5_ST_SZ_BYTES(modify_rmp_in), GFP_KERNEL);
-	if (!in)
-		return -ENOMEM;
-	bitmask = MLX5_ADDR_OF(modify_rmp_in, in, bitmask);
-	rmpc = MLX5_ADDR_OF(modify_rmp_in, in, ctx);
-	MLX5_SET(modify_rmp_in, in, opcode, MLX5_CMD_OP_MODIFY_RMP);
-	MLX5_SET(modify_rmp_in, in, rmp_state, MLX5_RMPC_STATE_RDY);
-	MLX5_SET(modify_rmp_in, in, rmpn, number);
-	MLX5_SET(rmp_bitmask, bitmask, lwm, 1);
-	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
-	MLX5_SET(rmpc, rmpc, wq.lwm, limit);
-	ret = mlx5_cmd_exec_in(mdev, modify_rmp, in);
-	kvfree(in);
-	return ret;
-}
-
-int rhca_mlx5_query_rmp(struct mlx5_core_dev *mdev, u32 number, u16 *limit)
-{
-	u32 in[MLX5_ST_SZ_DW(query_rmp_in)] = {};
-	u32 *out;
-	int ret;
-
-	out = kvzalloc(MLX5_ST_SZ_BYTES(query_rmp_out), GFP_KERNEL);
-	if (!out)
-		return -ENOMEM;
-	MLX5_SET(query_rmp_in, in, opcode, MLX5_CMD_OP_QUERY_RMP);
-	MLX5_SET(query_rmp_in, in, rmpn, number);
-	ret = mlx5_cmd_exec_inout(mdev, query_rmp, in, out);
-	if (!ret)
-		*limit = MLX5_GET(query_rmp_out, out, rmp_context.wq.lwm);
-	kvfree(out);
-	return ret;
-}
-
-int rhca_mlx5_destroy_rmp(struct mlx5_core_dev *mdev, u32 number)
-{
-	u32 in[MLX5_ST_SZ_DW(destroy_rmp_in)] = {};
-
-	MLX5_SET(destroy_rmp_in, in, opcode, MLX5_CMD_OP_DESTROY_RMP);
-	MLX5_SET(destroy_rmp_in, in, rmpn, number);
-	return mlx5_cmd_exec_in(mdev, destroy_rmp, in);
 }

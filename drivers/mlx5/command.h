@@ -74,12 +74,20 @@ struct rhca_mlx5_cq_spec {
  * @log_entries: its size
  * @log_entry_bytes: of one entry
  * @pd: number of its protection domain
+ * @is_xrc: it belongs to an XRC domain; the rest is for such a one
+ * @xrcd: number of its XRC domain
+ * @cq: number of the completion queue of what arrives
+ * @user_index: what completions call it
  */
 struct rhca_mlx5_srq_spec {
 	const struct rhca_mlx5_buffer *buffer;
 	u8 log_entries;
 	u8 log_entry_bytes;
 	u32 pd;
+	bool is_xrc;
+	u32 xrcd;
+	u32 cq;
+	u32 user_index;
 };
 
 /**
@@ -90,7 +98,8 @@ struct rhca_mlx5_srq_spec {
  * @recv_cq: number
  * @srq: number, where @has_srq
  * @has_srq: receives come from a shared queue
- * @buffer: its memory: receive entries, then send entries
+ * @xrcd: number of its XRC domain, where @service is MLX5_QP_ST_XRC
+ * @buffer: its memory: receive entries, then send entries; may be empty
  * @log_recv: number of receive entries, where @has_recv
  * @log_recv_bytes: size of one
  * @has_recv: it has a receive queue of its own
@@ -106,6 +115,7 @@ struct rhca_mlx5_qp_spec {
 	u32 recv_cq;
 	u32 srq;
 	bool has_srq;
+	u32 xrcd;
 	const struct rhca_mlx5_buffer *buffer;
 	u8 log_recv;
 	u8 log_recv_bytes;
@@ -152,11 +162,17 @@ int rhca_mlx5_resize_hw_cq(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_cq_spec *spec,
 			   struct mlx5_core_cq *cq);
 
-int rhca_mlx5_create_rmp(struct mlx5_core_dev *mdev,
-			 const struct rhca_mlx5_srq_spec *spec, u32 *number);
-int rhca_mlx5_arm_rmp(struct mlx5_core_dev *mdev, u32 number, u16 limit);
-int rhca_mlx5_query_rmp(struct mlx5_core_dev *mdev, u32 number, u16 *limit);
-int rhca_mlx5_destroy_rmp(struct mlx5_core_dev *mdev, u32 number);
+int rhca_mlx5_create_hw_srq(struct mlx5_core_dev *mdev,
+			    const struct rhca_mlx5_srq_spec *spec, u32 *number);
+int rhca_mlx5_arm_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
+			 u16 limit);
+int rhca_mlx5_query_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
+			   u16 *limit);
+int rhca_mlx5_destroy_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc,
+			     u32 number);
+
+int rhca_mlx5_alloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 *number);
+int rhca_mlx5_dealloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 number);
 
 int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_spec *spec, u32 *number);

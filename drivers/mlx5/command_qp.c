@@ -32,7 +32,7 @@ static_assert(MLX5_ST_SZ_BYTES(sqerr2rts_qp_in) == ANY_TRANSITION_BYTES);
  */
 struct transition {
 	u16 opcode;
-	u32 optional[MLX5_QP_ST_UD + 1];
+	u32 optional[MLX5_QP_ST_XRC + 1];
 };
 
 static const struct transition
@@ -51,6 +51,8 @@ transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
 			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_PKEY_INDEX |
 					  MLX5_QP_OPTPAR_Q_KEY |
 					  MLX5_QP_OPTPAR_PRI_PORT,
+			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX |
+					   MLX5_QP_OPTPAR_PRI_PORT,
 		},
 	},
 	[IB_QPS_INIT][IB_QPS_RTR] = {
@@ -61,6 +63,7 @@ transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
 					  MLX5_QP_OPTPAR_PKEY_INDEX,
 			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_PKEY_INDEX |
 					  MLX5_QP_OPTPAR_Q_KEY,
+			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX,
 		},
 	},
 	[IB_QPS_RTR][IB_QPS_RTS] = {
@@ -69,6 +72,7 @@ transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
 			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
 			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
 			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
+			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
 		},
 	},
 	[IB_QPS_RTS][IB_QPS_RTS] = {
@@ -77,6 +81,7 @@ transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
 			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
 			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
 			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
+			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
 		},
 	},
 	[IB_QPS_SQE][IB_QPS_RTS] = {
@@ -114,9 +119,11 @@ static void set_own_queues(void *qpc, const struct rhca_mlx5_qp_spec *spec)
 	if (spec->has_send)
 		MLX5_SET(qpc, qpc, log_sq_size, spec->log_send);
 	MLX5_SET(qpc, qpc, no_sq, !spec->has_send);
+	if (!spec->buffer->num_pages)
+		return;
 	MLX5_SET(qpc, qpc, page_offset, spec->buffer->page_offset);
 	MLX5_SET(qpc, qpc, log_page_size,
-		 spec->buffer->page_shift - MLX5_ADAPTER_PAGE_SHIFT);
+		 rhca_mlx5_buffer_log_pages(spec->buffer));
 	MLX5_SET64(qpc, qpc, dbr_addr, spec->buffer->record);
 }
 
@@ -143,6 +150,7 @@ static void set_new(void *qpc, const struct rhca_mlx5_qp_spec *spec)
 	set_own_queues(qpc, spec);
 	MLX5_SET(qpc, qpc, rq_type, receive_type(spec));
 	MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, spec->srq);
+	MLX5_SET(qpc, qpc, xrcd, spec->xrcd);
 	MLX5_SET(qpc, qpc, uar_page, spec->uar);
 	MLX5_SET(qpc, qpc, user_index, spec->user_index);
 }
@@ -325,7 +333,8 @@ int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number)
  * @change: what is asked for; legal by ib_modify_qp_is_ok()
  *
  * Return: as other commands; -EOPNOTSUPP for a transition that the adapter does
- * not have a command for, such as to SQD.
+ * not have a command for. To SQD it may have one, but none that the kernel's headers
+ * name, so nothing is ever in SQD.
  */
 int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_change *change)

@@ -9,6 +9,7 @@
 #include "events.h"
 #include "fatal.h"
 #include "wqe.h"
+#include "xrc.h"
 
 #define MELLANOX_OUI	0x0002c9
 
@@ -40,9 +41,10 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 	atomic_set(&hca->key_variant, 0);
 	hca->ibdev = ibdev;
 	hca->key_fence = key_fence_of(hca->mdev);
+	rhca_mlx5_xrc_init(hca);
 	ret = mlx5_alloc_bfreg(hca->mdev, &hca->doorbells, false, false);
 	if (ret)
-		return ret;
+		goto err_exit_xrc;
 	ret = rhca_mlx5_events_init(hca);
 	if (ret)
 		goto err_free_doorbells;
@@ -55,6 +57,8 @@ err_exit_events:
 	rhca_mlx5_events_exit(hca);
 err_free_doorbells:
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
+err_exit_xrc:
+	rhca_mlx5_xrc_exit(hca);
 	return ret;
 }
 
@@ -65,6 +69,7 @@ err_free_doorbells:
 void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 {
 	rhca_mlx5_fatal_exit(hca);
+	rhca_mlx5_xrc_exit(hca);
 	rhca_mlx5_events_exit(hca);
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
 }
@@ -158,6 +163,8 @@ static u64 cap_flags(const struct mlx5_core_dev *mdev)
 
 	if (has_windows(mdev))
 		flags |= IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
+	if (MLX5_CAP_GEN(mdev, xrc))
+		flags |= IB_DEVICE_XRC;
 	return flags;
 }
 

@@ -6,6 +6,7 @@
 #define RHCA_MLX5_DEVICE_H
 
 #include <linux/mlx5/driver.h>
+#include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -13,6 +14,8 @@
 #include <rhca/compat.h>
 
 #include "core/device.h"
+
+struct rhca_mlx5_xrc_parts;
 
 #define RHCA_MLX5_MAX_FAST_REG_PAGES	1024
 
@@ -26,6 +29,8 @@
  * @key_fence: what a change of a key waits for, MLX5_FENCE_MODE_*
  * @qps: queue pairs by number
  * @srqs: shared receive queues by number
+ * @xrc_lock: protects @xrc_parts
+ * @xrc_parts: what XRC queue pairs have to name, or NULL before the first one
  * @queue_nb: hears their events
  * @ibdev: the RDMA device
  * @fatal_nb: hears that the firmware has died
@@ -40,6 +45,8 @@ struct rhca_mlx5 {
 	u8 key_fence;
 	struct xarray qps;
 	struct xarray srqs;
+	struct mutex xrc_lock;	/* protects: */
+	struct rhca_mlx5_xrc_parts *xrc_parts;
 	struct mlx5_nb queue_nb;
 	struct ib_device *ibdev;
 	struct notifier_block fatal_nb;

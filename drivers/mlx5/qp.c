@@ -17,6 +17,7 @@
 #include "qp.h"
 #include "srq.h"
 #include "wqe.h"
+#include "xrc.h"
 
 #define GSI_NUMBER		1
 #define NO_BFREG		BIT(31)	/* the process knows its UAR */
@@ -29,38 +30,73 @@ static const u8 services[] = {
 	[IB_QPT_RC]	= MLX5_QP_ST_RC,
 	[IB_QPT_UC]	= MLX5_QP_ST_UC,
 	[IB_QPT_UD]	= MLX5_QP_ST_UD,
+	[IB_QPT_XRC_INI] = MLX5_QP_ST_XRC,
+	[IB_QPT_XRC_TGT] = MLX5_QP_ST_XRC,
 	[IB_QPT_GSI]	= MLX5_QP_ST_QP1,
 };
 
-static int check_init(const struct ib_qp_init_attr *init)
+static int check_init(const struct mlx5_core_dev *mdev,
+		      const struct ib_qp_init_attr *init, bool is_user)
 {
+	if (init->create_flags)
+		return -EOPNOTSUPP;
 	switch (init->qp_type) {
 	case IB_QPT_RC:
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
-		break;
+		return init->send_cq && init->recv_cq ? 0 : -EINVAL;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		/* Nobody in the kernel uses it */
+		return MLX5_CAP_GEN(mdev, xrc) && is_user ? 0 : -EOPNOTSUPP;
 	default:
 		return -EOPNOTSUPP;
 	}
-	if (init->create_flags)
-		return -EOPNOTSUPP;
-	return init->send_cq && init->recv_cq ? 0 : -EINVAL;
 }
 
-static void set_parts(struct rhca_mlx5_qp *qp,
-		      const struct ib_qp_init_attr *init)
+/* Each side has one half of a queue pair; the rest is filled in, and not used */
+static int set_xrc_parts(struct rhca_mlx5_qp *qp,
+			 const struct ib_qp_init_attr *init)
+{
+	const struct rhca_mlx5_xrc_parts *parts;
+	struct rhca_mlx5_qp_spec *spec = &qp->spec;
+
+	parts = rhca_mlx5_xrc_parts(rhca_mlx5_of(qp->base.ibqp.device));
+	if (IS_ERR(parts))
+		return PTR_ERR(parts);
+	spec->has_srq = true;
+	spec->srq = parts->srq;
+	spec->recv_cq = parts->cq.cqn;
+	if (init->qp_type == IB_QPT_XRC_INI) {
+		spec->pd = to_rhca_mlx5_pd(qp->base.ibqp.pd)->number;
+		spec->send_cq = to_rhca_mlx5_cq(init->send_cq)->hw.cqn;
+		spec->xrcd = parts->empty_xrcd;
+	} else {
+		spec->pd = parts->pd;
+		spec->send_cq = parts->cq.cqn;
+		spec->xrcd = to_rhca_mlx5_xrcd(init->xrcd)->number;
+	}
+	return 0;
+}
+
+static int set_parts(struct rhca_mlx5_qp *qp,
+		     const struct ib_qp_init_attr *init)
 {
 	struct rhca_mlx5_qp_spec *spec = &qp->spec;
 
 	spec->service = services[init->qp_type];
+	spec->buffer = &qp->buffer;
+	spec->user_index = RHCA_MLX5_NO_USER_INDEX;
+	if (spec->service == MLX5_QP_ST_XRC)
+		return set_xrc_parts(qp, init);
 	spec->pd = to_rhca_mlx5_pd(qp->base.ibqp.pd)->number;
 	spec->send_cq = to_rhca_mlx5_cq(init->send_cq)->hw.cqn;
 	spec->recv_cq = to_rhca_mlx5_cq(init->recv_cq)->hw.cqn;
-	spec->buffer = &qp->buffer;
 	spec->has_srq = init->srq;
 	if (init->srq)
 		spec->srq = to_rhca_mlx5_srq(init->srq)->numbered.number;
+	return 0;
 }
 
 static int check_user_queues(const struct mlx5_core_dev *mdev,
@@ -242,7 +278,6 @@ static int alloc_kernel(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 
 	spin_lock_init(&qp->sq.lock);
 	spin_lock_init(&qp->rq.lock);
-	qp->spec.user_index = RHCA_MLX5_NO_USER_INDEX;
 	qp->spec.uar = hca->doorbells.index;
 	ret = size_recv(qp, init);
 	if (ret)
@@ -263,8 +298,19 @@ static int alloc_kernel(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 	return 0;
 }
 
+/* A target has no queues: what arrives goes to shared ones */
+static int get_memory(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
+		      struct ib_udata *udata)
+{
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return 0;
+	return udata ? pin_user(qp, udata) : alloc_kernel(qp, init);
+}
+
 static void free_memory(struct rhca_mlx5_qp *qp)
 {
+	if (qp->base.ibqp.qp_type == IB_QPT_XRC_TGT)
+		return;
 	rhca_mlx5_buffer_free(&qp->buffer,
 			      rhca_mlx5_mdev(qp->base.ibqp.device));
 	free_records(qp);
@@ -307,11 +353,14 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
 	int ret;
 
-	ret = check_init(init);
+	ret = check_init(rhca_mlx5_mdev(base->ibqp.device), init,
+			 base->is_user);
 	if (ret)
 		return ret;
-	set_parts(qp, init);
-	ret = udata ? pin_user(qp, udata) : alloc_kernel(qp, init);
+	ret = set_parts(qp, init);
+	if (ret)
+		return ret;
+	ret = get_memory(qp, init, udata);
 	if (ret)
 		return ret;
 	ret = create_numbered(qp);
@@ -320,7 +369,7 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	ret = udata ? tell_process(udata) : 0;
 	if (ret)
 		goto err_destroy;
-	if (!udata)
+	if (!base->is_user)
 		rhca_mlx5_flush_add(qp);
 	base->ibqp.qp_num = init->qp_type == IB_QPT_GSI ? GSI_NUMBER :
 							  qp->numbered.number;
@@ -377,7 +426,7 @@ void rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata)
 {
 	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
 
-	if (!qp->buffer.umem) {
+	if (!base->is_user) {
 		reset(qp);
 		rhca_mlx5_flush_remove(qp);
 		purge_completions(qp);
@@ -419,7 +468,7 @@ static void note_change(struct rhca_mlx5_qp *qp,
 {
 	switch (change->next) {
 	case IB_QPS_RESET:
-		if (!qp->buffer.umem)
+		if (!qp->base.is_user)
 			empty_queues(qp);
 		break;
 	case IB_QPS_INIT:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared receive queues. For the firmware they are receive memory pools.
+ * Shared receive queues, basic ones and those of XRC domains.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -8,9 +8,11 @@
 
 #include "command.h"
 #include "context.h"
+#include "cq.h"
 #include "device.h"
 #include "srq.h"
 #include "wqe.h"
+#include "xrc.h"
 
 #define MIN_ENTRY_BYTES	32
 #define MAX_POOL_OFFSET	31	/* its field has a bit less than a queue pair's */
@@ -34,7 +36,7 @@ static int check_init(const struct mlx5_core_dev *mdev,
 {
 	const struct ib_srq_attr *attr = &init->attr;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
 	if (!attr->max_wr || !attr->max_sge ||
 	    attr->max_wr >= BIT(MLX5_CAP_GEN(mdev, log_max_srq_sz)) ||
@@ -43,10 +45,15 @@ static int check_init(const struct mlx5_core_dev *mdev,
 	return 0;
 }
 
-static int pin_user(struct rhca_mlx5_srq *srq, struct ib_udata *udata,
-		    size_t bytes)
+static size_t bytes_of(const struct rhca_mlx5_srq_spec *spec)
 {
-	struct rhca_mlx5_user_queue queue = { .bytes = bytes };
+	return (size_t)1 << (spec->log_entries + spec->log_entry_bytes);
+}
+
+static int pin_user(struct rhca_mlx5_srq *srq, struct ib_udata *udata,
+		    struct rhca_mlx5_srq_spec *spec)
+{
+	struct rhca_mlx5_user_queue queue = { .bytes = bytes_of(spec) };
 	struct mlx5_ib_create_srq cmd = {};
 	int ret;
 
@@ -57,6 +64,7 @@ static int pin_user(struct rhca_mlx5_srq *srq, struct ib_udata *udata,
 		return -EINVAL;
 	if (cmd.flags)
 		return -EOPNOTSUPP;
+	spec->user_index = cmd.uidx & RHCA_MLX5_NO_USER_INDEX;
 	queue.address = cmd.buf_addr;
 	queue.record = cmd.db_addr;
 	ret = rhca_mlx5_buffer_pin(&srq->buffer, rhca_mlx5_context_of(udata),
@@ -83,7 +91,8 @@ static void link_entries(struct rhca_mlx5_srq *srq)
 	srq->tail = srq->num_entries - 1;
 }
 
-static int alloc_kernel(struct rhca_mlx5_srq *srq, u8 log_bytes)
+static int alloc_kernel(struct rhca_mlx5_srq *srq,
+			const struct rhca_mlx5_srq_spec *spec)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(srq->ibsrq.device);
 	int ret;
@@ -92,14 +101,13 @@ static int alloc_kernel(struct rhca_mlx5_srq *srq, u8 log_bytes)
 			      GFP_KERNEL);
 	if (!srq->wr_id)
 		return -ENOMEM;
-	ret = rhca_mlx5_buffer_alloc(&srq->buffer, mdev,
-				     (size_t)srq->num_entries << log_bytes);
+	ret = rhca_mlx5_buffer_alloc(&srq->buffer, mdev, bytes_of(spec));
 	if (ret) {
 		kvfree(srq->wr_id);
 		return ret;
 	}
-	mlx5_init_fbc(srq->buffer.frags.frags, log_bytes,
-		      ilog2(srq->num_entries), &srq->entries);
+	mlx5_init_fbc(srq->buffer.frags.frags, spec->log_entry_bytes,
+		      spec->log_entries, &srq->entries);
 	link_entries(srq);
 	return 0;
 }
@@ -117,21 +125,21 @@ static int tell_number(const struct rhca_mlx5_srq *srq, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
 }
 
+static bool is_xrc(const struct rhca_mlx5_srq *srq)
+{
+	return srq->ibsrq.srq_type == IB_SRQT_XRC;
+}
+
 /* The adapter's part: make it, let events find it, tell the process */
-static int create_pool(struct rhca_mlx5_srq *srq, u8 log_bytes,
-		       struct ib_udata *udata)
+static int create_numbered(struct rhca_mlx5_srq *srq,
+			   const struct rhca_mlx5_srq_spec *spec,
+			   struct ib_udata *udata)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(srq->ibsrq.device);
-	struct rhca_mlx5_srq_spec spec = {
-		.buffer			= &srq->buffer,
-		.log_entries		= ilog2(srq->num_entries),
-		.log_entry_bytes	= log_bytes,
-		.pd			= to_rhca_mlx5_pd(srq->ibsrq.pd)->number,
-	};
 	u32 number;
 	int ret;
 
-	ret = rhca_mlx5_create_rmp(hca->mdev, &spec, &number);
+	ret = rhca_mlx5_create_hw_srq(hca->mdev, spec, &number);
 	if (ret)
 		return ret;
 	ret = rhca_mlx5_number_add(&hca->srqs, number, &srq->numbered);
@@ -145,35 +153,53 @@ static int create_pool(struct rhca_mlx5_srq *srq, u8 log_bytes,
 err_remove:
 	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
 err_destroy:
-	rhca_mlx5_destroy_rmp(hca->mdev, number);
+	rhca_mlx5_destroy_hw_srq(hca->mdev, spec->is_xrc, number);
 	return ret;
+}
+
+static void describe(struct rhca_mlx5_srq *srq,
+		     const struct ib_srq_init_attr *init,
+		     struct rhca_mlx5_srq_spec *spec)
+{
+	*spec = (struct rhca_mlx5_srq_spec) {
+		.buffer		 = &srq->buffer,
+		.log_entries	 = order_base_2(init->attr.max_wr + 1),
+		.log_entry_bytes = log_entry_bytes(init->attr.max_sge),
+		.pd		 = to_rhca_mlx5_pd(srq->ibsrq.pd)->number,
+		.is_xrc		 = is_xrc(srq),
+		.user_index	 = RHCA_MLX5_NO_USER_INDEX,
+	};
+	if (spec->is_xrc) {
+		spec->xrcd = to_rhca_mlx5_xrcd(init->ext.xrc.xrcd)->number;
+		spec->cq = to_rhca_mlx5_cq(init->ext.cq)->hw.cqn;
+	}
+	srq->num_entries = BIT(spec->log_entries);
+	srq->max_sge = (BIT(spec->log_entry_bytes) -
+			sizeof(struct mlx5_wqe_srq_next_seg)) /
+		       sizeof(struct mlx5_wqe_data_seg);
 }
 
 int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 			 struct ib_udata *udata)
 {
 	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
-	u8 log_bytes = log_entry_bytes(init->attr.max_sge);
+	struct rhca_mlx5_srq_spec spec;
 	int ret;
 
 	ret = check_init(rhca_mlx5_mdev(ibsrq->device), init);
 	if (ret)
 		return ret;
 	spin_lock_init(&srq->lock);
-	srq->num_entries = roundup_pow_of_two(init->attr.max_wr + 1);
-	srq->max_sge = ((1 << log_bytes) -
-			sizeof(struct mlx5_wqe_srq_next_seg)) /
-		       sizeof(struct mlx5_wqe_data_seg);
-	ret = udata ? pin_user(srq, udata,
-			       (size_t)srq->num_entries << log_bytes) :
-		      alloc_kernel(srq, log_bytes);
+	describe(srq, init, &spec);
+	ret = udata ? pin_user(srq, udata, &spec) : alloc_kernel(srq, &spec);
 	if (ret)
 		return ret;
-	ret = create_pool(srq, log_bytes, udata);
+	ret = create_numbered(srq, &spec, udata);
 	if (ret) {
 		free_memory(srq);
 		return ret;
 	}
+	ibsrq->ext.xrc.srq_num = srq->numbered.number;
 	init->attr.max_wr = srq->num_entries - 1;
 	init->attr.max_sge = srq->max_sge;
 	return 0;
@@ -190,8 +216,8 @@ int rhca_mlx5_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return 0;
 	if (attr->srq_limit >= srq->num_entries)
 		return -EINVAL;
-	return rhca_mlx5_arm_rmp(rhca_mlx5_mdev(ibsrq->device),
-				 srq->numbered.number, attr->srq_limit);
+	return rhca_mlx5_arm_hw_srq(rhca_mlx5_mdev(ibsrq->device), is_xrc(srq),
+				    srq->numbered.number, attr->srq_limit);
 }
 
 int rhca_mlx5_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
@@ -200,8 +226,8 @@ int rhca_mlx5_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	u16 limit;
 	int ret;
 
-	ret = rhca_mlx5_query_rmp(rhca_mlx5_mdev(ibsrq->device),
-				  srq->numbered.number, &limit);
+	ret = rhca_mlx5_query_hw_srq(rhca_mlx5_mdev(ibsrq->device), is_xrc(srq),
+				     srq->numbered.number, &limit);
 	if (ret)
 		return ret;
 	attr->max_wr = srq->num_entries - 1;
@@ -216,7 +242,8 @@ int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct rhca_mlx5 *hca = rhca_mlx5_of(ibsrq->device);
 	int ret;
 
-	ret = rhca_mlx5_destroy_rmp(hca->mdev, srq->numbered.number);
+	ret = rhca_mlx5_destroy_hw_srq(hca->mdev, is_xrc(srq),
+				       srq->numbered.number);
 	if (ret)
 		return ret;
 	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Shared receive queues: a linked list of entries, since they are used up in an
- * order that no one queue pair knows.
+ * order that no one queue pair knows. One of an XRC domain has a number that
+ * senders name, and a completion queue of its own.
  */
 #ifndef RHCA_MLX5_SRQ_H
 #define RHCA_MLX5_SRQ_H

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Firmware commands of shared receive queues. What verbs call an SRQ is a receive
+ * memory pool, which queue pairs name; one of an XRC domain is another object,
+ * which senders name.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "buffer.h"
+#include "command.h"
+
+#define LOG_ENTRY_UNIT	4	/* an XRC queue counts its entries' size in 16 bytes */
+
+static void set_wq(void *wq, const struct rhca_mlx5_srq_spec *spec)
+{
+	MLX5_SET(wq, wq, wq_type, MLX5_WQ_TYPE_LINKED_LIST);
+	MLX5_SET(wq, wq, log_wq_pg_sz, rhca_mlx5_buffer_log_pages(spec->buffer));
+	MLX5_SET(wq, wq, page_offset, spec->buffer->page_offset);
+	MLX5_SET64(wq, wq, dbr_addr, spec->buffer->record);
+	MLX5_SET(wq, wq, log_wq_sz, spec->log_entries);
+	MLX5_SET(wq, wq, log_wq_stride, spec->log_entry_bytes);
+	MLX5_SET(wq, wq, pd, spec->pd);
+}
+
+static int create_rmp(struct mlx5_core_dev *mdev,
+		      const struct rhca_mlx5_srq_spec *spec, u32 *number)
+{
+	size_t bytes = MLX5_ST_SZ_BYTES(create_rmp_in) +
+		       rhca_mlx5_buffer_list_bytes(spec->buffer);
+	u32 out[MLX5_ST_SZ_DW(create_rmp_out)] = {};
+	void *rmpc;
+	u32 *in;
+	int ret;
+
+	in = kvzalloc(bytes, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	MLX5_SET(create_rmp_in, in, opcode, MLX5_CMD_OP_CREATE_RMP);
+	rmpc = MLX5_ADDR_OF(create_rmp_in, in, ctx);
+	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
+	set_wq(MLX5_ADDR_OF(rmpc, rmpc, wq), spec);
+	rhca_mlx5_buffer_addresses(spec->buffer,
+				   MLX5_ADDR_OF(rmpc, rmpc, wq.pas));
+	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
+	kvfree(in);
+	if (!ret)
+		*number = MLX5_GET(create_rmp_out, out, rmpn);
+	return ret;
+}
+
+static int arm_rmp(struct mlx5_core_dev *mdev, u32 number, u16 limit)
+{
+	void *bitmask, *rmpc;
+	u32 *in;
+	int ret;
+
+	in = kvzalloc(MLX5_ST_SZ_BYTES(modify_rmp_in), GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	bitmask = MLX5_ADDR_OF(modify_rmp_in, in, bitmask);
+	rmpc = MLX5_ADDR_OF(modify_rmp_in, in, ctx);
+	MLX5_SET(modify_rmp_in, in, opcode, MLX5_CMD_OP_MODIFY_RMP);
+	MLX5_SET(modify_rmp_in, in, rmp_state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(modify_rmp_in, in, rmpn, number);
+	MLX5_SET(rmp_bitmask, bitmask, lwm, 1);
+	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
+	MLX5_SET(rmpc, rmpc, wq.lwm, limit);
+	ret = mlx5_cmd_exec_in(mdev, modify_rmp, in);
+	kvfree(in);
+	return ret;
+}
+
+static int query_rmp(struct mlx5_core_dev *mdev, u32 number, u16 *limit)
+{
+	u32 in[MLX5_ST_SZ_DW(query_rmp_in)] = {};
+	u32 *out;
+	int ret;
+
+	out = kvzalloc(MLX5_ST_SZ_BYTES(query_rmp_out), GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	MLX5_SET(query_rmp_in, in, opcode, MLX5_CMD_OP_QUERY_RMP);
+	MLX5_SET(query_rmp_in, in, rmpn, number);
+	ret = mlx5_cmd_exec_inout(mdev, query_rmp, in, out);
+	if (!ret)
+		*limit = MLX5_GET(query_rmp_out, out, rmp_context.wq.lwm);
+	kvfree(out);
+	return ret;
+}
+
+static int destroy_rmp(struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(destroy_rmp_in)] = {};
+
+	MLX5_SET(destroy_rmp_in, in, opcode, MLX5_CMD_OP_DESTROY_RMP);
+	MLX5_SET(destroy_rmp_in, in, rmpn, number);
+	return mlx5_cmd_exec_in(mdev, destroy_rmp, in);
+}
+
+int rhca_mlx5_alloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 *number)
+{
+	u32 out[MLX5_ST_SZ_DW(alloc_xrcd_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(alloc_xrcd_in)] = {};
+	int ret;
+
+	MLX5_SET(alloc_xrcd_in, in, opcode, MLX5_CMD_OP_ALLOC_XRCD);
+	ret = mlx5_cmd_exec_inout(mdev, alloc_xrcd, in, out);
+	if (!ret)
+		*number = MLX5_GET(alloc_xrcd_out, out, xrcd);
+	return ret;
+}
+
+int rhca_mlx5_dealloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_xrcd_in)] = {};
+
+	MLX5_SET(dealloc_xrcd_in, in, opcode, MLX5_CMD_OP_DEALLOC_XRCD);
+	MLX5_SET(dealloc_xrcd_in, in, xrcd, number);
+	return mlx5_cmd_exec_in(mdev, dealloc_xrcd, in);
+}
+
+static void set_xrc_srq(void *srqc, const struct rhca_mlx5_srq_spec *spec)
+{
+	u64 record = spec->buffer->record;
+
+	MLX5_SET(xrc_srqc, srqc, log_xrc_srq_size, spec->log_entries);
+	MLX5_SET(xrc_srqc, srqc, log_rq_stride,
+		 spec->log_entry_bytes - LOG_ENTRY_UNIT);
+	MLX5_SET(xrc_srqc, srqc, log_page_size,
+		 rhca_mlx5_buffer_log_pages(spec->buffer));
+	MLX5_SET(xrc_srqc, srqc, page_offset, spec->buffer->page_offset);
+	MLX5_SET(xrc_srqc, srqc, db_record_addr_h, upper_32_bits(record));
+	MLX5_SET(xrc_srqc, srqc, db_record_addr_l, lower_32_bits(record) >> 2);
+	MLX5_SET(xrc_srqc, srqc, pd, spec->pd);
+	MLX5_SET(xrc_srqc, srqc, xrcd, spec->xrcd);
+	MLX5_SET(xrc_srqc, srqc, cqn, spec->cq);
+	MLX5_SET(xrc_srqc, srqc, user_index, spec->user_index);
+}
+
+static int create_xrc_srq(struct mlx5_core_dev *mdev,
+			  const struct rhca_mlx5_srq_spec *spec, u32 *number)
+{
+	size_t bytes = MLX5_ST_SZ_BYTES(create_xrc_srq_in) +
+		       rhca_mlx5_buffer_list_bytes(spec->buffer);
+	u32 out[MLX5_ST_SZ_DW(create_xrc_srq_out)] = {};
+	u32 *in;
+	int ret;
+
+	in = kvzalloc(bytes, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	MLX5_SET(create_xrc_srq_in, in, opcode, MLX5_CMD_OP_CREATE_XRC_SRQ);
+	set_xrc_srq(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry),
+		    spec);
+	rhca_mlx5_buffer_addresses(spec->buffer,
+				   MLX5_ADDR_OF(create_xrc_srq_in, in, pas));
+	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
+	kvfree(in);
+	if (!ret)
+		*number = MLX5_GET(create_xrc_srq_out, out, xrc_srqn);
+	return ret;
+}
+
+static int arm_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 limit)
+{
+	u32 in[MLX5_ST_SZ_DW(arm_xrc_srq_in)] = {};
+
+	MLX5_SET(arm_xrc_srq_in, in, opcode, MLX5_CMD_OP_ARM_XRC_SRQ);
+	MLX5_SET(arm_xrc_srq_in, in, op_mod,
+		 MLX5_ARM_XRC_SRQ_IN_OP_MOD_XRC_SRQ);
+	MLX5_SET(arm_xrc_srq_in, in, xrc_srqn, number);
+	MLX5_SET(arm_xrc_srq_in, in, lwm, limit);
+	return mlx5_cmd_exec_in(mdev, arm_xrc_srq, in);
+}
+
+static int query_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 *limit)
+{
+	u32 in[MLX5_ST_SZ_DW(query_xrc_srq_in)] = {};
+	u32 *out;
+	int ret;
+
+	out = kvzalloc(MLX5_ST_SZ_BYTES(query_xrc_srq_out), GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	MLX5_SET(query_xrc_srq_in, in, opcode, MLX5_CMD_OP_QUERY_XRC_SRQ);
+	MLX5_SET(query_xrc_srq_in, in, xrc_srqn, number);
+	ret = mlx5_cmd_exec_inout(mdev, query_xrc_srq, in, out);
+	if (!ret)
+		*limit = MLX5_GET(query_xrc_srq_out, out,
+				  xrc_srq_context_entry.lwm);
+	kvfree(out);
+	return ret;
+}
+
+static int destroy_xrc_srq(struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(destroy_xrc_srq_in)] = {};
+
+	MLX5_SET(destroy_xrc_srq_in, in, opcode, MLX5_CMD_OP_DESTROY_XRC_SRQ);
+	MLX5_SET(destroy_xrc_srq_in, in, xrc_srqn, number);
+	return mlx5_cmd_exec_in(mdev, destroy_xrc_srq, in);
+}
+
+int rhca_mlx5_create_hw_srq(struct mlx5_core_dev *mdev,
+			    const struct rhca_mlx5_srq_spec *spec, u32 *number)
+{
+	return spec->is_xrc ? create_xrc_srq(mdev, spec, number) :
+			      create_rmp(mdev, spec, number);
+}
+
+/* An event is raised once, when fewer than @limit receives are left */
+int rhca_mlx5_arm_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
+			 u16 limit)
+{
+	return is_xrc ? arm_xrc_srq(mdev, number, limit) :
+			arm_rmp(mdev, number, limit);
+}
+
+int rhca_mlx5_query_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
+			   u16 *limit)
+{
+	return is_xrc ? query_xrc_srq(mdev, number, limit) :
+			query_rmp(mdev, number, limit);
+}
+
+int rhca_mlx5_destroy_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc,
+			     u32 number)
+{
+	return is_xrc ? destroy_xrc_srq(mdev, number) :
+			destroy_rmp(mdev, number);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * XRC domains, and the objects that every XRC queue pair has to name. Those are made
+ * when the first one needs them, since few hosts have any.
+ */
+#include <linux/slab.h>
+#include <rhca/compat.h>
+
+#include "command.h"
+#include "device.h"
+#include "xrc.h"
+
+#define LOG_ENTRIES		1	/* the fewest that a queue may have */
+#define CQE_BYTES		64
+#define LOG_SRQ_ENTRY_BYTES	5	/* a link, and one piece of memory */
+
+int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	return rhca_mlx5_alloc_hw_xrcd(rhca_mlx5_mdev(ibxrcd->device),
+				    &to_rhca_mlx5_xrcd(ibxrcd)->number);
+}
+
+int rhca_mlx5_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	return rhca_mlx5_dealloc_hw_xrcd(rhca_mlx5_mdev(ibxrcd->device),
+				      to_rhca_mlx5_xrcd(ibxrcd)->number);
+}
+
+static int create_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
+{
+	struct rhca_mlx5_cq_spec spec = {
+		.buffer		= &parts->cq_buffer,
+		.log_entries	= LOG_ENTRIES,
+		.cqe_bytes	= CQE_BYTES,
+		.uar		= hca->doorbells.up->index,
+	};
+	int ret;
+
+	ret = rhca_mlx5_vector_eqn(hca->mdev, 0, &spec.eqn);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_buffer_alloc(&parts->cq_buffer, hca->mdev,
+				     CQE_BYTES << LOG_ENTRIES);
+	if (ret)
+		return ret;
+	parts->cq.set_ci_db = &parts->cq_buffer.db.db[0];
+	parts->cq.arm_db = &parts->cq_buffer.db.db[1];
+	ret = rhca_mlx5_create_hw_cq(hca->mdev, &spec, &parts->cq);
+	if (ret)
+		rhca_mlx5_buffer_free(&parts->cq_buffer, hca->mdev);
+	return ret;
+}
+
+static void destroy_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
+{
+	mlx5_core_destroy_cq(hca->mdev, &parts->cq);
+	rhca_mlx5_buffer_free(&parts->cq_buffer, hca->mdev);
+}
+
+static int create_srq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
+{
+	const struct rhca_mlx5_srq_spec spec = {
+		.buffer		 = &parts->srq_buffer,
+		.log_entries	 = LOG_ENTRIES,
+		.log_entry_bytes = LOG_SRQ_ENTRY_BYTES,
+		.pd		 = parts->pd,
+		.is_xrc		 = true,
+		.xrcd		 = parts->srq_xrcd,
+		.cq		 = parts->cq.cqn,
+		.user_index	 = RHCA_MLX5_NO_USER_INDEX,
+	};
+	int ret;
+
+	ret = rhca_mlx5_buffer_alloc(&parts->srq_buffer, hca->mdev,
+				     BIT(LOG_ENTRIES + LOG_SRQ_ENTRY_BYTES));
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_create_hw_srq(hca->mdev, &spec, &parts->srq);
+	if (ret)
+		rhca_mlx5_buffer_free(&parts->srq_buffer, hca->mdev);
+	return ret;
+}
+
+static void destroy_srq(struct rhca_mlx5_xrc_parts *parts,
+			struct rhca_mlx5 *hca)
+{
+	rhca_mlx5_destroy_hw_srq(hca->mdev, true, parts->srq);
+	rhca_mlx5_buffer_free(&parts->srq_buffer, hca->mdev);
+}
+
+static int create_pd(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
+{
+	return mlx5_core_alloc_pd(hca->mdev, &parts->pd);
+}
+
+static void destroy_pd(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
+{
+	mlx5_core_dealloc_pd(hca->mdev, parts->pd);
+}
+
+static int create_domains(struct rhca_mlx5_xrc_parts *parts,
+			  struct rhca_mlx5 *hca)
+{
+	int ret;
+
+	ret = rhca_mlx5_alloc_hw_xrcd(hca->mdev, &parts->srq_xrcd);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_alloc_hw_xrcd(hca->mdev, &parts->empty_xrcd);
+	if (ret)
+		rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->srq_xrcd);
+	return ret;
+}
+
+static void destroy_domains(struct rhca_mlx5_xrc_parts *parts,
+			    struct rhca_mlx5 *hca)
+{
+	rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->empty_xrcd);
+	rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->srq_xrcd);
+}
+
+/* In the order in which one needs another */
+static const struct part {
+	int (*create)(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca);
+	void (*destroy)(struct rhca_mlx5_xrc_parts *parts,
+			struct rhca_mlx5 *hca);
+} all_parts[] = {
+	{ create_pd, destroy_pd },
+	{ create_cq, destroy_cq },
+	{ create_domains, destroy_domains },
+	{ create_srq, destroy_srq },
+};
+
+static void destroy_parts(struct rhca_mlx5_xrc_parts *parts,
+			  struct rhca_mlx5 *hca, size_t num)
+{
+	while (num--)
+		all_parts[num].destroy(parts, hca);
+	kfree(parts);
+}
+
+static struct rhca_mlx5_xrc_parts *create_parts(struct rhca_mlx5 *hca)
+{
+	struct rhca_mlx5_xrc_parts *parts;
+	size_t i;
+	int ret;
+
+	parts = kzalloc(sizeof(*parts), GFP_KERNEL);
+	if (!parts)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < ARRAY_SIZE(all_parts); i++) {
+		ret = all_parts[i].create(parts, hca);
+		if (ret) {
+			destroy_parts(parts, hca, i);
+			return ERR_PTR(ret);
+		}
+	}
+	return parts;
+}
+
+/**
+ * rhca_mlx5_xrc_parts - What an XRC queue pair has to name
+ * @hca: the function
+ *
+ * Context: may sleep.
+ * Return: the parts, which stay until rhca_mlx5_xrc_exit(), or an error.
+ */
+const struct rhca_mlx5_xrc_parts *rhca_mlx5_xrc_parts(struct rhca_mlx5 *hca)
+{
+	struct rhca_mlx5_xrc_parts *parts;
+
+	mutex_lock(&hca->xrc_lock);
+	parts = hca->xrc_parts;
+	if (!parts) {
+		parts = create_parts(hca);
+		if (!IS_ERR(parts))
+			hca->xrc_parts = parts;
+	}
+	mutex_unlock(&hca->xrc_lock);
+	return parts;
+}
+
+void rhca_mlx5_xrc_init(struct rhca_mlx5 *hca)
+{
+	mutex_init(&hca->xrc_lock);
+	hca->xrc_parts = NULL;
+}
+
+/* No queue pair is left */
+void rhca_mlx5_xrc_exit(struct rhca_mlx5 *hca)
+{
+	if (hca->xrc_parts)
+		destroy_parts(hca->xrc_parts, hca, ARRAY_SIZE(all_parts));
+	mutex_destroy(&hca->xrc_lock);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * XRC domains (extended reliable connections, IBTA vol. 1, annex A14): a target
+ * queue pair receives for every shared receive queue of its domain.
+ */
+#ifndef RHCA_MLX5_XRC_H
+#define RHCA_MLX5_XRC_H
+
+#include <linux/mlx5/cq.h>
+#include <rdma/ib_verbs.h>
+
+#include "buffer.h"
+
+struct rhca_mlx5;
+
+struct rhca_mlx5_xrcd {
+	struct ib_xrcd ibxrcd;
+	u32 number;
+};
+
+/**
+ * struct rhca_mlx5_xrc_parts - What verbs do not give an XRC queue pair, but the
+ *	adapter wants named in its context. Nothing ever uses them
+ * @pd: number of a protection domain
+ * @cq_buffer: memory of @cq
+ * @cq: completion queue
+ * @srq_xrcd: number of the domain of @srq
+ * @srq_buffer: memory of @srq
+ * @srq: number of a shared receive queue, without entries
+ * @empty_xrcd: number of a domain without shared receive queues, for initiators:
+ *	what a peer sends to one reaches nobody
+ */
+struct rhca_mlx5_xrc_parts {
+	u32 pd;
+	struct rhca_mlx5_buffer cq_buffer;
+	struct mlx5_core_cq cq;
+	u32 srq_xrcd;
+	struct rhca_mlx5_buffer srq_buffer;
+	u32 srq;
+	u32 empty_xrcd;
+};
+
+static inline struct rhca_mlx5_xrcd *to_rhca_mlx5_xrcd(struct ib_xrcd *ibxrcd)
+{
+	return container_of(ibxrcd, struct rhca_mlx5_xrcd, ibxrcd);
+}
+
+void rhca_mlx5_xrc_init(struct rhca_mlx5 *hca);
+void rhca_mlx5_xrc_exit(struct rhca_mlx5 *hca);
+const struct rhca_mlx5_xrc_parts *rhca_mlx5_xrc_parts(struct rhca_mlx5 *hca);
+int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+int rhca_mlx5_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+
+#endif

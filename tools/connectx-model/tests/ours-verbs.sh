@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The less common verbs of roce_hca_mlx5: resizing and moderation of completion
+# queues, memory windows, registering again, DMA buffers, XRC, a context that two
+# processes share. By rdma-core's own tests, of which none may skip here.
+. "$(dirname "$0")/guest-lib.sh"
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=roce_hca_mlx5
+here=$(realpath "$(dirname "$0")")
+
+# The capabilities by which programs find these verbs
+announced() {
+	ibv_devinfo -v -d "$rdma" | tee "$work/devinfo" &&
+		grep -q 'MEM_WINDOW$' "$work/devinfo" &&
+		grep -q 'MEM_WINDOW_TYPE_2B' "$work/devinfo" &&
+		grep -q 'XRC$' "$work/devinfo" &&
+		grep -q 'max_mw:.*[1-9]' "$work/devinfo" &&
+		grep -q 'max_cq_count:.*65535' "$work/devinfo"
+}
+
+# What the adapter has of the kinds that these tests make.
+objects() {
+	control '{"cmd":"objects"}' | tr ',{}' '\n\n\n' |
+		grep -E '"(CQ|PD|QP|RMP|UAR|XRC SRQ|XRC domain|mkey)"'
+}
+
+nothing_left() {
+	echo "before:" "$1"
+	echo "now:" "$(objects)"
+	[ "$(objects)" = "$1" ]
+}
+
+# test_mr_rereg_access goes on with the old key in the peer; here there is a new one.
+tests=(
+	'test_cq.CQTest.test_resize_cq'
+	'test_cq_events.*' 'test_cqex.*xrc*' 'test_atomic.*xrc*'
+	'test_mr.MRTest.test_mr_rereg_access_bad_flow' 'test_mr.MRTest.test_mr_rereg_addr'
+	'test_mr.MRTest.test_mr_rereg_pd' 'test_mr.MWTest.*'
+	'test_qpex.*xrc*' 'test_qpex.*mw*'
+	'test_shared_pd.*'
+)
+
+# test_resize_cq asks for less than there is in it.
+# shellcheck disable=SC2034 # for guest-lib.sh
+provoked='MODIFY_CQ'
+modprobe mlx5_core
+wait_for has_netdev
+ip link set "$(basename "$(has_netdev | head -n 1)")" mtu 4200 up
+alone=$(objects)
+check bring-up bring_up 10.7.0.1
+check capabilities announced
+at="-d $rdma -g $gid"
+for how in '' -e; do
+	pingpong="ibv_xsrq_pingpong $at -n 200 $how"
+	pair "xsrq$how" "$pingpong -c 1" "$pingpong localhost"
+done
+check dmabuf /usr/bin/python3 "$here/dmabuf.py" "$rdma" "$gid"
+# The whole of them takes minutes to load in an emulated machine.
+mkdir "$work/tests"
+for file in base utils __init__ args_parser mlx5_base mlx5_prm_structs efa_base rdmacm_utils \
+	test_cq test_cq_events test_cqex test_atomic test_mr test_qpex test_shared_pd; do
+	cp /usr/share/doc/rdma-core/tests/$file.py* "$work/tests"
+done
+gunzip -f "$work"/tests/*.gz
+cd "$work" || exit 1
+PYTHONPATH=$work/tests:$work timeout $((RHCA_TIMEOUT - 60)) /usr/bin/python3 "$here/pyverbs-run.py" \
+	/dev/null --dev "$rdma" --gid "$gid" -- "${tests[@]}" || failed=1
+check unload modprobe -r roce_hca_mlx5
+check nothing-left nothing_left "$alone"
+finish
