@@ -210,7 +210,7 @@ static int post_stream(void *data)
 			id++;
 	}
 	while (!kthread_should_stop())
-		msleep(1);
+		usleep_range(1000, 2000);
 	return 0;
 }
 

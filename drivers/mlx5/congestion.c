@@ -83,7 +83,8 @@ static struct cc_file files[RHCA_MLX5_NUM_CC_PARAMS] = {
 };
 
 static struct attribute *attributes[RHCA_MLX5_NUM_CC_PARAMS + 1] = {
-#define ATTRIBUTE_ROW(_param, _name)	[_param] = &files[_param].attr.attr,
+#define ATTRIBUTE_ROW(_param, _name)					\
+	[_param] = &files[_param].attr.attr,
 	CC_PARAMS(ATTRIBUTE_ROW)
 #undef ATTRIBUTE_ROW
 };

@@ -18,7 +18,7 @@
 struct rhca_srq {
 	struct ib_srq ibsrq;
 	struct rhca_rq rq;
-	struct mutex resize_lock;
+	struct mutex resize_lock;	/* one at a time */
 	u32 limit;
 	u32 number;
 };
