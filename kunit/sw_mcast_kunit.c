@@ -9,6 +9,7 @@
 #include "core/counters.h"
 #include "core/device.h"
 #include "hca.h"
+#include "recording_backend.h"
 #include "sw/backend.h"
 
 #define GROUP_QPN	0xffffff
@@ -165,12 +166,26 @@ static void group_is_one_of_its_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
 
+/* An adapter receives for its groups itself; what reaches the stack is not for us */
+static void group_of_another_backend_is_not_ours(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
+	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
+	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
+	KUNIT_EXPECT_EQ(test, received(hca), 0);
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
+}
+
 static struct kunit_case mcast_tests[] = {
 	KUNIT_CASE(attached_qps_get_a_copy_each),
 	KUNIT_CASE_PARAM(what_is_not_for_the_group_is_counted_and_dropped,
 			 drop_gen_params),
 	KUNIT_CASE(attaching_twice_is_refused),
 	KUNIT_CASE(group_is_one_of_its_port),
+	KUNIT_CASE(group_of_another_backend_is_not_ours),
 	{}
 };
 

@@ -465,16 +465,25 @@ static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	return ret;
 }
 
-/* Of a group that QPs are attached to and a netdev is a member of */
+/* An adapter receives by itself. All attachments of a group are of one backend. */
+static bool takes_packets(const struct group *group)
+{
+	const struct rhca_mcast_attachment *first;
+
+	first = hlist_entry_safe(rcu_dereference(hlist_first_rcu(&group->attachments)),
+				 struct rhca_mcast_attachment, node);
+	return first && first->private;
+}
+
 static bool is_meant(const struct group *group, const union ib_gid *gid,
 		     const struct net_device *ndev)
 {
 	return same_gid(&group->gid, gid) && find_join(group, ndev) &&
-	       !hlist_empty(&group->attachments);
+	       takes_packets(group);
 }
 
 /**
- * rhca_mcast_port - Is a netdev a member of a group that has QPs of ours?
+ * rhca_mcast_port - Is a netdev a member of a group that packets are delivered to?
  * @gid: the group
  * @ndev: the netdev
  *

@@ -23,7 +23,7 @@ struct rhca_qp;
  *	limited
  * @private: the backend's, constant after &struct rhca_backend_ops.mcast_attach;
  *	packets may look at what it points to until a grace period after
- *	@mcast_detach
+ *	@mcast_detach. NULL: packets that reach the host are not for this backend
  */
 struct rhca_mcast_attachment {
 	struct hlist_node node;

@@ -141,7 +141,8 @@ struct rhca_qp_change {
  * @mcast_attach: @attachment->qp receives what is sent to @attachment->gid on
  *	@attachment->port. The core has checked the QP, the GID and the limits of
  *	query_device, and attaches no QP twice; the port's netdev listens to the
- *	group. Keep private data in @attachment->private. Called with RTNL held.
+ *	group. Set @attachment->private if packets that reach the host are to be
+ *	delivered by this backend. Called with RTNL held.
  * @mcast_detach: Optional. Undo @mcast_attach; packets do not find @attachment
  *	any more, but may still look at it. Called with RTNL held.
  *

@@ -13,11 +13,11 @@
 #include <linux/netfilter_ipv4.h>
 #include <net/ip.h>
 
-#include "sw/transport/frame.h"
 #include "core/device.h"
 #include "core/lag.h"
-#include "sw/transport/packet.h"
 #include "core/mcast.h"
+#include "sw/transport/frame.h"
+#include "sw/transport/packet.h"
 
 /* --- Ethernet ------------------------------------------------------------- */
 
