@@ -25,6 +25,8 @@
 #define FLUSH		0x1c
 #define READ_ONLY	0x10
 #define ACKNOWLEDGE	0x11
+#define ATOMIC_WRITE	0x1d
+#define NAK_PSN		0x60
 #define NAK_INVALID	0x61
 #define NAK_ACCESS	0x62
 
@@ -202,6 +204,19 @@ static void duplicate_flush_is_answered_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
 }
 
+/* The peer has invalidated it, when it got a later answer */
+static void duplicate_flush_needs_no_key(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test, &open_qp, WRITABLE | BOTH);
+	ask(&b, &(struct flush) { TO_PERSISTENT, 0, 8 });
+	expect_done(test, &b, 0);
+	container_of(b.hca->mr, struct rhca_mr, ibmr)->mem.access = WRITABLE;
+	ask(&b, &(struct flush) { TO_PERSISTENT, 0, 8 });
+	expect_done(test, &b, 0);
+}
+
 static void flush_needs_a_responder_resource(struct kunit *test)
 {
 	struct test_qp_spec spec = open_qp;
@@ -253,6 +268,60 @@ static void large_region_is_written_back_in_portions(struct kunit *test)
 	expect_done(test, &b, 0);
 	ask(&b, &(struct flush) { TO_PERSISTENT, 0, SEVERAL_PORTIONS, .psn = 1 });
 	expect_done(test, &b, 1);
+	mem->pages = pages;
+	mem->num_pages = 1;
+}
+
+static void write_atomically(struct bench *b, int psn)
+{
+	u8 reth[16];
+	struct test_packet p = {
+		.bth = {
+			.opcode = ATOMIC_WRITE, .psn = FIRST_PSN + psn,
+			.dest_qpn = b->qp->qp_num, .ack_req = true,
+		},
+		.extended = reth, .extended_bytes = sizeof(reth),
+		.payload_bytes = sizeof(u64),
+	};
+
+	put_unaligned_be64((uintptr_t)b->hca->buffer, reth);
+	put_unaligned_be32(b->hca->mr->rkey, reth + 8);
+	put_unaligned_be32(sizeof(u64), reth + 12);
+	test_receive(b->hca, &p);
+}
+
+/* A commit record must not be there before what it vouches for */
+static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
+{
+	struct tasklet_struct *later;
+	struct page **pages;
+	struct rhca_mem *mem;
+	struct bench b;
+	u64 *word;
+	int tries;
+
+	setup(&b, test, &open_qp, WRITABLE | BOTH);
+	later = &to_sw_qp(ibqp_to_verbs(b.qp))->recv.task;
+	mem = &container_of(b.hca->mr, struct rhca_mr, ibmr)->mem;
+	pages = mem->pages;
+	word = (u64 *)b.hca->buffer;
+	memset(word, 0xa5, sizeof(*word));
+	grow_region(&b, SEVERAL_PORTIONS);
+	tasklet_disable(later);
+	ask(&b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
+	write_atomically(&b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
+	KUNIT_EXPECT_EQ(test, *word, 0xa5a5a5a5a5a5a5a5);
+	tasklet_enable(later);
+	for (tries = 0; tries < 1000 && test_num_sent(b.hca) < 2; tries++)
+		usleep_range(1000, 2000);
+	expect_done(test, &b, 0);
+	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
+	KUNIT_EXPECT_EQ(test, b.sent->extended[0], NAK_PSN);
+	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN + 1);
+	write_atomically(&b, 1);
+	expect_done(test, &b, 1);
+	KUNIT_EXPECT_NE(test, *word, 0xa5a5a5a5a5a5a5a5);
 	mem->pages = pages;
 	mem->num_pages = 1;
 }
@@ -332,6 +401,8 @@ static void kernel_users_have_no_flush(struct kunit *test)
 static struct kunit_case flush_tests[] = {
 	KUNIT_CASE_PARAM(flush_is_carried_out_or_refused, flush_gen_params),
 	KUNIT_CASE(duplicate_flush_is_answered_again),
+	KUNIT_CASE(duplicate_flush_needs_no_key),
+	KUNIT_CASE(atomic_write_does_not_overtake_a_flush),
 	KUNIT_CASE(flush_needs_a_responder_resource),
 	KUNIT_CASE(large_region_is_written_back_in_portions),
 	KUNIT_CASE(requester_says_what_shall_be_placed),

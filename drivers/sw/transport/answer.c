@@ -189,8 +189,7 @@ static bool is_read_resource(const struct rhca_resource *res)
 	       res->opcode == RHCA_OPCODE_ATOMIC_WRITE;
 }
 
-static int build_response(struct rhca_sw_qp *qp,
-			  const struct rhca_resource *res,
+static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
 			  struct rhca_tx_list *tx, struct rhca_packet *packet)
 {
 	int ret;

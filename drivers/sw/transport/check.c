@@ -159,6 +159,20 @@ static u32 resources_due(struct rhca_responder *recv)
 	return due;
 }
 
+/*
+ * What tells others that data is persistent, and what takes the key of a FLUSH away,
+ * must not overtake it, A19. The NAK leaves behind its answer, and asks for them again.
+ */
+static enum rhca_request_status check_order(struct rhca_sw_qp *qp,
+					    const struct rhca_rx *rx)
+{
+	bool relies_on_order = rx->flags & RHCA_OP_ATOMIC_WRITE ||
+			       rhca_opcode_has(rx->opcode, RHCA_HDR_IETH);
+
+	return relies_on_order && rhca_flush_under_way(&qp->recv) ?
+		RHCA_PSN_GAP : RHCA_PASS;
+}
+
 static enum rhca_request_status check_resource(struct rhca_sw_qp *qp,
 					       const struct rhca_rx *rx)
 {
@@ -334,7 +348,8 @@ typedef enum rhca_request_status request_check(struct rhca_sw_qp *qp,
 
 static request_check *const request_checks[] = {
 	check_qkey, check_psn, check_sequence, check_rights,
-	check_packet_length, check_resource, check_buffer, check_memory,
+	check_packet_length, check_order, check_resource, check_buffer,
+	check_memory,
 };
 
 /**

@@ -234,7 +234,7 @@ static enum rhca_request_status execute_atomic_write(struct rhca_sw_qp *qp,
 static enum rhca_request_status execute_flush(struct rhca_sw_qp *qp,
 					      const struct rhca_rx *rx)
 {
-	rhca_flush_describe(new_resource(qp, rx, 1), rx);
+	rhca_flush_begin(qp, new_resource(qp, rx, 1), rx);
 	return RHCA_PASS;
 }
 

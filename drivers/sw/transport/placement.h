@@ -10,7 +10,9 @@
 
 int rhca_flush_access(const struct rhca_rx *rx);
 bool rhca_flush_allowed(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
-void rhca_flush_describe(struct rhca_resource *res, const struct rhca_rx *rx);
-int rhca_flush_place(struct rhca_sw_qp *qp, const struct rhca_resource *res);
+void rhca_flush_begin(struct rhca_sw_qp *qp, struct rhca_resource *res,
+		      const struct rhca_rx *rx);
+int rhca_flush_place(struct rhca_sw_qp *qp, struct rhca_resource *res);
+bool rhca_flush_under_way(struct rhca_responder *recv);
 
 #endif

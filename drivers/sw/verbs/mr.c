@@ -343,9 +343,11 @@ static int check_persistence(const struct rhca_mem *mem, int access)
 
 	if (!(access & RHCA_ACCESS_FLUSH_PERSISTENT))
 		return 0;
-	for (i = 0; i < mem->num_pages; i++)
+	for (i = 0; i < mem->num_pages; i++) {
 		if (!is_persistent(mem->pages[i]))
 			return -EINVAL;
+		cond_resched();
+	}
 	return 0;
 }
 
