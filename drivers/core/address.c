@@ -11,6 +11,7 @@
 #include "core/address.h"
 #include "core/device.h"
 #include "core/policy.h"
+#include "core/qp.h"
 
 #define DEFAULT_HOP_LIMIT	64	/* where the address vector says 0 */
 
@@ -171,11 +172,11 @@ int rhca_address_resolve_ud(struct rhca_dev *dev,
 	return ret;
 }
 
-/* Only RC has its class forced; others take what the application asked for */
+/* Reliable connections have it forced; others take what the application asked for */
 static u8 tclass_in_effect(const struct rhca_address *address,
 			   enum ib_qp_type type)
 {
-	int forced = type == IB_QPT_RC ?
+	int forced = rhca_qp_type_is_reliable(type) ?
 		rhca_qos_forced_tclass(&address->port->qos, &address->flow) :
 		RHCA_TCLASS_OFF;
 

@@ -81,8 +81,8 @@ static bool put_connection(struct sk_buff *msg, struct rhca_qp *qp)
 	};
 
 	lockdep_assert_held(&qp->modify_lock);
-	/* Only RC has a path MTU, timeouts and retries; UC has the first */
-	if (!put_facts(msg, facts, qp->ibqp.qp_type == IB_QPT_RC ?
+	/* Reliable ones have a path MTU, timeouts and retries; UC has the first */
+	if (!put_facts(msg, facts, rhca_qp_type_is_reliable(qp->ibqp.qp_type) ?
 				   ARRAY_SIZE(facts) : 1))
 		return false;
 	return put_address(msg, &qp->address);
