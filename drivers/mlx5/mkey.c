@@ -160,7 +160,8 @@ struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->access;
 	if (!(flags & IB_MR_REREG_TRANS)) {
-		if (mr->umem->is_dmabuf)
+		/* Its pages are pinned again, by address: only its owner's are meant */
+		if (mr->umem->is_dmabuf || mr->umem->owning_mm != current->mm)
 			return ERR_PTR(-EOPNOTSUPP);
 		start = mr->umem->address;
 		length = mr->umem->length;

@@ -189,6 +189,9 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	ret = check_init(rhca_mlx5_mdev(ibsrq->device), init);
 	if (ret)
 		return ret;
+	/* Completions of the kernel are looked up by QP, and name no such queue */
+	if (!udata && init->srq_type == IB_SRQT_XRC)
+		return -EOPNOTSUPP;
 	spin_lock_init(&srq->lock);
 	describe(srq, init, &spec);
 	ret = udata ? pin_user(srq, udata, &spec) : alloc_kernel(srq, &spec);

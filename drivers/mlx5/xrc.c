@@ -16,6 +16,8 @@
 
 int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
+	if (!MLX5_CAP_GEN(rhca_mlx5_mdev(ibxrcd->device), xrc))
+		return -EOPNOTSUPP;
 	return rhca_mlx5_alloc_hw_xrcd(rhca_mlx5_mdev(ibxrcd->device),
 				    &to_rhca_mlx5_xrcd(ibxrcd)->number);
 }
