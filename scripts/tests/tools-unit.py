@@ -652,6 +652,16 @@ class RoceBackend(unittest.TestCase):
         self.assertEqual(code, 1)	# on this host no kernel makes the device
         self.assertIn("ens1 is not served as asked for", errors)
 
+    def test_a_function_that_is_not_taken_goes_back(self):
+        self.in_tree()
+        self.host.put("sys/module/roce_hca_mlx5/x", "")
+        os.makedirs(os.path.join(self.host.folder.name, "sys/bus/auxiliary/drivers",
+                                 "roce_hca_mlx5.rdma/bind"))	# not to be written to
+        code, _, errors = self.host.run("roce-backend", "ens1", "hardware")
+        self.assertEqual(code, 1)
+        self.assertIn("bind", errors)
+        self.assertEqual(self.written("mlx5_ib", "bind"), self.NAME)
+
     def test_a_function_left_out_stays_where_it_is(self):
         self.in_tree()
         self.host.put("sys/module/roce_hca_mlx5/parameters/ports", "none")
@@ -701,6 +711,26 @@ GID fe80:0000:0000:0000:ba59:9fff:feaa:bbcc ::ffff:192.168.7.8 192.168.7.8 node 
             self.assertNotIn(secret, hidden.lower().replace("mt2013", "MT2013"))
         for kept in ("0000:3b:00.0", "16.35.2000", "[100 v1]"):
             self.assertIn(kept, hidden)
+
+    def test_addresses_beside_other_words(self):
+        for text, hidden in (
+                ("enabling port 1 (10.0.0.1:4420)", "enabling port 1 (<ip-1>:4420)"),
+                ("10.0.0.1: unreachable", "<ip-1>: unreachable"), ("at 10.0.0.1.", "at <ip-1>."),
+                ("src:10.0.0.1", "src:<ip-1>"), ("fe80::1: unreachable", "<ip-1>: unreachable"),
+                ("[fe80::1]:4420", "[<ip-1>]:4420"), ("::ffff:10.0.0.1", "<ip-1>"),
+                ("at 2001:db8::5.", "at <ip-1>."), ("fe80::", "<ip-1>"),
+                ("enxb8599faabbcc", "enx<mac-1>"), ("rocexb8599f0300aabbcc", "rocex<mac-1>"),
+                ("0000:3b:00.0: 12:30:45", "0000:3b:00.0: 12:30:45")):
+            with self.subTest(text):
+                self.assertEqual(self.tool["Mask"]().hide(text), hidden)
+
+    def test_unreadable_log_is_not_an_empty_one(self):
+        host = Host()
+        self.addCleanup(host.folder.cleanup)
+        host.software()
+        host.answer("dmesg", "")
+        host.put("bin/dmesg", "#!/bin/sh\necho 'dmesg: Operation not permitted'\nexit 1")
+        self.assertIn("(status 1)", host.run("hardware-report")[1])
 
     def test_equal_addresses_get_equal_words(self):
         hidden = self.tool["Mask"]().hide("a 10.0.0.1 b 10.0.0.2 c 10.0.0.1 d ::").split()
