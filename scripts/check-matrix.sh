@@ -67,12 +67,13 @@ kunit_debug() { scripts/uml/kunit --debug; }
 
 # planned_on PLACE: what the plan has for it, which may be nothing
 planned_on() {
-	local names=()
+	local names=() plan
 
 	if [ -n "$all" ]; then
 		mapfile -t names < <(scripts/tests/run --list --on "$1" | cut -d' ' -f2)
 	else
-		mapfile -t names < <(scripts/tests/plan | sed -n "s/^$1 //p")
+		plan=$(scripts/tests/plan)
+		mapfile -t names < <(sed -n "s/^$1 //p" <<< "$plan")
 	fi
 	case $1 in
 	*vm-*)

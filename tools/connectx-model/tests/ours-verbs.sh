@@ -27,7 +27,7 @@ objects() {
 nothing_left() {
 	echo "before:" "$1"
 	echo "now:" "$(objects)"
-	[ "$(objects)" = "$1" ]
+	[ -n "$1" ] && [ "$(objects)" = "$1" ]	# mlx5_core has some of its own
 }
 
 # test_mr_rereg_access goes on with the old key in the peer; here there is a new one.
