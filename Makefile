@@ -40,9 +40,9 @@ mirror:
 		grep -q '^CONFIG_INFINIBAND=' $$config || { \
 		echo "kernel $(KVER) has no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it" >&2; \
 		exit 1; }
-	@test "$$(readlink $(out)/kernel)" = "$(KDIR)" || rm -rf $(out)
+	@test "$$(readlink $(out)/kernel)" = "$(abspath $(KDIR))" || rm -rf $(out)
 	@mkdir -p $(out)/scripts
-	@ln -sfn $(KDIR) $(out)/kernel
+	@ln -sfn $(abspath $(KDIR)) $(out)/kernel
 	@cp -asf $(wildcard $(addprefix $(CURDIR)/,Kbuild drivers include kunit)) $(out)/
 	@ln -sf $(CURDIR)/scripts/probe.sh $(out)/scripts/probe.sh
 	@find $(out) -xtype l -delete
