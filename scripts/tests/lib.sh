@@ -500,7 +500,8 @@ pair() {
 	pid=$!
 	case $ready in
 	tcp:*) busywait 60 listens_tcp $pid "${ready#tcp:}" ;;
-	cm:*) busywait 60 listens_cm "${ready#cm:}" ;;
+	# It shows as listening before the CM knows of it, and rejects until then.
+	cm:*) busywait 60 listens_cm "${ready#cm:}" && sleep 0.3 ;;
 	esac || say "$name: the server never listened"
 	echo "+ b: $client"
 	# shellcheck disable=SC2086
