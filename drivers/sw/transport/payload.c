@@ -4,6 +4,7 @@
  * ICRC, in to where it belongs.
  */
 #include <linux/highmem.h>
+#include <linux/libnvdimm.h>
 #include <linux/skbuff.h>
 
 #include "sw/transport/payload.h"
@@ -12,11 +13,11 @@
 #include "wire/crc32.h"
 
 /**
- * struct transfer - Bytes on their way between a packet and memory
+ * struct transfer - What is done with the bytes of a range of memory
  * @to: the packet that is being built takes them; or NULL
  * @check: gives them, and their CRC is computed; or NULL
  * @skb: the packet that was received gives them; or NULL
- * @data: gives them where neither is set
+ * @data: gives them; or NULL. With none of the four, caches are written back
  * @offset: of the next byte in @skb or @data
  */
 struct transfer {
@@ -42,8 +43,10 @@ static void move_piece(struct transfer *transfer, void *at, unsigned int bytes)
 		copy_checked(transfer->check, at, bytes);
 	else if (transfer->skb)
 		skb_copy_bits(transfer->skb, transfer->offset, at, bytes);
-	else
+	else if (transfer->data)
 		memcpy(at, transfer->data + transfer->offset, bytes);
+	else
+		arch_wb_cache_pmem(at, bytes);
 	transfer->offset += bytes;
 }
 
@@ -120,6 +123,21 @@ int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 	struct transfer transfer = { .check = check };
 
 	return move(mem, addr, bytes, &transfer);
+}
+
+/**
+ * rhca_mem_write_back - Write cache lines back to memory that keeps them
+ * @mem: the memory; rhca_mem_allows() has said yes
+ * @addr: first address
+ * @bytes: how many
+ *
+ * pmem_wmb() has to follow. What is no memory any more is left out.
+ */
+void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
+{
+	struct transfer transfer = {};
+
+	move(mem, addr, bytes, &transfer);
 }
 
 /**

@@ -57,6 +57,7 @@ int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		       struct rhca_packet *packet);
 int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		    const struct sk_buff *skb, unsigned int offset);
+void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes);
 
 /*
  * The memory of a peer's key, if this QP may use the range. The key may have

@@ -7,12 +7,11 @@
  * portions when the answer is due, since a region may have gigabytes. What relies
  * on that order waits meanwhile.
  */
-#include <linux/highmem.h>
-#include <linux/libnvdimm.h>
 #include <linux/sizes.h>
 #include <rhca/compat.h>
 
 #include "sw/transport/answer.h"
+#include "sw/transport/payload.h"
 #include "sw/transport/placement.h"
 #include "sw/verbs/mw.h"
 
@@ -92,25 +91,6 @@ bool rhca_flush_allowed(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	return mem;
 }
 
-static void write_back(const struct rhca_mem *mem, u64 addr, u64 bytes)
-{
-	unsigned int in_page, here;
-	struct page *page;
-	void *kaddr;
-
-	while (bytes) {
-		page = rhca_mem_page(mem, addr, &in_page, &here);
-		if (!page)
-			return;
-		here = min_t(u64, here, bytes);
-		kaddr = kmap_local_page(page);
-		arch_wb_cache_pmem(kaddr + in_page, here);
-		kunmap_local(kaddr);
-		addr += here;
-		bytes -= here;
-	}
-}
-
 static u64 start_of(const struct rhca_resource *res, const struct rhca_mem *mem)
 {
 	return res->whole ? mem->iova : res->va;
@@ -146,7 +126,7 @@ void rhca_flush_begin(struct rhca_sw_qp *qp, struct rhca_resource *res,
 		return;
 	mem = get_memory(qp, res);
 	if (mem && bytes_of(res, mem) <= AT_ONCE_BYTES) {
-		write_back(mem, start_of(res, mem), bytes_of(res, mem));
+		rhca_mem_write_back(mem, start_of(res, mem), bytes_of(res, mem));
 		mark_placed(res);
 	}
 	rhca_mem_put(mem);
@@ -161,7 +141,7 @@ static bool write_back_portion(struct rhca_responder *recv,
 	u64 bytes = min_t(u64, total - min(recv->placed, total), PORTION_BYTES);
 
 	lockdep_assert_held(&recv->lock);
-	write_back(mem, start_of(res, mem) + recv->placed, bytes);
+	rhca_mem_write_back(mem, start_of(res, mem) + recv->placed, bytes);
 	recv->placed += bytes;
 	return recv->placed >= total;
 }
