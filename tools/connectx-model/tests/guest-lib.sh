@@ -49,6 +49,18 @@ has_netdev() {
 	compgen -G '/sys/bus/pci/drivers/mlx5_core/*/net/*'
 }
 
+# objects: how many the adapter has of the kinds in $kinds, which a test sets, "A|B"
+objects() {
+	control '{"cmd":"objects"}' | tr ',{}' '\n\n\n' | grep -E "\"($kinds)\""
+}
+
+# nothing_left BEFORE: as many as objects said before; mlx5_core has some of its own
+nothing_left() {
+	echo "before:" "$1"
+	echo "now:" "$(objects)"
+	[ -n "$1" ] && [ "$(objects)" = "$1" ]
+}
+
 # The driver of the RDMA function: the in-tree one, or ours.
 driver=mlx5_ib
 
