@@ -145,8 +145,8 @@ struct ib_mr *rhca_mlx5_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
  *
  * Context: process context of the owner.
  * Return: a new region with a new key; ib_core puts it in the place of the old
- * one, which it deregisters. -EOPNOTSUPP where the memory is a DMA buffer and
- * stays: nobody remembers its file. What registering says.
+ * one, which it deregisters. -EOPNOTSUPP where the memory stays, and is a DMA
+ * buffer, whose file nobody remembers, or another process's. What registering says.
  */
 struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				      u64 length, u64 iova, int access,
