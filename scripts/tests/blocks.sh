@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
+# every: 3
 # timeout: 1800
 #
 # Packets in blocks: every operation with its data checked, over blocks that pass

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# every: 3
 # timeout: 900
 #
 # Every operation captured: tshark dissects it without a malformed or expert

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: wide
+# every: 3
 # timeout: 1500
 #
 # rdma_rxe and roce_hca on one host, loaded, used and removed in every order. The

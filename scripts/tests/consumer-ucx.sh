@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# every: 3
 # timeout: 1200
 #
 # UCX without any variable set, which then takes UD to find its peer and RC for the

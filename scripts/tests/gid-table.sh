@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: full
+# every: 3
 # timeout: 900
 #
 # The GID table follows the netdev's addresses: (N+1)*K entries for N addresses

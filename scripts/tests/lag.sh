@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
+# every: 3
 # timeout: 1200
 #
 # Link aggregation: a bond of two ports is one RDMA device, and members that

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
+# every: 3
 # timeout: 900
 #
 # UD multicast: who gets a copy, what the netdevs join and leave (seen in their

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# every: 3
 # timeout: 1800
 #
 # Each row of the table of netdevs in the README: a device on such

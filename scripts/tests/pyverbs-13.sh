@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: uml
 # tier: full
+# every: 3
 # timeout: 1500
 #
 # The pyverbs tests of Debian 13's rdma-core, with its provider library, in a folder that

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: uml vm
 # tier: full
+# every: 3
 # timeout: 900
 #
 # netdevs=eth0:standin: a device of ours is there while another driver has none on

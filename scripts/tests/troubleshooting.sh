@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# every: 3
 # timeout: 900
 #
 # Each row of the table in Documentation/operating.rst: the fault is made, the

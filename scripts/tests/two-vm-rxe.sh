@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # where: two-vm
-# tier: core
+# tier: wide
 # timeout: 1200
 #
 # roce_hca on machine a, the in-tree rdma_rxe on machine b, as two vendors' adapters

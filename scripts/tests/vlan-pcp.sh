@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# every: 3
 # timeout: 900
 #
 # A GID on a VLAN: its traffic carries that VLAN's tag, and the tag's PCP is the

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: full
+# every: 3
 # timeout: 600
 #
 # RoCE v2 over a netdev in a VRF, with udp_l3mdev_accept at 0: packets go by the
