@@ -120,14 +120,17 @@ backend_tool() {
 	timeout 120 scripts/roce-backend "$@"
 }
 
-# Not while a process has the device.
+# Not while a process has the device: it says so, and which.
 tool_refuses() {
 	local server status=0
 
 	ibv_rc_pingpong -d "$rdma" -g "$gid" > /dev/null 2>&1 &
 	server=$!
 	until_listening $server
-	! backend_tool "$netdev" in-tree || status=1
+	! backend_tool "$netdev" in-tree 2> "$work/refusal" || status=1
+	cat "$work/refusal"
+	grep -q '^roce-backend: refused' "$work/refusal" &&
+		grep -q "process $server (ibv_rc_pingpong)" "$work/refusal" || status=1
 	[ -e "$bound/mlx5_core.rdma.0" ] || status=1
 	kill $server
 	wait $server

@@ -85,8 +85,16 @@ def flatten(suite):
             yield test
 
 
+def match(name, found):
+    """Whether a pattern names the test; @found gets those that do."""
+    fitting = [pattern for pattern in patterns if fnmatch.fnmatch(name, pattern)]
+    found.update(fitting)
+    return fitting
+
+
 def main():
     result = Lines()
+    found = set()
     for file in sorted(os.listdir('tests')):
         if not (file.startswith('test_') and file.endswith('.py')):
             continue
@@ -95,8 +103,11 @@ def main():
         module = importlib.import_module('tests.' + file[:-3])
         for test in flatten(unittest.defaultTestLoader.loadTestsFromModule(module)):
             name = test.id().replace('tests.', '', 1)
-            if any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
+            if match(name, found):
                 result.try_out(test)
+    for pattern in sorted(set(patterns) - found):
+        result.bad += 1
+        print('FAIL', pattern, '(no such test)')
     sys.stdout.flush()
     os._exit(1 if result.bad else 0)
 
