@@ -191,6 +191,8 @@ void command_execute(struct device *dev, const u8 *in, u32 in_bytes, u8 *out, u3
 	cmd.op_mod = be16_at(in + 6);
 	row = find_row(cmd.opcode);
 	if (row)
+		dev->counters.work.commands[row - command_table]++;
+	if (row)
 		status = check(&cmd, row);
 	else
 		status = command_fail(&cmd, STATUS_BAD_OP, SYND_OPCODE);

@@ -56,6 +56,8 @@ struct command_queue {
 	u64 failed;
 };
 
+#define COMMAND_ROWS_MAX	256
+
 struct command_row {
 	u16 opcode;
 	u8 needs;		/* enum hca_state */

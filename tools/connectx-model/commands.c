@@ -154,6 +154,8 @@ const struct command_row command_table[] = {
 	COMMAND(DELETE_L2_TABLE_ENTRY, delete_l2_table_entry, nothing, HCA_RUNNING),
 };
 
+_Static_assert(ARRAY_SIZE(command_table) <= COMMAND_ROWS_MAX, "each row is counted");
+
 const u32 command_table_rows = ARRAY_SIZE(command_table);
 
 const char *command_name(u16 opcode)

@@ -114,10 +114,26 @@ static void answer_counters(struct request *r)
 	answer_number(r, "ecn_marked", c->ecn_marked);
 	answer_number(r, "cnp_sent", c->cnp_sent);
 	answer_number(r, "cnp_handled", c->cnp_handled);
+	answer_number(r, "send_requests", c->work.requests);
+	answer_number(r, "send_doorbells", c->work.doorbells);
+	answer_number(r, "completions", c->work.completions);
+	answer_number(r, "cq_arms", c->work.arms);
+	answer_number(r, "completion_events", c->work.completion_events);
 	answer_number(r, "commands", r->dev->commands.executed);
 	answer_number(r, "commands_refused", r->dev->commands.failed);
 	answer_number(r, "dma_misses", r->dev->dma.misses);
 	answer_number(r, "violations", violation_count());
+}
+
+/* How often each was executed since the model began, refused ones included */
+static void answer_commands(struct request *r)
+{
+	const u64 *executed = r->dev->counters.work.commands;
+	u32 i;
+
+	for (i = 0; i < command_table_rows; i++)
+		if (executed[i])
+			answer_number(r, command_name(command_table[i].opcode), executed[i]);
 }
 
 static void answer_objects(struct request *r)
@@ -171,7 +187,8 @@ static const struct {
 	const char *name;
 	void (*serve)(struct request *r);
 } verbs[] = {
-	{ "counters", answer_counters }, { "objects", answer_objects }, { "link", set_link },
+	{ "counters", answer_counters }, { "commands", answer_commands },
+	{ "objects", answer_objects }, { "link", set_link },
 	{ "impair", set_impairment }, { "fatal", set_fatal }, { "hang", set_hang },
 	{ "unplug", unplug },
 };

@@ -3,6 +3,7 @@
 #ifndef CONNECTX_COUNTERS_H
 #define CONNECTX_COUNTERS_H
 
+#include "command.h"
 #include "resource.h"
 
 struct device;
@@ -57,8 +58,19 @@ struct traffic {
 	u64 bytes;
 };
 
+/* What a driver costs: of queue pairs; a network interface's queues are not in it. */
+struct work_counters {
+	u64 requests;		/* fetched from send queues */
+	u64 doorbells;		/* rung for them */
+	u64 completions;
+	u64 arms;		/* of any completion queue */
+	u64 completion_events;	/* of any completion queue */
+	u64 commands[COMMAND_ROWS_MAX];	/* by row of the table */
+};
+
 struct device_counters {
 	struct traffic traffic[DIRECTIONS][TRAFFIC_KINDS][CASTS];
+	struct work_counters work;
 	u64 rx_icrc_errors;
 	u64 rx_malformed;
 	u64 rx_no_qp;

@@ -26,6 +26,7 @@ static void notify(struct cq *cq)
 	cq->arm = CQ_NOT_ARMED;
 	cq->since_event = 0;
 	put_be32(data + 24, cq->object.id);
+	cq->dev->counters.work.completion_events++;
 	eq_deliver(cq->dev, cq->eq, EVENT_COMPLETION, 0, data);
 }
 
@@ -123,6 +124,7 @@ void cq_doorbell(struct device *dev, u32 word, u32 cqn)
 		violation("dev%u: doorbell for CQ %#x, which does not exist", dev->index, cqn);
 		return;
 	}
+	dev->counters.work.arms++;
 	cq->arm = word & ARM_SOLICITED ? CQ_ARMED_SOLICITED : CQ_ARMED_ANY;
 	if (cq->arm == CQ_ARMED_ANY)
 		waiting = (cq->produced & COUNTER_MASK) != consumed;

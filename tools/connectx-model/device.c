@@ -188,6 +188,12 @@ static void write_segment(struct device *dev, u32 at, u32 value)
 	trace(TRACE_DOORBELL, "dev%u: write of %#x at %#x has no effect", dev->index, value, at);
 }
 
+static void ring_for_sends(struct qp *qp)
+{
+	qp->dev->counters.work.doorbells++;
+	qp_send_doorbell(qp);
+}
+
 static void send_doorbell(struct device *dev, u32 uar, const u8 *from)
 {
 	u32 number = be32_at(from + 4) >> 8;
@@ -199,7 +205,7 @@ static void send_doorbell(struct device *dev, u32 uar, const u8 *from)
 		violation("dev%u: QP %#x of UAR %u rung through UAR %u", dev->index, number,
 			  qp->uar, uar);
 	else if (qp)
-		qp_send_doorbell(qp);
+		ring_for_sends(qp);
 	else if (sq)
 		sq_doorbell(sq);
 	else

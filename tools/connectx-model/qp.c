@@ -175,6 +175,7 @@ void qp_complete_receive(struct qp *qp, struct cq *cq, u8 *cqe, bool solicited)
 	if (!cq)
 		return;
 	put_be32(cqe + CQE_QPN, qp->object.id);
+	qp->dev->counters.work.completions++;
 	cq_post(cq, cqe, solicited);
 }
 

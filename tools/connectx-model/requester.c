@@ -92,6 +92,7 @@ void requester_complete(struct qp *qp, struct send_op *op, enum cqe_syndrome syn
 			put_be32(cqe + CQE_BYTE_COUNT, op->bytes);
 			cqe[CQE_OP_OWN] = CQE_REQUEST << 4;
 		}
+		qp->dev->counters.work.completions++;
 		cq_post(qp->send_cq, cqe, syndrome || op->solicited);
 	}
 	free(op);

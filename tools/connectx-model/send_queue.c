@@ -210,6 +210,7 @@ static bool fetch_one(struct qp *qp, u16 posted)
 		op->opcode = 0xff;
 	}
 	trace_op(qp, op);
+	qp->dev->counters.work.requests++;
 	if (!sq->current)
 		sq->current = op;
 	return true;

@@ -135,6 +135,21 @@ def run(connection, name, post, count, posted):
     expect(name + '-all', connection.polled, count)
 
 
+def counted(program):
+    """Each request is rung for by itself, and nobody asks for events."""
+    model = Model(program, '')
+    connection = Connection(model.guests[0])
+    run(connection, 'counted', connection.post_read, READS, 1)
+    counters = model.control(cmd='counters')
+    expect('counted-work', [counters[name] for name in (
+        'send_requests', 'send_doorbells', 'completions', 'cq_arms', 'completion_events')],
+        [READS, READS, READS, 0, 0])
+    commands = model.control(cmd='commands')
+    expect('counted-commands', [commands['CREATE_QP'], commands['RTR2RTS_QP']],
+           [len(connection.qps)] * 2)
+    model.end()
+
+
 def reads_over(program, name, **faults):
     model = Model(program, '')
     connection = Connection(model.guests[0])
@@ -161,6 +176,7 @@ def atomics_over(program, name, **faults):
 
 def main():
     program = sys.argv[1]
+    counted(program)
     reads_over(program, 'reads')
     reads_over(program, 'reads-duplicated', duplicate_ppm=300000)
     reads_over(program, 'reads-lost', loss_ppm=10000, reorder_ppm=5000, corrupt_ppm=2000)
