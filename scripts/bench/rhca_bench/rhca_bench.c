@@ -11,7 +11,9 @@
  *		[LIST [QPS [IDLE [WALK]]]]
  *
  * LIST requests are posted at once (default 1), to QPS pairs of QPs in turn (1),
- * beside IDLE pairs that are connected and do nothing (0). With WALK 1 each request
+ * beside IDLE pairs that are connected and do nothing (0). A round goes on with the
+ * pair behind the last one's, so it may be shorter than a turn: one that outlasts
+ * its time slice on a shared machine measures the others' slices. With WALK 1 each request
  * has another address, over all of 64 MiB; else all have the same.
  *
  * KIND: write send read   one after the other, DEPTH outstanding
@@ -98,6 +100,7 @@ struct job {
 	u32 qps;
 	u32 idle;
 	u32 walk;
+	u32 next_qp;
 	struct ib_rdma_wr *wrs;
 	struct ib_sge *sges;
 	u64 *samples;
@@ -430,9 +433,9 @@ static const enum ib_wr_opcode opcode_of[] = {
 	[KIND_READ]	= IB_WR_RDMA_READ,
 };
 
-static int post_list(struct job *job, u32 posted, u32 num)
+static int post_list(struct job *job, u32 num)
 {
-	u32 qp = posted / job->list % job->qps;
+	u32 qp = job->next_qp++ % job->qps;
 	int ret = 0;
 
 	if (job->kind == KIND_SEND)
@@ -452,7 +455,7 @@ static int stream_round(struct job *job)
 			num = min(job->list, job->per_round - posted);
 			if (posted + num - (job->a.sent - first) > job->depth)
 				break;
-			ret = post_list(job, posted, num);
+			ret = post_list(job, num);
 			if (ret)
 				return ret;
 			posted += num;
