@@ -28,12 +28,17 @@ static void setup(struct bench *b, struct kunit *test)
 	msleep(GAP_NS / NSEC_PER_MSEC + 50);	/* after a pause */
 }
 
-static void post(struct bench *b, unsigned int num)
+static void post_to(struct bench *b, struct ib_qp *qp, unsigned int num)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
 
 	while (num--)
-		KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(b->qp, &wr, NULL));
+		KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(qp, &wr, NULL));
+}
+
+static void post(struct bench *b, unsigned int num)
+{
+	post_to(b, b->qp, num);
 }
 
 static void request_after_a_pause_leaves_at_once(struct kunit *test)
@@ -73,6 +78,33 @@ static void poll_of_an_empty_queue_lets_them_leave(struct kunit *test)
 	post(&b, 4);
 	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4);
+}
+
+#define MAX_WAITING_QPS	8
+
+/* One after the other, as by somebody who has many peers */
+static void qps_wait_for_one_softirq_together(struct kunit *test)
+{
+	struct ib_qp *others[MAX_WAITING_QPS];
+	struct bench b;
+	u32 i;
+
+	setup(&b, test);
+	for (i = 0; i < MAX_WAITING_QPS; i++) {
+		others[i] = test_qp(b.hca, IB_QPT_RC);
+		test_qp_bring_up(b.hca, others[i], &spec, IB_QPS_RTS);
+	}
+	local_bh_disable();
+	post(&b, 1);
+	for (i = 0; i < MAX_WAITING_QPS; i++)
+		post_to(&b, others[i], 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 1);
+	post(&b, 1);		/* no more of them: this one is obeyed at once */
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 2);
+	post_to(&b, others[0], 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 2);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 3 + MAX_WAITING_QPS);
 }
 
 static void full_block_of_them_does_not_wait(struct kunit *test)
@@ -116,6 +148,7 @@ static struct kunit_case doorbell_tests[] = {
 	KUNIT_CASE(request_after_a_pause_leaves_at_once),
 	KUNIT_CASE(requests_behind_it_wait_for_a_softirq),
 	KUNIT_CASE(poll_of_an_empty_queue_lets_them_leave),
+	KUNIT_CASE(qps_wait_for_one_softirq_together),
 	KUNIT_CASE(full_block_of_them_does_not_wait),
 	KUNIT_CASE(none_waits_where_that_is_switched_off),
 	KUNIT_CASE(qp_that_waits_can_be_destroyed),

@@ -145,6 +145,7 @@ static void send_task(struct tasklet_struct *task)
 						 &qp->deferred),
 	};
 
+	rhca_doorbell_served();
 	process_send(qp, &batch);
 	rhca_batch_end(qp, &batch);
 }

@@ -2,7 +2,8 @@
 /*
  * Doorbells. A user who posts one request after the other rings for each, and each
  * would be a packet alone. While the rings follow each other closely, they are left
- * to a softirq, which finds several requests and sends them as one block. The first
+ * to a softirq, which finds several requests and sends them as one block, and which
+ * sends for several QPs at once. The first
  * ring after a pause is obeyed at once, so whoever waits for answers loses nothing.
  */
 #include <linux/ktime.h>
@@ -22,12 +23,43 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
 #define MAX_WAITING	32	/* requests: half a block of them */
 
 /*
+ * QPs whose doorbells wait on one processor. A softirq sends at most
+ * RHCA_SEND_BUDGET packets of each before the packets are received, which have to
+ * fit into net.core.netdev_max_backlog (1000) where the receiver is on this host.
+ */
+#define MAX_WAITING_QPS	8
+
+/*
  * What has been posted meanwhile is worth more than the timer's interrupt, and
  * less than a round trip has passed.
  */
 #define TIMER_NS	4000
 
 #define TIMER_WILL_SEND	0
+
+/**
+ * struct doorbells - Those of kernel users, rung on one processor
+ * @rung_at: the last time, in ns of the monotonic clock
+ * @waiting_qps: QPs left to the softirq since it ran last
+ */
+struct doorbells {
+	u64 rung_at;
+	u32 waiting_qps;
+};
+
+static DEFINE_PER_CPU(struct doorbells, doorbells);
+
+/*
+ * Whoever has many QPs posts to one after the other, and these are as busy
+ * together as one QP alone: one softirq sends for all of them. Each QP of a process
+ * has a timer, which costs more than sending a single request: only its own
+ * doorbell counts. Who has been moved to another processor meanwhile loses nothing.
+ */
+static u64 *last_ring(struct rhca_sw_qp *qp)
+{
+	return qp->base.core.is_user ? &qp->doorbell.rung_at :
+				       &raw_cpu_ptr(&doorbells)->rung_at;
+}
 
 /* Requests that have not been begun; a little off, since no lock is held */
 static u32 num_waiting(const struct rhca_sw_qp *qp)
@@ -40,11 +72,26 @@ static u32 num_waiting(const struct rhca_sw_qp *qp)
 	return READ_ONCE(sq->tail) - READ_ONCE(sq->head) - begun;
 }
 
+/* Is there room among those that wait on this processor? */
+static bool may_join(const struct rhca_sw_qp *qp)
+{
+	return qp->base.core.is_user ||
+	       test_bit(TASKLET_STATE_SCHED, &qp->send.task.state) ||
+	       raw_cpu_read(doorbells.waiting_qps) < MAX_WAITING_QPS;
+}
+
+static void leave_to_tasklet(struct rhca_sw_qp *qp)
+{
+	if (!test_bit(TASKLET_STATE_SCHED, &qp->send.task.state))
+		raw_cpu_inc(doorbells.waiting_qps);
+	tasklet_schedule(&qp->send.task);
+}
+
 static void leave_to_softirq(struct rhca_sw_qp *qp)
 {
 	/* At the end of a system call a tasklet would run at once */
 	if (!qp->base.core.is_user)
-		tasklet_schedule(&qp->send.task);
+		leave_to_tasklet(qp);
 	else if (!test_and_set_bit(TIMER_WILL_SEND, &qp->doorbell.flags))
 		hrtimer_start(&qp->doorbell.timer, ns_to_ktime(TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
@@ -66,10 +113,10 @@ bool rhca_doorbell_waits(struct rhca_sw_qp *qp)
 	if (!gap_ns || !rhca_qp_can(&qp->base, RHCA_QP_TRANSMIT))
 		return false;
 	now = ktime_get_mono_fast_ns();
-	if (now - READ_ONCE(qp->doorbell.rung_at) > gap_ns ||
-	    num_waiting(qp) >= MAX_WAITING)
+	if (now - READ_ONCE(*last_ring(qp)) > gap_ns ||
+	    num_waiting(qp) >= MAX_WAITING || !may_join(qp))
 		return false;
-	WRITE_ONCE(qp->doorbell.rung_at, now);
+	WRITE_ONCE(*last_ring(qp), now);
 	leave_to_softirq(qp);
 	return true;
 }
@@ -81,7 +128,17 @@ bool rhca_doorbell_waits(struct rhca_sw_qp *qp)
 void rhca_doorbell_done(struct rhca_sw_qp *qp)
 {
 	if (READ_ONCE(rhca_doorbell_gap_ns))
-		WRITE_ONCE(qp->doorbell.rung_at, ktime_get_mono_fast_ns());
+		WRITE_ONCE(*last_ring(qp), ktime_get_mono_fast_ns());
+}
+
+/**
+ * rhca_doorbell_served - The softirq has come to what waits on this processor
+ *
+ * Context: softirq.
+ */
+void rhca_doorbell_served(void)
+{
+	this_cpu_write(doorbells.waiting_qps, 0);
 }
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)

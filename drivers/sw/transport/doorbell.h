@@ -12,7 +12,7 @@ struct rhca_sw_qp;
 
 /**
  * struct rhca_doorbell - When a QP's doorbell was rung
- * @rung_at: the last time, in ns of the monotonic clock
+ * @rung_at: of a process's QP: the last time, in ns of the monotonic clock
  * @flags: bit 0: @timer will send what has been posted
  * @timer: of a process's QP
  */
@@ -28,5 +28,6 @@ void rhca_doorbell_init(struct rhca_sw_qp *qp);
 void rhca_doorbell_exit(struct rhca_sw_qp *qp);
 bool rhca_doorbell_waits(struct rhca_sw_qp *qp);
 void rhca_doorbell_done(struct rhca_sw_qp *qp);
+void rhca_doorbell_served(void);
 
 #endif
