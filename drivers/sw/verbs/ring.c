@@ -58,12 +58,16 @@ err_free:
 	return ret;
 }
 
-/* vmalloc_user() would charge no memory cgroup */
+/*
+ * A process maps whole pages; vmalloc_user() would charge no memory cgroup. A kernel
+ * user's ring is better off outside of vmalloc memory, with large pages below it: who
+ * has thousands of QPs has as many rings.
+ */
 static struct rxe_queue_buf *alloc_shared(size_t bytes, bool is_user)
 {
-	gfp_t gfp = (is_user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL) | __GFP_ZERO;
-
-	return __vmalloc(bytes, gfp | __GFP_NOWARN);
+	if (!is_user)
+		return kvzalloc(bytes, GFP_KERNEL | __GFP_NOWARN);
+	return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 }
 
 static void explain_enomem(struct ib_udata *udata, size_t bytes)
@@ -114,7 +118,7 @@ int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
 	if (udata) {
 		ret = offer_mapping(ring, bytes, udata, info);
 		if (ret) {
-			vfree(ring->shared);
+			kvfree(ring->shared);
 			ring->shared = NULL;
 			return ret;
 		}
@@ -132,7 +136,7 @@ void rhca_ring_free(struct rhca_ring *ring)
 	if (ring->mapping)
 		rdma_user_mmap_entry_remove(&ring->mapping->entry);
 	else
-		vfree(ring->shared);
+		kvfree(ring->shared);
 	ring->mapping = NULL;
 	ring->shared = NULL;
 }

@@ -16,7 +16,7 @@ struct rhca_ring_mapping;
 
 /**
  * struct rhca_ring - A power of two of elements; one slot always stays empty
- * @shared: header and elements, vmalloc memory
+ * @shared: header and elements; vmalloc memory where a process maps it
  * @mapping: what lets the process map @shared, or NULL for kernel users
  * @index: our side's index: consumer of work queues, producer of CQs
  * @mask: number of slots minus one
