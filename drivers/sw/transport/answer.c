@@ -257,7 +257,7 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		if (tx->refused)
 			return false;
 	}
-	/* So that PSNs in the list are in order, which go_back() relies on */
+	/* So that PSNs in the list are in order, which going back relies on */
 	if (res->replayed)
 		rhca_tx_list_send(tx);
 	if (tx->refused)
@@ -269,11 +269,17 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	return *budget;
 }
 
-/*
- * The local queue has refused a response, and with it all behind it: they are due
- * again. Their resources are still there, since recv.lock has kept new requests out.
+/**
+ * rhca_answer_go_back - Responses are due again
+ * @recv: the responder
+ * @refused_psn: of a response that the local queue has refused, and with it all
+ *	behind it
+ *
+ * Their resources are still there, since recv.lock has kept new requests out.
+ *
+ * Context: recv.lock held.
  */
-static void go_back(struct rhca_responder *recv, u32 refused_psn)
+void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn)
 {
 	struct rhca_resource *res;
 	u32 i;
@@ -291,6 +297,7 @@ static void go_back(struct rhca_responder *recv, u32 refused_psn)
 		res->next_psn = res->first_psn;
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_answer_go_back);
 
 /**
  * rhca_send_responses - Send the responses that are due, then the answer
@@ -317,7 +324,7 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			break;
 	rhca_tx_list_send(&tx);
 	if (tx.refused) {
-		go_back(recv, tx.refused_psn);
+		rhca_answer_go_back(recv, tx.refused_psn);
 		rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
 	}
 	if (recv->sending_resource != recv->newest_resource) {
