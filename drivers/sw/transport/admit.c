@@ -17,8 +17,6 @@
 #include "sw/verbs/port.h"
 #include "sw/verbs/qp.h"
 
-#define GSI_QPN		1
-
 /**
  * rhca_rx_note_mtu - A packet has not the size that the path MTU asks for
  * @qp: a connected QP
@@ -138,7 +136,7 @@ struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx)
 	struct rhca_verbs_qp *qp;
 
 	rx->vlan_id = RHCA_NO_VLAN;
-	if (number == GSI_QPN)
+	if (number == RHCA_GSI_QPN)
 		return find_gsi(rx);
 	qp = rhca_qp_get(number);
 	if (qp)
@@ -267,6 +265,51 @@ void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
 
 	if (port)
 		rhca_port_count(port, which);
+}
+
+static const enum rhca_counter parse_counters[] = {
+	[RHCA_PARSE_TRUNCATED]	= RHCA_RX_DROPPED_TRUNCATED,
+	[RHCA_PARSE_BAD_OPCODE]	= RHCA_RX_DROPPED_BAD_OPCODE,
+	[RHCA_PARSE_BAD_LENGTH]	= RHCA_RX_DROPPED_BAD_LENGTH,
+};
+
+/**
+ * rhca_rx_count_fault - Count a packet that cannot be taken apart
+ * @skb: the packet
+ * @flow: its network headers, or NULL
+ * @fault: why
+ *
+ * Context: RCU read side.
+ */
+void rhca_rx_count_fault(const struct sk_buff *skb, const struct rhca_flow *flow,
+			 enum rhca_parse fault)
+{
+	rhca_rx_count_drop(skb, flow, parse_counters[fault]);
+}
+
+/**
+ * rhca_rx_count_malformed - The same where the parser has refused all of it
+ * @rx: what was parsed: the packet may still have network headers
+ * @encap: the framing
+ * @fault: why
+ *
+ * Context: RCU read side.
+ */
+void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
+			     enum rhca_parse fault)
+{
+	const struct rhca_flow *flow = NULL;
+
+	if (rx->skb->len >= rhca_network_bytes(encap)) {
+		rx->network = skb_header_pointer(rx->skb, 0,
+						 rhca_network_bytes(encap),
+						 rx->copy);
+		if (rx->network) {
+			rhca_network_parse(encap, rx->network, &rx->flow);
+			flow = &rx->flow;
+		}
+	}
+	rhca_rx_count_fault(rx->skb, flow, fault);
 }
 
 /**

@@ -3,24 +3,22 @@
  * Packets in. Nothing in a packet is believed: lengths first, then the headers,
  * then the QP that they name, then the ICRC, and only then does it touch state.
  */
-#include <linux/ip.h>
 #include <net/inet_ecn.h>
 
 #include <rhca/compat.h>
 
 #include "core/device.h"
 #include "core/mcast.h"
-#include "sw/transport/block.h"
 #include "sw/transport/completer.h"
 #include "sw/transport/middle.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/receive.h"
 #include "sw/transport/requester.h"
 #include "sw/transport/responder.h"
+#include "sw/transport/walk.h"
 #include "sw/verbs/mcast.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/qp.h"
-#include "wire/psn.h"
 
 /* The congestion mark of RoCE v2; v1 has none */
 static u8 ecn_of(const struct rhca_rx *rx)
@@ -62,82 +60,19 @@ static void count_admitted(const struct rhca_verbs_qp *qp,
 		count_optional(c, rx);
 }
 
-/**
- * struct block_walk - Position in a block
- * @rx: the segment at which it stands
- * @skb: the block
- * @encap: the framing
- * @network: network headers of the block
- * @next: first byte of the next segment, from skb->data
- * @place: of the segment at which it stands, from 0
- * @first_psn: of the first segment
- * @id_rule: the way that the IPv4 identifications were found to be counted
- * @parsed: @rx is right and nobody has taken it
- */
-struct block_walk {
-	struct rhca_rx rx;
-	struct sk_buff *skb;
-	enum rhca_encap encap;
-	u8 network[RHCA_MAX_NETWORK_BYTES];
-	unsigned int next;
-	unsigned int place;
-	u32 first_psn;
-	unsigned int id_rule;
-	bool parsed;
-};
-
-/*
- * The IPv4 identification that a segment had, which its ICRC covers. Segmentation
- * counts from the first. GRO keeps only the first as well, but it also puts together
- * packets that all have the same, and before 6.10 those with a lost one in between.
- */
-enum id_rule { ID_BY_PLACE, ID_BY_PSN, ID_CONSTANT, NUM_ID_RULES };
-
-static void set_id(struct block_walk *walk, enum id_rule rule)
-{
-	const struct iphdr *first = (const struct iphdr *)walk->network;
-	struct iphdr *ip = (struct iphdr *)walk->rx.copy;
-
-	ip->id = first->id;
-	if (rule == ID_BY_PLACE)
-		be16_add_cpu(&ip->id, walk->place);
-	else if (rule == ID_BY_PSN)
-		be16_add_cpu(&ip->id, rhca_psn_diff(walk->rx.psn,
-						    walk->first_psn));
-}
-
-static bool segment_intact(struct block_walk *walk,
-			   struct rhca_counters __percpu *c)
-{
-	unsigned int i, rule;
-
-	if (walk->encap != RHCA_V2_IPV4)
-		return rhca_rx_intact(&walk->rx, c);
-	for (i = 0; i < NUM_ID_RULES; i++) {
-		rule = (walk->id_rule + i) % NUM_ID_RULES;
-		set_id(walk, rule);
-		if (rhca_rx_icrc_ok(&walk->rx)) {
-			walk->id_rule = rule;
-			return true;
-		}
-	}
-	rhca_counter_inc(c, RHCA_RX_ICRC_ENCAPSULATED);
-	return false;
-}
-
 /* Has the packet, at which the walk of its block stands if it is in one, a right ICRC? */
 static bool is_sound(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
-		     struct block_walk *walk)
+		     struct rhca_walk *walk)
 {
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
-	return (walk ? segment_intact(walk, c) : rhca_rx_intact(rx, c)) &&
+	return (walk ? rhca_walk_intact(walk, c) : rhca_rx_intact(rx, c)) &&
 	       rhca_rx_in_partition(qp, rx);
 }
 
 /* Those from the middle of a message are looked at later, under a lock */
 static bool may_enter(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
-		      struct block_walk *walk)
+		      struct rhca_walk *walk)
 {
 	if (!rhca_rx_admissible(qp, rx))
 		return false;
@@ -151,12 +86,12 @@ static bool may_enter(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 
 /* What may_enter() has left to be asked; the lock of the packet's half is held */
 static bool enters(struct rhca_sw_qp *qp, struct rhca_rx *rx,
-		   struct block_walk *walk)
+		   struct rhca_walk *walk)
 {
 	if (!(rx->flags & RHCA_OP_MIDDLE))
 		return true;
-	if (walk && walk->encap == RHCA_V2_IPV4)
-		set_id(walk, walk->id_rule);
+	if (walk)
+		rhca_walk_guess_id(walk);
 	rx->in_place = rhca_middle_is_due(qp, rx) && rhca_middle_copy(qp, rx);
 	if (!rx->in_place && !is_sound(&qp->base, rx, walk))
 		return false;
@@ -222,7 +157,7 @@ static void visit_attachment(struct rhca_mcast_visitor *visitor,
  * Each QP of the group gets a copy, also one that sent it: 10.5.2. The walk of a
  * block stands at the packet; else it is NULL.
  */
-static void receive_multicast(struct rhca_rx *rx, struct block_walk *walk)
+static void receive_multicast(struct rhca_rx *rx, struct rhca_walk *walk)
 {
 	const struct net_device *ndev = rx->skb->dev;
 	struct copies copies = { { visit_attachment }, rx };
@@ -238,33 +173,9 @@ static void receive_multicast(struct rhca_rx *rx, struct block_walk *walk)
 		rhca_rx_count_drop(rx->skb, NULL, RHCA_RX_DROPPED_NO_QP);
 		return;
 	}
-	if (walk ? segment_intact(walk, rhca_port_set(rx->port)->values) :
+	if (walk ? rhca_walk_intact(walk, rhca_port_set(rx->port)->values) :
 		   rhca_rx_intact(rx, rhca_port_set(rx->port)->values))
 		rhca_mcast_visit(&rx->flow.dgid, ndev, &copies.visitor);
-}
-
-static const enum rhca_counter parse_counters[] = {
-	[RHCA_PARSE_TRUNCATED]	= RHCA_RX_DROPPED_TRUNCATED,
-	[RHCA_PARSE_BAD_OPCODE]	= RHCA_RX_DROPPED_BAD_OPCODE,
-	[RHCA_PARSE_BAD_LENGTH]	= RHCA_RX_DROPPED_BAD_LENGTH,
-};
-
-/* A packet that could not be parsed may still have network headers */
-static void count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
-			    enum rhca_parse fault)
-{
-	const struct rhca_flow *flow = NULL;
-
-	if (rx->skb->len >= rhca_network_bytes(encap)) {
-		rx->network = skb_header_pointer(rx->skb, 0,
-						 rhca_network_bytes(encap),
-						 rx->copy);
-		if (rx->network) {
-			rhca_network_parse(encap, rx->network, &rx->flow);
-			flow = &rx->flow;
-		}
-	}
-	rhca_rx_count_drop(rx->skb, flow, parse_counters[fault]);
 }
 
 /* No congestion control yet, which A17.9.3 allows; its QP says whose it is */
@@ -286,7 +197,7 @@ static void count_cnp(const struct rhca_rx *rx)
 }
 
 /* No QP has the number that it names */
-static void receive_unclaimed(struct rhca_rx *rx, struct block_walk *walk)
+static void receive_unclaimed(struct rhca_rx *rx, struct rhca_walk *walk)
 {
 	if (rhca_rx_to_group(rx))
 		receive_multicast(rx, walk);
@@ -302,7 +213,7 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 
 	fault = rhca_rx_parse(&rx, skb, encap);
 	if (fault != RHCA_PARSE_OK) {
-		count_malformed(&rx, encap, fault);
+		rhca_rx_count_malformed(&rx, encap, fault);
 		return;
 	}
 	if (rx.flags & RHCA_OP_CNP) {
@@ -320,67 +231,22 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 	rhca_qp_put(qp);
 }
 
-/* --- blocks --------------------------------------------------------------- */
-
-/* The headers that the segment has when it travels alone: its ICRC covers them */
-static enum rhca_parse parse_segment(struct block_walk *walk,
-				     unsigned int bytes)
-{
-	unsigned int network = rhca_network_bytes(walk->encap);
-	struct rhca_rx *rx = &walk->rx;
-
-	rx->skb = walk->skb;
-	rx->network = rx->copy;
-	rx->bth_offset = walk->next;
-	memcpy(rx->copy, walk->network, network);
-	rhca_network_resize(walk->encap, rx->copy, bytes);
-	if (bytes < sizeof(struct rhca_bth) + RHCA_ICRC_BYTES)
-		return RHCA_PARSE_TRUNCATED;
-	if (skb_copy_bits(walk->skb, walk->next, rx->copy + network,
-			  min_t(unsigned int, bytes, RHCA_MAX_HDR_BYTES)))
-		return RHCA_PARSE_TRUNCATED;
-	rx->bth = (const struct rhca_bth *)(rx->copy + network);
-	if (!walk->place)
-		walk->first_psn = rhca_bth_psn(rx->bth);
-	return rhca_rx_parse_transport(rx, bytes);
-}
-
-/* To the next segment that can be parsed; false at the end */
-static bool next_segment(struct block_walk *walk)
-{
-	unsigned int size = skb_shinfo(walk->skb)->gso_size;
-	enum rhca_parse fault;
-	unsigned int bytes;
-
-	walk->parsed = false;
-	while (walk->next < walk->skb->len) {
-		bytes = min(size, walk->skb->len - walk->next);
-		walk->place = (walk->next -
-			       rhca_network_bytes(walk->encap)) / size;
-		fault = parse_segment(walk, bytes);
-		walk->next += bytes;
-		walk->parsed = fault == RHCA_PARSE_OK;
-		if (walk->parsed)
-			return true;
-		rhca_rx_count_drop(walk->skb, &walk->rx.flow,
-				   parse_counters[fault]);
-	}
-	return false;
-}
+/* --- several at once -------------------------------------------------------- */
 
 /*
- * To the next segment that goes to the same half of the same QP; one of another
- * is left where it is.
+ * To the next packet that goes to the same half of the same QP; one of another
+ * is left where it is. QP1 exists on each port, which the GID says.
  */
-static bool next_of_half(struct block_walk *walk, struct rhca_verbs_qp *qp)
+static bool next_of_half(struct rhca_walk *walk, struct rhca_verbs_qp *qp)
 {
 	u16 direction = walk->rx.flags & RHCA_OP_RESPONSE;
 	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
 	struct rhca_port *port = walk->rx.port;
 	u16 vlan_id = walk->rx.vlan_id;
 
-	while (next_segment(walk)) {
+	while (rhca_walk_next(walk)) {
 		if ((walk->rx.flags & RHCA_OP_CNP) ||
+		    (walk->behind && number == RHCA_GSI_QPN) ||
 		    (walk->rx.flags & RHCA_OP_RESPONSE) != direction ||
 		    rhca_bth_dest_qpn(walk->rx.bth) != number)
 			return false;
@@ -393,7 +259,7 @@ static bool next_of_half(struct block_walk *walk, struct rhca_verbs_qp *qp)
 }
 
 /* One lock for all, and one answer at the end */
-static void hand_over_block(struct rhca_sw_qp *qp, struct block_walk *walk)
+static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
 {
 	struct rhca_batch batch = {};
 
@@ -417,8 +283,8 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct block_walk *walk)
 	rhca_batch_end(qp, &batch);
 }
 
-/* The segment where the walk stands, and those behind it that go with it */
-static void receive_segments(struct block_walk *walk)
+/* The packet where the walk stands, and those behind it that go with it */
+static void receive_segments(struct rhca_walk *walk)
 {
 	struct rhca_rx *rx = &walk->rx;
 	struct rhca_verbs_qp *qp;
@@ -438,44 +304,20 @@ static void receive_segments(struct block_walk *walk)
 	rhca_qp_put(qp);
 }
 
-/*
- * As many as the kernel's UDP sockets send at once, and twice what one of our
- * blocks has. A local process that hands a packet to a packet socket, or a guest,
- * chooses the segment size: it must not choose how long the softirq is busy.
- */
-#define MAX_SEGMENTS	(2 * RHCA_BLOCK_PACKETS)
-
-static bool is_block(const struct sk_buff *skb, enum rhca_encap encap)
+static void receive_walk(struct rhca_walk *walk)
 {
-	const struct skb_shared_info *shared = skb_shinfo(skb);
-	unsigned int network = rhca_network_bytes(encap);
-
-	return encap != RHCA_V1 && (shared->gso_type & SKB_GSO_UDP_L4) &&
-	       !(shared->gso_type & SKB_GSO_FRAGLIST) && skb->len > network &&
-	       shared->gso_size >= sizeof(struct rhca_bth) + RHCA_ICRC_BYTES &&
-	       skb->len - network <= MAX_SEGMENTS * shared->gso_size;
+	while (walk->parsed || rhca_walk_next(walk))
+		receive_segments(walk);
 }
 
-/* Cut by others, whose network headers nobody has looked at yet */
 static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 {
-	unsigned int network = rhca_network_bytes(encap);
-	struct block_walk walk = {
-		.rx.ifindex = rhca_rx_ifindex(skb, encap),
-		.skb	= skb,
-		.encap	= encap,
-		.next	= network,
-	};
+	struct rhca_walk walk;
 
-	if (!is_block(skb, encap) ||
-	    skb_copy_bits(skb, 0, walk.network, network) ||
-	    !rhca_network_valid(encap, walk.network, skb->len - network)) {
+	if (rhca_walk_begin_block(&walk, skb, encap))
+		receive_walk(&walk);
+	else
 		rhca_rx_count_drop(skb, NULL, RHCA_RX_DROPPED_BAD_LENGTH);
-		return;
-	}
-	rhca_network_parse(encap, walk.network, &walk.rx.flow);
-	while (walk.parsed || next_segment(&walk))
-		receive_segments(&walk);
 }
 
 /**
@@ -497,3 +339,25 @@ void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 	consume_skb(skb);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
+
+/**
+ * rhca_receive_list - Take packets that have come together
+ * @list: they, linked by skb->list, none of them a block; empty afterwards
+ * @encap: the framing
+ *
+ * Those in a row to the same half of one QP share a lookup, a lock and an
+ * acknowledgement.
+ *
+ * Context: receive softirq.
+ */
+void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
+{
+	struct rhca_walk walk;
+
+	rcu_read_lock();
+	rhca_walk_begin_list(&walk, list, encap);
+	receive_walk(&walk);
+	consume_skb(walk.skb);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_receive_list);

@@ -11,5 +11,6 @@
 #include "sw/transport/parse.h"
 
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap);
+void rhca_receive_list(struct list_head *list, enum rhca_encap encap);
 
 #endif

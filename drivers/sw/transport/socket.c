@@ -391,27 +391,55 @@ static void count_no_memory(const struct net_device *ndev)
 	rcu_read_unlock();
 }
 
-/* Taps may share the packet: take one that is ours alone */
-static int ether_receive(struct sk_buff *skb, struct net_device *ndev,
-			 struct packet_type *type, struct net_device *orig_ndev)
+/* One that is ours alone: taps may share the packet. NULL when it is not for us */
+static struct sk_buff *take_frame(struct sk_buff *skb,
+				  const struct net_device *ndev)
 {
 	if (skb->pkt_type == PACKET_OTHERHOST ||
 	    skb->pkt_type == PACKET_OUTGOING) {
 		kfree_skb(skb);
-		return NET_RX_DROP;
+		return NULL;
 	}
 	skb = skb_share_check(skb, GFP_ATOMIC);
-	if (!skb) {
+	if (!skb)
 		count_no_memory(ndev);
+	return skb;
+}
+
+static int ether_receive(struct sk_buff *skb, struct net_device *ndev,
+			 struct packet_type *type, struct net_device *orig_ndev)
+{
+	skb = take_frame(skb, ndev);
+	if (!skb)
 		return NET_RX_DROP;
-	}
 	rhca_receive(skb, RHCA_V1);
 	return NET_RX_SUCCESS;
+}
+
+/* What a driver with NAPI has taken from its ring at once */
+static void ether_receive_list(struct list_head *list, struct packet_type *type,
+			       struct net_device *orig_ndev)
+{
+	struct sk_buff *skb, *next;
+	LIST_HEAD(frames);
+
+	list_for_each_entry_safe(skb, next, list, list) {
+		skb_list_del_init(skb);
+		skb = take_frame(skb, skb->dev);
+		if (!skb)
+			continue;
+		if (skb_is_gso(skb))
+			rhca_receive(skb, RHCA_V1);
+		else
+			list_add_tail(&skb->list, &frames);
+	}
+	rhca_receive_list(&frames, RHCA_V1);
 }
 
 static struct packet_type ether_type = {
 	.type	= cpu_to_be16(RHCA_ETHERTYPE),
 	.func	= ether_receive,
+	.list_func = ether_receive_list,
 };
 
 /**

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets that arrive together: how their IPv4 identifications were counted, and
+ * lists of single packets.
+ */
+#include <kunit/test.h>
+#include <linux/ip.h>
+#include <linux/percpu.h>
+
+#include "hca.h"
+#include "sw/backend.h"
+#include "sw/transport/receive.h"
+#include "sw/transport/walk.h"
+#include "sw/verbs/counters.h"
+
+#define SEND_ONLY	0x04
+#define UD_SEND_ONLY	0x64
+#define PAYLOAD		64
+#define FIRST_PSN	0xfffffe		/* wraps */
+#define FIRST_ID	0xfffe			/* wraps as well */
+#define MAX_PACKETS	5
+
+/* --- identifications ----------------------------------------------------------- */
+
+/**
+ * struct id_case - A block as it arrives
+ * @desc: who has put it together
+ * @num: packets
+ * @psns: theirs, from the first
+ * @ids: theirs, from the first
+ * @intact: BIT() of each that the receiver has to take
+ */
+struct id_case {
+	const char *desc;
+	unsigned int num;
+	u8 psns[MAX_PACKETS];
+	u8 ids[MAX_PACKETS];
+	unsigned int intact;
+};
+
+static const struct id_case id_cases[] = {
+	{ "segmentation offload", 4, { 0, 1, 2, 3 }, { 0, 1, 2, 3 }, 0xf },
+	{ "GRO of packets without identification", 4, { 0, 1, 2, 3 },
+	  { 0, 0, 0, 0 }, 0xf },
+	{ "GRO over a lost packet", 4, { 0, 1, 3, 4 }, { 0, 1, 3, 4 }, 0xf },
+	{ "GRO over a lost packet, segmented anew", 4, { 0, 1, 3, 4 },
+	  { 0, 1, 2, 3 }, 0xf },
+	{ "a rule that changes", 5, { 0, 1, 2, 3, 4 }, { 0, 1, 2, 0, 0 }, 0x1f },
+	{ "no rule", 4, { 0, 1, 2, 3 }, { 0, 2, 4, 3 }, 0x9 },
+};
+KUNIT_ARRAY_PARAM_DESC(id, id_cases, desc);
+
+/* A packet with an ICRC over the identification that it has */
+static unsigned int build(u8 *packet, u8 psn, u8 id)
+{
+	struct test_packet p = {
+		.bth = { .opcode = SEND_ONLY, .dest_qpn = 0x17,
+			 .psn = (FIRST_PSN + psn) & 0xffffff },
+		.payload_bytes = PAYLOAD,
+	};
+	unsigned int bytes;
+
+	test_flow(&p.flow, RHCA_V2_IPV4);
+	bytes = test_build(packet, &p);
+	((struct iphdr *)packet)->id = htons((FIRST_ID + id) & 0xffff);
+	test_seal(packet, bytes, RHCA_V2_IPV4);
+	return bytes;
+}
+
+static struct sk_buff *make_block(struct kunit *test, const struct id_case *c)
+{
+	unsigned int network = rhca_network_bytes(RHCA_V2_IPV4), bytes, i;
+	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
+	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	for (i = 0; i < c->num; i++) {
+		bytes = build(packet, c->psns[i], c->ids[i]) - network;
+		if (!i)
+			skb_put_data(skb, packet, network);
+		skb_put_data(skb, packet + network, bytes);
+		skb_shinfo(skb)->gso_size = bytes;
+	}
+	rhca_network_resize(RHCA_V2_IPV4, skb->data, skb->len - network);
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	skb->dev = test_netdev(test, 0);
+	return skb;
+}
+
+static void identifications_are_found_by_their_rule(struct kunit *test)
+{
+	const struct id_case *c = test->param_value;
+	struct rhca_walk *walk = test_alloc(test, sizeof(*walk));
+	struct sk_buff *skb = make_block(test, c);
+	struct rhca_counters __percpu *counters;
+	unsigned int i;
+
+	counters = alloc_percpu(struct rhca_counters);
+	KUNIT_ASSERT_NOT_NULL(test, counters);
+	KUNIT_EXPECT_TRUE(test, rhca_walk_begin_block(walk, skb, RHCA_V2_IPV4));
+	for (i = 0; rhca_walk_next(walk); i++) {
+		KUNIT_EXPECT_EQ(test, walk->rx.psn,
+				(FIRST_PSN + c->psns[i]) & 0xffffff);
+		KUNIT_EXPECT_EQ_MSG(test, rhca_walk_intact(walk, counters),
+				    !!(c->intact & BIT(i)), "packet %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, i, c->num);
+	KUNIT_EXPECT_EQ(test, rhca_counter_sum(counters,
+					       RHCA_RX_ICRC_ENCAPSULATED),
+			c->num - hweight32(c->intact));
+	free_percpu(counters);
+	kfree_skb(skb);
+}
+
+/* --- lists ---------------------------------------------------------------------- */
+
+struct bench {
+	struct test_hca *hca;
+	struct ib_qp *qp;
+	struct list_head list;
+	u64 posted;
+};
+
+static const struct test_qp_spec spec = { .rq_psn = FIRST_PSN, .retries = 7 };
+
+static struct ib_qp *add_qp(struct bench *b, enum ib_qp_type type)
+{
+	struct ib_qp *qp = test_qp(b->hca, type);
+
+	test_qp_bring_up(b->hca, qp, &spec, IB_QPS_RTS);
+	return qp;
+}
+
+static void setup(struct bench *b, struct kunit *test, enum ib_qp_type type)
+{
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->qp = add_qp(b, type);
+	INIT_LIST_HEAD(&b->list);
+	b->posted = 0;
+}
+
+static void post_recvs(struct bench *b, struct ib_qp *qp, unsigned int num)
+{
+	while (num--)
+		test_post_recv(b->hca, qp, b->posted++, 0, 2048);
+}
+
+/* The next packet of the list that is about to arrive; @flip spoils its payload */
+static void append(struct bench *b, struct ib_qp *qp, int psn, bool flip)
+{
+	static const u8 deth[8] = { 0x11, 0x11, 0x11, 0x11 };
+	bool ud = qp->qp_type == IB_QPT_UD;
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V1, .hop_limit = 64, .dgid = b->hca->gid },
+		.bth = { .opcode = ud ? UD_SEND_ONLY : SEND_ONLY, .ack_req = !ud,
+			 .psn = (FIRST_PSN + psn) & 0xffffff,
+			 .dest_qpn = qp->qp_num },
+		.extended = deth, .extended_bytes = ud ? sizeof(deth) : 0,
+		.payload_bytes = PAYLOAD,
+	};
+	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
+	struct sk_buff *skb;
+	unsigned int bytes;
+
+	test_peer_gid(&p.flow.sgid);
+	bytes = test_build(packet, &p);
+	packet[bytes - 8] ^= flip;
+	skb = test_skb(b->hca->test, packet, bytes, TEST_LINEAR, 0);
+	skb->dev = b->hca->ndev[0];
+	list_add_tail(&skb->list, &b->list);
+}
+
+static void arrive(struct bench *b)
+{
+	local_bh_disable();
+	rhca_receive_list(&b->list, RHCA_V1);
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(b->hca->test, list_empty(&b->list));
+}
+
+/* In the order of the list */
+static void expect_completions(struct bench *b, unsigned int num)
+{
+	struct kunit *test = b->hca->test;
+	struct ib_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < num; i++) {
+		KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
+		KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+	}
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
+}
+
+static void packets_of_one_qp_are_acknowledged_once(struct kunit *test)
+{
+	struct bench b;
+	int i;
+
+	setup(&b, test, IB_QPT_RC);
+	post_recvs(&b, b.qp, 4);
+	for (i = 0; i < 4; i++)
+		append(&b, b.qp, i, false);
+	arrive(&b);
+	expect_completions(&b, 4);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 1);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_PACKETS), 4);
+}
+
+static void damaged_packet_is_as_good_as_lost(struct kunit *test)
+{
+	struct bench b;
+	int i;
+
+	setup(&b, test, IB_QPT_RC);
+	post_recvs(&b, b.qp, 4);
+	for (i = 0; i < 4; i++)
+		append(&b, b.qp, i, i == 1);
+	arrive(&b);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_ICRC_ENCAPSULATED), 1);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_OUT_OF_SEQUENCE), 2);
+	for (i = 1; i < 4; i++)
+		append(&b, b.qp, i, false);
+	arrive(&b);
+	expect_completions(&b, 4);
+}
+
+static void what_is_no_packet_is_passed_over(struct kunit *test)
+{
+	struct sk_buff *skb;
+	struct bench b;
+	int i;
+
+	setup(&b, test, IB_QPT_RC);
+	post_recvs(&b, b.qp, 2);
+	for (i = 0; i < 2; i++) {
+		append(&b, b.qp, i, false);
+		skb = alloc_skb(64, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		skb_put_zero(skb, 7);
+		skb->dev = b.hca->ndev[0];
+		list_add_tail(&skb->list, &b.list);
+	}
+	arrive(&b);
+	expect_completions(&b, 2);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_DROPPED_TRUNCATED), 2);
+}
+
+static void qps_take_turns(struct kunit *test)
+{
+	struct ib_qp *other, *ud;
+	struct bench b;
+	int i;
+
+	setup(&b, test, IB_QPT_RC);
+	other = add_qp(&b, IB_QPT_RC);
+	ud = add_qp(&b, IB_QPT_UD);
+	for (i = 0; i < 3; i++) {
+		post_recvs(&b, b.qp, 1);
+		post_recvs(&b, ud, 1);
+		post_recvs(&b, other, 1);
+		append(&b, b.qp, i, false);
+		append(&b, ud, i, false);
+		append(&b, other, i, false);
+	}
+	arrive(&b);
+	expect_completions(&b, 9);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 6);
+}
+
+static void list_without_packets_is_harmless(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test, IB_QPT_RC);
+	arrive(&b);
+	expect_completions(&b, 0);
+}
+
+static struct kunit_case walk_tests[] = {
+	KUNIT_CASE_PARAM(identifications_are_found_by_their_rule, id_gen_params),
+	KUNIT_CASE(packets_of_one_qp_are_acknowledged_once),
+	KUNIT_CASE(damaged_packet_is_as_good_as_lost),
+	KUNIT_CASE(what_is_no_packet_is_passed_over),
+	KUNIT_CASE(qps_take_turns),
+	KUNIT_CASE(list_without_packets_is_harmless),
+	{}
+};
+
+static struct kunit_suite walk_suite = {
+	.name = "rhca_walk",
+	.test_cases = walk_tests,
+};
+kunit_test_suite(walk_suite);
