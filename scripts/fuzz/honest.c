@@ -34,6 +34,42 @@ int gid_read(const char *device, int index, uint8_t gid[16])
 	return found == 8 ? 0 : -EINVAL;
 }
 
+/* "RoCE v2" or so; empty where there is no GID */
+static void gid_type_read(const char *device, int index, char type[32])
+{
+	char path[200];
+	FILE *file;
+
+	type[0] = 0;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/types/%d", device, index);
+	file = fopen(path, "r");
+	if (!file)
+		return;
+	if (!fgets(type, 32, file))
+		type[0] = 0;
+	fclose(file);
+}
+
+int gid_entry_read(const char *device, int index, struct gid_entry *entry)
+{
+	gid_type_read(device, index, entry->type);
+	return gid_read(device, index, entry->gid);
+}
+
+int gid_entry_find(const char *device, const struct gid_entry *entry, int hint)
+{
+	struct gid_entry other;
+	int index = hint;
+
+	do {
+		if (!gid_entry_read(device, index, &other) && !strcmp(other.type, entry->type) &&
+		    !memcmp(other.gid, entry->gid, sizeof(other.gid)))
+			return index;
+		index = (index + 1) % GID_ENTRIES;
+	} while (index != hint);
+	return -ENOENT;
+}
+
 static int open_end(struct honest *honest, int i, const char *name)
 {
 	struct device *dev = &honest->dev[i];

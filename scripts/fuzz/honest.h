@@ -16,7 +16,17 @@ struct honest {
 	uint32_t round;
 };
 
+#define GID_ENTRIES	64	/* the first ones of a table, where all of them are here */
+
+/* An entry of the GID table of port 1, which may lie at another index by and by */
+struct gid_entry {
+	uint8_t gid[16];
+	char type[32];
+};
+
 int gid_read(const char *device, int index, uint8_t gid[16]);
+int gid_entry_read(const char *device, int index, struct gid_entry *entry);
+int gid_entry_find(const char *device, const struct gid_entry *entry, int hint);
 int honest_open(struct honest *honest, const char *const names[2], const int gid_index[2]);
 bool honest_exchange(struct honest *honest, const char **what);
 void honest_close(struct honest *honest);

@@ -105,3 +105,39 @@ fuzz_counters() {
 		[ "$(< "$file")" = 0 ] || say "$DEV_A ${file##*/} $(< "$file")"
 	done
 }
+
+# --- scripts/fuzz/smp, for the scenarios that churn objects on all processors -----
+
+smp_setup() {
+	seed=${RHCA_FUZZ_SEED:-$(fuzz_seed)}
+	RANDOM=$((seed & 32767))
+}
+
+# smp_queues in_a|in_b NETDEV: packets that it receives are taken on any processor
+smp_queues() {
+	$1 sh -c "echo f > /sys/class/net/$2/queues/rx-0/rps_cpus" || die "$2: no RPS"
+}
+
+smp() { # smp OPTION...: the command line, one word a line
+	printf '%s\n' "$FUZZ/smp" --seed "$seed" --threads 4 --seconds "${RHCA_CHURN_SECONDS:-20}" "$@" \
+		"$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" "$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
+}
+
+smp_start() { # smp_start NAME OPTION...: in the background, SMP is its process
+	local command
+	mapfile -t command < <(smp "${@:2}")
+	echo "+ ${command[*]} &"
+	timeout -k 5 600 "${command[@]}" > "$WORK/$1" 2>&1 &
+	SMP=$!
+}
+
+smp_running() { kill -0 $SMP 2> /dev/null; }
+
+smp_end() { # smp_end NAME
+	local status=0
+	gone() { ! smp_running; }
+	busywait 300 gone || fail "$1: expected the threads to end"
+	wait $SMP || status=$?
+	grep -qE '^(ok|FAIL)' "$WORK/$1" || fail "$1: expected an end with ok or FAIL, got status $status"
+	judge "$1" "$WORK/$1"
+} 2> /dev/null

@@ -62,6 +62,7 @@ static struct {
 } options = { .seconds = 10, .threads = 4 };
 
 static struct device devices[2];
+static struct gid_entry gids[2];
 static time_t ends_at;
 static bool wrong;
 
@@ -115,14 +116,14 @@ static int connect_ends(struct worker *worker)
 
 	for (int i = 0; !ret && i < 2; i++) {
 		struct qp_path path = {
-			.sgid_index = options.gid_index[i], .dest_qpn = worker->end[!i].qp.number,
+			.sgid_index = gid_entry_find(options.names[i], &gids[i], options.gid_index[i]),
+			.dest_qpn = worker->end[!i].qp.number,
 			.mtu = mtu, .sq_psn = psn, .rq_psn = psn,
 			.timeout = 14, .retries = 7, .rnr_retries = 7,
 		};
 
-		ret = gid_read(options.names[!i], options.gid_index[!i], path.dgid);
-		if (!ret)
-			ret = qp_connect(&devices[i], &worker->end[i].qp, &path);
+		memcpy(path.dgid, gids[!i].gid, sizeof(path.dgid));
+		ret = qp_connect(&devices[i], &worker->end[i].qp, &path);
 	}
 	return ret;
 }
@@ -405,6 +406,10 @@ int main(int argc, char **argv)
 	for (i = 0; i < 2; i++) {
 		if (device_open(&devices[i], options.names[i])) {
 			printf("FAIL cannot open %s\n", options.names[i]);
+			return 1;
+		}
+		if (gid_entry_read(options.names[i], options.gid_index[i], &gids[i])) {
+			printf("FAIL %s has no GID %d\n", options.names[i], options.gid_index[i]);
 			return 1;
 		}
 	}

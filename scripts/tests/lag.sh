@@ -13,61 +13,10 @@
 #                      +- va2 ===== veth ===== vb2 -+
 
 . "$(dirname "$0")/lib.sh"
+. "$TESTS/lag-lib.sh"
 only_ours
 
-BOND_A=ba$$ BOND_B=bb$$
-ip link add "$BOND_A" type bond 2> /dev/null || modprobe bonding || skip "no bonding on this kernel"
-ip link del "$BOND_A" 2> /dev/null
-load_driver
-show ip netns add "$NS_A"
-show ip netns add "$NS_B"
-in_a ip link set lo up
-in_b ip link set lo up
-for i in 1 2; do
-	show ip link add va$i netns "$NS_A" mtu 4200 type veth peer name vb$i netns "$NS_B" mtu 4200
-done
-
-# device_on NETDEV: the RDMA device with a port on it
-device_on() {
-	local dir ns
-	for dir in "$IB"/*/; do
-		grep -qx "$1" "$dir/parent" 2> /dev/null && { basename "$dir"; return 0; }
-	done
-	return 1
-}
-devices() { local n; for n; do device_on "$n" || echo none; done | paste -sd' '; }
-are() { # are "DEVICE ..." NETDEV...
-	local want=$1
-	shift
-	[ "$(devices "$@")" = "$want" ]
-}
-become() { # become WHAT "DEVICE ..." NETDEV...
-	local what=$1 want=$2
-	shift 2
-	wait_check 60 "$what: RDMA devices on $*: $want" are "$want" "$@" || say "they are: $(devices "$@")"
-}
-bond_up() { # bond_up MODE: both hosts, with miimon 50 ms
-	show_a ip link add "$BOND_A" mtu 4200 type bond mode "$1" miimon 50
-	show_b ip link add "$BOND_B" mtu 4200 type bond mode "$1" miimon 50
-	for i in 1 2; do
-		in_a ip link set va$i down
-		in_b ip link set vb$i down
-		show_a ip link set va$i master "$BOND_A"
-		show_b ip link set vb$i master "$BOND_B"
-	done
-	in_a ip addr add $IP4_A/24 dev "$BOND_A"
-	in_b ip addr add $IP4_B/24 dev "$BOND_B"
-	in_a ip link set "$BOND_A" up
-	in_b ip link set "$BOND_B" up
-	busywait 60 in_a ping -c1 -W1 $IP4_B || die "no ping over the bond"
-}
-find_lag() {
-	DEV_A=$(device_on "$BOND_A") DEV_B=$(device_on "$BOND_B")
-	make_device_nodes
-	wait_gids
-	busywait 60 port_active "$DEV_A"
-	ia=$(gid_index "$DEV_A" "${1:-v2}" $IP4_A) ib=$(gid_index "$DEV_B" "${1:-v2}" $IP4_B)
-}
+lag_setup
 tx() { in_a cat "/sys/class/net/$1/statistics/tx_bytes"; }
 tx_above() { [ "$(tx "$1")" -gt "$2" ]; }
 # sent_by OPTION...: bytes that va1 and va2 sent for 60 messages of 20000 each, "N N"
@@ -86,15 +35,7 @@ mostly() { # mostly 1|2 WHAT
 	else check "$2: va2 carries it ($one, $two bytes)" 1 $((two > one + 100000)); fi
 }
 
-in_a ip link set va1 up
-in_a ip link set va2 up
-in_b ip link set vb1 up
-in_b ip link set vb2 up
-show_a rdma link add la1 type roce netdev va1
-show_a rdma link add la2 type roce netdev va2
-show_b rdma link add lb1 type roce netdev vb1
-show_b rdma link add lb2 type roce netdev vb2
-make_device_nodes
+lag_devices
 single=$(cat $IB/la1/ports/1/rate)
 
 : "a bond in a mode that RoCE knows takes over, and a process that held a member is told"
@@ -238,10 +179,7 @@ in_a ip link del "$BOND_A"
 become "and back" "$two" va1
 check "its ports" "1 2" "$(ls "$IB/$two/ports" | paste -sd' ')"
 reload_driver || die "does not load again"
-show_a rdma link add la1 type roce netdev va1
-show_a rdma link add la2 type roce netdev va2
-show_b rdma link add lb1 type roce netdev vb1
-show_b rdma link add lb2 type roce netdev vb2
+lag_links
 
 : "roce_lag_ecmp_dev: two netdevs without a bond"
 for i in 1 2; do

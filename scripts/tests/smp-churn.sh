@@ -21,33 +21,10 @@ only_ours
 [ "$(nproc)" -ge 2 ] || skip "one processor"
 fuzz_build
 setup_pair 9000
-seed=${RHCA_FUZZ_SEED:-$(fuzz_seed)}
-RANDOM=$((seed & 32767))
-any_processor() {
-	in_a sh -c "echo f > /sys/class/net/$IF_A/queues/rx-0/rps_cpus"
-	in_b sh -c "echo f > /sys/class/net/$IF_B/queues/rx-0/rps_cpus"
-}
-smp() { # smp OPTION...: the command line, one word a line
-	printf '%s\n' "$FUZZ/smp" --seed "$seed" --threads 4 --seconds "${RHCA_CHURN_SECONDS:-20}" "$@" \
-		"$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" "$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
-}
-smp_start() { # smp_start NAME OPTION...: in the background, SMP is its process
-	local command
-	mapfile -t command < <(smp "${@:2}")
-	echo "+ ${command[*]} &"
-	timeout -k 5 600 "${command[@]}" > "$WORK/$1" 2>&1 &
-	SMP=$!
-}
-smp_end() { # smp_end NAME
-	local status=0
-	gone() { ! kill -0 $SMP; }
-	busywait 300 gone || fail "$1: expected the threads to end"
-	wait $SMP || status=$?
-	grep -qE '^(ok|FAIL)' "$WORK/$1" || fail "$1: expected an end with ok or FAIL, got status $status"
-	judge "$1" "$WORK/$1"
-} 2> /dev/null
+smp_setup
+smp_queues in_a "$IF_A"
+smp_queues in_b "$IF_B"
 
-any_processor
 # shellcheck disable=SC2046
 fuzz_run $(smp)
 
@@ -68,7 +45,7 @@ change() {
 } 2> /dev/null
 smp_start changes --rough
 changes=0
-while kill -0 $SMP 2> /dev/null; do
+while smp_running; do
 	change
 	changes=$((changes + 1))
 done
