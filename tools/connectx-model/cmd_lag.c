@@ -4,6 +4,7 @@
 #include "device.h"
 
 #define BY_QUEUE_AFFINITY	0	/* of lagc.port_select_mode, and all there is */
+#define STATE_ACTIVE		1	/* of lagc.lag_state */
 #define SELECT_REMAP		1u	/* field_select of MODIFY_LAG */
 
 /* An adapter with one port does not know these commands at all. */
@@ -60,6 +61,21 @@ enum command_status command_modify_lag(struct command *cmd)
 	if (GET(modify_lag_in, cmd->in, field_select) != SELECT_REMAP)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_LAG);
 	return set_remap(cmd, AT(modify_lag_in, cmd->in, ctx));
+}
+
+enum command_status command_query_lag(struct command *cmd)
+{
+	enum command_status status = check_state(cmd, true);
+	const struct lag *lag = lag_of(cmd->dev);
+	u8 *c = AT(query_lag_out, cmd->out, ctx);
+
+	if (status)
+		return status;
+	SET(lagc, c, port_select_mode, BY_QUEUE_AFFINITY);
+	SET(lagc, c, lag_state, STATE_ACTIVE);
+	SET(lagc, c, tx_remap_affinity_1, lag->remap[0]);
+	SET(lagc, c, tx_remap_affinity_2, lag->remap[1]);
+	return STATUS_OK;
 }
 
 enum command_status command_destroy_lag(struct command *cmd)

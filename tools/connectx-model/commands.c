@@ -108,6 +108,7 @@ const struct command_row command_table[] = {
 	RUNNING(QUERY_ROCE_ADDRESS, query_roce_address),
 	RUNNING(CREATE_LAG, create_lag),
 	RUNNING(MODIFY_LAG, modify_lag),
+	RUNNING(QUERY_LAG, query_lag),
 	RUNNING(DESTROY_LAG, destroy_lag),
 	RUNNING(CREATE_VPORT_LAG, create_vport_lag),
 	RUNNING(DESTROY_VPORT_LAG, destroy_vport_lag),

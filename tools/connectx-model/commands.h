@@ -86,6 +86,7 @@ COMMAND_FUNCTION(query_roce_address);
 /* cmd_lag.c */
 COMMAND_FUNCTION(create_lag);
 COMMAND_FUNCTION(modify_lag);
+COMMAND_FUNCTION(query_lag);
 COMMAND_FUNCTION(destroy_lag);
 COMMAND_FUNCTION(create_vport_lag);
 COMMAND_FUNCTION(destroy_vport_lag);

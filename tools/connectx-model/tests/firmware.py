@@ -140,9 +140,13 @@ def link_aggregation(program):
     expect('lag-twice', master.status('create_lag', fields), g.BAD_RES_STATE)
     expect('vport-lag', master.status('create_vport_lag'), g.OK)
     expect('lag-modify', master.status('modify_lag', {'field_select': 1, **fields}), g.OK)
+    answer = master.run('query_lag')
+    expect('lag-queried', [layouts.field('query_lag_out', answer, 'ctx.tx_remap_affinity_%d' % i)
+                           for i in (1, 2)], [1, 2])
     expect('lag-in-use', master.status('destroy_lag'), g.BUSY)
     expect('vport-lag-destroyed', master.status('destroy_vport_lag'), g.OK)
     expect('lag-destroyed', master.status('destroy_lag'), g.OK)
+    expect('lag-queried-after-it', master.status('query_lag'), g.BAD_RES_STATE)
     expect('lag-destroyed-twice', master.status('destroy_lag'), g.BAD_RES_STATE)
     td = master.create('alloc_transport_domain', 'transport_domain')
     tis = {'ctx.transport_domain': td, 'ctx.lag_tx_port_affinity': 2}
