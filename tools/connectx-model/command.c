@@ -174,10 +174,26 @@ static void tell(const struct command *cmd, const struct command_row *row, u8 st
 		trace_fields("in", row->in_fields, cmd->in, cmd->in_bytes);
 		trace_fields("out", row->out_fields, cmd->out, cmd->out_bytes);
 	}
-	if (status)
+	if (status && !cmd->demanded)
 		violation("dev%u: command %s refused, status %#x: %s%s", cmd->dev->index,
 			  command_name(cmd->opcode), status, syndrome_text(cmd->syndrome),
 			  cmd->note);
+}
+
+static enum command_status refuse_on_demand(struct command *cmd)
+{
+	struct demanded_refusal *refusal = &cmd->dev->commands.refusal;
+
+	if (!refusal->left || refusal->opcode != cmd->opcode || --refusal->left)
+		return STATUS_OK;
+	refusal->done++;
+	cmd->demanded = true;
+	return command_fail(cmd, refusal->status, SYND_DEMANDED);
+}
+
+static void log_command(struct command_queue *commands, u16 opcode)
+{
+	commands->log[commands->logged++ % COMMAND_LOG] = opcode;
 }
 
 void command_execute(struct device *dev, const u8 *in, u32 in_bytes, u8 *out, u32 out_bytes)
@@ -196,6 +212,9 @@ void command_execute(struct device *dev, const u8 *in, u32 in_bytes, u8 *out, u3
 		status = check(&cmd, row);
 	else
 		status = command_fail(&cmd, STATUS_BAD_OP, SYND_OPCODE);
+	log_command(&dev->commands, cmd.opcode);
+	if (!status)
+		status = refuse_on_demand(&cmd);
 	if (!status)
 		status = row->execute(&cmd);
 	if (status)

@@ -45,11 +45,26 @@ struct command {
 	u16 opcode;
 	u16 op_mod;
 	u32 syndrome;
+	bool demanded;		/* it is refused because somebody wanted that */
 	char note[160];		/* for the trace */
 };
 
+/* The Nth command of an opcode from now on is refused, once. */
+struct demanded_refusal {
+	u16 opcode;
+	u8 status;		/* enum command_status */
+	u32 left;		/* 1: the next one; 0: nothing is to be refused */
+	u64 done;		/* how many were, ever */
+};
+
+#define COMMAND_LOG	256u
+
 struct command_queue {
 	u64 base;
+	struct demanded_refusal refusal;
+	u16 log[COMMAND_LOG];	/* opcodes, a ring */
+	u64 logged;		/* how many, ever: executed or refused */
+	u64 told;		/* of these the control socket has heard */
 	u8 interface_state;	/* of the init segment: 0 full driver, 1 disabled */
 	u32 hung_slots;
 	u64 executed;
@@ -79,6 +94,9 @@ void command_doorbell(struct device *dev, u32 vector);
 void command_execute(struct device *dev, const u8 *in, u32 in_bytes, u8 *out, u32 out_bytes);
 
 const char *command_name(u16 opcode);
+
+/* Return: 0 where no command has this name. */
+u16 command_opcode(const char *name);
 
 /* Remember why and return the status. */
 enum command_status command_fail(struct command *cmd, enum command_status status,

@@ -4,6 +4,7 @@
  * state of the HCA it needs. How to add a command is told in README.md.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "command.h"
 #include "commands.h"
@@ -158,6 +159,16 @@ const struct command_row command_table[] = {
 _Static_assert(ARRAY_SIZE(command_table) <= COMMAND_ROWS_MAX, "each row is counted");
 
 const u32 command_table_rows = ARRAY_SIZE(command_table);
+
+u16 command_opcode(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ifc_opcodes); i++)
+		if (!strcmp(ifc_opcodes[i].name, name))
+			return ifc_opcodes[i].opcode;
+	return 0;
+}
 
 const char *command_name(u16 opcode)
 {

@@ -70,11 +70,31 @@ static u64 number_of(const char *line, const char *key, u64 otherwise)
 	return strtoull(text, NULL, 0);
 }
 
+/* A text without quotes in it. Return: false where there is none, or it is too long. */
+static bool text_of(const char *line, const char *key, char *to, size_t room)
+{
+	const char *text = value_of(line, key);
+	size_t length = text && *text == '"' ? strcspn(text + 1, "\"") : room;
+
+	if (length >= room)
+		return false;
+	memcpy(to, text + 1, length);
+	to[length] = 0;
+	return true;
+}
+
 struct request {
 	const char *line;
 	struct device *dev;
 	char answer[LINE_BYTES];
 };
+
+static void answer_text(struct request *r, const char *text)
+{
+	size_t used = strlen(r->answer);
+
+	snprintf(r->answer + used, sizeof(r->answer) - used, "%s", text);
+}
 
 static void answer_number(struct request *r, const char *key, u64 value)
 {
@@ -183,6 +203,63 @@ static void unplug(struct request *r)
 	r->dev->faults.gone = true;
 }
 
+/* As after power on: the guest finds it when it looks. */
+static void plug(struct request *r)
+{
+	r->dev->faults.gone = false;
+}
+
+/* Without an opcode nothing is refused any more. */
+static void set_refusal(struct request *r)
+{
+	struct demanded_refusal *refusal = &r->dev->commands.refusal;
+	char name[64];
+
+	refusal->left = 0;
+	if (text_of(r->line, "opcode", name, sizeof(name))) {
+		refusal->opcode = command_opcode(name);
+		refusal->status = number_of(r->line, "status", STATUS_LIMIT);
+		if (refusal->opcode && refusal->status)
+			refusal->left = number_of(r->line, "after", 1);
+	}
+	answer_number(r, "left", refusal->left);
+	answer_number(r, "refused", refusal->done);
+}
+
+/* Names of the commands since it was last asked; the oldest may be lost. */
+static void answer_log(struct request *r)
+{
+	struct command_queue *commands = &r->dev->commands;
+	u64 lost = 0;
+
+	if (commands->logged - commands->told > COMMAND_LOG) {
+		lost = commands->logged - commands->told - COMMAND_LOG;
+		commands->told += lost;
+	}
+	answer_number(r, "lost", lost);
+	answer_text(r, ",\"names\":\"");
+	for (; commands->told != commands->logged; commands->told++) {
+		if (strlen(r->answer) + 64 > sizeof(r->answer))
+			break;		/* the next answer has the rest */
+		answer_text(r, command_name(commands->log[commands->told % COMMAND_LOG]));
+		answer_text(r, " ");
+	}
+	answer_text(r, "\"");
+}
+
+/* What is printed from now on, behind a line that tells the parts of a log apart. */
+static void set_trace(struct request *r)
+{
+	char text[64];
+
+	if (text_of(r->line, "topics", text, sizeof(text))) {
+		trace_topics = 0;
+		trace_parse(text);
+	}
+	if (text_of(r->line, "mark", text, sizeof(text)))
+		trace_line(TRACE_NOTE, "mark %s", text);
+}
+
 static const struct {
 	const char *name;
 	void (*serve)(struct request *r);
@@ -190,7 +267,8 @@ static const struct {
 	{ "counters", answer_counters }, { "commands", answer_commands },
 	{ "objects", answer_objects }, { "link", set_link },
 	{ "impair", set_impairment }, { "fatal", set_fatal }, { "hang", set_hang },
-	{ "unplug", unplug },
+	{ "unplug", unplug }, { "plug", plug }, { "refuse", set_refusal },
+	{ "log", answer_log }, { "trace", set_trace },
 };
 
 static void serve_line(struct client *client, const char *line)

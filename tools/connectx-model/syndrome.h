@@ -51,7 +51,8 @@
 	X(SYND_VPORT,		"no such vport, or vport context field not modelled") \
 	X(SYND_LAG,		"link aggregation state does not allow this") \
 	X(SYND_CONGESTION,	"congestion parameter out of range") \
-	X(SYND_STATE,		"object is in the wrong state")
+	X(SYND_STATE,		"object is in the wrong state") \
+	X(SYND_DEMANDED,	"refused on demand")
 
 #define SYNDROME_ENUM(name, text)	name,
 enum syndrome { SYNDROMES(SYNDROME_ENUM) SYND_COUNT };

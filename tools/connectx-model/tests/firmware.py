@@ -179,6 +179,25 @@ def hang(model):
     expect('hang-ends-alive', guest.status('nop'), g.OK)
 
 
+def refused_on_demand(model):
+    """The second of its kind from now on, and no other."""
+    guest = model.guests[0]
+    while model.control(cmd='log')['names']:
+        pass
+    expect('refuse-armed', model.control(cmd='refuse', opcode='ALLOC_PD', after=2)['left'], 1 + 1)
+    first = guest.create('alloc_pd', 'pd')
+    expect('refuse-others-not', guest.status('nop'), g.OK)
+    before = model.control(cmd='objects')
+    expect('refused', guest.status('alloc_pd'), g.LIMIT)
+    expect('refused-does-nothing', model.control(cmd='objects'), before)
+    expect('refused-once', guest.status('dealloc_pd', {'pd': first}), g.OK)
+    expect('refused-counted', model.control(cmd='refuse')['refused'], 1)
+    model.control(cmd='refuse', opcode='NOP', status=6)
+    expect('refused-with-status', guest.status('nop'), g.BUSY)
+    expect('commands-in-order', model.control(cmd='log')['names'].split(),
+           ['ALLOC_PD', 'NOP', 'ALLOC_PD', 'DEALLOC_PD', 'NOP'])
+
+
 def teardown(guest):
     expect('teardown', guest.status('teardown_hca'), g.OK)
     expect('after-teardown', guest.status('alloc_pd'), g.BAD_SYS_STATE)
@@ -202,6 +221,7 @@ def main():
     for cases in (life_cycle, delivery, handles, flow_tables, limits, congestion, one_port_has_no_lag):
         cases(model.guests[0])
     hang(model)
+    refused_on_demand(model)
     teardown(model.guests[0])
     expect('end', model.end(), 0)
     link_aggregation(program)
