@@ -139,7 +139,7 @@ static void device_removed(struct ib_device *ibdev, void *data)
 		return;
 	}
 	/* Nobody of us wanted it removed: its user did, unless it is back soon */
-	if (!READ_ONCE(dev->removal))
+	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags))
 		note_unwanted(dev, true);
 	rhca_dev_unplugged(dev);
 }

@@ -24,6 +24,16 @@ struct rhca_settings;
 #define RHCA_BOARD_ID_CHARS	64
 
 /**
+ * enum rhca_dev_flag - Bits of &rhca_dev.flags
+ * @RHCA_DEV_REMOVED: its netdev or the module goes, so it must not come back
+ * @RHCA_DEV_UNPLUGGED: it is being unregistered: processes lose their objects
+ */
+enum rhca_dev_flag {
+	RHCA_DEV_REMOVED,
+	RHCA_DEV_UNPLUGGED,
+};
+
+/**
  * struct rhca_dev - An RDMA device
  * @ibdev: the verbs device; first for ib_alloc_device()
  * @backend: who serves it
@@ -42,8 +52,7 @@ struct rhca_settings;
  * @num_counters: how many
  * @num_mcast_groups: groups on its ports, under RTNL
  * @num_mcast_attachments: QPs that are attached to them, under RTNL
- * @removal: its netdev or the module goes, so it must not come back
- * @unplugged: it is being unregistered: processes lose their objects
+ * @flags: of enum rhca_dev_flag
  * @replaced: the devices of members that come back when this LAG ends
  * @num_ports: 1..RHCA_MAX_PORTS
  * @ports: in order; port number n is ports[n - 1]
@@ -65,8 +74,7 @@ struct rhca_dev {
 	u32 num_counters;
 	u32 num_mcast_groups;
 	u32 num_mcast_attachments;
-	bool removal;
-	bool unplugged;
+	unsigned long flags;
 	struct rhca_lag_record replaced;
 	u32 num_ports;
 	struct rhca_port ports[RHCA_MAX_PORTS];

@@ -120,7 +120,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 
 	unlist_device(dev);
 	/* Hardware is its bus's to bring back */
-	if (!READ_ONCE(dev->removal) && !dev->offer &&
+	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
 	    rhca_stranger_unloading())
 		plan_comeback(dev);
 	destroy_device(dev);
@@ -139,7 +139,7 @@ static void dealloc_driver(struct ib_device *ibdev)
  */
 bool rhca_dev_claim(struct rhca_dev *dev)
 {
-	return !xchg(&dev->removal, true);
+	return !test_and_set_bit(RHCA_DEV_REMOVED, &dev->flags);
 }
 
 /**
@@ -148,7 +148,7 @@ bool rhca_dev_claim(struct rhca_dev *dev)
  */
 void rhca_dev_plugged(struct rhca_dev *dev)
 {
-	WRITE_ONCE(dev->unplugged, false);
+	clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
 }
 
 /**
@@ -162,7 +162,7 @@ void rhca_dev_plugged(struct rhca_dev *dev)
  */
 void rhca_dev_unplugged(struct rhca_dev *dev)
 {
-	WRITE_ONCE(dev->unplugged, true);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
 	rhca_qp_for_each(dev, rhca_qp_quiesce);
 	if (dev->backend->dev_quiesce)
 		dev->backend->dev_quiesce(dev);
@@ -282,7 +282,7 @@ static bool catch_up(struct rhca_dev *dev)
 
 	rtnl_lock();
 	/* Who has been told sees to it that it goes, and to what follows */
-	went = !READ_ONCE(dev->removal) && !netdevs_stay(dev);
+	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !netdevs_stay(dev);
 	if (!went) {
 		update_ports(dev);
 		goto unlock;

@@ -265,7 +265,8 @@ static void flush_all(struct rhca_verbs_qp *qp)
  */
 static void flush_if_unplugged(struct rhca_verbs_qp *qp)
 {
-	if (!qp->core.is_user || !READ_ONCE(qp->core.dev->unplugged))
+	if (!qp->core.is_user ||
+	    !test_bit(RHCA_DEV_UNPLUGGED, &qp->core.dev->flags))
 		return;
 	mutex_lock(&qp->core.modify_lock);
 	if (rhca_qp_fail(qp, IB_QPS_ERR))
