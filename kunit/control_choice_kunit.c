@@ -4,11 +4,13 @@
  * that only records in the place of hardware.
  */
 #include <kunit/test.h>
+#include <linux/debug_locks.h>
 #include <linux/delay.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
 
 #include "core/device.h"
+#include "core/offer.h"
 #include "core/registry.h"
 #include "hca.h"
 #include "recording_backend.h"
@@ -123,6 +125,29 @@ static void offer_makes_a_device(struct kunit *test)
 	withdraw_offer(b);
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->offer.users), 0);
+}
+
+/*
+ * A withdrawal waits for who has found the offer: for lockdep that is a lock, so that
+ * one under which offers are withdrawn is reported where it is taken meanwhile.
+ */
+static void offer_that_is_found_is_a_lock(struct kunit *test)
+{
+#ifdef CONFIG_LOCKDEP
+	struct bench *b = make_bench(test);
+	struct rhca_offer *found;
+
+	if (!debug_locks)
+		kunit_skip(test, "lockdep is off after a report");
+	add_offer(b);
+	found = rhca_offer_find(b->ndev);
+	KUNIT_ASSERT_PTR_EQ(test, found, &b->offer);
+	KUNIT_EXPECT_TRUE(test, lock_is_held(&b->offer.users_map));
+	rhca_offer_release(found);
+	KUNIT_EXPECT_FALSE(test, lock_is_held(&b->offer.users_map));
+#else
+	kunit_skip(test, "no lockdep");
+#endif
 }
 
 static void offer_that_is_not_able_makes_none(struct kunit *test)
@@ -241,6 +266,7 @@ static void what_the_user_removed_does_not_come_back(struct kunit *test)
 
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_makes_a_device),
+	KUNIT_CASE(offer_that_is_found_is_a_lock),
 	KUNIT_CASE(offer_that_is_not_able_makes_none),
 	KUNIT_CASE(settings_go_along_there_and_back),
 	KUNIT_CASE(port_with_partitions_stays_with_software),

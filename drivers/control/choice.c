@@ -332,7 +332,7 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 	else
 		ret = create_under_name(spec);
 	if (offer)
-		rhca_offer_put(offer);
+		rhca_offer_release(offer);
 	kfree(settings);
 	return ret;
 }
@@ -402,7 +402,7 @@ static bool is_candidate(const struct net_device *ndev)
 		return false;
 	offer = rhca_offer_find(ndev);
 	if (offer)
-		rhca_offer_put(offer);
+		rhca_offer_release(offer);
 	return offer && !is_unwanted(ndev);
 }
 

@@ -4,6 +4,7 @@
  * but the list is touched there.
  */
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/wait.h>
 #include <rhca/compat.h>
@@ -14,6 +15,13 @@ static LIST_HEAD(offers);
 static const struct rhca_offer_listener *listener;
 static DEFINE_MUTEX(offers_mutex);	/* protects both */
 static DECLARE_WAIT_QUEUE_HEAD(users_gone);
+
+/*
+ * A withdrawal waits for whoever has found the offer, which no lock shows: a lock that
+ * both hold would be a deadlock that lockdep does not see. rhca_offer.users_map stands
+ * in for the lock, as that of a work item does for flush_work().
+ */
+static struct lock_class_key users_key;
 
 /* Between two looks for devices that were made of an offer as it was withdrawn */
 #define WITHDRAW_INTERVAL	msecs_to_jiffies(100)
@@ -43,6 +51,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_offers_listen);
 void rhca_offer_add(struct rhca_offer *offer)
 {
 	atomic_set(&offer->users, 0);
+	lockdep_init_map(&offer->users_map, "rhca_offer.users", &users_key, 0);
 	mutex_lock(&offers_mutex);
 	list_add_tail(&offer->entry, &offers);
 	if (listener)
@@ -92,6 +101,8 @@ void rhca_offer_withdraw(struct rhca_offer *offer)
 {
 	const struct rhca_offer_listener *told = unlist(offer);
 
+	lock_map_acquire(&offer->users_map);
+	lock_map_release(&offer->users_map);
 	do {
 		if (told)
 			told->withdrawn(offer);
@@ -127,8 +138,12 @@ void rhca_offers_recheck(void)
  * rhca_offer_find - Who offers to serve a netdev?
  * @ndev: the netdev
  *
+ * Until it is released the offer is not withdrawn: nothing in between may ask for a
+ * lock under which a backend withdraws its offers.
+ *
  * Context: may sleep.
- * Return: an offer that is able, for rhca_offer_put(), or NULL.
+ * Return: an offer that is able, for rhca_offer_release() by the same thread, or
+ * NULL.
  */
 struct rhca_offer *rhca_offer_find(const struct net_device *ndev)
 {
@@ -145,23 +160,48 @@ struct rhca_offer *rhca_offer_find(const struct net_device *ndev)
 	}
 	rcu_read_unlock();
 	mutex_unlock(&offers_mutex);
+	if (found)
+		lock_map_acquire_read(&found->users_map);
 	return found;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_offer_find);
 
-/* Of an offer that the caller has; a device has one of its own */
+static void drop_user(struct rhca_offer *offer)
+{
+	if (atomic_dec_and_test(&offer->users))
+		wake_up_all(&users_gone);
+}
+
+/**
+ * rhca_offer_release - Who has found an offer needs it no more
+ * @offer: from rhca_offer_find(), may be gone when this returns
+ *
+ * Context: any.
+ */
+void rhca_offer_release(struct rhca_offer *offer)
+{
+	lock_map_release(&offer->users_map);
+	drop_user(offer);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_offer_release);
+
+/**
+ * rhca_offer_get - A device is made of an offer
+ * @offer: which the caller has found
+ */
 void rhca_offer_get(struct rhca_offer *offer)
 {
 	atomic_inc(&offer->users);
 }
 
 /**
- * rhca_offer_put - An offer is used no more
- * @offer: the offer, which may be gone when this returns
+ * rhca_offer_put - A device that was made of an offer has ended
+ * @offer: may be gone when this returns
  *
- * Context: any.
+ * Context: any. What the end of a device takes needs no map: a withdrawal ends devices
+ * itself, so lockdep sees the same locks there.
  */
 void rhca_offer_put(struct rhca_offer *offer)
 {
-	if (atomic_dec_and_test(&offer->users))
-		wake_up_all(&users_gone);
+	drop_user(offer);
 }

@@ -26,6 +26,7 @@ void rhca_offers_listen(const struct rhca_offer_listener *listener);
 bool rhca_offers_exist(void);
 void rhca_offers_recheck(void);
 struct rhca_offer *rhca_offer_find(const struct net_device *ndev);
+void rhca_offer_release(struct rhca_offer *offer);
 void rhca_offer_get(struct rhca_offer *offer);
 void rhca_offer_put(struct rhca_offer *offer);
 

@@ -17,6 +17,7 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
@@ -212,6 +213,7 @@ struct rhca_backend_ops {
  * struct rhca_offer - A backend can serve netdevs
  * @entry: in the list of offers; the core's
  * @users: devices that it serves, and who is about to make one; the core's
+ * @users_map: shows lockdep that a withdrawal waits for them; the core's
  * @backend: who offers
  * @dma_device: that memory is mapped for, or NULL
  * @covers: would it serve this netdev? Called under RCU; does not sleep
@@ -224,6 +226,7 @@ struct rhca_backend_ops {
 struct rhca_offer {
 	struct list_head entry;
 	atomic_t users;
+	struct lockdep_map users_map;
 	const struct rhca_backend_ops *backend;
 	struct device *dma_device;
 	bool (*covers)(const struct rhca_offer *offer,
