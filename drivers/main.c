@@ -10,9 +10,9 @@
 #include "control/dcb.h"
 #include "control/link.h"
 #include "control/sysfs.h"
-#include "core/comeback.h"
 #include "core/mcast.h"
 #include "core/policy.h"
+#include "core/recreate.h"
 #include "sw/backend.h"
 #include "wire/crc32.h"
 
@@ -91,12 +91,12 @@ static int __init rhca_init(void)
 	ret = rhca_crc32_init();
 	if (ret)
 		return ret;
-	ret = rhca_comeback_init();
+	ret = rhca_recreate_init();
 	if (ret)
 		return ret;
 	ret = rhca_sw_init();
 	if (ret)
-		goto err_exit_comeback;
+		goto err_exit_recreate;
 	ret = rhca_dcb_init();
 	if (ret)
 		goto err_exit_sw;
@@ -116,8 +116,8 @@ err_exit_dcb:
 	rhca_dcb_exit();
 err_exit_sw:
 	rhca_sw_exit();
-err_exit_comeback:
-	rhca_comeback_exit();
+err_exit_recreate:
+	rhca_recreate_exit();
 	return ret;
 }
 
@@ -129,7 +129,7 @@ static void __exit rhca_exit(void)
 	rcu_barrier();		/* paths and regions are freed from RCU callbacks */
 	rhca_mcast_exit();
 	rhca_sw_exit();
-	rhca_comeback_exit();
+	rhca_recreate_exit();
 }
 
 module_init(rhca_init);

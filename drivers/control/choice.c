@@ -10,12 +10,12 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
-#include <linux/list.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "control/choice.h"
+#include "control/kept.h"
 #include "control/lag.h"
 #include "control/netdev_walk.h"
 #include "control/standin.h"
@@ -27,37 +27,6 @@
 #define NAME_TRIES		20
 #define NAME_INTERVAL_MS	50
 
-/**
- * struct kept - What is known of a port that has, or had, several backends
- * @entry: in the list of them
- * @ifindex: its netdev, 0 when that has gone
- * @net: the netdev's namespace, to compare
- * @parent: name of the netdev's parent device: after a reload or reset there is a
- *	new netdev on it; empty for a netdev without
- * @perm_addr: the netdev's permanent address, which tells those on one parent
- *	apart
- * @standin: hardware served it until it went
- * @unwanted: its user has removed the device
- * @told: the log says that its partitions keep it from hardware
- * @has_settings: @settings are those of the last device that we removed
- * @settings: what is kept
- */
-struct kept {
-	struct list_head entry;
-	int ifindex;
-	const struct net *net;
-	char parent[64];
-	u8 perm_addr[MAX_ADDR_LEN];
-	bool standin;
-	bool unwanted;
-	bool told;
-	bool has_settings;
-	struct rhca_settings settings;
-};
-
-static LIST_HEAD(kept_list);
-static DEFINE_MUTEX(kept_mutex);	/* protects it */
-
 static const struct rhca_choice_ops *ops;
 static struct workqueue_struct *queue;
 static bool running;			/* under queue_lock */
@@ -65,169 +34,6 @@ static DEFINE_SPINLOCK(queue_lock);	/* queueing against the end */
 
 static void choose(struct work_struct *work);
 static DECLARE_WORK(choose_work, choose);
-
-/* --- settings that are kept ------------------------------------------------- */
-
-static const char *parent_name(const struct net_device *ndev)
-{
-	return ndev->dev.parent ? dev_name(ndev->dev.parent) : "";
-}
-
-static void name_netdev(struct kept *kept, const struct net_device *ndev)
-{
-	kept->ifindex = ndev->ifindex;
-	kept->net = dev_net(ndev);
-	strscpy(kept->parent, parent_name(ndev), sizeof(kept->parent));
-	memcpy(kept->perm_addr, ndev->perm_addr, sizeof(kept->perm_addr));
-}
-
-static bool is_of(const struct kept *kept, const struct net_device *ndev)
-{
-	if (kept->ifindex)
-		return kept->ifindex == ndev->ifindex &&
-		       kept->net == dev_net(ndev);
-	return ndev->dev.parent &&
-	       !strncmp(kept->parent, parent_name(ndev),
-			sizeof(kept->parent) - 1) &&
-	       !memcmp(kept->perm_addr, ndev->perm_addr,
-		       sizeof(kept->perm_addr));
-}
-
-/* One that takes the place of a netdev that went is it from now on */
-static struct kept *find_kept(const struct net_device *ndev)
-{
-	struct kept *kept;
-
-	lockdep_assert_held(&kept_mutex);
-	list_for_each_entry(kept, &kept_list, entry) {
-		if (is_of(kept, ndev)) {
-			name_netdev(kept, ndev);
-			return kept;
-		}
-	}
-	return NULL;
-}
-
-/* NULL: no memory */
-static struct kept *get_kept(const struct net_device *ndev)
-{
-	struct kept *kept = find_kept(ndev);
-
-	if (kept)
-		return kept;
-	kept = kzalloc(sizeof(*kept), GFP_KERNEL);
-	if (kept) {
-		name_netdev(kept, ndev);
-		list_add(&kept->entry, &kept_list);
-	}
-	return kept;
-}
-
-/* Of a device that is about to change its backend */
-static int keep(struct rhca_dev *dev, const struct net_device *ndev,
-		bool standin)
-{
-	struct kept *kept;
-
-	mutex_lock(&kept_mutex);
-	kept = get_kept(ndev);
-	if (kept) {
-		kept->standin = standin;
-		kept->has_settings = true;
-		rhca_settings_save(dev, &kept->settings);
-	}
-	mutex_unlock(&kept_mutex);
-	return kept ? 0 : -ENOMEM;
-}
-
-/* A copy, or NULL */
-static struct rhca_settings *copy_kept(const struct net_device *ndev)
-{
-	struct rhca_settings *settings = NULL;
-	const struct kept *kept;
-
-	mutex_lock(&kept_mutex);
-	kept = find_kept(ndev);
-	if (kept && kept->has_settings)
-		settings = kmemdup(&kept->settings, sizeof(kept->settings),
-				   GFP_KERNEL);
-	mutex_unlock(&kept_mutex);
-	return settings;
-}
-
-/**
- * rhca_choice_netdev_gone - A netdev is being unregistered
- * @ndev: the netdev
- *
- * Where it has a parent device, a reload brings another in its place that gets the
- * settings.
- *
- * Context: RTNL held.
- */
-void rhca_choice_netdev_gone(const struct net_device *ndev)
-{
-	struct kept *kept;
-
-	mutex_lock(&kept_mutex);
-	kept = find_kept(ndev);
-	if (kept && ndev->dev.parent && !kept->unwanted) {
-		kept->ifindex = 0;
-	} else if (kept) {
-		list_del(&kept->entry);
-		kfree(kept);
-	}
-	mutex_unlock(&kept_mutex);
-}
-
-/**
- * rhca_choice_set_unwanted - Its user has removed the device on a netdev, or it is
- *	there again
- * @ndev: the netdev; while nobody wants a device on it, none is made of an offer
- *	and none stands in
- * @unwanted: which of both
- *
- * Context: may sleep.
- */
-void rhca_choice_set_unwanted(const struct net_device *ndev, bool unwanted)
-{
-	struct kept *kept;
-
-	mutex_lock(&kept_mutex);
-	kept = unwanted ? get_kept(ndev) : find_kept(ndev);
-	if (kept)
-		kept->unwanted = unwanted;
-	mutex_unlock(&kept_mutex);
-}
-
-static bool is_unwanted(const struct net_device *ndev)
-{
-	const struct kept *kept;
-	bool unwanted;
-
-	mutex_lock(&kept_mutex);
-	kept = find_kept(ndev);
-	unwanted = kept && kept->unwanted;
-	mutex_unlock(&kept_mutex);
-	return unwanted;
-}
-
-/**
- * rhca_choice_wants_standin - Did hardware serve this netdev until it went?
- * @ndev: the netdev
- *
- * Context: may sleep.
- */
-bool rhca_choice_wants_standin(const struct net_device *ndev)
-{
-	const struct kept *kept;
-	bool wants;
-
-	mutex_lock(&kept_mutex);
-	kept = find_kept(ndev);
-	wants = kept && kept->standin && !kept->unwanted;
-	mutex_unlock(&kept_mutex);
-	return wants;
-}
 
 /* --- making and replacing --------------------------------------------------- */
 
@@ -242,19 +48,9 @@ static void use_settings(struct rhca_dev_spec *spec,
 	spec->settings = settings;
 }
 
-/* Said once for each netdev */
 static void tell_partitions(const struct net_device *ndev)
 {
-	struct kept *kept;
-	bool told;
-
-	mutex_lock(&kept_mutex);
-	kept = get_kept(ndev);
-	told = !kept || kept->told;
-	if (kept)
-		kept->told = true;
-	mutex_unlock(&kept_mutex);
-	if (!told)
+	if (rhca_kept_tell_once(ndev))
 		pr_info("%s stays with software: hardware has no partitions but the default one\n",
 			netdev_name(ndev));
 }
@@ -323,7 +119,7 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 	int ret;
 
 	if (spec->num_ports == 1 && !spec->second) {
-		settings = copy_kept(ndev);
+		settings = rhca_kept_copy(ndev);
 		offer = rhca_offer_find(ndev);
 	}
 	use_settings(spec, settings);
@@ -371,7 +167,7 @@ static bool give_up_software(struct rhca_dev *dev,
 	rhca_pkeys_copy(port, &pkeys);
 	if (rhca_pkeys_part_tenants(&pkeys))
 		tell_partitions(ndev);
-	else if (!keep(dev, ndev, false))
+	else if (!rhca_kept_save(dev, ndev, false))
 		return true;
 	rhca_pkeys_freeze(port, false);
 	return false;
@@ -403,7 +199,7 @@ static bool is_candidate(const struct net_device *ndev)
 	offer = rhca_offer_find(ndev);
 	if (offer)
 		rhca_offer_release(offer);
-	return offer && !is_unwanted(ndev);
+	return offer && !rhca_kept_is_unwanted(ndev);
 }
 
 static void choose(struct work_struct *work)
@@ -441,7 +237,7 @@ static void withdraw_from(struct rhca_dev *dev)
 	if (!ndev)
 		return;
 	/* Without memory it begins anew */
-	if (keep(dev, ndev, true))
+	if (rhca_kept_save(dev, ndev, true))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
 	dev_put(ndev);
 }
@@ -486,20 +282,4 @@ void rhca_choice_stop(void)
 	running = false;
 	spin_unlock_irq(&queue_lock);
 	cancel_work_sync(&choose_work);
-}
-
-/**
- * rhca_choice_exit - Forget everything; after rhca_choice_stop(), and when nobody
- *	asks any more
- */
-void rhca_choice_exit(void)
-{
-	struct kept *kept, *next;
-
-	mutex_lock(&kept_mutex);
-	list_for_each_entry_safe(kept, next, &kept_list, entry) {
-		list_del(&kept->entry);
-		kfree(kept);
-	}
-	mutex_unlock(&kept_mutex);
 }

@@ -26,11 +26,7 @@ struct rhca_choice_ops {
 void rhca_choice_init(const struct rhca_choice_ops *ops,
 		      struct workqueue_struct *wq);
 void rhca_choice_stop(void);
-void rhca_choice_exit(void);
 void rhca_choice_netdev_came(void);
 int rhca_choice_create(struct rhca_dev_spec *spec);
-bool rhca_choice_wants_standin(const struct net_device *ndev);
-void rhca_choice_netdev_gone(const struct net_device *ndev);
-void rhca_choice_set_unwanted(const struct net_device *ndev, bool unwanted);
 
 #endif

@@ -19,8 +19,8 @@
 #include "control/lag.h"
 #include "control/lag_members.h"
 #include "control/link.h"
-#include "core/comeback.h"
 #include "core/device.h"
+#include "core/recreate.h"
 #include "core/registry.h"
 
 static struct workqueue_struct *lag_wq;
@@ -37,7 +37,7 @@ static void restore(struct net *net, const struct rhca_lag_members *members)
 		.pkeys		= { &members->pkeys },
 	};
 
-	rhca_comeback_replaced(net, &lag);
+	rhca_recreate_replaced(net, &lag);
 }
 
 /* Users of the members' devices see them go as if they were unplugged */

@@ -15,16 +15,18 @@
 #include <rdma/rdma_netlink.h>
 
 #include "control/choice.h"
+#include "control/kept.h"
 #include "control/lag.h"
 #include "control/link.h"
 #include "control/neighbours.h"
 #include "control/netdevs.h"
+#include "control/others.h"
 #include "control/rxe_links.h"
 #include "control/standin.h"
-#include "core/comeback.h"
 #include "core/device.h"
 #include "core/netdev.h"
 #include "core/policy.h"
+#include "core/recreate.h"
 #include "core/registry.h"
 
 static const struct rhca_backend_ops *link_backend;
@@ -65,58 +67,21 @@ static const struct kernel_param_ops netdevs_ops = {
 module_param_cb(netdevs, &netdevs_ops, NULL, 0444);
 MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports, eth0:standin one while no other driver has a device there (default: none)");
 
-/*
- * Devices of other drivers. ib_core finds a device by its netdev only where the
- * driver has bound it; adapters answer when they are asked for theirs.
- */
-struct other_device {
-	struct list_head entry;
-	struct ib_device *ibdev;
-};
-
-static LIST_HEAD(other_devices);
-static DEFINE_MUTEX(other_devices_mutex);	/* protects the list */
-
 static struct ib_client ib_client;
-
-static int note_other(struct ib_device *ibdev)
-{
-	struct other_device *other = kzalloc(sizeof(*other),
-						     GFP_KERNEL);
-
-	if (!other)
-		return -ENOMEM;
-	other->ibdev = ibdev;
-	mutex_lock(&other_devices_mutex);
-	list_add(&other->entry, &other_devices);
-	mutex_unlock(&other_devices_mutex);
-	ib_set_client_data(ibdev, &ib_client, other);
-	rhca_standin_rival_came();
-	return 0;
-}
-
-static void forget_other(struct other_device *other)
-{
-	mutex_lock(&other_devices_mutex);
-	list_del(&other->entry);
-	mutex_unlock(&other_devices_mutex);
-	kfree(other);
-	rhca_standin_needed();
-}
 
 static void note_unwanted(struct rhca_dev *dev, bool unwanted)
 {
 	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
 
 	if (ndev)
-		rhca_choice_set_unwanted(ndev, unwanted);
+		rhca_kept_set_unwanted(ndev, unwanted);
 	dev_put(ndev);
 }
 
 static int device_added(struct ib_device *ibdev)
 {
 	if (!rhca_is_device(ibdev))
-		return note_other(ibdev);
+		return rhca_others_add(&ib_client, ibdev);
 	rhca_dev_plugged(to_rhca_dev(ibdev));
 	note_unwanted(to_rhca_dev(ibdev), false);
 	return 0;
@@ -135,7 +100,7 @@ static void device_removed(struct ib_device *ibdev, void *data)
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 
 	if (!rhca_is_device(ibdev)) {
-		forget_other(data);
+		rhca_others_remove(data);
 		return;
 	}
 	/* Nobody of us wanted it removed: its user did, unless it is back soon */
@@ -150,66 +115,6 @@ static struct ib_client ib_client = {
 	.remove		= device_removed,
 	.no_kverbs_req	= true,
 };
-
-static bool serves(struct ib_device *ibdev, const struct net_device *ndev)
-{
-	struct net_device *theirs;
-	bool found = false;
-	u32 port;
-
-	if (!ibdev->ops.get_netdev)
-		return false;
-	rdma_for_each_port(ibdev, port) {
-		theirs = ibdev->ops.get_netdev(ibdev, port);
-		found |= theirs == ndev;
-		dev_put(theirs);
-	}
-	return found;
-}
-
-static bool adapter_serves(const struct net_device *ndev, char *name,
-			   size_t bytes)
-{
-	struct other_device *other;
-	bool found = false;
-
-	mutex_lock(&other_devices_mutex);
-	list_for_each_entry(other, &other_devices, entry) {
-		if (serves(other->ibdev, ndev)) {
-			strscpy(name, dev_name(&other->ibdev->dev), bytes);
-			found = true;
-			break;
-		}
-	}
-	mutex_unlock(&other_devices_mutex);
-	return found;
-}
-
-/* Between the two pieces of news about it */
-static bool is_noted(const struct ib_device *ibdev)
-{
-	struct other_device *other;
-	bool found = false;
-
-	mutex_lock(&other_devices_mutex);
-	list_for_each_entry(other, &other_devices, entry)
-		found |= other->ibdev == ibdev;
-	mutex_unlock(&other_devices_mutex);
-	return found;
-}
-
-/* Any driver but ours; the name goes into the message */
-static bool served_by_other(struct net_device *ndev, char *name, size_t bytes)
-{
-	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,
-							  RDMA_DRIVER_UNKNOWN);
-
-	if (!ibdev)
-		return adapter_serves(ndev, name, bytes);
-	strscpy(name, dev_name(&ibdev->dev), bytes);
-	ib_device_put(ibdev);
-	return true;
-}
 
 /**
  * rhca_link_backend - Who serves new devices
@@ -267,7 +172,7 @@ int rhca_link_check(struct net_device *ndev)
 			netdev_name(ndev));
 		return -EBUSY;
 	}
-	if (served_by_other(ndev, other, sizeof(other))) {
+	if (rhca_others_serve(ndev, other, sizeof(other))) {
 		pr_warn("%s is served by RDMA device %s of another driver: remove that first (rdma link del %s)\n",
 			netdev_name(ndev), other, other);
 		return -EBUSY;
@@ -307,23 +212,8 @@ static bool standin_wanted(const struct net_device *ndev)
 	const struct rhca_netdevs_rule *rule =
 		rhca_netdevs_match(&auto_netdevs, ndev->name);
 
-	return ((rule && rule->standin) || rhca_choice_wants_standin(ndev)) &&
+	return ((rule && rule->standin) || rhca_kept_wants_standin(ndev)) &&
 	       ndev->type == ARPHRD_ETHER;
-}
-
-/* ib_core binds a device to its netdev before and after it tells clients */
-static int standin_rival(struct net_device *ndev)
-{
-	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,
-							  RDMA_DRIVER_UNKNOWN);
-	char name[IB_DEVICE_NAME_MAX];
-	bool noted;
-
-	if (!ibdev)
-		return adapter_serves(ndev, name, sizeof(name));
-	noted = is_noted(ibdev);
-	ib_device_put(ibdev);
-	return noted ? 1 : -EAGAIN;
 }
 
 static int standin_create(struct net_device *ndev)
@@ -333,7 +223,7 @@ static int standin_create(struct net_device *ndev)
 
 static const struct rhca_standin_ops standin_ops = {
 	.wanted	= standin_wanted,
-	.rival	= standin_rival,
+	.rival	= rhca_others_rival,
 	.create	= standin_create,
 };
 
@@ -347,8 +237,8 @@ static struct rdma_link_ops link_ops = {
 	.newlink	= newlink,
 };
 
-/* A netdev that a rule of netdevs= names has appeared */
-struct appearance {
+/* A new netdev that a rule of netdevs= names */
+struct new_netdev {
 	struct work_struct work;
 	struct net_device *ndev;
 	netdevice_tracker tracker;
@@ -401,9 +291,9 @@ static void create_by_rule(struct net_device *ndev)
 		dev_put(spec.netdevs[i]);
 }
 
-static void appear(struct work_struct *work)
+static void create_on_new_netdev(struct work_struct *work)
 {
-	struct appearance *new = container_of(work, struct appearance, work);
+	struct new_netdev *new = container_of(work, struct new_netdev, work);
 
 	create_by_rule(new->ndev);
 	netdev_put(new->ndev, &new->tracker);
@@ -411,9 +301,9 @@ static void appear(struct work_struct *work)
 }
 
 /* Notifiers run under RTNL, which registration takes: hand over to work */
-static void note_appearance(struct net_device *ndev)
+static void netdev_added(struct net_device *ndev)
 {
-	struct appearance *new;
+	struct new_netdev *new;
 
 	rhca_choice_netdev_came();
 	if (standin_wanted(ndev)) {
@@ -425,7 +315,7 @@ static void note_appearance(struct net_device *ndev)
 	new = kzalloc(sizeof(*new), GFP_KERNEL);
 	if (!new)
 		return;
-	INIT_WORK(&new->work, appear);
+	INIT_WORK(&new->work, create_on_new_netdev);
 	new->ndev = ndev;
 	netdev_hold(ndev, &new->tracker, GFP_KERNEL);
 	queue_work(link_wq, &new->work);
@@ -445,7 +335,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	switch (event) {
 	case NETDEV_REGISTER:
 	case NETDEV_CHANGENAME:
-		note_appearance(ndev);
+		netdev_added(ndev);
 		break;
 	case NETDEV_CHANGEUPPER:
 		note_upper(ptr);
@@ -453,7 +343,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UNREGISTER:
 		rhca_lag_netdev_gone(ndev);
 		rhca_dev_remove_netdev(ndev);
-		rhca_choice_netdev_gone(ndev);
+		rhca_kept_netdev_gone(ndev);
 		break;
 	case NETDEV_UP:
 		if (standin_wanted(ndev))
@@ -537,7 +427,7 @@ void rhca_link_exit(void)
 	rhca_neighbours_exit();
 	/* First who makes devices because others go */
 	rhca_lag_stop();
-	rhca_comeback_stop();
+	rhca_recreate_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
 	rhca_choice_stop();
@@ -546,7 +436,7 @@ void rhca_link_exit(void)
 	rhca_dev_remove_all();
 	rhca_lag_exit();
 	ib_unregister_client(&ib_client);
-	rhca_choice_exit();
+	rhca_kept_exit();
 	rhca_rxe_links_exit();
 }
 

@@ -12,7 +12,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "control/rxe_links.h"
-#include "core/comeback.h"
+#include "core/recreate.h"
 
 #define IN_TREE_MODULE	"rdma_rxe"
 

@@ -6,8 +6,8 @@
  * RoCE has no subnet manager: the administrator writes the table, and hears of
  * violations by a uevent. IBTA reports them by a trap to the subnet manager,
  * 10.9.4, and not to the owner of the QP; verbs have no event for them, and the
- * nearest, an access violation of the QP, means that the QP is lost: a stranger
- * must not be able to say so.
+ * nearest, an access violation of the QP, means that the QP is lost: who
+ * sends a packet with a foreign P_Key must not be able to raise it.
  */
 #include <linux/ctype.h>
 #include <linux/jiffies.h>

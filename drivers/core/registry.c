@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of all devices: they come, are found, are told news, and go.
+ * The list of all devices: created, looked up, told of changes, and removed.
  *
  * A device leaves in one of three ways: its netdev goes, its user removes it
- * ("rdma link del", module unload), or a stranger unregisters every device with
- * our driver id, as the in-tree software driver does when it is unloaded. All
- * three end in dealloc_driver(); after the third the device comes back.
+ * ("rdma link del", module unload), or another driver unregisters every device
+ * with our driver id, as the in-tree software driver does when it is unloaded.
+ * All three end in dealloc_driver(); after the third the device is made again.
  */
 #include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
-#include "core/comeback.h"
 #include "core/device.h"
 #include "core/mcast.h"
 #include "core/qp.h"
+#include "core/recreate.h"
 #include "core/registry.h"
 
 /*
@@ -49,64 +49,6 @@ static void unlist_device(struct rhca_dev *dev)
 	synchronize_rcu();
 }
 
-/* Pairs with rhca_dev_spec_put_netdevs() */
-static bool hold_netdevs(struct rhca_dev *dev, struct rhca_dev_spec *spec)
-{
-	struct net_device *ndev;
-	u32 i;
-
-	rcu_read_lock();
-	for (i = 0; i < dev->num_ports; i++) {
-		ndev = rcu_dereference(dev->ports[i].ndev);
-		if (!ndev || ndev->reg_state != NETREG_REGISTERED)
-			break;
-		dev_hold(ndev);
-		spec->netdevs[spec->num_ports++] = ndev;
-	}
-	spec->second = rcu_dereference(dev->ports[0].second);
-	dev_hold(spec->second);
-	rcu_read_unlock();
-	return spec->num_ports == dev->num_ports;
-}
-
-/**
- * rhca_dev_spec_put_netdevs - Give up the references to a description's netdevs
- * @spec: names those that are held, and no other
- */
-void rhca_dev_spec_put_netdevs(struct rhca_dev_spec *spec)
-{
-	u32 i;
-
-	for (i = 0; i < spec->num_ports; i++)
-		dev_put(spec->netdevs[i]);
-	dev_put(spec->second);
-}
-
-static void plan_comeback(struct rhca_dev *dev)
-{
-	struct rhca_dev_spec spec = {
-		.name		= dev_name(&dev->ibdev.dev),
-		.backend	= dev->backend,
-		.replaced	= dev->replaced,
-	};
-	struct rhca_pkey_table *pkeys;
-	u32 i;
-
-	pkeys = kcalloc(dev->num_ports, sizeof(*pkeys), GFP_KERNEL);
-	if (!pkeys)
-		return;
-	/* Tenants that were kept apart must not meet meanwhile */
-	for (i = 0; i < dev->num_ports; i++) {
-		rhca_pkeys_copy(&dev->ports[i], &pkeys[i]);
-		spec.pkeys[i] = &pkeys[i];
-	}
-	if (hold_netdevs(dev, &spec))
-		rhca_comeback_plan(&spec,
-				   "was unregistered by another driver");
-	rhca_dev_spec_put_netdevs(&spec);
-	kfree(pkeys);
-}
-
 static void destroy_device(struct rhca_dev *dev)
 {
 	rhca_dev_close_ports(dev);
@@ -121,8 +63,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 	unlist_device(dev);
 	/* Hardware is its bus's to bring back */
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
-	    rhca_stranger_unloading())
-		plan_comeback(dev);
+	    rhca_in_tree_unloading())
+		rhca_recreate_dev(dev, "was unregistered by another driver");
 	destroy_device(dev);
 	/* The last one out may let the module go: hold its text until here */
 	mutex_lock(&devices_mutex);
@@ -383,7 +325,7 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 {
 	struct rhca_dev *found;
 
-	rhca_comeback_cancel(ndev);
+	rhca_recreate_cancel(ndev);
 	rhca_mcast_forget_netdev(ndev);
 	found = rhca_dev_find(ndev);
 	if (!found)

@@ -19,7 +19,6 @@ struct rhca_dev *rhca_dev_find(const struct net_device *ndev);
 bool rhca_dev_claim(struct rhca_dev *dev);
 void rhca_dev_plugged(struct rhca_dev *dev);
 void rhca_dev_unplugged(struct rhca_dev *dev);
-void rhca_dev_spec_put_netdevs(struct rhca_dev_spec *spec);
 bool rhca_dev_remove(const struct net_device *ndev);
 void rhca_dev_remove_netdev(struct net_device *ndev);
 void rhca_dev_remove_offer(const struct rhca_offer *offer,
