@@ -7,7 +7,8 @@
 #
 # netdevs=eth0:standin: a device of ours is there while another driver has none on
 # the netdev. The other driver is rdma_rxe; a second device of it keeps UDP 4791, so
-# that it can return while ours is there, and ours speaks RoCE v1 meanwhile.
+# that it can return while ours is there, and ours speaks RoCE v1 meanwhile. One server
+# listens on 0.0.0.0 all along. RHCA_ROUNDS says how often.
 #
 #   initial namespace: s0$$ (rxe, or the stand-in) ==== s1$$ (ours), namespace b
 #                      k0$$ (rxe, always)          ==== k1$$
@@ -15,7 +16,7 @@
 . "$(dirname "$0")/lib.sh"
 only_ours
 RHCA_KEEP_OTHER=1
-ROUNDS=3
+ROUNDS=${RHCA_ROUNDS:-3}
 WIRE=s0$$ PEER=s1$$ RXE=rx$$ KEEP=rk$$
 
 load_support
@@ -48,6 +49,11 @@ is_there() { DEV=$(ours_on "$WIRE"); [ -n "$DEV" ] && port_active "$DEV"; }
 is_gone() { [ -z "$(ours_on "$WIRE")" ]; }
 has_v1() { [ -n "$(gid_index "$DEV" v1 $IP4_A)" ]; }
 
+reach_server() {
+	in_b timeout 120 rping -c -a $IP4_A -I $IP4_B -p 7900 -C 3 -V -S 100 > "$WORK/rping" 2>&1
+	return "$(status_of $? "$WORK/rping")"
+}
+
 show rdma link add "$RXE" type rxe netdev "$WIRE" || die "no rxe on the wire"
 reload_driver "netdevs=$WIRE:standin,$PEER" || die "does not load"
 defer 'rdma link del '"$RXE"
@@ -56,6 +62,11 @@ peer_served() { DEV_P=$(ours_on "$PEER"); [ -n "$DEV_P" ]; }
 busywait 60 peer_served || die "no device on $PEER"
 check "no stand-in beside rdma_rxe" "" "$(ours_on "$WIRE")"
 make_device_nodes
+# What the CM of the peer asks for has to be RoCE v1, too.
+check_ok "the peer's CM speaks RoCE v1" "$TOP/scripts/cma_roce_mode" -d "$DEV_P" -p 1 -m 1
+rping -s -P -a 0.0.0.0 -p 7900 > "$WORK/server" 2>&1 &
+server=$!
+defer "kill $server"
 
 for round in $(seq $ROUNDS); do
 	show rdma link del "$RXE" || die "rdma_rxe's device stays"
@@ -72,6 +83,7 @@ for round in $(seq $ROUNDS); do
 		-g "$(gid_index "$DEV_P" v1 $IP4_B)" -p $PORT -n 20 $IP4_A > "$WORK/cli"
 	wait $pid
 	check "round $round: the other side's status" 0 $?
+	check_ok "round $round: the old server is reached" reach_server
 
 	# It gives way under traffic, and who polls is told.
 	PORT=$((PORT + 1))
