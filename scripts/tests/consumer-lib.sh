@@ -50,7 +50,15 @@ used() {
 flap_under_load() {
 	enough() { [ $(($(sent) - $1)) -ge "$2" ]; }
 	busywait 120 enough "$1" "$2" || return
-	show_b ip link set "$IF_B" down
+	show_b ip link set "$IF_B" down || return
 	sleep 0.3
 	show_b ip link set "$IF_B" up
+}
+
+# flapped WHAT PID: when the work has ended, flap_under_load has ended already
+flapped() {
+	local meanwhile=yes
+	kill -0 "$2" 2> /dev/null && meanwhile=no
+	wait "$2" || meanwhile="no (status $?)"
+	check "$1: the link went and came meanwhile" yes "$meanwhile"
 }

@@ -45,5 +45,7 @@ mpi() { # mpi NAME ROUNDS LEAST-PACKETS
 
 mpi "four ranks" 1 2000
 flap_under_load "$(sent)" 2000 &
+flap=$!
 mpi "four ranks while the link flaps" 2 4000
+flapped "four ranks while the link flaps" $flap
 finish

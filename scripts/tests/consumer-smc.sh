@@ -31,5 +31,7 @@ stream() {
 
 stream "SMC-R" 7001 4096 4000
 flap_under_load "$(sent)" 500 &
+flap=$!
 stream "while the link flaps" 7002 8192 8000
+flapped "while the link flaps" $flap
 finish

@@ -53,7 +53,9 @@ unset UCX_TLS UCX_IB_GID_INDEX
 
 : "the link flaps under load"
 flap_under_load "$(sent)" 2000 &
+flap=$!
 perf "while the link flaps" 20000 -t tag_bw -n 10000 -w 2 -s 16384
+flapped "while the link flaps" $flap
 
 : "a device is removed under load"
 # UCX ends the program then, and dies while it prints where it was.
