@@ -95,6 +95,18 @@
 #define ib_umem_get_va			ib_umem_get
 #endif
 
+/* The pages of on-demand paging got a struct, and the rights those of hmm.h. */
+#ifdef HAVE_UMEM_ODP_MAP
+#define rhca_odp_pfns(umem)		((umem)->map.pfn_list)
+#define rhca_odp_access(write)		((write) ? HMM_PFN_WRITE : 0)
+#define RHCA_ODP_BYTES_A_PAGE		sizeof(unsigned long)
+#else
+#define rhca_odp_pfns(umem)		((umem)->pfn_list)
+#define rhca_odp_access(write)		(ODP_READ_ALLOWED_BIT | \
+					 ((write) ? ODP_WRITE_ALLOWED_BIT : 0))
+#define RHCA_ODP_BYTES_A_PAGE		(sizeof(unsigned long) + sizeof(dma_addr_t))
+#endif
+
 /* The pieces of pinned memory got a header of their own. */
 #ifdef HAVE_RDMA_ITER
 #include <rdma/iter.h>

@@ -106,7 +106,8 @@ static int build_read_data(struct rhca_sw_qp *qp,
 			      IB_ACCESS_REMOTE_READ);
 	if (!mem)
 		return -EACCES;
-	ret = rhca_mem_to_packet(mem, res->va + offset, bytes, packet);
+	ret = rhca_mem_to_packet(mem, res->va + offset, bytes,
+				 res->length - offset, packet);
 	rhca_mem_put(mem);
 	return ret;
 }
@@ -236,8 +237,9 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 
 	while (!rhca_psn_before(res->last_psn, res->next_psn) && *budget) {
 		ret = build_response(qp, res, tx, &packet);
-		if (ret == -ENOMEM) {
-			rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
+		if (ret == -ENOMEM || ret == -EINPROGRESS) {
+			rhca_pause_recv(qp, ret == -ENOMEM ? RHCA_QUEUE_FULL_NS :
+							     RHCA_PAGE_FAULT_NS);
 			return false;
 		}
 		if (ret == -EAGAIN) {	/* the rest in another pass */

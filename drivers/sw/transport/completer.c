@@ -62,6 +62,17 @@ static void repeat_read(struct rhca_sw_qp *qp)
 	rhca_requester_rewind(qp, send->oldest_unacked_psn);
 }
 
+/* There is no place yet for what came: ask again when there is. The peer is alive */
+static void repeat_later(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	send->retries_left = qp->base.attr.retry_cnt;
+	send->repeating = true;
+	rhca_requester_rewind(qp, send->oldest_unacked_psn);
+	rhca_pause_send(qp, RHCA_PAGE_FAULT_NS);
+}
+
 /*
  * Everything up to @psn is acknowledged, but for READs and atomics, which only
  * their own responses complete. Returns false when one of those is in the way.
@@ -329,6 +340,10 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		status = take_atomic(qp, rx, wqe);
 	else
 		status = take_read(qp, rx, wqe);
+	if (status == RHCA_WC_PAGE_FAULT) {
+		repeat_later(qp);
+		return;
+	}
 	if (status != IB_WC_SUCCESS) {
 		rhca_requester_fail(qp, status, batch);
 		return;

@@ -15,6 +15,13 @@
 #include "sw/transport/receive.h"
 #include "wire/psn.h"
 
+static enum rhca_request_status scattered(enum ib_wc_status status)
+{
+	if (status == IB_WC_SUCCESS)
+		return RHCA_PASS;
+	return status == RHCA_WC_PAGE_FAULT ? RHCA_PAGE_FAULT : RHCA_LOCAL_FAULT;
+}
+
 static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
 					      const struct rhca_rx *rx, u32 offset)
 {
@@ -27,8 +34,8 @@ static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
 
 	if (rx->in_place)
 		return RHCA_PASS;
-	return rhca_scatter(&qp->base, &span, rx->skb, rx->payload_offset) ==
-		IB_WC_SUCCESS ? RHCA_PASS : RHCA_LOCAL_FAULT;
+	return scattered(rhca_scatter(&qp->base, &span, rx->skb,
+				      rx->payload_offset));
 }
 
 /* The first 40 bytes show the network header; IPv4 lies in the last 20 */
@@ -47,8 +54,7 @@ static enum rhca_request_status put_grh(struct rhca_sw_qp *qp,
 		       sizeof(struct iphdr));
 	else
 		memcpy(grh, rx->network, RHCA_GRH_BYTES);
-	return rhca_scatter_bytes(&qp->base, &span, grh) == IB_WC_SUCCESS ?
-		RHCA_PASS : RHCA_LOCAL_FAULT;
+	return scattered(rhca_scatter_bytes(&qp->base, &span, grh));
 }
 
 static enum rhca_request_status execute_send(struct rhca_sw_qp *qp,
@@ -72,8 +78,8 @@ static enum rhca_request_status execute_send(struct rhca_sw_qp *qp,
 	return status;
 }
 
-/* False when the key has been taken away */
-static bool put_in_region(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+static enum rhca_request_status put_in_region(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_mem *mem;
@@ -82,16 +88,19 @@ static bool put_in_region(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	mem = rhca_get_remote(&qp->base, recv->write_rkey, recv->write_va,
 			      rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
 	if (!mem)
-		return false;
-	ret = rhca_skb_to_mem(mem, recv->write_va, rx->payload_bytes, rx->skb,
-			      rx->payload_offset);
+		return RHCA_BAD_KEY;	/* taken away since it was checked */
+	ret = rhca_skb_to_mem(mem, recv->write_va, rx->payload_bytes,
+			      recv->write_left, rx->skb, rx->payload_offset);
 	rhca_mem_put(mem);
-	return !ret;
+	if (!ret)
+		return RHCA_PASS;
+	return ret == -EINPROGRESS ? RHCA_PAGE_FAULT : RHCA_BAD_KEY;
 }
 
 static enum rhca_request_status execute_write(struct rhca_sw_qp *qp,
 					      const struct rhca_rx *rx)
 {
+	enum rhca_request_status status = RHCA_PASS;
 	struct rhca_responder *recv = &qp->recv;
 	const struct rhca_reth *reth;
 
@@ -101,12 +110,13 @@ static enum rhca_request_status execute_write(struct rhca_sw_qp *qp,
 		recv->write_rkey = be32_to_cpu(reth->rkey);
 		recv->write_left = be32_to_cpu(reth->length);
 		recv->received = 0;
-		rhca_qp_count(&qp->base, RHCA_RX_WRITE_REQUESTS);
 	}
-	if (!rx->payload_bytes)
-		return RHCA_PASS;
-	if (!rx->in_place && !put_in_region(qp, rx))
-		return RHCA_BAD_KEY;
+	if (rx->payload_bytes && !rx->in_place)
+		status = put_in_region(qp, rx);
+	if (status != RHCA_PASS)
+		return status;
+	if (rx->flags & RHCA_OP_STARTS)
+		rhca_qp_count(&qp->base, RHCA_RX_WRITE_REQUESTS);
 	recv->write_va += rx->payload_bytes;
 	recv->write_left -= rx->payload_bytes;
 	recv->received += rx->payload_bytes;
@@ -168,24 +178,29 @@ struct remote_word {
 	u64 *at;
 };
 
-/* False, with nothing held, when the peer may not have them. */
-static bool get_remote_word(struct rhca_sw_qp *qp, u32 rkey, u64 va, int access,
-			    struct remote_word *word)
+/* Nothing is held when the peer may not have them, or not yet. */
+static enum rhca_request_status get_remote_word(struct rhca_sw_qp *qp, u32 rkey,
+						u64 va, int access,
+						struct remote_word *word)
 {
 	unsigned int offset, bytes;
 	struct page *page;
+	int ret = -EFAULT;
 
 	word->mem = rhca_get_remote(&qp->base, rkey, va, sizeof(*word->at),
 				    access);
 	if (!word->mem)
-		return false;
+		return RHCA_BAD_KEY;
 	page = rhca_mem_page(word->mem, va, &offset, &bytes);
-	if (!page || !IS_ALIGNED(offset, sizeof(*word->at))) {
-		rhca_mem_put(word->mem);
-		return false;
+	if (page && IS_ALIGNED(offset, sizeof(*word->at))) {
+		word->at = kmap_local_page(page) + offset;
+		return RHCA_PASS;
 	}
-	word->at = kmap_local_page(page) + offset;
-	return true;
+	if (!page)
+		ret = rhca_mem_fault(word->mem, va, sizeof(*word->at),
+				     sizeof(*word->at));
+	rhca_mem_put(word->mem);
+	return ret == -EINPROGRESS ? RHCA_PAGE_FAULT : RHCA_BAD_KEY;
 }
 
 static void put_remote_word(const struct remote_word *word)
@@ -199,12 +214,15 @@ static enum rhca_request_status execute_atomic(struct rhca_sw_qp *qp,
 {
 	const struct rhca_atomic_eth *eth =
 		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
+	enum rhca_request_status status;
 	struct remote_word word;
 	u64 original;
 
-	if (!get_remote_word(qp, be32_to_cpu(eth->rkey), be64_to_cpu(eth->va),
-			     IB_ACCESS_REMOTE_ATOMIC, &word))
-		return RHCA_BAD_KEY;
+	status = get_remote_word(qp, be32_to_cpu(eth->rkey),
+				 be64_to_cpu(eth->va), IB_ACCESS_REMOTE_ATOMIC,
+				 &word);
+	if (status != RHCA_PASS)
+		return status;
 	original = run_atomic(word.at, rx);
 	put_remote_word(&word);
 	new_resource(qp, rx, 1)->original = original;
@@ -217,12 +235,15 @@ static enum rhca_request_status execute_atomic_write(struct rhca_sw_qp *qp,
 						     const struct rhca_rx *rx)
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+	enum rhca_request_status status;
 	struct remote_word word;
 	u64 value;
 
-	if (!get_remote_word(qp, be32_to_cpu(reth->rkey), be64_to_cpu(reth->va),
-			     IB_ACCESS_REMOTE_WRITE, &word))
-		return RHCA_BAD_KEY;
+	status = get_remote_word(qp, be32_to_cpu(reth->rkey),
+				 be64_to_cpu(reth->va), IB_ACCESS_REMOTE_WRITE,
+				 &word);
+	if (status != RHCA_PASS)
+		return status;
 	skb_copy_bits(rx->skb, rx->payload_offset, &value, sizeof(value));
 	WRITE_ONCE(*word.at, value);
 	put_remote_word(&word);

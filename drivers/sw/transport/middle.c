@@ -62,7 +62,7 @@ static bool copy_write(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	if (!mem)
 		return false;
 	ret = rhca_checked_to_mem(mem, recv->write_va, rx->payload_bytes,
-				  check);
+				  recv->write_left, check);
 	rhca_mem_put(mem);
 	return !ret;
 }

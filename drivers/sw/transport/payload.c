@@ -18,6 +18,7 @@
  * @check: gives them, and their CRC is computed; or NULL
  * @skb: the packet that was received gives them; or NULL
  * @data: gives them; or NULL. With none of the four, caches are written back
+ * @look: nothing is done: is the memory there?
  * @offset: of the next byte in @skb or @data
  */
 struct transfer {
@@ -25,6 +26,7 @@ struct transfer {
 	struct rhca_check *check;
 	const struct sk_buff *skb;
 	const u8 *data;
+	bool look;
 	unsigned int offset;
 };
 
@@ -45,13 +47,16 @@ static void move_piece(struct transfer *transfer, void *at, unsigned int bytes)
 		skb_copy_bits(transfer->skb, transfer->offset, at, bytes);
 	else if (transfer->data)
 		memcpy(at, transfer->data + transfer->offset, bytes);
-	else
+	else if (!transfer->look)
 		arch_wb_cache_pmem(at, bytes);
 	transfer->offset += bytes;
 }
 
-/* Page by page; -EFAULT for an address that is no memory */
-static int move(const struct rhca_mem *mem, u64 addr, u32 bytes,
+/*
+ * Page by page; @ahead of them, from @addr on, are going to be moved. -EFAULT for an
+ * address that is no memory; -EINPROGRESS for a page that has to be brought in first
+ */
+static int move(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
 		struct transfer *transfer)
 {
 	unsigned int in_page, here;
@@ -60,14 +65,15 @@ static int move(const struct rhca_mem *mem, u64 addr, u32 bytes,
 
 	while (bytes) {
 		page = rhca_mem_page(mem, addr, &in_page, &here);
-		if (!page)
-			return -EFAULT;
+		if (unlikely(!page))
+			return rhca_mem_fault(mem, addr, bytes, ahead);
 		here = min(here, bytes);
 		kaddr = kmap_local_page(page);
 		move_piece(transfer, kaddr + in_page, here);
 		kunmap_local(kaddr);
 		addr += here;
 		bytes -= here;
+		ahead -= here;
 	}
 	return 0;
 }
@@ -77,16 +83,18 @@ static int move(const struct rhca_mem *mem, u64 addr, u32 bytes,
  * @mem: the memory; rhca_mem_allows() has said yes
  * @addr: first address
  * @bytes: how many
+ * @ahead: how many the packets from this one on need
  * @packet: the packet, protected and not yet sealed
  *
- * Return: 0, or -EFAULT for an address that is no memory.
+ * Return: 0; -EFAULT for an address that is no memory; -EINPROGRESS for a page that
+ * is being brought in: try again soon.
  */
 int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
-		       struct rhca_packet *packet)
+		       u32 ahead, struct rhca_packet *packet)
 {
 	struct transfer transfer = { .to = packet };
 
-	return move(mem, addr, bytes, &transfer);
+	return move(mem, addr, bytes, ahead, &transfer);
 }
 
 /**
@@ -94,17 +102,18 @@ int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
  * @mem: the memory; rhca_mem_allows() has said yes
  * @addr: first address
  * @bytes: how many
+ * @ahead: how many the message has from there on
  * @skb: the packet
  * @offset: first byte of the payload, from skb->data
  *
- * Return: 0, or -EFAULT for an address that is no memory.
+ * Return: as rhca_mem_to_packet().
  */
-int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
+int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
 		    const struct sk_buff *skb, unsigned int offset)
 {
 	struct transfer transfer = { .skb = skb, .offset = offset };
 
-	return move(mem, addr, bytes, &transfer);
+	return move(mem, addr, bytes, ahead, &transfer);
 }
 
 /**
@@ -112,17 +121,18 @@ int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
  * @mem: the memory; rhca_mem_allows() has said yes
  * @addr: first address
  * @bytes: how many
+ * @ahead: how many the message has from there on
  * @check: the payload
  *
  * Context: between rhca_crc32_begin() and rhca_crc32_end().
- * Return: 0, or -EFAULT for an address that is no memory.
+ * Return: as rhca_mem_to_packet().
  */
 int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
-			struct rhca_check *check)
+			u32 ahead, struct rhca_check *check)
 {
 	struct transfer transfer = { .check = check };
 
-	return move(mem, addr, bytes, &transfer);
+	return move(mem, addr, bytes, ahead, &transfer);
 }
 
 /**
@@ -137,7 +147,7 @@ void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
 {
 	struct transfer transfer = {};
 
-	move(mem, addr, bytes, &transfer);
+	move(mem, addr, bytes, bytes, &transfer);
 }
 
 /**
@@ -145,12 +155,14 @@ void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
  * @span: what is left of the span
  * @addr: address of the next piece
  * @bytes: its size
+ * @ahead: bytes of its entry from @addr on
  * @lkey: its key
  */
 struct sge_walk {
 	struct rhca_span span;
 	u64 addr;
 	u32 bytes;
+	u32 ahead;
 	u32 lkey;
 };
 
@@ -167,8 +179,8 @@ static bool next_piece(struct sge_walk *walk)
 			continue;
 		}
 		walk->addr = span->sge->addr + span->offset;
-		walk->bytes = min(span->sge->length - span->offset,
-				  span->bytes);
+		walk->ahead = span->sge->length - span->offset;
+		walk->bytes = min(walk->ahead, span->bytes);
 		walk->lkey = span->sge->lkey;
 		span->offset += walk->bytes;
 		span->bytes -= walk->bytes;
@@ -206,10 +218,11 @@ static enum ib_wc_status move_span(struct rhca_verbs_qp *qp,
 		mem = get_local(qp, &walk, access);
 		if (!mem)
 			return IB_WC_LOC_PROT_ERR;
-		ret = move(mem, walk.addr, walk.bytes, transfer);
+		ret = move(mem, walk.addr, walk.bytes, walk.ahead, transfer);
 		rhca_mem_put(mem);
 		if (ret)
-			return IB_WC_LOC_PROT_ERR;
+			return ret == -EINPROGRESS ? RHCA_WC_PAGE_FAULT :
+						     IB_WC_LOC_PROT_ERR;
 	}
 	return walk.span.bytes ? IB_WC_LOC_LEN_ERR : IB_WC_SUCCESS;
 }
@@ -220,7 +233,8 @@ static enum ib_wc_status move_span(struct rhca_verbs_qp *qp,
  * @span: what to append
  * @packet: the packet, protected and not yet sealed
  *
- * Return: IB_WC_SUCCESS; IB_WC_LOC_PROT_ERR when a key or range is not allowed.
+ * Return: IB_WC_SUCCESS; IB_WC_LOC_PROT_ERR when a key or range is not allowed;
+ * RHCA_WC_PAGE_FAULT when a page is being brought in: try again soon.
  */
 enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			      struct rhca_packet *packet)
@@ -238,12 +252,28 @@ enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *
  * @offset: first byte of the payload, from skb->data
  *
  * Return: IB_WC_SUCCESS; IB_WC_LOC_LEN_ERR when the list is too short;
- * IB_WC_LOC_PROT_ERR when a key or range is not allowed.
+ * IB_WC_LOC_PROT_ERR when a key or range is not allowed; RHCA_WC_PAGE_FAULT when a
+ * page is being brought in: try again soon.
  */
 enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			       const struct sk_buff *skb, unsigned int offset)
 {
 	struct transfer transfer = { .skb = skb, .offset = offset };
+
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+}
+
+/**
+ * rhca_scatter_ready - Could a span take payload now?
+ * @qp: whose protection domain counts
+ * @span: where to
+ *
+ * Return: as rhca_scatter().
+ */
+enum ib_wc_status rhca_scatter_ready(struct rhca_verbs_qp *qp,
+				     const struct rhca_span *span)
+{
+	struct transfer transfer = { .look = true };
 
 	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
 }

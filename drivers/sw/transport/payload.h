@@ -13,6 +13,12 @@
 
 struct rhca_packet;
 
+/*
+ * No completion has this status: a page of local memory is being brought in, and
+ * what needs it is to be tried again.
+ */
+#define RHCA_WC_PAGE_FAULT	((enum ib_wc_status)(IB_WC_GENERAL_ERR + 1))
+
 /**
  * struct rhca_check - Payload whose CRC is computed while it is copied
  * @data: next byte
@@ -45,6 +51,8 @@ enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp,
 enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp,
 			       const struct rhca_span *span,
 			       const struct sk_buff *skb, unsigned int offset);
+enum ib_wc_status rhca_scatter_ready(struct rhca_verbs_qp *qp,
+				     const struct rhca_span *span);
 enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
 				     const struct rhca_span *span,
 				     const void *data);
@@ -52,10 +60,10 @@ enum ib_wc_status rhca_scatter_checked(struct rhca_verbs_qp *qp,
 				       const struct rhca_span *span,
 				       struct rhca_check *check);
 int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
-			struct rhca_check *check);
+			u32 ahead, struct rhca_check *check);
 int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
-		       struct rhca_packet *packet);
-int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
+		       u32 ahead, struct rhca_packet *packet);
+int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
 		    const struct sk_buff *skb, unsigned int offset);
 void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes);
 

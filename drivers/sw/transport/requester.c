@@ -7,7 +7,9 @@
 #include <rhca/compat.h>
 
 #include "sw/transport/requester.h"
+#include "sw/verbs/device.h"
 #include "sw/verbs/mw.h"
+#include "sw/transport/payload.h"
 #include "sw/transport/retry.h"
 #include "sw/transport/segment.h"
 #include "sw/transport/transmit.h"
@@ -394,10 +396,34 @@ static struct rhca_path *path_of(struct rhca_sw_qp *qp,
 						rcu_dereference(qp->base.path);
 }
 
+/*
+ * What cannot be placed when it comes has to be sent again: better have the pages
+ * before it is asked for. They may go again meanwhile, but seldom do.
+ */
+static enum ib_wc_status place_for_answer(struct rhca_sw_qp *qp,
+					  const struct rhca_send_wqe *wqe,
+					  const struct rhca_segment *seg)
+{
+	struct rhca_span span = {
+		.sge	 = wqe->sge,
+		.num_sge = wqe->num_sge,
+		.offset	 = qp->send.next_offset,
+		.bytes	 = seg->advance,
+	};
+
+	if (!atomic_read(&qp->base.dev->num_on_demand) ||
+	    (wqe->opcode != IB_WR_RDMA_READ &&
+	     wqe->opcode != IB_WR_ATOMIC_CMP_AND_SWP &&
+	     wqe->opcode != IB_WR_ATOMIC_FETCH_AND_ADD))
+		return IB_WC_SUCCESS;
+	return rhca_scatter_ready(&qp->base, &span);
+}
+
 static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 			     struct rhca_tx_list *tx, struct rhca_batch *batch)
 {
 	struct rhca_path *path = path_of(qp, wqe);
+	enum ib_wc_status status;
 	struct rhca_packet packet;
 	struct rhca_segment seg;
 
@@ -417,8 +443,15 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	if (tx->path != path)
 		rhca_tx_list_set_path(tx, path);
 	rhca_segment_plan(qp, wqe, &seg);
-	wqe->status = rhca_segment_build(qp, wqe, &seg, &packet, tx);
-	if (wqe->status != IB_WC_SUCCESS) {
+	status = place_for_answer(qp, wqe, &seg);
+	if (status == IB_WC_SUCCESS)
+		status = rhca_segment_build(qp, wqe, &seg, &packet, tx);
+	if (status == RHCA_WC_PAGE_FAULT) {
+		rhca_pause_send(qp, RHCA_PAGE_FAULT_NS);
+		return STEP_WAIT;
+	}
+	if (status != IB_WC_SUCCESS) {
+		wqe->status = status;
 		rhca_tx_list_send(tx);
 		return step_bad(qp, wqe, batch);
 	}

@@ -21,6 +21,7 @@
 const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES] = {
 	[RHCA_PSN_GAP]		= { true, RHCA_AETH_NAK, RHCA_NAK_PSN },
 	[RHCA_NO_BUFFER]	= { true, RHCA_AETH_RNR },
+	[RHCA_PAGE_FAULT]	= { true, RHCA_AETH_RNR },
 	[RHCA_BAD_REQUEST]	= { true, RHCA_AETH_NAK, RHCA_NAK_INVALID, true,
 				    IB_WC_REM_INV_REQ_ERR,
 				    IB_EVENT_QP_REQ_ERR },
@@ -271,9 +272,18 @@ static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 /* --- rejected requests ---------------------------------------------------- */
 
-static u8 nak_syndrome(struct rhca_sw_qp *qp,
-		       const struct rhca_nak_action *action)
+/*
+ * The QP's own delay is about programs that post receives, and may be long; a page
+ * comes sooner: 1.28 ms.
+ */
+#define PAGE_FAULT_RNR_CODE	14
+
+static u8 nak_syndrome(struct rhca_sw_qp *qp, enum rhca_request_status status)
 {
+	const struct rhca_nak_action *action = &rhca_nak_actions[status];
+
+	if (status == RHCA_PAGE_FAULT)
+		return rhca_syndrome(RHCA_AETH_RNR, PAGE_FAULT_RNR_CODE);
 	if (action->type == RHCA_AETH_RNR)
 		return rhca_syndrome(RHCA_AETH_RNR,
 				     READ_ONCE(qp->base.attr.min_rnr_timer));
@@ -297,7 +307,8 @@ static bool already_reported(struct rhca_sw_qp *qp,
 			     enum rhca_request_status status,
 			     const struct rhca_rx *rx)
 {
-	bool gap = status == RHCA_PSN_GAP || status == RHCA_NO_BUFFER;
+	bool gap = status == RHCA_PSN_GAP || status == RHCA_NO_BUFFER ||
+		   status == RHCA_PAGE_FAULT;
 
 	if (status == RHCA_PSN_GAP)
 		rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
@@ -339,7 +350,7 @@ static void reject_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	if (qp->recv.fatal || !action->answers ||
 	    already_reported(qp, status, rx))
 		return;
-	rhca_answer(qp, nak_syndrome(qp, action), qp->recv.expected_psn);
+	rhca_answer(qp, nak_syndrome(qp, status), qp->recv.expected_psn);
 	if (!action->fatal)
 		return;
 	qp->recv.fatal = status;
@@ -374,6 +385,10 @@ static void count_error(const struct rhca_sw_qp *qp,
 	switch (status) {
 	case RHCA_BAD_KEY:
 		rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
+		break;
+	case RHCA_PAGE_FAULT:
+		if (!rhca_is_rc(&qp->base))	/* nobody will repeat it */
+			rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_RESOURCE);
 		break;
 	case RHCA_BAD_LENGTH:
 		if (!rhca_is_rc(&qp->base))	/* told to nobody */

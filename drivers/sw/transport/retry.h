@@ -6,6 +6,7 @@
 
 #define RHCA_RETRY_FOREVER	7	/* RNR retry count, 9.7.5.2.8 */
 #define RHCA_QUEUE_FULL_NS	(500 * NSEC_PER_USEC)	/* a few packets at 1 Gb/s */
+#define RHCA_PAGE_FAULT_NS (100 * NSEC_PER_USEC)	/* from the page cache, scheduling too */
 #define RHCA_MEM_BUSY_NS	(20 * NSEC_PER_USEC)	/* copying of some packets */
 
 void rhca_retry_init(struct rhca_sw_qp *qp);

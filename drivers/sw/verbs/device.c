@@ -11,6 +11,7 @@
 #include "core/mcast.h"
 #include "sw/verbs/cq_error.h"
 #include "sw/verbs/device.h"
+#include "sw/verbs/odp.h"
 
 #define UVERBS_ABI_VERSION	2	/* of rdma/rdma_user_rxe.h */
 
@@ -90,6 +91,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_pkeys		= RHCA_NUM_PKEYS,
 		.local_ca_ack_delay	= RHCA_ACK_DELAY_CODE,
 	};
+	rhca_odp_query(attr);
 	return 0;
 }
 

@@ -53,6 +53,7 @@ enum rhca_limited {
  * @next_key: where @keys looks for a free number
  * @next_path: where @paths does
  * @cq_errors: moves the QPs of CQs in error to ERR
+ * @num_on_demand: regions with on-demand paging
  * @num_objects: objects that have a limit, see enum rhca_limited
  */
 struct rhca_verbs_dev {
@@ -63,6 +64,7 @@ struct rhca_verbs_dev {
 	u32 next_key;
 	u32 next_path;
 	struct delayed_work cq_errors;
+	atomic_t num_on_demand;
 	atomic_t num_objects[RHCA_NUM_LIMITS];
 };
 

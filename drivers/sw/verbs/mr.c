@@ -15,6 +15,7 @@
 #include "sw/verbs/charge.h"
 #include "sw/verbs/mr.h"
 #include "sw/verbs/mw.h"
+#include "sw/verbs/odp.h"
 
 #define ACCESS_SUPPORTED (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
@@ -28,7 +29,8 @@
  */
 static int alloc_users(struct rhca_mem *mem)
 {
-	if (mem->kind != RHCA_MEM_USER && mem->kind != RHCA_MEM_DMA)
+	if (mem->kind != RHCA_MEM_USER && mem->kind != RHCA_MEM_ON_DEMAND &&
+	    mem->kind != RHCA_MEM_DMA)
 		return 0;
 	mem->cpu_users = alloc_percpu_gfp(atomic_t, GFP_KERNEL_ACCOUNT);
 	return mem->cpu_users ? 0 : -ENOMEM;
@@ -243,11 +245,13 @@ static struct page *page_of_kernel_addr(u64 addr)
  * @bytes: set to the bytes from there to the end of the page
  *
  * Return: the page, not referenced: @mem keeps it; NULL for an address that is
- * no kernel memory, which only a kernel user can give.
+ * no kernel memory, which only a kernel user can give, and for a page that is not
+ * there: see rhca_mem_fault().
  */
 struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 			   unsigned int *offset, unsigned int *bytes)
 {
+	struct page *page;
 	u64 distance;
 
 	if (mem->region)
@@ -262,10 +266,30 @@ struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 	*bytes = PAGE_SIZE - *offset;
 	if (distance >> mem->page_shift >= mem->num_pages)
 		return NULL;
-	return mem->pages[distance >> mem->page_shift] +
-	       ((distance & (BIT_ULL(mem->page_shift) - 1)) >> PAGE_SHIFT);
+	page = READ_ONCE(mem->pages[distance >> mem->page_shift]);
+	if (!page)
+		return NULL;
+	return page + ((distance & (BIT_ULL(mem->page_shift) - 1)) >> PAGE_SHIFT);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_page);
+
+/**
+ * rhca_mem_fault - What to do where rhca_mem_page() found none
+ * @mem: the memory, or a window to it
+ * @addr: the address
+ * @bytes: that are needed from there
+ * @ahead: that are going to be needed from there; not less than @bytes
+ *
+ * Context: bottom halves off.
+ * Return: -EINPROGRESS when it is being brought in: try again soon; -EFAULT when
+ * there is no such memory.
+ */
+int rhca_mem_fault(const struct rhca_mem *mem, u64 addr, u64 bytes, u64 ahead)
+{
+	if (mem->region)
+		mem = mem->region;
+	return mem->odp ? rhca_odp_fault(mem->odp, addr, bytes, ahead) : -EFAULT;
+}
 
 static struct rhca_mr *alloc_mr_object(struct ib_pd *pd)
 {
@@ -361,47 +385,68 @@ static struct ib_umem *pin(struct ib_pd *pd, u64 start, u64 length, int access)
 	return umem;
 }
 
+static int get_pinned(struct rhca_mr *mr, u64 start, int access)
+{
+	int ret;
+
+	mr->umem = pin(mr->ibmr.pd, start, mr->mem.length, access);
+	if (IS_ERR(mr->umem)) {
+		ret = PTR_ERR(mr->umem);
+		mr->umem = NULL;
+		return ret;
+	}
+	ret = list_pages(&mr->mem, mr->umem);
+	return ret ?: check_persistence(&mr->mem, access);
+}
+
+/* What may be taken away has no place that it could be written back to, A19 */
+static int get_on_demand(struct rhca_mr *mr, u64 start, int access)
+{
+	if (access & RHCA_ACCESS_FLUSH_PERSISTENT)
+		return -EOPNOTSUPP;
+	return rhca_odp_create(&mr->mem, mr->ibmr.pd, start, mr->mem.length,
+			       access);
+}
+
+static void put_user_memory(struct rhca_mr *mr)
+{
+	rhca_odp_destroy(mr->mem.odp);
+	kvfree(mr->mem.pages);
+	ib_umem_release(mr->umem);
+}
+
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access,
 				 rhca_dmah_arg struct ib_udata *udata)
 {
+	bool on_demand = access & IB_ACCESS_ON_DEMAND;
 	struct rhca_mr *mr;
 	int ret;
 
-	if (access & ~ACCESS_SUPPORTED)
+	if (access & ~(ACCESS_SUPPORTED | IB_ACCESS_ON_DEMAND))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (length > RHCA_MAX_MR_BYTES)
 		return ERR_PTR(-EINVAL);
 	mr = alloc_mr_object(pd);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->umem = pin(pd, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		ret = PTR_ERR(mr->umem);
-		goto err_free;
-	}
-	ret = list_pages(&mr->mem, mr->umem);
-	if (ret)
-		goto err_unpin;
-	ret = check_persistence(&mr->mem, access);
-	if (ret)
-		goto err_free_pages;
 	mr->mem.access = access;
 	mr->mem.iova = iova;
 	mr->mem.length = length;
-	ret = publish_mr(mr, RHCA_MEM_USER);
+	ret = on_demand ? get_on_demand(mr, start, access) :
+			  get_pinned(mr, start, access);
 	if (ret)
-		goto err_free_pages;
+		goto err_free;
+	ret = publish_mr(mr, on_demand ? RHCA_MEM_ON_DEMAND : RHCA_MEM_USER);
+	if (ret)
+		goto err_free;
 	mr->ibmr.iova = iova;
 	mr->ibmr.length = length;
 	rhca_mem_set_valid(&mr->mem);
 	return &mr->ibmr;
 
-err_free_pages:
-	kvfree(mr->mem.pages);
-err_unpin:
-	ib_umem_release(mr->umem);
 err_free:
+	put_user_memory(mr);
 	kfree(mr);
 	return ERR_PTR(ret);
 }
@@ -412,6 +457,9 @@ static int check_rereg(const struct rhca_mr *mr, int flags, int access)
 		return -EOPNOTSUPP;
 	if (!(flags & IB_MR_REREG_ACCESS))
 		return 0;
+	/* Pages were asked for by the old rights, and come by them */
+	if (mr->mem.odp)
+		return -EOPNOTSUPP;
 	if (access & ~ACCESS_SUPPORTED)
 		return -EOPNOTSUPP;
 	/* Pages were pinned for reading only */
@@ -527,8 +575,7 @@ static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (ret)
 		return ret;
 	rhca_mem_withdraw(&mr->mem);
-	kvfree(mr->mem.pages);
-	ib_umem_release(mr->umem);
+	put_user_memory(mr);
 	call_rcu(&mr->mem.rcu, free_mr);
 	return 0;
 }

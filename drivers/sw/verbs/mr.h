@@ -11,11 +11,13 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
+struct rhca_odp;
 struct rhca_verbs_dev;
 
 enum rhca_mem_kind {
 	RHCA_MEM_DMA,		/* all kernel memory, addresses are virtual */
 	RHCA_MEM_USER,		/* pinned pages of a process */
+	RHCA_MEM_ON_DEMAND,	/* pages of a process as far as they are there */
 	RHCA_MEM_FAST_REG,	/* kernel page list, keyed by work requests */
 	RHCA_MEM_WINDOW_1,	/* type 1 memory window */
 	RHCA_MEM_WINDOW_2,	/* type 2B: bound to one QP */
@@ -47,11 +49,13 @@ enum rhca_mem_state {
  * @access: IB_ACCESS_*
  * @iova: first address
  * @length: bytes
- * @pages: one entry for each 1 << @page_shift bytes; windows have none
+ * @pages: one entry for each 1 << @page_shift bytes; windows have none. With
+ *	on-demand paging those that are not there are NULL
  * @num_pages: entries of @pages
  * @max_pages: room in @pages
  * @page_shift: log2 of the bytes an entry covers
  * @first_offset: of @iova in the first page
+ * @odp: brings pages in; NULL without on-demand paging
  * @region: of a window: the region it is bound to; for users only, since it is
  *	stale when the window is not valid
  * @qp_num: of a type 2 window: the QP it is bound to
@@ -76,6 +80,7 @@ struct rhca_mem {
 	u32 max_pages;
 	u32 page_shift;
 	u32 first_offset;
+	struct rhca_odp *odp;
 	struct rhca_mem *region;
 	u32 qp_num;
 };
@@ -120,6 +125,7 @@ bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
 		     int access);
 struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 			   unsigned int *offset, unsigned int *bytes);
+int rhca_mem_fault(const struct rhca_mem *mem, u64 addr, u64 bytes, u64 ahead);
 
 extern const struct ib_device_ops rhca_mr_verbs;
 

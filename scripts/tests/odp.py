@@ -1,0 +1,384 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""On-demand paging: odp.py A INDEX_A B INDEX_B [--label TEXT]
+
+A and B are devices of this host. All memory is the kernel's to take away, and is.
+"""
+
+import argparse
+import ctypes
+import errno
+import os
+import resource
+import threading
+import time
+
+import verbs
+from pyverbs.mr import MR
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from verbs import End, FULL, check, e, statuses, SUCCESS, LOC_PROT, REM_ACCESS, REM_OP
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument('a')
+parser.add_argument('index_a', type=int)
+parser.add_argument('b')
+parser.add_argument('index_b', type=int)
+parser.add_argument('--label', default='')
+args = parser.parse_args()
+
+PAGE = os.sysconf('SC_PAGESIZE')
+MIB = 1 << 20
+ON_DEMAND = e.IBV_ACCESS_ON_DEMAND
+PROT_READ, PROT_WRITE = 1, 2
+MAP_PRIVATE, MAP_FIXED, MAP_ANONYMOUS, MAP_NORESERVE = 2, 16, 32, 0x4000
+MADV_DONTNEED = 4
+NOBODY = 65534
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_int, ctypes.c_long]
+for call in (libc.munmap, libc.madvise, libc.mincore):
+    call.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_void_p][call is libc.munmap:]]
+
+
+class Memory:
+    """Anonymous memory of this process, nothing of it touched."""
+
+    def __init__(self, size, prot=PROT_READ | PROT_WRITE, at=None):
+        self.size = size
+        self.at = libc.mmap(at, size, prot,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+                            (MAP_FIXED if at else 0), -1, 0)
+        assert self.at not in (None, ctypes.c_void_p(-1).value)
+
+    def fill(self, data, offset=0):
+        ctypes.memmove(self.at + offset, data, len(data))
+
+    def read(self, size, offset=0):
+        return ctypes.string_at(self.at + offset, size)
+
+    def drop(self, offset=0, size=None):
+        assert not libc.madvise(self.at + offset, size or self.size, MADV_DONTNEED)
+
+    def unmap(self, offset=0, size=None):
+        assert not libc.munmap(self.at + offset, size or self.size)
+
+    def resident(self):
+        """Pages that are there."""
+        pages = ctypes.create_string_buffer(self.size // PAGE)
+        assert not libc.mincore(self.at, self.size, pages)
+        return sum(byte & 1 for byte in pages.raw)
+
+
+class Side(End):
+    """An End with one more region, on demand."""
+
+    def __init__(self, device, index, memory, access=FULL, **more):
+        super().__init__(device, index, size=PAGE, **more)
+        self.memory = memory
+        self.odp = MR(self.pd, memory.size, access | ON_DEMAND, address=memory.at)
+        self.mrs.append(self.odp)
+
+    def piece(self, offset, size):
+        """Where it lies, as post_send() counts: from the End's own region."""
+        return [(self.memory.at + offset - self.mr.buf, size)]
+
+    def send(self, op, offset, size, peer, at=0, **more):
+        assert not self.post_send(op, self.piece(offset, size), lkey=self.odp.lkey,
+                                  raddr=peer.memory.at + at, rkey=peer.odp.rkey, **more)
+
+    def receive(self, offset, size):
+        assert not self.post_recv(self.piece(offset, size), lkey=self.odp.lkey)
+
+
+def pair(size=MIB, kind='RC', access=FULL, prot=PROT_READ | PROT_WRITE, **more):
+    a = Side(args.a, args.index_a, Memory(size), qp_type=kind, **more)
+    b = Side(args.b, args.index_b, Memory(size, prot), access, qp_type=kind, **more)
+    verbs.connect(a, b, mtu=4096)
+    return a, b
+
+
+def close(*sides):
+    for side in sides:
+        side.close()
+        side.memory.unmap()
+
+
+def pinned_kib():
+    with open('/proc/self/status', encoding='ascii') as status:
+        return next(int(line.split()[1]) for line in status if line.startswith('VmPin'))
+
+
+def counters(device):
+    """Those of its port that have counted, for who looks for the fault."""
+    folder = f'/sys/class/infiniband/{device}/ports/1/hw_counters'
+    values = {}
+    for name in sorted(os.listdir(folder)):
+        with open(f'{folder}/{name}', encoding='ascii') as file:
+            values[name] = int(file.read())
+    return {name: value for name, value in values.items() if value and name != 'lifespan'}
+
+
+def some(size, seed):
+    """Bytes that no two pages have alike."""
+    return b''.join((seed * 65537 + i).to_bytes(8, 'little') for i in range(size // 8))
+
+
+def nothing_pinned():
+    before = pinned_kib()
+    a, b = pair(64 * MIB)
+    check('64 MiB pin their tables at most', True, pinned_kib() - before <= 2 * 64 * 16 + 1024)
+    check('and bring in nothing', 0, b.memory.resident())
+    close(a, b)
+
+
+def first_touch():
+    data = some(MIB, 1)
+    a, b = pair()
+    a.memory.fill(data)
+    a.send('WRITE', 0, MIB, b)
+    check('WRITE to memory that nobody touched', [[SUCCESS], True],
+          [statuses(a.wait()), b.memory.read(MIB) == data])
+    a.memory.drop()
+    a.send('READ', 0, MIB, b)
+    check('READ to memory that nobody touched', [[SUCCESS], True],
+          [statuses(a.wait()), a.memory.read(MIB) == data])
+    b.memory.drop()
+    b.receive(0, MIB)
+    a.send('SEND', 0, MIB, b)
+    check('SEND to memory that nobody touched', [[SUCCESS], [SUCCESS], True],
+          [statuses(a.wait()), statuses(b.wait()), b.memory.read(MIB) == data])
+    a.memory.drop()
+    b.receive(0, MIB)
+    a.send('SEND', 0, MIB, b)
+    check('SEND from memory that nobody touched: zeros', [[SUCCESS], [SUCCESS], True],
+          [statuses(a.wait()), statuses(b.wait()), b.memory.read(MIB) == bytes(MIB)])
+    b.memory.drop()
+    a.memory.drop()
+    for old in (0, 5):
+        a.send('FADD', 64, 8, b, at=PAGE + 8, compare=5)
+        check(f'FETCH AND ADD: there was {old}', [[SUCCESS], old],
+              [statuses(a.wait()), int.from_bytes(a.memory.read(8, 64), 'little')])
+    check('FETCH AND ADD: there is 10', 10, int.from_bytes(b.memory.read(8, PAGE + 8), 'little'))
+    close(a, b)
+
+
+def shared_queue():
+    data = some(64 * PAGE, 2)
+    a, b = pair(64 * PAGE, srq=True)
+    a.memory.fill(data)
+    b.receive(0, 64 * PAGE)
+    a.send('SEND', 0, 64 * PAGE, b)
+    check('SRQ', [[SUCCESS], [SUCCESS], True],
+          [statuses(a.wait()), statuses(b.wait()), b.memory.read(64 * PAGE) == data])
+    close(a, b)
+
+
+def datagram():
+    a = Side(args.a, args.index_a, Memory(PAGE), qp_type='UD')
+    b = End(args.b, args.index_b, qp_type='UD', size=2 * PAGE)
+    verbs.connect(a, b)
+    b.fill(b'x' * 1064)
+    b.post_recv([(0, 1064)])
+    a.post_send('SEND', a.piece(0, 1024), lkey=a.odp.lkey)
+    check('datagram from memory that nobody touched', [[SUCCESS], [SUCCESS], True],
+          [statuses(a.wait()), statuses(b.wait()), b.read(1024, 40) == bytes(1024)])
+    b.close()
+    close(a)
+
+
+def unreliable():
+    """What met a missing page is lost, the next one is not."""
+    data = some(PAGE, 9)
+    a, b = pair(PAGE, 'UC')
+    a.memory.fill(data)
+    b.receive(0, PAGE)
+    for _ in range(20):
+        a.send('SEND', 0, PAGE, b)
+        a.wait()
+        if b.wait(1, 0.2):
+            break
+    check('UC: arrives when the page is there', True, b.memory.read(PAGE) == data)
+    close(a, b)
+
+
+def taken_and_written():
+    """Pages go between messages."""
+    a, b = pair(64 * PAGE)
+    wrong = []
+    for i in range(50):
+        data = some(64 * PAGE, 10 + i)
+        a.memory.drop()
+        a.memory.fill(data)
+        b.memory.drop()
+        a.send('WRITE', 0, 64 * PAGE, b)
+        if statuses(a.wait()) != [SUCCESS] or b.memory.read(64 * PAGE) != data:
+            wrong.append(i)
+    check('50 WRITEs, each to pages that have just gone', [], wrong)
+    close(a, b)
+
+
+def taken_under_traffic():
+    """Pages go while packets are on their way; half of the region is left alone."""
+    size = 32 * PAGE
+    a, b = pair(2 * size)
+    stop = threading.Event()
+    rounds = [0]
+
+    def take():
+        while not stop.is_set():
+            b.memory.drop(0, size)
+            a.memory.drop(0, size)
+            rounds[0] += 1
+            time.sleep(0.0002)
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    end, bad, done = time.monotonic() + 60 * verbs.SLOW, [], 0
+    while (done < 100 or rounds[0] < 100) and not bad and time.monotonic() < end:
+        data = some(size, done)
+        a.memory.fill(data, size)
+        a.send('WRITE', 0, size, b)
+        a.send('READ', 0, size, b)
+        a.send('WRITE', size, size, b, at=size)
+        bad += [s for s in statuses(a.wait(3)) if s != SUCCESS]
+        if b.memory.read(size, size) != data:
+            bad.append('data')
+        done += 1
+    stop.set()
+    thread.join()
+    if not check('pages that go under traffic: no error, no wrong byte', [], bad):
+        for device in (args.a, args.b):
+            print(device, counters(device))
+    check('and there was traffic, and they went', [True, True],
+          [done >= 100, rounds[0] >= 100])
+    close(a, b)
+
+
+def forked():
+    """The parent's page is copied: what comes afterwards is the parent's."""
+    old, new = some(PAGE, 3), some(PAGE, 4)
+    a, b = pair(PAGE)
+    a.memory.fill(old)
+    a.send('WRITE', 0, PAGE, b)
+    a.wait()
+    go, tell = os.pipe(), os.pipe()
+    child = os.fork()
+    if not child:
+        os.read(go[0], 1)
+        os.write(tell[1], b.memory.read(PAGE))
+        os._exit(0)
+    b.memory.fill(old[:8])		# now it is copied
+    a.memory.fill(new)
+    a.send('WRITE', 0, PAGE, b)
+    check('after fork(): the parent has what was written', [[SUCCESS], True],
+          [statuses(a.wait()), b.memory.read(PAGE) == new])
+    os.write(go[1], b'x')
+    check('and the child what was there before', True, os.read(tell[0], PAGE) == old)
+    os.waitpid(child, 0)
+    for fd in (*go, *tell):
+        os.close(fd)
+    close(a, b)
+
+
+def holes():
+    middle = 4 * PAGE
+    a, b = pair(16 * PAGE)
+    b.memory.unmap(middle, PAGE)
+    a.send('WRITE', 0, 16 * PAGE, b)
+    check('WRITE over a hole', [REM_ACCESS], statuses(a.wait()))
+    close(a, b)
+    a, b = pair(16 * PAGE)
+    b.memory.unmap(middle, PAGE)
+    a.send('READ', 0, 16 * PAGE, b)
+    check('READ over a hole', [REM_ACCESS], statuses(a.wait()))
+    close(a, b)
+    a, b = pair(16 * PAGE)
+    b.memory.unmap(middle, PAGE)
+    a.send('FADD', 0, 8, b, at=middle)
+    check('atomic on a hole', [REM_ACCESS], statuses(a.wait()))
+    close(a, b)
+    a, b = pair(16 * PAGE)
+    a.memory.unmap(middle, PAGE)
+    a.send('WRITE', 0, 16 * PAGE, b)
+    check('WRITE from a hole', [LOC_PROT], statuses(a.wait()))
+    close(a, b)
+    a, b = pair(16 * PAGE)
+    a.memory.unmap(middle, PAGE)
+    a.send('READ', 0, 16 * PAGE, b)
+    check('READ to a hole', [LOC_PROT], statuses(a.wait()))
+    close(a, b)
+    a, b = pair(16 * PAGE)
+    b.memory.unmap(middle, PAGE)
+    b.receive(0, 16 * PAGE)
+    a.send('SEND', 0, 16 * PAGE, b)
+    check('SEND to a hole', [[REM_OP], [LOC_PROT]],
+          [statuses(a.wait()), statuses(b.wait())])
+    close(a, b)
+
+
+def mapped_again():
+    data = some(PAGE, 6)
+    a, b = pair(4 * PAGE)
+    a.memory.fill(data)
+    a.send('WRITE', 0, PAGE, b)
+    a.wait()
+    b.memory.unmap(0, PAGE)
+    Memory(PAGE, at=b.memory.at)
+    check('other memory at the same address is empty', True, b.memory.read(PAGE) == bytes(PAGE))
+    a.send('WRITE', 0, PAGE, b)
+    check('and is what a WRITE goes to', [[SUCCESS], True],
+          [statuses(a.wait()), b.memory.read(PAGE) == data])
+    close(a, b)
+
+
+def read_only():
+    a, b = pair(4 * PAGE, access=e.IBV_ACCESS_REMOTE_READ, prot=PROT_READ)
+    a.send('READ', 0, 4 * PAGE, b)
+    check('READ of a read-only mapping', [SUCCESS], statuses(a.wait()))
+    close(a, b)
+    a, b = pair(4 * PAGE, prot=PROT_READ)
+    a.send('WRITE', 0, 4 * PAGE, b)
+    check('WRITE to a read-only mapping', [REM_ACCESS], statuses(a.wait()))
+    close(a, b)
+
+
+def deregistered():
+    """While its pages come and go."""
+    a, b = pair(64 * PAGE)
+    for _ in range(16):
+        a.send('WRITE', 0, 64 * PAGE, b)
+    b.memory.drop()
+    b.odp.close()
+    done = set(statuses(a.wait(16)))
+    check('deregistered under WRITEs: done, or refused', True,
+          done <= {SUCCESS, REM_ACCESS, verbs.FLUSH})
+    close(a, b)
+
+
+def limited():
+    """The tables count as locked memory."""
+    def registers(size):
+        child = os.fork()
+        if child:
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (MIB, MIB))
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        try:
+            ctx = verbs.d.Context(name=args.a)
+            pd = verbs.PD(ctx)
+            MR(pd, size, FULL | ON_DEMAND, address=Memory(size).at)
+        except PyverbsRDMAError as why:
+            os._exit(why.error_code)
+        os._exit(0)
+
+    check('1 MiB of RLIMIT_MEMLOCK is enough for 64 MiB', 0, registers(64 * MIB))
+    check('and not for 4 GiB', errno.ENOMEM, registers(4096 * MIB))
+
+
+for one in (nothing_pinned, first_touch, shared_queue, datagram, unreliable, taken_and_written,
+            taken_under_traffic, forked, holes, mapped_again, read_only, deregistered, limited):
+    print(f'# {args.label}{one.__name__}', flush=True)
+    one()
+verbs.finish()
