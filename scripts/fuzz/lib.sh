@@ -115,7 +115,10 @@ smp_setup() {
 
 # smp_queues in_a|in_b NETDEV: packets that it receives are taken on any processor
 smp_queues() {
-	$1 sh -c "echo f > /sys/class/net/$2/queues/rx-0/rps_cpus" || die "$2: no RPS"
+	local all
+	# A processor that cannot be there is refused.
+	all=$(printf %x $(((1 << $(nproc)) - 1)))
+	$1 sh -c "echo $all > /sys/class/net/$2/queues/rx-0/rps_cpus" || die "$2: no RPS"
 }
 
 smp() { # smp OPTION...: the command line, one word a line
