@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Fail unless what people can set and read is the same in the sources, in
 # Documentation/knobs.rst, counters.rst and in ABI/: module parameters, sysfs
-# files, parameters of congestion control, counters, attributes of QPs in netlink. Constants that knobs.rst names
+# files, parameters of congestion control, counters, attributes of QPs in netlink. The
+# manual page roce_hca(7) names parameters and files, too. Constants that knobs.rst names
 # must exist, and limits have the value it says.
 #
 # usage: scripts/check-knobs.sh
@@ -78,6 +79,16 @@ abi_files() {
 		sed 's,<port>,N,'
 }
 
+# What the manual page has of them: names of parameters and the last part of files
+man_words() { grep -oE '[A-Za-z0-9_]+' Documentation/man/roce_hca.7 | sort -u; }
+
+not_in_man() {
+	{
+		code_params
+		code_files | sed -e 's,/<name>,,' -e 's,.*/,,'
+	} | sort -u | comm -23 - <(man_words)
+}
+
 # --- comparing -------------------------------------------------------------------
 
 complain() {
@@ -134,6 +145,9 @@ compare file code_files abi_files Documentation/ABI
 compare counter code_counters doc_counters $counters
 compare "parameter of congestion control" code_congestion doc_congestion Documentation/connectx.rst
 compare attribute code_attributes doc_attributes $knobs
+for name in $(not_in_man); do
+	complain "$name is in the sources and not in Documentation/man/roce_hca.7"
+done
 check_limits
 check_constants
 exit $bad
