@@ -11,11 +11,15 @@
 #define V1	BIT(IB_GID_TYPE_ROCE)
 #define V2	BIT(IB_GID_TYPE_ROCE_UDP_ENCAP)
 
+static const u8 some_mac[ETH_ALEN] __aligned(2) = { 2, 0, 0, 0, 0, 1 };
+static const u8 no_mac[ETH_ALEN] __aligned(2);
+
 struct carries_case {
 	const char *desc;
 	unsigned short type;
 	const char *kind;
 	unsigned long gid_types;
+	const u8 *mac;		/* some_mac without one */
 };
 
 static const struct carries_case carries_cases[] = {
@@ -23,6 +27,8 @@ static const struct carries_case carries_cases[] = {
 	{ "veth",		ARPHRD_ETHER,		"veth",		V1 | V2 },
 	{ "macvlan",		ARPHRD_ETHER,		"macvlan",	V1 | V2 },
 	{ "ipvlan has no MAC of its own", ARPHRD_ETHER,	"ipvlan",	V2 },
+	{ "netkit in L2 mode",	ARPHRD_ETHER,		"netkit",	V1 | V2 },
+	{ "netkit in L3 mode has no MAC", ARPHRD_ETHER,	"netkit",	V2, no_mac },
 	{ "loopback",		ARPHRD_LOOPBACK,	NULL,		V1 | V2 },
 	{ "tun, WireGuard",	ARPHRD_NONE,		"wireguard",	V2 },
 	{ "ipip",		ARPHRD_TUNNEL,		"ipip",		V2 },
@@ -47,6 +53,7 @@ static void netdev_carries_what_its_link_type_allows(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, ops);
 	KUNIT_ASSERT_NOT_NULL(test, ndev);
 	ndev->type = c->type;
+	ndev->dev_addr = c->mac ?: some_mac;
 	if (c->kind) {
 		ops->kind = c->kind;
 		ndev->rtnl_link_ops = ops;

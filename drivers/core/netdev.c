@@ -4,6 +4,7 @@
  * EtherType of its own and needs Ethernet frames.
  */
 #include <linux/bits.h>
+#include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <net/rtnetlink.h>
 #include <rhca/compat.h>
@@ -17,7 +18,7 @@
 static const unsigned short ip_link_types[] = {
 	ARPHRD_ETHER,		/* and veth, bridge, macvlan, team, vxlan ... */
 	ARPHRD_LOOPBACK,
-	ARPHRD_NONE,		/* tun, WireGuard, netkit in L3 mode, xfrm */
+	ARPHRD_NONE,		/* tun, WireGuard, xfrm */
 	ARPHRD_TUNNEL,		/* ipip, vti */
 	ARPHRD_TUNNEL6,
 	ARPHRD_SIT,
@@ -44,12 +45,15 @@ static bool is_kind(const struct net_device *ndev, const char *kind)
 
 /*
  * ipvlan netdevs share the MAC address of the netdev below, which tells them
- * apart by IP addresses: other frames stay with the netdev below.
+ * apart by IP addresses: other frames stay with the netdev below. netkit in its
+ * L3 mode has an all-zero address, to which no RoCE v1 packet can be sent.
  */
 static bool carries_frames(const struct net_device *ndev)
 {
-	return ndev->type == ARPHRD_LOOPBACK ||
-	       (ndev->type == ARPHRD_ETHER && !is_kind(ndev, "ipvlan"));
+	if (ndev->type == ARPHRD_LOOPBACK)
+		return true;
+	return ndev->type == ARPHRD_ETHER && !is_kind(ndev, "ipvlan") &&
+	       !is_zero_ether_addr(ndev->dev_addr);
 }
 
 /**
