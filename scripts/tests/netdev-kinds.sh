@@ -22,12 +22,16 @@ SEEN=
 
 load_driver
 setup_wire 9000
-for module in tun dummy macvlan ipvlan bridge team bonding 8021q vxlan ipip ip_gre sit wireguard; do
+for module in tun dummy macvlan ipvlan bridge team bonding 8021q vxlan ipip ip_gre sit wireguard \
+	ppp_generic pppoe; do
 	modprobe -q $module
 done
 if [ -d /sys/module/tun ] && [ ! -e /dev/net/tun ]; then
 	mkdir -p /dev/net
 	mknod /dev/net/tun c 10 200
+fi
+if [ -d /sys/module/ppp_generic ] && [ ! -e /dev/ppp ]; then
+	mknod /dev/ppp c 108 0
 fi
 
 # --- making them --------------------------------------------------------------------
@@ -76,6 +80,25 @@ wireguard() {
 		peer "$(echo "$key_a" | wg pubkey)" endpoint $IP4_A:5182 allowed-ips 0.0.0.0/0,::/0
 }
 
+# In L3 mode, the default. Both ends are made at once; older programs cannot name the
+# second.
+netkit() {
+	local peer
+	in_a ip link add "$KA" type netkit || return 1
+	peer=$(in_a ip -o link show type netkit | sed 's/^[0-9]*: \([^:@]*\).*/\1/' | grep -vx "$KA")
+	in_a ip link set "$peer" netns "$NS_B" name "$KB"
+}
+
+ppp() { # a PPPoE session over the wire
+	local name_a name_b
+	$PYTHON "$TESTS/pppwire.py" "$NS_A" "$IF_A" "$(in_a cat "/sys/class/net/$IF_A/address")" \
+		"$NS_B" "$IF_B" "$(in_b cat "/sys/class/net/$IF_B/address")" > "$WORK/wire" 2>&1 &
+	WIRE=$!
+	busywait 60 grep -q '^ppp' "$WORK/wire" || { cat "$WORK/wire"; return 1; }
+	read -r name_a name_b < "$WORK/wire"
+	in_a ip link set "$name_a" name "$KA" && in_b ip link set "$name_b" name "$KB"
+}
+
 # --- using them ---------------------------------------------------------------------
 
 gone() { [ ! -d "$IB/$DEV_A" ] && [ ! -d "$IB/$DEV_B" ]; }
@@ -93,7 +116,7 @@ take_away() {
 }
 
 # Kernels before 7 let rdma_cm bind to Ethernet netdevs only.
-cm_works() { [ "$KIND" != loopback ] && { [[ $VERSIONS = *v1* ]] || [ "$KIND" = ipvlan ] || [ "$(uname -r | cut -d. -f1)" -ge 7 ]; }; }
+cm_works() { [ "$KIND" != loopback ] && { [[ $VERSIONS = *v1* ]] || [[ $KIND = ipvlan || $KIND = netkit ]] || [ "$(uname -r | cut -d. -f1)" -ge 7 ]; }; }
 
 use() { # use PEER-DEVICE ADDRESS-A ADDRESS-B
 	local version ia ib
@@ -157,6 +180,9 @@ kind() {
 	take_away
 }
 
+can_netkit() { ip link add "nk$$" type netkit && ip link del "nk$$"; } 2> /dev/null
+can_ppp() { [ -e /dev/ppp ] && [ -e /sys/module/pppoe ]; }
+
 can_team() { # a team without a mode sends nothing
 	local status
 
@@ -193,6 +219,18 @@ else
 	SEEN+="wireguard"$'\n'
 fi
 KB_BEFORE=$KB
+if can_netkit; then
+	kind netkit v2 10.20.17.1 10.20.17.2 netkit
+else
+	say "no netkit in this kernel: it is left out"
+	SEEN+="netkit"$'\n'
+fi
+if can_ppp; then
+	kind ppp v2 10.20.18.1 10.20.18.2 ppp
+else
+	say "no PPPoE in this kernel: ppp is left out"
+	SEEN+="ppp"$'\n'
+fi
 kind dummy "v1 v2" 10.20.15.1 - alone in_a ip link add "$KA" type dummy
 KA=lo
 kind loopback "v1 v2" 10.20.16.1 - alone true
