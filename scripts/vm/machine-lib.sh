@@ -38,12 +38,22 @@ machine_folder() {
 
 # machine_boot SHARE CPUS MEMORY [QEMU-OPTION...]
 #
+# With RHCA_ROOT, a folder with a Debian, the machine has that as its root, not this
+# machine's, and its work tree is the shared folder.
+#
 # Where it is emulated, a processor with AVX is a slower one: libc then moves
 # memory by wide vectors, and the emulator makes a call of each.
 machine_boot() {
-	local share=$1 cpus=$2 memory=$3 cpu=Westmere accel=tcg,thread=multi
+	local share=$1 cpus=$2 memory=$3 cpu=Westmere accel=tcg,thread=multi tree
 
 	shift 3
+	tree=$(realpath "$guest_lib_dir/../..")
+	if [ -n "${RHCA_ROOT-}" ]; then
+		tree=/run/rhca
+		mkdir -p "$share/scripts/vm"
+		cp "$guest_lib_dir/guest-run" "$share/scripts/vm/"
+		echo "export RHCA_TREE=$tree" >> "$share/environment"
+	fi
 	if [ "$machine_accel" = kvm ]; then
 		cpu=host
 		accel=kvm
@@ -53,8 +63,8 @@ machine_boot() {
 		-accel $accel -cpu $cpu -smp "$cpus" -m "$memory" \
 		-nodefaults -no-user-config -display none -no-reboot -serial stdio \
 		-kernel "$machine_image" -initrd "$machine_initramfs" \
-		-append "${machine_kernel_arguments[*]} $machine_clock rhca.tree=$(realpath "$guest_lib_dir/../..")" \
-		$(machine_folder hostroot / ,readonly=on,multidevs=remap) \
+		-append "${machine_kernel_arguments[*]} $machine_clock rhca.tree=$tree" \
+		$(machine_folder hostroot "${RHCA_ROOT:-/}" ,readonly=on,multidevs=remap) \
 		$(machine_folder share "$share") \
 		"$@"
 }
