@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The Debian packages: built, without a word from lintian, and installed, upgraded,
-# removed and purged in a clean Debian 12 and 13 for each kernel that these package,
-# in the folders of clean-folder as roots of their own. The release script makes a
-# release in a clone.
+# The Debian packages: built, without a word from lintian, and in a clean Debian 12 and
+# 13 installed, booted in a virtual machine with that system's kernel, where RDMA traffic
+# runs, given another kernel, upgraded, removed and purged (see try-suite). The release
+# script makes a release in a clone.
 #
 # usage: scripts/check-packages.sh [SUITE...]     (bookworm trixie)
 
@@ -33,33 +33,18 @@ count() { # count WHAT COMMAND...
 		echo "FAIL $what: status $status of $*"
 		tail -n 60 "$out/$what.log" | sed 's/^/    /'
 	fi
-	grep '^FAIL' "$out/$what.log" || :
+	grep -E '^(FAIL|signer:|# .* s, status)' "$out/$what.log" | sed 's/^/    /' || :
 }
 
 lint() {
 	lintian --fail-on error,warning "$out"/old/*.changes "$out"/new/*.changes
 }
 
-# The folder stays as it is: what is written goes into a layer in memory, in a mount
-# namespace that ends with the command.
 try_in() { # try_in SUITE
 	local folder
 	folder=$(scripts/package/clean-folder "$1")
-	as_root unshare --mount --pid --fork --kill-child bash -eux -c "
-		layer=\$(mktemp -d)
-		mount -t tmpfs -o size=6G layer \$layer
-		mkdir \$layer/upper \$layer/work \$layer/root
-		mount -t overlay -o lowerdir=$folder,upperdir=\$layer/upper,workdir=\$layer/work root \$layer/root
-		cd \$layer/root
-		mount -t proc proc proc
-		mount -t tmpfs dev dev
-		mknod -m 666 dev/null c 1 3
-		mknod -m 666 dev/urandom c 1 9
-		ln -s /proc/self/fd dev/fd
-		mkdir packages
-		cp -r $out/old $out/new $PWD/scripts/package/try-packages packages
-		chroot . env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
-			/packages/try-packages /packages/old /packages/new"
+	as_root env ROCE_HCA_CACHE="${ROCE_HCA_CACHE:-/var/cache/roce-hca}" \
+		unshare --mount --net --pid --fork --kill-child scripts/package/try-suite "$folder" "$out"
 }
 
 try_release() {
@@ -84,7 +69,7 @@ try_release() {
 	)
 }
 
-scripts/setup.sh package > /dev/null
+scripts/setup.sh package vm > /dev/null
 rm -rf "$out"
 mkdir -p "$out"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
