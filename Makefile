@@ -19,7 +19,8 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
-	uninstall-modules uninstall-tools demo check check-all check-connectx soak deb clean help
+	uninstall-modules uninstall-tools demo check check-all check-connectx check-packages \
+	check-cross soak deb clean help
 
 all: modules
 
@@ -116,6 +117,12 @@ check-all:
 check-connectx:
 	tools/connectx-model/check-long
 
+check-packages:
+	scripts/check-packages.sh
+
+check-cross:
+	scripts/check-cross.sh
+
 # Debian packages, in build/deb
 deb:
 	scripts/package/build-deb
@@ -142,6 +149,8 @@ help:
 	@echo 'make check              every test on User-Mode Linux, a part of them on stock kernels'
 	@echo 'make check-all          every test on every kernel'
 	@echo 'make check-connectx     the ConnectX tests, on the device model'
+	@echo 'make check-packages     the Debian packages, in clean systems that are then booted'
+	@echo 'make check-cross        builds for arm64 and s390x'
 	@echo 'make soak HOURS=N       fuzz for N hours under faults and churn'
 	@echo 'make deb                build the Debian packages in build/deb'
 	@echo 'make clean              remove what was built (caches are kept)'

@@ -61,6 +61,7 @@ build_uml() { scripts/check-build.sh uml-base; }
 build_uml_debug() { scripts/check-build.sh uml-debug; }
 runner() { scripts/check-runner.sh; }
 packages() { scripts/check-packages.sh; }
+cross() { scripts/check-cross.sh; }
 connectx() { tools/connectx-model/check; }
 kunit() { scripts/uml/kunit; }
 kunit_debug() { scripts/uml/kunit --debug; }
@@ -106,7 +107,7 @@ stages=(uml_kernel setup_rest layers knobs uml_debug_kernel build_uml_debug
 	vm_6_12 build_6_1 vm_6_1 connectx uml_spread two_vm_newest two_vm_6_12
 	two_vm_6_1 runner host style vectors)
 if [ -n "$all" ]; then
-	stages+=(packages)
+	stages+=(packages cross)
 fi
 
 needs() {

@@ -25,6 +25,7 @@ usage() {
 	  newest  a folder with Debian 13 and headers of the newest kernel, to
 	          build in
 	  package what makes and tries Debian packages (only when named)
+	  cross   compilers and kernel headers of other architectures (only when named)
 	END
 	exit 2
 }
@@ -171,6 +172,11 @@ setup_package() {
 	install build-essential debhelper dh-dkms lintian fakeroot debootstrap
 }
 
+setup_cross() {
+	install debootstrap
+	scripts/cross/folder > /dev/null
+}
+
 setup_newest() {
 	scripts/setup-newest.sh > /dev/null
 }
@@ -178,7 +184,7 @@ setup_newest() {
 [ $# -gt 0 ] || set -- build uml vm test connectx newest
 for part; do
 	case $part in
-	build | uml | vm | test | connectx | newest | package) "setup_$part" ;;
+	build | uml | vm | test | connectx | newest | package | cross) "setup_$part" ;;
 	*) usage ;;
 	esac
 done

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Other architectures: the modules are built for arm64 and for s390x, which is
+# big-endian, with every warning the kernel's W=1 knows as an error, and with sparse where
+# numbers lie the other way round. Nothing is run there.
+#
+# usage: scripts/check-cross.sh [ARCH...]     (arm64 s390x)
+#
+# The compilers and headers are those of Debian 13, and 6.1 of Debian 12, in a folder of
+# their own (scripts/cross/folder).
+
+set -eu
+shopt -s inherit_errexit
+
+cd "$(dirname "$(realpath "$0")")/.."
+out=build/cross
+passed=0
+failed=0
+
+if [ "$(id -u)" -eq 0 ]; then
+	as_root() { "$@"; }
+else
+	as_root() { sudo "$@"; }
+fi
+
+count() { # count WHAT COMMAND...
+	local what=$1 status=0 began=$SECONDS
+	shift
+	"$@" > "$out/$what.log" 2>&1 || status=$?
+	if [ $status -eq 0 ]; then
+		passed=$((passed + 1))
+		echo "ok   $what, $((SECONDS - began)) s"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $what: status $status of $*"
+		tail -n 40 "$out/$what.log" | sed 's/^/    /'
+	fi
+}
+
+# in_folder COMMAND...: with the work tree as /tree
+in_folder() {
+	# shellcheck disable=SC2016
+	as_root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
+		unshare --mount --propagation unchanged \
+		sh -c 'mount --make-rprivate / 2> /dev/null
+			mount -t proc proc "$1/proc" && mount --bind "$0" "$1/tree" &&
+			exec chroot "$@"' "$PWD" "$folder" "$@"
+}
+
+build() { # build ARCH RELEASE [KBUILD-ARGUMENT...]
+	local arch=$1 release=$2 compiler
+
+	shift 2
+	case $arch in
+	arm64) compiler=aarch64-linux-gnu- ;;
+	s390x) arch=s390 compiler=s390x-linux-gnu- ;;
+	esac
+	in_folder make -s -C /tree modules KVER="$release" ARCH="$arch" \
+		KDIR="/usr/src/linux-headers-$release" \
+		KBUILD_ARGS="CROSS_COMPILE=$compiler -j$(nproc) $*"
+}
+
+# As in check-build.sh: sparse's complaints are no errors to make.
+sparse() { # sparse ARCH RELEASE
+	local log=$out/sparse.log
+
+	build "$1" "$2" C=2 CF=-D__CHECK_ENDIAN__ > "$log" 2>&1 || {
+		cat "$log"
+		return 1
+	}
+	! grep -E "^/tree/build/.*(warning|error): " "$log"
+}
+
+[ $# -gt 0 ] || set -- arm64 s390x
+scripts/setup.sh cross > /dev/null
+folder=$(scripts/cross/folder)
+mkdir -p "$out"
+for arch; do
+	while read -r series release; do
+		count "build-$arch-$series" build "$arch" "$release" W=1 KCFLAGS=-Werror
+		[ "$arch" != s390x ] || count "sparse-$arch-$series" sparse "$arch" "$release"
+	done < <(sed -n "s/^$arch //p" "$folder/kernels")
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
