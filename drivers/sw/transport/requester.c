@@ -203,6 +203,7 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	struct rhca_requester *send = &qp->send;
 	struct rhca_sq *sq = &qp->base.sq;
 	struct rhca_send_wqe *wqe;
+	u32 end = rhca_sq_posted_end(sq);
 	u32 reads = 0;
 	u32 index;
 
@@ -210,7 +211,7 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	if (WARN_ON_ONCE(rhca_psn_before(psn, send->oldest_unacked_psn)))
 		psn = send->oldest_unacked_psn;
 	send->next_offset = 0;
-	for (index = sq->head; index != sq->tail; index++) {
+	for (index = sq->head; index != end; index++) {
 		wqe = rhca_sq_wqe(sq, index);
 		if (wqe->done)
 			continue;

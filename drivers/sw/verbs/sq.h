@@ -148,6 +148,15 @@ static inline struct rhca_send_wqe *rhca_sq_wqe(const struct rhca_sq *sq,
 	return sq->slots + (size_t)(index & sq->mask) * sq->stride;
 }
 
+/*
+ * Index behind the newest request. A slot is used again and again: what it says is
+ * about the request at an index only when the index has been read before, as here.
+ */
+static inline u32 rhca_sq_posted_end(const struct rhca_sq *sq)
+{
+	return smp_load_acquire(&sq->tail);
+}
+
 int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 		 struct ib_udata *udata, struct mminfo *info);
 void rhca_sq_exit(struct rhca_sq *sq);
