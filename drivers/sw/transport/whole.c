@@ -12,6 +12,7 @@
 #include <linux/netfilter_ipv4.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
+#include <rhca/compat.h>
 
 #include "sw/transport/whole.h"
 #include "wire/headers.h"
@@ -37,22 +38,29 @@ static bool is_block(struct sk_buff *skb, u8 family)
 	return udp && udp->dest == htons(RHCA_UDP_PORT);
 }
 
-static unsigned int keep_whole(void *priv, struct sk_buff *skb,
-			       const struct nf_hook_state *state)
+/*
+ * A clone, which a bridge or mirroring has made, shares the type with an skb that
+ * leaves by another device: tun warns of one that it does not know, and drops it.
+ * Without memory for a type of its own the clone is cut.
+ */
+unsigned int rhca_whole_keep(void *priv, struct sk_buff *skb,
+			     const struct nf_hook_state *state)
 {
-	if (unlikely(skb_is_gso(skb)) && is_block(skb, state->pf))
+	if (unlikely(skb_is_gso(skb)) && is_block(skb, state->pf) &&
+	    !skb_unclone(skb, GFP_ATOMIC))
 		skb_shinfo(skb)->gso_type |= SKB_GSO_UDP_TUNNEL;
 	return NF_ACCEPT;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_whole_keep);
 
 static const struct nf_hook_ops whole_hooks[] = {
 	{
-		.hook		= keep_whole,
+		.hook		= rhca_whole_keep,
 		.pf		= NFPROTO_IPV4,
 		.hooknum	= NF_INET_LOCAL_IN,
 		.priority	= NF_IP_PRI_LAST,
 	}, {
-		.hook		= keep_whole,
+		.hook		= rhca_whole_keep,
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_LOCAL_IN,
 		.priority	= NF_IP_PRI_LAST,
