@@ -747,6 +747,55 @@ static void other_segmentation_offload_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_DROPPED_BAD_LENGTH), 1);
 }
 
+/* --- groups ---------------------------------------------------------------------- */
+
+#define GROUP_QPS	20
+#define GROUP_PACKETS	(2 * RHCA_BLOCK_PACKETS)
+#define MAX_COPIES	(256 * RHCA_BLOCK_GROUP_PACKETS)
+
+static union ib_gid group = { .raw = { 0xff, 0x15, [13] = 1, 2, 5 } };
+static struct ib_qp whole_group = { .qp_num = 0xffffff };
+
+/* Nobody has posted a buffer: what is delivered is counted as lacking one */
+static void copies_of_a_block_to_a_group_are_bounded(struct kunit *test)
+{
+	u32 delivered = DIV_ROUND_UP(MAX_COPIES, GROUP_QPS), i;
+	struct ib_qp *qp[GROUP_QPS];
+	struct bench b;
+
+	setup(&b, test, IB_QPT_UD);
+	qp[0] = b.qp;
+	for (i = 1; i < GROUP_QPS; i++) {
+		qp[i] = test_qp(b.hca, IB_QPT_UD);
+		test_qp_bring_up(b.hca, qp[i], &spec, IB_QPS_RTS);
+	}
+	for (i = 0; i < GROUP_QPS; i++)
+		KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp[i], &group, 0));
+	b.hca->gid = group;
+	for (i = 0; i < GROUP_PACKETS; i++)
+		append_to(&b, &whole_group, UD_SEND_ONLY, i, 24);
+	arrive(&b);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_OUT_OF_BUFFER),
+			delivered * GROUP_QPS);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_DROPPED_NO_RESOURCE),
+			GROUP_PACKETS - delivered);
+	for (i = 0; i < GROUP_QPS; i++)
+		KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp[i], &group, 0));
+}
+
+static void block_to_a_group_is_short(struct kunit *test)
+{
+	struct builder b;
+	unsigned int num = 0;
+
+	builder_setup(&b, test);
+	b.path->address.flow.dgid = group;
+	while (num < RHCA_BLOCK_PACKETS && add(&b, SEND_MIDDLE, MTU))
+		num++;
+	KUNIT_EXPECT_EQ(test, num, RHCA_BLOCK_GROUP_PACKETS);
+	kfree_skb(finish(&b));
+}
+
 static struct kunit_case block_tests[] = {
 	KUNIT_CASE(packets_leave_singly_after_a_loss),
 	KUNIT_CASE(path_that_no_block_survives_sees_few),
@@ -772,6 +821,8 @@ static struct kunit_case block_tests[] = {
 	KUNIT_CASE(read_response_and_request_share_a_block),
 	KUNIT_CASE_PARAM(segment_size_that_lies_is_refused, size_gen_params),
 	KUNIT_CASE(other_segmentation_offload_is_refused),
+	KUNIT_CASE(copies_of_a_block_to_a_group_are_bounded),
+	KUNIT_CASE_PARAM(block_to_a_group_is_short, framing_gen_params),
 	{}
 };
 

@@ -69,6 +69,12 @@ static bool size_fits(const struct rhca_block *block,
 	       rhca_opcodes[packet->bth->opcode].flags & RHCA_OP_ENDS;
 }
 
+static u32 max_packets(const struct rhca_packet *packet)
+{
+	return rhca_gid_is_multicast(&packet->path->address.flow.dgid) ?
+		RHCA_BLOCK_GROUP_PACKETS : RHCA_BLOCK_PACKETS;
+}
+
 /**
  * rhca_block_fits - Can a packet be the next segment?
  * @block: has a segment
@@ -79,7 +85,7 @@ bool rhca_block_fits(const struct rhca_block *block,
 {
 	u32 bytes = rhca_segment_bytes(packet);
 
-	return !block->closed && block->segments < RHCA_BLOCK_PACKETS &&
+	return !block->closed && block->segments < max_packets(packet) &&
 	       block->num_pieces < RHCA_BLOCK_PIECES &&
 	       block->bytes + bytes <= RHCA_BLOCK_BYTES &&
 	       packet->udp_sport == block->udp_sport &&

@@ -9,6 +9,7 @@
 #include "sw/transport/pool.h"
 
 #define RHCA_BLOCK_PACKETS	64
+#define RHCA_BLOCK_GROUP_PACKETS 8	/* the receiver copies each for each QP */
 #define RHCA_BLOCK_BYTES	65000	/* an IP packet holds 65535 */
 #define RHCA_BLOCK_PIECES	4	/* RHCA_BLOCK_BYTES, begun anywhere */
 

@@ -121,11 +121,26 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 	rhca_batch_end(qp, &batch);
 }
 
-/* A packet on its way to the QPs of a group; it is counted once, as it came */
+/*
+ * Each packet of a block may go to each QP of a group: a network namespace or a
+ * guest that sends it chooses how many packets, and attaches how many QPs. About
+ * two milliseconds' worth, as long as the kernel polls netdevs in one go. What a
+ * sender of ours puts into one block is below it for a group of 256 QPs.
+ */
+#define MAX_COPIES	(256 * RHCA_BLOCK_GROUP_PACKETS)
+
+/**
+ * struct copies - A packet on its way to the QPs of a group
+ * @visitor: for rhca_mcast_visit()
+ * @rx: the packet
+ * @counted: it is counted once, as it came
+ * @made: QPs that it went to
+ */
 struct copies {
 	struct rhca_mcast_visitor visitor;
 	struct rhca_rx *rx;
 	bool counted;
+	unsigned int made;
 };
 
 static void receive_copy(struct copies *copies, struct rhca_verbs_qp *qp)
@@ -146,6 +161,7 @@ static void visit_attachment(struct rhca_mcast_visitor *visitor,
 	struct copies *copies = container_of(visitor, struct copies, visitor);
 	struct rhca_verbs_qp *qp = rhca_mcast_qp_get(attachment);
 
+	copies->made++;
 	if (!qp)
 		return;
 	copies->rx->port = attachment->port;
@@ -160,7 +176,10 @@ static void visit_attachment(struct rhca_mcast_visitor *visitor,
 static void receive_multicast(struct rhca_rx *rx, struct rhca_walk *walk)
 {
 	const struct net_device *ndev = rx->skb->dev;
-	struct copies copies = { { visit_attachment }, rx };
+	struct copies copies = {
+		.visitor.visit	= visit_attachment,
+		.rx		= rx,
+	};
 
 	rx->vlan_id = RHCA_NO_VLAN;
 	if (!rhca_gid_is_multicast(&rx->flow.dgid)) {
@@ -173,9 +192,15 @@ static void receive_multicast(struct rhca_rx *rx, struct rhca_walk *walk)
 		rhca_rx_count_drop(rx->skb, NULL, RHCA_RX_DROPPED_NO_QP);
 		return;
 	}
+	if (walk && !walk->behind && walk->copies >= MAX_COPIES) {
+		rhca_port_count(rx->port, RHCA_RX_DROPPED_NO_RESOURCE);
+		return;
+	}
 	if (walk ? rhca_walk_intact(walk, rhca_port_set(rx->port)->values) :
 		   rhca_rx_intact(rx, rhca_port_set(rx->port)->values))
 		rhca_mcast_visit(&rx->flow.dgid, ndev, &copies.visitor);
+	if (walk)
+		walk->copies += copies.made;
 }
 
 /* No congestion control yet, which A17.9.3 allows; its QP says whose it is */

@@ -54,6 +54,7 @@ bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
 	walk->encap = encap;
 	walk->next = network;
 	walk->id_rule = 0;
+	walk->copies = 0;
 	walk->parsed = false;
 	walk->rx.ifindex = rhca_rx_ifindex(skb, encap);
 	rhca_network_parse(encap, walk->network, &walk->rx.flow);
@@ -74,6 +75,7 @@ void rhca_walk_begin_list(struct rhca_walk *walk, struct list_head *list,
 	walk->skb = NULL;
 	walk->behind = list;
 	walk->encap = encap;
+	walk->copies = 0;
 	walk->parsed = false;
 }
 

@@ -22,6 +22,7 @@
  * @place: of the segment at which it stands, from 0
  * @first_psn: of the first segment
  * @id_rule: the way that the IPv4 identifications were found to be counted
+ * @copies: deliveries of its packets to QPs of groups
  * @parsed: @rx is right and nobody has taken it
  */
 struct rhca_walk {
@@ -34,6 +35,7 @@ struct rhca_walk {
 	unsigned int place;
 	u32 first_psn;
 	unsigned int id_rule;
+	unsigned int copies;
 	bool parsed;
 };
 
