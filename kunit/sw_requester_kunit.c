@@ -530,6 +530,99 @@ static void acknowledgement_completes_what_it_covers(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
 }
 
+/* --- no packet is sent twice where nothing is lost --------------------------------- */
+
+struct mixed_wr {
+	enum ib_wr_opcode opcode;
+	u32 bytes;
+	int flags;
+};
+
+#define MAX_MIXED	3
+
+/* @sent packets leave, of which the last one asks for its acknowledgement */
+struct mix_case {
+	const char *desc;
+	bool without_credit;
+	u32 num;
+	struct mixed_wr wrs[MAX_MIXED];
+	u32 sent;
+};
+
+static const struct mix_case mix_cases[] = {
+	{ "nothing that waits", false, 2,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_SEND, 2 } }, 2 },
+	{ "local invalidation", false, 2,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_LOCAL_INV } }, 1 },
+	{ "registration and nothing more", false, 2,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_REG_MR } }, 1 },
+	{ "registration and local invalidation", false, 3,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_REG_MR }, { IB_WR_LOCAL_INV } }, 1 },
+	{ "registration and a packet", false, 3,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_REG_MR }, { IB_WR_SEND, 1 } }, 2 },
+	{ "READ beyond the depth", false, 3,
+	  { { IB_WR_RDMA_READ, 8 }, { IB_WR_RDMA_WRITE, 1 },
+	    { IB_WR_RDMA_READ, 8 } }, 2 },
+	{ "fence behind a READ", false, 3,
+	  { { IB_WR_RDMA_READ, 8 }, { IB_WR_RDMA_WRITE, 1 },
+	    { IB_WR_RDMA_WRITE, 1, IB_SEND_FENCE } }, 2 },
+	{ "SEND without credit", true, 2,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_SEND, 1 } }, 1 },
+	{ "SEND of two packets without credit", true, 1,
+	  { { IB_WR_SEND, 2 * MTU } }, 1 },
+};
+KUNIT_ARRAY_PARAM_DESC(mix, mix_cases, desc);
+
+/* In one list: request by request each would be the last, and ask */
+static void post_mixed(struct test_hca *hca, struct ib_qp *qp,
+		       const struct mix_case *c)
+{
+	struct ib_rdma_wr *wrs = test_alloc(hca->test, MAX_MIXED * sizeof(*wrs));
+	struct ib_sge sge[MAX_MIXED];
+	struct ib_reg_wr reg = { .mr = hca->mr, .key = hca->mr->rkey };
+	struct ib_send_wr *wr, **last, *first;
+	u32 i;
+
+	for (i = 0, last = &first; i < c->num; i++, last = &wr->next) {
+		fill_wr(hca, &wrs[i], &sge[i], c->wrs[i].opcode, c->wrs[i].bytes);
+		wr = &wrs[i].wr;
+		if (wr->opcode == IB_WR_LOCAL_INV)
+			wr->ex.invalidate_rkey = hca->mr->rkey;
+		if (wr->opcode == IB_WR_REG_MR) {
+			reg.wr = *wr;
+			wr = &reg.wr;
+		}
+		wr->send_flags |= c->wrs[i].flags;
+		*last = wr;
+	}
+	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_send(qp, first, NULL));
+}
+
+static void packet_that_is_waited_for_asks_at_once(struct kunit *test)
+{
+	static const struct test_qp_spec one = {
+		.sq_psn = FIRST_PSN, .initiator_depth = 1, .retries = 3,
+	};
+	const struct mix_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	u32 i;
+
+	test_qp_bring_up(hca, qp, &one, IB_QPS_RTS);
+	hca->mr = ib_alloc_mr(hca->pd, IB_MR_TYPE_MEM_REG, 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hca->mr));
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	answer(hca, qp, FIRST_PSN, c->without_credit ? 0x00 : 0x1f, 1);
+
+	post_mixed(hca, qp, c);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), c->sent);
+	for (i = 1; test_sent(hca, sent); i++)
+		KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + i) & 0xffffff);
+	KUNIT_EXPECT_TRUE(test, sent->ack_req);
+}
+
 /* An acknowledgement that another processor takes */
 struct remote_answer {
 	struct work_struct work;
@@ -787,6 +880,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(unreliable_requests_are_whole_after_half_the_psns),
 	KUNIT_CASE(datagram_is_one_packet),
 	KUNIT_CASE(acknowledgement_completes_what_it_covers),
+	KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
 	KUNIT_CASE(slot_is_free_before_its_completion_shows),
 	KUNIT_CASE(sequence_error_repeats_from_there),
 	KUNIT_CASE(timeout_of_none_repeats_nothing),

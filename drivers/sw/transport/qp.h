@@ -43,6 +43,24 @@
 /* Requests that are flushed under one lock, with bottom halves off */
 #define RHCA_FLUSH_BUDGET	256
 
+/*
+ * When a packet asks for an acknowledgement, which the next request may wait for:
+ *
+ * unasked	counts the packets since the last that did; RHCA_ACK_INTERVAL make
+ *		the next one ask. A rewind begins anew: 0
+ * ask		set while the newest packet is sent again because nobody will answer
+ *		it (ask_if_stuck()), and at no other time
+ * repeating	a loss has been noticed: all ask, until something new arrives
+ * limited	an acknowledgement has carried credits, 9.7.7.2: SENDs up to
+ * limit_ssn	have a buffer. The last of them asks, since the answer brings more.
+ *		One beyond may go as a single packet, alone and asking: the probe.
+ * probe_ssn	is that request when its first packet was taken: the rest may go. It
+ *		is the only one; the next beyond the limit probes again
+ *
+ * Besides, the last packet of a request asks when none can follow it at once, and
+ * each READ, atomic and FLUSH does: the response is its acknowledgement.
+ */
+
 /**
  * struct rhca_requester - Send queue side, and the responses to it
  * @lock: protects all of this, and sq.head and the slots of the send queue

@@ -238,11 +238,8 @@ static bool credit_allows(struct rhca_sw_qp *qp,
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (!send->limited || !rhca_wqe_takes_receive(wqe) ||
-	    rhca_psn_diff(wqe->ssn, send->limit_ssn) <= 0 ||
-	    wqe->ssn == send->probe_ssn)
-		return true;
-	return !rhca_requester_in_flight(send);
+	return !rhca_requester_lacks_credit(send, wqe, wqe->ssn) ||
+	       !rhca_requester_in_flight(send);
 }
 
 /* May a request be begun now? Fences and local order, 10.8.3.3 */
@@ -390,6 +387,56 @@ static bool window_open(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 	return credit_allows(qp, wqe);
 }
 
+/* Will a local request, whatever is in flight, be carried out at once? */
+static bool is_immediate(const struct rhca_send_wqe *wqe)
+{
+	return wqe->opcode == IB_WR_REG_MR || wqe->opcode == IB_WR_BIND_MW;
+}
+
+/* May @wqe be begun while the request before it has not been acknowledged? */
+static bool may_follow(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+	u32 ssn = wqe->numbered ? wqe->ssn : rhca_psn_add(send->ssn, 1);
+
+	if (wqe->status != IB_WC_SUCCESS || wqe->opcode == IB_WR_LOCAL_INV)
+		return false;
+	if ((wqe->send_flags & IB_SEND_FENCE) && send->reads_in_flight)
+		return false;
+	if (rhca_wqe_is_read(wqe) &&
+	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
+		return false;
+	return !rhca_requester_lacks_credit(send, wqe, ssn);
+}
+
+/**
+ * rhca_requester_goes_on - Will a packet follow the last one of a request?
+ * @qp: an RC QP; send.next is that request
+ *
+ * If none will before that packet is acknowledged, it has to ask for it.
+ *
+ * Context: send.lock held.
+ * Return: true when the next request that is a packet may be begun at once, as far
+ * as can be known.
+ */
+bool rhca_requester_goes_on(struct rhca_sw_qp *qp)
+{
+	const struct rhca_send_wqe *wqe;
+	u32 index = qp->send.next + 1;
+
+	lockdep_assert_held(&qp->send.lock);
+	for (; rhca_requester_has_request(qp, index); index++) {
+		wqe = rhca_sq_wqe(&qp->base.sq, index);
+		if (wqe->done)		/* a local one, while repeating */
+			continue;
+		if (!may_follow(qp, wqe))
+			return false;
+		if (!is_immediate(wqe))
+			return true;
+	}
+	return false;
+}
+
 static struct rhca_path *path_of(struct rhca_sw_qp *qp,
 				 const struct rhca_send_wqe *wqe)
 {
@@ -512,9 +559,9 @@ static void check_drained(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /*
- * The newest packet did not ask for an acknowledgement, since another request
- * stood behind it; but that one cannot be sent before it is acknowledged. Send
- * it again, asking.
+ * The newest packet did not ask for an acknowledgement, since another request could
+ * follow it at once; but something has happened since: that one turned out to be
+ * bad, its memory is busy, or the QP is in SQD. Send the packet again, asking.
  */
 static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			 struct rhca_batch *batch)

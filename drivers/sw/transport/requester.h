@@ -16,7 +16,9 @@ void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_reset(struct rhca_sw_qp *qp);
 
-/* Is the next request, or part of it, still unsent? */
+bool rhca_requester_goes_on(struct rhca_sw_qp *qp);
+
+/* Index behind the requests of which a packet has been sent */
 static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)
 {
 	return send->next + (send->next_offset ? 1 : 0);
@@ -68,6 +70,19 @@ static inline bool rhca_wqe_takes_receive(const struct rhca_send_wqe *wqe)
 	return wqe->opcode == IB_WR_SEND || wqe->opcode == IB_WR_SEND_WITH_IMM ||
 	       wqe->opcode == IB_WR_SEND_WITH_INV ||
 	       wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/*
+ * Is a request beyond the peer's receive buffers, 9.7.7.2? Then it is sent by
+ * single packets, one at a time, until the peer has taken the first of them.
+ */
+static inline bool rhca_requester_lacks_credit(const struct rhca_requester *send,
+					       const struct rhca_send_wqe *wqe,
+					       u32 ssn)
+{
+	return send->limited && rhca_wqe_takes_receive(wqe) &&
+	       rhca_psn_diff(ssn, send->limit_ssn) > 0 &&
+	       ssn != send->probe_ssn;
 }
 
 #endif

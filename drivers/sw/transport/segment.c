@@ -122,13 +122,16 @@ static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	if (++send->unasked >= RHCA_ACK_INTERVAL || send->repeating ||
 	    send->ask || in_flight >= RHCA_SEND_WINDOW)
 		return true;
+	/* The next packet has to wait for what the peer says to this one */
+	if (rhca_requester_lacks_credit(send, wqe, wqe->ssn))
+		return true;
 	if (!last)
 		return false;
 	/* The last packet before the queue or the peer's buffers run dry */
 	if (send->limited && rhca_wqe_takes_receive(wqe) &&
 	    rhca_psn_diff(wqe->ssn, send->limit_ssn) >= 0)
 		return true;
-	return !rhca_requester_has_request(qp, send->next + 1);
+	return !rhca_requester_goes_on(qp);
 }
 
 static u32 dest_qpn(const struct rhca_sw_qp *qp,
