@@ -6,6 +6,7 @@
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/scatterlist.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
@@ -398,6 +399,63 @@ static bool completion_comes(struct bench *b, struct ib_wc *wc)
 	return tries >= 0;
 }
 
+static void map(struct bench *b, void *from)
+{
+	struct scatterlist sg;
+
+	sg_init_one(&sg, from, PAGE_SIZE);
+	KUNIT_ASSERT_EQ(b->hca->test, 1,
+			ib_dma_map_sg(b->hca->ibdev, &sg, 1, DMA_BIDIRECTIONAL));
+	KUNIT_ASSERT_EQ(b->hca->test, 1,
+			ib_map_mr_sg(b->hca->mr, &sg, 1, NULL, PAGE_SIZE));
+}
+
+static struct page *first_page(struct bench *b)
+{
+	unsigned int offset, bytes;
+	struct page *page;
+	struct rhca_mem *mem;
+
+	local_bh_disable();
+	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->hca->mr->rkey);
+	page = mem ? rhca_mem_page(mem, mem->iova, &offset, &bytes) : NULL;
+	rhca_mem_put(mem);
+	local_bh_enable();
+	return page;
+}
+
+/* iSER and SRP map first, and then post both in one list */
+static void pages_stay_until_the_key_is_registered_again(struct kunit *test)
+{
+	struct ib_reg_wr reg = { .wr = { .opcode = IB_WR_REG_MR } };
+	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV,
+					 .next = &reg.wr };
+	struct page *pages[2];
+	struct bench b;
+	int i;
+
+	setup(&b, test);
+	for (i = 0; i < 2; i++)
+		pages[i] = virt_to_page(b.hca->buffer + (i + 4) * PAGE_SIZE);
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), virt_to_page(b.hca->buffer));
+	map(&b, page_address(pages[0]));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), virt_to_page(b.hca->buffer));
+
+	invalidate.ex.invalidate_rkey = b.hca->mr->rkey;
+	reg.mr = b.hca->mr;
+	reg.key = b.hca->mr->rkey;
+	reg.access = RIGHTS;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &invalidate, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[0]);
+	/* Without a map in between it is the same memory */
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &invalidate, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[0]);
+	map(&b, page_address(pages[1]));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[0]);
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &invalidate, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[1]);
+}
+
 static void local_invalidation_completes_when_users_have_gone(struct kunit *test)
 {
 	struct ib_send_wr wr = { .wr_id = 7, .opcode = IB_WR_LOCAL_INV };
@@ -450,6 +508,7 @@ static struct kunit_case mw_tests[] = {
 	KUNIT_CASE(new_rights_wait_for_users_by_the_old_ones),
 	KUNIT_CASE(rights_stay_while_windows_have_them),
 	KUNIT_CASE(pages_of_a_region_are_those_of_the_kernel),
+	KUNIT_CASE(pages_stay_until_the_key_is_registered_again),
 	KUNIT_CASE(local_invalidation_completes_when_users_have_gone),
 	KUNIT_CASE(destruction_of_a_qp_waits_for_its_packet),
 	{}

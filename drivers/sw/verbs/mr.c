@@ -495,6 +495,26 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return NULL;
 }
 
+static void free_page_lists(struct rhca_mr *mr)
+{
+	kvfree(mr->mem.pages);
+	kvfree(mr->mapping.pages);
+}
+
+static int alloc_page_lists(struct rhca_mr *mr, u32 max_pages)
+{
+	mr->mem.max_pages = max_pages;
+	mr->mem.page_shift = PAGE_SHIFT;
+	mr->mem.pages = kvcalloc(max_pages, sizeof(*mr->mem.pages),
+				 GFP_KERNEL_ACCOUNT);
+	mr->mapping.pages = kvcalloc(max_pages, sizeof(*mr->mapping.pages),
+				     GFP_KERNEL_ACCOUNT);
+	if (mr->mem.pages && mr->mapping.pages)
+		return 0;
+	free_page_lists(mr);
+	return -ENOMEM;
+}
+
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			      u32 max_num_sg)
 {
@@ -508,20 +528,16 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	mr = alloc_mr_object(pd);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->mem.max_pages = max_num_sg;
-	mr->mem.pages = kvcalloc(max_num_sg, sizeof(*mr->mem.pages),
-				 GFP_KERNEL_ACCOUNT);
-	if (!mr->mem.pages) {
-		ret = -ENOMEM;
+	ret = alloc_page_lists(mr, max_num_sg);
+	if (ret)
 		goto err_free;
-	}
 	ret = publish_mr(mr, RHCA_MEM_FAST_REG);
 	if (ret)
 		goto err_free_pages;
 	return &mr->ibmr;
 
 err_free_pages:
-	kvfree(mr->mem.pages);
+	free_page_lists(mr);
 err_free:
 	kfree(mr);
 	return ERR_PTR(ret);
@@ -529,31 +545,31 @@ err_free:
 
 static int set_page(struct ib_mr *ibmr, u64 addr)
 {
-	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
+	struct rhca_mr *mr = to_rhca_mr(ibmr);
 	struct page *page = page_of_kernel_addr(addr);
 
 	if (!page)
 		return -EINVAL;
-	if (mem->num_pages == mem->max_pages)
+	if (mr->mapping.num_pages == mr->mem.max_pages)
 		return -ENOMEM;
-	mem->pages[mem->num_pages++] = page;
+	mr->mapping.pages[mr->mapping.num_pages++] = page;
 	return 0;
 }
 
-/* The consumer owns the region until its registration is posted, 10.6.4 */
+/* The consumer owns the mapping until its registration is posted, 10.6.4 */
 static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		     unsigned int *sg_offset)
 {
-	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
+	struct rhca_mapping *mapping = &to_rhca_mr(ibmr)->mapping;
 	int mapped;
 
 	/* One struct page an entry: what lies behind it may be vmalloc memory */
 	if (ibmr->page_size != PAGE_SIZE)
 		return -EINVAL;
-	mem->num_pages = 0;
+	mapping->num_pages = 0;
 	mapped = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
-	mem->page_shift = PAGE_SHIFT;
-	mem->first_offset = offset_in_page(ibmr->iova);
+	mapping->first_offset = offset_in_page(ibmr->iova);
+	mapping->is_new = true;
 	return mapped;
 }
 
@@ -576,6 +592,7 @@ static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 		return ret;
 	rhca_mem_withdraw(&mr->mem);
 	put_user_memory(mr);
+	kvfree(mr->mapping.pages);
 	call_rcu(&mr->mem.rcu, free_mr);
 	return 0;
 }

@@ -317,6 +317,18 @@ bool rhca_key_is_idle(struct rhca_verbs_dev *dev, u32 key)
 	return idle;
 }
 
+/* A region that is registered again without having been mapped keeps its pages */
+static void use_mapping(struct rhca_mr *mr)
+{
+	lockdep_assert_held(&mr->mem.binding_lock);
+	if (!mr->mapping.is_new)
+		return;
+	swap(mr->mem.pages, mr->mapping.pages);
+	mr->mem.num_pages = mr->mapping.num_pages;
+	mr->mem.first_offset = mr->mapping.first_offset;
+	mr->mapping.is_new = false;
+}
+
 static int register_locked(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
 			   int access)
 {
@@ -329,8 +341,9 @@ static int register_locked(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
 		return -EINVAL;
 	if (!rhca_mem_is_idle(mem))
 		return -EINPROGRESS;
+	use_mapping(to_rhca_mr(ibmr));
 	mem->access = access;
-	mem->iova = ibmr->iova;
+	mem->iova = ibmr->iova;		/* NFS changes it once it is mapped */
 	mem->length = ibmr->length;
 	WRITE_ONCE(mem->key, key);
 	rhca_mem_set_valid(mem);
