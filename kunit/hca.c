@@ -100,6 +100,8 @@ static void destroy_objects(struct test_hca *hca)
 		ib_destroy_qp(hca->qps[--hca->num_qps]);
 	if (hca->mr)
 		ib_dereg_mr(hca->mr);
+	if (hca->srq)
+		ib_destroy_srq(hca->srq);
 	if (hca->cq)
 		ib_destroy_cq(hca->cq);
 	if (hca->pd)
@@ -225,6 +227,7 @@ struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type)
 		.qp_context = hca,
 		.send_cq = hca->cq,
 		.recv_cq = hca->cq,
+		.srq = hca->srq,
 		.cap = { .max_send_wr = 64, .max_recv_wr = 8,
 			 .max_send_sge = 4, .max_recv_sge = 2,
 			 .max_inline_data = 64 },

@@ -36,6 +36,7 @@
  * @pd: protection domain
  * @cq: completion queue of all QPs
  * @mr: region over @buffer, or NULL
+ * @srq: receive queue of QPs that are made from now on, or NULL
  * @qps: QPs that test_qp() made
  * @num_qps: how many
  * @buffer: TEST_BUFFER_BYTES of memory from the page allocator
@@ -51,6 +52,7 @@ struct test_hca {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_mr *mr;
+	struct ib_srq *srq;
 	struct ib_qp *qps[TEST_MAX_QPS];
 	u32 num_qps;
 	u8 *buffer;

@@ -757,6 +757,31 @@ static void nak_fails_its_request_and_the_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
 }
 
+/* Whoever posts may hold a lock that the handler of its events takes */
+static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
+{
+	struct ib_srq_init_attr init = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_srq *srq = ib_create_srq(hca->pd, &init);
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
+	struct ib_qp *qp;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
+	hca->srq = srq;
+	qp = rts_qp(hca, IB_QPT_RC);
+	fill_wr(hca, &wr, &sge, IB_WR_SEND, 8);
+	sge.lkey = ~sge.lkey;
+	local_bh_disable();
+	KUNIT_EXPECT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_EXPECT_EQ(test, ibqp_to_verbs(qp)->state, IB_QPS_ERR);
+	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED,
+					  &hca->events));
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED,
+					 &hca->events));
+}
+
 static void receiver_that_is_never_ready_fails_the_request(struct kunit *test)
 {
 	static const struct test_qp_spec no_retries = { .sq_psn = FIRST_PSN };
@@ -885,6 +910,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(sequence_error_repeats_from_there),
 	KUNIT_CASE(timeout_of_none_repeats_nothing),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),
+	KUNIT_CASE(event_of_a_verb_is_raised_behind_it),
 	KUNIT_CASE(receiver_that_is_never_ready_fails_the_request),
 	KUNIT_CASE(receiver_not_ready_is_asked_again_later),
 	KUNIT_CASE(receiver_not_ready_is_heard_while_the_queue_is_full),

@@ -143,6 +143,9 @@ static void send_task(struct tasklet_struct *task)
 						 &qp->deferred),
 		.raise_recv = test_and_clear_bit(RHCA_RAISE_RECV,
 						 &qp->deferred),
+		.srq_limit = test_and_clear_bit(RHCA_RAISE_SRQ_LIMIT,
+						&qp->deferred),
+		.events = atomic_xchg(&qp->deferred_events, 0),
 	};
 
 	rhca_doorbell_served();
@@ -160,23 +163,30 @@ static void recv_task(struct tasklet_struct *task)
 	rhca_batch_end(qp, &batch);
 }
 
+static void defer_events(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
+{
+	if (batch->raise_send)
+		set_bit(RHCA_RAISE_SEND, &qp->deferred);
+	if (batch->raise_recv)
+		set_bit(RHCA_RAISE_RECV, &qp->deferred);
+	if (batch->srq_limit)
+		set_bit(RHCA_RAISE_SRQ_LIMIT, &qp->deferred);
+	atomic_or(batch->events, &qp->deferred_events);
+	tasklet_schedule(&qp->send.task);
+}
+
 /*
- * A kernel user may hold locks while it posts that its completion handler takes
- * as well, and a handler that posts would come back here: leave it to softirq.
+ * A kernel user may hold locks while it posts that its completion or event handler
+ * takes as well, and a handler that posts would come back here: leave it to softirq.
  */
 static void end_in_verb(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	flush_rest(qp, batch);
-	if (!qp->base.core.is_user && (batch->raise_send || batch->raise_recv)) {
-		if (batch->raise_send)
-			set_bit(RHCA_RAISE_SEND, &qp->deferred);
-		if (batch->raise_recv)
-			set_bit(RHCA_RAISE_RECV, &qp->deferred);
-		batch->raise_send = false;
-		batch->raise_recv = false;
-		tasklet_schedule(&qp->send.task);
-	}
-	raise_all(qp, batch);
+	if (qp->base.core.is_user)
+		raise_all(qp, batch);
+	else if (batch->raise_send || batch->raise_recv || batch->srq_limit ||
+		 batch->events)
+		defer_events(qp, batch);
 }
 
 /* Is there something to look for that nobody will tell of? */

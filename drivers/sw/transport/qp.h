@@ -219,8 +219,9 @@ struct rhca_responder {
 };
 
 /* Bits of @deferred */
-#define RHCA_RAISE_SEND	0
-#define RHCA_RAISE_RECV	1
+#define RHCA_RAISE_SEND		0
+#define RHCA_RAISE_RECV		1
+#define RHCA_RAISE_SRQ_LIMIT	2
 
 /**
  * struct rhca_sw_qp - QP of the software HCA
@@ -229,7 +230,8 @@ struct rhca_responder {
  * @send: requester
  * @recv: responder
  * @doorbell: when the send queue's was rung
- * @deferred: completion events that a verb left to @send.task, see RHCA_RAISE_*
+ * @deferred: events that a verb left to @send.task, see RHCA_RAISE_*
+ * @deferred_events: BIT(enum ib_event_type) of the QP's, likewise
  * @flush_work: flushes what is left of the queues of a process's QP in ERR, and
  *	what the process posts to them afterwards
  * @flush_credit: requests that may be flushed without a pause: those that can
@@ -243,6 +245,7 @@ struct rhca_sw_qp {
 	struct rhca_responder recv;
 	struct rhca_doorbell doorbell;
 	unsigned long deferred;
+	atomic_t deferred_events;
 	struct delayed_work flush_work;
 	atomic_t flush_credit;
 	unsigned long flush_delay;
