@@ -26,7 +26,7 @@
 #define READ_ONLY	0x10
 #define ACKNOWLEDGE	0x11
 #define ATOMIC_WRITE	0x1d
-#define NAK_PSN		0x60
+#define RNR		0x20
 #define NAK_INVALID	0x61
 #define NAK_ACCESS	0x62
 
@@ -317,7 +317,8 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 		usleep_range(1000, 2000);
 	expect_done(test, &b, 0);
 	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-	KUNIT_EXPECT_EQ(test, b.sent->extended[0], NAK_PSN);
+	KUNIT_EXPECT_EQ(test, b.sent->extended[0], RNR | TEST_RNR_TIMER);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_OUT_OF_SEQUENCE), 0);
 	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN + 1);
 	write_atomically(&b, 1);
 	expect_done(test, &b, 1);

@@ -161,7 +161,8 @@ static u32 resources_due(struct rhca_responder *recv)
 
 /*
  * What tells others that data is persistent, and what takes the key of a FLUSH away,
- * must not overtake it, A19. The NAK leaves behind its answer, and asks for them again.
+ * must not overtake it, A19. The peer is told to come again later, behind the answer
+ * to the FLUSH; what is in order is no sequence error.
  */
 static enum rhca_request_status check_order(struct rhca_sw_qp *qp,
 					    const struct rhca_rx *rx)
@@ -170,7 +171,7 @@ static enum rhca_request_status check_order(struct rhca_sw_qp *qp,
 			       rhca_opcode_has(rx->opcode, RHCA_HDR_IETH);
 
 	return relies_on_order && rhca_flush_under_way(&qp->recv) ?
-		RHCA_PSN_GAP : RHCA_PASS;
+		RHCA_NOT_READY : RHCA_PASS;
 }
 
 static enum rhca_request_status check_resource(struct rhca_sw_qp *qp,

@@ -16,6 +16,7 @@ struct rhca_sw_qp;
  * @RHCA_DROP: ignore it
  * @RHCA_NO_BUFFER: no receive request is posted
  * @RHCA_PAGE_FAULT: memory that it needs is being brought in
+ * @RHCA_NOT_READY: something before it takes long: not now
  * @RHCA_BAD_REQUEST: it breaks the protocol
  * @RHCA_BAD_LENGTH: it is longer than what it goes to
  * @RHCA_BAD_KEY: the key does not allow it
@@ -30,6 +31,7 @@ enum rhca_request_status {
 	RHCA_DROP,
 	RHCA_NO_BUFFER,
 	RHCA_PAGE_FAULT,
+	RHCA_NOT_READY,
 	RHCA_BAD_REQUEST,
 	RHCA_BAD_LENGTH,
 	RHCA_BAD_KEY,

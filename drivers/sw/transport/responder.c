@@ -22,6 +22,7 @@ const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES] = {
 	[RHCA_PSN_GAP]		= { true, RHCA_AETH_NAK, RHCA_NAK_PSN },
 	[RHCA_NO_BUFFER]	= { true, RHCA_AETH_RNR },
 	[RHCA_PAGE_FAULT]	= { true, RHCA_AETH_RNR },
+	[RHCA_NOT_READY]	= { true, RHCA_AETH_RNR },
 	[RHCA_BAD_REQUEST]	= { true, RHCA_AETH_NAK, RHCA_NAK_INVALID, true,
 				    IB_WC_REM_INV_REQ_ERR,
 				    IB_EVENT_QP_REQ_ERR },
@@ -308,7 +309,7 @@ static bool already_reported(struct rhca_sw_qp *qp,
 			     const struct rhca_rx *rx)
 {
 	bool gap = status == RHCA_PSN_GAP || status == RHCA_NO_BUFFER ||
-		   status == RHCA_PAGE_FAULT;
+		   status == RHCA_PAGE_FAULT || status == RHCA_NOT_READY;
 
 	if (status == RHCA_PSN_GAP)
 		rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
