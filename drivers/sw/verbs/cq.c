@@ -164,12 +164,16 @@ static int cpu_of_vector(int vector)
 	return raw_smp_processor_id();
 }
 
-/* Is the event on its way to another CPU? */
+/*
+ * Is the event on its way to another CPU? It would arrive there in a hard interrupt,
+ * where on PREEMPT_RT the locks of a handler sleep: then the event stays here.
+ */
 static bool raise_remotely(struct rhca_cq *cq)
 {
 	int cpu;
 
-	if (cq->user || cq->ibcq.comp_vector <= 0)
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || cq->user ||
+	    cq->ibcq.comp_vector <= 0)
 		return false;
 	cpu = cpu_of_vector(cq->ibcq.comp_vector);
 	if (cpu == smp_processor_id())
