@@ -318,7 +318,7 @@ void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
  * @rx: the packet
  *
  * All is asked but for the ICRC, which is the packet's own matter, and the P_Key,
- * which is asked behind it: a flipped bit is no violation. A action is counted.
+ * which is asked behind it: a flipped bit is no violation. What is refused is counted.
  *
  * Context: RCU read side.
  */

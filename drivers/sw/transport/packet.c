@@ -69,7 +69,6 @@ int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp
 	RHCA_PACKET_CB(skb)->packets = 1;
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_packet_copy);
 
 /**
  * rhca_packet_begin_segment - Begin a packet that goes into a block
@@ -139,7 +138,6 @@ void rhca_packet_protect(struct rhca_packet *packet)
 	packet->crc = rhca_crc32(packet->vectors, packet->crc, packet->bth + 1,
 				 transport - sizeof(struct rhca_bth));
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_packet_seal);
 EXPORT_SYMBOL_IF_KUNIT(rhca_packet_protect);
 
 /**
@@ -155,6 +153,7 @@ void rhca_packet_copy(struct rhca_packet *packet, const void *from,
 				      packet->tail, from, bytes);
 	packet->tail += bytes;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_packet_copy);
 
 /**
  * rhca_packet_seal - Finish a packet
@@ -175,6 +174,7 @@ void rhca_packet_seal(struct rhca_packet *packet)
 	if (packet->skb)
 		skb_put(packet->skb, packet->tail - skb_tail_pointer(packet->skb));
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_packet_seal);
 
 /**
  * rhca_packet_drop - The packet cannot be built: its memory is not accessible

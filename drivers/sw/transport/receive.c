@@ -61,8 +61,8 @@ static void count_admitted(const struct rhca_verbs_qp *qp,
 }
 
 /* Has the packet, at which the walk of its block stands if it is in one, a right ICRC? */
-static bool is_sound(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
-		     struct rhca_walk *walk)
+static bool icrc_and_pkey_right(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
+				struct rhca_walk *walk)
 {
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
@@ -71,29 +71,29 @@ static bool is_sound(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 }
 
 /* Those from the middle of a message are looked at later, under a lock */
-static bool may_enter(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
-		      struct rhca_walk *walk)
+static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
+				   struct rhca_walk *walk)
 {
 	if (!rhca_rx_admissible(qp, rx))
 		return false;
 	if (rx->flags & RHCA_OP_MIDDLE)
 		return true;
-	if (!is_sound(qp, rx, walk))
+	if (!icrc_and_pkey_right(qp, rx, walk))
 		return false;
 	count_admitted(qp, rx);
 	return true;
 }
 
-/* What may_enter() has left to be asked; the lock of the packet's half is held */
-static bool enters(struct rhca_sw_qp *qp, struct rhca_rx *rx,
-		   struct rhca_walk *walk)
+/* The rest of passes_unlocked_checks(), with the lock of the packet's half held */
+static bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
+				 struct rhca_walk *walk)
 {
 	if (!(rx->flags & RHCA_OP_MIDDLE))
 		return true;
 	if (walk)
 		rhca_walk_guess_id(walk);
 	rx->in_place = rhca_middle_is_due(qp, rx) && rhca_middle_copy(qp, rx);
-	if (!rx->in_place && !is_sound(&qp->base, rx, walk))
+	if (!rx->in_place && !icrc_and_pkey_right(&qp->base, rx, walk))
 		return false;
 	count_admitted(&qp->base, rx);
 	return true;
@@ -105,14 +105,14 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 
 	if (rx->flags & RHCA_OP_RESPONSE) {
 		spin_lock_bh(&qp->send.lock);
-		if (enters(qp, rx, NULL)) {
+		if (passes_locked_checks(qp, rx, NULL)) {
 			rhca_completer_receive(qp, rx, &batch);
 			rhca_requester_send(qp, &batch);
 		}
 		spin_unlock_bh(&qp->send.lock);
 	} else {
 		spin_lock_bh(&qp->recv.lock);
-		if (enters(qp, rx, NULL)) {
+		if (passes_locked_checks(qp, rx, NULL)) {
 			rhca_responder_take(qp, rx, &batch);
 			rhca_responder_continue(qp, &batch);
 		}
@@ -251,7 +251,7 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 		receive_unclaimed(&rx, NULL);
 		return;
 	}
-	if (may_enter(qp, &rx, NULL))
+	if (passes_unlocked_checks(qp, &rx, NULL))
 		hand_over(to_sw_qp(qp), &rx);
 	rhca_qp_put(qp);
 }
@@ -277,7 +277,7 @@ static bool next_of_half(struct rhca_walk *walk, struct rhca_verbs_qp *qp)
 			return false;
 		walk->rx.port = port;
 		walk->rx.vlan_id = vlan_id;
-		if (may_enter(qp, &walk->rx, walk))
+		if (passes_unlocked_checks(qp, &walk->rx, walk))
 			return true;
 	}
 	return false;
@@ -291,7 +291,7 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
 	if (walk->rx.flags & RHCA_OP_RESPONSE) {
 		spin_lock_bh(&qp->send.lock);
 		do {
-			if (enters(qp, &walk->rx, walk))
+			if (passes_locked_checks(qp, &walk->rx, walk))
 				rhca_completer_receive(qp, &walk->rx, &batch);
 		} while (next_of_half(walk, &qp->base));
 		rhca_requester_send(qp, &batch);
@@ -299,7 +299,7 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
 	} else {
 		spin_lock_bh(&qp->recv.lock);
 		do {
-			if (enters(qp, &walk->rx, walk))
+			if (passes_locked_checks(qp, &walk->rx, walk))
 				rhca_responder_take(qp, &walk->rx, &batch);
 		} while (next_of_half(walk, &qp->base));
 		rhca_responder_continue(qp, &batch);
@@ -324,7 +324,7 @@ static void receive_segments(struct rhca_walk *walk)
 		receive_unclaimed(rx, walk);
 		return;
 	}
-	if (may_enter(qp, rx, walk))
+	if (passes_unlocked_checks(qp, rx, walk))
 		hand_over_block(to_sw_qp(qp), walk);
 	rhca_qp_put(qp);
 }
