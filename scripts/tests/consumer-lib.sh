@@ -45,14 +45,16 @@ used() {
 	else fail "$1: expected at least $3 packets of RDMA, got $((now - $2))"; fi
 }
 
+sent_since() { [ $(($(sent) - $1)) -ge "$2" ]; }	# sent_since BEFORE PACKETS
+
 # flap_under_load BEFORE PACKETS: once so many have been sent since, the wire is cut
 # for 0.3 s, and neighbours and IPv4 routes with it
 flap_under_load() {
-	enough() { [ $(($(sent) - $1)) -ge "$2" ]; }
-	busywait 120 enough "$1" "$2" || return
+	busywait 120 sent_since "$1" "$2" || return
 	show_b ip link set "$IF_B" down || return
 	sleep 0.3
 	show_b ip link set "$IF_B" up
+	[ -n "$NETNS" ] || ip route replace $IP4_A/32 dev "$IF_B" src $IP4_B table 100
 }
 
 # flapped WHAT PID: when the work has ended, flap_under_load has ended already
@@ -62,3 +64,47 @@ flapped() {
 	wait "$2" || meanwhile="no (status $?)"
 	check "$1: the link went and came meanwhile" yes "$meanwhile"
 }
+
+# remove_device WHAT a|b: with all that uses it
+remove_device() {
+	local device=$DEV_A host=$NS_A
+
+	[ "$2" = a ] || device=$DEV_B host=$NS_B
+	within 60 "$1" ${NETNS:+ip netns exec "$host"} rdma link del "$device"
+}
+
+# new_device a|b: in the place of the one that was removed
+new_device() {
+	case $1 in
+	a) add_link a "$DEV_A" "$IF_A" ;;
+	b) add_link b "$DEV_B" "$IF_B" ;;
+	esac
+	wait_gids_of "$1"
+	[ -n "$NETNS" ] || return 0
+	case $1 in
+	a) show rdma dev set "$DEV_A" netns "$NS_A" ;;
+	b) show rdma dev set "$DEV_B" netns "$NS_B" ;;
+	esac || die "the new device of $1 does not move"
+}
+
+wait_gids_of() {
+	case $1 in
+	a) busywait 60 gid_index "$DEV_A" v2 $IP4_A ;;
+	b) busywait 60 gid_index "$DEV_B" v2 $IP4_B ;;
+	esac || die "the new device of $1 has no GID"
+}
+
+# ended_well SECONDS PID: a child
+ended_well() { busywait "$1" eval "! kill -0 $2" && wait "$2"; }
+
+# watch_wire v1|v2, then seen_on_wire WHAT: b has received 20 packets of that version
+WIRE_PID=
+watch_wire() {
+	local filter='udp dst port 4791'
+
+	[ "$1" = v2 ] || filter='ether proto 0x8915'
+	spawn_b timeout 200 tcpdump -i "$IF_B" -nn -Q in -c 20 "$filter" > /dev/null 2> "$WORK/wire"
+	WIRE_PID=$!
+	busywait 60 grep -q 'listening on' "$WORK/wire" || die "tcpdump does not start: $(cat "$WORK/wire")"
+}
+seen_on_wire() { check_ok "$1" ended_well 10 $WIRE_PID; }
