@@ -1,13 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: vm
+# where: vm uml
+# modules: consumers
 # tier: full
+# every: 30
 # timeout: 600
 #
 # SMC-R: sockets of family AF_SMC, whose streams go by RDMA WRITEs between kernels. Every
 # byte comes back and is compared (smc-bytes.c); that RDMA carried them, and not TCP,
-# which SMC falls back to without a word, is told by the devices' counters. Again while
-# the link flaps.
+# which SMC falls back to without a word, is told by the devices' counters. Version 1,
+# which uses RoCE v1, and version 2, which uses RoCE v2; then while the link flaps, and
+# with the device of either host removed under a stream.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
@@ -15,23 +18,59 @@ modprobe smc 2> /dev/null || skip "the kernel has no SMC"
 gcc -O1 -o "$WORK/smc-bytes" "$TESTS/smc-bytes.c" || die "smc-bytes.c does not compile"
 setup_hosts 1500
 
+PORT=7000
+SERVER=
 listens() { in_a grep -qi "$(printf ':%04X 00000000:0000 0A' "$1")" /proc/net/tcp; }
 
-# stream NAME PORT KIBIBYTES LEAST-PACKETS
+# serve WHAT: one stream, at the next port
+serve() {
+	PORT=$((PORT + 1))
+	spawn_a timeout 200 "$WORK/smc-bytes" server $IP4_A $PORT
+	SERVER=$!
+	busywait 30 listens $PORT || fail "$1: expected a listening server"
+}
+
+# stream NAME KIBIBYTES LEAST-PACKETS
 stream() {
 	local before
 	before=$(sent)
-	spawn_a timeout 200 "$WORK/smc-bytes" server $IP4_A "$2"
-	busywait 30 listens "$2" || fail "$1: expected a listening server"
-	in_b timeout 120 "$WORK/smc-bytes" client $IP4_A "$2" "$3" > "$WORK/client" 2>&1
-	check "$1: every byte came back" "ok $(($3 / 32)) chunks" "$(cat "$WORK/client")"
-	wait $!
-	used "$1" "$before" "$4"
+	serve "$1"
+	in_b timeout 120 "$WORK/smc-bytes" client $IP4_A $PORT "$2" > "$WORK/client" 2>&1
+	check "$1: every byte came back" "ok $(($2 / 32)) chunks" "$(cat "$WORK/client")"
+	wait $SERVER
+	used "$1" "$before" "$3"
 }
 
-stream "SMC-R" 7001 4096 4000
+# removed a|b: the stream ends at both ends, and the next one finds the new device
+removed() {
+	local what="$1's device is removed" before client
+	before=$(sent)
+	serve "$what"
+	spawn_b timeout 120 "$WORK/smc-bytes" client $IP4_A $PORT 100000000 > "$WORK/client" 2>&1
+	client=$!
+	busywait 60 sent_since "$before" 500 || fail "$what: expected a stream by RDMA before"
+	remove_device "$what" "$1"
+	check_ok "$what: the client's stream has ended" busywait 60 eval "! kill -0 $client"
+	check_match "$what: in the middle" "ended after [0-9]+ chunks" "$(cat "$WORK/client")"
+	check_ok "$what: the server's stream has ended" busywait 60 eval "! kill -0 $SERVER"
+	new_device "$1"
+	stream "$what: the next stream" 4096 4000
+}
+
+watch_wire v1
+stream "SMC-R version 1" 4096 4000
+seen_on_wire "RoCE v1 is on the wire"
+
+defer "$PYTHON $TESTS/smc-ueid.py flush"
+check_ok "an enterprise ID for version 2" $PYTHON "$TESTS/smc-ueid.py" add RHCA
+watch_wire v2
+stream "SMC-R version 2" 4096 4000
+seen_on_wire "RoCE v2 is on the wire"
+
 flap_under_load "$(sent)" 500 &
 flap=$!
-stream "while the link flaps" 7002 8192 8000
+stream "while the link flaps" 8192 8000
 flapped "while the link flaps" $flap
+removed b
+removed a
 finish
