@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml
+# modules: consumers
+# tier: full
+# every: 30
+# timeout: 300
+#
+# NFS over RDMA, versions 3 and 4.2: the kernel's server in host a, its client in
+# host b. What b writes is read back past its cache and compared in a's folder, and
+# the other way round; over RoCE v1 and v2, while the link flaps, and with the device
+# of either host removed while b writes.
+#
+#   a: nfsd  ====== veth ======  b: mount -t nfs -o proto=rdma
+
+. "$(dirname "$0")/consumer-lib.sh"
+only_ours
+need rpc.nfsd rpc.mountd exportfs rpcbind mount.nfs
+modprobe nfsd 2> /dev/null && modprobe rpcrdma 2> /dev/null && modprobe nfs 2> /dev/null ||
+	skip "the kernel has no NFS over RDMA"
+setup_hosts 9000
+
+EXPORT=/dev/shm/export-$$	# a tmpfs has a number to export it by
+MNT=$WORK/mnt
+MB=4
+
+# Not by "ip netns exec", whose mounts end with the command.
+net_a() { nsenter --net="/run/netns/$NS_A" "$@"; }
+net_b() { nsenter --net="/run/netns/$NS_B" "$@"; }
+
+serve() {
+	mkdir -p "$EXPORT" "$MNT"
+	mount -t tmpfs -o size=128m export "$EXPORT" &&
+		mount -t tmpfs nfs /var/lib/nfs &&
+		touch /var/lib/nfs/{etab,rmtab} &&
+		net_a mount -t nfsd nfsd /proc/fs/nfsd &&
+		net_a rpcbind &&
+		net_a exportfs -i -o rw,no_root_squash,no_subtree_check,insecure,fsid=0 "*:$EXPORT" &&
+		net_a rpc.mountd --no-udp &&
+		# Nobody has locks of an earlier server to claim: 10 s is the least.
+		net_a rpc.nfsd --no-udp --grace-time=10 --rdma=20049 4
+}
+
+end_serving() {
+	umount -f "$MNT"
+	net_a rpc.nfsd 0
+	net_a exportfs -au
+	killall rpc.mountd rpcbind
+	umount /proc/fs/nfsd
+	umount /var/lib/nfs
+	umount "$EXPORT"
+	rmdir "$EXPORT"
+}
+
+# The folder that is exported is the root of NFS 4.
+mounts() { # mounts VERSION
+	local path=$EXPORT more=,nolock
+
+	[ "$1" = 3 ] || path=/ more=
+	show net_b mount -t nfs -o "vers=$1,proto=rdma,port=20049$more" "$IP4_A:$path" "$MNT"
+}
+
+write_file() { timeout 150 dd if="$WORK/data" of="$MNT/file" bs=256k conv=fsync status=none; }
+
+# compare NAME: past the client's cache
+compare() {
+	echo 3 > /proc/sys/vm/drop_caches
+	check_ok "$1: what b reads is what it wrote" timeout 60 cmp "$WORK/data" "$MNT/file"
+	check_ok "$1: a's file has it" cmp "$WORK/data" "$EXPORT/file"
+}
+
+# copied NAME: both ways, by RDMA
+copied() {
+	local before
+
+	before=$(sent)
+	head -c ${MB}M /dev/urandom > "$WORK/data"
+	check_ok "$1: b writes" write_file
+	compare "$1"
+	head -c 1M /dev/urandom > "$EXPORT/other"
+	check_ok "$1: b reads what a wrote" timeout 60 cmp "$EXPORT/other" "$MNT/other"
+	used "$1" "$before" $((2 * MB * 256))
+	rm -f "$EXPORT/other"
+}
+
+# removed NAME a|b: the file goes on to be written when there is another device
+removed() {
+	local writer before
+
+	before=$(sent)
+	head -c $((8 * MB))M /dev/urandom > "$WORK/data"
+	write_file &
+	writer=$!
+	busywait 60 sent_since "$before" 1000
+	remove_device "$1" "$2"
+	new_device "$2"
+	check_ok "$1: b goes on writing" ended_well 90 $writer
+	compare "$1"
+}
+
+check_ok "the server starts" serve || die "no server"
+defer end_serving
+for version in 3 4.2; do
+	for type in v1 v2; do
+		roce_mode_of "$DEV_B" $type
+		watch_wire $type
+		check_ok "NFS $version: b mounts" mounts $version || continue
+		check_match "NFS $version: over RDMA" "vers=$version,.*proto=rdma" "$(grep " $MNT " /proc/mounts)"
+		copied "NFS $version over RoCE $type"
+		seen_on_wire "NFS $version: RoCE $type is on the wire"
+		check_ok "NFS $version: b unmounts" umount "$MNT"
+	done
+	check_ok "NFS $version: b mounts" mounts $version || continue
+	flap_under_load "$(sent)" 500 &
+	copied "NFS $version while the link flaps"
+	wait $!
+	removed "NFS $version: b's device is removed" b
+	removed "NFS $version: a's device is removed" a
+	copied "NFS $version after both"
+	check_ok "NFS $version: b unmounts" umount "$MNT"
+done
+finish
