@@ -89,9 +89,7 @@ check_disk() {
 	over v1
 	over v2
 	connects "again"
-	flap_under_load "$(sent)" 500 &
-	write_and_compare "while the link flaps" 64k
-	wait $!
+	while_flapping write_and_compare "while the link flaps" 64k
 	removed initiator b
 	removed target a
 	write_and_compare "after both" 256k

@@ -65,6 +65,18 @@ flapped() {
 	check "$1: the link went and came meanwhile" yes "$meanwhile"
 }
 
+# while_flapping COMMAND...: work, again until the link has gone and come meanwhile
+while_flapping() {
+	local flap
+
+	flap_under_load "$(sent)" 500 &
+	flap=$!
+	while kill -0 $flap 2> /dev/null; do
+		"$@"
+	done
+	check_ok "the link went and came meanwhile" wait $flap
+}
+
 # remove_device WHAT a|b: with all that uses it
 remove_device() {
 	local device=$DEV_A host=$NS_A

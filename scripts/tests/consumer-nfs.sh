@@ -111,9 +111,7 @@ for version in 3 4.2; do
 		check_ok "NFS $version: b unmounts" umount "$MNT"
 	done
 	check_ok "NFS $version: b mounts" mounts $version || continue
-	flap_under_load "$(sent)" 500 &
-	copied "NFS $version while the link flaps"
-	wait $!
+	while_flapping copied "NFS $version while the link flaps"
 	removed "NFS $version: b's device is removed" b
 	removed "NFS $version: a's device is removed" a
 	copied "NFS $version after both"

@@ -78,9 +78,7 @@ for type in v1 v2; do
 	exchange "RoCE $type, large messages" 100 200000
 	seen_on_wire "RoCE $type is on the wire"
 done
-flap_under_load "$(sent)" 500 &
-exchange "while the link flaps" 1500 16384
-wait $!
+while_flapping exchange "while the link flaps" 1500 16384
 removed b
 removed a
 exchange "after both" 300 16384

@@ -67,10 +67,7 @@ watch_wire v2
 stream "SMC-R version 2" 4096 4000
 seen_on_wire "RoCE v2 is on the wire"
 
-flap_under_load "$(sent)" 500 &
-flap=$!
-stream "while the link flaps" 8192 8000
-flapped "while the link flaps" $flap
+while_flapping stream "while the link flaps" 8192 8000
 removed b
 removed a
 finish
