@@ -264,6 +264,83 @@ static void what_the_user_removed_does_not_come_back(struct kunit *test)
 	wait_for(b, &recording_backend);
 }
 
+/*
+ * A netdev that moves to another namespace leaves its device at once, which goes when
+ * its last user lets it: what the backend has of the hardware is not used twice.
+ */
+static void offer_has_one_device_at_a_time(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct net_device *other = test_netdev(test, 2);
+	struct recorded *got = test_alloc(test, 2 * sizeof(*got));
+	struct rhca_dev *dev;
+
+	add_offer(b);
+	wait_for(b, &recording_backend);
+	dev = rhca_dev_find(b->ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	rtnl_lock();
+	rhca_dev_remove_netdev(b->ndev);
+	rtnl_unlock();
+	b->ndev = other;
+	WRITE_ONCE(covered, other);
+	rhca_offer_changed(&b->offer, true);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(other));
+	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_DEV_INIT, got, 2));
+	KUNIT_EXPECT_EQ(test, 0, recording_of_call(RECORDED_DEV_EXIT, got, 2));
+	/* The last user tells who chooses, and nobody else does */
+	ib_device_put(&dev->ibdev);
+	wait_for(b, &recording_backend);
+	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_DEV_EXIT, got, 2));
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&b->offer.users));
+}
+
+/* Firmware that speaks one version has no GIDs, and no QP1 traffic, of the other */
+static void hardware_speaks_what_it_can(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	recording_limit_gid_types(BIT(IB_GID_TYPE_ROCE_UDP_ENCAP));
+	add_offer(b);
+	dev = wait_for(b, &recording_backend);
+	KUNIT_EXPECT_TRUE(test, rdma_protocol_roce_udp_encap(&dev->ibdev, 1));
+	KUNIT_EXPECT_FALSE(test, rdma_protocol_roce_eth_encap(&dev->ibdev, 1));
+	withdraw_offer(b);
+	wait_for(b, &rhca_sw_backend);
+	/* Where it speaks none, software goes on */
+	recording_limit_gid_types(0);
+	add_offer(b);
+	msleep(10 * STEP_MS);
+	wait_for(b, &rhca_sw_backend);
+}
+
+/* Software serves on where hardware has another netdev for the moment */
+static void software_waits_for_a_free_offer(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct net_device *first = b->ndev;
+	struct rhca_dev *dev, *held;
+
+	add_offer(b);
+	wait_for(b, &recording_backend);
+	held = rhca_dev_find(first);
+	KUNIT_ASSERT_NOT_NULL(test, held);
+	rtnl_lock();
+	rhca_dev_remove_netdev(first);
+	rtnl_unlock();
+	b->ndev = test_netdev(test, 2);
+	make_software(b);
+	dev = find(b);
+	WRITE_ONCE(covered, b->ndev);
+	rhca_offer_changed(&b->offer, true);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_PTR_EQ(test, find(b), dev);
+	ib_device_put(&held->ibdev);
+	wait_for(b, &recording_backend);
+}
+
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_makes_a_device),
 	KUNIT_CASE(offer_that_is_found_is_a_lock),
@@ -273,6 +350,9 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
 	KUNIT_CASE(software_serves_where_hardware_fails),
 	KUNIT_CASE(what_the_user_removed_does_not_come_back),
+	KUNIT_CASE(offer_has_one_device_at_a_time),
+	KUNIT_CASE(software_waits_for_a_free_offer),
+	KUNIT_CASE(hardware_speaks_what_it_can),
 	{}
 };
 

@@ -17,6 +17,8 @@
 static DEFINE_SPINLOCK(recording_lock);		/* protects: */
 static struct recorded recording[MAX_RECORDED];
 static u32 num_recorded;
+static unsigned long gid_types = BIT(IB_GID_TYPE_ROCE) |
+				 BIT(IB_GID_TYPE_ROCE_UDP_ENCAP);
 static u32 failing_port;
 static int port_error;
 static int errors[RECORDED_NUM_CALLS];
@@ -88,6 +90,7 @@ static int dev_init(struct rhca_dev *dev)
 		.max_inline = 64, .max_rd_atomic = 128,
 		.max_msg_bytes = 1U << 31,
 		.num_gids = RHCA_NUM_GIDS, .num_pkeys = RHCA_NUM_PKEYS,
+		.gid_types = READ_ONCE(gid_types),
 	};
 	dev->ibdev.num_comp_vectors = 1;
 	return ret;
@@ -366,6 +369,7 @@ void recording_clear(void)
 {
 	num_recorded = 0;
 	failing_port = 0;
+	gid_types = BIT(IB_GID_TYPE_ROCE) | BIT(IB_GID_TYPE_ROCE_UDP_ENCAP);
 	memset(errors, 0, sizeof(errors));
 }
 
@@ -373,6 +377,12 @@ void recording_clear(void)
 void recording_fail(enum recorded_call call, int error)
 {
 	WRITE_ONCE(errors[call], error);
+}
+
+/* Devices that are made from now on speak only these, until recording_clear() */
+void recording_limit_gid_types(unsigned long types)
+{
+	WRITE_ONCE(gid_types, types);
 }
 
 void recording_fail_port(u32 port_num, int error)

@@ -92,7 +92,8 @@ static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
 	spec->backend = offer->backend;
 	spec->offer = offer;
 	ret = create_under_name(spec);
-	if (!ret || ret == -EEXIST || ret == -ENODEV || ret == -ENFILE)
+	if (!ret || ret == -EEXIST || ret == -ENODEV || ret == -ENFILE ||
+	    ret == -EALREADY)
 		return ret;
 	pr_warn("no RDMA device by hardware on %s: error %d; software serves it\n",
 		netdev_name(spec->netdevs[0]), ret);
@@ -109,7 +110,8 @@ static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
  * all.
  *
  * Context: may sleep, RTNL not held.
- * Return: as rhca_dev_create().
+ * Return: as rhca_dev_create(). After -EALREADY hardware will serve, once its last
+ * device has gone.
  */
 int rhca_choice_create(struct rhca_dev_spec *spec)
 {
@@ -142,7 +144,7 @@ static void create_by_offer(struct net_device *ndev)
 
 	if (!ret)
 		ret = rhca_choice_create(&spec);
-	if (ret && ret != -EEXIST)
+	if (ret && ret != -EEXIST && ret != -EALREADY)
 		pr_warn("no RDMA device on %s, which hardware offers to serve: error %d\n",
 			netdev_name(ndev), ret);
 }
@@ -180,26 +182,31 @@ static void choose_for(struct net_device *ndev)
 
 	if (dev) {
 		free = give_up_software(dev, ndev);
-		ib_device_put(&dev->ibdev);
 		if (free) {
-			rhca_dev_remove(ndev);
+			rhca_dev_remove_and_put(dev);
 			pr_info("%s: hardware takes over\n", netdev_name(ndev));
+		} else {
+			ib_device_put(&dev->ibdev);
 		}
 	}
 	if (free)
 		create_by_offer(ndev);
 }
 
+/* While an offer has a device, software that serves is not given up for it */
 static bool is_candidate(const struct net_device *ndev)
 {
 	struct rhca_offer *offer;
+	bool is_free;
 
 	if (ndev->reg_state != NETREG_REGISTERED)
 		return false;
 	offer = rhca_offer_find(ndev);
-	if (offer)
-		rhca_offer_release(offer);
-	return offer && !rhca_kept_is_unwanted(ndev);
+	if (!offer)
+		return false;
+	is_free = rhca_offer_is_free(offer);
+	rhca_offer_release(offer);
+	return is_free && !rhca_kept_is_unwanted(ndev);
 }
 
 static void choose(struct work_struct *work)

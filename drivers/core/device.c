@@ -218,14 +218,20 @@ static int init_ports(struct rhca_dev *dev, const struct rhca_dev_spec *spec)
 	return 0;
 }
 
-/**
- * rhca_dev_alloc - Everything of a device that does not show outside
- * @spec: what it should be
- *
- * Context: may sleep.
- * Return: the device, with its ports closed; -ENOMEM; what the backend says.
- */
-struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
+/* What netdev and mode have, the backend may not */
+static int limit_gid_types(struct rhca_dev *dev)
+{
+	u32 i;
+
+	for (i = 0; i < dev->num_ports; i++) {
+		dev->ports[i].gid_types &= dev->caps.gid_types;
+		if (!dev->ports[i].gid_types)
+			return -EPROTONOSUPPORT;
+	}
+	return 0;
+}
+
+static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
 {
 	struct rhca_dev *dev = ib_alloc_device(rhca_dev, ibdev);
 	int ret;
@@ -251,12 +257,13 @@ struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
 	ret = dev->backend->dev_init(dev);
 	if (ret)
 		goto err_exit_ports;
+	ret = limit_gid_types(dev);
+	if (ret)
+		goto err_exit_dev;
 	ret = rhca_counters_init(dev);
 	if (ret)
 		goto err_exit_dev;
 	set_verbs(dev);
-	if (dev->offer)
-		rhca_offer_get(dev->offer);
 	return dev;
 
 err_exit_dev:
@@ -269,6 +276,28 @@ err_dealloc:
 }
 
 /**
+ * rhca_dev_alloc - Everything of a device that does not show outside
+ * @spec: what it should be
+ *
+ * Context: may sleep.
+ * Return: the device, with its ports closed; -ENOMEM; -EALREADY while its offer has
+ * another device; what the backend says.
+ */
+struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
+{
+	struct rhca_dev *dev;
+	int ret;
+
+	ret = spec->offer ? rhca_offer_claim(spec->offer) : 0;
+	if (ret)
+		return ERR_PTR(ret);
+	dev = alloc_parts(spec);
+	if (IS_ERR(dev) && spec->offer)
+		rhca_offer_unclaim(spec->offer);
+	return dev;
+}
+
+/**
  * rhca_dev_free_parts - Undo rhca_dev_alloc(), but for the memory itself
  * @dev: the device, whose ports are closed; ib_core frees it
  */
@@ -278,5 +307,5 @@ void rhca_dev_free_parts(struct rhca_dev *dev)
 	dev->backend->dev_exit(dev);
 	exit_ports(dev, dev->num_ports);
 	if (dev->offer)
-		rhca_offer_put(dev->offer);
+		rhca_offer_unclaim(dev->offer);
 }

@@ -53,6 +53,7 @@ void rhca_offer_add(struct rhca_offer *offer)
 	atomic_set(&offer->users, 0);
 	lockdep_init_map(&offer->users_map, "rhca_offer.users", &users_key, 0);
 	mutex_lock(&offers_mutex);
+	offer->has_device = false;
 	list_add_tail(&offer->entry, &offers);
 	if (listener)
 		listener->changed();
@@ -122,7 +123,8 @@ bool rhca_offers_exist(void)
 }
 
 /**
- * rhca_offers_recheck - A device was made that did not ask for offers
+ * rhca_offers_recheck - A device was made that did not ask for offers, or one that
+ *	was made of an offer has gone
  *
  * Context: may sleep.
  */
@@ -143,7 +145,7 @@ void rhca_offers_recheck(void)
  *
  * Context: may sleep.
  * Return: an offer that is able, for rhca_offer_release() by the same thread, or
- * NULL.
+ * NULL. There may be a device of it, see rhca_offer_claim().
  */
 struct rhca_offer *rhca_offer_find(const struct net_device *ndev)
 {
@@ -186,22 +188,53 @@ void rhca_offer_release(struct rhca_offer *offer)
 EXPORT_SYMBOL_IF_KUNIT(rhca_offer_release);
 
 /**
- * rhca_offer_get - A device is made of an offer
- * @offer: which the caller has found
+ * rhca_offer_claim - A device is to be made of an offer, which serves one at a time
+ * @offer: an offer that the caller holds
+ *
+ * A device that is being unregistered has left its netdev and still has objects, and
+ * memory of the hardware: another one waits until it is gone.
+ *
+ * Context: may sleep.
+ * Return: 0, for rhca_offer_unclaim(); -EALREADY while there is a device, whose end is
+ * told to the listener.
  */
-void rhca_offer_get(struct rhca_offer *offer)
+int rhca_offer_claim(struct rhca_offer *offer)
 {
-	atomic_inc(&offer->users);
+	int ret = -EALREADY;
+
+	mutex_lock(&offers_mutex);
+	if (!offer->has_device) {
+		offer->has_device = true;
+		atomic_inc(&offer->users);
+		ret = 0;
+	}
+	mutex_unlock(&offers_mutex);
+	return ret;
 }
 
 /**
- * rhca_offer_put - A device that was made of an offer has ended
- * @offer: may be gone when this returns
+ * rhca_offer_unclaim - The device that was made of an offer has ended, or none was
+ * @offer: from rhca_offer_claim(), may be gone when this returns
  *
- * Context: any. What the end of a device takes needs no map: a withdrawal ends devices
+ * Context: may sleep. The listener is told by rhca_offers_recheck(), unless no device
+ * came of it. What the end of a device takes needs no map: a withdrawal ends devices
  * itself, so lockdep sees the same locks there.
  */
-void rhca_offer_put(struct rhca_offer *offer)
+void rhca_offer_unclaim(struct rhca_offer *offer)
 {
+	mutex_lock(&offers_mutex);
+	offer->has_device = false;
+	mutex_unlock(&offers_mutex);
 	drop_user(offer);
+}
+
+/**
+ * rhca_offer_is_free - Could a device be made of an offer now?
+ * @offer: an offer that the caller holds
+ *
+ * Context: any. It may be otherwise a moment later.
+ */
+bool rhca_offer_is_free(const struct rhca_offer *offer)
+{
+	return !READ_ONCE(offer->has_device);
 }

@@ -11,8 +11,9 @@ struct net_device;
 
 /**
  * struct rhca_offer_listener - Who makes devices of offers
- * @changed: There is an offer more, or one has become able or unable. Any
- *	context that may sleep; locks of a bus may be held: only leaves word.
+ * @changed: There is an offer more, one has become able or unable, or its device
+ *	has gone. Any context that may sleep; locks of a bus may be held: only
+ *	leaves word.
  * @withdrawn: No new device is made of this offer: remove those that it serves,
  *	and return when they have been unregistered. Called again while there
  *	are some. May sleep.
@@ -27,7 +28,8 @@ bool rhca_offers_exist(void);
 void rhca_offers_recheck(void);
 struct rhca_offer *rhca_offer_find(const struct net_device *ndev);
 void rhca_offer_release(struct rhca_offer *offer);
-void rhca_offer_get(struct rhca_offer *offer);
-void rhca_offer_put(struct rhca_offer *offer);
+int rhca_offer_claim(struct rhca_offer *offer);
+void rhca_offer_unclaim(struct rhca_offer *offer);
+bool rhca_offer_is_free(const struct rhca_offer *offer);
 
 #endif

@@ -22,7 +22,7 @@ struct rhca_dev;
  * @dev: its device
  * @num: its number, from 1
  * @ndev: its netdev; NULL once that is being unregistered
- * @gid_types: RoCE versions that the netdev can carry and roce_mode has, a bit for
+ * @gid_types: RoCE versions that netdev and backend can and roce_mode has, a bit for
  *	each enum ib_gid_type
  * @net: namespace of @ndev when the port was made: to compare, not to follow
  * @ndev_tracker: for the reference that @ndev holds

@@ -14,6 +14,7 @@
 
 #include "core/device.h"
 #include "core/mcast.h"
+#include "core/offer.h"
 #include "core/qp.h"
 #include "core/recreate.h"
 #include "core/registry.h"
@@ -59,6 +60,7 @@ static void destroy_device(struct rhca_dev *dev)
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
+	bool had_offer = dev->offer;
 
 	unlist_device(dev);
 	/* Hardware is its bus's to bring back */
@@ -66,6 +68,9 @@ static void dealloc_driver(struct ib_device *ibdev)
 	    rhca_in_tree_unloading())
 		rhca_recreate_dev(dev, "was unregistered by another driver");
 	destroy_device(dev);
+	/* Its offer may serve again, maybe another netdev */
+	if (had_offer)
+		rhca_offers_recheck();
 	/* The last one out may let the module go: hold its text until here */
 	mutex_lock(&devices_mutex);
 	if (atomic_dec_and_test(&num_devices))
@@ -273,7 +278,8 @@ static int create_locked(const struct rhca_dev_spec *spec)
  * @spec: what it should be
  *
  * Context: may sleep; RTNL not held, since registration asks ethtool.
- * Return: 0; -EEXIST when one of the netdevs is served already; -ENFILE or
+ * Return: 0; -EEXIST when one of the netdevs is served already; -EALREADY while the
+ * offer has another device, which goes; -ENFILE or
  * -EEXIST from ib_core when the name is taken; -ENODEV when a netdev has gone
  * meanwhile, and the device goes in the background; what the backend says.
  */
@@ -336,6 +342,22 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 	ib_unregister_device_queued(&found->ibdev);
 	ib_device_put(&found->ibdev);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_netdev);
+
+/**
+ * rhca_dev_remove_and_put - Remove a device for good
+ * @dev: from rhca_dev_find(), whose reference goes
+ *
+ * Context: may sleep, RTNL not held. Its netdevs are free when it returns.
+ * Return: whether nobody else was removing it.
+ */
+bool rhca_dev_remove_and_put(struct rhca_dev *dev)
+{
+	bool first = rhca_dev_claim(dev);
+
+	ib_unregister_device_and_put(&dev->ibdev);
+	return first;
+}
 
 /**
  * rhca_dev_remove - Remove the device on a netdev, for good
@@ -347,13 +369,8 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 bool rhca_dev_remove(const struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
-	bool first;
 
-	if (!dev)
-		return false;
-	first = rhca_dev_claim(dev);
-	ib_unregister_device_and_put(&dev->ibdev);
-	return first;
+	return dev && rhca_dev_remove_and_put(dev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove);
 
@@ -406,7 +423,7 @@ void rhca_port_apps_changed(int ifindex)
 	rcu_read_unlock();
 }
 
-/* Of this offer, or any */
+/* The first device made of @offer; NULL: the first of all. With a reference */
 static struct rhca_dev *first_device(const struct rhca_offer *offer)
 {
 	struct rhca_dev *dev, *found = NULL;

@@ -39,6 +39,22 @@ static struct rhca_mlx5 *function_of(const struct rhca_dev *dev)
 	return container_of(dev->offer, struct rhca_mlx5, offer);
 }
 
+/* As mlx5_ib judges: either version is for both address families */
+static unsigned long gid_types_of(const struct mlx5_core_dev *mdev)
+{
+	const u8 both = MLX5_ROCE_L3_TYPE_IPV4_CAP | MLX5_ROCE_L3_TYPE_IPV6_CAP;
+	u8 versions = MLX5_CAP_ROCE(mdev, roce_version);
+	unsigned long types = 0;
+
+	if ((MLX5_CAP_ROCE(mdev, l3_type) & both) != both)
+		return 0;
+	if (versions & MLX5_ROCE_VERSION_1_CAP)
+		types |= BIT(IB_GID_TYPE_ROCE);
+	if (versions & MLX5_ROCE_VERSION_2_CAP)
+		types |= BIT(IB_GID_TYPE_ROCE_UDP_ENCAP);
+	return types;
+}
+
 static void set_caps(const struct mlx5_core_dev *mdev, struct rhca_caps *caps)
 {
 	struct ib_device_attr attr = {};
@@ -53,6 +69,7 @@ static void set_caps(const struct mlx5_core_dev *mdev, struct rhca_caps *caps)
 	caps->num_gids = min_t(u16, RHCA_NUM_GIDS,
 			       MLX5_CAP_ROCE(mdev, roce_address_table_size));
 	caps->num_pkeys = 1;
+	caps->gid_types = gid_types_of(mdev);
 }
 
 /* As mlx5_ib does: ibstat and inventories know an adapter by these */

@@ -44,6 +44,7 @@ struct rhca_qp;
  * @max_msg_bytes: longest message
  * @num_gids: entries of a port's GID table, at most RHCA_NUM_GIDS
  * @num_pkeys: entries of a port's P_Key table, at most RHCA_NUM_PKEYS
+ * @gid_types: RoCE versions, BIT(enum ib_gid_type)
  */
 struct rhca_caps {
 	u32 max_qp_wr;
@@ -54,6 +55,7 @@ struct rhca_caps {
 	u32 max_msg_bytes;
 	u16 num_gids;
 	u16 num_pkeys;
+	unsigned long gid_types;
 };
 
 /**
@@ -127,7 +129,8 @@ struct rhca_qp_change {
  *	@qp->modify_lock held. Without it knobs hold for new connections only, and
  *	their files say so.
  * @qp_state: Optional. The QP's state now. Without it the core takes the state
- *	that modify_qp left it in. Any context.
+ *	that modify_qp left it in, or SQE where its user says so (IB_QP_CUR_STATE)
+ *	of one in RTS, which @qp_modify checks. Any context.
  * @qp_query: Optional. The core has filled in what was set; put in what only the
  *	backend knows of what @mask asks for. Called with @qp->modify_lock held.
  * @qp_count: Optional. The core has seen something of the QP that has a counter.
@@ -212,8 +215,10 @@ struct rhca_backend_ops {
 /**
  * struct rhca_offer - A backend can serve netdevs
  * @entry: in the list of offers; the core's
- * @users: devices that it serves, and who is about to make one; the core's
+ * @users: the device that it serves, and who is about to make one; the core's
  * @users_map: shows lockdep that a withdrawal waits for them; the core's
+ * @has_device: from before @dev_init to behind @dev_exit of that device, which is
+ *	the only one; the core's
  * @backend: who offers
  * @dma_device: that memory is mapped for, or NULL
  * @covers: would it serve this netdev? Called under RCU; does not sleep
@@ -227,6 +232,7 @@ struct rhca_offer {
 	struct list_head entry;
 	atomic_t users;
 	struct lockdep_map users_map;
+	bool has_device;
 	const struct rhca_backend_ops *backend;
 	struct device *dma_device;
 	bool (*covers)(const struct rhca_offer *offer,

@@ -129,6 +129,8 @@ int rhca_verbs_dev_init(struct rhca_dev *core,
 		.max_msg_bytes	= RHCA_MAX_MSG_BYTES,
 		.num_gids	= RHCA_NUM_GIDS,
 		.num_pkeys	= RHCA_NUM_PKEYS,
+		.gid_types	= BIT(IB_GID_TYPE_ROCE) |
+				  BIT(IB_GID_TYPE_ROCE_UDP_ENCAP),
 	};
 	core->ibdev.num_comp_vectors = num_online_cpus();
 	core->ibdev.uverbs_cmd_mask |=

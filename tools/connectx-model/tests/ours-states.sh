@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# States that roce_hca_mlx5 does not choose: a send queue that fails, a netdev that moves
+# to another namespace under traffic, firmware that lacks what others have.
+#
+# usage: ours-states.sh [lacking]
+#   lacking  the model was started with --without=roce-v1,free-running
+. "$(dirname "$0")/guest-lib.sh"
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=roce_hca_mlx5
+here=$(realpath "$(dirname "$0")")
+kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
+
+speaks_v2_only() {
+	[ "$(cat "/sys/class/infiniband/$rdma/ports/1/roce_versions")" = v2 ] &&
+		! find_gid v1 ffff
+}
+
+# A process keeps the device's objects while the netdev goes, and comes back.
+netns_move() {
+	local pid
+
+	ip netns add other || return 1
+	timeout 60 ibv_rc_pingpong -d "$rdma" -g "$gid" -n 100000000 > "$work/held" 2>&1 &
+	pid=$!
+	until_listening $pid
+	ip link set "$netdev" netns other &&
+		ip -n other link set "$netdev" netns 1 || return 1
+	wait $pid
+	bring_up 10.7.0.1
+}
+
+modprobe mlx5_core
+wait_for has_netdev
+ip link set "$(basename "$(has_netdev | head -n 1)")" mtu 4200 up
+alone=$(objects)
+check bring-up bring_up 10.7.0.1
+if [ "${1-}" = lacking ]; then
+	check speaks-v2-only speaks_v2_only
+	pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
+		"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
+	pair rping "rping -s -a $address -C 5" "rping -c -a $address -C 5"
+	finish
+fi
+timeout 120 /usr/bin/python3 "$here/states.py" "$rdma" "$gid" "$RHCA_SHARE" || failed=1
+check netns-move netns_move
+pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
+	"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
+check unload modprobe -r roce_hca_mlx5
+check nothing-left nothing_left "$alone"
+finish
