@@ -89,14 +89,14 @@ static void qp_of_a_device_that_goes_is_flushed_late(struct kunit *test)
 	struct ib_qp *kernels = test_qp(hca, IB_QPT_UD);
 
 	to_rhca_qp(qp)->is_user = true;
-	WRITE_ONCE(dev->unplugged, true);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
 	test_qp_bring_up(hca, qp, &plain, IB_QPS_INIT);
 	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_ERR);
 	expect_last_move(hca, qp, IB_QPS_INIT, IB_QPS_ERR);
 	/* Kernel users drain their own */
 	test_qp_bring_up(hca, kernels, &plain, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, test_qp_state(kernels), IB_QPS_RTS);
-	WRITE_ONCE(dev->unplugged, false);
+	clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
 	to_rhca_qp(qp)->is_user = false;
 }
 

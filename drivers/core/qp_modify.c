@@ -190,21 +190,39 @@ static void store(struct rhca_qp *qp, const struct rhca_qp_change *change)
 	}
 }
 
+/*
+ * Hardware moves a QP to SQE without a word to the driver, IBTA vol. 1, 10.3.1.6. The
+ * user has seen the completion that tells, and says so; hardware refuses what is not
+ * true. (To leave ERR nobody needs to name it, and ib_core's table does not allow it.)
+ */
+static int state_before(const struct rhca_qp *qp,
+			const struct ib_qp_attr *attr, int mask,
+			enum ib_qp_state *from)
+{
+	*from = rhca_qp_state(qp);
+	if (!(mask & IB_QP_CUR_STATE) || attr->cur_qp_state == *from)
+		return 0;
+	if (qp->dev->backend->qp_state || *from != IB_QPS_RTS ||
+	    attr->cur_qp_state != IB_QPS_SQE)
+		return -EINVAL;
+	*from = IB_QPS_SQE;
+	return 0;
+}
+
 static int modify_locked(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 			 int mask, struct ib_udata *udata)
 {
-	enum ib_qp_state from = rhca_qp_state(qp);
-	enum ib_qp_state next = mask & IB_QP_STATE ? attr->qp_state : from;
 	struct rhca_qp_change change = {
-		.attr = attr, .mask = mask, .from = from, .next = next,
-		.port = qp->port,
+		.attr = attr, .mask = mask, .port = qp->port,
 	};
 	struct rhca_address address;
 	int ret;
 
-	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != from)
-		return -EINVAL;
-	ret = check_attr(qp, attr, mask, from, next);
+	ret = state_before(qp, attr, mask, &change.from);
+	if (ret)
+		return ret;
+	change.next = mask & IB_QP_STATE ? attr->qp_state : change.from;
+	ret = check_attr(qp, attr, mask, change.from, change.next);
 	if (ret)
 		return ret;
 	if (mask & IB_QP_PORT)
@@ -221,12 +239,27 @@ static int modify_locked(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 	return ret;
 }
 
+static void quiesce_locked(struct rhca_qp *qp)
+{
+	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	enum ib_qp_state from = rhca_qp_state(qp);
+
+	lockdep_assert_held(&qp->modify_lock);
+	if (from != IB_QPS_RESET && from != IB_QPS_ERR &&
+	    modify_locked(qp, &attr, IB_QP_STATE, NULL))
+		ibdev_dbg(&qp->dev->ibdev, "QP %#x is not flushed\n",
+			  qp->ibqp.qp_num);
+}
+
 /**
  * rhca_qp_modify - The modify_qp verb
  * @ibqp: the QP
  * @attr: new attributes
  * @mask: which of them
  * @udata: the backend's
+ *
+ * Where the device is being unregistered, a process's QP is in ERR afterwards: whoever
+ * went over all QPs may have passed this one in RESET.
  *
  * Return: 0; -EINVAL for a transition, attribute or limit that is not legal,
  * with nothing changed, or when the QP failed meanwhile and is in ERR;
@@ -241,6 +274,8 @@ int rhca_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	mutex_lock(&qp->modify_lock);
 	ret = modify_locked(qp, attr, mask, udata);
+	if (!ret && qp->is_user && test_bit(RHCA_DEV_UNPLUGGED, &qp->dev->flags))
+		quiesce_locked(qp);
 	mutex_unlock(&qp->modify_lock);
 	return ret;
 }
@@ -291,17 +326,10 @@ void rhca_qp_readdress(struct rhca_qp *qp)
  */
 void rhca_qp_quiesce(struct rhca_qp *qp)
 {
-	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-	enum ib_qp_state from;
-
 	if (!qp->is_user)
 		return;
 	mutex_lock(&qp->modify_lock);
-	from = rhca_qp_state(qp);
-	if (from != IB_QPS_RESET && from != IB_QPS_ERR &&
-	    modify_locked(qp, &attr, IB_QP_STATE, NULL))
-		ibdev_dbg(&qp->dev->ibdev, "QP %#x is not flushed\n",
-			  qp->ibqp.qp_num);
+	quiesce_locked(qp);
 	mutex_unlock(&qp->modify_lock);
 }
 
@@ -326,12 +354,12 @@ int rhca_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (!rhca_qp_is_datagram(qp) && qp->has_address)
 		attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
 	attr->qp_state = rhca_qp_state(qp);
-	attr->cur_qp_state = attr->qp_state;
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	attr->cap = qp->init.cap;
 	*init = qp->init;
 	if (backend->qp_query)
 		ret = backend->qp_query(qp, attr, mask);
+	attr->cur_qp_state = attr->qp_state;
 	mutex_unlock(&qp->modify_lock);
 	return ret;
 }

@@ -260,8 +260,8 @@ static void flush_all(struct rhca_verbs_qp *qp)
 
 /*
  * The device is being unregistered under a process that may wait for
- * completions in the rings that it has mapped: let it have them. A QP that is in
- * ERR already may have requests that were posted since.
+ * completions in the rings that it has mapped: let it have them. The core has moved
+ * the QP to ERR, but requests may have been posted since.
  */
 static void flush_if_unplugged(struct rhca_verbs_qp *qp)
 {
@@ -269,8 +269,6 @@ static void flush_if_unplugged(struct rhca_verbs_qp *qp)
 	    !test_bit(RHCA_DEV_UNPLUGGED, &qp->core.dev->flags))
 		return;
 	mutex_lock(&qp->core.modify_lock);
-	if (rhca_qp_fail(qp, IB_QPS_ERR))
-		qp->dev->transport->qp_entered(qp, IB_QPS_ERR);
 	if (rhca_qp_can(qp, RHCA_QP_FLUSH_RECV))
 		flush_all(qp);
 	mutex_unlock(&qp->core.modify_lock);
