@@ -147,6 +147,8 @@ static const struct ib_gid_attr *sibling_gid(struct rhca_dev *dev,
  * @address: filled in: @own, or the same by the GID of the type that the module
  *	parameter ud_gid_type asks for. Where there is no such GID, the address
  *	vector's own serves
+ * @sgid: that other GID, which keeps its index until rdma_put_gid_attr(); or NULL,
+ *	as after an error
  *
  * Context: any.
  * Return: 0, or -ENODEV when the GID's netdev has gone.
@@ -154,20 +156,29 @@ static const struct ib_gid_attr *sibling_gid(struct rhca_dev *dev,
 int rhca_address_resolve_ud(struct rhca_dev *dev,
 			    const struct rdma_ah_attr *attr,
 			    const struct rhca_address *own,
-			    struct rhca_address *address)
+			    struct rhca_address *address,
+			    const struct ib_gid_attr **sgid)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	const struct ib_gid_attr *sibling;
 	int ret = 0;
 
+	*sgid = NULL;
 	*address = *own;
 	if (ud_type_fits(grh->sgid_attr->gid_type))
 		return 0;
 	sibling = sibling_gid(dev, grh->sgid_attr);
 	if (IS_ERR(sibling))
 		return 0;
-	if (families_agree(sibling, &grh->dgid))
-		ret = resolve_from(dev, attr, sibling, address);
+	if (!families_agree(sibling, &grh->dgid))
+		goto put;
+	ret = resolve_from(dev, attr, sibling, address);
+	if (ret)
+		goto put;
+	*sgid = sibling;
+	return 0;
+
+put:
 	rdma_put_gid_attr(sibling);
 	return ret;
 }

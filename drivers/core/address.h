@@ -58,7 +58,8 @@ int rhca_address_resolve(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 int rhca_address_resolve_ud(struct rhca_dev *dev,
 			    const struct rdma_ah_attr *attr,
 			    const struct rhca_address *own,
-			    struct rhca_address *address);
+			    struct rhca_address *address,
+			    const struct ib_gid_attr **sgid);
 void rhca_address_connect(struct rhca_address *address, enum ib_qp_type type,
 			  u32 qpn, u32 dest_qpn);
 bool rhca_address_renew(struct rhca_address *address, enum ib_qp_type type);

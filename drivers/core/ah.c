@@ -3,10 +3,17 @@
  * Address handles, IBTA vol. 1, 11.2.2: resolved here, kept by the backend.
  */
 #include <linux/etherdevice.h>
+#include <rdma/ib_cache.h>
 #include <rhca/backend.h>
 
 #include "core/ah.h"
 #include "core/device.h"
+
+static void put_ud_sgid(struct rhca_ah *ah)
+{
+	if (ah->ud_sgid)
+		rdma_put_gid_attr(ah->ud_sgid);
+}
 
 static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		     struct ib_udata *udata)
@@ -19,10 +26,13 @@ static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	if (ret)
 		return ret;
 	ret = rhca_address_resolve_ud(dev, init->ah_attr, &ah->address,
-				      &ah->ud_address);
+				      &ah->ud_address, &ah->ud_sgid);
 	if (ret)
 		return ret;
-	return dev->backend->ah_create(ah, init->flags, udata);
+	ret = dev->backend->ah_create(ah, init->flags, udata);
+	if (ret)
+		put_ud_sgid(ah);
+	return ret;
 }
 
 static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
@@ -43,7 +53,10 @@ static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 
 static int destroy_ah(struct ib_ah *ibah, u32 flags)
 {
-	to_rhca_dev(ibah->device)->backend->ah_destroy(to_rhca_ah(ibah), flags);
+	struct rhca_ah *ah = to_rhca_ah(ibah);
+
+	to_rhca_dev(ibah->device)->backend->ah_destroy(ah, flags);
+	put_ud_sgid(ah);
 	return 0;
 }
 

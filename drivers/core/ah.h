@@ -15,11 +15,14 @@
  * @address: the destination with the source GID that the handle names
  * @ud_address: the same with the GID type that ud_gid_type asks for, for datagrams
  *	of processes; may be @address
+ * @ud_sgid: the source GID of @ud_address, where that is another one: its entry in
+ *	the table is not given to another GID while there is the handle; or NULL
  */
 struct rhca_ah {
 	struct ib_ah ibah;
 	struct rhca_address address;
 	struct rhca_address ud_address;
+	const struct ib_gid_attr *ud_sgid;
 };
 
 static inline struct rhca_ah *to_rhca_ah(struct ib_ah *ibah)
