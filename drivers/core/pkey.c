@@ -99,6 +99,7 @@ bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table)
 {
 	return table->num != 1 || table->key[0] != IB_DEFAULT_PKEY_FULL;
 }
+RHCA_EXPORT(rhca_pkeys_part_tenants);
 
 /**
  * rhca_pkey_find - The entry that lets a packet to QP1 in

@@ -30,7 +30,6 @@
 #include "xrc.h"
 
 #define FLUSH_MS	20	/* for firmware to write a queue's completions */
-#define DEFAULT_PKEY	0xffff
 #define FIRMWARE_PORT	1	/* a function has one */
 
 /* The device's entry: find the function by the offer that won */
@@ -155,7 +154,7 @@ static int gid_set(struct rhca_port *port, u16 index,
 static int pkeys_check(struct rhca_port *port,
 		       const struct rhca_pkey_table *table)
 {
-	if (table->num == 1 && table->key[0] == DEFAULT_PKEY)
+	if (!rhca_pkeys_part_tenants(table))
 		return 0;
 	ibdev_warn_ratelimited(&port->dev->ibdev,
 			       "port %u: the adapter has no P_Key but 0xffff on Ethernet; separate tenants by VLANs, or unload roce_hca_mlx5 for a software device\n",

@@ -156,7 +156,7 @@ void rhca_mlx5_buffer_move_entries(struct rhca_mlx5_buffer *buffer,
  * rhca_mlx5_buffer_pin - Take a process's memory for a queue
  * @buffer: filled in
  * @context: the process's
- * @queue: where it is
+ * @queue: where it is; without bytes the doorbell record is all there is
  *
  * Context: process context of the owner.
  * Return: 0; -EINVAL for memory that is not aligned as the adapter needs it;
@@ -168,7 +168,8 @@ int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
 {
 	int ret;
 
-	ret = rhca_mlx5_buffer_pin_entries(buffer, context, queue);
+	ret = queue->bytes ?
+	      rhca_mlx5_buffer_pin_entries(buffer, context, queue) : 0;
 	if (ret)
 		return ret;
 	buffer->record_page = get_record_page(context, queue->record);
@@ -220,7 +221,7 @@ int rhca_mlx5_buffer_alloc(struct rhca_mlx5_buffer *buffer,
 void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
 			   struct mlx5_core_dev *mdev)
 {
-	if (buffer->umem) {
+	if (buffer->record_page) {
 		put_record_page(buffer->record_page);
 		ib_umem_release(buffer->umem);
 	} else {
@@ -239,6 +240,8 @@ void rhca_mlx5_buffer_addresses(const struct rhca_mlx5_buffer *buffer,
 {
 	struct ib_block_iter it;
 
+	if (!buffer->num_pages)
+		return;
 	if (!buffer->umem) {
 		mlx5_fill_page_frag_array((struct mlx5_frag_buf *)&buffer->frags,
 					  addresses);

@@ -20,8 +20,9 @@ struct rhca_mlx5_record_page;
  * @num_pages: how many addresses the adapter is told
  * @page_shift: size of these pages
  * @page_offset: where the entries begin in the first page, in 64ths of a page
- * @umem: entries of a process, NULL for the kernel's
- * @record_page: the process's page that has the doorbell record
+ * @umem: entries of a process, NULL for the kernel's or without any
+ * @record_page: the process's page that has the doorbell record, NULL for the
+ *	kernel's
  * @frags: entries of the kernel
  * @db: doorbell record of the kernel
  */

@@ -11,7 +11,6 @@
 
 #define ANY_QP		0xffffff
 #define OCTWORDS_IN_GROUP 4
-#define MTT_RIGHTS	3	/* readable and writable; the key restricts it */
 
 int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
 {
@@ -85,7 +84,7 @@ static void list_pages(const struct rhca_mlx5_key_spec *spec, __be64 *list)
 
 	rdma_umem_for_each_dma_block(spec->umem, &it, BIT(spec->page_shift)) {
 		*list = cpu_to_be64(rdma_block_iter_dma_address(&it) |
-				    MTT_RIGHTS);
+				    RHCA_MLX5_PAGE_RIGHTS);
 		list++;
 	}
 }

@@ -21,6 +21,9 @@ struct rhca_mlx5_buffer;
 
 #define RHCA_MLX5_NO_USER_INDEX	0xffffff
 
+/* In the address of each page that a key translates to; the key restricts them */
+#define RHCA_MLX5_PAGE_RIGHTS	(MLX5_EN_RD | MLX5_EN_WR)
+
 /**
  * struct rhca_mlx5_key_spec - A memory key to create
  * @pd: number of its protection domain
@@ -99,7 +102,8 @@ struct rhca_mlx5_srq_spec {
  * @srq: number, where @has_srq
  * @has_srq: receives come from a shared queue
  * @xrcd: number of its XRC domain, where @service is MLX5_QP_ST_XRC
- * @buffer: its memory: receive entries, then send entries; may be empty
+ * @buffer: its memory: receive entries, then send entries; without any it has a
+ *	doorbell record at most
  * @log_recv: number of receive entries, where @has_recv
  * @log_recv_bytes: size of one
  * @has_recv: it has a receive queue of its own
@@ -107,6 +111,8 @@ struct rhca_mlx5_srq_spec {
  * @has_send: it has a send queue
  * @uar: where its doorbell is rung
  * @user_index: what completions call it
+ * @fast_registration: its requests may fill memory keys by lists of pages
+ * @timestamps: of its completions, MLX5_TIMESTAMP_FORMAT_*
  */
 struct rhca_mlx5_qp_spec {
 	u8 service;
@@ -124,6 +130,8 @@ struct rhca_mlx5_qp_spec {
 	bool has_send;
 	u32 uar;
 	u32 user_index;
+	bool fast_registration;
+	u8 timestamps;
 };
 
 /**

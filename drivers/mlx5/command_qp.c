@@ -119,12 +119,12 @@ static void set_own_queues(void *qpc, const struct rhca_mlx5_qp_spec *spec)
 	if (spec->has_send)
 		MLX5_SET(qpc, qpc, log_sq_size, spec->log_send);
 	MLX5_SET(qpc, qpc, no_sq, !spec->has_send);
+	MLX5_SET64(qpc, qpc, dbr_addr, spec->buffer->record);
 	if (!spec->buffer->num_pages)
 		return;
 	MLX5_SET(qpc, qpc, page_offset, spec->buffer->page_offset);
 	MLX5_SET(qpc, qpc, log_page_size,
 		 rhca_mlx5_buffer_log_pages(spec->buffer));
-	MLX5_SET64(qpc, qpc, dbr_addr, spec->buffer->record);
 }
 
 static u8 receive_type(const struct rhca_mlx5_qp_spec *spec)
@@ -153,6 +153,8 @@ static void set_new(void *qpc, const struct rhca_mlx5_qp_spec *spec)
 	MLX5_SET(qpc, qpc, xrcd, spec->xrcd);
 	MLX5_SET(qpc, qpc, uar_page, spec->uar);
 	MLX5_SET(qpc, qpc, user_index, spec->user_index);
+	MLX5_SET(qpc, qpc, fre, spec->fast_registration);
+	MLX5_SET(qpc, qpc, ts_format, spec->timestamps);
 }
 
 int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,

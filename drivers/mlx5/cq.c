@@ -59,8 +59,8 @@ struct mlx5_cqe64 *rhca_mlx5_cq_entry(struct rhca_mlx5_cq *cq, u32 index)
 	return cqe;
 }
 
-static int pin_user(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
-		    struct rhca_mlx5_cq_spec *spec)
+static int pin_cq(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
+		  struct rhca_mlx5_cq_spec *spec)
 {
 	struct rhca_mlx5_user_queue queue = { .access = IB_ACCESS_LOCAL_WRITE };
 	struct mlx5_ib_create_cq cmd = {};
@@ -153,7 +153,7 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->log_entries = spec.log_entries;
 	cq->hw.comp = raise_completion;
 	cq->hw.event = raise_event;
-	ret = udata ? pin_user(cq, udata, &spec) : alloc_kernel(cq, hca, &spec);
+	ret = udata ? pin_cq(cq, udata, &spec) : alloc_kernel(cq, hca, &spec);
 	if (ret)
 		return ret;
 	cq->entry_bytes = spec.cqe_bytes;

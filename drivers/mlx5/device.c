@@ -41,6 +41,7 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 	atomic_set(&hca->key_variant, 0);
 	hca->ibdev = ibdev;
 	hca->key_fence = key_fence_of(hca->mdev);
+	hca->end_of_list = rhca_mlx5_end_of_list(hca->mdev);
 	rhca_mlx5_xrc_init(hca);
 	ret = mlx5_alloc_bfreg(hca->mdev, &hca->doorbells, false, false);
 	if (ret)
@@ -74,12 +75,15 @@ void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
 }
 
+/* One limit for all: a READ has 512 bytes, a datagram its address to carry */
 static u32 max_send_sge(const struct mlx5_core_dev *mdev)
 {
-	return (MLX5_CAP_GEN(mdev, max_wqe_sz_sq) -
-		sizeof(struct mlx5_wqe_ctrl_seg) -
-		sizeof(struct mlx5_wqe_datagram_seg)) /
-	       sizeof(struct mlx5_wqe_data_seg);
+	u32 bytes = MLX5_CAP_GEN(mdev, max_wqe_sz_sq) -
+		    sizeof(struct mlx5_wqe_ctrl_seg) -
+		    sizeof(struct mlx5_wqe_datagram_seg);
+
+	return min_t(u32, bytes / sizeof(struct mlx5_wqe_data_seg),
+		     MLX5_MAX_SGE_RD);
 }
 
 static void describe_queues(const struct mlx5_core_dev *mdev,
@@ -106,7 +110,7 @@ static void describe_queues(const struct mlx5_core_dev *mdev,
 	}
 }
 
-/* Both operations, of eight bytes */
+/* Verbs have compare-and-swap and fetch-and-add, and know eight bytes only */
 static bool has_atomics(const struct mlx5_core_dev *mdev)
 {
 	const u32 both = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
@@ -169,7 +173,7 @@ static u64 cap_flags(const struct mlx5_core_dev *mdev)
 }
 
 /* Everything that libmlx5 might ask about raw packets there is not: zero */
-static int tell_process(struct ib_udata *udata)
+static int answer_query_device(struct ib_udata *udata)
 {
 	struct mlx5_ib_query_device_resp resp = {};
 
@@ -198,7 +202,7 @@ int rhca_mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.device_cap_flags = cap_flags(mdev),
 	};
 	rhca_mlx5_describe(mdev, attr);
-	return tell_process(udata);
+	return answer_query_device(udata);
 }
 
 void rhca_mlx5_get_dev_fw_str(struct ib_device *ibdev, char *text)

@@ -27,6 +27,7 @@ struct rhca_mlx5_xrc_parts;
  *	there is an RDMA device
  * @key_variant: low byte of the next memory key
  * @key_fence: what a change of a key waits for, MLX5_FENCE_MODE_*
+ * @end_of_list: key that ends a list of memory
  * @qps: queue pairs by number
  * @srqs: shared receive queues by number
  * @xrc_lock: protects @xrc_parts
@@ -43,6 +44,7 @@ struct rhca_mlx5 {
 	struct mlx5_sq_bfreg doorbells;
 	atomic_t key_variant;
 	u8 key_fence;
+	__be32 end_of_list;
 	struct xarray qps;
 	struct xarray srqs;
 	struct mutex xrc_lock;	/* protects: */

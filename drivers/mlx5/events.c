@@ -159,8 +159,10 @@ static int hear_event(struct notifier_block *nb, unsigned long type, void *data)
 	struct rhca_mlx5 *hca = container_of(nb, struct rhca_mlx5, queue_nb.nb);
 	struct mlx5_eqe *eqe = data;
 	u32 number = be32_to_cpu(eqe->data.qp_srq.qp_srq_n) & NUMBER_MASK;
+	bool is_qp = eqe->data.qp_srq.type == MLX5_EVENT_QUEUE_TYPE_QP;
 
-	if (qp_event_of(type) != NO_EVENT)
+	/* Numbers of the netdev's queues may be those of queue pairs */
+	if (qp_event_of(type) != NO_EVENT && is_qp)
 		raise_qp_event(hca, number, qp_event_of(type));
 	else if (srq_event_of(type) != NO_EVENT)
 		raise_srq_event(hca, number, srq_event_of(type));

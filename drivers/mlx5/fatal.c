@@ -144,6 +144,9 @@ static void tell_users(struct rhca_mlx5 *hca)
 
 	if (test_and_set_bit(0, &hca->fatal_told))
 		return;
+	/* Its users are being told already that it goes, and may be gone */
+	if (test_bit(RHCA_DEV_UNPLUGGED, &to_rhca_dev(hca->ibdev)->flags))
+		return;
 	ibdev_err(hca->ibdev,
 		  "the firmware has died: the kernel's requests are flushed\n");
 	ib_dispatch_event(&event);

@@ -14,7 +14,6 @@
 #include "mkey.h"
 
 #define MIN_LIST_BYTES	2048	/* and a list begins at a multiple of that */
-#define MTT_RIGHTS	(MLX5_EN_RD | MLX5_EN_WR)
 #define SUPPORTED_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			  IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
@@ -256,7 +255,7 @@ static int add_page(struct ib_mr *ibmr, u64 address)
 
 	if (mr->num_pages * sizeof(*mr->list) >= mr->list_bytes)
 		return -ENOMEM;
-	mr->list[mr->num_pages++] = cpu_to_be64(address | MTT_RIGHTS);
+	mr->list[mr->num_pages++] = cpu_to_be64(address | RHCA_MLX5_PAGE_RIGHTS);
 	return 0;
 }
 
@@ -306,7 +305,7 @@ static int check_window(struct ib_udata *udata)
 	       cmd.reserved2 ? -EOPNOTSUPP : 0;
 }
 
-static int tell_process(struct ib_udata *udata)
+static int answer_alloc_mw(struct ib_udata *udata)
 {
 	struct {
 		__u32 comp_mask;
@@ -341,7 +340,7 @@ int rhca_mlx5_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 				   &ibmw->rkey);
 	if (ret)
 		return ret;
-	ret = tell_process(udata);
+	ret = answer_alloc_mw(udata);
 	if (ret)
 		mlx5_core_destroy_mkey(hca->mdev, ibmw->rkey);
 	return ret;

@@ -22,6 +22,7 @@
 #define GSI_NUMBER		1
 #define NO_BFREG		BIT(31)	/* the process knows its UAR */
 #define MIN_RECV_BYTES_LOG	4
+#define MAX_SEND_BYTES	(63 * MLX5_SEND_WQE_DS)	/* a request counts units in 6 bits */
 #define USER_FLAGS (MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | \
 		    MLX5_QP_FLAG_ALLOW_SCATTER_CQE | \
 		    MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
@@ -80,11 +81,27 @@ static int set_xrc_parts(struct rhca_mlx5_qp *qp,
 	return 0;
 }
 
+/* Firmware may refuse a free running clock, which libmlx5 takes where it can */
+static u8 timestamp_format(struct mlx5_core_dev *mdev, bool is_user)
+{
+	u8 cap = MLX5_CAP_ROCE(mdev, qp_ts_format);
+
+	if (!is_user)
+		return mlx5_get_qp_default_ts(mdev);
+	return cap == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ?
+	       MLX5_TIMESTAMP_FORMAT_DEFAULT :
+	       MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
+}
+
 static int set_parts(struct rhca_mlx5_qp *qp,
 		     const struct ib_qp_init_attr *init)
 {
 	struct rhca_mlx5_qp_spec *spec = &qp->spec;
 
+	spec->fast_registration = !qp->base.is_user;
+	spec->timestamps =
+		timestamp_format(rhca_mlx5_mdev(qp->base.ibqp.device),
+				 qp->base.is_user);
 	spec->service = services[init->qp_type];
 	spec->buffer = &qp->buffer;
 	spec->user_index = RHCA_MLX5_NO_USER_INDEX;
@@ -144,7 +161,7 @@ static size_t bytes_of(const struct rhca_mlx5_qp_spec *spec)
 		       (size_t)MLX5_SEND_WQE_BB << spec->log_send : 0);
 }
 
-static int pin_user(struct rhca_mlx5_qp *qp, struct ib_udata *udata)
+static int pin_qp(struct rhca_mlx5_qp *qp, struct ib_udata *udata)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
 	struct rhca_mlx5_user_queue queue = {};
@@ -191,7 +208,7 @@ static int size_send(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 
 	if (!init->cap.max_send_wr)
 		return 0;
-	if (bytes > min_t(size_t, sizeof(sq->scratch),
+	if (bytes > min_t(size_t, MAX_SEND_BYTES,
 			  MLX5_CAP_GEN(mdev, max_wqe_sz_sq)))
 		return -EINVAL;
 	sq->blocks_each = DIV_ROUND_UP(bytes, MLX5_SEND_WQE_BB);
@@ -304,7 +321,7 @@ static int get_memory(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 {
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return 0;
-	return udata ? pin_user(qp, udata) : alloc_kernel(qp, init);
+	return udata ? pin_qp(qp, udata) : alloc_kernel(qp, init);
 }
 
 static void free_memory(struct rhca_mlx5_qp *qp)
@@ -316,7 +333,7 @@ static void free_memory(struct rhca_mlx5_qp *qp)
 	free_records(qp);
 }
 
-static int tell_process(struct ib_udata *udata)
+static int answer_create_qp(struct ib_udata *udata)
 {
 	struct mlx5_ib_create_qp_resp resp = { .bfreg_index = NO_BFREG };
 
@@ -366,7 +383,7 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	ret = create_numbered(qp);
 	if (ret)
 		goto err_free;
-	ret = udata ? tell_process(udata) : 0;
+	ret = udata ? answer_create_qp(udata) : 0;
 	if (ret)
 		goto err_destroy;
 	if (!base->is_user)

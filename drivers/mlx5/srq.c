@@ -50,8 +50,8 @@ static size_t bytes_of(const struct rhca_mlx5_srq_spec *spec)
 	return (size_t)1 << (spec->log_entries + spec->log_entry_bytes);
 }
 
-static int pin_user(struct rhca_mlx5_srq *srq, struct ib_udata *udata,
-		    struct rhca_mlx5_srq_spec *spec)
+static int pin_srq(struct rhca_mlx5_srq *srq, struct ib_udata *udata,
+		   struct rhca_mlx5_srq_spec *spec)
 {
 	struct rhca_mlx5_user_queue queue = { .bytes = bytes_of(spec) };
 	struct mlx5_ib_create_srq cmd = {};
@@ -194,7 +194,7 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return -EOPNOTSUPP;
 	spin_lock_init(&srq->lock);
 	describe(srq, init, &spec);
-	ret = udata ? pin_user(srq, udata, &spec) : alloc_kernel(srq, &spec);
+	ret = udata ? pin_srq(srq, udata, &spec) : alloc_kernel(srq, &spec);
 	if (ret)
 		return ret;
 	ret = create_numbered(srq, &spec, udata);
@@ -265,7 +265,8 @@ static int post_one(struct rhca_mlx5_srq *srq, const struct ib_recv_wr *wr)
 		return -ENOMEM;
 	srq->wr_id[srq->head] = wr->wr_id;
 	rhca_mlx5_set_scatter((struct mlx5_wqe_data_seg *)(entry + 1), wr,
-			      srq->max_sge);
+			      srq->max_sge,
+			      rhca_mlx5_of(srq->ibsrq.device)->end_of_list);
 	srq->head = be16_to_cpu(entry->next_wqe_index);
 	srq->posted++;
 	return 0;

@@ -403,23 +403,31 @@ int rhca_mlx5_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * @to: in the queue's entry
  * @wr: the request
  * @room: how many the entry has; not fewer than the request
+ * @end_of_list: the adapter's key for that
  */
 void rhca_mlx5_set_scatter(struct mlx5_wqe_data_seg *to,
-			   const struct ib_recv_wr *wr, u32 room)
+			   const struct ib_recv_wr *wr, u32 room,
+			   __be32 end_of_list)
 {
+	const struct mlx5_wqe_data_seg *end = to + room;
 	int i;
 
-	for (i = 0; i < wr->num_sge; i++, to++)
-		set_data(to, wr->sg_list[i].length, wr->sg_list[i].lkey,
+	for (i = 0; i < wr->num_sge; i++) {
+		/* To the adapter a length of 0 means 2 GiB */
+		if (!wr->sg_list[i].length)
+			continue;
+		set_data(to++, wr->sg_list[i].length, wr->sg_list[i].lkey,
 			 wr->sg_list[i].addr);
-	if (wr->num_sge < room) {
+	}
+	if (to < end) {
 		to->byte_count = 0;
-		to->lkey = RHCA_MLX5_END_OF_LIST;
+		to->lkey = end_of_list;
 		to->addr = 0;
 	}
 }
 
-static int post_one_recv(struct rhca_mlx5_rq *rq, const struct ib_recv_wr *wr)
+static int post_one_recv(struct rhca_mlx5_rq *rq, const struct ib_recv_wr *wr,
+			 __be32 end_of_list)
 {
 	u32 index = rq->posted & (rq->num_entries - 1);
 
@@ -429,7 +437,7 @@ static int post_one_recv(struct rhca_mlx5_rq *rq, const struct ib_recv_wr *wr)
 	if (rq->posted - READ_ONCE(rq->completed) >= rq->num_entries)
 		return -ENOMEM;
 	rhca_mlx5_set_scatter(mlx5_frag_buf_get_wqe(&rq->entries, index), wr,
-			      rq->max_sge);
+			      rq->max_sge, end_of_list);
 	rq->wr_id[index] = wr->wr_id;
 	rq->posted++;
 	return 0;
@@ -439,6 +447,7 @@ int rhca_mlx5_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr)
 {
 	struct rhca_mlx5_qp *qp = to_rhca_mlx5_qp(ibqp);
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibqp->device);
 	unsigned long flags;
 	int ret = 0;
 
@@ -448,7 +457,7 @@ int rhca_mlx5_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	}
 	spin_lock_irqsave(&qp->rq.lock, flags);
 	for (; wr; wr = wr->next) {
-		ret = post_one_recv(&qp->rq, wr);
+		ret = post_one_recv(&qp->rq, wr, hca->end_of_list);
 		if (ret) {
 			*bad_wr = wr;
 			break;
@@ -457,6 +466,6 @@ int rhca_mlx5_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	wmb();		/* the entries before the count */
 	qp->buffer.db.db[MLX5_RCV_DBR] = cpu_to_be32(qp->rq.posted & 0xffff);
 	spin_unlock_irqrestore(&qp->rq.lock, flags);
-	rhca_mlx5_posted(rhca_mlx5_of(ibqp->device));
+	rhca_mlx5_posted(hca);
 	return ret;
 }

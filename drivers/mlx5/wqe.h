@@ -13,14 +13,12 @@
 				 sizeof(struct mlx5_mkey_seg) + \
 				 sizeof(struct mlx5_wqe_data_seg))
 
-/* Key that ends a list of memory */
-#define RHCA_MLX5_END_OF_LIST	cpu_to_be32(0x100)
-
 int rhca_mlx5_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			const struct ib_send_wr **bad_wr);
 int rhca_mlx5_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr);
 void rhca_mlx5_set_scatter(struct mlx5_wqe_data_seg *to,
-			   const struct ib_recv_wr *wr, u32 room);
+			   const struct ib_recv_wr *wr, u32 room,
+			   __be32 end_of_list);
 
 #endif

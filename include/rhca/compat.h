@@ -121,6 +121,13 @@
 #define rhca_mlx5_num_vectors		mlx5_comp_vectors_count
 #endif
 
+/* The key that ends a list of memory is the firmware's to choose now. */
+#ifdef HAVE_MLX5_END_OF_LIST
+#define rhca_mlx5_end_of_list		mlx5_core_get_terminate_scatter_list_mkey
+#else
+#define rhca_mlx5_end_of_list(mdev)	cpu_to_be32(0x100)
+#endif
+
 /* Binding a QP to a counter got the port; ib_core knows it without. */
 #ifdef HAVE_COUNTER_BIND_PORT
 #define rhca_counter_bind_args		struct rdma_counter *counter, \
