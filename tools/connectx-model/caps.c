@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "caps.h"
 
+#include <string.h>
+
 #include "lag.h"
 #include "pages.h"
 #include "qp.h"
 #include "vport.h"
+
+#define REAL_TIME_ONLY	1	/* in qp_ts_format: no free running clock */
 
 struct cap_value {
 	u32 bit;
@@ -114,6 +118,39 @@ static const struct {
 	[CAP_ROCE] = { roce, ARRAY_SIZE(roce) },
 };
 
+/* What this run's adapters lack. */
+static bool lacks_free_running, lacks_roce_v1;
+
+static const struct {
+	const char *word;
+	bool *lacks;
+} optional[] = {
+	{ "free-running", &lacks_free_running }, { "roce-v1", &lacks_roce_v1 },
+};
+
+bool caps_take_away(const char *words)
+{
+	size_t length;
+	u32 i;
+
+	for (; *words; words += length + !!words[length]) {
+		length = strcspn(words, ",");
+		for (i = 0; i < ARRAY_SIZE(optional); i++)
+			if (length == strlen(optional[i].word) &&
+			    !memcmp(words, optional[i].word, length))
+				break;
+		if (i == ARRAY_SIZE(optional))
+			return false;
+		*optional[i].lacks = true;
+	}
+	return true;
+}
+
+bool caps_have_roce(const struct caps *caps, u32 version)
+{
+	return GET(roce_cap, caps->current[CAP_ROCE], roce_version) >> version & 1;
+}
+
 bool caps_within(u32 type, const u8 *wanted, u32 bytes)
 {
 	const struct cap_value *cap = settable[type].values;
@@ -145,6 +182,10 @@ void caps_init(struct caps *caps, u32 port_number)
 	SET_ALL(caps->maximum[CAP_ETHERNET], ethernet);
 	SET_ALL(caps->maximum[CAP_ATOMIC], atomic);
 	SET_ALL(caps->maximum[CAP_ROCE], roce);
+	if (lacks_roce_v1)
+		SET(roce_cap, caps->maximum[CAP_ROCE], roce_version, 1 << ROCE_V2);
+	if (lacks_free_running)
+		SET(roce_cap, caps->maximum[CAP_ROCE], qp_ts_format, REAL_TIME_ONLY);
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_receive), flow_table);
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_transmit), flow_table);
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_receive_rdma), flow_table);

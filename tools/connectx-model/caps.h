@@ -17,6 +17,16 @@ struct caps {
 	u8 current[CAP_TYPES][CAP_BYTES];
 };
 
+/* As SET_ROCE_ADDRESS and, a bit for each, roce_cap have them. */
+enum roce_version { ROCE_V1 = 0, ROCE_V2 = 2 };
+
+/*
+ * Words, separated by commas, of what adapters lack that are made from now on. Return:
+ * false when one is not known.
+ */
+bool caps_take_away(const char *words);
+bool caps_have_roce(const struct caps *caps, u32 version);
+
 /* @port_number: of an adapter with two ports, 0 for one that has but one */
 void caps_init(struct caps *caps, u32 port_number);
 bool caps_known(u32 type);

@@ -8,6 +8,10 @@
 #include "requester.h"
 #include "responder.h"
 
+/* What an adapter can, in roce_cap.qp_ts_format, and what a QP wants. */
+enum { TIMESTAMPS_FREE_RUNNING = 0, TIMESTAMPS_REAL_TIME = 1 };
+enum { TIMESTAMP_FREE_RUNNING = 0, TIMESTAMP_DEFAULT = 1, TIMESTAMP_REAL_TIME = 2 };
+
 enum rq_type { RQ_OWN = 0, RQ_SHARED = 1, RQ_CONTROL = 2, RQ_NONE = 3 };
 
 /* opt_param_mask of the modify commands. */
@@ -185,11 +189,28 @@ static struct qp *new_qp(struct command *cmd)
 	qp->doorbell = GET(qpc, c, dbr_addr);
 	qp->uar = GET(qpc, c, uar_page);
 	qp->reserved_lkey = GET(qpc, c, rlky);
+	qp->fast_registration = GET(qpc, c, fre);
 	list_init(&qp->ready);
 	list_init(&qp->erring);
 	requester_init(qp);
 	responder_init(qp);
 	return qp;
+}
+
+static bool timestamps_known(const struct qp *qp)
+{
+	u32 cap = ifc_get_bits(qp->dev->caps.current[CAP_ROCE], IFC_BIT(roce_cap, qp_ts_format),
+			       IFC_WIDTH(roce_cap, qp_ts_format));
+	u32 format = GET(qpc, qp->context, ts_format);
+
+	switch (cap) {
+	case TIMESTAMPS_FREE_RUNNING:
+		return format != TIMESTAMP_REAL_TIME;
+	case TIMESTAMPS_REAL_TIME:
+		return format != TIMESTAMP_FREE_RUNNING;
+	default:
+		return true;
+	}
 }
 
 enum command_status command_create_qp(struct command *cmd)
@@ -199,6 +220,8 @@ enum command_status command_create_qp(struct command *cmd)
 
 	if (!service_known(qp->service))
 		status = command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_TYPE);
+	if (!status && !timestamps_known(qp))
+		status = command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_ATTR);
 	if (!status)
 		status = find_parts(cmd, qp);
 	if (!status)

@@ -6,8 +6,6 @@
 
 #define VPORT_UP		1u
 #define DEFAULT_PKEY		0xffffu
-#define ROCE_V1			0u
-#define ROCE_V2			2u
 #define L3_IPV4			0u
 #define ENTRY_BYTES		8u
 
@@ -127,6 +125,8 @@ enum command_status command_set_roce_address(struct command *cmd)
 	if (index >= ROCE_ADDRESSES)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_GID_INDEX);
 	if (version != ROCE_V1 && version != ROCE_V2)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_GID_INDEX);
+	if (!is_empty(a, GID_BYTES) && !caps_have_roce(&cmd->dev->caps, version))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_GID_INDEX);
 	address = &cmd->dev->vport.address[index];
 	memset(address, 0, sizeof(*address));

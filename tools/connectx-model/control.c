@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "eq.h"
 #include "trace.h"
 
 #define LINE_BYTES	4096
@@ -197,6 +198,13 @@ static void set_hang(struct request *r)
 	command_doorbell(r->dev, slots);
 }
 
+/* An event of a queue, such as WQ_CATAS_ERROR (5) of a send queue (kind 2). */
+static void raise_event(struct request *r)
+{
+	event_queue_number(r->dev, number_of(r->line, "type", 0), number_of(r->line, "kind", 0),
+			   number_of(r->line, "number", 0));
+}
+
 static void unplug(struct request *r)
 {
 	device_reset(r->dev);
@@ -268,7 +276,7 @@ static const struct {
 	{ "objects", answer_objects }, { "link", set_link },
 	{ "impair", set_impairment }, { "fatal", set_fatal }, { "hang", set_hang },
 	{ "unplug", unplug }, { "plug", plug }, { "refuse", set_refusal },
-	{ "log", answer_log }, { "trace", set_trace },
+	{ "log", answer_log }, { "trace", set_trace }, { "event", raise_event },
 };
 
 static void serve_line(struct client *client, const char *line)

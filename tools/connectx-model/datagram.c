@@ -53,7 +53,7 @@ static enum cqe_syndrome send_one(struct qp *qp, struct send_op *op)
 	return CQE_OK;
 }
 
-/* A UD send that fails stops the send queue only; mlx5 ends the QP, so do we. */
+/* A send that fails stops the send queue only, IBTA vol. 1, 10.3.1.6. */
 bool datagram_send(struct qp *qp)
 {
 	enum cqe_syndrome syndrome;
@@ -104,7 +104,7 @@ void datagram_receive(struct qp *qp, const struct roce_packet *packet)
 	u32 pd = qp->srq ? qp->srq->queue.pd : qp->pd;
 	struct recv_wqe wqe;
 
-	if (qp->state != QP_RTR && qp->state != QP_RTS)
+	if (!qp_receives(qp))
 		return;
 	if (!right_qkey(qp, packet)) {
 		trace_note("dev%u QP %#x: wrong Q_Key %#x", qp->dev->index, qp->object.id,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "caps.h"
 #include "control.h"
 #include "device.h"
 #include "trace.h"
@@ -32,6 +33,7 @@ static const char usage[] =
 "  --trace-file PATH where traces go (default: standard error)\n"
 "  --pcap PATH       record all frames\n"
 "  --loss PPM, --reorder PPM, --corrupt PPM, --mark PPM   faults of the wire\n"
+"  --without WORDS   what the adapters lack: roce-v1, free-running (before --device)\n"
 "  --strict          end at the first violation of the protocol by a driver\n"
 "  --once            end when the last guest has gone\n";
 
@@ -84,7 +86,7 @@ static bool add_device(char *text)
 static struct impairment impairment;
 
 enum { OPT_DEVICE = 1, OPT_CONTROL, OPT_TRACE, OPT_TRACE_FILE, OPT_PCAP, OPT_LOSS, OPT_REORDER,
-       OPT_CORRUPT, OPT_MARK, OPT_STRICT, OPT_ONCE, OPT_HELP };
+       OPT_CORRUPT, OPT_MARK, OPT_WITHOUT, OPT_STRICT, OPT_ONCE, OPT_HELP };
 
 static const struct option options[] = {
 	{ "device", required_argument, NULL, OPT_DEVICE },
@@ -96,6 +98,7 @@ static const struct option options[] = {
 	{ "reorder", required_argument, NULL, OPT_REORDER },
 	{ "corrupt", required_argument, NULL, OPT_CORRUPT },
 	{ "mark", required_argument, NULL, OPT_MARK },
+	{ "without", required_argument, NULL, OPT_WITHOUT },
 	{ "strict", no_argument, NULL, OPT_STRICT },
 	{ "once", no_argument, NULL, OPT_ONCE },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -128,6 +131,8 @@ static bool take_option(int option)
 	case OPT_MARK:
 		impairment.mark_ppm = atoi(optarg);
 		return true;
+	case OPT_WITHOUT:
+		return caps_take_away(optarg);
 	case OPT_STRICT:
 		trace_strict = true;
 		return true;

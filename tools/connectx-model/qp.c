@@ -23,6 +23,12 @@ struct qp *qp_find(struct device *dev, u32 qpn)
 	return object ? container_of(object, struct qp, object) : NULL;
 }
 
+bool qp_receives(const struct qp *qp)
+{
+	return qp->state == QP_RTR || qp->state == QP_RTS || qp->state == QP_SQ_DRAINED ||
+	       qp->state == QP_SQ_ERROR;
+}
+
 bool qp_is_reliable(const struct qp *qp)
 {
 	return qp->service == SERVICE_RC || qp->service == SERVICE_XRC;
@@ -144,7 +150,7 @@ void qp_send_doorbell(struct qp *qp)
 		qp_enter_error(qp);
 		return;
 	}
-	if (qp->state == QP_ERROR)
+	if (qp->state == QP_ERROR || qp->state == QP_SQ_ERROR)
 		requester_flush(qp);
 	else
 		qp_wake(qp);
@@ -223,6 +229,14 @@ void qp_enter_error(struct qp *qp)
 	qp_flush_receives(qp);
 	if (qp->srq)
 		event_queue_number(qp->dev, EVENT_SRQ_LAST_WQE, EVENT_FROM_QP, qp->object.id);
+}
+
+void qp_enter_sq_error(struct qp *qp)
+{
+	qp->state = QP_SQ_ERROR;
+	trace_note("dev%u QP %#x: its send queue enters the error state", qp->dev->index,
+		   qp->object.id);
+	requester_flush(qp);
 }
 
 void qp_reset(struct qp *qp)

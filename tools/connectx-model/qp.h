@@ -17,6 +17,7 @@
 #define QPC_BYTES		IFC_BYTES(qpc)
 #define WQE_BASIC_BLOCK		64u
 #define WQE_MAX_BYTES		1024u
+#define WQE_MAX_READ_BYTES	512u
 #define MAX_READS		16u	/* outstanding READs and atomics, as advertised */
 
 enum qp_state {
@@ -187,6 +188,7 @@ struct qp {
 	u64 doorbell;
 	u32 uar;
 	bool reserved_lkey;
+	bool fast_registration;		/* its requests may load lists of pages */
 	struct object *pd_object;
 	struct object *xrcd;
 	struct cq *send_cq;
@@ -231,6 +233,12 @@ bool qp_work(struct qp *qp);
 /* All work requests complete with a flush error, and so will later ones. */
 void qp_enter_error(struct qp *qp);
 
+/*
+ * The send queue alone fails, of a service that promises nothing to the peer: what was
+ * posted is flushed, receiving goes on, and SQERR2RTS_QP ends it.
+ */
+void qp_enter_sq_error(struct qp *qp);
+
 /* Look for receives posted to a QP in error. */
 void qp_flush_receives(struct qp *qp);
 void qp_reset(struct qp *qp);
@@ -253,6 +261,9 @@ void qp_receive_error(struct qp *qp, const struct recv_wqe *wqe, enum cqe_syndro
 enum mkey_fault qp_scatter(struct qp *qp, const struct recv_wqe *wqe, u32 pd, bool reserved_lkey,
 			   u32 offset, const u8 *from, u32 bytes);
 bool qp_is_reliable(const struct qp *qp);
+
+/* Does it take packets of a peer in its state? */
+bool qp_receives(const struct qp *qp);
 u8 qp_transport(const struct qp *qp);
 
 #endif

@@ -127,7 +127,10 @@ void requester_fail(struct qp *qp, enum cqe_syndrome syndrome)
 {
 	if (oldest(qp))
 		requester_complete(qp, oldest(qp), syndrome);
-	qp_enter_error(qp);
+	if (qp->service == SERVICE_UC || qp->service == SERVICE_UD || qp->service == SERVICE_GSI)
+		qp_enter_sq_error(qp);
+	else
+		qp_enter_error(qp);
 }
 
 static u64 ack_timeout_ns(const struct qp *qp)

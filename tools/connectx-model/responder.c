@@ -625,7 +625,7 @@ void responder_receive(struct qp *qp, const struct roce_packet *packet)
 {
 	struct responder *r = &qp->responder;
 
-	if (qp->state != QP_RTR && qp->state != QP_RTS && qp->state != QP_SQ_DRAINED)
+	if (!qp_receives(qp))
 		return;
 	if (qp->state == QP_RTR && !r->established) {
 		r->established = true;

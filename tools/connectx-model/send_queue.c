@@ -136,6 +136,8 @@ bool send_op_parse(struct send_op *op, enum qp_service service)
 	case WQE_READ:
 		if (op->wqe_bytes < at + REMOTE_BYTES)
 			return false;
+		if (send_op_is_read(op) && op->wqe_bytes > WQE_MAX_READ_BYTES)
+			return false;
 		op->remote_address = be64_at(op->wqe + at);
 		op->rkey = be32_at(op->wqe + at + 8);
 		at += REMOTE_BYTES;

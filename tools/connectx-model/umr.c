@@ -211,6 +211,11 @@ enum cqe_syndrome umr_execute(struct qp *qp, const struct send_op *op)
 {
 	switch (op->opcode) {
 	case WQE_UMR:
+		if (!(op->wqe[UMR_FLAGS] & FLAG_INLINE) && !qp->fast_registration) {
+			violation("dev%u: QP %#x registers memory without fre", qp->dev->index,
+				  qp->object.id);
+			return CQE_LOCAL_QP_OP;
+		}
 		return umr_apply(qp->dev, qp->pd, qp->reserved_lkey, op->wqe, op->wqe_bytes);
 	case WQE_LOCAL_INV:
 		return local_invalidate(qp, op);
