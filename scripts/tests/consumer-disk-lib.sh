@@ -47,8 +47,9 @@ write_and_compare() {
 	used "$1" "$before" $((2 * MB * 256))
 }
 
+# A node that has just gone would come back as a file, and take everything.
 write_on() {
-	while dd if=/dev/zero of="$(disk)" bs=64k count=$((MB * 16)) oflag=direct status=none; do
+	while dd if=/dev/zero of="$(disk)" bs=64k count=$((MB * 16)) oflag=direct conv=nocreat status=none; do
 		:
 	done 2> /dev/null
 }
