@@ -3,7 +3,7 @@
 # where: uml
 # modules: consumers
 # tier: full
-# every: 30
+# every: 10
 # timeout: 300
 #
 # RDS over RDMA: messages between sockets of family AF_RDS, every byte compared

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
+# every: 3
 # timeout: 900
 #
 # RoCE v1 packets that a driver hands over as lists, as veth does with GRO: every
