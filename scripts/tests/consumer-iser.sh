@@ -3,7 +3,6 @@
 # where: uml
 # modules: consumers
 # tier: full
-# every: 10
 # timeout: 300
 #
 # iSER: LIO with ib_isert serves a file, ib_iser with open-iscsi makes a disk of it.

@@ -3,7 +3,6 @@
 # where: uml
 # modules: consumers
 # tier: full
-# every: 10
 # timeout: 300
 #
 # NFS over RDMA, versions 3 and 4.2: the kernel's server in host a, its client in

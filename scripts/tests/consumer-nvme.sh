@@ -3,7 +3,6 @@
 # where: vm uml
 # modules: consumers
 # tier: wide
-# every: 10
 # timeout: 600
 #
 # NVMe over Fabrics, both roles: nvmet_rdma serves a file, nvme_rdma makes a disk of it.

@@ -3,7 +3,6 @@
 # where: uml
 # modules: consumers
 # tier: full
-# every: 10
 # timeout: 300
 #
 # RDS over RDMA: messages between sockets of family AF_RDS, every byte compared

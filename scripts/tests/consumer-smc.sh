@@ -3,7 +3,6 @@
 # where: vm uml
 # modules: consumers
 # tier: full
-# every: 10
 # timeout: 600
 #
 # SMC-R: sockets of family AF_SMC, whose streams go by RDMA WRITEs between kernels. Every

@@ -3,7 +3,6 @@
 # where: uml
 # modules: consumers
 # tier: full
-# every: 10
 # timeout: 300
 #
 # SRP: LIO with ib_srpt serves a file, ib_srp makes a disk of it; they meet by rdma_cm.
