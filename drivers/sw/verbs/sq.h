@@ -154,6 +154,7 @@ static inline struct rhca_send_wqe *rhca_sq_wqe(const struct rhca_sq *sq,
  */
 static inline u32 rhca_sq_posted_end(const struct rhca_sq *sq)
 {
+	/* Pairs with the release of who posts: the index before the slot */
 	return smp_load_acquire(&sq->tail);
 }
 
