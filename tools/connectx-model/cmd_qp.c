@@ -185,6 +185,7 @@ static struct qp *new_qp(struct command *cmd)
 	qp->doorbell = GET(qpc, c, dbr_addr);
 	qp->uar = GET(qpc, c, uar_page);
 	qp->reserved_lkey = GET(qpc, c, rlky);
+	qp->fast_registration = GET(qpc, c, fre);
 	list_init(&qp->ready);
 	list_init(&qp->erring);
 	requester_init(qp);

@@ -187,6 +187,7 @@ struct qp {
 	u64 doorbell;
 	u32 uar;
 	bool reserved_lkey;
+	bool fast_registration;	/* its requests may give keys pages: the kernel's */
 	struct object *pd_object;
 	struct object *xrcd;
 	struct cq *send_cq;

@@ -207,10 +207,25 @@ static enum cqe_syndrome local_invalidate(struct qp *qp, const struct send_op *o
 	return CQE_OK;
 }
 
+/* A process may bind windows, but never name pages: those are physical addresses. */
+static bool may_change(struct qp *qp, u32 key)
+{
+	struct object *object = object_find(&qp->dev->objects, OBJ_MKEY, key >> 8);
+	struct mkey *mkey = object ? container_of(object, struct mkey, object) : NULL;
+
+	if (!mkey || mkey->mode != MKEY_PAGES || qp->fast_registration)
+		return true;
+	violation("dev%u: UMR of key %#x, which has pages, by QP %#x, which may not (fre)",
+		  qp->dev->index, key, qp->object.id);
+	return false;
+}
+
 enum cqe_syndrome umr_execute(struct qp *qp, const struct send_op *op)
 {
 	switch (op->opcode) {
 	case WQE_UMR:
+		if (!may_change(qp, be32_at(op->wqe + UMR_MKEY)))
+			return CQE_LOCAL_QP_OP;
 		return umr_apply(qp->dev, qp->pd, qp->reserved_lkey, op->wqe, op->wqe_bytes);
 	case WQE_LOCAL_INV:
 		return local_invalidate(qp, op);
