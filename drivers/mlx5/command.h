@@ -107,6 +107,7 @@ struct rhca_mlx5_srq_spec {
  * @has_send: it has a send queue
  * @uar: where its doorbell is rung
  * @user_index: what completions call it
+ * @may_change_keys: its requests may fill memory keys with pages: the kernel's
  */
 struct rhca_mlx5_qp_spec {
 	u8 service;
@@ -124,6 +125,7 @@ struct rhca_mlx5_qp_spec {
 	bool has_send;
 	u32 uar;
 	u32 user_index;
+	bool may_change_keys;
 };
 
 /**

@@ -152,6 +152,7 @@ static void set_new(void *qpc, const struct rhca_mlx5_qp_spec *spec)
 	MLX5_SET(qpc, qpc, srqn_rmpn_xrqn, spec->srq);
 	MLX5_SET(qpc, qpc, xrcd, spec->xrcd);
 	MLX5_SET(qpc, qpc, uar_page, spec->uar);
+	MLX5_SET(qpc, qpc, fre, spec->may_change_keys);
 	MLX5_SET(qpc, qpc, user_index, spec->user_index);
 }
 
@@ -218,6 +219,7 @@ static void set_sizes(void *qpc, const struct rhca_mlx5_qp_change *change,
 		MLX5_SET(qpc, qpc, log_msg_max, MAD_BYTES_LOG);
 		break;
 	case MLX5_QP_ST_UD:
+	case MLX5_QP_ST_REG_UMR:
 		MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
 		MLX5_SET(qpc, qpc, log_msg_max, DATAGRAM_BYTES_LOG);
 		break;

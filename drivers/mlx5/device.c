@@ -8,6 +8,7 @@
 #include "device.h"
 #include "events.h"
 #include "fatal.h"
+#include "umr.h"
 #include "wqe.h"
 #include "xrc.h"
 
@@ -42,9 +43,10 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 	hca->ibdev = ibdev;
 	hca->key_fence = key_fence_of(hca->mdev);
 	rhca_mlx5_xrc_init(hca);
+	rhca_mlx5_umr_init(hca);
 	ret = mlx5_alloc_bfreg(hca->mdev, &hca->doorbells, false, false);
 	if (ret)
-		goto err_exit_xrc;
+		goto err_exit_queues;
 	ret = rhca_mlx5_events_init(hca);
 	if (ret)
 		goto err_free_doorbells;
@@ -57,7 +59,8 @@ err_exit_events:
 	rhca_mlx5_events_exit(hca);
 err_free_doorbells:
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
-err_exit_xrc:
+err_exit_queues:
+	rhca_mlx5_umr_exit(hca);
 	rhca_mlx5_xrc_exit(hca);
 	return ret;
 }
@@ -69,6 +72,7 @@ err_exit_xrc:
 void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 {
 	rhca_mlx5_fatal_exit(hca);
+	rhca_mlx5_umr_exit(hca);
 	rhca_mlx5_xrc_exit(hca);
 	rhca_mlx5_events_exit(hca);
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
