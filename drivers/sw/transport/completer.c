@@ -286,11 +286,8 @@ static enum ib_wc_status take_atomic(struct rhca_sw_qp *qp,
 static bool response_fits(const struct rhca_rx *rx,
 			  const struct rhca_send_wqe *wqe)
 {
-	bool atomic = wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
-		      wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
-
 	return rhca_wqe_is_read(wqe) &&
-	       !!(rx->flags & RHCA_OP_ATOMIC) == atomic;
+	       !!(rx->flags & RHCA_OP_ATOMIC) == rhca_wqe_is_atomic(wqe);
 }
 
 /* The last response to one request on the wire frees a slot for another */

@@ -459,10 +459,8 @@ static enum ib_wc_status place_for_answer(struct rhca_sw_qp *qp,
 		.bytes	 = seg->advance,
 	};
 
-	if (!atomic_read(&qp->base.dev->num_on_demand) ||
-	    (wqe->opcode != IB_WR_RDMA_READ &&
-	     wqe->opcode != IB_WR_ATOMIC_CMP_AND_SWP &&
-	     wqe->opcode != IB_WR_ATOMIC_FETCH_AND_ADD))
+	if ((wqe->opcode != IB_WR_RDMA_READ && !rhca_wqe_is_atomic(wqe)) ||
+	    !atomic_read(&qp->base.dev->num_on_demand))
 		return IB_WC_SUCCESS;
 	return rhca_scatter_ready(&qp->base, &span);
 }

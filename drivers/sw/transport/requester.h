@@ -43,6 +43,13 @@ static inline bool rhca_requester_has_request(struct rhca_sw_qp *qp, u32 index)
 	return true;
 }
 
+/* Compare-and-swap or fetch-and-add: the response brings what was there before */
+static inline bool rhca_wqe_is_atomic(const struct rhca_send_wqe *wqe)
+{
+	return wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+	       wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 /**
  * rhca_wqe_is_read - Is this request answered by a response of its own?
  * @wqe: the request

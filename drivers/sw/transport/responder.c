@@ -308,8 +308,8 @@ static bool already_reported(struct rhca_sw_qp *qp,
 			     enum rhca_request_status status,
 			     const struct rhca_rx *rx)
 {
-	bool gap = status == RHCA_PSN_GAP || status == RHCA_NO_BUFFER ||
-		   status == RHCA_PAGE_FAULT || status == RHCA_NOT_READY;
+	bool gap = status == RHCA_PSN_GAP ||
+		   rhca_nak_actions[status].type == RHCA_AETH_RNR;
 
 	if (status == RHCA_PSN_GAP)
 		rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);

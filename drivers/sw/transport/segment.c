@@ -65,9 +65,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_segment_opcode);
 /* Is its request always one packet, and its answer, too? */
 static bool is_single(const struct rhca_send_wqe *wqe)
 {
-	return wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
-	       wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD ||
-	       wqe->opcode == RHCA_WR_FLUSH ||
+	return rhca_wqe_is_atomic(wqe) || wqe->opcode == RHCA_WR_FLUSH ||
 	       wqe->opcode == RHCA_WR_ATOMIC_WRITE;
 }
 

@@ -29,8 +29,7 @@
  */
 static int alloc_users(struct rhca_mem *mem)
 {
-	if (mem->kind != RHCA_MEM_USER && mem->kind != RHCA_MEM_ON_DEMAND &&
-	    mem->kind != RHCA_MEM_DMA)
+	if (mem->kind != RHCA_MEM_USER && mem->kind != RHCA_MEM_DMA)
 		return 0;
 	mem->cpu_users = alloc_percpu_gfp(atomic_t, GFP_KERNEL_ACCOUNT);
 	return mem->cpu_users ? 0 : -ENOMEM;
@@ -419,7 +418,6 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access,
 				 rhca_dmah_arg struct ib_udata *udata)
 {
-	bool on_demand = access & IB_ACCESS_ON_DEMAND;
 	struct rhca_mr *mr;
 	int ret;
 
@@ -433,11 +431,11 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	mr->mem.access = access;
 	mr->mem.iova = iova;
 	mr->mem.length = length;
-	ret = on_demand ? get_on_demand(mr, start, access) :
-			  get_pinned(mr, start, access);
+	ret = access & IB_ACCESS_ON_DEMAND ? get_on_demand(mr, start, access) :
+					     get_pinned(mr, start, access);
 	if (ret)
 		goto err_free;
-	ret = publish_mr(mr, on_demand ? RHCA_MEM_ON_DEMAND : RHCA_MEM_USER);
+	ret = publish_mr(mr, RHCA_MEM_USER);
 	if (ret)
 		goto err_free;
 	mr->ibmr.iova = iova;

@@ -16,8 +16,7 @@ struct rhca_verbs_dev;
 
 enum rhca_mem_kind {
 	RHCA_MEM_DMA,		/* all kernel memory, addresses are virtual */
-	RHCA_MEM_USER,		/* pinned pages of a process */
-	RHCA_MEM_ON_DEMAND,	/* pages of a process as far as they are there */
+	RHCA_MEM_USER,		/* pages of a process, pinned or on demand */
 	RHCA_MEM_FAST_REG,	/* kernel page list, keyed by work requests */
 	RHCA_MEM_WINDOW_1,	/* type 1 memory window */
 	RHCA_MEM_WINDOW_2,	/* type 2B: bound to one QP */
