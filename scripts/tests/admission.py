@@ -6,16 +6,10 @@ RC, UC and UD. What does not reach A is counted there as not for us, once a pack
 or more, and the RC request fails since nobody answers it.
 """
 
-import argparse
-
 import verbs
 from verbs import RETRY_EXC, SUCCESS, check, statuses
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--refused', action='store_true')
 parser.add_argument('--label', default='')
 args = parser.parse_args()

@@ -7,7 +7,6 @@ them. Each has a number and bytes of its own; UD and RC messages must all arrive
 in order, and so must UC's where nothing is lost.
 """
 
-import argparse
 import random
 import struct
 
@@ -15,11 +14,7 @@ import mcast
 import verbs
 from verbs import SUCCESS, check, statuses
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--type', default='UD')
 parser.add_argument('--count', type=int, default=40)
 parser.add_argument('--size', type=int, default=700)

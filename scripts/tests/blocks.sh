@@ -25,8 +25,6 @@ icrc_errors() {
 	echo $(($(hw_counter "$DEV_A" rx_icrc_encapsulated) + $(hw_counter "$DEV_B" rx_icrc_encapsulated)))
 }
 
-both() { show_a "${@//IF/$IF_A}" && show_b "${@//IF/$IF_B}"; }
-
 # with_ends SCRIPT FAMILY ARGUMENT...
 with_ends() {
 	local script=$1 a=IP${2}_A b=IP${2}_B
@@ -114,13 +112,7 @@ done
 both tc qdisc del dev IF root
 
 : "over a VLAN"
-show_a ip link add link "$IF_A" name "$IF_A.7" type vlan id 7
-show_b ip link add link "$IF_B" name "$IF_B.7" type vlan id 7
-show_a ip addr add 10.9.7.1/24 dev "$IF_A.7"
-show_b ip addr add 10.9.7.2/24 dev "$IF_B.7"
-show_a ip link set "$IF_A.7" up
-show_b ip link set "$IF_B.7" up
-busywait 60 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
+add_vlan
 IP4_A=10.9.7.1 IP4_B=10.9.7.2
 wait_gids
 in_blocks "VLAN, RC" traffic 4 --messages 60 --read

@@ -10,7 +10,6 @@ nothing is repeated. With --deregister: the answer to a READ lies in a slow queu
 while its region is deregistered and overwritten; the old bytes arrive.
 """
 
-import argparse
 import ctypes
 import mmap
 import os
@@ -20,11 +19,7 @@ import time
 import verbs
 from verbs import FULL, MR, SUCCESS, check, statuses
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--deregister', action='store_true')
 parser.add_argument('--label', default='')
 args = parser.parse_args()

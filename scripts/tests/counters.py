@@ -12,7 +12,6 @@ those before. Datagrams that A cannot send are counted likewise. Optional counte
 count while they are on.
 """
 
-import argparse
 import ipaddress
 import json
 import os
@@ -25,11 +24,7 @@ import verbs
 from frames import bth, reth
 from verbs import check
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 frames.add_arguments(parser)
 parser.add_argument('--netns-a')
 parser.add_argument('--netdev-a')

@@ -6,7 +6,6 @@ A and B are devices of this host (or HOST:PORT/DEVICE of `verbs.py --serve`).
 Each case has fresh QPs, and after it the same devices must still carry traffic.
 """
 
-import argparse
 import errno
 import time
 
@@ -14,11 +13,7 @@ import verbs
 from verbs import (End, check, statuses, SUCCESS, LOC_LEN, LOC_PROT, FLUSH, REM_INV_REQ,
                    REM_ACCESS, REM_OP, RETRY_EXC, RNR_EXC, e)
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--only', default='')
 args = parser.parse_args()
 

@@ -6,16 +6,10 @@ Every unreliable send completes, dropped or not, without another post to push it
 what B receives is what was sent.
 """
 
-import argparse
-
 import verbs
 from verbs import SUCCESS, check, statuses
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--label', default='')
 args = parser.parse_args()
 

@@ -11,7 +11,6 @@ It must come to its end in time, whatever it wrote, and afterwards an honest
 process must find the devices well.
 """
 
-import argparse
 import ctypes
 import os
 import random
@@ -24,11 +23,7 @@ import time
 import verbs
 from verbs import SUCCESS, check, statuses
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--seconds', type=float, default=2)
 args = parser.parse_args()
 

@@ -6,18 +6,13 @@ A sends to B, one of them is served elsewhere (HOST:PORT/DEVICE) and is killed
 while data flows. This process says "running" and then what its end was told.
 """
 
-import argparse
 import os
 import time
 
 import verbs
 from verbs import FLUSH, RETRY_EXC, SUCCESS, check
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--victim', choices=('sender', 'receiver'), required=True)
 args = parser.parse_args()
 

@@ -359,6 +359,18 @@ unsplit_route() {
 	SPLIT_ROUTED=
 }
 
+# both COMMAND...: on both hosts, with IF for the name of its netdev
+both() { show_a "${@//IF/$IF_A}" && show_b "${@//IF/$IF_B}"; }
+
+# add_vlan: VLAN 7 on the wire, with 10.9.7.1 and 10.9.7.2
+add_vlan() {
+	both ip link add link IF name IF.7 type vlan id 7
+	show_a ip addr add 10.9.7.1/24 dev "$IF_A.7"
+	show_b ip addr add 10.9.7.2/24 dev "$IF_B.7"
+	both ip link set IF.7 up
+	busywait 60 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
+}
+
 # setup_pair [MTU]: the picture above
 setup_pair() {
 	load_driver

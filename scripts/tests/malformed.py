@@ -10,7 +10,6 @@ A. Every class must move one of A's drop counters (--count-drops), hurt no other
 QP, and checked traffic must still pass between A and B after each class.
 """
 
-import argparse
 import glob
 import ipaddress
 import struct
@@ -21,11 +20,7 @@ import verbs
 from frames import bth, gid, reth, rng
 from verbs import SUCCESS, check, statuses
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 frames.add_arguments(parser)
 parser.add_argument('--count-drops', action='store_true')
 parser.add_argument('--fuzz', type=int, default=1500, help='random packets of each kind')

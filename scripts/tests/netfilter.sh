@@ -71,13 +71,7 @@ done
 
 if ours; then
 	: "held in user space: the driver sends packets to VLANs through the hooks itself"
-	show_a ip link add link "$IF_A" name "$IF_A.7" type vlan id 7
-	show_b ip link add link "$IF_B" name "$IF_B.7" type vlan id 7
-	in_a ip addr add 10.9.7.1/24 dev "$IF_A.7"
-	in_b ip addr add 10.9.7.2/24 dev "$IF_B.7"
-	in_a ip link set "$IF_A.7" up
-	in_b ip link set "$IF_B.7" up
-	busywait 60 in_a ping -c1 -W1 10.9.7.2 || die "no ping over the VLAN"
+	add_vlan
 	busywait 60 gid_index "$DEV_A" v2 10.9.7.1 || die "no GID of the VLAN"
 	spawn_a $PYTHON "$TESTS/held.py" 7 > "$WORK/held" 2>&1
 	holder=$!

@@ -5,7 +5,6 @@
 A and B are devices of this host. All memory is the kernel's to take away, and is.
 """
 
-import argparse
 import ctypes
 import errno
 import os
@@ -18,11 +17,7 @@ from pyverbs.mr import MR
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from verbs import End, FULL, check, e, statuses, SUCCESS, LOC_PROT, REM_ACCESS, REM_OP
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--label', default='')
 args = parser.parse_args()
 
@@ -283,39 +278,27 @@ def forked():
 
 
 def holes():
-    middle = 4 * PAGE
-    a, b = pair(16 * PAGE)
-    b.memory.unmap(middle, PAGE)
-    a.send('WRITE', 0, 16 * PAGE, b)
-    check('WRITE over a hole', [REM_ACCESS], statuses(a.wait()))
-    close(a, b)
-    a, b = pair(16 * PAGE)
-    b.memory.unmap(middle, PAGE)
-    a.send('READ', 0, 16 * PAGE, b)
-    check('READ over a hole', [REM_ACCESS], statuses(a.wait()))
-    close(a, b)
-    a, b = pair(16 * PAGE)
-    b.memory.unmap(middle, PAGE)
-    a.send('FADD', 0, 8, b, at=middle)
-    check('atomic on a hole', [REM_ACCESS], statuses(a.wait()))
-    close(a, b)
-    a, b = pair(16 * PAGE)
-    a.memory.unmap(middle, PAGE)
-    a.send('WRITE', 0, 16 * PAGE, b)
-    check('WRITE from a hole', [LOC_PROT], statuses(a.wait()))
-    close(a, b)
-    a, b = pair(16 * PAGE)
-    a.memory.unmap(middle, PAGE)
-    a.send('READ', 0, 16 * PAGE, b)
-    check('READ to a hole', [LOC_PROT], statuses(a.wait()))
-    close(a, b)
-    a, b = pair(16 * PAGE)
-    b.memory.unmap(middle, PAGE)
-    b.receive(0, 16 * PAGE)
-    a.send('SEND', 0, 16 * PAGE, b)
-    check('SEND to a hole', [[REM_OP], [LOC_PROT]],
-          [statuses(a.wait()), statuses(b.wait())])
-    close(a, b)
+    """What, whose memory has the hole, bytes, where at the peer; the sender's end and
+    that of the receive request, if it takes one."""
+    middle, size = 4 * PAGE, 16 * PAGE
+    for op, side, length, at, sent, received in (
+            ('WRITE', 1, size, 0, [REM_ACCESS], None),
+            ('READ', 1, size, 0, [REM_ACCESS], None),
+            ('FADD', 1, 8, middle, [REM_ACCESS], None),
+            ('WRITE', 0, size, 0, [LOC_PROT], None),
+            ('READ', 0, size, 0, [LOC_PROT], None),
+            ('SEND', 1, size, 0, [REM_OP], [LOC_PROT])):
+        a, b = ends = pair(size)
+        ends[side].memory.unmap(middle, PAGE)
+        if received:
+            b.receive(0, length)
+        a.send(op, 0, length, b, at=at)
+        owner = ('its own', "the peer's")[side]
+        what = f'{op}, a hole in {owner} memory'
+        check(what, sent, statuses(a.wait()))
+        if received:
+            check(f'{what}: the receive request', received, statuses(b.wait()))
+        close(a, b)
 
 
 def mapped_again():

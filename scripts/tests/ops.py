@@ -7,18 +7,13 @@ Sizes cover zero, every pad count, both sides of each MTU boundary and messages
 of many packets; PSNs start short of the 24-bit wrap.
 """
 
-import argparse
 import random
 import struct
 
 import verbs
 from verbs import SUCCESS, check, statuses
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--types', default='RC,UC,UD')
 parser.add_argument('--mtu', type=int, default=1024)
 parser.add_argument('--sl', type=int, default=0)

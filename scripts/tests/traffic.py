@@ -18,7 +18,6 @@ passed.
 --gap          tell the longest time in which nothing arrived
 """
 
-import argparse
 import os
 import random
 import signal
@@ -28,11 +27,7 @@ import time
 import verbs
 from verbs import SUCCESS, check, e
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument('a')
-parser.add_argument('index_a', type=int)
-parser.add_argument('b')
-parser.add_argument('index_b', type=int)
+parser = verbs.arguments(__doc__)
 parser.add_argument('--seconds', type=float, default=5)
 parser.add_argument('--messages', type=int)
 parser.add_argument('--size', type=int, default=20000)

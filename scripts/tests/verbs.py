@@ -9,6 +9,7 @@ process or on another host: `End.open("HOST:PORT/DEVICE", ...)` talks to
 Checks print the same "ok" and "FAIL" lines as lib.sh, which counts them.
 """
 
+import argparse
 import os
 import pickle
 import select
@@ -336,6 +337,16 @@ def serve(port):
                 answer = (False, f'{type(ex).__name__}: {ex}')
             pickle.dump(answer, file)
             file.flush()
+
+
+def arguments(doc):
+    """The parser of a program that is told two devices and a GID index of each."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument('a')
+    parser.add_argument('index_a', type=int)
+    parser.add_argument('b')
+    parser.add_argument('index_b', type=int)
+    return parser
 
 
 def connect(a, b, **attrs):
