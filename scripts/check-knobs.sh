@@ -3,8 +3,9 @@
 # Fail unless what people can set and read is the same in the sources, in
 # Documentation/knobs.rst, counters.rst and in ABI/: module parameters, sysfs
 # files, parameters of congestion control, counters, attributes of QPs in netlink. The
-# manual page roce_hca(7) names parameters and files, too. Constants that knobs.rst names
-# must exist, and limits have the value it says.
+# README and the manual pages of the modules have the parameters, roce_hca(7) the files,
+# too. Constants that knobs.rst names must exist, and limits have the value it says. The
+# KUnit cases that testing.rst promises must exist.
 #
 # usage: scripts/check-knobs.sh
 
@@ -15,6 +16,7 @@ cd "$(dirname "$(realpath "$0")")/.."
 knobs=Documentation/knobs.rst
 counters=Documentation/counters.rst
 sources=$(find drivers -name '*.[ch]')
+man=Documentation/man
 bad=0
 
 # --- the sources -----------------------------------------------------------------
@@ -26,6 +28,8 @@ code() {
 }
 
 code_params() { code '\bmodule_param(_[a-z]+)? ?\( ?\K\w+'; }
+code_params_mlx5() { sources=$(find drivers/mlx5 -name '*.[ch]') code_params; }
+code_params_hca() { sources=$(find drivers -path drivers/mlx5 -prune -o -name '*.[ch]' -print) code_params; }
 
 # Paths below /sys/class/infiniband/<dev>, with N for a port's number
 code_files() {
@@ -47,6 +51,17 @@ code_counters() {
 code_attributes() {
 	sed -n -e 's/.*{ "\([a-z_]*\)".*/\1/p' \
 		-e 's/.*put_[a-z0-9_]*(msg, "\([a-z_]*\)".*/\1/p' drivers/core/restrack.c
+}
+
+# SUITE.CASE, as kunit.filter_glob takes them
+code_cases() {
+	local file suite
+
+	for file in kunit/*_kunit.c; do
+		suite=$(sed -n '/^static struct kunit_suite/,/^}/s/^\t\.name = "\(.*\)",/\1/p' "$file")
+		tr -s '\t\n ' ' ' < "$file" |
+			grep -oP '\bKUNIT_CASE(_SLOW|_PARAM)?\( ?\K\w+' | sed "s/^/$suite./"
+	done
 }
 
 # --- the documents ---------------------------------------------------------------
@@ -79,14 +94,27 @@ abi_files() {
 		sed 's,<port>,N,'
 }
 
-# What the manual page has of them: names of parameters and the last part of files
-man_words() { grep -oE '[A-Za-z0-9_]+' Documentation/man/roce_hca.7 | sort -u; }
+readme_params() {
+	sed -n '/^### Module parameters/,/^### Tools/s/^| `\([a-z0-9_]*\)` |.*/\1/p' README.md
+}
 
-not_in_man() {
-	{
-		code_params
-		code_files | sed -e 's,/<name>,,' -e 's,.*/,,'
-	} | sort -u | comm -23 - <(man_words)
+# Manual pages have a parameter in the synopsis and in a section
+synopsis() { sed -n 's/^\.Op Cm \([a-z0-9_]*\)=.*/\1/p' "$1"; }
+parameters() { sed -n '/^\.Sh PARAMETERS/,/^\.El/s/^\.It Cm //p' "$1"; }
+synopsis_hca() { synopsis $man/roce_hca.7; }
+parameters_hca() { parameters $man/roce_hca.7; }
+synopsis_mlx5() { synopsis $man/roce_hca_mlx5.7; }
+parameters_mlx5() { parameters $man/roce_hca_mlx5.7; }
+
+# Files that roce_hca(7) does not have; it has the last part of the name
+files_not_in_man() {
+	code_files | sed -e 's,/<name>,,' -e 's,.*/,,' | sort -u |
+		comm -23 - <(grep '^\.It Pa' $man/roce_hca.7 | grep -oE '[A-Za-z0-9_]+' | sort -u)
+}
+
+doc_cases() {
+	section 'Promises and their tests' Documentation/testing.rst |
+		grep -oP '^ *\* ``\K\w+\.\w+(?=``)'
 }
 
 # --- comparing -------------------------------------------------------------------
@@ -145,8 +173,17 @@ compare file code_files abi_files Documentation/ABI
 compare counter code_counters doc_counters $counters
 compare "parameter of congestion control" code_congestion doc_congestion Documentation/connectx.rst
 compare attribute code_attributes doc_attributes $knobs
-for name in $(not_in_man); do
-	complain "$name is in the sources and not in Documentation/man/roce_hca.7"
+compare parameter code_params readme_params README.md
+for page in synopsis parameters; do
+	compare "parameter of roce_hca" code_params_hca ${page}_hca "the $page of $man/roce_hca.7"
+	compare "parameter of roce_hca_mlx5" code_params_mlx5 ${page}_mlx5 "the $page of $man/roce_hca_mlx5.7"
+done
+for name in $(files_not_in_man); do
+	complain "$name is in the sources and not in $man/roce_hca.7"
+done
+[ -n "$(doc_cases)" ] || complain "no cases in testing.rst: look at doc_cases in this script"
+for name in $(comm -13 <(code_cases | sort -u) <(doc_cases | sort -u)); do
+	complain "case $name is in Documentation/testing.rst and not in kunit/"
 done
 check_limits
 check_constants
