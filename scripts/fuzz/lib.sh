@@ -126,12 +126,15 @@ smp() { # smp OPTION...: the command line, one word a line
 		"$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" "$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
 }
 
-smp_start() { # smp_start NAME OPTION...: in the background, SMP is its process
+# smp_start NAME OPTION...: in the background, SMP is its process. It has connected once
+# when this returns: what is changed under it may leave its GID at another index.
+smp_start() {
 	local command
 	mapfile -t command < <(smp "${@:2}")
 	echo "+ ${command[*]} &"
 	timeout -k 5 600 "${command[@]}" > "$WORK/$1" 2>&1 &
 	SMP=$!
+	busywait 60 grep -qE '^(connected|FAIL)' "$WORK/$1" || fail "$1: expected a connection"
 }
 
 smp_running() { kill -0 $SMP 2> /dev/null; }

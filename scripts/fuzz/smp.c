@@ -17,6 +17,7 @@
 #include <getopt.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +306,15 @@ static void take_memory_away(struct worker *worker, int i)
 
 /* --- threads ------------------------------------------------------------------------ */
 
+/* Who changes things under the threads waits for this word */
+static void tell_connected(void)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&told))
+		puts("connected");
+}
+
 static void live(struct worker *worker)
 {
 	int exchanges = rng_below(&worker->rng, 12), ret = 0;
@@ -317,6 +327,8 @@ static void live(struct worker *worker)
 		worker->refused++;
 		if (!options.rough)
 			complain(worker, "objects are refused: error", ret, 0);
+	} else {
+		tell_connected();
 	}
 	while (!ret && exchanges--)
 		if (!exchange(worker, rng_below(&worker->rng, 2)))

@@ -3,6 +3,7 @@
 # where: uml uml-debug
 # tier: wide
 # spread: yes
+# every: 3
 # timeout: 600
 #
 # The threads of smp-churn.sh on two LAGs: members fail over, lose their link and
@@ -49,16 +50,22 @@ member_change() { # member_change a|b
 	sleep 0.0$((RANDOM % 10))
 } 2> /dev/null
 
-members_well_again() {
+# There is no switch between the hosts: with one active member each, they hear each
+# other only if both use the same wire.
+members_well_again() { # members_well_again MODE
 	local i
 	for i in 1 2; do
 		in_a tc qdisc del dev va$i root
 		in_b tc qdisc del dev vb$i root
 		in_a ip link set va$i up
 		in_b ip link set vb$i up
-	done
-	busywait 60 in_a ping -c1 -W1 $IP4_B
-} 2> /dev/null
+	done 2> /dev/null
+	if [ "$1" = active-backup ]; then
+		busywait 60 in_a ip link set "$BOND_A" type bond active_slave va1 &&
+			busywait 60 in_b ip link set "$BOND_B" type bond active_slave vb1
+	fi || die "$1: no member becomes active"
+	wait_check 60 "$1: the hosts hear each other again" in_a ping -c1 -W1 $IP4_B
+}
 
 # A member leaves the bond and takes the LAG with it, and is back before its end is done
 member_swap() { # member_swap a|b
@@ -86,7 +93,7 @@ for mode in active-backup balance-xor 802.3ad; do
 	smp_end "members-$mode"
 
 	: "$mode: the LAG ends and is made again under them"
-	members_well_again
+	members_well_again $mode
 	smp_start "swaps-$mode" --rough
 	swaps=0
 	while smp_running; do
@@ -97,6 +104,7 @@ for mode in active-backup balance-xor 802.3ad; do
 	say "$swaps swaps"
 	smp_end "swaps-$mode"
 	lags_are_there "$mode, after swaps"
+	members_well_again $mode
 	# shellcheck disable=SC2046
 	fuzz_run $(smp --seconds 1)
 
