@@ -3,6 +3,7 @@
 # where: vm uml
 # tier: core
 # spread: yes
+# every: 3
 # timeout: 900
 #
 # perftest: ib_send/write/read/atomic, _bw and _lat, 1 byte to 1 MiB, MTU 256 to

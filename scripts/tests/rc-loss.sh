@@ -3,6 +3,7 @@
 # where: vm uml
 # tier: full
 # spread: yes
+# every: 3
 # timeout: 900
 #
 # Loss, reordering, duplication and delay on the wire (tc netem): every byte of

@@ -3,6 +3,7 @@
 # where: uml uml-debug
 # tier: wide
 # spread: yes
+# every: 3
 # timeout: 900
 #
 # Threads on all processors create, use and destroy objects of the same two devices

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: uml
 # tier: full
+# every: 3
 # timeout: 600
 #
 # Latency tests of perftest: one request at a time, polled, and the next one posted
