@@ -33,6 +33,9 @@
 #define WRITE_ONLY	0x0a
 #define WRITE_ONLY_IMM	0x0b
 #define READ_REQUEST	0x0c
+#define READ_RESPONSE_FIRST	0x0d
+#define READ_RESPONSE_MIDDLE	0x0e
+#define READ_RESPONSE_LAST	0x0f
 #define ACKNOWLEDGE	0x11
 #define CMP_SWAP	0x13
 #define FETCH_ADD	0x14
@@ -680,6 +683,52 @@ static void slot_is_free_before_its_completion_shows(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
 }
 
+/* A response of one packet to a READ for the buffer */
+static void respond(struct test_hca *hca, struct ib_qp *qp, u8 opcode, u32 psn)
+{
+	__be32 aeth = cpu_to_be32(0x1f << 24 | 1);
+	struct test_packet p = {
+		.bth = { .opcode = opcode, .psn = psn & 0xffffff,
+			 .dest_qpn = qp->qp_num },
+		.extended = &aeth,
+		.extended_bytes = opcode == READ_RESPONSE_MIDDLE ? 0 : sizeof(aeth),
+		.payload_bytes = MTU,
+	};
+
+	test_receive(hca, &p);
+}
+
+/* The WRITE is planned and never sent, so it is not it that waits for an answer */
+static void bad_request_does_not_repeat_the_read_before_it(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_requester *send = &to_sw_qp(ibqp_to_verbs(qp))->send;
+	struct ib_rdma_wr read, write;
+	struct ib_sge sge[2];
+	struct ib_wc wc;
+
+	fill_wr(hca, &read, &sge[0], IB_WR_RDMA_READ, 3 * MTU);
+	fill_wr(hca, &write, &sge[1], IB_WR_RDMA_WRITE, 1);
+	sge[1].lkey = ~sge[1].lkey;
+	read.wr.next = &write.wr;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &read.wr, NULL));
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, READ_REQUEST);
+	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, send->reads_in_flight, 1);
+	respond(hca, qp, READ_RESPONSE_FIRST, FIRST_PSN);
+	respond(hca, qp, READ_RESPONSE_MIDDLE, FIRST_PSN + 1);
+	respond(hca, qp, READ_RESPONSE_LAST, FIRST_PSN + 2);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RDMA_READ);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, send->reads_in_flight, 0);
+}
+
 static void sequence_error_repeats_from_there(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -907,6 +956,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(acknowledgement_completes_what_it_covers),
 	KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
 	KUNIT_CASE(slot_is_free_before_its_completion_shows),
+	KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
 	KUNIT_CASE(sequence_error_repeats_from_there),
 	KUNIT_CASE(timeout_of_none_repeats_nothing),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),

@@ -1001,6 +1001,29 @@ static void repeated_answer_is_no_request_of_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_RTS);
 }
 
+/* A peer that has lost nothing asks so; all of the answer is still to come */
+static void rest_of_a_read_does_not_shorten_an_answer_that_waits(struct kunit *test)
+{
+	struct request read = READ_OF(0, 3 * MTU);
+	struct request rest = { READ_REQUEST, .psn = 2, .va = 2 * MTU,
+				.length = MTU };
+	struct bench b;
+
+	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	pause_answers(&b, true);
+	ask(&b, &read);
+	ask(&b, &rest);
+	pause_answers(&b, false);
+	expect_read(test, &b, READ_FIRST, 0, 0, MTU);
+	expect_read(test, &b, READ_MIDDLE, 1, MTU, MTU);
+	expect_read(test, &b, READ_LAST, 2, 2 * MTU, MTU);
+	expect_silence(test, &b);
+	/* When it has been sent, the rest may be asked for */
+	ask(&b, &rest);
+	expect_read(test, &b, READ_ONLY, 2, 2 * MTU, MTU);
+	expect_silence(test, &b);
+}
+
 /* The peer had the first answer, and took its right to the memory away */
 static void repeated_answer_without_its_key_ends_nothing(struct kunit *test)
 {
@@ -1429,6 +1452,7 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(duplicate_read_of_something_else_is_dropped),
 	KUNIT_CASE(fatal_nak_stands_behind_earlier_answers),
 	KUNIT_CASE(repeated_answer_is_no_request_of_the_peer),
+	KUNIT_CASE(rest_of_a_read_does_not_shorten_an_answer_that_waits),
 	KUNIT_CASE(repeated_answer_without_its_key_ends_nothing),
 	KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped,
 			 foreign_gen_params),

@@ -371,10 +371,17 @@ static void send_from(struct rhca_responder *recv, u32 index)
 	recv->placed = 0;
 }
 
+/* Are responses before @psn still to be sent for the first time? */
+static bool is_ahead(const struct rhca_resource *res, u32 psn)
+{
+	return !res->replayed && rhca_psn_before(res->next_psn, psn);
+}
+
 /*
  * A repeated READ may ask for the rest only: what it asks for lies inside what
  * it asked for before, 9.7.4.1.3. Younger requests will be repeated as well, so
- * only this one is answered again.
+ * only this one is answered again. Who asks for a rest has what is before it; if
+ * that has not been sent, all of it is on its way, and none of it may be left out.
  */
 static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -385,7 +392,8 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	u32 index, offset;
 
 	res = find_resource(recv, rx->psn, &index);
-	if (!res || res->opcode != IB_OPCODE_RC_RDMA_READ_REQUEST)
+	if (!res || res->opcode != IB_OPCODE_RC_RDMA_READ_REQUEST ||
+	    is_ahead(res, rx->psn))
 		return;
 	offset = qp->mtu_bytes * rhca_psn_diff(rx->psn, res->first_psn);
 	if (be64_to_cpu(reth->va) != res->va + offset ||

@@ -261,8 +261,7 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (seg->fields.ack_req)
-		send->unasked = 0;
+	send->unasked = seg->fields.ack_req ? 0 : send->unasked + 1;
 	if (rhca_wqe_is_read(wqe))
 		send->reads_in_flight++;
 	send->next_psn = rhca_psn_add(send->next_psn, seg->psns);

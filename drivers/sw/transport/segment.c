@@ -109,15 +109,16 @@ void rhca_wqe_number(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe)
 
 /* --- plan ----------------------------------------------------------------- */
 
+/* The packet is only planned: whoever has sent it counts it */
 static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		      bool last)
 {
-	struct rhca_requester *send = &qp->send;
+	const struct rhca_requester *send = &qp->send;
 	u32 in_flight = rhca_requester_in_flight(send) + 1;
 
 	if (!rhca_is_rc(&qp->base))
 		return false;
-	if (++send->unasked >= RHCA_ACK_INTERVAL || send->repeating ||
+	if (send->unasked + 1 >= RHCA_ACK_INTERVAL || send->repeating ||
 	    send->ask || in_flight >= RHCA_SEND_WINDOW)
 		return true;
 	/* The next packet has to wait for what the peer says to this one */
@@ -210,7 +211,7 @@ static void plan_single(const struct rhca_send_wqe *wqe,
 
 /**
  * rhca_segment_plan - What the next packet is
- * @qp: the QP; counts its packets up to one that asks to be acknowledged
+ * @qp: the QP, in which nothing changes: the packet may fail to be built
  * @wqe: the request to send next
  * @seg: what to fill
  *
