@@ -835,6 +835,23 @@ static void failed_qp_gets_all_its_receives_back(struct kunit *test)
 	}
 }
 
+/* Who polls may see the failure, and make the QP anew, before the flush is begun */
+static void late_flush_leaves_a_new_life_alone(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct rhca_batch batch = { .flush_send = true, .flush_recv = true };
+	struct bench b;
+	struct ib_wc wc;
+
+	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(ibqp_to_verbs(b.qp), IB_QPS_ERR));
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b.qp, &attr, IB_QP_STATE));
+	test_qp_bring_up(b.hca, b.qp, &open_qp, IB_QPS_INIT);
+	test_post_recv(b.hca, b.qp, 1, BUFFER_OFFSET, BUFFER_BYTES);
+	rhca_batch_end(to_sw_qp(ibqp_to_verbs(b.qp)), &batch);
+	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
+}
+
 static void acknowledgement_comes_when_it_is_asked_for(struct kunit *test)
 {
 	struct bench b;
@@ -1444,6 +1461,7 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(flush_goes_on_in_portions),
 	KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
 	KUNIT_CASE(failed_qp_gets_all_its_receives_back),
+	KUNIT_CASE(late_flush_leaves_a_new_life_alone),
 	KUNIT_CASE(acknowledgement_comes_when_it_is_asked_for),
 	KUNIT_CASE(duplicate_send_is_acknowledged_not_repeated),
 	KUNIT_CASE(duplicate_write_does_not_write),

@@ -113,6 +113,7 @@ void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	flush_rest(qp, batch);
 	raise_all(qp, batch);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_batch_end);
 
 static void process_half(struct rhca_sw_qp *qp, spinlock_t *lock,
 			 void (*step)(struct rhca_sw_qp *qp,

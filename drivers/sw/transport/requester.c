@@ -128,7 +128,8 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 
 /**
  * rhca_requester_flush - Complete everything as flushed, 10.8.5
- * @qp: a QP in ERR or SQE
+ * @qp: the QP; in another state than ERR or SQE nothing is done: who found it
+ *	there may come late, and what is posted by now is not to be flushed
  * @batch: collects events
  *
  * Context: send.lock held.
@@ -138,6 +139,8 @@ void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	u32 budget = RHCA_FLUSH_BUDGET;
 
 	lockdep_assert_held(&qp->send.lock);
+	if (!rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND))
+		return;
 	timer_delete(&qp->send.ack_timer);
 	while (rhca_requester_has_request(qp, qp->base.sq.head)) {
 		if (!budget--) {

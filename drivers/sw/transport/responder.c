@@ -57,7 +57,8 @@ static void post_completion(struct rhca_sw_qp *qp, struct ib_wc *wc,
 
 /**
  * rhca_responder_flush - Complete receive requests as flushed, 10.8.5
- * @qp: a QP in ERR
+ * @qp: the QP; in another state than ERR nothing is done, as in
+ *	rhca_requester_flush()
  * @batch: collects events
  *
  * Requests of a shared queue stay there; instead the QP tells that it has taken
@@ -74,6 +75,8 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	u32 budget = RHCA_FLUSH_BUDGET;
 
 	lockdep_assert_held(&qp->recv.lock);
+	if (!rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV))
+		return;
 	qp->recv.in_message = false;
 	qp->recv.invalidating = false;
 	if (qp->recv.have_wqe)
