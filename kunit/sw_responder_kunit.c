@@ -997,6 +997,48 @@ static void fatal_nak_stands_behind_earlier_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_ERR);
 }
 
+static void duplicate_does_not_take_the_place_of_a_nak(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	ask(&b, &(struct request) { WRITE_ONLY });
+	expect_ack(test, &b, 0, 1);
+	pause_answers(&b, true);
+	ask(&b, &(struct request) { WRITE_ONLY, .psn = 2 });
+	ask(&b, &(struct request) { WRITE_ONLY });
+	pause_answers(&b, false);
+	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
+	KUNIT_EXPECT_EQ(test, b.sent->psn, (FIRST_PSN + 1) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, sent_syndrome(&b), NAK_PSN);
+	expect_silence(test, &b);
+}
+
+static void response_makes_an_older_ack_superfluous(struct kunit *test)
+{
+	struct request read = READ_OF(0, 2 * MTU);
+	struct bench b;
+
+	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	pause_answers(&b, true);
+	ask(&b, &(struct request) { WRITE_ONLY });
+	read.psn = 1;
+	ask(&b, &read);
+	pause_answers(&b, false);
+	expect_read(test, &b, READ_FIRST, 1, 0, MTU);
+	expect_read(test, &b, READ_LAST, 2, MTU, MTU);
+	expect_silence(test, &b);
+	/* A younger one goes out behind them */
+	pause_answers(&b, true);
+	read.psn = 3;
+	ask(&b, &read);
+	ask(&b, &(struct request) { WRITE_ONLY, .psn = 5 });
+	pause_answers(&b, false);
+	expect_read(test, &b, READ_FIRST, 3, 0, MTU);
+	expect_read(test, &b, READ_LAST, 4, MTU, MTU);
+	expect_ack(test, &b, 5, 4);
+}
+
 static void repeated_answer_is_no_request_of_the_peer(struct kunit *test)
 {
 	struct test_qp_spec one = open_qp;
@@ -1469,6 +1511,8 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(duplicate_read_may_ask_for_the_rest),
 	KUNIT_CASE(duplicate_read_of_something_else_is_dropped),
 	KUNIT_CASE(fatal_nak_stands_behind_earlier_answers),
+	KUNIT_CASE(duplicate_does_not_take_the_place_of_a_nak),
+	KUNIT_CASE(response_makes_an_older_ack_superfluous),
 	KUNIT_CASE(repeated_answer_is_no_request_of_the_peer),
 	KUNIT_CASE(rest_of_a_read_does_not_shorten_an_answer_that_waits),
 	KUNIT_CASE(repeated_answer_without_its_key_ends_nothing),

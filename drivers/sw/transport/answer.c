@@ -301,6 +301,22 @@ void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_answer_go_back);
 
+static bool is_ack(const struct rhca_responder *recv)
+{
+	return u8_get_bits(recv->answer_syndrome, RHCA_SYNDROME_TYPE) ==
+	       RHCA_AETH_ACK;
+}
+
+/* A response to a younger request acknowledges all before it, 9.7.5.1.2 */
+static bool ack_is_late(struct rhca_responder *recv)
+{
+	const struct rhca_resource *newest =
+		rhca_resource_at(recv, recv->newest_resource - 1);
+
+	return is_ack(recv) &&
+	       rhca_psn_before(recv->answer_psn, newest->last_psn);
+}
+
 /**
  * rhca_send_responses - Send the responses that are due, then the answer
  * @qp: the QP
@@ -316,6 +332,7 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			 struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
+	bool responds = recv->sending_resource != recv->newest_resource;
 	u32 budget = RHCA_SEND_BUDGET;
 	struct rhca_tx_list tx;
 
@@ -334,6 +351,8 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			tasklet_schedule(&recv->task);
 		return;
 	}
+	if (responds && ack_is_late(recv))
+		recv->answer_waits = false;
 	if (recv->answer_waits) {
 		recv->answer_waits = false;
 		rhca_send_aeth(qp, path, recv->answer_syndrome,
@@ -432,7 +451,8 @@ static void replay_single(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
  * @qp: the QP
  * @rx: the request
  *
- * SENDs and WRITEs have been executed: say so again, 9.7.5.1.4.
+ * SENDs and WRITEs have been executed: say so again, 9.7.5.1.4, unless a NAK waits:
+ * it acknowledges as much, and a gap is reported only once.
  *
  * Context: recv.lock held.
  */
@@ -444,7 +464,7 @@ void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 		replay_read(qp, rx);
 	else if (rx->flags & RHCA_OP_RESOURCE)
 		replay_single(qp, rx);
-	else if (!qp->recv.fatal)
+	else if (!qp->recv.answer_waits || is_ack(&qp->recv))
 		rhca_answer(qp, rhca_ack_syndrome(qp),
 			    rhca_psn_sub(qp->recv.expected_psn, 1));
 }
