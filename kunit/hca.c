@@ -19,17 +19,18 @@ static const u8 peer_mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0x0f, 0x0f };
 
 struct tap {
 	struct sk_buff_head sent;
+	int result;
 };
 
 static netdev_tx_t tap_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
 	struct tap *tap = netdev_priv(ndev);
 
-	if (skb->protocol == htons(0x8915))
+	if (skb->protocol == htons(0x8915) && tap->result != NET_XMIT_DROP)
 		skb_queue_tail(&tap->sent, skb);
 	else
 		kfree_skb(skb);
-	return NETDEV_TX_OK;
+	return (netdev_tx_t)tap->result;
 }
 
 static const struct net_device_ops tap_ops = {
@@ -513,6 +514,19 @@ bool test_sent(struct test_hca *hca, struct test_sent *sent)
 	expect_sound(hca, skb);
 	kfree_skb(skb);
 	return true;
+}
+
+/**
+ * test_set_queue - What the queue of port 1 says to packets from now on
+ * @hca: the device
+ * @result: NET_XMIT_SUCCESS, as at first, or NET_XMIT_CN: it takes them;
+ *	NET_XMIT_DROP: it does not
+ */
+void test_set_queue(struct test_hca *hca, int result)
+{
+	struct tap *tap = netdev_priv(hca->ndev[0]);
+
+	WRITE_ONCE(tap->result, result);
 }
 
 u32 test_num_sent(struct test_hca *hca)

@@ -135,6 +135,7 @@ void test_receive(struct test_hca *hca, struct test_packet *p);
 void test_receive_on(struct test_hca *hca, struct test_packet *p,
 		     struct net_device *ndev);
 bool test_sent(struct test_hca *hca, struct test_sent *sent);
+void test_set_queue(struct test_hca *hca, int result);
 u32 test_num_sent(struct test_hca *hca);
 
 #endif

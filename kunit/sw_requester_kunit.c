@@ -750,6 +750,25 @@ static void sequence_error_repeats_from_there(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
 }
 
+/* NET_XMIT_CN: something was dropped, which need not have been the packet */
+static void congested_queue_has_taken_the_packet(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	u32 i;
+
+	test_set_queue(hca, NET_XMIT_CN);
+	post(hca, qp, IB_WR_RDMA_WRITE, 3 * MTU);
+	KUNIT_EXPECT_FALSE(test, to_sw_qp(ibqp_to_verbs(qp))->send.paused);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+		KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + i) & 0xffffff);
+	}
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_DROPPED), 0);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_PACKETS), 3);
+}
+
 /* A timer that was armed before modify_qp set the timeout to 0, "none" */
 static void timeout_of_none_repeats_nothing(struct kunit *test)
 {
@@ -958,6 +977,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(slot_is_free_before_its_completion_shows),
 	KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
 	KUNIT_CASE(sequence_error_repeats_from_there),
+	KUNIT_CASE(congested_queue_has_taken_the_packet),
 	KUNIT_CASE(timeout_of_none_repeats_nothing),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),
 	KUNIT_CASE(event_of_a_verb_is_raised_behind_it),

@@ -176,8 +176,10 @@ static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
 }
 
 /*
- * Above NET_XMIT_SUCCESS the local queue has refused the packet; an error means
- * that it is lost as if on the wire, which the timers know.
+ * NET_XMIT_DROP: the local queue has refused the packet. NET_XMIT_CN: it may have
+ * dropped another one instead, and what it took must not be sent again as if it had
+ * not; so that counts as sent. An error means that it is lost as if on the wire. What
+ * is lost in these ways the timers know.
  */
 static int send_packet(struct sk_buff *skb, struct rhca_path *path,
 		       struct net_device *port_ndev)
@@ -237,11 +239,12 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 		if (tx->refused)
 			result = NET_XMIT_DROP;
 	}
-	if (result == NET_XMIT_SUCCESS)
-		return true;
-	count_dropped(tx, packets, drop_reason(result));
 	if (result > 0 && packets > 1)	/* a queue with no room for a block */
 		rhca_block_lost(tx->backoff);
+	/* Congestion: the queue dropped something, not necessarily this */
+	if (!net_xmit_eval(result))
+		return true;
+	count_dropped(tx, packets, drop_reason(result));
 	if (result > 0 && !tx->refused) {
 		tx->refused = true;
 		tx->refused_psn = psn;
