@@ -44,6 +44,8 @@
 #define UC		0x20
 #define UD_SEND_ONLY	0x64
 
+#define NAK_PSN		0x60	/* syndrome of table 43 */
+
 static const struct test_qp_spec spec = {
 	.sq_psn = FIRST_PSN, .initiator_depth = 16, .retries = 3,
 };
@@ -750,6 +752,29 @@ static void sequence_error_repeats_from_there(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
 }
 
+/* The peer asks for its packet again, and the local queue does not take it */
+static void queue_is_not_drained_while_a_request_is_repeated(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD,
+				   .en_sqd_async_notify = 1 };
+	int i;
+
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE |
+					      IB_QP_EN_SQD_ASYNC_NOTIFY));
+	test_set_queue(hca, NET_XMIT_DROP);
+	answer(hca, qp, FIRST_PSN, NAK_PSN, 0);
+	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_SQ_DRAINED, &hca->events));
+	test_set_queue(hca, NET_XMIT_SUCCESS);
+	for (i = 0; i < 1000 && test_num_sent(hca) < 2; i++)
+		msleep(20);
+	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_SQ_DRAINED, &hca->events));
+	answer(hca, qp, FIRST_PSN, 0x1f, 1);
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &hca->events));
+}
+
 /* NET_XMIT_CN: something was dropped, which need not have been the packet */
 static void congested_queue_has_taken_the_packet(struct kunit *test)
 {
@@ -977,6 +1002,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(slot_is_free_before_its_completion_shows),
 	KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
 	KUNIT_CASE(sequence_error_repeats_from_there),
+	KUNIT_CASE(queue_is_not_drained_while_a_request_is_repeated),
 	KUNIT_CASE(congested_queue_has_taken_the_packet),
 	KUNIT_CASE(timeout_of_none_repeats_nothing),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),

@@ -546,12 +546,23 @@ static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
 	rhca_pause_send(qp, RHCA_QUEUE_FULL_NS);
 }
 
+/* A request that will be sent again, from its beginning, looks as if none had been sent */
+static bool repeats_head(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_sq *sq = &qp->base.sq;
+	const struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->head);
+
+	return sq->head != rhca_sq_posted_end(sq) && wqe->numbered &&
+	       !wqe->done;
+}
+
 static void check_drained(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
 	if (READ_ONCE(qp->base.state) != IB_QPS_SQD || send->drain_told ||
-	    rhca_requester_sent_end(send) != qp->base.sq.head)
+	    rhca_requester_sent_end(send) != qp->base.sq.head ||
+	    repeats_head(qp))
 		return;
 	send->drain_told = true;
 	if (qp->base.attr.en_sqd_async_notify)
