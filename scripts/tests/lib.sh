@@ -30,7 +30,7 @@ NS_A=rhca-a-$$ NS_B=rhca-b-$$
 NETNS=1
 [ "$RHCA_LINK_TYPE" = rxe ] && NETNS=
 
-CHECKS=0 FAILS=0 FINISHED= SPLIT_ROUTED=
+CHECKS=0 FAILS=0 FINISHED= SPLIT_ROUTED= LEFT_BEHIND=
 DEFERRED=()
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/rhca-$SELF.XXXXXX")
 MARK="rhca-test $SELF $$"
@@ -123,6 +123,10 @@ cleanup() {
 	for i in $(jobs -p); do kill "$i" 2> /dev/null; done
 	teardown_pair
 	wait 2> /dev/null
+	if [ -n "$LEFT_BEHIND" ]; then
+		echo "FAIL left behind: $LEFT_BEHIND"
+		FAILS=$((FAILS + 1))
+	fi
 	complaints=$(kernel_complaints)
 	if [ -n "$complaints" ] && [ -z "${ALLOW_KERNEL_COMPLAINTS:-}" ]; then
 		echo "FAIL the kernel complained:"
