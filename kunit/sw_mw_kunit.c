@@ -79,6 +79,62 @@ static void stop(struct rhca_mem *mem)
 	local_bh_enable();
 }
 
+/* --- packets that are handled together ------------------------------------------- */
+
+static struct rhca_mem *hold(struct bench *b, struct rhca_mem **held, u32 key)
+{
+	return rhca_mem_hold(held, to_verbs_dev(b->hca->ibdev), key);
+}
+
+static void key_that_is_asked_for_again_is_used_once(struct kunit *test)
+{
+	struct rhca_mem *held = NULL, *mem;
+	struct bench b;
+
+	setup(&b, test);
+	local_bh_disable();
+	mem = hold(&b, &held, b.hca->mr->rkey);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	KUNIT_EXPECT_PTR_EQ(test, mem, hold(&b, &held, b.hca->mr->rkey));
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&mem->users));
+	rhca_mem_release(&held);
+	KUNIT_EXPECT_NULL(test, held);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	local_bh_enable();
+}
+
+static void other_key_ends_the_use_of_the_first(struct kunit *test)
+{
+	struct rhca_mem *held = NULL, *mem;
+	struct bench b;
+
+	setup(&b, test);
+	local_bh_disable();
+	mem = hold(&b, &held, b.hca->mr->rkey);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	KUNIT_EXPECT_NULL(test, hold(&b, &held, b.hca->mr->rkey ^ 1));
+	KUNIT_EXPECT_NULL(test, held);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	local_bh_enable();
+}
+
+/* Else somebody who goes on could keep who waits for the end waiting for ever */
+static void use_does_not_go_on_once_a_key_is_taken_away(struct kunit *test)
+{
+	struct rhca_mem *held = NULL, *mem;
+	struct bench b;
+
+	setup(&b, test);
+	local_bh_disable();
+	mem = hold(&b, &held, b.hca->mr->rkey);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	WRITE_ONCE(mem->state, RHCA_MEM_INVALID);
+	KUNIT_EXPECT_NULL(test, hold(&b, &held, b.hca->mr->rkey));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	rhca_mem_set_valid(mem);
+	local_bh_enable();
+}
+
 /* --- verbs that wait ------------------------------------------------------------- */
 
 /**
@@ -499,6 +555,9 @@ static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 }
 
 static struct kunit_case mw_tests[] = {
+	KUNIT_CASE(key_that_is_asked_for_again_is_used_once),
+	KUNIT_CASE(other_key_ends_the_use_of_the_first),
+	KUNIT_CASE(use_does_not_go_on_once_a_key_is_taken_away),
 	KUNIT_CASE(deallocation_of_a_window_waits),
 	KUNIT_CASE(unbinding_waits),
 	KUNIT_CASE(rebinding_waits),

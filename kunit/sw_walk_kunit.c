@@ -121,7 +121,9 @@ struct bench {
 	u64 posted;
 };
 
-static const struct test_qp_spec spec = { .rq_psn = FIRST_PSN, .retries = 7 };
+static const struct test_qp_spec spec = {
+	.access = IB_ACCESS_REMOTE_WRITE, .rq_psn = FIRST_PSN, .retries = 7,
+};
 
 static struct ib_qp *add_qp(struct bench *b, enum ib_qp_type type)
 {
@@ -145,6 +147,20 @@ static void post_recvs(struct bench *b, struct ib_qp *qp, unsigned int num)
 		test_post_recv(b->hca, qp, b->posted++, 0, 2048);
 }
 
+static void append_packet(struct bench *b, struct test_packet *p, bool flip)
+{
+	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
+	struct sk_buff *skb;
+	unsigned int bytes;
+
+	test_peer_gid(&p->flow.sgid);
+	bytes = test_build(packet, p);
+	packet[bytes - 8] ^= flip;
+	skb = test_skb(b->hca->test, packet, bytes, TEST_LINEAR, 0);
+	skb->dev = b->hca->ndev[0];
+	list_add_tail(&skb->list, &b->list);
+}
+
 /* The next packet of the list that is about to arrive; @flip spoils its payload */
 static void append(struct bench *b, struct ib_qp *qp, int psn, bool flip)
 {
@@ -158,16 +174,8 @@ static void append(struct bench *b, struct ib_qp *qp, int psn, bool flip)
 		.extended = deth, .extended_bytes = ud ? sizeof(deth) : 0,
 		.payload_bytes = PAYLOAD,
 	};
-	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
-	struct sk_buff *skb;
-	unsigned int bytes;
 
-	test_peer_gid(&p.flow.sgid);
-	bytes = test_build(packet, &p);
-	packet[bytes - 8] ^= flip;
-	skb = test_skb(b->hca->test, packet, bytes, TEST_LINEAR, 0);
-	skb->dev = b->hca->ndev[0];
-	list_add_tail(&skb->list, &b->list);
+	append_packet(b, &p, flip);
 }
 
 static void arrive(struct bench *b)
@@ -269,6 +277,42 @@ static void qps_take_turns(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 6);
 }
 
+/* Packet @psn of a connection, with one extended header */
+static void append_keyed(struct bench *b, u8 opcode, int psn, const u8 *extended,
+			 unsigned int extended_bytes)
+{
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V1, .hop_limit = 64, .dgid = b->hca->gid },
+		.bth = { .opcode = opcode, .ack_req = true,
+			 .psn = (FIRST_PSN + psn) & 0xffffff,
+			 .dest_qpn = b->qp->qp_num },
+		.extended = extended, .extended_bytes = extended_bytes,
+		.payload_bytes = PAYLOAD,
+	};
+
+	append_packet(b, &p, false);
+}
+
+/* Or it would wait for the packets before it, and those behind it be dropped */
+static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *test)
+{
+	struct bench b;
+	u8 extended[16];
+
+	setup(&b, test, IB_QPT_RC);
+	test_mr(b.hca, b.qp, 4096, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	post_recvs(&b, b.qp, 2);
+	put_unaligned_be64((uintptr_t)b.hca->buffer, extended);
+	put_unaligned_be32(b.hca->mr->rkey, extended + 8);
+	put_unaligned_be32(PAYLOAD, extended + 12);
+	append_keyed(&b, WRITE_ONLY, 0, extended, 16);
+	append_keyed(&b, SEND_ONLY_INV, 1, extended + 8, 4);
+	append(&b, b.qp, 2, false);
+	arrive(&b);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_DROPPED_NO_RESOURCE), 0);
+	expect_completions(&b, 2);
+}
+
 static void list_without_packets_is_harmless(struct kunit *test)
 {
 	struct bench b;
@@ -284,6 +328,7 @@ static struct kunit_case walk_tests[] = {
 	KUNIT_CASE(damaged_packet_is_as_good_as_lost),
 	KUNIT_CASE(what_is_no_packet_is_passed_over),
 	KUNIT_CASE(qps_take_turns),
+	KUNIT_CASE(key_is_not_in_use_when_the_same_list_invalidates_it),
 	KUNIT_CASE(list_without_packets_is_harmless),
 	{}
 };

@@ -98,18 +98,15 @@ static int build_read_data(struct rhca_sw_qp *qp,
 			   u32 bytes, struct rhca_packet *packet)
 {
 	struct rhca_mem *mem;
-	int ret;
 
 	if (!bytes)
 		return 0;
-	mem = rhca_get_remote(&qp->base, res->rkey, res->va + offset, bytes,
-			      IB_ACCESS_REMOTE_READ);
+	mem = rhca_responder_hold(qp, res->rkey, res->va + offset, bytes,
+				  IB_ACCESS_REMOTE_READ);
 	if (!mem)
 		return -EACCES;
-	ret = rhca_mem_to_packet(mem, res->va + offset, bytes,
-				 res->length - offset, packet);
-	rhca_mem_put(mem);
-	return ret;
+	return rhca_mem_to_packet(mem, res->va + offset, bytes,
+				  res->length - offset, packet);
 }
 
 /* FLUSH and ATOMIC WRITE are answered by a READ response without data, A19, 9.4.7 */

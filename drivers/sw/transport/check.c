@@ -250,11 +250,9 @@ static enum rhca_request_status check_write(struct rhca_sw_qp *qp,
 		if (left > RHCA_MAX_MSG_BYTES)
 			return reject_length(qp);
 		if (left) {	/* nothing is checked for nothing, 9.7.4.1.4 */
-			mem = rhca_get_remote(&qp->base,
-					      be32_to_cpu(reth->rkey),
-					      be64_to_cpu(reth->va), left,
-					      IB_ACCESS_REMOTE_WRITE);
-			rhca_mem_put(mem);
+			mem = rhca_responder_hold(qp, be32_to_cpu(reth->rkey),
+						  be64_to_cpu(reth->va), left,
+						  IB_ACCESS_REMOTE_WRITE);
 			if (!mem)
 				return RHCA_BAD_KEY;
 		}
@@ -275,10 +273,9 @@ static enum rhca_request_status check_read(struct rhca_sw_qp *qp,
 		return RHCA_BAD_REQUEST;
 	if (!length)
 		return RHCA_PASS;
-	mem = rhca_get_remote(&qp->base, be32_to_cpu(reth->rkey),
-			      be64_to_cpu(reth->va), length,
-			      IB_ACCESS_REMOTE_READ);
-	rhca_mem_put(mem);
+	mem = rhca_responder_hold(qp, be32_to_cpu(reth->rkey),
+				  be64_to_cpu(reth->va), length,
+				  IB_ACCESS_REMOTE_READ);
 	return mem ? RHCA_PASS : RHCA_BAD_KEY;
 }
 
@@ -292,10 +289,8 @@ static enum rhca_request_status check_atomic(struct rhca_sw_qp *qp,
 
 	if (!IS_ALIGNED(va, sizeof(u64)))
 		return RHCA_BAD_REQUEST;	/* 9.4.5 */
-	mem = rhca_get_remote(&qp->base, be32_to_cpu(eth->rkey), va,
-			      sizeof(u64),
-			      IB_ACCESS_REMOTE_ATOMIC);
-	rhca_mem_put(mem);
+	mem = rhca_responder_hold(qp, be32_to_cpu(eth->rkey), va,
+				  sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
 	return mem ? RHCA_PASS : RHCA_BAD_KEY;
 }
 
@@ -309,10 +304,8 @@ static enum rhca_request_status check_atomic_write(struct rhca_sw_qp *qp,
 	if (rx->payload_bytes != sizeof(u64) || !IS_ALIGNED(va, sizeof(u64)) ||
 	    be32_to_cpu(reth->length) != sizeof(u64))
 		return RHCA_BAD_REQUEST;
-	mem = rhca_get_remote(&qp->base, be32_to_cpu(reth->rkey), va,
-			      sizeof(u64),
-			      IB_ACCESS_REMOTE_WRITE);
-	rhca_mem_put(mem);
+	mem = rhca_responder_hold(qp, be32_to_cpu(reth->rkey), va,
+				  sizeof(u64), IB_ACCESS_REMOTE_WRITE);
 	return mem ? RHCA_PASS : RHCA_BAD_KEY;
 }
 

@@ -255,6 +255,7 @@ static enum ib_wc_status take_read(struct rhca_sw_qp *qp,
 		.num_sge = wqe->num_sge,
 		.offset	 = qp->mtu_bytes * rhca_psn_diff(rx->psn,
 							 wqe->first_psn),
+		.held	 = &qp->send.held,
 	};
 
 	span.bytes = expected_bytes(qp, wqe, span.offset);
@@ -278,6 +279,7 @@ static enum ib_wc_status take_atomic(struct rhca_sw_qp *qp,
 		.sge	 = wqe->sge,
 		.num_sge = wqe->num_sge,
 		.bytes	 = sizeof(original),
+		.held	 = &qp->send.held,
 	};
 
 	return rhca_scatter_bytes(&qp->base, &span, &original);

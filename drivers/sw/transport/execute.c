@@ -13,6 +13,7 @@
 #include "sw/transport/payload.h"
 #include "sw/transport/placement.h"
 #include "sw/transport/receive.h"
+#include "sw/transport/responder.h"
 #include "wire/psn.h"
 
 static enum rhca_request_status scattered(enum ib_wc_status status)
@@ -30,6 +31,7 @@ static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
 		.num_sge = qp->recv.wqe->num_sge,
 		.offset	 = offset,
 		.bytes	 = rx->payload_bytes,
+		.held	 = &qp->recv.held,
 	};
 
 	if (rx->in_place)
@@ -46,6 +48,7 @@ static enum rhca_request_status put_grh(struct rhca_sw_qp *qp,
 		.sge	 = qp->recv.wqe->sge,
 		.num_sge = qp->recv.wqe->num_sge,
 		.bytes	 = RHCA_GRH_BYTES,
+		.held	 = &qp->recv.held,
 	};
 	u8 grh[RHCA_GRH_BYTES] = {};
 
@@ -85,13 +88,12 @@ static enum rhca_request_status put_in_region(struct rhca_sw_qp *qp,
 	struct rhca_mem *mem;
 	int ret;
 
-	mem = rhca_get_remote(&qp->base, recv->write_rkey, recv->write_va,
-			      rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
+	mem = rhca_responder_hold(qp, recv->write_rkey, recv->write_va,
+				  rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
 	if (!mem)
 		return RHCA_BAD_KEY;	/* taken away since it was checked */
 	ret = rhca_skb_to_mem(mem, recv->write_va, rx->payload_bytes,
 			      recv->write_left, rx->skb, rx->payload_offset);
-	rhca_mem_put(mem);
 	if (!ret)
 		return RHCA_PASS;
 	return ret == -EINPROGRESS ? RHCA_PAGE_FAULT : RHCA_BAD_KEY;
@@ -168,45 +170,26 @@ static u64 run_atomic(u64 *word, const struct rhca_rx *rx)
 	return atomic64_fetch_add(swap_add, target);
 }
 
-/**
- * struct remote_word - eight aligned bytes of a memory region
- * @mem: the region, of which a reference is held
- * @at: where they are mapped
- */
-struct remote_word {
-	struct rhca_mem *mem;
-	u64 *at;
-};
-
-/* Nothing is held when the peer may not have them, or not yet. */
+/* To be unmapped, unless the peer may not have it, or not yet */
 static enum rhca_request_status get_remote_word(struct rhca_sw_qp *qp, u32 rkey,
-						u64 va, int access,
-						struct remote_word *word)
+						u64 va, int access, u64 **word)
 {
 	unsigned int offset, bytes;
+	struct rhca_mem *mem;
 	struct page *page;
 	int ret = -EFAULT;
 
-	word->mem = rhca_get_remote(&qp->base, rkey, va, sizeof(*word->at),
-				    access);
-	if (!word->mem)
+	mem = rhca_responder_hold(qp, rkey, va, sizeof(**word), access);
+	if (!mem)
 		return RHCA_BAD_KEY;
-	page = rhca_mem_page(word->mem, va, &offset, &bytes);
-	if (page && IS_ALIGNED(offset, sizeof(*word->at))) {
-		word->at = kmap_local_page(page) + offset;
+	page = rhca_mem_page(mem, va, &offset, &bytes);
+	if (page && IS_ALIGNED(offset, sizeof(**word))) {
+		*word = kmap_local_page(page) + offset;
 		return RHCA_PASS;
 	}
 	if (!page)
-		ret = rhca_mem_fault(word->mem, va, sizeof(*word->at),
-				     sizeof(*word->at));
-	rhca_mem_put(word->mem);
+		ret = rhca_mem_fault(mem, va, sizeof(**word), sizeof(**word));
 	return ret == -EINPROGRESS ? RHCA_PAGE_FAULT : RHCA_BAD_KEY;
-}
-
-static void put_remote_word(const struct remote_word *word)
-{
-	kunmap_local(word->at);
-	rhca_mem_put(word->mem);
 }
 
 static enum rhca_request_status execute_atomic(struct rhca_sw_qp *qp,
@@ -215,16 +198,15 @@ static enum rhca_request_status execute_atomic(struct rhca_sw_qp *qp,
 	const struct rhca_atomic_eth *eth =
 		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
 	enum rhca_request_status status;
-	struct remote_word word;
-	u64 original;
+	u64 original, *word;
 
 	status = get_remote_word(qp, be32_to_cpu(eth->rkey),
 				 be64_to_cpu(eth->va), IB_ACCESS_REMOTE_ATOMIC,
 				 &word);
 	if (status != RHCA_PASS)
 		return status;
-	original = run_atomic(word.at, rx);
-	put_remote_word(&word);
+	original = run_atomic(word, rx);
+	kunmap_local(word);
 	new_resource(qp, rx, 1)->original = original;
 	rhca_qp_count(&qp->base, RHCA_RX_ATOMIC_REQUESTS);
 	return RHCA_PASS;
@@ -236,8 +218,7 @@ static enum rhca_request_status execute_atomic_write(struct rhca_sw_qp *qp,
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
 	enum rhca_request_status status;
-	struct remote_word word;
-	u64 value;
+	u64 value, *word;
 
 	status = get_remote_word(qp, be32_to_cpu(reth->rkey),
 				 be64_to_cpu(reth->va), IB_ACCESS_REMOTE_WRITE,
@@ -245,8 +226,8 @@ static enum rhca_request_status execute_atomic_write(struct rhca_sw_qp *qp,
 	if (status != RHCA_PASS)
 		return status;
 	skb_copy_bits(rx->skb, rx->payload_offset, &value, sizeof(value));
-	WRITE_ONCE(*word.at, value);
-	put_remote_word(&word);
+	WRITE_ONCE(*word, value);
+	kunmap_local(word);
 	new_resource(qp, rx, 1);
 	rhca_qp_count(&qp->base, RHCA_RX_ATOMIC_REQUESTS);
 	return RHCA_PASS;
@@ -286,6 +267,7 @@ static enum rhca_request_status invalidate(struct rhca_sw_qp *qp,
 		return RHCA_PASS;
 	ieth = rhca_rx_header(rx, RHCA_HDR_IETH);
 	recv->invalid_key = be32_to_cpu(ieth->rkey);
+	rhca_mem_release(&recv->held);	/* not to be waited for */
 	ret = rhca_key_invalidate(qp->base.dev, qp->base.core.ibqp.pd,
 				  recv->invalid_key, qp->base.number, true);
 	recv->invalidating = ret == -EINPROGRESS;

@@ -45,6 +45,7 @@ static bool copy_send(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		.num_sge = qp->recv.wqe->num_sge,
 		.offset	 = qp->recv.received,
 		.bytes	 = rx->payload_bytes,
+		.held	 = &qp->recv.held,
 	};
 
 	return rhca_scatter_checked(&qp->base, &span, check) == IB_WC_SUCCESS;
@@ -57,13 +58,12 @@ static bool copy_write(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	struct rhca_mem *mem;
 	int ret;
 
-	mem = rhca_get_remote(&qp->base, recv->write_rkey, recv->write_va,
-			      rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
+	mem = rhca_responder_hold(qp, recv->write_rkey, recv->write_va,
+				  rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
 	if (!mem)
 		return false;
 	ret = rhca_checked_to_mem(mem, recv->write_va, rx->payload_bytes,
 				  recv->write_left, check);
-	rhca_mem_put(mem);
 	return !ret;
 }
 
@@ -105,6 +105,7 @@ static bool copy_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		.offset	 = qp->mtu_bytes * rhca_psn_diff(rx->psn,
 							 wqe->first_psn),
 		.bytes	 = rx->payload_bytes,
+		.held	 = &qp->send.held,
 	};
 
 	return rhca_scatter_checked(&qp->base, &span, check) == IB_WC_SUCCESS;

@@ -193,15 +193,13 @@ static bool next_piece(struct sge_walk *walk)
 static struct rhca_mem *get_local(struct rhca_verbs_qp *qp,
 				  const struct sge_walk *walk, int access)
 {
-	struct rhca_mem *mem = rhca_mem_get(qp->dev, walk->lkey);
+	struct rhca_mem *mem = rhca_mem_hold(walk->span.held, qp->dev,
+					     walk->lkey);
 
-	if (!mem)
-		return NULL;
-	if (READ_ONCE(mem->pd) == qp->core.ibqp.pd &&
+	if (mem && READ_ONCE(mem->pd) == qp->core.ibqp.pd &&
 	    mem->kind != RHCA_MEM_WINDOW_1 && mem->kind != RHCA_MEM_WINDOW_2 &&
 	    rhca_mem_allows(mem, walk->addr, walk->bytes, access))
 		return mem;
-	rhca_mem_put(mem);
 	return NULL;
 }
 
@@ -219,7 +217,6 @@ static enum ib_wc_status move_span(struct rhca_verbs_qp *qp,
 		if (!mem)
 			return IB_WC_LOC_PROT_ERR;
 		ret = move(mem, walk.addr, walk.bytes, walk.ahead, transfer);
-		rhca_mem_put(mem);
 		if (ret)
 			return ret == -EINPROGRESS ? RHCA_WC_PAGE_FAULT :
 						     IB_WC_LOC_PROT_ERR;

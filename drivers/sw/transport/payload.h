@@ -8,7 +8,7 @@
 #include <linux/skbuff.h>
 #include <rdma/ib_verbs.h>
 
-#include "sw/verbs/mw.h"
+#include "sw/verbs/mr.h"
 #include "sw/verbs/qp.h"
 
 struct rhca_packet;
@@ -37,12 +37,14 @@ struct rhca_check {
  * @num_sge: its entries
  * @offset: first byte, counted through the list
  * @bytes: how many
+ * @held: for rhca_mem_hold(); the caller releases it at the end of its pass
  */
 struct rhca_span {
 	const struct rhca_sge *sge;
 	u32 num_sge;
 	u32 offset;
 	u32 bytes;
+	struct rhca_mem **held;
 };
 
 enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp,
@@ -66,26 +68,5 @@ int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
 		    const struct sk_buff *skb, unsigned int offset);
 void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes);
-
-/*
- * The memory of a peer's key, if this QP may use the range. The key may have
- * been taken away since the request came: check each time.
- */
-static inline struct rhca_mem *rhca_get_remote(struct rhca_verbs_qp *qp,
-					       u32 rkey,
-					       u64 va, u32 length, int access)
-{
-	struct rhca_remote remote = {
-		.dev	= qp->dev,
-		.pd	= qp->core.ibqp.pd,
-		.qp_num	= qp->number,
-		.rkey	= rkey,
-		.va	= va,
-		.length	= length,
-		.access	= access,
-	};
-
-	return rhca_mem_get_remote(&remote);
-}
 
 #endif

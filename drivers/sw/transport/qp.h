@@ -81,6 +81,7 @@
  * @paused: nothing is sent until @resume_timer fires
  * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
  * @backoff: keeps packets out of blocks after a loss
+ * @held: memory that the pass which holds @lock goes on using, or NULL
  * @drain_told: the SQ-drained event of this SQD has been raised
  * @deadline: when the oldest packet counts as lost, in jiffies
  * @ack_timer: looks at @deadline
@@ -106,6 +107,7 @@ struct rhca_requester {
 	bool paused;
 	bool repeating;
 	struct rhca_block_backoff backoff;
+	struct rhca_mem *held;
 	bool drain_told;
 	unsigned long deadline;
 	struct timer_list ack_timer;
@@ -167,6 +169,7 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  *	connection with it; RHCA_PASS as long as there is none
  * @have_wqe: @wqe is a receive request that a message is being written to
  * @wqe: that request
+ * @held: memory that the pass which holds @lock goes on using, or NULL
  * @srq_limit_reached: taking it reached the limit of the shared queue
  * @received: payload bytes of the message so far
  * @write_va: RDMA WRITE: address of the next byte
@@ -202,6 +205,7 @@ struct rhca_responder {
 	u8 fatal;
 	bool have_wqe;
 	struct rhca_recv_wqe *wqe;
+	struct rhca_mem *held;
 	bool srq_limit_reached;
 	u32 received;
 	u64 write_va;

@@ -109,6 +109,7 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 			rhca_completer_receive(qp, rx, &batch);
 			rhca_requester_send(qp, &batch);
 		}
+		rhca_mem_release(&qp->send.held);
 		spin_unlock_bh(&qp->send.lock);
 	} else {
 		spin_lock_bh(&qp->recv.lock);
@@ -116,6 +117,7 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 			rhca_responder_take(qp, rx, &batch);
 			rhca_responder_continue(qp, &batch);
 		}
+		rhca_mem_release(&qp->recv.held);
 		spin_unlock_bh(&qp->recv.lock);
 	}
 	rhca_batch_end(qp, &batch);

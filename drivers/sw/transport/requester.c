@@ -359,6 +359,7 @@ static enum step step_local(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 
 	if (!may_begin(qp, wqe))
 		return STEP_WAIT;
+	rhca_mem_release(&qp->send.held);	/* not to be waited for */
 	ret = execute_local(&qp->base, wqe);
 	if (ret == -EINPROGRESS) {
 		/* Packets of other QPs are being copied: not to be waited for here */
@@ -459,6 +460,7 @@ static enum ib_wc_status place_for_answer(struct rhca_sw_qp *qp,
 		.num_sge = wqe->num_sge,
 		.offset	 = qp->send.next_offset,
 		.bytes	 = seg->advance,
+		.held	 = &qp->send.held,
 	};
 
 	if ((wqe->opcode != IB_WR_RDMA_READ && !rhca_wqe_is_atomic(wqe)) ||
@@ -632,12 +634,12 @@ void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	lockdep_assert_held(&qp->send.lock);
 	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
 		rhca_requester_flush(qp, batch);
-		return;
+	} else if (rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) &&
+		   !qp->send.paused) {
+		send_all(qp, batch);
+		check_drained(qp, batch);
 	}
-	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) || qp->send.paused)
-		return;
-	send_all(qp, batch);
-	check_drained(qp, batch);
+	rhca_mem_release(&qp->send.held);
 }
 
 /**

@@ -140,6 +140,16 @@ static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	return true;
 }
 
+static void answer(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_path *path = rcu_dereference(qp->base.path);
+
+	if (qp->recv.invalidating && !finish_invalidation(qp, batch))
+		return;
+	if (path)
+		rhca_send_responses(qp, path, batch);
+}
+
 /**
  * rhca_responder_continue - Send the answers that are due
  * @qp: the QP
@@ -149,19 +159,12 @@ static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_batch *batch)
  */
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	struct rhca_path *path = rcu_dereference(qp->base.path);
-
 	lockdep_assert_held(&qp->recv.lock);
-	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV)) {
+	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV))
 		rhca_responder_flush(qp, batch);
-		return;
-	}
-	if (qp->recv.paused || !rhca_qp_can(&qp->base, RHCA_QP_RECEIVE))
-		return;
-	if (qp->recv.invalidating && !finish_invalidation(qp, batch))
-		return;
-	if (path)
-		rhca_send_responses(qp, path, batch);
+	else if (!qp->recv.paused && rhca_qp_can(&qp->base, RHCA_QP_RECEIVE))
+		answer(qp, batch);
+	rhca_mem_release(&qp->recv.held);
 }
 
 /* --- completion of a message ---------------------------------------------- */

@@ -247,6 +247,7 @@ static enum ib_wc_status add_payload(struct rhca_sw_qp *qp,
 		.num_sge	= wqe->num_sge,
 		.offset		= qp->send.next_offset,
 		.bytes		= packet->payload_bytes,
+		.held		= &qp->send.held,
 	};
 
 	if (wqe->send_flags & IB_SEND_INLINE) {

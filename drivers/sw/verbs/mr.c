@@ -81,6 +81,7 @@ void rhca_mem_set_valid(struct rhca_mem *mem)
 	/* What the key means before the state that lets users in */
 	smp_store_release(&mem->state, RHCA_MEM_VALID);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_set_valid);
 
 /**
  * rhca_mem_is_idle - Has everybody stopped using the memory?
@@ -207,6 +208,54 @@ struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key)
 	return mem;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_get);
+
+/* Nobody has begun to take the key away */
+static bool is_valid(const struct rhca_mem *mem)
+{
+	return READ_ONCE(mem->state) == RHCA_MEM_VALID &&
+	       (!mem->region || READ_ONCE(mem->region->state) == RHCA_MEM_VALID);
+}
+
+/**
+ * rhca_mem_hold - Find the memory that a key names, and go on using it
+ * @held: memory in use from the last call, or NULL; set to what is returned
+ * @dev: the device
+ * @key: local or remote key, from a work request or a packet
+ *
+ * Packets that are handled together mostly name one key: it is looked up, and its
+ * users are counted, once for all of them. Who takes the key away waits for
+ * rhca_mem_release() as for rhca_mem_put(), but nothing begins to use the memory
+ * once he has begun.
+ *
+ * Context: bottom halves off until rhca_mem_release().
+ * Return: memory in use, or NULL when the key is not one that works now.
+ */
+struct rhca_mem *rhca_mem_hold(struct rhca_mem **held,
+			       struct rhca_verbs_dev *dev, u32 key)
+{
+	struct rhca_mem *mem = *held;
+
+	/* What the key means does not change as long as it is in use */
+	if (mem && mem->key == key && is_valid(mem))
+		return mem;
+	rhca_mem_put(mem);
+	*held = rhca_mem_get(dev, key);
+	return *held;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_hold);
+
+/**
+ * rhca_mem_release - Stop using the memory of rhca_mem_hold()
+ * @held: the memory, or NULL; set to NULL
+ *
+ * Context: as rhca_mem_hold(), on the same CPU.
+ */
+void rhca_mem_release(struct rhca_mem **held)
+{
+	rhca_mem_put(*held);
+	*held = NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_release);
 
 /**
  * rhca_mem_allows - May this range be used in this way?

@@ -139,6 +139,9 @@ bool rhca_mem_is_idle(const struct rhca_mem *mem);
 void rhca_mem_wait_idle(const struct rhca_mem *mem);
 void rhca_mem_put(struct rhca_mem *mem);
 struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key);
+struct rhca_mem *rhca_mem_hold(struct rhca_mem **held,
+			       struct rhca_verbs_dev *dev, u32 key);
+void rhca_mem_release(struct rhca_mem **held);
 bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
 		     int access);
 struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,

@@ -86,6 +86,22 @@ struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_get_remote);
 
+/**
+ * rhca_mem_hold_remote - The same, to go on using it
+ * @held: as of rhca_mem_hold()
+ * @remote: what the peer asks for
+ *
+ * Context: as rhca_mem_hold().
+ * Return: memory in use, or NULL; @held may be in use even then.
+ */
+struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
+				      const struct rhca_remote *remote)
+{
+	struct rhca_mem *mem = rhca_mem_hold(held, remote->dev, remote->rkey);
+
+	return mem && remote_allowed(mem, remote) ? mem : NULL;
+}
+
 static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	struct rhca_mw *mw = to_rhca_mw(ibmw);
