@@ -64,11 +64,13 @@
 /**
  * struct rhca_requester - Send queue side, and the responses to it
  * @lock: protects all of this, and sq.head and the slots of the send queue
+ * @posted_end: index behind the requests that are known to be posted
  * @next: index of the request to send next; those before it have been sent
  * @next_offset: payload bytes of @next that have been sent
  * @next_psn: PSN of the next packet
  * @oldest_unacked_psn: first PSN that the peer has not acknowledged
  * @newest_psn: behind the newest PSN ever sent; above @next_psn while repeating
+ * @may_transmit: new requests may be begun: the QP's state as this pass began
  * @unasked: packets since the last one that asked for an acknowledgement
  * @ask: the next packet must ask for one
  * @reads_in_flight: READ and atomic requests without their last response
@@ -90,6 +92,7 @@
  */
 struct rhca_requester {
 	spinlock_t lock;		/* protects all of this */
+	u32 posted_end;
 	u32 next;
 	u32 next_offset;
 	u32 next_psn;
@@ -97,6 +100,7 @@ struct rhca_requester {
 	u32 newest_psn;
 	u32 unasked;
 	bool ask;
+	bool may_transmit;
 	u32 reads_in_flight;
 	u32 ssn;
 	u32 limit_ssn;

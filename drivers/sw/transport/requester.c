@@ -250,7 +250,7 @@ static bool may_begin(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (!rhca_qp_can(&qp->base, RHCA_QP_TRANSMIT))
+	if (!send->may_transmit)
 		return false;
 	if ((wqe->send_flags & IB_SEND_FENCE) && send->reads_in_flight)
 		return false;
@@ -599,6 +599,7 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	u32 budget = RHCA_SEND_BUDGET;
 	enum step did;
 
+	send->may_transmit = rhca_qp_can(&qp->base, RHCA_QP_TRANSMIT);
 	rhca_tx_list_begin(&tx, &qp->base,
 			   rc ? rcu_dereference(qp->base.path) : NULL,
 			   &send->backoff);
@@ -654,6 +655,7 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 
 	rhca_sq_reset(&qp->base);
 	send->next = qp->base.sq.head;
+	send->posted_end = qp->base.sq.tail;
 	send->next_offset = 0;
 	send->unasked = 0;
 	send->reads_in_flight = 0;

@@ -30,17 +30,27 @@ static inline u32 rhca_requester_in_flight(const struct rhca_requester *send)
 	return rhca_psn_diff(send->next_psn, send->oldest_unacked_psn);
 }
 
-/* Has a request been posted at this index? */
-static inline bool rhca_requester_has_request(struct rhca_sw_qp *qp, u32 index)
+/* Looks at the queue only when all that has been seen there is used up */
+static inline bool rhca_requester_sees_more(struct rhca_sw_qp *qp)
 {
 	struct rhca_sq *sq = &qp->base.sq;
+	u32 end;
 
-	if (index == READ_ONCE(sq->tail) &&
-	    !(qp->base.core.is_user && rhca_sq_fetch(&qp->base)))
+	if (qp->base.core.is_user)
+		rhca_sq_fetch(&qp->base);
+	end = READ_ONCE(sq->tail);
+	if (end == qp->send.posted_end)
 		return false;
-	/* The index before the request that it announces */
+	/* The index before the requests that it announces */
 	smp_acquire__after_ctrl_dep();
+	qp->send.posted_end = end;
 	return true;
+}
+
+/* Has a request been posted at this index, where those before it are known? */
+static inline bool rhca_requester_has_request(struct rhca_sw_qp *qp, u32 index)
+{
+	return index != qp->send.posted_end || rhca_requester_sees_more(qp);
 }
 
 /* Compare-and-swap or fetch-and-add: the response brings what was there before */

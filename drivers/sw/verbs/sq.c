@@ -239,11 +239,23 @@ static void take_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 	}
 }
 
-static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr)
+/* Is the slot at @index free? */
+static bool has_room(struct rhca_sq *sq, u32 index)
+{
+	lockdep_assert_held(&sq->post_lock);
+	if (index - sq->freed >= sq->max_wr)
+		/* The slot has been given back before it is written again */
+		sq->freed = smp_load_acquire(&sq->head);
+	return index - sq->freed < sq->max_wr;
+}
+
+/* The request is written, and not yet announced */
+static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
+		    u32 index)
 {
 	const struct wr_rule *rule = find_rule(qp, wr->opcode);
 	struct rhca_sq *sq = &qp->sq;
-	struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->tail);
+	struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, index);
 	u64 length = 0;
 	int i, ret;
 
@@ -252,8 +264,7 @@ static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr)
 	if (rhca_is_datagram(qp) &&
 	    !leaves_by_own_port(qp, to_verbs_ah(ud_wr(wr)->ah)->path))
 		return -EINVAL;
-	/* The slot has been given back before it is written again */
-	if (sq->tail - smp_load_acquire(&sq->head) >= sq->max_wr)
+	if (!has_room(sq, index))
 		return -ENOMEM;
 	for (i = 0; i < wr->num_sge; i++)
 		length += wr->sg_list[i].length;
@@ -274,8 +285,6 @@ static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr)
 		memcpy(wqe->sge, wr->sg_list,
 		       wqe->num_sge * sizeof(wqe->sge[0]));
 	take_parameters(qp, wqe, wr);	/* last: it takes a reference */
-	/* The request before the index that announces it */
-	smp_store_release(&sq->tail, sq->tail + 1);
 	return 0;
 }
 
@@ -294,15 +303,18 @@ int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 {
 	unsigned long flags;
 	int ret = 0;
+	u32 end;
 
 	spin_lock_irqsave(&qp->sq.post_lock, flags);
-	for (; wr; wr = wr->next) {
-		ret = post_one(qp, wr);
+	for (end = qp->sq.tail; wr; wr = wr->next, end++) {
+		ret = post_one(qp, wr, end);
 		if (ret) {
 			*bad_wr = wr;
 			break;
 		}
 	}
+	/* The requests before the index that announces them */
+	smp_store_release(&qp->sq.tail, end);
 	spin_unlock_irqrestore(&qp->sq.post_lock, flags);
 	return ret;
 }

@@ -123,7 +123,8 @@ struct rhca_send_wqe {
  * @mask: number of slots minus one
  * @slots: the requests; slot of index i is i & @mask
  * @post_lock: serialises kernel users that post; protects writes of @tail for
- *	them
+ *	them, and @freed
+ * @freed: @head as last seen by who posts
  * @head: oldest request that has not completed; the backend's, under its lock
  * @tail: index behind the newest request
  * @ring: of a process, with @max_wr slots or more; its requests are taken from
@@ -136,7 +137,8 @@ struct rhca_sq {
 	u32 stride;
 	u32 mask;
 	void *slots;
-	spinlock_t post_lock;		/* kernel users: writes to @tail */
+	spinlock_t post_lock;		/* kernel users: writes to @tail, @freed */
+	u32 freed;
 	u32 head;
 	u32 tail;
 	struct rhca_ring ring;
