@@ -8,6 +8,7 @@
 
 #include "hca.h"
 #include "sw/backend.h"
+#include "sw/verbs/cq.h"
 
 #define CQ_ENTRIES	4
 #define SEND_ONLY	0x04	/* RC */
@@ -193,7 +194,40 @@ static void qp_of_a_cq_in_error_stays_in_reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->busy), IB_QPS_RESET);
 }
 
+/* In the ring of a process, which it looks at without a lock */
+static void list_of_completions_is_added_in_order(struct kunit *test)
+{
+	struct rhca_wc_list *list = test_alloc(test, sizeof(*list));
+	struct rhca_cq *cq = test_alloc(test, sizeof(*cq));
+	struct ib_qp *qp = test_alloc(test, sizeof(*qp));
+	struct ib_uverbs_wc *wc;
+	u32 i;
+
+	spin_lock_init(&cq->lock);
+	cq->user = true;
+	cq->armed = IB_CQ_SOLICITED;
+	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(&cq->ring, CQ_ENTRIES,
+						 sizeof(*wc), NULL, NULL));
+	for (list->num = 0; list->num < CQ_ENTRIES; list->num++)
+		list->wc[list->num] = (struct ib_wc) { .wr_id = list->num,
+						       .qp = qp };
+	list->solicited = BIT(CQ_ENTRIES - 1);
+	KUNIT_EXPECT_TRUE(test, rhca_cq_post_list(cq, list));
+	KUNIT_EXPECT_TRUE(test, test_bit(RHCA_CQ_COMPLETION, &cq->due));
+	KUNIT_EXPECT_EQ(test, cq->ring.shared->producer_index, CQ_ENTRIES);
+	for (i = 0; i < CQ_ENTRIES; i++) {
+		wc = rhca_ring_slot(&cq->ring, i);
+		KUNIT_EXPECT_EQ(test, wc->wr_id, i);
+	}
+	KUNIT_EXPECT_FALSE(test, rhca_cq_is_overrun(cq));
+	rhca_cq_post_list(cq, list);
+	KUNIT_EXPECT_TRUE(test, rhca_cq_is_overrun(cq));
+	KUNIT_EXPECT_EQ(test, cq->ring.shared->producer_index, cq->ring.mask);
+	rhca_ring_free(&cq->ring);
+}
+
 static struct kunit_case cq_tests[] = {
+	KUNIT_CASE(list_of_completions_is_added_in_order),
 	KUNIT_CASE(overrun_fails_every_qp_of_the_cq),
 	KUNIT_CASE(cq_in_error_takes_no_completion),
 	KUNIT_CASE(qp_of_a_cq_in_error_stays_in_reset),

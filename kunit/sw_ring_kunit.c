@@ -73,12 +73,14 @@ static void ring_is_full_with_one_slot_empty(struct kunit *test)
 	make_ring(test, &ring, 3);
 	for (i = 3; i; i--) {
 		KUNIT_EXPECT_EQ(test, rhca_ring_room(&ring), i);
+		rhca_ring_advance(&ring);
 		rhca_ring_publish(&ring);
 	}
 	KUNIT_EXPECT_EQ(test, rhca_ring_room(&ring), 0);
 	KUNIT_EXPECT_EQ(test, ring.shared->producer_index, 3);
 	ring.shared->consumer_index = 2;
 	KUNIT_EXPECT_EQ(test, rhca_ring_room(&ring), 2);
+	rhca_ring_advance(&ring);
 	rhca_ring_publish(&ring);
 	KUNIT_EXPECT_EQ(test, ring.shared->producer_index, 0);
 	rhca_ring_free(&ring);
@@ -110,6 +112,7 @@ static void ring_stays_inside_whatever_the_index(struct kunit *test)
 		rhca_ring_release(&ring, value);
 		KUNIT_EXPECT_LE(test, ring.index, 7);
 		KUNIT_EXPECT_EQ(test, ring.shared->consumer_index, ring.index);
+		rhca_ring_advance(&ring);
 		rhca_ring_publish(&ring);
 		KUNIT_EXPECT_LE(test, ring.index, 7);
 	}

@@ -19,7 +19,6 @@ KUNIT_ARRAY_PARAM(hostile, hostile_values, hostile_desc);
 struct rq_bench {
 	struct rhca_rq rq;
 	struct rhca_recv_wqe *wqe;	/* with room for RQ_SGE entries */
-	u32 left;
 };
 
 static int rq_init(struct kunit *test)
@@ -56,9 +55,10 @@ static int rq_take(struct rq_bench *b)
 {
 	int ret;
 
-	local_bh_disable();
-	ret = rhca_rq_take(&b->rq, b->wqe, &b->left);
-	local_bh_enable();
+	spin_lock_bh(&b->rq.take_lock);
+	ret = rhca_rq_take(&b->rq, b->wqe);
+	rhca_ring_give_back(&b->rq.ring);
+	spin_unlock_bh(&b->rq.take_lock);
 	return ret;
 }
 
@@ -75,7 +75,8 @@ static void receives_are_taken_in_order(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, b->wqe->num_sge, 2);
 		KUNIT_EXPECT_EQ(test, b->wqe->length, 30);
 		KUNIT_EXPECT_EQ(test, b->wqe->sge[1].addr, id + 1);
-		KUNIT_EXPECT_EQ(test, b->left, RQ_WR - 1 - id);
+		KUNIT_EXPECT_EQ(test, rhca_ring_count(&b->rq.ring),
+				RQ_WR - 1 - id);
 	}
 	KUNIT_EXPECT_EQ(test, rq_take(b), -ENOENT);
 }

@@ -169,7 +169,7 @@ static void request_of_a_process_is_checked(struct kunit *test)
 	if (c->status == IB_WC_SUCCESS)
 		KUNIT_EXPECT_EQ(test, wqe->length, c->length);
 	KUNIT_EXPECT_FALSE(test, rhca_sq_fetch(&b->qp));
-	rhca_sq_complete(&b->qp);
+	rhca_sq_complete(&b->qp, 1);
 	KUNIT_EXPECT_EQ(test, b->qp.sq.ring.shared->consumer_index, 1);
 }
 
@@ -263,7 +263,7 @@ static void false_producer_yields_no_more_requests(struct kunit *test)
 			KUNIT_ASSERT_LT(test, fetched, left);
 		KUNIT_EXPECT_EQ(test, fetched, min(left, b->qp.sq.max_wr));
 		while (b->qp.sq.head != b->qp.sq.tail)
-			rhca_sq_complete(&b->qp);
+			rhca_sq_complete(&b->qp, 1);
 		left -= fetched;
 	} while (fetched);
 	KUNIT_EXPECT_EQ(test, left, 0);

@@ -47,7 +47,7 @@ u8 rhca_ack_syndrome(struct rhca_sw_qp *qp)
 	if (qp->base.srq)
 		return rhca_syndrome(RHCA_AETH_ACK, RHCA_CREDIT_INVALID);
 	return rhca_syndrome(RHCA_AETH_ACK,
-			     rhca_credit_code(rhca_ring_filled(&qp->base.rq.ring)));
+			     rhca_credit_code(rhca_ring_count(&qp->base.rq.ring)));
 }
 
 /**

@@ -68,7 +68,7 @@ static u32 num_waiting(const struct rhca_sw_qp *qp)
 	u32 begun = READ_ONCE(qp->send.next) - READ_ONCE(sq->head);
 
 	if (qp->base.core.is_user)
-		return rhca_ring_filled(&sq->ring) - begun;
+		return rhca_ring_count(&sq->ring) - begun;
 	return READ_ONCE(sq->tail) - READ_ONCE(sq->head) - begun;
 }
 

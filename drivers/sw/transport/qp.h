@@ -274,6 +274,8 @@ static inline struct rhca_sw_qp *to_sw_qp(struct rhca_verbs_qp *qp)
  * @flushed: requests that were flushed
  * @srq_limit: raise the limit event of the shared receive queue
  * @events: BIT(enum ib_event_type) to raise
+ * @received: where packets that came together leave their completions until
+ *	rhca_responder_show(); NULL: each is shown at once
  */
 struct rhca_batch {
 	bool raise_send;
@@ -284,6 +286,7 @@ struct rhca_batch {
 	u32 flushed;
 	bool srq_limit;
 	u32 events;
+	struct rhca_wc_list *received;
 };
 
 static inline void rhca_batch_event(struct rhca_batch *batch,

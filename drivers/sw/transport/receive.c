@@ -285,28 +285,46 @@ static bool next_of_half(struct rhca_walk *walk, struct rhca_verbs_qp *qp)
 	return false;
 }
 
+static void take_responses(struct rhca_sw_qp *qp, struct rhca_walk *walk,
+			   struct rhca_batch *batch)
+{
+	spin_lock_bh(&qp->send.lock);
+	do {
+		if (passes_locked_checks(qp, &walk->rx, walk))
+			rhca_completer_receive(qp, &walk->rx, batch);
+	} while (next_of_half(walk, &qp->base));
+	rhca_requester_send(qp, batch);
+	spin_unlock_bh(&qp->send.lock);
+}
+
+static void take_requests(struct rhca_sw_qp *qp, struct rhca_walk *walk,
+			  struct rhca_batch *batch)
+{
+	struct rhca_wc_list received;
+
+	received.num = 0;
+	received.solicited = 0;
+	batch->received = &received;
+	spin_lock_bh(&qp->recv.lock);
+	do {
+		if (passes_locked_checks(qp, &walk->rx, walk))
+			rhca_responder_take(qp, &walk->rx, batch);
+	} while (next_of_half(walk, &qp->base));
+	rhca_responder_show(qp, batch);
+	batch->received = NULL;
+	rhca_responder_continue(qp, batch);
+	spin_unlock_bh(&qp->recv.lock);
+}
+
 /* One lock for all, and one answer at the end */
 static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
 {
 	struct rhca_batch batch = {};
 
-	if (walk->rx.flags & RHCA_OP_RESPONSE) {
-		spin_lock_bh(&qp->send.lock);
-		do {
-			if (passes_locked_checks(qp, &walk->rx, walk))
-				rhca_completer_receive(qp, &walk->rx, &batch);
-		} while (next_of_half(walk, &qp->base));
-		rhca_requester_send(qp, &batch);
-		spin_unlock_bh(&qp->send.lock);
-	} else {
-		spin_lock_bh(&qp->recv.lock);
-		do {
-			if (passes_locked_checks(qp, &walk->rx, walk))
-				rhca_responder_take(qp, &walk->rx, &batch);
-		} while (next_of_half(walk, &qp->base));
-		rhca_responder_continue(qp, &batch);
-		spin_unlock_bh(&qp->recv.lock);
-	}
+	if (walk->rx.flags & RHCA_OP_RESPONSE)
+		take_responses(qp, walk, &batch);
+	else
+		take_requests(qp, walk, &batch);
 	rhca_batch_end(qp, &batch);
 }
 

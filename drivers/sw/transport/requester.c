@@ -66,36 +66,65 @@ static bool shows(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	       qp->base.core.init.sq_sig_type == IB_SIGNAL_ALL_WR;
 }
 
-/*
- * The slot is free before the completion is visible: whoever polls it, on
- * another processor at once, may post again and must find room.
- */
-static void complete_head(struct rhca_sw_qp *qp, enum ib_wc_status status,
-			  struct rhca_batch *batch)
+static void fill_wc(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
+		    enum ib_wc_status status, struct ib_wc *wc)
 {
-	struct rhca_sq *sq = &qp->base.sq;
-	struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->head);
-	bool visible = shows(qp, wqe, status);
-	struct ib_wc wc = {
+	*wc = (struct ib_wc) {
 		.wr_id		= wqe->wr_id,
 		.status		= status,
 		.qp		= &qp->base.core.ibqp,
 		.byte_len	= wqe->length,
 	};
+	if (wqe->opcode < ARRAY_SIZE(wc_opcodes))
+		wc->opcode = wc_opcodes[wqe->opcode];
+}
+
+/*
+ * The slots are free before the completions are visible: whoever polls them, on
+ * another processor at once, may post again and must find room.
+ */
+static void free_and_show(struct rhca_sw_qp *qp, u32 num,
+			  struct rhca_wc_list *list, struct rhca_batch *batch)
+{
+	rhca_sq_complete(&qp->base, num);
+	if (list->num)
+		batch->raise_send |= rhca_cq_post_list(rhca_send_cq(&qp->base),
+						       list);
+	list->num = 0;
+}
+
+/* Complete the oldest requests */
+static void complete_oldest(struct rhca_sw_qp *qp, u32 num,
+			    enum ib_wc_status status,
+			    struct rhca_batch *batch)
+{
+	struct rhca_sq *sq = &qp->base.sq;
+	const struct rhca_send_wqe *wqe;
+	struct rhca_wc_list list;
+	u32 i, end = sq->head + num;
 
 	lockdep_assert_held(&qp->send.lock);
-	if (wqe->opcode < ARRAY_SIZE(wc_opcodes))
-		wc.opcode = wc_opcodes[wqe->opcode];
-	if (status != IB_WC_SUCCESS)
-		count_failure(qp, status);
-	if (sq->head == qp->send.next) {
-		qp->send.next++;
+	if (qp->send.next - sq->head < num) {
+		qp->send.next = end;
 		qp->send.next_offset = 0;
 	}
-	rhca_sq_complete(&qp->base);
-	if (visible)
-		batch->raise_send |= rhca_cq_post(rhca_send_cq(&qp->base), &wc,
-						  false);
+	list.num = 0;
+	list.solicited = 0;
+	for (i = sq->head; i != end; i++) {
+		wqe = rhca_sq_wqe(sq, i);
+		if (shows(qp, wqe, status))
+			fill_wc(qp, wqe, status, &list.wc[list.num++]);
+		if (list.num == RHCA_WC_LIST_MOST || i + 1 == end)
+			free_and_show(qp, i + 1 - sq->head, &list, batch);
+	}
+}
+
+static void complete_head(struct rhca_sw_qp *qp, enum ib_wc_status status,
+			  struct rhca_batch *batch)
+{
+	if (status != IB_WC_SUCCESS)
+		count_failure(qp, status);
+	complete_oldest(qp, 1, status, batch);
 }
 
 static bool is_acknowledged(const struct rhca_requester *send,
@@ -117,13 +146,14 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 	struct rhca_sq *sq = &qp->base.sq;
+	u32 end = sq->head;
 
 	lockdep_assert_held(&send->lock);
-	while (sq->head != rhca_requester_sent_end(send)) {
-		if (!is_acknowledged(send, rhca_sq_wqe(sq, sq->head)))
-			break;
-		complete_head(qp, IB_WC_SUCCESS, batch);
-	}
+	while (end != rhca_requester_sent_end(send) &&
+	       is_acknowledged(send, rhca_sq_wqe(sq, end)))
+		end++;
+	if (end != sq->head)
+		complete_oldest(qp, end - sq->head, IB_WC_SUCCESS, batch);
 }
 
 /**

@@ -42,6 +42,46 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_nak_actions);
 
 /* --- completions ---------------------------------------------------------- */
 
+/* Whoever polls a completion may post again, and must find room */
+static void give_slots_back(struct rhca_sw_qp *qp)
+{
+	if (!qp->base.srq)
+		rhca_ring_give_back(&qp->base.rq.ring);
+}
+
+/**
+ * rhca_responder_show - Show the completions that packets have left
+ * @qp: the QP
+ * @batch: with @received; collects events
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_show(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_wc_list *received = batch->received;
+
+	lockdep_assert_held(&qp->recv.lock);
+	if (!received->num)
+		return;
+	give_slots_back(qp);
+	batch->raise_recv |= rhca_cq_post_list(rhca_recv_cq(&qp->base),
+					       received);
+	received->num = 0;
+	received->solicited = 0;
+}
+
+static void leave_completion(struct rhca_sw_qp *qp, const struct ib_wc *wc,
+			     bool solicited, struct rhca_batch *batch)
+{
+	struct rhca_wc_list *received = batch->received;
+
+	if (solicited)
+		received->solicited |= BIT(received->num);
+	received->wc[received->num++] = *wc;
+	if (received->num == RHCA_WC_LIST_MOST)
+		rhca_responder_show(qp, batch);
+}
+
 static void post_completion(struct rhca_sw_qp *qp, struct ib_wc *wc,
 			    bool solicited, struct rhca_batch *batch)
 {
@@ -51,6 +91,11 @@ static void post_completion(struct rhca_sw_qp *qp, struct ib_wc *wc,
 		rhca_qp_count(&qp->base, wc->status == IB_WC_WR_FLUSH_ERR ?
 			      RHCA_RESP_CQE_FLUSH_ERROR : RHCA_RESP_CQE_ERROR);
 	qp->recv.have_wqe = false;
+	if (batch->received) {
+		leave_completion(qp, wc, solicited, batch);
+		return;
+	}
+	give_slots_back(qp);
 	batch->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), wc,
 					  solicited);
 }

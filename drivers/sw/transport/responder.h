@@ -29,6 +29,7 @@ extern const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES];
 
 void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			 struct rhca_batch *batch);
+void rhca_responder_show(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 int rhca_responder_reserve(struct rhca_sw_qp *qp, u32 max_dest_rd_atomic);
@@ -63,12 +64,10 @@ static inline struct rhca_mem *rhca_responder_hold(struct rhca_sw_qp *qp,
 /* 0, -ENOENT when none is posted, or another error: it is not usable */
 static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
 {
-	u32 left;
-
 	if (qp->base.srq)
 		return rhca_srq_take(qp->base.srq, qp->recv.wqe,
 				     &qp->recv.srq_limit_reached);
-	return rhca_rq_take(&qp->base.rq, qp->recv.wqe, &left);
+	return rhca_rq_take(&qp->base.rq, qp->recv.wqe);
 }
 
 #endif

@@ -69,7 +69,7 @@ static bool add_to_ring(struct rhca_cq *cq, const struct ib_wc *wc)
 	if (!rhca_ring_room(&cq->ring))
 		return false;
 	fill_user_wc(rhca_ring_slot(&cq->ring, cq->ring.index), wc);
-	rhca_ring_publish(&cq->ring);
+	rhca_ring_advance(&cq->ring);
 	return true;
 }
 
@@ -109,29 +109,59 @@ static bool add(struct rhca_cq *cq, const struct ib_wc *wc)
 	return cq->user ? add_to_ring(cq, wc) : add_to_array(cq, wc);
 }
 
-/**
- * rhca_cq_post - Add a completion
- * @cq: the queue
- * @wc: the completion; copied
- * @solicited: the sender asked for an event
- *
- * Without room it is lost, and the CQ is in error from then on.
- *
- * Context: any; QP locks may be held, so the event is left to the caller.
- * Return: true when the caller must call rhca_cq_raise() once it holds no lock.
- */
-bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
+static void post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
 {
-	unsigned long flags;
-	bool lost;
+	bool lost = !add(cq, wc);
 
-	spin_lock_irqsave(&cq->lock, flags);
-	lost = !add(cq, wc);
+	lockdep_assert_held(&cq->lock);
 	if (lost && !cq->overrun)
 		set_bit(RHCA_CQ_OVERRUN, &cq->due);
 	cq->overrun |= lost;
 	if (take_arming(cq, solicited || wc->status != IB_WC_SUCCESS))
 		set_bit(RHCA_CQ_COMPLETION, &cq->due);
+}
+
+/**
+ * rhca_cq_post_list - Add completions
+ * @cq: the queue
+ * @list: the completions; copied
+ *
+ * Without room they are lost, and the CQ is in error from then on.
+ *
+ * Context: any; QP locks may be held, so the event is left to the caller.
+ * Return: true when the caller must call rhca_cq_raise() once it holds no lock.
+ */
+bool rhca_cq_post_list(struct rhca_cq *cq, const struct rhca_wc_list *list)
+{
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (i = 0; i < list->num; i++)
+		post(cq, &list->wc[i], list->solicited & BIT(i));
+	if (cq->user)
+		rhca_ring_publish(&cq->ring);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return READ_ONCE(cq->due);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_cq_post_list);
+
+/**
+ * rhca_cq_post - Add one completion
+ * @cq: the queue
+ * @wc: the completion; copied
+ * @solicited: the sender asked for an event
+ *
+ * Context, Return: as rhca_cq_post_list().
+ */
+bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	post(cq, wc, solicited);
+	if (cq->user)
+		rhca_ring_publish(&cq->ring);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return READ_ONCE(cq->due);
 }
@@ -322,10 +352,11 @@ static int move_entries(const struct rhca_ring *old, struct move *move, u32 n)
 		memcpy(rhca_ring_slot(&move->fresh, move->fresh.index),
 		       rhca_ring_slot(old, move->next++),
 		       sizeof(struct ib_uverbs_wc));
-		rhca_ring_publish(&move->fresh);
+		rhca_ring_advance(&move->fresh);
 		if (n && n % 4096 == 0)
 			cond_resched();
 	}
+	rhca_ring_publish(&move->fresh);
 	return 0;
 }
 

@@ -53,6 +53,20 @@ struct rhca_cq {
 	bool overrun;
 };
 
+#define RHCA_WC_LIST_MOST	8	/* it lies on the stack */
+
+/**
+ * struct rhca_wc_list - Completions that are added together
+ * @num: how many
+ * @solicited: BIT() of those whose sender asked for an event
+ * @wc: they
+ */
+struct rhca_wc_list {
+	u32 num;
+	u32 solicited;
+	struct ib_wc wc[RHCA_WC_LIST_MOST];
+};
+
 static inline struct rhca_cq *to_rhca_cq(struct ib_cq *ibcq)
 {
 	return container_of(ibcq, struct rhca_cq, ibcq);
@@ -63,6 +77,7 @@ static inline bool rhca_cq_is_overrun(const struct rhca_cq *cq)
 	return READ_ONCE(cq->overrun);
 }
 
+bool rhca_cq_post_list(struct rhca_cq *cq, const struct rhca_wc_list *list);
 bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited);
 void rhca_cq_raise(struct rhca_cq *cq);
 

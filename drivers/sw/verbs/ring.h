@@ -48,6 +48,13 @@ static inline void *rhca_ring_slot(const struct rhca_ring *ring, u32 index)
 	       ((size_t)(index & ring->mask) << ring->stride_shift);
 }
 
+/* How many there are; to look at them takes rhca_ring_filled() */
+static inline u32 rhca_ring_count(const struct rhca_ring *ring)
+{
+	return (READ_ONCE(ring->shared->producer_index) - ring->index) &
+	       ring->mask;
+}
+
 /* How many elements the other side has put in that we have not taken */
 static inline u32 rhca_ring_filled(const struct rhca_ring *ring)
 {
@@ -57,12 +64,18 @@ static inline u32 rhca_ring_filled(const struct rhca_ring *ring)
 	return (producer - ring->index) & ring->mask;
 }
 
-/* Give @n slots that we took back to the other side */
+/* Give the slots that we took back to the other side */
+static inline void rhca_ring_give_back(struct rhca_ring *ring)
+{
+	/* Our reads of the slots before they may be written again */
+	smp_store_release(&ring->shared->consumer_index, ring->index);
+}
+
+/* Take @n slots and give them back at once */
 static inline void rhca_ring_release(struct rhca_ring *ring, u32 n)
 {
 	ring->index = (ring->index + n) & ring->mask;
-	/* Our reads of the slots before they may be written again */
-	smp_store_release(&ring->shared->consumer_index, ring->index);
+	rhca_ring_give_back(ring);
 }
 
 /* How many slots the other side has left us, for rings that we fill */
@@ -74,11 +87,16 @@ static inline u32 rhca_ring_room(const struct rhca_ring *ring)
 	return (consumer - ring->index - 1) & ring->mask;
 }
 
-/* Show the other side the slot that was just filled */
-static inline void rhca_ring_publish(struct rhca_ring *ring)
+/* The next slot has been filled or emptied; the other side is told later */
+static inline void rhca_ring_advance(struct rhca_ring *ring)
 {
 	ring->index = (ring->index + 1) & ring->mask;
-	/* The element before the index that announces it */
+}
+
+/* Show the other side the slots that have been filled */
+static inline void rhca_ring_publish(struct rhca_ring *ring)
+{
+	/* The elements before the index that announces them */
 	smp_store_release(&ring->shared->producer_index, ring->index);
 }
 

@@ -30,6 +30,8 @@ int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,
 	spin_lock_init(&rq->post_lock);
 	spin_lock_init(&rq->take_lock);
 	rq->taken = 0;
+	rq->ready = 0;
+	rq->freed = 0;
 	ret = rhca_ring_alloc(&rq->ring, max(max_wr, 1U), bytes, udata, info);
 	if (ret)
 		return ret;
@@ -45,25 +47,28 @@ void rhca_rq_exit(struct rhca_rq *rq)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rq_exit);
 
-static int post_one(struct rhca_rq *rq, const struct ib_recv_wr *wr)
+/* Is the slot at @producer free, and not the last one? */
+static bool has_room(struct rhca_rq *rq, u32 producer)
 {
-	struct rxe_queue_buf *shared = rq->ring.shared;
-	u32 producer = shared->producer_index;
-	/* The taker's reads of a slot before it is written again */
-	u32 consumer = smp_load_acquire(&shared->consumer_index);
-	struct rxe_recv_wqe *wqe;
+	lockdep_assert_held(&rq->post_lock);
+	if (!((producer + 1 - rq->freed) & rq->ring.mask))
+		/* The taker's reads of a slot before it is written again */
+		rq->freed = smp_load_acquire(&rq->ring.shared->consumer_index);
+	return (producer + 1 - rq->freed) & rq->ring.mask;
+}
+
+/* The request is written, and not yet announced */
+static int post_one(struct rhca_rq *rq, const struct ib_recv_wr *wr, u32 producer)
+{
+	struct rxe_recv_wqe *wqe = rhca_ring_slot(&rq->ring, producer);
 
 	if (wr->num_sge < 0 || wr->num_sge > rq->max_sge)
 		return -EINVAL;
-	if (((producer + 1 - consumer) & rq->ring.mask) == 0)
+	if (!has_room(rq, producer))
 		return -ENOMEM;
-	wqe = rhca_ring_slot(&rq->ring, producer);
 	wqe->wr_id = wr->wr_id;
 	wqe->dma.num_sge = wr->num_sge;
 	memcpy(wqe->dma.sge, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
-	/* The request before the index that announces it */
-	smp_store_release(&shared->producer_index,
-			  (producer + 1) & rq->ring.mask);
 	return 0;
 }
 
@@ -81,15 +86,19 @@ int rhca_rq_post(struct rhca_rq *rq, const struct ib_recv_wr *wr,
 {
 	unsigned long flags;
 	int ret = 0;
+	u32 end;
 
 	spin_lock_irqsave(&rq->post_lock, flags);
-	for (; wr; wr = wr->next) {
-		ret = post_one(rq, wr);
+	for (end = rq->ring.shared->producer_index; wr; wr = wr->next, end++) {
+		ret = post_one(rq, wr, end);
 		if (ret) {
 			*bad_wr = wr;
 			break;
 		}
 	}
+	/* The requests before the index that announces them */
+	smp_store_release(&rq->ring.shared->producer_index,
+			  end & rq->ring.mask);
 	spin_unlock_irqrestore(&rq->post_lock, flags);
 	return ret;
 }
@@ -99,13 +108,12 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rq_post);
  * rhca_rq_reset - Drop all requests without completions
  * @rq: the queue of a QP in RESET
  *
- * Context: bottom halves off.
+ * Context: as rhca_rq_take().
  */
 void rhca_rq_reset(struct rhca_rq *rq)
 {
-	spin_lock(&rq->take_lock);
 	rhca_ring_release(&rq->ring, rhca_ring_filled(&rq->ring));
-	spin_unlock(&rq->take_lock);
+	rq->ready = 0;
 }
 
 /* The ring is the process's to scribble on: copy first, then check */
@@ -132,26 +140,25 @@ static int copy_out(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
  * rhca_rq_take - Take the oldest request
  * @rq: the queue
  * @wqe: with room for @rq->max_sge entries; filled in; also on -EINVAL, as an empty request
- * @left: set to the number of requests that remain
  *
- * Context: bottom halves off.
+ * Its slot is free when rhca_ring_give_back() has been called for @rq->ring.
+ *
+ * Context: one at a time: the lock of the QP's half held, or @rq->take_lock.
  * Return: 0; -ENOENT when the queue is empty; -EINVAL when the request, which
  * has been taken, is malformed.
  */
-int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe, u32 *left)
+int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
 {
-	int ret = -ENOENT;
-	u32 filled;
+	int ret;
 
-	spin_lock(&rq->take_lock);
-	filled = rhca_ring_filled(&rq->ring);
-	if (filled) {
-		ret = copy_out(rq, wqe);
-		rhca_ring_release(&rq->ring, 1);
-		rq->taken++;
-		*left = filled - 1;
-	}
-	spin_unlock(&rq->take_lock);
+	if (!rq->ready)
+		rq->ready = rhca_ring_filled(&rq->ring);
+	if (!rq->ready)
+		return -ENOENT;
+	ret = copy_out(rq, wqe);
+	rhca_ring_advance(&rq->ring);
+	rq->ready--;
+	rq->taken++;
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rq_take);
@@ -211,6 +218,8 @@ static void switch_rings(struct rhca_rq *rq, struct move *move)
 	smp_store_release(&fresh->shared->producer_index,
 			  move->put & fresh->mask);
 	swap(rq->ring, *fresh);
+	rq->freed = rq->ring.index;
+	rq->ready = 0;
 	rq->max_wr = rhca_ring_capacity(&rq->ring);
 }
 

@@ -30,16 +30,21 @@ struct rhca_recv_wqe {
  * @max_sge: entries that a request may have
  * @max_wr: requests that fit, at least those that were asked for
  * @post_lock: serialises kernel users that post; innermost
- * @take_lock: protects the consumer side of @ring
+ * @freed: consumer index of @ring as last seen by who posts
+ * @take_lock: of a shared queue; for that of a QP the backend's lock does
  * @ring: the requests
+ * @ready: requests in @ring that are known to be posted
  * @taken: how many were taken so far
  */
 struct rhca_rq {
 	u32 max_sge;
 	u32 max_wr;
-	spinlock_t post_lock;		/* producer side, of kernel users */
-	spinlock_t take_lock;		/* consumer side of: */
+	spinlock_t post_lock;		/* producer side, of kernel users, and: */
+	u32 freed;
+
+	spinlock_t take_lock;		/* shared queues: consumer side of: */
 	struct rhca_ring ring;
+	u32 ready;
 	u32 taken;
 };
 
@@ -49,7 +54,7 @@ void rhca_rq_exit(struct rhca_rq *rq);
 int rhca_rq_post(struct rhca_rq *rq, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad_wr);
 void rhca_rq_reset(struct rhca_rq *rq);
-int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe, u32 *left);
+int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe);
 int rhca_rq_resize(struct rhca_rq *rq, struct rhca_ring *ring);
 
 #endif

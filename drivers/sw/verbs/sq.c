@@ -504,29 +504,30 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_sq_fetch);
 
 /* --- both ----------------------------------------------------------------- */
 
-static void drop_references(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
+static void drop_path(struct rhca_send_wqe *wqe)
 {
-	if (rhca_is_datagram(qp)) {
-		rhca_path_put(wqe->path);
-		wqe->path = NULL;
-	}
+	rhca_path_put(wqe->path);
+	wqe->path = NULL;
 }
 
 /**
- * rhca_sq_complete - The oldest request is done: free its slot
+ * rhca_sq_complete - The oldest requests are done: free their slots
  * @qp: the QP
+ * @num: how many
  *
  * Context: the backend's send lock held.
  */
-void rhca_sq_complete(struct rhca_verbs_qp *qp)
+void rhca_sq_complete(struct rhca_verbs_qp *qp, u32 num)
 {
 	struct rhca_sq *sq = &qp->sq;
+	u32 i;
 
-	drop_references(qp, rhca_sq_wqe(sq, sq->head));
-	/* The slot is read no more before it may be written again */
-	smp_store_release(&sq->head, sq->head + 1);
+	for (i = 0; i < num && rhca_is_datagram(qp); i++)
+		drop_path(rhca_sq_wqe(sq, sq->head + i));
+	/* The slots are read no more before they may be written again */
+	smp_store_release(&sq->head, sq->head + num);
 	if (qp->core.is_user)
-		rhca_ring_release(&sq->ring, 1);
+		rhca_ring_release(&sq->ring, num);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_sq_complete);
 
@@ -540,8 +541,8 @@ void rhca_sq_reset(struct rhca_verbs_qp *qp)
 {
 	struct rhca_sq *sq = &qp->sq;
 
-	while (sq->head != sq->tail)
-		rhca_sq_complete(qp);
+	if (sq->head != sq->tail)
+		rhca_sq_complete(qp, sq->tail - sq->head);
 	if (qp->core.is_user && sq->ring.shared) {
 		rhca_ring_release(&sq->ring, rhca_ring_filled(&sq->ring));
 		sq->head = sq->ring.index;

@@ -166,7 +166,7 @@ void rhca_sq_exit(struct rhca_sq *sq);
 int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 		 const struct ib_send_wr **bad_wr);
 bool rhca_sq_fetch(struct rhca_verbs_qp *qp);
-void rhca_sq_complete(struct rhca_verbs_qp *qp);
+void rhca_sq_complete(struct rhca_verbs_qp *qp, u32 num);
 void rhca_sq_reset(struct rhca_verbs_qp *qp);
 
 #endif

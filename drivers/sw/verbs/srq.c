@@ -171,16 +171,13 @@ void rhca_srq_limit_event(struct rhca_srq *srq)
 }
 
 /* The limit is armed once, 11.2.3.3: the event disarms it */
-static bool take_limit(struct rhca_srq *srq, u32 left)
+static bool take_limit(struct rhca_srq *srq)
 {
-	bool reached;
-
-	spin_lock(&srq->rq.take_lock);
-	reached = srq->limit && left < srq->limit;
-	if (reached)
-		srq->limit = 0;
-	spin_unlock(&srq->rq.take_lock);
-	return reached;
+	lockdep_assert_held(&srq->rq.take_lock);
+	if (!srq->limit || rhca_ring_count(&srq->rq.ring) >= srq->limit)
+		return false;
+	srq->limit = 0;
+	return true;
 }
 
 /**
@@ -195,11 +192,14 @@ static bool take_limit(struct rhca_srq *srq, u32 left)
 int rhca_srq_take(struct rhca_srq *srq, struct rhca_recv_wqe *wqe,
 		  bool *limit_reached)
 {
-	u32 left = 0;
-	int ret = rhca_rq_take(&srq->rq, wqe, &left);
+	int ret;
 
-	if (ret != -ENOENT && READ_ONCE(srq->limit))
-		*limit_reached |= take_limit(srq, left);
+	spin_lock(&srq->rq.take_lock);
+	ret = rhca_rq_take(&srq->rq, wqe);
+	rhca_ring_give_back(&srq->rq.ring);
+	if (ret != -ENOENT && take_limit(srq))
+		*limit_reached = true;
+	spin_unlock(&srq->rq.take_lock);
 	return ret;
 }
 
