@@ -265,7 +265,7 @@ static enum ib_wc_status take_read(struct rhca_sw_qp *qp,
 	}
 	if (rx->in_place)
 		return IB_WC_SUCCESS;
-	return rhca_scatter(&qp->base, &span, rx->skb, rx->payload_offset);
+	return rhca_scatter(&qp->base, &span, rx);
 }
 
 static enum ib_wc_status take_atomic(struct rhca_sw_qp *qp,

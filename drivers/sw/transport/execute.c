@@ -36,8 +36,7 @@ static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
 
 	if (rx->in_place)
 		return RHCA_PASS;
-	return scattered(rhca_scatter(&qp->base, &span, rx->skb,
-				      rx->payload_offset));
+	return scattered(rhca_scatter(&qp->base, &span, rx));
 }
 
 /* The first 40 bytes show the network header; IPv4 lies in the last 20 */
@@ -92,8 +91,7 @@ static enum rhca_request_status put_in_region(struct rhca_sw_qp *qp,
 				  rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
 	if (!mem)
 		return RHCA_BAD_KEY;	/* taken away since it was checked */
-	ret = rhca_skb_to_mem(mem, recv->write_va, rx->payload_bytes,
-			      recv->write_left, rx->skb, rx->payload_offset);
+	ret = rhca_rx_to_mem(mem, recv->write_va, recv->write_left, rx);
 	if (!ret)
 		return RHCA_PASS;
 	return ret == -EINPROGRESS ? RHCA_PAGE_FAULT : RHCA_BAD_KEY;

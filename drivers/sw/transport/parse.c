@@ -16,6 +16,39 @@ static const u8 *pull_headers(struct rhca_rx *rx, unsigned int bytes)
 	return skb_header_pointer(rx->skb, 0, bytes, rx->copy);
 }
 
+/**
+ * rhca_rx_find_piece - Bytes of a packet, where they lie in one piece
+ * @skb: the packet
+ * @offset: first byte, from skb->data
+ * @bytes: how many
+ *
+ * Return: the first byte, or NULL.
+ */
+const u8 *rhca_rx_find_piece(const struct sk_buff *skb, unsigned int offset,
+			     unsigned int bytes)
+{
+	const struct skb_shared_info *shared = skb_shinfo(skb);
+	const skb_frag_t *frag;
+	unsigned int here, i;
+
+	if (offset + bytes <= skb_headlen(skb))
+		return skb->data + offset;
+	if (offset < skb_headlen(skb))
+		return NULL;
+	offset -= skb_headlen(skb);
+	for (i = 0; i < shared->nr_frags; i++) {
+		frag = &shared->frags[i];
+		here = skb_frag_size(frag);
+		if (offset + bytes <= here)
+			return PageHighMem(skb_frag_page(frag)) ? NULL :
+				skb_frag_address(frag) + offset;
+		if (offset < here)
+			return NULL;
+		offset -= here;
+	}
+	return NULL;
+}
+
 /* Bytes from the BTH to the end of the ICRC, as the packet itself says for v1 */
 static unsigned int ib_bytes_of(const struct sk_buff *skb,
 				enum rhca_encap encap, const u8 *network)
@@ -95,6 +128,7 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 	if (!rx->network)
 		return RHCA_PARSE_TRUNCATED;
 	rx->bth = (const struct rhca_bth *)(rx->network + network);
+	rx->piece = rhca_rx_find_piece(skb, network, ib_bytes);
 	rhca_network_parse(encap, rx->network, &rx->flow);
 	return RHCA_PARSE_OK;
 }
@@ -109,50 +143,29 @@ bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 	unsigned int bth_end = rx->bth_offset + sizeof(struct rhca_bth);
 	unsigned int end = rx->payload_offset + rx->payload_bytes +
 			   rhca_bth_pad(rx->bth);
-	__le32 *in_packet, buffer;
+	const void *in_packet;
+	__le32 icrc, buffer;
 	bool vectors;
 	u32 crc;
 
-	in_packet = skb_header_pointer(rx->skb, end, sizeof(buffer), &buffer);
+	if (rx->piece)
+		in_packet = rx->piece + end - rx->bth_offset;
+	else
+		in_packet = skb_header_pointer(rx->skb, end, sizeof(buffer),
+					       &buffer);
 	if (!in_packet)
 		return false;
 	vectors = rhca_crc32_begin(end - rx->bth_offset);
 	crc = rhca_icrc_headers(vectors, rx->flow.encap, rx->network);
-	crc = rhca_icrc_skb(vectors, crc, rx->skb, bth_end, end - bth_end);
+	if (rx->piece)
+		crc = rhca_crc32(vectors, crc,
+				 rx->piece + sizeof(struct rhca_bth),
+				 end - bth_end);
+	else
+		crc = rhca_icrc_skb(vectors, crc, rx->skb, bth_end,
+				    end - bth_end);
 	rhca_crc32_end(vectors);
-	return !memcmp(in_packet, &(__le32){ rhca_icrc_final(crc) },
-		       sizeof(buffer));
+	icrc = rhca_icrc_final(crc);
+	return !memcmp(in_packet, &icrc, sizeof(icrc));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_icrc_ok);
-
-/**
- * rhca_rx_payload - Payload, padding and ICRC where they lie in one piece
- * @rx: a parsed packet
- *
- * Return: the first byte, or NULL.
- */
-const u8 *rhca_rx_payload(const struct rhca_rx *rx)
-{
-	unsigned int bytes = rx->payload_bytes + rhca_bth_pad(rx->bth) +
-			     RHCA_ICRC_BYTES;
-	const struct skb_shared_info *shared = skb_shinfo(rx->skb);
-	unsigned int offset = rx->payload_offset, here, i;
-	const skb_frag_t *frag;
-
-	if (offset + bytes <= skb_headlen(rx->skb))
-		return rx->skb->data + offset;
-	if (offset < skb_headlen(rx->skb))
-		return NULL;
-	offset -= skb_headlen(rx->skb);
-	for (i = 0; i < shared->nr_frags; i++) {
-		frag = &shared->frags[i];
-		here = skb_frag_size(frag);
-		if (offset + bytes <= here)
-			return PageHighMem(skb_frag_page(frag)) ? NULL :
-				skb_frag_address(frag) + offset;
-		if (offset < here)
-			return NULL;
-		offset -= here;
-	}
-	return NULL;
-}

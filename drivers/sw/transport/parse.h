@@ -20,6 +20,8 @@
  * @network: network header, with everything up to the payload behind it; lies in
  *	the packet or in @copy
  * @bth: inside @network
+ * @piece: from the BTH to the end of the ICRC, where these lie in one piece in the
+ *	packet; else NULL. Unlike @bth, which may be a copy, it may change meanwhile
  * @flow: addresses and classes from the network header
  * @opcode: of the BTH
  * @flags: RHCA_OP_* of the opcode
@@ -39,6 +41,7 @@ struct rhca_rx {
 	struct sk_buff *skb;
 	const u8 *network;
 	const struct rhca_bth *bth;
+	const u8 *piece;
 	struct rhca_flow flow;
 	u8 opcode;
 	u16 flags;
@@ -72,8 +75,16 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 			      enum rhca_encap encap);
 enum rhca_parse rhca_rx_parse_transport(struct rhca_rx *rx,
 					unsigned int ib_bytes);
+const u8 *rhca_rx_find_piece(const struct sk_buff *skb, unsigned int offset,
+			     unsigned int bytes);
 bool rhca_rx_icrc_ok(const struct rhca_rx *rx);
-const u8 *rhca_rx_payload(const struct rhca_rx *rx);
+
+/* Payload, padding and ICRC where they lie in one piece, or NULL */
+static inline const u8 *rhca_rx_payload(const struct rhca_rx *rx)
+{
+	return rx->piece ? rx->piece + rx->payload_offset - rx->bth_offset :
+			   NULL;
+}
 
 /* An extended header of the packet, which its opcode must have */
 static inline const void *rhca_rx_header(const struct rhca_rx *rx,

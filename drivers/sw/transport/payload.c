@@ -30,6 +30,19 @@ struct transfer {
 	unsigned int offset;
 };
 
+/* What lies in one piece need not be looked for again */
+static struct transfer transfer_from(const struct rhca_rx *rx)
+{
+	const u8 *payload = rhca_rx_payload(rx);
+
+	if (payload)
+		return (struct transfer){ .data = payload };
+	return (struct transfer){
+		.skb	= rx->skb,
+		.offset	= rx->payload_offset,
+	};
+}
+
 static void copy_checked(struct rhca_check *check, void *to, unsigned int bytes)
 {
 	check->crc = rhca_crc32_copy(check->vectors, check->crc, to,
@@ -98,22 +111,20 @@ int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 }
 
 /**
- * rhca_skb_to_mem - Copy payload to memory
+ * rhca_rx_to_mem - Copy the payload of a packet to memory
  * @mem: the memory; rhca_mem_allows() has said yes
  * @addr: first address
- * @bytes: how many
- * @ahead: how many the message has from there on
- * @skb: the packet
- * @offset: first byte of the payload, from skb->data
+ * @ahead: how many bytes the message has from there on
+ * @rx: the packet
  *
  * Return: as rhca_mem_to_packet().
  */
-int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
-		    const struct sk_buff *skb, unsigned int offset)
+int rhca_rx_to_mem(const struct rhca_mem *mem, u64 addr, u32 ahead,
+		   const struct rhca_rx *rx)
 {
-	struct transfer transfer = { .skb = skb, .offset = offset };
+	struct transfer transfer = transfer_from(rx);
 
-	return move(mem, addr, bytes, ahead, &transfer);
+	return move(mem, addr, rx->payload_bytes, ahead, &transfer);
 }
 
 /**
@@ -242,20 +253,19 @@ enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *
 }
 
 /**
- * rhca_scatter - Copy payload to a span of a scatter/gather list
+ * rhca_scatter - Copy the payload of a packet to a span of a scatter/gather list
  * @qp: whose protection domain counts
  * @span: where to
- * @skb: the packet
- * @offset: first byte of the payload, from skb->data
+ * @rx: the packet
  *
  * Return: IB_WC_SUCCESS; IB_WC_LOC_LEN_ERR when the list is too short;
  * IB_WC_LOC_PROT_ERR when a key or range is not allowed; RHCA_WC_PAGE_FAULT when a
  * page is being brought in: try again soon.
  */
 enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span *span,
-			       const struct sk_buff *skb, unsigned int offset)
+			       const struct rhca_rx *rx)
 {
-	struct transfer transfer = { .skb = skb, .offset = offset };
+	struct transfer transfer = transfer_from(rx);
 
 	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
 }

@@ -5,9 +5,9 @@
 #ifndef RHCA_SW_TRANSPORT_PAYLOAD_H
 #define RHCA_SW_TRANSPORT_PAYLOAD_H
 
-#include <linux/skbuff.h>
 #include <rdma/ib_verbs.h>
 
+#include "sw/transport/parse.h"
 #include "sw/verbs/mr.h"
 #include "sw/verbs/qp.h"
 
@@ -52,7 +52,7 @@ enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp,
 			      struct rhca_packet *packet);
 enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp,
 			       const struct rhca_span *span,
-			       const struct sk_buff *skb, unsigned int offset);
+			       const struct rhca_rx *rx);
 enum ib_wc_status rhca_scatter_ready(struct rhca_verbs_qp *qp,
 				     const struct rhca_span *span);
 enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
@@ -65,8 +65,8 @@ int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 			u32 ahead, struct rhca_check *check);
 int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		       u32 ahead, struct rhca_packet *packet);
-int rhca_skb_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
-		    const struct sk_buff *skb, unsigned int offset);
+int rhca_rx_to_mem(const struct rhca_mem *mem, u64 addr, u32 ahead,
+		   const struct rhca_rx *rx);
 void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes);
 
 #endif

@@ -86,14 +86,21 @@ static bool copy_transport(const struct rhca_walk *walk, u8 *to,
 			   unsigned int bytes)
 {
 	const struct rhca_bth *bth = (const struct rhca_bth *)to;
-	unsigned int transport;
+	const u8 *piece = walk->rx.piece;
+	unsigned int more;
 
-	if (skb_copy_bits(walk->skb, walk->next, to, sizeof(*bth)))
+	if (piece)
+		memcpy(to, piece, sizeof(*bth));
+	else if (skb_copy_bits(walk->skb, walk->next, to, sizeof(*bth)))
 		return false;
-	transport = min(rhca_transport_bytes(bth->opcode), bytes);
-	return transport <= sizeof(*bth) ||
-	       !skb_copy_bits(walk->skb, walk->next + sizeof(*bth),
-			      to + sizeof(*bth), transport - sizeof(*bth));
+	more = min(rhca_transport_bytes(bth->opcode), bytes) - sizeof(*bth);
+	to += sizeof(*bth);
+	if (!piece)
+		return !more || !skb_copy_bits(walk->skb,
+					       walk->next + sizeof(*bth), to,
+					       more);
+	memcpy(to, piece + sizeof(*bth), more);
+	return true;
 }
 
 /* The headers that the segment has when it travels alone: its ICRC covers them */
@@ -106,6 +113,7 @@ static enum rhca_parse parse_segment(struct rhca_walk *walk,
 	rx->skb = walk->skb;
 	rx->network = rx->copy;
 	rx->bth_offset = walk->next;
+	rx->piece = rhca_rx_find_piece(walk->skb, walk->next, bytes);
 	memcpy(rx->copy, walk->network, network);
 	rhca_network_resize(walk->encap, rx->copy, bytes);
 	rx->bth = (const struct rhca_bth *)(rx->copy + network);
