@@ -136,6 +136,7 @@ struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx)
 	struct rhca_verbs_qp *qp;
 
 	rx->vlan_id = RHCA_NO_VLAN;
+	rx->admitted_to = NULL;
 	if (number == RHCA_GSI_QPN)
 		return find_gsi(rx);
 	qp = rhca_qp_get(number);
@@ -186,11 +187,14 @@ static bool to_port(const struct rhca_rx *rx)
 	       rhca_rx_came_by(rx, rhca_gid_ifindex(rx->port, index));
 }
 
-static bool for_us(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
+static bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 		   const struct net *net)
 {
-	const struct net_device *ndev = rcu_dereference(rx->port->ndev);
+	const struct net_device *ndev;
 
+	if (rx->admitted_to == qp)
+		return true;
+	ndev = rcu_dereference(rx->port->ndev);
 	if (!ndev || !net_eq(dev_net(ndev), net))
 		return false;
 	if (qp->core.ibqp.qp_type == IB_QPT_GSI)
@@ -199,7 +203,10 @@ static bool for_us(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
 		return rhca_rx_to_group(rx) ||
 		       (!rhca_gid_is_multicast(&rx->flow.dgid) &&
 			to_port(rx));
-	return from_peer(qp, rx);
+	if (!from_peer(qp, rx))
+		return false;
+	rx->admitted_to = qp;
+	return true;
 }
 
 /* 10.9.3; QP1 is in every partition of the port */

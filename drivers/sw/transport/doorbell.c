@@ -61,6 +61,28 @@ static u64 *last_ring(struct rhca_sw_qp *qp)
 				       &raw_cpu_ptr(&doorbells)->rung_at;
 }
 
+/*
+ * Does something wait already? The softirq runs at the latest when whoever posts
+ * waits for a completion, so he need not be quick, and the clock, which may be
+ * slow to read, need not be asked.
+ */
+static bool others_wait(const struct rhca_sw_qp *qp)
+{
+	return qp->base.core.is_user ?
+		test_bit(TIMER_WILL_SEND, &qp->doorbell.flags) :
+		raw_cpu_read(doorbells.waiting_qps);
+}
+
+static bool follows_closely(struct rhca_sw_qp *qp, u32 gap_ns)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	if (now - READ_ONCE(*last_ring(qp)) > gap_ns)
+		return false;
+	WRITE_ONCE(*last_ring(qp), now);
+	return true;
+}
+
 /* Requests that have not been begun; a little off, since no lock is held */
 static u32 num_waiting(const struct rhca_sw_qp *qp)
 {
@@ -108,15 +130,12 @@ static void leave_to_softirq(struct rhca_sw_qp *qp)
 bool rhca_doorbell_waits(struct rhca_sw_qp *qp)
 {
 	u32 gap_ns = READ_ONCE(rhca_doorbell_gap_ns);
-	u64 now;
 
 	if (!gap_ns || !rhca_qp_can(&qp->base, RHCA_QP_TRANSMIT))
 		return false;
-	now = ktime_get_mono_fast_ns();
-	if (now - READ_ONCE(*last_ring(qp)) > gap_ns ||
+	if ((!others_wait(qp) && !follows_closely(qp, gap_ns)) ||
 	    num_waiting(qp) >= MAX_WAITING || !may_join(qp))
 		return false;
-	WRITE_ONCE(*last_ring(qp), now);
 	leave_to_softirq(qp);
 	return true;
 }

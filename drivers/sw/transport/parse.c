@@ -110,6 +110,7 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 	unsigned int ib_bytes;
 
 	rx->skb = skb;
+	rx->admitted_to = NULL;
 	rx->bth_offset = network;
 	if (skb->len < bth_end + RHCA_ICRC_BYTES)
 		return RHCA_PARSE_TRUNCATED;

@@ -12,6 +12,8 @@
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
+struct rhca_verbs_qp;
+
 #define RHCA_MAX_HEADER_BYTES	(RHCA_MAX_NETWORK_BYTES + RHCA_MAX_HDR_BYTES)
 
 /**
@@ -30,6 +32,8 @@
  * @payload_offset: first byte of the payload, from skb->data
  * @payload_bytes: without padding
  * @in_place: its payload has been copied to where it belongs, see middle.c
+ * @admitted_to: connected QP that it is known to have come to by the right way, as
+ *	the others of its block before it; or NULL
  * @port: the port it came to
  * @ifindex: netdev that it arrived by, in its namespace; of a packet that a VRF
  *	has taken, the one below
@@ -50,6 +54,7 @@ struct rhca_rx {
 	unsigned int payload_offset;
 	unsigned int payload_bytes;
 	bool in_place;
+	const struct rhca_verbs_qp *admitted_to;
 	struct rhca_port *port;
 	int ifindex;
 	u16 pkey_index;

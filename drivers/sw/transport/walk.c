@@ -57,6 +57,7 @@ bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
 	walk->copies = 0;
 	walk->parsed = false;
 	walk->rx.ifindex = rhca_rx_ifindex(skb, encap);
+	walk->rx.admitted_to = NULL;
 	rhca_network_parse(encap, walk->network, &walk->rx.flow);
 	return true;
 }
