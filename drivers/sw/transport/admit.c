@@ -123,6 +123,24 @@ static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
 	return rhca_qp_get_gsi(rx->port);
 }
 
+/*
+ * Where many QPs are in use, none of this is in the caches. Computing the ICRC
+ * takes as long as a part of it does to come.
+ */
+static void prefetch_for(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	const void *path = rcu_access_pointer(qp->base.path);
+
+	prefetch(path);
+	prefetch(path + L1_CACHE_BYTES);
+	if (rx->flags & RHCA_OP_RESPONSE) {
+		rhca_prefetch_half(&qp->send);
+	} else {
+		rhca_prefetch_half(&qp->recv);
+		prefetch(qp->base.rq.ring.shared);
+	}
+}
+
 /**
  * rhca_rx_find_qp - The QP that a packet names
  * @rx: a parsed packet with its netdev; its port is filled in
@@ -140,8 +158,10 @@ struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx)
 	if (number == RHCA_GSI_QPN)
 		return find_gsi(rx);
 	qp = rhca_qp_get(number);
-	if (qp)
-		rx->port = READ_ONCE(qp->port);
+	if (!qp)
+		return NULL;
+	prefetch_for(to_sw_qp(qp), rx);
+	rx->port = READ_ONCE(qp->port);
 	return qp;
 }
 

@@ -106,6 +106,8 @@ static void leave_to_tasklet(struct rhca_sw_qp *qp)
 {
 	if (!test_bit(TASKLET_STATE_SCHED, &qp->send.task.state))
 		raw_cpu_inc(doorbells.waiting_qps);
+	rhca_prefetch_half(&qp->send);
+	prefetch(rcu_access_pointer(qp->base.path));
 	tasklet_schedule(&qp->send.task);
 }
 

@@ -12,6 +12,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/prefetch.h>
 #include <linux/timer.h>
 
 #include "core/device.h"
@@ -262,6 +263,13 @@ struct rhca_sw_qp {
 static inline struct rhca_sw_qp *to_sw_qp(struct rhca_verbs_qp *qp)
 {
 	return container_of(qp, struct rhca_sw_qp, base);
+}
+
+/* Its lines of a half are on their way while other things are looked at */
+static inline void rhca_prefetch_half(const void *half)
+{
+	prefetchw(half);
+	prefetchw(half + L1_CACHE_BYTES);
 }
 
 /**

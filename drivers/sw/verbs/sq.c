@@ -2,6 +2,7 @@
 /*
  * Send work requests, in from kernel users and from the rings of processes.
  */
+#include <linux/prefetch.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <rhca/compat.h>
@@ -288,6 +289,16 @@ static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 	return 0;
 }
 
+/* It has not been used for a turn of the queue */
+static void prefetch_slot(const struct rhca_sq *sq)
+{
+	const void *slot = rhca_sq_wqe(sq, READ_ONCE(sq->tail));
+	u32 at;
+
+	for (at = 0; at < sizeof(struct rhca_send_wqe); at += L1_CACHE_BYTES)
+		prefetchw(slot + at);
+}
+
 /**
  * rhca_sq_post - Queue send requests of a kernel user
  * @qp: the QP
@@ -305,6 +316,7 @@ int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 	int ret = 0;
 	u32 end;
 
+	prefetch_slot(&qp->sq);
 	spin_lock_irqsave(&qp->sq.post_lock, flags);
 	for (end = qp->sq.tail; wr; wr = wr->next, end++) {
 		ret = post_one(qp, wr, end);
