@@ -23,8 +23,22 @@
 #define RESP	RHCA_OP_RESPONSE
 #define RDRESP	(RHCA_OP_RESPONSE | RHCA_OP_READ | RHCA_OP_PAYLOAD)
 
+#define BYTES_IF(hdrs, hdr, type)	((hdrs) & (hdr) ? sizeof(struct type) : 0)
+#define BYTES_OF(hdrs)							      \
+	(BYTES_IF(hdrs, DETH, rhca_deth) + BYTES_IF(hdrs, FETH, rhca_feth) +  \
+	 BYTES_IF(hdrs, RETH, rhca_reth) +				      \
+	 BYTES_IF(hdrs, ATOMIC, rhca_atomic_eth) +			      \
+	 BYTES_IF(hdrs, AETH, rhca_aeth) +				      \
+	 BYTES_IF(hdrs, ATACK, rhca_atomic_ack_eth) +			      \
+	 BYTES_IF(hdrs, IMMDT, rhca_immdt) + BYTES_IF(hdrs, IETH, rhca_ieth) + \
+	 BYTES_IF(hdrs, CNPPAD, rhca_cnp_pad))
+
 #define OPCODE(name, hdrs, what) \
-	[IB_OPCODE_##name] = { .headers = (hdrs), .flags = (what) }
+	[IB_OPCODE_##name] = {						      \
+		.headers	= (hdrs),				      \
+		.header_bytes	= BYTES_OF(hdrs),			      \
+		.flags		= (what),				      \
+	}
 
 /* Names in the form that OPCODE() pastes */
 #define IB_OPCODE_RC_FLUSH_REQ		RHCA_OPCODE_FLUSH
@@ -87,46 +101,12 @@ const struct rhca_opcode rhca_opcodes[256] = {
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_opcodes);
 
-static const u8 header_bytes[RHCA_NUM_HDRS] = {
-	[RHCA_HDR_DETH]			= sizeof(struct rhca_deth),
-	[RHCA_HDR_FETH]			= sizeof(struct rhca_feth),
-	[RHCA_HDR_RETH]			= sizeof(struct rhca_reth),
-	[RHCA_HDR_ATOMIC_ETH]		= sizeof(struct rhca_atomic_eth),
-	[RHCA_HDR_AETH]			= sizeof(struct rhca_aeth),
-	[RHCA_HDR_ATOMIC_ACK_ETH]	= sizeof(struct rhca_atomic_ack_eth),
-	[RHCA_HDR_IMMDT]		= sizeof(struct rhca_immdt),
-	[RHCA_HDR_IETH]			= sizeof(struct rhca_ieth),
-	[RHCA_HDR_CNP_PAD]		= sizeof(struct rhca_cnp_pad),
-};
-
 /**
- * rhca_header_offset - Where a header starts
- * @opcode: an opcode whose row has @hdr
- * @hdr: the header
- *
- * Return: bytes from the start of the BTH to @hdr.
+ * rhca_header_bytes - Size of several extended headers
+ * @headers: BIT(enum rhca_header) of each
  */
-unsigned int rhca_header_offset(u8 opcode, enum rhca_header hdr)
+unsigned int rhca_header_bytes(u16 headers)
 {
-	unsigned long before = rhca_opcodes[opcode].headers & (BIT(hdr) - 1);
-	unsigned int bytes = sizeof(struct rhca_bth);
-
-	while (before) {
-		bytes += header_bytes[__ffs(before)];
-		before &= before - 1;
-	}
-	return bytes;
+	return BYTES_OF(headers);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_header_offset);
-
-/**
- * rhca_transport_bytes - Size of BTH and extended headers of an opcode
- * @opcode: any opcode; one that is not spoken counts as a bare BTH
- *
- * Return: bytes from the start of the BTH to the payload.
- */
-unsigned int rhca_transport_bytes(u8 opcode)
-{
-	return rhca_header_offset(opcode, RHCA_NUM_HDRS);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_transport_bytes);
+EXPORT_SYMBOL_IF_KUNIT(rhca_header_bytes);

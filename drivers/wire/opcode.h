@@ -10,6 +10,8 @@
 #include <linux/types.h>
 #include <rdma/ib_pack.h>
 
+#include "wire/headers.h"
+
 /* Extended transport headers, in the order in which they follow the BTH */
 enum rhca_header {
 	RHCA_HDR_DETH,
@@ -57,17 +59,18 @@ enum rhca_header {
 /**
  * struct rhca_opcode - What an opcode means on the wire
  * @headers: BIT(enum rhca_header) of each header that follows the BTH
+ * @header_bytes: of all of them
  * @flags: RHCA_OP_*; 0 marks an opcode that is not spoken
  */
 struct rhca_opcode {
 	u16	headers;
+	u8	header_bytes;
 	u16	flags;
 };
 
 extern const struct rhca_opcode rhca_opcodes[256];
 
-unsigned int rhca_header_offset(u8 opcode, enum rhca_header hdr);
-unsigned int rhca_transport_bytes(u8 opcode);
+unsigned int rhca_header_bytes(u16 headers);
 
 static inline bool rhca_opcode_known(u8 opcode)
 {
@@ -77,6 +80,31 @@ static inline bool rhca_opcode_known(u8 opcode)
 static inline bool rhca_opcode_has(u8 opcode, enum rhca_header hdr)
 {
 	return rhca_opcodes[opcode].headers & BIT(hdr);
+}
+
+/**
+ * rhca_header_offset - Where a header starts
+ * @opcode: an opcode whose row has @hdr
+ * @hdr: the header
+ *
+ * Return: bytes from the start of the BTH to @hdr.
+ */
+static inline unsigned int rhca_header_offset(u8 opcode, enum rhca_header hdr)
+{
+	u16 before = rhca_opcodes[opcode].headers & (BIT(hdr) - 1);
+
+	return sizeof(struct rhca_bth) + (before ? rhca_header_bytes(before) : 0);
+}
+
+/**
+ * rhca_transport_bytes - Size of BTH and extended headers of an opcode
+ * @opcode: any opcode; one that is not spoken counts as a bare BTH
+ *
+ * Return: bytes from the start of the BTH to the payload.
+ */
+static inline unsigned int rhca_transport_bytes(u8 opcode)
+{
+	return sizeof(struct rhca_bth) + rhca_opcodes[opcode].header_bytes;
 }
 
 #endif
