@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/percpu.h>
+#include <linux/unaligned.h>
 
 #include "hca.h"
 #include "sw/backend.h"
@@ -14,6 +15,8 @@
 #include "sw/verbs/counters.h"
 
 #define SEND_ONLY	0x04
+#define WRITE_ONLY	0x0a
+#define SEND_ONLY_INV	0x17
 #define UD_SEND_ONLY	0x64
 #define PAYLOAD		64
 #define FIRST_PSN	0xfffffe		/* wraps */

@@ -40,24 +40,48 @@ static void count_optional(struct rhca_counters __percpu *c,
 		rhca_counter_inc(c, RHCA_RX_ECN_CAPABLE_PKTS);
 }
 
-/* An admitted packet. Ethernet may have padded the frame: not its bytes */
-static void count_admitted(const struct rhca_verbs_qp *qp,
-			   const struct rhca_rx *rx)
+/* Ethernet may have padded the frame: not its bytes */
+static unsigned int bytes_of(const struct rhca_rx *rx)
+{
+	return rhca_network_bytes(rx->flow.encap) +
+	       rx->payload_offset - rx->bth_offset + rx->payload_bytes +
+	       rhca_bth_pad(rx->bth) + RHCA_ICRC_BYTES;
+}
+
+static void count_packets(const struct rhca_verbs_qp *qp, unsigned int packets,
+			  unsigned int bytes)
 {
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
-	rhca_counter_inc(c, RHCA_RX_PACKETS);
-	rhca_counter_add(c, RHCA_RX_BYTES,
-			 rhca_network_bytes(rx->flow.encap) +
-			 rx->payload_offset - rx->bth_offset +
-			 rx->payload_bytes + rhca_bth_pad(rx->bth) +
-			 RHCA_ICRC_BYTES);
+	rhca_counter_add(c, RHCA_RX_PACKETS, packets);
+	rhca_counter_add(c, RHCA_RX_BYTES, bytes);
+}
+
+/* An admitted packet. Those that came together are counted by count_walk() */
+static void count_admitted(const struct rhca_verbs_qp *qp,
+			   const struct rhca_rx *rx, struct rhca_walk *walk)
+{
+	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
+
+	if (walk) {
+		walk->packets++;
+		walk->bytes += bytes_of(rx);
+	} else {
+		count_packets(qp, 1, bytes_of(rx));
+	}
 	if (rhca_is_datagram(qp) && rhca_gid_is_multicast(&rx->flow.dgid))
 		rhca_counter_inc(c, RHCA_RX_MULTICAST_PACKETS);
 	if (ecn_of(rx) == INET_ECN_CE)
 		rhca_counter_inc(c, RHCA_NP_ECN_MARKED_ROCE_PACKETS);
 	if (static_branch_unlikely(&rhca_optional_key))
 		count_optional(c, rx);
+}
+
+static void count_walk(const struct rhca_verbs_qp *qp, struct rhca_walk *walk)
+{
+	count_packets(qp, walk->packets, walk->bytes);
+	walk->packets = 0;
+	walk->bytes = 0;
 }
 
 /* Has the packet, at which the walk of its block stands if it is in one, a right ICRC? */
@@ -80,7 +104,7 @@ static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 		return true;
 	if (!icrc_and_pkey_right(qp, rx, walk))
 		return false;
-	count_admitted(qp, rx);
+	count_admitted(qp, rx, walk);
 	return true;
 }
 
@@ -95,7 +119,7 @@ static bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
 	rx->in_place = rhca_middle_is_due(qp, rx) && rhca_middle_copy(qp, rx);
 	if (!rx->in_place && !icrc_and_pkey_right(&qp->base, rx, walk))
 		return false;
-	count_admitted(&qp->base, rx);
+	count_admitted(&qp->base, rx, walk);
 	return true;
 }
 
@@ -152,7 +176,7 @@ static void receive_copy(struct copies *copies, struct rhca_verbs_qp *qp)
 	if (!rhca_rx_admissible(qp, rx) || !rhca_rx_in_partition(qp, rx))
 		return;
 	if (!copies->counted)
-		count_admitted(qp, rx);
+		count_admitted(qp, rx, NULL);
 	copies->counted = true;
 	hand_over(to_sw_qp(qp), rx);
 }
@@ -325,6 +349,7 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
 		take_responses(qp, walk, &batch);
 	else
 		take_requests(qp, walk, &batch);
+	count_walk(&qp->base, walk);
 	rhca_batch_end(qp, &batch);
 }
 

@@ -54,6 +54,8 @@ bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
 	walk->encap = encap;
 	walk->next = network;
 	walk->id_rule = 0;
+	walk->packets = 0;
+	walk->bytes = 0;
 	walk->copies = 0;
 	walk->parsed = false;
 	walk->rx.ifindex = rhca_rx_ifindex(skb, encap);
@@ -76,6 +78,8 @@ void rhca_walk_begin_list(struct rhca_walk *walk, struct list_head *list,
 	walk->skb = NULL;
 	walk->behind = list;
 	walk->encap = encap;
+	walk->packets = 0;
+	walk->bytes = 0;
 	walk->copies = 0;
 	walk->parsed = false;
 }

@@ -22,6 +22,8 @@
  * @place: of the segment at which it stands, from 0
  * @first_psn: of the first segment
  * @id_rule: the way that the IPv4 identifications were found to be counted
+ * @packets: admitted for the QP that is being served, and not counted yet
+ * @bytes: theirs
  * @copies: deliveries of its packets to QPs of groups
  * @parsed: @rx is right and nobody has taken it
  */
@@ -35,6 +37,8 @@ struct rhca_walk {
 	unsigned int place;
 	u32 first_psn;
 	unsigned int id_rule;
+	unsigned int packets;
+	unsigned int bytes;
 	unsigned int copies;
 	bool parsed;
 };
