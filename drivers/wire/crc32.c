@@ -281,6 +281,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_end);
  */
 u32 rhca_crc32(bool vectors, u32 crc, const void *data, unsigned int bytes)
 {
+	if (!bytes)
+		return crc;
 	if (!vectors || bytes < VECTOR_BYTES)
 		return crc32_le(crc, data, bytes);
 	kasan_check_read(data, bytes);

@@ -402,7 +402,7 @@ void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	struct rhca_requester *send = &qp->send;
 
 	lockdep_assert_held(&send->lock);
-	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE)) {
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE)) {
 		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_QP_STATE);
 		return;
 	}

@@ -26,7 +26,7 @@ static bool request_is_due(const struct rhca_sw_qp *qp, const struct rhca_rx *rx
 	u32 end = recv->received + rx->payload_bytes;
 
 	lockdep_assert_held(&recv->lock);
-	if (!rhca_qp_can(&qp->base, RHCA_QP_RECEIVE) || recv->fatal ||
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE) || recv->fatal ||
 	    recv->invalidating || !recv->in_message ||
 	    rx->psn != recv->expected_psn)
 		return false;
@@ -90,7 +90,7 @@ static bool response_is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	const struct rhca_requester *send = &qp->send;
 
 	lockdep_assert_held(&send->lock);
-	return rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) &&
+	return rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
 	       rx->psn == send->oldest_unacked_psn &&
 	       rhca_psn_before(rx->psn, send->newest_psn) && read_of(qp, rx);
 }

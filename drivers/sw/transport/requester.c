@@ -629,7 +629,7 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	u32 budget = RHCA_SEND_BUDGET;
 	enum step did;
 
-	send->may_transmit = rhca_qp_can(&qp->base, RHCA_QP_TRANSMIT);
+	send->may_transmit = rhca_qp_half_can(&qp->base, RHCA_QP_TRANSMIT);
 	rhca_tx_list_begin(&tx, &qp->base,
 			   rc ? rcu_dereference(qp->base.path) : NULL,
 			   &send->backoff);
@@ -663,9 +663,9 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	lockdep_assert_held(&qp->send.lock);
-	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
 		rhca_requester_flush(qp, batch);
-	} else if (rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) &&
+	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
 		   !qp->send.paused) {
 		send_all(qp, batch);
 		check_drained(qp, batch);

@@ -205,9 +205,9 @@ static void answer(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	lockdep_assert_held(&qp->recv.lock);
-	if (rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV))
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV))
 		rhca_responder_flush(qp, batch);
-	else if (!qp->recv.paused && rhca_qp_can(&qp->base, RHCA_QP_RECEIVE))
+	else if (!qp->recv.paused && rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE))
 		answer(qp, batch);
 	rhca_mem_release(&qp->recv.held);
 }
@@ -498,7 +498,7 @@ void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	enum rhca_request_status status;
 
 	lockdep_assert_held(&qp->recv.lock);
-	if (!rhca_qp_can(&qp->base, RHCA_QP_RECEIVE)) {
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE)) {
 		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_QP_STATE);
 		return;
 	}

@@ -74,9 +74,9 @@ static bool is_single(const struct rhca_send_wqe *wqe)
 static u32 packets_of(const struct rhca_sw_qp *qp,
 		      const struct rhca_send_wqe *wqe)
 {
-	if (is_single(wqe))
+	if (is_single(wqe) || wqe->length <= qp->mtu_bytes)
 		return 1;
-	return max(DIV_ROUND_UP(wqe->length, qp->mtu_bytes), 1U);
+	return DIV_ROUND_UP(wqe->length, qp->mtu_bytes);
 }
 
 /* READs count once for each request that they go out as */

@@ -47,6 +47,19 @@ bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 wanted)
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_can);
 
 /**
+ * rhca_qp_half_can - The same for who holds the lock of the QP's send or receive half
+ * @qp: the QP
+ * @wanted: all of RHCA_QP_* that are needed
+ *
+ * modify_qp takes both locks between storing the attributes and the state, so
+ * that whoever sees the state under one of them sees the attributes as well.
+ */
+bool rhca_qp_half_can(const struct rhca_verbs_qp *qp, u8 wanted)
+{
+	return (abilities[READ_ONCE(qp->state)] & wanted) == wanted;
+}
+
+/**
  * rhca_qp_fail - The data path met an error
  * @qp: the QP
  * @to: IB_QPS_ERR, or IB_QPS_SQE when only the send queue of a UC or UD QP fails
