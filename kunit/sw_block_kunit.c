@@ -146,6 +146,8 @@ static bool add(struct builder *b, u8 opcode, u32 bytes)
 	fits = !b->block->segments || rhca_block_fits(b->block, &packet);
 	if (fits)
 		rhca_block_add(b->block, &packet);
+	else
+		rhca_packet_free(&packet);
 	local_bh_enable();
 	return fits;
 }

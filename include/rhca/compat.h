@@ -8,6 +8,7 @@
 #define RHCA_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/local_lock.h>
 #include <linux/module.h>
 #include <linux/net.h>
 #include <net/udp_tunnel.h>
@@ -42,6 +43,12 @@
 #else
 #define RHCA_NAMESPACE			ROCE_HCA
 #define RHCA_IMPORT_CORE		MODULE_IMPORT_NS(ROCE_HCA)
+#endif
+
+/* Older kernels know no local lock that costs nothing with bottom halves off. */
+#ifndef HAVE_LOCAL_LOCK_NESTED_BH
+#define local_lock_nested_bh(lock)	local_lock(lock)
+#define local_unlock_nested_bh(lock)	local_unlock(lock)
 #endif
 
 /* Older kernels hand create_cq() the udata itself, newer ones its bundle. */

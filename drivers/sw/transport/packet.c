@@ -78,7 +78,8 @@ int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp
  * @fields: of the BTH
  * @payload_bytes: how many rhca_packet_copy() will bring
  *
- * Context: bottom halves off until the segment is in its block, or dropped.
+ * Context: bottom halves off until the segment is in its block, dropped or freed;
+ * no other is begun and nothing is sent before.
  * Return: false without memory.
  */
 bool rhca_packet_begin_segment(struct rhca_packet *packet,
@@ -183,7 +184,21 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_packet_seal);
 void rhca_packet_drop(struct rhca_packet *packet)
 {
 	rhca_crc32_end(packet->vectors);
+	rhca_packet_free(packet);
+}
+
+/**
+ * rhca_packet_free - A packet is not sent
+ * @packet: sealed; empty afterwards
+ *
+ * Context: bottom halves off since it was begun.
+ */
+void rhca_packet_free(struct rhca_packet *packet)
+{
 	kfree_skb(packet->skb);
 	packet->skb = NULL;
+	if (packet->room)
+		rhca_pool_give_up();
 	packet->room = NULL;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_packet_free);

@@ -77,6 +77,7 @@ void rhca_packet_copy(struct rhca_packet *packet, const void *from,
 		      unsigned int bytes);
 void rhca_packet_seal(struct rhca_packet *packet);
 void rhca_packet_drop(struct rhca_packet *packet);
+void rhca_packet_free(struct rhca_packet *packet);
 
 /* An extended header of the packet, which its opcode must have */
 static inline void *rhca_packet_header(const struct rhca_packet *packet,

@@ -1,33 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that segments are built in: a ring of pages of order 3 on each CPU. What
- * has been taken keeps its page by a reference; a page is used again when the
- * ring comes back to it and nobody else has one. So memory that is written to
- * again and again stays in the CPU's caches, and the page allocator is asked only
- * when packets lie somewhere for long.
+ * Memory that segments are built in: a ring of compound pages on each CPU. What has
+ * been taken keeps its page by a reference; a page is used again when the ring
+ * comes back to it and nobody else has one. So memory that is written to again and
+ * again stays in the CPU's caches, and the page allocator is asked only when packets
+ * lie somewhere for long.
  */
+#include <linux/local_lock.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
+#include <linux/sizes.h>
+#include <rhca/compat.h>
 
 #include "sw/transport/pool.h"
 
-#define POOL_ORDER	3
-#define POOL_PAGE_BYTES	(PAGE_SIZE << POOL_ORDER)
-#define POOL_PAGES	16	/* a ring of 512 KiB: a send window */
+/* Half a block, or a page where that is more */
+#define POOL_PAGE_BYTES	(PAGE_SHIFT < 15 ? SZ_32K : PAGE_SIZE)
+#define POOL_ORDER	get_order(POOL_PAGE_BYTES)
+#define POOL_PAGES	(SZ_512K / POOL_PAGE_BYTES)	/* a send window */
 
 /**
- * struct pool - Ring of one CPU; used with bottom halves off
+ * struct pool - Ring of one CPU
+ * @lock: protects all of this, from rhca_pool_room() to rhca_pool_take(). With
+ *	bottom halves off the CPU is ours, but for PREEMPT_RT, where another thread
+ *	may run here meanwhile
  * @pages: the ring
  * @current_page: index of the page that memory is taken from
  * @used: bytes of it that have been taken
  */
 struct pool {
+	local_lock_t lock;
 	struct page *pages[POOL_PAGES];
 	unsigned int current_page;
 	unsigned int used;
 };
 
-static DEFINE_PER_CPU(struct pool, pools);
+static DEFINE_PER_CPU(struct pool, pools) = {
+	.lock = INIT_LOCAL_LOCK(lock),
+};
 
 static struct page *new_page(void)
 {
@@ -56,19 +66,25 @@ static bool turn(struct pool *pool)
  * @bytes: how many at most, not more than a page of the pool
  *
  * They follow those taken last, if these left enough room in their page. Nothing
- * is taken before rhca_pool_take().
+ * is taken before rhca_pool_take(). It, or rhca_pool_give_up(), must follow before
+ * more room is asked for, or anything is sent.
  *
- * Context: bottom halves off until they have been taken or given up.
- * Return: the place, or NULL without memory.
+ * Context: bottom halves off until then.
+ * Return: the place, or NULL without memory: then nothing must follow.
  */
 void *rhca_pool_room(unsigned int bytes)
 {
-	struct pool *pool = this_cpu_ptr(&pools);
-	struct page *page = pool->pages[pool->current_page];
+	struct pool *pool;
+	struct page *page;
 
+	local_lock_nested_bh(&pools.lock);
+	pool = this_cpu_ptr(&pools);
+	page = pool->pages[pool->current_page];
 	if (!page || pool->used + bytes > POOL_PAGE_BYTES) {
-		if (!turn(pool))
+		if (!turn(pool)) {
+			local_unlock_nested_bh(&pools.lock);
 			return NULL;
+		}
 		page = pool->pages[pool->current_page];
 	}
 	return page_address(page) + pool->used;
@@ -94,6 +110,17 @@ void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
 		*piece = (struct rhca_piece){ page, pool->used, bytes };
 	}
 	pool->used += bytes;
+	local_unlock_nested_bh(&pools.lock);
+}
+
+/**
+ * rhca_pool_give_up - Take nothing of what rhca_pool_room() has pointed to
+ *
+ * Context: bottom halves off since rhca_pool_room().
+ */
+void rhca_pool_give_up(void)
+{
+	local_unlock_nested_bh(&pools.lock);
 }
 
 /* Give the memory back: nothing is sent any more */

@@ -120,39 +120,8 @@ static bool outside_partitions(struct rhca_packet *packet)
 	if (rhca_pkey_valid(be16_to_cpu(packet->bth->pkey)))
 		return false;
 	rhca_qp_count(packet->qp, RHCA_TX_DROPPED_BAD_PKEY);
-	kfree_skb(packet->skb);
-	packet->skb = NULL;
-	packet->room = NULL;
+	rhca_packet_free(packet);
 	return true;
-}
-
-static void add_segment(struct rhca_tx_list *tx, struct rhca_packet *packet)
-{
-	if (tx->block.segments && !rhca_block_fits(&tx->block, packet)) {
-		finish_block(tx);
-		rhca_tx_list_send(tx);
-	}
-	rhca_block_add(&tx->block, packet);
-}
-
-/**
- * rhca_tx_list_add - Add a sealed packet; sends the list when it is full
- * @tx: the list
- * @packet: the packet, which the list takes over; without a valid P_Key it is
- *	dropped, as if the wire had lost it
- */
-void rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet)
-{
-	if ((!packet->skb && !packet->room) || outside_partitions(packet))
-		return;
-	if (packet->room) {
-		add_segment(tx, packet);
-		return;
-	}
-	finish_block(tx);
-	__skb_queue_tail(&tx->packets, packet->skb);
-	if (skb_queue_len(&tx->packets) >= RHCA_TX_LIST_PACKETS)
-		rhca_tx_list_send(tx);
 }
 
 static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
@@ -265,21 +234,12 @@ static void note_sent(const struct rhca_tx_list *tx, u32 packets, u32 bytes)
 		rhca_counter_add(c, RHCA_TX_MULTICAST_PACKETS, packets);
 }
 
-/**
- * rhca_tx_list_send - Send what is in the list
- * @tx: the list, empty afterwards; @tx->refused tells whether the local
- *	queue took all of it
- *
- * Context: bottom halves off, RCU read side. QP locks may be held: no stack
- * path delivers a packet to a receiver from inside a send.
- */
-void rhca_tx_list_send(struct rhca_tx_list *tx)
+static void send_finished(struct rhca_tx_list *tx)
 {
 	u32 packets = 0, bytes = 0, here, len;
 	struct net_device *ndev;
 	struct sk_buff *skb;
 
-	finish_block(tx);
 	if (skb_queue_empty(&tx->packets))
 		return;
 	ndev = rcu_dereference(tx->path->address.port->ndev);
@@ -293,4 +253,50 @@ void rhca_tx_list_send(struct rhca_tx_list *tx)
 		bytes += len;
 	}
 	note_sent(tx, packets, bytes);
+}
+
+/**
+ * rhca_tx_list_send - Send what is in the list
+ * @tx: the list, empty afterwards; @tx->refused tells whether the local
+ *	queue took all of it
+ *
+ * Context: bottom halves off, RCU read side. QP locks may be held: no stack
+ * path delivers a packet to a receiver from inside a send.
+ */
+void rhca_tx_list_send(struct rhca_tx_list *tx)
+{
+	finish_block(tx);
+	send_finished(tx);
+}
+
+/* What comes from the pool is taken before anything is sent */
+static void add_segment(struct rhca_tx_list *tx, struct rhca_packet *packet)
+{
+	bool full = tx->block.segments && !rhca_block_fits(&tx->block, packet);
+
+	if (full)
+		finish_block(tx);
+	rhca_block_add(&tx->block, packet);
+	if (full)
+		send_finished(tx);
+}
+
+/**
+ * rhca_tx_list_add - Add a sealed packet; sends the list when it is full
+ * @tx: the list
+ * @packet: the packet, which the list takes over; without a valid P_Key it is
+ *	dropped, as if the wire had lost it
+ */
+void rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet)
+{
+	if ((!packet->skb && !packet->room) || outside_partitions(packet))
+		return;
+	if (packet->room) {
+		add_segment(tx, packet);
+		return;
+	}
+	finish_block(tx);
+	__skb_queue_tail(&tx->packets, packet->skb);
+	if (skb_queue_len(&tx->packets) >= RHCA_TX_LIST_PACKETS)
+		rhca_tx_list_send(tx);
 }
