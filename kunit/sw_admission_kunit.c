@@ -110,6 +110,27 @@ static void routed_address_is_taken_from_any_netdev(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, taken, c->taken);
 }
 
+static u64 port_count(const struct rhca_port *port, enum rhca_counter which)
+{
+	return rhca_counter_sum(rhca_port_set(port)->values, which);
+}
+
+/* Whoever floods a host costs it no search of all GID tables */
+static void packet_to_no_qp_counts_where_it_arrives(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct rhca_port *ports = to_rhca_dev(hca->ibdev)->ports;
+	struct test_packet p = {
+		.bth = { .opcode = send_only[IB_QPT_RC], .pkey = 0xffff,
+			 .dest_qpn = 0xfffff0 },
+		.payload_bytes = 8,
+	};
+
+	test_receive_on(hca, &p, hca->ndev[1]);
+	KUNIT_EXPECT_EQ(test, 0, port_count(&ports[0], RHCA_RX_DROPPED_NO_QP));
+	KUNIT_EXPECT_EQ(test, 1, port_count(&ports[1], RHCA_RX_DROPPED_NO_QP));
+}
+
 /* --- the way out ------------------------------------------------------------ */
 
 /* The peer's address, reached by a port of ours */
@@ -170,6 +191,7 @@ static struct kunit_case admission_tests[] = {
 			 way_gen_params),
 	KUNIT_CASE_PARAM(routed_address_is_taken_from_any_netdev,
 			 link_gen_params),
+	KUNIT_CASE(packet_to_no_qp_counts_where_it_arrives),
 	KUNIT_CASE(datagram_leaves_by_the_port_of_its_qp),
 	KUNIT_CASE(connection_leaves_by_the_port_of_its_qp),
 	{}

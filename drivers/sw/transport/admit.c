@@ -259,22 +259,27 @@ static void report_partition(const struct rhca_rx *rx)
 }
 
 /*
- * Whose counter does a packet go to that no QP can be found for? The port that
- * its destination belongs to, else the port that it came in by.
+ * Whose counter does a packet go to that no QP can be found for? The port that it
+ * came in by; where its netdev is no port's, the one that its destination belongs
+ * to. In this order: whoever floods a host with such packets shall not have the GID
+ * tables of all ports searched for each.
  */
 static struct rhca_port *port_to_count_at(const struct sk_buff *skb,
 					  const struct rhca_flow *flow)
 {
 	struct rhca_gid_query query = { .net = dev_net(skb->dev) };
-	struct rhca_port *port = NULL;
+	const struct net_device *ndev = skb->dev;
+	struct rhca_port *port;
 	u16 index;
 
-	if (flow) {
-		query.gid = &flow->dgid;
-		query.type = gid_type_of(flow->encap);
-		port = rhca_port_find_gid(&query, &index);
-	}
-	return port ?: rhca_port_find_netdev(skb->dev);
+	if (is_vlan_dev(ndev))
+		ndev = vlan_dev_real_dev(ndev);
+	port = rhca_port_find_netdev(ndev);
+	if (port || !flow)
+		return port;
+	query.gid = &flow->dgid;
+	query.type = gid_type_of(flow->encap);
+	return rhca_port_find_gid(&query, &index);
 }
 
 /**
