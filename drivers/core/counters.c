@@ -196,7 +196,7 @@ int rhca_counters_init(struct rhca_dev *dev)
 {
 	int ret;
 
-	xa_init_flags(&dev->counter_sets, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->counter_sets, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	mutex_init(&dev->counters_lock);
 	ret = pick_descs(dev);
 	if (ret)
@@ -303,7 +303,8 @@ static void end_set(struct rhca_dev *dev, struct rhca_counter_set *set,
 
 static int create_set(struct rhca_dev *dev, struct rdma_counter *counter)
 {
-	struct rhca_counter_set *set = kzalloc(sizeof(*set), GFP_KERNEL);
+	struct rhca_counter_set *set = kzalloc(sizeof(*set),
+					       GFP_KERNEL_ACCOUNT);
 	int ret;
 
 	if (!set)

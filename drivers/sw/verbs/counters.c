@@ -38,11 +38,13 @@ static void free_set(struct rhca_verbs_set *set)
 
 int rhca_verbs_counters_open(struct rhca_counter_set *core)
 {
-	struct rhca_verbs_set *set = kzalloc(sizeof(*set), GFP_KERNEL);
+	/* With a counter for each QP it is a process that creates them */
+	struct rhca_verbs_set *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 
 	if (!set)
 		return -ENOMEM;
-	set->values = alloc_percpu(struct rhca_counters);
+	set->values = alloc_percpu_gfp(struct rhca_counters,
+				       GFP_KERNEL_ACCOUNT);
 	if (!set->values) {
 		kfree(set);
 		return -ENOMEM;

@@ -22,6 +22,10 @@
  */
 #define VENDOR_ID		0xffffff
 
+/* Who fills them is charged */
+#define TABLE_FLAGS		(XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | \
+				 XA_FLAGS_ACCOUNT)
+
 /**
  * rhca_limit_take - Count an object that is about to be created
  * @dev: the device
@@ -117,8 +121,8 @@ int rhca_verbs_dev_init(struct rhca_dev *core,
 	dev->core = core;
 	dev->transport = transport;
 	INIT_DELAYED_WORK(&dev->cq_errors, rhca_cq_errors_work);
-	xa_init_flags(&dev->keys, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	xa_init_flags(&dev->paths, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&dev->keys, TABLE_FLAGS);
+	xa_init_flags(&dev->paths, TABLE_FLAGS);
 	core->private = dev;
 	core->caps = (struct rhca_caps) {
 		.max_qp_wr	= RHCA_MAX_QP_WR,

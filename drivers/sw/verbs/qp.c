@@ -22,7 +22,8 @@
  * never means two QPs on one host. Numbers go round, so that a late packet does
  * not find a young QP.
  */
-static DEFINE_XARRAY_FLAGS(qp_table, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+static DEFINE_XARRAY_FLAGS(qp_table, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
+			    XA_FLAGS_ACCOUNT);
 static u32 next_number = FIRST_NUMBER;
 
 void rhca_qp_table_exit(void)
