@@ -6,8 +6,9 @@
  *
  * - a request that completes with success has moved the right bytes, whatever was
  *   done to its CQ (resize) and QP (SQD and back) meanwhile;
- * - once a region is deregistered or a window deallocated, nobody writes to its
- *   memory, and nothing that is written there later leaves;
+ * - once a region is deregistered or has other rights, or a window is deallocated,
+ *   bound to something else or invalidated, nobody writes to its memory by the old
+ *   key, and nothing that is written there later leaves;
  * - everything ends: requests complete, verbs return.
  *
  * With --rough somebody outside disturbs links, addresses and devices: then requests
@@ -236,72 +237,139 @@ static bool exchange(struct worker *worker, int i)
 	return good == count;
 }
 
-/* A window of end @i over all its memory, through its own send queue */
-static int bind_window(struct worker *worker, int i, uint32_t *handle, uint32_t *rkey)
+/* A request of end @i that concerns its own keys; false when it fails */
+static bool carry_out(struct worker *worker, int i)
+{
+	ring_publish(&worker->end[i].qp.send, 1);
+	return kick(worker, i) && reap(worker, i, 1) == 1;
+}
+
+static struct rxe_send_wqe *begin_request(struct worker *worker, int i, enum wr_opcode opcode)
+{
+	struct ring *ring = &worker->end[i].qp.send;
+	struct rxe_send_wqe *wqe = ring_slot(ring, ring->buf->producer_index);
+
+	send_wqe_fill(wqe, 0, opcode, NULL, 0, 0, 0, 0);
+	return wqe;
+}
+
+/* Bind a window of end @i over the first @bytes of its memory; 0 bytes: unbind */
+static bool bind_window(struct worker *worker, int i, uint32_t *rkey, uint32_t bytes)
 {
 	struct end *end = &worker->end[i];
-	struct ring *ring = &end->qp.send;
-	struct rxe_send_wqe *wqe;
-	int ret = mw_alloc(&devices[i], 1, handle, rkey);
+	struct rxe_send_wqe *wqe = begin_request(worker, i, WR_BIND_MW);
 
-	if (ret)
-		return ret;
-	wqe = ring_slot(ring, ring->buf->producer_index);
-	send_wqe_fill(wqe, 0, WR_BIND_MW, NULL, 0, 0, 0, 0);
 	wqe->wr.wr.mw.addr = (uintptr_t)end->memory;
-	wqe->wr.wr.mw.length = REGION;
+	wqe->wr.wr.mw.length = bytes;
 	wqe->wr.wr.mw.mr_lkey = end->mr.lkey;
 	wqe->wr.wr.mw.mw_rkey = *rkey;
 	wqe->wr.wr.mw.rkey = (*rkey & ~0xff) | ((*rkey + 1) & 0xff);
 	wqe->wr.wr.mw.access = ACCESS_ALL & ~1;
 	*rkey = wqe->wr.wr.mw.rkey;
-	ring_publish(ring, 1);
-	return kick(worker, i) && reap(worker, i, 1) == 1 ? 0 : -EIO;
+	return carry_out(worker, i);
+}
+
+static bool invalidate(struct worker *worker, int i, uint32_t rkey)
+{
+	begin_request(worker, i, WR_LOCAL_INV)->wr.ex.invalidate_rkey = rkey;
+	return carry_out(worker, i);
+}
+
+/* How memory is taken away from a peer that uses it */
+enum way {
+	DEREGISTER, REREGISTER, DEALLOCATE,	/* verbs: each succeeds */
+	UNBIND, REBIND, INVALIDATE,		/* requests: the peer may break the QP before */
+	NUM_WAYS,
+};
+
+/* What end @i lends: its region, or a window of it */
+struct loan {
+	int i;
+	enum way way;
+	uint32_t key;
+	uint32_t window;
+};
+
+static bool lend(struct worker *worker, struct loan *loan)
+{
+	struct end *end = &worker->end[loan->i];
+
+	loan->key = end->mr.rkey;
+	if (loan->way < DEALLOCATE)
+		return true;
+	return !mw_alloc(&devices[loan->i], loan->way == INVALIDATE ? 2 : 1, &loan->window, &loan->key) &&
+	       bind_window(worker, loan->i, &loan->key, REGION);
+}
+
+/* False: it could not be taken */
+static bool take_back(struct worker *worker, struct loan *loan)
+{
+	struct end *end = &worker->end[loan->i];
+	struct device *dev = &devices[loan->i];
+	int ret = 0;
+
+	switch (loan->way) {
+	case DEREGISTER:
+		ret = mr_deregister(dev, end->mr.handle);
+		end->mr.handle = ret ? end->mr.handle : 0;
+		break;
+	case REREGISTER:
+		ret = mr_reregister(dev, &end->mr, REREG_ACCESS, 1);
+		break;
+	case DEALLOCATE:
+		ret = mw_dealloc(dev, loan->window);
+		loan->window = ret ? loan->window : 0;
+		break;
+	case UNBIND:
+		return bind_window(worker, loan->i, &loan->key, 0);
+	case REBIND:
+		return bind_window(worker, loan->i, &loan->key, 1);
+	default:
+		return invalidate(worker, loan->i, loan->key);
+	}
+	if (ret && !options.rough)
+		complain(worker, "memory cannot be taken away: error, way", ret, loan->way);
+	return !ret;
 }
 
 /*
- * End !@i takes its memory away, as a region or as a window, while end @i uses it.
- * WRITEs: what is there then must stay. READs: what is put there then must not
- * arrive.
+ * End !@i lends its memory and takes it back while end @i uses it. WRITEs: what is
+ * there then must stay. READs: what is put there then must not arrive.
  */
 static void take_memory_away(struct worker *worker, int i)
 {
 	enum wr_opcode opcode = rng_percent(&worker->rng, 50) ? WR_WRITE : WR_READ;
+	struct loan loan = { .i = !i, .way = rng_below(&worker->rng, NUM_WAYS) };
+	uint32_t spins = rng_below(&worker->rng, 200);
 	struct end *owner = &worker->end[!i];
-	bool by_window = rng_percent(&worker->rng, 50);
 	static __thread uint8_t then[REGION];
-	uint32_t window = 0, key = owner->mr.rkey, spins = rng_below(&worker->rng, 200);
-	int ret = by_window ? bind_window(worker, !i, &window, &key) : 0;
+	bool taken = false, used;
 
+	used = lend(worker, &loan);
+	if (!used && !options.rough)
+		complain(worker, "a window cannot be bound: way, opcode", loan.way, opcode);
 	memset(worker->end[i].memory, 1, REGION);
 	memset(owner->memory, 2, REGION);
-	for (int slot = 0; !ret && slot < DEPTH; slot++)
-		post(worker, i, opcode, slot, key);
-	if (!ret && !kick(worker, i))
-		return;
+	for (int slot = 0; used && slot < DEPTH; slot++)
+		post(worker, i, opcode, slot, loan.key);
+	used = used && kick(worker, i);
 	/* Until some of them have been done */
-	while (spins-- && !ring_first(&worker->end[i].cq.ring))
+	while (used && spins-- && !ring_first(&worker->end[i].cq.ring))
 		sched_yield();
-	if (!ret)
-		ret = by_window ? mw_dealloc(&devices[!i], window) :
-				  mr_deregister(&devices[!i], owner->mr.handle);
-	if (ret) {
-		if (!options.rough)
-			complain(worker, "memory cannot be taken away: error, window", ret, by_window);
-		return;
-	}
-	if (!by_window)
-		owner->mr.handle = 0;
-	if (opcode == WR_READ)
+	if (used)
+		taken = take_back(worker, &loan);
+	if (taken && opcode == WR_READ)
 		memset(owner->memory, SECRET, REGION);
 	memcpy(then, owner->memory, REGION);
-	reap(worker, i, DEPTH);
-	worker->fences++;
-	if (memcmp(then, owner->memory, REGION))
-		complain(worker, "memory changed after it was taken away: window, opcode", by_window,
-			 opcode);
-	if (opcode == WR_READ && memchr(worker->end[i].memory, SECRET, REGION))
-		complain(worker, "memory was read after it was taken away: window", by_window, opcode);
+	if (used)
+		reap(worker, i, DEPTH);
+	worker->fences += taken;
+	if (taken && memcmp(then, owner->memory, REGION))
+		complain(worker, "memory changed after it was taken away: way, opcode", loan.way, opcode);
+	if (taken && opcode == WR_READ && memchr(worker->end[i].memory, SECRET, REGION))
+		complain(worker, "memory was read after it was taken away: way, opcode", loan.way, opcode);
+	if (loan.window)
+		mw_dealloc(&devices[loan.i], loan.window);
 }
 
 /* --- threads ------------------------------------------------------------------------ */

@@ -34,6 +34,7 @@ enum wr_opcode {
 
 #define ACCESS_ALL	0xf	/* local and remote write, remote read, remote atomic */
 #define ACCESS_MW_BIND	0x10
+#define REREG_ACCESS	4	/* IB_MR_REREG_ACCESS */
 
 struct device {
 	int fd;
