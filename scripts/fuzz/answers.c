@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the hostile peer makes of the packets of the target */
 #include <arpa/inet.h>
-#include <linux/virtio_net.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "talk.h"
 
@@ -115,7 +113,7 @@ static void learn(struct talk *talk, const struct received *got)
 
 static void handle(struct talk *talk, const uint8_t *frame, size_t length)
 {
-	struct totals *totals = &talk->world->totals;
+	struct totals *totals = talk->world->totals;
 	struct received got;
 
 	if (!frame_parse(frame, length, &talk->way->framing, &got))
@@ -155,24 +153,24 @@ static void handle_block(struct talk *talk, uint8_t *frame, size_t length, size_
 	}
 }
 
-/* Everything that has arrived */
+static void handle_any(void *context, uint8_t *frame, size_t length, size_t segment)
+{
+	if (segment)
+		handle_block(context, frame, length, segment);
+	else
+		handle(context, frame, length);
+}
+
+/* Send what waits, and answer everything that has arrived */
 void drain(struct talk *talk)
 {
-	static uint8_t frame[MAX_FRAME + 4096];
-	struct virtio_net_hdr vnet;
-	struct iovec parts[] = { { &vnet, sizeof(vnet) }, { frame, sizeof(frame) } };
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-	ssize_t length;
+	struct wire *wire = talk->world->wire;
 
 	/* A target that repeats itself for ever shall not hold us for ever. */
-	for (int left = 512; left; left--) {
-		length = recvmsg(talk->world->wire, &message, MSG_DONTWAIT);
-		if (length < (ssize_t)sizeof(vnet) + 14)
+	for (int left = 16; left; left--) {
+		wire_flush(wire);
+		if (!wire_receive(wire, handle_any, talk))
 			break;
-		length -= sizeof(vnet);
-		if (vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE && vnet.gso_size)
-			handle_block(talk, frame, length, vnet.gso_size);
-		else
-			handle(talk, frame, length);
 	}
+	wire_flush(wire);
 }

@@ -14,7 +14,7 @@
 #include "verbs.h"
 
 #define SLOTS		6	/* objects of a kind and device */
-#define MAX_RINGS	512
+#define MAX_RINGS	1024
 #define ARENA		(2 << 20)
 #define THREADS		2
 
@@ -478,7 +478,9 @@ void run_case(const char *const names[2], const int gid_index[2], uint64_t seed,
 	}
 	for (int i = 0; i < THREADS; i++) {
 		actors[i].rng = rng_of_case(seed + i, number);
-		actors[i].steps = 200 + rng_below(&actors[i].rng, 400);
+		/* To make and connect the objects costs as much as some hundred steps. */
+		actors[i].steps = rng_percent(&actors[i].rng, 50) ? 200 + rng_below(&actors[i].rng, 400) :
+								    1000 + rng_below(&actors[i].rng, 3000);
 	}
 	populate(&actors[0]);
 	for (int i = 0; i < THREADS; i++)

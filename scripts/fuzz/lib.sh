@@ -10,6 +10,14 @@ fuzz_build() {
 	show make -s -C "$TOP/scripts/fuzz" O="$FUZZ" || die "the fuzzers do not build"
 }
 
+# Frames come in batches from several processes. No receive queue may drop one: each
+# that is sent has to show in a counter of the driver's.
+fuzz_long_backlog() {
+	local file=/proc/sys/net/core/netdev_max_backlog
+	defer "echo $(< $file) > $file"
+	echo 100000 > $file
+}
+
 # A run repeats itself on the same commit, and the next commit has another.
 fuzz_seed() {
 	local head
@@ -28,7 +36,7 @@ fuzz_setup_peer() {
 # fuzz_peer OPTION...: the command line of the hostile peer, one word a line
 fuzz_peer() {
 	local type
-	printf '%s\n' "$FUZZ/peer" --netns "/run/netns/$NS_B" --netdev "$IF_B" --src-mac $MAC_PEER \
+	printf '%s\n' "$FUZZ/peer" --jobs "${RHCA_FUZZ_JOBS:-4}" --netns "/run/netns/$NS_B" --netdev "$IF_B" --src-mac $MAC_PEER \
 		--dst-mac "$(in_a cat "/sys/class/net/$IF_A/address")" "$@" \
 		"$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" "$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
 	for type in v1 v2; do
@@ -39,7 +47,7 @@ fuzz_peer() {
 
 # fuzz_process OPTION...: that of the hostile process
 fuzz_process() {
-	printf '%s\n' "$FUZZ/process" "$@" "$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" \
+	printf '%s\n' "$FUZZ/process" --jobs "${RHCA_FUZZ_JOBS:-4}" "$@" "$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)" \
 		"$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
 }
 

@@ -5,31 +5,75 @@
  * same program with bare verbs, so that its requester has something to ask; device
  * B serves an honest connection with A, over the same wire, that must not notice.
  *
- * A case is a few hundred packets with one QP. Everything in it follows from the
- * seed and the number of the case; --case runs one alone, --trace shows it.
+ * A case is a few hundred packets or more with one QP. Everything in it follows from
+ * the seed and the number of the case; --case runs one alone, --trace shows it. The
+ * cases of a round are shared by some processes (--jobs), which run side by side.
  */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <linux/if_packet.h>
-#include <net/ethernet.h>
-#include <net/if.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "jobs.h"
 #include "talk.h"
 
 #define CASES_A_ROUND	64
+#define ROUND_LIMIT_S	600	/* the debug kernel, others beside us */
 
 /* --- rounds of cases, each judged ------------------------------------------------- */
+
+struct options {
+	const char *netns, *netdev;
+	uint8_t src_mac[6], dst_mac[6];
+	uint64_t seed, packets, first, last;
+	unsigned int jobs;
+	double seconds;
+	bool one_range;
+};
+
+/* What the peer's processes share: each counts for itself */
+struct shared {
+	struct totals totals[MAX_JOBS];
+	uint64_t in_case[MAX_JOBS];
+};
+
+/**
+ * struct peer - The process that starts the others and judges
+ * @world: what each of them begins with
+ * @first: case of the round under way
+ * @last: its last one
+ * @busy: others send to the target, too
+ * @exchanges: of the honest connection
+ */
+struct peer {
+	struct world world;
+	struct options options;
+	struct shared *shared;
+	struct honest honest;
+	uint64_t first, last;
+	bool busy;
+	uint64_t exchanges;
+};
+
+static struct totals sum_totals(const struct shared *shared)
+{
+	struct totals sum = {};
+	const uint64_t *from;
+	uint64_t *to = (uint64_t *)&sum;
+
+	for (int job = 0; job < MAX_JOBS; job++) {
+		from = (const uint64_t *)&shared->totals[job];
+		for (size_t i = 0; i < sizeof(sum) / sizeof(*to); i++)
+			to[i] += from[i];
+	}
+	return sum;
+}
 
 struct counted {
 	uint64_t clean;
@@ -38,11 +82,13 @@ struct counted {
 	uint64_t dropped;
 };
 
-static struct counted count_now(struct world *world)
+static struct counted count_now(const struct peer *peer)
 {
+	const char *name = peer->world.names[0];
+	struct wire_sent sent = sum_totals(peer->shared).sent;
+
 	return (struct counted){
-		world->totals.clean, world->totals.sent,
-		counter_read(world->names[0], "rx_packets"), counter_sum_of_drops(world->names[0]),
+		sent.clean, sent.packets, counter_read(name, "rx_packets"), counter_sum_of_drops(name),
 	};
 }
 
@@ -53,13 +99,13 @@ static struct counted count_now(struct world *world)
  * several QPs, and none is sent here. Counters show old values for a few ms, and
  * packets wait for other processors: the sum is waited for.
  */
-static bool counters_agree(struct world *world, const struct counted *before)
+static bool counters_agree(const struct peer *peer, const struct counted *before)
 {
 	struct timespec pause = { .tv_nsec = 20000000 };
 	struct counted now, moved;
 
 	for (int tries = 3000; tries; tries--) {
-		now = count_now(world);
+		now = count_now(peer);
 		moved = (struct counted){ now.clean - before->clean, now.sent - before->sent,
 					  now.admitted - before->admitted,
 					  now.dropped - before->dropped };
@@ -68,7 +114,7 @@ static bool counters_agree(struct world *world, const struct counted *before)
 		nanosleep(&pause, NULL);
 	}
 	if (moved.admitted + moved.dropped >= moved.clean &&
-	    (world->busy || (moved.admitted <= moved.sent && moved.dropped <= moved.sent)))
+	    (peer->busy || (moved.admitted <= moved.sent && moved.dropped <= moved.sent)))
 		return true;
 	printf("counters: of %llu packets, %llu of them sure to arrive, %llu admitted, %llu dropped\n",
 	       (unsigned long long)moved.sent, (unsigned long long)moved.clean,
@@ -76,52 +122,7 @@ static bool counters_agree(struct world *world, const struct counted *before)
 	return false;
 }
 
-static bool round_of_cases(struct world *world, uint64_t seed, uint64_t first, uint64_t count)
-{
-	struct counted before;
-	const char *what;
-
-	/* What is left of the honest exchange has been counted by now. */
-	usleep(15000);
-	before = count_now(world);
-	for (uint64_t number = first; number < first + count; number++)
-		if (run_case(world, seed, number))
-			return false;
-	if (!counters_agree(world, &before))
-		return false;
-	if (!honest_exchange(&world->honest, &what)) {
-		printf("honest connection: its %s failed\n", what);
-		return false;
-	}
-	world->totals.honest++;
-	return true;
-}
-
-/* --- setting up -------------------------------------------------------------------- */
-
-static int open_wire(const char *netns, const char *netdev)
-{
-	int here = open("/proc/self/ns/net", O_RDONLY), there = -1, fd, one = 1, room = 32 << 20;
-	struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
-
-	if (netns) {
-		there = open(netns, O_RDONLY);
-		if (there < 0 || setns(there, CLONE_NEWNET))
-			return -errno;
-	}
-	fd = socket(AF_PACKET, SOCK_RAW, 0);
-	address.sll_ifindex = if_nametoindex(netdev);
-	if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)) ||
-	    setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
-	    bind(fd, (void *)&address, sizeof(address)))
-		return -errno;
-	if (netns && setns(here, CLONE_NEWNET))
-		return -errno;
-	close(here);
-	close(there);
-	return fd;
-}
+/* --- the processes that run the cases ------------------------------------------------ */
 
 static int open_target(struct world *world)
 {
@@ -134,6 +135,74 @@ static int open_target(struct world *world)
 		ret = cq_create(&world->dev, &world->cq, 8191);
 	return ret;
 }
+
+/* Each process has a wire and a target of its own, and takes its share of the round. */
+static int run_job(void *context, uint64_t job)
+{
+	struct peer *peer = context;
+	const struct options *options = &peer->options;
+	struct world *world = &peer->world;
+	int ret;
+
+	world->totals = &peer->shared->totals[job];
+	peer->shared->in_case[job] = peer->first + job;
+	ret = wire_open(&world->wire, options->netns, options->netdev, &world->totals->sent);
+	if (!ret)
+		ret = open_target(world);
+	if (ret)
+		printf("process %llu: %s\n", (unsigned long long)job, strerror(-ret));
+	for (uint64_t number = peer->first + job; !ret && number <= peer->last; number += options->jobs) {
+		peer->shared->in_case[job] = number;
+		ret = run_case(world, options->seed, number);
+	}
+	device_close(&world->dev);
+	return !!ret;
+}
+
+static bool job_ended(void *context, uint64_t job, int status)
+{
+	const struct peer *peer = context;
+
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return true;
+	printf("case %llu: expected exit status 0, got wait status %#x\n",
+	       (unsigned long long)peer->shared->in_case[job], status);
+	return false;
+}
+
+static bool run_cases(struct peer *peer)
+{
+	uint64_t cases = peer->last - peer->first + 1;
+	uint64_t processes = cases < peer->options.jobs ? cases : peer->options.jobs;
+	struct jobs jobs = {
+		.at_once = processes, .limit_s = ROUND_LIMIT_S,
+		.run = run_job, .ended = job_ended, .context = peer,
+	};
+
+	return jobs_run(&jobs, 0, processes - 1);
+}
+
+static bool round_of_cases(struct peer *peer, uint64_t first, uint64_t last)
+{
+	struct counted before;
+	const char *what;
+
+	/* What is left of the honest exchange has been counted by now. */
+	usleep(15000);
+	before = count_now(peer);
+	peer->first = first;
+	peer->last = last;
+	if (!run_cases(peer) || !counters_agree(peer, &before))
+		return false;
+	if (!honest_exchange(&peer->honest, &what)) {
+		printf("honest connection: its %s failed\n", what);
+		return false;
+	}
+	peer->exchanges++;
+	return true;
+}
+
+/* --- setting up -------------------------------------------------------------------- */
 
 static bool parse_mac(const char *text, uint8_t mac[6])
 {
@@ -167,28 +236,22 @@ static bool parse_way(struct world *world, char *text)
 static void usage(void)
 {
 	fputs("usage: peer [--netns FILE] --netdev DEV --src-mac MAC --dst-mac MAC [--seed N]\n"
-	      "            [--seconds S | --packets N | --case K[-L]] [--trace] [--busy]\n"
+	      "            [--seconds S | --packets N | --case K[-L]] [--jobs N] [--trace]\n"
+	      "            [--busy]\n"
 	      "            A INDEX_A B INDEX_B v1|v2,INDEX,OUR_ADDRESS,TARGET_ADDRESS...\n", stderr);
 	exit(2);
 }
-
-struct options {
-	const char *netns, *netdev;
-	uint8_t src_mac[6], dst_mac[6];
-	uint64_t seed, packets, first, last;
-	double seconds;
-	bool one_range;
-};
 
 static const struct option long_options[] = {
 	{ "netns", 1, NULL, 'n' }, { "netdev", 1, NULL, 'i' }, { "src-mac", 1, NULL, 's' },
 	{ "dst-mac", 1, NULL, 'd' }, { "seed", 1, NULL, 'S' }, { "seconds", 1, NULL, 't' },
 	{ "packets", 1, NULL, 'p' }, { "case", 1, NULL, 'c' }, { "trace", 0, NULL, 'T' },
-	{ "busy", 0, NULL, 'b' }, {}
+	{ "busy", 0, NULL, 'b' }, { "jobs", 1, NULL, 'j' }, {}
 };
 
-static void parse_option(struct world *world, struct options *options, int option)
+static void parse_option(struct peer *peer, int option)
 {
+	struct options *options = &peer->options;
 	char *end;
 
 	switch (option) {
@@ -199,24 +262,28 @@ static void parse_option(struct world *world, struct options *options, int optio
 	case 'S': options->seed = strtoull(optarg, NULL, 0); break;
 	case 't': options->seconds = atof(optarg); break;
 	case 'p': options->packets = strtoull(optarg, NULL, 0); break;
+	case 'j': options->jobs = strtoul(optarg, NULL, 0); break;
 	case 'c':
 		options->first = strtoull(optarg, &end, 0);
 		options->last = *end == '-' ? strtoull(end + 1, NULL, 0) : options->first;
 		options->one_range = true;
 		break;
-	case 'T': world->trace = true; break;
-	case 'b': world->busy = true; break;
+	case 'T': peer->world.trace = true; break;
+	case 'b': peer->busy = true; break;
 	default: usage();
 	}
 }
 
-static void parse(struct world *world, struct options *options, int argc, char **argv)
+static void parse(struct peer *peer, int argc, char **argv)
 {
+	struct options *options = &peer->options;
+	struct world *world = &peer->world;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) >= 0)
-		parse_option(world, options, option);
-	if (argc - optind < 5 || !options->netdev)
+		parse_option(peer, option);
+	if (argc - optind < 5 || !options->netdev || options->first > options->last ||
+	    !options->jobs || options->jobs > MAX_JOBS)
 		usage();
 	for (int i = 0; i < 2; i++) {
 		world->names[i] = argv[optind++];
@@ -239,70 +306,70 @@ static void end_soon(int signal)
 	told_to_end = 1;
 }
 
-static bool enough(const struct world *world, const struct options *options, time_t began)
+static bool enough(const struct peer *peer, time_t began)
 {
 	if (told_to_end)
 		return true;
-	if (options->packets)
-		return world->totals.sent >= options->packets;
-	return time(NULL) - began >= options->seconds;
+	if (peer->options.packets)
+		return sum_totals(peer->shared).sent.packets >= peer->options.packets;
+	return time(NULL) - began >= peer->options.seconds;
 }
 
-static bool run(struct world *world, const struct options *options)
+static bool run(struct peer *peer)
 {
+	const struct options *options = &peer->options;
 	time_t began = time(NULL);
 	uint64_t first = 0;
 
 	if (options->one_range)
-		return round_of_cases(world, options->seed, options->first,
-				      options->last - options->first + 1);
+		return round_of_cases(peer, options->first, options->last);
 	do {
-		if (!round_of_cases(world, options->seed, first, CASES_A_ROUND)) {
+		if (!round_of_cases(peer, first, first + CASES_A_ROUND - 1)) {
 			printf("one of these cases: --seed %llu --case %llu-%llu\n",
 			       (unsigned long long)options->seed, (unsigned long long)first,
 			       (unsigned long long)first + CASES_A_ROUND - 1);
 			return false;
 		}
 		first += CASES_A_ROUND;
-	} while (!enough(world, options, began));
+	} while (!enough(peer, began));
 	return true;
 }
 
-static void report(const struct totals *totals, uint64_t seed, bool well)
+static void report(const struct peer *peer, bool well)
 {
+	struct totals totals = sum_totals(peer->shared);
+
 	printf("seed %llu: %llu cases, %llu packets sent (%llu blocks), %llu received (%llu with a wrong ICRC),"
 	       " %llu requests of the target's, %llu completions, %llu connections, %llu honest exchanges\n",
-	       (unsigned long long)seed, (unsigned long long)totals->cases,
-	       (unsigned long long)totals->sent, (unsigned long long)totals->sent_blocks,
-	       (unsigned long long)totals->received, (unsigned long long)totals->received_bad_icrc,
-	       (unsigned long long)totals->requests, (unsigned long long)totals->completions,
-	       (unsigned long long)totals->reconnects, (unsigned long long)totals->honest);
+	       (unsigned long long)peer->options.seed, (unsigned long long)totals.cases,
+	       (unsigned long long)totals.sent.packets, (unsigned long long)totals.sent.blocks,
+	       (unsigned long long)totals.received, (unsigned long long)totals.received_bad_icrc,
+	       (unsigned long long)totals.requests, (unsigned long long)totals.completions,
+	       (unsigned long long)totals.reconnects, (unsigned long long)peer->exchanges);
 	printf("%s hostile peer: honest traffic, counters and cases\n", well ? "ok  " : "FAIL");
 }
 
 int main(int argc, char **argv)
 {
-	static struct world world;
-	struct options options = { .seed = time(NULL), .seconds = 10 };
+	static struct peer peer = { .options = { .seconds = 10, .jobs = 4 } };
 	const char *what;
 	int ret;
 	bool well;
 
-	parse(&world, &options, argc, argv);
+	peer.options.seed = time(NULL);
+	parse(&peer, argc, argv);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGTERM, end_soon);
-	printf("seed %llu\n", (unsigned long long)options.seed);
-	world.wire = open_wire(options.netns, options.netdev);
-	ret = world.wire < 0 ? world.wire : open_target(&world);
-	if (!ret)
-		ret = honest_open(&world.honest, world.names, world.gid_index);
-	if (ret || !honest_exchange(&world.honest, &what)) {
+	printf("seed %llu\n", (unsigned long long)peer.options.seed);
+	peer.shared = mmap(NULL, sizeof(*peer.shared), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ret = honest_open(&peer.honest, peer.world.names, peer.world.gid_index);
+	if (ret || !honest_exchange(&peer.honest, &what)) {
 		printf("FAIL hostile peer: cannot begin: %s\n", ret ? strerror(-ret) : what);
 		return 1;
 	}
-	well = run(&world, &options);
-	report(&world.totals, options.seed, well);
-	honest_close(&world.honest);
-	device_close(&world.dev);
+	well = run(&peer);
+	report(&peer, well);
+	honest_close(&peer.honest);
 	return !well;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hostile process: it writes send and receive requests, and whatever else, into
- * the rings that it shares with the kernel, while two threads of it create, use and
- * destroy QPs, CQs, SRQs, regions, windows and address handles of two devices
- * without agreeing with each other. Some are killed in the middle of it. An honest
- * connection of another process between the same devices must not notice.
+ * Hostile processes, some at a time (--jobs). Each writes send and receive requests,
+ * and whatever else, into the rings that it shares with the kernel, while two threads
+ * of it create, use and destroy QPs, CQs, SRQs, regions, windows and address handles
+ * of two devices without agreeing with each other. Some are killed in the middle of
+ * it. An honest connection of another process between the same devices must not
+ * notice.
  *
  * A case is one such process. What each thread decides follows from the seed and
  * the number of the case; how the threads interleave does not, so a case that found
@@ -23,10 +24,11 @@
 
 #include "churn.h"
 #include "honest.h"
+#include "jobs.h"
 #include "random.h"
 
-#define CASES_A_ROUND	8
-#define CASE_LIMIT_S	120
+#define CASES_A_ROUND	16
+#define CASE_LIMIT_S	300	/* the debug kernel, others beside us */
 
 /* --- rounds ------------------------------------------------------------------------- */
 
@@ -34,89 +36,70 @@ struct options {
 	const char *names[2];
 	int gid_index[2];
 	uint64_t seed, requests, first, last, repeat;
+	unsigned int jobs;
 	double seconds;
 	bool one_range;
 };
 
-static pid_t start_case(const struct options *options, uint64_t number)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		signal(SIGTERM, SIG_DFL);
-		run_case(options->names, options->gid_index, options->seed, number);
-	}
-	return pid;
-}
-
-static bool ends_within(pid_t pid, int seconds, int *status)
-{
-	struct timespec pause = { .tv_nsec = 2000000 };
-	time_t end = time(NULL) + seconds;
-
-	while (waitpid(pid, status, WNOHANG) != pid) {
-		if (time(NULL) > end)
-			return false;
-		nanosleep(&pause, NULL);
-	}
-	return true;
-}
-
-/* Where each thread of a case is, that does not come to its end */
-static void show_threads(pid_t pid)
-{
-	char command[200];
-
-	snprintf(command, sizeof(command),
-		 "cd /proc/%d/task && for t in *; do grep State $t/status; cat $t/syscall $t/stack; done",
-		 pid);
-	fflush(stdout);
-	if (system(command))
-		puts("its threads have gone meanwhile");
-}
-
-/* A case ends by itself or is killed, and either way is soon gone. */
-static bool finish_case(const struct options *options, pid_t pid, uint64_t number)
+/* A quarter of the processes is killed, within a time in which most others end */
+static bool is_killed(const struct options *options, uint64_t number, uint32_t *after_us)
 {
 	struct rng rng = rng_of_case(~options->seed, number);
-	bool kill_it = rng_percent(&rng, 25);
-	int status;
+	bool killed = rng_percent(&rng, 25);
 
-	if (kill_it) {
-		usleep(rng_below(&rng, 50000));
-		kill(pid, SIGKILL);
-		totals->killed++;
-	}
-	if (!ends_within(pid, CASE_LIMIT_S, &status)) {
-		printf("case %llu: not at its end after %d s\n", (unsigned long long)number, CASE_LIMIT_S);
-		show_threads(pid);
-		kill(pid, SIGKILL);
-		return false;
-	}
+	*after_us = 1 + rng_below(&rng, rng_percent(&rng, 50) ? 50000 : 500000);
+	return killed;
+}
+
+static void kill_later(uint32_t after_us)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	struct itimerspec when = { .it_value = { .tv_nsec = after_us * 1000 } };
+	timer_t timer;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &when, NULL))
+		kill(getpid(), SIGKILL);
+}
+
+static int start_case(void *context, uint64_t number)
+{
+	const struct options *options = context;
+	uint32_t after_us;
+
+	if (is_killed(options, number, &after_us))
+		kill_later(after_us);
+	run_case(options->names, options->gid_index, options->seed, number);
+	return 0;
+}
+
+/* A case ends by itself or is killed. */
+static bool case_ended(void *context, uint64_t number, int status)
+{
+	uint32_t after_us;
+
 	totals->cases++;
-	if (kill_it || (WIFEXITED(status) && !WEXITSTATUS(status)))
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && is_killed(context, number, &after_us)) {
+		totals->killed++;
+		return true;
+	}
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return true;
 	printf("case %llu: expected exit status 0, got wait status %#x\n",
 	       (unsigned long long)number, status);
 	return false;
 }
 
-/* Two at a time: processes, and threads of one, meet on the processors. */
+/* Some at a time: processes, and threads of one, meet on the processors. */
 static bool round_of_cases(const struct options *options, struct honest *honest, uint64_t first,
 			   uint64_t last)
 {
+	struct jobs jobs = {
+		.at_once = options->jobs, .limit_s = CASE_LIMIT_S,
+		.run = start_case, .ended = case_ended, .context = (void *)options,
+	};
+	bool well = jobs_run(&jobs, first, last);
 	const char *what;
-	pid_t pids[2];
-	bool well = true;
 
-	for (uint64_t number = first; number <= last; number += 2) {
-		int pairs = number < last ? 2 : 1;
-
-		for (int i = 0; i < pairs; i++)
-			pids[i] = start_case(options, number + i);
-		for (int i = 0; i < pairs; i++)
-			well &= finish_case(options, pids[i], number + i);
-	}
 	if (!honest_exchange(honest, &what)) {
 		printf("honest connection: its %s failed\n", what);
 		return false;
@@ -172,13 +155,13 @@ static void report(uint64_t seed, bool well)
 static void usage(void)
 {
 	fputs("usage: process [--seed N] [--seconds S | --requests N | --case K[-L] [--repeat N]]\n"
-	      "               A INDEX_A B INDEX_B\n", stderr);
+	      "               [--jobs N] A INDEX_A B INDEX_B\n", stderr);
 	exit(2);
 }
 
 static const struct option long_options[] = {
 	{ "seed", 1, NULL, 'S' }, { "seconds", 1, NULL, 't' }, { "requests", 1, NULL, 'r' },
-	{ "case", 1, NULL, 'c' }, { "repeat", 1, NULL, 'n' }, {}
+	{ "case", 1, NULL, 'c' }, { "repeat", 1, NULL, 'n' }, { "jobs", 1, NULL, 'j' }, {}
 };
 
 static void parse(struct options *options, int argc, char **argv)
@@ -191,6 +174,7 @@ static void parse(struct options *options, int argc, char **argv)
 		case 'S': options->seed = strtoull(optarg, NULL, 0); break;
 		case 't': options->seconds = atof(optarg); break;
 		case 'r': options->requests = strtoull(optarg, NULL, 0); break;
+		case 'j': options->jobs = strtoul(optarg, NULL, 0); break;
 		case 'n': options->repeat = strtoull(optarg, NULL, 0); break;
 		case 'c':
 			options->first = strtoull(optarg, &end, 0);
@@ -200,7 +184,7 @@ static void parse(struct options *options, int argc, char **argv)
 		default: usage();
 		}
 	}
-	if (argc - optind != 4)
+	if (argc - optind != 4 || !options->jobs || options->jobs > MAX_JOBS)
 		usage();
 	for (int i = 0; i < 2; i++) {
 		options->names[i] = argv[optind++];
@@ -210,7 +194,7 @@ static void parse(struct options *options, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .seed = time(NULL), .seconds = 10, .repeat = 1 };
+	struct options options = { .seed = time(NULL), .seconds = 10, .repeat = 1, .jobs = 4 };
 	struct honest honest;
 	const char *what = "";
 	bool well;

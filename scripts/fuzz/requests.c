@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the hostile peer asks of the target, and how it is spoilt */
-#include <linux/virtio_net.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "talk.h"
 
@@ -22,32 +20,26 @@ void trace_frame(const struct world *world, const char *way, const uint8_t *fram
 	putchar('\n');
 }
 
-static void throw(struct world *world, const struct virtio_net_hdr *vnet, uint8_t *frame, size_t length,
-		  bool clean)
+static const struct virtio_net_hdr plain;
+
+/* Take the frame that was built in the wire's room */
+static void throw(struct world *world, const struct virtio_net_hdr *vnet, size_t length,
+		  unsigned int packets, bool clean)
 {
-	struct iovec parts[] = { { (void *)vnet, sizeof(*vnet) }, { frame, length } };
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-
-	trace_frame(world, ">", frame, length);
-	if (sendmsg(world->wire, &message, 0) < 0)
-		return;
-	world->totals.sent++;
-	world->totals.clean += clean;
+	trace_frame(world, ">", wire_room(world->wire), length);
+	wire_add(world->wire, vnet, length, packets, clean);
 }
-
-static uint8_t frame_buffer[MAX_FRAME + 256];
 
 static void throw_transport(struct talk *talk, const struct transport *t, const struct faults *faults)
 {
-	static const struct virtio_net_hdr plain;
 	static const struct faults none;
 	/* A wrong ICRC and a traffic class still reach the driver. */
 	struct faults stack = faults ? *faults : none;
 	size_t length;
 
-	length = frame_build(frame_buffer, &talk->way->framing, t, &stack);
+	length = frame_build(wire_room(talk->world->wire), &talk->way->framing, t, &stack);
 	stack.icrc = stack.tclass = stack.id = 0;
-	throw(talk->world, &plain, frame_buffer, length,
+	throw(talk->world, &plain, length, 1,
 	      t->length >= BTH_BYTES && !memcmp(&stack, &none, sizeof(none)));
 }
 
@@ -80,10 +72,9 @@ static struct faults choose_faults(struct rng *rng)
 /* A packet of the right framing in two IPv4 fragments, perhaps overlapping */
 static void throw_fragments(struct talk *talk, const struct transport *t)
 {
-	static const struct virtio_net_hdr plain;
-	static uint8_t copy[MAX_FRAME];
+	static uint8_t whole[MAX_FRAME];
 	struct faults faults = { .id = rng_next(&talk->rng), .fragment = 0x2000 };
-	size_t length = frame_build(frame_buffer, &talk->way->framing, t, &faults);
+	size_t length = frame_build(whole, &talk->way->framing, t, &faults);
 	size_t network = frame_network_bytes(&talk->way->framing);
 	size_t cut = (length - network) / 2 & ~7, overlap = rng_below(&talk->rng, 2) * 8;
 
@@ -93,14 +84,15 @@ static void throw_fragments(struct talk *talk, const struct transport *t)
 		size_t from = second ? cut - overlap : 0;
 		size_t bytes = second ? length - network - from : cut;
 		struct transport piece = { .length = 0 };
+		uint8_t *frame = wire_room(talk->world->wire);
 
 		faults.fragment = second ? from / 8 : 0x2000;
 		faults.ip_lie = (int)bytes - 8 - 4;
 		faults.udp_lie = 0;
 		/* The header says what the piece holds; then the piece itself. */
-		frame_build(copy, &talk->way->framing, &piece, &faults);
-		memcpy(copy + network, frame_buffer + network + from, bytes);
-		throw(talk->world, &plain, copy, network + bytes, false);
+		frame_build(frame, &talk->way->framing, &piece, &faults);
+		memcpy(frame + network, whole + network + from, bytes);
+		throw(talk->world, &plain, network + bytes, 1, false);
 	}
 }
 
@@ -252,10 +244,9 @@ static void send_block(struct talk *talk)
 	}
 	segment = t[0].length + 4;
 	vnet.gso_size = rng_percent(rng, 90) ? segment : rng_evil(rng);
-	length = frame_build_block(frame_buffer, &talk->way->framing, t, count, rng_next(rng));
-	throw(talk->world, &vnet, frame_buffer, length, false);
-	talk->world->totals.sent += count - 1;
-	talk->world->totals.sent_blocks++;
+	length = frame_build_block(wire_room(talk->world->wire), &talk->way->framing, t, count,
+				   rng_next(rng));
+	throw(talk->world, &vnet, length, count, false);
 	talk->psn += count;
 }
 

@@ -4,21 +4,22 @@
 # tier: full
 # timeout: 7200
 #
-# Rounds of fuzzing for RHCA_SOAK_SECONDS (default 600): in a calm half the hostile
-# peer and the hostile process run side by side and are judged; in a wild half they
+# Rounds of fuzzing for RHCA_SOAK_SECONDS (default 600): in a calm time the hostile
+# peer and the hostile process run side by side and are judged; in a wild time they
 # run while memory allocations of theirs fail, processes are killed, links flap and
 # lose packets, MTUs and addresses change, and devices and whole hosts are removed
 # and made again. Then only an end, and a kernel without complaint, is asked of
-# them, and of the next calm half that everything works. See make soak.
+# them, and of the next calm time that everything works. See make soak.
 
 . "$(dirname "$0")/../tests/lib.sh"
 . "$TOP/scripts/fuzz/lib.sh"
 
 only_ours
 fuzz_build
+fuzz_long_backlog
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
 seed=${RHCA_FUZZ_SEED:-$(date +%s)}
-half=${RHCA_SOAK_HALF:-60}
+calm=${RHCA_SOAK_CALM:-120} wild=${RHCA_SOAK_WILD:-60}
 say "seed $seed"
 RANDOM=$((seed & 32767))
 
@@ -79,8 +80,8 @@ churn() {
 	sleep 0.$((RANDOM % 10))
 } 2> /dev/null
 
-wild_half() {
-	local end=$((SECONDS + half)) pid churns=0
+wild_time() {
+	local end=$((SECONDS + wild)) pid churns=0
 	WILD=()
 	touch "$WORK/wild"
 	faults 2
@@ -99,14 +100,14 @@ wild_half() {
 	fresh_hosts
 }
 
-calm_half() {
+calm_time() {
 	local pid status=0
-	fuzz_process --seed "$seed" --seconds "$half" > "$WORK/command"
+	fuzz_process --seed "$seed" --seconds "$calm" > "$WORK/command"
 	mapfile -t command < "$WORK/command"
 	timeout -k 5 1800 "${command[@]}" > "$WORK/calm" 2>&1 &
 	pid=$!
 	# shellcheck disable=SC2046
-	LIMIT=1800 fuzz_run $(fuzz_peer --seed "$seed" --seconds "$half" --busy)
+	LIMIT=1800 fuzz_run $(fuzz_peer --seed "$seed" --seconds "$calm" --busy)
 	wait $pid || status=$?
 	judge "hostile process" "$WORK/calm"
 	wait_check 60 "every object is gone" fuzz_objects_gone
@@ -116,7 +117,7 @@ setup_pair 9000
 fuzz_setup_peer
 while [ $SECONDS -lt "${RHCA_SOAK_SECONDS:-600}" ]; do
 	seed=$((seed + 1))
-	calm_half
-	wild_half
+	calm_time
+	wild_time
 done
 finish

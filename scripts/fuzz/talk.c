@@ -8,6 +8,7 @@
 
 #define RECEIVES	16
 #define QUEUE		32
+#define MAX_BURST	8	/* steps */
 
 /* --- the target's side ---------------------------------------------------------- */
 
@@ -24,7 +25,7 @@ static void reap(struct world *world)
 {
 	while (ring_first(&world->cq.ring)) {
 		ring_consume(&world->cq.ring);
-		world->totals.completions++;
+		world->totals->completions++;
 	}
 }
 
@@ -43,7 +44,7 @@ static void post_one(struct talk *talk)
 	send_wqe_fill(ring_slot(ring, ring->buf->producer_index), 2, opcode, mr->start + REGION / 4,
 		      length, mr->lkey, 0x1000, 0x77);
 	ring_publish(ring, 1);
-	talk->world->totals.requests++;
+	talk->world->totals->requests++;
 }
 
 static void post_some(struct talk *talk)
@@ -70,13 +71,13 @@ static int reconnect(struct talk *talk)
 		.retries = rng_below(rng, 8), .rnr_retries = rng_below(rng, 8),
 	};
 
-	talk->our_qpn = path.dest_qpn = rng_next(rng) & 0xffffff;
+	talk->our_qpn = path.dest_qpn = (rng_next(rng) & 0xffff00) | talk->qpn_low;
 	talk->psn = path.rq_psn = first_psn(rng);
 	talk->their_psn = path.sq_psn = first_psn(rng);
 	talk->mtu = path.mtu = 1 + rng_below(rng, 5);
 	talk->mtu_bytes = 128 << talk->mtu;
 	memcpy(path.dgid, talk->way->framing.src, 16);
-	talk->world->totals.reconnects++;
+	talk->world->totals->reconnects++;
 	return qp_connect(&talk->world->dev, &talk->qp, &path);
 }
 
@@ -104,23 +105,37 @@ static bool still_well(struct talk *talk)
 	return !reconnect(talk);
 }
 
+/* Several steps may be under way before the first answer is looked at. */
+static int burst(struct talk *talk, int most)
+{
+	int steps = rng_percent(&talk->rng, 40) ? 1 : 1 + (int)rng_below(&talk->rng, MAX_BURST);
+
+	if (steps > most)
+		steps = most;
+	refill(talk);
+	for (int left = steps; left; left--)
+		step(talk);
+	drain(talk);
+	reap(talk->world);
+	return steps;
+}
+
 int run_case(struct world *world, uint64_t seed, uint64_t number)
 {
-	struct talk talk = { .world = world, .rng = rng_of_case(seed, number) };
+	struct talk talk = { .world = world, .rng = rng_of_case(seed, number), .qpn_low = number };
 	uint32_t kind = rng_below(&talk.rng, 16);
 	enum qp_type type = kind < 2 ? QPT_UD : kind < 4 ? QPT_UC : QPT_RC;
-	int left = 50 + rng_below(&talk.rng, 300), ret;
+	int left = 100 + rng_below(&talk.rng, 600), ret;
 
 	talk.way = &world->ways[rng_below(&talk.rng, world->num_ways)];
-	ret = qp_create(&world->dev, &talk.qp, type, world->cq.handle, world->cq.handle, NULL,
-			type == QPT_UD ? RECEIVES : QUEUE, 2);
+	ret = wire_listen(world->wire, talk.qpn_low);
+	if (!ret)
+		ret = qp_create(&world->dev, &talk.qp, type, world->cq.handle, world->cq.handle, NULL,
+				type == QPT_UD ? RECEIVES : QUEUE, 2);
 	if (!ret)
 		ret = reconnect(&talk);
-	while (!ret && left--) {
-		refill(&talk);
-		step(&talk);
-		drain(&talk);
-		reap(world);
+	while (!ret && left) {
+		left -= burst(&talk, left);
 		if (!still_well(&talk))
 			ret = -EIO;
 	}
@@ -130,6 +145,6 @@ int run_case(struct world *world, uint64_t seed, uint64_t number)
 	ring_unmap(&talk.qp.send);
 	ring_unmap(&talk.qp.recv);
 	reap(world);
-	world->totals.cases++;
+	world->totals->cases++;
 	return ret;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The hostile peer's state, shared by its parts: requests.c and answers.c are what it
- * sends, talk.c the target's side and the course of a case, peer.c rounds and judgement.
+ * sends, wire.c how, talk.c the target's side and the course of a case, peer.c rounds,
+ * their processes and what is expected of them.
  */
 #ifndef RHCA_FUZZ_TALK_H
 #define RHCA_FUZZ_TALK_H
@@ -10,6 +11,7 @@
 #include "packet.h"
 #include "random.h"
 #include "verbs.h"
+#include "wire.h"
 
 #define MAX_FRAMINGS	8
 #define REGION		(1 << 20)	/* of the target's memory */
@@ -22,15 +24,12 @@ struct way {
 
 struct totals {
 	uint64_t cases;
-	uint64_t sent;		/* packets that the wire took */
-	uint64_t clean;		/* that reach the driver for certain */
-	uint64_t sent_blocks;
+	struct wire_sent sent;
 	uint64_t received;
 	uint64_t received_bad_icrc;
 	uint64_t requests;	/* work requests of the target */
 	uint64_t completions;
 	uint64_t reconnects;
-	uint64_t honest;
 };
 
 struct world {
@@ -38,18 +37,17 @@ struct world {
 	int gid_index[2];
 	struct way ways[MAX_FRAMINGS];
 	unsigned int num_ways;
-	int wire;
+	struct wire *wire;
 	bool trace;
-	bool busy;		/* others send to the target, too */
 	struct device dev;
 	struct mr mr;
 	struct cq cq;
-	struct honest honest;
-	struct totals totals;
+	struct totals *totals;
 };
 
 /**
  * struct talk - A conversation with one QP of the target
+ * @qpn_low: the end of our number, by which the wire knows what is for us
  * @psn: of our next request; the target tells by ACK and NAK what it expects
  * @their_psn: of the target's first request, from which PSNs of lies are taken
  * @msn: messages done for the target, as our ACKs say
@@ -60,6 +58,7 @@ struct talk {
 	struct rng rng;
 	const struct way *way;
 	struct qp qp;
+	uint8_t qpn_low;
 	uint32_t our_qpn;
 	uint32_t psn;
 	uint32_t their_psn;

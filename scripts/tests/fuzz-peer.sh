@@ -19,6 +19,7 @@
 
 only_ours
 fuzz_build
+fuzz_long_backlog
 setup_pair 9000
 fuzz_setup_peer
 fuzz_corpus peer

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The wire of a hostile host: a packet socket. A system call for each frame would
+ * cost more than what the target does with it, so frames are collected and sent by
+ * one sendmmsg(), and received by recvmmsg().
+ */
+#ifndef RHCA_FUZZ_WIRE_H
+#define RHCA_FUZZ_WIRE_H
+
+#include <linux/virtio_net.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wire;
+
+/**
+ * struct wire_sent - What has gone out by a wire since it was opened
+ * @packets: that the netdev took, each segment of a block for one
+ * @clean: of these, packets that reach the driver of the target for certain
+ * @blocks: of UDP segmentation
+ */
+struct wire_sent {
+	uint64_t packets;
+	uint64_t clean;
+	uint64_t blocks;
+};
+
+int wire_open(struct wire **wire, const char *netns, const char *netdev, struct wire_sent *sent);
+int wire_listen(struct wire *wire, uint8_t qpn_low);
+
+uint8_t *wire_room(struct wire *wire);
+void wire_add(struct wire *wire, const struct virtio_net_hdr *vnet, size_t length,
+	      unsigned int packets, bool clean);
+void wire_flush(struct wire *wire);
+
+/* @frame is the wire's until the next call; @segment: 0, or that of a block */
+typedef void (*wire_handler)(void *context, uint8_t *frame, size_t length, size_t segment);
+unsigned int wire_receive(struct wire *wire, wire_handler handler, void *context);
+
+#endif
