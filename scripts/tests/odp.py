@@ -22,7 +22,7 @@ parser.add_argument('--label', default='')
 args = parser.parse_args()
 
 PAGE = os.sysconf('SC_PAGESIZE')
-MIB = 1 << 20
+KIB, MIB = 1 << 10, 1 << 20
 ON_DEMAND = e.IBV_ACCESS_ON_DEMAND
 PROT_READ, PROT_WRITE = 1, 2
 MAP_PRIVATE, MAP_FIXED, MAP_ANONYMOUS, MAP_NORESERVE = 2, 16, 32, 0x4000
@@ -67,12 +67,13 @@ class Memory:
 
 
 class Side(End):
-    """An End with one more region, on demand."""
+    """An End with one more region, on demand: its memory, or all that the process has."""
 
-    def __init__(self, device, index, memory, access=FULL, **more):
+    def __init__(self, device, index, memory, access=FULL, implicit=False, **more):
         super().__init__(device, index, size=PAGE, **more)
         self.memory = memory
-        self.odp = MR(self.pd, memory.size, access | ON_DEMAND, address=memory.at)
+        self.odp = MR(self.pd, memory.size, access | ON_DEMAND, address=memory.at,
+                      implicit=implicit)
         self.mrs.append(self.odp)
 
     def piece(self, offset, size):
@@ -87,9 +88,9 @@ class Side(End):
         assert not self.post_recv(self.piece(offset, size), lkey=self.odp.lkey)
 
 
-def pair(size=MIB, kind='RC', access=FULL, prot=PROT_READ | PROT_WRITE, **more):
-    a = Side(args.a, args.index_a, Memory(size), qp_type=kind, **more)
-    b = Side(args.b, args.index_b, Memory(size, prot), access, qp_type=kind, **more)
+def pair(size=MIB, kind='RC', access=FULL, prot=PROT_READ | PROT_WRITE, implicit=False, **more):
+    a = Side(args.a, args.index_a, Memory(size), qp_type=kind, implicit=implicit, **more)
+    b = Side(args.b, args.index_b, Memory(size, prot), access, implicit, qp_type=kind, **more)
     verbs.connect(a, b, mtu=4096)
     return a, b
 
@@ -214,10 +215,10 @@ def taken_and_written():
     close(a, b)
 
 
-def taken_under_traffic():
+def taken_under_traffic(implicit=False):
     """Pages go while packets are on their way; half of the region is left alone."""
     size = 32 * PAGE
-    a, b = pair(2 * size)
+    a, b = pair(2 * size, implicit=implicit)
     stop = threading.Event()
     rounds = [0]
 
@@ -327,9 +328,9 @@ def read_only():
     close(a, b)
 
 
-def deregistered():
+def deregistered(implicit=False):
     """While its pages come and go."""
-    a, b = pair(64 * PAGE)
+    a, b = pair(64 * PAGE, implicit=implicit)
     for _ in range(16):
         a.send('WRITE', 0, 64 * PAGE, b)
     b.memory.drop()
@@ -340,28 +341,102 @@ def deregistered():
     close(a, b)
 
 
+def whole_address_space():
+    """An implicit region: what is mapped later belongs to it."""
+    before = pinned_kib()
+    a, b = pair(64 * PAGE, implicit=True)
+    check('implicit regions pin their tables at most', True,
+          pinned_kib() - before <= 2 * 4 * KIB + KIB)
+    data = some(64 * PAGE, 7)
+    a.memory.fill(data)
+    later = Memory(6 * MIB)
+    # The device keeps tables of 2 MiB each: across the border of two.
+    border = (later.at + 4 * MIB) & -(2 * MIB)
+    at = border - 32 * PAGE - b.memory.at
+    a.send('WRITE', 0, 64 * PAGE, b, at=at)
+    check('WRITE to memory that was mapped later', [[SUCCESS], True],
+          [statuses(a.wait()), ctypes.string_at(b.memory.at + at, 64 * PAGE) == data])
+    a.memory.drop()
+    a.send('READ', 0, 64 * PAGE, b, at=at)
+    check('READ of it', [[SUCCESS], True], [statuses(a.wait()), a.memory.read(64 * PAGE) == data])
+    later.drop()
+    b.receive(at, 64 * PAGE)
+    a.send('SEND', 0, 64 * PAGE, b)
+    check('SEND to it, when it has gone', [[SUCCESS], [SUCCESS], True],
+          [statuses(a.wait()), statuses(b.wait()),
+           ctypes.string_at(b.memory.at + at, 64 * PAGE) == data])
+    later.unmap()
+    a.send('WRITE', 0, 64 * PAGE, b, at=at)
+    check('WRITE to it, when it is unmapped', [REM_ACCESS], statuses(a.wait()))
+    close(a, b)
+
+
+def nobodys_addresses():
+    """Of an implicit region all addresses are, and few have memory."""
+    for address in (0, 1 << 46, (1 << 47) - PAGE, 1 << 63, (1 << 64) - 64):
+        a, b = pair(PAGE, implicit=True)
+        a.send('WRITE', 0, 8, b, at=address - b.memory.at)
+        check(f'WRITE to the address {address:#x}', [REM_ACCESS], statuses(a.wait()))
+        close(a, b)
+    a, b = pair(PAGE, implicit=True)
+    a.send('WRITE', (1 << 64) - PAGE - a.memory.at, 8, b)
+    check('WRITE from a kernel address', [LOC_PROT], statuses(a.wait()))
+    close(a, b)
+
+
+def far_apart():
+    """An implicit region has tables for 512 places: the least used give way."""
+    places, step = 640, 2 * MIB
+    a, b = pair(places * 8, implicit=True)
+    wide = Memory(places * step)
+    for op in ('WRITE', 'READ'):
+        if op == 'WRITE':
+            a.memory.fill(some(places * 8, 8))
+        else:
+            a.memory.drop()
+        bad = []
+        for first in range(0, places, 32):
+            for i in range(first, first + 32):
+                a.send(op, i * 8, 8, b, at=wide.at + i * step - b.memory.at)
+            bad += [s for s in statuses(a.wait(32)) if s != SUCCESS]
+        check(f'{op}s at {places} places that are {step >> 20} MiB apart', [], bad)
+    check('each place has its bytes', some(places * 8, 8),
+          b''.join(wide.read(8, i * step) for i in range(places)))
+    check('and all were read', some(places * 8, 8), a.memory.read(places * 8))
+    wide.unmap()
+    close(a, b)
+
+
+def implicit_under_traffic():
+    taken_under_traffic(implicit=True)
+    deregistered(implicit=True)
+
+
 def limited():
     """The tables count as locked memory."""
-    def registers(size):
+    def registers(size, implicit=False, limit=MIB):
         child = os.fork()
         if child:
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        resource.setrlimit(resource.RLIMIT_MEMLOCK, (MIB, MIB))
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, limit))
         os.setresuid(NOBODY, NOBODY, NOBODY)
         try:
             ctx = verbs.d.Context(name=args.a)
             pd = verbs.PD(ctx)
-            MR(pd, size, FULL | ON_DEMAND, address=Memory(size).at)
+            MR(pd, size, FULL | ON_DEMAND, address=Memory(size).at, implicit=implicit)
         except PyverbsRDMAError as why:
             os._exit(why.error_code)
         os._exit(0)
 
     check('1 MiB of RLIMIT_MEMLOCK is enough for 64 MiB', 0, registers(64 * MIB))
     check('and not for 4 GiB', errno.ENOMEM, registers(4096 * MIB))
+    check('nor for an implicit region', errno.ENOMEM, registers(PAGE, implicit=True))
+    check('which 8 MiB are enough for', 0, registers(PAGE, implicit=True, limit=8 * MIB))
 
 
 for one in (nothing_pinned, first_touch, shared_queue, datagram, unreliable, taken_and_written,
-            taken_under_traffic, forked, holes, mapped_again, read_only, deregistered, limited):
+            taken_under_traffic, forked, holes, mapped_again, read_only, deregistered,
+            whole_address_space, nobodys_addresses, far_apart, implicit_under_traffic, limited):
     print(f'# {args.label}{one.__name__}', flush=True)
     one()
 verbs.finish()

@@ -313,7 +313,7 @@ struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 	*offset = distance & ~PAGE_MASK;
 	*bytes = PAGE_SIZE - *offset;
 	if (distance >> mem->page_shift >= mem->num_pages)
-		return NULL;
+		return mem->odp ? rhca_odp_page(mem->odp, addr) : NULL;
 	page = READ_ONCE(mem->pages[distance >> mem->page_shift]);
 	if (!page)
 		return NULL;
@@ -452,15 +452,22 @@ static int get_on_demand(struct rhca_mr *mr, u64 start, int access)
 {
 	if (access & RHCA_ACCESS_FLUSH_PERSISTENT)
 		return -EOPNOTSUPP;
-	return rhca_odp_create(&mr->mem, mr->ibmr.pd, start, mr->mem.length,
-			       access);
+	return rhca_odp_create(&mr->mem, mr->ibmr.device, start,
+			       mr->mem.length, access);
 }
 
 static void put_user_memory(struct rhca_mr *mr)
 {
-	rhca_odp_destroy(mr->mem.odp);
+	rhca_odp_destroy(&mr->mem);
 	kvfree(mr->mem.pages);
 	ib_umem_release(mr->umem);
+}
+
+static int check_range(u64 start, u64 length, u64 iova, int access)
+{
+	if (rhca_odp_is_implicit(start, length, access))
+		return iova ? -EINVAL : 0;
+	return length > RHCA_MAX_MR_BYTES ? -EINVAL : 0;
 }
 
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
@@ -472,8 +479,9 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 
 	if (access & ~(ACCESS_SUPPORTED | IB_ACCESS_ON_DEMAND))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (length > RHCA_MAX_MR_BYTES)
-		return ERR_PTR(-EINVAL);
+	ret = check_range(start, length, iova, access);
+	if (ret)
+		return ERR_PTR(ret);
 	mr = alloc_mr_object(pd);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);

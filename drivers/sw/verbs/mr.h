@@ -49,7 +49,8 @@ enum rhca_mem_state {
  * @iova: first address
  * @length: bytes
  * @pages: one entry for each 1 << @page_shift bytes; windows have none. With
- *	on-demand paging those that are not there are NULL
+ *	on-demand paging those that are not there are NULL, and an implicit
+ *	region, the whole address space, has none: see rhca_odp_page()
  * @num_pages: entries of @pages
  * @max_pages: room in @pages
  * @page_shift: log2 of the bytes an entry covers

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * On-demand paging: a region that pins nothing. It knows the pages that its process
- * has in memory just now. Who meets one that is missing asks for it and comes again,
- * since packets are handled where nobody may sleep: the requester pauses, the
- * responder says "receiver not ready" as an adapter does.
+ * has in memory just now, see odp_range.c. Who meets one that is missing asks for it
+ * and comes again, since packets are handled where nobody may sleep: the requester
+ * pauses, the responder says "receiver not ready" as an adapter does.
  *
- * The kernel takes a page away, to swap it out, to copy it on a write after fork(),
- * to unmap it, by rhca_odp's MMU notifier. That forgets the page, and then waits
- * for those who found it before: a region's users are counted.
+ * An explicit region has one range of addresses, whose pages are the region's list.
+ * An implicit one is the whole address space of the process: ranges of it are made
+ * where pages are asked for. There are so many and no more; the one that nobody has
+ * used for longest makes room, and its pages have to be asked for again.
  */
-#include <linux/hmm.h>
 #include <linux/mm.h>
-#include <linux/mmu_notifier.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 #include <rdma/ib_umem_odp.h>
 #include <rhca/compat.h>
 
@@ -21,6 +21,7 @@
 #include "sw/verbs/device.h"
 #include "sw/verbs/mr.h"
 #include "sw/verbs/odp.h"
+#include "sw/verbs/odp_range.h"
 
 /* Brought in at once: more than a requester has in flight */
 #define MAX_FAULT_BYTES	SZ_1M
@@ -30,14 +31,24 @@
  */
 #define FAILURE_LIFE	(HZ / 10)
 
+/* Of an implicit region: tables of 8 KiB, as those of ib_core, for each range */
+#define RANGE_SHIFT	21
+#define RANGE_BYTES	BIT_ULL(RANGE_SHIFT)
+/* So a region has pages of 1 GiB at a time, and some MiB of tables */
+#define MAX_RANGES	512
+
 /**
  * struct rhca_odp - The memory of a region with on-demand paging
  * @dev: the device
  * @mem: the region
- * @umem: ib_core's part: the process, and its notifier
  * @start: address that the process has for the region's first one
- * @write: pages are wanted for writing
- * @charge: the tables, which ib_core charges to nobody
+ * @range: of an explicit region: all of it; NULL of an implicit one
+ * @root: of an implicit region: the process and its rights
+ * @ranges: of an implicit region: its ranges by their address in RANGE_BYTES; changed
+ *	by @work only
+ * @num_ranges: how many those are
+ * @hand: from here on the next one to be dropped is looked for
+ * @charge: the tables, which ib_core charges to nobody; holds the process's memory map
  * @work: brings pages in
  * @lock: protects what follows
  * @wanted: @work has something to do, or is about to begin it:
@@ -51,9 +62,12 @@
 struct rhca_odp {
 	struct rhca_verbs_dev *dev;
 	struct rhca_mem *mem;
-	struct ib_umem_odp *umem;
 	u64 start;
-	bool write;
+	struct rhca_odp_range *range;
+	struct ib_umem_odp *root;
+	struct xarray ranges;
+	unsigned int num_ranges;
+	unsigned long hand;
 	struct rhca_charge charge;
 	struct work_struct work;
 	spinlock_t lock;		/* protects what follows */
@@ -66,101 +80,122 @@ struct rhca_odp {
 	unsigned long failed_until;
 };
 
-/* --- the notifier ------------------------------------------------------------ */
+/* --- the ranges of an implicit region ---------------------------------------- */
 
-static u64 index_of(const struct ib_umem_odp *umem, u64 user_addr)
+/* The next one from @hand on, round and round; there is one */
+static struct rhca_odp_range *next_range(struct rhca_odp *odp)
 {
-	return (user_addr - umem->notifier.interval_tree.start) >> PAGE_SHIFT;
-}
+	struct rhca_odp_range *range;
 
-/* False when none of them was there */
-static bool forget_pages(struct rhca_odp *odp, u64 start, u64 end)
-{
-	struct rhca_mem *mem = odp->mem;
-	u64 i, last = index_of(odp->umem, end);
-	bool any = false;
-
-	lockdep_assert_held(&odp->umem->umem_mutex);
-	for (i = index_of(odp->umem, start); i < last; i++) {
-		if (!mem->pages[i])
-			continue;
-		WRITE_ONCE(mem->pages[i], NULL);
-		any = true;
-	}
-	return any;
+	range = xa_find(&odp->ranges, &odp->hand, ULONG_MAX, XA_PRESENT);
+	if (range)
+		return range;
+	odp->hand = 0;
+	return xa_find(&odp->ranges, &odp->hand, ULONG_MAX, XA_PRESENT);
 }
 
 /*
- * Users that come now find no page; those that found one have gone after a grace
- * period, since they run with bottom halves off.
+ * Who has been used since the last look gets a second chance; when all of them are in
+ * use all the time, somebody has to go nevertheless.
  */
-static void wait_for_users(const struct rhca_mem *mem)
+static void drop_range(struct rhca_odp *odp)
 {
-	if (!rhca_mem_is_idle(mem))
-		synchronize_rcu_expedited();
-}
+	struct rhca_odp_range *range = next_range(odp);
+	unsigned int chances;
 
-static bool invalidate(struct mmu_interval_notifier *notifier,
-		       const struct mmu_notifier_range *range,
-		       unsigned long seq)
-{
-	struct ib_umem_odp *umem = container_of(notifier, struct ib_umem_odp,
-						notifier);
-	/* NULL while it is created: nothing has been brought in */
-	struct rhca_odp *odp = READ_ONCE(umem->private);
-	u64 start, end;
-
-	if (!mmu_notifier_range_blockable(range))
-		return false;
-	mutex_lock(&umem->umem_mutex);
-	mmu_interval_set_seq(notifier, seq);
-	start = max_t(u64, ib_umem_start(umem), range->start);
-	end = min_t(u64, ib_umem_end(umem), range->end);
-	if (odp && forget_pages(odp, start, end)) {
-		wait_for_users(odp->mem);
-		ib_umem_odp_unmap_dma_pages(umem, start, end);
+	for (chances = MAX_RANGES; chances && READ_ONCE(range->used); chances--) {
+		WRITE_ONCE(range->used, false);
+		odp->hand++;
+		range = next_range(odp);
 	}
-	mutex_unlock(&umem->umem_mutex);
-	return true;
+	xa_erase(&odp->ranges, odp->hand);
+	odp->num_ranges--;
+	rhca_odp_range_destroy(range);
 }
 
-static const struct mmu_interval_notifier_ops notifier_ops = {
-	.invalidate = invalidate,
-};
+static struct rhca_odp_range *make_range(struct rhca_odp *odp,
+					 unsigned long index)
+{
+	struct rhca_odp_range *range;
+	struct ib_umem_odp *umem;
+	int ret;
+
+	umem = ib_umem_odp_alloc_child(odp->root, index << RANGE_SHIFT,
+				       RANGE_BYTES, &rhca_odp_notifier_ops);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	range = rhca_odp_range_create(odp->mem, umem);
+	if (!range) {
+		ib_umem_odp_release(umem);
+		return ERR_PTR(-ENOMEM);
+	}
+	range->used = true;
+	ret = xa_err(xa_store(&odp->ranges, index, range, GFP_KERNEL));
+	if (ret) {
+		rhca_odp_range_destroy(range);
+		return ERR_PTR(ret);
+	}
+	odp->num_ranges++;
+	return range;
+}
+
+/* A peer may name any address: what no process can have makes no range */
+static struct rhca_odp_range *range_of(struct rhca_odp *odp, u64 user_addr)
+{
+	struct rhca_odp_range *range = odp->range;
+
+	if (range)
+		return range;
+	if (user_addr >= odp->charge.mm->task_size)
+		return ERR_PTR(-EFAULT);
+	range = xa_load(&odp->ranges, user_addr >> RANGE_SHIFT);
+	if (range)
+		return range;
+	if (odp->num_ranges == MAX_RANGES)
+		drop_range(odp);
+	return make_range(odp, user_addr >> RANGE_SHIFT);
+}
+
+/**
+ * rhca_odp_page - A page of an implicit region
+ * @odp: of a region in use
+ * @addr: address of the region
+ *
+ * Context: bottom halves off.
+ * Return: the page, the region's user may have it; NULL when it is not there.
+ */
+struct page *rhca_odp_page(struct rhca_odp *odp, u64 addr)
+{
+	struct rhca_odp_range *range = xa_load(&odp->ranges, addr >> RANGE_SHIFT);
+
+	if (!range)
+		return NULL;
+	if (!READ_ONCE(range->used))
+		WRITE_ONCE(range->used, true);
+	return READ_ONCE(range->pages[(addr & (RANGE_BYTES - 1)) >> PAGE_SHIFT]);
+}
 
 /* --- bringing pages in ------------------------------------------------------- */
-
-/*
- * What is going to be written is dirty from now on: nobody sees the writing. Before
- * the kernel cleans a page, it takes it away from here.
- */
-static void take_page(struct rhca_odp *odp, u64 index, struct page *page)
-{
-	lockdep_assert_held(&odp->umem->umem_mutex);
-	if (odp->write)
-		set_page_dirty(compound_head(page));
-	WRITE_ONCE(odp->mem->pages[index], page);
-}
 
 /* -EFAULT when the process has nothing there, or not for writing */
 static int bring_in(struct rhca_odp *odp, u64 addr, u64 bytes)
 {
-	struct ib_umem_odp *umem = odp->umem;
 	u64 from = odp->start + (addr - odp->mem->iova);
-	u64 i, last = index_of(umem, from + bytes - 1);
-	unsigned long pfn;
+	struct rhca_odp_range *range;
+	u64 here;
 	int ret;
 
-	ret = ib_umem_odp_map_dma_and_lock(umem, from, bytes,
-					   rhca_odp_access(odp->write), true);
-	if (ret < 0)
-		return ret;
-	for (i = index_of(umem, from); i <= last; i++) {
-		pfn = rhca_odp_pfns(umem)[i];
-		if (pfn & HMM_PFN_VALID)
-			take_page(odp, i, hmm_pfn_to_page(pfn));
+	while (bytes) {
+		range = range_of(odp, from);
+		if (IS_ERR(range))
+			return PTR_ERR(range);
+		here = min_t(u64, bytes, ib_umem_end(range->umem) - from);
+		ret = rhca_odp_range_bring_in(range, from, here);
+		if (ret)
+			return ret;
+		from += here;
+		bytes -= here;
 	}
-	mutex_unlock(&umem->umem_mutex);
 	return 0;
 }
 
@@ -237,85 +272,152 @@ int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 
 /* --- its life ---------------------------------------------------------------- */
 
-static int charge_tables(struct rhca_odp *odp, struct ib_pd *pd, u64 num_pages)
+static int charge_tables(struct rhca_odp *odp, struct ib_device *ibdev,
+			 u64 num_pages)
 {
-	return rhca_charge_take(&odp->charge, pd->device,
+	return rhca_charge_take(&odp->charge, ibdev,
 				num_pages * RHCA_ODP_BYTES_A_PAGE);
+}
+
+static int create_explicit(struct rhca_odp *odp, struct ib_device *ibdev,
+			   u64 length, int access)
+{
+	struct rhca_mem *mem = odp->mem;
+	struct ib_umem_odp *umem;
+	int ret;
+
+	ret = charge_tables(odp, ibdev,
+			    PAGE_ALIGN(offset_in_page(odp->start) + length) >>
+			    PAGE_SHIFT);
+	if (ret)
+		return ret;
+	umem = ib_umem_odp_get(ibdev, odp->start, length, access,
+			       &rhca_odp_notifier_ops);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	odp->range = rhca_odp_range_create(mem, umem);
+	if (!odp->range) {
+		ib_umem_odp_release(umem);
+		return -ENOMEM;
+	}
+	mem->pages = odp->range->pages;
+	mem->num_pages = ib_umem_odp_num_pages(umem);
+	mem->max_pages = mem->num_pages;
+	mem->first_offset = offset_in_page(odp->start);
+	return 0;
+}
+
+/* Its tables are charged before they are there: a peer decides when that is */
+static int create_implicit(struct rhca_odp *odp, struct ib_device *ibdev,
+			   int access)
+{
+	struct ib_umem_odp *root;
+	int ret;
+
+	ret = charge_tables(odp, ibdev,
+			    MAX_RANGES * (RANGE_BYTES >> PAGE_SHIFT));
+	if (ret)
+		return ret;
+	root = ib_umem_odp_alloc_implicit(ibdev, access);
+	if (IS_ERR(root))
+		return PTR_ERR(root);
+	odp->root = root;
+	return 0;
+}
+
+static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
+				  u64 start)
+{
+	struct rhca_odp *odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+
+	if (!odp)
+		return NULL;
+	odp->dev = to_verbs_dev(ibdev);
+	odp->mem = mem;
+	odp->start = start;
+	xa_init(&odp->ranges);
+	spin_lock_init(&odp->lock);
+	INIT_WORK(&odp->work, fault_work);
+	return odp;
+}
+
+/**
+ * rhca_odp_is_implicit - Is this the whole address space?
+ * @start: address in the process
+ * @length: bytes
+ * @access: IB_ACCESS_*
+ *
+ * It is asked for with the length that no memory can have, as of all drivers.
+ */
+bool rhca_odp_is_implicit(u64 start, u64 length, int access)
+{
+	return access & IB_ACCESS_ON_DEMAND && !start && length == U64_MAX;
 }
 
 /**
  * rhca_odp_create - Make a region that pins nothing
  * @mem: the region, with its addresses; not published
- * @pd: protection domain
+ * @ibdev: the device
  * @start: address in the calling process
- * @length: bytes
+ * @length: bytes; U64_MAX with a @start of 0 for the whole address space
  * @access: IB_ACCESS_*
  *
  * Return: 0 with the odp and the pages of @mem set; -ENOMEM; -EINVAL for a range
  * that is none; nothing is kept after an error.
  */
-int rhca_odp_create(struct rhca_mem *mem, struct ib_pd *pd, u64 start,
+int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 		    u64 length, int access)
 {
-	u64 num_pages = PAGE_ALIGN(offset_in_page(start) + length) >> PAGE_SHIFT;
-	struct rhca_odp *odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+	struct rhca_odp *odp = alloc_odp(mem, ibdev, start);
 	int ret;
 
 	if (!odp)
 		return -ENOMEM;
-	odp->dev = to_verbs_dev(pd->device);
-	odp->mem = mem;
-	odp->start = start;
-	odp->write = ib_access_writable(access);
-	spin_lock_init(&odp->lock);
-	INIT_WORK(&odp->work, fault_work);
-	ret = charge_tables(odp, pd, num_pages);
-	if (ret)
-		goto err_free;
-	mem->pages = kvcalloc(num_pages, sizeof(*mem->pages), GFP_KERNEL_ACCOUNT);
-	if (!mem->pages) {
-		ret = -ENOMEM;
-		goto err_uncharge;
+	access &= ~IB_ACCESS_HUGETLB;	/* huge pages are found as small ones */
+	ret = rhca_odp_is_implicit(start, length, access) ?
+		create_implicit(odp, ibdev, access) :
+		create_explicit(odp, ibdev, length, access);
+	if (ret) {
+		rhca_charge_give(&odp->charge);
+		kfree(odp);
+		return ret;
 	}
-	/* Huge pages are found as small ones */
-	odp->umem = ib_umem_odp_get(pd->device, start, length,
-				    access & ~IB_ACCESS_HUGETLB, &notifier_ops);
-	if (IS_ERR(odp->umem)) {
-		ret = PTR_ERR(odp->umem);
-		goto err_free_pages;
-	}
-	WRITE_ONCE(odp->umem->private, odp);
-	mem->num_pages = num_pages;
-	mem->max_pages = num_pages;
 	mem->page_shift = PAGE_SHIFT;
-	mem->first_offset = offset_in_page(start);
 	mem->odp = odp;
 	atomic_inc(&odp->dev->num_on_demand);
 	return 0;
+}
 
-err_free_pages:
-	kvfree(mem->pages);
-	mem->pages = NULL;
-err_uncharge:
-	rhca_charge_give(&odp->charge);
-err_free:
-	kfree(odp);
-	return ret;
+static void destroy_ranges(struct rhca_odp *odp)
+{
+	struct rhca_odp_range *range;
+	unsigned long index;
+
+	xa_for_each(&odp->ranges, index, range)
+		rhca_odp_range_destroy(range);
+	xa_destroy(&odp->ranges);
+	rhca_odp_range_destroy(odp->range);
+	if (odp->root)
+		ib_umem_odp_release(odp->root);
 }
 
 /**
- * rhca_odp_destroy - Undo rhca_odp_create(), but for the pages' list
- * @odp: of a region that nobody can find any more and that has no users; or NULL.
- *	Its list of pages is freed behind this
+ * rhca_odp_destroy - Undo rhca_odp_create()
+ * @mem: a region that nobody can find any more and that has no users; nothing
+ *	happens to one without on-demand paging
  *
  * Context: may sleep.
  */
-void rhca_odp_destroy(struct rhca_odp *odp)
+void rhca_odp_destroy(struct rhca_mem *mem)
 {
+	struct rhca_odp *odp = mem->odp;
+
 	if (!odp)
 		return;
 	cancel_work_sync(&odp->work);
-	ib_umem_odp_release(odp->umem);
+	destroy_ranges(odp);
+	mem->pages = NULL;
+	mem->odp = NULL;
 	atomic_dec(&odp->dev->num_on_demand);
 	rhca_charge_give(&odp->charge);
 	kfree(odp);
@@ -334,7 +436,7 @@ void rhca_odp_query(struct ib_device_attr *attr)
 		return;
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 	attr->odp_caps = (struct ib_odp_caps) {
-		.general_caps = IB_ODP_SUPPORT,
+		.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT,
 		.per_transport_caps = {
 			.rc_odp_caps = IB_ODP_SUPPORT_SEND |
 				       IB_ODP_SUPPORT_RECV |
