@@ -159,7 +159,8 @@ setup_test() {
 		iproute2 iputils-ping ethtool nftables iperf3 jq procps psmisc \
 		util-linux python3 dkms shellcheck pyflakes3 mandoc \
 		wireguard-tools libteam-utils ucx-utils libfabric-bin \
-		openmpi-bin libopenmpi-dev prometheus-node-exporter debootstrap \
+		openmpi-bin libopenmpi-dev mpich libmpich-dev prometheus \
+		prometheus-node-exporter debootstrap \
 		nfs-kernel-server open-iscsi
 	scripts/setup-pyverbs.sh > /dev/null
 }
@@ -170,7 +171,7 @@ setup_connectx() {
 }
 
 setup_package() {
-	install build-essential debhelper dh-dkms lintian fakeroot debootstrap
+	install build-essential debhelper dh-dkms lintian fakeroot debootstrap rpm
 }
 
 setup_cross() {

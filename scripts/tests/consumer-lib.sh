@@ -121,3 +121,31 @@ watch_wire() {
 	busywait 60 grep -q 'listening on' "$WORK/wire" || die "tcpdump does not start: $(cat "$WORK/wire")"
 }
 seen_on_wire() { check_ok "$1" ended_well 10 $WIRE_PID; }
+
+# removed_under_load WHAT READY SERVER CLIENT: the device of a is removed while b sends;
+# b's program ends, in whatever way; a's, whose process is REMOVED_PID, may. READY: see pair
+REMOVED_PID=
+has_ended() { ! kill -0 "$1" 2> /dev/null; }
+removed_under_load() {
+	local what=$1 before server client
+
+	before=$(sent)
+	echo "+ a: $3"
+	# shellcheck disable=SC2086
+	spawn_a setsid $3 > "$WORK/removed.srv" 2>&1
+	server=$!
+	case $2 in
+	tcp:*) busywait 60 listens_tcp $server "${2#tcp:}" ;;
+	cm:*) busywait 60 listens_cm "${2#cm:}" && sleep 0.3 ;;
+	esac || say "$what: the server never listened"
+	echo "+ b: $4"
+	# shellcheck disable=SC2086
+	spawn_b setsid $4 > "$WORK/removed.cli" 2>&1
+	client=$!
+	defer "kill -KILL -- -$server -$client"
+	busywait 120 sent_since "$before" 2000 ||
+		fail "$what: the load does not begin: $(tail -n 3 "$WORK/removed.cli")"
+	remove_device "$what: the device of a is removed" a
+	wait_check 120 "$what: b ends" has_ended $client
+	REMOVED_PID=$server
+}

@@ -5,7 +5,8 @@
 # timeout: 900
 #
 # libfabric's verbs provider: messages, datagrams, and reliable datagrams by ofi_rxm
-# and ofi_rxd, with fi_pingpong, which checks every byte (-c).
+# and ofi_rxd, with fi_pingpong, which checks every byte (-c); connections over both RoCE
+# versions, while the link flaps, and with the device removed.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
@@ -18,15 +19,30 @@ pingpong() { # pingpong NAME LEAST-PACKETS PROVIDER ENDPOINT
 	local before
 	PORT=$((PORT + 1))
 	before=$(sent)
-	pair "$1" tcp:$PORT "fi_pingpong -B $PORT -p $3 -e $4 -c -I 20 -S ${SIZE:-4096}" \
-		"fi_pingpong -P $PORT -p $3 -e $4 -c -I 20 -S ${SIZE:-4096} $IP4_A"
+	pair "$1" tcp:$PORT "fi_pingpong -B $PORT -p $3 -e $4 -c -I ${ROUNDS:-20} -S ${SIZE:-4096}" \
+		"fi_pingpong -P $PORT -p $3 -e $4 -c -I ${ROUNDS:-20} -S ${SIZE:-4096} $IP4_A"
 	used "$1" "$before" "$2"
 }
 
 check_match "fi_info lists the device" "$DEV_A" "$(in_a fi_info -p verbs)"
-pingpong "messages" 20 verbs msg
-SIZE=1048576 pingpong "messages of 1 MiB" 2000 verbs msg
-pingpong "reliable datagrams over messages (ofi_rxm)" 20 'verbs;ofi_rxm' rdm
-SIZE=1048576 pingpong "the same, 1 MiB" 2000 'verbs;ofi_rxm' rdm
+for type in v1 v2; do
+	roce_mode_of "$DEV_A" $type
+	roce_mode_of "$DEV_B" $type
+	watch_wire $type
+	pingpong "messages, $type" 20 verbs msg
+	SIZE=1048576 pingpong "messages of 1 MiB, $type" 2000 verbs msg
+	pingpong "reliable datagrams over messages (ofi_rxm), $type" 20 'verbs;ofi_rxm' rdm
+	SIZE=1048576 pingpong "the same, 1 MiB, $type" 2000 'verbs;ofi_rxm' rdm
+	seen_on_wire "$type is what was sent"
+done
 SIZE=1024 pingpong "datagrams" 20 verbs dgram
+pingpong "reliable datagrams over datagrams (ofi_rxd)" 20 'verbs;ofi_rxd' rdm
+
+flap_under_load "$(sent)" 2000 &
+flap=$!
+ROUNDS=2000 SIZE=65536 pingpong "while the link flaps" 20000 'verbs;ofi_rxm' rdm
+flapped "while the link flaps" $flap
+removed_under_load "removed" tcp:23900 "fi_pingpong -B 23900 -p verbs -e msg -I 10000000 -S 65536" \
+	"fi_pingpong -P 23900 -p verbs -e msg -I 10000000 -S 65536 $IP4_A"
+wait_check 120 "removed: a ends" has_ended "$REMOVED_PID"
 finish

@@ -4,15 +4,13 @@
 # tier: full
 # timeout: 1200
 #
-# Open MPI over UCX, two ranks on each of two hosts: point to point, collectives and
-# one-sided operations, every byte checked (mpi-bytes.c). Once more while the link flaps.
+# Open MPI and MPICH over UCX, two ranks on each of two hosts: point to point, collectives
+# and one-sided operations, every byte checked (mpi-bytes.c). Once more while the link flaps,
+# and with the device of a host removed.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
-command -v mpicc > /dev/null || skip "no mpicc (packages openmpi-bin and libopenmpi-dev)"
-
 setup_hosts
-mpicc -O1 -o "$WORK/mpi-bytes" "$TESTS/mpi-bytes.c" || die "mpi-bytes.c does not compile"
 
 # Instead of ssh. Ranks of two hosts have no memory to share, and cannot: to UCX, which
 # goes by the kernel's boot id, they are on one. Hence its RDMA only.
@@ -28,14 +26,24 @@ chmod +x "$WORK/agent"
 printf '%s a\n%s b\n' $IP4_A $IP4_B >> /etc/hosts
 defer "sed -i '/^10\.9\.0\.[12] [ab]\$/d' /etc/hosts"
 
+# as_host_a COMMAND...: as mpirun on a host of that name
+as_host_a() { in_a timeout -k 5 "${LIMIT:-200}" unshare --uts --ipc --pid --fork --kill-child sh -c "hostname a; exec $*"; }
+
+run_openmpi() { # run_openmpi ROUNDS
+	as_host_a mpirun.openmpi --allow-run-as-root -np 4 --host a:2,b:2 \
+		--mca plm_rsh_agent "$WORK/agent" --mca pml ucx --mca osc ucx \
+		--mca btl ^openib,ofi -x UCX_TLS=$UCX_TLS --oversubscribe "$WORK/mpi-openmpi" "$1"
+}
+run_mpich() {
+	as_host_a mpiexec.mpich -n 4 -hosts a:2,b:2 -launcher rsh -launcher-exec "$WORK/agent" \
+		-genv UCX_TLS $UCX_TLS "$WORK/mpi-mpich" "$1"
+}
+
 mpi() { # mpi NAME ROUNDS LEAST-PACKETS
 	local before rc
 	before=$(sent)
-	echo "+ mpirun -np 4 --host a:2,b:2 mpi-bytes $2"
-	in_a timeout -k 5 200 unshare --uts --ipc --pid --fork --kill-child sh -c "hostname a; exec mpirun \
-		--allow-run-as-root -np 4 --host a:2,b:2 --mca plm_rsh_agent $WORK/agent \
-		--mca pml ucx --mca osc ucx --mca btl ^openib,ofi -x UCX_TLS=$UCX_TLS \
-		--oversubscribe $WORK/mpi-bytes $2" > "$WORK/mpi" 2>&1
+	echo "+ $KIND, 4 ranks, $2 rounds"
+	"run_$KIND" "$2" > "$WORK/mpi" 2>&1
 	rc=$?
 	check "$1: status" 0 $rc
 	check "$1: ranks whose bytes were right" 4 "$(grep -c '^ok ' "$WORK/mpi")"
@@ -43,9 +51,35 @@ mpi() { # mpi NAME ROUNDS LEAST-PACKETS
 	used "$1" "$before" "$3"
 }
 
-mpi "four ranks" 1 2000
-flap_under_load "$(sent)" 2000 &
-flap=$!
-mpi "four ranks while the link flaps" 2 4000
-flapped "four ranks while the link flaps" $flap
+# The job ends, and does not wait for the host that has lost its device.
+removed() {
+	local before pid
+	before=$(sent)
+	LIMIT=300 "run_$KIND" 100000 > "$WORK/mpi" 2>&1 &
+	pid=$!
+	busywait 120 sent_since "$before" 2000 || fail "$KIND: the load does not begin"
+	remove_device "$KIND: the device of b is removed" b
+	wait_check 120 "$KIND: the job ends" has_ended $pid
+	kill $pid 2> /dev/null
+	wait $pid
+	check_fails "$KIND: and says that it failed" test $? -eq 0
+}
+
+for KIND in openmpi mpich; do
+	if ! command -v mpicc.$KIND > /dev/null; then
+		fail "no mpicc.$KIND (packages openmpi-bin, libopenmpi-dev, mpich, libmpich-dev)"
+		continue
+	fi
+	mpicc.$KIND -O1 -o "$WORK/mpi-$KIND" "$TESTS/mpi-bytes.c" || die "mpi-bytes.c does not compile"
+	mpi "$KIND: four ranks" 1 2000
+	flap_under_load "$(sent)" 2000 &
+	flap=$!
+	mpi "$KIND: four ranks while the link flaps" 2 4000
+	flapped "$KIND: four ranks while the link flaps" $flap
+	# UCX may die where it prints where it was.
+	echo 'rhca-test: expect mpi-[a-z]+\[[0-9]+\]: segfault' > /dev/kmsg
+	removed
+	echo 'rhca-test: expect nothing' > /dev/kmsg
+	[ $KIND = mpich ] || new_device b
+done
 finish

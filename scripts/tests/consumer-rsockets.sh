@@ -4,7 +4,8 @@
 # tier: full
 # timeout: 600
 #
-# rsockets: rstream over both RoCE versions, with blocking calls and without.
+# rsockets: rstream, which checks every byte, over both RoCE versions, with blocking calls
+# and without; while the link flaps, and with the device removed.
 
 . "$(dirname "$0")/consumer-lib.sh"
 only_ours
@@ -23,4 +24,14 @@ for type in v1 v2; do
 		used "rstream, $type, mode $mode" "$before" 1000
 	done
 done
+
+stream() { # stream ROUNDS: of 100 messages, unchecked, which is faster
+	echo "-p 24900 -I 100 -C $1 -S 20000"
+}
+flap_under_load "$(sent)" 2000 &
+flap=$!
+pair "while the link flaps" cm:24900 "rstream -b $IP4_A $(stream 100)" "rstream -s $IP4_A $(stream 100)"
+flapped "while the link flaps" $flap
+# librdmacm does not tell an rsocket that only receives when its own device goes.
+removed_under_load "removed" cm:24900 "rstream -b $IP4_A $(stream 100000)" "rstream -s $IP4_A $(stream 100000)"
 finish
