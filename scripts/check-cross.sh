@@ -17,11 +17,7 @@ out=build/cross
 passed=0
 failed=0
 
-if [ "$(id -u)" -eq 0 ]; then
-	as_root() { "$@"; }
-else
-	as_root() { sudo "$@"; }
-fi
+. scripts/root-lib.sh
 
 count() { # count WHAT COMMAND...
 	local what=$1 status=0 began=$SECONDS

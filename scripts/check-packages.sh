@@ -15,11 +15,7 @@ out=$(realpath -m build/check-packages)
 failed=0
 passed=0
 
-if [ "$(id -u)" -eq 0 ]; then
-	as_root() { "$@"; }
-else
-	as_root() { sudo "$@"; }
-fi
+. scripts/root-lib.sh
 
 count() { # count WHAT COMMAND...
 	local what=$1 status=0

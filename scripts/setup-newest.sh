@@ -16,11 +16,7 @@ newest=$tree/scripts/newest
 suite=$("$newest" suite)
 headers=$("$newest" package linux-headers)
 
-if [ "$(id -u)" -eq 0 ]; then
-	as_root() { "$@"; }
-else
-	as_root() { sudo "$@"; }
-fi
+. "$tree/scripts/root-lib.sh"
 
 # inside FOLDER COMMAND...: with a /proc of its own, which objtool reads
 inside() {

@@ -10,13 +10,10 @@
 set -eu
 shopt -s inherit_errexit
 
+scripts=$(dirname "$(realpath "$0")")
 cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 
-if [ "$(id -u)" -eq 0 ]; then
-	as_root() { "$@"; }
-else
-	as_root() { sudo "$@"; }
-fi
+. "$scripts/root-lib.sh"
 
 make_folder() {
 	local new=$folder.new

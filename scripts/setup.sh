@@ -30,11 +30,7 @@ usage() {
 	exit 2
 }
 
-if [ "$(id -u)" -eq 0 ]; then
-	as_root() { "$@"; }
-else
-	as_root() { sudo "$@"; }
-fi
+. scripts/root-lib.sh
 
 # Asking dpkg first spares a fresh package list, and the network, each time.
 install() {
