@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Check how the sources are written: checkpatch --strict on C, shellcheck on
-# shell, pyflakes on Python, mandoc on manual pages, an SPDX line in every file.
+# shell, pyflakes on Python, mandoc on manual pages, docutils on documents, an SPDX
+# line in every file.
 #
 # usage: scripts/check-style.sh [FILE...]      (every file git knows without one)
 
@@ -59,6 +60,16 @@ manual_pages() {
 	return 1
 }
 
+documents() {
+	local file status=0
+
+	for file; do
+		/usr/bin/python3 -m docutils --writer=null --report=warning --exit-status=2 \
+			"$file" || status=1
+	done
+	return $status
+}
+
 spdx() {
 	local file
 
@@ -83,6 +94,7 @@ c=()
 shell=()
 python=()
 manuals=()
+rst=()
 present=()
 for file in "${files[@]}"; do
 	[ -f "$file" ] || continue
@@ -90,7 +102,8 @@ for file in "${files[@]}"; do
 	case $file in
 	drivers/*.[ch] | include/*.h | kunit/*.[ch]) c+=("$file") ;;
 	*.py) python+=("$file") ;;
-	*.[ch] | *.rst | *.md) ;;
+	*.rst) rst+=("$file") ;;
+	*.[ch] | *.md) ;;
 	*/man/*.[1-8]) manuals+=("$file") ;;
 	*)
 		! is_shell "$file" || shell+=("$file")
@@ -106,4 +119,5 @@ spdx "${present[@]}"
 	shellcheck -x --severity=warning --exclude=SC1007,SC2034,SC2120,SC2154,SC2183 "${shell[@]}" || bad=1
 [ ${#python[@]} -eq 0 ] || pyflakes3 "${python[@]}" || bad=1
 [ ${#manuals[@]} -eq 0 ] || manual_pages "${manuals[@]}" || bad=1
+[ ${#rst[@]} -eq 0 ] || documents "${rst[@]}" || bad=1
 exit $bad

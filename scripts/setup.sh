@@ -153,7 +153,7 @@ setup_test() {
 	install rdma-core ibverbs-providers ibverbs-utils rdmacm-utils \
 		infiniband-diags perftest python3-pyverbs python3-scapy tshark tcpdump \
 		iproute2 iputils-ping ethtool nftables iperf3 jq procps psmisc \
-		util-linux python3 dkms shellcheck pyflakes3 mandoc \
+		util-linux python3 python3-docutils dkms shellcheck pyflakes3 mandoc \
 		wireguard-tools libteam-utils ucx-utils libfabric-bin \
 		openmpi-bin libopenmpi-dev mpich libmpich-dev prometheus \
 		prometheus-node-exporter debootstrap \
