@@ -44,7 +44,7 @@ mirror:
 	@test "$$(readlink $(out)/kernel)" = "$(abspath $(KDIR))" || rm -rf $(out)
 	@mkdir -p $(out)/scripts
 	@ln -sfn $(abspath $(KDIR)) $(out)/kernel
-	@cp -asf $(wildcard $(addprefix $(CURDIR)/,Kbuild drivers include kunit)) $(out)/
+	@cp -asf $(wildcard $(addprefix $(CURDIR)/,Kbuild dkms.conf drivers include kunit)) $(out)/
 	@ln -sf $(CURDIR)/scripts/probe.sh $(out)/scripts/probe.sh
 	@find $(out) -xtype l -delete
 

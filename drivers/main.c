@@ -138,3 +138,4 @@ module_exit(rhca_exit);
 MODULE_AUTHOR("The roce-hca authors");
 MODULE_DESCRIPTION("RoCE HCA on any Ethernet port");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RHCA_VERSION);

@@ -68,7 +68,7 @@ ensure_folder() {
 
 # The work tree's mirror is links into the tree, which mean nothing in there.
 build() {
-	local release=${headers#linux-headers-} name work file parts=(Kbuild drivers include)
+	local release=${headers#linux-headers-} name work file parts=(Kbuild dkms.conf drivers include)
 
 	[ ! -d "$tree/kunit" ] || parts+=(kunit)
 	exec 8> "$cache/newest-build.lock"

@@ -56,6 +56,8 @@ build_and_install() {
 	depmod -b "$out/root" "$release"
 	installed roce_hca | grep '/updates/dkms/roce_hca\.ko'
 	installed roce_hca_mlx5 | grep '/updates/dkms/roce_hca_mlx5\.ko'
+	[ "$(modinfo -F version "$(installed roce_hca)")" = "$version" ]
+	[ "$(modinfo -F version "$(installed roce_hca_mlx5)")" = "$version" ]
 	# Loading it is the administrator's choice: no adapter may ask for it.
 	[ -z "$(modinfo -F alias "$(installed roce_hca_mlx5)")" ]
 }

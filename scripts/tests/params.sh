@@ -36,6 +36,8 @@ done
 
 reload_driver || die "does not load with defaults"
 check_match "default of roce_mode" '^(4|both)$' "$(cat /sys/module/roce_hca/parameters/roce_mode)"
+check "version of the module" "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$TOP/dkms.conf")" \
+	"$(cat /sys/module/roce_hca/version)"
 check "default of ud_gid_type" auto "$(cat /sys/module/roce_hca/parameters/ud_gid_type)"
 
 for value in 0 2 auto; do
