@@ -2,7 +2,7 @@
 /*
  * The core over a backend that only records: what is asked, in which order,
  * and what others see meanwhile. That this works at all shows that the core
- * does not know who moves the bytes.
+ * does not know which datapath it has.
  */
 #include <kunit/test.h>
 #include <linux/rtnetlink.h>

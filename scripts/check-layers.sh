@@ -66,7 +66,7 @@ for path in $([ ! -e drivers/main.c ] || included drivers/main.c); do
 	esac
 done
 
-# The core includes nothing of the seam's other side; and nobody but compat.h
+# The core includes nothing of a backend; and nobody but compat.h
 # asks which kernel this is.
 differences=$(grep -rnE 'HAVE_[A-Z]|LINUX_VERSION_CODE|KERNEL_VERSION' \
 	drivers include kunit --include='*.[ch]' 2> /dev/null |

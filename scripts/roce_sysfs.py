@@ -141,7 +141,7 @@ class Device:
         return os.path.basename(os.path.realpath(link)) if os.path.exists(link) else ""
 
     def backend(self):
-        """Who moves the bytes: 'hardware' or 'software'."""
+        """The datapath: 'hardware' or 'software'."""
         said = self.read("backend")
         if said:		# a device of roce_hca: software, or the kind of adapter
             return "software" if said == "software" else "hardware"

@@ -5,7 +5,7 @@
  * goes along, under the same name.
  *
  * A port whose partitions are not the default ones stays with software: hardware
- * has but one, and tenants that were kept apart would meet.
+ * has but one, and isolation between partitions would be lost.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -10,7 +10,7 @@
 #include "core/device.h"
 #include "core/registry.h"
 
-/* A LAG has one table: tenants that the ports keep apart would meet */
+/* A LAG has one table: with two different ones isolation would be lost */
 static void compare_partitions(struct rhca_lag_members *members,
 			       struct rhca_dev *dev)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The adapter as the core sees it. What the seam asks is answered here or by the
- * file of the object.
+ * The adapter as the core sees it. The operations of the backend interface are here
+ * or in the file of the object.
  */
 #include <linux/delay.h>
 #include <linux/if_vlan.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The seam between what is decided and what is done.
+ * The backend interface, between what is decided and what is done.
  *
  * The core decides: which devices there are, who may use a port, which address
  * a packet is sent to and with which header fields, under which names all of

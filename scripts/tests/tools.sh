@@ -52,7 +52,7 @@ check "ibdev2netdev -v" \
 	"- $DEV_A (NA - NA) roce-hca fw 1.0.0 port 1 (ACTIVE) ==> $IF_A (Up)" \
 	"$(echo "$SAID" | grep " $DEV_A ")"
 tool ibdev2netdev --json
-check "ibdev2netdev --json: who moves the bytes" software \
+check "ibdev2netdev --json: the datapath" software \
 	"$(field "[e['backend'] for e in j if e['dev'] == '$DEV_A'][0]")"
 
 # b's netdev gets the name that a's has here.

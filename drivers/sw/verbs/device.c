@@ -107,7 +107,7 @@ static void get_dev_fw_str(struct ib_device *ibdev, char *str)
 /**
  * rhca_verbs_dev_init - Set up the software HCA's part of a device
  * @core: the device
- * @transport: who moves the bytes of its QPs
+ * @transport: the datapath of its QPs
  *
  * Return: 0 or -ENOMEM, with nothing kept.
  */

@@ -47,7 +47,7 @@ enum rhca_limited {
 /**
  * struct rhca_verbs_dev - A device of the software HCA
  * @core: the core's part
- * @transport: who moves the bytes of its QPs
+ * @transport: the datapath of its QPs
  * @keys: memory regions and windows by the upper 24 bits of their key
  * @paths: address handles by the number that the user ABI gives them
  * @next_key: where @keys looks for a free number

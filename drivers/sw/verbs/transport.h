@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the lower storey of the software HCA, which knows memory and rules, asks
+ * What the lower layer of the software HCA, which knows memory and rules, asks
  * of the upper one, which knows packets.
  */
 #ifndef RHCA_SW_VERBS_TRANSPORT_H
@@ -11,7 +11,7 @@
 struct rhca_verbs_qp;
 
 /**
- * struct rhca_transport_ops - Who moves the bytes of a QP
+ * struct rhca_transport_ops - The datapath of a QP
  * @qp_create: Its queues are there and its number is reserved, but no packet can
  *	find it yet. May sleep. On error the transport keeps nothing.
  * @qp_destroy: No packet can find @qp any more and none is being handled. Stop
