@@ -123,8 +123,11 @@ static void port_close(struct rhca_port *port)
 	mlx5_nic_vport_disable_roce(rhca_mlx5_mdev(&port->dev->ibdev));
 }
 
+/* RoCE v1 has a GRH in the place of IP; the adapter's own driver says 0 there */
 static u8 l3_type_of(const struct ib_gid_attr *attr)
 {
+	if (attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+		return 0;
 	return ipv6_addr_v4mapped((const struct in6_addr *)attr->gid.raw) ?
 	       MLX5_ROCE_L3_TYPE_IPV4 : MLX5_ROCE_L3_TYPE_IPV6;
 }

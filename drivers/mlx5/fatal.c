@@ -123,6 +123,13 @@ int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
 	return filled;
 }
 
+/* The handler of a CQ that its user polls unasked only warns that it was called */
+static void raise_completion(struct ib_cq *cq)
+{
+	if (cq->comp_handler && cq->poll_ctx != IB_POLL_DIRECT)
+		cq->comp_handler(cq, cq->cq_context);
+}
+
 /*
  * A drained queue pair on a shared receive queue waits for its last request there
  * (IBTA 10.3.1), which is an event, and no completion: up to a minute.
@@ -134,9 +141,9 @@ static void tell_user(struct rhca_mlx5_qp *qp)
 
 	if (qp->base.is_user)
 		return;
-	send_cq->comp_handler(send_cq, send_cq->cq_context);
+	raise_completion(send_cq);
 	if (recv_cq != send_cq)
-		recv_cq->comp_handler(recv_cq, recv_cq->cq_context);
+		raise_completion(recv_cq);
 	if (qp->base.ibqp.srq)
 		rhca_qp_event(&qp->base, IB_EVENT_QP_LAST_WQE_REACHED);
 }
