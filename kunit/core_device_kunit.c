@@ -693,6 +693,36 @@ static void port_that_does_not_exist_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RESET);
 }
 
+/*
+ * Uppers of a netdev may be in other namespaces, where their indices are others: what
+ * goes by the host's IP stack has no use for their GIDs. Only compared: any address
+ * will do for a namespace.
+ */
+static void gid_of_another_namespace_is_for_adapters(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct rhca_dev *dev = to_rhca_dev(hca->ibdev);
+	struct rhca_port *port = &dev->ports[0];
+	const struct net *here = port->net;
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_get_gid_attr(hca->ibdev, 1, hca->gid_index);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(attr));
+	KUNIT_EXPECT_NE(test, rhca_gid_ifindex(port, hca->gid_index), 0);
+	KUNIT_EXPECT_EQ(test, try_ah(hca, NULL), 0);
+	port->net = (const void *)port;
+	KUNIT_EXPECT_EQ(test, hca->ibdev->ops.add_gid(attr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, rhca_gid_ifindex(port, hca->gid_index), 0);
+	KUNIT_EXPECT_EQ(test, try_ah(hca, NULL), -ENODEV);
+	dev->caps.any_net = true;
+	KUNIT_EXPECT_EQ(test, try_ah(hca, NULL), 0);
+	dev->caps.any_net = false;
+	port->net = here;
+	KUNIT_EXPECT_EQ(test, hca->ibdev->ops.add_gid(attr, NULL), 0);
+	KUNIT_EXPECT_NE(test, rhca_gid_ifindex(port, hca->gid_index), 0);
+	rdma_put_gid_attr(attr);
+}
+
 static struct kunit_case device_tests[] = {
 	KUNIT_CASE(backend_hears_of_a_qp_in_order),
 	KUNIT_CASE(backend_gets_the_attributes_that_were_named),
@@ -715,6 +745,7 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(ports_have_gids_each),
 	KUNIT_CASE(qp_belongs_to_the_port_that_it_names),
 	KUNIT_CASE(port_that_does_not_exist_is_refused),
+	KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
 	{}
 };
 

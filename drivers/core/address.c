@@ -43,6 +43,17 @@ static int check_attr(struct rhca_dev *dev, const struct rdma_ah_attr *attr)
 	return 0;
 }
 
+/*
+ * ib_core takes the addresses of uppers of the port's netdev for GIDs, in whatever
+ * namespace they are. Software finds them by their index in the port's own, where
+ * that may be another netdev's.
+ */
+static bool in_reach(const struct rhca_port *port,
+		     const struct net_device *ndev)
+{
+	return port->dev->caps.any_net || net_eq(dev_net(ndev), port->net);
+}
+
 /* The netdev of the source GID, which may have gone since it was looked up */
 static int take_netdev(struct rhca_address *address,
 		       const struct ib_gid_attr *sgid)
@@ -52,7 +63,7 @@ static int take_netdev(struct rhca_address *address,
 
 	rcu_read_lock();
 	ndev = rcu_dereference(sgid->ndev);
-	if (ndev) {
+	if (ndev && in_reach(address->port, ndev)) {
 		address->ifindex = ndev->ifindex;
 		address->vlan_id = is_vlan_dev(ndev) ? vlan_dev_vlan_id(ndev) :
 						       RHCA_NO_VLAN;
@@ -96,7 +107,7 @@ static int resolve_from(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
  *
  * Context: any.
  * Return: 0; -EINVAL for an address that RoCE cannot express; -ENODEV when the
- * GID's netdev has gone.
+ * GID's netdev has gone, or is where the backend does not reach it.
  */
 int rhca_address_resolve(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 			 struct rhca_address *address)
@@ -151,7 +162,7 @@ static const struct ib_gid_attr *sibling_gid(struct rhca_dev *dev,
  *	as after an error
  *
  * Context: any.
- * Return: 0, or -ENODEV when the GID's netdev has gone.
+ * Return: 0, or -ENODEV as rhca_address_resolve().
  */
 int rhca_address_resolve_ud(struct rhca_dev *dev,
 			    const struct rdma_ah_attr *attr,

@@ -17,23 +17,28 @@ void rhca_gid_table_init(struct rhca_gid_table *table)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_table_init);
 
-static void entry_from_attr(struct rhca_gid_entry *entry,
-			    const struct ib_gid_attr *attr)
+/*
+ * Empty where the netdev is in another namespace: no packet that we see comes by it,
+ * and its index may be another netdev's here.
+ */
+static struct rhca_gid_entry entry_of(const struct rhca_port *port,
+				      const struct ib_gid_attr *attr)
 {
+	struct rhca_gid_entry entry = {};
 	struct net_device *ndev;
 
-	entry->gid = attr->gid;
-	entry->type = attr->gid_type;
-	entry->ifindex = 0;
-	entry->vlan_id = RHCA_NO_VLAN;
 	rcu_read_lock();
 	ndev = rcu_dereference(attr->ndev);
-	if (ndev) {
-		entry->ifindex = ndev->ifindex;
-		if (is_vlan_dev(ndev))
-			entry->vlan_id = vlan_dev_vlan_id(ndev);
-	}
+	if (ndev && net_eq(dev_net(ndev), port->net))
+		entry = (struct rhca_gid_entry) {
+			.gid	 = attr->gid,
+			.type	 = attr->gid_type,
+			.ifindex = ndev->ifindex,
+			.vlan_id = is_vlan_dev(ndev) ? vlan_dev_vlan_id(ndev) :
+						       RHCA_NO_VLAN,
+		};
 	rcu_read_unlock();
+	return entry;
 }
 
 static bool is_empty(const struct rhca_gid_entry *entry)
@@ -71,38 +76,36 @@ static struct rhca_gid_entry get_entry(struct rhca_gid_table *table, u16 index)
 	return entry;
 }
 
-static int change_gid(const struct ib_gid_attr *attr,
-		      const struct rhca_gid_entry *entry)
+static int change_gid(const struct ib_gid_attr *attr, bool add)
 {
 	struct rhca_port *port = rhca_port_of(to_rhca_dev(attr->device),
 					      attr->port_num);
+	struct rhca_gid_entry entry = {};
 	int ret = 0;
 
 	if (!port || attr->index >= RHCA_NUM_GIDS)
 		return -EINVAL;
 	if (port->dev->backend->gid_set)
 		ret = port->dev->backend->gid_set(port, attr->index,
-						  is_empty(entry) ? NULL :
-								    attr);
+						  add ? attr : NULL);
 	/* ib_core has dropped it, whatever is said */
-	if (ret && !is_empty(entry))
+	if (ret && add)
 		return ret;
-	rhca_gid_table_set(&port->gids, attr->index, entry);
+	if (add)
+		entry = entry_of(port, attr);
+	rhca_gid_table_set(&port->gids, attr->index, &entry);
 	rhca_mcast_gids_changed();
 	return 0;
 }
 
 static int add_gid(const struct ib_gid_attr *attr, void **context)
 {
-	struct rhca_gid_entry entry;
-
-	entry_from_attr(&entry, attr);
-	return change_gid(attr, &entry);
+	return change_gid(attr, true);
 }
 
 static int del_gid(const struct ib_gid_attr *attr, void **context)
 {
-	return change_gid(attr, &(struct rhca_gid_entry){});
+	return change_gid(attr, false);
 }
 
 static bool entry_matches(const struct rhca_gid_entry *entry,
@@ -173,6 +176,7 @@ int rhca_gid_ifindex(struct rhca_port *port, u16 index)
 {
 	return get_entry(&port->gids, index).ifindex;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_ifindex);
 
 /**
  * rhca_gid_has_netdev - Does the port have a GID on a netdev?

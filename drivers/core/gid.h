@@ -16,7 +16,8 @@
 
 /**
  * struct rhca_gid_entry - One GID as packets see it
- * @gid: the GID; all zero when the entry is empty
+ * @gid: the GID; all zero when the entry is empty, as it is where ib_core has a GID
+ *	on a netdev of another namespace than the port's
  * @type: RoCE v1 or v2
  * @ifindex: netdev of the address: the port's, a VLAN on it, an upper device
  * @vlan_id: VLAN of that netdev, RHCA_NO_VLAN without

@@ -158,7 +158,8 @@ static int update_netdevs(struct group *group)
 	int ret = 0;
 
 	leave_netdevs(group, ndev);
-	if (ndev)
+	/* One that has moved leaves its port, and indices are the port's */
+	if (ndev && net_eq(dev_net(ndev), group->port->net))
 		ret = join_netdevs(group, ndev);
 	dev_put(ndev);
 	return ret;

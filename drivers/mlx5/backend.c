@@ -69,6 +69,7 @@ static void set_caps(const struct mlx5_core_dev *mdev, struct rhca_caps *caps)
 			       MLX5_CAP_ROCE(mdev, roce_address_table_size));
 	caps->num_pkeys = 1;
 	caps->gid_types = gid_types_of(mdev);
+	caps->any_net = true;
 }
 
 /* As mlx5_ib does: ibstat and inventories know an adapter by these */

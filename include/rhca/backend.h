@@ -45,6 +45,8 @@ struct rhca_qp;
  * @num_gids: entries of a port's GID table, at most RHCA_NUM_GIDS
  * @num_pkeys: entries of a port's P_Key table, at most RHCA_NUM_PKEYS
  * @gid_types: RoCE versions, BIT(enum ib_gid_type)
+ * @any_net: packets do not pass the host's IP stack: a GID serves whatever network
+ *	namespace its netdev is in, and not only in that of the port's netdev
  */
 struct rhca_caps {
 	u32 max_qp_wr;
@@ -56,6 +58,7 @@ struct rhca_caps {
 	u16 num_gids;
 	u16 num_pkeys;
 	unsigned long gid_types;
+	bool any_net;
 };
 
 /**

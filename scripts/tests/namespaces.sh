@@ -8,7 +8,8 @@
 # devices. Exclusive mode: a device is in one namespace, and is moved to
 # another and back. In both, v1 and v2 between two namespaces; a namespace that
 # is deleted under a QP takes its netdev and the device on it with it; a netdev
-# that moves while its device is being made leaves no device behind.
+# that moves while its device is being made leaves no device behind. A
+# VLAN that is moved to another namespace is no way out of this one.
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
 
@@ -102,6 +103,51 @@ kill -9 $HOLDER
 wait $HOLDER 2> /dev/null
 end_exclusive
 check "mode at last" shared "$(netns_mode)"
+
+: "a VLAN in another namespace, with an index that is another netdev's here"
+# What it is in its own namespace, $1 is in the device's.
+vlan_elsewhere() {
+	local index=7007 ns=rhca-vlan-$$ gid
+
+	show ip netns add "$ns"
+	defer "ip netns del $ns"
+	show_a ip link add link "$IF_A" name "$IF_A.9" index $index type vlan id 9 ||
+		{ say "no VLAN: not tried"; return; }
+	show_a ip link set "$IF_A.9" netns "$ns"
+	show_a ip link add "$1" index $index type dummy
+	in_a ip link set "$1" up
+	show ip -n "$ns" addr add 10.9.99.1/24 dev "$IF_A.9"
+	show ip -n "$ns" link set "$IF_A.9" up
+	check "index of the VLAN there and of $1 here" "$index $index" \
+		"$(ip -n "$ns" -o link show "$IF_A.9" | cut -d: -f1) $(in_a ip -o link show "$1" | cut -d: -f1)"
+	wait_check 60 "its address is a GID" gid_index "$DEV_A" v2 10.9.99.1
+	gid=$(gid_index "$DEV_A" v2 10.9.99.1)
+	check "an address handle that names it: errno" 19 "$($PYTHON - "$DEV_A" "$gid" <<- 'END'
+		import sys
+		import pyverbs.device as d
+		from pyverbs.addr import AH, AHAttr, GID, GlobalRoute
+		from pyverbs.pd import PD
+		from pyverbs.pyverbs_error import PyverbsRDMAError
+		pd = PD(d.Context(name=sys.argv[1]))
+		try:
+		    AH(pd, attr=AHAttr(port_num=1, is_global=1, gr=GlobalRoute(
+		        dgid=GID('0000:0000:0000:0000:0000:ffff:ef09:0301'), sgid_index=int(sys.argv[2]))))
+		    print('made')
+		except PyverbsRDMAError as ex:
+		    print(ex.error_code)
+	END
+	)"
+	hold a "$DEV_A" "$(gid_index "$DEV_A" v2 $IP4_A)"
+	check_match "a group is joined at the port's netdev" 239.9.3.1 "$(in_a ip maddr show dev "$IF_A")"
+	check "and at $1: memberships" 0 "$(in_a ip maddr show dev "$1" | grep -c 239.9.3.1)"
+	kill -9 $HOLDER
+	wait $HOLDER 2> /dev/null
+	in_a ip link del "$1"
+	ip netns del "$ns"
+}
+setup_pair 1500
+vlan_elsewhere dm$$
+teardown_pair
 
 : "a netdev that moves while its device is made"
 setup_wire 1500
