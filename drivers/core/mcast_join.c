@@ -48,12 +48,36 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_mcast_mac);
 /*
  * The IP side of a netdev, where its groups are kept. It may go, with a small
  * MTU for example, and another one come, which knows nothing of our membership.
+ * A reference tells the two apart: without it they could have the same address.
  */
-static const void *ip_side(struct net_device *ndev, const union ib_gid *gid)
+static void *ip_side(struct net_device *ndev, const union ib_gid *gid)
 {
 	if (rhca_gid_is_ipv4(gid))
 		return __in_dev_get_rtnl(ndev);
 	return IS_ENABLED(CONFIG_IPV6) ? __in6_dev_get(ndev) : NULL;
+}
+
+static void hold_ip_side(struct rhca_mcast_join *join, void *ip,
+			 const union ib_gid *gid)
+{
+	join->ip_side = ip;
+	if (rhca_gid_is_ipv4(gid))
+		in_dev_hold((struct in_device *)ip);
+	else
+		in6_dev_hold(ip);
+}
+
+static void put_ip_side(struct rhca_mcast_join *join, const union ib_gid *gid)
+{
+	void *ip = join->ip_side;
+
+	join->ip_side = NULL;
+	if (!ip)
+		return;
+	if (rhca_gid_is_ipv4(gid))
+		in_dev_put(ip);
+	else if (IS_ENABLED(CONFIG_IPV6))
+		in6_dev_put(ip);
 }
 
 static int join_ip(struct net_device *ndev, const union ib_gid *gid)
@@ -91,24 +115,27 @@ static bool carries_v1(const struct net_device *ndev)
  */
 int rhca_mcast_join(struct rhca_mcast_join *join, const union ib_gid *gid)
 {
-	const void *ip;
+	void *ip = ip_side(join->ndev, gid);
 	u8 mac[ETH_ALEN];
 	int ret = 0;
 
 	ASSERT_RTNL();
+	if (join->ip_side != ip)
+		put_ip_side(join, gid);		/* its groups went with it */
 	if (!join->in_mac_filter && carries_v1(join->ndev)) {
 		rhca_mcast_mac(gid, mac);
 		ret = dev_mc_add(join->ndev, mac);
 		join->in_mac_filter = !ret;
 	}
-	ip = ip_side(join->ndev, gid);
-	if (ret || !ip || join->ip_side == ip ||
+	if (ret || !ip || join->ip_side ||
 	    !rhca_gid_type_enabled(IB_GID_TYPE_ROCE_UDP_ENCAP))
 		return ret;
 	ret = join_ip(join->ndev, gid);
-	join->ip_side = ret ? NULL : ip;
+	if (!ret)
+		hold_ip_side(join, ip, gid);
 	return ret == -ENOMEM ? ret : 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_mcast_join);
 
 /**
  * rhca_mcast_leave - Undo rhca_mcast_join()
@@ -124,10 +151,11 @@ void rhca_mcast_leave(struct rhca_mcast_join *join, const union ib_gid *gid)
 	ASSERT_RTNL();
 	if (join->ip_side && join->ip_side == ip_side(join->ndev, gid))
 		leave_ip(join->ndev, gid);
+	put_ip_side(join, gid);
 	if (join->in_mac_filter) {
 		rhca_mcast_mac(gid, mac);
 		dev_mc_del(join->ndev, mac);
 	}
-	join->ip_side = NULL;
 	join->in_mac_filter = false;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_mcast_leave);

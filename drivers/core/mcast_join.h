@@ -16,14 +16,14 @@
  * @ndev: the netdev, without a reference: a membership ends before its netdev
  * @in_mac_filter: the group's MAC is in the netdev's filter, for RoCE v1
  * @ip_side: the netdev's IPv4 or IPv6 side that is a member of the IP group, for
- *	RoCE v2, or NULL; compared only
+ *	RoCE v2, with a reference, or NULL
  */
 struct rhca_mcast_join {
 	struct hlist_node node;
 	struct rcu_head rcu;
 	struct net_device *ndev;
 	bool in_mac_filter;
-	const void *ip_side;
+	void *ip_side;
 };
 
 void rhca_mcast_mac(const union ib_gid *gid, u8 *mac);

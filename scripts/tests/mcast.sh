@@ -94,6 +94,17 @@ wait $HOLDER 2> /dev/null
 wait_check 60 "a process that is killed leaves" not maddr_b 239.9.1.1
 
 hold $V6
+show_b ip link set "$IF_B" mtu 1000
+wait_check 60 "too small an MTU ends IPv6, and the group" not maddr_b $V6
+show_b ip link set "$IF_B" mtu 1500
+wait_check 60 "the netdev joins again with IPv6" maddr_b $V6
+kill -9 $HOLDER
+wait $HOLDER 2> /dev/null
+wait_check 60 "and leaves" not maddr_b $V6
+in_b ip -6 addr add $IP6_B/64 dev "$IF_B" nodad
+busywait 60 gid_index "$DEV_B" v2 $IP6_B
+
+hold $V6
 check_ok "IPv6 group: b's netdev is a member" maddr_b $V6
 show rdma link del "$DEV_B"
 wait_check 60 "a device that is removed leaves (IP)" not maddr_b $V6
