@@ -199,6 +199,21 @@ static void port_with_partitions_stays_with_software(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "2 0x8002"));
 }
 
+static void hardware_serves_when_the_partitions_are_the_default_again(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	make_software(b);
+	dev = find(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	add_offer(b);
+	msleep(10 * STEP_MS);
+	KUNIT_ASSERT_PTR_EQ(test, find(b), dev);
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
+	wait_for(b, &recording_backend);
+}
+
 static void nothing_stands_in_where_the_user_removed_it(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -347,6 +362,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_that_is_not_able_makes_none),
 	KUNIT_CASE(settings_go_along_there_and_back),
 	KUNIT_CASE(port_with_partitions_stays_with_software),
+	KUNIT_CASE(hardware_serves_when_the_partitions_are_the_default_again),
 	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
 	KUNIT_CASE(software_serves_where_hardware_fails),
 	KUNIT_CASE(what_the_user_removed_does_not_come_back),

@@ -499,6 +499,20 @@ static void mad_says_which_index_let_it_in(struct kunit *test)
 	expect_mad(b, 0x8001, 9);
 }
 
+/* Work items of two queues may look at the same port */
+static void table_is_frozen_until_all_have_looked(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
+
+	rhca_pkeys_freeze(port, true);
+	rhca_pkeys_freeze(port, true);
+	rhca_pkeys_freeze(port, false);
+	KUNIT_EXPECT_EQ(test, rhca_pkeys_store(port, "1 0x8001"), -EBUSY);
+	rhca_pkeys_freeze(port, false);
+	KUNIT_EXPECT_EQ(test, rhca_pkeys_store(port, "1 0x8001"), 0);
+}
+
 static struct kunit_case pkey_cases[] = {
 	KUNIT_CASE_PARAM(one_of_two_members_must_be_full, match_gen_params),
 	KUNIT_CASE_PARAM(file_takes_lines, edit_gen_params),
@@ -512,6 +526,7 @@ static struct kunit_case pkey_cases[] = {
 	KUNIT_CASE(cleared_entry_silences_the_qp),
 	KUNIT_CASE(mad_leaves_by_the_index_it_names),
 	KUNIT_CASE(mad_says_which_index_let_it_in),
+	KUNIT_CASE(table_is_frozen_until_all_have_looked),
 	{}
 };
 

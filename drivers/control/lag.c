@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/bonding.h>
+#include <rhca/compat.h>
 
 #include "control/lag.h"
 #include "control/lag_members.h"
@@ -40,8 +41,12 @@ static void restore(struct net *net, const struct rhca_lag_members *members)
 	rhca_recreate_replaced(net, &lag);
 }
 
-/* Users of the members' devices see them go as if they were unplugged */
-static void make_lag(const struct rhca_lag_members *members, struct net_device *first,
+/*
+ * Users of the members' devices see them go as if they were unplugged. @frozen are
+ * these devices.
+ */
+static void make_lag(const struct rhca_lag_members *members,
+		     struct rhca_lag_frozen *frozen, struct net_device *first,
 		     struct net_device *second)
 {
 	const struct rhca_lag_record *record = &members->record;
@@ -55,7 +60,7 @@ static void make_lag(const struct rhca_lag_members *members, struct net_device *
 	};
 	int ret;
 
-	rhca_lag_remove_devices(dev_net(first), record);
+	rhca_lag_remove_frozen(frozen);
 	ret = rhca_dev_create(&spec);
 	if (!ret) {
 		pr_info("%s is one RDMA device now, in place of %s%s%s\n",
@@ -69,14 +74,18 @@ static void make_lag(const struct rhca_lag_members *members, struct net_device *
 	restore(dev_net(first), members);
 }
 
+/* It may have ended already, and another device be there, which stays */
 static void end_lag(struct net_device *ndev)
 {
+	struct rhca_lag_frozen frozen = {};
 	struct rhca_lag_members members;
 
-	rhca_lag_freeze_pkeys(ndev, true);
+	rhca_lag_freeze(&frozen, ndev);
 	rhca_lag_find_replaced(ndev, &members);
-	if (members.record.num_devices && rhca_dev_remove(ndev))
+	if (frozen.num && members.record.num_devices &&
+	    rhca_lag_remove_frozen(&frozen))
 		restore(dev_net(ndev), &members);
+	rhca_lag_thaw(&frozen);
 }
 
 /* @members has the record of the LAG that there is, or none and gets it */
@@ -102,11 +111,14 @@ static void make_bond_lag(struct net_device *bond,
 			  const struct rhca_lag_record *record)
 {
 	struct rhca_lag_members members = {};
+	struct rhca_lag_frozen frozen = {};
 
-	rhca_lag_freeze_pkeys_of(dev_net(bond), record, true);
-	if (bond_qualifies(bond, &members))
-		make_lag(&members, bond, NULL);
-	rhca_lag_freeze_pkeys_of(dev_net(bond), record, false);	/* if not made */
+	rhca_lag_freeze_record(&frozen, dev_net(bond), record);
+	/* A device that has come meanwhile has the bond looked at again */
+	if (bond_qualifies(bond, &members) &&
+	    members.record.num_devices == frozen.num)
+		make_lag(&members, &frozen, bond, NULL);
+	rhca_lag_thaw(&frozen);		/* where nothing was removed */
 }
 
 static void check_bond(struct net_device *bond)
@@ -147,14 +159,15 @@ static bool record_half(struct rhca_lag_members *members, struct net_device *nde
 static void make_pair(struct net_device *first, struct net_device *second)
 {
 	struct rhca_lag_members members = {};
+	struct rhca_lag_frozen frozen = {};
 
-	rhca_lag_freeze_pkeys(first, true);
-	rhca_lag_freeze_pkeys(second, true);
+	rhca_lag_freeze(&frozen, first);
+	rhca_lag_freeze(&frozen, second);
 	if (record_half(&members, first) && members.record.num_devices &&
-	    record_half(&members, second))
-		make_lag(&members, first, second);
-	rhca_lag_freeze_pkeys(first, false);	/* where nothing was made */
-	rhca_lag_freeze_pkeys(second, false);
+	    record_half(&members, second) &&
+	    members.record.num_devices == frozen.num)
+		make_lag(&members, &frozen, first, second);
+	rhca_lag_thaw(&frozen);		/* where nothing was removed */
 }
 
 /* --- jobs --------------------------------------------------------------------------- */
@@ -264,17 +277,18 @@ void rhca_lag_device_added(struct rhca_dev *dev)
  */
 void rhca_lag_netdev_gone(struct net_device *ndev)
 {
-	struct rhca_dev *dev = rhca_dev_find(ndev);
+	struct rhca_lag_frozen frozen = {};
 	struct rhca_lag_members members;
 
 	rhca_lag_enable(ndev);
-	if (!dev)
-		return;
-	rhca_lag_freeze_pkeys(ndev, true);
+	rhca_lag_freeze(&frozen, ndev);
 	rhca_lag_find_replaced(ndev, &members);
-	if (members.record.num_devices && rhca_dev_claim(dev))
+	if (frozen.num && members.record.num_devices &&
+	    rhca_dev_claim(frozen.dev[0]))
 		restore(dev_net(ndev), &members);
-	ib_device_put(&dev->ibdev);
+	/* It goes with its netdev: nothing is written any more */
+	if (frozen.num)
+		ib_device_put(&frozen.dev[0]->ibdev);
 }
 
 /* --- pairs that the user wants -------------------------------------------------- */
@@ -337,6 +351,7 @@ int rhca_lag_part(struct rhca_dev *dev, struct net_device *first)
 		return 0;
 	return queue_job(JOB_END_LAG, first, NULL);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_part);
 
 /* --- life ----------------------------------------------------------------------------- */
 

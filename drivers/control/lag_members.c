@@ -160,31 +160,45 @@ void rhca_lag_find_replaced(const struct net_device *ndev,
 	ib_device_put(&dev->ibdev);
 }
 
-/**
- * rhca_lag_freeze_pkeys - Let nobody write to a device's P_Key tables, or again
- * @ndev: a netdev of the device
- * @frozen: tables are being copied, and what is written now would be lost
- */
-void rhca_lag_freeze_pkeys(const struct net_device *ndev, bool frozen)
+static void freeze(struct rhca_dev *dev, bool frozen)
 {
-	struct rhca_dev *dev = rhca_dev_find(ndev);
 	u32 i;
 
-	if (!dev)
-		return;
 	for (i = 0; i < dev->num_ports; i++)
 		rhca_pkeys_freeze(&dev->ports[i], frozen);
-	ib_device_put(&dev->ibdev);
 }
 
 /**
- * rhca_lag_freeze_pkeys_of - rhca_lag_freeze_pkeys() for every device of a record
+ * rhca_lag_freeze - Let nobody write to the P_Key tables of a device
+ * @frozen: the device is added, if there is one and it is not going
+ * @ndev: a netdev of the device
+ *
+ * Context: may sleep; RTNL may be held.
+ */
+void rhca_lag_freeze(struct rhca_lag_frozen *frozen,
+		     const struct net_device *ndev)
+{
+	struct rhca_dev *dev;
+
+	if (frozen->num == RHCA_LAG_MEMBERS)
+		return;
+	dev = rhca_dev_find(ndev);
+	if (!dev)
+		return;
+	freeze(dev, true);
+	frozen->dev[frozen->num++] = dev;
+}
+
+/**
+ * rhca_lag_freeze_record - rhca_lag_freeze() for every device of a record
+ * @frozen: as there
  * @net: namespace of the devices' netdevs
  * @record: the devices
- * @frozen: as there
+ *
+ * Context: as there.
  */
-void rhca_lag_freeze_pkeys_of(struct net *net,
-			      const struct rhca_lag_record *record, bool frozen)
+void rhca_lag_freeze_record(struct rhca_lag_frozen *frozen, struct net *net,
+			    const struct rhca_lag_record *record)
 {
 	struct net_device *ndev;
 	u32 i;
@@ -192,30 +206,42 @@ void rhca_lag_freeze_pkeys_of(struct net *net,
 	for (i = 0; i < record->num_devices; i++) {
 		ndev = dev_get_by_index(net, record->device[i].ifindex[0]);
 		if (ndev)
-			rhca_lag_freeze_pkeys(ndev, frozen);
+			rhca_lag_freeze(frozen, ndev);
 		dev_put(ndev);
 	}
 }
 
 /**
- * rhca_lag_remove_devices - Remove the devices of members, for a LAG
- * @net: namespace of their netdevs
- * @record: the devices
+ * rhca_lag_thaw - Their tables may be written again
+ * @frozen: none is left in it
+ *
+ * Context: as rhca_lag_freeze().
+ */
+void rhca_lag_thaw(struct rhca_lag_frozen *frozen)
+{
+	struct rhca_dev *dev;
+
+	while (frozen->num) {
+		dev = frozen->dev[--frozen->num];
+		freeze(dev, false);
+		ib_device_put(&dev->ibdev);
+	}
+}
+
+/**
+ * rhca_lag_remove_frozen - Remove the devices whose tables have been copied
+ * @frozen: none is left in it
  *
  * Context: may sleep, RTNL not held.
+ * Return: whether nobody else was removing one of them.
  */
-void rhca_lag_remove_devices(struct net *net,
-			     const struct rhca_lag_record *record)
+bool rhca_lag_remove_frozen(struct rhca_lag_frozen *frozen)
 {
-	struct net_device *ndev;
-	u32 i;
+	bool first = true;
 
-	for (i = 0; i < record->num_devices; i++) {
-		ndev = dev_get_by_index(net, record->device[i].ifindex[0]);
-		if (ndev)
-			rhca_dev_remove(ndev);
-		dev_put(ndev);
-	}
+	while (frozen->num)
+		first &= rhca_dev_remove_and_put(frozen->dev[--frozen->num]);
+	return first;
 }
 
 /**

@@ -123,8 +123,8 @@ bool rhca_offers_exist(void)
 }
 
 /**
- * rhca_offers_recheck - A device was made that did not ask for offers, or one that
- *	was made of an offer has gone
+ * rhca_offers_recheck - A device was made that did not ask for offers, one that was
+ *	made of an offer has gone, or what kept hardware from a port has
  *
  * Context: may sleep.
  */

@@ -19,6 +19,7 @@
 #include <rhca/compat.h>
 
 #include "core/device.h"
+#include "core/offer.h"
 #include "core/pkey.h"
 #include "core/port.h"
 
@@ -68,14 +69,18 @@ void rhca_pkeys_exit(struct rhca_port *port)
 /**
  * rhca_pkeys_freeze - Let nobody write the table, or let them again
  * @port: the port
- * @frozen: whether it is so from now on
+ * @frozen: true: not from now on; false: undo one call with true. Work items of
+ *	several queues look whether something else shall take the port's place
+ *
+ * Context: may sleep; RTNL may be held.
  */
 void rhca_pkeys_freeze(struct rhca_port *port, bool frozen)
 {
 	mutex_lock(&port->pkeys.lock);
-	port->pkeys.frozen = frozen;
+	port->pkeys.frozen += frozen ? 1 : -1;
 	mutex_unlock(&port->pkeys.lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_freeze);
 
 /**
  * rhca_pkeys_copy - The table of a port, for a port that takes its place
@@ -247,29 +252,47 @@ static struct rhca_pkey_table *replace_table(struct rhca_port *port,
 	return old;
 }
 
+/* Hardware may serve a port whose partitions nobody relies on any more */
+static bool returns_to_default(const struct rhca_pkey_table *old,
+			       const struct rhca_port *port)
+{
+	bool parts;
+
+	rcu_read_lock();
+	parts = rhca_pkeys_part_tenants(rcu_dereference(port->pkeys.table));
+	rcu_read_unlock();
+	return !parts && rhca_pkeys_part_tenants(old);
+}
+
 /**
  * rhca_pkeys_store - Write partitions/N/pkeys
  * @port: the port
  * @text: lines
  *
  * When it returns, every packet is sent and checked by the new table; ib_core
- * and its users are told in the background.
+ * and its users are told in the background. So is hardware that did not serve the
+ * port because of its partitions.
  *
+ * Context: may sleep.
  * Return: as rhca_pkey_table_edit(), -EBUSY while another device takes over,
  * -EOPNOTSUPP where the backend has no such partitions, or -ENOMEM.
  */
 int rhca_pkeys_store(struct rhca_port *port, const char *text)
 {
 	struct rhca_pkey_table *old;
+	bool recheck;
 
 	mutex_lock(&port->pkeys.lock);
 	old = replace_table(port, text);
+	recheck = !IS_ERR(old) && returns_to_default(old, port);
 	mutex_unlock(&port->pkeys.lock);
 	if (IS_ERR(old))
 		return PTR_ERR(old);
 	synchronize_rcu();
 	kfree(old);
 	rhca_port_event(port, IB_EVENT_PKEY_CHANGE);
+	if (recheck)
+		rhca_offers_recheck();
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_store);

@@ -46,8 +46,8 @@ struct rhca_pkey_violation {
 /**
  * struct rhca_pkeys - Partitions of a port
  * @lock: serialises writers of @table
- * @frozen: a port that takes this one's place has its table; nothing is written
- *	any more
+ * @frozen: how many look at the table, or have copied it, for a port that is to take
+ *	this one's place: nothing is written meanwhile
  * @table: read under RCU
  * @report: tells of @violation
  * @reporting: bit 0: @violation is being told of, and @report owns it; else the
@@ -57,7 +57,7 @@ struct rhca_pkey_violation {
  */
 struct rhca_pkeys {
 	struct mutex lock;		/* protects: */
-	bool frozen;
+	unsigned int frozen;
 	struct rhca_pkey_table __rcu *table;	/* writes */
 
 	struct delayed_work report;

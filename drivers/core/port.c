@@ -29,6 +29,7 @@ struct net_device *rhca_port_get_netdev(struct rhca_port *port)
 	rcu_read_unlock();
 	return ndev;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_port_get_netdev);
 
 static enum ib_port_state netdev_state(const struct net_device *ndev)
 {
