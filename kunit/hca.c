@@ -93,6 +93,12 @@ struct net_device *test_netdev(struct kunit *test, u32 num)
 	return ndev;
 }
 
+/* Before the test ends */
+void test_netdev_remove(struct kunit *test, struct net_device *ndev)
+{
+	kunit_release_action(test, destroy_netdev, ndev);
+}
+
 /* --- the device --------------------------------------------------------------- */
 
 static void destroy_objects(struct test_hca *hca)

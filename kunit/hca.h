@@ -115,6 +115,7 @@ struct test_hca *test_hca_create(struct kunit *test,
 				 const struct rhca_backend_ops *backend,
 				 u32 num_ports);
 struct net_device *test_netdev(struct kunit *test, u32 num);
+void test_netdev_remove(struct kunit *test, struct net_device *ndev);
 void test_hca_remove(struct test_hca *hca);
 struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type);
 void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,

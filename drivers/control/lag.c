@@ -20,6 +20,7 @@
 #include "control/lag.h"
 #include "control/lag_members.h"
 #include "control/link.h"
+#include "control/netdev_walk.h"
 #include "core/device.h"
 #include "core/recreate.h"
 #include "core/registry.h"
@@ -181,35 +182,40 @@ enum job_kind {
 struct job {
 	struct work_struct work;
 	enum job_kind kind;
-	struct net_device *first;
-	struct net_device *second;
-	netdevice_tracker first_tracker;
-	netdevice_tracker second_tracker;
+	struct rhca_netdev_id first;
+	struct rhca_netdev_id second;
 };
 
-static void release_job(struct job *job)
+/* Of netdevs that are still there */
+static void do_for(enum job_kind kind, struct net_device *first,
+		   struct net_device *second)
 {
-	netdev_put(job->first, &job->first_tracker);
-	netdev_put(job->second, &job->second_tracker);
-	kfree(job);
+	switch (kind) {
+	case JOB_CHECK_BOND:
+		if (netif_is_bond_master(first))
+			check_bond(first);
+		break;
+	case JOB_MAKE_PAIR:
+		if (second)
+			make_pair(first, second);
+		break;
+	case JOB_END_LAG:
+		end_lag(first);
+		break;
+	}
 }
 
 static void do_job(struct work_struct *work)
 {
 	struct job *job = container_of(work, struct job, work);
+	struct net_device *first = rhca_netdev_get(&job->first);
+	struct net_device *second = rhca_netdev_get(&job->second);
 
-	switch (job->kind) {
-	case JOB_CHECK_BOND:
-		check_bond(job->first);
-		break;
-	case JOB_MAKE_PAIR:
-		make_pair(job->first, job->second);
-		break;
-	case JOB_END_LAG:
-		end_lag(job->first);
-		break;
-	}
-	release_job(job);
+	if (first)
+		do_for(job->kind, first, second);
+	dev_put(first);
+	dev_put(second);
+	kfree(job);
 }
 
 static int queue_job(enum job_kind kind, struct net_device *first,
@@ -222,15 +228,13 @@ static int queue_job(enum job_kind kind, struct net_device *first,
 		return -ENOMEM;
 	INIT_WORK(&job->work, do_job);
 	job->kind = kind;
-	job->first = first;
-	job->second = second;
-	netdev_hold(first, &job->first_tracker, GFP_ATOMIC);
-	netdev_hold(second, &job->second_tracker, GFP_ATOMIC);
+	rhca_netdev_note(&job->first, first);
+	rhca_netdev_note(&job->second, second);
 	spin_lock(&jobs_lock);
 	queued = !stopped && queue_work(lag_wq, &job->work);
 	spin_unlock(&jobs_lock);
 	if (!queued)
-		release_job(job);
+		kfree(job);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "control/lag.h"
 #include "control/link.h"
 #include "control/neighbours.h"
+#include "control/netdev_walk.h"
 #include "control/netdevs.h"
 #include "control/others.h"
 #include "control/rxe_links.h"
@@ -240,8 +241,7 @@ static struct rdma_link_ops link_ops = {
 /* A new netdev that a rule of netdevs= names */
 struct new_netdev {
 	struct work_struct work;
-	struct net_device *ndev;
-	netdevice_tracker tracker;
+	struct rhca_netdev_id id;
 };
 
 /* All ports of a device must be there; the last one to come makes it */
@@ -294,10 +294,12 @@ static void create_by_rule(struct net_device *ndev)
 static void create_on_new_netdev(struct work_struct *work)
 {
 	struct new_netdev *new = container_of(work, struct new_netdev, work);
+	struct net_device *ndev = rhca_netdev_get(&new->id);
 
-	create_by_rule(new->ndev);
-	netdev_put(new->ndev, &new->tracker);
 	kfree(new);
+	if (ndev)
+		create_by_rule(ndev);
+	dev_put(ndev);
 }
 
 /* Notifiers run under RTNL, which registration takes: hand over to work */
@@ -316,8 +318,7 @@ static void netdev_added(struct net_device *ndev)
 	if (!new)
 		return;
 	INIT_WORK(&new->work, create_on_new_netdev);
-	new->ndev = ndev;
-	netdev_hold(ndev, &new->tracker, GFP_KERNEL);
+	rhca_netdev_note(&new->id, ndev);
 	queue_work(link_wq, &new->work);
 }
 

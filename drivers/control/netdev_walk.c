@@ -4,14 +4,58 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include <rhca/compat.h>
 
 #include "control/netdev_walk.h"
+
+/**
+ * rhca_netdev_note - Note a netdev
+ * @id: filled in
+ * @ndev: the netdev, or NULL for none
+ *
+ * Context: RTNL or RCU read side, or the caller has a reference.
+ */
+void rhca_netdev_note(struct rhca_netdev_id *id, const struct net_device *ndev)
+{
+	*id = (struct rhca_netdev_id) {
+		.net_cookie	= ndev ? dev_net(ndev)->net_cookie : 0,
+		.ifindex	= ndev ? ndev->ifindex : 0,
+	};
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_note);
+
+/**
+ * rhca_netdev_get - The netdev that was noted
+ * @id: from rhca_netdev_note()
+ *
+ * Context: any.
+ * Return: the netdev with a reference, for dev_put(); NULL when it has gone or changed
+ * its namespace. It may be another one that was made with the same index.
+ */
+struct net_device *rhca_netdev_get(const struct rhca_netdev_id *id)
+{
+	struct net_device *ndev = NULL;
+	struct net *net;
+
+	if (!id->ifindex)
+		return NULL;
+	rcu_read_lock();
+	for_each_net_rcu(net) {
+		if (net->net_cookie != id->net_cookie)
+			continue;
+		ndev = dev_get_by_index_rcu(net, id->ifindex);
+		dev_hold(ndev);
+		break;
+	}
+	rcu_read_unlock();
+	return ndev;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_get);
 
 /* A netdev that @wanted said yes to */
 struct candidate {
 	struct list_head entry;
-	struct net_device *ndev;
-	netdevice_tracker tracker;
+	struct rhca_netdev_id id;
 };
 
 static void note_candidates(struct net *net, struct list_head *list,
@@ -27,15 +71,31 @@ static void note_candidates(struct net *net, struct list_head *list,
 		candidate = kzalloc(sizeof(*candidate), GFP_KERNEL);
 		if (!candidate)
 			return;
-		candidate->ndev = ndev;
-		netdev_hold(ndev, &candidate->tracker, GFP_KERNEL);
+		rhca_netdev_note(&candidate->id, ndev);
 		list_add_tail(&candidate->entry, list);
 	}
 }
 
+/* What was done for the ones before may have taken long */
+static struct net_device *
+get_if_wanted(const struct rhca_netdev_id *id,
+	      bool (*wanted)(const struct net_device *ndev))
+{
+	struct net_device *ndev;
+
+	rtnl_lock();
+	ndev = rhca_netdev_get(id);
+	if (ndev && !wanted(ndev)) {
+		dev_put(ndev);
+		ndev = NULL;
+	}
+	rtnl_unlock();
+	return ndev;
+}
+
 /**
  * rhca_netdev_walk - Do something to netdevs of all namespaces
- * @wanted: to which; called with RTNL held
+ * @wanted: to which; called with RTNL held, and again before @fn
  * @fn: what; may sleep, RTNL is not held: the netdev may have changed since
  *
  * Devices are made and removed without RTNL, which guards the lists: they are
@@ -47,6 +107,7 @@ void rhca_netdev_walk(bool (*wanted)(const struct net_device *ndev),
 		      void (*fn)(struct net_device *ndev))
 {
 	struct candidate *candidate, *next;
+	struct net_device *ndev;
 	LIST_HEAD(list);
 	struct net *net;
 
@@ -57,8 +118,11 @@ void rhca_netdev_walk(bool (*wanted)(const struct net_device *ndev),
 	up_read(&net_rwsem);
 	rtnl_unlock();
 	list_for_each_entry_safe(candidate, next, &list, entry) {
-		fn(candidate->ndev);
-		netdev_put(candidate->ndev, &candidate->tracker);
+		ndev = get_if_wanted(&candidate->id, wanted);
+		if (ndev)
+			fn(ndev);
+		dev_put(ndev);
 		kfree(candidate);
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_walk);
