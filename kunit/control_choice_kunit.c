@@ -9,6 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
 
+#include "control/choice.h"
 #include "core/device.h"
 #include "core/offer.h"
 #include "core/registry.h"
@@ -214,6 +215,29 @@ static void hardware_serves_when_the_partitions_are_the_default_again(struct kun
 	wait_for(b, &recording_backend);
 }
 
+/* They are those of a device: the next one has none of them, unless it replaces it */
+static void settings_end_with_what_the_user_removed(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev_spec spec = {
+		.backend = &rhca_sw_backend,
+		.netdevs = { b->ndev }, .num_ports = 1,
+	};
+	struct rhca_dev *dev;
+
+	make_software(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_tclass_store(&find(b)->ports[0], "104"));
+	add_offer(b);
+	wait_for(b, &recording_backend);
+	dev = rhca_dev_find(b->ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	ib_unregister_device_and_put(&dev->ibdev);
+	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
+	dev = wait_for(b, &recording_backend);
+	KUNIT_EXPECT_STRNEQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	KUNIT_EXPECT_NE(test, dev->ports[0].qos.tclass->global, 104);
+}
+
 static void nothing_stands_in_where_the_user_removed_it(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -363,6 +387,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(settings_go_along_there_and_back),
 	KUNIT_CASE(port_with_partitions_stays_with_software),
 	KUNIT_CASE(hardware_serves_when_the_partitions_are_the_default_again),
+	KUNIT_CASE(settings_end_with_what_the_user_removed),
 	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
 	KUNIT_CASE(software_serves_where_hardware_fails),
 	KUNIT_CASE(what_the_user_removed_does_not_come_back),

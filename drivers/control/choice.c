@@ -13,6 +13,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <rhca/compat.h>
 
 #include "control/choice.h"
 #include "control/kept.h"
@@ -134,6 +135,7 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 	kfree(settings);
 	return ret;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_choice_create);
 
 static void create_by_offer(struct net_device *ndev)
 {

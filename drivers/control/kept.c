@@ -125,8 +125,10 @@ int rhca_kept_save(struct rhca_dev *dev, const struct net_device *ndev,
 }
 
 /**
- * rhca_kept_copy - The settings that are kept for a netdev
- * @ndev: the netdev
+ * rhca_kept_copy - The settings that are kept for a netdev, for a new device on it
+ * @ndev: the netdev. They end with a device that its user has removed: the next one
+ *	begins anew. One that is only moved to another RDMA namespace, or made again
+ *	after rdma_rxe took it away, does not ask
  *
  * Context: may sleep.
  * Return: a copy, for kfree(), or NULL.
@@ -134,10 +136,12 @@ int rhca_kept_save(struct rhca_dev *dev, const struct net_device *ndev,
 struct rhca_settings *rhca_kept_copy(const struct net_device *ndev)
 {
 	struct rhca_settings *settings = NULL;
-	const struct kept *kept;
+	struct kept *kept;
 
 	mutex_lock(&kept_mutex);
 	kept = find_kept(ndev);
+	if (kept && kept->unwanted)
+		kept->has_settings = false;
 	if (kept && kept->has_settings)
 		settings = kmemdup(&kept->settings, sizeof(kept->settings),
 				   GFP_KERNEL);
