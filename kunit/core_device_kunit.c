@@ -5,6 +5,7 @@
  * does not know which datapath it has.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_cache.h>
 
@@ -16,6 +17,8 @@
 #include "recording_backend.h"
 
 #define MAX_CALLS	32
+#define PATIENCE_MS	5000	/* for what is done in the background */
+#define STEP_MS		10
 
 static const struct test_qp_spec plain = { .retries = 7 };
 
@@ -723,6 +726,46 @@ static void gid_of_another_namespace_is_for_adapters(struct kunit *test)
 	rdma_put_gid_attr(attr);
 }
 
+static struct rhca_dev *make_on(struct kunit *test, struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &recording_backend,
+		.netdevs = { ndev }, .num_ports = 1,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, rhca_dev_create(&spec), 0);
+	dev = rhca_dev_find(ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	return dev;
+}
+
+static bool device_ends(struct kunit *test)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		if (num_calls(test, RECORDED_DEV_EXIT))
+			return true;
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+/* While it is on the way between RDMA namespaces, a netdev that moves does not find it */
+static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev *dev = make_on(test, ndev);
+
+	dev->ports[0].net = (const void *)dev;
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
+	ib_device_put(&dev->ibdev);
+	KUNIT_EXPECT_TRUE(test, device_ends(test));
+	rhca_dev_remove(ndev);
+}
+
 static struct kunit_case device_tests[] = {
 	KUNIT_CASE(backend_hears_of_a_qp_in_order),
 	KUNIT_CASE(backend_gets_the_attributes_that_were_named),
@@ -746,6 +789,7 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(qp_belongs_to_the_port_that_it_names),
 	KUNIT_CASE(port_that_does_not_exist_is_refused),
 	KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
+	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
 	{}
 };
 

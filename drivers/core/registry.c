@@ -90,15 +90,6 @@ bool rhca_dev_claim(struct rhca_dev *dev)
 }
 
 /**
- * rhca_dev_plugged - The device is there for its users
- * @dev: the device, new or back from another RDMA namespace
- */
-void rhca_dev_plugged(struct rhca_dev *dev)
-{
-	clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
-}
-
-/**
  * rhca_dev_unplugged - The device is being unregistered
  * @dev: the device; processes that have it open are about to lose their objects,
  *	and their QPs go to ERR before that, with all their completions. It may be
@@ -218,10 +209,24 @@ static void release_netdevs(struct rhca_dev *dev)
 		rhca_port_release_netdev(&dev->ports[i]);
 }
 
+/* The device leaves in the background, and its netdevs at once */
+static void remove_queued(struct rhca_dev *dev)
+{
+	bool registered = ib_device_try_get(&dev->ibdev);
+
+	ASSERT_RTNL();
+	rhca_dev_claim(dev);
+	release_netdevs(dev);
+	if (registered) {
+		ib_unregister_device_queued(&dev->ibdev);
+		ib_device_put(&dev->ibdev);
+	}
+}
+
 /*
- * A netdev that was unregistered, or moved to another namespace, before the
- * device was registered told nobody, nor did one that changed its state. RTNL: a
- * move is seen whole or not begun.
+ * A netdev that was unregistered, or moved to another namespace, while the device was
+ * not registered told nobody, nor did one that changed its state. RTNL: a move is seen
+ * whole or not begun.
  */
 static bool catch_up(struct rhca_dev *dev)
 {
@@ -230,20 +235,40 @@ static bool catch_up(struct rhca_dev *dev)
 	rtnl_lock();
 	/* Who has been told sees to it that it goes, and to what follows */
 	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !netdevs_stay(dev);
-	if (!went) {
+	if (went)
+		remove_queued(dev);
+	else
 		update_ports(dev);
-		goto unlock;
-	}
-	rhca_dev_claim(dev);
-	release_netdevs(dev);
-	if (ib_device_try_get(&dev->ibdev)) {
-		ib_unregister_device_queued(&dev->ibdev);
-		ib_device_put(&dev->ibdev);
-	}
-unlock:
 	rtnl_unlock();
 	return went;
 }
+
+/* devices_mutex: none of them is freed meanwhile */
+static void catch_up_all(struct work_struct *work)
+{
+	struct rhca_dev *dev;
+
+	mutex_lock(&devices_mutex);
+	list_for_each_entry(dev, &devices, entry)
+		catch_up(dev);
+	mutex_unlock(&devices_mutex);
+}
+
+static DECLARE_WORK(catch_up_work, catch_up_all);
+
+/**
+ * rhca_dev_plugged - The device is there for its users
+ * @dev: the device, new or back from another RDMA namespace. It could not be found on
+ *	the way, so what became of its netdevs is looked at by a work item
+ *
+ * Context: any.
+ */
+void rhca_dev_plugged(struct rhca_dev *dev)
+{
+	if (test_and_clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags))
+		schedule_work(&catch_up_work);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_dev_plugged);
 
 static int create_locked(const struct rhca_dev_spec *spec)
 {
@@ -336,10 +361,7 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 	found = rhca_dev_find(ndev);
 	if (!found)
 		return;
-
-	rhca_dev_claim(found);
-	release_netdevs(found);
-	ib_unregister_device_queued(&found->ibdev);
+	remove_queued(found);
 	ib_device_put(&found->ibdev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_netdev);
@@ -477,4 +499,5 @@ void rhca_dev_remove_all(void)
 	wait_event(devices_gone, !atomic_read(&num_devices));
 	mutex_lock(&devices_mutex);
 	mutex_unlock(&devices_mutex);
+	cancel_work_sync(&catch_up_work);
 }

@@ -8,7 +8,7 @@
 # devices. Exclusive mode: a device is in one namespace, and is moved to
 # another and back. In both, v1 and v2 between two namespaces; a namespace that
 # is deleted under a QP takes its netdev and the device on it with it; a netdev
-# that moves while its device is being made leaves no device behind. A
+# that moves while its device is being made, or moved, leaves no device behind. A
 # VLAN that is moved to another namespace is no way out of this one.
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
@@ -165,4 +165,21 @@ for delay in 0 0.002 0.005 0.01 0.02; do
 	in_a ip link set "$IF_A" up
 done
 pass "netdevs that moved left no device"
+
+: "a netdev that moves while its device changes its RDMA namespace"
+teardown_pair
+wait_check 60 "exclusive again" set_mode exclusive
+setup_wire 1500
+is_nowhere() { not sees init "$1" && not sees b "$1"; }
+for delay in 0 0.005 0.01 0.02 0.04; do
+	in_a rdma link add "move$$" type roce netdev "$IF_A" || fail "refused"
+	rdma dev set "move$$" netns "$NS_B" &
+	sleep $delay
+	in_a ip link set "$IF_A" netns "$NS_B"
+	wait $!
+	wait_check 60 "a device whose netdev moved goes (after $delay s)" is_nowhere "move$$"
+	in_b ip link set "$IF_A" netns "$NS_A"
+	in_a ip link set "$IF_A" up
+done
+end_exclusive
 finish
