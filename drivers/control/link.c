@@ -14,6 +14,7 @@
 #include <rdma/ib_marshall.h>
 #include <rdma/rdma_netlink.h>
 
+#include "control/addresses.h"
 #include "control/choice.h"
 #include "control/kept.h"
 #include "control/lag.h"
@@ -401,6 +402,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	if (ret)
 		goto err_unregister_client;
 	rhca_neighbours_init();
+	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);
 	return 0;
@@ -425,6 +427,7 @@ void rhca_link_exit(void)
 {
 	rhca_rxe_links_stop();
 	rdma_link_unregister(&link_ops);
+	rhca_addresses_exit();
 	rhca_neighbours_exit();
 	/* First who makes devices because others go */
 	rhca_lag_stop();

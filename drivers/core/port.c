@@ -93,6 +93,7 @@ int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 	port->num = num;
 	port->state = netdev_state(ndev);
 	rhca_gid_table_init(&port->gids);
+	rhca_gid_watch_init(port);
 	rhca_pma_init(&port->pma);
 	netdev_hold(ndev, &port->ndev_tracker, GFP_KERNEL);
 	port->gid_types = rhca_gid_types_enabled() &
@@ -139,6 +140,7 @@ void rhca_port_release_netdev(struct rhca_port *port)
  */
 void rhca_port_exit(struct rhca_port *port)
 {
+	rhca_gid_watch_exit(port);
 	rhca_port_release_netdev(port);
 	rhca_pkeys_exit(port);
 	rhca_qos_exit(&port->qos);

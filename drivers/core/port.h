@@ -11,6 +11,7 @@
 
 #include "core/counters.h"
 #include "core/gid.h"
+#include "core/gid_watch.h"
 #include "core/pkey.h"
 #include "core/pma.h"
 #include "core/qos.h"
@@ -31,6 +32,7 @@ struct rhca_dev;
  * @second_tracker: for its reference
  * @next_member: the LAG member that the next QP sits on, modulo their number
  * @gids: copy of the GID table, for packets to QP1
+ * @gid_watch: keeps the GID table up to date where ib_core does not
  * @qos: forced values, priorities
  * @pkeys: partitions that it belongs to
  * @state: as last told to the users
@@ -55,6 +57,7 @@ struct rhca_port {
 	atomic_t next_member;
 	struct rhca_qos qos;
 	struct rhca_gid_table gids;
+	struct rhca_gid_watch gid_watch;
 	struct rhca_pkeys pkeys;
 	enum ib_port_state state;
 	atomic_t pkey_violations;

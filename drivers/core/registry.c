@@ -13,6 +13,7 @@
 #include <rhca/compat.h>
 
 #include "core/device.h"
+#include "core/gid_watch.h"
 #include "core/mcast.h"
 #include "core/offer.h"
 #include "core/qp.h"
@@ -216,6 +217,8 @@ static void remove_queued(struct rhca_dev *dev)
 
 	ASSERT_RTNL();
 	rhca_dev_claim(dev);
+	if (registered)
+		rhca_gid_watch_forget(dev);
 	release_netdevs(dev);
 	if (registered) {
 		ib_unregister_device_queued(&dev->ibdev);
@@ -267,6 +270,7 @@ void rhca_dev_plugged(struct rhca_dev *dev)
 {
 	if (test_and_clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags))
 		schedule_work(&catch_up_work);
+	rhca_gid_watch_registered(dev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_plugged);
 
@@ -417,6 +421,26 @@ void rhca_port_changed(struct net_device *ndev, bool mtu_changed)
 				rhca_port_update(&dev->ports[i], mtu_changed);
 		ib_device_put(&dev->ibdev);
 	}
+	rcu_read_unlock();
+}
+
+/**
+ * rhca_port_address_changed - A netdev has got an IP address, or lost one
+ * @ndev: the netdev
+ * @removed: which of both
+ *
+ * Context: any but interrupts; does not sleep.
+ */
+void rhca_port_address_changed(const struct net_device *ndev, bool removed)
+{
+	struct rhca_dev *dev;
+	u32 i;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry)
+		for (i = 0; i < dev->num_ports; i++)
+			if (rhca_port_uses(&dev->ports[i], ndev))
+				rhca_gid_watch_address(&dev->ports[i], removed);
 	rcu_read_unlock();
 }
 

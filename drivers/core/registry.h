@@ -26,6 +26,7 @@ void rhca_dev_remove_offer(const struct rhca_offer *offer,
 			   void (*before)(struct rhca_dev *dev));
 void rhca_dev_remove_all(void);
 void rhca_port_changed(struct net_device *ndev, bool mtu_changed);
+void rhca_port_address_changed(const struct net_device *ndev, bool removed);
 void rhca_port_apps_changed(int ifindex);
 
 #endif

@@ -97,6 +97,16 @@
 #define rhca_reg_dmabuf_arg		struct ib_udata *
 #endif
 
+/* Older kernels do not let drivers take the GIDs of a netdev off. */
+#ifdef HAVE_DEL_NETDEV_GIDS
+#define rhca_del_netdev_gids		roce_del_all_netdev_gids
+#else
+static inline void rhca_del_netdev_gids(struct ib_device *ibdev, u32 port,
+					struct net_device *ndev)
+{
+}
+#endif
+
 /* Pinning by address got a name of its own. */
 #ifndef HAVE_UMEM_GET_VA
 #define ib_umem_get_va			ib_umem_get

@@ -134,6 +134,22 @@ use() { # use PEER-DEVICE ADDRESS-A ADDRESS-B
 		"rping -s -a $2 -p $PORT -C 3 -V -S 3000" "rping -c -a $2 -I $3 -p $PORT -C 3 -V -S 3000"
 }
 
+# later: an address that is added while the device is there, and removed again. Old
+# kernels do not let the driver take GIDs of other netdevs than Ethernet off.
+hasnt_gid() { ! gid_index "$DEV_A" v2 "$1" > /dev/null; }
+takes_gids_off() { [ "$VERSIONS" != v2 ] || [ "$KIND" = ipvlan ] || grep -q ' roce_del_all_netdev_gids' /proc/kallsyms; }
+later() {
+	local address=10.21.0.1 prefix=32 nodad=
+
+	[[ $1 != *:* ]] || { address=fd21::1 prefix=128 nodad=nodad; }
+	in_a ip addr add $address/$prefix dev "$KA" $nodad
+	wait_check 60 "$KIND: an address that comes later has a GID" gid_index "$DEV_A" v2 $address
+	in_a ip addr del $address/$prefix dev "$KA"
+	takes_gids_off || return
+	wait_check 60 "$KIND: it goes with the address" hasnt_gid $address
+	wait_check 60 "$KIND: and $1 keeps its own" gid_index "$DEV_A" v2 "$1"
+}
+
 # address ADDRESS-A ADDRESS-B
 address() {
 	local nodad=
@@ -177,6 +193,7 @@ kind() {
 	check "$KIND: GID types" "$VERSIONS" "$types"
 	[ -z "$A_IS_HERE" ] || check "$KIND: roce_versions" "$VERSIONS" "$(cat "$IB/$DEV_A/ports/1/roce_versions")"
 	use "$peer" "$a" "$b"
+	later "$a"
 	take_away
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * News of IP addresses, for ports whose netdev ib_core does not watch.
+ */
+#include <linux/inetdevice.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+
+#include "control/addresses.h"
+#include "core/registry.h"
+
+static int address_event(const struct net_device *ndev, unsigned long event)
+{
+	if (event == NETDEV_UP || event == NETDEV_DOWN)
+		rhca_port_address_changed(ndev, event == NETDEV_DOWN);
+	return NOTIFY_DONE;
+}
+
+static int inetaddr_event(struct notifier_block *nb, unsigned long event,
+			  void *data)
+{
+	const struct in_ifaddr *address = data;
+
+	return address_event(address->ifa_dev->dev, event);
+}
+
+static int inet6addr_event(struct notifier_block *nb, unsigned long event,
+			   void *data)
+{
+	const struct inet6_ifaddr *address = data;
+
+	return address_event(address->idev->dev, event);
+}
+
+static struct notifier_block inetaddr_notifier = {
+	.notifier_call = inetaddr_event,
+};
+
+static struct notifier_block inet6addr_notifier = {
+	.notifier_call = inet6addr_event,
+};
+
+/**
+ * rhca_addresses_init - Begin to listen
+ */
+void rhca_addresses_init(void)
+{
+	register_inetaddr_notifier(&inetaddr_notifier);
+	if (IS_ENABLED(CONFIG_IPV6))
+		register_inet6addr_notifier(&inet6addr_notifier);
+}
+
+/**
+ * rhca_addresses_exit - Undo rhca_addresses_init()
+ */
+void rhca_addresses_exit(void)
+{
+	if (IS_ENABLED(CONFIG_IPV6))
+		unregister_inet6addr_notifier(&inet6addr_notifier);
+	unregister_inetaddr_notifier(&inetaddr_notifier);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_core reads the addresses of any netdev when a device is registered, but hears
+ * of changes on Ethernet netdevs only: not on tunnels, PPP or loopback. There we hear
+ * of them, and have ib_core read all again. Nor does it hear that such a netdev is
+ * being unregistered, which waits for the references of its GIDs.
+ *
+ * Kernels that do not let drivers take GIDs off keep those of an address that has
+ * gone, and the references, until the device goes.
+ */
+#include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
+#include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "core/gid_watch.h"
+
+static bool watched_by_ib_core(const struct net_device *ndev)
+{
+	return ndev->type == ARPHRD_ETHER;
+}
+
+/*
+ * One address cannot be taken off alone: the GIDs of all of them go, and those that
+ * are left come back, perhaps at another index. Connections keep the entry that they
+ * have.
+ */
+static void read_addresses(struct rhca_port *port, struct net_device *ndev)
+{
+	struct ib_device *ibdev = &port->dev->ibdev;
+
+	if (test_and_clear_bit(0, &port->gid_watch.removed))
+		rhca_del_netdev_gids(ibdev, port->num, ndev);
+	rdma_roce_rescan_device(ibdev);
+}
+
+static void do_work(struct work_struct *work)
+{
+	struct rhca_port *port = container_of(work, struct rhca_port,
+					      gid_watch.work);
+	struct net_device *ndev;
+
+	/* Either not registered yet, which is told us, or no more */
+	if (!ib_device_try_get(&port->dev->ibdev))
+		return;
+	ndev = rhca_port_get_netdev(port);
+	if (ndev)
+		read_addresses(port, ndev);
+	dev_put(ndev);
+	ib_device_put(&port->dev->ibdev);
+}
+
+void rhca_gid_watch_init(struct rhca_port *port)
+{
+	INIT_WORK(&port->gid_watch.work, do_work);
+}
+
+/**
+ * rhca_gid_watch_exit - Undo rhca_gid_watch_init()
+ * @port: a port that rhca_gid_watch_address() is not called for any more
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_gid_watch_exit(struct rhca_port *port)
+{
+	cancel_work_sync(&port->gid_watch.work);
+}
+
+/**
+ * rhca_gid_watch_address - An address was added to a port's netdev, or removed
+ * @port: the port
+ * @removed: which of both
+ *
+ * Context: RCU read side.
+ */
+void rhca_gid_watch_address(struct rhca_port *port, bool removed)
+{
+	const struct net_device *ndev = rcu_dereference(port->ndev);
+
+	if (!ndev || watched_by_ib_core(ndev))
+		return;
+	if (removed)
+		set_bit(0, &port->gid_watch.removed);
+	schedule_work(&port->gid_watch.work);
+}
+
+/**
+ * rhca_gid_watch_registered - Do what could not be done before a device was registered
+ * @dev: the device
+ *
+ * Context: any.
+ */
+void rhca_gid_watch_registered(struct rhca_dev *dev)
+{
+	u32 i;
+
+	rcu_read_lock();
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_gid_watch_address(&dev->ports[i], false);
+	rcu_read_unlock();
+}
+
+/**
+ * rhca_gid_watch_forget - A netdev of a device goes, and so will the device
+ * @dev: the device; the caller has a reference that keeps it registered
+ *
+ * Context: RTNL held.
+ */
+void rhca_gid_watch_forget(struct rhca_dev *dev)
+{
+	struct net_device *ndev;
+	u32 i;
+
+	for (i = 0; i < dev->num_ports; i++) {
+		ndev = rtnl_dereference(dev->ports[i].ndev);
+		if (ndev && !watched_by_ib_core(ndev))
+			rhca_del_netdev_gids(&dev->ibdev, i + 1, ndev);
+	}
+}
