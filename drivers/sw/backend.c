@@ -12,6 +12,7 @@
 #include "sw/verbs/counters.h"
 #include "sw/verbs/mcast.h"
 #include "sw/verbs/mw.h"
+#include "sw/verbs/odp.h"
 #include "sw/verbs/pd.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/transport.h"
@@ -494,9 +495,18 @@ int rhca_sw_init(void)
 	flush_wq = alloc_workqueue("roce_hca_flush", WQ_UNBOUND, 1);
 	if (!flush_wq)
 		return -ENOMEM;
+	ret = rhca_odp_init();
+	if (ret)
+		goto err_destroy_flush;
 	ret = rhca_socket_init();
 	if (ret)
-		destroy_workqueue(flush_wq);
+		goto err_odp_exit;
+	return 0;
+
+err_odp_exit:
+	rhca_odp_exit();
+err_destroy_flush:
+	destroy_workqueue(flush_wq);
 	return ret;
 }
 
@@ -505,5 +515,6 @@ void rhca_sw_exit(void)
 	rhca_socket_exit();
 	rhca_pool_exit();
 	rhca_qp_table_exit();
+	rhca_odp_exit();
 	destroy_workqueue(flush_wq);
 }

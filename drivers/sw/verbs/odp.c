@@ -30,6 +30,18 @@
  * anew, since the process may have got memory there.
  */
 #define FAILURE_LIFE	(HZ / 10)
+/* Remembered at once: users of one region that meet bad pages at the same time */
+#define MAX_FAILURES	32
+
+/**
+ * struct failure - A page that could not be brought in
+ * @page: its number, from address 0
+ * @until: until when that counts, in 64-bit jiffies
+ */
+struct failure {
+	u64 page;
+	u64 until;
+};
 
 /* Of an implicit region: tables of 8 KiB, as those of ib_core, for each range */
 #define RANGE_SHIFT	21
@@ -50,14 +62,14 @@
  * @hand: from here on the next one to be dropped is looked for
  * @charge: the tables, which ib_core charges to nobody; holds the process's memory map
  * @work: brings pages in
- * @lock: protects what follows
+ * @lock: protects what follows. A packet's memory is found missing while its ICRC is
+ *	computed, where nobody may sleep, on PREEMPT_RT either
  * @wanted: @work has something to do, or is about to begin it:
  * @addr: from here
  * @bytes: these are needed
  * @ahead: and these are going to be
- * @failed: the page of @failed_addr could not be brought in
- * @failed_addr: this one
- * @failed_until: until when that counts, in jiffies
+ * @failures: the newest ones
+ * @next_failure: where the next one goes, modulo MAX_FAILURES
  */
 struct rhca_odp {
 	struct rhca_verbs_dev *dev;
@@ -70,15 +82,20 @@ struct rhca_odp {
 	unsigned long hand;
 	struct rhca_charge charge;
 	struct work_struct work;
-	spinlock_t lock;		/* protects what follows */
+	raw_spinlock_t lock;		/* protects what follows */
 	bool wanted;
 	u64 addr;
 	u64 bytes;
 	u64 ahead;
-	bool failed;
-	u64 failed_addr;
-	unsigned long failed_until;
+	struct failure failures[MAX_FAILURES];
+	u32 next_failure;
 };
+
+/*
+ * Bringing a page in takes as long as a file system in user space, or a server, likes:
+ * nothing that others wait for may stand in the same queue.
+ */
+static struct workqueue_struct *fault_wq;
 
 /* --- the ranges of an implicit region ---------------------------------------- */
 
@@ -201,11 +218,13 @@ static int bring_in(struct rhca_odp *odp, u64 addr, u64 bytes)
 
 static void note_failure(struct rhca_odp *odp, u64 addr)
 {
-	spin_lock_bh(&odp->lock);
-	odp->failed = true;
-	odp->failed_addr = addr;
-	odp->failed_until = jiffies + FAILURE_LIFE;
-	spin_unlock_bh(&odp->lock);
+	struct failure *failure;
+
+	raw_spin_lock_irq(&odp->lock);
+	failure = &odp->failures[odp->next_failure++ % MAX_FAILURES];
+	failure->page = addr >> PAGE_SHIFT;
+	failure->until = get_jiffies_64() + FAILURE_LIFE;
+	raw_spin_unlock_irq(&odp->lock);
 }
 
 static void fault_work(struct work_struct *work)
@@ -214,12 +233,13 @@ static void fault_work(struct work_struct *work)
 	u64 addr, bytes, ahead;
 	int ret;
 
-	spin_lock_bh(&odp->lock);
+	/* On PREEMPT_RT raw_spin_lock_bh() would not keep other tasks off the CPU */
+	raw_spin_lock_irq(&odp->lock);
 	addr = odp->addr;
 	bytes = odp->bytes;
 	ahead = odp->ahead;
 	odp->wanted = false;
-	spin_unlock_bh(&odp->lock);
+	raw_spin_unlock_irq(&odp->lock);
 
 	ret = bring_in(odp, addr, ahead);
 	/* Behind what is needed there may be nothing */
@@ -233,10 +253,15 @@ static void fault_work(struct work_struct *work)
 /* A packet may ask twice: what is copied in the pass of the ICRC, and then is not */
 static bool has_failed(struct rhca_odp *odp, u64 addr)
 {
+	const struct failure *failure = odp->failures;
+	u64 now = get_jiffies_64();
+
 	lockdep_assert_held(&odp->lock);
-	return odp->failed &&
-	       addr >> PAGE_SHIFT == odp->failed_addr >> PAGE_SHIFT &&
-	       time_before(jiffies, odp->failed_until);
+	for (; failure < odp->failures + MAX_FAILURES; failure++)
+		if (failure->page == addr >> PAGE_SHIFT &&
+		    time_before64(now, failure->until))
+			return true;
+	return false;
 }
 
 /**
@@ -247,7 +272,7 @@ static bool has_failed(struct rhca_odp *odp, u64 addr)
  * @ahead: that are going to be needed from there, as far as the region goes; not
  *	less than @bytes
  *
- * Context: bottom halves off.
+ * Context: bottom halves off, also between rhca_crc32_begin() and rhca_crc32_end().
  * Return: -EINPROGRESS: try again soon; -EFAULT: the process has no such memory.
  */
 int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
@@ -255,18 +280,21 @@ int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 	const struct rhca_mem *mem = odp->mem;
 	u64 left = mem->length - (addr - mem->iova);
 	int ret = -EINPROGRESS;
+	bool ask = false;
 
-	spin_lock(&odp->lock);
+	raw_spin_lock(&odp->lock);
 	if (has_failed(odp, addr)) {
 		ret = -EFAULT;
 	} else if (!odp->wanted) {
+		ask = true;
 		odp->wanted = true;
 		odp->addr = addr;
 		odp->bytes = bytes;
 		odp->ahead = max(min3(ahead, left, (u64)MAX_FAULT_BYTES), bytes);
-		queue_work(ib_wq, &odp->work);
 	}
-	spin_unlock(&odp->lock);
+	raw_spin_unlock(&odp->lock);
+	if (ask)
+		queue_work(fault_wq, &odp->work);
 	return ret;
 }
 
@@ -336,7 +364,7 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 	odp->mem = mem;
 	odp->start = start;
 	xa_init(&odp->ranges);
-	spin_lock_init(&odp->lock);
+	raw_spin_lock_init(&odp->lock);
 	INIT_WORK(&odp->work, fault_work);
 	return odp;
 }
@@ -421,6 +449,24 @@ void rhca_odp_destroy(struct rhca_mem *mem)
 	atomic_dec(&odp->dev->num_on_demand);
 	rhca_charge_give(&odp->charge);
 	kfree(odp);
+}
+
+/**
+ * rhca_odp_init - Before the first region is made
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_odp_init(void)
+{
+	/* A region each; the kernel's default limits how many at once */
+	fault_wq = alloc_workqueue("roce_hca_odp", WQ_UNBOUND, 0);
+	return fault_wq ? 0 : -ENOMEM;
+}
+
+/* Behind the last region */
+void rhca_odp_exit(void)
+{
+	destroy_workqueue(fault_wq);
 }
 
 /**
