@@ -44,6 +44,7 @@
 #define ATOMIC_ACK	0x12
 #define CMP_SWAP	0x13
 #define FETCH_ADD	0x14
+#define UNDEFINED	0x15	/* reserved */
 #define SEND_ONLY_INV	0x17
 #define UC		0x20
 
@@ -273,6 +274,14 @@ static const struct rejection_case rejection_cases[] = {
 		   { WRITE_LAST, .psn = 1, .payload_bytes = MTU }),
 	  .receives = 1, .syndrome = NAK_INVALID,
 	  .wc = IB_WC_REM_INV_REQ_ERR },
+
+	/* invalid request: an opcode that means nothing */
+	{ "reserved opcode", REQUEST1({ UNDEFINED, .payload_bytes = 8 }),
+	  .receives = 1, .syndrome = NAK_INVALID },
+	{ "reserved opcode inside a message",
+	  REQUEST2({ SEND_FIRST, .payload_bytes = MTU },
+		   { UNDEFINED, .psn = 1 }), .receives = 1,
+	  .syndrome = NAK_INVALID, .wc = IB_WC_REM_INV_REQ_ERR },
 
 	/* invalid request: lengths */
 	{ "first shorter than the MTU",

@@ -41,6 +41,7 @@ enum rhca_header {
 #define RHCA_OP_CNP		BIT(11)
 #define RHCA_OP_ATOMIC_WRITE	BIT(12)
 #define RHCA_OP_FLUSH		BIT(13)
+#define RHCA_OP_RESERVED	BIT(14)	/* means nothing: RC answers by a NAK */
 
 /* Requests that a responder resource answers */
 #define RHCA_OP_RESOURCE	(RHCA_OP_READ | RHCA_OP_ATOMIC | \
@@ -75,6 +76,23 @@ unsigned int rhca_header_bytes(u16 headers);
 static inline bool rhca_opcode_known(u8 opcode)
 {
 	return rhca_opcodes[opcode].flags;
+}
+
+/**
+ * rhca_opcode_flags - What a packet with this opcode is
+ * @opcode: any
+ *
+ * The opcodes that RC leaves reserved are requests all the same, which a responder
+ * does not pass over in silence, 9.7.5.2. They count as a bare BTH with payload.
+ *
+ * Return: RHCA_OP_*; 0 for an opcode of no transport that is spoken.
+ */
+static inline u16 rhca_opcode_flags(u8 opcode)
+{
+	if (rhca_opcode_known(opcode) ||
+	    (opcode & RHCA_OPCODE_TRANSPORT) != IB_OPCODE_RC)
+		return rhca_opcodes[opcode].flags;
+	return RHCA_OP_REQUEST | RHCA_OP_PAYLOAD | RHCA_OP_RESERVED;
 }
 
 static inline bool rhca_opcode_has(u8 opcode, enum rhca_header hdr)

@@ -175,7 +175,7 @@ def lying_reth():
 volley(name('RETH length against payload'), lying_reth(), least=0)
 victim.fresh()
 
-KNOWN = set(range(0x00, 0x18)) - {0x15} | set(range(0x20, 0x2c)) | {0x64, 0x65, 0x81}
+KNOWN = set(range(0x00, 0x20)) | set(range(0x20, 0x2c)) | {0x64, 0x65, 0x81}
 strange = [op for op in range(256) if op not in KNOWN]
 volley(name('opcodes of no transport'),
        (frame(bth(op, victim.qpn, 100) + bytes(64)) for op in strange), least=len(strange) // 2)
@@ -282,6 +282,17 @@ def stale_answers():
                 ([SUCCESS] * 2, [(SUCCESS, 1), (SUCCESS, 2)], b'first of the two', b'the other of two')), repr(got))
 
 
+def reserved_opcodes():
+    """RC: a request all the same, which ends the connection."""
+    for op in (0x15, 0x18, 0x1f):
+        victim.fresh()
+        throw(frame(bth(op, victim.qpn, 100) + b'?' * 8))
+        end = time.monotonic() + 60
+        while victim.a.state() != 'ERR' and time.monotonic() < end:
+            time.sleep(0.02)
+        check(name(f'reserved opcode {op:#x}: the QP'), 'ERR', victim.a.state())
+
+
 def broken_uc_message():
     """A first without its last, then a WRITE: no receive completes for it."""
     a = verbs.End.open(args.a, args.index_a, qp_type='UC')
@@ -323,6 +334,7 @@ def oversized_datagrams():
 
 
 stale_answers()
+reserved_opcodes()
 broken_uc_message()
 oversized_datagrams()      # that QP1 lives is for the connections after this program
 victim.fresh()

@@ -77,6 +77,8 @@ static enum rhca_request_status check_sequence(struct rhca_sw_qp *qp,
 	bool starts = rx->flags & RHCA_OP_STARTS;
 	u16 last_flags;
 
+	if (rx->flags & RHCA_OP_RESERVED)
+		return RHCA_BAD_REQUEST;
 	if (recv->in_message == starts) {
 		if (rhca_is_rc(&qp->base))
 			return RHCA_BAD_REQUEST;

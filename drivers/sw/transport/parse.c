@@ -74,7 +74,8 @@ enum rhca_parse rhca_rx_parse_transport(struct rhca_rx *rx,
 	unsigned int transport, pad;
 
 	rx->opcode = rx->bth->opcode;
-	if (!rhca_opcode_known(rx->opcode) || rhca_bth_version(rx->bth))
+	rx->flags = rhca_opcode_flags(rx->opcode);
+	if (!rx->flags || rhca_bth_version(rx->bth))
 		return RHCA_PARSE_BAD_OPCODE;
 	transport = rhca_transport_bytes(rx->opcode);
 	pad = rhca_bth_pad(rx->bth);
@@ -82,7 +83,6 @@ enum rhca_parse rhca_rx_parse_transport(struct rhca_rx *rx,
 		return RHCA_PARSE_TRUNCATED;
 	if ((ib_bytes & 3) || ib_bytes < transport + pad + RHCA_ICRC_BYTES)
 		return RHCA_PARSE_BAD_LENGTH;
-	rx->flags = rhca_opcodes[rx->opcode].flags;
 	rx->psn = rhca_bth_psn(rx->bth);
 	rx->in_place = false;
 	rx->payload_offset = rx->bth_offset + transport;
