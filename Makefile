@@ -20,7 +20,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
 	uninstall-modules uninstall-tools demo check check-all check-connectx check-packages \
-	check-cross soak deb clean help
+	check-cross soak deb rpm clean help
 
 all: modules
 
@@ -127,6 +127,10 @@ check-cross:
 deb:
 	scripts/package/build-deb
 
+# RPM packages, in build/rpm
+rpm:
+	scripts/package/build-rpm
+
 # Fuzzing for hours, with faults and churn
 HOURS ?= 1
 soak:
@@ -149,8 +153,9 @@ help:
 	@echo 'make check              the tests on User-Mode Linux, a rotating subset on stock kernels'
 	@echo 'make check-all          every scenario in all of its places, and the packages'
 	@echo 'make check-connectx     the ConnectX tests, on the device model'
-	@echo 'make check-packages     the Debian packages, in clean systems that are then booted'
+	@echo 'make check-packages     the packages, in clean Debian systems that are then booted'
 	@echo 'make check-cross        builds for arm64 and s390x'
 	@echo 'make soak HOURS=N       fuzz for N hours under faults and churn'
 	@echo 'make deb                build the Debian packages in build/deb'
+	@echo 'make rpm                build RPM packages in build/rpm'
 	@echo 'make clean              remove what was built (caches are kept)'

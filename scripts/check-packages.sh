@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The Debian packages: built, without a word from lintian, and in a clean Debian 12 and
 # 13 installed, booted in a virtual machine with that system's kernel, where RDMA traffic
-# runs, given another kernel, upgraded, removed and purged (see try-suite). The release
+# runs, given another kernel, upgraded, removed and purged (see try-suite). The RPM
+# packages: built, installed, upgraded and removed there (see try-rpm). The release
 # script makes a release in a clone.
 #
 # usage: scripts/check-packages.sh [SUITE...]     (bookworm trixie)
@@ -36,11 +37,11 @@ lint() {
 	lintian --fail-on error,warning "$out"/old/*.changes "$out"/new/*.changes
 }
 
-try_in() { # try_in SUITE
+try_in() { # try_in SUITE SCRIPT
 	local folder
 	folder=$(scripts/package/clean-folder "$1")
 	as_root env ROCE_HCA_CACHE="${ROCE_HCA_CACHE:-/var/cache/roce-hca}" \
-		unshare --mount --net --pid --fork --kill-child scripts/package/try-suite "$folder" "$out"
+		unshare --mount --net --pid --fork --kill-child "scripts/package/$2" "$folder" "$out"
 }
 
 try_release() {
@@ -73,9 +74,12 @@ count build scripts/package/build-deb --out "$out/old"
 count build-next scripts/package/build-deb --version "$version.1" --out "$out/new"
 count lintian lint
 count release try_release
+count rpm-build scripts/package/build-rpm --out "$out/rpm-old"
+count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$out/rpm-new"
 [ $# -gt 0 ] || set -- bookworm trixie
 for suite; do
-	count "try-$suite" try_in "$suite"
+	count "try-$suite" try_in "$suite" try-suite
+	count "rpm-$suite" try_in "$suite" try-rpm
 done
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
