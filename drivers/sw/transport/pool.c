@@ -6,6 +6,7 @@
  * again stays in the CPU's caches, and the page allocator is asked only when packets
  * lie somewhere for long.
  */
+#include <linux/irqflags.h>	/* local_lock.h leaves it to others on arm64 */
 #include <linux/local_lock.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
