@@ -39,6 +39,8 @@ const u8 *rhca_rx_find_piece(const struct sk_buff *skb, unsigned int offset,
 	for (i = 0; i < shared->nr_frags; i++) {
 		frag = &shared->frags[i];
 		here = skb_frag_size(frag);
+		if (!skb_frag_page(frag))	/* memory of a device */
+			return NULL;
 		if (offset + bytes <= here)
 			return PageHighMem(skb_frag_page(frag)) ? NULL :
 				skb_frag_address(frag) + offset;
@@ -87,6 +89,7 @@ enum rhca_parse rhca_rx_parse_transport(struct rhca_rx *rx,
 	rx->in_place = false;
 	rx->payload_offset = rx->bth_offset + transport;
 	rx->payload_bytes = ib_bytes - transport - pad - RHCA_ICRC_BYTES;
+	rx->icrc_offset = rx->bth_offset + ib_bytes - RHCA_ICRC_BYTES;
 	if (!(rx->flags & RHCA_OP_PAYLOAD) && (rx->payload_bytes || pad))
 		return RHCA_PARSE_BAD_LENGTH;
 	return RHCA_PARSE_OK;
@@ -142,8 +145,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rx_parse);
 bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 {
 	unsigned int bth_end = rx->bth_offset + sizeof(struct rhca_bth);
-	unsigned int end = rx->payload_offset + rx->payload_bytes +
-			   rhca_bth_pad(rx->bth);
+	unsigned int end = rx->icrc_offset;
 	const void *in_packet;
 	__le32 icrc, buffer;
 	bool vectors;

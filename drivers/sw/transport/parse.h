@@ -31,6 +31,8 @@ struct rhca_verbs_qp;
  * @bth_offset: first byte of the BTH, from skb->data
  * @payload_offset: first byte of the payload, from skb->data
  * @payload_bytes: without padding
+ * @icrc_offset: first byte of the ICRC, from skb->data: as checked, whatever a sender
+ *	on this host has made of the packet since
  * @in_place: its payload has been copied to where it belongs, see middle.c
  * @admitted_to: connected QP that it is known to have come to by the right way, as
  *	the others of its block before it; or NULL
@@ -53,6 +55,7 @@ struct rhca_rx {
 	unsigned int bth_offset;
 	unsigned int payload_offset;
 	unsigned int payload_bytes;
+	unsigned int icrc_offset;
 	bool in_place;
 	const struct rhca_verbs_qp *admitted_to;
 	struct rhca_port *port;

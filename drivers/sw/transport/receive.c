@@ -44,8 +44,7 @@ static void count_optional(struct rhca_counters __percpu *c,
 static unsigned int bytes_of(const struct rhca_rx *rx)
 {
 	return rhca_network_bytes(rx->flow.encap) +
-	       rx->payload_offset - rx->bth_offset + rx->payload_bytes +
-	       rhca_bth_pad(rx->bth) + RHCA_ICRC_BYTES;
+	       rx->icrc_offset - rx->bth_offset + RHCA_ICRC_BYTES;
 }
 
 static void count_packets(const struct rhca_verbs_qp *qp, unsigned int packets,
