@@ -70,6 +70,18 @@ void rhca_responder_show(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	received->solicited = 0;
 }
 
+/*
+ * Completions that may wait for each other. Whoever polls for them is to post again
+ * before his queue is empty, so they are no more than a quarter of it.
+ */
+static u32 list_limit(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_srq *srq = qp->base.srq;
+	u32 depth = srq ? READ_ONCE(srq->rq.max_wr) : qp->base.rq.max_wr;
+
+	return min_t(u32, RHCA_WC_LIST_MOST, depth / 4);
+}
+
 static void leave_completion(struct rhca_sw_qp *qp, const struct ib_wc *wc,
 			     bool solicited, struct rhca_batch *batch)
 {
@@ -78,7 +90,7 @@ static void leave_completion(struct rhca_sw_qp *qp, const struct ib_wc *wc,
 	if (solicited)
 		received->solicited |= BIT(received->num);
 	received->wc[received->num++] = *wc;
-	if (received->num == RHCA_WC_LIST_MOST)
+	if (received->num >= list_limit(qp))
 		rhca_responder_show(qp, batch);
 }
 
