@@ -102,13 +102,22 @@ static bool may_join(const struct rhca_sw_qp *qp)
 	       raw_cpu_read(doorbells.waiting_qps) < MAX_WAITING_QPS;
 }
 
+/*
+ * tasklet_schedule(), counted on the processor that it is due on: others_wait() takes
+ * the count for a proof that a softirq comes.
+ */
 static void leave_to_tasklet(struct rhca_sw_qp *qp)
 {
-	if (!test_bit(TASKLET_STATE_SCHED, &qp->send.task.state))
-		raw_cpu_inc(doorbells.waiting_qps);
+	struct tasklet_struct *task = &qp->send.task;
+
 	rhca_prefetch_half(&qp->send);
 	prefetch(rcu_access_pointer(qp->base.path));
-	tasklet_schedule(&qp->send.task);
+	preempt_disable();
+	if (!test_and_set_bit(TASKLET_STATE_SCHED, &task->state)) {
+		this_cpu_inc(doorbells.waiting_qps);
+		__tasklet_schedule(task);
+	}
+	preempt_enable();
 }
 
 static void leave_to_softirq(struct rhca_sw_qp *qp)
