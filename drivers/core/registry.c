@@ -210,20 +210,24 @@ static void release_netdevs(struct rhca_dev *dev)
 		rhca_port_release_netdev(&dev->ports[i]);
 }
 
-/* The device leaves in the background, and its netdevs at once */
+/*
+ * The device leaves in the background, and its netdevs at once. One that is not
+ * registered is leaving, or on its way to another RDMA namespace: rhca_dev_plugged()
+ * then finds it without netdevs, unclaimed, and has it leave.
+ */
 static void remove_queued(struct rhca_dev *dev)
 {
 	bool registered = ib_device_try_get(&dev->ibdev);
 
 	ASSERT_RTNL();
-	rhca_dev_claim(dev);
 	if (registered)
 		rhca_gid_watch_forget(dev);
 	release_netdevs(dev);
-	if (registered) {
-		ib_unregister_device_queued(&dev->ibdev);
-		ib_device_put(&dev->ibdev);
-	}
+	if (!registered)
+		return;
+	rhca_dev_claim(dev);
+	ib_unregister_device_queued(&dev->ibdev);
+	ib_device_put(&dev->ibdev);
 }
 
 /*
