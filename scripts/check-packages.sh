@@ -76,6 +76,8 @@ count lintian lint
 count release try_release
 count rpm-build scripts/package/build-rpm --out "$out/rpm-old"
 count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$out/rpm-new"
+# Where npm is: not all of that is installed for one file.
+! command -v npm > /dev/null || count dashboard scripts/check-dashboard.sh
 [ $# -gt 0 ] || set -- bookworm trixie
 for suite; do
 	count "try-$suite" try_in "$suite" try-suite
