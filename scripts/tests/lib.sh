@@ -238,12 +238,16 @@ fake_cpu_mhz() {
 	mount --bind "$fake" /proc/cpuinfo
 }
 
-load_driver() { # load_driver [PARAMETER...]
+# load_driver [PARAMETER...]: with those in RHCA_PARAMS before them. Scenarios about
+# parameters load it by reload_driver
+load_driver() {
+	local -a wanted
+	read -ra wanted <<< "${RHCA_PARAMS:-}"
 	load_support
 	case $RHCA_LINK_TYPE in
 	roce)
 		if [ -z "${RHCA_KEEP_OTHER:-}" ]; then remove_driver rdma_rxe; fi
-		loaded roce_hca || insert roce_hca "$@" || die "cannot load roce_hca"
+		loaded roce_hca || insert roce_hca "${wanted[@]}" "$@" || die "cannot load roce_hca"
 		;;
 	rxe)
 		remove_driver roce_hca
