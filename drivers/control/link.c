@@ -26,6 +26,7 @@
 #include "control/rxe_links.h"
 #include "control/standin.h"
 #include "core/device.h"
+#include "core/mcast.h"
 #include "core/netdev.h"
 #include "core/policy.h"
 #include "core/recreate.h"
@@ -357,6 +358,8 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_CHANGEMTU:
 		rhca_port_changed(ndev, true);
+		/* Its IPv6 may have gone, or be back, which is no news of a GID */
+		rhca_mcast_gids_changed();
 		break;
 	default:
 		break;

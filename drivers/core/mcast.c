@@ -179,7 +179,8 @@ static void update_all(struct work_struct *work)
 static DECLARE_WORK(update_work, update_all);
 
 /**
- * rhca_mcast_gids_changed - A port may have its GIDs on other netdevs now
+ * rhca_mcast_gids_changed - A port may have its GIDs on other netdevs now, or one of
+ *	these another IP side
  *
  * Context: any. ib_core adds and deletes GIDs with and without RTNL, so the
  * work is done later.
