@@ -23,8 +23,9 @@ static bool watched_by_ib_core(const struct net_device *ndev)
 
 /*
  * One address cannot be taken off alone: the GIDs of all of them go, and those that
- * are left come back, perhaps at another index. Connections keep the entry that they
- * have.
+ * are left come back, perhaps at another index: an entry keeps its place, without a
+ * netdev, while something has a reference to it. Connected QPs send on; what is being
+ * connected meanwhile may have to be tried again.
  */
 static void read_addresses(struct rhca_port *port, struct net_device *ndev)
 {
