@@ -154,7 +154,7 @@ help:
 	@echo 'make check-all          every scenario in all of its places, and the packages'
 	@echo 'make check-connectx     the ConnectX tests, on the device model'
 	@echo 'make check-packages     the packages, in clean Debian systems that are then booted'
-	@echo 'make check-cross        builds for arm64 and s390x'
+	@echo 'make check-cross        builds for arm64 and s390x, scenarios on arm64'
 	@echo 'make soak HOURS=N       fuzz for N hours under faults and churn'
 	@echo 'make deb                build the Debian packages in build/deb'
 	@echo 'make rpm                build RPM packages in build/rpm'

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # Other architectures: the modules are built for arm64 and for s390x, which is
 # big-endian, with every warning the kernel's W=1 knows as an error, and with sparse where
-# numbers lie the other way round. Nothing is run there.
+# numbers lie the other way round. Then the scenarios of tier core run on a stock kernel
+# of arm64, emulated.
 #
-# usage: scripts/check-cross.sh [ARCH...]     (arm64 s390x)
+# usage: scripts/check-cross.sh [build|run] [ARCH...]     (both, and all)
 #
-# The compilers and headers are those of Debian 13, and 6.1 of Debian 12, in a folder of
-# their own (scripts/cross/folder).
+# The compilers and kernels are those of Debian 13, and 6.1 of Debian 12, in a folder of
+# their own (scripts/cross/folder), where the emulator is, too.
 
 set -eu
 shopt -s inherit_errexit
@@ -67,15 +68,25 @@ sparse() { # sparse ARCH RELEASE
 	! grep -E "^/tree/build/.*(warning|error): " "$log"
 }
 
+what="build run"
+case ${1-} in
+build | run) what=$1; shift ;;
+esac
 [ $# -gt 0 ] || set -- arm64 s390x
 scripts/setup.sh cross > /dev/null
 folder=$(scripts/cross/folder)
 mkdir -p "$out"
 for arch; do
-	while read -r series release; do
+	while [[ $what = *build* ]] && read -r series release; do
 		count "build-$arch-$series" build "$arch" "$release" W=1 KCFLAGS=-Werror
 		[ "$arch" != s390x ] || count "sparse-$arch-$series" sparse "$arch" "$release"
 	done < <(sed -n "s/^$arch //p" "$folder/kernels")
+	if [[ $what = *run* ]] && [ "$arch" = arm64 ]; then
+		# shellcheck disable=SC2046
+		count run-arm64 scripts/cross/machine arm64 \
+			$(scripts/tests/run --list --on vm-6.12 --tier core | cut -d' ' -f2)
+		grep '^== ' "$out/run-arm64.log" | sed 's/^/    /' || :
+	fi
 done
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
