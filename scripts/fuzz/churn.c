@@ -267,10 +267,11 @@ static void fill_sound(struct actor *actor, struct side *side, const struct queu
 	enum wr_opcode opcode = opcodes[rng_below(rng, qp->type == QPT_UC ? 4 : 8)];
 	uint32_t most = from->bytes < to->bytes ? from->bytes : to->bytes;
 	uint64_t remote = ((uintptr_t)to->start + 7) & ~7ull;
+	uint32_t largest = rng_percent(rng, 30) ? 8000 : 300;
 	uint32_t bytes = 8;
 
 	if (opcode != WR_CAS && opcode != WR_FADD)
-		bytes = rng_below(rng, most > 8000 ? 8000 : most);
+		bytes = rng_below(rng, most < largest ? most : largest);
 	if (opcode == WR_WRITE || opcode == WR_READ)
 		remote = (uintptr_t)to->start + rng_below(rng, to->bytes - bytes);
 	send_wqe_fill(wqe, rng_next(rng), opcode, from->start, bytes, from->lkey, remote, to->rkey);
@@ -322,7 +323,7 @@ static void spoil(struct actor *actor, const struct ring *ring, void *at)
 static void post_sends(struct actor *actor, struct side *side, const struct queue_pair *qp)
 {
 	const struct ring *ring = qp->send;
-	uint32_t left, n = 1 + rng_below(&actor->rng, 16), at;
+	uint32_t left, n = 1 + rng_below(&actor->rng, rng_percent(&actor->rng, 50) ? 16 : 64), at;
 	bool sound = rng_percent(&actor->rng, 80);
 
 	if (!ring)
