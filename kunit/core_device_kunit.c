@@ -6,7 +6,6 @@
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
-#include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_cache.h>
 
@@ -767,38 +766,6 @@ static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
 	rhca_dev_remove(ndev);
 }
 
-static int num_gids(struct ib_device *ibdev)
-{
-	union ib_gid gid;
-	int i, num = 0;
-
-	for (i = 0; i < RHCA_NUM_GIDS; i++)
-		num += !rdma_query_gid(ibdev, 1, i, &gid);
-	return num;
-}
-
-/*
- * Each GID has a reference to its netdev. ib_core does not hear that a tunnel goes, and
- * would keep them until the last client has let go.
- */
-static void tunnel_is_free_before_its_device_has_gone(struct kunit *test)
-{
-	struct net_device *ndev = test_netdev(test, 1);
-	struct rhca_dev *dev;
-
-	ndev->type = ARPHRD_NONE;
-	dev = make_on(test, ndev);
-	KUNIT_EXPECT_GT(test, num_gids(&dev->ibdev), 0);
-	rtnl_lock();
-	rhca_dev_remove_netdev(ndev);
-	rtnl_unlock();
-	KUNIT_EXPECT_EQ(test, num_gids(&dev->ibdev), 0);
-	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_DEV_EXIT), 0);
-	ib_device_put(&dev->ibdev);
-	KUNIT_EXPECT_TRUE(test, device_ends(test));
-	ndev->type = ARPHRD_ETHER;
-}
-
 static struct kunit_case device_tests[] = {
 	KUNIT_CASE(backend_hears_of_a_qp_in_order),
 	KUNIT_CASE(backend_gets_the_attributes_that_were_named),
@@ -823,7 +790,6 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(port_that_does_not_exist_is_refused),
 	KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
 	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
-	KUNIT_CASE(tunnel_is_free_before_its_device_has_gone),
 	{}
 };
 

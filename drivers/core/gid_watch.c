@@ -3,10 +3,11 @@
  * ib_core reads the addresses of any netdev when a device is registered, but hears
  * of changes on Ethernet netdevs only: not on tunnels, PPP or loopback. There we hear
  * of them, and have ib_core read all again. Nor does it hear that such a netdev is
- * being unregistered, which waits for the references of its GIDs.
+ * being unregistered, which so waits until the device has gone; the kernel's selftest
+ * rxe_test_NETDEV_UNREGISTER, and scripts like it, rely on that.
  *
  * Kernels that do not let drivers take GIDs off keep those of an address that has
- * gone, and the references, until the device goes.
+ * gone until the device goes.
  */
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
@@ -100,22 +101,4 @@ void rhca_gid_watch_registered(struct rhca_dev *dev)
 	for (i = 0; i < dev->num_ports; i++)
 		rhca_gid_watch_address(&dev->ports[i], false);
 	rcu_read_unlock();
-}
-
-/**
- * rhca_gid_watch_forget - A netdev of a device goes, and so will the device
- * @dev: the device; the caller has a reference that keeps it registered
- *
- * Context: RTNL held.
- */
-void rhca_gid_watch_forget(struct rhca_dev *dev)
-{
-	struct net_device *ndev;
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++) {
-		ndev = rtnl_dereference(dev->ports[i].ndev);
-		if (ndev && !watched_by_ib_core(ndev))
-			rhca_del_netdev_gids(&dev->ibdev, i + 1, ndev);
-	}
 }

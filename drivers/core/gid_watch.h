@@ -25,6 +25,5 @@ void rhca_gid_watch_init(struct rhca_port *port);
 void rhca_gid_watch_exit(struct rhca_port *port);
 void rhca_gid_watch_address(struct rhca_port *port, bool removed);
 void rhca_gid_watch_registered(struct rhca_dev *dev);
-void rhca_gid_watch_forget(struct rhca_dev *dev);
 
 #endif

@@ -220,8 +220,6 @@ static void remove_queued(struct rhca_dev *dev)
 	bool registered = ib_device_try_get(&dev->ibdev);
 
 	ASSERT_RTNL();
-	if (registered)
-		rhca_gid_watch_forget(dev);
 	release_netdevs(dev);
 	if (!registered)
 		return;
