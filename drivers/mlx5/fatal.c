@@ -122,7 +122,11 @@ int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
 	return filled;
 }
 
-static void raise_completions(struct rhca_mlx5_qp *qp)
+/*
+ * A drained queue pair on a shared receive queue waits for its last request there
+ * (IBTA 10.3.1), which is an event, and no completion: up to a minute.
+ */
+static void tell_user(struct rhca_mlx5_qp *qp)
 {
 	struct ib_cq *send_cq = qp->base.ibqp.send_cq;
 	struct ib_cq *recv_cq = qp->base.ibqp.recv_cq;
@@ -132,6 +136,8 @@ static void raise_completions(struct rhca_mlx5_qp *qp)
 	send_cq->comp_handler(send_cq, send_cq->cq_context);
 	if (recv_cq != send_cq)
 		recv_cq->comp_handler(recv_cq, recv_cq->cq_context);
+	if (qp->base.ibqp.srq)
+		rhca_qp_event(&qp->base, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 static void tell_users(struct rhca_mlx5 *hca)
@@ -158,7 +164,7 @@ static void handle_fatal(struct work_struct *work)
 					     fatal_work);
 
 	tell_users(hca);
-	rhca_mlx5_for_each_qp(hca, raise_completions);
+	rhca_mlx5_for_each_qp(hca, tell_user);
 }
 
 /* Called by mlx5_core in any context; the adapter is dead already */

@@ -9,34 +9,8 @@
 # shellcheck disable=SC2034 # for guest-lib.sh
 driver=${1-mlx5_ib}
 
-nqn=nqn.2026-01.test:connectx
-target=/sys/kernel/config/nvmet
-backing=/dev/shm/connectx-disk	# an overlay's file has no size for the target
-
-make_target() {
-	modprobe nvmet_rdma || return 1
-	truncate -s 64M $backing
-	mkdir -p $target/subsystems/$nqn/namespaces/1 $target/ports/1
-	echo 1 > $target/subsystems/$nqn/attr_allow_any_host
-	echo $backing > $target/subsystems/$nqn/namespaces/1/device_path
-	echo 1 > $target/subsystems/$nqn/namespaces/1/buffered_io
-	echo 1 > $target/subsystems/$nqn/namespaces/1/enable
-	echo rdma > $target/ports/1/addr_trtype
-	echo ipv4 > $target/ports/1/addr_adrfam
-	echo "$address" > $target/ports/1/addr_traddr
-	echo 4420 > $target/ports/1/addr_trsvcid
-	ln -s $target/subsystems/$nqn $target/ports/1/subsystems/$nqn
-}
-
-has_disk() {
-	compgen -G '/dev/nvme*n1'
-}
-
-connect() {
-	modprobe nvme_rdma || return 1
-	echo "transport=rdma,traddr=$address,trsvcid=4420,nqn=$nqn,nr_io_queues=2,queue_size=16" \
-		> /dev/nvme-fabrics && wait_for has_disk && disk=$(has_disk | head -n 1)
-}
+# shellcheck source=tools/connectx-model/tests/nvme-lib.sh
+. "$(dirname "$0")/nvme-lib.sh"
 
 # write_and_compare BLOCK-SIZE COUNT
 write_and_compare() {
@@ -53,18 +27,6 @@ verify() {
 		--verify_fatal=1 --do_verify=1
 }
 
-disconnect() {
-	echo 1 > "/sys/class/nvme/$(basename "${disk%n1}")/delete_controller" &&
-		! has_disk
-}
-
-remove_target() {
-	rm $target/ports/1/subsystems/$nqn && rmdir $target/ports/1 &&
-		echo 0 > $target/subsystems/$nqn/namespaces/1/enable &&
-		rmdir $target/subsystems/$nqn/namespaces/1 $target/subsystems/$nqn &&
-		modprobe -r nvme_rdma nvmet_rdma
-}
-
 # seconds_of PATTERN: when the kernel first said so
 seconds_of() {
 	dmesg | sed -n "/$1/{s/^\[ *\([0-9]*\)\..*/\1/p;q}"
@@ -74,10 +36,16 @@ has_said() {
 	[ -n "$(seconds_of "$1")" ]
 }
 
+inode_of_device() {
+	stat -L -c %i "/sys/class/infiniband/$rdma"
+}
+
 # The firmware dies, and nobody has to wait for a timeout (30 s) or for the reset.
 fatal_flushes_kernel() {
 	local died noticed
 
+	old_device=$(inode_of_device)
+	begin=$SECONDS
 	dd if=/dev/zero of="$disk" bs=64k count=100000 oflag=direct status=none &
 	control '{"cmd":"fatal","syndrome":1}'
 	wait_for has_said 'the firmware has died' &&
@@ -88,15 +56,32 @@ fatal_flushes_kernel() {
 	[ $((noticed - died)) -le 3 ]
 }
 
+is_new_device() {
+	local now
+
+	now=$(inode_of_device) && [ "$now" != "$old_device" ]
+}
+
+# The target's queue pairs have a shared receive queue. To drain them ib_core waits a
+# minute for an event that a dead adapter raises no more.
+device_returns() {
+	wait_for is_new_device || return 1
+	echo "after $((SECONDS - begin)) s"
+	[ $((SECONDS - begin)) -lt 60 ]
+}
+
 check bring-up bring_up 10.7.0.1
-check target make_target
+check target make_target use_srq=1
 check connect connect
 check blocks-4k write_and_compare 4096 64
 check blocks-64k write_and_compare 65536 16
 check blocks-1m write_and_compare 1048576 16
 check fio-verify verify
 if [ "$driver" = roce_hca_mlx5 ]; then
+	check disconnect disconnect
+	check connect-again connect
 	check fatal-flushes-kernel fatal_flushes_kernel
+	check device-returns device_returns
 	finish
 fi
 check disconnect disconnect
