@@ -35,10 +35,7 @@ tests=(
 # test_resize_cq asks for less than there is in it.
 # shellcheck disable=SC2034 # for guest-lib.sh
 provoked='MODIFY_CQ'
-modprobe mlx5_core
-wait_for has_netdev
-ip link set "$(basename "$(has_netdev | head -n 1)")" mtu 4200 up
-alone=$(objects)
+start_alone
 check bring-up bring_up 10.7.0.1
 check capabilities announced
 at="-d $rdma -g $gid"

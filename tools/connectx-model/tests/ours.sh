@@ -62,15 +62,11 @@ is_alone() {
 }
 
 in_tree_driver_takes_over() {
-	modprobe mlx5_ib && driver=mlx5_ib wait_for has_rdma && wait_for is_alone
+	modprobe mlx5_ib && driver=mlx5_ib bind_functions &&
+		driver=mlx5_ib wait_for has_rdma && wait_for is_alone
 }
 
-modprobe mlx5_core
-wait_for has_netdev
-# What mlx5_core and the network interface have, which stay
-ip link set "$(basename "$(has_netdev | head -n 1)")" mtu 4200 up
-alone=$(objects)
-
+start_alone
 check bring-up bring_up 10.7.0.1
 check devinfo all_devinfo
 at="-d $rdma -g $gid"

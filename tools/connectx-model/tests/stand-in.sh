@@ -36,21 +36,22 @@ use() {
 	wait_for is_active && wait_for find_gid v2 ffff && gid=$(find_gid v2 ffff)
 }
 
-# Two processes that poll until their queue pairs end; their ids are in $polling
+# Two processes that poll until their queue pairs end, and leave the processor to
+# everybody else; their ids are in $polling
 start_polling() {
 	local tries=100
 
 	: > "$work/poll.a"
 	: > "$work/poll.b"
-	ibv_rc_pingpong -d "$rdma" -g "$gid" -n 100000000 > "$work/poll.a" 2>&1 &
+	nice -n 19 stdbuf -oL ibv_rc_pingpong -d "$rdma" -g "$gid" -n 100000000 > "$work/poll.a" 2>&1 &
 	polling=$!
 	until_listening "$polling"
-	ibv_rc_pingpong -d "$rdma" -g "$gid" -n 100000000 localhost > "$work/poll.b" 2>&1 &
+	nice -n 19 stdbuf -oL ibv_rc_pingpong -d "$rdma" -g "$gid" -n 100000000 localhost > "$work/poll.b" 2>&1 &
 	polling+=" $!"
-	# Connected: each prints the other's address then.
+	# Connected: each prints the other's address then, if it may print lines.
 	until grep -q remote "$work/poll.a" && grep -q remote "$work/poll.b"; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
+		[ $tries -gt 0 ] || { end_polling; return 1; }
 		sleep 0.1
 	done
 }
@@ -115,11 +116,12 @@ all_rounds() {
 	local i
 
 	for ((i = 1; i <= rounds; i++)); do
+		echo "$i at $SECONDS s" > "$RHCA_SHARE/round"
 		round $i > "$work/round" 2>&1 || { cat "$work/round"; return 1; }
 	done
 }
 
-modprobe mlx5_core
+modprobe mlx5_core "$no_keys_in_advance"
 wait_for has_netdev
 # shellcheck disable=SC2119
 modprobe roce_hca "netdevs=$(basename "$(has_netdev | head -n 1)"):standin"
