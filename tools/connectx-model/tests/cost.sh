@@ -1,0 +1,194 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What a driver makes the adapter do, counted and not timed, of mlx5_ib and then of
+# roce_hca_mlx5 in one boot: commands of the firmware for a registration and for a
+# connection, doorbells for a request and events for a completion, of processes and of
+# the kernel (NVMe). roce_hca_mlx5 may not need more.
+#
+# usage: cost.sh [PART...]   register, connect, cm, pingpong, nvme (all)
+. "$(dirname "$0")/guest-lib.sh"
+here=$(realpath "$(dirname "$0")")
+drivers=/sys/bus/auxiliary/drivers
+function=mlx5_core.rdma.0
+results=$work/results
+many=20
+
+# mlx5_core asks for these by itself, now and then.
+own='QUERY_VPORT_COUNTER|ACCESS_REG|QUERY_VPORT_STATE|QUERY_FLOW_COUNTER|QUERY_CONG_STATISTICS'
+
+# executed: commands so far, a line for each opcode, but those
+executed() {
+	control '{"cmd":"commands"}' | tr ',{}' '\n\n\n' | sed -n 's/^"\([A-Z0-9_]*\)":\([0-9]*\)$/\1 \2/p' |
+		grep -vE "^($own) " | sort
+}
+
+# note DRIVER WHAT UNITS COUNT: so many units took so many
+note() {
+	echo "$*" >> "$results"
+	echo "# $1: $2: $4 for $3"
+}
+
+# count COMMAND...: how many commands it took
+count() {
+	local before after
+
+	before=$(executed)
+	"$@" > "$work/count" 2>&1 || { cat "$work/count" >&2; return 1; }
+	after=$(executed)
+	join -a 2 -e 0 -o 0,1.2,2.2 <(echo "$before") <(echo "$after") |
+		awk '$3 > $2 { print $1, $3 - $2 > "/dev/stderr"; n += $3 - $2 } END { print n + 0 }'
+}
+
+# commands WHAT COMMAND...: for each of the things that COMMAND does as often as its
+# last argument says. What its beginning and its end take is not in it, nor what the
+# first time makes for good.
+commands() {
+	local what=$1 once often used
+
+	shift
+	once=$(count "$@" 1) && often=$(count "$@" $((many + 1))) || return 1
+	used=$((often - once))
+	note "$driver" "$what" $many $((used < 0 ? 0 : used))
+}
+
+# traffic WHAT COMMAND...: doorbells a request and events a completion
+traffic() {
+	local what=$1 name before after
+
+	shift
+	before=$(control '{"cmd":"counters"}')
+	"$@" > "$work/traffic" 2>&1 || { cat "$work/traffic"; return 1; }
+	after=$(control '{"cmd":"counters"}')
+	for name in send_requests send_doorbells completions completion_events; do
+		printf -v "$name" %s $(($(value "$name" "$after") - $(value "$name" "$before")))
+	done
+	# shellcheck disable=SC2154 # by printf
+	note "$driver" "$what: doorbells a request" "$send_requests" "$send_doorbells"
+	# shellcheck disable=SC2154
+	note "$driver" "$what: events a completion" "$completions" "$completion_events"
+}
+
+value() {
+	tr ',{}' '\n\n\n' <<< "$2" | sed -n "s/^\"$1\"://p"
+}
+
+script() {
+	timeout 300 /usr/bin/python3 "$here/cost.py" "$rdma" "$gid" "$@"
+}
+
+pingpong() {
+	local server
+
+	timeout 120 ibv_rc_pingpong -d "$rdma" -g "$gid" "$@" &
+	server=$!
+	until_listening $server
+	timeout 100 ibv_rc_pingpong -d "$rdma" -g "$gid" "$@" localhost && wait $server
+}
+
+cm_connections() {
+	local server
+
+	timeout 120 ucmatose -c "$1" &
+	server=$!
+	until_listening $server
+	timeout 100 ucmatose -c "$1" -s "$address" && wait $server
+}
+
+# shellcheck source=tools/connectx-model/tests/nvme-lib.sh
+. "$here/nvme-lib.sh"
+
+read_and_write() {
+	dd if=/dev/zero of="$disk" bs=64k count=64 oflag=direct status=none &&
+		dd if="$disk" of=/dev/null bs=64k count=64 iflag=direct status=none
+}
+
+nvme_start() {
+	local took
+
+	took=$(count connect) && find_disk && note "$driver" "NVMe connection (3 queues)" 1 "$took"
+}
+
+part_register() {
+	check "$driver-register" commands registration script register
+}
+
+part_connect() {
+	check "$driver-connect" commands connection script connect
+}
+
+part_cm() {
+	check "$driver-cm" commands "rdma_cm connection" cm_connections
+}
+
+part_pingpong() {
+	check "$driver-pingpong" traffic "ping-pong by polling" pingpong -n 500
+	check "$driver-pingpong-events" traffic "ping-pong by events" pingpong -e -n 500
+}
+
+part_nvme() {
+	check "$driver-nvme-target" make_target
+	check "$driver-nvme-connect" nvme_start
+	check "$driver-nvme" traffic "NVMe, 64 KiB" read_and_write
+	check "$driver-nvme-end" nvme_end
+}
+
+all_of() {
+	local part
+
+	check "$driver-bring-up" bring_up 10.7.0.1
+	for part in $parts; do
+		"part_$part"
+	done
+}
+
+nvme_end() {
+	disconnect && remove_target
+}
+
+to_ours() {
+	echo $function > $drivers/mlx5_ib.rdma/unbind
+}
+
+# not_above WHAT TENTHS: ours is no more than a tenth part of them above
+not_above() {
+	awk -v what="$1" -v slack="$2" '
+		{ driver = $1; count = $NF; units = $(NF - 1); sub(/^[^ ]+ /, "")
+		  sub(/ [0-9]+ [0-9]+$/, "") }
+		$0 == what { ratio[driver] = units ? count / units : 0; found[driver] = 1 }
+		END {
+			printf "mlx5_ib %.3f, roce_hca_mlx5 %.3f\n", ratio["mlx5_ib"],
+				ratio["roce_hca_mlx5"]
+			exit !(found["mlx5_ib"] && found["roce_hca_mlx5"] &&
+			       ratio["roce_hca_mlx5"] <= ratio["mlx5_ib"] * (1 + slack / 10))
+		}' "$results"
+}
+
+# not_more WHAT TENTHS: a check, where a part that was asked for has counted it
+not_more() {
+	! grep -q "^mlx5_ib $1 [0-9]* [0-9]*$" "$results" || check "$1" not_above "$1" "$2"
+}
+
+parts="${*:-register connect cm pingpong nvme}"
+# Keys that mlx5_ib made in advance would be commands as well.
+modprobe mlx5_core "$no_keys_in_advance"
+driver=mlx5_ib
+all_of
+check unbind to_ours
+driver=roce_hca_mlx5
+all_of
+echo "# what                                       mlx5_ib  roce_hca_mlx5"
+sed -n 's/^mlx5_ib \(.*\) [0-9]* [0-9]*$/\1/p' "$results" | while read -r what; do
+	echo "# $what: $(not_above "$what" 0)"
+done
+# Commands are what a program asks for; how many completions an event finds is chance,
+# and so is how many requests the block layer makes of a transfer.
+for what in registration connection "rdma_cm connection" "NVMe connection (3 queues)"; do
+	not_more "$what" 0
+done
+for what in "ping-pong by polling" "ping-pong by events"; do
+	not_more "$what: doorbells a request" 0
+	not_more "$what: events a completion" 1
+done
+not_more "NVMe, 64 KiB: doorbells a request" 1
+not_more "NVMe, 64 KiB: events a completion" 1
+finish
