@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # The in-tree software driver as the peer: a has the model, b a plain NIC with
 # rdma_rxe on it. Every operation, both ways.
+#
+# usage: with-rxe.sh [DRIVER]   of a's adapter: mlx5_ib (default) or roce_hca_mlx5
 . "$(dirname "$0")/guest-lib.sh"
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=${1-mlx5_ib}
 
 case $VM_ROLE in
 a) check bring-up bring_up 10.7.0.1 ;;
