@@ -319,6 +319,31 @@ static int try_create(struct test_hca *hca, struct ib_qp *qp)
 	return PTR_ERR_OR_ZERO(other);
 }
 
+static bool is_listed(const struct ib_qp *ibqp)
+{
+	struct rhca_dev *dev = to_rhca_dev(ibqp->device);
+	const struct rhca_qp *qp;
+	bool found = false;
+
+	mutex_lock(&dev->qps_lock);
+	list_for_each_entry(qp, &dev->qps, entry)
+		found |= &qp->ibqp == ibqp;
+	mutex_unlock(&dev->qps_lock);
+	return found;
+}
+
+/* One that stays is found by what goes over all of a device's, and can go later */
+static int try_destroy(struct test_hca *hca, struct ib_qp *qp)
+{
+	int ret = ib_destroy_qp(qp);
+
+	if (ret)
+		KUNIT_EXPECT_TRUE(hca->test, is_listed(qp));
+	else
+		hca->num_qps--;
+	return ret;
+}
+
 static int try_rtr(struct test_hca *hca, struct ib_qp *qp)
 {
 	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
@@ -389,6 +414,7 @@ static int try_optional(struct test_hca *hca, struct ib_qp *qp)
 static const struct refusal_case refusal_cases[] = {
 	{ "create QP",		RECORDED_QP_CREATE,		try_create },
 	{ "modify QP",		RECORDED_QP_MODIFY,		try_rtr },
+	{ "destroy QP",		RECORDED_QP_DESTROY,		try_destroy },
 	{ "create AH",		RECORDED_AH_CREATE,		try_ah },
 	{ "attach QP",		RECORDED_MCAST_ATTACH,		try_mcast },
 	{ "P_Key table",	RECORDED_PKEYS_CHECK,		try_pkeys },

@@ -140,9 +140,9 @@ static int qp_create(struct rhca_qp *qp, struct ib_qp_init_attr *init,
 	return ret;
 }
 
-static void qp_destroy(struct rhca_qp *qp, struct ib_udata *udata)
+static int qp_destroy(struct rhca_qp *qp, struct ib_udata *udata)
 {
-	record_qp(RECORDED_QP_DESTROY, qp);
+	return record_qp(RECORDED_QP_DESTROY, qp);
 }
 
 static int qp_modify(struct rhca_qp *qp, const struct rhca_qp_change *change,

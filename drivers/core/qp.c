@@ -147,10 +147,14 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct rhca_qp *qp = to_rhca_qp(ibqp);
+	int ret;
 
+	/* Nobody finds it in the list while it goes */
 	unlist_qp(qp);
-	qp->dev->backend->qp_destroy(qp, udata);
-	return 0;
+	ret = qp->dev->backend->qp_destroy(qp, udata);
+	if (ret)
+		list_qp(qp);
+	return ret;
 }
 
 const struct ib_device_ops rhca_qp_verbs = {

@@ -33,7 +33,8 @@ void rhca_mlx5_flush_add(struct rhca_mlx5_qp *qp)
 
 /**
  * rhca_mlx5_flush_remove - Undo rhca_mlx5_flush_add()
- * @qp: the queue pair; nobody completes its requests when this returns
+ * @qp: the queue pair; nobody completes its requests when this returns. It may have
+ *	been removed before, when the adapter did not let it be destroyed
  *
  * Context: may sleep.
  */
@@ -43,10 +44,10 @@ void rhca_mlx5_flush_remove(struct rhca_mlx5_qp *qp)
 	struct rhca_mlx5_cq *recv_cq = to_rhca_mlx5_cq(qp->base.ibqp.recv_cq);
 
 	spin_lock_irq(&send_cq->lock);
-	list_del(&qp->sender);
+	list_del_init(&qp->sender);
 	spin_unlock_irq(&send_cq->lock);
 	spin_lock_irq(&recv_cq->lock);
-	list_del(&qp->receiver);
+	list_del_init(&qp->receiver);
 	spin_unlock_irq(&recv_cq->lock);
 }
 

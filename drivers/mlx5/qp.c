@@ -356,12 +356,16 @@ static int create_numbered(struct rhca_mlx5_qp *qp)
 	return ret;
 }
 
-static void destroy_numbered(struct rhca_mlx5_qp *qp)
+/* A queue pair that the adapter keeps is found on */
+static int destroy_numbered(struct rhca_mlx5_qp *qp)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
+	int ret;
 
-	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
-	rhca_mlx5_destroy_hw_qp(hca->mdev, qp->numbered.number);
+	ret = rhca_mlx5_destroy_hw_qp(hca->mdev, qp->numbered.number);
+	if (!ret)
+		rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
+	return ret;
 }
 
 int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
@@ -393,7 +397,12 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	return 0;
 
 err_destroy:
-	destroy_numbered(qp);
+	/* Nobody can try again: what the adapter keeps is lost, and its memory with it */
+	if (destroy_numbered(qp)) {
+		rhca_mlx5_number_remove(&rhca_mlx5_of(base->ibqp.device)->qps,
+					&qp->numbered);
+		return ret;
+	}
 err_free:
 	free_memory(qp);
 	return ret;
@@ -437,19 +446,23 @@ static int reset(struct rhca_mlx5_qp *qp)
 
 /*
  * A queue pair of the kernel is reset first: once nothing new of it comes, its
- * completions are taken out, and only then may its number become another's.
+ * completions are taken out, and only then may its number become another's. While
+ * the adapter has the queue pair, it has its memory.
  */
-void rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata)
+int rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata)
 {
 	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
+	int ret;
 
 	if (!base->is_user) {
 		reset(qp);
 		rhca_mlx5_flush_remove(qp);
 		purge_completions(qp);
 	}
-	destroy_numbered(qp);
-	free_memory(qp);
+	ret = destroy_numbered(qp);
+	if (!ret)
+		free_memory(qp);
+	return ret;
 }
 
 /* Bound to no other set, a queue pair counts into its port's */

@@ -52,7 +52,7 @@ static inline struct rhca_mlx5_qp *rhca_mlx5_qp_of(struct rhca_qp *qp)
 
 int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 			struct ib_udata *udata);
-void rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata);
+int rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata);
 int rhca_mlx5_qp_modify(struct rhca_qp *base,
 			const struct rhca_qp_change *change,
 			struct ib_udata *udata);

@@ -119,7 +119,8 @@ struct rhca_qp_change {
  *	@init, write back what was granted, set @qp->ibqp.qp_num and answer to
  *	@udata. On error the backend keeps nothing.
  * @qp_destroy: No completion of the QP is written and none of its memory is used
- *	once it returns.
+ *	once it returns 0. An error leaves the QP, in RESET or ERR, to be destroyed
+ *	again.
  * @qp_modify: Make the change. Called with @qp->modify_lock held; the core stores
  *	the attributes afterwards. An error leaves the QP as it was, or in ERR.
  *	Must fail at once when the hardware has gone: all QPs of a device are
@@ -188,7 +189,7 @@ struct rhca_backend_ops {
 
 	int (*qp_create)(struct rhca_qp *qp, struct ib_qp_init_attr *init,
 			 struct ib_udata *udata);
-	void (*qp_destroy)(struct rhca_qp *qp, struct ib_udata *udata);
+	int (*qp_destroy)(struct rhca_qp *qp, struct ib_udata *udata);
 	int (*qp_modify)(struct rhca_qp *qp, const struct rhca_qp_change *change,
 			 struct ib_udata *udata);
 	int (*qp_readdress)(struct rhca_qp *qp,

@@ -275,7 +275,7 @@ static void flush_if_unplugged(struct rhca_verbs_qp *qp)
 }
 
 /* &struct rhca_backend_ops.qp_destroy */
-void rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata)
+int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata)
 {
 	struct rhca_verbs_qp *qp = to_verbs_qp(core);
 
@@ -290,6 +290,7 @@ void rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata)
 	rhca_path_put(rcu_replace_pointer(qp->path, NULL, true));
 	kfree_rcu(qp->handle, rcu);
 	rhca_limit_give(qp->dev, RHCA_LIMIT_QP);
+	return 0;
 }
 
 /* &struct rhca_backend_ops.qp_count */

@@ -157,7 +157,7 @@ void rhca_qp_table_exit(void);
 
 int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 			 struct ib_udata *udata);
-void rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata);
+int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata);
 void rhca_verbs_qp_count(struct rhca_qp *core, enum rhca_counter which);
 
 extern const struct ib_device_ops rhca_verbs_qp_verbs;
