@@ -2,6 +2,7 @@
 /*
  * Firmware commands of UARs, memory keys and completion queues.
  */
+#include <linux/delay.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include <rhca/compat.h>
@@ -11,6 +12,8 @@
 
 #define ANY_QP		0xffffff
 #define OCTWORDS_IN_GROUP 4
+#define GIVE_BACK_TRIES	5
+#define GIVE_BACK_MS	20
 
 int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
 {
@@ -25,13 +28,33 @@ int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
 	return ret;
 }
 
+/**
+ * rhca_mlx5_give_back - Execute a command that nobody would repeat
+ * @mdev: the adapter
+ * @in: a command that gives an object back, and answers nothing but its status
+ * @bytes: of @in
+ *
+ * What refuses it may be passing, so it is tried some times. An object that is kept
+ * all the same is lost until the function is reset; mlx5_core has logged why.
+ *
+ * Context: may sleep, for up to %GIVE_BACK_TRIES times %GIVE_BACK_MS.
+ */
+void rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
+{
+	u32 out[MLX5_ST_SZ_DW(dealloc_uar_out)] = {};
+	int tries = GIVE_BACK_TRIES;
+
+	while (mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out)) && --tries)
+		msleep(GIVE_BACK_MS);
+}
+
 void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number)
 {
 	u32 in[MLX5_ST_SZ_DW(dealloc_uar_in)] = {};
 
 	MLX5_SET(dealloc_uar_in, in, opcode, MLX5_CMD_OP_DEALLOC_UAR);
 	MLX5_SET(dealloc_uar_in, in, uar, number);
-	mlx5_cmd_exec_in(mdev, dealloc_uar, in);
+	rhca_mlx5_give_back(mdev, in, sizeof(in));
 }
 
 /*

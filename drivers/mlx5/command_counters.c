@@ -57,7 +57,7 @@ void rhca_mlx5_dealloc_counter_set(struct mlx5_core_dev *mdev, u16 set)
 	MLX5_SET(dealloc_q_counter_in, in, opcode,
 		 MLX5_CMD_OP_DEALLOC_Q_COUNTER);
 	MLX5_SET(dealloc_q_counter_in, in, counter_set_id, set);
-	mlx5_cmd_exec_in(mdev, dealloc_q_counter, in);
+	rhca_mlx5_give_back(mdev, in, sizeof(in));
 }
 
 /**
