@@ -90,7 +90,7 @@ static void set_key(void *mkc, const struct rhca_mlx5_key_spec *spec)
 	MLX5_SET(mkc, mkc, access_mode_1_0, access_mode(spec));
 	set_rights(mkc, spec->access);
 	MLX5_SET(mkc, mkc, free, spec->by_requests);
-	MLX5_SET(mkc, mkc, umr_en, spec->by_requests);
+	MLX5_SET(mkc, mkc, umr_en, !spec->unbounded);
 	MLX5_SET(mkc, mkc, en_rinval, spec->remote_invalidate);
 	MLX5_SET(mkc, mkc, qpn, ANY_QP);
 	MLX5_SET(mkc, mkc, pd, spec->pd);

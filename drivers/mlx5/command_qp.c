@@ -220,6 +220,7 @@ static void set_sizes(void *qpc, const struct rhca_mlx5_qp_change *change,
 		MLX5_SET(qpc, qpc, log_msg_max, MAD_BYTES_LOG);
 		break;
 	case MLX5_QP_ST_UD:
+	case MLX5_QP_ST_REG_UMR:
 		MLX5_SET(qpc, qpc, mtu, IB_MTU_4096);
 		MLX5_SET(qpc, qpc, log_msg_max, DATAGRAM_BYTES_LOG);
 		break;

@@ -280,6 +280,51 @@ int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
 					      period_us, count);
 }
 
+/**
+ * rhca_mlx5_own_cq_create - Create a completion queue that only the driver uses
+ * @cq: all zero
+ * @hca: the function
+ * @log_entries: its size
+ *
+ * It is never armed: who needs its entries reads them by rhca_mlx5_cq_entry().
+ *
+ * Context: may sleep.
+ * Return: 0 or an error, with nothing left allocated.
+ */
+int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
+			    u8 log_entries)
+{
+	struct rhca_mlx5_cq_spec spec = {
+		.buffer		= &cq->buffer,
+		.log_entries	= log_entries,
+	};
+	int ret;
+
+	ret = rhca_mlx5_vector_eqn(hca->mdev, 0, &spec.eqn);
+	if (ret)
+		return ret;
+	spin_lock_init(&cq->lock);
+	cq->log_entries = log_entries;
+	ret = alloc_kernel(cq, hca, &spec);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_create_hw_cq(hca->mdev, &spec, &cq->hw);
+	if (ret)
+		rhca_mlx5_buffer_free(&cq->buffer, hca->mdev);
+	return ret;
+}
+
+/**
+ * rhca_mlx5_own_cq_destroy - Undo rhca_mlx5_own_cq_create()
+ * @cq: the completion queue; no queue pair completes there any more
+ * @hca: the function
+ */
+void rhca_mlx5_own_cq_destroy(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca)
+{
+	mlx5_core_destroy_cq(hca->mdev, &cq->hw);
+	rhca_mlx5_buffer_free(&cq->buffer, hca->mdev);
+}
+
 int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(ibcq->device);

@@ -14,6 +14,8 @@
 
 #include "buffer.h"
 
+struct rhca_mlx5;
+
 /**
  * struct rhca_mlx5_cq - Completion queue
  * @ibcq: ib_core's part
@@ -55,5 +57,8 @@ int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us);
 int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 			struct ib_udata *udata);
 int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
+			    u8 log_entries);
+void rhca_mlx5_own_cq_destroy(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca);
 
 #endif

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "events.h"
 #include "fatal.h"
+#include "umr.h"
 #include "wqe.h"
 #include "xrc.h"
 
@@ -46,9 +47,12 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 	ret = mlx5_alloc_bfreg(hca->mdev, &hca->doorbells, false, false);
 	if (ret)
 		goto err_exit_xrc;
-	ret = rhca_mlx5_events_init(hca);
+	ret = rhca_mlx5_umr_init(hca);
 	if (ret)
 		goto err_free_doorbells;
+	ret = rhca_mlx5_events_init(hca);
+	if (ret)
+		goto err_exit_umr;
 	ret = rhca_mlx5_fatal_init(hca);
 	if (ret)
 		goto err_exit_events;
@@ -56,6 +60,8 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 
 err_exit_events:
 	rhca_mlx5_events_exit(hca);
+err_exit_umr:
+	rhca_mlx5_umr_exit(hca);
 err_free_doorbells:
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
 err_exit_xrc:
@@ -72,6 +78,7 @@ void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 	rhca_mlx5_fatal_exit(hca);
 	rhca_mlx5_xrc_exit(hca);
 	rhca_mlx5_events_exit(hca);
+	rhca_mlx5_umr_exit(hca);
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
 }
 

@@ -15,6 +15,7 @@
 
 #include "core/device.h"
 
+struct rhca_mlx5_umr_queue;
 struct rhca_mlx5_xrc_parts;
 
 #define RHCA_MLX5_MAX_FAST_REG_PAGES	1024
@@ -32,6 +33,8 @@ struct rhca_mlx5_xrc_parts;
  * @srqs: shared receive queues by number
  * @xrc_lock: protects @xrc_parts
  * @xrc_parts: what XRC queue pairs have to name, or NULL before the first one
+ * @umr_lock: protects what @umr_queue has, and lets one request at a time be on it
+ * @umr_queue: what changes memory keys
  * @queue_nb: hears their events
  * @ibdev: the RDMA device
  * @fatal_nb: hears that the firmware has died
@@ -49,6 +52,8 @@ struct rhca_mlx5 {
 	struct xarray srqs;
 	struct mutex xrc_lock;	/* protects: */
 	struct rhca_mlx5_xrc_parts *xrc_parts;
+	struct mutex umr_lock;	/* protects: */
+	struct rhca_mlx5_umr_queue *umr_queue;
 	struct mlx5_nb queue_nb;
 	struct ib_device *ibdev;
 	struct notifier_block fatal_nb;

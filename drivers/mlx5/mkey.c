@@ -12,6 +12,7 @@
 #include "context.h"
 #include "device.h"
 #include "mkey.h"
+#include "umr.h"
 
 #define MIN_LIST_BYTES	2048	/* and a list begins at a multiple of that */
 #define SUPPORTED_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -131,6 +132,45 @@ struct ib_mr *rhca_mlx5_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 	return register_umem(ibpd, &dmabuf->umem, iova, access);
 }
 
+/* Pages that were pinned for reading only cannot be written to */
+static bool memory_allows(const struct ib_umem *umem, int access)
+{
+	return umem->writable || !ib_access_writable(access);
+}
+
+/* The key stays: peers that know it go on with the new rights, or fail */
+static int change_key(struct rhca_mlx5_mr *mr, int flags, int access,
+		      struct ib_pd *ibpd)
+{
+	struct rhca_mlx5_key_change change = {
+		.key		= mr->ibmr.lkey,
+		.new_access	= flags & IB_MR_REREG_ACCESS,
+		.old_rights	= mr->access,
+		.access		= access,
+		.new_pd		= flags & IB_MR_REREG_PD,
+		.pd		= to_rhca_mlx5_pd(ibpd)->number,
+	};
+	int ret;
+
+	ret = rhca_mlx5_change_key(rhca_mlx5_of(mr->ibmr.device), &change);
+	if (!ret)
+		mr->access = access;
+	return ret;
+}
+
+/* The same memory with a new key: it is pinned again, by its address */
+static struct ib_mr *register_again(const struct rhca_mlx5_mr *mr, int access,
+				    struct ib_pd *ibpd)
+{
+	const struct ib_umem *umem = mr->umem;
+
+	/* A DMA buffer's file nobody remembers; addresses are their owner's */
+	if (umem->is_dmabuf || umem->owning_mm != current->mm)
+		return ERR_PTR(-EOPNOTSUPP);
+	return register_user(ibpd, umem->address, umem->length, mr->ibmr.iova,
+			     access);
+}
+
 /**
  * rhca_mlx5_rereg_user_mr - The rereg_mr verb
  * @ibmr: the region
@@ -142,31 +182,38 @@ struct ib_mr *rhca_mlx5_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
  * @ibpd: the protection domain, a new one with IB_MR_REREG_PD
  * @udata: nothing
  *
- * Context: process context of the owner.
- * Return: a new region with a new key; ib_core puts it in the place of the old
- * one, which it deregisters. -EOPNOTSUPP where the memory stays, and is a DMA
- * buffer, whose file nobody remembers, or another process's. What registering says.
+ * Where memory and address stay, so do the key and the pinned pages. But pages that
+ * were pinned for reading have to be pinned anew for writing, and an adapter may not
+ * be able to change the right to atomic operations.
+ *
+ * Context: process context of the owner; ib_core lets nobody else use the region.
+ * Return: NULL when the region has changed, with what it had before in an error;
+ * or a new region with a new key, which ib_core puts in the place of the old one and
+ * deregisters that. -EOPNOTSUPP where it would have to be new, but is a DMA buffer or
+ * another process's memory. What registering or rhca_mlx5_change_key() says.
  */
 struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				      u64 length, u64 iova, int access,
 				      struct ib_pd *ibpd,
 				      struct ib_udata *udata)
 {
-	const struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
+	struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
+	int ret;
 
 	if (flags & ~REREG_FLAGS)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->access;
-	if (!(flags & IB_MR_REREG_TRANS)) {
-		/* Its pages are pinned again, by address: only its owner's are meant */
-		if (mr->umem->is_dmabuf || mr->umem->owning_mm != current->mm)
-			return ERR_PTR(-EOPNOTSUPP);
-		start = mr->umem->address;
-		length = mr->umem->length;
-		iova = ibmr->iova;
-	}
-	return register_user(ibpd, start, length, iova, access);
+	if (access & ~SUPPORTED_ACCESS)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (flags & IB_MR_REREG_TRANS)
+		return register_user(ibpd, start, length, iova, access);
+	if (!memory_allows(mr->umem, access))
+		return register_again(mr, access, ibpd);
+	ret = change_key(mr, flags, access, ibpd);
+	if (ret == -EOPNOTSUPP)
+		return register_again(mr, access, ibpd);
+	return ERR_PTR(ret);
 }
 
 struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access)

@@ -68,14 +68,14 @@ static int set_xrc_parts(struct rhca_mlx5_qp *qp,
 		return PTR_ERR(parts);
 	spec->has_srq = true;
 	spec->srq = parts->srq;
-	spec->recv_cq = parts->cq.cqn;
+	spec->recv_cq = parts->cq.hw.cqn;
 	if (init->qp_type == IB_QPT_XRC_INI) {
 		spec->pd = to_rhca_mlx5_pd(qp->base.ibqp.pd)->number;
 		spec->send_cq = to_rhca_mlx5_cq(init->send_cq)->hw.cqn;
 		spec->xrcd = parts->empty_xrcd;
 	} else {
 		spec->pd = parts->pd;
-		spec->send_cq = parts->cq.cqn;
+		spec->send_cq = parts->cq.hw.cqn;
 		spec->xrcd = to_rhca_mlx5_xrcd(init->xrcd)->number;
 	}
 	return 0;

@@ -169,7 +169,13 @@ static int add_segments(struct builder *b)
 	return 0;
 }
 
-static u8 key_rights(int access)
+/**
+ * rhca_mlx5_key_rights - Rights of a memory key as requests have them
+ * @access: IB_ACCESS_*; local read is always allowed
+ *
+ * Return: MLX5_PERM_*.
+ */
+u8 rhca_mlx5_key_rights(int access)
 {
 	return MLX5_PERM_LOCAL_READ | MLX5_PERM_UMR_EN |
 	       (access & IB_ACCESS_LOCAL_WRITE ? MLX5_PERM_LOCAL_WRITE : 0) |
@@ -199,7 +205,7 @@ static void add_key(struct builder *b, const struct ib_reg_wr *wr)
 	const struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(wr->mr);
 	struct mlx5_mkey_seg *segment = append(b, sizeof(*segment));
 
-	segment->flags = key_rights(wr->access) | MLX5_MKC_ACCESS_MODE_MTT;
+	segment->flags = rhca_mlx5_key_rights(wr->access) | MLX5_MKC_ACCESS_MODE_MTT;
 	/* Any queue pair may use it; the low byte is the key's variant */
 	segment->qpn_mkey7_0 = cpu_to_be32(0xffffff00 | (wr->key & 0xff));
 	segment->flags_pd = cpu_to_be32(MLX5_MKEY_REMOTE_INVAL);

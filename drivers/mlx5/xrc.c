@@ -4,14 +4,12 @@
  * when the first one needs them, since few hosts have any.
  */
 #include <linux/slab.h>
-#include <rhca/compat.h>
 
 #include "command.h"
 #include "device.h"
 #include "xrc.h"
 
 #define LOG_ENTRIES		1	/* the fewest that a queue may have */
-#define CQE_BYTES		64
 #define LOG_SRQ_ENTRY_BYTES	5	/* a link, and one piece of memory */
 
 int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
@@ -30,33 +28,12 @@ int rhca_mlx5_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 static int create_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
 {
-	struct rhca_mlx5_cq_spec spec = {
-		.buffer		= &parts->cq_buffer,
-		.log_entries	= LOG_ENTRIES,
-		.cqe_bytes	= CQE_BYTES,
-		.uar		= hca->doorbells.up->index,
-	};
-	int ret;
-
-	ret = rhca_mlx5_vector_eqn(hca->mdev, 0, &spec.eqn);
-	if (ret)
-		return ret;
-	ret = rhca_mlx5_buffer_alloc(&parts->cq_buffer, hca->mdev,
-				     CQE_BYTES << LOG_ENTRIES);
-	if (ret)
-		return ret;
-	parts->cq.set_ci_db = &parts->cq_buffer.db.db[0];
-	parts->cq.arm_db = &parts->cq_buffer.db.db[1];
-	ret = rhca_mlx5_create_hw_cq(hca->mdev, &spec, &parts->cq);
-	if (ret)
-		rhca_mlx5_buffer_free(&parts->cq_buffer, hca->mdev);
-	return ret;
+	return rhca_mlx5_own_cq_create(&parts->cq, hca, LOG_ENTRIES);
 }
 
 static void destroy_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
 {
-	mlx5_core_destroy_cq(hca->mdev, &parts->cq);
-	rhca_mlx5_buffer_free(&parts->cq_buffer, hca->mdev);
+	rhca_mlx5_own_cq_destroy(&parts->cq, hca);
 }
 
 static int create_srq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
@@ -68,7 +45,7 @@ static int create_srq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
 		.pd		 = parts->pd,
 		.is_xrc		 = true,
 		.xrcd		 = parts->srq_xrcd,
-		.cq		 = parts->cq.cqn,
+		.cq		 = parts->cq.hw.cqn,
 		.user_index	 = RHCA_MLX5_NO_USER_INDEX,
 	};
 	int ret;

@@ -6,10 +6,10 @@
 #ifndef RHCA_MLX5_XRC_H
 #define RHCA_MLX5_XRC_H
 
-#include <linux/mlx5/cq.h>
 #include <rdma/ib_verbs.h>
 
 #include "buffer.h"
+#include "cq.h"
 
 struct rhca_mlx5;
 
@@ -22,7 +22,6 @@ struct rhca_mlx5_xrcd {
  * struct rhca_mlx5_xrc_parts - What verbs do not give an XRC queue pair, but the
  *	adapter wants named in its context. Nothing ever uses them
  * @pd: number of a protection domain
- * @cq_buffer: memory of @cq
  * @cq: completion queue
  * @srq_xrcd: number of the domain of @srq
  * @srq_buffer: memory of @srq
@@ -32,8 +31,7 @@ struct rhca_mlx5_xrcd {
  */
 struct rhca_mlx5_xrc_parts {
 	u32 pd;
-	struct rhca_mlx5_buffer cq_buffer;
-	struct mlx5_core_cq cq;
+	struct rhca_mlx5_cq cq;
 	u32 srq_xrcd;
 	struct rhca_mlx5_buffer srq_buffer;
 	u32 srq;

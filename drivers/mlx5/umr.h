@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Changes of memory keys by requests on a queue of the driver's own (user-mode memory
+ * registration, as the adapter's documents call it).
+ */
+#ifndef RHCA_MLX5_UMR_H
+#define RHCA_MLX5_UMR_H
+
+#include <linux/types.h>
+
+struct rhca_mlx5;
+
+/**
+ * struct rhca_mlx5_key_change - What is to change in a memory key
+ * @key: the key, of a process's memory
+ * @new_access: the rights change
+ * @old_rights: IB_ACCESS_* that it has
+ * @access: IB_ACCESS_* that it gets, with @new_access
+ * @new_pd: the protection domain changes
+ * @pd: number of the new one, with @new_pd
+ */
+struct rhca_mlx5_key_change {
+	u32 key;
+	bool new_access;
+	int old_rights;
+	int access;
+	bool new_pd;
+	u32 pd;
+};
+
+int rhca_mlx5_umr_init(struct rhca_mlx5 *hca);
+void rhca_mlx5_umr_exit(struct rhca_mlx5 *hca);
+int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
+			 const struct rhca_mlx5_key_change *change);
+
+#endif

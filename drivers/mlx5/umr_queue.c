@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A queue pair of a service that is there for changing memory keys alone. It has one
+ * request at a time, which is waited for: most take some microseconds.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/iopoll.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "device.h"
+#include "fatal.h"
+#include "umr_queue.h"
+
+#define LOG_COMPLETIONS	1	/* the fewest that a queue may have */
+#define LOG_BLOCKS	2	/* of 64 bytes: the longest request has three */
+#define POLL_US		20
+#define TIMEOUT_US	(10 * USEC_PER_SEC)	/* then there is something wrong */
+
+static_assert(sizeof(struct rhca_mlx5_umr_request) <=
+	      MLX5_SEND_WQE_BB << LOG_BLOCKS);
+
+static int create_pd(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+	return mlx5_core_alloc_pd(hca->mdev, &queue->pd);
+}
+
+static void destroy_pd(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+	mlx5_core_dealloc_pd(hca->mdev, queue->pd);
+}
+
+static int create_bus_key(struct rhca_mlx5_umr_queue *queue,
+			  struct rhca_mlx5 *hca)
+{
+	const struct rhca_mlx5_key_spec spec = {
+		.pd		= queue->pd,
+		.unbounded	= true,
+	};
+
+	return rhca_mlx5_create_key(hca->mdev, &spec, 0, &queue->bus_key);
+}
+
+static void destroy_bus_key(struct rhca_mlx5_umr_queue *queue,
+			    struct rhca_mlx5 *hca)
+{
+	mlx5_core_destroy_mkey(hca->mdev, queue->bus_key);
+}
+
+static int create_list(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+	struct device *device = hca->mdev->device;
+
+	/* kmalloc() aligns a power of two to itself, as the adapter wants it */
+	queue->list = kzalloc(RHCA_MLX5_UMR_LIST_BYTES, GFP_KERNEL);
+	if (!queue->list)
+		return -ENOMEM;
+	queue->list_dma = dma_map_single(device, queue->list,
+					 RHCA_MLX5_UMR_LIST_BYTES,
+					 DMA_TO_DEVICE);
+	if (dma_mapping_error(device, queue->list_dma)) {
+		kfree(queue->list);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void destroy_list(struct rhca_mlx5_umr_queue *queue,
+			 struct rhca_mlx5 *hca)
+{
+	dma_unmap_single(hca->mdev->device, queue->list_dma,
+			 RHCA_MLX5_UMR_LIST_BYTES, DMA_TO_DEVICE);
+	kfree(queue->list);
+}
+
+static int create_cq(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+	return rhca_mlx5_own_cq_create(&queue->cq, hca, LOG_COMPLETIONS);
+}
+
+static void destroy_cq(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+	rhca_mlx5_own_cq_destroy(&queue->cq, hca);
+}
+
+static int create_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+	int ret;
+
+	ret = rhca_mlx5_buffer_alloc(&queue->buffer, hca->mdev,
+				     MLX5_SEND_WQE_BB << LOG_BLOCKS);
+	if (ret)
+		return ret;
+	queue->spec = (struct rhca_mlx5_qp_spec) {
+		.service	= MLX5_QP_ST_REG_UMR,
+		.pd		= queue->pd,
+		.send_cq	= queue->cq.hw.cqn,
+		.recv_cq	= queue->cq.hw.cqn,
+		.buffer		= &queue->buffer,
+		.log_send	= LOG_BLOCKS,
+		.has_send	= true,
+		.uar		= hca->doorbells.index,
+		.user_index	= RHCA_MLX5_NO_USER_INDEX,
+		.fast_registration = true,
+		.timestamps	= mlx5_get_qp_default_ts(hca->mdev),
+	};
+	ret = rhca_mlx5_create_hw_qp(hca->mdev, &queue->spec, &queue->number);
+	if (ret)
+		rhca_mlx5_buffer_free(&queue->buffer, hca->mdev);
+	return ret;
+}
+
+static void destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+	rhca_mlx5_destroy_hw_qp(hca->mdev, queue->number);
+	rhca_mlx5_buffer_free(&queue->buffer, hca->mdev);
+}
+
+/* It has no peer: each state is entered with what has no default alone */
+static int start_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+	static const struct {
+		enum ib_qp_state next;
+		int mask;
+	} steps[] = {
+		{ IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_PORT },
+		{ IB_QPS_RTR, 0 },
+		{ IB_QPS_RTS, 0 },
+	};
+	const struct ib_qp_attr attr = {};
+	struct rhca_mlx5_qp_change change = {
+		.spec	= &queue->spec,
+		.number	= queue->number,
+		.attr	= &attr,
+		.from	= IB_QPS_RESET,
+	};
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		change.next = steps[i].next;
+		change.mask = steps[i].mask;
+		ret = rhca_mlx5_change_hw_qp(hca->mdev, &change);
+		if (ret)
+			return ret;
+		change.from = change.next;
+	}
+	return 0;
+}
+
+/* Destroying the queue pair stops it */
+static void stop_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+}
+
+/* In the order in which one needs another */
+static const struct part {
+	int (*create)(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca);
+	void (*destroy)(struct rhca_mlx5_umr_queue *queue,
+			struct rhca_mlx5 *hca);
+} parts[] = {
+	{ create_pd, destroy_pd },
+	{ create_bus_key, destroy_bus_key },
+	{ create_list, destroy_list },
+	{ create_cq, destroy_cq },
+	{ create_qp, destroy_qp },
+	{ start_qp, stop_qp },
+};
+
+static void destroy_parts(struct rhca_mlx5_umr_queue *queue,
+			  struct rhca_mlx5 *hca, size_t num)
+{
+	while (num--)
+		parts[num].destroy(queue, hca);
+	kfree(queue);
+}
+
+/**
+ * rhca_mlx5_umr_queue_create - Create the queue of a function that has none
+ * @hca: the function, with its doorbells
+ *
+ * Context: may sleep.
+ * Return: 0 or an error, with nothing left allocated.
+ */
+int rhca_mlx5_umr_queue_create(struct rhca_mlx5 *hca)
+{
+	struct rhca_mlx5_umr_queue *queue;
+	size_t i;
+	int ret;
+
+	queue = kzalloc(sizeof(*queue), GFP_KERNEL);
+	if (!queue)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		ret = parts[i].create(queue, hca);
+		if (ret) {
+			destroy_parts(queue, hca, i);
+			return ret;
+		}
+	}
+	hca->umr_queue = queue;
+	return 0;
+}
+
+/**
+ * rhca_mlx5_umr_queue_destroy - Undo rhca_mlx5_umr_queue_create()
+ * @hca: the function; no key is in the queue's protection domain any more
+ */
+void rhca_mlx5_umr_queue_destroy(struct rhca_mlx5 *hca)
+{
+	destroy_parts(hca->umr_queue, hca, ARRAY_SIZE(parts));
+	hca->umr_queue = NULL;
+}
+
+/* Block by block, since a request may begin at the end of the ring */
+static void post(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca,
+		 const struct rhca_mlx5_umr_request *request, size_t bytes)
+{
+	u8 *ring = queue->buffer.frags.frags[0].buf;
+	const u8 *from = (const u8 *)request;
+	__be32 *first = NULL;
+	size_t done, part;
+	u8 *block;
+
+	for (done = 0; done < bytes; done += part) {
+		block = ring + (queue->next_block & (BIT(LOG_BLOCKS) - 1)) *
+			       MLX5_SEND_WQE_BB;
+		part = min_t(size_t, bytes - done, MLX5_SEND_WQE_BB);
+		memcpy(block, from + done, part);
+		if (!first)
+			first = (__be32 *)block;
+		queue->next_block++;
+	}
+	wmb();		/* the request before the count */
+	queue->buffer.db.db[MLX5_SND_DBR] = cpu_to_be32(queue->next_block);
+	wmb();		/* the count before the doorbell */
+	mlx5_write64(first, hca->doorbells.map);
+}
+
+/* -EAGAIN: there is none yet */
+static int take_completion(struct rhca_mlx5_cq *cq)
+{
+	struct mlx5_cqe64 *cqe;
+	int ret = -EAGAIN;
+
+	spin_lock_irq(&cq->lock);
+	cqe = rhca_mlx5_cq_entry(cq, cq->hw.cons_index);
+	if (cqe) {
+		dma_rmb();	/* the owner bit before the rest */
+		ret = get_cqe_opcode(cqe) == MLX5_CQE_REQ ? 0 : -EIO;
+		cq->hw.cons_index++;
+		mlx5_cq_set_ci(&cq->hw);
+	}
+	spin_unlock_irq(&cq->lock);
+	return ret;
+}
+
+static int wait_until_done(struct rhca_mlx5_umr_queue *queue,
+			   struct rhca_mlx5 *hca)
+{
+	int ret, late;
+
+	late = read_poll_timeout(take_completion, ret,
+				 ret != -EAGAIN || rhca_mlx5_is_dead(hca),
+				 POLL_US, TIMEOUT_US, false, &queue->cq);
+	if (late)
+		return late;
+	return ret == -EAGAIN ? -EIO : ret;
+}
+
+/* A request that fails leaves the queue pair in error, or is on it still */
+static void restart(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+{
+	const struct rhca_mlx5_qp_change reset = {
+		.spec	= &queue->spec,
+		.number	= queue->number,
+		.next	= IB_QPS_RESET,
+	};
+
+	queue->is_broken = rhca_mlx5_change_hw_qp(hca->mdev, &reset);
+	while (take_completion(&queue->cq) != -EAGAIN)
+		;
+	queue->next_block = 0;
+	queue->buffer.db.db[MLX5_SND_DBR] = 0;
+	queue->is_broken |= start_qp(queue, hca);
+}
+
+/**
+ * rhca_mlx5_umr_execute - Execute a request
+ * @hca: the function
+ * @request: the request, but for @control
+ * @key: the key that it changes
+ *
+ * Context: @hca->umr_lock held; sleeps as long as the adapter takes.
+ * Return: 0; -EIO where the adapter refused, is dead, or did not let the queue be
+ * started again after an earlier request; -ETIMEDOUT where it did not answer. The key
+ * is as it was then.
+ */
+int rhca_mlx5_umr_execute(struct rhca_mlx5 *hca,
+			  struct rhca_mlx5_umr_request *request, u32 key)
+{
+	struct rhca_mlx5_umr_queue *queue = hca->umr_queue;
+	size_t bytes = request->umr.flags & MLX5_UMR_INLINE ?
+		       offsetof(struct rhca_mlx5_umr_request, list) :
+		       sizeof(*request);
+	int ret;
+
+	lockdep_assert_held(&hca->umr_lock);
+	if (queue->is_broken || rhca_mlx5_is_dead(hca))
+		return -EIO;
+	request->control = (struct mlx5_wqe_ctrl_seg) {
+		.opmod_idx_opcode = cpu_to_be32(queue->next_block << 8 |
+						MLX5_OPCODE_UMR),
+		.qpn_ds = cpu_to_be32(queue->number << 8 |
+				      bytes / MLX5_SEND_WQE_DS),
+		.fm_ce_se = MLX5_WQE_CTRL_CQ_UPDATE,
+		.umr_mkey = cpu_to_be32(key),
+	};
+	post(queue, hca, request, bytes);
+	ret = wait_until_done(queue, hca);
+	if (!ret)
+		return 0;
+	ibdev_err(hca->ibdev, "memory key %#x could not be changed: error %d\n",
+		  key, ret);
+	restart(queue, hca);
+	return ret;
+}

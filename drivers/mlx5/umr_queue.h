@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The queue pair whose requests change memory keys. It is the driver's own.
+ */
+#ifndef RHCA_MLX5_UMR_QUEUE_H
+#define RHCA_MLX5_UMR_QUEUE_H
+
+#include <linux/mlx5/qp.h>
+#include <linux/sizes.h>
+
+#include "buffer.h"
+#include "command.h"
+#include "cq.h"
+
+struct rhca_mlx5;
+
+#define RHCA_MLX5_UMR_LIST_BYTES	SZ_4K
+
+/**
+ * struct rhca_mlx5_umr_queue - A queue pair whose requests change memory keys
+ * @pd: number of its protection domain, which also has keys that nobody uses
+ * @bus_key: key of all memory, by which the adapter reads @list
+ * @list: addresses of pages for a key that is filled
+ * @list_dma: bus address of @list
+ * @cq: its completion queue
+ * @buffer: its send queue
+ * @spec: what the adapter knows of it
+ * @number: its number
+ * @next_block: of the next request; counts on from round to round
+ * @is_broken: it could not be started again after a request that failed
+ */
+struct rhca_mlx5_umr_queue {
+	u32 pd;
+	u32 bus_key;
+	__be64 *list;
+	dma_addr_t list_dma;
+	struct rhca_mlx5_cq cq;
+	struct rhca_mlx5_buffer buffer;
+	struct rhca_mlx5_qp_spec spec;
+	u32 number;
+	u16 next_block;
+	bool is_broken;
+};
+
+/**
+ * struct rhca_mlx5_umr_request - A request: to which key, what, and how it is then
+ * @control: filled in when it is posted
+ * @umr: what changes
+ * @key: the key's new context
+ * @list: where addresses of pages are; not there with MLX5_UMR_INLINE
+ */
+struct rhca_mlx5_umr_request {
+	struct mlx5_wqe_ctrl_seg control;
+	struct mlx5_wqe_umr_ctrl_seg umr;
+	struct mlx5_mkey_seg key;
+	struct mlx5_wqe_data_seg list;
+};
+
+int rhca_mlx5_umr_queue_create(struct rhca_mlx5 *hca);
+void rhca_mlx5_umr_queue_destroy(struct rhca_mlx5 *hca);
+int rhca_mlx5_umr_execute(struct rhca_mlx5 *hca,
+			  struct rhca_mlx5_umr_request *request, u32 key);
+
+#endif
