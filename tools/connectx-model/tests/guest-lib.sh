@@ -239,6 +239,38 @@ until_listening() { # until_listening PID
 	done
 }
 
+is_serving_pingpong() {
+	ss -Hltn '( sport = :18515 )' | grep -q .
+}
+
+both_connected() {
+	grep -q remote "$work/poll.a" && grep -q remote "$work/poll.b"
+}
+
+# start_polling [COMMAND...]: two processes that poll until their queue pairs end, with
+# their words in $work/poll.a and .b; their ids are in $polling. Each prints the other's
+# address when it is connected: a line at a time, though it writes into a file.
+start_polling() {
+	local endless="stdbuf -oL ibv_rc_pingpong -d $rdma -g $gid -n 100000000"
+
+	: > "$work/poll.a"
+	: > "$work/poll.b"
+	"$@" $endless > "$work/poll.a" 2>&1 &
+	polling=$!
+	wait_for is_serving_pingpong || { end_polling; return 1; }
+	"$@" $endless localhost > "$work/poll.b" 2>&1 &
+	polling+=" $!"
+	wait_for both_connected || { grep -H . "$work"/poll.[ab]; end_polling; return 1; }
+}
+
+end_polling() {
+	# shellcheck disable=SC2086
+	kill $polling 2> /dev/null
+	# shellcheck disable=SC2086
+	wait $polling
+	return 0
+}
+
 # across NAME SERVER CLIENT: the client in machine $client (a), the server in the
 # other, whose address is $peer
 client=a

@@ -4,7 +4,7 @@
 # it for the same program; and what happens when the firmware refuses a command, each one
 # of each kind of object.
 #
-# usage: ours-commands.sh [trace|refuse]
+# usage: ours-commands.sh [trace | refuse [STEP...]]   (steps of objects.py; all)
 . "$(dirname "$0")/guest-lib.sh"
 here=$(realpath "$(dirname "$0")")
 
@@ -26,7 +26,7 @@ function_of() {
 	# mlx5_core logs each command that was refused, and here many are.
 	provoked='mlx5_cmd_out_err|SET_ROCE_ADDRESS'
 }
-modprobe mlx5_core
+modprobe mlx5_core "$no_keys_in_advance"
 wait_for has_netdev
 ip link set "$(basename "$(has_netdev | head -n 1)")" mtu 4200 up
 if [ "${1-trace}" = trace ]; then
@@ -39,8 +39,8 @@ if [ "${1-refuse}" = refuse ]; then
 	alone=$(objects)
 	driver=roce_hca_mlx5
 	check bring-up bring_up 10.7.0.1
-	timeout 500 /usr/bin/python3 "$here/objects.py" refuse "$rdma" "$gid" "$(function_of)" ||
-		failed=1
+	timeout $((RHCA_TIMEOUT - 60)) /usr/bin/python3 "$here/objects.py" refuse \
+		"$rdma" "$gid" "$(function_of)" "${@:2}" || failed=1
 	pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 		"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 	check unload modprobe -r roce_hca_mlx5

@@ -36,33 +36,9 @@ use() {
 	wait_for is_active && wait_for find_gid v2 ffff && gid=$(find_gid v2 ffff)
 }
 
-# Two processes that poll until their queue pairs end, and leave the processor to
-# everybody else; their ids are in $polling
-start_polling() {
-	local tries=100
-
-	: > "$work/poll.a"
-	: > "$work/poll.b"
-	nice -n 19 stdbuf -oL ibv_rc_pingpong -d "$rdma" -g "$gid" -n 100000000 > "$work/poll.a" 2>&1 &
-	polling=$!
-	until_listening "$polling"
-	nice -n 19 stdbuf -oL ibv_rc_pingpong -d "$rdma" -g "$gid" -n 100000000 localhost > "$work/poll.b" 2>&1 &
-	polling+=" $!"
-	# Connected: each prints the other's address then, if it may print lines.
-	until grep -q remote "$work/poll.a" && grep -q remote "$work/poll.b"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || { end_polling; return 1; }
-		sleep 0.1
-	done
-}
-
-# The in-tree driver leaves processes that poll alone: they are ended.
-end_polling() {
-	# shellcheck disable=SC2086
-	kill $polling 2> /dev/null
-	# shellcheck disable=SC2086
-	wait $polling
-	return 0
+# was_told FILE: a request was flushed, or could not be posted any more
+was_told() {
+	grep -Eqi "flushed|couldn't post" "$1"
 }
 
 # Ours flushes them: they end by themselves, with an error.
@@ -77,7 +53,7 @@ polling_ends() {
 		done
 	done
 	grep -H . "$work"/poll.[ab]
-	grep -qi flush "$work/poll.a" && grep -qi flush "$work/poll.b"
+	was_told "$work/poll.a" && was_told "$work/poll.b"
 }
 
 # A new connection to the server that was started before the first round
@@ -86,10 +62,14 @@ new_connection() {
 		{ cat "$work/rping"; return 1; }
 }
 
+# Who polls leaves one processor to everybody else.
+on_one=(taskset -c 0)
+
+# The in-tree driver leaves processes that poll alone: they are ended.
 away() {
 	local begin took
 
-	start_polling || return 1
+	start_polling "${on_one[@]}" || return 1
 	echo $function > $unbind/unbind || return 1
 	begin=$(now_ms)
 	end_polling
@@ -101,7 +81,7 @@ away() {
 }
 
 back() {
-	start_polling || return 1
+	start_polling "${on_one[@]}" || return 1
 	echo $function > $unbind/bind || return 1
 	polling_ends || { end_polling; return 1; }
 	wait_for has_none && use "$(has_rdma | head -n 1)" && new_connection
