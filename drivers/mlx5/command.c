@@ -101,7 +101,12 @@ static void set_key(void *mkc, const struct rhca_mlx5_key_spec *spec)
 	MLX5_SET(mkc, mkc, translations_octword_size, octwords_of(spec));
 }
 
-static void list_pages(const struct rhca_mlx5_key_spec *spec, __be64 *list)
+/**
+ * rhca_mlx5_list_pages - Where a key's pages are, as the adapter reads it
+ * @spec: the key, with pinned memory
+ * @list: room for all of them
+ */
+void rhca_mlx5_list_pages(const struct rhca_mlx5_key_spec *spec, __be64 *list)
 {
 	struct ib_block_iter it;
 
@@ -130,7 +135,7 @@ int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 	set_key(mkc, spec);
 	MLX5_SET(mkc, mkc, mkey_7_0, variant);
 	if (spec->umem) {
-		list_pages(spec, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
+		rhca_mlx5_list_pages(spec, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
 		MLX5_SET(create_mkey_in, in, translations_octword_actual_size,
 			 octwords_of(spec));
 	}

@@ -163,6 +163,7 @@ void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number);
 int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 			 const struct rhca_mlx5_key_spec *spec, u8 variant,
 			 u32 *key);
+void rhca_mlx5_list_pages(const struct rhca_mlx5_key_spec *spec, __be64 *list);
 
 int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_cq_spec *spec,

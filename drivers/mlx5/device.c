@@ -8,6 +8,7 @@
 #include "device.h"
 #include "events.h"
 #include "fatal.h"
+#include "key_cache.h"
 #include "umr.h"
 #include "wqe.h"
 #include "xrc.h"
@@ -44,6 +45,7 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 	hca->key_fence = key_fence_of(hca->mdev);
 	hca->end_of_list = rhca_mlx5_end_of_list(hca->mdev);
 	rhca_mlx5_xrc_init(hca);
+	rhca_mlx5_key_cache_init(hca);
 	ret = mlx5_alloc_bfreg(hca->mdev, &hca->doorbells, false, false);
 	if (ret)
 		goto err_exit_xrc;
@@ -78,6 +80,7 @@ void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 	rhca_mlx5_fatal_exit(hca);
 	rhca_mlx5_xrc_exit(hca);
 	rhca_mlx5_events_exit(hca);
+	rhca_mlx5_key_cache_exit(hca);
 	rhca_mlx5_umr_exit(hca);
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
 }

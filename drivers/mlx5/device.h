@@ -14,6 +14,7 @@
 #include <rhca/compat.h>
 
 #include "core/device.h"
+#include "key_cache.h"
 
 struct rhca_mlx5_umr_queue;
 struct rhca_mlx5_xrc_parts;
@@ -35,6 +36,7 @@ struct rhca_mlx5_xrc_parts;
  * @xrc_parts: what XRC queue pairs have to name, or NULL before the first one
  * @umr_lock: protects what @umr_queue has, and lets one request at a time be on it
  * @umr_queue: what changes memory keys
+ * @key_cache: memory keys that can be filled
  * @queue_nb: hears their events
  * @ibdev: the RDMA device
  * @fatal_nb: hears that the firmware has died
@@ -54,6 +56,7 @@ struct rhca_mlx5 {
 	struct rhca_mlx5_xrc_parts *xrc_parts;
 	struct mutex umr_lock;	/* protects: */
 	struct rhca_mlx5_umr_queue *umr_queue;
+	struct rhca_mlx5_key_cache key_cache;
 	struct mlx5_nb queue_nb;
 	struct ib_device *ibdev;
 	struct notifier_block fatal_nb;

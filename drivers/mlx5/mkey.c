@@ -11,6 +11,7 @@
 #include "command.h"
 #include "context.h"
 #include "device.h"
+#include "key_cache.h"
 #include "mkey.h"
 #include "umr.h"
 
@@ -31,11 +32,14 @@ static int create_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 		      struct rhca_mlx5_key_spec *spec)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(ibpd->device);
+	u8 variant = next_variant(hca);
 	u32 key;
 	int ret;
 
 	spec->pd = to_rhca_mlx5_pd(ibpd)->number;
-	ret = rhca_mlx5_create_key(hca->mdev, spec, next_variant(hca), &key);
+	ret = mr->cached_pages ?
+	      rhca_mlx5_cached_key_get(hca, spec, variant, &key) :
+	      rhca_mlx5_create_key(hca->mdev, spec, variant, &key);
 	if (ret)
 		return ret;
 	mr->ibmr.lkey = key;
@@ -68,6 +72,8 @@ static int create_user_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 	spec.page_shift = ilog2(page_size);
 	spec.num_pages = ib_umem_num_dma_blocks(mr->umem, page_size);
 	mr->ibmr.page_size = page_size;
+	if (rhca_mlx5_can_fill_key(rhca_mlx5_of(ibpd->device), &spec))
+		mr->cached_pages = spec.num_pages;
 	return create_key(mr, ibpd, &spec);
 }
 
@@ -322,18 +328,20 @@ int rhca_mlx5_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg,
 	return num;
 }
 
-/* When the command is done the adapter neither reads nor writes the memory */
+/* Afterwards the adapter neither reads nor writes the memory */
 int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibmr->device);
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibmr->device);
 	struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
 	int ret;
 
-	ret = mlx5_core_destroy_mkey(mdev, ibmr->lkey);
+	ret = mr->cached_pages ?
+	      rhca_mlx5_cached_key_put(hca, mr->cached_pages, ibmr->lkey) :
+	      mlx5_core_destroy_mkey(hca->mdev, ibmr->lkey);
 	if (ret)
 		return ret;
 	if (mr->list)
-		free_list(mr, mdev->device);
+		free_list(mr, hca->mdev->device);
 	ib_umem_release(mr->umem);
 	kfree(mr);
 	return 0;

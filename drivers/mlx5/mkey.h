@@ -14,6 +14,7 @@
  * @ibmr: ib_core's part
  * @access: IB_ACCESS_*, of a process's
  * @umem: pinned memory of a process, or NULL
+ * @cached_pages: what the key was got from the cache for, or 0
  * @list: page addresses of a region that requests fill, or NULL
  * @list_dma: bus address of @list
  * @list_bytes: room in @list
@@ -23,6 +24,7 @@ struct rhca_mlx5_mr {
 	struct ib_mr ibmr;
 	int access;
 	struct ib_umem *umem;
+	u32 cached_pages;
 	__be64 *list;
 	dma_addr_t list_dma;
 	size_t list_bytes;

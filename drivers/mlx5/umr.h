@@ -9,6 +9,10 @@
 #include <linux/types.h>
 
 struct rhca_mlx5;
+struct rhca_mlx5_key_spec;
+
+/* One page of the host has the list of a key's pages */
+#define RHCA_MLX5_UMR_MAX_PAGES_LOG	9
 
 /**
  * struct rhca_mlx5_key_change - What is to change in a memory key
@@ -32,5 +36,12 @@ int rhca_mlx5_umr_init(struct rhca_mlx5 *hca);
 void rhca_mlx5_umr_exit(struct rhca_mlx5 *hca);
 int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 			 const struct rhca_mlx5_key_change *change);
+
+bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
+			    const struct rhca_mlx5_key_spec *spec);
+int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, u32 *key);
+int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
+		       const struct rhca_mlx5_key_spec *spec, u32 key);
+int rhca_mlx5_empty_key(struct rhca_mlx5 *hca, u32 key);
 
 #endif
