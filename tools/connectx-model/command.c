@@ -326,6 +326,33 @@ static void run_slot(struct device *dev, u32 slot)
 		event_raise(dev, EVENT_COMMAND, 0, data);
 }
 
+static void run_later(struct device *dev, u32 slot)
+{
+	u64 due = now_ns() + dev->command_latency_ns;
+
+	dev->commands.due_ns[slot] = due;
+	if (!dev->command_timer.at_ns || due < dev->command_timer.at_ns)
+		timer_set(&dev->command_timer, due);
+}
+
+void command_due(struct timer *timer)
+{
+	struct device *dev = container_of(timer, struct device, command_timer);
+	u64 *due = dev->commands.due_ns, now = now_ns(), next = 0;
+	u32 slot;
+
+	for (slot = 0; slot < 1u << COMMAND_SLOTS_LOG; slot++) {
+		if (due[slot] && due[slot] <= now) {
+			due[slot] = 0;
+			run_slot(dev, slot);
+		} else if (due[slot] && (!next || due[slot] < next)) {
+			next = due[slot];
+		}
+	}
+	if (next)
+		timer_set(timer, next);
+}
+
 void command_doorbell(struct device *dev, u32 vector)
 {
 	u32 slot;
@@ -334,7 +361,12 @@ void command_doorbell(struct device *dev, u32 vector)
 		dev->commands.hung_slots |= vector;
 		return;
 	}
-	for (slot = 0; slot < 1u << COMMAND_SLOTS_LOG; slot++)
-		if (vector >> slot & 1)
+	for (slot = 0; slot < 1u << COMMAND_SLOTS_LOG; slot++) {
+		if (!(vector >> slot & 1))
+			continue;
+		if (dev->command_latency_ns)
+			run_later(dev, slot);
+		else
 			run_slot(dev, slot);
+	}
 }

@@ -11,6 +11,7 @@
 
 struct device;
 struct object;
+struct timer;
 
 #define COMMAND_SLOTS_LOG	5
 #define COMMAND_STRIDE_LOG	6
@@ -67,6 +68,7 @@ struct command_queue {
 	u64 told;		/* of these the control socket has heard */
 	u8 interface_state;	/* of the init segment: 0 full driver, 1 disabled */
 	u32 hung_slots;
+	u64 due_ns[1 << COMMAND_SLOTS_LOG];	/* when a slot is executed; 0: none waits */
 	u64 executed;
 	u64 failed;
 };
@@ -85,6 +87,9 @@ struct command_row {
 
 /* The driver rang for the slots in @vector. */
 void command_doorbell(struct device *dev, u32 vector);
+
+/* Execute what has waited for as long as this device's commands are to take. */
+void command_due(struct timer *timer);
 
 /**
  * command_execute - Run one command on memory of the caller

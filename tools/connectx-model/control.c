@@ -13,6 +13,8 @@
 #include "trace.h"
 
 #define LINE_BYTES	4096
+#define NS_PER_US	1000ull
+#define PAGE_REQUEST_COUNT	4	/* where an event has it, behind the function */
 
 static int listen_fd = -1;
 static struct client {
@@ -198,6 +200,24 @@ static void set_hang(struct request *r)
 	command_doorbell(r->dev, slots);
 }
 
+/* How long each command takes from now on, also after a reset. */
+static void set_latency(struct request *r)
+{
+	r->dev->command_latency_ns = number_of(r->line, "us", 0) * NS_PER_US;
+}
+
+/* Firmware asks the driver for memory, or with a negative count to take some back. */
+static void request_pages(struct request *r)
+{
+	u8 data[EQE_DATA_BYTES] = { 0 };
+	u32 count = number_of(r->line, "count", 0);
+
+	put_be32(data + PAGE_REQUEST_COUNT, count);
+	if (count)
+		event_raise(r->dev, EVENT_PAGE_REQUEST, 0, data);
+	answer_number(r, "lent", r->dev->pages.count);
+}
+
 /* An event of a queue, such as WQ_CATAS_ERROR (5) of a send queue (kind 2). */
 static void raise_event(struct request *r)
 {
@@ -276,6 +296,7 @@ static const struct {
 	{ "objects", answer_objects }, { "link", set_link },
 	{ "impair", set_impairment }, { "fatal", set_fatal }, { "hang", set_hang },
 	{ "unplug", unplug }, { "plug", plug }, { "refuse", set_refusal },
+	{ "latency", set_latency }, { "pages", request_pages },
 	{ "log", answer_log }, { "trace", set_trace }, { "event", raise_event },
 };
 

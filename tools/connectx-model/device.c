@@ -71,6 +71,7 @@ void device_init(struct device *dev, u32 index)
 	list_init(&dev->ready);
 	list_init(&dev->error_queues);
 	timer_init(&dev->poll_timer, poll_error_queues);
+	timer_init(&dev->command_timer, command_due);
 }
 
 void device_reset(struct device *dev)
@@ -78,6 +79,7 @@ void device_reset(struct device *dev)
 	trace_note("dev%u: reset", dev->index);
 	resources_reset(&dev->objects);
 	timer_cancel(&dev->poll_timer);
+	timer_cancel(&dev->command_timer);
 	dev->state = HCA_DISABLED;
 	dev->pages.count = 0;
 	memset(&dev->commands, 0, sizeof(dev->commands));

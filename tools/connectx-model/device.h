@@ -45,6 +45,8 @@ struct device {
 	struct device_counters counters;
 	struct congestion congestion;
 	struct faults faults;
+	u64 command_latency_ns;		/* 0: commands are executed at once */
+	struct timer command_timer;
 	struct timer poll_timer;	/* looks at doorbell records nobody rings for */
 	struct list ready;		/* QPs with something to send */
 	struct list error_queues;	/* QPs in error whose queues may still grow */

@@ -5,6 +5,7 @@
 usage: firmware.py MODEL        (no virtual machine: this is the guest)
 """
 import sys
+import time
 
 import guest as g
 from guest import expect, layouts, Model
@@ -198,6 +199,33 @@ def refused_on_demand(model):
            ['ALLOC_PD', 'NOP', 'ALLOC_PD', 'DEALLOC_PD', 'NOP'])
 
 
+LATENCY_US = 200000
+
+
+def latency(model):
+    """A command waits, and those behind it are not executed before their time."""
+    guest = model.guests[0]
+    model.control(cmd='latency', us=LATENCY_US)
+    guest.ring(layouts.opcodes['nop'].to_bytes(2, 'big') + bytes(14), 16)
+    expect('latency-not-yet', guest.answered(), False)
+    time.sleep(2 * LATENCY_US / 1e6)
+    expect('latency-answered', guest.answered(), True)
+    model.control(cmd='latency', us=0)
+    expect('latency-none', guest.status('nop'), g.OK)
+
+
+def pages(model):
+    """What the driver lends and takes back; that it is asked to is an event."""
+    guest = model.guests[0]
+    before = model.control(cmd='pages')['lent']
+    expect('pages-lent-at-start', before, g.PAGES)
+    expect('pages-more', guest.give_pages(), g.OK)
+    expect('pages-counted', model.control(cmd='pages', count=8)['lent'], 2 * g.PAGES)
+    expect('pages-back', guest.status('manage_pages', {'input_num_entries': g.PAGES}, op_mod=2,
+                                      out_rest=8 * g.PAGES), g.OK)
+    expect('pages-back-counted', model.control(cmd='pages', count=-8)['lent'], before)
+
+
 def teardown(guest):
     expect('teardown', guest.status('teardown_hca'), g.OK)
     expect('after-teardown', guest.status('alloc_pd'), g.BAD_SYS_STATE)
@@ -222,6 +250,8 @@ def main():
         cases(model.guests[0])
     hang(model)
     refused_on_demand(model)
+    latency(model)
+    pages(model)
     teardown(model.guests[0])
     expect('end', model.end(), 0)
     link_aggregation(program)

@@ -30,6 +30,25 @@ netns_move() {
 	bring_up 10.7.0.1
 }
 
+lent() {
+	control "{\"cmd\":\"pages\",\"count\":${1-0}}" | tr -dc '0-9\n'
+}
+
+has_lent() {
+	[ "$(lent)" -eq "$1" ]
+}
+
+# Firmware asks for memory, and gives it back.
+pages_on_demand() {
+	local before
+
+	before=$(lent)
+	lent 16 > /dev/null
+	wait_for has_lent $((before + 16)) || return 1
+	lent -16 > /dev/null
+	wait_for has_lent "$before"
+}
+
 modprobe mlx5_core
 wait_for has_netdev
 ip link set "$(basename "$(has_netdev | head -n 1)")" mtu 4200 up
@@ -43,6 +62,7 @@ if [ "${1-}" = lacking ]; then
 	finish
 fi
 timeout 120 /usr/bin/python3 "$here/states.py" "$rdma" "$gid" "$RHCA_SHARE" || failed=1
+check pages-on-demand pages_on_demand
 check netns-move netns_move
 pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 	"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
