@@ -113,6 +113,8 @@ struct rhca_mlx5_srq_spec {
  * @user_index: what completions call it
  * @fast_registration: its requests may fill memory keys by lists of pages
  * @timestamps: of its completions, MLX5_TIMESTAMP_FORMAT_*
+ * @ece: options of enhanced connection establishment that a process asks for; 0: those
+ *	that the adapter has
  */
 struct rhca_mlx5_qp_spec {
 	u8 service;
@@ -132,6 +134,17 @@ struct rhca_mlx5_qp_spec {
 	u32 user_index;
 	bool fast_registration;
 	u8 timestamps;
+	u32 ece;
+};
+
+/**
+ * struct rhca_mlx5_new_qp - What the adapter says of a new queue pair
+ * @number: its number
+ * @ece: options of enhanced connection establishment that it has
+ */
+struct rhca_mlx5_new_qp {
+	u32 number;
+	u32 ece;
 };
 
 /**
@@ -144,6 +157,8 @@ struct rhca_mlx5_qp_spec {
  * @mask: which of them
  * @address: where it sends to, with IB_QP_AV
  * @counter_set: what it counts into, from INIT on
+ * @ece: options of enhanced connection establishment that are asked for, and then those
+ *	that it has; or NULL
  */
 struct rhca_mlx5_qp_change {
 	const struct rhca_mlx5_qp_spec *spec;
@@ -154,6 +169,7 @@ struct rhca_mlx5_qp_change {
 	int mask;
 	const struct rhca_address *address;
 	u16 counter_set;
+	u32 *ece;
 };
 
 void rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes);
@@ -185,7 +201,8 @@ int rhca_mlx5_alloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 *number);
 int rhca_mlx5_dealloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 number);
 
 int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
-			   const struct rhca_mlx5_qp_spec *spec, u32 *number);
+			   const struct rhca_mlx5_qp_spec *spec,
+			   struct rhca_mlx5_new_qp *qp);
 int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_change *change);
 int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,

@@ -158,7 +158,8 @@ static void set_new(void *qpc, const struct rhca_mlx5_qp_spec *spec)
 }
 
 int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
-			   const struct rhca_mlx5_qp_spec *spec, u32 *number)
+			   const struct rhca_mlx5_qp_spec *spec,
+			   struct rhca_mlx5_new_qp *qp)
 {
 	size_t bytes = MLX5_ST_SZ_BYTES(create_qp_in) +
 		       rhca_mlx5_buffer_list_bytes(spec->buffer);
@@ -171,12 +172,15 @@ int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
 		return -ENOMEM;
 	MLX5_SET(create_qp_in, in, opcode, MLX5_CMD_OP_CREATE_QP);
 	set_new(MLX5_ADDR_OF(create_qp_in, in, qpc), spec);
+	if (MLX5_CAP_GEN(mdev, ece_support))
+		MLX5_SET(create_qp_in, in, ece, spec->ece);
 	rhca_mlx5_buffer_addresses(spec->buffer,
 				   MLX5_ADDR_OF(create_qp_in, in, pas));
 	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
 	kvfree(in);
-	if (!ret)
-		*number = MLX5_GET(create_qp_out, out, qpn);
+	qp->number = MLX5_GET(create_qp_out, out, qpn);
+	qp->ece = MLX5_CAP_GEN(mdev, ece_support) ?
+		  MLX5_GET(create_qp_out, out, ece) : 0;
 	return ret;
 }
 
@@ -273,6 +277,14 @@ static void set_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
 		MLX5_SET(qpc, qpc, q_key, attr->qkey);
 }
 
+/* All take the options but SQERR2RTS */
+static bool takes_ece(const struct mlx5_core_dev *mdev,
+		      const struct rhca_mlx5_qp_change *change)
+{
+	return change->ece && change->from != IB_QPS_SQE &&
+	       MLX5_CAP_GEN(mdev, ece_support);
+}
+
 static int run_transition(struct mlx5_core_dev *mdev,
 			  const struct rhca_mlx5_qp_change *change,
 			  const struct transition *transition)
@@ -300,8 +312,12 @@ static int run_transition(struct mlx5_core_dev *mdev,
 	set_responder(qpc, change->attr, change->mask);
 	set_requester(qpc, change->attr, change->mask);
 	MLX5_SET(qpc, qpc, counter_set_id, change->counter_set);
+	if (takes_ece(mdev, change))
+		MLX5_SET(init2rtr_qp_in, in, ece, *change->ece);
 	ret = mlx5_cmd_exec(mdev, in, ANY_TRANSITION_BYTES, out, sizeof(out));
 	kfree(in);
+	if (takes_ece(mdev, change))
+		*change->ece = MLX5_GET(init2rtr_qp_out, out, ece);
 	return ret;
 }
 

@@ -62,6 +62,8 @@ static void describe(struct ib_ucontext *ibucontext,
 	resp->eth_min_inline = MLX5_USER_INLINE_MODE_NONE;
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
+	if (MLX5_CAP_GEN(mdev, ece_support))
+		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE;
 	/* Without write combining BlueFlame costs more than it saves */
 	if (arch_can_pci_mmap_wc())
 		resp->bf_reg_size = 1 << MLX5_CAP_GEN(mdev, log_bf_reg_size);

@@ -5,8 +5,7 @@
 #include <linux/log2.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
-#include <rdma/mlx5-abi.h>
-#include <rdma/uverbs_ioctl.h>
+#include <rdma/ib_verbs.h>
 
 #include "context.h"
 #include "counters.h"
@@ -15,17 +14,13 @@
 #include "fatal.h"
 #include "poll.h"
 #include "qp.h"
+#include "qp_user.h"
 #include "srq.h"
 #include "wqe.h"
 #include "xrc.h"
 
 #define GSI_NUMBER		1
-#define NO_BFREG		BIT(31)	/* the process knows its UAR */
-#define MIN_RECV_BYTES_LOG	4
 #define MAX_SEND_BYTES	(63 * MLX5_SEND_WQE_DS)	/* a request counts units in 6 bits */
-#define USER_FLAGS (MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | \
-		    MLX5_QP_FLAG_ALLOW_SCATTER_CQE | \
-		    MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
 
 static const u8 services[] = {
 	[IB_QPT_RC]	= MLX5_QP_ST_RC,
@@ -114,72 +109,6 @@ static int set_parts(struct rhca_mlx5_qp *qp,
 	if (init->srq)
 		spec->srq = to_rhca_mlx5_srq(init->srq)->numbered.number;
 	return 0;
-}
-
-static int check_user_queues(const struct mlx5_core_dev *mdev,
-			     const struct mlx5_ib_create_qp *cmd)
-{
-	u32 max = BIT(MLX5_CAP_GEN(mdev, log_max_qp_sz));
-
-	if (cmd->flags & ~USER_FLAGS)
-		return -EOPNOTSUPP;
-	if (!(cmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) || cmd->reserved)
-		return -EINVAL;
-	if (cmd->sq_wqe_count > max || cmd->rq_wqe_count > max)
-		return -EINVAL;
-	if ((cmd->sq_wqe_count && !is_power_of_2(cmd->sq_wqe_count)) ||
-	    (cmd->rq_wqe_count && !is_power_of_2(cmd->rq_wqe_count)))
-		return -EINVAL;
-	if (cmd->rq_wqe_count &&
-	    (cmd->rq_wqe_shift < MIN_RECV_BYTES_LOG ||
-	     cmd->rq_wqe_shift > ilog2(MLX5_CAP_GEN(mdev, max_wqe_sz_rq))))
-		return -EINVAL;
-	return 0;
-}
-
-static void take_user_queues(struct rhca_mlx5_qp_spec *spec,
-			     const struct mlx5_ib_create_qp *cmd)
-{
-	spec->has_recv = !spec->has_srq && cmd->rq_wqe_count;
-	if (spec->has_recv) {
-		spec->log_recv = ilog2(cmd->rq_wqe_count);
-		spec->log_recv_bytes = cmd->rq_wqe_shift;
-	}
-	spec->has_send = cmd->sq_wqe_count;
-	if (spec->has_send)
-		spec->log_send = ilog2(cmd->sq_wqe_count);
-	spec->uar = cmd->bfreg_index;
-	spec->user_index = cmd->uidx & RHCA_MLX5_NO_USER_INDEX;
-}
-
-static size_t bytes_of(const struct rhca_mlx5_qp_spec *spec)
-{
-	size_t recv = spec->has_recv ?
-		(size_t)1 << (spec->log_recv + spec->log_recv_bytes) : 0;
-
-	return recv + (spec->has_send ?
-		       (size_t)MLX5_SEND_WQE_BB << spec->log_send : 0);
-}
-
-static int pin_qp(struct rhca_mlx5_qp *qp, struct ib_udata *udata)
-{
-	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
-	struct rhca_mlx5_user_queue queue = {};
-	struct mlx5_ib_create_qp cmd = {};
-	int ret;
-
-	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
-	if (ret)
-		return ret;
-	ret = check_user_queues(mdev, &cmd);
-	if (ret)
-		return ret;
-	take_user_queues(&qp->spec, &cmd);
-	queue.address = cmd.buf_addr;
-	queue.bytes = bytes_of(&qp->spec);
-	queue.record = cmd.db_addr;
-	return rhca_mlx5_buffer_pin(&qp->buffer, rhca_mlx5_context_of(udata),
-				    &queue);
 }
 
 /* Bytes of the largest send request */
@@ -306,7 +235,7 @@ static int alloc_kernel(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 	if (ret)
 		return ret;
 	ret = rhca_mlx5_buffer_alloc(&qp->buffer, hca->mdev,
-				     bytes_of(&qp->spec));
+				     rhca_mlx5_qp_bytes(&qp->spec));
 	if (ret) {
 		free_records(qp);
 		return ret;
@@ -321,7 +250,7 @@ static int get_memory(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 {
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return 0;
-	return udata ? pin_qp(qp, udata) : alloc_kernel(qp, init);
+	return udata ? rhca_mlx5_qp_pin(qp, udata) : alloc_kernel(qp, init);
 }
 
 static void free_memory(struct rhca_mlx5_qp *qp)
@@ -333,26 +262,20 @@ static void free_memory(struct rhca_mlx5_qp *qp)
 	free_records(qp);
 }
 
-static int answer_create_qp(struct ib_udata *udata)
-{
-	struct mlx5_ib_create_qp_resp resp = { .bfreg_index = NO_BFREG };
-
-	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
-}
-
 /* The adapter's part: make it, let events and completions find it */
 static int create_numbered(struct rhca_mlx5_qp *qp)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
-	u32 number;
+	struct rhca_mlx5_new_qp new;
 	int ret;
 
-	ret = rhca_mlx5_create_hw_qp(hca->mdev, &qp->spec, &number);
+	ret = rhca_mlx5_create_hw_qp(hca->mdev, &qp->spec, &new);
 	if (ret)
 		return ret;
-	ret = rhca_mlx5_number_add(&hca->qps, number, &qp->numbered);
+	qp->spec.ece = new.ece;
+	ret = rhca_mlx5_number_add(&hca->qps, new.number, &qp->numbered);
 	if (ret)
-		rhca_mlx5_destroy_hw_qp(hca->mdev, number);
+		rhca_mlx5_destroy_hw_qp(hca->mdev, new.number);
 	return ret;
 }
 
@@ -387,7 +310,7 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	ret = create_numbered(qp);
 	if (ret)
 		goto err_free;
-	ret = udata ? answer_create_qp(udata) : 0;
+	ret = udata ? rhca_mlx5_qp_answer(qp, udata) : 0;
 	if (ret)
 		goto err_destroy;
 	if (!base->is_user)
@@ -522,6 +445,7 @@ int rhca_mlx5_qp_modify(struct rhca_qp *base,
 	struct rhca_mlx5 *hca = rhca_mlx5_of(base->ibqp.device);
 	const struct rhca_mlx5_counter_set *counters =
 		counters_of(qp, change->port);
+	u32 ece;
 	const struct rhca_mlx5_qp_change command = {
 		.spec		= &qp->spec,
 		.number		= qp->numbered.number,
@@ -531,13 +455,20 @@ int rhca_mlx5_qp_modify(struct rhca_qp *base,
 		.mask		= change->mask,
 		.address	= change->address,
 		.counter_set	= counters ? counters->number : 0,
+		.ece		= &ece,
 	};
 	int ret;
 
+	ret = rhca_mlx5_ece_asked(udata, &ece);
+	if (ret)
+		return ret;
 	ret = rhca_mlx5_change_hw_qp(hca->mdev, &command);
-	if (!ret)
-		note_change(qp, change);
-	return ret;
+	if (ret)
+		return ret;
+	note_change(qp, change);
+	/* The change has been made, whether the process can read the answer or not */
+	rhca_mlx5_ece_answer(udata, ece);
+	return 0;
 }
 
 int rhca_mlx5_qp_query(struct rhca_qp *base, struct ib_qp_attr *attr,

@@ -50,6 +50,16 @@ static inline struct rhca_mlx5_qp *rhca_mlx5_qp_of(struct rhca_qp *qp)
 	return container_of(qp, struct rhca_mlx5_qp, base);
 }
 
+/* Receive entries, then send entries */
+static inline size_t rhca_mlx5_qp_bytes(const struct rhca_mlx5_qp_spec *spec)
+{
+	size_t recv = spec->has_recv ?
+		(size_t)1 << (spec->log_recv + spec->log_recv_bytes) : 0;
+
+	return recv + (spec->has_send ?
+		       (size_t)MLX5_SEND_WQE_BB << spec->log_send : 0);
+}
+
 int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 			struct ib_udata *udata);
 int rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata);

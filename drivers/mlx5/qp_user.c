@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs of processes: what libmlx5 says of them besides the verbs' attributes,
+ * which is not trusted, and what it is told.
+ */
+#include <linux/log2.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "context.h"
+#include "device.h"
+#include "qp.h"
+#include "qp_user.h"
+
+#define NO_BFREG		BIT(31)	/* the process knows its UAR */
+#define MIN_RECV_BYTES_LOG	4
+#define USER_FLAGS (MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | \
+		    MLX5_QP_FLAG_ALLOW_SCATTER_CQE | \
+		    MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
+
+static int check_queues(const struct mlx5_core_dev *mdev,
+			const struct mlx5_ib_create_qp *cmd)
+{
+	u32 max = BIT(MLX5_CAP_GEN(mdev, log_max_qp_sz));
+
+	if (cmd->flags & ~USER_FLAGS)
+		return -EOPNOTSUPP;
+	if (!(cmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) || cmd->reserved)
+		return -EINVAL;
+	if (cmd->sq_wqe_count > max || cmd->rq_wqe_count > max)
+		return -EINVAL;
+	if ((cmd->sq_wqe_count && !is_power_of_2(cmd->sq_wqe_count)) ||
+	    (cmd->rq_wqe_count && !is_power_of_2(cmd->rq_wqe_count)))
+		return -EINVAL;
+	if (cmd->rq_wqe_count &&
+	    (cmd->rq_wqe_shift < MIN_RECV_BYTES_LOG ||
+	     cmd->rq_wqe_shift > ilog2(MLX5_CAP_GEN(mdev, max_wqe_sz_rq))))
+		return -EINVAL;
+	return 0;
+}
+
+static void take_queues(struct rhca_mlx5_qp_spec *spec,
+			const struct mlx5_ib_create_qp *cmd)
+{
+	spec->has_recv = !spec->has_srq && cmd->rq_wqe_count;
+	if (spec->has_recv) {
+		spec->log_recv = ilog2(cmd->rq_wqe_count);
+		spec->log_recv_bytes = cmd->rq_wqe_shift;
+	}
+	spec->has_send = cmd->sq_wqe_count;
+	if (spec->has_send)
+		spec->log_send = ilog2(cmd->sq_wqe_count);
+	spec->uar = cmd->bfreg_index;
+	spec->user_index = cmd->uidx & RHCA_MLX5_NO_USER_INDEX;
+	spec->ece = cmd->ece_options;
+}
+
+/**
+ * rhca_mlx5_qp_pin - Pin the queues of a process's queue pair
+ * @qp: the queue pair, with the parts that it names
+ * @udata: where the process says they are
+ *
+ * Context: process context of the owner.
+ * Return: 0; -EINVAL or -EOPNOTSUPP for what no adapter, or this driver does not have;
+ * what pinning says.
+ */
+int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_udata *udata)
+{
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
+	struct rhca_mlx5_user_queue queue = {};
+	struct mlx5_ib_create_qp cmd = {};
+	int ret;
+
+	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	if (ret)
+		return ret;
+	ret = check_queues(mdev, &cmd);
+	if (ret)
+		return ret;
+	take_queues(&qp->spec, &cmd);
+	queue.address = cmd.buf_addr;
+	queue.bytes = rhca_mlx5_qp_bytes(&qp->spec);
+	queue.record = cmd.db_addr;
+	return rhca_mlx5_buffer_pin(&qp->buffer, rhca_mlx5_context_of(udata),
+				    &queue);
+}
+
+int rhca_mlx5_qp_answer(const struct rhca_mlx5_qp *qp, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_qp_resp resp = {
+		.bfreg_index	= NO_BFREG,
+		.ece_options	= qp->spec.ece,
+	};
+
+	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+}
+
+/**
+ * rhca_mlx5_ece_asked - Options that a process asks for
+ * @udata: of the modify_qp verb, or NULL
+ * @ece: options of the connection's establishment (ECE), 0 for none
+ *
+ * Context: process context.
+ * Return: 0; -EOPNOTSUPP where it asks for more, such as a rate of raw packets.
+ */
+int rhca_mlx5_ece_asked(struct ib_udata *udata, u32 *ece)
+{
+	struct mlx5_ib_modify_qp cmd = {};
+	int ret;
+
+	*ece = 0;
+	if (!udata || !udata->inlen)
+		return 0;
+	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	if (ret)
+		return ret;
+	if (cmd.comp_mask || cmd.burst_info.max_burst_sz ||
+	    cmd.burst_info.typical_pkt_sz || cmd.burst_info.reserved)
+		return -EOPNOTSUPP;
+	*ece = cmd.ece_options;
+	return 0;
+}
+
+void rhca_mlx5_ece_answer(struct ib_udata *udata, u32 ece)
+{
+	struct mlx5_ib_modify_qp_resp resp = { .ece_options = ece };
+
+	if (!udata || !udata->outlen)
+		return;
+	resp.response_length = min(udata->outlen, sizeof(resp));
+	ib_copy_to_udata(udata, &resp, resp.response_length);
+}
