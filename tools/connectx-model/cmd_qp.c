@@ -24,6 +24,7 @@ enum {
 	OPT_SRQN = 1 << 18, OPT_CQN_RCV = 1 << 19, OPT_COUNTER_SET = 1 << 25,
 };
 
+#define ECE_OPTIONS	0x30000003u	/* the model's own: two bits, and a version */
 #define OPT_ACCESS	(OPT_RRE | OPT_RAE | OPT_RWE)
 
 enum transition_bit {
@@ -213,6 +214,15 @@ static bool timestamps_known(const struct qp *qp)
 	}
 }
 
+/*
+ * Enhanced connection establishment: which of the options that are asked for there are;
+ * all of them where none is. Here they are bits without effect.
+ */
+static u32 ece_granted(u32 asked)
+{
+	return asked ? asked & ECE_OPTIONS : ECE_OPTIONS;
+}
+
 enum command_status command_create_qp(struct command *cmd)
 {
 	struct qp *qp = new_qp(cmd);
@@ -234,6 +244,8 @@ enum command_status command_create_qp(struct command *cmd)
 		return status;
 	}
 	use_parts(qp);
+	qp->ece = ece_granted(GET(create_qp_in, cmd->in, ece));
+	SET(create_qp_out, cmd->out, ece, qp->ece);
 	if (qp->service == SERVICE_GSI)
 		cmd->dev->gsi_qpn = qp->object.id;
 	command_note(cmd, " service %u sq 2^%u rq 2^%u of %u", qp->service, qp->sq.log_count,
@@ -254,6 +266,7 @@ enum command_status command_query_qp(struct command *cmd)
 	if (!qp)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
 	memcpy(c, qp->context, QPC_BYTES);
+	SET(query_qp_out, cmd->out, ece, qp->ece);
 	SET(qpc, c, state, qp->state);
 	SET(qpc, c, next_send_psn, qp->requester.next_psn);
 	SET(qpc, c, last_acked_psn, qp->requester.oldest_psn);
@@ -335,6 +348,11 @@ enum command_status command_modify_qp(struct command *cmd)
 		return status;
 	copy_attributes(qp, c, t->bit, options);
 	enter(qp, t);
+	if (t->bit == SQ_ERROR_TO_RTS)
+		return STATUS_OK;
+	if (GET(init2rtr_qp_in, cmd->in, ece))
+		qp->ece = ece_granted(GET(init2rtr_qp_in, cmd->in, ece));
+	SET(init2rtr_qp_out, cmd->out, ece, qp->ece);
 	return STATUS_OK;
 }
 

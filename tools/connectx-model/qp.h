@@ -185,6 +185,7 @@ struct qp {
 	enum qp_state state;
 	u32 pd;
 	u32 user_index;
+	u32 ece;			/* options of the connection's establishment */
 	u64 doorbell;
 	u32 uar;
 	bool reserved_lkey;

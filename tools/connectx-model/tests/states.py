@@ -23,6 +23,9 @@ import pyverbs.enums as e
 QKEY = 0x11111111
 GRH_BYTES = 40
 READ_SGE = 30		# the most that 512 bytes of a request hold
+ECE_OPTIONS = 0x30000003	# as the model has them
+ECE_MORE = 0x10000005
+VENDOR = 0x15b3
 WQ_CATAS_ERROR = 5	# an event, of these kinds of queue:
 QP_KIND, SQ_KIND = 0, 2
 
@@ -108,6 +111,21 @@ def no_queues(bench):
             expect(name, str(error), 'made')
 
 
+def connection_options(bench):
+    """What the adapter has, and of what is asked for, what it has."""
+    def make():
+        return QP(bench.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=bench.cq, rcq=bench.cq,
+                                       cap=QPCap(max_send_wr=1, max_recv_wr=1)))
+    qp = make()
+    has = qp.query_ece()
+    expect('ece-of-the-adapter', has.options, ECE_OPTIONS)
+    has.vendor_id, has.options = VENDOR, ECE_MORE
+    qp.set_ece(has)
+    attr = QPAttr(port_num=1)
+    qp.to_init(attr)
+    expect('ece-granted', qp.query_ece().options, ECE_MORE & ECE_OPTIONS)
+
+
 def control(share, line):
     name = '%s/states-%d' % (share, time.monotonic_ns())
     with open(name + '.new', 'w') as file:
@@ -148,6 +166,7 @@ def main():
     limits(bench)
     send_queue_error(bench)
     no_queues(bench)
+    connection_options(bench)
     events(bench, sys.argv[3])
     # Threads that still listen would keep it from ending.
     sys.stdout.flush()
