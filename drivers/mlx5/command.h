@@ -19,6 +19,9 @@
 struct ib_umem;
 struct rhca_mlx5_buffer;
 
+/* Attributes that the peer's rights depend on */
+#define RHCA_MLX5_ACCESS_MASK	(IB_QP_ACCESS_FLAGS | IB_QP_MAX_DEST_RD_ATOMIC)
+
 #define RHCA_MLX5_NO_USER_INDEX	0xffffff
 
 /* In the address of each page that a key translates to; the key restricts them */
@@ -156,6 +159,7 @@ struct rhca_mlx5_new_qp {
  * @attr: attributes
  * @mask: which of them
  * @address: where it sends to, with IB_QP_AV
+ * @access: IB_ACCESS_* of the peer, where @mask has what it depends on
  * @counter_set: what it counts into, from INIT on
  * @ece: options of enhanced connection establishment that are asked for, and then those
  *	that it has; or NULL
@@ -168,6 +172,7 @@ struct rhca_mlx5_qp_change {
 	const struct ib_qp_attr *attr;
 	int mask;
 	const struct rhca_address *address;
+	int access;
 	u16 counter_set;
 	u32 *ece;
 };

@@ -97,7 +97,7 @@ static u32 optional_of(int mask)
 {
 	u32 optional = 0;
 
-	if (mask & IB_QP_ACCESS_FLAGS)
+	if (mask & RHCA_MLX5_ACCESS_MASK)
 		optional |= ACCESS;
 	if (mask & IB_QP_PKEY_INDEX)
 		optional |= MLX5_QP_OPTPAR_PKEY_INDEX;
@@ -246,10 +246,13 @@ static void set_access(void *qpc, int access)
 	}
 }
 
-static void set_responder(void *qpc, const struct ib_qp_attr *attr, int mask)
+static void set_responder(void *qpc, const struct rhca_mlx5_qp_change *change)
 {
-	if (mask & IB_QP_ACCESS_FLAGS)
-		set_access(qpc, attr->qp_access_flags);
+	const struct ib_qp_attr *attr = change->attr;
+	int mask = change->mask;
+
+	if (mask & RHCA_MLX5_ACCESS_MASK)
+		set_access(qpc, change->access);
 	if (mask & IB_QP_RQ_PSN)
 		MLX5_SET(qpc, qpc, next_rcv_psn, attr->rq_psn);
 	if (mask & IB_QP_MIN_RNR_TIMER)
@@ -309,7 +312,7 @@ static int run_transition(struct mlx5_core_dev *mdev,
 	set_nature(qpc, change->spec);
 	set_sizes(qpc, change, MLX5_CAP_GEN(mdev, log_max_msg));
 	set_path(MLX5_ADDR_OF(qpc, qpc, primary_address_path), change);
-	set_responder(qpc, change->attr, change->mask);
+	set_responder(qpc, change);
 	set_requester(qpc, change->attr, change->mask);
 	MLX5_SET(qpc, qpc, counter_set_id, change->counter_set);
 	if (takes_ece(mdev, change))

@@ -437,6 +437,22 @@ static void note_change(struct rhca_mlx5_qp *qp,
 	}
 }
 
+/*
+ * What the peer may do when the change has been made. Who keeps no resources to answer
+ * READs and atomics by refuses them, whatever the rights are.
+ */
+static int access_of(const struct rhca_qp *base,
+		     const struct rhca_qp_change *change)
+{
+	const struct ib_qp_attr *now = change->attr, *before = &base->attr;
+	int access = change->mask & IB_QP_ACCESS_FLAGS ?
+		     now->qp_access_flags : before->qp_access_flags;
+	u8 answers = change->mask & IB_QP_MAX_DEST_RD_ATOMIC ?
+		     now->max_dest_rd_atomic : before->max_dest_rd_atomic;
+
+	return answers ? access : access & IB_ACCESS_REMOTE_WRITE;
+}
+
 int rhca_mlx5_qp_modify(struct rhca_qp *base,
 			const struct rhca_qp_change *change,
 			struct ib_udata *udata)
@@ -454,6 +470,7 @@ int rhca_mlx5_qp_modify(struct rhca_qp *base,
 		.attr		= change->attr,
 		.mask		= change->mask,
 		.address	= change->address,
+		.access		= access_of(base, change),
 		.counter_set	= counters ? counters->number : 0,
 		.ece		= &ece,
 	};

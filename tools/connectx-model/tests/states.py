@@ -112,18 +112,54 @@ def no_queues(bench):
 
 
 def connection_options(bench):
-    """What the adapter has, and of what is asked for, what it has."""
+    """Of what the library, or the program, asks for, what the adapter has."""
     def make():
         return QP(bench.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=bench.cq, rcq=bench.cq,
                                        cap=QPCap(max_send_wr=1, max_recv_wr=1)))
     qp = make()
     has = qp.query_ece()
-    expect('ece-of-the-adapter', has.options, ECE_OPTIONS)
+    expect('ece-of-the-library', bool(has.options) and not has.options & ~ECE_OPTIONS, True)
     has.vendor_id, has.options = VENDOR, ECE_MORE
     qp.set_ece(has)
     attr = QPAttr(port_num=1)
     qp.to_init(attr)
     expect('ece-granted', qp.query_ece().options, ECE_MORE & ECE_OPTIONS)
+
+
+def connection(bench, dest, answers):
+    attr = QPAttr(port_num=1)
+    attr.qp_access_flags = e.IBV_ACCESS_REMOTE_READ | e.IBV_ACCESS_REMOTE_WRITE
+    route = GlobalRoute(dgid=bench.context.query_gid(1, bench.gid_index),
+                        sgid_index=bench.gid_index)
+    attr.ah_attr = AHAttr(gr=route, is_global=1, port_num=1)
+    attr.dest_qp_num, attr.path_mtu = dest.qp_num, e.IBV_MTU_1024
+    attr.timeout, attr.retry_cnt, attr.rnr_retry, attr.min_rnr_timer = 14, 7, 7, 12
+    attr.max_rd_atomic, attr.max_dest_rd_atomic = 1, answers
+    return attr
+
+
+def reads_without_resources(bench):
+    """Who has none to answer READs by refuses them; WRITEs are let in."""
+    def make():
+        return QP(bench.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=bench.cq, rcq=bench.cq,
+                                       cap=QPCap(max_send_wr=4, max_recv_wr=1)))
+    peer = MR(bench.pd, 4096, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_READ |
+              e.IBV_ACCESS_REMOTE_WRITE)
+    mine = SGE(bench.mr.buf, 64, bench.mr.lkey)
+    for answers, wanted in ((1, [e.IBV_WC_SUCCESS]),
+                            (0, [e.IBV_WC_REM_ACCESS_ERR, e.IBV_WC_REM_INV_REQ_ERR])):
+        asks, has = make(), make()
+        asks.to_rts(connection(bench, has, 1))
+        has.to_rts(connection(bench, asks, answers))
+        for what, opcode, statuses in (
+                ('write', e.IBV_WR_RDMA_WRITE, [e.IBV_WC_SUCCESS]),
+                ('read', e.IBV_WR_RDMA_READ, wanted)):
+            wr = SendWR(wr_id=1, num_sge=1, sg=[mine], opcode=opcode,
+                        send_flags=e.IBV_SEND_SIGNALED)
+            wr.set_wr_rdma(peer.rkey, peer.buf)
+            asks.post_send(wr)
+            found = bench.completions(1)
+            expect('%s-with-%d-answers' % (what, answers), [status in statuses for _, status in found], [True])
 
 
 def control(share, line):
@@ -167,6 +203,7 @@ def main():
     send_queue_error(bench)
     no_queues(bench)
     connection_options(bench)
+    reads_without_resources(bench)
     events(bench, sys.argv[3])
     # Threads that still listen would keep it from ending.
     sys.stdout.flush()
