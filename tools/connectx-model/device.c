@@ -92,12 +92,12 @@ void device_reset(struct device *dev)
 	dev->port.enabled = false;
 }
 
-bool device_work(struct device *dev)
+void device_work(struct device *dev)
 {
-	bool more = port_work(&dev->port);
 	struct list batch = { &batch, &batch };
 	struct qp *qp;
 
+	port_work(&dev->port);
 	while (!list_empty(&dev->ready)) {
 		qp = list_first(&dev->ready, struct qp, ready);
 		list_unlink(&qp->ready);
@@ -111,7 +111,11 @@ bool device_work(struct device *dev)
 	}
 	if (!list_empty(&dev->error_queues) && !dev->poll_timer.at_ns)
 		timer_set(&dev->poll_timer, now_ns() + POLL_NS);
-	return more || !list_empty(&dev->ready) || !list_empty(&dev->port.incoming);
+}
+
+bool device_has_work(const struct device *dev)
+{
+	return !list_empty(&dev->ready) || !list_empty(&dev->port.incoming);
 }
 
 static u32 read_segment(struct device *dev, u32 at)

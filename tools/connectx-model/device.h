@@ -58,8 +58,9 @@ void device_init(struct device *dev, u32 index);
 /* Function level reset: as after power on. */
 void device_reset(struct device *dev);
 
-/* Some of the pending work. Return: true when there is more. */
-bool device_work(struct device *dev);
+/* Some of the pending work. */
+void device_work(struct device *dev);
+bool device_has_work(const struct device *dev);
 
 extern const struct vfio_user_ops device_guest_ops;
 

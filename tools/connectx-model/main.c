@@ -212,17 +212,22 @@ static bool any_guest(void)
 	return false;
 }
 
-/* Return: how long poll() may sleep, in milliseconds. */
+/*
+ * Return: how long poll() may sleep, in milliseconds. Asked for last: the work of one
+ * adapter sets timers, and gives another one frames.
+ */
 static int work(void)
 {
-	int64_t wait = timers_run();
-	bool more = false;
+	int64_t wait;
 	u32 i;
 
+	timers_run();
 	for (i = 0; i < device_count; i++)
-		more |= device_work(devices[i]);
-	if (more)
-		return 0;
+		device_work(devices[i]);
+	for (i = 0; i < device_count; i++)
+		if (device_has_work(devices[i]))
+			return 0;
+	wait = timers_wait_ns();
 	return wait < 0 ? -1 : (int)((wait + NS_PER_MS - 1) / NS_PER_MS);
 }
 

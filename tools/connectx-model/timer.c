@@ -36,17 +36,28 @@ void timer_set(struct timer *timer, u64 at_ns)
 	before->next = &timer->link;
 }
 
-int64_t timers_run(void)
+static struct timer *earliest(void)
+{
+	return list_empty(&timers) ? NULL : list_first(&timers, struct timer, link);
+}
+
+void timers_run(void)
 {
 	struct timer *timer;
 	u64 now = now_ns();
 
-	while (!list_empty(&timers)) {
-		timer = list_first(&timers, struct timer, link);
-		if (timer->at_ns > now)
-			return timer->at_ns - now;
+	while ((timer = earliest()) != NULL && timer->at_ns <= now) {
 		timer_cancel(timer);
 		timer->expired(timer);
 	}
-	return -1;
+}
+
+int64_t timers_wait_ns(void)
+{
+	const struct timer *timer = earliest();
+	u64 now = now_ns();
+
+	if (!timer)
+		return -1;
+	return timer->at_ns > now ? timer->at_ns - now : 0;
 }

@@ -15,7 +15,7 @@ void timer_init(struct timer *timer, void (*expired)(struct timer *timer));
 void timer_set(struct timer *timer, u64 at_ns);
 void timer_cancel(struct timer *timer);
 
-/* Run what is due. Return: nanoseconds to the next one, or -1. */
-int64_t timers_run(void);
+void timers_run(void);	/* what is due */
+int64_t timers_wait_ns(void);	/* until the next one is due, or -1 */
 
 #endif

@@ -432,7 +432,7 @@ void port_readable(struct port *port)
 	}
 }
 
-bool port_work(struct port *port)
+void port_work(struct port *port)
 {
 	struct frame *frame;
 	u32 i;
@@ -443,7 +443,6 @@ bool port_work(struct port *port)
 		arrived(port, frame->data, frame->bytes, frame->source_td);
 		free(frame);
 	}
-	return !list_empty(&port->incoming);
 }
 
 static void tell_change(struct port *port, bool before)

@@ -83,8 +83,8 @@ void port_send_roce(struct device *dev, u32 affinity, const u8 *frame, u32 bytes
 /* Frames are waiting on the socket. */
 void port_readable(struct port *port);
 
-/* Deliver some of what came from this process. Return: true when there is more. */
-bool port_work(struct port *port);
+/* Deliver some of what came from this process. */
+void port_work(struct port *port);
 /* The link has two owners: the world outside, and the driver. */
 void port_set_link(struct port *port, bool up);
 void port_enable(struct port *port, bool enabled);

@@ -20,6 +20,7 @@ SQ_LOG, CQ_LOG, BLOCK, CQE = 6, 6, 64, 64
 ATOMICS, ATOMICS_POSTED = 512, 48
 READ, FETCH_ADD, SIGNALLED = 0x10, 0x12, 8
 RIGHTS = ('lr', 'lw', 'rr', 'rw', 'a')
+REQUEST_ERROR, RETRY_EXCEEDED = 13, 0x15
 PATIENCE_S = 60
 
 
@@ -174,6 +175,20 @@ def atomics_over(program, name, **faults):
     model.end()
 
 
+def all_lost(program):
+    """Nothing wakes the model but its own timer."""
+    model = Model(program, '')
+    connection = Connection(model.guests[0])
+    model.control(cmd='impair', loss_ppm=1000000)
+    connection.post_read()
+    end, result = time.monotonic() + PATIENCE_S, None
+    while result is None and time.monotonic() < end:
+        time.sleep(0.01)
+        result = connection.poll()
+    expect('all-lost', result, (REQUEST_ERROR, RETRY_EXCEEDED))
+    model.end()
+
+
 def main():
     program = sys.argv[1]
     counted(program)
@@ -182,6 +197,7 @@ def main():
     reads_over(program, 'reads-lost', loss_ppm=10000, reorder_ppm=5000, corrupt_ppm=2000)
     atomics_over(program, 'atomics')
     atomics_over(program, 'atomics-lost', loss_ppm=100000, reorder_ppm=50000)
+    all_lost(program)
     sys.exit(1 if g.failed else 0)
 
 
