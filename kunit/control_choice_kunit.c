@@ -183,10 +183,9 @@ static void settings_go_along_there_and_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, 32);
 }
 
-/* Tenants that are kept apart must not meet because hardware came */
-static void port_with_partitions_stays_with_software(struct kunit *test)
+/* Return: a software device that has partitions, and hardware is on offer */
+static struct rhca_dev *keep_by_partitions(struct kunit *test, struct bench *b)
 {
-	struct bench *b = make_bench(test);
 	struct rhca_dev *dev;
 
 	make_software(b);
@@ -195,6 +194,15 @@ static void port_with_partitions_stays_with_software(struct kunit *test)
 	add_offer(b);
 	msleep(10 * STEP_MS);
 	KUNIT_ASSERT_PTR_EQ(test, find(b), dev);
+	return dev;
+}
+
+/* Tenants that are kept apart must not meet because hardware came */
+static void port_with_partitions_stays_with_software(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev = keep_by_partitions(test, b);
+
 	KUNIT_EXPECT_PTR_EQ(test, dev->backend, &rhca_sw_backend);
 	/* And the table can still be written */
 	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "2 0x8002"));
@@ -203,14 +211,8 @@ static void port_with_partitions_stays_with_software(struct kunit *test)
 static void hardware_serves_when_the_partitions_are_the_default_again(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
+	struct rhca_dev *dev = keep_by_partitions(test, b);
 
-	make_software(b);
-	dev = find(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
-	add_offer(b);
-	msleep(10 * STEP_MS);
-	KUNIT_ASSERT_PTR_EQ(test, find(b), dev);
 	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
 	wait_for(b, &recording_backend);
 }

@@ -81,39 +81,51 @@ static void stop(struct rhca_mem *mem)
 
 /* --- packets that are handled together ------------------------------------------- */
 
-static struct rhca_mem *hold(struct bench *b, struct rhca_mem **held, u32 key)
+struct holder {
+	struct bench b;
+	struct rhca_mem *held;
+};
+
+static struct rhca_mem *hold(struct holder *h, u32 key)
 {
-	return rhca_mem_hold(held, to_verbs_dev(b->hca->ibdev), key);
+	return rhca_mem_hold(&h->held, to_verbs_dev(h->b.hca->ibdev), key);
+}
+
+/* As in a batch: softirqs stay off until the test lets them on */
+static struct rhca_mem *begin_use(struct kunit *test, struct holder *h)
+{
+	struct rhca_mem *mem;
+
+	h->held = NULL;
+	setup(&h->b, test);
+	local_bh_disable();
+	mem = hold(h, h->b.hca->mr->rkey);
+	if (!mem)
+		local_bh_enable();
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	return mem;
 }
 
 static void key_that_is_asked_for_again_is_used_once(struct kunit *test)
 {
-	struct rhca_mem *held = NULL, *mem;
-	struct bench b;
+	struct holder h;
+	struct rhca_mem *mem = begin_use(test, &h);
 
-	setup(&b, test);
-	local_bh_disable();
-	mem = hold(&b, &held, b.hca->mr->rkey);
-	KUNIT_ASSERT_NOT_NULL(test, mem);
-	KUNIT_EXPECT_PTR_EQ(test, mem, hold(&b, &held, b.hca->mr->rkey));
+	KUNIT_EXPECT_PTR_EQ(test, mem, hold(&h, h.b.hca->mr->rkey));
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&mem->users));
-	rhca_mem_release(&held);
-	KUNIT_EXPECT_NULL(test, held);
+	rhca_mem_release(&h.held);
+	KUNIT_EXPECT_NULL(test, h.held);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
 	local_bh_enable();
 }
 
 static void other_key_ends_the_use_of_the_first(struct kunit *test)
 {
-	struct rhca_mem *held = NULL, *mem;
-	struct bench b;
+	struct holder h;
+	struct rhca_mem *mem = begin_use(test, &h);
 
-	setup(&b, test);
-	local_bh_disable();
-	mem = hold(&b, &held, b.hca->mr->rkey);
-	KUNIT_ASSERT_NOT_NULL(test, mem);
-	KUNIT_EXPECT_NULL(test, hold(&b, &held, b.hca->mr->rkey ^ 1));
-	KUNIT_EXPECT_NULL(test, held);
+	KUNIT_EXPECT_NULL(test, hold(&h, h.b.hca->mr->rkey ^ 1));
+	KUNIT_EXPECT_NULL(test, h.held);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
 	local_bh_enable();
 }
@@ -121,15 +133,11 @@ static void other_key_ends_the_use_of_the_first(struct kunit *test)
 /* Else somebody who goes on could keep who waits for the end waiting for ever */
 static void use_does_not_go_on_once_a_key_is_taken_away(struct kunit *test)
 {
-	struct rhca_mem *held = NULL, *mem;
-	struct bench b;
+	struct holder h;
+	struct rhca_mem *mem = begin_use(test, &h);
 
-	setup(&b, test);
-	local_bh_disable();
-	mem = hold(&b, &held, b.hca->mr->rkey);
-	KUNIT_ASSERT_NOT_NULL(test, mem);
 	WRITE_ONCE(mem->state, RHCA_MEM_INVALID);
-	KUNIT_EXPECT_NULL(test, hold(&b, &held, b.hca->mr->rkey));
+	KUNIT_EXPECT_NULL(test, hold(&h, h.b.hca->mr->rkey));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
 	rhca_mem_set_valid(mem);
 	local_bh_enable();

@@ -17,12 +17,11 @@ import sys
 import time
 
 import pyverbs.enums as e
-from pyverbs.addr import AHAttr, GlobalRoute
+from loopback import ACCESS, connect_to_itself
 from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
 
 PAGES = 16
@@ -33,7 +32,6 @@ IOVA = 0x7000_0000_0000         # of the process's choice
 PATIENCE_S = 30
 UDMABUF_CREATE = 0x40187542     # _IOW('u', 0x42, struct udmabuf_create)
 F_ADD_SEALS, F_SEAL_SHRINK = 1033, 2
-ACCESS = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
 
 
 class VerbsMR(ctypes.Structure):
@@ -75,22 +73,6 @@ def register(lib, context, pd, dmabuf):
     return mr
 
 
-def connect_to_itself(context, pd, index):
-    cq = CQ(context, 16)
-    cap = QPCap(max_send_wr=4, max_recv_wr=1)
-    qp = QP(pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=cap))
-    attr = QPAttr(port_num=1)
-    attr.qp_access_flags = ACCESS
-    attr.ah_attr = AHAttr(gr=GlobalRoute(dgid=context.query_gid(1, index), sgid_index=index),
-                          is_global=1, port_num=1)
-    attr.dest_qp_num = qp.qp_num
-    attr.path_mtu = e.IBV_MTU_1024
-    attr.timeout, attr.retry_cnt, attr.rnr_retry, attr.min_rnr_timer = 14, 7, 7, 12
-    attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
-    qp.to_rts(attr)
-    return qp, cq
-
-
 def transfer(qp, cq, opcode, sge, address, rkey):
     wr = SendWR(opcode=opcode, num_sge=1, sg=[sge], send_flags=e.IBV_SEND_SIGNALED)
     wr.set_wr_rdma(rkey, address)
@@ -107,7 +89,8 @@ def transfer(qp, cq, opcode, sge, address, rkey):
 def main():
     context = Context(name=sys.argv[1])
     pd = PD(context)
-    qp, cq = connect_to_itself(context, pd, int(sys.argv[2]))
+    cq = CQ(context, 16)
+    qp = connect_to_itself(context, pd, int(sys.argv[2]), cq, cq)
     local = MR(pd, LENGTH, ACCESS)
     dmabuf, memory = make_dmabuf()
     lib = library()
