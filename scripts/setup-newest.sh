@@ -11,14 +11,14 @@ set -eu
 shopt -s inherit_errexit
 
 tree=$(realpath "$(dirname "$0")/..")
-cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 newest=$tree/scripts/newest
 suite=$("$newest" suite)
 headers=$("$newest" package linux-headers)
 
 . "$tree/scripts/root-lib.sh"
+. "$tree/scripts/folder-lib.sh"
 
-# inside FOLDER COMMAND...: with a /proc of its own, which objtool reads
+# inside FOLDER COMMAND...: that of folder-lib.sh, with a /proc of its own, which objtool reads
 inside() {
 	# The root of a container may be no mount, which cannot be made private.
 	# shellcheck disable=SC2016
@@ -49,22 +49,7 @@ make_folder() {
 folder=$cache/newest-$({
 	echo "$suite" "$headers" "$("$newest" version "$headers")"
 	declare -f make_folder
-} | sha256sum | cut -c1-12)
-
-ensure_folder() {
-	[ -d "$folder" ] && return
-	as_root mkdir -p "$cache"
-	exec 9> "$cache/newest.lock"
-	flock 9
-	if [ ! -d "$folder" ]; then
-		# Waited for, not tested: errexit is off in a function that is tested.
-		make_folder > "$cache/newest.log" 2>&1 &
-		wait $! || {
-			tail -n 30 "$cache/newest.log" >&2
-			return 1
-		}
-	fi
-}
+} | folder_key)
 
 # The work tree's mirror is links into the tree, which mean nothing in there.
 build() {
@@ -89,7 +74,7 @@ build() {
 	ln -sfn newest "$tree/build/$release"
 }
 
-ensure_folder
+ensure_folder newest make_folder
 case ${1-} in
 '') echo "$folder" ;;
 build) shift; build "$@" ;;

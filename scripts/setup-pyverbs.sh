@@ -11,9 +11,9 @@ set -eu
 shopt -s inherit_errexit
 
 scripts=$(dirname "$(realpath "$0")")
-cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 
 . "$scripts/root-lib.sh"
+. "$scripts/folder-lib.sh"
 
 make_folder() {
 	local new=$folder.new
@@ -26,14 +26,6 @@ make_folder() {
 	as_root mv "$new" "$folder"
 }
 
-folder=$cache/pyverbs-trixie-$(declare -f make_folder | sha256sum | cut -c1-12)
-if [ "${1-}" != path ] && [ ! -d "$folder" ]; then
-	as_root mkdir -p "$cache"
-	exec 9> "$cache/pyverbs.lock"
-	flock 9
-	[ -d "$folder" ] || make_folder > "$cache/pyverbs.log" 2>&1 || {
-		tail -n 30 "$cache/pyverbs.log" >&2
-		exit 1
-	}
-fi
+folder=$cache/pyverbs-trixie-$(declare -f make_folder | folder_key)
+[ "${1-}" = path ] || ensure_folder pyverbs make_folder
 echo "$folder"

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Folders with a Debian in them, made once by debootstrap and kept in the cache. Included,
+# after root-lib.sh, by the scripts that say what is in theirs. A folder's name ends in a
+# hash of what it is made from, so that another content is another folder.
+
+cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
+
+# folder_key: of the text that comes in
+folder_key() { sha256sum | cut -c1-12; }
+
+# inside FOLDER COMMAND...
+inside() {
+	as_root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
+		DEBIAN_FRONTEND=noninteractive chroot "$@"
+}
+
+# ensure_folder NAME MAKE: $folder is there, made by the function MAKE if need be, whose
+# output is NAME.log in the cache. One caller makes it, others wait for that.
+ensure_folder() {
+	local name=$1 make=$2 log=$cache/$1.log lock
+
+	[ ! -d "$folder" ] || return 0
+	as_root mkdir -p "$cache"
+	exec {lock}> "$cache/$name.lock"
+	flock "$lock"
+	if [ ! -d "$folder" ]; then
+		# Waited for, not tested: errexit is off in a function that is tested.
+		"$make" > "$log" 2>&1 &
+		wait $! || {
+			tail -n 30 "$log" >&2
+			return 1
+		}
+	fi
+	exec {lock}>&-
+}
