@@ -120,35 +120,30 @@ static void fetch_and_add(long *window, MPI_Win win)
 	}
 }
 
-static void one_sided(const int *sizes, size_t num)
-{
-	void *window;
-	MPI_Win win;
-
-	MPI_Win_allocate(MAX_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
-	for (size_t i = 0; i < num; i++)
-		put_and_get(sizes[i], window, win);
-	fetch_and_add(window, win);
-	MPI_Win_free(&win);
-}
-
 int main(int argc, char **argv)
 {
 	static const int sizes[] = { 1, 8, 1000, 1024, 4096, 8193, 65536, 100001, MAX_BYTES };
+	const size_t num = sizeof(sizes) / sizeof(sizes[0]);
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
+	void *window;
+	MPI_Win win;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	out = malloc(MAX_BYTES);
 	in = malloc(MAX_BYTES);
+	/* For all rounds: it connects, and only the first round does. */
+	MPI_Win_allocate(MAX_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
 	while (rounds--) {
-		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (size_t i = 0; i < num; i++) {
 			point_to_point(sizes[i]);
 			collectives(sizes[i]);
+			put_and_get(sizes[i], window, win);
 		}
-		one_sided(sizes, sizeof(sizes) / sizeof(sizes[0]));
+		fetch_and_add(window, win);
 	}
+	MPI_Win_free(&win);
 	printf("%s rank %d of %d: every byte\n", failures ? "FAIL" : "ok  ", rank, ranks);
 	MPI_Finalize();
 	return failures != 0;
