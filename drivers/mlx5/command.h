@@ -116,6 +116,7 @@ struct rhca_mlx5_srq_spec {
  * @user_index: what completions call it
  * @fast_registration: its requests may fill memory keys by lists of pages
  * @timestamps: of its completions, MLX5_TIMESTAMP_FORMAT_*
+ * @lag_port: port of a LAG by which it sends, from 1; 0: the firmware's choice
  * @ece: options of enhanced connection establishment that a process asks for; 0: those
  *	that the adapter has
  */
@@ -137,6 +138,7 @@ struct rhca_mlx5_qp_spec {
 	u32 user_index;
 	bool fast_registration;
 	u8 timestamps;
+	u8 lag_port;
 	u32 ece;
 };
 
@@ -159,6 +161,7 @@ struct rhca_mlx5_new_qp {
  * @attr: attributes
  * @mask: which of them
  * @address: where it sends to, with IB_QP_AV
+ * @lag_port: port of a LAG by which it is to send from RTR on; 0: as it is
  * @access: IB_ACCESS_* of the peer, where @mask has what it depends on
  * @counter_set: what it counts into, from INIT on
  * @ece: options of enhanced connection establishment that are asked for, and then those
@@ -172,6 +175,7 @@ struct rhca_mlx5_qp_change {
 	const struct ib_qp_attr *attr;
 	int mask;
 	const struct rhca_address *address;
+	u8 lag_port;
 	int access;
 	u16 counter_set;
 	u32 *ece;

@@ -280,6 +280,23 @@ static void set_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
 		MLX5_SET(qpc, qpc, q_key, attr->qkey);
 }
 
+/*
+ * A queue pair begins with the port that it was given; the peer's address, known later,
+ * may have the bond choose another.
+ */
+static u32 set_lag_port(void *qpc, const struct rhca_mlx5_qp_change *change)
+{
+	bool is_rtr = change->from == IB_QPS_INIT && change->next == IB_QPS_RTR;
+
+	if (change->from == IB_QPS_RESET)
+		MLX5_SET(qpc, qpc, lag_tx_port_affinity,
+			 change->spec->lag_port);
+	if (!is_rtr || !change->lag_port)
+		return 0;
+	MLX5_SET(qpc, qpc, lag_tx_port_affinity, change->lag_port);
+	return MLX5_QP_OPTPAR_LAG_TX_AFF;
+}
+
 /* All take the options but SQERR2RTS */
 static bool takes_ece(const struct mlx5_core_dev *mdev,
 		      const struct rhca_mlx5_qp_change *change)
@@ -306,6 +323,7 @@ static int run_transition(struct mlx5_core_dev *mdev,
 		optional = optional_of(change->mask) &
 			   transition->optional[service];
 	qpc = MLX5_ADDR_OF(init2rtr_qp_in, in, qpc);
+	optional |= set_lag_port(qpc, change);
 	MLX5_SET(init2rtr_qp_in, in, opcode, transition->opcode);
 	MLX5_SET(init2rtr_qp_in, in, qpn, change->number);
 	MLX5_SET(init2rtr_qp_in, in, opt_param_mask, optional);

@@ -9,6 +9,7 @@
 #include "events.h"
 #include "fatal.h"
 #include "key_cache.h"
+#include "lag.h"
 #include "umr.h"
 #include "wqe.h"
 #include "xrc.h"
@@ -55,11 +56,16 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 	ret = rhca_mlx5_events_init(hca);
 	if (ret)
 		goto err_exit_umr;
-	ret = rhca_mlx5_fatal_init(hca);
+	ret = rhca_mlx5_lag_init(hca);
 	if (ret)
 		goto err_exit_events;
+	ret = rhca_mlx5_fatal_init(hca);
+	if (ret)
+		goto err_exit_lag;
 	return 0;
 
+err_exit_lag:
+	rhca_mlx5_lag_exit(hca);
 err_exit_events:
 	rhca_mlx5_events_exit(hca);
 err_exit_umr:
@@ -78,6 +84,7 @@ err_exit_xrc:
 void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 {
 	rhca_mlx5_fatal_exit(hca);
+	rhca_mlx5_lag_exit(hca);
 	rhca_mlx5_xrc_exit(hca);
 	rhca_mlx5_events_exit(hca);
 	rhca_mlx5_key_cache_exit(hca);

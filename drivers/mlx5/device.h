@@ -16,6 +16,7 @@
 #include "core/device.h"
 #include "key_cache.h"
 
+struct mlx5_flow_table;
 struct rhca_mlx5_umr_queue;
 struct rhca_mlx5_xrc_parts;
 
@@ -25,8 +26,11 @@ struct rhca_mlx5_xrc_parts;
  * struct rhca_mlx5 - A function of an adapter
  * @offer: what control chooses from; there is an RDMA device when it has
  * @mdev: mlx5_core's part
- * @doorbells: UAR of the kernel's queues; this and the rest are valid while
+ * @lag_ports: how many ports of the adapter a bond has joined, 0 or at least 2
+ * @lag_assigned: queue pairs that were given a port; this and the rest are valid while
  *	there is an RDMA device
+ * @lag_demux: what arrives on these ports
+ * @doorbells: UAR of the kernel's queues
  * @key_variant: low byte of the next memory key
  * @key_fence: what a change of a key waits for, MLX5_FENCE_MODE_*
  * @end_of_list: key that ends a list of memory
@@ -46,6 +50,9 @@ struct rhca_mlx5_xrc_parts;
 struct rhca_mlx5 {
 	struct rhca_offer offer;
 	struct mlx5_core_dev *mdev;
+	u8 lag_ports;
+	atomic_t lag_assigned;
+	struct mlx5_flow_table *lag_demux;
 	struct mlx5_sq_bfreg doorbells;
 	atomic_t key_variant;
 	u8 key_fence;

@@ -15,6 +15,7 @@
 
 #include "backend.h"
 #include "device.h"
+#include "lag.h"
 
 #define CQE_VERSION	1	/* completions say whose they are by a number of ours */
 
@@ -43,17 +44,35 @@ static bool is_wanted(const struct mlx5_core_dev *mdev)
 }
 
 /*
- * InfiniBand ports, functions that share one port, and a bond of two functions, whose
- * queue pairs need to be spread over its ports, are the in-tree driver's. mlx5_core
- * takes the functions away from their drivers when it makes such a bond, and when it
- * ends.
+ * What is left to the in-tree driver, and why. Functions of a switch (representors,
+ * and the uplink in switchdev mode) have another name on the bus and are not seen here.
+ * A LAG of a switch is one for its virtual functions.
  */
+static const char *reason_against(struct mlx5_core_dev *mdev)
+{
+	if (MLX5_CAP_GEN(mdev, port_type) != MLX5_CAP_PORT_TYPE_ETH)
+		return "its port is InfiniBand's";
+	if (mlx5_core_is_vf(mdev))
+		return "it is a virtual function";
+	if (mdev->coredev_type == MLX5_COREDEV_SF)
+		return "it is a subfunction";
+	if (mlx5_lag_is_active(mdev) && !mlx5_lag_is_roce(mdev))
+		return "it belongs to a LAG of its switch";
+	if (MLX5_CAP_GEN(mdev, num_vhca_ports) > 1)
+		return "it shares an RDMA port";
+	if (MLX5_CAP_GEN(mdev, cqe_version) != CQE_VERSION)
+		return "its firmware is too old (version of completions)";
+	return NULL;
+}
+
 static bool is_served(struct mlx5_core_dev *mdev)
 {
-	return MLX5_CAP_GEN(mdev, port_type) == MLX5_CAP_PORT_TYPE_ETH &&
-	       !mlx5_lag_is_active(mdev) &&
-	       MLX5_CAP_GEN(mdev, num_vhca_ports) <= 1 &&
-	       MLX5_CAP_GEN(mdev, cqe_version) == CQE_VERSION;
+	const char *reason = reason_against(mdev);
+
+	if (reason)
+		pr_info("%s is left to another driver: %s\n",
+			dev_name(mdev->device), reason);
+	return !reason;
 }
 
 static bool covers(const struct rhca_offer *offer,
@@ -62,6 +81,8 @@ static bool covers(const struct rhca_offer *offer,
 	const struct rhca_mlx5 *hca = container_of(offer, struct rhca_mlx5,
 						   offer);
 
+	if (hca->lag_ports)
+		return rhca_mlx5_lag_covers(hca, ndev);
 	return ndev->dev.parent == hca->mdev->device;
 }
 
@@ -78,12 +99,15 @@ static int bind_function(struct auxiliary_device *adev,
 						  adev)->mdev;
 	struct rhca_mlx5 *hca;
 
-	if (!is_served(mdev) || !is_wanted(mdev))
+	if (!is_wanted(mdev) || !is_served(mdev))
 		return -ENODEV;
 	hca = kzalloc(sizeof(*hca), GFP_KERNEL);
 	if (!hca)
 		return -ENOMEM;
 	hca->mdev = mdev;
+	/* Before that changes, mlx5_core takes the function away, to give it back after */
+	if (mlx5_lag_is_active(mdev))
+		hca->lag_ports = mlx5_lag_get_num_ports(mdev);
 	hca->offer.backend = &rhca_mlx5_backend;
 	hca->offer.dma_device = mdev->device;
 	hca->offer.covers = covers;

@@ -12,6 +12,7 @@
 #include "cq.h"
 #include "device.h"
 #include "fatal.h"
+#include "lag.h"
 #include "poll.h"
 #include "qp.h"
 #include "qp_user.h"
@@ -91,13 +92,13 @@ static u8 timestamp_format(struct mlx5_core_dev *mdev, bool is_user)
 static int set_parts(struct rhca_mlx5_qp *qp,
 		     const struct ib_qp_init_attr *init)
 {
+	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
 	struct rhca_mlx5_qp_spec *spec = &qp->spec;
 
 	spec->fast_registration = !qp->base.is_user;
-	spec->timestamps =
-		timestamp_format(rhca_mlx5_mdev(qp->base.ibqp.device),
-				 qp->base.is_user);
+	spec->timestamps = timestamp_format(hca->mdev, qp->base.is_user);
 	spec->service = services[init->qp_type];
+	spec->lag_port = rhca_mlx5_lag_assign(hca, init->qp_type);
 	spec->buffer = &qp->buffer;
 	spec->user_index = RHCA_MLX5_NO_USER_INDEX;
 	if (spec->service == MLX5_QP_ST_XRC)
@@ -470,6 +471,8 @@ int rhca_mlx5_qp_modify(struct rhca_qp *base,
 		.attr		= change->attr,
 		.mask		= change->mask,
 		.address	= change->address,
+		.lag_port	= rhca_mlx5_lag_port_of(hca, change->attr,
+							change->mask),
 		.access		= access_of(base, change),
 		.counter_set	= counters ? counters->number : 0,
 		.ece		= &ece,

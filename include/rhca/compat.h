@@ -138,11 +138,33 @@ static inline void rhca_del_netdev_gids(struct ib_device *ibdev, u32 port,
 #define rhca_mlx5_num_vectors		mlx5_comp_vectors_count
 #endif
 
+/* Flags of a mapping may be changed by functions alone. */
+#ifdef HAVE_VM_FLAGS_CLEAR
+#define rhca_vm_flags_clear		vm_flags_clear
+#else
+#define rhca_vm_flags_clear(vma, flags)	((vma)->vm_flags &= ~(flags))
+#endif
+
 /* The key that ends a list of memory is the firmware's to choose now. */
 #ifdef HAVE_MLX5_END_OF_LIST
 #define rhca_mlx5_end_of_list		mlx5_core_get_terminate_scatter_list_mkey
 #else
 #define rhca_mlx5_end_of_list(mdev)	cpu_to_be32(0x100)
+#endif
+
+/* The table of what arrives on the ports of a LAG: mlx5_core keeps it itself now. */
+#ifdef HAVE_MLX5_LAG_DEMUX
+#include <linux/mlx5/lag.h>
+#define rhca_mlx5_lag_demux_create(mdev, space, attr, table) \
+	mlx5_lag_demux_init(mdev, attr)
+#define rhca_mlx5_lag_demux_destroy(mdev, table) \
+	mlx5_lag_demux_cleanup(mdev)
+#else
+#define rhca_mlx5_lag_demux_create(mdev, space, attr, table) \
+	PTR_ERR_OR_ZERO(*(table) = mlx5_create_lag_demux_flow_table(space, \
+						(attr)->prio, (attr)->level))
+#define rhca_mlx5_lag_demux_destroy(mdev, table) \
+	mlx5_destroy_flow_table(table)
 #endif
 
 /* Binding a QP to a counter got the port; ib_core knows it without. */

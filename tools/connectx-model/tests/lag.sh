@@ -2,33 +2,42 @@
 # SPDX-License-Identifier: GPL-2.0
 # Two machines whose adapters have two ports, a wire for each:
 #
-#	a: mlx5_bond_0          b: mlx5_bond_0
+#	a: one RDMA device      b: one RDMA device
 #	   bond0 10.7.0.1          bond0 10.7.0.2
 #	   |    port 1  ---------  port 1    |
 #	   +--  port 2  ---------  port 2  --+
 #
 # The driver makes one RDMA device of bonded ports (CREATE_LAG), spreads its queue
 # pairs over both, and moves them when a link goes (MODIFY_LAG).
+#
+# usage: lag.sh [roce_hca_mlx5]   the driver; mlx5_ib is the other
 . "$(dirname "$0")/guest-lib.sh"
+
+driver=${1-mlx5_ib}
 
 netdevs() {
 	compgen -G '/sys/bus/pci/drivers/mlx5_core/*/net/*' | sed 's|.*/||'
 }
 
-# are_rdma NAME...: these RDMA devices, and no others
-are_rdma() {
-	[ "$(echo /sys/class/infiniband/*)" = "$(printf '/sys/class/infiniband/%s ' "$@" |
-		sed 's/ $//')" ]
+# are_apart, is_one: RDMA devices of the adapter's, and no others: one for each port, or
+# one for the bond
+are_apart() {
+	[ "$(has_rdma | wc -l)" = 2 ] && [ "$(ls /sys/class/infiniband | wc -l)" = 2 ]
+}
+
+is_one() {
+	[ "$(has_rdma | wc -l)" = 1 ] && [ "$(ls /sys/class/infiniband | wc -l)" = 1 ] &&
+		grep -qsx bond0 "$(has_rdma)"/ports/1/gid_attrs/ndevs/*
 }
 
 load() {
 	local module
 
 	modprobe bonding max_bonds=0
-	for module in mlx5_core mlx5_ib ib_uverbs rdma_ucm ib_umad; do
+	for module in mlx5_core $driver ib_uverbs rdma_ucm ib_umad; do
 		modprobe $module
 	done
-	wait_for are_rdma mlx5_0 mlx5_1 && [ "$(netdevs | wc -l)" = 2 ]
+	wait_for are_apart && [ "$(netdevs | wc -l)" = 2 ]
 }
 
 # map_is PORT PORT: where affinity 1 and 2 go, as the driver last said
@@ -46,8 +55,8 @@ bond() {
 	done
 	ip address add "$address/24" dev bond0
 	ip link set bond0 mtu 4200 up
-	wait_for are_rdma mlx5_bond_0 && wait_for map_is 1 2 || return 1
-	rdma=mlx5_bond_0
+	wait_for is_one && wait_for map_is 1 2 || return 1
+	rdma=$(basename "$(has_rdma)")
 	wait_for is_active && wait_for find_gid v2 ffff && gid=$(find_gid v2 ffff)
 }
 
@@ -72,11 +81,11 @@ link() {
 }
 
 unbond() {
-	ip link delete bond0 && wait_for are_rdma mlx5_0 mlx5_1
+	ip link delete bond0 && wait_for are_apart
 }
 
 reload() {
-	modprobe -r mlx5_ib && modprobe -r mlx5_core && load
+	modprobe -r $driver && modprobe -r mlx5_core && load
 }
 
 case $VM_ROLE in

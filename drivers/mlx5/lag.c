@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Link aggregation. When the netdevs of an adapter's functions become the ports of a
+ * bond, mlx5_core decides whether they are a LAG, takes their RDMA functions away and
+ * gives one back, whose RoCE engine has all ports. What remains to be done is told here:
+ * the engine is to take what arrives on either port, and each queue pair has the port by
+ * which it sends. mlx5_core moves those to another port while the link of theirs is down.
+ */
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/fs.h>
+#include <linux/netdevice.h>
+#include <rhca/compat.h>
+
+#include "device.h"
+#include "lag.h"
+
+static int is_of_function(struct net_device *lower,
+			  struct netdev_nested_priv *function)
+{
+	return lower->dev.parent == function->data;
+}
+
+/**
+ * rhca_mlx5_lag_covers - Is a netdev the bond that an aggregated function serves?
+ * @hca: the function
+ * @ndev: any netdev
+ *
+ * Context: RCU read side.
+ */
+bool rhca_mlx5_lag_covers(const struct rhca_mlx5 *hca,
+			  const struct net_device *ndev)
+{
+	struct netdev_nested_priv function = { .data = hca->mdev->device };
+
+	return netif_is_bond_master(ndev) &&
+	       netdev_walk_all_lower_dev_rcu((struct net_device *)ndev,
+					     is_of_function, &function);
+}
+
+/**
+ * rhca_mlx5_lag_init - Take what arrives on all ports of a LAG
+ * @hca: the function
+ *
+ * Context: may sleep.
+ * Return: 0, also where there is no LAG; or an error, with nothing left.
+ */
+int rhca_mlx5_lag_init(struct rhca_mlx5 *hca)
+{
+	struct mlx5_flow_table_attr table = { .max_fte = 1 };
+	struct mlx5_flow_namespace *space;
+	int ret;
+
+	atomic_set(&hca->lag_assigned, 0);
+	if (!hca->lag_ports)
+		return 0;
+	space = mlx5_get_flow_namespace(hca->mdev, MLX5_FLOW_NAMESPACE_LAG);
+	if (!space)
+		return -EOPNOTSUPP;
+	ret = mlx5_cmd_create_vport_lag(hca->mdev);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_lag_demux_create(hca->mdev, space, &table,
+					 &hca->lag_demux);
+	if (ret)
+		mlx5_cmd_destroy_vport_lag(hca->mdev);
+	return ret;
+}
+
+/**
+ * rhca_mlx5_lag_exit - Undo rhca_mlx5_lag_init()
+ * @hca: the function
+ */
+void rhca_mlx5_lag_exit(struct rhca_mlx5 *hca)
+{
+	if (!hca->lag_ports)
+		return;
+	rhca_mlx5_lag_demux_destroy(hca->mdev, hca->lag_demux);
+	mlx5_cmd_destroy_vport_lag(hca->mdev);
+}
+
+/**
+ * rhca_mlx5_lag_assign - The port by which a new queue pair sends
+ * @hca: the function
+ * @type: of the queue pair
+ *
+ * One after the other gets the next port, as mlx5_ib has it.
+ *
+ * Context: any.
+ * Return: the port, from 1; 0 leaves it to the firmware, which does so for QP1, and
+ * where there is no LAG.
+ */
+u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
+{
+	if (!hca->lag_ports || type == IB_QPT_GSI ||
+	    !MLX5_CAP_GEN(hca->mdev, lag_tx_port_affinity))
+		return 0;
+	return (u32)atomic_inc_return(&hca->lag_assigned) % hca->lag_ports + 1;
+}
+
+/**
+ * rhca_mlx5_lag_port_of - The port that the bond's own policy has for a connection
+ * @hca: the function
+ * @attr: attributes that a queue pair is to get
+ * @mask: which of them
+ *
+ * Context: any.
+ * Return: the port, from 1; 0 where ib_core did not ask the bond (it does so for the
+ * kernel's connections alone), or a queue pair cannot change it.
+ */
+u8 rhca_mlx5_lag_port_of(struct rhca_mlx5 *hca, const struct ib_qp_attr *attr,
+			 int mask)
+{
+	if (!hca->lag_ports || !(mask & IB_QP_AV) || !attr->xmit_slave ||
+	    !MLX5_CAP_GEN(hca->mdev, init2_lag_tx_port_affinity))
+		return 0;
+	return mlx5_lag_get_slave_port(hca->mdev, attr->xmit_slave);
+}
