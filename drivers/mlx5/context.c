@@ -62,6 +62,14 @@ static void describe(struct ib_ucontext *ibucontext,
 	resp->eth_min_inline = MLX5_USER_INLINE_MODE_NONE;
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
+	/* Where in the page that rhca_mlx5_mmap() has for it */
+	resp->hca_core_clock_offset =
+		offset_in_page(offsetof(struct mlx5_init_seg, internal_timer_h));
+	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
+	if (mdev->clock_info)
+		resp->clock_info_versions = BIT(MLX5_IB_CLOCK_INFO_V1);
+	if (rhca_mlx5_has_real_time(mdev))
+		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_REAL_TIME_TS;
 	if (MLX5_CAP_GEN(mdev, ece_support))
 		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE;
 	/* Without write combining BlueFlame costs more than it saves */

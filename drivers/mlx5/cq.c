@@ -69,6 +69,8 @@ static int pin_cq(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
 	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
 	if (ret)
 		return ret;
+	cq->real_time = cmd.flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
+	cmd.flags &= ~MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
 	if (cmd.flags != MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX ||
 	    cmd.cqe_comp_en || cmd.reserved0 || cmd.reserved1)
 		return -EOPNOTSUPP;
@@ -110,9 +112,14 @@ static int alloc_kernel(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
 static int check_attr(const struct mlx5_core_dev *mdev,
 		      const struct ib_cq_init_attr *attr)
 {
-	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+	/* Each completion has the time, whether somebody asks for it or not */
+	const u32 known = IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN |
+			  IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+
+	if (attr->flags & ~known)
 		return -EOPNOTSUPP;
-	if (attr->flags && !MLX5_CAP_GEN(mdev, cq_oi))
+	if (attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN &&
+	    !MLX5_CAP_GEN(mdev, cq_oi))
 		return -EOPNOTSUPP;
 	/* One entry always stays free */
 	if (attr->cqe >= BIT(MLX5_CAP_GEN(mdev, log_max_cq_sz)))

@@ -23,6 +23,7 @@ struct rhca_mlx5;
  * @buffer: entries and doorbell record
  * @entries: finds an entry of the kernel's by its index
  * @entry_bytes: size of an entry, 64 or 128
+ * @real_time: a process wants the time of day in its entries, not the adapter's clock
  * @resize_lock: serialises resizes, which replace what is in @buffer
  * @log_entries: how many there are
  * @lock: protects the consumer index, one reader at a time, and the lists.
@@ -37,6 +38,7 @@ struct rhca_mlx5_cq {
 	struct rhca_mlx5_buffer buffer;
 	struct mlx5_frag_buf_ctrl entries;
 	u8 entry_bytes;
+	bool real_time;
 	struct mutex resize_lock;	/* protects the entries in @buffer and: */
 	u8 log_entries;
 	spinlock_t lock;	/* protects the consumer index and: */

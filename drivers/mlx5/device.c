@@ -15,6 +15,7 @@
 #include "xrc.h"
 
 #define MELLANOX_OUI	0x0002c9
+#define TIMESTAMP_MASK	S64_MAX		/* a completion's time has 63 bits */
 
 /* What a change of a key waits for differs from adapter to adapter */
 static u8 key_fence_of(const struct mlx5_core_dev *mdev)
@@ -174,6 +175,8 @@ void rhca_mlx5_describe(const struct mlx5_core_dev *mdev,
 {
 	describe_queues(mdev, attr);
 	describe_rest(mdev, attr);
+	attr->timestamp_mask = TIMESTAMP_MASK;
+	attr->hca_core_clock = MLX5_CAP_GEN(mdev, device_frequency_khz);
 }
 
 static u64 cap_flags(const struct mlx5_core_dev *mdev)

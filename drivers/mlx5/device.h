@@ -88,6 +88,15 @@ static inline u32 rhca_mlx5_uars_per_page(const struct mlx5_core_dev *mdev)
 	       MLX5_CAP_GEN(mdev, num_of_uars_per_page) : 1;
 }
 
+/* The firmware can put the time of day into completions */
+static inline bool rhca_mlx5_has_real_time(const struct mlx5_core_dev *mdev)
+{
+	u8 cap = MLX5_CAP_ROCE(mdev, qp_ts_format);
+
+	return cap == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ||
+	       cap == MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING_AND_REAL_TIME;
+}
+
 static inline u32 rhca_mlx5_max_srq_sge(const struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, max_wqe_sz_rq) / 16 - 1;

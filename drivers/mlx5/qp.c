@@ -78,15 +78,24 @@ static int set_xrc_parts(struct rhca_mlx5_qp *qp,
 }
 
 /* Firmware may refuse a free running clock, which libmlx5 takes where it can */
-static u8 timestamp_format(struct mlx5_core_dev *mdev, bool is_user)
+static u8 timestamp_format(struct mlx5_core_dev *mdev, bool is_user,
+			   bool real_time)
 {
 	u8 cap = MLX5_CAP_ROCE(mdev, qp_ts_format);
 
 	if (!is_user)
 		return mlx5_get_qp_default_ts(mdev);
+	if (real_time)
+		return MLX5_TIMESTAMP_FORMAT_REAL_TIME;
 	return cap == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ?
 	       MLX5_TIMESTAMP_FORMAT_DEFAULT :
 	       MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
+}
+
+static bool wants_real_time(const struct ib_qp_init_attr *init)
+{
+	return (init->send_cq && to_rhca_mlx5_cq(init->send_cq)->real_time) ||
+	       (init->recv_cq && to_rhca_mlx5_cq(init->recv_cq)->real_time);
 }
 
 static int set_parts(struct rhca_mlx5_qp *qp,
@@ -96,7 +105,10 @@ static int set_parts(struct rhca_mlx5_qp *qp,
 	struct rhca_mlx5_qp_spec *spec = &qp->spec;
 
 	spec->fast_registration = !qp->base.is_user;
-	spec->timestamps = timestamp_format(hca->mdev, qp->base.is_user);
+	if (wants_real_time(init) && !rhca_mlx5_has_real_time(hca->mdev))
+		return -EOPNOTSUPP;
+	spec->timestamps = timestamp_format(hca->mdev, qp->base.is_user,
+					    wants_real_time(init));
 	spec->service = services[init->qp_type];
 	spec->lag_port = rhca_mlx5_lag_assign(hca, init->qp_type);
 	spec->buffer = &qp->buffer;
@@ -251,7 +263,8 @@ static int get_memory(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 {
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return 0;
-	return udata ? rhca_mlx5_qp_pin(qp, udata) : alloc_kernel(qp, init);
+	return udata ? rhca_mlx5_qp_pin(qp, &init->cap, udata) :
+		       alloc_kernel(qp, init);
 }
 
 static void free_memory(struct rhca_mlx5_qp *qp)

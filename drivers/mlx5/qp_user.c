@@ -39,13 +39,18 @@ static int check_queues(const struct mlx5_core_dev *mdev,
 	return 0;
 }
 
+/* libmlx5 rounds receives up, and has query_qp() say so; its sends it knows itself */
 static void take_queues(struct rhca_mlx5_qp_spec *spec,
-			const struct mlx5_ib_create_qp *cmd)
+			const struct mlx5_ib_create_qp *cmd,
+			struct ib_qp_cap *cap)
 {
 	spec->has_recv = !spec->has_srq && cmd->rq_wqe_count;
 	if (spec->has_recv) {
 		spec->log_recv = ilog2(cmd->rq_wqe_count);
 		spec->log_recv_bytes = cmd->rq_wqe_shift;
+		cap->max_recv_wr = cmd->rq_wqe_count;
+		cap->max_recv_sge = BIT(cmd->rq_wqe_shift) /
+				    sizeof(struct mlx5_wqe_data_seg);
 	}
 	spec->has_send = cmd->sq_wqe_count;
 	if (spec->has_send)
@@ -58,13 +63,15 @@ static void take_queues(struct rhca_mlx5_qp_spec *spec,
 /**
  * rhca_mlx5_qp_pin - Pin the queues of a process's queue pair
  * @qp: the queue pair, with the parts that it names
+ * @cap: sizes that were asked for; the receive queue's are what they became
  * @udata: where the process says they are
  *
  * Context: process context of the owner.
  * Return: 0; -EINVAL or -EOPNOTSUPP for what no adapter, or this driver does not have;
  * what pinning says.
  */
-int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_udata *udata)
+int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_cap *cap,
+		     struct ib_udata *udata)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
 	struct rhca_mlx5_user_queue queue = {};
@@ -77,7 +84,7 @@ int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_udata *udata)
 	ret = check_queues(mdev, &cmd);
 	if (ret)
 		return ret;
-	take_queues(&qp->spec, &cmd);
+	take_queues(&qp->spec, &cmd, cap);
 	queue.address = cmd.buf_addr;
 	queue.bytes = rhca_mlx5_qp_bytes(&qp->spec);
 	queue.record = cmd.db_addr;

@@ -7,7 +7,8 @@
 struct ib_udata;
 struct rhca_mlx5_qp;
 
-int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_udata *udata);
+int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_cap *cap,
+		     struct ib_udata *udata);
 int rhca_mlx5_qp_answer(const struct rhca_mlx5_qp *qp, struct ib_udata *udata);
 int rhca_mlx5_ece_asked(struct ib_udata *udata, u32 *ece);
 void rhca_mlx5_ece_answer(struct ib_udata *udata, u32 ece);

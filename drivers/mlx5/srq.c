@@ -38,8 +38,8 @@ static int check_init(const struct mlx5_core_dev *mdev,
 
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
-	if (!attr->max_wr || !attr->max_sge ||
-	    attr->max_wr >= BIT(MLX5_CAP_GEN(mdev, log_max_srq_sz)) ||
+	/* One that nobody gets anything from is made as by mlx5_ib, which libmlx5 knows */
+	if (attr->max_wr >= BIT(MLX5_CAP_GEN(mdev, log_max_srq_sz)) ||
 	    attr->max_sge > rhca_mlx5_max_srq_sge(mdev))
 		return -EINVAL;
 	return 0;

@@ -7,6 +7,7 @@
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/uverbs_std_types.h>
@@ -21,6 +22,9 @@
 
 /* Below are offsets by which older libraries ask for other things than UARs */
 #define FIRST_PAGE_OFFSET	0x10000
+/* In pages: what is asked for, above its parameter, of which these have none */
+#define CLOCK_PAGE_OFFSET	(MLX5_IB_MMAP_CORE_CLOCK << 8)
+#define CLOCK_INFO_PAGE_OFFSET	(MLX5_IB_MMAP_CLOCK_INFO << 8)
 
 /**
  * struct uar - A UAR that a process may map
@@ -46,6 +50,49 @@ static phys_addr_t uar_address(const struct mlx5_core_dev *mdev, u32 number)
 	return mdev->bar_addr + (phys_addr_t)(number / per_page) * PAGE_SIZE;
 }
 
+static int make_read_only(struct vm_area_struct *vma)
+{
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	rhca_vm_flags_clear(vma, VM_MAYWRITE);
+	return 0;
+}
+
+/* The adapter's clock is in the segment that it is started with */
+static int mmap_clock(struct ib_ucontext *ibucontext,
+		      struct vm_area_struct *vma)
+{
+	phys_addr_t timer = mdev_of(ibucontext)->iseg_base +
+			    offsetof(struct mlx5_init_seg, internal_timer_h);
+	int ret = make_read_only(vma);
+
+	if (ret)
+		return ret;
+	return rdma_user_mmap_io(ibucontext, vma, timer >> PAGE_SHIFT,
+				 PAGE_SIZE, pgprot_noncached(vma->vm_page_prot),
+				 NULL);
+}
+
+/*
+ * How that clock and the time of day go together, as mlx5_core keeps it in a page of
+ * memory, which stays while it is mapped.
+ */
+static int mmap_clock_info(struct ib_ucontext *ibucontext,
+			   struct vm_area_struct *vma)
+{
+	const struct mlx5_core_dev *mdev = mdev_of(ibucontext);
+	int ret = make_read_only(vma);
+
+	if (ret)
+		return ret;
+	if (!mdev->clock_info)
+		return -EOPNOTSUPP;
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return -EINVAL;
+	return vm_insert_page(vma, vma->vm_start,
+			      virt_to_page(mdev->clock_info));
+}
+
 int rhca_mlx5_mmap(struct ib_ucontext *ibucontext, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
@@ -53,6 +100,10 @@ int rhca_mlx5_mmap(struct ib_ucontext *ibucontext, struct vm_area_struct *vma)
 	pgprot_t prot;
 	int ret;
 
+	if (vma->vm_pgoff == CLOCK_PAGE_OFFSET)
+		return mmap_clock(ibucontext, vma);
+	if (vma->vm_pgoff == CLOCK_INFO_PAGE_OFFSET)
+		return mmap_clock_info(ibucontext, vma);
 	entry = rdma_user_mmap_entry_get(ibucontext, vma);
 	if (!entry)
 		return -EINVAL;
