@@ -27,8 +27,7 @@ function_of() {
 	provoked='mlx5_cmd_out_err|SET_ROCE_ADDRESS'
 }
 modprobe mlx5_core "$no_keys_in_advance"
-wait_for has_netdev
-ip link set "$(basename "$(has_netdev | head -n 1)")" mtu 4200 up
+start_alone
 if [ "${1-trace}" = trace ]; then
 	check trace-mlx5_ib traced mlx5_ib
 	check trace-ours traced roce_hca_mlx5
@@ -36,7 +35,6 @@ if [ "${1-trace}" = trace ]; then
 		"$RHCA_SHARE/model.log" "$here/commands-differ.txt"
 fi
 if [ "${1-refuse}" = refuse ]; then
-	alone=$(objects)
 	driver=roce_hca_mlx5
 	check bring-up bring_up 10.7.0.1
 	timeout $((RHCA_TIMEOUT - 60)) /usr/bin/python3 "$here/objects.py" refuse \
