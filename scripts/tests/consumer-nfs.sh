@@ -3,7 +3,7 @@
 # where: uml
 # modules: consumers
 # tier: full
-# timeout: 300
+# timeout: 600
 #
 # NFS over RDMA, versions 3 and 4.2: the kernel's server in host a, its client in
 # host b. What b writes is read back past its cache and compared in a's folder, and

@@ -3,7 +3,7 @@
 # where: uml
 # modules: consumers
 # tier: full
-# timeout: 300
+# timeout: 600
 #
 # RDS over RDMA: messages between sockets of family AF_RDS, every byte compared
 # (rds-bytes.py); over RoCE v1 and v2, while the link flaps, and with the device of
