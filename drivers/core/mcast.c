@@ -6,21 +6,14 @@
  * which GID its packets will come by. What a backend needs to deliver to a QP it
  * keeps with the attachment.
  *
- * Each group costs the host a membership and perhaps an entry of the NIC's filter,
- * so a user who may not administer the network has a limit.
- *
  * RTNL protects the groups, which joining at a netdev needs anyway, and which
  * is held when a netdev goes. Packets look under RCU.
  */
-#include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
-#include <linux/moduleparam.h>
 #include <linux/once.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
-#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 #include <rhca/backend.h>
 #include <rhca/compat.h>
@@ -28,6 +21,7 @@
 #include "core/device.h"
 #include "core/mcast.h"
 #include "core/mcast_join.h"
+#include "core/mcast_limit.h"
 #include "core/qp.h"
 
 /* Of all devices: a packet needs one lookup, its netdev says which are meant */
@@ -52,24 +46,6 @@ struct group {
 	u32 num_attachments;
 	struct hlist_head joins;
 };
-
-static unsigned int mcast_user_limit = 256;
-module_param(mcast_user_limit, uint, 0644);
-MODULE_PARM_DESC(mcast_user_limit, "Attachments to multicast groups of one user without CAP_NET_ADMIN, on all devices (default: 256)");
-
-/**
- * struct rhca_mcast_owner - A user with attached QPs
- * @entry: in the list of them, under RTNL
- * @uid: the user
- * @attachments: of the QPs of all its processes
- */
-struct rhca_mcast_owner {
-	struct list_head entry;
-	kuid_t uid;
-	u32 attachments;
-};
-
-static LIST_HEAD(owners);
 
 /* Processes choose GIDs: nobody shall be able to fill one bucket */
 static u32 hash_gid(const union ib_gid *gid)
@@ -210,68 +186,6 @@ void rhca_mcast_forget_netdev(const struct net_device *ndev)
 	}
 }
 
-/* --- users ---------------------------------------------------------------- */
-
-static struct rhca_mcast_owner *find_owner(kuid_t uid)
-{
-	struct rhca_mcast_owner *owner;
-
-	list_for_each_entry(owner, &owners, entry)
-		if (uid_eq(owner->uid, uid))
-			return owner;
-	owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
-	if (owner) {
-		owner->uid = uid;
-		list_add(&owner->entry, &owners);
-	}
-	return owner;
-}
-
-static void put_owner(struct rhca_mcast_owner *owner)
-{
-	if (!owner || --owner->attachments)
-		return;
-	list_del(&owner->entry);
-	kfree(owner);
-}
-
-static bool is_limited(const struct rhca_qp *qp, struct net_device *ndev)
-{
-	return qp->is_user &&
-	       !(ndev && ns_capable(dev_net(ndev)->user_ns, CAP_NET_ADMIN));
-}
-
-static void explain_limit(const struct rhca_qp *qp)
-{
-	ibdev_warn_ratelimited(&qp->dev->ibdev,
-			       "%s[%d]: user %u is attached to multicast groups %u times: raise mcast_user_limit of module roce_hca, or give it CAP_NET_ADMIN\n",
-			       current->comm, task_pid_nr(current),
-			       from_kuid(&init_user_ns, current_uid()),
-			       mcast_user_limit);
-}
-
-/* Count one attachment more for the calling user; @owner may be NULL then */
-static int get_owner(struct rhca_port *port, const struct rhca_qp *qp,
-		     struct rhca_mcast_owner **owner)
-{
-	struct net_device *ndev = rhca_port_get_netdev(port);
-	bool limited = is_limited(qp, ndev);
-
-	ASSERT_RTNL();
-	dev_put(ndev);
-	*owner = NULL;
-	if (!limited)
-		return 0;
-	*owner = find_owner(current_uid());
-	if (!*owner)
-		return -ENOMEM;
-	if ((*owner)->attachments++ < READ_ONCE(mcast_user_limit))
-		return 0;
-	put_owner(*owner);
-	explain_limit(qp);
-	return -ENOMEM;
-}
-
 /* --- groups and attachments ----------------------------------------------- */
 
 static struct group *find_group(const struct rhca_port *port,
@@ -343,7 +257,8 @@ create_attachment(struct group *group, struct rhca_qp *qp)
 	attachment = kzalloc(sizeof(*attachment), GFP_KERNEL_ACCOUNT);
 	if (!attachment)
 		return ERR_PTR(-ENOMEM);
-	ret = get_owner(group->port, qp, &attachment->owner);
+	ret = rhca_mcast_owner_get(group->port, qp,
+				   &attachment->owner);
 	if (ret) {
 		kfree(attachment);
 		return ERR_PTR(ret);
@@ -356,7 +271,7 @@ create_attachment(struct group *group, struct rhca_qp *qp)
 
 static void destroy_attachment(struct rhca_mcast_attachment *attachment)
 {
-	put_owner(attachment->owner);
+	rhca_mcast_owner_put(attachment->owner);
 	kfree_rcu(attachment, rcu);
 }
 

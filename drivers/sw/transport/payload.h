@@ -8,7 +8,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "sw/transport/parse.h"
-#include "sw/verbs/mr.h"
+#include "sw/verbs/mem.h"
 #include "sw/verbs/qp.h"
 
 struct rhca_packet;

@@ -16,7 +16,7 @@
 #include <linux/timer.h>
 
 #include "core/device.h"
-#include "sw/verbs/mr.h"
+#include "sw/verbs/mem.h"
 #include "sw/verbs/qp.h"
 #include "sw/transport/block.h"
 #include "sw/transport/doorbell.h"

@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <rhca/compat.h>
 
-#include "sw/verbs/mr.h"
+#include "sw/verbs/mem.h"
 #include "sw/verbs/odp_range.h"
 
 static u64 index_of(const struct rhca_odp_range *range, u64 user_addr)
