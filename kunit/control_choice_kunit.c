@@ -7,6 +7,7 @@
 #include <linux/debug_locks.h>
 #include <linux/delay.h>
 #include <linux/rtnetlink.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "control/choice.h"
@@ -126,6 +127,45 @@ static void offer_makes_a_device(struct kunit *test)
 	withdraw_offer(b);
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->offer.users), 0);
+}
+
+/**
+ * struct withdrawal - Of an offer, elsewhere, since it waits
+ * @work: withdraws it
+ * @offer: the offer
+ * @done: it has been withdrawn
+ */
+struct withdrawal {
+	struct work_struct work;
+	struct rhca_offer *offer;
+	struct completion done;
+};
+
+static void withdraw_work(struct work_struct *work)
+{
+	struct withdrawal *withdrawal = container_of(work, struct withdrawal,
+						     work);
+
+	rhca_offer_withdraw(withdrawal->offer);
+	complete(&withdrawal->done);
+}
+
+static void withdrawal_waits_for_who_has_found_the_offer(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct withdrawal w = { .offer = &b->offer };
+
+	add_offer(b);
+	KUNIT_ASSERT_PTR_EQ(test, rhca_offer_find(b->ndev), &b->offer);
+	init_completion(&w.done);
+	INIT_WORK_ONSTACK(&w.work, withdraw_work);
+	queue_work(system_unbound_wq, &w.work);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, completion_done(&w.done));
+	rhca_offer_release(&b->offer);
+	wait_for_completion(&w.done);
+	destroy_work_on_stack(&w.work);
+	b->offered = false;
 }
 
 /*
@@ -384,6 +424,7 @@ static void software_waits_for_a_free_offer(struct kunit *test)
 
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_makes_a_device),
+	KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
 	KUNIT_CASE(offer_that_is_found_is_a_lock),
 	KUNIT_CASE(offer_that_is_not_able_makes_none),
 	KUNIT_CASE(settings_go_along_there_and_back),

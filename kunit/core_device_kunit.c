@@ -766,6 +766,44 @@ static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
 	rhca_dev_remove(ndev);
 }
 
+static bool netdev_is_released(struct rhca_dev *dev)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		if (!rcu_access_pointer(dev->ports[0].ndev))
+			return true;
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+/*
+ * The same when another device's news comes meanwhile: this one cannot be unregistered
+ * then, and is when it is back. To ib_core it is on its way without references.
+ */
+static void device_on_the_way_is_removed_when_it_is_back(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev *dev = make_on(test, ndev);
+	unsigned int refs = refcount_read(&dev->ibdev.refcount);
+	bool ended;
+
+	dev->ports[0].net = (const void *)dev;
+	refcount_set(&dev->ibdev.refcount, 0);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
+	KUNIT_EXPECT_TRUE(test, netdev_is_released(dev));
+	refcount_set(&dev->ibdev.refcount, refs);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
+	ib_device_put(&dev->ibdev);
+	ended = device_ends(test);
+	KUNIT_EXPECT_TRUE(test, ended);
+	if (!ended)
+		ib_unregister_device(&dev->ibdev);
+}
+
 static struct kunit_case device_tests[] = {
 	KUNIT_CASE(backend_hears_of_a_qp_in_order),
 	KUNIT_CASE(backend_gets_the_attributes_that_were_named),
@@ -790,6 +828,7 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(port_that_does_not_exist_is_refused),
 	KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
 	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
+	KUNIT_CASE(device_on_the_way_is_removed_when_it_is_back),
 	{}
 };
 

@@ -416,6 +416,27 @@ static void noise_never_leads_out_of_the_packet(struct kunit *test)
 	}
 }
 
+/* A sender on this host may splice pages that it still writes to */
+static void place_of_the_icrc_is_read_once(struct kunit *test)
+{
+	struct rhca_bth *bth;
+	struct sk_buff *skb;
+	struct bench b;
+
+	setup(&b, test);
+	make(&b, WRITE_ONLY, 16, 8);
+	bth = (struct rhca_bth *)(b.packet + b.network);
+	bth->flags |= RHCA_BTH_PAD;	/* the ICRC is that of pad count 3 */
+	test_seal(b.packet, b.bytes, b.encap);
+	skb = test_skb(test, b.packet, b.bytes, TEST_LINEAR, 0);
+	bth = (struct rhca_bth *)(skb->data + b.network);
+	bth->flags &= ~RHCA_BTH_PAD;
+	KUNIT_ASSERT_EQ(test, rhca_rx_parse(b.rx, skb, b.encap), RHCA_PARSE_OK);
+	bth->flags |= RHCA_BTH_PAD;
+	KUNIT_EXPECT_TRUE(test, rhca_rx_icrc_ok(b.rx));
+	kfree_skb(skb);
+}
+
 static struct kunit_case receive_tests[] = {
 	KUNIT_CASE_PARAM(packet_that_was_cut_is_refused, framing_gen_params),
 	KUNIT_CASE_PARAM(every_length_of_every_opcode_is_checked,
@@ -436,6 +457,7 @@ static struct kunit_case receive_tests[] = {
 			 framing_gen_params),
 	KUNIT_CASE_PARAM(headers_are_whole_wherever_the_cut_is,
 			 framing_gen_params),
+	KUNIT_CASE_PARAM(place_of_the_icrc_is_read_once, framing_gen_params),
 	KUNIT_CASE_PARAM(noise_never_leads_out_of_the_packet,
 			 framing_gen_params),
 	{}

@@ -13,6 +13,7 @@
 #include "sw/transport/receive.h"
 #include "sw/transport/walk.h"
 #include "sw/verbs/counters.h"
+#include "sw/verbs/qp.h"
 
 #define SEND_ONLY	0x04
 #define WRITE_ONLY	0x0a
@@ -280,7 +281,7 @@ static void qps_take_turns(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 6);
 }
 
-/* Packet @psn of a connection, with one extended header */
+/* Packet @psn of a connection, with one extended header; a WRITE has payload */
 static void append_keyed(struct bench *b, u8 opcode, int psn, const u8 *extended,
 			 unsigned int extended_bytes)
 {
@@ -290,13 +291,16 @@ static void append_keyed(struct bench *b, u8 opcode, int psn, const u8 *extended
 			 .psn = (FIRST_PSN + psn) & 0xffffff,
 			 .dest_qpn = b->qp->qp_num },
 		.extended = extended, .extended_bytes = extended_bytes,
-		.payload_bytes = PAYLOAD,
+		.payload_bytes = opcode == WRITE_ONLY ? PAYLOAD : 0,
 	};
 
 	append_packet(b, &p, false);
 }
 
-/* Or it would wait for the packets before it, and those behind it be dropped */
+/*
+ * Or it would wait for the packets before it, and those behind it be dropped. The SEND
+ * has no payload, whose memory would be used in place of the key's.
+ */
 static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *test)
 {
 	struct bench b;
@@ -316,6 +320,51 @@ static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *te
 	expect_completions(&b, 2);
 }
 
+/**
+ * struct watch - Who polls while a list is being taken
+ * @hca: whose CQ
+ * @freed: packets that have been taken and freed
+ * @seen: completions found
+ * @behind: most packets that had been taken with no completion to be seen
+ */
+static struct watch {
+	struct test_hca *hca;
+	u32 freed;
+	u32 seen;
+	u32 behind;
+} watch;
+
+static void poll_at_end_of_packet(struct sk_buff *skb)
+{
+	struct ib_wc wc;
+
+	watch.freed++;
+	while (test_poll(watch.hca, &wc))
+		watch.seen++;
+	watch.behind = max(watch.behind, watch.freed - watch.seen);
+}
+
+/* Or the queue would be empty before its owner can know that he has to post again */
+static void completions_wait_for_no_more_than_a_quarter_of_the_queue(struct kunit *test)
+{
+	struct sk_buff *skb;
+	struct bench b;
+	u32 depth;
+	int i;
+
+	setup(&b, test, IB_QPT_UD);
+	watch = (struct watch) { .hca = b.hca };
+	depth = ibqp_to_verbs(b.qp)->rq.max_wr;
+	post_recvs(&b, b.qp, depth);
+	for (i = 0; i < depth; i++)
+		append(&b, b.qp, i, false);
+	list_for_each_entry(skb, &b.list, list)
+		skb->destructor = poll_at_end_of_packet;
+	arrive(&b);
+	KUNIT_EXPECT_EQ(test, watch.freed, depth);
+	KUNIT_EXPECT_LT(test, watch.behind, depth / 4);
+}
+
 static void list_without_packets_is_harmless(struct kunit *test)
 {
 	struct bench b;
@@ -332,6 +381,7 @@ static struct kunit_case walk_tests[] = {
 	KUNIT_CASE(what_is_no_packet_is_passed_over),
 	KUNIT_CASE(qps_take_turns),
 	KUNIT_CASE(key_is_not_in_use_when_the_same_list_invalidates_it),
+	KUNIT_CASE(completions_wait_for_no_more_than_a_quarter_of_the_queue),
 	KUNIT_CASE(list_without_packets_is_harmless),
 	{}
 };
