@@ -4,6 +4,11 @@
 # modules: consumers
 # tier: full
 # timeout: 600
+# turns: no
+#
+# No turns: in some runs the kernel keeps the namespace of a host whose device was
+# removed under a stream, for longer than 400 s, which this scenario reports as left
+# behind. Whether SMC does or the driver is not known.
 #
 # SMC-R: sockets of family AF_SMC, whose streams go by RDMA WRITEs between kernels. Every
 # byte comes back and is compared (smc-bytes.c); that RDMA carried them, and not TCP,
