@@ -82,6 +82,18 @@ static const struct ring *keep_ring(const struct ring *ring)
 	return &rings.all[at];
 }
 
+/* Any ring, also of an object that is no more */
+static const struct ring *known_ring(struct actor *actor)
+{
+	unsigned int known = __atomic_load_n(&rings.count, __ATOMIC_RELAXED);
+	const struct ring *ring;
+
+	if (!known)
+		return NULL;
+	ring = &rings.all[rng_below(&actor->rng, known < MAX_RINGS ? known : MAX_RINGS)];
+	return ring->bytes ? ring : NULL;	/* not all written yet */
+}
+
 static unsigned int slot(struct actor *actor)
 {
 	return rng_below(&actor->rng, SLOTS);
@@ -213,6 +225,19 @@ static void connect_pair(struct actor *actor, unsigned int at)
 		if (qp.handle)
 			qp_connect(&side->dev, &qp, &path);
 	}
+}
+
+/*
+ * The ring of one object, or what is at its offset by now, is mapped once more and
+ * taken for that of a shared receive queue.
+ */
+static void map_again(struct actor *actor, struct side *side)
+{
+	const struct ring *ring = known_ring(actor);
+	struct ring again;
+
+	if (ring && !ring_map(&side->dev, &again, ring->offset, ring->bytes))
+		side->srq[slot(actor)].ring = keep_ring(&again);
 }
 
 static void modify(struct actor *actor, struct side *side)
@@ -363,19 +388,16 @@ static void post_receives(struct actor *actor, struct side *side, const struct r
 	count(&totals->receives, n);
 }
 
-/* Any field or slot of any ring, also of objects that are no more */
+/* Any field or slot of any ring */
 static void scribble(struct actor *actor)
 {
-	unsigned int known = __atomic_load_n(&rings.count, __ATOMIC_RELAXED);
 	const struct ring *ring;
 	uint32_t *word;
 
-	if (known > MAX_RINGS)
-		known = MAX_RINGS;
-	for (int left = rng_below(&actor->rng, 40); known && left; left--) {
-		ring = &rings.all[rng_below(&actor->rng, known)];
-		if (!ring->bytes)
-			continue;	/* not all written yet */
+	for (int left = rng_below(&actor->rng, 40); left; left--) {
+		ring = known_ring(actor);
+		if (!ring)
+			continue;
 		switch (rng_below(&actor->rng, 8)) {
 		case 0: word = &ring->buf->producer_index; break;
 		case 1: word = &ring->buf->consumer_index; break;
@@ -406,7 +428,7 @@ static void reap(struct side *side)
 
 static void churn(struct actor *actor, struct side *side)
 {
-	switch (rng_below(&actor->rng, 16)) {
+	switch (rng_below(&actor->rng, 17)) {
 	case 0: renew_cq(actor, side); break;
 	case 1 ... 2: resize_cq(actor, side); break;
 	case 3 ... 4: renew_srq(actor, side); break;
@@ -414,7 +436,8 @@ static void churn(struct actor *actor, struct side *side)
 	case 8 ... 10: renew_mr(actor, side); break;
 	case 11: renew_mw(actor, side); break;
 	case 12: renew_ah(actor, side, &sides[side == &sides[0]]); break;
-	case 13: cq_arm(&side->dev, side->cq[slot(actor)].handle, actor->steps & 1); break;
+	case 13: map_again(actor, side); break;
+	case 14: cq_arm(&side->dev, side->cq[slot(actor)].handle, actor->steps & 1); break;
 	default: modify(actor, side); break;
 	}
 }

@@ -101,24 +101,47 @@ void device_close(struct device *dev)
 
 /* --- rings -------------------------------------------------------------------- */
 
-static int ring_map(struct device *dev, struct ring *ring, const struct mminfo *info)
-{
-	void *at = mmap(NULL, info->size, PROT_READ | PROT_WRITE, MAP_SHARED, dev->fd, info->offset);
-
-	if (at == MAP_FAILED)
-		return -errno;
-	ring->buf = at;
-	ring->bytes = info->size;
-	ring->mask = ring->buf->index_mask;
-	ring->shift = ring->buf->log2_elem_size;
-	return 0;
-}
-
 void ring_unmap(struct ring *ring)
 {
 	if (ring->buf)
 		munmap(ring->buf, ring->bytes);
 	memset(ring, 0, sizeof(*ring));
+}
+
+/* Do the elements that the copies in @ring tell of lie in the mapping? */
+static bool ring_fits(const struct ring *ring)
+{
+	uint64_t slots = (uint64_t)ring->mask + 1;
+
+	return !(slots & ring->mask) && ring->shift < 32 &&
+	       slots << ring->shift <= ring->bytes - sizeof(*ring->buf);
+}
+
+/*
+ * Threads that do not agree may destroy what another one has just created. Its
+ * offset is given to the next object, and there may be that object's ring by now, with
+ * an index mask or a size that somebody has scribbled over.
+ */
+int ring_map(struct device *dev, struct ring *ring, uint64_t offset, size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, dev->fd, offset);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	ring->buf = at;
+	ring->offset = offset;
+	ring->bytes = bytes;
+	ring->mask = ring->buf->index_mask;
+	ring->shift = ring->buf->log2_elem_size;
+	if (ring_fits(ring))
+		return 0;
+	ring_unmap(ring);
+	return -EIO;
+}
+
+static int ring_map_new(struct device *dev, struct ring *ring, const struct mminfo *info)
+{
+	return ring_map(dev, ring, info->offset, info->size);
 }
 
 uint32_t ring_room(const struct ring *ring)
@@ -244,7 +267,7 @@ int cq_create(struct device *dev, struct cq *cq, uint32_t entries)
 	if (ret)
 		return ret;
 	cq->handle = resp.body.cq_handle;
-	return ring_map(dev, &cq->ring, &resp.drv.mi);
+	return ring_map_new(dev, &cq->ring, &resp.drv.mi);
 }
 
 /* The old ring stays mapped: whose it is may still be writing to it */
@@ -254,7 +277,7 @@ int cq_resize(struct device *dev, struct cq *cq, uint32_t entries)
 	RESPONSE(ib_uverbs_resize_cq_resp, rxe_resize_cq_resp) resp = {};
 	int ret = RUN(dev, RESIZE_CQ, cmd, resp);
 
-	return ret ?: ring_map(dev, &cq->ring, &resp.drv.mi);
+	return ret ?: ring_map_new(dev, &cq->ring, &resp.drv.mi);
 }
 
 int cq_arm(struct device *dev, uint32_t handle, bool solicited)
@@ -284,7 +307,7 @@ int srq_create(struct device *dev, struct srq *srq, uint32_t wr, uint32_t sge)
 	if (ret)
 		return ret;
 	srq->handle = resp.body.srq_handle;
-	return ring_map(dev, &srq->ring, &resp.drv.mi);
+	return ring_map_new(dev, &srq->ring, &resp.drv.mi);
 }
 
 int srq_resize(struct device *dev, struct srq *srq, uint32_t wr)
@@ -300,7 +323,7 @@ int srq_resize(struct device *dev, struct srq *srq, uint32_t wr)
 	};
 	int ret = RUN_SILENT(dev, MODIFY_SRQ, cmd);
 
-	return ret ?: ring_map(dev, &srq->ring, &info);
+	return ret ?: ring_map_new(dev, &srq->ring, &info);
 }
 
 int srq_destroy(struct device *dev, uint32_t handle)
@@ -331,9 +354,9 @@ int qp_create(struct device *dev, struct qp *qp, enum qp_type type, uint32_t sen
 	qp->handle = resp.body.qp_handle;
 	qp->number = resp.body.qpn;
 	qp->type = type;
-	ret = ring_map(dev, &qp->send, &resp.drv.sq_mi);
+	ret = ring_map_new(dev, &qp->send, &resp.drv.sq_mi);
 	if (!ret && !srq)
-		ret = ring_map(dev, &qp->recv, &resp.drv.rq_mi);
+		ret = ring_map_new(dev, &qp->recv, &resp.drv.rq_mi);
 	return ret;
 }
 

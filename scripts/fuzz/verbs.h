@@ -42,9 +42,13 @@ struct device {
 	uint32_t pd;
 };
 
-/* @mask and @shift are copies: those in @buf anybody may have overwritten */
+/*
+ * @bytes of @buf are mapped from @offset of the device. @mask and @shift are copies:
+ * those in @buf anybody may have overwritten.
+ */
 struct ring {
 	struct rxe_queue_buf *buf;
+	uint64_t offset;
 	size_t bytes;
 	uint32_t mask;
 	uint32_t shift;
@@ -123,6 +127,7 @@ void *ring_slot(const struct ring *ring, uint32_t index);
 void ring_publish(const struct ring *ring, uint32_t n);
 void *ring_first(const struct ring *ring);
 void ring_consume(const struct ring *ring);
+int ring_map(struct device *dev, struct ring *ring, uint64_t offset, size_t bytes);
 void ring_unmap(struct ring *ring);
 
 void recv_wqe_fill(struct rxe_recv_wqe *wqe, uint64_t wr_id, void *to, uint32_t bytes, uint32_t lkey);
