@@ -16,26 +16,12 @@ command -v fi_pingpong > /dev/null || skip "no fi_pingpong (package libfabric-bi
 setup_hosts
 PORT=23000
 
-# ofi_rxm closes a connection before it empties its completion queue, and what is in there
-# may make it crash (libfabric's issue 11828). When the result has been printed all bytes
-# have been exchanged and compared; a crash after that is not the device's.
-cat > "$WORK/fi_pingpong" <<- 'END'
-	#!/bin/sh
-	fi_pingpong "$@" > "$0.$$" 2>&1
-	status=$?
-	cat "$0.$$"
-	[ $status = 1 ] && grep -q 'terminated with signal 11' "$0.$$" &&
-		grep -Eq '^[0-9]+k? .* =[0-9]+k? ' "$0.$$" && exit 0
-	exit $status
-END
-chmod +x "$WORK/fi_pingpong"
-
 pingpong() { # pingpong NAME LEAST-PACKETS PROVIDER ENDPOINT
 	local before
 	PORT=$((PORT + 1))
 	before=$(sent)
-	pair "$1" tcp:$PORT "$WORK/fi_pingpong -B $PORT -p $3 -e $4 -c -I ${ROUNDS:-20} -S ${SIZE:-4096}" \
-		"$WORK/fi_pingpong -P $PORT -p $3 -e $4 -c -I ${ROUNDS:-20} -S ${SIZE:-4096} $IP4_A"
+	pair "$1" tcp:$PORT "fi_pingpong -B $PORT -p $3 -e $4 -c -I ${ROUNDS:-20} -S ${SIZE:-4096}" \
+		"fi_pingpong -P $PORT -p $3 -e $4 -c -I ${ROUNDS:-20} -S ${SIZE:-4096} $IP4_A"
 	used "$1" "$before" "$2"
 }
 
@@ -55,7 +41,10 @@ pingpong "reliable datagrams over datagrams (ofi_rxd)" 20 'verbs;ofi_rxd' rdm
 
 flap_under_load "$(sent)" 2000 &
 flap=$!
-ROUNDS=2000 SIZE=65536 pingpong "while the link flaps" 20000 'verbs;ofi_rxm' rdm
+# 1990 rounds are 8088 receives at each end. Each 64th is answered with credits, and
+# libfabric dies of a message that comes as it closes: 2000 rounds end with one
+# (Documentation/consumers.rst).
+ROUNDS=1990 SIZE=65536 pingpong "while the link flaps" 20000 'verbs;ofi_rxm' rdm
 flapped "while the link flaps" $flap
 flap_under_load "$(sent)" 1000 &
 flap=$!
