@@ -804,6 +804,35 @@ static void device_on_the_way_is_removed_when_it_is_back(struct kunit *test)
 		ib_unregister_device(&dev->ibdev);
 }
 
+static void remove_all(struct work_struct *work)
+{
+	rhca_dev_remove_all();
+}
+
+/* In the middle of its way nobody can have a reference: as ib_core leaves the count */
+static void unload_waits_for_a_device_on_the_way(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev *dev = make_on(test, ndev);
+	struct work_struct work;
+	unsigned int references;
+
+	ib_device_put(&dev->ibdev);
+	references = refcount_read(&dev->ibdev.refcount);
+	refcount_set(&dev->ibdev.refcount, 0);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	INIT_WORK_ONSTACK(&work, remove_all);
+	queue_work(system_unbound_wq, &work);
+	msleep(STEP_MS);
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_DEV_EXIT), 0);
+	refcount_set(&dev->ibdev.refcount, references);
+	rhca_dev_plugged(dev);
+	KUNIT_EXPECT_TRUE(test, device_ends(test));
+	rhca_dev_remove(ndev);
+	flush_work(&work);
+	destroy_work_on_stack(&work);
+}
+
 static struct kunit_case device_tests[] = {
 	KUNIT_CASE(backend_hears_of_a_qp_in_order),
 	KUNIT_CASE(backend_gets_the_attributes_that_were_named),
@@ -829,6 +858,7 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
 	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
 	KUNIT_CASE(device_on_the_way_is_removed_when_it_is_back),
+	KUNIT_CASE(unload_waits_for_a_device_on_the_way),
 	{}
 };
 

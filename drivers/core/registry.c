@@ -30,7 +30,8 @@ static DEFINE_MUTEX(devices_mutex);
 
 /* Devices whose memory exists; the module stays until there are none */
 static atomic_t num_devices = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(devices_gone);
+/* Module unload: the last of them has gone, or one can be found again */
+static DECLARE_WAIT_QUEUE_HEAD(devices_wait);
 
 static void list_device(struct rhca_dev *dev)
 {
@@ -75,7 +76,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	/* The last one out may let the module go: hold its text until here */
 	mutex_lock(&devices_mutex);
 	if (atomic_dec_and_test(&num_devices))
-		wake_up(&devices_gone);
+		wake_up(&devices_wait);
 	mutex_unlock(&devices_mutex);
 }
 
@@ -273,6 +274,7 @@ void rhca_dev_plugged(struct rhca_dev *dev)
 	if (test_and_clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags))
 		schedule_work(&catch_up_work);
 	rhca_gid_watch_registered(dev);
+	wake_up(&devices_wait);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_plugged);
 
@@ -508,6 +510,20 @@ void rhca_dev_remove_offer(const struct rhca_offer *offer,
 	}
 }
 
+/*
+ * Who is not registered is being unregistered elsewhere, which ends in
+ * dealloc_driver(), or is on its way to another RDMA namespace, from which it comes
+ * back to rhca_dev_plugged(): both wake this up.
+ */
+static struct rhca_dev *wait_for_device(void)
+{
+	struct rhca_dev *dev;
+
+	wait_event(devices_wait, (dev = first_device(NULL)) ||
+				 !atomic_read(&num_devices));
+	return dev;
+}
+
 /**
  * rhca_dev_remove_all - Module unload: every device goes, none comes back
  *
@@ -517,13 +533,13 @@ void rhca_dev_remove_all(void)
 {
 	struct rhca_dev *dev;
 
-	while ((dev = first_device(NULL))) {
+	while ((dev = wait_for_device())) {
 		rhca_dev_claim(dev);
 		ib_unregister_device_and_put(&dev->ibdev);
 	}
-	/* Unregistrations under way elsewhere end in dealloc_driver() */
-	wait_event(devices_gone, !atomic_read(&num_devices));
+	/* Whose end has told us holds this until it has left our text */
 	mutex_lock(&devices_mutex);
 	mutex_unlock(&devices_mutex);
 	cancel_work_sync(&catch_up_work);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_all);
