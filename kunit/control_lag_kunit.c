@@ -3,15 +3,12 @@
  * Jobs about LAGs that come too late.
  */
 #include <kunit/test.h>
-#include <linux/delay.h>
 
 #include "control/lag.h"
 #include "core/device.h"
 #include "core/registry.h"
 #include "hca.h"
 #include "recording_backend.h"
-
-#define JOB_MS	200	/* nothing else is in the queue */
 
 static void remove_device(void *data)
 {
@@ -49,7 +46,7 @@ static void end_that_comes_late_freezes_no_table(struct kunit *test)
 	plain = make_device(test, TEST_NAME "_plain", 3, NULL);
 	ndev = rhca_port_get_netdev(&plain->ports[0]);
 	KUNIT_EXPECT_EQ(test, rhca_lag_part(pair, ndev), 0);
-	msleep(JOB_MS);
+	rhca_lag_flush();
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
 	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&plain->ports[0],
 						  "1 0x8001"));

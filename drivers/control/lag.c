@@ -366,6 +366,17 @@ int rhca_lag_init(void)
 }
 
 /**
+ * rhca_lag_flush - Wait until what was asked for so far has been done
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_lag_flush(void)
+{
+	flush_workqueue(lag_wq);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_flush);
+
+/**
  * rhca_lag_stop - Module unload: no LAG is made or ended any more
  *
  * Context: may sleep, RTNL not held.
@@ -375,7 +386,7 @@ void rhca_lag_stop(void)
 	spin_lock(&jobs_lock);
 	stopped = true;
 	spin_unlock(&jobs_lock);
-	flush_workqueue(lag_wq);
+	rhca_lag_flush();
 }
 
 /**

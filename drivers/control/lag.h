@@ -18,6 +18,7 @@ int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 		  const char *name);
 int rhca_lag_part(struct rhca_dev *dev, struct net_device *first);
 int rhca_lag_init(void);
+void rhca_lag_flush(void);
 void rhca_lag_stop(void);
 void rhca_lag_exit(void);
 
