@@ -38,14 +38,33 @@ int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
  * all the same is lost until the function is reset; mlx5_core has logged why.
  *
  * Context: may sleep, for up to %GIVE_BACK_TRIES times %GIVE_BACK_MS.
+ * Return: 0, or what the last try said, and the adapter may still use the object.
  */
-void rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
+int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_uar_out)] = {};
-	int tries = GIVE_BACK_TRIES;
+	int ret, tries = GIVE_BACK_TRIES;
 
-	while (mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out)) && --tries)
+	while ((ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out))) &&
+	       --tries)
 		msleep(GIVE_BACK_MS);
+	return ret;
+}
+
+/**
+ * rhca_mlx5_give_key_back - Destroy a memory key that nobody else knows
+ * @mdev: the adapter
+ * @key: the key
+ *
+ * Context and Return: as of rhca_mlx5_give_back().
+ */
+int rhca_mlx5_give_key_back(struct mlx5_core_dev *mdev, u32 key)
+{
+	u32 in[MLX5_ST_SZ_DW(destroy_mkey_in)] = {};
+
+	MLX5_SET(destroy_mkey_in, in, opcode, MLX5_CMD_OP_DESTROY_MKEY);
+	MLX5_SET(destroy_mkey_in, in, mkey_index, mlx5_mkey_to_idx(key));
+	return rhca_mlx5_give_back(mdev, in, sizeof(in));
 }
 
 void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number)
@@ -126,6 +145,7 @@ int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 	u32 *in;
 	int ret;
 
+	*key = 0;
 	if (spec->umem)
 		bytes += octwords_of(spec) * MLX5_OCTWORD;
 	in = kvzalloc(bytes, GFP_KERNEL);
@@ -141,6 +161,8 @@ int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 	}
 	*key = variant;		/* older kernels add the rest to it */
 	ret = mlx5_core_create_mkey(mdev, key, in, bytes);
+	if (ret)
+		*key = 0;
 	kvfree(in);
 	return ret;
 }

@@ -181,7 +181,8 @@ struct rhca_mlx5_qp_change {
 	u32 *ece;
 };
 
-void rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes);
+int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes);
+int rhca_mlx5_give_key_back(struct mlx5_core_dev *mdev, u32 key);
 int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number);
 void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number);
 

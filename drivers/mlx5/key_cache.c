@@ -67,7 +67,9 @@ void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
  * @key: the key
  *
  * Context: may sleep.
- * Return: 0, with a key for rhca_mlx5_cached_key_put(); what creating or filling it says.
+ * Return: 0, with a key for rhca_mlx5_cached_key_put(); what creating or filling it says,
+ * with a @key of 0, or with one that is lost, by which the adapter may read and write the
+ * memory until the function is reset.
  */
 int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 			     const struct rhca_mlx5_key_spec *spec, u8 variant,
@@ -85,8 +87,9 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 	}
 	*key = (*key & ~0xff) | variant;
 	ret = rhca_mlx5_fill_key(hca, spec, *key);
-	if (ret)
-		mlx5_core_destroy_mkey(hca->mdev, *key);
+	/* A request that nobody has seen the end of may have filled it */
+	if (ret && !rhca_mlx5_give_key_back(hca->mdev, *key))
+		*key = 0;
 	return ret;
 }
 

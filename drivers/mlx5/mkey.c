@@ -40,10 +40,10 @@ static int create_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 	ret = mr->cached_pages ?
 	      rhca_mlx5_cached_key_get(hca, spec, variant, &key) :
 	      rhca_mlx5_create_key(hca->mdev, spec, variant, &key);
-	if (ret)
-		return ret;
 	mr->ibmr.lkey = key;
 	mr->ibmr.rkey = key;
+	if (ret)
+		return ret;
 	mr->ibmr.iova = spec->start;
 	mr->ibmr.length = spec->bytes;
 	return 0;
@@ -95,6 +95,9 @@ static struct ib_mr *register_umem(struct ib_pd *ibpd, struct ib_umem *umem,
 	return &mr->ibmr;
 
 err_free:
+	/* By a key that is lost the adapter may still use the memory: so is that */
+	if (mr->ibmr.lkey)
+		umem = NULL;
 	kfree(mr);
 err_release:
 	ib_umem_release(umem);

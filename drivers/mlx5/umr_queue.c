@@ -295,8 +295,8 @@ static void restart(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
  *
  * Context: @hca->umr_lock held; sleeps as long as the adapter takes.
  * Return: 0; -EIO where the adapter refused, is dead, or did not let the queue be
- * started again after an earlier request; -ETIMEDOUT where it did not answer. The key
- * is as it was then.
+ * started again after an earlier request: the key is as it was. -ETIMEDOUT where it
+ * did not answer: the key is as it was, or as it was to be.
  */
 int rhca_mlx5_umr_execute(struct rhca_mlx5 *hca,
 			  struct rhca_mlx5_umr_request *request, u32 key)
