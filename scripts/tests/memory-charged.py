@@ -1,20 +1,26 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Queues are charged to the process that asks for them.
+"""Queues and tables are charged to the process that asks for them.
 
 memory-charged.py DEVICE memlock   as another user with 1 MiB of RLIMIT_MEMLOCK
 memory-charged.py DEVICE cgroup CG  in memory cgroup CG
+memory-charged.py DEVICE tables CG INDEX PEER PEER_INDEX  there, a region of all its memory
 """
 
+import ctypes
 import errno
+import mmap
 import os
 import resource
 import sys
 
 import pyverbs.device as d
 from pyverbs.cq import CQ
+from pyverbs.mr import MR
 from pyverbs.pyverbs_error import PyverbsRDMAError
-from verbs import check, finish
+import pyverbs.enums as e
+import verbs
+from verbs import SUCCESS, check, finish, statuses
 
 MIB = 1 << 20
 ENTRIES = 4095			# of 64 bytes, with one that stays empty: 256 KiB
@@ -63,13 +69,47 @@ def cgroup_of(ctx, cgroup):
     check('and given back', True, charged(cgroup) - before < 32 * RING)
 
 
+def slab(cgroup):
+    """Bytes of kmalloc() that the cgroup is charged for."""
+    with open(f'{cgroup}/memory.stat', encoding='ascii') as file:
+        return next(int(line.split()[1]) for line in file if line.startswith('slab_unreclaimable '))
+
+
+def tables(device, cgroup, index, peer, peer_index):
+    """An implicit region has a table for every 2 MiB that a peer names, made by a worker."""
+    places, step = 256, 2 * MIB
+    a = verbs.End(peer, int(peer_index))
+    b = verbs.End(device, int(index))
+    verbs.connect(a, b)
+    region = MR(b.pd, 4096, verbs.FULL | e.IBV_ACCESS_ON_DEMAND, implicit=True)
+    memory = mmap.mmap(-1, places * step, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
+    at = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    done = []
+    before = slab(cgroup)
+    for i in range(places):
+        a.post_send('WRITE', [(0, 8)], rkey=region.rkey, raddr=at + i * step)
+        done += statuses(a.wait())
+    check(f'WRITEs at {places} places', [SUCCESS] * places, done)
+    least = places * (step // mmap.PAGESIZE) * 8
+    check(f'their tables of {least >> 10} KiB are charged to the memory cgroup', True,
+          slab(cgroup) - before >= least * 9 // 10)
+    region.close()
+
+
+def join(cgroup):
+    with open(f'{cgroup}/cgroup.procs', 'w', encoding='ascii') as procs:
+        procs.write(str(os.getpid()))
+
+
 context = d.Context(name=sys.argv[1])
 if sys.argv[2] == 'memlock':
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (MIB, MIB))
     os.setresuid(NOBODY, NOBODY, NOBODY)
     memlock(context)
+elif sys.argv[2] == 'tables':
+    join(sys.argv[3])
+    tables(sys.argv[1], *sys.argv[3:])
 else:
-    with open(f'{sys.argv[3]}/cgroup.procs', 'w', encoding='ascii') as procs:
-        procs.write(str(os.getpid()))
+    join(sys.argv[3])
     cgroup_of(context, sys.argv[3])
 finish()

@@ -5,7 +5,8 @@
 # timeout: 300
 #
 # Queues count against RLIMIT_MEMLOCK and the memory cgroup of the process that
-# asks for them, and the log names the limit that was hit.
+# asks for them, and the log names the limit that was hit. Tables of on-demand paging
+# count too, though a worker of the kernel makes them.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -25,6 +26,8 @@ if grep -qw memory "$CGROUPS/cgroup.controllers"; then
 	show mkdir "$CGROUPS/rhca"
 	defer rmdir "$CGROUPS/rhca"
 	python memory-charged.py "$DEV_A" cgroup "$CGROUPS/rhca"
+	python memory-charged.py "$DEV_A" tables "$CGROUPS/rhca" "$(gid_index "$DEV_A" v2 $IP4_A)" \
+		"$DEV_B" "$(gid_index "$DEV_B" v2 $IP4_B)"
 else
 	pass "the memory controller belongs to cgroup v1 here"
 fi

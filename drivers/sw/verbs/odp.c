@@ -10,7 +10,9 @@
  * where pages are asked for. There are so many and no more; the one that nobody has
  * used for longest makes room, and its pages have to be asked for again.
  */
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -30,6 +32,11 @@
  * anew, since the process may have got memory there.
  */
 #define FAILURE_LIFE	(HZ / 10)
+/*
+ * Times in a row that there may be no memory, before a page counts as one that cannot
+ * be brought in: of a requester, which asks every RHCA_PAGE_FAULT_NS, for 0.1 s
+ */
+#define MAX_MEMORYLESS	1000
 /* Remembered at once: users of one region that meet bad pages at the same time */
 #define MAX_FAILURES	32
 
@@ -62,6 +69,7 @@ struct failure {
  * @hand: from here on the next one to be dropped is looked for
  * @charge: the tables, which ib_core charges to nobody; holds the process's memory map
  * @work: brings pages in
+ * @memoryless: times in a row that @work got no memory for it
  * @lock: protects what follows. A packet's memory is found missing while its ICRC is
  *	computed, where nobody may sleep, on PREEMPT_RT either
  * @wanted: @work has something to do, or is about to begin it:
@@ -82,6 +90,7 @@ struct rhca_odp {
 	unsigned long hand;
 	struct rhca_charge charge;
 	struct work_struct work;
+	unsigned int memoryless;
 	raw_spinlock_t lock;		/* protects what follows */
 	bool wanted;
 	u64 addr;
@@ -227,11 +236,43 @@ static void note_failure(struct rhca_odp *odp, u64 addr)
 	raw_spin_unlock_irq(&odp->lock);
 }
 
+/* Behind what is needed there may be nothing, and memory for all of it neither */
+static int bring_in_some(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
+{
+	int ret = bring_in(odp, addr, ahead);
+
+	if ((ret == -EFAULT || ret == -ENOMEM) && ahead > bytes)
+		ret = bring_in(odp, addr, bytes);
+	return ret;
+}
+
+/* Tables are the process's, though a worker makes them, which is nobody's */
+static int bring_in_charged(struct rhca_odp *odp, u64 addr, u64 bytes,
+			    u64 ahead)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(odp->charge.mm);
+	struct mem_cgroup *old = set_active_memcg(memcg);
+	int ret = bring_in_some(odp, addr, bytes, ahead);
+
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
+	return ret;
+}
+
+/* Whether who needs the page finds out by asking again */
+static bool may_pass(struct rhca_odp *odp, int ret)
+{
+	if (ret == -ENOMEM)
+		return ++odp->memoryless < MAX_MEMORYLESS;
+	odp->memoryless = 0;
+	/* -EBUSY: it changed all the time */
+	return !ret || ret == -EBUSY || ret == -EAGAIN;
+}
+
 static void fault_work(struct work_struct *work)
 {
 	struct rhca_odp *odp = container_of(work, struct rhca_odp, work);
 	u64 addr, bytes, ahead;
-	int ret;
 
 	/* On PREEMPT_RT raw_spin_lock_bh() would not keep other tasks off the CPU */
 	raw_spin_lock_irq(&odp->lock);
@@ -241,12 +282,7 @@ static void fault_work(struct work_struct *work)
 	odp->wanted = false;
 	raw_spin_unlock_irq(&odp->lock);
 
-	ret = bring_in(odp, addr, ahead);
-	/* Behind what is needed there may be nothing */
-	if (ret == -EFAULT && ahead > bytes)
-		ret = bring_in(odp, addr, bytes);
-	/* -EBUSY: it changed all the time. Who needs it asks again */
-	if (ret && ret != -EBUSY && ret != -EAGAIN)
+	if (!may_pass(odp, bring_in_charged(odp, addr, bytes, ahead)))
 		note_failure(odp, addr);
 }
 
