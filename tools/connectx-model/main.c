@@ -23,6 +23,7 @@ static const char usage[] =
 "\n"
 "  --device SOCKET   serve an adapter on this UNIX socket (up to 4 times)\n"
 "      port2-of=N          the second port of the adapter that N is the first of\n"
+"      virtual             a virtual function, by its PCI identity\n"
 "      wire=none           nothing connected (the default)\n"
 "      wire=udp:LOCAL:REMOTE   frames in UDP datagrams on 127.0.0.1\n"
 "      wire=unix:LOCAL:REMOTE  frames in datagrams of UNIX sockets\n"
@@ -49,6 +50,11 @@ static bool device_setting(struct device *dev, const char *setting)
 
 	if (!strncmp(setting, "wire=", 5)) {
 		wires[dev->index] = setting + 5;
+		return true;
+	}
+	if (!strcmp(setting, "virtual")) {
+		dev->pci.is_virtual = true;
+		pci_init(&dev->pci);
 		return true;
 	}
 	if (!strncmp(setting, "port2-of=", 9)) {

@@ -14,6 +14,8 @@ enum { CAP_PM = 0x40, CAP_EXPRESS = 0x60, CAP_MSIX = 0x9c };
 #define EXPRESS_FLR		0x80	/* in the high byte of device control */
 #define MSIX_CONTROL_HIGH	(CAP_MSIX + 3)
 
+#define DEVICE_ID	0x02
+
 struct config_value {
 	u16 at;
 	u8 bytes;
@@ -22,7 +24,7 @@ struct config_value {
 
 static const struct config_value defaults[] = {
 	{ 0x00, 2, 0x15b3 },			/* vendor */
-	{ 0x02, 2, 0x1017 },			/* ConnectX-5 */
+	{ DEVICE_ID, 2, 0x1017 },		/* ConnectX-5 */
 	{ 0x06, 2, 0x0010 },			/* has a capability list */
 	{ 0x0a, 2, 0x0200 },			/* Ethernet controller */
 	{ 0x10, 4, 0x0000000c },		/* BAR 0: 64 bit, prefetchable */
@@ -57,6 +59,8 @@ void pci_init(struct pci *pci)
 	for (i = 0; i < ARRAY_SIZE(defaults); i++)
 		for (b = 0; b < defaults[i].bytes; b++)
 			pci->config[defaults[i].at + b] = defaults[i].value >> (8 * b);
+	if (pci->is_virtual)
+		pci->config[DEVICE_ID]++;	/* as for each adapter */
 }
 
 static bool may_write(u32 at)

@@ -10,6 +10,7 @@
 
 struct pci {
 	u8 config[PCI_CONFIG_BYTES];
+	bool is_virtual;	/* a virtual function, survives pci_init() */
 };
 
 void pci_init(struct pci *pci);
