@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Does what B sends reach A? admission.py A INDEX_A B INDEX_B [--refused] [--label L]
+"""Does what B sends reach A? admission.py A INDEX_A B INDEX_B [--refused] [--types T] [--label L]
 
-RC, UC and UD. What does not reach A is counted there as not for us, once a packet
+RC, UC and UD, or --types. What does not reach A is counted there as not for us, once a packet
 or more, and the RC request fails since nobody answers it.
 """
 
@@ -11,6 +11,7 @@ from verbs import RETRY_EXC, SUCCESS, check, statuses
 
 parser = verbs.arguments(__doc__)
 parser.add_argument('--refused', action='store_true')
+parser.add_argument('--types', default='RC,UC,UD')
 parser.add_argument('--label', default='')
 args = parser.parse_args()
 
@@ -21,7 +22,7 @@ def not_for_us():
         return int(counter.read())
 
 
-for kind in ('RC', 'UC', 'UD'):
+for kind in args.types.split(','):
     a = verbs.End(args.a, args.index_a, qp_type=kind)
     b = verbs.End(args.b, args.index_b, qp_type=kind)
     verbs.connect(a, b, timeout=10, retry=1)

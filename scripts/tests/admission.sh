@@ -6,7 +6,8 @@
 #
 # A packet belongs to a QP only if it came by the netdev of the GID that it names.
 # The VLANs of a netdev share its MAC, so link-local GIDs are the same on each: only
-# the VLAN tells them apart.
+# the VLAN tells them apart. A datagram names no connection: it comes by the VLAN of one
+# of its port's GIDs.
 #
 #   a (ra$$): va$$.10, va$$.20  ====== veth ======  b (rb$$): vb$$.10, vb$$.20
 
@@ -35,5 +36,7 @@ for type in v1 v2; do
 	ia=$(gid_index "$DEV_A" $type "$ll_a" "$IF_A.10")
 	ib=$(gid_index "$DEV_B" $type "$ll_b" "$IF_B.10")
 	python admission.py "$DEV_A" "$ia" "$DEV_B" "$ib" --label "$type VLAN 10 to 10 "
+	ib=$(gid_index "$DEV_B" $type "$ll_b" "$IF_B.20")
+	python admission.py "$DEV_A" "$ia" "$DEV_B" "$ib" --refused --types RC,UC --label "$type VLAN 20 to 10 "
 done
 finish
