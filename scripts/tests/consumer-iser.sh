@@ -3,7 +3,7 @@
 # where: uml
 # modules: consumers
 # tier: full
-# timeout: 300
+# timeout: 600
 #
 # iSER: LIO with ib_isert serves a file, ib_iser with open-iscsi makes a disk of it.
 # See consumer-disk-lib.sh.

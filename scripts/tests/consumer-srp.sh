@@ -3,7 +3,7 @@
 # where: uml
 # modules: consumers
 # tier: full
-# timeout: 300
+# timeout: 600
 #
 # SRP: LIO with ib_srpt serves a file, ib_srp makes a disk of it; they meet by rdma_cm.
 # See consumer-disk-lib.sh.
