@@ -10,6 +10,8 @@
 #include "sw/backend.h"
 #include "sw/transport/doorbell.h"
 
+#define SEND_ONLY	0x04
+
 #define GAP_NS	(200 * NSEC_PER_MSEC)	/* so that no test is slower than it */
 
 static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
@@ -80,16 +82,40 @@ static void poll_of_an_empty_queue_lets_them_leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4);
 }
 
-#define MAX_WAITING_QPS	8
+/* Whoever has seen all that was done is not in a burst, how soon he may post */
+static void request_after_the_last_completion_leaves_at_once(struct kunit *test)
+{
+	struct ib_wc wc[2];
+	struct bench b;
+	struct test_packet p = { .bth = { .opcode = SEND_ONLY },
+				 .payload_bytes = 4 };
+
+	setup(&b, test);
+	post(&b, 1);
+	p.bth.dest_qpn = b.qp->qp_num;
+	test_post_recv(b.hca, b.qp, 1, 0, 64);
+	test_receive(b.hca, &p);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(b.hca->cq, 2, wc), 1);
+	local_bh_disable();
+	post(&b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 2);
+	post(&b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 2);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 3);
+}
+
+#define MAX_WAITING_QPS	128
 
 /* One after the other, as by somebody who has many peers */
 static void qps_wait_for_one_softirq_together(struct kunit *test)
 {
-	struct ib_qp *others[MAX_WAITING_QPS];
+	struct ib_qp **others;
 	struct bench b;
 	u32 i;
 
 	setup(&b, test);
+	others = test_alloc(test, MAX_WAITING_QPS * sizeof(*others));
 	for (i = 0; i < MAX_WAITING_QPS; i++) {
 		others[i] = test_qp(b.hca, IB_QPT_RC);
 		test_qp_bring_up(b.hca, others[i], &spec, IB_QPS_RTS);
@@ -105,6 +131,19 @@ static void qps_wait_for_one_softirq_together(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 2);
 	local_bh_enable();
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 3 + MAX_WAITING_QPS);
+
+	/* Who has posted to many is waited for longer than a gap, but only once */
+	msleep(GAP_NS / NSEC_PER_MSEC + 50);
+	local_bh_disable();
+	post(&b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 3 + MAX_WAITING_QPS);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4 + MAX_WAITING_QPS);
+	msleep(GAP_NS / NSEC_PER_MSEC + 50);
+	local_bh_disable();
+	post(&b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 5 + MAX_WAITING_QPS);
+	local_bh_enable();
 }
 
 static void full_block_of_them_does_not_wait(struct kunit *test)
@@ -148,6 +187,7 @@ static struct kunit_case doorbell_tests[] = {
 	KUNIT_CASE(request_after_a_pause_leaves_at_once),
 	KUNIT_CASE(requests_behind_it_wait_for_a_softirq),
 	KUNIT_CASE(poll_of_an_empty_queue_lets_them_leave),
+	KUNIT_CASE(request_after_the_last_completion_leaves_at_once),
 	KUNIT_CASE(qps_wait_for_one_softirq_together),
 	KUNIT_CASE(full_block_of_them_does_not_wait),
 	KUNIT_CASE(none_waits_where_that_is_switched_off),

@@ -150,7 +150,6 @@ static void send_task(struct tasklet_struct *task)
 		.events = atomic_xchg(&qp->deferred_events, 0),
 	};
 
-	rhca_doorbell_served();
 	process_send(qp, &batch);
 	rhca_batch_end(qp, &batch);
 }
@@ -513,6 +512,7 @@ err_destroy_flush:
 void rhca_sw_exit(void)
 {
 	rhca_socket_exit();
+	rhca_doorbells_exit();
 	rhca_pool_exit();
 	rhca_qp_table_exit();
 	rhca_odp_exit();

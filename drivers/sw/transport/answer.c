@@ -12,6 +12,7 @@
 #include "sw/transport/receive.h"
 #include "sw/transport/responder.h"
 #include "sw/transport/retry.h"
+#include "sw/transport/shared.h"
 #include "sw/transport/transmit.h"
 #include "wire/psn.h"
 
@@ -56,11 +57,12 @@ u8 rhca_ack_syndrome(struct rhca_sw_qp *qp)
  * @path: its path
  * @syndrome: of the AETH
  * @psn: what it answers
+ * @shared: block that it may share, or NULL: it leaves at once
  *
  * Context: recv.lock held, bottom halves off, RCU read side.
  */
 void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
-		    u8 syndrome, u32 psn)
+		    u8 syndrome, u32 psn, struct rhca_shared_block *shared)
 {
 	struct rhca_bth_fields fields = {
 		.opcode		= IB_OPCODE_RC_ACKNOWLEDGE,
@@ -72,12 +74,18 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 	struct rhca_tx_list tx;
 
 	lockdep_assert_held(&qp->recv.lock);
-	if (rhca_packet_begin(&packet, &qp->base, path, &fields, 0))
+	if ((!shared || !rhca_shared_begin_packet(shared, &packet, &qp->base,
+						  path, &fields, 0)) &&
+	    rhca_packet_begin(&packet, &qp->base, path, &fields, 0))
 		return;		/* the peer will ask again */
 	rhca_aeth_fill(rhca_packet_header(&packet, RHCA_HDR_AETH), syndrome,
 		       qp->recv.msn);
 	rhca_packet_protect(&packet);
 	rhca_packet_seal(&packet);
+	if (packet.shared) {
+		rhca_shared_add(shared, &packet, NULL);
+		return;
+	}
 	rhca_tx_list_begin(&tx, &qp->base, path, NULL);
 	rhca_tx_list_add(&tx, &packet);
 	rhca_tx_list_send(&tx);
@@ -211,7 +219,7 @@ static bool abort_read(struct rhca_sw_qp *qp, struct rhca_resource *res,
 		       struct rhca_path *path, struct rhca_batch *batch)
 {
 	rhca_send_aeth(qp, path, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_ACCESS),
-		       res->next_psn);
+		       res->next_psn, NULL);
 	rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
 	if (res->replayed) {
 		res->next_psn = rhca_psn_add(res->last_psn, 1);
@@ -353,7 +361,8 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 	if (recv->answer_waits) {
 		recv->answer_waits = false;
 		rhca_send_aeth(qp, path, recv->answer_syndrome,
-			       recv->answer_psn);
+			       recv->answer_psn,
+			       is_ack(recv) ? batch->shared : NULL);
 		if (recv->fatal)
 			rhca_responder_fail(qp, batch);
 	}

@@ -19,7 +19,6 @@
 #include <rhca/compat.h>
 
 #include "sw/transport/block.h"
-#include "wire/psn.h"
 
 #define SMALL_BYTES	256	/* a lone packet up to this is best in one piece */
 
@@ -89,7 +88,7 @@ bool rhca_block_fits(const struct rhca_block *block,
 	       block->num_pieces < RHCA_BLOCK_PIECES &&
 	       block->bytes + bytes <= RHCA_BLOCK_BYTES &&
 	       packet->udp_sport == block->udp_sport &&
-	       packet->psn == rhca_psn_add(block->psn, block->segments) &&
+	       packet->ip_id == (u16)(block->ip_id + block->segments) &&
 	       size_fits(block, packet, bytes);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_fits);
@@ -110,6 +109,7 @@ void rhca_block_add(struct rhca_block *block, const struct rhca_packet *packet)
 		memcpy(block->network, packet->network,
 		       rhca_network_bytes(packet->path->address.flow.encap));
 		block->psn = packet->psn;
+		block->ip_id = packet->ip_id;
 		block->udp_sport = packet->udp_sport;
 		block->segment_bytes = bytes;
 	}

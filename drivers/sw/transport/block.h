@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocks: packets of one QP that travel as one skb.
+ * Blocks: packets that travel as one skb.
  */
 #ifndef RHCA_SW_TRANSPORT_BLOCK_H
 #define RHCA_SW_TRANSPORT_BLOCK_H
@@ -31,6 +31,7 @@ struct rhca_block_backoff {
  * struct rhca_block - A block that is being filled
  * @network: network headers of the first segment
  * @psn: of the first segment
+ * @ip_id: IPv4 identification of the first segment; each has one more than that before
  * @udp_sport: of all
  * @segments: how many
  * @segment_bytes: of each, but for a shorter last one
@@ -42,6 +43,7 @@ struct rhca_block_backoff {
 struct rhca_block {
 	u8 network[RHCA_MAX_NETWORK_BYTES];
 	u32 psn;
+	u16 ip_id;
 	u16 udp_sport;
 	u32 segments;
 	u32 segment_bytes;

@@ -3,8 +3,8 @@
  * Doorbells. A user who posts one request after the other rings for each, and each
  * would be a packet alone. While the rings follow each other closely, they are left
  * to a softirq, which finds several requests and sends them as one block, and which
- * sends for several QPs at once. The first
- * ring after a pause is obeyed at once, so whoever waits for answers loses nothing.
+ * sends for several QPs at once. The first ring after a pause is obeyed at once, so
+ * whoever waits for answers loses nothing.
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -13,6 +13,7 @@
 #include "sw/transport/doorbell.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/requester.h"
+#include "sw/transport/shared.h"
 
 /* What a kernel user or a process does between two requests takes less */
 unsigned int rhca_doorbell_gap_ns = 1000;
@@ -22,12 +23,19 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
 
 #define MAX_WAITING	32	/* requests: half a block of them */
 
+/* QPs whose doorbells wait on one processor: what a block of them may have, and more */
+#define MANY_WAITING_QPS	RHCA_BLOCK_PACKETS
+#define MAX_WAITING_QPS		(2 * RHCA_BLOCK_PACKETS)
+
+/* A burst of more QPs is not waited for longer, see rings_at_once() */
+#define MOST_AT_ONCE		32U
+
 /*
- * QPs whose doorbells wait on one processor. A softirq sends at most
- * RHCA_SEND_BUDGET packets of each before the packets are received, which have to
- * fit into net.core.netdev_max_backlog (1000) where the receiver is on this host.
+ * Packets that one run sends before they are received, which have to fit into
+ * net.core.netdev_max_backlog (1000) where the receiver is on this host and takes
+ * them singly.
  */
-#define MAX_WAITING_QPS	8
+#define RUN_PACKETS	512
 
 /*
  * What has been posted meanwhile is worth more than the timer's interrupt, and
@@ -35,19 +43,33 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
  */
 #define TIMER_NS	4000
 
+/* Bits of struct rhca_doorbell.flags */
 #define TIMER_WILL_SEND	0
+#define IS_IN_LIST	1
+
+static void send_waiting(struct tasklet_struct *task);
 
 /**
  * struct doorbells - Those of kernel users, rung on one processor
  * @rung_at: the last time, in ns of the monotonic clock
- * @waiting_qps: QPs left to the softirq since it ran last
+ * @num_waiting: QPs that have been put into @waiting since @task ran last
+ * @last_served: QPs that the last run has sent for
+ * @waiting: QPs, each with a reference, newest first
+ * @next: QPs that @task has taken from there, oldest first; its own
+ * @task: sends for them
  */
 struct doorbells {
 	u64 rung_at;
-	u32 waiting_qps;
+	u32 num_waiting;
+	u32 last_served;
+	struct llist_head waiting;
+	struct llist_node *next;
+	struct tasklet_struct task;
 };
 
-static DEFINE_PER_CPU(struct doorbells, doorbells);
+static DEFINE_PER_CPU(struct doorbells, doorbells) = {
+	.task = { .use_callback = true, .callback = send_waiting },
+};
 
 /*
  * Whoever has many QPs posts to one after the other, and these are as busy
@@ -70,14 +92,39 @@ static bool others_wait(const struct rhca_sw_qp *qp)
 {
 	return qp->base.core.is_user ?
 		test_bit(TIMER_WILL_SEND, &qp->doorbell.flags) :
-		raw_cpu_read(doorbells.waiting_qps);
+		raw_cpu_read(doorbells.num_waiting);
+}
+
+/*
+ * Whoever has posted to many QPs comes back when all of that is done, and posts as
+ * many again: by then the time has passed that they take.
+ */
+static u32 rings_at_once(const struct rhca_sw_qp *qp)
+{
+	return qp->base.core.is_user ? 1 :
+		clamp(raw_cpu_read(doorbells.last_served), 1U, MOST_AT_ONCE);
+}
+
+/*
+ * A kernel user that has seen all completions there are is not in the middle of a
+ * burst: somebody may wait for what he posts now.
+ */
+static bool begins_anew(const struct rhca_sw_qp *qp)
+{
+	if (qp->base.core.is_user || !raw_cpu_read(rhca_cq_emptied))
+		return false;
+	raw_cpu_write(rhca_cq_emptied, false);
+	return true;
 }
 
 static bool follows_closely(struct rhca_sw_qp *qp, u32 gap_ns)
 {
-	u64 now = ktime_get_mono_fast_ns();
+	u64 now;
 
-	if (now - READ_ONCE(*last_ring(qp)) > gap_ns)
+	if (begins_anew(qp))
+		return false;
+	now = ktime_get_mono_fast_ns();
+	if (now - READ_ONCE(*last_ring(qp)) > (u64)gap_ns * rings_at_once(qp))
 		return false;
 	WRITE_ONCE(*last_ring(qp), now);
 	return true;
@@ -98,33 +145,48 @@ static u32 num_waiting(const struct rhca_sw_qp *qp)
 static bool may_join(const struct rhca_sw_qp *qp)
 {
 	return qp->base.core.is_user ||
-	       test_bit(TASKLET_STATE_SCHED, &qp->send.task.state) ||
-	       raw_cpu_read(doorbells.waiting_qps) < MAX_WAITING_QPS;
+	       test_bit(IS_IN_LIST, &qp->doorbell.flags) ||
+	       raw_cpu_read(doorbells.num_waiting) < MAX_WAITING_QPS;
+}
+
+/* Pending softirqs run, where they may */
+static void let_softirqs_run(void)
+{
+	local_bh_disable();
+	local_bh_enable();
 }
 
 /*
- * tasklet_schedule(), counted on the processor that it is due on: others_wait() takes
- * the count for a proof that a softirq comes.
+ * The run, which sends for all that wait on this processor. They are counted on the
+ * one that it is due on: others_wait() takes the count for a proof that it comes.
  */
-static void leave_to_tasklet(struct rhca_sw_qp *qp)
+static void leave_to_run(struct rhca_sw_qp *qp)
 {
-	struct tasklet_struct *task = &qp->send.task;
+	struct doorbells *bells;
+	bool many;
 
 	rhca_prefetch_half(&qp->send);
 	prefetch(rcu_access_pointer(qp->base.path));
+	if (test_and_set_bit(IS_IN_LIST, &qp->doorbell.flags))
+		return;
+	/* It does not fail: who posts to a QP does not destroy it meanwhile */
+	if (WARN_ON_ONCE(!rhca_qp_get_handle(qp->base.handle)))
+		return;
 	preempt_disable();
-	if (!test_and_set_bit(TASKLET_STATE_SCHED, &task->state)) {
-		this_cpu_inc(doorbells.waiting_qps);
-		__tasklet_schedule(task);
-	}
+	bells = this_cpu_ptr(&doorbells);
+	many = this_cpu_inc_return(doorbells.num_waiting) >= MANY_WAITING_QPS;
+	if (llist_add(&qp->doorbell.waits, &bells->waiting))
+		tasklet_schedule(&bells->task);
 	preempt_enable();
+	if (many)
+		let_softirqs_run();
 }
 
 static void leave_to_softirq(struct rhca_sw_qp *qp)
 {
 	/* At the end of a system call a tasklet would run at once */
 	if (!qp->base.core.is_user)
-		leave_to_tasklet(qp);
+		leave_to_run(qp);
 	else if (!test_and_set_bit(TIMER_WILL_SEND, &qp->doorbell.flags))
 		hrtimer_start(&qp->doorbell.timer, ns_to_ktime(TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
@@ -161,15 +223,98 @@ void rhca_doorbell_done(struct rhca_sw_qp *qp)
 		WRITE_ONCE(*last_ring(qp), ktime_get_mono_fast_ns());
 }
 
-/**
- * rhca_doorbell_served - The softirq has come to what waits on this processor
- *
- * Context: softirq.
- */
-void rhca_doorbell_served(void)
+/* --- runs ------------------------------------------------------------------ */
+
+static struct rhca_sw_qp *next_waiting(struct doorbells *bells)
 {
-	this_cpu_write(doorbells.waiting_qps, 0);
+	struct llist_node *node;
+
+	if (!bells->next)
+		bells->next = llist_reverse_order(llist_del_all(&bells->waiting));
+	node = bells->next;
+	if (!node)
+		return NULL;
+	bells->next = node->next;
+	return container_of(node, struct rhca_sw_qp, doorbell.waits);
 }
+
+static bool others_follow(const struct doorbells *bells)
+{
+	return bells->next || !llist_empty(&bells->waiting);
+}
+
+/* Returns how many packets it has sent */
+static u32 serve(struct rhca_sw_qp *qp, struct rhca_shared_block *shared,
+		 const struct doorbells *bells)
+{
+	struct rhca_batch batch = {};
+
+	/* Who rings from here on puts it into a list again. Orders the queue's reading */
+	test_and_clear_bit(IS_IN_LIST, &qp->doorbell.flags);
+	if (rhca_shared_packets(shared) || others_follow(bells))
+		batch.shared = shared;
+	spin_lock(&qp->send.lock);
+	rhca_requester_send(qp, &batch);
+	spin_unlock(&qp->send.lock);
+	rhca_batch_end(qp, &batch);
+	if (!batch.in_shared)
+		rhca_qp_put(&qp->base);
+	return batch.sent;
+}
+
+/* What was posted while their packet waited in the block may go now */
+static void release_left(struct rhca_shared_block *shared)
+{
+	struct rhca_batch batch;
+	struct rhca_sw_qp *qp;
+
+	while ((qp = rhca_shared_next_left(shared))) {
+		batch = (struct rhca_batch){};
+		spin_lock(&qp->send.lock);
+		rhca_requester_shared_left(qp, &batch);
+		spin_unlock(&qp->send.lock);
+		rhca_batch_end(qp, &batch);
+		rhca_qp_put(&qp->base);
+	}
+}
+
+/*
+ * A run: for all QPs that wait. The packets of those that have only one share
+ * blocks.
+ */
+static void send_waiting(struct tasklet_struct *task)
+{
+	struct doorbells *bells = container_of(task, struct doorbells, task);
+	struct rhca_shared_block shared;
+	struct rhca_sw_qp *qp;
+	u32 sent = 0, served = 0;
+
+	WRITE_ONCE(bells->num_waiting, 0);
+	rhca_shared_begin(&shared);
+	rcu_read_lock();
+	while (sent < RUN_PACKETS && (qp = next_waiting(bells))) {
+		sent += max(serve(qp, &shared, bells), 1U);
+		served++;
+		release_left(&shared);
+	}
+	rhca_shared_send(&shared);
+	release_left(&shared);
+	rcu_read_unlock();
+	WRITE_ONCE(bells->last_served, served);
+	if (others_follow(bells))
+		tasklet_schedule(task);
+}
+
+/* No QP exists any more */
+void rhca_doorbells_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tasklet_kill(&per_cpu_ptr(&doorbells, cpu)->task);
+}
+
+/* --- a process's timer ----------------------------------------------------- */
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {

@@ -6,6 +6,7 @@
 #define RHCA_SW_TRANSPORT_DOORBELL_H
 
 #include <linux/hrtimer.h>
+#include <linux/llist.h>
 #include <linux/types.h>
 
 struct rhca_sw_qp;
@@ -13,12 +14,14 @@ struct rhca_sw_qp;
 /**
  * struct rhca_doorbell - When a QP's doorbell was rung
  * @rung_at: of a process's QP: the last time, in ns of the monotonic clock
- * @flags: bit 0: @timer will send what has been posted
+ * @flags: bit 0: @timer will send what has been posted; bit 1: @waits is in a list
+ * @waits: of a kernel user's QP: in the list of a processor
  * @timer: of a process's QP
  */
 struct rhca_doorbell {
 	u64 rung_at;
 	unsigned long flags;
+	struct llist_node waits;
 	struct hrtimer timer;
 };
 
@@ -28,6 +31,6 @@ void rhca_doorbell_init(struct rhca_sw_qp *qp);
 void rhca_doorbell_exit(struct rhca_sw_qp *qp);
 bool rhca_doorbell_waits(struct rhca_sw_qp *qp);
 void rhca_doorbell_done(struct rhca_sw_qp *qp);
-void rhca_doorbell_served(void);
+void rhca_doorbells_exit(void);
 
 #endif

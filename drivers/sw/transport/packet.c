@@ -27,6 +27,8 @@ static void begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp,
 	packet->psn = fields->psn;
 	packet->payload_bytes = payload_bytes;
 	packet->udp_sport = path->address.flow.udp_sport;
+	packet->ip_id = fields->psn;
+	packet->shared = false;
 	rhca_bth_fill(packet->bth, fields);
 }
 
@@ -111,8 +113,9 @@ static unsigned int pad_bytes(const struct rhca_packet *packet)
  * @packet: BTH and extended headers are in place
  *
  * From here to rhca_packet_seal() or rhca_packet_drop() the rules between
- * rhca_crc32_begin() and rhca_crc32_end() hold. The low bits of the PSN are the
- * IPv4 identification.
+ * rhca_crc32_begin() and rhca_crc32_end() hold. The IPv4 identification is the low
+ * bits of the PSN, but where the packet's place in a block of several QPs gives it
+ * another.
  */
 void rhca_packet_protect(struct rhca_packet *packet)
 {
@@ -127,7 +130,7 @@ void rhca_packet_protect(struct rhca_packet *packet)
 	packet->bth->flags |= u8_encode_bits(pad, RHCA_BTH_PAD);
 	flow.udp_sport = packet->udp_sport;
 	flow.hop_limit = rhca_qos_hop_limit(&packet->path->address.port->qos, &flow);
-	rhca_network_fill(packet->network, &flow, bytes, packet->psn);
+	rhca_network_fill(packet->network, &flow, bytes, packet->ip_id);
 	if (packet->room) {
 		memcpy(headers, packet->network, network);
 		memcpy(headers + network, packet->bth, sizeof(struct rhca_bth));

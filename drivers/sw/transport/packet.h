@@ -27,6 +27,8 @@
  * @psn: of the packet
  * @payload_bytes: that it will have
  * @udp_sport: UDP source port of RoCE v2
+ * @ip_id: IPv4 identification
+ * @shared: it goes into a block that several QPs share
  * @vectors: the ICRC is computed in vector registers, which are ours from
  *	rhca_packet_protect() to rhca_packet_seal() or rhca_packet_drop()
  * @crc: the ICRC so far
@@ -43,6 +45,8 @@ struct rhca_packet {
 	u32 psn;
 	u32 payload_bytes;
 	u16 udp_sport;
+	u16 ip_id;
+	bool shared;
 	bool vectors;
 	u32 crc;
 	u8 segment_network[RHCA_MAX_NETWORK_BYTES];

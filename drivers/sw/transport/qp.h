@@ -84,6 +84,11 @@
  * @paused: nothing is sent until @resume_timer fires
  * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
  * @backoff: keeps packets out of blocks after a loss
+ * @shared: its only packet under way waits in a block that other QPs share, and
+ *	nothing may overtake it: nothing else is sent until that has left. Only who
+ *	sends the block ends this, whatever becomes of the QP
+ * @shared_refused: the local queue has not taken it; the block's, as @shared_next
+ * @shared_next: another QP with a packet there
  * @held: memory that the pass which holds @lock goes on using, or NULL
  * @drain_told: the SQ-drained event of this SQD has been raised
  * @deadline: when the oldest packet counts as lost, in jiffies
@@ -112,6 +117,9 @@ struct rhca_requester {
 	bool paused;
 	bool repeating;
 	struct rhca_block_backoff backoff;
+	bool shared;
+	bool shared_refused;
+	struct rhca_sw_qp *shared_next;
 	struct rhca_mem *held;
 	bool drain_told;
 	unsigned long deadline;
@@ -272,6 +280,8 @@ static inline void rhca_prefetch_half(const void *half)
 	prefetchw(half + L1_CACHE_BYTES);
 }
 
+struct rhca_shared_block;
+
 /**
  * struct rhca_batch - What one pass through a QP leaves to be done without locks
  * @raise_send: the send CQ has a completion that was waited for
@@ -280,10 +290,15 @@ static inline void rhca_prefetch_half(const void *half)
  * @flush_recv: likewise
  * @flush_more: a flush has used its budget
  * @flushed: requests that were flushed
+ * @sent: packets of requests that were sent
  * @srq_limit: raise the limit event of the shared receive queue
  * @events: BIT(enum ib_event_type) to raise
  * @received: where packets that came together leave their completions until
  *	rhca_responder_show(); NULL: each is shown at once
+ * @shared: block that a packet which is alone may share with those of other QPs, or
+ *	NULL
+ * @in_shared: a request of the QP is in @shared, which has taken the caller's
+ *	reference to the QP
  */
 struct rhca_batch {
 	bool raise_send;
@@ -292,9 +307,12 @@ struct rhca_batch {
 	bool flush_recv;
 	bool flush_more;
 	u32 flushed;
+	u32 sent;
 	bool srq_limit;
 	u32 events;
 	struct rhca_wc_list *received;
+	struct rhca_shared_block *shared;
+	bool in_shared;
 };
 
 static inline void rhca_batch_event(struct rhca_batch *batch,

@@ -335,11 +335,13 @@ static void take_requests(struct rhca_sw_qp *qp, struct rhca_walk *walk,
 	} while (next_of_half(walk, &qp->base));
 	rhca_responder_show(qp, batch);
 	batch->received = NULL;
+	if (walk->parsed || rhca_shared_packets(&walk->answers))
+		batch->shared = &walk->answers;
 	rhca_responder_continue(qp, batch);
 	spin_unlock_bh(&qp->recv.lock);
 }
 
-/* One lock for all, and one answer at the end */
+/* One lock for all, and one answer at the end, which others' answers go with */
 static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
 {
 	struct rhca_batch batch = {};
@@ -377,6 +379,7 @@ static void receive_walk(struct rhca_walk *walk)
 {
 	while (walk->parsed || rhca_walk_next(walk))
 		receive_segments(walk);
+	rhca_shared_send(&walk->answers);
 }
 
 static void receive_block(struct sk_buff *skb, enum rhca_encap encap)

@@ -12,6 +12,7 @@
 #include "sw/transport/payload.h"
 #include "sw/transport/retry.h"
 #include "sw/transport/segment.h"
+#include "sw/transport/shared.h"
 #include "sw/transport/transmit.h"
 #include "wire/psn.h"
 
@@ -499,6 +500,13 @@ static enum ib_wc_status place_for_answer(struct rhca_sw_qp *qp,
 	return rhca_scatter_ready(&qp->base, &span);
 }
 
+static void add_to_shared(struct rhca_sw_qp *qp, struct rhca_packet *packet,
+			  struct rhca_batch *batch)
+{
+	batch->in_shared = rhca_shared_add(batch->shared, packet, qp);
+	qp->send.shared = batch->in_shared;
+}
+
 static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 			     struct rhca_tx_list *tx, struct rhca_batch *batch)
 {
@@ -535,7 +543,10 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		rhca_tx_list_send(tx);
 		return step_bad(qp, wqe, batch);
 	}
-	rhca_tx_list_add(tx, &packet);
+	if (packet.shared)
+		add_to_shared(qp, &packet, batch);
+	else
+		rhca_tx_list_add(tx, &packet);
 	advance(qp, wqe, &seg);
 	return STEP_PACKET;
 }
@@ -560,22 +571,24 @@ static enum step step(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	return step_packet(qp, wqe, tx, batch);
 }
 
-/* Only RC can repeat what the local queue refused; for others it is lost */
-static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
+static void repeat_refused(struct rhca_sw_qp *qp, u32 psn)
 {
 	struct rhca_requester *send = &qp->send;
-	u32 psn;
 
-	if (!tx->path)
-		return;
-	rhca_tx_list_send(tx);
-	if (!tx->refused || !rhca_is_rc(&qp->base))
-		return;
-	psn = tx->refused_psn;
 	if (rhca_psn_before(psn, send->oldest_unacked_psn))
 		psn = send->oldest_unacked_psn;
 	rhca_requester_rewind(qp, psn);
 	rhca_pause_send(qp, RHCA_QUEUE_FULL_NS);
+}
+
+/* Only RC can repeat what the local queue refused; for others it is lost */
+static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
+{
+	if (!tx->path)
+		return;
+	rhca_tx_list_send(tx);
+	if (tx->refused && rhca_is_rc(&qp->base))
+		repeat_refused(qp, tx->refused_psn);
 }
 
 /* A request that will be sent again, from its beginning, looks as if none had been sent */
@@ -633,12 +646,14 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	rhca_tx_list_begin(&tx, &qp->base,
 			   rc ? rcu_dereference(qp->base.path) : NULL,
 			   &send->backoff);
+	tx.shared = rc ? batch->shared : NULL;
 	do {
 		did = step(qp, &tx, batch);
 		if (!rc)	/* lost, and the next may go */
 			tx.refused = false;
 	} while (did != STEP_WAIT && did != STEP_FAILED && --budget &&
-		 !tx.refused);
+		 !tx.refused && !send->shared);
+	batch->sent += RHCA_SEND_BUDGET - budget;
 	if (did == STEP_WAIT)
 		ask_if_stuck(qp, &tx, batch);
 	end_tx_list(qp, &tx);
@@ -666,11 +681,32 @@ void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
 		rhca_requester_flush(qp, batch);
 	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
-		   !qp->send.paused) {
+		   !qp->send.paused && !qp->send.shared) {
 		send_all(qp, batch);
 		check_drained(qp, batch);
 	}
 	rhca_mem_release(&qp->send.held);
+}
+
+/**
+ * rhca_requester_shared_left - The block with the only packet under way has left
+ * @qp: the QP; send.shared_refused says whether the local queue has refused the block
+ * @batch: collects events
+ *
+ * Context: send.lock held, bottom halves off, RCU read side.
+ */
+void rhca_requester_shared_left(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	lockdep_assert_held(&send->lock);
+	send->shared = false;
+	if (!send->shared_refused)
+		rhca_block_sent(&send->backoff, 1);
+	else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE))
+		repeat_refused(qp, send->oldest_unacked_psn);
+	if (rhca_requester_has_request(qp, send->next))
+		rhca_requester_send(qp, batch);
 }
 
 /**

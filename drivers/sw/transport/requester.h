@@ -16,6 +16,9 @@ void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_reset(struct rhca_sw_qp *qp);
 
+void rhca_requester_shared_left(struct rhca_sw_qp *qp,
+				struct rhca_batch *batch);
+
 bool rhca_requester_goes_on(struct rhca_sw_qp *qp);
 
 /* Index behind the requests of which a packet has been sent */

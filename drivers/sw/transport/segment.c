@@ -8,6 +8,7 @@
 #include "sw/transport/segment.h"
 #include "sw/transport/payload.h"
 #include "sw/transport/requester.h"
+#include "sw/transport/shared.h"
 #include "wire/psn.h"
 
 /* Position of a packet in its message */
@@ -336,6 +337,19 @@ static bool more_follows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	       rhca_sq_wqe(&qp->base.sq, next)->path == wqe->path;
 }
 
+/* A packet that neither follows another nor is followed by one */
+static bool begin_shared(struct rhca_sw_qp *qp, const struct rhca_segment *seg,
+			 struct rhca_packet *packet, struct rhca_tx_list *tx,
+			 bool more)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	return tx->shared && !more && !send->backoff.single &&
+	       send->newest_psn == send->oldest_unacked_psn &&
+	       rhca_shared_begin_packet(tx->shared, packet, &qp->base, tx->path,
+					&seg->fields, seg->payload_bytes);
+}
+
 /**
  * rhca_segment_build - Make the packet
  * @qp: the QP
@@ -354,14 +368,16 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     struct rhca_packet *packet,
 				     struct rhca_tx_list *tx)
 {
+	bool more = more_follows(qp, wqe, seg);
 	enum ib_wc_status status;
 
 	lockdep_assert_held(&qp->send.lock);
-	if (rhca_tx_list_begin_packet(tx, packet, &seg->fields,
-				      seg->payload_bytes,
-				      more_follows(qp, wqe, seg))) {
+	if (!begin_shared(qp, seg, packet, tx, more) &&
+	    rhca_tx_list_begin_packet(tx, packet, &seg->fields,
+				      seg->payload_bytes, more)) {
 		packet->skb = NULL;	/* as if the wire had lost it */
 		packet->room = NULL;
+		packet->shared = false;
 		return IB_WC_SUCCESS;
 	}
 	fill_headers(qp, packet, wqe, seg->message_bytes);

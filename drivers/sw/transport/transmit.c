@@ -26,8 +26,12 @@ void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 			struct rhca_block_backoff *backoff)
 {
 	tx->qp = qp;
+	tx->counters = rhca_qp_counters(qp);
+	tx->qp_member = READ_ONCE(qp->lag_member);
+	tx->datagrams = rhca_is_datagram(qp);
 	tx->path = path;
 	tx->backoff = backoff;
+	tx->shared = NULL;
 	tx->refused = false;
 	tx->asked = false;
 	tx->block.segments = 0;
@@ -53,21 +57,30 @@ void rhca_tx_list_set_path(struct rhca_tx_list *tx, struct rhca_path *path)
 static u32 lag_member(const struct rhca_tx_list *tx)
 {
 	return rhca_lag_member_of(tx->path->address.flow.flow_label,
-				  READ_ONCE(tx->qp->lag_member));
+				  tx->qp_member);
 }
 
-/* One packet alone is best off in an skb of its own */
-static bool goes_into_block(struct rhca_tx_list *tx, bool more)
+/**
+ * rhca_tx_list_takes_blocks - May packets to its destination travel in blocks?
+ * @tx: the list, with its path; finds it out once
+ *
+ * Context: bottom halves off, RCU read side.
+ */
+bool rhca_tx_list_takes_blocks(struct rhca_tx_list *tx)
 {
-	if ((!more && !tx->block.segments) || !tx->backoff ||
-	    tx->backoff->single)
-		return false;
 	if (!tx->asked) {
 		tx->asked = true;
 		tx->blocks = rhca_egress_takes_blocks(tx->path,
 						      lag_member(tx));
 	}
 	return tx->blocks;
+}
+
+/* One packet alone is best off in an skb of its own */
+static bool goes_into_block(struct rhca_tx_list *tx, bool more)
+{
+	return (more || tx->block.segments) && tx->backoff &&
+	       !tx->backoff->single && rhca_tx_list_takes_blocks(tx);
 }
 
 /**
@@ -97,7 +110,7 @@ int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
 static void count_dropped(const struct rhca_tx_list *tx, u32 packets,
 			  enum rhca_counter reason)
 {
-	rhca_counter_add(rhca_qp_counters(tx->qp), reason, packets);
+	rhca_counter_add(tx->counters, reason, packets);
 }
 
 static void finish_block(struct rhca_tx_list *tx)
@@ -208,7 +221,8 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 		if (tx->refused)
 			result = NET_XMIT_DROP;
 	}
-	if (result > 0 && packets > 1)	/* a queue with no room for a block */
+	/* A queue with no room for a block? */
+	if (result > 0 && packets > 1 && tx->backoff)
 		rhca_block_lost(tx->backoff);
 	/* Congestion: the queue dropped something, not necessarily this */
 	if (!net_xmit_eval(result))
@@ -223,13 +237,13 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 
 static void note_sent(const struct rhca_tx_list *tx, u32 packets, u32 bytes)
 {
-	struct rhca_counters __percpu *c = rhca_qp_counters(tx->qp);
+	struct rhca_counters __percpu *c = tx->counters;
 
 	rhca_counter_add(c, RHCA_TX_PACKETS, packets);
 	rhca_counter_add(c, RHCA_TX_BYTES, bytes);
 	if (tx->backoff)
 		rhca_block_sent(tx->backoff, packets);
-	if (rhca_is_datagram(tx->qp) &&
+	if (tx->datagrams &&
 	    rhca_gid_is_multicast(&tx->path->address.flow.dgid))
 		rhca_counter_add(c, RHCA_TX_MULTICAST_PACKETS, packets);
 }
@@ -286,17 +300,20 @@ static void add_segment(struct rhca_tx_list *tx, struct rhca_packet *packet)
  * @tx: the list
  * @packet: the packet, which the list takes over; without a valid P_Key it is
  *	dropped, as if the wire had lost it
+ *
+ * Return: whether it has not been dropped.
  */
-void rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet)
+bool rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet)
 {
 	if ((!packet->skb && !packet->room) || outside_partitions(packet))
-		return;
+		return false;
 	if (packet->room) {
 		add_segment(tx, packet);
-		return;
+		return true;
 	}
 	finish_block(tx);
 	__skb_queue_tail(&tx->packets, packet->skb);
 	if (skb_queue_len(&tx->packets) >= RHCA_TX_LIST_PACKETS)
 		rhca_tx_list_send(tx);
+	return true;
 }

@@ -58,6 +58,7 @@ bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
 	walk->bytes = 0;
 	walk->copies = 0;
 	walk->parsed = false;
+	rhca_shared_begin(&walk->answers);
 	walk->rx.ifindex = rhca_rx_ifindex(skb, encap);
 	walk->rx.admitted_to = NULL;
 	rhca_network_parse(encap, walk->network, &walk->rx.flow);
@@ -82,6 +83,7 @@ void rhca_walk_begin_list(struct rhca_walk *walk, struct list_head *list,
 	walk->bytes = 0;
 	walk->copies = 0;
 	walk->parsed = false;
+	rhca_shared_begin(&walk->answers);
 }
 
 /* --- going on --------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <linux/skbuff.h>
 
 #include "sw/transport/parse.h"
+#include "sw/transport/shared.h"
 #include "sw/verbs/counters.h"
 
 /**
@@ -26,6 +27,7 @@
  * @bytes: theirs
  * @copies: deliveries of its packets to QPs of groups
  * @parsed: @rx is right and nobody has taken it
+ * @answers: acknowledgements of several QPs, sent at the end of the walk
  */
 struct rhca_walk {
 	struct rhca_rx rx;
@@ -41,6 +43,7 @@ struct rhca_walk {
 	unsigned int bytes;
 	unsigned int copies;
 	bool parsed;
+	struct rhca_shared_block answers;
 };
 
 bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,

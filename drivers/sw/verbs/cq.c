@@ -448,6 +448,9 @@ static void let_softirqs_run(void)
 	local_bh_enable();
 }
 
+/* Whoever polled last on this processor has taken what there was */
+DEFINE_PER_CPU(bool, rhca_cq_emptied);
+
 static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
@@ -462,6 +465,8 @@ static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (!polled)
 		let_softirqs_run();
+	else if (polled < num)
+		raw_cpu_write(rhca_cq_emptied, true);
 	return polled;
 }
 

@@ -6,6 +6,7 @@
 #define RHCA_SW_VERBS_CQ_H
 
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
@@ -76,6 +77,8 @@ static inline bool rhca_cq_is_overrun(const struct rhca_cq *cq)
 {
 	return READ_ONCE(cq->overrun);
 }
+
+DECLARE_PER_CPU(bool, rhca_cq_emptied);
 
 bool rhca_cq_post_list(struct rhca_cq *cq, const struct rhca_wc_list *list);
 bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Blocks that several QPs share.
+ */
+#ifndef RHCA_SW_TRANSPORT_SHARED_H
+#define RHCA_SW_TRANSPORT_SHARED_H
+
+#include "sw/transport/qp.h"
+#include "sw/transport/transmit.h"
+
+/**
+ * struct rhca_shared_block - Lone packets of several QPs that leave as one block
+ * @tx: what is in the block; its path, counters and LAG member are those of the first
+ *	packet and of all others
+ * @senders: requesters that have a packet in it, see struct rhca_requester.
+ *	Each has a reference
+ * @left: requesters whose packet has left
+ */
+struct rhca_shared_block {
+	struct rhca_tx_list tx;
+	struct rhca_sw_qp *senders;
+	struct rhca_sw_qp *left;
+};
+
+void rhca_shared_begin(struct rhca_shared_block *shared);
+bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
+			      struct rhca_packet *packet,
+			      const struct rhca_verbs_qp *qp,
+			      struct rhca_path *path,
+			      const struct rhca_bth_fields *fields,
+			      unsigned int payload_bytes);
+bool rhca_shared_add(struct rhca_shared_block *shared,
+		     struct rhca_packet *packet, struct rhca_sw_qp *sender);
+void rhca_shared_send(struct rhca_shared_block *shared);
+struct rhca_sw_qp *rhca_shared_next_left(struct rhca_shared_block *shared);
+
+/* Packets that wait in it for others */
+static inline u32 rhca_shared_packets(const struct rhca_shared_block *shared)
+{
+	return shared->tx.block.segments;
+}
+
+#endif
