@@ -62,7 +62,7 @@ static int make_read_only(struct vm_area_struct *vma)
 static int mmap_clock(struct ib_ucontext *ibucontext,
 		      struct vm_area_struct *vma)
 {
-	phys_addr_t timer = mdev_of(ibucontext)->iseg_base +
+	phys_addr_t timer = mdev_of(ibucontext)->bar_addr +
 			    offsetof(struct mlx5_init_seg, internal_timer_h);
 	int ret = make_read_only(vma);
 
