@@ -1023,6 +1023,44 @@ static void duplicate_does_not_take_the_place_of_a_nak(struct kunit *test)
 	expect_silence(test, &b);
 }
 
+/* What would be a NAK costs the requester a retry, and there is no gap any more */
+static void nak_of_a_gap_that_is_filled_is_withdrawn(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	pause_answers(&b, true);
+	ask(&b, &(struct request) { WRITE_ONLY });
+	ask(&b, &(struct request) { WRITE_ONLY, .psn = 2 });
+	ask(&b, &(struct request) { WRITE_ONLY, .psn = 1, .no_ack = true });
+	ask(&b, &(struct request) { WRITE_ONLY, .psn = 2, .no_ack = true });
+	pause_answers(&b, false);
+	/* That the first one has come was to be said, and still is */
+	expect_ack(test, &b, 0, 3);
+	expect_silence(test, &b);
+	/* The next gap is a new one */
+	ask(&b, &(struct request) { WRITE_ONLY, .psn = 4 });
+	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
+	KUNIT_EXPECT_EQ(test, b.sent->psn, (FIRST_PSN + 3) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, sent_syndrome(&b), NAK_PSN);
+}
+
+static void rnr_nak_is_withdrawn_when_the_message_has_its_buffer(struct kunit *test)
+{
+	struct bench b;
+	struct ib_wc wc;
+
+	setup(&b, test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	pause_answers(&b, true);
+	ask(&b, &(struct request) { SEND_ONLY });
+	test_post_recv(b.hca, b.qp, 1, BUFFER_OFFSET, BUFFER_BYTES);
+	ask(&b, &(struct request) { SEND_ONLY, .no_ack = true });
+	KUNIT_EXPECT_TRUE(test, test_poll(b.hca, &wc));
+	pause_answers(&b, false);
+	expect_ack(test, &b, -1, 1);
+	expect_silence(test, &b);
+}
+
 static void response_makes_an_older_ack_superfluous(struct kunit *test)
 {
 	struct request read = READ_OF(0, 2 * MTU);
@@ -1521,6 +1559,8 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(duplicate_read_of_something_else_is_dropped),
 	KUNIT_CASE(fatal_nak_stands_behind_earlier_answers),
 	KUNIT_CASE(duplicate_does_not_take_the_place_of_a_nak),
+	KUNIT_CASE(nak_of_a_gap_that_is_filled_is_withdrawn),
+	KUNIT_CASE(rnr_nak_is_withdrawn_when_the_message_has_its_buffer),
 	KUNIT_CASE(response_makes_an_older_ack_superfluous),
 	KUNIT_CASE(repeated_answer_is_no_request_of_the_peer),
 	KUNIT_CASE(rest_of_a_read_does_not_shorten_an_answer_that_waits),

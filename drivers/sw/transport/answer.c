@@ -312,6 +312,25 @@ static bool is_ack(const struct rhca_responder *recv)
 	       RHCA_AETH_ACK;
 }
 
+/**
+ * rhca_answer_withdraw_nak - The request that a NAK asks for has come
+ * @qp: the QP
+ *
+ * A NAK that still waits to be sent would cost the requester a retry for nothing.
+ * What came before the gap it acknowledges too, and that is still to be said.
+ *
+ * Context: recv.lock held.
+ */
+void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	lockdep_assert_held(&recv->lock);
+	if (recv->answer_waits && !is_ack(recv))
+		rhca_answer(qp, rhca_ack_syndrome(qp),
+			    rhca_psn_sub(recv->answer_psn, 1));
+}
+
 /* A response to a younger request acknowledges all before it, 9.7.5.1.2 */
 static bool ack_is_late(struct rhca_responder *recv)
 {

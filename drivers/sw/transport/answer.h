@@ -19,6 +19,7 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			 struct rhca_batch *batch);
 void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn);
+void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp);
 void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
 
 /* Answers keep the order of requests: those behind a READ wait for its data */

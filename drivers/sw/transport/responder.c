@@ -314,6 +314,8 @@ static void note_accepted(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 
 	recv->in_message = !(rx->flags & RHCA_OP_ENDS);
 	recv->message_opcode = rx->opcode;
+	if (recv->nak_sent)
+		rhca_answer_withdraw_nak(qp);
 	recv->nak_sent = false;
 	if (rx->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST) {
 		res = rhca_resource_at(recv, recv->newest_resource - 1);
