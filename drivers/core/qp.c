@@ -12,7 +12,8 @@
  * rhca_qp_state - The state that a QP is in
  * @qp: the QP
  *
- * Context: any. A QP in the hands of an error may be in ERR a moment later.
+ * Context: process; no lock of the data path held. A QP in the hands of an error may
+ * be in ERR a moment later.
  */
 enum ib_qp_state rhca_qp_state(const struct rhca_qp *qp)
 {

@@ -310,6 +310,17 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 	kfree(qp->recv.wqe);
 }
 
+/* A pass holds the lock of its half from its first packet to its last answer */
+static void qp_settle(struct rhca_verbs_qp *base)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+
+	spin_lock_bh(&qp->send.lock);
+	spin_unlock_bh(&qp->send.lock);
+	spin_lock_bh(&qp->recv.lock);
+	spin_unlock_bh(&qp->recv.lock);
+}
+
 static int qp_prepare(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
 		      int mask)
 {
@@ -429,6 +440,7 @@ static void kick_recv(struct rhca_verbs_qp *base)
 static const struct rhca_transport_ops transport = {
 	.qp_create	= qp_create,
 	.qp_destroy	= qp_destroy,
+	.qp_settle	= qp_settle,
 	.qp_prepare	= qp_prepare,
 	.qp_modify	= qp_modify,
 	.qp_entered	= qp_entered,

@@ -132,9 +132,11 @@ struct rhca_qp_change {
  *	@address from now on, where only the traffic class differs. Called with
  *	@qp->modify_lock held. Without it knobs hold for new connections only, and
  *	their files say so.
- * @qp_state: Optional. The QP's state now. Without it the core takes the state
+ * @qp_state: Optional. The QP's state now, and no older one than the completions
+ *	that are visible tell of. Without it the core takes the state
  *	that modify_qp left it in, or SQE where its user says so (IB_QP_CUR_STATE)
- *	of one in RTS, which @qp_modify checks. Any context.
+ *	of one in RTS, which @qp_modify checks. Called with
+ *	@qp->modify_lock held.
  * @qp_query: Optional. The core has filled in what was set; put in what only the
  *	backend knows of what @mask asks for. Called with @qp->modify_lock held.
  * @qp_count: Optional. The core has seen something of the QP that has a counter.

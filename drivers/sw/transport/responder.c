@@ -223,6 +223,7 @@ void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		answer(qp, batch);
 	rhca_mem_release(&qp->recv.held);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_responder_continue);
 
 /* --- completion of a message ---------------------------------------------- */
 

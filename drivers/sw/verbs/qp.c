@@ -283,7 +283,7 @@ int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata)
 	flush_if_unplugged(qp);
 	release_number(qp);
 	/* No packet finds it from here on; those inside see RESET */
-	smp_store_release(&qp->state, IB_QPS_RESET);
+	rhca_qp_enter_reset(qp);
 	rhca_qp_put(qp);
 	wait_for_completion(&qp->handle->idle);
 	qp->dev->transport->qp_destroy(qp);

@@ -81,6 +81,23 @@ bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_fail);
 
+/**
+ * rhca_qp_enter_reset - Make RESET visible
+ * @qp: the QP
+ *
+ * A completion is visible before the acknowledgement of its message has left. Whoever
+ * has polled it may reset or destroy the QP at once, and the peer is to hear all the
+ * same that its message has arrived: the pass that completed it ends first.
+ *
+ * Context: may not be called from the data path; no lock of it held.
+ */
+void rhca_qp_enter_reset(struct rhca_verbs_qp *qp)
+{
+	qp->dev->transport->qp_settle(qp);
+	/* What was posted before is in the queues that are emptied */
+	smp_store_release(&qp->state, IB_QPS_RESET);
+}
+
 #define STORE(bit, field) \
 	do { if (mask & (bit)) WRITE_ONCE(to->field, attr->field); } while (0)
 
@@ -122,8 +139,7 @@ static void commit_reset(struct rhca_verbs_qp *qp,
 {
 	const struct rhca_transport_ops *transport = qp->dev->transport;
 
-	/* What was posted before is in the queues that are emptied */
-	smp_store_release(&qp->state, IB_QPS_RESET);
+	rhca_qp_enter_reset(qp);
 	transport->qp_modify(qp, change->attr, change->mask, IB_QPS_RESET);
 	replace_path(qp, NULL);
 	memset(&qp->attr, 0, sizeof(qp->attr));
@@ -209,8 +225,15 @@ int rhca_verbs_qp_readdress(struct rhca_qp *core,
 	return 0;
 }
 
-/* &struct rhca_backend_ops.qp_state */
+/*
+ * &struct rhca_backend_ops.qp_state. An error completion is written before the state
+ * moves, so that no flushed request of either queue precedes it in a CQ. Whoever has
+ * polled it and asks is to hear of the state that it tells of, 10.3.1.
+ */
 enum ib_qp_state rhca_verbs_qp_state(const struct rhca_qp *core)
 {
-	return READ_ONCE(to_verbs_qp(core)->state);
+	struct rhca_verbs_qp *qp = to_verbs_qp(core);
+
+	qp->dev->transport->qp_settle(qp);
+	return READ_ONCE(qp->state);
 }
