@@ -52,18 +52,15 @@ tunnel() {
 # master KIND OPTION...: with the wire's netdev as its port
 master() {
 	in_a ip link add "$KA" type "$@" && in_b ip link add "$KB" type "$@" || return 1
+	# Of the modes that need no teamd one that gives its port the team's address
 	[ "$1" != team ] || {
-		in_a teamnl "$KA" setoption mode activebackup
-		in_b teamnl "$KB" setoption mode activebackup
+		in_a teamnl "$KA" setoption mode roundrobin
+		in_b teamnl "$KB" setoption mode roundrobin
 	}
 	[ "$1" = bridge ] || { in_a ip link set "$IF_A" down; in_b ip link set "$IF_B" down; }
 	in_a ip link set "$IF_A" master "$KA" && in_b ip link set "$IF_B" master "$KB" || return 1
 	in_a ip link set "$IF_A" up
 	in_b ip link set "$IF_B" up
-	[ "$1" != team ] || {
-		in_a teamnl "$KA" setoption activeport "$(in_a cat "/sys/class/net/$IF_A/ifindex")"
-		in_b teamnl "$KB" setoption activeport "$(in_b cat "/sys/class/net/$IF_B/ifindex")"
-	}
 }
 
 joined() { # joined tun|tap
@@ -206,8 +203,8 @@ can_ppp() { [ -e /dev/ppp ] && [ -e /sys/module/pppoe ]; }
 can_team() { # a team without a mode sends nothing
 	local status
 
-	modprobe -q team_mode_activebackup
-	ip link add "tm$$" type team && teamnl "tm$$" setoption mode activebackup
+	modprobe -q team_mode_roundrobin
+	ip link add "tm$$" type team && teamnl "tm$$" setoption mode roundrobin
 	status=$?
 	ip link del "tm$$"
 	return $status
