@@ -794,6 +794,26 @@ static void congested_queue_has_taken_the_packet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_PACKETS), 3);
 }
 
+/* As a veth pair does when its other end has a smaller MTU */
+static void queue_that_never_takes_a_packet_fails_its_request(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct ib_wc wc = {};
+	int i;
+
+	/* 4.096 us * 2^8, 1.05 ms; the QP has 3 retries */
+	WRITE_ONCE(to_sw_qp(ibqp_to_verbs(qp))->base.attr.timeout, 8);
+	test_set_queue(hca, NET_XMIT_DROP);
+	post(hca, qp, IB_WR_SEND, 1);
+	for (i = 0; i < 1000 && !test_poll(hca, &wc); i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_LOCAL_ACK_TIMEOUT_ERR),
+			spec.retries + 1);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
+}
+
 /* A timer that was armed before modify_qp set the timeout to 0, "none" */
 static void timeout_of_none_repeats_nothing(struct kunit *test)
 {
@@ -1004,6 +1024,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(sequence_error_repeats_from_there),
 	KUNIT_CASE(queue_is_not_drained_while_a_request_is_repeated),
 	KUNIT_CASE(congested_queue_has_taken_the_packet),
+	KUNIT_CASE(queue_that_never_takes_a_packet_fails_its_request),
 	KUNIT_CASE(timeout_of_none_repeats_nothing),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),
 	KUNIT_CASE(event_of_a_verb_is_raised_behind_it),

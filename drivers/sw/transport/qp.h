@@ -82,6 +82,8 @@
  * @retries_left: sequence errors and timeouts until the QP gives up
  * @rnr_retries_left: receiver-not-ready answers until it gives up
  * @paused: nothing is sent until @resume_timer fires
+ * @refused: the local queue has not taken what was sent last. It is sent again, and
+ *	@deadline is the first try's: the queue may never take it
  * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
  * @backoff: keeps packets out of blocks after a loss
  * @shared: its only packet under way waits in a block that other QPs share, and
@@ -115,6 +117,7 @@ struct rhca_requester {
 	u8 retries_left;
 	u8 rnr_retries_left;
 	bool paused;
+	bool refused;
 	bool repeating;
 	struct rhca_block_backoff backoff;
 	bool shared;

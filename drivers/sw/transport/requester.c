@@ -578,6 +578,7 @@ static void repeat_refused(struct rhca_sw_qp *qp, u32 psn)
 	if (rhca_psn_before(psn, send->oldest_unacked_psn))
 		psn = send->oldest_unacked_psn;
 	rhca_requester_rewind(qp, psn);
+	send->refused = true;
 	rhca_pause_send(qp, RHCA_QUEUE_FULL_NS);
 }
 
@@ -587,8 +588,12 @@ static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
 	if (!tx->path)
 		return;
 	rhca_tx_list_send(tx);
-	if (tx->refused && rhca_is_rc(&qp->base))
+	if (!rhca_is_rc(&qp->base))
+		return;
+	if (tx->refused)
 		repeat_refused(qp, tx->refused_psn);
+	else
+		qp->send.refused = false;
 }
 
 /* A request that will be sent again, from its beginning, looks as if none had been sent */
@@ -636,7 +641,7 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
-	bool was_idle = !rhca_requester_in_flight(send);
+	bool was_idle = !rhca_requester_in_flight(send) && !send->refused;
 	bool rc = rhca_is_rc(&qp->base);
 	struct rhca_tx_list tx;
 	u32 budget = RHCA_SEND_BUDGET;
@@ -701,10 +706,13 @@ void rhca_requester_shared_left(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 
 	lockdep_assert_held(&send->lock);
 	send->shared = false;
-	if (!send->shared_refused)
+	if (!send->shared_refused) {
+		send->refused = false;
 		rhca_block_sent(&send->backoff, 1);
-	else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE))
+	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE)) {
 		repeat_refused(qp, send->oldest_unacked_psn);
+		rhca_arm_ack_timer(qp);
+	}
 	if (rhca_requester_has_request(qp, send->next))
 		rhca_requester_send(qp, batch);
 }
@@ -730,6 +738,7 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->probe_ssn = 0;
 	send->limited = false;
 	send->paused = false;
+	send->refused = false;
 	send->repeating = false;
 	send->drain_told = false;
 	send->backoff = (struct rhca_block_backoff){};

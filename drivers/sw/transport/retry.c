@@ -32,7 +32,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_ack_timeout);
 
 static bool waits_for_answer(const struct rhca_requester *send)
 {
-	return send->next_psn != send->oldest_unacked_psn;
+	return send->next_psn != send->oldest_unacked_psn || send->refused;
 }
 
 /* 9.7.6.1.3 lets the interval be up to four times what was asked for */
@@ -78,7 +78,8 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 	    !READ_ONCE(qp->base.attr.timeout) || !waits_for_answer(send) ||
 	    timer_pending(&send->ack_timer))
 		return;
-	rhca_restart_ack_timer(qp);
+	if (!send->refused)
+		rhca_restart_ack_timer(qp);
 	mod_timer(&send->ack_timer, send->deadline);
 }
 
@@ -109,7 +110,8 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
-	if (!send->paused && time_after_eq(jiffies, send->deadline))
+	if ((!send->paused || send->refused) &&
+	    time_after_eq(jiffies, send->deadline))
 		handle_timeout(qp, batch);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
