@@ -31,7 +31,7 @@ printf '%s a\n%s b\n' $IP4_A $IP4_B >> /etc/hosts
 defer "sed -i '/^10\.9\.0\.[12] [ab]\$/d' /etc/hosts"
 
 # as_host_a COMMAND...: as mpirun on a host of that name
-as_host_a() { in_a timeout -k 5 "${LIMIT:-200}" unshare --uts --ipc --pid --fork --kill-child sh -c "hostname a; exec $*"; }
+as_host_a() { in_a timeout -v -k 5 "${LIMIT:-200}" unshare --uts --ipc --pid --fork --kill-child sh -c "hostname a; exec $*"; }
 
 run_openmpi() { # run_openmpi ROUNDS
 	as_host_a mpirun.openmpi --allow-run-as-root -np 4 --host a:2,b:2 \
@@ -68,6 +68,8 @@ removed() {
 	kill $pid 2> /dev/null
 	wait $pid
 	check_fails "$KIND: and says that it failed" test $? -eq 0
+	# Whose status may be that of a rank that was killed
+	check "$KIND: by itself, not by its time limit" 0 "$(grep -c '^timeout: sending signal' "$WORK/mpi")"
 }
 
 for KIND in openmpi mpich; do
