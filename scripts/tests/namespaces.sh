@@ -170,16 +170,30 @@ pass "netdevs that moved left no device"
 teardown_pair
 wait_check 60 "exclusive again" set_mode exclusive
 setup_wire 1500
-is_nowhere() { not sees init "$1" && not sees b "$1"; }
-for delay in 0 0.005 0.01 0.02 0.04; do
+is_nowhere() { not sees init "$1" && not sees a "$1" && not sees b "$1"; }
+on_the_way=0
+mkfifo "$WORK/mover"
+for delay in 0 0.002 0.004 0.008 0.016 0.04; do
 	in_a rdma link add "move$$" type roce netdev "$IF_A" || fail "refused"
-	rdma dev set "move$$" netns "$NS_B" &
+	# To begin takes longer than to move: this one has begun when it is told
+	ip -n "$NS_A" -batch "$WORK/mover" &
+	mover=$!
+	exec {told}> "$WORK/mover"
+	rdma dev set "move$$" netns "$NS_B" 2> "$WORK/set" &
+	setter=$!
 	sleep $delay
-	in_a ip link set "$IF_A" netns "$NS_B"
-	wait $!
+	# Under way, and with success: it ends behind the beginning of the netdev's move
+	kill -0 $setter 2> /dev/null && under_way=1 || under_way=0
+	echo "link set $IF_A netns $NS_B" >&"$told"
+	exec {told}>&-
+	wait $mover || fail "$IF_A does not move"
+	if wait $setter; then on_the_way=$((on_the_way + under_way))
+	else check_match "the device does not move (after $delay s), since it has gone" \
+		'Invalid argument|No such|Wrong device' "$(< "$WORK/set")"; fi
 	wait_check 60 "a device whose netdev moved goes (after $delay s)" is_nowhere "move$$"
 	in_b ip link set "$IF_A" netns "$NS_A"
 	in_a ip link set "$IF_A" up
 done
+check_ok "moves that began while the device was on its way: $on_the_way" test $on_the_way -gt 0
 end_exclusive
 finish
