@@ -519,8 +519,8 @@ static struct rhca_dev *wait_for_device(void)
 {
 	struct rhca_dev *dev;
 
-	wait_event(devices_wait, (dev = first_device(NULL)) ||
-				 !atomic_read(&num_devices));
+	wait_event(devices_wait,
+		   (dev = first_device(NULL)) || !atomic_read(&num_devices));
 	return dev;
 }
 
