@@ -407,9 +407,9 @@ static void (*const actions[])(struct device *, struct input *) = {
 
 static bool any_work(struct device *dev)
 {
-	bool more = device_work(dev);
-
-	return device_work(&partner) || more;
+	device_work(dev);
+	device_work(&partner);
+	return device_has_work(dev) || device_has_work(&partner);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -430,7 +430,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			;
 	}
 	device_reset(dev);
-	while (port_work(&dev->port) || port_work(&partner.port))
-		;
+	do {
+		port_work(&dev->port);
+		port_work(&partner.port);
+	} while (!list_empty(&dev->port.incoming) || !list_empty(&partner.port.incoming));
 	return 0;
 }
