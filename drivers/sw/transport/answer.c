@@ -341,6 +341,17 @@ static bool ack_is_late(struct rhca_responder *recv)
 	       rhca_psn_before(recv->answer_psn, newest->last_psn);
 }
 
+/*
+ * May it leave by another source port than the QP's own? Not behind responses, which it
+ * could overtake: the requester would take them for lost.
+ */
+static bool may_share(struct rhca_responder *recv)
+{
+	return is_ack(recv) &&
+	       (!recv->num_resources ||
+		!rhca_resource_at(recv, recv->newest_resource - 1)->opcode);
+}
+
 /**
  * rhca_send_responses - Send the responses that are due, then the answer
  * @qp: the QP
@@ -381,7 +392,7 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 		recv->answer_waits = false;
 		rhca_send_aeth(qp, path, recv->answer_syndrome,
 			       recv->answer_psn,
-			       is_ack(recv) ? batch->shared : NULL);
+			       may_share(recv) ? batch->shared : NULL);
 		if (recv->fatal)
 			rhca_responder_fail(qp, batch);
 	}

@@ -262,11 +262,15 @@ static u32 serve(struct rhca_sw_qp *qp, struct rhca_shared_block *shared,
 	return batch.sent;
 }
 
-/* What was posted while their packet waited in the block may go now */
-static void release_left(struct rhca_shared_block *shared)
+/*
+ * What was posted while their packet waited in the block may go now. Returns how many
+ * packets that were.
+ */
+static u32 release_left(struct rhca_shared_block *shared)
 {
 	struct rhca_batch batch;
 	struct rhca_sw_qp *qp;
+	u32 sent = 0;
 
 	while ((qp = rhca_shared_next_left(shared))) {
 		batch = (struct rhca_batch){};
@@ -275,7 +279,9 @@ static void release_left(struct rhca_shared_block *shared)
 		spin_unlock(&qp->send.lock);
 		rhca_batch_end(qp, &batch);
 		rhca_qp_put(&qp->base);
+		sent += batch.sent;
 	}
+	return sent;
 }
 
 /*
@@ -295,7 +301,7 @@ static void send_waiting(struct tasklet_struct *task)
 	while (sent < RUN_PACKETS && (qp = next_waiting(bells))) {
 		sent += max(serve(qp, &shared, bells), 1U);
 		served++;
-		release_left(&shared);
+		sent += release_left(&shared);
 	}
 	rhca_shared_send(&shared);
 	release_left(&shared);
@@ -303,6 +309,8 @@ static void send_waiting(struct tasklet_struct *task)
 	WRITE_ONCE(bells->last_served, served);
 	if (others_follow(bells))
 		tasklet_schedule(task);
+	else	/* who posted meanwhile has been served */
+		WRITE_ONCE(bells->num_waiting, 0);
 }
 
 /* No QP exists any more */

@@ -86,6 +86,8 @@
  *	@deadline is the first try's: the queue may never take it
  * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
  * @backoff: keeps packets out of blocks after a loss
+ * @udp_sport: of all packets until everything is acknowledged, since a packet was in a
+ *	block that other QPs share; 0: the path's
  * @shared: its only packet under way waits in a block that other QPs share, and
  *	nothing may overtake it: nothing else is sent until that has left. Only who
  *	sends the block ends this, whatever becomes of the QP
@@ -120,6 +122,7 @@ struct rhca_requester {
 	bool refused;
 	bool repeating;
 	struct rhca_block_backoff backoff;
+	u16 udp_sport;
 	bool shared;
 	bool shared_refused;
 	struct rhca_sw_qp *shared_next;

@@ -582,6 +582,15 @@ static void repeat_refused(struct rhca_sw_qp *qp, u32 psn)
 	rhca_pause_send(qp, RHCA_QUEUE_FULL_NS);
 }
 
+/* What has left now has the whole time for its answer */
+static void end_refusal(struct rhca_sw_qp *qp)
+{
+	if (!qp->send.refused)
+		return;
+	qp->send.refused = false;
+	rhca_restart_ack_timer(qp);
+}
+
 /* Only RC can repeat what the local queue refused; for others it is lost */
 static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
 {
@@ -593,7 +602,7 @@ static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
 	if (tx->refused)
 		repeat_refused(qp, tx->refused_psn);
 	else
-		qp->send.refused = false;
+		end_refusal(qp);
 }
 
 /* A request that will be sent again, from its beginning, looks as if none had been sent */
@@ -707,14 +716,15 @@ void rhca_requester_shared_left(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	lockdep_assert_held(&send->lock);
 	send->shared = false;
 	if (!send->shared_refused) {
-		send->refused = false;
+		end_refusal(qp);
 		rhca_block_sent(&send->backoff, 1);
 	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE)) {
+		rhca_block_lost(&send->backoff);
 		repeat_refused(qp, send->oldest_unacked_psn);
 		rhca_arm_ack_timer(qp);
 	}
-	if (rhca_requester_has_request(qp, send->next))
-		rhca_requester_send(qp, batch);
+	/* Also where all is acknowledged already: SQD may have waited for that */
+	rhca_requester_send(qp, batch);
 }
 
 /**
@@ -739,6 +749,7 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->limited = false;
 	send->paused = false;
 	send->refused = false;
+	send->udp_sport = 0;
 	send->repeating = false;
 	send->drain_told = false;
 	send->backoff = (struct rhca_block_backoff){};

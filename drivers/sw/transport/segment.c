@@ -337,17 +337,35 @@ static bool more_follows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	       rhca_sq_wqe(&qp->base.sq, next)->path == wqe->path;
 }
 
+static bool is_nothing_under_way(const struct rhca_requester *send)
+{
+	return send->newest_psn == send->oldest_unacked_psn;
+}
+
 /* A packet that neither follows another nor is followed by one */
 static bool begin_shared(struct rhca_sw_qp *qp, const struct rhca_segment *seg,
 			 struct rhca_packet *packet, struct rhca_tx_list *tx,
 			 bool more)
 {
-	const struct rhca_requester *send = &qp->send;
+	struct rhca_requester *send = &qp->send;
 
-	return tx->shared && !more && !send->backoff.single &&
-	       send->newest_psn == send->oldest_unacked_psn &&
-	       rhca_shared_begin_packet(tx->shared, packet, &qp->base, tx->path,
-					&seg->fields, seg->payload_bytes);
+	if (!tx->shared || more || send->backoff.single ||
+	    !is_nothing_under_way(send) ||
+	    !rhca_shared_begin_packet(tx->shared, packet, &qp->base, tx->path,
+				      &seg->fields, seg->payload_bytes))
+		return false;
+	send->udp_sport = packet->udp_sport;
+	return true;
+}
+
+/* What follows a packet that took the source port of a block must not overtake it */
+static void keep_source_port(struct rhca_requester *send,
+			     struct rhca_packet *packet)
+{
+	if (is_nothing_under_way(send))
+		send->udp_sport = 0;
+	if (send->udp_sport)
+		packet->udp_sport = send->udp_sport;
 }
 
 /**
@@ -372,13 +390,15 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 	enum ib_wc_status status;
 
 	lockdep_assert_held(&qp->send.lock);
-	if (!begin_shared(qp, seg, packet, tx, more) &&
-	    rhca_tx_list_begin_packet(tx, packet, &seg->fields,
-				      seg->payload_bytes, more)) {
-		packet->skb = NULL;	/* as if the wire had lost it */
-		packet->room = NULL;
-		packet->shared = false;
-		return IB_WC_SUCCESS;
+	if (!begin_shared(qp, seg, packet, tx, more)) {
+		if (rhca_tx_list_begin_packet(tx, packet, &seg->fields,
+					      seg->payload_bytes, more)) {
+			packet->skb = NULL;	/* as if the wire had lost it */
+			packet->room = NULL;
+			packet->shared = false;
+			return IB_WC_SUCCESS;
+		}
+		keep_source_port(&qp->send, packet);
 	}
 	fill_headers(qp, packet, wqe, seg->message_bytes);
 	rhca_packet_protect(packet);

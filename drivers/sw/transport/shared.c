@@ -5,8 +5,9 @@
  * Such packets share a block. A block has one UDP source port, but which one a
  * packet has is for the sender to choose, A17.4.5, as long as packets that must stay
  * in order keep to theirs, since switches spread ports over links. So a request
- * takes the port of a block only while its QP has nothing else under way. An
- * acknowledgement may overtake another: it acknowledges all before it.
+ * takes the port of a block only while its QP has nothing else under way, and what
+ * follows it has the same until all is acknowledged. An acknowledgement may overtake
+ * another, since it acknowledges all before it, but no response to a READ or an atomic.
  */
 #include <linux/etherdevice.h>
 #include <linux/string.h>
@@ -62,13 +63,15 @@ static bool same_member(const struct rhca_tx_list *tx,
 		!netif_is_bond_master(ndev));
 }
 
+/* Filters may know partitions, and see one BTH of a block */
 static bool goes_along(const struct rhca_shared_block *shared,
 		       const struct rhca_verbs_qp *qp,
-		       const struct rhca_path *path)
+		       const struct rhca_path *path, u16 pkey)
 {
 	const struct rhca_tx_list *tx = &shared->tx;
 
-	return tx->counters == rhca_qp_counters(qp) &&
+	return shared->pkey == pkey &&
+	       tx->counters == rhca_qp_counters(qp) &&
 	       same_member(tx, qp) &&
 	       same_headers(&tx->path->address, &path->address) &&
 	       same_port(&tx->path->address.flow, &path->address.flow);
@@ -105,7 +108,8 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 {
 	const struct rhca_block *block = &shared->tx.block;
 
-	if (rhca_shared_packets(shared) && !goes_along(shared, qp, path))
+	if (rhca_shared_packets(shared) &&
+	    !goes_along(shared, qp, path, fields->pkey))
 		rhca_shared_send(shared);
 	if (!rhca_shared_packets(shared) && !open_block(shared, qp, path))
 		return false;
@@ -115,6 +119,8 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 	if (rhca_shared_packets(shared)) {
 		packet->udp_sport = block->udp_sport;
 		packet->ip_id = block->ip_id + block->segments;
+	} else {
+		shared->pkey = fields->pkey;
 	}
 	return true;
 }

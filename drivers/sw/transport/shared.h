@@ -12,12 +12,14 @@
  * struct rhca_shared_block - Lone packets of several QPs that leave as one block
  * @tx: what is in the block; its path, counters and LAG member are those of the first
  *	packet and of all others
+ * @pkey: of all
  * @senders: requesters that have a packet in it, see struct rhca_requester.
  *	Each has a reference
  * @left: requesters whose packet has left
  */
 struct rhca_shared_block {
 	struct rhca_tx_list tx;
+	u16 pkey;
 	struct rhca_sw_qp *senders;
 	struct rhca_sw_qp *left;
 };

@@ -17,7 +17,8 @@ struct rhca_verbs_qp;
  * @qp_destroy: No packet can find @qp any more and none is being handled. Stop
  *	timers and deferred work, free what @qp_create took. May sleep.
  * @qp_settle: Wait until the passes that are under way on @qp have ended. What one
- *	has completed it has answered by then; where it has completed an error, the
+ *	has completed it has answered by then, though the answer may still wait for
+ *	others that leave with it; where it has completed an error, the
  *	QP's state says so. Process context, no lock of the data path held.
  * @qp_prepare: @attr, of which @mask counts, is about to be taken over: allocate
  *	what it needs. May sleep and fail; what the QP does is the same afterwards.
