@@ -220,6 +220,7 @@ int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set);
 int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number);
 int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number);
+int rhca_mlx5_give_qp_back(struct mlx5_core_dev *mdev, u32 number);
 
 /**
  * struct rhca_mlx5_traffic - RoCE packets of a function since it was powered on

@@ -466,3 +466,19 @@ int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number)
 	MLX5_SET(destroy_qp_in, in, qpn, number);
 	return mlx5_cmd_exec_in(mdev, destroy_qp, in);
 }
+
+/**
+ * rhca_mlx5_give_qp_back - Destroy a queue pair that nobody would destroy again
+ * @mdev: the adapter
+ * @number: the queue pair
+ *
+ * Context and Return: as of rhca_mlx5_give_back().
+ */
+int rhca_mlx5_give_qp_back(struct mlx5_core_dev *mdev, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(destroy_qp_in)] = {};
+
+	MLX5_SET(destroy_qp_in, in, opcode, MLX5_CMD_OP_DESTROY_QP);
+	MLX5_SET(destroy_qp_in, in, qpn, number);
+	return rhca_mlx5_give_back(mdev, in, sizeof(in));
+}

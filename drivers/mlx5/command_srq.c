@@ -111,13 +111,17 @@ int rhca_mlx5_alloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 *number)
 	return ret;
 }
 
+/*
+ * To ib_core a domain without a file, whose freeing was refused once, is in use for ever:
+ * it counts a user too many.
+ */
 int rhca_mlx5_dealloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 number)
 {
 	u32 in[MLX5_ST_SZ_DW(dealloc_xrcd_in)] = {};
 
 	MLX5_SET(dealloc_xrcd_in, in, opcode, MLX5_CMD_OP_DEALLOC_XRCD);
 	MLX5_SET(dealloc_xrcd_in, in, xrcd, number);
-	return mlx5_cmd_exec_in(mdev, dealloc_xrcd, in);
+	return rhca_mlx5_give_back(mdev, in, sizeof(in));
 }
 
 static void set_xrc_srq(void *srqc, const struct rhca_mlx5_srq_spec *spec)

@@ -159,11 +159,12 @@ int rhca_mlx5_counters_read(struct rhca_counter_set *set, u64 *values)
 }
 
 /* The adapter moves a queue pair to error without a word to the core */
-static bool is_in_rts(struct mlx5_core_dev *mdev, const struct rhca_mlx5_qp *qp)
+static bool may_be_in_rts(struct mlx5_core_dev *mdev,
+			  const struct rhca_mlx5_qp *qp)
 {
 	struct ib_qp_attr attr;
 
-	return !rhca_mlx5_query_hw_qp(mdev, qp->numbered.number, &attr) &&
+	return rhca_mlx5_query_hw_qp(mdev, qp->numbered.number, &attr) ||
 	       attr.qp_state == IB_QPS_RTS;
 }
 
@@ -184,7 +185,7 @@ int rhca_mlx5_counters_bind(struct rhca_qp *base, struct rhca_counter_set *set)
 	lockdep_assert_held(&base->modify_lock);
 	if (!MLX5_CAP_GEN(mdev, rts2rts_qp_counters_set_id))
 		return -EOPNOTSUPP;
-	if (base->state == IB_QPS_RTS && (!leaves || is_in_rts(mdev, qp))) {
+	if (base->state == IB_QPS_RTS && (!leaves || may_be_in_rts(mdev, qp))) {
 		ret = rhca_mlx5_count_into(mdev, qp->numbered.number,
 					   own->number);
 		if (!ret)

@@ -148,6 +148,18 @@ static void tell_user(struct rhca_mlx5_qp *qp)
 		rhca_qp_event(&qp->base, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
+static bool must_tell(struct rhca_mlx5 *hca)
+{
+	/* Its users are being told already that it goes, and may be gone */
+	return !test_bit(RHCA_DEV_UNPLUGGED, &to_rhca_dev(hca->ibdev)->flags) &&
+	       !test_and_set_bit(0, &hca->fatal_told);
+}
+
+/*
+ * Events reach users in the background, and ib_core waits for those that were
+ * dispatched before the device's last reference went: only with one in hand may there
+ * be another.
+ */
 static void tell_users(struct rhca_mlx5 *hca)
 {
 	struct ib_event event = {
@@ -156,14 +168,14 @@ static void tell_users(struct rhca_mlx5 *hca)
 		.event			= IB_EVENT_DEVICE_FATAL,
 	};
 
-	if (test_and_set_bit(0, &hca->fatal_told))
+	if (!ib_device_try_get(hca->ibdev))
 		return;
-	/* Its users are being told already that it goes, and may be gone */
-	if (test_bit(RHCA_DEV_UNPLUGGED, &to_rhca_dev(hca->ibdev)->flags))
-		return;
-	ibdev_err(hca->ibdev,
-		  "the firmware has died: the kernel's requests are flushed\n");
-	ib_dispatch_event(&event);
+	if (must_tell(hca)) {
+		ibdev_err(hca->ibdev,
+			  "the firmware has died: the kernel's requests are flushed\n");
+		ib_dispatch_event(&event);
+	}
+	ib_device_put(hca->ibdev);
 }
 
 static void handle_fatal(struct work_struct *work)

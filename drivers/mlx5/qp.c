@@ -293,13 +293,19 @@ static int create_numbered(struct rhca_mlx5_qp *qp)
 	return ret;
 }
 
-/* A queue pair that the adapter keeps is found on */
+/*
+ * A queue pair that the adapter keeps is found on. ib_core tells nobody that a target of
+ * XRC was kept, and its domain could never be freed.
+ */
 static int destroy_numbered(struct rhca_mlx5_qp *qp)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
+	u32 number = qp->numbered.number;
 	int ret;
 
-	ret = rhca_mlx5_destroy_hw_qp(hca->mdev, qp->numbered.number);
+	ret = qp->base.ibqp.qp_type == IB_QPT_XRC_TGT ?
+	      rhca_mlx5_give_qp_back(hca->mdev, number) :
+	      rhca_mlx5_destroy_hw_qp(hca->mdev, number);
 	if (!ret)
 		rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
 	return ret;

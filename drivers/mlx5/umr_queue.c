@@ -106,10 +106,12 @@ static int create_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 		.timestamps	= mlx5_get_qp_default_ts(hca->mdev),
 	};
 	ret = rhca_mlx5_create_hw_qp(hca->mdev, &queue->spec, &qp);
-	if (ret)
+	if (ret) {
 		rhca_mlx5_buffer_free(&queue->buffer, hca->mdev);
+		return ret;
+	}
 	queue->number = qp.number;
-	return ret;
+	return 0;
 }
 
 static void destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
