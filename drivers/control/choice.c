@@ -98,6 +98,7 @@ static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
 		return ret;
 	pr_warn("no RDMA device by hardware on %s: error %d; software serves it\n",
 		netdev_name(spec->netdevs[0]), ret);
+	rhca_offer_fail(offer);
 	spec->backend = software;
 	spec->offer = NULL;
 	return create_under_name(spec);
@@ -158,13 +159,12 @@ static bool is_plain(const struct rhca_dev *dev)
 }
 
 /* May it be taken from software, by hardware that offers to serve it? */
-static bool give_up_software(struct rhca_dev *dev,
-			     const struct net_device *ndev)
+static bool give_up_software(struct rhca_dev *dev, struct net_device *ndev)
 {
 	struct rhca_port *port = &dev->ports[0];
 	struct rhca_pkey_table pkeys;
 
-	if (dev->offer || !is_plain(dev))
+	if (dev->offer || !is_plain(dev) || ops->others_serve(ndev))
 		return false;
 	/* Looked at again when it cannot change any more */
 	rhca_pkeys_freeze(port, true);
@@ -238,6 +238,7 @@ void rhca_choice_netdev_came(void)
 	if (rhca_offers_exist())
 		offers_changed();
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_choice_netdev_came);
 
 static void withdraw_from(struct rhca_dev *dev)
 {

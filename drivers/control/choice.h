@@ -16,10 +16,13 @@ struct workqueue_struct;
  * struct rhca_choice_ops - What the choice needs to know from others
  * @may_serve: 0 if no other driver is on the netdev and nothing else is against a
  *	device of ours. May sleep.
+ * @others_serve: Has another driver a device on the netdev, which came later than ours?
+ *	Hardware may not serve then, and software is not given up for it. May sleep.
  * @software: the backend that serves any netdev
  */
 struct rhca_choice_ops {
 	int (*may_serve)(struct net_device *ndev);
+	bool (*others_serve)(struct net_device *ndev);
 	const struct rhca_backend_ops *(*software)(void);
 };
 

@@ -304,7 +304,7 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
 	struct rhca_lag_members members = {};
 
 	if (dev->num_ports != 1 || dev->replaced.num_devices ||
-	    netif_is_bond_master(first))
+	    rhca_lag_by_hardware(dev) || netif_is_bond_master(first))
 		return -EOPNOTSUPP;
 	if (second == first || second->type != ARPHRD_ETHER ||
 	    netif_is_bond_slave(first) || netif_is_bond_slave(second) ||
@@ -325,7 +325,8 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
  * Context: may sleep. The device is gone some time after success.
  * Return: 0; -ENODEV when there is no netdev of that name; -EINVAL when the two
  * cannot be a pair; -EOPNOTSUPP when the device is a LAG, on a bond or has
- * several ports; -EBUSY when the other's device cannot be taken; -ENOMEM.
+ * several ports, or its hardware decides; -EBUSY when the other's device cannot be
+ * taken; -ENOMEM.
  */
 int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 		  const char *name)

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "control/lag.h"
+#include "control/lag_members.h"
 #include "core/device.h"
 
 /* --- which netdevs the user wants no LAG of ---------------------------------- */
@@ -189,6 +190,11 @@ static ssize_t roce_lag_enable_store(struct device *device,
 		ibdev_err(&dev->ibdev,
 			  "roce_lag_enable takes 0 or 1, nothing is changed\n");
 		return -EINVAL;
+	}
+	if (rhca_lag_by_hardware(dev)) {
+		ibdev_err(&dev->ibdev,
+			  "roce_lag_enable: the hardware decides, nothing is changed\n");
+		return -EOPNOTSUPP;
 	}
 	enabled = buf[0] == '1';
 	rtnl_lock();

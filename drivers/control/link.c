@@ -30,6 +30,7 @@
 #include "core/netdev.h"
 #include "core/policy.h"
 #include "core/recreate.h"
+#include "core/port_news.h"
 #include "core/registry.h"
 
 static const struct rhca_backend_ops *link_backend;
@@ -230,8 +231,16 @@ static const struct rhca_standin_ops standin_ops = {
 	.create	= standin_create,
 };
 
+static bool others_serve(struct net_device *ndev)
+{
+	char other[IB_DEVICE_NAME_MAX];
+
+	return rhca_others_serve(ndev, other, sizeof(other));
+}
+
 static const struct rhca_choice_ops choice_ops = {
 	.may_serve	= rhca_link_check,
+	.others_serve	= others_serve,
 	.software	= rhca_link_backend,
 };
 

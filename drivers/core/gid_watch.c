@@ -9,6 +9,7 @@
  * Kernels that do not let drivers take GIDs off keep those of an address that has
  * gone until the device goes.
  */
+#include <linux/bitops.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
@@ -16,6 +17,14 @@
 
 #include "core/device.h"
 #include "core/gid_watch.h"
+
+/*
+ * How long a default GID may stay away after its last user has gone. ib_core, which
+ * cannot be asked whether its place is free, writes a line to the log each time that
+ * it is not: less often the longer it takes.
+ */
+#define FIRST_RETRY	HZ
+#define LONGEST_RETRY	(64 * HZ)
 
 static bool watched_by_ib_core(const struct net_device *ndev)
 {
@@ -26,7 +35,8 @@ static bool watched_by_ib_core(const struct net_device *ndev)
  * One address cannot be taken off alone: the GIDs of all of them go, and those that
  * are left come back, perhaps at another index: an entry keeps its place, without a
  * netdev, while something has a reference to it. Connected QPs send on; what is being
- * connected meanwhile may have to be tried again.
+ * connected meanwhile may have to be tried again. A default GID has no other place to
+ * come back at: see retry_later().
  */
 static void read_addresses(struct rhca_port *port, struct net_device *ndev)
 {
@@ -37,10 +47,29 @@ static void read_addresses(struct rhca_port *port, struct net_device *ndev)
 	rdma_roce_rescan_device(ibdev);
 }
 
+/* Default GIDs, one for each RoCE version, have the first places and no others */
+static bool default_gid_missing(struct rhca_port *port)
+{
+	u16 i, num = hweight_long(port->gid_types);
+
+	for (i = 0; i < num; i++)
+		if (!rhca_gid_ifindex(port, i))
+			return true;
+	return false;
+}
+
+static void retry_later(struct rhca_gid_watch *watch)
+{
+	schedule_delayed_work(&watch->retry, watch->retry_delay);
+	watch->retry_delay = min_t(unsigned long, 2 * watch->retry_delay,
+				   LONGEST_RETRY);
+}
+
 static void do_work(struct work_struct *work)
 {
 	struct rhca_port *port = container_of(work, struct rhca_port,
 					      gid_watch.work);
+	struct rhca_gid_watch *watch = &port->gid_watch;
 	struct net_device *ndev;
 
 	/* Either not registered yet, which is told us, or no more */
@@ -49,13 +78,28 @@ static void do_work(struct work_struct *work)
 	ndev = rhca_port_get_netdev(port);
 	if (ndev)
 		read_addresses(port, ndev);
+	if (ndev && default_gid_missing(port))
+		retry_later(watch);
+	else
+		watch->retry_delay = FIRST_RETRY;
 	dev_put(ndev);
 	ib_device_put(&port->dev->ibdev);
+}
+
+static void retry(struct work_struct *work)
+{
+	struct rhca_gid_watch *watch = container_of(to_delayed_work(work),
+						    struct rhca_gid_watch,
+						    retry);
+
+	schedule_work(&watch->work);
 }
 
 void rhca_gid_watch_init(struct rhca_port *port)
 {
 	INIT_WORK(&port->gid_watch.work, do_work);
+	INIT_DELAYED_WORK(&port->gid_watch.retry, retry);
+	port->gid_watch.retry_delay = FIRST_RETRY;
 }
 
 /**
@@ -66,6 +110,8 @@ void rhca_gid_watch_init(struct rhca_port *port)
  */
 void rhca_gid_watch_exit(struct rhca_port *port)
 {
+	/* Each queues the other one, but the work no more without a registered device */
+	cancel_delayed_work_sync(&port->gid_watch.retry);
 	cancel_work_sync(&port->gid_watch.work);
 }
 
@@ -86,6 +132,7 @@ void rhca_gid_watch_address(struct rhca_port *port, bool removed)
 		set_bit(0, &port->gid_watch.removed);
 	schedule_work(&port->gid_watch.work);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_watch_address);
 
 /**
  * rhca_gid_watch_registered - Do what could not be done before a device was registered

@@ -14,10 +14,14 @@ struct rhca_port;
 /**
  * struct rhca_gid_watch - What is to be done about the addresses of a port's netdev
  * @work: has ib_core read them again
+ * @retry: queues @work once more, while a default GID is missing
+ * @retry_delay: until then, in jiffies; only @work uses it
  * @removed: bit 0: one has gone since they were read
  */
 struct rhca_gid_watch {
 	struct work_struct work;
+	struct delayed_work retry;
+	unsigned long retry_delay;
 	unsigned long removed;
 };
 

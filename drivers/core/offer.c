@@ -54,6 +54,7 @@ void rhca_offer_add(struct rhca_offer *offer)
 	lockdep_init_map(&offer->users_map, "rhca_offer.users", &users_key, 0);
 	mutex_lock(&offers_mutex);
 	offer->has_device = false;
+	offer->failed = false;
 	list_add_tail(&offer->entry, &offers);
 	if (listener)
 		listener->changed();
@@ -73,6 +74,7 @@ void rhca_offer_changed(struct rhca_offer *offer, bool able)
 {
 	mutex_lock(&offers_mutex);
 	offer->able = able;
+	offer->failed = false;
 	if (listener)
 		listener->changed();
 	mutex_unlock(&offers_mutex);
@@ -205,6 +207,7 @@ int rhca_offer_claim(struct rhca_offer *offer)
 	mutex_lock(&offers_mutex);
 	if (!offer->has_device) {
 		offer->has_device = true;
+		offer->failed = false;
 		atomic_inc(&offer->users);
 		ret = 0;
 	}
@@ -229,12 +232,29 @@ void rhca_offer_unclaim(struct rhca_offer *offer)
 }
 
 /**
- * rhca_offer_is_free - Could a device be made of an offer now?
+ * rhca_offer_fail - No device could be made of an offer
+ * @offer: an offer that the caller holds
+ *
+ * Nobody tries again but a user who asks for a device, until the backend says that
+ * something has changed.
+ *
+ * Context: may sleep.
+ */
+void rhca_offer_fail(struct rhca_offer *offer)
+{
+	mutex_lock(&offers_mutex);
+	offer->failed = true;
+	mutex_unlock(&offers_mutex);
+}
+
+/**
+ * rhca_offer_is_free - Is it worth while to make a device of an offer now?
  * @offer: an offer that the caller holds
  *
  * Context: any. It may be otherwise a moment later.
+ * Return: false while it has a device, and after it could not be made.
  */
 bool rhca_offer_is_free(const struct rhca_offer *offer)
 {
-	return !READ_ONCE(offer->has_device);
+	return !READ_ONCE(offer->has_device) && !READ_ONCE(offer->failed);
 }

@@ -30,6 +30,7 @@ struct rhca_offer *rhca_offer_find(const struct net_device *ndev);
 void rhca_offer_release(struct rhca_offer *offer);
 int rhca_offer_claim(struct rhca_offer *offer);
 void rhca_offer_unclaim(struct rhca_offer *offer);
+void rhca_offer_fail(struct rhca_offer *offer);
 bool rhca_offer_is_free(const struct rhca_offer *offer);
 
 #endif

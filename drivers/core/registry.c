@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of all devices: created, looked up, told of changes, and removed.
+ * The list of all devices: created, looked up, and removed.
  *
  * A device leaves in one of three ways: its netdev goes, its user removes it
  * ("rdma link del", module unload), or another driver unregisters every device
  * with our driver id, as the in-tree software driver does when it is unloaded.
  * All three end in dealloc_driver(); after the third the device is made again.
  */
-#include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
@@ -141,7 +140,8 @@ static const struct ib_device_ops registry_verbs = {
 
 static const char *name_of(const struct rhca_dev_spec *spec)
 {
-	if (spec->name)
+	/* ib_core takes it for a pattern; only one of a renamed device can have a % */
+	if (spec->name && !strchr(spec->name, '%'))
 		return spec->name;
 	if (netif_is_bond_master(spec->netdevs[0]))
 		return "roce_bond%d";
@@ -203,12 +203,21 @@ static void update_ports(struct rhca_dev *dev)
 	ib_device_put(&dev->ibdev);
 }
 
+/*
+ * Who waits for the unregistration of a netdev finds its sockets closed: the backend
+ * stops to listen while the netdev is still held.
+ */
 static void release_netdevs(struct rhca_dev *dev)
 {
+	struct rhca_port *port;
 	u32 i;
 
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_port_release_netdev(&dev->ports[i]);
+	for (i = 0; i < dev->num_ports; i++) {
+		port = &dev->ports[i];
+		if (rcu_access_pointer(port->ndev) && dev->backend->port_quiesce)
+			dev->backend->port_quiesce(port);
+		rhca_port_release_netdev(port);
+	}
 }
 
 /*
@@ -354,9 +363,10 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
  * rhca_dev_remove_netdev - A netdev is being unregistered: its device goes
  * @ndev: the netdev
  *
- * The device leaves in the background; its references to netdevs go at once,
- * of all ports: the unregistration of the netdev does not wait for users of the
- * device, and a device that takes its place finds the other netdevs free.
+ * The device leaves in the background; its ports stop to listen and its references
+ * to netdevs go at once, of all ports: the unregistration of the netdev does not wait
+ * for users of the device, and a device that takes its place finds the other netdevs
+ * free.
  *
  * Context: RTNL held.
  */
@@ -405,37 +415,15 @@ bool rhca_dev_remove(const struct net_device *ndev)
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove);
 
 /**
- * rhca_port_changed - A netdev changed: tell the ports on it
- * @ndev: the netdev
- * @mtu_changed: it was the MTU
+ * rhca_port_for_each - Look at all ports
+ * @see: called for each port of each device, those that are not registered too;
+ *	does not sleep
+ * @what: given to @see
  *
- * Context: RTNL held.
+ * Context: any but interrupts.
  */
-void rhca_port_changed(struct net_device *ndev, bool mtu_changed)
-{
-	struct rhca_dev *dev;
-	u32 i;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (!ib_device_try_get(&dev->ibdev))
-			continue;
-		for (i = 0; i < dev->num_ports; i++)
-			if (rhca_port_uses(&dev->ports[i], ndev))
-				rhca_port_update(&dev->ports[i], mtu_changed);
-		ib_device_put(&dev->ibdev);
-	}
-	rcu_read_unlock();
-}
-
-/**
- * rhca_port_address_changed - A netdev has got an IP address, or lost one
- * @ndev: the netdev
- * @removed: which of both
- *
- * Context: any but interrupts; does not sleep.
- */
-void rhca_port_address_changed(const struct net_device *ndev, bool removed)
+void rhca_port_for_each(void (*see)(struct rhca_port *port, const void *what),
+			const void *what)
 {
 	struct rhca_dev *dev;
 	u32 i;
@@ -443,33 +431,7 @@ void rhca_port_address_changed(const struct net_device *ndev, bool removed)
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &devices, entry)
 		for (i = 0; i < dev->num_ports; i++)
-			if (rhca_port_uses(&dev->ports[i], ndev))
-				rhca_gid_watch_address(&dev->ports[i], removed);
-	rcu_read_unlock();
-}
-
-/**
- * rhca_port_apps_changed - A DCB APP table changed: tell the ports on its netdev
- * @ifindex: of the netdev, in a namespace that nobody told; a port that is not
- *	concerned finds nothing new
- *
- * Context: any but interrupts; does not sleep.
- */
-void rhca_port_apps_changed(int ifindex)
-{
-	const struct net_device *ndev;
-	struct rhca_dev *dev;
-	u32 i;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		for (i = 0; i < dev->num_ports; i++) {
-			ndev = rcu_dereference(dev->ports[i].ndev);
-			if (ndev && (ndev->ifindex == ifindex ||
-				     is_vlan_dev(ndev)))
-				rhca_qos_read_apps(&dev->ports[i]);
-		}
-	}
+			see(&dev->ports[i], what);
 	rcu_read_unlock();
 }
 

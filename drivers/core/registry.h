@@ -12,6 +12,7 @@ struct net_device;
 struct rhca_dev;
 struct rhca_dev_spec;
 struct rhca_offer;
+struct rhca_port;
 
 int rhca_dev_create(const struct rhca_dev_spec *spec);
 bool rhca_netdev_served(const struct net_device *ndev);
@@ -25,8 +26,7 @@ void rhca_dev_remove_netdev(struct net_device *ndev);
 void rhca_dev_remove_offer(const struct rhca_offer *offer,
 			   void (*before)(struct rhca_dev *dev));
 void rhca_dev_remove_all(void);
-void rhca_port_changed(struct net_device *ndev, bool mtu_changed);
-void rhca_port_address_changed(const struct net_device *ndev, bool removed);
-void rhca_port_apps_changed(int ifindex);
+void rhca_port_for_each(void (*see)(struct rhca_port *port, const void *what),
+			const void *what);
 
 #endif

@@ -106,6 +106,9 @@ struct rhca_qp_change {
  *
  * @port_open: The port's netdev is set; start to accept packets for it. On error
  *	nothing stays open and the device is not registered.
+ * @port_quiesce: Optional. The port's netdev is being unregistered: stop to listen
+ *	for it. Once for each @port_open at most. RTNL is held, so it must neither
+ *	ask for that nor take long; @port_close follows in the background.
  * @port_close: Undo @port_open. When it returns no packet of the port is being
  *	handled.
  * @port_speaks: Optional. Do packets of this RoCE version come in at the port
@@ -184,6 +187,7 @@ struct rhca_backend_ops {
 	void (*dev_quiesce)(struct rhca_dev *dev);
 
 	int (*port_open)(struct rhca_port *port);
+	void (*port_quiesce)(struct rhca_port *port);
 	void (*port_close)(struct rhca_port *port);
 	bool (*port_speaks)(struct rhca_port *port, enum ib_gid_type type);
 	void (*port_query)(struct rhca_port *port, struct ib_port_attr *attr);
@@ -225,6 +229,7 @@ struct rhca_backend_ops {
  * @users_map: shows lockdep that a withdrawal waits for them; the core's
  * @has_device: from before @dev_init to behind @dev_exit of that device, which is
  *	the only one; the core's
+ * @failed: no device could be made of it, so that software serves; the core's
  * @backend: who offers
  * @dma_device: that memory is mapped for, or NULL
  * @covers: would it serve this netdev? Called under RCU; does not sleep
@@ -239,6 +244,7 @@ struct rhca_offer {
 	atomic_t users;
 	struct lockdep_map users_map;
 	bool has_device;
+	bool failed;
 	const struct rhca_backend_ops *backend;
 	struct device *dma_device;
 	bool (*covers)(const struct rhca_offer *offer,

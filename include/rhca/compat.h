@@ -17,6 +17,11 @@
 #include <rdma/rdma_counter.h>
 #include <rdma/uverbs_ioctl.h>
 
+/* What segmentation says of itself stands in a header of its own in newer kernels. */
+#ifdef HAVE_GSO_HEADER
+#include <net/gso.h>
+#endif
+
 /* Symbols for the KUnit module; old kernels have no such thing. */
 #ifdef HAVE_KUNIT_VISIBILITY
 #include <kunit/visibility.h>

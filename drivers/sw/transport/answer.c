@@ -10,6 +10,7 @@
 #include "sw/transport/payload.h"
 #include "sw/transport/placement.h"
 #include "sw/transport/receive.h"
+#include "sw/transport/recv_completion.h"
 #include "sw/transport/responder.h"
 #include "sw/transport/retry.h"
 #include "sw/transport/shared.h"
@@ -51,13 +52,30 @@ u8 rhca_ack_syndrome(struct rhca_sw_qp *qp)
 			     rhca_credit_code(rhca_ring_count(&qp->base.rq.ring)));
 }
 
+static bool says_ack(u8 syndrome)
+{
+	return u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) == RHCA_AETH_ACK;
+}
+
+/*
+ * May an answer overtake what was sent before, by another source port than the QP's
+ * own, or since GRO does not hold it back? Not behind responses: the requester would
+ * take them for lost.
+ */
+static bool may_overtake(struct rhca_responder *recv, u8 syndrome)
+{
+	return says_ack(syndrome) &&
+	       (!recv->num_resources ||
+		!rhca_resource_at(recv, recv->newest_resource - 1)->opcode);
+}
+
 /**
  * rhca_send_aeth - Send an acknowledgement or NAK
  * @qp: the QP
  * @path: its path
  * @syndrome: of the AETH
  * @psn: what it answers
- * @shared: block that it may share, or NULL: it leaves at once
+ * @shared: block that it shares if it may overtake, or NULL: it leaves at once
  *
  * Context: recv.lock held, bottom halves off, RCU read side.
  */
@@ -70,12 +88,14 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		.dest_qpn	= qp->base.attr.dest_qp_num,
 		.psn		= psn,
 	};
+	bool loose = may_overtake(&qp->recv, syndrome);
 	struct rhca_packet packet;
 	struct rhca_tx_list tx;
 
 	lockdep_assert_held(&qp->recv.lock);
-	if ((!shared || !rhca_shared_begin_packet(shared, &packet, &qp->base,
-						  path, &fields, 0)) &&
+	if ((!shared || !loose ||
+	     !rhca_shared_begin_packet(shared, &packet, &qp->base, path,
+				       &fields, 0)) &&
 	    rhca_packet_begin(&packet, &qp->base, path, &fields, 0))
 		return;		/* the peer will ask again */
 	rhca_aeth_fill(rhca_packet_header(&packet, RHCA_HDR_AETH), syndrome,
@@ -87,6 +107,7 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		return;
 	}
 	rhca_tx_list_begin(&tx, &qp->base, path, NULL);
+	tx.may_overtake = loose;
 	rhca_tx_list_add(&tx, &packet);
 	rhca_tx_list_send(&tx);
 }
@@ -308,8 +329,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_answer_go_back);
 
 static bool is_ack(const struct rhca_responder *recv)
 {
-	return u8_get_bits(recv->answer_syndrome, RHCA_SYNDROME_TYPE) ==
-	       RHCA_AETH_ACK;
+	return says_ack(recv->answer_syndrome);
 }
 
 /**
@@ -339,17 +359,6 @@ static bool ack_is_late(struct rhca_responder *recv)
 
 	return is_ack(recv) &&
 	       rhca_psn_before(recv->answer_psn, newest->last_psn);
-}
-
-/*
- * May it leave by another source port than the QP's own? Not behind responses, which it
- * could overtake: the requester would take them for lost.
- */
-static bool may_share(struct rhca_responder *recv)
-{
-	return is_ack(recv) &&
-	       (!recv->num_resources ||
-		!rhca_resource_at(recv, recv->newest_resource - 1)->opcode);
 }
 
 /**
@@ -391,8 +400,7 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 	if (recv->answer_waits) {
 		recv->answer_waits = false;
 		rhca_send_aeth(qp, path, recv->answer_syndrome,
-			       recv->answer_psn,
-			       may_share(recv) ? batch->shared : NULL);
+			       recv->answer_psn, batch->shared);
 		if (recv->fatal)
 			rhca_responder_fail(qp, batch);
 	}

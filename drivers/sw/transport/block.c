@@ -135,29 +135,40 @@ static void describe_segments(struct sk_buff *skb,
 	shared->gso_size = block->segment_bytes;
 	shared->gso_segs = block->segments;
 	shared->gso_type = SKB_GSO_UDP_L4;
-	skb->ip_summed = CHECKSUM_PARTIAL;
-	skb->csum_start = skb_transport_header(skb) - skb->head;
-	skb->csum_offset = offsetof(struct udphdr, check);
 }
 
-/* Lengths of the whole, and what its checksums are without the segments */
+/* Lengths of the whole */
 static void fill_totals(struct sk_buff *skb, enum rhca_encap encap)
 {
 	unsigned int udp_bytes = skb->len - skb_transport_offset(skb);
-	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
-	struct udphdr *udp = udp_hdr(skb);
-	struct iphdr *ip = ip_hdr(skb);
 
 	rhca_network_resize(encap, skb_network_header(skb),
-			    udp_bytes - sizeof(*udp));
-	if (encap == RHCA_V2_IPV4) {
-		ip_send_check(ip);
+			    udp_bytes - sizeof(struct udphdr));
+	if (encap == RHCA_V2_IPV4)
+		ip_send_check(ip_hdr(skb));
+}
+
+/**
+ * rhca_block_request_checksum - Have the egress device compute the UDP checksum
+ * @skb: a RoCE v2 packet or block, skb->data at its network header
+ * @encap: the framing
+ */
+void rhca_block_request_checksum(struct sk_buff *skb, enum rhca_encap encap)
+{
+	unsigned int udp_bytes = skb->len - skb_transport_offset(skb);
+	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
+	const struct iphdr *ip = ip_hdr(skb);
+	struct udphdr *udp = udp_hdr(skb);
+
+	if (encap == RHCA_V2_IPV4)
 		udp->check = ~csum_tcpudp_magic(ip->saddr, ip->daddr, udp_bytes,
 						IPPROTO_UDP, 0);
-	} else {
+	else
 		udp->check = ~csum_ipv6_magic(&ip6->saddr, &ip6->daddr,
 					      udp_bytes, IPPROTO_UDP, 0);
-	}
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
 }
 
 static void attach_pieces(struct sk_buff *skb, const struct rhca_block *block)
@@ -195,6 +206,7 @@ static void fill(struct sk_buff *skb, const struct rhca_block *block,
 	attach_pieces(skb, block);
 	if (block->segments > 1) {
 		fill_totals(skb, encap);
+		rhca_block_request_checksum(skb, encap);
 		describe_segments(skb, block);
 	}
 }

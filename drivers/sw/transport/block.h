@@ -60,5 +60,6 @@ bool rhca_block_fits(const struct rhca_block *block,
 void rhca_block_add(struct rhca_block *block, const struct rhca_packet *packet);
 struct sk_buff *rhca_block_finish(struct rhca_block *block,
 				  enum rhca_encap encap);
+void rhca_block_request_checksum(struct sk_buff *skb, enum rhca_encap encap);
 
 #endif

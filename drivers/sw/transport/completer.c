@@ -8,6 +8,7 @@
 #include "sw/transport/answer.h"
 #include "sw/transport/payload.h"
 #include "sw/transport/requester.h"
+#include "sw/transport/send_completion.h"
 #include "sw/transport/retry.h"
 #include "wire/psn.h"
 

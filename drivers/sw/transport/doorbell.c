@@ -11,6 +11,7 @@
 #include <rhca/compat.h>
 
 #include "sw/transport/doorbell.h"
+#include "sw/transport/pass.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/requester.h"
 #include "sw/transport/shared.h"
@@ -47,8 +48,6 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
 #define TIMER_WILL_SEND	0
 #define IS_IN_LIST	1
 
-static void send_waiting(struct tasklet_struct *task);
-
 /**
  * struct doorbells - Those of kernel users, rung on one processor
  * @rung_at: the last time, in ns of the monotonic clock
@@ -67,9 +66,7 @@ struct doorbells {
 	struct tasklet_struct task;
 };
 
-static DEFINE_PER_CPU(struct doorbells, doorbells) = {
-	.task = { .use_callback = true, .callback = send_waiting },
-};
+static DEFINE_PER_CPU(struct doorbells, doorbells);
 
 /*
  * Whoever has many QPs posts to one after the other, and these are as busy
@@ -311,6 +308,18 @@ static void send_waiting(struct tasklet_struct *task)
 		tasklet_schedule(task);
 	else	/* who posted meanwhile has been served */
 		WRITE_ONCE(bells->num_waiting, 0);
+}
+
+/*
+ * Not by an initializer: 6.12 and older do not relocate the per-CPU data of a module,
+ * so an address in it is 0.
+ */
+void rhca_doorbells_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tasklet_setup(&per_cpu_ptr(&doorbells, cpu)->task, send_waiting);
 }
 
 /* No QP exists any more */

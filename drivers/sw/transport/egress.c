@@ -94,9 +94,16 @@ static bool is_known(const struct net_device *ndev)
 	       is_kind(ndev, whole_kinds, ARRAY_SIZE(whole_kinds));
 }
 
+/* Whoever sends asks: a bridge of more ports than this gets single packets */
+#define MAX_LOWER	32
+
 /* Non-zero ends the walk: a device below that does not take blocks */
-static int refuses(struct net_device *ndev, struct netdev_nested_priv *unused)
+static int refuses(struct net_device *ndev, struct netdev_nested_priv *priv)
 {
+	u32 *seen = priv->data;
+
+	if (++*seen > MAX_LOWER)
+		return 1;
 	if (is_kind(ndev, upper_kinds, ARRAY_SIZE(upper_kinds)))
 		return 0;
 	return !is_known(ndev) || !offers_segmentation(ndev);
@@ -104,13 +111,32 @@ static int refuses(struct net_device *ndev, struct netdev_nested_priv *unused)
 
 static bool takes_blocks(struct net_device *ndev)
 {
-	struct netdev_nested_priv unused = {};
+	u32 seen = 0;
+	struct netdev_nested_priv priv = { .data = &seen };
 
-	if (READ_ONCE(wanted) == BLOCKS_ANY)
+	if (READ_ONCE(wanted) == BLOCKS_ANY || is_known(ndev))
 		return offers_segmentation(ndev);
-	if (is_kind(ndev, upper_kinds, ARRAY_SIZE(upper_kinds)))
-		return !netdev_walk_all_lower_dev_rcu(ndev, refuses, &unused);
-	return is_known(ndev) && offers_segmentation(ndev);
+	return is_kind(ndev, upper_kinds, ARRAY_SIZE(upper_kinds)) &&
+	       !netdev_walk_all_lower_dev_rcu(ndev, refuses, &priv);
+}
+
+/**
+ * rhca_egress_wants_checksum - Shall single packets have a UDP checksum?
+ * @ndev: that they leave by
+ *
+ * RoCE v2 packets have none (A17.3.2 wants 0 from senders), but what is cut out of a
+ * block has one. A receiver's GRO holds packets with a checksum back, to join them, and
+ * lets those without pass: they would overtake. So where blocks leave all packets have
+ * one, since what passes a block whole need not be the last to see it: a qdisc cuts it,
+ * or an adapter to which a bridge leads. What the checksum is, the egress device finds
+ * out: a veth pair never does. Acknowledgements that may overtake do without.
+ *
+ * Context: bottom halves off, RCU read side.
+ */
+bool rhca_egress_wants_checksum(struct net_device *ndev)
+{
+	return READ_ONCE(wanted) != BLOCKS_OFF &&
+	       !(ndev->flags & IFF_LOOPBACK) && takes_blocks(ndev);
 }
 
 /**

@@ -6,6 +6,7 @@
 
 struct rhca_path;
 
+bool rhca_egress_wants_checksum(struct net_device *ndev);
 bool rhca_egress_takes_blocks(struct rhca_path *path, u32 lag_member);
 
 #endif

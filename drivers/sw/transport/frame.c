@@ -13,6 +13,8 @@
 #include <linux/netfilter_ipv4.h>
 #include <net/ip.h>
 
+#include <rhca/compat.h>
+
 #include "core/device.h"
 #include "core/lag.h"
 #include "core/mcast.h"
@@ -154,6 +156,8 @@ int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 		     sizeof_field(struct rhca_packet_cb, ip_stack));
 	BUILD_BUG_ON(sizeof(struct inet6_skb_parm) >
 		     sizeof_field(struct rhca_packet_cb, ip_stack));
+	BUILD_BUG_ON(offsetof(struct rhca_packet_cb, packets) >
+		     SKB_GSO_CB_OFFSET);
 	BUILD_BUG_ON(sizeof(struct rhca_packet_cb) > sizeof_field(struct sk_buff, cb));
 	ether_addr_copy(RHCA_PACKET_CB(skb)->dmac, path->address.dmac);
 	RHCA_PACKET_CB(skb)->priority = skb->priority;

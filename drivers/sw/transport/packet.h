@@ -53,16 +53,19 @@ struct rhca_packet {
 };
 
 /*
- * Control block of a packet until it enters the IP stack, which has the first
- * bytes of it for itself.
+ * Control block of a packet. The IP stack has the first bytes of it for itself, and
+ * segmentation those behind SKB_GSO_CB_OFFSET: a queue of netfilter's may be behind
+ * both when the frame is made.
  */
 struct rhca_packet_cb {
-	u8 ip_stack[32];
+	u8 ip_stack[24];
 	u8 dmac[ETH_ALEN];
 	u8 priority;
-	u8 lag_member;
-	bool copy_to_self;
+	u8 lag_member : 7;
+	u8 copy_to_self : 1;
+	/* Until it enters the IP stack */
 	u8 packets;
+	bool may_overtake;
 	u32 psn;
 };
 

@@ -36,9 +36,7 @@ struct pool {
 	unsigned int used;
 };
 
-static DEFINE_PER_CPU(struct pool, pools) = {
-	.lock = INIT_LOCAL_LOCK(lock),
-};
+static DEFINE_PER_CPU(struct pool, pools);
 
 static struct page *new_page(void)
 {
@@ -122,6 +120,15 @@ void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
 void rhca_pool_give_up(void)
 {
 	local_unlock_nested_bh(&pools.lock);
+}
+
+/* Not by an initializer, see rhca_doorbells_init(): where locks are checked they have names */
+void rhca_pool_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		local_lock_init(&per_cpu_ptr(&pools, cpu)->lock);
 }
 
 /* Give the memory back: nothing is sent any more */

@@ -24,6 +24,7 @@ struct rhca_piece {
 void *rhca_pool_room(unsigned int bytes);
 void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece);
 void rhca_pool_give_up(void);
+void rhca_pool_init(void);
 void rhca_pool_exit(void);
 
 #endif

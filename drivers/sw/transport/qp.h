@@ -327,6 +327,4 @@ static inline void rhca_batch_event(struct rhca_batch *batch,
 	batch->events |= BIT(type);
 }
 
-void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch);
-
 #endif

@@ -14,6 +14,8 @@
 #include "sw/transport/qp.h"
 #include "sw/transport/receive.h"
 #include "sw/transport/requester.h"
+#include "sw/transport/pass.h"
+#include "sw/transport/recv_completion.h"
 #include "sw/transport/responder.h"
 #include "sw/transport/walk.h"
 #include "sw/verbs/mcast.h"

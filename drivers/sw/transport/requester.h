@@ -10,10 +10,6 @@
 
 void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn);
-void rhca_requester_fail(struct rhca_sw_qp *qp, enum ib_wc_status status,
-			 struct rhca_batch *batch);
-void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch);
-void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_reset(struct rhca_sw_qp *qp);
 
 void rhca_requester_shared_left(struct rhca_sw_qp *qp,

@@ -9,7 +9,9 @@
 #include <linux/jiffies.h>
 #include <rhca/compat.h>
 
+#include "sw/transport/pass.h"
 #include "sw/transport/requester.h"
+#include "sw/transport/send_completion.h"
 #include "sw/transport/retry.h"
 #include "wire/psn.h"
 

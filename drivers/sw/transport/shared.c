@@ -11,6 +11,7 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/string.h>
+#include <rhca/compat.h>
 
 #include "sw/transport/shared.h"
 #include "core/device.h"
@@ -26,6 +27,7 @@ void rhca_shared_begin(struct rhca_shared_block *shared)
 	shared->senders = NULL;
 	shared->left = NULL;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_shared_begin);
 
 /* Do packets to both leave with the same network headers, but for the source port? */
 static bool same_headers(const struct rhca_address *a,
@@ -124,6 +126,7 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 	}
 	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_shared_begin_packet);
 
 /* Each of the senders gets to know, as soon as no lock is held */
 static void note_left(struct rhca_shared_block *shared)
@@ -163,6 +166,7 @@ bool rhca_shared_add(struct rhca_shared_block *shared,
 	}
 	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_shared_add);
 
 /**
  * rhca_shared_send - Send what is in the block
@@ -177,6 +181,7 @@ void rhca_shared_send(struct rhca_shared_block *shared)
 	rhca_tx_list_send(&shared->tx);
 	note_left(shared);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_shared_send);
 
 /**
  * rhca_shared_next_left - A requester whose packet has left

@@ -54,7 +54,7 @@ struct listener {
  * @refs: the namespace, and ports
  * @lock: protects what follows
  * @net: the namespace; NULL once it has gone
- * @users: ports that are open
+ * @users: ports that are open and not quiesced
  * @listeners: one for each VRF and one for the rest, as long as there are users
  * @whole: blocks reach the sockets whole
  * @used: a port has been open
@@ -286,12 +286,13 @@ struct rhca_udp *rhca_udp_open(struct net *net)
 }
 
 /**
- * rhca_udp_close - Undo rhca_udp_open()
- * @udp: from there; the namespace may have gone meanwhile
+ * rhca_udp_quiesce - A port receives no more; the last one closes the sockets
+ * @udp: from rhca_udp_open(), for rhca_udp_close() still; the namespace may have gone
+ *	meanwhile
  *
- * Context: may sleep.
+ * Context: may sleep; RTNL may be held.
  */
-void rhca_udp_close(struct rhca_udp *udp)
+void rhca_udp_quiesce(struct rhca_udp *udp)
 {
 	mutex_lock(&udp->lock);
 	if (!--udp->users) {
@@ -299,6 +300,16 @@ void rhca_udp_close(struct rhca_udp *udp)
 		end_whole(udp, udp->net);
 	}
 	mutex_unlock(&udp->lock);
+}
+
+/**
+ * rhca_udp_close - Undo rhca_udp_open()
+ * @udp: from there, after rhca_udp_quiesce()
+ *
+ * Context: may sleep.
+ */
+void rhca_udp_close(struct rhca_udp *udp)
+{
 	put_udp(udp);
 }
 

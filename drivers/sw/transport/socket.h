@@ -14,6 +14,7 @@ struct rhca_udp;
 int rhca_socket_init(void);
 void rhca_socket_exit(void);
 struct rhca_udp *rhca_udp_open(struct net *net);
+void rhca_udp_quiesce(struct rhca_udp *udp);
 void rhca_udp_close(struct rhca_udp *udp);
 bool rhca_udp_is_open(struct rhca_udp *udp, int vrf);
 

@@ -32,6 +32,7 @@ void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 	tx->path = path;
 	tx->backoff = backoff;
 	tx->shared = NULL;
+	tx->may_overtake = false;
 	tx->refused = false;
 	tx->asked = false;
 	tx->block.segments = 0;
@@ -150,6 +151,9 @@ static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
 	skb_dst_set(skb, dst);
 	skb->dev = dst->dev;
 	skb->protocol = htons(ipv4 ? ETH_P_IP : ETH_P_IPV6);
+	if (!skb_is_gso(skb) && !RHCA_PACKET_CB(skb)->may_overtake &&
+	    rhca_egress_wants_checksum(dst->dev))
+		rhca_block_request_checksum(skb, path->address.flow.encap);
 	if (rhca_frame_needed(dst->dev) && !is_zero_ether_addr(path->address.dmac))
 		return rhca_frame_send_ip(skb, path, net);
 	if (ipv4)
@@ -215,6 +219,7 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 
 	if (ndev && !tx->refused) {
 		RHCA_PACKET_CB(skb)->lag_member = lag_member(tx);
+		RHCA_PACKET_CB(skb)->may_overtake = tx->may_overtake;
 		result = send_packet(skb, tx->path, ndev);
 	} else {
 		kfree_skb(skb);

@@ -25,6 +25,7 @@ struct rhca_shared_block;
  * @shared: block that a packet which is alone may share with other QPs, or NULL
  * @asked: it is known whether blocks may be used
  * @blocks: they may
+ * @may_overtake: its packets may overtake what the QP has sent
  * @refused: a packet was refused by the local queue; it and what came behind it
  *	in the list were dropped
  * @refused_psn: PSN of that packet
@@ -41,6 +42,7 @@ struct rhca_tx_list {
 	struct rhca_shared_block *shared;
 	bool asked;
 	bool blocks;
+	bool may_overtake;
 	bool refused;
 	u32 refused_psn;
 };

@@ -112,12 +112,19 @@ int rhca_udp_socket_open(struct net *net, int ifindex, sa_family_t family,
  * rhca_udp_socket_close - Undo rhca_udp_socket_open()
  * @sock: the socket, set to NULL; or NULL
  *
- * Context: may sleep. No packet is being handled any more when it returns.
+ * Unlike udp_tunnel_sock_release() of 6.12 and older it waits for no grace period,
+ * which who holds RTNL would have everybody wait for: nothing hangs on the socket, and
+ * the kernel frees it after one.
+ *
+ * Context: may sleep, RTNL may be held. Packets that came before may still be under way
+ * in RCU read sides.
  */
 void rhca_udp_socket_close(struct socket **sock)
 {
-	if (*sock)
-		udp_tunnel_sock_release(rhca_tunnel_of(*sock));
+	if (*sock) {
+		kernel_sock_shutdown(*sock, SHUT_RDWR);
+		sock_release(*sock);
+	}
 	*sock = NULL;
 }
 

@@ -54,6 +54,7 @@ bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
 	walk->encap = encap;
 	walk->next = network;
 	walk->id_rule = 0;
+	walk->lost = 0;
 	walk->packets = 0;
 	walk->bytes = 0;
 	walk->copies = 0;
@@ -187,9 +188,16 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_walk_next);
 /*
  * The IPv4 identification that a segment had, which its ICRC covers. Segmentation
  * counts from the first. GRO keeps only the first as well, but it also puts together
- * packets that all have the same, and before 6.10 those with a lost one in between.
+ * packets that all have the same, and before 6.10 those with lost ones in between: of
+ * one QP the PSN tells how many, of several QPs nothing does.
  */
 enum id_rule { ID_BY_PLACE, ID_BY_PSN, ID_CONSTANT, NUM_ID_RULES };
+
+/*
+ * So many lost at once are looked for. Each costs an ICRC of a packet that is damaged
+ * otherwise; if there are more, what follows is repeated by its QPs.
+ */
+#define MAX_LOST	4
 
 static bool has_ids(const struct rhca_walk *walk)
 {
@@ -203,7 +211,7 @@ static void set_id(struct rhca_walk *walk, enum id_rule rule)
 
 	ip->id = first->id;
 	if (rule == ID_BY_PLACE)
-		be16_add_cpu(&ip->id, walk->place);
+		be16_add_cpu(&ip->id, walk->place + walk->lost);
 	else if (rule == ID_BY_PSN)
 		be16_add_cpu(&ip->id, rhca_psn_diff(walk->rx.psn,
 						    walk->first_psn));
@@ -221,19 +229,10 @@ void rhca_walk_guess_id(struct rhca_walk *walk)
 		set_id(walk, walk->id_rule);
 }
 
-/**
- * rhca_walk_intact - Is the ICRC right?
- * @walk: stands at the packet
- * @c: counters that a wrong one is counted in
- *
- * Return: true when it is right by one of the rules of identifications.
- */
-bool rhca_walk_intact(struct rhca_walk *walk, struct rhca_counters __percpu *c)
+static bool intact_by_rule(struct rhca_walk *walk)
 {
 	unsigned int i, rule;
 
-	if (!has_ids(walk))
-		return rhca_rx_intact(&walk->rx, c);
 	for (i = 0; i < NUM_ID_RULES; i++) {
 		rule = (walk->id_rule + i) % NUM_ID_RULES;
 		set_id(walk, rule);
@@ -242,6 +241,39 @@ bool rhca_walk_intact(struct rhca_walk *walk, struct rhca_counters __percpu *c)
 			return true;
 		}
 	}
+	return false;
+}
+
+static bool intact_after_loss(struct rhca_walk *walk)
+{
+	unsigned int before = walk->lost, i;
+
+	for (i = 0; walk->place && i < MAX_LOST; i++) {
+		walk->lost++;
+		set_id(walk, ID_BY_PLACE);
+		if (rhca_rx_icrc_ok(&walk->rx)) {
+			walk->id_rule = ID_BY_PLACE;
+			return true;
+		}
+	}
+	walk->lost = before;
+	return false;
+}
+
+/**
+ * rhca_walk_intact - Is the ICRC right?
+ * @walk: stands at the packet
+ * @c: counters that a wrong one is counted in
+ *
+ * Return: true when it is right by one of the rules of identifications, or by the first
+ * when some packets were lost before it.
+ */
+bool rhca_walk_intact(struct rhca_walk *walk, struct rhca_counters __percpu *c)
+{
+	if (!has_ids(walk))
+		return rhca_rx_intact(&walk->rx, c);
+	if (intact_by_rule(walk) || intact_after_loss(walk))
+		return true;
 	rhca_counter_inc(c, RHCA_RX_ICRC_ENCAPSULATED);
 	return false;
 }

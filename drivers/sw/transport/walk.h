@@ -23,6 +23,7 @@
  * @place: of the segment at which it stands, from 0
  * @first_psn: of the first segment
  * @id_rule: the way that the IPv4 identifications were found to be counted
+ * @lost: packets that are missing before it, as far as the identifications told
  * @packets: admitted for the QP that is being served, and not counted yet
  * @bytes: theirs
  * @copies: deliveries of its packets to QPs of groups
@@ -39,6 +40,7 @@ struct rhca_walk {
 	unsigned int place;
 	u32 first_psn;
 	unsigned int id_rule;
+	unsigned int lost;
 	unsigned int packets;
 	unsigned int bytes;
 	unsigned int copies;

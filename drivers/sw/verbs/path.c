@@ -3,6 +3,7 @@
  * Paths: shared by those who send to one destination.
  */
 #include <linux/slab.h>
+#include <rhca/compat.h>
 
 #include "sw/verbs/device.h"
 #include "sw/verbs/path.h"
@@ -56,6 +57,7 @@ struct rhca_path *rhca_path_create(const struct rhca_address *address,
 	}
 	return path;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_path_create);
 
 /**
  * rhca_path_put - Drop a reference
@@ -68,6 +70,7 @@ void rhca_path_put(struct rhca_path *path)
 	if (path && refcount_dec_and_test(&path->refs))
 		call_rcu(&path->rcu, free_path_after_readers);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_path_put);
 
 /**
  * rhca_path_get_number - The path of a user's address handle

@@ -17,12 +17,14 @@ struct rhca_qp_handle;
  * @entry: in the list of all of them; RCU
  * @core: the core's part
  * @gsi: QP1, or NULL
+ * @quiesced: the transport listens for it no more
  * @transport: the transport's own
  */
 struct rhca_verbs_port {
 	struct list_head entry;
 	struct rhca_port *core;
 	struct rhca_qp_handle __rcu *gsi;
+	bool quiesced;
 	void *transport;
 };
 

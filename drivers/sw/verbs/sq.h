@@ -160,6 +160,15 @@ static inline u32 rhca_sq_posted_end(const struct rhca_sq *sq)
 	return smp_load_acquire(&sq->tail);
 }
 
+/* A slot that is used again: nothing has been done for its request */
+static inline void rhca_wqe_begin(struct rhca_send_wqe *wqe)
+{
+	wqe->status = IB_WC_SUCCESS;
+	wqe->numbered = false;
+	wqe->done = false;
+	wqe->invalidated = false;
+}
+
 int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 		 struct ib_udata *udata, struct mminfo *info);
 void rhca_sq_exit(struct rhca_sq *sq);

@@ -16,10 +16,10 @@ struct rhca_verbs_qp;
  *	find it yet. May sleep. On error the transport keeps nothing.
  * @qp_destroy: No packet can find @qp any more and none is being handled. Stop
  *	timers and deferred work, free what @qp_create took. May sleep.
- * @qp_settle: Wait until the passes that are under way on @qp have ended. What one
- *	has completed it has answered by then, though the answer may still wait for
- *	others that leave with it; where it has completed an error, the
- *	QP's state says so. Process context, no lock of the data path held.
+ * @qp_settle: Wait until the passes that are under way on @qp have ended. What
+ *	one has completed it has built the answer to by then, which may still wait
+ *	for others that leave with it; where it has completed an error, the QP's
+ *	state says so. Process context, no lock of the data path held.
  * @qp_prepare: @attr, of which @mask counts, is about to be taken over: allocate
  *	what it needs. May sleep and fail; what the QP does is the same afterwards.
  *	Called with the QP's modify_lock held.
