@@ -305,6 +305,7 @@ static void nothing_stands_in_where_the_user_removed_it(struct kunit *test)
 static void software_serves_where_hardware_fails(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
+	struct recorded got[2];
 	struct rhca_dev *dev;
 	int ms;
 
@@ -312,15 +313,18 @@ static void software_serves_where_hardware_fails(struct kunit *test)
 	recording_fail(RECORDED_DEV_INIT, -EIO);
 	add_offer(b);
 	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		struct recorded got;
-
-		if (recording_of_call(RECORDED_DEV_INIT, &got, 1))
+		if (recording_of_call(RECORDED_DEV_INIT, got, 1))
 			break;
 		msleep(STEP_MS);
 	}
 	dev = wait_for(b, &rhca_sw_backend);
 	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
 	KUNIT_EXPECT_NULL(test, dev->offer);
+	/* Another netdev is no reason to give it up and to try again */
+	rhca_choice_netdev_came();
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_DEV_INIT, got, 2));
+	KUNIT_EXPECT_PTR_EQ(test, dev, wait_for(b, &rhca_sw_backend));
 	recording_fail(RECORDED_DEV_INIT, 0);
 	rhca_offer_changed(&b->offer, true);
 	wait_for(b, &recording_backend);
@@ -355,6 +359,7 @@ static void offer_has_one_device_at_a_time(struct kunit *test)
 	struct net_device *other = test_netdev(test, 2);
 	struct recorded *got = test_alloc(test, 2 * sizeof(*got));
 	struct rhca_dev *dev;
+	unsigned int i;
 
 	add_offer(b);
 	wait_for(b, &recording_backend);
@@ -374,6 +379,9 @@ static void offer_has_one_device_at_a_time(struct kunit *test)
 	ib_device_put(&dev->ibdev);
 	wait_for(b, &recording_backend);
 	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_DEV_EXIT, got, 2));
+	/* Who has made the device is a user as well, for a moment more */
+	for (i = 0; i < 100 && atomic_read(&b->offer.users) > 1; i++)
+		msleep(STEP_MS);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&b->offer.users));
 }
 

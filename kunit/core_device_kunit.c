@@ -6,6 +6,7 @@
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_cache.h>
 
@@ -613,6 +614,22 @@ static void netdev_is_served_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
 }
 
+/* A device that was renamed to what ib_core takes for a pattern, and is made again */
+static void name_is_no_pattern(struct kunit *test)
+{
+	struct rhca_dev_spec spec = {
+		.name = "pattern%d", .backend = &recording_backend,
+		.netdevs = { test_netdev(test, 1) }, .num_ports = 1,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	dev = rhca_dev_find(spec.netdevs[0]);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_EXPECT_TRUE(test, strstarts(dev_name(&dev->ibdev.dev), "roce"));
+	ib_unregister_device_and_put(&dev->ibdev);
+}
+
 static enum ib_port_state port_state(struct test_hca *hca, u32 num)
 {
 	struct ib_port_attr attr;
@@ -752,6 +769,65 @@ static bool device_ends(struct kunit *test)
 	return false;
 }
 
+static bool default_gid_becomes(struct rhca_dev *dev, bool there)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		if (!!rhca_gid_ifindex(&dev->ports[0], 0) == there)
+			return true;
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+/*
+ * On a tunnel all GIDs are taken off and read again when an address goes. The default
+ * GID's place is not free before its last user has gone.
+ */
+static void default_gid_in_use_is_back_after_its_user(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	const struct ib_gid_attr *attr;
+	struct rhca_dev *dev;
+
+	ndev->type = ARPHRD_NONE;
+	dev = make_on(test, ndev);
+	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, true));
+	attr = rdma_get_gid_attr(&dev->ibdev, 1, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(attr));
+	rcu_read_lock();
+	rhca_gid_watch_address(&dev->ports[0], true);
+	rcu_read_unlock();
+	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, false));
+	rdma_put_gid_attr(attr);
+	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, true));
+	ib_device_put(&dev->ibdev);
+	rhca_dev_remove(ndev);
+	ndev->type = ARPHRD_ETHER;
+}
+
+/* "ip link del" returns when the netdev is free, and finds no socket of the port then */
+static void port_is_quiesced_before_its_netdev_is_free(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev *dev = make_on(test, ndev);
+	struct recorded quiesce = {};
+
+	rtnl_lock();
+	rhca_dev_remove_netdev(ndev);
+	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_PORT_QUIESCE,
+						   &quiesce, 1));
+	KUNIT_EXPECT_TRUE(test, quiesce.has_netdev);
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(dev->ports[0].ndev));
+	/* Nobody to find on the netdev, and nothing to be quiesced once more */
+	rhca_dev_remove_netdev(ndev);
+	rtnl_unlock();
+	ib_device_put(&dev->ibdev);
+	KUNIT_EXPECT_TRUE(test, device_ends(test));
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_PORT_QUIESCE), 1);
+}
+
 /* While it is on the way between RDMA namespaces, a netdev that moves does not find it */
 static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
 {
@@ -856,6 +932,9 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(qp_belongs_to_the_port_that_it_names),
 	KUNIT_CASE(port_that_does_not_exist_is_refused),
 	KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
+	KUNIT_CASE(default_gid_in_use_is_back_after_its_user),
+	KUNIT_CASE(name_is_no_pattern),
+	KUNIT_CASE(port_is_quiesced_before_its_netdev_is_free),
 	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
 	KUNIT_CASE(device_on_the_way_is_removed_when_it_is_back),
 	KUNIT_CASE(unload_waits_for_a_device_on_the_way),

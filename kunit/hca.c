@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <kunit/test.h>
 #include <linux/etherdevice.h>
+#include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 #include <linux/scatterlist.h>
+#include <linux/udp.h>
 #include <net/dcbnl.h>
+#include <net/gso.h>
+#include <net/rtnetlink.h>
 #include <rdma/ib_cache.h>
 
 #include "core/device.h"
@@ -15,19 +19,31 @@
 
 static const u8 peer_mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0x0f, 0x0f };
 
-/* --- the netdev: keeps RoCE v1, forgets the rest ----------------------------- */
+/* --- the netdev: keeps RoCE, forgets the rest ---------------------------------- */
 
 struct tap {
 	struct sk_buff_head sent;
+	struct sk_buff_head sent_v2;
 	int result;
 };
+
+static bool is_v2(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IPV6) &&
+	       ipv6_hdr(skb)->nexthdr == IPPROTO_UDP &&
+	       udp_hdr(skb)->dest == htons(4791);
+}
 
 static netdev_tx_t tap_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
 	struct tap *tap = netdev_priv(ndev);
 
-	if (skb->protocol == htons(0x8915) && tap->result != NET_XMIT_DROP)
+	if (tap->result == NET_XMIT_DROP)
+		kfree_skb(skb);
+	else if (skb->protocol == htons(0x8915))
 		skb_queue_tail(&tap->sent, skb);
+	else if (is_v2(skb))
+		skb_queue_tail(&tap->sent_v2, skb);
 	else
 		kfree_skb(skb);
 	return (netdev_tx_t)tap->result;
@@ -50,6 +66,7 @@ static struct net_device *tap_create(struct kunit *test, u32 num)
 	KUNIT_ASSERT_NOT_NULL(test, ndev);
 	tap = netdev_priv(ndev);
 	skb_queue_head_init(&tap->sent);
+	skb_queue_head_init(&tap->sent_v2);
 	strscpy(ndev->name, "kunit%d", sizeof(ndev->name));
 	eth_hw_addr_set(ndev, mac);
 	ndev->netdev_ops = &tap_ops;
@@ -75,6 +92,7 @@ static void tap_destroy(struct net_device *ndev)
 
 	unregister_netdev(ndev);
 	skb_queue_purge(&tap->sent);
+	skb_queue_purge(&tap->sent_v2);
 	free_netdev(ndev);
 }
 
@@ -216,6 +234,26 @@ struct test_hca *test_hca_create(struct kunit *test,
 void test_hca_remove(struct test_hca *hca)
 {
 	kunit_release_action(hca->test, test_hca_destroy, hca);
+}
+
+/* Of a kind that is known to take blocks whole */
+static struct rtnl_link_ops veth_ops = { .kind = "veth" };
+
+/**
+ * test_hca_speak_v2 - QPs that are brought up from now on speak RoCE v2 over IPv6
+ * @hca: the device; its port 1 takes blocks, and packets leave it without neighbours.
+ *	See test_sent_v2()
+ */
+void test_hca_speak_v2(struct test_hca *hca)
+{
+	struct net_device *ndev = hca->ndev[0];
+
+	hca->gid_index++;	/* behind the v1 GID of the same address */
+	rtnl_lock();
+	ndev->rtnl_link_ops = &veth_ops;
+	ndev->features |= NETIF_F_HW_CSUM | NETIF_F_GSO_UDP_L4;
+	dev_change_flags(ndev, ndev->flags | IFF_NOARP, NULL);
+	rtnl_unlock();
 }
 
 /* --- QPs ----------------------------------------------------------------------- */
@@ -520,6 +558,38 @@ bool test_sent(struct test_hca *hca, struct test_sent *sent)
 	expect_sound(hca, skb);
 	kfree_skb(skb);
 	return true;
+}
+
+/**
+ * test_sent_v2 - The oldest skb of RoCE v2 that left by port 1 and was not looked at
+ * @hca: the device
+ *
+ * Return: the skb, the caller's, at its Ethernet header; or NULL.
+ */
+struct sk_buff *test_sent_v2(struct test_hca *hca)
+{
+	struct tap *tap = netdev_priv(hca->ndev[0]);
+
+	return skb_dequeue(&tap->sent_v2);
+}
+
+/**
+ * test_segments - What a block is cut into on its way
+ * @test: the test
+ * @skb: the block, at its Ethernet header, consumed; or a single packet
+ *
+ * Return: a list of packets by skb->next; a single one is itself.
+ */
+struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb)
+{
+	struct sk_buff *list;
+
+	if (!skb_is_gso(skb))
+		return skb;
+	list = __skb_gso_segment(skb, NETIF_F_SG, true);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(list));
+	consume_skb(skb);
+	return list;
 }
 
 /**

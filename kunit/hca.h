@@ -6,6 +6,8 @@
  *
  *	test -> kernel verbs -> backend -> netdev -> test_sent()
  *	test_receive() -> rhca_receive() -> QP -> completions
+ *
+ * Blocks need v2: see test_hca_speak_v2().
  */
 #ifndef RHCA_KUNIT_HCA_H
 #define RHCA_KUNIT_HCA_H
@@ -117,6 +119,7 @@ struct test_hca *test_hca_create(struct kunit *test,
 struct net_device *test_netdev(struct kunit *test, u32 num);
 void test_netdev_remove(struct kunit *test, struct net_device *ndev);
 void test_hca_remove(struct test_hca *hca);
+void test_hca_speak_v2(struct test_hca *hca);
 struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type);
 void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
 		  const struct test_qp_spec *spec, enum ib_qp_state next,
@@ -136,6 +139,8 @@ void test_receive(struct test_hca *hca, struct test_packet *p);
 void test_receive_on(struct test_hca *hca, struct test_packet *p,
 		     struct net_device *ndev);
 bool test_sent(struct test_hca *hca, struct test_sent *sent);
+struct sk_buff *test_sent_v2(struct test_hca *hca);
+struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb);
 void test_set_queue(struct test_hca *hca, int result);
 u32 test_num_sent(struct test_hca *hca);
 

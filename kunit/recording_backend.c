@@ -68,6 +68,7 @@ static int record_port(enum recorded_call call, const struct rhca_port *port)
 {
 	return record(&(struct recorded) {
 		.call = call, .port_num = port->num,
+		.has_netdev = rcu_access_pointer(port->ndev),
 	});
 }
 
@@ -110,6 +111,11 @@ static int port_open(struct rhca_port *port)
 {
 	record_port(RECORDED_PORT_OPEN, port);
 	return port->num == failing_port ? port_error : 0;
+}
+
+static void port_quiesce(struct rhca_port *port)
+{
+	record_port(RECORDED_PORT_QUIESCE, port);
 }
 
 static void port_close(struct rhca_port *port)
@@ -342,6 +348,7 @@ const struct rhca_backend_ops recording_backend = {
 	.dev_exit		= dev_exit,
 	.dev_quiesce		= dev_quiesce,
 	.port_open		= port_open,
+	.port_quiesce		= port_quiesce,
 	.port_close		= port_close,
 	.gid_set		= gid_set,
 	.pkeys_check		= pkeys_check,

@@ -15,6 +15,7 @@ enum recorded_call {
 	RECORDED_DEV_EXIT,
 	RECORDED_DEV_QUIESCE,
 	RECORDED_PORT_OPEN,
+	RECORDED_PORT_QUIESCE,
 	RECORDED_PORT_CLOSE,
 	RECORDED_GID_SET,
 	RECORDED_PKEYS_CHECK,
@@ -39,6 +40,7 @@ enum recorded_call {
  * struct recorded - One call
  * @call: which
  * @port_num: of calls about a port
+ * @has_netdev: likewise: it has its netdev
  * @qp: of calls about a QP
  * @from: state that a modify begins at
  * @state: state that it leads to
@@ -48,6 +50,7 @@ enum recorded_call {
 struct recorded {
 	enum recorded_call call;
 	u32 port_num;
+	bool has_netdev;
 	const struct rhca_qp *qp;
 	enum ib_qp_state from;
 	enum ib_qp_state state;

@@ -7,7 +7,6 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
-#include <net/gso.h>
 #include <net/ip.h>
 
 #include "core/counters.h"
@@ -183,18 +182,6 @@ static struct sk_buff *finish(struct builder *b)
 	return skb;
 }
 
-static struct sk_buff *cut(struct builder *b, struct sk_buff *skb)
-{
-	struct sk_buff *list;
-
-	if (!skb_is_gso(skb))
-		return skb;
-	list = __skb_gso_segment(skb, NETIF_F_SG, true);
-	KUNIT_ASSERT_FALSE(b->test, IS_ERR_OR_NULL(list));
-	consume_skb(skb);
-	return list;
-}
-
 /* Each is a packet that any receiver takes; returns how many */
 static unsigned int expect_sound(struct builder *b, struct sk_buff *list)
 {
@@ -232,7 +219,8 @@ static void packets_cut_from_a_block_are_sound(struct kunit *test)
 				break;
 		KUNIT_EXPECT_GE(test, num, 15);
 		KUNIT_EXPECT_EQ_MSG(test, num,
-				    expect_sound(&b, cut(&b, finish(&b))),
+				    expect_sound(&b, test_segments(test,
+								   finish(&b))),
 				    "%u bytes", sizes[i]);
 	}
 }
@@ -251,7 +239,8 @@ static void shorter_last_packet_ends_a_block(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, add(&b, SEND_LAST, 5));
 		KUNIT_EXPECT_FALSE(test, add(&b, SEND_ONLY, 5));
 		KUNIT_EXPECT_EQ(test, num + 1,
-				expect_sound(&b, cut(&b, finish(&b))));
+				expect_sound(&b, test_segments(test,
+							       finish(&b))));
 	}
 }
 

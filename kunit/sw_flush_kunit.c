@@ -246,6 +246,8 @@ static void grow_region(struct bench *b, u64 bytes)
 	mem->num_pages = num;
 }
 
+#define MAX_TRIES	10000	/* of 1 ms at least: its processor may be taken away */
+
 static void large_region_is_written_back_in_portions(struct kunit *test)
 {
 	struct tasklet_struct *later;
@@ -263,7 +265,7 @@ static void large_region_is_written_back_in_portions(struct kunit *test)
 	ask(&b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
 	tasklet_enable(later);
-	for (tries = 0; tries < 1000 && !test_num_sent(b.hca); tries++)
+	for (tries = 0; tries < MAX_TRIES && !test_num_sent(b.hca); tries++)
 		usleep_range(1000, 2000);
 	expect_done(test, &b, 0);
 	ask(&b, &(struct flush) { TO_PERSISTENT, 0, SEVERAL_PORTIONS, .psn = 1 });
@@ -313,7 +315,7 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
 	KUNIT_EXPECT_EQ(test, *word, 0xa5a5a5a5a5a5a5a5);
 	tasklet_enable(later);
-	for (tries = 0; tries < 1000 && test_num_sent(b.hca) < 2; tries++)
+	for (tries = 0; tries < MAX_TRIES && test_num_sent(b.hca) < 2; tries++)
 		usleep_range(1000, 2000);
 	expect_done(test, &b, 0);
 	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));

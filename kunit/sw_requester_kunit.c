@@ -628,6 +628,25 @@ static void packet_that_is_waited_for_asks_at_once(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sent->ack_req);
 }
 
+/* What stands before it is never acknowledged: it is done when it has been sent */
+static void uc_invalidates_behind_what_is_sent_with_it(struct kunit *test)
+{
+	static const struct mix_case both = {
+		.num = 2, .wrs = { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_LOCAL_INV } },
+	};
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_UC);
+	struct ib_wc wc;
+	u32 done = 0;
+
+	hca->mr = ib_alloc_mr(hca->pd, IB_MR_TYPE_MEM_REG, 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hca->mr));
+	post_mixed(hca, qp, &both);
+	while (test_poll(hca, &wc))
+		done++;
+	KUNIT_EXPECT_EQ(test, 2, done);
+}
+
 /* An acknowledgement that another processor takes */
 struct remote_answer {
 	struct work_struct work;
@@ -1019,6 +1038,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(datagram_is_one_packet),
 	KUNIT_CASE(acknowledgement_completes_what_it_covers),
 	KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
+	KUNIT_CASE(uc_invalidates_behind_what_is_sent_with_it),
 	KUNIT_CASE(slot_is_free_before_its_completion_shows),
 	KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
 	KUNIT_CASE(sequence_error_repeats_from_there),

@@ -14,6 +14,8 @@
 #include "hca.h"
 #include "sw/backend.h"
 #include "sw/transport/qp.h"
+#include "sw/transport/pass.h"
+#include "sw/transport/recv_completion.h"
 #include "sw/transport/responder.h"
 #include "wire/psn.h"
 

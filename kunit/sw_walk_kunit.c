@@ -50,7 +50,11 @@ static const struct id_case id_cases[] = {
 	{ "GRO over a lost packet, segmented anew", 4, { 0, 1, 3, 4 },
 	  { 0, 1, 2, 3 }, 0xf },
 	{ "a rule that changes", 5, { 0, 1, 2, 3, 4 }, { 0, 1, 2, 0, 0 }, 0x1f },
-	{ "no rule", 4, { 0, 1, 2, 3 }, { 0, 2, 4, 3 }, 0x9 },
+	{ "GRO over lost packets of several QPs", 5, { 0, 40, 7, 90, 8 },
+	  { 0, 1, 3, 8, 9 }, 0x1f },
+	{ "more lost than are looked for", 4, { 0, 40, 12, 90 },
+	  { 0, 1, 7, 3 }, 0xb },
+	{ "no rule", 4, { 0, 1, 2, 3 }, { 0, 9, 11, 3 }, 0x9 },
 };
 KUNIT_ARRAY_PARAM_DESC(id, id_cases, desc);
 
