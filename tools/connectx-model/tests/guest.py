@@ -26,6 +26,7 @@ QUEUE, MAILBOX_IN, MAILBOX_OUT, FREE = 0x1000, 0x10000, 0x40000, 0x80000
 BLOCK, DATA, ENTRY = 0x400, 512, 64
 SEG_QUEUE_HIGH, SEG_QUEUE_LOW, SEG_DOORBELL = 0x10, 0x14, 0x18
 PAGES = 68
+PATIENCE_S = 60		# for the model to begin, on a busy machine
 
 OK, BAD_OP, BAD_PARAM, BAD_SYS_STATE, BAD_RESOURCE, BUSY = 0, 2, 3, 4, 5, 6
 LIMIT, BAD_RES_STATE, BAD_QP_STATE, BAD_INPUT_LEN, BAD_OUTPUT_LEN = 8, 9, 0x10, 0x50, 0x51
@@ -72,6 +73,21 @@ class Layouts:
 layouts = Layouts()
 
 
+def connected(path):
+    """To a socket that is there a moment before anybody listens."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        sock = socket.socket(socket.AF_UNIX)
+        try:
+            sock.connect(path)
+            return sock
+        except ConnectionRefusedError:
+            sock.close()
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
 class Model:
     """The program, with an adapter for each string of settings."""
     def __init__(self, program, *adapters, options=()):
@@ -90,8 +106,7 @@ class Model:
         self.guests = [Guest(path) for path in self.paths]
 
     def control(self, **request):
-        with socket.socket(socket.AF_UNIX) as control:
-            control.connect(self.control_path)
+        with connected(self.control_path) as control:
             control.sendall(json.dumps(request).encode() + b'\n')
             return json.loads(control.makefile().readline())
 
@@ -103,8 +118,7 @@ class Model:
 
 class Guest:
     def __init__(self, path):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(path)
+        self.sock = connected(path)
         fd = os.memfd_create('guest')
         os.ftruncate(fd, MEMORY)
         self.memory = mmap.mmap(fd, MEMORY)

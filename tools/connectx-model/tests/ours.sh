@@ -66,6 +66,7 @@ in_tree_driver_takes_over() {
 		driver=mlx5_ib wait_for has_rdma && wait_for is_alone
 }
 
+modprobe mlx5_core "$no_keys_in_advance"
 start_alone
 check bring-up bring_up 10.7.0.1
 check devinfo all_devinfo

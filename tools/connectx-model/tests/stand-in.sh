@@ -6,6 +6,7 @@
 #
 # usage: stand-in.sh [ROUNDS]
 . "$(dirname "$0")/guest-lib.sh"
+here=$(realpath "$(dirname "$0")")
 
 rounds=${1-3}
 unbind=/sys/bus/auxiliary/drivers/mlx5_ib.rdma
@@ -13,47 +14,71 @@ function=mlx5_core.rdma.0
 # The debounce of a second and one for the device, on a processor that is emulated.
 limit_ms=$((2000 * ${RHCA_SLOW-3}))
 slowest_ms=0
+declare -A spent_ms
 
-software_device() {
-	grep -lx software /sys/class/infiniband/*/backend | xargs -r dirname
-}
-
+# has_software: sets software to its name
 has_software() {
-	[ -n "$(software_device)" ]
+	local file backend
+
+	for file in /sys/class/infiniband/*/backend; do
+		if read -r backend < "$file" && [ "$backend" = software ]; then
+			software=$(basename "${file%/backend}")
+			return
+		fi
+	done 2> /dev/null
+	return 1
 }
 
 has_none() {
 	! has_software
 }
 
-now_ms() {
-	echo $(($(date +%s%N) / 1000000))
+# Sets now_ms
+look_at_clock() {
+	now_ms=$((${EPOCHREALTIME/[.,]/} / 1000))
+}
+
+# lap WHAT: that is what the time since the last lap was spent on, in ms
+lap() {
+	look_at_clock
+	spent_ms[$1]=$((${spent_ms[$1]-0} + now_ms - lap_began_ms))
+	lap_began_ms=$now_ms
+}
+
+# What an average round's time was spent on
+laps() {
+	local what
+
+	[ "$rounds_done" -gt 0 ] || return
+	for what in "${!spent_ms[@]}"; do
+		echo "# of a round: $what $((spent_ms[$what] / rounds_done)) ms"
+	done
 }
 
 # use DEVICE: sets rdma and gid to those of the device that serves the port now
 use() {
-	rdma=$(basename "$1")
+	rdma=$1
 	wait_for is_active && wait_for find_gid v2 ffff && gid=$(find_gid v2 ffff)
 }
 
-# was_told FILE: a request was flushed, or could not be posted any more
-was_told() {
-	grep -Eqi "flushed|couldn't post" "$1"
+# Who polls leaves one processor to everybody else. It lives for all rounds.
+start_poller() {
+	coproc poller { exec taskset -c 0 /usr/bin/python3 "$here/polling.py"; }
+	poller_says=${poller[0]}
+	poller_hears=${poller[1]}
 }
 
-# Ours flushes them: they end by themselves, with an error.
-polling_ends() {
-	local pid tries=300
+# poller_said WORD: its next line begins so
+poller_said() {
+	local line
 
-	for pid in $polling; do
-		while kill -0 "$pid" 2> /dev/null; do
-			tries=$((tries - 1))
-			[ $tries -gt 0 ] || return 1
-			sleep 0.1
-		done
-	done
-	grep -H . "$work"/poll.[ab]
-	was_told "$work/poll.a" && was_told "$work/poll.b"
+	read -rt 120 -u "$poller_says" line
+	echo "who polls: ${line-no word in time}"
+	[[ $line == "$1"* ]]
+}
+
+start_traffic() {
+	echo "$rdma $gid" >&"$poller_hears" && poller_said busy
 }
 
 # A new connection to the server that was started before the first round
@@ -62,29 +87,35 @@ new_connection() {
 		{ cat "$work/rping"; return 1; }
 }
 
-# Who polls leaves one processor to everybody else.
-on_one=(taskset -c 0)
-
-# The in-tree driver leaves processes that poll alone: they are ended.
+# The in-tree driver leaves who polls alone: it is told to stop.
 away() {
-	local begin took
+	local took
 
-	start_polling "${on_one[@]}" || return 1
+	start_traffic || return 1
+	lap "traffic on mlx5_ib"
 	echo $function > $unbind/unbind || return 1
-	begin=$(now_ms)
-	end_polling
+	lap "unbinding"
+	echo stop >&"$poller_hears"
 	wait_for has_software || return 1
-	took=$(($(now_ms) - begin))
+	look_at_clock
+	took=$((now_ms - lap_began_ms))
+	lap "software device, with the debounce"
 	[ $took -le $slowest_ms ] || slowest_ms=$took
 	echo "the software device took $took ms"
-	[ $took -le $limit_ms ] && use "$(software_device)" && new_connection
+	[ $took -le $limit_ms ] && poller_said stopped && use "$software" && lap "its GIDs" &&
+		new_connection && lap "connection by it"
 }
 
+# Ours flushes what is outstanding: who polls ends by itself.
 back() {
-	start_polling "${on_one[@]}" || return 1
+	start_traffic || return 1
+	lap "traffic on the software device"
 	echo $function > $unbind/bind || return 1
-	polling_ends || { end_polling; return 1; }
-	wait_for has_none && use "$(has_rdma | head -n 1)" && new_connection
+	lap "binding"
+	poller_said flushed || return 1
+	lap "end of traffic"
+	wait_for has_none && use "$(basename "$(has_rdma | head -n 1)")" && lap "mlx5_ib's GIDs" &&
+		new_connection && lap "connection by mlx5_ib"
 }
 
 # All of a round's words only where one fails
@@ -95,9 +126,14 @@ round() {
 all_rounds() {
 	local i
 
+	look_at_clock
+	lap_began_ms=$now_ms
 	for ((i = 1; i <= rounds; i++)); do
 		echo "$i at $SECONDS s" > "$RHCA_SHARE/round"
+		[ $SECONDS -lt $((RHCA_TIMEOUT - 45)) ] ||
+			{ echo "no time for more than $rounds_done"; return 1; }
 		round $i > "$work/round" 2>&1 || { cat "$work/round"; return 1; }
+		rounds_done=$i
 	done
 }
 
@@ -110,7 +146,10 @@ rping -s -P -a 0.0.0.0 > "$work/server" 2>&1 &
 server=$!
 until_listening $server
 check before new_connection
+start_poller
+rounds_done=0
 check "rounds-of-unbind-and-bind ($rounds)" all_rounds
+laps
 echo "# slowest stand-in: $slowest_ms ms after the unbinding, debounce of 1000 ms included"
 check server-lives kill $server
 finish
