@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build the modules with every warning the kernel's W=1 knows as an error, and
-# where sparse is asked for, with its endian and context checks.
+# Build the modules, and the one that scenarios and the bench post kernel verbs with,
+# with every warning the kernel's W=1 knows as an error, and where sparse is asked
+# for, with its endian and context checks.
 #
 # usage: scripts/check-build.sh KERNEL...
 #   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, or newest
@@ -38,10 +39,26 @@ sparse() {
 	fi
 }
 
+# 6.12 and older do not relocate the per-CPU data of a module: a pointer that an
+# initializer puts there is NULL.
+percpu_without_pointers() {
+	local ko
+
+	for ko in "build/$1"/*.ko; do
+		if readelf -SW "$ko" | grep -q '\.rela\.data\.\.percpu'; then
+			echo "check-build: $ko: an address in the initializer of per-CPU data:" >&2
+			readelf -rW "$ko" | sed -n '/\.rela\.data\.\.percpu/,/^$/p' >&2
+			return 1
+		fi
+	done
+}
+
 for kernel; do
 	release=$(release_of "$kernel")
 	make -s modules KVER="$release" \
 		KBUILD_ARGS="W=1 KCFLAGS=-Werror -j$(nproc)"
+	scripts/bench/rhca_bench/build "$release" > /dev/null
+	percpu_without_pointers "$release"
 	if [ "$kernel" = $sparse_series ]; then
 		sparse "$release"
 	fi

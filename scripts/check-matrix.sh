@@ -40,7 +40,7 @@ stage_limit_s=${RHCA_STAGE_LIMIT_S:-1500}
 # --- stages ------------------------------------------------------------------
 
 setup_build() { scripts/setup.sh build uml; }
-setup_rest() { scripts/setup.sh vm test connectx newest; }
+setup_rest() { scripts/setup.sh vm test connectx newest ${all:+ucx}; }
 uml_kernel() { scripts/uml/build base; }
 uml_debug_kernel() { scripts/uml/build debug; }
 layers() { scripts/check-layers.sh; }
@@ -103,8 +103,8 @@ two_vm_newest() { planned_on two-vm-newest; }
 # In the order in which they are begun, each as soon as what it needs is done: what
 # others wait for, and what takes longest, first.
 stages=(uml_kernel setup_rest layers knobs uml_debug_kernel build_uml_debug
-	kunit_debug build_uml uml kunit build_6_12 build_newest vm_newest
-	vm_6_12 build_6_1 vm_6_1 uml_spread uml_debug two_vm_newest two_vm_6_12
+	uml_debug build_uml uml build_6_12 build_newest vm_newest vm_6_12
+	kunit_debug kunit build_6_1 vm_6_1 uml_spread two_vm_newest two_vm_6_12
 	two_vm_6_1 host connectx style runner vectors)
 if [ -n "$all" ]; then
 	stages+=(packages cross)

@@ -5,7 +5,8 @@
 # tools may need a newer C library than this machine has. Nothing boots there.
 #
 # usage: scripts/setup-newest.sh                    make it, print its path
-#        scripts/setup-newest.sh build [MAKE-ARG...]  build build/newest in it
+#        scripts/setup-newest.sh build [MAKE-ARG...]  build build/newest in it, and
+#                                                     build/newest/bench
 
 set -eu
 shopt -s inherit_errexit
@@ -53,7 +54,7 @@ folder=$cache/newest-$({
 
 # The work tree's mirror is links into the tree, which mean nothing in there.
 build() {
-	local release=${headers#linux-headers-} name work file parts=(Kbuild dkms.conf drivers include)
+	local release=${headers#linux-headers-} name work file part parts=(Kbuild dkms.conf drivers include)
 
 	[ ! -d "$tree/kunit" ] || parts+=(kunit)
 	exec 8> "$cache/newest-build.lock"
@@ -61,15 +62,18 @@ build() {
 	# Work trees that share the cache do not share objects.
 	name=/build/$(echo "$tree" | sha256sum | cut -c1-12)
 	work=$folder$name
-	as_root mkdir -p "$work/scripts"
+	as_root mkdir -p "$work/scripts" "$work/bench"
 	as_root cp "$tree/scripts/probe.sh" "$work/scripts/"
 	as_root cp -ruL -t "$work" "${parts[@]/#/$tree/}"
 	(cd "$work" && find . -name '*.[ch]') | while read -r file; do
 		[ -e "$tree/$file" ] || as_root rm -f "$work/$file"
 	done
-	inside "$folder" make -C "/usr/src/$headers" "M=$name" "-j$(nproc)" -s --no-print-directory "$@"
-	mkdir -p "$tree/build/newest"
-	cp "$work"/*.ko "$tree/build/newest/"
+	as_root cp -u -t "$work/bench" "$tree"/scripts/bench/rhca_bench/{Kbuild,rhca_bench.c}
+	for part in "" /bench; do
+		inside "$folder" make -C "/usr/src/$headers" "M=$name$part" "-j$(nproc)" -s --no-print-directory "$@"
+		mkdir -p "$tree/build/newest$part"
+		cp "$work$part"/*.ko "$tree/build/newest$part/"
+	done
 	# Where a machine that boots this kernel looks for them.
 	ln -sfn newest "$tree/build/$release"
 }

@@ -26,6 +26,7 @@ usage() {
 	          build in
 	  package what makes and tries Debian packages (only when named)
 	  cross   compilers and kernel headers of other architectures (only when named)
+	  ucx     a folder with Debian 13's UCX (only when named)
 	END
 	exit 2
 }
@@ -158,7 +159,7 @@ setup_test() {
 		openmpi-bin libopenmpi-dev mpich libmpich-dev prometheus \
 		prometheus-node-exporter debootstrap \
 		nfs-kernel-server open-iscsi
-	scripts/setup-pyverbs.sh > /dev/null
+	scripts/setup-debian13.sh pyverbs > /dev/null
 }
 
 setup_connectx() {
@@ -175,6 +176,11 @@ setup_cross() {
 	scripts/cross/folder > /dev/null
 }
 
+setup_ucx() {
+	install debootstrap
+	scripts/setup-debian13.sh ucx > /dev/null
+}
+
 setup_newest() {
 	scripts/setup-newest.sh > /dev/null
 }
@@ -182,7 +188,7 @@ setup_newest() {
 [ $# -gt 0 ] || set -- build uml vm test connectx newest
 for part; do
 	case $part in
-	build | uml | vm | test | connectx | newest | package | cross) "setup_$part" ;;
+	build | uml | vm | test | connectx | newest | package | cross | ucx) "setup_$part" ;;
 	*) usage ;;
 	esac
 done
