@@ -14,6 +14,7 @@
 
 only_ours
 setup_pair 9000
+keep_order
 need tc
 netem() { # netem TIME: on both sides
 	show_a tc qdisc replace dev "$IF_A" root netem limit 10000 delay "$1" &&

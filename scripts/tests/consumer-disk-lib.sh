@@ -11,7 +11,8 @@
 #
 # Each scenario has functions for its protocol:
 #   target, no_target     serve FILE, which is there; serve it no more
-#   connect, disconnect   b gets the disk; b has none, whatever there was
+#   connect, disconnect   b gets the disk, by default settings but for what HURRY wants;
+#                         b has none, whatever there was
 #   disk                  print the disk's device node
 
 . "$(dirname "${BASH_SOURCE[0]}")/consumer-lib.sh"
@@ -19,6 +20,7 @@ NETNS=
 
 FILE=/dev/shm/$SELF-$$	# an overlay's file has no size for a target
 MB=4
+HURRY=	# what has no connection fails soon, and not after minutes as by default
 
 has_disk() { [ -b "$(disk)" ]; }
 
@@ -89,6 +91,8 @@ check_disk() {
 	new_target
 	over v1
 	over v2
+	# shellcheck disable=SC2034 # for connect
+	HURRY=1
 	connects "again"
 	while_flapping write_and_compare "while the link flaps" 64k
 	removed initiator b

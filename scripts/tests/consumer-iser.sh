@@ -49,11 +49,14 @@ disk() {
 
 set_node() { iscsiadm -m node -T $IQN -p $PORTAL -o update -n "node.$1" -v "$2"; }
 
+hurry() {
+	set_node session.timeo.replacement_timeout 5 &&
+		set_node session.err_timeo.lu_reset_timeout 5
+}
+
 connect() {
 	iscsiadm -m node -T $IQN -p $PORTAL -I iser -o new > /dev/null &&
-		# What has no connection fails soon.
-		set_node session.timeo.replacement_timeout 5 &&
-		set_node session.err_timeo.lu_reset_timeout 5 &&
+		{ [ -z "$HURRY" ] || hurry; } &&
 		show iscsiadm -m node -T $IQN -p $PORTAL -I iser --login
 }
 

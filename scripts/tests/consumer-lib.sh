@@ -110,6 +110,12 @@ wait_gids_of() {
 # ended_well SECONDS PID: a child
 ended_well() { busywait "$1" eval "! kill -0 $2" && wait "$2"; }
 
+# own_index v1|v2: GID index of a's IPv4 address; b's is the same
+own_index() {
+	in_a "$TOP/scripts/show_gids" --json "$DEV_A" | $PYTHON -c "import json, sys
+print([g['index'] for g in json.load(sys.stdin) if g['ver'] == '$1' and g['ipv4']][0])"
+}
+
 # watch_wire v1|v2, then seen_on_wire WHAT: b has received 20 packets of that version
 WIRE_PID=
 watch_wire() {
@@ -120,7 +126,7 @@ watch_wire() {
 	WIRE_PID=$!
 	busywait 60 grep -q 'listening on' "$WORK/wire" || die "tcpdump does not start: $(cat "$WORK/wire")"
 }
-seen_on_wire() { check_ok "$1" ended_well 10 $WIRE_PID; }
+seen_on_wire() { check_ok "$1" ended_well 60 $WIRE_PID; }
 
 # removed_under_load WHAT READY SERVER CLIENT: the device of a is removed while b sends;
 # b's program ends, in whatever way; a's, whose process is REMOVED_PID, may. READY: see pair

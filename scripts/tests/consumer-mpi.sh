@@ -16,31 +16,30 @@
 only_ours
 setup_hosts
 
-# Instead of ssh. Ranks of two hosts have no memory to share, and cannot: to UCX, which
-# goes by the kernel's boot id, they are on one. Hence its RDMA only.
-UCX_TLS=ib,self
+# A host has a name, and memory and processes of its own, which UCX knows by its namespaces.
+HOST="unshare --mount-proc --uts --ipc --pid --fork --kill-child"
+# Instead of ssh
 cat > "$WORK/agent" <<- END
 	#!/bin/sh
 	host=\$1
 	shift
-	exec ip netns exec $NS_B unshare --uts --ipc --pid --fork --kill-child \\
-		sh -c "hostname \$host; exec \$*"
+	exec ip netns exec $NS_B $HOST sh -c "hostname \$host; exec \$*"
 END
 chmod +x "$WORK/agent"
 printf '%s a\n%s b\n' $IP4_A $IP4_B >> /etc/hosts
 defer "sed -i '/^10\.9\.0\.[12] [ab]\$/d' /etc/hosts"
 
 # as_host_a COMMAND...: as mpirun on a host of that name
-as_host_a() { in_a timeout -v -k 5 "${LIMIT:-200}" unshare --uts --ipc --pid --fork --kill-child sh -c "hostname a; exec $*"; }
+as_host_a() { in_a timeout -v -k 5 "${LIMIT:-200}" $HOST sh -c "hostname a; exec $*"; }
 
 run_openmpi() { # run_openmpi ROUNDS
 	as_host_a mpirun.openmpi --allow-run-as-root -np 4 --host a:2,b:2 \
-		--mca plm_rsh_agent "$WORK/agent" --mca pml ucx --mca osc ucx -x UCX_TLS=$UCX_TLS \
+		--mca plm_rsh_agent "$WORK/agent" --mca pml ucx --mca osc ucx \
 		--oversubscribe "$WORK/mpi-openmpi" "$1"
 }
 run_mpich() {
 	as_host_a mpiexec.mpich -n 4 -hosts a:2,b:2 -launcher rsh -launcher-exec "$WORK/agent" \
-		-genv UCX_TLS $UCX_TLS "$WORK/mpi-mpich" "$1"
+		"$WORK/mpi-mpich" "$1"
 }
 
 mpi() { # mpi NAME ROUNDS LEAST-PACKETS

@@ -6,7 +6,7 @@
 #
 # Debian's prometheus-node-exporter: its InfiniBand collector has the device, the
 # counters say what the kernel says, and every metric of ours that the Grafana
-# dashboard asks for is there.
+# dashboard asks for is there; also while the link goes and comes, and without the device.
 
 . "$(dirname "$0")/lib.sh"
 only_ours
@@ -40,4 +40,17 @@ check "bytes received" "$(($(cat "$IB/$DEV_A/ports/1/counters/port_rcv_data") * 
 asked=$(grep -oE 'node_infiniband_[a-z_]+' "$TOP/Documentation/samples/grafana-roce.json" | sort -u)
 check "metrics of the dashboard that are not there" "" \
 	"$(for metric in $asked; do grep -q "^$metric{.*device=\"$DEV_A\"" "$WORK/metrics" || echo "$metric"; done)"
+
+# The link goes and comes, and so does the device.
+state() { metrics | sed -n "s/^node_infiniband_state_id{device=\"$DEV_A\",port=\"1\"} //p"; }
+state_is() { [ "$(state)" = "$1" ]; }
+ip link set "$IF_A" down
+wait_check 60 "the link goes: the port is down (1)" state_is 1
+ip link set "$IF_A" up
+wait_check 60 "the link comes: the port is active (4)" state_is 4
+within 60 "the device is removed" rdma link del "$DEV_A"
+metrics > "$WORK/metrics"
+check "the collector works without it" 1 \
+	"$(sed -n 's/^node_scrape_collector_success{collector="infiniband"} //p' "$WORK/metrics")"
+check "and says nothing of it" "" "$(grep "\"$DEV_A\"" "$WORK/metrics")"
 finish

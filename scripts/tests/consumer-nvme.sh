@@ -39,8 +39,9 @@ no_target() {
 disk() { compgen -G '/dev/nvme*n1' | head -n 1; }
 no_controller() { ! compgen -G '/sys/class/nvme/nvme*' > /dev/null; }
 
+# host_traddr, since both ends are here.
 connect() {
-	show eval "echo transport=rdma,traddr=$IP4_A,host_traddr=$IP4_B,trsvcid=4420,nqn=$NQN,nr_io_queues=2,queue_size=16,reconnect_delay=1,ctrl_loss_tmo=60 > /dev/nvme-fabrics"
+	show eval "echo transport=rdma,traddr=$IP4_A,host_traddr=$IP4_B,trsvcid=4420,nqn=$NQN${HURRY:+,reconnect_delay=1,ctrl_loss_tmo=60} > /dev/nvme-fabrics"
 }
 
 disconnect() {

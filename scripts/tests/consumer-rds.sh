@@ -30,7 +30,7 @@ begin() {
 	rm -f "$WORK/server" "$WORK/client"
 	spawn_a "${ON_A[@]}" $PYTHON "$TESTS/rds-bytes.py" server $IP4_A $PORT > "$WORK/server" 2>&1
 	SERVER=$!
-	busywait 30 grep -q serving "$WORK/server" || fail "$1: expected a server: $(cat "$WORK/server")"
+	busywait 60 grep -q serving "$WORK/server" || fail "$1: expected a server: $(cat "$WORK/server")"
 	spawn_b "${ON_B[@]}" $PYTHON "$TESTS/rds-bytes.py" client $IP4_B $PORT $IP4_A "$2" "$3" > "$WORK/client" 2>&1
 	CLIENT=$!
 }
@@ -39,7 +39,7 @@ begin() {
 ends() {
 	busywait 120 eval "! kill -0 $CLIENT" || kill -9 $CLIENT
 	check "$1: every byte came back" "ok $2 messages" "$(tail -n 1 "$WORK/client")"
-	check_ok "$1: the server ends" ended_well 30 $SERVER
+	check_ok "$1: the server ends" ended_well 60 $SERVER
 }
 
 # exchange NAME MESSAGES BYTES

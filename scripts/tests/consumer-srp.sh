@@ -39,11 +39,12 @@ no_target() {
 	rmdir "$TPG/acls/$IP4_A/lun_0" "$TPG/acls/$IP4_A" "$TPG/lun/lun_0" "$TPG" "${TPG%/*}" $STORE
 }
 
+# src, since both ends are here.
 connect() {
 	local guid
 
 	guid=$(wwn | tr -d :)
-	show eval "echo id_ext=$guid,ioc_guid=$guid,dest=$IP4_A:$PORT,src=$IP4_B,max_cmd_per_lun=16 > /sys/class/infiniband_srp/srp-$DEV_B-1/add_target"
+	show eval "echo id_ext=$guid,ioc_guid=$guid,dest=$IP4_A:$PORT,src=$IP4_B > /sys/class/infiniband_srp/srp-$DEV_B-1/add_target"
 }
 
 scsi_host() {

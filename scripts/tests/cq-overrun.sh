@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
-# timeout: 120
+# timeout: 600
 #
 # A completion queue that overruns: its events, and what becomes of its QPs. See
 # cq-overrun.py.
@@ -14,5 +14,5 @@ only_ours
 
 setup_pair 1500
 index_a=$(gid_index "$DEV_A" v2 $IP4_A) index_b=$(gid_index "$DEV_B" v2 $IP4_B)
-LIMIT=90 python cq-overrun.py "$DEV_A" "$index_a" "$DEV_B" "$index_b"
+LIMIT=500 python cq-overrun.py "$DEV_A" "$index_a" "$DEV_B" "$index_b"
 finish

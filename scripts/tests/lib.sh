@@ -80,6 +80,10 @@ check_fails() {
 # show COMMAND...: echo it, run it
 show() { echo "+ $*"; "$@"; }
 
+# An emulated machine takes twenty times as long: there only what a stock kernel may do
+# otherwise.
+emulated() { [[ ${RHCA_KERNEL:-} != uml-* ]]; }
+
 # busywait SECONDS COMMAND...: until the command succeeds. What is waited for
 # takes some seconds on an emulated machine, and more of them on a busy one: a
 # limit below 60 s tells nothing but how fast the machine was.
@@ -103,6 +107,19 @@ wait_check() {
 # --- beginning and end ------------------------------------------------------
 
 defer() { DEFERRED+=("$*"); }
+
+# mount_into ROOT: a Debian in a folder gets this machine's /proc, /sys and /dev, and
+# $WORK as its /mnt, until the end
+mount_into() {
+	local folder
+
+	for folder in proc sys dev; do
+		mount --rbind /$folder "$1/$folder" || die "cannot mount $folder there"
+		defer "umount -l $1/$folder"
+	done
+	mount --bind "$WORK" "$1/mnt" || die "cannot mount the work folder there"
+	defer "umount $1/mnt"
+}
 
 kernel_log() { dmesg | sed -n "/$MARK begin/,\$p"; }
 
@@ -280,15 +297,21 @@ if [ -n "${RHCA_SPREAD:-}" ] && grep -q '^# spread: yes' "$0" && [ "$(nproc)" -g
 fi
 if [ "$(nproc)" -ge 4 ]; then QUEUES_A=4 QUEUES_B=8; else QUEUES_A=2 QUEUES_B=1; fi
 
-# spread_queues in_a|in_b NETDEV MASK
-spread_queues() {
-	local queue
-
-	[ -n "$SPREAD" ] || return 0
+# move_queues in_a|in_b NETDEV MASK
+move_queues() {
 	# shellcheck disable=SC2016
 	$1 sh -c 'for queue in /sys/class/net/$1/queues/rx-*; do
 		echo $2 > $queue/rps_cpus || exit 1
 	done' sh "$2" "$3" || die "$2: its receive queues cannot be moved to processors $3"
+}
+spread_queues() { [ -z "$SPREAD" ] || move_queues "$@"; }
+
+# keep_order: like a cable does. Whoever sends by a netdev with a qdisc, be it a router
+# solicitation, sends what is due of others, too, and a veth delivers on the processor
+# that sent: two of them overtake each other, unless all is received on one.
+keep_order() {
+	move_queues in_a "$IF_A" 1
+	move_queues in_b "$IF_B" 1
 }
 
 # --- two hosts --------------------------------------------------------------

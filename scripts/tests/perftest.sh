@@ -38,8 +38,6 @@ perf() {
 	esac
 }
 
-emulated() { [[ ${RHCA_KERNEL:-} != uml-* ]]; }
-
 for type in $(roce_versions); do
 	sizes="1 4096 1048576"
 	[ "$type" = v1 ] && sizes=65536

@@ -33,7 +33,7 @@ show ip addr add $IP4_A/24 dev "$WIRE"
 show_b ip addr add $IP4_B/24 dev "$PEER"
 show ip link set "$WIRE" up
 show_b ip link set "$PEER" up
-busywait 60 in_a ping -c1 -W1 $IP4_B
+busywait 60 ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
 insert rdma_rxe || die "rdma_rxe does not load"
 defer 'remove_driver rdma_rxe'
 show rdma link add "$KEEP" type rxe netdev "k0$$" || die "no rxe"

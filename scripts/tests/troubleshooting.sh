@@ -160,10 +160,12 @@ names "no receive posted for too long" req_rnr_retries_exceeded
 
 row "memlock"
 log_mark "memlock"
-check_match "a large buffer under a limit of 64 KiB" "register MR|pin|memory" "$(
-	prlimit --memlock=65536 setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock \
-		ibv_rc_pingpong -d "$DEV_A" -g 3 -s 4194304 2>&1)"
+little_memory() { prlimit --memlock=65536 setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock "$@"; }
+check_match "a large buffer under a limit of 64 KiB" "register MR|pin|memory" \
+	"$(little_memory ibv_rc_pingpong -d "$DEV_A" -g 3 -s 4194304 2>&1)"
 check_match "the log names the limit" 'RLIMIT_MEMLOCK' "$(log_since memlock)"
+check_match "roce-status names it" "memlock of this shell is low: 64 KiB" \
+	"$(little_memory "$TOP/scripts/roce-status" "$DEV_A")"
 
 row "4791 taken"
 show rdma link del "$DEV_A"

@@ -119,12 +119,33 @@ index() {
 	gid_index $DEV "$1" "${!address}" || die "no $1 GID of IPv$2"
 }
 
+# operations PORT v1|v2 4|6 OPTION...: every operation; the options are those of ops.py. b
+# lends its device, a drives both ends; ops.py sends each operation both ways.
+operations() {
+	local port=$1 index
+	index=$(index "$2" "$3")
+	shift 3
+	tell "index-$port" "$index"
+	meet
+	if [ "$VM_ROLE" = b ]; then
+		$PYTHON "$TESTS/verbs.py" --serve "$port" > "$WORK/serve" 2>&1 &
+		busywait 60 listens_tcp $! "$port" || die "verbs.py does not serve"
+		meet
+		meet 900
+		kill $!
+		pass "served ops.py"
+	else
+		meet
+		LIMIT=600 python ops.py $DEV "$index" "$PEER4:$port/$DEV" "$(told "index-$port")" --quick "$@"
+		meet
+	fi
+}
+
 # everything VERSION...: stock tools and every operation, both directions
 everything() {
-	local type family dir tool port=20000 peer_index
+	local type family dir tool port=20000
 	for type in "$@"; do
 		for family in 4 6; do
-			tell "index-$type-$family" "$(index "$type" $family)"
 			for dir in a b; do
 				for tool in rc uc ud srq; do
 					port=$((port + 1))
@@ -133,24 +154,8 @@ everything() {
 						"ibv_${tool}_pingpong -d $DEV -g $(index "$type" $family) -p $port -n 10 -s 1024 %a"
 				done
 			done
-			# One machine lends its device, the other drives both ends; ops.py
-			# sends each operation both ways.
 			port=$((port + 1))
-			meet
-			if [ "$VM_ROLE" = b ]; then
-				$PYTHON "$TESTS/verbs.py" --serve $port > "$WORK/serve" 2>&1 &
-				busywait 60 listens_tcp $! $port || die "verbs.py does not serve"
-				meet
-				meet 900
-				kill $!
-				pass "served ops.py"
-			else
-				meet
-				peer_index=$(told "index-$type-$family")
-				LIMIT=600 python ops.py $DEV "$(index "$type" $family)" "$PEER4:$port/$DEV" "$peer_index" \
-					--quick --label "$type IPv$family "
-				meet
-			fi
+			operations $port "$type" $family --label "$type IPv$family "
 		done
 		roce_mode_of $DEV "$type"
 		for dir in a b; do

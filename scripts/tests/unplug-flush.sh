@@ -38,7 +38,7 @@ for way in link-del netdev-del netdev-move netns-del; do
 	netns-del) within 60 "ip netns del" ip netns del "$NS_A" ;;
 	esac
 	over() { ! kill -0 $poller; }
-	busywait 300 over || { fail "$way: expected the process to end"; kill -9 $poller; }
+	busywait 150 over || { fail "$way: expected the process to end"; kill -9 $poller; }
 	wait $poller 2> /dev/null
 	judge "$way" "$WORK/$way"
 	ip -n "$other" link del "$IF_A" 2> /dev/null

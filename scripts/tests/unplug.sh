@@ -24,6 +24,7 @@ again() { # the pair anew after one of its devices or netdevs went
 	wait_gids
 }
 device_gone() { [ ! -e "$IB/$1" ]; }
+sockets() { in_a ss -Huln sport = :4791; }
 
 for type in v1 v2; do
 	for way in link-del netdev-del netns-del both-del; do
@@ -31,7 +32,10 @@ for type in v1 v2; do
 		traffic_start "$way" "$ia" "$ib" --until-error --expect-fatal --read
 		case $way in
 		link-del) within 60 "$type: rdma link del under traffic" rdma link del "$DEV_A" ;;
-		netdev-del) within 60 "$type: ip link del under traffic" ip -n "$NS_A" link del "$IF_A" ;;
+		netdev-del)
+			within 60 "$type: ip link del under traffic" ip -n "$NS_A" link del "$IF_A"
+			check "$type: no socket listens on 4791 any more" "" "$(sockets)"
+			;;
 		netns-del)
 			# Nobody is in the namespace: its end takes the netdev along.
 			within 60 "$type: ip netns del under traffic" ip netns del "$NS_A"

@@ -60,7 +60,7 @@ carries "VRF first"
 : "the VRF is removed, and the netdev is in none"
 show_a ip link del red
 gone() { [ "$(sockets "$NS_A")" = 2 ]; }
-busywait 30 gone
+busywait 60 gone
 check "sockets: none of the VRF are left" 2 "$(sockets "$NS_A")"
 in_a ip -6 addr replace $IP6_A/64 dev "$IF_A" nodad
 carries "no VRF"
@@ -70,7 +70,7 @@ show_a ip link add red type vrf table $table
 show_a ip link set red up
 enslave "$IF_A"
 opened() { [ "$(sockets "$NS_A")" = 4 ]; }
-busywait 30 opened
+busywait 60 opened
 carries "VRF later"
 
 : "the port number is ours alone, in the VRF and outside of it"
