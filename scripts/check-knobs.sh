@@ -5,7 +5,8 @@
 # files, parameters of congestion control, counters, attributes of QPs in netlink. The
 # README and the manual pages of the modules have the parameters, roce_hca(7) the files,
 # too. Constants that knobs.rst names must exist, and limits have the value it says. The
-# KUnit cases that testing.rst promises must exist.
+# KUnit cases that testing.rst promises must exist, and a scenario must try each fault of
+# operating.rst and each kind of netdev of the README.
 #
 # usage: scripts/check-knobs.sh
 
@@ -64,6 +65,10 @@ code_cases() {
 	done
 }
 
+# Names without blanks, as compare() wants them
+scenario_faults() { sed -n 's/^row "\(.*\)"$/\1/p' scripts/tests/troubleshooting.sh | tr ' ' _; }
+scenario_kinds() { grep -oP '^\s*(PREFIX=\d+ )?kind \K[a-z0-9]+' scripts/tests/netdev-kinds.sh; }
+
 # --- the documents ---------------------------------------------------------------
 
 # section TITLE [DOCUMENT]: of knobs.rst
@@ -111,6 +116,13 @@ files_not_in_man() {
 	code_files | sed -e 's,/<name>,,' -e 's,.*/,,' | sort -u |
 		comm -23 - <(grep '^\.It Pa' $man/roce_hca.7 | grep -oE '[A-Za-z0-9_]+' | sort -u)
 }
+
+doc_faults() {
+	section Troubleshooting Documentation/operating.rst |
+		sed -n 's/^   \* - \([^ ].*\)$/\1/p' | grep -vx cause | tr ' ' _
+}
+
+doc_kinds() { sed -n '/^| netdev |/,/^$/s/^| \([a-z0-9]*\) | v.*/\1/p' README.md; }
 
 doc_cases() {
 	section 'Promises and their tests' Documentation/testing.rst |
@@ -185,6 +197,8 @@ done
 for name in $(comm -13 <(code_cases | sort -u) <(doc_cases | sort -u)); do
 	complain "case $name is in Documentation/testing.rst and not in kunit/"
 done
+compare fault scenario_faults doc_faults Documentation/operating.rst
+compare "kind of netdev" scenario_kinds doc_kinds README.md
 check_limits
 check_constants
 exit $bad
