@@ -46,21 +46,20 @@ run() {
 	done
 }
 
-for family in 4 6; do
-	run "by default an adapter gets single packets" 1024 $family -gt
-	echo any > $blocks
-	run "cut by nobody, or behind the adapter" 1024 $family -lt
-	meet
-	check_ok "from now on the adapter hands over single packets" ethtool -K eth0 rx-gro-hw off
-	meet
-	run "cut behind the adapter" 1024 $family -lt
-	meet
-	ethtool -K eth0 rx-gro-hw on
-	ethtool -K eth0 tx-udp-segmentation off
-	meet
-	run "an adapter that does not segment" 4096 $family -gt
-	ethtool -K eth0 tx-udp-segmentation on
-	echo known > $blocks
-done
+run "by default an adapter gets single packets" 1024 4 -gt
+echo any > $blocks
+run "cut by nobody, or behind the adapter" 1024 4 -lt
+# IPv6 has no identifications: it is tried where blocks go farthest, and where they are cut first.
+run "cut by nobody, or behind the adapter" 1024 6 -lt
+meet
+check_ok "from now on the adapter hands over single packets" ethtool -K eth0 rx-gro-hw off
+meet
+run "cut behind the adapter" 1024 4 -lt
+meet
+ethtool -K eth0 rx-gro-hw on
+ethtool -K eth0 tx-udp-segmentation off
+meet
+run "an adapter that does not segment" 4096 4 -gt
+run "an adapter that does not segment" 4096 6 -gt
 check "wrong ICRCs" 0 "$(hw_counter $DEV rx_icrc_encapsulated)"
 finish
