@@ -83,7 +83,7 @@ install-tools:
 	install -m 755 $(addprefix scripts/,$(TOOLS)) $(LIBDIR)
 	install -m 644 $(wildcard scripts/roce_*.py) $(LIBDIR)
 	ln -sf $(addprefix ../lib/roce-hca/,$(TOOLS)) $(SBINDIR)
-	install -m 644 README.md $(wildcard Documentation/*.rst Documentation/*.svg) $(DOCDIR)
+	install -m 644 README.md $(wildcard $(addprefix Documentation/*.,rst svg png)) $(DOCDIR)
 	install -m 644 $(wildcard Documentation/ABI/testing/*) $(DOCDIR)/ABI
 	install -m 644 $(wildcard Documentation/samples/*) $(DOCDIR)/examples
 	install -m 644 scripts/completion/roce-hca.bash $(COMPLETIONDIR)/roce-hca

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Check the Grafana dashboard by Grafana's own schema: the types of the package
-# @grafana/schema, by the TypeScript compiler. Grafana itself is neither in Debian nor in
-# the npm registry. Wants npm and the registry, once.
+# @grafana/schema, by the TypeScript compiler. Grafana's server is neither in Debian nor in
+# the npm registry; its components are, see scripts/dashboard/picture. Wants npm and the registry, once.
 #
 # usage: scripts/check-dashboard.sh
 

@@ -27,6 +27,7 @@ usage() {
 	  package what makes and tries Debian packages (only when named)
 	  cross   compilers and kernel headers of other architectures (only when named)
 	  ucx     a folder with Debian 13's UCX (only when named)
+	  picture  what draws the dashboard's picture, but npm (only when named)
 	END
 	exit 2
 }
@@ -181,6 +182,10 @@ setup_ucx() {
 	scripts/setup-debian13.sh ucx > /dev/null
 }
 
+setup_picture() {
+	install chromium fonts-inter jq
+}
+
 setup_newest() {
 	scripts/setup-newest.sh > /dev/null
 }
@@ -188,7 +193,8 @@ setup_newest() {
 [ $# -gt 0 ] || set -- build uml vm test connectx newest
 for part; do
 	case $part in
-	build | uml | vm | test | connectx | newest | package | cross | ucx) "setup_$part" ;;
+	build | uml | vm | test | connectx | newest | package | cross | ucx | picture)
+		"setup_$part" ;;
 	*) usage ;;
 	esac
 done

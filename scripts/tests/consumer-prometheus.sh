@@ -7,8 +7,8 @@
 #
 # Debian's Prometheus, which asks node_exporter: it takes the sample's alerts, and answers
 # every expression of the Grafana dashboard with data of our devices. Traffic comes and
-# goes meanwhile, and so does the link. Documentation/dashboard.svg is what dashboard.py
-# draws of it with RHCA_PHASE_S=15.
+# goes meanwhile, and so does the link. Documentation/dashboard.png shows the answers with
+# RHCA_PHASE_S=15, see scripts/dashboard/picture.
 
 . "$(dirname "$0")/lib.sh"
 only_ours
@@ -63,5 +63,5 @@ sleep "$PHASE_S"
 show_b ip link set "$IF_B" up
 sleep $((PHASE_S + 2))
 python dashboard.py "$URL" "$SAMPLES/grafana-roce.json" "$begin" "$(date +%s)" \
-	"${RHCA_SHARE:-$WORK}/dashboard.svg"
+	"${RHCA_SHARE:-$WORK}/dashboard.json"
 finish
