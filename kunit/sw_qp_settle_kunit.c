@@ -10,12 +10,15 @@
 
 #include "hca.h"
 #include "sw/backend.h"
+#include "sw/verbs/cq.h"
 #include "sw/transport/answer.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/responder.h"
 
 #define FIRST_PSN	7
+#define SEND_ONLY	0x04
 #define ACKNOWLEDGE	0x11
+#define NAK_INVALID	0x61
 
 /* What does not wait has done its work by then; what waits is not held up for long */
 #define PATIENCE_MS	50
@@ -199,10 +202,137 @@ static void query_knows_of_errors_that_were_polled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, remote.result, (int)c->state);
 }
 
+/**
+ * struct failure_case - What makes a QP fail, and how that is told
+ * @desc: what it is
+ * @packet: arrives
+ * @of_send: a send request fails, not a receive request
+ * @status: of its completion
+ */
+struct failure_case {
+	const char *desc;
+	struct test_packet packet;
+	bool of_send;
+	enum ib_wc_status status;
+};
+
+static const u8 nak[] = { NAK_INVALID, 0, 0, 1 };
+
+static const struct failure_case failure_cases[] = {
+	{ "send request that the peer refuses",
+	  { .bth.opcode = ACKNOWLEDGE, .extended = nak,
+	    .extended_bytes = sizeof(nak) },
+	  .of_send = true, .status = IB_WC_REM_INV_REQ_ERR },
+	{ "receive request with a wrong key",
+	  { .bth = { .opcode = SEND_ONLY, .psn = FIRST_PSN },
+	    .payload_bytes = 8 },
+	  .status = IB_WC_LOC_PROT_ERR },
+};
+KUNIT_ARRAY_PARAM_DESC(failure, failure_cases, desc);
+
+/**
+ * struct arrival - A packet on another processor
+ * @work: takes it
+ * @hca: the device
+ * @packet: the packet
+ */
+struct arrival {
+	struct work_struct work;
+	struct test_hca *hca;
+	struct test_packet packet;
+};
+
+static void take_packet(struct work_struct *work)
+{
+	struct arrival *arrival = container_of(work, struct arrival, work);
+
+	test_receive(arrival->hca, &arrival->packet);
+}
+
+static void post_what_will_fail(struct test_hca *hca, struct ib_qp *qp,
+				const struct failure_case *c)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)hca->buffer, .length = 64,
+		.lkey = hca->pd->local_dma_lkey ^ 1,
+	};
+	struct ib_recv_wr recv = { .sg_list = &sge, .num_sge = 1 };
+	struct ib_send_wr send = { .opcode = IB_WR_SEND };
+
+	KUNIT_ASSERT_EQ(hca->test, 0, c->of_send ?
+			ib_post_send(qp, &send, NULL) :
+			ib_post_recv(qp, &recv, NULL));
+}
+
+static bool is_free(spinlock_t *lock)
+{
+	bool taken = spin_trylock(lock);
+
+	if (taken)
+		spin_unlock(lock);
+	return taken;
+}
+
+/* The pass that fails has the lock of its half, and waits here for that of the CQ */
+static enum ib_qp_state state_before_completion(struct arrival *arrival,
+						struct rhca_sw_qp *qp,
+						spinlock_t *half)
+{
+	struct rhca_cq *cq = rhca_send_cq(&qp->base);
+	ktime_t begin = ktime_get();
+	enum ib_qp_state state;
+
+	spin_lock_irq(&cq->lock);
+	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
+			 &arrival->work);
+	while (is_free(half) && !has_passed(begin, 30 * MSEC_PER_SEC))
+		cpu_relax();
+	begin = ktime_get();
+	while (!has_passed(begin, PATIENCE_MS))
+		cpu_relax();
+	state = READ_ONCE(qp->base.state);
+	spin_unlock_irq(&cq->lock);
+	return state;
+}
+
+/*
+ * From the moment at which the state is ERR somebody may flush the other queue, or
+ * this one: the request that failed is told first.
+ */
+static void failure_is_told_before_the_state_moves(struct kunit *test)
+{
+	const struct failure_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct arrival arrival = { .hca = hca, .packet = c->packet };
+	enum ib_qp_state state;
+	struct rhca_sw_qp *qp;
+	struct ib_qp *ibqp;
+	struct ib_wc wc;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second processor");
+	ibqp = test_qp(hca, IB_QPT_RC);
+	test_qp_bring_up(hca, ibqp, &plain, IB_QPS_RTS);
+	post_what_will_fail(hca, ibqp, c);
+	qp = to_sw_qp(ibqp_to_verbs(ibqp));
+	arrival.packet.bth.dest_qpn = ibqp->qp_num;
+	INIT_WORK_ONSTACK(&arrival.work, take_packet);
+	state = state_before_completion(&arrival, qp, c->of_send ?
+					&qp->send.lock : &qp->recv.lock);
+	flush_work(&arrival.work);
+	destroy_work_on_stack(&arrival.work);
+	KUNIT_EXPECT_EQ(test, (int)state, IB_QPS_RTS);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, c->status);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(ibqp), IB_QPS_ERR);
+}
+
 static struct kunit_case settle_cases[] = {
 	KUNIT_CASE_PARAM(completed_message_is_acknowledged, end_gen_params),
 	KUNIT_CASE_PARAM(query_knows_of_errors_that_were_polled,
 			 error_gen_params),
+	KUNIT_CASE_PARAM(failure_is_told_before_the_state_moves,
+			 failure_gen_params),
 	{}
 };
 
