@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jobs about LAGs that come too late.
+ * Jobs about LAGs that come too late, and files about LAGs where hardware decides.
  */
 #include <kunit/test.h>
+#include <linux/device.h>
 
 #include "control/lag.h"
 #include "core/device.h"
@@ -17,12 +18,13 @@ static void remove_device(void *data)
 
 /* Stays until the test ends */
 static struct rhca_dev *make_device(struct kunit *test, const char *name,
-				    u32 num, struct net_device *second)
+				    u32 num, struct net_device *second,
+				    struct rhca_offer *offer)
 {
 	struct rhca_dev_spec spec = {
 		.name = name, .backend = &recording_backend,
 		.netdevs = { test_netdev(test, num) }, .num_ports = 1,
-		.second = second,
+		.second = second, .offer = offer,
 	};
 	struct rhca_dev *dev;
 
@@ -42,8 +44,8 @@ static void end_that_comes_late_freezes_no_table(struct kunit *test)
 	struct net_device *ndev;
 
 	recording_clear();
-	pair = make_device(test, TEST_NAME, 1, test_netdev(test, 2));
-	plain = make_device(test, TEST_NAME "_plain", 3, NULL);
+	pair = make_device(test, TEST_NAME, 1, test_netdev(test, 2), NULL);
+	plain = make_device(test, TEST_NAME "_plain", 3, NULL, NULL);
 	ndev = rhca_port_get_netdev(&plain->ports[0]);
 	KUNIT_EXPECT_EQ(test, rhca_lag_part(pair, ndev), 0);
 	rhca_lag_flush();
@@ -53,8 +55,72 @@ static void end_that_comes_late_freezes_no_table(struct kunit *test)
 	dev_put(ndev);
 }
 
+static struct device_attribute *find_file(struct kunit *test, const char *name)
+{
+	struct attribute **file = rhca_lag_files.attrs;
+
+	while (*file && strcmp((*file)->name, name))
+		file++;
+	KUNIT_ASSERT_NOT_NULL(test, *file);
+	return container_of(*file, struct device_attribute, attr);
+}
+
+static ssize_t write_file(struct kunit *test, struct rhca_dev *dev,
+			  const char *name, const char *words)
+{
+	struct device_attribute *file = find_file(test, name);
+
+	return file->store(&dev->ibdev.dev, file, words, strlen(words));
+}
+
+static void expect_file(struct kunit *test, struct rhca_dev *dev,
+			const char *name, const char *words)
+{
+	struct device_attribute *file = find_file(test, name);
+	char *page = test_alloc(test, PAGE_SIZE);
+
+	file->show(&dev->ibdev.dev, file, page);
+	KUNIT_EXPECT_STREQ(test, page, words);
+}
+
+/* An adapter makes one device of its bonded ports, or none, by itself */
+static void files_are_refused_where_hardware_decides(struct kunit *test)
+{
+	struct rhca_offer *offer = test_alloc(test, sizeof(*offer));
+	struct net_device *other = test_netdev(test, 2);
+	struct net_device *ndev;
+	struct rhca_dev *dev;
+
+	recording_clear();
+	offer->backend = &recording_backend;
+	offer->decides_lag = true;
+	dev = make_device(test, TEST_NAME, 1, NULL, offer);
+	ndev = rhca_port_get_netdev(&dev->ports[0]);
+	dev_put(ndev);		/* stays until the test ends */
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			write_file(test, dev, "roce_lag_enable", "0"));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			write_file(test, dev, "roce_lag_enable", "1"));
+	expect_file(test, dev, "roce_lag_enable", "1\n");
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			write_file(test, dev, "roce_lag_ecmp_dev", other->name));
+	rhca_lag_flush();
+	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
+	expect_file(test, dev, "roce_lag_ecmp_dev", "\n");
+
+	/* And where it does not, they are taken */
+	offer->decides_lag = false;
+	KUNIT_EXPECT_EQ(test, 1, write_file(test, dev, "roce_lag_enable", "0"));
+	expect_file(test, dev, "roce_lag_enable", "0\n");
+	KUNIT_EXPECT_EQ(test, 1, write_file(test, dev, "roce_lag_enable", "1"));
+	expect_file(test, dev, "roce_lag_enable", "1\n");
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			write_file(test, dev, "roce_lag_ecmp_dev", ndev->name));
+}
+
 static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
+	KUNIT_CASE(files_are_refused_where_hardware_decides),
 	{}
 };
 

@@ -5,6 +5,7 @@
  */
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <rhca/compat.h>
 
 #include "control/lag.h"
 #include "control/lag_members.h"
@@ -254,3 +255,4 @@ static struct attribute *lag_attributes[] = {
 const struct attribute_group rhca_lag_files = {
 	.attrs = lag_attributes,
 };
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_files);
