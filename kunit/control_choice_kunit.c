@@ -430,6 +430,105 @@ static void software_waits_for_a_free_offer(struct kunit *test)
 	wait_for(b, &recording_backend);
 }
 
+/* A device of another driver, which does nothing but being on a netdev */
+struct other_device {
+	struct ib_device ibdev;
+};
+
+static int other_query_device(struct ib_device *ibdev,
+			      struct ib_device_attr *attr,
+			      struct ib_udata *udata)
+{
+	return 0;
+}
+
+static int other_query_port(struct ib_device *ibdev, u32 port,
+			    struct ib_port_attr *attr)
+{
+	attr->gid_tbl_len = 1;
+	return 0;
+}
+
+static int other_port_immutable(struct ib_device *ibdev, u32 port,
+				struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_PORT_USNIC;
+	immutable->gid_tbl_len = 1;
+	return 0;
+}
+
+static const struct ib_device_ops other_verbs = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_USNIC,
+
+	.get_port_immutable	= other_port_immutable,
+	.query_device		= other_query_device,
+	.query_port		= other_query_port,
+};
+
+static void remove_other(void *data)
+{
+	struct other_device *other = data;
+
+	ib_unregister_device(&other->ibdev);
+	ib_dealloc_device(&other->ibdev);
+}
+
+static struct other_device *make_other(struct bench *b)
+{
+	struct other_device *other = ib_alloc_device(other_device, ibdev);
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(b->test, other);
+	other->ibdev.node_type = RDMA_NODE_USNIC_UDP;
+	other->ibdev.phys_port_cnt = 1;
+	ib_set_device_ops(&other->ibdev, &other_verbs);
+	ret = ib_device_set_netdev(&other->ibdev, b->ndev, 1) ?:
+	      ib_register_device(&other->ibdev, "kunit_other", NULL);
+	if (ret)
+		ib_dealloc_device(&other->ibdev);
+	KUNIT_ASSERT_EQ(b->test, ret, 0);
+	KUNIT_ASSERT_EQ(b->test, 0, kunit_add_action_or_reset(b->test,
+							      remove_other,
+							      other));
+	return other;
+}
+
+/*
+ * It came later than the software device, which works on. Hardware could not serve
+ * beside it, so the port would have no device of ours.
+ */
+static void software_stays_beside_another_driver(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct other_device *other;
+	struct rhca_dev *dev;
+
+	make_software(b);
+	dev = find(b);
+	other = make_other(b);
+	add_offer(b);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_PTR_EQ(test, find(b), dev);
+	kunit_release_action(test, remove_other, other);
+	rhca_offer_changed(&b->offer, true);
+	wait_for(b, &recording_backend);
+}
+
+/* Who was there first keeps the port to himself */
+static void nothing_is_made_beside_another_driver(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct other_device *other = make_other(b);
+
+	add_offer(b);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+	kunit_release_action(test, remove_other, other);
+	rhca_offer_changed(&b->offer, true);
+	wait_for(b, &recording_backend);
+}
+
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_makes_a_device),
 	KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
@@ -445,6 +544,8 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_has_one_device_at_a_time),
 	KUNIT_CASE(software_waits_for_a_free_offer),
 	KUNIT_CASE(hardware_speaks_what_it_can),
+	KUNIT_CASE(software_stays_beside_another_driver),
+	KUNIT_CASE(nothing_is_made_beside_another_driver),
 	{}
 };
 
