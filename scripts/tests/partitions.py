@@ -20,7 +20,8 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 NAME_A, INDEX_A, NAME_B, INDEX_B = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 SLOT = 5                # of the table; any but 0
 NETLINK_KOBJECT_UEVENT = 15
-QUICK = {'timeout': 15, 'retry': 1}     # 0.4 s until RC gives up: a busy machine may stall
+QUICK = {'timeout': 15, 'retry': 1}     # 0.4 s until RC gives up: for what is to be lost
+PATIENT = {'timeout': 20, 'retry': 7}   # a busy machine may stall: for what is to arrive
 
 
 def check(what, expected, got):
@@ -62,10 +63,10 @@ def grows(name, which, before, seconds=60):
     return True
 
 
-def ends(kind, **attrs):
+def ends(kind, attrs=PATIENT):
     a = verbs.End(NAME_A, INDEX_A, kind)
     b = verbs.End(NAME_B, INDEX_B, kind)
-    verbs.connect(a, b, pkey_index=SLOT, **(QUICK | attrs))
+    verbs.connect(a, b, pkey_index=SLOT, **attrs)
     return a, b
 
 
@@ -96,7 +97,7 @@ def matrix():
         table(NAME_A, '0 0', f'{SLOT} {ours:#06x}')
         table(NAME_B, f'0 {"0" if at else "0xffff"}', f'{SLOT} {theirs:#06x}')
         for kind in ('RC', 'UC', 'UD'):
-            a, b = ends(kind)
+            a, b = ends(kind, PATIENT if hears else QUICK)
             what = f'{kind} {ours:#06x} to {theirs:#06x}'
             if hears:
                 arrives(what, a, b)
@@ -112,26 +113,32 @@ def revocation():
         table(name, f'{SLOT} 0x8001')
     for kind in ('UC', 'UD', 'RC'):
         a, b = ends(kind)
+        # A lost request is the end of RC, and soon: it has a second pair for that
+        lost_a, lost_b = ends(kind, QUICK) if kind == 'RC' else (a, b)
         arrives(f'{kind} before', a, b)
         table(NAME_B, f'{SLOT} 0x8002')
-        if kind != 'RC':        # a lost request is the end of RC
+        if kind != 'RC':
             is_lost(f'{kind}, the receiver moved', a, b, NAME_B, 'rx_dropped_bad_pkey')
         table(NAME_A, f'{SLOT} 0x8002')
         arrives(f'{kind}, both moved', a, b)
         table(NAME_A, f'{SLOT} 0')
-        is_lost(f'{kind}, the sender has none', a, b, NAME_A, 'tx_dropped_bad_pkey')
+        is_lost(f'{kind}, the sender has none', lost_a, lost_b, NAME_A, 'tx_dropped_bad_pkey')
         for name in (NAME_A, NAME_B):
             table(name, f'{SLOT} 0x8001')
         if kind != 'RC':
             arrives(f'{kind}, allowed again', a, b)
+        else:
+            lost_a.close()
+            lost_b.close()
         a.close()
         b.close()
     a, b = ends('RC')
+    lost_a, lost_b = ends('RC', QUICK)
     arrives('RC before', a, b)
     table(NAME_B, f'{SLOT} 0')
-    is_lost('RC, the receiver has none', a, b, NAME_B, 'rx_dropped_bad_pkey')
-    a.close()
-    b.close()
+    is_lost('RC, the receiver has none', lost_a, lost_b, NAME_B, 'rx_dropped_bad_pkey')
+    for end in (a, b, lost_a, lost_b):
+        end.close()
 
 
 def refusals():

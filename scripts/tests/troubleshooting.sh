@@ -56,7 +56,7 @@ ip addr add $IP4_A/24 dev "$IF_A"
 wait_gids
 
 row "wrong GID type"
-symptom "v1 at one end, v2 at the other: transport retries exceeded" 12 send v1 v2
+symptom "v1 at one end, v2 at the other: transport retries exceeded" 12 quick-send v1 v2
 names "does not speak the RoCE version" req_transport_retries_exceeded
 names "by another GID than it has: RoCE v1 for v2" rx_dropped_not_for_us "$DEV_B"
 check "show_gids shows the types" "v1 v2" \
@@ -76,7 +76,7 @@ before=$(hw_counter "$DEV_A" local_ack_timeout_err)
 in_b nft -f - <<- END
 	table inet trouble { chain in { type filter hook input priority 0; udp dport 4791 drop; }; }
 END
-symptom "the peer's firewall drops: transport retries exceeded" 12 send
+symptom "the peer's firewall drops: transport retries exceeded" 12 quick-send
 check_match "nft shows why" "dport 4791 drop" "$(in_b nft list ruleset)"
 wait_check 60 "local_ack_timeout_err counts" grew "$DEV_A" local_ack_timeout_err "$before"
 in_b nft delete table inet trouble
@@ -86,7 +86,7 @@ row "own firewall, sending"
 nft -f - <<- END
 	table inet trouble { chain out { type filter hook output priority 0; udp dport 4791 drop; }; }
 END
-symptom "the own firewall drops: transport retries exceeded" 12 send
+symptom "the own firewall drops: transport retries exceeded" 12 quick-send
 names "netfilter rule of this host drops" tx_dropped_filtered
 nft delete table inet trouble
 
@@ -94,7 +94,7 @@ row "own firewall, receiving"
 nft -f - <<- END
 	table inet trouble { chain in { type filter hook input priority 0; policy drop; ip protocol icmp accept; }; }
 END
-symptom "answers do not come in: transport retries exceeded" 12 send
+symptom "answers do not come in: transport retries exceeded" 12 quick-send
 wait_check 60 "roce-status names the chain" \
 	status_says "chain inet trouble in drops what comes in.*Next: nft add rule inet trouble in udp dport 4791 accept"
 nft add rule inet trouble in udp dport 4791 accept
@@ -103,7 +103,7 @@ nft delete table inet trouble
 
 row "wrong P_Key"
 echo 1 0x8001 > "$IB/$DEV_A/partitions/1/pkeys"
-symptom "a partition that the peer is not in: transport retries exceeded" 12 limited
+symptom "a partition that the peer is not in: transport retries exceeded" 12 quick-limited
 names "P_Key of another partition" rx_dropped_bad_pkey "$DEV_B"
 echo 1 0 > "$IB/$DEV_A/partitions/1/pkeys"
 
@@ -203,7 +203,7 @@ taker=$!
 busywait 60 grep -q taken "$WORK/taker" || die "cannot take the port"
 add_link a "$DEV_A" "$IF_A"
 wait_gids
-symptom "over v2: transport retries exceeded" 12 send v2
+symptom "over v2: transport retries exceeded" 12 quick-send v2
 symptom "over v1: success" 0 send v1
 check "roce_versions says so" v1 "$(< "$IB/$DEV_A/ports/1/roce_versions")"
 wait_check 60 "roce-status names the process" status_says "UDP port 4791 is taken by process $taker \("
