@@ -1,71 +1,162 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A process that polls while its device is unplugged: unplugged.py DEVICE INDEX
+"""A process that polls while its device is unplugged.
+
+    unplugged.py DEVICE INDEX
 
 Prints "posted" when each of its QPs, in INIT, RTR, RTS and ERR, has receive
 requests and the one in RTS has sends to a peer that is not there. Then it polls,
 and never enters the kernel for a verb: all requests must complete as flushed. The
 QP in ERR gets its requests when the device is on its way out or just before.
 Once the device is gone nothing completes any more: what has not by then is lost.
+
+    unplugged.py --late NETDEV ADDRESS DEVICE INDEX
+
+removes the device itself, and posts receives when the first ones have been flushed,
+into the ring alone. The device goes once no verb is being called, so a second
+process calls one that waits for ADDRESS, which nobody has, to be resolved, until
+the receives have been posted. What looks for receives of QPs in ERR from time to
+time does not look just then: only the end of the QP flushes these. Ends with status
+3 if the verb has not waited for long enough, and nothing is known then.
 """
 
+import errno
+import fcntl
 import os
+import socket
+import struct
+import subprocess
 import sys
 import time
 
 import verbs
+from pyverbs.pyverbs_error import PyverbsRDMAError
 from verbs import FLUSH, check, statuses
 
 RECVS = 1000
 SENDS = 20
+LATE = 10
 
 PATIENCE_S = 60 * verbs.SLOW    # for the device to go, of all QPs together
 GRACE_S = 5 * verbs.SLOW        # to poll what has completed before it went
+TOO_EARLY = 3
 
-device, index = sys.argv[1], int(sys.argv[2])
-ends = {}
-for state in ('INIT', 'RTR', 'RTS', 'ERR'):
-    end = verbs.End(device, index, depth=RECVS)
-    nobody = dict(end.info(), qpn=0xfffffe)
-    # No acknowledgement timeout: only the end of the device completes the sends.
-    end.connect(nobody, timeout=0, state='RTS' if state == 'ERR' else state)
-    if state == 'ERR':
-        end.modify('ERR')
-    ends[state] = end
-for state, end in ends.items():
-    for number in range(RECVS):
-        if end.post_recv([(0, 64)], wr_id=number):
-            sys.exit(f'FAIL receive {number} in {state} is refused')
-for number in range(SENDS):
-    if ends['RTS'].post_send('SEND', [(0, 64)], wr_id=number):
-        sys.exit(f'FAIL send {number} is refused')
-print('posted', flush=True)
-
-until, gone = time.monotonic() + PATIENCE_S, False
+# For the ioctl that enters an address into the ARP table
+SIOCSARP, ARPHRD_ETHER, ATF_COM_PERM = 0x8955, 1, 0x06
 
 
-def completions(end, number):
-    """Of an end, until they are all there or nothing can come any more."""
-    global until, gone
-    done = end.wait(number, 0)
-    while len(done) < number and time.monotonic() < until:
-        done += end.wait(number - len(done), 0.1)
-        if not gone and not os.path.exists(f'/sys/class/infiniband/{device}'):
-            until, gone = time.monotonic() + GRACE_S, True
-    return done
+class Device:
+    """Whose completions are polled for until it has gone, and a little longer."""
+
+    def __init__(self, name):
+        self.name = name
+        self.until, self.gone = time.monotonic() + PATIENCE_S, False
+
+    def completions(self, end, number):
+        """Of an end, until they are all there or nothing can come any more."""
+        done = end.wait(number, 0)
+        while len(done) < number and time.monotonic() < self.until:
+            done += end.wait(number - len(done), 0.1)
+            if not self.gone and not os.path.exists(f'/sys/class/infiniband/{self.name}'):
+                self.until, self.gone = time.monotonic() + GRACE_S, True
+        return done
 
 
-for state, end in ends.items():
-    expected = RECVS + (SENDS if state == 'RTS' else 0)
-    done = completions(end, expected)
-    check(f'{state}: {expected} requests complete as flushed', [expected, {FLUSH}],
-          [len(done), set(statuses(done))])
-# The device is gone: nothing to close, and nothing that hangs.
-start = time.monotonic()
-for end in ends.values():
+def post_receives(end, number, first=0):
+    for i in range(first, first + number):
+        if end.post_recv([(0, 64)], wr_id=i):
+            sys.exit(f'FAIL receive {i} is refused')
+
+
+def close_all(ends):
+    """The device is gone: nothing to close, and nothing that hangs."""
+    start = time.monotonic()
+    for end in ends:
+        try:
+            end.close()
+        except Exception as ex:  # noqa: BLE001
+            print(f'# closing: {ex}', flush=True)
+    check('closing what is left takes no time', True, time.monotonic() - start < 60)
+
+
+def in_each_state(name, index):
+    ends = {}
+    for state in ('INIT', 'RTR', 'RTS', 'ERR'):
+        end = verbs.End(name, index, depth=RECVS)
+        nobody = dict(end.info(), qpn=0xfffffe)
+        # No acknowledgement timeout: only the end of the device completes the sends.
+        end.connect(nobody, timeout=0, state='RTS' if state == 'ERR' else state)
+        if state == 'ERR':
+            end.modify('ERR')
+        ends[state] = end
+    for end in ends.values():
+        post_receives(end, RECVS)
+    for number in range(SENDS):
+        if ends['RTS'].post_send('SEND', [(0, 64)], wr_id=number):
+            sys.exit(f'FAIL send {number} is refused')
+    device = Device(name)
+    print('posted', flush=True)
+    for state, end in ends.items():
+        expected = RECVS + (SENDS if state == 'RTS' else 0)
+        done = device.completions(end, expected)
+        check(f'{state}: {expected} requests complete as flushed', [expected, {FLUSH}],
+              [len(done), set(statuses(done))])
+    close_all(ends.values())
+
+
+def stay_in_verb(name, index, address):
+    """A process that calls modify_qp; its exit status is the error."""
+    pid = os.fork()
+    if pid:
+        return pid
+    gid = '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' % tuple(socket.inet_aton(address))
     try:
-        end.close()
-    except Exception as ex:  # noqa: BLE001
-        print(f'# closing: {ex}', flush=True)
-check('closing what is left takes no time', True, time.monotonic() - start < 60)
+        verbs.End(name, index).connect({'gid': gid, 'qpn': 1}, state='RTR')
+    except PyverbsRDMAError as ex:
+        os._exit(ex.error_code)
+    os._exit(0)
+
+
+def is_asked_for(address):
+    with open('/proc/net/arp') as table:
+        return any(line.startswith(address + ' ') for line in table)
+
+
+def enter_address(address, netdev):
+    protocol = struct.pack('=H2x4s8x', socket.AF_INET, socket.inet_aton(address))
+    hardware = struct.pack('=H6s8x', ARPHRD_ETHER, bytes([2, 0, 0, 0, 0, 0x63]))
+    fcntl.ioctl(socket.socket(socket.AF_INET, socket.SOCK_DGRAM), SIOCSARP,
+                protocol + hardware + struct.pack('=I16x16s', ATF_COM_PERM, netdev.encode()))
+
+
+def late(netdev, address, name, index):
+    end = verbs.End(name, index, depth=RECVS)
+    end.connect(dict(end.info(), qpn=0xfffffe), timeout=0)
+    post_receives(end, RECVS)
+    device = Device(name)
+    holder = stay_in_verb(name, index, address)
+    while not is_asked_for(address) and time.monotonic() < device.until:
+        time.sleep(0.001)
+    remover = subprocess.Popen(['rdma', 'link', 'del', name])
+    done = device.completions(end, RECVS)
+    time.sleep(0.05)            # the next look is more than 100 ms away
+    post_receives(end, LATE, RECVS)
+    enter_address(address, netdev)
+    error = os.waitstatus_to_exitcode(os.waitpid(holder, 0)[1])
+    more = device.completions(end, LATE)
+    removed = remover.wait()
+    if error == errno.ETIMEDOUT:
+        sys.exit(TOO_EARLY)
+    check('the device is removed', 0, removed)
+    check('the receives that were there are flushed', [RECVS, {FLUSH}],
+          [len(done), set(statuses(done))])
+    check('those that are posted while the device goes are flushed', [LATE, {FLUSH}],
+          [len(more), set(statuses(more))])
+    close_all([end])
+
+
+if sys.argv[1] == '--late':
+    late(*sys.argv[2:5], int(sys.argv[5]))
+else:
+    in_each_state(sys.argv[1], int(sys.argv[2]))
 verbs.finish()
