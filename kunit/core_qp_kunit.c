@@ -52,7 +52,7 @@ static void expect_last_move(struct test_hca *hca, const struct ib_qp *qp,
 	KUNIT_EXPECT_EQ(hca->test, got[num - 1].state, to);
 }
 
-/* As ib_mad does after a MAD that failed */
+/* As ib_mad does after a MAD that failed, or who heard that a send queue is drained */
 static void user_says_where_hardware_moved_a_qp(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, without_state(), 1);
@@ -61,6 +61,8 @@ static void user_says_where_hardware_moved_a_qp(struct kunit *test)
 	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, 0, leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
 	expect_last_move(hca, qp, IB_QPS_SQE, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, 0, leave(hca, qp, IB_QPS_SQD, IB_QPS_RTS));
+	expect_last_move(hca, qp, IB_QPS_SQD, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_RTS);
 }
 
@@ -75,6 +77,8 @@ static void user_moves_no_qp_by_saying_so(struct kunit *test)
 	test_qp_bring_up(hca, qp, &plain, IB_QPS_INIT);
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			leave(hca, qp, IB_QPS_SQD, IB_QPS_RTS));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			leave(hca, qp, IB_QPS_RTR, IB_QPS_RTS));
 	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_INIT);

@@ -191,9 +191,10 @@ static void store(struct rhca_qp *qp, const struct rhca_qp_change *change)
 }
 
 /*
- * Hardware moves a QP to SQE without a word to the driver, IBTA vol. 1, 10.3.1.6. The
- * user has seen the completion that tells, and says so; hardware refuses what is not
- * true. (To leave ERR nobody needs to name it, and ib_core's table does not allow it.)
+ * Hardware moves a QP to SQE without a word to the driver, IBTA vol. 1, 10.3.1.6, and to
+ * SQD, where it drains a send queue by itself. The user has seen the completion or the
+ * event that tells, and says so; hardware refuses what is not true. (To leave ERR nobody
+ * needs to name it, and ib_core's table does not allow it.)
  */
 static int state_before(const struct rhca_qp *qp,
 			const struct ib_qp_attr *attr, int mask,
@@ -203,9 +204,9 @@ static int state_before(const struct rhca_qp *qp,
 	if (!(mask & IB_QP_CUR_STATE) || attr->cur_qp_state == *from)
 		return 0;
 	if (qp->dev->backend->qp_state || *from != IB_QPS_RTS ||
-	    attr->cur_qp_state != IB_QPS_SQE)
+	    (attr->cur_qp_state != IB_QPS_SQE && attr->cur_qp_state != IB_QPS_SQD))
 		return -EINVAL;
-	*from = IB_QPS_SQE;
+	*from = attr->cur_qp_state;
 	return 0;
 }
 

@@ -24,6 +24,7 @@ static_assert(MLX5_ST_SZ_BYTES(init2init_qp_in) == ANY_TRANSITION_BYTES);
 static_assert(MLX5_ST_SZ_BYTES(rtr2rts_qp_in) == ANY_TRANSITION_BYTES);
 static_assert(MLX5_ST_SZ_BYTES(rts2rts_qp_in) == ANY_TRANSITION_BYTES);
 static_assert(MLX5_ST_SZ_BYTES(sqerr2rts_qp_in) == ANY_TRANSITION_BYTES);
+static_assert(MLX5_ST_SZ_BYTES(sqd2rts_qp_in) == ANY_TRANSITION_BYTES);
 
 /**
  * struct transition - A command that changes a queue pair
@@ -89,6 +90,15 @@ transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
 		.optional = {
 			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
 			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
+		},
+	},
+	[IB_QPS_SQD][IB_QPS_RTS] = {
+		.opcode = MLX5_CMD_OP_SQD_RTS_QP,
+		.optional = {
+			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
+			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
+			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
+			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
 		},
 	},
 };
@@ -297,12 +307,12 @@ static u32 set_lag_port(void *qpc, const struct rhca_mlx5_qp_change *change)
 	return MLX5_QP_OPTPAR_LAG_TX_AFF;
 }
 
-/* All take the options but SQERR2RTS */
+/* All take the options but SQERR2RTS and SQD_RTS */
 static bool takes_ece(const struct mlx5_core_dev *mdev,
 		      const struct rhca_mlx5_qp_change *change)
 {
 	return change->ece && change->from != IB_QPS_SQE &&
-	       MLX5_CAP_GEN(mdev, ece_support);
+	       change->from != IB_QPS_SQD && MLX5_CAP_GEN(mdev, ece_support);
 }
 
 static int run_transition(struct mlx5_core_dev *mdev,
@@ -373,8 +383,8 @@ int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number)
  * @change: what is asked for; legal by ib_modify_qp_is_ok()
  *
  * Return: as other commands; -EOPNOTSUPP for a transition that the adapter does
- * not have a command for. To SQD it may have one, but none that the kernel's headers
- * name, so nothing is ever in SQD.
+ * not have a command for. The kernel's headers name none to SQD: the adapter goes there
+ * of its own accord.
  */
 int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_change *change)

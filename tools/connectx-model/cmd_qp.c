@@ -29,8 +29,11 @@ enum {
 
 enum transition_bit {
 	TO_INIT = 1 << 0, INIT_AGAIN = 1 << 1, TO_RTR = 1 << 2, TO_RTS = 1 << 3,
-	RTS_AGAIN = 1 << 4, SQ_ERROR_TO_RTS = 1 << 5,
+	RTS_AGAIN = 1 << 4, SQ_ERROR_TO_RTS = 1 << 5, SQ_DRAINED_TO_RTS = 1 << 6,
 };
+
+/* Their answers have no word on the connection's options. */
+#define WITHOUT_ECE	(SQ_ERROR_TO_RTS | SQ_DRAINED_TO_RTS)
 
 static const struct transition {
 	u16 opcode;
@@ -51,6 +54,8 @@ static const struct transition {
 	  OPT_ALT_PATH | OPT_ACCESS | OPT_PM_STATE | OPT_RNR_TIMEOUT | OPT_Q_KEY | OPT_SRQN |
 	  OPT_CQN_RCV | OPT_COUNTER_SET },
 	{ MLX5_CMD_OP_SQERR2RTS_QP, SQ_ERROR_TO_RTS, QP_SQ_ERROR, QP_RTS,
+	  OPT_ACCESS | OPT_RNR_TIMEOUT | OPT_Q_KEY },
+	{ MLX5_CMD_OP_SQD_RTS_QP, SQ_DRAINED_TO_RTS, QP_SQ_DRAINED, QP_RTS,
 	  OPT_ACCESS | OPT_RNR_TIMEOUT | OPT_Q_KEY },
 };
 
@@ -318,6 +323,7 @@ static const struct transition *find_transition(u16 opcode)
 static void enter(struct qp *qp, const struct transition *t)
 {
 	qp->state = t->to;
+	qp->sq.draining = false;
 	qp_load_context(qp);
 	if (t->bit == TO_RTR)
 		responder_start(qp);
@@ -348,7 +354,7 @@ enum command_status command_modify_qp(struct command *cmd)
 		return status;
 	copy_attributes(qp, c, t->bit, options);
 	enter(qp, t);
-	if (t->bit == SQ_ERROR_TO_RTS)
+	if (t->bit & WITHOUT_ECE)
 		return STATUS_OK;
 	if (GET(init2rtr_qp_in, cmd->in, ece))
 		qp->ece = ece_granted(GET(init2rtr_qp_in, cmd->in, ece));

@@ -82,6 +82,7 @@ const struct command_row command_table[] = {
 	COMMAND(RTR2RTS_QP, rtr2rts_qp, modify_qp, HCA_RUNNING),
 	COMMAND(RTS2RTS_QP, rts2rts_qp, modify_qp, HCA_RUNNING),
 	COMMAND(SQERR2RTS_QP, sqerr2rts_qp, modify_qp, HCA_RUNNING),
+	COMMAND(SQD_RTS_QP, sqd2rts_qp, modify_qp, HCA_RUNNING),
 	COMMAND(2ERR_QP, qp_2err, qp_to_error, HCA_RUNNING),
 	COMMAND(2RST_QP, qp_2rst, qp_to_reset, HCA_RUNNING),
 	RUNNING(ATTACH_TO_MCG, attach_to_mcg),

@@ -10,6 +10,7 @@
 
 #include "device.h"
 #include "eq.h"
+#include "qp.h"
 #include "trace.h"
 
 #define LINE_BYTES	4096
@@ -225,6 +226,14 @@ static void raise_event(struct request *r)
 			   number_of(r->line, "number", 0));
 }
 
+/* A send queue stops, of the adapter's own accord: no command leads there. */
+static void drain(struct request *r)
+{
+	struct qp *qp = qp_find(r->dev, number_of(r->line, "number", 0));
+
+	answer_number(r, "drained", qp && qp_drain(qp));
+}
+
 static void unplug(struct request *r)
 {
 	device_reset(r->dev);
@@ -298,6 +307,7 @@ static const struct {
 	{ "unplug", unplug }, { "plug", plug }, { "refuse", set_refusal },
 	{ "latency", set_latency }, { "pages", request_pages },
 	{ "log", answer_log }, { "trace", set_trace }, { "event", raise_event },
+	{ "drain", drain },
 };
 
 static void serve_line(struct client *client, const char *line)

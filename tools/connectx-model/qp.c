@@ -25,8 +25,12 @@ struct qp *qp_find(struct device *dev, u32 qpn)
 
 bool qp_receives(const struct qp *qp)
 {
-	return qp->state == QP_RTR || qp->state == QP_RTS || qp->state == QP_SQ_DRAINED ||
-	       qp->state == QP_SQ_ERROR;
+	return qp_requests(qp) || qp->state == QP_RTR || qp->state == QP_SQ_ERROR;
+}
+
+bool qp_requests(const struct qp *qp)
+{
+	return qp->state == QP_RTS || qp->state == QP_SQ_DRAINED;
 }
 
 bool qp_is_reliable(const struct qp *qp)
@@ -160,15 +164,15 @@ bool qp_work(struct qp *qp)
 {
 	bool more = false;
 
-	if (qp->state != QP_RTR && qp->state != QP_RTS && qp->state != QP_SQ_DRAINED)
+	if (qp->state != QP_RTR && !qp_requests(qp))
 		return false;
 	if (qp_is_reliable(qp))
 		more = responder_send(qp);
-	if (qp->state != QP_RTS)
+	if (!qp_requests(qp))
 		return more;
-	if (qp->service == SERVICE_UD || qp->service == SERVICE_GSI)
-		return datagram_send(qp) || more;
-	return requester_send(qp) || more;
+	if (qp->service != SERVICE_UD && qp->service != SERVICE_GSI)
+		return requester_send(qp) || more;
+	return (qp->state == QP_RTS && datagram_send(qp)) || more;
 }
 
 void qp_count(struct qp *qp, u32 counter)
@@ -237,6 +241,17 @@ void qp_enter_sq_error(struct qp *qp)
 	trace_note("dev%u QP %#x: its send queue enters the error state", qp->dev->index,
 		   qp->object.id);
 	requester_flush(qp);
+}
+
+bool qp_drain(struct qp *qp)
+{
+	if (qp->state != QP_RTS)
+		return false;
+	qp->state = QP_SQ_DRAINED;
+	qp->sq.draining = true;
+	trace_note("dev%u QP %#x: its send queue is drained", qp->dev->index, qp->object.id);
+	requester_check_drained(qp);
+	return true;
 }
 
 void qp_reset(struct qp *qp)

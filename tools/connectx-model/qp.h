@@ -21,8 +21,8 @@
 #define MAX_READS		16u	/* outstanding READs and atomics, as advertised */
 
 enum qp_state {
-	QP_RESET = 0, QP_INIT = 1, QP_RTR = 2, QP_RTS = 3, QP_SQ_ERROR = 4, QP_SQ_DRAINED = 5,
-	QP_ERROR = 6,
+	QP_RESET = 0, QP_INIT = 1, QP_RTR = 2, QP_RTS = 3, QP_SQ_ERROR = 4, QP_ERROR = 6,
+	QP_SQ_DRAINED = 7,
 };
 
 enum qp_service {
@@ -97,6 +97,7 @@ struct send_queue {
 	u32 held;			/* of them, by ops that are not completed */
 	struct list ops;		/* oldest first; gone when completed */
 	struct send_op *current;	/* next to send, NULL: none */
+	bool draining;			/* the event of SQ_DRAINED is still to come */
 };
 
 struct requester {
@@ -240,6 +241,12 @@ void qp_enter_error(struct qp *qp);
  */
 void qp_enter_sq_error(struct qp *qp);
 
+/*
+ * The send queue alone stops: what was begun is finished, which an event tells, and the
+ * rest waits for SQD_RTS_QP. Return: false where the QP does not send.
+ */
+bool qp_drain(struct qp *qp);
+
 /* Look for receives posted to a QP in error. */
 void qp_flush_receives(struct qp *qp);
 void qp_reset(struct qp *qp);
@@ -265,6 +272,9 @@ bool qp_is_reliable(const struct qp *qp);
 
 /* Does it take packets of a peer in its state? */
 bool qp_receives(const struct qp *qp);
+
+/* Does it work on requests in its state, be it only those that it has begun? */
+bool qp_requests(const struct qp *qp);
 u8 qp_transport(const struct qp *qp);
 
 #endif

@@ -69,6 +69,16 @@ static struct send_op *following(struct qp *qp, struct send_op *op)
 	return container_of(op->link.next, struct send_op, link);
 }
 
+void requester_check_drained(struct qp *qp)
+{
+	struct send_op *op = oldest(qp);
+
+	if (qp->state != QP_SQ_DRAINED || !qp->sq.draining || (op && op->started))
+		return;
+	qp->sq.draining = false;
+	event_queue_number(qp->dev, EVENT_SQ_DRAINED, EVENT_FROM_QP, qp->object.id);
+}
+
 void requester_complete(struct qp *qp, struct send_op *op, enum cqe_syndrome syndrome)
 {
 	u8 cqe[CQE_BYTES] = { 0 };
@@ -96,6 +106,7 @@ void requester_complete(struct qp *qp, struct send_op *op, enum cqe_syndrome syn
 		cq_post(qp->send_cq, cqe, syndrome || op->solicited);
 	}
 	free(op);
+	requester_check_drained(qp);
 }
 
 void requester_flush(struct qp *qp)
@@ -125,6 +136,7 @@ void requester_reset(struct qp *qp)
 
 void requester_fail(struct qp *qp, enum cqe_syndrome syndrome)
 {
+	qp->sq.draining = false;
 	if (oldest(qp))
 		requester_complete(qp, oldest(qp), syndrome);
 	if (qp->service == SERVICE_UC || qp->service == SERVICE_UD || qp->service == SERVICE_GSI)
@@ -371,7 +383,7 @@ static bool must_wait(struct qp *qp, struct send_op *op)
 	struct requester *r = &qp->requester;
 	bool reads = send_op_is_read(op) || send_op_is_atomic(op);
 
-	if (r->rnr_waiting)
+	if (r->rnr_waiting || (qp->state == QP_SQ_DRAINED && !op->started))
 		return true;
 	if (op->fence >= FENCE_READS && !op->started && older_reads_pending(qp, op))
 		return true;
@@ -412,7 +424,7 @@ static bool step(struct qp *qp)
 			run_local(qp, op);
 		qp->sq.current = op->error ? op : following(qp, op);
 		complete_done(qp);
-		return qp->state == QP_RTS;
+		return qp_requests(qp);
 	}
 	if (!op->started && unsupported(qp, op)) {
 		op->error = CQE_LOCAL_QP_OP;
@@ -445,7 +457,7 @@ bool requester_send(struct qp *qp)
 
 	for (i = 0; i < BURST_PACKETS; i++) {
 		if (!step(qp)) {
-			if (qp->state == QP_RTS && qp_is_reliable(qp) &&
+			if (qp_requests(qp) && qp_is_reliable(qp) &&
 			    !qp->requester.timer.at_ns)
 				restart_timer(qp);
 			return false;
@@ -477,7 +489,7 @@ static void acknowledge(struct qp *qp, u32 psn)
 			if (psn_diff(next, r->oldest_psn) > 0)
 				r->oldest_psn = next;
 			complete_done(qp);
-			if (qp->state == QP_RTS)
+			if (qp_requests(qp))
 				recover(qp);
 			return;
 		}
@@ -489,7 +501,7 @@ static void acknowledge(struct qp *qp, u32 psn)
 	r->retries_left = qp->retry_count;
 	r->rnr_left = qp->rnr_retry;
 	complete_done(qp);
-	if (qp->state != QP_RTS)
+	if (!qp_requests(qp))
 		return;
 	restart_timer(qp);
 	qp_wake(qp);
@@ -502,7 +514,7 @@ static void rnr_nak(struct qp *qp, u32 psn, u8 code)
 	if (psn_diff(psn, r->oldest_psn) < 0 || psn_diff(psn, r->next_psn) >= 0)
 		return;
 	acknowledge(qp, (psn - 1) & PSN_MASK);
-	if (qp->state != QP_RTS || r->rnr_waiting)
+	if (!qp_requests(qp) || r->rnr_waiting)
 		return;
 	qp_count(qp, Q_RNR_NAK_RETRY);
 	if (qp->rnr_retry != RNR_RETRY_FOREVER && !r->rnr_left) {
@@ -524,7 +536,7 @@ static void nak(struct qp *qp, u32 psn, u8 code)
 	if (psn_diff(psn, r->oldest_psn) < 0 || psn_diff(psn, r->next_psn) >= 0)
 		return;
 	acknowledge(qp, (psn - 1) & PSN_MASK);
-	if (qp->state != QP_RTS)
+	if (!qp_requests(qp))
 		return;
 	if (code == NAK_SEQUENCE) {
 		qp_count(qp, Q_PACKET_SEQ_ERR);
@@ -581,7 +593,7 @@ static void response_progress(struct qp *qp, struct send_op *op)
 	r->retries_left = qp->retry_count;
 	r->rnr_left = qp->rnr_retry;
 	complete_done(qp);
-	if (qp->state != QP_RTS)
+	if (!qp_requests(qp))
 		return;
 	restart_timer(qp);
 	qp_wake(qp);
@@ -594,7 +606,7 @@ static bool response_expected(struct qp *qp, struct send_op *op, u32 psn)
 
 	if (psn == expected) {
 		acknowledge(qp, (op->first_psn - 1) & PSN_MASK);
-		return qp->state == QP_RTS;
+		return qp_requests(qp);
 	}
 	if (psn_diff(psn, expected) > 0) {
 		qp_count(qp, Q_OUT_OF_SEQUENCE);
@@ -645,7 +657,7 @@ static void take_atomic_response(struct qp *qp, const struct roce_packet *packet
 
 void requester_receive(struct qp *qp, const struct roce_packet *packet)
 {
-	if (qp->state != QP_RTS)
+	if (!qp_requests(qp))
 		return;
 	switch (packet->bth.opcode & 0x1f) {
 	case ACKNOWLEDGE:

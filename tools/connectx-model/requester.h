@@ -23,6 +23,9 @@ void requester_reset(struct qp *qp);
 /* A completion for a send, good (syndrome 0) or bad. The op is freed. */
 void requester_complete(struct qp *qp, struct send_op *op, enum cqe_syndrome syndrome);
 
+/* In SQD: raise the event, once, when nothing that was begun is left. */
+void requester_check_drained(struct qp *qp);
+
 /* The oldest op failed: it completes with an error and the QP ends. */
 void requester_fail(struct qp *qp, enum cqe_syndrome syndrome);
 

@@ -162,13 +162,18 @@ def reads_without_resources(bench):
             expect('%s-with-%d-answers' % (what, answers), [status in statuses for _, status in found], [True])
 
 
-def control(share, line):
+def control(share, line, wait=True):
+    """Return: a function that says whether the model has answered."""
     name = '%s/states-%d' % (share, time.monotonic_ns())
+
+    def answered():
+        return os.path.exists(name + '.answer')
     with open(name + '.new', 'w') as file:
         file.write(line + '\n')
     os.rename(name + '.new', name + '.request')
-    while not os.path.exists(name + '.answer'):
+    while wait and not answered():
         time.sleep(0.05)
+    return answered
 
 
 def event_queue():

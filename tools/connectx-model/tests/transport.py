@@ -22,6 +22,8 @@ READ, FETCH_ADD, SIGNALLED = 0x10, 0x12, 8
 RIGHTS = ('lr', 'lw', 'rr', 'rw', 'a')
 REQUEST_ERROR, RETRY_EXCEEDED = 13, 0x15
 PATIENCE_S = 60
+SQ_DRAINED, EVENT_BYTES = 3, 64
+IN_RTS, IN_SQD = 3, 7
 
 
 def gid_fields(name):
@@ -111,6 +113,27 @@ class Connection:
         memory[self.record + 4:self.record + 8] = struct.pack('>I', self.posted & 0xffff)
         self.guest.bar_write(self.uar * 4096 + 0x800, int.from_bytes(wqe[:8], 'big'), 8)
 
+    def hear_of(self, event):
+        """From now on these events have a queue of their own."""
+        self.eq_ring = self.guest.page()
+        self.guest.memory[self.eq_ring:self.eq_ring + 4096] = b'\xff' * 4096
+        self.guest.create('create_eq', 'eq_number', {
+            'eq_context_entry.log_eq_size': 6, 'eq_context_entry.uar_page': self.uar,
+            'event_bitmask[0]': 1 << event}, rest=struct.pack('>Q', self.eq_ring))
+
+    def events(self):
+        """(type, number of the queue pair) of each so far"""
+        found, at = [], self.eq_ring
+        while not self.guest.memory[at + EVENT_BYTES - 1] & 1:
+            found.append((self.guest.memory[at + 1],
+                          int.from_bytes(self.guest.memory[at + 56:at + 60], 'big')))
+            at += EVENT_BYTES
+        return found
+
+    def state(self):
+        return layouts.field('query_qp_out', self.guest.run('query_qp', {'qpn': self.qps[0]}),
+                             'qpc.state')
+
     def poll(self):
         """The next completion's (opcode, syndrome), or None."""
         at = self.cq_ring + self.polled % (1 << CQ_LOG) * CQE
@@ -189,9 +212,50 @@ def all_lost(program):
     model.end()
 
 
+def completed(connection, count, seconds=PATIENCE_S):
+    """Until so many requests have been completed without error, or that long."""
+    end, good = time.monotonic() + seconds, True
+    while connection.polled < count and good and time.monotonic() < end:
+        result = connection.poll()
+        good = result is None or result == (0, 0)
+        time.sleep(0.001)
+    return connection.polled if good else 'error'
+
+
+def drained(program):
+    """What was begun is done, which an event tells; what was not waits for RTS."""
+    model = Model(program, '')
+    guest, connection = model.guests[0], Connection(model.guests[0])
+    qpn = connection.qps[0]
+    again = {'qpn': qpn, 'qpc.retry_count': 7}
+    connection.hear_of(SQ_DRAINED)
+    expect('drain-not-in-sqd', guest.status('sqd_rts_qp', again, layout='sqd2rts_qp'),
+           g.BAD_QP_STATE)
+    model.control(cmd='impair', loss_ppm=1000000)
+    for _ in range(4):
+        connection.post_read()
+    expect('drain', model.control(cmd='drain', number=qpn)['drained'], 1)
+    connection.post_read()
+    connection.post_read()
+    expect('drain-begun', [connection.state(), connection.events()], [IN_SQD, []])
+    expect('drain-once', model.control(cmd='drain', number=qpn)['drained'], 0)
+    model.control(cmd='impair', loss_ppm=0)
+    expect('drain-finishes-what-was-begun', completed(connection, 4), 4)
+    expect('drain-others-wait', completed(connection, 5, 0.5), 4)
+    expect('drain-event', connection.events(), [(SQ_DRAINED, qpn)])
+    expect('drain-rts', guest.status('sqd_rts_qp', again, layout='sqd2rts_qp'), g.OK)
+    expect('drain-nothing-lost', [completed(connection, 6), connection.state()], [6, IN_RTS])
+    model.control(cmd='drain', number=qpn)
+    expect('drain-of-an-idle-one', connection.events(), [(SQ_DRAINED, qpn)] * 2)
+    expect('drain-to-error', [guest.status('2err_qp', {'qpn': qpn}, layout='qp_2err'),
+                              model.control(cmd='drain', number=qpn)['drained']], [g.OK, 0])
+    model.end()
+
+
 def main():
     program = sys.argv[1]
     counted(program)
+    drained(program)
     reads_over(program, 'reads')
     reads_over(program, 'reads-duplicated', duplicate_ppm=300000)
     reads_over(program, 'reads-lost', loss_ppm=10000, reorder_ppm=5000, corrupt_ppm=2000)
