@@ -43,13 +43,18 @@ static bool is_wanted(const struct mlx5_core_dev *mdev)
 	       names_function(ports, dev_name(mdev->device));
 }
 
+enum { FUNCTION, REPRESENTORS };
+
 /*
- * What is left to the in-tree driver, and why. Functions of a switch (representors,
- * and the uplink in switchdev mode) have another name on the bus and are not seen here.
- * A LAG of a switch is one for its virtual functions.
+ * What is left to the in-tree driver, and why. In switchdev mode a function has another
+ * name on the bus, and its representors belong to it. A LAG of a switch is one for its
+ * virtual functions.
  */
-static const char *reason_against(struct mlx5_core_dev *mdev)
+static const char *reason_against(struct mlx5_core_dev *mdev,
+				  kernel_ulong_t kind)
 {
+	if (kind == REPRESENTORS)
+		return "its switch is in switchdev mode";
 	if (MLX5_CAP_GEN(mdev, port_type) != MLX5_CAP_PORT_TYPE_ETH)
 		return "its port is InfiniBand's";
 	if (mlx5_core_is_vf(mdev))
@@ -65,9 +70,9 @@ static const char *reason_against(struct mlx5_core_dev *mdev)
 	return NULL;
 }
 
-static bool is_served(struct mlx5_core_dev *mdev)
+static bool is_served(struct mlx5_core_dev *mdev, kernel_ulong_t kind)
 {
-	const char *reason = reason_against(mdev);
+	const char *reason = reason_against(mdev, kind);
 
 	if (reason)
 		pr_info("%s is left to another driver: %s\n",
@@ -99,7 +104,7 @@ static int bind_function(struct auxiliary_device *adev,
 						  adev)->mdev;
 	struct rhca_mlx5 *hca;
 
-	if (!is_wanted(mdev) || !is_served(mdev))
+	if (!is_wanted(mdev) || !is_served(mdev, id->driver_data))
 		return -ENODEV;
 	hca = kzalloc(sizeof(*hca), GFP_KERNEL);
 	if (!hca)
@@ -131,7 +136,8 @@ static void unbind_function(struct auxiliary_device *adev)
  * so that having it installed takes no adapter from the in-tree driver.
  */
 static const struct auxiliary_device_id function_ids[] = {
-	{ .name = MLX5_ADEV_NAME ".rdma" },
+	{ .name = MLX5_ADEV_NAME ".rdma", .driver_data = FUNCTION },
+	{ .name = MLX5_ADEV_NAME ".rdma-rep", .driver_data = REPRESENTORS },
 	{}
 };
 

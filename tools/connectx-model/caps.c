@@ -63,6 +63,11 @@ static const struct cap_value two_ports[] = {
 	GENERAL(init2_lag_tx_port_affinity, 1),
 };
 
+/* What the function that manages a switch can do besides. */
+static const struct cap_value switch_manager[] = {
+	GENERAL(vport_group_manager, 1), GENERAL(eswitch_manager, 1),
+};
+
 #define ETHERNET(field, value) \
 	FIELD(per_protocol_networking_offload_caps, field, value)
 
@@ -97,6 +102,10 @@ static const struct cap_value flow_table[] = {
 	TABLE(modify_root, 1), TABLE(identified_miss_table_mode, 1), TABLE(flow_table_modify, 1),
 	TABLE(log_max_ft_size, 16), TABLE(max_ft_level, 128), TABLE(log_max_ft_num, 12),
 	TABLE(log_max_destination, 6), TABLE(log_max_flow, 16), TABLE(log_max_flow_counter, 8),
+};
+
+static const struct cap_value leaves_domain[] = {
+	TABLE(table_miss_action_domain, 1),
 };
 
 static void set_all(u8 *base, const struct cap_value *values, u32 count)
@@ -163,13 +172,30 @@ bool caps_within(u32 type, const u8 *wanted, u32 bytes)
 	return true;
 }
 
-bool caps_known(u32 type)
+static bool manages_switch(const struct caps *caps)
 {
+	return GET(cmd_hca_cap, caps->maximum[CAP_GENERAL], eswitch_manager);
+}
+
+bool caps_known(const struct caps *caps, u32 type)
+{
+	if (type == CAP_SWITCH_FLOW_TABLE || type == CAP_SWITCH)
+		return manages_switch(caps);
 	return type == CAP_GENERAL || type == CAP_ETHERNET || type == CAP_ATOMIC ||
 	       type == CAP_ROCE || type == CAP_FLOW_TABLE;
 }
 
-void caps_init(struct caps *caps, u32 port_number)
+/* Tables of the switch; and RoCE's can say that a packet is the network interface's. */
+static void add_switch(struct caps *caps)
+{
+	SET_ALL(caps->maximum[CAP_GENERAL], switch_manager);
+	SET_ALL(AT(flow_table_eswitch_cap, caps->maximum[CAP_SWITCH_FLOW_TABLE],
+		   flow_table_properties_nic_esw_fdb), flow_table);
+	SET_ALL(AT(flow_table_nic_cap, caps->maximum[CAP_FLOW_TABLE],
+		   flow_table_properties_nic_receive_rdma), leaves_domain);
+}
+
+void caps_init(struct caps *caps, u32 port_number, bool has_switch)
 {
 	u8 *nic = caps->maximum[CAP_FLOW_TABLE];
 
@@ -190,5 +216,7 @@ void caps_init(struct caps *caps, u32 port_number)
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_transmit), flow_table);
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_receive_rdma), flow_table);
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_transmit_rdma), flow_table);
+	if (has_switch)
+		add_switch(caps);
 	memcpy(caps->current, caps->maximum, sizeof(caps->current));
 }

@@ -9,7 +9,7 @@
 
 enum cap_type {
 	CAP_GENERAL = 0x0, CAP_ETHERNET = 0x1, CAP_ATOMIC = 0x3, CAP_ROCE = 0x4,
-	CAP_FLOW_TABLE = 0x7, CAP_TYPES = 0x8,
+	CAP_FLOW_TABLE = 0x7, CAP_SWITCH_FLOW_TABLE = 0x8, CAP_SWITCH = 0x9, CAP_TYPES = 0xa,
 };
 
 struct caps {
@@ -27,9 +27,12 @@ enum roce_version { ROCE_V1 = 0, ROCE_V2 = 2 };
 bool caps_take_away(const char *words);
 bool caps_have_roce(const struct caps *caps, u32 version);
 
-/* @port_number: of an adapter with two ports, 0 for one that has but one */
-void caps_init(struct caps *caps, u32 port_number);
-bool caps_known(u32 type);
+/*
+ * @port_number: of an adapter with two ports, 0 for one that has but one
+ * @has_switch: the function manages the adapter's switch, see steering.h
+ */
+void caps_init(struct caps *caps, u32 port_number, bool has_switch);
+bool caps_known(const struct caps *caps, u32 type);
 
 /* Does the adapter have all that is wanted? */
 bool caps_within(u32 type, const u8 *wanted, u32 bytes);

@@ -6,6 +6,7 @@
 #include "device.h"
 
 #define MISS_TO_TABLE		1
+#define MISS_TO_OTHER_DOMAIN	2
 #define MODIFY_ROOT_RESET	1	/* op_mod of SET_FLOW_TABLE_ROOT */
 #define SELECT_MISS		1u
 #define SELECT_LAG_NEXT		(1u << 15)
@@ -34,7 +35,10 @@ static void set_lag_next(struct flow_table *table, const u8 *c)
 
 static void set_miss(struct flow_table *table, const u8 *c)
 {
-	table->miss_to_table = GET(flow_table_context, c, table_miss_action) == MISS_TO_TABLE;
+	u32 action = GET(flow_table_context, c, table_miss_action);
+
+	table->miss_to_table = action == MISS_TO_TABLE;
+	table->miss_to_other_domain = action == MISS_TO_OTHER_DOMAIN;
 	table->miss_table = GET(flow_table_context, c, table_miss_id);
 }
 
@@ -46,6 +50,11 @@ enum command_status command_create_flow_table(struct command *cmd)
 
 	if (type >= FLOW_TABLE_TYPES || GET(flow_table_context, c, log_size) > 20)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_FLOW_TABLE);
+	if (type == FLOW_SWITCH && !cmd->dev->has_switch)
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_FLOW_TABLE);
+	if (GET(flow_table_context, c, table_miss_action) == MISS_TO_OTHER_DOMAIN &&
+	    (type != FLOW_RDMA_RECEIVE || !cmd->dev->has_switch))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_FLOW_ACTION);
 	if (cmd->op_mod > CREATE_LAG_DEMUX)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OP_MOD);
 	if (cmd->op_mod == CREATE_LAG_DEMUX && !cmd->dev->lag.spreads)
@@ -226,7 +235,14 @@ static enum command_status parse_entry(struct command *cmd, struct flow_entry *e
 	return STATUS_OK;
 }
 
-static enum command_status check_destinations(struct command *cmd, const struct flow_entry *entry)
+static bool is_switch_port(const struct flow_table *table, const struct flow_destination *d)
+{
+	return table->type == FLOW_SWITCH && d->type == DESTINATION_VPORT &&
+	       (d->id == SWITCH_MANAGER || d->id == SWITCH_UPLINK);
+}
+
+static enum command_status check_destinations(struct command *cmd, const struct flow_table *table,
+					      const struct flow_entry *entry)
 {
 	static const enum object_kind kind[] = {
 		[DESTINATION_TABLE] = OBJ_FLOW_TABLE, [DESTINATION_TIR] = OBJ_TIR,
@@ -237,6 +253,8 @@ static enum command_status check_destinations(struct command *cmd, const struct 
 
 	for (i = 0; i < entry->destinations; i++) {
 		d = &entry->destination[i];
+		if (is_switch_port(table, d))
+			continue;
 		if (d->type >= ARRAY_SIZE(kind) || !kind[d->type] ||
 		    !object_find(&cmd->dev->objects, kind[d->type], d->id))
 			return command_fail(cmd, STATUS_BAD_PARAM, SYND_FLOW_ACTION);
@@ -294,7 +312,7 @@ enum command_status command_set_flow_entry(struct command *cmd)
 	entry = zalloc(sizeof(*entry));
 	status = parse_entry(cmd, entry);
 	if (!status)
-		status = check_destinations(cmd, entry);
+		status = check_destinations(cmd, table, entry);
 	if (!status && cmd->op_mod == 1)
 		merge(table, entry, GET(set_fte_in, cmd->in, modify_enable_mask));
 	group = object_find(&cmd->dev->objects, OBJ_FLOW_GROUP, entry->group);

@@ -79,7 +79,7 @@ enum command_status command_query_hca_cap(struct command *cmd)
 	struct caps *caps = &cmd->dev->caps;
 
 	command_note(cmd, " type %u", type);
-	if (!caps_known(type))
+	if (!caps_known(&cmd->dev->caps, type))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OP_MOD);
 	memcpy(cmd->out + 16,
 	       cmd->op_mod & CAP_CURRENT ? caps->current[type] : caps->maximum[type],
@@ -96,7 +96,7 @@ enum command_status command_set_hca_cap(struct command *cmd)
 	command_note(cmd, " type %u", type);
 	if (cmd->dev->state == HCA_RUNNING)
 		return command_fail(cmd, STATUS_BAD_SYS_STATE, SYND_HCA_STATE);
-	if (!caps_known(type))
+	if (!caps_known(&cmd->dev->caps, type))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OP_MOD);
 	if (!caps_within(type, wanted, bytes))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_CAPABILITY);

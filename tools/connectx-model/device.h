@@ -30,6 +30,7 @@ struct device {
 	u32 index;
 	struct device *partner;		/* the adapter's other function, or NULL */
 	u32 port_number;		/* 1 or 2 when there is one */
+	bool has_switch;		/* manages the adapter's switch */
 	struct vfio_user guest;
 	struct dma dma;
 	struct pci pci;

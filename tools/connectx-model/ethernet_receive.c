@@ -297,7 +297,7 @@ void ethernet_receive(struct device *dev, const u8 *frame, u32 bytes, u32 source
 		return;
 	examine(frame, bytes, &in);
 	in.source_td = source_td;
-	steering_walk(dev, 0, frame, bytes, &result);
+	steering_walk(dev, FLOW_NIC_RECEIVE, frame, bytes, &result);
 	/* What one's own queues sent has come only if somebody wants it. */
 	if (!source_td || result.tirs)
 		count_traffic(&dev->counters, COUNT_RX, COUNT_ETHERNET, frame, bytes);

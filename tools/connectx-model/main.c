@@ -24,6 +24,7 @@ static const char usage[] =
 "  --device SOCKET   serve an adapter on this UNIX socket (up to 4 times)\n"
 "      port2-of=N          the second port of the adapter that N is the first of\n"
 "      virtual             a virtual function, by its PCI identity\n"
+"      switch              the function manages a switch without other functions\n"
 "      wire=none           nothing connected (the default)\n"
 "      wire=udp:LOCAL:REMOTE   frames in UDP datagrams on 127.0.0.1\n"
 "      wire=unix:LOCAL:REMOTE  frames in datagrams of UNIX sockets\n"
@@ -55,6 +56,11 @@ static bool device_setting(struct device *dev, const char *setting)
 	if (!strcmp(setting, "virtual")) {
 		dev->pci.is_virtual = true;
 		pci_init(&dev->pci);
+		return true;
+	}
+	if (!strcmp(setting, "switch")) {
+		dev->has_switch = true;
+		device_reset(dev);
 		return true;
 	}
 	if (!strncmp(setting, "port2-of=", 9)) {

@@ -69,12 +69,25 @@ static bool is_ours(struct device *dev, const struct roce_packet *packet)
 	return vport_owns(&dev->vport, packet->route.dest_mac);
 }
 
+/* In switchdev mode the driver's tables leave what comes from the wire to the netdev. */
+static bool takes_roce(struct device *dev, const u8 *frame, u32 bytes)
+{
+	struct steering_result result;
+
+	if (!vport_roce_enabled(&dev->vport))
+		return false;
+	if (!dev->has_switch || !dev->steering.root[FLOW_RDMA_RECEIVE])
+		return true;
+	steering_walk(dev, FLOW_RDMA_RECEIVE, frame, bytes, &result);
+	return !result.other_domain;
+}
+
 /* Return: false when the frame is the network interface's. */
 static bool receive_roce(struct device *dev, const u8 *frame, u32 bytes)
 {
 	struct roce_packet packet;
 
-	if (!vport_roce_enabled(&dev->vport))
+	if (!takes_roce(dev, frame, bytes))
 		return false;
 	switch (roce_parse(frame, bytes, &packet)) {
 	case ROCE_BAD_ICRC:

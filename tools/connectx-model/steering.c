@@ -156,6 +156,9 @@ void steering_walk(struct device *dev, u32 type, const u8 *frame, u32 bytes,
 
 	*result = (struct steering_result){ 0 };
 	steering_headers(frame, bytes, match);
+	if (dev->has_switch && bytes >= 2 * MAC_BYTES)
+		SET(fte_match_param, match, misc_parameters.source_port,
+		    vport_owns(&dev->vport, frame + MAC_BYTES) ? SWITCH_MANAGER : SWITCH_UPLINK);
 	for (hops = 0; hops < MAX_HOPS; hops++) {
 		table = find_table(dev, id);
 		if (!table)
@@ -163,6 +166,7 @@ void steering_walk(struct device *dev, u32 type, const u8 *frame, u32 bytes,
 		for (i = 0; i < table->entries; i++)
 			if (matches(dev, table->entry[i], match))
 				break;
+		result->other_domain = i == table->entries && table->miss_to_other_domain;
 		if (i < table->entries)
 			id = act(dev, table->entry[i], bytes, result);
 		else

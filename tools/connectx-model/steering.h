@@ -13,7 +13,15 @@ struct device;
 
 #define MATCH_BYTES		IFC_BYTES(fte_match_param)
 #define MAX_DESTINATIONS	64
-#define FLOW_TABLE_TYPES	16	/* NIC receive 0, NIC transmit 1, ... */
+#define FLOW_TABLE_TYPES	16
+
+/* The tables of the switch are kept, and never walked: it has but two ports. */
+enum flow_table_type {
+	FLOW_NIC_RECEIVE = 0, FLOW_SWITCH = 4, FLOW_RDMA_RECEIVE = 7,
+};
+
+/* The switch's ports: its manager, and the wire. */
+enum switch_port { SWITCH_MANAGER = 0, SWITCH_UPLINK = 0xffff };
 
 enum flow_action {
 	FLOW_ALLOW = 0x1, FLOW_DROP = 0x2, FLOW_FORWARD = 0x4, FLOW_COUNT = 0x8,
@@ -53,6 +61,7 @@ struct flow_table {
 	u32 log_size;
 	bool miss_to_table;
 	u32 miss_table;
+	bool miss_to_other_domain;	/* of RoCE: to the network interface */
 	bool lag_demux;
 	struct flow_entry **entry;	/* sorted by index */
 	u32 entries;
@@ -76,6 +85,7 @@ struct steering_result {
 	u32 tirs;
 	u32 tir[MAX_DESTINATIONS];
 	u32 tag;
+	bool other_domain;	/* it is not for those whose tables these are */
 };
 
 void steering_walk(struct device *dev, u32 type, const u8 *frame, u32 bytes,

@@ -58,6 +58,7 @@ static struct device *make_device(void)
 	struct device *dev = zalloc(sizeof(*dev));
 	int fd = memfd_create("fuzz", 0);
 
+	dev->has_switch = true;
 	device_init(dev, 0);
 	if (ftruncate(fd, MEMORY_BYTES) || dma_add(&dev->dma, 0, MEMORY_BYTES, fd, 0, true))
 		abort();

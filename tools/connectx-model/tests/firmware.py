@@ -161,6 +161,45 @@ def link_aggregation(program):
     model.end()
 
 
+NIC_RECEIVE, SWITCH, RDMA_RECEIVE = 0, 4, 7		# types of flow tables
+SWITCH_FLOW_TABLE_CAP, SWITCH_CAP = 8, 9
+FORWARD, TO_VPORT, TO_OTHER_DOMAIN = 4, 0, 2
+UPLINK = 0xffff
+
+
+def table(guest, kind, **context):
+    return guest.run('create_flow_table', {'table_type': kind, **{
+        'flow_table_context.' + field: value for field, value in context.items()}})
+
+
+def forward(guest, kind, port):
+    """The status of an entry, in a table of its own, that forwards to a port of the switch"""
+    number = layouts.field('create_flow_table_out', table(guest, kind), 'table_id')
+    of = {'table_type': kind, 'table_id': number}
+    return guest.status('set_flow_table_entry', {
+        **of, 'flow_context.action': FORWARD, 'flow_context.destination_list_size': 1,
+        'flow_context.group_id': guest.create('create_flow_group', 'group_id', of)},
+        layout='set_fte', rest=(TO_VPORT << 24 | port).to_bytes(4, 'big') + bytes(4))
+
+
+def switch(program):
+    model = Model(program, '', 'switch')
+    plain, manager = model.guests
+    for guest in model.guests:
+        guest.start()
+    for kind in SWITCH_FLOW_TABLE_CAP, SWITCH_CAP:
+        expect('switch-capabilities-%d' % kind, [
+            guest.status('query_hca_cap', op_mod=kind << 1, out_rest=4096) for guest in model.guests],
+            [g.BAD_PARAM, g.OK])
+    expect('switch-table-without-it', table(plain, SWITCH), g.BAD_PARAM)
+    expect('switch-to-its-ports', [forward(manager, SWITCH, port) for port in (0, UPLINK)], [g.OK] * 2)
+    expect('switch-to-no-port', forward(manager, SWITCH, 1), g.BAD_PARAM)
+    expect('switch-not-by-the-nic', forward(manager, NIC_RECEIVE, 0), g.BAD_PARAM)
+    expect('switch-other-domain', [table(guest, kind, table_miss_action=TO_OTHER_DOMAIN) for guest, kind in (
+        (plain, RDMA_RECEIVE), (manager, NIC_RECEIVE))], [g.BAD_PARAM] * 2)
+    model.end()
+
+
 def one_port_has_no_lag(guest):
     expect('lag-with-one-port', guest.status('create_lag'), g.BAD_OP)
     td = guest.create('alloc_transport_domain', 'transport_domain')
@@ -258,6 +297,7 @@ def main():
     teardown(model.guests[0])
     expect('end', model.end(), 0)
     link_aggregation(program)
+    switch(program)
     strict(program)
     sys.exit(1 if g.failed else 0)
 

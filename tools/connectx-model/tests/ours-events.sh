@@ -5,7 +5,8 @@
 # the device comes back under its name, and the next connection works. mlx5_ib is loaded
 # all the time: it must not get the port.
 #
-# usage: ours-events.sh [EVENT...]
+# usage: ours-events.sh [EVENT...]   switchdev_in_tree, switchdev_software and legacy (after
+#                                    either) want an adapter with a switch (run --switch)
 . "$(dirname "$0")/guest-lib.sh"
 # shellcheck disable=SC2034 # for guest-lib.sh
 driver=roce_hca_mlx5
@@ -159,6 +160,40 @@ switchdev() {
 	traffic_ends && is_back
 }
 
+has_representor() {
+	compgen -G '/sys/bus/auxiliary/devices/mlx5_core.rdma-rep.*'
+}
+
+eswitch() {
+	timeout 100 devlink dev eswitch set "pci/$(slot)" mode "$1"
+}
+
+said_of_switch() {
+	dmesg | grep -c "left to another driver: its switch is in switchdev mode"
+}
+
+# to_switchdev: with a switch (run --switch). The function is another one, and is declined.
+to_switchdev() {
+	local before
+
+	before=$(said_of_switch)
+	start_traffic && eswitch switchdev && traffic_ends && ! is_bound &&
+		has_representor && [ "$(said_of_switch)" -gt "$before" ]
+}
+
+# mlx5_ib has the representors' device, which is for raw packets.
+switchdev_in_tree() {
+	to_switchdev && wait_for compgen -G '/sys/bus/auxiliary/devices/mlx5_core.rdma-rep.*/driver'
+}
+
+switchdev_software() {
+	modprobe -r mlx5_ib && to_switchdev && wait_for stands_in
+}
+
+legacy() {
+	eswitch legacy && ! has_representor && serves_again
+}
+
 # For the link a queue pair stays, and goes on.
 link_flap() {
 	start_traffic || return 1
@@ -181,8 +216,11 @@ check mlx5_ib-stays-away mlx5_ib_has_none
 for event in "${events[@]}"; do
 	check "$event" "$event"
 	case $event in
-	roce_off) next_connection "$event"; check roce_off-software is_served_by software ;;
-	switchdev | link_flap) ;;
+	roce_off | switchdev_software)
+		next_connection "$event"
+		check "$event-software" is_served_by software
+		;;
+	switchdev | switchdev_in_tree | link_flap) ;;
 	*) next_connection "$event" ;;
 	esac
 done

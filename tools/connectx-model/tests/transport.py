@@ -252,10 +252,34 @@ def drained(program):
     model.end()
 
 
+RDMA_RECEIVE, TO_OTHER_DOMAIN, ALLOW, BY_MISC = 7, 2, 1, 2
+
+
+def switchdev(program):
+    """RoCE is the network interface's but for what the driver's tables let in: its own."""
+    model = Model(program, 'switch')
+    guest, connection = model.guests[0], Connection(model.guests[0])
+    table = {'table_type': RDMA_RECEIVE}
+    table['table_id'] = guest.create('create_flow_table', 'table_id', {
+        **table, 'flow_table_context.table_miss_action': TO_OTHER_DOMAIN})
+    guest.run('set_flow_table_root', table)
+    connection.post_read()
+    expect('switchdev-not-taken', completed(connection, 1, 0.5), 0)
+    group = guest.create('create_flow_group', 'group_id', {
+        **table, 'match_criteria_enable': BY_MISC,
+        'match_criteria.misc_parameters.source_port': 0xffff})
+    expect('switchdev-own-let-in', guest.status('set_flow_table_entry', {
+        **table, 'flow_context.action': ALLOW, 'flow_context.group_id': group},
+        layout='set_fte'), g.OK)
+    expect('switchdev-taken', completed(connection, 1), 1)
+    model.end()
+
+
 def main():
     program = sys.argv[1]
     counted(program)
     drained(program)
+    switchdev(program)
     reads_over(program, 'reads')
     reads_over(program, 'reads-duplicated', duplicate_ppm=300000)
     reads_over(program, 'reads-lost', loss_ppm=10000, reorder_ppm=5000, corrupt_ppm=2000)
