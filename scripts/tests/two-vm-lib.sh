@@ -141,17 +141,21 @@ operations() {
 	fi
 }
 
-# everything VERSION...: stock tools and every operation, both directions
+# everything VERSION...: stock tools and every operation, both directions. Either machine
+# may stand still for a while, as the other one does not: who gives up after two seconds
+# is told to be more patient.
 everything() {
-	local type family dir tool port=20000
+	local type family dir tool port=20000 patient=$WORK/patient.so
+	cc -shared -fPIC -o "$patient" "$TESTS/patient.c" || die "patient.c does not compile"
+	patient="env LD_PRELOAD=$patient"
 	for type in "$@"; do
 		for family in 4 6; do
 			for dir in a b; do
 				for tool in rc uc ud srq; do
 					port=$((port + 1))
 					between $dir "ibv_$tool-$type-ipv$family-to-$dir" tcp:$port \
-						"ibv_${tool}_pingpong -d $DEV -g $(index "$type" $family) -p $port -n 10 -s 1024" \
-						"ibv_${tool}_pingpong -d $DEV -g $(index "$type" $family) -p $port -n 10 -s 1024 %a"
+						"$patient ibv_${tool}_pingpong -d $DEV -g $(index "$type" $family) -p $port -n 10 -s 1024" \
+						"$patient ibv_${tool}_pingpong -d $DEV -g $(index "$type" $family) -p $port -n 10 -s 1024 %a"
 				done
 			done
 			port=$((port + 1))
