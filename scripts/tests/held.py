@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Hold what an NFQUEUE rule sends to user space; on SIGUSR1 accept all of it.
 
-Prints "bound", then "held" with the first packet, then "accepted". There is no
-Debian package with a program that withholds its verdict.
+Prints "bound", then "held" with the first packet, then "accepted". With --pass each
+packet is accepted when it comes. There is no Debian package with a program that
+withholds its verdict.
 """
 
 import argparse
+import errno
 import signal
 import socket
 import struct
@@ -14,7 +16,7 @@ import sys
 
 NETLINK_NETFILTER = 12
 SUBSYS_QUEUE = 3
-MSG_VERDICT_BATCH, MSG_CONFIG = 3, 2
+MSG_PACKET, MSG_CONFIG, MSG_VERDICT_BATCH = 0, 2, 3
 NLM_F_REQUEST = 1
 CFG_CMD, CFG_PARAMS, VERDICT_HDR = 1, 2, 2
 CMD_BIND, COPY_META, NF_ACCEPT = 1, 1, 1
@@ -30,13 +32,29 @@ def message(kind, attributes):
     return struct.pack('=IHHII', 16 + len(body), SUBSYS_QUEUE << 8 | kind, NLM_F_REQUEST, 0, 0) + body
 
 
-def accept(*_):
+def accept_all():
     queue.send(message(MSG_VERDICT_BATCH, attribute(VERDICT_HDR, struct.pack('!II', NF_ACCEPT, ALL))))
+
+
+def accept(*_):
+    accept_all()
     print('accepted', flush=True)
     sys.exit(0)
 
 
+def has_packet():
+    """Wait for a message. Some are errors: a packet had been accepted with those before."""
+    try:
+        kind = struct.unpack_from('=H', queue.recv(65536), 4)[0]
+    except OSError as ex:
+        if ex.errno != errno.ENOBUFS:
+            raise
+        return True             # there were too many
+    return kind == SUBSYS_QUEUE << 8 | MSG_PACKET
+
+
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument('--pass', dest='at_once', action='store_true')
 parser.add_argument('queue', type=int)
 args = parser.parse_args()
 queue = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_NETFILTER)
@@ -45,6 +63,9 @@ queue.send(message(MSG_CONFIG, attribute(CFG_CMD, struct.pack('!BBH', CMD_BIND, 
 queue.send(message(MSG_CONFIG, attribute(CFG_PARAMS, struct.pack('!IB', 0, COPY_META))))
 signal.signal(signal.SIGUSR1, accept)
 print('bound', flush=True)
+while args.at_once:
+    if has_packet():
+        accept_all()
 queue.recv(65536)
 print('held', flush=True)
 while True:
