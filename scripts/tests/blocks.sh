@@ -17,6 +17,7 @@
 
 only_ours
 need tc ethtool
+reload_driver || die "does not load"
 setup_pair 9000
 keep_order
 blocks=/sys/module/roce_hca/parameters/blocks
