@@ -33,10 +33,12 @@
 #define MAX_THREADS	16
 #define DEPTH		16
 #define BLOCK		8192			/* bytes of a request */
-#define REGION		(DEPTH * BLOCK)
+#define LARGE_BLOCK	65536			/* of one whose memory is taken away */
+#define REGION		(DEPTH * LARGE_BLOCK)
 #define PATIENCE_S	60
 #define SECRET		0xee			/* never part of a message */
 #define MANY_TRIES	8			/* of which not all end by chance */
+#define TAKES		24			/* to take memory away from one connection */
 
 struct end {
 	struct mr mr;
@@ -146,14 +148,15 @@ static int connect_ends(struct worker *worker)
 
 /* --- requests --------------------------------------------------------------------- */
 
-static void post(struct worker *worker, int i, enum wr_opcode opcode, int slot, uint32_t rkey)
+static void post(struct worker *worker, int i, enum wr_opcode opcode, int slot, size_t bytes,
+		 uint32_t rkey)
 {
 	struct end *from = &worker->end[i], *to = &worker->end[!i];
 	struct ring *ring = &from->qp.send;
-	size_t offset = slot * BLOCK;
+	size_t offset = slot * bytes;
 
 	send_wqe_fill(ring_slot(ring, ring->buf->producer_index), slot, opcode,
-		      from->memory + offset, BLOCK, from->mr.lkey,
+		      from->memory + offset, bytes, from->mr.lkey,
 		      (uintptr_t)to->memory + offset, rkey);
 	ring_publish(ring, 1);
 	worker->requests++;
@@ -237,9 +240,9 @@ static bool exchange(struct worker *worker, int i)
 	int source = opcode == WR_WRITE ? i : !i;
 	uint8_t pattern = worker->pattern = (worker->pattern + 1) % SECRET;
 
-	memset(worker->end[source].memory, pattern, REGION);
+	memset(worker->end[source].memory, pattern, DEPTH * BLOCK);
 	for (int slot = 0; slot < count; slot++)
-		post(worker, i, opcode, slot, worker->end[!i].mr.rkey);
+		post(worker, i, opcode, slot, BLOCK, worker->end[!i].mr.rkey);
 	if (!kick(worker, i))
 		return false;
 	disturb(worker, i);
@@ -347,7 +350,7 @@ static void take_memory_away(struct worker *worker, int i)
 {
 	enum wr_opcode opcode = rng_percent(&worker->rng, 50) ? WR_WRITE : WR_READ;
 	struct loan loan = { .i = !i, .way = rng_below(&worker->rng, NUM_WAYS) };
-	uint32_t spins = rng_below(&worker->rng, 200);
+	volatile uint32_t spins = 1u << rng_below(&worker->rng, 16);
 	struct end *owner = &worker->end[!i];
 	static __thread uint8_t then[REGION];
 	bool taken = false, used;
@@ -358,11 +361,11 @@ static void take_memory_away(struct worker *worker, int i)
 	memset(worker->end[i].memory, 1, REGION);
 	memset(owner->memory, 2, REGION);
 	for (int slot = 0; used && slot < DEPTH; slot++)
-		post(worker, i, opcode, slot, loan.key);
+		post(worker, i, opcode, slot, LARGE_BLOCK, loan.key);
 	used = used && kick(worker, i);
-	/* Until some of them have been done */
+	/* They are under way, until some of them have been done */
 	while (used && spins-- && !ring_first(&worker->end[i].cq.ring))
-		sched_yield();
+		;
 	if (used)
 		taken = take_back(worker, &loan);
 	if (taken && opcode == WR_READ)
@@ -378,6 +381,50 @@ static void take_memory_away(struct worker *worker, int i)
 		complain(worker, "memory was read after it was taken away: way, opcode", loan.way, opcode);
 	if (loan.window)
 		mw_dealloc(&devices[loan.i], loan.window);
+}
+
+static void forget_requests(struct worker *worker, int i)
+{
+	struct end *end = &worker->end[i];
+
+	qp_set_state(&devices[i], end->qp.handle, QPS_RESET);
+	while (ring_first(&end->cq.ring))
+		ring_consume(&end->cq.ring);
+}
+
+/* The connection and the regions as they were at first */
+static int restore(struct worker *worker)
+{
+	int ret = 0;
+
+	for (int i = 0; !ret && i < 2; i++) {
+		struct end *end = &worker->end[i];
+		uint32_t access = ACCESS_ALL | ACCESS_MW_BIND;
+
+		forget_requests(worker, i);
+		ret = end->mr.handle ? mr_reregister(&devices[i], &end->mr, REREG_ACCESS, access) :
+				       mr_register(&devices[i], &end->mr, end->memory, REGION, access);
+	}
+	return ret ?: connect_ends(worker);
+}
+
+/*
+ * What a fence waits for is the copy of one packet, which takes less time than it takes
+ * to look whether it has been waited for. It shows when the processor that copies stands
+ * still, be it that the host has fewer, so it is tried often.
+ */
+static void take_memory_away_often(struct worker *worker)
+{
+	int left = TAKES, ret = 0;
+
+	do {
+		take_memory_away(worker, rng_below(&worker->rng, 2));
+		if (wrong || !--left || time(NULL) >= ends_at)
+			return;
+		ret = restore(worker);
+	} while (!ret);
+	if (!options.rough)
+		complain(worker, "a connection cannot be restored: error, left", ret, left);
 }
 
 /* --- threads ------------------------------------------------------------------------ */
@@ -411,10 +458,10 @@ static void live(struct worker *worker)
 			ret = 1;
 	/* The end comes with requests under way, or with the memory */
 	if (!ret && rng_percent(&worker->rng, 50))
-		take_memory_away(worker, rng_below(&worker->rng, 2));
+		take_memory_away_often(worker);
 	else if (!ret) {
 		for (int slot = 0; slot < DEPTH; slot++)
-			post(worker, 0, WR_WRITE, slot, worker->end[1].mr.rkey);
+			post(worker, 0, WR_WRITE, slot, BLOCK, worker->end[1].mr.rkey);
 		kick(worker, 0);
 	}
 	ret = rng_below(&worker->rng, 2);

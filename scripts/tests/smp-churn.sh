@@ -9,7 +9,8 @@
 # Threads on all processors create, use and destroy objects of the same two devices
 # at once; packets are taken on any processor. See scripts/fuzz/smp.c for what is
 # checked. First alone, then while links flap, addresses, MTUs, VLANs and VRFs change
-# and packets are lost, while devices are removed, at last while a whole host goes.
+# and packets are lost, while devices are removed, at last while a whole host goes. That
+# a fence does not wait shows in most runs only, see take_memory_away_often().
 #
 # RHCA_CHURN_SECONDS (default 20) of each, RHCA_FUZZ_SEED
 #
