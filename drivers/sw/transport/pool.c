@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that segments are built in: a ring of compound pages on each CPU. What has
- * been taken keeps its page by a reference; a page is used again when the ring
- * comes back to it and nobody else has one. So memory that is written to again and
- * again stays in the CPU's caches, and the page allocator is asked only when packets
+ * Memory that segments are built in: some compound pages on each CPU. What has
+ * been taken keeps its page by a reference; a page is used again, from its beginning,
+ * as soon as nobody else has one. So little memory is written to again and again and
+ * stays in the CPU's caches, and the page allocator is asked only when packets
  * lie somewhere for long.
  */
 #include <linux/irqflags.h>	/* local_lock.h leaves it to others on arm64 */
@@ -21,11 +21,11 @@
 #define POOL_PAGES	(SZ_512K / POOL_PAGE_BYTES)	/* a send window */
 
 /**
- * struct pool - Ring of one CPU
+ * struct pool - Pages of one CPU
  * @lock: protects all of this, from rhca_pool_room() to rhca_pool_take(). With
  *	bottom halves off the CPU is ours, but for PREEMPT_RT, where another thread
  *	may run here meanwhile
- * @pages: the ring
+ * @pages: they, the first ones used most
  * @current_page: index of the page that memory is taken from
  * @used: bytes of it that have been taken
  */
@@ -44,19 +44,30 @@ static struct page *new_page(void)
 			   __GFP_NORETRY | __GFP_NOMEMALLOC, POOL_ORDER);
 }
 
-/* The next page of the ring, with nobody else in it */
+/* Nobody else has it: what was taken of it has been freed */
+static bool is_free(struct page *page)
+{
+	return page_ref_count(page) == 1;
+}
+
+/* A page with nobody else in it, one of the first if there are several */
 static bool turn(struct pool *pool)
 {
 	struct page **page;
+	unsigned int i = 0;
 
-	pool->current_page = (pool->current_page + 1) % POOL_PAGES;
+	while (i < POOL_PAGES && pool->pages[i] && !is_free(pool->pages[i]))
+		i++;
+	if (i == POOL_PAGES) {
+		i = (pool->current_page + 1) % POOL_PAGES;
+		put_page(pool->pages[i]);
+		pool->pages[i] = NULL;
+	}
+	pool->current_page = i;
 	pool->used = 0;
-	page = &pool->pages[pool->current_page];
-	if (*page && page_ref_count(*page) == 1)
-		return true;
-	if (*page)
-		put_page(*page);
-	*page = new_page();
+	page = &pool->pages[i];
+	if (!*page)
+		*page = new_page();
 	return *page;
 }
 
@@ -79,6 +90,8 @@ void *rhca_pool_room(unsigned int bytes)
 	local_lock_nested_bh(&pools.lock);
 	pool = this_cpu_ptr(&pools);
 	page = pool->pages[pool->current_page];
+	if (page && is_free(page))
+		pool->used = 0;
 	if (!page || pool->used + bytes > POOL_PAGE_BYTES) {
 		if (!turn(pool)) {
 			local_unlock_nested_bh(&pools.lock);
