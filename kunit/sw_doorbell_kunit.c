@@ -145,6 +145,60 @@ static void poll_of_an_empty_queue_lets_them_leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4);
 }
 
+/* A message arrives, and its completion is polled */
+static void give(struct bench *b, u32 psn)
+{
+	struct test_packet p = {
+		.bth = { .opcode = SEND_ONLY, .psn = psn },
+		.payload_bytes = 4,
+	};
+	struct ib_wc wc;
+
+	p.bth.dest_qpn = b->qp->qp_num;
+	test_post_recv(b->hca, b->qp, 1, 0, 64);
+	test_receive(b->hca, &p);
+	KUNIT_ASSERT_TRUE(b->hca->test, test_poll(b->hca, &wc));
+}
+
+/* How many leave by the first, and by the second poll of an empty queue */
+static void poll_twice(struct bench *b, struct ib_cq *cq, u32 *first, u32 *second)
+{
+	u32 before = test_num_sent(b->hca);
+	int polled;
+	struct ib_wc wc;
+
+	preempt_disable();	/* or ksoftirqd may come first */
+	post(b, 1);
+	polled = ib_poll_cq(cq, 1, &wc);
+	*first = test_num_sent(b->hca) - before;
+	polled += ib_poll_cq(cq, 1, &wc);
+	*second = test_num_sent(b->hca) - before;
+	preempt_enable();
+	KUNIT_EXPECT_EQ(b->hca->test, polled, 0);
+}
+
+/* Who polls several queues in turn waits only when none of them has anything */
+static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
+{
+	struct ib_cq_init_attr attr = { .cqe = 4 };
+	u32 tries, first = 1, second;
+	struct ib_cq *other;
+	struct bench b;
+
+	setup(&b, test);
+	other = ib_create_cq(b.hca->ibdev, NULL, NULL, NULL, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	post_first(&b);
+	/* A softirq may come in between by chance */
+	for (tries = 0; tries < 20 && first; tries++) {
+		give(&b, tries);
+		poll_twice(&b, other, &first, &second);
+		KUNIT_EXPECT_EQ(test, second, 1);
+	}
+	KUNIT_EXPECT_EQ(test, first, 0);
+	ib_destroy_cq(other);
+}
+
 /* Whoever has seen all that was done is not in a burst, how soon he may post */
 static void request_after_the_last_completion_leaves_at_once(struct kunit *test)
 {
@@ -243,6 +297,7 @@ static struct kunit_case doorbell_tests[] = {
 	KUNIT_CASE(request_after_a_pause_leaves_at_once),
 	KUNIT_CASE(requests_behind_it_wait_for_a_softirq),
 	KUNIT_CASE(poll_of_an_empty_queue_lets_them_leave),
+	KUNIT_CASE(poll_of_an_empty_queue_may_come_after_a_full_one),
 	KUNIT_CASE(request_after_the_last_completion_leaves_at_once),
 	KUNIT_CASE(qps_wait_for_one_softirq_together),
 	KUNIT_CASE(full_block_of_them_does_not_wait),

@@ -247,6 +247,28 @@ static int __maybe_unused pre_destroy_cq(struct ib_cq *ibcq)
 	return 0;
 }
 
+/**
+ * struct polled - Polls on one processor
+ * @found: queue that had something at the last poll of it; NULL when it is known to
+ *	have no more. Compared only
+ * @passed: polls of empty queues since softirqs were let run
+ */
+struct polled {
+	const struct rhca_cq *found;
+	u32 passed;
+};
+
+static DEFINE_PER_CPU(struct polled, polled_here);
+
+static void forget_found(const struct rhca_cq *cq)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		if (READ_ONCE(per_cpu(polled_here, cpu).found) == cq)
+			WRITE_ONCE(per_cpu(polled_here, cpu).found, NULL);
+}
+
 static int create_user(struct rhca_cq *cq, u32 entries, struct ib_udata *udata)
 {
 	struct rxe_create_cq_resp resp = {};
@@ -313,6 +335,7 @@ static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
 
 	drain_remote_calls(cq);
+	forget_found(cq);
 	if (cq->user)
 		rhca_ring_free(&cq->ring);
 	kvfree(cq->wcs);
@@ -451,6 +474,32 @@ static void let_softirqs_run(void)
 /* Whoever polled last on this processor has taken what there was */
 DEFINE_PER_CPU(bool, rhca_cq_emptied);
 
+/* So that what a doorbell waits with is not kept by queues that others fill */
+#define MOST_PASSED	8
+
+/*
+ * Whoever polls several queues in turn and finds one of them empty waits only if the
+ * others are empty as well: until then a doorbell may wait for more company.
+ */
+static bool waits_for(const struct rhca_cq *cq)
+{
+	const struct rhca_cq *found = raw_cpu_read(polled_here.found);
+	u32 passed = raw_cpu_read(polled_here.passed) + 1;
+
+	raw_cpu_write(polled_here.found, NULL);
+	if (!found || found == cq || passed > MOST_PASSED)
+		passed = 0;
+	raw_cpu_write(polled_here.passed, passed);
+	return !passed;
+}
+
+static void note_found(const struct rhca_cq *cq, bool emptied)
+{
+	raw_cpu_write(polled_here.found, cq);
+	if (emptied)
+		raw_cpu_write(rhca_cq_emptied, true);
+}
+
 static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
@@ -463,10 +512,10 @@ static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	while (polled < num && cq->consumer != cq->producer)
 		wc[polled++] = cq->wcs[cq->consumer++ & cq->mask];
 	spin_unlock_irqrestore(&cq->lock, flags);
-	if (!polled)
+	if (polled)
+		note_found(cq, polled < num);
+	else if (waits_for(cq))
 		let_softirqs_run();
-	else if (polled < num)
-		raw_cpu_write(rhca_cq_emptied, true);
 	return polled;
 }
 
