@@ -5,6 +5,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
+#include <net/checksum.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
@@ -156,6 +157,34 @@ void rhca_network_resize(enum rhca_encap encap, void *hdr,
 	udp->len = cpu_to_be16(udp_bytes);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_network_resize);
+
+/**
+ * rhca_network_repeat - The headers of a packet before this one, once more
+ * @encap: the framing
+ * @hdr: rhca_network_bytes() bytes
+ * @like: those of a packet of the same flow and size
+ * @ip_id: IPv4 identification, ignored by the other framings
+ */
+void rhca_network_repeat(enum rhca_encap encap, void *hdr, const void *like,
+			 u16 ip_id)
+{
+	struct iphdr *ip = hdr;
+
+	switch (encap) {
+	case RHCA_V2_IPV4:
+		memcpy(hdr, like, sizeof(struct iphdr) + sizeof(struct udphdr));
+		csum_replace2(&ip->check, ip->id, cpu_to_be16(ip_id));
+		ip->id = cpu_to_be16(ip_id);
+		break;
+	case RHCA_V2_IPV6:
+		memcpy(hdr, like, sizeof(struct ipv6hdr) + sizeof(struct udphdr));
+		break;
+	default:
+		memcpy(hdr, like, RHCA_GRH_BYTES);
+		break;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_network_repeat);
 
 static bool ipv4_valid(const struct iphdr *ip, unsigned int udp_bytes)
 {

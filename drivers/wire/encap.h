@@ -41,11 +41,19 @@ struct rhca_flow {
 	u16		udp_sport;
 };
 
+static inline bool rhca_gid_equal(const union ib_gid *a, const union ib_gid *b)
+{
+	return a->global.subnet_prefix == b->global.subnet_prefix &&
+	       a->global.interface_id == b->global.interface_id;
+}
+
 unsigned int rhca_network_bytes(enum rhca_encap encap);
 void rhca_network_resize(enum rhca_encap encap, void *hdr,
 			 unsigned int ib_bytes);
 void rhca_network_fill(void *hdr, const struct rhca_flow *flow,
 		       unsigned int ib_bytes, u16 ip_id);
+void rhca_network_repeat(enum rhca_encap encap, void *hdr, const void *like,
+			 u16 ip_id);
 bool rhca_network_valid(enum rhca_encap encap, const void *hdr,
 			unsigned int ib_bytes);
 void rhca_network_parse(enum rhca_encap encap, const void *hdr,

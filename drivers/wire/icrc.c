@@ -34,39 +34,67 @@ static void mask_udp(struct udphdr *udp)
 	udp->check = (__force __sum16)0xffff;
 }
 
-/**
- * rhca_icrc_headers - CRC over the masked headers up to the end of the BTH
- * @vectors: from rhca_crc32_begin()
- * @encap: the framing
- * @network_hdr: network headers with the BTH behind them, contiguous
- *
- * Return: the running value; what follows the BTH goes in with rhca_crc32() or
- * rhca_icrc_skb().
- */
-u32 rhca_icrc_headers(bool vectors, enum rhca_encap encap,
-		      const void *network_hdr)
+/* By constants, which is no call of memcpy() */
+static void copy_network(u8 *to, const void *from, enum rhca_encap encap)
 {
-	unsigned int network_bytes = rhca_network_bytes(encap);
-	u8 copy[MASKED_BYTES] __aligned(8);
-	struct rhca_bth *bth;
-	void *network = copy + LRH_BYTES;
+	switch (encap) {
+	case RHCA_V2_IPV4:
+		memcpy(to, from, sizeof(struct iphdr) + sizeof(struct udphdr));
+		break;
+	case RHCA_V2_IPV6:
+		memcpy(to, from, sizeof(struct ipv6hdr) + sizeof(struct udphdr));
+		break;
+	default:
+		memcpy(to, from, RHCA_GRH_BYTES);
+		break;
+	}
+}
 
-	memset(copy, 0xff, LRH_BYTES);
-	memcpy(network, network_hdr, network_bytes + sizeof(*bth));
+static void mask_network(void *network, enum rhca_encap encap)
+{
 	if (encap == RHCA_V2_IPV4) {
 		mask_ipv4(network);
 		mask_udp(network + sizeof(struct iphdr));
-	} else {
-		mask_grh(network);
-		if (encap == RHCA_V2_IPV6)
-			mask_udp(network + sizeof(struct ipv6hdr));
+		return;
 	}
-	bth = network + network_bytes;
-	bth->dest |= cpu_to_be32(RHCA_BTH_RESERVED8A);
-	return rhca_crc32(vectors, ~0U, copy,
-			  LRH_BYTES + network_bytes + sizeof(*bth));
+	mask_grh(network);
+	if (encap == RHCA_V2_IPV6)
+		mask_udp(network + sizeof(struct ipv6hdr));
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_headers);
+
+/**
+ * rhca_icrc_begin - CRC over the masked headers, and a little of what follows them
+ * @vectors: from rhca_crc32_begin()
+ * @encap: the framing
+ * @network_hdr: network headers
+ * @transport: the BTH
+ * @behind: bytes behind the BTH, RHCA_ICRC_BEHIND at most and a multiple of 4: each
+ *	run of CRCs costs the same again, so few bytes are best taken along
+ *
+ * Return: the running value; the rest goes in with rhca_crc32() or rhca_icrc_skb().
+ */
+u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
+		    const void *network_hdr, const void *transport,
+		    unsigned int behind)
+{
+	unsigned int network_bytes = rhca_network_bytes(encap);
+	u8 copy[MASKED_BYTES + RHCA_ICRC_BEHIND] __aligned(8);
+	const u8 *from = transport + sizeof(struct rhca_bth);
+	struct rhca_bth *bth;
+	unsigned int i;
+
+	memset(copy, 0xff, LRH_BYTES);
+	copy_network(copy + LRH_BYTES, network_hdr, encap);
+	mask_network(copy + LRH_BYTES, encap);
+	bth = (struct rhca_bth *)(copy + LRH_BYTES + network_bytes);
+	memcpy(bth, transport, sizeof(*bth));
+	bth->dest |= cpu_to_be32(RHCA_BTH_RESERVED8A);
+	for (i = 0; i < behind; i += sizeof(u32))
+		memcpy((u8 *)(bth + 1) + i, from + i, sizeof(u32));
+	return rhca_crc32(vectors, ~0U, copy,
+			  LRH_BYTES + network_bytes + sizeof(*bth) + behind);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_begin);
 
 /**
  * rhca_icrc_skb - CRC over a range of a packet, wherever its bytes lie

@@ -13,10 +13,21 @@
 
 #include "wire/encap.h"
 
-u32 rhca_icrc_headers(bool vectors, enum rhca_encap encap,
-		      const void *network_hdr);
+#define RHCA_ICRC_BEHIND	36	/* the longest extended headers */
+
+u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
+		    const void *network_hdr, const void *transport,
+		    unsigned int behind);
 u32 rhca_icrc_skb(bool vectors, u32 crc, const struct sk_buff *skb,
 		  unsigned int offset, unsigned int bytes);
+
+/* The same up to the end of the BTH, which stands behind the network headers */
+static inline u32 rhca_icrc_headers(bool vectors, enum rhca_encap encap,
+				    const void *network_hdr)
+{
+	return rhca_icrc_begin(vectors, encap, network_hdr,
+			       network_hdr + rhca_network_bytes(encap), 0);
+}
 
 /* The four bytes as they follow the padding: little-endian, complemented */
 static inline __le32 rhca_icrc_final(u32 crc)

@@ -29,6 +29,7 @@ static void begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp,
 	packet->udp_sport = path->address.flow.udp_sport;
 	packet->ip_id = fields->psn;
 	packet->shared = false;
+	packet->like = NULL;
 	rhca_bth_fill(packet->bth, fields);
 }
 
@@ -108,6 +109,23 @@ static unsigned int pad_bytes(const struct rhca_packet *packet)
 	return -packet->payload_bytes & 3;
 }
 
+static void fill_network(struct rhca_packet *packet, unsigned int bytes)
+{
+	const struct rhca_address *address = &packet->path->address;
+	struct rhca_flow flow = address->flow;
+
+	flow.udp_sport = packet->udp_sport;
+	flow.hop_limit = rhca_qos_hop_limit(&address->port->qos, &flow);
+	rhca_network_fill(packet->network, &flow, bytes, packet->ip_id);
+}
+
+/* Bytes of the segment that it will be */
+unsigned int rhca_packet_bytes(const struct rhca_packet *packet)
+{
+	return packet->tail - (u8 *)packet->bth + packet->payload_bytes +
+	       pad_bytes(packet) + RHCA_ICRC_BYTES;
+}
+
 /**
  * rhca_packet_protect - Write the network headers and begin the ICRC
  * @packet: BTH and extended headers are in place
@@ -119,28 +137,20 @@ static unsigned int pad_bytes(const struct rhca_packet *packet)
  */
 void rhca_packet_protect(struct rhca_packet *packet)
 {
-	struct rhca_flow flow = packet->path->address.flow;
+	enum rhca_encap encap = packet->path->address.flow.encap;
 	unsigned int transport = packet->tail - (u8 *)packet->bth;
-	unsigned int pad = pad_bytes(packet);
-	unsigned int bytes = transport + packet->payload_bytes + pad +
-			     RHCA_ICRC_BYTES;
-	u8 headers[RHCA_MAX_NETWORK_BYTES + sizeof(struct rhca_bth)];
-	unsigned int network = rhca_network_bytes(flow.encap);
+	unsigned int bytes = rhca_packet_bytes(packet);
 
-	packet->bth->flags |= u8_encode_bits(pad, RHCA_BTH_PAD);
-	flow.udp_sport = packet->udp_sport;
-	flow.hop_limit = rhca_qos_hop_limit(&packet->path->address.port->qos, &flow);
-	rhca_network_fill(packet->network, &flow, bytes, packet->ip_id);
-	if (packet->room) {
-		memcpy(headers, packet->network, network);
-		memcpy(headers + network, packet->bth, sizeof(struct rhca_bth));
-	}
+	packet->bth->flags |= u8_encode_bits(pad_bytes(packet), RHCA_BTH_PAD);
+	if (packet->like)
+		rhca_network_repeat(encap, packet->network, packet->like,
+				    packet->ip_id);
+	else
+		fill_network(packet, bytes);
 	packet->vectors = rhca_crc32_begin(bytes);
-	packet->crc = rhca_icrc_headers(packet->vectors, flow.encap,
-					packet->room ? headers :
-						       packet->network);
-	packet->crc = rhca_crc32(packet->vectors, packet->crc, packet->bth + 1,
-				 transport - sizeof(struct rhca_bth));
+	packet->crc = rhca_icrc_begin(packet->vectors, encap,
+				      packet->network, packet->bth,
+				      transport - sizeof(struct rhca_bth));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_packet_protect);
 
@@ -168,9 +178,11 @@ void rhca_packet_seal(struct rhca_packet *packet)
 	unsigned int pad = pad_bytes(packet);
 	__le32 icrc;
 
-	memset(packet->tail, 0, pad);
-	packet->crc = rhca_crc32(packet->vectors, packet->crc, packet->tail,
-				 pad);
+	if (pad) {
+		memset(packet->tail, 0, pad);
+		packet->crc = rhca_crc32(packet->vectors, packet->crc,
+					 packet->tail, pad);
+	}
 	rhca_crc32_end(packet->vectors);
 	icrc = rhca_icrc_final(packet->crc);
 	memcpy(packet->tail + pad, &icrc, sizeof(icrc));

@@ -29,6 +29,7 @@
  * @udp_sport: UDP source port of RoCE v2
  * @ip_id: IPv4 identification
  * @shared: it goes into a block that several QPs share
+ * @like: network headers of a packet of the same size before it there, or NULL
  * @vectors: the ICRC is computed in vector registers, which are ours from
  *	rhca_packet_protect() to rhca_packet_seal() or rhca_packet_drop()
  * @crc: the ICRC so far
@@ -47,6 +48,7 @@ struct rhca_packet {
 	u16 udp_sport;
 	u16 ip_id;
 	bool shared;
+	const u8 *like;
 	bool vectors;
 	u32 crc;
 	u8 segment_network[RHCA_MAX_NETWORK_BYTES];
@@ -79,6 +81,7 @@ bool rhca_packet_begin_segment(struct rhca_packet *packet,
 			       const struct rhca_verbs_qp *qp, struct rhca_path *path,
 			       const struct rhca_bth_fields *fields,
 			       unsigned int payload_bytes);
+unsigned int rhca_packet_bytes(const struct rhca_packet *packet);
 void rhca_packet_protect(struct rhca_packet *packet);
 void rhca_packet_copy(struct rhca_packet *packet, const void *from,
 		      unsigned int bytes);

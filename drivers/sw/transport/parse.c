@@ -138,6 +138,13 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_parse);
 
+/* What follows the BTH and is a header, where there is nothing but headers */
+static unsigned int headers_behind(const struct rhca_rx *rx)
+{
+	return rx->payload_offset == rx->icrc_offset ?
+		rx->payload_offset - rx->bth_offset - sizeof(struct rhca_bth) : 0;
+}
+
 /**
  * rhca_rx_icrc_ok - Is the invariant CRC right?
  * @rx: a parsed packet
@@ -146,6 +153,7 @@ bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 {
 	unsigned int bth_end = rx->bth_offset + sizeof(struct rhca_bth);
 	unsigned int end = rx->icrc_offset;
+	unsigned int behind = headers_behind(rx);
 	const void *in_packet;
 	__le32 icrc, buffer;
 	bool vectors;
@@ -159,14 +167,14 @@ bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 	if (!in_packet)
 		return false;
 	vectors = rhca_crc32_begin(end - rx->bth_offset);
-	crc = rhca_icrc_headers(vectors, rx->flow.encap, rx->network);
+	crc = rhca_icrc_begin(vectors, rx->flow.encap, rx->network, rx->bth,
+			      behind);
 	if (rx->piece)
-		crc = rhca_crc32(vectors, crc,
-				 rx->piece + sizeof(struct rhca_bth),
-				 end - bth_end);
+		crc = rhca_crc32(vectors, crc, rx->piece + bth_end + behind -
+				 rx->bth_offset, end - bth_end - behind);
 	else
-		crc = rhca_icrc_skb(vectors, crc, rx->skb, bth_end,
-				    end - bth_end);
+		crc = rhca_icrc_skb(vectors, crc, rx->skb, bth_end + behind,
+				    end - bth_end - behind);
 	rhca_crc32_end(vectors);
 	icrc = rhca_icrc_final(crc);
 	return !memcmp(in_packet, &icrc, sizeof(icrc));
