@@ -120,6 +120,20 @@ static void key_that_is_asked_for_again_is_used_once(struct kunit *test)
 	local_bh_enable();
 }
 
+/* A device has keys of its own, and some of them are another device's as well */
+static void key_of_another_device_ends_the_use_of_the_first(struct kunit *test)
+{
+	struct rhca_verbs_dev *other = test_alloc(test, sizeof(*other));
+	struct holder h;
+	struct rhca_mem *mem = begin_use(test, &h);
+
+	xa_init(&other->keys);
+	KUNIT_EXPECT_NULL(test, rhca_mem_hold(&h.held, other,
+					      h.b.hca->mr->rkey));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	local_bh_enable();
+}
+
 static void other_key_ends_the_use_of_the_first(struct kunit *test)
 {
 	struct holder h;
@@ -594,6 +608,7 @@ static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 
 static struct kunit_case mw_tests[] = {
 	KUNIT_CASE(key_that_is_asked_for_again_is_used_once),
+	KUNIT_CASE(key_of_another_device_ends_the_use_of_the_first),
 	KUNIT_CASE(other_key_ends_the_use_of_the_first),
 	KUNIT_CASE(use_does_not_go_on_once_a_key_is_taken_away),
 	KUNIT_CASE(deallocation_of_a_window_waits),

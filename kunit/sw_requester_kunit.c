@@ -672,6 +672,35 @@ static bool head_moves(struct rhca_sq *sq, u32 from)
 	return READ_ONCE(sq->head) != from;
 }
 
+static struct rhca_send_wqe *newest_slot(struct ib_qp *qp)
+{
+	const struct rhca_sq *sq = &ibqp_to_verbs(qp)->sq;
+
+	return rhca_sq_wqe(sq, sq->tail - 1);
+}
+
+/* Its slots are in the caches; but one that is in use is nobody else's */
+static void empty_queue_begins_with_the_same_slot(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_send_wqe *first, *second;
+
+	post(hca, qp, IB_WR_RDMA_WRITE, 1);
+	first = newest_slot(qp);
+	post(hca, qp, IB_WR_RDMA_WRITE, 2);
+	second = newest_slot(qp);
+	KUNIT_EXPECT_PTR_NE(test, first, second);
+	answer(hca, qp, FIRST_PSN, 0x1f, 1);
+	post(hca, qp, IB_WR_RDMA_WRITE, 3);
+	KUNIT_EXPECT_PTR_NE(test, first, newest_slot(qp));
+	KUNIT_EXPECT_PTR_NE(test, second, newest_slot(qp));
+	answer(hca, qp, FIRST_PSN + 2, 0x1f, 3);
+	post(hca, qp, IB_WR_RDMA_WRITE, 4);
+	KUNIT_EXPECT_PTR_EQ(test, first, newest_slot(qp));
+	KUNIT_EXPECT_EQ(test, first->length, 4);
+}
+
 /*
  * With the CQ's lock held here nothing completes, yet the slot must become free:
  * whoever polls the completion may post at once.
@@ -1039,6 +1068,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(acknowledgement_completes_what_it_covers),
 	KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
 	KUNIT_CASE(uc_invalidates_behind_what_is_sent_with_it),
+	KUNIT_CASE(empty_queue_begins_with_the_same_slot),
 	KUNIT_CASE(slot_is_free_before_its_completion_shows),
 	KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
 	KUNIT_CASE(sequence_error_repeats_from_there),

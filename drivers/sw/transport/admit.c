@@ -144,11 +144,13 @@ static void prefetch_for(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 /**
  * rhca_rx_find_qp - The QP that a packet names
  * @rx: a parsed packet with its netdev; its port is filled in
+ * @handle: what is found under the number, or NULL
  *
  * Context: RCU read side.
  * Return: the QP with a reference, or NULL.
  */
-struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx)
+struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
+				      struct rhca_qp_handle *handle)
 {
 	u32 number = rhca_bth_dest_qpn(rx->bth);
 	struct rhca_verbs_qp *qp;
@@ -157,7 +159,7 @@ struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx)
 	rx->admitted_to = NULL;
 	if (number == RHCA_GSI_QPN)
 		return find_gsi(rx);
-	qp = rhca_qp_get(number);
+	qp = rhca_qp_get_handle(handle);
 	if (!qp)
 		return NULL;
 	prefetch_for(to_sw_qp(qp), rx);
@@ -182,8 +184,8 @@ static bool from_peer(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
 		return false;
 	flow = &path->address.flow;
 	return flow->encap == rx->flow.encap &&
-	       !memcmp(&flow->sgid, &rx->flow.dgid, sizeof(flow->sgid)) &&
-	       !memcmp(&flow->dgid, &rx->flow.sgid, sizeof(flow->dgid)) &&
+	       rhca_gid_equal(&flow->sgid, &rx->flow.dgid) &&
+	       rhca_gid_equal(&flow->dgid, &rx->flow.sgid) &&
 	       rhca_rx_came_by(rx, path->address.ifindex);
 }
 

@@ -10,12 +10,14 @@
 
 #define RHCA_GSI_QPN	1
 
+struct rhca_qp_handle;
 struct rhca_verbs_qp;
 struct rhca_sw_qp;
 
 int rhca_rx_ifindex(const struct sk_buff *skb, enum rhca_encap encap);
 bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex);
-struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx);
+struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
+				      struct rhca_qp_handle *handle);
 bool rhca_rx_to_group(const struct rhca_rx *rx);
 bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx);
 bool rhca_rx_intact(const struct rhca_rx *rx, struct rhca_counters __percpu *c);

@@ -32,11 +32,14 @@ const u32 rhca_credits[RHCA_CREDIT_INVALID] = {
  */
 u8 rhca_credit_code(u32 requests)
 {
-	u8 code = ARRAY_SIZE(rhca_credits) - 1;
+	const u8 most = ARRAY_SIZE(rhca_credits) - 1;
+	unsigned int log;
 
-	while (rhca_credits[code] > requests)
-		code--;
-	return code;
+	if (requests < 2)
+		return requests;
+	/* Two codes for each power of two: it, and one and a half of it */
+	log = ilog2(requests);
+	return min(2 * log + (requests >> (log - 1) & 1), (unsigned int)most);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_credit_code);
 
@@ -62,11 +65,9 @@ static bool says_ack(u8 syndrome)
  * own, or since GRO does not hold it back? Not behind responses: the requester would
  * take them for lost.
  */
-static bool may_overtake(struct rhca_responder *recv, u8 syndrome)
+static bool may_overtake(const struct rhca_responder *recv, u8 syndrome)
 {
-	return says_ack(syndrome) &&
-	       (!recv->num_resources ||
-		!rhca_resource_at(recv, recv->newest_resource - 1)->opcode);
+	return says_ack(syndrome) && !recv->has_responded;
 }
 
 /**

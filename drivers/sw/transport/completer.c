@@ -84,14 +84,13 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 	struct rhca_requester *send = &qp->send;
 	struct rhca_sq *sq = &qp->base.sq;
 	u32 upto = rhca_psn_add(psn, 1);
-	u32 end = rhca_sq_posted_end(sq);
 	struct rhca_send_wqe *wqe;
 	bool blocked = false;
 	u32 index;
 
 	if (!rhca_psn_before(send->oldest_unacked_psn, upto))
 		return true;
-	for (index = sq->head; index != end; index++) {
+	for (index = sq->head; index != send->posted_end; index++) {
 		wqe = rhca_sq_wqe(sq, index);
 		if (wqe->done)
 			continue;
@@ -136,7 +135,7 @@ static void note_probe(struct rhca_sw_qp *qp)
 	struct rhca_sq *sq = &qp->base.sq;
 	struct rhca_send_wqe *wqe;
 
-	if (!qp->send.limited || sq->head == rhca_sq_posted_end(sq))
+	if (!qp->send.limited || sq->head == qp->send.posted_end)
 		return;
 	wqe = rhca_sq_wqe(sq, sq->head);
 	if (wqe->numbered && rhca_psn_before(wqe->first_psn,

@@ -185,7 +185,7 @@ static void leave_to_softirq(struct rhca_sw_qp *qp)
 	if (!qp->base.core.is_user)
 		leave_to_run(qp);
 	else if (!test_and_set_bit(TIMER_WILL_SEND, &qp->doorbell.flags))
-		hrtimer_start(&qp->doorbell.timer, ns_to_ktime(TIMER_NS),
+		hrtimer_start(&qp->doorbell_timer, ns_to_ktime(TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
 }
 
@@ -201,7 +201,8 @@ bool rhca_doorbell_waits(struct rhca_sw_qp *qp)
 {
 	u32 gap_ns = READ_ONCE(rhca_doorbell_gap_ns);
 
-	if (!gap_ns || !rhca_qp_can(&qp->base, RHCA_QP_TRANSMIT))
+	/* Whoever sends asks again */
+	if (!gap_ns || !rhca_qp_half_can(&qp->base, RHCA_QP_TRANSMIT))
 		return false;
 	if ((!others_wait(qp) && !follows_closely(qp, gap_ns)) ||
 	    num_waiting(qp) >= MAX_WAITING || !may_join(qp))
@@ -222,6 +223,18 @@ void rhca_doorbell_done(struct rhca_sw_qp *qp)
 
 /* --- runs ------------------------------------------------------------------ */
 
+static void prefetch_waiting(const struct llist_node *node)
+{
+	const struct rhca_sw_qp *qp;
+
+	if (!node)
+		return;
+	qp = container_of(node, struct rhca_sw_qp, doorbell.waits);
+	prefetch(&qp->base.port);
+	prefetch(&qp->base.sq);
+	rhca_prefetch_half(&qp->send);
+}
+
 static struct rhca_sw_qp *next_waiting(struct doorbells *bells)
 {
 	struct llist_node *node;
@@ -232,6 +245,7 @@ static struct rhca_sw_qp *next_waiting(struct doorbells *bells)
 	if (!node)
 		return NULL;
 	bells->next = node->next;
+	prefetch_waiting(bells->next);
 	return container_of(node, struct rhca_sw_qp, doorbell.waits);
 }
 
@@ -270,13 +284,15 @@ static u32 release_left(struct rhca_shared_block *shared)
 	u32 sent = 0;
 
 	while ((qp = rhca_shared_next_left(shared))) {
-		batch = (struct rhca_batch){};
-		spin_lock(&qp->send.lock);
-		rhca_requester_shared_left(qp, &batch);
-		spin_unlock(&qp->send.lock);
-		rhca_batch_end(qp, &batch);
+		if (!rhca_requester_shared_done(qp)) {
+			batch = (struct rhca_batch){};
+			spin_lock(&qp->send.lock);
+			rhca_requester_shared_left(qp, &batch);
+			spin_unlock(&qp->send.lock);
+			rhca_batch_end(qp, &batch);
+			sent += batch.sent;
+		}
 		rhca_qp_put(&qp->base);
-		sent += batch.sent;
 	}
 	return sent;
 }
@@ -336,7 +352,7 @@ void rhca_doorbells_exit(void)
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
 	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
-					     doorbell.timer);
+					     doorbell_timer);
 	struct rhca_batch batch = {};
 
 	/* Who rings from here on starts the timer again */
@@ -353,7 +369,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 
 void rhca_doorbell_init(struct rhca_sw_qp *qp)
 {
-	rhca_hrtimer_setup(&qp->doorbell.timer, timer_fired);
+	rhca_hrtimer_setup(&qp->doorbell_timer, timer_fired);
 }
 
 /**
@@ -362,5 +378,5 @@ void rhca_doorbell_init(struct rhca_sw_qp *qp)
  */
 void rhca_doorbell_exit(struct rhca_sw_qp *qp)
 {
-	hrtimer_cancel(&qp->doorbell.timer);
+	hrtimer_cancel(&qp->doorbell_timer);
 }

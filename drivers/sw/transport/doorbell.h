@@ -5,7 +5,6 @@
 #ifndef RHCA_SW_TRANSPORT_DOORBELL_H
 #define RHCA_SW_TRANSPORT_DOORBELL_H
 
-#include <linux/hrtimer.h>
 #include <linux/llist.h>
 #include <linux/types.h>
 
@@ -14,15 +13,13 @@ struct rhca_sw_qp;
 /**
  * struct rhca_doorbell - When a QP's doorbell was rung
  * @rung_at: of a process's QP: the last time, in ns of the monotonic clock
- * @flags: bit 0: @timer will send what has been posted; bit 1: @waits is in a list
+ * @flags: bit 0: the QP's doorbell_timer will send what has been posted; bit 1: @waits is in a list
  * @waits: of a kernel user's QP: in the list of a processor
- * @timer: of a process's QP
  */
 struct rhca_doorbell {
 	u64 rung_at;
 	unsigned long flags;
 	struct llist_node waits;
-	struct hrtimer timer;
 };
 
 extern unsigned int rhca_doorbell_gap_ns;

@@ -130,6 +130,7 @@ static struct rhca_resource *new_resource(struct rhca_sw_qp *qp,
 	struct rhca_resource *res = rhca_resource_at(recv,
 						     recv->newest_resource++);
 
+	recv->has_responded = true;
 	*res = (struct rhca_resource) {
 		.opcode		= rx->opcode,
 		.first_psn	= rx->psn,

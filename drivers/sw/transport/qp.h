@@ -62,39 +62,45 @@
  * each READ, atomic and FLUSH does: the response is its acknowledgement.
  */
 
+#define RHCA_NOT_SHARED		0
+#define RHCA_SHARED		1
+#define RHCA_SHARED_MORE	2
+
 /**
  * struct rhca_requester - Send queue side, and the responses to it
  * @lock: protects all of this, and sq.head and the slots of the send queue
- * @posted_end: index behind the requests that are known to be posted
+ * @posted_end: index behind the requests that are known to be posted. A slot is used
+ *	again and again: what it says is about the request at an index only before this
  * @next: index of the request to send next; those before it have been sent
  * @next_offset: payload bytes of @next that have been sent
  * @next_psn: PSN of the next packet
  * @oldest_unacked_psn: first PSN that the peer has not acknowledged
  * @newest_psn: behind the newest PSN ever sent; above @next_psn while repeating
- * @may_transmit: new requests may be begun: the QP's state as this pass began
  * @unasked: packets since the last one that asked for an acknowledgement
- * @ask: the next packet must ask for one
  * @reads_in_flight: READ and atomic requests without their last response
  * @ssn: send sequence number of the newest numbered request
  * @limit_ssn: requests up to this have a receive buffer at the peer
- * @limited: the peer counts its receive buffers
  * @probe_ssn: request beyond @limit_ssn whose first packet was acknowledged
+ * @shared: RHCA_SHARED when its only packet under way waits in a block that other QPs
+ *	share, and nothing may overtake it: nothing else is sent until that has left.
+ *	RHCA_SHARED_MORE when something wanted to be. Only who sends the block ends
+ *	this, without @lock, whatever becomes of the QP
+ * @ask: the next packet must ask for one
+ * @may_transmit: new requests may be begun: the QP's state as this pass began
+ * @limited: the peer counts its receive buffers
  * @retries_left: sequence errors and timeouts until the QP gives up
  * @rnr_retries_left: receiver-not-ready answers until it gives up
  * @paused: nothing is sent until @resume_timer fires
  * @refused: the local queue has not taken what was sent last. It is sent again, and
  *	@deadline is the first try's: the queue may never take it
  * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
- * @backoff: keeps packets out of blocks after a loss
+ * @shared_refused: the local queue has not taken it; the block's, as @shared_next
+ * @drain_told: the SQ-drained event of this SQD has been raised
  * @udp_sport: of all packets until everything is acknowledged, since a packet was in a
  *	block that other QPs share; 0: the path's
- * @shared: its only packet under way waits in a block that other QPs share, and
- *	nothing may overtake it: nothing else is sent until that has left. Only who
- *	sends the block ends this, whatever becomes of the QP
- * @shared_refused: the local queue has not taken it; the block's, as @shared_next
+ * @backoff: keeps packets out of blocks after a loss
  * @shared_next: another QP with a packet there
  * @held: memory that the pass which holds @lock goes on using, or NULL
- * @drain_told: the SQ-drained event of this SQD has been raised
  * @deadline: when the oldest packet counts as lost, in jiffies
  * @ack_timer: looks at @deadline
  * @resume_timer: receiver not ready, or the local queue was full
@@ -109,25 +115,25 @@ struct rhca_requester {
 	u32 oldest_unacked_psn;
 	u32 newest_psn;
 	u32 unasked;
-	bool ask;
-	bool may_transmit;
 	u32 reads_in_flight;
 	u32 ssn;
 	u32 limit_ssn;
-	bool limited;
 	u32 probe_ssn;
+	u32 shared;
+	bool ask;
+	bool may_transmit;
+	bool limited;
 	u8 retries_left;
 	u8 rnr_retries_left;
 	bool paused;
 	bool refused;
 	bool repeating;
-	struct rhca_block_backoff backoff;
-	u16 udp_sport;
-	bool shared;
 	bool shared_refused;
+	bool drain_told;
+	u16 udp_sport;
+	struct rhca_block_backoff backoff;
 	struct rhca_sw_qp *shared_next;
 	struct rhca_mem *held;
-	bool drain_told;
 	unsigned long deadline;
 	struct timer_list ack_timer;
 	struct hrtimer resume_timer;
@@ -175,33 +181,34 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @in_message: a message has begun and not ended
  * @nak_sent: a sequence gap has been reported and not been filled
  * @established_told: the communication-established event has been raised
- * @resources: ring of answers; RC only, from RTR on. Twice max_dest_rd_atomic at
- *	least: a repeated answer that is still due keeps no new request out
  * @num_resources: a power of two, or 0
  * @newest_resource: index behind the newest
  * @sending_resource: index of the oldest with responses to send
- * @placed: bytes that the FLUSH there has written back
+ * @has_responded: there has been a READ, atomic or FLUSH since RESET
  * @answer_waits: an acknowledgement goes out behind the resources
  * @answer_syndrome: its syndrome
- * @answer_psn: its PSN
  * @fatal: enum rhca_request_status that the answer tells of, and that ends the
  *	connection with it; RHCA_PASS as long as there is none
+ * @answer_psn: its PSN
  * @have_wqe: @wqe is a receive request that a message is being written to
- * @wqe: that request
- * @held: memory that the pass which holds @lock goes on using, or NULL
  * @srq_limit_reached: taking it reached the limit of the shared queue
- * @received: payload bytes of the message so far
- * @write_va: RDMA WRITE: address of the next byte
- * @write_rkey: RDMA WRITE: key
- * @write_left: RDMA WRITE: bytes to come
  * @invalidating: a SEND has taken @invalid_key away, but packets still use its
  *	memory. Its completion waits, and so does everything behind it
+ * @paused: no response is sent until @resume_timer fires
+ * @received: payload bytes of the message so far
+ * @write_rkey: RDMA WRITE: key
+ * @write_va: RDMA WRITE: address of the next byte
+ * @write_left: RDMA WRITE: bytes to come
  * @invalid_key: key that the peer has invalidated
+ * @held: memory that the pass which holds @lock goes on using, or NULL
+ * @wqe: that request
+ * @backoff: keeps responses out of blocks after one has been asked for again
+ * @resources: ring of answers; RC only, from RTR on. Twice max_dest_rd_atomic at
+ *	least: a repeated answer that is still due keeps no new request out
+ * @placed: bytes that the FLUSH there has written back
  * @late_wc: the completion that waits
  * @late_solicited: its SEND asked for an event
  * @late_missed: a request has been dropped meanwhile
- * @backoff: keeps responses out of blocks after one has been asked for again
- * @paused: no response is sent until @resume_timer fires
  * @resume_timer: the local queue was full, or memory was busy
  * @task: goes on where a pass used its budget; flushes
  */
@@ -213,30 +220,31 @@ struct rhca_responder {
 	bool in_message;
 	bool nak_sent;
 	bool established_told;
-	struct rhca_resource *resources;
 	u32 num_resources;
 	u32 newest_resource;
 	u32 sending_resource;
-	u64 placed;
+	bool has_responded;
 	bool answer_waits;
 	u8 answer_syndrome;
-	u32 answer_psn;
 	u8 fatal;
+	u32 answer_psn;
 	bool have_wqe;
-	struct rhca_recv_wqe *wqe;
-	struct rhca_mem *held;
 	bool srq_limit_reached;
-	u32 received;
-	u64 write_va;
-	u32 write_rkey;
-	u32 write_left;
 	bool invalidating;
+	bool paused;
+	u32 received;
+	u32 write_rkey;
+	u64 write_va;
+	u32 write_left;
 	u32 invalid_key;
+	struct rhca_mem *held;
+	struct rhca_recv_wqe *wqe;
+	struct rhca_block_backoff backoff;
+	struct rhca_resource *resources;
+	u64 placed;
 	struct ib_wc late_wc;
 	bool late_solicited;
 	bool late_missed;
-	struct rhca_block_backoff backoff;
-	bool paused;
 	struct hrtimer resume_timer;
 	struct tasklet_struct task;
 };
@@ -249,10 +257,10 @@ struct rhca_responder {
 /**
  * struct rhca_sw_qp - QP of the software HCA
  * @base: the core's part
+ * @doorbell: when the send queue's was rung
  * @mtu_bytes: path MTU
  * @send: requester
  * @recv: responder
- * @doorbell: when the send queue's was rung
  * @deferred: events that a verb left to @send.task, see RHCA_RAISE_*
  * @deferred_events: BIT(enum ib_event_type) of the QP's, likewise
  * @flush_work: flushes what is left of the queues of a process's QP in ERR, and
@@ -260,18 +268,20 @@ struct rhca_responder {
  * @flush_credit: requests that may be flushed without a pause: those that can
  *	have been posted before the QP went to ERR
  * @flush_delay: until @flush_work looks again, in jiffies
+ * @doorbell_timer: of a process's QP: sends what waits
  */
 struct rhca_sw_qp {
 	struct rhca_verbs_qp base;
+	struct rhca_doorbell doorbell;
 	u32 mtu_bytes;
 	struct rhca_requester send;
 	struct rhca_responder recv;
-	struct rhca_doorbell doorbell;
 	unsigned long deferred;
 	atomic_t deferred_events;
 	struct delayed_work flush_work;
 	atomic_t flush_credit;
 	unsigned long flush_delay;
+	struct hrtimer doorbell_timer;
 };
 
 static inline struct rhca_sw_qp *to_sw_qp(struct rhca_verbs_qp *qp)
@@ -284,6 +294,25 @@ static inline void rhca_prefetch_half(const void *half)
 {
 	prefetchw(half);
 	prefetchw(half + L1_CACHE_BYTES);
+}
+
+/* Before a packet is handled: what the QP that it is for is asked first */
+static inline void rhca_prefetch_qp(const struct rhca_verbs_qp *base,
+				    bool for_requester)
+{
+	const struct rhca_sw_qp *qp = container_of(base, struct rhca_sw_qp, base);
+
+	prefetch(&base->core.ibqp.qp_type);
+	prefetch(&base->port);
+	prefetch(&base->attr);
+	if (for_requester) {
+		prefetchw(&base->sq.head);
+		rhca_prefetch_half(&qp->send);
+	} else {
+		prefetch(&base->core.ibqp);
+		prefetch(&base->rq.ring);
+		rhca_prefetch_half(&qp->recv);
+	}
 }
 
 struct rhca_shared_block;

@@ -49,13 +49,25 @@ static unsigned int bytes_of(const struct rhca_rx *rx)
 	       rx->icrc_offset - rx->bth_offset + RHCA_ICRC_BYTES;
 }
 
-static void count_packets(const struct rhca_verbs_qp *qp, unsigned int packets,
-			  unsigned int bytes)
+static void count_walk(struct rhca_walk *walk)
 {
-	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
+	if (!walk->packets)
+		return;
+	rhca_counter_add(walk->counters, RHCA_RX_PACKETS, walk->packets);
+	rhca_counter_add(walk->counters, RHCA_RX_BYTES, walk->bytes);
+	walk->packets = 0;
+	walk->bytes = 0;
+}
 
-	rhca_counter_add(c, RHCA_RX_PACKETS, packets);
-	rhca_counter_add(c, RHCA_RX_BYTES, bytes);
+/* Those that came together mostly are counted at one place */
+static void note_in_walk(struct rhca_walk *walk,
+			 struct rhca_counters __percpu *c, unsigned int bytes)
+{
+	if (walk->counters != c)
+		count_walk(walk);
+	walk->counters = c;
+	walk->packets++;
+	walk->bytes += bytes;
 }
 
 /* An admitted packet. Those that came together are counted by count_walk() */
@@ -65,10 +77,10 @@ static void count_admitted(const struct rhca_verbs_qp *qp,
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
 	if (walk) {
-		walk->packets++;
-		walk->bytes += bytes_of(rx);
+		note_in_walk(walk, c, bytes_of(rx));
 	} else {
-		count_packets(qp, 1, bytes_of(rx));
+		rhca_counter_inc(c, RHCA_RX_PACKETS);
+		rhca_counter_add(c, RHCA_RX_BYTES, bytes_of(rx));
 	}
 	if (rhca_is_datagram(qp) && rhca_gid_is_multicast(&rx->flow.dgid))
 		rhca_counter_inc(c, RHCA_RX_MULTICAST_PACKETS);
@@ -76,13 +88,6 @@ static void count_admitted(const struct rhca_verbs_qp *qp,
 		rhca_counter_inc(c, RHCA_NP_ECN_MARKED_ROCE_PACKETS);
 	if (static_branch_unlikely(&rhca_optional_key))
 		count_optional(c, rx);
-}
-
-static void count_walk(const struct rhca_verbs_qp *qp, struct rhca_walk *walk)
-{
-	count_packets(qp, walk->packets, walk->bytes);
-	walk->packets = 0;
-	walk->bytes = 0;
 }
 
 /* Has the packet, at which the walk of its block stands if it is in one, a right ICRC? */
@@ -129,21 +134,21 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 	struct rhca_batch batch = {};
 
 	if (rx->flags & RHCA_OP_RESPONSE) {
-		spin_lock_bh(&qp->send.lock);
+		spin_lock(&qp->send.lock);
 		if (passes_locked_checks(qp, rx, NULL)) {
 			rhca_completer_receive(qp, rx, &batch);
 			rhca_requester_send(qp, &batch);
 		}
 		rhca_mem_release(&qp->send.held);
-		spin_unlock_bh(&qp->send.lock);
+		spin_unlock(&qp->send.lock);
 	} else {
-		spin_lock_bh(&qp->recv.lock);
+		spin_lock(&qp->recv.lock);
 		if (passes_locked_checks(qp, rx, NULL)) {
 			rhca_responder_take(qp, rx, &batch);
 			rhca_responder_continue(qp, &batch);
 		}
 		rhca_mem_release(&qp->recv.held);
-		spin_unlock_bh(&qp->recv.lock);
+		spin_unlock(&qp->recv.lock);
 	}
 	rhca_batch_end(qp, &batch);
 }
@@ -273,7 +278,7 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 		return;
 	}
 	rx.ifindex = rhca_rx_ifindex(skb, encap);
-	qp = rhca_rx_find_qp(&rx);
+	qp = rhca_rx_find_qp(&rx, rhca_qp_find_handle(rhca_bth_dest_qpn(rx.bth)));
 	if (!qp) {
 		receive_unclaimed(&rx, NULL);
 		return;
@@ -313,13 +318,14 @@ static bool next_of_half(struct rhca_walk *walk, struct rhca_verbs_qp *qp)
 static void take_responses(struct rhca_sw_qp *qp, struct rhca_walk *walk,
 			   struct rhca_batch *batch)
 {
-	spin_lock_bh(&qp->send.lock);
+	spin_lock(&qp->send.lock);
+	swap(qp->send.held, walk->answers.held);
 	do {
 		if (passes_locked_checks(qp, &walk->rx, walk))
 			rhca_completer_receive(qp, &walk->rx, batch);
 	} while (next_of_half(walk, &qp->base));
 	rhca_requester_send(qp, batch);
-	spin_unlock_bh(&qp->send.lock);
+	spin_unlock(&qp->send.lock);
 }
 
 static void take_requests(struct rhca_sw_qp *qp, struct rhca_walk *walk,
@@ -330,7 +336,8 @@ static void take_requests(struct rhca_sw_qp *qp, struct rhca_walk *walk,
 	received.num = 0;
 	received.solicited = 0;
 	batch->received = &received;
-	spin_lock_bh(&qp->recv.lock);
+	spin_lock(&qp->recv.lock);
+	swap(qp->recv.held, walk->answers.held);
 	do {
 		if (passes_locked_checks(qp, &walk->rx, walk))
 			rhca_responder_take(qp, &walk->rx, batch);
@@ -340,7 +347,7 @@ static void take_requests(struct rhca_sw_qp *qp, struct rhca_walk *walk,
 	if (walk->parsed || rhca_shared_packets(&walk->answers))
 		batch->shared = &walk->answers;
 	rhca_responder_continue(qp, batch);
-	spin_unlock_bh(&qp->recv.lock);
+	spin_unlock(&qp->recv.lock);
 }
 
 /* One lock for all, and one answer at the end, which others' answers go with */
@@ -352,7 +359,6 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
 		take_responses(qp, walk, &batch);
 	else
 		take_requests(qp, walk, &batch);
-	count_walk(&qp->base, walk);
 	rhca_batch_end(qp, &batch);
 }
 
@@ -367,7 +373,8 @@ static void receive_segments(struct rhca_walk *walk)
 		count_cnp(rx);
 		return;
 	}
-	qp = rhca_rx_find_qp(rx);
+	qp = rhca_rx_find_qp(rx, rhca_walk_find_handle(walk));
+	rhca_walk_look_ahead(walk);
 	if (!qp) {
 		receive_unclaimed(rx, walk);
 		return;
@@ -381,6 +388,7 @@ static void receive_walk(struct rhca_walk *walk)
 {
 	while (walk->parsed || rhca_walk_next(walk))
 		receive_segments(walk);
+	count_walk(walk);
 	rhca_shared_send(&walk->answers);
 }
 
@@ -404,12 +412,14 @@ static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
  */
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 {
+	local_bh_disable();	/* for all locks of QPs that are taken */
 	rcu_read_lock();
 	if (skb_is_gso(skb))
 		receive_block(skb, encap);
 	else
 		receive_one(skb, encap);
 	rcu_read_unlock();
+	local_bh_enable();
 	consume_skb(skb);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
@@ -428,10 +438,12 @@ void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
 {
 	struct rhca_walk walk;
 
+	local_bh_disable();
 	rcu_read_lock();
 	rhca_walk_begin_list(&walk, list, encap);
 	receive_walk(&walk);
 	consume_skb(walk.skb);
 	rcu_read_unlock();
+	local_bh_enable();
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_receive_list);

@@ -49,7 +49,6 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	struct rhca_requester *send = &qp->send;
 	struct rhca_sq *sq = &qp->base.sq;
 	struct rhca_send_wqe *wqe;
-	u32 end = rhca_sq_posted_end(sq);
 	u32 reads = 0;
 	u32 index;
 
@@ -57,7 +56,7 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	if (WARN_ON_ONCE(rhca_psn_before(psn, send->oldest_unacked_psn)))
 		psn = send->oldest_unacked_psn;
 	send->next_offset = 0;
-	for (index = sq->head; index != end; index++) {
+	for (index = sq->head; index != send->posted_end; index++) {
 		wqe = rhca_sq_wqe(sq, index);
 		if (wqe->done)
 			continue;
@@ -260,7 +259,10 @@ static void add_to_shared(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 			  struct rhca_batch *batch)
 {
 	batch->in_shared = rhca_shared_add(batch->shared, packet, qp);
-	qp->send.shared = batch->in_shared;
+	if (!batch->in_shared)
+		return;
+	WRITE_ONCE(qp->send.shared, RHCA_SHARED);
+	rhca_block_sent(&qp->send.backoff, 1);
 }
 
 static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
@@ -367,8 +369,7 @@ static bool repeats_head(const struct rhca_sw_qp *qp)
 	const struct rhca_sq *sq = &qp->base.sq;
 	const struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->head);
 
-	return sq->head != rhca_sq_posted_end(sq) && wqe->numbered &&
-	       !wqe->done;
+	return sq->head != qp->send.posted_end && wqe->numbered && !wqe->done;
 }
 
 static void check_drained(struct rhca_sw_qp *qp, struct rhca_batch *batch)
@@ -403,6 +404,18 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	send->ask = false;
 }
 
+/*
+ * Nothing is left to be begun, to be asked for or to be tried again, as after most
+ * acknowledgements of a QP that is one of many: no list has to be begun for that.
+ */
+static bool all_sent(struct rhca_sw_qp *qp)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	return rhca_is_rc(&qp->base) && !send->unasked && !send->refused &&
+	       !rhca_requester_has_request(qp, send->next);
+}
+
 static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
@@ -422,7 +435,7 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		if (!rc)	/* lost, and the next may go */
 			tx.refused = false;
 	} while (did != STEP_WAIT && did != STEP_FAILED && --budget &&
-		 !tx.refused && !send->shared);
+		 !tx.refused && !batch->in_shared);
 	batch->sent += RHCA_SEND_BUDGET - budget;
 	if (did == STEP_WAIT)
 		ask_if_stuck(qp, &tx, batch);
@@ -438,6 +451,17 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	rhca_arm_ack_timer(qp);
 }
 
+/* Its packet waits in a block, and who sends that will go on where this one left off */
+static bool is_left_to_shared(struct rhca_requester *send)
+{
+	lockdep_assert_held(&send->lock);
+	if (READ_ONCE(send->shared) == RHCA_NOT_SHARED)
+		return false;
+	/* Unless the block has just left, see rhca_requester_shared_done() */
+	return cmpxchg(&send->shared, RHCA_SHARED, RHCA_SHARED_MORE) !=
+	       RHCA_NOT_SHARED;
+}
+
 /**
  * rhca_requester_send - Send what can be sent
  * @qp: the QP
@@ -447,15 +471,41 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
  */
 void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
+	struct rhca_shared_block *shared = batch->shared;
+
 	lockdep_assert_held(&qp->send.lock);
+	if (shared)
+		swap(qp->send.held, shared->held);
 	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
 		rhca_requester_flush(qp, batch);
 	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
-		   !qp->send.paused && !qp->send.shared) {
-		send_all(qp, batch);
+		   !qp->send.paused && !is_left_to_shared(&qp->send)) {
+		if (all_sent(qp))
+			rhca_arm_ack_timer(qp);
+		else
+			send_all(qp, batch);
 		check_drained(qp, batch);
 	}
+	if (shared)
+		rhca_shared_keep(shared, &qp->send.held);
 	rhca_mem_release(&qp->send.held);
+}
+
+/**
+ * rhca_requester_shared_done - The block with the only packet under way has left
+ * @qp: the QP
+ *
+ * Context: any; send.lock not held.
+ * Return: true if nothing else has to be done for it; false when
+ * rhca_requester_shared_left() has to follow.
+ */
+bool rhca_requester_shared_done(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	return !send->shared_refused && !READ_ONCE(send->refused) &&
+	       cmpxchg(&send->shared, RHCA_SHARED, RHCA_NOT_SHARED) ==
+			RHCA_SHARED;
 }
 
 /**
@@ -470,10 +520,9 @@ void rhca_requester_shared_left(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	struct rhca_requester *send = &qp->send;
 
 	lockdep_assert_held(&send->lock);
-	send->shared = false;
+	WRITE_ONCE(send->shared, RHCA_NOT_SHARED);
 	if (!send->shared_refused) {
 		end_refusal(qp);
-		rhca_block_sent(&send->backoff, 1);
 	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE)) {
 		rhca_block_lost(&send->backoff);
 		repeat_refused(qp, send->oldest_unacked_psn);

@@ -12,6 +12,7 @@ void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn);
 void rhca_requester_reset(struct rhca_sw_qp *qp);
 
+bool rhca_requester_shared_done(struct rhca_sw_qp *qp);
 void rhca_requester_shared_left(struct rhca_sw_qp *qp,
 				struct rhca_batch *batch);
 

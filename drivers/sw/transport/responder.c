@@ -15,6 +15,7 @@
 #include "sw/transport/execute.h"
 #include "sw/transport/recv_completion.h"
 #include "sw/transport/retry.h"
+#include "sw/transport/shared.h"
 #include "sw/verbs/mw.h"
 #include "wire/psn.h"
 
@@ -73,6 +74,7 @@ static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
 
+	rhca_mem_release(&recv->held);	/* not to be waited for */
 	if (!rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
 		rhca_pause_recv(qp, RHCA_MEM_BUSY_NS);
 		return false;
@@ -111,6 +113,8 @@ void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		rhca_responder_flush(qp, batch);
 	else if (!qp->recv.paused && rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE))
 		answer(qp, batch);
+	if (batch->shared)
+		rhca_shared_keep(batch->shared, &qp->recv.held);
 	rhca_mem_release(&qp->recv.held);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_responder_continue);
@@ -436,6 +440,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->established_told = false;
 	recv->newest_resource = 0;
 	recv->sending_resource = 0;
+	recv->has_responded = false;
 	recv->placed = 0;
 	recv->answer_waits = false;
 	recv->fatal = RHCA_PASS;

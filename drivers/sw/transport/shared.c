@@ -10,7 +10,6 @@
  * another, since it acknowledges all before it, but no response to a READ or an atomic.
  */
 #include <linux/etherdevice.h>
-#include <linux/string.h>
 #include <rhca/compat.h>
 
 #include "sw/transport/shared.h"
@@ -24,6 +23,7 @@
 void rhca_shared_begin(struct rhca_shared_block *shared)
 {
 	shared->tx.block.segments = 0;
+	shared->held = NULL;
 	shared->senders = NULL;
 	shared->left = NULL;
 }
@@ -41,8 +41,8 @@ static bool same_headers(const struct rhca_address *a,
 	       one->encap == other->encap && one->tclass == other->tclass &&
 	       one->hop_limit == other->hop_limit &&
 	       one->flow_label == other->flow_label &&
-	       !memcmp(&one->dgid, &other->dgid, sizeof(one->dgid)) &&
-	       !memcmp(&one->sgid, &other->sgid, sizeof(one->sgid));
+	       rhca_gid_equal(&one->dgid, &other->dgid) &&
+	       rhca_gid_equal(&one->sgid, &other->sgid);
 }
 
 /* A flow label has been asked for, and it gives the source port */
@@ -121,6 +121,8 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 	if (rhca_shared_packets(shared)) {
 		packet->udp_sport = block->udp_sport;
 		packet->ip_id = block->ip_id + block->segments;
+		if (rhca_packet_bytes(packet) == block->segment_bytes)
+			packet->like = block->network;
 	} else {
 		shared->pkey = fields->pkey;
 	}
@@ -170,12 +172,13 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_shared_add);
 
 /**
  * rhca_shared_send - Send what is in the block
- * @shared: empty afterwards
+ * @shared: empty afterwards, and uses no memory
  *
  * Context: as rhca_tx_list_send().
  */
 void rhca_shared_send(struct rhca_shared_block *shared)
 {
+	rhca_mem_release(&shared->held);
 	if (!rhca_shared_packets(shared))
 		return;
 	rhca_tx_list_send(&shared->tx);

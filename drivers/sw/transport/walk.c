@@ -32,6 +32,17 @@ static bool is_block(const struct sk_buff *skb, enum rhca_encap encap)
 	       skb->len - network <= MAX_SEGMENTS * shared->gso_size;
 }
 
+static void begin(struct rhca_walk *walk)
+{
+	walk->counters = NULL;
+	walk->packets = 0;
+	walk->bytes = 0;
+	walk->copies = 0;
+	walk->parsed = false;
+	memset(walk->ahead, 0, sizeof(walk->ahead));
+	rhca_shared_begin(&walk->answers);
+}
+
 /**
  * rhca_walk_begin_block - Stand in front of the first segment of a block
  * @walk: filled in
@@ -55,11 +66,7 @@ bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
 	walk->next = network;
 	walk->id_rule = 0;
 	walk->lost = 0;
-	walk->packets = 0;
-	walk->bytes = 0;
-	walk->copies = 0;
-	walk->parsed = false;
-	rhca_shared_begin(&walk->answers);
+	begin(walk);
 	walk->rx.ifindex = rhca_rx_ifindex(skb, encap);
 	walk->rx.admitted_to = NULL;
 	rhca_network_parse(encap, walk->network, &walk->rx.flow);
@@ -80,11 +87,7 @@ void rhca_walk_begin_list(struct rhca_walk *walk, struct list_head *list,
 	walk->skb = NULL;
 	walk->behind = list;
 	walk->encap = encap;
-	walk->packets = 0;
-	walk->bytes = 0;
-	walk->copies = 0;
-	walk->parsed = false;
-	rhca_shared_begin(&walk->answers);
+	begin(walk);
 }
 
 /* --- going on --------------------------------------------------------------- */
@@ -107,7 +110,13 @@ static bool copy_transport(const struct rhca_walk *walk, u8 *to,
 		return !more || !skb_copy_bits(walk->skb,
 					       walk->next + sizeof(*bth), to,
 					       more);
-	memcpy(to, piece + sizeof(*bth), more);
+	piece += sizeof(*bth);
+	for (; more >= sizeof(u32); more -= sizeof(u32)) {
+		memcpy(to, piece, sizeof(u32));		/* no call of it */
+		to += sizeof(u32);
+		piece += sizeof(u32);
+	}
+	memcpy(to, piece, more);
 	return true;
 }
 
@@ -122,7 +131,7 @@ static enum rhca_parse parse_segment(struct rhca_walk *walk,
 	rx->network = rx->copy;
 	rx->bth_offset = walk->next;
 	rx->piece = rhca_rx_find_piece(walk->skb, walk->next, bytes);
-	memcpy(rx->copy, walk->network, network);
+	memcpy(rx->copy, walk->network, sizeof(walk->network));
 	rhca_network_resize(walk->encap, rx->copy, bytes);
 	rx->bth = (const struct rhca_bth *)(rx->copy + network);
 	if (bytes < sizeof(struct rhca_bth) + RHCA_ICRC_BYTES ||
@@ -182,6 +191,73 @@ bool rhca_walk_next(struct rhca_walk *walk)
 	return walk->parsed;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_walk_next);
+
+/* --- looking ahead ---------------------------------------------------------- */
+
+/* QP number of the packet that is @distance places further on; 0 where there is none */
+static u32 peek(const struct rhca_walk *walk, unsigned int distance)
+{
+	unsigned int size = skb_shinfo(walk->skb)->gso_size;
+	const u8 *piece;
+
+	piece = rhca_rx_find_piece(walk->skb, walk->next + (distance - 1) * size,
+				   sizeof(struct rhca_bth));
+	return piece ? rhca_bth_dest_qpn((const struct rhca_bth *)piece) : 0;
+}
+
+static struct rhca_qp_ahead *ahead_at(struct rhca_walk *walk,
+				      unsigned int distance)
+{
+	return &walk->ahead[(walk->place + distance) % RHCA_WALK_AHEAD];
+}
+
+/**
+ * rhca_walk_look_ahead - Have what the QPs of the next packets need brought to the caches
+ * @walk: stands at a packet of a block, whose own QP has been found
+ *
+ * Where many QPs are in use, none of them is in the caches. First the handle is fetched,
+ * and when that has come the QP.
+ *
+ * Context: RCU read side.
+ */
+void rhca_walk_look_ahead(struct rhca_walk *walk)
+{
+	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
+	struct rhca_qp_ahead *next, *far;
+
+	if (walk->behind)
+		return;
+	next = ahead_at(walk, 1);
+	far = ahead_at(walk, 2);
+	if (next->handle)
+		rhca_prefetch_qp(next->handle->qp,
+				 walk->rx.flags & RHCA_OP_RESPONSE);
+	far->number = peek(walk, 2);
+	far->handle = NULL;
+	if (far->number == number || far->number == next->number)
+		return;
+	far->handle = rhca_qp_find_handle(far->number);
+	prefetchw(far->handle);
+}
+
+/**
+ * rhca_walk_find_handle - The handle of the QP that a packet names
+ * @walk: stands at the packet
+ *
+ * Context: RCU read side.
+ * Return: the handle, or NULL.
+ */
+struct rhca_qp_handle *rhca_walk_find_handle(struct rhca_walk *walk)
+{
+	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
+	const struct rhca_qp_ahead *ahead;
+
+	if (walk->behind)
+		return rhca_qp_find_handle(number);
+	ahead = ahead_at(walk, 0);
+	return ahead->handle && ahead->number == number ?
+		ahead->handle : rhca_qp_find_handle(number);
+}
 
 /* --- IPv4 identifications --------------------------------------------------- */
 

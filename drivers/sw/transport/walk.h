@@ -12,6 +12,19 @@
 #include "sw/transport/shared.h"
 #include "sw/verbs/counters.h"
 
+/* Packets to QPs of their own: so many before its turn one is looked for in memory */
+#define RHCA_WALK_AHEAD	2
+
+/**
+ * struct rhca_qp_ahead - The QP of a packet whose turn has not come
+ * @number: as the packet says; 0 is no QP's
+ * @handle: what is found under it, or NULL; RCU
+ */
+struct rhca_qp_ahead {
+	u32 number;
+	struct rhca_qp_handle *handle;
+};
+
 /**
  * struct rhca_walk - Position among packets that arrived together
  * @rx: the packet at which it stands
@@ -24,10 +37,12 @@
  * @first_psn: of the first segment
  * @id_rule: the way that the IPv4 identifications were found to be counted
  * @lost: packets that are missing before it, as far as the identifications told
- * @packets: admitted for the QP that is being served, and not counted yet
+ * @counters: where @packets are going to be counted; RCU
+ * @packets: admitted for QPs that count there, and not counted yet
  * @bytes: theirs
  * @copies: deliveries of its packets to QPs of groups
  * @parsed: @rx is right and nobody has taken it
+ * @ahead: what is known of the QPs of the packets behind it
  * @answers: acknowledgements of several QPs, sent at the end of the walk
  */
 struct rhca_walk {
@@ -41,10 +56,12 @@ struct rhca_walk {
 	u32 first_psn;
 	unsigned int id_rule;
 	unsigned int lost;
+	struct rhca_counters __percpu *counters;
 	unsigned int packets;
 	unsigned int bytes;
 	unsigned int copies;
 	bool parsed;
+	struct rhca_qp_ahead ahead[RHCA_WALK_AHEAD];
 	struct rhca_shared_block answers;
 };
 
@@ -53,6 +70,8 @@ bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
 void rhca_walk_begin_list(struct rhca_walk *walk, struct list_head *list,
 			  enum rhca_encap encap);
 bool rhca_walk_next(struct rhca_walk *walk);
+void rhca_walk_look_ahead(struct rhca_walk *walk);
+struct rhca_qp_handle *rhca_walk_find_handle(struct rhca_walk *walk);
 void rhca_walk_guess_id(struct rhca_walk *walk);
 bool rhca_walk_intact(struct rhca_walk *walk,
 		      struct rhca_counters __percpu *c);

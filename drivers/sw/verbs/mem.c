@@ -209,7 +209,8 @@ static bool is_valid(const struct rhca_mem *mem)
 
 /**
  * rhca_mem_hold - Find the memory that a key names, and go on using it
- * @held: memory in use from the last call, or NULL; set to what is returned
+ * @held: memory in use from the last call, perhaps of another device, or NULL; set to
+ *	what is returned
  * @dev: the device
  * @key: local or remote key, from a work request or a packet
  *
@@ -227,7 +228,7 @@ struct rhca_mem *rhca_mem_hold(struct rhca_mem **held,
 	struct rhca_mem *mem = *held;
 
 	/* What the key means does not change as long as it is in use */
-	if (mem && mem->key == key && is_valid(mem))
+	if (mem && mem->key == key && mem->dev == dev && is_valid(mem))
 		return mem;
 	rhca_mem_put(mem);
 	*held = rhca_mem_get(dev, key);

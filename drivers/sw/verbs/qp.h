@@ -37,26 +37,26 @@ struct rhca_qp_handle {
 
 /**
  * struct rhca_verbs_attr - Attributes that packets ask for, as in struct ib_qp_attr
- * @qp_access_flags: what the peer may do
  * @dest_qp_num: the peer's QP
- * @qkey: Q_Key
  * @pkey_index: index in the port's table
- * @max_rd_atomic: READs and atomics that may be under way
- * @max_dest_rd_atomic: those of the peer that are remembered
  * @timeout: code of the ACK timeout
+ * @max_rd_atomic: READs and atomics that may be under way
+ * @qp_access_flags: what the peer may do
+ * @qkey: Q_Key
+ * @max_dest_rd_atomic: those of the peer that are remembered
  * @retry_cnt: timeouts and sequence errors in a row
  * @rnr_retry: "receiver not ready" in a row
  * @min_rnr_timer: code of the wait that a peer is told
  * @en_sqd_async_notify: tell when the send queue has drained
  */
 struct rhca_verbs_attr {
-	int qp_access_flags;
 	u32 dest_qp_num;
-	u32 qkey;
 	u16 pkey_index;
-	u8 max_rd_atomic;
-	u8 max_dest_rd_atomic;
 	u8 timeout;
+	u8 max_rd_atomic;
+	int qp_access_flags;
+	u32 qkey;
+	u8 max_dest_rd_atomic;
 	u8 retry_cnt;
 	u8 rnr_retry;
 	u8 min_rnr_timer;
@@ -69,32 +69,32 @@ struct rhca_verbs_attr {
  * @dev: its device
  * @port: its port, from INIT on
  * @handle: what packets find
- * @number: QP number, unique over all devices, except QP1
  * @counters: what it counts into: its port's or a counter set's; written under
  *	@core.modify_lock, read under RCU
- * @lag_member: member of a LAG that it sits on, from INIT on
- * @sq: send queue
- * @rq: receive queue, unless @srq
+ * @path: where a connected QP sends to; RCU
  * @srq: shared receive queue, or NULL
+ * @number: QP number, unique over all devices, except QP1
+ * @lag_member: member of a LAG that it sits on, from INIT on
  * @state: changed under @core.modify_lock, or to ERR and SQE by the data path;
  *	read anywhere
  * @attr: written under @core.modify_lock; the data path reads single fields
- * @path: where a connected QP sends to; RCU
+ * @sq: send queue
+ * @rq: receive queue, unless @srq
  */
 struct rhca_verbs_qp {
 	struct rhca_qp core;
 	struct rhca_verbs_dev *dev;
 	struct rhca_port *port;
 	struct rhca_qp_handle *handle;
-	u32 number;
 	struct rhca_counters __percpu *counters;
-	u32 lag_member;
-	struct rhca_sq sq;
-	struct rhca_rq rq;
+	struct rhca_path __rcu *path;
 	struct rhca_srq *srq;
+	u32 number;
+	u32 lag_member;
 	int state;
 	struct rhca_verbs_attr attr;
-	struct rhca_path __rcu *path;
+	struct rhca_sq sq;
+	struct rhca_rq rq;
 };
 
 static inline struct rhca_verbs_qp *to_verbs_qp(const struct rhca_qp *qp)
@@ -148,6 +148,7 @@ static inline void rhca_qp_count(const struct rhca_verbs_qp *qp,
 	rhca_counter_inc(rhca_qp_counters(qp), which);
 }
 
+struct rhca_qp_handle *rhca_qp_find_handle(u32 number);
 struct rhca_verbs_qp *rhca_qp_get_handle(struct rhca_qp_handle *handle);
 struct rhca_verbs_qp *rhca_qp_get(u32 number);
 struct rhca_verbs_qp *rhca_qp_get_gsi(struct rhca_port *port);

@@ -52,7 +52,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_qp_can);
  * @wanted: all of RHCA_QP_* that are needed
  *
  * modify_qp takes both locks between storing the attributes and the state, so
- * that whoever sees the state under one of them sees the attributes as well.
+ * that whoever sees the state under one of them sees the attributes as well. Without a
+ * lock it is a hint for whoever lets another ask again.
  */
 bool rhca_qp_half_can(const struct rhca_verbs_qp *qp, u8 wanted)
 {

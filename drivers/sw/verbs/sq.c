@@ -3,6 +3,7 @@
  * The send queue, and the requests that kernel users put into it. Those of processes
  * come from their rings, see sq_fetch.c.
  */
+#include <linux/hash.h>
 #include <linux/prefetch.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -195,10 +196,37 @@ static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 	return 0;
 }
 
-/* It has not been used for a turn of the queue */
+/* All that was posted is done */
+static bool is_empty(const struct rhca_sq *sq)
+{
+	return READ_ONCE(sq->head) == READ_ONCE(sq->tail);
+}
+
+/* Where an empty queue begins: not all at one place of a page, which caches map alike */
+static u32 home_of(const struct rhca_sq *sq)
+{
+	return hash_ptr(sq, 16) & sq->mask;
+}
+
+/*
+ * An empty queue begins anew with the same slots, which are still in the caches; the
+ * others have not been used for a turn. Nobody looks at a slot: who did has let go of
+ * it before he moved the head, and what is written here depends on that.
+ */
+static void begin_anew(struct rhca_sq *sq)
+{
+	lockdep_assert_held(&sq->post_lock);
+	if (!is_empty(sq))
+		return;
+	WRITE_ONCE(sq->base, sq->tail - home_of(sq));
+	sq->freed = sq->tail;
+}
+
 static void prefetch_slot(const struct rhca_sq *sq)
 {
-	const void *slot = rhca_sq_wqe(sq, READ_ONCE(sq->tail));
+	u32 index = is_empty(sq) ? READ_ONCE(sq->base) + home_of(sq) :
+				   READ_ONCE(sq->tail);
+	const void *slot = rhca_sq_wqe(sq, index);
 	u32 at;
 
 	for (at = 0; at < sizeof(struct rhca_send_wqe); at += L1_CACHE_BYTES)
@@ -224,6 +252,7 @@ int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 
 	prefetch_slot(&qp->sq);
 	spin_lock_irqsave(&qp->sq.post_lock, flags);
+	begin_anew(&qp->sq);
 	for (end = qp->sq.tail; wr; wr = wr->next, end++) {
 		ret = post_one(qp, wr, end);
 		if (ret) {
@@ -231,8 +260,8 @@ int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 			break;
 		}
 	}
-	/* The requests before the index that announces them */
-	smp_store_release(&qp->sq.tail, end);
+	smp_wmb();	/* the requests before the index that announces them */
+	WRITE_ONCE(qp->sq.tail, end);
 	spin_unlock_irqrestore(&qp->sq.post_lock, flags);
 	return ret;
 }

@@ -116,48 +116,42 @@ struct rhca_send_wqe {
 
 /**
  * struct rhca_sq - Send queue
- * @max_wr: requests that fit
- * @max_sge: entries that a request may have
- * @max_inline: bytes of inline data that a request may have
+ * @slots: the requests; that of index i is (i - @base) & @mask
  * @stride: bytes of a slot of @slots
  * @mask: number of slots minus one
- * @slots: the requests; slot of index i is i & @mask
- * @post_lock: serialises kernel users that post; protects writes of @tail for
- *	them, and @freed
- * @freed: @head as last seen by who posts
- * @head: oldest request that has not completed; the backend's, under its lock
+ * @base: index that the first slot has; 0 for a process
  * @tail: index behind the newest request
+ * @head: oldest request that has not completed; the backend's, under its lock
+ * @post_lock: serialises kernel users that post; protects writes of @tail for
+ *	them, @base and @freed
+ * @freed: @head as last seen by who posts
+ * @max_sge: entries that a request may have
+ * @max_wr: requests that fit
+ * @max_inline: bytes of inline data that a request may have
  * @ring: of a process, with @max_wr slots or more; its requests are taken from
  *	there in order, and keep their slots until they complete
  */
 struct rhca_sq {
-	u32 max_wr;
-	u32 max_sge;
-	u32 max_inline;
+	void *slots;
 	u32 stride;
 	u32 mask;
-	void *slots;
-	spinlock_t post_lock;		/* kernel users: writes to @tail, @freed */
-	u32 freed;
-	u32 head;
+	u32 base;
 	u32 tail;
+	u32 head;
+	spinlock_t post_lock;		/* kernel users: writes to @tail, @base, @freed */
+	u32 freed;
+	u32 max_sge;
+	u32 max_wr;
+	u32 max_inline;
 	struct rhca_ring ring;
 };
 
 static inline struct rhca_send_wqe *rhca_sq_wqe(const struct rhca_sq *sq,
 						u32 index)
 {
-	return sq->slots + (size_t)(index & sq->mask) * sq->stride;
-}
+	u32 slot = (index - READ_ONCE(sq->base)) & sq->mask;
 
-/*
- * Index behind the newest request. A slot is used again and again: what it says is
- * about the request at an index only when the index has been read before, as here.
- */
-static inline u32 rhca_sq_posted_end(const struct rhca_sq *sq)
-{
-	/* Pairs with the release of who posts: the index before the slot */
-	return smp_load_acquire(&sq->tail);
+	return sq->slots + (size_t)slot * sq->stride;
 }
 
 /* A slot that is used again: nothing has been done for its request */
