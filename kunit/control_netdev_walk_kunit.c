@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 
 #include "control/netdev_walk.h"
+#include "core/netdev_id.h"
 #include "hca.h"
 
 #define NUM_NETDEVS	2

@@ -13,6 +13,7 @@
 #include "core/device.h"
 #include "core/qos.h"
 #include "core/qp.h"
+#include "core/recreate.h"
 #include "core/registry.h"
 #include "hca.h"
 #include "recording_backend.h"
@@ -880,6 +881,49 @@ static void device_on_the_way_is_removed_when_it_is_back(struct kunit *test)
 		ib_unregister_device(&dev->ibdev);
 }
 
+/* Its registration has ended, so that it can be removed */
+static bool gets_device(const struct net_device *ndev, int patience_ms)
+{
+	struct rhca_dev *dev;
+	int ms;
+
+	for (ms = 0; ms < patience_ms; ms += STEP_MS) {
+		dev = rhca_dev_find(ndev);
+		if (dev) {
+			ib_device_put(&dev->ibdev);
+			return true;
+		}
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+/*
+ * A member may have moved while its LAG ended: another netdev with the index that it had
+ * is not given a device in its place.
+ */
+static void member_is_looked_for_where_it_was(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev_spec lag = {
+		.backend = &recording_backend,
+		.replaced = {
+			.num_devices = 1,
+			.device = { { .name = TEST_NAME, .num_ports = 1 } },
+		},
+	};
+	struct rhca_netdev_id *id = &lag.replaced.device[0].netdev[0];
+
+	rhca_netdev_note(id, ndev);
+	id->net_cookie++;
+	rhca_recreate_replaced(&lag);
+	KUNIT_EXPECT_FALSE(test, gets_device(ndev, 500));
+	id->net_cookie--;
+	rhca_recreate_replaced(&lag);
+	KUNIT_EXPECT_TRUE(test, gets_device(ndev, PATIENCE_MS));
+	rhca_dev_remove(ndev);
+}
+
 static void remove_all(struct work_struct *work)
 {
 	rhca_dev_remove_all();
@@ -937,6 +981,7 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(port_is_quiesced_before_its_netdev_is_free),
 	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
 	KUNIT_CASE(device_on_the_way_is_removed_when_it_is_back),
+	KUNIT_CASE(member_is_looked_for_where_it_was),
 	KUNIT_CASE(unload_waits_for_a_device_on_the_way),
 	{}
 };

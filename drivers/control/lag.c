@@ -20,8 +20,8 @@
 #include "control/lag.h"
 #include "control/lag_members.h"
 #include "control/link.h"
-#include "control/netdev_walk.h"
 #include "core/device.h"
+#include "core/netdev_id.h"
 #include "core/recreate.h"
 #include "core/registry.h"
 
@@ -31,7 +31,7 @@ static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
 
 /* --- making and ending ------------------------------------------------------------ */
 
-static void restore(struct net *net, const struct rhca_lag_members *members)
+static void restore(const struct rhca_lag_members *members)
 {
 	const struct rhca_dev_spec lag = {
 		.backend	= rhca_link_backend(),
@@ -39,7 +39,7 @@ static void restore(struct net *net, const struct rhca_lag_members *members)
 		.pkeys		= { &members->pkeys },
 	};
 
-	rhca_recreate_replaced(net, &lag);
+	rhca_recreate_replaced(&lag);
 }
 
 /*
@@ -72,7 +72,7 @@ static void make_lag(const struct rhca_lag_members *members,
 	}
 	pr_warn("no RDMA device in place of those of %s's members: error %d\n",
 		netdev_name(first), ret);
-	restore(dev_net(first), members);
+	restore(members);
 }
 
 /* It may have ended already, and another device be there, which stays */
@@ -85,7 +85,7 @@ static void end_lag(struct net_device *ndev)
 	rhca_lag_find_replaced(ndev, &members);
 	if (frozen.num && members.record.num_devices &&
 	    rhca_lag_remove_frozen(&frozen))
-		restore(dev_net(ndev), &members);
+		restore(&members);
 	rhca_lag_thaw(&frozen);
 }
 
@@ -114,10 +114,11 @@ static void make_bond_lag(struct net_device *bond,
 	struct rhca_lag_members members = {};
 	struct rhca_lag_frozen frozen = {};
 
-	rhca_lag_freeze_record(&frozen, dev_net(bond), record);
-	/* A device that has come meanwhile has the bond looked at again */
+	rhca_lag_freeze_record(&frozen, record);
+	/* What has come or gone meanwhile has the bond looked at again */
 	if (bond_qualifies(bond, &members) &&
-	    members.record.num_devices == frozen.num)
+	    rhca_lag_same_devices(&members.record, record) &&
+	    frozen.num == record->num_devices)
 		make_lag(&members, &frozen, bond, NULL);
 	rhca_lag_thaw(&frozen);		/* where nothing was removed */
 }
@@ -289,7 +290,7 @@ void rhca_lag_netdev_gone(struct net_device *ndev)
 	rhca_lag_find_replaced(ndev, &members);
 	if (frozen.num && members.record.num_devices &&
 	    rhca_dev_claim(frozen.dev[0]))
-		restore(dev_net(ndev), &members);
+		restore(&members);
 	/* It goes with its netdev: nothing is written any more */
 	if (frozen.num)
 		ib_device_put(&frozen.dev[0]->ibdev);
@@ -331,7 +332,7 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
 int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 		  const char *name)
 {
-	struct net_device *second = dev_get_by_name(dev_net(first), name);
+	struct net_device *second = rhca_netdev_beside(first, name);
 	int ret;
 
 	if (!second)

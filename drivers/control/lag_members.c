@@ -48,7 +48,7 @@ void rhca_lag_record_device(struct rhca_lag_members *members,
 	rcu_read_lock();
 	for (i = 0; i < dev->num_ports && i < RHCA_LAG_MEMBERS; i++) {
 		ndev = rcu_dereference(dev->ports[i].ndev);
-		replaced->ifindex[i] = ndev ? ndev->ifindex : 0;
+		rhca_netdev_note(&replaced->netdev[i], ndev);
 		replaced->num_ports++;
 	}
 	rcu_read_unlock();
@@ -90,7 +90,7 @@ static void add_member(struct net_device *bond, struct net_device *member,
 	if (!rhca_lag_by_hardware(dev)) {
 		facts->num_ports++;
 		facts->num_outside += ports_outside(dev, bond);
-		if (!rhca_lag_record_covers(&members->record, member->ifindex))
+		if (!rhca_lag_record_covers(&members->record, member))
 			rhca_lag_record_device(members, dev);
 	}
 	ib_device_put(&dev->ibdev);
@@ -135,7 +135,7 @@ void rhca_lag_check_members(struct net_device *bond,
 		/* Somebody was quicker and made a device on a member */
 		facts->num_outside += rhca_netdev_served(member);
 		facts->num_ports += rhca_lag_record_covers(&members->record,
-							   member->ifindex);
+							   member);
 	}
 }
 
@@ -192,19 +192,18 @@ void rhca_lag_freeze(struct rhca_lag_frozen *frozen,
 /**
  * rhca_lag_freeze_record - rhca_lag_freeze() for every device of a record
  * @frozen: as there
- * @net: namespace of the devices' netdevs
  * @record: the devices
  *
  * Context: as there.
  */
-void rhca_lag_freeze_record(struct rhca_lag_frozen *frozen, struct net *net,
+void rhca_lag_freeze_record(struct rhca_lag_frozen *frozen,
 			    const struct rhca_lag_record *record)
 {
 	struct net_device *ndev;
 	u32 i;
 
 	for (i = 0; i < record->num_devices; i++) {
-		ndev = dev_get_by_index(net, record->device[i].ifindex[0]);
+		ndev = rhca_netdev_get(&record->device[i].netdev[0]);
 		if (ndev)
 			rhca_lag_freeze(frozen, ndev);
 		dev_put(ndev);
@@ -258,5 +257,5 @@ bool rhca_lag_has_member(const struct net_device *ndev)
 	if (master)
 		rhca_lag_find_replaced(master, &members);
 	rcu_read_unlock();
-	return rhca_lag_record_covers(&members.record, ndev->ifindex);
+	return rhca_lag_record_covers(&members.record, ndev);
 }

@@ -46,7 +46,7 @@ void rhca_lag_find_replaced(const struct net_device *ndev,
 			    struct rhca_lag_members *members);
 void rhca_lag_freeze(struct rhca_lag_frozen *frozen,
 		     const struct net_device *ndev);
-void rhca_lag_freeze_record(struct rhca_lag_frozen *frozen, struct net *net,
+void rhca_lag_freeze_record(struct rhca_lag_frozen *frozen,
 			    const struct rhca_lag_record *record);
 void rhca_lag_thaw(struct rhca_lag_frozen *frozen);
 bool rhca_lag_remove_frozen(struct rhca_lag_frozen *frozen);

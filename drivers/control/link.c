@@ -20,7 +20,6 @@
 #include "control/lag.h"
 #include "control/link.h"
 #include "control/neighbours.h"
-#include "control/netdev_walk.h"
 #include "control/netdevs.h"
 #include "control/others.h"
 #include "control/rxe_links.h"
@@ -28,6 +27,7 @@
 #include "core/device.h"
 #include "core/mcast.h"
 #include "core/netdev.h"
+#include "core/netdev_id.h"
 #include "core/policy.h"
 #include "core/recreate.h"
 #include "core/port_news.h"
@@ -267,7 +267,7 @@ static bool find_ports(const struct rhca_netdevs_rule *rule,
 		return true;
 	}
 	for (i = 0; i < rule->num_ports; i++) {
-		ndev = dev_get_by_name(dev_net(ndev), rule->pattern[i]);
+		ndev = rhca_netdev_beside(ndev, rule->pattern[i]);
 		if (!ndev)
 			return false;
 		spec->netdevs[spec->num_ports++] = ndev;

@@ -7,50 +7,7 @@
 #include <rhca/compat.h>
 
 #include "control/netdev_walk.h"
-
-/**
- * rhca_netdev_note - Note a netdev
- * @id: filled in
- * @ndev: the netdev, or NULL for none
- *
- * Context: RTNL or RCU read side, or the caller has a reference.
- */
-void rhca_netdev_note(struct rhca_netdev_id *id, const struct net_device *ndev)
-{
-	*id = (struct rhca_netdev_id) {
-		.net_cookie	= ndev ? dev_net(ndev)->net_cookie : 0,
-		.ifindex	= ndev ? ndev->ifindex : 0,
-	};
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_note);
-
-/**
- * rhca_netdev_get - The netdev that was noted
- * @id: from rhca_netdev_note()
- *
- * Context: any.
- * Return: the netdev with a reference, for dev_put(); NULL when it has gone or changed
- * its namespace. It may be another one that was made with the same index.
- */
-struct net_device *rhca_netdev_get(const struct rhca_netdev_id *id)
-{
-	struct net_device *ndev = NULL;
-	struct net *net;
-
-	if (!id->ifindex)
-		return NULL;
-	rcu_read_lock();
-	for_each_net_rcu(net) {
-		if (net->net_cookie != id->net_cookie)
-			continue;
-		ndev = dev_get_by_index_rcu(net, id->ifindex);
-		dev_hold(ndev);
-		break;
-	}
-	rcu_read_unlock();
-	return ndev;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_get);
+#include "core/netdev_id.h"
 
 /* A netdev that @wanted said yes to */
 struct candidate {

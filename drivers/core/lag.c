@@ -46,19 +46,53 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_lag_decide);
 /**
  * rhca_lag_record_covers - Did a netdev belong to a device that was replaced?
  * @record: what the LAG stands for
- * @ifindex: the netdev
+ * @ndev: the netdev; the caller has a reference, RTNL or the RCU read side
  */
-bool rhca_lag_record_covers(const struct rhca_lag_record *record, int ifindex)
+bool rhca_lag_record_covers(const struct rhca_lag_record *record,
+			    const struct net_device *ndev)
 {
 	u32 i, port;
 
 	for (i = 0; i < record->num_devices; i++)
 		for (port = 0; port < record->device[i].num_ports; port++)
-			if (record->device[i].ifindex[port] == ifindex)
+			if (rhca_netdev_is(ndev, &record->device[i].netdev[port]))
 				return true;
 	return false;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_lag_record_covers);
+
+static bool same_netdevs(const struct rhca_lag_replaced *a,
+			 const struct rhca_lag_replaced *b)
+{
+	u32 port;
+
+	if (a->num_ports != b->num_ports)
+		return false;
+	for (port = 0; port < a->num_ports; port++)
+		if (a->netdev[port].ifindex != b->netdev[port].ifindex ||
+		    a->netdev[port].net_cookie != b->netdev[port].net_cookie)
+			return false;
+	return true;
+}
+
+/**
+ * rhca_lag_same_devices - Do two records name devices on the same netdevs?
+ * @a: a record
+ * @b: another one; the order counts, names do not: a device may be renamed
+ */
+bool rhca_lag_same_devices(const struct rhca_lag_record *a,
+			   const struct rhca_lag_record *b)
+{
+	u32 i;
+
+	if (a->num_devices != b->num_devices)
+		return false;
+	for (i = 0; i < a->num_devices; i++)
+		if (!same_netdevs(&a->device[i], &b->device[i]))
+			return false;
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_same_devices);
 
 /**
  * rhca_lag_bond_member - The netdev under a bond that a packet leaves by

@@ -9,6 +9,8 @@
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 
+#include "core/netdev_id.h"
+
 #define RHCA_LAG_MEMBERS	2	/* as on adapters: their two ports */
 
 /**
@@ -45,12 +47,12 @@ struct rhca_lag_facts {
  * struct rhca_lag_replaced - A device that a LAG stands for
  * @name: its name
  * @num_ports: how many ports it had
- * @ifindex: their netdevs, in the namespace of the LAG's netdev
+ * @netdev: their netdevs
  */
 struct rhca_lag_replaced {
 	char name[IB_DEVICE_NAME_MAX];
 	u32 num_ports;
-	int ifindex[RHCA_LAG_MEMBERS];
+	struct rhca_netdev_id netdev[RHCA_LAG_MEMBERS];
 };
 
 /**
@@ -65,7 +67,10 @@ struct rhca_lag_record {
 
 enum rhca_lag_kind rhca_lag_decide(const struct rhca_lag_facts *facts);
 enum rhca_lag_kind rhca_lag_kind_of_mode(int bond_mode);
-bool rhca_lag_record_covers(const struct rhca_lag_record *record, int ifindex);
+bool rhca_lag_record_covers(const struct rhca_lag_record *record,
+			    const struct net_device *ndev);
+bool rhca_lag_same_devices(const struct rhca_lag_record *a,
+			   const struct rhca_lag_record *b);
 struct net_device *rhca_lag_bond_member(const struct net_device *ndev,
 					u32 wanted);
 

@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <rhca/compat.h>
 
 #include "core/device.h"
 #include "core/offer.h"
@@ -140,8 +141,7 @@ static void recreate(struct work_struct *work)
 	if (ret) {
 		pr_warn("%s: %s and could not be brought back (error %d)\n",
 			job->name, job->why, ret);
-		rhca_recreate_replaced(dev_net(job->spec.netdevs[0]),
-				       &job->spec);
+		rhca_recreate_replaced(&job->spec);
 	} else {
 		rhca_offers_recheck();
 		pr_info("%s: %s; it is back%s\n", job->name, job->why,
@@ -252,14 +252,14 @@ void rhca_recreate_dev(struct rhca_dev *dev, const char *why)
 	kfree(pkeys);
 }
 
-static bool find_netdevs(struct net *net, const struct rhca_lag_replaced *old,
+static bool find_netdevs(const struct rhca_lag_replaced *old,
 			 struct rhca_dev_spec *spec)
 {
 	struct net_device *ndev;
 	u32 i;
 
 	for (i = 0; i < old->num_ports; i++) {
-		ndev = dev_get_by_index(net, old->ifindex[i]);
+		ndev = rhca_netdev_get(&old->netdev[i]);
 		if (!ndev)
 			return false;
 		spec->netdevs[spec->num_ports++] = ndev;
@@ -271,13 +271,13 @@ static bool find_netdevs(struct net *net, const struct rhca_lag_replaced *old,
 
 /**
  * rhca_recreate_replaced - Make the devices again that a LAG stands for
- * @net: where their netdevs are
  * @lag: what the LAG was: @lag->replaced, its backend and its partitions, which
  *	they get
  *
- * Context: may sleep; RTNL may be held. One whose netdev has gone stays away.
+ * Context: may sleep; RTNL may be held. One whose netdev has gone, or is in another
+ * namespace now, stays away.
  */
-void rhca_recreate_replaced(struct net *net, const struct rhca_dev_spec *lag)
+void rhca_recreate_replaced(const struct rhca_dev_spec *lag)
 {
 	const struct rhca_lag_replaced *old = lag->replaced.device;
 	u32 i;
@@ -289,7 +289,7 @@ void rhca_recreate_replaced(struct net *net, const struct rhca_dev_spec *lag)
 			.pkeys	 = { lag->pkeys[0], lag->pkeys[0] },
 		};
 
-		if (find_netdevs(net, old, &spec))
+		if (find_netdevs(old, &spec))
 			plan_recreation(&spec, "its LAG has ended");
 		else
 			pr_info("%s: its LAG has ended, but a netdev of it has gone\n",
@@ -297,6 +297,7 @@ void rhca_recreate_replaced(struct net *net, const struct rhca_dev_spec *lag)
 		put_netdevs(&spec);
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_recreate_replaced);
 
 static bool job_on(const struct recreate_job *job,
 		   const struct net_device *ndev)
@@ -340,7 +341,7 @@ void rhca_recreate_cancel(const struct net_device *ndev)
 	while ((job = take_job(ndev))) {
 		cancel_delayed_work_sync(&job->work);
 		if (ndev)
-			rhca_recreate_replaced(dev_net(ndev), &job->spec);
+			rhca_recreate_replaced(&job->spec);
 		release_job(job);
 	}
 }

@@ -7,7 +7,6 @@
 #define RHCA_CORE_RECREATE_H
 
 struct kobject;
-struct net;
 struct net_device;
 struct rhca_dev;
 struct rhca_dev_spec;
@@ -15,7 +14,7 @@ struct rhca_dev_spec;
 struct kobject *rhca_in_tree_module(void);
 bool rhca_in_tree_unloading(void);
 void rhca_recreate_dev(struct rhca_dev *dev, const char *why);
-void rhca_recreate_replaced(struct net *net, const struct rhca_dev_spec *lag);
+void rhca_recreate_replaced(const struct rhca_dev_spec *lag);
 void rhca_recreate_cancel(const struct net_device *ndev);
 void rhca_recreate_stop(void);
 int rhca_recreate_init(void);
