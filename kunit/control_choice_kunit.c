@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/debug_locks.h>
+#include <linux/device.h>
 #include <linux/delay.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
@@ -24,12 +25,14 @@
 /**
  * struct bench - A netdev that hardware may offer to serve
  * @test: the test
+ * @parent: the hardware that it is on, or NULL
  * @ndev: the netdev
  * @offer: covers it
  * @offered: the offer is in the list
  */
 struct bench {
 	struct kunit *test;
+	struct device *parent;
 	struct net_device *ndev;
 	struct rhca_offer offer;
 	bool offered;
@@ -93,19 +96,52 @@ static void remove_all(void *data)
 	rhca_dev_remove(b->ndev);
 }
 
-static struct bench *make_bench(struct kunit *test)
+static struct bench *make_bench_on(struct kunit *test, struct device *parent)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
 
 	recording_clear();
 	b->test = test;
-	b->ndev = test_netdev(test, 1);
+	b->parent = parent;
+	b->ndev = test_netdev_of(test, 1, parent);
 	b->offer.backend = &recording_backend;
 	b->offer.covers = covers;
 	b->offer.able = true;
 	WRITE_ONCE(covered, b->ndev);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_all, b));
 	return b;
+}
+
+static struct bench *make_bench(struct kunit *test)
+{
+	return make_bench_on(test, NULL);
+}
+
+static void unregister_parent(void *data)
+{
+	root_device_unregister(data);
+}
+
+/* On hardware, as it looks to a netdev */
+static struct bench *make_hardware_bench(struct kunit *test)
+{
+	struct device *parent = root_device_register("kunit_adapter");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
+							   unregister_parent,
+							   parent));
+	return make_bench_on(test, parent);
+}
+
+/* "devlink dev reload", of a driver that takes its netdev away first */
+static void reload(struct bench *b)
+{
+	test_netdev_remove(b->test, b->ndev);
+	b->ndev = test_netdev_of(b->test, 1, b->parent);
+	WRITE_ONCE(covered, b->ndev);
+	if (b->offered)
+		rhca_offer_changed(&b->offer, true);
 }
 
 static void make_software(struct bench *b)
@@ -223,6 +259,75 @@ static void settings_go_along_there_and_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, 32);
 }
 
+/* As the user left them, not as they were when hardware took over */
+static void settings_outlive_the_netdev_of_hardware(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct rhca_dev *dev;
+
+	make_software(b);
+	add_offer(b);
+	dev = wait_for(b, &recording_backend);
+	KUNIT_ASSERT_EQ(test, 0, rhca_tclass_store(&dev->ports[0], "104"));
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	reload(b);
+	dev = wait_for(b, &recording_backend);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, 104);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
+	/* And they are those of the last device, not of one before it */
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "8"));
+	reload(b);
+	dev = wait_for(b, &recording_backend);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 8);
+}
+
+/* A netdev of software that is made anew is another one, whatever its MAC address */
+static void settings_end_with_a_netdev_of_software(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	make_software(b);
+	add_offer(b);
+	dev = wait_for(b, &recording_backend);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	reload(b);
+	dev = wait_for(b, &recording_backend);
+	KUNIT_EXPECT_STRNEQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
+}
+
+static struct rhca_dev *choose_device(struct bench *b)
+{
+	struct rhca_dev_spec spec = {
+		.backend = &rhca_sw_backend,
+		.netdevs = { b->ndev }, .num_ports = 1,
+	};
+
+	KUNIT_ASSERT_EQ(b->test, 0, rhca_choice_create(&spec));
+	return find(b);
+}
+
+/* What was kept is for one device: one that was not saved leaves nothing older */
+static void settings_are_used_once(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct rhca_dev *dev;
+
+	make_software(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&find(b)->ports[0], "7"));
+	reload(b);
+	dev = choose_device(b);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "0"));
+	/* As a stand-in gives way to another driver's device */
+	rhca_dev_remove(b->ndev);
+	dev = choose_device(b);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
+}
+
 /* Return: a software device that has partitions, and hardware is on offer */
 static struct rhca_dev *keep_by_partitions(struct kunit *test, struct bench *b)
 {
@@ -253,6 +358,25 @@ static void hardware_serves_when_the_partitions_are_the_default_again(struct kun
 	struct bench *b = make_bench(test);
 	struct rhca_dev *dev = keep_by_partitions(test, b);
 
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
+	wait_for(b, &recording_backend);
+}
+
+/* Also where nothing was kept before: no hardware has served it */
+static void partitions_outlive_the_netdev_of_hardware(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct rhca_pkey_table pkeys;
+	struct rhca_dev *dev;
+
+	keep_by_partitions(test, b);
+	reload(b);
+	dev = wait_for(b, &rhca_sw_backend);
+	rhca_pkeys_copy(&dev->ports[0], &pkeys);
+	KUNIT_EXPECT_TRUE(test, rhca_pkeys_part_tenants(&pkeys));
+	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	/* The new device's can be written, and decide */
 	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
 	wait_for(b, &recording_backend);
 }
@@ -346,6 +470,32 @@ static void what_the_user_removed_does_not_come_back(struct kunit *test)
 	/* Until somebody asks for it */
 	make_software(b);
 	rhca_offer_changed(&b->offer, true);
+	wait_for(b, &recording_backend);
+}
+
+static void what_the_user_removed_stays_away_after_a_reload(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct rhca_dev *dev;
+
+	add_offer(b);
+	wait_for(b, &recording_backend);
+	dev = rhca_dev_find(b->ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	ib_unregister_device_and_put(&dev->ibdev);
+	reload(b);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+	/* Twice, since the second one knows of the first one only what was kept */
+	reload(b);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+	make_software(b);
+	rhca_offer_changed(&b->offer, true);
+	dev = wait_for(b, &recording_backend);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
+	reload(b);
 	wait_for(b, &recording_backend);
 }
 
@@ -535,12 +685,17 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_that_is_found_is_a_lock),
 	KUNIT_CASE(offer_that_is_not_able_makes_none),
 	KUNIT_CASE(settings_go_along_there_and_back),
+	KUNIT_CASE(settings_outlive_the_netdev_of_hardware),
+	KUNIT_CASE(settings_end_with_a_netdev_of_software),
+	KUNIT_CASE(settings_are_used_once),
 	KUNIT_CASE(port_with_partitions_stays_with_software),
 	KUNIT_CASE(hardware_serves_when_the_partitions_are_the_default_again),
+	KUNIT_CASE(partitions_outlive_the_netdev_of_hardware),
 	KUNIT_CASE(settings_end_with_what_the_user_removed),
 	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
 	KUNIT_CASE(software_serves_where_hardware_fails),
 	KUNIT_CASE(what_the_user_removed_does_not_come_back),
+	KUNIT_CASE(what_the_user_removed_stays_away_after_a_reload),
 	KUNIT_CASE(offer_has_one_device_at_a_time),
 	KUNIT_CASE(software_waits_for_a_free_offer),
 	KUNIT_CASE(hardware_speaks_what_it_can),

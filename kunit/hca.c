@@ -56,7 +56,8 @@ static const struct net_device_ops tap_ops = {
 /* It has an APP table, which needs no help from a driver */
 static const struct dcbnl_rtnl_ops tap_dcb_ops = {};
 
-static struct net_device *tap_create(struct kunit *test, u32 num)
+static struct net_device *tap_create(struct kunit *test, u32 num,
+				     struct device *parent)
 {
 	const u8 mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0, num };
 	struct net_device *ndev = alloc_etherdev(sizeof(struct tap));
@@ -75,6 +76,7 @@ static struct net_device *tap_create(struct kunit *test, u32 num)
 	ndev->priv_flags |= IFF_NO_QUEUE;
 	ndev->max_mtu = 9000;
 	ndev->mtu = 4500;
+	SET_NETDEV_DEV(ndev, parent);
 	ret = register_netdev(ndev);
 	if (ret)
 		free_netdev(ndev);
@@ -101,14 +103,21 @@ static void destroy_netdev(void *data)
 	tap_destroy(data);
 }
 
-/* A netdev without a device, gone when the test ends */
-struct net_device *test_netdev(struct kunit *test, u32 num)
+/* A netdev of a piece of hardware, whose driver comes and goes; @parent may be NULL */
+struct net_device *test_netdev_of(struct kunit *test, u32 num,
+				  struct device *parent)
 {
-	struct net_device *ndev = tap_create(test, num);
+	struct net_device *ndev = tap_create(test, num, parent);
 
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_netdev,
 							   ndev));
 	return ndev;
+}
+
+/* A netdev without a device, gone when the test ends */
+struct net_device *test_netdev(struct kunit *test, u32 num)
+{
+	return test_netdev_of(test, num, NULL);
 }
 
 /* Before the test ends */
@@ -158,7 +167,7 @@ static void register_hca(struct test_hca *hca,
 	u32 i;
 
 	for (i = 0; i < hca->num_ports; i++) {
-		hca->ndev[i] = tap_create(hca->test, i + 1);
+		hca->ndev[i] = tap_create(hca->test, i + 1, NULL);
 		spec.netdevs[i] = hca->ndev[i];
 	}
 	KUNIT_ASSERT_EQ(hca->test, rhca_dev_create(&spec), 0);

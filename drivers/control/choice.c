@@ -113,7 +113,7 @@ static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
  *
  * Context: may sleep, RTNL not held.
  * Return: as rhca_dev_create(). After -EALREADY hardware will serve, once its last
- * device has gone.
+ * device has gone. -ENOMEM also where what was set before cannot be taken over.
  */
 int rhca_choice_create(struct rhca_dev_spec *spec)
 {
@@ -124,6 +124,8 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 
 	if (spec->num_ports == 1 && !spec->second) {
 		settings = rhca_kept_copy(ndev);
+		if (IS_ERR(settings))
+			return PTR_ERR(settings);
 		offer = rhca_offer_find(ndev);
 	}
 	use_settings(spec, settings);
@@ -152,19 +154,13 @@ static void create_by_offer(struct net_device *ndev)
 			netdev_name(ndev), ret);
 }
 
-static bool is_plain(const struct rhca_dev *dev)
-{
-	return dev->num_ports == 1 && !dev->replaced.num_devices &&
-	       !rcu_access_pointer(dev->ports[0].second);
-}
-
 /* May it be taken from software, by hardware that offers to serve it? */
 static bool give_up_software(struct rhca_dev *dev, struct net_device *ndev)
 {
 	struct rhca_port *port = &dev->ports[0];
 	struct rhca_pkey_table pkeys;
 
-	if (dev->offer || !is_plain(dev) || ops->others_serve(ndev))
+	if (dev->offer || !rhca_settings_cover(dev) || ops->others_serve(ndev))
 		return false;
 	/* Looked at again when it cannot change any more */
 	rhca_pkeys_freeze(port, true);
@@ -191,7 +187,8 @@ static void choose_for(struct net_device *ndev)
 			ib_device_put(&dev->ibdev);
 		}
 	}
-	if (free)
+	/* Who removes the device while it gives way wants none */
+	if (free && !rhca_kept_is_unwanted(ndev))
 		create_by_offer(ndev);
 }
 

@@ -14,8 +14,9 @@ struct rhca_settings;
 int rhca_kept_save(struct rhca_dev *dev, const struct net_device *ndev,
 		   bool standin);
 struct rhca_settings *rhca_kept_copy(const struct net_device *ndev);
-void rhca_kept_netdev_gone(const struct net_device *ndev);
-void rhca_kept_set_unwanted(const struct net_device *ndev, bool unwanted);
+void rhca_kept_netdev_goes(const struct net_device *ndev);
+void rhca_kept_device_removed(const struct net_device *ndev);
+void rhca_kept_device_added(const struct net_device *ndev);
 bool rhca_kept_is_unwanted(const struct net_device *ndev);
 bool rhca_kept_wants_standin(const struct net_device *ndev);
 bool rhca_kept_tell_once(const struct net_device *ndev);

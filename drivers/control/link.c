@@ -73,13 +73,18 @@ MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names 
 
 static struct ib_client ib_client;
 
-static void note_unwanted(struct rhca_dev *dev, bool unwanted)
+static void note_for_netdevs(struct rhca_dev *dev,
+			     void (*note)(const struct net_device *ndev))
 {
-	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
+	struct net_device *ndev;
+	u32 i;
 
-	if (ndev)
-		rhca_kept_set_unwanted(ndev, unwanted);
-	dev_put(ndev);
+	for (i = 0; i < dev->num_ports; i++) {
+		ndev = rhca_port_get_netdev(&dev->ports[i]);
+		if (ndev)
+			note(ndev);
+		dev_put(ndev);
+	}
 }
 
 static int device_added(struct ib_device *ibdev)
@@ -87,7 +92,7 @@ static int device_added(struct ib_device *ibdev)
 	if (!rhca_is_device(ibdev))
 		return rhca_others_add(&ib_client, ibdev);
 	rhca_dev_plugged(to_rhca_dev(ibdev));
-	note_unwanted(to_rhca_dev(ibdev), false);
+	note_for_netdevs(to_rhca_dev(ibdev), rhca_kept_device_added);
 	return 0;
 }
 
@@ -109,7 +114,7 @@ static void device_removed(struct ib_device *ibdev, void *data)
 	}
 	/* Nobody of us wanted it removed: its user did, unless it is back soon */
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags))
-		note_unwanted(dev, true);
+		note_for_netdevs(dev, rhca_kept_device_removed);
 	rhca_dev_unplugged(dev);
 }
 
@@ -209,15 +214,21 @@ static int newlink(const char *name, struct net_device *ndev)
 	return create(&spec);
 }
 
+/* The rule of netdevs= for a netdev, or NULL */
+static const struct rhca_netdevs_rule *find_rule(const struct net_device *ndev)
+{
+	return rhca_netdevs_match(&auto_netdevs, ndev->name);
+}
+
 /* --- stand-ins ----------------------------------------------------------- */
 
 static bool standin_wanted(const struct net_device *ndev)
 {
-	const struct rhca_netdevs_rule *rule =
-		rhca_netdevs_match(&auto_netdevs, ndev->name);
+	const struct rhca_netdevs_rule *rule = find_rule(ndev);
 
-	return ((rule && rule->standin) || rhca_kept_wants_standin(ndev)) &&
-	       ndev->type == ARPHRD_ETHER;
+	if (ndev->type != ARPHRD_ETHER || rhca_kept_is_unwanted(ndev))
+		return false;
+	return (rule && rule->standin) || rhca_kept_wants_standin(ndev);
 }
 
 static int standin_create(struct net_device *ndev)
@@ -275,10 +286,20 @@ static bool find_ports(const struct rhca_netdevs_rule *rule,
 	return true;
 }
 
+/* The netdev that has come may be the last of several: look at all */
+static bool rule_may_create(const struct rhca_dev_spec *spec)
+{
+	u32 i;
+
+	for (i = 0; i < spec->num_ports; i++)
+		if (rhca_kept_is_unwanted(spec->netdevs[i]))
+			return false;
+	return true;
+}
+
 static void create_by_rule(struct net_device *ndev)
 {
-	const struct rhca_netdevs_rule *rule =
-		rhca_netdevs_match(&auto_netdevs, ndev->name);
+	const struct rhca_netdevs_rule *rule = find_rule(ndev);
 	struct rhca_dev_spec spec = { .backend = link_backend };
 	u32 i;
 	int ret;
@@ -292,7 +313,7 @@ static void create_by_rule(struct net_device *ndev)
 	if ((ndev->type != ARPHRD_ETHER || netif_is_bond_master(ndev) ||
 	     is_vlan_dev(ndev)) && !rhca_netdevs_rule_names(rule, ndev->name))
 		return;
-	if (find_ports(rule, ndev, &spec)) {
+	if (find_ports(rule, ndev, &spec) && rule_may_create(&spec)) {
 		ret = create(&spec);
 		if (ret)
 			pr_warn("no RDMA device on %s: error %d\n",
@@ -323,7 +344,7 @@ static void netdev_added(struct net_device *ndev)
 		rhca_standin_needed();
 		return;
 	}
-	if (!rhca_netdevs_match(&auto_netdevs, ndev->name))
+	if (!find_rule(ndev))
 		return;
 	new = kzalloc(sizeof(*new), GFP_KERNEL);
 	if (!new)
@@ -354,8 +375,8 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_UNREGISTER:
 		rhca_lag_netdev_gone(ndev);
+		rhca_kept_netdev_goes(ndev);
 		rhca_dev_remove_netdev(ndev);
-		rhca_kept_netdev_gone(ndev);
 		break;
 	case NETDEV_UP:
 		if (standin_wanted(ndev))

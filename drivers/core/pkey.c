@@ -93,6 +93,7 @@ void rhca_pkeys_copy(struct rhca_port *port, struct rhca_pkey_table *to)
 	*to = *rcu_dereference(port->pkeys.table);
 	rcu_read_unlock();
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_copy);
 
 /**
  * rhca_pkeys_part_tenants - Are there partitions that somebody relies on?

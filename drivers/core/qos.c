@@ -123,6 +123,7 @@ int rhca_ttl_store(struct rhca_port *port, const char *text)
 	tell_limits(port);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_ttl_store);
 
 /* --- priority --------------------------------------------------------------- */
 

@@ -183,6 +183,7 @@ static bool netdevs_stay(const struct rhca_dev *dev)
 	rcu_read_lock();
 	for (i = 0; i < dev->num_ports; i++) {
 		second = rcu_dereference(dev->ports[i].second);
+		stay &= net_eq(dev->ports[i].net, dev->ports[0].net);
 		stay &= netdev_stays(&dev->ports[i],
 				     rcu_dereference(dev->ports[i].ndev));
 		stay &= !second || netdev_stays(&dev->ports[i], second);

@@ -3,6 +3,17 @@
 #include "core/settings.h"
 
 /**
+ * rhca_settings_cover - Can another device have all that the user has set for this one?
+ * @dev: the device. LAGs and devices with several ports have more, and stay with
+ *	software
+ */
+bool rhca_settings_cover(const struct rhca_dev *dev)
+{
+	return dev->num_ports == 1 && !dev->replaced.num_devices &&
+	       !rcu_access_pointer(dev->ports[0].second);
+}
+
+/**
  * rhca_settings_save - Note what the user has set
  * @dev: a device with one port; its partitions are not changed any more: a tenant
  *	that is let in now would be forgotten

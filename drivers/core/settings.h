@@ -26,6 +26,7 @@ struct rhca_settings {
 	u8 ttl;
 };
 
+bool rhca_settings_cover(const struct rhca_dev *dev);
 void rhca_settings_save(struct rhca_dev *dev, struct rhca_settings *settings);
 void rhca_settings_restore(struct rhca_dev *dev,
 			   const struct rhca_settings *settings);

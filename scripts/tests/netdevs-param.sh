@@ -5,7 +5,8 @@
 # timeout: 900
 #
 # Module parameter netdevs=: names, shell patterns, several; eth1+eth2 makes one
-# device of two ports, each with its own state, GID table and counters.
+# device of two ports, each with its own state, GID table and counters. Settings go
+# along with a netdev to another namespace, and what a user removed is not made again.
 #
 #   initial namespace:  n0 === n1   n2 === n3   other0 === other1
 
@@ -50,6 +51,53 @@ check "a netdev that appears later" "n0 n1 n2 n3 n4 other0" "$(devices_on)"
 show ip link del n4
 busywait 60 are "n0 n1 n2 n3 other0"
 check "and goes again" "n0 n1 n2 n3 other0" "$(devices_on)"
+
+: "a netdev that moves to another namespace and back"
+here_on() { # here_on NETDEV: its device, by the netdev's name in whichever namespace
+	local dir
+	for dir in "$IB"/*/; do
+		grep -qx "$1" "$dir/parent" 2> /dev/null && { basename "$dir"; return 0; }
+	done
+	return 1
+}
+# Rules are followed in the order in which netdevs appear: when a later one has its
+# device, nothing is under way for those before.
+rules_are_followed() {
+	show ip link add nf type dummy || die "no dummy"
+	busywait 60 here_on nf || fail "no device on nf"
+	ip link del nf
+}
+ns=rhca-ns-$$
+show ip netns add "$ns" || die "no network namespaces"
+defer "ip netns del $ns"
+dev=$(here_on n0)
+show sh -c "echo 9 > $IB/$dev/ttl/1/ttl"
+show sh -c "echo 1 0x8001 > $IB/$dev/partitions/1/pkeys"
+pkeys=$(cat "$IB/$dev/partitions/1/pkeys")
+show ip link set n0 netns "$ns"
+moved() { dev=$(here_on n0) && ip netns exec "$ns" rdma link show | grep -q 'netdev n0'; }
+wait_check 60 "its device in the other namespace" moved
+check "TTL there" 9 "$(cat "$IB/$dev/ttl/1/ttl")"
+check "partitions there" "$pkeys" "$(cat "$IB/$dev/partitions/1/pkeys")"
+show rdma link del "$dev"
+show ip -n "$ns" link set n0 netns 1
+rules_are_followed
+check "removed by its user, and moved: RDMA device" "" "$(here_on n0)"
+show ip link set n0 down
+show ip link set n0 name n9
+rules_are_followed
+check "and renamed" "" "$(here_on n9)"
+show ip link set n9 name n0
+show rdma link add again$$ type roce netdev n0
+dev=$(here_on n0)
+check "until the user adds one, which begins anew: TTL" 0 "$(cat "$IB/$dev/ttl/1/ttl")"
+show ip link set n0 netns "$ns"
+wait_check 60 "from then on it goes along" moved
+show ip -n "$ns" link set n0 netns 1
+show ip link set n0 up
+show ip addr add 10.71.0.1/24 dev n0
+busywait 60 here_on n0
+check_match "and back" . "$(here_on n0)"
 
 # Two ports.
 reload_driver netdevs=n0+n2 || die "does not load with netdevs=n0+n2"
