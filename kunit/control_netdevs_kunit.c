@@ -3,8 +3,12 @@
  * The parameter netdevs=.
  */
 #include <kunit/test.h>
+#include <linux/netdevice.h>
+#include <linux/user_namespace.h>
+#include <net/net_namespace.h>
 
 #include "control/netdevs.h"
+#include "hca.h"
 
 #define NAME_15	"abcdefghijklmno"	/* as long as a netdev's name can be */
 #define EIGHT	"a+b+c+d+e+f+g+h"
@@ -166,6 +170,24 @@ static void netdev_falls_under_the_first_rule_that_matches(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, rule, wanted);
 }
 
+/* Only looked at: a netdev and a namespace that nobody else knows */
+static void rules_do_not_concern_what_users_make(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct user_namespace *users = test_alloc(test, sizeof(*users));
+	struct net_device *other = test_alloc(test, sizeof(*other));
+	struct net *net = test_alloc(test, sizeof(*net));
+	struct device *parent = test_alloc(test, sizeof(*parent));
+
+	KUNIT_EXPECT_TRUE(test, rhca_netdevs_concern(ndev));
+	net->user_ns = users;
+	dev_net_set(other, net);
+	KUNIT_EXPECT_FALSE(test, rhca_netdevs_concern(other));
+	/* Hardware gets there by the administrator */
+	other->dev.parent = parent;
+	KUNIT_EXPECT_TRUE(test, rhca_netdevs_concern(other));
+}
+
 static struct kunit_case netdevs_tests[] = {
 	KUNIT_CASE_PARAM(netdevs_is_a_list_of_rules, netdevs_gen_params),
 	KUNIT_CASE(netdevs_tells_stand_ins),
@@ -173,6 +195,7 @@ static struct kunit_case netdevs_tests[] = {
 	KUNIT_CASE(netdevs_tells_names_from_patterns),
 	KUNIT_CASE_PARAM(netdev_falls_under_the_first_rule_that_matches,
 			 match_gen_params),
+	KUNIT_CASE(rules_do_not_concern_what_users_make),
 	{}
 };
 

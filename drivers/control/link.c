@@ -217,7 +217,8 @@ static int newlink(const char *name, struct net_device *ndev)
 /* The rule of netdevs= for a netdev, or NULL */
 static const struct rhca_netdevs_rule *find_rule(const struct net_device *ndev)
 {
-	return rhca_netdevs_match(&auto_netdevs, ndev->name);
+	return rhca_netdevs_concern(ndev) ?
+	       rhca_netdevs_match(&auto_netdevs, ndev->name) : NULL;
 }
 
 /* --- stand-ins ----------------------------------------------------------- */
@@ -292,7 +293,8 @@ static bool rule_may_create(const struct rhca_dev_spec *spec)
 	u32 i;
 
 	for (i = 0; i < spec->num_ports; i++)
-		if (rhca_kept_is_unwanted(spec->netdevs[i]))
+		if (!rhca_netdevs_concern(spec->netdevs[i]) ||
+		    rhca_kept_is_unwanted(spec->netdevs[i]))
 			return false;
 	return true;
 }
@@ -334,6 +336,13 @@ static void create_on_new_netdev(struct work_struct *work)
 	dev_put(ndev);
 }
 
+static void tell_left_out(const struct net_device *ndev)
+{
+	if (rhca_netdevs_match(&auto_netdevs, ndev->name))
+		pr_info_once("netdevs= leaves out what users make in network namespaces of their own, such as %s\n",
+			     netdev_name(ndev));
+}
+
 /* Notifiers run under RTNL, which registration takes: hand over to work */
 static void netdev_added(struct net_device *ndev)
 {
@@ -344,8 +353,10 @@ static void netdev_added(struct net_device *ndev)
 		rhca_standin_needed();
 		return;
 	}
-	if (!find_rule(ndev))
+	if (!find_rule(ndev)) {
+		tell_left_out(ndev);
 		return;
+	}
 	new = kzalloc(sizeof(*new), GFP_KERNEL);
 	if (!new)
 		return;

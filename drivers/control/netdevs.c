@@ -7,6 +7,8 @@
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/string.h>
+#include <linux/user_namespace.h>
+#include <net/net_namespace.h>
 #include <rhca/compat.h>
 
 #include "control/netdevs.h"
@@ -149,3 +151,22 @@ bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
 	return has_port(rule, name);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_rule_names);
+
+/**
+ * rhca_netdevs_concern - Can rules be meant for a netdev at all?
+ * @ndev: the netdev; the caller has a reference or RTNL
+ *
+ * A user namespace lets any user make network namespaces, and netdevs there of any name.
+ * They must not become RDMA devices by themselves: "rdma link add" wants the
+ * administrator, too. Hardware is there because the administrator has moved it.
+ */
+bool rhca_netdevs_concern(const struct net_device *ndev)
+{
+	bool by_administrator;
+
+	rcu_read_lock();
+	by_administrator = dev_net(ndev)->user_ns == &init_user_ns;
+	rcu_read_unlock();
+	return by_administrator || ndev->dev.parent;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_concern);

@@ -40,6 +40,7 @@ struct rhca_netdevs {
 int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value);
 const struct rhca_netdevs_rule *
 rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name);
+bool rhca_netdevs_concern(const struct net_device *ndev);
 bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
 			     const char *name);
 

@@ -6,7 +6,8 @@
 #
 # Module parameter netdevs=: names, shell patterns, several; eth1+eth2 makes one
 # device of two ports, each with its own state, GID table and counters. Settings go
-# along with a netdev to another namespace, and what a user removed is not made again.
+# along with a netdev to another namespace, what a user removed is not made again, and
+# netdevs in namespaces that users own get no device by themselves.
 #
 #   initial namespace:  n0 === n1   n2 === n3   other0 === other1
 
@@ -98,6 +99,31 @@ show ip link set n0 up
 show ip addr add 10.71.0.1/24 dev n0
 busywait 60 here_on n0
 check_match "and back" . "$(here_on n0)"
+
+: "a namespace that an unprivileged user could have made"
+if unshare --user --map-root-user --net true; then
+	rm -f "$WORK/user"
+	mkfifo "$WORK/user"
+	unshare --user --map-root-user --net sh -c "ip link add n6 type dummy; ip link add n7 type veth peer name n8
+		echo ready; exec sleep 1000" > "$WORK/user" &
+	user=$!
+	defer "kill $user"
+	read -r ready < "$WORK/user"
+	check "made netdevs" ready "$ready"
+	show ip link add pushed type veth peer name n5 netns $user || fail "no veth into it"
+	rules_are_followed
+	check "n5 to n8 there: RDMA devices" "" "$(for n in n5 n6 n7 n8; do here_on $n; done)"
+	check_match "the log says so" 'leaves out' "$(kernel_log)"
+	check_ok "the administrator can make one" nsenter -t $user -n rdma link add "user$$" type roce netdev n6
+	check_match "on n6" . "$(here_on n6)"
+	kill $user
+	wait $user 2> /dev/null
+	ip link del pushed 2> /dev/null
+	none_on_n6() { ! here_on n6; }
+	wait_check 60 "it ends with the namespace" none_on_n6
+else
+	say "no user namespaces: not tried"
+fi
 
 # Two ports.
 reload_driver netdevs=n0+n2 || die "does not load with netdevs=n0+n2"
