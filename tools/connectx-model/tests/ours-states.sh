@@ -49,10 +49,7 @@ pages_on_demand() {
 	wait_for has_lent "$before"
 }
 
-modprobe mlx5_core
-wait_for has_netdev
-ip link set "$(basename "$(has_netdev | head -n 1)")" mtu 4200 up
-alone=$(objects)
+start_alone
 check bring-up bring_up 10.7.0.1
 if [ "${1-}" = lacking ]; then
 	check speaks-v2-only speaks_v2_only
