@@ -23,6 +23,10 @@ PORT=21000
 
 load_driver
 setup_wire 9000
+# Modules of tunnels otherwise bring a netdev each (tunl0, gre0, ...), and keep it.
+FALLBACK=/proc/sys/net/core/fb_tunnels_only_for_init_net
+defer "echo $(cat $FALLBACK) > $FALLBACK"
+echo 2 > $FALLBACK
 for module in tun dummy macvlan ipvlan bridge team bonding 8021q vxlan ipip ip_gre sit wireguard \
 	ppp_generic pppoe; do
 	modprobe -q $module
