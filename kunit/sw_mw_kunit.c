@@ -131,6 +131,7 @@ static void key_of_another_device_ends_the_use_of_the_first(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rhca_mem_hold(&h.held, other,
 					      h.b.hca->mr->rkey));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	rhca_mem_release(&h.held);
 	local_bh_enable();
 }
 

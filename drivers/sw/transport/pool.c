@@ -50,25 +50,30 @@ static bool is_free(struct page *page)
 	return page_ref_count(page) == 1;
 }
 
-/* A page with nobody else in it, one of the first if there are several */
+/*
+ * To a page with nobody else in it, one of the first if there are several. Without memory
+ * for a new one all stay, since they will be free some time. The array has no holes.
+ */
 static bool turn(struct pool *pool)
 {
-	struct page **page;
+	struct page *page;
 	unsigned int i = 0;
 
 	while (i < POOL_PAGES && pool->pages[i] && !is_free(pool->pages[i]))
 		i++;
-	if (i == POOL_PAGES) {
-		i = (pool->current_page + 1) % POOL_PAGES;
-		put_page(pool->pages[i]);
-		pool->pages[i] = NULL;
+	if (i == POOL_PAGES || !pool->pages[i]) {
+		page = new_page();
+		if (!page)
+			return false;
+		if (i == POOL_PAGES) {
+			i = (pool->current_page + 1) % POOL_PAGES;
+			put_page(pool->pages[i]);
+		}
+		pool->pages[i] = page;
 	}
 	pool->current_page = i;
 	pool->used = 0;
-	page = &pool->pages[i];
-	if (!*page)
-		*page = new_page();
-	return *page;
+	return true;
 }
 
 /**
