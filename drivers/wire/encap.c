@@ -170,18 +170,10 @@ void rhca_network_repeat(enum rhca_encap encap, void *hdr, const void *like,
 {
 	struct iphdr *ip = hdr;
 
-	switch (encap) {
-	case RHCA_V2_IPV4:
-		memcpy(hdr, like, sizeof(struct iphdr) + sizeof(struct udphdr));
+	rhca_network_copy(encap, hdr, like);
+	if (encap == RHCA_V2_IPV4) {
 		csum_replace2(&ip->check, ip->id, cpu_to_be16(ip_id));
 		ip->id = cpu_to_be16(ip_id);
-		break;
-	case RHCA_V2_IPV6:
-		memcpy(hdr, like, sizeof(struct ipv6hdr) + sizeof(struct udphdr));
-		break;
-	default:
-		memcpy(hdr, like, RHCA_GRH_BYTES);
-		break;
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_network_repeat);

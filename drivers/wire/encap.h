@@ -8,7 +8,11 @@
 #define RHCA_WIRE_ENCAP_H
 
 #include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/string.h>
 #include <linux/types.h>
+#include <linux/udp.h>
 #include <rdma/ib_verbs.h>
 
 enum rhca_encap {
@@ -45,6 +49,23 @@ static inline bool rhca_gid_equal(const union ib_gid *a, const union ib_gid *b)
 {
 	return a->global.subnet_prefix == b->global.subnet_prefix &&
 	       a->global.interface_id == b->global.interface_id;
+}
+
+/* By constants, which is no call of memcpy() */
+static inline void rhca_network_copy(enum rhca_encap encap, void *to,
+				     const void *from)
+{
+	switch (encap) {
+	case RHCA_V2_IPV4:
+		memcpy(to, from, sizeof(struct iphdr) + sizeof(struct udphdr));
+		break;
+	case RHCA_V2_IPV6:
+		memcpy(to, from, sizeof(struct ipv6hdr) + sizeof(struct udphdr));
+		break;
+	default:
+		memcpy(to, from, RHCA_GRH_BYTES);
+		break;
+	}
 }
 
 unsigned int rhca_network_bytes(enum rhca_encap encap);

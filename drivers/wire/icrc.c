@@ -34,22 +34,6 @@ static void mask_udp(struct udphdr *udp)
 	udp->check = (__force __sum16)0xffff;
 }
 
-/* By constants, which is no call of memcpy() */
-static void copy_network(u8 *to, const void *from, enum rhca_encap encap)
-{
-	switch (encap) {
-	case RHCA_V2_IPV4:
-		memcpy(to, from, sizeof(struct iphdr) + sizeof(struct udphdr));
-		break;
-	case RHCA_V2_IPV6:
-		memcpy(to, from, sizeof(struct ipv6hdr) + sizeof(struct udphdr));
-		break;
-	default:
-		memcpy(to, from, RHCA_GRH_BYTES);
-		break;
-	}
-}
-
 static void mask_network(void *network, enum rhca_encap encap)
 {
 	if (encap == RHCA_V2_IPV4) {
@@ -84,7 +68,7 @@ u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
 	unsigned int i;
 
 	memset(copy, 0xff, LRH_BYTES);
-	copy_network(copy + LRH_BYTES, network_hdr, encap);
+	rhca_network_copy(encap, copy + LRH_BYTES, network_hdr);
 	mask_network(copy + LRH_BYTES, encap);
 	bth = (struct rhca_bth *)(copy + LRH_BYTES + network_bytes);
 	memcpy(bth, transport, sizeof(*bth));
