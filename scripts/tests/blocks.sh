@@ -17,6 +17,7 @@
 
 only_ours
 need tc ethtool
+unset RHCA_PARAMS
 reload_driver || die "does not load"
 setup_pair 9000
 keep_order

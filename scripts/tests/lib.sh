@@ -198,10 +198,16 @@ module_file() { # module_file NAME: the file built for the running kernel
 	return 1
 }
 
-# insert NAME [PARAMETER...]: by modprobe where installed, else the built file
+# insert NAME [PARAMETER...]: by modprobe where installed, else the built file. roce_hca
+# with those in RHCA_PARAMS before them; scenarios that test these parameters unset it
 insert() {
 	local name=$1 ko dep
+	local -a wanted=()
 	shift
+	if [ "$name" = roce_hca ]; then
+		read -ra wanted <<< "${RHCA_PARAMS:-}"
+		set -- "${wanted[@]}" "$@"
+	fi
 	if modprobe -n -q "$name"; then
 		show modprobe "$name" "$@"
 	elif ko=$(module_file "$name"); then
@@ -255,16 +261,12 @@ fake_cpu_mhz() {
 	mount --bind "$fake" /proc/cpuinfo
 }
 
-# load_driver [PARAMETER...]: with those in RHCA_PARAMS before them. Scenarios about
-# parameters load it by reload_driver
-load_driver() {
-	local -a wanted
-	read -ra wanted <<< "${RHCA_PARAMS:-}"
+load_driver() { # [PARAMETER...]
 	load_support
 	case $RHCA_LINK_TYPE in
 	roce)
 		if [ -z "${RHCA_KEEP_OTHER:-}" ]; then remove_driver rdma_rxe; fi
-		loaded roce_hca || insert roce_hca "${wanted[@]}" "$@" || die "cannot load roce_hca"
+		loaded roce_hca || insert roce_hca "$@" || die "cannot load roce_hca"
 		;;
 	rxe)
 		remove_driver roce_hca
@@ -274,8 +276,8 @@ load_driver() {
 	esac
 }
 
-# reload_driver [PARAMETER...]: the driver with exactly these parameters; the
-# next scenario finds it with its defaults again
+# reload_driver [PARAMETER...]: the driver with these parameters; the next scenario finds
+# it without them again
 reload_driver() {
 	remove_driver roce_hca || die "roce_hca does not unload"
 	defer 'remove_driver roce_hca'

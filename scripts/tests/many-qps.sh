@@ -18,6 +18,7 @@ need tc gcc make taskset
 ko=$TOP/build/$RHCA_KERNEL/bench/rhca_bench.ko
 [ -e "$ko" ] || show "$TOP/scripts/bench/rhca_bench/build" "$RHCA_KERNEL" > /dev/null || die "rhca_bench is not built"
 NETNS=
+unset RHCA_PARAMS
 reload_driver || die "does not load"
 load_driver
 show insmod "$ko" || die "rhca_bench does not load"

@@ -9,6 +9,7 @@
 
 . "$(dirname "$0")/lib.sh"
 only_ours
+unset RHCA_PARAMS
 
 load_support
 remove_driver rdma_rxe

@@ -50,6 +50,7 @@ remove_driver roce_hca
 : "the kernel's selftests"
 [ -n "$SELFTESTS" ] || { say "no kernel source here: its selftests are left out"; finish; }
 cp "$TOP/Documentation/samples/modprobe-rxe.conf" /etc/modprobe.d/roce-hca-rxe.conf
+[ -z "${RHCA_PARAMS-}" ] || echo "options roce_hca $RHCA_PARAMS" >> /etc/modprobe.d/roce-hca-rxe.conf
 defer 'rm /etc/modprobe.d/roce-hca-rxe.conf'
 defer 'modprobe -r roce_hca'
 for test in "$SELFTESTS"/*.sh; do
