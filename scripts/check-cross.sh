@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Other architectures: the modules are built for arm64 and for s390x, which is
-# big-endian, with every warning the kernel's W=1 knows as an error, and with sparse where
-# numbers lie the other way round. Then the scenarios of tier core run on a stock kernel
-# of arm64, emulated.
+# Other architectures: the modules, and the one that scenarios post kernel verbs with, are
+# built for arm64 and for s390x, which is big-endian, with every warning the kernel's W=1
+# knows as an error, and with sparse where numbers lie the other way round. Then the
+# scenarios of tier core run on a stock kernel of arm64, emulated.
 #
 # usage: scripts/check-cross.sh [build|run] [ARCH...]     (both, and all)
 #
@@ -45,7 +45,7 @@ in_folder() {
 }
 
 build() { # build ARCH RELEASE [KBUILD-ARGUMENT...]
-	local arch=$1 release=$2 compiler
+	local arch=$1 release=$2 compiler bench=build/$2/bench
 
 	shift 2
 	case $arch in
@@ -54,7 +54,11 @@ build() { # build ARCH RELEASE [KBUILD-ARGUMENT...]
 	esac
 	in_folder make -s -C /tree modules KVER="$release" ARCH="$arch" \
 		KDIR="/usr/src/linux-headers-$release" \
-		KBUILD_ARGS="CROSS_COMPILE=$compiler -j$(nproc) $*"
+		KBUILD_ARGS="CROSS_COMPILE=$compiler -j$(nproc) $*" &&
+		mkdir -p "$bench" &&
+		cp -u scripts/bench/rhca_bench/{Kbuild,rhca_bench.c} "$bench/" &&
+		in_folder make -s -C "/usr/src/linux-headers-$release" M="/tree/$bench" \
+			ARCH="$arch" CROSS_COMPILE=$compiler "$@" modules
 }
 
 # As in check-build.sh: sparse's complaints are no errors to make.

@@ -14,8 +14,9 @@
 . "$(dirname "$0")/lib.sh"
 
 only_ours
-need tc gcc make taskset
+need tc taskset
 ko=$TOP/build/$RHCA_KERNEL/bench/rhca_bench.ko
+[ -e "$ko" ] || need gcc make
 [ -e "$ko" ] || show "$TOP/scripts/bench/rhca_bench/build" "$RHCA_KERNEL" > /dev/null || die "rhca_bench is not built"
 NETNS=
 unset RHCA_PARAMS
