@@ -65,5 +65,6 @@ have HAVE_VM_FLAGS_CLEAR	linux/mm.h	' vm_flags_clear\('
 have HAVE_MLX5_LAG_DEMUX	linux/mlx5/lag.h	' mlx5_lag_demux_init\('
 have HAVE_RDMA_ITER		rdma/iter.h		'ib_block_iter'
 have HAVE_KUNIT_VISIBILITY	kunit/visibility.h	'EXPORT_SYMBOL_IF_KUNIT\(symbol\)'
+have HAVE_KUNIT_STATIC_STUB	kunit/static_stub.h	'define KUNIT_STATIC_STUB_REDIRECT'
 have HAVE_STRING_NAMESPACES	linux/module.h		'define MODULE_IMPORT_NS\(ns\) MODULE_INFO\(import_ns, ns\)'
 echo

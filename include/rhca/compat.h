@@ -30,6 +30,13 @@
 #define EXPORT_SYMBOL_IF_KUNIT(symbol)
 #endif
 
+/* A function that tests have fail; no code where there is no KUnit. */
+#ifdef HAVE_KUNIT_STATIC_STUB
+#include <kunit/static_stub.h>
+#else
+#define KUNIT_STATIC_STUB_REDIRECT(function, args...)	do {} while (0)
+#endif
+
 /* Namespaces of symbols became strings. */
 #ifdef HAVE_STRING_NAMESPACES
 #define RHCA_IMPORT_KUNIT_SYMBOLS	MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING")

@@ -8,17 +8,12 @@
  */
 #include <linux/irqflags.h>	/* local_lock.h leaves it to others on arm64 */
 #include <linux/local_lock.h>
-#include <linux/mm.h>
 #include <linux/percpu.h>
-#include <linux/sizes.h>
 #include <rhca/compat.h>
 
 #include "sw/transport/pool.h"
 
-/* Half a block, or a page where that is more */
-#define POOL_PAGE_BYTES	(PAGE_SHIFT < 15 ? SZ_32K : PAGE_SIZE)
-#define POOL_ORDER	get_order(POOL_PAGE_BYTES)
-#define POOL_PAGES	(SZ_512K / POOL_PAGE_BYTES)	/* a send window */
+#define POOL_ORDER	get_order(RHCA_POOL_PAGE_BYTES)
 
 /**
  * struct pool - Pages of one CPU
@@ -31,18 +26,21 @@
  */
 struct pool {
 	local_lock_t lock;
-	struct page *pages[POOL_PAGES];
+	struct page *pages[RHCA_POOL_PAGES];
 	unsigned int current_page;
 	unsigned int used;
 };
 
 static DEFINE_PER_CPU(struct pool, pools);
 
-static struct page *new_page(void)
+/* Not static, since the tests have it fail */
+struct page *rhca_pool_new_page(void)
 {
+	KUNIT_STATIC_STUB_REDIRECT(rhca_pool_new_page);
 	return alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN |
 			   __GFP_NORETRY | __GFP_NOMEMALLOC, POOL_ORDER);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_pool_new_page);
 
 /* Nobody else has it: what was taken of it has been freed */
 static bool is_free(struct page *page)
@@ -59,14 +57,14 @@ static bool turn(struct pool *pool)
 	struct page *page;
 	unsigned int i = 0;
 
-	while (i < POOL_PAGES && pool->pages[i] && !is_free(pool->pages[i]))
+	while (i < RHCA_POOL_PAGES && pool->pages[i] && !is_free(pool->pages[i]))
 		i++;
-	if (i == POOL_PAGES || !pool->pages[i]) {
-		page = new_page();
+	if (i == RHCA_POOL_PAGES || !pool->pages[i]) {
+		page = rhca_pool_new_page();
 		if (!page)
 			return false;
-		if (i == POOL_PAGES) {
-			i = (pool->current_page + 1) % POOL_PAGES;
+		if (i == RHCA_POOL_PAGES) {
+			i = (pool->current_page + 1) % RHCA_POOL_PAGES;
 			put_page(pool->pages[i]);
 		}
 		pool->pages[i] = page;
@@ -97,7 +95,7 @@ void *rhca_pool_room(unsigned int bytes)
 	page = pool->pages[pool->current_page];
 	if (page && is_free(page))
 		pool->used = 0;
-	if (!page || pool->used + bytes > POOL_PAGE_BYTES) {
+	if (!page || pool->used + bytes > RHCA_POOL_PAGE_BYTES) {
 		if (!turn(pool)) {
 			local_unlock_nested_bh(&pools.lock);
 			return NULL;
@@ -106,6 +104,7 @@ void *rhca_pool_room(unsigned int bytes)
 	}
 	return page_address(page) + pool->used;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_pool_room);
 
 /**
  * rhca_pool_take - Take bytes from where rhca_pool_room() has pointed to
@@ -129,6 +128,7 @@ void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
 	pool->used += bytes;
 	local_unlock_nested_bh(&pools.lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_pool_take);
 
 /**
  * rhca_pool_give_up - Take nothing of what rhca_pool_room() has pointed to
@@ -139,6 +139,7 @@ void rhca_pool_give_up(void)
 {
 	local_unlock_nested_bh(&pools.lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_pool_give_up);
 
 /* Not by an initializer, see rhca_doorbells_init(): where locks are checked they have names */
 void rhca_pool_init(void)
@@ -157,7 +158,7 @@ void rhca_pool_exit(void)
 
 	for_each_possible_cpu(cpu) {
 		pool = per_cpu_ptr(&pools, cpu);
-		for (i = 0; i < POOL_PAGES; i++)
+		for (i = 0; i < RHCA_POOL_PAGES; i++)
 			if (pool->pages[i])
 				put_page(pool->pages[i]);
 	}

@@ -5,9 +5,12 @@
 #ifndef RHCA_SW_TRANSPORT_POOL_H
 #define RHCA_SW_TRANSPORT_POOL_H
 
-#include <linux/types.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
 
-struct page;
+/* Half a block, or a page where that is more */
+#define RHCA_POOL_PAGE_BYTES	(PAGE_SHIFT < 15 ? SZ_32K : PAGE_SIZE)
+#define RHCA_POOL_PAGES		(SZ_512K / RHCA_POOL_PAGE_BYTES)	/* a send window */
 
 /**
  * struct rhca_piece - Bytes in the pool
@@ -21,6 +24,7 @@ struct rhca_piece {
 	unsigned int bytes;
 };
 
+struct page *rhca_pool_new_page(void);
 void *rhca_pool_room(unsigned int bytes);
 void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece);
 void rhca_pool_give_up(void);
