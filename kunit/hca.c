@@ -25,6 +25,8 @@ struct tap {
 	struct sk_buff_head sent;
 	struct sk_buff_head sent_v2;
 	int result;
+	void (*meanwhile)(void *data);
+	void *data;
 };
 
 static bool is_v2(const struct sk_buff *skb)
@@ -37,7 +39,12 @@ static bool is_v2(const struct sk_buff *skb)
 static netdev_tx_t tap_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
 	struct tap *tap = netdev_priv(ndev);
+	void (*meanwhile)(void *data) = tap->meanwhile;
 
+	if (meanwhile && is_v2(skb)) {
+		tap->meanwhile = NULL;
+		meanwhile(tap->data);
+	}
 	if (tap->result == NET_XMIT_DROP)
 		kfree_skb(skb);
 	else if (skb->protocol == htons(0x8915))
@@ -74,6 +81,7 @@ static struct net_device *tap_create(struct kunit *test, u32 num,
 	ndev->dcbnl_ops = &tap_dcb_ops;
 	ndev->features |= NETIF_F_SG | NETIF_F_HIGHDMA;
 	ndev->priv_flags |= IFF_NO_QUEUE;
+	ndev->lltx = true;
 	ndev->max_mtu = 9000;
 	ndev->mtu = 4500;
 	SET_NETDEV_DEV(ndev, parent);
@@ -612,6 +620,22 @@ void test_set_queue(struct test_hca *hca, int result)
 	struct tap *tap = netdev_priv(hca->ndev[0]);
 
 	WRITE_ONCE(tap->result, result);
+}
+
+/**
+ * test_while_sending - Something happens while an skb leaves
+ * @hca: the device
+ * @meanwhile: called once, when the next skb of RoCE v2 is handed to port 1 and before
+ *	it is kept or refused. In softirq as a rule: it must not assert, only expect
+ * @data: for @meanwhile
+ */
+void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
+			void *data)
+{
+	struct tap *tap = netdev_priv(hca->ndev[0]);
+
+	tap->data = data;
+	tap->meanwhile = meanwhile;
 }
 
 u32 test_num_sent(struct test_hca *hca)

@@ -144,6 +144,8 @@ bool test_sent(struct test_hca *hca, struct test_sent *sent);
 struct sk_buff *test_sent_v2(struct test_hca *hca);
 struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb);
 void test_set_queue(struct test_hca *hca, int result);
+void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
+			void *data);
 u32 test_num_sent(struct test_hca *hca);
 
 #endif

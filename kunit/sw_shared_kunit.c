@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Shared blocks: packets of several QPs that are alone leave in one skb. Which of
- * them do, which source port what follows has, and what becomes of those whose block
- * the local queue refuses.
+ * them do, which source port what follows has, what becomes of those whose block
+ * the local queue refuses, and of QPs to which something happens before it has left.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/ip.h>
 #include <linux/udp.h>
+#include <linux/workqueue.h>
 #include <net/dst_cache.h>
 
 #include "core/device.h"
@@ -19,6 +20,8 @@
 #include "sw/transport/shared.h"
 
 #define SEND_ONLY	0x04
+#define READ_REQUEST	0x0c
+#define READ_RESPONSE	0x10
 #define ACKNOWLEDGE	0x11
 
 #define QPS		6
@@ -46,12 +49,16 @@ struct bench {
  * @qp: index of the QP that sent it
  * @nth: how many before it that QP has sent, from its first PSN
  * @opcode: of the BTH
+ * @psn: of the BTH
+ * @syndrome: of an acknowledgement
  * @sport: UDP source port
  */
 struct seen {
 	u32 qp;
 	u32 nth;
 	u8 opcode;
+	u32 psn;
+	u8 syndrome;
 	u16 sport;
 };
 
@@ -65,6 +72,7 @@ static struct ib_qp *connect(struct bench *b, u32 index)
 {
 	struct ib_qp_attr *attr = test_alloc(b->test, sizeof(*attr));
 	struct test_qp_spec spec = {
+		.access = IB_ACCESS_REMOTE_READ,
 		.sq_psn = first_psn(index), .initiator_depth = 1,
 		.responder_resources = 1, .retries = 7,
 	};
@@ -165,6 +173,8 @@ static void look_at(struct bench *b, struct sk_buff *skb, enum rhca_encap encap,
 	seen->qp = index;
 	seen->nth = (rx->psn - first_psn(index)) & 0xffffff;
 	seen->opcode = rx->opcode;
+	seen->psn = rx->psn;
+	seen->syndrome = *(const u8 *)(rx->bth + 1);
 	kfree_skb(skb);
 	kunit_kfree(b->test, rx);
 }
@@ -235,8 +245,8 @@ static u16 own_port(struct bench *b, u32 index)
 	return port;
 }
 
-/* The peer has all packets of the QP up to the @nth */
-static void acknowledge(struct bench *b, u32 index, u32 nth)
+/* That the peer has all packets of the QP up to the @nth */
+static struct sk_buff *acknowledgement(struct bench *b, u32 index, u32 nth)
 {
 	const u8 aeth[4] = { 0x1f, 0, 0, nth + 1 };
 	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
@@ -253,10 +263,20 @@ static void acknowledge(struct bench *b, u32 index, u32 nth)
 	test_peer_gid(&p.flow.sgid);
 	skb = test_skb(b->test, packet, test_build(packet, &p), TEST_LINEAR, 0);
 	skb->dev = b->hca->ndev[0];
+	kunit_kfree(b->test, packet);
+	return skb;
+}
+
+static void receive(struct sk_buff *skb)
+{
 	local_bh_disable();
 	rhca_receive(skb, RHCA_V2_IPV6);
 	local_bh_enable();
-	kunit_kfree(b->test, packet);
+}
+
+static void acknowledge(struct bench *b, u32 index, u32 nth)
+{
+	receive(acknowledgement(b, index, nth));
 }
 
 static void lone_packets_of_several_qps_leave_in_one_skb(struct kunit *test)
@@ -450,6 +470,387 @@ static void packets_of_a_refused_block_are_sent_again(struct kunit *test)
 	KUNIT_EXPECT_GE(test, test_count(b.hca, RHCA_TX_DROPPED), QPS);
 }
 
+/* Its packets go singly for a while: perhaps it was the block that got lost */
+static void qp_that_has_lost_packets_is_left_out(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test);
+	rhca_block_lost(&sw_qp(&b, 2)->send.backoff);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	KUNIT_EXPECT_EQ(test, expect_single(&b, 2, 0), own_port(&b, 2));
+	expect_block(&b, ALL & ~BIT(2), 0);
+	expect_no_more(&b);
+}
+
+/* --- while the block leaves --------------------------------------------------------- */
+
+/**
+ * struct meanwhile - What happens to a QP whose packet is in a block on its way
+ * @b: the bench
+ * @ack: acknowledgement that arrives, or NULL
+ * @posts: another request is posted
+ * @sqd: the QP is moved to SQD
+ * @ret: of posting
+ */
+struct meanwhile {
+	struct bench *b;
+	struct sk_buff *ack;
+	bool posts;
+	bool sqd;
+	int ret;
+};
+
+#define SUBJECT	2	/* the QP */
+
+static void happen(void *data)
+{
+	struct ib_send_wr wr = { .wr_id = QPS + 1, .opcode = IB_WR_SEND };
+	struct meanwhile *m = data;
+	struct rhca_verbs_qp *qp = &sw_qp(m->b, SUBJECT)->base;
+
+	if (m->sqd) {
+		qp->attr.en_sqd_async_notify = true;
+		WRITE_ONCE(qp->state, IB_QPS_SQD);
+	}
+	if (m->ack)
+		receive(m->ack);
+	if (m->posts) {
+		rhca_doorbell_gap_ns = 0;	/* may leave at once */
+		m->ret = ib_post_send(m->b->qp[SUBJECT], &wr, NULL);
+		rhca_doorbell_gap_ns = GAP_NS;
+	}
+}
+
+static void send_block(struct bench *b, struct meanwhile *m)
+{
+	m->b = b;
+	test_while_sending(b->hca, happen, m);
+	begin_burst(b);
+	post_each(b);
+	end_burst();
+	KUNIT_EXPECT_EQ(b->test, 0, m->ret);
+}
+
+/* It does not overtake it */
+static void request_waits_for_the_block_with_the_one_before(struct kunit *test)
+{
+	struct meanwhile m = { .posts = true };
+	struct seen seen[QPS];
+	struct bench b;
+	u16 port;
+
+	setup(&b, test);
+	send_block(&b, &m);
+	KUNIT_ASSERT_EQ(test, take(&b, seen), QPS);
+	port = seen[0].sport;
+	KUNIT_EXPECT_EQ(test, expect_single(&b, SUBJECT, 1), port);
+	expect_no_more(&b);
+}
+
+static void completion_may_come_before_the_block_has_left(struct kunit *test)
+{
+	struct meanwhile m = { .posts = true };
+	struct bench b;
+	struct ib_wc wc;
+
+	setup(&b, test);
+	m.ack = acknowledgement(&b, SUBJECT, 0);
+	send_block(&b, &m);
+	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, SUBJECT);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+	expect_block(&b, ALL, 0);
+	KUNIT_EXPECT_EQ_MSG(test, expect_single(&b, SUBJECT, 1),
+			    own_port(&b, SUBJECT), "behind nothing");
+	expect_no_more(&b);
+	acknowledge(&b, SUBJECT, 1);
+	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, QPS + 1);
+}
+
+/* Nobody else would look again */
+static void sqd_is_drained_when_the_block_has_left(struct kunit *test)
+{
+	struct meanwhile m = { .sqd = true };
+	struct bench b;
+
+	setup(&b, test);
+	m.ack = acknowledgement(&b, SUBJECT, 0);
+	send_block(&b, &m);
+	expect_block(&b, ALL, 0);
+	expect_no_more(&b);
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &b.hca->events));
+}
+
+/**
+ * struct verb - A call that another thread makes while the block leaves
+ * @work: the thread's
+ * @b: the bench
+ * @done: it has returned
+ * @ret: what
+ * @in_time: it had returned before the block left
+ */
+struct verb {
+	struct work_struct work;
+	struct bench *b;
+	struct completion done;
+	int ret;
+	bool in_time;
+};
+
+static void destroy(struct work_struct *work)
+{
+	struct verb *verb = container_of(work, struct verb, work);
+
+	verb->ret = ib_destroy_qp(verb->b->qp[SUBJECT]);
+	complete(&verb->done);
+}
+
+#define NEW_PSN	0x424242
+
+/* To RTS again, with another PSN */
+static void bring_up_again(struct work_struct *work)
+{
+	struct test_qp_spec spec = { .sq_psn = NEW_PSN, .retries = 7,
+				     .responder_resources = 1, .initiator_depth = 1 };
+	struct verb *verb = container_of(work, struct verb, work);
+	struct ib_qp *qp = verb->b->qp[SUBJECT];
+	struct ib_qp_attr attr;
+	int mask, state;
+
+	for (state = IB_QPS_RESET; state <= IB_QPS_RTS && !verb->ret; state++) {
+		test_qp_attr(verb->b->hca, qp, &spec, state, &attr, &mask);
+		attr.dest_qp_num = FIRST_DEST + SUBJECT;
+		verb->ret = ib_modify_qp(qp, &attr, mask);
+	}
+	complete(&verb->done);
+}
+
+static void begin_verb(struct verb *verb, int patience_ms)
+{
+	queue_work(system_unbound_wq, &verb->work);
+	while (!completion_done(&verb->done) && patience_ms--)
+		mdelay(1);
+	verb->in_time = completion_done(&verb->done);
+}
+
+static void begin_to_destroy(void *data)
+{
+	begin_verb(data, 50);
+}
+
+static void destruction_waits_for_the_block(struct kunit *test)
+{
+	struct verb *verb = test_alloc(test, sizeof(*verb));
+	struct bench b;
+	u32 i;
+
+	setup(&b, test);
+	verb->b = &b;
+	init_completion(&verb->done);
+	INIT_WORK(&verb->work, destroy);
+	test_while_sending(b.hca, begin_to_destroy, verb);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	KUNIT_EXPECT_FALSE(test, verb->in_time);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
+	KUNIT_EXPECT_EQ(test, 0, verb->ret);
+	for (i = 0; i < b.hca->num_qps; i++)
+		if (b.hca->qps[i] == b.qp[SUBJECT])
+			b.hca->qps[i] = b.hca->qps[--b.hca->num_qps];
+	expect_block(&b, ALL, 0);
+	expect_no_more(&b);
+}
+
+static void reset_and_post(void *data)
+{
+	struct meanwhile m = { .posts = true };
+	struct verb *verb = data;
+
+	begin_verb(verb, PATIENCE_MS);
+	m.b = verb->b;
+	happen(&m);
+	verb->ret |= m.ret;
+}
+
+static void expect_new_request(struct bench *b)
+{
+	struct seen seen[QPS] = {};
+
+	do {
+		KUNIT_ASSERT_TRUE(b->test, arrives(b, seen));
+	} while (seen[0].qp != SUBJECT);
+	KUNIT_EXPECT_EQ(b->test, seen[0].psn, NEW_PSN);
+	KUNIT_EXPECT_EQ(b->test, seen[0].sport, own_port(b, SUBJECT));
+}
+
+static const bool refusals[] = { false, true };
+
+static void refusal_desc(const bool *refused, char *desc)
+{
+	strscpy(desc, *refused ? "refused" : "sent", KUNIT_PARAM_DESC_SIZE);
+}
+KUNIT_ARRAY_PARAM(refusal, refusals, refusal_desc);
+
+/* What its packet was is no matter of the new connection */
+static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
+{
+	const bool *refused = test->param_value;
+	struct verb *verb = test_alloc(test, sizeof(*verb));
+	struct bench b;
+
+	setup(&b, test);
+	verb->b = &b;
+	init_completion(&verb->done);
+	INIT_WORK(&verb->work, bring_up_again);
+	test_while_sending(b.hca, reset_and_post, verb);
+	if (*refused)
+		test_set_queue(b.hca, NET_XMIT_DROP);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	test_set_queue(b.hca, NET_XMIT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
+	KUNIT_EXPECT_TRUE(test, verb->in_time);
+	KUNIT_EXPECT_EQ(test, 0, verb->ret);
+	if (!*refused)
+		expect_block(&b, ALL, 0);
+	expect_new_request(&b);
+}
+
+/* --- acknowledgements ---------------------------------------------------------------- */
+
+/* A packet of the peer to a QP, at @to; returns its bytes behind the network headers */
+static unsigned int build_request(struct bench *b, u8 *to, u32 index, u8 opcode,
+				  u32 psn, const u8 *reth)
+{
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 64,
+			  .udp_sport = 0xd00d, .dgid = b->hca->gid },
+		.bth = { .opcode = opcode, .ack_req = true, .psn = psn,
+			 .dest_qpn = b->qp[index]->qp_num },
+		.extended = reth, .extended_bytes = reth ? 16 : 0,
+		.payload_bytes = reth ? 0 : 64,
+	};
+
+	test_peer_gid(&p.flow.sgid);
+	return test_build(to, &p) - rhca_network_bytes(RHCA_V2_IPV6);
+}
+
+/* A READ of no bytes, which is answered by a response of none */
+static void read_nothing(struct bench *b, u32 index)
+{
+	static const u8 reth[16];
+	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
+	unsigned int bytes = build_request(b, packet, index, READ_REQUEST, 0, reth);
+	struct sk_buff *skb = test_skb(b->test, packet, bytes +
+				       rhca_network_bytes(RHCA_V2_IPV6),
+				       TEST_LINEAR, 0);
+
+	skb->dev = b->hca->ndev[0];
+	receive(skb);
+	kunit_kfree(b->test, packet);
+}
+
+/* A SEND to each QP arrives, in one block; @psn of each */
+static void send_to_each(struct bench *b, const u32 *psn)
+{
+	unsigned int network = rhca_network_bytes(RHCA_V2_IPV6), bytes;
+	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
+	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(b->test, skb);
+	for (i = 0; i < QPS; i++) {
+		test_post_recv(b->hca, b->qp[i], i, 0, 64);
+		bytes = build_request(b, packet, i, SEND_ONLY, psn[i], NULL);
+		if (!i)
+			skb_put_data(skb, packet, network);
+		skb_put_data(skb, packet + network, bytes);
+		skb_shinfo(skb)->gso_size = bytes;
+	}
+	skb_reset_network_header(skb);
+	rhca_network_resize(RHCA_V2_IPV6, skb->data, skb->len - network);
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL;
+	skb_shinfo(skb)->gso_segs = QPS;
+	skb->dev = b->hca->ndev[0];
+	receive(skb);
+	kunit_kfree(b->test, packet);
+}
+
+/* The next skb acknowledges the first request of each of these QPs */
+static void expect_acks(struct bench *b, unsigned long qps)
+{
+	unsigned long found = 0;
+	struct seen seen[QPS];
+	u32 num = take(b, seen), i;
+
+	KUNIT_EXPECT_EQ(b->test, num, hweight_long(qps));
+	for (i = 0; i < num; i++) {
+		found |= BIT(seen[i].qp);
+		KUNIT_EXPECT_EQ(b->test, seen[i].opcode, ACKNOWLEDGE);
+		KUNIT_EXPECT_EQ(b->test, seen[i].psn, 0);
+		KUNIT_EXPECT_EQ(b->test, seen[i].syndrome & 0x60, 0);
+		KUNIT_EXPECT_EQ(b->test, seen[i].sport, seen[0].sport);
+	}
+	KUNIT_EXPECT_EQ(b->test, found, qps);
+}
+
+/* The next skb is one packet, with the source port of its QP */
+static void expect_answer(struct bench *b, u32 index, u8 opcode, u8 syndrome)
+{
+	struct seen seen[QPS] = {};
+
+	KUNIT_EXPECT_EQ(b->test, 1, take(b, seen));
+	KUNIT_EXPECT_EQ(b->test, seen[0].qp, index);
+	KUNIT_EXPECT_EQ(b->test, seen[0].opcode, opcode);
+	KUNIT_EXPECT_EQ(b->test, seen[0].syndrome & 0x60, syndrome);
+	KUNIT_EXPECT_EQ(b->test, seen[0].sport, own_port(b, index));
+}
+
+static void acknowledgements_of_several_qps_leave_in_one_skb(struct kunit *test)
+{
+	static const u32 psn[QPS];
+	struct bench b;
+
+	setup(&b, test);
+	send_to_each(&b, psn);
+	expect_acks(&b, ALL);
+	expect_no_more(&b);
+}
+
+/* The peer would take responses for lost that an acknowledgement has overtaken */
+static void acknowledgement_behind_a_response_leaves_alone(struct kunit *test)
+{
+	static const u32 psn[QPS] = { [SUBJECT] = 1 };
+	struct bench b;
+
+	setup(&b, test);
+	read_nothing(&b, SUBJECT);
+	expect_answer(&b, SUBJECT, READ_RESPONSE, 0);
+	send_to_each(&b, psn);
+	expect_answer(&b, SUBJECT, ACKNOWLEDGE, 0);
+	expect_acks(&b, ALL & ~BIT(SUBJECT));
+	expect_no_more(&b);
+}
+
+/* It would repeat too much, or an acknowledgement before it come too late */
+static void nak_leaves_alone(struct kunit *test)
+{
+	static const u32 psn[QPS] = { [SUBJECT] = 3 };
+	struct bench b;
+
+	setup(&b, test);
+	send_to_each(&b, psn);
+	expect_answer(&b, SUBJECT, ACKNOWLEDGE, 0x60);
+	expect_acks(&b, ALL & ~BIT(SUBJECT));
+	expect_no_more(&b);
+}
+
 /* --- which packets share ------------------------------------------------------------- */
 
 struct other_case {
@@ -637,6 +1038,50 @@ static void only_what_has_the_same_headers_shares(struct kunit *test)
 	rhca_path_put(other);
 }
 
+/* The entry of the table that it was to go by has been cleared. Others are not concerned */
+static void packet_outside_partitions_is_in_no_block(struct kunit *test)
+{
+	struct rhca_shared_block *shared;
+	struct rhca_bth_fields fields;
+	struct rhca_packet packet;
+	struct rhca_path *path;
+	struct bench b;
+	u32 i;
+
+	setup(&b, test);
+	shared = test_alloc(test, sizeof(*shared));
+	fields = fields_of(0);
+	path = path_like(&b, 0, same, &fields);
+	local_bh_disable();
+	rcu_read_lock();
+	rhca_shared_begin(shared);
+	for (i = 0; i < QPS; i++) {
+		fields = fields_of(i);
+		if (i != SUBJECT) {
+			KUNIT_EXPECT_TRUE(test, share(&b, shared, i, path,
+						      &fields));
+			continue;
+		}
+		fields.pkey = 0x8000;	/* the key of no partition */
+		KUNIT_EXPECT_TRUE(test, rhca_shared_begin_packet(shared, &packet,
+								 &sw_qp(&b, i)->base,
+								 path, &fields, 0));
+		rhca_packet_protect(&packet);
+		rhca_packet_seal(&packet);
+		KUNIT_EXPECT_FALSE(test, rhca_shared_add(shared, &packet,
+							 sw_qp(&b, i)));
+		KUNIT_EXPECT_PTR_EQ(test, shared->senders, NULL);
+	}
+	rhca_shared_send(shared);
+	rcu_read_unlock();
+	local_bh_enable();
+	expect_block(&b, GENMASK(SUBJECT - 1, 0), 0);
+	expect_block(&b, GENMASK(QPS - 1, SUBJECT + 1), 0);
+	expect_no_more(&b);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_TX_DROPPED_BAD_PKEY), 1);
+	rhca_path_put(path);
+}
+
 static struct kunit_case shared_tests[] = {
 	KUNIT_CASE(lone_packets_of_several_qps_leave_in_one_skb),
 	KUNIT_CASE(source_port_stays_until_all_is_acknowledged),
@@ -646,6 +1091,17 @@ static struct kunit_case shared_tests[] = {
 	KUNIT_CASE(qp_in_sqd_is_left_out),
 	KUNIT_CASE(packets_of_other_sizes_leave_apart),
 	KUNIT_CASE(packets_of_a_refused_block_are_sent_again),
+	KUNIT_CASE(qp_that_has_lost_packets_is_left_out),
+	KUNIT_CASE(request_waits_for_the_block_with_the_one_before),
+	KUNIT_CASE(completion_may_come_before_the_block_has_left),
+	KUNIT_CASE(sqd_is_drained_when_the_block_has_left),
+	KUNIT_CASE(destruction_waits_for_the_block),
+	KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves,
+			 refusal_gen_params),
+	KUNIT_CASE(acknowledgements_of_several_qps_leave_in_one_skb),
+	KUNIT_CASE(acknowledgement_behind_a_response_leaves_alone),
+	KUNIT_CASE(nak_leaves_alone),
+	KUNIT_CASE(packet_outside_partitions_is_in_no_block),
 	KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares,
 			 other_gen_params),
 	{}

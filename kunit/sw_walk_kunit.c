@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that arrive together: how their IPv4 identifications were counted, and
- * lists of single packets.
+ * Packets that arrive together: how their IPv4 identifications were counted, the QPs of
+ * the next ones, and lists of single packets.
  */
 #include <kunit/test.h>
 #include <linux/ip.h>
@@ -23,6 +23,7 @@
 #define FIRST_PSN	0xfffffe		/* wraps */
 #define FIRST_ID	0xfffe			/* wraps as well */
 #define MAX_PACKETS	5
+#define NO_OPCODE	0xfb
 
 /* --- identifications ----------------------------------------------------------- */
 
@@ -117,6 +118,144 @@ static void identifications_are_found_by_their_rule(struct kunit *test)
 					       RHCA_RX_ICRC_ENCAPSULATED),
 			c->num - hweight32(c->intact));
 	free_percpu(counters);
+	kfree_skb(skb);
+}
+
+/* --- QPs of the next packets ----------------------------------------------------- */
+
+#define QPS	3
+#define NOBODY	QPS		/* no QP has the number */
+#define FAULT	(QPS + 1)	/* to the first QP, and cannot be parsed */
+#define END	(QPS + 2)	/* and all after it */
+
+/**
+ * struct ahead_case - A block to several QPs
+ * @desc: what is peculiar to it
+ * @to: index of the QP of each packet
+ */
+struct ahead_case {
+	const char *desc;
+	u8 to[8];
+};
+
+static const struct ahead_case ahead_cases[] = {
+	{ "each to another", { 0, 1, 2, 0, 1, 2, 0, 1 } },
+	{ "two take turns", { 0, 1, 0, 1, 0, 1, 0, 1 } },
+	{ "several to one", { 0, 0, 0, 1, 1, 0, 0, 2 } },
+	{ "some to nobody", { NOBODY, 0, NOBODY, 1, NOBODY, NOBODY, 2, 0 } },
+	{ "one that is no packet", { 0, FAULT, 1, 2, 0, 1, 2, 0 } },
+	{ "several that are none", { 1, 2, FAULT, FAULT, FAULT, 0, 2, 1 } },
+	{ "one packet", { 2, END, END, END, END, END, END, END } },
+	{ "two packets", { 2, 1, END, END, END, END, END, END } },
+};
+KUNIT_ARRAY_PARAM_DESC(ahead, ahead_cases, desc);
+
+static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
+				const u32 *numbers)
+{
+	unsigned int network = rhca_network_bytes(RHCA_V2_IPV4), bytes, i;
+	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
+	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
+	struct test_packet p = { .payload_bytes = PAYLOAD };
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	test_flow(&p.flow, RHCA_V2_IPV4);
+	for (i = 0; i < ARRAY_SIZE(c->to) && c->to[i] != END; i++) {
+		p.bth = (struct rhca_bth_fields) {
+			.opcode = c->to[i] == FAULT ? NO_OPCODE : SEND_ONLY,
+			.dest_qpn = numbers[c->to[i]], .psn = i,
+		};
+		bytes = test_build(packet, &p) - network;
+		if (!i)
+			skb_put_data(skb, packet, network);
+		skb_put_data(skb, packet + network, bytes);
+		skb_shinfo(skb)->gso_size = bytes;
+	}
+	rhca_network_resize(RHCA_V2_IPV4, skb->data, skb->len - network);
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	skb->dev = test_netdev(test, 7);
+	return skb;
+}
+
+/* Of what lies ahead only the next two packets may be known, and nothing wrong */
+static void expect_known(struct kunit *test, struct rhca_walk *walk,
+			 const struct ahead_case *c, const u32 *numbers)
+{
+	unsigned int at = walk->place + RHCA_WALK_AHEAD;
+	const struct rhca_qp_ahead *ahead =
+		&walk->ahead[at % RHCA_WALK_AHEAD];
+	bool inside = at < ARRAY_SIZE(c->to) && c->to[at] != END;
+
+	KUNIT_EXPECT_EQ_MSG(test, ahead->number,
+			    inside ? numbers[c->to[at]] : 0,
+			    "at packet %u", walk->place);
+	if (!inside || ahead->number == numbers[NOBODY])
+		KUNIT_EXPECT_NULL(test, ahead->handle);
+	else if (ahead->handle)
+		KUNIT_EXPECT_EQ(test, ahead->handle->qp->number, ahead->number);
+}
+
+/* Whatever has been looked up before: a packet is its own QP's */
+static void packet_is_for_the_qp_that_it_names(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct rhca_walk *walk = test_alloc(test, sizeof(*walk));
+	const struct ahead_case *c = test->param_value;
+	unsigned int i, packets = 0, taken = 0;
+	struct rhca_qp_handle *handle;
+	struct ib_qp *qp[QPS];
+	u32 numbers[QPS + 2];
+	struct sk_buff *skb;
+
+	for (i = 0; i < QPS; i++) {
+		qp[i] = test_qp(hca, IB_QPT_RC);
+		numbers[i] = qp[i]->qp_num;
+	}
+	numbers[NOBODY] = 0xabcdef;
+	numbers[FAULT] = numbers[0];
+	skb = block_to(test, c, numbers);
+	rcu_read_lock();
+	KUNIT_EXPECT_TRUE(test, rhca_walk_begin_block(walk, skb, RHCA_V2_IPV4));
+	for (; rhca_walk_next(walk); packets++) {
+		handle = rhca_walk_find_handle(walk);
+		KUNIT_EXPECT_PTR_EQ_MSG(test, handle,
+					rhca_qp_find_handle(numbers[c->to[walk->place]]),
+					"packet %u", walk->place);
+		rhca_walk_look_ahead(walk);
+		expect_known(test, walk, c, numbers);
+	}
+	rcu_read_unlock();
+	for (i = 0; i < ARRAY_SIZE(c->to); i++)
+		taken += c->to[i] < FAULT;
+	KUNIT_EXPECT_EQ(test, packets, taken);
+	kfree_skb(skb);
+}
+
+/* They are looked up before their turn, each once */
+static void qps_of_the_next_packets_are_known(struct kunit *test)
+{
+	static const struct ahead_case c = { "", { 0, 1, 2, 0, 1, 2, 0, 1 } };
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct rhca_walk *walk = test_alloc(test, sizeof(*walk));
+	const struct rhca_qp_ahead *ahead;
+	u32 numbers[QPS + 2];
+	struct sk_buff *skb;
+	unsigned int i;
+
+	for (i = 0; i < QPS; i++)
+		numbers[i] = test_qp(hca, IB_QPT_RC)->qp_num;
+	skb = block_to(test, &c, numbers);
+	rcu_read_lock();
+	KUNIT_EXPECT_TRUE(test, rhca_walk_begin_block(walk, skb, RHCA_V2_IPV4));
+	while (rhca_walk_next(walk)) {
+		ahead = &walk->ahead[walk->place % RHCA_WALK_AHEAD];
+		if (walk->place >= RHCA_WALK_AHEAD)
+			KUNIT_EXPECT_PTR_EQ_MSG(test, ahead->handle,
+						rhca_qp_find_handle(numbers[c.to[walk->place]]),
+						"packet %u", walk->place);
+		rhca_walk_look_ahead(walk);
+	}
+	rcu_read_unlock();
 	kfree_skb(skb);
 }
 
@@ -380,6 +519,8 @@ static void list_without_packets_is_harmless(struct kunit *test)
 
 static struct kunit_case walk_tests[] = {
 	KUNIT_CASE_PARAM(identifications_are_found_by_their_rule, id_gen_params),
+	KUNIT_CASE_PARAM(packet_is_for_the_qp_that_it_names, ahead_gen_params),
+	KUNIT_CASE(qps_of_the_next_packets_are_known),
 	KUNIT_CASE(packets_of_one_qp_are_acknowledged_once),
 	KUNIT_CASE(damaged_packet_is_as_good_as_lost),
 	KUNIT_CASE(what_is_no_packet_is_passed_over),

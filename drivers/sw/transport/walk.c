@@ -239,6 +239,7 @@ void rhca_walk_look_ahead(struct rhca_walk *walk)
 	far->handle = rhca_qp_find_handle(far->number);
 	prefetchw(far->handle);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_walk_look_ahead);
 
 /**
  * rhca_walk_find_handle - The handle of the QP that a packet names
@@ -258,6 +259,7 @@ struct rhca_qp_handle *rhca_walk_find_handle(struct rhca_walk *walk)
 	return ahead->handle && ahead->number == number ?
 		ahead->handle : rhca_qp_find_handle(number);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_walk_find_handle);
 
 /* --- IPv4 identifications --------------------------------------------------- */
 

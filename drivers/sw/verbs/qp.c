@@ -57,6 +57,7 @@ struct rhca_qp_handle *rhca_qp_find_handle(u32 number)
 {
 	return xa_load(&qp_table, number);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_qp_find_handle);
 
 /**
  * rhca_qp_get - Find a QP by number
