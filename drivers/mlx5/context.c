@@ -46,7 +46,7 @@ static struct rhca_mlx5_ucontext *to_context(struct ib_ucontext *ibucontext)
 static void describe(struct ib_ucontext *ibucontext,
 		     struct mlx5_ib_alloc_ucontext_resp *resp)
 {
-	const struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibucontext->device);
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibucontext->device);
 
 	resp->cqe_version = to_context(ibucontext)->cqe_version;
 	resp->qp_tab_size = 1 << MLX5_CAP_GEN(mdev, log_max_qp);
@@ -73,7 +73,7 @@ static void describe(struct ib_ucontext *ibucontext,
 	if (MLX5_CAP_GEN(mdev, ece_support))
 		resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE;
 	/* Without write combining BlueFlame costs more than it saves */
-	if (arch_can_pci_mmap_wc())
+	if (rhca_mlx5_write_combining(mdev))
 		resp->bf_reg_size = 1 << MLX5_CAP_GEN(mdev, log_bf_reg_size);
 }
 

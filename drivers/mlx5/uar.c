@@ -161,7 +161,8 @@ static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
 	return 0;
 }
 
-static int take_type(const struct uverbs_attr_bundle *attrs, bool *combining)
+static int take_type(const struct uverbs_attr_bundle *attrs,
+		     struct mlx5_core_dev *mdev, bool *combining)
 {
 	enum mlx5_ib_uapi_uar_alloc_type type;
 	int ret;
@@ -174,7 +175,7 @@ static int take_type(const struct uverbs_attr_bundle *attrs, bool *combining)
 		return -EOPNOTSUPP;
 	*combining = type == MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF;
 	/* libmlx5 asks again for one without */
-	return *combining && !arch_can_pci_mmap_wc() ? -EOPNOTSUPP : 0;
+	return *combining && !rhca_mlx5_write_combining(mdev) ? -EOPNOTSUPP : 0;
 }
 
 static int tell_uar(struct uverbs_attr_bundle *attrs, const struct uar *uar)
@@ -210,7 +211,7 @@ static int ALLOC_HANDLER(struct uverbs_attr_bundle *attrs)
 
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	ret = take_type(attrs, &write_combining);
+	ret = take_type(attrs, mdev_of(context), &write_combining);
 	if (ret)
 		return ret;
 	uar = create_uar(context, write_combining);

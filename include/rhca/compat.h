@@ -164,6 +164,16 @@ static inline void rhca_del_netdev_gids(struct ib_device *ibdev, u32 port,
 #define rhca_mlx5_end_of_list(mdev)	cpu_to_be32(0x100)
 #endif
 
+/*
+ * Does write combining work, so that BlueFlame pays? mlx5_core tries it out once, where it
+ * knows how to; elsewhere the architecture says whether it could.
+ */
+#ifdef HAVE_MLX5_WC_SUPPORT
+#define rhca_mlx5_write_combining(mdev)	mlx5_wc_support_get(mdev)
+#else
+#define rhca_mlx5_write_combining(mdev)	((void)(mdev), arch_can_pci_mmap_wc())
+#endif
+
 /* The table of what arrives on the ports of a LAG: mlx5_core keeps it itself now. */
 #ifdef HAVE_MLX5_LAG_DEMUX
 #include <linux/mlx5/lag.h>

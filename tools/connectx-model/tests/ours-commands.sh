@@ -28,7 +28,10 @@ function_of() {
 }
 modprobe mlx5_core "$no_keys_in_advance"
 start_alone
-if [ "${1-trace}" = trace ]; then
+# The oracle is mlx5_ib of 6.12, which is not the same as others.
+if [ "${1-trace}" = trace ] && [[ $(uname -r) != 6.12.* ]]; then
+	echo "SKIP commands-compared (commands-differ.txt is of mlx5_ib of 6.12)"
+elif [ "${1-trace}" = trace ]; then
 	check trace-mlx5_ib traced mlx5_ib
 	check trace-ours traced roce_hca_mlx5
 	check commands-compared /usr/bin/python3 "$here/compare-commands.py" \
