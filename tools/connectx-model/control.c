@@ -140,6 +140,8 @@ static void answer_counters(struct request *r)
 	answer_number(r, "cnp_handled", c->cnp_handled);
 	answer_number(r, "send_requests", c->work.requests);
 	answer_number(r, "send_doorbells", c->work.doorbells);
+	answer_number(r, "register_writes", c->work.register_writes);
+	answer_number(r, "memory_stretches", c->work.stretches);
 	answer_number(r, "completions", c->work.completions);
 	answer_number(r, "cq_arms", c->work.arms);
 	answer_number(r, "completion_events", c->work.completion_events);

@@ -62,6 +62,8 @@ struct traffic {
 struct work_counters {
 	u64 requests;		/* fetched from send queues */
 	u64 doorbells;		/* rung for them */
+	u64 register_writes;	/* to pages of UARs, doorbells among them */
+	u64 stretches;		/* of memory, that keys led to: one a page at most */
 	u64 completions;
 	u64 arms;		/* of any completion queue */
 	u64 completion_events;	/* of any completion queue */

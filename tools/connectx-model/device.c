@@ -241,10 +241,12 @@ static void bar_write(void *owner, u64 at, const u8 *from, u32 bytes)
 
 	if (dev->faults.gone)
 		return;
-	if (at < SEG_END && bytes == 4)
+	if (at < SEG_END && bytes == 4) {
 		write_segment(dev, at, be32_at(from));
-	else if (at >= SEG_END && bytes >= 4)
+	} else if (at >= SEG_END && bytes >= 4) {
+		dev->counters.work.register_writes++;
 		uar_write(dev, at >> UAR_PAGE_SHIFT, at & UAR_PAGE_MASK, from, bytes);
+	}
 }
 
 static void config_read(void *owner, u32 at, u8 *to, u32 bytes)

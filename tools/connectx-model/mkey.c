@@ -175,6 +175,7 @@ static enum mkey_fault walk(struct device *dev, const struct mkey_access *who, u
 			return fault;
 		if (!stretch.bytes || !visit(dev, &stretch, context))
 			return MKEY_NO_TRANSLATION;
+		dev->counters.work.stretches++;
 	}
 	return MKEY_OK;
 }
