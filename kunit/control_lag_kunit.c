@@ -5,11 +5,13 @@
 #include <kunit/test.h>
 #include <linux/device.h>
 
+#include "control/choice.h"
 #include "control/lag.h"
 #include "core/device.h"
 #include "core/registry.h"
 #include "hca.h"
 #include "recording_backend.h"
+#include "sw/backend.h"
 
 static void remove_device(void *data)
 {
@@ -118,7 +120,87 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 			write_file(test, dev, "roce_lag_ecmp_dev", ndev->name));
 }
 
+/* --- members that are reset ------------------------------------------------------ */
+
+static void unregister_parent(void *data)
+{
+	root_device_unregister(data);
+}
+
+/* A device made as a user or a rule of netdevs= makes it */
+static struct rhca_dev *choose_device(struct kunit *test, const char *name,
+				      struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = {
+		.name = name, .backend = &rhca_sw_backend,
+		.netdevs = { ndev }, .num_ports = 1,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
+	dev = rhca_dev_find(ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	ib_device_put(&dev->ibdev);
+	return dev;
+}
+
+static void expect_member(struct kunit *test, const struct rhca_dev *dev,
+			  const char *name)
+{
+	struct rhca_pkey_table pkeys;
+
+	rhca_pkeys_copy((struct rhca_port *)&dev->ports[0], &pkeys);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), name);
+	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
+}
+
+/* A LAG whose netdevs go, number @first as the first one, before a device is back */
+static void reset_members(struct kunit *test, u32 first)
+{
+	struct device *parent = root_device_register("kunit_adapter");
+	struct net_device *ndev[2];
+	struct rhca_dev *dev;
+	u32 i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
+							   unregister_parent,
+							   parent));
+	for (i = 0; i < 2; i++)
+		ndev[i] = test_netdev_of(test, i + 1, parent);
+	choose_device(test, TEST_NAME "_b", ndev[1]);
+	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
+	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
+			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
+	rhca_lag_flush();
+	dev = rhca_dev_find(ndev[1]);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	ib_device_put(&dev->ibdev);
+
+	test_netdev_remove(test, ndev[first]);
+	test_netdev_remove(test, ndev[!first]);
+	for (i = 0; i < 2; i++)
+		ndev[i] = test_netdev_of(test, i + 1, parent);
+	expect_member(test, choose_device(test, NULL, ndev[0]), TEST_NAME "_a");
+	expect_member(test, choose_device(test, NULL, ndev[1]), TEST_NAME "_b");
+	for (i = 0; i < 2; i++) {
+		rhca_dev_remove(ndev[i]);
+		test_netdev_remove(test, ndev[i]);
+	}
+	kunit_release_action(test, unregister_parent, parent);
+}
+
+/* Tenants stay apart whichever of the netdevs goes first */
+static void members_that_are_reset_keep_their_partitions(struct kunit *test)
+{
+	reset_members(test, 0);
+	reset_members(test, 1);
+}
+
 static struct kunit_case lag_job_cases[] = {
+	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),
 	{}

@@ -98,7 +98,7 @@ static struct kept *find_kept(const struct net_device *ndev)
 
 /*
  * NULL: no memory, or the netdev has gone. Only rhca_kept_netdev_goes(), which looks at
- * @ndev afterwards, may give it one that is being unregistered.
+ * @ndev afterwards, and who is called before it, may give it one that is being unregistered.
  */
 static struct kept *get_kept(const struct net_device *ndev, bool goes)
 {
@@ -148,6 +148,33 @@ int rhca_kept_save(struct rhca_dev *dev, const struct net_device *ndev,
 	}
 	mutex_unlock(&kept_mutex);
 	return kept ? 0 : -ENOMEM;
+}
+
+/**
+ * rhca_kept_member - Keep what a member of a LAG gets back of it with its next device
+ * @ndev: the member, which may be going
+ * @name: of the device that it had
+ * @pkeys: the LAG's partitions
+ *
+ * Context: may sleep.
+ */
+void rhca_kept_member(const struct net_device *ndev, const char *name,
+		      const struct rhca_pkey_table *pkeys)
+{
+	struct kept *kept;
+
+	mutex_lock(&kept_mutex);
+	kept = get_kept(ndev, true);
+	if (kept) {
+		kept->has_settings = true;
+		memset(&kept->settings, 0, sizeof(kept->settings));
+		strscpy(kept->settings.name, name, sizeof(kept->settings.name));
+		kept->settings.pkeys = *pkeys;
+		kept->settings.tclass.global = RHCA_TCLASS_OFF;
+	} else {
+		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	}
+	mutex_unlock(&kept_mutex);
 }
 
 /**

@@ -17,6 +17,7 @@
 #include <net/bonding.h>
 #include <rhca/compat.h>
 
+#include "control/kept.h"
 #include "control/lag.h"
 #include "control/lag_members.h"
 #include "control/link.h"
@@ -30,6 +31,48 @@ static bool stopped;
 static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
 
 /* --- making and ending ------------------------------------------------------------ */
+
+static void keep(const struct rhca_lag_replaced *old, const struct net_device *ndev,
+		 const struct rhca_pkey_table *pkeys)
+{
+	if (old->num_ports == 1 && rhca_netdev_is(ndev, &old->netdev[0]))
+		rhca_kept_member(ndev, old->name, pkeys);
+}
+
+/*
+ * The netdev of a member goes: hardware is reset, or it moves to another namespace. No
+ * device is made again on it here, and the next one that is made has what it had.
+ */
+static void keep_for_next(const struct net_device *ndev)
+{
+	struct rhca_dev *lag = rhca_dev_find_lag(ndev);
+	struct rhca_pkey_table pkeys;
+	u32 i;
+
+	if (!lag)
+		return;
+	/* Never thawed: the LAG ends because of this */
+	rhca_pkeys_freeze(&lag->ports[0], true);
+	rhca_pkeys_copy(&lag->ports[0], &pkeys);
+	for (i = 0; i < lag->replaced.num_devices; i++)
+		keep(&lag->replaced.device[i], ndev, &pkeys);
+	ib_device_put(&lag->ibdev);
+}
+
+/* Until their devices are there again their netdevs may go, too */
+static void keep_for_all(const struct rhca_lag_members *members)
+{
+	const struct rhca_lag_record *record = &members->record;
+	struct net_device *ndev;
+	u32 i;
+
+	for (i = 0; i < record->num_devices; i++) {
+		ndev = rhca_netdev_get(&record->device[i].netdev[0]);
+		if (ndev)
+			keep(&record->device[i], ndev, &members->pkeys);
+		dev_put(ndev);
+	}
+}
 
 static void restore(const struct rhca_lag_members *members)
 {
@@ -83,9 +126,11 @@ static void end_lag(struct net_device *ndev)
 
 	rhca_lag_freeze(&frozen, ndev);
 	rhca_lag_find_replaced(ndev, &members);
-	if (frozen.num && members.record.num_devices &&
-	    rhca_lag_remove_frozen(&frozen))
-		restore(&members);
+	if (frozen.num && members.record.num_devices) {
+		keep_for_all(&members);
+		if (rhca_lag_remove_frozen(&frozen))
+			restore(&members);
+	}
 	rhca_lag_thaw(&frozen);
 }
 
@@ -275,7 +320,7 @@ void rhca_lag_device_added(struct rhca_dev *dev)
 }
 
 /**
- * rhca_lag_netdev_gone - A netdev is being unregistered: so is a LAG on it
+ * rhca_lag_netdev_gone - A netdev is being unregistered: so is a LAG on it, or of it
  * @ndev: the netdev; its device has not been told yet
  *
  * Context: RTNL held.
@@ -286,11 +331,14 @@ void rhca_lag_netdev_gone(struct net_device *ndev)
 	struct rhca_lag_members members;
 
 	rhca_lag_enable(ndev);
+	keep_for_next(ndev);
 	rhca_lag_freeze(&frozen, ndev);
 	rhca_lag_find_replaced(ndev, &members);
-	if (frozen.num && members.record.num_devices &&
-	    rhca_dev_claim(frozen.dev[0]))
-		restore(&members);
+	if (frozen.num && members.record.num_devices) {
+		keep_for_all(&members);
+		if (rhca_dev_claim(frozen.dev[0]))
+			restore(&members);
+	}
 	/* It goes with its netdev: nothing is written any more */
 	if (frozen.num)
 		ib_device_put(&frozen.dev[0]->ibdev);

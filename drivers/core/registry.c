@@ -361,6 +361,28 @@ struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
 
 /**
+ * rhca_dev_find_lag - The LAG that was made of the device on a netdev, and others
+ * @ndev: the netdev, which need not be its member any more
+ *
+ * Return: as rhca_dev_find().
+ */
+struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev)
+{
+	struct rhca_dev *dev, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry) {
+		if (rhca_lag_record_covers(&dev->replaced, ndev) &&
+		    ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/**
  * rhca_dev_remove_netdev - A netdev is being unregistered: its device goes
  * @ndev: the netdev
  *

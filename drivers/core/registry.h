@@ -17,6 +17,7 @@ struct rhca_port;
 int rhca_dev_create(const struct rhca_dev_spec *spec);
 bool rhca_netdev_served(const struct net_device *ndev);
 struct rhca_dev *rhca_dev_find(const struct net_device *ndev);
+struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev);
 bool rhca_dev_claim(struct rhca_dev *dev);
 void rhca_dev_plugged(struct rhca_dev *dev);
 void rhca_dev_unplugged(struct rhca_dev *dev);
