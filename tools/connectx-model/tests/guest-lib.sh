@@ -225,10 +225,10 @@ await() {
 	wait_for test -e "$VM_SHARE/$1" || wait_for test -e "$VM_SHARE/$1"
 }
 
-# The ports of the pingpongs, of perftest, of operations.py and of iperf3, or a
-# listener of rdma_cm.
+# The ports of the pingpongs, of perftest, of operations.py, of iperf3 and of smc-bytes, or
+# a listener of rdma_cm.
 is_listening() {
-	ss -Hltn '( sport = :18515 or sport = :18520 or sport = :5201 )' | grep -q . ||
+	ss -Hltn '( sport = :18515 or sport = :18520 or sport = :5201 or sport = :7001 )' | grep -q . ||
 		rdma resource show cm_id | grep -q LISTEN
 }
 

@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Two machines with a model each, on one wire: a is the client, b the server.
+#
+# usage: wire.sh [DRIVER]   of both adapters: mlx5_ib (default) or roce_hca_mlx5
 . "$(dirname "$0")/guest-lib.sh"
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=${1-mlx5_ib}
 
 case $VM_ROLE in
 a) host=1 ;;
@@ -65,5 +69,12 @@ across rping "rping -s -a $peer -C 20 -v" "rping -c -a $peer -C 20 -v"
 for op in write read send; do
 	across "$op" "ib_${op}_bw $perf -n 20 -s 65536" "ib_${op}_bw $perf -n 20 -s 65536 $peer"
 done
+# Streams between kernels. Without RDMA SMC takes TCP, and says nothing.
+smc=$work/smc-bytes
+if modprobe smc && gcc -O1 -o "$smc" "$(dirname "$0")/../../../scripts/tests/smc-bytes.c"; then
+	before=$(counter send_requests)
+	across smc "$smc server $peer 7001" "$smc client $peer 7001 1024"
+	check smc-by-rdma [ $(($(counter send_requests) - before)) -ge 20 ]
+fi
 across atomic "ib_atomic_bw $perf -n 50" "ib_atomic_bw $perf -n 50 $peer"
 finish
