@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check every RoCE packet of a capture, byte by byte.
 
-usage: check-icrc.py FILE.pcap [--expect COUNT] [--scapy] [--list] [--ignore-qp1]
+usage: check-icrc.py FILE.pcap [--expect COUNT] [--blocks COUNT] [--longest BYTES]
+                     [--vlan ID] [--scapy] [--list]
        check-icrc.py --selftest
 
 For RoCE v1 (EtherType 0x8915) and v2 (UDP 4791), over IPv4 and IPv6, with and
@@ -10,7 +11,10 @@ without VLAN tags: the ICRC is recomputed (IBTA vol. 1, 7.8.1; annexes A16 and
 A17), and lengths, pad count, opcode, header sizes, UDP length and checksum, IP
 identification and DF are verified. Exit status 1 and a line for each packet
 that is wrong. --scapy computes the ICRC of v2 over IPv4 a second time with
-scapy.contrib.roce. --selftest proves the program itself: packets that scapy
+scapy.contrib.roce. --blocks: a sender may hand over many packets with one set of
+network headers, for others to cut (UDP segmentation offload); in so many such blocks,
+at least, each packet is checked as it leaves when it is cut. UDP checksums may then be
+left to the device that sends. --selftest proves the program itself: packets that scapy
 builds must pass, the same packets with one bit or length changed must not.
 """
 
@@ -60,6 +64,8 @@ def packets(path):
 
 class Packet:
     """What a frame says, and what is wrong with it."""
+
+    unfinished = False      # the device still has to compute UDP checksums
 
     def __init__(self, frame):
         self.frame = frame
@@ -167,17 +173,18 @@ class Packet:
             return self.wrong(f'UDP length {length}, expected {len(data)}')
         if source < 0xc000:
             self.wrong(f'UDP source port {source:#x}, expected 0xc000-0xffff')
-        if checksum and self.udp_sum(data, ip4) != 0xffff:
+        if checksum and self.udp_sum(data, ip4) != 0xffff and \
+                not (self.unfinished and checksum == self.udp_sum(b'', ip4, length)):
             self.wrong(f'UDP checksum {checksum:#x} is neither 0 nor right')
         self.sport = source
         masked = bytearray(data[:8])
         masked[6] = masked[7] = 0xff
         return self.transport_layer(network + bytes(masked), data[8:])
 
-    def udp_sum(self, data, ip4):
+    def udp_sum(self, data, ip4, length=None):
         start = self.l3 + (12 if ip4 else 8)
         addresses = self.frame[start:start + (8 if ip4 else 32)]
-        raw = addresses + struct.pack('!HHI', 17, 0, len(data)) + data
+        raw = addresses + struct.pack('!HHI', 17, 0, len(data) if length is None else length) + data
         raw += b'\0' * (len(raw) % 2)
         total = sum(struct.unpack(f'!{len(raw) // 2}H', raw))
         while total >> 16:
@@ -238,6 +245,80 @@ class Packet:
             self.wrong(f'ICRC {got:#010x}, expected {self.icrc:#010x}')
 
 
+class Block:
+    """Packets that the kernel has not cut yet: v2 headers and segments of one size."""
+
+    sizes = []          # that were found, the last one first
+
+    def __init__(self, frame):
+        self.frame = frame
+        self.l3 = 14
+        while struct.unpack_from('!H', frame, self.l3 - 2)[0] in ETH_VLAN:
+            self.l3 += 4
+        kind = struct.unpack_from('!H', frame, self.l3 - 2)[0]
+        self.ip4 = kind == ETH_IP4
+        self.udp = self.l3 + (20 if self.ip4 else 40)
+        self.body = frame[self.udp + 8:]
+        self.is_v2 = kind in (ETH_IP4, ETH_IP6) and frame[self.l3 + (9 if self.ip4 else 6)] == 17 and \
+            struct.unpack_from('!H', frame, self.udp + 2)[0] == ROCE_PORT
+
+    def segment(self, place, size):
+        """As a packet of its own: lengths, identification and checksum of the IP header."""
+        body = self.body[place * size:(place + 1) * size]
+        head = bytearray(self.frame[:self.udp + 8])
+        if self.ip4:
+            ident, = struct.unpack_from('!H', head, self.l3 + 4)
+            struct.pack_into('!HH', head, self.l3 + 2, 28 + len(body), (ident + place) & 0xffff)
+            struct.pack_into('!H', head, self.l3 + 10, 0)
+            struct.pack_into('!H', head, self.l3 + 10, self.sum(head[self.l3:self.udp]) ^ 0xffff)
+        else:
+            struct.pack_into('!H', head, self.l3 + 4, 8 + len(body))
+        struct.pack_into('!HH', head, self.udp + 4, 8 + len(body), 0)
+        return bytes(head) + body
+
+    @staticmethod
+    def sum(data):
+        total = sum(struct.unpack(f'!{len(data) // 2}H', data))
+        while total >> 16:
+            total = (total & 0xffff) + (total >> 16)
+        return total
+
+    def wrong_headers(self):
+        """Of the whole: lengths, and of the checksums what the device that cuts begins with."""
+        udp_length, checksum = struct.unpack_from('!HH', self.frame, self.udp + 4)
+        start = self.l3 + (12 if self.ip4 else 8)
+        pseudo = self.frame[start:self.udp] + struct.pack('!HH', 17, udp_length)
+        if udp_length != 8 + len(self.body):
+            yield f'UDP length {udp_length} of a block, {8 + len(self.body)} bytes are there'
+        if checksum != self.sum(pseudo):
+            yield f'UDP checksum {checksum:#x} of a block, expected the sum of its pseudo header'
+        if not self.ip4:
+            if struct.unpack_from('!H', self.frame, self.l3 + 4)[0] != udp_length:
+                yield 'IPv6 payload length of a block'
+        elif struct.unpack_from('!H', self.frame, self.l3 + 2)[0] != 20 + udp_length:
+            yield 'IP total length of a block'
+        elif self.sum(self.frame[self.l3:self.udp]) != 0xffff:
+            yield 'IP header checksum of a block'
+
+    def segments(self):
+        """They, or None: the size is the one that makes the first ICRC right."""
+        for size in self.sizes + list(range(BTH + 4, min(len(self.body), 5000), 4)):
+            if size < len(self.body) and not Packet(self.segment(0, size)).errors:
+                Block.sizes = [size] + [other for other in self.sizes if other != size]
+                return [self.segment(i, size) for i in range(-(-len(self.body) // size))]
+        return None
+
+
+def split_block(frame):
+    """(packets, what is wrong with the headers of the block); or None: it is no block."""
+    try:
+        block = Block(frame)
+        segments = block.segments() if block.is_v2 and Packet(frame).errors else None
+    except (struct.error, IndexError):
+        return None
+    return (segments, list(block.wrong_headers())) if segments else None
+
+
 def scapy_icrc(frame):
     """The same ICRC by scapy's own code: v2 over IPv4 only."""
     import scapy.contrib.roce as roce
@@ -256,9 +337,22 @@ def describe(number, packet):
     return ' '.join(parts)
 
 
-def check_file(args):
-    seen, bad, names = {}, 0, set()
+def cut_blocks(args, found):
+    """(number, frame, captured whole, what else is wrong); blocks are counted in found."""
     for number, (frame, whole) in enumerate(packets(args.file), 1):
+        block = split_block(frame) if args.blocks is not None and whole else None
+        if not block:
+            yield number, frame, whole, []
+            continue
+        found.append((len(block[0]), len(frame)))
+        for segment in block[0]:
+            yield number, segment, whole, block[1]
+
+
+def check_file(args):
+    seen, bad, names, blocks = {}, 0, set(), []
+    Packet.unfinished = args.blocks is not None
+    for number, frame, whole, wrong in cut_blocks(args, blocks):
         try:
             packet = Packet(frame)
         except (struct.error, IndexError) as ex:
@@ -269,12 +363,15 @@ def check_file(args):
             continue
         if not whole:
             packet.wrong('not captured whole')
+        packet.errors += wrong
         if args.scapy and packet.kind == 'v2/IPv4' and not packet.errors:
             other = scapy_icrc(frame)
             if other != packet.icrc:
                 packet.wrong(f'scapy computes ICRC {other:#010x}, this program {packet.icrc:#010x}')
         seen[packet.kind] = seen.get(packet.kind, 0) + 1
         names.add(packet.name)
+        if args.vlan is not None and packet.vlan != args.vlan:
+            packet.wrong(f'VLAN {packet.vlan}, expected {args.vlan}')
         if args.list:
             print(describe(number, packet))
         for text in packet.errors:
@@ -284,6 +381,15 @@ def check_file(args):
     print(f'{args.file}: {total} RoCE packets '
           f'({", ".join(f"{k} {v}" for k, v in sorted(seen.items()))}), {bad} wrong')
     print('opcodes: ' + ' '.join(sorted(n for n in names if n)))
+    if args.blocks is not None:
+        packets_in, longest = sum(n for n, _ in blocks), max((n for _, n in blocks), default=0)
+        print(f'{packets_in} of them in {len(blocks)} blocks, the longest of {longest} bytes')
+        if args.longest and longest > args.longest:
+            print(f'expected no block of more than {args.longest} bytes')
+            bad += 1
+        if len(blocks) < args.blocks:
+            print(f'expected at least {args.blocks} blocks')
+            bad += 1
     if total < args.expect:
         print(f'expected at least {args.expect} RoCE packets, got {total}')
         bad += 1
@@ -335,6 +441,34 @@ def build(version, vlan, opcode, headers, payload):
     else:
         link.type = kind
     return bytes(link) + network + raw + struct.pack('<I', icrc)
+
+
+def build_block(version, vlan, sizes):
+    """Messages of these bytes; each but the last of one size, as the kernel wants it."""
+    frames = []
+    for i, size in enumerate(sizes):
+        frame = bytearray(build(version, vlan, 0x04, b'', bytes([i + 1]) * size))
+        l3 = 18 if vlan else 14
+        if version == 'v2/IPv4':        # each has an identification of its own
+            struct.pack_into('!H', frame, l3 + 4, (0xffff + i) & 0xffff)
+            struct.pack_into('!H', frame, l3 + 10, 0)
+            struct.pack_into('!H', frame, l3 + 10, Block.sum(frame[l3:l3 + 20]) ^ 0xffff)
+            struct.pack_into('<I', frame, len(frame) - 4, Packet(bytes(frame)).icrc)
+        frames.append(bytes(frame))
+    block = Block(frames[0])
+    head = bytearray(frames[0][:block.udp + 8])
+    body = b''.join(frame[block.udp + 8:] for frame in frames)
+    struct.pack_into('!H', head, block.udp + 4, 8 + len(body))
+    start = block.l3 + (12 if block.ip4 else 8)
+    struct.pack_into('!H', head, block.udp + 6,
+                     Block.sum(bytes(head[start:block.udp]) + struct.pack('!HH', 17, 8 + len(body))))
+    if block.ip4:
+        struct.pack_into('!H', head, block.l3 + 2, 28 + len(body))
+        struct.pack_into('!H', head, block.l3 + 10, 0)
+        struct.pack_into('!H', head, block.l3 + 10, Block.sum(head[block.l3:block.udp]) ^ 0xffff)
+    else:
+        struct.pack_into('!H', head, block.l3 + 4, 8 + len(body))
+    return bytes(head) + body
 
 
 def selftest():
@@ -390,6 +524,33 @@ def selftest():
                 if version == 'v2/IPv4' and scapy_icrc(frame) != Packet(frame).icrc:
                     bad += 1
                     print(f'FAIL {label}: scapy computes another ICRC')
+    for version in ('v2/IPv4', 'v2/IPv6'):
+        for vlan in (False, True):
+            blocks = build_block(version, vlan, [1024, 1024, 300])
+            expect(f'{version} vlan={vlan}, a block as one packet', blocks, True)
+            size = BTH + 1024 + 4
+            l3 = 18 if vlan else 14
+            first = l3 + (28 if version == 'v2/IPv4' else 48)
+            for what, positions, right in (
+                    ('a block', [()], True),
+                    ('each header byte changed', [(i,) for i in range(l3, first)], False),
+                    ('a byte of each packet changed', [(first + i * size + BTH + 7,) for i in range(3)], False),
+                    ('each last byte changed', [(first + (i + 1) * size - 1,) for i in range(2)] +
+                                               [(len(blocks) - 1,)], False)):
+                for changes in positions:
+                    changed = bytearray(blocks)
+                    for position in changes:
+                        changed[position] ^= 0x01
+                    # Traffic class, flow label and hop limit are not in the ICRC of v2 over IPv6
+                    if version == 'v2/IPv6' and changes and changes[0] - l3 in (0, 1, 2, 3, 7):
+                        continue
+                    found = split_block(bytes(changed))
+                    good = bool(found) and not found[1] and len(found[0]) == 3 and \
+                        not any(Packet(segment).errors for segment in found[0])
+                    count += 1
+                    if good != right:
+                        bad += 1
+                        print(f'FAIL {version} vlan={vlan}, {what}: {changes}')
     print(f'{count} packets, {bad} misjudged')
     return 1 if bad else 0
 
@@ -398,6 +559,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument('file', nargs='?')
     parser.add_argument('--expect', type=int, default=1, help='at least so many RoCE packets')
+    parser.add_argument('--blocks', type=int, help='there may be blocks, at least so many')
+    parser.add_argument('--longest', type=int, help='bytes that a block may have')
+    parser.add_argument('--vlan', type=int, help='of every packet')
     parser.add_argument('--scapy', action='store_true')
     parser.add_argument('--list', action='store_true', help='one line for each packet')
     parser.add_argument('--selftest', action='store_true')

@@ -574,11 +574,11 @@ pair() {
 CAPTURE_PID= BLOCKS=
 BLOCKS_FILE=/sys/module/roce_hca/parameters/blocks
 # capture_start FILE [FILTER...]: what host b's netdev sees. A block is one packet
-# there, so each packet travels alone meanwhile.
+# there, so each packet travels alone meanwhile, unless CAPTURE_WHOLE is set.
 capture_start() {
 	local file=$1
 	shift
-	if [ -w $BLOCKS_FILE ]; then
+	if [ -z "${CAPTURE_WHOLE:-}" ] && [ -w $BLOCKS_FILE ]; then
 		BLOCKS=$(< $BLOCKS_FILE)
 		echo off > $BLOCKS_FILE
 		defer "echo $BLOCKS > $BLOCKS_FILE"
