@@ -18,6 +18,7 @@
 
 #include "control/neighbours.h"
 #include "core/device.h"
+#include "core/netdev_id.h"
 #include "core/registry.h"
 
 #define TELL_AGAIN	(10 * 60 * HZ)	/* the same address, at the earliest */
@@ -26,12 +27,12 @@
 /**
  * struct told - An address that the log has named
  * @when: in jiffies
- * @ifindex: the netdev; 0 in an entry that was never used
+ * @netdev: on which; none in an entry that was never used
  * @address: IPv4 as an IPv4-mapped one
  */
 struct told {
 	unsigned long when;
-	int ifindex;
+	struct rhca_netdev_id netdev;
 	struct in6_addr address;
 };
 
@@ -40,12 +41,13 @@ static DEFINE_SPINLOCK(told_lock);	/* protects told */
 
 static bool is_recent(const struct told *entry)
 {
-	return entry->ifindex &&
+	return entry->netdev.ifindex &&
 	       time_before(jiffies, entry->when + TELL_AGAIN);
 }
 
 /* Remember it, unless it was told a moment ago or too many others were */
-static bool is_news(int ifindex, const struct in6_addr *address)
+static bool is_news(const struct net_device *ndev,
+		    const struct in6_addr *address)
 {
 	struct told *room = NULL;
 	bool known = false;
@@ -55,12 +57,15 @@ static bool is_news(int ifindex, const struct in6_addr *address)
 	for (i = 0; i < ARRAY_SIZE(told); i++) {
 		if (!is_recent(&told[i]))
 			room = &told[i];
-		else if (told[i].ifindex == ifindex &&
+		else if (rhca_netdev_is(ndev, &told[i].netdev) &&
 			 ipv6_addr_equal(&told[i].address, address))
 			known = true;
 	}
-	if (room && !known)
-		*room = (struct told){ jiffies, ifindex, *address };
+	if (room && !known) {
+		room->when = jiffies;
+		room->address = *address;
+		rhca_netdev_note(&room->netdev, ndev);
+	}
 	spin_unlock_bh(&told_lock);
 	return room && !known;
 }
@@ -98,7 +103,7 @@ static void tell(const struct neighbour *neigh)
 				       &address);
 	else
 		memcpy(&address, neigh->primary_key, sizeof(address));
-	if (is_news(neigh->dev->ifindex, &address))
+	if (is_news(neigh->dev, &address))
 		write_line(dev, neigh);
 	ib_device_put(&dev->ibdev);
 }
