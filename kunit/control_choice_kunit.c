@@ -7,12 +7,15 @@
 #include <linux/debug_locks.h>
 #include <linux/device.h>
 #include <linux/delay.h>
+#include <linux/platform_device.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
+#include <net/devlink.h>
 #include <rdma/ib_verbs.h>
 
 #include "control/choice.h"
 #include "core/device.h"
+#include "core/netdev_id.h"
 #include "core/offer.h"
 #include "core/registry.h"
 #include "hca.h"
@@ -26,6 +29,7 @@
  * struct bench - A netdev that hardware may offer to serve
  * @test: the test
  * @parent: the hardware that it is on, or NULL
+ * @port: the port of that which it is after the next reload, or NULL
  * @ndev: the netdev
  * @offer: covers it
  * @offered: the offer is in the list
@@ -33,6 +37,7 @@
 struct bench {
 	struct kunit *test;
 	struct device *parent;
+	struct devlink_port *port;
 	struct net_device *ndev;
 	struct rhca_offer offer;
 	bool offered;
@@ -93,7 +98,7 @@ static void remove_all(void *data)
 
 	withdraw_offer(b);
 	WRITE_ONCE(covered, NULL);
-	rhca_dev_remove(b->ndev);
+	test_device_remove(b->ndev);
 }
 
 static struct bench *make_bench_on(struct kunit *test, struct device *parent)
@@ -103,7 +108,7 @@ static struct bench *make_bench_on(struct kunit *test, struct device *parent)
 	recording_clear();
 	b->test = test;
 	b->parent = parent;
-	b->ndev = test_netdev_of(test, 1, parent);
+	b->ndev = test_netdev_of(test, 1, parent, NULL);
 	b->offer.backend = &recording_backend;
 	b->offer.covers = covers;
 	b->offer.able = true;
@@ -119,39 +124,48 @@ static struct bench *make_bench(struct kunit *test)
 
 static void unregister_parent(void *data)
 {
-	root_device_unregister(data);
+	platform_device_unregister(data);
 }
 
 /* On hardware, as it looks to a netdev */
 static struct bench *make_hardware_bench(struct kunit *test)
 {
-	struct device *parent = root_device_register("kunit_adapter");
+	struct platform_device *parent;
 
+	parent = platform_device_register_simple("kunit_adapter",
+						 PLATFORM_DEVID_AUTO, NULL, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
 							   unregister_parent,
 							   parent));
-	return make_bench_on(test, parent);
+	return make_bench_on(test, &parent->dev);
 }
 
 /* "devlink dev reload", of a driver that takes its netdev away first */
 static void reload(struct bench *b)
 {
 	test_netdev_remove(b->test, b->ndev);
-	b->ndev = test_netdev_of(b->test, 1, b->parent);
+	b->ndev = test_netdev_of(b->test, 1, b->parent, b->port);
 	WRITE_ONCE(covered, b->ndev);
 	if (b->offered)
 		rhca_offer_changed(&b->offer, true);
 }
 
+/* The last test's device of that name may be held for a moment by who looks at it */
 static void make_software(struct bench *b)
 {
 	struct rhca_dev_spec spec = {
 		.name = TEST_NAME, .backend = &rhca_sw_backend,
 		.netdevs = { b->ndev }, .num_ports = 1,
 	};
+	int ms, ret = -ENFILE;
 
-	KUNIT_ASSERT_EQ(b->test, rhca_dev_create(&spec), 0);
+	for (ms = 0; ms < PATIENCE_MS && ret == -ENFILE; ms += STEP_MS) {
+		if (ms)
+			msleep(STEP_MS);
+		ret = rhca_dev_create(&spec);
+	}
+	KUNIT_ASSERT_EQ(b->test, ret, 0);
 }
 
 static void offer_makes_a_device(struct kunit *test)
@@ -298,6 +312,16 @@ static void settings_end_with_a_netdev_of_software(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
 }
 
+/* "1 0x8001" is in its table */
+static void expect_partition(struct kunit *test, struct rhca_port *port)
+{
+	struct rhca_pkey_table pkeys;
+
+	rhca_pkeys_copy(port, &pkeys);
+	KUNIT_EXPECT_TRUE(test, rhca_pkeys_part_tenants(&pkeys));
+	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
+}
+
 static struct rhca_dev *choose_device(struct bench *b)
 {
 	struct rhca_dev_spec spec = {
@@ -309,8 +333,8 @@ static struct rhca_dev *choose_device(struct bench *b)
 	return find(b);
 }
 
-/* What was kept is for one device: one that was not saved leaves nothing older */
-static void settings_are_used_once(struct kunit *test)
+/* Nor those of a former one: the last one's count, also where they are the default */
+static void settings_are_those_of_the_last_device(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	struct rhca_dev *dev;
@@ -322,8 +346,105 @@ static void settings_are_used_once(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
 	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
 	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "0"));
-	/* As a stand-in gives way to another driver's device */
-	rhca_dev_remove(b->ndev);
+	reload(b);
+	dev = choose_device(b);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
+}
+
+/* The netdev has not found its device, which is not registered yet, to save them */
+static void settings_outlive_a_netdev_that_moves_meanwhile(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct rhca_dev_spec spec = {
+		.backend = &recording_backend,
+		.netdevs = { b->ndev }, .num_ports = 1,
+	};
+	struct rhca_dev *dev;
+
+	make_software(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&find(b)->ports[0], "7"));
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&find(b)->ports[0], "1 0x8001"));
+	reload(b);
+	spec.netdevs[0] = b->ndev;
+	recording_move_netdevs(true);
+	KUNIT_ASSERT_EQ(test, -ENODEV, rhca_choice_create(&spec));
+	recording_move_netdevs(false);
+	dev = choose_device(b);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
+	expect_partition(test, &dev->ports[0]);
+}
+
+/* All ports of a device go with one netdev; those whose netdev stays keep theirs, too */
+static void settings_of_all_ports_are_kept(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct net_device *second = test_netdev(test, 2);
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME "_two", .backend = &rhca_sw_backend,
+		.netdevs = { b->ndev, second }, .num_ports = 2,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
+	dev = find(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[1], "8"));
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[1], "1 0x8001"));
+	reload(b);
+	spec.name = NULL;
+	spec.netdevs[0] = b->ndev;
+	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
+	dev = find(b);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME "_two");
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
+	KUNIT_EXPECT_EQ(test, dev->ports[1].qos.ttl, 8);
+	expect_partition(test, &dev->ports[1]);
+}
+
+/* Those of a switch may be on one parent with one address: it is the port that counts */
+static void settings_are_those_of_the_port(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct devlink_port *ports = test_alloc(test, 2 * sizeof(*ports));
+	struct rhca_dev *dev;
+
+	if (IS_ENABLED(CONFIG_NET_DEVLINK))
+		kunit_skip(test, "devlink wants ports of its own");
+	ports[1].index = 1;
+	b->port = &ports[0];
+	reload(b);
+	dev = choose_device(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	b->port = &ports[1];
+	reload(b);
+	dev = choose_device(b);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
+	b->port = &ports[0];
+	reload(b);
+	dev = choose_device(b);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
+}
+
+static void unregister_radio(void *data)
+{
+	root_device_unregister(data);
+}
+
+/* What software has made, and any user could, has a parent on no bus */
+static void settings_end_with_a_simulated_netdev(struct kunit *test)
+{
+	struct device *parent = root_device_register("kunit_radio");
+	struct rhca_dev *dev;
+	struct bench *b;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
+							   unregister_radio,
+							   parent));
+	b = make_bench_on(test, parent);
+	dev = choose_device(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	reload(b);
 	dev = choose_device(b);
 	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
 }
@@ -366,15 +487,12 @@ static void hardware_serves_when_the_partitions_are_the_default_again(struct kun
 static void partitions_outlive_the_netdev_of_hardware(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
-	struct rhca_pkey_table pkeys;
 	struct rhca_dev *dev;
 
 	keep_by_partitions(test, b);
 	reload(b);
 	dev = wait_for(b, &rhca_sw_backend);
-	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	KUNIT_EXPECT_TRUE(test, rhca_pkeys_part_tenants(&pkeys));
-	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
+	expect_partition(test, &dev->ports[0]);
 	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
 	/* The new device's can be written, and decide */
 	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
@@ -465,6 +583,34 @@ static void what_the_user_removed_does_not_come_back(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, dev);
 	ib_unregister_device_and_put(&dev->ibdev);
 	rhca_offer_changed(&b->offer, true);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+	/* Until somebody asks for it */
+	make_software(b);
+	rhca_offer_changed(&b->offer, true);
+	wait_for(b, &recording_backend);
+}
+
+/* The device of a LAG is that of its members */
+static void members_of_what_the_user_removed_have_none(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME "_lag", .backend = &rhca_sw_backend,
+		.netdevs = { test_netdev(test, 2) }, .num_ports = 1,
+		.replaced = {
+			.num_devices = 1,
+			.device = { { .name = "member", .num_ports = 1 } },
+		},
+	};
+	struct rhca_dev *dev;
+
+	rhca_netdev_note(&spec.replaced.device[0].netdev[0], b->ndev);
+	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	dev = rhca_dev_find(spec.netdevs[0]);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	ib_unregister_device_and_put(&dev->ibdev);
+	add_offer(b);
 	msleep(10 * STEP_MS);
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
 	/* Until somebody asks for it */
@@ -580,6 +726,27 @@ static void software_waits_for_a_free_offer(struct kunit *test)
 	wait_for(b, &recording_backend);
 }
 
+/* On its way between RDMA namespaces it could not be found; as ib_core leaves the count */
+static void hardware_takes_over_from_a_device_that_is_back(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	unsigned int references;
+	struct rhca_dev *dev;
+
+	make_software(b);
+	dev = find(b);
+	msleep(10 * STEP_MS);	/* who looks at new devices has done so */
+	references = refcount_read(&dev->ibdev.refcount);
+	refcount_set(&dev->ibdev.refcount, 0);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	add_offer(b);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_NULL(test, find(b));
+	refcount_set(&dev->ibdev.refcount, references);
+	rhca_dev_plugged(dev);
+	wait_for(b, &recording_backend);
+}
+
 /* A device of another driver, which does nothing but being on a netdev */
 struct other_device {
 	struct ib_device ibdev;
@@ -679,6 +846,27 @@ static void nothing_is_made_beside_another_driver(struct kunit *test)
 	wait_for(b, &recording_backend);
 }
 
+/* What the user has set for a port is there whenever a device of ours is */
+static void settings_outlive_a_standin_that_gives_way(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct other_device *other;
+	struct rhca_dev *dev;
+
+	add_offer(b);
+	wait_for(b, &recording_backend);
+	withdraw_offer(b);
+	dev = wait_for(b, &rhca_sw_backend);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	other = make_other(b);
+	wait_for(b, NULL);
+	kunit_release_action(test, remove_other, other);
+	dev = wait_for(b, &rhca_sw_backend);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
+	expect_partition(test, &dev->ports[0]);
+}
+
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_makes_a_device),
 	KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
@@ -687,7 +875,11 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(settings_go_along_there_and_back),
 	KUNIT_CASE(settings_outlive_the_netdev_of_hardware),
 	KUNIT_CASE(settings_end_with_a_netdev_of_software),
-	KUNIT_CASE(settings_are_used_once),
+	KUNIT_CASE(settings_are_those_of_the_last_device),
+	KUNIT_CASE(settings_outlive_a_netdev_that_moves_meanwhile),
+	KUNIT_CASE(settings_of_all_ports_are_kept),
+	KUNIT_CASE(settings_are_those_of_the_port),
+	KUNIT_CASE(settings_end_with_a_simulated_netdev),
 	KUNIT_CASE(port_with_partitions_stays_with_software),
 	KUNIT_CASE(hardware_serves_when_the_partitions_are_the_default_again),
 	KUNIT_CASE(partitions_outlive_the_netdev_of_hardware),
@@ -695,12 +887,15 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
 	KUNIT_CASE(software_serves_where_hardware_fails),
 	KUNIT_CASE(what_the_user_removed_does_not_come_back),
+	KUNIT_CASE(members_of_what_the_user_removed_have_none),
 	KUNIT_CASE(what_the_user_removed_stays_away_after_a_reload),
 	KUNIT_CASE(offer_has_one_device_at_a_time),
 	KUNIT_CASE(software_waits_for_a_free_offer),
 	KUNIT_CASE(hardware_speaks_what_it_can),
+	KUNIT_CASE(hardware_takes_over_from_a_device_that_is_back),
 	KUNIT_CASE(software_stays_beside_another_driver),
 	KUNIT_CASE(nothing_is_made_beside_another_driver),
+	KUNIT_CASE(settings_outlive_a_standin_that_gives_way),
 	{}
 };
 

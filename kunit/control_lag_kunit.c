@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 #include <linux/device.h>
+#include <linux/platform_device.h>
 
 #include "control/choice.h"
 #include "control/lag.h"
@@ -15,7 +16,7 @@
 
 static void remove_device(void *data)
 {
-	rhca_dev_remove(data);
+	test_device_remove(data);
 }
 
 /* Stays until the test ends */
@@ -124,7 +125,7 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 
 static void unregister_parent(void *data)
 {
-	root_device_unregister(data);
+	platform_device_unregister(data);
 }
 
 /* A device made as a user or a rule of netdevs= makes it */
@@ -157,17 +158,19 @@ static void expect_member(struct kunit *test, const struct rhca_dev *dev,
 /* A LAG whose netdevs go, number @first as the first one, before a device is back */
 static void reset_members(struct kunit *test, u32 first)
 {
-	struct device *parent = root_device_register("kunit_adapter");
+	struct platform_device *parent;
 	struct net_device *ndev[2];
 	struct rhca_dev *dev;
 	u32 i;
 
+	parent = platform_device_register_simple("kunit_adapter",
+						 PLATFORM_DEVID_AUTO, NULL, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
 							   unregister_parent,
 							   parent));
 	for (i = 0; i < 2; i++)
-		ndev[i] = test_netdev_of(test, i + 1, parent);
+		ndev[i] = test_netdev_of(test, i + 1, &parent->dev, NULL);
 	choose_device(test, TEST_NAME "_b", ndev[1]);
 	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
 	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
@@ -182,11 +185,11 @@ static void reset_members(struct kunit *test, u32 first)
 	test_netdev_remove(test, ndev[first]);
 	test_netdev_remove(test, ndev[!first]);
 	for (i = 0; i < 2; i++)
-		ndev[i] = test_netdev_of(test, i + 1, parent);
+		ndev[i] = test_netdev_of(test, i + 1, &parent->dev, NULL);
 	expect_member(test, choose_device(test, NULL, ndev[0]), TEST_NAME "_a");
 	expect_member(test, choose_device(test, NULL, ndev[1]), TEST_NAME "_b");
 	for (i = 0; i < 2; i++) {
-		rhca_dev_remove(ndev[i]);
+		test_device_remove(ndev[i]);
 		test_netdev_remove(test, ndev[i]);
 	}
 	kunit_release_action(test, unregister_parent, parent);

@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 #include <linux/netdevice.h>
+#include <linux/platform_device.h>
 #include <linux/user_namespace.h>
 #include <net/net_namespace.h>
 
@@ -183,8 +184,11 @@ static void rules_do_not_concern_what_users_make(struct kunit *test)
 	net->user_ns = users;
 	dev_net_set(other, net);
 	KUNIT_EXPECT_FALSE(test, rhca_netdevs_concern(other));
-	/* Hardware gets there by the administrator */
+	/* A simulated radio has a parent as well */
 	other->dev.parent = parent;
+	KUNIT_EXPECT_FALSE(test, rhca_netdevs_concern(other));
+	/* Hardware gets there by the administrator */
+	parent->bus = &platform_bus_type;
 	KUNIT_EXPECT_TRUE(test, rhca_netdevs_concern(other));
 }
 

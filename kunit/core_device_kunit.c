@@ -804,7 +804,7 @@ static void default_gid_in_use_is_back_after_its_user(struct kunit *test)
 	rdma_put_gid_attr(attr);
 	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, true));
 	ib_device_put(&dev->ibdev);
-	rhca_dev_remove(ndev);
+	test_device_remove(ndev);
 	ndev->type = ARPHRD_ETHER;
 }
 
@@ -840,7 +840,7 @@ static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
 	rhca_dev_plugged(dev);
 	ib_device_put(&dev->ibdev);
 	KUNIT_EXPECT_TRUE(test, device_ends(test));
-	rhca_dev_remove(ndev);
+	test_device_remove(ndev);
 }
 
 static bool netdev_is_released(struct rhca_dev *dev)
@@ -921,7 +921,54 @@ static void member_is_looked_for_where_it_was(struct kunit *test)
 	id->net_cookie--;
 	rhca_recreate_replaced(&lag);
 	KUNIT_EXPECT_TRUE(test, gets_device(ndev, PATIENCE_MS));
-	rhca_dev_remove(ndev);
+	test_device_remove(ndev);
+}
+
+/* On @ndev, in place of one on @member. Reference as of make_on() */
+static struct rhca_dev *make_lag(struct kunit *test, struct net_device *ndev,
+				 struct net_device *member)
+{
+	struct rhca_dev *dev = make_on(test, ndev);
+
+	dev->replaced.num_devices = 1;
+	dev->replaced.device[0].num_ports = 1;
+	strscpy(dev->replaced.device[0].name, TEST_NAME "_member",
+		IB_DEVICE_NAME_MAX);
+	rhca_netdev_note(&dev->replaced.device[0].netdev[0], member);
+	return dev;
+}
+
+/* It could not be found when its netdev went, so nobody has heard that it ends */
+static void lag_on_the_way_leaves_its_members(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct net_device *member = test_netdev(test, 2);
+	struct rhca_dev *dev = make_lag(test, ndev, member);
+
+	dev->ports[0].net = (const void *)dev;
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
+	ib_device_put(&dev->ibdev);
+	KUNIT_EXPECT_TRUE(test, gets_device(member, PATIENCE_MS));
+	test_device_remove(member);
+	test_device_remove(ndev);
+}
+
+/* rdma_rxe's exit may have unregistered it when its netdev moves: no more than others */
+static void device_is_made_again_where_it_was(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct net_device *member = test_netdev(test, 2);
+	struct rhca_dev *dev = make_lag(test, ndev, member);
+
+	dev->ports[0].net = (const void *)dev;
+	rhca_recreate_dev(dev, "was tested");
+	ib_device_put(&dev->ibdev);
+	test_device_remove(ndev);
+	KUNIT_EXPECT_TRUE(test, gets_device(member, PATIENCE_MS));
+	KUNIT_EXPECT_FALSE(test, gets_device(ndev, 500));
+	test_device_remove(member);
+	test_device_remove(ndev);
 }
 
 static void remove_all(struct work_struct *work)
@@ -948,7 +995,7 @@ static void unload_waits_for_a_device_on_the_way(struct kunit *test)
 	refcount_set(&dev->ibdev.refcount, references);
 	rhca_dev_plugged(dev);
 	KUNIT_EXPECT_TRUE(test, device_ends(test));
-	rhca_dev_remove(ndev);
+	test_device_remove(ndev);
 	flush_work(&work);
 	destroy_work_on_stack(&work);
 }
@@ -982,6 +1029,8 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
 	KUNIT_CASE(device_on_the_way_is_removed_when_it_is_back),
 	KUNIT_CASE(member_is_looked_for_where_it_was),
+	KUNIT_CASE(lag_on_the_way_leaves_its_members),
+	KUNIT_CASE(device_is_made_again_where_it_was),
 	KUNIT_CASE(unload_waits_for_a_device_on_the_way),
 	{}
 };

@@ -64,7 +64,8 @@ static const struct net_device_ops tap_ops = {
 static const struct dcbnl_rtnl_ops tap_dcb_ops = {};
 
 static struct net_device *tap_create(struct kunit *test, u32 num,
-				     struct device *parent)
+				     struct device *parent,
+				     struct devlink_port *port)
 {
 	const u8 mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0, num };
 	struct net_device *ndev = alloc_etherdev(sizeof(struct tap));
@@ -85,6 +86,7 @@ static struct net_device *tap_create(struct kunit *test, u32 num,
 	ndev->max_mtu = 9000;
 	ndev->mtu = 4500;
 	SET_NETDEV_DEV(ndev, parent);
+	SET_NETDEV_DEVLINK_PORT(ndev, port);
 	ret = register_netdev(ndev);
 	if (ret)
 		free_netdev(ndev);
@@ -111,11 +113,12 @@ static void destroy_netdev(void *data)
 	tap_destroy(data);
 }
 
-/* A netdev of a piece of hardware, whose driver comes and goes; @parent may be NULL */
+/* A netdev of a piece of hardware, whose driver comes and goes; each may be NULL */
 struct net_device *test_netdev_of(struct kunit *test, u32 num,
-				  struct device *parent)
+				  struct device *parent,
+				  struct devlink_port *port)
 {
-	struct net_device *ndev = tap_create(test, num, parent);
+	struct net_device *ndev = tap_create(test, num, parent, port);
 
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_netdev,
 							   ndev));
@@ -125,7 +128,7 @@ struct net_device *test_netdev_of(struct kunit *test, u32 num,
 /* A netdev without a device, gone when the test ends */
 struct net_device *test_netdev(struct kunit *test, u32 num)
 {
-	return test_netdev_of(test, num, NULL);
+	return test_netdev_of(test, num, NULL, NULL);
 }
 
 /* Before the test ends */
@@ -175,7 +178,7 @@ static void register_hca(struct test_hca *hca,
 	u32 i;
 
 	for (i = 0; i < hca->num_ports; i++) {
-		hca->ndev[i] = tap_create(hca->test, i + 1, NULL);
+		hca->ndev[i] = tap_create(hca->test, i + 1, NULL, NULL);
 		spec.netdevs[i] = hca->ndev[i];
 	}
 	KUNIT_ASSERT_EQ(hca->test, rhca_dev_create(&spec), 0);
@@ -271,6 +274,15 @@ void test_hca_speak_v2(struct test_hca *hca)
 	ndev->features |= NETIF_F_HW_CSUM | NETIF_F_GSO_UDP_L4;
 	dev_change_flags(ndev, ndev->flags | IFF_NOARP, NULL);
 	rtnl_unlock();
+}
+
+/* The one on a netdev, if there is one, and not by its user */
+void test_device_remove(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	if (dev)
+		rhca_dev_remove_and_put(dev);
 }
 
 /* --- QPs ----------------------------------------------------------------------- */

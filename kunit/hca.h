@@ -118,7 +118,9 @@ struct test_hca *test_hca_create(struct kunit *test,
 				 u32 num_ports);
 struct net_device *test_netdev(struct kunit *test, u32 num);
 struct net_device *test_netdev_of(struct kunit *test, u32 num,
-				  struct device *parent);
+				  struct device *parent,
+				  struct devlink_port *port);
+void test_device_remove(const struct net_device *ndev);
 void test_netdev_remove(struct kunit *test, struct net_device *ndev);
 void test_hca_remove(struct test_hca *hca);
 void test_hca_speak_v2(struct test_hca *hca);

@@ -21,6 +21,7 @@ static unsigned long gid_types = BIT(IB_GID_TYPE_ROCE) |
 				 BIT(IB_GID_TYPE_ROCE_UDP_ENCAP);
 static u32 failing_port;
 static int port_error;
+static bool netdevs_move;
 static int errors[RECORDED_NUM_CALLS];
 static atomic_t next_qpn = ATOMIC_INIT(FIRST_QPN);
 
@@ -110,6 +111,8 @@ static void dev_quiesce(struct rhca_dev *dev)
 static int port_open(struct rhca_port *port)
 {
 	record_port(RECORDED_PORT_OPEN, port);
+	if (netdevs_move)
+		port->net = (const void *)port;
 	return port->num == failing_port ? port_error : 0;
 }
 
@@ -376,6 +379,7 @@ void recording_clear(void)
 {
 	num_recorded = 0;
 	failing_port = 0;
+	netdevs_move = false;
 	gid_types = BIT(IB_GID_TYPE_ROCE) | BIT(IB_GID_TYPE_ROCE_UDP_ENCAP);
 	memset(errors, 0, sizeof(errors));
 }
@@ -396,6 +400,15 @@ void recording_fail_port(u32 port_num, int error)
 {
 	failing_port = port_num;
 	port_error = error;
+}
+
+/*
+ * The netdevs of devices that are made from now on move to another namespace before
+ * their device is registered; it finds itself in the wrong one, which is compared only
+ */
+void recording_move_netdevs(bool move)
+{
+	netdevs_move = move;
 }
 
 /* As an adapter that finds an error moves a QP by itself */

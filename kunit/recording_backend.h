@@ -67,6 +67,7 @@ u32 recording_of_call(enum recorded_call call, struct recorded *to, u32 room);
 void recording_fail(enum recorded_call call, int error);
 void recording_limit_gid_types(unsigned long types);
 void recording_fail_port(u32 port_num, int error);
+void recording_move_netdevs(bool move);
 void recording_set_state(struct ib_qp *qp, enum ib_qp_state state);
 void recording_count(struct rhca_counter_set *set, enum rhca_counter which,
 		     u64 n);

@@ -38,15 +38,44 @@ static DECLARE_WORK(choose_work, choose);
 
 /* --- making and replacing --------------------------------------------------- */
 
-static void use_settings(struct rhca_dev_spec *spec,
-			 const struct rhca_settings *settings)
+static void free_settings(const struct rhca_dev_spec *spec)
 {
-	if (!settings)
-		return;
-	if (!spec->name)
-		spec->name = settings->name;
-	spec->pkeys[0] = &settings->pkeys;
-	spec->settings = settings;
+	u32 i;
+
+	for (i = 0; i < spec->num_ports; i++)
+		kfree(spec->settings[i]);
+}
+
+/* What is kept for its ports goes into @spec, for free_settings() */
+static int use_settings(struct rhca_dev_spec *spec)
+{
+	struct rhca_settings *settings;
+	u32 i;
+
+	for (i = 0; i < spec->num_ports; i++) {
+		settings = rhca_kept_copy(spec->netdevs[i]);
+		if (IS_ERR(settings)) {
+			free_settings(spec);
+			return PTR_ERR(settings);
+		}
+		if (!settings)
+			continue;
+		if (!spec->name && settings->name[0])
+			spec->name = settings->name;
+		spec->pkeys[i] = &settings->pkeys;
+		spec->settings[i] = settings;
+	}
+	return 0;
+}
+
+static bool has_kept_name(const struct rhca_dev_spec *spec)
+{
+	u32 i;
+
+	for (i = 0; i < spec->num_ports; i++)
+		if (spec->settings[i] && spec->name == spec->settings[i]->name)
+			return true;
+	return false;
 }
 
 static void tell_partitions(const struct net_device *ndev)
@@ -71,7 +100,7 @@ static bool can_take(const struct rhca_settings *settings,
  */
 static int create_under_name(struct rhca_dev_spec *spec)
 {
-	bool kept_name = spec->settings && spec->name == spec->settings->name;
+	bool kept_name = has_kept_name(spec);
 	u32 tries = NAME_TRIES;
 	int ret;
 
@@ -118,24 +147,21 @@ static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
 int rhca_choice_create(struct rhca_dev_spec *spec)
 {
 	struct net_device *ndev = spec->netdevs[0];
-	struct rhca_settings *settings = NULL;
 	struct rhca_offer *offer = NULL;
 	int ret;
 
-	if (spec->num_ports == 1 && !spec->second) {
-		settings = rhca_kept_copy(ndev);
-		if (IS_ERR(settings))
-			return PTR_ERR(settings);
+	ret = use_settings(spec);
+	if (ret)
+		return ret;
+	if (spec->num_ports == 1)
 		offer = rhca_offer_find(ndev);
-	}
-	use_settings(spec, settings);
-	if (offer && can_take(settings, ndev))
+	if (offer && can_take(spec->settings[0], ndev))
 		ret = create_by(spec, offer);
 	else
 		ret = create_under_name(spec);
 	if (offer)
 		rhca_offer_release(offer);
-	kfree(settings);
+	free_settings(spec);
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_choice_create);
@@ -160,14 +186,15 @@ static bool give_up_software(struct rhca_dev *dev, struct net_device *ndev)
 	struct rhca_port *port = &dev->ports[0];
 	struct rhca_pkey_table pkeys;
 
-	if (dev->offer || !rhca_settings_cover(dev) || ops->others_serve(ndev))
+	if (dev->offer || dev->num_ports > 1 || !rhca_settings_cover(dev) ||
+	    ops->others_serve(ndev))
 		return false;
 	/* Looked at again when it cannot change any more */
 	rhca_pkeys_freeze(port, true);
 	rhca_pkeys_copy(port, &pkeys);
 	if (rhca_pkeys_part_tenants(&pkeys))
 		tell_partitions(ndev);
-	else if (!rhca_kept_save(dev, ndev, false))
+	else if (!rhca_kept_save(dev))
 		return true;
 	rhca_pkeys_freeze(port, false);
 	return false;
@@ -244,7 +271,7 @@ static void withdraw_from(struct rhca_dev *dev)
 	if (!ndev)
 		return;
 	/* Without memory it begins anew */
-	if (rhca_kept_save(dev, ndev, true))
+	if (rhca_kept_save(dev) || rhca_kept_want_standin(ndev))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
 	dev_put(ndev);
 }

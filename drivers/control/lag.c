@@ -33,10 +33,10 @@ static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
 /* --- making and ending ------------------------------------------------------------ */
 
 static void keep(const struct rhca_lag_replaced *old, const struct net_device *ndev,
-		 const struct rhca_pkey_table *pkeys)
+		 bool goes, const struct rhca_pkey_table *pkeys)
 {
 	if (old->num_ports == 1 && rhca_netdev_is(ndev, &old->netdev[0]))
-		rhca_kept_member(ndev, old->name, pkeys);
+		rhca_kept_member(ndev, goes, old->name, pkeys);
 }
 
 /*
@@ -55,7 +55,7 @@ static void keep_for_next(const struct net_device *ndev)
 	rhca_pkeys_freeze(&lag->ports[0], true);
 	rhca_pkeys_copy(&lag->ports[0], &pkeys);
 	for (i = 0; i < lag->replaced.num_devices; i++)
-		keep(&lag->replaced.device[i], ndev, &pkeys);
+		keep(&lag->replaced.device[i], ndev, true, &pkeys);
 	ib_device_put(&lag->ibdev);
 }
 
@@ -69,7 +69,8 @@ static void keep_for_all(const struct rhca_lag_members *members)
 	for (i = 0; i < record->num_devices; i++) {
 		ndev = rhca_netdev_get(&record->device[i].netdev[0]);
 		if (ndev)
-			keep(&record->device[i], ndev, &members->pkeys);
+			keep(&record->device[i], ndev, false,
+			     &members->pkeys);
 		dev_put(ndev);
 	}
 }

@@ -73,26 +73,12 @@ MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names 
 
 static struct ib_client ib_client;
 
-static void note_for_netdevs(struct rhca_dev *dev,
-			     void (*note)(const struct net_device *ndev))
-{
-	struct net_device *ndev;
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++) {
-		ndev = rhca_port_get_netdev(&dev->ports[i]);
-		if (ndev)
-			note(ndev);
-		dev_put(ndev);
-	}
-}
-
 static int device_added(struct ib_device *ibdev)
 {
 	if (!rhca_is_device(ibdev))
 		return rhca_others_add(&ib_client, ibdev);
+	rhca_kept_device_added(to_rhca_dev(ibdev));
 	rhca_dev_plugged(to_rhca_dev(ibdev));
-	note_for_netdevs(to_rhca_dev(ibdev), rhca_kept_device_added);
 	return 0;
 }
 
@@ -107,14 +93,19 @@ static const void *const uverbs_comes_first __used = ib_copy_qp_attr_to_user;
 static void device_removed(struct ib_device *ibdev, void *data)
 {
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
+	bool by_user;
 
 	if (!rhca_is_device(ibdev)) {
 		rhca_others_remove(data);
 		return;
 	}
-	/* Nobody of us wanted it removed: its user did, unless it is back soon */
+	/*
+	 * Nobody of us wanted it removed: its user did, unless it is back soon, or
+	 * rdma_rxe does, after which it is made again if its netdev stays where it is
+	 */
+	by_user = dev->offer || !rhca_in_tree_unloading();
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags))
-		note_for_netdevs(dev, rhca_kept_device_removed);
+		rhca_kept_device_removed(dev, by_user);
 	rhca_dev_unplugged(dev);
 }
 
@@ -378,6 +369,8 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 
 	switch (event) {
 	case NETDEV_REGISTER:
+		rhca_kept_netdev_came(ndev);
+		fallthrough;
 	case NETDEV_CHANGENAME:
 		netdev_added(ndev);
 		break;

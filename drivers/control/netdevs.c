@@ -12,6 +12,7 @@
 #include <rhca/compat.h>
 
 #include "control/netdevs.h"
+#include "core/netdev.h"
 
 static bool is_pattern(const char *text)
 {
@@ -167,6 +168,6 @@ bool rhca_netdevs_concern(const struct net_device *ndev)
 	rcu_read_lock();
 	by_administrator = dev_net(ndev)->user_ns == &init_user_ns;
 	rcu_read_unlock();
-	return by_administrator || ndev->dev.parent;
+	return by_administrator || rhca_netdev_on_bus(ndev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_concern);

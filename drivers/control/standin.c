@@ -12,6 +12,7 @@
 #include <linux/netdevice.h>
 #include <linux/workqueue.h>
 
+#include "control/kept.h"
 #include "control/netdev_walk.h"
 #include "control/standin.h"
 #include "core/device.h"
@@ -69,10 +70,22 @@ static void stand_in(struct work_struct *work)
 	rhca_netdev_walk(is_candidate, stand_in_on);
 }
 
-/* Its QPs are flushed before it is unregistered, see rhca_dev_unplugged() */
+/*
+ * Its QPs are flushed before it is unregistered, see rhca_dev_unplugged(). The next one
+ * has its settings.
+ */
 static void give_way_on(struct net_device *ndev)
 {
-	if (ops->rival(ndev) > 0 && rhca_dev_remove(ndev))
+	struct rhca_dev *dev;
+
+	if (ops->rival(ndev) <= 0)
+		return;
+	dev = rhca_dev_find(ndev);
+	if (!dev)
+		return;
+	if (rhca_kept_save(dev))
+		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	if (rhca_dev_remove_and_put(dev))
 		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
 			netdev_name(ndev));
 }

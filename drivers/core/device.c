@@ -214,6 +214,9 @@ static int init_ports(struct rhca_dev *dev, const struct rhca_dev_spec *spec)
 			exit_ports(dev, i);
 			return ret;
 		}
+		if (spec->settings[i])
+			rhca_settings_restore(&dev->ports[i],
+					      spec->settings[i]);
 	}
 	return 0;
 }
@@ -249,8 +252,6 @@ static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
 		goto err_dealloc;
 	if (spec->second)
 		rhca_port_set_second(&dev->ports[0], spec->second);
-	if (spec->settings)
-		rhca_settings_restore(dev, spec->settings);
 	/* The backend may say otherwise in dev_init */
 	set_identity(dev, spec->netdevs[0]);
 	ib_set_device_ops(&dev->ibdev, dev->backend->verbs);

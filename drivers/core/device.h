@@ -101,7 +101,7 @@ static inline struct rhca_port *rhca_port_of(struct rhca_dev *dev, u32 num)
  * @num_ports: how many
  * @second: the netdev that the only port sends by as well, or NULL
  * @replaced: devices that it stands for
- * @settings: of the only port, besides its partitions, or NULL; also copied
+ * @settings: of each port, besides its partitions, or NULL; also copied
  */
 struct rhca_dev_spec {
 	const char *name;
@@ -112,7 +112,7 @@ struct rhca_dev_spec {
 	u32 num_ports;
 	struct net_device *second;
 	struct rhca_lag_record replaced;
-	const struct rhca_settings *settings;
+	const struct rhca_settings *settings[RHCA_MAX_PORTS];
 };
 
 bool rhca_is_device(const struct ib_device *ibdev);

@@ -9,5 +9,6 @@
 #include <rdma/ib_verbs.h>
 
 unsigned long rhca_netdev_gid_types(const struct net_device *ndev);
+bool rhca_netdev_on_bus(const struct net_device *ndev);
 
 #endif

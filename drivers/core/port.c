@@ -98,6 +98,7 @@ int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 	netdev_hold(ndev, &port->ndev_tracker, GFP_KERNEL);
 	port->gid_types = rhca_gid_types_enabled() &
 			  rhca_netdev_gid_types(ndev);
+	port->made_on = ndev;
 	port->net = dev_net(ndev);
 	rcu_assign_pointer(port->ndev, ndev);
 	return 0;

@@ -25,7 +25,8 @@ struct rhca_dev;
  * @ndev: its netdev; NULL once that is being unregistered
  * @gid_types: RoCE versions that netdev and backend can and roce_mode has, a bit for
  *	each enum ib_gid_type
- * @net: namespace of @ndev when the port was made: to compare, not to follow
+ * @made_on: @ndev when the port was made: to compare, not to follow
+ * @net: likewise its namespace
  * @ndev_tracker: for the reference that @ndev holds
  * @second: a netdev that packets leave and arrive by as well (LAG over equal-cost
  *	routes), or NULL; goes with @ndev
@@ -50,6 +51,7 @@ struct rhca_port {
 	u32 num;
 	struct net_device __rcu *ndev;
 	unsigned long gid_types;
+	const struct net_device *made_on;
 	const struct net *net;
 	netdevice_tracker ndev_tracker;
 	struct net_device __rcu *second;

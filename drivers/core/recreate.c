@@ -16,6 +16,7 @@
 #include "core/offer.h"
 #include "core/recreate.h"
 #include "core/registry.h"
+#include "core/settings.h"
 
 /**
  * struct recreate_job - A device that will be made again
@@ -25,6 +26,7 @@
  * @tries_left: until its name must be free
  * @name: what @spec.name points to
  * @pkeys: what @spec.pkeys point to
+ * @settings: and @spec.settings, for each port
  * @trackers: of the netdevs in @spec; the last one is for the second netdev
  * @entry: in recreate_jobs; whoever takes it off the list owns it
  */
@@ -35,6 +37,7 @@ struct recreate_job {
 	u32 tries_left;
 	char name[IB_DEVICE_NAME_MAX];
 	struct rhca_pkey_table pkeys[RHCA_MAX_PORTS];
+	struct rhca_settings *settings;
 	netdevice_tracker trackers[RHCA_MAX_PORTS + 1];
 	struct list_head entry;
 };
@@ -92,6 +95,7 @@ static void release_job(struct recreate_job *job)
 	for (i = 0; i < job->spec.num_ports; i++)
 		netdev_put(job->spec.netdevs[i], &job->trackers[i]);
 	netdev_put(job->spec.second, &job->trackers[RHCA_MAX_PORTS]);
+	kfree(job->settings);
 	kfree(job);
 }
 
@@ -158,12 +162,18 @@ static struct recreate_job *alloc_job(const struct rhca_dev_spec *spec)
 
 	if (!job)
 		return NULL;
+	job->settings = kcalloc(spec->num_ports, sizeof(*job->settings),
+				GFP_KERNEL);
+	if (!job->settings) {
+		kfree(job);
+		return NULL;
+	}
 	INIT_LIST_HEAD(&job->entry);
 	INIT_DELAYED_WORK(&job->work, recreate);
 	job->spec = *spec;
 	/* The caller's; only software, which needs no offer, is made again like this */
 	memset(job->spec.pkeys, 0, sizeof(job->spec.pkeys));
-	job->spec.settings = NULL;
+	memset(job->spec.settings, 0, sizeof(job->spec.settings));
 	job->spec.offer = NULL;
 	strscpy(job->name, spec->name, sizeof(job->name));
 	job->spec.name = job->name;
@@ -172,6 +182,10 @@ static struct recreate_job *alloc_job(const struct rhca_dev_spec *spec)
 		if (spec->pkeys[i]) {
 			job->pkeys[i] = *spec->pkeys[i];
 			job->spec.pkeys[i] = &job->pkeys[i];
+		}
+		if (spec->settings[i]) {
+			job->settings[i] = *spec->settings[i];
+			job->spec.settings[i] = &job->settings[i];
 		}
 		netdev_hold(spec->netdevs[i], &job->trackers[i], GFP_KERNEL);
 	}
@@ -191,7 +205,7 @@ static void plan_recreation(const struct rhca_dev_spec *spec, const char *why)
 		release_job(job);
 }
 
-/* Pairs with put_netdevs() */
+/* Those that are where they were. Pairs with put_netdevs() */
 static bool hold_netdevs(struct rhca_dev *dev, struct rhca_dev_spec *spec)
 {
 	struct net_device *ndev;
@@ -200,7 +214,8 @@ static bool hold_netdevs(struct rhca_dev *dev, struct rhca_dev_spec *spec)
 	rcu_read_lock();
 	for (i = 0; i < dev->num_ports; i++) {
 		ndev = rcu_dereference(dev->ports[i].ndev);
-		if (!ndev || ndev->reg_state != NETREG_REGISTERED)
+		if (!ndev || ndev->reg_state != NETREG_REGISTERED ||
+		    !net_eq(dev_net(ndev), dev->ports[i].net))
 			break;
 		dev_hold(ndev);
 		spec->netdevs[spec->num_ports++] = ndev;
@@ -226,7 +241,8 @@ static void put_netdevs(struct rhca_dev_spec *spec)
  * @dev: the device, which has been unregistered
  * @why: a constant string, for the log
  *
- * Context: may sleep. Without memory the device stays away.
+ * Context: may sleep. Without memory the device stays away, and where a netdev has gone
+ * or moved; of a LAG, the devices that it stands for are made again then.
  */
 void rhca_recreate_dev(struct rhca_dev *dev, const char *why)
 {
@@ -235,22 +251,26 @@ void rhca_recreate_dev(struct rhca_dev *dev, const char *why)
 		.backend	= dev->backend,
 		.replaced	= dev->replaced,
 	};
-	struct rhca_pkey_table *pkeys;
+	struct rhca_settings *settings;
 	u32 i;
 
-	pkeys = kcalloc(dev->num_ports, sizeof(*pkeys), GFP_KERNEL);
-	if (!pkeys)
+	settings = kcalloc(dev->num_ports, sizeof(*settings), GFP_KERNEL);
+	if (!settings)
 		return;
 	/* Tenants that were kept apart must not meet meanwhile */
 	for (i = 0; i < dev->num_ports; i++) {
-		rhca_pkeys_copy(&dev->ports[i], &pkeys[i]);
-		spec.pkeys[i] = &pkeys[i];
+		rhca_settings_save(&dev->ports[i], &settings[i]);
+		spec.pkeys[i] = &settings[i].pkeys;
+		spec.settings[i] = &settings[i];
 	}
 	if (hold_netdevs(dev, &spec))
 		plan_recreation(&spec, why);
+	else
+		rhca_recreate_replaced(&spec);
 	put_netdevs(&spec);
-	kfree(pkeys);
+	kfree(settings);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_recreate_dev);
 
 static bool find_netdevs(const struct rhca_lag_replaced *old,
 			 struct rhca_dev_spec *spec)

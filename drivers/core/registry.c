@@ -259,6 +259,20 @@ static bool catch_up(struct rhca_dev *dev)
 	return went;
 }
 
+/* A LAG whose end nobody has heard of: the devices come back that it stands for */
+static void restore_replaced(struct rhca_dev *dev)
+{
+	struct rhca_pkey_table pkeys;
+	const struct rhca_dev_spec lag = {
+		.backend	= dev->backend,
+		.replaced	= dev->replaced,
+		.pkeys		= { &pkeys },
+	};
+
+	rhca_pkeys_copy(&dev->ports[0], &pkeys);
+	rhca_recreate_replaced(&lag);
+}
+
 /* devices_mutex: none of them is freed meanwhile */
 static void catch_up_all(struct work_struct *work)
 {
@@ -266,8 +280,11 @@ static void catch_up_all(struct work_struct *work)
 
 	mutex_lock(&devices_mutex);
 	list_for_each_entry(dev, &devices, entry)
-		catch_up(dev);
+		if (catch_up(dev) && test_bit(RHCA_DEV_REMOVED, &dev->flags))
+			restore_replaced(dev);
 	mutex_unlock(&devices_mutex);
+	/* Hardware that came meanwhile did not find the device to take its place */
+	rhca_offers_recheck();
 }
 
 static DECLARE_WORK(catch_up_work, catch_up_all);
@@ -421,21 +438,7 @@ bool rhca_dev_remove_and_put(struct rhca_dev *dev)
 	ib_unregister_device_and_put(&dev->ibdev);
 	return first;
 }
-
-/**
- * rhca_dev_remove - Remove the device on a netdev, for good
- * @ndev: the netdev
- *
- * Context: may sleep, RTNL not held. The netdev is free when it returns.
- * Return: whether there was one and nobody else was removing it.
- */
-bool rhca_dev_remove(const struct net_device *ndev)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-
-	return dev && rhca_dev_remove_and_put(dev);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove);
+EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_and_put);
 
 /**
  * rhca_port_for_each - Look at all ports

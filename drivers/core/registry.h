@@ -21,7 +21,6 @@ struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev);
 bool rhca_dev_claim(struct rhca_dev *dev);
 void rhca_dev_plugged(struct rhca_dev *dev);
 void rhca_dev_unplugged(struct rhca_dev *dev);
-bool rhca_dev_remove(const struct net_device *ndev);
 bool rhca_dev_remove_and_put(struct rhca_dev *dev);
 void rhca_dev_remove_netdev(struct net_device *ndev);
 void rhca_dev_remove_offer(const struct rhca_offer *offer,

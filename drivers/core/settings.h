@@ -11,10 +11,11 @@
 #include "core/tclass.h"
 
 struct rhca_dev;
+struct rhca_port;
 
 /**
- * struct rhca_settings - Settings of a device with one port
- * @name: the device's name
+ * struct rhca_settings - Settings of a port
+ * @name: its device's name, or empty
  * @pkeys: partitions
  * @tclass: rules for the traffic class
  * @ttl: forced TTL, or 0
@@ -27,8 +28,9 @@ struct rhca_settings {
 };
 
 bool rhca_settings_cover(const struct rhca_dev *dev);
-void rhca_settings_save(struct rhca_dev *dev, struct rhca_settings *settings);
-void rhca_settings_restore(struct rhca_dev *dev,
+void rhca_settings_save(struct rhca_port *port,
+			struct rhca_settings *settings);
+void rhca_settings_restore(struct rhca_port *port,
 			   const struct rhca_settings *settings);
 
 #endif

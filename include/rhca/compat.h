@@ -119,6 +119,16 @@ static inline void rhca_del_netdev_gids(struct ib_device *ibdev, u32 port,
 }
 #endif
 
+/* A netdev's port of a devlink instance, which older kernels ask the driver for. */
+#ifdef HAVE_NETDEV_DEVLINK_PORT
+#define rhca_netdev_devlink_port(ndev)	((ndev)->devlink_port)
+#else
+#define rhca_netdev_devlink_port(ndev)					\
+	((ndev)->netdev_ops->ndo_get_devlink_port ?			\
+	 (ndev)->netdev_ops->ndo_get_devlink_port((struct net_device *)(ndev)) : \
+	 NULL)
+#endif
+
 /* Pinning by address got a name of its own. */
 #ifndef HAVE_UMEM_GET_VA
 #define ib_umem_get_va			ib_umem_get

@@ -75,10 +75,12 @@ order "rxe, ours, both used, rxe removed first with our devices up"
 load_rxe; use_rxe alone
 load_ours; use_ours "second"; use_rxe "beside ours"
 echo 5 0x8001 > "$IB/$DEV_A/partitions/1/pkeys"
+echo 9 > "$IB/$DEV_A/ttl/1/ttl"
 rm_rxe
 wait_check 60 "our devices are back after rdma_rxe went" both_back
 use_ours "after rxe went"
 check "its partitions are back with it" "0 0xffff 5 0x8001" "$(xargs < "$IB/$DEV_A/partitions/1/pkeys")"
+check "and its TTL" 9 "$(cat "$IB/$DEV_A/ttl/1/ttl")"
 rm_ours
 
 order "both, links deleted crosswise, modules removed in load order"
@@ -101,6 +103,31 @@ wait_check 60 "our devices are back while the old process holds on" both_back
 kill -9 $TRAFFIC_PID 2> /dev/null
 wait $TRAFFIC_PID 2> /dev/null
 use_ours "after all"
+rm_ours
+
+order "rmmod rdma_rxe, and the netdev moves before our device is back"
+ns=rhca-moved-$$
+show ip netns add "$ns" || die "no network namespaces"
+defer "ip netns del $ns"
+show ip link add "d0$$" type dummy || die "no dummy"
+defer "ip link del d0$$"
+insert roce_hca "netdevs=d0$$" || die "roce_hca does not load"
+on_dummy() { # on_dummy [in_NAMESPACE...]: the device of d0$$ there
+	"$@" rdma link show | sed -n "s/^link \([^ /]*\)\/1 .* netdev d0$$ .*/\1/p"
+}
+there() { [ -n "$(on_dummy "$@")" ]; }
+in_moved() { ip netns exec "$ns" "$@"; }
+wait_check 60 "a device by netdevs=" there
+load_rxe
+dev=$(on_dummy)
+echo 5 0x8001 > "$IB/$dev/partitions/1/pkeys"
+echo 9 > "$IB/$dev/ttl/1/ttl"
+rm_rxe
+show ip link set "d0$$" netns "$ns"
+wait_check 60 "one in the other namespace" there in_moved
+dev=$(on_dummy in_moved)
+check "its partitions are there" "0 0xffff 5 0x8001" "$(xargs < "$IB/$dev/partitions/1/pkeys")"
+check "and its TTL" 9 "$(cat "$IB/$dev/ttl/1/ttl")"
 rm_ours
 
 order "one netdev, one driver after the other"

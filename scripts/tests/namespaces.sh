@@ -171,13 +171,17 @@ teardown_pair
 wait_check 60 "exclusive again" set_mode exclusive
 setup_wire 1500
 is_nowhere() { not sees init "$1" && not sees a "$1" && not sees b "$1"; }
-on_the_way=0
+on_the_way=0 ttl=0
 mkfifo "$WORK/mover"
 always="0 0.002 0.004 0.008 0.016 0.04"
 # Where a program takes long to begin, these are followed by longer ones until one fits.
 for delay in $always 0.05 0.065 0.085 0.11 0.14 0.18 0.24 0.31 0.4 0.52 0.68 0.88 1.1 1.5; do
 	[[ $on_the_way = 0 || " $always " = *" $delay "* ]] || break
 	in_a rdma link add "move$$" type roce netdev "$IF_A" || fail "refused"
+	# As in the round before: a device ended then because its netdev moved, not by its user
+	check "TTL (after $delay s)" "$ttl" "$(cat "$IB/move$$/ttl/1/ttl")"
+	ttl=$((ttl + 1))
+	echo $ttl > "$IB/move$$/ttl/1/ttl"
 	# To begin takes longer than to move: this one has begun when it is told
 	ip -n "$NS_A" -batch "$WORK/mover" &
 	mover=$!

@@ -80,6 +80,17 @@ moved() { dev=$(here_on n0) && ip netns exec "$ns" rdma link show | grep -q 'net
 wait_check 60 "its device in the other namespace" moved
 check "TTL there" 9 "$(cat "$IB/$dev/ttl/1/ttl")"
 check "partitions there" "$pkeys" "$(cat "$IB/$dev/partitions/1/pkeys")"
+# Some of these moves come while the device is being made that the one before has asked for
+for _ in $(seq 20); do
+	ip -n "$ns" link set n0 netns 1
+	sleep 0.0$((RANDOM % 5))
+	ip link set n0 netns "$ns"
+	sleep 0.0$((RANDOM % 5))
+done
+rules_are_followed
+wait_check 60 "its device after many moves" moved
+check "TTL then" 9 "$(cat "$IB/$dev/ttl/1/ttl")"
+check "partitions then" "$pkeys" "$(cat "$IB/$dev/partitions/1/pkeys")"
 show rdma link del "$dev"
 show ip -n "$ns" link set n0 netns 1
 rules_are_followed
@@ -99,6 +110,22 @@ show ip link set n0 up
 show ip addr add 10.71.0.1/24 dev n0
 busywait 60 here_on n0
 check_match "and back" . "$(here_on n0)"
+
+: "a netdev that leaves a LAG by moving"
+dev=$(here_on n0)
+for d in "$dev" "$(here_on n2)"; do show sh -c "echo 1 0x8001 > $IB/$d/partitions/1/pkeys"; done
+show sh -c "echo n2 > $IB/$dev/roce_lag_ecmp_dev"
+wait_check 60 "one device for n0 and n2" test -d "$IB/roce_lag0"
+show sh -c "echo 2 0x8002 > $IB/roce_lag0/partitions/1/pkeys"
+show ip link set n2 netns "$ns"
+has_left() { dev=$(here_on n2) && ip netns exec "$ns" rdma link show | grep -q 'netdev n2'; }
+wait_check 60 "n2's device in the other namespace" has_left
+check "the LAG's partitions there" "0 0xffff 1 0x8001 2 0x8002" "$(xargs < "$IB/$dev/partitions/1/pkeys")"
+wait_check 60 "n0's device is back" here_on n0
+check "and here" "0 0xffff 1 0x8001 2 0x8002" "$(xargs < "$IB/$(here_on n0)/partitions/1/pkeys")"
+show ip -n "$ns" link set n2 netns 1
+show ip link set n2 up
+show ip addr add 10.72.0.1/24 dev n2
 
 : "a namespace that an unprivileged user could have made"
 if unshare --user --map-root-user --net true; then
