@@ -122,8 +122,17 @@ load_rxe
 dev=$(on_dummy)
 echo 5 0x8001 > "$IB/$dev/partitions/1/pkeys"
 echo 9 > "$IB/$dev/ttl/1/ttl"
-rm_rxe
-show ip link set "d0$$" netns "$ns"
+# A program takes as long to begin as our device to be back: this one has begun
+mkfifo "$WORK/mover"
+ip -batch "$WORK/mover" &
+mover=$!
+exec {told}> "$WORK/mover"
+log_mark moved
+show rmmod rdma_rxe
+echo "link set d0$$ netns $ns" >&"$told"
+exec {told}>&-
+wait $mover || fail "d0$$ does not move"
+say "back before that: $(log_since moved | grep -c 'it is back') devices"
 wait_check 60 "one in the other namespace" there in_moved
 dev=$(on_dummy in_moved)
 check "its partitions are there" "0 0xffff 5 0x8001" "$(xargs < "$IB/$dev/partitions/1/pkeys")"
