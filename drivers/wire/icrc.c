@@ -62,7 +62,7 @@ u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
 		    unsigned int behind)
 {
 	unsigned int network_bytes = rhca_network_bytes(encap);
-	u8 copy[MASKED_BYTES + RHCA_ICRC_BEHIND] __aligned(8);
+	u8 copy[MASKED_BYTES + RHCA_ICRC_BEHIND] __aligned(8) __uninitialized;
 	const u8 *from = transport + sizeof(struct rhca_bth);
 	struct rhca_bth *bth;
 	unsigned int i;

@@ -90,8 +90,8 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		.psn		= psn,
 	};
 	bool loose = may_overtake(&qp->recv, syndrome);
-	struct rhca_packet packet;
-	struct rhca_tx_list tx;
+	struct rhca_packet packet __uninitialized;
+	struct rhca_tx_list tx __uninitialized;
 
 	lockdep_assert_held(&qp->recv.lock);
 	if ((!shared || !loose ||
@@ -259,7 +259,7 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_resource *res = rhca_resource_at(recv,
 						     recv->sending_resource);
-	struct rhca_packet packet;
+	struct rhca_packet packet __uninitialized;
 	int ret;
 
 	while (!rhca_psn_before(res->last_psn, res->next_psn) && *budget) {
@@ -362,26 +362,17 @@ static bool ack_is_late(struct rhca_responder *recv)
 	       rhca_psn_before(recv->answer_psn, newest->last_psn);
 }
 
-/**
- * rhca_send_responses - Send the responses that are due, then the answer
- * @qp: the QP
- * @path: its path
- * @batch: collects events
- *
- * Responses to several requests leave together. What does not fit into one pass is
- * left to the tasklet.
- *
- * Context: recv.lock held, bottom halves off, RCU read side.
+/*
+ * Responses of the resources. Those of several requests leave together; what does not
+ * fit into one pass is left to the tasklet. False when some are still due.
  */
-void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
-			 struct rhca_batch *batch)
+static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
+			   struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
-	bool responds = recv->sending_resource != recv->newest_resource;
+	struct rhca_tx_list tx __uninitialized;
 	u32 budget = RHCA_SEND_BUDGET;
-	struct rhca_tx_list tx;
 
-	lockdep_assert_held(&qp->recv.lock);
 	rhca_tx_list_begin(&tx, &qp->base, path, &recv->backoff);
 	while (recv->sending_resource != recv->newest_resource)
 		if (!add_responses(qp, &tx, &budget, batch))
@@ -391,13 +382,33 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 		rhca_answer_go_back(recv, tx.refused_psn);
 		rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
 	}
+	if (recv->sending_resource == recv->newest_resource)
+		return true;
+	if (!budget)
+		tasklet_schedule(&recv->task);
+	return false;
+}
+
+/**
+ * rhca_send_responses - Send the responses that are due, then the answer
+ * @qp: the QP
+ * @path: its path
+ * @batch: collects events
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
+			 struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	lockdep_assert_held(&qp->recv.lock);
 	if (recv->sending_resource != recv->newest_resource) {
-		if (!budget)
-			tasklet_schedule(&recv->task);
-		return;
+		if (!send_resources(qp, path, batch))
+			return;
+		if (ack_is_late(recv))
+			recv->answer_waits = false;
 	}
-	if (responds && ack_is_late(recv))
-		recv->answer_waits = false;
 	if (recv->answer_waits) {
 		recv->answer_waits = false;
 		rhca_send_aeth(qp, path, recv->answer_syndrome,

@@ -304,7 +304,7 @@ static u32 release_left(struct rhca_shared_block *shared)
 static void send_waiting(struct tasklet_struct *task)
 {
 	struct doorbells *bells = container_of(task, struct doorbells, task);
-	struct rhca_shared_block shared;
+	struct rhca_shared_block shared __uninitialized;
 	struct rhca_sw_qp *qp;
 	u32 sent = 0, served = 0;
 

@@ -177,6 +177,7 @@ bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 				    end - bth_end - behind);
 	rhca_crc32_end(vectors);
 	icrc = rhca_icrc_final(crc);
-	return !memcmp(in_packet, &icrc, sizeof(icrc));
+	memcpy(&buffer, in_packet, sizeof(buffer));
+	return buffer == icrc;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_icrc_ok);

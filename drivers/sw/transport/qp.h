@@ -324,16 +324,16 @@ struct rhca_shared_block;
  * @flush_send: the QP has failed: flush the other half
  * @flush_recv: likewise
  * @flush_more: a flush has used its budget
+ * @srq_limit: raise the limit event of the shared receive queue
+ * @in_shared: a request of the QP is in @shared, which has taken the caller's
+ *	reference to the QP
  * @flushed: requests that were flushed
  * @sent: packets of requests that were sent
- * @srq_limit: raise the limit event of the shared receive queue
  * @events: BIT(enum ib_event_type) to raise
  * @received: where packets that came together leave their completions until
  *	rhca_responder_show(); NULL: each is shown at once
  * @shared: block that a packet which is alone may share with those of other QPs, or
  *	NULL
- * @in_shared: a request of the QP is in @shared, which has taken the caller's
- *	reference to the QP
  */
 struct rhca_batch {
 	bool raise_send;
@@ -341,13 +341,13 @@ struct rhca_batch {
 	bool flush_send;
 	bool flush_recv;
 	bool flush_more;
+	bool srq_limit;
+	bool in_shared;
 	u32 flushed;
 	u32 sent;
-	bool srq_limit;
 	u32 events;
 	struct rhca_wc_list *received;
 	struct rhca_shared_block *shared;
-	bool in_shared;
 };
 
 static inline void rhca_batch_event(struct rhca_batch *batch,

@@ -266,7 +266,7 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 {
 	enum rhca_parse fault;
 	struct rhca_verbs_qp *qp;
-	struct rhca_rx rx;
+	struct rhca_rx rx __uninitialized;
 
 	fault = rhca_rx_parse(&rx, skb, encap);
 	if (fault != RHCA_PARSE_OK) {
@@ -331,7 +331,7 @@ static void take_responses(struct rhca_sw_qp *qp, struct rhca_walk *walk,
 static void take_requests(struct rhca_sw_qp *qp, struct rhca_walk *walk,
 			  struct rhca_batch *batch)
 {
-	struct rhca_wc_list received;
+	struct rhca_wc_list received __uninitialized;
 
 	received.num = 0;
 	received.solicited = 0;
@@ -394,7 +394,7 @@ static void receive_walk(struct rhca_walk *walk)
 
 static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 {
-	struct rhca_walk walk;
+	struct rhca_walk walk __uninitialized;
 
 	if (rhca_walk_begin_block(&walk, skb, encap))
 		receive_walk(&walk);
@@ -436,7 +436,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
  */
 void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
 {
-	struct rhca_walk walk;
+	struct rhca_walk walk __uninitialized;
 
 	local_bh_disable();
 	rcu_read_lock();

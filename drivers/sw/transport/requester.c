@@ -270,8 +270,8 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 {
 	struct rhca_path *path = path_of(qp, wqe);
 	enum ib_wc_status status;
-	struct rhca_packet packet;
-	struct rhca_segment seg;
+	struct rhca_packet packet __uninitialized;
+	struct rhca_segment seg __uninitialized;
 
 	if (!path)
 		return STEP_WAIT;
@@ -421,7 +421,7 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	struct rhca_requester *send = &qp->send;
 	bool was_idle = !rhca_requester_in_flight(send) && !send->refused;
 	bool rc = rhca_is_rc(&qp->base);
-	struct rhca_tx_list tx;
+	struct rhca_tx_list tx __uninitialized;
 	u32 budget = RHCA_SEND_BUDGET;
 	enum step did;
 

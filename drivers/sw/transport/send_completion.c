@@ -92,7 +92,7 @@ static void complete_oldest(struct rhca_sw_qp *qp, u32 num,
 {
 	struct rhca_sq *sq = &qp->base.sq;
 	const struct rhca_send_wqe *wqe;
-	struct rhca_wc_list list;
+	struct rhca_wc_list list __uninitialized;
 	u32 i, end = sq->head + num;
 
 	lockdep_assert_held(&qp->send.lock);

@@ -64,6 +64,7 @@ bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
 	walk->behind = NULL;
 	walk->encap = encap;
 	walk->next = network;
+	walk->copied = 0;
 	walk->id_rule = 0;
 	walk->lost = 0;
 	begin(walk);
@@ -116,8 +117,17 @@ static bool copy_transport(const struct rhca_walk *walk, u8 *to,
 		to += sizeof(u32);
 		piece += sizeof(u32);
 	}
-	memcpy(to, piece, more);
+	if (more)	/* cut off in the middle of a header */
+		memcpy(to, piece, more);
 	return true;
+}
+
+/* As before a segment of this size; the identification is that of another */
+static void copy_network(struct rhca_walk *walk, unsigned int bytes)
+{
+	memcpy(walk->rx.copy, walk->network, sizeof(walk->network));
+	rhca_network_resize(walk->encap, walk->rx.copy, bytes);
+	walk->copied = bytes;
 }
 
 /* The headers that the segment has when it travels alone: its ICRC covers them */
@@ -131,8 +141,8 @@ static enum rhca_parse parse_segment(struct rhca_walk *walk,
 	rx->network = rx->copy;
 	rx->bth_offset = walk->next;
 	rx->piece = rhca_rx_find_piece(walk->skb, walk->next, bytes);
-	memcpy(rx->copy, walk->network, sizeof(walk->network));
-	rhca_network_resize(walk->encap, rx->copy, bytes);
+	if (walk->copied != bytes)
+		copy_network(walk, bytes);
 	rx->bth = (const struct rhca_bth *)(rx->copy + network);
 	if (bytes < sizeof(struct rhca_bth) + RHCA_ICRC_BYTES ||
 	    !copy_transport(walk, rx->copy + network, bytes))

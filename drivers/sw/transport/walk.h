@@ -32,6 +32,7 @@ struct rhca_qp_ahead {
  * @behind: the rest of the list; NULL for a block
  * @encap: the framing
  * @network: network headers of the block
+ * @copied: bytes of a segment to which @network has been copied last, in @rx
  * @next: first byte of the next segment, from skb->data
  * @place: of the segment at which it stands, from 0
  * @first_psn: of the first segment
@@ -51,6 +52,7 @@ struct rhca_walk {
 	struct list_head *behind;
 	enum rhca_encap encap;
 	u8 network[RHCA_MAX_NETWORK_BYTES];
+	unsigned int copied;
 	unsigned int next;
 	unsigned int place;
 	u32 first_psn;
