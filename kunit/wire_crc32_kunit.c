@@ -9,6 +9,7 @@
 
 #include "packet.h"
 #include "wire/crc32.h"
+#include "wire/crc32_arch.h"
 
 #define MOST_BYTES	9000
 #define GUARD_BYTES	64
@@ -140,6 +141,47 @@ static void crc32_copies_the_range_and_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
+/* All bits of the registers that the variants use, where this CPU has them so wide */
+static void leave_bits_in_registers(void)
+{
+#ifdef CONFIG_X86_64
+	if (rhca_cpu_multiplies_512())
+		asm volatile(".irp n, 0,1,2,3,4,5,8,9,10,11\n\t"
+			     "vpternlogd $0xff, %zmm\\n, %zmm\\n, %zmm\\n\n\t"
+			     ".endr");
+	else if (rhca_cpu_multiplies_256())
+		asm volatile(".irp n, 0,1,2,3,4,5,8,9,10,11\n\t"
+			     "vpcmpeqd %ymm\\n, %ymm\\n, %ymm\\n\n\t"
+			     ".endr");
+#endif
+}
+
+/* A process's registers are saved, but they keep what it has there */
+static void crc32_asks_nobody_to_clear_registers(struct kunit *test)
+{
+	u8 *from = some_bytes(test), *to = test_alloc(test, BUFFER_BYTES);
+	unsigned int bytes, wrong = 0;
+	bool vectors;
+	u32 crc, copy;
+
+	choose(test);
+	for (bytes = 16; bytes <= 1100; bytes++) {
+		local_bh_disable();
+		vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
+		if (vectors)
+			leave_bits_in_registers();
+		crc = rhca_crc32(vectors, bytes, from, bytes);
+		if (vectors)
+			leave_bits_in_registers();
+		copy = rhca_crc32_copy(vectors, bytes, to, from, bytes);
+		rhca_crc32_end(vectors);
+		local_bh_enable();
+		wrong += crc != crc32_le(bytes, from, bytes);
+		wrong += copy != crc32_le(bytes, from, bytes);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
 static void unknown_variant_is_refused(struct kunit *test)
 {
 	const char *before = rhca_crc32_name();
@@ -154,6 +196,8 @@ static struct kunit_case crc32_tests[] = {
 	KUNIT_CASE_PARAM(crc32_does_not_depend_on_the_cut, variant_gen_params),
 	KUNIT_CASE_PARAM(crc32_of_any_range_is_the_kernels, variant_gen_params),
 	KUNIT_CASE_PARAM(crc32_copies_the_range_and_no_more, variant_gen_params),
+	KUNIT_CASE_PARAM(crc32_asks_nobody_to_clear_registers,
+			 variant_gen_params),
 	KUNIT_CASE(unknown_variant_is_refused),
 	{}
 };

@@ -110,14 +110,20 @@
 	.endif
 .endm
 
-/* The value so far goes in with the first four bytes of the message */
+/*
+ * The value so far goes in with the first four bytes of the message. The registers hold
+ * what a process has left there: movd would keep that above the 128 bits, vmovd makes
+ * zeros.
+ */
 .macro begin bits, acc
-	movd	CRC, %xmm8
 .if \bits == 128
+	movd	CRC, %xmm8
 	pxor	%xmm8, %xmm\acc
 .elseif \bits == 256
+	vmovd	CRC, %xmm8
 	vpxor	%ymm8, %ymm\acc, %ymm\acc
 .else
+	vmovd	CRC, %xmm8
 	vpxorq	%zmm8, %zmm\acc, %zmm\acc
 .endif
 .endm
