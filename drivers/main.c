@@ -15,6 +15,7 @@
 #include "core/recreate.h"
 #include "sw/backend.h"
 #include "wire/crc32.h"
+#include "wire/icrc.h"
 
 static int set_roce_mode(const char *value, const struct kernel_param *kp)
 {
@@ -88,6 +89,7 @@ static int __init rhca_init(void)
 {
 	int ret;
 
+	rhca_icrc_init();
 	ret = rhca_crc32_init();
 	if (ret)
 		return ret;

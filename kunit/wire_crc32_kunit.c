@@ -182,6 +182,33 @@ static void crc32_asks_nobody_to_clear_registers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
+/* The fifth byte, whatever it is, counts as ones */
+static void crc32_masks_one_byte(struct kunit *test)
+{
+	u8 *data = some_bytes(test);
+	unsigned int bytes, wrong = 0;
+	u8 byte = data[4];
+	bool vectors;
+	u32 crc, want;
+
+	choose(test);
+	for (bytes = 8; bytes <= 1100; bytes += 4) {
+		local_bh_disable();
+		vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
+		if (vectors)
+			leave_bits_in_registers();
+		data[4] = bytes >> 2;
+		crc = rhca_crc32_masked(vectors, bytes, data, bytes);
+		rhca_crc32_end(vectors);
+		local_bh_enable();
+		data[4] = 0xff;
+		want = crc32_le(bytes, data, bytes);
+		wrong += crc != want;
+	}
+	data[4] = byte;
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
 static void unknown_variant_is_refused(struct kunit *test)
 {
 	const char *before = rhca_crc32_name();
@@ -198,6 +225,7 @@ static struct kunit_case crc32_tests[] = {
 	KUNIT_CASE_PARAM(crc32_copies_the_range_and_no_more, variant_gen_params),
 	KUNIT_CASE_PARAM(crc32_asks_nobody_to_clear_registers,
 			 variant_gen_params),
+	KUNIT_CASE_PARAM(crc32_masks_one_byte, variant_gen_params),
 	KUNIT_CASE(unknown_variant_is_refused),
 	{}
 };

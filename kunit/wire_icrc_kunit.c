@@ -3,6 +3,7 @@
  * The ICRC against packets whose ICRC scapy has computed.
  */
 #include <kunit/test.h>
+#include <linux/ip.h>
 #include <linux/skbuff.h>
 
 #include "packet.h"
@@ -104,6 +105,46 @@ static void icrc_does_not_depend_on_where_bytes_lie(struct kunit *test)
 	}
 }
 
+static u32 icrc_by_flow(const struct rhca_icrc_flow *flow, bool vectors,
+			const u8 *packet, unsigned int bytes, u16 ip_id,
+			enum rhca_encap encap)
+{
+	unsigned int network = rhca_network_bytes(encap);
+	u32 crc = rhca_icrc_flow_crc(flow, ip_id);
+
+	crc = rhca_icrc_transport(vectors, crc, packet + network,
+				  bytes - 4 - network);
+	return le32_to_cpu(rhca_icrc_final(crc));
+}
+
+/* The headers of another packet tell what the ICRC begins with */
+static void icrc_goes_on_from_a_packet_before(struct kunit *test)
+{
+	const struct icrc_vector *v = test->param_value;
+	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
+	unsigned int bytes = lay_out(packet, v), i;
+	struct iphdr *ip = (struct iphdr *)packet;
+	struct rhca_icrc_flow flow;
+	bool vectors;
+	u16 ip_id = 0;
+	u32 icrc;
+
+	if (v->encap == RHCA_V2_IPV4)
+		ip_id = be16_to_cpu(ip->id);
+	for (i = 0; i < 0x10000; i += 251) {
+		if (v->encap == RHCA_V2_IPV4)
+			ip->id = cpu_to_be16(i);
+		local_bh_disable();
+		vectors = i % 2 && rhca_crc32_begin(RHCA_CRC32_MOST);
+		rhca_icrc_flow_begin(vectors, v->encap, packet, &flow);
+		icrc = icrc_by_flow(&flow, vectors, packet, bytes, ip_id,
+				    v->encap);
+		rhca_crc32_end(vectors);
+		local_bh_enable();
+		KUNIT_EXPECT_EQ_MSG(test, icrc, v->icrc, "from %u", i);
+	}
+}
+
 /**
  * struct masked_byte - A byte of which bits may change on the way
  * @offset: from the network header
@@ -167,6 +208,8 @@ static struct kunit_case icrc_tests[] = {
 	KUNIT_CASE_PARAM(icrc_is_what_scapy_computes, vector_gen_params),
 	KUNIT_CASE_PARAM(packet_of_scapy_is_received, vector_gen_params),
 	KUNIT_CASE_PARAM(icrc_does_not_depend_on_where_bytes_lie,
+			 vector_gen_params),
+	KUNIT_CASE_PARAM(icrc_goes_on_from_a_packet_before,
 			 vector_gen_params),
 	KUNIT_CASE_PARAM(icrc_covers_every_bit_that_stays, vector_gen_params),
 	{}

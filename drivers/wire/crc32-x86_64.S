@@ -43,7 +43,7 @@
 	.octa	0x0f0e0d0c0b0a09080706050403020100
 	.octa	0x80808080808080808080808080808080
 
-#define CRC	%edi
+#define FIRST	%rdi
 #define TO	%rsi
 #define FROM	%rdx
 #define LEN	%rcx
@@ -111,19 +111,19 @@
 .endm
 
 /*
- * The value so far goes in with the first four bytes of the message. The registers hold
- * what a process has left there: movd would keep that above the 128 bits, vmovd makes
- * zeros.
+ * The value so far goes in with the first four bytes of the message, and what the next
+ * four are changed by with these. The registers hold what a process has left there: movq
+ * would keep that above the 128 bits, vmovq makes zeros.
  */
 .macro begin bits, acc
 .if \bits == 128
-	movd	CRC, %xmm8
+	movq	FIRST, %xmm8
 	pxor	%xmm8, %xmm\acc
 .elseif \bits == 256
-	vmovd	CRC, %xmm8
+	vmovq	FIRST, %xmm8
 	vpxor	%ymm8, %ymm\acc, %ymm\acc
 .else
-	vmovd	CRC, %xmm8
+	vmovq	FIRST, %xmm8
 	vpxorq	%zmm8, %zmm\acc, %zmm\acc
 .endif
 .endm
@@ -294,8 +294,8 @@
 .endm
 
 /*
- * u32 rhca_crc32_BITS(u32 crc, const void *from, unsigned long bytes)
- * u32 rhca_crc32_copy_BITS(u32 crc, void *to, const void *from,
+ * u32 rhca_crc32_BITS(u64 first, const void *from, unsigned long bytes)
+ * u32 rhca_crc32_copy_BITS(u64 first, void *to, const void *from,
  *			    unsigned long bytes)
  *
  * At least 16 bytes. The copying ones copy whole 16 bytes; the caller has copied

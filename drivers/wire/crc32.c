@@ -20,13 +20,15 @@
 #include "wire/crc32_arch.h"
 
 #define VECTOR_BYTES	16	/* the smallest; fewer bytes go by the table */
+#define MASKED_BYTE	4	/* that rhca_crc32_masked() takes for ones */
 
 /**
  * struct crc32_variant - One way to compute it
  * @name: as the user names it
  * @usable: can this CPU run it?
  * @avoid: may be NULL; true where the next variant serves this CPU better
- * @run: over at least VECTOR_BYTES
+ * @run: over at least VECTOR_BYTES. The lower half of @first is the value so far, the
+ *	upper half is added to the bytes from the fifth to the eighth, as in a register
  * @copy: the same while copying whole 16 bytes; what is left behind them has been
  *	copied
  */
@@ -34,19 +36,21 @@ struct crc32_variant {
 	const char *name;
 	bool (*usable)(void);
 	bool (*avoid)(void);
-	u32 (*run)(u32 crc, const void *from, unsigned long bytes);
-	u32 (*copy)(u32 crc, void *to, const void *from, unsigned long bytes);
+	u32 (*run)(u64 first, const void *from, unsigned long bytes);
+	u32 (*copy)(u64 first, void *to, const void *from, unsigned long bytes);
 };
 
-static u32 kernel_run(u32 crc, const void *from, unsigned long bytes)
+/* Is called for nothing that changes bytes: see rhca_crc32_masked() */
+static u32 kernel_run(u64 first, const void *from, unsigned long bytes)
 {
-	return crc32_le(crc, from, bytes);
+	return crc32_le(first, from, bytes);
 }
 
-static u32 kernel_copy(u32 crc, void *to, const void *from, unsigned long bytes)
+static u32 kernel_copy(u64 first, void *to, const void *from,
+		       unsigned long bytes)
 {
 	memcpy(to, from, bytes & ~(VECTOR_BYTES - 1UL));
-	return crc32_le(crc, to, bytes);
+	return crc32_le(first, to, bytes);
 }
 
 static bool always(void)
@@ -91,7 +95,7 @@ static bool test_range(const struct crc32_variant *variant,
 	unsigned int whole = round_down(bytes, VECTOR_BYTES);
 	const u8 *from = test->from + at;
 	u32 want = crc32_le(bytes, from, bytes);
-	u32 run, copy;
+	u32 run, copy, masked;
 
 	memset(test->to, 0, at + bytes);
 	memcpy(test->to + at + whole, from + whole, bytes - whole);
@@ -99,8 +103,11 @@ static bool test_range(const struct crc32_variant *variant,
 		return false;
 	run = variant->run(bytes, from, bytes);
 	copy = variant->copy(bytes, test->to + at, from, bytes);
+	test->to[at + MASKED_BYTE] ^= 0xa5;
+	masked = variant->run(0xa500000000ULL | bytes, test->to + at, bytes);
+	test->to[at + MASKED_BYTE] ^= 0xa5;
 	rhca_vectors_end();
-	return run == want && copy == want &&
+	return run == want && copy == want && masked == want &&
 	       !memcmp(test->to + at, from, bytes);
 }
 
@@ -289,6 +296,35 @@ u32 rhca_crc32(bool vectors, u32 crc, const void *data, unsigned int bytes)
 	return static_call(rhca_crc32_run)(crc, data, bytes);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32);
+
+/**
+ * rhca_crc32_masked - Carry a CRC-32 on over bytes of which the fifth counts as 0xff
+ * @vectors: from rhca_crc32_begin()
+ * @crc: value so far
+ * @data: bytes
+ * @bytes: how many, a multiple of 4 and 8 at least
+ */
+u32 rhca_crc32_masked(bool vectors, u32 crc, const void *data,
+		      unsigned int bytes)
+{
+	unsigned int few = min(bytes, 12U), i;
+	const u8 *at = data;
+	u8 first[12];
+	u64 mask;
+
+	if (vectors && bytes >= VECTOR_BYTES) {
+		kasan_check_read(data, bytes);
+		mask = (u8)~READ_ONCE(at[MASKED_BYTE]);
+		return static_call(rhca_crc32_run)(mask << 32 | crc, data,
+						   bytes);
+	}
+	for (i = 0; i < few; i += sizeof(u32))
+		memcpy(first + i, at + i, sizeof(u32));		/* no call of it */
+	first[MASKED_BYTE] = 0xff;
+	crc = crc32_le(crc, first, few);
+	return rhca_crc32(vectors, crc, at + few, bytes - few);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_masked);
 
 /**
  * rhca_crc32_copy - Copy, and carry the CRC-32 of what was copied on

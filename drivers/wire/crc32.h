@@ -21,6 +21,8 @@ const char *rhca_crc32_name(void);
 bool rhca_crc32_begin(unsigned int bytes);
 void rhca_crc32_end(bool vectors);
 u32 rhca_crc32(bool vectors, u32 crc, const void *data, unsigned int bytes);
+u32 rhca_crc32_masked(bool vectors, u32 crc, const void *data,
+		      unsigned int bytes);
 u32 rhca_crc32_copy(bool vectors, u32 crc, void *to, const void *from,
 		    unsigned int bytes);
 

@@ -15,9 +15,9 @@
 #include <asm/processor.h>
 
 #define RHCA_CRC32_VARIANT(bits)					\
-asmlinkage u32 rhca_crc32_##bits(u32 crc, const void *from,		\
+asmlinkage u32 rhca_crc32_##bits(u64 first, const void *from,		\
 				 unsigned long bytes);			\
-asmlinkage u32 rhca_crc32_copy_##bits(u32 crc, void *to,		\
+asmlinkage u32 rhca_crc32_copy_##bits(u64 first, void *to,		\
 				      const void *from,			\
 				      unsigned long bytes)
 

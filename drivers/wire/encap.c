@@ -158,26 +158,6 @@ void rhca_network_resize(enum rhca_encap encap, void *hdr,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_network_resize);
 
-/**
- * rhca_network_repeat - The headers of a packet before this one, once more
- * @encap: the framing
- * @hdr: rhca_network_bytes() bytes
- * @like: those of a packet of the same flow and size
- * @ip_id: IPv4 identification, ignored by the other framings
- */
-void rhca_network_repeat(enum rhca_encap encap, void *hdr, const void *like,
-			 u16 ip_id)
-{
-	struct iphdr *ip = hdr;
-
-	rhca_network_copy(encap, hdr, like);
-	if (encap == RHCA_V2_IPV4) {
-		csum_replace2(&ip->check, ip->id, cpu_to_be16(ip_id));
-		ip->id = cpu_to_be16(ip_id);
-	}
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_network_repeat);
-
 static bool ipv4_valid(const struct iphdr *ip, unsigned int udp_bytes)
 {
 	return ip->version == IPVERSION && ip->ihl == sizeof(*ip) / 4 &&

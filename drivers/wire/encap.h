@@ -73,8 +73,6 @@ void rhca_network_resize(enum rhca_encap encap, void *hdr,
 			 unsigned int ib_bytes);
 void rhca_network_fill(void *hdr, const struct rhca_flow *flow,
 		       unsigned int ib_bytes, u16 ip_id);
-void rhca_network_repeat(enum rhca_encap encap, void *hdr, const void *like,
-			 u16 ip_id);
 bool rhca_network_valid(enum rhca_encap encap, const void *hdr,
 			unsigned int ib_bytes);
 void rhca_network_parse(enum rhca_encap encap, const void *hdr,

@@ -2,6 +2,7 @@
 /*
  * The invariant CRC of a packet.
  */
+#include <linux/crc32.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
@@ -79,6 +80,90 @@ u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
 			  LRH_BYTES + network_bytes + sizeof(*bth) + behind);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_begin);
+
+/* --- packets that differ in little ---------------------------------------- */
+
+/*
+ * A CRC is linear: two packets of one length that differ in one byte have values that
+ * differ by what this byte gives alone. Here by the upper and the lower byte of the IPv4
+ * identification, at the end of the network headers.
+ */
+static u32 id_crcs[2][256];
+
+#define BEHIND_ID	(sizeof(struct iphdr) + sizeof(struct udphdr) - \
+			 offsetofend(struct iphdr, id))
+
+void rhca_icrc_init(void)
+{
+	u8 bytes[2 + BEHIND_ID] = {};
+	unsigned int i;
+
+	for (i = 0; i < 256; i++) {
+		bytes[0] = i;
+		bytes[1] = 0;
+		id_crcs[0][i] = crc32_le(0, bytes, sizeof(bytes));
+		bytes[0] = 0;
+		bytes[1] = i;
+		id_crcs[1][i] = crc32_le(0, bytes, sizeof(bytes));
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_init);
+
+/**
+ * rhca_icrc_flow_begin - Begin packets that have the same network headers
+ * @vectors: from rhca_crc32_begin()
+ * @encap: the framing
+ * @network_hdr: network headers of one of them
+ * @flow: filled in
+ */
+void rhca_icrc_flow_begin(bool vectors, enum rhca_encap encap,
+			  const void *network_hdr, struct rhca_icrc_flow *flow)
+{
+	u8 copy[LRH_BYTES + RHCA_MAX_NETWORK_BYTES] __aligned(8) __uninitialized;
+	const struct iphdr *ip = network_hdr;
+
+	memset(copy, 0xff, LRH_BYTES);
+	rhca_network_copy(encap, copy + LRH_BYTES, network_hdr);
+	mask_network(copy + LRH_BYTES, encap);
+	flow->crc = rhca_crc32(vectors, ~0U, copy,
+			       LRH_BYTES + rhca_network_bytes(encap));
+	flow->ip_id = encap == RHCA_V2_IPV4 ? be16_to_cpu(ip->id) : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_flow_begin);
+
+/**
+ * rhca_icrc_flow_crc - ICRC over the network headers of one of these packets
+ * @flow: what they have in common
+ * @ip_id: its IPv4 identification; with the other framings 0
+ *
+ * Return: the running value, for rhca_icrc_transport().
+ */
+u32 rhca_icrc_flow_crc(const struct rhca_icrc_flow *flow, u16 ip_id)
+{
+	u16 change = flow->ip_id ^ ip_id;
+
+	return flow->crc ^ id_crcs[0][change >> 8] ^ id_crcs[1][change & 0xff];
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_flow_crc);
+
+/**
+ * rhca_icrc_transport - Carry an ICRC on over the BTH and what follows it
+ * @vectors: from rhca_crc32_begin()
+ * @crc: over the network headers
+ * @transport: the BTH, with the rest behind it in one piece
+ * @bytes: how many
+ */
+u32 rhca_icrc_transport(bool vectors, u32 crc, const void *transport,
+			unsigned int bytes)
+{
+	/* The reserved byte before the QP number */
+	static_assert(offsetof(struct rhca_bth, dest) == 4);
+
+	return rhca_crc32_masked(vectors, crc, transport, bytes);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_transport);
+
+/* --- wherever the bytes lie ------------------------------------------------ */
 
 /**
  * rhca_icrc_skb - CRC over a range of a packet, wherever its bytes lie

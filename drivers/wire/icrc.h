@@ -15,6 +15,22 @@
 
 #define RHCA_ICRC_BEHIND	36	/* the longest extended headers */
 
+/**
+ * struct rhca_icrc_flow - ICRC over the network headers of packets of a flow and size
+ * @crc: the value behind them, with the identification @ip_id
+ * @ip_id: IPv4 identification, in which alone they differ; else 0
+ */
+struct rhca_icrc_flow {
+	u32 crc;
+	u16 ip_id;
+};
+
+void rhca_icrc_init(void);
+void rhca_icrc_flow_begin(bool vectors, enum rhca_encap encap,
+			  const void *network_hdr, struct rhca_icrc_flow *flow);
+u32 rhca_icrc_flow_crc(const struct rhca_icrc_flow *flow, u16 ip_id);
+u32 rhca_icrc_transport(bool vectors, u32 crc, const void *transport,
+			unsigned int bytes);
 u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
 		    const void *network_hdr, const void *transport,
 		    unsigned int behind);

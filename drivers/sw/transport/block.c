@@ -94,20 +94,37 @@ bool rhca_block_fits(const struct rhca_block *block,
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_fits);
 
 /**
+ * rhca_block_precede - What a packet has in common with those in the block
+ * @block: to the same destination
+ * @packet: a segment that will be added next, with all that says how it is sent
+ *
+ * Network headers and the beginning of the ICRC need not be made again.
+ */
+void rhca_block_precede(struct rhca_block *block, struct rhca_packet *packet)
+{
+	if (block->segments && packet->udp_sport == block->udp_sport &&
+	    rhca_packet_bytes(packet) == block->segment_bytes)
+		packet->like = &block->network;
+}
+
+/**
  * rhca_block_add - Add a packet
  * @block: empty, or rhca_block_fits() has said yes
  * @packet: a sealed segment, the one begun last on this CPU
  *
  * Context: bottom halves off since the segment was begun.
  */
-void rhca_block_add(struct rhca_block *block, const struct rhca_packet *packet)
+void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet)
 {
 	u32 bytes = rhca_segment_bytes(packet);
 	struct rhca_piece piece = {};
 
 	if (!block->segments) {
-		memcpy(block->network, packet->network,
-		       rhca_network_bytes(packet->path->address.flow.encap));
+		if (packet->like)	/* of the block before */
+			rhca_packet_write_network(packet, bytes);
+		rhca_network_copy(packet->path->address.flow.encap,
+				  block->network.hdr, packet->network);
+		block->network.has_icrc = false;
 		block->psn = packet->psn;
 		block->ip_id = packet->ip_id;
 		block->udp_sport = packet->udp_sport;
@@ -231,7 +248,7 @@ struct sk_buff *rhca_block_finish(struct rhca_block *block,
 	if (skb) {
 		skb_reserve(skb, LL_MAX_HEADER);
 		skb_reset_network_header(skb);
-		skb_put_data(skb, block->network, network);
+		skb_put_data(skb, block->network.hdr, network);
 		skb_set_transport_header(skb, network - sizeof(struct udphdr));
 		RHCA_PACKET_CB(skb)->psn = block->psn;
 		RHCA_PACKET_CB(skb)->packets = block->segments;

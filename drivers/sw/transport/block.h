@@ -41,7 +41,7 @@ struct rhca_block_backoff {
  * @pieces: where the segments lie; each has a reference to its page
  */
 struct rhca_block {
-	u8 network[RHCA_MAX_NETWORK_BYTES];
+	struct rhca_network network;
 	u32 psn;
 	u16 ip_id;
 	u16 udp_sport;
@@ -57,7 +57,8 @@ void rhca_block_lost(struct rhca_block_backoff *backoff);
 void rhca_block_sent(struct rhca_block_backoff *backoff, u32 packets);
 bool rhca_block_fits(const struct rhca_block *block,
 		     const struct rhca_packet *packet);
-void rhca_block_add(struct rhca_block *block, const struct rhca_packet *packet);
+void rhca_block_precede(struct rhca_block *block, struct rhca_packet *packet);
+void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet);
 struct sk_buff *rhca_block_finish(struct rhca_block *block,
 				  enum rhca_encap encap);
 void rhca_block_request_checksum(struct sk_buff *skb, enum rhca_encap encap);

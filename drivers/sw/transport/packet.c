@@ -109,7 +109,19 @@ static unsigned int pad_bytes(const struct rhca_packet *packet)
 	return -packet->payload_bytes & 3;
 }
 
-static void fill_network(struct rhca_packet *packet, unsigned int bytes)
+/* Bytes of the segment that it will be */
+unsigned int rhca_packet_bytes(const struct rhca_packet *packet)
+{
+	return packet->tail - (u8 *)packet->bth + packet->payload_bytes +
+	       pad_bytes(packet) + RHCA_ICRC_BYTES;
+}
+
+/**
+ * rhca_packet_write_network - Write the network headers
+ * @packet: the packet
+ * @bytes: from the BTH to the end of the ICRC
+ */
+void rhca_packet_write_network(struct rhca_packet *packet, unsigned int bytes)
 {
 	const struct rhca_address *address = &packet->path->address;
 	struct rhca_flow flow = address->flow;
@@ -119,11 +131,18 @@ static void fill_network(struct rhca_packet *packet, unsigned int bytes)
 	rhca_network_fill(packet->network, &flow, bytes, packet->ip_id);
 }
 
-/* Bytes of the segment that it will be */
-unsigned int rhca_packet_bytes(const struct rhca_packet *packet)
+/* The ICRC over headers that are like those of a packet before */
+static u32 crc_of_network(const struct rhca_packet *packet)
 {
-	return packet->tail - (u8 *)packet->bth + packet->payload_bytes +
-	       pad_bytes(packet) + RHCA_ICRC_BYTES;
+	enum rhca_encap encap = packet->path->address.flow.encap;
+	struct rhca_network *like = packet->like;
+
+	if (!like->has_icrc)
+		rhca_icrc_flow_begin(packet->vectors, encap, like->hdr,
+				     &like->icrc);
+	like->has_icrc = true;
+	return rhca_icrc_flow_crc(&like->icrc, encap == RHCA_V2_IPV4 ?
+				  packet->ip_id : 0);
 }
 
 /**
@@ -142,15 +161,17 @@ void rhca_packet_protect(struct rhca_packet *packet)
 	unsigned int bytes = rhca_packet_bytes(packet);
 
 	packet->bth->flags |= u8_encode_bits(pad_bytes(packet), RHCA_BTH_PAD);
-	if (packet->like)
-		rhca_network_repeat(encap, packet->network, packet->like,
-				    packet->ip_id);
-	else
-		fill_network(packet, bytes);
+	if (!packet->like)
+		rhca_packet_write_network(packet, bytes);
 	packet->vectors = rhca_crc32_begin(bytes);
-	packet->crc = rhca_icrc_begin(packet->vectors, encap,
-				      packet->network, packet->bth,
-				      transport - sizeof(struct rhca_bth));
+	if (packet->like)
+		packet->crc = rhca_icrc_transport(packet->vectors,
+						  crc_of_network(packet),
+						  packet->bth, transport);
+	else
+		packet->crc = rhca_icrc_begin(packet->vectors, encap,
+					      packet->network, packet->bth,
+					      transport - sizeof(struct rhca_bth));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_packet_protect);
 

@@ -12,7 +12,20 @@
 #include "sw/verbs/qp.h"
 #include "wire/encap.h"
 #include "wire/headers.h"
+#include "wire/icrc.h"
 #include "wire/opcode.h"
+
+/**
+ * struct rhca_network - Network headers of packets of one size
+ * @hdr: those of one of them
+ * @has_icrc: @icrc is known
+ * @icrc: over them
+ */
+struct rhca_network {
+	u8 hdr[RHCA_MAX_NETWORK_BYTES];
+	bool has_icrc;
+	struct rhca_icrc_flow icrc;
+};
 
 /**
  * struct rhca_packet - A packet being built
@@ -29,7 +42,9 @@
  * @udp_sport: UDP source port of RoCE v2
  * @ip_id: IPv4 identification
  * @shared: it goes into a block that several QPs share
- * @like: network headers of a packet of the same size before it there, or NULL
+ * @like: network headers of a packet before it in its block that differ in nothing
+ *	but the IPv4 identification, or NULL. Then @network is filled where it is
+ *	asked for
  * @vectors: the ICRC is computed in vector registers, which are ours from
  *	rhca_packet_protect() to rhca_packet_seal() or rhca_packet_drop()
  * @crc: the ICRC so far
@@ -48,7 +63,7 @@ struct rhca_packet {
 	u16 udp_sport;
 	u16 ip_id;
 	bool shared;
-	const u8 *like;
+	struct rhca_network *like;
 	bool vectors;
 	u32 crc;
 	u8 segment_network[RHCA_MAX_NETWORK_BYTES];
@@ -82,6 +97,7 @@ bool rhca_packet_begin_segment(struct rhca_packet *packet,
 			       const struct rhca_bth_fields *fields,
 			       unsigned int payload_bytes);
 unsigned int rhca_packet_bytes(const struct rhca_packet *packet);
+void rhca_packet_write_network(struct rhca_packet *packet, unsigned int bytes);
 void rhca_packet_protect(struct rhca_packet *packet);
 void rhca_packet_copy(struct rhca_packet *packet, const void *from,
 		      unsigned int bytes);

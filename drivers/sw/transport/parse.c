@@ -113,6 +113,7 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 	unsigned int ib_bytes;
 
 	rx->skb = skb;
+	rx->has_network_crc = false;
 	rx->admitted_to = NULL;
 	rx->bth_offset = network;
 	if (skb->len < bth_end + RHCA_ICRC_BYTES)
@@ -145,15 +146,28 @@ static unsigned int headers_behind(const struct rhca_rx *rx)
 		rx->payload_offset - rx->bth_offset - sizeof(struct rhca_bth) : 0;
 }
 
+static u32 crc_of_all(bool vectors, const struct rhca_rx *rx)
+{
+	unsigned int behind = headers_behind(rx);
+	unsigned int from = rx->bth_offset + sizeof(struct rhca_bth) + behind;
+	unsigned int bytes = rx->icrc_offset - from;
+	u32 crc;
+
+	crc = rhca_icrc_begin(vectors, rx->flow.encap, rx->network, rx->bth,
+			      behind);
+	if (!rx->piece)
+		return rhca_icrc_skb(vectors, crc, rx->skb, from, bytes);
+	return rhca_crc32(vectors, crc, rx->piece + from - rx->bth_offset,
+			  bytes);
+}
+
 /**
  * rhca_rx_icrc_ok - Is the invariant CRC right?
  * @rx: a parsed packet
  */
 bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 {
-	unsigned int bth_end = rx->bth_offset + sizeof(struct rhca_bth);
 	unsigned int end = rx->icrc_offset;
-	unsigned int behind = headers_behind(rx);
 	const void *in_packet;
 	__le32 icrc, buffer;
 	bool vectors;
@@ -167,14 +181,11 @@ bool rhca_rx_icrc_ok(const struct rhca_rx *rx)
 	if (!in_packet)
 		return false;
 	vectors = rhca_crc32_begin(end - rx->bth_offset);
-	crc = rhca_icrc_begin(vectors, rx->flow.encap, rx->network, rx->bth,
-			      behind);
-	if (rx->piece)
-		crc = rhca_crc32(vectors, crc, rx->piece + bth_end + behind -
-				 rx->bth_offset, end - bth_end - behind);
+	if (rx->piece && rx->has_network_crc)
+		crc = rhca_icrc_transport(vectors, rx->network_crc, rx->piece,
+					  end - rx->bth_offset);
 	else
-		crc = rhca_icrc_skb(vectors, crc, rx->skb, bth_end + behind,
-				    end - bth_end - behind);
+		crc = crc_of_all(vectors, rx);
 	rhca_crc32_end(vectors);
 	icrc = rhca_icrc_final(crc);
 	memcpy(&buffer, in_packet, sizeof(buffer));

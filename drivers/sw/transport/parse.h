@@ -24,6 +24,8 @@ struct rhca_verbs_qp;
  * @bth: inside @network
  * @piece: from the BTH to the end of the ICRC, where these lie in one piece in the
  *	packet; else NULL. Unlike @bth, which may be a copy, it may change meanwhile
+ * @has_network_crc: @network_crc is known
+ * @network_crc: ICRC over the network headers, where packets before it have told
  * @flow: addresses and classes from the network header
  * @opcode: of the BTH
  * @flags: RHCA_OP_* of the opcode
@@ -48,6 +50,8 @@ struct rhca_rx {
 	const u8 *network;
 	const struct rhca_bth *bth;
 	const u8 *piece;
+	bool has_network_crc;
+	u32 network_crc;
 	struct rhca_flow flow;
 	u8 opcode;
 	u16 flags;

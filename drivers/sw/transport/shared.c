@@ -108,7 +108,7 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 			      const struct rhca_bth_fields *fields,
 			      unsigned int payload_bytes)
 {
-	const struct rhca_block *block = &shared->tx.block;
+	struct rhca_block *block = &shared->tx.block;
 
 	if (rhca_shared_packets(shared) &&
 	    !goes_along(shared, qp, path, fields->pkey))
@@ -121,8 +121,7 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 	if (rhca_shared_packets(shared)) {
 		packet->udp_sport = block->udp_sport;
 		packet->ip_id = block->ip_id + block->segments;
-		if (rhca_packet_bytes(packet) == block->segment_bytes)
-			packet->like = block->network;
+		rhca_block_precede(block, packet);
 	} else {
 		shared->pkey = fields->pkey;
 	}

@@ -10,6 +10,7 @@
 #include "sw/transport/walk.h"
 #include "sw/transport/admit.h"
 #include "sw/transport/block.h"
+#include "wire/crc32.h"
 #include "wire/psn.h"
 
 /* --- beginning -------------------------------------------------------------- */
@@ -128,6 +129,22 @@ static void copy_network(struct rhca_walk *walk, unsigned int bytes)
 	memcpy(walk->rx.copy, walk->network, sizeof(walk->network));
 	rhca_network_resize(walk->encap, walk->rx.copy, bytes);
 	walk->copied = bytes;
+	walk->rx.has_network_crc = false;
+}
+
+/* What the ICRC begins with is worth to be known from the second segment of a size on */
+static void begin_icrc(struct rhca_walk *walk)
+{
+	struct rhca_rx *rx = &walk->rx;
+	bool vectors;
+
+	if (rx->has_network_crc)
+		return;
+	vectors = rhca_crc32_begin(rhca_network_bytes(walk->encap));
+	rhca_icrc_flow_begin(vectors, walk->encap, rx->copy, &walk->icrc);
+	rhca_crc32_end(vectors);
+	rx->network_crc = walk->icrc.crc;
+	rx->has_network_crc = true;
 }
 
 /* The headers that the segment has when it travels alone: its ICRC covers them */
@@ -143,6 +160,8 @@ static enum rhca_parse parse_segment(struct rhca_walk *walk,
 	rx->piece = rhca_rx_find_piece(walk->skb, walk->next, bytes);
 	if (walk->copied != bytes)
 		copy_network(walk, bytes);
+	else
+		begin_icrc(walk);
 	rx->bth = (const struct rhca_bth *)(rx->copy + network);
 	if (bytes < sizeof(struct rhca_bth) + RHCA_ICRC_BYTES ||
 	    !copy_transport(walk, rx->copy + network, bytes))
@@ -303,6 +322,9 @@ static void set_id(struct rhca_walk *walk, enum id_rule rule)
 	else if (rule == ID_BY_PSN)
 		be16_add_cpu(&ip->id, rhca_psn_diff(walk->rx.psn,
 						    walk->first_psn));
+	if (walk->rx.has_network_crc)
+		walk->rx.network_crc =
+			rhca_icrc_flow_crc(&walk->icrc, be16_to_cpu(ip->id));
 }
 
 /**

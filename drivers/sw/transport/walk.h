@@ -11,6 +11,7 @@
 #include "sw/transport/parse.h"
 #include "sw/transport/shared.h"
 #include "sw/verbs/counters.h"
+#include "wire/icrc.h"
 
 /* Packets to QPs of their own: so many before its turn one is looked for in memory */
 #define RHCA_WALK_AHEAD	2
@@ -33,6 +34,7 @@ struct rhca_qp_ahead {
  * @encap: the framing
  * @network: network headers of the block
  * @copied: bytes of a segment to which @network has been copied last, in @rx
+ * @icrc: over the network headers that are there, if @rx.has_network_crc
  * @next: first byte of the next segment, from skb->data
  * @place: of the segment at which it stands, from 0
  * @first_psn: of the first segment
@@ -53,6 +55,7 @@ struct rhca_walk {
 	enum rhca_encap encap;
 	u8 network[RHCA_MAX_NETWORK_BYTES];
 	unsigned int copied;
+	struct rhca_icrc_flow icrc;
 	unsigned int next;
 	unsigned int place;
 	u32 first_psn;
