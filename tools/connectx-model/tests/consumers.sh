@@ -46,8 +46,9 @@ ucx() {
 }
 
 part_ucx() {
-	for UCX_TLS in rc_verbs rc_mlx5 ud_verbs; do
-		check "$UCX_TLS-tags" carried 100 ucx -t tag_lat -n 50 -w 5 -s 1000
+	# RC finds its peer by datagrams.
+	for UCX_TLS in rc_verbs,ud_verbs:aux rc_mlx5,ud_mlx5:aux ud_verbs; do
+		check "${UCX_TLS%,*}-tags" carried 100 ucx -t tag_lat -n 50 -w 5 -s 1000
 	done
 	UCX_TLS=rc
 	check ucx-tags-1m carried 10 ucx -t tag_bw -n 10 -w 1 -s 1048576
@@ -59,6 +60,7 @@ part_ucx() {
 
 mpi() {
 	mpicc.openmpi -O1 -o "$work/mpi" "$scripts/mpi-bytes.c" &&
+		hostname connectx && echo "$address connectx" >> /etc/hosts &&
 		timeout 300 mpirun.openmpi --allow-run-as-root -np 2 --oversubscribe --mca pml ucx \
 			--mca osc ucx "$work/mpi" 1 > "$work/ranks" || { cat "$work/ranks"; return 1; }
 	cat "$work/ranks"
@@ -138,10 +140,11 @@ part_iser() {
 	check iser-end iser_end
 }
 
+# The target is named after the port's first GID, and not after the node's GUID.
 srp_folder() {
 	local guid
 
-	guid=$(< "/sys/class/infiniband/$rdma/node_guid")
+	guid=$(cut -d : -f 5-8 "/sys/class/infiniband/$rdma/ports/1/gids/0")
 	echo "/sys/kernel/config/target/srpt/$guid/$guid"
 }
 
@@ -149,6 +152,7 @@ srp_target() {
 	local folder
 
 	modprobe ib_srpt && make_store && folder=$(srp_folder) &&
+		mkdir -p /sys/kernel/config/target/srpt &&
 		echo 5555 > /sys/kernel/config/target/srpt/discovery_auth/rdma_cm_port &&
 		mkdir "${folder%/*}" && mkdir "$folder" "$folder/lun/lun_0" "$folder/acls/$address" \
 			"$folder/acls/$address/lun_0" &&
