@@ -9,6 +9,8 @@
 #include "sw/verbs/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
+#include "sw/transport/doorbell.h"
+#include "sw/transport/pass.h"
 #include "sw/transport/qp.h"
 #include "sw/transport/requester.h"
 #include "sw/transport/segment.h"
@@ -369,6 +371,34 @@ static void window_bounds_what_is_in_flight(struct kunit *test)
 		asked += sent->ack_req;
 	}
 	KUNIT_EXPECT_EQ(test, asked, RHCA_SEND_WINDOW / RHCA_ACK_INTERVAL);
+}
+
+#define LONG_BYTES	(40U << 10)
+
+/* Who takes acknowledgements has none of the poster's copying to do */
+static void long_request_is_left_to_the_processor_that_posts(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
+	struct rhca_batch batch = {};
+
+	set_bit(RHCA_WAITS_FOR_RUN, &sw_qp->doorbell.flags);
+	sw_qp->doorbell.cpu = -1;
+	post(hca, qp, IB_WR_RDMA_WRITE, MTU);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	post(hca, qp, IB_WR_RDMA_WRITE, LONG_BYTES);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	clear_bit(RHCA_WAITS_FOR_RUN, &sw_qp->doorbell.flags);
+
+	/* Who holds the lock leaves it to who waits for it */
+	set_bit(RHCA_SENDER_WAITS, &sw_qp->doorbell.flags);
+	rhca_pass_send(sw_qp, &batch);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	clear_bit(RHCA_SENDER_WAITS, &sw_qp->doorbell.flags);
+	rhca_pass_send(sw_qp, &batch);
+	rhca_batch_end(sw_qp, &batch);
+	KUNIT_EXPECT_GT(test, test_num_sent(hca), 1);
 }
 
 static void requester_of_another_state_is_silent(struct kunit *test)
@@ -1061,6 +1091,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(reads_in_flight_are_limited),
 	KUNIT_CASE(atomic_carries_its_operands),
 	KUNIT_CASE(window_bounds_what_is_in_flight),
+	KUNIT_CASE(long_request_is_left_to_the_processor_that_posts),
 	KUNIT_CASE(requester_of_another_state_is_silent),
 	KUNIT_CASE(unreliable_requests_complete_when_sent),
 	KUNIT_CASE(unreliable_requests_are_whole_after_half_the_psns),

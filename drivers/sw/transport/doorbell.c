@@ -44,10 +44,6 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
  */
 #define TIMER_NS	4000
 
-/* Bits of struct rhca_doorbell.flags */
-#define TIMER_WILL_SEND	0
-#define IS_IN_LIST	1
-
 /**
  * struct doorbells - Those of kernel users, rung on one processor
  * @rung_at: the last time, in ns of the monotonic clock
@@ -88,7 +84,7 @@ static u64 *last_ring(struct rhca_sw_qp *qp)
 static bool others_wait(const struct rhca_sw_qp *qp)
 {
 	return qp->base.core.is_user ?
-		test_bit(TIMER_WILL_SEND, &qp->doorbell.flags) :
+		test_bit(RHCA_TIMER_WILL_SEND, &qp->doorbell.flags) :
 		raw_cpu_read(doorbells.num_waiting);
 }
 
@@ -142,7 +138,7 @@ static u32 num_waiting(const struct rhca_sw_qp *qp)
 static bool may_join(const struct rhca_sw_qp *qp)
 {
 	return qp->base.core.is_user ||
-	       test_bit(IS_IN_LIST, &qp->doorbell.flags) ||
+	       test_bit(RHCA_WAITS_FOR_RUN, &qp->doorbell.flags) ||
 	       raw_cpu_read(doorbells.num_waiting) < MAX_WAITING_QPS;
 }
 
@@ -156,37 +152,41 @@ static void let_softirqs_run(void)
 /*
  * The run, which sends for all that wait on this processor. They are counted on the
  * one that it is due on: others_wait() takes the count for a proof that it comes.
+ * False when the QP is about to go.
  */
-static void leave_to_run(struct rhca_sw_qp *qp)
+static bool leave_to_run(struct rhca_sw_qp *qp)
 {
 	struct doorbells *bells;
 	bool many;
 
-	rhca_prefetch_half(&qp->send);
-	prefetch(rcu_access_pointer(qp->base.path));
-	if (test_and_set_bit(IS_IN_LIST, &qp->doorbell.flags))
-		return;
-	/* It does not fail: who posts to a QP does not destroy it meanwhile */
-	if (WARN_ON_ONCE(!rhca_qp_get_handle(qp->base.handle)))
-		return;
+	if (test_and_set_bit(RHCA_WAITS_FOR_RUN, &qp->doorbell.flags))
+		return true;
+	if (!rhca_qp_get_handle(qp->base.handle))
+		return false;
 	preempt_disable();
 	bells = this_cpu_ptr(&doorbells);
+	WRITE_ONCE(qp->doorbell.cpu, smp_processor_id());
 	many = this_cpu_inc_return(doorbells.num_waiting) >= MANY_WAITING_QPS;
 	if (llist_add(&qp->doorbell.waits, &bells->waiting))
 		tasklet_schedule(&bells->task);
 	preempt_enable();
 	if (many)
 		let_softirqs_run();
+	return true;
 }
 
 static void leave_to_softirq(struct rhca_sw_qp *qp)
 {
 	/* At the end of a system call a tasklet would run at once */
-	if (!qp->base.core.is_user)
-		leave_to_run(qp);
-	else if (!test_and_set_bit(TIMER_WILL_SEND, &qp->doorbell.flags))
+	if (!qp->base.core.is_user) {
+		rhca_prefetch_half(&qp->send);
+		prefetch(rcu_access_pointer(qp->base.path));
+		/* It does not fail: who posts to a QP does not destroy it meanwhile */
+		WARN_ON_ONCE(!leave_to_run(qp));
+	} else if (!test_and_set_bit(RHCA_TIMER_WILL_SEND, &qp->doorbell.flags)) {
 		hrtimer_start(&qp->doorbell_timer, ns_to_ktime(TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
+	}
 }
 
 /**
@@ -219,6 +219,52 @@ void rhca_doorbell_done(struct rhca_sw_qp *qp)
 {
 	if (READ_ONCE(rhca_doorbell_gap_ns))
 		WRITE_ONCE(*last_ring(qp), ktime_get_mono_fast_ns());
+}
+
+/**
+ * rhca_doorbell_lock - Take send.lock to send
+ * @qp: the QP
+ *
+ * The processor that takes acknowledgements leaves what has been posted meanwhile to
+ * the one that posts: each does its part of the work, at the same time.
+ *
+ * Context: bottom halves off. The caller calls rhca_requester_send() next.
+ */
+void rhca_doorbell_lock(struct rhca_sw_qp *qp)
+{
+	if (spin_trylock(&qp->send.lock))
+		return;
+	set_bit(RHCA_SENDER_WAITS, &qp->doorbell.flags);
+	spin_lock(&qp->send.lock);
+	clear_bit(RHCA_SENDER_WAITS, &qp->doorbell.flags);
+}
+
+/**
+ * rhca_doorbell_is_elsewhere - Will another processor send for the QP?
+ * @qp: the QP
+ *
+ * Context: send.lock held. Who sends takes it, too, so that comes later.
+ */
+bool rhca_doorbell_is_elsewhere(const struct rhca_sw_qp *qp)
+{
+	unsigned long flags = READ_ONCE(qp->doorbell.flags);
+
+	lockdep_assert_held(&qp->send.lock);
+	return (flags & BIT(RHCA_SENDER_WAITS)) ||
+	       ((flags & BIT(RHCA_WAITS_FOR_RUN)) &&
+		READ_ONCE(qp->doorbell.cpu) != raw_smp_processor_id());
+}
+
+/**
+ * rhca_doorbell_again - Have this processor's run go on sending
+ * @qp: a kernel user's QP, which the caller has a reference to or posts to
+ *
+ * Context: any but hardirq; send.lock may be held.
+ * Return: false when the QP is about to go.
+ */
+bool rhca_doorbell_again(struct rhca_sw_qp *qp)
+{
+	return leave_to_run(qp);
 }
 
 /* --- runs ------------------------------------------------------------------ */
@@ -261,10 +307,10 @@ static u32 serve(struct rhca_sw_qp *qp, struct rhca_shared_block *shared,
 	struct rhca_batch batch = {};
 
 	/* Who rings from here on puts it into a list again. Orders the queue's reading */
-	test_and_clear_bit(IS_IN_LIST, &qp->doorbell.flags);
+	test_and_clear_bit(RHCA_WAITS_FOR_RUN, &qp->doorbell.flags);
 	if (rhca_shared_packets(shared) || others_follow(bells))
 		batch.shared = shared;
-	spin_lock(&qp->send.lock);
+	rhca_doorbell_lock(qp);
 	rhca_requester_send(qp, &batch);
 	spin_unlock(&qp->send.lock);
 	rhca_batch_end(qp, &batch);
@@ -356,10 +402,10 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	struct rhca_batch batch = {};
 
 	/* Who rings from here on starts the timer again */
-	clear_bit(TIMER_WILL_SEND, &qp->doorbell.flags);
+	clear_bit(RHCA_TIMER_WILL_SEND, &qp->doorbell.flags);
 	smp_mb__after_atomic();		/* and then the queue is read */
 	rcu_read_lock();
-	spin_lock(&qp->send.lock);
+	rhca_doorbell_lock(qp);
 	rhca_requester_send(qp, &batch);
 	spin_unlock(&qp->send.lock);
 	rcu_read_unlock();

@@ -109,16 +109,6 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_batch_end);
 
 /* --- passes ----------------------------------------------------------------- */
 
-static void process_half(struct rhca_sw_qp *qp, spinlock_t *lock,
-			 void (*step)(struct rhca_sw_qp *qp,
-				      struct rhca_batch *batch),
-			 struct rhca_batch *batch)
-{
-	rcu_read_lock();
-	flush_half(qp, lock, step, batch);
-	rcu_read_unlock();
-}
-
 /**
  * rhca_pass_send - A pass through the send half
  * @qp: the QP
@@ -128,12 +118,20 @@ static void process_half(struct rhca_sw_qp *qp, spinlock_t *lock,
  */
 void rhca_pass_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	process_half(qp, &qp->send.lock, rhca_requester_send, batch);
+	rcu_read_lock();
+	local_bh_disable();
+	rhca_doorbell_lock(qp);
+	rhca_requester_send(qp, batch);
+	spin_unlock_bh(&qp->send.lock);
+	rcu_read_unlock();
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_pass_send);
 
 static void process_recv(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	process_half(qp, &qp->recv.lock, rhca_responder_continue, batch);
+	rcu_read_lock();
+	flush_half(qp, &qp->recv.lock, rhca_responder_continue, batch);
+	rcu_read_unlock();
 }
 
 static void send_task(struct tasklet_struct *task)

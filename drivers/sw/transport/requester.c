@@ -7,6 +7,7 @@
 #include <rhca/compat.h>
 
 #include "sw/transport/requester.h"
+#include "sw/transport/doorbell.h"
 #include "sw/transport/local_op.h"
 #include "sw/transport/payload.h"
 #include "sw/transport/retry.h"
@@ -416,6 +417,30 @@ static bool all_sent(struct rhca_sw_qp *qp)
 	       !rhca_requester_has_request(qp, send->next);
 }
 
+/*
+ * What has been sent before somebody who waits for the lock, mostly with an
+ * acknowledgement on another processor, is let in: a block, some microseconds
+ */
+#define UNTIL_OTHERS_BYTES	(64U << 10)
+
+static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
+{
+	struct rhca_requester *send = &qp->send;
+
+	return !send->next_offset && spin_is_contended(&send->lock) &&
+	       rhca_psn_diff(send->next_psn, first_psn) * qp->mtu_bytes >=
+			UNTIL_OTHERS_BYTES;
+}
+
+/* In another pass, and before that others may have the lock */
+static void go_on_later(struct rhca_sw_qp *qp)
+{
+	if (rhca_doorbell_is_elsewhere(qp))
+		return;
+	if (qp->base.core.is_user || !rhca_doorbell_again(qp))
+		tasklet_schedule(&qp->send.task);
+}
+
 static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
@@ -423,6 +448,8 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	bool rc = rhca_is_rc(&qp->base);
 	struct rhca_tx_list tx __uninitialized;
 	u32 budget = RHCA_SEND_BUDGET;
+	u32 first_psn = send->next_psn;
+	bool goes_on;
 	enum step did;
 
 	send->may_transmit = rhca_qp_half_can(&qp->base, RHCA_QP_TRANSMIT);
@@ -434,7 +461,8 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		did = step(qp, &tx, batch);
 		if (!rc)	/* lost, and the next may go */
 			tx.refused = false;
-	} while (did != STEP_WAIT && did != STEP_FAILED && --budget &&
+		goes_on = did != STEP_WAIT && did != STEP_FAILED;
+	} while (goes_on && --budget && !gives_way(qp, first_psn) &&
 		 !tx.refused && !batch->in_shared);
 	batch->sent += RHCA_SEND_BUDGET - budget;
 	if (did == STEP_WAIT)
@@ -444,11 +472,27 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		return;
 	if (!rc)	/* nobody will acknowledge them */
 		rhca_requester_retire(qp, batch);
-	if (!budget)
-		tasklet_schedule(&send->task);
+	if (goes_on && !tx.refused && !batch->in_shared)
+		go_on_later(qp);
 	if (was_idle)	/* an older exchange may have left its deadline */
 		rhca_restart_ack_timer(qp);
 	rhca_arm_ack_timer(qp);
+}
+
+/*
+ * Who takes an acknowledgement on another processor than the one that posts leaves
+ * long requests to that: both copy at the same time. To hand over less than this
+ * costs more than it gains.
+ */
+#define HAND_OVER_BYTES		(32U << 10)
+
+static bool is_left_to_other(struct rhca_sw_qp *qp)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	return rhca_doorbell_is_elsewhere(qp) &&
+	       rhca_requester_has_request(qp, send->next) &&
+	       rhca_sq_wqe(&qp->base.sq, send->next)->length >= HAND_OVER_BYTES;
 }
 
 /* Its packet waits in a block, and who sends that will go on where this one left off */
@@ -480,7 +524,7 @@ void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		rhca_requester_flush(qp, batch);
 	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
 		   !qp->send.paused && !is_left_to_shared(&qp->send)) {
-		if (all_sent(qp))
+		if (all_sent(qp) || is_left_to_other(qp))
 			rhca_arm_ack_timer(qp);
 		else
 			send_all(qp, batch);
