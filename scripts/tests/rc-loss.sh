@@ -40,11 +40,16 @@ for type in $(roce_versions); do
 	ia=$(gid_index "$DEV_A" "$type" $IP4_A) ib=$(gid_index "$DEV_B" "$type" $IP4_B)
 	before=$(($(drops "$DEV_A") + $(drops "$DEV_B")))
 	netem limit 10000 corrupt 3%
-	LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 6 --timeout 14 --least 10 --read
+	# Of a packet in a block netem flips bits of the network headers only, which IP
+	# notices; what the ICRC sees are acknowledgements, of which there may be few.
+	for _ in 1 2 3 4 5; do
+		LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds 6 --timeout 14 --least 10 --read
+		counted=$(($(drops "$DEV_A") + $(drops "$DEV_B") - before))
+		[ "$counted" = 0 ] && ours || break
+	done
 	netem delay 0ms
 	if ours; then
-		check_match "$type: corrupted packets are counted" '^[1-9]' \
-			$(($(drops "$DEV_A") + $(drops "$DEV_B") - before))
+		check_match "$type: corrupted packets are counted" '^[1-9]' $counted
 	fi
 done
 
