@@ -872,6 +872,24 @@ static void congested_queue_has_taken_the_packet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_PACKETS), 3);
 }
 
+/* Nobody repeats what UC has lost, so nothing else would have it go on */
+static void queue_that_takes_nothing_does_not_stop_uc(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_UC);
+	struct ib_wc wc = {};
+	int i, done = 0;
+
+	test_set_queue(hca, NET_XMIT_DROP);
+	post(hca, qp, IB_WR_RDMA_WRITE, (RHCA_SEND_BUDGET + 36) * MTU);
+	for (i = 0; i < 1000 && !done; i++) {
+		done = test_poll(hca, &wc);
+		msleep(20);
+	}
+	KUNIT_EXPECT_EQ(test, done, 1);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+}
+
 /* As a veth pair does when its other end has a smaller MTU */
 static void queue_that_never_takes_a_packet_fails_its_request(struct kunit *test)
 {
@@ -1105,6 +1123,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(sequence_error_repeats_from_there),
 	KUNIT_CASE(queue_is_not_drained_while_a_request_is_repeated),
 	KUNIT_CASE(congested_queue_has_taken_the_packet),
+	KUNIT_CASE(queue_that_takes_nothing_does_not_stop_uc),
 	KUNIT_CASE(queue_that_never_takes_a_packet_fails_its_request),
 	KUNIT_CASE(timeout_of_none_repeats_nothing),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),

@@ -157,22 +157,26 @@ static void let_softirqs_run(void)
 static bool leave_to_run(struct rhca_sw_qp *qp)
 {
 	struct doorbells *bells;
-	bool many;
+	bool left = true, many = false;
 
-	if (test_and_set_bit(RHCA_WAITS_FOR_RUN, &qp->doorbell.flags))
-		return true;
-	if (!rhca_qp_get_handle(qp->base.handle))
-		return false;
 	preempt_disable();
 	bells = this_cpu_ptr(&doorbells);
+	if (test_and_set_bit(RHCA_WAITS_FOR_RUN, &qp->doorbell.flags))
+		goto out;
+	left = rhca_qp_get_handle(qp->base.handle);
+	if (!left) {
+		clear_bit(RHCA_WAITS_FOR_RUN, &qp->doorbell.flags);
+		goto out;
+	}
 	WRITE_ONCE(qp->doorbell.cpu, smp_processor_id());
 	many = this_cpu_inc_return(doorbells.num_waiting) >= MANY_WAITING_QPS;
 	if (llist_add(&qp->doorbell.waits, &bells->waiting))
 		tasklet_schedule(&bells->task);
+out:
 	preempt_enable();
 	if (many)
 		let_softirqs_run();
-	return true;
+	return left;
 }
 
 static void leave_to_softirq(struct rhca_sw_qp *qp)
@@ -219,24 +223,6 @@ void rhca_doorbell_done(struct rhca_sw_qp *qp)
 {
 	if (READ_ONCE(rhca_doorbell_gap_ns))
 		WRITE_ONCE(*last_ring(qp), ktime_get_mono_fast_ns());
-}
-
-/**
- * rhca_doorbell_lock - Take send.lock to send
- * @qp: the QP
- *
- * The processor that takes acknowledgements leaves what has been posted meanwhile to
- * the one that posts: each does its part of the work, at the same time.
- *
- * Context: bottom halves off. The caller calls rhca_requester_send() next.
- */
-void rhca_doorbell_lock(struct rhca_sw_qp *qp)
-{
-	if (spin_trylock(&qp->send.lock))
-		return;
-	set_bit(RHCA_SENDER_WAITS, &qp->doorbell.flags);
-	spin_lock(&qp->send.lock);
-	clear_bit(RHCA_SENDER_WAITS, &qp->doorbell.flags);
 }
 
 /**
@@ -310,7 +296,7 @@ static u32 serve(struct rhca_sw_qp *qp, struct rhca_shared_block *shared,
 	test_and_clear_bit(RHCA_WAITS_FOR_RUN, &qp->doorbell.flags);
 	if (rhca_shared_packets(shared) || others_follow(bells))
 		batch.shared = shared;
-	rhca_doorbell_lock(qp);
+	rhca_requester_lock(qp);
 	rhca_requester_send(qp, &batch);
 	spin_unlock(&qp->send.lock);
 	rhca_batch_end(qp, &batch);
@@ -405,7 +391,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	clear_bit(RHCA_TIMER_WILL_SEND, &qp->doorbell.flags);
 	smp_mb__after_atomic();		/* and then the queue is read */
 	rcu_read_lock();
-	rhca_doorbell_lock(qp);
+	rhca_requester_lock(qp);
 	rhca_requester_send(qp, &batch);
 	spin_unlock(&qp->send.lock);
 	rcu_read_unlock();

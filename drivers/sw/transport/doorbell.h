@@ -35,7 +35,6 @@ void rhca_doorbell_init(struct rhca_sw_qp *qp);
 void rhca_doorbell_exit(struct rhca_sw_qp *qp);
 bool rhca_doorbell_waits(struct rhca_sw_qp *qp);
 void rhca_doorbell_done(struct rhca_sw_qp *qp);
-void rhca_doorbell_lock(struct rhca_sw_qp *qp);
 bool rhca_doorbell_is_elsewhere(const struct rhca_sw_qp *qp);
 bool rhca_doorbell_again(struct rhca_sw_qp *qp);
 void rhca_doorbells_init(void);

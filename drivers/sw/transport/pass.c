@@ -120,7 +120,7 @@ void rhca_pass_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	rcu_read_lock();
 	local_bh_disable();
-	rhca_doorbell_lock(qp);
+	rhca_requester_lock(qp);
 	rhca_requester_send(qp, batch);
 	spin_unlock_bh(&qp->send.lock);
 	rcu_read_unlock();

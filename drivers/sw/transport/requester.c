@@ -472,7 +472,8 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		return;
 	if (!rc)	/* nobody will acknowledge them */
 		rhca_requester_retire(qp, batch);
-	if (goes_on && !tx.refused && !batch->in_shared)
+	/* RC goes on when the queue has room again, or the shared block has left */
+	if (goes_on && !(rc && tx.refused) && !batch->in_shared)
 		go_on_later(qp);
 	if (was_idle)	/* an older exchange may have left its deadline */
 		rhca_restart_ack_timer(qp);
@@ -490,7 +491,8 @@ static bool is_left_to_other(struct rhca_sw_qp *qp)
 {
 	const struct rhca_requester *send = &qp->send;
 
-	return rhca_doorbell_is_elsewhere(qp) &&
+	/* A timeout has counted what it sends again: that does not wait for others */
+	return !send->repeating && rhca_doorbell_is_elsewhere(qp) &&
 	       rhca_requester_has_request(qp, send->next) &&
 	       rhca_sq_wqe(&qp->base.sq, send->next)->length >= HAND_OVER_BYTES;
 }

@@ -18,6 +18,24 @@ void rhca_requester_shared_left(struct rhca_sw_qp *qp,
 
 bool rhca_requester_goes_on(struct rhca_sw_qp *qp);
 
+/**
+ * rhca_requester_lock - Take send.lock to send
+ * @qp: the QP
+ *
+ * The processor that takes acknowledgements leaves what has been posted meanwhile to
+ * the one that posts: each does its part of the work, at the same time.
+ *
+ * Context: bottom halves off. The caller calls rhca_requester_send() next.
+ */
+static inline void rhca_requester_lock(struct rhca_sw_qp *qp)
+{
+	if (spin_trylock(&qp->send.lock))
+		return;
+	set_bit(RHCA_SENDER_WAITS, &qp->doorbell.flags);
+	spin_lock(&qp->send.lock);
+	clear_bit(RHCA_SENDER_WAITS, &qp->doorbell.flags);
+}
+
 /* Index behind the requests of which a packet has been sent */
 static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)
 {
