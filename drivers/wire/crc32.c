@@ -40,17 +40,28 @@ struct crc32_variant {
 	u32 (*copy)(u64 first, void *to, const void *from, unsigned long bytes);
 };
 
-/* Is called for nothing that changes bytes: see rhca_crc32_masked() */
+/*
+ * While the variants change, a packet under way may have an upper half for this one
+ * as well.
+ */
 static u32 kernel_run(u64 first, const void *from, unsigned long bytes)
 {
-	return crc32_le(first, from, bytes);
+	u32 crc = lower_32_bits(first);
+	__le32 head[2];		/* what @first is added to */
+
+	if (likely(!upper_32_bits(first)))
+		return crc32_le(crc, from, bytes);
+	memcpy(head, from, sizeof(head));
+	head[1] ^= cpu_to_le32(upper_32_bits(first));
+	crc = crc32_le(crc, (const u8 *)head, sizeof(head));
+	return crc32_le(crc, from + sizeof(head), bytes - sizeof(head));
 }
 
 static u32 kernel_copy(u64 first, void *to, const void *from,
 		       unsigned long bytes)
 {
 	memcpy(to, from, bytes & ~(VECTOR_BYTES - 1UL));
-	return crc32_le(first, to, bytes);
+	return kernel_run(first, to, bytes);
 }
 
 static bool always(void)
