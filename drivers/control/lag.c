@@ -35,8 +35,11 @@ static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
 static void keep(const struct rhca_lag_replaced *old, const struct net_device *ndev,
 		 bool goes, const struct rhca_pkey_table *pkeys)
 {
-	if (old->num_ports == 1 && rhca_netdev_is(ndev, &old->netdev[0]))
-		rhca_kept_member(ndev, goes, old->name, pkeys);
+	u32 port;
+
+	for (port = 0; port < old->num_ports; port++)
+		if (rhca_netdev_is(ndev, &old->netdev[port]))
+			rhca_kept_member(ndev, goes, old->name, pkeys);
 }
 
 /*
@@ -63,15 +66,18 @@ static void keep_for_next(const struct net_device *ndev)
 static void keep_for_all(const struct rhca_lag_members *members)
 {
 	const struct rhca_lag_record *record = &members->record;
+	const struct rhca_lag_replaced *old;
 	struct net_device *ndev;
-	u32 i;
+	u32 i, port;
 
 	for (i = 0; i < record->num_devices; i++) {
-		ndev = rhca_netdev_get(&record->device[i].netdev[0]);
-		if (ndev)
-			keep(&record->device[i], ndev, false,
-			     &members->pkeys);
-		dev_put(ndev);
+		old = &record->device[i];
+		for (port = 0; port < old->num_ports; port++) {
+			ndev = rhca_netdev_get(&old->netdev[port]);
+			if (ndev)
+				keep(old, ndev, false, &members->pkeys);
+			dev_put(ndev);
+		}
 	}
 }
 
@@ -105,6 +111,7 @@ static void make_lag(const struct rhca_lag_members *members,
 	};
 	int ret;
 
+	keep_for_all(members);
 	rhca_lag_remove_frozen(frozen);
 	ret = rhca_dev_create(&spec);
 	if (!ret) {
