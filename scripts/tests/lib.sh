@@ -545,8 +545,9 @@ pair() {
 	pid=$!
 	case $ready in
 	tcp:*) busywait 60 listens_tcp $pid "${ready#tcp:}" ;;
-	# It shows as listening before the CM knows of it, and rejects until then.
-	cm:*) busywait 60 listens_cm "${ready#cm:}" && sleep 0.3 ;;
+	# It shows as listening before the CM knows of it, and rejects until then: on a
+	# busy machine for longer than 0.3 s.
+	cm:*) busywait 60 listens_cm "${ready#cm:}" && sleep 1 ;;
 	esac || say "$name: the server never listened"
 	echo "+ b: $client"
 	# shellcheck disable=SC2086
