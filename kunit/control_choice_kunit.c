@@ -7,7 +7,6 @@
 #include <linux/debug_locks.h>
 #include <linux/device.h>
 #include <linux/delay.h>
-#include <linux/platform_device.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
 #include <net/devlink.h>
@@ -122,23 +121,10 @@ static struct bench *make_bench(struct kunit *test)
 	return make_bench_on(test, NULL);
 }
 
-static void unregister_parent(void *data)
-{
-	platform_device_unregister(data);
-}
-
 /* On hardware, as it looks to a netdev */
 static struct bench *make_hardware_bench(struct kunit *test)
 {
-	struct platform_device *parent;
-
-	parent = platform_device_register_simple("kunit_adapter",
-						 PLATFORM_DEVID_AUTO, NULL, 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
-							   unregister_parent,
-							   parent));
-	return make_bench_on(test, &parent->dev);
+	return make_bench_on(test, test_hardware(test));
 }
 
 /* "devlink dev reload", of a driver that takes its netdev away first */

@@ -4,7 +4,6 @@
  */
 #include <kunit/test.h>
 #include <linux/device.h>
-#include <linux/platform_device.h>
 
 #include "control/choice.h"
 #include "control/lag.h"
@@ -123,11 +122,6 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 
 /* --- members that are reset ------------------------------------------------------ */
 
-static void unregister_parent(void *data)
-{
-	platform_device_unregister(data);
-}
-
 /* A device made as a user or a rule of netdevs= makes it */
 static struct rhca_dev *choose_device(struct kunit *test, const char *name,
 				      struct net_device *ndev)
@@ -158,19 +152,13 @@ static void expect_member(struct kunit *test, const struct rhca_dev *dev,
 /* A LAG whose netdevs go, number @first as the first one, before a device is back */
 static void reset_members(struct kunit *test, u32 first)
 {
-	struct platform_device *parent;
+	struct device *parent = test_hardware(test);
 	struct net_device *ndev[2];
 	struct rhca_dev *dev;
 	u32 i;
 
-	parent = platform_device_register_simple("kunit_adapter",
-						 PLATFORM_DEVID_AUTO, NULL, 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
-							   unregister_parent,
-							   parent));
 	for (i = 0; i < 2; i++)
-		ndev[i] = test_netdev_of(test, i + 1, &parent->dev, NULL);
+		ndev[i] = test_netdev_of(test, i + 1, parent, NULL);
 	choose_device(test, TEST_NAME "_b", ndev[1]);
 	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
 	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
@@ -185,14 +173,13 @@ static void reset_members(struct kunit *test, u32 first)
 	test_netdev_remove(test, ndev[first]);
 	test_netdev_remove(test, ndev[!first]);
 	for (i = 0; i < 2; i++)
-		ndev[i] = test_netdev_of(test, i + 1, &parent->dev, NULL);
+		ndev[i] = test_netdev_of(test, i + 1, parent, NULL);
 	expect_member(test, choose_device(test, NULL, ndev[0]), TEST_NAME "_a");
 	expect_member(test, choose_device(test, NULL, ndev[1]), TEST_NAME "_b");
 	for (i = 0; i < 2; i++) {
 		test_device_remove(ndev[i]);
 		test_netdev_remove(test, ndev[i]);
 	}
-	kunit_release_action(test, unregister_parent, parent);
 }
 
 /* Tenants stay apart whichever of the netdevs goes first */

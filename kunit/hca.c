@@ -2,6 +2,7 @@
 #include <kunit/test.h>
 #include <linux/etherdevice.h>
 #include <linux/ipv6.h>
+#include <linux/platform_device.h>
 #include <linux/rtnetlink.h>
 #include <linux/scatterlist.h>
 #include <linux/udp.h>
@@ -123,6 +124,25 @@ struct net_device *test_netdev_of(struct kunit *test, u32 num,
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_netdev,
 							   ndev));
 	return ndev;
+}
+
+static void unregister_hardware(void *data)
+{
+	platform_device_unregister(data);
+}
+
+/* A piece of hardware, as it looks to its netdevs; gone when the test ends */
+struct device *test_hardware(struct kunit *test)
+{
+	struct platform_device *device;
+
+	device = platform_device_register_simple("kunit_adapter",
+						 PLATFORM_DEVID_AUTO, NULL, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(device));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
+							   unregister_hardware,
+							   device));
+	return &device->dev;
 }
 
 /* A netdev without a device, gone when the test ends */

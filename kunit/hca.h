@@ -116,6 +116,7 @@ struct test_sent {
 struct test_hca *test_hca_create(struct kunit *test,
 				 const struct rhca_backend_ops *backend,
 				 u32 num_ports);
+struct device *test_hardware(struct kunit *test);
 struct net_device *test_netdev(struct kunit *test, u32 num);
 struct net_device *test_netdev_of(struct kunit *test, u32 num,
 				  struct device *parent,

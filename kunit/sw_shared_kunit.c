@@ -823,6 +823,14 @@ static void acknowledgements_of_several_qps_leave_in_one_skb(struct kunit *test)
 	expect_no_more(&b);
 }
 
+/* Its answer is in an skb of its own, those of the others share one */
+static void expect_subject_alone(struct bench *b, u8 syndrome)
+{
+	expect_answer(b, SUBJECT, ACKNOWLEDGE, syndrome);
+	expect_acks(b, ALL & ~BIT(SUBJECT));
+	expect_no_more(b);
+}
+
 /* The peer would take responses for lost that an acknowledgement has overtaken */
 static void acknowledgement_behind_a_response_leaves_alone(struct kunit *test)
 {
@@ -833,9 +841,7 @@ static void acknowledgement_behind_a_response_leaves_alone(struct kunit *test)
 	read_nothing(&b, SUBJECT);
 	expect_answer(&b, SUBJECT, READ_RESPONSE, 0);
 	send_to_each(&b, psn);
-	expect_answer(&b, SUBJECT, ACKNOWLEDGE, 0);
-	expect_acks(&b, ALL & ~BIT(SUBJECT));
-	expect_no_more(&b);
+	expect_subject_alone(&b, 0);
 }
 
 /* It would repeat too much, or an acknowledgement before it come too late */
@@ -846,9 +852,7 @@ static void nak_leaves_alone(struct kunit *test)
 
 	setup(&b, test);
 	send_to_each(&b, psn);
-	expect_answer(&b, SUBJECT, ACKNOWLEDGE, 0x60);
-	expect_acks(&b, ALL & ~BIT(SUBJECT));
-	expect_no_more(&b);
+	expect_subject_alone(&b, 0x60);
 }
 
 /* --- which packets share ------------------------------------------------------------- */

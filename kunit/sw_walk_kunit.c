@@ -76,23 +76,37 @@ static unsigned int build(u8 *packet, u8 psn, u8 id)
 	return bytes;
 }
 
+/* A packet of @bytes becomes the next segment of a block, which has its headers once */
+static void add_segment(struct sk_buff *skb, const u8 *packet, unsigned int bytes)
+{
+	unsigned int network = rhca_network_bytes(RHCA_V2_IPV4);
+
+	if (!skb->len)
+		skb_put_data(skb, packet, network);
+	skb_put_data(skb, packet + network, bytes - network);
+	skb_shinfo(skb)->gso_size = bytes - network;
+}
+
+static void finish_block(struct kunit *test, struct sk_buff *skb, u32 netdev)
+{
+	rhca_network_resize(RHCA_V2_IPV4, skb->data,
+			    skb->len - rhca_network_bytes(RHCA_V2_IPV4));
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	skb->dev = test_netdev(test, netdev);
+}
+
 static struct sk_buff *make_block(struct kunit *test, const struct id_case *c)
 {
-	unsigned int network = rhca_network_bytes(RHCA_V2_IPV4), bytes, i;
 	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
 	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
+	unsigned int bytes, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	for (i = 0; i < c->num; i++) {
-		bytes = build(packet, c->psns[i], c->ids[i]) - network;
-		if (!i)
-			skb_put_data(skb, packet, network);
-		skb_put_data(skb, packet + network, bytes);
-		skb_shinfo(skb)->gso_size = bytes;
+		bytes = build(packet, c->psns[i], c->ids[i]);
+		add_segment(skb, packet, bytes);
 	}
-	rhca_network_resize(RHCA_V2_IPV4, skb->data, skb->len - network);
-	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
-	skb->dev = test_netdev(test, 0);
+	finish_block(test, skb, 0);
 	return skb;
 }
 
@@ -153,10 +167,10 @@ KUNIT_ARRAY_PARAM_DESC(ahead, ahead_cases, desc);
 static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
 				const u32 *numbers)
 {
-	unsigned int network = rhca_network_bytes(RHCA_V2_IPV4), bytes, i;
 	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
 	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
 	struct test_packet p = { .payload_bytes = PAYLOAD };
+	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	test_flow(&p.flow, RHCA_V2_IPV4);
@@ -165,15 +179,9 @@ static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
 			.opcode = c->to[i] == FAULT ? NO_OPCODE : SEND_ONLY,
 			.dest_qpn = numbers[c->to[i]], .psn = i,
 		};
-		bytes = test_build(packet, &p) - network;
-		if (!i)
-			skb_put_data(skb, packet, network);
-		skb_put_data(skb, packet + network, bytes);
-		skb_shinfo(skb)->gso_size = bytes;
+		add_segment(skb, packet, test_build(packet, &p));
 	}
-	rhca_network_resize(RHCA_V2_IPV4, skb->data, skb->len - network);
-	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
-	skb->dev = test_netdev(test, 7);
+	finish_block(test, skb, 7);
 	return skb;
 }
 

@@ -188,14 +188,6 @@ static int save(struct rhca_dev *dev, const struct net_device *goes)
 	return ret;
 }
 
-static void freeze_partitions(struct rhca_dev *dev, bool frozen)
-{
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_pkeys_freeze(&dev->ports[i], frozen);
-}
-
 /**
  * rhca_kept_save - Keep the settings of a device for one that takes its place
  * @dev: the device, which is going to be removed: its partitions do not change any more
@@ -207,12 +199,12 @@ int rhca_kept_save(struct rhca_dev *dev)
 {
 	int ret;
 
-	freeze_partitions(dev, true);
+	rhca_pkeys_freeze_all(dev, true);
 	mutex_lock(&kept_mutex);
 	ret = save(dev, NULL);
 	mutex_unlock(&kept_mutex);
 	if (ret)
-		freeze_partitions(dev, false);
+		rhca_pkeys_freeze_all(dev, false);
 	return ret;
 }
 
@@ -335,7 +327,7 @@ void rhca_kept_netdev_goes(const struct net_device *ndev)
 	struct kept *kept;
 
 	if (dev)
-		freeze_partitions(dev, true);
+		rhca_pkeys_freeze_all(dev, true);
 	mutex_lock(&kept_mutex);
 	if (dev && save(dev, ndev))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));

@@ -33,13 +33,13 @@ static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
 /* --- making and ending ------------------------------------------------------------ */
 
 static void keep(const struct rhca_lag_replaced *old, const struct net_device *ndev,
-		 bool goes, const struct rhca_pkey_table *pkeys)
+		 const struct rhca_pkey_table *pkeys)
 {
 	u32 port;
 
 	for (port = 0; port < old->num_ports; port++)
 		if (rhca_netdev_is(ndev, &old->netdev[port]))
-			rhca_kept_member(ndev, goes, old->name, pkeys);
+			rhca_kept_member(ndev, true, old->name, pkeys);
 }
 
 /*
@@ -58,27 +58,31 @@ static void keep_for_next(const struct net_device *ndev)
 	rhca_pkeys_freeze(&lag->ports[0], true);
 	rhca_pkeys_copy(&lag->ports[0], &pkeys);
 	for (i = 0; i < lag->replaced.num_devices; i++)
-		keep(&lag->replaced.device[i], ndev, true, &pkeys);
+		keep(&lag->replaced.device[i], ndev, &pkeys);
 	ib_device_put(&lag->ibdev);
+}
+
+static void keep_all_ports(const struct rhca_lag_replaced *old,
+			   const struct rhca_pkey_table *pkeys)
+{
+	struct net_device *ndev;
+	u32 port;
+
+	for (port = 0; port < old->num_ports; port++) {
+		ndev = rhca_netdev_get(&old->netdev[port]);
+		if (ndev)
+			rhca_kept_member(ndev, false, old->name, pkeys);
+		dev_put(ndev);
+	}
 }
 
 /* Until their devices are there again their netdevs may go, too */
 static void keep_for_all(const struct rhca_lag_members *members)
 {
-	const struct rhca_lag_record *record = &members->record;
-	const struct rhca_lag_replaced *old;
-	struct net_device *ndev;
-	u32 i, port;
+	u32 i;
 
-	for (i = 0; i < record->num_devices; i++) {
-		old = &record->device[i];
-		for (port = 0; port < old->num_ports; port++) {
-			ndev = rhca_netdev_get(&old->netdev[port]);
-			if (ndev)
-				keep(old, ndev, false, &members->pkeys);
-			dev_put(ndev);
-		}
-	}
+	for (i = 0; i < members->record.num_devices; i++)
+		keep_all_ports(&members->record.device[i], &members->pkeys);
 }
 
 static void restore(const struct rhca_lag_members *members)

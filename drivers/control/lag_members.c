@@ -160,14 +160,6 @@ void rhca_lag_find_replaced(const struct net_device *ndev,
 	ib_device_put(&dev->ibdev);
 }
 
-static void freeze(struct rhca_dev *dev, bool frozen)
-{
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_pkeys_freeze(&dev->ports[i], frozen);
-}
-
 /**
  * rhca_lag_freeze - Let nobody write to the P_Key tables of a device
  * @frozen: the device is added, if there is one and it is not going
@@ -185,7 +177,7 @@ void rhca_lag_freeze(struct rhca_lag_frozen *frozen,
 	dev = rhca_dev_find(ndev);
 	if (!dev)
 		return;
-	freeze(dev, true);
+	rhca_pkeys_freeze_all(dev, true);
 	frozen->dev[frozen->num++] = dev;
 }
 
@@ -222,7 +214,7 @@ void rhca_lag_thaw(struct rhca_lag_frozen *frozen)
 
 	while (frozen->num) {
 		dev = frozen->dev[--frozen->num];
-		freeze(dev, false);
+		rhca_pkeys_freeze_all(dev, false);
 		ib_device_put(&dev->ibdev);
 	}
 }

@@ -83,6 +83,21 @@ void rhca_pkeys_freeze(struct rhca_port *port, bool frozen)
 EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_freeze);
 
 /**
+ * rhca_pkeys_freeze_all - rhca_pkeys_freeze() for all ports of a device
+ * @dev: the device
+ * @frozen: as there
+ *
+ * Context: may sleep; RTNL may be held.
+ */
+void rhca_pkeys_freeze_all(struct rhca_dev *dev, bool frozen)
+{
+	u32 i;
+
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_pkeys_freeze(&dev->ports[i], frozen);
+}
+
+/**
  * rhca_pkeys_copy - The table of a port, for a port that takes its place
  * @port: the port
  * @to: filled in

@@ -12,6 +12,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+struct rhca_dev;
 struct rhca_port;
 
 #define RHCA_NUM_PKEYS	128	/* as ConnectX has; one for each GID */
@@ -90,6 +91,7 @@ int rhca_pkeys_init(struct rhca_port *port,
 		    const struct rhca_pkey_table *initial);
 void rhca_pkeys_exit(struct rhca_port *port);
 void rhca_pkeys_freeze(struct rhca_port *port, bool frozen);
+void rhca_pkeys_freeze_all(struct rhca_dev *dev, bool frozen);
 void rhca_pkeys_copy(struct rhca_port *port, struct rhca_pkey_table *to);
 bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table);
 int rhca_pkey_find(const struct rhca_pkeys *pkeys, u16 pkey);

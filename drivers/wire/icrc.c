@@ -47,6 +47,14 @@ static void mask_network(void *network, enum rhca_encap encap)
 		mask_udp(network + sizeof(struct ipv6hdr));
 }
 
+/* All that the CRC begins with, at @to */
+static void copy_masked(u8 *to, enum rhca_encap encap, const void *network_hdr)
+{
+	memset(to, 0xff, LRH_BYTES);
+	rhca_network_copy(encap, to + LRH_BYTES, network_hdr);
+	mask_network(to + LRH_BYTES, encap);
+}
+
 /**
  * rhca_icrc_begin - CRC over the masked headers, and a little of what follows them
  * @vectors: from rhca_crc32_begin()
@@ -68,9 +76,7 @@ u32 rhca_icrc_begin(bool vectors, enum rhca_encap encap,
 	struct rhca_bth *bth;
 	unsigned int i;
 
-	memset(copy, 0xff, LRH_BYTES);
-	rhca_network_copy(encap, copy + LRH_BYTES, network_hdr);
-	mask_network(copy + LRH_BYTES, encap);
+	copy_masked(copy, encap, network_hdr);
 	bth = (struct rhca_bth *)(copy + LRH_BYTES + network_bytes);
 	memcpy(bth, transport, sizeof(*bth));
 	bth->dest |= cpu_to_be32(RHCA_BTH_RESERVED8A);
@@ -122,9 +128,7 @@ void rhca_icrc_flow_begin(bool vectors, enum rhca_encap encap,
 	u8 copy[LRH_BYTES + RHCA_MAX_NETWORK_BYTES] __aligned(8) __uninitialized;
 	const struct iphdr *ip = network_hdr;
 
-	memset(copy, 0xff, LRH_BYTES);
-	rhca_network_copy(encap, copy + LRH_BYTES, network_hdr);
-	mask_network(copy + LRH_BYTES, encap);
+	copy_masked(copy, encap, network_hdr);
 	flow->crc = rhca_crc32(vectors, ~0U, copy,
 			       LRH_BYTES + rhca_network_bytes(encap));
 	flow->ip_id = encap == RHCA_V2_IPV4 ? be16_to_cpu(ip->id) : 0;

@@ -149,12 +149,17 @@ static void let_softirqs_run(void)
 	local_bh_enable();
 }
 
-/*
- * The run, which sends for all that wait on this processor. They are counted on the
- * one that it is due on: others_wait() takes the count for a proof that it comes.
- * False when the QP is about to go.
+/**
+ * rhca_doorbell_leave_to_run - Have the run send, for all QPs that wait on this processor
+ * @qp: a kernel user's QP, which the caller has a reference to or posts to
+ *
+ * They are counted on the processor that the run is due on: others_wait() takes the
+ * count for a proof that it comes.
+ *
+ * Context: any but hardirq; send.lock may be held.
+ * Return: false when the QP is about to go.
  */
-static bool leave_to_run(struct rhca_sw_qp *qp)
+bool rhca_doorbell_leave_to_run(struct rhca_sw_qp *qp)
 {
 	struct doorbells *bells;
 	bool left = true, many = false;
@@ -186,7 +191,7 @@ static void leave_to_softirq(struct rhca_sw_qp *qp)
 		rhca_prefetch_half(&qp->send);
 		prefetch(rcu_access_pointer(qp->base.path));
 		/* It does not fail: who posts to a QP does not destroy it meanwhile */
-		WARN_ON_ONCE(!leave_to_run(qp));
+		WARN_ON_ONCE(!rhca_doorbell_leave_to_run(qp));
 	} else if (!test_and_set_bit(RHCA_TIMER_WILL_SEND, &qp->doorbell.flags)) {
 		hrtimer_start(&qp->doorbell_timer, ns_to_ktime(TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
@@ -239,18 +244,6 @@ bool rhca_doorbell_is_elsewhere(const struct rhca_sw_qp *qp)
 	return (flags & BIT(RHCA_SENDER_WAITS)) ||
 	       ((flags & BIT(RHCA_WAITS_FOR_RUN)) &&
 		READ_ONCE(qp->doorbell.cpu) != raw_smp_processor_id());
-}
-
-/**
- * rhca_doorbell_again - Have this processor's run go on sending
- * @qp: a kernel user's QP, which the caller has a reference to or posts to
- *
- * Context: any but hardirq; send.lock may be held.
- * Return: false when the QP is about to go.
- */
-bool rhca_doorbell_again(struct rhca_sw_qp *qp)
-{
-	return leave_to_run(qp);
 }
 
 /* --- runs ------------------------------------------------------------------ */

@@ -36,7 +36,7 @@ void rhca_doorbell_exit(struct rhca_sw_qp *qp);
 bool rhca_doorbell_waits(struct rhca_sw_qp *qp);
 void rhca_doorbell_done(struct rhca_sw_qp *qp);
 bool rhca_doorbell_is_elsewhere(const struct rhca_sw_qp *qp);
-bool rhca_doorbell_again(struct rhca_sw_qp *qp);
+bool rhca_doorbell_leave_to_run(struct rhca_sw_qp *qp);
 void rhca_doorbells_init(void);
 void rhca_doorbells_exit(void);
 

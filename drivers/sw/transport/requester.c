@@ -437,7 +437,7 @@ static void go_on_later(struct rhca_sw_qp *qp)
 {
 	if (rhca_doorbell_is_elsewhere(qp))
 		return;
-	if (qp->base.core.is_user || !rhca_doorbell_again(qp))
+	if (qp->base.core.is_user || !rhca_doorbell_leave_to_run(qp))
 		tasklet_schedule(&qp->send.task);
 }
 
