@@ -11,6 +11,7 @@
 #include <rdma/ib_cache.h>
 
 #include "core/device.h"
+#include "core/gid_watch.h"
 #include "core/qos.h"
 #include "core/qp.h"
 #include "core/recreate.h"
@@ -729,18 +730,18 @@ static void gid_of_another_namespace_is_for_adapters(struct kunit *test)
 
 	attr = rdma_get_gid_attr(hca->ibdev, 1, hca->gid_index);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(attr));
-	KUNIT_EXPECT_NE(test, rhca_gid_ifindex(port, hca->gid_index), 0);
+	KUNIT_EXPECT_NE(test, rhca_gid_ifindex(&port->gids, hca->gid_index), 0);
 	KUNIT_EXPECT_EQ(test, try_ah(hca, NULL), 0);
 	port->net = (const void *)port;
 	KUNIT_EXPECT_EQ(test, hca->ibdev->ops.add_gid(attr, NULL), 0);
-	KUNIT_EXPECT_EQ(test, rhca_gid_ifindex(port, hca->gid_index), 0);
+	KUNIT_EXPECT_EQ(test, rhca_gid_ifindex(&port->gids, hca->gid_index), 0);
 	KUNIT_EXPECT_EQ(test, try_ah(hca, NULL), -ENODEV);
 	dev->caps.any_net = true;
 	KUNIT_EXPECT_EQ(test, try_ah(hca, NULL), 0);
 	dev->caps.any_net = false;
 	port->net = here;
 	KUNIT_EXPECT_EQ(test, hca->ibdev->ops.add_gid(attr, NULL), 0);
-	KUNIT_EXPECT_NE(test, rhca_gid_ifindex(port, hca->gid_index), 0);
+	KUNIT_EXPECT_NE(test, rhca_gid_ifindex(&port->gids, hca->gid_index), 0);
 	rdma_put_gid_attr(attr);
 }
 
@@ -775,7 +776,7 @@ static bool default_gid_becomes(struct rhca_dev *dev, bool there)
 	int ms;
 
 	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		if (!!rhca_gid_ifindex(&dev->ports[0], 0) == there)
+		if (!!rhca_gid_ifindex(&dev->ports[0].gids, 0) == there)
 			return true;
 		msleep(STEP_MS);
 	}

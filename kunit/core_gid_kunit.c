@@ -87,7 +87,7 @@ static int find(struct rhca_port *port, const struct rhca_gid_query *query)
 	int index;
 
 	rcu_read_lock();
-	index = rhca_gid_find(port, query);
+	index = rhca_port_gid_index(port, query);
 	rcu_read_unlock();
 	return index;
 }
@@ -129,8 +129,10 @@ static void gid_of_a_port_without_netdev_is_not_found(struct kunit *test)
 
 static void gid_knows_its_vlan(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, rhca_gid_vlan(test->priv, 0), RHCA_NO_VLAN);
-	KUNIT_EXPECT_EQ(test, rhca_gid_vlan(test->priv, RHCA_NUM_GIDS - 1),
+	struct rhca_port *port = test->priv;
+
+	KUNIT_EXPECT_EQ(test, rhca_gid_vlan(&port->gids, 0), RHCA_NO_VLAN);
+	KUNIT_EXPECT_EQ(test, rhca_gid_vlan(&port->gids, RHCA_NUM_GIDS - 1),
 			VLAN);
 }
 

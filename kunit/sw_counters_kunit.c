@@ -10,6 +10,7 @@
 #include <rdma/rdma_counter.h>
 #include <rhca/compat.h>
 
+#include "core/counters.h"
 #include "hca.h"
 #include "sw/backend.h"
 #include "sw/verbs/qp.h"

@@ -9,9 +9,8 @@
 #include <rdma/ib_cache.h>
 
 #include "core/address.h"
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/policy.h"
-#include "core/qp.h"
 
 #define DEFAULT_HOP_LIMIT	64	/* where the address vector says 0 */
 

@@ -10,11 +10,9 @@
 #include <linux/if_ether.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/port.h"
+#include "core/device_types.h"
 #include "core/qos.h"
 #include "wire/encap.h"
-
-struct rhca_dev;
 
 /**
  * struct rhca_address - Where packets go, and how they say so
@@ -39,6 +37,13 @@ struct rhca_address {
 	u8 dmac[ETH_ALEN];
 	struct rhca_flow flow;
 };
+
+/* Reliable connections, IBTA vol. 1, 9.7, and annex A14 */
+static inline bool rhca_qp_type_is_reliable(enum ib_qp_type type)
+{
+	return type == IB_QPT_RC || type == IB_QPT_XRC_INI ||
+	       type == IB_QPT_XRC_TGT;
+}
 
 /* IPv4 TTL, IPv6 hop limit or GRH hop limit, as the port's TTL has it now */
 static inline u8 rhca_address_hop_limit(const struct rhca_address *address)

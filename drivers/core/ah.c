@@ -7,7 +7,7 @@
 #include <rhca/backend.h>
 
 #include "core/ah.h"
-#include "core/device.h"
+#include "core/device_types.h"
 
 static void put_ud_sgid(struct rhca_ah *ah)
 {

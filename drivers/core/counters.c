@@ -15,7 +15,7 @@
 #include <rhca/compat.h>
 
 #include "core/counters.h"
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/qp.h"
 
 #define COUNTER(id, text) \

@@ -12,16 +12,6 @@
 struct rhca_dev;
 struct rhca_port;
 
-/**
- * struct rhca_counter_set - What a port's QPs, or those of an rdma_counter, count
- * @port: the port
- * @private: the backend's own
- */
-struct rhca_counter_set {
-	struct rhca_port *port;
-	void *private;
-};
-
 int rhca_counters_init(struct rhca_dev *dev);
 void rhca_counters_exit(struct rhca_dev *dev);
 int rhca_port_totals(struct rhca_port *port, u64 *totals);

@@ -9,9 +9,13 @@
 #include <rhca/compat.h>
 
 #include "core/ah.h"
+#include "core/counters.h"
 #include "core/device.h"
+#include "core/gid_verbs.h"
+#include "core/gid_watch.h"
 #include "core/mcast.h"
 #include "core/offer.h"
+#include "core/pkey.h"
 #include "core/pma.h"
 #include "core/policy.h"
 #include "core/qp.h"
@@ -166,10 +170,37 @@ static void close_first_ports(struct rhca_dev *dev, u32 num)
 		dev->backend->port_close(&dev->ports[--num]);
 }
 
+static int init_port(struct rhca_dev *dev, u32 i,
+		     const struct rhca_dev_spec *spec)
+{
+	struct rhca_port *port = &dev->ports[i];
+	int ret;
+
+	ret = rhca_port_init(port, dev, i + 1, spec->netdevs[i]);
+	if (ret)
+		return ret;
+	ret = rhca_pkeys_init(port, spec->pkeys[i]);
+	if (ret) {
+		rhca_port_exit(port);
+		return ret;
+	}
+	rhca_gid_watch_init(port);
+	if (spec->settings[i])
+		rhca_settings_restore(port, spec->settings[i]);
+	return 0;
+}
+
 static void exit_ports(struct rhca_dev *dev, u32 num)
 {
-	while (num)
-		rhca_port_exit(&dev->ports[--num]);
+	struct rhca_port *port;
+
+	while (num) {
+		port = &dev->ports[--num];
+		rhca_gid_watch_exit(port);
+		rhca_port_release_netdev(port);
+		rhca_pkeys_exit(port);
+		rhca_port_exit(port);
+	}
 }
 
 /**
@@ -208,15 +239,11 @@ static int init_ports(struct rhca_dev *dev, const struct rhca_dev_spec *spec)
 	int ret;
 
 	for (i = 0; i < spec->num_ports; i++) {
-		ret = rhca_port_init(&dev->ports[i], dev, i + 1,
-				     spec->netdevs[i], spec->pkeys[i]);
+		ret = init_port(dev, i, spec);
 		if (ret) {
 			exit_ports(dev, i);
 			return ret;
 		}
-		if (spec->settings[i])
-			rhca_settings_restore(&dev->ports[i],
-					      spec->settings[i]);
 	}
 	return 0;
 }

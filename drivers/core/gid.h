@@ -57,15 +57,14 @@ struct rhca_gid_query {
 	int ifindex;
 };
 
-struct rhca_port;
-
 void rhca_gid_table_init(struct rhca_gid_table *table);
 void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
 			const struct rhca_gid_entry *entry);
-int rhca_gid_find(struct rhca_port *port, const struct rhca_gid_query *query);
-u16 rhca_gid_vlan(struct rhca_port *port, u16 index);
-int rhca_gid_ifindex(struct rhca_port *port, u16 index);
-bool rhca_gid_has_netdev(struct rhca_port *port, int ifindex);
+int rhca_gid_find(struct rhca_gid_table *table,
+		  const struct rhca_gid_query *query);
+u16 rhca_gid_vlan(struct rhca_gid_table *table, u16 index);
+int rhca_gid_ifindex(struct rhca_gid_table *table, u16 index);
+bool rhca_gid_has_netdev(struct rhca_gid_table *table, int ifindex);
 
 /* An IPv4 address, mapped: behind ::ffff: */
 static inline bool rhca_gid_is_ipv4(const union ib_gid *gid)
@@ -82,7 +81,5 @@ static inline bool rhca_gid_is_multicast(const union ib_gid *gid)
 	       (rhca_gid_is_ipv4(gid) &&
 		ipv4_is_multicast(addr->s6_addr32[3]));
 }
-
-extern const struct ib_device_ops rhca_gid_verbs;
 
 #endif

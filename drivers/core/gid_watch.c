@@ -15,8 +15,9 @@
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/gid_watch.h"
+#include "core/port.h"
 
 /*
  * How long a default GID may stay away after its last user has gone. ib_core, which
@@ -53,7 +54,7 @@ static bool default_gid_missing(struct rhca_port *port)
 	u16 i, num = hweight_long(port->gid_types);
 
 	for (i = 0; i < num; i++)
-		if (!rhca_gid_ifindex(port, i))
+		if (!rhca_gid_ifindex(&port->gids, i))
 			return true;
 	return false;
 }

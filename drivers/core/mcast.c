@@ -18,10 +18,12 @@
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "core/device_types.h"
+#include "core/gid.h"
 #include "core/mcast.h"
 #include "core/mcast_join.h"
 #include "core/mcast_limit.h"
+#include "core/port.h"
 #include "core/qp.h"
 
 /* Of all devices: a packet needs one lookup, its netdev says which are meant */
@@ -106,7 +108,7 @@ static void leave_netdevs(struct group *group, const struct net_device *ndev)
 
 	hlist_for_each_entry_safe(join, next, &group->joins, node)
 		if (!ndev || (join->ndev != ndev &&
-			      !rhca_gid_has_netdev(group->port,
+			      !rhca_gid_has_netdev(&group->port->gids,
 						   join->ndev->ifindex)))
 			leave_netdev(group, join);
 }
@@ -118,7 +120,7 @@ static int join_netdevs(struct group *group, struct net_device *ndev)
 	int i, ifindex;
 
 	for (i = 0; i < RHCA_NUM_GIDS && !ret; i++) {
-		ifindex = rhca_gid_ifindex(group->port, i);
+		ifindex = rhca_gid_ifindex(&group->port->gids, i);
 		gid_ndev = ifindex ? __dev_get_by_index(dev_net(ndev), ifindex) :
 				     NULL;
 		if (gid_ndev)

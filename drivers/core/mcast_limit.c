@@ -13,8 +13,9 @@
 #include <linux/user_namespace.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/mcast_limit.h"
+#include "core/port.h"
 #include "core/qp.h"
 
 static unsigned int mcast_user_limit = 256;

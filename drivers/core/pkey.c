@@ -18,7 +18,7 @@
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/offer.h"
 #include "core/pkey.h"
 #include "core/port.h"

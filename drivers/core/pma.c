@@ -10,7 +10,8 @@
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "core/counters.h"
+#include "core/device_types.h"
 #include "core/pma.h"
 
 #define PMA_VERSION		1

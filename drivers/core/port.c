@@ -8,7 +8,7 @@
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/netdev.h"
 #include "core/policy.h"
 #include "core/port.h"
@@ -66,34 +66,27 @@ static enum ib_mtu netdev_mtu(const struct net_device *ndev)
 }
 
 /**
- * rhca_port_init - Set a port up over its netdev
+ * rhca_port_init - Set a port up over its netdev, but for what the device's creation
+ * puts into it
  * @port: zeroed memory
  * @dev: the device it belongs to
  * @num: its number, from 1
  * @ndev: its netdev; the port takes a reference of its own
- * @pkeys: its partitions to begin with; copied; NULL for the default
  *
  * Return: 0 or -ENOMEM, with nothing held.
  */
 int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
-		   struct net_device *ndev,
-		   const struct rhca_pkey_table *pkeys)
+		   struct net_device *ndev)
 {
 	int ret;
 
 	ret = rhca_qos_init(&port->qos);
 	if (ret)
 		return ret;
-	ret = rhca_pkeys_init(port, pkeys);
-	if (ret) {
-		rhca_qos_exit(&port->qos);
-		return ret;
-	}
 	port->dev = dev;
 	port->num = num;
 	port->state = netdev_state(ndev);
 	rhca_gid_table_init(&port->gids);
-	rhca_gid_watch_init(port);
 	rhca_pma_init(&port->pma);
 	netdev_hold(ndev, &port->ndev_tracker, GFP_KERNEL);
 	port->gid_types = rhca_gid_types_enabled() &
@@ -141,9 +134,7 @@ void rhca_port_release_netdev(struct rhca_port *port)
  */
 void rhca_port_exit(struct rhca_port *port)
 {
-	rhca_gid_watch_exit(port);
 	rhca_port_release_netdev(port);
-	rhca_pkeys_exit(port);
 	rhca_qos_exit(&port->qos);
 }
 

@@ -14,7 +14,7 @@
 #include <net/dcbnl.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/qos.h"
 #include "core/qp.h"
 #include "wire/headers.h"

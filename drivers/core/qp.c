@@ -5,7 +5,7 @@
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/qp.h"
 
 /**

@@ -55,13 +55,6 @@ static inline bool rhca_qp_is_datagram(const struct rhca_qp *qp)
 	return qp->ibqp.qp_type == IB_QPT_UD || qp->ibqp.qp_type == IB_QPT_GSI;
 }
 
-/* Reliable connections, IBTA vol. 1, 9.7, and annex A14 */
-static inline bool rhca_qp_type_is_reliable(enum ib_qp_type type)
-{
-	return type == IB_QPT_RC || type == IB_QPT_XRC_INI ||
-	       type == IB_QPT_XRC_TGT;
-}
-
 enum ib_qp_state rhca_qp_state(const struct rhca_qp *qp);
 void rhca_qp_for_each(struct rhca_dev *dev, void (*fn)(struct rhca_qp *qp));
 void rhca_qp_event(struct rhca_qp *qp, enum ib_event_type type);

@@ -6,7 +6,8 @@
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
+#include "core/device_types.h"
+#include "core/port.h"
 #include "core/qp.h"
 
 static int check_limits(const struct rhca_caps *caps,

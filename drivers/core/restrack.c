@@ -8,7 +8,7 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/qp.h"
 #include "core/restrack.h"
 

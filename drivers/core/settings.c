@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "core/device.h"
+#include "core/device_types.h"
 #include "core/settings.h"
 
 /**

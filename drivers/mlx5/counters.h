@@ -13,6 +13,7 @@
 
 #define RHCA_MLX5_NUM_COUNTERS	29
 
+struct rhca_counter_set;
 struct rhca_qp;
 
 /**

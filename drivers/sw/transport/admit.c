@@ -117,9 +117,9 @@ static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
 		rx->port = rhca_port_find_gid(&query, &index);
 	}
 	if (!rx->port ||
-	    !rhca_rx_came_by(rx, rhca_gid_ifindex(rx->port, index)))
+	    !rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, index)))
 		return NULL;
-	rx->vlan_id = rhca_gid_vlan(rx->port, index);
+	rx->vlan_id = rhca_gid_vlan(&rx->port->gids, index);
 	return rhca_qp_get_gsi(rx->port);
 }
 
@@ -199,14 +199,14 @@ bool rhca_rx_to_group(const struct rhca_rx *rx)
 static bool to_port(const struct rhca_rx *rx)
 {
 	struct rhca_gid_query query = query_of(rx);
-	int index = rhca_gid_find(rx->port, &query);
+	int index = rhca_port_gid_index(rx->port, &query);
 
 	if (index >= 0)
 		return true;
 	query.ifindex = 0;
-	index = rhca_gid_find(rx->port, &query);
+	index = rhca_port_gid_index(rx->port, &query);
 	return index >= 0 &&
-	       rhca_rx_came_by(rx, rhca_gid_ifindex(rx->port, index));
+	       rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, index));
 }
 
 static bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx,

@@ -68,7 +68,7 @@ struct rhca_port *rhca_port_find_gid(const struct rhca_gid_query *query,
 	int found;
 
 	list_for_each_entry_rcu(port, &ports, entry) {
-		found = rhca_gid_find(port->core, query);
+		found = rhca_port_gid_index(port->core, query);
 		if (found >= 0) {
 			*index = found;
 			return port->core;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The driver's side of the GID table. Add and delete come from ib_core, which
+ * watches netdevs, VLANs, bonds and addresses (roce_gid_mgmt).
+ */
+#include <linux/if_vlan.h>
+#include <rhca/backend.h>
+
+#include "core/device_types.h"
+#include "core/gid.h"
+#include "core/gid_verbs.h"
+#include "core/mcast.h"
+
+/*
+ * Empty where the netdev is in another namespace: no packet that we see comes by it,
+ * and its index may be another netdev's here.
+ */
+static struct rhca_gid_entry entry_of(const struct rhca_port *port,
+				      const struct ib_gid_attr *attr)
+{
+	struct rhca_gid_entry entry = {};
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(attr->ndev);
+	if (ndev && net_eq(dev_net(ndev), port->net))
+		entry = (struct rhca_gid_entry) {
+			.gid	 = attr->gid,
+			.type	 = attr->gid_type,
+			.ifindex = ndev->ifindex,
+			.vlan_id = is_vlan_dev(ndev) ? vlan_dev_vlan_id(ndev) :
+						       RHCA_NO_VLAN,
+		};
+	rcu_read_unlock();
+	return entry;
+}
+
+static int change_gid(const struct ib_gid_attr *attr, bool add)
+{
+	struct rhca_port *port = rhca_port_of(to_rhca_dev(attr->device),
+					      attr->port_num);
+	struct rhca_gid_entry entry = {};
+	int ret = 0;
+
+	if (!port || attr->index >= RHCA_NUM_GIDS)
+		return -EINVAL;
+	if (port->dev->backend->gid_set)
+		ret = port->dev->backend->gid_set(port, attr->index,
+						  add ? attr : NULL);
+	/* ib_core has dropped it, whatever is said */
+	if (ret && add)
+		return ret;
+	if (add)
+		entry = entry_of(port, attr);
+	rhca_gid_table_set(&port->gids, attr->index, &entry);
+	rhca_mcast_gids_changed();
+	return 0;
+}
+
+static int add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	return change_gid(attr, true);
+}
+
+static int del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	return change_gid(attr, false);
+}
+
+const struct ib_device_ops rhca_gid_verbs = {
+	.add_gid	= add_gid,
+	.del_gid	= del_gid,
+};

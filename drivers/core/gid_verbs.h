@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * GIDs that ib_core adds to a port, and deletes.
+ */
+#ifndef RHCA_CORE_GID_VERBS_H
+#define RHCA_CORE_GID_VERBS_H
+
+#include <rdma/ib_verbs.h>
+
+extern const struct ib_device_ops rhca_gid_verbs;
+
+#endif
