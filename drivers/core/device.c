@@ -13,10 +13,10 @@
 #include "core/device.h"
 #include "core/gid_verbs.h"
 #include "core/gid_watch.h"
+#include "core/mad.h"
 #include "core/mcast.h"
 #include "core/offer.h"
 #include "core/pkey.h"
-#include "core/pma.h"
 #include "core/policy.h"
 #include "core/qp.h"
 #include "core/restrack.h"
@@ -122,7 +122,7 @@ static const struct ib_device_ops device_verbs = {
 
 static const struct ib_device_ops *const verbs_of_objects[] = {
 	&device_verbs, &rhca_port_verbs, &rhca_gid_verbs, &rhca_counter_verbs,
-	&rhca_pma_verbs, &rhca_ah_verbs, &rhca_qp_verbs, &rhca_restrack_verbs,
+	&rhca_mad_verbs, &rhca_ah_verbs, &rhca_qp_verbs, &rhca_restrack_verbs,
 	&rhca_mcast_verbs,
 };
 

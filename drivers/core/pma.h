@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Performance management: what a port answers about its counters.
+ * Performance management: the counters of a port as datagrams have them.
  */
 #ifndef RHCA_CORE_PMA_H
 #define RHCA_CORE_PMA_H
 
 #include <linux/mutex.h>
-#include <rdma/ib_verbs.h>
+#include <linux/types.h>
 
 /* The order of the bits of CounterSelect, and what PortCounters has not */
 enum rhca_pma_counter {
@@ -55,13 +55,12 @@ struct rhca_pma {
 };
 
 void rhca_pma_init(struct rhca_pma *pma);
+int rhca_pma_attribute_of(__be16 id);
 void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals);
 void rhca_pma_encode(enum rhca_pma_attribute attribute,
 		     const struct rhca_pma_values *shown, u8 *data);
 void rhca_pma_set(enum rhca_pma_attribute attribute, const u8 *data,
 		  const struct rhca_pma_values *totals,
 		  struct rhca_pma_values *zero);
-
-extern const struct ib_device_ops rhca_pma_verbs;
 
 #endif
