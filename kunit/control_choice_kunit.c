@@ -16,6 +16,7 @@
 #include "core/device.h"
 #include "core/netdev_id.h"
 #include "core/offer.h"
+#include "core/port_pkeys.h"
 #include "core/registry.h"
 #include "hca.h"
 #include "recording_backend.h"

@@ -8,6 +8,7 @@
 #include "control/choice.h"
 #include "control/lag.h"
 #include "core/device.h"
+#include "core/port_pkeys.h"
 #include "core/registry.h"
 #include "hca.h"
 #include "recording_backend.h"

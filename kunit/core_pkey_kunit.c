@@ -8,6 +8,7 @@
 
 #include "core/device.h"
 #include "core/pkey.h"
+#include "core/port_pkeys.h"
 #include "hca.h"
 #include "sw/backend.h"
 

@@ -22,6 +22,7 @@
 #include "control/standin.h"
 #include "core/device.h"
 #include "core/offer.h"
+#include "core/port_pkeys.h"
 #include "core/registry.h"
 #include "core/settings.h"
 

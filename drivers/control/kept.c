@@ -24,6 +24,7 @@
 #include "core/lag.h"
 #include "core/netdev.h"
 #include "core/netdev_id.h"
+#include "core/port_pkeys.h"
 #include "core/registry.h"
 #include "core/settings.h"
 

@@ -23,6 +23,7 @@
 #include "control/link.h"
 #include "core/device.h"
 #include "core/netdev_id.h"
+#include "core/port_pkeys.h"
 #include "core/recreate.h"
 #include "core/registry.h"
 

@@ -8,6 +8,7 @@
 #include "control/lag.h"
 #include "control/lag_members.h"
 #include "core/device.h"
+#include "core/port_pkeys.h"
 #include "core/registry.h"
 
 /* A LAG has one table: with two different ones isolation would be lost */

@@ -15,7 +15,7 @@
 #include "control/lag.h"
 #include "control/sysfs.h"
 #include "core/device.h"
-#include "core/pkey.h"
+#include "core/port_pkeys.h"
 #include "core/qos.h"
 
 #define SHOWN_CHARS	64	/* of a refused text in the log */

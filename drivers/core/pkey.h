@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Partitions, IBTA vol. 1, 10.9: the P_Key table of a port, and who may talk to
- * whom.
+ * Partitions, IBTA vol. 1, 10.9: P_Key tables, and who may talk to whom.
  */
 #ifndef RHCA_CORE_PKEY_H
 #define RHCA_CORE_PKEY_H
@@ -11,9 +10,6 @@
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
-
-struct rhca_dev;
-struct rhca_port;
 
 #define RHCA_NUM_PKEYS	128	/* as ConnectX has; one for each GID */
 
@@ -87,19 +83,8 @@ static inline u16 rhca_pkey_at(const struct rhca_pkeys *pkeys, u16 index)
 	return index < RHCA_NUM_PKEYS ? table->key[index] : 0;
 }
 
-int rhca_pkeys_init(struct rhca_port *port,
-		    const struct rhca_pkey_table *initial);
-void rhca_pkeys_exit(struct rhca_port *port);
-void rhca_pkeys_freeze(struct rhca_port *port, bool frozen);
-void rhca_pkeys_freeze_all(struct rhca_dev *dev, bool frozen);
-void rhca_pkeys_copy(struct rhca_port *port, struct rhca_pkey_table *to);
 bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table);
 int rhca_pkey_find(const struct rhca_pkeys *pkeys, u16 pkey);
 int rhca_pkey_table_edit(struct rhca_pkey_table *table, const char *text);
-void rhca_pkey_violated(struct rhca_port *port,
-			const struct rhca_pkey_violation *violation);
-
-ssize_t rhca_pkeys_show(struct rhca_port *port, char *buf);
-int rhca_pkeys_store(struct rhca_port *port, const char *text);
 
 #endif

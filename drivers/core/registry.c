@@ -15,6 +15,7 @@
 #include "core/gid_watch.h"
 #include "core/mcast.h"
 #include "core/offer.h"
+#include "core/port_pkeys.h"
 #include "core/qp.h"
 #include "core/recreate.h"
 #include "core/registry.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "core/device_types.h"
+#include "core/port_pkeys.h"
 #include "core/settings.h"
 
 /**

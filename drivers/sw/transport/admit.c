@@ -13,6 +13,7 @@
 
 #include "sw/transport/admit.h"
 #include "core/device.h"
+#include "core/port_pkeys.h"
 #include "sw/transport/qp.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/qp.h"
