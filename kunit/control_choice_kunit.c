@@ -17,6 +17,7 @@
 #include "core/netdev_id.h"
 #include "core/offer.h"
 #include "core/port_pkeys.h"
+#include "core/port_qos.h"
 #include "core/registry.h"
 #include "hca.h"
 #include "recording_backend.h"

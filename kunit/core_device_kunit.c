@@ -13,7 +13,7 @@
 #include "core/device.h"
 #include "core/gid_watch.h"
 #include "core/port_pkeys.h"
-#include "core/qos.h"
+#include "core/port_qos.h"
 #include "core/qp.h"
 #include "core/recreate.h"
 #include "core/registry.h"

@@ -16,7 +16,7 @@
 #include "control/sysfs.h"
 #include "core/device.h"
 #include "core/port_pkeys.h"
-#include "core/qos.h"
+#include "core/port_qos.h"
 
 #define SHOWN_CHARS	64	/* of a refused text in the log */
 

@@ -9,6 +9,7 @@
 #include "core/device.h"
 #include "core/gid_watch.h"
 #include "core/port_news.h"
+#include "core/port_qos.h"
 #include "core/registry.h"
 
 struct change {

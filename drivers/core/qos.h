@@ -12,8 +12,6 @@
 #include "core/tclass.h"
 #include "wire/encap.h"
 
-struct rhca_port;
-
 /**
  * struct rhca_qos - Settings of a port
  * @ttl: IPv4 TTL or IPv6 hop limit of every RoCE v2 packet; 0: as the address
@@ -58,11 +56,5 @@ static inline u8 rhca_qos_priority(const struct rhca_qos *qos, u8 sl,
 int rhca_qos_init(struct rhca_qos *qos);
 void rhca_qos_exit(struct rhca_qos *qos);
 int rhca_qos_forced_tclass(struct rhca_qos *qos, const struct rhca_flow *flow);
-void rhca_qos_read_apps(struct rhca_port *port);
-
-ssize_t rhca_tclass_show(struct rhca_port *port, char *buf);
-int rhca_tclass_store(struct rhca_port *port, const char *text);
-ssize_t rhca_ttl_show(struct rhca_port *port, char *buf);
-int rhca_ttl_store(struct rhca_port *port, const char *text);
 
 #endif

@@ -16,6 +16,7 @@
 #include "core/mcast.h"
 #include "core/offer.h"
 #include "core/port_pkeys.h"
+#include "core/port_qos.h"
 #include "core/qp.h"
 #include "core/recreate.h"
 #include "core/registry.h"
