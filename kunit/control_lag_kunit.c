@@ -7,6 +7,7 @@
 
 #include "control/choice.h"
 #include "control/lag.h"
+#include "control/lag_files.h"
 #include "core/device.h"
 #include "core/port_pkeys.h"
 #include "core/registry.h"

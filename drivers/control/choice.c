@@ -17,7 +17,7 @@
 
 #include "control/choice.h"
 #include "control/kept.h"
-#include "control/lag.h"
+#include "control/lag_members.h"
 #include "control/netdev_walk.h"
 #include "control/standin.h"
 #include "core/device.h"

@@ -20,13 +20,14 @@
 #include "control/kept.h"
 #include "control/lag.h"
 #include "control/lag_members.h"
-#include "control/link.h"
+#include "control/netdev_check.h"
 #include "core/device.h"
 #include "core/netdev_id.h"
 #include "core/port_pkeys.h"
 #include "core/recreate.h"
 #include "core/registry.h"
 
+static const struct rhca_backend_ops *software;
 static struct workqueue_struct *lag_wq;
 static bool stopped;
 static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
@@ -89,7 +90,7 @@ static void keep_for_all(const struct rhca_lag_members *members)
 static void restore(const struct rhca_lag_members *members)
 {
 	const struct rhca_dev_spec lag = {
-		.backend	= rhca_link_backend(),
+		.backend	= software,
 		.replaced	= members->record,
 		.pkeys		= { &members->pkeys },
 	};
@@ -107,7 +108,7 @@ static void make_lag(const struct rhca_lag_members *members,
 {
 	const struct rhca_lag_record *record = &members->record;
 	struct rhca_dev_spec spec = {
-		.backend	= rhca_link_backend(),
+		.backend	= software,
 		.netdevs	= { first },
 		.num_ports	= 1,
 		.second		= second,
@@ -195,7 +196,7 @@ static void check_bond(struct net_device *bond)
 		return;
 	if (rhca_netdev_served(bond))
 		netdev_info(bond, "has an RDMA device of its own, so its members keep theirs\n");
-	else if (!rhca_link_check(bond))
+	else if (!rhca_netdev_check(bond))
 		make_bond_lag(bond, &members.record);
 }
 
@@ -373,7 +374,7 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
 	    netif_is_bond_master(second))
 		return -EINVAL;
 	if (!rhca_netdev_served(second))
-		return rhca_link_check(second);
+		return rhca_netdev_check(second);
 	rhca_lag_record_device(&members, dev);
 	return record_half(&members, second) ? 0 : -EBUSY;
 }
@@ -422,8 +423,15 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_lag_part);
 
 /* --- life ----------------------------------------------------------------------------- */
 
-int rhca_lag_init(void)
+/**
+ * rhca_lag_init - Begin to watch bonds
+ * @backend: who serves LAGs, and devices that come back when one ends
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_lag_init(const struct rhca_backend_ops *backend)
 {
+	software = backend;
 	lag_wq = alloc_ordered_workqueue("roce_hca_lag", 0);
 	return lag_wq ? 0 : -ENOMEM;
 }

@@ -4,93 +4,12 @@
  * bond be a LAG, and with which netdev does it make one without a bond?
  */
 #include <linux/rtnetlink.h>
-#include <linux/slab.h>
 #include <rhca/compat.h>
 
 #include "control/lag.h"
+#include "control/lag_files.h"
 #include "control/lag_members.h"
 #include "core/device.h"
-
-/* --- which netdevs the user wants no LAG of ---------------------------------- */
-
-struct disabled {
-	struct list_head entry;
-	const struct net_device *ndev;	/* compared only */
-};
-
-static LIST_HEAD(disabled_netdevs);
-static DEFINE_SPINLOCK(disabled_lock);		/* protects the list */
-
-static struct disabled *find_disabled(const struct net_device *ndev)
-{
-	struct disabled *found;
-
-	lockdep_assert_held(&disabled_lock);
-	list_for_each_entry(found, &disabled_netdevs, entry)
-		if (found->ndev == ndev)
-			return found;
-	return NULL;
-}
-
-/**
- * rhca_lag_is_disabled - Has the user disabled LAGs of this netdev?
- * @ndev: the netdev
- */
-bool rhca_lag_is_disabled(const struct net_device *ndev)
-{
-	bool disabled;
-
-	spin_lock(&disabled_lock);
-	disabled = find_disabled(ndev);
-	spin_unlock(&disabled_lock);
-	return disabled;
-}
-
-/**
- * rhca_lag_enable - LAGs of a netdev are allowed again, or the netdev goes
- * @ndev: the netdev
- */
-void rhca_lag_enable(const struct net_device *ndev)
-{
-	struct disabled *found;
-
-	spin_lock(&disabled_lock);
-	found = find_disabled(ndev);
-	if (found)
-		list_del(&found->entry);
-	spin_unlock(&disabled_lock);
-	kfree(found);
-}
-
-static int disable(const struct net_device *ndev)
-{
-	struct disabled *new = kzalloc(sizeof(*new), GFP_KERNEL);
-
-	if (!new)
-		return -ENOMEM;
-	new->ndev = ndev;
-	spin_lock(&disabled_lock);
-	if (!find_disabled(ndev)) {
-		list_add(&new->entry, &disabled_netdevs);
-		new = NULL;
-	}
-	spin_unlock(&disabled_lock);
-	kfree(new);
-	return 0;
-}
-
-/**
- * rhca_lag_forget_disabled - Module unload: free what the files have set
- */
-void rhca_lag_forget_disabled(void)
-{
-	struct disabled *found, *next;
-
-	list_for_each_entry_safe(found, next, &disabled_netdevs, entry)
-		kfree(found);
-}
-
-/* --- files ---------------------------------------------------------------------------- */
 
 static struct rhca_dev *dev_of(struct device *device)
 {
@@ -149,7 +68,7 @@ static int collect_enabled(struct net_device *ndev, bool *enabled)
 static int set_enabled(struct net_device *ndev, bool *enabled)
 {
 	if (!*enabled)
-		return disable(ndev);
+		return rhca_lag_disable(ndev);
 	rhca_lag_enable(ndev);
 	return 0;
 }

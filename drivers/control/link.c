@@ -18,17 +18,17 @@
 #include "control/choice.h"
 #include "control/kept.h"
 #include "control/lag.h"
+#include "control/lag_members.h"
 #include "control/link.h"
 #include "control/neighbours.h"
+#include "control/netdev_check.h"
 #include "control/netdevs.h"
 #include "control/others.h"
 #include "control/rxe_links.h"
 #include "control/standin.h"
 #include "core/device.h"
 #include "core/mcast.h"
-#include "core/netdev.h"
 #include "core/netdev_id.h"
-#include "core/policy.h"
 #include "core/recreate.h"
 #include "core/port_news.h"
 #include "core/registry.h"
@@ -116,68 +116,9 @@ static struct ib_client ib_client = {
 	.no_kverbs_req	= true,
 };
 
-/**
- * rhca_link_backend - Who serves new devices
- */
-const struct rhca_backend_ops *rhca_link_backend(void)
+static const struct rhca_backend_ops *software(void)
 {
 	return link_backend;
-}
-
-/* Can there be RoCE on it at all? */
-static int check_kind(const struct net_device *ndev)
-{
-	unsigned long gid_types = rhca_netdev_gid_types(ndev);
-
-	if (!gid_types) {
-		pr_warn("%s carries neither Ethernet frames nor IP packets (link type %u)\n",
-			netdev_name(ndev), ndev->type);
-		return -EINVAL;
-	}
-	if (!(gid_types & rhca_gid_types_enabled())) {
-		pr_warn("%s carries RoCE v2 only, which roce_mode=v1 excludes\n",
-			netdev_name(ndev));
-		return -EINVAL;
-	}
-	if (is_vlan_dev(ndev)) {
-		/* ib_core gives them to the device on the netdev below */
-		pr_warn("%s is a VLAN, whose addresses are GIDs of the RDMA device on %s: make that one\n",
-			netdev_name(ndev), netdev_name(vlan_dev_real_dev(ndev)));
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/**
- * rhca_link_check - May a device of ours be on this netdev?
- * @ndev: the netdev
- *
- * Return: 0; -EINVAL for a VLAN, and when it carries no RoCE version that is
- * enabled; -EEXIST when there is one; -EBUSY when another driver serves it or a
- * LAG stands for it. The log says so.
- */
-int rhca_link_check(struct net_device *ndev)
-{
-	char other[IB_DEVICE_NAME_MAX];
-	int ret = check_kind(ndev);
-
-	if (ret)
-		return ret;
-	if (rhca_netdev_served(ndev)) {
-		pr_warn("%s has a RoCE device already\n", netdev_name(ndev));
-		return -EEXIST;
-	}
-	if (rhca_lag_has_member(ndev)) {
-		pr_warn("%s belongs to a bond that is one RDMA device: end that first (roce_lag_enable)\n",
-			netdev_name(ndev));
-		return -EBUSY;
-	}
-	if (rhca_others_serve(ndev, other, sizeof(other))) {
-		pr_warn("%s is served by RDMA device %s of another driver: remove that first (rdma link del %s)\n",
-			netdev_name(ndev), other, other);
-		return -EBUSY;
-	}
-	return 0;
 }
 
 static int create(struct rhca_dev_spec *spec)
@@ -186,7 +127,7 @@ static int create(struct rhca_dev_spec *spec)
 	int ret;
 
 	for (i = 0; i < spec->num_ports; i++) {
-		ret = rhca_link_check(spec->netdevs[i]);
+		ret = rhca_netdev_check(spec->netdevs[i]);
 		if (ret)
 			return ret;
 	}
@@ -242,9 +183,9 @@ static bool others_serve(struct net_device *ndev)
 }
 
 static const struct rhca_choice_ops choice_ops = {
-	.may_serve	= rhca_link_check,
+	.may_serve	= rhca_netdev_check,
 	.others_serve	= others_serve,
-	.software	= rhca_link_backend,
+	.software	= software,
 };
 
 static struct rdma_link_ops link_ops = {
@@ -429,7 +370,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	}
 	rhca_standin_init(&standin_ops, link_wq);
 	rhca_choice_init(&choice_ops, link_wq);
-	ret = rhca_lag_init();
+	ret = rhca_lag_init(backend);
 	if (ret)
 		goto err_exit_standin;
 	ret = ib_register_client(&ib_client);

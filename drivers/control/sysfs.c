@@ -13,6 +13,7 @@
 #include <linux/sysfs.h>
 
 #include "control/lag.h"
+#include "control/lag_files.h"
 #include "control/sysfs.h"
 #include "core/device.h"
 #include "core/port_pkeys.h"
