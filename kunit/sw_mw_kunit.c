@@ -15,6 +15,7 @@
 #include "sw/verbs/qp.h"
 #include "hca.h"
 #include "sw/backend.h"
+#include "sw/verbs/mr.h"
 #include "sw/verbs/mw.h"
 
 #define REGION_BYTES	8192

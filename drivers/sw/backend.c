@@ -10,7 +10,9 @@
 #include "sw/backend.h"
 #include "sw/verbs/ah.h"
 #include "sw/verbs/counters.h"
+#include "sw/verbs/identity.h"
 #include "sw/verbs/mcast.h"
+#include "sw/verbs/mr.h"
 #include "sw/verbs/mw.h"
 #include "sw/verbs/odp.h"
 #include "sw/verbs/pd.h"
@@ -230,7 +232,7 @@ static const struct ib_device_ops sizes = {
 };
 
 static const struct ib_device_ops *const verbs[] = {
-	&rhca_verbs_device_verbs, &rhca_ucontext_verbs, &rhca_pd_verbs,
+	&rhca_identity_verbs, &rhca_ucontext_verbs, &rhca_pd_verbs,
 	&rhca_cq_verbs, &rhca_srq_verbs, &rhca_mr_verbs, &rhca_mw_verbs,
 	&rhca_verbs_qp_verbs,
 };
@@ -265,7 +267,7 @@ const struct rhca_backend_ops rhca_sw_backend = {
 	.counters_open		= rhca_verbs_counters_open,
 	.counters_close		= rhca_verbs_counters_close,
 	.counters_read		= rhca_verbs_counters_read,
-	.counters_bind		= rhca_verbs_counters_bind,
+	.counters_bind		= rhca_verbs_qp_bind,
 	.counters_enable	= rhca_verbs_counters_enable,
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_sw_backend);

@@ -9,7 +9,6 @@
 #include <rhca/compat.h>
 
 #include "sw/verbs/counters.h"
-#include "sw/verbs/qp.h"
 
 DEFINE_STATIC_KEY_FALSE(rhca_optional_key);
 
@@ -103,16 +102,6 @@ int rhca_verbs_counters_read(struct rhca_counter_set *core, u64 *values)
 
 	for (i = 0; i < RHCA_NUM_COUNTERS; i++)
 		values[i] = rhca_counter_sum(set->values, i);
-	return 0;
-}
-
-/* Packets that are under way may count into the old set for a grace period more */
-int rhca_verbs_counters_bind(struct rhca_qp *qp, struct rhca_counter_set *core)
-{
-	const struct rhca_verbs_set *set = core->private;
-
-	lockdep_assert_held(&qp->modify_lock);
-	WRITE_ONCE(to_verbs_qp(qp)->counters, set->values);
 	return 0;
 }
 

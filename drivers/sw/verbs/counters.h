@@ -13,8 +13,6 @@
 
 #include "core/port.h"
 
-struct rhca_qp;
-
 struct rhca_counters {
 	u64 value[RHCA_NUM_COUNTERS];
 };
@@ -72,7 +70,6 @@ u64 rhca_counter_sum(const struct rhca_counters __percpu *c,
 int rhca_verbs_counters_open(struct rhca_counter_set *core);
 void rhca_verbs_counters_close(struct rhca_counter_set *core, const u64 *shown);
 int rhca_verbs_counters_read(struct rhca_counter_set *core, u64 *values);
-int rhca_verbs_counters_bind(struct rhca_qp *qp, struct rhca_counter_set *core);
 int rhca_verbs_counters_enable(struct rhca_port *port, enum rhca_counter which,
 			       bool enable);
 

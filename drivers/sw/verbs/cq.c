@@ -14,7 +14,6 @@
 #include <rhca/compat.h>
 
 #include "sw/verbs/cq.h"
-#include "sw/verbs/cq_error.h"
 #include "sw/verbs/device.h"
 
 /*
@@ -219,6 +218,29 @@ static bool raise_remotely(struct rhca_cq *cq)
 	return false;
 }
 
+/*
+ * Its user is told, and its QPs follow in the background, each with IB_EVENT_QP_FATAL:
+ * see cq_error.c. A process can make its CQs overrun as often as it likes, but not keep
+ * a CPU busy looking for their QPs.
+ */
+#define LOOK_DELAY	msecs_to_jiffies(10)
+
+static void report_error(struct rhca_cq *cq)
+{
+	struct ib_event event = {
+		.device		= cq->ibcq.device,
+		.element.cq	= &cq->ibcq,
+		.event		= IB_EVENT_CQ_ERR,
+	};
+
+	ibdev_dbg(cq->ibcq.device, "completion queue of %d entries overrun\n",
+		  cq->ibcq.cqe);
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+	schedule_delayed_work(&to_verbs_dev(cq->ibcq.device)->cq_errors,
+			      LOOK_DELAY);
+}
+
 /**
  * rhca_cq_raise - Raise the events that are due
  * @cq: the queue
@@ -228,7 +250,7 @@ static bool raise_remotely(struct rhca_cq *cq)
 void rhca_cq_raise(struct rhca_cq *cq)
 {
 	if (test_and_clear_bit(RHCA_CQ_OVERRUN, &cq->due))
-		rhca_cq_error_report(cq);
+		report_error(cq);
 	if (test_and_clear_bit(RHCA_CQ_COMPLETION, &cq->due) &&
 	    !raise_remotely(cq))
 		call_handler(cq);

@@ -6,14 +6,8 @@
 #include <linux/workqueue.h>
 
 #include "sw/verbs/cq_error.h"
+#include "sw/verbs/qp.h"
 #include "sw/verbs/transport.h"
-
-/*
- * One look finds the QPs of all CQs that have overrun since the last one. A
- * process can make its CQs overrun as often as it likes, but not keep a CPU busy
- * looking for their QPs.
- */
-#define LOOK_DELAY	msecs_to_jiffies(10)
 
 static void fail_qp(struct rhca_qp *core)
 {
@@ -32,7 +26,11 @@ static void fail_qp(struct rhca_qp *core)
 		rhca_qp_event(core, IB_EVENT_QP_FATAL);
 }
 
-/* Of struct rhca_verbs_dev */
+/*
+ * Of struct rhca_verbs_dev. One look finds the QPs of all CQs that have overrun since the
+ * last one, those that have nothing to complete too. modify_qp lets none of them out of
+ * RESET again.
+ */
 void rhca_cq_errors_work(struct work_struct *work)
 {
 	struct rhca_verbs_dev *dev = container_of(to_delayed_work(work),
@@ -40,29 +38,4 @@ void rhca_cq_errors_work(struct work_struct *work)
 						  cq_errors);
 
 	rhca_qp_for_each(dev->core, fail_qp);
-}
-
-/**
- * rhca_cq_error_report - A CQ has overrun: tell its user, and fail its QPs
- * @cq: the CQ, marked as overrun
- *
- * The QPs follow in the background, those that have nothing to complete too, each
- * with IB_EVENT_QP_FATAL. modify_qp lets none of them out of RESET again.
- *
- * Context: any; no QP or CQ lock held.
- */
-void rhca_cq_error_report(struct rhca_cq *cq)
-{
-	struct ib_event event = {
-		.device		= cq->ibcq.device,
-		.element.cq	= &cq->ibcq,
-		.event		= IB_EVENT_CQ_ERR,
-	};
-
-	ibdev_dbg(cq->ibcq.device, "completion queue of %d entries overrun\n",
-		  cq->ibcq.cqe);
-	if (cq->ibcq.event_handler)
-		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
-	schedule_delayed_work(&to_verbs_dev(cq->ibcq.device)->cq_errors,
-			      LOOK_DELAY);
 }

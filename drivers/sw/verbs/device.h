@@ -73,13 +73,8 @@ static inline struct rhca_verbs_dev *to_verbs_dev(struct ib_device *ibdev)
 	return to_rhca_dev(ibdev)->private;
 }
 
-int rhca_verbs_dev_init(struct rhca_dev *core,
-			const struct rhca_transport_ops *transport);
-void rhca_verbs_dev_exit(struct rhca_dev *core);
 bool rhca_limit_take(struct rhca_verbs_dev *dev, enum rhca_limited which,
 		     int max);
 void rhca_limit_give(struct rhca_verbs_dev *dev, enum rhca_limited which);
-
-extern const struct ib_device_ops rhca_verbs_device_verbs;
 
 #endif

@@ -12,7 +12,6 @@
 #include "sw/verbs/device.h"
 #include "sw/verbs/charge.h"
 #include "sw/verbs/mr.h"
-#include "sw/verbs/mw.h"
 #include "sw/verbs/odp.h"
 
 #define ACCESS_SUPPORTED (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -204,6 +203,20 @@ static int check_rereg(const struct rhca_mr *mr, int flags, int access)
 	return check_persistence(&mr->mem, access);
 }
 
+/* No new users and windows. Not while windows are bound to it, 10.6.7.2.6 */
+static int suspend(struct rhca_mem *region, enum rhca_mem_state state)
+{
+	int ret = 0;
+
+	spin_lock_bh(&region->binding_lock);
+	if (region->num_windows)
+		ret = -EINVAL;
+	else
+		WRITE_ONCE(region->state, state);
+	spin_unlock_bh(&region->binding_lock);
+	return ret;
+}
+
 /*
  * Domain and rights may change; other memory is another registration. The old
  * rights have ended when this returns, and nobody sees half of the new ones.
@@ -217,7 +230,7 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 
 	ret = check_rereg(mr, flags, access);
 	if (!ret)
-		ret = rhca_region_suspend(&mr->mem, RHCA_MEM_INVALID);
+		ret = suspend(&mr->mem, RHCA_MEM_INVALID);
 	if (ret)
 		return ERR_PTR(ret);
 	rhca_mem_wait_idle(&mr->mem);
@@ -323,7 +336,7 @@ static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct rhca_mr *mr = to_rhca_mr(ibmr);
 	int ret;
 
-	ret = rhca_region_suspend(&mr->mem, RHCA_MEM_GONE);
+	ret = suspend(&mr->mem, RHCA_MEM_GONE);
 	if (ret)
 		return ret;
 	rhca_mem_withdraw(&mr->mem);

@@ -8,6 +8,7 @@
 #include <rhca/compat.h>
 
 #include "sw/verbs/device.h"
+#include "sw/verbs/mr.h"
 #include "sw/verbs/mw.h"
 
 #define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
@@ -33,26 +34,6 @@ static void detach(struct rhca_mem *window, enum rhca_mem_state state)
 	if (window->state == RHCA_MEM_VALID)
 		drop_region(window->region);
 	WRITE_ONCE(window->state, state);
-}
-
-/**
- * rhca_region_suspend - Let no new users and windows to a region
- * @region: the region
- * @state: RHCA_MEM_INVALID, or RHCA_MEM_GONE when it is to be deregistered
- *
- * Return: 0, or -EINVAL when windows are bound to it, 10.6.7.2.6.
- */
-int rhca_region_suspend(struct rhca_mem *region, enum rhca_mem_state state)
-{
-	int ret = 0;
-
-	spin_lock_bh(&region->binding_lock);
-	if (region->num_windows)
-		ret = -EINVAL;
-	else
-		WRITE_ONCE(region->state, state);
-	spin_unlock_bh(&region->binding_lock);
-	return ret;
 }
 
 static bool remote_allowed(const struct rhca_mem *mem,

@@ -2,7 +2,7 @@
 #ifndef RHCA_SW_VERBS_MW_H
 #define RHCA_SW_VERBS_MW_H
 
-#include "sw/verbs/mr.h"
+#include "sw/verbs/mem.h"
 
 /**
  * struct rhca_mw - Memory window
@@ -66,7 +66,6 @@ struct rhca_remote {
 struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote);
 struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
 				      const struct rhca_remote *remote);
-int rhca_region_suspend(struct rhca_mem *region, enum rhca_mem_state state);
 int rhca_mw_bind(struct rhca_verbs_dev *dev, const struct rhca_bind *bind);
 int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
 			u32 qp_num, bool remote);

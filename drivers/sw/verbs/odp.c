@@ -21,7 +21,7 @@
 
 #include "sw/verbs/charge.h"
 #include "sw/verbs/device.h"
-#include "sw/verbs/mr.h"
+#include "sw/verbs/mem.h"
 #include "sw/verbs/odp.h"
 #include "sw/verbs/odp_range.h"
 

@@ -308,6 +308,19 @@ int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata)
 	return 0;
 }
 
+/*
+ * &struct rhca_backend_ops.counters_bind. Packets that are under way may count into
+ * the old set for a grace period more.
+ */
+int rhca_verbs_qp_bind(struct rhca_qp *core, struct rhca_counter_set *core_set)
+{
+	const struct rhca_verbs_set *set = core_set->private;
+
+	lockdep_assert_held(&core->modify_lock);
+	WRITE_ONCE(to_verbs_qp(core)->counters, set->values);
+	return 0;
+}
+
 /* &struct rhca_backend_ops.qp_count */
 void rhca_verbs_qp_count(struct rhca_qp *core, enum rhca_counter which)
 {

@@ -133,6 +133,13 @@ static inline struct rhca_cq *rhca_recv_cq(const struct rhca_verbs_qp *qp)
 	return to_rhca_cq(qp->core.ibqp.recv_cq);
 }
 
+/* Has the QP a CQ that lost a completion? It is of no use any more */
+static inline bool rhca_qp_has_cq_error(const struct rhca_verbs_qp *qp)
+{
+	return rhca_cq_is_overrun(rhca_send_cq(qp)) ||
+	       rhca_cq_is_overrun(rhca_recv_cq(qp));
+}
+
 /* RCU read side, or bottom halves off */
 static inline struct rhca_counters __percpu *
 rhca_qp_counters(const struct rhca_verbs_qp *qp)
@@ -158,6 +165,7 @@ void rhca_qp_table_exit(void);
 int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 			 struct ib_udata *udata);
 int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata);
+int rhca_verbs_qp_bind(struct rhca_qp *core, struct rhca_counter_set *core_set);
 void rhca_verbs_qp_count(struct rhca_qp *core, enum rhca_counter which);
 
 extern const struct ib_device_ops rhca_verbs_qp_verbs;

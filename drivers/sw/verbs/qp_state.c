@@ -5,7 +5,6 @@
  */
 #include <rhca/compat.h>
 
-#include "sw/verbs/cq_error.h"
 #include "sw/verbs/qp.h"
 #include "sw/verbs/transport.h"
 
