@@ -6,6 +6,7 @@
 
 #include "packet.h"
 #include "sw/transport/answer.h"
+#include "sw/transport/recv_half.h"
 
 #define NUM_RESOURCES	4
 #define NUM_ANSWERED	3

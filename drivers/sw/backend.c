@@ -23,6 +23,7 @@
 #include "sw/transport/pass.h"
 #include "sw/transport/pool.h"
 #include "sw/transport/qp.h"
+#include "sw/transport/recv_half.h"
 #include "sw/transport/requester.h"
 #include "sw/transport/responder.h"
 #include "sw/transport/retry.h"
@@ -93,6 +94,7 @@ static int qp_create(struct rhca_verbs_qp *base)
 	spin_lock_init(&qp->recv.lock);
 	rhca_pass_init(qp);
 	rhca_retry_init(qp);
+	rhca_recv_half_init(qp);
 	rhca_doorbell_init(qp);
 	return 0;
 }
@@ -108,6 +110,7 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 
 	for (round = 0; round < 2; round++) {
 		rhca_retry_exit(qp);
+		rhca_recv_half_exit(qp);
 		rhca_doorbell_exit(qp);
 		rhca_pass_stop(qp);
 	}

@@ -30,15 +30,4 @@ static inline void rhca_answer(struct rhca_sw_qp *qp, u8 syndrome, u32 psn)
 	qp->recv.answer_psn = psn;
 }
 
-static inline struct rhca_resource *
-rhca_resource_at(struct rhca_responder *recv, u32 index)
-{
-	return &recv->resources[index & (recv->num_resources - 1)];
-}
-
-static inline u32 rhca_response_packets(const struct rhca_sw_qp *qp, u32 length)
-{
-	return max(DIV_ROUND_UP(length, qp->mtu_bytes), 1U);
-}
-
 #endif

@@ -6,11 +6,10 @@
 #include <rhca/compat.h>
 
 #include "sw/transport/check.h"
-#include "sw/transport/answer.h"
 #include "sw/transport/payload.h"
 #include "sw/transport/placement.h"
-#include "sw/transport/receive.h"
-#include "sw/transport/responder.h"
+#include "sw/transport/admit.h"
+#include "sw/transport/recv_half.h"
 #include "wire/psn.h"
 
 static enum rhca_request_status drop(const struct rhca_sw_qp *qp,

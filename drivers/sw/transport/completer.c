@@ -5,11 +5,13 @@
 #include <rhca/compat.h>
 
 #include "sw/transport/completer.h"
+#include "sw/transport/admit.h"
 #include "sw/transport/answer.h"
 #include "sw/transport/payload.h"
 #include "sw/transport/requester.h"
 #include "sw/transport/send_completion.h"
 #include "sw/transport/retry.h"
+#include "sw/transport/send_half.h"
 #include "wire/psn.h"
 
 /* 9.7.5.2.8, table 45: microseconds */

@@ -3,7 +3,7 @@
 #define RHCA_SW_TRANSPORT_COMPLETER_H
 
 #include "sw/transport/qp.h"
-#include "sw/transport/receive.h"
+#include "sw/transport/parse.h"
 
 void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			    struct rhca_batch *batch);

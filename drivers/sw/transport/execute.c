@@ -9,11 +9,10 @@
 
 #include "sw/transport/execute.h"
 #include "sw/verbs/mw.h"
-#include "sw/transport/answer.h"
 #include "sw/transport/payload.h"
 #include "sw/transport/placement.h"
-#include "sw/transport/receive.h"
-#include "sw/transport/responder.h"
+#include "sw/transport/admit.h"
+#include "sw/transport/recv_half.h"
 #include "wire/psn.h"
 
 static enum rhca_request_status scattered(enum ib_wc_status status)

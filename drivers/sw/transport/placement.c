@@ -10,9 +10,9 @@
 #include <linux/sizes.h>
 #include <rhca/compat.h>
 
-#include "sw/transport/answer.h"
 #include "sw/transport/payload.h"
 #include "sw/transport/placement.h"
+#include "sw/transport/recv_half.h"
 #include "sw/verbs/mw.h"
 
 /* Written back with bottom halves off: some 0.1 ms at 2 GB/s */

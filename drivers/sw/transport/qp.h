@@ -12,6 +12,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/llist.h>
 #include <linux/prefetch.h>
 #include <linux/timer.h>
 
@@ -19,7 +20,6 @@
 #include "sw/verbs/mem.h"
 #include "sw/verbs/qp.h"
 #include "sw/transport/block.h"
-#include "sw/transport/doorbell.h"
 
 /*
  * Packets that a requester has in flight: 512 KiB at the largest MTU, which is
@@ -40,6 +40,11 @@
 
 /* Packets that one pass in softirq context sends before it lets others run */
 #define RHCA_SEND_BUDGET		64
+
+/* How long a half waits: for */
+#define RHCA_QUEUE_FULL_NS	(500 * NSEC_PER_USEC)	/* a few packets at 1 Gb/s */
+#define RHCA_PAGE_FAULT_NS (100 * NSEC_PER_USEC)	/* from the page cache, scheduling too */
+#define RHCA_MEM_BUSY_NS	(20 * NSEC_PER_USEC)	/* copying of some packets */
 
 /* Requests that are flushed under one lock, with bottom halves off */
 #define RHCA_FLUSH_BUDGET	256
@@ -247,6 +252,25 @@ struct rhca_responder {
 	bool late_missed;
 	struct hrtimer resume_timer;
 	struct tasklet_struct task;
+};
+
+/* Bits of struct rhca_doorbell.flags */
+#define RHCA_TIMER_WILL_SEND	0	/* the QP's doorbell_timer */
+#define RHCA_WAITS_FOR_RUN	1	/* in the list of a processor */
+#define RHCA_SENDER_WAITS	2	/* for send.lock, to send */
+
+/**
+ * struct rhca_doorbell - When a QP's doorbell was rung
+ * @rung_at: of a process's QP: the last time, in ns of the monotonic clock
+ * @flags: see RHCA_TIMER_WILL_SEND
+ * @waits: of a kernel user's QP: in the list of a processor
+ * @cpu: that processor
+ */
+struct rhca_doorbell {
+	u64 rung_at;
+	unsigned long flags;
+	struct llist_node waits;
+	int cpu;
 };
 
 /* Bits of @deferred */

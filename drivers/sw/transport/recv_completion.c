@@ -7,7 +7,7 @@
 #include <rhca/compat.h>
 
 #include "sw/transport/recv_completion.h"
-#include "sw/transport/responder.h"
+#include "sw/transport/recv_half.h"
 
 /* Whoever polls a completion may post again, and must find room */
 static void give_slots_back(struct rhca_sw_qp *qp)

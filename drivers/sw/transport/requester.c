@@ -15,6 +15,7 @@
 #include "sw/transport/send_completion.h"
 #include "sw/transport/shared.h"
 #include "sw/transport/transmit.h"
+#include "sw/transport/send_half.h"
 #include "sw/verbs/device.h"
 #include "wire/psn.h"
 

@@ -14,7 +14,7 @@
 #include "sw/transport/answer.h"
 #include "sw/transport/execute.h"
 #include "sw/transport/recv_completion.h"
-#include "sw/transport/retry.h"
+#include "sw/transport/recv_half.h"
 #include "sw/transport/shared.h"
 #include "sw/verbs/mw.h"
 #include "wire/psn.h"

@@ -4,7 +4,7 @@
 
 #include "sw/transport/check.h"
 #include "sw/transport/qp.h"
-#include "sw/transport/receive.h"
+#include "sw/transport/parse.h"
 #include "sw/verbs/mw.h"
 
 /**
@@ -36,36 +36,5 @@ void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
 				  enum ib_event_type event,
 				  struct rhca_batch *batch);
-
-/*
- * The memory of a peer's key, if this QP may use the range; recv.held of this pass.
- * The key may have been taken away since the request came: check each time.
- */
-static inline struct rhca_mem *rhca_responder_hold(struct rhca_sw_qp *qp,
-						   u32 rkey, u64 va, u32 length,
-						   int access)
-{
-	struct rhca_remote remote = {
-		.dev	= qp->base.dev,
-		.pd	= qp->base.core.ibqp.pd,
-		.qp_num	= qp->base.number,
-		.rkey	= rkey,
-		.va	= va,
-		.length	= length,
-		.access	= access,
-	};
-
-	lockdep_assert_held(&qp->recv.lock);
-	return rhca_mem_hold_remote(&qp->recv.held, &remote);
-}
-
-/* 0, -ENOENT when none is posted, or another error: it is not usable */
-static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
-{
-	if (qp->base.srq)
-		return rhca_srq_take(qp->base.srq, qp->recv.wqe,
-				     &qp->recv.srq_limit_reached);
-	return rhca_rq_take(&qp->base.rq, qp->recv.wqe);
-}
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Timers: lost acknowledgements (9.7.6.1.3), receiver not ready (9.7.5.2.8),
+ * Timers of the requester: lost acknowledgements (9.7.6.1.3), receiver not ready (9.7.5.2.8),
  * and a local queue that was full.
  *
  * The acknowledgement timer is not moved by each packet: progress only moves
@@ -156,21 +156,6 @@ static enum hrtimer_restart resume_send(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static enum hrtimer_restart resume_recv(struct hrtimer *timer)
-{
-	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
-					     recv.resume_timer);
-
-	WRITE_ONCE(qp->recv.paused, false);
-	tasklet_schedule(&qp->recv.task);
-	return HRTIMER_NORESTART;
-}
-
-static void start(struct hrtimer *timer, u64 delay_ns)
-{
-	hrtimer_start(timer, ns_to_ktime(delay_ns), HRTIMER_MODE_REL_SOFT);
-}
-
 /**
  * rhca_pause_send - Send nothing for a while
  * @qp: the QP
@@ -182,28 +167,14 @@ void rhca_pause_send(struct rhca_sw_qp *qp, u64 delay_ns)
 {
 	lockdep_assert_held(&qp->send.lock);
 	qp->send.paused = true;
-	start(&qp->send.resume_timer, delay_ns);
-}
-
-/**
- * rhca_pause_recv - Send no responses for a while
- * @qp: the QP
- * @delay_ns: how long
- *
- * Context: recv.lock held.
- */
-void rhca_pause_recv(struct rhca_sw_qp *qp, u64 delay_ns)
-{
-	lockdep_assert_held(&qp->recv.lock);
-	qp->recv.paused = true;
-	start(&qp->recv.resume_timer, delay_ns);
+	hrtimer_start(&qp->send.resume_timer, ns_to_ktime(delay_ns),
+		      HRTIMER_MODE_REL_SOFT);
 }
 
 void rhca_retry_init(struct rhca_sw_qp *qp)
 {
 	timer_setup(&qp->send.ack_timer, ack_timer_fired, 0);
 	rhca_hrtimer_setup(&qp->send.resume_timer, resume_send);
-	rhca_hrtimer_setup(&qp->recv.resume_timer, resume_recv);
 }
 
 /**
@@ -214,5 +185,4 @@ void rhca_retry_exit(struct rhca_sw_qp *qp)
 {
 	timer_delete_sync(&qp->send.ack_timer);
 	hrtimer_cancel(&qp->send.resume_timer);
-	hrtimer_cancel(&qp->recv.resume_timer);
 }

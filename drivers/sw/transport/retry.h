@@ -5,16 +5,12 @@
 #include "sw/transport/qp.h"
 
 #define RHCA_RETRY_FOREVER	7	/* RNR retry count, 9.7.5.2.8 */
-#define RHCA_QUEUE_FULL_NS	(500 * NSEC_PER_USEC)	/* a few packets at 1 Gb/s */
-#define RHCA_PAGE_FAULT_NS (100 * NSEC_PER_USEC)	/* from the page cache, scheduling too */
-#define RHCA_MEM_BUSY_NS	(20 * NSEC_PER_USEC)	/* copying of some packets */
 
 void rhca_retry_init(struct rhca_sw_qp *qp);
 void rhca_retry_exit(struct rhca_sw_qp *qp);
 void rhca_arm_ack_timer(struct rhca_sw_qp *qp);
 void rhca_restart_ack_timer(struct rhca_sw_qp *qp);
 void rhca_pause_send(struct rhca_sw_qp *qp, u64 delay_ns);
-void rhca_pause_recv(struct rhca_sw_qp *qp, u64 delay_ns);
 unsigned long rhca_ack_timeout(u8 code);
 
 #endif

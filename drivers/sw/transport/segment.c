@@ -9,6 +9,7 @@
 #include "sw/transport/payload.h"
 #include "sw/transport/requester.h"
 #include "sw/transport/shared.h"
+#include "sw/transport/send_half.h"
 #include "wire/psn.h"
 
 /* Position of a packet in its message */

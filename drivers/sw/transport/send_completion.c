@@ -6,7 +6,7 @@
 #include <rhca/compat.h>
 
 #include "sw/transport/send_completion.h"
-#include "sw/transport/requester.h"
+#include "sw/transport/send_half.h"
 #include "wire/psn.h"
 
 static const u8 wc_opcodes[] = {
