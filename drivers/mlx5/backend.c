@@ -21,6 +21,7 @@
 #include "counters.h"
 #include "cq.h"
 #include "device.h"
+#include "identity.h"
 #include "mkey.h"
 #include "poll.h"
 #include "qp.h"

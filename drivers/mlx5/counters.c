@@ -9,7 +9,7 @@
 #include "core/port.h"
 #include "counters.h"
 #include "device.h"
-#include "qp.h"
+#include "qp_types.h"
 
 #define OCTETS_PER_WORD	4	/* the performance class counts data in words */
 

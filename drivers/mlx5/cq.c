@@ -10,7 +10,6 @@
 #include "context.h"
 #include "cq.h"
 #include "device.h"
-#include "fatal.h"
 
 #define CQE_BYTES	64
 #define OWNER_INVALID	(MLX5_CQE_INVALID << 4)

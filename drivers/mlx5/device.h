@@ -8,19 +8,41 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
 #include "core/device.h"
-#include "key_cache.h"
 
 struct mlx5_flow_table;
 struct rhca_mlx5_umr_queue;
 struct rhca_mlx5_xrc_parts;
 
 #define RHCA_MLX5_MAX_FAST_REG_PAGES	1024
+
+/* One page of the host has the list of a key's pages */
+#define RHCA_MLX5_UMR_MAX_PAGES_LOG	9
+
+/* The smallest has the pages that go into one group of the adapter's */
+#define RHCA_MLX5_KEY_MIN_PAGES_LOG	3
+#define RHCA_MLX5_KEY_SIZES \
+	(RHCA_MLX5_UMR_MAX_PAGES_LOG - RHCA_MLX5_KEY_MIN_PAGES_LOG + 1)
+/* Of each size. They have 8 bytes a page in the adapter: 0.5 MiB in all */
+#define RHCA_MLX5_KEYS_KEPT		64
+
+/**
+ * struct rhca_mlx5_key_cache - Keys without pages, by the pages that they have room for
+ * @lock: protects what follows; nothing is taken under it
+ * @num: how many there are of each size
+ * @keys: the keys
+ */
+struct rhca_mlx5_key_cache {
+	spinlock_t lock;	/* protects: */
+	u8 num[RHCA_MLX5_KEY_SIZES];
+	u32 keys[RHCA_MLX5_KEY_SIZES][RHCA_MLX5_KEYS_KEPT];
+};
 
 /**
  * struct rhca_mlx5 - A function of an adapter
@@ -102,12 +124,16 @@ static inline u32 rhca_mlx5_max_srq_sge(const struct mlx5_core_dev *mdev)
 	return MLX5_CAP_GEN(mdev, max_wqe_sz_rq) / 16 - 1;
 }
 
-int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev);
-void rhca_mlx5_device_exit(struct rhca_mlx5 *hca);
-void rhca_mlx5_describe(const struct mlx5_core_dev *mdev,
-			struct ib_device_attr *attr);
-int rhca_mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
-			   struct ib_udata *udata);
-void rhca_mlx5_get_dev_fw_str(struct ib_device *ibdev, char *text);
+static inline bool rhca_mlx5_is_dead(const struct rhca_mlx5 *hca)
+{
+	return READ_ONCE(hca->mdev->state) == MLX5_DEVICE_STATE_INTERNAL_ERROR;
+}
+
+/* Requests were posted. A dead adapter completes nothing: its users are raised */
+static inline void rhca_mlx5_posted(struct rhca_mlx5 *hca)
+{
+	if (unlikely(rhca_mlx5_is_dead(hca)))
+		schedule_work(&hca->fatal_work);
+}
 
 #endif

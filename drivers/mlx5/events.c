@@ -10,64 +10,12 @@
 
 #include "device.h"
 #include "events.h"
-#include "qp.h"
+#include "number.h"
+#include "qp_types.h"
 #include "srq.h"
 
 #define NUMBER_MASK	GENMASK(23, 0)
 #define NO_EVENT	(-1)
-
-/**
- * rhca_mlx5_number_add - Let events find an object
- * @table: objects of its kind
- * @number: its number
- * @object: in the object
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
- */
-int rhca_mlx5_number_add(struct xarray *table, u32 number,
-			 struct rhca_mlx5_numbered *object)
-{
-	refcount_set(&object->refs, 1);
-	init_completion(&object->idle);
-	object->number = number;
-	return xa_err(xa_store_irq(table, number, object, GFP_KERNEL));
-}
-
-static void put_object(struct rhca_mlx5_numbered *object)
-{
-	if (refcount_dec_and_test(&object->refs))
-		complete(&object->idle);
-}
-
-/**
- * rhca_mlx5_number_remove - No event finds the object any more
- * @table: objects of its kind
- * @object: in the object
- *
- * Context: may sleep; waits for events that are being raised.
- */
-void rhca_mlx5_number_remove(struct xarray *table,
-			     struct rhca_mlx5_numbered *object)
-{
-	/* The adapter may have given the number to another one already */
-	xa_cmpxchg_irq(table, object->number, object, NULL, GFP_KERNEL);
-	put_object(object);
-	wait_for_completion(&object->idle);
-}
-
-static struct rhca_mlx5_numbered *get_object(struct xarray *table, u32 number)
-{
-	struct rhca_mlx5_numbered *object;
-	unsigned long flags;
-
-	xa_lock_irqsave(table, flags);
-	object = xa_load(table, number);
-	if (object)
-		refcount_inc(&object->refs);
-	xa_unlock_irqrestore(table, flags);
-	return object;
-}
 
 /**
  * rhca_mlx5_for_each_qp - Do something to every queue pair
@@ -83,11 +31,11 @@ void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca,
 	unsigned long number;
 
 	xa_for_each(&hca->qps, number, object) {
-		object = get_object(&hca->qps, number);
+		object = rhca_mlx5_number_get(&hca->qps, number);
 		if (!object)
 			continue;
 		fn(container_of(object, struct rhca_mlx5_qp, numbered));
-		put_object(object);
+		rhca_mlx5_number_put(object);
 	}
 }
 
@@ -117,13 +65,13 @@ static int qp_event_of(u8 type)
 
 static void raise_qp_event(struct rhca_mlx5 *hca, u32 number, int event)
 {
-	struct rhca_mlx5_numbered *object = get_object(&hca->qps, number);
+	struct rhca_mlx5_numbered *object = rhca_mlx5_number_get(&hca->qps, number);
 
 	if (!object)
 		return;
 	rhca_qp_event(&container_of(object, struct rhca_mlx5_qp,
 				    numbered)->base, event);
-	put_object(object);
+	rhca_mlx5_number_put(object);
 }
 
 static int srq_event_of(u8 type)
@@ -140,7 +88,7 @@ static int srq_event_of(u8 type)
 
 static void raise_srq_event(struct rhca_mlx5 *hca, u32 number, int type)
 {
-	struct rhca_mlx5_numbered *object = get_object(&hca->srqs, number);
+	struct rhca_mlx5_numbered *object = rhca_mlx5_number_get(&hca->srqs, number);
 	struct ib_event event = { .event = type };
 	struct ib_srq *ibsrq;
 
@@ -151,7 +99,7 @@ static void raise_srq_event(struct rhca_mlx5 *hca, u32 number, int type)
 	event.element.srq = ibsrq;
 	if (ibsrq->event_handler)
 		ibsrq->event_handler(&event, ibsrq->srq_context);
-	put_object(object);
+	rhca_mlx5_number_put(object);
 }
 
 static int hear_event(struct notifier_block *nb, unsigned long type, void *data)

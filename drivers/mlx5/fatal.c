@@ -8,9 +8,10 @@
 #include <rdma/ib_verbs.h>
 
 #include "cq.h"
+#include "device.h"
 #include "events.h"
 #include "fatal.h"
-#include "qp.h"
+#include "qp_types.h"
 
 /**
  * rhca_mlx5_flush_add - A queue pair of the kernel is there to be flushed

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "device.h"
 #include "key_cache.h"
+#include "umr.h"
 
 void rhca_mlx5_key_cache_init(struct rhca_mlx5 *hca)
 {

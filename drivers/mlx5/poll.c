@@ -11,7 +11,7 @@
 #include "device.h"
 #include "fatal.h"
 #include "poll.h"
-#include "qp.h"
+#include "qp_types.h"
 #include "srq.h"
 
 #define QPN_MASK	GENMASK(23, 0)

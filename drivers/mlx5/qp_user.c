@@ -9,7 +9,7 @@
 
 #include "context.h"
 #include "device.h"
-#include "qp.h"
+#include "qp_types.h"
 #include "qp_user.h"
 
 #define NO_BFREG		BIT(31)	/* the process knows its UAR */

@@ -12,7 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "buffer.h"
-#include "events.h"
+#include "number.h"
 
 /**
  * struct rhca_mlx5_srq - Shared receive queue

@@ -10,7 +10,6 @@
 #include "device.h"
 #include "umr.h"
 #include "umr_queue.h"
-#include "wqe.h"
 
 #define ANY_QP		0xffffff00
 #define LIST_ALIGN	64	/* of addresses that a request names */
@@ -60,6 +59,21 @@ static u64 mask_of(const struct rhca_mlx5_key_change *change)
 	if ((change->access ^ change->old_rights) & IB_ACCESS_REMOTE_ATOMIC)
 		mask |= MLX5_MKEY_MASK_A;
 	return mask;
+}
+
+/**
+ * rhca_mlx5_key_rights - Rights of a memory key as requests have them
+ * @access: IB_ACCESS_*; local read is always allowed
+ *
+ * Return: MLX5_PERM_*.
+ */
+u8 rhca_mlx5_key_rights(int access)
+{
+	return MLX5_PERM_LOCAL_READ | MLX5_PERM_UMR_EN |
+	       (access & IB_ACCESS_LOCAL_WRITE ? MLX5_PERM_LOCAL_WRITE : 0) |
+	       (access & IB_ACCESS_REMOTE_READ ? MLX5_PERM_REMOTE_READ : 0) |
+	       (access & IB_ACCESS_REMOTE_WRITE ? MLX5_PERM_REMOTE_WRITE : 0) |
+	       (access & IB_ACCESS_REMOTE_ATOMIC ? MLX5_PERM_ATOMIC : 0);
 }
 
 /**

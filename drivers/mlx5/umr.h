@@ -11,9 +11,6 @@
 struct rhca_mlx5;
 struct rhca_mlx5_key_spec;
 
-/* One page of the host has the list of a key's pages */
-#define RHCA_MLX5_UMR_MAX_PAGES_LOG	9
-
 /**
  * struct rhca_mlx5_key_change - What is to change in a memory key
  * @key: the key, of a process's memory
@@ -32,6 +29,7 @@ struct rhca_mlx5_key_change {
 	u32 pd;
 };
 
+u8 rhca_mlx5_key_rights(int access);
 int rhca_mlx5_umr_init(struct rhca_mlx5 *hca);
 void rhca_mlx5_umr_exit(struct rhca_mlx5 *hca);
 int rhca_mlx5_change_key(struct rhca_mlx5 *hca,

@@ -9,7 +9,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "device.h"
-#include "fatal.h"
 #include "umr_queue.h"
 
 #define LOG_COMPLETIONS	1	/* the fewest that a queue may have */

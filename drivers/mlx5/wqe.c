@@ -8,9 +8,9 @@
 
 #include "address.h"
 #include "device.h"
-#include "fatal.h"
 #include "mkey.h"
-#include "qp.h"
+#include "qp_types.h"
+#include "umr.h"
 #include "wqe.h"
 
 #define UNIT_BYTES	MLX5_SEND_WQE_DS
@@ -167,21 +167,6 @@ static int add_segments(struct builder *b)
 	for (i = 0; i < b->wr->num_sge; i++)
 		add_data(b, &b->wr->sg_list[i]);
 	return 0;
-}
-
-/**
- * rhca_mlx5_key_rights - Rights of a memory key as requests have them
- * @access: IB_ACCESS_*; local read is always allowed
- *
- * Return: MLX5_PERM_*.
- */
-u8 rhca_mlx5_key_rights(int access)
-{
-	return MLX5_PERM_LOCAL_READ | MLX5_PERM_UMR_EN |
-	       (access & IB_ACCESS_LOCAL_WRITE ? MLX5_PERM_LOCAL_WRITE : 0) |
-	       (access & IB_ACCESS_REMOTE_READ ? MLX5_PERM_REMOTE_READ : 0) |
-	       (access & IB_ACCESS_REMOTE_WRITE ? MLX5_PERM_REMOTE_WRITE : 0) |
-	       (access & IB_ACCESS_REMOTE_ATOMIC ? MLX5_PERM_ATOMIC : 0);
 }
 
 /* Parts of the key that a registration sets */

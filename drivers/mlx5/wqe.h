@@ -17,7 +17,6 @@ int rhca_mlx5_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			const struct ib_send_wr **bad_wr);
 int rhca_mlx5_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr);
-u8 rhca_mlx5_key_rights(int access);
 void rhca_mlx5_set_scatter(struct mlx5_wqe_data_seg *to,
 			   const struct ib_recv_wr *wr, u32 room,
 			   __be32 end_of_list);

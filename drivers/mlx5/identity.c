@@ -8,6 +8,7 @@
 #include "device.h"
 #include "events.h"
 #include "fatal.h"
+#include "identity.h"
 #include "key_cache.h"
 #include "lag.h"
 #include "umr.h"

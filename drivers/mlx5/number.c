@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Objects by the numbers that the adapter gives them.
+ */
+#include "number.h"
+
+/**
+ * rhca_mlx5_number_add - Let events find an object
+ * @table: objects of its kind
+ * @number: its number
+ * @object: in the object
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_mlx5_number_add(struct xarray *table, u32 number,
+			 struct rhca_mlx5_numbered *object)
+{
+	refcount_set(&object->refs, 1);
+	init_completion(&object->idle);
+	object->number = number;
+	return xa_err(xa_store_irq(table, number, object, GFP_KERNEL));
+}
+
+/**
+ * rhca_mlx5_number_put - An event has been raised
+ * @object: from rhca_mlx5_number_get()
+ */
+void rhca_mlx5_number_put(struct rhca_mlx5_numbered *object)
+{
+	if (refcount_dec_and_test(&object->refs))
+		complete(&object->idle);
+}
+
+/**
+ * rhca_mlx5_number_remove - No event finds the object any more
+ * @table: objects of its kind
+ * @object: in the object
+ *
+ * Context: may sleep; waits for events that are being raised.
+ */
+void rhca_mlx5_number_remove(struct xarray *table,
+			     struct rhca_mlx5_numbered *object)
+{
+	/* The adapter may have given the number to another one already */
+	xa_cmpxchg_irq(table, object->number, object, NULL, GFP_KERNEL);
+	rhca_mlx5_number_put(object);
+	wait_for_completion(&object->idle);
+}
+
+/**
+ * rhca_mlx5_number_get - The object with a number
+ * @table: objects of its kind
+ * @number: the number
+ *
+ * Context: any.
+ * Return: the object, which stays until rhca_mlx5_number_put(), or NULL.
+ */
+struct rhca_mlx5_numbered *rhca_mlx5_number_get(struct xarray *table, u32 number)
+{
+	struct rhca_mlx5_numbered *object;
+	unsigned long flags;
+
+	xa_lock_irqsave(table, flags);
+	object = xa_load(table, number);
+	if (object)
+		refcount_inc(&object->refs);
+	xa_unlock_irqrestore(table, flags);
+	return object;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Objects by the numbers that the adapter gives them.
+ */
+#ifndef RHCA_MLX5_NUMBER_H
+#define RHCA_MLX5_NUMBER_H
+
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+/**
+ * struct rhca_mlx5_numbered - An object that events find by its number
+ * @refs: the object itself, and events that are being raised
+ * @idle: completed when the last of @refs has gone
+ * @number: the adapter's
+ */
+struct rhca_mlx5_numbered {
+	refcount_t refs;
+	struct completion idle;
+	u32 number;
+};
+
+int rhca_mlx5_number_add(struct xarray *table, u32 number,
+			 struct rhca_mlx5_numbered *object);
+void rhca_mlx5_number_remove(struct xarray *table,
+			     struct rhca_mlx5_numbered *object);
+struct rhca_mlx5_numbered *rhca_mlx5_number_get(struct xarray *table, u32 number);
+void rhca_mlx5_number_put(struct rhca_mlx5_numbered *object);
+
+#endif
