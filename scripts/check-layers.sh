@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Includes go one way between the folders of drivers/: fail if one does not.
-# Also hold the rule that every kernel difference is in compat.h.
+# Includes go one way between the folders of drivers/, and between the files of each:
+# fail if one does not. Also hold the rule that every kernel difference is in compat.h.
 #
 # usage: scripts/check-layers.sh [TREE]
 
@@ -74,6 +74,80 @@ differences=$(grep -rnE 'HAVE_[A-Z]|LINUX_VERSION_CODE|KERNEL_VERSION' \
 [ -z "$differences" ] ||
 	complain "kernel differences belong in include/rhca/compat.h:
 $differences"
+
+# --- circles inside a folder -------------------------------------------------------
+#
+# A file and its header are one unit, named without the ending. Units that include each
+# other in a circle cannot be read, tested or changed one by one, so there are no
+# others than these, each of one line with all of its units:
+allowed_circles() {
+	sed 's/ *#.*//; /^$/d' << 'END'
+# a device that another driver has unregistered is planned again; the plan registers one
+core: recreate registry
+# a QP has a send queue and a state; which requests are legal, and what a state allows,
+# depends on the QP
+sw/verbs: qp qp_state sq wr_rule
+# using the memory of a key may have to bring in its pages, which are the key's memory
+sw/verbs: mem odp odp_range
+# rings are mapped by a process's context, which unmaps them when it ends
+sw/verbs: ring ucontext
+# a request that fails a check is answered, and an answer that fails ends the connection
+sw/transport: answer responder
+# the requester leaves packets to a timer, or to who sends next; both call it again
+sw/transport: doorbell pass requester retry segment
+END
+}
+
+# edges FOLDER: "UNIT UNIT" for each include between two units of the folder
+edges() {
+	for file in drivers/"$1"/*.[ch]; do
+		from=${file##*/}
+		for path in $(included "$file"); do
+			case ${path%/*} in
+			"$1" | "$path") to=${path##*/} ;;
+			*) continue ;;
+			esac
+			echo "${from%.?} ${to%.?}"
+		done
+	done
+}
+
+# circles FOLDER: "FOLDER: UNIT..." for each set of units that reach each other
+circles() {
+	edges "$1" | awk '
+		$1 != $2 { reach[$1, $2]; unit[$1]; unit[$2] }
+		END {
+			for (via in unit)
+				for (from in unit)
+					if ((from, via) in reach)
+						for (to in unit)
+							if ((via, to) in reach)
+								reach[from, to]
+			for (a in unit) {
+				first = a
+				for (b in unit)
+					if ((a, b) in reach && (b, a) in reach && b < first)
+						first = b
+				if ((a, a) in reach)
+					print first, a
+			}
+		}' | sort | awk -v folder="$1" '
+		$1 != last { if (last) print line; line = folder ":"; last = $1 }
+		{ line = line " " $2 }
+		END { if (last) print line }'
+}
+
+found=$(for folder in core control sw sw/verbs sw/transport wire mlx5; do
+	circles $folder
+done)
+new=$(echo "$found" | grep -vxF "$(allowed_circles)") || :
+gone=$(allowed_circles | grep -vxF "$found") || :
+[ -z "$new" ] ||
+	complain "units that include each other in a circle:
+$new"
+[ -z "$gone" ] ||
+	complain "no circle any more, so not allowed any more:
+$gone"
 
 # A file that no list names is never built.
 for file in drivers/*/*.c drivers/*/*/*.c; do
