@@ -5,7 +5,8 @@
 # for, with its endian and context checks.
 #
 # usage: scripts/check-build.sh KERNEL...
-#   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, or newest
+#   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, debug (that of
+#           scripts/vm/debug-kernel), or newest
 
 set -eu
 shopt -s inherit_errexit
@@ -18,7 +19,7 @@ sparse_series=6.12
 
 release_of() {
 	case $1 in
-	6.*) scripts/vm/kernel release "$1" ;;
+	6.* | debug) scripts/vm/kernel release "$1" ;;
 	*) echo "$1" ;;
 	esac
 }

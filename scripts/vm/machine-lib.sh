@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A stock distribution kernel in QEMU on the host's own root, shared by
-# scripts/vm/run and tools/connectx-model/run, on top of guest-lib.sh.
+# A kernel of the distribution's, or that of scripts/vm/debug-kernel, in QEMU on the
+# host's own root, shared by scripts/vm/run and tools/connectx-model/run, on top of
+# guest-lib.sh.
 
 # shellcheck source=scripts/vm/guest-lib.sh
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/guest-lib.sh"
@@ -24,6 +25,9 @@ machine_find() {
 	machine_image=$("$guest_lib_dir/kernel" image "$machine_release")
 	# shellcheck disable=SC2034 # for who calls this
 	machine_modules=$("$guest_lib_dir/kernel" modules "$machine_release")
+	case $machine_release in
+	*-debug-*) machine_kernel_arguments+=(kasan_multi_shot workqueue.watchdog_thresh=120) ;;
+	esac
 	machine_initramfs=$("$guest_lib_dir/initramfs" "$machine_release")
 	machine_accel=$("$guest_lib_dir/accel" "$machine_release")
 	machine_clock=
