@@ -52,7 +52,7 @@ static const struct transition {
 	  OPT_ALT_PATH | OPT_ACCESS | OPT_PM_STATE | OPT_RNR_TIMEOUT | OPT_Q_KEY },
 	{ MLX5_CMD_OP_RTS2RTS_QP, RTS_AGAIN, QP_RTS, QP_RTS,
 	  OPT_ALT_PATH | OPT_ACCESS | OPT_PM_STATE | OPT_RNR_TIMEOUT | OPT_Q_KEY | OPT_SRQN |
-	  OPT_CQN_RCV | OPT_COUNTER_SET },
+	  OPT_CQN_RCV | OPT_COUNTER_SET | OPT_PRIMARY_PATH },
 	{ MLX5_CMD_OP_SQERR2RTS_QP, SQ_ERROR_TO_RTS, QP_SQ_ERROR, QP_RTS,
 	  OPT_ACCESS | OPT_RNR_TIMEOUT | OPT_Q_KEY },
 	{ MLX5_CMD_OP_SQD_RTS_QP, SQ_DRAINED_TO_RTS, QP_SQ_DRAINED, QP_RTS,
@@ -292,17 +292,24 @@ static void copy_attributes(struct qp *qp, const u8 *from, enum transition_bit b
 		       AT(qpc, from, primary_address_path.rgid_rip), GID_BYTES);
 }
 
+/* Datagrams have their addresses with them, and the registration QP sends nothing. */
+static bool has_address(const struct qp *qp)
+{
+	return qp->service == SERVICE_RC || qp->service == SERVICE_UC || qp->service == SERVICE_XRC;
+}
+
 static enum command_status check_attributes(struct command *cmd, const struct qp *qp,
-					    const u8 *c, enum transition_bit bit)
+					    const u8 *c, enum transition_bit bit, u32 options)
 {
 	u32 mtu = GET(qpc, c, mtu);
 
 	if (GET(qpc, c, lag_tx_port_affinity) > (cmd->dev->partner ? LAG_PORTS : 0))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_LAG);
-	if (bit != TO_RTR || qp->service == SERVICE_UD || qp->service == SERVICE_GSI ||
-	    qp->service == SERVICE_REG_UMR)
+	if ((options & OPT_PRIMARY_PATH) && !has_address(qp))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OPT_PARAM);
+	if ((bit != TO_RTR && !(options & OPT_PRIMARY_PATH)) || !has_address(qp))
 		return STATUS_OK;
-	if (!mtu || mtu > 5)
+	if (bit == TO_RTR && (!mtu || mtu > 5))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_ATTR);
 	if (!vport_roce_address(&cmd->dev->vport,
 				GET(qpc, c, primary_address_path.src_addr_index)))
@@ -349,7 +356,7 @@ enum command_status command_modify_qp(struct command *cmd)
 		return command_fail(cmd, STATUS_BAD_QP_STATE, SYND_QP_STATE);
 	if (options & ~t->optional)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OPT_PARAM);
-	status = check_attributes(cmd, qp, c, t->bit);
+	status = check_attributes(cmd, qp, c, t->bit, options);
 	if (status)
 		return status;
 	copy_attributes(qp, c, t->bit, options);

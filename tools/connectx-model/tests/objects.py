@@ -187,13 +187,24 @@ def step_cq(bench):
     cq.resize(100)
 
 
+def no_new_address(qp, attr):
+    """In RTS an address stays as it is (IBTA, MODIFY QUEUE PAIR): nobody asks the adapter."""
+    try:
+        qp.modify(attr, e.IBV_QP_AV)
+    except PyverbsError as exception:
+        assert error_of(exception) == errno.EINVAL, exception
+    else:
+        raise AssertionError('an address was changed in RTS')
+
+
 def step_rc(bench):
     context, qp = make_qp(bench, e.IBV_QPT_RC)
     attr = connection(bench, context, qp)
     qp.to_rts(attr)
     again = QPAttr()
-    again.qp_access_flags = e.IBV_ACCESS_REMOTE_READ
-    qp.modify(again, e.IBV_QP_ACCESS_FLAGS)
+    again.qp_access_flags, again.min_rnr_timer = e.IBV_ACCESS_REMOTE_READ, 5
+    qp.modify(again, e.IBV_QP_ACCESS_FLAGS | e.IBV_QP_MIN_RNR_TIMER)
+    no_new_address(qp, attr)
     qp.query(e.IBV_QP_STATE)
     for state in (e.IBV_QPS_ERR, e.IBV_QPS_RESET):
         qp.modify(QPAttr(qp_state=state), e.IBV_QP_STATE)
@@ -202,6 +213,9 @@ def step_rc(bench):
 def step_uc(bench):
     context, qp = make_qp(bench, e.IBV_QPT_UC)
     qp.to_rts(connection(bench, context, qp))
+    again = QPAttr()
+    again.qp_access_flags = e.IBV_ACCESS_REMOTE_WRITE
+    qp.modify(again, e.IBV_QP_ACCESS_FLAGS)
 
 
 def step_ud(bench):
@@ -209,6 +223,8 @@ def step_ud(bench):
     attr = QPAttr(port_num=1)
     attr.qkey = 0x1234
     qp.to_rts(attr)
+    attr.qkey = 0x4321
+    qp.modify(attr, e.IBV_QP_QKEY)
 
 
 def step_srq(bench):

@@ -8,6 +8,7 @@ usage: transport.py MODEL
 """
 import struct
 import sys
+import tempfile
 import time
 
 import guest as g
@@ -31,6 +32,10 @@ def gid_fields(name):
 
 
 class Connection:
+    address = {'qpc.primary_address_path.rmac_47_32': MAC >> 32,
+               'qpc.primary_address_path.rmac_31_0': MAC,
+               **gid_fields('qpc.primary_address_path.rgid_rip')}
+
     def __init__(self, guest):
         guest.start()
         self.guest = guest
@@ -75,9 +80,9 @@ class Connection:
         guest.run('access_reg', {'register_id': 0x5006}, layout='access_register', rest=register,
                   out_rest=len(register))
 
-    def make_qp(self, ring, record):
+    def make_qp(self, ring, record, service=RC):
         return self.guest.create('create_qp', 'qpn', {
-            'qpc.st': RC, 'qpc.pd': self.pd, 'qpc.cqn_snd': self.cq, 'qpc.cqn_rcv': self.cq,
+            'qpc.st': service, 'qpc.pd': self.pd, 'qpc.cqn_snd': self.cq, 'qpc.cqn_rcv': self.cq,
             'qpc.uar_page': self.uar, 'qpc.log_sq_size': SQ_LOG, 'qpc.rq_type': 3,
             'qpc.dbr_addr': record}, rest=struct.pack('>Q', ring))
 
@@ -86,10 +91,7 @@ class Connection:
             'qpc.mtu': MTU_1024, 'qpc.log_msg_max': 30, 'qpc.remote_qpn': peer,
             'qpc.rre': 1, 'qpc.rae': 1, 'qpc.atomic_mode': 3,
             'qpc.log_sra_max': 4, 'qpc.log_rra_max': 4, 'qpc.retry_count': 7, 'qpc.rnr_retry': 7,
-            'qpc.primary_address_path.ack_timeout': 1,
-            'qpc.primary_address_path.rmac_47_32': MAC >> 32,
-            'qpc.primary_address_path.rmac_31_0': MAC,
-            **gid_fields('qpc.primary_address_path.rgid_rip')}
+            'qpc.primary_address_path.ack_timeout': 1, **self.address}
         for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
             assert self.guest.status(step, {'qpn': own, **context}) == g.OK, step
 
@@ -252,6 +254,53 @@ def drained(program):
     model.end()
 
 
+PRIMARY_PATH, RNR_TIMEOUT = 1 << 7, 1 << 6	# of opt_param_mask
+UD, EXPEDITED = 2, 46
+
+
+def frames_of(path):
+    """Each frame of a capture, without the time that it was seen at"""
+    with open(path, 'rb') as file:
+        data = file.read()[24:]
+    while data:
+        size = struct.unpack('<I', data[8:12])[0]
+        yield data[16:16 + size]
+        data = data[16 + size:]
+
+
+def marks(folder):
+    """(DSCP, TTL, source port) that frames of RoCE v2 over IPv4 have"""
+    return {(frame[15] >> 2, frame[22], int.from_bytes(frame[34:36], 'big'))
+            for frame in frames_of(folder + '/pcap')}
+
+
+def moved(program):
+    """RTS2RTS changes the address of a live connection, where it says so; nothing is lost."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = Model(program, '', options=['--pcap', folder + '/pcap'])
+        guest, connection = model.guests[0], Connection(model.guests[0])
+        path = 'qpc.primary_address_path.'
+        again = {'qpn': connection.qps[0], **connection.address, path + 'dscp': EXPEDITED,
+                 path + 'udp_sport': 0xd00d, path + 'hop_limit': 7}
+
+        def change(options, **fields):
+            return guest.status('rts2rts_qp', {**again, 'opt_param_mask': options, **fields})
+        run(connection, 'moved-before', connection.post_read, 4, 1)
+        expect('moved-not-named', change(RNR_TIMEOUT), g.OK)
+        run(connection, 'moved-not-yet', connection.post_read, 8, 1)
+        expect('moved-to-no-address', change(PRIMARY_PATH, **{path + 'src_addr_index': 200}),
+               g.BAD_PARAM)
+        before = marks(folder)
+        expect('moved', change(PRIMARY_PATH), g.OK)
+        run(connection, 'moved-after', connection.post_read, 12, 1)
+        expect('moved-marks', marks(folder) - before, {(EXPEDITED, 7, 0xd00d)})
+        datagrams = connection.make_qp(guest.page(), guest.page(), UD)
+        for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
+            guest.run(step, {'qpn': datagrams})
+        expect('moved-datagrams', change(PRIMARY_PATH, qpn=datagrams), g.BAD_PARAM)
+        model.end()
+
+
 RDMA_RECEIVE, TO_OTHER_DOMAIN, ALLOW, BY_MISC = 7, 2, 1, 2
 
 
@@ -279,6 +328,7 @@ def main():
     program = sys.argv[1]
     counted(program)
     drained(program)
+    moved(program)
     switchdev(program)
     reads_over(program, 'reads')
     reads_over(program, 'reads-duplicated', duplicate_ppm=300000)
