@@ -10,6 +10,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/netdevice.h>
+#include <linux/notifier.h>
+#include <linux/suspend.h>
 #include <linux/workqueue.h>
 
 #include "control/kept.h"
@@ -34,16 +36,11 @@ static DEFINE_SPINLOCK(queue_lock);	/* queueing against the end */
 static DECLARE_DELAYED_WORK(stand_in_work, stand_in);
 static DECLARE_WORK(give_way_work, give_way);
 
-static bool may_have_standin(const struct net_device *ndev)
-{
-	return netif_running(ndev) && netif_device_present(ndev) &&
-	       ops->wanted(ndev);
-}
-
 /* Of ports of a bond an adapter makes one device, whose netdev is the bond */
 static bool is_candidate(const struct net_device *ndev)
 {
-	return may_have_standin(ndev) && !netif_is_lag_port(ndev);
+	return netif_running(ndev) && netif_device_present(ndev) &&
+	       ops->wanted(ndev) && !netif_is_lag_port(ndev);
 }
 
 static void stand_in_on(struct net_device *ndev)
@@ -92,7 +89,8 @@ static void give_way_on(struct net_device *ndev)
 
 static void give_way(struct work_struct *work)
 {
-	rhca_netdev_walk(may_have_standin, give_way_on);
+	/* One that is down has its stand-in still */
+	rhca_netdev_walk(ops->wanted, give_way_on);
 }
 
 /**
@@ -126,6 +124,22 @@ void rhca_standin_rival_came(void)
 	spin_unlock_irqrestore(&queue_lock, flags);
 }
 
+/* A netdev is absent while its adapter is suspended, and nobody tells that it is back */
+static int hear_of_resume(struct notifier_block *nb, unsigned long event,
+			  void *data)
+{
+	switch (event) {
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+		rhca_standin_needed();
+		return NOTIFY_OK;
+	default:
+		return NOTIFY_DONE;
+	}
+}
+
+static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
+
 /**
  * rhca_standin_init - Begin to listen
  * @standin_ops: a constant
@@ -139,6 +153,8 @@ void rhca_standin_init(const struct rhca_standin_ops *standin_ops,
 	spin_lock_irq(&queue_lock);
 	running = true;
 	spin_unlock_irq(&queue_lock);
+	/* Never fails */
+	register_pm_notifier(&resume_nb);
 }
 
 /**
@@ -148,6 +164,7 @@ void rhca_standin_init(const struct rhca_standin_ops *standin_ops,
  */
 void rhca_standin_exit(void)
 {
+	unregister_pm_notifier(&resume_nb);
 	spin_lock_irq(&queue_lock);
 	running = false;
 	spin_unlock_irq(&queue_lock);

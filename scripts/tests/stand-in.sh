@@ -111,11 +111,16 @@ show ip link set "$WIRE" up
 wait_check 60 "a netdev that comes up gets its stand-in" is_there
 check_match "the log says so" 'stands in' "$(kernel_log)"
 
+# Down it keeps its stand-in, until the other driver has a device there again.
+show ip link set "$WIRE" down
+check "down it has its stand-in still" 0 "$([ -n "$(ours_on "$WIRE")" ]; echo $?)"
+show rdma link add "$RXE" type rxe netdev "$WIRE" || die "rdma_rxe does not return"
+wait_check 60 "down it gives way, too" is_gone
+show ip link set "$WIRE" up
+
 # A port of a bond: the adapter may have one device for all of the bond's ports, and
 # takes their packets. Nobody stands in while it is one.
 BOND=sb$$
-show rdma link add "$RXE" type rxe netdev "$WIRE" || die "rdma_rxe does not return"
-wait_check 60 "the stand-in is removed once more" is_gone
 if show ip link add "$BOND" type bond; then
 	defer "ip link del $BOND"
 	show ip link set "$WIRE" down
