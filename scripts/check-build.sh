@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build the modules, and the one that scenarios and the bench post kernel verbs with,
-# with every warning the kernel's W=1 knows as an error, and where sparse is asked
-# for, with its endian and context checks.
+# Build the modules, and those of the tests (one that posts kernel verbs, and one by which
+# a guest survives a suspend), with every warning the kernel's W=1 knows as an error, and
+# where sparse is asked for, with its endian and context checks.
 #
 # usage: scripts/check-build.sh KERNEL...
 #   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, debug (that of
@@ -59,6 +59,10 @@ for kernel; do
 	make -s modules KVER="$release" \
 		KBUILD_ARGS="W=1 KCFLAGS=-Werror -j$(nproc)"
 	scripts/bench/rhca_bench/build "$release" > /dev/null
+	case $release in
+	uml-* | newest) ;;
+	*) scripts/vm/stay_awake/build "$release" > /dev/null ;;
+	esac
 	percpu_without_pointers "$release"
 	if [ "$kernel" = $sparse_series ]; then
 		sparse "$release"

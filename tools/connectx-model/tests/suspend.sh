@@ -1,0 +1,255 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The machine is suspended under traffic of processes and of the kernel, and resumed. An
+# adapter's device goes with its queue pairs, and comes back as it was called; a software
+# device stays, and its queue pairs go on. mlx5_ib is judged by the same words as
+# roce_hca_mlx5.
+#
+# usage: suspend.sh [DRIVER...]   mlx5_ib, roce_hca_mlx5, roce_hca (software in the place
+#                                 of an adapter's driver); default: each, in this order
+# Its module is built, see scripts/vm/stay_awake.
+. "$(dirname "$0")/guest-lib.sh"
+# shellcheck source=tools/connectx-model/tests/nvme-lib.sh
+. "$(dirname "$0")/nvme-lib.sh"
+tree=$(realpath "$(dirname "$0")/../../..")
+
+folder() {
+	echo "/sys/class/infiniband/$rdma"
+}
+
+has_software() {
+	local file
+
+	file=$(grep -slx software /sys/class/infiniband/*/backend) && dirname "$file"
+}
+
+# has_device: of the driver that is looked at
+has_device() {
+	case $driver in
+	roce_hca) has_software ;;
+	*) has_rdma ;;
+	esac
+}
+
+# suspend STATE LEVEL: the kernel goes as far as that, and wakes by itself two seconds
+# later: "devices" is that each has been told, "platform" that their interrupts are off as
+# well, and "core" is all but the sleep itself. (Nothing wakes an emulated machine that
+# sleeps but its host.)
+suspend() {
+	local before
+
+	before=$(cat /sys/power/suspend_stats/success)
+	echo "$2" > /sys/power/pm_test && echo "$1" > /sys/power/state &&
+		[ "$(cat /sys/power/suspend_stats/success)" -gt "$before" ]
+}
+
+# The device is there again, under its name, and has its address
+is_back() {
+	[ "$(basename "$(has_device | head -n 1)")" = "$rdma" ] && is_active &&
+		gid=$(find_gid v2 ffff)
+}
+
+next_connection() {
+	pair "$driver-$1-then-rc" "ibv_rc_pingpong -d $rdma -g $gid -n 100" \
+		"ibv_rc_pingpong -d $rdma -g $gid -n 100 localhost"
+}
+
+set_policy() {
+	[ "$driver" = mlx5_ib ] && return
+	echo 104 > "$(folder)/tc/1/traffic_class" && echo 33 > "$(folder)/tc/1/ttl"
+}
+
+has_policy() {
+	[ "$driver" = mlx5_ib ] && return
+	grep -q 104 "$(folder)/tc/1/traffic_class" && [ "$(cat "$(folder)/tc/1/ttl")" = 33 ]
+}
+
+start_traffic() {
+	stdbuf -oL ibv_asyncwatch -d "$rdma" > "$work/events" 2>&1 &
+	watching=$!
+	start_polling && sleep 1
+}
+
+hears() {
+	grep -qiE "FATAL|catastrophic" "$work/events"
+}
+
+has_ended() {
+	local pid
+
+	for pid in $polling; do
+		! kill -0 "$pid" 2> /dev/null || return 1
+	done
+}
+
+# Who waits for events is told. mlx5_ib leaves who polls alone.
+traffic_has_ended() {
+	local status=0
+
+	wait_for hears || status=1
+	[ "$driver" = mlx5_ib ] || wait_for has_ended || status=2
+	grep -H . "$work"/poll.[ab] "$work/events"
+	# shellcheck disable=SC2086
+	kill $watching $polling 2> /dev/null
+	# shellcheck disable=SC2086
+	wait $watching $polling
+	[ $status = 0 ]
+}
+
+packets() {
+	cat "$(folder)/ports/1/hw_counters/rx_packets"
+}
+
+has_more_packets() {
+	[ "$(packets)" -gt $((seen + 100)) ]
+}
+
+traffic_goes_on() {
+	local status=0 pid
+
+	seen=$(packets)
+	wait_for has_more_packets || status=1
+	for pid in $polling; do
+		kill -0 "$pid" || status=2
+	done
+	! hears || status=3
+	grep -H . "$work"/poll.[ab] "$work/events"
+	end_polling
+	kill "$watching"
+	[ $status = 0 ]
+}
+
+# of_adapter STATE LEVEL
+of_adapter() {
+	start_traffic && suspend "$@" && traffic_has_ended && wait_for is_back && has_policy
+}
+
+# of_software STATE LEVEL
+of_software() {
+	start_traffic && suspend "$@" && traffic_goes_on && is_back && has_policy
+}
+
+write_and_compare() {
+	head -c 1M /dev/urandom > "$work/data"
+	dd if="$work/data" of="$disk" bs=64k oflag=direct status=none &&
+		dd if="$disk" of="$work/back" bs=64k count=16 iflag=direct status=none &&
+		cmp "$work/data" "$work/back" && cmp -n 1048576 "$work/data" "$backing"
+}
+
+# Until the disk goes, which is not to become a file then
+start_writing() {
+	(
+		while dd if=/dev/zero of="$disk" bs=64k count=64 seek=16 oflag=direct \
+			conv=nocreat status=none; do
+			:
+		done
+	) &
+	writing=$!
+	sleep 1
+}
+
+has_no_disk() {
+	! has_disk
+}
+
+# nvmet_rdma does not listen again by itself on a device that returns.
+listen_again() {
+	rm "$target/ports/1/subsystems/$nqn" &&
+		ln -s "$target/subsystems/$nqn" "$target/ports/1/subsystems/$nqn"
+}
+
+# A disk goes with the adapter's device, as when that is pulled out.
+disk_of_adapter() {
+	start_writing && suspend freeze devices || return 1
+	wait $writing
+	wait_for has_no_disk && wait_for is_back && listen_again && connect && write_and_compare
+}
+
+disk_of_software() {
+	start_writing && suspend freeze devices && kill -0 $writing || return 1
+	kill $writing
+	wait $writing
+	write_and_compare
+}
+
+# It loses its driver a moment before, and the netdev is absent when somebody is to stand
+# in: that is done after the resume.
+unloaded() {
+	local end
+
+	rmmod mlx5_ib && suspend freeze devices || return 1
+	end=$((SECONDS + 60))
+	until has_software; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.5
+	done
+}
+
+has_no_software() {
+	! has_software
+}
+
+loaded() {
+	modprobe mlx5_ib && wait_for is_back && wait_for has_no_software
+}
+
+adapter() {
+	check "$driver-bring-up" bring_up 10.7.0.1
+	modprobe mlx5_ib
+	check "$driver-policy" set_policy
+	check "$driver-freeze" of_adapter freeze platform
+	next_connection freeze
+	check "$driver-mem" of_adapter mem core
+	next_connection mem
+	check "$driver-target" make_target
+	check "$driver-connect" connect
+	check "$driver-disk" disk_of_adapter
+	check "$driver-disconnect" disconnect
+	check "$driver-remove-target" remove_target
+}
+
+# The driver of the adapter is unloaded: software stands in.
+software() {
+	local module
+
+	for module in roce_hca_mlx5 mlx5_ib; do
+		! grep -q "^$module " /proc/modules || rmmod $module
+	done
+	modprobe rdma_ucm
+	netdev=$(basename "$(has_netdev | head -n 1)")
+	address=10.7.0.1
+	ip address replace "$address/24" dev "$netdev"
+	ip link set "$netdev" mtu 4200 up
+	wait_for has_software
+	rdma=$(basename "$(has_software | head -n 1)")
+	check "$driver-bring-up" wait_for is_back
+	check "$driver-policy" set_policy
+	check "$driver-freeze" of_software freeze platform
+	check "$driver-mem" of_software mem core
+	next_connection mem
+	check "$driver-target" make_target
+	check "$driver-connect" connect
+	check "$driver-disk" disk_of_software
+	check "$driver-disconnect" disconnect
+	check "$driver-remove-target" remove_target
+}
+
+drivers=("$@")
+[ $# -gt 0 ] || drivers=(mlx5_ib roce_hca_mlx5 roce_hca)
+insmod "$tree/build/$(uname -r)/stay_awake/stay_awake.ko" || exit 1
+echo 2 > /sys/module/suspend/parameters/pm_test_delay
+modprobe mlx5_core "$no_keys_in_advance"
+wait_for has_netdev
+modprobe roce_hca "netdevs=$(basename "$(has_netdev | head -n 1)"):standin"
+for driver in "${drivers[@]}"; do
+	case $driver in
+	roce_hca) software ;;
+	*) adapter ;;
+	esac
+	if [ "$driver" = mlx5_ib ]; then
+		check mlx5_ib-unloaded unloaded
+		check mlx5_ib-loaded loaded
+		rmmod mlx5_ib
+	fi
+done
+finish
