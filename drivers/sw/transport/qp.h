@@ -41,9 +41,9 @@
 /* Packets that one pass in softirq context sends before it lets others run */
 #define RHCA_SEND_BUDGET		64
 
-/* How long a half waits: for */
+/* Pauses of either half, until it is tried again */
 #define RHCA_QUEUE_FULL_NS	(500 * NSEC_PER_USEC)	/* a few packets at 1 Gb/s */
-#define RHCA_PAGE_FAULT_NS (100 * NSEC_PER_USEC)	/* from the page cache, scheduling too */
+#define RHCA_PAGE_FAULT_NS	(100 * NSEC_PER_USEC)	/* page cache, scheduling too */
 #define RHCA_MEM_BUSY_NS	(20 * NSEC_PER_USEC)	/* copying of some packets */
 
 /* Requests that are flushed under one lock, with bottom halves off */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Timers of the requester: lost acknowledgements (9.7.6.1.3), receiver not ready (9.7.5.2.8),
- * and a local queue that was full.
+ * Timers of the requester: lost acknowledgements (9.7.6.1.3), receiver not ready
+ * (9.7.5.2.8), and a local queue that was full.
  *
  * The acknowledgement timer is not moved by each packet: progress only moves
  * the deadline, and the timer looks at it when it fires.
