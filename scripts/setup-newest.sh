@@ -5,8 +5,9 @@
 # tools may need a newer C library than this machine has. Nothing boots there.
 #
 # usage: scripts/setup-newest.sh                    make it, print its path
-#        scripts/setup-newest.sh build [MAKE-ARG...]  build build/newest in it, and
-#                                                     build/newest/bench
+#        scripts/setup-newest.sh build [MAKE-ARG...]  build build/newest in it, and the
+#                                                     modules of tests, bench and
+#                                                     subfunction, in folders there
 
 set -eu
 shopt -s inherit_errexit
@@ -62,14 +63,16 @@ build() {
 	# Work trees that share the cache do not share objects.
 	name=/build/$(echo "$tree" | sha256sum | cut -c1-12)
 	work=$folder$name
-	as_root mkdir -p "$work/scripts" "$work/bench"
+	as_root mkdir -p "$work"/{scripts,bench,subfunction}
 	as_root cp "$tree/scripts/probe.sh" "$work/scripts/"
 	as_root cp -ruL -t "$work" "${parts[@]/#/$tree/}"
 	(cd "$work" && find . -name '*.[ch]') | while read -r file; do
 		[ -e "$tree/$file" ] || as_root rm -f "$work/$file"
 	done
 	as_root cp -u -t "$work/bench" "$tree"/scripts/bench/rhca_bench/{Kbuild,rhca_bench.c}
-	for part in "" /bench; do
+	as_root cp -u -t "$work/subfunction" \
+		"$tree"/tools/connectx-model/tests/subfunction/{Kbuild,subfunction.c}
+	for part in "" /bench /subfunction; do
 		inside "$folder" make -C "/usr/src/$headers" "M=$name$part" "-j$(nproc)" -s --no-print-directory "$@"
 		mkdir -p "$tree/build/newest$part"
 		cp "$work$part"/*.ko "$tree/build/newest$part/"
