@@ -21,7 +21,8 @@ scripts=$(dirname "$(realpath "$0")")
 
 name=${1-}
 case $name in
-pyverbs) packages=(python3-pyverbs rdma-core ibverbs-providers) ;;
+# Its tests ask iproute2 which netdev a port has, and make raw packets by scapy.
+pyverbs) packages=(python3-pyverbs rdma-core ibverbs-providers iproute2 python3-scapy) ;;
 ucx) packages=(ucx-utils ibverbs-providers) ;;
 *) sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -3,24 +3,60 @@
 # rdma-core's own pyverbs tests. Every test is a line; a skip needs its reason
 # in pyverbs-skips.txt, so that nothing falls away unseen; what roce_hca_mlx5 leaves
 # out besides is in pyverbs-skips-ours.txt.
+# With --debian13 the tests, pyverbs and libmlx5 are those of Debian 13, in its folder
+# (scripts/setup-debian13.sh); what those tests leave out besides is in
+# pyverbs-skips-13.txt and pyverbs-skips-13-ours.txt.
 #
-# usage: pyverbs.sh [--ours] [PATTERN...]
+# usage: pyverbs.sh [--debian13] [--ours] [PATTERN...]
 . "$(dirname "$0")/guest-lib.sh"
 here=$(realpath "$(dirname "$0")")
-cp "$here/pyverbs-skips.txt" "$work/skips"
-if [ "${1-}" = --ours ]; then
+tree=$(realpath "$here/../../..")
+root=/
+drivers=('')
+while [[ ${1-} == --* ]]; do
+	case $1 in
+	--debian13)
+		root=$("$tree/scripts/setup-debian13.sh" pyverbs path)
+		[ -d "$root" ] || { echo "FAIL folder (none: run scripts/setup.sh)"; exit 1; }
+		;;
+	--ours)
+		# shellcheck disable=SC2034 # for guest-lib.sh
+		driver=roce_hca_mlx5
+		drivers+=(-ours)
+		;;
+	esac
 	shift
-	# shellcheck disable=SC2034 # for guest-lib.sh
-	driver=roce_hca_mlx5
-	cat "$here/pyverbs-skips-ours.txt" >> "$work/skips"
-fi
+done
+
+# The folder gets this machine's devices, and $work as its /mnt.
+mount_into_folder() {
+	local folder
+
+	for folder in proc sys dev; do
+		mount --rbind /$folder "$root/$folder" || return 1
+	done
+	mount --bind "$work" "$root/mnt"
+}
 
 provoked="too many outstanding CQEs"
 check bring-up bring_up 10.7.0.1
-mkdir "$work/tests"
-cp /usr/share/doc/rdma-core/tests/* "$work/tests"
+cp -r "$root/usr/share/doc/rdma-core/tests" "$work/tests" || exit 1
 gunzip -f "$work"/tests/*.gz
-cd "$work" || exit 1
-PYTHONPATH=$work/tests:$work timeout $((RHCA_TIMEOUT - 60)) /usr/bin/python3 "$here/pyverbs-run.py" \
-	"$work/skips" --dev "$rdma" --gid "$gid" -- "$@" || failed=1
+cp "$here/pyverbs-run.py" "$work"
+versions=('')
+! grep -q test_qp_ex_rc_flush "$work/tests/test_qpex.py" || versions+=(-13)
+for version in "${versions[@]}"; do
+	for list in "${drivers[@]}"; do
+		cat "$here/pyverbs-skips$version$list.txt"
+	done
+done > "$work/skips"
+folder=$work
+if [ "$root" != / ]; then
+	check folder mount_into_folder
+	folder=/mnt
+fi
+# shellcheck disable=SC2016
+timeout $((RHCA_TIMEOUT - 60)) chroot "$root" env "PYTHONPATH=$folder/tests:$folder" \
+	sh -c 'cd "$1" && shift && exec "$@"' sh "$folder" \
+	/usr/bin/python3 pyverbs-run.py skips --dev "$rdma" --gid "$gid" -- "$@" || failed=1
 finish
