@@ -75,6 +75,8 @@ if modprobe smc && gcc -O1 -o "$smc" "$(dirname "$0")/../../../scripts/tests/smc
 	before=$(counter send_requests)
 	across smc "$smc server $peer 7001" "$smc client $peer 7001 1024"
 	check smc-by-rdma [ $(($(counter send_requests) - before)) -ge 20 ]
+else
+	echo "SKIP smc (this kernel has none, or there is no compiler)"
 fi
 across atomic "ib_atomic_bw $perf -n 50" "ib_atomic_bw $perf -n 50 $peer"
 finish
