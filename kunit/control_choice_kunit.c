@@ -389,6 +389,37 @@ static void settings_of_all_ports_are_kept(struct kunit *test)
 	expect_partition(test, &dev->ports[1]);
 }
 
+/* Both are being unregistered when the first one says so */
+static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME "_both", .backend = &rhca_sw_backend,
+		.netdevs = { b->ndev, test_netdev_of(test, 2, b->parent, NULL) },
+		.num_ports = 2,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
+	dev = find(b);
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[1], "8"));
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[1], "1 0x8001"));
+	test_netdevs_remove(test, b->ndev, spec.netdevs[1]);
+	spec.name = NULL;
+	b->ndev = test_netdev_of(test, 1, b->parent, NULL);
+	spec.netdevs[0] = b->ndev;
+	spec.netdevs[1] = test_netdev_of(test, 2, b->parent, NULL);
+	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
+	dev = find(b);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
+	KUNIT_EXPECT_EQ(test, dev->ports[1].qos.ttl, 8);
+	expect_partition(test, &dev->ports[1]);
+	/* Its user removes it: other tests have hardware of the same name */
+	dev = rhca_dev_find(b->ndev);
+	ib_unregister_device_and_put(&dev->ibdev);
+}
+
 /* Those of a switch may be on one parent with one address: it is the port that counts */
 static void settings_are_those_of_the_port(struct kunit *test)
 {
@@ -866,6 +897,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(settings_are_those_of_the_last_device),
 	KUNIT_CASE(settings_outlive_a_netdev_that_moves_meanwhile),
 	KUNIT_CASE(settings_of_all_ports_are_kept),
+	KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
 	KUNIT_CASE(settings_are_those_of_the_port),
 	KUNIT_CASE(settings_end_with_a_simulated_netdev),
 	KUNIT_CASE(port_with_partitions_stays_with_software),

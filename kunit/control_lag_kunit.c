@@ -3,9 +3,11 @@
  * Jobs about LAGs that come too late, and files about LAGs where hardware decides.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/device.h>
 
 #include "control/choice.h"
+#include "control/kept.h"
 #include "control/lag.h"
 #include "control/lag_files.h"
 #include "core/device.h"
@@ -14,6 +16,9 @@
 #include "hca.h"
 #include "recording_backend.h"
 #include "sw/backend.h"
+
+/* Members' devices are made again after 200 ms */
+#define COMES_BACK_MS	1000
 
 static void remove_device(void *data)
 {
@@ -151,6 +156,22 @@ static void expect_member(struct kunit *test, const struct rhca_dev *dev,
 	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
 }
 
+/* Two devices become one. The caller puts it */
+static struct rhca_dev *join(struct kunit *test, struct net_device *ndev[])
+{
+	struct rhca_dev *dev;
+
+	choose_device(test, TEST_NAME "_b", ndev[1]);
+	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
+	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
+			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
+	rhca_lag_flush();
+	dev = rhca_dev_find(ndev[1]);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
+	return dev;
+}
+
 /* A LAG whose netdevs go, number @first as the first one, before a device is back */
 static void reset_members(struct kunit *test, u32 first)
 {
@@ -161,14 +182,7 @@ static void reset_members(struct kunit *test, u32 first)
 
 	for (i = 0; i < 2; i++)
 		ndev[i] = test_netdev_of(test, i + 1, parent, NULL);
-	choose_device(test, TEST_NAME "_b", ndev[1]);
-	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
-	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
-			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
-	rhca_lag_flush();
-	dev = rhca_dev_find(ndev[1]);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
-	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
+	dev = join(test, ndev);
 	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
 	ib_device_put(&dev->ibdev);
 
@@ -191,7 +205,26 @@ static void members_that_are_reset_keep_their_partitions(struct kunit *test)
 	reset_members(test, 1);
 }
 
+/* The end finds the device while it is being removed, and its members' stay away, too */
+static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct rhca_dev *dev = join(test, ndev);
+	u32 i;
+
+	rhca_kept_device_removed(dev, true);
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
+	ib_device_put(&dev->ibdev);
+	rhca_lag_flush();
+	msleep(COMES_BACK_MS);
+	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
+		KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[i]));
+		test_device_remove(ndev[i]);
+	}
+}
+
 static struct kunit_case lag_job_cases[] = {
+	KUNIT_CASE(end_while_the_user_removes_it_brings_nothing_back),
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),

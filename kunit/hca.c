@@ -99,14 +99,19 @@ static struct net_device *tap_create(struct kunit *test, u32 num,
 	return ndev;
 }
 
-static void tap_destroy(struct net_device *ndev)
+static void tap_free(struct net_device *ndev)
 {
 	struct tap *tap = netdev_priv(ndev);
 
-	unregister_netdev(ndev);
 	skb_queue_purge(&tap->sent);
 	skb_queue_purge(&tap->sent_v2);
 	free_netdev(ndev);
+}
+
+static void tap_destroy(struct net_device *ndev)
+{
+	unregister_netdev(ndev);
+	tap_free(ndev);
 }
 
 static void destroy_netdev(void *data)
@@ -155,6 +160,23 @@ struct net_device *test_netdev(struct kunit *test, u32 num)
 void test_netdev_remove(struct kunit *test, struct net_device *ndev)
 {
 	kunit_release_action(test, destroy_netdev, ndev);
+}
+
+/* Two that a driver unregisters at once, as when an adapter is unplugged */
+void test_netdevs_remove(struct kunit *test, struct net_device *first,
+			 struct net_device *second)
+{
+	LIST_HEAD(list);
+
+	kunit_remove_action(test, destroy_netdev, first);
+	kunit_remove_action(test, destroy_netdev, second);
+	rtnl_lock();
+	unregister_netdevice_queue(first, &list);
+	unregister_netdevice_queue(second, &list);
+	unregister_netdevice_many(&list);
+	rtnl_unlock();
+	tap_free(first);
+	tap_free(second);
 }
 
 /* --- the device --------------------------------------------------------------- */

@@ -123,6 +123,8 @@ struct net_device *test_netdev_of(struct kunit *test, u32 num,
 				  struct devlink_port *port);
 void test_device_remove(const struct net_device *ndev);
 void test_netdev_remove(struct kunit *test, struct net_device *ndev);
+void test_netdevs_remove(struct kunit *test, struct net_device *first,
+			 struct net_device *second);
 void test_hca_remove(struct test_hca *hca);
 void test_hca_speak_v2(struct test_hca *hca);
 struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type);

@@ -134,7 +134,8 @@ out:
 
 /*
  * NULL: no memory, or the netdev has gone. Only rhca_kept_netdev_goes(), which looks at
- * @ndev afterwards, and who is called before it, may give it one that is being unregistered.
+ * @ndev afterwards or is still to be called for it, and who is called before it, may give
+ * it one that is being unregistered.
  */
 static struct kept *get_kept(const struct net_device *ndev, bool goes)
 {
@@ -162,11 +163,11 @@ static bool outlives(const struct net_device *ndev)
 	return ndev->reg_state == NETREG_REGISTERED || is_hardware(ndev);
 }
 
-static int save_port(struct rhca_port *port, const struct net_device *goes)
+static int save_port(struct rhca_port *port, bool goes)
 {
 	struct net_device *ndev = rhca_port_get_netdev(port);
 	bool wanted = ndev && outlives(ndev);
-	struct kept *kept = wanted ? get_kept(ndev, ndev == goes) : NULL;
+	struct kept *kept = wanted ? get_kept(ndev, goes) : NULL;
 
 	if (kept) {
 		kept->has_settings = true;
@@ -176,8 +177,11 @@ static int save_port(struct rhca_port *port, const struct net_device *goes)
 	return wanted && !kept ? -ENOMEM : 0;
 }
 
-/* @goes: the netdev that takes the device along, or NULL */
-static int save(struct rhca_dev *dev, const struct net_device *goes)
+/*
+ * @goes: one of its netdevs does, and takes the device along. Others may be unregistered
+ * together with it; as the device is still there, they have not been announced yet.
+ */
+static int save(struct rhca_dev *dev, bool goes)
 {
 	int ret = 0;
 	u32 i;
@@ -202,7 +206,7 @@ int rhca_kept_save(struct rhca_dev *dev)
 
 	rhca_pkeys_freeze_all(dev, true);
 	mutex_lock(&kept_mutex);
-	ret = save(dev, NULL);
+	ret = save(dev, false);
 	mutex_unlock(&kept_mutex);
 	if (ret)
 		rhca_pkeys_freeze_all(dev, false);
@@ -330,7 +334,7 @@ void rhca_kept_netdev_goes(const struct net_device *ndev)
 	if (dev)
 		rhca_pkeys_freeze_all(dev, true);
 	mutex_lock(&kept_mutex);
-	if (dev && save(dev, ndev))
+	if (dev && save(dev, true))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
 	kept = find_kept(ndev);
 	if (kept && ndev->reg_state != NETREG_REGISTERED)
@@ -376,11 +380,12 @@ static void set_unwanted(struct rhca_dev *dev)
 void rhca_kept_device_removed(struct rhca_dev *dev, bool by_user)
 {
 	mutex_lock(&kept_mutex);
-	save(dev, NULL);
+	save(dev, false);
 	if (by_user)
 		set_unwanted(dev);
 	mutex_unlock(&kept_mutex);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_kept_device_removed);
 
 static bool is_for(const struct kept *kept, const struct rhca_dev *dev)
 {

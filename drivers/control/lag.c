@@ -142,7 +142,8 @@ static void end_lag(struct net_device *ndev)
 	rhca_lag_find_replaced(ndev, &members);
 	if (frozen.num && members.record.num_devices) {
 		keep_for_all(&members);
-		if (rhca_lag_remove_frozen(&frozen))
+		/* Its user may have been removing it, which is for its members, too */
+		if (rhca_lag_remove_frozen(&frozen) && !rhca_kept_is_unwanted(ndev))
 			restore(&members);
 	}
 	rhca_lag_thaw(&frozen);
@@ -335,7 +336,8 @@ void rhca_lag_device_added(struct rhca_dev *dev)
 
 /**
  * rhca_lag_netdev_gone - A netdev is being unregistered: so is a LAG on it, or of it
- * @ndev: the netdev; its device has not been told yet
+ * @ndev: the netdev, or one that moves to another namespace; its device has not been
+ *	told yet
  *
  * Context: RTNL held.
  */
@@ -344,7 +346,8 @@ void rhca_lag_netdev_gone(struct net_device *ndev)
 	struct rhca_lag_frozen frozen = {};
 	struct rhca_lag_members members;
 
-	rhca_lag_enable(ndev);
+	if (ndev->reg_state != NETREG_REGISTERED)
+		rhca_lag_enable(ndev);
 	keep_for_next(ndev);
 	rhca_lag_freeze(&frozen, ndev);
 	rhca_lag_find_replaced(ndev, &members);

@@ -103,8 +103,11 @@ show ip link set n9 name n0
 show rdma link add again$$ type roce netdev n0
 dev=$(here_on n0)
 check "until the user adds one, which begins anew: TTL" 0 "$(cat "$IB/$dev/ttl/1/ttl")"
+show sh -c "echo 0 > $IB/$dev/roce_lag_enable"
 show ip link set n0 netns "$ns"
 wait_check 60 "from then on it goes along" moved
+check "no LAG of it, there either" 0 "$(cat "$IB/$dev/roce_lag_enable")"
+show sh -c "echo 1 > $IB/$dev/roce_lag_enable"
 show ip -n "$ns" link set n0 netns 1
 show ip link set n0 up
 show ip addr add 10.71.0.1/24 dev n0
