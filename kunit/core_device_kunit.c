@@ -414,8 +414,9 @@ static int try_stats(struct test_hca *hca, struct ib_qp *qp)
 
 static int try_optional(struct test_hca *hca, struct ib_qp *qp)
 {
-	return hca->ibdev->ops.modify_hw_stat(hca->ibdev, 1,
-					      RHCA_CC_RX_CNP_PKTS, true);
+	u32 last = to_rhca_dev(hca->ibdev)->num_counters - 1;
+
+	return hca->ibdev->ops.modify_hw_stat(hca->ibdev, 1, last, true);
 }
 
 static const struct refusal_case refusal_cases[] = {

@@ -89,13 +89,16 @@ CERTAIN = {
         "post more receives there, or rnr_retry 7 here"),
 }
 
+LATE = Hint(
+    "answers of a peer come late or not at all",
+    "ping PEER; there: roce-status, nft list ruleset; a larger ACK timeout")
+
 # Loss and waiting are normal: trouble is when they are many.
 FREQUENT = {
     "tx_dropped": Hint(
         "the queue of {netdev} is full", "tc -s qdisc show dev {netdev}; flow control"),
-    "local_ack_timeout_err": Hint(
-        "answers of a peer come late or not at all",
-        "ping PEER; there: roce-status, nft list ruleset; a larger ACK timeout"),
+    "local_ack_timeout_err": LATE,
+    "roce_adp_retrans_to": LATE,
     "packet_seq_err": Hint(
         "packets to a peer are lost on the way",
         "flow control: ethtool -a {netdev}, dcb pfc show dev {netdev}; ip -s link show {netdev}"),

@@ -81,40 +81,49 @@ static const struct rdma_stat_desc counter_descs[RHCA_NUM_COUNTERS] = {
 	OPTIONAL(RHCA_CC_RX_CE_PKTS, "cc_rx_ce_pkts"),
 	OPTIONAL(RHCA_CC_RX_CNP_PKTS, "cc_rx_cnp_pkts"),
 	OPTIONAL(RHCA_RX_ECN_CAPABLE_PKTS, "rx_ecn_capable_pkts"),
+	COUNTER(RHCA_RP_CNP_HANDLED, "rp_cnp_handled"),
+	COUNTER(RHCA_NP_CNP_SENT, "np_cnp_sent"),
+	COUNTER(RHCA_ROCE_ADP_RETRANS, "roce_adp_retrans"),
+	COUNTER(RHCA_ROCE_ADP_RETRANS_TO, "roce_adp_retrans_to"),
+	COUNTER(RHCA_ROCE_SLOW_RESTART, "roce_slow_restart"),
+	COUNTER(RHCA_ROCE_SLOW_RESTART_CNPS, "roce_slow_restart_cnps"),
+	COUNTER(RHCA_ROCE_SLOW_RESTART_TRANS, "roce_slow_restart_trans"),
 };
 
 /* --- names ---------------------------------------------------------------- */
 
-/* A backend that does not count all of them shows those that it names */
-static int pick_descs(struct rhca_dev *dev)
+static bool has_counter(const struct rhca_dev *dev, enum rhca_counter which)
 {
 	const struct rhca_backend_ops *backend = dev->backend;
-	struct rdma_stat_desc *descs;
+
+	return !backend->has_counter || backend->has_counter(dev, which);
+}
+
+static void add_descs(struct rhca_dev *dev, bool optional)
+{
 	u32 i;
 
-	dev->counter_descs = counter_descs;
-	dev->num_counters = RHCA_NUM_COUNTERS;
-	if (!backend->counters)
-		return 0;
-	descs = kcalloc(backend->num_counters, sizeof(*descs), GFP_KERNEL);
-	if (!descs)
+	for (i = 0; i < RHCA_NUM_COUNTERS; i++) {
+		bool is_optional = counter_descs[i].flags & IB_STAT_FLAG_OPTIONAL;
+
+		if (is_optional != optional || !has_counter(dev, i))
+			continue;
+		dev->counter_descs[dev->num_counters] = counter_descs[i];
+		dev->counter_ids[dev->num_counters] = i;
+		dev->num_counters++;
+	}
+}
+
+/* ib_core wants optional ones last */
+static int pick_descs(struct rhca_dev *dev)
+{
+	dev->counter_descs = kcalloc(RHCA_NUM_COUNTERS,
+				     sizeof(*dev->counter_descs), GFP_KERNEL);
+	if (!dev->counter_descs)
 		return -ENOMEM;
-	for (i = 0; i < backend->num_counters; i++)
-		descs[i] = counter_descs[backend->counters[i]];
-	dev->counter_descs = descs;
-	dev->num_counters = backend->num_counters;
+	add_descs(dev, false);
+	add_descs(dev, true);
 	return 0;
-}
-
-static void drop_descs(struct rhca_dev *dev)
-{
-	if (dev->counter_descs != counter_descs)
-		kfree(dev->counter_descs);
-}
-
-static enum rhca_counter counter_at(const struct rhca_dev *dev, u32 index)
-{
-	return dev->backend->counters ? dev->backend->counters[index] : index;
 }
 
 static struct rdma_hw_stats *alloc_stats(const struct rhca_dev *dev)
@@ -156,7 +165,7 @@ static int show_set(struct rhca_counter_set *set, struct rdma_hw_stats *stats)
 	u32 i;
 
 	for (i = 0; !ret && i < dev->num_counters; i++)
-		stats->value[i] = values[counter_at(dev, i)];
+		stats->value[i] = values[dev->counter_ids[i]];
 	return ret;
 }
 
@@ -203,7 +212,7 @@ int rhca_counters_init(struct rhca_dev *dev)
 		return ret;
 	ret = open_ports_sets(dev);
 	if (ret)
-		drop_descs(dev);
+		kfree(dev->counter_descs);
 	return ret;
 }
 
@@ -214,7 +223,7 @@ int rhca_counters_init(struct rhca_dev *dev)
 void rhca_counters_exit(struct rhca_dev *dev)
 {
 	close_ports_sets(dev, dev->num_ports);
-	drop_descs(dev);
+	kfree(dev->counter_descs);
 	xa_destroy(&dev->counter_sets);
 }
 
@@ -282,7 +291,7 @@ static int switch_optional(struct ib_device *ibdev, u32 port_num,
 		return -EINVAL;
 	if (!dev->backend->counters_enable)
 		return -EOPNOTSUPP;
-	return dev->backend->counters_enable(port, counter_at(dev, index),
+	return dev->backend->counters_enable(port, dev->counter_ids[index],
 					     enable);
 }
 
@@ -296,7 +305,7 @@ static void end_set(struct rhca_dev *dev, struct rhca_counter_set *set,
 	u32 i;
 
 	for (i = 0; shown && i < dev->num_counters; i++)
-		values[counter_at(dev, i)] = shown[i];
+		values[dev->counter_ids[i]] = shown[i];
 	dev->backend->counters_close(set, values);
 	kfree(set);
 }
@@ -403,7 +412,7 @@ static int dealloc_counter(struct rdma_counter *counter)
 	mutex_lock(&dev->counters_lock);
 	set = xa_erase(&dev->counter_sets, counter->id);
 	for (i = 0; set && i < dev->num_counters; i++)
-		set->port->retired[counter_at(dev, i)] += shown[i];
+		set->port->retired[dev->counter_ids[i]] += shown[i];
 	mutex_unlock(&dev->counters_lock);
 	if (set)
 		end_set(dev, set, shown);

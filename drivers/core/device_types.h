@@ -133,6 +133,7 @@ enum rhca_dev_flag {
  * @counters_lock: protects @counter_sets, and what ports have of those that went
  * @counter_sets: struct rhca_counter_set by the id of their rdma_counter
  * @counter_descs: names of what the backend counts
+ * @counter_ids: which these are, by enum rhca_counter
  * @num_counters: how many
  * @num_mcast_groups: groups on its ports, under RTNL
  * @num_mcast_attachments: QPs that are attached to them, under RTNL
@@ -154,7 +155,8 @@ struct rhca_dev {
 	struct list_head qps;
 	struct mutex counters_lock;	/* protects: */
 	struct xarray counter_sets;
-	const struct rdma_stat_desc *counter_descs;
+	struct rdma_stat_desc *counter_descs;
+	u8 counter_ids[RHCA_NUM_COUNTERS];
 	u32 num_counters;
 	u32 num_mcast_groups;
 	u32 num_mcast_attachments;

@@ -241,6 +241,8 @@ void rhca_mlx5_dealloc_counter_set(struct mlx5_core_dev *mdev, u16 set);
 int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
 				u64 *values);
 int rhca_mlx5_query_congestion(struct mlx5_core_dev *mdev, u64 *values);
+bool rhca_mlx5_counts_icrc(const struct mlx5_core_dev *mdev);
+int rhca_mlx5_query_icrc(struct mlx5_core_dev *mdev, u64 *value);
 int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev,
 			    struct rhca_mlx5_traffic *traffic);
 

@@ -34,7 +34,15 @@ static const struct {
 	FIELD(RHCA_RESP_CQE_FLUSH_ERROR, resp_cqe_flush_error),
 	FIELD(RHCA_RESP_LOCAL_LENGTH_ERROR, resp_local_length_error),
 	FIELD(RHCA_RESP_REMOTE_ACCESS_ERRORS, resp_remote_access_errors),
+	FIELD(RHCA_ROCE_ADP_RETRANS, roce_adp_retrans),
+	FIELD(RHCA_ROCE_ADP_RETRANS_TO, roce_adp_retrans_to),
+	FIELD(RHCA_ROCE_SLOW_RESTART, roce_slow_restart),
+	FIELD(RHCA_ROCE_SLOW_RESTART_CNPS, roce_slow_restart_cnps),
+	FIELD(RHCA_ROCE_SLOW_RESTART_TRANS, roce_slow_restart_trans),
 #undef FIELD
+	/* Headers of older kernels do not name this word */
+	{ RHCA_REQ_RNR_RETRIES_EXCEEDED,
+	  MLX5_BYTE_OFF(query_q_counter_out, local_ack_timeout_err) + 16 },
 };
 
 int rhca_mlx5_alloc_counter_set(struct mlx5_core_dev *mdev, u16 *set)
@@ -92,11 +100,15 @@ int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
  */
 int rhca_mlx5_query_congestion(struct mlx5_core_dev *mdev, u64 *values)
 {
+#define OFFSET(field) \
+	MLX5_BYTE_OFF(query_cong_statistics_out, field##_high)
 	size_t offsets[] = {
-		MLX5_BYTE_OFF(query_cong_statistics_out, rp_cnp_ignored_high),
-		MLX5_BYTE_OFF(query_cong_statistics_out,
-			      np_ecn_marked_roce_packets_high),
+		OFFSET(rp_cnp_ignored),
+		OFFSET(rp_cnp_handled),
+		OFFSET(np_ecn_marked_roce_packets),
+		OFFSET(np_cnp_sent),
 	};
+#undef OFFSET
 	u64 counted[ARRAY_SIZE(offsets)];
 	int ret;
 
@@ -107,8 +119,39 @@ int rhca_mlx5_query_congestion(struct mlx5_core_dev *mdev, u64 *values)
 	if (ret)
 		return ret;
 	values[RHCA_RP_CNP_IGNORED] = counted[0];
-	values[RHCA_NP_ECN_MARKED_ROCE_PACKETS] = counted[1];
+	values[RHCA_RP_CNP_HANDLED] = counted[1];
+	values[RHCA_NP_ECN_MARKED_ROCE_PACKETS] = counted[2];
+	values[RHCA_NP_CNP_SENT] = counted[3];
 	return 0;
+}
+
+bool rhca_mlx5_counts_icrc(const struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_PCAM_FEATURE(mdev, rx_icrc_encapsulated_counter);
+}
+
+/**
+ * rhca_mlx5_query_icrc - What the port has counted of packets with a wrong ICRC
+ * @mdev: the adapter
+ * @value: the counter; not written where firmware has none
+ */
+int rhca_mlx5_query_icrc(struct mlx5_core_dev *mdev, u64 *value)
+{
+	u32 in[MLX5_ST_SZ_DW(ppcnt_reg)] = {};
+	u32 out[MLX5_ST_SZ_DW(ppcnt_reg)] = {};
+	void *extended = MLX5_ADDR_OF(ppcnt_reg, out, counter_set);
+	int ret;
+
+	if (!rhca_mlx5_counts_icrc(mdev))
+		return 0;
+	MLX5_SET(ppcnt_reg, in, local_port, 1);
+	MLX5_SET(ppcnt_reg, in, grp, MLX5_ETHERNET_EXTENDED_COUNTERS_GROUP);
+	ret = mlx5_core_access_reg(mdev, in, sizeof(in), out, sizeof(out),
+				   MLX5_REG_PPCNT, 0, 0);
+	if (!ret)
+		*value = MLX5_GET64(eth_extended_cntrs_grp_data_layout,
+				    extended, rx_icrc_encapsulated_high);
+	return ret;
 }
 
 static void take_amount(const void *counter, struct rhca_mlx5_amount *amount)

@@ -13,41 +13,39 @@
 
 #define OCTETS_PER_WORD	4	/* the performance class counts data in words */
 
-const enum rhca_counter rhca_mlx5_counters[RHCA_MLX5_NUM_COUNTERS] = {
-	RHCA_RX_PACKETS,
-	RHCA_RX_BYTES,
-	RHCA_RX_MULTICAST_PACKETS,
-	RHCA_TX_PACKETS,
-	RHCA_TX_BYTES,
-	RHCA_TX_MULTICAST_PACKETS,
-	RHCA_RX_WRITE_REQUESTS,
-	RHCA_RX_READ_REQUESTS,
-	RHCA_RX_ATOMIC_REQUESTS,
-	RHCA_DUPLICATE_REQUEST,
-	RHCA_OUT_OF_SEQUENCE,
-	RHCA_OUT_OF_BUFFER,
-	RHCA_PACKET_SEQ_ERR,
-	RHCA_IMPLIED_NAK_SEQ_ERR,
-	RHCA_LOCAL_ACK_TIMEOUT_ERR,
-	RHCA_RNR_NAK_RETRY_ERR,
-	RHCA_REQ_CQE_ERROR,
-	RHCA_REQ_CQE_FLUSH_ERROR,
-	RHCA_REQ_REMOTE_ACCESS_ERRORS,
-	RHCA_REQ_REMOTE_INVALID_REQUEST,
-	RHCA_REQ_TRANSPORT_RETRIES_EXCEEDED,
-	RHCA_RESP_CQE_ERROR,
-	RHCA_RESP_CQE_FLUSH_ERROR,
-	RHCA_RESP_LOCAL_LENGTH_ERROR,
-	RHCA_RESP_REMOTE_ACCESS_ERRORS,
-	RHCA_NP_ECN_MARKED_ROCE_PACKETS,
-	RHCA_RP_CNP_IGNORED,
-	RHCA_PATH_MTU_MISMATCH,
-	RHCA_LINK_DOWNED,
-};
-
 static struct mlx5_core_dev *mdev_of(const struct rhca_port *port)
 {
 	return rhca_mlx5_mdev(&port->dev->ibdev);
+}
+
+/**
+ * rhca_mlx5_has_counter - Does the adapter keep a counter, or the core for it?
+ * @dev: the device
+ * @which: the counter
+ */
+bool rhca_mlx5_has_counter(const struct rhca_dev *dev, enum rhca_counter which)
+{
+	const struct rhca_mlx5 *hca = dev->private;
+	const struct mlx5_core_dev *mdev = hca->mdev;
+
+	switch (which) {
+	case RHCA_RX_PACKETS ... RHCA_TX_MULTICAST_PACKETS:
+	case RHCA_RX_WRITE_REQUESTS ... RHCA_RESP_REMOTE_ACCESS_ERRORS:
+	case RHCA_PATH_MTU_MISMATCH:
+	case RHCA_LINK_DOWNED:
+		return true;
+	case RHCA_NP_ECN_MARKED_ROCE_PACKETS:
+	case RHCA_RP_CNP_IGNORED:
+	case RHCA_RP_CNP_HANDLED:
+	case RHCA_NP_CNP_SENT:
+		return MLX5_CAP_GEN(mdev, cc_query_allowed);
+	case RHCA_RX_ICRC_ENCAPSULATED:
+		return rhca_mlx5_counts_icrc(mdev);
+	case RHCA_ROCE_ADP_RETRANS ... RHCA_ROCE_SLOW_RESTART_TRANS:
+		return MLX5_CAP_GEN(mdev, roce_accl);
+	default:
+		return false;
+	}
 }
 
 static bool is_ports_own(const struct rhca_counter_set *set)
@@ -122,6 +120,9 @@ static int read_port(struct rhca_counter_set *set, u64 *values)
 	int ret;
 
 	ret = rhca_mlx5_query_congestion(mdev, values);
+	if (ret)
+		return ret;
+	ret = rhca_mlx5_query_icrc(mdev, &values[RHCA_RX_ICRC_ENCAPSULATED]);
 	if (ret)
 		return ret;
 	ret = rhca_mlx5_query_traffic(mdev, &traffic);

@@ -11,9 +11,8 @@
 #include "core/counters.h"
 #include "core/pma.h"
 
-#define RHCA_MLX5_NUM_COUNTERS	29
-
 struct rhca_counter_set;
+struct rhca_dev;
 struct rhca_qp;
 
 /**
@@ -31,8 +30,7 @@ struct rhca_mlx5_counter_set {
 	u64 late[RHCA_NUM_COUNTERS];
 };
 
-extern const enum rhca_counter rhca_mlx5_counters[RHCA_MLX5_NUM_COUNTERS];
-
+bool rhca_mlx5_has_counter(const struct rhca_dev *dev, enum rhca_counter which);
 int rhca_mlx5_counters_open(struct rhca_counter_set *set);
 void rhca_mlx5_counters_close(struct rhca_counter_set *set, const u64 *shown);
 int rhca_mlx5_counters_read(struct rhca_counter_set *set, u64 *values);

@@ -267,6 +267,7 @@ const struct rhca_backend_ops rhca_sw_backend = {
 	.ah_create		= rhca_verbs_ah_create,
 	.ah_destroy		= rhca_verbs_ah_destroy,
 	.mcast_attach		= rhca_verbs_mcast_attach,
+	.has_counter		= rhca_verbs_has_counter,
 	.counters_open		= rhca_verbs_counters_open,
 	.counters_close		= rhca_verbs_counters_close,
 	.counters_read		= rhca_verbs_counters_read,

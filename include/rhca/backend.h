@@ -92,9 +92,6 @@ struct rhca_qp_change {
  *	Together they have the device's identity (owner, driver_id,
  *	uverbs_abi_ver), sizes of all objects, and every verb that policy has no
  *	say in.
- * @counters: names that it counts under; NULL: all of them. A counter that is
- *	not named is absent, not 0.
- * @num_counters: how many; at least one.
  *
  * @dev_init: A device comes into being; its ports are set up, but no user and no
  *	packet sees it. Set @dev->caps and what is the backend's in @dev->ibdev;
@@ -159,6 +156,8 @@ struct rhca_qp_change {
  * @mcast_detach: Optional. Undo @mcast_attach; packets do not find @attachment
  *	any more, but may still look at it. Called with RTNL held.
  *
+ * @has_counter: Optional: without it the device has all counters. One that the
+ *	backend does not count is absent, not 0.
  * @counters_open: A set of counters is made: a port's own, which is the port's
  *	first, or one that an rdma_counter's QPs are to count into. Keep private
  *	data in @set->private.
@@ -179,8 +178,6 @@ struct rhca_qp_change {
 struct rhca_backend_ops {
 	const char *name;
 	const struct ib_device_ops *verbs;
-	const enum rhca_counter *counters;
-	u32 num_counters;
 
 	int (*dev_init)(struct rhca_dev *dev);
 	void (*dev_exit)(struct rhca_dev *dev);
@@ -213,6 +210,8 @@ struct rhca_backend_ops {
 	int (*mcast_attach)(struct rhca_mcast_attachment *attachment);
 	void (*mcast_detach)(struct rhca_mcast_attachment *attachment);
 
+	bool (*has_counter)(const struct rhca_dev *dev,
+			    enum rhca_counter which);
 	int (*counters_open)(struct rhca_counter_set *set);
 	void (*counters_close)(struct rhca_counter_set *set, const u64 *shown);
 	int (*counters_read)(struct rhca_counter_set *set, u64 *values);

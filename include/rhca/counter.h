@@ -62,11 +62,21 @@ enum rhca_counter {
 	RHCA_TX_DROPPED_STACK,
 	RHCA_LINK_DOWNED,
 
-	/* Off until "rdma statistic set link" turns them on; at the end */
+	/* Off until "rdma statistic set link" turns them on; the last of a device */
 	RHCA_FIRST_OPTIONAL,
 	RHCA_CC_RX_CE_PKTS = RHCA_FIRST_OPTIONAL,
 	RHCA_CC_RX_CNP_PKTS,
 	RHCA_RX_ECN_CAPABLE_PKTS,
+
+	/* Of adapters: software does nothing that they could count */
+	RHCA_FIRST_OF_ADAPTERS,
+	RHCA_RP_CNP_HANDLED = RHCA_FIRST_OF_ADAPTERS,
+	RHCA_NP_CNP_SENT,
+	RHCA_ROCE_ADP_RETRANS,
+	RHCA_ROCE_ADP_RETRANS_TO,
+	RHCA_ROCE_SLOW_RESTART,
+	RHCA_ROCE_SLOW_RESTART_CNPS,
+	RHCA_ROCE_SLOW_RESTART_TRANS,
 
 	RHCA_NUM_COUNTERS,
 };

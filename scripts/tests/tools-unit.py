@@ -192,7 +192,9 @@ class RoceStatus(unittest.TestCase):
                     "rx_atomic_requests", "duplicate_request", "req_cqe_error",
                     "req_cqe_flush_error", "resp_cqe_error", "resp_cqe_flush_error",
                     "np_ecn_marked_roce_packets", "rp_cnp_ignored", "link_downed",
-                    "cc_rx_ce_pkts", "cc_rx_cnp_pkts", "rx_ecn_capable_pkts"}
+                    "cc_rx_ce_pkts", "cc_rx_cnp_pkts", "rx_ecn_capable_pkts",
+                    "rp_cnp_handled", "np_cnp_sent", "roce_adp_retrans", "roce_slow_restart",
+                    "roce_slow_restart_cnps", "roce_slow_restart_trans"}
         with open(os.path.join(SCRIPTS, "../Documentation/counters.rst"),
                   encoding="utf-8") as file:
             table = file.read().split("counter                         counts")[1]

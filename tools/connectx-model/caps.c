@@ -52,7 +52,7 @@ static const struct cap_value general[] = {
 	GENERAL(retransmission_q_counters, 1), GENERAL(enhanced_error_q_counters, 1),
 	GENERAL(cc_query_allowed, 1), GENERAL(cc_modify_allowed, 1),
 	GENERAL(rts2rts_qp_counters_set_id, 1), GENERAL(uar_4k, 1), GENERAL(num_of_uars_per_page, 1),
-	GENERAL(imaicl, 1), GENERAL(ece_support, 1), GENERAL(umr_modify_atomic_disabled, 0),
+	GENERAL(pcam_reg, 1), GENERAL(imaicl, 1), GENERAL(ece_support, 1), GENERAL(umr_modify_atomic_disabled, 0),
 	GENERAL(umr_extended_translation_offset, 1), GENERAL(device_frequency_khz, 1000000),
 };
 

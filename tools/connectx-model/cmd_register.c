@@ -7,6 +7,8 @@
 #define LINK_100G_CR4		(1u << 20)
 #define PORT_UP			1u
 #define PORT_DOWN		2u
+#define GROUP_802_3		0x0u	/* of port counters */
+#define GROUP_EXTENDED		0x5u
 
 struct access {
 	struct command *cmd;
@@ -50,25 +52,43 @@ static void admin_status(struct access *a)
 	SET(paos_reg, a->out, oper_status, port_is_up(port) ? PORT_UP : PORT_DOWN);
 }
 
-/* Port counters: of its groups only that of IEEE 802.3. */
+#define PUT(layout, field, value)							\
+	do {										\
+		SET(layout, set, field##_high, (value) >> 32);				\
+		SET(layout, set, field##_low, (value));					\
+	} while (0)
+
+/* Port counters: of its groups that of IEEE 802.3, and of the extended one a wrong ICRC. */
 static void port_counters(struct access *a)
 {
-	const struct port *port = &a->cmd->dev->port;
-	const u64 *packets = port->wire_packets, *bytes = port->wire_bytes;
+	const struct device *dev = a->cmd->dev;
+	const u64 *packets = dev->port.wire_packets, *bytes = dev->port.wire_bytes;
 	u8 *set = AT(ppcnt_reg, a->out, counter_set);
 
-	if (GET(ppcnt_reg, a->in, grp))
-		return;
-#define PUT(field, value)								\
-	do {										\
-		SET(eth_802_3_cntrs_grp_data_layout, set, field##_high, (value) >> 32);	\
-		SET(eth_802_3_cntrs_grp_data_layout, set, field##_low, (value));	\
-	} while (0)
-	PUT(a_frames_received_ok, packets[COUNT_RX]);
-	PUT(a_frames_transmitted_ok, packets[COUNT_TX]);
-	PUT(a_octets_received_ok, bytes[COUNT_RX]);
-	PUT(a_octets_transmitted_ok, bytes[COUNT_TX]);
+	switch (GET(ppcnt_reg, a->in, grp)) {
+	case GROUP_802_3:
+		PUT(eth_802_3_cntrs_grp_data_layout, a_frames_received_ok, packets[COUNT_RX]);
+		PUT(eth_802_3_cntrs_grp_data_layout, a_frames_transmitted_ok, packets[COUNT_TX]);
+		PUT(eth_802_3_cntrs_grp_data_layout, a_octets_received_ok, bytes[COUNT_RX]);
+		PUT(eth_802_3_cntrs_grp_data_layout, a_octets_transmitted_ok, bytes[COUNT_TX]);
+		break;
+	case GROUP_EXTENDED:
+		PUT(eth_extended_cntrs_grp_data_layout, rx_icrc_encapsulated,
+		    dev->counters.rx_icrc_errors);
+		break;
+	}
+}
+
 #undef PUT
+
+/* Which registers of ports there are, and what they can. */
+static void port_capabilities(struct access *a)
+{
+	u8 *features = AT(pcam_reg, a->out, feature_cap_mask);
+	u8 *there = AT(pcam_reg, a->out, port_access_reg_cap_mask);
+
+	SET(pcam_regs_5000_to_507f, there, ppcnt, 1);
+	SET(pcam_enhanced_features, features, rx_icrc_encapsulated_counter, 1);
 }
 
 static const struct {
@@ -81,6 +101,7 @@ static const struct {
 	{ 0x5006, IFC_BYTES(paos_reg), admin_status },
 	{ 0x5007, 0, keep },		/* flow control: taken, without effect */
 	{ 0x5008, IFC_BYTES(ppcnt_reg), port_counters },
+	{ 0x507f, IFC_BYTES(pcam_reg), port_capabilities },
 	{ 0x6001, 0, keep },		/* node description */
 	{ 0x7004, 0, keep },		/* host endianness */
 };

@@ -95,6 +95,11 @@ void rhca_verbs_counters_close(struct rhca_counter_set *core, const u64 *shown)
 	call_rcu(&set->rcu, free_set_rcu);
 }
 
+bool rhca_verbs_has_counter(const struct rhca_dev *dev, enum rhca_counter which)
+{
+	return which < RHCA_FIRST_OF_ADAPTERS;
+}
+
 int rhca_verbs_counters_read(struct rhca_counter_set *core, u64 *values)
 {
 	const struct rhca_verbs_set *set = core->private;

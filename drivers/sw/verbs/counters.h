@@ -67,6 +67,8 @@ static inline bool rhca_port_counts(const struct rhca_port *port,
 
 u64 rhca_counter_sum(const struct rhca_counters __percpu *c,
 		     enum rhca_counter which);
+bool rhca_verbs_has_counter(const struct rhca_dev *dev,
+			    enum rhca_counter which);
 int rhca_verbs_counters_open(struct rhca_counter_set *core);
 void rhca_verbs_counters_close(struct rhca_counter_set *core, const u64 *shown);
 int rhca_verbs_counters_read(struct rhca_counter_set *core, u64 *values);
