@@ -3,8 +3,10 @@
 # What may happen to a real adapter: the link goes, switches mark congestion,
 # the card is pulled out while it works (its driver takes a minute to believe it).
 #
-# usage: faults.sh [short]
+# usage: faults.sh [DRIVER [short]]   mlx5_ib (default) or roce_hca_mlx5
 . "$(dirname "$0")/guest-lib.sh"
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=${1-mlx5_ib}
 
 hw_counter() {
 	cat "/sys/class/infiniband/$rdma/ports/1/hw_counters/$1"
@@ -94,7 +96,7 @@ control '{"cmd":"impair","mark_ppm":0}' > /dev/null
 check ecn-and-cnp marks_make_notifications
 check no-answer no_answer
 check kernel-log-clean no_warning
-if [ "${1-}" != short ]; then
+if [ "${2-}" != short ]; then
 	check hang hang
 	check fatal-error-recovery fatal_error_recovery
 	pair rc-after-recovery "ibv_rc_pingpong -d $rdma -g $gid" \

@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # One machine whose adapter loses, reorders and corrupts frames, also those that
 # come back to it. operations.py compares all data; rping what it gets.
+#
+# usage: loss.sh [DRIVER]   mlx5_ib (default) or roce_hca_mlx5
 . "$(dirname "$0")/guest-lib.sh"
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=${1-mlx5_ib}
 
 q_counter() {
 	cat "/sys/class/infiniband/$rdma/ports/1/hw_counters/$1"
@@ -14,6 +18,15 @@ saw_losses() {
 	seen=$(($(q_counter out_of_sequence) + $(q_counter local_ack_timeout_err)))
 	echo "out of sequence or timed out: $seen"
 	[ "$seen" -gt 0 ]
+}
+
+# The driver shows what the adapter has counted.
+saw_corruption() {
+	local seen
+
+	seen=$(counter rx_icrc_errors)
+	echo "wrong ICRC: $seen, driver: $(q_counter rx_icrc_encapsulated)"
+	[ "$seen" -gt 0 ] && [ "$(q_counter rx_icrc_encapsulated)" -eq "$seen" ]
 }
 
 # impair LOSS REORDER CORRUPT: in parts per million
@@ -35,5 +48,9 @@ for op in write read send; do
 done
 pair atomic "ib_atomic_bw $perf -n 200" "ib_atomic_bw $perf -n 200 localhost"
 check saw-losses saw_losses
+check corrupt impair 0 0 50000
+pair write-corrupted "ib_write_bw $perf -n 20 -s 65536" \
+	"ib_write_bw $perf -n 20 -s 65536 localhost"
+check saw-corruption saw_corruption
 check repair impair 0 0 0
 finish
