@@ -35,8 +35,10 @@ int rhca_mlx5_ah_create(struct rhca_ah *base, u32 flags, struct ib_udata *udata)
 
 	set_av(&ah->av, &base->address);
 	set_av(&ah->ud_av, &base->ud_address);
-	if (!udata)
+	if (!udata || !udata->outlen)
 		return 0;
+	if (udata->outlen < offsetofend(typeof(resp), dmac))
+		return -EINVAL;
 	resp.response_length = min(udata->outlen, sizeof(resp));
 	ether_addr_copy(resp.dmac, base->address.dmac);
 	return ib_copy_to_udata(udata, &resp, resp.response_length);

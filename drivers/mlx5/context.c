@@ -15,6 +15,30 @@
 #define UVERBS_MODULE_NAME roce_hca_mlx5
 #include <rdma/uverbs_named_ioctl.h>
 
+/**
+ * rhca_mlx5_take_request - Copy what a process's library says besides the verb
+ * @udata: of the verb
+ * @request: all zero; what an older library does not know of stays so
+ * @bytes: of @request
+ * @least: what the oldest library says that there is
+ *
+ * It is read once, into @request, where the process cannot change it any more.
+ *
+ * Context: process context of the owner.
+ * Return: 0; -EINVAL for less than @least; -EOPNOTSUPP for a request of something that
+ * this driver does not know; -EFAULT.
+ */
+int rhca_mlx5_take_request(struct ib_udata *udata, void *request, size_t bytes,
+			   size_t least)
+{
+	if (udata->inlen < least)
+		return -EINVAL;
+	if (udata->inlen > bytes &&
+	    !ib_is_udata_cleared(udata, bytes, udata->inlen - bytes))
+		return -EOPNOTSUPP;
+	return ib_copy_from_udata(request, udata, min(udata->inlen, bytes));
+}
+
 /* libmlx5 asks again without DEVX when it is refused in this way */
 static int check_request(struct ib_device *ibdev,
 			 const struct mlx5_ib_alloc_ucontext_req_v2 *req)
@@ -86,7 +110,8 @@ int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
 	struct mlx5_ib_alloc_ucontext_resp resp = {};
 	int ret;
 
-	ret = ib_copy_from_udata(&req, udata, min(udata->inlen, sizeof(req)));
+	ret = rhca_mlx5_take_request(udata, &req, sizeof(req),
+				     offsetof(typeof(req), max_cqe_version));
 	if (ret)
 		return ret;
 	ret = check_request(ibucontext->device, &req);

@@ -41,6 +41,8 @@ static inline struct rhca_mlx5_pd *to_rhca_mlx5_pd(struct ib_pd *ibpd)
 	return container_of(ibpd, struct rhca_mlx5_pd, ibpd);
 }
 
+int rhca_mlx5_take_request(struct ib_udata *udata, void *request, size_t bytes,
+			   size_t least);
 int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
 			     struct ib_udata *udata);
 int rhca_mlx5_query_ucontext(struct ib_ucontext *ibucontext,

@@ -65,7 +65,8 @@ static int pin_cq(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
 	struct mlx5_ib_create_cq cmd = {};
 	int ret;
 
-	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	ret = rhca_mlx5_take_request(udata, &cmd, sizeof(cmd),
+				     offsetofend(typeof(cmd), uar_page_index));
 	if (ret)
 		return ret;
 	cq->real_time = cmd.flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
@@ -201,7 +202,8 @@ static int pin_new_entries(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
 	struct mlx5_ib_resize_cq cmd = {};
 	int ret;
 
-	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	ret = rhca_mlx5_take_request(udata, &cmd, sizeof(cmd),
+				     offsetofend(typeof(cmd), cqe_size));
 	if (ret)
 		return ret;
 	if (cmd.cqe_size != cq->entry_bytes || cmd.reserved0 || cmd.reserved1)

@@ -200,6 +200,8 @@ static int answer_query_device(struct ib_udata *udata)
 
 	if (!udata || !udata->outlen)
 		return 0;
+	if (udata->outlen < offsetofend(typeof(resp), response_length))
+		return -EINVAL;
 	resp.response_length = min(udata->outlen, sizeof(resp));
 	return ib_copy_to_udata(udata, &resp, resp.response_length);
 }

@@ -356,7 +356,7 @@ static int check_window(struct ib_udata *udata)
 	struct mlx5_ib_alloc_mw cmd = {};
 	int ret;
 
-	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	ret = rhca_mlx5_take_request(udata, &cmd, sizeof(cmd), 0);
 	if (ret)
 		return ret;
 	return cmd.comp_mask || cmd.num_klms > 1 || cmd.reserved1 ||

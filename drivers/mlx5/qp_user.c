@@ -78,7 +78,8 @@ int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_cap *cap,
 	struct mlx5_ib_create_qp cmd = {};
 	int ret;
 
-	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	ret = rhca_mlx5_take_request(udata, &cmd, sizeof(cmd),
+				     offsetof(typeof(cmd), ece_options));
 	if (ret)
 		return ret;
 	ret = check_queues(mdev, &cmd);
@@ -118,7 +119,8 @@ int rhca_mlx5_ece_asked(struct ib_udata *udata, u32 *ece)
 	*ece = 0;
 	if (!udata || !udata->inlen)
 		return 0;
-	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	ret = rhca_mlx5_take_request(udata, &cmd, sizeof(cmd),
+				     offsetofend(typeof(cmd), ece_options));
 	if (ret)
 		return ret;
 	if (cmd.comp_mask || cmd.burst_info.max_burst_sz ||

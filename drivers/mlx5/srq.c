@@ -57,7 +57,7 @@ static int pin_srq(struct rhca_mlx5_srq *srq, struct ib_udata *udata,
 	struct mlx5_ib_create_srq cmd = {};
 	int ret;
 
-	ret = ib_copy_from_udata(&cmd, udata, min(udata->inlen, sizeof(cmd)));
+	ret = rhca_mlx5_take_request(udata, &cmd, sizeof(cmd), 0);
 	if (ret)
 		return ret;
 	if (cmd.reserved0 || cmd.reserved1)
