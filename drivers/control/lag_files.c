@@ -97,6 +97,15 @@ static void recheck_bonds(struct rhca_dev *dev)
 	}
 }
 
+static bool refused_by_hardware(struct rhca_dev *dev, const char *file)
+{
+	if (!rhca_lag_by_hardware(dev))
+		return false;
+	ibdev_err(&dev->ibdev,
+		  "%s: the hardware decides, nothing is changed\n", file);
+	return true;
+}
+
 /* The device whose file this is may go because of it: in a job, not here */
 static ssize_t roce_lag_enable_store(struct device *device,
 				     struct device_attribute *attr,
@@ -111,11 +120,8 @@ static ssize_t roce_lag_enable_store(struct device *device,
 			  "roce_lag_enable takes 0 or 1, nothing is changed\n");
 		return -EINVAL;
 	}
-	if (rhca_lag_by_hardware(dev)) {
-		ibdev_err(&dev->ibdev,
-			  "roce_lag_enable: the hardware decides, nothing is changed\n");
+	if (refused_by_hardware(dev, "roce_lag_enable"))
 		return -EOPNOTSUPP;
-	}
 	enabled = buf[0] == '1';
 	rtnl_lock();
 	ret = step_ports(dev, set_enabled, &enabled);
@@ -147,6 +153,8 @@ static ssize_t roce_lag_ecmp_dev_store(struct device *device,
 	char name[IFNAMSIZ + 1];	/* and a newline */
 	int ret = -ENODEV;
 
+	if (refused_by_hardware(dev, "roce_lag_ecmp_dev"))
+		return -EOPNOTSUPP;
 	if (strscpy(name, buf, sizeof(name)) < 0)
 		name[IFNAMSIZ] = '\0';	/* too long for any netdev */
 	strim(name);

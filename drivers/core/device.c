@@ -16,6 +16,7 @@
 #include "core/mad.h"
 #include "core/mcast.h"
 #include "core/offer.h"
+#include "core/policy.h"
 #include "core/port_pkeys.h"
 #include "core/qp.h"
 #include "core/restrack.h"
@@ -260,6 +261,16 @@ static int limit_gid_types(struct rhca_dev *dev)
 	return 0;
 }
 
+/* An adapter writes headers by itself, of what a process's library gives it */
+static void tell_of_datagrams(const struct rhca_dev *dev,
+			      const struct net_device *netdev)
+{
+	if (!dev->backend->qp_readdress &&
+	    rhca_policy.ud_gid_type != RHCA_UD_GID_AUTO)
+		netdev_info(netdev,
+			    "ud_gid_type is for the kernel's datagrams: processes choose by the GID's index\n");
+}
+
 static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
 {
 	struct rhca_dev *dev = ib_alloc_device(rhca_dev, ibdev);
@@ -291,6 +302,7 @@ static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
 	if (ret)
 		goto err_exit_dev;
 	set_verbs(dev);
+	tell_of_datagrams(dev, spec->netdevs[0]);
 	return dev;
 
 err_exit_dev:
