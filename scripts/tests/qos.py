@@ -3,12 +3,18 @@
 """Messages that leave while traffic class and TTL of their port are changed.
 
 usage: qos.py send SENDER RECEIVER EXPECTED V1 V2_IPV4 V2_IPV6
+       qos.py send_by_adapter SENDER RECEIVER EXPECTED V1 V2_IPV4 V2_IPV6
        qos.py judge LIST EXPECTED
+       qos.py judge_by_adapter LIST EXPECTED
 
 Each message has a length that no other has. "send" notes in the file EXPECTED
 what the packet of that length must carry; "judge" compares with LIST, which
 "check-icrc.py --list" made of a capture. V1 and so on are the indexes of GIDs on
 a VLAN, each "INDEX_OF_SENDER,INDEX_OF_RECEIVER".
+
+By an adapter all that holds for connections that are made afterwards: each message has a
+new one, and some have an old one, which must not change. Datagrams of processes have what
+their library says, since no driver sees them. The two ECN bits are the adapter's own.
 """
 
 import sys
@@ -23,7 +29,8 @@ TTL = 64
 class Sender:
     """Sends messages of lengths that nobody has used."""
 
-    def __init__(self, sender, receiver, expected):
+    def __init__(self, sender, receiver, expected, by_adapter=False):
+        self.by_adapter, self.made = by_adapter, {}
         self.names = sender, receiver
         self.folder = f'/sys/class/infiniband/{sender}'
         self.expected = open(expected, 'w', encoding='ascii')
@@ -35,7 +42,16 @@ class Sender:
                 for name, index in zip(self.names, gids.split(','))]
         verbs.connect(*ends, **({} if kind == 'UD' else {'traffic_class': CLASS, **route}))
         self.ends += ends
+        self.made[id(ends[0])] = gids, kind, route
         return ends
+
+    def again(self, ends):
+        """The same connection once more."""
+        gids, kind, route = self.made[id(ends[0])]
+        for end in ends:
+            self.ends.remove(end)
+            end.close()
+        ends[:] = self.connect(gids, kind, **route)
 
     def put(self, *lines, file='tc/1/traffic_class'):
         for line in lines:
@@ -45,6 +61,12 @@ class Sender:
 
     def send(self, what, ends, tclass=CLASS, ttl=TTL, pcp=None):
         """One message, and what its packet must carry."""
+        if self.by_adapter:
+            self.again(ends)
+        self.send_old(what, ends, tclass, ttl, pcp)
+
+    def send_old(self, what, ends, tclass=CLASS, ttl=TTL, pcp=None):
+        """By the connection as it is."""
         a, b = ends
         self.length += 4
         route = {'traffic_class': CLASS} if a.type == 'UD' else {}
@@ -67,6 +89,8 @@ def one_connection(s, gids):
     rc = s.connect(gids)
     s.send('address vector', rc)
     s.put('160')
+    if s.by_adapter:
+        s.send_old('a connection that was there', rc)
     s.send('global', rc, 160)
     s.put('-1')
     s.send('global off', rc)
@@ -110,7 +134,9 @@ def who_is_concerned(s, v1, ipv4, ipv6):
     s.send('destination over IPv6', over6, 224)
     s.send('service level before class', sl6, pcp=6)
     s.send('neither service level nor class', sl0, 0)
-    s.send('UD', ud)
+    # Neither priority nor TTL of a process's datagram is an adapter's driver's to choose
+    of_process = {'pcp': 0} if s.by_adapter else {}
+    s.send('UD', ud, **of_process)
     s.put('160')
     s.put('9', file='tc/1/ttl')
     s.send('global over IPv6', over6, 160, 9)
@@ -118,26 +144,35 @@ def who_is_concerned(s, v1, ipv4, ipv6):
     s.send('service level before forced class', sl6, 160, 9, pcp=6)
     s.send('forced class where there was none', sl0, 160, 9)
     s.send('UC has its own class', uc, ttl=9)
-    s.send('UD has its own class', ud, ttl=9)
+    s.send('UD has its own class', ud, ttl=TTL if s.by_adapter else 9, **of_process)
     s.put('-1', 'tclass=-1,src_ip=10.9.7.9', 'tclass=-1,dst_ip6=fd97::1')
     s.put('0', file='tc/1/ttl')
     s.send('nothing is left over IPv6', over6)
 
 
-def send(sender, receiver, expected, v1, ipv4, ipv6):
-    s = Sender(sender, receiver, expected)
+def send_by_adapter(*args):
+    send(*args, by_adapter=True)
+
+
+def send(sender, receiver, expected, v1, ipv4, ipv6, by_adapter=False):
+    s = Sender(sender, receiver, expected, by_adapter)
     one_connection(s, ipv4)
     who_is_concerned(s, v1, ipv4, ipv6)
     s.close()
     check('messages that were not sent and received', [], s.failed)
 
 
-def judge(listed, expected):
+def judge_by_adapter(*args):
+    judge(*args, ecn=3)
+
+
+def judge(listed, expected, ecn=0):
     packets = {}
     with open(listed, encoding='ascii') as f:
         for words in map(str.split, f):
             if len(words) > 3 and words[0].isdigit() and words[2].endswith('SEND_ONLY'):
                 fields = dict(w.split('=') for w in words[3:])
+                fields['tclass'] = str(int(fields.get('tclass', 0)) & ~ecn)
                 packets.setdefault(fields['length'], []).append(fields)
     with open(expected, encoding='ascii') as f:
         for line in f:
@@ -148,5 +183,6 @@ def judge(listed, expected):
             check(f'{what}: {" ".join(wanted)}', ' '.join(wanted), ', '.join(sorted(got)))
 
 
-{'send': send, 'judge': judge}[sys.argv[1]](*sys.argv[2:])
+{'send': send, 'send_by_adapter': send_by_adapter,
+ 'judge': judge, 'judge_by_adapter': judge_by_adapter}[sys.argv[1]](*sys.argv[2:])
 verbs.finish()

@@ -1,0 +1,231 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The table "Knobs of either kind" in Documentation/connectx.rst, the adapter's column: what
+# a knob means on a port that software serves it means on one that roce_hca_mlx5 serves, by
+# what is on the wire, or it is refused in words. What can be compared in one boot is, with
+# software and with mlx5_ib.
+#
+# usage: ours-policy.sh   (with --capture)
+. "$(dirname "$0")/guest-lib.sh"
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=roce_hca_mlx5
+here=$(realpath "$(dirname "$0")")
+tests=$(realpath "$here/../../../scripts/tests")
+# Of mlx5_ib and not of ours: there is no such service, or the firmware says that it does
+# not count it (roce_accl), where the newest mlx5_ib shows them all the same
+no_such_counter='rx_dct_connect|cc_[a-z_]*|roce_adp_retrans(_to)?|roce_slow_restart(_cnps|_trans)?'
+
+# frames FILTER: how many of them the capture has
+frames() {
+	tcpdump -nr "$RHCA_SHARE/pcap" "$1" 2> /dev/null | wc -l
+}
+
+# puts_on_wire FILTER COMMAND...: at least 6 more of these frames, by the command
+puts_on_wire() {
+	local filter=$1 before now
+
+	before=$(frames "$filter")
+	shift
+	"$@" || return 1
+	now=$(frames "$filter")
+	echo "before $before, now $now: $filter"
+	[ "$now" -ge $((before + 6)) ]
+}
+
+vlan_up() {
+	ip link add link "$netdev" name cx7 type vlan id 7 &&
+		ip address add 10.9.7.1/24 dev cx7 && ip address add 10.9.7.2/24 dev cx7 &&
+		ip link set cx7 up || return 1
+	ip address add fd97::1/64 dev cx7 nodad
+	ip address add fd97::2/64 dev cx7 nodad
+	wait_for find_gid v2 '^fd97:.*0002$' && wait_for find_gid v2 '0a09:0702$'
+}
+
+# pair_of TYPE FIRST SECOND: their indexes
+pair_of() {
+	echo "$(find_gid "$1" "$2"),$(find_gid "$1" "$3")"
+}
+
+# Classes, TTLs and priorities of RC, UC and UD, as scripts/tests/qos.sh has them
+qos_sent() {
+	PYTHONPATH=$tests timeout 300 /usr/bin/python3 "$tests/qos.py" send_by_adapter "$rdma" \
+		"$rdma" "$work/expected" "$(pair_of v1 '0a09:0702$' '0a09:0701$')" \
+		"$(pair_of v2 '0a09:0702$' '0a09:0701$')" \
+		"$(pair_of v2 '^fd97:.*0002$' '^fd97:.*0001$')"
+}
+
+qos_on_wire() {
+	/usr/bin/python3 "$tests/check-icrc.py" "$RHCA_SHARE/pcap" --list > "$work/list"
+	tail -n 1 "$work/list"
+	/usr/bin/python3 "$tests/qos.py" judge_by_adapter "$work/list" "$work/expected"
+}
+
+by_cm() {
+	timeout 60 rping -s -a "$address" -C 5 &
+	wait_for is_listening || return 1
+	timeout 60 rping -c -a "$address" -C 5 && wait $!
+}
+
+mode() {
+	scripts/cma_roce_mode -d "$rdma" -p 1 -m "$1"
+}
+
+# rdma_cm connects by the version that configfs says
+cm_over_v1() {
+	mode 1 && puts_on_wire 'ether proto 0x8915' by_cm
+}
+
+cm_over_v2() {
+	mode 2 && puts_on_wire 'udp dst port 4791 and ip[1] & 0xfc == 0' by_cm
+}
+
+cm_with_tos() {
+	scripts/cma_roce_tos -d "$rdma" -t 128 &&
+		puts_on_wire 'udp dst port 4791 and ip[1] & 0xfc == 128' by_cm
+}
+
+# The forced TTL is for QP1 as well, the forced class is not
+cm_with_ttl() {
+	echo 5 > "$folder/tc/1/ttl" &&
+		puts_on_wire 'udp dst port 4791 and ip[8] == 5' by_cm && echo 0 > "$folder/tc/1/ttl"
+}
+
+service_level() {
+	local index
+
+	index=$(find_gid v2 '0a09:0702$')
+	timeout 60 ibv_rc_pingpong -d "$rdma" -g "$index" -l 5 -n 20 &
+	wait_for is_listening || return 1
+	timeout 60 ibv_rc_pingpong -d "$rdma" -g "$index" -l 5 -n 20 localhost && wait $!
+}
+
+# GIDs and their attributes are ib_core's: each names its type and its netdev.
+gid_attributes() {
+	local index type owner seen=
+
+	for index in {0..31}; do
+		type=$(cat "$folder/ports/1/gid_attrs/types/$index") 2> /dev/null || continue
+		owner=$(cat "$folder/ports/1/gid_attrs/ndevs/$index")
+		echo "$index $type $owner $(cat "$folder/ports/1/gids/$index")"
+		case $((index % 2)) in
+		0) [ "$type" = "IB/RoCE v1" ] || return 1 ;;
+		1) [ "$type" = "RoCE v2" ] || return 1 ;;
+		esac
+		[[ " $netdev cx7 " == *" $owner "* ]] || return 1
+		seen+=" $owner"
+	done 2> /dev/null
+	[[ $seen == *$netdev* && $seen == *cx7* ]]
+}
+
+# refused FILE TEXT WORDS: EOPNOTSUPP, and the log says why
+refused() {
+	local file=$1 text=$2 words=$3 got before
+
+	before=$(dmesg | grep -c "$words")
+	got=$( (echo "$text" > "$file") 2>&1)
+	echo "$file: $got"
+	[[ $got == *"Operation not supported" ]] &&
+		[ "$(dmesg | grep -c "$words")" -gt "$before" ]
+}
+
+counters_of() {
+	find "$folder/ports/1/hw_counters/" -type f ! -name lifespan -printf '%f\n' | sort
+}
+
+# What both count has one name, and what only one of them counts is explained.
+counters_compared() {
+	local now
+
+	counters_of > "$work/ours"
+	scripts/roce-backend "$netdev" in-tree && driver=mlx5_ib wait_for has_rdma || return 1
+	now=$(basename "$(driver=mlx5_ib has_rdma)")
+	folder=/sys/class/infiniband/$now
+	counters_of > "$work/in-tree"
+	scripts/roce-backend "$netdev" software &&
+		wait_for grep -x software /sys/class/infiniband/*/backend || return 1
+	folder=$(dirname "$(grep -lx software /sys/class/infiniband/*/backend)")
+	counters_of > "$work/software"
+	software_files || return 1
+	scripts/roce-backend "$netdev" hardware && wait_for has_rdma && wait_for is_active || return 1
+	folder=/sys/class/infiniband/$rdma
+	echo "of mlx5_ib, not ours: $(comm -23 "$work/in-tree" "$work/ours" | xargs)"
+	echo "ours, not of software: $(comm -23 "$work/ours" "$work/software" | xargs)"
+	! comm -23 "$work/in-tree" "$work/ours" | grep -vxE "$no_such_counter" || return 1
+	! comm -23 "$work/ours" "$work/software" |
+		grep -vxE 'np_cnp_sent|rp_cnp_handled|roce_[a-z_]*'
+}
+
+# What the adapter refuses, software takes.
+software_files() {
+	[ "$(find "$folder/ports/1/pkeys/" -type f | wc -l)" -gt 1 ] &&
+		echo '1 0x8001' > "$folder/partitions/1/pkeys" &&
+		echo '1 0' > "$folder/partitions/1/pkeys" &&
+		echo 1 > "$folder/roce_lag_enable" &&
+		! grep 'new connections only' "$folder/tc/1/traffic_class"
+}
+
+# loaded TYPE PARAMETER...: both modules anew; there are GIDs of the type
+loaded() {
+	local type=$1
+
+	shift
+	modprobe -r roce_hca_mlx5 && modprobe -r roce_hca && modprobe roce_hca "$@" &&
+		modprobe roce_hca_mlx5 && wait_for has_rdma || return 1
+	rdma=$(basename "$(has_rdma | head -n 1)")
+	folder=/sys/class/infiniband/$rdma
+	wait_for is_active && wait_for find_gid "$type" ffff && gid=$(find_gid "$type" ffff)
+}
+
+types() {
+	cat "$folder"/ports/1/gid_attrs/types/* 2> /dev/null | sort -u | xargs
+}
+
+only_v1() {
+	loaded v1 roce_mode=v1 || return 1
+	types
+	[ "$(types)" = "IB/RoCE v1" ] || return 1
+	[ "$(cat "$folder/ports/1/roce_versions")" = v1 ]
+}
+
+only_v2() {
+	loaded v2 roce_mode=v2 || return 1
+	types
+	[ "$(types)" = "RoCE v2" ] && [ "$(cat "$folder/ports/1/roce_versions")" = v2 ]
+}
+
+# Datagrams of processes have the type of the GID that they name, and the log says so.
+ud_gid_type() {
+	loaded v2 ud_gid_type=v1 && dmesg | grep 'ud_gid_type is for the kernel' || return 1
+	puts_on_wire 'udp dst port 4791 and ip[8] == 1' ud_pingpong
+}
+
+ud_pingpong() {
+	timeout 60 ibv_ud_pingpong -d "$rdma" -g "$gid" -n 20 &
+	wait_for is_listening || return 1
+	timeout 60 ibv_ud_pingpong -d "$rdma" -g "$gid" -n 20 localhost && wait $!
+}
+
+modprobe configfs
+mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+modprobe mlx5_core "$no_keys_in_advance"
+check bring-up bring_up 10.7.0.1
+folder=/sys/class/infiniband/$rdma
+check vlan vlan_up
+check qos-sent qos_sent
+check qos-on-wire qos_on_wire
+check gid-attributes gid_attributes
+check cm-over-v2 cm_over_v2
+check cm-over-v1 cm_over_v1
+mode 2 > /dev/null
+check cm-with-tos cm_with_tos
+check cm-with-ttl cm_with_ttl
+check service-level puts_on_wire 'ether[12:2] == 0x8100 and ether[14:2] & 0xe000 == 0xa000' \
+	service_level
+check pkeys-refused refused "$folder/partitions/1/pkeys" '1 0x8001' 'no P_Key but 0xffff'
+check lag-refused refused "$folder/roce_lag_enable" 0 'roce_lag_enable: the hardware decides'
+check ecmp-refused refused "$folder/roce_lag_ecmp_dev" cx7 'roce_lag_ecmp_dev: the hardware decides'
+check counters-compared counters_compared
+check only-v1 only_v1
+check only-v2 only_v2
+check ud-gid-type ud_gid_type
+finish
