@@ -35,7 +35,7 @@ int rhca_mlx5_ah_create(struct rhca_ah *base, u32 flags, struct ib_udata *udata)
 
 	set_av(&ah->av, &base->address);
 	set_av(&ah->ud_av, &base->ud_address);
-	if (!udata || !udata->outlen)
+	if (!udata)
 		return 0;
 	if (udata->outlen < offsetofend(typeof(resp), dmac))
 		return -EINVAL;

@@ -15,8 +15,7 @@
 #define NO_BFREG		BIT(31)	/* the process knows its UAR */
 #define MIN_RECV_BYTES_LOG	4
 #define USER_FLAGS (MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | \
-		    MLX5_QP_FLAG_ALLOW_SCATTER_CQE | \
-		    MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE)
+		    MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
 
 static int check_queues(const struct mlx5_core_dev *mdev,
 			const struct mlx5_ib_create_qp *cmd)
@@ -25,7 +24,8 @@ static int check_queues(const struct mlx5_core_dev *mdev,
 
 	if (cmd->flags & ~USER_FLAGS)
 		return -EOPNOTSUPP;
-	if (!(cmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) || cmd->reserved)
+	if (!(cmd->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) || cmd->reserved ||
+	    cmd->uidx > RHCA_MLX5_NO_USER_INDEX)
 		return -EINVAL;
 	if (cmd->sq_wqe_count > max || cmd->rq_wqe_count > max)
 		return -EINVAL;
@@ -56,7 +56,7 @@ static void take_queues(struct rhca_mlx5_qp_spec *spec,
 	if (spec->has_send)
 		spec->log_send = ilog2(cmd->sq_wqe_count);
 	spec->uar = cmd->bfreg_index;
-	spec->user_index = cmd->uidx & RHCA_MLX5_NO_USER_INDEX;
+	spec->user_index = cmd->uidx;
 	spec->ece = cmd->ece_options;
 }
 

@@ -57,14 +57,16 @@ static int pin_srq(struct rhca_mlx5_srq *srq, struct ib_udata *udata,
 	struct mlx5_ib_create_srq cmd = {};
 	int ret;
 
-	ret = rhca_mlx5_take_request(udata, &cmd, sizeof(cmd), 0);
+	ret = rhca_mlx5_take_request(udata, &cmd, sizeof(cmd), spec->is_xrc ?
+				     offsetofend(typeof(cmd), uidx) : 0);
 	if (ret)
 		return ret;
-	if (cmd.reserved0 || cmd.reserved1)
+	if (cmd.reserved0 || cmd.reserved1 ||
+	    cmd.uidx > RHCA_MLX5_NO_USER_INDEX)
 		return -EINVAL;
 	if (cmd.flags)
 		return -EOPNOTSUPP;
-	spec->user_index = cmd.uidx & RHCA_MLX5_NO_USER_INDEX;
+	spec->user_index = cmd.uidx;
 	queue.address = cmd.buf_addr;
 	queue.record = cmd.db_addr;
 	ret = rhca_mlx5_buffer_pin(&srq->buffer, rhca_mlx5_context_of(udata),
