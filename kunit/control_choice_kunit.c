@@ -362,59 +362,62 @@ static void settings_outlive_a_netdev_that_moves_meanwhile(struct kunit *test)
 	expect_partition(test, &dev->ports[0]);
 }
 
+/* A device of two ports, by software: its first netdev is the bench's */
+static void make_two_ports(struct bench *b, const char *name, struct net_device *second)
+{
+	struct rhca_dev_spec spec = {
+		.name = name, .backend = &rhca_sw_backend,
+		.netdevs = { b->ndev, second }, .num_ports = 2,
+	};
+
+	KUNIT_ASSERT_EQ(b->test, 0, rhca_choice_create(&spec));
+}
+
+static void set_both_ports(struct bench *b)
+{
+	struct rhca_dev *dev = find(b);
+
+	KUNIT_ASSERT_EQ(b->test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	KUNIT_ASSERT_EQ(b->test, 0, rhca_ttl_store(&dev->ports[1], "8"));
+	KUNIT_ASSERT_EQ(b->test, 0, rhca_pkeys_store(&dev->ports[1], "1 0x8001"));
+}
+
+static void expect_both_ports(struct bench *b, const char *name)
+{
+	struct rhca_dev *dev = find(b);
+
+	KUNIT_EXPECT_STREQ(b->test, dev_name(&dev->ibdev.dev), name);
+	KUNIT_EXPECT_EQ(b->test, dev->ports[0].qos.ttl, 7);
+	KUNIT_EXPECT_EQ(b->test, dev->ports[1].qos.ttl, 8);
+	expect_partition(b->test, &dev->ports[1]);
+}
+
 /* All ports of a device go with one netdev; those whose netdev stays keep theirs, too */
 static void settings_of_all_ports_are_kept(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	struct net_device *second = test_netdev(test, 2);
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME "_two", .backend = &rhca_sw_backend,
-		.netdevs = { b->ndev, second }, .num_ports = 2,
-	};
-	struct rhca_dev *dev;
 
-	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
-	dev = find(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[1], "8"));
-	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[1], "1 0x8001"));
+	make_two_ports(b, TEST_NAME "_two", second);
+	set_both_ports(b);
 	reload(b);
-	spec.name = NULL;
-	spec.netdevs[0] = b->ndev;
-	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
-	dev = find(b);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME "_two");
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
-	KUNIT_EXPECT_EQ(test, dev->ports[1].qos.ttl, 8);
-	expect_partition(test, &dev->ports[1]);
+	make_two_ports(b, NULL, second);
+	expect_both_ports(b, TEST_NAME "_two");
 }
 
 /* Both are being unregistered when the first one says so */
 static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME "_both", .backend = &rhca_sw_backend,
-		.netdevs = { b->ndev, test_netdev_of(test, 2, b->parent, NULL) },
-		.num_ports = 2,
-	};
+	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
 	struct rhca_dev *dev;
 
-	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
-	dev = find(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[1], "8"));
-	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[1], "1 0x8001"));
-	test_netdevs_remove(test, b->ndev, spec.netdevs[1]);
-	spec.name = NULL;
+	make_two_ports(b, TEST_NAME "_both", second);
+	set_both_ports(b);
+	test_netdevs_remove(test, b->ndev, second);
 	b->ndev = test_netdev_of(test, 1, b->parent, NULL);
-	spec.netdevs[0] = b->ndev;
-	spec.netdevs[1] = test_netdev_of(test, 2, b->parent, NULL);
-	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
-	dev = find(b);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
-	KUNIT_EXPECT_EQ(test, dev->ports[1].qos.ttl, 8);
-	expect_partition(test, &dev->ports[1]);
+	make_two_ports(b, NULL, test_netdev_of(test, 2, b->parent, NULL));
+	expect_both_ports(b, TEST_NAME "_both");
 	/* Its user removes it: other tests have hardware of the same name */
 	dev = rhca_dev_find(b->ndev);
 	ib_unregister_device_and_put(&dev->ibdev);

@@ -155,7 +155,8 @@ kill_all() {
 	sleep 1
 	# shellcheck disable=SC2086
 	kill -9 $users 2> /dev/null
-	users_ended 30 && wait_for no_user_is_left || no_user_is_left
+	users_ended 30 || return 1
+	wait_for no_user_is_left || no_user_is_left
 }
 
 # A listener waits for the network alone, and is told to go. So is who polls and has all

@@ -60,10 +60,20 @@ qos_on_wire() {
 	/usr/bin/python3 "$tests/qos.py" judge_by_adapter "$work/list" "$work/expected"
 }
 
-by_cm() {
-	timeout 60 rping -s -a "$address" -C 5 &
+# both_ends SERVER CLIENT COMMAND...: the command twice, with a word for each behind it
+both_ends() {
+	local server=$1 client=$2
+
+	shift 2
+	# shellcheck disable=SC2086
+	timeout 60 "$@" $server &
 	wait_for is_listening || return 1
-	timeout 60 rping -c -a "$address" -C 5 && wait $!
+	# shellcheck disable=SC2086
+	timeout 60 "$@" $client && wait $!
+}
+
+by_cm() {
+	both_ends -s -c rping -a "$address" -C 5
 }
 
 mode() {
@@ -94,9 +104,7 @@ service_level() {
 	local index
 
 	index=$(find_gid v2 '0a09:0702$')
-	timeout 60 ibv_rc_pingpong -d "$rdma" -g "$index" -l 5 -n 20 &
-	wait_for is_listening || return 1
-	timeout 60 ibv_rc_pingpong -d "$rdma" -g "$index" -l 5 -n 20 localhost && wait $!
+	both_ends "" localhost ibv_rc_pingpong -d "$rdma" -g "$index" -l 5 -n 20
 }
 
 # GIDs and their attributes are ib_core's: each names its type and its netdev.
@@ -200,9 +208,7 @@ ud_gid_type() {
 }
 
 ud_pingpong() {
-	timeout 60 ibv_ud_pingpong -d "$rdma" -g "$gid" -n 20 &
-	wait_for is_listening || return 1
-	timeout 60 ibv_ud_pingpong -d "$rdma" -g "$gid" -n 20 localhost && wait $!
+	both_ends "" localhost ibv_ud_pingpong -d "$rdma" -g "$gid" -n 20
 }
 
 modprobe configfs
