@@ -7,6 +7,7 @@
  * lie somewhere for long.
  */
 #include <linux/irqflags.h>	/* local_lock.h leaves it to others on arm64 */
+#include <linux/spinlock.h>	/* and this with PREEMPT_RT */
 #include <linux/local_lock.h>
 #include <linux/percpu.h>
 #include <rhca/compat.h>
