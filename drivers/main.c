@@ -8,11 +8,11 @@
 #include <linux/moduleparam.h>
 
 #include "control/dcb.h"
-#include "control/link.h"
 #include "control/sysfs.h"
 #include "core/mcast.h"
-#include "core/policy.h"
 #include "core/recreate.h"
+#include "core/rules/policy.h"
+#include "lifecycle/link.h"
 #include "sw/backend.h"
 #include "wire/crc32.h"
 #include "wire/icrc.h"

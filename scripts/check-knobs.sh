@@ -51,14 +51,14 @@ code_counters() {
 
 code_attributes() {
 	sed -n -e 's/.*{ "\([a-z_]*\)".*/\1/p' \
-		-e 's/.*put_[a-z0-9_]*(msg, "\([a-z_]*\)".*/\1/p' drivers/core/restrack.c
+		-e 's/.*put_[a-z0-9_]*(msg, "\([a-z_]*\)".*/\1/p' drivers/core/qp/restrack.c
 }
 
 # SUITE.CASE, as kunit.filter_glob takes them
 code_cases() {
 	local file suite
 
-	for file in kunit/*_kunit.c; do
+	for file in kunit/*/*_kunit.c; do
 		suite=$(sed -n '/^static struct kunit_suite/,/^}/s/^\t\.name = "\(.*\)",/\1/p' "$file")
 		tr -s '\t\n ' ' ' < "$file" |
 			grep -oP '\bKUNIT_CASE(_SLOW|_PARAM)?\( ?\K\w+' | sed "s/^/$suite./"

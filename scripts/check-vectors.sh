@@ -10,7 +10,7 @@ cd "$(dirname "$(realpath "$0")")/.."
 made=$(mktemp)
 trap 'rm -f "$made"' EXIT
 /usr/bin/python3 scripts/kunit/make-icrc-vectors.py > "$made"
-diff -u kunit/icrc_vectors.h "$made" || {
-	echo "check-vectors: kunit/icrc_vectors.h is not what scripts/kunit/make-icrc-vectors.py makes" >&2
+diff -u kunit/wire/icrc_vectors.h "$made" || {
+	echo "check-vectors: kunit/wire/icrc_vectors.h is not what scripts/kunit/make-icrc-vectors.py makes" >&2
 	exit 1
 }

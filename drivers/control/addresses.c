@@ -7,7 +7,7 @@
 #include <net/if_inet6.h>
 
 #include "control/addresses.h"
-#include "core/port_news.h"
+#include "core/port_events.h"
 
 static int address_event(const struct net_device *ndev, unsigned long event)
 {

@@ -8,7 +8,7 @@
 
 #include "control/dcb.h"
 #include "core/device.h"
-#include "core/port_news.h"
+#include "core/port_events.h"
 
 static int apps_changed(struct notifier_block *nb, unsigned long event,
 			void *ptr)

@@ -18,8 +18,8 @@
 
 #include "control/neighbours.h"
 #include "core/device.h"
-#include "core/netdev_id.h"
 #include "core/registry.h"
+#include "core/rules/netdev_id.h"
 
 #define TELL_AGAIN	(10 * 60 * HZ)	/* the same address, at the earliest */
 #define MAX_TOLD	16		/* addresses within that time */

@@ -12,12 +12,12 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
-#include "control/lag.h"
-#include "control/lag_files.h"
 #include "control/sysfs.h"
 #include "core/device.h"
-#include "core/port_pkeys.h"
-#include "core/port_qos.h"
+#include "core/port/port_pkeys.h"
+#include "core/qp/port_qos.h"
+#include "lifecycle/lag.h"
+#include "lifecycle/lag_files.h"
 
 #define SHOWN_CHARS	64	/* of a refused text in the log */
 

@@ -15,8 +15,8 @@
 #include <rhca/compat.h>
 
 #include "core/counters.h"
-#include "core/device_types.h"
-#include "core/qp.h"
+#include "core/port/device_types.h"
+#include "core/qp/qp.h"
 
 #define COUNTER(id, text) \
 	[id] = { .name = (text) }

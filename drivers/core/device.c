@@ -8,19 +8,19 @@
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
-#include "core/ah.h"
 #include "core/counters.h"
 #include "core/device.h"
 #include "core/gid_verbs.h"
-#include "core/gid_watch.h"
 #include "core/mad.h"
 #include "core/mcast.h"
 #include "core/offer.h"
-#include "core/policy.h"
-#include "core/port_pkeys.h"
-#include "core/qp.h"
-#include "core/restrack.h"
-#include "core/settings.h"
+#include "core/port/gid_watch.h"
+#include "core/port/port_pkeys.h"
+#include "core/port/settings.h"
+#include "core/qp/ah.h"
+#include "core/qp/qp.h"
+#include "core/qp/restrack.h"
+#include "core/rules/policy.h"
 
 static int modify_device(struct ib_device *ibdev, int mask,
 			 struct ib_device_modify *attr)

@@ -5,8 +5,8 @@
 #ifndef RHCA_CORE_DEVICE_H
 #define RHCA_CORE_DEVICE_H
 
-#include "core/device_types.h"
-#include "core/port.h"
+#include "core/port/device_types.h"
+#include "core/port/port.h"
 
 struct rhca_settings;
 

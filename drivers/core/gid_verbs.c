@@ -6,10 +6,10 @@
 #include <linux/if_vlan.h>
 #include <rhca/backend.h>
 
-#include "core/device_types.h"
-#include "core/gid.h"
 #include "core/gid_verbs.h"
 #include "core/mcast.h"
+#include "core/port/device_types.h"
+#include "core/rules/gid.h"
 
 /*
  * Empty where the netdev is in another namespace: no packet that we see comes by it,

@@ -8,9 +8,9 @@
 #include <rhca/backend.h>
 
 #include "core/counters.h"
-#include "core/device_types.h"
 #include "core/mad.h"
-#include "core/pma.h"
+#include "core/port/device_types.h"
+#include "core/rules/pma.h"
 
 #define PMA_VERSION		1
 #define ALL_PORTS		0xff	/* PortSelect */

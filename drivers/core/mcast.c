@@ -18,13 +18,13 @@
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
-#include "core/device_types.h"
-#include "core/gid.h"
 #include "core/mcast.h"
 #include "core/mcast_join.h"
 #include "core/mcast_limit.h"
-#include "core/port.h"
-#include "core/qp.h"
+#include "core/port/device_types.h"
+#include "core/port/port.h"
+#include "core/qp/qp.h"
+#include "core/rules/gid.h"
 
 /* Of all devices: a packet needs one lookup, its netdev says which are meant */
 static DEFINE_READ_MOSTLY_HASHTABLE(groups, 10);

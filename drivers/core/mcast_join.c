@@ -15,10 +15,10 @@
 #include <net/ip.h>
 #include <rhca/compat.h>
 
-#include "core/gid.h"
 #include "core/mcast_join.h"
-#include "core/netdev.h"
-#include "core/policy.h"
+#include "core/rules/gid.h"
+#include "core/rules/netdev.h"
+#include "core/rules/policy.h"
 
 static const struct in6_addr *to_ipv6(const union ib_gid *gid)
 {

@@ -13,10 +13,10 @@
 #include <linux/user_namespace.h>
 #include <rhca/compat.h>
 
-#include "core/device_types.h"
 #include "core/mcast_limit.h"
-#include "core/port.h"
-#include "core/qp.h"
+#include "core/port/device_types.h"
+#include "core/port/port.h"
+#include "core/qp/qp.h"
 
 static unsigned int mcast_user_limit = 256;
 module_param(mcast_user_limit, uint, 0644);

@@ -14,9 +14,9 @@
 
 #include "core/device.h"
 #include "core/offer.h"
+#include "core/port/settings.h"
 #include "core/recreate.h"
 #include "core/registry.h"
-#include "core/settings.h"
 
 /**
  * struct recreate_job - A device that will be made again

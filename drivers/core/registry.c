@@ -12,12 +12,12 @@
 #include <rhca/compat.h>
 
 #include "core/device.h"
-#include "core/gid_watch.h"
 #include "core/mcast.h"
 #include "core/offer.h"
-#include "core/port_pkeys.h"
-#include "core/port_qos.h"
-#include "core/qp.h"
+#include "core/port/gid_watch.h"
+#include "core/port/port_pkeys.h"
+#include "core/qp/port_qos.h"
+#include "core/qp/qp.h"
 #include "core/recreate.h"
 #include "core/registry.h"
 

@@ -7,7 +7,7 @@
 
 #include <linux/mlx5/qp.h>
 
-#include "core/ah.h"
+#include "core/qp/ah.h"
 
 /**
  * struct rhca_mlx5_ah - Address handle

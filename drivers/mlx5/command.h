@@ -13,8 +13,8 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/address.h"
 #include "core/counters.h"
+#include "core/port/address.h"
 
 struct ib_umem;
 struct rhca_mlx5_buffer;

@@ -9,7 +9,7 @@
 
 #include "command.h"
 #include "congestion.h"
-#include "core/port.h"
+#include "core/port/port.h"
 #include "device.h"
 
 static DEFINE_MUTEX(modify_mutex);	/* from reading a set to writing it back */

@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 
 #include "command.h"
-#include "core/port.h"
+#include "core/port/port.h"
 #include "counters.h"
 #include "device.h"
 #include "qp_types.h"

@@ -9,7 +9,7 @@
 #include <linux/mutex.h>
 
 #include "core/counters.h"
-#include "core/pma.h"
+#include "core/rules/pma.h"
 
 struct rhca_counter_set;
 struct rhca_dev;

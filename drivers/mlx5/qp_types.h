@@ -9,7 +9,7 @@
 
 #include "buffer.h"
 #include "command.h"
-#include "core/qp.h"
+#include "core/qp/qp.h"
 #include "number.h"
 #include "queue.h"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Write kunit/icrc_vectors.h: packets whose ICRC scapy has computed.
+"""Write kunit/wire/icrc_vectors.h: packets whose ICRC scapy has computed.
 
-usage: make-icrc-vectors.py > kunit/icrc_vectors.h
+usage: make-icrc-vectors.py > kunit/wire/icrc_vectors.h
 
 RoCE v1 and v2, each with IPv4 and IPv6 addresses, several opcodes, payload
 sizes and paddings. scapy.contrib.roce computes the ICRC of v2 over IPv4 only;

@@ -11,7 +11,7 @@
 #include <linux/percpu.h>
 #include <rhca/counter.h>
 
-#include "core/port.h"
+#include "core/port/port.h"
 
 struct rhca_counters {
 	u64 value[RHCA_NUM_COUNTERS];

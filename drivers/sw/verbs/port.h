@@ -8,7 +8,7 @@
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 
-#include "core/port.h"
+#include "core/port/port.h"
 
 struct rhca_qp_handle;
 

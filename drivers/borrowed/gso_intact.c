@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UDP cuts a segmentation offload packet before an encapsulation socket sees it,
+ * unless its type says that it was made for a tunnel. Ours takes it whole, be it a
+ * block of a peer or what GRO has put together, so the type is set here: by the
+ * last of the hooks for packets to this host, when it is certain that no device
+ * will look at it any more.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+#include <rhca/compat.h>
+
+#include "borrowed/gso_intact.h"
+#include "wire/headers.h"
+
+#ifdef CONFIG_NETFILTER
+static bool is_udp(const struct sk_buff *skb, u8 family)
+{
+	return family == NFPROTO_IPV4 ? ip_hdr(skb)->protocol == IPPROTO_UDP :
+	       ipv6_hdr(skb)->nexthdr == IPPROTO_UDP;
+}
+
+static bool is_block(struct sk_buff *skb, u8 family)
+{
+	unsigned int type = skb_shinfo(skb)->gso_type;
+	struct udphdr buffer;
+	const struct udphdr *udp;
+
+	if (!(type & SKB_GSO_UDP_L4) || (type & SKB_GSO_FRAGLIST) ||
+	    skb->encapsulation || !is_udp(skb, family))
+		return false;
+	udp = skb_header_pointer(skb, skb_transport_offset(skb),
+				 sizeof(buffer), &buffer);
+	return udp && udp->dest == htons(RHCA_UDP_PORT);
+}
+
+/*
+ * A clone, which a bridge or mirroring has made, shares the type with an skb that
+ * leaves by another device: tun warns of one that it does not know, and drops it.
+ * Without memory for a type of its own the clone is cut.
+ */
+unsigned int rhca_whole_keep(void *priv, struct sk_buff *skb,
+			     const struct nf_hook_state *state)
+{
+	if (unlikely(skb_is_gso(skb)) && is_block(skb, state->pf) &&
+	    !skb_unclone(skb, GFP_ATOMIC))
+		skb_shinfo(skb)->gso_type |= SKB_GSO_UDP_TUNNEL;
+	return NF_ACCEPT;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_whole_keep);
+
+static const struct nf_hook_ops whole_hooks[] = {
+	{
+		.hook		= rhca_whole_keep,
+		.pf		= NFPROTO_IPV4,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP_PRI_LAST,
+	}, {
+		.hook		= rhca_whole_keep,
+		.pf		= NFPROTO_IPV6,
+		.hooknum	= NF_INET_LOCAL_IN,
+		.priority	= NF_IP_PRI_LAST,
+	},
+};
+
+/**
+ * rhca_whole_begin - Blocks reach our sockets whole
+ * @net: the namespace that they are in
+ *
+ * Context: may sleep.
+ * Return: 0 or an error; without it blocks arrive cut.
+ */
+int rhca_whole_begin(struct net *net)
+{
+	return nf_register_net_hooks(net, whole_hooks, ARRAY_SIZE(whole_hooks));
+}
+
+void rhca_whole_end(struct net *net)
+{
+	nf_unregister_net_hooks(net, whole_hooks, ARRAY_SIZE(whole_hooks));
+}
+#else
+int rhca_whole_begin(struct net *net)
+{
+	return 0;
+}
+
+void rhca_whole_end(struct net *net)
+{
+}
+#endif

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-#ifndef RHCA_CONTROL_NETDEV_CHECK_H
-#define RHCA_CONTROL_NETDEV_CHECK_H
-
-struct net_device;
-
-int rhca_netdev_check(struct net_device *ndev);
-
-#endif

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Port attributes and link state, as the netdev has them.
+ */
+#include <rdma/ib_addr.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_sysfs.h>
+#include <rhca/backend.h>
+#include <rhca/compat.h>
+
+#include "core/port/device_types.h"
+#include "core/port/port.h"
+#include "core/rules/netdev.h"
+#include "core/rules/policy.h"
+
+/**
+ * rhca_port_get_netdev - The port's netdev
+ * @port: the port
+ *
+ * Return: the netdev with a reference, or NULL once it has gone.
+ */
+struct net_device *rhca_port_get_netdev(struct rhca_port *port)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(port->ndev);
+	dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_port_get_netdev);
+
+static enum ib_port_state netdev_state(const struct net_device *ndev)
+{
+	return ndev && netif_running(ndev) && netif_carrier_ok(ndev) ?
+		IB_PORT_ACTIVE : IB_PORT_DOWN;
+}
+
+/* IBTA vol. 1, 14.2.5.6: disabled by the administrator, or looking for a peer */
+static enum ib_port_phys_state netdev_phys_state(const struct net_device *ndev)
+{
+	if (netdev_state(ndev) == IB_PORT_ACTIVE)
+		return IB_PORT_PHYS_STATE_LINK_UP;
+	return ndev && netif_running(ndev) ? IB_PORT_PHYS_STATE_POLLING :
+					     IB_PORT_PHYS_STATE_DISABLED;
+}
+
+/* One working netdev is enough */
+static enum ib_port_state port_state(struct rhca_port *port)
+{
+	enum ib_port_state state;
+
+	rcu_read_lock();
+	state = max(netdev_state(rcu_dereference(port->ndev)),
+		    netdev_state(rcu_dereference(port->second)));
+	rcu_read_unlock();
+	return state;
+}
+
+static enum ib_mtu netdev_mtu(const struct net_device *ndev)
+{
+	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
+
+	return mtu ? mtu : IB_MTU_256;
+}
+
+/**
+ * rhca_port_init - Set a port up over its netdev, but for what the device's creation
+ * puts into it
+ * @port: zeroed memory
+ * @dev: the device it belongs to
+ * @num: its number, from 1
+ * @ndev: its netdev; the port takes a reference of its own
+ *
+ * Return: 0 or -ENOMEM, with nothing held.
+ */
+int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
+		   struct net_device *ndev)
+{
+	int ret;
+
+	ret = rhca_qos_init(&port->qos);
+	if (ret)
+		return ret;
+	port->dev = dev;
+	port->num = num;
+	port->state = netdev_state(ndev);
+	rhca_gid_table_init(&port->gids);
+	rhca_pma_init(&port->pma);
+	netdev_hold(ndev, &port->ndev_tracker, GFP_KERNEL);
+	port->gid_types = rhca_gid_types_enabled() &
+			  rhca_netdev_gid_types(ndev);
+	port->made_on = ndev;
+	port->net = dev_net(ndev);
+	rcu_assign_pointer(port->ndev, ndev);
+	return 0;
+}
+
+/**
+ * rhca_port_set_second - Let the port use a second netdev
+ * @port: a port that nobody sees yet
+ * @ndev: the netdev; the port takes a reference of its own
+ */
+void rhca_port_set_second(struct rhca_port *port, struct net_device *ndev)
+{
+	netdev_hold(ndev, &port->second_tracker, GFP_KERNEL);
+	rcu_assign_pointer(port->second, ndev);
+	port->state = port_state(port);
+}
+
+/**
+ * rhca_port_release_netdev - Let go of the netdev, which is going away
+ * @port: the port; packets that are under way may still use the netdev, which
+ *	its unregistration waits for
+ *
+ * Context: may sleep; safe against itself.
+ */
+void rhca_port_release_netdev(struct rhca_port *port)
+{
+	struct net_device *ndev = unrcu_pointer(xchg(&port->ndev, NULL));
+	struct net_device *second = unrcu_pointer(xchg(&port->second, NULL));
+
+	if (!ndev && !second)
+		return;
+	synchronize_net();
+	netdev_put(ndev, &port->ndev_tracker);
+	netdev_put(second, &port->second_tracker);
+}
+
+/**
+ * rhca_port_exit - Undo rhca_port_init()
+ * @port: the port
+ */
+void rhca_port_exit(struct rhca_port *port)
+{
+	rhca_port_release_netdev(port);
+	rhca_qos_exit(&port->qos);
+}
+
+/**
+ * rhca_port_get_net - The namespace that the port's netdev is in
+ * @port: the port
+ *
+ * Return: the namespace with a reference, or NULL when it or the netdev goes.
+ */
+struct net *rhca_port_get_net(struct rhca_port *port)
+{
+	struct net_device *ndev;
+	struct net *net;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(port->ndev);
+	net = ndev ? maybe_get_net(dev_net(ndev)) : NULL;
+	rcu_read_unlock();
+	return net;
+}
+
+/**
+ * rhca_port_mtu - The largest path MTU that the netdev's MTU allows
+ * @port: the port
+ *
+ * Context: any.
+ */
+enum ib_mtu rhca_port_mtu(struct rhca_port *port)
+{
+	struct net_device *ndev, *second;
+	enum ib_mtu mtu = IB_MTU_256;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(port->ndev);
+	if (ndev)
+		mtu = netdev_mtu(ndev);
+	second = rcu_dereference(port->second);
+	if (second)
+		mtu = min(mtu, netdev_mtu(second));
+	rcu_read_unlock();
+	return mtu;
+}
+
+/**
+ * rhca_port_num_gids - GIDs that the port offers
+ * @port: the port; two netdevs share the table, as on adapters
+ */
+u32 rhca_port_num_gids(const struct rhca_port *port)
+{
+	u32 num = port->dev->caps.num_gids;
+
+	return rcu_access_pointer(port->second) ? num / 2 : num;
+}
+
+/**
+ * rhca_port_event - Raise an asynchronous event of the port
+ * @port: the port
+ * @type: the event
+ *
+ * Context: any; users hear of it in the background.
+ */
+void rhca_port_event(struct rhca_port *port, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = &port->dev->ibdev,
+		.element.port_num = port->num,
+		.event = type,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+/**
+ * rhca_port_update - The netdev went up or down, got or lost carrier or MTU
+ * @port: the port
+ * @mtu_changed: its MTU is another one; users must ask for the port again
+ *
+ * Context: RTNL held, so calls do not overlap.
+ */
+void rhca_port_update(struct rhca_port *port, bool mtu_changed)
+{
+	enum ib_port_state state = port_state(port);
+
+	if (state == port->state && !(mtu_changed && state == IB_PORT_ACTIVE))
+		return;
+	if (port->state == IB_PORT_ACTIVE && state != IB_PORT_ACTIVE)
+		atomic_inc(&port->link_downed);
+	port->state = state;
+	rhca_port_event(port, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+							IB_EVENT_PORT_ERR);
+}
+
+/*
+ * Two netdevs add up. ib_core asks the first; where both run at its speed, and
+ * that is how LAGs are built, there are twice the lanes.
+ */
+static const u8 twice_the_lanes[] = {
+	[IB_WIDTH_1X] = IB_WIDTH_2X,	[IB_WIDTH_2X] = IB_WIDTH_4X,
+	[IB_WIDTH_4X] = IB_WIDTH_8X,
+};
+
+static void add_second_rate(struct rhca_port *port, struct ib_port_attr *attr)
+{
+	struct net_device *ndev, *second;
+	bool both;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(port->ndev);
+	second = rcu_dereference(port->second);
+	both = ndev && second && netdev_state(ndev) == IB_PORT_ACTIVE &&
+	       netdev_state(second) == IB_PORT_ACTIVE;
+	rcu_read_unlock();
+	if (both && attr->active_width < ARRAY_SIZE(twice_the_lanes) &&
+	    twice_the_lanes[attr->active_width])
+		attr->active_width = twice_the_lanes[attr->active_width];
+}
+
+static int query_port(struct ib_device *ibdev, u32 port_num,
+		      struct ib_port_attr *attr)
+{
+	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
+	struct net_device *ndev;
+	int ret = 0;
+
+	if (!port)
+		return -EINVAL;
+	ndev = rhca_port_get_netdev(port);
+	attr->active_speed = IB_SPEED_SDR;
+	attr->active_width = IB_WIDTH_1X;
+	attr->state = port_state(port);
+	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
+		IB_PORT_PHYS_STATE_LINK_UP : netdev_phys_state(ndev);
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = rhca_port_mtu(port);
+	attr->gid_tbl_len = rhca_port_num_gids(port);
+	attr->pkey_tbl_len = port->dev->caps.num_pkeys;
+	attr->max_msg_sz = port->dev->caps.max_msg_bytes;
+	attr->max_vl_num = 1;
+	attr->ip_gids = true;
+	attr->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
+	attr->bad_pkey_cntr = min(atomic_read(&port->pkey_violations), 0xffff);
+	attr->qkey_viol_cntr = min(atomic_read(&port->qkey_violations), 0xffff);
+	if (ndev)
+		ret = ib_get_eth_speed(ibdev, port_num, &attr->active_speed,
+				       &attr->active_width);
+	dev_put(ndev);
+	add_second_rate(port, attr);
+	if (port->dev->backend->port_query)
+		port->dev->backend->port_query(port, attr);
+	/* The netdev is going, and the device will follow: a port that is down */
+	return ret == -ENODEV ? 0 : ret;
+}
+
+static int query_pkey(struct ib_device *ibdev, u32 port_num, u16 index,
+		      u16 *pkey)
+{
+	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
+
+	if (!port || index >= port->dev->caps.num_pkeys)
+		return -EINVAL;
+	rcu_read_lock();
+	*pkey = rhca_pkey_at(&port->pkeys, index);
+	rcu_read_unlock();
+	return 0;
+}
+
+static int modify_port(struct ib_device *ibdev, u32 port_num, int mask,
+		       struct ib_port_modify *attr)
+{
+	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
+
+	if (!port)
+		return -EINVAL;
+	if (mask & ~IB_PORT_RESET_QKEY_CNTR)
+		return -EOPNOTSUPP;
+	if (mask & IB_PORT_RESET_QKEY_CNTR)
+		atomic_set(&port->qkey_violations, 0);
+	return 0;
+}
+
+static int get_port_immutable(struct ib_device *ibdev, u32 port_num,
+			      struct ib_port_immutable *immutable)
+{
+	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
+
+	if (!port)
+		return -EINVAL;
+	immutable->gid_tbl_len = rhca_port_num_gids(port);
+	immutable->pkey_tbl_len = port->dev->caps.num_pkeys;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	if (rhca_port_has_gid_type(port, IB_GID_TYPE_ROCE))
+		immutable->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE;
+	if (rhca_port_has_gid_type(port, IB_GID_TYPE_ROCE_UDP_ENCAP))
+		immutable->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	return 0;
+}
+
+static enum rdma_link_layer get_link_layer(struct ib_device *ibdev,
+					   u32 port_num)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+/*
+ * The netdev is bound this way and not by ib_device_set_netdev(), because the
+ * in-tree software driver takes any device with its driver id that it finds by
+ * a netdev for its own.
+ */
+static struct net_device *get_netdev(struct ib_device *ibdev, u32 port_num)
+{
+	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
+
+	return port ? rhca_port_get_netdev(port) : NULL;
+}
+
+static bool speaks(struct rhca_port *port, enum ib_gid_type type)
+{
+	const struct rhca_backend_ops *backend = port->dev->backend;
+
+	return rhca_port_has_gid_type(port, type) &&
+	       (!backend->port_speaks || backend->port_speaks(port, type));
+}
+
+/* Not the same as the GID types: UDP port 4791 may be somebody else's */
+static ssize_t roce_versions_show(struct ib_device *ibdev, u32 port_num,
+				  struct ib_port_attribute *attr, char *buf)
+{
+	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
+	bool v1 = speaks(port, IB_GID_TYPE_ROCE);
+	bool v2 = speaks(port, IB_GID_TYPE_ROCE_UDP_ENCAP);
+
+	return sysfs_emit(buf, "%s%s%s\n", v1 ? "v1" : "", v1 && v2 ? " " : "",
+			  v2 ? "v2" : "");
+}
+
+static IB_PORT_ATTR_RO(roce_versions);
+
+static struct attribute *port_attributes[] = {
+	&ib_port_attr_roce_versions.attr,
+	NULL
+};
+
+/* Files in the folder of each port; a backend with others puts its own beside it */
+const struct attribute_group rhca_port_group = {
+	.attrs	= port_attributes,
+};
+RHCA_EXPORT(rhca_port_group);
+
+static const struct attribute_group *port_groups[] = {
+	&rhca_port_group,
+	NULL
+};
+
+const struct ib_device_ops rhca_port_verbs = {
+	.port_groups		= port_groups,
+	.get_link_layer		= get_link_layer,
+	.get_netdev		= get_netdev,
+	.get_port_immutable	= get_port_immutable,
+	.modify_port		= modify_port,
+	.query_pkey		= query_pkey,
+	.query_port		= query_port,
+};

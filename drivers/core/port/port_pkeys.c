@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Partitions. QPs name an index of the port's table and read it there for each
+ * packet, so they follow a change at once.
+ *
+ * RoCE has no subnet manager: the administrator writes the table, and hears of
+ * violations by a uevent. IBTA reports them by a trap to the subnet manager,
+ * 10.9.4, and not to the owner of the QP; verbs have no event for them, and the
+ * nearest, an access violation of the QP, means that the QP is lost: who
+ * sends a packet with a foreign P_Key must not be able to raise it.
+ */
+#include <linux/jiffies.h>
+#include <linux/kobject.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+#include <rdma/ib_mad.h>
+#include <rhca/backend.h>
+#include <rhca/compat.h>
+
+#include "core/offer.h"
+#include "core/port/device_types.h"
+#include "core/port/port.h"
+#include "core/port/port_pkeys.h"
+#include "core/rules/pkey.h"
+
+#define REPORT_PAUSE	(1 * HZ)	/* between two reports of a port */
+
+static const struct rhca_pkey_table default_table = {
+	.num = 1,
+	.key = { IB_DEFAULT_PKEY_FULL },
+};
+
+static void report_violation(struct work_struct *work);
+
+/**
+ * rhca_pkeys_init - Give a port its table
+ * @port: the port
+ * @initial: the table to copy; NULL for full membership in the default partition
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_pkeys_init(struct rhca_port *port,
+		    const struct rhca_pkey_table *initial)
+{
+	struct rhca_pkeys *pkeys = &port->pkeys;
+	struct rhca_pkey_table *table;
+
+	table = kmemdup(initial ?: &default_table, sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	mutex_init(&pkeys->lock);
+	INIT_DELAYED_WORK(&pkeys->report, report_violation);
+	pkeys->reported = jiffies - REPORT_PAUSE;
+	RCU_INIT_POINTER(pkeys->table, table);
+	return 0;
+}
+
+/**
+ * rhca_pkeys_exit - Undo rhca_pkeys_init()
+ * @port: a port that no packet finds any more
+ */
+void rhca_pkeys_exit(struct rhca_port *port)
+{
+	cancel_delayed_work_sync(&port->pkeys.report);
+	kfree(rcu_dereference_protected(port->pkeys.table, true));
+}
+
+/**
+ * rhca_pkeys_freeze - Let nobody write the table, or let them again
+ * @port: the port
+ * @frozen: true: not from now on; false: undo one call with true. Work items of
+ *	several queues look whether something else shall take the port's place
+ *
+ * Context: may sleep; RTNL may be held.
+ */
+void rhca_pkeys_freeze(struct rhca_port *port, bool frozen)
+{
+	mutex_lock(&port->pkeys.lock);
+	port->pkeys.frozen += frozen ? 1 : -1;
+	mutex_unlock(&port->pkeys.lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_freeze);
+
+/**
+ * rhca_pkeys_freeze_all - rhca_pkeys_freeze() for all ports of a device
+ * @dev: the device
+ * @frozen: as there
+ *
+ * Context: may sleep; RTNL may be held.
+ */
+void rhca_pkeys_freeze_all(struct rhca_dev *dev, bool frozen)
+{
+	u32 i;
+
+	for (i = 0; i < dev->num_ports; i++)
+		rhca_pkeys_freeze(&dev->ports[i], frozen);
+}
+
+/**
+ * rhca_pkeys_copy - The table of a port, for a port that takes its place
+ * @port: the port
+ * @to: filled in
+ */
+void rhca_pkeys_copy(struct rhca_port *port, struct rhca_pkey_table *to)
+{
+	rcu_read_lock();
+	*to = *rcu_dereference(port->pkeys.table);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_copy);
+
+/* --- the file ------------------------------------------------------------------ */
+
+/* Can it be meant by who serves the port? */
+static int check_backend(struct rhca_port *port,
+			 const struct rhca_pkey_table *table)
+{
+	const struct rhca_backend_ops *backend = port->dev->backend;
+
+	return backend->pkeys_check ? backend->pkeys_check(port, table) : 0;
+}
+
+/*
+ * Readers see the old table or the new one, never some lines of a write. Returns
+ * the one that no longer counts.
+ */
+static struct rhca_pkey_table *replace_table(struct rhca_port *port,
+					     const char *text)
+{
+	struct rhca_pkeys *pkeys = &port->pkeys;
+	struct rhca_pkey_table *table, *old;
+	int ret;
+
+	lockdep_assert_held(&pkeys->lock);
+	if (pkeys->frozen)
+		return ERR_PTR(-EBUSY);
+	old = rcu_dereference_protected(pkeys->table,
+					lockdep_is_held(&pkeys->lock));
+	table = kmemdup(old, sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return ERR_PTR(-ENOMEM);
+	ret = rhca_pkey_table_edit(table, text);
+	if (!ret)
+		ret = check_backend(port, table);
+	if (ret) {
+		kfree(table);
+		return ERR_PTR(ret);
+	}
+	rcu_assign_pointer(pkeys->table, table);
+	return old;
+}
+
+/* Hardware may serve a port whose partitions nobody relies on any more */
+static bool returns_to_default(const struct rhca_pkey_table *old,
+			       const struct rhca_port *port)
+{
+	bool parts;
+
+	rcu_read_lock();
+	parts = rhca_pkeys_part_tenants(rcu_dereference(port->pkeys.table));
+	rcu_read_unlock();
+	return !parts && rhca_pkeys_part_tenants(old);
+}
+
+/**
+ * rhca_pkeys_store - Write partitions/N/pkeys
+ * @port: the port
+ * @text: lines
+ *
+ * When it returns, every packet is sent and checked by the new table; ib_core
+ * and its users are told in the background. So is hardware that did not serve the
+ * port because of its partitions.
+ *
+ * Context: may sleep.
+ * Return: as rhca_pkey_table_edit(), -EBUSY while another device takes over,
+ * -EOPNOTSUPP where the backend has no such partitions, or -ENOMEM.
+ */
+int rhca_pkeys_store(struct rhca_port *port, const char *text)
+{
+	struct rhca_pkey_table *old;
+	bool recheck;
+
+	mutex_lock(&port->pkeys.lock);
+	old = replace_table(port, text);
+	recheck = !IS_ERR(old) && returns_to_default(old, port);
+	mutex_unlock(&port->pkeys.lock);
+	if (IS_ERR(old))
+		return PTR_ERR(old);
+	synchronize_rcu();
+	kfree(old);
+	rhca_port_event(port, IB_EVENT_PKEY_CHANGE);
+	if (recheck)
+		rhca_offers_recheck();
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_store);
+
+ssize_t rhca_pkeys_show(struct rhca_port *port, char *buf)
+{
+	const struct rhca_pkey_table *table;
+	ssize_t len = 0;
+	int i;
+
+	rcu_read_lock();
+	table = rcu_dereference(port->pkeys.table);
+	for (i = 0; i < table->num; i++)
+		if (table->key[i])
+			len += sysfs_emit_at(buf, len, "%d 0x%04x\n", i,
+					     table->key[i]);
+	rcu_read_unlock();
+	return len;
+}
+
+/* --- violations ---------------------------------------------------------------- */
+
+static void send_uevent(struct rhca_port *port,
+			const struct rhca_pkey_violation *violation)
+{
+	char text[6][48], *env[ARRAY_SIZE(text) + 1] = {};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(text); i++)
+		env[i] = text[i];
+	snprintf(text[0], sizeof(text[0]), "EVENT=PKEY_VIOLATION");
+	snprintf(text[1], sizeof(text[1]), "PORT=%u", port->num);
+	snprintf(text[2], sizeof(text[2]), "PKEY=0x%04x", violation->pkey);
+	snprintf(text[3], sizeof(text[3]), "QPN=0x%06x", violation->qpn);
+	snprintf(text[4], sizeof(text[4]), "SGID=%pI6", violation->sgid.raw);
+	snprintf(text[5], sizeof(text[5]), "DGID=%pI6", violation->dgid.raw);
+	kobject_uevent_env(&port->dev->ibdev.dev.kobj, KOBJ_CHANGE, env);
+}
+
+static void report_violation(struct work_struct *work)
+{
+	struct rhca_port *port = container_of(to_delayed_work(work),
+					      struct rhca_port, pkeys.report);
+
+	send_uevent(port, &port->pkeys.violation);
+	port->pkeys.reported = jiffies;
+	clear_bit_unlock(0, &port->pkeys.reporting);
+}
+
+/**
+ * rhca_pkey_violated - A packet was dropped for its P_Key
+ * @port: that it came to
+ * @violation: what is known of it
+ *
+ * Counts it for the port's attributes. The administrator hears of the first one,
+ * and then of one a second for as long as they come.
+ *
+ * Context: receive softirq.
+ */
+void rhca_pkey_violated(struct rhca_port *port,
+			const struct rhca_pkey_violation *violation)
+{
+	struct rhca_pkeys *pkeys = &port->pkeys;
+	unsigned long due;
+
+	atomic_inc(&port->pkey_violations);
+	if (test_bit(0, &pkeys->reporting) ||
+	    test_and_set_bit_lock(0, &pkeys->reporting))
+		return;
+	pkeys->violation = *violation;
+	due = pkeys->reported + REPORT_PAUSE;
+	schedule_delayed_work(&pkeys->report, time_before(jiffies, due) ?
+			      due - jiffies : 0);
+}

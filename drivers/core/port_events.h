@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What has happened to netdevs, for the ports on them.
+ */
+#ifndef RHCA_CORE_PORT_EVENTS_H
+#define RHCA_CORE_PORT_EVENTS_H
+
+#include <linux/types.h>
+
+struct net_device;
+
+void rhca_port_changed(struct net_device *ndev, bool mtu_changed);
+void rhca_port_address_changed(const struct net_device *ndev, bool removed);
+void rhca_port_apps_changed(int ifindex);
+
+#endif

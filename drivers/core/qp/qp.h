@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Queue pairs as policy sees them: attributes, address, order of what is done.
+ * Queues and packets are the backend's, which embeds this.
+ */
+#ifndef RHCA_CORE_QP_QP_H
+#define RHCA_CORE_QP_QP_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/port/address.h"
+
+struct rhca_dev;
+
+/**
+ * struct rhca_qp - Queue pair; a backend embeds it
+ * @ibqp: ib_core's part
+ * @dev: its device
+ * @entry: in the device's list of QPs
+ * @is_user: a process's
+ * @mtu_told: bit 0: the log has a line about the peer's path MTU; until RESET
+ * @modify_lock: serialises modify_qp; protects what follows
+ * @port: its port, from INIT on; QP1's from the beginning
+ * @state: as modify_qp left it; see rhca_qp_state()
+ * @attr: as modify_qp set it
+ * @has_address: it is connected: @address is where it sends to
+ * @address: its peer
+ * @init: capabilities and flags, for query_qp
+ */
+struct rhca_qp {
+	struct ib_qp ibqp;
+	struct rhca_dev *dev;
+	struct list_head entry;
+	bool is_user;
+	unsigned long mtu_told;
+
+	struct mutex modify_lock;	/* protects: */
+	struct rhca_port *port;
+	enum ib_qp_state state;
+	struct ib_qp_attr attr;
+	bool has_address;
+	struct rhca_address address;
+	struct ib_qp_init_attr init;
+};
+
+static inline struct rhca_qp *to_rhca_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct rhca_qp, ibqp);
+}
+
+static inline bool rhca_qp_is_datagram(const struct rhca_qp *qp)
+{
+	return qp->ibqp.qp_type == IB_QPT_UD || qp->ibqp.qp_type == IB_QPT_GSI;
+}
+
+enum ib_qp_state rhca_qp_state(const struct rhca_qp *qp);
+void rhca_qp_for_each(struct rhca_dev *dev, void (*fn)(struct rhca_qp *qp));
+void rhca_qp_event(struct rhca_qp *qp, enum ib_event_type type);
+void rhca_qp_mtu_mismatch(struct rhca_qp *qp, u32 peer_bytes, u32 our_bytes,
+			  const union ib_gid *peer, u32 peer_qpn);
+int rhca_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+int rhca_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+void rhca_qp_readdress(struct rhca_qp *qp);
+void rhca_qp_quiesce(struct rhca_qp *qp);
+
+extern const struct ib_device_ops rhca_qp_verbs;
+
+#endif

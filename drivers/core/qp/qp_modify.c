@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * modify_qp: check, resolve, let the backend do it, store; and query_qp. Which
+ * transitions are legal is ib_core's table.
+ */
+#include <rhca/backend.h>
+#include <rhca/compat.h>
+
+#include "core/port/device_types.h"
+#include "core/port/port.h"
+#include "core/qp/qp.h"
+
+static int check_limits(const struct rhca_caps *caps,
+			const struct ib_qp_attr *attr, int mask)
+{
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
+	    attr->max_rd_atomic > caps->max_rd_atomic)
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
+	    attr->max_dest_rd_atomic > caps->max_rd_atomic)
+		return -EINVAL;
+	if ((mask & IB_QP_TIMEOUT) && attr->timeout > 31)
+		return -EINVAL;
+	if ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7)
+		return -EINVAL;
+	if ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7)
+		return -EINVAL;
+	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31)
+		return -EINVAL;
+	if ((mask & IB_QP_PATH_MTU) && (attr->path_mtu < IB_MTU_256 ||
+					attr->path_mtu > IB_MTU_4096))
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * The entry must be a valid one, 11.2.5.2; it may become invalid later. QP1 has
+ * all of them, and names one with each request.
+ */
+static int check_pkey_index(struct rhca_qp *qp, const struct ib_qp_attr *attr,
+			    int mask)
+{
+	struct rhca_port *port = mask & IB_QP_PORT ?
+		rhca_port_of(qp->dev, attr->port_num) : qp->port;
+	u16 pkey;
+
+	if (!(mask & IB_QP_PKEY_INDEX))
+		return 0;
+	if (attr->pkey_index >= qp->dev->caps.num_pkeys)
+		return -EINVAL;
+	if (qp->ibqp.qp_type == IB_QPT_GSI)
+		return 0;
+	rcu_read_lock();
+	pkey = rhca_pkey_at(&port->pkeys, attr->pkey_index);
+	rcu_read_unlock();
+	if (rhca_pkey_valid(pkey))
+		return 0;
+	ibdev_dbg(&qp->dev->ibdev, "QP %#x: no P_Key at index %u of port %u\n",
+		  qp->ibqp.qp_num, attr->pkey_index, port->num);
+	return -EINVAL;
+}
+
+static const struct rdma_ah_attr *peer_of(const struct rhca_qp *qp,
+					  const struct ib_qp_attr *attr,
+					  int mask)
+{
+	return mask & IB_QP_AV ? &attr->ah_attr : &qp->attr.ah_attr;
+}
+
+static int check_path_mtu(struct rhca_qp *qp, const struct ib_qp_attr *attr,
+			  int mask)
+{
+	enum ib_mtu port_mtu;
+
+	if (!(mask & IB_QP_PATH_MTU))
+		return 0;
+	port_mtu = rhca_port_mtu(qp->port);
+	if (attr->path_mtu <= port_mtu)
+		return 0;
+	/* Most often a peer's wish: rdma_cm asks for the path MTU of who began */
+	rhca_qp_mtu_mismatch(qp, ib_mtu_enum_to_int(attr->path_mtu),
+			     ib_mtu_enum_to_int(port_mtu),
+			     &rdma_ah_read_grh(peer_of(qp, attr, mask))->dgid,
+			     mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
+						     qp->attr.dest_qp_num);
+	return -EINVAL;
+}
+
+/* The peer is reached by the QP's own port, whose P_Keys it has */
+static int check_path_port(struct rhca_qp *qp, const struct ib_qp_attr *attr,
+			   int mask)
+{
+	u32 num;
+
+	if (!(mask & IB_QP_AV))
+		return 0;
+	num = mask & IB_QP_PORT ? attr->port_num : qp->port->num;
+	return rdma_ah_get_port_num(&attr->ah_attr) == num ? 0 : -EINVAL;
+}
+
+static int check_attr(struct rhca_qp *qp, const struct ib_qp_attr *attr,
+		      int mask, enum ib_qp_state from, enum ib_qp_state next)
+{
+	int ret;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE))
+		return -EOPNOTSUPP;	/* RoCE has no path migration */
+	if (!ib_modify_qp_is_ok(from, next, qp->ibqp.qp_type, mask))
+		return -EINVAL;
+	if ((mask & IB_QP_PORT) && !rhca_port_of(qp->dev, attr->port_num))
+		return -EINVAL;
+	ret = check_limits(&qp->dev->caps, attr, mask);
+	if (ret)
+		return ret;
+	ret = check_pkey_index(qp, attr, mask);
+	if (ret)
+		return ret;
+	ret = check_path_port(qp, attr, mask);
+	if (ret)
+		return ret;
+	return check_path_mtu(qp, attr, mask);
+}
+
+static int resolve(struct rhca_qp *qp, const struct ib_qp_attr *attr, int mask,
+		   struct rhca_address *address)
+{
+	int ret;
+
+	ret = rhca_address_resolve(qp->dev, &attr->ah_attr, address);
+	if (ret)
+		return ret;
+	rhca_address_connect(address, qp->ibqp.qp_type, qp->ibqp.qp_num,
+			     mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
+						     qp->attr.dest_qp_num);
+	return 0;
+}
+
+#define STORE(bit, field) \
+	do { if (mask & (bit)) to->field = attr->field; } while (0)
+
+static void store_attr(struct rhca_qp *qp, const struct ib_qp_attr *attr,
+		       int mask)
+{
+	struct ib_qp_attr *to = &qp->attr;
+
+	STORE(IB_QP_ACCESS_FLAGS, qp_access_flags);
+	STORE(IB_QP_PKEY_INDEX, pkey_index);
+	STORE(IB_QP_PORT, port_num);
+	STORE(IB_QP_QKEY, qkey);
+	STORE(IB_QP_PATH_MTU, path_mtu);
+	STORE(IB_QP_TIMEOUT, timeout);
+	STORE(IB_QP_RETRY_CNT, retry_cnt);
+	STORE(IB_QP_RNR_RETRY, rnr_retry);
+	STORE(IB_QP_RQ_PSN, rq_psn);
+	STORE(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	STORE(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
+	STORE(IB_QP_SQ_PSN, sq_psn);
+	STORE(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	STORE(IB_QP_DEST_QPN, dest_qp_num);
+	STORE(IB_QP_EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify);
+	if (mask & IB_QP_AV) {
+		/* References in here are ib_core's: keep the plain values */
+		to->ah_attr = attr->ah_attr;
+		to->ah_attr.grh.sgid_attr = NULL;
+	}
+}
+
+/* A QP in RESET has no attributes, IBTA vol. 1, 10.3.1.1; QP1 keeps its port */
+static void forget(struct rhca_qp *qp)
+{
+	memset(&qp->attr, 0, sizeof(qp->attr));
+	qp->has_address = false;
+	clear_bit(0, &qp->mtu_told);
+}
+
+static void store(struct rhca_qp *qp, const struct rhca_qp_change *change)
+{
+	WRITE_ONCE(qp->state, change->next);
+	if (change->next == IB_QPS_RESET) {
+		forget(qp);
+		return;
+	}
+	store_attr(qp, change->attr, change->mask);
+	if (change->mask & IB_QP_PORT)
+		WRITE_ONCE(qp->port, change->port);
+	if (change->address) {
+		qp->address = *change->address;
+		qp->has_address = true;
+	}
+}
+
+/*
+ * Hardware moves a QP to SQE without a word to the driver, IBTA vol. 1, 10.3.1.6, and to
+ * SQD, where it drains a send queue by itself. The user has seen the completion or the
+ * event that tells, and says so; hardware refuses what is not true. (To leave ERR nobody
+ * needs to name it, and ib_core's table does not allow it.)
+ */
+static int state_before(const struct rhca_qp *qp,
+			const struct ib_qp_attr *attr, int mask,
+			enum ib_qp_state *from)
+{
+	*from = rhca_qp_state(qp);
+	if (!(mask & IB_QP_CUR_STATE) || attr->cur_qp_state == *from)
+		return 0;
+	if (qp->dev->backend->qp_state || *from != IB_QPS_RTS ||
+	    (attr->cur_qp_state != IB_QPS_SQE && attr->cur_qp_state != IB_QPS_SQD))
+		return -EINVAL;
+	*from = attr->cur_qp_state;
+	return 0;
+}
+
+static int modify_locked(struct rhca_qp *qp, const struct ib_qp_attr *attr,
+			 int mask, struct ib_udata *udata)
+{
+	struct rhca_qp_change change = {
+		.attr = attr, .mask = mask, .port = qp->port,
+	};
+	struct rhca_address address;
+	int ret;
+
+	ret = state_before(qp, attr, mask, &change.from);
+	if (ret)
+		return ret;
+	change.next = mask & IB_QP_STATE ? attr->qp_state : change.from;
+	ret = check_attr(qp, attr, mask, change.from, change.next);
+	if (ret)
+		return ret;
+	if (mask & IB_QP_PORT)
+		change.port = rhca_port_of(qp->dev, attr->port_num);
+	if (mask & IB_QP_AV) {
+		ret = resolve(qp, attr, mask, &address);
+		if (ret)
+			return ret;
+		change.address = &address;
+	}
+	ret = qp->dev->backend->qp_modify(qp, &change, udata);
+	if (!ret)
+		store(qp, &change);
+	return ret;
+}
+
+static void quiesce_locked(struct rhca_qp *qp)
+{
+	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	enum ib_qp_state from = rhca_qp_state(qp);
+
+	lockdep_assert_held(&qp->modify_lock);
+	if (from != IB_QPS_RESET && from != IB_QPS_ERR &&
+	    modify_locked(qp, &attr, IB_QP_STATE, NULL))
+		ibdev_dbg(&qp->dev->ibdev, "QP %#x is not flushed\n",
+			  qp->ibqp.qp_num);
+}
+
+/**
+ * rhca_qp_modify - The modify_qp verb
+ * @ibqp: the QP
+ * @attr: new attributes
+ * @mask: which of them
+ * @udata: the backend's
+ *
+ * Where the device is being unregistered, a process's QP is in ERR afterwards: whoever
+ * went over all QPs may have passed this one in RESET.
+ *
+ * Return: 0; -EINVAL for a transition, attribute or limit that is not legal,
+ * with nothing changed, or when the QP failed meanwhile and is in ERR;
+ * -EOPNOTSUPP for path migration; -ENODEV when the netdev of the source GID has
+ * gone; what the backend says.
+ */
+int rhca_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct rhca_qp *qp = to_rhca_qp(ibqp);
+	int ret;
+
+	mutex_lock(&qp->modify_lock);
+	ret = modify_locked(qp, attr, mask, udata);
+	if (!ret && qp->is_user && test_bit(RHCA_DEV_UNPLUGGED, &qp->dev->flags))
+		quiesce_locked(qp);
+	mutex_unlock(&qp->modify_lock);
+	return ret;
+}
+
+static int readdress_locked(struct rhca_qp *qp)
+{
+	const struct rhca_backend_ops *backend = qp->dev->backend;
+	struct rhca_address address = qp->address;
+	int ret;
+
+	lockdep_assert_held(&qp->modify_lock);
+	if (!qp->has_address || !backend->qp_readdress ||
+	    !rhca_address_renew(&address, qp->ibqp.qp_type))
+		return 0;
+	ret = backend->qp_readdress(qp, &address);
+	if (!ret)
+		qp->address = address;
+	return ret;
+}
+
+/**
+ * rhca_qp_readdress - The rules for the traffic class have changed
+ * @qp: the QP; a connected one follows with its next packet, where the backend
+ *	can change it
+ *
+ * Context: may sleep.
+ */
+void rhca_qp_readdress(struct rhca_qp *qp)
+{
+	int ret;
+
+	mutex_lock(&qp->modify_lock);
+	ret = readdress_locked(qp);
+	mutex_unlock(&qp->modify_lock);
+	if (ret)
+		ibdev_warn(&qp->dev->ibdev,
+			   "QP %#x keeps its old traffic class: error %d\n",
+			   qp->ibqp.qp_num, ret);
+}
+
+/**
+ * rhca_qp_quiesce - The device is about to go: a process's QP fails
+ * @qp: the QP; goes to ERR, so that whoever polls for its completions gets them
+ *	while there still is a device that writes them. Kernel users are told by
+ *	ib_core, and drain their QPs themselves
+ *
+ * Context: may sleep.
+ */
+void rhca_qp_quiesce(struct rhca_qp *qp)
+{
+	if (!qp->is_user)
+		return;
+	mutex_lock(&qp->modify_lock);
+	quiesce_locked(qp);
+	mutex_unlock(&qp->modify_lock);
+}
+
+/**
+ * rhca_qp_query - The query_qp verb
+ * @ibqp: the QP
+ * @attr: filled in, all of it
+ * @mask: which of @attr are asked for; the backend may leave others out
+ * @init: filled in
+ *
+ * Return: 0, or what the backend says.
+ */
+int rhca_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct rhca_qp *qp = to_rhca_qp(ibqp);
+	const struct rhca_backend_ops *backend = qp->dev->backend;
+	int ret = 0;
+
+	mutex_lock(&qp->modify_lock);
+	*attr = qp->attr;
+	if (!rhca_qp_is_datagram(qp) && qp->has_address)
+		attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+	attr->qp_state = rhca_qp_state(qp);
+	attr->path_mig_state = IB_MIG_MIGRATED;
+	attr->cap = qp->init.cap;
+	*init = qp->init;
+	if (backend->qp_query)
+		ret = backend->qp_query(qp, attr, mask);
+	attr->cur_qp_state = attr->qp_state;
+	mutex_unlock(&qp->modify_lock);
+	return ret;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The GID table as packets are matched with it. It knows nothing of ports; who fills
+ * it is gid_verbs.c.
+ */
+#include <linux/string.h>
+#include <rhca/compat.h>
+
+#include "core/rules/gid.h"
+
+void rhca_gid_table_init(struct rhca_gid_table *table)
+{
+	seqlock_init(&table->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_table_init);
+
+static bool is_empty(const struct rhca_gid_entry *entry)
+{
+	return !memchr_inv(&entry->gid, 0, sizeof(entry->gid));
+}
+
+/**
+ * rhca_gid_table_set - Change one entry
+ * @table: the table
+ * @index: below RHCA_NUM_GIDS
+ * @entry: its new value, all zero to empty it
+ */
+void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
+			const struct rhca_gid_entry *entry)
+{
+	write_seqlock_bh(&table->lock);
+	table->entry[index] = *entry;
+	table->end = RHCA_NUM_GIDS;
+	while (table->end && is_empty(&table->entry[table->end - 1]))
+		table->end--;
+	write_sequnlock_bh(&table->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_table_set);
+
+static struct rhca_gid_entry get_entry(struct rhca_gid_table *table, u16 index)
+{
+	struct rhca_gid_entry entry;
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&table->lock);
+		entry = table->entry[index];
+	} while (read_seqretry(&table->lock, seq));
+	return entry;
+}
+
+static bool entry_matches(const struct rhca_gid_entry *entry,
+			  const struct rhca_gid_query *query)
+{
+	return entry->type == query->type &&
+	       (!query->ifindex || entry->ifindex == query->ifindex) &&
+	       !memcmp(&entry->gid, query->gid, sizeof(entry->gid));
+}
+
+static int find_entry(const struct rhca_gid_table *table,
+		      const struct rhca_gid_query *query)
+{
+	int i;
+
+	for (i = 0; i < table->end; i++)
+		if (entry_matches(&table->entry[i], query))
+			return i;
+	return -ENOENT;
+}
+
+/**
+ * rhca_gid_find - Is this destination in the table?
+ * @table: the table
+ * @query: what the packet says; its namespace does not count here
+ *
+ * Context: any.
+ * Return: the index, or -ENOENT.
+ */
+int rhca_gid_find(struct rhca_gid_table *table,
+		  const struct rhca_gid_query *query)
+{
+	unsigned int seq;
+	int index;
+
+	do {
+		seq = read_seqbegin(&table->lock);
+		index = find_entry(table, query);
+	} while (read_seqretry(&table->lock, seq));
+	return index;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_find);
+
+/**
+ * rhca_gid_vlan - VLAN of a GID's netdev
+ * @table: of a port
+ * @index: an index that rhca_gid_find() returned
+ *
+ * Return: the VLAN ID, or RHCA_NO_VLAN.
+ */
+u16 rhca_gid_vlan(struct rhca_gid_table *table, u16 index)
+{
+	return get_entry(table, index).vlan_id;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_vlan);
+
+/**
+ * rhca_gid_ifindex - Netdev of a GID
+ * @table: of a port
+ * @index: below RHCA_NUM_GIDS
+ *
+ * Return: the index of the netdev, 0 where there is no GID.
+ */
+int rhca_gid_ifindex(struct rhca_gid_table *table, u16 index)
+{
+	return get_entry(table, index).ifindex;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_ifindex);
+
+/**
+ * rhca_gid_has_netdev - Is there a GID on a netdev?
+ * @table: of a port
+ * @ifindex: the netdev
+ */
+bool rhca_gid_has_netdev(struct rhca_gid_table *table, int ifindex)
+{
+	bool found = false;
+	u16 i;
+
+	for (i = 0; i < RHCA_NUM_GIDS && !found; i++)
+		found = rhca_gid_ifindex(table, i) == ifindex;
+	return found;
+}

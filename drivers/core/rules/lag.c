@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which bonds make a LAG, and which member of one a packet leaves by.
+ */
+#include <net/bonding.h>
+#include <rhca/compat.h>
+
+#include "core/rules/lag.h"
+
+/**
+ * rhca_lag_kind_of_mode - What a bonding mode can be
+ * @bond_mode: BOND_MODE_*
+ */
+enum rhca_lag_kind rhca_lag_kind_of_mode(int bond_mode)
+{
+	switch (bond_mode) {
+	case BOND_MODE_ACTIVEBACKUP:
+		return RHCA_LAG_ACTIVE_BACKUP;
+	case BOND_MODE_XOR:
+	case BOND_MODE_8023AD:
+		return RHCA_LAG_ACTIVE_ACTIVE;
+	default:
+		return RHCA_LAG_NONE;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_kind_of_mode);
+
+/**
+ * rhca_lag_decide - Shall one device stand for the members of a bond?
+ * @facts: state of the bond
+ *
+ * Return: what the bond makes of them; RHCA_LAG_NONE unless it has exactly two
+ * members, both are ports, their devices have no others, their
+ * partitions are the same, so that tenants stay apart, and nobody objects.
+ */
+enum rhca_lag_kind rhca_lag_decide(const struct rhca_lag_facts *facts)
+{
+	if (facts->num_members != RHCA_LAG_MEMBERS ||
+	    facts->num_ports != RHCA_LAG_MEMBERS ||
+	    facts->num_outside || facts->partitions_differ || facts->disabled)
+		return RHCA_LAG_NONE;
+	return rhca_lag_kind_of_mode(facts->bond_mode);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_decide);
+
+/**
+ * rhca_lag_record_covers - Did a netdev belong to a device that was replaced?
+ * @record: what the LAG stands for
+ * @ndev: the netdev; the caller has a reference, RTNL or the RCU read side
+ */
+bool rhca_lag_record_covers(const struct rhca_lag_record *record,
+			    const struct net_device *ndev)
+{
+	u32 i, port;
+
+	for (i = 0; i < record->num_devices; i++)
+		for (port = 0; port < record->device[i].num_ports; port++)
+			if (rhca_netdev_is(ndev, &record->device[i].netdev[port]))
+				return true;
+	return false;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_record_covers);
+
+static bool same_netdevs(const struct rhca_lag_replaced *a,
+			 const struct rhca_lag_replaced *b)
+{
+	u32 port;
+
+	if (a->num_ports != b->num_ports)
+		return false;
+	for (port = 0; port < a->num_ports; port++)
+		if (a->netdev[port].ifindex != b->netdev[port].ifindex ||
+		    a->netdev[port].net_cookie != b->netdev[port].net_cookie)
+			return false;
+	return true;
+}
+
+/**
+ * rhca_lag_same_devices - Do two records name devices on the same netdevs?
+ * @a: a record
+ * @b: another one; the order counts, names do not: a device may be renamed
+ */
+bool rhca_lag_same_devices(const struct rhca_lag_record *a,
+			   const struct rhca_lag_record *b)
+{
+	u32 i;
+
+	if (a->num_devices != b->num_devices)
+		return false;
+	for (i = 0; i < a->num_devices; i++)
+		if (!same_netdevs(&a->device[i], &b->device[i]))
+			return false;
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_same_devices);
+
+/**
+ * rhca_lag_bond_member - The netdev under a bond that a packet leaves by
+ * @ndev: any netdev
+ * @wanted: 0 or 1, the member in the bond's order
+ *
+ * Context: RCU read side.
+ * Return: that member, or the other one while that cannot transmit; NULL when
+ * @ndev is no active-active bond of two, or none of them can: then the packet
+ * is the bond's own business.
+ */
+struct net_device *rhca_lag_bond_member(const struct net_device *ndev,
+					u32 wanted)
+{
+	struct net_device *member = NULL;
+	const struct bonding *bond;
+	struct list_head *iter;
+	struct slave *slave;
+	u32 i = 0;
+
+	if (!netif_is_bond_master(ndev))
+		return NULL;
+	bond = netdev_priv(ndev);
+	if (rhca_lag_kind_of_mode(BOND_MODE(bond)) != RHCA_LAG_ACTIVE_ACTIVE)
+		return NULL;
+	bond_for_each_slave_rcu(bond, slave, iter) {
+		if (bond_slave_can_tx(slave) && (!member || i == wanted))
+			member = slave->dev;
+		i++;
+	}
+	return i == RHCA_LAG_MEMBERS ? member : NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_bond_member);

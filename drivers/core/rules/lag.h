@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Link aggregation: one device over the two members of a bond, or over two
+ * netdevs that equal-cost routes join.
+ */
+#ifndef RHCA_CORE_RULES_LAG_H
+#define RHCA_CORE_RULES_LAG_H
+
+#include <linux/netdevice.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/rules/netdev_id.h"
+
+#define RHCA_LAG_MEMBERS	2	/* as on adapters: their two ports */
+
+/**
+ * enum rhca_lag_kind - What a bond is to its members' RDMA devices
+ * @RHCA_LAG_NONE: nothing; they go on as they are
+ * @RHCA_LAG_ACTIVE_BACKUP: one device; the bond says which member works
+ * @RHCA_LAG_ACTIVE_ACTIVE: one device; its QPs spread over both members
+ */
+enum rhca_lag_kind {
+	RHCA_LAG_NONE,
+	RHCA_LAG_ACTIVE_BACKUP,
+	RHCA_LAG_ACTIVE_ACTIVE,
+};
+
+/**
+ * struct rhca_lag_facts - What the decision rests on
+ * @bond_mode: BOND_MODE_* of net/bonding.h
+ * @num_members: netdevs under the bond
+ * @num_ports: how many of them are ports of ours
+ * @num_outside: ports that the members' devices have outside the bond
+ * @partitions_differ: those ports' P_Key tables are not the same
+ * @disabled: the user does not want a LAG of one of them
+ */
+struct rhca_lag_facts {
+	int bond_mode;
+	u32 num_members;
+	u32 num_ports;
+	u32 num_outside;
+	bool partitions_differ;
+	bool disabled;
+};
+
+/**
+ * struct rhca_lag_replaced - A device that a LAG stands for
+ * @name: its name
+ * @num_ports: how many ports it had
+ * @netdev: their netdevs
+ */
+struct rhca_lag_replaced {
+	char name[IB_DEVICE_NAME_MAX];
+	u32 num_ports;
+	struct rhca_netdev_id netdev[RHCA_LAG_MEMBERS];
+};
+
+/**
+ * struct rhca_lag_record - What comes back when a LAG ends
+ * @num_devices: how many; 0 for a device that no LAG made
+ * @device: the devices
+ */
+struct rhca_lag_record {
+	u32 num_devices;
+	struct rhca_lag_replaced device[RHCA_LAG_MEMBERS];
+};
+
+enum rhca_lag_kind rhca_lag_decide(const struct rhca_lag_facts *facts);
+enum rhca_lag_kind rhca_lag_kind_of_mode(int bond_mode);
+bool rhca_lag_record_covers(const struct rhca_lag_record *record,
+			    const struct net_device *ndev);
+bool rhca_lag_same_devices(const struct rhca_lag_record *a,
+			   const struct rhca_lag_record *b);
+struct net_device *rhca_lag_bond_member(const struct net_device *ndev,
+					u32 wanted);
+
+/**
+ * rhca_lag_member_of - The member that a packet should leave by
+ * @flow_label: of the address vector
+ * @qp_member: where the QP sits, from its move to INIT on
+ *
+ * A flow label is entropy: even ones mean the first member, odd ones the
+ * second. Without one the QP's own member counts.
+ */
+static inline u32 rhca_lag_member_of(u32 flow_label, u32 qp_member)
+{
+	return (flow_label ?: qp_member) % RHCA_LAG_MEMBERS;
+}
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a netdev can carry: RoCE v2 is UDP and needs IP, RoCE v1 has an
+ * EtherType of its own and needs Ethernet frames.
+ */
+#include <linux/bits.h>
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <net/rtnetlink.h>
+#include <rhca/compat.h>
+
+#include "core/rules/netdev.h"
+
+/*
+ * Link types that the IP stack assigns addresses to, and that have no RDMA of
+ * their own: IPoIB (ARPHRD_INFINIBAND) is the InfiniBand adapter's.
+ */
+static const unsigned short ip_link_types[] = {
+	ARPHRD_ETHER,		/* and veth, bridge, macvlan, team, vxlan ... */
+	ARPHRD_LOOPBACK,
+	ARPHRD_NONE,		/* tun, WireGuard, xfrm */
+	ARPHRD_TUNNEL,		/* ipip, vti */
+	ARPHRD_TUNNEL6,
+	ARPHRD_SIT,
+	ARPHRD_IPGRE,
+	ARPHRD_IP6GRE,
+	ARPHRD_PPP,
+	ARPHRD_RAWIP,		/* mobile broadband modems */
+};
+
+static bool carries_ip(const struct net_device *ndev)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ip_link_types); i++)
+		if (ndev->type == ip_link_types[i])
+			return true;
+	return false;
+}
+
+static bool is_kind(const struct net_device *ndev, const char *kind)
+{
+	return ndev->rtnl_link_ops && !strcmp(ndev->rtnl_link_ops->kind, kind);
+}
+
+/*
+ * ipvlan netdevs share the MAC address of the netdev below, which tells them
+ * apart by IP addresses: other frames stay with the netdev below. netkit in its
+ * L3 mode has an all-zero address, to which no RoCE v1 packet can be sent.
+ */
+static bool carries_frames(const struct net_device *ndev)
+{
+	if (ndev->type == ARPHRD_LOOPBACK)
+		return true;
+	return ndev->type == ARPHRD_ETHER && !is_kind(ndev, "ipvlan") &&
+	       !is_zero_ether_addr(ndev->dev_addr);
+}
+
+/**
+ * rhca_netdev_gid_types - The RoCE versions that a netdev can carry
+ * @ndev: the netdev
+ *
+ * Context: any.
+ * Return: a bit for each enum ib_gid_type, whatever roce_mode says; 0 when the
+ * netdev carries no IP.
+ */
+unsigned long rhca_netdev_gid_types(const struct net_device *ndev)
+{
+	unsigned long types = 0;
+
+	if (carries_ip(ndev))
+		types |= BIT(IB_GID_TYPE_ROCE_UDP_ENCAP);
+	if (carries_frames(ndev))
+		types |= BIT(IB_GID_TYPE_ROCE);
+	return types;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_gid_types);
+
+/**
+ * rhca_netdev_on_bus - Is a netdev on a device of a bus, so on hardware or what looks it?
+ * @ndev: the netdev
+ *
+ * One that software has made may have a parent device as well: radios of mac80211_hwsim
+ * do, which any user can make in a user namespace of his own, with any address.
+ *
+ * Context: any.
+ */
+bool rhca_netdev_on_bus(const struct net_device *ndev)
+{
+	return ndev->dev.parent && ndev->dev.parent->bus;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_on_bus);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Netdevs to come back to, and others beside them.
+ */
+#ifndef RHCA_CORE_RULES_NETDEV_ID_H
+#define RHCA_CORE_RULES_NETDEV_ID_H
+
+#include <linux/types.h>
+
+struct net_device;
+
+/**
+ * struct rhca_netdev_id - A netdev to come back to, of which nothing is held: a job
+ *	that waits for another one does not keep it from being unregistered
+ * @net_cookie: of its network namespace
+ * @ifindex: its index there; 0: none
+ */
+struct rhca_netdev_id {
+	u64 net_cookie;
+	int ifindex;
+};
+
+void rhca_netdev_note(struct rhca_netdev_id *id, const struct net_device *ndev);
+bool rhca_netdev_is(const struct net_device *ndev,
+		    const struct rhca_netdev_id *id);
+struct net_device *rhca_netdev_get(const struct rhca_netdev_id *id);
+struct net_device *rhca_netdev_beside(const struct net_device *ndev,
+				      const char *name);
+
+#endif

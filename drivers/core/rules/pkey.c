@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tables of P_Keys: what is written to one, and which entry lets a packet in.
+ */
+#include <linux/ctype.h>
+#include <linux/string.h>
+#include <rdma/ib_mad.h>
+#include <rhca/compat.h>
+
+#include "core/rules/pkey.h"
+
+#define LINE_CHARS	32		/* "127 0xffff" with room for blanks */
+
+/**
+ * rhca_pkeys_part_tenants - Are there partitions that somebody relies on?
+ * @table: of a port
+ *
+ * Return: whether it is another than the one that every port begins with.
+ */
+bool rhca_pkeys_part_tenants(const struct rhca_pkey_table *table)
+{
+	return table->num != 1 || table->key[0] != IB_DEFAULT_PKEY_FULL;
+}
+RHCA_EXPORT(rhca_pkeys_part_tenants);
+
+/**
+ * rhca_pkey_find - The entry that lets a packet to QP1 in
+ * @pkeys: of the port
+ * @pkey: of the packet
+ *
+ * Where the port is full and limited member of a partition the full entry is
+ * taken, as ib_core does when it looks for one: the answer goes by it.
+ *
+ * Context: RCU read side.
+ * Return: the index, or -ENOENT.
+ */
+int rhca_pkey_find(const struct rhca_pkeys *pkeys, u16 pkey)
+{
+	const struct rhca_pkey_table *table = rcu_dereference(pkeys->table);
+	int limited = -ENOENT;
+	int i;
+
+	for (i = 0; i < table->num; i++) {
+		if (!rhca_pkeys_match(table->key[i], pkey))
+			continue;
+		if (table->key[i] & RHCA_PKEY_FULL)
+			return i;
+		limited = i;
+	}
+	return limited;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkey_find);
+
+/* P_Keys are written in hexadecimal: 8001 could mean two things, so it is none */
+static int parse_pkey(const char *text, u16 *pkey)
+{
+	if (strcmp(text, "0") && strncasecmp(text, "0x", 2))
+		return -EINVAL;
+	if (kstrtou16(text, 0, pkey))
+		return -EINVAL;
+	return *pkey && !rhca_pkey_valid(*pkey) ? -EINVAL : 0;
+}
+
+/* "INDEX PKEY"; blanks alone say nothing */
+static int edit_line(struct rhca_pkey_table *table, char *line)
+{
+	char *index_text = strim(line);
+	char *pkey_text = index_text + strcspn(index_text, " \t");
+	u16 index, pkey;
+
+	if (!*index_text)
+		return 0;
+	if (!*pkey_text)
+		return -EINVAL;
+	*pkey_text++ = 0;
+	if (kstrtou16(index_text, 10, &index) || index >= RHCA_NUM_PKEYS ||
+	    parse_pkey(skip_spaces(pkey_text), &pkey))
+		return -EINVAL;
+	table->key[index] = pkey;
+	return 0;
+}
+
+/* One entry to clear must be enough to leave a partition */
+static int check_unique(const struct rhca_pkey_table *table)
+{
+	int i, k;
+
+	for (i = 1; i < table->num; i++)
+		for (k = 0; k < i; k++)
+			if (table->key[i] && table->key[i] == table->key[k])
+				return -EEXIST;
+	return 0;
+}
+
+/**
+ * rhca_pkey_table_edit - Apply what was written to the file
+ * @table: a copy of the table that is not published; of no use after an error
+ * @text: lines; a comma will do as well, since a shell's own printf may write
+ *	line by line
+ *
+ * The same key at two indices is refused. Full and limited membership of one
+ * partition are two keys, so both may be there, 10.9.2.
+ *
+ * Return: 0; -EINVAL for a line that is none, an index beyond the table or a
+ * key without a partition; -EEXIST for a key that would be there twice.
+ */
+int rhca_pkey_table_edit(struct rhca_pkey_table *table, const char *text)
+{
+	char line[LINE_CHARS];
+	size_t chars;
+	int ret;
+
+	while (*text) {
+		chars = strcspn(text, "\n,");
+		if (chars >= sizeof(line))
+			return -EINVAL;
+		memcpy(line, text, chars);
+		line[chars] = 0;
+		ret = edit_line(table, line);
+		if (ret)
+			return ret;
+		text += chars + !!text[chars];
+	}
+	table->num = RHCA_NUM_PKEYS;
+	while (table->num && !table->key[table->num - 1])
+		table->num--;
+	return check_unique(table);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkey_table_edit);

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Performance management, IBTA vol. 1, 16.1: counters of a port in the form that
+ * perfquery reads and that ib_core shows in ports/N/counters.
+ *
+ * Counters are only ever added to. Setting one moves its zero point.
+ */
+#include <rdma/ib_pma.h>
+#include <rhca/compat.h>
+#include <rhca/counter.h>
+
+#include "core/rules/pma.h"
+
+/* --- what is counted ------------------------------------------------------ */
+
+/* Every row adds a counter of ours; what has no row is always 0 */
+static const struct {
+	enum rhca_pma_counter to;
+	enum rhca_counter from;
+} sources[] = {
+	{ RHCA_PMA_LINK_DOWNED,		   RHCA_LINK_DOWNED },
+	{ RHCA_PMA_RCV_ERRORS,		   RHCA_RX_ICRC_ENCAPSULATED },
+	{ RHCA_PMA_RCV_ERRORS,		   RHCA_RX_DROPPED_TRUNCATED },
+	{ RHCA_PMA_RCV_ERRORS,		   RHCA_RX_DROPPED_BAD_LENGTH },
+	{ RHCA_PMA_XMIT_DISCARDS,	   RHCA_TX_DROPPED },
+	{ RHCA_PMA_XMIT_DISCARDS,	   RHCA_TX_DROPPED_NO_ROUTE },
+	{ RHCA_PMA_XMIT_DISCARDS,	   RHCA_TX_DROPPED_NO_NETDEV },
+	{ RHCA_PMA_XMIT_DISCARDS,	   RHCA_TX_DROPPED_NO_MEMORY },
+	{ RHCA_PMA_XMIT_DISCARDS,	   RHCA_TX_DROPPED_FILTERED },
+	{ RHCA_PMA_XMIT_DISCARDS,	   RHCA_TX_DROPPED_STACK },
+	{ RHCA_PMA_XMIT_CONSTRAINT_ERRORS, RHCA_TX_DROPPED_BAD_PKEY },
+	{ RHCA_PMA_RCV_CONSTRAINT_ERRORS,  RHCA_RX_DROPPED_BAD_PKEY },
+	{ RHCA_PMA_VL15_DROPPED,	   RHCA_RX_DROPPED_NO_MAD_BUFFER },
+	{ RHCA_PMA_XMIT_DATA,		   RHCA_TX_BYTES },
+	{ RHCA_PMA_RCV_DATA,		   RHCA_RX_BYTES },
+	{ RHCA_PMA_XMIT_PACKETS,	   RHCA_TX_PACKETS },
+	{ RHCA_PMA_RCV_PACKETS,		   RHCA_RX_PACKETS },
+	{ RHCA_PMA_MULTICAST_XMIT_PACKETS, RHCA_TX_MULTICAST_PACKETS },
+	{ RHCA_PMA_MULTICAST_RCV_PACKETS,  RHCA_RX_MULTICAST_PACKETS },
+};
+
+/* Sums are not taken at one moment: a part may be ahead of its whole */
+static u64 rest(u64 whole, u64 part)
+{
+	return whole > part ? whole - part : 0;
+}
+
+/**
+ * rhca_pma_totals - Our counters as performance management calls them
+ * @counters: everything counted on a port, by enum rhca_counter
+ * @totals: the same; data in 32-bit words, 16.1.3.5
+ */
+void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals)
+{
+	u64 *v = totals->value;
+	size_t i;
+
+	memset(totals, 0, sizeof(*totals));
+	for (i = 0; i < ARRAY_SIZE(sources); i++)
+		v[sources[i].to] += counters[sources[i].from];
+	v[RHCA_PMA_XMIT_DATA] /= sizeof(u32);
+	v[RHCA_PMA_RCV_DATA] /= sizeof(u32);
+	v[RHCA_PMA_UNICAST_XMIT_PACKETS] =
+		rest(v[RHCA_PMA_XMIT_PACKETS],
+		     v[RHCA_PMA_MULTICAST_XMIT_PACKETS]);
+	v[RHCA_PMA_UNICAST_RCV_PACKETS] =
+		rest(v[RHCA_PMA_RCV_PACKETS],
+		     v[RHCA_PMA_MULTICAST_RCV_PACKETS]);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pma_totals);
+
+void rhca_pma_init(struct rhca_pma *pma)
+{
+	mutex_init(&pma->lock);
+}
+
+/* --- what it looks like --------------------------------------------------- */
+
+/* A counter in an attribute; its row is its bit of CounterSelect */
+struct field {
+	enum rhca_pma_counter counter;
+	u16 bit;
+	u8 bits;
+};
+
+static const struct field counter_select = { .bit = 16, .bits = 16 };
+
+#define FIELD(id, type, member) \
+	{ (id), offsetof(struct type, member) * BITS_PER_BYTE, \
+	  sizeof_field(struct type, member) * BITS_PER_BYTE }
+#define NIBBLE(id, type, member, shift) \
+	{ (id), offsetof(struct type, member) * BITS_PER_BYTE + (shift), 4 }
+
+static const struct field port_counters[] = {
+	FIELD(RHCA_PMA_SYMBOL_ERROR,
+	      ib_pma_portcounters, symbol_error_counter),
+	FIELD(RHCA_PMA_LINK_ERROR_RECOVERY,
+	      ib_pma_portcounters, link_error_recovery_counter),
+	FIELD(RHCA_PMA_LINK_DOWNED,
+	      ib_pma_portcounters, link_downed_counter),
+	FIELD(RHCA_PMA_RCV_ERRORS,
+	      ib_pma_portcounters, port_rcv_errors),
+	FIELD(RHCA_PMA_RCV_REMOTE_PHYSICAL_ERRORS,
+	      ib_pma_portcounters, port_rcv_remphys_errors),
+	FIELD(RHCA_PMA_RCV_SWITCH_RELAY_ERRORS,
+	      ib_pma_portcounters, port_rcv_switch_relay_errors),
+	FIELD(RHCA_PMA_XMIT_DISCARDS,
+	      ib_pma_portcounters, port_xmit_discards),
+	FIELD(RHCA_PMA_XMIT_CONSTRAINT_ERRORS,
+	      ib_pma_portcounters, port_xmit_constraint_errors),
+	FIELD(RHCA_PMA_RCV_CONSTRAINT_ERRORS,
+	      ib_pma_portcounters, port_rcv_constraint_errors),
+	NIBBLE(RHCA_PMA_LOCAL_LINK_INTEGRITY_ERRORS,
+	       ib_pma_portcounters, link_overrun_errors, 0),
+	NIBBLE(RHCA_PMA_EXCESSIVE_BUFFER_OVERRUNS,
+	       ib_pma_portcounters, link_overrun_errors, 4),
+	FIELD(RHCA_PMA_VL15_DROPPED,
+	      ib_pma_portcounters, vl15_dropped),
+	FIELD(RHCA_PMA_XMIT_DATA,
+	      ib_pma_portcounters, port_xmit_data),
+	FIELD(RHCA_PMA_RCV_DATA,
+	      ib_pma_portcounters, port_rcv_data),
+	FIELD(RHCA_PMA_XMIT_PACKETS,
+	      ib_pma_portcounters, port_xmit_packets),
+	FIELD(RHCA_PMA_RCV_PACKETS,
+	      ib_pma_portcounters, port_rcv_packets),
+};
+
+static const struct field port_counters_ext[] = {
+	FIELD(RHCA_PMA_XMIT_DATA,
+	      ib_pma_portcounters_ext, port_xmit_data),
+	FIELD(RHCA_PMA_RCV_DATA,
+	      ib_pma_portcounters_ext, port_rcv_data),
+	FIELD(RHCA_PMA_XMIT_PACKETS,
+	      ib_pma_portcounters_ext, port_xmit_packets),
+	FIELD(RHCA_PMA_RCV_PACKETS,
+	      ib_pma_portcounters_ext, port_rcv_packets),
+	FIELD(RHCA_PMA_UNICAST_XMIT_PACKETS,
+	      ib_pma_portcounters_ext, port_unicast_xmit_packets),
+	FIELD(RHCA_PMA_UNICAST_RCV_PACKETS,
+	      ib_pma_portcounters_ext, port_unicast_rcv_packets),
+	FIELD(RHCA_PMA_MULTICAST_XMIT_PACKETS,
+	      ib_pma_portcounters_ext, port_multicast_xmit_packets),
+	FIELD(RHCA_PMA_MULTICAST_RCV_PACKETS,
+	      ib_pma_portcounters_ext, port_multicast_rcv_packets),
+};
+
+static const struct {
+	__be16 id;
+	const struct field *fields;
+	u8 num_fields;
+} attributes[RHCA_PMA_NUM_ATTRIBUTES] = {
+	[RHCA_PMA_PORT_COUNTERS] = {
+		IB_PMA_PORT_COUNTERS,
+		port_counters, ARRAY_SIZE(port_counters) },
+	[RHCA_PMA_PORT_COUNTERS_EXT] = {
+		IB_PMA_PORT_COUNTERS_EXT,
+		port_counters_ext, ARRAY_SIZE(port_counters_ext) },
+};
+
+/**
+ * rhca_pma_attribute_of - Which attribute has this ID?
+ * @id: as a datagram has it
+ *
+ * Return: enum rhca_pma_attribute, or -ENOENT for one without counters.
+ */
+int rhca_pma_attribute_of(__be16 id)
+{
+	int i;
+
+	for (i = 0; i < RHCA_PMA_NUM_ATTRIBUTES; i++)
+		if (attributes[i].id == id)
+			return i;
+	return -ENOENT;
+}
+
+/* Fields are bytes in network order; the two of four bits share one */
+static u64 get_field(const struct field *f, const u8 *data)
+{
+	unsigned int bit;
+	u64 value = 0;
+
+	if (f->bits == 4)
+		return data[f->bit / 8] >> (4 - f->bit % 8) & 0xf;
+	for (bit = f->bit; bit < f->bit + f->bits; bit += 8)
+		value = value << 8 | data[bit / 8];
+	return value;
+}
+
+/* A counter stays at its largest value, 16.1.3.5; 64 bits never get there */
+static void put_field(const struct field *f, u64 value, u8 *data)
+{
+	unsigned int bit;
+
+	value = min(value, GENMASK_ULL(f->bits - 1, 0));
+	if (f->bits == 4) {
+		data[f->bit / 8] |= value << (4 - f->bit % 8);
+		return;
+	}
+	for (bit = f->bit + f->bits; bit > f->bit; bit -= 8) {
+		data[bit / 8 - 1] = value;
+		value >>= 8;
+	}
+}
+
+/**
+ * rhca_pma_encode - Write the counters of an attribute
+ * @attribute: which
+ * @shown: values
+ * @data: the attribute: zeroed, but for PortSelect and CounterSelect
+ */
+void rhca_pma_encode(enum rhca_pma_attribute attribute,
+		     const struct rhca_pma_values *shown, u8 *data)
+{
+	const struct field *f = attributes[attribute].fields;
+	u8 i;
+
+	for (i = 0; i < attributes[attribute].num_fields; i++, f++)
+		put_field(f, shown->value[f->counter], data);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pma_encode);
+
+/**
+ * rhca_pma_set - Set the counters that CounterSelect names
+ * @attribute: which attribute was set
+ * @data: the attribute
+ * @totals: everything counted until now
+ * @zero: of this attribute; moved so that a counter shows what it was set to
+ */
+void rhca_pma_set(enum rhca_pma_attribute attribute, const u8 *data,
+		  const struct rhca_pma_values *totals,
+		  struct rhca_pma_values *zero)
+{
+	const struct field *f = attributes[attribute].fields;
+	u64 select = get_field(&counter_select, data);
+	u8 i;
+
+	for (i = 0; i < attributes[attribute].num_fields; i++, f++)
+		if (select & BIT(i))
+			zero->value[f->counter] = totals->value[f->counter] -
+						  get_field(f, data);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pma_set);

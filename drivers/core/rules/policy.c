@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Module-wide choices and the words that people write for them.
+ */
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <rhca/compat.h>
+
+#include "core/rules/policy.h"
+
+struct rhca_policy rhca_policy = {
+	.roce_mode	= RHCA_ROCE_BOTH,
+	.ud_gid_type	= RHCA_UD_GID_AUTO,
+};
+EXPORT_SYMBOL_IF_KUNIT(rhca_policy);
+
+struct word {
+	const char *text;
+	int value;
+};
+
+static const struct word roce_modes[] = {
+	{ "0", RHCA_ROCE_V1_ONLY },	{ "v1", RHCA_ROCE_V1_ONLY },
+	{ "2", RHCA_ROCE_V2_ONLY },	{ "v2", RHCA_ROCE_V2_ONLY },
+	{ "4", RHCA_ROCE_BOTH },	{ "both", RHCA_ROCE_BOTH },
+};
+
+static const struct word ud_gid_types[] = {
+	{ "0", RHCA_UD_GID_V1 },	{ "v1", RHCA_UD_GID_V1 },
+	{ "2", RHCA_UD_GID_V2 },	{ "v2", RHCA_UD_GID_V2 },
+	{ "auto", RHCA_UD_GID_AUTO },
+};
+
+static int find_word(const struct word *words, size_t num, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < num; i++)
+		if (sysfs_streq(words[i].text, text))
+			return words[i].value;
+	return -EINVAL;
+}
+
+/**
+ * rhca_roce_mode_parse - Read a value of the parameter roce_mode
+ * @text: 0, 2, 4, v1, v2 or both; a trailing newline is ignored
+ * @mode: set on success only
+ *
+ * Return: 0, or -EINVAL for any other text.
+ */
+int rhca_roce_mode_parse(const char *text, enum rhca_roce_mode *mode)
+{
+	int value = find_word(roce_modes, ARRAY_SIZE(roce_modes), text);
+
+	if (value < 0)
+		return value;
+	*mode = value;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_parse);
+
+/**
+ * rhca_ud_gid_type_parse - Read a value of the parameter ud_gid_type
+ * @text: 0, 2, v1, v2 or auto; a trailing newline is ignored
+ * @type: set on success only
+ *
+ * Return: 0, or -EINVAL for any other text.
+ */
+int rhca_ud_gid_type_parse(const char *text, enum rhca_ud_gid_type *type)
+{
+	int value = find_word(ud_gid_types, ARRAY_SIZE(ud_gid_types), text);
+
+	if (value < 0)
+		return value;
+	*type = value;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_ud_gid_type_parse);
+
+const char *rhca_roce_mode_name(enum rhca_roce_mode mode)
+{
+	switch (mode) {
+	case RHCA_ROCE_V1_ONLY:
+		return "RoCE v1";
+	case RHCA_ROCE_V2_ONLY:
+		return "RoCE v2";
+	default:
+		return "RoCE v1 and v2";
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_name);
+
+/**
+ * rhca_gid_types_enabled - The GID types that the mode gives to ports
+ *
+ * Return: a bit for each enum ib_gid_type.
+ */
+unsigned long rhca_gid_types_enabled(void)
+{
+	unsigned long types = 0;
+
+	if (rhca_policy.roce_mode != RHCA_ROCE_V2_ONLY)
+		types |= BIT(IB_GID_TYPE_ROCE);
+	if (rhca_policy.roce_mode != RHCA_ROCE_V1_ONLY)
+		types |= BIT(IB_GID_TYPE_ROCE_UDP_ENCAP);
+	return types;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_types_enabled);
+
+/**
+ * rhca_gid_type_enabled - Does the mode give ports GIDs of this type?
+ * @type: RoCE v1 or v2
+ */
+bool rhca_gid_type_enabled(enum ib_gid_type type)
+{
+	return rhca_gid_types_enabled() & BIT(type);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_gid_type_enabled);

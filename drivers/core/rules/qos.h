@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Traffic class, TTL and priority of the packets of a port: what an
+ * administrator imposes over what the application asks for.
+ */
+#ifndef RHCA_CORE_RULES_QOS_H
+#define RHCA_CORE_RULES_QOS_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#include "core/rules/tclass.h"
+#include "wire/encap.h"
+
+/**
+ * struct rhca_qos - Settings of a port
+ * @ttl: IPv4 TTL or IPv6 hop limit of every RoCE v2 packet; 0: as the address
+ *	vector says
+ * @app_priority: by framing, what the netdev's DCB APP table says; 0 if nothing
+ * @tclass_lock: protects @tclass
+ * @tclass: rules for the traffic class of RC connections over RoCE v2
+ */
+struct rhca_qos {
+	u8 ttl;
+	u8 app_priority[RHCA_NUM_ENCAPS];
+	struct mutex tclass_lock;	/* protects: */
+	struct rhca_tclass_table *tclass;
+};
+
+/* Of a packet that is about to leave */
+static inline u8 rhca_qos_hop_limit(const struct rhca_qos *qos,
+				    const struct rhca_flow *flow)
+{
+	u8 ttl = READ_ONCE(qos->ttl);
+
+	return ttl && flow->encap != RHCA_V1 ? ttl : flow->hop_limit;
+}
+
+/**
+ * rhca_qos_priority - Priority of a packet: VLAN tag, qdisc and NIC queue
+ * @qos: of the port
+ * @sl: service level that the address vector gives
+ * @flow: network headers, with the traffic class that is in effect
+ *
+ * Return: 0 to 7. The first that is not 0 decides: service level, upper bits of
+ * the traffic class, DCB APP table.
+ */
+static inline u8 rhca_qos_priority(const struct rhca_qos *qos, u8 sl,
+				   const struct rhca_flow *flow)
+{
+	if (sl)
+		return sl & 7;
+	return flow->tclass >> 5 ?: READ_ONCE(qos->app_priority[flow->encap]);
+}
+
+int rhca_qos_init(struct rhca_qos *qos);
+void rhca_qos_exit(struct rhca_qos *qos);
+int rhca_qos_forced_tclass(struct rhca_qos *qos, const struct rhca_flow *flow);
+
+#endif

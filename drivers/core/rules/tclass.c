@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rules for the traffic class. A rule is what one line says:
+ *   [tclass=]N[,src_ip=A][,dst_ip=A[/BITS]]
+ *   [tclass=]N[,src_ip6=A][,dst_ip6=A]
+ * N is -1 to 255; a line without addresses is the class of all connections.
+ */
+#include <linux/inet.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <net/ipv6.h>
+#include <rhca/compat.h>
+
+#include "core/rules/tclass.h"
+
+#define LINE_CHARS	160	/* longest line that makes sense, with spare */
+#define IPV4_BITS	32
+#define GID_BITS	128
+#define MAPPED_BITS	(GID_BITS - IPV4_BITS)	/* ::ffff:0:0/96 */
+
+static struct in6_addr *in6(const union ib_gid *gid)
+{
+	return (struct in6_addr *)gid->raw;
+}
+
+/* --- from text ------------------------------------------------------------- */
+
+static int parse_class(struct rhca_tclass_rule *rule, char *text)
+{
+	int tclass;
+
+	if (kstrtoint(text, 0, &tclass) || tclass < RHCA_TCLASS_OFF ||
+	    tclass > U8_MAX)
+		return -EINVAL;
+	rule->tclass = tclass;
+	return 0;
+}
+
+static int parse_ipv4(const char *text, union ib_gid *gid)
+{
+	const char *end;
+	__be32 addr;
+
+	if (!in4_pton(text, -1, (u8 *)&addr, -1, &end) || *end)
+		return -EINVAL;
+	ipv6_addr_set_v4mapped(addr, in6(gid));
+	return 0;
+}
+
+/* A mapped address is no address of RoCE over IPv6 */
+static int parse_ipv6(const char *text, union ib_gid *gid)
+{
+	const char *end;
+
+	if (!in6_pton(text, -1, gid->raw, -1, &end) || *end ||
+	    ipv6_addr_v4mapped(in6(gid)))
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_source_ipv4(struct rhca_tclass_rule *rule, char *text)
+{
+	rule->by_source = true;
+	return parse_ipv4(text, &rule->source);
+}
+
+static int parse_dest_ipv4(struct rhca_tclass_rule *rule, char *text)
+{
+	char *address = strsep(&text, "/");
+	union ib_gid dest;
+	u8 bits = IPV4_BITS;
+
+	if (text && (kstrtou8(text, 10, &bits) || bits > IPV4_BITS))
+		return -EINVAL;
+	if (parse_ipv4(address, &dest))
+		return -EINVAL;
+	rule->by_dest = true;
+	rule->dest_bits = MAPPED_BITS + bits;
+	ipv6_addr_prefix(in6(&rule->dest), in6(&dest), rule->dest_bits);
+	return 0;
+}
+
+static int parse_source_ipv6(struct rhca_tclass_rule *rule, char *text)
+{
+	rule->by_source = true;
+	return parse_ipv6(text, &rule->source);
+}
+
+static int parse_dest_ipv6(struct rhca_tclass_rule *rule, char *text)
+{
+	rule->by_dest = true;
+	rule->dest_bits = GID_BITS;
+	return parse_ipv6(text, &rule->dest);
+}
+
+enum rule_key {
+	KEY_CLASS,
+	KEY_SOURCE_IPV4,
+	KEY_DEST_IPV4,
+	KEY_SOURCE_IPV6,
+	KEY_DEST_IPV6,
+	NUM_KEYS,
+};
+
+#define IPV4_KEYS	(BIT(KEY_SOURCE_IPV4) | BIT(KEY_DEST_IPV4))
+#define IPV6_KEYS	(BIT(KEY_SOURCE_IPV6) | BIT(KEY_DEST_IPV6))
+
+static const struct {
+	const char *name;
+	int (*parse)(struct rhca_tclass_rule *rule, char *text);
+} keys[NUM_KEYS] = {
+	[KEY_CLASS]		= { "tclass",	parse_class },
+	[KEY_SOURCE_IPV4]	= { "src_ip",	parse_source_ipv4 },
+	[KEY_DEST_IPV4]		= { "dst_ip",	parse_dest_ipv4 },
+	[KEY_SOURCE_IPV6]	= { "src_ip6",	parse_source_ipv6 },
+	[KEY_DEST_IPV6]		= { "dst_ip6",	parse_dest_ipv6 },
+};
+
+static int find_key(const char *name)
+{
+	int key;
+
+	for (key = 0; key < NUM_KEYS; key++)
+		if (!strcmp(keys[key].name, name))
+			return key;
+	return -EINVAL;
+}
+
+/* "key=value"; a value alone is the class */
+static int parse_item(struct rhca_tclass_rule *rule, char *item, u32 *seen)
+{
+	char *name = strsep(&item, "=");
+	int key = item ? find_key(name) : KEY_CLASS;
+
+	if (key < 0 || (*seen & BIT(key)))
+		return -EINVAL;
+	*seen |= BIT(key);
+	return keys[key].parse(rule, item ?: name);
+}
+
+/**
+ * rhca_tclass_parse - Read a rule
+ * @text: one line; a newline behind it is ignored
+ * @rule: filled in; of no meaning after an error
+ *
+ * Return: 0, or -EINVAL: not a rule, a key twice, IPv4 and IPv6 in one.
+ */
+int rhca_tclass_parse(const char *text, struct rhca_tclass_rule *rule)
+{
+	char line[LINE_CHARS], *rest = line, *item;
+	ssize_t len = strscpy(line, text, sizeof(line));
+	u32 seen = 0;
+
+	if (len < 0)
+		return -EINVAL;
+	if (len && line[len - 1] == '\n')
+		line[len - 1] = 0;
+	if (strchr(line, '\n'))
+		return -EINVAL;
+	memset(rule, 0, sizeof(*rule));
+	while ((item = strsep(&rest, ",")))
+		if (parse_item(rule, item, &seen))
+			return -EINVAL;
+	if (!(seen & BIT(KEY_CLASS)) ||
+	    ((seen & IPV4_KEYS) && (seen & IPV6_KEYS)))
+		return -EINVAL;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_parse);
+
+/* --- the table ------------------------------------------------------------- */
+
+static bool same_match(const struct rhca_tclass_rule *a,
+		       const struct rhca_tclass_rule *b)
+{
+	return a->by_source == b->by_source && a->by_dest == b->by_dest &&
+	       a->dest_bits == b->dest_bits &&
+	       !memcmp(&a->source, &b->source, sizeof(a->source)) &&
+	       !memcmp(&a->dest, &b->dest, sizeof(a->dest));
+}
+
+/* Both addresses before the destination alone before the source alone */
+static int rank(const struct rhca_tclass_rule *rule)
+{
+	if (rule->by_dest)
+		return rule->by_source ? 0 : 1;
+	return 2;
+}
+
+static bool goes_before(const struct rhca_tclass_rule *a,
+			const struct rhca_tclass_rule *b)
+{
+	if (rank(a) != rank(b))
+		return rank(a) < rank(b);
+	return a->dest_bits > b->dest_bits;
+}
+
+static struct rhca_tclass_rule *find_same(struct rhca_tclass_table *table,
+					  const struct rhca_tclass_rule *rule)
+{
+	u32 i;
+
+	for (i = 0; i < table->num_rules; i++)
+		if (same_match(&table->rules[i], rule))
+			return &table->rules[i];
+	return NULL;
+}
+
+static int remove_rule(struct rhca_tclass_table *table,
+		       struct rhca_tclass_rule *rule)
+{
+	const struct rhca_tclass_rule *end = &table->rules[table->num_rules];
+
+	if (!rule)
+		return -ENOENT;
+	memmove(rule, rule + 1, (end - (rule + 1)) * sizeof(*rule));
+	table->num_rules--;
+	return 0;
+}
+
+static int insert_rule(struct rhca_tclass_table *table,
+		       const struct rhca_tclass_rule *rule)
+{
+	u32 at = 0;
+
+	if (table->num_rules >= RHCA_MAX_TCLASS_RULES)
+		return -ENOMEM;
+	while (at < table->num_rules && !goes_before(rule, &table->rules[at]))
+		at++;
+	memmove(&table->rules[at + 1], &table->rules[at],
+		(table->num_rules - at) * sizeof(*rule));
+	table->rules[at] = *rule;
+	table->num_rules++;
+	return 0;
+}
+
+/**
+ * rhca_tclass_apply - Add, change or remove what a line says
+ * @table: the rules of a port
+ * @rule: the line
+ *
+ * Return: 0; -ENOMEM when there are as many rules as there may be, -ENOENT when
+ * there is none to remove. Nothing is changed then.
+ */
+int rhca_tclass_apply(struct rhca_tclass_table *table,
+		      const struct rhca_tclass_rule *rule)
+{
+	struct rhca_tclass_rule *same;
+
+	if (!rule->by_source && !rule->by_dest) {
+		table->global = rule->tclass;
+		return 0;
+	}
+	same = find_same(table, rule);
+	if (rule->tclass == RHCA_TCLASS_OFF)
+		return remove_rule(table, same);
+	if (!same)
+		return insert_rule(table, rule);
+	same->tclass = rule->tclass;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_apply);
+
+static bool matches(const struct rhca_tclass_rule *rule,
+		    const union ib_gid *source, const union ib_gid *dest)
+{
+	return (!rule->by_source ||
+		ipv6_addr_equal(in6(&rule->source), in6(source))) &&
+	       (!rule->by_dest ||
+		ipv6_prefix_equal(in6(&rule->dest), in6(dest),
+				  rule->dest_bits));
+}
+
+/**
+ * rhca_tclass_find - Which class is forced on a connection?
+ * @table: the rules of its port
+ * @source: its source GID
+ * @dest: its destination GID
+ *
+ * Return: 0 to 255, or RHCA_TCLASS_OFF.
+ */
+int rhca_tclass_find(const struct rhca_tclass_table *table,
+		     const union ib_gid *source, const union ib_gid *dest)
+{
+	u32 i;
+
+	if (table->global != RHCA_TCLASS_OFF)
+		return table->global;
+	for (i = 0; i < table->num_rules; i++)
+		if (matches(&table->rules[i], source, dest))
+			return table->rules[i].tclass;
+	return RHCA_TCLASS_OFF;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_find);
+
+/* --- to text --------------------------------------------------------------- */
+
+static int emit_address(char *line, int len, const char *side,
+			const union ib_gid *gid)
+{
+	if (ipv6_addr_v4mapped(in6(gid)))
+		return scnprintf(line + len, LINE_CHARS - len, ",%s_ip=%pI4",
+				 side, &in6(gid)->s6_addr32[3]);
+	return scnprintf(line + len, LINE_CHARS - len, ",%s_ip6=%pI6c", side,
+			 gid->raw);
+}
+
+static int emit_rule(char *line, const struct rhca_tclass_rule *rule)
+{
+	int len = scnprintf(line, LINE_CHARS, "tclass=%d", rule->tclass);
+
+	if (rule->by_source)
+		len += emit_address(line, len, "src", &rule->source);
+	if (rule->by_dest)
+		len += emit_address(line, len, "dst", &rule->dest);
+	if (rule->by_dest && rule->dest_bits != GID_BITS)
+		len += scnprintf(line + len, LINE_CHARS - len, "/%d",
+				 rule->dest_bits - MAPPED_BITS);
+	return len + scnprintf(line + len, LINE_CHARS - len, "\n");
+}
+
+/**
+ * rhca_tclass_emit - Write the rules as they may be written, first come first
+ * @table: the rules of a port
+ * @buf: a page; 40 rules of long IPv6 addresses do not fit, then the last line
+ *	is "..."
+ *
+ * Return: bytes written.
+ */
+ssize_t rhca_tclass_emit(const struct rhca_tclass_table *table, char *buf)
+{
+	static const char more[] = "...\n";
+	int len = sysfs_emit(buf, "Global tclass=%d\n", table->global);
+	char line[LINE_CHARS];
+	u32 i;
+
+	for (i = 0; i < table->num_rules; i++) {
+		if (len + emit_rule(line, &table->rules[i]) + sizeof(more) >
+		    PAGE_SIZE)
+			return len + sysfs_emit_at(buf, len, more);
+		len += sysfs_emit_at(buf, len, "%s", line);
+	}
+	return len;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_tclass_emit);

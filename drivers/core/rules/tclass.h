@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Rules that force the traffic class of a connection by its addresses: what an
+ * administrator writes, and which rule counts.
+ */
+#ifndef RHCA_CORE_RULES_TCLASS_H
+#define RHCA_CORE_RULES_TCLASS_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#define RHCA_MAX_TCLASS_RULES	40	/* as the vendor's driver */
+#define RHCA_TCLASS_OFF		(-1)
+
+/**
+ * struct rhca_tclass_rule - A class for the connections that match
+ * @tclass: 0 to 255, or RHCA_TCLASS_OFF in a rule that removes another
+ * @by_source: @source must be the connection's
+ * @by_dest: the first @dest_bits of @dest must be the connection's; without
+ *	either the rule is for all
+ * @dest_bits: of 128
+ * @source: source GID; an IPv4 address is a mapped one, ::ffff:a.b.c.d
+ * @dest: destination GID, likewise; bits that do not count are 0
+ */
+struct rhca_tclass_rule {
+	s16		tclass;
+	bool		by_source;
+	bool		by_dest;
+	u8		dest_bits;
+	union ib_gid	source;
+	union ib_gid	dest;
+};
+
+/**
+ * struct rhca_tclass_table - The rules of a port
+ * @global: class of all, or RHCA_TCLASS_OFF
+ * @num_rules: how many of @rules there are
+ * @rules: the first that matches counts, so the more specific one goes first
+ */
+struct rhca_tclass_table {
+	int			global;
+	u32			num_rules;
+	struct rhca_tclass_rule	rules[RHCA_MAX_TCLASS_RULES];
+};
+
+int rhca_tclass_parse(const char *text, struct rhca_tclass_rule *rule);
+int rhca_tclass_apply(struct rhca_tclass_table *table,
+		      const struct rhca_tclass_rule *rule);
+int rhca_tclass_find(const struct rhca_tclass_table *table,
+		     const union ib_gid *source, const union ib_gid *dest);
+ssize_t rhca_tclass_emit(const struct rhca_tclass_table *table, char *buf);
+
+#endif

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One device in place of two, and back.
+ *
+ * A bond of exactly two ports in a mode that RoCE knows becomes one device, and
+ * so do two netdevs that the file roce_lag_ecmp_dev joins. The devices of the
+ * members go; the new one remembers what they were, and when it ends they come
+ * back. Devices cannot be made and removed where events are told, so both are
+ * jobs of one ordered work queue, which look at the state as it is by then.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/bonding.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "core/port/port_pkeys.h"
+#include "core/recreate.h"
+#include "core/registry.h"
+#include "core/rules/netdev_id.h"
+#include "lifecycle/kept.h"
+#include "lifecycle/lag.h"
+#include "lifecycle/lag_members.h"
+#include "lifecycle/netdev_check.h"
+
+static const struct rhca_backend_ops *software;
+static struct workqueue_struct *lag_wq;
+static bool stopped;
+static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
+
+/* --- making and ending ------------------------------------------------------------ */
+
+static void keep(const struct rhca_lag_replaced *old, const struct net_device *ndev,
+		 const struct rhca_pkey_table *pkeys)
+{
+	u32 port;
+
+	for (port = 0; port < old->num_ports; port++)
+		if (rhca_netdev_is(ndev, &old->netdev[port]))
+			rhca_kept_member(ndev, true, old->name, pkeys);
+}
+
+/*
+ * The netdev of a member goes: hardware is reset, or it moves to another namespace. No
+ * device is made again on it here, and the next one that is made has what it had.
+ */
+static void keep_for_next(const struct net_device *ndev)
+{
+	struct rhca_dev *lag = rhca_dev_find_lag(ndev);
+	struct rhca_pkey_table pkeys;
+	u32 i;
+
+	if (!lag)
+		return;
+	/* Never thawed: the LAG ends because of this */
+	rhca_pkeys_freeze(&lag->ports[0], true);
+	rhca_pkeys_copy(&lag->ports[0], &pkeys);
+	for (i = 0; i < lag->replaced.num_devices; i++)
+		keep(&lag->replaced.device[i], ndev, &pkeys);
+	ib_device_put(&lag->ibdev);
+}
+
+static void keep_all_ports(const struct rhca_lag_replaced *old,
+			   const struct rhca_pkey_table *pkeys)
+{
+	struct net_device *ndev;
+	u32 port;
+
+	for (port = 0; port < old->num_ports; port++) {
+		ndev = rhca_netdev_get(&old->netdev[port]);
+		if (ndev)
+			rhca_kept_member(ndev, false, old->name, pkeys);
+		dev_put(ndev);
+	}
+}
+
+/* Until their devices are there again their netdevs may go, too */
+static void keep_for_all(const struct rhca_lag_members *members)
+{
+	u32 i;
+
+	for (i = 0; i < members->record.num_devices; i++)
+		keep_all_ports(&members->record.device[i], &members->pkeys);
+}
+
+static void restore(const struct rhca_lag_members *members)
+{
+	const struct rhca_dev_spec lag = {
+		.backend	= software,
+		.replaced	= members->record,
+		.pkeys		= { &members->pkeys },
+	};
+
+	rhca_recreate_replaced(&lag);
+}
+
+/*
+ * Users of the members' devices see them go as if they were unplugged. @frozen are
+ * these devices.
+ */
+static void make_lag(const struct rhca_lag_members *members,
+		     struct rhca_lag_frozen *frozen, struct net_device *first,
+		     struct net_device *second)
+{
+	const struct rhca_lag_record *record = &members->record;
+	struct rhca_dev_spec spec = {
+		.backend	= software,
+		.netdevs	= { first },
+		.num_ports	= 1,
+		.second		= second,
+		.replaced	= *record,
+		.pkeys		= { &members->pkeys },
+	};
+	int ret;
+
+	keep_for_all(members);
+	rhca_lag_remove_frozen(frozen);
+	ret = rhca_dev_create(&spec);
+	if (!ret) {
+		pr_info("%s is one RDMA device now, in place of %s%s%s\n",
+			netdev_name(first), record->device[0].name,
+			record->num_devices > 1 ? " and " : "",
+			record->device[1].name);
+		return;
+	}
+	pr_warn("no RDMA device in place of those of %s's members: error %d\n",
+		netdev_name(first), ret);
+	restore(members);
+}
+
+/* It may have ended already, and another device be there, which stays */
+static void end_lag(struct net_device *ndev)
+{
+	struct rhca_lag_frozen frozen = {};
+	struct rhca_lag_members members;
+
+	rhca_lag_freeze(&frozen, ndev);
+	rhca_lag_find_replaced(ndev, &members);
+	if (frozen.num && members.record.num_devices) {
+		keep_for_all(&members);
+		/* Its user may have been removing it, which is for its members, too */
+		if (rhca_lag_remove_frozen(&frozen) && !rhca_kept_is_unwanted(ndev))
+			restore(&members);
+	}
+	rhca_lag_thaw(&frozen);
+}
+
+/* @members has the record of the LAG that there is, or none and gets it */
+static bool bond_qualifies(struct net_device *bond, struct rhca_lag_members *members)
+{
+	bool qualifies;
+
+	rtnl_lock();
+	members->facts.bond_mode =
+		BOND_MODE((struct bonding *)netdev_priv(bond));
+	if (members->record.num_devices)
+		rhca_lag_check_members(bond, members);
+	else
+		rhca_lag_find_members(bond, members);
+	qualifies = bond->reg_state == NETREG_REGISTERED &&
+		    rhca_lag_decide(&members->facts) != RHCA_LAG_NONE;
+	rtnl_unlock();
+	return qualifies;
+}
+
+/* Look again when nobody can change the tables, and make it if it still holds */
+static void make_bond_lag(struct net_device *bond,
+			  const struct rhca_lag_record *record)
+{
+	struct rhca_lag_members members = {};
+	struct rhca_lag_frozen frozen = {};
+
+	rhca_lag_freeze_record(&frozen, record);
+	/* What has come or gone meanwhile has the bond looked at again */
+	if (bond_qualifies(bond, &members) &&
+	    rhca_lag_same_devices(&members.record, record) &&
+	    frozen.num == record->num_devices)
+		make_lag(&members, &frozen, bond, NULL);
+	rhca_lag_thaw(&frozen);		/* where nothing was removed */
+}
+
+static void check_bond(struct net_device *bond)
+{
+	struct rhca_lag_members members;
+	bool is_lag, wanted;
+
+	rhca_lag_find_replaced(bond, &members);
+	is_lag = members.record.num_devices;
+	wanted = bond_qualifies(bond, &members);
+	if (is_lag && !wanted)
+		end_lag(bond);
+	if (is_lag || !wanted)
+		return;
+	if (rhca_netdev_served(bond))
+		netdev_info(bond, "has an RDMA device of its own, so its members keep theirs\n");
+	else if (!rhca_netdev_check(bond))
+		make_bond_lag(bond, &members.record);
+}
+
+/* Can the device on a netdev be one half of a pair? It is recorded if so */
+static bool record_half(struct rhca_lag_members *members, struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	bool usable;
+
+	if (!dev)
+		return true;
+	usable = dev->num_ports == 1 && !dev->replaced.num_devices &&
+		 !rhca_lag_by_hardware(dev);
+	if (usable)
+		rhca_lag_record_device(members, dev);
+	ib_device_put(&dev->ibdev);
+	return usable && !members->facts.partitions_differ;
+}
+
+/* As it was when the file was written, unless somebody came between */
+static void make_pair(struct net_device *first, struct net_device *second)
+{
+	struct rhca_lag_members members = {};
+	struct rhca_lag_frozen frozen = {};
+
+	rhca_lag_freeze(&frozen, first);
+	rhca_lag_freeze(&frozen, second);
+	if (record_half(&members, first) && members.record.num_devices &&
+	    record_half(&members, second) &&
+	    members.record.num_devices == frozen.num)
+		make_lag(&members, &frozen, first, second);
+	rhca_lag_thaw(&frozen);		/* where nothing was removed */
+}
+
+/* --- jobs --------------------------------------------------------------------------- */
+
+enum job_kind {
+	JOB_CHECK_BOND,
+	JOB_MAKE_PAIR,
+	JOB_END_LAG,
+};
+
+struct job {
+	struct work_struct work;
+	enum job_kind kind;
+	struct rhca_netdev_id first;
+	struct rhca_netdev_id second;
+};
+
+/* Of netdevs that are still there */
+static void do_for(enum job_kind kind, struct net_device *first,
+		   struct net_device *second)
+{
+	switch (kind) {
+	case JOB_CHECK_BOND:
+		if (netif_is_bond_master(first))
+			check_bond(first);
+		break;
+	case JOB_MAKE_PAIR:
+		if (second)
+			make_pair(first, second);
+		break;
+	case JOB_END_LAG:
+		end_lag(first);
+		break;
+	}
+}
+
+static void do_job(struct work_struct *work)
+{
+	struct job *job = container_of(work, struct job, work);
+	struct net_device *first = rhca_netdev_get(&job->first);
+	struct net_device *second = rhca_netdev_get(&job->second);
+
+	if (first)
+		do_for(job->kind, first, second);
+	dev_put(first);
+	dev_put(second);
+	kfree(job);
+}
+
+static int queue_job(enum job_kind kind, struct net_device *first,
+		     struct net_device *second)
+{
+	struct job *job = kzalloc(sizeof(*job), GFP_ATOMIC);
+	bool queued;
+
+	if (!job)
+		return -ENOMEM;
+	INIT_WORK(&job->work, do_job);
+	job->kind = kind;
+	rhca_netdev_note(&job->first, first);
+	rhca_netdev_note(&job->second, second);
+	spin_lock(&jobs_lock);
+	queued = !stopped && queue_work(lag_wq, &job->work);
+	spin_unlock(&jobs_lock);
+	if (!queued)
+		kfree(job);
+	return 0;
+}
+
+/**
+ * rhca_lag_bond_changed - A bond got or lost a member
+ * @bond: a bond's netdev
+ *
+ * Context: RTNL held.
+ */
+void rhca_lag_bond_changed(struct net_device *bond)
+{
+	if (queue_job(JOB_CHECK_BOND, bond, NULL))
+		netdev_warn(bond, "no memory to look whether it is a RoCE LAG\n");
+}
+
+/**
+ * rhca_lag_device_added - A device of ours has appeared, perhaps on a member or
+ * back on a bond that has changed meanwhile
+ * @dev: the device
+ *
+ * Context: any that may not sleep either.
+ */
+void rhca_lag_device_added(struct rhca_dev *dev)
+{
+	struct net_device *ndev, *master;
+	u32 i;
+
+	rcu_read_lock();
+	for (i = 0; i < dev->num_ports; i++) {
+		ndev = rcu_dereference(dev->ports[i].ndev);
+		master = ndev ? netdev_master_upper_dev_get_rcu(ndev) ?: ndev :
+				NULL;
+		if (master && netif_is_bond_master(master))
+			rhca_lag_bond_changed(master);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * rhca_lag_netdev_gone - A netdev is being unregistered: so is a LAG on it, or of it
+ * @ndev: the netdev, or one that moves to another namespace; its device has not been
+ *	told yet
+ *
+ * Context: RTNL held.
+ */
+void rhca_lag_netdev_gone(struct net_device *ndev)
+{
+	struct rhca_lag_frozen frozen = {};
+	struct rhca_lag_members members;
+
+	if (ndev->reg_state != NETREG_REGISTERED)
+		rhca_lag_enable(ndev);
+	keep_for_next(ndev);
+	rhca_lag_freeze(&frozen, ndev);
+	rhca_lag_find_replaced(ndev, &members);
+	if (frozen.num && members.record.num_devices) {
+		keep_for_all(&members);
+		if (rhca_dev_claim(frozen.dev[0]))
+			restore(&members);
+	}
+	/* It goes with its netdev: nothing is written any more */
+	if (frozen.num)
+		ib_device_put(&frozen.dev[0]->ibdev);
+}
+
+/* --- pairs that the user wants -------------------------------------------------- */
+
+/* Why two netdevs cannot be joined, or 0 */
+static int check_pair(struct rhca_dev *dev, struct net_device *first,
+		      struct net_device *second)
+{
+	struct rhca_lag_members members = {};
+
+	if (dev->num_ports != 1 || dev->replaced.num_devices ||
+	    rhca_lag_by_hardware(dev) || netif_is_bond_master(first))
+		return -EOPNOTSUPP;
+	if (second == first || second->type != ARPHRD_ETHER ||
+	    netif_is_bond_slave(first) || netif_is_bond_slave(second) ||
+	    netif_is_bond_master(second))
+		return -EINVAL;
+	if (!rhca_netdev_served(second))
+		return rhca_netdev_check(second);
+	rhca_lag_record_device(&members, dev);
+	return record_half(&members, second) ? 0 : -EBUSY;
+}
+
+/**
+ * rhca_lag_join - Make one device for two netdevs without a bond, in a moment
+ * @dev: the device of the first one
+ * @first: its netdev; the caller holds a reference
+ * @name: of the other netdev
+ *
+ * Context: may sleep. The device is gone some time after success.
+ * Return: 0; -ENODEV when there is no netdev of that name; -EINVAL when the two
+ * cannot be a pair; -EOPNOTSUPP when the device is a LAG, on a bond or has
+ * several ports, or its hardware decides; -EBUSY when the other's device cannot be
+ * taken; -ENOMEM.
+ */
+int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
+		  const char *name)
+{
+	struct net_device *second = rhca_netdev_beside(first, name);
+	int ret;
+
+	if (!second)
+		return -ENODEV;
+	ret = check_pair(dev, first, second);
+	if (!ret)
+		ret = queue_job(JOB_MAKE_PAIR, first, second);
+	dev_put(second);
+	return ret;
+}
+
+/**
+ * rhca_lag_part - End in a moment what rhca_lag_join() made; else do nothing
+ * @dev: the device
+ * @first: its netdev; the caller holds a reference
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_lag_part(struct rhca_dev *dev, struct net_device *first)
+{
+	if (!rcu_access_pointer(dev->ports[0].second))
+		return 0;
+	return queue_job(JOB_END_LAG, first, NULL);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_part);
+
+/* --- life ----------------------------------------------------------------------------- */
+
+/**
+ * rhca_lag_init - Begin to watch bonds
+ * @backend: who serves LAGs, and devices that come back when one ends
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_lag_init(const struct rhca_backend_ops *backend)
+{
+	software = backend;
+	lag_wq = alloc_ordered_workqueue("roce_hca_lag", 0);
+	return lag_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rhca_lag_flush - Wait until what was asked for so far has been done
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_lag_flush(void)
+{
+	flush_workqueue(lag_wq);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_lag_flush);
+
+/**
+ * rhca_lag_stop - Module unload: no LAG is made or ended any more
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_lag_stop(void)
+{
+	spin_lock(&jobs_lock);
+	stopped = true;
+	spin_unlock(&jobs_lock);
+	rhca_lag_flush();
+}
+
+/**
+ * rhca_lag_exit - Free what is left, when no device is
+ */
+void rhca_lag_exit(void)
+{
+	destroy_workqueue(lag_wq);
+	rhca_lag_forget_disabled();
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Devices of members that become one device, and become themselves again.
+ */
+#ifndef RHCA_LIFECYCLE_LAG_H
+#define RHCA_LIFECYCLE_LAG_H
+
+#include <linux/netdevice.h>
+
+struct rhca_backend_ops;
+struct rhca_dev;
+
+void rhca_lag_bond_changed(struct net_device *bond);
+void rhca_lag_device_added(struct rhca_dev *dev);
+void rhca_lag_netdev_gone(struct net_device *ndev);
+int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
+		  const char *name);
+int rhca_lag_part(struct rhca_dev *dev, struct net_device *first);
+int rhca_lag_init(const struct rhca_backend_ops *backend);
+void rhca_lag_flush(void);
+void rhca_lag_stop(void);
+void rhca_lag_exit(void);
+
+#endif

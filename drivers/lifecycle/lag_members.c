@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What there is below a bond: members, their devices and partitions, and what of
+ * it decides on a LAG.
+ */
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "lifecycle/lag_members.h"
+#include "core/device.h"
+#include "core/port/port_pkeys.h"
+#include "core/registry.h"
+
+/* --- which netdevs the user wants no LAG of ---------------------------------- */
+
+struct disabled {
+	struct list_head entry;
+	const struct net_device *ndev;	/* compared only */
+};
+
+static LIST_HEAD(disabled_netdevs);
+static DEFINE_SPINLOCK(disabled_lock);		/* protects the list */
+
+static struct disabled *find_disabled(const struct net_device *ndev)
+{
+	struct disabled *found;
+
+	lockdep_assert_held(&disabled_lock);
+	list_for_each_entry(found, &disabled_netdevs, entry)
+		if (found->ndev == ndev)
+			return found;
+	return NULL;
+}
+
+/**
+ * rhca_lag_is_disabled - Has the user disabled LAGs of this netdev?
+ * @ndev: the netdev
+ */
+bool rhca_lag_is_disabled(const struct net_device *ndev)
+{
+	bool disabled;
+
+	spin_lock(&disabled_lock);
+	disabled = find_disabled(ndev);
+	spin_unlock(&disabled_lock);
+	return disabled;
+}
+
+/**
+ * rhca_lag_enable - LAGs of a netdev are allowed again, or the netdev goes
+ * @ndev: the netdev
+ */
+void rhca_lag_enable(const struct net_device *ndev)
+{
+	struct disabled *found;
+
+	spin_lock(&disabled_lock);
+	found = find_disabled(ndev);
+	if (found)
+		list_del(&found->entry);
+	spin_unlock(&disabled_lock);
+	kfree(found);
+}
+
+/**
+ * rhca_lag_disable - No LAG of a netdev any more, until rhca_lag_enable()
+ * @ndev: the netdev
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_lag_disable(const struct net_device *ndev)
+{
+	struct disabled *new = kzalloc(sizeof(*new), GFP_KERNEL);
+
+	if (!new)
+		return -ENOMEM;
+	new->ndev = ndev;
+	spin_lock(&disabled_lock);
+	if (!find_disabled(ndev)) {
+		list_add(&new->entry, &disabled_netdevs);
+		new = NULL;
+	}
+	spin_unlock(&disabled_lock);
+	kfree(new);
+	return 0;
+}
+
+/**
+ * rhca_lag_forget_disabled - Module unload: free what the files have set
+ */
+void rhca_lag_forget_disabled(void)
+{
+	struct disabled *found, *next;
+
+	list_for_each_entry_safe(found, next, &disabled_netdevs, entry)
+		kfree(found);
+}
+
+/* --- members ------------------------------------------------------------------ */
+
+/* A LAG has one table: with two different ones isolation would be lost */
+static void compare_partitions(struct rhca_lag_members *members,
+			       struct rhca_dev *dev)
+{
+	struct rhca_pkey_table pkeys;
+	u32 i;
+
+	for (i = 0; i < dev->num_ports; i++) {
+		rhca_pkeys_copy(&dev->ports[i], &pkeys);
+		if (!i && !members->record.num_devices)
+			members->pkeys = pkeys;
+		if (memcmp(&pkeys, &members->pkeys, sizeof(pkeys)))
+			members->facts.partitions_differ = true;
+	}
+}
+
+/**
+ * rhca_lag_record_device - Enter a member's device into the record
+ * @members: the members; unchanged when two devices are recorded already
+ * @dev: the device
+ */
+void rhca_lag_record_device(struct rhca_lag_members *members,
+			    struct rhca_dev *dev)
+{
+	struct rhca_lag_record *record = &members->record;
+	struct rhca_lag_replaced *replaced;
+	const struct net_device *ndev;
+	u32 i;
+
+	if (record->num_devices == RHCA_LAG_MEMBERS)
+		return;
+	compare_partitions(members, dev);
+	replaced = &record->device[record->num_devices++];
+	strscpy(replaced->name, dev_name(&dev->ibdev.dev),
+		sizeof(replaced->name));
+	rcu_read_lock();
+	for (i = 0; i < dev->num_ports && i < RHCA_LAG_MEMBERS; i++) {
+		ndev = rcu_dereference(dev->ports[i].ndev);
+		rhca_netdev_note(&replaced->netdev[i], ndev);
+		replaced->num_ports++;
+	}
+	rcu_read_unlock();
+}
+
+/* Ports of a member's device that are no members: a LAG would take them along */
+static u32 ports_outside(const struct rhca_dev *dev, struct net_device *bond)
+{
+	struct net_device *ndev;
+	u32 i, outside = 0;
+
+	for (i = 0; i < dev->num_ports; i++) {
+		ndev = rtnl_dereference(dev->ports[i].ndev);
+		outside += !ndev || netdev_master_upper_dev_get(ndev) != bond;
+		outside += !!rcu_access_pointer(dev->ports[i].second);
+	}
+	return outside;
+}
+
+/**
+ * rhca_lag_by_hardware - Does the hardware make one device of bonded ports itself?
+ * @dev: the device; if so, nobody tells it how
+ */
+bool rhca_lag_by_hardware(const struct rhca_dev *dev)
+{
+	return dev->offer && dev->offer->decides_lag;
+}
+
+static void add_member(struct net_device *bond, struct net_device *member,
+		       struct rhca_lag_members *members)
+{
+	struct rhca_lag_facts *facts = &members->facts;
+	struct rhca_dev *dev = rhca_dev_find(member);
+
+	facts->num_members++;
+	facts->disabled |= rhca_lag_is_disabled(member);
+	if (!dev)
+		return;
+	if (!rhca_lag_by_hardware(dev)) {
+		facts->num_ports++;
+		facts->num_outside += ports_outside(dev, bond);
+		if (!rhca_lag_record_covers(&members->record, member))
+			rhca_lag_record_device(members, dev);
+	}
+	ib_device_put(&dev->ibdev);
+}
+
+/**
+ * rhca_lag_find_members - The members of a bond whose devices are their own
+ * @bond: the bond
+ * @members: record and facts are added to
+ *
+ * Context: RTNL held.
+ */
+void rhca_lag_find_members(struct net_device *bond,
+			   struct rhca_lag_members *members)
+{
+	struct net_device *member;
+	struct list_head *iter;
+
+	ASSERT_RTNL();
+	netdev_for_each_lower_dev(bond, member, iter)
+		add_member(bond, member, members);
+}
+
+/**
+ * rhca_lag_check_members - The members of a bond whose LAG has their devices
+ * @bond: the bond
+ * @members: with the record of the LAG; facts are added to
+ *
+ * Context: RTNL held.
+ */
+void rhca_lag_check_members(struct net_device *bond,
+			    struct rhca_lag_members *members)
+{
+	struct rhca_lag_facts *facts = &members->facts;
+	struct net_device *member;
+	struct list_head *iter;
+
+	ASSERT_RTNL();
+	netdev_for_each_lower_dev(bond, member, iter) {
+		facts->num_members++;
+		facts->disabled |= rhca_lag_is_disabled(member);
+		/* Somebody was quicker and made a device on a member */
+		facts->num_outside += rhca_netdev_served(member);
+		facts->num_ports += rhca_lag_record_covers(&members->record,
+							   member);
+	}
+}
+
+/**
+ * rhca_lag_find_replaced - The devices that a LAG was made of
+ * @ndev: its netdev
+ * @members: set: no device when there is no LAG, else the record and the
+ *	partitions that the LAG has, which they are to have when it ends
+ *
+ * Context: any.
+ */
+void rhca_lag_find_replaced(const struct net_device *ndev,
+			    struct rhca_lag_members *members)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	memset(members, 0, sizeof(*members));
+	if (!dev)
+		return;
+	members->record = dev->replaced;
+	rhca_pkeys_copy(&dev->ports[0], &members->pkeys);
+	ib_device_put(&dev->ibdev);
+}
+
+/**
+ * rhca_lag_freeze - Let nobody write to the P_Key tables of a device
+ * @frozen: the device is added, if there is one and it is not going
+ * @ndev: a netdev of the device
+ *
+ * Context: may sleep; RTNL may be held.
+ */
+void rhca_lag_freeze(struct rhca_lag_frozen *frozen,
+		     const struct net_device *ndev)
+{
+	struct rhca_dev *dev;
+
+	if (frozen->num == RHCA_LAG_MEMBERS)
+		return;
+	dev = rhca_dev_find(ndev);
+	if (!dev)
+		return;
+	rhca_pkeys_freeze_all(dev, true);
+	frozen->dev[frozen->num++] = dev;
+}
+
+/**
+ * rhca_lag_freeze_record - rhca_lag_freeze() for every device of a record
+ * @frozen: as there
+ * @record: the devices
+ *
+ * Context: as there.
+ */
+void rhca_lag_freeze_record(struct rhca_lag_frozen *frozen,
+			    const struct rhca_lag_record *record)
+{
+	struct net_device *ndev;
+	u32 i;
+
+	for (i = 0; i < record->num_devices; i++) {
+		ndev = rhca_netdev_get(&record->device[i].netdev[0]);
+		if (ndev)
+			rhca_lag_freeze(frozen, ndev);
+		dev_put(ndev);
+	}
+}
+
+/**
+ * rhca_lag_thaw - Their tables may be written again
+ * @frozen: none is left in it
+ *
+ * Context: as rhca_lag_freeze().
+ */
+void rhca_lag_thaw(struct rhca_lag_frozen *frozen)
+{
+	struct rhca_dev *dev;
+
+	while (frozen->num) {
+		dev = frozen->dev[--frozen->num];
+		rhca_pkeys_freeze_all(dev, false);
+		ib_device_put(&dev->ibdev);
+	}
+}
+
+/**
+ * rhca_lag_remove_frozen - Remove the devices whose tables have been copied
+ * @frozen: none is left in it
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: whether nobody else was removing one of them.
+ */
+bool rhca_lag_remove_frozen(struct rhca_lag_frozen *frozen)
+{
+	bool first = true;
+
+	while (frozen->num)
+		first &= rhca_dev_remove_and_put(frozen->dev[--frozen->num]);
+	return first;
+}
+
+/**
+ * rhca_lag_has_member - Does a LAG device stand for this netdev?
+ * @ndev: the netdev
+ */
+bool rhca_lag_has_member(const struct net_device *ndev)
+{
+	struct rhca_lag_members members = {};
+	struct net_device *master;
+
+	rcu_read_lock();
+	master = netdev_master_upper_dev_get_rcu((struct net_device *)ndev);
+	if (master)
+		rhca_lag_find_replaced(master, &members);
+	rcu_read_unlock();
+	return rhca_lag_record_covers(&members.record, ndev);
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How devices come and go: "rdma link add", the parameter netdevs=, and netdevs
+ * that appear, change and disappear.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/if_arp.h>
+#include <linux/if_vlan.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/rtnetlink.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_marshall.h>
+#include <rdma/rdma_netlink.h>
+
+#include "control/addresses.h"
+#include "lifecycle/choice.h"
+#include "lifecycle/kept.h"
+#include "lifecycle/lag.h"
+#include "lifecycle/lag_members.h"
+#include "lifecycle/link.h"
+#include "control/neighbours.h"
+#include "lifecycle/netdev_check.h"
+#include "lifecycle/netdevs.h"
+#include "lifecycle/others.h"
+#include "lifecycle/rxe_links.h"
+#include "lifecycle/standin.h"
+#include "core/device.h"
+#include "core/mcast.h"
+#include "core/rules/netdev_id.h"
+#include "core/recreate.h"
+#include "core/port_events.h"
+#include "core/registry.h"
+
+static const struct rhca_backend_ops *link_backend;
+static struct rhca_netdevs auto_netdevs;
+static struct workqueue_struct *link_wq;
+
+static int set_netdevs(const char *value, const struct kernel_param *kp)
+{
+	int ret = rhca_netdevs_parse(&auto_netdevs, value);
+
+	if (ret)
+		pr_err("netdevs=%s: %s; wanted is a list of netdev names or patterns such as eth0,ens*,eth1+eth2,eth3:standin\n",
+		       value, auto_netdevs.wrong);
+	return ret;
+}
+
+static int get_netdevs(char *buffer, const struct kernel_param *kp)
+{
+	u32 i, port;
+	int len = 0;
+
+	for (i = 0; i < auto_netdevs.num_rules; i++) {
+		for (port = 0; port < auto_netdevs.rule[i].num_ports; port++)
+			len += scnprintf(buffer + len, PAGE_SIZE - len, "%s%s",
+					 port ? "+" : i ? "," : "",
+					 auto_netdevs.rule[i].pattern[port]);
+		if (auto_netdevs.rule[i].standin)
+			len += scnprintf(buffer + len, PAGE_SIZE - len,
+					 ":standin");
+	}
+	return len + scnprintf(buffer + len, PAGE_SIZE - len, "\n");
+}
+
+static const struct kernel_param_ops netdevs_ops = {
+	.set = set_netdevs,
+	.get = get_netdevs,
+};
+module_param_cb(netdevs, &netdevs_ops, NULL, 0444);
+MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports, eth0:standin one while no other driver has a device there (default: none)");
+
+static struct ib_client ib_client;
+
+static int device_added(struct ib_device *ibdev)
+{
+	if (!rhca_is_device(ibdev))
+		return rhca_others_add(&ib_client, ibdev);
+	rhca_kept_device_added(to_rhca_dev(ibdev));
+	rhca_dev_plugged(to_rhca_dev(ibdev));
+	return 0;
+}
+
+/*
+ * The first thing that an unregistration does, whoever asked for it: clients are
+ * told in the reverse order of their registration, so uverbs, which destroys the
+ * objects of processes, is told after us. A symbol of it makes us depend on it, so
+ * that it is there before; newer kernels have what else we need of it elsewhere.
+ */
+static const void *const uverbs_comes_first __used = ib_copy_qp_attr_to_user;
+
+static void device_removed(struct ib_device *ibdev, void *data)
+{
+	struct rhca_dev *dev = to_rhca_dev(ibdev);
+	bool by_user;
+
+	if (!rhca_is_device(ibdev)) {
+		rhca_others_remove(data);
+		return;
+	}
+	/*
+	 * Nobody of us wanted it removed: its user did, unless it is back soon, or
+	 * rdma_rxe does, after which it is made again if its netdev stays where it is
+	 */
+	by_user = dev->offer || !rhca_in_tree_unloading();
+	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags))
+		rhca_kept_device_removed(dev, by_user);
+	rhca_dev_unplugged(dev);
+}
+
+static struct ib_client ib_client = {
+	.name		= "roce_hca",
+	.add		= device_added,
+	.remove		= device_removed,
+	.no_kverbs_req	= true,
+};
+
+static const struct rhca_backend_ops *software(void)
+{
+	return link_backend;
+}
+
+static int create(struct rhca_dev_spec *spec)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < spec->num_ports; i++) {
+		ret = rhca_netdev_check(spec->netdevs[i]);
+		if (ret)
+			return ret;
+	}
+	return rhca_choice_create(spec);
+}
+
+static int newlink(const char *name, struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = {
+		.name		= name,
+		.backend	= link_backend,
+		.netdevs	= { ndev },
+		.num_ports	= 1,
+	};
+
+	return create(&spec);
+}
+
+/* The rule of netdevs= for a netdev, or NULL */
+static const struct rhca_netdevs_rule *find_rule(const struct net_device *ndev)
+{
+	return rhca_netdevs_concern(ndev) ?
+	       rhca_netdevs_match(&auto_netdevs, ndev->name) : NULL;
+}
+
+/* --- stand-ins ----------------------------------------------------------- */
+
+static bool standin_wanted(const struct net_device *ndev)
+{
+	const struct rhca_netdevs_rule *rule = find_rule(ndev);
+
+	if (ndev->type != ARPHRD_ETHER || rhca_kept_is_unwanted(ndev))
+		return false;
+	return (rule && rule->standin) || rhca_kept_wants_standin(ndev);
+}
+
+static int standin_create(struct net_device *ndev)
+{
+	return newlink(NULL, ndev);
+}
+
+static const struct rhca_standin_ops standin_ops = {
+	.wanted	= standin_wanted,
+	.rival	= rhca_others_rival,
+	.create	= standin_create,
+};
+
+static bool others_serve(struct net_device *ndev)
+{
+	char other[IB_DEVICE_NAME_MAX];
+
+	return rhca_others_serve(ndev, other, sizeof(other));
+}
+
+static const struct rhca_choice_ops choice_ops = {
+	.may_serve	= rhca_netdev_check,
+	.others_serve	= others_serve,
+	.software	= software,
+};
+
+static struct rdma_link_ops link_ops = {
+	.type		= "roce",
+	.newlink	= newlink,
+};
+
+/* A new netdev that a rule of netdevs= names */
+struct new_netdev {
+	struct work_struct work;
+	struct rhca_netdev_id id;
+};
+
+/* All ports of a device must be there; the last one to come makes it */
+static bool find_ports(const struct rhca_netdevs_rule *rule,
+		       struct net_device *ndev, struct rhca_dev_spec *spec)
+{
+	u32 i;
+
+	if (rule->num_ports == 1) {
+		dev_hold(ndev);
+		spec->netdevs[spec->num_ports++] = ndev;
+		return true;
+	}
+	for (i = 0; i < rule->num_ports; i++) {
+		ndev = rhca_netdev_beside(ndev, rule->pattern[i]);
+		if (!ndev)
+			return false;
+		spec->netdevs[spec->num_ports++] = ndev;
+	}
+	return true;
+}
+
+/* The netdev that has come may be the last of several: look at all */
+static bool rule_may_create(const struct rhca_dev_spec *spec)
+{
+	u32 i;
+
+	for (i = 0; i < spec->num_ports; i++)
+		if (!rhca_netdevs_concern(spec->netdevs[i]) ||
+		    rhca_kept_is_unwanted(spec->netdevs[i]))
+			return false;
+	return true;
+}
+
+static void create_by_rule(struct net_device *ndev)
+{
+	const struct rhca_netdevs_rule *rule = find_rule(ndev);
+	struct rhca_dev_spec spec = { .backend = link_backend };
+	u32 i;
+	int ret;
+
+	if (!rule || rhca_netdev_served(ndev) || rhca_lag_has_member(ndev))
+		return;
+	/*
+	 * Patterns are for NICs: who wants one of these, or wants to know why
+	 * there is none, names it. The members of a bond may become one device.
+	 */
+	if ((ndev->type != ARPHRD_ETHER || netif_is_bond_master(ndev) ||
+	     is_vlan_dev(ndev)) && !rhca_netdevs_rule_names(rule, ndev->name))
+		return;
+	if (find_ports(rule, ndev, &spec) && rule_may_create(&spec)) {
+		ret = create(&spec);
+		if (ret)
+			pr_warn("no RDMA device on %s: error %d\n",
+				netdev_name(ndev), ret);
+	}
+	for (i = 0; i < spec.num_ports; i++)
+		dev_put(spec.netdevs[i]);
+}
+
+static void create_on_new_netdev(struct work_struct *work)
+{
+	struct new_netdev *new = container_of(work, struct new_netdev, work);
+	struct net_device *ndev = rhca_netdev_get(&new->id);
+
+	kfree(new);
+	if (ndev)
+		create_by_rule(ndev);
+	dev_put(ndev);
+}
+
+static void tell_left_out(const struct net_device *ndev)
+{
+	if (rhca_netdevs_match(&auto_netdevs, ndev->name))
+		pr_info_once("netdevs= leaves out what users make in network namespaces of their own, such as %s\n",
+			     netdev_name(ndev));
+}
+
+/* Notifiers run under RTNL, which registration takes: hand over to work */
+static void netdev_added(struct net_device *ndev)
+{
+	struct new_netdev *new;
+
+	rhca_choice_netdev_came();
+	if (standin_wanted(ndev)) {
+		rhca_standin_needed();
+		return;
+	}
+	if (!find_rule(ndev)) {
+		tell_left_out(ndev);
+		return;
+	}
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return;
+	INIT_WORK(&new->work, create_on_new_netdev);
+	rhca_netdev_note(&new->id, ndev);
+	queue_work(link_wq, &new->work);
+}
+
+static void note_upper(struct netdev_notifier_changeupper_info *info)
+{
+	if (netif_is_bond_master(info->upper_dev))
+		rhca_lag_bond_changed(info->upper_dev);
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long event,
+			void *ptr)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+
+	switch (event) {
+	case NETDEV_REGISTER:
+		rhca_kept_netdev_came(ndev);
+		fallthrough;
+	case NETDEV_CHANGENAME:
+		netdev_added(ndev);
+		break;
+	case NETDEV_CHANGEUPPER:
+		note_upper(ptr);
+		break;
+	case NETDEV_UNREGISTER:
+		rhca_lag_netdev_gone(ndev);
+		rhca_kept_netdev_goes(ndev);
+		rhca_dev_remove_netdev(ndev);
+		break;
+	case NETDEV_UP:
+		if (standin_wanted(ndev))
+			rhca_standin_needed();
+		fallthrough;
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		rhca_port_changed(ndev, false);
+		break;
+	case NETDEV_CHANGEMTU:
+		rhca_port_changed(ndev, true);
+		/* Its IPv6 may have gone, or be back, which is no news of a GID */
+		rhca_mcast_gids_changed();
+		break;
+	default:
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_notifier = {
+	.notifier_call = netdev_event,
+};
+
+/**
+ * rhca_link_init - Begin to make devices
+ * @backend: who serves them
+ *
+ * Netdevs that are there already are announced by the registration of the
+ * notifier.
+ *
+ * Return: 0; -ENOMEM; -EBUSY when rdma_rxe is loaded and rxe_links=Y.
+ */
+int rhca_link_init(const struct rhca_backend_ops *backend)
+{
+	int ret;
+
+	link_backend = backend;
+	ret = rhca_rxe_links_init();
+	if (ret)
+		return ret;
+	link_wq = alloc_ordered_workqueue("roce_hca_link", 0);
+	if (!link_wq) {
+		ret = -ENOMEM;
+		goto err_exit_rxe_links;
+	}
+	rhca_standin_init(&standin_ops, link_wq);
+	rhca_choice_init(&choice_ops, link_wq);
+	ret = rhca_lag_init(backend);
+	if (ret)
+		goto err_exit_standin;
+	ret = ib_register_client(&ib_client);
+	if (ret)
+		goto err_exit_lag;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret)
+		goto err_unregister_client;
+	rhca_neighbours_init();
+	rhca_addresses_init();
+	rdma_link_register(&link_ops);
+	rhca_rxe_links_start(newlink);
+	return 0;
+
+err_unregister_client:
+	ib_unregister_client(&ib_client);
+err_exit_lag:
+	rhca_lag_exit();
+err_exit_standin:
+	rhca_choice_stop();
+	rhca_standin_exit();
+	destroy_workqueue(link_wq);
+err_exit_rxe_links:
+	rhca_rxe_links_exit();
+	return ret;
+}
+
+/**
+ * rhca_link_exit - Stop making devices, and remove all
+ */
+void rhca_link_exit(void)
+{
+	rhca_rxe_links_stop();
+	rdma_link_unregister(&link_ops);
+	rhca_addresses_exit();
+	rhca_neighbours_exit();
+	/* First who makes devices because others go */
+	rhca_lag_stop();
+	rhca_recreate_stop();
+	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
+	unregister_netdevice_notifier(&netdev_notifier);
+	rhca_choice_stop();
+	rhca_standin_exit();
+	destroy_workqueue(link_wq);
+	rhca_dev_remove_all();
+	rhca_lag_exit();
+	ib_unregister_client(&ib_client);
+	rhca_kept_exit();
+	rhca_rxe_links_exit();
+}
+
+MODULE_ALIAS_RDMA_LINK("roce");

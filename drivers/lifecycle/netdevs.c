@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading netdevs=: "eth0,ens*,eth1+eth2" is a device on eth0, one on each
+ * netdev whose name begins with ens, and one with two ports. "eth0:standin" is
+ * one on eth0 while no other driver has one there.
+ */
+#include <linux/errno.h>
+#include <linux/glob.h>
+#include <linux/string.h>
+#include <linux/user_namespace.h>
+#include <net/net_namespace.h>
+#include <rhca/compat.h>
+
+#include "lifecycle/netdevs.h"
+#include "core/rules/netdev.h"
+
+static bool is_pattern(const char *text)
+{
+	return strpbrk(text, "*?[");
+}
+
+/* Why no netdev can have this name, or NULL */
+static const char *wrong_name(const char *name)
+{
+	if (!*name)
+		return "a name is missing";
+	if (strchr(name, '/'))
+		return "netdevs are named without a port, as in eth0";
+	if (strpbrk(name, " \t\n\v\f\r"))
+		return "names are separated by commas";
+	if (strlen(name) >= IFNAMSIZ)
+		return "a name has at most 15 characters";
+	return NULL;
+}
+
+static bool has_port(const struct rhca_netdevs_rule *rule, const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < rule->num_ports; i++)
+		if (!strcmp(rule->pattern[i], name))
+			return true;
+	return false;
+}
+
+/* Ports of one device are named one by one: a pattern would be ambiguous */
+static const char *add_port(struct rhca_netdevs_rule *rule, const char *name,
+			    bool many)
+{
+	const char *wrong = wrong_name(name);
+
+	if (wrong)
+		return wrong;
+	if (many && is_pattern(name))
+		return "the ports of one device are named in full, not by a pattern";
+	if (has_port(rule, name))
+		return "a netdev is one port of a device, not two";
+	if (rule->num_ports == ARRAY_SIZE(rule->pattern))
+		return "a device has at most 8 ports";
+	rule->pattern[rule->num_ports++] = name;
+	return NULL;
+}
+
+static const char *parse_rule(struct rhca_netdevs_rule *rule, char *text)
+{
+	char *names = strsep(&text, ":"), *name;
+	bool many = strchr(names, '+');
+	const char *wrong;
+
+	if (text && strcmp(text, "standin"))
+		return "behind a colon comes standin and nothing else";
+	/* Another driver's device has its ports, and not those of a rule */
+	if (text && many)
+		return "a stand-in has one port";
+	rule->standin = text;
+	rule->num_ports = 0;
+	while ((name = strsep(&names, "+"))) {
+		wrong = add_port(rule, name, many);
+		if (wrong)
+			return wrong;
+	}
+	return NULL;
+}
+
+/**
+ * rhca_netdevs_parse - Read the parameter
+ * @netdevs: filled in; on error but for @netdevs->wrong without meaning
+ * @value: the text; empty is no netdev at all
+ *
+ * Return: 0; -EINVAL for an empty, overlong or impossible name, an unknown word
+ * behind a colon, a pattern or a name twice in a list of ports, or too many
+ * rules; -ENAMETOOLONG.
+ */
+int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)
+{
+	char *rest, *part;
+
+	netdevs->num_rules = 0;
+	netdevs->wrong = NULL;
+	if (strscpy(netdevs->text, value, sizeof(netdevs->text)) < 0) {
+		netdevs->wrong = "it has at most 255 characters";
+		return -ENAMETOOLONG;
+	}
+	rest = strim(netdevs->text);
+	if (!*rest)
+		return 0;
+	while ((part = strsep(&rest, ","))) {
+		if (netdevs->num_rules == RHCA_MAX_NETDEV_RULES) {
+			netdevs->wrong = "it has at most 32 elements";
+			return -EINVAL;
+		}
+		netdevs->wrong = parse_rule(&netdevs->rule[netdevs->num_rules],
+					    strim(part));
+		if (netdevs->wrong)
+			return -EINVAL;
+		netdevs->num_rules++;
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_parse);
+
+/**
+ * rhca_netdevs_match - The rule that a netdev falls under
+ * @netdevs: the parsed parameter
+ * @name: the netdev's name
+ *
+ * Return: the first rule with a pattern that matches, or NULL.
+ */
+const struct rhca_netdevs_rule *
+rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name)
+{
+	u32 i, port;
+
+	for (i = 0; i < netdevs->num_rules; i++)
+		for (port = 0; port < netdevs->rule[i].num_ports; port++)
+			if (glob_match(netdevs->rule[i].pattern[port], name))
+				return &netdevs->rule[i];
+	return NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_match);
+
+/**
+ * rhca_netdevs_rule_names - Does a rule name a netdev in full?
+ * @rule: the rule that it falls under
+ * @name: the netdev's name
+ *
+ * Patterns meet netdevs that nobody had in mind.
+ */
+bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
+			     const char *name)
+{
+	return has_port(rule, name);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_rule_names);
+
+/**
+ * rhca_netdevs_concern - Can rules be meant for a netdev at all?
+ * @ndev: the netdev; the caller has a reference or RTNL
+ *
+ * A user namespace lets any user make network namespaces, and netdevs there of any name.
+ * They must not become RDMA devices by themselves: "rdma link add" wants the
+ * administrator, too. Hardware is there because the administrator has moved it.
+ */
+bool rhca_netdevs_concern(const struct net_device *ndev)
+{
+	bool by_administrator;
+
+	rcu_read_lock();
+	by_administrator = dev_net(ndev)->user_ns == &init_user_ns;
+	rcu_read_unlock();
+	return by_administrator || rhca_netdev_on_bus(ndev);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_concern);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The module parameter netdevs=: on which netdevs devices appear by themselves.
+ */
+#ifndef RHCA_LIFECYCLE_NETDEVS_H
+#define RHCA_LIFECYCLE_NETDEVS_H
+
+#include <linux/netdevice.h>
+#include <linux/types.h>
+
+#define RHCA_NETDEVS_BYTES	256	/* longest value of the parameter */
+#define RHCA_MAX_NETDEV_RULES	32
+
+/**
+ * struct rhca_netdevs_rule - One element of the list
+ * @pattern: shell patterns, one a port; several make one device of many ports
+ * @num_ports: how many
+ * @standin: only while no other driver has a device there
+ */
+struct rhca_netdevs_rule {
+	const char *pattern[8];
+	u32 num_ports;
+	bool standin;
+};
+
+/**
+ * struct rhca_netdevs - The parsed parameter
+ * @text: what the patterns point into
+ * @rule: the rules in order
+ * @num_rules: how many
+ * @wrong: why the text was refused, in words; NULL where it was not
+ */
+struct rhca_netdevs {
+	char text[RHCA_NETDEVS_BYTES];
+	struct rhca_netdevs_rule rule[RHCA_MAX_NETDEV_RULES];
+	u32 num_rules;
+	const char *wrong;
+};
+
+int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value);
+const struct rhca_netdevs_rule *
+rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name);
+bool rhca_netdevs_concern(const struct net_device *ndev);
+bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
+			     const char *name);
+
+#endif

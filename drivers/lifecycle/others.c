@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Devices of other drivers, and which netdevs they serve.
+ *
+ * ib_core finds a device by its netdev only where the driver has bound it; adapters
+ * answer when they are asked for theirs.
+ */
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "lifecycle/others.h"
+#include "lifecycle/standin.h"
+
+struct other_device {
+	struct list_head entry;
+	struct ib_device *ibdev;
+};
+
+static LIST_HEAD(other_devices);
+static DEFINE_MUTEX(other_devices_mutex);	/* protects the list */
+
+/**
+ * rhca_others_add - ib_core tells of a device of another driver
+ * @client: who is told, and keeps what it needs for rhca_others_remove()
+ * @ibdev: the device
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_others_add(struct ib_client *client, struct ib_device *ibdev)
+{
+	struct other_device *other = kzalloc(sizeof(*other), GFP_KERNEL);
+
+	if (!other)
+		return -ENOMEM;
+	other->ibdev = ibdev;
+	mutex_lock(&other_devices_mutex);
+	list_add(&other->entry, &other_devices);
+	mutex_unlock(&other_devices_mutex);
+	ib_set_client_data(ibdev, client, other);
+	rhca_standin_rival_came();
+	return 0;
+}
+
+/**
+ * rhca_others_remove - That device is being unregistered
+ * @other: the client's data of it
+ *
+ * Context: may sleep.
+ */
+void rhca_others_remove(struct other_device *other)
+{
+	mutex_lock(&other_devices_mutex);
+	list_del(&other->entry);
+	mutex_unlock(&other_devices_mutex);
+	kfree(other);
+	rhca_standin_needed();
+}
+
+static bool has_port_on(struct ib_device *ibdev, const struct net_device *ndev)
+{
+	struct net_device *theirs;
+	bool found = false;
+	u32 port;
+
+	if (!ibdev->ops.get_netdev)
+		return false;
+	rdma_for_each_port(ibdev, port) {
+		theirs = ibdev->ops.get_netdev(ibdev, port);
+		found |= theirs == ndev;
+		dev_put(theirs);
+	}
+	return found;
+}
+
+static bool adapter_serves(const struct net_device *ndev, char *name,
+			   size_t bytes)
+{
+	struct other_device *other;
+	bool found = false;
+
+	mutex_lock(&other_devices_mutex);
+	list_for_each_entry(other, &other_devices, entry) {
+		if (has_port_on(other->ibdev, ndev)) {
+			strscpy(name, dev_name(&other->ibdev->dev), bytes);
+			found = true;
+			break;
+		}
+	}
+	mutex_unlock(&other_devices_mutex);
+	return found;
+}
+
+/**
+ * rhca_others_serve - Does another driver have a device on this netdev?
+ * @ndev: the netdev
+ * @name: gets the device's name
+ * @bytes: that @name has room for
+ *
+ * Context: may sleep.
+ */
+bool rhca_others_serve(struct net_device *ndev, char *name, size_t bytes)
+{
+	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,
+							  RDMA_DRIVER_UNKNOWN);
+
+	if (!ibdev)
+		return adapter_serves(ndev, name, bytes);
+	strscpy(name, dev_name(&ibdev->dev), bytes);
+	ib_device_put(ibdev);
+	return true;
+}
+
+/* Between rhca_others_add() and rhca_others_remove() */
+static bool is_listed(const struct ib_device *ibdev)
+{
+	struct other_device *other;
+	bool found = false;
+
+	mutex_lock(&other_devices_mutex);
+	list_for_each_entry(other, &other_devices, entry)
+		found |= other->ibdev == ibdev;
+	mutex_unlock(&other_devices_mutex);
+	return found;
+}
+
+/**
+ * rhca_others_rival - &struct rhca_standin_ops.rival
+ * @ndev: the netdev
+ *
+ * ib_core binds a device to its netdev before it tells clients of it, and after it
+ * tells them that it goes.
+ *
+ * Context: may sleep.
+ * Return: 1 or 0; -EAGAIN while a device is bound that clients do not know.
+ */
+int rhca_others_rival(struct net_device *ndev)
+{
+	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,
+							  RDMA_DRIVER_UNKNOWN);
+	char name[IB_DEVICE_NAME_MAX];
+	bool listed;
+
+	if (!ibdev)
+		return adapter_serves(ndev, name, sizeof(name));
+	listed = is_listed(ibdev);
+	ib_device_put(ibdev);
+	return listed ? 1 : -EAGAIN;
+}

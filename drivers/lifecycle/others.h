@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Devices of other drivers
+ */
+#ifndef RHCA_LIFECYCLE_OTHERS_H
+#define RHCA_LIFECYCLE_OTHERS_H
+
+#include <linux/types.h>
+
+struct ib_client;
+struct ib_device;
+struct net_device;
+struct other_device;
+
+int rhca_others_add(struct ib_client *client, struct ib_device *ibdev);
+void rhca_others_remove(struct other_device *other);
+bool rhca_others_serve(struct net_device *ndev, char *name, size_t bytes);
+int rhca_others_rival(struct net_device *ndev);
+
+#endif

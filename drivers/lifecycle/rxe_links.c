@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * "rdma link add ... type rxe" for scripts that were written for the in-tree
+ * driver, where the administrator wants them to get a device of ours. ib_core
+ * has one maker for each type, so rdma_rxe cannot be loaded meanwhile.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/notifier.h>
+#include <rdma/rdma_netlink.h>
+
+#include "lifecycle/rxe_links.h"
+#include "core/recreate.h"
+
+#define IN_TREE_MODULE	"rdma_rxe"
+
+static bool rxe_links;
+module_param(rxe_links, bool, 0444);
+MODULE_PARM_DESC(rxe_links, "\"rdma link add ... type rxe\" makes devices of this driver; rdma_rxe is not let in then (default: N)");
+
+static struct rdma_link_ops rxe_link_ops = {
+	.type	= "rxe",
+};
+
+static int refuse_in_tree_module(struct notifier_block *nb,
+				 unsigned long state, void *data)
+{
+	const struct module *mod = data;
+
+	if (state != MODULE_STATE_COMING || strcmp(mod->name, IN_TREE_MODULE))
+		return NOTIFY_DONE;
+	pr_warn("rdma_rxe is refused: rxe_links=Y, so links of type rxe are made here\n");
+	return notifier_from_errno(-EBUSY);
+}
+
+static struct notifier_block module_notifier = {
+	.notifier_call = refuse_in_tree_module,
+};
+
+static bool in_tree_module_loaded(void)
+{
+	struct kobject *kobj = rhca_in_tree_module();
+
+	kobject_put(kobj);
+	return kobj;
+}
+
+/**
+ * rhca_rxe_links_init - Keep rdma_rxe out, if the parameter asks for it
+ *
+ * Return: 0, or -EBUSY when rdma_rxe is loaded; the log says so.
+ */
+int rhca_rxe_links_init(void)
+{
+	int ret;
+
+	if (!rxe_links)
+		return 0;
+	ret = register_module_notifier(&module_notifier);
+	if (ret)
+		return ret;
+	if (in_tree_module_loaded()) {
+		pr_err("rxe_links=Y: rdma_rxe is loaded and makes links of type rxe: unload it first\n");
+		unregister_module_notifier(&module_notifier);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/**
+ * rhca_rxe_links_exit - Undo rhca_rxe_links_init()
+ */
+void rhca_rxe_links_exit(void)
+{
+	if (rxe_links)
+		unregister_module_notifier(&module_notifier);
+}
+
+/**
+ * rhca_rxe_links_start - Make links of type rxe, if the parameter asks for it
+ * @newlink: makes one, as &struct rdma_link_ops has it
+ */
+void rhca_rxe_links_start(int (*newlink)(const char *name,
+					 struct net_device *ndev))
+{
+	if (!rxe_links)
+		return;
+	rxe_link_ops.newlink = newlink;
+	rdma_link_register(&rxe_link_ops);
+}
+
+/**
+ * rhca_rxe_links_stop - Undo rhca_rxe_links_start()
+ */
+void rhca_rxe_links_stop(void)
+{
+	if (rxe_links)
+		rdma_link_unregister(&rxe_link_ops);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A device of the software HCA: what it is made of, and what it says of itself.
+ */
+#ifndef RHCA_SW_IDENTITY_H
+#define RHCA_SW_IDENTITY_H
+
+#include <rdma/ib_verbs.h>
+
+struct rhca_dev;
+struct rhca_transport_ops;
+
+int rhca_verbs_dev_init(struct rhca_dev *core,
+			const struct rhca_transport_ops *transport);
+void rhca_verbs_dev_exit(struct rhca_dev *core);
+
+extern const struct ib_device_ops rhca_identity_verbs;
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A block is what UDP segmentation offload knows: one skb with network headers
+ * and, behind them, segments of one size, of which the last may be shorter. Here a
+ * segment is a packet from the BTH to the ICRC. One route, one pass of netfilter
+ * and of the qdisc serve all of them; who cannot take the skb whole gets what the
+ * kernel cuts it into.
+ *
+ * The ICRC of each segment covers the network headers that it gets then: lengths,
+ * and an IPv4 identification that is one more for each. Where somebody counts
+ * otherwise (egress.c) no block arrives, so who notices a loss sends single packets
+ * for a while.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ip6_checksum.h>
+#include <rhca/compat.h>
+
+#include "sw/packet/block.h"
+
+#define SMALL_BYTES	256	/* a lone packet up to this is best in one piece */
+
+/* --- losses --------------------------------------------------------------- */
+
+/**
+ * rhca_block_lost - Packets have been lost, perhaps since they were a block
+ * @backoff: of the half of a QP that has sent them
+ *
+ * The next ones leave singly, twice as many with each loss.
+ */
+void rhca_block_lost(struct rhca_block_backoff *backoff)
+{
+	backoff->window = clamp(2 * backoff->window, RHCA_BLOCK_SINGLE_LEAST,
+				RHCA_BLOCK_SINGLE_MOST);
+	backoff->single = backoff->window;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_lost);
+
+/**
+ * rhca_block_sent - Packets have been sent
+ * @backoff: of the half of a QP that has sent them
+ * @packets: how many
+ *
+ * Where no block arrives, few leave between two losses: then the window grows in
+ * spite of what is taken off here.
+ */
+void rhca_block_sent(struct rhca_block_backoff *backoff, u32 packets)
+{
+	if (backoff->single)
+		backoff->single -= min(backoff->single, packets);
+	else
+		backoff->window -= min(backoff->window,
+				       DIV_ROUND_UP(packets, 8));
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_sent);
+
+/* --- filling -------------------------------------------------------------- */
+
+/* A shorter one ends the block: only the end of a message is worth that */
+static bool size_fits(const struct rhca_block *block,
+		      const struct rhca_packet *packet, u32 bytes)
+{
+	if (bytes == block->segment_bytes)
+		return true;
+	return bytes < block->segment_bytes &&
+	       rhca_opcodes[packet->bth->opcode].flags & RHCA_OP_ENDS;
+}
+
+static u32 max_packets(const struct rhca_packet *packet)
+{
+	return rhca_gid_is_multicast(&packet->path->address.flow.dgid) ?
+		RHCA_BLOCK_GROUP_PACKETS : RHCA_BLOCK_PACKETS;
+}
+
+/**
+ * rhca_block_fits - Can a packet be the next segment?
+ * @block: has a segment
+ * @packet: a sealed segment to the same destination
+ */
+bool rhca_block_fits(const struct rhca_block *block,
+		     const struct rhca_packet *packet)
+{
+	u32 bytes = rhca_segment_bytes(packet);
+
+	return !block->closed && block->segments < max_packets(packet) &&
+	       block->num_pieces < RHCA_BLOCK_PIECES &&
+	       block->bytes + bytes <= RHCA_BLOCK_BYTES &&
+	       packet->udp_sport == block->udp_sport &&
+	       packet->ip_id == (u16)(block->ip_id + block->segments) &&
+	       size_fits(block, packet, bytes);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_fits);
+
+/**
+ * rhca_block_precede - What a packet has in common with those in the block
+ * @block: to the same destination
+ * @packet: a segment that will be added next, with all that says how it is sent
+ *
+ * Network headers and the beginning of the ICRC need not be made again.
+ */
+void rhca_block_precede(struct rhca_block *block, struct rhca_packet *packet)
+{
+	if (block->segments && packet->udp_sport == block->udp_sport &&
+	    rhca_packet_bytes(packet) == block->segment_bytes)
+		packet->like = &block->network;
+}
+
+/**
+ * rhca_block_add - Add a packet
+ * @block: empty, or rhca_block_fits() has said yes
+ * @packet: a sealed segment, the one begun last on this CPU
+ *
+ * Context: bottom halves off since the segment was begun.
+ */
+void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet)
+{
+	u32 bytes = rhca_segment_bytes(packet);
+	struct rhca_piece piece = {};
+
+	if (!block->segments) {
+		if (packet->like)	/* of the block before */
+			rhca_packet_write_network(packet, bytes);
+		rhca_network_copy(packet->path->address.flow.encap,
+				  block->network.hdr, packet->network);
+		block->network.has_icrc = false;
+		block->psn = packet->psn;
+		block->ip_id = packet->ip_id;
+		block->udp_sport = packet->udp_sport;
+		block->segment_bytes = bytes;
+	}
+	if (block->num_pieces)
+		piece = block->pieces[block->num_pieces - 1];
+	rhca_pool_take(bytes, &piece);
+	if (!block->num_pieces ||
+	    piece.page != block->pieces[block->num_pieces - 1].page ||
+	    piece.offset != block->pieces[block->num_pieces - 1].offset)
+		block->num_pieces++;
+	block->pieces[block->num_pieces - 1] = piece;
+	block->closed = bytes < block->segment_bytes;
+	block->segments++;
+	block->bytes += bytes;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_add);
+
+static void describe_segments(struct sk_buff *skb,
+			      const struct rhca_block *block)
+{
+	struct skb_shared_info *shared = skb_shinfo(skb);
+
+	shared->gso_size = block->segment_bytes;
+	shared->gso_segs = block->segments;
+	shared->gso_type = SKB_GSO_UDP_L4;
+}
+
+/* Lengths of the whole */
+static void fill_totals(struct sk_buff *skb, enum rhca_encap encap)
+{
+	unsigned int udp_bytes = skb->len - skb_transport_offset(skb);
+
+	rhca_network_resize(encap, skb_network_header(skb),
+			    udp_bytes - sizeof(struct udphdr));
+	if (encap == RHCA_V2_IPV4)
+		ip_send_check(ip_hdr(skb));
+}
+
+/**
+ * rhca_block_request_checksum - Have the egress device compute the UDP checksum
+ * @skb: a RoCE v2 packet or block, skb->data at its network header
+ * @encap: the framing
+ */
+void rhca_block_request_checksum(struct sk_buff *skb, enum rhca_encap encap)
+{
+	unsigned int udp_bytes = skb->len - skb_transport_offset(skb);
+	const struct ipv6hdr *ip6 = ipv6_hdr(skb);
+	const struct iphdr *ip = ip_hdr(skb);
+	struct udphdr *udp = udp_hdr(skb);
+
+	if (encap == RHCA_V2_IPV4)
+		udp->check = ~csum_tcpudp_magic(ip->saddr, ip->daddr, udp_bytes,
+						IPPROTO_UDP, 0);
+	else
+		udp->check = ~csum_ipv6_magic(&ip6->saddr, &ip6->daddr,
+					      udp_bytes, IPPROTO_UDP, 0);
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+}
+
+static void attach_pieces(struct sk_buff *skb, const struct rhca_block *block)
+{
+	const struct rhca_piece *piece;
+	u32 i;
+
+	for (i = 0; i < block->num_pieces; i++) {
+		piece = &block->pieces[i];
+		skb_add_rx_frag(skb, i, piece->page, piece->offset,
+				piece->bytes, piece->bytes);
+	}
+}
+
+static void put_pieces(const struct rhca_block *block)
+{
+	u32 i;
+
+	for (i = 0; i < block->num_pieces; i++)
+		put_page(block->pieces[i].page);
+}
+
+/* The pieces' references go to the skb, or are dropped after copying */
+static void fill(struct sk_buff *skb, const struct rhca_block *block,
+		 enum rhca_encap encap, bool small)
+{
+	const struct rhca_piece *piece = &block->pieces[0];
+
+	if (small) {
+		skb_put_data(skb, page_address(piece->page) + piece->offset,
+			     piece->bytes);
+		put_pieces(block);
+		return;
+	}
+	attach_pieces(skb, block);
+	if (block->segments > 1) {
+		fill_totals(skb, encap);
+		rhca_block_request_checksum(skb, encap);
+		describe_segments(skb, block);
+	}
+}
+
+/**
+ * rhca_block_finish - Make an skb of a block
+ * @block: with one segment at least; empty afterwards
+ * @encap: the framing
+ *
+ * Context: bottom halves off.
+ * Return: the skb; NULL without memory: then the packets are lost.
+ */
+struct sk_buff *rhca_block_finish(struct rhca_block *block,
+				  enum rhca_encap encap)
+{
+	unsigned int network = rhca_network_bytes(encap);
+	bool small = block->segments == 1 && block->bytes <= SMALL_BYTES;
+	struct sk_buff *skb;
+
+	skb = alloc_skb(LL_MAX_HEADER + network + (small ? SMALL_BYTES : 0),
+			GFP_ATOMIC);
+	if (skb) {
+		skb_reserve(skb, LL_MAX_HEADER);
+		skb_reset_network_header(skb);
+		skb_put_data(skb, block->network.hdr, network);
+		skb_set_transport_header(skb, network - sizeof(struct udphdr));
+		RHCA_PACKET_CB(skb)->psn = block->psn;
+		RHCA_PACKET_CB(skb)->packets = block->segments;
+		fill(skb, block, encap, small);
+	} else {
+		put_pieces(block);
+	}
+	block->segments = 0;
+	block->bytes = 0;
+	block->num_pieces = 0;
+	block->closed = false;
+	return skb;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_finish);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Blocks: packets that travel as one skb.
+ */
+#ifndef RHCA_SW_PACKET_BLOCK_H
+#define RHCA_SW_PACKET_BLOCK_H
+
+#include "sw/packet/packet.h"
+#include "sw/packet/pool.h"
+
+#define RHCA_BLOCK_PACKETS	64
+#define RHCA_BLOCK_GROUP_PACKETS 8	/* the receiver copies each for each QP */
+#define RHCA_BLOCK_BYTES	65000	/* an IP packet holds 65535 */
+#define RHCA_BLOCK_PIECES	4	/* RHCA_BLOCK_BYTES, begun anywhere */
+
+/* After a loss at least a send window leaves singly */
+#define RHCA_BLOCK_SINGLE_LEAST	128U
+#define RHCA_BLOCK_SINGLE_MOST	65536U
+
+/**
+ * struct rhca_block_backoff - Single packets after a loss
+ * @single: so many leave singly before the next block
+ * @window: how many it were after the last loss, less what has left since
+ */
+struct rhca_block_backoff {
+	u32 single;
+	u32 window;
+};
+
+/**
+ * struct rhca_block - A block that is being filled
+ * @network: network headers of the first segment
+ * @psn: of the first segment
+ * @ip_id: IPv4 identification of the first segment; each has one more than that before
+ * @udp_sport: of all
+ * @segments: how many
+ * @segment_bytes: of each, but for a shorter last one
+ * @bytes: of all
+ * @closed: a shorter one has been added, and none may follow
+ * @num_pieces: entries of @pieces
+ * @pieces: where the segments lie; each has a reference to its page
+ */
+struct rhca_block {
+	struct rhca_network network;
+	u32 psn;
+	u16 ip_id;
+	u16 udp_sport;
+	u32 segments;
+	u32 segment_bytes;
+	u32 bytes;
+	bool closed;
+	u32 num_pieces;
+	struct rhca_piece pieces[RHCA_BLOCK_PIECES];
+};
+
+void rhca_block_lost(struct rhca_block_backoff *backoff);
+void rhca_block_sent(struct rhca_block_backoff *backoff, u32 packets);
+bool rhca_block_fits(const struct rhca_block *block,
+		     const struct rhca_packet *packet);
+void rhca_block_precede(struct rhca_block *block, struct rhca_packet *packet);
+void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet);
+struct sk_buff *rhca_block_finish(struct rhca_block *block,
+				  enum rhca_encap encap);
+void rhca_block_request_checksum(struct sk_buff *skb, enum rhca_encap encap);
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ethernet frames of our own: RoCE v1, and IP packets to VLANs and bonds.
+ *
+ * A VLAN device sets the priority bits from its own egress map. RoCE wants its
+ * own priority there, so packets to a VLAN pass the netfilter hooks of the
+ * VLAN device here and are then handed, tagged, to the device below it. Packets
+ * to an active-active bond are handed to one of its members in the same way.
+ */
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <net/ip.h>
+
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "core/mcast.h"
+#include "core/rules/lag.h"
+#include "sw/packet/frame.h"
+#include "sw/packet/packet.h"
+
+/* --- Ethernet ------------------------------------------------------------- */
+
+static int turn_round(struct sk_buff *skb, struct net_device *gid_ndev)
+{
+	skb->dev = gid_ndev;
+	__vlan_hwaccel_clear_tag(skb);
+	skb->protocol = eth_type_trans(skb, gid_ndev);
+	return netif_rx(skb);
+}
+
+/* Is there a QP on this host in the group that the packet goes to? */
+static bool has_local_members(const struct rhca_path *path,
+			      const struct net_device *gid_ndev)
+{
+	return is_multicast_ether_addr(path->address.dmac) &&
+	       rhca_mcast_port(&path->address.flow.dgid, gid_ndev);
+}
+
+/*
+ * From here on the packet belongs to a real device; of a bond, to the member
+ * that the packet should leave by. Frames to the device's own address, and to
+ * groups that it is in, never come back from a wire, so they are turned round
+ * here. The copy keeps its route: the IP stack would take a packet from an own
+ * address for a spoofed one.
+ */
+static int send_frame(struct sk_buff *skb, struct net_device *ndev,
+		      const u8 *dmac, u16 ethertype)
+{
+	u32 lag_member = RHCA_PACKET_CB(skb)->lag_member;
+	struct net_device *gid_ndev = skb->dev;
+	bool copy_to_self = RHCA_PACKET_CB(skb)->copy_to_self;
+	struct sk_buff *copy;
+
+	if (eth_header(skb, ndev, ethertype, dmac, gid_ndev->dev_addr,
+		       skb->len) < 0) {
+		kfree_skb(skb);
+		return NET_XMIT_DROP;
+	}
+	skb_reset_mac_header(skb);
+	if (ether_addr_equal(dmac, gid_ndev->dev_addr)) {
+		skb_dst_drop(skb);
+		return turn_round(skb, gid_ndev);
+	}
+	copy = copy_to_self ? skb_clone(skb, GFP_ATOMIC) : NULL;
+	if (copy)
+		turn_round(copy, gid_ndev);
+	skb->dev = rhca_lag_bond_member(ndev, lag_member) ?: ndev;
+	return dev_queue_xmit(skb);
+}
+
+/* The netdev below a VLAN, and the tag that frames on it need */
+static struct net_device *tag_frame(struct sk_buff *skb, struct net_device *ndev,
+				    u8 priority)
+{
+	u16 tci;
+
+	if (!is_vlan_dev(ndev))
+		return ndev;
+	tci = vlan_dev_vlan_id(ndev) | priority << VLAN_PRIO_SHIFT;
+	__vlan_hwaccel_put_tag(skb, vlan_dev_vlan_proto(ndev), tci);
+	return vlan_dev_priv(ndev)->real_dev;	/* may be a VLAN itself */
+}
+
+/**
+ * rhca_frame_send_v1 - Send a RoCE v1 packet
+ * @skb: the packet, consumed
+ * @path: where it goes
+ * @gid_ndev: netdev of its source GID
+ *
+ * Context: bottom halves off, RCU read side.
+ * Return: as dev_queue_xmit().
+ */
+int rhca_frame_send_v1(struct sk_buff *skb, struct rhca_path *path,
+		       struct net_device *gid_ndev)
+{
+	struct net_device *ndev;
+
+	skb->dev = gid_ndev;
+	skb->protocol = htons(RHCA_ETHERTYPE);
+	RHCA_PACKET_CB(skb)->copy_to_self = has_local_members(path, gid_ndev);
+	ndev = tag_frame(skb, gid_ndev, skb->priority);
+	return send_frame(skb, ndev, path->address.dmac, RHCA_ETHERTYPE);
+}
+
+/* --- IP ------------------------------------------------------------------- */
+
+static int frame_output(struct net *net, struct sock *sk, struct sk_buff *skb)
+{
+	struct rhca_packet_cb cb = *RHCA_PACKET_CB(skb);
+	struct net_device *ndev = tag_frame(skb, skb->dev, cb.priority);
+
+	return send_frame(skb, ndev, cb.dmac, ntohs(skb->protocol));
+}
+
+static int frame_post_routing(struct net *net, struct sock *sk,
+			      struct sk_buff *skb)
+{
+	u8 family = skb->protocol == htons(ETH_P_IP) ? NFPROTO_IPV4 :
+						       NFPROTO_IPV6;
+
+	return NF_HOOK(family, NF_INET_POST_ROUTING, net, sk, skb, NULL,
+		       skb->dev, frame_output);
+}
+
+/**
+ * rhca_frame_needed - Does the Ethernet header have to be ours?
+ * @ndev: where the route leads
+ *
+ * VLANs want the service level in their tags, bonds the member that the QP or
+ * the flow label names.
+ */
+bool rhca_frame_needed(const struct net_device *ndev)
+{
+	return is_vlan_dev(ndev) || rhca_lag_bond_member(ndev, 0);
+}
+
+/**
+ * rhca_frame_send_ip - Send a RoCE v2 packet with an Ethernet header of ours
+ * @skb: the packet with its route, consumed
+ * @path: where it goes
+ * @net: namespace of the port
+ *
+ * Context: bottom halves off, RCU read side.
+ * Return: as dev_queue_xmit(), or what netfilter says.
+ */
+int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
+		       struct net *net)
+{
+	u8 family = skb->protocol == htons(ETH_P_IP) ? NFPROTO_IPV4 :
+						       NFPROTO_IPV6;
+
+	BUILD_BUG_ON(sizeof(struct inet_skb_parm) >
+		     sizeof_field(struct rhca_packet_cb, ip_stack));
+	BUILD_BUG_ON(sizeof(struct inet6_skb_parm) >
+		     sizeof_field(struct rhca_packet_cb, ip_stack));
+	BUILD_BUG_ON(offsetof(struct rhca_packet_cb, packets) >
+		     SKB_GSO_CB_OFFSET);
+	BUILD_BUG_ON(sizeof(struct rhca_packet_cb) > sizeof_field(struct sk_buff, cb));
+	ether_addr_copy(RHCA_PACKET_CB(skb)->dmac, path->address.dmac);
+	RHCA_PACKET_CB(skb)->priority = skb->priority;
+	RHCA_PACKET_CB(skb)->copy_to_self = has_local_members(path, skb->dev);
+	return NF_HOOK(family, NF_INET_LOCAL_OUT, net, NULL, skb, NULL,
+		       skb->dev, frame_post_routing);
+}
+
+/* --- the end of a namespace ----------------------------------------------- */
+
+#ifdef CONFIG_NETFILTER
+static unsigned int accept_packet(void *priv, struct sk_buff *skb,
+				  const struct nf_hook_state *state)
+{
+	return NF_ACCEPT;
+}
+
+static const struct nf_hook_ops passing_hook = {
+	.hook		= accept_packet,
+	.pf		= NFPROTO_IPV4,
+	.hooknum	= NF_INET_LOCAL_OUT,
+	.priority	= NF_IP_PRI_FIRST,
+};
+
+/**
+ * rhca_frame_recall - Drop packets that an NFQUEUE rule holds
+ * @net: a namespace in which nothing of ours is sent any more
+ *
+ * The verdict on such a packet goes on to frame_post_routing() or frame_output(),
+ * which are about to go with the module. When a hook is unregistered, netfilter
+ * drops all that is queued in the namespace, because it may have come from there;
+ * nothing else tells it to. Packets of others are dropped with ours. The second
+ * round is for those that a verdict has just let into the next queue.
+ *
+ * Context: may sleep.
+ */
+void rhca_frame_recall(struct net *net)
+{
+	int round;
+
+	for (round = 0; round < 2; round++) {
+		if (!nf_register_net_hook(net, &passing_hook))
+			nf_unregister_net_hook(net, &passing_hook);
+		synchronize_rcu();	/* verdicts under way */
+	}
+}
+#else
+void rhca_frame_recall(struct net *net)
+{
+}
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Packets whose Ethernet header is ours: RoCE v1, VLANs, bonds.
+ */
+#ifndef RHCA_SW_PACKET_FRAME_H
+#define RHCA_SW_PACKET_FRAME_H
+
+#include <linux/types.h>
+
+struct net;
+struct net_device;
+struct rhca_path;
+struct sk_buff;
+
+int rhca_frame_send_v1(struct sk_buff *skb, struct rhca_path *path,
+		       struct net_device *gid_ndev);
+bool rhca_frame_needed(const struct net_device *ndev);
+int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
+		       struct net *net);
+void rhca_frame_recall(struct net *net);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A packet out: headers, payload that is copied while its ICRC is computed, seal.
+ */
+#ifndef RHCA_SW_PACKET_PACKET_H
+#define RHCA_SW_PACKET_PACKET_H
+
+#include <linux/if_ether.h>
+#include <linux/skbuff.h>
+
+#include "sw/verbs/qp/path.h"
+#include "sw/verbs/qp/qp.h"
+#include "wire/encap.h"
+#include "wire/headers.h"
+#include "wire/icrc.h"
+#include "wire/opcode.h"
+
+/**
+ * struct rhca_network - Network headers of packets of one size
+ * @hdr: those of one of them
+ * @has_icrc: @icrc is known
+ * @icrc: over them
+ */
+struct rhca_network {
+	u8 hdr[RHCA_MAX_NETWORK_BYTES];
+	bool has_icrc;
+	struct rhca_icrc_flow icrc;
+};
+
+/**
+ * struct rhca_packet - A packet being built
+ * @skb: network headers, BTH and extended headers; payload behind them. NULL for
+ *	a segment of a block, and for one that was dropped
+ * @room: where the segment of a block lies, BTH first; else NULL
+ * @network: network headers, in @skb or of a segment
+ * @tail: where payload goes on
+ * @qp: whose it is
+ * @path: where it goes
+ * @bth: the BTH in @skb
+ * @psn: of the packet
+ * @payload_bytes: that it will have
+ * @udp_sport: UDP source port of RoCE v2
+ * @ip_id: IPv4 identification
+ * @shared: it goes into a block that several QPs share
+ * @like: network headers of a packet before it in its block that differ in nothing
+ *	but the IPv4 identification, or NULL. Then @network is filled where it is
+ *	asked for
+ * @vectors: the ICRC is computed in vector registers, which are ours from
+ *	rhca_packet_protect() to rhca_packet_seal() or rhca_packet_drop()
+ * @crc: the ICRC so far
+ * @segment_network: network headers of a segment
+ */
+struct rhca_packet {
+	struct sk_buff *skb;
+	u8 *room;
+	u8 *network;
+	u8 *tail;
+	const struct rhca_verbs_qp *qp;
+	struct rhca_path *path;
+	struct rhca_bth *bth;
+	u32 psn;
+	u32 payload_bytes;
+	u16 udp_sport;
+	u16 ip_id;
+	bool shared;
+	struct rhca_network *like;
+	bool vectors;
+	u32 crc;
+	u8 segment_network[RHCA_MAX_NETWORK_BYTES];
+};
+
+/*
+ * Control block of a packet. The IP stack has the first bytes of it for itself, and
+ * segmentation those behind SKB_GSO_CB_OFFSET: a queue of netfilter's may be behind
+ * both when the frame is made.
+ */
+struct rhca_packet_cb {
+	u8 ip_stack[24];
+	u8 dmac[ETH_ALEN];
+	u8 priority;
+	u8 lag_member : 7;
+	u8 copy_to_self : 1;
+	/* Until it enters the IP stack */
+	u8 packets;
+	bool may_overtake;
+	u32 psn;
+};
+
+#define RHCA_PACKET_CB(skb)	((struct rhca_packet_cb *)(skb)->cb)
+
+int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp,
+		      struct rhca_path *path,
+		      const struct rhca_bth_fields *fields,
+		      unsigned int payload_bytes);
+bool rhca_packet_begin_segment(struct rhca_packet *packet,
+			       const struct rhca_verbs_qp *qp, struct rhca_path *path,
+			       const struct rhca_bth_fields *fields,
+			       unsigned int payload_bytes);
+unsigned int rhca_packet_bytes(const struct rhca_packet *packet);
+void rhca_packet_write_network(struct rhca_packet *packet, unsigned int bytes);
+void rhca_packet_protect(struct rhca_packet *packet);
+void rhca_packet_copy(struct rhca_packet *packet, const void *from,
+		      unsigned int bytes);
+void rhca_packet_seal(struct rhca_packet *packet);
+void rhca_packet_drop(struct rhca_packet *packet);
+void rhca_packet_free(struct rhca_packet *packet);
+
+/* An extended header of the packet, which its opcode must have */
+static inline void *rhca_packet_header(const struct rhca_packet *packet,
+				       enum rhca_header hdr)
+{
+	return (u8 *)packet->bth + rhca_header_offset(packet->bth->opcode, hdr);
+}
+
+/* Bytes of a segment, from the BTH to the end of the ICRC */
+static inline unsigned int rhca_segment_bytes(const struct rhca_packet *packet)
+{
+	return packet->tail - packet->room;
+}
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Routes of RoCE v2 packets, kept with the path.
+ */
+#include <linux/netdevice.h>
+#include <net/dst_cache.h>
+#include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+
+#include "sw/packet/route.h"
+#include "sw/verbs/qp/path.h"
+#include "core/device.h"
+
+/**
+ * struct egress - A way out of a path's source GID
+ * @ifindex: netdev that the route must take
+ * @cache: where the route is kept
+ */
+struct egress {
+	int ifindex;
+	struct dst_cache *cache;
+};
+
+static struct dst_entry *route_ipv4(struct rhca_path *path, struct net *net,
+				    const struct egress *egress)
+{
+	const struct rhca_flow *flow = &path->address.flow;
+	struct flowi4 fl4 = {};
+	struct dst_entry *dst;
+	struct rtable *rt;
+	__be32 saddr;
+
+	dst = dst_cache_get(egress->cache);
+	if (dst)
+		return dst;
+	fl4.flowi4_oif = egress->ifindex;
+	fl4.flowi4_proto = IPPROTO_UDP;
+	memcpy(&fl4.saddr, &flow->sgid.raw[12], sizeof(fl4.saddr));
+	memcpy(&fl4.daddr, &flow->dgid.raw[12], sizeof(fl4.daddr));
+	saddr = fl4.saddr;
+	rt = ip_route_output_key(net, &fl4);
+	if (IS_ERR(rt))
+		return NULL;
+	dst_cache_set_ip4(egress->cache, &rt->dst, saddr);
+	return &rt->dst;
+}
+
+static struct dst_entry *route_ipv6(struct rhca_path *path, struct net *net,
+				    const struct egress *egress)
+{
+	const struct rhca_flow *flow = &path->address.flow;
+	struct flowi6 fl6 = {};
+	struct dst_entry *dst;
+
+	dst = dst_cache_get(egress->cache);
+	if (dst)
+		return dst;
+	fl6.flowi6_oif = egress->ifindex;
+	fl6.flowi6_proto = IPPROTO_UDP;
+	memcpy(&fl6.saddr, flow->sgid.raw, sizeof(fl6.saddr));
+	memcpy(&fl6.daddr, flow->dgid.raw, sizeof(fl6.daddr));
+	dst = ip6_route_output(net, NULL, &fl6);
+	if (dst->error) {
+		dst_release(dst);
+		return NULL;
+	}
+	dst_cache_set_ip6(egress->cache, dst, &fl6.saddr);
+	return dst;
+}
+
+/*
+ * The port's second netdev, if this packet leaves by it. Packets to VLANs stay
+ * with the first, which the VLAN device is on, and so does v1: what joins the
+ * netdevs is IP routes.
+ */
+static struct net_device *second_netdev(const struct rhca_path *path,
+					u32 lag_member)
+{
+	struct net_device *second = rcu_dereference(path->address.port->second);
+	struct net_device *first = rcu_dereference(path->address.port->ndev);
+
+	if (!second || path->address.vlan_id != RHCA_NO_VLAN ||
+	    !netif_running(second) || !netif_carrier_ok(second))
+		return NULL;
+	if (!lag_member && first && netif_running(first) &&
+	    netif_carrier_ok(first))
+		return NULL;
+	return second;
+}
+
+/**
+ * rhca_route_find - The route of a RoCE v2 packet
+ * @path: where it goes; keeps the route for the next packet
+ * @net: namespace of the port
+ * @lag_member: the member of a LAG that it should leave by
+ *
+ * Context: bottom halves off, RCU read side.
+ * Return: the route, with a reference, or NULL without one.
+ */
+struct dst_entry *rhca_route_find(struct rhca_path *path, struct net *net,
+				  u32 lag_member)
+{
+	const struct net_device *second = second_netdev(path, lag_member);
+	struct egress egress = { path->address.ifindex, &path->route };
+
+	if (second)
+		egress = (struct egress){ second->ifindex,
+					  &path->second_route };
+	if (path->address.flow.encap == RHCA_V2_IPV4)
+		return route_ipv4(path, net, &egress);
+	return IS_ENABLED(CONFIG_IPV6) ? route_ipv6(path, net, &egress) : NULL;
+}

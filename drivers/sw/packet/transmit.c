@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets out. RoCE v2 leaves through the IP stack's output path, so netfilter,
+ * routing and qdiscs see it; v1 is handed to the netdev.
+ */
+#include <linux/etherdevice.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+
+#include "core/device.h"
+#include "core/rules/lag.h"
+#include "sw/packet/egress.h"
+#include "sw/packet/frame.h"
+#include "sw/packet/route.h"
+#include "sw/packet/transmit.h"
+
+/**
+ * rhca_tx_list_begin - Begin an empty list
+ * @tx: filled in
+ * @qp: who sends
+ * @path: where to; may be set later, before the first packet
+ * @backoff: of the half of the QP that sends; NULL for what never is a block
+ */
+void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
+			struct rhca_path *path,
+			struct rhca_block_backoff *backoff)
+{
+	tx->qp = qp;
+	tx->counters = rhca_qp_counters(qp);
+	tx->qp_member = READ_ONCE(qp->lag_member);
+	tx->datagrams = rhca_is_datagram(qp);
+	tx->path = path;
+	tx->backoff = backoff;
+	tx->shared = NULL;
+	tx->may_overtake = false;
+	tx->refused = false;
+	tx->asked = false;
+	tx->block.segments = 0;
+	tx->block.bytes = 0;
+	tx->block.num_pieces = 0;
+	tx->block.closed = false;
+	__skb_queue_head_init(&tx->packets);
+}
+
+/**
+ * rhca_tx_list_set_path - Packets go to another destination from now on
+ * @tx: sends what it has to the old one
+ * @path: the new one
+ */
+void rhca_tx_list_set_path(struct rhca_tx_list *tx, struct rhca_path *path)
+{
+	rhca_tx_list_send(tx);
+	tx->path = path;
+	tx->asked = false;
+}
+
+/* All packets of the list leave by one member */
+static u32 lag_member(const struct rhca_tx_list *tx)
+{
+	return rhca_lag_member_of(tx->path->address.flow.flow_label,
+				  tx->qp_member);
+}
+
+/**
+ * rhca_tx_list_takes_blocks - May packets to its destination travel in blocks?
+ * @tx: the list, with its path; finds it out once
+ *
+ * Context: bottom halves off, RCU read side.
+ */
+bool rhca_tx_list_takes_blocks(struct rhca_tx_list *tx)
+{
+	if (!tx->asked) {
+		tx->asked = true;
+		tx->blocks = rhca_egress_takes_blocks(tx->path,
+						      lag_member(tx));
+	}
+	return tx->blocks;
+}
+
+/* One packet alone is best off in an skb of its own */
+static bool goes_into_block(struct rhca_tx_list *tx, bool more)
+{
+	return (more || tx->block.segments) && tx->backoff &&
+	       !tx->backoff->single && rhca_tx_list_takes_blocks(tx);
+}
+
+/**
+ * rhca_tx_list_begin_packet - Begin a packet of the list
+ * @tx: the list
+ * @packet: filled in
+ * @fields: of the BTH
+ * @payload_bytes: how many it will have
+ * @more: another packet is likely to follow
+ *
+ * Context: bottom halves off until the packet has been added or dropped.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
+			      struct rhca_packet *packet,
+			      const struct rhca_bth_fields *fields,
+			      unsigned int payload_bytes, bool more)
+{
+	if (goes_into_block(tx, more) &&
+	    rhca_packet_begin_segment(packet, tx->qp, tx->path, fields,
+				      payload_bytes))
+		return 0;
+	return rhca_packet_begin(packet, tx->qp, tx->path, fields,
+				 payload_bytes);
+}
+
+static void count_dropped(const struct rhca_tx_list *tx, u32 packets,
+			  enum rhca_counter reason)
+{
+	rhca_counter_add(tx->counters, reason, packets);
+}
+
+static void finish_block(struct rhca_tx_list *tx)
+{
+	u32 packets = tx->block.segments;
+	struct sk_buff *skb;
+
+	if (!packets)
+		return;
+	skb = rhca_block_finish(&tx->block, tx->path->address.flow.encap);
+	if (skb)
+		__skb_queue_tail(&tx->packets, skb);
+	else
+		count_dropped(tx, packets, RHCA_TX_DROPPED_NO_MEMORY);
+}
+
+/* The entry of the table that it was to go by has been cleared: it must not go */
+static bool outside_partitions(struct rhca_packet *packet)
+{
+	if (rhca_pkey_valid(be16_to_cpu(packet->bth->pkey)))
+		return false;
+	rhca_qp_count(packet->qp, RHCA_TX_DROPPED_BAD_PKEY);
+	rhca_packet_free(packet);
+	return true;
+}
+
+static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
+{
+	u32 lag_member = RHCA_PACKET_CB(skb)->lag_member;
+	struct dst_entry *dst = rhca_route_find(path, net, lag_member);
+	bool ipv4 = path->address.flow.encap == RHCA_V2_IPV4;
+
+	if (!dst) {
+		kfree_skb(skb);
+		return -ENETUNREACH;
+	}
+	skb_dst_set(skb, dst);
+	skb->dev = dst->dev;
+	skb->protocol = htons(ipv4 ? ETH_P_IP : ETH_P_IPV6);
+	if (!skb_is_gso(skb) && !RHCA_PACKET_CB(skb)->may_overtake &&
+	    rhca_egress_wants_checksum(dst->dev))
+		rhca_block_request_checksum(skb, path->address.flow.encap);
+	if (rhca_frame_needed(dst->dev) && !is_zero_ether_addr(path->address.dmac))
+		return rhca_frame_send_ip(skb, path, net);
+	if (ipv4)
+		return ip_local_out(net, NULL, skb);
+	return ip6_local_out(net, NULL, skb);
+}
+
+/*
+ * NET_XMIT_DROP: the local queue has refused the packet. NET_XMIT_CN: it may have
+ * dropped another one instead, and what it took must not be sent again as if it had
+ * not; so that counts as sent. An error means that it is lost as if on the wire. What
+ * is lost in these ways the timers know.
+ */
+static int send_packet(struct sk_buff *skb, struct rhca_path *path,
+		       struct net_device *port_ndev)
+{
+	struct net *net = dev_net(port_ndev);
+	struct net_device *gid_ndev = port_ndev;
+
+	skb->priority = rhca_qos_priority(&path->address.port->qos,
+					  path->address.sl,
+					  &path->address.flow);
+	if (path->address.flow.encap != RHCA_V1)
+		return send_v2(skb, path, net);
+	if (path->address.ifindex != port_ndev->ifindex)
+		gid_ndev = dev_get_by_index_rcu(net, path->address.ifindex);
+	if (!gid_ndev) {
+		kfree_skb(skb);
+		return -ENODEV;
+	}
+	return rhca_frame_send_v1(skb, path, gid_ndev);
+}
+
+/* Why it was not sent, from what send_packet() says */
+static enum rhca_counter drop_reason(int result)
+{
+	switch (result) {
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+		return RHCA_TX_DROPPED_NO_ROUTE;
+	case -ENODEV:
+	case -ENETDOWN:
+		return RHCA_TX_DROPPED_NO_NETDEV;
+	case -EPERM:			/* what a netfilter drop returns */
+		return RHCA_TX_DROPPED_FILTERED;
+	case -ENOMEM:
+		return RHCA_TX_DROPPED_NO_MEMORY;
+	default:
+		return result < 0 ? RHCA_TX_DROPPED_STACK : RHCA_TX_DROPPED;
+	}
+}
+
+/*
+ * What stands behind a packet that the queue refused would arrive out of order:
+ * it shares that packet's fate.
+ */
+static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
+			struct net_device *ndev)
+{
+	u32 packets = RHCA_PACKET_CB(skb)->packets;
+	u32 psn = RHCA_PACKET_CB(skb)->psn;
+	int result = -ENODEV;
+
+	if (ndev && !tx->refused) {
+		RHCA_PACKET_CB(skb)->lag_member = lag_member(tx);
+		RHCA_PACKET_CB(skb)->may_overtake = tx->may_overtake;
+		result = send_packet(skb, tx->path, ndev);
+	} else {
+		kfree_skb(skb);
+		if (tx->refused)
+			result = NET_XMIT_DROP;
+	}
+	/* A queue with no room for a block? */
+	if (result > 0 && packets > 1 && tx->backoff)
+		rhca_block_lost(tx->backoff);
+	/* Congestion: the queue dropped something, not necessarily this */
+	if (!net_xmit_eval(result))
+		return true;
+	count_dropped(tx, packets, drop_reason(result));
+	if (result > 0 && !tx->refused) {
+		tx->refused = true;
+		tx->refused_psn = psn;
+	}
+	return false;
+}
+
+static void note_sent(const struct rhca_tx_list *tx, u32 packets, u32 bytes)
+{
+	struct rhca_counters __percpu *c = tx->counters;
+
+	rhca_counter_add(c, RHCA_TX_PACKETS, packets);
+	rhca_counter_add(c, RHCA_TX_BYTES, bytes);
+	if (tx->backoff)
+		rhca_block_sent(tx->backoff, packets);
+	if (tx->datagrams &&
+	    rhca_gid_is_multicast(&tx->path->address.flow.dgid))
+		rhca_counter_add(c, RHCA_TX_MULTICAST_PACKETS, packets);
+}
+
+static void send_finished(struct rhca_tx_list *tx)
+{
+	u32 packets = 0, bytes = 0, here, len;
+	struct net_device *ndev;
+	struct sk_buff *skb;
+
+	if (skb_queue_empty(&tx->packets))
+		return;
+	ndev = rcu_dereference(tx->path->address.port->ndev);
+	while ((skb = __skb_dequeue(&tx->packets))) {
+		here = RHCA_PACKET_CB(skb)->packets;
+		len = skb->len + (here - 1) *
+		      rhca_network_bytes(tx->path->address.flow.encap);
+		if (!send_member(tx, skb, ndev))
+			continue;
+		packets += here;
+		bytes += len;
+	}
+	note_sent(tx, packets, bytes);
+}
+
+/**
+ * rhca_tx_list_send - Send what is in the list
+ * @tx: the list, empty afterwards; @tx->refused tells whether the local
+ *	queue took all of it
+ *
+ * Context: bottom halves off, RCU read side. QP locks may be held: no stack
+ * path delivers a packet to a receiver from inside a send.
+ */
+void rhca_tx_list_send(struct rhca_tx_list *tx)
+{
+	finish_block(tx);
+	send_finished(tx);
+}
+
+/* What comes from the pool is taken before anything is sent */
+static void add_segment(struct rhca_tx_list *tx, struct rhca_packet *packet)
+{
+	bool full = tx->block.segments && !rhca_block_fits(&tx->block, packet);
+
+	if (full)
+		finish_block(tx);
+	rhca_block_add(&tx->block, packet);
+	if (full)
+		send_finished(tx);
+}
+
+/**
+ * rhca_tx_list_add - Add a sealed packet; sends the list when it is full
+ * @tx: the list
+ * @packet: the packet, which the list takes over; without a valid P_Key it is
+ *	dropped, as if the wire had lost it
+ *
+ * Return: whether it has not been dropped.
+ */
+bool rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet)
+{
+	if ((!packet->skb && !packet->room) || outside_partitions(packet))
+		return false;
+	if (packet->room) {
+		add_segment(tx, packet);
+		return true;
+	}
+	finish_block(tx);
+	__skb_queue_tail(&tx->packets, packet->skb);
+	if (skb_queue_len(&tx->packets) >= RHCA_TX_LIST_PACKETS)
+		rhca_tx_list_send(tx);
+	return true;
+}

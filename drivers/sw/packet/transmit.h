@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Packets out, in lists.
+ */
+#ifndef RHCA_SW_PACKET_TRANSMIT_H
+#define RHCA_SW_PACKET_TRANSMIT_H
+
+#include <linux/skbuff.h>
+
+#include "sw/packet/block.h"
+#include "sw/packet/packet.h"
+
+struct rhca_shared_block;
+
+/**
+ * struct rhca_tx_list - Packets to one destination that leave together
+ * @qp: whose packets are begun; of those in the list nothing asks for it
+ * @counters: where they are counted; RCU
+ * @qp_member: member of a LAG that their QP sits on
+ * @datagrams: their QP is a datagram's
+ * @path: the destination; NULL only as long as there is no packet; RCU
+ * @packets: in order
+ * @block: behind them
+ * @backoff: keeps packets out of blocks after a loss; NULL without
+ * @shared: block that a packet which is alone may share with other QPs, or NULL
+ * @asked: it is known whether blocks may be used
+ * @blocks: they may
+ * @may_overtake: its packets may overtake what the QP has sent
+ * @refused: a packet was refused by the local queue; it and what came behind it
+ *	in the list were dropped
+ * @refused_psn: PSN of that packet
+ */
+struct rhca_tx_list {
+	const struct rhca_verbs_qp *qp;
+	struct rhca_counters __percpu *counters;
+	u32 qp_member;
+	bool datagrams;
+	struct rhca_path *path;
+	struct sk_buff_head packets;
+	struct rhca_block block;
+	struct rhca_block_backoff *backoff;
+	struct rhca_shared_block *shared;
+	bool asked;
+	bool blocks;
+	bool may_overtake;
+	bool refused;
+	u32 refused_psn;
+};
+
+#define RHCA_TX_LIST_PACKETS	16
+
+void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
+			struct rhca_path *path,
+			struct rhca_block_backoff *backoff);
+void rhca_tx_list_set_path(struct rhca_tx_list *tx, struct rhca_path *path);
+int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
+			      struct rhca_packet *packet,
+			      const struct rhca_bth_fields *fields,
+			      unsigned int payload_bytes, bool more);
+bool rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet);
+bool rhca_tx_list_takes_blocks(struct rhca_tx_list *tx);
+void rhca_tx_list_send(struct rhca_tx_list *tx);
+
+#endif

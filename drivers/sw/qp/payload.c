@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Payload. Each byte is copied once in either direction: out in the pass of the
+ * ICRC, in to where it belongs.
+ */
+#include <linux/highmem.h>
+#include <linux/libnvdimm.h>
+#include <linux/skbuff.h>
+
+#include "sw/qp/payload.h"
+#include "core/device.h"
+#include "sw/packet/packet.h"
+#include "wire/crc32.h"
+
+/**
+ * struct transfer - What is done with the bytes of a range of memory
+ * @to: the packet that is being built takes them; or NULL
+ * @check: gives them, and their CRC is computed; or NULL
+ * @skb: the packet that was received gives them; or NULL
+ * @data: gives them; or NULL. With none of the four, caches are written back
+ * @look: nothing is done: is the memory there?
+ * @offset: of the next byte in @skb or @data
+ */
+struct transfer {
+	struct rhca_packet *to;
+	struct rhca_check *check;
+	const struct sk_buff *skb;
+	const u8 *data;
+	bool look;
+	unsigned int offset;
+};
+
+/* What lies in one piece need not be looked for again */
+static struct transfer transfer_from(const struct rhca_rx *rx)
+{
+	const u8 *payload = rhca_rx_payload(rx);
+
+	if (payload)
+		return (struct transfer){ .data = payload };
+	return (struct transfer){
+		.skb	= rx->skb,
+		.offset	= rx->payload_offset,
+	};
+}
+
+static void copy_checked(struct rhca_check *check, void *to, unsigned int bytes)
+{
+	check->crc = rhca_crc32_copy(check->vectors, check->crc, to,
+				     check->data, bytes);
+	check->data += bytes;
+}
+
+static void move_piece(struct transfer *transfer, void *at, unsigned int bytes)
+{
+	if (transfer->to)
+		rhca_packet_copy(transfer->to, at, bytes);
+	else if (transfer->check)
+		copy_checked(transfer->check, at, bytes);
+	else if (transfer->skb)
+		skb_copy_bits(transfer->skb, transfer->offset, at, bytes);
+	else if (transfer->data)
+		memcpy(at, transfer->data + transfer->offset, bytes);
+	else if (!transfer->look)
+		arch_wb_cache_pmem(at, bytes);
+	transfer->offset += bytes;
+}
+
+/*
+ * Page by page; @ahead of them, from @addr on, are going to be moved. -EFAULT for an
+ * address that is no memory; -EINPROGRESS for a page that has to be brought in first
+ */
+static int move(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
+		struct transfer *transfer)
+{
+	unsigned int in_page, here;
+	struct page *page;
+	void *kaddr;
+
+	while (bytes) {
+		page = rhca_mem_page(mem, addr, &in_page, &here);
+		if (unlikely(!page))
+			return rhca_mem_fault(mem, addr, bytes, ahead);
+		here = min(here, bytes);
+		kaddr = kmap_local_page(page);
+		move_piece(transfer, kaddr + in_page, here);
+		kunmap_local(kaddr);
+		addr += here;
+		bytes -= here;
+		ahead -= here;
+	}
+	return 0;
+}
+
+/**
+ * rhca_mem_to_packet - Append memory to a packet
+ * @mem: the memory; rhca_mem_allows() has said yes
+ * @addr: first address
+ * @bytes: how many
+ * @ahead: how many the packets from this one on need
+ * @packet: the packet, protected and not yet sealed
+ *
+ * Return: 0; -EFAULT for an address that is no memory; -EINPROGRESS for a page that
+ * is being brought in: try again soon.
+ */
+int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
+		       u32 ahead, struct rhca_packet *packet)
+{
+	struct transfer transfer = { .to = packet };
+
+	return move(mem, addr, bytes, ahead, &transfer);
+}
+
+/**
+ * rhca_rx_to_mem - Copy the payload of a packet to memory
+ * @mem: the memory; rhca_mem_allows() has said yes
+ * @addr: first address
+ * @ahead: how many bytes the message has from there on
+ * @rx: the packet
+ *
+ * Return: as rhca_mem_to_packet().
+ */
+int rhca_rx_to_mem(const struct rhca_mem *mem, u64 addr, u32 ahead,
+		   const struct rhca_rx *rx)
+{
+	struct transfer transfer = transfer_from(rx);
+
+	return move(mem, addr, rx->payload_bytes, ahead, &transfer);
+}
+
+/**
+ * rhca_checked_to_mem - Copy payload to memory and compute its CRC
+ * @mem: the memory; rhca_mem_allows() has said yes
+ * @addr: first address
+ * @bytes: how many
+ * @ahead: how many the message has from there on
+ * @check: the payload
+ *
+ * Context: between rhca_crc32_begin() and rhca_crc32_end().
+ * Return: as rhca_mem_to_packet().
+ */
+int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
+			u32 ahead, struct rhca_check *check)
+{
+	struct transfer transfer = { .check = check };
+
+	return move(mem, addr, bytes, ahead, &transfer);
+}
+
+/**
+ * rhca_mem_write_back - Write cache lines back to memory that keeps them
+ * @mem: the memory; rhca_mem_allows() has said yes
+ * @addr: first address
+ * @bytes: how many
+ *
+ * pmem_wmb() has to follow. What is no memory any more is left out.
+ */
+void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
+{
+	struct transfer transfer = {};
+
+	move(mem, addr, bytes, bytes, &transfer);
+}
+
+/**
+ * struct sge_walk - Position in a scatter/gather list
+ * @span: what is left of the span
+ * @addr: address of the next piece
+ * @bytes: its size
+ * @ahead: bytes of its entry from @addr on
+ * @lkey: its key
+ */
+struct sge_walk {
+	struct rhca_span span;
+	u64 addr;
+	u32 bytes;
+	u32 ahead;
+	u32 lkey;
+};
+
+/* The next piece that lies in one entry; false at the end */
+static bool next_piece(struct sge_walk *walk)
+{
+	struct rhca_span *span = &walk->span;
+
+	while (span->bytes && span->num_sge) {
+		if (span->offset >= span->sge->length) {
+			span->offset -= span->sge->length;
+			span->sge++;
+			span->num_sge--;
+			continue;
+		}
+		walk->addr = span->sge->addr + span->offset;
+		walk->ahead = span->sge->length - span->offset;
+		walk->bytes = min(walk->ahead, span->bytes);
+		walk->lkey = span->sge->lkey;
+		span->offset += walk->bytes;
+		span->bytes -= walk->bytes;
+		return true;
+	}
+	return false;
+}
+
+/* The memory of a local key, if this QP may use the range in this way */
+static struct rhca_mem *get_local(struct rhca_verbs_qp *qp,
+				  const struct sge_walk *walk, int access)
+{
+	struct rhca_mem *mem = rhca_mem_hold(walk->span.held, qp->dev,
+					     walk->lkey);
+
+	if (mem && READ_ONCE(mem->pd) == qp->core.ibqp.pd &&
+	    mem->kind != RHCA_MEM_WINDOW_1 && mem->kind != RHCA_MEM_WINDOW_2 &&
+	    rhca_mem_allows(mem, walk->addr, walk->bytes, access))
+		return mem;
+	return NULL;
+}
+
+/* Entry by entry: the key of each is asked for anew */
+static enum ib_wc_status move_span(struct rhca_verbs_qp *qp,
+				   const struct rhca_span *span, int access,
+				   struct transfer *transfer)
+{
+	struct sge_walk walk = { .span = *span };
+	struct rhca_mem *mem;
+	int ret;
+
+	while (next_piece(&walk)) {
+		mem = get_local(qp, &walk, access);
+		if (!mem)
+			return IB_WC_LOC_PROT_ERR;
+		ret = move(mem, walk.addr, walk.bytes, walk.ahead, transfer);
+		if (ret)
+			return ret == -EINPROGRESS ? RHCA_WC_PAGE_FAULT :
+						     IB_WC_LOC_PROT_ERR;
+	}
+	return walk.span.bytes ? IB_WC_LOC_LEN_ERR : IB_WC_SUCCESS;
+}
+
+/**
+ * rhca_gather - Append a span of a scatter/gather list to a packet
+ * @qp: whose protection domain counts
+ * @span: what to append
+ * @packet: the packet, protected and not yet sealed
+ *
+ * Return: IB_WC_SUCCESS; IB_WC_LOC_PROT_ERR when a key or range is not allowed;
+ * RHCA_WC_PAGE_FAULT when a page is being brought in: try again soon.
+ */
+enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *span,
+			      struct rhca_packet *packet)
+{
+	struct transfer transfer = { .to = packet };
+
+	return move_span(qp, span, 0, &transfer);
+}
+
+/**
+ * rhca_scatter - Copy the payload of a packet to a span of a scatter/gather list
+ * @qp: whose protection domain counts
+ * @span: where to
+ * @rx: the packet
+ *
+ * Return: IB_WC_SUCCESS; IB_WC_LOC_LEN_ERR when the list is too short;
+ * IB_WC_LOC_PROT_ERR when a key or range is not allowed; RHCA_WC_PAGE_FAULT when a
+ * page is being brought in: try again soon.
+ */
+enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span *span,
+			       const struct rhca_rx *rx)
+{
+	struct transfer transfer = transfer_from(rx);
+
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+}
+
+/**
+ * rhca_scatter_ready - Could a span take payload now?
+ * @qp: whose protection domain counts
+ * @span: where to
+ *
+ * Return: as rhca_scatter().
+ */
+enum ib_wc_status rhca_scatter_ready(struct rhca_verbs_qp *qp,
+				     const struct rhca_span *span)
+{
+	struct transfer transfer = { .look = true };
+
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+}
+
+/**
+ * rhca_scatter_bytes - Copy bytes to a span of a scatter/gather list
+ * @qp: whose protection domain counts
+ * @span: where to
+ * @data: @span->bytes bytes
+ *
+ * Return: as rhca_scatter().
+ */
+enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
+				     const struct rhca_span *span,
+				     const void *data)
+{
+	struct transfer transfer = { .data = data };
+
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+}
+
+/**
+ * rhca_scatter_checked - Copy payload to a span, and compute its CRC
+ * @qp: whose protection domain counts
+ * @span: where to
+ * @check: the payload
+ *
+ * Context: between rhca_crc32_begin() and rhca_crc32_end().
+ * Return: as rhca_scatter().
+ */
+enum ib_wc_status rhca_scatter_checked(struct rhca_verbs_qp *qp,
+				       const struct rhca_span *span,
+				       struct rhca_check *check)
+{
+	struct transfer transfer = { .check = check };
+
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Payload between packets and the memory that keys name.
+ */
+#ifndef RHCA_SW_QP_PAYLOAD_H
+#define RHCA_SW_QP_PAYLOAD_H
+
+#include <rdma/ib_verbs.h>
+
+#include "sw/packet/parse.h"
+#include "sw/verbs/memory/mem.h"
+#include "sw/verbs/qp/qp.h"
+
+struct rhca_packet;
+
+/*
+ * No completion has this status: a page of local memory is being brought in, and
+ * what needs it is to be tried again.
+ */
+#define RHCA_WC_PAGE_FAULT	((enum ib_wc_status)(IB_WC_GENERAL_ERR + 1))
+
+/**
+ * struct rhca_check - Payload whose CRC is computed while it is copied
+ * @data: next byte
+ * @vectors: from rhca_crc32_begin()
+ * @crc: CRC of what has been copied
+ */
+struct rhca_check {
+	const u8 *data;
+	bool vectors;
+	u32 crc;
+};
+
+/**
+ * struct rhca_span - A range of bytes in a scatter/gather list
+ * @sge: the list
+ * @num_sge: its entries
+ * @offset: first byte, counted through the list
+ * @bytes: how many
+ * @held: for rhca_mem_hold(); the caller releases it at the end of its pass
+ */
+struct rhca_span {
+	const struct rhca_sge *sge;
+	u32 num_sge;
+	u32 offset;
+	u32 bytes;
+	struct rhca_mem **held;
+};
+
+enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp,
+			      const struct rhca_span *span,
+			      struct rhca_packet *packet);
+enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp,
+			       const struct rhca_span *span,
+			       const struct rhca_rx *rx);
+enum ib_wc_status rhca_scatter_ready(struct rhca_verbs_qp *qp,
+				     const struct rhca_span *span);
+enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
+				     const struct rhca_span *span,
+				     const void *data);
+enum ib_wc_status rhca_scatter_checked(struct rhca_verbs_qp *qp,
+				       const struct rhca_span *span,
+				       struct rhca_check *check);
+int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
+			u32 ahead, struct rhca_check *check);
+int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
+		       u32 ahead, struct rhca_packet *packet);
+int rhca_rx_to_mem(const struct rhca_mem *mem, u64 addr, u32 ahead,
+		   const struct rhca_rx *rx);
+void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes);
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RDMA FLUSH, IBTA vol. 1, annex A19: the requester learns when what it wrote before
+ * has got to where it wants it. Requests of a QP are executed in order, by processors
+ * whose caches are coherent: global visibility takes no more than a barrier.
+ * Persistence takes writing cache lines back: a little at once, what is longer in
+ * portions when the answer is due, since a region may have gigabytes. What relies
+ * on that order waits meanwhile.
+ */
+#include <linux/sizes.h>
+#include <rhca/compat.h>
+
+#include "sw/qp/payload.h"
+#include "sw/qp/placement.h"
+#include "sw/qp/recv_half.h"
+#include "sw/verbs/memory/mw.h"
+
+/* Written back with bottom halves off: some 0.1 ms at 2 GB/s */
+#define PORTION_BYTES	SZ_256K
+/* Written back as the request comes, some 8 us: a block may have 64 of them */
+#define AT_ONCE_BYTES	SZ_16K
+
+static int access_of(u8 placement)
+{
+	int access = 0;
+
+	if (placement & RHCA_PLACE_GLOBAL)
+		access |= RHCA_ACCESS_FLUSH_GLOBAL;
+	if (placement & RHCA_PLACE_PERSISTENT)
+		access |= RHCA_ACCESS_FLUSH_PERSISTENT;
+	return access;
+}
+
+static struct rhca_mem *get_memory(struct rhca_sw_qp *qp,
+				   const struct rhca_resource *res)
+{
+	struct rhca_remote remote = {
+		.dev	= qp->base.dev,
+		.pd	= qp->base.core.ibqp.pd,
+		.qp_num	= qp->base.number,
+		.rkey	= res->rkey,
+		.va	= res->va,
+		.length	= res->length,
+		.whole	= res->whole,
+		.access	= access_of(res->placement),
+	};
+
+	return rhca_mem_get_remote(&remote);
+}
+
+/**
+ * rhca_flush_access - Rights that a FLUSH needs
+ * @rx: the request
+ *
+ * Return: RHCA_ACCESS_FLUSH_*, of the QP as well as of the memory.
+ */
+int rhca_flush_access(const struct rhca_rx *rx)
+{
+	return access_of(rhca_feth_placement(rhca_rx_header(rx, RHCA_HDR_FETH)));
+}
+
+static void describe(struct rhca_resource *res, const struct rhca_rx *rx)
+{
+	const struct rhca_feth *feth = rhca_rx_header(rx, RHCA_HDR_FETH);
+	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+
+	res->placement = rhca_feth_placement(feth);
+	res->whole = rhca_feth_selectivity(feth) == RHCA_SELECT_MR;
+	res->va = be64_to_cpu(reth->va);
+	res->rkey = be32_to_cpu(reth->rkey);
+	res->length = be32_to_cpu(reth->length);
+}
+
+/**
+ * rhca_flush_allowed - Does the key allow a FLUSH?
+ * @qp: the QP
+ * @rx: the request
+ *
+ * Unlike that of a WRITE, the key of a FLUSH of no bytes counts.
+ *
+ * Context: recv.lock held.
+ */
+bool rhca_flush_allowed(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_resource res;
+	struct rhca_mem *mem;
+
+	describe(&res, rx);
+	mem = get_memory(qp, &res);
+	rhca_mem_put(mem);
+	return mem;
+}
+
+static u64 start_of(const struct rhca_resource *res, const struct rhca_mem *mem)
+{
+	return res->whole ? mem->iova : res->va;
+}
+
+static u64 bytes_of(const struct rhca_resource *res, const struct rhca_mem *mem)
+{
+	return res->whole ? mem->length : res->length;
+}
+
+/* A repeated request is only answered again: its key may have gone since, A19 */
+static void mark_placed(struct rhca_resource *res)
+{
+	pmem_wmb();
+	res->placement &= ~RHCA_PLACE_PERSISTENT;
+}
+
+/**
+ * rhca_flush_begin - Take a FLUSH that has been checked
+ * @qp: the QP
+ * @res: the resource that will answer it; what is asked for is filled in
+ * @rx: the request
+ *
+ * Context: recv.lock held.
+ */
+void rhca_flush_begin(struct rhca_sw_qp *qp, struct rhca_resource *res,
+		      const struct rhca_rx *rx)
+{
+	struct rhca_mem *mem;
+
+	describe(res, rx);
+	if (!(res->placement & RHCA_PLACE_PERSISTENT))
+		return;
+	mem = get_memory(qp, res);
+	if (mem && bytes_of(res, mem) <= AT_ONCE_BYTES) {
+		rhca_mem_write_back(mem, start_of(res, mem), bytes_of(res, mem));
+		mark_placed(res);
+	}
+	rhca_mem_put(mem);
+}
+
+/* True when all of it has been written back */
+static bool write_back_portion(struct rhca_responder *recv,
+			       const struct rhca_resource *res,
+			       const struct rhca_mem *mem)
+{
+	u64 total = bytes_of(res, mem);
+	u64 bytes = min_t(u64, total - min(recv->placed, total), PORTION_BYTES);
+
+	lockdep_assert_held(&recv->lock);
+	rhca_mem_write_back(mem, start_of(res, mem) + recv->placed, bytes);
+	recv->placed += bytes;
+	return recv->placed >= total;
+}
+
+/**
+ * rhca_flush_place - Bring data to where a FLUSH wants it
+ * @qp: the QP
+ * @res: what it asks for; the oldest resource that is not answered
+ *
+ * Context: recv.lock held.
+ * Return: 0 when it is there; -EAGAIN when there is more to do, and others should
+ * run first; -EACCES when the key has been taken away since the request came.
+ */
+int rhca_flush_place(struct rhca_sw_qp *qp, struct rhca_resource *res)
+{
+	struct rhca_mem *mem;
+	bool done;
+
+	smp_wmb();	/* what was written before the answer that says so */
+	if (!(res->placement & RHCA_PLACE_PERSISTENT))
+		return 0;
+	mem = get_memory(qp, res);
+	if (!mem)
+		return -EACCES;
+	done = write_back_portion(&qp->recv, res, mem);
+	if (done)
+		mark_placed(res);
+	rhca_mem_put(mem);
+	return done ? 0 : -EAGAIN;
+}
+
+/**
+ * rhca_flush_under_way - Is there a FLUSH whose data is not persistent yet?
+ * @recv: the responder
+ *
+ * Context: recv.lock held.
+ */
+bool rhca_flush_under_way(struct rhca_responder *recv)
+{
+	const struct rhca_resource *res;
+	u32 i;
+
+	for (i = recv->sending_resource; i != recv->newest_resource; i++) {
+		res = rhca_resource_at(recv, i);
+		if (res->opcode == RHCA_OPCODE_FLUSH &&
+		    res->placement & RHCA_PLACE_PERSISTENT)
+			return true;
+	}
+	return false;
+}

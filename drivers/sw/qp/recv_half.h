@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The receive half of a QP: what all parts of the responder take from it.
+ */
+#ifndef RHCA_SW_QP_RECV_HALF_H
+#define RHCA_SW_QP_RECV_HALF_H
+
+#include "sw/qp/qp.h"
+#include "sw/verbs/memory/mw.h"
+
+void rhca_recv_half_init(struct rhca_sw_qp *qp);
+void rhca_recv_half_exit(struct rhca_sw_qp *qp);
+void rhca_pause_recv(struct rhca_sw_qp *qp, u64 delay_ns);
+
+/*
+ * The memory of a peer's key, if this QP may use the range; recv.held of this pass.
+ * The key may have been taken away since the request came: check each time.
+ */
+static inline struct rhca_mem *rhca_responder_hold(struct rhca_sw_qp *qp,
+						   u32 rkey, u64 va, u32 length,
+						   int access)
+{
+	struct rhca_remote remote = {
+		.dev	= qp->base.dev,
+		.pd	= qp->base.core.ibqp.pd,
+		.qp_num	= qp->base.number,
+		.rkey	= rkey,
+		.va	= va,
+		.length	= length,
+		.access	= access,
+	};
+
+	lockdep_assert_held(&qp->recv.lock);
+	return rhca_mem_hold_remote(&qp->recv.held, &remote);
+}
+
+/* 0, -ENOENT when none is posted, or another error: it is not usable */
+static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
+{
+	if (qp->base.srq)
+		return rhca_srq_take(qp->base.srq, qp->recv.wqe,
+				     &qp->recv.srq_limit_reached);
+	return rhca_rq_take(&qp->base.rq, qp->recv.wqe);
+}
+
+static inline struct rhca_resource *
+rhca_resource_at(struct rhca_responder *recv, u32 index)
+{
+	return &recv->resources[index & (recv->num_resources - 1)];
+}
+
+static inline u32 rhca_response_packets(const struct rhca_sw_qp *qp, u32 length)
+{
+	return max(DIV_ROUND_UP(length, qp->mtu_bytes), 1U);
+}
+
+#endif

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which packets reach a QP: the QP that they name, the way that they came, the
+ * partition. Who is refused is counted.
+ */
+#include <linux/if_vlan.h>
+#include <linux/log2.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/l3mdev.h>
+#include <net/net_namespace.h>
+#include <rhca/compat.h>
+
+#include "sw/rx/admit.h"
+#include "core/device.h"
+#include "core/port/port_pkeys.h"
+#include "sw/qp/qp.h"
+#include "sw/verbs/port.h"
+#include "sw/verbs/qp/qp.h"
+
+/**
+ * rhca_rx_note_mtu - A packet has not the size that the path MTU asks for
+ * @qp: a connected QP
+ * @rx: the packet, which is the one that it waits for but for its size
+ *
+ * The first and middle packets of a message are as long as the sender's path MTU;
+ * others may be too long for ours, and then theirs is the next that they fit in.
+ */
+void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	u32 bytes = rx->payload_bytes;
+	bool full = !(rx->flags & RHCA_OP_ENDS) && is_power_of_2(bytes) &&
+		    bytes >= 256 && bytes <= 4096;
+
+	if (bytes > qp->mtu_bytes || (full && bytes != qp->mtu_bytes))
+		rhca_qp_mtu_mismatch(&qp->base.core, roundup_pow_of_two(bytes),
+				     qp->mtu_bytes, &rx->flow.sgid,
+				     qp->base.attr.dest_qp_num);
+}
+
+static enum ib_gid_type gid_type_of(enum rhca_encap encap)
+{
+	return encap == RHCA_V1 ? IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
+}
+
+/* --- the way that a packet came -------------------------------------------- */
+
+/* Where it came in. A VRF puts itself in place of the netdev enslaved to it */
+int rhca_rx_ifindex(const struct sk_buff *skb, enum rhca_encap encap)
+{
+	int below = 0;
+
+	if (encap == RHCA_V2_IPV4)
+		below = inet_sdif(skb);
+	else if (encap == RHCA_V2_IPV6)
+		below = inet6_sdif(skb);
+	return below ?: skb->dev->ifindex;
+}
+
+/*
+ * Must a packet arrive by the very netdev of the GID that it is addressed to? v1
+ * knows no routes, and a link-local address means another host on each link, be
+ * it a VLAN on the same netdev.
+ */
+static bool is_link_bound(const struct rhca_rx *rx)
+{
+	const struct in6_addr *dgid = (const struct in6_addr *)rx->flow.dgid.raw;
+
+	return rx->flow.encap == RHCA_V1 ||
+	       (ipv6_addr_type(dgid) & IPV6_ADDR_LINKLOCAL);
+}
+
+/**
+ * rhca_rx_came_by - Did a packet come the way to a GID of ours?
+ * @rx: a parsed packet
+ * @ifindex: netdev of the GID
+ *
+ * By the GID's own netdev; or, on routed addresses, by any in the same layer 3
+ * domain: IP hosts take what is addressed to them on whichever netdev it arrives,
+ * as far as rp_filter and netfilter let it. What a host says to itself is looped
+ * back by the IP stack over another netdev.
+ *
+ * Context: RCU read side.
+ */
+bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex)
+{
+	const struct net_device *ndev = rx->skb->dev;
+
+	if (rx->ifindex == ifindex)
+		return true;
+	if (rx->flow.encap != RHCA_V1 && (ndev->flags & IFF_LOOPBACK))
+		return true;
+	return !is_link_bound(rx) &&
+	       l3mdev_master_ifindex_by_index(dev_net(ndev), ifindex) ==
+	       l3mdev_master_ifindex_by_index(dev_net(ndev), rx->ifindex);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_came_by);
+
+static struct rhca_gid_query query_of(const struct rhca_rx *rx)
+{
+	return (struct rhca_gid_query) {
+		.net	 = dev_net(rx->skb->dev),
+		.gid	 = &rx->flow.dgid,
+		.type	 = gid_type_of(rx->flow.encap),
+		.ifindex = rx->ifindex,
+	};
+}
+
+/* QP1 exists on each port: the destination GID says which */
+static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
+{
+	struct rhca_gid_query query = query_of(rx);
+	u16 index;
+
+	rx->port = rhca_port_find_gid(&query, &index);
+	if (!rx->port) {
+		query.ifindex = 0;
+		rx->port = rhca_port_find_gid(&query, &index);
+	}
+	if (!rx->port ||
+	    !rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, index)))
+		return NULL;
+	rx->vlan_id = rhca_gid_vlan(&rx->port->gids, index);
+	return rhca_qp_get_gsi(rx->port);
+}
+
+/*
+ * Where many QPs are in use, none of this is in the caches. Computing the ICRC
+ * takes as long as a part of it does to come.
+ */
+static void prefetch_for(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	const void *path = rcu_access_pointer(qp->base.path);
+
+	prefetch(path);
+	prefetch(path + L1_CACHE_BYTES);
+	if (rx->flags & RHCA_OP_RESPONSE) {
+		rhca_prefetch_half(&qp->send);
+	} else {
+		rhca_prefetch_half(&qp->recv);
+		prefetch(qp->base.rq.ring.shared);
+	}
+}
+
+/**
+ * rhca_rx_find_qp - The QP that a packet names
+ * @rx: a parsed packet with its netdev; its port is filled in
+ * @handle: what is found under the number, or NULL
+ *
+ * Context: RCU read side.
+ * Return: the QP with a reference, or NULL.
+ */
+struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
+				      struct rhca_qp_handle *handle)
+{
+	u32 number = rhca_bth_dest_qpn(rx->bth);
+	struct rhca_verbs_qp *qp;
+
+	rx->vlan_id = RHCA_NO_VLAN;
+	rx->admitted_to = NULL;
+	if (number == RHCA_GSI_QPN)
+		return find_gsi(rx);
+	qp = rhca_qp_get_handle(handle);
+	if (!qp)
+		return NULL;
+	prefetch_for(to_sw_qp(qp), rx);
+	rx->port = READ_ONCE(qp->port);
+	return qp;
+}
+
+static const u8 transport_of_type[IB_QPT_UD + 1] = {
+	[IB_QPT_GSI]	= IB_OPCODE_UD,
+	[IB_QPT_RC]	= IB_OPCODE_RC,
+	[IB_QPT_UC]	= IB_OPCODE_UC,
+	[IB_QPT_UD]	= IB_OPCODE_UD,
+};
+
+/* A connected QP hears its peer only, by the netdev of its own GID: 9.6.1.5 */
+static bool from_peer(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
+{
+	const struct rhca_path *path = rcu_dereference(qp->path);
+	const struct rhca_flow *flow;
+
+	if (!path)
+		return false;
+	flow = &path->address.flow;
+	return flow->encap == rx->flow.encap &&
+	       rhca_gid_equal(&flow->sgid, &rx->flow.dgid) &&
+	       rhca_gid_equal(&flow->dgid, &rx->flow.sgid) &&
+	       rhca_rx_came_by(rx, path->address.ifindex);
+}
+
+/* The number that means all QPs of a group, 9.6.1.1 */
+bool rhca_rx_to_group(const struct rhca_rx *rx)
+{
+	return rhca_bth_dest_qpn(rx->bth) == RHCA_MULTICAST_QPN;
+}
+
+/* A datagram must name one of the port's GIDs, and come by its netdev */
+static bool to_port(const struct rhca_rx *rx)
+{
+	struct rhca_gid_query query = query_of(rx);
+	int index = rhca_port_gid_index(rx->port, &query);
+
+	if (index >= 0)
+		return true;
+	query.ifindex = 0;
+	index = rhca_port_gid_index(rx->port, &query);
+	return index >= 0 &&
+	       rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, index));
+}
+
+static bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx,
+		   const struct net *net)
+{
+	const struct net_device *ndev;
+
+	if (rx->admitted_to == qp)
+		return true;
+	ndev = rcu_dereference(rx->port->ndev);
+	if (!ndev || !net_eq(dev_net(ndev), net))
+		return false;
+	if (qp->core.ibqp.qp_type == IB_QPT_GSI)
+		return true;	/* it was found by its GID */
+	if (rhca_is_datagram(qp))
+		return rhca_rx_to_group(rx) ||
+		       (!rhca_gid_is_multicast(&rx->flow.dgid) &&
+			to_port(rx));
+	if (!from_peer(qp, rx))
+		return false;
+	rx->admitted_to = qp;
+	return true;
+}
+
+/* 10.9.3; QP1 is in every partition of the port */
+static bool in_partition(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)
+{
+	u16 pkey = be16_to_cpu(rx->bth->pkey);
+	int index = 0;
+	bool in;
+
+	if (qp->core.ibqp.qp_type == IB_QPT_GSI) {
+		index = rhca_pkey_find(&rx->port->pkeys, pkey);
+		in = index >= 0;
+	} else {
+		in = rhca_pkeys_match(pkey, rhca_qp_pkey(qp));
+	}
+	rx->pkey_index = index;
+	return in;
+}
+
+static void report_partition(const struct rhca_rx *rx)
+{
+	struct rhca_pkey_violation violation = {
+		.pkey	= be16_to_cpu(rx->bth->pkey),
+		.qpn	= rhca_bth_dest_qpn(rx->bth),
+		.sgid	= rx->flow.sgid,
+		.dgid	= rx->flow.dgid,
+	};
+
+	rhca_pkey_violated(rx->port, &violation);
+}
+
+/*
+ * Whose counter does a packet go to that no QP can be found for? The port that it
+ * came in by; where its netdev is no port's, the one that its destination belongs
+ * to. In this order: whoever floods a host with such packets shall not have the GID
+ * tables of all ports searched for each.
+ */
+static struct rhca_port *port_to_count_at(const struct sk_buff *skb,
+					  const struct rhca_flow *flow)
+{
+	struct rhca_gid_query query = { .net = dev_net(skb->dev) };
+	const struct net_device *ndev = skb->dev;
+	struct rhca_port *port;
+	u16 index;
+
+	if (is_vlan_dev(ndev))
+		ndev = vlan_dev_real_dev(ndev);
+	port = rhca_port_find_netdev(ndev);
+	if (port || !flow)
+		return port;
+	query.gid = &flow->dgid;
+	query.type = gid_type_of(flow->encap);
+	return rhca_port_find_gid(&query, &index);
+}
+
+/**
+ * rhca_rx_count_drop - Count a packet that reaches no QP
+ * @skb: the packet
+ * @flow: its network headers, or NULL
+ * @which: why
+ *
+ * Context: RCU read side.
+ */
+void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
+			enum rhca_counter which)
+{
+	struct rhca_port *port = port_to_count_at(skb, flow);
+
+	if (port)
+		rhca_port_count(port, which);
+}
+
+static const enum rhca_counter parse_counters[] = {
+	[RHCA_PARSE_TRUNCATED]	= RHCA_RX_DROPPED_TRUNCATED,
+	[RHCA_PARSE_BAD_OPCODE]	= RHCA_RX_DROPPED_BAD_OPCODE,
+	[RHCA_PARSE_BAD_LENGTH]	= RHCA_RX_DROPPED_BAD_LENGTH,
+};
+
+/**
+ * rhca_rx_count_fault - Count a packet that cannot be taken apart
+ * @skb: the packet
+ * @flow: its network headers, or NULL
+ * @fault: why
+ *
+ * Context: RCU read side.
+ */
+void rhca_rx_count_fault(const struct sk_buff *skb, const struct rhca_flow *flow,
+			 enum rhca_parse fault)
+{
+	rhca_rx_count_drop(skb, flow, parse_counters[fault]);
+}
+
+/**
+ * rhca_rx_count_malformed - The same where the parser has refused all of it
+ * @rx: what was parsed: the packet may still have network headers
+ * @encap: the framing
+ * @fault: why
+ *
+ * Context: RCU read side.
+ */
+void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
+			     enum rhca_parse fault)
+{
+	const struct rhca_flow *flow = NULL;
+
+	if (rx->skb->len >= rhca_network_bytes(encap)) {
+		rx->network = skb_header_pointer(rx->skb, 0,
+						 rhca_network_bytes(encap),
+						 rx->copy);
+		if (rx->network) {
+			rhca_network_parse(encap, rx->network, &rx->flow);
+			flow = &rx->flow;
+		}
+	}
+	rhca_rx_count_fault(rx->skb, flow, fault);
+}
+
+/**
+ * rhca_rx_admissible - May a packet reach its QP?
+ * @qp: the QP that it names
+ * @rx: the packet
+ *
+ * All is asked but for the ICRC, which is the packet's own matter, and the P_Key,
+ * which is asked behind it: a flipped bit is no violation. What is refused is counted.
+ *
+ * Context: RCU read side.
+ */
+bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
+{
+	if (!rx->port || READ_ONCE(qp->state) < IB_QPS_RTR ||
+	    READ_ONCE(qp->state) == IB_QPS_ERR) {
+		rhca_rx_count_drop(rx->skb, &rx->flow,
+				   RHCA_RX_DROPPED_QP_STATE);
+		return false;
+	}
+	if ((rx->opcode & RHCA_OPCODE_TRANSPORT) !=
+	    transport_of_type[qp->core.ibqp.qp_type]) {
+		rhca_qp_count(qp, RHCA_RX_DROPPED_BAD_OPCODE);
+		return false;
+	}
+	if (!for_us(qp, rx, dev_net(rx->skb->dev))) {
+		rhca_qp_count(qp, RHCA_RX_DROPPED_NOT_FOR_US);
+		return false;
+	}
+	return true;
+}
+
+/**
+ * rhca_rx_in_partition - Has the packet a P_Key of its QP?
+ * @qp: the QP
+ * @rx: a packet with a right ICRC
+ *
+ * A violation is counted and reported.
+ *
+ * Context: RCU read side.
+ */
+bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
+{
+	if (in_partition(qp, rx))
+		return true;
+	rhca_qp_count(qp, RHCA_RX_DROPPED_BAD_PKEY);
+	report_partition(rx);
+	return false;
+}
+
+/* Its ICRC is right; if not, it is counted */
+bool rhca_rx_intact(const struct rhca_rx *rx, struct rhca_counters __percpu *c)
+{
+	if (rhca_rx_icrc_ok(rx))
+		return true;
+	rhca_counter_inc(c, RHCA_RX_ICRC_ENCAPSULATED);
+	return false;
+}

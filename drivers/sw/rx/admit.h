@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which packets reach a QP.
+ */
+#ifndef RHCA_SW_RX_ADMIT_H
+#define RHCA_SW_RX_ADMIT_H
+
+#include "sw/verbs/counters.h"
+#include "sw/packet/parse.h"
+
+#define RHCA_GSI_QPN	1
+
+struct rhca_qp_handle;
+struct rhca_verbs_qp;
+struct rhca_sw_qp;
+
+int rhca_rx_ifindex(const struct sk_buff *skb, enum rhca_encap encap);
+bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex);
+struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
+				      struct rhca_qp_handle *handle);
+bool rhca_rx_to_group(const struct rhca_rx *rx);
+bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx);
+bool rhca_rx_intact(const struct rhca_rx *rx, struct rhca_counters __percpu *c);
+bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx);
+void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
+void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
+			enum rhca_counter which);
+void rhca_rx_count_fault(const struct sk_buff *skb, const struct rhca_flow *flow,
+			 enum rhca_parse fault);
+void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
+			     enum rhca_parse fault);
+
+#endif

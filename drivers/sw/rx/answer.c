@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Answers of the responder: acknowledgements, and the responses to READs, atomics
+ * and FLUSHes. Resources hold what was asked, so that a duplicate is answered again
+ * from them.
+ */
+#include <rhca/compat.h>
+
+#include "sw/rx/answer.h"
+#include "sw/qp/payload.h"
+#include "sw/qp/placement.h"
+#include "sw/rx/admit.h"
+#include "sw/rx/recv_completion.h"
+#include "sw/rx/responder.h"
+#include "sw/qp/recv_half.h"
+#include "sw/qp/shared.h"
+#include "sw/packet/transmit.h"
+#include "wire/psn.h"
+
+/* 9.7.7.2.1, table 46: receive requests that a credit code stands for */
+const u32 rhca_credits[RHCA_CREDIT_INVALID] = {
+	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384,
+	512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384,
+	24576, 32768,
+};
+
+/**
+ * rhca_credit_code - The credit code for a number of posted receive requests
+ * @requests: how many are posted
+ *
+ * Return: the largest code that does not promise more.
+ */
+u8 rhca_credit_code(u32 requests)
+{
+	const u8 most = ARRAY_SIZE(rhca_credits) - 1;
+	unsigned int log;
+
+	if (requests < 2)
+		return requests;
+	/* Two codes for each power of two: it, and one and a half of it */
+	log = ilog2(requests);
+	return min(2 * log + (requests >> (log - 1) & 1), (unsigned int)most);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_credit_code);
+
+/**
+ * rhca_ack_syndrome - Syndrome of an acknowledgement sent now
+ * @qp: the QP; its posted receive requests are the credits
+ */
+u8 rhca_ack_syndrome(struct rhca_sw_qp *qp)
+{
+	if (qp->base.srq)
+		return rhca_syndrome(RHCA_AETH_ACK, RHCA_CREDIT_INVALID);
+	return rhca_syndrome(RHCA_AETH_ACK,
+			     rhca_credit_code(rhca_ring_count(&qp->base.rq.ring)));
+}
+
+static bool says_ack(u8 syndrome)
+{
+	return u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) == RHCA_AETH_ACK;
+}
+
+/*
+ * May an answer overtake what was sent before, by another source port than the QP's
+ * own, or since GRO does not hold it back? Not behind responses: the requester would
+ * take them for lost.
+ */
+static bool may_overtake(const struct rhca_responder *recv, u8 syndrome)
+{
+	return says_ack(syndrome) && !recv->has_responded;
+}
+
+/**
+ * rhca_send_aeth - Send an acknowledgement or NAK
+ * @qp: the QP
+ * @path: its path
+ * @syndrome: of the AETH
+ * @psn: what it answers
+ * @shared: block that it shares if it may overtake, or NULL: it leaves at once
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
+		    u8 syndrome, u32 psn, struct rhca_shared_block *shared)
+{
+	struct rhca_bth_fields fields = {
+		.opcode		= IB_OPCODE_RC_ACKNOWLEDGE,
+		.pkey		= rhca_qp_pkey(&qp->base),
+		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.psn		= psn,
+	};
+	bool loose = may_overtake(&qp->recv, syndrome);
+	struct rhca_packet packet __uninitialized;
+	struct rhca_tx_list tx __uninitialized;
+
+	lockdep_assert_held(&qp->recv.lock);
+	if ((!shared || !loose ||
+	     !rhca_shared_begin_packet(shared, &packet, &qp->base, path,
+				       &fields, 0)) &&
+	    rhca_packet_begin(&packet, &qp->base, path, &fields, 0))
+		return;		/* the peer will ask again */
+	rhca_aeth_fill(rhca_packet_header(&packet, RHCA_HDR_AETH), syndrome,
+		       qp->recv.msn);
+	rhca_packet_protect(&packet);
+	rhca_packet_seal(&packet);
+	if (packet.shared) {
+		rhca_shared_add(shared, &packet, NULL);
+		return;
+	}
+	rhca_tx_list_begin(&tx, &qp->base, path, NULL);
+	tx.may_overtake = loose;
+	rhca_tx_list_add(&tx, &packet);
+	rhca_tx_list_send(&tx);
+}
+
+static u8 response_opcode(const struct rhca_resource *res, bool first,
+			  bool last)
+{
+	if (first)
+		return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY :
+			      IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST;
+	return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST :
+		      IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE;
+}
+
+static int build_read_data(struct rhca_sw_qp *qp,
+			   const struct rhca_resource *res, u32 offset,
+			   u32 bytes, struct rhca_packet *packet)
+{
+	struct rhca_mem *mem;
+
+	if (!bytes)
+		return 0;
+	mem = rhca_responder_hold(qp, res->rkey, res->va + offset, bytes,
+				  IB_ACCESS_REMOTE_READ);
+	if (!mem)
+		return -EACCES;
+	return rhca_mem_to_packet(mem, res->va + offset, bytes,
+				  res->length - offset, packet);
+}
+
+/* FLUSH and ATOMIC WRITE are answered by a READ response without data, A19, 9.4.7 */
+static u32 response_bytes(const struct rhca_sw_qp *qp,
+			  const struct rhca_resource *res, u32 offset)
+{
+	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ?
+		min(res->length - offset, qp->mtu_bytes) : 0;
+}
+
+/* Are there requests to answer behind the one that is being answered? */
+static bool another_is_due(const struct rhca_responder *recv)
+{
+	return recv->sending_resource + 1 != recv->newest_resource;
+}
+
+static int build_read_response(struct rhca_sw_qp *qp,
+			       const struct rhca_resource *res,
+			       struct rhca_tx_list *tx,
+			       struct rhca_packet *packet)
+{
+	u32 offset = qp->mtu_bytes * rhca_psn_diff(res->next_psn,
+						   res->first_psn);
+	u32 bytes = response_bytes(qp, res, offset);
+	bool first = res->next_psn == res->first_psn;
+	bool last = res->next_psn == res->last_psn;
+	struct rhca_bth_fields fields = {
+		.opcode		= response_opcode(res, first, last),
+		.pkey		= rhca_qp_pkey(&qp->base),
+		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.psn		= res->next_psn,
+	};
+	bool more = !last || another_is_due(&qp->recv);
+	int ret;
+
+	if (rhca_tx_list_begin_packet(tx, packet, &fields, bytes, more))
+		return -ENOMEM;
+	if (rhca_opcode_has(fields.opcode, RHCA_HDR_AETH))
+		rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
+			       rhca_ack_syndrome(qp), qp->recv.msn);
+	rhca_packet_protect(packet);
+	ret = build_read_data(qp, res, offset, bytes, packet);
+	if (ret)
+		rhca_packet_drop(packet);
+	else
+		rhca_packet_seal(packet);
+	return ret;
+}
+
+static int build_atomic_response(struct rhca_sw_qp *qp,
+				 const struct rhca_resource *res,
+				 struct rhca_tx_list *tx,
+				 struct rhca_packet *packet)
+{
+	struct rhca_bth_fields fields = {
+		.opcode		= IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE,
+		.pkey		= rhca_qp_pkey(&qp->base),
+		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.psn		= res->first_psn,
+	};
+	struct rhca_atomic_ack_eth *eth;
+
+	if (rhca_tx_list_begin_packet(tx, packet, &fields, 0, false))
+		return -ENOMEM;
+	rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
+		       rhca_ack_syndrome(qp), qp->recv.msn);
+	eth = rhca_packet_header(packet, RHCA_HDR_ATOMIC_ACK_ETH);
+	eth->original = cpu_to_be64(res->original);
+	rhca_packet_protect(packet);
+	rhca_packet_seal(packet);
+	return 0;
+}
+
+static bool is_read_resource(const struct rhca_resource *res)
+{
+	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ||
+	       res->opcode == RHCA_OPCODE_FLUSH ||
+	       res->opcode == RHCA_OPCODE_ATOMIC_WRITE;
+}
+
+static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
+			  struct rhca_tx_list *tx, struct rhca_packet *packet)
+{
+	int ret;
+
+	if (res->opcode == RHCA_OPCODE_FLUSH) {
+		ret = rhca_flush_place(qp, res);
+		if (ret)
+			return ret;
+	}
+	if (is_read_resource(res))
+		return build_read_response(qp, res, tx, packet);
+	return build_atomic_response(qp, res, tx, packet);
+}
+
+/*
+ * The memory of a READ has gone while it was answered: 9.7.4.1.6. A peer that has
+ * the first answer may have taken the right away itself, and drops the NAK of the
+ * repeated one as too late; one that still waits fails by it.
+ */
+static bool abort_read(struct rhca_sw_qp *qp, struct rhca_resource *res,
+		       struct rhca_path *path, struct rhca_batch *batch)
+{
+	rhca_send_aeth(qp, path, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_ACCESS),
+		       res->next_psn, NULL);
+	rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
+	if (res->replayed) {
+		res->next_psn = rhca_psn_add(res->last_psn, 1);
+		return true;
+	}
+	rhca_responder_move_to_error(qp, IB_EVENT_QP_ACCESS_ERR, batch);
+	rhca_responder_flush(qp, batch);
+	return false;
+}
+
+/* Responses to one request, or some of them; false when no more can follow now */
+static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+			  u32 *budget, struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_resource *res = rhca_resource_at(recv,
+						     recv->sending_resource);
+	struct rhca_packet packet __uninitialized;
+	int ret;
+
+	while (!rhca_psn_before(res->last_psn, res->next_psn) && *budget) {
+		ret = build_response(qp, res, tx, &packet);
+		if (ret == -ENOMEM || ret == -EINPROGRESS) {
+			rhca_pause_recv(qp, ret == -ENOMEM ? RHCA_QUEUE_FULL_NS :
+							     RHCA_PAGE_FAULT_NS);
+			return false;
+		}
+		if (ret == -EAGAIN) {	/* the rest in another pass */
+			*budget = 0;
+			return false;
+		}
+		if (ret) {
+			rhca_tx_list_send(tx);
+			if (tx->refused ||
+			    !abort_read(qp, res, tx->path, batch))
+				return false;
+			break;
+		}
+		rhca_tx_list_add(tx, &packet);
+		res->next_psn = rhca_psn_add(res->next_psn, 1);
+		(*budget)--;
+		if (tx->refused)
+			return false;
+	}
+	/* So that PSNs in the list are in order, which going back relies on */
+	if (res->replayed)
+		rhca_tx_list_send(tx);
+	if (tx->refused)
+		return false;
+	if (rhca_psn_before(res->last_psn, res->next_psn)) {
+		recv->sending_resource++;
+		recv->placed = 0;
+	}
+	return *budget;
+}
+
+/**
+ * rhca_answer_go_back - Responses are due again
+ * @recv: the responder
+ * @refused_psn: of a response that the local queue has refused, and with it all
+ *	behind it
+ *
+ * Their resources are still there, since recv.lock has kept new requests out.
+ *
+ * Context: recv.lock held.
+ */
+void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn)
+{
+	struct rhca_resource *res;
+	u32 i;
+
+	recv->placed = 0;
+	if (recv->sending_resource == recv->newest_resource)
+		recv->sending_resource--;
+	for (i = 0; i < recv->num_resources; i++, recv->sending_resource--) {
+		res = rhca_resource_at(recv, recv->sending_resource);
+		if (rhca_psn_between(refused_psn, res->first_psn,
+				     res->last_psn)) {
+			res->next_psn = refused_psn;
+			return;
+		}
+		res->next_psn = res->first_psn;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_answer_go_back);
+
+static bool is_ack(const struct rhca_responder *recv)
+{
+	return says_ack(recv->answer_syndrome);
+}
+
+/**
+ * rhca_answer_withdraw_nak - The request that a NAK asks for has come
+ * @qp: the QP
+ *
+ * A NAK that still waits to be sent would cost the requester a retry for nothing.
+ * What came before the gap it acknowledges too, and that is still to be said.
+ *
+ * Context: recv.lock held.
+ */
+void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	lockdep_assert_held(&recv->lock);
+	if (recv->answer_waits && !is_ack(recv))
+		rhca_answer(qp, rhca_ack_syndrome(qp),
+			    rhca_psn_sub(recv->answer_psn, 1));
+}
+
+/* A response to a younger request acknowledges all before it, 9.7.5.1.2 */
+static bool ack_is_late(struct rhca_responder *recv)
+{
+	const struct rhca_resource *newest =
+		rhca_resource_at(recv, recv->newest_resource - 1);
+
+	return is_ack(recv) &&
+	       rhca_psn_before(recv->answer_psn, newest->last_psn);
+}
+
+/*
+ * Responses of the resources. Those of several requests leave together; what does not
+ * fit into one pass is left to the tasklet. False when some are still due.
+ */
+static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
+			   struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_tx_list tx __uninitialized;
+	u32 budget = RHCA_SEND_BUDGET;
+
+	rhca_tx_list_begin(&tx, &qp->base, path, &recv->backoff);
+	while (recv->sending_resource != recv->newest_resource)
+		if (!add_responses(qp, &tx, &budget, batch))
+			break;
+	rhca_tx_list_send(&tx);
+	if (tx.refused) {
+		rhca_answer_go_back(recv, tx.refused_psn);
+		rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
+	}
+	if (recv->sending_resource == recv->newest_resource)
+		return true;
+	if (!budget)
+		tasklet_schedule(&recv->task);
+	return false;
+}
+
+/**
+ * rhca_send_responses - Send the responses that are due, then the answer
+ * @qp: the QP
+ * @path: its path
+ * @batch: collects events
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
+			 struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	lockdep_assert_held(&qp->recv.lock);
+	if (recv->sending_resource != recv->newest_resource) {
+		if (!send_resources(qp, path, batch))
+			return;
+		if (ack_is_late(recv))
+			recv->answer_waits = false;
+	}
+	if (recv->answer_waits) {
+		recv->answer_waits = false;
+		rhca_send_aeth(qp, path, recv->answer_syndrome,
+			       recv->answer_psn, batch->shared);
+		if (recv->fatal)
+			rhca_responder_fail(qp, batch);
+	}
+}
+
+/* --- duplicates ----------------------------------------------------------- */
+
+static struct rhca_resource *find_resource(struct rhca_responder *recv, u32 psn,
+					   u32 *index)
+{
+	struct rhca_resource *res;
+	u32 i;
+
+	for (i = 1; i <= recv->num_resources; i++) {
+		res = rhca_resource_at(recv, recv->newest_resource - i);
+		if (res->opcode &&
+		    rhca_psn_between(psn, res->first_psn, res->last_psn)) {
+			*index = recv->newest_resource - i;
+			return res;
+		}
+	}
+	return NULL;
+}
+
+/* Sending goes on at a resource; those behind it that are done are passed over */
+static void send_from(struct rhca_responder *recv, u32 index)
+{
+	if ((s32)(index - recv->sending_resource) >= 0)
+		return;
+	recv->sending_resource = index;
+	recv->placed = 0;
+}
+
+/* Are responses before @psn still to be sent for the first time? */
+static bool is_ahead(const struct rhca_resource *res, u32 psn)
+{
+	return !res->replayed && rhca_psn_before(res->next_psn, psn);
+}
+
+/*
+ * A repeated READ may ask for the rest only: what it asks for lies inside what
+ * it asked for before, 9.7.4.1.3. Younger requests will be repeated as well, so
+ * only this one is answered again. Who asks for a rest has what is before it; if
+ * that has not been sent, all of it is on its way, and none of it may be left out.
+ */
+static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+	struct rhca_responder *recv = &qp->recv;
+	u32 length = be32_to_cpu(reth->length);
+	struct rhca_resource *res;
+	u32 index, offset;
+
+	res = find_resource(recv, rx->psn, &index);
+	if (!res || res->opcode != IB_OPCODE_RC_RDMA_READ_REQUEST ||
+	    is_ahead(res, rx->psn))
+		return;
+	offset = qp->mtu_bytes * rhca_psn_diff(rx->psn, res->first_psn);
+	if (be64_to_cpu(reth->va) != res->va + offset ||
+	    length > res->length - offset)
+		return;
+	/* The first response to the new request says FIRST or ONLY */
+	res->first_psn = rx->psn;
+	res->next_psn = rx->psn;
+	res->last_psn = rhca_psn_add(rx->psn,
+				     rhca_response_packets(qp, length) - 1);
+	res->va += offset;
+	res->length = length;
+	res->rkey = be32_to_cpu(reth->rkey);
+	res->replayed = true;
+	rhca_block_lost(&recv->backoff);
+	send_from(recv, index);
+}
+
+/* What is answered by one packet */
+static void replay_single(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_resource *res;
+	u32 index;
+
+	res = find_resource(recv, rx->psn, &index);
+	if (!res || res->opcode != rx->opcode)
+		return;
+	res->next_psn = res->first_psn;
+	res->replayed = true;
+	send_from(recv, index);
+}
+
+/**
+ * rhca_replay - Answer a duplicate
+ * @qp: the QP
+ * @rx: the request
+ *
+ * SENDs and WRITEs have been executed: say so again, 9.7.5.1.4, unless a NAK waits:
+ * it acknowledges as much, and a gap is reported only once.
+ *
+ * Context: recv.lock held.
+ */
+void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	lockdep_assert_held(&qp->recv.lock);
+	rhca_qp_count(&qp->base, RHCA_DUPLICATE_REQUEST);
+	if (rx->flags & RHCA_OP_READ)
+		replay_read(qp, rx);
+	else if (rx->flags & RHCA_OP_RESOURCE)
+		replay_single(qp, rx);
+	else if (!qp->recv.answer_waits || is_ack(&qp->recv))
+		rhca_answer(qp, rhca_ack_syndrome(qp),
+			    rhca_psn_sub(qp->recv.expected_psn, 1));
+}

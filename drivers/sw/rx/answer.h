@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the responder sends: acknowledgements, NAKs, responses.
+ */
+#ifndef RHCA_SW_RX_ANSWER_H
+#define RHCA_SW_RX_ANSWER_H
+
+#include "sw/qp/qp.h"
+#include "wire/headers.h"
+
+struct rhca_rx;
+
+extern const u32 rhca_credits[RHCA_CREDIT_INVALID];
+
+u8 rhca_credit_code(u32 requests);
+u8 rhca_ack_syndrome(struct rhca_sw_qp *qp);
+void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
+		    u8 syndrome, u32 psn, struct rhca_shared_block *shared);
+void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
+			 struct rhca_batch *batch);
+void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn);
+void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp);
+void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
+
+/* Answers keep the order of requests: those behind a READ wait for its data */
+static inline void rhca_answer(struct rhca_sw_qp *qp, u8 syndrome, u32 psn)
+{
+	qp->recv.answer_waits = true;
+	qp->recv.answer_syndrome = syndrome;
+	qp->recv.answer_psn = psn;
+}
+
+#endif

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completer: what responses do to the requester, IBTA vol. 1, 9.7.5-9.7.7.
+ */
+#include <rhca/compat.h>
+
+#include "sw/rx/completer.h"
+#include "sw/rx/admit.h"
+#include "sw/rx/answer.h"
+#include "sw/qp/payload.h"
+#include "sw/tx/requester.h"
+#include "sw/tx/send_completion.h"
+#include "sw/tx/ack_timeout.h"
+#include "sw/tx/send_half.h"
+#include "wire/psn.h"
+
+/* 9.7.5.2.8, table 45: microseconds */
+static const u32 rnr_delays_us[32] = {
+	655360,	   10,	   20,	   30,	   40,	   60,	   80,	  120,
+	   160,	  240,	  320,	  480,	  640,	  960,	 1280,	 1920,
+	  2560,	 3840,	 5120,	 7680,	10240,	15360,	20480,	30720,
+	 40960,	61440,	81920, 122880, 163840, 245760, 327680, 491520,
+};
+
+/**
+ * rhca_rnr_delay_us - Delay that an RNR NAK asks for
+ * @code: 5 bits from the syndrome
+ */
+u32 rhca_rnr_delay_us(u8 code)
+{
+	return rnr_delays_us[code & 31];
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rnr_delay_us);
+
+static const enum ib_wc_status nak_status[] = {
+	[RHCA_NAK_INVALID]	= IB_WC_REM_INV_REQ_ERR,
+	[RHCA_NAK_ACCESS]	= IB_WC_REM_ACCESS_ERR,
+	[RHCA_NAK_OPERATION]	= IB_WC_REM_OP_ERR,
+};
+
+/* Something new arrived: the peer is alive and all retries are due again */
+static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
+{
+	struct rhca_requester *send = &qp->send;
+
+	send->oldest_unacked_psn = oldest_unacked;
+	send->retries_left = qp->base.attr.retry_cnt;
+	send->rnr_retries_left = qp->base.attr.rnr_retry;
+	send->repeating = false;
+	rhca_restart_ack_timer(qp);
+	/* It had been rewound, but what it would repeat has arrived */
+	if (rhca_psn_before(send->next_psn, oldest_unacked))
+		rhca_requester_rewind(qp, oldest_unacked);
+}
+
+/* A response that a READ or atomic waits for never came: ask again */
+static void repeat_read(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (send->repeating)
+		return;		/* once for each loss, not for each packet */
+	send->repeating = true;
+	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
+	rhca_requester_rewind(qp, send->oldest_unacked_psn);
+}
+
+/* There is no place yet for what came: ask again when there is. The peer is alive */
+static void repeat_later(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	send->retries_left = qp->base.attr.retry_cnt;
+	send->repeating = true;
+	rhca_requester_rewind(qp, send->oldest_unacked_psn);
+	rhca_pause_send(qp, RHCA_PAGE_FAULT_NS);
+}
+
+/*
+ * Everything up to @psn is acknowledged, but for READs and atomics, which only
+ * their own responses complete. Returns false when one of those is in the way.
+ */
+static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
+			struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_sq *sq = &qp->base.sq;
+	u32 upto = rhca_psn_add(psn, 1);
+	struct rhca_send_wqe *wqe;
+	bool blocked = false;
+	u32 index;
+
+	if (!rhca_psn_before(send->oldest_unacked_psn, upto))
+		return true;
+	for (index = sq->head; index != send->posted_end; index++) {
+		wqe = rhca_sq_wqe(sq, index);
+		if (wqe->done)
+			continue;
+		if (!wqe->numbered || rhca_psn_before(psn, wqe->first_psn))
+			break;
+		if (rhca_wqe_is_read(wqe) &&
+		    !rhca_psn_before(wqe->last_psn, send->oldest_unacked_psn)) {
+			/* Responses that arrived have moved oldest_unacked */
+			upto = rhca_psn_before(wqe->first_psn,
+					       send->oldest_unacked_psn) ?
+				send->oldest_unacked_psn : wqe->first_psn;
+			blocked = true;
+			break;
+		}
+		if (!rhca_psn_before(wqe->last_psn, psn))
+			break;
+	}
+	if (rhca_psn_before(send->oldest_unacked_psn, upto))
+		note_progress(qp, upto);
+	rhca_requester_retire(qp, batch);
+	return !blocked;
+}
+
+static void take_credits(struct rhca_sw_qp *qp, u8 code, u32 msn)
+{
+	struct rhca_requester *send = &qp->send;
+	u32 limit;
+
+	if (code == RHCA_CREDIT_INVALID) {
+		send->limited = false;
+		return;
+	}
+	limit = rhca_psn_add(msn, rhca_credits[code]);
+	if (!send->limited || rhca_psn_before(send->limit_ssn, limit))
+		send->limit_ssn = limit;
+	send->limited = true;
+}
+
+/* The first packet of the request at the head was taken: it has its buffer */
+static void note_probe(struct rhca_sw_qp *qp)
+{
+	struct rhca_sq *sq = &qp->base.sq;
+	struct rhca_send_wqe *wqe;
+
+	if (!qp->send.limited || sq->head == qp->send.posted_end)
+		return;
+	wqe = rhca_sq_wqe(sq, sq->head);
+	if (wqe->numbered && rhca_psn_before(wqe->first_psn,
+					     qp->send.oldest_unacked_psn))
+		qp->send.probe_ssn = wqe->ssn;
+}
+
+static void handle_ack(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		       u8 syndrome, u32 msn, struct rhca_batch *batch)
+{
+	take_credits(qp, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE), msn);
+	if (!acknowledge(qp, rx->psn, batch))
+		repeat_read(qp);
+	note_probe(qp);
+}
+
+static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		       u8 syndrome, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+	u8 code = u8_get_bits(syndrome, RHCA_SYNDROME_VALUE);
+
+	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
+		repeat_read(qp);
+		return;
+	}
+	if (send->paused && send->next_psn == rx->psn)
+		return;		/* a second NAK for packets of the same burst */
+	rhca_qp_count(&qp->base, RHCA_RNR_NAK_RETRY_ERR);
+	if (!send->rnr_retries_left) {
+		rhca_requester_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, batch);
+		return;
+	}
+	if (send->rnr_retries_left != RHCA_RETRY_FOREVER)
+		send->rnr_retries_left--;
+	rhca_requester_rewind(qp, rx->psn);
+	rhca_pause_send(qp, rhca_rnr_delay_us(code) * (u64)NSEC_PER_USEC);
+}
+
+static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+				struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	rhca_qp_count(&qp->base, RHCA_PACKET_SEQ_ERR);
+	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
+		repeat_read(qp);
+		return;
+	}
+	if (!send->retries_left) {
+		rhca_requester_fail(qp, IB_WC_RETRY_EXC_ERR, batch);
+		return;
+	}
+	send->retries_left--;
+	rhca_requester_rewind(qp, rx->psn);
+	rhca_block_lost(&send->backoff);
+	send->repeating = true;
+}
+
+static void handle_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		       u8 syndrome, struct rhca_batch *batch)
+{
+	u8 code = u8_get_bits(syndrome, RHCA_SYNDROME_VALUE);
+
+	if (code == RHCA_NAK_PSN) {
+		handle_sequence_nak(qp, rx, batch);
+		return;
+	}
+	if (code >= ARRAY_SIZE(nak_status)) {
+		/* Reserved: ignore, the timer decides */
+		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_BAD_SYNDROME);
+		return;
+	}
+	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
+		repeat_read(qp);
+		return;
+	}
+	rhca_requester_fail(qp, nak_status[code], batch);
+}
+
+static void handle_aeth(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			struct rhca_batch *batch)
+{
+	const struct rhca_aeth *aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
+	u8 syndrome = rhca_aeth_syndrome(aeth);
+
+	switch (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE)) {
+	case RHCA_AETH_ACK:
+		handle_ack(qp, rx, syndrome, rhca_aeth_msn(aeth), batch);
+		break;
+	case RHCA_AETH_RNR:
+		handle_rnr(qp, rx, syndrome, batch);
+		break;
+	case RHCA_AETH_NAK:
+		handle_nak(qp, rx, syndrome, batch);
+		break;
+	default:		/* reserved */
+		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_BAD_SYNDROME);
+		break;
+	}
+}
+
+static u32 expected_bytes(const struct rhca_sw_qp *qp,
+			  const struct rhca_send_wqe *wqe, u32 offset)
+{
+	if (wqe->opcode == RHCA_WR_ATOMIC_WRITE)
+		return 0;
+	return min(wqe->length - offset, qp->mtu_bytes);
+}
+
+static enum ib_wc_status take_read(struct rhca_sw_qp *qp,
+				   const struct rhca_rx *rx,
+				   struct rhca_send_wqe *wqe)
+{
+	struct rhca_span span = {
+		.sge	 = wqe->sge,
+		.num_sge = wqe->num_sge,
+		.offset	 = qp->mtu_bytes * rhca_psn_diff(rx->psn,
+							 wqe->first_psn),
+		.held	 = &qp->send.held,
+	};
+
+	span.bytes = expected_bytes(qp, wqe, span.offset);
+	if (rx->payload_bytes != span.bytes) {
+		rhca_rx_note_mtu(qp, rx);
+		return IB_WC_BAD_RESP_ERR;
+	}
+	if (rx->in_place)
+		return IB_WC_SUCCESS;
+	return rhca_scatter(&qp->base, &span, rx);
+}
+
+static enum ib_wc_status take_atomic(struct rhca_sw_qp *qp,
+				     const struct rhca_rx *rx,
+				     struct rhca_send_wqe *wqe)
+{
+	const struct rhca_atomic_ack_eth *eth =
+		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ACK_ETH);
+	u64 original = be64_to_cpu(eth->original);
+	struct rhca_span span = {
+		.sge	 = wqe->sge,
+		.num_sge = wqe->num_sge,
+		.bytes	 = sizeof(original),
+		.held	 = &qp->send.held,
+	};
+
+	return rhca_scatter_bytes(&qp->base, &span, &original);
+}
+
+static bool response_fits(const struct rhca_rx *rx,
+			  const struct rhca_send_wqe *wqe)
+{
+	return rhca_wqe_is_read(wqe) &&
+	       !!(rx->flags & RHCA_OP_ATOMIC) == rhca_wqe_is_atomic(wqe);
+}
+
+/* The last response to one request on the wire frees a slot for another */
+static bool ends_request(const struct rhca_send_wqe *wqe, u32 psn)
+{
+	return psn == wqe->last_psn ||
+	       rhca_psn_diff(psn, wqe->first_psn) % RHCA_READ_CHUNK ==
+			RHCA_READ_CHUNK - 1;
+}
+
+/* The request at the head, if its next response has this PSN */
+static struct rhca_send_wqe *awaits_data(struct rhca_sw_qp *qp, u32 psn)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_sq *sq = &qp->base.sq;
+	struct rhca_send_wqe *wqe;
+
+	if (sq->head == rhca_requester_sent_end(send) ||
+	    psn != send->oldest_unacked_psn)
+		return NULL;
+	wqe = rhca_sq_wqe(sq, sq->head);
+	return wqe->numbered &&
+	       rhca_psn_between(psn, wqe->first_psn,
+				wqe->last_psn) ? wqe : NULL;
+}
+
+static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_send_wqe *wqe;
+	enum ib_wc_status status;
+
+	/* It also acknowledges all requests before its own */
+	if (rx->psn != send->oldest_unacked_psn &&
+	    !acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
+		repeat_read(qp);
+		return;
+	}
+	wqe = awaits_data(qp, rx->psn);
+	if (!wqe) {		/* late copy of something that is done */
+		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_OUT_OF_WINDOW);
+		return;
+	}
+	if (!response_fits(rx, wqe))
+		status = IB_WC_BAD_RESP_ERR;
+	else if (rx->flags & RHCA_OP_ATOMIC)
+		status = take_atomic(qp, rx, wqe);
+	else
+		status = take_read(qp, rx, wqe);
+	if (status == RHCA_WC_PAGE_FAULT) {
+		repeat_later(qp);
+		return;
+	}
+	if (status != IB_WC_SUCCESS) {
+		rhca_requester_fail(qp, status, batch);
+		return;
+	}
+	if (ends_request(wqe, rx->psn) && send->reads_in_flight)
+		send->reads_in_flight--;
+	note_progress(qp, rhca_psn_add(rx->psn, 1));
+	rhca_requester_retire(qp, batch);
+}
+
+/* A response to something that was sent and is not acknowledged yet? */
+static bool in_window(const struct rhca_requester *send, u32 psn)
+{
+	return !rhca_psn_before(psn, send->oldest_unacked_psn) &&
+	       rhca_psn_before(psn, send->newest_psn);
+}
+
+/* A NAK of a READ response stands in its AETH, without payload */
+static bool is_plain_answer(const struct rhca_rx *rx)
+{
+	return rx->opcode == IB_OPCODE_RC_ACKNOWLEDGE;
+}
+
+/*
+ * The newest acknowledgement again may bring new credits, and nothing else: a
+ * late NAK is about something that has been settled.
+ */
+static bool take_late_credits(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	const struct rhca_aeth *aeth;
+	u8 syndrome;
+
+	if (!is_plain_answer(rx) ||
+	    rx->psn != rhca_psn_sub(qp->send.oldest_unacked_psn, 1))
+		return false;
+	aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
+	syndrome = rhca_aeth_syndrome(aeth);
+	if (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) != RHCA_AETH_ACK)
+		return false;
+	take_credits(qp, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE),
+		     rhca_aeth_msn(aeth));
+	return true;
+}
+
+/**
+ * rhca_completer_receive - Handle a response
+ * @qp: an RC QP
+ * @rx: the packet: parsed, ICRC checked, from the QP's peer
+ * @batch: collects events
+ *
+ * Context: send.lock held, bottom halves off.
+ */
+void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			    struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	lockdep_assert_held(&send->lock);
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE)) {
+		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_QP_STATE);
+		return;
+	}
+	if (!in_window(send, rx->psn)) {
+		if (!take_late_credits(qp, rx))
+			rhca_qp_count(&qp->base, RHCA_RX_DROPPED_OUT_OF_WINDOW);
+		return;
+	}
+	if (is_plain_answer(rx))
+		handle_aeth(qp, rx, batch);
+	else
+		handle_data(qp, rx, batch);
+}

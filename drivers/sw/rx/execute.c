@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Execution of a request that has passed the checks: payload goes to where it
+ * belongs, a READ or an atomic becomes a responder resource.
+ */
+#include <linux/highmem.h>
+#include <linux/ip.h>
+#include <rhca/compat.h>
+
+#include "sw/rx/execute.h"
+#include "sw/verbs/memory/mw.h"
+#include "sw/qp/payload.h"
+#include "sw/qp/placement.h"
+#include "sw/rx/admit.h"
+#include "sw/qp/recv_half.h"
+#include "wire/psn.h"
+
+static enum rhca_request_status scattered(enum ib_wc_status status)
+{
+	if (status == IB_WC_SUCCESS)
+		return RHCA_PASS;
+	return status == RHCA_WC_PAGE_FAULT ? RHCA_PAGE_FAULT : RHCA_LOCAL_FAULT;
+}
+
+static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx, u32 offset)
+{
+	struct rhca_span span = {
+		.sge	 = qp->recv.wqe->sge,
+		.num_sge = qp->recv.wqe->num_sge,
+		.offset	 = offset,
+		.bytes	 = rx->payload_bytes,
+		.held	 = &qp->recv.held,
+	};
+
+	if (rx->in_place)
+		return RHCA_PASS;
+	return scattered(rhca_scatter(&qp->base, &span, rx));
+}
+
+/* The first 40 bytes show the network header; IPv4 lies in the last 20 */
+static enum rhca_request_status put_grh(struct rhca_sw_qp *qp,
+					const struct rhca_rx *rx)
+{
+	struct rhca_span span = {
+		.sge	 = qp->recv.wqe->sge,
+		.num_sge = qp->recv.wqe->num_sge,
+		.bytes	 = RHCA_GRH_BYTES,
+		.held	 = &qp->recv.held,
+	};
+	u8 grh[RHCA_GRH_BYTES] = {};
+
+	if (rx->flow.encap == RHCA_V2_IPV4)
+		memcpy(grh + RHCA_GRH_BYTES - sizeof(struct iphdr), rx->network,
+		       sizeof(struct iphdr));
+	else
+		memcpy(grh, rx->network, RHCA_GRH_BYTES);
+	return scattered(rhca_scatter_bytes(&qp->base, &span, grh));
+}
+
+static enum rhca_request_status execute_send(struct rhca_sw_qp *qp,
+					     const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	enum rhca_request_status status;
+	u32 offset = 0;
+
+	if (rx->flags & RHCA_OP_STARTS)
+		recv->received = 0;
+	if (rhca_is_datagram(&qp->base)) {
+		status = put_grh(qp, rx);
+		if (status != RHCA_PASS)
+			return status;
+		offset = RHCA_GRH_BYTES;
+	}
+	status = put_in_buffer(qp, rx, offset + recv->received);
+	if (status == RHCA_PASS)
+		recv->received += rx->payload_bytes;
+	return status;
+}
+
+static enum rhca_request_status put_in_region(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_mem *mem;
+	int ret;
+
+	mem = rhca_responder_hold(qp, recv->write_rkey, recv->write_va,
+				  rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
+	if (!mem)
+		return RHCA_BAD_KEY;	/* taken away since it was checked */
+	ret = rhca_rx_to_mem(mem, recv->write_va, recv->write_left, rx);
+	if (!ret)
+		return RHCA_PASS;
+	return ret == -EINPROGRESS ? RHCA_PAGE_FAULT : RHCA_BAD_KEY;
+}
+
+static enum rhca_request_status execute_write(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
+{
+	enum rhca_request_status status = RHCA_PASS;
+	struct rhca_responder *recv = &qp->recv;
+	const struct rhca_reth *reth;
+
+	if (rx->flags & RHCA_OP_STARTS) {
+		reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+		recv->write_va = be64_to_cpu(reth->va);
+		recv->write_rkey = be32_to_cpu(reth->rkey);
+		recv->write_left = be32_to_cpu(reth->length);
+		recv->received = 0;
+	}
+	if (rx->payload_bytes && !rx->in_place)
+		status = put_in_region(qp, rx);
+	if (status != RHCA_PASS)
+		return status;
+	if (rx->flags & RHCA_OP_STARTS)
+		rhca_qp_count(&qp->base, RHCA_RX_WRITE_REQUESTS);
+	recv->write_va += rx->payload_bytes;
+	recv->write_left -= rx->payload_bytes;
+	recv->received += rx->payload_bytes;
+	return RHCA_PASS;
+}
+
+static struct rhca_resource *new_resource(struct rhca_sw_qp *qp,
+					  const struct rhca_rx *rx, u32 psns)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_resource *res = rhca_resource_at(recv,
+						     recv->newest_resource++);
+
+	recv->has_responded = true;
+	*res = (struct rhca_resource) {
+		.opcode		= rx->opcode,
+		.first_psn	= rx->psn,
+		.next_psn	= rx->psn,
+		.last_psn	= rhca_psn_add(rx->psn, psns - 1),
+	};
+	return res;
+}
+
+static enum rhca_request_status execute_read(struct rhca_sw_qp *qp,
+					     const struct rhca_rx *rx)
+{
+	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+	u32 length = be32_to_cpu(reth->length);
+	struct rhca_resource *res;
+
+	res = new_resource(qp, rx, rhca_response_packets(qp, length));
+	res->va = be64_to_cpu(reth->va);
+	res->rkey = be32_to_cpu(reth->rkey);
+	res->length = length;
+	rhca_qp_count(&qp->base, RHCA_RX_READ_REQUESTS);
+	return RHCA_PASS;
+}
+
+/* Atomic for all QPs and, where the CPU is, for the host: IB_ATOMIC_HCA */
+static u64 run_atomic(u64 *word, const struct rhca_rx *rx)
+{
+	const struct rhca_atomic_eth *eth =
+		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
+	atomic64_t *target = (atomic64_t *)word;
+	u64 swap_add = be64_to_cpu(eth->swap_add);
+
+	if (rx->opcode == IB_OPCODE_RC_COMPARE_SWAP)
+		return atomic64_cmpxchg(target, be64_to_cpu(eth->compare),
+					swap_add);
+	return atomic64_fetch_add(swap_add, target);
+}
+
+/* To be unmapped, unless the peer may not have it, or not yet */
+static enum rhca_request_status get_remote_word(struct rhca_sw_qp *qp, u32 rkey,
+						u64 va, int access, u64 **word)
+{
+	unsigned int offset, bytes;
+	struct rhca_mem *mem;
+	struct page *page;
+	int ret = -EFAULT;
+
+	mem = rhca_responder_hold(qp, rkey, va, sizeof(**word), access);
+	if (!mem)
+		return RHCA_BAD_KEY;
+	page = rhca_mem_page(mem, va, &offset, &bytes);
+	if (page && IS_ALIGNED(offset, sizeof(**word))) {
+		*word = kmap_local_page(page) + offset;
+		return RHCA_PASS;
+	}
+	if (!page)
+		ret = rhca_mem_fault(mem, va, sizeof(**word), sizeof(**word));
+	return ret == -EINPROGRESS ? RHCA_PAGE_FAULT : RHCA_BAD_KEY;
+}
+
+static enum rhca_request_status execute_atomic(struct rhca_sw_qp *qp,
+					       const struct rhca_rx *rx)
+{
+	const struct rhca_atomic_eth *eth =
+		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
+	enum rhca_request_status status;
+	u64 original, *word;
+
+	status = get_remote_word(qp, be32_to_cpu(eth->rkey),
+				 be64_to_cpu(eth->va), IB_ACCESS_REMOTE_ATOMIC,
+				 &word);
+	if (status != RHCA_PASS)
+		return status;
+	original = run_atomic(word, rx);
+	kunmap_local(word);
+	new_resource(qp, rx, 1)->original = original;
+	rhca_qp_count(&qp->base, RHCA_RX_ATOMIC_REQUESTS);
+	return RHCA_PASS;
+}
+
+/* All eight bytes become visible at once, 9.4.7 */
+static enum rhca_request_status execute_atomic_write(struct rhca_sw_qp *qp,
+						     const struct rhca_rx *rx)
+{
+	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
+	enum rhca_request_status status;
+	u64 value, *word;
+
+	status = get_remote_word(qp, be32_to_cpu(reth->rkey),
+				 be64_to_cpu(reth->va), IB_ACCESS_REMOTE_WRITE,
+				 &word);
+	if (status != RHCA_PASS)
+		return status;
+	skb_copy_bits(rx->skb, rx->payload_offset, &value, sizeof(value));
+	WRITE_ONCE(*word, value);
+	kunmap_local(word);
+	new_resource(qp, rx, 1);
+	rhca_qp_count(&qp->base, RHCA_RX_ATOMIC_REQUESTS);
+	return RHCA_PASS;
+}
+
+static enum rhca_request_status execute_flush(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
+{
+	rhca_flush_begin(qp, new_resource(qp, rx, 1), rx);
+	return RHCA_PASS;
+}
+
+static enum rhca_request_status execute(struct rhca_sw_qp *qp,
+					const struct rhca_rx *rx)
+{
+	if (rx->flags & RHCA_OP_SEND)
+		return execute_send(qp, rx);
+	if (rx->flags & RHCA_OP_WRITE)
+		return execute_write(qp, rx);
+	if (rx->flags & RHCA_OP_READ)
+		return execute_read(qp, rx);
+	if (rx->flags & RHCA_OP_ATOMIC)
+		return execute_atomic(qp, rx);
+	if (rx->flags & RHCA_OP_FLUSH)
+		return execute_flush(qp, rx);
+	return execute_atomic_write(qp, rx);
+}
+
+static enum rhca_request_status invalidate(struct rhca_sw_qp *qp,
+					   const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	const struct rhca_ieth *ieth;
+	int ret;
+
+	if (!rhca_opcode_has(rx->opcode, RHCA_HDR_IETH))
+		return RHCA_PASS;
+	ieth = rhca_rx_header(rx, RHCA_HDR_IETH);
+	recv->invalid_key = be32_to_cpu(ieth->rkey);
+	rhca_mem_release(&recv->held);	/* not to be waited for */
+	ret = rhca_key_invalidate(qp->base.dev, qp->base.core.ibqp.pd,
+				  recv->invalid_key, qp->base.number, true);
+	recv->invalidating = ret == -EINPROGRESS;
+	return !ret || recv->invalidating ? RHCA_PASS : RHCA_BAD_KEY;
+}
+
+/**
+ * rhca_request_execute - Do what a request asks for
+ * @qp: the QP
+ * @rx: the packet, which has passed rhca_request_check()
+ *
+ * Context: recv.lock held.
+ *
+ * Return: RHCA_PASS, or why it could not be done: a key may have gone since it
+ * was checked.
+ */
+enum rhca_request_status rhca_request_execute(struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
+{
+	enum rhca_request_status status;
+
+	lockdep_assert_held(&qp->recv.lock);
+	status = execute(qp, rx);
+	return status == RHCA_PASS ? invalidate(qp, rx) : status;
+}

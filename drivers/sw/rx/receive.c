@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets in. Nothing in a packet is believed: lengths first, then the headers,
+ * then the QP that they name, then the ICRC, and only then does it touch state.
+ */
+#include <net/inet_ecn.h>
+
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "core/mcast.h"
+#include "sw/rx/completer.h"
+#include "sw/rx/early_copy.h"
+#include "sw/qp/qp.h"
+#include "sw/rx/receive.h"
+#include "sw/tx/requester.h"
+#include "sw/tx/pass.h"
+#include "sw/rx/recv_completion.h"
+#include "sw/rx/responder.h"
+#include "sw/rx/rx_batch.h"
+#include "sw/verbs/qp/mcast.h"
+#include "sw/verbs/port.h"
+#include "sw/verbs/qp/qp.h"
+
+/* The congestion mark of RoCE v2; v1 has none */
+static u8 ecn_of(const struct rhca_rx *rx)
+{
+	return rx->flow.encap == RHCA_V1 ? INET_ECN_NOT_ECT :
+					   rx->flow.tclass & INET_ECN_MASK;
+}
+
+static void count_optional(struct rhca_counters __percpu *c,
+			   const struct rhca_rx *rx)
+{
+	u8 ecn = ecn_of(rx);
+
+	if (ecn == INET_ECN_CE && rhca_port_counts(rx->port,
+						   RHCA_CC_RX_CE_PKTS))
+		rhca_counter_inc(c, RHCA_CC_RX_CE_PKTS);
+	if (ecn && ecn != INET_ECN_CE &&
+	    rhca_port_counts(rx->port, RHCA_RX_ECN_CAPABLE_PKTS))
+		rhca_counter_inc(c, RHCA_RX_ECN_CAPABLE_PKTS);
+}
+
+/* Ethernet may have padded the frame: not its bytes */
+static unsigned int bytes_of(const struct rhca_rx *rx)
+{
+	return rhca_network_bytes(rx->flow.encap) +
+	       rx->icrc_offset - rx->bth_offset + RHCA_ICRC_BYTES;
+}
+
+static void count_walk(struct rhca_walk *walk)
+{
+	if (!walk->packets)
+		return;
+	rhca_counter_add(walk->counters, RHCA_RX_PACKETS, walk->packets);
+	rhca_counter_add(walk->counters, RHCA_RX_BYTES, walk->bytes);
+	walk->packets = 0;
+	walk->bytes = 0;
+}
+
+/* Those that came together mostly are counted at one place */
+static void note_in_walk(struct rhca_walk *walk,
+			 struct rhca_counters __percpu *c, unsigned int bytes)
+{
+	if (walk->counters != c)
+		count_walk(walk);
+	walk->counters = c;
+	walk->packets++;
+	walk->bytes += bytes;
+}
+
+/* An admitted packet. Those that came together are counted by count_walk() */
+static void count_admitted(const struct rhca_verbs_qp *qp,
+			   const struct rhca_rx *rx, struct rhca_walk *walk)
+{
+	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
+
+	if (walk) {
+		note_in_walk(walk, c, bytes_of(rx));
+	} else {
+		rhca_counter_inc(c, RHCA_RX_PACKETS);
+		rhca_counter_add(c, RHCA_RX_BYTES, bytes_of(rx));
+	}
+	if (rhca_is_datagram(qp) && rhca_gid_is_multicast(&rx->flow.dgid))
+		rhca_counter_inc(c, RHCA_RX_MULTICAST_PACKETS);
+	if (ecn_of(rx) == INET_ECN_CE)
+		rhca_counter_inc(c, RHCA_NP_ECN_MARKED_ROCE_PACKETS);
+	if (static_branch_unlikely(&rhca_optional_key))
+		count_optional(c, rx);
+}
+
+/* Has the packet, at which the walk of its block stands if it is in one, a right ICRC? */
+static bool icrc_and_pkey_right(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
+				struct rhca_walk *walk)
+{
+	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
+
+	return (walk ? rhca_walk_intact(walk, c) : rhca_rx_intact(rx, c)) &&
+	       rhca_rx_in_partition(qp, rx);
+}
+
+/* Those from the middle of a message are looked at later, under a lock */
+static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
+				   struct rhca_walk *walk)
+{
+	if (!rhca_rx_admissible(qp, rx))
+		return false;
+	if (rx->flags & RHCA_OP_MIDDLE)
+		return true;
+	if (!icrc_and_pkey_right(qp, rx, walk))
+		return false;
+	count_admitted(qp, rx, walk);
+	return true;
+}
+
+/* The rest of passes_unlocked_checks(), with the lock of the packet's half held */
+static bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
+				 struct rhca_walk *walk)
+{
+	if (!(rx->flags & RHCA_OP_MIDDLE))
+		return true;
+	if (walk)
+		rhca_walk_guess_id(walk);
+	rx->in_place = rhca_middle_is_due(qp, rx) && rhca_middle_copy(qp, rx);
+	if (!rx->in_place && !icrc_and_pkey_right(&qp->base, rx, walk))
+		return false;
+	count_admitted(&qp->base, rx, walk);
+	return true;
+}
+
+static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
+{
+	struct rhca_batch batch = {};
+
+	if (rx->flags & RHCA_OP_RESPONSE) {
+		spin_lock(&qp->send.lock);
+		if (passes_locked_checks(qp, rx, NULL)) {
+			rhca_completer_receive(qp, rx, &batch);
+			rhca_requester_send(qp, &batch);
+		}
+		rhca_mem_release(&qp->send.held);
+		spin_unlock(&qp->send.lock);
+	} else {
+		spin_lock(&qp->recv.lock);
+		if (passes_locked_checks(qp, rx, NULL)) {
+			rhca_responder_take(qp, rx, &batch);
+			rhca_responder_continue(qp, &batch);
+		}
+		rhca_mem_release(&qp->recv.held);
+		spin_unlock(&qp->recv.lock);
+	}
+	rhca_batch_end(qp, &batch);
+}
+
+/*
+ * Each packet of a block may go to each QP of a group: a network namespace or a
+ * guest that sends it chooses how many packets, and attaches how many QPs. About
+ * two milliseconds' worth, as long as the kernel polls netdevs in one go. What a
+ * sender of ours puts into one block is below it for a group of 256 QPs.
+ */
+#define MAX_COPIES	(256 * RHCA_BLOCK_GROUP_PACKETS)
+
+/**
+ * struct copies - A packet on its way to the QPs of a group
+ * @visitor: for rhca_mcast_visit()
+ * @rx: the packet
+ * @counted: it is counted once, as it came
+ * @made: QPs that it went to
+ */
+struct copies {
+	struct rhca_mcast_visitor visitor;
+	struct rhca_rx *rx;
+	bool counted;
+	unsigned int made;
+};
+
+static void receive_copy(struct copies *copies, struct rhca_verbs_qp *qp)
+{
+	struct rhca_rx *rx = copies->rx;
+
+	if (!rhca_rx_admissible(qp, rx) || !rhca_rx_in_partition(qp, rx))
+		return;
+	if (!copies->counted)
+		count_admitted(qp, rx, NULL);
+	copies->counted = true;
+	hand_over(to_sw_qp(qp), rx);
+}
+
+static void visit_attachment(struct rhca_mcast_visitor *visitor,
+			     const struct rhca_mcast_attachment *attachment)
+{
+	struct copies *copies = container_of(visitor, struct copies, visitor);
+	struct rhca_verbs_qp *qp = rhca_mcast_qp_get(attachment);
+
+	copies->made++;
+	if (!qp)
+		return;
+	copies->rx->port = attachment->port;
+	receive_copy(copies, qp);
+	rhca_qp_put(qp);
+}
+
+/*
+ * Each QP of the group gets a copy, also one that sent it: 10.5.2. The walk of a
+ * block stands at the packet; else it is NULL.
+ */
+static void receive_multicast(struct rhca_rx *rx, struct rhca_walk *walk)
+{
+	const struct net_device *ndev = rx->skb->dev;
+	struct copies copies = {
+		.visitor.visit	= visit_attachment,
+		.rx		= rx,
+	};
+
+	rx->vlan_id = RHCA_NO_VLAN;
+	if (!rhca_gid_is_multicast(&rx->flow.dgid)) {
+		rhca_rx_count_drop(rx->skb, &rx->flow,
+				   RHCA_RX_DROPPED_NOT_FOR_US);
+		return;
+	}
+	rx->port = rhca_mcast_port(&rx->flow.dgid, ndev);
+	if (!rx->port) {
+		rhca_rx_count_drop(rx->skb, NULL, RHCA_RX_DROPPED_NO_QP);
+		return;
+	}
+	if (walk && !walk->behind && walk->copies >= MAX_COPIES) {
+		rhca_port_count(rx->port, RHCA_RX_DROPPED_NO_RESOURCE);
+		return;
+	}
+	if (walk ? rhca_walk_intact(walk, rhca_port_set(rx->port)->values) :
+		   rhca_rx_intact(rx, rhca_port_set(rx->port)->values))
+		rhca_mcast_visit(&rx->flow.dgid, ndev, &copies.visitor);
+	if (walk)
+		walk->copies += copies.made;
+}
+
+/* No congestion control yet, which A17.9.3 allows; its QP says whose it is */
+static void count_cnp(const struct rhca_rx *rx)
+{
+	struct rhca_verbs_qp *qp = rhca_qp_get(rhca_bth_dest_qpn(rx->bth));
+	struct rhca_port *port;
+
+	if (!qp)
+		return;
+	port = READ_ONCE(qp->port);
+	rhca_qp_put(qp);
+	if (!port)
+		return;
+	rhca_port_count(port, RHCA_RP_CNP_IGNORED);
+	if (static_branch_unlikely(&rhca_optional_key) &&
+	    rhca_port_counts(port, RHCA_CC_RX_CNP_PKTS))
+		rhca_port_count(port, RHCA_CC_RX_CNP_PKTS);
+}
+
+/* No QP has the number that it names */
+static void receive_unclaimed(struct rhca_rx *rx, struct rhca_walk *walk)
+{
+	if (rhca_rx_to_group(rx))
+		receive_multicast(rx, walk);
+	else
+		rhca_rx_count_drop(rx->skb, &rx->flow, RHCA_RX_DROPPED_NO_QP);
+}
+
+static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
+{
+	enum rhca_parse fault;
+	struct rhca_verbs_qp *qp;
+	struct rhca_rx rx __uninitialized;
+
+	fault = rhca_rx_parse(&rx, skb, encap);
+	if (fault != RHCA_PARSE_OK) {
+		rhca_rx_count_malformed(&rx, encap, fault);
+		return;
+	}
+	if (rx.flags & RHCA_OP_CNP) {
+		count_cnp(&rx);
+		return;
+	}
+	rx.ifindex = rhca_rx_ifindex(skb, encap);
+	qp = rhca_rx_find_qp(&rx, rhca_qp_find_handle(rhca_bth_dest_qpn(rx.bth)));
+	if (!qp) {
+		receive_unclaimed(&rx, NULL);
+		return;
+	}
+	if (passes_unlocked_checks(qp, &rx, NULL))
+		hand_over(to_sw_qp(qp), &rx);
+	rhca_qp_put(qp);
+}
+
+/* --- several at once -------------------------------------------------------- */
+
+/*
+ * To the next packet that goes to the same half of the same QP; one of another
+ * is left where it is. QP1 exists on each port, which the GID says.
+ */
+static bool next_of_half(struct rhca_walk *walk, struct rhca_verbs_qp *qp)
+{
+	u16 direction = walk->rx.flags & RHCA_OP_RESPONSE;
+	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
+	struct rhca_port *port = walk->rx.port;
+	u16 vlan_id = walk->rx.vlan_id;
+
+	while (rhca_walk_next(walk)) {
+		if ((walk->rx.flags & RHCA_OP_CNP) ||
+		    (walk->behind && number == RHCA_GSI_QPN) ||
+		    (walk->rx.flags & RHCA_OP_RESPONSE) != direction ||
+		    rhca_bth_dest_qpn(walk->rx.bth) != number)
+			return false;
+		walk->rx.port = port;
+		walk->rx.vlan_id = vlan_id;
+		if (passes_unlocked_checks(qp, &walk->rx, walk))
+			return true;
+	}
+	return false;
+}
+
+static void take_responses(struct rhca_sw_qp *qp, struct rhca_walk *walk,
+			   struct rhca_batch *batch)
+{
+	spin_lock(&qp->send.lock);
+	swap(qp->send.held, walk->answers.held);
+	do {
+		if (passes_locked_checks(qp, &walk->rx, walk))
+			rhca_completer_receive(qp, &walk->rx, batch);
+	} while (next_of_half(walk, &qp->base));
+	rhca_requester_send(qp, batch);
+	spin_unlock(&qp->send.lock);
+}
+
+static void take_requests(struct rhca_sw_qp *qp, struct rhca_walk *walk,
+			  struct rhca_batch *batch)
+{
+	struct rhca_wc_list received __uninitialized;
+
+	received.num = 0;
+	received.solicited = 0;
+	batch->received = &received;
+	spin_lock(&qp->recv.lock);
+	swap(qp->recv.held, walk->answers.held);
+	do {
+		if (passes_locked_checks(qp, &walk->rx, walk))
+			rhca_responder_take(qp, &walk->rx, batch);
+	} while (next_of_half(walk, &qp->base));
+	rhca_responder_show(qp, batch);
+	batch->received = NULL;
+	if (walk->parsed || rhca_shared_packets(&walk->answers))
+		batch->shared = &walk->answers;
+	rhca_responder_continue(qp, batch);
+	spin_unlock(&qp->recv.lock);
+}
+
+/* One lock for all, and one answer at the end, which others' answers go with */
+static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
+{
+	struct rhca_batch batch = {};
+
+	if (walk->rx.flags & RHCA_OP_RESPONSE)
+		take_responses(qp, walk, &batch);
+	else
+		take_requests(qp, walk, &batch);
+	rhca_batch_end(qp, &batch);
+}
+
+/* The packet where the walk stands, and those behind it that go with it */
+static void receive_segments(struct rhca_walk *walk)
+{
+	struct rhca_rx *rx = &walk->rx;
+	struct rhca_verbs_qp *qp;
+
+	walk->parsed = false;
+	if (rx->flags & RHCA_OP_CNP) {
+		count_cnp(rx);
+		return;
+	}
+	qp = rhca_rx_find_qp(rx, rhca_walk_find_handle(walk));
+	rhca_walk_look_ahead(walk);
+	if (!qp) {
+		receive_unclaimed(rx, walk);
+		return;
+	}
+	if (passes_unlocked_checks(qp, rx, walk))
+		hand_over_block(to_sw_qp(qp), walk);
+	rhca_qp_put(qp);
+}
+
+static void receive_walk(struct rhca_walk *walk)
+{
+	while (walk->parsed || rhca_walk_next(walk))
+		receive_segments(walk);
+	count_walk(walk);
+	rhca_shared_send(&walk->answers);
+}
+
+static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
+{
+	struct rhca_walk walk __uninitialized;
+
+	if (rhca_walk_begin_block(&walk, skb, encap))
+		receive_walk(&walk);
+	else
+		rhca_rx_count_drop(skb, NULL, RHCA_RX_DROPPED_BAD_LENGTH);
+}
+
+/**
+ * rhca_receive - Take a packet, or a block of packets
+ * @skb: skb->data at the network header; a block is a UDP GSO packet. Always
+ *	consumed
+ * @encap: the framing
+ *
+ * Context: receive softirq.
+ */
+void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
+{
+	local_bh_disable();	/* for all locks of QPs that are taken */
+	rcu_read_lock();
+	if (skb_is_gso(skb))
+		receive_block(skb, encap);
+	else
+		receive_one(skb, encap);
+	rcu_read_unlock();
+	local_bh_enable();
+	consume_skb(skb);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
+
+/**
+ * rhca_receive_list - Take packets that have come together
+ * @list: they, linked by skb->list, none of them a block; empty afterwards
+ * @encap: the framing
+ *
+ * Those in a row to the same half of one QP share a lookup, a lock and an
+ * acknowledgement.
+ *
+ * Context: receive softirq.
+ */
+void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
+{
+	struct rhca_walk walk __uninitialized;
+
+	local_bh_disable();
+	rcu_read_lock();
+	rhca_walk_begin_list(&walk, list, encap);
+	receive_walk(&walk);
+	consume_skb(walk.skb);
+	rcu_read_unlock();
+	local_bh_enable();
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_receive_list);

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How receive requests end: with a message, an error, or flushed. Packets that come
+ * together leave their completions to be shown together.
+ */
+#include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
+
+#include "sw/rx/recv_completion.h"
+#include "sw/qp/recv_half.h"
+
+/* Whoever polls a completion may post again, and must find room */
+static void give_slots_back(struct rhca_sw_qp *qp)
+{
+	if (!qp->base.srq)
+		rhca_ring_give_back(&qp->base.rq.ring);
+}
+
+/**
+ * rhca_responder_show - Show the completions that packets have left
+ * @qp: the QP
+ * @batch: with @received; collects events
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_show(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_wc_list *received = batch->received;
+
+	lockdep_assert_held(&qp->recv.lock);
+	if (!received->num)
+		return;
+	give_slots_back(qp);
+	batch->raise_recv |= rhca_cq_post_list(rhca_recv_cq(&qp->base),
+					       received);
+	received->num = 0;
+	received->solicited = 0;
+}
+
+/*
+ * Completions that may wait for each other. Whoever polls for them is to post again
+ * before his queue is empty, so they are no more than a quarter of it.
+ */
+static u32 list_limit(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_srq *srq = qp->base.srq;
+	u32 depth = srq ? READ_ONCE(srq->rq.max_wr) : qp->base.rq.max_wr;
+
+	return min_t(u32, RHCA_WC_LIST_MOST, depth / 4);
+}
+
+static void leave_completion(struct rhca_sw_qp *qp, const struct ib_wc *wc,
+			     bool solicited, struct rhca_batch *batch)
+{
+	struct rhca_wc_list *received = batch->received;
+
+	if (solicited)
+		received->solicited |= BIT(received->num);
+	received->wc[received->num++] = *wc;
+	if (received->num >= list_limit(qp))
+		rhca_responder_show(qp, batch);
+}
+
+/**
+ * rhca_responder_complete - The receive request that was taken is done
+ * @qp: the QP, with recv.have_wqe
+ * @wc: its completion, but for the request's cookie and the QP
+ * @solicited: the sender asked for an event
+ * @batch: collects events; with @received the completion is shown later
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_complete(struct rhca_sw_qp *qp, struct ib_wc *wc,
+			     bool solicited, struct rhca_batch *batch)
+{
+	wc->wr_id = qp->recv.wqe->wr_id;
+	wc->qp = &qp->base.core.ibqp;
+	if (wc->status != IB_WC_SUCCESS)
+		rhca_qp_count(&qp->base, wc->status == IB_WC_WR_FLUSH_ERR ?
+			      RHCA_RESP_CQE_FLUSH_ERROR : RHCA_RESP_CQE_ERROR);
+	qp->recv.have_wqe = false;
+	if (batch->received) {
+		leave_completion(qp, wc, solicited, batch);
+		return;
+	}
+	give_slots_back(qp);
+	batch->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), wc,
+					  solicited);
+}
+
+/**
+ * rhca_responder_flush - Complete receive requests as flushed, 10.8.5
+ * @qp: the QP; in another state than ERR nothing is done, as in
+ *	rhca_requester_flush()
+ * @batch: collects events
+ *
+ * Requests of a shared queue stay there; instead the QP tells that it has taken
+ * its last one, 10.2.9.2.
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct ib_wc wc = {
+		.status = IB_WC_WR_FLUSH_ERR,
+		.opcode = IB_WC_RECV,
+	};
+	u32 budget = RHCA_FLUSH_BUDGET;
+
+	lockdep_assert_held(&qp->recv.lock);
+	if (!rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV))
+		return;
+	qp->recv.in_message = false;
+	qp->recv.invalidating = false;
+	if (qp->recv.have_wqe)
+		rhca_responder_complete(qp, &wc, false, batch);
+	if (qp->base.srq)
+		return;
+	/* A process cannot find them in a CQ that is in error */
+	if (qp->base.core.is_user && rhca_cq_is_overrun(rhca_recv_cq(&qp->base)))
+		return;
+	while (rhca_responder_take_wqe(qp) != -ENOENT) {
+		rhca_responder_complete(qp, &wc, false, batch);
+		batch->flushed++;
+		if (!--budget) {
+			batch->flush_more = true;
+			return;
+		}
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_responder_flush);
+
+static void fill_datagram_wc(const struct rhca_rx *rx, struct ib_wc *wc)
+{
+	const struct rhca_deth *deth = rhca_rx_header(rx, RHCA_HDR_DETH);
+
+	wc->byte_len += RHCA_GRH_BYTES;
+	wc->src_qp = rhca_deth_src_qpn(deth);
+	wc->pkey_index = rx->pkey_index;
+	wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
+	if (rx->flow.encap == RHCA_V1)
+		wc->network_hdr_type = RDMA_NETWORK_ROCE_V1;
+	else
+		wc->network_hdr_type = rx->flow.encap == RHCA_V2_IPV4 ?
+			RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	if (rx->vlan_id != RHCA_NO_VLAN) {
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+		wc->vlan_id = rx->vlan_id;
+	}
+}
+
+/**
+ * rhca_responder_fill_wc - The completion of a message that has arrived
+ * @qp: the QP
+ * @rx: its last packet
+ * @wc: filled in, but for what rhca_responder_complete() adds
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_fill_wc(const struct rhca_sw_qp *qp,
+			    const struct rhca_rx *rx, struct ib_wc *wc)
+{
+	const struct rhca_immdt *imm;
+	const struct rhca_ieth *ieth;
+
+	*wc = (struct ib_wc) {
+		.status		= IB_WC_SUCCESS,
+		.opcode		= rx->flags & RHCA_OP_WRITE ?
+				  IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
+		.byte_len	= qp->recv.received,
+		.src_qp		= qp->base.attr.dest_qp_num,
+		.port_num	= rx->port->num,
+	};
+	if (rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT)) {
+		imm = rhca_rx_header(rx, RHCA_HDR_IMMDT);
+		wc->ex.imm_data = imm->data;
+		wc->wc_flags |= IB_WC_WITH_IMM;
+	}
+	if (rhca_opcode_has(rx->opcode, RHCA_HDR_IETH)) {
+		ieth = rhca_rx_header(rx, RHCA_HDR_IETH);
+		wc->ex.invalidate_rkey = be32_to_cpu(ieth->rkey);
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+	}
+	if (rhca_is_datagram(&qp->base))
+		fill_datagram_wc(rx, wc);
+}

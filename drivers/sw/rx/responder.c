@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Responder, IBTA vol. 1, 9.7.4: a request passes a list of checks in the order
+ * of figure 106, is executed, and is answered in the softirq that brought it.
+ * Datagrams and UC take the same way without answers.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include <rhca/compat.h>
+
+#include "sw/rx/responder.h"
+#include "sw/qp/recv_half.h"
+#include "sw/qp/shared.h"
+#include "sw/rx/answer.h"
+#include "sw/rx/execute.h"
+#include "sw/rx/recv_completion.h"
+#include "sw/verbs/memory/mw.h"
+#include "wire/psn.h"
+
+/* 9.7.5.2, table 44, and the completion that 10.8.6.2 asks for */
+const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES] = {
+	[RHCA_PSN_GAP]		= { true, RHCA_AETH_NAK, RHCA_NAK_PSN },
+	[RHCA_NO_BUFFER]	= { true, RHCA_AETH_RNR },
+	[RHCA_PAGE_FAULT]	= { true, RHCA_AETH_RNR },
+	[RHCA_NOT_READY]	= { true, RHCA_AETH_RNR },
+	[RHCA_BAD_REQUEST]	= { true, RHCA_AETH_NAK, RHCA_NAK_INVALID, true,
+				    IB_WC_REM_INV_REQ_ERR,
+				    IB_EVENT_QP_REQ_ERR },
+	[RHCA_BAD_LENGTH]	= { true, RHCA_AETH_NAK, RHCA_NAK_INVALID, true,
+				    IB_WC_LOC_LEN_ERR, IB_EVENT_QP_REQ_ERR },
+	[RHCA_BAD_KEY]		= { true, RHCA_AETH_NAK, RHCA_NAK_ACCESS, true,
+				    IB_WC_REM_ACCESS_ERR,
+				    IB_EVENT_QP_ACCESS_ERR },
+	[RHCA_BAD_OPERATION]	= { true, RHCA_AETH_NAK, RHCA_NAK_INVALID, true,
+				    IB_WC_REM_INV_REQ_ERR,
+				    IB_EVENT_QP_REQ_ERR },
+	[RHCA_LOCAL_FAULT]	= { true, RHCA_AETH_NAK, RHCA_NAK_OPERATION,
+				    true, IB_WC_LOC_PROT_ERR,
+				    IB_EVENT_QP_FATAL },
+};
+EXPORT_SYMBOL_IF_KUNIT(rhca_nak_actions);
+
+/**
+ * rhca_responder_move_to_error - The QP fails
+ * @qp: the QP
+ * @event: names the fault, 11.6.3.2; a shared queue's QP tells its end too
+ * @batch: collects events
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
+				  enum ib_event_type event,
+				  struct rhca_batch *batch)
+{
+	lockdep_assert_held(&qp->recv.lock);
+	/* Completions are seen before the state: others' are flushed from then on */
+	if (batch->received)
+		rhca_responder_show(qp, batch);
+	if (!rhca_qp_fail(&qp->base, IB_QPS_ERR))
+		return;
+	batch->flush_send = true;
+	rhca_batch_event(batch, event);
+	if (qp->base.srq)
+		rhca_batch_event(batch, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/*
+ * A SEND with Invalidate completes when nothing uses the memory any more, 10.6.5.
+ * What came meanwhile was dropped, and the peer is told to repeat it.
+ */
+static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	rhca_mem_release(&recv->held);	/* not to be waited for */
+	if (!rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
+		rhca_pause_recv(qp, RHCA_MEM_BUSY_NS);
+		return false;
+	}
+	recv->invalidating = false;
+	rhca_responder_complete(qp, &recv->late_wc, recv->late_solicited, batch);
+	if (recv->late_missed) {
+		recv->nak_sent = true;
+		rhca_answer(qp, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_PSN),
+			    recv->expected_psn);
+	}
+	return true;
+}
+
+static void answer(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_path *path = rcu_dereference(qp->base.path);
+
+	if (qp->recv.invalidating && !finish_invalidation(qp, batch))
+		return;
+	if (path)
+		rhca_send_responses(qp, path, batch);
+}
+
+/**
+ * rhca_responder_continue - Send the answers that are due
+ * @qp: the QP
+ * @batch: collects events
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	lockdep_assert_held(&qp->recv.lock);
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV))
+		rhca_responder_flush(qp, batch);
+	else if (!qp->recv.paused && rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE))
+		answer(qp, batch);
+	if (batch->shared)
+		rhca_shared_keep(batch->shared, &qp->recv.held);
+	rhca_mem_release(&qp->recv.held);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_responder_continue);
+
+/* --- accepted requests ---------------------------------------------------- */
+
+static void complete_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			     struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+	bool solicited = rhca_bth_solicited(rx->bth);
+	struct ib_wc wc;
+
+	rhca_responder_fill_wc(qp, rx, &wc);
+	if (!recv->invalidating) {
+		rhca_responder_complete(qp, &wc, solicited, batch);
+		return;
+	}
+	recv->late_wc = wc;
+	recv->late_solicited = solicited;
+	recv->late_missed = false;
+	rhca_pause_recv(qp, RHCA_MEM_BUSY_NS);
+}
+
+static void finish_message(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			   struct rhca_batch *batch)
+{
+	qp->recv.msn = rhca_psn_add(qp->recv.msn, 1);
+	if (qp->recv.have_wqe && ((rx->flags & RHCA_OP_SEND) ||
+				  rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT)))
+		complete_receive(qp, rx, batch);
+	if (!qp->recv.established_told &&
+	    READ_ONCE(qp->base.state) == IB_QPS_RTR) {
+		qp->recv.established_told = true;
+		rhca_batch_event(batch, IB_EVENT_COMM_EST);
+	}
+}
+
+static void note_accepted(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	const struct rhca_resource *res;
+	u32 psns = 1;
+
+	recv->in_message = !(rx->flags & RHCA_OP_ENDS);
+	recv->message_opcode = rx->opcode;
+	if (recv->nak_sent)
+		rhca_answer_withdraw_nak(qp);
+	recv->nak_sent = false;
+	if (rx->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST) {
+		res = rhca_resource_at(recv, recv->newest_resource - 1);
+		psns = rhca_response_packets(qp, res->length);
+	}
+	recv->expected_psn = rhca_psn_add(rx->psn, psns);
+}
+
+static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		   struct rhca_batch *batch)
+{
+	note_accepted(qp, rx);
+	if (rx->flags & RHCA_OP_ENDS)
+		finish_message(qp, rx, batch);
+	/* READs and atomics answer themselves */
+	if (rhca_is_rc(&qp->base) && rhca_bth_ack_req(rx->bth) &&
+	    (rx->flags & (RHCA_OP_SEND | RHCA_OP_WRITE)))
+		rhca_answer(qp, rhca_ack_syndrome(qp), rx->psn);
+}
+
+/* --- rejected requests ---------------------------------------------------- */
+
+/*
+ * The QP's own delay is about programs that post receives, and may be long; a page
+ * comes sooner: 1.28 ms.
+ */
+#define PAGE_FAULT_RNR_CODE	14
+
+static u8 nak_syndrome(struct rhca_sw_qp *qp, enum rhca_request_status status)
+{
+	const struct rhca_nak_action *action = &rhca_nak_actions[status];
+
+	if (status == RHCA_PAGE_FAULT)
+		return rhca_syndrome(RHCA_AETH_RNR, PAGE_FAULT_RNR_CODE);
+	if (action->type == RHCA_AETH_RNR)
+		return rhca_syndrome(RHCA_AETH_RNR,
+				     READ_ONCE(qp->base.attr.min_rnr_timer));
+	return rhca_syndrome(RHCA_AETH_NAK, action->nak);
+}
+
+static void complete_with_error(struct rhca_sw_qp *qp, enum ib_wc_status status,
+				struct rhca_batch *batch)
+{
+	struct ib_wc wc = {
+		.status	= status,
+		.opcode	= IB_WC_RECV,
+	};
+
+	if (qp->recv.have_wqe)
+		rhca_responder_complete(qp, &wc, true, batch);
+}
+
+/* A gap is reported once, until it is filled: 9.7.5.2.8 */
+static bool already_reported(struct rhca_sw_qp *qp,
+			     enum rhca_request_status status,
+			     const struct rhca_rx *rx)
+{
+	bool gap = status == RHCA_PSN_GAP ||
+		   rhca_nak_actions[status].type == RHCA_AETH_RNR;
+
+	if (status == RHCA_PSN_GAP)
+		rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
+	if (!gap)
+		return false;
+	if (status == RHCA_PSN_GAP && qp->recv.nak_sent)
+		return true;
+	qp->recv.nak_sent = true;
+	return false;
+}
+
+/**
+ * rhca_responder_fail - The peer has been told of a fatal fault: the QP fails
+ * @qp: the QP, with the fault in recv.fatal
+ * @batch: collects events
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	const struct rhca_nak_action *action = &rhca_nak_actions[qp->recv.fatal];
+
+	lockdep_assert_held(&qp->recv.lock);
+	qp->recv.fatal = RHCA_PASS;
+	complete_with_error(qp, action->wc, batch);
+	rhca_responder_move_to_error(qp, action->event, batch);
+	rhca_responder_flush(qp, batch);
+}
+
+/*
+ * A fatal fault is told in its turn, behind the answers to what came before it,
+ * 9.7.5; until then nothing new is executed.
+ */
+static void reject_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		      enum rhca_request_status status, struct rhca_batch *batch)
+{
+	const struct rhca_nak_action *action = &rhca_nak_actions[status];
+
+	if (qp->recv.fatal || !action->answers ||
+	    already_reported(qp, status, rx))
+		return;
+	rhca_answer(qp, nak_syndrome(qp, status), qp->recv.expected_psn);
+	if (!action->fatal)
+		return;
+	qp->recv.fatal = status;
+	if (!rcu_access_pointer(qp->base.path))
+		rhca_responder_fail(qp, batch);
+}
+
+/*
+ * Without acknowledgements only the receiver's own faults are told to anyone. A
+ * message that does not fit is dropped and its buffer used for the next one: a
+ * sender that nobody knows must not stop a queue, QP1's above all.
+ */
+static void drop_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			    enum rhca_request_status status,
+			    struct rhca_batch *batch)
+{
+	qp->recv.in_message = false;
+	qp->recv.received = 0;
+	if (!rhca_is_datagram(&qp->base))
+		qp->recv.expected_psn = rhca_psn_add(rx->psn, 1);
+	if (status == RHCA_LOCAL_FAULT) {
+		complete_with_error(qp, IB_WC_LOC_PROT_ERR, batch);
+		rhca_responder_move_to_error(qp, IB_EVENT_QP_FATAL, batch);
+		rhca_responder_flush(qp, batch);
+	}
+}
+
+/* Others were counted where they were found */
+static void count_error(const struct rhca_sw_qp *qp,
+			enum rhca_request_status status)
+{
+	switch (status) {
+	case RHCA_BAD_KEY:
+		rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
+		break;
+	case RHCA_PAGE_FAULT:
+		if (!rhca_is_rc(&qp->base))	/* nobody will repeat it */
+			rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_RESOURCE);
+		break;
+	case RHCA_BAD_LENGTH:
+		if (!rhca_is_rc(&qp->base))	/* told to nobody */
+			break;
+		fallthrough;
+	case RHCA_BAD_REQUEST:
+	case RHCA_BAD_OPERATION:
+		rhca_qp_count(&qp->base, RHCA_RESP_INVALID_REQUESTS);
+		break;
+	default:
+		break;
+	}
+}
+
+static void reject(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+		   enum rhca_request_status status, struct rhca_batch *batch)
+{
+	count_error(qp, status);
+	if (rhca_is_rc(&qp->base))
+		reject_rc(qp, rx, status, batch);
+	else
+		drop_unreliable(qp, rx, status, batch);
+}
+
+static enum rhca_request_status check_and_execute(struct rhca_sw_qp *qp,
+						  const struct rhca_rx *rx)
+{
+	enum rhca_request_status status;
+
+	if (qp->recv.invalidating) {
+		qp->recv.late_missed |=
+			!rhca_psn_before(rx->psn, qp->recv.expected_psn);
+		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_RESOURCE);
+		return RHCA_DROP;
+	}
+	status = rhca_request_check(qp, rx);
+	if (status != RHCA_PASS)
+		return status;
+	return qp->recv.fatal ? RHCA_DROP : rhca_request_execute(qp, rx);
+}
+
+/**
+ * rhca_responder_take - Handle a request, but for the answer
+ * @qp: the QP
+ * @rx: the packet: parsed, ICRC checked, meant for the QP
+ * @batch: collects events
+ *
+ * rhca_responder_continue() must follow when all that came together is taken.
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			 struct rhca_batch *batch)
+{
+	enum rhca_request_status status;
+
+	lockdep_assert_held(&qp->recv.lock);
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE)) {
+		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_QP_STATE);
+		return;
+	}
+	status = check_and_execute(qp, rx);
+	switch (status) {
+	case RHCA_PASS:
+		accept(qp, rx, batch);
+		break;
+	case RHCA_DUPLICATE:
+		rhca_replay(qp, rx);
+		break;
+	default:
+		reject(qp, rx, status, batch);
+		break;
+	}
+	batch->srq_limit |= qp->recv.srq_limit_reached;
+	qp->recv.srq_limit_reached = false;
+}
+
+/* What has been answered may be asked for again: it moves along */
+static struct rhca_resource *move_resources(struct rhca_responder *recv,
+					    struct rhca_resource *to, u32 num)
+{
+	struct rhca_resource *from = recv->resources;
+	u32 i, index;
+
+	lockdep_assert_held(&recv->lock);
+	for (i = 1; i <= recv->num_resources; i++) {
+		index = recv->newest_resource - i;
+		to[index & (num - 1)] = *rhca_resource_at(recv, index);
+	}
+	recv->resources = to;
+	recv->num_resources = num;
+	return from;
+}
+
+/**
+ * rhca_responder_reserve - Make room for READs and atomics of the peer
+ * @qp: the QP
+ * @max_dest_rd_atomic: how many it may have under way; fewer than before leave the
+ *	room as it is
+ *
+ * Context: may sleep; the QP's modify_lock held.
+ * Return: 0, or -ENOMEM with nothing changed.
+ */
+int rhca_responder_reserve(struct rhca_sw_qp *qp, u32 max_dest_rd_atomic)
+{
+	struct rhca_responder *recv = &qp->recv;
+	u32 num = max_dest_rd_atomic ?
+		  roundup_pow_of_two(2 * max_dest_rd_atomic) : 0;
+	struct rhca_resource *resources;
+
+	if (num <= recv->num_resources)
+		return 0;
+	resources = kcalloc(num, sizeof(*resources), GFP_KERNEL_ACCOUNT);
+	if (!resources)
+		return -ENOMEM;
+	spin_lock_bh(&recv->lock);
+	resources = move_resources(recv, resources, num);
+	spin_unlock_bh(&recv->lock);
+	kfree(resources);
+	return 0;
+}
+
+/**
+ * rhca_responder_reset - Forget everything
+ * @qp: a QP in RESET
+ *
+ * Context: recv.lock held.
+ */
+void rhca_responder_reset(struct rhca_sw_qp *qp)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	recv->msn = 0;
+	recv->in_message = false;
+	recv->nak_sent = false;
+	recv->established_told = false;
+	recv->newest_resource = 0;
+	recv->sending_resource = 0;
+	recv->has_responded = false;
+	recv->placed = 0;
+	recv->answer_waits = false;
+	recv->fatal = RHCA_PASS;
+	recv->have_wqe = false;
+	recv->received = 0;
+	recv->invalidating = false;
+	recv->paused = false;
+	recv->backoff = (struct rhca_block_backoff){};
+	memset(recv->resources, 0,
+	       recv->num_resources * sizeof(*recv->resources));
+	if (!qp->base.srq)
+		rhca_rq_reset(&qp->base.rq);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef RHCA_SW_RX_RESPONDER_H
+#define RHCA_SW_RX_RESPONDER_H
+
+#include "sw/rx/check.h"
+#include "sw/qp/qp.h"
+#include "sw/packet/parse.h"
+#include "sw/verbs/memory/mw.h"
+
+/**
+ * struct rhca_nak_action - What RC does about a request that fails a check
+ * @answers: a NAK or RNR NAK is sent
+ * @type: type of its syndrome
+ * @nak: NAK code
+ * @fatal: the QP moves to ERR
+ * @wc: status of the receive request, when @fatal and one was taken
+ * @event: asynchronous event, when @fatal
+ */
+struct rhca_nak_action {
+	bool answers;
+	enum rhca_syndrome_type type;
+	enum rhca_nak nak;
+	bool fatal;
+	enum ib_wc_status wc;
+	enum ib_event_type event;
+};
+
+extern const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES];
+
+void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			 struct rhca_batch *batch);
+void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+int rhca_responder_reserve(struct rhca_sw_qp *qp, u32 max_dest_rd_atomic);
+void rhca_responder_reset(struct rhca_sw_qp *qp);
+void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
+				  enum ib_event_type event,
+				  struct rhca_batch *batch);
+
+#endif

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets that arrive together, one after the other: the segments of a block, which
+ * others have cut and whose network headers nobody has looked at yet, or a list of
+ * skbs that an adapter's driver has handed over at once.
+ */
+#include <linux/ip.h>
+#include <rhca/compat.h>
+
+#include "sw/rx/rx_batch.h"
+#include "sw/packet/block.h"
+#include "sw/rx/admit.h"
+#include "wire/crc32.h"
+#include "wire/psn.h"
+
+/* --- beginning -------------------------------------------------------------- */
+
+/*
+ * As many as the kernel's UDP sockets send at once, and twice what one of our
+ * blocks has. A local process that hands a packet to a packet socket, or a guest,
+ * chooses the segment size: it must not choose how long the softirq is busy.
+ */
+#define MAX_SEGMENTS	(2 * RHCA_BLOCK_PACKETS)
+
+static bool is_block(const struct sk_buff *skb, enum rhca_encap encap)
+{
+	const struct skb_shared_info *shared = skb_shinfo(skb);
+	unsigned int network = rhca_network_bytes(encap);
+
+	return encap != RHCA_V1 && (shared->gso_type & SKB_GSO_UDP_L4) &&
+	       !(shared->gso_type & SKB_GSO_FRAGLIST) && skb->len > network &&
+	       shared->gso_size >= sizeof(struct rhca_bth) + RHCA_ICRC_BYTES &&
+	       skb->len - network <= MAX_SEGMENTS * shared->gso_size;
+}
+
+static void begin(struct rhca_walk *walk)
+{
+	walk->counters = NULL;
+	walk->packets = 0;
+	walk->bytes = 0;
+	walk->copies = 0;
+	walk->parsed = false;
+	memset(walk->ahead, 0, sizeof(walk->ahead));
+	rhca_shared_begin(&walk->answers);
+}
+
+/**
+ * rhca_walk_begin_block - Stand in front of the first segment of a block
+ * @walk: filled in
+ * @skb: the packet, skb->data at the network header; stays the caller's
+ * @encap: the framing
+ *
+ * Return: false when it is no block.
+ */
+bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
+			   enum rhca_encap encap)
+{
+	unsigned int network = rhca_network_bytes(encap);
+
+	if (!is_block(skb, encap) ||
+	    skb_copy_bits(skb, 0, walk->network, network) ||
+	    !rhca_network_valid(encap, walk->network, skb->len - network))
+		return false;
+	walk->skb = skb;
+	walk->behind = NULL;
+	walk->encap = encap;
+	walk->next = network;
+	walk->copied = 0;
+	walk->id_rule = 0;
+	walk->lost = 0;
+	begin(walk);
+	walk->rx.ifindex = rhca_rx_ifindex(skb, encap);
+	walk->rx.admitted_to = NULL;
+	rhca_network_parse(encap, walk->network, &walk->rx.flow);
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_walk_begin_block);
+
+/**
+ * rhca_walk_begin_list - Stand in front of the first packet of a list
+ * @walk: filled in
+ * @list: skbs that are no blocks, linked by skb->list. The walk frees each when it
+ *	goes on, and leaves the last, in @walk->skb, to the caller
+ * @encap: the framing
+ */
+void rhca_walk_begin_list(struct rhca_walk *walk, struct list_head *list,
+			  enum rhca_encap encap)
+{
+	walk->skb = NULL;
+	walk->behind = list;
+	walk->encap = encap;
+	begin(walk);
+}
+
+/* --- going on --------------------------------------------------------------- */
+
+/* BTH and extended headers; how many of these there are is known from the BTH only */
+static bool copy_transport(const struct rhca_walk *walk, u8 *to,
+			   unsigned int bytes)
+{
+	const struct rhca_bth *bth = (const struct rhca_bth *)to;
+	const u8 *piece = walk->rx.piece;
+	unsigned int more;
+
+	if (piece)
+		memcpy(to, piece, sizeof(*bth));
+	else if (skb_copy_bits(walk->skb, walk->next, to, sizeof(*bth)))
+		return false;
+	more = min(rhca_transport_bytes(bth->opcode), bytes) - sizeof(*bth);
+	to += sizeof(*bth);
+	if (!piece)
+		return !more || !skb_copy_bits(walk->skb,
+					       walk->next + sizeof(*bth), to,
+					       more);
+	piece += sizeof(*bth);
+	for (; more >= sizeof(u32); more -= sizeof(u32)) {
+		memcpy(to, piece, sizeof(u32));		/* no call of it */
+		to += sizeof(u32);
+		piece += sizeof(u32);
+	}
+	if (more)	/* cut off in the middle of a header */
+		memcpy(to, piece, more);
+	return true;
+}
+
+/* As before a segment of this size; the identification is that of another */
+static void copy_network(struct rhca_walk *walk, unsigned int bytes)
+{
+	memcpy(walk->rx.copy, walk->network, sizeof(walk->network));
+	rhca_network_resize(walk->encap, walk->rx.copy, bytes);
+	walk->copied = bytes;
+	walk->rx.has_network_crc = false;
+}
+
+/* What the ICRC begins with is worth to be known from the second segment of a size on */
+static void begin_icrc(struct rhca_walk *walk)
+{
+	struct rhca_rx *rx = &walk->rx;
+	bool vectors;
+
+	if (rx->has_network_crc)
+		return;
+	vectors = rhca_crc32_begin(rhca_network_bytes(walk->encap));
+	rhca_icrc_flow_begin(vectors, walk->encap, rx->copy, &walk->icrc);
+	rhca_crc32_end(vectors);
+	rx->network_crc = walk->icrc.crc;
+	rx->has_network_crc = true;
+}
+
+/* The headers that the segment has when it travels alone: its ICRC covers them */
+static enum rhca_parse parse_segment(struct rhca_walk *walk,
+				     unsigned int bytes)
+{
+	unsigned int network = rhca_network_bytes(walk->encap);
+	struct rhca_rx *rx = &walk->rx;
+
+	rx->skb = walk->skb;
+	rx->network = rx->copy;
+	rx->bth_offset = walk->next;
+	rx->piece = rhca_rx_find_piece(walk->skb, walk->next, bytes);
+	if (walk->copied != bytes)
+		copy_network(walk, bytes);
+	else
+		begin_icrc(walk);
+	rx->bth = (const struct rhca_bth *)(rx->copy + network);
+	if (bytes < sizeof(struct rhca_bth) + RHCA_ICRC_BYTES ||
+	    !copy_transport(walk, rx->copy + network, bytes))
+		return RHCA_PARSE_TRUNCATED;
+	if (!walk->place)
+		walk->first_psn = rhca_bth_psn(rx->bth);
+	return rhca_rx_parse_transport(rx, bytes);
+}
+
+static bool next_segment(struct rhca_walk *walk)
+{
+	unsigned int size = skb_shinfo(walk->skb)->gso_size;
+	enum rhca_parse fault;
+	unsigned int bytes;
+
+	while (walk->next < walk->skb->len) {
+		bytes = min(size, walk->skb->len - walk->next);
+		walk->place = (walk->next -
+			       rhca_network_bytes(walk->encap)) / size;
+		fault = parse_segment(walk, bytes);
+		walk->next += bytes;
+		if (fault == RHCA_PARSE_OK)
+			return true;
+		rhca_rx_count_fault(walk->skb, &walk->rx.flow, fault);
+	}
+	return false;
+}
+
+static bool next_in_list(struct rhca_walk *walk)
+{
+	enum rhca_parse fault;
+
+	while (!list_empty(walk->behind)) {
+		consume_skb(walk->skb);
+		walk->skb = list_first_entry(walk->behind, struct sk_buff, list);
+		skb_list_del_init(walk->skb);
+		fault = rhca_rx_parse(&walk->rx, walk->skb, walk->encap);
+		walk->rx.ifindex = rhca_rx_ifindex(walk->skb, walk->encap);
+		if (fault == RHCA_PARSE_OK)
+			return true;
+		rhca_rx_count_malformed(&walk->rx, walk->encap, fault);
+	}
+	return false;
+}
+
+/**
+ * rhca_walk_next - To the next packet that can be parsed
+ * @walk: goes on; those that cannot be parsed are counted
+ *
+ * Context: RCU read side.
+ * Return: false at the end.
+ */
+bool rhca_walk_next(struct rhca_walk *walk)
+{
+	walk->parsed = walk->behind ? next_in_list(walk) : next_segment(walk);
+	return walk->parsed;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_walk_next);
+
+/* --- looking ahead ---------------------------------------------------------- */
+
+/* QP number of the packet that is @distance places further on; 0 where there is none */
+static u32 peek(const struct rhca_walk *walk, unsigned int distance)
+{
+	unsigned int size = skb_shinfo(walk->skb)->gso_size;
+	const u8 *piece;
+
+	piece = rhca_rx_find_piece(walk->skb, walk->next + (distance - 1) * size,
+				   sizeof(struct rhca_bth));
+	return piece ? rhca_bth_dest_qpn((const struct rhca_bth *)piece) : 0;
+}
+
+static struct rhca_qp_ahead *ahead_at(struct rhca_walk *walk,
+				      unsigned int distance)
+{
+	return &walk->ahead[(walk->place + distance) % RHCA_WALK_AHEAD];
+}
+
+/**
+ * rhca_walk_look_ahead - Have what the QPs of the next packets need brought to the caches
+ * @walk: stands at a packet of a block, whose own QP has been found
+ *
+ * Where many QPs are in use, none of them is in the caches. First the handle is fetched,
+ * and when that has come the QP.
+ *
+ * Context: RCU read side.
+ */
+void rhca_walk_look_ahead(struct rhca_walk *walk)
+{
+	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
+	struct rhca_qp_ahead *next, *far;
+
+	if (walk->behind)
+		return;
+	next = ahead_at(walk, 1);
+	far = ahead_at(walk, 2);
+	if (next->handle)
+		rhca_prefetch_qp(next->handle->qp,
+				 walk->rx.flags & RHCA_OP_RESPONSE);
+	far->number = peek(walk, 2);
+	far->handle = NULL;
+	if (far->number == number || far->number == next->number)
+		return;
+	far->handle = rhca_qp_find_handle(far->number);
+	prefetchw(far->handle);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_walk_look_ahead);
+
+/**
+ * rhca_walk_find_handle - The handle of the QP that a packet names
+ * @walk: stands at the packet
+ *
+ * Context: RCU read side.
+ * Return: the handle, or NULL.
+ */
+struct rhca_qp_handle *rhca_walk_find_handle(struct rhca_walk *walk)
+{
+	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
+	const struct rhca_qp_ahead *ahead;
+
+	if (walk->behind)
+		return rhca_qp_find_handle(number);
+	ahead = ahead_at(walk, 0);
+	return ahead->handle && ahead->number == number ?
+		ahead->handle : rhca_qp_find_handle(number);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_walk_find_handle);
+
+/* --- IPv4 identifications --------------------------------------------------- */
+
+/*
+ * The IPv4 identification that a segment had, which its ICRC covers. Segmentation
+ * counts from the first. GRO keeps only the first as well, but it also puts together
+ * packets that all have the same, and before 6.10 those with lost ones in between: of
+ * one QP the PSN tells how many, of several QPs nothing does.
+ */
+enum id_rule { ID_BY_PLACE, ID_BY_PSN, ID_CONSTANT, NUM_ID_RULES };
+
+/*
+ * So many lost at once are looked for. Each costs an ICRC of a packet that is damaged
+ * otherwise; if there are more, what follows is repeated by its QPs.
+ */
+#define MAX_LOST	4
+
+static bool has_ids(const struct rhca_walk *walk)
+{
+	return !walk->behind && walk->encap == RHCA_V2_IPV4;
+}
+
+static void set_id(struct rhca_walk *walk, enum id_rule rule)
+{
+	const struct iphdr *first = (const struct iphdr *)walk->network;
+	struct iphdr *ip = (struct iphdr *)walk->rx.copy;
+
+	ip->id = first->id;
+	if (rule == ID_BY_PLACE)
+		be16_add_cpu(&ip->id, walk->place + walk->lost);
+	else if (rule == ID_BY_PSN)
+		be16_add_cpu(&ip->id, rhca_psn_diff(walk->rx.psn,
+						    walk->first_psn));
+	if (walk->rx.has_network_crc)
+		walk->rx.network_crc =
+			rhca_icrc_flow_crc(&walk->icrc, be16_to_cpu(ip->id));
+}
+
+/**
+ * rhca_walk_guess_id - Give a segment the identification that it is likely to have had
+ * @walk: stands at it
+ *
+ * It is the one by the rule of the segment before. rhca_walk_intact() tries others.
+ */
+void rhca_walk_guess_id(struct rhca_walk *walk)
+{
+	if (has_ids(walk))
+		set_id(walk, walk->id_rule);
+}
+
+static bool intact_by_rule(struct rhca_walk *walk)
+{
+	unsigned int i, rule;
+
+	for (i = 0; i < NUM_ID_RULES; i++) {
+		rule = (walk->id_rule + i) % NUM_ID_RULES;
+		set_id(walk, rule);
+		if (rhca_rx_icrc_ok(&walk->rx)) {
+			walk->id_rule = rule;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool intact_after_loss(struct rhca_walk *walk)
+{
+	unsigned int before = walk->lost, i;
+
+	for (i = 0; walk->place && i < MAX_LOST; i++) {
+		walk->lost++;
+		set_id(walk, ID_BY_PLACE);
+		if (rhca_rx_icrc_ok(&walk->rx)) {
+			walk->id_rule = ID_BY_PLACE;
+			return true;
+		}
+	}
+	walk->lost = before;
+	return false;
+}
+
+/**
+ * rhca_walk_intact - Is the ICRC right?
+ * @walk: stands at the packet
+ * @c: counters that a wrong one is counted in
+ *
+ * Return: true when it is right by one of the rules of identifications, or by the first
+ * when some packets were lost before it.
+ */
+bool rhca_walk_intact(struct rhca_walk *walk, struct rhca_counters __percpu *c)
+{
+	if (!has_ids(walk))
+		return rhca_rx_intact(&walk->rx, c);
+	if (intact_by_rule(walk) || intact_after_loss(walk))
+		return true;
+	rhca_counter_inc(c, RHCA_RX_ICRC_ENCAPSULATED);
+	return false;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_walk_intact);

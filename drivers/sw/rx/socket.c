@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets come in by UDP port 4791 of each namespace that has a port of ours, and
+ * by EtherType 0x8915. Which domain of layer 3 a netdev is in, the user may change
+ * at any time, and its VLANs need not be in the same: so there are sockets for
+ * each VRF of the namespace.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/if_packet.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "core/rules/policy.h"
+#include "sw/verbs/counters.h"
+#include "sw/verbs/port.h"
+#include "sw/packet/frame.h"
+#include "sw/rx/receive.h"
+#include "sw/rx/socket.h"
+#include "sw/rx/udp_socket.h"
+#include "borrowed/gso_intact.h"
+#include "wire/headers.h"
+
+/* How often a port number that somebody else holds is tried again */
+#define RETRY_INTERVAL	(2 * HZ)
+
+/**
+ * struct listener - The sockets of one L3 domain of a namespace
+ * @entry: in the namespace's list
+ * @vrf: ifindex of the VRF, or 0 for the netdevs that are in none
+ * @name: of the VRF
+ * @ipv4: socket, or NULL
+ * @ipv6: socket, or NULL
+ * @told: the log says already that the port number is taken
+ */
+struct listener {
+	struct list_head entry;
+	int vrf;
+	char name[IFNAMSIZ];
+	struct socket *ipv4;
+	struct socket *ipv6;
+	bool told;
+};
+
+/**
+ * struct rhca_udp - Sockets of one namespace
+ * @refs: the namespace, and ports
+ * @lock: protects what follows
+ * @net: the namespace; NULL once it has gone
+ * @users: ports that are open and not quiesced
+ * @listeners: one for each VRF and one for the rest, as long as there are users
+ * @whole: blocks reach the sockets whole
+ * @used: a port has been open
+ * @update: opens what is missing, closes what is of no use any more
+ */
+struct rhca_udp {
+	refcount_t refs;
+	struct mutex lock;		/* protects: */
+	struct net *net;
+	u32 users;
+	struct list_head listeners;
+	bool whole;
+	bool used;
+	struct delayed_work update;
+};
+
+static unsigned int net_id;
+
+struct udp_net {
+	struct rhca_udp *udp;
+};
+
+static void put_udp(struct rhca_udp *udp)
+{
+	if (!refcount_dec_and_test(&udp->refs))
+		return;
+	cancel_delayed_work_sync(&udp->update);
+	kfree(udp);
+}
+
+/* --- which sockets there should be ------------------------------------------ */
+
+static struct listener *find_listener(struct rhca_udp *udp, int vrf)
+{
+	struct listener *listener;
+
+	lockdep_assert_held(&udp->lock);
+	list_for_each_entry(listener, &udp->listeners, entry)
+		if (listener->vrf == vrf)
+			return listener;
+	return NULL;
+}
+
+static void add_listener(struct rhca_udp *udp, const struct net_device *vrf)
+{
+	struct listener *listener;
+
+	if (find_listener(udp, vrf ? vrf->ifindex : 0))
+		return;
+	listener = kzalloc(sizeof(*listener), GFP_ATOMIC);
+	if (!listener)
+		return;
+	if (vrf) {
+		listener->vrf = vrf->ifindex;
+		strscpy(listener->name, netdev_name(vrf),
+			sizeof(listener->name));
+	}
+	list_add_tail(&listener->entry, &udp->listeners);
+}
+
+static void remove_listener(struct listener *listener)
+{
+	rhca_udp_socket_close(&listener->ipv4);
+	rhca_udp_socket_close(&listener->ipv6);
+	list_del(&listener->entry);
+	kfree(listener);
+}
+
+static void remove_listeners(struct rhca_udp *udp)
+{
+	struct listener *listener, *next;
+
+	lockdep_assert_held(&udp->lock);
+	list_for_each_entry_safe(listener, next, &udp->listeners, entry)
+		remove_listener(listener);
+}
+
+static bool is_vrf(struct net *net, int ifindex)
+{
+	const struct net_device *ndev;
+	bool vrf;
+
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(net, ifindex);
+	vrf = ndev && netif_is_l3_master(ndev);
+	rcu_read_unlock();
+	return vrf;
+}
+
+static void update_listeners(struct rhca_udp *udp)
+{
+	struct listener *listener, *next;
+	const struct net_device *ndev;
+
+	list_for_each_entry_safe(listener, next, &udp->listeners, entry)
+		if (listener->vrf && !is_vrf(udp->net, listener->vrf))
+			remove_listener(listener);
+	add_listener(udp, NULL);
+	rcu_read_lock();
+	for_each_netdev_rcu(udp->net, ndev)
+		if (netif_is_l3_master(ndev))
+			add_listener(udp, ndev);
+	rcu_read_unlock();
+}
+
+/* --- opening ----------------------------------------------------------------- */
+
+static void share_sockets(struct rhca_udp *udp, bool share)
+{
+	struct listener *listener;
+
+	lockdep_assert_held(&udp->lock);
+	list_for_each_entry(listener, &udp->listeners, entry) {
+		if (listener->ipv4)
+			rhca_udp_socket_share(listener->ipv4, share);
+		if (listener->ipv6)
+			rhca_udp_socket_share(listener->ipv6, share);
+	}
+}
+
+static bool is_final(int error)
+{
+	return error == -EAFNOSUPPORT || error == -EPFNOSUPPORT ||
+	       error == -EOPNOTSUPP;	/* a kernel without IPv6 */
+}
+
+static int open_missing(struct net *net, struct listener *listener)
+{
+	int ret = 0, ret6 = 0;
+
+	if (!listener->ipv4)
+		ret = rhca_udp_socket_open(net, listener->vrf, AF_INET,
+					   &listener->ipv4);
+	if (!listener->ipv6)
+		ret6 = rhca_udp_socket_open(net, listener->vrf, AF_INET6,
+					    &listener->ipv6);
+	return ret ?: is_final(ret6) ? 0 : ret6;
+}
+
+static void tell_taken(const struct listener *listener, int error)
+{
+	pr_warn("cannot listen on UDP port %d%s%s (error %d%s): RoCE v1 works, RoCE v2 will when the port is free%s\n",
+		RHCA_UDP_PORT, listener->vrf ? " in VRF " : "", listener->name,
+		error, error == -EADDRINUSE ? ", it is in use" : "",
+		error == -EADDRINUSE ?
+		" (unload rdma_rxe, or stop what \"ss -ulnp sport = 4791\" shows)" :
+		"");
+}
+
+/* Not an error of the device: RoCE v1 works, and v2 will as soon as it can */
+static bool open_listener(struct net *net, struct listener *listener)
+{
+	int ret = open_missing(net, listener);
+
+	if (ret) {
+		if (!listener->told)
+			tell_taken(listener, ret);
+	} else if (listener->told) {
+		pr_info("UDP port %d%s%s is free again: RoCE v2 works\n",
+			RHCA_UDP_PORT, listener->vrf ? " in VRF " : "",
+			listener->name);
+	}
+	listener->told = ret;
+	return !ret;
+}
+
+static void end_whole(struct rhca_udp *udp, struct net *net)
+{
+	lockdep_assert_held(&udp->lock);
+	if (udp->whole)
+		rhca_whole_end(net);
+	udp->whole = false;
+}
+
+static void update_locked(struct rhca_udp *udp)
+{
+	struct listener *listener;
+	bool all_open = true;
+
+	lockdep_assert_held(&udp->lock);
+	if (!udp->whole)
+		udp->whole = !rhca_whole_begin(udp->net);
+	update_listeners(udp);
+	share_sockets(udp, true);
+	list_for_each_entry(listener, &udp->listeners, entry)
+		all_open &= open_listener(udp->net, listener);
+	share_sockets(udp, false);
+	if (!all_open)
+		schedule_delayed_work(&udp->update, RETRY_INTERVAL);
+}
+
+/* Sockets that are to share a port number must be made by one user: here, root */
+static void update(struct work_struct *work)
+{
+	struct rhca_udp *udp = container_of(to_delayed_work(work),
+					    struct rhca_udp, update);
+
+	mutex_lock(&udp->lock);
+	if (udp->net && udp->users &&
+	    rhca_gid_type_enabled(IB_GID_TYPE_ROCE_UDP_ENCAP))
+		update_locked(udp);
+	mutex_unlock(&udp->lock);
+}
+
+/**
+ * rhca_udp_open - A port begins to receive in a namespace
+ * @net: the namespace
+ *
+ * Context: may sleep.
+ * Return: what rhca_udp_close() takes. A port number that is taken is logged
+ * and tried again; it is no error.
+ */
+struct rhca_udp *rhca_udp_open(struct net *net)
+{
+	struct udp_net *per_net = net_generic(net, net_id);
+	struct rhca_udp *udp = per_net->udp;
+	bool first;
+
+	refcount_inc(&udp->refs);
+	mutex_lock(&udp->lock);
+	udp->used = true;
+	first = !udp->users++;
+	mutex_unlock(&udp->lock);
+	if (first) {
+		schedule_delayed_work(&udp->update, 0);
+		flush_delayed_work(&udp->update);
+	}
+	return udp;
+}
+
+/**
+ * rhca_udp_quiesce - A port receives no more; the last one closes the sockets
+ * @udp: from rhca_udp_open(), for rhca_udp_close() still; the namespace may have gone
+ *	meanwhile
+ *
+ * Context: may sleep; RTNL may be held.
+ */
+void rhca_udp_quiesce(struct rhca_udp *udp)
+{
+	mutex_lock(&udp->lock);
+	if (!--udp->users) {
+		remove_listeners(udp);
+		end_whole(udp, udp->net);
+	}
+	mutex_unlock(&udp->lock);
+}
+
+/**
+ * rhca_udp_close - Undo rhca_udp_open()
+ * @udp: from there, after rhca_udp_quiesce()
+ *
+ * Context: may sleep.
+ */
+void rhca_udp_close(struct rhca_udp *udp)
+{
+	put_udp(udp);
+}
+
+/**
+ * rhca_udp_is_open - Does RoCE v2 come in?
+ * @udp: from rhca_udp_open()
+ * @vrf: ifindex of the VRF that the netdev is in, or 0
+ *
+ * Context: may sleep.
+ * Return: false when the port number is taken, for one IP version at least.
+ */
+bool rhca_udp_is_open(struct rhca_udp *udp, int vrf)
+{
+	const struct listener *listener;
+	bool is_open;
+
+	mutex_lock(&udp->lock);
+	listener = find_listener(udp, vrf);
+	is_open = listener && listener->ipv4 && !listener->told;
+	mutex_unlock(&udp->lock);
+	return is_open;
+}
+
+static int __net_init init_net_udp(struct net *net)
+{
+	struct udp_net *per_net = net_generic(net, net_id);
+	struct rhca_udp *udp = kzalloc(sizeof(*udp), GFP_KERNEL);
+
+	if (!udp)
+		return -ENOMEM;
+	refcount_set(&udp->refs, 1);
+	mutex_init(&udp->lock);
+	INIT_LIST_HEAD(&udp->listeners);
+	INIT_DELAYED_WORK(&udp->update, update);
+	udp->net = net;
+	per_net->udp = udp;
+	return 0;
+}
+
+/* Ports that still close do so without touching the namespace */
+static void __net_exit exit_net_udp(struct net *net)
+{
+	struct udp_net *per_net = net_generic(net, net_id);
+	struct rhca_udp *udp = per_net->udp;
+
+	mutex_lock(&udp->lock);
+	udp->net = NULL;
+	remove_listeners(udp);
+	end_whole(udp, net);
+	mutex_unlock(&udp->lock);
+	if (udp->used)
+		rhca_frame_recall(net);
+	put_udp(udp);
+}
+
+static struct pernet_operations net_ops = {
+	.init	= init_net_udp,
+	.exit	= exit_net_udp,
+	.id	= &net_id,
+	.size	= sizeof(struct udp_net),
+};
+
+/* A socket that is bound to no device hears nothing of a VRF's netdevs */
+static int netdev_event(struct notifier_block *nb, unsigned long event,
+			void *ptr)
+{
+	const struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+	struct udp_net *per_net;
+
+	if ((event == NETDEV_REGISTER || event == NETDEV_UNREGISTER) &&
+	    netif_is_l3_master(ndev)) {
+		per_net = net_generic(dev_net(ndev), net_id);
+		schedule_delayed_work(&per_net->udp->update, 0);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_notifier = {
+	.notifier_call = netdev_event,
+};
+
+static void count_no_memory(const struct net_device *ndev)
+{
+	struct rhca_port *port;
+
+	rcu_read_lock();
+	port = rhca_port_find_netdev(ndev);
+	if (port)
+		rhca_port_count(port, RHCA_RX_DROPPED_NO_MEMORY);
+	rcu_read_unlock();
+}
+
+/* One that is ours alone: taps may share the packet. NULL when it is not for us */
+static struct sk_buff *take_frame(struct sk_buff *skb,
+				  const struct net_device *ndev)
+{
+	if (skb->pkt_type == PACKET_OTHERHOST ||
+	    skb->pkt_type == PACKET_OUTGOING) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb)
+		count_no_memory(ndev);
+	return skb;
+}
+
+static int ether_receive(struct sk_buff *skb, struct net_device *ndev,
+			 struct packet_type *type, struct net_device *orig_ndev)
+{
+	skb = take_frame(skb, ndev);
+	if (!skb)
+		return NET_RX_DROP;
+	rhca_receive(skb, RHCA_V1);
+	return NET_RX_SUCCESS;
+}
+
+/* What a driver with NAPI has taken from its ring at once */
+static void ether_receive_list(struct list_head *list, struct packet_type *type,
+			       struct net_device *orig_ndev)
+{
+	struct sk_buff *skb, *next;
+	LIST_HEAD(frames);
+
+	list_for_each_entry_safe(skb, next, list, list) {
+		skb_list_del_init(skb);
+		skb = take_frame(skb, skb->dev);
+		if (!skb)
+			continue;
+		if (skb_is_gso(skb))
+			rhca_receive(skb, RHCA_V1);
+		else
+			list_add_tail(&skb->list, &frames);
+	}
+	rhca_receive_list(&frames, RHCA_V1);
+}
+
+static struct packet_type ether_type = {
+	.type	= cpu_to_be16(RHCA_ETHERTYPE),
+	.func	= ether_receive,
+	.list_func = ether_receive_list,
+};
+
+/**
+ * rhca_socket_init - Begin to take packets
+ *
+ * Return: 0, or the error of a registration, with nothing left open.
+ */
+int rhca_socket_init(void)
+{
+	int ret = register_pernet_subsys(&net_ops);
+
+	if (ret)
+		return ret;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret) {
+		unregister_pernet_subsys(&net_ops);
+		return ret;
+	}
+	if (rhca_gid_type_enabled(IB_GID_TYPE_ROCE))
+		dev_add_pack(&ether_type);
+	return 0;
+}
+
+void rhca_socket_exit(void)
+{
+	if (rhca_gid_type_enabled(IB_GID_TYPE_ROCE))
+		dev_remove_pack(&ether_type);
+	unregister_netdevice_notifier(&netdev_notifier);
+	unregister_pernet_subsys(&net_ops);
+}

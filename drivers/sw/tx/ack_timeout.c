@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Timers of the requester: lost acknowledgements (9.7.6.1.3), receiver not ready
+ * (9.7.5.2.8), and a local queue that was full.
+ *
+ * The acknowledgement timer is not moved by each packet: progress only moves
+ * the deadline, and the timer looks at it when it fires.
+ */
+#include <linux/jiffies.h>
+#include <rhca/compat.h>
+
+#include "sw/tx/pass.h"
+#include "sw/tx/requester.h"
+#include "sw/tx/send_completion.h"
+#include "sw/tx/ack_timeout.h"
+#include "wire/psn.h"
+
+/* A softirq may be late by some milliseconds without anything being lost */
+#define MIN_TIMEOUT	(max(HZ / 100, 2))
+
+/**
+ * rhca_ack_timeout - Local ACK timeout
+ * @code: 1..31, for 4.096 us << @code
+ *
+ * Return: jiffies; at least 10 ms, or two ticks where a tick is longer than 5 ms.
+ */
+unsigned long rhca_ack_timeout(u8 code)
+{
+	u64 ns = 4096ULL << code;
+
+	return max_t(unsigned long, nsecs_to_jiffies(ns) + 1, MIN_TIMEOUT);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_ack_timeout);
+
+static bool waits_for_answer(const struct rhca_requester *send)
+{
+	return send->next_psn != send->oldest_unacked_psn || send->refused;
+}
+
+/* 9.7.6.1.3 lets the interval be up to four times what was asked for */
+#define MAX_BACKOFF_SHIFT	2
+
+/*
+ * Repeats that come faster than a busy peer can take them keep it busy: wait
+ * longer after each that brought no progress, as far as the standard goes.
+ */
+static u32 backoff_shift(const struct rhca_sw_qp *qp)
+{
+	u8 retries = READ_ONCE(qp->base.attr.retry_cnt);
+	u8 left = qp->send.retries_left;
+
+	return left < retries ? min(retries - left, MAX_BACKOFF_SHIFT) : 0;
+}
+
+/**
+ * rhca_restart_ack_timer - The peer gave a sign of life: move the deadline
+ * @qp: the QP
+ */
+void rhca_restart_ack_timer(struct rhca_sw_qp *qp)
+{
+	u8 code = READ_ONCE(qp->base.attr.timeout);
+
+	if (code)
+		qp->send.deadline = jiffies + (rhca_ack_timeout(code) <<
+					       backoff_shift(qp));
+}
+
+/**
+ * rhca_arm_ack_timer - Start the timer if something waits for an answer
+ * @qp: the QP
+ *
+ * Context: send.lock held.
+ */
+void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	lockdep_assert_held(&send->lock);
+	if (qp->base.core.ibqp.qp_type != IB_QPT_RC ||
+	    !READ_ONCE(qp->base.attr.timeout) || !waits_for_answer(send) ||
+	    timer_pending(&send->ack_timer))
+		return;
+	if (!send->refused)
+		rhca_restart_ack_timer(qp);
+	mod_timer(&send->ack_timer, send->deadline);
+}
+
+static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	rhca_qp_count(&qp->base, RHCA_LOCAL_ACK_TIMEOUT_ERR);
+	if (!send->retries_left) {
+		rhca_requester_fail(qp, IB_WC_RETRY_EXC_ERR, batch);
+		return;
+	}
+	send->retries_left--;
+	send->repeating = true;
+	rhca_block_lost(&send->backoff);
+	rhca_restart_ack_timer(qp);
+	rhca_requester_rewind(qp, send->oldest_unacked_psn);
+	rhca_requester_send(qp, batch);
+}
+
+static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	/* Since it was armed, modify_qp may have said that there is none */
+	if (!READ_ONCE(qp->base.attr.timeout))
+		return;
+	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
+	    !waits_for_answer(send))
+		return;
+	if ((!send->paused || send->refused) &&
+	    time_after_eq(jiffies, send->deadline))
+		handle_timeout(qp, batch);
+	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
+	    !waits_for_answer(send))
+		return;
+	if (time_after_eq(jiffies, send->deadline))
+		rhca_restart_ack_timer(qp);
+	mod_timer(&send->ack_timer, send->deadline);
+}
+
+static void ack_timer_fired(struct timer_list *timer)
+{
+	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
+					     send.ack_timer);
+	struct rhca_batch batch = {};
+
+	rcu_read_lock();
+	spin_lock(&qp->send.lock);
+	look_at_deadline(qp, &batch);
+	spin_unlock(&qp->send.lock);
+	rcu_read_unlock();
+	rhca_batch_end(qp, &batch);
+}
+
+static enum hrtimer_restart resume_send(struct hrtimer *timer)
+{
+	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
+					     send.resume_timer);
+	struct rhca_batch batch = {};
+
+	rcu_read_lock();
+	spin_lock(&qp->send.lock);
+	/* Paused again while this waited for the lock? */
+	if (!hrtimer_is_queued(timer)) {
+		qp->send.paused = false;
+		rhca_requester_send(qp, &batch);
+	}
+	spin_unlock(&qp->send.lock);
+	rcu_read_unlock();
+	rhca_batch_end(qp, &batch);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * rhca_pause_send - Send nothing for a while
+ * @qp: the QP
+ * @delay_ns: how long
+ *
+ * Context: send.lock held.
+ */
+void rhca_pause_send(struct rhca_sw_qp *qp, u64 delay_ns)
+{
+	lockdep_assert_held(&qp->send.lock);
+	qp->send.paused = true;
+	hrtimer_start(&qp->send.resume_timer, ns_to_ktime(delay_ns),
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+void rhca_retry_init(struct rhca_sw_qp *qp)
+{
+	timer_setup(&qp->send.ack_timer, ack_timer_fired, 0);
+	rhca_hrtimer_setup(&qp->send.resume_timer, resume_send);
+}
+
+/**
+ * rhca_retry_exit - Stop the timers for good
+ * @qp: a QP in RESET that no packet reaches
+ */
+void rhca_retry_exit(struct rhca_sw_qp *qp)
+{
+	timer_delete_sync(&qp->send.ack_timer);
+	hrtimer_cancel(&qp->send.resume_timer);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef RHCA_SW_TX_ACK_TIMEOUT_H
+#define RHCA_SW_TX_ACK_TIMEOUT_H
+
+#include "sw/qp/qp.h"
+
+#define RHCA_RETRY_FOREVER	7	/* RNR retry count, 9.7.5.2.8 */
+
+void rhca_retry_init(struct rhca_sw_qp *qp);
+void rhca_retry_exit(struct rhca_sw_qp *qp);
+void rhca_arm_ack_timer(struct rhca_sw_qp *qp);
+void rhca_restart_ack_timer(struct rhca_sw_qp *qp);
+void rhca_pause_send(struct rhca_sw_qp *qp, u64 delay_ns);
+unsigned long rhca_ack_timeout(u8 code);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Local operations, IBTA vol. 1, 10.6: send requests that are no packets but change
+ * what keys name.
+ */
+#include "sw/tx/local_op.h"
+#include "sw/verbs/memory/mw.h"
+#include "sw/verbs/qp/qp.h"
+
+static int execute_invalidate(struct rhca_verbs_qp *qp,
+			      struct rhca_send_wqe *wqe)
+{
+	int ret;
+
+	if (wqe->invalidated)
+		return rhca_key_is_idle(qp->dev, wqe->invalidate_rkey) ?
+			0 : -EINPROGRESS;
+	ret = rhca_key_invalidate(qp->dev, qp->core.ibqp.pd,
+				  wqe->invalidate_rkey,
+				  qp->number, false);
+	wqe->invalidated = ret == -EINPROGRESS;
+	return ret;
+}
+
+static int execute_bind(struct rhca_verbs_qp *qp,
+			const struct rhca_send_wqe *wqe)
+{
+	struct rhca_bind bind = {
+		.window_key	= wqe->bind.window_key,
+		.new_key	= wqe->bind.new_key,
+		.region_key	= wqe->bind.region_key,
+		.addr		= wqe->bind.addr,
+		.length		= wqe->bind.length,
+		.access		= wqe->bind.access,
+		.pd		= qp->core.ibqp.pd,
+		.qp_num		= qp->number,
+	};
+
+	return rhca_mw_bind(qp->dev, &bind);
+}
+
+/**
+ * rhca_local_execute - Carry out a local operation
+ * @qp: the QP
+ * @wqe: a request of which rhca_wqe_is_local()
+ *
+ * Context: send.lock held, bottom halves off; the QP uses no memory meanwhile.
+ * Return: 0; -EINPROGRESS while packets still use the memory whose key is taken away:
+ * try again; another error when the request is not legal.
+ */
+int rhca_local_execute(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
+{
+	switch (wqe->opcode) {
+	case IB_WR_REG_MR:
+		return rhca_key_register(wqe->mr, qp->core.ibqp.pd, wqe->key,
+					 wqe->access);
+	case IB_WR_LOCAL_INV:
+		return execute_invalidate(qp, wqe);
+	default:
+		return execute_bind(qp, wqe);
+	}
+}

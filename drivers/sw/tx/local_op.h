@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Send requests that are carried out here.
+ */
+#ifndef RHCA_SW_TX_LOCAL_OP_H
+#define RHCA_SW_TX_LOCAL_OP_H
+
+#include "sw/verbs/qp/sq.h"
+
+struct rhca_verbs_qp;
+
+int rhca_local_execute(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe);
+
+/* Will a local request, whatever is in flight, be carried out at once? */
+static inline bool rhca_wqe_is_immediate(const struct rhca_send_wqe *wqe)
+{
+	return wqe->opcode == IB_WR_REG_MR || wqe->opcode == IB_WR_BIND_MW;
+}
+
+static inline bool rhca_wqe_is_local(const struct rhca_send_wqe *wqe)
+{
+	return rhca_wqe_is_immediate(wqe) || wqe->opcode == IB_WR_LOCAL_INV;
+}
+
+#endif

@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requester, IBTA vol. 1, 9.7.2-9.7.3: when send requests are begun and go on. A
+ * request stays in the queue until the peer has acknowledged it, and "rewinding" to a
+ * PSN is all that repeating takes.
+ */
+#include <rhca/compat.h>
+
+#include "sw/tx/requester.h"
+#include "sw/tx/doorbell.h"
+#include "sw/tx/local_op.h"
+#include "sw/qp/payload.h"
+#include "sw/tx/ack_timeout.h"
+#include "sw/tx/segment.h"
+#include "sw/tx/send_completion.h"
+#include "sw/qp/shared.h"
+#include "sw/packet/transmit.h"
+#include "sw/tx/send_half.h"
+#include "sw/verbs/device.h"
+#include "wire/psn.h"
+
+/* --- order and flow ------------------------------------------------------- */
+
+/* READ and atomic requests of @wqe with responses to come that begin before @psn */
+static u32 reads_open_before(const struct rhca_requester *send,
+			     const struct rhca_send_wqe *wqe, u32 psn)
+{
+	u32 from = wqe->first_psn, to = wqe->last_psn;
+
+	if (!rhca_wqe_is_read(wqe))
+		return 0;
+	if (rhca_psn_before(from, send->oldest_unacked_psn))
+		from = send->oldest_unacked_psn;
+	if (!rhca_psn_before(to, psn))
+		to = rhca_psn_sub(psn, 1);
+	if (rhca_psn_before(to, from))
+		return 0;
+	return rhca_psn_diff(to, wqe->first_psn) / RHCA_READ_CHUNK -
+	       rhca_psn_diff(from, wqe->first_psn) / RHCA_READ_CHUNK + 1;
+}
+
+/**
+ * rhca_requester_rewind - Continue sending from an older PSN
+ * @qp: the QP
+ * @psn: PSN to send next, not before the oldest unacknowledged one
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_sq *sq = &qp->base.sq;
+	struct rhca_send_wqe *wqe;
+	u32 reads = 0;
+	u32 index;
+
+	lockdep_assert_held(&send->lock);
+	if (WARN_ON_ONCE(rhca_psn_before(psn, send->oldest_unacked_psn)))
+		psn = send->oldest_unacked_psn;
+	send->next_offset = 0;
+	for (index = sq->head; index != send->posted_end; index++) {
+		wqe = rhca_sq_wqe(sq, index);
+		if (wqe->done)
+			continue;
+		if (!wqe->numbered)
+			break;
+		reads += reads_open_before(send, wqe, psn);
+		if (!rhca_psn_before(wqe->last_psn, psn)) {
+			if (rhca_psn_before(wqe->first_psn, psn))
+				send->next_offset = qp->mtu_bytes *
+					rhca_psn_diff(psn, wqe->first_psn);
+			break;
+		}
+	}
+	send->next = index;
+	send->next_psn = psn;
+	send->reads_in_flight = reads;
+	send->unasked = 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_requester_rewind);
+
+/* 9.7.7.2: without a buffer at the peer only a single packet may probe */
+static bool credit_allows(struct rhca_sw_qp *qp,
+			  const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+
+	return !rhca_requester_lacks_credit(send, wqe, wqe->ssn) ||
+	       !rhca_requester_in_flight(send);
+}
+
+/* May a request be begun now? Fences and local order, 10.8.3.3 */
+static bool may_begin(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!send->may_transmit)
+		return false;
+	if ((wqe->send_flags & IB_SEND_FENCE) && send->reads_in_flight)
+		return false;
+	if (wqe->opcode == IB_WR_LOCAL_INV)
+		return send->next == qp->base.sq.head;
+	return true;
+}
+
+static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
+		    const struct rhca_segment *seg)
+{
+	struct rhca_requester *send = &qp->send;
+
+	send->unasked = seg->fields.ack_req ? 0 : send->unasked + 1;
+	if (rhca_wqe_is_read(wqe))
+		send->reads_in_flight++;
+	send->next_psn = rhca_psn_add(send->next_psn, seg->psns);
+	if (!rhca_is_rc(&qp->base))	/* nothing is ever acknowledged */
+		send->oldest_unacked_psn = send->next_psn;
+	if (rhca_psn_before(send->newest_psn, send->next_psn))
+		send->newest_psn = send->next_psn;
+	send->next_offset += seg->advance;
+	if (send->next_offset < wqe->length)
+		return;
+	send->next_offset = 0;
+	send->next++;
+	wqe->done = !rhca_is_rc(&qp->base);
+}
+
+/* --- one step ------------------------------------------------------------- */
+
+enum step {
+	STEP_WAIT,	/* nothing can be sent now */
+	STEP_LOCAL,	/* something was done without a packet */
+	STEP_PACKET,
+	STEP_FAILED,	/* the QP has left its state */
+};
+
+/* A bad request fails when all before it are done, so that order is kept */
+static enum step step_bad(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
+			  struct rhca_batch *batch)
+{
+	rhca_requester_retire(qp, batch);
+	if (qp->base.sq.head != qp->send.next)
+		return STEP_WAIT;
+	rhca_requester_fail(qp, wqe->status, batch);
+	return STEP_FAILED;
+}
+
+static enum step step_local(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
+			    struct rhca_batch *batch)
+{
+	int ret;
+
+	if (!rhca_is_rc(&qp->base))	/* done, and may still be in the queue */
+		rhca_requester_retire(qp, batch);
+	if (!may_begin(qp, wqe))
+		return STEP_WAIT;
+	rhca_mem_release(&qp->send.held);	/* not to be waited for */
+	ret = rhca_local_execute(&qp->base, wqe);
+	if (ret == -EINPROGRESS) {
+		/* Packets of other QPs are being copied: not to be waited for here */
+		rhca_pause_send(qp, RHCA_MEM_BUSY_NS);
+		return STEP_WAIT;
+	}
+	if (ret) {
+		wqe->status = IB_WC_MW_BIND_ERR;
+		return step_bad(qp, wqe, batch);
+	}
+	wqe->done = true;
+	qp->send.next++;
+	rhca_requester_retire(qp, batch);
+	return STEP_LOCAL;
+}
+
+static bool window_open(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!rhca_is_rc(&qp->base))
+		return true;
+	if (rhca_requester_in_flight(send) >= RHCA_SEND_WINDOW)
+		return false;
+	if (rhca_wqe_is_read(wqe) &&
+	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
+		return false;
+	return credit_allows(qp, wqe);
+}
+
+/* May @wqe be begun while the request before it has not been acknowledged? */
+static bool may_follow(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+	u32 ssn = wqe->numbered ? wqe->ssn : rhca_psn_add(send->ssn, 1);
+
+	if (wqe->status != IB_WC_SUCCESS || wqe->opcode == IB_WR_LOCAL_INV)
+		return false;
+	if ((wqe->send_flags & IB_SEND_FENCE) && send->reads_in_flight)
+		return false;
+	if (rhca_wqe_is_read(wqe) &&
+	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
+		return false;
+	return !rhca_requester_lacks_credit(send, wqe, ssn);
+}
+
+/**
+ * rhca_requester_goes_on - Will a packet follow the last one of a request?
+ * @qp: an RC QP; send.next is that request
+ *
+ * If none will before that packet is acknowledged, it has to ask for it.
+ *
+ * Context: send.lock held.
+ * Return: true when the next request that is a packet may be begun at once, as far
+ * as can be known.
+ */
+bool rhca_requester_goes_on(struct rhca_sw_qp *qp)
+{
+	const struct rhca_send_wqe *wqe;
+	u32 index = qp->send.next + 1;
+
+	lockdep_assert_held(&qp->send.lock);
+	for (; rhca_requester_has_request(qp, index); index++) {
+		wqe = rhca_sq_wqe(&qp->base.sq, index);
+		if (wqe->done)		/* a local one, while repeating */
+			continue;
+		if (!may_follow(qp, wqe))
+			return false;
+		if (!rhca_wqe_is_immediate(wqe))
+			return true;
+	}
+	return false;
+}
+
+static struct rhca_path *path_of(struct rhca_sw_qp *qp,
+				 const struct rhca_send_wqe *wqe)
+{
+	return rhca_is_datagram(&qp->base) ? wqe->path :
+						rcu_dereference(qp->base.path);
+}
+
+/*
+ * What cannot be placed when it comes has to be sent again: better have the pages
+ * before it is asked for. They may go again meanwhile, but seldom do.
+ */
+static enum ib_wc_status place_for_answer(struct rhca_sw_qp *qp,
+					  const struct rhca_send_wqe *wqe,
+					  const struct rhca_segment *seg)
+{
+	struct rhca_span span = {
+		.sge	 = wqe->sge,
+		.num_sge = wqe->num_sge,
+		.offset	 = qp->send.next_offset,
+		.bytes	 = seg->advance,
+		.held	 = &qp->send.held,
+	};
+
+	if ((wqe->opcode != IB_WR_RDMA_READ && !rhca_wqe_is_atomic(wqe)) ||
+	    !atomic_read(&qp->base.dev->num_on_demand))
+		return IB_WC_SUCCESS;
+	return rhca_scatter_ready(&qp->base, &span);
+}
+
+static void add_to_shared(struct rhca_sw_qp *qp, struct rhca_packet *packet,
+			  struct rhca_batch *batch)
+{
+	batch->in_shared = rhca_shared_add(batch->shared, packet, qp);
+	if (!batch->in_shared)
+		return;
+	WRITE_ONCE(qp->send.shared, RHCA_SHARED);
+	rhca_block_sent(&qp->send.backoff, 1);
+}
+
+static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
+			     struct rhca_tx_list *tx, struct rhca_batch *batch)
+{
+	struct rhca_path *path = path_of(qp, wqe);
+	enum ib_wc_status status;
+	struct rhca_packet packet __uninitialized;
+	struct rhca_segment seg __uninitialized;
+
+	if (!path)
+		return STEP_WAIT;
+	if (!wqe->numbered) {
+		if (!may_begin(qp, wqe))
+			return STEP_WAIT;
+		if (rhca_wqe_is_read(wqe) && !qp->base.attr.max_rd_atomic) {
+			wqe->status = IB_WC_LOC_QP_OP_ERR;
+			return step_bad(qp, wqe, batch);
+		}
+		rhca_wqe_number(qp, wqe);
+	}
+	if (!window_open(qp, wqe))
+		return STEP_WAIT;
+	if (tx->path != path)
+		rhca_tx_list_set_path(tx, path);
+	rhca_segment_plan(qp, wqe, &seg);
+	status = place_for_answer(qp, wqe, &seg);
+	if (status == IB_WC_SUCCESS)
+		status = rhca_segment_build(qp, wqe, &seg, &packet, tx);
+	if (status == RHCA_WC_PAGE_FAULT) {
+		rhca_pause_send(qp, RHCA_PAGE_FAULT_NS);
+		return STEP_WAIT;
+	}
+	if (status != IB_WC_SUCCESS) {
+		wqe->status = status;
+		rhca_tx_list_send(tx);
+		return step_bad(qp, wqe, batch);
+	}
+	if (packet.shared)
+		add_to_shared(qp, &packet, batch);
+	else
+		rhca_tx_list_add(tx, &packet);
+	advance(qp, wqe, &seg);
+	return STEP_PACKET;
+}
+
+static enum step step(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+		      struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_send_wqe *wqe;
+
+	if (!rhca_requester_has_request(qp, send->next))
+		return STEP_WAIT;
+	wqe = rhca_sq_wqe(&qp->base.sq, send->next);
+	if (wqe->done) {		/* a local one, met again while repeating */
+		send->next++;
+		return STEP_LOCAL;
+	}
+	if (wqe->status != IB_WC_SUCCESS)
+		return step_bad(qp, wqe, batch);
+	if (rhca_wqe_is_local(wqe))
+		return step_local(qp, wqe, batch);
+	return step_packet(qp, wqe, tx, batch);
+}
+
+static void repeat_refused(struct rhca_sw_qp *qp, u32 psn)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (rhca_psn_before(psn, send->oldest_unacked_psn))
+		psn = send->oldest_unacked_psn;
+	rhca_requester_rewind(qp, psn);
+	send->refused = true;
+	rhca_pause_send(qp, RHCA_QUEUE_FULL_NS);
+}
+
+/* What has left now has the whole time for its answer */
+static void end_refusal(struct rhca_sw_qp *qp)
+{
+	if (!qp->send.refused)
+		return;
+	qp->send.refused = false;
+	rhca_restart_ack_timer(qp);
+}
+
+/* Only RC can repeat what the local queue refused; for others it is lost */
+static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
+{
+	if (!tx->path)
+		return;
+	rhca_tx_list_send(tx);
+	if (!rhca_is_rc(&qp->base))
+		return;
+	if (tx->refused)
+		repeat_refused(qp, tx->refused_psn);
+	else
+		end_refusal(qp);
+}
+
+/* A request that will be sent again, from its beginning, looks as if none had been sent */
+static bool repeats_head(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_sq *sq = &qp->base.sq;
+	const struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->head);
+
+	return sq->head != qp->send.posted_end && wqe->numbered && !wqe->done;
+}
+
+static void check_drained(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (READ_ONCE(qp->base.state) != IB_QPS_SQD || send->drain_told ||
+	    rhca_requester_sent_end(send) != qp->base.sq.head ||
+	    repeats_head(qp))
+		return;
+	send->drain_told = true;
+	if (qp->base.attr.en_sqd_async_notify)
+		rhca_batch_event(batch, IB_EVENT_SQ_DRAINED);
+}
+
+/*
+ * The newest packet did not ask for an acknowledgement, since another request could
+ * follow it at once; but something has happened since: that one turned out to be
+ * bad, its memory is busy, or the QP is in SQD. Send the packet again, asking.
+ */
+static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+			 struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!rhca_is_rc(&qp->base) || !send->unasked ||
+	    !rhca_requester_in_flight(send) || tx->refused)
+		return;
+	rhca_requester_rewind(qp, rhca_psn_sub(send->next_psn, 1));
+	send->ask = true;
+	step(qp, tx, batch);
+	send->ask = false;
+}
+
+/*
+ * Nothing is left to be begun, to be asked for or to be tried again, as after most
+ * acknowledgements of a QP that is one of many: no list has to be begun for that.
+ */
+static bool all_sent(struct rhca_sw_qp *qp)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	return rhca_is_rc(&qp->base) && !send->unasked && !send->refused &&
+	       !rhca_requester_has_request(qp, send->next);
+}
+
+/*
+ * What has been sent before somebody who waits for the lock, mostly with an
+ * acknowledgement on another processor, is let in: a block, some microseconds
+ */
+#define UNTIL_OTHERS_BYTES	(64U << 10)
+
+static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
+{
+	struct rhca_requester *send = &qp->send;
+
+	return !send->next_offset && spin_is_contended(&send->lock) &&
+	       rhca_psn_diff(send->next_psn, first_psn) * qp->mtu_bytes >=
+			UNTIL_OTHERS_BYTES;
+}
+
+/* In another pass, and before that others may have the lock */
+static void go_on_later(struct rhca_sw_qp *qp)
+{
+	if (rhca_doorbell_is_elsewhere(qp))
+		return;
+	if (qp->base.core.is_user || !rhca_doorbell_leave_to_run(qp))
+		tasklet_schedule(&qp->send.task);
+}
+
+static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+	bool was_idle = !rhca_requester_in_flight(send) && !send->refused;
+	bool rc = rhca_is_rc(&qp->base);
+	struct rhca_tx_list tx __uninitialized;
+	u32 budget = RHCA_SEND_BUDGET;
+	u32 first_psn = send->next_psn;
+	bool goes_on;
+	enum step did;
+
+	send->may_transmit = rhca_qp_half_can(&qp->base, RHCA_QP_TRANSMIT);
+	rhca_tx_list_begin(&tx, &qp->base,
+			   rc ? rcu_dereference(qp->base.path) : NULL,
+			   &send->backoff);
+	tx.shared = rc ? batch->shared : NULL;
+	do {
+		did = step(qp, &tx, batch);
+		if (!rc)	/* lost, and the next may go */
+			tx.refused = false;
+		goes_on = did != STEP_WAIT && did != STEP_FAILED;
+	} while (goes_on && --budget && !gives_way(qp, first_psn) &&
+		 !tx.refused && !batch->in_shared);
+	batch->sent += RHCA_SEND_BUDGET - budget;
+	if (did == STEP_WAIT)
+		ask_if_stuck(qp, &tx, batch);
+	end_tx_list(qp, &tx);
+	if (did == STEP_FAILED)
+		return;
+	if (!rc)	/* nobody will acknowledge them */
+		rhca_requester_retire(qp, batch);
+	/* RC goes on when the queue has room again, or the shared block has left */
+	if (goes_on && !(rc && tx.refused) && !batch->in_shared)
+		go_on_later(qp);
+	if (was_idle)	/* an older exchange may have left its deadline */
+		rhca_restart_ack_timer(qp);
+	rhca_arm_ack_timer(qp);
+}
+
+/*
+ * Who takes an acknowledgement on another processor than the one that posts leaves
+ * long requests to that: both copy at the same time. To hand over less than this
+ * costs more than it gains.
+ */
+#define HAND_OVER_BYTES		(32U << 10)
+
+static bool is_left_to_other(struct rhca_sw_qp *qp)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	/* A timeout has counted what it sends again: that does not wait for others */
+	return !send->repeating && rhca_doorbell_is_elsewhere(qp) &&
+	       rhca_requester_has_request(qp, send->next) &&
+	       rhca_sq_wqe(&qp->base.sq, send->next)->length >= HAND_OVER_BYTES;
+}
+
+/* Its packet waits in a block, and who sends that will go on where this one left off */
+static bool is_left_to_shared(struct rhca_requester *send)
+{
+	lockdep_assert_held(&send->lock);
+	if (READ_ONCE(send->shared) == RHCA_NOT_SHARED)
+		return false;
+	/* Unless the block has just left, see rhca_requester_shared_done() */
+	return cmpxchg(&send->shared, RHCA_SHARED, RHCA_SHARED_MORE) !=
+	       RHCA_NOT_SHARED;
+}
+
+/**
+ * rhca_requester_send - Send what can be sent
+ * @qp: the QP
+ * @batch: collects events
+ *
+ * Context: send.lock held, bottom halves off, RCU read side.
+ */
+void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_shared_block *shared = batch->shared;
+
+	lockdep_assert_held(&qp->send.lock);
+	if (shared)
+		swap(qp->send.held, shared->held);
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
+		rhca_requester_flush(qp, batch);
+	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
+		   !qp->send.paused && !is_left_to_shared(&qp->send)) {
+		if (all_sent(qp) || is_left_to_other(qp))
+			rhca_arm_ack_timer(qp);
+		else
+			send_all(qp, batch);
+		check_drained(qp, batch);
+	}
+	if (shared)
+		rhca_shared_keep(shared, &qp->send.held);
+	rhca_mem_release(&qp->send.held);
+}
+
+/**
+ * rhca_requester_shared_done - The block with the only packet under way has left
+ * @qp: the QP
+ *
+ * Context: any; send.lock not held.
+ * Return: true if nothing else has to be done for it; false when
+ * rhca_requester_shared_left() has to follow.
+ */
+bool rhca_requester_shared_done(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	return !send->shared_refused && !READ_ONCE(send->refused) &&
+	       cmpxchg(&send->shared, RHCA_SHARED, RHCA_NOT_SHARED) ==
+			RHCA_SHARED;
+}
+
+/**
+ * rhca_requester_shared_left - The block with the only packet under way has left
+ * @qp: the QP; send.shared_refused says whether the local queue has refused the block
+ * @batch: collects events
+ *
+ * Context: send.lock held, bottom halves off, RCU read side.
+ */
+void rhca_requester_shared_left(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	lockdep_assert_held(&send->lock);
+	WRITE_ONCE(send->shared, RHCA_NOT_SHARED);
+	if (!send->shared_refused) {
+		end_refusal(qp);
+	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE)) {
+		rhca_block_lost(&send->backoff);
+		repeat_refused(qp, send->oldest_unacked_psn);
+		rhca_arm_ack_timer(qp);
+	}
+	/* Also where all is acknowledged already: SQD may have waited for that */
+	rhca_requester_send(qp, batch);
+}
+
+/**
+ * rhca_requester_reset - Forget everything
+ * @qp: a QP in RESET
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_reset(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	rhca_sq_reset(&qp->base);
+	send->next = qp->base.sq.head;
+	send->posted_end = qp->base.sq.tail;
+	send->next_offset = 0;
+	send->unasked = 0;
+	send->reads_in_flight = 0;
+	send->ssn = 0;
+	send->limit_ssn = 0;
+	send->probe_ssn = 0;
+	send->limited = false;
+	send->paused = false;
+	send->refused = false;
+	send->udp_sport = 0;
+	send->repeating = false;
+	send->drain_told = false;
+	send->backoff = (struct rhca_block_backoff){};
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Segments: send requests are numbered when they are begun and cut into packets
+ * of the path MTU.
+ */
+#include <rhca/compat.h>
+
+#include "sw/tx/segment.h"
+#include "sw/qp/payload.h"
+#include "sw/tx/requester.h"
+#include "sw/qp/shared.h"
+#include "sw/tx/send_half.h"
+#include "wire/psn.h"
+
+/* Position of a packet in its message */
+enum position { ONLY, FIRST, MIDDLE, LAST, NUM_POSITIONS };
+
+/* Operation part of the opcode; the transport goes in front of it */
+static const u8 segment_opcodes[][NUM_POSITIONS] = {
+	[IB_WR_SEND] = {
+		IB_OPCODE_SEND_ONLY, IB_OPCODE_SEND_FIRST,
+		IB_OPCODE_SEND_MIDDLE, IB_OPCODE_SEND_LAST },
+	[IB_WR_SEND_WITH_IMM] = {
+		IB_OPCODE_SEND_ONLY_WITH_IMMEDIATE, IB_OPCODE_SEND_FIRST,
+		IB_OPCODE_SEND_MIDDLE, IB_OPCODE_SEND_LAST_WITH_IMMEDIATE },
+	[IB_WR_SEND_WITH_INV] = {
+		IB_OPCODE_SEND_ONLY_WITH_INVALIDATE, IB_OPCODE_SEND_FIRST,
+		IB_OPCODE_SEND_MIDDLE, IB_OPCODE_SEND_LAST_WITH_INVALIDATE },
+	[IB_WR_RDMA_WRITE] = {
+		IB_OPCODE_RDMA_WRITE_ONLY, IB_OPCODE_RDMA_WRITE_FIRST,
+		IB_OPCODE_RDMA_WRITE_MIDDLE, IB_OPCODE_RDMA_WRITE_LAST },
+	[IB_WR_RDMA_WRITE_WITH_IMM] = {
+		IB_OPCODE_RDMA_WRITE_ONLY_WITH_IMMEDIATE,
+		IB_OPCODE_RDMA_WRITE_FIRST, IB_OPCODE_RDMA_WRITE_MIDDLE,
+		IB_OPCODE_RDMA_WRITE_LAST_WITH_IMMEDIATE },
+};
+
+static u8 transport_of(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return IB_OPCODE_RC;
+	case IB_QPT_UC:
+		return IB_OPCODE_UC;
+	default:
+		return IB_OPCODE_UD;
+	}
+}
+
+/**
+ * rhca_segment_opcode - Opcode of a packet of a SEND or WRITE
+ * @wr_opcode: IB_WR_SEND*, IB_WR_RDMA_WRITE*
+ * @type: of the QP
+ * @first: it begins the message
+ * @last: it ends the message
+ */
+u8 rhca_segment_opcode(u32 wr_opcode, enum ib_qp_type type, bool first,
+		       bool last)
+{
+	enum position position = first ? (last ? ONLY : FIRST) :
+					 (last ? LAST : MIDDLE);
+
+	return transport_of(type) | segment_opcodes[wr_opcode][position];
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_segment_opcode);
+
+/* Is its request always one packet, and its answer, too? */
+static bool is_single(const struct rhca_send_wqe *wqe)
+{
+	return rhca_wqe_is_atomic(wqe) || wqe->opcode == RHCA_WR_FLUSH ||
+	       wqe->opcode == RHCA_WR_ATOMIC_WRITE;
+}
+
+/* --- numbers -------------------------------------------------------------- */
+
+static u32 packets_of(const struct rhca_sw_qp *qp,
+		      const struct rhca_send_wqe *wqe)
+{
+	if (is_single(wqe) || wqe->length <= qp->mtu_bytes)
+		return 1;
+	return DIV_ROUND_UP(wqe->length, qp->mtu_bytes);
+}
+
+/* READs count once for each request that they go out as */
+static u32 messages_of(const struct rhca_sw_qp *qp,
+		       const struct rhca_send_wqe *wqe)
+{
+	if (!rhca_wqe_is_read(wqe))
+		return 1;
+	return DIV_ROUND_UP(packets_of(qp, wqe), RHCA_READ_CHUNK);
+}
+
+/**
+ * rhca_wqe_number - A request begins: give it its PSNs
+ * @qp: the QP
+ * @wqe: the request to send next
+ *
+ * Context: send.lock held.
+ */
+void rhca_wqe_number(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+
+	lockdep_assert_held(&send->lock);
+	send->ssn = rhca_psn_add(send->ssn, messages_of(qp, wqe));
+	wqe->ssn = send->ssn;
+	wqe->first_psn = send->next_psn;
+	wqe->last_psn = rhca_psn_add(send->next_psn, packets_of(qp, wqe) - 1);
+	wqe->numbered = true;
+}
+
+/* --- plan ----------------------------------------------------------------- */
+
+/* The packet is only planned: whoever has sent it counts it */
+static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
+		      bool last)
+{
+	const struct rhca_requester *send = &qp->send;
+	u32 in_flight = rhca_requester_in_flight(send) + 1;
+
+	if (!rhca_is_rc(&qp->base))
+		return false;
+	if (send->unasked + 1 >= RHCA_ACK_INTERVAL || send->repeating ||
+	    send->ask || in_flight >= RHCA_SEND_WINDOW)
+		return true;
+	/* The next packet has to wait for what the peer says to this one */
+	if (rhca_requester_lacks_credit(send, wqe, wqe->ssn))
+		return true;
+	if (!last)
+		return false;
+	/* The last packet before the queue or the peer's buffers run dry */
+	if (send->limited && rhca_wqe_takes_receive(wqe) &&
+	    rhca_psn_diff(wqe->ssn, send->limit_ssn) >= 0)
+		return true;
+	return !rhca_requester_goes_on(qp);
+}
+
+static u32 dest_qpn(const struct rhca_sw_qp *qp,
+		    const struct rhca_send_wqe *wqe)
+{
+	return rhca_is_datagram(&qp->base) ? wqe->dest_qpn :
+						qp->base.attr.dest_qp_num;
+}
+
+static u16 pkey_of(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
+{
+	return qp->base.core.ibqp.qp_type == IB_QPT_GSI ?
+		rhca_pkey_at(&qp->base.port->pkeys, wqe->pkey_index) :
+		rhca_qp_pkey(&qp->base);
+}
+
+static void plan_message(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
+			 struct rhca_segment *seg)
+{
+	u32 offset = qp->send.next_offset;
+	bool first = !offset, last;
+
+	/* A datagram is one packet; its length was checked when it was posted */
+	seg->payload_bytes = rhca_is_datagram(&qp->base) ? wqe->length :
+			     min(wqe->length - offset, qp->mtu_bytes);
+	last = offset + seg->payload_bytes == wqe->length;
+	seg->message_bytes = wqe->length;
+	seg->advance = seg->payload_bytes;
+	seg->psns = 1;
+	seg->fields.opcode = rhca_segment_opcode(wqe->opcode,
+						 qp->base.core.ibqp.qp_type, first,
+						 last);
+	seg->fields.solicited = last && rhca_wqe_takes_receive(wqe) &&
+				(wqe->send_flags & IB_SEND_SOLICITED);
+	seg->fields.ack_req = wants_ack(qp, wqe, last);
+}
+
+/* Chunk borders do not depend on where a repetition begins */
+static void plan_read(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
+		      struct rhca_segment *seg)
+{
+	u32 chunk = RHCA_READ_CHUNK * qp->mtu_bytes;
+	u32 offset = qp->send.next_offset;
+	u32 end = min_t(u64, wqe->length,
+			(u64)(offset / chunk + 1) * chunk);
+
+	seg->fields.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST;
+	seg->fields.ack_req = true;
+	seg->message_bytes = end - offset;
+	seg->advance = end - offset;
+	seg->psns = max(DIV_ROUND_UP(end - offset, qp->mtu_bytes), 1U);
+}
+
+static void plan_single(const struct rhca_send_wqe *wqe,
+			struct rhca_segment *seg)
+{
+	switch (wqe->opcode) {
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		seg->fields.opcode = IB_OPCODE_RC_COMPARE_SWAP;
+		break;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		seg->fields.opcode = IB_OPCODE_RC_FETCH_ADD;
+		break;
+	case RHCA_WR_FLUSH:
+		seg->fields.opcode = RHCA_OPCODE_FLUSH;
+		seg->message_bytes = wqe->flush_bytes;
+		break;
+	default:
+		seg->fields.opcode = RHCA_OPCODE_ATOMIC_WRITE;
+		seg->payload_bytes = wqe->length;
+		seg->message_bytes = wqe->length;
+		break;
+	}
+	seg->fields.ack_req = true;
+	seg->advance = wqe->length;
+	seg->psns = 1;
+}
+
+/**
+ * rhca_segment_plan - What the next packet is
+ * @qp: the QP, in which nothing changes: the packet may fail to be built
+ * @wqe: the request to send next
+ * @seg: what to fill
+ *
+ * Context: send.lock held, RCU read side.
+ */
+void rhca_segment_plan(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
+		       struct rhca_segment *seg)
+{
+	lockdep_assert_held(&qp->send.lock);
+	*seg = (struct rhca_segment) {
+		.fields = {
+			.pkey		= pkey_of(qp, wqe),
+			.dest_qpn	= dest_qpn(qp, wqe),
+			.psn		= qp->send.next_psn,
+		},
+	};
+	if (is_single(wqe))
+		plan_single(wqe, seg);
+	else if (rhca_wqe_is_read(wqe))
+		plan_read(qp, wqe, seg);
+	else
+		plan_message(qp, wqe, seg);
+}
+
+/* --- packet --------------------------------------------------------------- */
+
+static enum ib_wc_status add_payload(struct rhca_sw_qp *qp,
+				     const struct rhca_send_wqe *wqe,
+				     struct rhca_packet *packet)
+{
+	struct rhca_span span = {
+		.sge		= wqe->sge,
+		.num_sge	= wqe->num_sge,
+		.offset		= qp->send.next_offset,
+		.bytes		= packet->payload_bytes,
+		.held		= &qp->send.held,
+	};
+
+	if (wqe->send_flags & IB_SEND_INLINE) {
+		rhca_packet_copy(packet,
+				 wqe->inline_data + qp->send.next_offset,
+				 packet->payload_bytes);
+		return IB_WC_SUCCESS;
+	}
+	return rhca_gather(&qp->base, &span, packet);
+}
+
+static void fill_datagram(struct rhca_sw_qp *qp, struct rhca_packet *packet,
+			  const struct rhca_send_wqe *wqe)
+{
+	/* The high bit asks for the QP's own key, 10.2.5 */
+	u32 qkey = wqe->qkey & BIT(31) ? qp->base.attr.qkey : wqe->qkey;
+
+	rhca_deth_fill(rhca_packet_header(packet, RHCA_HDR_DETH), qkey,
+		       qp->base.number);
+	packet->udp_sport = rdma_get_udp_sport(packet->path->address.flow.flow_label,
+					       qp->base.number, wqe->dest_qpn);
+}
+
+static void fill_reth(struct rhca_packet *packet,
+		      const struct rhca_send_wqe *wqe, u32 offset, u32 length)
+{
+	struct rhca_reth *reth = rhca_packet_header(packet, RHCA_HDR_RETH);
+
+	reth->va = cpu_to_be64(wqe->remote_addr + offset);
+	reth->rkey = cpu_to_be32(wqe->rkey);
+	reth->length = cpu_to_be32(length);
+}
+
+static void fill_atomic(struct rhca_packet *packet,
+			const struct rhca_send_wqe *wqe)
+{
+	struct rhca_atomic_eth *eth = rhca_packet_header(packet,
+							 RHCA_HDR_ATOMIC_ETH);
+	bool swap = wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP;
+
+	eth->va = cpu_to_be64(wqe->remote_addr);
+	eth->rkey = cpu_to_be32(wqe->rkey);
+	eth->swap_add = cpu_to_be64(swap ? wqe->swap : wqe->compare_add);
+	eth->compare = cpu_to_be64(swap ? wqe->compare_add : 0);
+}
+
+static void fill_headers(struct rhca_sw_qp *qp, struct rhca_packet *packet,
+			 const struct rhca_send_wqe *wqe, u32 read_bytes)
+{
+	u8 opcode = packet->bth->opcode;
+	struct rhca_feth *feth;
+	struct rhca_ieth *ieth;
+	struct rhca_immdt *imm;
+
+	if (rhca_opcode_has(opcode, RHCA_HDR_DETH))
+		fill_datagram(qp, packet, wqe);
+	if (rhca_opcode_has(opcode, RHCA_HDR_FETH)) {
+		feth = rhca_packet_header(packet, RHCA_HDR_FETH);
+		rhca_feth_fill(feth, wqe->placement, wqe->selectivity);
+	}
+	if (rhca_opcode_has(opcode, RHCA_HDR_RETH))
+		fill_reth(packet, wqe, qp->send.next_offset, read_bytes);
+	if (rhca_opcode_has(opcode, RHCA_HDR_ATOMIC_ETH))
+		fill_atomic(packet, wqe);
+	if (rhca_opcode_has(opcode, RHCA_HDR_IMMDT)) {
+		imm = rhca_packet_header(packet, RHCA_HDR_IMMDT);
+		imm->data = wqe->imm_data;
+	}
+	if (rhca_opcode_has(opcode, RHCA_HDR_IETH)) {
+		ieth = rhca_packet_header(packet, RHCA_HDR_IETH);
+		ieth->rkey = cpu_to_be32(wqe->invalidate_rkey);
+	}
+}
+
+/* Does another packet to the same destination follow at once? */
+static bool more_follows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
+			 const struct rhca_segment *seg)
+{
+	u32 next = qp->send.next + 1;
+
+	if (qp->send.next_offset + seg->advance < wqe->length)
+		return true;
+	if (!rhca_requester_has_request(qp, next))
+		return false;
+	return !rhca_is_datagram(&qp->base) ||
+	       rhca_sq_wqe(&qp->base.sq, next)->path == wqe->path;
+}
+
+static bool is_nothing_under_way(const struct rhca_requester *send)
+{
+	return send->newest_psn == send->oldest_unacked_psn;
+}
+
+/* A packet that neither follows another nor is followed by one */
+static bool begin_shared(struct rhca_sw_qp *qp, const struct rhca_segment *seg,
+			 struct rhca_packet *packet, struct rhca_tx_list *tx,
+			 bool more)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!tx->shared || more || send->backoff.single ||
+	    !is_nothing_under_way(send) ||
+	    !rhca_shared_begin_packet(tx->shared, packet, &qp->base, tx->path,
+				      &seg->fields, seg->payload_bytes))
+		return false;
+	send->udp_sport = packet->udp_sport;
+	return true;
+}
+
+/* What follows a packet that took the source port of a block must not overtake it */
+static void keep_source_port(struct rhca_requester *send,
+			     struct rhca_packet *packet)
+{
+	if (is_nothing_under_way(send))
+		send->udp_sport = 0;
+	if (send->udp_sport)
+		packet->udp_sport = send->udp_sport;
+}
+
+/**
+ * rhca_segment_build - Make the packet
+ * @qp: the QP
+ * @wqe: the request
+ * @seg: by rhca_segment_plan()
+ * @packet: what to fill; without an skb where there was no memory for one
+ * @tx: what it will be added to
+ *
+ * Context: send.lock held, RCU read side.
+ *
+ * Return: IB_WC_SUCCESS, or the status that the request ends with.
+ */
+enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
+				     const struct rhca_send_wqe *wqe,
+				     const struct rhca_segment *seg,
+				     struct rhca_packet *packet,
+				     struct rhca_tx_list *tx)
+{
+	bool more = more_follows(qp, wqe, seg);
+	enum ib_wc_status status;
+
+	lockdep_assert_held(&qp->send.lock);
+	if (!begin_shared(qp, seg, packet, tx, more)) {
+		if (rhca_tx_list_begin_packet(tx, packet, &seg->fields,
+					      seg->payload_bytes, more)) {
+			packet->skb = NULL;	/* as if the wire had lost it */
+			packet->room = NULL;
+			packet->shared = false;
+			return IB_WC_SUCCESS;
+		}
+		keep_source_port(&qp->send, packet);
+	}
+	fill_headers(qp, packet, wqe, seg->message_bytes);
+	if (packet->room && !packet->shared)
+		rhca_block_precede(&tx->block, packet);
+	rhca_packet_protect(packet);
+	status = add_payload(qp, wqe, packet);
+	if (status == IB_WC_SUCCESS)
+		rhca_packet_seal(packet);
+	else
+		rhca_packet_drop(packet);
+	return status;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The send half of a QP: what is asked of its queue and its counters, by all who send
+ * requests, complete them and take responses.
+ */
+#ifndef RHCA_SW_TX_SEND_HALF_H
+#define RHCA_SW_TX_SEND_HALF_H
+
+#include "sw/qp/qp.h"
+#include "wire/psn.h"
+
+/* Index behind the requests of which a packet has been sent */
+static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)
+{
+	return send->next + (send->next_offset ? 1 : 0);
+}
+
+/* Packets without acknowledgement */
+static inline u32 rhca_requester_in_flight(const struct rhca_requester *send)
+{
+	return rhca_psn_diff(send->next_psn, send->oldest_unacked_psn);
+}
+
+/* Looks at the queue only when all that has been seen there is used up */
+static inline bool rhca_requester_sees_more(struct rhca_sw_qp *qp)
+{
+	struct rhca_sq *sq = &qp->base.sq;
+	u32 end;
+
+	if (qp->base.core.is_user)
+		rhca_sq_fetch(&qp->base);
+	end = READ_ONCE(sq->tail);
+	if (end == qp->send.posted_end)
+		return false;
+	/* The index before the requests that it announces */
+	smp_acquire__after_ctrl_dep();
+	qp->send.posted_end = end;
+	return true;
+}
+
+/* Has a request been posted at this index, where those before it are known? */
+static inline bool rhca_requester_has_request(struct rhca_sw_qp *qp, u32 index)
+{
+	return index != qp->send.posted_end || rhca_requester_sees_more(qp);
+}
+
+/* Compare-and-swap or fetch-and-add: the response brings what was there before */
+static inline bool rhca_wqe_is_atomic(const struct rhca_send_wqe *wqe)
+{
+	return wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+	       wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/**
+ * rhca_wqe_is_read - Is this request answered by a response of its own?
+ * @wqe: the request
+ *
+ * Such requests take a responder resource of the peer, and a mere
+ * acknowledgement does not complete them.
+ */
+static inline bool rhca_wqe_is_read(const struct rhca_send_wqe *wqe)
+{
+	switch (wqe->opcode) {
+	case IB_WR_RDMA_READ:
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case RHCA_WR_FLUSH:
+	case RHCA_WR_ATOMIC_WRITE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Does it take a receive request of the peer? */
+static inline bool rhca_wqe_takes_receive(const struct rhca_send_wqe *wqe)
+{
+	return wqe->opcode == IB_WR_SEND || wqe->opcode == IB_WR_SEND_WITH_IMM ||
+	       wqe->opcode == IB_WR_SEND_WITH_INV ||
+	       wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/*
+ * Is a request beyond the peer's receive buffers, 9.7.7.2? Then it is sent by
+ * single packets, one at a time, until the peer has taken the first of them.
+ */
+static inline bool rhca_requester_lacks_credit(const struct rhca_requester *send,
+					       const struct rhca_send_wqe *wqe,
+					       u32 ssn)
+{
+	return send->limited && rhca_wqe_takes_receive(wqe) &&
+	       rhca_psn_diff(ssn, send->limit_ssn) > 0 &&
+	       ssn != send->probe_ssn;
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef RHCA_SW_VERBS_MEMORY_CHARGE_H
+#define RHCA_SW_VERBS_MEMORY_CHARGE_H
+
+#include <linux/mm_types.h>
+#include <rdma/ib_verbs.h>
+
+/**
+ * struct rhca_charge - Locked memory that counts against a process's limit
+ * @mm: the process, of which the struct is held; NULL when nothing is charged
+ * @pages: how much
+ */
+struct rhca_charge {
+	struct mm_struct *mm;
+	unsigned long pages;
+};
+
+int rhca_charge_take(struct rhca_charge *charge, struct ib_device *ibdev,
+		     size_t bytes);
+void rhca_charge_give(struct rhca_charge *charge);
+void rhca_charge_explain(struct ib_device *ibdev, u64 bytes);
+
+#endif

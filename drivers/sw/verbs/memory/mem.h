@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory that keys name: regions and windows. The data path looks a key up for
+ * each packet, checks it, and holds the memory only while it copies.
+ */
+#ifndef RHCA_SW_VERBS_MEMORY_MEM_H
+#define RHCA_SW_VERBS_MEMORY_MEM_H
+
+#include <linux/atomic.h>
+#include <linux/mm_types.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+struct rhca_odp;
+struct rhca_verbs_dev;
+
+enum rhca_mem_kind {
+	RHCA_MEM_DMA,		/* all kernel memory, addresses are virtual */
+	RHCA_MEM_USER,		/* pages of a process, pinned or on demand */
+	RHCA_MEM_FAST_REG,	/* kernel page list, keyed by work requests */
+	RHCA_MEM_WINDOW_1,	/* type 1 memory window */
+	RHCA_MEM_WINDOW_2,	/* type 2B: bound to one QP */
+};
+
+enum rhca_mem_state {
+	RHCA_MEM_INVALID,	/* registered, unusable: no key works */
+	RHCA_MEM_VALID,
+	RHCA_MEM_GONE,		/* being deregistered: will never be valid again */
+};
+
+/**
+ * struct rhca_mem - A region or window
+ * @users: packets that use it just now. A lookup counts itself in and then looks
+ *	at @state; who takes the memory away changes @state and then looks at the
+ *	count, so one of them sees the other. What follows @state is only changed
+ *	when the memory is not valid and has no users. The struct itself lives
+ *	for a grace period longer
+ * @cpu_users: the same for each CPU, in place of @users: for regions that only
+ *	verbs take away. Many QPs may share those, and a verb may look at all CPUs
+ * @rcu: for the grace period
+ * @dev: the device
+ * @kind: what it is
+ * @binding_lock: protects what the key means: @state, and changes of the rest
+ * @num_windows: windows bound to a region, which cannot go meanwhile
+ * @state: usable or not
+ * @pd: protection domain
+ * @key: both local and remote key; the low byte is the consumer's to vary
+ * @access: IB_ACCESS_*
+ * @iova: first address
+ * @length: bytes
+ * @pages: one entry for each 1 << @page_shift bytes; windows have none. With
+ *	on-demand paging those that are not there are NULL, and an implicit
+ *	region, the whole address space, has none: see rhca_odp_page()
+ * @num_pages: entries of @pages
+ * @max_pages: room in @pages
+ * @page_shift: log2 of the bytes an entry covers
+ * @first_offset: of @iova in the first page
+ * @odp: brings pages in; NULL without on-demand paging
+ * @region: of a window: the region it is bound to; for users only, since it is
+ *	stale when the window is not valid
+ * @qp_num: of a type 2 window: the QP it is bound to
+ */
+struct rhca_mem {
+	atomic_t users;
+	atomic_t __percpu *cpu_users;
+	struct rcu_head rcu;
+	struct rhca_verbs_dev *dev;
+	enum rhca_mem_kind kind;
+
+	spinlock_t binding_lock;	/* protects: */
+	u32 num_windows;
+	enum rhca_mem_state state;
+	struct ib_pd *pd;
+	u32 key;
+	int access;
+	u64 iova;
+	u64 length;
+	struct page **pages;
+	u32 num_pages;
+	u32 max_pages;
+	u32 page_shift;
+	u32 first_offset;
+	struct rhca_odp *odp;
+	struct rhca_mem *region;
+	u32 qp_num;
+};
+
+/*
+ * Rights of RDMA FLUSH as in uverbs; older kernels have no name for them, and let
+ * nobody ask for them.
+ */
+#define RHCA_ACCESS_FLUSH_GLOBAL	BIT(8)
+#define RHCA_ACCESS_FLUSH_PERSISTENT	BIT(9)
+#define RHCA_ACCESS_FLUSH		(RHCA_ACCESS_FLUSH_GLOBAL | \
+					 RHCA_ACCESS_FLUSH_PERSISTENT)
+
+#define RHCA_KEY_INDEX(key)	((key) >> 8)
+
+int rhca_mem_publish(struct rhca_mem *mem, struct rhca_verbs_dev *dev,
+		     struct ib_pd *pd, enum rhca_mem_kind kind);
+void rhca_mem_withdraw(struct rhca_mem *mem);
+void rhca_mem_set_valid(struct rhca_mem *mem);
+bool rhca_mem_is_idle(const struct rhca_mem *mem);
+void rhca_mem_wait_idle(const struct rhca_mem *mem);
+void rhca_mem_put(struct rhca_mem *mem);
+struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key);
+struct rhca_mem *rhca_mem_hold(struct rhca_mem **held,
+			       struct rhca_verbs_dev *dev, u32 key);
+void rhca_mem_release(struct rhca_mem **held);
+bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
+		     int access);
+struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
+			   unsigned int *offset, unsigned int *bytes);
+int rhca_mem_fault(const struct rhca_mem *mem, u64 addr, u64 bytes, u64 ahead);
+struct page *rhca_kernel_page(u64 addr);
+
+#endif

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions, IBTA vol. 1, 10.6: the verbs that make and change them.
+ */
+#include <linux/ioport.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/device.h"
+#include "sw/verbs/memory/charge.h"
+#include "sw/verbs/memory/mr.h"
+#include "sw/verbs/memory/odp.h"
+
+#define ACCESS_SUPPORTED (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			  IB_ACCESS_MW_BIND | RHCA_ACCESS_FLUSH | \
+			  IB_ACCESS_OPTIONAL)
+
+static struct rhca_mr *alloc_mr_object(struct ib_pd *pd)
+{
+	struct rhca_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+
+	if (mr) {
+		mr->ibmr.pd = pd;
+		mr->ibmr.device = pd->device;
+	}
+	return mr;
+}
+
+static int publish_mr(struct rhca_mr *mr, enum rhca_mem_kind kind)
+{
+	int ret = rhca_mem_publish(&mr->mem, to_verbs_dev(mr->ibmr.device),
+				   mr->ibmr.pd, kind);
+
+	if (ret)
+		return ret;
+	mr->ibmr.lkey = mr->mem.key;
+	mr->ibmr.rkey = mr->mem.key;
+	return 0;
+}
+
+static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct rhca_mr *mr = alloc_mr_object(pd);
+	int ret;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->mem.access = access;
+	mr->mem.length = U64_MAX;
+	ret = publish_mr(mr, RHCA_MEM_DMA);
+	if (ret) {
+		kfree(mr);
+		return ERR_PTR(ret);
+	}
+	rhca_mem_set_valid(&mr->mem);
+	return &mr->ibmr;
+}
+
+static int list_pages(struct rhca_mem *mem, struct ib_umem *umem)
+{
+	struct sg_page_iter iter;
+	u32 i = 0;
+
+	mem->max_pages = ib_umem_num_pages(umem);
+	mem->pages = kvmalloc_array(mem->max_pages, sizeof(*mem->pages),
+				    GFP_KERNEL_ACCOUNT);
+	if (!mem->pages)
+		return -ENOMEM;
+	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {
+		if (i == mem->max_pages)
+			break;
+		mem->pages[i++] = sg_page_iter_page(&iter);
+	}
+	mem->num_pages = i;
+	mem->page_shift = PAGE_SHIFT;
+	mem->first_offset = ib_umem_offset(umem);
+	return 0;
+}
+
+static bool is_persistent(const struct page *page)
+{
+	return region_intersects(page_to_phys(page), PAGE_SIZE, IORESOURCE_MEM,
+				 IORES_DESC_PERSISTENT_MEMORY) ==
+		REGION_INTERSECTS;
+}
+
+/* Who is promised persistence must have memory that can keep it, A19 */
+static int check_persistence(const struct rhca_mem *mem, int access)
+{
+	u32 i;
+
+	if (!(access & RHCA_ACCESS_FLUSH_PERSISTENT))
+		return 0;
+	for (i = 0; i < mem->num_pages; i++) {
+		if (!is_persistent(mem->pages[i]))
+			return -EINVAL;
+		cond_resched();
+	}
+	return 0;
+}
+
+static struct ib_umem *pin(struct ib_pd *pd, u64 start, u64 length, int access)
+{
+	struct ib_umem *umem = ib_umem_get_va(pd->device, start, length,
+					      access);
+
+	if (umem == ERR_PTR(-ENOMEM))
+		rhca_charge_explain(pd->device, length);	/* ib_core did not */
+	return umem;
+}
+
+static int get_pinned(struct rhca_mr *mr, u64 start, int access)
+{
+	int ret;
+
+	mr->umem = pin(mr->ibmr.pd, start, mr->mem.length, access);
+	if (IS_ERR(mr->umem)) {
+		ret = PTR_ERR(mr->umem);
+		mr->umem = NULL;
+		return ret;
+	}
+	ret = list_pages(&mr->mem, mr->umem);
+	return ret ?: check_persistence(&mr->mem, access);
+}
+
+/* What may be taken away has no place that it could be written back to, A19 */
+static int get_on_demand(struct rhca_mr *mr, u64 start, int access)
+{
+	if (access & RHCA_ACCESS_FLUSH_PERSISTENT)
+		return -EOPNOTSUPP;
+	return rhca_odp_create(&mr->mem, mr->ibmr.device, start,
+			       mr->mem.length, access);
+}
+
+static void put_user_memory(struct rhca_mr *mr)
+{
+	rhca_odp_destroy(&mr->mem);
+	kvfree(mr->mem.pages);
+	ib_umem_release(mr->umem);
+}
+
+static int check_range(u64 start, u64 length, u64 iova, int access)
+{
+	if (rhca_odp_is_implicit(start, length, access))
+		return iova ? -EINVAL : 0;
+	return length > RHCA_MAX_MR_BYTES ? -EINVAL : 0;
+}
+
+static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+				 u64 iova, int access,
+				 rhca_dmah_arg struct ib_udata *udata)
+{
+	struct rhca_mr *mr;
+	int ret;
+
+	if (access & ~(ACCESS_SUPPORTED | IB_ACCESS_ON_DEMAND))
+		return ERR_PTR(-EOPNOTSUPP);
+	ret = check_range(start, length, iova, access);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = alloc_mr_object(pd);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->mem.access = access;
+	mr->mem.iova = iova;
+	mr->mem.length = length;
+	ret = access & IB_ACCESS_ON_DEMAND ? get_on_demand(mr, start, access) :
+					     get_pinned(mr, start, access);
+	if (ret)
+		goto err_free;
+	ret = publish_mr(mr, RHCA_MEM_USER);
+	if (ret)
+		goto err_free;
+	mr->ibmr.iova = iova;
+	mr->ibmr.length = length;
+	rhca_mem_set_valid(&mr->mem);
+	return &mr->ibmr;
+
+err_free:
+	put_user_memory(mr);
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
+static int check_rereg(const struct rhca_mr *mr, int flags, int access)
+{
+	if (flags & ~(IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
+		return -EOPNOTSUPP;
+	if (!(flags & IB_MR_REREG_ACCESS))
+		return 0;
+	/* Pages were asked for by the old rights, and come by them */
+	if (mr->mem.odp)
+		return -EOPNOTSUPP;
+	if (access & ~ACCESS_SUPPORTED)
+		return -EOPNOTSUPP;
+	/* Pages were pinned for reading only */
+	if (ib_access_writable(access) && !mr->umem->writable)
+		return -EACCES;
+	return check_persistence(&mr->mem, access);
+}
+
+/* No new users and windows. Not while windows are bound to it, 10.6.7.2.6 */
+static int suspend(struct rhca_mem *region, enum rhca_mem_state state)
+{
+	int ret = 0;
+
+	spin_lock_bh(&region->binding_lock);
+	if (region->num_windows)
+		ret = -EINVAL;
+	else
+		WRITE_ONCE(region->state, state);
+	spin_unlock_bh(&region->binding_lock);
+	return ret;
+}
+
+/*
+ * Domain and rights may change; other memory is another registration. The old
+ * rights have ended when this returns, and nobody sees half of the new ones.
+ */
+static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				   u64 length, u64 iova, int access,
+				   struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct rhca_mr *mr = to_rhca_mr(ibmr);
+	int ret;
+
+	ret = check_rereg(mr, flags, access);
+	if (!ret)
+		ret = suspend(&mr->mem, RHCA_MEM_INVALID);
+	if (ret)
+		return ERR_PTR(ret);
+	rhca_mem_wait_idle(&mr->mem);
+	if (flags & IB_MR_REREG_ACCESS)
+		mr->mem.access = access;
+	if (flags & IB_MR_REREG_PD) {
+		mr->ibmr.pd = pd;
+		mr->mem.pd = pd;
+	}
+	rhca_mem_set_valid(&mr->mem);
+	return NULL;
+}
+
+static void free_page_lists(struct rhca_mr *mr)
+{
+	kvfree(mr->mem.pages);
+	kvfree(mr->mapping.pages);
+}
+
+static int alloc_page_lists(struct rhca_mr *mr, u32 max_pages)
+{
+	mr->mem.max_pages = max_pages;
+	mr->mem.page_shift = PAGE_SHIFT;
+	mr->mem.pages = kvcalloc(max_pages, sizeof(*mr->mem.pages),
+				 GFP_KERNEL_ACCOUNT);
+	mr->mapping.pages = kvcalloc(max_pages, sizeof(*mr->mapping.pages),
+				     GFP_KERNEL_ACCOUNT);
+	if (mr->mem.pages && mr->mapping.pages)
+		return 0;
+	free_page_lists(mr);
+	return -ENOMEM;
+}
+
+static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+			      u32 max_num_sg)
+{
+	struct rhca_mr *mr;
+	int ret;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > RHCA_MAX_FAST_REG_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = alloc_mr_object(pd);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	ret = alloc_page_lists(mr, max_num_sg);
+	if (ret)
+		goto err_free;
+	ret = publish_mr(mr, RHCA_MEM_FAST_REG);
+	if (ret)
+		goto err_free_pages;
+	return &mr->ibmr;
+
+err_free_pages:
+	free_page_lists(mr);
+err_free:
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
+static int set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct rhca_mr *mr = to_rhca_mr(ibmr);
+	struct page *page = rhca_kernel_page(addr);
+
+	if (!page)
+		return -EINVAL;
+	if (mr->mapping.num_pages == mr->mem.max_pages)
+		return -ENOMEM;
+	mr->mapping.pages[mr->mapping.num_pages++] = page;
+	return 0;
+}
+
+/* The consumer owns the mapping until its registration is posted, 10.6.4 */
+static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		     unsigned int *sg_offset)
+{
+	struct rhca_mapping *mapping = &to_rhca_mr(ibmr)->mapping;
+	int mapped;
+
+	/* One struct page an entry: what lies behind it may be vmalloc memory */
+	if (ibmr->page_size != PAGE_SIZE)
+		return -EINVAL;
+	mapping->num_pages = 0;
+	mapped = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
+	mapping->first_offset = offset_in_page(ibmr->iova);
+	mapping->is_new = true;
+	return mapped;
+}
+
+/* Lookups may count themselves in until the grace period has ended */
+static void free_mr(struct rcu_head *rcu)
+{
+	struct rhca_mr *mr = container_of(rcu, struct rhca_mr, mem.rcu);
+
+	free_percpu(mr->mem.cpu_users);
+	kfree(mr);
+}
+
+static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct rhca_mr *mr = to_rhca_mr(ibmr);
+	int ret;
+
+	ret = suspend(&mr->mem, RHCA_MEM_GONE);
+	if (ret)
+		return ret;
+	rhca_mem_withdraw(&mr->mem);
+	put_user_memory(mr);
+	kvfree(mr->mapping.pages);
+	call_rcu(&mr->mem.rcu, free_mr);
+	return 0;
+}
+
+const struct ib_device_ops rhca_mr_verbs = {
+	.alloc_mr	= alloc_mr,
+	.dereg_mr	= dereg_mr,
+	.get_dma_mr	= get_dma_mr,
+	.map_mr_sg	= map_mr_sg,
+	.reg_user_mr	= reg_user_mr,
+	.rereg_user_mr	= rereg_user_mr,
+};

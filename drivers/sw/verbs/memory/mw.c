@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory windows, and the work requests that change what a key means: bind,
+ * fast registration, local and remote invalidation. IBTA vol. 1, 10.6.6-10.6.8.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/device.h"
+#include "sw/verbs/memory/mr.h"
+#include "sw/verbs/memory/mw.h"
+
+#define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+			 IB_ACCESS_REMOTE_ATOMIC | RHCA_ACCESS_FLUSH)
+
+static bool is_window(const struct rhca_mem *mem)
+{
+	return mem->kind == RHCA_MEM_WINDOW_1 || mem->kind == RHCA_MEM_WINDOW_2;
+}
+
+/* Lock order: a window's binding_lock, then its region's; inside QP locks */
+static void drop_region(struct rhca_mem *region)
+{
+	spin_lock_nested(&region->binding_lock, SINGLE_DEPTH_NESTING);
+	region->num_windows--;
+	spin_unlock(&region->binding_lock);
+}
+
+/* No new users from here on. Those that are in go on to use @region's pages */
+static void detach(struct rhca_mem *window, enum rhca_mem_state state)
+{
+	lockdep_assert_held(&window->binding_lock);
+	if (window->state == RHCA_MEM_VALID)
+		drop_region(window->region);
+	WRITE_ONCE(window->state, state);
+}
+
+static bool remote_allowed(const struct rhca_mem *mem,
+			   const struct rhca_remote *remote)
+{
+	if (mem->pd != remote->pd ||
+	    (mem->kind == RHCA_MEM_WINDOW_2 && mem->qp_num != remote->qp_num))
+		return false;
+	if (remote->whole)
+		return mem->kind != RHCA_MEM_DMA &&
+		       !(remote->access & ~mem->access);
+	return rhca_mem_allows(mem, remote->va, remote->length,
+			       remote->access);
+}
+
+/**
+ * rhca_mem_get_remote - The memory that a peer asks for, if it may have it
+ * @remote: what it asks for
+ *
+ * Context: bottom halves off until rhca_mem_put().
+ * Return: memory in use, whose addresses are those of @remote; or NULL.
+ */
+struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote)
+{
+	struct rhca_mem *mem = rhca_mem_get(remote->dev, remote->rkey);
+
+	if (!mem || remote_allowed(mem, remote))
+		return mem;
+	rhca_mem_put(mem);
+	return NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_get_remote);
+
+/**
+ * rhca_mem_hold_remote - The same, to go on using it
+ * @held: as of rhca_mem_hold()
+ * @remote: what the peer asks for
+ *
+ * Context: as rhca_mem_hold().
+ * Return: memory in use, or NULL; @held may be in use even then.
+ */
+struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
+				      const struct rhca_remote *remote)
+{
+	struct rhca_mem *mem = rhca_mem_hold(held, remote->dev, remote->rkey);
+
+	return mem && remote_allowed(mem, remote) ? mem : NULL;
+}
+
+static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	struct rhca_mw *mw = to_rhca_mw(ibmw);
+	int ret;
+
+	mw->mem = kzalloc(sizeof(*mw->mem), GFP_KERNEL_ACCOUNT);
+	if (!mw->mem)
+		return -ENOMEM;
+	ret = rhca_mem_publish(mw->mem, to_verbs_dev(ibmw->device), ibmw->pd,
+			       ibmw->type == IB_MW_TYPE_1 ? RHCA_MEM_WINDOW_1 :
+							    RHCA_MEM_WINDOW_2);
+	if (ret) {
+		kfree(mw->mem);
+		return ret;
+	}
+	ibmw->rkey = mw->mem->key;
+	return 0;
+}
+
+static int dealloc_mw(struct ib_mw *ibmw)
+{
+	struct rhca_mem *mem = to_rhca_mw(ibmw)->mem;
+
+	spin_lock_bh(&mem->binding_lock);
+	detach(mem, RHCA_MEM_GONE);
+	spin_unlock_bh(&mem->binding_lock);
+	rhca_mem_withdraw(mem);
+	kfree_rcu(mem, rcu);
+	return 0;
+}
+
+/* The memory under a key, whatever its low byte and state; RCU read side */
+static struct rhca_mem *find_by_index(struct rhca_verbs_dev *dev, u32 key)
+{
+	return xa_load(&dev->keys, RHCA_KEY_INDEX(key));
+}
+
+static int check_window(const struct rhca_mem *window,
+			const struct rhca_bind *bind)
+{
+	if (!is_window(window) || window->state == RHCA_MEM_GONE ||
+	    window->pd != bind->pd || window->key != bind->window_key)
+		return -EINVAL;
+	if (window->kind == RHCA_MEM_WINDOW_2) {
+		/* Bound type 2 windows must be invalidated first, C10-70.2.1 */
+		if (window->state == RHCA_MEM_VALID || !bind->length)
+			return -EINVAL;
+	}
+	/* The index is the HCA's, the low byte the consumer's, and must change */
+	if (RHCA_KEY_INDEX(bind->new_key) != RHCA_KEY_INDEX(window->key) ||
+	    bind->new_key == window->key)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_region(const struct rhca_mem *region,
+			const struct rhca_bind *bind)
+{
+	if (region->state != RHCA_MEM_VALID ||
+	    region->kind == RHCA_MEM_DMA || region->pd != bind->pd ||
+	    !(region->access & IB_ACCESS_MW_BIND))
+		return -EINVAL;
+	/* Local write is no right of a window, but applications ask for it */
+	if (bind->access & ~(WINDOW_ACCESS | IB_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if ((bind->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
+	    !(region->access & IB_ACCESS_LOCAL_WRITE))
+		return -EINVAL;	/* C10-75 */
+	if (bind->access & RHCA_ACCESS_FLUSH & ~region->access)
+		return -EINVAL;	/* A19 */
+	return rhca_mem_allows(region, bind->addr, bind->length, 0) ? 0 : -EINVAL;
+}
+
+/* The region stays as it is as long as a window is bound to it */
+static int take_region(struct rhca_mem *region, const struct rhca_bind *bind)
+{
+	int ret;
+
+	/* Looked at first: the locks of two windows have no order */
+	if (!region || is_window(region))
+		return -EINVAL;
+	spin_lock_nested(&region->binding_lock, SINGLE_DEPTH_NESTING);
+	ret = check_region(region, bind);
+	if (!ret)
+		region->num_windows++;
+	spin_unlock(&region->binding_lock);
+	return ret;
+}
+
+static void attach(struct rhca_mem *window, struct rhca_mem *region,
+		   const struct rhca_bind *bind)
+{
+	window->region = region;
+	window->iova = bind->addr;
+	window->length = bind->length;
+	window->access = bind->access;
+	window->qp_num = bind->qp_num;
+	WRITE_ONCE(window->key, bind->new_key);
+	rhca_mem_set_valid(window);
+}
+
+static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
+		       const struct rhca_bind *bind)
+{
+	int ret;
+
+	lockdep_assert_held(&window->binding_lock);
+	ret = check_window(window, bind);
+	if (!ret && bind->length)
+		ret = take_region(region, bind);
+	if (ret)
+		return ret;
+	detach(window, RHCA_MEM_INVALID);
+	if (!rhca_mem_is_idle(window)) {
+		if (bind->length)
+			drop_region(region);
+		return -EINPROGRESS;
+	}
+	if (bind->length)
+		attach(window, region, bind);
+	else
+		WRITE_ONCE(window->key, bind->new_key);
+	return 0;
+}
+
+/**
+ * rhca_mw_bind - Carry out a bind work request
+ * @dev: the device
+ * @bind: the request
+ *
+ * Context: bottom halves off.
+ * Return: 0; -EINVAL when any rule of 10.6.7.2 is broken, with nothing changed;
+ * -EINPROGRESS when packets still use the window by its old binding, which lets
+ * no more of them in: try again.
+ */
+int rhca_mw_bind(struct rhca_verbs_dev *dev, const struct rhca_bind *bind)
+{
+	struct rhca_mem *window, *region = NULL;
+	int ret = -EINVAL;
+
+	rcu_read_lock();
+	window = find_by_index(dev, bind->window_key);
+	if (bind->length)
+		region = rhca_mem_get(dev, bind->region_key);
+	if (window) {
+		spin_lock(&window->binding_lock);
+		ret = bind_locked(window, region, bind);
+		spin_unlock(&window->binding_lock);
+	}
+	rhca_mem_put(region);
+	rcu_read_unlock();
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mw_bind);
+
+static int invalidate_locked(struct rhca_mem *mem, struct ib_pd *pd, u32 key,
+			     u32 qp_num, bool remote)
+{
+	lockdep_assert_held(&mem->binding_lock);
+	if (mem->key != key || mem->pd != pd || mem->state == RHCA_MEM_GONE)
+		return -EINVAL;
+	switch (mem->kind) {
+	case RHCA_MEM_FAST_REG:
+		/* A peer may only invalidate what it was given rights to */
+		if (remote && !(mem->access & WINDOW_ACCESS))
+			return -EINVAL;
+		WRITE_ONCE(mem->state, RHCA_MEM_INVALID);
+		break;
+	case RHCA_MEM_WINDOW_2:
+		if (mem->state != RHCA_MEM_VALID || mem->qp_num != qp_num)
+			return -EINVAL;
+		detach(mem, RHCA_MEM_INVALID);
+		break;
+	default:
+		return -EINVAL;
+	}
+	return rhca_mem_is_idle(mem) ? 0 : -EINPROGRESS;
+}
+
+/**
+ * rhca_key_invalidate - Make a key unusable
+ * @dev: the device
+ * @pd: of the QP
+ * @key: the key
+ * @qp_num: the QP, for windows that are bound to one
+ * @remote: a peer asks, by SEND with Invalidate
+ *
+ * Context: bottom halves off.
+ * Return: 0; -EINVAL when the key cannot be invalidated by this QP; -EINPROGRESS
+ * when it is invalid, but packets that came before still use the memory: the
+ * request is complete when rhca_key_is_idle() says so.
+ */
+int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
+			u32 qp_num, bool remote)
+{
+	struct rhca_mem *mem;
+	int ret = -EINVAL;
+
+	rcu_read_lock();
+	mem = find_by_index(dev, key);
+	if (mem) {
+		spin_lock(&mem->binding_lock);
+		ret = invalidate_locked(mem, pd, key, qp_num, remote);
+		spin_unlock(&mem->binding_lock);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_key_invalidate);
+
+/**
+ * rhca_key_is_idle - Has the memory of an invalidated key no users any more?
+ * @dev: the device
+ * @key: the key. What it named may have been deregistered or have another key
+ *	meanwhile, and either has waited for the users
+ *
+ * Context: any but hardirq.
+ */
+bool rhca_key_is_idle(struct rhca_verbs_dev *dev, u32 key)
+{
+	struct rhca_mem *mem;
+	bool idle;
+
+	rcu_read_lock();
+	mem = find_by_index(dev, key);
+	idle = !mem || READ_ONCE(mem->key) != key ||
+	       READ_ONCE(mem->state) == RHCA_MEM_VALID || rhca_mem_is_idle(mem);
+	rcu_read_unlock();
+	return idle;
+}
+
+/* A region that is registered again without having been mapped keeps its pages */
+static void use_mapping(struct rhca_mr *mr)
+{
+	lockdep_assert_held(&mr->mem.binding_lock);
+	if (!mr->mapping.is_new)
+		return;
+	swap(mr->mem.pages, mr->mapping.pages);
+	mr->mem.num_pages = mr->mapping.num_pages;
+	mr->mem.first_offset = mr->mapping.first_offset;
+	mr->mapping.is_new = false;
+}
+
+static int register_locked(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
+			   int access)
+{
+	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
+
+	lockdep_assert_held(&mem->binding_lock);
+	if (mem->kind != RHCA_MEM_FAST_REG || mem->pd != pd ||
+	    mem->state != RHCA_MEM_INVALID ||
+	    RHCA_KEY_INDEX(key) != RHCA_KEY_INDEX(mem->key))
+		return -EINVAL;
+	if (!rhca_mem_is_idle(mem))
+		return -EINPROGRESS;
+	use_mapping(to_rhca_mr(ibmr));
+	mem->access = access;
+	mem->iova = ibmr->iova;		/* NFS changes it once it is mapped */
+	mem->length = ibmr->length;
+	WRITE_ONCE(mem->key, key);
+	rhca_mem_set_valid(mem);
+	return 0;
+}
+
+/**
+ * rhca_key_register - Carry out a fast registration
+ * @ibmr: the region, mapped by ib_map_mr_sg()
+ * @pd: of the QP
+ * @key: key that it shall have; same index
+ * @access: IB_ACCESS_*
+ *
+ * Context: bottom halves off.
+ * Return: 0; -EINVAL when the region is valid still, belongs to another domain,
+ * or the key is not one of its own; -EINPROGRESS when packets use it by its
+ * former key: try again.
+ */
+int rhca_key_register(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access)
+{
+	struct rhca_mem *mem = &to_rhca_mr(ibmr)->mem;
+	int ret;
+
+	spin_lock(&mem->binding_lock);
+	ret = register_locked(ibmr, pd, key, access);
+	spin_unlock(&mem->binding_lock);
+	return ret;
+}
+
+const struct ib_device_ops rhca_mw_verbs = {
+	.alloc_mw	= alloc_mw,
+	.dealloc_mw	= dealloc_mw,
+
+	INIT_RDMA_OBJ_SIZE(ib_mw, rhca_mw, ibmw),
+};

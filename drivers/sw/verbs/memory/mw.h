@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef RHCA_SW_VERBS_MEMORY_MW_H
+#define RHCA_SW_VERBS_MEMORY_MW_H
+
+#include "sw/verbs/memory/mem.h"
+
+/**
+ * struct rhca_mw - Memory window
+ * @ibmw: ib_core's part
+ * @mem: what its key finds; allocated apart, since lookups may outlive @ibmw
+ */
+struct rhca_mw {
+	struct ib_mw ibmw;
+	struct rhca_mem *mem;
+};
+
+static inline struct rhca_mw *to_rhca_mw(struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct rhca_mw, ibmw);
+}
+
+/**
+ * struct rhca_bind - A bind work request
+ * @window_key: key that the window has now
+ * @new_key: key that it shall have; same index
+ * @region_key: local key of the region
+ * @addr: first address
+ * @length: bytes; 0 unbinds a type 1 window
+ * @access: IB_ACCESS_*
+ * @pd: of the QP
+ * @qp_num: of the QP
+ */
+struct rhca_bind {
+	u32 window_key;
+	u32 new_key;
+	u32 region_key;
+	u64 addr;
+	u64 length;
+	int access;
+	struct ib_pd *pd;
+	u32 qp_num;
+};
+
+/**
+ * struct rhca_remote - What a peer asks for
+ * @dev: the device
+ * @pd: of the QP
+ * @qp_num: of the QP
+ * @rkey: remote key
+ * @va: first address
+ * @length: bytes
+ * @whole: all that @rkey names, in place of @va and @length
+ * @access: IB_ACCESS_REMOTE_*, RHCA_ACCESS_FLUSH_*
+ */
+struct rhca_remote {
+	struct rhca_verbs_dev *dev;
+	struct ib_pd *pd;
+	u32 qp_num;
+	u32 rkey;
+	u64 va;
+	u64 length;
+	bool whole;
+	int access;
+};
+
+struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote);
+struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
+				      const struct rhca_remote *remote);
+int rhca_mw_bind(struct rhca_verbs_dev *dev, const struct rhca_bind *bind);
+int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
+			u32 qp_num, bool remote);
+bool rhca_key_is_idle(struct rhca_verbs_dev *dev, u32 key);
+int rhca_key_register(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access);
+
+extern const struct ib_device_ops rhca_mw_verbs;
+
+#endif

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On-demand paging: a region that pins nothing. It knows the pages that its process
+ * has in memory just now, see odp_range.c. Who meets one that is missing asks for it
+ * and comes again, since packets are handled where nobody may sleep: the requester
+ * pauses, the responder says "receiver not ready" as an adapter does.
+ *
+ * An explicit region has one range of addresses, whose pages are the region's list.
+ * An implicit one is the whole address space of the process: ranges of it are made
+ * where pages are asked for. There are so many and no more; the one that nobody has
+ * used for longest makes room, and its pages have to be asked for again.
+ */
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+#include <rdma/ib_umem_odp.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/device.h"
+#include "sw/verbs/memory/charge.h"
+#include "sw/verbs/memory/mem.h"
+#include "sw/verbs/memory/odp.h"
+#include "sw/verbs/memory/odp_range.h"
+
+/* Brought in at once: more than a requester has in flight */
+#define MAX_FAULT_BYTES	SZ_1M
+/*
+ * Who met a page that cannot be brought in comes again sooner; who comes later asks
+ * anew, since the process may have got memory there.
+ */
+#define FAILURE_LIFE	(HZ / 10)
+/*
+ * Times in a row that there may be no memory, before a page counts as one that cannot
+ * be brought in: of a requester, which asks every RHCA_PAGE_FAULT_NS, for 0.1 s
+ */
+#define MAX_MEMORYLESS	1000
+/* Remembered at once: users of one region that meet bad pages at the same time */
+#define MAX_FAILURES	32
+
+/**
+ * struct failure - A page that could not be brought in
+ * @page: its number, from address 0
+ * @until: until when that counts, in 64-bit jiffies
+ */
+struct failure {
+	u64 page;
+	u64 until;
+};
+
+/* Of an implicit region: tables of 8 KiB, as those of ib_core, for each range */
+#define RANGE_SHIFT	21
+#define RANGE_BYTES	BIT_ULL(RANGE_SHIFT)
+/* So a region has pages of 1 GiB at a time, and some MiB of tables */
+#define MAX_RANGES	512
+
+/**
+ * struct rhca_odp - The memory of a region with on-demand paging
+ * @dev: the device
+ * @mem: the region
+ * @start: address that the process has for the region's first one
+ * @range: of an explicit region: all of it; NULL of an implicit one
+ * @root: of an implicit region: the process and its rights
+ * @ranges: of an implicit region: its ranges by their address in RANGE_BYTES; changed
+ *	by @work only
+ * @num_ranges: how many those are
+ * @hand: from here on the next one to be dropped is looked for
+ * @charge: the tables, which ib_core charges to nobody; holds the process's memory map
+ * @work: brings pages in
+ * @memoryless: times in a row that @work got no memory for it
+ * @lock: protects what follows. A packet's memory is found missing while its ICRC is
+ *	computed, where nobody may sleep, on PREEMPT_RT either
+ * @wanted: @work has something to do, or is about to begin it:
+ * @addr: from here
+ * @bytes: these are needed
+ * @ahead: and these are going to be
+ * @failures: the newest ones
+ * @next_failure: where the next one goes, modulo MAX_FAILURES
+ */
+struct rhca_odp {
+	struct rhca_verbs_dev *dev;
+	struct rhca_mem *mem;
+	u64 start;
+	struct rhca_odp_range *range;
+	struct ib_umem_odp *root;
+	struct xarray ranges;
+	unsigned int num_ranges;
+	unsigned long hand;
+	struct rhca_charge charge;
+	struct work_struct work;
+	unsigned int memoryless;
+	raw_spinlock_t lock;		/* protects what follows */
+	bool wanted;
+	u64 addr;
+	u64 bytes;
+	u64 ahead;
+	struct failure failures[MAX_FAILURES];
+	u32 next_failure;
+};
+
+/*
+ * Bringing a page in takes as long as a file system in user space, or a server, likes:
+ * nothing that others wait for may stand in the same queue.
+ */
+static struct workqueue_struct *fault_wq;
+
+/* --- the ranges of an implicit region ---------------------------------------- */
+
+/* The next one from @hand on, round and round; there is one */
+static struct rhca_odp_range *next_range(struct rhca_odp *odp)
+{
+	struct rhca_odp_range *range;
+
+	range = xa_find(&odp->ranges, &odp->hand, ULONG_MAX, XA_PRESENT);
+	if (range)
+		return range;
+	odp->hand = 0;
+	return xa_find(&odp->ranges, &odp->hand, ULONG_MAX, XA_PRESENT);
+}
+
+/*
+ * Who has been used since the last look gets a second chance; when all of them are in
+ * use all the time, somebody has to go nevertheless.
+ */
+static void drop_range(struct rhca_odp *odp)
+{
+	struct rhca_odp_range *range = next_range(odp);
+	unsigned int chances;
+
+	for (chances = MAX_RANGES; chances && READ_ONCE(range->used); chances--) {
+		WRITE_ONCE(range->used, false);
+		odp->hand++;
+		range = next_range(odp);
+	}
+	xa_erase(&odp->ranges, odp->hand);
+	odp->num_ranges--;
+	rhca_odp_range_destroy(range);
+}
+
+static struct rhca_odp_range *make_range(struct rhca_odp *odp,
+					 unsigned long index)
+{
+	struct rhca_odp_range *range;
+	struct ib_umem_odp *umem;
+	int ret;
+
+	umem = ib_umem_odp_alloc_child(odp->root, index << RANGE_SHIFT,
+				       RANGE_BYTES, &rhca_odp_notifier_ops);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	range = rhca_odp_range_create(odp->mem, umem);
+	if (!range) {
+		ib_umem_odp_release(umem);
+		return ERR_PTR(-ENOMEM);
+	}
+	range->used = true;
+	ret = xa_err(xa_store(&odp->ranges, index, range, GFP_KERNEL));
+	if (ret) {
+		rhca_odp_range_destroy(range);
+		return ERR_PTR(ret);
+	}
+	odp->num_ranges++;
+	return range;
+}
+
+/* A peer may name any address: what no process can have makes no range */
+static struct rhca_odp_range *range_of(struct rhca_odp *odp, u64 user_addr)
+{
+	struct rhca_odp_range *range = odp->range;
+
+	if (range)
+		return range;
+	if (user_addr >= odp->charge.mm->task_size)
+		return ERR_PTR(-EFAULT);
+	range = xa_load(&odp->ranges, user_addr >> RANGE_SHIFT);
+	if (range)
+		return range;
+	if (odp->num_ranges == MAX_RANGES)
+		drop_range(odp);
+	return make_range(odp, user_addr >> RANGE_SHIFT);
+}
+
+/**
+ * rhca_odp_page - A page of an implicit region
+ * @odp: of a region in use
+ * @addr: address of the region
+ *
+ * Context: bottom halves off.
+ * Return: the page, the region's user may have it; NULL when it is not there.
+ */
+struct page *rhca_odp_page(struct rhca_odp *odp, u64 addr)
+{
+	struct rhca_odp_range *range = xa_load(&odp->ranges, addr >> RANGE_SHIFT);
+
+	if (!range)
+		return NULL;
+	if (!READ_ONCE(range->used))
+		WRITE_ONCE(range->used, true);
+	return READ_ONCE(range->pages[(addr & (RANGE_BYTES - 1)) >> PAGE_SHIFT]);
+}
+
+/* --- bringing pages in ------------------------------------------------------- */
+
+/* -EFAULT when the process has nothing there, or not for writing */
+static int bring_in(struct rhca_odp *odp, u64 addr, u64 bytes)
+{
+	u64 from = odp->start + (addr - odp->mem->iova);
+	struct rhca_odp_range *range;
+	u64 here;
+	int ret;
+
+	while (bytes) {
+		range = range_of(odp, from);
+		if (IS_ERR(range))
+			return PTR_ERR(range);
+		here = min_t(u64, bytes, ib_umem_end(range->umem) - from);
+		ret = rhca_odp_range_bring_in(range, from, here);
+		if (ret)
+			return ret;
+		from += here;
+		bytes -= here;
+	}
+	return 0;
+}
+
+static void note_failure(struct rhca_odp *odp, u64 addr)
+{
+	struct failure *failure;
+
+	raw_spin_lock_irq(&odp->lock);
+	failure = &odp->failures[odp->next_failure++ % MAX_FAILURES];
+	failure->page = addr >> PAGE_SHIFT;
+	failure->until = get_jiffies_64() + FAILURE_LIFE;
+	raw_spin_unlock_irq(&odp->lock);
+}
+
+/* Behind what is needed there may be nothing, and memory for all of it neither */
+static int bring_in_some(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
+{
+	int ret = bring_in(odp, addr, ahead);
+
+	if ((ret == -EFAULT || ret == -ENOMEM) && ahead > bytes)
+		ret = bring_in(odp, addr, bytes);
+	return ret;
+}
+
+/* Tables are the process's, though a worker makes them, which is nobody's */
+static int bring_in_charged(struct rhca_odp *odp, u64 addr, u64 bytes,
+			    u64 ahead)
+{
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(odp->charge.mm);
+	struct mem_cgroup *old = set_active_memcg(memcg);
+	int ret = bring_in_some(odp, addr, bytes, ahead);
+
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
+	return ret;
+}
+
+/* Whether who needs the page finds out by asking again */
+static bool may_pass(struct rhca_odp *odp, int ret)
+{
+	if (ret == -ENOMEM)
+		return ++odp->memoryless < MAX_MEMORYLESS;
+	odp->memoryless = 0;
+	/* -EBUSY: it changed all the time */
+	return !ret || ret == -EBUSY || ret == -EAGAIN;
+}
+
+static void fault_work(struct work_struct *work)
+{
+	struct rhca_odp *odp = container_of(work, struct rhca_odp, work);
+	u64 addr, bytes, ahead;
+
+	/* On PREEMPT_RT raw_spin_lock_bh() would not keep other tasks off the CPU */
+	raw_spin_lock_irq(&odp->lock);
+	addr = odp->addr;
+	bytes = odp->bytes;
+	ahead = odp->ahead;
+	odp->wanted = false;
+	raw_spin_unlock_irq(&odp->lock);
+
+	if (!may_pass(odp, bring_in_charged(odp, addr, bytes, ahead)))
+		note_failure(odp, addr);
+}
+
+/* A packet may ask twice: what is copied in the pass of the ICRC, and then is not */
+static bool has_failed(struct rhca_odp *odp, u64 addr)
+{
+	const struct failure *failure = odp->failures;
+	u64 now = get_jiffies_64();
+
+	lockdep_assert_held(&odp->lock);
+	for (; failure < odp->failures + MAX_FAILURES; failure++)
+		if (failure->page == addr >> PAGE_SHIFT &&
+		    time_before64(now, failure->until))
+			return true;
+	return false;
+}
+
+/**
+ * rhca_odp_fault - Ask for pages that are not there
+ * @odp: of a region in use
+ * @addr: address of the region, of a page that is not there
+ * @bytes: that are needed from there; rhca_mem_allows() has said yes
+ * @ahead: that are going to be needed from there, as far as the region goes; not
+ *	less than @bytes
+ *
+ * Context: bottom halves off, also between rhca_crc32_begin() and rhca_crc32_end().
+ * Return: -EINPROGRESS: try again soon; -EFAULT: the process has no such memory.
+ */
+int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
+{
+	const struct rhca_mem *mem = odp->mem;
+	u64 left = mem->length - (addr - mem->iova);
+	int ret = -EINPROGRESS;
+	bool ask = false;
+
+	raw_spin_lock(&odp->lock);
+	if (has_failed(odp, addr)) {
+		ret = -EFAULT;
+	} else if (!odp->wanted) {
+		ask = true;
+		odp->wanted = true;
+		odp->addr = addr;
+		odp->bytes = bytes;
+		odp->ahead = max(min3(ahead, left, (u64)MAX_FAULT_BYTES), bytes);
+	}
+	raw_spin_unlock(&odp->lock);
+	if (ask)
+		queue_work(fault_wq, &odp->work);
+	return ret;
+}
+
+/* --- its life ---------------------------------------------------------------- */
+
+static int charge_tables(struct rhca_odp *odp, struct ib_device *ibdev,
+			 u64 num_pages)
+{
+	return rhca_charge_take(&odp->charge, ibdev,
+				num_pages * RHCA_ODP_BYTES_A_PAGE);
+}
+
+static int create_explicit(struct rhca_odp *odp, struct ib_device *ibdev,
+			   u64 length, int access)
+{
+	struct rhca_mem *mem = odp->mem;
+	struct ib_umem_odp *umem;
+	int ret;
+
+	ret = charge_tables(odp, ibdev,
+			    PAGE_ALIGN(offset_in_page(odp->start) + length) >>
+			    PAGE_SHIFT);
+	if (ret)
+		return ret;
+	umem = ib_umem_odp_get(ibdev, odp->start, length, access,
+			       &rhca_odp_notifier_ops);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	odp->range = rhca_odp_range_create(mem, umem);
+	if (!odp->range) {
+		ib_umem_odp_release(umem);
+		return -ENOMEM;
+	}
+	mem->pages = odp->range->pages;
+	mem->num_pages = ib_umem_odp_num_pages(umem);
+	mem->max_pages = mem->num_pages;
+	mem->first_offset = offset_in_page(odp->start);
+	return 0;
+}
+
+/* Its tables are charged before they are there: a peer decides when that is */
+static int create_implicit(struct rhca_odp *odp, struct ib_device *ibdev,
+			   int access)
+{
+	struct ib_umem_odp *root;
+	int ret;
+
+	ret = charge_tables(odp, ibdev,
+			    MAX_RANGES * (RANGE_BYTES >> PAGE_SHIFT));
+	if (ret)
+		return ret;
+	root = ib_umem_odp_alloc_implicit(ibdev, access);
+	if (IS_ERR(root))
+		return PTR_ERR(root);
+	odp->root = root;
+	return 0;
+}
+
+static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
+				  u64 start)
+{
+	struct rhca_odp *odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+
+	if (!odp)
+		return NULL;
+	odp->dev = to_verbs_dev(ibdev);
+	odp->mem = mem;
+	odp->start = start;
+	xa_init(&odp->ranges);
+	raw_spin_lock_init(&odp->lock);
+	INIT_WORK(&odp->work, fault_work);
+	return odp;
+}
+
+/**
+ * rhca_odp_is_implicit - Is this the whole address space?
+ * @start: address in the process
+ * @length: bytes
+ * @access: IB_ACCESS_*
+ *
+ * It is asked for with the length that no memory can have, as of all drivers.
+ */
+bool rhca_odp_is_implicit(u64 start, u64 length, int access)
+{
+	return access & IB_ACCESS_ON_DEMAND && !start && length == U64_MAX;
+}
+
+/**
+ * rhca_odp_create - Make a region that pins nothing
+ * @mem: the region, with its addresses; not published
+ * @ibdev: the device
+ * @start: address in the calling process
+ * @length: bytes; U64_MAX with a @start of 0 for the whole address space
+ * @access: IB_ACCESS_*
+ *
+ * Return: 0 with the odp and the pages of @mem set; -ENOMEM; -EINVAL for a range
+ * that is none; nothing is kept after an error.
+ */
+int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
+		    u64 length, int access)
+{
+	struct rhca_odp *odp = alloc_odp(mem, ibdev, start);
+	int ret;
+
+	if (!odp)
+		return -ENOMEM;
+	access &= ~IB_ACCESS_HUGETLB;	/* huge pages are found as small ones */
+	ret = rhca_odp_is_implicit(start, length, access) ?
+		create_implicit(odp, ibdev, access) :
+		create_explicit(odp, ibdev, length, access);
+	if (ret) {
+		rhca_charge_give(&odp->charge);
+		kfree(odp);
+		return ret;
+	}
+	mem->page_shift = PAGE_SHIFT;
+	mem->odp = odp;
+	atomic_inc(&odp->dev->num_on_demand);
+	return 0;
+}
+
+static void destroy_ranges(struct rhca_odp *odp)
+{
+	struct rhca_odp_range *range;
+	unsigned long index;
+
+	xa_for_each(&odp->ranges, index, range)
+		rhca_odp_range_destroy(range);
+	xa_destroy(&odp->ranges);
+	rhca_odp_range_destroy(odp->range);
+	if (odp->root)
+		ib_umem_odp_release(odp->root);
+}
+
+/**
+ * rhca_odp_destroy - Undo rhca_odp_create()
+ * @mem: a region that nobody can find any more and that has no users; nothing
+ *	happens to one without on-demand paging
+ *
+ * Context: may sleep.
+ */
+void rhca_odp_destroy(struct rhca_mem *mem)
+{
+	struct rhca_odp *odp = mem->odp;
+
+	if (!odp)
+		return;
+	cancel_work_sync(&odp->work);
+	destroy_ranges(odp);
+	mem->pages = NULL;
+	mem->odp = NULL;
+	atomic_dec(&odp->dev->num_on_demand);
+	rhca_charge_give(&odp->charge);
+	kfree(odp);
+}
+
+/**
+ * rhca_odp_init - Before the first region is made
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_odp_init(void)
+{
+	/* A region each; the kernel's default limits how many at once */
+	fault_wq = alloc_workqueue("roce_hca_odp", WQ_UNBOUND, 0);
+	return fault_wq ? 0 : -ENOMEM;
+}
+
+/* Behind the last region */
+void rhca_odp_exit(void)
+{
+	destroy_workqueue(fault_wq);
+}
+
+/**
+ * rhca_odp_query - Say what works without pinned memory
+ * @attr: gets the capabilities
+ *
+ * A datagram that meets a missing page is lost, as is the message of an unreliable
+ * connection; so those transports promise it for what they send.
+ */
+void rhca_odp_query(struct ib_device_attr *attr)
+{
+	if (!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
+		return;
+	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+	attr->odp_caps = (struct ib_odp_caps) {
+		.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT,
+		.per_transport_caps = {
+			.rc_odp_caps = IB_ODP_SUPPORT_SEND |
+				       IB_ODP_SUPPORT_RECV |
+				       IB_ODP_SUPPORT_WRITE |
+				       IB_ODP_SUPPORT_READ |
+				       IB_ODP_SUPPORT_ATOMIC |
+				       IB_ODP_SUPPORT_SRQ_RECV,
+			.uc_odp_caps = IB_ODP_SUPPORT_SEND,
+			.ud_odp_caps = IB_ODP_SUPPORT_SEND,
+		},
+	};
+}

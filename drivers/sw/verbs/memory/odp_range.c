@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pages that a process has in memory just now. The kernel takes a page away, to swap
+ * it out, to copy it on a write after fork(), to unmap it, by an MMU notifier. That
+ * forgets the page, and then waits for those who found it before: a region's users
+ * are counted.
+ */
+#include <linux/hmm.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/memory/mem.h"
+#include "sw/verbs/memory/odp_range.h"
+
+static u64 index_of(const struct rhca_odp_range *range, u64 user_addr)
+{
+	return (user_addr - ib_umem_start(range->umem)) >> PAGE_SHIFT;
+}
+
+/* --- taking away ------------------------------------------------------------- */
+
+/* False when none of them was there */
+static bool forget_pages(struct rhca_odp_range *range, u64 start, u64 end)
+{
+	u64 i, last = index_of(range, end);
+	bool any = false;
+
+	lockdep_assert_held(&range->umem->umem_mutex);
+	for (i = index_of(range, start); i < last; i++) {
+		if (!range->pages[i])
+			continue;
+		WRITE_ONCE(range->pages[i], NULL);
+		any = true;
+	}
+	return any;
+}
+
+/*
+ * Users that come now find no page; those that found one have gone after a grace
+ * period, since they run with bottom halves off.
+ */
+static void wait_for_users(const struct rhca_mem *mem)
+{
+	if (!rhca_mem_is_idle(mem))
+		synchronize_rcu_expedited();
+}
+
+static bool invalidate(struct mmu_interval_notifier *notifier,
+		       const struct mmu_notifier_range *gone,
+		       unsigned long seq)
+{
+	struct ib_umem_odp *umem = container_of(notifier, struct ib_umem_odp,
+						notifier);
+	/* NULL while it is created: nothing has been brought in */
+	struct rhca_odp_range *range = READ_ONCE(umem->private);
+	u64 start, end;
+
+	if (!mmu_notifier_range_blockable(gone))
+		return false;
+	mutex_lock(&umem->umem_mutex);
+	mmu_interval_set_seq(notifier, seq);
+	start = max_t(u64, ib_umem_start(umem), gone->start);
+	end = min_t(u64, ib_umem_end(umem), gone->end);
+	if (range && forget_pages(range, start, end)) {
+		wait_for_users(range->mem);
+		ib_umem_odp_unmap_dma_pages(umem, start, end);
+	}
+	mutex_unlock(&umem->umem_mutex);
+	return true;
+}
+
+const struct mmu_interval_notifier_ops rhca_odp_notifier_ops = {
+	.invalidate = invalidate,
+};
+
+/* --- bringing in ------------------------------------------------------------- */
+
+/*
+ * What is going to be written is dirty from now on: nobody sees the writing. Before
+ * the kernel cleans a page, it takes it away from here.
+ */
+static void take_page(struct rhca_odp_range *range, u64 index, struct page *page)
+{
+	lockdep_assert_held(&range->umem->umem_mutex);
+	if (range->umem->umem.writable)
+		set_page_dirty(compound_head(page));
+	WRITE_ONCE(range->pages[index], page);
+}
+
+/**
+ * rhca_odp_range_bring_in - Have the process's pages in memory, and know them
+ * @range: the range
+ * @user_addr: first address, in the process
+ * @bytes: how many, all of them in @range
+ *
+ * Context: may sleep; one caller at a time.
+ * Return: 0; -EFAULT when the process has nothing there, or not for writing; -EBUSY
+ * when it changed all the time; what else ib_core finds.
+ */
+int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
+			    u64 bytes)
+{
+	struct ib_umem_odp *umem = range->umem;
+	u64 i, last = index_of(range, user_addr + bytes - 1);
+	unsigned long pfn;
+	int ret;
+
+	ret = ib_umem_odp_map_dma_and_lock(umem, user_addr, bytes,
+					   rhca_odp_access(umem->umem.writable),
+					   true);
+	if (ret < 0)
+		return ret;
+	for (i = index_of(range, user_addr); i <= last; i++) {
+		pfn = rhca_odp_pfns(umem)[i];
+		if (pfn & HMM_PFN_VALID)
+			take_page(range, i, hmm_pfn_to_page(pfn));
+	}
+	mutex_unlock(&umem->umem_mutex);
+	return 0;
+}
+
+/* --- its life ---------------------------------------------------------------- */
+
+/**
+ * rhca_odp_range_create - Know the pages of some addresses
+ * @mem: the region that they are part of
+ * @umem: of ib_core, with rhca_odp_notifier_ops; the range's from now on, or the
+ *	caller's still after an error
+ *
+ * Return: a range without pages, or NULL without memory.
+ */
+struct rhca_odp_range *rhca_odp_range_create(struct rhca_mem *mem,
+					     struct ib_umem_odp *umem)
+{
+	struct rhca_odp_range *range = kzalloc(sizeof(*range), GFP_KERNEL_ACCOUNT);
+
+	if (!range)
+		return NULL;
+	range->pages = kvcalloc(ib_umem_odp_num_pages(umem),
+				sizeof(*range->pages), GFP_KERNEL_ACCOUNT);
+	if (!range->pages) {
+		kfree(range);
+		return NULL;
+	}
+	range->mem = mem;
+	range->umem = umem;
+	/* The notifier looks at it from now on */
+	smp_store_release(&umem->private, range);
+	return range;
+}
+
+/**
+ * rhca_odp_range_destroy - Let the pages be forgotten
+ * @range: of a region that has gone, or that no user finds any more; or NULL
+ *
+ * Context: may sleep, and waits for users of the region that have found it before.
+ */
+void rhca_odp_range_destroy(struct rhca_odp_range *range)
+{
+	if (!range)
+		return;
+	wait_for_users(range->mem);
+	ib_umem_odp_release(range->umem);
+	kvfree(range->pages);
+	kfree(range);
+}

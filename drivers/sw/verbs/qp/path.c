@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Paths: shared by those who send to one destination.
+ */
+#include <linux/slab.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/device.h"
+#include "sw/verbs/qp/path.h"
+
+static void free_path(struct rhca_path *path)
+{
+	dst_cache_destroy(&path->second_route);
+	dst_cache_destroy(&path->route);
+	kfree(path);
+}
+
+static void free_path_after_readers(struct rcu_head *rcu)
+{
+	free_path(container_of(rcu, struct rhca_path, rcu));
+}
+
+/* Caches that were not set up are empty ones: they may be destroyed */
+static int init_routes(struct rhca_path *path, gfp_t gfp)
+{
+	int ret = dst_cache_init(&path->route, gfp);
+
+	if (ret || !rcu_access_pointer(path->address.port->second))
+		return ret;
+	return dst_cache_init(&path->second_route, gfp);
+}
+
+/**
+ * rhca_path_create - A path to an address
+ * @address: a resolved one; copied
+ * @pd: protection domain of the handle or QP
+ * @gfp: GFP_KERNEL where the caller may sleep: per-CPU memory is scarce without
+ *
+ * Context: any that @gfp allows.
+ * Return: a path with one reference, or -ENOMEM.
+ */
+struct rhca_path *rhca_path_create(const struct rhca_address *address,
+				   struct ib_pd *pd, gfp_t gfp)
+{
+	struct rhca_path *path = kzalloc(sizeof(*path), gfp);
+	int ret;
+
+	if (!path)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&path->refs, 1);
+	path->pd = pd;
+	path->address = *address;
+	ret = init_routes(path, gfp);
+	if (ret) {
+		free_path(path);
+		return ERR_PTR(ret);
+	}
+	return path;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_path_create);
+
+/**
+ * rhca_path_put - Drop a reference
+ * @path: the path, or NULL
+ *
+ * Context: any.
+ */
+void rhca_path_put(struct rhca_path *path)
+{
+	if (path && refcount_dec_and_test(&path->refs))
+		call_rcu(&path->rcu, free_path_after_readers);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_path_put);
+
+/**
+ * rhca_path_get_number - The path of a user's address handle
+ * @dev: the device
+ * @pd: protection domain of the QP that asks
+ * @number: from the work request
+ *
+ * Return: a referenced path, or NULL when there is none with that number or it
+ * belongs to another protection domain.
+ */
+struct rhca_path *rhca_path_get_number(struct rhca_verbs_dev *dev,
+				       struct ib_pd *pd, u32 number)
+{
+	struct rhca_path *path;
+
+	rcu_read_lock();
+	path = xa_load(&dev->paths, number);
+	if (path && (path->pd != pd || !refcount_inc_not_zero(&path->refs)))
+		path = NULL;
+	rcu_read_unlock();
+	return path;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The way to one destination: an address, and the routes that lead there.
+ */
+#ifndef RHCA_SW_VERBS_QP_PATH_H
+#define RHCA_SW_VERBS_QP_PATH_H
+
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <net/dst_cache.h>
+
+#include "core/port/address.h"
+
+struct rhca_verbs_dev;
+
+/**
+ * struct rhca_path - The way to one destination. Immutable once published
+ * @refs: users: an address handle, a QP, a posted datagram
+ * @rcu: readers find it through RCU pointers
+ * @pd: of the address handle; datagrams of other domains may not use it
+ * @address: the destination
+ * @route: cached IP route of RoCE v2, per CPU; use with bottom halves off
+ * @second_route: the same by the port's second netdev, where it has one
+ */
+struct rhca_path {
+	refcount_t refs;
+	struct rcu_head rcu;
+	struct ib_pd *pd;
+	struct rhca_address address;
+	struct dst_cache route;
+	struct dst_cache second_route;
+};
+
+struct rhca_path *rhca_path_create(const struct rhca_address *address,
+				   struct ib_pd *pd, gfp_t gfp);
+void rhca_path_put(struct rhca_path *path);
+struct rhca_path *rhca_path_get_number(struct rhca_verbs_dev *dev,
+				       struct ib_pd *pd, u32 number);
+
+static inline struct rhca_path *rhca_path_get(struct rhca_path *path)
+{
+	refcount_inc(&path->refs);
+	return path;
+}
+
+#endif

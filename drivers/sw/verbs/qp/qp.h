@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Queue pairs of the software HCA: number, queues, state. The datapath embeds this.
+ */
+#ifndef RHCA_SW_VERBS_QP_QP_H
+#define RHCA_SW_VERBS_QP_QP_H
+
+#include <linux/completion.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+
+#include "core/qp/qp.h"
+#include "sw/verbs/counters.h"
+#include "sw/verbs/device.h"
+#include "sw/verbs/qp/path.h"
+#include "sw/verbs/qp/qp_state.h"
+#include "sw/verbs/qp/rq.h"
+#include "sw/verbs/qp/sq.h"
+#include "sw/verbs/qp/srq.h"
+#include "sw/verbs/queue/cq.h"
+
+struct rhca_verbs_qp;
+
+/**
+ * struct rhca_qp_handle - What packets find under a QP number
+ * @refs: the QP itself, and packets that are being handled
+ * @idle: completed when the last of @refs has gone
+ * @rcu: lookups run under RCU; the handle outlives the QP by a grace period
+ * @qp: valid as long as a reference is held
+ */
+struct rhca_qp_handle {
+	refcount_t refs;
+	struct completion idle;
+	struct rcu_head rcu;
+	struct rhca_verbs_qp *qp;
+};
+
+/**
+ * struct rhca_verbs_attr - Attributes that packets ask for, as in struct ib_qp_attr
+ * @dest_qp_num: the peer's QP
+ * @pkey_index: index in the port's table
+ * @timeout: code of the ACK timeout
+ * @max_rd_atomic: READs and atomics that may be under way
+ * @qp_access_flags: what the peer may do
+ * @qkey: Q_Key
+ * @max_dest_rd_atomic: those of the peer that are remembered
+ * @retry_cnt: timeouts and sequence errors in a row
+ * @rnr_retry: "receiver not ready" in a row
+ * @min_rnr_timer: code of the wait that a peer is told
+ * @en_sqd_async_notify: tell when the send queue has drained
+ */
+struct rhca_verbs_attr {
+	u32 dest_qp_num;
+	u16 pkey_index;
+	u8 timeout;
+	u8 max_rd_atomic;
+	int qp_access_flags;
+	u32 qkey;
+	u8 max_dest_rd_atomic;
+	u8 retry_cnt;
+	u8 rnr_retry;
+	u8 min_rnr_timer;
+	u8 en_sqd_async_notify;
+};
+
+/**
+ * struct rhca_verbs_qp - Queue pair
+ * @core: the core's part
+ * @dev: its device
+ * @port: its port, from INIT on
+ * @handle: what packets find
+ * @counters: what it counts into: its port's or a counter set's; written under
+ *	@core.modify_lock, read under RCU
+ * @path: where a connected QP sends to; RCU
+ * @srq: shared receive queue, or NULL
+ * @number: QP number, unique over all devices, except QP1
+ * @lag_member: member of a LAG that it sits on, from INIT on
+ * @state: changed under @core.modify_lock, or to ERR and SQE by the data path;
+ *	read anywhere
+ * @attr: written under @core.modify_lock; the data path reads single fields
+ * @sq: send queue
+ * @rq: receive queue, unless @srq
+ */
+struct rhca_verbs_qp {
+	struct rhca_qp core;
+	struct rhca_verbs_dev *dev;
+	struct rhca_port *port;
+	struct rhca_qp_handle *handle;
+	struct rhca_counters __percpu *counters;
+	struct rhca_path __rcu *path;
+	struct rhca_srq *srq;
+	u32 number;
+	u32 lag_member;
+	int state;
+	struct rhca_verbs_attr attr;
+	struct rhca_sq sq;
+	struct rhca_rq rq;
+};
+
+static inline struct rhca_verbs_qp *to_verbs_qp(const struct rhca_qp *qp)
+{
+	return container_of(qp, struct rhca_verbs_qp, core);
+}
+
+static inline struct rhca_verbs_qp *ibqp_to_verbs(struct ib_qp *ibqp)
+{
+	return to_verbs_qp(to_rhca_qp(ibqp));
+}
+
+static inline bool rhca_is_datagram(const struct rhca_verbs_qp *qp)
+{
+	return rhca_qp_is_datagram(&qp->core);
+}
+
+static inline bool rhca_is_rc(const struct rhca_verbs_qp *qp)
+{
+	return qp->core.ibqp.qp_type == IB_QPT_RC;
+}
+
+/* RCU read side; as the port's table has it now. 0 matches nothing */
+static inline u16 rhca_qp_pkey(const struct rhca_verbs_qp *qp)
+{
+	return rhca_pkey_at(&qp->port->pkeys, READ_ONCE(qp->attr.pkey_index));
+}
+
+static inline struct rhca_cq *rhca_send_cq(const struct rhca_verbs_qp *qp)
+{
+	return to_rhca_cq(qp->core.ibqp.send_cq);
+}
+
+static inline struct rhca_cq *rhca_recv_cq(const struct rhca_verbs_qp *qp)
+{
+	return to_rhca_cq(qp->core.ibqp.recv_cq);
+}
+
+/* Has the QP a CQ that lost a completion? It is of no use any more */
+static inline bool rhca_qp_has_cq_error(const struct rhca_verbs_qp *qp)
+{
+	return rhca_cq_is_overrun(rhca_send_cq(qp)) ||
+	       rhca_cq_is_overrun(rhca_recv_cq(qp));
+}
+
+/* RCU read side, or bottom halves off */
+static inline struct rhca_counters __percpu *
+rhca_qp_counters(const struct rhca_verbs_qp *qp)
+{
+	RCU_LOCKDEP_WARN(!rcu_read_lock_any_held(),
+			 "counters may go under a QP that counts");
+	return READ_ONCE(qp->counters);
+}
+
+static inline void rhca_qp_count(const struct rhca_verbs_qp *qp,
+				 enum rhca_counter which)
+{
+	rhca_counter_inc(rhca_qp_counters(qp), which);
+}
+
+struct rhca_qp_handle *rhca_qp_find_handle(u32 number);
+struct rhca_verbs_qp *rhca_qp_get_handle(struct rhca_qp_handle *handle);
+struct rhca_verbs_qp *rhca_qp_get(u32 number);
+struct rhca_verbs_qp *rhca_qp_get_gsi(struct rhca_port *port);
+void rhca_qp_put(struct rhca_verbs_qp *qp);
+void rhca_qp_table_exit(void);
+
+int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
+			 struct ib_udata *udata);
+int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata);
+int rhca_verbs_qp_bind(struct rhca_qp *core, struct rhca_counter_set *core_set);
+void rhca_verbs_qp_count(struct rhca_qp *core, enum rhca_counter which);
+
+extern const struct ib_device_ops rhca_verbs_qp_verbs;
+
+#endif

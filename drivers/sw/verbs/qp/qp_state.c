@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a QP state allows, and how a QP gets there: prepare, commit. The core has
+ * checked before what was asked for.
+ */
+#include <rhca/compat.h>
+
+#include "sw/verbs/qp/qp.h"
+#include "sw/verbs/transport.h"
+
+/* IBTA vol. 1, 10.3.1, figure 124 and the text of each state */
+static const u8 abilities[IB_QPS_ERR + 1] = {
+	[IB_QPS_RESET]	= 0,
+	[IB_QPS_INIT]	= RHCA_QP_POST_RECV,
+	[IB_QPS_RTR]	= RHCA_QP_POST_RECV | RHCA_QP_RECEIVE,
+	[IB_QPS_RTS]	= RHCA_QP_POST_RECV | RHCA_QP_POST_SEND |
+			  RHCA_QP_RECEIVE | RHCA_QP_TRANSMIT |
+			  RHCA_QP_COMPLETE,
+	[IB_QPS_SQD]	= RHCA_QP_POST_RECV | RHCA_QP_POST_SEND |
+			  RHCA_QP_RECEIVE | RHCA_QP_COMPLETE,
+	[IB_QPS_SQE]	= RHCA_QP_POST_RECV | RHCA_QP_POST_SEND |
+			  RHCA_QP_RECEIVE | RHCA_QP_FLUSH_SEND,
+	[IB_QPS_ERR]	= RHCA_QP_POST_RECV | RHCA_QP_POST_SEND |
+			  RHCA_QP_FLUSH_SEND | RHCA_QP_FLUSH_RECV,
+};
+
+u8 rhca_qp_abilities(enum ib_qp_state state)
+{
+	return state <= IB_QPS_ERR ? abilities[state] : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_qp_abilities);
+
+/**
+ * rhca_qp_can - Does the QP's state allow this now?
+ * @qp: the QP
+ * @wanted: all of RHCA_QP_* that are needed
+ */
+bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 wanted)
+{
+	if ((abilities[READ_ONCE(qp->state)] & wanted) != wanted)
+		return false;
+	/* Pairs with the commit: the state's attributes are in place */
+	smp_acquire__after_ctrl_dep();
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_qp_can);
+
+/**
+ * rhca_qp_half_can - The same for who holds the lock of the QP's send or receive half
+ * @qp: the QP
+ * @wanted: all of RHCA_QP_* that are needed
+ *
+ * modify_qp takes both locks between storing the attributes and the state, so
+ * that whoever sees the state under one of them sees the attributes as well. Without a
+ * lock it is a hint for whoever lets another ask again.
+ */
+bool rhca_qp_half_can(const struct rhca_verbs_qp *qp, u8 wanted)
+{
+	return (abilities[READ_ONCE(qp->state)] & wanted) == wanted;
+}
+
+/**
+ * rhca_qp_fail - The data path met an error
+ * @qp: the QP
+ * @to: IB_QPS_ERR, or IB_QPS_SQE when only the send queue of a UC or UD QP fails
+ *
+ * Context: any; no lock is needed, since modify_qp commits with a compare and
+ * exchange of its own.
+ * Return: true for the caller that moved it, who must see to the flush.
+ */
+bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to)
+{
+	int state = READ_ONCE(qp->state);
+
+	do {
+		if (state == IB_QPS_ERR || state == IB_QPS_RESET ||
+		    state == to)
+			return false;
+	} while (!try_cmpxchg(&qp->state, &state, to));
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_qp_fail);
+
+/**
+ * rhca_qp_enter_reset - Make RESET visible
+ * @qp: the QP
+ *
+ * A completion is visible before the acknowledgement of its message has left. Whoever
+ * has polled it may reset or destroy the QP at once, and the peer is to hear all the
+ * same that its message has arrived: the pass that completed it ends first.
+ *
+ * Context: may not be called from the data path; no lock of it held.
+ */
+void rhca_qp_enter_reset(struct rhca_verbs_qp *qp)
+{
+	qp->dev->transport->qp_settle(qp);
+	/* What was posted before is in the queues that are emptied */
+	smp_store_release(&qp->state, IB_QPS_RESET);
+}
+
+#define STORE(bit, field) \
+	do { if (mask & (bit)) WRITE_ONCE(to->field, attr->field); } while (0)
+
+static void store_attr(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr,
+		       int mask)
+{
+	struct rhca_verbs_attr *to = &qp->attr;
+
+	STORE(IB_QP_ACCESS_FLAGS, qp_access_flags);
+	STORE(IB_QP_PKEY_INDEX, pkey_index);
+	STORE(IB_QP_QKEY, qkey);
+	STORE(IB_QP_TIMEOUT, timeout);
+	STORE(IB_QP_RETRY_CNT, retry_cnt);
+	STORE(IB_QP_RNR_RETRY, rnr_retry);
+	STORE(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	STORE(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
+	STORE(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	STORE(IB_QP_DEST_QPN, dest_qp_num);
+	STORE(IB_QP_EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify);
+}
+
+static void store_port(struct rhca_verbs_qp *qp, struct rhca_port *port)
+{
+	WRITE_ONCE(qp->port, port);
+	if (!qp->core.ibqp.counter)
+		WRITE_ONCE(qp->counters, rhca_port_set(port)->values);
+	WRITE_ONCE(qp->lag_member, atomic_fetch_inc(&port->next_member));
+}
+
+static void replace_path(struct rhca_verbs_qp *qp, struct rhca_path *path)
+{
+	rhca_path_put(rcu_replace_pointer(qp->path, path,
+					  lockdep_is_held(&qp->core.modify_lock)));
+}
+
+/* First the state: nothing new begins while queues are emptied */
+static void commit_reset(struct rhca_verbs_qp *qp,
+			 const struct rhca_qp_change *change)
+{
+	const struct rhca_transport_ops *transport = qp->dev->transport;
+
+	rhca_qp_enter_reset(qp);
+	transport->qp_modify(qp, change->attr, change->mask, IB_QPS_RESET);
+	replace_path(qp, NULL);
+	memset(&qp->attr, 0, sizeof(qp->attr));
+	transport->qp_entered(qp, IB_QPS_RESET);
+}
+
+static void store(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
+		  struct rhca_path *path)
+{
+	store_attr(qp, change->attr, change->mask);
+	if (change->mask & IB_QP_PORT)
+		store_port(qp, change->port);
+	if (path)
+		replace_path(qp, path);
+	qp->dev->transport->qp_modify(qp, change->attr, change->mask,
+				      change->next);
+}
+
+/*
+ * Every state but RESET becomes visible when its attributes are in place. The data
+ * path may have moved the QP meanwhile: ERROR is reached all the same, but entered,
+ * with its events, only once. What was posted since is flushed.
+ */
+static int commit(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
+		  struct rhca_path *path)
+{
+	const struct rhca_transport_ops *transport = qp->dev->transport;
+
+	store(qp, change, path);
+	if (change->next == IB_QPS_ERR) {
+		if (xchg(&qp->state, IB_QPS_ERR) == IB_QPS_ERR) {
+			transport->kick_send(qp);
+			transport->kick_recv(qp);
+			return 0;
+		}
+	} else if (cmpxchg(&qp->state, (int)change->from, change->next) !=
+		   (int)change->from) {
+		return -EINVAL;
+	}
+	transport->qp_entered(qp, change->next);
+	return 0;
+}
+
+/* &struct rhca_backend_ops.qp_modify; -EINVAL when the QP or a CQ of it has failed */
+int rhca_verbs_qp_modify(struct rhca_qp *core,
+			 const struct rhca_qp_change *change,
+			 struct ib_udata *udata)
+{
+	struct rhca_verbs_qp *qp = to_verbs_qp(core);
+	struct rhca_path *path = NULL;
+	int ret;
+
+	lockdep_assert_held(&core->modify_lock);
+	if (change->next == IB_QPS_RESET) {
+		commit_reset(qp, change);
+		return 0;
+	}
+	if (change->next != IB_QPS_ERR && rhca_qp_has_cq_error(qp))
+		return -EINVAL;
+	ret = qp->dev->transport->qp_prepare(qp, change->attr, change->mask);
+	if (ret)
+		return ret;
+	if (change->address) {
+		path = rhca_path_create(change->address, core->ibqp.pd,
+					GFP_KERNEL_ACCOUNT);
+		if (IS_ERR(path))
+			return PTR_ERR(path);
+	}
+	return commit(qp, change, path);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_verbs_qp_modify);
+
+/* &struct rhca_backend_ops.qp_readdress; holds from the next packet on */
+int rhca_verbs_qp_readdress(struct rhca_qp *core,
+			    const struct rhca_address *address)
+{
+	struct rhca_path *path;
+
+	path = rhca_path_create(address, core->ibqp.pd, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	replace_path(to_verbs_qp(core), path);
+	return 0;
+}
+
+/*
+ * &struct rhca_backend_ops.qp_state. An error completion is written before the state
+ * moves, so that no flushed request of either queue precedes it in a CQ. Whoever has
+ * polled it and asks is to hear of the state that it tells of, 10.3.1.
+ */
+enum ib_qp_state rhca_verbs_qp_state(const struct rhca_qp *core)
+{
+	struct rhca_verbs_qp *qp = to_verbs_qp(core);
+
+	qp->dev->transport->qp_settle(qp);
+	return READ_ONCE(qp->state);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * QP states, IBTA vol. 1, 10.3.1: what each allows, and how a QP moves.
+ */
+#ifndef RHCA_SW_VERBS_QP_QP_STATE_H
+#define RHCA_SW_VERBS_QP_QP_STATE_H
+
+#include <linux/bits.h>
+#include <rdma/ib_verbs.h>
+#include <rhca/backend.h>
+
+struct rhca_verbs_qp;
+
+#define RHCA_QP_POST_RECV	BIT(0)	/* receive requests are accepted */
+#define RHCA_QP_POST_SEND	BIT(1)	/* send requests are accepted */
+#define RHCA_QP_RECEIVE		BIT(2)	/* requests of the peer are answered */
+#define RHCA_QP_TRANSMIT	BIT(3)	/* new send requests are begun */
+#define RHCA_QP_COMPLETE	BIT(4)	/* responses of the peer are taken */
+#define RHCA_QP_FLUSH_SEND	BIT(5)	/* send requests complete as flushed */
+#define RHCA_QP_FLUSH_RECV	BIT(6)	/* receive requests likewise */
+
+u8 rhca_qp_abilities(enum ib_qp_state state);
+bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 abilities);
+bool rhca_qp_half_can(const struct rhca_verbs_qp *qp, u8 abilities);
+bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to);
+void rhca_qp_enter_reset(struct rhca_verbs_qp *qp);
+
+int rhca_verbs_qp_modify(struct rhca_qp *core,
+			 const struct rhca_qp_change *change,
+			 struct ib_udata *udata);
+int rhca_verbs_qp_readdress(struct rhca_qp *core,
+			    const struct rhca_address *address);
+enum ib_qp_state rhca_verbs_qp_state(const struct rhca_qp *core);
+
+#endif

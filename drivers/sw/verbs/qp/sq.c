@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The send queue, and the requests that kernel users put into it. Those of processes
+ * come from their rings, see sq_fetch.c.
+ */
+#include <linux/hash.h>
+#include <linux/prefetch.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/device.h"
+#include "sw/verbs/qp/ah.h"
+#include "sw/verbs/qp/qp.h"
+#include "sw/verbs/qp/sq.h"
+#include "sw/verbs/qp/wr_rule.h"
+#include "wire/headers.h"
+
+/**
+ * rhca_sq_init - Make a send queue
+ * @sq: filled in
+ * @cap: what is wanted, within the device's limits; set to what there is. A
+ *	process may put more into its ring, where it waits for a free slot
+ * @udata: the verb's, or NULL for a kernel user
+ * @info: where a process maps the ring
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
+		 struct ib_udata *udata, struct mminfo *info)
+{
+	u32 tail_bytes = max_t(u32, cap->max_send_sge * sizeof(struct rhca_sge),
+			       cap->max_inline_data);
+	u32 slots = roundup_pow_of_two(max(cap->max_send_wr, 1U));
+	int ret;
+
+	tail_bytes = ALIGN(tail_bytes, sizeof(struct rhca_sge));
+	spin_lock_init(&sq->post_lock);
+	sq->stride = ALIGN(sizeof(struct rhca_send_wqe) + tail_bytes,
+			   L1_CACHE_BYTES);
+	sq->mask = slots - 1;
+	sq->max_wr = slots;
+	sq->max_sge = tail_bytes / sizeof(struct rhca_sge);
+	sq->max_inline = tail_bytes;
+	sq->slots = kvzalloc(array_size(slots, sq->stride), GFP_KERNEL_ACCOUNT);
+	if (!sq->slots)
+		return -ENOMEM;
+	if (udata) {
+		ret = rhca_ring_alloc(&sq->ring, sq->max_wr,
+				      sizeof(struct rxe_send_wqe) + tail_bytes,
+				      udata, info);
+		if (ret) {
+			kvfree(sq->slots);
+			return ret;
+		}
+	}
+	cap->max_send_wr = sq->max_wr;
+	cap->max_send_sge = min_t(u32, sq->max_sge, RHCA_MAX_SGE);
+	cap->max_inline_data = sq->max_inline;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_sq_init);
+
+/**
+ * rhca_sq_exit - Free a send queue
+ * @sq: the queue; its requests have been dropped by rhca_sq_reset()
+ */
+void rhca_sq_exit(struct rhca_sq *sq)
+{
+	rhca_ring_free(&sq->ring);
+	kvfree(sq->slots);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_sq_exit);
+
+/* --- kernel users --------------------------------------------------------- */
+
+static void copy_inline(struct rhca_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	u8 *to = wqe->inline_data;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		memcpy(to, (const void *)(uintptr_t)wr->sg_list[i].addr,
+		       wr->sg_list[i].length);
+		to += wr->sg_list[i].length;
+	}
+}
+
+static void take_rdma(struct rhca_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	wqe->remote_addr = rdma_wr(wr)->remote_addr;
+	wqe->rkey = rdma_wr(wr)->rkey;
+}
+
+static void take_atomic(struct rhca_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	wqe->remote_addr = atomic_wr(wr)->remote_addr;
+	wqe->rkey = atomic_wr(wr)->rkey;
+	wqe->compare_add = atomic_wr(wr)->compare_add;
+	wqe->swap = atomic_wr(wr)->swap;
+}
+
+static void take_registration(struct rhca_send_wqe *wqe,
+			      const struct ib_send_wr *wr)
+{
+	wqe->mr = reg_wr(wr)->mr;
+	wqe->key = reg_wr(wr)->key;
+	wqe->access = reg_wr(wr)->access;
+}
+
+/* User QPs' datagrams may be forced to one GID type; management ones never */
+static void take_datagram(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
+			  const struct ib_send_wr *wr)
+{
+	struct rhca_verbs_ah *ah = to_verbs_ah(ud_wr(wr)->ah);
+
+	wqe->path = rhca_path_get(qp->core.ibqp.qp_type == IB_QPT_GSI ?
+				  ah->path : ah->ud_path);
+	wqe->dest_qpn = ud_wr(wr)->remote_qpn & RHCA_QPN_MASK;
+	wqe->qkey = ud_wr(wr)->remote_qkey;
+	wqe->pkey_index = ud_wr(wr)->pkey_index;
+}
+
+static void take_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
+			    const struct ib_send_wr *wr)
+{
+	if (rhca_is_datagram(qp)) {
+		take_datagram(qp, wqe, wr);
+		return;
+	}
+	switch (wqe->opcode) {
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_RDMA_READ:
+	case RHCA_WR_ATOMIC_WRITE:
+		take_rdma(wqe, wr);
+		break;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		take_atomic(wqe, wr);
+		break;
+	case IB_WR_REG_MR:
+		take_registration(wqe, wr);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Is the slot at @index free? */
+static bool has_room(struct rhca_sq *sq, u32 index)
+{
+	lockdep_assert_held(&sq->post_lock);
+	if (index - sq->freed >= sq->max_wr)
+		/* The slot has been given back before it is written again */
+		sq->freed = smp_load_acquire(&sq->head);
+	return index - sq->freed < sq->max_wr;
+}
+
+/* The request is written, and not yet announced */
+static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
+		    u32 index)
+{
+	const struct rhca_wr_rule *rule = rhca_wr_rule_find(qp, wr->opcode);
+	struct rhca_sq *sq = &qp->sq;
+	struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, index);
+	u64 length = 0;
+	int i, ret;
+
+	if (!rule || wr->num_sge < 0 || wr->num_sge > sq->max_sge)
+		return -EINVAL;
+	if (rhca_is_datagram(qp) &&
+	    !rhca_wr_own_port(qp, to_verbs_ah(ud_wr(wr)->ah)->path))
+		return -EINVAL;
+	if (!has_room(sq, index))
+		return -ENOMEM;
+	for (i = 0; i < wr->num_sge; i++)
+		length += wr->sg_list[i].length;
+
+	rhca_wqe_begin(wqe);
+	wqe->wr_id = wr->wr_id;
+	wqe->opcode = wr->opcode;
+	wqe->send_flags = wr->send_flags;
+	wqe->imm_data = wr->ex.imm_data;
+	wqe->num_sge = rule->no_data ? 0 : wr->num_sge;
+	wqe->length = length;
+	ret = rhca_wr_check(qp, wqe, rule, length);
+	if (ret)
+		return ret;
+	if (wr->send_flags & IB_SEND_INLINE)
+		copy_inline(wqe, wr);
+	else
+		memcpy(wqe->sge, wr->sg_list,
+		       wqe->num_sge * sizeof(wqe->sge[0]));
+	take_parameters(qp, wqe, wr);	/* last: it takes a reference */
+	return 0;
+}
+
+/* All that was posted is done */
+static bool is_empty(const struct rhca_sq *sq)
+{
+	return READ_ONCE(sq->head) == READ_ONCE(sq->tail);
+}
+
+/* Where an empty queue begins: not all at one place of a page, which caches map alike */
+static u32 home_of(const struct rhca_sq *sq)
+{
+	return hash_ptr(sq, 16) & sq->mask;
+}
+
+/*
+ * An empty queue begins anew with the same slots, which are still in the caches; the
+ * others have not been used for a turn. Nobody looks at a slot: who did has let go of
+ * it before he moved the head, and what is written here depends on that.
+ */
+static void begin_anew(struct rhca_sq *sq)
+{
+	lockdep_assert_held(&sq->post_lock);
+	if (!is_empty(sq))
+		return;
+	WRITE_ONCE(sq->base, sq->tail - home_of(sq));
+	sq->freed = sq->tail;
+}
+
+static void prefetch_slot(const struct rhca_sq *sq)
+{
+	u32 index = is_empty(sq) ? READ_ONCE(sq->base) + home_of(sq) :
+				   READ_ONCE(sq->tail);
+	const void *slot = rhca_sq_wqe(sq, index);
+	u32 at;
+
+	for (at = 0; at < sizeof(struct rhca_send_wqe); at += L1_CACHE_BYTES)
+		prefetchw(slot + at);
+}
+
+/**
+ * rhca_sq_post - Queue send requests of a kernel user
+ * @qp: the QP
+ * @wr: list of requests
+ * @bad_wr: on failure the first request that was not queued
+ *
+ * Context: any.
+ * Return: 0; -ENOMEM when the queue is full; -EINVAL or -EMSGSIZE for a request
+ * that is not legal.
+ */
+int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
+		 const struct ib_send_wr **bad_wr)
+{
+	unsigned long flags;
+	int ret = 0;
+	u32 end;
+
+	prefetch_slot(&qp->sq);
+	spin_lock_irqsave(&qp->sq.post_lock, flags);
+	begin_anew(&qp->sq);
+	for (end = qp->sq.tail; wr; wr = wr->next, end++) {
+		ret = post_one(qp, wr, end);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	smp_wmb();	/* the requests before the index that announces them */
+	WRITE_ONCE(qp->sq.tail, end);
+	spin_unlock_irqrestore(&qp->sq.post_lock, flags);
+	return ret;
+}
+
+/* --- the end of requests -------------------------------------------------- */
+
+static void drop_path(struct rhca_send_wqe *wqe)
+{
+	rhca_path_put(wqe->path);
+	wqe->path = NULL;
+}
+
+/**
+ * rhca_sq_complete - The oldest requests are done: free their slots
+ * @qp: the QP
+ * @num: how many
+ *
+ * Context: the backend's send lock held.
+ */
+void rhca_sq_complete(struct rhca_verbs_qp *qp, u32 num)
+{
+	struct rhca_sq *sq = &qp->sq;
+	u32 i;
+
+	for (i = 0; i < num && rhca_is_datagram(qp); i++)
+		drop_path(rhca_sq_wqe(sq, sq->head + i));
+	/* The slots are read no more before they may be written again */
+	smp_store_release(&sq->head, sq->head + num);
+	if (qp->core.is_user)
+		rhca_ring_release(&sq->ring, num);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_sq_complete);
+
+/**
+ * rhca_sq_reset - Drop all requests without completions
+ * @qp: a QP in RESET, or one that is being destroyed
+ *
+ * Context: the backend's send lock held, or nothing else can reach @qp.
+ */
+void rhca_sq_reset(struct rhca_verbs_qp *qp)
+{
+	struct rhca_sq *sq = &qp->sq;
+
+	if (sq->head != sq->tail)
+		rhca_sq_complete(qp, sq->tail - sq->head);
+	if (qp->core.is_user && sq->ring.shared) {
+		rhca_ring_release(&sq->ring, rhca_ring_filled(&sq->ring));
+		sq->head = sq->ring.index;
+		sq->tail = sq->ring.index;
+	}
+}

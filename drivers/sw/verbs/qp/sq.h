@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Send queue: the kernel's own copy of each work request. Requests of a process
+ * are copied out of the ring that it can write to, checked, and then used;
+ * requests of kernel users are written here at once.
+ */
+#ifndef RHCA_SW_VERBS_QP_SQ_H
+#define RHCA_SW_VERBS_QP_SQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "sw/verbs/memory/sge.h"
+#include "sw/verbs/queue/ring.h"
+
+/* RDMA FLUSH and ATOMIC WRITE as in uverbs; older kernels have no name for them */
+#define RHCA_WR_FLUSH		14
+#define RHCA_WC_FLUSH		8
+#define RHCA_WR_ATOMIC_WRITE	15
+#define RHCA_WC_ATOMIC_WRITE	9
+
+struct rhca_path;
+struct rhca_verbs_qp;
+
+/**
+ * struct rhca_send_wqe - A send work request
+ * @wr_id: the user's cookie
+ * @opcode: enum ib_wr_opcode
+ * @send_flags: enum ib_send_flags
+ * @status: what it will complete with; set when it fails before it is sent
+ * @num_sge: entries of @sge
+ * @length: bytes of the message
+ * @imm_data: immediate data, or
+ * @invalidate_rkey: key to invalidate at the peer or here
+ * @remote_addr: RDMA and atomics
+ * @rkey: RDMA and atomics
+ * @compare_add: atomics
+ * @swap: atomics
+ * @flush_bytes: FLUSH: bytes of the range
+ * @placement: FLUSH: RHCA_PLACE_*
+ * @selectivity: FLUSH: enum rhca_selectivity
+ * @path: datagrams: a reference, dropped on completion
+ * @dest_qpn: datagrams
+ * @qkey: datagrams
+ * @pkey_index: datagrams of QP1; those of others go by the QP's
+ * @mr: fast registration: the region
+ * @key: fast registration: its new key
+ * @access: fast registration
+ * @bind: memory window binding
+ * @numbered: PSNs have been assigned
+ * @done: nothing more has to happen, it completes when its turn comes
+ * @invalidated: its key works no more, but packets still use the memory
+ * @first_psn: of the first packet
+ * @last_psn: of the last packet; of READs, of the last response
+ * @ssn: send sequence number, for end-to-end credits
+ * @sge: scatter/gather list, or inline data
+ */
+struct rhca_send_wqe {
+	u64 wr_id;
+	u32 opcode;
+	u32 send_flags;
+	enum ib_wc_status status;
+	u32 num_sge;
+	u32 length;
+	union {
+		__be32 imm_data;
+		u32 invalidate_rkey;
+	};
+	union {
+		struct {
+			u64 remote_addr;
+			u32 rkey;
+			union {
+				struct {
+					u64 compare_add;
+					u64 swap;
+				};
+				struct {
+					u32 flush_bytes;
+					u8 placement;
+					u8 selectivity;
+				};
+			};
+		};
+		struct {
+			struct rhca_path *path;
+			u32 dest_qpn;
+			u32 qkey;
+			u16 pkey_index;
+		};
+		struct {
+			struct ib_mr *mr;
+			u32 key;
+			int access;
+		};
+		struct {
+			u64 addr;
+			u64 length;
+			u32 window_key;
+			u32 new_key;
+			u32 region_key;
+			int access;
+		} bind;
+	};
+	bool numbered;
+	bool done;
+	bool invalidated;
+	u32 first_psn;
+	u32 last_psn;
+	u32 ssn;
+	union {
+		DECLARE_FLEX_ARRAY(struct rhca_sge, sge);
+		DECLARE_FLEX_ARRAY(u8, inline_data);
+	};
+};
+
+/**
+ * struct rhca_sq - Send queue
+ * @slots: the requests; that of index i is (i - @base) & @mask
+ * @stride: bytes of a slot of @slots
+ * @mask: number of slots minus one
+ * @base: index that the first slot has; 0 for a process
+ * @tail: index behind the newest request
+ * @head: oldest request that has not completed; the backend's, under its lock
+ * @post_lock: serialises kernel users that post; protects writes of @tail for
+ *	them, @base and @freed
+ * @freed: @head as last seen by who posts
+ * @max_sge: entries that a request may have
+ * @max_wr: requests that fit
+ * @max_inline: bytes of inline data that a request may have
+ * @ring: of a process, with @max_wr slots or more; its requests are taken from
+ *	there in order, and keep their slots until they complete
+ */
+struct rhca_sq {
+	void *slots;
+	u32 stride;
+	u32 mask;
+	u32 base;
+	u32 tail;
+	u32 head;
+	spinlock_t post_lock;		/* kernel users: writes to @tail, @base, @freed */
+	u32 freed;
+	u32 max_sge;
+	u32 max_wr;
+	u32 max_inline;
+	struct rhca_ring ring;
+};
+
+static inline struct rhca_send_wqe *rhca_sq_wqe(const struct rhca_sq *sq,
+						u32 index)
+{
+	u32 slot = (index - READ_ONCE(sq->base)) & sq->mask;
+
+	return sq->slots + (size_t)slot * sq->stride;
+}
+
+/* A slot that is used again: nothing has been done for its request */
+static inline void rhca_wqe_begin(struct rhca_send_wqe *wqe)
+{
+	wqe->status = IB_WC_SUCCESS;
+	wqe->numbered = false;
+	wqe->done = false;
+	wqe->invalidated = false;
+}
+
+int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
+		 struct ib_udata *udata, struct mminfo *info);
+void rhca_sq_exit(struct rhca_sq *sq);
+int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
+		 const struct ib_send_wr **bad_wr);
+bool rhca_sq_fetch(struct rhca_verbs_qp *qp);
+void rhca_sq_complete(struct rhca_verbs_qp *qp, u32 num);
+void rhca_sq_reset(struct rhca_verbs_qp *qp);
+
+#endif

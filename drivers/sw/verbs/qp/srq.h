@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef RHCA_SW_VERBS_QP_SRQ_H
+#define RHCA_SW_VERBS_QP_SRQ_H
+
+#include <linux/mutex.h>
+#include <rdma/ib_verbs.h>
+
+#include "sw/verbs/qp/rq.h"
+
+/**
+ * struct rhca_srq - Shared receive queue
+ * @ibsrq: ib_core's part
+ * @rq: the requests; @rq.take_lock also protects @limit
+ * @resize_lock: one resize at a time
+ * @limit: raise the limit event when fewer requests than this remain, 0 = off
+ * @number: how the user ABI calls it
+ */
+struct rhca_srq {
+	struct ib_srq ibsrq;
+	struct rhca_rq rq;
+	struct mutex resize_lock;	/* one at a time */
+	u32 limit;
+	u32 number;
+};
+
+static inline struct rhca_srq *to_rhca_srq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct rhca_srq, ibsrq);
+}
+
+int rhca_srq_take(struct rhca_srq *srq, struct rhca_recv_wqe *wqe,
+		  bool *limit_reached);
+void rhca_srq_limit_event(struct rhca_srq *srq);
+
+extern const struct ib_device_ops rhca_srq_verbs;
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which send work requests are legal, by the type of the QP and by who posts them.
+ */
+#include "sw/verbs/qp/wr_rule.h"
+#include "sw/verbs/device.h"
+#include "sw/verbs/qp/qp.h"
+
+#define FOR_RC		BIT(IB_QPT_RC)
+#define FOR_UC		BIT(IB_QPT_UC)
+#define FOR_UD		(BIT(IB_QPT_UD) | BIT(IB_QPT_GSI))
+
+/* IBTA vol. 1, 11.4.1.1, table 94 and 10.6 for the local operations */
+static const struct rhca_wr_rule wr_rules[] = {
+	[IB_WR_SEND]			= { FOR_RC | FOR_UC | FOR_UD },
+	[IB_WR_SEND_WITH_IMM]		= { FOR_RC | FOR_UC | FOR_UD },
+	[IB_WR_SEND_WITH_INV]		= { FOR_RC },
+	[IB_WR_RDMA_WRITE]		= { FOR_RC | FOR_UC },
+	[IB_WR_RDMA_WRITE_WITH_IMM]	= { FOR_RC | FOR_UC },
+	[IB_WR_RDMA_READ]		= { FOR_RC, .no_inline = true },
+	[IB_WR_ATOMIC_CMP_AND_SWP]	= { FOR_RC, .exact_bytes = 8,
+					    .no_inline = true },
+	[IB_WR_ATOMIC_FETCH_AND_ADD]	= { FOR_RC, .exact_bytes = 8,
+					    .no_inline = true },
+	[IB_WR_LOCAL_INV]		= { FOR_RC | FOR_UC, .no_data = true },
+	[IB_WR_BIND_MW]			= { FOR_RC | FOR_UC, .no_data = true,
+					    .process_only = true },
+	[IB_WR_REG_MR]			= { FOR_RC | FOR_UC, .no_data = true,
+					    .kernel_only = true },
+	[RHCA_WR_FLUSH]			= { FOR_RC, .no_data = true,
+					    .process_only = true },
+	[RHCA_WR_ATOMIC_WRITE]		= { FOR_RC, .exact_bytes = 8 },
+};
+
+/**
+ * rhca_wr_rule_find - The rule for a work request
+ * @qp: the QP that it is posted to
+ * @opcode: enum ib_wr_opcode, or what a process has written there
+ *
+ * Return: the rule, or NULL when the QP or its user may not have such a request.
+ */
+const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,
+					     u32 opcode)
+{
+	const struct rhca_wr_rule *rule;
+
+	if (opcode >= ARRAY_SIZE(wr_rules))
+		return NULL;
+	rule = &wr_rules[opcode];
+	if (!(rule->qp_types & BIT(qp->core.ibqp.qp_type)) ||
+	    (qp->core.is_user ? rule->kernel_only : rule->process_only))
+		return NULL;
+	return rule;
+}
+
+/* Datagrams are one packet, 9.8.3.1 */
+u32 rhca_wr_max_bytes(const struct rhca_verbs_qp *qp)
+{
+	return rhca_is_datagram(qp) ?
+		ib_mtu_enum_to_int(rhca_port_mtu(qp->port)) :
+		RHCA_MAX_MSG_BYTES;
+}
+
+/**
+ * rhca_wr_check - Is the length of a request legal?
+ * @qp: the QP
+ * @wqe: the request, with its flags
+ * @rule: for it
+ * @length: bytes of all its scatter/gather entries, or inline
+ *
+ * Return: 0; -EMSGSIZE for a message that is too long; -EINVAL.
+ */
+int rhca_wr_check(const struct rhca_verbs_qp *qp,
+		  const struct rhca_send_wqe *wqe,
+		  const struct rhca_wr_rule *rule, u64 length)
+{
+	if (length > rhca_wr_max_bytes(qp))
+		return -EMSGSIZE;
+	if (rule->exact_bytes && length != rule->exact_bytes)
+		return -EINVAL;
+	if ((wqe->send_flags & IB_SEND_INLINE) &&
+	    (rule->no_inline || length > qp->sq.max_inline))
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * A QP sends by its own port only, whose P_Keys it has: an address handle of
+ * another port would carry them out there.
+ */
+bool rhca_wr_own_port(const struct rhca_verbs_qp *qp,
+		      const struct rhca_path *path)
+{
+	return path->address.port == qp->port;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Rules for send work requests.
+ */
+#ifndef RHCA_SW_VERBS_QP_WR_RULE_H
+#define RHCA_SW_VERBS_QP_WR_RULE_H
+
+#include <linux/types.h>
+
+struct rhca_path;
+struct rhca_send_wqe;
+struct rhca_verbs_qp;
+
+/**
+ * struct rhca_wr_rule - What a work request opcode may be
+ * @qp_types: BIT(enum ib_qp_type) of the types that take it
+ * @kernel_only: not for processes
+ * @process_only: ib_verbs.h has no request of it
+ * @exact_bytes: length that the message must have; 0 for any
+ * @no_inline: its list says where the response goes to
+ * @no_data: operation without a scatter/gather list
+ */
+struct rhca_wr_rule {
+	u16 qp_types;
+	bool kernel_only;
+	bool process_only;
+	u8 exact_bytes;
+	bool no_inline;
+	bool no_data;
+};
+
+const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,
+					     u32 opcode);
+u32 rhca_wr_max_bytes(const struct rhca_verbs_qp *qp);
+int rhca_wr_check(const struct rhca_verbs_qp *qp,
+		  const struct rhca_send_wqe *wqe,
+		  const struct rhca_wr_rule *rule, u64 length);
+bool rhca_wr_own_port(const struct rhca_verbs_qp *qp,
+		      const struct rhca_path *path);
+
+#endif

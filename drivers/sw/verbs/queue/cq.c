@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues, IBTA vol. 1, 10.8.1 and 11.2.8.
+ *
+ * Vectors: vector 0 asks for nothing, so the event is raised on the CPU that
+ * did the work; vector n > 0 asks for the n-th CPU. Events of processes only
+ * wake a reader and are always raised in place.
+ */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <rdma/rdma_user_rxe.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/queue/cq.h"
+#include "sw/verbs/device.h"
+
+/*
+ * The service level of a received datagram is not in the packet: no LRH. In its
+ * place ConnectX tells a process which headers the 40 bytes in front of the payload
+ * hold, and UCX reads it from there.
+ */
+#define USER_SL_ROCE_V1		0x0	/* a GRH */
+#define USER_SL_ROCE_V2_IPV6	0x9
+#define USER_SL_ROCE_V2_IPV4	0xa
+
+static u8 user_sl(const struct ib_wc *wc)
+{
+	if (!(wc->wc_flags & IB_WC_WITH_NETWORK_HDR_TYPE))
+		return wc->sl;
+	switch (wc->network_hdr_type) {
+	case RDMA_NETWORK_IPV4:
+		return USER_SL_ROCE_V2_IPV4;
+	case RDMA_NETWORK_IPV6:
+		return USER_SL_ROCE_V2_IPV6;
+	default:
+		return USER_SL_ROCE_V1;
+	}
+}
+
+static void fill_user_wc(struct ib_uverbs_wc *out, const struct ib_wc *wc)
+{
+	*out = (struct ib_uverbs_wc) {
+		.wr_id		= wc->wr_id,
+		.status		= wc->status,
+		.opcode		= wc->opcode,
+		.vendor_err	= wc->vendor_err,
+		.byte_len	= wc->byte_len,
+		.qp_num		= wc->qp->qp_num,
+		.src_qp		= wc->src_qp,
+		.wc_flags	= wc->wc_flags & (IB_WC_GRH | IB_WC_WITH_IMM |
+						  IB_WC_WITH_INVALIDATE),
+		.pkey_index	= wc->pkey_index,
+		.slid		= wc->slid,
+		.sl		= user_sl(wc),
+		.port_num	= wc->port_num,
+	};
+	/* One union, and the layouts agree: immediate or invalidated key */
+	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
+		out->ex.invalidate_rkey = wc->ex.invalidate_rkey;
+	else
+		out->ex.imm_data = wc->ex.imm_data;
+}
+
+static bool add_to_ring(struct rhca_cq *cq, const struct ib_wc *wc)
+{
+	if (!rhca_ring_room(&cq->ring))
+		return false;
+	fill_user_wc(rhca_ring_slot(&cq->ring, cq->ring.index), wc);
+	rhca_ring_advance(&cq->ring);
+	return true;
+}
+
+static bool add_to_array(struct rhca_cq *cq, const struct ib_wc *wc)
+{
+	if (cq->producer - cq->consumer > cq->mask)
+		return false;
+	cq->wcs[cq->producer++ & cq->mask] = *wc;
+	return true;
+}
+
+/* Disarm when this completion is one that was waited for, 11.4.2.2 */
+static bool take_arming(struct rhca_cq *cq, bool counts_as_solicited)
+{
+	if (!cq->armed ||
+	    ((cq->armed & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED &&
+	     !counts_as_solicited))
+		return false;
+	cq->armed = 0;
+	return true;
+}
+
+/*
+ * A CQ in error takes nothing more. A kernel user that drains its QPs waits for
+ * flushed requests without an end, so it gets those as far as there is room.
+ */
+static bool is_open_for(const struct rhca_cq *cq, const struct ib_wc *wc)
+{
+	return !cq->overrun ||
+	       (!cq->user && wc->status == IB_WC_WR_FLUSH_ERR);
+}
+
+static bool add(struct rhca_cq *cq, const struct ib_wc *wc)
+{
+	if (!is_open_for(cq, wc))
+		return false;
+	return cq->user ? add_to_ring(cq, wc) : add_to_array(cq, wc);
+}
+
+static void post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
+{
+	bool lost = !add(cq, wc);
+
+	lockdep_assert_held(&cq->lock);
+	if (lost && !cq->overrun)
+		set_bit(RHCA_CQ_OVERRUN, &cq->due);
+	cq->overrun |= lost;
+	if (take_arming(cq, solicited || wc->status != IB_WC_SUCCESS))
+		set_bit(RHCA_CQ_COMPLETION, &cq->due);
+}
+
+/**
+ * rhca_cq_post_list - Add completions
+ * @cq: the queue
+ * @list: the completions; copied
+ *
+ * Without room they are lost, and the CQ is in error from then on.
+ *
+ * Context: any; QP locks may be held, so the event is left to the caller.
+ * Return: true when the caller must call rhca_cq_raise() once it holds no lock.
+ */
+bool rhca_cq_post_list(struct rhca_cq *cq, const struct rhca_wc_list *list)
+{
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (i = 0; i < list->num; i++)
+		post(cq, &list->wc[i], list->solicited & BIT(i));
+	if (cq->user)
+		rhca_ring_publish(&cq->ring);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return READ_ONCE(cq->due);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_cq_post_list);
+
+/**
+ * rhca_cq_post - Add one completion
+ * @cq: the queue
+ * @wc: the completion; copied
+ * @solicited: the sender asked for an event
+ *
+ * Context, Return: as rhca_cq_post_list().
+ */
+bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	post(cq, wc, solicited);
+	if (cq->user)
+		rhca_ring_publish(&cq->ring);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return READ_ONCE(cq->due);
+}
+
+static void call_handler(struct rhca_cq *cq)
+{
+	if (cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
+/* The event may come again as soon as the handler runs: clear the mark first */
+static void raise_here(void *data)
+{
+	struct rhca_cq *cq = data;
+
+	clear_bit(0, &cq->remote_pending);
+	call_handler(cq);
+	smp_mb__before_atomic();	/* the handler has ended */
+	atomic_dec(&cq->remote_calls);
+}
+
+/* The n-th CPU that is online, or any when there are fewer now */
+static int cpu_of_vector(int vector)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		if (!vector--)
+			return cpu;
+	return raw_smp_processor_id();
+}
+
+/*
+ * Is the event on its way to another CPU? It would arrive there in a hard interrupt,
+ * where on PREEMPT_RT the locks of a handler sleep: then the event stays here.
+ */
+static bool raise_remotely(struct rhca_cq *cq)
+{
+	int cpu;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || cq->user ||
+	    cq->ibcq.comp_vector <= 0)
+		return false;
+	cpu = cpu_of_vector(cq->ibcq.comp_vector);
+	if (cpu == smp_processor_id())
+		return false;
+	if (test_and_set_bit(0, &cq->remote_pending))
+		return true;
+	atomic_inc(&cq->remote_calls);
+	if (!smp_call_function_single_async(cpu, &cq->remote_call))
+		return true;
+	/* The CPU has gone offline, or the last call has not quite returned */
+	atomic_dec(&cq->remote_calls);
+	clear_bit(0, &cq->remote_pending);
+	return false;
+}
+
+/*
+ * Its user is told, and its QPs follow in the background, each with IB_EVENT_QP_FATAL:
+ * see cq_error.c. A process can make its CQs overrun as often as it likes, but not keep
+ * a CPU busy looking for their QPs. No lock of a CQ or QP is held.
+ */
+#define LOOK_DELAY	msecs_to_jiffies(10)
+
+static void report_error(struct rhca_cq *cq)
+{
+	struct ib_event event = {
+		.device		= cq->ibcq.device,
+		.element.cq	= &cq->ibcq,
+		.event		= IB_EVENT_CQ_ERR,
+	};
+
+	ibdev_dbg(cq->ibcq.device, "completion queue of %d entries overrun\n",
+		  cq->ibcq.cqe);
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+	schedule_delayed_work(&to_verbs_dev(cq->ibcq.device)->cq_errors,
+			      LOOK_DELAY);
+}
+
+/**
+ * rhca_cq_raise - Raise the events that are due
+ * @cq: the queue
+ *
+ * Context: bottom halves off, no QP or CQ lock held.
+ */
+void rhca_cq_raise(struct rhca_cq *cq)
+{
+	if (test_and_clear_bit(RHCA_CQ_OVERRUN, &cq->due))
+		report_error(cq);
+	if (test_and_clear_bit(RHCA_CQ_COMPLETION, &cq->due) &&
+	    !raise_remotely(cq))
+		call_handler(cq);
+}
+
+static void drain_remote_calls(struct rhca_cq *cq)
+{
+	while (atomic_read_acquire(&cq->remote_calls))
+		usleep_range(10, 50);	/* an inter-processor interrupt */
+}
+
+/* Handlers end before ib_core stops what they start */
+static int __maybe_unused pre_destroy_cq(struct ib_cq *ibcq)
+{
+	drain_remote_calls(to_rhca_cq(ibcq));
+	return 0;
+}
+
+/**
+ * struct polled - Polls on one processor
+ * @found: queue that had something at the last poll of it; NULL when it is known to
+ *	have no more. Compared only
+ * @passed: polls of empty queues since softirqs were let run
+ */
+struct polled {
+	const struct rhca_cq *found;
+	u32 passed;
+};
+
+static DEFINE_PER_CPU(struct polled, polled_here);
+
+static void forget_found(const struct rhca_cq *cq)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		if (READ_ONCE(per_cpu(polled_here, cpu).found) == cq)
+			WRITE_ONCE(per_cpu(polled_here, cpu).found, NULL);
+}
+
+static int create_user(struct rhca_cq *cq, u32 entries, struct ib_udata *udata)
+{
+	struct rxe_create_cq_resp resp = {};
+	int ret;
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	ret = rhca_ring_alloc(&cq->ring, entries, sizeof(struct ib_uverbs_wc),
+			      udata, &resp.mi);
+	if (ret)
+		return ret;
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret) {
+		rhca_ring_free(&cq->ring);
+		return ret;
+	}
+	cq->ibcq.cqe = rhca_ring_capacity(&cq->ring);
+	return 0;
+}
+
+static int create_kernel(struct rhca_cq *cq, u32 entries)
+{
+	u32 slots = roundup_pow_of_two(entries);
+
+	cq->wcs = kvmalloc_array(slots, sizeof(*cq->wcs), GFP_KERNEL);
+	if (!cq->wcs)
+		return -ENOMEM;
+	cq->mask = slots - 1;
+	cq->ibcq.cqe = slots;
+	return 0;
+}
+
+static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		     rhca_create_cq_arg *arg)
+{
+	struct rhca_verbs_dev *dev = to_verbs_dev(ibcq->device);
+	struct ib_udata *udata = rhca_create_cq_udata(arg);
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+	int ret;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > RHCA_MAX_CQE)
+		return -EINVAL;
+	if (attr->comp_vector >= ibcq->device->num_comp_vectors)
+		return -EINVAL;
+	if (!rhca_limit_take(dev, RHCA_LIMIT_CQ, RHCA_MAX_CQ))
+		return -ENOMEM;
+
+	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize_lock);
+	INIT_CSD(&cq->remote_call, raise_here, cq);
+	cq->user = udata;
+	ibcq->comp_vector = attr->comp_vector;
+	ret = udata ? create_user(cq, attr->cqe, udata) :
+		      create_kernel(cq, attr->cqe);
+	if (ret)
+		rhca_limit_give(dev, RHCA_LIMIT_CQ);
+	return ret;
+}
+
+static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+
+	drain_remote_calls(cq);
+	forget_found(cq);
+	if (cq->user)
+		rhca_ring_free(&cq->ring);
+	kvfree(cq->wcs);
+	rhca_limit_give(to_verbs_dev(ibcq->device), RHCA_LIMIT_CQ);
+	return 0;
+}
+
+/* Of a resize: entries that the process has not polled go over in order */
+struct move {
+	struct rhca_ring fresh;
+	u32 next;		/* index in the old ring */
+};
+
+/* So few that they may be copied with interrupts off */
+#define MOVE_LOCKED	64
+
+static u32 begin_move(struct rhca_cq *cq, struct move *move)
+{
+	u32 pending;
+
+	spin_lock_irq(&cq->lock);
+	pending = cq->ring.mask - rhca_ring_room(&cq->ring);
+	move->next = cq->ring.index - pending;
+	spin_unlock_irq(&cq->lock);
+	return pending;
+}
+
+/*
+ * The old ring's slots stay as they are: the provider library does not poll while
+ * it resizes. A process that does may lose completions, its own.
+ */
+static int move_entries(const struct rhca_ring *old, struct move *move, u32 n)
+{
+	if (n > rhca_ring_room(&move->fresh))
+		return -EINVAL;
+	while (n--) {
+		memcpy(rhca_ring_slot(&move->fresh, move->fresh.index),
+		       rhca_ring_slot(old, move->next++),
+		       sizeof(struct ib_uverbs_wc));
+		rhca_ring_advance(&move->fresh);
+		if (n && n % 4096 == 0)
+			cond_resched();
+	}
+	rhca_ring_publish(&move->fresh);
+	return 0;
+}
+
+/*
+ * The last entries, and those that came during the copying, unless they are too
+ * many: then @left is their number and nothing has happened.
+ */
+static int finish_move(struct rhca_cq *cq, struct move *move, u32 *left)
+{
+	struct rhca_ring old;
+	int ret = 0;
+
+	spin_lock_irq(&cq->lock);
+	*left = (cq->ring.index - move->next) & cq->ring.mask;
+	if (*left <= MOVE_LOCKED) {
+		ret = move_entries(&cq->ring, move, *left);
+		if (!ret) {
+			old = cq->ring;
+			cq->ring = move->fresh;
+			cq->ibcq.cqe = rhca_ring_capacity(&move->fresh);
+		}
+		*left = 0;
+		spin_unlock_irq(&cq->lock);
+		if (!ret)
+			rhca_ring_free(&old);
+		return ret;
+	}
+	spin_unlock_irq(&cq->lock);
+	return 0;
+}
+
+/* Completions may come faster than they are copied: but not for ever */
+#define MOVE_ROUNDS	16
+
+static int move_all(struct rhca_cq *cq, struct move *move)
+{
+	u32 left = begin_move(cq, move);
+	int round, ret;
+
+	lockdep_assert_held(&cq->resize_lock);
+	for (round = 0; round < MOVE_ROUNDS; round++) {
+		ret = move_entries(&cq->ring, move, left);
+		if (!ret)
+			ret = finish_move(cq, move, &left);
+		if (ret || !left)
+			return ret;
+	}
+	return -EBUSY;
+}
+
+/* Only processes resize: ib_core offers it to nobody else */
+static int resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
+		     struct ib_udata *udata)
+{
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+	struct rxe_resize_cq_resp resp = {};
+	struct move move;
+	int ret;
+
+	if (!udata || !cq->user)
+		return -EOPNOTSUPP;
+	if (entries < 1 || entries > RHCA_MAX_CQE ||
+	    udata->outlen < sizeof(resp))
+		return -EINVAL;
+	ret = rhca_ring_alloc(&move.fresh, entries, sizeof(struct ib_uverbs_wc),
+			      udata, &resp.mi);
+	if (ret)
+		return ret;
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (!ret) {
+		mutex_lock(&cq->resize_lock);
+		ret = move_all(cq, &move);
+		mutex_unlock(&cq->resize_lock);
+	}
+	if (ret)
+		rhca_ring_free(&move.fresh);
+	return ret;
+}
+
+/*
+ * A thread that polls all the time keeps softirqs from running that may bring
+ * completions: a doorbell may wait for one.
+ */
+static void let_softirqs_run(void)
+{
+	if (in_interrupt() || irqs_disabled())
+		return;
+	local_bh_disable();
+	local_bh_enable();
+}
+
+/* Whoever polled last on this processor has taken what there was */
+DEFINE_PER_CPU(bool, rhca_cq_emptied);
+
+/* So that what a doorbell waits with is not kept by queues that others fill */
+#define MOST_PASSED	8
+
+/*
+ * Whoever polls several queues in turn and finds one of them empty waits only if the
+ * others are empty as well: until then a doorbell may wait for more company.
+ */
+static bool waits_for(const struct rhca_cq *cq)
+{
+	const struct rhca_cq *found = raw_cpu_read(polled_here.found);
+	u32 passed = raw_cpu_read(polled_here.passed) + 1;
+
+	raw_cpu_write(polled_here.found, NULL);
+	if (!found || found == cq || passed > MOST_PASSED)
+		passed = 0;
+	raw_cpu_write(polled_here.passed, passed);
+	return !passed;
+}
+
+static void note_found(const struct rhca_cq *cq, bool emptied)
+{
+	raw_cpu_write(polled_here.found, cq);
+	if (emptied)
+		raw_cpu_write(rhca_cq_emptied, true);
+}
+
+static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+	unsigned long flags;
+	int polled = 0;
+
+	if (cq->user)
+		return -EINVAL;	/* processes poll their ring */
+	spin_lock_irqsave(&cq->lock, flags);
+	while (polled < num && cq->consumer != cq->producer)
+		wc[polled++] = cq->wcs[cq->consumer++ & cq->mask];
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (polled)
+		note_found(cq, polled < num);
+	else if (waits_for(cq))
+		let_softirqs_run();
+	return polled;
+}
+
+static bool has_entries(struct rhca_cq *cq)
+{
+	if (cq->user)
+		return rhca_ring_room(&cq->ring) != cq->ring.mask;
+	return cq->producer != cq->consumer;
+}
+
+static int req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct rhca_cq *cq = to_rhca_cq(ibcq);
+	unsigned long irq_flags;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irq_flags);
+	/* "Next" is the stronger wish and stays, 11.4.2.2 */
+	if (!(cq->armed & IB_CQ_NEXT_COMP))
+		cq->armed = flags & IB_CQ_SOLICITED_MASK;
+	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && has_entries(cq);
+	spin_unlock_irqrestore(&cq->lock, irq_flags);
+	return missed;
+}
+
+const struct ib_device_ops rhca_cq_verbs = {
+	.create_cq	= create_cq,
+	RHCA_CREATE_USER_CQ(create_cq)
+	.destroy_cq	= destroy_cq,
+	.poll_cq	= poll_cq,
+	RHCA_PRE_DESTROY_CQ(pre_destroy_cq)
+	.req_notify_cq	= req_notify_cq,
+	.rhca_resize_cq	= resize_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, rhca_cq, ibcq),
+};

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings that user space maps. Pages are inserted one by one with a reference
+ * each, so a process that keeps its mapping after the object or the device has
+ * gone keeps memory, and nothing else.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/memory/charge.h"
+#include "sw/verbs/queue/ring.h"
+#include "sw/verbs/queue/ucontext.h"
+
+/**
+ * struct rhca_ring_mapping - The right to map a ring
+ * @entry: in the ucontext's table of mmap offsets
+ * @shared: the memory, freed with the entry
+ * @charge: what it counts for
+ */
+struct rhca_ring_mapping {
+	struct rdma_user_mmap_entry entry;
+	void *shared;
+	struct rhca_charge charge;
+};
+
+static int offer_mapping(struct rhca_ring *ring, size_t bytes,
+			 struct ib_udata *udata, struct mminfo *info)
+{
+	struct rhca_ucontext *uctx = rdma_udata_to_drv_context(udata,
+						struct rhca_ucontext, ibuc);
+	struct rhca_ring_mapping *mapping;
+	int ret;
+
+	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
+	if (!mapping)
+		return -ENOMEM;
+	mapping->shared = ring->shared;
+	ret = rhca_charge_take(&mapping->charge, uctx->ibuc.device, bytes);
+	if (ret)
+		goto err_free;
+	ret = rdma_user_mmap_entry_insert(&uctx->ibuc, &mapping->entry,
+					  PAGE_ALIGN(bytes));
+	if (ret)
+		goto err_give;
+	ring->mapping = mapping;
+	*info = (struct mminfo) {
+		.offset	= rdma_user_mmap_get_offset(&mapping->entry),
+		.size	= PAGE_ALIGN(bytes),
+	};
+	return 0;
+
+err_give:
+	rhca_charge_give(&mapping->charge);
+err_free:
+	kfree(mapping);
+	return ret;
+}
+
+/*
+ * A process maps whole pages; vmalloc_user() would charge no memory cgroup. A kernel
+ * user's ring is better off outside of vmalloc memory, with large pages below it: who
+ * has thousands of QPs has as many rings.
+ */
+static struct rxe_queue_buf *alloc_shared(size_t bytes, bool is_user)
+{
+	if (!is_user)
+		return kvzalloc(bytes, GFP_KERNEL | __GFP_NOWARN);
+	return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+}
+
+static void explain_enomem(struct ib_udata *udata, size_t bytes)
+{
+	struct rhca_ucontext *uctx = rdma_udata_to_drv_context(udata,
+						struct rhca_ucontext, ibuc);
+
+	ibdev_warn_ratelimited(uctx->ibuc.device,
+			       "%s[%d]: no memory for a queue of %zu bytes: its memory cgroup or the machine has no more\n",
+			       current->comm, task_pid_nr(current), bytes);
+}
+
+/**
+ * rhca_ring_alloc - Make a ring
+ * @ring: filled in
+ * @elements: how many it must hold, at least 1
+ * @element_bytes: size of one
+ * @udata: the verb's, or NULL for a kernel user
+ * @info: where to map it, for the process; unused for a kernel user
+ *
+ * A process's ring counts against its memory cgroup and its RLIMIT_MEMLOCK.
+ *
+ * Return: 0, -ENOMEM, or what ib_core says about the mmap entry.
+ */
+int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
+		    struct ib_udata *udata, struct mminfo *info)
+{
+	/* At least a cache line, so that two sides never write to one */
+	u32 stride = roundup_pow_of_two(max_t(u32, element_bytes,
+					      L1_CACHE_BYTES));
+	u32 slots = roundup_pow_of_two(elements + 1);
+	size_t bytes = sizeof(*ring->shared) + (size_t)slots * stride;
+	int ret;
+
+	ring->mapping = NULL;
+	ring->shared = alloc_shared(bytes, udata);
+	if (!ring->shared) {
+		if (udata)
+			explain_enomem(udata, bytes);
+		return -ENOMEM;
+	}
+	ring->index = 0;
+	ring->mask = slots - 1;
+	ring->stride_shift = ilog2(stride);
+	ring->shared->log2_elem_size = ring->stride_shift;
+	ring->shared->index_mask = ring->mask;
+
+	if (udata) {
+		ret = offer_mapping(ring, bytes, udata, info);
+		if (ret) {
+			kvfree(ring->shared);
+			ring->shared = NULL;
+			return ret;
+		}
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_ring_alloc);
+
+/**
+ * rhca_ring_free - Free a ring; existing mappings keep its pages
+ * @ring: one that rhca_ring_alloc() filled in, or zeroed memory
+ */
+void rhca_ring_free(struct rhca_ring *ring)
+{
+	if (ring->mapping)
+		rdma_user_mmap_entry_remove(&ring->mapping->entry);
+	else
+		kvfree(ring->shared);
+	ring->mapping = NULL;
+	ring->shared = NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_ring_free);
+
+/* Last reference to the entry is gone: no mmap() can be on its way to it */
+void rhca_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct rhca_ring_mapping *mapping =
+		container_of(entry, struct rhca_ring_mapping, entry);
+
+	vfree(mapping->shared);
+	rhca_charge_give(&mapping->charge);
+	kfree(mapping);
+}
+
+static int insert_pages(struct vm_area_struct *vma, void *shared)
+{
+	unsigned long addr;
+	int ret = 0;
+
+	for (addr = vma->vm_start; addr < vma->vm_end && !ret;
+	     addr += PAGE_SIZE, shared += PAGE_SIZE)
+		ret = vm_insert_page(vma, addr, vmalloc_to_page(shared));
+	return ret;
+}
+
+int rhca_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	struct rhca_ring_mapping *mapping;
+	int ret;
+
+	/* Of the mapping's size, and shared */
+	entry = rdma_user_mmap_entry_get(context, vma);
+	if (!entry)
+		return -EINVAL;
+	mapping = container_of(entry, struct rhca_ring_mapping, entry);
+	ret = insert_pages(vma, mapping->shared);
+	rdma_user_mmap_entry_put(entry);
+	return ret;
+}

@@ -1,0 +1,1046 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The core over a backend that only records: what is asked, in which order,
+ * and what others see meanwhile. That this works at all shows that the core
+ * does not know which datapath it has.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/if_arp.h>
+#include <linux/rtnetlink.h>
+#include <rdma/ib_cache.h>
+
+#include "core/device.h"
+#include "core/port/gid_watch.h"
+#include "core/port/port_pkeys.h"
+#include "core/qp/port_qos.h"
+#include "core/qp/qp.h"
+#include "core/recreate.h"
+#include "core/registry.h"
+#include "lib/hca.h"
+#include "lib/recording_backend.h"
+
+#define MAX_CALLS	32
+#define PATIENCE_MS	5000	/* for what is done in the background */
+#define STEP_MS		10
+
+static const struct test_qp_spec plain = { .retries = 7 };
+
+static int device_init(struct kunit *test)
+{
+	recording_clear();
+	return 0;
+}
+
+struct wanted_call {
+	enum recorded_call call;
+	enum ib_qp_state from;
+	enum ib_qp_state state;
+};
+
+static void expect_calls(struct kunit *test, const struct ib_qp *qp,
+			 const struct wanted_call *wanted, u32 num)
+{
+	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
+	u32 i, num_got = recording_of_qp(qp, got, MAX_CALLS);
+
+	KUNIT_ASSERT_EQ(test, num_got, num);
+	for (i = 0; i < num; i++) {
+		KUNIT_EXPECT_EQ_MSG(test, got[i].call, wanted[i].call,
+				    "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, got[i].from, wanted[i].from,
+				    "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, got[i].state, wanted[i].state,
+				    "call %u", i);
+	}
+}
+
+static int move(struct test_hca *hca, struct ib_qp *qp, enum ib_qp_state next)
+{
+	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
+	int ret;
+
+	attr->qp_state = next;
+	ret = ib_modify_qp(qp, attr, IB_QP_STATE);
+	kunit_kfree(hca->test, attr);
+	return ret;
+}
+
+static const struct wanted_call life_of_a_qp[] = {
+	{ RECORDED_QP_CREATE },
+	{ RECORDED_QP_MODIFY,	IB_QPS_RESET,	IB_QPS_INIT },
+	{ RECORDED_QP_MODIFY,	IB_QPS_INIT,	IB_QPS_RTR },
+	{ RECORDED_QP_MODIFY,	IB_QPS_RTR,	IB_QPS_RTS },
+	{ RECORDED_QP_MODIFY,	IB_QPS_RTS,	IB_QPS_SQD },
+	{ RECORDED_QP_MODIFY,	IB_QPS_SQD,	IB_QPS_RTS },
+	{ RECORDED_QP_MODIFY,	IB_QPS_RTS,	IB_QPS_ERR },
+	{ RECORDED_QP_MODIFY,	IB_QPS_ERR,	IB_QPS_RESET },
+	{ RECORDED_QP_DESTROY },
+};
+
+static void backend_hears_of_a_qp_in_order(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_SQD), 0);
+	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_RTS), 0);
+	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_ERR), 0);
+	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_RESET), 0);
+	ib_destroy_qp(qp);
+	hca->num_qps--;
+	expect_calls(test, qp, life_of_a_qp, ARRAY_SIZE(life_of_a_qp));
+}
+
+static void backend_gets_the_attributes_that_were_named(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	int mask;
+
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTR);
+	KUNIT_ASSERT_EQ(test, recording_of_qp(qp, got, MAX_CALLS), 3);
+	test_qp_attr(hca, qp, &plain, IB_QPS_INIT, attr, &mask);
+	KUNIT_EXPECT_EQ(test, got[1].mask, mask);
+	test_qp_attr(hca, qp, &plain, IB_QPS_RTR, attr, &mask);
+	KUNIT_EXPECT_EQ(test, got[2].mask, mask);
+	KUNIT_EXPECT_EQ(test, got[1].port_num, 1);
+	KUNIT_EXPECT_EQ(test, got[2].address.sgid_index, hca->gid_index);
+	KUNIT_EXPECT_NE(test, got[2].address.flow.udp_sport, 0);
+}
+
+static void backend_does_not_hear_of_what_is_refused(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+
+	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_RTS), -EINVAL);
+	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_INIT), -EINVAL);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RESET);
+	expect_calls(test, qp, life_of_a_qp, 1);
+}
+
+/**
+ * struct limit_case - An attribute out of range, in a modify that is else right
+ * @desc: which
+ * @next: state that it is set on the way to
+ * @change: makes it wrong
+ */
+struct limit_case {
+	const char *desc;
+	enum ib_qp_state next;
+	void (*change)(struct ib_qp_attr *attr);
+};
+
+static void bad_pkey(struct ib_qp_attr *attr)
+{
+	attr->pkey_index = 1;
+}
+
+static void bad_mtu_0(struct ib_qp_attr *attr)
+{
+	attr->path_mtu = 0;
+}
+
+static void bad_mtu_6(struct ib_qp_attr *attr)
+{
+	attr->path_mtu = 6;
+}
+
+static void bad_resources(struct ib_qp_attr *attr)
+{
+	attr->max_dest_rd_atomic = 129;
+}
+
+static void bad_rnr_timer(struct ib_qp_attr *attr)
+{
+	attr->min_rnr_timer = 32;
+}
+
+static void bad_depth(struct ib_qp_attr *attr)
+{
+	attr->max_rd_atomic = 129;
+}
+
+static void bad_timeout(struct ib_qp_attr *attr)
+{
+	attr->timeout = 32;
+}
+
+static void bad_retry(struct ib_qp_attr *attr)
+{
+	attr->retry_cnt = 8;
+}
+
+static void bad_rnr_retry(struct ib_qp_attr *attr)
+{
+	attr->rnr_retry = 8;
+}
+
+static const struct limit_case limit_cases[] = {
+	{ "P_Key index",		IB_QPS_INIT,	bad_pkey },
+	{ "path MTU 0",			IB_QPS_RTR,	bad_mtu_0 },
+	{ "path MTU of 8192",		IB_QPS_RTR,	bad_mtu_6 },
+	{ "responder resources",	IB_QPS_RTR,	bad_resources },
+	{ "RNR timer code",		IB_QPS_RTR,	bad_rnr_timer },
+	{ "initiator depth",		IB_QPS_RTS,	bad_depth },
+	{ "timeout code",		IB_QPS_RTS,	bad_timeout },
+	{ "retry count",		IB_QPS_RTS,	bad_retry },
+	{ "RNR retry count",		IB_QPS_RTS,	bad_rnr_retry },
+};
+KUNIT_ARRAY_PARAM_DESC(limit, limit_cases, desc);
+
+static void attribute_out_of_range_changes_nothing(struct kunit *test)
+{
+	const struct limit_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	u32 calls;
+	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
+	int mask;
+
+	test_qp_bring_up(hca, qp, &plain, c->next - 1);
+	calls = recording_of_qp(qp, got, MAX_CALLS);
+	test_qp_attr(hca, qp, &plain, c->next, attr, &mask);
+	c->change(attr);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), -EINVAL);
+	KUNIT_EXPECT_EQ(test, recording_of_qp(qp, got, MAX_CALLS), calls);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), c->next - 1);
+	test_qp_attr(hca, qp, &plain, c->next, attr, &mask);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
+}
+
+static void qp_type_desc(const enum ib_qp_type *type, char *desc)
+{
+	strscpy(desc, *type == IB_QPT_RC ? "RC" : *type == IB_QPT_UC ? "UC" :
+		"UD", KUNIT_PARAM_DESC_SIZE);
+}
+
+static const enum ib_qp_type qp_types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
+KUNIT_ARRAY_PARAM(qp_type, qp_types, qp_type_desc);
+
+/* From RESET to any state */
+static void put_in(struct test_hca *hca, struct ib_qp *qp,
+		   enum ib_qp_state state)
+{
+	test_qp_bring_up(hca, qp, &plain, min_t(int, state, IB_QPS_RTS));
+	if (state == IB_QPS_SQD || state == IB_QPS_ERR)
+		KUNIT_ASSERT_EQ(hca->test, 0, move(hca, qp, state));
+	else if (state == IB_QPS_SQE)
+		recording_set_state(qp, IB_QPS_SQE);
+	KUNIT_ASSERT_EQ(hca->test, (int)test_qp_state(qp), (int)state);
+}
+
+/* Masks to try: the state alone, what the way up needs, and one bit too many */
+static int mask_of_round(int round, int needed)
+{
+	switch (round) {
+	case 0:
+		return IB_QP_STATE;
+	case 1:
+		return needed;
+	default:
+		return needed | IB_QP_RATE_LIMIT;
+	}
+}
+
+static void try_transition(struct test_hca *hca, struct ib_qp *qp,
+			   enum ib_qp_state from, enum ib_qp_state next,
+			   int round)
+{
+	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
+	int mask;
+	bool ok;
+
+	put_in(hca, qp, from);
+	test_qp_attr(hca, qp, &plain, next, attr, &mask);
+	mask = mask_of_round(round, mask);
+	ok = ib_modify_qp_is_ok(from, next, qp->qp_type, mask) &&
+	     !(mask & IB_QP_RATE_LIMIT);
+	KUNIT_EXPECT_EQ_MSG(hca->test, !ib_modify_qp(qp, attr, mask), ok,
+			    "from %d to %d, mask %#x", from, next, mask);
+	KUNIT_EXPECT_EQ_MSG(hca->test, (int)test_qp_state(qp),
+			    (int)(ok ? next : from),
+			    "from %d to %d, mask %#x", from, next, mask);
+	KUNIT_ASSERT_EQ(hca->test, 0, move(hca, qp, IB_QPS_RESET));
+	kunit_kfree(hca->test, attr);
+}
+
+static void transitions_are_those_of_ib_core(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	enum ib_qp_type type = *(const enum ib_qp_type *)test->param_value;
+	struct ib_qp *qp = test_qp(hca, type);
+	enum ib_qp_state from, next;
+	int round;
+
+	for (from = IB_QPS_RESET; from <= IB_QPS_ERR; from++)
+		for (next = IB_QPS_RESET; next <= IB_QPS_ERR; next++)
+			for (round = 0; round < 3; round++)
+				try_transition(hca, qp, from, next, round);
+}
+
+/* The data path may move a QP to ERR while a modify is under way to it */
+static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
+	attr->qp_state = IB_QPS_SQD;
+	attr->cur_qp_state = IB_QPS_RTS;
+	recording_set_state(qp, IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, IB_QP_STATE |
+						      IB_QP_CUR_STATE),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
+}
+
+/**
+ * struct refusal_case - An operation that the backend refuses
+ * @desc: which
+ * @call: the operation
+ * @try: asks for it
+ */
+struct refusal_case {
+	const char *desc;
+	enum recorded_call call;
+	int (*try)(struct test_hca *hca, struct ib_qp *qp);
+};
+
+static int try_create(struct test_hca *hca, struct ib_qp *qp)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = hca->cq, .recv_cq = hca->cq, .qp_type = IB_QPT_RC,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+	};
+	struct ib_qp *other = ib_create_qp(hca->pd, &init);
+
+	if (!IS_ERR(other))
+		ib_destroy_qp(other);
+	return PTR_ERR_OR_ZERO(other);
+}
+
+static bool is_listed(const struct ib_qp *ibqp)
+{
+	struct rhca_dev *dev = to_rhca_dev(ibqp->device);
+	const struct rhca_qp *qp;
+	bool found = false;
+
+	mutex_lock(&dev->qps_lock);
+	list_for_each_entry(qp, &dev->qps, entry)
+		found |= &qp->ibqp == ibqp;
+	mutex_unlock(&dev->qps_lock);
+	return found;
+}
+
+/* One that stays is found by what goes over all of a device's, and can go later */
+static int try_destroy(struct test_hca *hca, struct ib_qp *qp)
+{
+	int ret = ib_destroy_qp(qp);
+
+	if (ret)
+		KUNIT_EXPECT_TRUE(hca->test, is_listed(qp));
+	else
+		hca->num_qps--;
+	return ret;
+}
+
+static int try_rtr(struct test_hca *hca, struct ib_qp *qp)
+{
+	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
+	int mask, ret;
+
+	test_qp_attr(hca, qp, &plain, IB_QPS_RTR, attr, &mask);
+	ret = ib_modify_qp(qp, attr, mask);
+	KUNIT_EXPECT_EQ(hca->test, (int)test_qp_state(qp),
+			(int)(ret ? IB_QPS_INIT : IB_QPS_RTR));
+	KUNIT_EXPECT_EQ(hca->test, to_rhca_qp(qp)->has_address, !ret);
+	return ret;
+}
+
+static int try_ah(struct test_hca *hca, struct ib_qp *qp)
+{
+	struct rdma_ah_attr attr = {};
+	struct ib_ah *ah;
+
+	test_address(hca, &attr);
+	ah = rdma_create_ah(hca->pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
+	if (!IS_ERR(ah))
+		rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+	return PTR_ERR_OR_ZERO(ah);
+}
+
+static int try_mcast(struct test_hca *hca, struct ib_qp *qp)
+{
+	union ib_gid group = { .raw = { 0xff, 0x0e, [15] = 1 } };
+	struct ib_qp *ud = test_qp(hca, IB_QPT_UD);
+	int ret = ib_attach_mcast(ud, &group, 0);
+
+	KUNIT_EXPECT_EQ(hca->test, to_rhca_dev(hca->ibdev)->num_mcast_groups,
+			!ret);
+	if (!ret)
+		KUNIT_EXPECT_EQ(hca->test, ib_detach_mcast(ud, &group, 0), 0);
+	return ret;
+}
+
+static int try_pkeys(struct test_hca *hca, struct ib_qp *qp)
+{
+	struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
+	u16 pkey = 0;
+	int ret = rhca_pkeys_store(port, "1 0x8001\n");
+
+	KUNIT_EXPECT_EQ(hca->test, ib_query_pkey(hca->ibdev, 1, 1, &pkey), 0);
+	KUNIT_EXPECT_EQ(hca->test, pkey, ret ? 0 : 0x8001);
+	return ret;
+}
+
+static int try_stats(struct test_hca *hca, struct ib_qp *qp)
+{
+	struct ib_device *ibdev = hca->ibdev;
+	struct rdma_hw_stats *stats = ibdev->ops.alloc_hw_port_stats(ibdev, 1);
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(hca->test, stats);
+	ret = ibdev->ops.get_hw_stats(ibdev, stats, 1, 0);
+	rdma_free_hw_stats_struct(stats);
+	return min(ret, 0);
+}
+
+static int try_optional(struct test_hca *hca, struct ib_qp *qp)
+{
+	u32 last = to_rhca_dev(hca->ibdev)->num_counters - 1;
+
+	return hca->ibdev->ops.modify_hw_stat(hca->ibdev, 1, last, true);
+}
+
+static const struct refusal_case refusal_cases[] = {
+	{ "create QP",		RECORDED_QP_CREATE,		try_create },
+	{ "modify QP",		RECORDED_QP_MODIFY,		try_rtr },
+	{ "destroy QP",		RECORDED_QP_DESTROY,		try_destroy },
+	{ "create AH",		RECORDED_AH_CREATE,		try_ah },
+	{ "attach QP",		RECORDED_MCAST_ATTACH,		try_mcast },
+	{ "P_Key table",	RECORDED_PKEYS_CHECK,		try_pkeys },
+	{ "read counters",	RECORDED_COUNTERS_READ,		try_stats },
+	{ "optional counter",	RECORDED_COUNTERS_ENABLE,	try_optional },
+};
+KUNIT_ARRAY_PARAM_DESC(refusal, refusal_cases, desc);
+
+/* The caller gets the backend's error, nothing has changed, and it can try again */
+static void refusal_of_the_backend_reaches_the_caller(struct kunit *test)
+{
+	const struct refusal_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_INIT);
+	recording_fail(c->call, -ENOSPC);
+	KUNIT_EXPECT_EQ(test, c->try(hca, qp), -ENOSPC);
+	recording_fail(c->call, 0);
+	KUNIT_EXPECT_EQ(test, c->try(hca, qp), 0);
+}
+
+static u32 num_calls(struct kunit *test, enum recorded_call call)
+{
+	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
+
+	return recording_of_call(call, got, MAX_CALLS);
+}
+
+/* As many as query_device says, and again when one has left */
+static void full_group_takes_no_more(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	union ib_gid group = { .raw = { 0xff, 0x0e, [15] = 1 } };
+	u32 room = hca->ibdev->attrs.max_mcast_qp_attach;
+	struct ib_qp **qp = test_alloc(test, (room + 1) * sizeof(struct ib_qp *));
+	u32 i;
+
+	for (i = 0; i <= room; i++) {
+		qp[i] = test_qp(hca, IB_QPT_UD);
+		KUNIT_EXPECT_EQ(test, ib_attach_mcast(qp[i], &group, 0),
+				i < room ? 0 : -ENOMEM);
+	}
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_MCAST_ATTACH), room);
+	KUNIT_EXPECT_EQ(test, ib_detach_mcast(qp[0], &group, 0), 0);
+	KUNIT_EXPECT_EQ(test, ib_attach_mcast(qp[room], &group, 0), 0);
+	for (i = 1; i <= room; i++)
+		KUNIT_EXPECT_EQ(test, ib_detach_mcast(qp[i], &group, 0), 0);
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_MCAST_DETACH), room + 1);
+}
+
+struct undo_case {
+	const char *desc;
+	enum recorded_call fails;
+};
+
+static const struct undo_case undo_cases[] = {
+	{ "device",		RECORDED_DEV_INIT },
+	{ "counters",		RECORDED_COUNTERS_OPEN },
+};
+KUNIT_ARRAY_PARAM_DESC(undo, undo_cases, desc);
+
+static void device_that_does_not_come_up_leaves_nothing(struct kunit *test)
+{
+	const struct undo_case *c = test->param_value;
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &recording_backend,
+		.netdevs = { test_netdev(test, 1) }, .num_ports = 1,
+	};
+	bool came_up = c->fails != RECORDED_DEV_INIT;
+
+	recording_fail(c->fails, -ENOSPC);
+	KUNIT_EXPECT_EQ(test, rhca_dev_create(&spec), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_DEV_INIT), 1);
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_DEV_EXIT), came_up);
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_PORT_OPEN), 0);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
+}
+
+/* Rules for the traffic class reach connected QPs where the backend can do it */
+static void connected_qp_is_readdressed(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
+	to_rhca_qp(qp)->address.flow.encap = RHCA_V2_IPV6;	/* v1 has no class */
+	KUNIT_EXPECT_EQ(test, rhca_tclass_store(port, "tclass=104"), 0);
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_QP_READDRESS), 1);
+	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->address.flow.tclass, 104);
+	KUNIT_EXPECT_EQ(test, rhca_tclass_store(port, "tclass=104"), 0);
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_QP_READDRESS), 1);
+	recording_fail(RECORDED_QP_READDRESS, -EIO);
+	KUNIT_EXPECT_EQ(test, rhca_tclass_store(port, "tclass=-1"), 0);
+	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->address.flow.tclass, 104);
+}
+
+/* Who reads the rules learns whether they reach connections that are there */
+static void rules_say_where_they_hold_for_new_connections_only(struct kunit *test)
+{
+	static const char notice[] = "# new connections only\n";
+	static struct rhca_backend_ops connect_only;
+	char *page = kunit_kmalloc(test, PAGE_SIZE, GFP_KERNEL);
+	struct test_hca *hca;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	hca = test_hca_create(test, &recording_backend, 1);
+	rhca_tclass_show(&to_rhca_dev(hca->ibdev)->ports[0], page);
+	KUNIT_EXPECT_STREQ(test, page, "Global tclass=-1\n");
+	test_hca_remove(hca);
+
+	connect_only = recording_backend;
+	connect_only.qp_readdress = NULL;
+	hca = test_hca_create(test, &connect_only, 1);
+	rhca_tclass_show(&to_rhca_dev(hca->ibdev)->ports[0], page);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(page, notice));
+	KUNIT_EXPECT_EQ(test,
+			rhca_tclass_store(&to_rhca_dev(hca->ibdev)->ports[0],
+					  "tclass=104"), 0);
+}
+
+static void expect_port_calls(struct kunit *test,
+			      const struct recorded *wanted, u32 num)
+{
+	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, recording_of_ports(got, MAX_CALLS), num);
+	for (i = 0; i < num; i++) {
+		KUNIT_EXPECT_EQ_MSG(test, got[i].call, wanted[i].call,
+				    "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, got[i].port_num, wanted[i].port_num,
+				    "call %u", i);
+	}
+}
+
+static void ports_are_open_while_the_device_lives(struct kunit *test)
+{
+	static const struct recorded wanted[] = {
+		{ .call = RECORDED_PORT_OPEN,	.port_num = 1 },
+		{ .call = RECORDED_PORT_OPEN,	.port_num = 2 },
+		{ .call = RECORDED_PORT_CLOSE,	.port_num = 2 },
+		{ .call = RECORDED_PORT_CLOSE,	.port_num = 1 },
+	};
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
+
+	expect_port_calls(test, wanted, 2);
+	KUNIT_EXPECT_EQ(test, hca->ibdev->phys_port_cnt, 2);
+	test_hca_remove(hca);
+	expect_port_calls(test, wanted, 4);
+}
+
+static void port_that_does_not_open_undoes_the_device(struct kunit *test)
+{
+	static const struct recorded wanted[] = {
+		{ .call = RECORDED_PORT_OPEN,	.port_num = 1 },
+		{ .call = RECORDED_PORT_OPEN,	.port_num = 2 },
+		{ .call = RECORDED_PORT_CLOSE,	.port_num = 1 },
+	};
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &recording_backend,
+		.num_ports = 2,
+	};
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		spec.netdevs[i] = test_netdev(test, i + 1);
+	recording_fail_port(2, -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, rhca_dev_create(&spec), -EADDRINUSE);
+	expect_port_calls(test, wanted, ARRAY_SIZE(wanted));
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[i]));
+		KUNIT_EXPECT_NULL(test, rhca_dev_find(spec.netdevs[i]));
+	}
+}
+
+static void netdev_is_served_once(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME "_too", .backend = &recording_backend,
+		.netdevs = { hca->ndev[1] }, .num_ports = 1,
+	};
+
+	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(hca->ndev[0]));
+	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(hca->ndev[1]));
+	KUNIT_EXPECT_EQ(test, rhca_dev_create(&spec), -EEXIST);
+	spec.netdevs[0] = test_netdev(test, 3);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
+	spec.name = TEST_NAME;
+	KUNIT_EXPECT_NE_MSG(test, rhca_dev_create(&spec), 0, "name taken");
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
+}
+
+/* A device that was renamed to what ib_core takes for a pattern, and is made again */
+static void name_is_no_pattern(struct kunit *test)
+{
+	struct rhca_dev_spec spec = {
+		.name = "pattern%d", .backend = &recording_backend,
+		.netdevs = { test_netdev(test, 1) }, .num_ports = 1,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	dev = rhca_dev_find(spec.netdevs[0]);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_EXPECT_TRUE(test, strstarts(dev_name(&dev->ibdev.dev), "roce"));
+	ib_unregister_device_and_put(&dev->ibdev);
+}
+
+static enum ib_port_state port_state(struct test_hca *hca, u32 num)
+{
+	struct ib_port_attr attr;
+
+	KUNIT_ASSERT_EQ(hca->test, 0, ib_query_port(hca->ibdev, num, &attr));
+	return attr.state;
+}
+
+static void set_up(struct net_device *ndev, bool up)
+{
+	rtnl_lock();
+	if (up)
+		dev_open(ndev, NULL);
+	else
+		dev_close(ndev);
+	rtnl_unlock();
+}
+
+static void ports_have_a_state_each(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
+
+	KUNIT_EXPECT_EQ(test, port_state(hca, 1), IB_PORT_ACTIVE);
+	KUNIT_EXPECT_EQ(test, port_state(hca, 2), IB_PORT_ACTIVE);
+	set_up(hca->ndev[1], false);
+	KUNIT_EXPECT_EQ(test, port_state(hca, 1), IB_PORT_ACTIVE);
+	KUNIT_EXPECT_EQ(test, port_state(hca, 2), IB_PORT_DOWN);
+	set_up(hca->ndev[1], true);
+	set_up(hca->ndev[0], false);
+	KUNIT_EXPECT_EQ(test, port_state(hca, 1), IB_PORT_DOWN);
+	KUNIT_EXPECT_EQ(test, port_state(hca, 2), IB_PORT_ACTIVE);
+}
+
+static void ports_have_gids_each(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
+	union ib_gid gid[2];
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, 0, rdma_query_gid(hca->ibdev, i + 1, 0,
+							&gid[i]));
+		/* The EUI-64 of the netdev's MAC */
+		KUNIT_EXPECT_EQ(test, gid[i].raw[0], 0xfe);
+		KUNIT_EXPECT_EQ(test, gid[i].raw[15], i + 1);
+	}
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_GID_SET) >= 2, true);
+}
+
+static void qp_belongs_to_the_port_that_it_names(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	int mask;
+
+	test_qp_attr(hca, qp, &plain, IB_QPS_INIT, attr, &mask);
+	attr->port_num = 2;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
+	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->port->num, 2);
+	KUNIT_EXPECT_PTR_EQ(test, to_rhca_qp(qp)->port,
+			    &to_rhca_dev(hca->ibdev)->ports[1]);
+}
+
+/* ib_core believes the port number of a kernel user: ask the driver itself */
+static void port_that_does_not_exist_is_refused(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	int mask, port;
+
+	test_qp_attr(hca, qp, &plain, IB_QPS_INIT, attr, &mask);
+	for (port = 0; port <= 3; port += 3) {
+		attr->port_num = port;
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL,
+				    hca->ibdev->ops.modify_qp(qp, attr, mask,
+							      NULL),
+				    "port %d", port);
+	}
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RESET);
+}
+
+/*
+ * Uppers of a netdev may be in other namespaces, where their indices are others: what
+ * goes by the host's IP stack has no use for their GIDs. Only compared: any address
+ * will do for a namespace.
+ */
+static void gid_of_another_namespace_is_for_adapters(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct rhca_dev *dev = to_rhca_dev(hca->ibdev);
+	struct rhca_port *port = &dev->ports[0];
+	const struct net *here = port->net;
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_get_gid_attr(hca->ibdev, 1, hca->gid_index);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(attr));
+	KUNIT_EXPECT_NE(test, rhca_gid_ifindex(&port->gids, hca->gid_index), 0);
+	KUNIT_EXPECT_EQ(test, try_ah(hca, NULL), 0);
+	port->net = (const void *)port;
+	KUNIT_EXPECT_EQ(test, hca->ibdev->ops.add_gid(attr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, rhca_gid_ifindex(&port->gids, hca->gid_index), 0);
+	KUNIT_EXPECT_EQ(test, try_ah(hca, NULL), -ENODEV);
+	dev->caps.any_net = true;
+	KUNIT_EXPECT_EQ(test, try_ah(hca, NULL), 0);
+	dev->caps.any_net = false;
+	port->net = here;
+	KUNIT_EXPECT_EQ(test, hca->ibdev->ops.add_gid(attr, NULL), 0);
+	KUNIT_EXPECT_NE(test, rhca_gid_ifindex(&port->gids, hca->gid_index), 0);
+	rdma_put_gid_attr(attr);
+}
+
+static struct rhca_dev *make_on(struct kunit *test, struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &recording_backend,
+		.netdevs = { ndev }, .num_ports = 1,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, rhca_dev_create(&spec), 0);
+	dev = rhca_dev_find(ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	return dev;
+}
+
+static bool device_ends(struct kunit *test)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		if (num_calls(test, RECORDED_DEV_EXIT))
+			return true;
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+static bool default_gid_becomes(struct rhca_dev *dev, bool there)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		if (!!rhca_gid_ifindex(&dev->ports[0].gids, 0) == there)
+			return true;
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+/*
+ * On a tunnel all GIDs are taken off and read again when an address goes. The default
+ * GID's place is not free before its last user has gone.
+ */
+static void default_gid_in_use_is_back_after_its_user(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	const struct ib_gid_attr *attr;
+	struct rhca_dev *dev;
+
+	ndev->type = ARPHRD_NONE;
+	dev = make_on(test, ndev);
+	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, true));
+	attr = rdma_get_gid_attr(&dev->ibdev, 1, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(attr));
+	rcu_read_lock();
+	rhca_gid_watch_address(&dev->ports[0], true);
+	rcu_read_unlock();
+	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, false));
+	rdma_put_gid_attr(attr);
+	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, true));
+	ib_device_put(&dev->ibdev);
+	test_device_remove(ndev);
+	ndev->type = ARPHRD_ETHER;
+}
+
+/* "ip link del" returns when the netdev is free, and finds no socket of the port then */
+static void port_is_quiesced_before_its_netdev_is_free(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev *dev = make_on(test, ndev);
+	struct recorded quiesce = {};
+
+	rtnl_lock();
+	rhca_dev_remove_netdev(ndev);
+	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_PORT_QUIESCE,
+						   &quiesce, 1));
+	KUNIT_EXPECT_TRUE(test, quiesce.has_netdev);
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(dev->ports[0].ndev));
+	/* Nobody to find on the netdev, and nothing to be quiesced once more */
+	rhca_dev_remove_netdev(ndev);
+	rtnl_unlock();
+	ib_device_put(&dev->ibdev);
+	KUNIT_EXPECT_TRUE(test, device_ends(test));
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_PORT_QUIESCE), 1);
+}
+
+/* While it is on the way between RDMA namespaces, a netdev that moves does not find it */
+static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev *dev = make_on(test, ndev);
+
+	dev->ports[0].net = (const void *)dev;
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
+	ib_device_put(&dev->ibdev);
+	KUNIT_EXPECT_TRUE(test, device_ends(test));
+	test_device_remove(ndev);
+}
+
+static bool netdev_is_released(struct rhca_dev *dev)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		if (!rcu_access_pointer(dev->ports[0].ndev))
+			return true;
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+/*
+ * The same when another device's news comes meanwhile: this one cannot be unregistered
+ * then, and is when it is back. To ib_core it is on its way without references.
+ */
+static void device_on_the_way_is_removed_when_it_is_back(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev *dev = make_on(test, ndev);
+	unsigned int refs = refcount_read(&dev->ibdev.refcount);
+	bool ended;
+
+	dev->ports[0].net = (const void *)dev;
+	refcount_set(&dev->ibdev.refcount, 0);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
+	KUNIT_EXPECT_TRUE(test, netdev_is_released(dev));
+	refcount_set(&dev->ibdev.refcount, refs);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
+	ib_device_put(&dev->ibdev);
+	ended = device_ends(test);
+	KUNIT_EXPECT_TRUE(test, ended);
+	if (!ended)
+		ib_unregister_device(&dev->ibdev);
+}
+
+/* Its registration has ended, so that it can be removed */
+static bool gets_device(const struct net_device *ndev, int patience_ms)
+{
+	struct rhca_dev *dev;
+	int ms;
+
+	for (ms = 0; ms < patience_ms; ms += STEP_MS) {
+		dev = rhca_dev_find(ndev);
+		if (dev) {
+			ib_device_put(&dev->ibdev);
+			return true;
+		}
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+/*
+ * A member may have moved while its LAG ended: another netdev with the index that it had
+ * is not given a device in its place.
+ */
+static void member_is_looked_for_where_it_was(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev_spec lag = {
+		.backend = &recording_backend,
+		.replaced = {
+			.num_devices = 1,
+			.device = { { .name = TEST_NAME, .num_ports = 1 } },
+		},
+	};
+	struct rhca_netdev_id *id = &lag.replaced.device[0].netdev[0];
+
+	rhca_netdev_note(id, ndev);
+	id->net_cookie++;
+	rhca_recreate_replaced(&lag);
+	KUNIT_EXPECT_FALSE(test, gets_device(ndev, 500));
+	id->net_cookie--;
+	rhca_recreate_replaced(&lag);
+	KUNIT_EXPECT_TRUE(test, gets_device(ndev, PATIENCE_MS));
+	test_device_remove(ndev);
+}
+
+/* On @ndev, in place of one on @member. Reference as of make_on() */
+static struct rhca_dev *make_lag(struct kunit *test, struct net_device *ndev,
+				 struct net_device *member)
+{
+	struct rhca_dev *dev = make_on(test, ndev);
+
+	dev->replaced.num_devices = 1;
+	dev->replaced.device[0].num_ports = 1;
+	strscpy(dev->replaced.device[0].name, TEST_NAME "_member",
+		IB_DEVICE_NAME_MAX);
+	rhca_netdev_note(&dev->replaced.device[0].netdev[0], member);
+	return dev;
+}
+
+/* It could not be found when its netdev went, so nobody has heard that it ends */
+static void lag_on_the_way_leaves_its_members(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct net_device *member = test_netdev(test, 2);
+	struct rhca_dev *dev = make_lag(test, ndev, member);
+
+	dev->ports[0].net = (const void *)dev;
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
+	ib_device_put(&dev->ibdev);
+	KUNIT_EXPECT_TRUE(test, gets_device(member, PATIENCE_MS));
+	test_device_remove(member);
+	test_device_remove(ndev);
+}
+
+/* rdma_rxe's exit may have unregistered it when its netdev moves: no more than others */
+static void device_is_made_again_where_it_was(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct net_device *member = test_netdev(test, 2);
+	struct rhca_dev *dev = make_lag(test, ndev, member);
+
+	dev->ports[0].net = (const void *)dev;
+	rhca_recreate_dev(dev, "was tested");
+	ib_device_put(&dev->ibdev);
+	test_device_remove(ndev);
+	KUNIT_EXPECT_TRUE(test, gets_device(member, PATIENCE_MS));
+	KUNIT_EXPECT_FALSE(test, gets_device(ndev, 500));
+	test_device_remove(member);
+	test_device_remove(ndev);
+}
+
+static void remove_all(struct work_struct *work)
+{
+	rhca_dev_remove_all();
+}
+
+/* In the middle of its way nobody can have a reference: as ib_core leaves the count */
+static void unload_waits_for_a_device_on_the_way(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_dev *dev = make_on(test, ndev);
+	struct work_struct work;
+	unsigned int references;
+
+	ib_device_put(&dev->ibdev);
+	references = refcount_read(&dev->ibdev.refcount);
+	refcount_set(&dev->ibdev.refcount, 0);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	INIT_WORK_ONSTACK(&work, remove_all);
+	queue_work(system_unbound_wq, &work);
+	msleep(STEP_MS);
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_DEV_EXIT), 0);
+	refcount_set(&dev->ibdev.refcount, references);
+	rhca_dev_plugged(dev);
+	KUNIT_EXPECT_TRUE(test, device_ends(test));
+	test_device_remove(ndev);
+	flush_work(&work);
+	destroy_work_on_stack(&work);
+}
+
+static struct kunit_case device_tests[] = {
+	KUNIT_CASE(backend_hears_of_a_qp_in_order),
+	KUNIT_CASE(backend_gets_the_attributes_that_were_named),
+	KUNIT_CASE(backend_does_not_hear_of_what_is_refused),
+	KUNIT_CASE_PARAM(attribute_out_of_range_changes_nothing,
+			 limit_gen_params),
+	KUNIT_CASE_PARAM(transitions_are_those_of_ib_core, qp_type_gen_params),
+	KUNIT_CASE(modify_from_a_state_that_has_gone_is_refused),
+	KUNIT_CASE_PARAM(refusal_of_the_backend_reaches_the_caller,
+			 refusal_gen_params),
+	KUNIT_CASE(full_group_takes_no_more),
+	KUNIT_CASE_PARAM(device_that_does_not_come_up_leaves_nothing,
+			 undo_gen_params),
+	KUNIT_CASE(connected_qp_is_readdressed),
+	KUNIT_CASE(rules_say_where_they_hold_for_new_connections_only),
+	KUNIT_CASE(ports_are_open_while_the_device_lives),
+	KUNIT_CASE(port_that_does_not_open_undoes_the_device),
+	KUNIT_CASE(netdev_is_served_once),
+	KUNIT_CASE(ports_have_a_state_each),
+	KUNIT_CASE(ports_have_gids_each),
+	KUNIT_CASE(qp_belongs_to_the_port_that_it_names),
+	KUNIT_CASE(port_that_does_not_exist_is_refused),
+	KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
+	KUNIT_CASE(default_gid_in_use_is_back_after_its_user),
+	KUNIT_CASE(name_is_no_pattern),
+	KUNIT_CASE(port_is_quiesced_before_its_netdev_is_free),
+	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
+	KUNIT_CASE(device_on_the_way_is_removed_when_it_is_back),
+	KUNIT_CASE(member_is_looked_for_where_it_was),
+	KUNIT_CASE(lag_on_the_way_leaves_its_members),
+	KUNIT_CASE(device_is_made_again_where_it_was),
+	KUNIT_CASE(unload_waits_for_a_device_on_the_way),
+	{}
+};
+
+static struct kunit_suite device_suite = {
+	.name = "rhca_device",
+	.init = device_init,
+	.test_cases = device_tests,
+};
+kunit_test_suite(device_suite);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which bonds make a LAG, and which member a packet leaves by.
+ */
+#include <kunit/test.h>
+#include <net/bonding.h>
+
+#include "core/rules/lag.h"
+#include "lib/hca.h"
+
+struct decision_case {
+	const char *desc;
+	struct rhca_lag_facts facts;
+	enum rhca_lag_kind kind;
+};
+
+#define TWO_PORTS(_mode) { .bond_mode = (_mode), .num_members = 2, .num_ports = 2 }
+
+static const struct decision_case decision_cases[] = {
+	{ "round robin", TWO_PORTS(BOND_MODE_ROUNDROBIN), RHCA_LAG_NONE },
+	{ "active-backup", TWO_PORTS(BOND_MODE_ACTIVEBACKUP),
+	  RHCA_LAG_ACTIVE_BACKUP },
+	{ "xor", TWO_PORTS(BOND_MODE_XOR), RHCA_LAG_ACTIVE_ACTIVE },
+	{ "broadcast", TWO_PORTS(BOND_MODE_BROADCAST), RHCA_LAG_NONE },
+	{ "802.3ad", TWO_PORTS(BOND_MODE_8023AD), RHCA_LAG_ACTIVE_ACTIVE },
+	{ "tlb", TWO_PORTS(BOND_MODE_TLB), RHCA_LAG_NONE },
+	{ "alb", TWO_PORTS(BOND_MODE_ALB), RHCA_LAG_NONE },
+	{ "no such mode", TWO_PORTS(17), RHCA_LAG_NONE },
+	{ "no member", { .bond_mode = BOND_MODE_XOR }, RHCA_LAG_NONE },
+	{ "one member", { .bond_mode = BOND_MODE_XOR, .num_members = 1,
+			  .num_ports = 1 }, RHCA_LAG_NONE },
+	{ "three members", { .bond_mode = BOND_MODE_XOR, .num_members = 3,
+			     .num_ports = 3 }, RHCA_LAG_NONE },
+	{ "a third member that is no port", { .bond_mode = BOND_MODE_XOR,
+			     .num_members = 3, .num_ports = 2 },
+	  RHCA_LAG_NONE },
+	{ "one member is no port", { .bond_mode = BOND_MODE_XOR,
+				     .num_members = 2, .num_ports = 1 },
+	  RHCA_LAG_NONE },
+	{ "a device has another port", { .bond_mode = BOND_MODE_8023AD,
+					 .num_members = 2, .num_ports = 2,
+					 .num_outside = 1 }, RHCA_LAG_NONE },
+	{ "partitions differ", { .bond_mode = BOND_MODE_8023AD,
+				 .num_members = 2, .num_ports = 2,
+				 .partitions_differ = true },
+	  RHCA_LAG_NONE },
+	{ "the user objects", { .bond_mode = BOND_MODE_ACTIVEBACKUP,
+				.num_members = 2, .num_ports = 2,
+				.disabled = true }, RHCA_LAG_NONE },
+};
+
+static void decision_desc(const struct decision_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+KUNIT_ARRAY_PARAM(decision, decision_cases, decision_desc);
+
+static void bond_of_two_ports_decides(struct kunit *test)
+{
+	const struct decision_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, rhca_lag_decide(&c->facts), c->kind);
+}
+
+struct member_case {
+	const char *desc;
+	u32 flow_label;
+	u32 qp_member;
+	u32 member;
+};
+
+static const struct member_case member_cases[] = {
+	{ "no label, first QP", 0, 0, 0 },
+	{ "no label, second QP", 0, 1, 1 },
+	{ "no label, third QP", 0, 2, 0 },
+	{ "no label, QP number wrapped", 0, U32_MAX, 1 },
+	{ "even label", 2, 1, 0 },
+	{ "odd label", 1, 0, 1 },
+	{ "largest label", 0xfffff, 0, 1 },
+};
+
+static void member_desc(const struct member_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+KUNIT_ARRAY_PARAM(member, member_cases, member_desc);
+
+static void label_chooses_before_the_qp(struct kunit *test)
+{
+	const struct member_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, rhca_lag_member_of(c->flow_label, c->qp_member),
+			c->member);
+}
+
+static void record_covers_its_netdevs_only(struct kunit *test)
+{
+	struct rhca_lag_record two = {
+		.num_devices = 2,
+		.device = {
+			{ .name = "roce0", .num_ports = 1 },
+			{ .name = "roce1", .num_ports = 2 },
+		},
+	};
+	static const struct rhca_lag_record none;
+	struct net_device *ndev[4];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
+		ndev[i] = test_netdev(test, i + 1);
+		rhca_netdev_note(&two.device[i / 2].netdev[i % 2], ndev[i]);
+	}
+	KUNIT_EXPECT_TRUE(test, rhca_lag_record_covers(&two, ndev[0]));
+	KUNIT_EXPECT_FALSE(test, rhca_lag_record_covers(&two, ndev[1]));
+	KUNIT_EXPECT_TRUE(test, rhca_lag_record_covers(&two, ndev[2]));
+	KUNIT_EXPECT_TRUE(test, rhca_lag_record_covers(&two, ndev[3]));
+	KUNIT_EXPECT_FALSE(test, rhca_lag_record_covers(&none, ndev[0]));
+	/* One that had this index in another namespace is another one */
+	two.device[0].netdev[0].net_cookie++;
+	KUNIT_EXPECT_FALSE(test, rhca_lag_record_covers(&two, ndev[0]));
+}
+
+static void same_devices_are_on_the_same_netdevs(struct kunit *test)
+{
+	const struct rhca_lag_record record = {
+		.num_devices = 2,
+		.device = {
+			{ .name = "roce0", .num_ports = 1, .netdev = { { 1, 7 } } },
+			{ .name = "roce1", .num_ports = 2, .netdev = { { 1, 8 }, { 1, 9 } } },
+		},
+	};
+	struct rhca_lag_record other = record;
+
+	strscpy(other.device[0].name, "renamed", sizeof(other.device[0].name));
+	KUNIT_EXPECT_TRUE(test, rhca_lag_same_devices(&record, &other));
+	other.device[1].netdev[1].ifindex = 10;
+	KUNIT_EXPECT_FALSE(test, rhca_lag_same_devices(&record, &other));
+	other = record;
+	other.device[0].netdev[0].net_cookie = 2;
+	KUNIT_EXPECT_FALSE(test, rhca_lag_same_devices(&record, &other));
+	other = record;
+	other.device[1].num_ports = 1;
+	KUNIT_EXPECT_FALSE(test, rhca_lag_same_devices(&record, &other));
+	other = record;
+	other.num_devices = 1;
+	KUNIT_EXPECT_FALSE(test, rhca_lag_same_devices(&record, &other));
+}
+
+static struct kunit_case lag_cases[] = {
+	KUNIT_CASE_PARAM(bond_of_two_ports_decides, decision_gen_params),
+	KUNIT_CASE_PARAM(label_chooses_before_the_qp, member_gen_params),
+	KUNIT_CASE(record_covers_its_netdevs_only),
+	KUNIT_CASE(same_devices_are_on_the_same_netdevs),
+	{}
+};
+
+static struct kunit_suite lag_suite = {
+	.name = "rhca_lag",
+	.test_cases = lag_cases,
+};
+kunit_test_suite(lag_suite);

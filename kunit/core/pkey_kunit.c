@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Partitions: who may talk to whom, what the file takes, and what QPs do by it.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <rdma/ib_mad.h>
+
+#include "core/device.h"
+#include "core/port/port_pkeys.h"
+#include "core/rules/pkey.h"
+#include "lib/hca.h"
+#include "sw/backend.h"
+
+#define FIRST_PSN	7
+#define TENANT		0x8001
+#define OTHER_TENANT	0x8002
+
+/* Opcodes of table 38 */
+#define SEND_ONLY	0x04
+#define READ_REQUEST	0x0c
+#define READ_ONLY	0x10
+#define ACKNOWLEDGE	0x11
+#define UD_SEND_ONLY	0x64
+
+/* --- membership ----------------------------------------------------------------- */
+
+static const struct match_case {
+	const char *desc;
+	u16 a;
+	u16 b;
+	bool match;
+} match_cases[] = {
+	{ "full and full",		0x8001, 0x8001, true },
+	{ "full and limited",		0x8001, 0x0001, true },
+	{ "limited and limited",	0x0001, 0x0001, false },
+	{ "default, full and full",	0xffff, 0xffff, true },
+	{ "default, full and limited",	0xffff, 0x7fff, true },
+	{ "default, both limited",	0x7fff, 0x7fff, false },
+	{ "two partitions, full",	0x8001, 0x8002, false },
+	{ "two partitions, mixed",	0x8001, 0x0002, false },
+	{ "one bit apart",		0xffff, 0xbfff, false },
+	{ "no partition, full",		0x8000, 0x8000, false },
+	{ "no partition, mixed",	0x8000, 0x0000, false },
+	{ "no key at all",		0x0000, 0x0000, false },
+};
+KUNIT_ARRAY_PARAM_DESC(match, match_cases, desc);
+
+static void one_of_two_members_must_be_full(struct kunit *test)
+{
+	const struct match_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, rhca_pkeys_match(c->a, c->b), c->match);
+	KUNIT_EXPECT_EQ(test, rhca_pkeys_match(c->b, c->a), c->match);
+}
+
+/* --- the text ------------------------------------------------------------------- */
+
+/* Begins with 0 0xffff, 1 0x8001 */
+static const struct edit_case {
+	const char *desc;
+	const char *text;
+	int ret;
+	u16 num;
+	u16 first[3];
+	u16 last;
+} edit_cases[] = {
+	{ "nothing",		"",			0, 2, { 0xffff, 0x8001 } },
+	{ "blank lines",	"\n\t",		0, 2, { 0xffff, 0x8001 } },
+	{ "one entry",		"2 0x1234\n",		0, 3, { 0xffff, 0x8001, 0x1234 } },
+	{ "without a newline",	"2 0x1234",		0, 3, { 0xffff, 0x8001, 0x1234 } },
+	{ "with blanks",	" 2\t 0X00ab \t\n",	0, 3, { 0xffff, 0x8001, 0x00ab } },
+	{ "the last index",	"127 0x8003",		0, 128, { 0xffff, 0x8001 }, 0x8003 },
+	{ "index 0 replaced",	"0 0x8002",		0, 2, { 0x8002, 0x8001 } },
+	{ "cleared with 0",	"1 0",			0, 1, { 0xffff } },
+	{ "cleared with 0x0",	"1 0x0000",		0, 1, { 0xffff } },
+	{ "index 0 cleared",	"0 0",			0, 2, { 0, 0x8001 } },
+	{ "all cleared",	"0 0\n1 0\n",		0, 0, { 0 } },
+	{ "two swapped",	"0 0x8001\n1 0xffff",	0, 2, { 0x8001, 0xffff } },
+	{ "the last line counts", "0 0x8003\n0 0x8004",	0, 2, { 0x8004, 0x8001 } },
+	{ "limited beside full", "2 0x0001",		0, 3, { 0xffff, 0x8001, 0x0001 } },
+	{ "between commas",	"0 0x8002,1 0, 2 0x3,\n", 0, 3, { 0x8002, 0, 3 } },
+	{ "a key twice",	"2 0x8001",		-EEXIST },
+	{ "a key twice in one write", "5 0x9\n6 0x9",	-EEXIST },
+	{ "no partition",	"2 0x8000",		-EINVAL },
+	{ "index too large",	"128 0x8002",		-EINVAL },
+	{ "negative index",	"-1 0x8002",		-EINVAL },
+	{ "key too large",	"2 0x10000",		-EINVAL },
+	{ "negative key",	"2 -0x1",		-EINVAL },
+	{ "decimal key",	"2 8001",		-EINVAL },
+	{ "hexadecimal without 0x", "2 beef",		-EINVAL },
+	{ "no key",		"2",			-EINVAL },
+	{ "no key but a blank",	"2 ",			-EINVAL },
+	{ "a word",		"default",		-EINVAL },
+	{ "something behind",	"2 0x8002 3",		-EINVAL },
+	{ "a bad second line",	"2 0x8002\n3 0x8000\n",	-EINVAL },
+	{ "a very long line",	"2                                   0x8002", -EINVAL },
+};
+KUNIT_ARRAY_PARAM_DESC(edit, edit_cases, desc);
+
+static void file_takes_lines(struct kunit *test)
+{
+	const struct edit_case *c = test->param_value;
+	struct rhca_pkey_table *table = test_alloc(test, sizeof(*table));
+
+	table->num = 2;
+	table->key[0] = 0xffff;
+	table->key[1] = 0x8001;
+	KUNIT_ASSERT_EQ(test, rhca_pkey_table_edit(table, c->text), c->ret);
+	if (c->ret)
+		return;
+	KUNIT_EXPECT_EQ(test, table->num, c->num);
+	KUNIT_EXPECT_MEMEQ(test, table->key, c->first, sizeof(c->first));
+	KUNIT_EXPECT_EQ(test, table->key[RHCA_NUM_PKEYS - 1], c->last);
+}
+
+/* --- a port --------------------------------------------------------------------- */
+
+static struct rhca_port *port_of(struct test_hca *hca)
+{
+	return &to_rhca_dev(hca->ibdev)->ports[0];
+}
+
+static void write_table(struct test_hca *hca, const char *text)
+{
+	KUNIT_ASSERT_EQ(hca->test, 0, rhca_pkeys_store(port_of(hca), text));
+}
+
+static u16 entry(struct test_hca *hca, u16 index)
+{
+	u16 pkey = 0xdead;
+
+	KUNIT_EXPECT_EQ(hca->test, 0, ib_query_pkey(hca->ibdev, 1, index,
+						    &pkey));
+	return pkey;
+}
+
+static void port_begins_in_the_default_partition(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_port_attr attr;
+	u16 i, pkey;
+
+	KUNIT_EXPECT_EQ(test, entry(hca, 0), 0xffff);
+	for (i = 1; i < RHCA_NUM_PKEYS; i++)
+		KUNIT_EXPECT_EQ(test, entry(hca, i), 0);
+	KUNIT_EXPECT_NE(test, 0, ib_query_pkey(hca->ibdev, 1, i, &pkey));
+	KUNIT_EXPECT_EQ(test, 0, ib_query_port(hca->ibdev, 1, &attr));
+	KUNIT_EXPECT_EQ(test, attr.pkey_tbl_len, RHCA_NUM_PKEYS);
+}
+
+static void write_takes_all_lines_or_none(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+
+	write_table(hca, "0 0x8001\n3 0x0002\n");
+	KUNIT_EXPECT_EQ(test, entry(hca, 0), 0x8001);
+	KUNIT_EXPECT_EQ(test, entry(hca, 3), 0x0002);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rhca_pkeys_store(port_of(hca), "0 0x8005\n3 0x8000\n"));
+	KUNIT_EXPECT_EQ(test, -EEXIST,
+			rhca_pkeys_store(port_of(hca), "0 0x8005\n1 0x0002\n"));
+	KUNIT_EXPECT_EQ(test, entry(hca, 0), 0x8001);
+	KUNIT_EXPECT_EQ(test, entry(hca, 1), 0);
+	KUNIT_EXPECT_EQ(test, entry(hca, 3), 0x0002);
+}
+
+static int find(struct test_hca *hca, u16 pkey)
+{
+	int index;
+
+	rcu_read_lock();
+	index = rhca_pkey_find(&port_of(hca)->pkeys, pkey);
+	rcu_read_unlock();
+	return index;
+}
+
+static void full_membership_answers_before_limited(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+
+	write_table(hca, "0 0\n1 0x0001\n2 0x8001\n4 0x0002");
+	KUNIT_EXPECT_EQ(test, find(hca, 0x8001), 2);
+	KUNIT_EXPECT_EQ(test, find(hca, 0x0001), 2);
+	KUNIT_EXPECT_EQ(test, find(hca, 0x8002), 4);
+	KUNIT_EXPECT_EQ(test, find(hca, 0x0002), -ENOENT);
+	KUNIT_EXPECT_EQ(test, find(hca, 0xffff), -ENOENT);
+	KUNIT_EXPECT_EQ(test, find(hca, 0x0000), -ENOENT);
+}
+
+/* --- QPs ------------------------------------------------------------------------ */
+
+static const struct test_qp_spec spec = {
+	.access = IB_ACCESS_REMOTE_READ, .rq_psn = FIRST_PSN, .sq_psn = FIRST_PSN,
+	.responder_resources = 4, .initiator_depth = 4, .retries = 3,
+};
+
+static void set_index(struct test_hca *hca, struct ib_qp *qp, u16 index,
+		      int ret)
+{
+	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
+	int mask;
+
+	test_qp_attr(hca, qp, &spec, IB_QPS_INIT, attr, &mask);
+	attr->pkey_index = index;
+	KUNIT_EXPECT_EQ(hca->test, ib_modify_qp(qp, attr, mask), ret);
+}
+
+/* To RTS, by way of INIT again, with another index there */
+static struct ib_qp *tenant_qp(struct test_hca *hca, enum ib_qp_type type,
+			       u16 index)
+{
+	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
+	struct ib_qp *qp = test_qp(hca, type);
+	enum ib_qp_state next;
+	int mask;
+
+	for (next = IB_QPS_INIT; next <= IB_QPS_RTS; next++) {
+		test_qp_attr(hca, qp, &spec, next, attr, &mask);
+		attr->pkey_index = index;
+		KUNIT_ASSERT_EQ(hca->test, 0, ib_modify_qp(qp, attr, mask));
+	}
+	return qp;
+}
+
+static void qp_needs_an_entry_that_is_valid(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+
+	write_table(hca, "0 0\n5 0x8001");
+	set_index(hca, qp, 0, -EINVAL);
+	set_index(hca, qp, 4, -EINVAL);
+	set_index(hca, qp, RHCA_NUM_PKEYS, -EINVAL);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RESET);
+	set_index(hca, qp, 5, 0);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_INIT);
+}
+
+static void ask(struct test_hca *hca, struct ib_qp *qp, u8 opcode, u32 psn,
+		u16 pkey)
+{
+	static const u8 reth[16];	/* a READ of nothing */
+	struct test_packet p = {
+		.bth = { .opcode = opcode, .psn = FIRST_PSN + psn,
+			 .ack_req = true, .dest_qpn = qp->qp_num, .pkey = pkey },
+	};
+
+	if (opcode == READ_REQUEST) {
+		p.extended = reth;
+		p.extended_bytes = sizeof(reth);
+	}
+	test_receive(hca, &p);
+}
+
+static void send(struct test_hca *hca, struct ib_qp *qp)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+
+	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_send(qp, &wr, NULL));
+}
+
+static void expect_sent(struct test_hca *hca, u8 opcode, u16 pkey)
+{
+	struct test_sent *sent = test_alloc(hca->test, sizeof(*sent));
+
+	KUNIT_ASSERT_TRUE(hca->test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(hca->test, sent->opcode, opcode);
+	KUNIT_EXPECT_EQ(hca->test, sent->pkey, pkey);
+	kunit_kfree(hca->test, sent);
+}
+
+static void every_packet_carries_the_live_key(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp;
+
+	write_table(hca, "7 0x8001");
+	qp = tenant_qp(hca, IB_QPT_RC, 7);
+	test_post_recv(hca, qp, 1, 0, 64);
+	ask(hca, qp, SEND_ONLY, 0, 0x8001);
+	expect_sent(hca, ACKNOWLEDGE, 0x8001);
+	ask(hca, qp, READ_REQUEST, 1, 0x0001);
+	expect_sent(hca, READ_ONLY, 0x8001);
+	send(hca, qp);
+	expect_sent(hca, SEND_ONLY, 0x8001);
+
+	write_table(hca, "7 0x0002");
+	ask(hca, qp, READ_REQUEST, 2, 0x8002);
+	expect_sent(hca, READ_ONLY, 0x0002);
+	send(hca, qp);
+	expect_sent(hca, SEND_ONLY, 0x0002);
+}
+
+static const struct foreign_case {
+	const char *desc;
+	u16 ours;
+	u16 theirs;
+} foreign_cases[] = {
+	{ "another tenant",		TENANT, OTHER_TENANT },
+	{ "the default partition",	TENANT, 0xffff },
+	{ "a limited member to one",	0x0001, 0x0001 },
+	{ "without a partition",	TENANT, 0x8000 },
+};
+KUNIT_ARRAY_PARAM_DESC(foreign, foreign_cases, desc);
+
+static void foreign_pkey_is_counted_and_not_answered(struct kunit *test)
+{
+	const struct foreign_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_port_attr attr;
+	struct ib_qp *qp;
+	char line[16];
+
+	snprintf(line, sizeof(line), "0 %#x", c->ours);
+	write_table(hca, line);
+	qp = tenant_qp(hca, IB_QPT_RC, 0);
+	ask(hca, qp, READ_REQUEST, 0, c->theirs);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_BAD_PKEY), 1);
+	KUNIT_EXPECT_EQ(test, 0, ib_query_port(hca->ibdev, 1, &attr));
+	KUNIT_EXPECT_EQ(test, attr.bad_pkey_cntr, 1);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RTS);
+	ask(hca, qp, READ_REQUEST, 0, c->ours | RHCA_PKEY_FULL);
+	expect_sent(hca, READ_ONLY, c->ours);
+}
+
+static void cleared_entry_silences_the_qp(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = tenant_qp(hca, IB_QPT_RC, 0);
+	struct ib_qp *datagrams = tenant_qp(hca, IB_QPT_UC, 0);
+	struct ib_wc wc;
+
+	write_table(hca, "0 0");
+	send(hca, qp);
+	send(hca, datagrams);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_DROPPED_BAD_PKEY), 2);
+	ask(hca, qp, READ_REQUEST, 0, 0xffff);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_BAD_PKEY), 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
+	/* As if the wire had lost it: UC cannot know */
+	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, test_poll(hca, &wc));
+
+	write_table(hca, "0 0x8001");
+	ask(hca, qp, READ_REQUEST, 0, 0x8001);
+	expect_sent(hca, READ_ONLY, 0x8001);
+}
+
+/* --- QP1, which ib_core owns ------------------------------------------------------ */
+
+struct agent_bench {
+	struct test_hca *hca;
+	struct ib_mad_agent *agent;
+	struct ib_ah *ah;
+	struct completion sent;
+	struct completion received;
+	int pkey_index;
+};
+
+static void mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
+{
+	struct agent_bench *b = agent->context;
+
+	ib_free_send_mad(wc->send_buf);
+	complete(&b->sent);
+}
+
+static void mad_received(struct ib_mad_agent *agent,
+			 struct ib_mad_send_buf *request,
+			 struct ib_mad_recv_wc *wc)
+{
+	struct agent_bench *b = agent->context;
+
+	b->pkey_index = wc->wc->pkey_index;
+	ib_free_recv_mad(wc);
+	complete(&b->received);
+}
+
+static void close_agent(void *data)
+{
+	struct agent_bench *b = data;
+
+	if (b->ah)
+		rdma_destroy_ah(b->ah, 0);
+	ib_unregister_mad_agent(b->agent);
+}
+
+/* An agent of a class that nobody else serves */
+static struct agent_bench *open_agent(struct kunit *test)
+{
+	struct agent_bench *b = test_alloc(test, sizeof(*b));
+	struct ib_mad_reg_req request = {
+		.mgmt_class = IB_MGMT_CLASS_BM,
+		.mgmt_class_version = 1,
+	};
+	struct rdma_ah_attr attr = {};
+
+	init_completion(&b->sent);
+	init_completion(&b->received);
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	set_bit(IB_MGMT_METHOD_SEND, request.method_mask);
+	b->agent = ib_register_mad_agent(b->hca->ibdev, 1, IB_QPT_GSI, &request,
+					 0, mad_sent, mad_received, b, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->agent));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, close_agent,
+							   b));
+	test_address(b->hca, &attr);
+	b->ah = rdma_create_ah(b->agent->qp->pd, &attr, 0);
+	if (IS_ERR(b->ah))
+		b->ah = NULL;
+	KUNIT_ASSERT_NOT_NULL(test, b->ah);
+	return b;
+}
+
+static void fill_mad(struct ib_mad_hdr *hdr)
+{
+	*hdr = (struct ib_mad_hdr) {
+		.base_version	= IB_MGMT_BASE_VERSION,
+		.mgmt_class	= IB_MGMT_CLASS_BM,
+		.class_version	= 1,
+		.method		= IB_MGMT_METHOD_SEND,
+	};
+}
+
+static void send_mad(struct agent_bench *b, u16 pkey_index)
+{
+	struct ib_mad_send_buf *mad;
+	struct kunit *test = b->hca->test;
+
+	mad = ib_create_send_mad(b->agent, 1, pkey_index, 0, IB_MGMT_MAD_HDR,
+				 IB_MGMT_MAD_DATA, GFP_KERNEL,
+				 IB_MGMT_BASE_VERSION);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mad));
+	fill_mad(mad->mad);
+	mad->ah = b->ah;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send_mad(mad, NULL));
+	KUNIT_ASSERT_NE(test, 0,
+			wait_for_completion_timeout(&b->sent, 60 * HZ));
+}
+
+static void mad_leaves_by_the_index_it_names(struct kunit *test)
+{
+	struct agent_bench *b = open_agent(test);
+
+	write_table(b->hca, "9 0x8001\n127 0x0002");
+	send_mad(b, 0);
+	expect_sent(b->hca, UD_SEND_ONLY, 0xffff);
+	send_mad(b, 9);
+	expect_sent(b->hca, UD_SEND_ONLY, 0x8001);
+	send_mad(b, 127);
+	expect_sent(b->hca, UD_SEND_ONLY, 0x0002);
+	send_mad(b, 8);		/* not in the table */
+	send_mad(b, 128);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_TX_DROPPED_BAD_PKEY), 2);
+}
+
+static void receive_mad(struct agent_bench *b, u16 pkey)
+{
+	static const u8 deth[8] = { 0x80, 0x01, 0, 0, 0, 0, 0, 1 };
+	u8 *extended = test_alloc(b->hca->test, 8 + IB_MGMT_MAD_SIZE);
+	struct test_packet p = {
+		.bth = { .opcode = UD_SEND_ONLY, .dest_qpn = 1, .pkey = pkey },
+		.extended = extended,
+		.extended_bytes = 8 + IB_MGMT_MAD_SIZE,
+	};
+
+	memcpy(extended, deth, sizeof(deth));
+	fill_mad((struct ib_mad_hdr *)(extended + sizeof(deth)));
+	test_receive(b->hca, &p);
+}
+
+static void expect_mad(struct agent_bench *b, u16 pkey, int index)
+{
+	reinit_completion(&b->received);
+	b->pkey_index = -1;
+	receive_mad(b, pkey);
+	KUNIT_ASSERT_NE(b->hca->test, 0,
+			wait_for_completion_timeout(&b->received, 60 * HZ));
+	KUNIT_EXPECT_EQ(b->hca->test, b->pkey_index, index);
+}
+
+static void mad_says_which_index_let_it_in(struct kunit *test)
+{
+	struct agent_bench *b = open_agent(test);
+
+	write_table(b->hca, "9 0x8001\n10 0x0002");
+	expect_mad(b, 0x7fff, 0);
+	expect_mad(b, 0x0001, 9);
+	expect_mad(b, 0x8002, 10);
+	receive_mad(b, 0x0002);		/* limited to limited */
+	receive_mad(b, 0x8003);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_BAD_PKEY), 2);
+	write_table(b->hca, "0 0");
+	receive_mad(b, 0xffff);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_BAD_PKEY), 3);
+	expect_mad(b, 0x8001, 9);
+}
+
+/* Work items of two queues may look at the same port */
+static void table_is_frozen_until_all_have_looked(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
+
+	rhca_pkeys_freeze(port, true);
+	rhca_pkeys_freeze(port, true);
+	rhca_pkeys_freeze(port, false);
+	KUNIT_EXPECT_EQ(test, rhca_pkeys_store(port, "1 0x8001"), -EBUSY);
+	rhca_pkeys_freeze(port, false);
+	KUNIT_EXPECT_EQ(test, rhca_pkeys_store(port, "1 0x8001"), 0);
+}
+
+static struct kunit_case pkey_cases[] = {
+	KUNIT_CASE_PARAM(one_of_two_members_must_be_full, match_gen_params),
+	KUNIT_CASE_PARAM(file_takes_lines, edit_gen_params),
+	KUNIT_CASE(port_begins_in_the_default_partition),
+	KUNIT_CASE(write_takes_all_lines_or_none),
+	KUNIT_CASE(full_membership_answers_before_limited),
+	KUNIT_CASE(qp_needs_an_entry_that_is_valid),
+	KUNIT_CASE(every_packet_carries_the_live_key),
+	KUNIT_CASE_PARAM(foreign_pkey_is_counted_and_not_answered,
+			 foreign_gen_params),
+	KUNIT_CASE(cleared_entry_silences_the_qp),
+	KUNIT_CASE(mad_leaves_by_the_index_it_names),
+	KUNIT_CASE(mad_says_which_index_let_it_in),
+	KUNIT_CASE(table_is_frozen_until_all_have_looked),
+	{}
+};
+
+static struct kunit_suite pkey_suite = {
+	.name = "rhca_pkey",
+	.test_cases = pkey_cases,
+};
+
+kunit_test_suite(pkey_suite);

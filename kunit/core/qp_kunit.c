@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * States of QPs that nobody modifies: hardware moves them, or the device goes.
+ */
+#include <kunit/test.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/device.h"
+#include "core/qp/qp.h"
+#include "lib/hca.h"
+#include "lib/recording_backend.h"
+
+#define MAX_CALLS	16
+
+static const struct test_qp_spec plain = { .retries = 7 };
+
+static int qp_init(struct kunit *test)
+{
+	recording_clear();
+	return 0;
+}
+
+/* One that is not told where its hardware moves a QP */
+static const struct rhca_backend_ops *without_state(void)
+{
+	static struct rhca_backend_ops backend;
+
+	backend = recording_backend;
+	backend.qp_state = NULL;
+	return &backend;
+}
+
+static int leave(struct test_hca *hca, struct ib_qp *qp, enum ib_qp_state from,
+		 enum ib_qp_state to)
+{
+	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
+
+	attr->cur_qp_state = from;
+	attr->qp_state = to;
+	return ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_CUR_STATE);
+}
+
+static void expect_last_move(struct test_hca *hca, const struct ib_qp *qp,
+			     enum ib_qp_state from, enum ib_qp_state to)
+{
+	struct recorded *got = test_alloc(hca->test, MAX_CALLS * sizeof(*got));
+	u32 num = recording_of_qp(qp, got, MAX_CALLS);
+
+	KUNIT_ASSERT_GT(hca->test, num, 0);
+	KUNIT_EXPECT_EQ(hca->test, got[num - 1].call, RECORDED_QP_MODIFY);
+	KUNIT_EXPECT_EQ(hca->test, got[num - 1].from, from);
+	KUNIT_EXPECT_EQ(hca->test, got[num - 1].state, to);
+}
+
+/* As ib_mad does after a MAD that failed, or who heard that a send queue is drained */
+static void user_says_where_hardware_moved_a_qp(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, without_state(), 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, 0, leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
+	expect_last_move(hca, qp, IB_QPS_SQE, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, 0, leave(hca, qp, IB_QPS_SQD, IB_QPS_RTS));
+	expect_last_move(hca, qp, IB_QPS_SQD, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_RTS);
+}
+
+/* A QP without a port or an address must not be taken for one that has them */
+static void user_moves_no_qp_by_saying_so(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, without_state(), 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			leave(hca, qp, IB_QPS_SQD, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			leave(hca, qp, IB_QPS_RTR, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_INIT);
+}
+
+/* Who goes over all QPs of a device that is unregistered has passed it in RESET */
+static void qp_of_a_device_that_goes_is_flushed_late(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct rhca_dev *dev = to_rhca_dev(hca->ibdev);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+	struct ib_qp *kernels = test_qp(hca, IB_QPT_UD);
+
+	to_rhca_qp(qp)->is_user = true;
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_ERR);
+	expect_last_move(hca, qp, IB_QPS_INIT, IB_QPS_ERR);
+	/* Kernel users drain their own */
+	test_qp_bring_up(hca, kernels, &plain, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, test_qp_state(kernels), IB_QPS_RTS);
+	clear_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	to_rhca_qp(qp)->is_user = false;
+}
+
+static struct kunit_case qp_cases[] = {
+	KUNIT_CASE(user_says_where_hardware_moved_a_qp),
+	KUNIT_CASE(user_moves_no_qp_by_saying_so),
+	KUNIT_CASE(qp_of_a_device_that_goes_is_flushed_late),
+	{}
+};
+
+static struct kunit_suite qp_suite = {
+	.name = "rhca_core_qp",
+	.test_cases = qp_cases,
+	.init = qp_init,
+};
+kunit_test_suite(qp_suite);

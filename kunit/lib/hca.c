@@ -1,0 +1,700 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <kunit/test.h>
+#include <linux/etherdevice.h>
+#include <linux/ipv6.h>
+#include <linux/platform_device.h>
+#include <linux/rtnetlink.h>
+#include <linux/scatterlist.h>
+#include <linux/udp.h>
+#include <net/dcbnl.h>
+#include <net/gso.h>
+#include <net/rtnetlink.h>
+#include <rdma/ib_cache.h>
+
+#include "core/device.h"
+#include "core/registry.h"
+#include "hca.h"
+#include "sw/verbs/counters.h"
+#include "sw/tx/doorbell.h"
+#include "sw/rx/receive.h"
+
+static const u8 peer_mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0x0f, 0x0f };
+
+/* --- the netdev: keeps RoCE, forgets the rest ---------------------------------- */
+
+struct tap {
+	struct sk_buff_head sent;
+	struct sk_buff_head sent_v2;
+	int result;
+	void (*meanwhile)(void *data);
+	void *data;
+};
+
+static bool is_v2(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IPV6) &&
+	       ipv6_hdr(skb)->nexthdr == IPPROTO_UDP &&
+	       udp_hdr(skb)->dest == htons(4791);
+}
+
+static netdev_tx_t tap_xmit(struct sk_buff *skb, struct net_device *ndev)
+{
+	struct tap *tap = netdev_priv(ndev);
+	void (*meanwhile)(void *data) = tap->meanwhile;
+
+	if (meanwhile && is_v2(skb)) {
+		tap->meanwhile = NULL;
+		meanwhile(tap->data);
+	}
+	if (tap->result == NET_XMIT_DROP)
+		kfree_skb(skb);
+	else if (skb->protocol == htons(0x8915))
+		skb_queue_tail(&tap->sent, skb);
+	else if (is_v2(skb))
+		skb_queue_tail(&tap->sent_v2, skb);
+	else
+		kfree_skb(skb);
+	return (netdev_tx_t)tap->result;
+}
+
+static const struct net_device_ops tap_ops = {
+	.ndo_start_xmit = tap_xmit,
+};
+
+/* It has an APP table, which needs no help from a driver */
+static const struct dcbnl_rtnl_ops tap_dcb_ops = {};
+
+static struct net_device *tap_create(struct kunit *test, u32 num,
+				     struct device *parent,
+				     struct devlink_port *port)
+{
+	const u8 mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0, num };
+	struct net_device *ndev = alloc_etherdev(sizeof(struct tap));
+	struct tap *tap;
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(test, ndev);
+	tap = netdev_priv(ndev);
+	skb_queue_head_init(&tap->sent);
+	skb_queue_head_init(&tap->sent_v2);
+	strscpy(ndev->name, "kunit%d", sizeof(ndev->name));
+	eth_hw_addr_set(ndev, mac);
+	ndev->netdev_ops = &tap_ops;
+	ndev->dcbnl_ops = &tap_dcb_ops;
+	ndev->features |= NETIF_F_SG | NETIF_F_HIGHDMA;
+	ndev->priv_flags |= IFF_NO_QUEUE;
+	ndev->lltx = true;
+	ndev->max_mtu = 9000;
+	ndev->mtu = 4500;
+	SET_NETDEV_DEV(ndev, parent);
+	SET_NETDEV_DEVLINK_PORT(ndev, port);
+	ret = register_netdev(ndev);
+	if (ret)
+		free_netdev(ndev);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	rtnl_lock();
+	ret = dev_open(ndev, NULL);
+	rtnl_unlock();
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	return ndev;
+}
+
+static void tap_free(struct net_device *ndev)
+{
+	struct tap *tap = netdev_priv(ndev);
+
+	skb_queue_purge(&tap->sent);
+	skb_queue_purge(&tap->sent_v2);
+	free_netdev(ndev);
+}
+
+static void tap_destroy(struct net_device *ndev)
+{
+	unregister_netdev(ndev);
+	tap_free(ndev);
+}
+
+static void destroy_netdev(void *data)
+{
+	tap_destroy(data);
+}
+
+/* A netdev of a piece of hardware, whose driver comes and goes; each may be NULL */
+struct net_device *test_netdev_of(struct kunit *test, u32 num,
+				  struct device *parent,
+				  struct devlink_port *port)
+{
+	struct net_device *ndev = tap_create(test, num, parent, port);
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_netdev,
+							   ndev));
+	return ndev;
+}
+
+static void unregister_hardware(void *data)
+{
+	platform_device_unregister(data);
+}
+
+/* A piece of hardware, as it looks to its netdevs; gone when the test ends */
+struct device *test_hardware(struct kunit *test)
+{
+	struct platform_device *device;
+
+	device = platform_device_register_simple("kunit_adapter",
+						 PLATFORM_DEVID_AUTO, NULL, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(device));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
+							   unregister_hardware,
+							   device));
+	return &device->dev;
+}
+
+/* A netdev without a device, gone when the test ends */
+struct net_device *test_netdev(struct kunit *test, u32 num)
+{
+	return test_netdev_of(test, num, NULL, NULL);
+}
+
+/* Before the test ends */
+void test_netdev_remove(struct kunit *test, struct net_device *ndev)
+{
+	kunit_release_action(test, destroy_netdev, ndev);
+}
+
+/* Two that a driver unregisters at once, as when an adapter is unplugged */
+void test_netdevs_remove(struct kunit *test, struct net_device *first,
+			 struct net_device *second)
+{
+	LIST_HEAD(list);
+
+	kunit_remove_action(test, destroy_netdev, first);
+	kunit_remove_action(test, destroy_netdev, second);
+	rtnl_lock();
+	unregister_netdevice_queue(first, &list);
+	unregister_netdevice_queue(second, &list);
+	unregister_netdevice_many(&list);
+	rtnl_unlock();
+	tap_free(first);
+	tap_free(second);
+}
+
+/* --- the device --------------------------------------------------------------- */
+
+static void destroy_objects(struct test_hca *hca)
+{
+	while (hca->num_qps)
+		ib_destroy_qp(hca->qps[--hca->num_qps]);
+	if (hca->mr)
+		ib_dereg_mr(hca->mr);
+	if (hca->srq)
+		ib_destroy_srq(hca->srq);
+	if (hca->cq)
+		ib_destroy_cq(hca->cq);
+	if (hca->pd)
+		ib_dealloc_pd(hca->pd);
+}
+
+static void test_hca_destroy(void *data)
+{
+	struct test_hca *hca = data;
+	u32 i;
+
+	destroy_objects(hca);
+	if (hca->ibdev)
+		ib_unregister_device_and_put(hca->ibdev);
+	for (i = 0; i < TEST_MAX_PORTS; i++)
+		if (hca->ndev[i])
+			tap_destroy(hca->ndev[i]);
+	free_pages((unsigned long)hca->buffer, get_order(TEST_BUFFER_BYTES));
+}
+
+static void register_hca(struct test_hca *hca,
+			 const struct rhca_backend_ops *backend)
+{
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = backend,
+		.num_ports = hca->num_ports,
+	};
+	struct rhca_dev *dev;
+	u32 i;
+
+	for (i = 0; i < hca->num_ports; i++) {
+		hca->ndev[i] = tap_create(hca->test, i + 1, NULL, NULL);
+		spec.netdevs[i] = hca->ndev[i];
+	}
+	KUNIT_ASSERT_EQ(hca->test, rhca_dev_create(&spec), 0);
+	dev = rhca_dev_find(hca->ndev[0]);
+	KUNIT_ASSERT_NOT_NULL(hca->test, dev);
+	hca->ibdev = &dev->ibdev;
+}
+
+static void create_objects(struct test_hca *hca)
+{
+	struct ib_cq_init_attr attr = { .cqe = 512 };
+	struct ib_pd *pd = ib_alloc_pd(hca->ibdev, 0);
+	struct ib_cq *cq;
+
+	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(pd));
+	hca->pd = pd;
+	cq = ib_create_cq(hca->ibdev, NULL, NULL, NULL, &attr);
+	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(cq));
+	hca->cq = cq;
+}
+
+static void find_gid(struct test_hca *hca)
+{
+	const struct ib_gid_attr *attr;
+	u16 i;
+
+	for (i = 0; i < 8; i++) {
+		attr = rdma_get_gid_attr(hca->ibdev, 1, i);
+		if (IS_ERR(attr))
+			continue;
+		if (attr->gid_type == IB_GID_TYPE_ROCE) {
+			hca->gid = attr->gid;
+			hca->gid_index = i;
+			rdma_put_gid_attr(attr);
+			return;
+		}
+		rdma_put_gid_attr(attr);
+	}
+	KUNIT_ASSERT_TRUE_MSG(hca->test, false, "no RoCE v1 GID");
+}
+
+/**
+ * test_hca_create - Make a device, gone when the test ends
+ * @test: the test
+ * @backend: who serves it
+ * @num_ports: how many, each over a netdev of its own
+ */
+struct test_hca *test_hca_create(struct kunit *test,
+				 const struct rhca_backend_ops *backend,
+				 u32 num_ports)
+{
+	struct test_hca *hca = test_alloc(test, sizeof(*hca));
+	u32 i;
+
+	rhca_doorbell_gap_ns = 0;	/* what is posted is sent at once */
+	hca->test = test;
+	hca->num_ports = num_ports;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
+							   test_hca_destroy,
+							   hca));
+	hca->buffer = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP,
+					     get_order(TEST_BUFFER_BYTES));
+	KUNIT_ASSERT_NOT_NULL(test, hca->buffer);
+	for (i = 0; i < TEST_BUFFER_BYTES; i++)
+		hca->buffer[i] = test_payload(i);
+	register_hca(hca, backend);
+	create_objects(hca);
+	find_gid(hca);
+	return hca;
+}
+
+/* Before the test ends */
+void test_hca_remove(struct test_hca *hca)
+{
+	kunit_release_action(hca->test, test_hca_destroy, hca);
+}
+
+/* Of a kind that is known to take blocks whole */
+static struct rtnl_link_ops veth_ops = { .kind = "veth" };
+
+/**
+ * test_hca_speak_v2 - QPs that are brought up from now on speak RoCE v2 over IPv6
+ * @hca: the device; its port 1 takes blocks, and packets leave it without neighbours.
+ *	See test_sent_v2()
+ */
+void test_hca_speak_v2(struct test_hca *hca)
+{
+	struct net_device *ndev = hca->ndev[0];
+
+	hca->gid_index++;	/* behind the v1 GID of the same address */
+	rtnl_lock();
+	ndev->rtnl_link_ops = &veth_ops;
+	ndev->features |= NETIF_F_HW_CSUM | NETIF_F_GSO_UDP_L4;
+	dev_change_flags(ndev, ndev->flags | IFF_NOARP, NULL);
+	rtnl_unlock();
+}
+
+/* The one on a netdev, if there is one, and not by its user */
+void test_device_remove(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	if (dev)
+		rhca_dev_remove_and_put(dev);
+}
+
+/* --- QPs ----------------------------------------------------------------------- */
+
+static void note_event(struct ib_event *event, void *context)
+{
+	struct test_hca *hca = context;
+
+	set_bit(event->event, &hca->events);
+}
+
+struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type)
+{
+	struct ib_qp_init_attr init = {
+		.event_handler = note_event,
+		.qp_context = hca,
+		.send_cq = hca->cq,
+		.recv_cq = hca->cq,
+		.srq = hca->srq,
+		.cap = { .max_send_wr = 64, .max_recv_wr = 8,
+			 .max_send_sge = 4, .max_recv_sge = 2,
+			 .max_inline_data = 64 },
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.qp_type = type,
+		.port_num = 1,
+	};
+	struct ib_qp *qp;
+
+	KUNIT_ASSERT_LT(hca->test, hca->num_qps, TEST_MAX_QPS);
+	qp = ib_create_qp(hca->pd, &init);
+	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(qp));
+	hca->qps[hca->num_qps++] = qp;
+	return qp;
+}
+
+/* fe80:: with the EUI-64 of the peer's MAC */
+void test_peer_gid(union ib_gid *gid)
+{
+	*gid = (union ib_gid) { .raw = { 0xfe, 0x80, [11] = 0xff, 0xfe, 0,
+					 0x0f, 0x0f } };
+}
+
+/* An address vector of the peer */
+void test_address(struct test_hca *hca, struct rdma_ah_attr *ah)
+{
+	union ib_gid peer;
+
+	test_peer_gid(&peer);
+	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(ah, 1);
+	rdma_ah_set_grh(ah, &peer, 0, hca->gid_index, 64, 0);
+	ether_addr_copy(ah->roce.dmac, peer_mac);
+}
+
+static void attr_init(struct ib_qp *qp, const struct test_qp_spec *spec,
+		      struct ib_qp_attr *attr, int *mask)
+{
+	attr->port_num = 1;
+	*mask |= IB_QP_PKEY_INDEX | IB_QP_PORT;
+	if (qp->qp_type == IB_QPT_UD) {
+		attr->qkey = TEST_QKEY;
+		*mask |= IB_QP_QKEY;
+	} else {
+		attr->qp_access_flags = spec->access;
+		*mask |= IB_QP_ACCESS_FLAGS;
+	}
+}
+
+static void attr_rtr(struct test_hca *hca, struct ib_qp *qp,
+		     const struct test_qp_spec *spec, struct ib_qp_attr *attr,
+		     int *mask)
+{
+	if (qp->qp_type == IB_QPT_UD)
+		return;
+	test_address(hca, &attr->ah_attr);
+	attr->path_mtu = IB_MTU_256;
+	attr->dest_qp_num = TEST_PEER_QPN;
+	attr->rq_psn = spec->rq_psn;
+	*mask |= IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
+	if (qp->qp_type == IB_QPT_RC) {
+		attr->max_dest_rd_atomic = spec->responder_resources;
+		attr->min_rnr_timer = TEST_RNR_TIMER;
+		*mask |= IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
+	}
+}
+
+/* No ACK timeout: what a test does not ask for does not happen */
+static void attr_rts(struct ib_qp *qp, const struct test_qp_spec *spec,
+		     struct ib_qp_attr *attr, int *mask)
+{
+	attr->sq_psn = spec->sq_psn;
+	*mask |= IB_QP_SQ_PSN;
+	if (qp->qp_type == IB_QPT_RC) {
+		attr->max_rd_atomic = spec->initiator_depth;
+		attr->retry_cnt = spec->retries;
+		attr->rnr_retry = spec->retries;
+		*mask |= IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+			 IB_QP_MAX_QP_RD_ATOMIC;
+	}
+}
+
+/**
+ * test_qp_attr - The attributes that the way to a state needs
+ * @hca: the device
+ * @qp: the QP
+ * @spec: what is the test's to choose
+ * @next: INIT, RTR or RTS from the state before; others need none
+ * @attr: filled in
+ * @mask: filled in
+ */
+void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
+		  const struct test_qp_spec *spec, enum ib_qp_state next,
+		  struct ib_qp_attr *attr, int *mask)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = next;
+	*mask = IB_QP_STATE;
+	if (next == IB_QPS_INIT)
+		attr_init(qp, spec, attr, mask);
+	else if (next == IB_QPS_RTR)
+		attr_rtr(hca, qp, spec, attr, mask);
+	else if (next == IB_QPS_RTS)
+		attr_rts(qp, spec, attr, mask);
+}
+
+/* From RESET, through every state on the way */
+void test_qp_bring_up(struct test_hca *hca, struct ib_qp *qp,
+		      const struct test_qp_spec *spec, enum ib_qp_state to)
+{
+	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
+	enum ib_qp_state state;
+	int mask;
+
+	for (state = IB_QPS_INIT; state <= to; state++) {
+		test_qp_attr(hca, qp, spec, state, attr, &mask);
+		KUNIT_ASSERT_EQ_MSG(hca->test, 0, ib_modify_qp(qp, attr, mask),
+				    "to state %d", state);
+	}
+}
+
+enum ib_qp_state test_qp_state(struct ib_qp *qp)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	return ib_query_qp(qp, &attr, IB_QP_STATE, &init) ? -1 : attr.qp_state;
+}
+
+/* What the first port of a software device has counted */
+u64 test_count(struct test_hca *hca, enum rhca_counter which)
+{
+	const struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
+
+	return rhca_counter_sum(rhca_port_set(port)->values, which);
+}
+
+/* A region over the first @bytes of the buffer; @qp is in RTS */
+void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access)
+{
+	struct scatterlist sg;
+	struct ib_reg_wr wr = {
+		.wr = { .opcode = IB_WR_REG_MR, .send_flags = IB_SEND_SIGNALED },
+		.access = access,
+	};
+	struct kunit *test = hca->test;
+	struct ib_wc wc;
+
+	sg_init_one(&sg, hca->buffer, bytes);
+	hca->mr = ib_alloc_mr(hca->pd, IB_MR_TYPE_MEM_REG,
+			      TEST_BUFFER_BYTES / PAGE_SIZE + 1);
+	if (IS_ERR(hca->mr))
+		hca->mr = NULL;
+	KUNIT_ASSERT_NOT_NULL(test, hca->mr);
+	KUNIT_ASSERT_EQ(test, 1, ib_dma_map_sg(hca->ibdev, &sg, 1,
+					       DMA_BIDIRECTIONAL));
+	KUNIT_ASSERT_EQ(test, 1, ib_map_mr_sg(hca->mr, &sg, 1, NULL,
+					      PAGE_SIZE));
+	wr.mr = hca->mr;
+	wr.key = hca->mr->rkey;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_ASSERT_EQ(test, wc.status, IB_WC_SUCCESS);
+}
+
+void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset,
+		    u32 bytes)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)hca->buffer + offset,
+		.length = bytes,
+		.lkey = hca->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = {
+		.wr_id = id, .sg_list = &sge, .num_sge = 1,
+	};
+
+	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_recv(qp, &wr, NULL));
+}
+
+bool test_poll(struct test_hca *hca, struct ib_wc *wc)
+{
+	return ib_poll_cq(hca->cq, 1, wc) == 1;
+}
+
+/* --- packets ------------------------------------------------------------------- */
+
+/**
+ * test_receive_on - A packet arrives
+ * @hca: the device
+ * @p: the packet; its flow is set here, from the peer to this HCA, unless the
+ *	test has set a hop limit
+ * @ndev: by this netdev
+ */
+void test_receive_on(struct test_hca *hca, struct test_packet *p,
+		     struct net_device *ndev)
+{
+	u8 *bytes = test_alloc(hca->test, TEST_PACKET_BYTES);
+	struct sk_buff *skb;
+	unsigned int len;
+
+	if (!p->flow.hop_limit) {
+		p->flow = (struct rhca_flow) { .encap = RHCA_V1,
+					       .hop_limit = 64 };
+		test_peer_gid(&p->flow.sgid);
+		p->flow.dgid = hca->gid;
+	}
+	len = test_build(bytes, p);
+	skb = test_skb(hca->test, bytes, len, TEST_LINEAR, 0);
+	skb->dev = ndev;
+	local_bh_disable();
+	rhca_receive(skb, RHCA_V1);
+	local_bh_enable();
+	kunit_kfree(hca->test, bytes);
+}
+
+/* By the netdev of port 1 */
+void test_receive(struct test_hca *hca, struct test_packet *p)
+{
+	test_receive_on(hca, p, hca->ndev[0]);
+}
+
+static u32 field(const u8 *at, unsigned int bytes)
+{
+	u32 value = 0;
+
+	while (bytes--)
+		value = value << 8 | *at++;
+	return value;
+}
+
+#define BTH_AT	(14 + 40)	/* Ethernet, GRH */
+
+static void take_apart(struct test_sent *sent)
+{
+	const u8 *bth = sent->bytes + BTH_AT;
+	unsigned int headers = rhca_transport_bytes(bth[0]);
+
+	sent->opcode = bth[0];
+	sent->solicited = bth[1] >> 7;
+	sent->pkey = field(bth + 2, 2);
+	sent->pad = bth[1] >> 4 & 3;
+	sent->dest_qpn = field(bth + 5, 3);
+	sent->ack_req = bth[8] >> 7;
+	sent->psn = field(bth + 9, 3);
+	sent->extended = bth + 12;
+	sent->payload = bth + headers;
+	sent->payload_bytes = sent->len - BTH_AT - headers - sent->pad - 4;
+}
+
+static void expect_sound(struct test_hca *hca, struct sk_buff *skb)
+{
+	struct rhca_rx *rx = test_alloc(hca->test, sizeof(*rx));
+
+	skb_pull(skb, ETH_HLEN);
+	KUNIT_EXPECT_EQ(hca->test, rhca_rx_parse(rx, skb, RHCA_V1),
+			RHCA_PARSE_OK);
+	KUNIT_EXPECT_TRUE(hca->test, rhca_rx_icrc_ok(rx));
+	kunit_kfree(hca->test, rx);
+}
+
+/**
+ * test_sent - The oldest packet that left by port 1 and was not looked at
+ * @hca: the device
+ * @sent: filled in; the packet has been parsed and its ICRC checked
+ *
+ * Return: false when there is none.
+ */
+bool test_sent(struct test_hca *hca, struct test_sent *sent)
+{
+	struct tap *tap = netdev_priv(hca->ndev[0]);
+	struct sk_buff *skb = skb_dequeue(&tap->sent);
+
+	if (!skb)
+		return false;
+	memset(sent, 0, sizeof(*sent));
+	sent->len = skb->len;
+	sent->priority = skb->priority;
+	KUNIT_ASSERT_LE(hca->test, skb->len, sizeof(sent->bytes));
+	KUNIT_ASSERT_EQ(hca->test, 0, skb_copy_bits(skb, 0, sent->bytes,
+						    skb->len));
+	take_apart(sent);
+	expect_sound(hca, skb);
+	kfree_skb(skb);
+	return true;
+}
+
+/**
+ * test_sent_v2 - The oldest skb of RoCE v2 that left by port 1 and was not looked at
+ * @hca: the device
+ *
+ * Return: the skb, the caller's, at its Ethernet header; or NULL.
+ */
+struct sk_buff *test_sent_v2(struct test_hca *hca)
+{
+	struct tap *tap = netdev_priv(hca->ndev[0]);
+
+	return skb_dequeue(&tap->sent_v2);
+}
+
+/**
+ * test_segments - What a block is cut into on its way
+ * @test: the test
+ * @skb: the block, at its Ethernet header, consumed; or a single packet
+ *
+ * Return: a list of packets by skb->next; a single one is itself.
+ */
+struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb)
+{
+	struct sk_buff *list;
+
+	if (!skb_is_gso(skb))
+		return skb;
+	list = __skb_gso_segment(skb, NETIF_F_SG, true);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(list));
+	consume_skb(skb);
+	return list;
+}
+
+/**
+ * test_set_queue - What the queue of port 1 says to packets from now on
+ * @hca: the device
+ * @result: NET_XMIT_SUCCESS, as at first, or NET_XMIT_CN: it takes them;
+ *	NET_XMIT_DROP: it does not
+ */
+void test_set_queue(struct test_hca *hca, int result)
+{
+	struct tap *tap = netdev_priv(hca->ndev[0]);
+
+	WRITE_ONCE(tap->result, result);
+}
+
+/**
+ * test_while_sending - Something happens while an skb leaves
+ * @hca: the device
+ * @meanwhile: called once, when the next skb of RoCE v2 is handed to port 1 and before
+ *	it is kept or refused. In softirq as a rule: it must not assert, only expect
+ * @data: for @meanwhile
+ */
+void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
+			void *data)
+{
+	struct tap *tap = netdev_priv(hca->ndev[0]);
+
+	tap->data = data;
+	tap->meanwhile = meanwhile;
+}
+
+u32 test_num_sent(struct test_hca *hca)
+{
+	struct tap *tap = netdev_priv(hca->ndev[0]);
+
+	return skb_queue_len(&tap->sent);
+}

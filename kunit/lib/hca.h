@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An HCA for tests: netdevs that keep what is sent on them, a device of any
+ * backend over them, and what kernel verbs need. RoCE v1 is spoken, since that
+ * leaves by the netdev without routes and neighbours:
+ *
+ *	test -> kernel verbs -> backend -> netdev -> test_sent()
+ *	test_receive() -> rhca_receive() -> QP -> completions
+ *
+ * Blocks need v2: see test_hca_speak_v2().
+ */
+#ifndef RHCA_KUNIT_LIB_HCA_H
+#define RHCA_KUNIT_LIB_HCA_H
+
+#include <kunit/test.h>
+#include <linux/netdevice.h>
+#include <rdma/ib_verbs.h>
+#include <rhca/backend.h>
+#include <rhca/counter.h>
+
+#include "packet.h"
+
+#define TEST_MAX_PORTS	2
+#define TEST_MAX_QPS	160
+#define TEST_PEER_QPN	0x00beef
+#define TEST_QKEY	0x11111111
+#define TEST_RNR_TIMER	12
+#define TEST_MTU_BYTES	256
+#define TEST_BUFFER_BYTES	(64 * 1024)
+#define TEST_NAME	"kunit_hca"
+
+/**
+ * struct test_hca - A device and its users' objects
+ * @test: the test
+ * @num_ports: ports of the device
+ * @ndev: their netdevs
+ * @ibdev: the device, with a reference
+ * @pd: protection domain
+ * @cq: completion queue of all QPs
+ * @mr: region over @buffer, or NULL
+ * @srq: receive queue of QPs that are made from now on, or NULL
+ * @qps: QPs that test_qp() made
+ * @num_qps: how many
+ * @buffer: TEST_BUFFER_BYTES of memory from the page allocator
+ * @events: BIT(enum ib_event_type) of each that a QP has raised
+ * @gid: the v1 GID of port 1
+ * @gid_index: its index
+ */
+struct test_hca {
+	struct kunit *test;
+	u32 num_ports;
+	struct net_device *ndev[TEST_MAX_PORTS];
+	struct ib_device *ibdev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_mr *mr;
+	struct ib_srq *srq;
+	struct ib_qp *qps[TEST_MAX_QPS];
+	u32 num_qps;
+	u8 *buffer;
+	unsigned long events;
+	union ib_gid gid;
+	u16 gid_index;
+};
+
+/**
+ * struct test_qp_spec - What test_qp_bring_up() makes of a QP
+ * @access: qp_access_flags
+ * @rq_psn: of the first request that comes
+ * @sq_psn: of the first packet that goes
+ * @responder_resources: max_dest_rd_atomic
+ * @initiator_depth: max_rd_atomic
+ * @retries: retry_cnt and rnr_retry
+ */
+struct test_qp_spec {
+	int access;
+	u32 rq_psn;
+	u32 sq_psn;
+	u8 responder_resources;
+	u8 initiator_depth;
+	u8 retries;
+};
+
+/**
+ * struct test_sent - A packet that left, taken apart by numbers
+ * @len: bytes from the Ethernet header on
+ * @priority: that the netdev was told
+ * @opcode: of the BTH
+ * @solicited: of the BTH
+ * @ack_req: of the BTH
+ * @pad: of the BTH
+ * @pkey: of the BTH
+ * @psn: of the BTH
+ * @dest_qpn: of the BTH
+ * @extended: behind the BTH
+ * @payload: payload
+ * @payload_bytes: how many
+ * @bytes: all of it
+ */
+struct test_sent {
+	unsigned int len;
+	u32 priority;
+	u8 opcode;
+	bool solicited;
+	bool ack_req;
+	u8 pad;
+	u16 pkey;
+	u32 psn;
+	u32 dest_qpn;
+	const u8 *extended;
+	const u8 *payload;
+	unsigned int payload_bytes;
+	u8 bytes[TEST_PACKET_BYTES + 14];
+};
+
+struct test_hca *test_hca_create(struct kunit *test,
+				 const struct rhca_backend_ops *backend,
+				 u32 num_ports);
+struct device *test_hardware(struct kunit *test);
+struct net_device *test_netdev(struct kunit *test, u32 num);
+struct net_device *test_netdev_of(struct kunit *test, u32 num,
+				  struct device *parent,
+				  struct devlink_port *port);
+void test_device_remove(const struct net_device *ndev);
+void test_netdev_remove(struct kunit *test, struct net_device *ndev);
+void test_netdevs_remove(struct kunit *test, struct net_device *first,
+			 struct net_device *second);
+void test_hca_remove(struct test_hca *hca);
+void test_hca_speak_v2(struct test_hca *hca);
+struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type);
+void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
+		  const struct test_qp_spec *spec, enum ib_qp_state next,
+		  struct ib_qp_attr *attr, int *mask);
+void test_qp_bring_up(struct test_hca *hca, struct ib_qp *qp,
+		      const struct test_qp_spec *spec, enum ib_qp_state to);
+enum ib_qp_state test_qp_state(struct ib_qp *qp);
+u64 test_count(struct test_hca *hca, enum rhca_counter which);
+void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access);
+void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset,
+		    u32 bytes);
+bool test_poll(struct test_hca *hca, struct ib_wc *wc);
+
+void test_address(struct test_hca *hca, struct rdma_ah_attr *ah);
+void test_peer_gid(union ib_gid *gid);
+void test_receive(struct test_hca *hca, struct test_packet *p);
+void test_receive_on(struct test_hca *hca, struct test_packet *p,
+		     struct net_device *ndev);
+bool test_sent(struct test_hca *hca, struct test_sent *sent);
+struct sk_buff *test_sent_v2(struct test_hca *hca);
+struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb);
+void test_set_queue(struct test_hca *hca, int result);
+void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
+			void *data);
+u32 test_num_sent(struct test_hca *hca);
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Jobs about LAGs that come too late, and files about LAGs where hardware decides.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/device.h>
+
+#include "core/device.h"
+#include "core/port/port_pkeys.h"
+#include "core/registry.h"
+#include "lib/hca.h"
+#include "lib/recording_backend.h"
+#include "lifecycle/choice.h"
+#include "lifecycle/kept.h"
+#include "lifecycle/lag.h"
+#include "lifecycle/lag_files.h"
+#include "sw/backend.h"
+
+/* Members' devices are made again after 200 ms */
+#define COMES_BACK_MS	1000
+
+static void remove_device(void *data)
+{
+	test_device_remove(data);
+}
+
+/* Stays until the test ends */
+static struct rhca_dev *make_device(struct kunit *test, const char *name,
+				    u32 num, struct net_device *second,
+				    struct rhca_offer *offer)
+{
+	struct rhca_dev_spec spec = {
+		.name = name, .backend = &recording_backend,
+		.netdevs = { test_netdev(test, num) }, .num_ports = 1,
+		.second = second, .offer = offer,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, rhca_dev_create(&spec), 0);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_device,
+							   spec.netdevs[0]));
+	dev = rhca_dev_find(spec.netdevs[0]);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	ib_device_put(&dev->ibdev);
+	return dev;
+}
+
+/* It was to end a LAG: what is there now is none, and can be used as before */
+static void end_that_comes_late_freezes_no_table(struct kunit *test)
+{
+	struct rhca_dev *pair, *plain;
+	struct net_device *ndev;
+
+	recording_clear();
+	pair = make_device(test, TEST_NAME, 1, test_netdev(test, 2), NULL);
+	plain = make_device(test, TEST_NAME "_plain", 3, NULL, NULL);
+	ndev = rhca_port_get_netdev(&plain->ports[0]);
+	KUNIT_EXPECT_EQ(test, rhca_lag_part(pair, ndev), 0);
+	rhca_lag_flush();
+	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&plain->ports[0],
+						  "1 0x8001"));
+	dev_put(ndev);
+}
+
+static struct device_attribute *find_file(struct kunit *test, const char *name)
+{
+	struct attribute **file = rhca_lag_files.attrs;
+
+	while (*file && strcmp((*file)->name, name))
+		file++;
+	KUNIT_ASSERT_NOT_NULL(test, *file);
+	return container_of(*file, struct device_attribute, attr);
+}
+
+static ssize_t write_file(struct kunit *test, struct rhca_dev *dev,
+			  const char *name, const char *words)
+{
+	struct device_attribute *file = find_file(test, name);
+
+	return file->store(&dev->ibdev.dev, file, words, strlen(words));
+}
+
+static void expect_file(struct kunit *test, struct rhca_dev *dev,
+			const char *name, const char *words)
+{
+	struct device_attribute *file = find_file(test, name);
+	char *page = test_alloc(test, PAGE_SIZE);
+
+	file->show(&dev->ibdev.dev, file, page);
+	KUNIT_EXPECT_STREQ(test, page, words);
+}
+
+/* An adapter makes one device of its bonded ports, or none, by itself */
+static void files_are_refused_where_hardware_decides(struct kunit *test)
+{
+	struct rhca_offer *offer = test_alloc(test, sizeof(*offer));
+	struct net_device *other = test_netdev(test, 2);
+	struct net_device *ndev;
+	struct rhca_dev *dev;
+
+	recording_clear();
+	offer->backend = &recording_backend;
+	offer->decides_lag = true;
+	dev = make_device(test, TEST_NAME, 1, NULL, offer);
+	ndev = rhca_port_get_netdev(&dev->ports[0]);
+	dev_put(ndev);		/* stays until the test ends */
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			write_file(test, dev, "roce_lag_enable", "0"));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			write_file(test, dev, "roce_lag_enable", "1"));
+	expect_file(test, dev, "roce_lag_enable", "1\n");
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			write_file(test, dev, "roce_lag_ecmp_dev", other->name));
+	rhca_lag_flush();
+	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
+	expect_file(test, dev, "roce_lag_ecmp_dev", "\n");
+
+	/* And where it does not, they are taken */
+	offer->decides_lag = false;
+	KUNIT_EXPECT_EQ(test, 1, write_file(test, dev, "roce_lag_enable", "0"));
+	expect_file(test, dev, "roce_lag_enable", "0\n");
+	KUNIT_EXPECT_EQ(test, 1, write_file(test, dev, "roce_lag_enable", "1"));
+	expect_file(test, dev, "roce_lag_enable", "1\n");
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			write_file(test, dev, "roce_lag_ecmp_dev", ndev->name));
+}
+
+/* --- members that are reset ------------------------------------------------------ */
+
+/* A device made as a user or a rule of netdevs= makes it */
+static struct rhca_dev *choose_device(struct kunit *test, const char *name,
+				      struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = {
+		.name = name, .backend = &rhca_sw_backend,
+		.netdevs = { ndev }, .num_ports = 1,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
+	dev = rhca_dev_find(ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	ib_device_put(&dev->ibdev);
+	return dev;
+}
+
+static void expect_member(struct kunit *test, const struct rhca_dev *dev,
+			  const char *name)
+{
+	struct rhca_pkey_table pkeys;
+
+	rhca_pkeys_copy((struct rhca_port *)&dev->ports[0], &pkeys);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), name);
+	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
+}
+
+/* Two devices become one. The caller puts it */
+static struct rhca_dev *join(struct kunit *test, struct net_device *ndev[])
+{
+	struct rhca_dev *dev;
+
+	choose_device(test, TEST_NAME "_b", ndev[1]);
+	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
+	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
+			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
+	rhca_lag_flush();
+	dev = rhca_dev_find(ndev[1]);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
+	return dev;
+}
+
+/* A LAG whose netdevs go, number @first as the first one, before a device is back */
+static void reset_members(struct kunit *test, u32 first)
+{
+	struct device *parent = test_hardware(test);
+	struct net_device *ndev[2];
+	struct rhca_dev *dev;
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		ndev[i] = test_netdev_of(test, i + 1, parent, NULL);
+	dev = join(test, ndev);
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	ib_device_put(&dev->ibdev);
+
+	test_netdev_remove(test, ndev[first]);
+	test_netdev_remove(test, ndev[!first]);
+	for (i = 0; i < 2; i++)
+		ndev[i] = test_netdev_of(test, i + 1, parent, NULL);
+	expect_member(test, choose_device(test, NULL, ndev[0]), TEST_NAME "_a");
+	expect_member(test, choose_device(test, NULL, ndev[1]), TEST_NAME "_b");
+	for (i = 0; i < 2; i++) {
+		test_device_remove(ndev[i]);
+		test_netdev_remove(test, ndev[i]);
+	}
+}
+
+/* Tenants stay apart whichever of the netdevs goes first */
+static void members_that_are_reset_keep_their_partitions(struct kunit *test)
+{
+	reset_members(test, 0);
+	reset_members(test, 1);
+}
+
+/* The end finds the device while it is being removed, and its members' stay away, too */
+static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct rhca_dev *dev = join(test, ndev);
+	u32 i;
+
+	rhca_kept_device_removed(dev, true);
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
+	ib_device_put(&dev->ibdev);
+	rhca_lag_flush();
+	msleep(COMES_BACK_MS);
+	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
+		KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[i]));
+		test_device_remove(ndev[i]);
+	}
+}
+
+static struct kunit_case lag_job_cases[] = {
+	KUNIT_CASE(end_while_the_user_removes_it_brings_nothing_back),
+	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
+	KUNIT_CASE(end_that_comes_late_freezes_no_table),
+	KUNIT_CASE(files_are_refused_where_hardware_decides),
+	{}
+};
+
+static struct kunit_suite lag_job_suite = {
+	.name = "rhca_control_lag",
+	.test_cases = lag_job_cases,
+};
+
+kunit_test_suite(lag_job_suite);

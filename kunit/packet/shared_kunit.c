@@ -1,0 +1,1118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared blocks: packets of several QPs that are alone leave in one skb. Which of
+ * them do, which source port what follows has, what becomes of those whose block
+ * the local queue refuses, and of QPs to which something happens before it has left.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+#include <linux/workqueue.h>
+#include <net/dst_cache.h>
+
+#include "core/device.h"
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/qp/qp.h"
+#include "sw/qp/shared.h"
+#include "sw/rx/receive.h"
+#include "sw/tx/doorbell.h"
+
+#define SEND_ONLY	0x04
+#define READ_REQUEST	0x0c
+#define READ_RESPONSE	0x10
+#define ACKNOWLEDGE	0x11
+
+#define QPS		6
+#define FIRST_DEST	0x1000		/* each QP has a peer of its own */
+#define ALL		GENMASK(QPS - 1, 0)
+#define GAP_NS		(2 * NSEC_PER_SEC)	/* so that no burst is slower than it */
+#define PATIENCE_MS	5000
+#define STEP_MS		5
+
+static const struct test_qp_spec plain = { .initiator_depth = 1, .retries = 7 };
+
+/*
+ * @primer speaks v1, which has no blocks: whether its request leaves at once or waits,
+ * what is posted to the others behind it waits for softirqs.
+ */
+struct bench {
+	struct kunit *test;
+	struct test_hca *hca;
+	struct ib_qp *primer;
+	struct ib_qp *qp[QPS];
+};
+
+/**
+ * struct seen - A packet that left
+ * @qp: index of the QP that sent it
+ * @nth: how many before it that QP has sent, from its first PSN
+ * @opcode: of the BTH
+ * @psn: of the BTH
+ * @syndrome: of an acknowledgement
+ * @sport: UDP source port
+ */
+struct seen {
+	u32 qp;
+	u32 nth;
+	u8 opcode;
+	u32 psn;
+	u8 syndrome;
+	u16 sport;
+};
+
+/* Far from each other, and the last one's wrap */
+static u32 first_psn(u32 index)
+{
+	return 0xffffff - (QPS - 1 - index) * 0x1000;
+}
+
+static struct ib_qp *connect(struct bench *b, u32 index)
+{
+	struct ib_qp_attr *attr = test_alloc(b->test, sizeof(*attr));
+	struct test_qp_spec spec = {
+		.access = IB_ACCESS_REMOTE_READ,
+		.sq_psn = first_psn(index), .initiator_depth = 1,
+		.responder_resources = 1, .retries = 7,
+	};
+	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
+	enum ib_qp_state state;
+	int mask;
+
+	for (state = IB_QPS_INIT; state <= IB_QPS_RTS; state++) {
+		test_qp_attr(b->hca, qp, &spec, state, attr, &mask);
+		if (state == IB_QPS_RTR)
+			attr->dest_qp_num = FIRST_DEST + index;
+		KUNIT_ASSERT_EQ(b->test, 0, ib_modify_qp(qp, attr, mask));
+	}
+	return qp;
+}
+
+static void setup(struct bench *b, struct kunit *test)
+{
+	u32 i;
+
+	b->test = test;
+	b->hca = test_hca_create(test, &rhca_sw_backend, 2);
+	b->primer = test_qp(b->hca, IB_QPT_RC);
+	test_qp_bring_up(b->hca, b->primer, &plain, IB_QPS_RTS);
+	test_hca_speak_v2(b->hca);
+	for (i = 0; i < QPS; i++)
+		b->qp[i] = connect(b, i);
+	rhca_doorbell_gap_ns = GAP_NS;
+}
+
+static struct rhca_sw_qp *sw_qp(struct bench *b, u32 index)
+{
+	return to_sw_qp(ibqp_to_verbs(b->qp[index]));
+}
+
+/* --- what leaves ----------------------------------------------------------------- */
+
+static void post_to(struct bench *b, struct ib_qp *qp, u64 id, u32 bytes)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)b->hca->buffer, .length = bytes,
+		.lkey = b->hca->pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.wr_id = id, .opcode = IB_WR_SEND, .sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	KUNIT_ASSERT_EQ(b->test, 0, ib_post_send(qp, &wr, NULL));
+}
+
+static void post(struct bench *b, u32 index, u32 bytes)
+{
+	post_to(b, b->qp[index], index, bytes);
+}
+
+/* What is posted until end_burst() waits for it */
+static void begin_burst(struct bench *b)
+{
+	local_bh_disable();
+	post_to(b, b->primer, QPS, 4);
+}
+
+static void end_burst(void)
+{
+	local_bh_enable();
+}
+
+static void post_each(struct bench *b)
+{
+	u32 i;
+
+	for (i = 0; i < QPS; i++)
+		post(b, i, 64);
+}
+
+static void post_alone(struct bench *b, u32 index)
+{
+	begin_burst(b);
+	post(b, index, 64);
+	end_burst();
+}
+
+/* Frees it. Any receiver would take it for sound */
+static void look_at(struct bench *b, struct sk_buff *skb, enum rhca_encap encap,
+		    struct seen *seen)
+{
+	struct rhca_rx *rx = test_alloc(b->test, sizeof(*rx));
+	u32 index;
+
+	skb_mark_not_on_list(skb);
+	skb_pull(skb, skb_network_offset(skb));
+	seen->sport = ntohs(udp_hdr(skb)->source);
+	KUNIT_ASSERT_EQ(b->test, RHCA_PARSE_OK, rhca_rx_parse(rx, skb, encap));
+	index = rhca_bth_dest_qpn(rx->bth) - FIRST_DEST;
+	KUNIT_EXPECT_TRUE_MSG(b->test, rhca_rx_icrc_ok(rx), "ICRC of QP %u's",
+			      index);
+	seen->qp = index;
+	seen->nth = (rx->psn - first_psn(index)) & 0xffffff;
+	seen->opcode = rx->opcode;
+	seen->psn = rx->psn;
+	seen->syndrome = *(const u8 *)(rx->bth + 1);
+	kfree_skb(skb);
+	kunit_kfree(b->test, rx);
+}
+
+static u32 look_at_all(struct bench *b, struct sk_buff *skb,
+		       enum rhca_encap encap, struct seen *seen)
+{
+	struct sk_buff *one, *next;
+	u32 num = 0;
+
+	skb_list_walk_safe(test_segments(b->test, skb), one, next) {
+		KUNIT_ASSERT_LT(b->test, num, QPS);
+		look_at(b, one, encap, &seen[num++]);
+	}
+	return num;
+}
+
+/* Takes the oldest skb and says how many packets are in it, 0 without one */
+static u32 take(struct bench *b, struct seen *seen)
+{
+	struct sk_buff *skb = test_sent_v2(b->hca);
+
+	return skb ? look_at_all(b, skb, RHCA_V2_IPV6, seen) : 0;
+}
+
+/* The next skb has the @nth packet of each of these QPs, and nothing else */
+static void expect_block(struct bench *b, unsigned long qps, u32 nth)
+{
+	unsigned long found = 0;
+	struct seen seen[QPS];
+	u32 num = take(b, seen), i;
+
+	KUNIT_EXPECT_EQ(b->test, num, hweight_long(qps));
+	for (i = 0; i < num; i++) {
+		found |= BIT(seen[i].qp);
+		KUNIT_EXPECT_EQ_MSG(b->test, seen[i].nth, nth, "QP %u",
+				    seen[i].qp);
+		KUNIT_EXPECT_EQ(b->test, seen[i].sport, seen[0].sport);
+	}
+	KUNIT_EXPECT_EQ(b->test, found, qps);
+}
+
+/* The next skb is one packet, the @nth of that QP; returns its source port */
+static u16 expect_single(struct bench *b, u32 index, u32 nth)
+{
+	struct seen seen[QPS] = {};
+
+	KUNIT_EXPECT_EQ(b->test, 1, take(b, seen));
+	KUNIT_EXPECT_EQ(b->test, seen[0].qp, index);
+	KUNIT_EXPECT_EQ(b->test, seen[0].nth, nth);
+	return seen[0].sport;
+}
+
+static void expect_no_more(struct bench *b)
+{
+	struct seen seen[QPS];
+
+	KUNIT_EXPECT_EQ(b->test, 0, take(b, seen));
+}
+
+static u16 own_port(struct bench *b, u32 index)
+{
+	u16 port;
+
+	rcu_read_lock();
+	port = rcu_dereference(sw_qp(b, index)->base.path)->address.flow.udp_sport;
+	rcu_read_unlock();
+	return port;
+}
+
+/* That the peer has all packets of the QP up to the @nth */
+static struct sk_buff *acknowledgement(struct bench *b, u32 index, u32 nth)
+{
+	const u8 aeth[4] = { 0x1f, 0, 0, nth + 1 };
+	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 64,
+			  .udp_sport = 0xd00d, .dgid = b->hca->gid },
+		.bth = { .opcode = ACKNOWLEDGE,
+			 .dest_qpn = b->qp[index]->qp_num,
+			 .psn = (first_psn(index) + nth) & 0xffffff },
+		.extended = aeth, .extended_bytes = sizeof(aeth),
+	};
+	struct sk_buff *skb;
+
+	test_peer_gid(&p.flow.sgid);
+	skb = test_skb(b->test, packet, test_build(packet, &p), TEST_LINEAR, 0);
+	skb->dev = b->hca->ndev[0];
+	kunit_kfree(b->test, packet);
+	return skb;
+}
+
+static void receive(struct sk_buff *skb)
+{
+	local_bh_disable();
+	rhca_receive(skb, RHCA_V2_IPV6);
+	local_bh_enable();
+}
+
+static void acknowledge(struct bench *b, u32 index, u32 nth)
+{
+	receive(acknowledgement(b, index, nth));
+}
+
+static void lone_packets_of_several_qps_leave_in_one_skb(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	expect_block(&b, ALL, 0);
+	expect_no_more(&b);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_TX_PACKETS), QPS + 1);
+}
+
+/* --- order ----------------------------------------------------------------------- */
+
+/* One whose own source port is not that of the block that its packet was in */
+static u32 find_guest(struct bench *b, u16 port)
+{
+	u32 i;
+
+	for (i = 0; i < QPS; i++)
+		if (own_port(b, i) != port)
+			return i;
+	KUNIT_FAIL_AND_ABORT(b->test, "all QPs have source port %u", port);
+	return 0;
+}
+
+/* Else switches that spread flows by it could let them overtake each other */
+static void source_port_stays_until_all_is_acknowledged(struct kunit *test)
+{
+	struct seen seen[QPS];
+	struct bench b;
+	u32 guest;
+	u16 port;
+
+	setup(&b, test);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	KUNIT_ASSERT_EQ(test, take(&b, seen), QPS);
+	port = seen[0].sport;
+	guest = find_guest(&b, port);
+
+	post_alone(&b, guest);
+	KUNIT_EXPECT_EQ_MSG(test, expect_single(&b, guest, 1), port,
+			    "behind one that was in the block");
+	acknowledge(&b, guest, 0);
+	post_alone(&b, guest);
+	KUNIT_EXPECT_EQ_MSG(test, expect_single(&b, guest, 2), port,
+			    "behind one that followed the block");
+	acknowledge(&b, guest, 2);
+	post_alone(&b, guest);
+	KUNIT_EXPECT_EQ_MSG(test, expect_single(&b, guest, 3),
+			    own_port(&b, guest), "behind nothing");
+}
+
+/* It would have another source port than what it must not overtake */
+static void qp_with_a_packet_under_way_shares_nothing(struct kunit *test)
+{
+	struct bench b;
+	u32 i;
+
+	setup(&b, test);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	expect_block(&b, ALL, 0);
+	acknowledge(&b, 4, 0);
+	acknowledge(&b, 5, 0);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	for (i = 0; i < 4; i++)
+		expect_single(&b, i, 1);
+	expect_block(&b, BIT(4) | BIT(5), 1);
+	expect_no_more(&b);
+}
+
+/* They are a block of their own, with the QP's source port */
+static void two_packets_of_a_qp_leave_with_no_others(struct kunit *test)
+{
+	struct seen seen[QPS];
+	struct bench b;
+	u32 i;
+
+	setup(&b, test);
+	begin_burst(&b);
+	post_each(&b);
+	post(&b, 3, 64);
+	end_burst();
+	KUNIT_ASSERT_EQ(test, 2, take(&b, seen));
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, seen[i].qp, 3);
+		KUNIT_EXPECT_EQ(test, seen[i].nth, i);
+		KUNIT_EXPECT_EQ(test, seen[i].sport, own_port(&b, 3));
+	}
+	expect_block(&b, ALL & ~BIT(3), 0);
+	expect_no_more(&b);
+}
+
+/* --- who is left out --------------------------------------------------------------- */
+
+static void qp_in_error_is_left_out(struct kunit *test)
+{
+	struct bench b;
+	struct ib_wc wc;
+
+	setup(&b, test);
+	begin_burst(&b);
+	post_each(&b);
+	KUNIT_EXPECT_TRUE(test, rhca_qp_fail(&sw_qp(&b, 2)->base, IB_QPS_ERR));
+	end_burst();
+	expect_block(&b, ALL & ~BIT(2), 0);
+	expect_no_more(&b);
+	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
+}
+
+/* In SQD no request is begun; in RTS again it is, and was not lost */
+static void qp_in_sqd_is_left_out(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };
+	struct bench b;
+
+	setup(&b, test);
+	begin_burst(&b);
+	post_each(&b);
+	WRITE_ONCE(sw_qp(&b, 2)->base.state, IB_QPS_SQD);
+	end_burst();
+	expect_block(&b, ALL & ~BIT(2), 0);
+	expect_no_more(&b);
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(b.qp[2], &attr, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, expect_single(&b, 2, 0), own_port(&b, 2));
+}
+
+/* One that is longer needs a block of its own; a shorter one is a block's last */
+static void packets_of_other_sizes_leave_apart(struct kunit *test)
+{
+	static const u32 bytes[QPS] = { 64, 64, 68, 68, 8, 8 };
+	struct bench b;
+	u32 i;
+
+	setup(&b, test);
+	begin_burst(&b);
+	for (i = 0; i < QPS; i++)
+		post(&b, i, bytes[i]);
+	end_burst();
+	expect_block(&b, GENMASK(1, 0), 0);
+	expect_block(&b, GENMASK(4, 2), 0);
+	expect_single(&b, 5, 0);
+	expect_no_more(&b);
+}
+
+/* --- the local queue ---------------------------------------------------------------- */
+
+static bool arrives(struct bench *b, struct seen *seen)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		if (take(b, seen))
+			return true;
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+/* Each by its own QP, and singly: the queue may have no room for a block */
+static void packets_of_a_refused_block_are_sent_again(struct kunit *test)
+{
+	unsigned long missing = ALL;
+	struct seen seen[QPS];
+	struct bench b;
+
+	setup(&b, test);
+	begin_burst(&b);
+	post_each(&b);
+	test_set_queue(b.hca, NET_XMIT_DROP);
+	end_burst();
+	expect_no_more(&b);
+	test_set_queue(b.hca, NET_XMIT_SUCCESS);
+	while (missing && arrives(&b, seen)) {
+		KUNIT_EXPECT_EQ(test, 0, seen[0].nth);
+		missing &= ~BIT(seen[0].qp);
+	}
+	KUNIT_EXPECT_EQ_MSG(test, 0, missing, "QPs whose packet is lost");
+	KUNIT_EXPECT_GE(test, test_count(b.hca, RHCA_TX_DROPPED), QPS);
+}
+
+/* Its packets go singly for a while: perhaps it was the block that got lost */
+static void qp_that_has_lost_packets_is_left_out(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test);
+	rhca_block_lost(&sw_qp(&b, 2)->send.backoff);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	KUNIT_EXPECT_EQ(test, expect_single(&b, 2, 0), own_port(&b, 2));
+	expect_block(&b, ALL & ~BIT(2), 0);
+	expect_no_more(&b);
+}
+
+/* --- while the block leaves --------------------------------------------------------- */
+
+/**
+ * struct meanwhile - What happens to a QP whose packet is in a block on its way
+ * @b: the bench
+ * @ack: acknowledgement that arrives, or NULL
+ * @posts: another request is posted
+ * @sqd: the QP is moved to SQD
+ * @ret: of posting
+ */
+struct meanwhile {
+	struct bench *b;
+	struct sk_buff *ack;
+	bool posts;
+	bool sqd;
+	int ret;
+};
+
+#define SUBJECT	2	/* the QP */
+
+static void happen(void *data)
+{
+	struct ib_send_wr wr = { .wr_id = QPS + 1, .opcode = IB_WR_SEND };
+	struct meanwhile *m = data;
+	struct rhca_verbs_qp *qp = &sw_qp(m->b, SUBJECT)->base;
+
+	if (m->sqd) {
+		qp->attr.en_sqd_async_notify = true;
+		WRITE_ONCE(qp->state, IB_QPS_SQD);
+	}
+	if (m->ack)
+		receive(m->ack);
+	if (m->posts) {
+		rhca_doorbell_gap_ns = 0;	/* may leave at once */
+		m->ret = ib_post_send(m->b->qp[SUBJECT], &wr, NULL);
+		rhca_doorbell_gap_ns = GAP_NS;
+	}
+}
+
+static void send_block(struct bench *b, struct meanwhile *m)
+{
+	m->b = b;
+	test_while_sending(b->hca, happen, m);
+	begin_burst(b);
+	post_each(b);
+	end_burst();
+	KUNIT_EXPECT_EQ(b->test, 0, m->ret);
+}
+
+/* It does not overtake it */
+static void request_waits_for_the_block_with_the_one_before(struct kunit *test)
+{
+	struct meanwhile m = { .posts = true };
+	struct seen seen[QPS];
+	struct bench b;
+	u16 port;
+
+	setup(&b, test);
+	send_block(&b, &m);
+	KUNIT_ASSERT_EQ(test, take(&b, seen), QPS);
+	port = seen[0].sport;
+	KUNIT_EXPECT_EQ(test, expect_single(&b, SUBJECT, 1), port);
+	expect_no_more(&b);
+}
+
+static void completion_may_come_before_the_block_has_left(struct kunit *test)
+{
+	struct meanwhile m = { .posts = true };
+	struct bench b;
+	struct ib_wc wc;
+
+	setup(&b, test);
+	m.ack = acknowledgement(&b, SUBJECT, 0);
+	send_block(&b, &m);
+	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, SUBJECT);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+	expect_block(&b, ALL, 0);
+	KUNIT_EXPECT_EQ_MSG(test, expect_single(&b, SUBJECT, 1),
+			    own_port(&b, SUBJECT), "behind nothing");
+	expect_no_more(&b);
+	acknowledge(&b, SUBJECT, 1);
+	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, QPS + 1);
+}
+
+/* Nobody else would look again */
+static void sqd_is_drained_when_the_block_has_left(struct kunit *test)
+{
+	struct meanwhile m = { .sqd = true };
+	struct bench b;
+
+	setup(&b, test);
+	m.ack = acknowledgement(&b, SUBJECT, 0);
+	send_block(&b, &m);
+	expect_block(&b, ALL, 0);
+	expect_no_more(&b);
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &b.hca->events));
+}
+
+/**
+ * struct verb - A call that another thread makes while the block leaves
+ * @work: the thread's
+ * @b: the bench
+ * @done: it has returned
+ * @ret: what
+ * @in_time: it had returned before the block left
+ */
+struct verb {
+	struct work_struct work;
+	struct bench *b;
+	struct completion done;
+	int ret;
+	bool in_time;
+};
+
+static void destroy(struct work_struct *work)
+{
+	struct verb *verb = container_of(work, struct verb, work);
+
+	verb->ret = ib_destroy_qp(verb->b->qp[SUBJECT]);
+	complete(&verb->done);
+}
+
+#define NEW_PSN	0x424242
+
+/* To RTS again, with another PSN */
+static void bring_up_again(struct work_struct *work)
+{
+	struct test_qp_spec spec = { .sq_psn = NEW_PSN, .retries = 7,
+				     .responder_resources = 1, .initiator_depth = 1 };
+	struct verb *verb = container_of(work, struct verb, work);
+	struct ib_qp *qp = verb->b->qp[SUBJECT];
+	struct ib_qp_attr attr;
+	int mask, state;
+
+	for (state = IB_QPS_RESET; state <= IB_QPS_RTS && !verb->ret; state++) {
+		test_qp_attr(verb->b->hca, qp, &spec, state, &attr, &mask);
+		attr.dest_qp_num = FIRST_DEST + SUBJECT;
+		verb->ret = ib_modify_qp(qp, &attr, mask);
+	}
+	complete(&verb->done);
+}
+
+static void begin_verb(struct verb *verb, int patience_ms)
+{
+	queue_work(system_unbound_wq, &verb->work);
+	while (!completion_done(&verb->done) && patience_ms--)
+		mdelay(1);
+	verb->in_time = completion_done(&verb->done);
+}
+
+static void begin_to_destroy(void *data)
+{
+	begin_verb(data, 50);
+}
+
+static void destruction_waits_for_the_block(struct kunit *test)
+{
+	struct verb *verb = test_alloc(test, sizeof(*verb));
+	struct bench b;
+	u32 i;
+
+	setup(&b, test);
+	verb->b = &b;
+	init_completion(&verb->done);
+	INIT_WORK(&verb->work, destroy);
+	test_while_sending(b.hca, begin_to_destroy, verb);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	KUNIT_EXPECT_FALSE(test, verb->in_time);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
+	KUNIT_EXPECT_EQ(test, 0, verb->ret);
+	for (i = 0; i < b.hca->num_qps; i++)
+		if (b.hca->qps[i] == b.qp[SUBJECT])
+			b.hca->qps[i] = b.hca->qps[--b.hca->num_qps];
+	expect_block(&b, ALL, 0);
+	expect_no_more(&b);
+}
+
+static void reset_and_post(void *data)
+{
+	struct meanwhile m = { .posts = true };
+	struct verb *verb = data;
+
+	begin_verb(verb, PATIENCE_MS);
+	m.b = verb->b;
+	happen(&m);
+	verb->ret |= m.ret;
+}
+
+static void expect_new_request(struct bench *b)
+{
+	struct seen seen[QPS] = {};
+
+	do {
+		KUNIT_ASSERT_TRUE(b->test, arrives(b, seen));
+	} while (seen[0].qp != SUBJECT);
+	KUNIT_EXPECT_EQ(b->test, seen[0].psn, NEW_PSN);
+	KUNIT_EXPECT_EQ(b->test, seen[0].sport, own_port(b, SUBJECT));
+}
+
+static const bool refusals[] = { false, true };
+
+static void refusal_desc(const bool *refused, char *desc)
+{
+	strscpy(desc, *refused ? "refused" : "sent", KUNIT_PARAM_DESC_SIZE);
+}
+KUNIT_ARRAY_PARAM(refusal, refusals, refusal_desc);
+
+/* What its packet was is no matter of the new connection */
+static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
+{
+	const bool *refused = test->param_value;
+	struct verb *verb = test_alloc(test, sizeof(*verb));
+	struct bench b;
+
+	setup(&b, test);
+	verb->b = &b;
+	init_completion(&verb->done);
+	INIT_WORK(&verb->work, bring_up_again);
+	test_while_sending(b.hca, reset_and_post, verb);
+	if (*refused)
+		test_set_queue(b.hca, NET_XMIT_DROP);
+	begin_burst(&b);
+	post_each(&b);
+	end_burst();
+	test_set_queue(b.hca, NET_XMIT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
+	KUNIT_EXPECT_TRUE(test, verb->in_time);
+	KUNIT_EXPECT_EQ(test, 0, verb->ret);
+	if (!*refused)
+		expect_block(&b, ALL, 0);
+	expect_new_request(&b);
+}
+
+/* --- acknowledgements ---------------------------------------------------------------- */
+
+/* A packet of the peer to a QP, at @to; returns its bytes behind the network headers */
+static unsigned int build_request(struct bench *b, u8 *to, u32 index, u8 opcode,
+				  u32 psn, const u8 *reth)
+{
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 64,
+			  .udp_sport = 0xd00d, .dgid = b->hca->gid },
+		.bth = { .opcode = opcode, .ack_req = true, .psn = psn,
+			 .dest_qpn = b->qp[index]->qp_num },
+		.extended = reth, .extended_bytes = reth ? 16 : 0,
+		.payload_bytes = reth ? 0 : 64,
+	};
+
+	test_peer_gid(&p.flow.sgid);
+	return test_build(to, &p) - rhca_network_bytes(RHCA_V2_IPV6);
+}
+
+/* A READ of no bytes, which is answered by a response of none */
+static void read_nothing(struct bench *b, u32 index)
+{
+	static const u8 reth[16];
+	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
+	unsigned int bytes = build_request(b, packet, index, READ_REQUEST, 0, reth);
+	struct sk_buff *skb = test_skb(b->test, packet, bytes +
+				       rhca_network_bytes(RHCA_V2_IPV6),
+				       TEST_LINEAR, 0);
+
+	skb->dev = b->hca->ndev[0];
+	receive(skb);
+	kunit_kfree(b->test, packet);
+}
+
+/* A SEND to each QP arrives, in one block; @psn of each */
+static void send_to_each(struct bench *b, const u32 *psn)
+{
+	unsigned int network = rhca_network_bytes(RHCA_V2_IPV6), bytes;
+	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
+	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(b->test, skb);
+	for (i = 0; i < QPS; i++) {
+		test_post_recv(b->hca, b->qp[i], i, 0, 64);
+		bytes = build_request(b, packet, i, SEND_ONLY, psn[i], NULL);
+		if (!i)
+			skb_put_data(skb, packet, network);
+		skb_put_data(skb, packet + network, bytes);
+		skb_shinfo(skb)->gso_size = bytes;
+	}
+	skb_reset_network_header(skb);
+	rhca_network_resize(RHCA_V2_IPV6, skb->data, skb->len - network);
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL;
+	skb_shinfo(skb)->gso_segs = QPS;
+	skb->dev = b->hca->ndev[0];
+	receive(skb);
+	kunit_kfree(b->test, packet);
+}
+
+/* The next skb acknowledges the first request of each of these QPs */
+static void expect_acks(struct bench *b, unsigned long qps)
+{
+	unsigned long found = 0;
+	struct seen seen[QPS];
+	u32 num = take(b, seen), i;
+
+	KUNIT_EXPECT_EQ(b->test, num, hweight_long(qps));
+	for (i = 0; i < num; i++) {
+		found |= BIT(seen[i].qp);
+		KUNIT_EXPECT_EQ(b->test, seen[i].opcode, ACKNOWLEDGE);
+		KUNIT_EXPECT_EQ(b->test, seen[i].psn, 0);
+		KUNIT_EXPECT_EQ(b->test, seen[i].syndrome & 0x60, 0);
+		KUNIT_EXPECT_EQ(b->test, seen[i].sport, seen[0].sport);
+	}
+	KUNIT_EXPECT_EQ(b->test, found, qps);
+}
+
+/* The next skb is one packet, with the source port of its QP */
+static void expect_answer(struct bench *b, u32 index, u8 opcode, u8 syndrome)
+{
+	struct seen seen[QPS] = {};
+
+	KUNIT_EXPECT_EQ(b->test, 1, take(b, seen));
+	KUNIT_EXPECT_EQ(b->test, seen[0].qp, index);
+	KUNIT_EXPECT_EQ(b->test, seen[0].opcode, opcode);
+	KUNIT_EXPECT_EQ(b->test, seen[0].syndrome & 0x60, syndrome);
+	KUNIT_EXPECT_EQ(b->test, seen[0].sport, own_port(b, index));
+}
+
+static void acknowledgements_of_several_qps_leave_in_one_skb(struct kunit *test)
+{
+	static const u32 psn[QPS];
+	struct bench b;
+
+	setup(&b, test);
+	send_to_each(&b, psn);
+	expect_acks(&b, ALL);
+	expect_no_more(&b);
+}
+
+/* Its answer is in an skb of its own, those of the others share one */
+static void expect_subject_alone(struct bench *b, u8 syndrome)
+{
+	expect_answer(b, SUBJECT, ACKNOWLEDGE, syndrome);
+	expect_acks(b, ALL & ~BIT(SUBJECT));
+	expect_no_more(b);
+}
+
+/* The peer would take responses for lost that an acknowledgement has overtaken */
+static void acknowledgement_behind_a_response_leaves_alone(struct kunit *test)
+{
+	static const u32 psn[QPS] = { [SUBJECT] = 1 };
+	struct bench b;
+
+	setup(&b, test);
+	read_nothing(&b, SUBJECT);
+	expect_answer(&b, SUBJECT, READ_RESPONSE, 0);
+	send_to_each(&b, psn);
+	expect_subject_alone(&b, 0);
+}
+
+/* It would repeat too much, or an acknowledgement before it come too late */
+static void nak_leaves_alone(struct kunit *test)
+{
+	static const u32 psn[QPS] = { [SUBJECT] = 3 };
+	struct bench b;
+
+	setup(&b, test);
+	send_to_each(&b, psn);
+	expect_subject_alone(&b, 0x60);
+}
+
+/* --- which packets share ------------------------------------------------------------- */
+
+struct other_case {
+	const char *desc;
+	void (*change)(struct rhca_address *address, struct rhca_bth_fields *fields);
+	bool shares;
+};
+
+static void same(struct rhca_address *address, struct rhca_bth_fields *fields)
+{
+}
+
+/* The source port of an address is the QP's, which gives it up for the block's */
+static void other_sport(struct rhca_address *address,
+			struct rhca_bth_fields *fields)
+{
+	address->flow.udp_sport ^= 0x100;
+}
+
+static void other_port(struct rhca_address *address,
+		       struct rhca_bth_fields *fields)
+{
+	address->port++;
+}
+
+static void other_netdev(struct rhca_address *address,
+			 struct rhca_bth_fields *fields)
+{
+	address->ifindex++;
+}
+
+static void other_vlan(struct rhca_address *address,
+		       struct rhca_bth_fields *fields)
+{
+	address->vlan_id = 7;
+}
+
+static void other_sl(struct rhca_address *address,
+		     struct rhca_bth_fields *fields)
+{
+	address->sl ^= 3;
+}
+
+static void other_mac(struct rhca_address *address,
+		      struct rhca_bth_fields *fields)
+{
+	address->dmac[5] ^= 1;
+}
+
+static void other_dgid(struct rhca_address *address,
+		       struct rhca_bth_fields *fields)
+{
+	address->flow.dgid.raw[15] ^= 1;
+}
+
+static void other_sgid(struct rhca_address *address,
+		       struct rhca_bth_fields *fields)
+{
+	address->flow.sgid.raw[15] ^= 1;
+}
+
+static void other_tclass(struct rhca_address *address,
+			 struct rhca_bth_fields *fields)
+{
+	address->flow.tclass ^= 0x20;
+}
+
+static void other_hop_limit(struct rhca_address *address,
+			    struct rhca_bth_fields *fields)
+{
+	address->flow.hop_limit--;
+}
+
+static void other_label(struct rhca_address *address,
+			struct rhca_bth_fields *fields)
+{
+	address->flow.flow_label ^= 0x12;
+}
+
+static void other_framing(struct rhca_address *address,
+			  struct rhca_bth_fields *fields)
+{
+	address->flow.encap = RHCA_V2_IPV4;
+}
+
+static void other_pkey(struct rhca_address *address,
+		       struct rhca_bth_fields *fields)
+{
+	fields->pkey = 0x8001;
+}
+
+static const struct other_case others[] = {
+	{ "same headers", same, true },
+	{ "another source port of the QP", other_sport, true },
+	{ "another port", other_port },
+	{ "another netdev", other_netdev },
+	{ "another VLAN", other_vlan },
+	{ "another service level", other_sl },
+	{ "another MAC", other_mac },
+	{ "another destination GID", other_dgid },
+	{ "another source GID", other_sgid },
+	{ "another traffic class", other_tclass },
+	{ "another hop limit", other_hop_limit },
+	{ "another flow label", other_label },
+	{ "another framing", other_framing },
+	{ "another partition", other_pkey },
+};
+KUNIT_ARRAY_PARAM_DESC(other, others, desc);
+
+/* The first packet of a QP by any path; false when it is sent in another way */
+static bool share(struct bench *b, struct rhca_shared_block *shared, u32 index,
+		  struct rhca_path *path, const struct rhca_bth_fields *fields)
+{
+	struct rhca_packet packet;
+
+	if (!rhca_shared_begin_packet(shared, &packet, &sw_qp(b, index)->base,
+				      path, fields, 64))
+		return false;
+	rhca_packet_protect(&packet);
+	rhca_packet_copy(&packet, b->hca->buffer, 64);
+	rhca_packet_seal(&packet);
+	KUNIT_EXPECT_TRUE(b->test, rhca_shared_add(shared, &packet, NULL));
+	return true;
+}
+
+static struct rhca_path *path_like(struct bench *b, u32 index,
+				   void (*change)(struct rhca_address *address,
+						  struct rhca_bth_fields *fields),
+				   struct rhca_bth_fields *fields)
+{
+	struct rhca_address address;
+	struct rhca_path *path;
+
+	rcu_read_lock();
+	address = rcu_dereference(sw_qp(b, index)->base.path)->address;
+	rcu_read_unlock();
+	change(&address, fields);
+	path = rhca_path_create(&address, b->hca->pd, GFP_KERNEL);
+	KUNIT_ASSERT_FALSE(b->test, IS_ERR(path));
+	return path;
+}
+
+static struct rhca_bth_fields fields_of(u32 index)
+{
+	return (struct rhca_bth_fields) {
+		.opcode = SEND_ONLY, .pkey = 0xffff,
+		.dest_qpn = FIRST_DEST + index, .psn = first_psn(index),
+	};
+}
+
+static void only_what_has_the_same_headers_shares(struct kunit *test)
+{
+	const struct other_case *c = test->param_value;
+	struct rhca_bth_fields fields[] = { fields_of(0), fields_of(1) };
+	struct rhca_shared_block *shared;
+	struct rhca_path *path, *other;
+	struct seen seen[QPS];
+	struct sk_buff *first;
+	struct bench b;
+	bool shares;
+
+	setup(&b, test);
+	shared = test_alloc(test, sizeof(*shared));
+	path = path_like(&b, 0, same, &fields[0]);
+	other = path_like(&b, 0, c->change, &fields[1]);
+	local_bh_disable();
+	rcu_read_lock();
+	rhca_shared_begin(shared);
+	KUNIT_EXPECT_TRUE(test, share(&b, shared, 0, path, &fields[0]));
+	shares = share(&b, shared, 1, other, &fields[1]) &&
+		 rhca_shared_packets(shared) == 2;
+	KUNIT_EXPECT_EQ(test, shares, c->shares);
+	/* If it does not share */
+	first = test_sent_v2(b.hca);
+	rhca_shared_send(shared);
+	rcu_read_unlock();
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, !first, c->shares);
+	if (first)
+		KUNIT_EXPECT_EQ(test, 1, look_at_all(&b, first, RHCA_V2_IPV6,
+						     seen));
+	if (c->shares)
+		expect_block(&b, BIT(0) | BIT(1), 0);
+	rhca_path_put(path);
+	rhca_path_put(other);
+}
+
+/* The entry of the table that it was to go by has been cleared. Others are not concerned */
+static void packet_outside_partitions_is_in_no_block(struct kunit *test)
+{
+	struct rhca_shared_block *shared;
+	struct rhca_bth_fields fields;
+	struct rhca_packet packet;
+	struct rhca_path *path;
+	struct bench b;
+	u32 i;
+
+	setup(&b, test);
+	shared = test_alloc(test, sizeof(*shared));
+	fields = fields_of(0);
+	path = path_like(&b, 0, same, &fields);
+	local_bh_disable();
+	rcu_read_lock();
+	rhca_shared_begin(shared);
+	for (i = 0; i < QPS; i++) {
+		fields = fields_of(i);
+		if (i != SUBJECT) {
+			KUNIT_EXPECT_TRUE(test, share(&b, shared, i, path,
+						      &fields));
+			continue;
+		}
+		fields.pkey = 0x8000;	/* the key of no partition */
+		KUNIT_EXPECT_TRUE(test, rhca_shared_begin_packet(shared, &packet,
+								 &sw_qp(&b, i)->base,
+								 path, &fields, 0));
+		rhca_packet_protect(&packet);
+		rhca_packet_seal(&packet);
+		KUNIT_EXPECT_FALSE(test, rhca_shared_add(shared, &packet,
+							 sw_qp(&b, i)));
+		KUNIT_EXPECT_PTR_EQ(test, shared->senders, NULL);
+	}
+	rhca_shared_send(shared);
+	rcu_read_unlock();
+	local_bh_enable();
+	expect_block(&b, GENMASK(SUBJECT - 1, 0), 0);
+	expect_block(&b, GENMASK(QPS - 1, SUBJECT + 1), 0);
+	expect_no_more(&b);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_TX_DROPPED_BAD_PKEY), 1);
+	rhca_path_put(path);
+}
+
+static struct kunit_case shared_tests[] = {
+	KUNIT_CASE(lone_packets_of_several_qps_leave_in_one_skb),
+	KUNIT_CASE(source_port_stays_until_all_is_acknowledged),
+	KUNIT_CASE(qp_with_a_packet_under_way_shares_nothing),
+	KUNIT_CASE(two_packets_of_a_qp_leave_with_no_others),
+	KUNIT_CASE(qp_in_error_is_left_out),
+	KUNIT_CASE(qp_in_sqd_is_left_out),
+	KUNIT_CASE(packets_of_other_sizes_leave_apart),
+	KUNIT_CASE(packets_of_a_refused_block_are_sent_again),
+	KUNIT_CASE(qp_that_has_lost_packets_is_left_out),
+	KUNIT_CASE(request_waits_for_the_block_with_the_one_before),
+	KUNIT_CASE(completion_may_come_before_the_block_has_left),
+	KUNIT_CASE(sqd_is_drained_when_the_block_has_left),
+	KUNIT_CASE(destruction_waits_for_the_block),
+	KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves,
+			 refusal_gen_params),
+	KUNIT_CASE(acknowledgements_of_several_qps_leave_in_one_skb),
+	KUNIT_CASE(acknowledgement_behind_a_response_leaves_alone),
+	KUNIT_CASE(nak_leaves_alone),
+	KUNIT_CASE(packet_outside_partitions_is_in_no_block),
+	KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares,
+			 other_gen_params),
+	{}
+};
+
+static struct kunit_suite shared_suite = {
+	.name = "rhca_shared",
+	.test_cases = shared_tests,
+};
+kunit_test_suite(shared_suite);

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which packets are a QP's by the way they came, and which way its own leave. The
+ * device has two ports; the GID that packets are addressed to is on the first.
+ */
+#include <kunit/test.h>
+#include <rdma/ib_cache.h>
+
+#include "core/counters.h"
+#include "core/device.h"
+#include "sw/verbs/qp/qp.h"
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/rx/receive.h"
+
+#define FIRST_PSN	0x100
+
+/* Opcodes of table 38: SEND only */
+static const u8 send_only[IB_QPT_UD + 1] = {
+	[IB_QPT_RC] = 0x04, [IB_QPT_UC] = 0x24, [IB_QPT_UD] = 0x64,
+};
+
+static const struct test_qp_spec spec = { .rq_psn = FIRST_PSN };
+
+struct way_case {
+	const char *desc;
+	enum ib_qp_type type;
+	u32 port;		/* that the packet arrives on */
+	bool taken;
+};
+
+static const struct way_case way_cases[] = {
+	{ "RC by its netdev", IB_QPT_RC, 1, true },
+	{ "RC by another port's", IB_QPT_RC, 2, false },
+	{ "UC by its netdev", IB_QPT_UC, 1, true },
+	{ "UC by another port's", IB_QPT_UC, 2, false },
+	{ "UD by its netdev", IB_QPT_UD, 1, true },
+	{ "UD by another port's", IB_QPT_UD, 2, false },
+};
+KUNIT_ARRAY_PARAM_DESC(way, way_cases, desc);
+
+static u64 dropped(struct ib_qp *ibqp)
+{
+	return rhca_counter_sum(ibqp_to_verbs(ibqp)->counters,
+				RHCA_RX_DROPPED_NOT_FOR_US);
+}
+
+static void frame_is_taken_from_the_netdev_of_its_gid(struct kunit *test)
+{
+	const struct way_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct ib_qp *qp = test_qp(hca, c->type);
+	const __be32 deth[2] = { cpu_to_be32(TEST_QKEY),
+				 cpu_to_be32(TEST_PEER_QPN) };
+	struct test_packet p = {
+		.bth = { .opcode = send_only[c->type], .psn = FIRST_PSN,
+			 .pkey = 0xffff, .dest_qpn = qp->qp_num },
+		.extended = deth,
+		.extended_bytes = c->type == IB_QPT_UD ? sizeof(deth) : 0,
+		.payload_bytes = 8,
+	};
+	struct ib_wc wc;
+
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTR);
+	test_post_recv(hca, qp, 1, 0, 256);
+	test_receive_on(hca, &p, hca->ndev[c->port - 1]);
+	KUNIT_EXPECT_EQ(test, test_poll(hca, &wc), c->taken);
+	KUNIT_EXPECT_EQ(test, dropped(qp), c->taken ? 0 : 1);
+}
+
+struct link_case {
+	const char *desc;
+	enum rhca_encap encap;
+	bool link_local;
+	bool other_netdev;
+	bool taken;
+};
+
+static const struct link_case link_cases[] = {
+	{ "v1, the GID's netdev", RHCA_V1, false, false, true },
+	{ "v1, another", RHCA_V1, false, true, false },
+	{ "v2 IPv4, the GID's netdev", RHCA_V2_IPV4, false, false, true },
+	{ "v2 IPv4, another: a weak host", RHCA_V2_IPV4, false, true, true },
+	{ "v2 IPv6, another: a weak host", RHCA_V2_IPV6, false, true, true },
+	{ "v2 link-local, the GID's netdev", RHCA_V2_IPV6, true, false, true },
+	{ "v2 link-local, another", RHCA_V2_IPV6, true, true, false },
+};
+KUNIT_ARRAY_PARAM_DESC(link, link_cases, desc);
+
+static void routed_address_is_taken_from_any_netdev(struct kunit *test)
+{
+	const struct link_case *c = test->param_value;
+	struct net_device *ndev = test_netdev(test, 1);
+	struct net_device *other = test_netdev(test, 2);
+	struct rhca_rx *rx = test_alloc(test, sizeof(*rx));
+	struct sk_buff *skb = alloc_skb(64, GFP_KERNEL);
+	bool taken;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb->dev = c->other_netdev ? other : ndev;
+	rx->skb = skb;
+	rx->ifindex = skb->dev->ifindex;
+	test_flow(&rx->flow, c->encap);
+	if (c->link_local)
+		test_peer_gid(&rx->flow.dgid);
+	rcu_read_lock();
+	taken = rhca_rx_came_by(rx, ndev->ifindex);
+	rcu_read_unlock();
+	kfree_skb(skb);
+	KUNIT_EXPECT_EQ(test, taken, c->taken);
+}
+
+static u64 port_count(const struct rhca_port *port, enum rhca_counter which)
+{
+	return rhca_counter_sum(rhca_port_set(port)->values, which);
+}
+
+/* Whoever floods a host costs it no search of all GID tables */
+static void packet_to_no_qp_counts_where_it_arrives(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct rhca_port *ports = to_rhca_dev(hca->ibdev)->ports;
+	struct test_packet p = {
+		.bth = { .opcode = send_only[IB_QPT_RC], .pkey = 0xffff,
+			 .dest_qpn = 0xfffff0 },
+		.payload_bytes = 8,
+	};
+
+	test_receive_on(hca, &p, hca->ndev[1]);
+	KUNIT_EXPECT_EQ(test, 0, port_count(&ports[0], RHCA_RX_DROPPED_NO_QP));
+	KUNIT_EXPECT_EQ(test, 1, port_count(&ports[1], RHCA_RX_DROPPED_NO_QP));
+}
+
+/* --- the way out ------------------------------------------------------------ */
+
+/* The peer's address, reached by a port of ours */
+static void address_by(struct test_hca *hca, u32 port, struct rdma_ah_attr *ah)
+{
+	test_address(hca, ah);
+	rdma_ah_set_port_num(ah, port);
+}
+
+static int send_datagram(struct test_hca *hca, struct ib_qp *qp, u32 port)
+{
+	struct rdma_ah_attr attr = {};
+	struct ib_ud_wr wr = {
+		.wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED },
+		.remote_qpn = TEST_PEER_QPN, .remote_qkey = TEST_QKEY,
+		.port_num = port,
+	};
+	int ret;
+
+	address_by(hca, port, &attr);
+	wr.ah = rdma_create_ah(hca->pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
+	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(wr.ah));
+	ret = ib_post_send(qp, &wr.wr, NULL);
+	rdma_destroy_ah(wr.ah, RDMA_DESTROY_AH_SLEEPABLE);
+	return ret;
+}
+
+static void datagram_leaves_by_the_port_of_its_qp(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+	struct ib_wc wc;
+
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, send_datagram(hca, qp, 2), -EINVAL);
+	KUNIT_EXPECT_FALSE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, send_datagram(hca, qp, 1), 0);
+	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
+}
+
+static void connection_leaves_by_the_port_of_its_qp(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UC);
+	struct ib_qp_attr attr;
+	int mask;
+
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_INIT);
+	test_qp_attr(hca, qp, &spec, IB_QPS_RTR, &attr, &mask);
+	address_by(hca, 2, &attr.ah_attr);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &attr, mask), -EINVAL);
+	address_by(hca, 1, &attr.ah_attr);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &attr, mask), 0);
+}
+
+static struct kunit_case admission_tests[] = {
+	KUNIT_CASE_PARAM(frame_is_taken_from_the_netdev_of_its_gid,
+			 way_gen_params),
+	KUNIT_CASE_PARAM(routed_address_is_taken_from_any_netdev,
+			 link_gen_params),
+	KUNIT_CASE(packet_to_no_qp_counts_where_it_arrives),
+	KUNIT_CASE(datagram_leaves_by_the_port_of_its_qp),
+	KUNIT_CASE(connection_leaves_by_the_port_of_its_qp),
+	{}
+};
+
+static struct kunit_suite admission_suite = {
+	.name = "rhca_admission",
+	.test_cases = admission_tests,
+};
+kunit_test_suite(admission_suite);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Responses that the local queue has refused: which are due again.
+ */
+#include <kunit/test.h>
+
+#include "lib/packet.h"
+#include "sw/qp/recv_half.h"
+#include "sw/rx/answer.h"
+
+#define NUM_RESOURCES	4
+#define NUM_ANSWERED	3
+
+/* PSNs of the answers to three READs, from the first; they wrap */
+static const struct {
+	u8 first;
+	u8 last;
+} reads[NUM_ANSWERED] = { { 0, 3 }, { 4, 4 }, { 5, 9 } };
+
+#define FIRST_PSN	0xfffffd
+
+static u32 psn_of(u8 number)
+{
+	return (FIRST_PSN + number) & 0xffffff;
+}
+
+/**
+ * struct refusal_case - A response that was refused
+ * @desc: which
+ * @sent: responses that had been handed to the queue
+ * @refused: the first that it did not take
+ * @next: the response of each READ that has to be sent next
+ * @sending: the READ that answering goes on with
+ */
+struct refusal_case {
+	const char *desc;
+	u8 sent;
+	u8 refused;
+	u8 next[NUM_ANSWERED];
+	u8 sending;
+};
+
+static const struct refusal_case refusals[] = {
+	{ "first of all", 10, 0, { 0, 4, 5 }, 0 },
+	{ "in the middle of the oldest", 10, 2, { 2, 4, 5 }, 0 },
+	{ "the only one", 10, 4, { 4, 4, 5 }, 1 },
+	{ "last of all", 10, 9, { 4, 5, 9 }, 2 },
+	{ "while the newest is being answered", 7, 6, { 4, 5, 6 }, 2 },
+	{ "before the one that is being answered", 7, 1, { 1, 4, 5 }, 0 },
+	{ "of the second, with the third not begun", 5, 4, { 4, 4, 5 }, 1 },
+};
+KUNIT_ARRAY_PARAM_DESC(refusal, refusals, desc);
+
+/* As after @sent responses; READs before the oldest have been forgotten */
+static void set_up(struct rhca_responder *recv, u32 oldest, u8 sent)
+{
+	struct rhca_resource *res;
+	u32 i;
+
+	recv->num_resources = NUM_RESOURCES;
+	recv->newest_resource = oldest + NUM_ANSWERED;
+	recv->sending_resource = oldest;
+	for (i = 0; i < NUM_ANSWERED; i++) {
+		res = rhca_resource_at(recv, oldest + i);
+		res->first_psn = psn_of(reads[i].first);
+		res->last_psn = psn_of(reads[i].last);
+		res->next_psn = psn_of(clamp_t(u8, sent, reads[i].first,
+					       reads[i].last + 1));
+		if (sent > reads[i].last)
+			recv->sending_resource++;
+	}
+}
+
+static void refused_responses_are_due_again(struct kunit *test)
+{
+	static const u32 oldest[] = { 0, 2, 0xfffffffe };	/* indices wrap */
+	const struct refusal_case *c = test->param_value;
+	struct rhca_responder *recv = test_alloc(test, sizeof(*recv));
+	unsigned int i, k;
+
+	recv->resources = test_alloc(test, NUM_RESOURCES *
+				     sizeof(*recv->resources));
+	for (i = 0; i < ARRAY_SIZE(oldest); i++) {
+		set_up(recv, oldest[i], c->sent);
+		recv->placed = 17;
+		rhca_answer_go_back(recv, psn_of(c->refused));
+		KUNIT_EXPECT_EQ(test, recv->sending_resource,
+				oldest[i] + c->sending);
+		KUNIT_EXPECT_EQ(test, recv->placed, 0);
+		for (k = 0; k < NUM_ANSWERED; k++)
+			KUNIT_EXPECT_EQ_MSG(test,
+					    rhca_resource_at(recv, oldest[i] + k)->next_psn,
+					    psn_of(c->next[k]), "READ %u", k);
+	}
+}
+
+static struct kunit_case answer_tests[] = {
+	KUNIT_CASE_PARAM(refused_responses_are_due_again, refusal_gen_params),
+	{}
+};
+
+static struct kunit_suite answer_suite = {
+	.name = "rhca_answer",
+	.test_cases = answer_tests,
+};
+kunit_test_suite(answer_suite);

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Verbs that meet a pass of the data path: here the test is the pass, with the lock
+ * of a half in its hands, and another processor calls the verb.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/verbs/queue/cq.h"
+#include "sw/rx/answer.h"
+#include "sw/qp/qp.h"
+#include "sw/rx/responder.h"
+
+#define FIRST_PSN	7
+#define SEND_ONLY	0x04
+#define ACKNOWLEDGE	0x11
+#define NAK_INVALID	0x61
+
+/* What does not wait has done its work by then; what waits is not held up for long */
+#define PATIENCE_MS	50
+
+static const struct test_qp_spec plain = { .rq_psn = FIRST_PSN, .retries = 7 };
+
+/**
+ * struct remote - A verb on another processor
+ * @work: calls it
+ * @verb: the verb
+ * @qp: its QP
+ * @called: the next thing is the call
+ * @returned: it has returned
+ * @result: what it returned; of a query the state
+ */
+struct remote {
+	struct work_struct work;
+	int (*verb)(struct ib_qp *qp);
+	struct ib_qp *qp;
+	struct completion called;
+	struct completion returned;
+	int result;
+};
+
+static int destroy(struct ib_qp *qp)
+{
+	return ib_destroy_qp(qp);
+}
+
+static int reset(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+
+	return ib_modify_qp(qp, &attr, IB_QP_STATE);
+}
+
+static int query(struct ib_qp *qp)
+{
+	return test_qp_state(qp);
+}
+
+static void call_verb(struct work_struct *work)
+{
+	struct remote *remote = container_of(work, struct remote, work);
+
+	complete(&remote->called);
+	remote->result = remote->verb(remote->qp);
+	complete(&remote->returned);
+}
+
+static bool has_passed(ktime_t begin, u32 ms)
+{
+	return ktime_after(ktime_get(), ktime_add_ms(begin, ms));
+}
+
+/* Bottom halves are off: this processor does nothing else */
+static void call_remotely(struct remote *remote)
+{
+	ktime_t begin = ktime_get();
+
+	init_completion(&remote->called);
+	init_completion(&remote->returned);
+	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
+			 &remote->work);
+	while (!completion_done(&remote->called) &&
+	       !has_passed(begin, 30 * MSEC_PER_SEC))
+		cpu_relax();
+	begin = ktime_get();
+	while (!completion_done(&remote->returned) &&
+	       !has_passed(begin, PATIENCE_MS))
+		cpu_relax();
+}
+
+/**
+ * struct end_case - How a QP ends whose user has polled a completion
+ * @desc: the verb
+ * @verb: the same
+ * @destroys: there is no QP afterwards
+ */
+struct end_case {
+	const char *desc;
+	int (*verb)(struct ib_qp *qp);
+	bool destroys;
+};
+
+static const struct end_case end_cases[] = {
+	{ "destroy", destroy, true },
+	{ "modify to RESET", reset },
+};
+KUNIT_ARRAY_PARAM_DESC(end, end_cases, desc);
+
+/* As the responder: the completion is visible, and now the acknowledgement goes out */
+static void acknowledge(struct remote *remote)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(remote->qp));
+	struct rhca_batch batch = {};
+
+	local_bh_disable();
+	rcu_read_lock();
+	rhca_qp_get(remote->qp->qp_num);
+	spin_lock(&qp->recv.lock);
+	rhca_answer(qp, rhca_syndrome(RHCA_AETH_ACK, 0), FIRST_PSN);
+	call_remotely(remote);
+	rhca_responder_continue(qp, &batch);
+	spin_unlock(&qp->recv.lock);
+	rhca_qp_put(&qp->base);
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
+static void completed_message_is_acknowledged(struct kunit *test)
+{
+	const struct end_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct remote remote = { .verb = c->verb };
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second processor");
+	remote.qp = test_qp(hca, IB_QPT_RC);
+	test_qp_bring_up(hca, remote.qp, &plain, IB_QPS_RTS);
+	if (c->destroys)
+		hca->num_qps--;
+	INIT_WORK_ONSTACK(&remote.work, call_verb);
+	acknowledge(&remote);
+	flush_work(&remote.work);
+	destroy_work_on_stack(&remote.work);
+	KUNIT_EXPECT_EQ(test, remote.result, 0);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, ACKNOWLEDGE);
+	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN);
+}
+
+/* As who completes an error: it is visible, and now the state moves */
+static void fail(struct remote *remote, spinlock_t *lock, enum ib_qp_state to)
+{
+	spin_lock_bh(lock);
+	call_remotely(remote);
+	rhca_qp_fail(ibqp_to_verbs(remote->qp), to);
+	spin_unlock_bh(lock);
+}
+
+/**
+ * struct error_case - An error completion
+ * @desc: what it is
+ * @type: of the QP
+ * @of_send: a send request failed, not a receive request
+ * @state: that the QP is in by it
+ */
+struct error_case {
+	const char *desc;
+	enum ib_qp_type type;
+	bool of_send;
+	enum ib_qp_state state;
+};
+
+static const struct error_case error_cases[] = {
+	{ "send request of RC",		IB_QPT_RC, true, IB_QPS_ERR },
+	{ "send request of UD",		IB_QPT_UD, true, IB_QPS_SQE },
+	{ "receive request of RC",	IB_QPT_RC, false, IB_QPS_ERR },
+	{ "receive request of UD",	IB_QPT_UD, false, IB_QPS_ERR },
+};
+KUNIT_ARRAY_PARAM_DESC(error, error_cases, desc);
+
+static void query_knows_of_errors_that_were_polled(struct kunit *test)
+{
+	const struct error_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct remote remote = { .verb = query };
+	struct rhca_sw_qp *qp;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second processor");
+	remote.qp = test_qp(hca, c->type);
+	test_qp_bring_up(hca, remote.qp, &plain, IB_QPS_RTS);
+	qp = to_sw_qp(ibqp_to_verbs(remote.qp));
+	INIT_WORK_ONSTACK(&remote.work, call_verb);
+	fail(&remote, c->of_send ? &qp->send.lock : &qp->recv.lock, c->state);
+	flush_work(&remote.work);
+	destroy_work_on_stack(&remote.work);
+	KUNIT_EXPECT_EQ(test, remote.result, (int)c->state);
+}
+
+/**
+ * struct failure_case - What makes a QP fail, and how that is told
+ * @desc: what it is
+ * @packet: arrives
+ * @of_send: a send request fails, not a receive request
+ * @status: of its completion
+ */
+struct failure_case {
+	const char *desc;
+	struct test_packet packet;
+	bool of_send;
+	enum ib_wc_status status;
+};
+
+static const u8 nak[] = { NAK_INVALID, 0, 0, 1 };
+
+static const struct failure_case failure_cases[] = {
+	{ "send request that the peer refuses",
+	  { .bth.opcode = ACKNOWLEDGE, .extended = nak,
+	    .extended_bytes = sizeof(nak) },
+	  .of_send = true, .status = IB_WC_REM_INV_REQ_ERR },
+	{ "receive request with a wrong key",
+	  { .bth = { .opcode = SEND_ONLY, .psn = FIRST_PSN },
+	    .payload_bytes = 8 },
+	  .status = IB_WC_LOC_PROT_ERR },
+};
+KUNIT_ARRAY_PARAM_DESC(failure, failure_cases, desc);
+
+/**
+ * struct arrival - A packet on another processor
+ * @work: takes it
+ * @hca: the device
+ * @packet: the packet
+ */
+struct arrival {
+	struct work_struct work;
+	struct test_hca *hca;
+	struct test_packet packet;
+};
+
+static void take_packet(struct work_struct *work)
+{
+	struct arrival *arrival = container_of(work, struct arrival, work);
+
+	test_receive(arrival->hca, &arrival->packet);
+}
+
+static void post_what_will_fail(struct test_hca *hca, struct ib_qp *qp,
+				const struct failure_case *c)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)hca->buffer, .length = 64,
+		.lkey = hca->pd->local_dma_lkey ^ 1,
+	};
+	struct ib_recv_wr recv = { .sg_list = &sge, .num_sge = 1 };
+	struct ib_send_wr send = { .opcode = IB_WR_SEND };
+
+	KUNIT_ASSERT_EQ(hca->test, 0, c->of_send ?
+			ib_post_send(qp, &send, NULL) :
+			ib_post_recv(qp, &recv, NULL));
+}
+
+static bool is_free(spinlock_t *lock)
+{
+	bool taken = spin_trylock(lock);
+
+	if (taken)
+		spin_unlock(lock);
+	return taken;
+}
+
+/* The pass that fails has the lock of its half, and waits here for that of the CQ */
+static enum ib_qp_state state_before_completion(struct arrival *arrival,
+						struct rhca_sw_qp *qp,
+						spinlock_t *half)
+{
+	struct rhca_cq *cq = rhca_send_cq(&qp->base);
+	ktime_t begin = ktime_get();
+	enum ib_qp_state state;
+
+	spin_lock_irq(&cq->lock);
+	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
+			 &arrival->work);
+	while (is_free(half) && !has_passed(begin, 30 * MSEC_PER_SEC))
+		cpu_relax();
+	begin = ktime_get();
+	while (!has_passed(begin, PATIENCE_MS))
+		cpu_relax();
+	state = READ_ONCE(qp->base.state);
+	spin_unlock_irq(&cq->lock);
+	return state;
+}
+
+/*
+ * From the moment at which the state is ERR somebody may flush the other queue, or
+ * this one: the request that failed is told first.
+ */
+static void failure_is_told_before_the_state_moves(struct kunit *test)
+{
+	const struct failure_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct arrival arrival = { .hca = hca, .packet = c->packet };
+	enum ib_qp_state state;
+	struct rhca_sw_qp *qp;
+	struct ib_qp *ibqp;
+	struct ib_wc wc;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second processor");
+	ibqp = test_qp(hca, IB_QPT_RC);
+	test_qp_bring_up(hca, ibqp, &plain, IB_QPS_RTS);
+	post_what_will_fail(hca, ibqp, c);
+	qp = to_sw_qp(ibqp_to_verbs(ibqp));
+	arrival.packet.bth.dest_qpn = ibqp->qp_num;
+	INIT_WORK_ONSTACK(&arrival.work, take_packet);
+	state = state_before_completion(&arrival, qp, c->of_send ?
+					&qp->send.lock : &qp->recv.lock);
+	flush_work(&arrival.work);
+	destroy_work_on_stack(&arrival.work);
+	KUNIT_EXPECT_EQ(test, (int)state, IB_QPS_RTS);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, c->status);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(ibqp), IB_QPS_ERR);
+}
+
+static struct kunit_case settle_cases[] = {
+	KUNIT_CASE_PARAM(completed_message_is_acknowledged, end_gen_params),
+	KUNIT_CASE_PARAM(query_knows_of_errors_that_were_polled,
+			 error_gen_params),
+	KUNIT_CASE_PARAM(failure_is_told_before_the_state_moves,
+			 failure_gen_params),
+	{}
+};
+
+static struct kunit_suite settle_suite = {
+	.name = "rhca_sw_qp_settle",
+	.test_cases = settle_cases,
+};
+kunit_test_suite(settle_suite);

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets that arrive together: how their IPv4 identifications were counted, the QPs of
+ * the next ones, and lists of single packets.
+ */
+#include <kunit/test.h>
+#include <linux/ip.h>
+#include <linux/percpu.h>
+#include <linux/unaligned.h>
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/rx/receive.h"
+#include "sw/rx/rx_batch.h"
+#include "sw/verbs/counters.h"
+#include "sw/verbs/qp/qp.h"
+
+#define SEND_ONLY	0x04
+#define WRITE_ONLY	0x0a
+#define SEND_ONLY_INV	0x17
+#define UD_SEND_ONLY	0x64
+#define PAYLOAD		64
+#define FIRST_PSN	0xfffffe		/* wraps */
+#define FIRST_ID	0xfffe			/* wraps as well */
+#define MAX_PACKETS	5
+#define NO_OPCODE	0xfb
+
+/* --- identifications ----------------------------------------------------------- */
+
+/**
+ * struct id_case - A block as it arrives
+ * @desc: who has put it together
+ * @num: packets
+ * @psns: theirs, from the first
+ * @ids: theirs, from the first
+ * @intact: BIT() of each that the receiver has to take
+ */
+struct id_case {
+	const char *desc;
+	unsigned int num;
+	u8 psns[MAX_PACKETS];
+	u8 ids[MAX_PACKETS];
+	unsigned int intact;
+};
+
+static const struct id_case id_cases[] = {
+	{ "segmentation offload", 4, { 0, 1, 2, 3 }, { 0, 1, 2, 3 }, 0xf },
+	{ "GRO of packets without identification", 4, { 0, 1, 2, 3 },
+	  { 0, 0, 0, 0 }, 0xf },
+	{ "GRO over a lost packet", 4, { 0, 1, 3, 4 }, { 0, 1, 3, 4 }, 0xf },
+	{ "GRO over a lost packet, segmented anew", 4, { 0, 1, 3, 4 },
+	  { 0, 1, 2, 3 }, 0xf },
+	{ "a rule that changes", 5, { 0, 1, 2, 3, 4 }, { 0, 1, 2, 0, 0 }, 0x1f },
+	{ "GRO over lost packets of several QPs", 5, { 0, 40, 7, 90, 8 },
+	  { 0, 1, 3, 8, 9 }, 0x1f },
+	{ "more lost than are looked for", 4, { 0, 40, 12, 90 },
+	  { 0, 1, 7, 3 }, 0xb },
+	{ "no rule", 4, { 0, 1, 2, 3 }, { 0, 9, 11, 3 }, 0x9 },
+};
+KUNIT_ARRAY_PARAM_DESC(id, id_cases, desc);
+
+/* A packet with an ICRC over the identification that it has */
+static unsigned int build(u8 *packet, u8 psn, u8 id)
+{
+	struct test_packet p = {
+		.bth = { .opcode = SEND_ONLY, .dest_qpn = 0x17,
+			 .psn = (FIRST_PSN + psn) & 0xffffff },
+		.payload_bytes = PAYLOAD,
+	};
+	unsigned int bytes;
+
+	test_flow(&p.flow, RHCA_V2_IPV4);
+	bytes = test_build(packet, &p);
+	((struct iphdr *)packet)->id = htons((FIRST_ID + id) & 0xffff);
+	test_seal(packet, bytes, RHCA_V2_IPV4);
+	return bytes;
+}
+
+/* A packet of @bytes becomes the next segment of a block, which has its headers once */
+static void add_segment(struct sk_buff *skb, const u8 *packet, unsigned int bytes)
+{
+	unsigned int network = rhca_network_bytes(RHCA_V2_IPV4);
+
+	if (!skb->len)
+		skb_put_data(skb, packet, network);
+	skb_put_data(skb, packet + network, bytes - network);
+	skb_shinfo(skb)->gso_size = bytes - network;
+}
+
+static void finish_block(struct kunit *test, struct sk_buff *skb, u32 netdev)
+{
+	rhca_network_resize(RHCA_V2_IPV4, skb->data,
+			    skb->len - rhca_network_bytes(RHCA_V2_IPV4));
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	skb->dev = test_netdev(test, netdev);
+}
+
+static struct sk_buff *make_block(struct kunit *test, const struct id_case *c)
+{
+	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
+	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
+	unsigned int bytes, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	for (i = 0; i < c->num; i++) {
+		bytes = build(packet, c->psns[i], c->ids[i]);
+		add_segment(skb, packet, bytes);
+	}
+	finish_block(test, skb, 0);
+	return skb;
+}
+
+static void identifications_are_found_by_their_rule(struct kunit *test)
+{
+	const struct id_case *c = test->param_value;
+	struct rhca_walk *walk = test_alloc(test, sizeof(*walk));
+	struct sk_buff *skb = make_block(test, c);
+	struct rhca_counters __percpu *counters;
+	unsigned int i;
+
+	counters = alloc_percpu(struct rhca_counters);
+	KUNIT_ASSERT_NOT_NULL(test, counters);
+	KUNIT_EXPECT_TRUE(test, rhca_walk_begin_block(walk, skb, RHCA_V2_IPV4));
+	for (i = 0; rhca_walk_next(walk); i++) {
+		KUNIT_EXPECT_EQ(test, walk->rx.psn,
+				(FIRST_PSN + c->psns[i]) & 0xffffff);
+		KUNIT_EXPECT_EQ_MSG(test, rhca_walk_intact(walk, counters),
+				    !!(c->intact & BIT(i)), "packet %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, i, c->num);
+	KUNIT_EXPECT_EQ(test, rhca_counter_sum(counters,
+					       RHCA_RX_ICRC_ENCAPSULATED),
+			c->num - hweight32(c->intact));
+	free_percpu(counters);
+	kfree_skb(skb);
+}
+
+/* --- QPs of the next packets ----------------------------------------------------- */
+
+#define QPS	3
+#define NOBODY	QPS		/* no QP has the number */
+#define FAULT	(QPS + 1)	/* to the first QP, and cannot be parsed */
+#define END	(QPS + 2)	/* and all after it */
+
+/**
+ * struct ahead_case - A block to several QPs
+ * @desc: what is peculiar to it
+ * @to: index of the QP of each packet
+ */
+struct ahead_case {
+	const char *desc;
+	u8 to[8];
+};
+
+static const struct ahead_case ahead_cases[] = {
+	{ "each to another", { 0, 1, 2, 0, 1, 2, 0, 1 } },
+	{ "two take turns", { 0, 1, 0, 1, 0, 1, 0, 1 } },
+	{ "several to one", { 0, 0, 0, 1, 1, 0, 0, 2 } },
+	{ "some to nobody", { NOBODY, 0, NOBODY, 1, NOBODY, NOBODY, 2, 0 } },
+	{ "one that is no packet", { 0, FAULT, 1, 2, 0, 1, 2, 0 } },
+	{ "several that are none", { 1, 2, FAULT, FAULT, FAULT, 0, 2, 1 } },
+	{ "one packet", { 2, END, END, END, END, END, END, END } },
+	{ "two packets", { 2, 1, END, END, END, END, END, END } },
+};
+KUNIT_ARRAY_PARAM_DESC(ahead, ahead_cases, desc);
+
+static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
+				const u32 *numbers)
+{
+	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
+	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
+	struct test_packet p = { .payload_bytes = PAYLOAD };
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	test_flow(&p.flow, RHCA_V2_IPV4);
+	for (i = 0; i < ARRAY_SIZE(c->to) && c->to[i] != END; i++) {
+		p.bth = (struct rhca_bth_fields) {
+			.opcode = c->to[i] == FAULT ? NO_OPCODE : SEND_ONLY,
+			.dest_qpn = numbers[c->to[i]], .psn = i,
+		};
+		add_segment(skb, packet, test_build(packet, &p));
+	}
+	finish_block(test, skb, 7);
+	return skb;
+}
+
+/* Of what lies ahead only the next two packets may be known, and nothing wrong */
+static void expect_known(struct kunit *test, struct rhca_walk *walk,
+			 const struct ahead_case *c, const u32 *numbers)
+{
+	unsigned int at = walk->place + RHCA_WALK_AHEAD;
+	const struct rhca_qp_ahead *ahead =
+		&walk->ahead[at % RHCA_WALK_AHEAD];
+	bool inside = at < ARRAY_SIZE(c->to) && c->to[at] != END;
+
+	KUNIT_EXPECT_EQ_MSG(test, ahead->number,
+			    inside ? numbers[c->to[at]] : 0,
+			    "at packet %u", walk->place);
+	if (!inside || ahead->number == numbers[NOBODY])
+		KUNIT_EXPECT_NULL(test, ahead->handle);
+	else if (ahead->handle)
+		KUNIT_EXPECT_EQ(test, ahead->handle->qp->number, ahead->number);
+}
+
+/* Whatever has been looked up before: a packet is its own QP's */
+static void packet_is_for_the_qp_that_it_names(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct rhca_walk *walk = test_alloc(test, sizeof(*walk));
+	const struct ahead_case *c = test->param_value;
+	unsigned int i, packets = 0, taken = 0;
+	struct rhca_qp_handle *handle;
+	struct ib_qp *qp[QPS];
+	u32 numbers[QPS + 2];
+	struct sk_buff *skb;
+
+	for (i = 0; i < QPS; i++) {
+		qp[i] = test_qp(hca, IB_QPT_RC);
+		numbers[i] = qp[i]->qp_num;
+	}
+	numbers[NOBODY] = 0xabcdef;
+	numbers[FAULT] = numbers[0];
+	skb = block_to(test, c, numbers);
+	rcu_read_lock();
+	KUNIT_EXPECT_TRUE(test, rhca_walk_begin_block(walk, skb, RHCA_V2_IPV4));
+	for (; rhca_walk_next(walk); packets++) {
+		handle = rhca_walk_find_handle(walk);
+		KUNIT_EXPECT_PTR_EQ_MSG(test, handle,
+					rhca_qp_find_handle(numbers[c->to[walk->place]]),
+					"packet %u", walk->place);
+		rhca_walk_look_ahead(walk);
+		expect_known(test, walk, c, numbers);
+	}
+	rcu_read_unlock();
+	for (i = 0; i < ARRAY_SIZE(c->to); i++)
+		taken += c->to[i] < FAULT;
+	KUNIT_EXPECT_EQ(test, packets, taken);
+	kfree_skb(skb);
+}
+
+/* They are looked up before their turn, each once */
+static void qps_of_the_next_packets_are_known(struct kunit *test)
+{
+	static const struct ahead_case c = { "", { 0, 1, 2, 0, 1, 2, 0, 1 } };
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct rhca_walk *walk = test_alloc(test, sizeof(*walk));
+	const struct rhca_qp_ahead *ahead;
+	u32 numbers[QPS + 2];
+	struct sk_buff *skb;
+	unsigned int i;
+
+	for (i = 0; i < QPS; i++)
+		numbers[i] = test_qp(hca, IB_QPT_RC)->qp_num;
+	skb = block_to(test, &c, numbers);
+	rcu_read_lock();
+	KUNIT_EXPECT_TRUE(test, rhca_walk_begin_block(walk, skb, RHCA_V2_IPV4));
+	while (rhca_walk_next(walk)) {
+		ahead = &walk->ahead[walk->place % RHCA_WALK_AHEAD];
+		if (walk->place >= RHCA_WALK_AHEAD)
+			KUNIT_EXPECT_PTR_EQ_MSG(test, ahead->handle,
+						rhca_qp_find_handle(numbers[c.to[walk->place]]),
+						"packet %u", walk->place);
+		rhca_walk_look_ahead(walk);
+	}
+	rcu_read_unlock();
+	kfree_skb(skb);
+}
+
+/* --- lists ---------------------------------------------------------------------- */
+
+struct bench {
+	struct test_hca *hca;
+	struct ib_qp *qp;
+	struct list_head list;
+	u64 posted;
+};
+
+static const struct test_qp_spec spec = {
+	.access = IB_ACCESS_REMOTE_WRITE, .rq_psn = FIRST_PSN, .retries = 7,
+};
+
+static struct ib_qp *add_qp(struct bench *b, enum ib_qp_type type)
+{
+	struct ib_qp *qp = test_qp(b->hca, type);
+
+	test_qp_bring_up(b->hca, qp, &spec, IB_QPS_RTS);
+	return qp;
+}
+
+static void setup(struct bench *b, struct kunit *test, enum ib_qp_type type)
+{
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->qp = add_qp(b, type);
+	INIT_LIST_HEAD(&b->list);
+	b->posted = 0;
+}
+
+static void post_recvs(struct bench *b, struct ib_qp *qp, unsigned int num)
+{
+	while (num--)
+		test_post_recv(b->hca, qp, b->posted++, 0, 2048);
+}
+
+static void append_packet(struct bench *b, struct test_packet *p, bool flip)
+{
+	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
+	struct sk_buff *skb;
+	unsigned int bytes;
+
+	test_peer_gid(&p->flow.sgid);
+	bytes = test_build(packet, p);
+	packet[bytes - 8] ^= flip;
+	skb = test_skb(b->hca->test, packet, bytes, TEST_LINEAR, 0);
+	skb->dev = b->hca->ndev[0];
+	list_add_tail(&skb->list, &b->list);
+}
+
+/* The next packet of the list that is about to arrive; @flip spoils its payload */
+static void append(struct bench *b, struct ib_qp *qp, int psn, bool flip)
+{
+	static const u8 deth[8] = { 0x11, 0x11, 0x11, 0x11 };
+	bool ud = qp->qp_type == IB_QPT_UD;
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V1, .hop_limit = 64, .dgid = b->hca->gid },
+		.bth = { .opcode = ud ? UD_SEND_ONLY : SEND_ONLY, .ack_req = !ud,
+			 .psn = (FIRST_PSN + psn) & 0xffffff,
+			 .dest_qpn = qp->qp_num },
+		.extended = deth, .extended_bytes = ud ? sizeof(deth) : 0,
+		.payload_bytes = PAYLOAD,
+	};
+
+	append_packet(b, &p, flip);
+}
+
+static void arrive(struct bench *b)
+{
+	local_bh_disable();
+	rhca_receive_list(&b->list, RHCA_V1);
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(b->hca->test, list_empty(&b->list));
+}
+
+/* In the order of the list */
+static void expect_completions(struct bench *b, unsigned int num)
+{
+	struct kunit *test = b->hca->test;
+	struct ib_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < num; i++) {
+		KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
+		KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+	}
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
+}
+
+static void packets_of_one_qp_are_acknowledged_once(struct kunit *test)
+{
+	struct bench b;
+	int i;
+
+	setup(&b, test, IB_QPT_RC);
+	post_recvs(&b, b.qp, 4);
+	for (i = 0; i < 4; i++)
+		append(&b, b.qp, i, false);
+	arrive(&b);
+	expect_completions(&b, 4);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 1);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_PACKETS), 4);
+}
+
+static void damaged_packet_is_as_good_as_lost(struct kunit *test)
+{
+	struct bench b;
+	int i;
+
+	setup(&b, test, IB_QPT_RC);
+	post_recvs(&b, b.qp, 4);
+	for (i = 0; i < 4; i++)
+		append(&b, b.qp, i, i == 1);
+	arrive(&b);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_ICRC_ENCAPSULATED), 1);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_OUT_OF_SEQUENCE), 2);
+	for (i = 1; i < 4; i++)
+		append(&b, b.qp, i, false);
+	arrive(&b);
+	expect_completions(&b, 4);
+}
+
+static void what_is_no_packet_is_passed_over(struct kunit *test)
+{
+	struct sk_buff *skb;
+	struct bench b;
+	int i;
+
+	setup(&b, test, IB_QPT_RC);
+	post_recvs(&b, b.qp, 2);
+	for (i = 0; i < 2; i++) {
+		append(&b, b.qp, i, false);
+		skb = alloc_skb(64, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		skb_put_zero(skb, 7);
+		skb->dev = b.hca->ndev[0];
+		list_add_tail(&skb->list, &b.list);
+	}
+	arrive(&b);
+	expect_completions(&b, 2);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_DROPPED_TRUNCATED), 2);
+}
+
+static void qps_take_turns(struct kunit *test)
+{
+	struct ib_qp *other, *ud;
+	struct bench b;
+	int i;
+
+	setup(&b, test, IB_QPT_RC);
+	other = add_qp(&b, IB_QPT_RC);
+	ud = add_qp(&b, IB_QPT_UD);
+	for (i = 0; i < 3; i++) {
+		post_recvs(&b, b.qp, 1);
+		post_recvs(&b, ud, 1);
+		post_recvs(&b, other, 1);
+		append(&b, b.qp, i, false);
+		append(&b, ud, i, false);
+		append(&b, other, i, false);
+	}
+	arrive(&b);
+	expect_completions(&b, 9);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 6);
+}
+
+/* Packet @psn of a connection, with one extended header; a WRITE has payload */
+static void append_keyed(struct bench *b, u8 opcode, int psn, const u8 *extended,
+			 unsigned int extended_bytes)
+{
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V1, .hop_limit = 64, .dgid = b->hca->gid },
+		.bth = { .opcode = opcode, .ack_req = true,
+			 .psn = (FIRST_PSN + psn) & 0xffffff,
+			 .dest_qpn = b->qp->qp_num },
+		.extended = extended, .extended_bytes = extended_bytes,
+		.payload_bytes = opcode == WRITE_ONLY ? PAYLOAD : 0,
+	};
+
+	append_packet(b, &p, false);
+}
+
+/*
+ * Or it would wait for the packets before it, and those behind it be dropped. The SEND
+ * has no payload, whose memory would be used in place of the key's.
+ */
+static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *test)
+{
+	struct bench b;
+	u8 extended[16];
+
+	setup(&b, test, IB_QPT_RC);
+	test_mr(b.hca, b.qp, 4096, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	post_recvs(&b, b.qp, 2);
+	put_unaligned_be64((uintptr_t)b.hca->buffer, extended);
+	put_unaligned_be32(b.hca->mr->rkey, extended + 8);
+	put_unaligned_be32(PAYLOAD, extended + 12);
+	append_keyed(&b, WRITE_ONLY, 0, extended, 16);
+	append_keyed(&b, SEND_ONLY_INV, 1, extended + 8, 4);
+	append(&b, b.qp, 2, false);
+	arrive(&b);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_DROPPED_NO_RESOURCE), 0);
+	expect_completions(&b, 2);
+}
+
+/**
+ * struct watch - Who polls while a list is being taken
+ * @hca: whose CQ
+ * @freed: packets that have been taken and freed
+ * @seen: completions found
+ * @behind: most packets that had been taken with no completion to be seen
+ */
+static struct watch {
+	struct test_hca *hca;
+	u32 freed;
+	u32 seen;
+	u32 behind;
+} watch;
+
+static void poll_at_end_of_packet(struct sk_buff *skb)
+{
+	struct ib_wc wc;
+
+	watch.freed++;
+	while (test_poll(watch.hca, &wc))
+		watch.seen++;
+	watch.behind = max(watch.behind, watch.freed - watch.seen);
+}
+
+/* Or the queue would be empty before its owner can know that he has to post again */
+static void completions_wait_for_no_more_than_a_quarter_of_the_queue(struct kunit *test)
+{
+	struct sk_buff *skb;
+	struct bench b;
+	u32 depth;
+	int i;
+
+	setup(&b, test, IB_QPT_UD);
+	watch = (struct watch) { .hca = b.hca };
+	depth = ibqp_to_verbs(b.qp)->rq.max_wr;
+	post_recvs(&b, b.qp, depth);
+	for (i = 0; i < depth; i++)
+		append(&b, b.qp, i, false);
+	list_for_each_entry(skb, &b.list, list)
+		skb->destructor = poll_at_end_of_packet;
+	arrive(&b);
+	KUNIT_EXPECT_EQ(test, watch.freed, depth);
+	KUNIT_EXPECT_LT(test, watch.behind, depth / 4);
+}
+
+static void list_without_packets_is_harmless(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test, IB_QPT_RC);
+	arrive(&b);
+	expect_completions(&b, 0);
+}
+
+static struct kunit_case walk_tests[] = {
+	KUNIT_CASE_PARAM(identifications_are_found_by_their_rule, id_gen_params),
+	KUNIT_CASE_PARAM(packet_is_for_the_qp_that_it_names, ahead_gen_params),
+	KUNIT_CASE(qps_of_the_next_packets_are_known),
+	KUNIT_CASE(packets_of_one_qp_are_acknowledged_once),
+	KUNIT_CASE(damaged_packet_is_as_good_as_lost),
+	KUNIT_CASE(what_is_no_packet_is_passed_over),
+	KUNIT_CASE(qps_take_turns),
+	KUNIT_CASE(key_is_not_in_use_when_the_same_list_invalidates_it),
+	KUNIT_CASE(completions_wait_for_no_more_than_a_quarter_of_the_queue),
+	KUNIT_CASE(list_without_packets_is_harmless),
+	{}
+};
+
+static struct kunit_suite walk_suite = {
+	.name = "rhca_walk",
+	.test_cases = walk_tests,
+};
+kunit_test_suite(walk_suite);

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Doorbells: what is posted after a pause leaves at once, what follows it closely
+ * leaves together.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/tx/doorbell.h"
+
+#define SEND_ONLY	0x04
+
+/* The longest that there is, and one that can be waited for */
+#define GAP_NS		U32_MAX
+#define SHORT_GAP_MS	100
+
+/* So many gaps does it take who has posted to many QPs, at most */
+#define MOST_GAPS	32
+
+static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
+
+/**
+ * struct bench - Somebody who posts on one processor
+ * @hca: the device
+ * @qp: a QP of it
+ * @begun: what he has posted since follows closely
+ */
+struct bench {
+	struct test_hca *hca;
+	struct ib_qp *qp;
+	ktime_t begun;
+};
+
+/* Each case has a thread of its own, so this ends with the case */
+static void stay_on_this_processor(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0,
+			set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())));
+}
+
+static void setup(struct bench *b, struct kunit *test)
+{
+	stay_on_this_processor(test);
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->qp = test_qp(b->hca, IB_QPT_RC);
+	test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
+}
+
+static void post_to(struct bench *b, struct ib_qp *qp, unsigned int num)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+
+	while (num--)
+		KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(qp, &wr, NULL));
+}
+
+static void post(struct bench *b, unsigned int num)
+{
+	post_to(b, b->qp, num);
+}
+
+/* After a pause: whatever was posted before, it is longer ago than such a gap */
+static void post_first(struct bench *b)
+{
+	rhca_doorbell_gap_ns = 1;
+	udelay(5);
+	b->begun = ktime_get();
+	post(b, 1);
+	rhca_doorbell_gap_ns = GAP_NS;
+}
+
+static bool has_begun_within(struct bench *b, u64 ns)
+{
+	return ktime_before(ktime_get(), ktime_add_ns(b->begun, ns));
+}
+
+/* The rest waits. On a machine that has stood still for a gap nothing has to */
+static void expect_sent_so_far(struct bench *b, u32 num)
+{
+	u32 sent = test_num_sent(b->hca);
+
+	if (has_begun_within(b, GAP_NS))
+		KUNIT_EXPECT_EQ(b->hca->test, sent, num);
+}
+
+/*
+ * More than a gap later a request is posted: does it leave at once? What does not was
+ * posted within some gaps, unless the machine has stood still for so long.
+ */
+static void expect_after_a_gap(struct bench *b, bool at_once)
+{
+	u32 before = test_num_sent(b->hca);
+
+	rhca_doorbell_gap_ns = SHORT_GAP_MS * NSEC_PER_MSEC;
+	msleep(SHORT_GAP_MS + 10);
+	local_bh_disable();
+	post(b, 1);
+	if (at_once || has_begun_within(b, MOST_GAPS * SHORT_GAP_MS *
+					   (u64)NSEC_PER_MSEC))
+		KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca),
+				before + at_once);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca), before + 1);
+}
+
+static void request_after_a_pause_leaves_at_once(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test);
+	local_bh_disable();
+	post_first(&b);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 1);
+	local_bh_enable();
+	expect_after_a_gap(&b, true);
+	expect_after_a_gap(&b, true);
+}
+
+static void requests_behind_it_wait_for_a_softirq(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test);
+	local_bh_disable();
+	post_first(&b);
+	post(&b, 3);
+	expect_sent_so_far(&b, 1);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4);
+}
+
+static void poll_of_an_empty_queue_lets_them_leave(struct kunit *test)
+{
+	struct bench b;
+	struct ib_wc wc;
+
+	setup(&b, test);
+	post_first(&b);
+	post(&b, 3);
+	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4);
+}
+
+/* A message arrives, and its completion is polled */
+static void give(struct bench *b, u32 psn)
+{
+	struct test_packet p = {
+		.bth = { .opcode = SEND_ONLY, .psn = psn },
+		.payload_bytes = 4,
+	};
+	struct ib_wc wc;
+
+	p.bth.dest_qpn = b->qp->qp_num;
+	test_post_recv(b->hca, b->qp, 1, 0, 64);
+	test_receive(b->hca, &p);
+	KUNIT_ASSERT_TRUE(b->hca->test, test_poll(b->hca, &wc));
+}
+
+/* How many leave by the first, and by the second poll of an empty queue */
+static void poll_twice(struct bench *b, struct ib_cq *cq, u32 *first, u32 *second)
+{
+	u32 before = test_num_sent(b->hca);
+	int polled;
+	struct ib_wc wc;
+
+	preempt_disable();	/* or ksoftirqd may come first */
+	post(b, 1);
+	polled = ib_poll_cq(cq, 1, &wc);
+	*first = test_num_sent(b->hca) - before;
+	polled += ib_poll_cq(cq, 1, &wc);
+	*second = test_num_sent(b->hca) - before;
+	preempt_enable();
+	KUNIT_EXPECT_EQ(b->hca->test, polled, 0);
+}
+
+/* Who polls several queues in turn waits only when none of them has anything */
+static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
+{
+	struct ib_cq_init_attr attr = { .cqe = 4 };
+	u32 tries, first = 1, second;
+	struct ib_cq *other;
+	struct bench b;
+
+	setup(&b, test);
+	other = ib_create_cq(b.hca->ibdev, NULL, NULL, NULL, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	post_first(&b);
+	/* A softirq may come in between by chance */
+	for (tries = 0; tries < 20 && first; tries++) {
+		give(&b, tries);
+		poll_twice(&b, other, &first, &second);
+		KUNIT_EXPECT_EQ(test, second, 1);
+	}
+	KUNIT_EXPECT_EQ(test, first, 0);
+	ib_destroy_cq(other);
+}
+
+/* Whoever has seen all that was done is not in a burst, how soon he may post */
+static void request_after_the_last_completion_leaves_at_once(struct kunit *test)
+{
+	struct ib_wc wc[2];
+	struct bench b;
+	struct test_packet p = { .bth = { .opcode = SEND_ONLY },
+				 .payload_bytes = 4 };
+
+	setup(&b, test);
+	post_first(&b);
+	p.bth.dest_qpn = b.qp->qp_num;
+	test_post_recv(b.hca, b.qp, 1, 0, 64);
+	test_receive(b.hca, &p);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(b.hca->cq, 2, wc), 1);
+	local_bh_disable();
+	post(&b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 2);
+	post(&b, 1);
+	expect_sent_so_far(&b, 2);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 3);
+}
+
+#define MAX_WAITING_QPS	128
+
+/* One after the other, as by somebody who has many peers */
+static void qps_wait_for_one_softirq_together(struct kunit *test)
+{
+	struct ib_qp **others;
+	struct bench b;
+	u32 i;
+
+	setup(&b, test);
+	others = test_alloc(test, MAX_WAITING_QPS * sizeof(*others));
+	for (i = 0; i < MAX_WAITING_QPS; i++) {
+		others[i] = test_qp(b.hca, IB_QPT_RC);
+		test_qp_bring_up(b.hca, others[i], &spec, IB_QPS_RTS);
+	}
+	local_bh_disable();
+	post_first(&b);
+	for (i = 0; i < MAX_WAITING_QPS; i++)
+		post_to(&b, others[i], 1);
+	expect_sent_so_far(&b, 1);
+	post(&b, 1);		/* no more of them: this one is obeyed at once */
+	expect_sent_so_far(&b, 2);
+	post_to(&b, others[0], 1);
+	expect_sent_so_far(&b, 2);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 3 + MAX_WAITING_QPS);
+
+	/* Who has posted to many is waited for longer than a gap, but only once */
+	expect_after_a_gap(&b, false);
+	expect_after_a_gap(&b, true);
+}
+
+static void full_block_of_them_does_not_wait(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test);
+	local_bh_disable();
+	post_first(&b);
+	post(&b, 31);
+	expect_sent_so_far(&b, 1);
+	post(&b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 33);
+	local_bh_enable();
+}
+
+static void none_waits_where_that_is_switched_off(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test);
+	rhca_doorbell_gap_ns = 0;
+	local_bh_disable();
+	post(&b, 4);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4);
+	local_bh_enable();
+}
+
+/* And a QP that goes takes with it what waits */
+static void qp_that_waits_can_be_destroyed(struct kunit *test)
+{
+	struct bench b;
+
+	setup(&b, test);
+	local_bh_disable();
+	post_first(&b);
+	post(&b, 3);
+	local_bh_enable();
+	test_hca_remove(b.hca);
+}
+
+static struct kunit_case doorbell_tests[] = {
+	KUNIT_CASE(request_after_a_pause_leaves_at_once),
+	KUNIT_CASE(requests_behind_it_wait_for_a_softirq),
+	KUNIT_CASE(poll_of_an_empty_queue_lets_them_leave),
+	KUNIT_CASE(poll_of_an_empty_queue_may_come_after_a_full_one),
+	KUNIT_CASE(request_after_the_last_completion_leaves_at_once),
+	KUNIT_CASE(qps_wait_for_one_softirq_together),
+	KUNIT_CASE(full_block_of_them_does_not_wait),
+	KUNIT_CASE(none_waits_where_that_is_switched_off),
+	KUNIT_CASE(qp_that_waits_can_be_destroyed),
+	{}
+};
+
+static struct kunit_suite doorbell_suite = {
+	.name = "rhca_doorbell",
+	.test_cases = doorbell_tests,
+};
+kunit_test_suite(doorbell_suite);

@@ -1,0 +1,1141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester: which packets a send request becomes, and what answers do.
+ */
+#include <kunit/test.h>
+#include <linux/unaligned.h>
+#include <linux/workqueue.h>
+
+#include "sw/verbs/qp/qp.h"
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/tx/doorbell.h"
+#include "sw/tx/pass.h"
+#include "sw/qp/qp.h"
+#include "sw/tx/requester.h"
+#include "sw/tx/segment.h"
+
+#define MTU		TEST_MTU_BYTES
+#define FIRST_PSN	0xfffffe	/* the third packet is behind the wrap */
+#define REMOTE_ADDR	0x1000000000ULL
+#define REMOTE_KEY	0x4711
+#define IMM		0x12345678
+
+/* Opcodes of table 38, without the transport */
+#define SEND_FIRST	0x00
+#define SEND_MIDDLE	0x01
+#define SEND_LAST	0x02
+#define SEND_LAST_IMM	0x03
+#define SEND_ONLY	0x04
+#define SEND_ONLY_IMM	0x05
+#define WRITE_FIRST	0x06
+#define WRITE_MIDDLE	0x07
+#define WRITE_LAST	0x08
+#define WRITE_LAST_IMM	0x09
+#define WRITE_ONLY	0x0a
+#define WRITE_ONLY_IMM	0x0b
+#define READ_REQUEST	0x0c
+#define READ_RESPONSE_FIRST	0x0d
+#define READ_RESPONSE_MIDDLE	0x0e
+#define READ_RESPONSE_LAST	0x0f
+#define ACKNOWLEDGE	0x11
+#define CMP_SWAP	0x13
+#define FETCH_ADD	0x14
+#define SEND_LAST_INV	0x16
+#define SEND_ONLY_INV	0x17
+#define UC		0x20
+#define UD_SEND_ONLY	0x64
+
+#define NAK_PSN		0x60	/* syndrome of table 43 */
+
+static const struct test_qp_spec spec = {
+	.sq_psn = FIRST_PSN, .initiator_depth = 16, .retries = 3,
+};
+
+static struct ib_qp *rts_qp(struct test_hca *hca, enum ib_qp_type type)
+{
+	struct ib_qp *qp = test_qp(hca, type);
+
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
+	return qp;
+}
+
+/* A request for the first @bytes of the buffer */
+static void fill_wr(struct test_hca *hca, struct ib_rdma_wr *wr,
+		    struct ib_sge *sge, enum ib_wr_opcode opcode, u32 bytes)
+{
+	*sge = (struct ib_sge) {
+		.addr = (uintptr_t)hca->buffer, .length = bytes,
+		.lkey = hca->pd->local_dma_lkey,
+	};
+	*wr = (struct ib_rdma_wr) {
+		.wr = {
+			.wr_id = bytes, .opcode = opcode, .sg_list = sge,
+			.num_sge = bytes ? 1 : 0,
+			.send_flags = IB_SEND_SIGNALED,
+			.ex.imm_data = cpu_to_be32(IMM),
+		},
+		.remote_addr = REMOTE_ADDR, .rkey = REMOTE_KEY,
+	};
+	if (opcode == IB_WR_SEND_WITH_INV)
+		wr->wr.ex.invalidate_rkey = REMOTE_KEY;
+}
+
+static void post(struct test_hca *hca, struct ib_qp *qp,
+		 enum ib_wr_opcode opcode, u32 bytes)
+{
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
+
+	fill_wr(hca, &wr, &sge, opcode, bytes);
+	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_send(qp, &wr.wr, NULL));
+}
+
+/* --- segmentation --------------------------------------------------------------- */
+
+#define MAX_SEGMENTS	4
+#define END		0xff
+
+struct segment_case {
+	const char *desc;
+	enum ib_qp_type type;
+	enum ib_wr_opcode opcode;
+	u32 bytes;
+	u8 opcodes[MAX_SEGMENTS];
+};
+
+#define ONE(a)		{ a, END }
+#define TWO(a, b)	{ a, b, END }
+#define THREE(a, b, c)	{ a, b, c, END }
+
+#define SIZES(name, type, wr, t, only, first, middle, last)		     \
+	{ name " of nothing", type, wr, 0, ONE((t) | (only)) },		     \
+	{ name " of a byte", type, wr, 1, ONE((t) | (only)) },		     \
+	{ name " of MTU - 1", type, wr, MTU - 1, ONE((t) | (only)) },	     \
+	{ name " of MTU", type, wr, MTU, ONE((t) | (only)) },		     \
+	{ name " of MTU + 1", type, wr, MTU + 1,			     \
+	  TWO((t) | (first), (t) | (last)) },				     \
+	{ name " of 2 MTU", type, wr, 2 * MTU,				     \
+	  TWO((t) | (first), (t) | (last)) },				     \
+	{ name " of 3 MTU", type, wr, 3 * MTU,				     \
+	  THREE((t) | (first), (t) | (middle), (t) | (last)) }
+
+static const struct segment_case segment_cases[] = {
+	SIZES("RC SEND", IB_QPT_RC, IB_WR_SEND, 0,
+	      SEND_ONLY, SEND_FIRST, SEND_MIDDLE, SEND_LAST),
+	SIZES("RC SEND_IMM", IB_QPT_RC, IB_WR_SEND_WITH_IMM, 0,
+	      SEND_ONLY_IMM, SEND_FIRST, SEND_MIDDLE, SEND_LAST_IMM),
+	SIZES("RC SEND_INV", IB_QPT_RC, IB_WR_SEND_WITH_INV, 0,
+	      SEND_ONLY_INV, SEND_FIRST, SEND_MIDDLE, SEND_LAST_INV),
+	SIZES("RC WRITE", IB_QPT_RC, IB_WR_RDMA_WRITE, 0,
+	      WRITE_ONLY, WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST),
+	SIZES("RC WRITE_IMM", IB_QPT_RC, IB_WR_RDMA_WRITE_WITH_IMM, 0,
+	      WRITE_ONLY_IMM, WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST_IMM),
+	SIZES("UC SEND", IB_QPT_UC, IB_WR_SEND, UC,
+	      SEND_ONLY, SEND_FIRST, SEND_MIDDLE, SEND_LAST),
+	SIZES("UC SEND_IMM", IB_QPT_UC, IB_WR_SEND_WITH_IMM, UC,
+	      SEND_ONLY_IMM, SEND_FIRST, SEND_MIDDLE, SEND_LAST_IMM),
+	SIZES("UC WRITE", IB_QPT_UC, IB_WR_RDMA_WRITE, UC,
+	      WRITE_ONLY, WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST),
+	SIZES("UC WRITE_IMM", IB_QPT_UC, IB_WR_RDMA_WRITE_WITH_IMM, UC,
+	      WRITE_ONLY_IMM, WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST_IMM),
+};
+KUNIT_ARRAY_PARAM_DESC(segment, segment_cases, desc);
+
+static void expect_payload(struct test_hca *hca, const struct test_sent *sent,
+			   u32 offset)
+{
+	KUNIT_EXPECT_MEMEQ(hca->test, sent->payload, hca->buffer + offset,
+			   sent->payload_bytes);
+}
+
+static void message_is_cut_at_the_mtu(struct kunit *test)
+{
+	const struct segment_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, c->type);
+	u32 i, offset = 0, bytes;
+	bool last;
+
+	post(hca, qp, c->opcode, c->bytes);
+	for (i = 0; c->opcodes[i] != END; i++) {
+		bytes = min(c->bytes - offset, MTU);
+		last = c->opcodes[i + 1] == END;
+		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+		KUNIT_EXPECT_EQ(test, sent->opcode, c->opcodes[i]);
+		KUNIT_EXPECT_EQ(test, sent->payload_bytes, bytes);
+		KUNIT_EXPECT_EQ(test, sent->pad, -bytes & 3);
+		KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + i) & 0xffffff);
+		KUNIT_EXPECT_EQ(test, sent->dest_qpn, TEST_PEER_QPN);
+		KUNIT_EXPECT_EQ(test, sent->ack_req,
+				last && c->type == IB_QPT_RC);
+		KUNIT_EXPECT_FALSE(test, sent->solicited);
+		expect_payload(hca, sent, offset);
+		offset += bytes;
+	}
+	KUNIT_EXPECT_EQ(test, offset, c->bytes);
+	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
+}
+
+/* RETH, immediate and invalidate: where they are is in kunit/wire/opcode_kunit.c */
+static void extended_headers_carry_the_request(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+
+	post(hca, qp, IB_WR_RDMA_WRITE_WITH_IMM, MTU + 5);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(sent->extended), REMOTE_ADDR);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended + 8),
+			REMOTE_KEY);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended + 12), MTU + 5);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended), IMM);
+
+	post(hca, qp, IB_WR_SEND_WITH_INV, 3);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended), REMOTE_KEY);
+}
+
+static void solicited_is_said_by_the_last_packet(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
+
+	fill_wr(hca, &wr, &sge, IB_WR_SEND, 2 * MTU);
+	wr.wr.send_flags |= IB_SEND_SOLICITED;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_FALSE(test, sent->solicited);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_TRUE(test, sent->solicited);
+	/* A WRITE without immediate takes no receive request */
+	wr.wr.opcode = IB_WR_RDMA_WRITE;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_FALSE(test, sent->solicited);
+}
+
+/* Many short entries, not on borders of packets */
+static void entries_of_a_list_are_joined(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	static const u32 bytes[4] = { 1, 255, 0, 301 };
+	struct ib_sge sge[4];
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 4,
+	};
+	u32 i, offset = 0;
+
+	for (i = 0; i < 4; i++) {
+		sge[i] = (struct ib_sge) {
+			.addr = (uintptr_t)hca->buffer + offset,
+			.length = bytes[i], .lkey = hca->pd->local_dma_lkey,
+		};
+		offset += bytes[i];
+	}
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr, NULL));
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+		KUNIT_EXPECT_EQ(test, sent->payload_bytes, i < 2 ? MTU : 45);
+		expect_payload(hca, sent, i * MTU);
+	}
+}
+
+struct read_case {
+	const char *desc;
+	u32 bytes;
+	u32 requests;
+};
+
+/* A request asks for 32 packets at most, RHCA_READ_CHUNK */
+static const struct read_case read_cases[] = {
+	{ "nothing",			0,		1 },
+	{ "a byte",			1,		1 },
+	{ "MTU",			MTU,		1 },
+	{ "MTU + 1",			MTU + 1,	1 },
+	{ "32 packets",			32 * MTU,	1 },
+	{ "32 packets and a byte",	32 * MTU + 1,	2 },
+	{ "64 packets",			64 * MTU,	2 },
+	{ "100 packets less a byte",	100 * MTU - 1,	4 },
+};
+KUNIT_ARRAY_PARAM_DESC(read, read_cases, desc);
+
+static void read_is_asked_for_in_chunks(struct kunit *test)
+{
+	const struct read_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	u32 i, offset = 0, bytes;
+
+	post(hca, qp, IB_WR_RDMA_READ, c->bytes);
+	for (i = 0; i < c->requests; i++) {
+		bytes = min(c->bytes - offset, 32U * MTU);
+		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+		KUNIT_EXPECT_EQ(test, sent->opcode, READ_REQUEST);
+		KUNIT_EXPECT_EQ(test, sent->payload_bytes, 0);
+		KUNIT_EXPECT_EQ(test, sent->psn,
+				(FIRST_PSN + 32 * i) & 0xffffff);
+		KUNIT_EXPECT_EQ(test, get_unaligned_be64(sent->extended),
+				REMOTE_ADDR + offset);
+		KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended + 8),
+				REMOTE_KEY);
+		KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended + 12),
+				bytes);
+		offset += bytes;
+	}
+	KUNIT_EXPECT_EQ(test, offset, c->bytes);
+	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
+	/* The next request begins behind the responses */
+	post(hca, qp, IB_WR_SEND, 0);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->psn,
+			(FIRST_PSN + max(DIV_ROUND_UP(c->bytes, MTU), 1)) &
+			0xffffff);
+}
+
+static void reads_in_flight_are_limited(struct kunit *test)
+{
+	static const struct test_qp_spec two = { .initiator_depth = 2 };
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	int i;
+
+	test_qp_bring_up(hca, qp, &two, IB_QPS_RTS);
+	for (i = 0; i < 5; i++)
+		post(hca, qp, IB_WR_RDMA_READ, 8);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 2);
+}
+
+static void atomic_carries_its_operands(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct ib_sge sge = {
+		.addr = (uintptr_t)hca->buffer, .length = 8,
+		.lkey = hca->pd->local_dma_lkey,
+	};
+	struct ib_atomic_wr wr = {
+		.wr = { .opcode = IB_WR_ATOMIC_CMP_AND_SWP, .sg_list = &sge,
+			.num_sge = 1 },
+		.remote_addr = REMOTE_ADDR, .rkey = REMOTE_KEY,
+		.compare_add = 0x1111222233334444, .swap = 0x5555666677778888,
+	};
+
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, CMP_SWAP);
+	KUNIT_EXPECT_TRUE(test, sent->ack_req);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(sent->extended), REMOTE_ADDR);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended + 8),
+			REMOTE_KEY);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(sent->extended + 12), wr.swap);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(sent->extended + 20),
+			wr.compare_add);
+
+	wr.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, FETCH_ADD);
+	KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + 1) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(sent->extended + 12),
+			wr.compare_add);
+}
+
+static void window_bounds_what_is_in_flight(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	u32 i, asked = 0;
+
+	post(hca, qp, IB_WR_RDMA_WRITE, 200 * MTU);
+	/* One pass sends so many, a tasklet the rest */
+	for (i = 0; i < 1000 && test_num_sent(hca) < RHCA_SEND_WINDOW; i++)
+		msleep(20);
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), RHCA_SEND_WINDOW);
+	for (i = 0; test_sent(hca, sent); i++) {
+		KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + i) & 0xffffff);
+		expect_payload(hca, sent, i * MTU);
+		asked += sent->ack_req;
+	}
+	KUNIT_EXPECT_EQ(test, asked, RHCA_SEND_WINDOW / RHCA_ACK_INTERVAL);
+}
+
+#define LONG_BYTES	(40U << 10)
+
+/* Who takes acknowledgements has none of the poster's copying to do */
+static void long_request_is_left_to_the_processor_that_posts(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
+	struct rhca_batch batch = {};
+
+	set_bit(RHCA_WAITS_FOR_RUN, &sw_qp->doorbell.flags);
+	sw_qp->doorbell.cpu = -1;
+	post(hca, qp, IB_WR_RDMA_WRITE, MTU);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	post(hca, qp, IB_WR_RDMA_WRITE, LONG_BYTES);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	clear_bit(RHCA_WAITS_FOR_RUN, &sw_qp->doorbell.flags);
+
+	/* Who holds the lock leaves it to who waits for it */
+	set_bit(RHCA_SENDER_WAITS, &sw_qp->doorbell.flags);
+	rhca_pass_send(sw_qp, &batch);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	clear_bit(RHCA_SENDER_WAITS, &sw_qp->doorbell.flags);
+	rhca_pass_send(sw_qp, &batch);
+	rhca_batch_end(sw_qp, &batch);
+	KUNIT_EXPECT_GT(test, test_num_sent(hca), 1);
+}
+
+static void requester_of_another_state_is_silent(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE));
+	post(hca, qp, IB_WR_SEND, 8);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
+	KUNIT_EXPECT_FALSE(test, test_poll(hca, &wc));
+	attr.qp_state = IB_QPS_RTS;
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	attr.qp_state = IB_QPS_ERR;
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE));
+	post(hca, qp, IB_WR_SEND, 9);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 8);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 9);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
+}
+
+static void unreliable_requests_complete_when_sent(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_UC);
+	struct ib_wc wc;
+
+	post(hca, qp, IB_WR_RDMA_WRITE, 3 * MTU);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 3);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RDMA_WRITE);
+}
+
+/* 8 GiB of packets later: the PSN that is called old has moved along */
+static void unreliable_requests_are_whole_after_half_the_psns(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_UC);
+	struct rhca_requester *send = &to_sw_qp(ibqp_to_verbs(qp))->send;
+
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	send->next_psn = (send->next_psn + 0x7fffff) & 0xffffff;
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	post(hca, qp, IB_WR_SEND, 2 * MTU);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, UC | SEND_FIRST);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, UC | SEND_LAST);
+}
+
+static struct ib_ah *create_ah(struct test_hca *hca)
+{
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
+	union ib_gid peer;
+	struct ib_ah *ah;
+
+	test_peer_gid(&peer);
+	rdma_ah_set_port_num(&attr, 1);
+	rdma_ah_set_grh(&attr, &peer, 0, hca->gid_index, 64, 0);
+	memset(attr.roce.dmac, 2, sizeof(attr.roce.dmac));
+	ah = rdma_create_ah(hca->pd, &attr, 0);
+	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(ah));
+	return ah;
+}
+
+static int post_datagram(struct test_hca *hca, struct ib_qp *qp,
+			 struct ib_ah *ah, u32 bytes, u32 qkey)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)hca->buffer, .length = bytes,
+		.lkey = hca->pd->local_dma_lkey,
+	};
+	struct ib_ud_wr wr = {
+		.wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 },
+		.ah = ah, .remote_qpn = 0x123456, .remote_qkey = qkey,
+	};
+
+	return ib_post_send(qp, &wr.wr, NULL);
+}
+
+/* The path MTU of datagrams is the port's, here 4096 */
+static void datagram_is_one_packet(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_UD);
+	struct ib_ah *ah = create_ah(hca);
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_EQ(test, 0, post_datagram(hca, qp, ah, 4096, 0x55));
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, UD_SEND_ONLY);
+	KUNIT_EXPECT_EQ(test, sent->payload_bytes, 4096);
+	KUNIT_EXPECT_EQ(test, sent->dest_qpn, 0x123456);
+	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN);
+	KUNIT_EXPECT_FALSE(test, sent->ack_req);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended), 0x55);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended + 4),
+			qp->qp_num);
+	expect_payload(hca, sent, 0);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+
+	KUNIT_EXPECT_EQ(test, -EMSGSIZE, post_datagram(hca, qp, ah, 4097,
+						       0x55));
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
+	/* 10.2.5: the high bit asks for the QP's own key */
+	KUNIT_EXPECT_EQ(test, 0, post_datagram(hca, qp, ah, 1, 0x80000000));
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(sent->extended), TEST_QKEY);
+	rdma_destroy_ah(ah, 0);
+}
+
+/* --- answers --------------------------------------------------------------------- */
+
+static void answer(struct test_hca *hca, struct ib_qp *qp, u32 psn, u8 syndrome,
+		   u32 msn)
+{
+	__be32 aeth = cpu_to_be32(syndrome << 24 | msn);
+	struct test_packet p = {
+		.bth = { .opcode = ACKNOWLEDGE, .psn = psn & 0xffffff,
+			 .dest_qpn = qp->qp_num },
+		.extended = &aeth, .extended_bytes = sizeof(aeth),
+	};
+
+	test_receive(hca, &p);
+}
+
+static void acknowledgement_completes_what_it_covers(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct ib_wc wc;
+	u32 bytes;
+
+	for (bytes = 1; bytes <= 4; bytes++)
+		post(hca, qp, IB_WR_SEND, bytes);
+	KUNIT_EXPECT_FALSE(test, test_poll(hca, &wc));
+	/* Three at once, over the wrap */
+	answer(hca, qp, FIRST_PSN + 2, 0x1f, 3);
+	for (bytes = 1; bytes <= 3; bytes++) {
+		KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+		KUNIT_EXPECT_EQ(test, wc.wr_id, bytes);
+		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	}
+	KUNIT_EXPECT_FALSE(test, test_poll(hca, &wc));
+	/* An old one changes nothing, one for what was never sent neither */
+	answer(hca, qp, FIRST_PSN, 0x1f, 1);
+	answer(hca, qp, FIRST_PSN + 9, 0x1f, 9);
+	KUNIT_EXPECT_FALSE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RTS);
+	answer(hca, qp, FIRST_PSN + 3, 0x1f, 4);
+	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
+}
+
+/* --- no packet is sent twice where nothing is lost --------------------------------- */
+
+struct mixed_wr {
+	enum ib_wr_opcode opcode;
+	u32 bytes;
+	int flags;
+};
+
+#define MAX_MIXED	3
+
+/* @sent packets leave, of which the last one asks for its acknowledgement */
+struct mix_case {
+	const char *desc;
+	bool without_credit;
+	u32 num;
+	struct mixed_wr wrs[MAX_MIXED];
+	u32 sent;
+};
+
+static const struct mix_case mix_cases[] = {
+	{ "nothing that waits", false, 2,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_SEND, 2 } }, 2 },
+	{ "local invalidation", false, 2,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_LOCAL_INV } }, 1 },
+	{ "registration and nothing more", false, 2,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_REG_MR } }, 1 },
+	{ "registration and local invalidation", false, 3,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_REG_MR }, { IB_WR_LOCAL_INV } }, 1 },
+	{ "registration and a packet", false, 3,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_REG_MR }, { IB_WR_SEND, 1 } }, 2 },
+	{ "READ beyond the depth", false, 3,
+	  { { IB_WR_RDMA_READ, 8 }, { IB_WR_RDMA_WRITE, 1 },
+	    { IB_WR_RDMA_READ, 8 } }, 2 },
+	{ "fence behind a READ", false, 3,
+	  { { IB_WR_RDMA_READ, 8 }, { IB_WR_RDMA_WRITE, 1 },
+	    { IB_WR_RDMA_WRITE, 1, IB_SEND_FENCE } }, 2 },
+	{ "SEND without credit", true, 2,
+	  { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_SEND, 1 } }, 1 },
+	{ "SEND of two packets without credit", true, 1,
+	  { { IB_WR_SEND, 2 * MTU } }, 1 },
+};
+KUNIT_ARRAY_PARAM_DESC(mix, mix_cases, desc);
+
+/* In one list: request by request each would be the last, and ask */
+static void post_mixed(struct test_hca *hca, struct ib_qp *qp,
+		       const struct mix_case *c)
+{
+	struct ib_rdma_wr *wrs = test_alloc(hca->test, MAX_MIXED * sizeof(*wrs));
+	struct ib_sge sge[MAX_MIXED];
+	struct ib_reg_wr reg = { .mr = hca->mr, .key = hca->mr->rkey };
+	struct ib_send_wr *wr, **last, *first;
+	u32 i;
+
+	for (i = 0, last = &first; i < c->num; i++, last = &wr->next) {
+		fill_wr(hca, &wrs[i], &sge[i], c->wrs[i].opcode, c->wrs[i].bytes);
+		wr = &wrs[i].wr;
+		if (wr->opcode == IB_WR_LOCAL_INV)
+			wr->ex.invalidate_rkey = hca->mr->rkey;
+		if (wr->opcode == IB_WR_REG_MR) {
+			reg.wr = *wr;
+			wr = &reg.wr;
+		}
+		wr->send_flags |= c->wrs[i].flags;
+		*last = wr;
+	}
+	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_send(qp, first, NULL));
+}
+
+static void packet_that_is_waited_for_asks_at_once(struct kunit *test)
+{
+	static const struct test_qp_spec one = {
+		.sq_psn = FIRST_PSN, .initiator_depth = 1, .retries = 3,
+	};
+	const struct mix_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	u32 i;
+
+	test_qp_bring_up(hca, qp, &one, IB_QPS_RTS);
+	hca->mr = ib_alloc_mr(hca->pd, IB_MR_TYPE_MEM_REG, 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hca->mr));
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	answer(hca, qp, FIRST_PSN, c->without_credit ? 0x00 : 0x1f, 1);
+
+	post_mixed(hca, qp, c);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), c->sent);
+	for (i = 1; test_sent(hca, sent); i++)
+		KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + i) & 0xffffff);
+	KUNIT_EXPECT_TRUE(test, sent->ack_req);
+}
+
+/* What stands before it is never acknowledged: it is done when it has been sent */
+static void uc_invalidates_behind_what_is_sent_with_it(struct kunit *test)
+{
+	static const struct mix_case both = {
+		.num = 2, .wrs = { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_LOCAL_INV } },
+	};
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_UC);
+	struct ib_wc wc;
+	u32 done = 0;
+
+	hca->mr = ib_alloc_mr(hca->pd, IB_MR_TYPE_MEM_REG, 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hca->mr));
+	post_mixed(hca, qp, &both);
+	while (test_poll(hca, &wc))
+		done++;
+	KUNIT_EXPECT_EQ(test, 2, done);
+}
+
+/* An acknowledgement that another processor takes */
+struct remote_answer {
+	struct work_struct work;
+	struct test_hca *hca;
+	struct ib_qp *qp;
+};
+
+static void answer_remotely(struct work_struct *work)
+{
+	struct remote_answer *remote = container_of(work, struct remote_answer,
+						    work);
+
+	answer(remote->hca, remote->qp, FIRST_PSN, 0x1f, 1);
+}
+
+/* The limit is for code that is wrong: what is right takes microseconds */
+static bool head_moves(struct rhca_sq *sq, u32 from)
+{
+	ktime_t limit = ktime_add_ms(ktime_get(), 30 * MSEC_PER_SEC);
+
+	while (READ_ONCE(sq->head) == from && ktime_before(ktime_get(), limit))
+		cpu_relax();
+	return READ_ONCE(sq->head) != from;
+}
+
+static struct rhca_send_wqe *newest_slot(struct ib_qp *qp)
+{
+	const struct rhca_sq *sq = &ibqp_to_verbs(qp)->sq;
+
+	return rhca_sq_wqe(sq, sq->tail - 1);
+}
+
+/* Its slots are in the caches; but one that is in use is nobody else's */
+static void empty_queue_begins_with_the_same_slot(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_send_wqe *first, *second;
+
+	post(hca, qp, IB_WR_RDMA_WRITE, 1);
+	first = newest_slot(qp);
+	post(hca, qp, IB_WR_RDMA_WRITE, 2);
+	second = newest_slot(qp);
+	KUNIT_EXPECT_PTR_NE(test, first, second);
+	answer(hca, qp, FIRST_PSN, 0x1f, 1);
+	post(hca, qp, IB_WR_RDMA_WRITE, 3);
+	KUNIT_EXPECT_PTR_NE(test, first, newest_slot(qp));
+	KUNIT_EXPECT_PTR_NE(test, second, newest_slot(qp));
+	answer(hca, qp, FIRST_PSN + 2, 0x1f, 3);
+	post(hca, qp, IB_WR_RDMA_WRITE, 4);
+	KUNIT_EXPECT_PTR_EQ(test, first, newest_slot(qp));
+	KUNIT_EXPECT_EQ(test, first->length, 4);
+}
+
+/*
+ * With the CQ's lock held here nothing completes, yet the slot must become free:
+ * whoever polls the completion may post at once.
+ */
+static void slot_is_free_before_its_completion_shows(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct remote_answer remote = { .hca = hca };
+	struct rhca_cq *cq = to_rhca_cq(hca->cq);
+	struct rhca_sq *sq;
+	struct ib_wc wc;
+	bool freed;
+	u32 head;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one processor");
+	remote.qp = rts_qp(hca, IB_QPT_RC);
+	sq = &ibqp_to_verbs(remote.qp)->sq;
+	head = sq->head;
+	post(hca, remote.qp, IB_WR_SEND, 1);
+	INIT_WORK_ONSTACK(&remote.work, answer_remotely);
+	spin_lock_bh(&cq->lock);
+	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
+			 &remote.work);
+	freed = head_moves(sq, head);
+	spin_unlock_bh(&cq->lock);
+	flush_work(&remote.work);
+	destroy_work_on_stack(&remote.work);
+	KUNIT_EXPECT_TRUE(test, freed);
+	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
+}
+
+/* A response of one packet to a READ for the buffer */
+static void respond(struct test_hca *hca, struct ib_qp *qp, u8 opcode, u32 psn)
+{
+	__be32 aeth = cpu_to_be32(0x1f << 24 | 1);
+	struct test_packet p = {
+		.bth = { .opcode = opcode, .psn = psn & 0xffffff,
+			 .dest_qpn = qp->qp_num },
+		.extended = &aeth,
+		.extended_bytes = opcode == READ_RESPONSE_MIDDLE ? 0 : sizeof(aeth),
+		.payload_bytes = MTU,
+	};
+
+	test_receive(hca, &p);
+}
+
+/* The WRITE is planned and never sent, so it is not it that waits for an answer */
+static void bad_request_does_not_repeat_the_read_before_it(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_requester *send = &to_sw_qp(ibqp_to_verbs(qp))->send;
+	struct ib_rdma_wr read, write;
+	struct ib_sge sge[2];
+	struct ib_wc wc;
+
+	fill_wr(hca, &read, &sge[0], IB_WR_RDMA_READ, 3 * MTU);
+	fill_wr(hca, &write, &sge[1], IB_WR_RDMA_WRITE, 1);
+	sge[1].lkey = ~sge[1].lkey;
+	read.wr.next = &write.wr;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &read.wr, NULL));
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, READ_REQUEST);
+	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, send->reads_in_flight, 1);
+	respond(hca, qp, READ_RESPONSE_FIRST, FIRST_PSN);
+	respond(hca, qp, READ_RESPONSE_MIDDLE, FIRST_PSN + 1);
+	respond(hca, qp, READ_RESPONSE_LAST, FIRST_PSN + 2);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RDMA_READ);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, send->reads_in_flight, 0);
+}
+
+static void sequence_error_repeats_from_there(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	u32 i;
+
+	post(hca, qp, IB_WR_RDMA_WRITE, 5 * MTU);
+	while (test_sent(hca, sent))
+		;
+	answer(hca, qp, FIRST_PSN + 2, 0x60, 0);
+	for (i = 2; i < 5; i++) {
+		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+		KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + i) & 0xffffff);
+		KUNIT_EXPECT_EQ(test, sent->opcode,
+				i < 4 ? WRITE_MIDDLE : WRITE_LAST);
+		expect_payload(hca, sent, i * MTU);
+	}
+	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
+}
+
+/* The peer asks for its packet again, and the local queue does not take it */
+static void queue_is_not_drained_while_a_request_is_repeated(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD,
+				   .en_sqd_async_notify = 1 };
+	int i;
+
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE |
+					      IB_QP_EN_SQD_ASYNC_NOTIFY));
+	test_set_queue(hca, NET_XMIT_DROP);
+	answer(hca, qp, FIRST_PSN, NAK_PSN, 0);
+	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_SQ_DRAINED, &hca->events));
+	test_set_queue(hca, NET_XMIT_SUCCESS);
+	for (i = 0; i < 1000 && test_num_sent(hca) < 2; i++)
+		msleep(20);
+	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_SQ_DRAINED, &hca->events));
+	answer(hca, qp, FIRST_PSN, 0x1f, 1);
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &hca->events));
+}
+
+/* NET_XMIT_CN: something was dropped, which need not have been the packet */
+static void congested_queue_has_taken_the_packet(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	u32 i;
+
+	test_set_queue(hca, NET_XMIT_CN);
+	post(hca, qp, IB_WR_RDMA_WRITE, 3 * MTU);
+	KUNIT_EXPECT_FALSE(test, to_sw_qp(ibqp_to_verbs(qp))->send.paused);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+		KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + i) & 0xffffff);
+	}
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_DROPPED), 0);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_PACKETS), 3);
+}
+
+/* Nobody repeats what UC has lost, so nothing else would have it go on */
+static void queue_that_takes_nothing_does_not_stop_uc(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_UC);
+	struct ib_wc wc = {};
+	int i, done = 0;
+
+	test_set_queue(hca, NET_XMIT_DROP);
+	post(hca, qp, IB_WR_RDMA_WRITE, (RHCA_SEND_BUDGET + 36) * MTU);
+	for (i = 0; i < 1000 && !done; i++) {
+		done = test_poll(hca, &wc);
+		msleep(20);
+	}
+	KUNIT_EXPECT_EQ(test, done, 1);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+}
+
+/* As a veth pair does when its other end has a smaller MTU */
+static void queue_that_never_takes_a_packet_fails_its_request(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct ib_wc wc = {};
+	int i;
+
+	/* 4.096 us * 2^8, 1.05 ms; the QP has 3 retries */
+	WRITE_ONCE(to_sw_qp(ibqp_to_verbs(qp))->base.attr.timeout, 8);
+	test_set_queue(hca, NET_XMIT_DROP);
+	post(hca, qp, IB_WR_SEND, 1);
+	for (i = 0; i < 1000 && !test_poll(hca, &wc); i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_LOCAL_ACK_TIMEOUT_ERR),
+			spec.retries + 1);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
+}
+
+/* A timer that was armed before modify_qp set the timeout to 0, "none" */
+static void timeout_of_none_repeats_nothing(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct rhca_requester *send;
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_EQ(test, test_num_sent(hca), 1);
+	send = &to_sw_qp(ibqp_to_verbs(qp))->send;
+	spin_lock_bh(&send->lock);
+	send->deadline = jiffies - 1;
+	mod_timer(&send->ack_timer, jiffies);
+	spin_unlock_bh(&send->lock);
+	while (timer_pending(&send->ack_timer))
+		usleep_range(1000, 2000);
+	timer_delete_sync(&send->ack_timer);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	KUNIT_EXPECT_EQ(test, send->retries_left, spec.retries);
+}
+
+struct nak_case {
+	const char *desc;
+	u8 syndrome;
+	enum ib_wc_status status;
+};
+
+static const struct nak_case nak_cases[] = {
+	{ "invalid request",	0x61, IB_WC_REM_INV_REQ_ERR },
+	{ "access error",	0x62, IB_WC_REM_ACCESS_ERR },
+	{ "operational error",	0x63, IB_WC_REM_OP_ERR },
+};
+KUNIT_ARRAY_PARAM_DESC(nak, nak_cases, desc);
+
+static void nak_fails_its_request_and_the_qp(struct kunit *test)
+{
+	const struct nak_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct ib_wc wc;
+	u32 bytes;
+
+	for (bytes = 1; bytes <= 3; bytes++)
+		post(hca, qp, IB_WR_SEND, bytes);
+	/* The first was good, the second is refused, the third goes with it */
+	answer(hca, qp, FIRST_PSN + 1, c->syndrome, 1);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
+	KUNIT_EXPECT_EQ(test, wc.status, c->status);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
+}
+
+/* Whoever posts may hold a lock that the handler of its events takes */
+static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
+{
+	struct ib_srq_init_attr init = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_srq *srq = ib_create_srq(hca->pd, &init);
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
+	struct ib_qp *qp;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
+	hca->srq = srq;
+	qp = rts_qp(hca, IB_QPT_RC);
+	fill_wr(hca, &wr, &sge, IB_WR_SEND, 8);
+	sge.lkey = ~sge.lkey;
+	local_bh_disable();
+	KUNIT_EXPECT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_EXPECT_EQ(test, ibqp_to_verbs(qp)->state, IB_QPS_ERR);
+	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED,
+					  &hca->events));
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED,
+					 &hca->events));
+}
+
+static void receiver_that_is_never_ready_fails_the_request(struct kunit *test)
+{
+	static const struct test_qp_spec no_retries = { .sq_psn = FIRST_PSN };
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_wc wc;
+
+	test_qp_bring_up(hca, qp, &no_retries, IB_QPS_RTS);
+	post(hca, qp, IB_WR_SEND, 1);
+	answer(hca, qp, FIRST_PSN, 0x21, 0);
+	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_RNR_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
+}
+
+static void receiver_not_ready_is_asked_again_later(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	int i;
+
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	answer(hca, qp, FIRST_PSN, 0x20,
+	       0);	/* 655.36 ms: longer than a stall */
+	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
+	for (i = 0; i < 1000 && !test_num_sent(hca); i++)
+		msleep(20);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RTS);
+}
+
+/* The local queue was full at the third packet, and the peer at the first */
+static void receiver_not_ready_is_heard_while_the_queue_is_full(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
+	int i;
+
+	for (i = 0; i < 3; i++)
+		post(hca, qp, IB_WR_SEND, 1);
+	local_bh_disable();
+	spin_lock(&sw_qp->send.lock);
+	rhca_requester_rewind(sw_qp, (FIRST_PSN + 2) & 0xffffff);
+	sw_qp->send.paused = true;
+	spin_unlock(&sw_qp->send.lock);
+	local_bh_enable();
+	answer(hca, qp, FIRST_PSN, 0x20, 0);
+	KUNIT_EXPECT_EQ(test, sw_qp->send.next_psn, FIRST_PSN);
+	KUNIT_EXPECT_TRUE(test, sw_qp->send.paused);
+}
+
+struct opcode_case {
+	const char *desc;
+	u32 wr_opcode;
+	enum ib_qp_type type;
+	u8 only, first, middle, last;
+};
+
+static const struct opcode_case opcode_cases[] = {
+	{ "RC SEND", IB_WR_SEND, IB_QPT_RC, 0x04, 0x00, 0x01, 0x02 },
+	{ "RC SEND_IMM", IB_WR_SEND_WITH_IMM, IB_QPT_RC, 0x05, 0x00, 0x01, 0x03 },
+	{ "RC SEND_INV", IB_WR_SEND_WITH_INV, IB_QPT_RC, 0x17, 0x00, 0x01, 0x16 },
+	{ "RC WRITE", IB_WR_RDMA_WRITE, IB_QPT_RC, 0x0a, 0x06, 0x07, 0x08 },
+	{ "RC WRITE_IMM", IB_WR_RDMA_WRITE_WITH_IMM, IB_QPT_RC,
+	  0x0b, 0x06, 0x07, 0x09 },
+	{ "UC SEND", IB_WR_SEND, IB_QPT_UC, 0x24, 0x20, 0x21, 0x22 },
+	{ "UC SEND_IMM", IB_WR_SEND_WITH_IMM, IB_QPT_UC, 0x25, 0x20, 0x21, 0x23 },
+	{ "UC WRITE", IB_WR_RDMA_WRITE, IB_QPT_UC, 0x2a, 0x26, 0x27, 0x28 },
+	{ "UC WRITE_IMM", IB_WR_RDMA_WRITE_WITH_IMM, IB_QPT_UC,
+	  0x2b, 0x26, 0x27, 0x29 },
+};
+KUNIT_ARRAY_PARAM_DESC(opcode, opcode_cases, desc);
+
+static void segment_opcode_is_that_of_table_38(struct kunit *test)
+{
+	const struct opcode_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, c->only, rhca_segment_opcode(c->wr_opcode,
+							   c->type,
+							   true, true));
+	KUNIT_EXPECT_EQ(test, c->first, rhca_segment_opcode(c->wr_opcode,
+							    c->type, true,
+							    false));
+	KUNIT_EXPECT_EQ(test, c->middle, rhca_segment_opcode(c->wr_opcode,
+							     c->type, false,
+							     false));
+	KUNIT_EXPECT_EQ(test, c->last, rhca_segment_opcode(c->wr_opcode,
+							   c->type,
+							   false, true));
+}
+
+static void datagram_opcode_is_that_of_table_38(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY,
+			rhca_segment_opcode(IB_WR_SEND, IB_QPT_UD, true, true));
+	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY,
+			rhca_segment_opcode(IB_WR_SEND, IB_QPT_GSI, true,
+					    true));
+	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY + 1,
+			rhca_segment_opcode(IB_WR_SEND_WITH_IMM, IB_QPT_UD,
+					    true, true));
+}
+
+static struct kunit_case requester_tests[] = {
+	KUNIT_CASE_PARAM(segment_opcode_is_that_of_table_38, opcode_gen_params),
+	KUNIT_CASE(datagram_opcode_is_that_of_table_38),
+	KUNIT_CASE_PARAM(message_is_cut_at_the_mtu, segment_gen_params),
+	KUNIT_CASE(extended_headers_carry_the_request),
+	KUNIT_CASE(solicited_is_said_by_the_last_packet),
+	KUNIT_CASE(entries_of_a_list_are_joined),
+	KUNIT_CASE_PARAM(read_is_asked_for_in_chunks, read_gen_params),
+	KUNIT_CASE(reads_in_flight_are_limited),
+	KUNIT_CASE(atomic_carries_its_operands),
+	KUNIT_CASE(window_bounds_what_is_in_flight),
+	KUNIT_CASE(long_request_is_left_to_the_processor_that_posts),
+	KUNIT_CASE(requester_of_another_state_is_silent),
+	KUNIT_CASE(unreliable_requests_complete_when_sent),
+	KUNIT_CASE(unreliable_requests_are_whole_after_half_the_psns),
+	KUNIT_CASE(datagram_is_one_packet),
+	KUNIT_CASE(acknowledgement_completes_what_it_covers),
+	KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
+	KUNIT_CASE(uc_invalidates_behind_what_is_sent_with_it),
+	KUNIT_CASE(empty_queue_begins_with_the_same_slot),
+	KUNIT_CASE(slot_is_free_before_its_completion_shows),
+	KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
+	KUNIT_CASE(sequence_error_repeats_from_there),
+	KUNIT_CASE(queue_is_not_drained_while_a_request_is_repeated),
+	KUNIT_CASE(congested_queue_has_taken_the_packet),
+	KUNIT_CASE(queue_that_takes_nothing_does_not_stop_uc),
+	KUNIT_CASE(queue_that_never_takes_a_packet_fails_its_request),
+	KUNIT_CASE(timeout_of_none_repeats_nothing),
+	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),
+	KUNIT_CASE(event_of_a_verb_is_raised_behind_it),
+	KUNIT_CASE(receiver_that_is_never_ready_fails_the_request),
+	KUNIT_CASE(receiver_not_ready_is_asked_again_later),
+	KUNIT_CASE(receiver_not_ready_is_heard_while_the_queue_is_full),
+	{}
+};
+
+static struct kunit_suite requester_suite = {
+	.name = "rhca_requester",
+	.test_cases = requester_tests,
+};
+kunit_test_suite(requester_suite);

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A completion queue of the kernel that overruns, and its QPs. Those of processes
+ * are in scripts/tests/cq-overrun.py.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/verbs/queue/cq.h"
+
+#define CQ_ENTRIES	4
+#define SEND_ONLY	0x04	/* RC */
+
+struct seen {
+	atomic_t cq_err;
+	atomic_t fatal;
+	atomic_t others;
+};
+
+/**
+ * struct bench - A small CQ with a QP that fills it and one that has it too
+ * @hca: the device
+ * @cq: holds CQ_ENTRIES
+ * @busy: completes its receives to @cq
+ * @idle: has it as send CQ, and completes nothing
+ * @of_busy: events of @busy, and of @cq
+ * @of_idle: events of @idle
+ */
+struct bench {
+	struct test_hca *hca;
+	struct ib_cq *cq;
+	struct ib_qp *busy;
+	struct ib_qp *idle;
+	struct seen of_busy;
+	struct seen of_idle;
+};
+
+static const struct test_qp_spec spec = {
+	.access = IB_ACCESS_LOCAL_WRITE, .responder_resources = 1,
+	.initiator_depth = 1,
+};
+
+static void note(struct ib_event *event, void *context)
+{
+	struct seen *seen = context;
+
+	if (event->event == IB_EVENT_CQ_ERR)
+		atomic_inc(&seen->cq_err);
+	else if (event->event == IB_EVENT_QP_FATAL)
+		atomic_inc(&seen->fatal);
+	else
+		atomic_inc(&seen->others);
+}
+
+static struct ib_qp *create_qp(struct bench *b, struct ib_cq *send_cq,
+			       struct ib_cq *recv_cq, struct seen *seen)
+{
+	struct ib_qp_init_attr init = {
+		.event_handler = note, .qp_context = seen,
+		.send_cq = send_cq, .recv_cq = recv_cq,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 2 * CQ_ENTRIES,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp *qp = ib_create_qp(b->hca->pd, &init);
+
+	KUNIT_ASSERT_FALSE(b->hca->test, IS_ERR(qp));
+	b->hca->qps[b->hca->num_qps++] = qp;
+	return qp;
+}
+
+static void destroy_cq(void *cq)
+{
+	ib_destroy_cq(cq);
+}
+
+/* Freed before the device's own objects are, and so are the QPs */
+static void destroy_qps(void *data)
+{
+	struct bench *b = data;
+
+	while (b->hca->num_qps)
+		ib_destroy_qp(b->hca->qps[--b->hca->num_qps]);
+}
+
+static struct bench *setup(struct kunit *test)
+{
+	struct ib_cq_init_attr attr = { .cqe = CQ_ENTRIES };
+	struct bench *b = test_alloc(test, sizeof(*b));
+
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->cq = ib_create_cq(b->hca->ibdev, NULL, note, &b->of_busy, &attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->cq));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, destroy_cq,
+							b->cq), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, destroy_qps, b),
+			0);
+	KUNIT_ASSERT_EQ(test, b->cq->cqe, CQ_ENTRIES);
+	b->busy = create_qp(b, b->hca->cq, b->cq, &b->of_busy);
+	b->idle = create_qp(b, b->cq, b->hca->cq, &b->of_idle);
+	return b;
+}
+
+/* Messages @from to @to - 1 come in, each into a receive request */
+static void complete_receives(struct bench *b, u32 from, u32 to)
+{
+	struct test_packet p = { .bth = { .opcode = SEND_ONLY, .pkey = 0xffff,
+					  .dest_qpn = b->busy->qp_num } };
+	u32 i;
+
+	for (i = from; i < to; i++) {
+		test_post_recv(b->hca, b->busy, i, 0, 64);
+		p.bth.psn = i;
+		test_receive(b->hca, &p);
+	}
+}
+
+#define PATIENCE_MS	20000	/* a worker does it, on a busy machine */
+#define STEP_MS		20
+
+static bool fails(struct ib_qp *qp)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		if (test_qp_state(qp) == IB_QPS_ERR)
+			return true;
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+static bool is_told(const atomic_t *events)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		if (atomic_read(events))
+			return true;
+		msleep(STEP_MS);
+	}
+	return false;
+}
+
+static void overrun_fails_every_qp_of_the_cq(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct ib_qp *other = test_qp(b->hca, IB_QPT_RC);
+
+	test_qp_bring_up(b->hca, b->busy, &spec, IB_QPS_RTS);
+	test_qp_bring_up(b->hca, b->idle, &spec, IB_QPS_RTS);
+	test_qp_bring_up(b->hca, other, &spec, IB_QPS_RTS);
+	complete_receives(b, 0, CQ_ENTRIES);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_busy.cq_err), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_state(b->busy), IB_QPS_RTS);
+
+	complete_receives(b, CQ_ENTRIES, CQ_ENTRIES + 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_busy.cq_err), 1);
+	KUNIT_EXPECT_TRUE(test, fails(b->busy));
+	KUNIT_EXPECT_TRUE(test, fails(b->idle));
+	/* Both went to ERR, one behind the other, and tell it afterwards: once */
+	KUNIT_EXPECT_TRUE(test, is_told(&b->of_busy.fatal));
+	KUNIT_EXPECT_TRUE(test, is_told(&b->of_idle.fatal));
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_busy.fatal), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_idle.fatal), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->of_busy.cq_err), 1);
+	KUNIT_EXPECT_EQ(test, test_qp_state(other), IB_QPS_RTS);
+}
+
+static void cq_in_error_takes_no_completion(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct ib_wc wc[2 * CQ_ENTRIES];
+	int i, n;
+
+	test_qp_bring_up(b->hca, b->busy, &spec, IB_QPS_RTS);
+	complete_receives(b, 0, CQ_ENTRIES + 1);
+	n = ib_poll_cq(b->cq, ARRAY_SIZE(wc), wc);
+	KUNIT_EXPECT_EQ(test, n, CQ_ENTRIES);
+	for (i = 0; i < n; i++) {
+		KUNIT_EXPECT_EQ(test, wc[i].status, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, wc[i].wr_id, i);
+	}
+	KUNIT_EXPECT_TRUE(test, fails(b->busy));
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(b->cq, ARRAY_SIZE(wc), wc), 0);
+	/* But for what ib_drain_rq() waits for */
+	test_post_recv(b->hca, b->busy, 77, 0, 64);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(b->cq, ARRAY_SIZE(wc), wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 77);
+}
+
+static void qp_of_a_cq_in_error_stays_in_reset(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	int mask;
+
+	test_qp_bring_up(b->hca, b->busy, &spec, IB_QPS_RTS);
+	complete_receives(b, 0, CQ_ENTRIES + 1);
+	KUNIT_EXPECT_TRUE(test, fails(b->busy));
+	test_qp_attr(b->hca, b->idle, &spec, IB_QPS_INIT, attr, &mask);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(b->idle, attr, mask), -EINVAL);
+	KUNIT_EXPECT_EQ(test, test_qp_state(b->idle), IB_QPS_RESET);
+	attr->qp_state = IB_QPS_RESET;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(b->busy, attr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_state(b->busy), IB_QPS_RESET);
+}
+
+/* In the ring of a process, which it looks at without a lock */
+static void list_of_completions_is_added_in_order(struct kunit *test)
+{
+	struct rhca_wc_list *list = test_alloc(test, sizeof(*list));
+	struct rhca_cq *cq = test_alloc(test, sizeof(*cq));
+	struct ib_qp *qp = test_alloc(test, sizeof(*qp));
+	struct ib_uverbs_wc *wc;
+	u32 i;
+
+	spin_lock_init(&cq->lock);
+	cq->user = true;
+	cq->armed = IB_CQ_SOLICITED;
+	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(&cq->ring, CQ_ENTRIES,
+						 sizeof(*wc), NULL, NULL));
+	for (list->num = 0; list->num < CQ_ENTRIES; list->num++)
+		list->wc[list->num] = (struct ib_wc) { .wr_id = list->num,
+						       .qp = qp };
+	list->solicited = BIT(CQ_ENTRIES - 1);
+	KUNIT_EXPECT_TRUE(test, rhca_cq_post_list(cq, list));
+	KUNIT_EXPECT_TRUE(test, test_bit(RHCA_CQ_COMPLETION, &cq->due));
+	KUNIT_EXPECT_EQ(test, cq->ring.shared->producer_index, CQ_ENTRIES);
+	for (i = 0; i < CQ_ENTRIES; i++) {
+		wc = rhca_ring_slot(&cq->ring, i);
+		KUNIT_EXPECT_EQ(test, wc->wr_id, i);
+	}
+	KUNIT_EXPECT_FALSE(test, rhca_cq_is_overrun(cq));
+	rhca_cq_post_list(cq, list);
+	KUNIT_EXPECT_TRUE(test, rhca_cq_is_overrun(cq));
+	KUNIT_EXPECT_EQ(test, cq->ring.shared->producer_index, cq->ring.mask);
+	rhca_ring_free(&cq->ring);
+}
+
+static struct kunit_case cq_tests[] = {
+	KUNIT_CASE(list_of_completions_is_added_in_order),
+	KUNIT_CASE(overrun_fails_every_qp_of_the_cq),
+	KUNIT_CASE(cq_in_error_takes_no_completion),
+	KUNIT_CASE(qp_of_a_cq_in_error_stays_in_reset),
+	{}
+};
+
+static struct kunit_suite cq_suite = {
+	.name = "rhca_cq",
+	.test_cases = cq_tests,
+};
+kunit_test_suite(cq_suite);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who gets what is sent to a multicast group, and what the netdev knows of it.
+ */
+#include <kunit/test.h>
+#include <linux/etherdevice.h>
+#include <linux/netdevice.h>
+
+#include "core/counters.h"
+#include "core/device.h"
+#include "lib/hca.h"
+#include "lib/recording_backend.h"
+#include "sw/backend.h"
+
+#define GROUP_QPN	0xffffff
+#define UD_SEND_ONLY	0x64
+#define PAYLOAD_BYTES	24
+#define RECV_BYTES	(40 + PAYLOAD_BYTES)
+#define UNUSED_LID	0
+
+static union ib_gid group = { .raw = { 0xff, 0x15, [13] = 1, 2, 3 } };
+static union ib_gid other = { .raw = { 0xff, 0x15, [13] = 1, 2, 4 } };
+static const u8 group_mac[ETH_ALEN] = { 0x33, 0x33, 0, 1, 2, 3 };
+static const struct test_qp_spec plain;
+
+static bool in_filter(struct net_device *ndev)
+{
+	struct netdev_hw_addr *addr;
+	bool found = false;
+
+	netif_addr_lock_bh(ndev);
+	netdev_for_each_mc_addr(addr, ndev)
+		found |= ether_addr_equal(addr->addr, group_mac);
+	netif_addr_unlock_bh(ndev);
+	return found;
+}
+
+static struct ib_qp *ud_qp(struct test_hca *hca, u64 id)
+{
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
+	test_post_recv(hca, qp, id, id * 1024, RECV_BYTES);
+	return qp;
+}
+
+static void arrive(struct test_hca *hca, const union ib_gid *dgid, u32 qpn,
+		   u32 qkey)
+{
+	__be32 deth[2] = { cpu_to_be32(qkey), cpu_to_be32(0x123456) };
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V1, .hop_limit = 1, .dgid = *dgid },
+		.bth = { .opcode = UD_SEND_ONLY, .dest_qpn = qpn },
+		.extended = deth, .extended_bytes = sizeof(deth),
+		.payload_bytes = PAYLOAD_BYTES,
+	};
+
+	test_peer_gid(&p.flow.sgid);
+	test_receive(hca, &p);
+}
+
+/* BIT(wr_id) of each receive that completed */
+static unsigned long received(struct test_hca *hca)
+{
+	unsigned long ids = 0;
+	struct ib_wc wc;
+
+	while (test_poll(hca, &wc)) {
+		KUNIT_EXPECT_EQ(hca->test, wc.status, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(hca->test, wc.byte_len, RECV_BYTES);
+		ids |= BIT(wc.wr_id);
+	}
+	return ids;
+}
+
+static void attached_qps_get_a_copy_each(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp[3];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(qp); i++)
+		qp[i] = ud_qp(hca, i + 1);
+	KUNIT_EXPECT_FALSE(test, in_filter(hca->ndev[0]));
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp[i], &group,
+							 UNUSED_LID));
+	KUNIT_EXPECT_TRUE(test, in_filter(hca->ndev[0]));
+	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
+	KUNIT_EXPECT_EQ(test, received(hca), BIT(1) | BIT(2));
+
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp[0], &group, UNUSED_LID));
+	KUNIT_EXPECT_TRUE(test, in_filter(hca->ndev[0]));
+	test_post_recv(hca, qp[1], 4, 8192, RECV_BYTES);
+	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
+	KUNIT_EXPECT_EQ(test, received(hca), BIT(4));
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp[1], &group, UNUSED_LID));
+	KUNIT_EXPECT_FALSE(test, in_filter(hca->ndev[0]));
+	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
+	KUNIT_EXPECT_EQ(test, received(hca), 0);
+}
+
+struct drop_case {
+	const char *desc;
+	const union ib_gid *dgid;	/* NULL: the port's own */
+	bool one_qp;			/* not the number of groups */
+	u32 qkey;
+	enum rhca_counter counter;
+};
+
+static const struct drop_case drop_cases[] = {
+	{ "another group", &other, false, TEST_QKEY, RHCA_RX_DROPPED_NO_QP },
+	{ "another Q_Key", &group, false, TEST_QKEY + 1,
+	  RHCA_RX_DROPPED_BAD_QKEY },
+	{ "a group, but one QP", &group, true, TEST_QKEY,
+	  RHCA_RX_DROPPED_NOT_FOR_US },
+	{ "all QPs, but no group", NULL, false, TEST_QKEY,
+	  RHCA_RX_DROPPED_NOT_FOR_US },
+};
+KUNIT_ARRAY_PARAM_DESC(drop, drop_cases, desc);
+
+static void what_is_not_for_the_group_is_counted_and_dropped(struct kunit *test)
+{
+	const struct drop_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = ud_qp(hca, 1);
+	u64 before;
+
+	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
+	before = test_count(hca, c->counter);
+	arrive(hca, c->dgid ?: &hca->gid, c->one_qp ? qp->qp_num : GROUP_QPN,
+	       c->qkey);
+	KUNIT_EXPECT_EQ(test, received(hca), 0);
+	KUNIT_EXPECT_EQ(test, test_count(hca, c->counter), before + 1);
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
+}
+
+static void attaching_twice_is_refused(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = ud_qp(hca, 1);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_detach_mcast(qp, &group, UNUSED_LID));
+	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
+	KUNIT_EXPECT_EQ(test, -EEXIST, ib_attach_mcast(qp, &group, UNUSED_LID));
+	KUNIT_EXPECT_EQ(test, -EBUSY, ib_destroy_qp(qp));
+	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
+	KUNIT_EXPECT_EQ(test, received(hca), BIT(1));
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_detach_mcast(qp, &group, UNUSED_LID));
+	KUNIT_EXPECT_FALSE(test, in_filter(hca->ndev[0]));
+}
+
+static void group_is_one_of_its_port(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct ib_qp *qp = ud_qp(hca, 1);
+
+	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
+	KUNIT_EXPECT_TRUE(test, in_filter(hca->ndev[0]));
+	KUNIT_EXPECT_FALSE(test, in_filter(hca->ndev[1]));
+	swap(hca->ndev[0], hca->ndev[1]);	/* it arrives by the other */
+	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
+	swap(hca->ndev[0], hca->ndev[1]);
+	KUNIT_EXPECT_EQ(test, received(hca), 0);
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
+}
+
+/* An adapter receives for its groups itself; what reaches the stack is not for us */
+static void group_of_another_backend_is_not_ours(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+
+	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
+	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
+	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
+	KUNIT_EXPECT_EQ(test, received(hca), 0);
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
+}
+
+static struct kunit_case mcast_tests[] = {
+	KUNIT_CASE(attached_qps_get_a_copy_each),
+	KUNIT_CASE_PARAM(what_is_not_for_the_group_is_counted_and_dropped,
+			 drop_gen_params),
+	KUNIT_CASE(attaching_twice_is_refused),
+	KUNIT_CASE(group_is_one_of_its_port),
+	KUNIT_CASE(group_of_another_backend_is_not_ours),
+	{}
+};
+
+static struct kunit_suite mcast_suite = {
+	.name = "rhca_mcast",
+	.test_cases = mcast_tests,
+};
+kunit_test_suite(mcast_suite);

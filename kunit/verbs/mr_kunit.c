@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which ranges a key allows, and which page an address lies in.
+ */
+#include <kunit/test.h>
+#include <linux/mm.h>
+
+#include "sw/verbs/memory/mr.h"
+#include "lib/packet.h"
+
+#define TOP	U64_MAX
+
+struct range_case {
+	const char *desc;
+	u64 iova;
+	u64 mem_length;
+	u64 addr;
+	u64 length;
+	bool allowed;
+};
+
+static const struct range_case range_cases[] = {
+	{ "all of it",			0x1000, 0x100, 0x1000, 0x100, true },
+	{ "first byte",			0x1000, 0x100, 0x1000, 1, true },
+	{ "last byte",			0x1000, 0x100, 0x10ff, 1, true },
+	{ "byte before",		0x1000, 0x100, 0x0fff, 1, false },
+	{ "byte behind",		0x1000, 0x100, 0x1100, 1, false },
+	{ "one too many",		0x1000, 0x100, 0x1000, 0x101, false },
+	{ "one too many at the end",	0x1000, 0x100, 0x10ff, 2, false },
+	{ "begins before",		0x1000, 0x100, 0x0fff, 0x101, false },
+	{ "nothing at the begin",	0x1000, 0x100, 0x1000, 0, true },
+	{ "nothing at the end",		0x1000, 0x100, 0x1100, 0, true },
+	{ "nothing behind the end",	0x1000, 0x100, 0x1101, 0, false },
+	{ "end wraps to inside",	0x1000, 0x100, 0x1080, TOP - 0x40, false },
+	{ "end wraps to the begin",	0x1000, 0x100, 0x1080, TOP - 0x107f, false },
+	{ "longest length",		0x1000, 0x100, 0x1000, TOP, false },
+	{ "last address",		0x1000, 0x100, TOP, 1, false },
+	{ "last address and beyond",	0x1000, 0x100, TOP, 2, false },
+	{ "address 0",			0x1000, 0x100, 0, 0x2000, false },
+	{ "region at 0",		0, 0x100, 0, 0x100, true },
+	{ "region at 0, wrapped",	0, 0x100, TOP, 2, false },
+	{ "region at the top",		TOP - 0xff, 0x100, TOP - 0xff, 0x100, true },
+	{ "last byte of all",		TOP - 0xff, 0x100, TOP, 1, true },
+	{ "behind the last byte",	TOP - 0xff, 0x100, TOP, 2, false },
+	{ "wraps round the top",	TOP - 0xff, 0x100, 0, 1, false },
+	{ "empty region, nothing",	0x1000, 0, 0x1000, 0, true },
+	{ "empty region, a byte",	0x1000, 0, 0x1000, 1, false },
+};
+KUNIT_ARRAY_PARAM_DESC(range, range_cases, desc);
+
+static void range_must_lie_inside_the_region(struct kunit *test)
+{
+	const struct range_case *c = test->param_value;
+	struct rhca_mem *mem = test_alloc(test, sizeof(*mem));
+	static const enum rhca_mem_kind kinds[] = {
+		RHCA_MEM_USER, RHCA_MEM_FAST_REG, RHCA_MEM_WINDOW_1,
+		RHCA_MEM_WINDOW_2,
+	};
+	int i;
+
+	mem->iova = c->iova;
+	mem->length = c->mem_length;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		mem->kind = kinds[i];
+		KUNIT_EXPECT_EQ_MSG(test,
+				    rhca_mem_allows(mem, c->addr, c->length, 0),
+				    c->allowed, "kind %d", kinds[i]);
+	}
+}
+
+struct access_case {
+	const char *desc;
+	int has;
+	int needs;
+	bool allowed;
+};
+
+#define CAN_LOCAL	IB_ACCESS_LOCAL_WRITE
+#define CAN_WRITE	IB_ACCESS_REMOTE_WRITE
+#define CAN_READ	IB_ACCESS_REMOTE_READ
+#define CAN_ATOMIC	IB_ACCESS_REMOTE_ATOMIC
+
+static const struct access_case access_cases[] = {
+	{ "local read is always allowed",  0, 0, true },
+	{ "local write needs its right",   0, CAN_LOCAL, false },
+	{ "local write",		   CAN_LOCAL, CAN_LOCAL, true },
+	{ "remote write is not local",	   CAN_LOCAL, CAN_WRITE, false },
+	{ "remote read is not write",	   CAN_READ, CAN_WRITE, false },
+	{ "remote write is not read",	   CAN_WRITE, CAN_READ, false },
+	{ "remote write is not atomic",	   CAN_WRITE | CAN_READ, CAN_ATOMIC, false },
+	{ "atomic",			   CAN_ATOMIC, CAN_ATOMIC, true },
+	{ "one of two is not enough",	   CAN_WRITE, CAN_WRITE | CAN_READ, false },
+	{ "two of two",			   CAN_WRITE | CAN_READ, CAN_WRITE | CAN_READ, true },
+};
+KUNIT_ARRAY_PARAM_DESC(access, access_cases, desc);
+
+static void every_right_that_is_needed_must_be_there(struct kunit *test)
+{
+	const struct access_case *c = test->param_value;
+	struct rhca_mem *mem = test_alloc(test, sizeof(*mem));
+
+	mem->access = c->has;
+	mem->length = 1;
+	mem->kind = RHCA_MEM_USER;
+	KUNIT_EXPECT_EQ(test, rhca_mem_allows(mem, 0, 1, c->needs), c->allowed);
+	mem->kind = RHCA_MEM_DMA;
+	KUNIT_EXPECT_EQ(test, rhca_mem_allows(mem, 0, 1, c->needs), c->allowed);
+}
+
+#define NUM_PAGES	3
+#define IOVA		0x7000000123ULL		/* begins inside a page */
+
+static struct rhca_mem *region_of_pages(struct kunit *test, unsigned int shift)
+{
+	struct rhca_mem *mem = test_alloc(test, sizeof(*mem));
+	struct page *first = virt_to_page(test_alloc(test, PAGE_SIZE));
+	int i;
+
+	mem->pages = test_alloc(test, NUM_PAGES * sizeof(*mem->pages));
+	/* Never looked into: only told apart */
+	for (i = 0; i < NUM_PAGES; i++)
+		mem->pages[i] = first + 100 * i;
+	mem->kind = RHCA_MEM_USER;
+	mem->num_pages = NUM_PAGES;
+	mem->page_shift = shift;
+	mem->iova = IOVA;
+	mem->first_offset = IOVA & (BIT_ULL(shift) - 1);
+	mem->length = ((u64)NUM_PAGES << shift) - mem->first_offset;
+	return mem;
+}
+
+static void address_leads_to_its_page(struct kunit *test)
+{
+	struct rhca_mem *mem = region_of_pages(test, PAGE_SHIFT);
+	unsigned int offset, bytes;
+
+	KUNIT_EXPECT_PTR_EQ(test, rhca_mem_page(mem, IOVA, &offset, &bytes),
+			    mem->pages[0]);
+	KUNIT_EXPECT_EQ(test, offset, 0x123);
+	KUNIT_EXPECT_EQ(test, bytes, PAGE_SIZE - 0x123);
+	KUNIT_EXPECT_PTR_EQ(test,
+			    rhca_mem_page(mem, IOVA + PAGE_SIZE - 0x123,
+					  &offset, &bytes), mem->pages[1]);
+	KUNIT_EXPECT_EQ(test, offset, 0);
+	KUNIT_EXPECT_EQ(test, bytes, PAGE_SIZE);
+	KUNIT_EXPECT_PTR_EQ(test,
+			    rhca_mem_page(mem, IOVA + mem->length - 1, &offset,
+					  &bytes), mem->pages[2]);
+	KUNIT_EXPECT_EQ(test, offset, PAGE_SIZE - 1);
+	KUNIT_EXPECT_EQ(test, bytes, 1);
+}
+
+static void address_leads_into_a_large_page(struct kunit *test)
+{
+	struct rhca_mem *mem = region_of_pages(test, PAGE_SHIFT + 2);
+	unsigned int offset, bytes;
+	u64 start = IOVA - mem->first_offset;
+
+	KUNIT_EXPECT_PTR_EQ(test,
+			    rhca_mem_page(mem, start + 3 * PAGE_SIZE + 9,
+					  &offset, &bytes), mem->pages[0] + 3);
+	KUNIT_EXPECT_EQ(test, offset, 9);
+	KUNIT_EXPECT_EQ(test, bytes, PAGE_SIZE - 9);
+	KUNIT_EXPECT_PTR_EQ(test,
+			    rhca_mem_page(mem, start + 4 * PAGE_SIZE, &offset,
+					  &bytes), mem->pages[1]);
+}
+
+static void address_behind_the_pages_leads_nowhere(struct kunit *test)
+{
+	struct rhca_mem *mem = region_of_pages(test, PAGE_SHIFT);
+	unsigned int offset, bytes;
+
+	KUNIT_EXPECT_NULL(test, rhca_mem_page(mem, IOVA + mem->length, &offset,
+					      &bytes));
+	KUNIT_EXPECT_NULL(test, rhca_mem_page(mem, IOVA - 0x124, &offset,
+					      &bytes));
+	KUNIT_EXPECT_NULL(test, rhca_mem_page(mem, U64_MAX, &offset, &bytes));
+}
+
+static void address_in_a_window_leads_to_its_regions_page(struct kunit *test)
+{
+	struct rhca_mem *window = test_alloc(test, sizeof(*window));
+	unsigned int offset, bytes;
+
+	window->kind = RHCA_MEM_WINDOW_2;
+	window->region = region_of_pages(test, PAGE_SHIFT);
+	window->iova = IOVA + PAGE_SIZE;
+	window->length = PAGE_SIZE;
+	KUNIT_EXPECT_PTR_EQ(test,
+			    rhca_mem_page(window, window->iova, &offset, &bytes),
+			    window->region->pages[1]);
+	KUNIT_EXPECT_EQ(test, offset, 0x123);
+	KUNIT_EXPECT_EQ(test, bytes, PAGE_SIZE - 0x123);
+}
+
+static void kernel_region_takes_virtual_addresses(struct kunit *test)
+{
+	struct rhca_mem *mem = test_alloc(test, sizeof(*mem));
+	u8 *buffer = test_alloc(test, 64);
+	unsigned int offset, bytes;
+
+	mem->kind = RHCA_MEM_DMA;
+	KUNIT_EXPECT_PTR_EQ(test, rhca_mem_page(mem, (uintptr_t)buffer, &offset,
+						&bytes), virt_to_page(buffer));
+	KUNIT_EXPECT_EQ(test, offset, offset_in_page(buffer));
+}
+
+static struct kunit_case mr_tests[] = {
+	KUNIT_CASE_PARAM(range_must_lie_inside_the_region, range_gen_params),
+	KUNIT_CASE_PARAM(every_right_that_is_needed_must_be_there,
+			 access_gen_params),
+	KUNIT_CASE(address_leads_to_its_page),
+	KUNIT_CASE(address_leads_into_a_large_page),
+	KUNIT_CASE(address_behind_the_pages_leads_nowhere),
+	KUNIT_CASE(address_in_a_window_leads_to_its_regions_page),
+	KUNIT_CASE(kernel_region_takes_virtual_addresses),
+	{}
+};
+
+static struct kunit_suite mr_suite = {
+	.name = "rhca_mr",
+	.test_cases = mr_tests,
+};
+kunit_test_suite(mr_suite);

@@ -1,0 +1,635 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fences: a verb that takes memory away returns, and a work request that does
+ * completes, when no packet uses the memory any more. The test itself is the
+ * packet: it uses memory for as long as it likes.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/scatterlist.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_umem.h>
+
+#include "core/device.h"
+#include "sw/verbs/qp/qp.h"
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/verbs/memory/mr.h"
+#include "sw/verbs/memory/mw.h"
+
+#define REGION_BYTES	8192
+#define RIGHTS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND)
+
+static const struct test_qp_spec open_qp = {
+	.access = RIGHTS, .responder_resources = 16, .initiator_depth = 16,
+	.retries = 7,
+};
+
+/**
+ * struct bench - A QP and a region that windows may be bound to
+ * @hca: the device
+ * @qp: the QP
+ * @va: first address of the region
+ */
+struct bench {
+	struct test_hca *hca;
+	struct ib_qp *qp;
+	u64 va;
+};
+
+static void setup(struct bench *b, struct kunit *test)
+{
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->qp = test_qp(b->hca, IB_QPT_RC);
+	b->va = (uintptr_t)b->hca->buffer;
+	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
+	test_mr(b->hca, b->qp, REGION_BYTES, RIGHTS);
+}
+
+/* --- the packet ------------------------------------------------------------------ */
+
+static struct rhca_mem *use(struct bench *b, u32 rkey, int access)
+{
+	struct rhca_remote remote = {
+		.dev	= to_verbs_dev(b->hca->ibdev),
+		.pd	= b->hca->pd,
+		.qp_num	= b->qp->qp_num,
+		.rkey	= rkey,
+		.va	= b->va,
+		.length	= 64,
+		.access	= access,
+	};
+	struct rhca_mem *mem;
+
+	local_bh_disable();
+	mem = rhca_mem_get_remote(&remote);
+	local_bh_enable();
+	return mem;
+}
+
+static struct rhca_mem *write_by(struct bench *b, u32 rkey)
+{
+	return use(b, rkey, IB_ACCESS_REMOTE_WRITE);
+}
+
+static void stop(struct rhca_mem *mem)
+{
+	local_bh_disable();
+	rhca_mem_put(mem);
+	local_bh_enable();
+}
+
+/* --- packets that are handled together ------------------------------------------- */
+
+struct holder {
+	struct bench b;
+	struct rhca_mem *held;
+};
+
+static struct rhca_mem *hold(struct holder *h, u32 key)
+{
+	return rhca_mem_hold(&h->held, to_verbs_dev(h->b.hca->ibdev), key);
+}
+
+/* As in a batch: softirqs stay off until the test lets them on */
+static struct rhca_mem *begin_use(struct kunit *test, struct holder *h)
+{
+	struct rhca_mem *mem;
+
+	h->held = NULL;
+	setup(&h->b, test);
+	local_bh_disable();
+	mem = hold(h, h->b.hca->mr->rkey);
+	if (!mem)
+		local_bh_enable();
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	return mem;
+}
+
+static void key_that_is_asked_for_again_is_used_once(struct kunit *test)
+{
+	struct holder h;
+	struct rhca_mem *mem = begin_use(test, &h);
+
+	KUNIT_EXPECT_PTR_EQ(test, mem, hold(&h, h.b.hca->mr->rkey));
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&mem->users));
+	rhca_mem_release(&h.held);
+	KUNIT_EXPECT_NULL(test, h.held);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	local_bh_enable();
+}
+
+/* A device has keys of its own, and some of them are another device's as well */
+static void key_of_another_device_ends_the_use_of_the_first(struct kunit *test)
+{
+	struct rhca_verbs_dev *other = test_alloc(test, sizeof(*other));
+	struct holder h;
+	struct rhca_mem *mem = begin_use(test, &h);
+
+	xa_init(&other->keys);
+	KUNIT_EXPECT_NULL(test, rhca_mem_hold(&h.held, other,
+					      h.b.hca->mr->rkey));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	rhca_mem_release(&h.held);
+	local_bh_enable();
+}
+
+static void other_key_ends_the_use_of_the_first(struct kunit *test)
+{
+	struct holder h;
+	struct rhca_mem *mem = begin_use(test, &h);
+
+	KUNIT_EXPECT_NULL(test, hold(&h, h.b.hca->mr->rkey ^ 1));
+	KUNIT_EXPECT_NULL(test, h.held);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	local_bh_enable();
+}
+
+/* Else somebody who goes on could keep who waits for the end waiting for ever */
+static void use_does_not_go_on_once_a_key_is_taken_away(struct kunit *test)
+{
+	struct holder h;
+	struct rhca_mem *mem = begin_use(test, &h);
+
+	WRITE_ONCE(mem->state, RHCA_MEM_INVALID);
+	KUNIT_EXPECT_NULL(test, hold(&h, h.b.hca->mr->rkey));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	rhca_mem_set_valid(mem);
+	rhca_mem_release(&h.held);
+	local_bh_enable();
+}
+
+/* --- verbs that wait ------------------------------------------------------------- */
+
+/**
+ * struct verb - A verb that is called elsewhere, since it waits
+ * @work: calls it
+ * @call: the verb
+ * @object: what it is called for
+ * @b: whose objects
+ * @ret: what it returned
+ * @task: the thread that calls it
+ * @switches: how often that had gone to sleep before
+ * @done: it has returned
+ */
+struct verb {
+	struct work_struct work;
+	int (*call)(struct bench *b, void *object);
+	void *object;
+	struct bench *b;
+	int ret;
+	struct task_struct *task;
+	unsigned long switches;
+	struct completion done;
+};
+
+static void verb_work(struct work_struct *work)
+{
+	struct verb *verb = container_of(work, struct verb, work);
+
+	verb->switches = current->nvcsw;
+	WRITE_ONCE(verb->task, current);
+	verb->ret = verb->call(verb->b, verb->object);
+	complete(&verb->done);
+}
+
+static void begin(struct verb *verb, struct bench *b,
+		  int (*call)(struct bench *b, void *object), void *object)
+{
+	*verb = (struct verb) { .call = call, .object = object, .b = b };
+	init_completion(&verb->done);
+	INIT_WORK_ONSTACK(&verb->work, verb_work);
+	queue_work(system_unbound_wq, &verb->work);
+}
+
+/* Who spins with a real-time priority keeps the packet from its CPU for ever */
+static bool sleeps(struct verb *verb)
+{
+	struct task_struct *task = READ_ONCE(verb->task);
+
+	return task && READ_ONCE(task->nvcsw) > verb->switches;
+}
+
+static bool waits_for(struct verb *verb, enum rhca_mem_state *state)
+{
+	return READ_ONCE(*state) != RHCA_MEM_VALID && sleeps(verb);
+}
+
+/* It has got so far that it waits, and returns only when @mem is given back */
+static void expect_wait_for(struct kunit *test, struct verb *verb,
+			    struct rhca_mem *mem, enum rhca_mem_state *state)
+{
+	int tries = 10000;
+	bool waits;
+
+	while (!completion_done(&verb->done) && !waits_for(verb, state) &&
+	       tries--)
+		usleep_range(1000, 2000);
+	msleep(100);
+	waits = !completion_done(&verb->done);
+	KUNIT_EXPECT_TRUE(test, waits);
+	if (waits) {		/* else the memory may be freed */
+		KUNIT_EXPECT_NE(test, READ_ONCE(*state), RHCA_MEM_VALID);
+		KUNIT_EXPECT_TRUE(test, sleeps(verb));
+		stop(mem);
+	}
+	wait_for_completion(&verb->done);
+	destroy_work_on_stack(&verb->work);
+	KUNIT_EXPECT_EQ(test, 0, verb->ret);
+}
+
+static int dereg_mr(struct bench *b, void *mr)
+{
+	return b->hca->ibdev->ops.dereg_mr(mr, NULL);
+}
+
+static int dereg_tracked_mr(struct bench *b, void *mr)
+{
+	return ib_dereg_mr(mr);
+}
+
+static int dealloc_mw(struct bench *b, void *mw)
+{
+	return b->hca->ibdev->ops.dealloc_mw(mw);
+}
+
+static int take_rights(struct bench *b, void *mr)
+{
+	return PTR_ERR_OR_ZERO(b->hca->ibdev->ops.rereg_user_mr(mr,
+				IB_MR_REREG_ACCESS, 0, 0, 0,
+				IB_ACCESS_REMOTE_READ, b->hca->pd, NULL));
+}
+
+static int destroy_qp(struct bench *b, void *qp)
+{
+	return ib_destroy_qp(qp);
+}
+
+/* --- windows --------------------------------------------------------------------- */
+
+static struct rhca_mw *window(struct kunit *test, struct bench *b,
+			      enum ib_mw_type type)
+{
+	struct rhca_mw *mw = test_alloc(test, sizeof(*mw));
+
+	mw->ibmw.device = b->hca->ibdev;
+	mw->ibmw.pd = b->hca->pd;
+	mw->ibmw.type = type;
+	KUNIT_ASSERT_EQ(test, 0, b->hca->ibdev->ops.alloc_mw(&mw->ibmw, NULL));
+	return mw;
+}
+
+static int bind(struct bench *b, struct rhca_mw *mw, u32 bytes, int access)
+{
+	struct rhca_bind bind = {
+		.window_key	= mw->mem->key,
+		.new_key	= mw->mem->key ^ 1,
+		.region_key	= b->hca->mr->lkey,
+		.addr		= b->va,
+		.length		= bytes,
+		.access		= access,
+		.pd		= b->hca->pd,
+		.qp_num		= b->qp->qp_num,
+	};
+	int ret;
+
+	local_bh_disable();
+	ret = rhca_mw_bind(to_verbs_dev(b->hca->ibdev), &bind);
+	local_bh_enable();
+	return ret;
+}
+
+static struct rhca_mw *bound_window(struct kunit *test, struct bench *b,
+				    enum ib_mw_type type)
+{
+	struct rhca_mw *mw = window(test, b, type);
+
+	KUNIT_ASSERT_EQ(test, 0, bind(b, mw, REGION_BYTES,
+				      IB_ACCESS_REMOTE_WRITE));
+	return mw;
+}
+
+static void deallocation_of_a_window_waits(struct kunit *test)
+{
+	struct rhca_mw *mw;
+	struct rhca_mem *mem;
+	struct verb verb;
+	struct bench b;
+
+	setup(&b, test);
+	mw = bound_window(test, &b, IB_MW_TYPE_1);
+	mem = write_by(&b, mw->mem->key);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	begin(&verb, &b, dealloc_mw, &mw->ibmw);
+	expect_wait_for(test, &verb, mem, &mw->mem->state);
+}
+
+static void unbinding_waits(struct kunit *test)
+{
+	struct rhca_mem *mem;
+	struct rhca_mw *mw;
+	struct bench b;
+	u32 old_key;
+
+	setup(&b, test);
+	mw = bound_window(test, &b, IB_MW_TYPE_1);
+	old_key = mw->mem->key;
+	mem = write_by(&b, old_key);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	KUNIT_EXPECT_EQ(test, -EINPROGRESS, bind(&b, mw, 0, 0));
+	KUNIT_EXPECT_NULL(test, write_by(&b, old_key));
+	stop(mem);
+	KUNIT_EXPECT_EQ(test, 0, bind(&b, mw, 0, 0));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
+}
+
+static void rebinding_waits(struct kunit *test)
+{
+	struct rhca_mem *mem;
+	struct rhca_mw *mw;
+	struct bench b;
+	u32 old_key;
+
+	setup(&b, test);
+	mw = bound_window(test, &b, IB_MW_TYPE_1);
+	old_key = mw->mem->key;
+	mem = write_by(&b, old_key);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	KUNIT_EXPECT_EQ(test, -EINPROGRESS,
+			bind(&b, mw, 64, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, mem->length, REGION_BYTES);
+	stop(mem);
+	KUNIT_EXPECT_EQ(test, 0, bind(&b, mw, 64, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_NULL(test, write_by(&b, old_key));
+	KUNIT_EXPECT_NULL(test, write_by(&b, mw->mem->key));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, to_rhca_mr(b.hca->mr)->mem.num_windows);
+}
+
+/* The usual way of storage: one region that is always busy, and many windows */
+static void window_does_not_wait_for_users_of_its_region(struct kunit *test)
+{
+	struct rhca_mem *busy, *other;
+	struct rhca_mw *mw, *mw2;
+	struct bench b;
+	int ret;
+
+	setup(&b, test);
+	mw = bound_window(test, &b, IB_MW_TYPE_2);
+	mw2 = bound_window(test, &b, IB_MW_TYPE_2);
+	busy = write_by(&b, b.hca->mr->rkey);
+	other = write_by(&b, mw2->mem->key);
+	KUNIT_EXPECT_NOT_NULL(test, busy);
+	KUNIT_EXPECT_NOT_NULL(test, other);
+	local_bh_disable();
+	ret = rhca_key_invalidate(to_verbs_dev(b.hca->ibdev), b.hca->pd,
+				  mw->mem->key, b.qp->qp_num, true);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, 0, ret);
+	stop(other);
+	stop(busy);
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw2->ibmw));
+}
+
+/* --- regions --------------------------------------------------------------------- */
+
+static void deregistration_waits(struct kunit *test)
+{
+	struct rhca_mem *mem;
+	struct verb verb;
+	struct bench b;
+	struct ib_mr *mr;
+
+	setup(&b, test);
+	mr = b.hca->ibdev->ops.get_dma_mr(b.hca->pd, RIGHTS);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	mem = write_by(&b, mr->rkey);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	begin(&verb, &b, dereg_mr, mr);
+	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
+}
+
+/* The window has gone, and with it what keeps the region from being taken away */
+static void deregistration_waits_for_users_of_a_window(struct kunit *test)
+{
+	struct ib_mr *mr;
+	struct rhca_mem *mem;
+	struct rhca_mw *mw;
+	struct verb verb;
+	struct bench b;
+
+	setup(&b, test);
+	mr = b.hca->mr;
+	mw = bound_window(test, &b, IB_MW_TYPE_1);
+	KUNIT_EXPECT_EQ(test, -EINVAL, dereg_mr(&b, mr));
+	mem = write_by(&b, mw->mem->key);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	KUNIT_EXPECT_EQ(test, -EINPROGRESS, bind(&b, mw, 0, 0));
+	begin(&verb, &b, dereg_tracked_mr, mr);
+	b.hca->mr = NULL;
+	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
+}
+
+static void new_rights_wait_for_users_by_the_old_ones(struct kunit *test)
+{
+	struct ib_umem umem = {};
+	struct rhca_mem *mem;
+	struct ib_mr *mr;
+	struct verb verb;
+	struct bench b;
+
+	setup(&b, test);
+	mr = b.hca->ibdev->ops.get_dma_mr(b.hca->pd, RIGHTS);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	to_rhca_mr(mr)->umem = &umem;
+	mem = write_by(&b, mr->rkey);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	begin(&verb, &b, take_rights, mr);
+	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
+	KUNIT_EXPECT_NULL(test, write_by(&b, mr->rkey));
+	mem = use(&b, mr->rkey, IB_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_NOT_NULL(test, mem);
+	stop(mem);
+	to_rhca_mr(mr)->umem = NULL;
+	KUNIT_EXPECT_EQ(test, 0, dereg_mr(&b, mr));
+}
+
+static void rights_stay_while_windows_have_them(struct kunit *test)
+{
+	struct ib_umem umem = {};
+	struct rhca_mem *mem;
+	struct rhca_mr *mr;
+	struct rhca_mw *mw;
+	struct bench b;
+
+	setup(&b, test);
+	mr = to_rhca_mr(b.hca->mr);
+	mr->umem = &umem;
+	mw = bound_window(test, &b, IB_MW_TYPE_1);
+	KUNIT_EXPECT_EQ(test, -EINVAL, take_rights(&b, &mr->ibmr));
+	mem = write_by(&b, mr->mem.key);
+	KUNIT_EXPECT_NOT_NULL(test, mem);
+	stop(mem);
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, take_rights(&b, &mr->ibmr));
+	KUNIT_EXPECT_NULL(test, write_by(&b, mr->mem.key));
+	mr->umem = NULL;
+}
+
+static void pages_of_a_region_are_those_of_the_kernel(struct kunit *test)
+{
+	struct scatterlist sg;
+	struct bench b;
+
+	setup(&b, test);
+	sg_init_one(&sg, b.hca->buffer, 4 * PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, 1, ib_dma_map_sg(b.hca->ibdev, &sg, 1,
+					       DMA_BIDIRECTIONAL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_map_mr_sg(b.hca->mr, &sg, 1, NULL,
+						    2 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, ib_map_mr_sg(b.hca->mr, &sg, 1, NULL,
+					      PAGE_SIZE));
+}
+
+/* --- work requests and QPs ------------------------------------------------------- */
+
+static bool completion_comes(struct bench *b, struct ib_wc *wc)
+{
+	int tries = 10000;
+
+	while (!test_poll(b->hca, wc) && tries--)
+		usleep_range(1000, 2000);
+	return tries >= 0;
+}
+
+static void map(struct bench *b, void *from)
+{
+	struct scatterlist sg;
+
+	sg_init_one(&sg, from, PAGE_SIZE);
+	KUNIT_ASSERT_EQ(b->hca->test, 1,
+			ib_dma_map_sg(b->hca->ibdev, &sg, 1, DMA_BIDIRECTIONAL));
+	KUNIT_ASSERT_EQ(b->hca->test, 1,
+			ib_map_mr_sg(b->hca->mr, &sg, 1, NULL, PAGE_SIZE));
+}
+
+static struct page *first_page(struct bench *b)
+{
+	unsigned int offset, bytes;
+	struct page *page;
+	struct rhca_mem *mem;
+
+	local_bh_disable();
+	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->hca->mr->rkey);
+	page = mem ? rhca_mem_page(mem, mem->iova, &offset, &bytes) : NULL;
+	rhca_mem_put(mem);
+	local_bh_enable();
+	return page;
+}
+
+/* iSER and SRP map first, and then post both in one list */
+static void pages_stay_until_the_key_is_registered_again(struct kunit *test)
+{
+	struct ib_reg_wr reg = { .wr = { .opcode = IB_WR_REG_MR } };
+	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV,
+					 .next = &reg.wr };
+	struct page *pages[2];
+	struct bench b;
+	int i;
+
+	setup(&b, test);
+	for (i = 0; i < 2; i++)
+		pages[i] = virt_to_page(b.hca->buffer + (i + 4) * PAGE_SIZE);
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), virt_to_page(b.hca->buffer));
+	map(&b, page_address(pages[0]));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), virt_to_page(b.hca->buffer));
+
+	invalidate.ex.invalidate_rkey = b.hca->mr->rkey;
+	reg.mr = b.hca->mr;
+	reg.key = b.hca->mr->rkey;
+	reg.access = RIGHTS;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &invalidate, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[0]);
+	/* Without a map in between it is the same memory */
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &invalidate, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[0]);
+	map(&b, page_address(pages[1]));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[0]);
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &invalidate, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[1]);
+}
+
+static void local_invalidation_completes_when_users_have_gone(struct kunit *test)
+{
+	struct ib_send_wr wr = { .wr_id = 7, .opcode = IB_WR_LOCAL_INV };
+	struct rhca_mem *mem;
+	struct ib_wc wc;
+	struct bench b;
+
+	setup(&b, test);
+	mem = write_by(&b, b.hca->mr->rkey);
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	wr.ex.invalidate_rkey = b.hca->mr->rkey;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &wr, NULL));
+	KUNIT_EXPECT_NULL(test, write_by(&b, b.hca->mr->rkey));
+	msleep(20);
+	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
+	stop(mem);
+	KUNIT_ASSERT_TRUE(test, completion_comes(&b, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 7);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+}
+
+static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
+{
+	struct rhca_verbs_qp *qp;
+	struct verb verb;
+	struct bench b;
+	bool waits;
+
+	setup(&b, test);
+	rcu_read_lock();
+	qp = rhca_qp_get(b.qp->qp_num);
+	rcu_read_unlock();
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	b.hca->num_qps--;
+	begin(&verb, &b, destroy_qp, b.qp);
+	msleep(100);
+	waits = !completion_done(&verb.done);
+	KUNIT_EXPECT_TRUE(test, waits);
+	if (waits)		/* else the QP is freed */
+		rhca_qp_put(qp);
+	wait_for_completion(&verb.done);
+	destroy_work_on_stack(&verb.work);
+	KUNIT_EXPECT_EQ(test, 0, verb.ret);
+}
+
+static struct kunit_case mw_tests[] = {
+	KUNIT_CASE(key_that_is_asked_for_again_is_used_once),
+	KUNIT_CASE(key_of_another_device_ends_the_use_of_the_first),
+	KUNIT_CASE(other_key_ends_the_use_of_the_first),
+	KUNIT_CASE(use_does_not_go_on_once_a_key_is_taken_away),
+	KUNIT_CASE(deallocation_of_a_window_waits),
+	KUNIT_CASE(unbinding_waits),
+	KUNIT_CASE(rebinding_waits),
+	KUNIT_CASE(window_does_not_wait_for_users_of_its_region),
+	KUNIT_CASE(deregistration_waits),
+	KUNIT_CASE(deregistration_waits_for_users_of_a_window),
+	KUNIT_CASE(new_rights_wait_for_users_by_the_old_ones),
+	KUNIT_CASE(rights_stay_while_windows_have_them),
+	KUNIT_CASE(pages_of_a_region_are_those_of_the_kernel),
+	KUNIT_CASE(pages_stay_until_the_key_is_registered_again),
+	KUNIT_CASE(local_invalidation_completes_when_users_have_gone),
+	KUNIT_CASE(destruction_of_a_qp_waits_for_its_packet),
+	{}
+};
+
+static struct kunit_suite mw_suite = {
+	.name = "rhca_mw",
+	.test_cases = mw_tests,
+};
+kunit_test_suite(mw_suite);

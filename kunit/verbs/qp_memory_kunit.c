@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a QP costs the kernel beside its rings, and that it is no less than what it
+ * was asked for.
+ */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/qp/qp.h"
+
+#define DEPTH		16
+#define MOST_BYTES	(6 * 1024)
+
+static const struct test_qp_spec spec = {
+	.access = IB_ACCESS_REMOTE_READ, .responder_resources = DEPTH,
+	.initiator_depth = DEPTH, .retries = 7,
+};
+
+static struct ib_qp *create_qp(struct test_hca *hca, u32 depth)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = hca->cq, .recv_cq = hca->cq,
+		.cap = { .max_send_wr = depth, .max_recv_wr = depth,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp *qp = ib_create_qp(hca->pd, &init);
+
+	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(qp));
+	hca->qps[hca->num_qps++] = qp;
+	KUNIT_EXPECT_EQ(hca->test, init.cap.max_send_wr, depth);
+	return qp;
+}
+
+/* As the allocator counts: its sizes are powers of two and a few between */
+static size_t bytes_of(struct rhca_sw_qp *qp)
+{
+	return ksize(qp) + ksize(qp->base.sq.slots) + ksize(qp->base.handle) +
+	       ksize(qp->recv.resources) + ksize(qp->recv.wqe) +
+	       ksize(rcu_access_pointer(qp->base.path));
+}
+
+static void idle_rc_qp_of_depth_16_takes_6_kib(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = create_qp(hca, DEPTH);
+
+	if (IS_ENABLED(CONFIG_LOCKDEP))
+		kunit_skip(test, "lockdep's part of each lock counts, too");
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
+	KUNIT_EXPECT_LE(test, bytes_of(to_sw_qp(ibqp_to_verbs(qp))), MOST_BYTES);
+}
+
+static void send_queue_takes_all_it_was_made_for(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = create_qp(hca, DEPTH);
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_WRITE },
+	};
+	int i;
+
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
+	for (i = 0; i < DEPTH; i++)
+		KUNIT_EXPECT_EQ(test, ib_post_send(qp, &wr.wr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ib_post_send(qp, &wr.wr, NULL), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), DEPTH);
+}
+
+struct room_case {
+	const char *desc;
+	u8 asked;
+	u32 room;
+};
+
+static const struct room_case room_cases[] = {
+	{ "none", 0, 0 }, { "1", 1, 2 }, { "3", 3, 8 }, { "16", 16, 32 },
+	{ "as many as there may be", 128, 256 },
+};
+KUNIT_ARRAY_PARAM_DESC(room, room_cases, desc);
+
+static void responder_resources_are_as_many_as_asked_for(struct kunit *test)
+{
+	const struct room_case *c = test->param_value;
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = create_qp(hca, DEPTH);
+	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
+	struct test_qp_spec asked = spec;
+
+	asked.responder_resources = c->asked;
+	KUNIT_EXPECT_EQ(test, sw_qp->recv.num_resources, 0);
+	test_qp_bring_up(hca, qp, &asked, IB_QPS_RTR);
+	KUNIT_EXPECT_EQ(test, sw_qp->recv.num_resources, c->room);
+}
+
+/* In SQD their number may change; answers that were given stay known, 9.7.5.1 */
+static void resources_keep_what_they_know_when_they_grow(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	struct ib_qp *qp = create_qp(hca, DEPTH);
+	struct rhca_responder *recv = &to_sw_qp(ibqp_to_verbs(qp))->recv;
+	struct test_qp_spec asked = spec;
+	u32 i;
+
+	asked.responder_resources = 2;
+	test_qp_bring_up(hca, qp, &asked, IB_QPS_RTS);
+	recv->newest_resource = 7;
+	recv->sending_resource = 7;
+	for (i = 3; i < 7; i++)
+		recv->resources[i & 3].first_psn = i;
+	attr->qp_state = IB_QPS_SQD;
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, attr, IB_QP_STATE), 0);
+	attr->max_dest_rd_atomic = 16;
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, attr, IB_QP_STATE |
+					   IB_QP_MAX_DEST_RD_ATOMIC), 0);
+	KUNIT_ASSERT_EQ(test, recv->num_resources, 32);
+	for (i = 3; i < 7; i++)
+		KUNIT_EXPECT_EQ(test, recv->resources[i & 31].first_psn, i);
+	attr->max_dest_rd_atomic = 1;
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, attr, IB_QP_STATE |
+					   IB_QP_MAX_DEST_RD_ATOMIC), 0);
+	KUNIT_EXPECT_EQ(test, recv->num_resources, 32);
+}
+
+static struct kunit_case qp_memory_tests[] = {
+	KUNIT_CASE(idle_rc_qp_of_depth_16_takes_6_kib),
+	KUNIT_CASE(send_queue_takes_all_it_was_made_for),
+	KUNIT_CASE_PARAM(responder_resources_are_as_many_as_asked_for,
+			 room_gen_params),
+	KUNIT_CASE(resources_keep_what_they_know_when_they_grow),
+	{}
+};
+
+static struct kunit_suite qp_memory_suite = {
+	.name = "rhca_qp_memory",
+	.test_cases = qp_memory_tests,
+};
+kunit_test_suite(qp_memory_suite);

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs of the software HCA over a transport that only records: what it is
+ * asked, in which order, and what others see of the QP's state meanwhile.
+ */
+#include <kunit/test.h>
+#include <rdma/ib_verbs.h>
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/verbs/qp/qp.h"
+#include "sw/verbs/transport.h"
+
+#define MAX_CALLS	48
+
+enum transport_call {
+	QP_CREATE,
+	QP_DESTROY,
+	QP_SETTLE,
+	QP_PREPARE,
+	QP_MODIFY,
+	QP_ENTERED,
+	KICK_SEND,
+	KICK_RECV,
+};
+
+/**
+ * struct call - One call
+ * @call: which
+ * @state: the state that it names
+ * @visible: the QP's state as others saw it during the call
+ */
+struct call {
+	enum transport_call call;
+	enum ib_qp_state state;
+	enum ib_qp_state visible;
+};
+
+static struct call calls[MAX_CALLS];
+static u32 num_calls;
+static int prepare_result;
+
+static void record(enum transport_call call, const struct rhca_verbs_qp *qp,
+		   enum ib_qp_state state)
+{
+	if (num_calls < MAX_CALLS)
+		calls[num_calls++] = (struct call) {
+			call, state, READ_ONCE(qp->state),
+		};
+}
+
+static int qp_create(struct rhca_verbs_qp *qp)
+{
+	record(QP_CREATE, qp, IB_QPS_RESET);
+	return 0;
+}
+
+static void qp_destroy(struct rhca_verbs_qp *qp)
+{
+	record(QP_DESTROY, qp, IB_QPS_RESET);
+}
+
+static void qp_settle(struct rhca_verbs_qp *qp)
+{
+	record(QP_SETTLE, qp, IB_QPS_RESET);
+}
+
+static int qp_prepare(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
+{
+	lockdep_assert_held(&qp->core.modify_lock);
+	record(QP_PREPARE, qp, IB_QPS_RESET);
+	return prepare_result;
+}
+
+static void qp_modify(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr,
+		      int mask, enum ib_qp_state next)
+{
+	lockdep_assert_held(&qp->core.modify_lock);
+	record(QP_MODIFY, qp, next);
+}
+
+static void qp_entered(struct rhca_verbs_qp *qp, enum ib_qp_state state)
+{
+	lockdep_assert_held(&qp->core.modify_lock);
+	record(QP_ENTERED, qp, state);
+}
+
+static void kick_send(struct rhca_verbs_qp *qp)
+{
+	record(KICK_SEND, qp, IB_QPS_RESET);
+}
+
+static void kick_recv(struct rhca_verbs_qp *qp)
+{
+	record(KICK_RECV, qp, IB_QPS_RESET);
+}
+
+static const struct rhca_transport_ops recording_transport = {
+	.qp_create	= qp_create,
+	.qp_destroy	= qp_destroy,
+	.qp_settle	= qp_settle,
+	.qp_prepare	= qp_prepare,
+	.qp_modify	= qp_modify,
+	.qp_entered	= qp_entered,
+	.kick_send	= kick_send,
+	.kick_recv	= kick_recv,
+};
+
+/**
+ * struct bench - A device whose new QPs have the recording transport
+ * @hca: the device
+ * @transport: its own, which QP1 has and needs back
+ */
+struct bench {
+	struct test_hca *hca;
+	const struct rhca_transport_ops *transport;
+};
+
+static struct rhca_verbs_dev *verbs_dev(const struct bench *b)
+{
+	return to_verbs_dev(b->hca->ibdev);
+}
+
+static void give_transport_back(void *data)
+{
+	struct bench *b = data;
+
+	while (b->hca->num_qps)
+		ib_destroy_qp(b->hca->qps[--b->hca->num_qps]);
+	verbs_dev(b)->transport = b->transport;
+}
+
+static struct bench *make_bench(struct kunit *test)
+{
+	struct bench *b = test_alloc(test, sizeof(*b));
+
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->transport = verbs_dev(b)->transport;
+	verbs_dev(b)->transport = &recording_transport;
+	num_calls = 0;
+	prepare_result = 0;
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, give_transport_back, b));
+	return b;
+}
+
+static int move(struct bench *b, struct ib_qp *qp, enum ib_qp_state next)
+{
+	struct ib_qp_attr *attr = test_alloc(b->hca->test, sizeof(*attr));
+
+	attr->qp_state = next;
+	return ib_modify_qp(qp, attr, IB_QP_STATE);
+}
+
+/*
+ * What the verbs do first, the transport hears first; states become visible last.
+ * What is under way ends before a state is looked at, and before RESET.
+ */
+static const struct call life_of_a_qp[] = {
+	{ QP_CREATE,	IB_QPS_RESET,	IB_QPS_RESET },
+	{ QP_SETTLE,	IB_QPS_RESET,	IB_QPS_RESET },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_RESET },
+	{ QP_MODIFY,	IB_QPS_INIT,	IB_QPS_RESET },
+	{ QP_ENTERED,	IB_QPS_INIT,	IB_QPS_INIT },
+	{ QP_SETTLE,	IB_QPS_RESET,	IB_QPS_INIT },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_INIT },
+	{ QP_MODIFY,	IB_QPS_RTR,	IB_QPS_INIT },
+	{ QP_ENTERED,	IB_QPS_RTR,	IB_QPS_RTR },
+	{ QP_SETTLE,	IB_QPS_RESET,	IB_QPS_RTR },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_RTR },
+	{ QP_MODIFY,	IB_QPS_RTS,	IB_QPS_RTR },
+	{ QP_ENTERED,	IB_QPS_RTS,	IB_QPS_RTS },
+	{ KICK_SEND,	IB_QPS_RESET,	IB_QPS_RTS },
+	{ QP_SETTLE,	IB_QPS_RESET,	IB_QPS_RTS },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_RTS },
+	{ QP_MODIFY,	IB_QPS_SQD,	IB_QPS_RTS },
+	{ QP_ENTERED,	IB_QPS_SQD,	IB_QPS_SQD },
+	{ QP_SETTLE,	IB_QPS_RESET,	IB_QPS_SQD },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_SQD },
+	{ QP_MODIFY,	IB_QPS_RTS,	IB_QPS_SQD },
+	{ QP_ENTERED,	IB_QPS_RTS,	IB_QPS_RTS },
+	{ QP_SETTLE,	IB_QPS_RESET,	IB_QPS_RTS },
+	{ QP_PREPARE,	IB_QPS_RESET,	IB_QPS_RTS },
+	{ QP_MODIFY,	IB_QPS_ERR,	IB_QPS_RTS },
+	{ QP_ENTERED,	IB_QPS_ERR,	IB_QPS_ERR },
+	{ KICK_RECV,	IB_QPS_RESET,	IB_QPS_ERR },
+	{ QP_SETTLE,	IB_QPS_RESET,	IB_QPS_ERR },
+	{ QP_SETTLE,	IB_QPS_RESET,	IB_QPS_ERR },
+	{ QP_MODIFY,	IB_QPS_RESET,	IB_QPS_RESET },
+	{ QP_ENTERED,	IB_QPS_RESET,	IB_QPS_RESET },
+	{ QP_SETTLE,	IB_QPS_RESET,	IB_QPS_RESET },
+	{ QP_DESTROY,	IB_QPS_RESET,	IB_QPS_RESET },
+};
+
+static void expect_calls(struct kunit *test, const struct call *wanted, u32 num)
+{
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, num_calls, num);
+	for (i = 0; i < num; i++) {
+		KUNIT_EXPECT_EQ_MSG(test, calls[i].call, wanted[i].call,
+				    "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, calls[i].state, wanted[i].state,
+				    "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, calls[i].visible, wanted[i].visible,
+				    "call %u", i);
+	}
+}
+
+static void transport_hears_of_a_qp_in_order(struct kunit *test)
+{
+	static const struct test_qp_spec plain = { .retries = 7 };
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct bench *b = make_bench(test);
+	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
+
+	KUNIT_EXPECT_EQ(test, ib_post_send(qp, &wr, NULL), -EINVAL);
+	/* A receive that is posted before ERR is nobody's business */
+	test_qp_bring_up(b->hca, qp, &plain, IB_QPS_RTS);
+	test_post_recv(b->hca, qp, 1, 0, 16);
+	KUNIT_EXPECT_EQ(test, ib_post_send(qp, &wr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, move(b, qp, IB_QPS_SQD), 0);
+	KUNIT_EXPECT_EQ(test, move(b, qp, IB_QPS_RTS), 0);
+	KUNIT_EXPECT_EQ(test, move(b, qp, IB_QPS_ERR), 0);
+	test_post_recv(b->hca, qp, 2, 0, 16);
+	KUNIT_EXPECT_EQ(test, move(b, qp, IB_QPS_RESET), 0);
+	ib_destroy_qp(qp);
+	b->hca->num_qps--;
+	expect_calls(test, life_of_a_qp, ARRAY_SIZE(life_of_a_qp));
+}
+
+/* The data path may move a QP to ERR while a modify is under way to it */
+static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
+{
+	static const struct test_qp_spec plain = { .retries = 7 };
+	struct bench *b = make_bench(test);
+	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
+	struct rhca_qp_change change = {
+		.attr = test_alloc(test, sizeof(*change.attr)),
+		.mask = IB_QP_STATE, .from = IB_QPS_RTS, .next = IB_QPS_SQD,
+	};
+
+	test_qp_bring_up(b->hca, qp, &plain, IB_QPS_RTS);
+	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(ibqp_to_verbs(qp), IB_QPS_ERR));
+	mutex_lock(&to_rhca_qp(qp)->modify_lock);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rhca_verbs_qp_modify(to_rhca_qp(qp), &change, NULL));
+	mutex_unlock(&to_rhca_qp(qp)->modify_lock);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
+}
+
+static void modify_without_memory_changes_nothing(struct kunit *test)
+{
+	static const struct test_qp_spec plain = { .retries = 7 };
+	struct bench *b = make_bench(test);
+	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	int mask;
+
+	test_qp_bring_up(b->hca, qp, &plain, IB_QPS_INIT);
+	test_qp_attr(b->hca, qp, &plain, IB_QPS_RTR, attr, &mask);
+	prepare_result = -ENOMEM;
+	num_calls = 0;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, num_calls, 2);	/* to settle, to prepare */
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_INIT);
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(ibqp_to_verbs(qp)->path));
+	prepare_result = 0;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RTR);
+}
+
+static struct kunit_case order_cases[] = {
+	KUNIT_CASE(transport_hears_of_a_qp_in_order),
+	KUNIT_CASE(modify_from_a_state_that_has_gone_is_refused),
+	KUNIT_CASE(modify_without_memory_changes_nothing),
+	{}
+};
+
+static struct kunit_suite order_suite = {
+	.name = "rhca_sw_qp_order",
+	.test_cases = order_cases,
+};
+kunit_test_suite(order_suite);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What QP states allow, IBTA vol. 1, 10.3.1. Transitions through the verbs are
+ * in kunit/core/device_kunit.c.
+ */
+#include <kunit/test.h>
+
+#include "sw/verbs/qp/qp.h"
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/verbs/qp/qp_state.h"
+#include "lib/packet.h"
+
+struct state_case {
+	const char *desc;
+	enum ib_qp_state state;
+	bool post_recv;
+	bool post_send;
+	bool receive;
+	bool transmit;
+	bool complete;
+	bool flush_send;
+	bool flush_recv;
+};
+
+static const struct state_case state_cases[] = {
+	{ .desc = "RESET",	.state = IB_QPS_RESET },
+	{ .desc = "INIT",	.state = IB_QPS_INIT,	.post_recv = true },
+	{ .desc = "RTR",	.state = IB_QPS_RTR,	.post_recv = true,
+	  .receive = true },
+	{ .desc = "RTS",	.state = IB_QPS_RTS,	.post_recv = true,
+	  .post_send = true, .receive = true, .transmit = true,
+	  .complete = true },
+	{ .desc = "SQD",	.state = IB_QPS_SQD,	.post_recv = true,
+	  .post_send = true, .receive = true, .complete = true },
+	{ .desc = "SQE",	.state = IB_QPS_SQE,	.post_recv = true,
+	  .post_send = true, .receive = true, .flush_send = true },
+	{ .desc = "ERR",	.state = IB_QPS_ERR,	.post_recv = true,
+	  .post_send = true, .flush_send = true, .flush_recv = true },
+};
+KUNIT_ARRAY_PARAM_DESC(state, state_cases, desc);
+
+static void state_allows_what_ibta_says(struct kunit *test)
+{
+	const struct state_case *c = test->param_value;
+	u8 can = rhca_qp_abilities(c->state);
+
+	KUNIT_EXPECT_EQ(test, !!(can & RHCA_QP_POST_RECV), c->post_recv);
+	KUNIT_EXPECT_EQ(test, !!(can & RHCA_QP_POST_SEND), c->post_send);
+	KUNIT_EXPECT_EQ(test, !!(can & RHCA_QP_RECEIVE), c->receive);
+	KUNIT_EXPECT_EQ(test, !!(can & RHCA_QP_TRANSMIT), c->transmit);
+	KUNIT_EXPECT_EQ(test, !!(can & RHCA_QP_COMPLETE), c->complete);
+	KUNIT_EXPECT_EQ(test, !!(can & RHCA_QP_FLUSH_SEND), c->flush_send);
+	KUNIT_EXPECT_EQ(test, !!(can & RHCA_QP_FLUSH_RECV), c->flush_recv);
+}
+
+static void state_that_does_not_exist_allows_nothing(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, rhca_qp_abilities(IB_QPS_ERR + 1), 0);
+	KUNIT_EXPECT_EQ(test, rhca_qp_abilities(-1), 0);
+}
+
+static struct rhca_verbs_qp *qp_in(struct kunit *test, enum ib_qp_state state)
+{
+	struct rhca_verbs_qp *qp = test_alloc(test, sizeof(*qp));
+
+	qp->state = state;
+	return qp;
+}
+
+static void all_that_is_asked_must_be_allowed(struct kunit *test)
+{
+	struct rhca_verbs_qp *qp = qp_in(test, IB_QPS_RTR);
+
+	KUNIT_EXPECT_TRUE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE));
+	KUNIT_EXPECT_TRUE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE |
+						RHCA_QP_POST_RECV));
+	KUNIT_EXPECT_FALSE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE |
+						 RHCA_QP_TRANSMIT));
+}
+
+struct fail_case {
+	const char *desc;
+	enum ib_qp_state from;
+	enum ib_qp_state to;
+	bool moved;
+};
+
+static const struct fail_case fail_cases[] = {
+	{ "RESET stays",		IB_QPS_RESET, IB_QPS_ERR, false },
+	{ "INIT to ERR",		IB_QPS_INIT, IB_QPS_ERR, true },
+	{ "RTR to ERR",			IB_QPS_RTR, IB_QPS_ERR, true },
+	{ "RTS to ERR",			IB_QPS_RTS, IB_QPS_ERR, true },
+	{ "SQD to ERR",			IB_QPS_SQD, IB_QPS_ERR, true },
+	{ "SQE to ERR",			IB_QPS_SQE, IB_QPS_ERR, true },
+	{ "ERR once",			IB_QPS_ERR, IB_QPS_ERR, false },
+	{ "RTS to SQE",			IB_QPS_RTS, IB_QPS_SQE, true },
+	{ "SQE once",			IB_QPS_SQE, IB_QPS_SQE, false },
+	{ "ERR does not become SQE",	IB_QPS_ERR, IB_QPS_SQE, false },
+	{ "RESET does not become SQE",	IB_QPS_RESET, IB_QPS_SQE, false },
+};
+KUNIT_ARRAY_PARAM_DESC(fail, fail_cases, desc);
+
+static void error_moves_a_qp_once(struct kunit *test)
+{
+	const struct fail_case *c = test->param_value;
+	struct rhca_verbs_qp *qp = qp_in(test, c->from);
+
+	KUNIT_EXPECT_EQ(test, rhca_qp_fail(qp, c->to), c->moved);
+	KUNIT_EXPECT_EQ(test, qp->state, (int)(c->moved ? c->to : c->from));
+	KUNIT_EXPECT_FALSE(test, rhca_qp_fail(qp, c->to));
+}
+
+static void count_last_wqe(struct ib_event *event, void *context)
+{
+	int *told = context;
+
+	*told += event->event == IB_EVENT_QP_LAST_WQE_REACHED;
+}
+
+/* Users free the QP at this event: a second one finds it freed */
+static void last_wqe_is_told_once(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_srq_init_attr srq_init = {
+		.attr = { .max_wr = 4, .max_sge = 1 },
+	};
+	int told = 0;
+	struct ib_qp_init_attr init = {
+		.event_handler = count_last_wqe, .qp_context = &told,
+		.send_cq = hca->cq, .recv_cq = hca->cq,
+		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp_attr to_error = { .qp_state = IB_QPS_ERR };
+	const struct test_qp_spec spec = {};
+	struct ib_qp *qp;
+
+	init.srq = ib_create_srq(hca->pd, &srq_init);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(init.srq));
+	qp = ib_create_qp(hca->pd, &init);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(qp));
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &to_error, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, told, 1);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &to_error, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, told, 1);
+	ib_destroy_qp(qp);
+	ib_destroy_srq(init.srq);
+}
+
+static struct kunit_case qp_state_tests[] = {
+	KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
+	KUNIT_CASE(state_that_does_not_exist_allows_nothing),
+	KUNIT_CASE(all_that_is_asked_must_be_allowed),
+	KUNIT_CASE_PARAM(error_moves_a_qp_once, fail_gen_params),
+	KUNIT_CASE(last_wqe_is_told_once),
+	{}
+};
+
+static struct kunit_suite qp_state_suite = {
+	.name = "rhca_qp_state",
+	.test_cases = qp_state_tests,
+};
+kunit_test_suite(qp_state_suite);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every variant of the CRC-32 that this CPU can run, against crc32_le().
+ */
+#include <kunit/test.h>
+#include <linux/crc32.h>
+#include <linux/string.h>
+#include <rhca/compat.h>
+
+#include "lib/packet.h"
+#include "wire/crc32.h"
+#include "wire/crc32_arch.h"
+
+#define MOST_BYTES	9000
+#define GUARD_BYTES	64
+#define BUFFER_BYTES	(MOST_BYTES + 3 * GUARD_BYTES)
+
+struct variant {
+	const char *desc;
+};
+
+static const struct variant variants[] = {
+	{ "512" }, { "256" }, { "128" }, { "kernel" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(variant, variants, desc);
+
+/* What was in use comes back at the end */
+static void choose_auto(void *unused)
+{
+	rhca_crc32_choose("auto");
+}
+
+static void choose(struct kunit *test)
+{
+	const struct variant *variant = test->param_value;
+	int ret = rhca_crc32_choose(variant->desc);
+
+	if (ret == -EOPNOTSUPP)
+		kunit_skip(test, "this CPU has no CRC-32 in %s bits",
+			   variant->desc);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, choose_auto, NULL),
+			0);
+	KUNIT_ASSERT_STREQ(test, rhca_crc32_name(), variant->desc);
+}
+
+static u8 *some_bytes(struct kunit *test)
+{
+	u8 *data = test_alloc(test, BUFFER_BYTES);
+	unsigned int i;
+
+	for (i = 0; i < BUFFER_BYTES; i++)
+		data[i] = i * 31 + (i >> 7) * 5 + (i >> 11);
+	return data;
+}
+
+static u32 run(u32 crc, const void *data, unsigned int bytes)
+{
+	bool vectors;
+
+	local_bh_disable();
+	vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
+	crc = rhca_crc32(vectors, crc, data, bytes);
+	rhca_crc32_end(vectors);
+	local_bh_enable();
+	return crc;
+}
+
+static u32 run_copy(u32 crc, void *to, const void *from, unsigned int bytes)
+{
+	bool vectors;
+
+	local_bh_disable();
+	vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
+	crc = rhca_crc32_copy(vectors, crc, to, from, bytes);
+	rhca_crc32_end(vectors);
+	local_bh_enable();
+	return crc;
+}
+
+static void crc32_is_that_of_ethernet(struct kunit *test)
+{
+	choose(test);
+	KUNIT_EXPECT_EQ(test, ~run(~0U, "123456789", 9), 0xcbf43926);
+	KUNIT_EXPECT_EQ(test, run(0x1234, "", 0), 0x1234);
+}
+
+static void crc32_does_not_depend_on_the_cut(struct kunit *test)
+{
+	u8 *data = some_bytes(test);
+	u32 whole, cut;
+	unsigned int i;
+
+	choose(test);
+	whole = run(~0U, data, 1024);
+	for (i = 0; i <= 1024; i++) {
+		cut = run(run(~0U, data, i), data + i, 1024 - i);
+		KUNIT_EXPECT_EQ_MSG(test, cut, whole, "cut at %u", i);
+	}
+}
+
+/* Each length meets each alignment of the longest vector */
+static void crc32_of_any_range_is_the_kernels(struct kunit *test)
+{
+	u8 *data = some_bytes(test);
+	unsigned int bytes, at;
+	u32 wrong = 0;
+
+	choose(test);
+	for (bytes = 0; bytes <= MOST_BYTES; bytes++)
+		for (at = bytes < 300 ? 0 : bytes % 8; at < GUARD_BYTES;
+		     at += bytes < 300 ? 1 : 8)
+			wrong += run(bytes, data + at, bytes) !=
+				 crc32_le(bytes, data + at, bytes);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+static bool copy_is_right(u8 *to, const u8 *from, unsigned int at,
+			  unsigned int bytes)
+{
+	u8 *begin = to + GUARD_BYTES + at;
+
+	memset(to, 0xa5, BUFFER_BYTES);
+	return run_copy(bytes, begin, from, bytes) ==
+		crc32_le(bytes, from, bytes) &&
+	       !memcmp(begin, from, bytes) &&
+	       !memchr_inv(to, 0xa5, GUARD_BYTES + at) &&
+	       !memchr_inv(begin + bytes, 0xa5, GUARD_BYTES - at);
+}
+
+static void crc32_copies_the_range_and_no_more(struct kunit *test)
+{
+	u8 *from = some_bytes(test), *to = test_alloc(test, BUFFER_BYTES);
+	unsigned int bytes, wrong = 0;
+
+	choose(test);
+	for (bytes = 0; bytes <= MOST_BYTES; bytes += bytes < 600 ? 1 : 13)
+		wrong += !copy_is_right(to, from + bytes * 7 % GUARD_BYTES,
+					bytes % GUARD_BYTES, bytes);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+/* All bits of the registers that the variants use, where this CPU has them so wide */
+static void leave_bits_in_registers(void)
+{
+#ifdef CONFIG_X86_64
+	if (rhca_cpu_multiplies_512())
+		asm volatile(".irp n, 0,1,2,3,4,5,8,9,10,11\n\t"
+			     "vpternlogd $0xff, %zmm\\n, %zmm\\n, %zmm\\n\n\t"
+			     ".endr");
+	else if (rhca_cpu_multiplies_256())
+		asm volatile(".irp n, 0,1,2,3,4,5,8,9,10,11\n\t"
+			     "vpcmpeqd %ymm\\n, %ymm\\n, %ymm\\n\n\t"
+			     ".endr");
+#endif
+}
+
+/* A process's registers are saved, but they keep what it has there */
+static void crc32_asks_nobody_to_clear_registers(struct kunit *test)
+{
+	u8 *from = some_bytes(test), *to = test_alloc(test, BUFFER_BYTES);
+	unsigned int bytes, wrong = 0;
+	bool vectors;
+	u32 crc, copy;
+
+	choose(test);
+	for (bytes = 16; bytes <= 1100; bytes++) {
+		local_bh_disable();
+		vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
+		if (vectors)
+			leave_bits_in_registers();
+		crc = rhca_crc32(vectors, bytes, from, bytes);
+		if (vectors)
+			leave_bits_in_registers();
+		copy = rhca_crc32_copy(vectors, bytes, to, from, bytes);
+		rhca_crc32_end(vectors);
+		local_bh_enable();
+		wrong += crc != crc32_le(bytes, from, bytes);
+		wrong += copy != crc32_le(bytes, from, bytes);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+/* The fifth byte, whatever it is, counts as ones */
+static void crc32_masks_one_byte(struct kunit *test)
+{
+	u8 *data = some_bytes(test);
+	unsigned int bytes, wrong = 0;
+	u8 byte = data[4];
+	bool vectors;
+	u32 crc, want;
+
+	choose(test);
+	for (bytes = 8; bytes <= 1100; bytes += 4) {
+		local_bh_disable();
+		vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
+		if (vectors)
+			leave_bits_in_registers();
+		data[4] = bytes >> 2;
+		crc = rhca_crc32_masked(vectors, bytes, data, bytes);
+		rhca_crc32_end(vectors);
+		local_bh_enable();
+		data[4] = 0xff;
+		want = crc32_le(bytes, data, bytes);
+		wrong += crc != want;
+	}
+	data[4] = byte;
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+static void unknown_variant_is_refused(struct kunit *test)
+{
+	const char *before = rhca_crc32_name();
+
+	KUNIT_EXPECT_EQ(test, rhca_crc32_choose("1024"), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rhca_crc32_choose(""), -EINVAL);
+	KUNIT_EXPECT_STREQ(test, rhca_crc32_name(), before);
+}
+
+static struct kunit_case crc32_tests[] = {
+	KUNIT_CASE_PARAM(crc32_is_that_of_ethernet, variant_gen_params),
+	KUNIT_CASE_PARAM(crc32_does_not_depend_on_the_cut, variant_gen_params),
+	KUNIT_CASE_PARAM(crc32_of_any_range_is_the_kernels, variant_gen_params),
+	KUNIT_CASE_PARAM(crc32_copies_the_range_and_no_more, variant_gen_params),
+	KUNIT_CASE_PARAM(crc32_asks_nobody_to_clear_registers,
+			 variant_gen_params),
+	KUNIT_CASE_PARAM(crc32_masks_one_byte, variant_gen_params),
+	KUNIT_CASE(unknown_variant_is_refused),
+	{}
+};
+
+static struct kunit_suite crc32_suite = {
+	.name = "rhca_crc32",
+	.test_cases = crc32_tests,
+};
+kunit_test_suite(crc32_suite);
