@@ -115,7 +115,7 @@ check-all:
 	scripts/check-matrix.sh --all
 
 check-connectx:
-	tools/connectx-model/check-long
+	tools/connectx-model/tests/check-long
 
 check-packages:
 	scripts/check-packages.sh

@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../device.h"
-#include "../ethernet.h"
-#include "../qp.h"
-#include "../roce.h"
-#include "../trace.h"
+#include "../src/device.h"
+#include "../src/ethernet.h"
+#include "../src/qp.h"
+#include "../src/roce.h"
+#include "../src/trace.h"
 
 #define MEMORY_BYTES	(1u << 18)
 #define WORK_LIMIT	64

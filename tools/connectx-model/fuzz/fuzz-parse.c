@@ -2,9 +2,9 @@
 /* The parsers by themselves: a work request, or a frame as it comes off a wire. */
 #include <stdlib.h>
 
-#include "../device.h"
-#include "../roce.h"
-#include "../send_queue.h"
+#include "../src/device.h"
+#include "../src/roce.h"
+#include "../src/send_queue.h"
 
 static void parse_wqe(const u8 *data, size_t size)
 {

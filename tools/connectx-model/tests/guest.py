@@ -44,7 +44,7 @@ def expect(name, got, wanted):
 class Layouts:
     """Opcodes and fields, read as gen-tables reads them."""
     def __init__(self):
-        loader = importlib.machinery.SourceFileLoader('gen_tables', HERE + '/gen-tables')
+        loader = importlib.machinery.SourceFileLoader('gen_tables', HERE + '/src/gen-tables')
         spec = importlib.util.spec_from_loader('gen_tables', loader)
         tables = importlib.util.module_from_spec(spec)
         loader.exec_module(tables)

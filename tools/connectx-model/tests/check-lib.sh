@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What ../check and check-long share: run a scenario in guests, count its tests.
+
+here=$(realpath "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/..")
+tree=$(realpath "$here/../..")
+# With CONNECTX_RESULTS, a new folder, consoles, logs and captures are kept there.
+if [ -n "${CONNECTX_RESULTS-}" ]; then
+	mkdir "$CONNECTX_RESULTS" || exit 2
+	results=$(realpath "$CONNECTX_RESULTS")
+else
+	results=$(mktemp -d "${TMPDIR:-/tmp}/connectx-check.XXXXXX")
+	trap 'rm -rf "$results"' EXIT
+fi
+passed=0
+failed=0
+skipped=0
+
+verdict() { # verdict NAME STATUS
+	if [ "$2" -eq 0 ]; then
+		echo "PASS $1"
+		passed=$((passed + 1))
+	else
+		echo "FAIL $1"
+		failed=$((failed + 1))
+	fi
+}
+
+# host NAME COMMAND...: a test that needs no guest
+host() {
+	local name=$1 status=0
+
+	shift
+	"$@" > "$results/log" 2>&1 || status=$?
+	verdict "$name" $status
+	[ $status -eq 0 ] || tail -n 30 "$results/log"
+}
+
+# lines NAME COMMAND...: a program of this host that prints PASS, FAIL and SKIP lines
+lines() {
+	local name=$1 line status=0
+
+	shift
+	timeout 600 "$@" > "$results/log" 2>&1 || status=$?
+	while read -r line; do
+		case $line in
+		PASS*) passed=$((passed + 1)) ;;
+		FAIL*) failed=$((failed + 1)) ;;
+		SKIP*) skipped=$((skipped + 1)) ;;
+		*) continue ;;
+		esac
+		echo "${line%% *} $name/${line#* }"
+	done < "$results/log"
+	verdict "$name/run" $status
+	[ $status -eq 0 ] || tail -n 20 "$results/log"
+}
+
+# without_guest MODEL: what needs no virtual machine
+without_guest() {
+	lines firmware /usr/bin/python3 "$here/tests/firmware.py" "$1"
+	lines wires /usr/bin/python3 "$here/tests/wires.py" "$1"
+	lines transport /usr/bin/python3 "$here/tests/transport.py" "$1"
+}
+
+# guest NAME [RUN-OPTION...] -- SCRIPT [ARGUMENT...]: a scenario in tests/
+guest() {
+	local name=$1 options=() status=0 out line kernel begin=$SECONDS
+
+	shift
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	out=$results/$name
+	kernel=$(sed -n 's/.*--kernel \([^ ]*\).*/\1/p' <<< "${options[*]}")
+	if ! "$tree/scripts/vm/kernel" release "$kernel" > /dev/null 2>&1; then
+		echo "SKIP $name (this Debian has no kernel $kernel)"
+		skipped=$((skipped + 1))
+		return
+	fi
+	"$here/run" --out "$out" "${options[@]}" -- \
+		"bash tools/connectx-model/tests/$*" > "$results/$name.log" 2>&1 || status=$?
+	while read -r line; do
+		case $line in
+		PASS*) passed=$((passed + 1)) ;;
+		FAIL*) failed=$((failed + 1)) ;;
+		SKIP*) skipped=$((skipped + 1)) ;;
+		esac
+		echo "${line%% *} $name/${line#* }"
+	done < <(sed -n 's/^[ab]| //; /^\(PASS\|FAIL\|SKIP\) /p' "$results/$name.log" | tr -d '\r')
+	# The guest's own status, its kernel log, and what the model says of the driver.
+	verdict "$name/run ($((SECONDS - begin)) s)" $status
+	[ $status -eq 0 ] || tail -n 60 "$results/$name.log"
+}
+
+# Nothing that this driver did may have been against the protocol.
+no_violations() { # no_violations NAME [ALLOWED-PATTERN]
+	local logs
+
+	[ -e "$results/$1" ] || return 0	# its kernel is not there
+	logs=$(find "$results/$1" -name model.log)
+	[ -n "$logs" ] || return 1
+	# shellcheck disable=SC2086
+	! grep -h VIOLATION $logs | grep -vE "${2:-nothing allowed}"
+}
+
+# What tshark finds worth a remark in the RoCE packets of a capture, one a line.
+# (A TTL of 1 is what ibv_ud_pingpong asks for, and what multicast begins with.)
+# Random data is not to be taken for these protocols, which are known by a guess.
+remarks() { # remarks CAPTURE
+	local dissect=(tshark -r "$1" -o udp.ignore_ipv6_zero_checksum:TRUE)
+	local guess
+
+	for guess in rpcordma smb_direct lnet; do
+		dissect+=(--disable-protocol "$guess")
+	done
+	"${dissect[@]}" -Y '_ws.malformed || _ws.short' 2> /dev/null
+	"${dissect[@]}" -Y 'infiniband && _ws.expert' \
+		-T fields -E aggregator='|' -e _ws.expert.message 2> /dev/null |
+		tr '|' '\n' | grep -v '^"Time To Live" only 1$' | sort | uniq -c
+}
+
+# The capture of a wire: every ICRC and length right, nothing tshark remarks on.
+capture_good() { # capture_good NAME LEAST-PACKETS
+	local capture found count
+
+	[ -e "$results/$1" ] || return 0
+	capture=$results/$1/pcap
+	[ -e "$capture" ] || capture=$results/$1/a/pcap
+	count=$(/usr/bin/python3 "$tree/scripts/tests/check-icrc.py" "$capture" --scapy |
+		tee /dev/stderr | sed -n 's/.*: \([0-9]*\) RoCE packets.* 0 wrong$/\1/p')
+	[ "${count:-0}" -ge "$2" ] || return 1
+	found=$(remarks "$capture")
+	echo "$found"
+	[ -z "$found" ]
+}
+
+summary() {
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+}
