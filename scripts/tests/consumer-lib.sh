@@ -112,7 +112,7 @@ ended_well() { busywait "$1" eval "! kill -0 $2" && wait "$2"; }
 
 # own_index v1|v2: GID index of a's IPv4 address; b's is the same
 own_index() {
-	in_a "$TOP/scripts/show_gids" --json "$DEV_A" | $PYTHON -c "import json, sys
+	in_a "$TOP/tools/user/show_gids" --json "$DEV_A" | $PYTHON -c "import json, sys
 print([g['index'] for g in json.load(sys.stdin) if g['ver'] == '$1' and g['ipv4']][0])"
 }
 

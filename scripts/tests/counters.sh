@@ -25,7 +25,7 @@ troubles() { (cd "$IB/$1/ports/1/counters" && grep -H . ./*_error* ./*_dropped .
 link_stat() { in_a cat "/sys/class/net/$IF_A/statistics/$1"; }
 perfquery() { # perfquery DEVICE OPTION...: "NAME=VALUE" of each counter
 	# What is asked again because a machine stalled would be counted too.
-	"$TOP/scripts/roce-perfquery" -t 20000 -C "$1" "${@:2}" 2>&1 | sed -n 's/^\([A-Za-z0-9]*\):\.*/\1=/p'
+	"$TOP/tools/user/roce-perfquery" -t 20000 -C "$1" "${@:2}" 2>&1 | sed -n 's/^\([A-Za-z0-9]*\):\.*/\1=/p'
 }
 shown() { # shown NAME DEVICE OPTION...
 	perfquery "${@:2}" | sed -n "s/^$1=//p"
@@ -62,7 +62,7 @@ check "no error was counted" "" "$(troubles "$DEV_A")"
 
 # --- performance datagrams ----------------------------------------------------------
 
-show "$TOP/scripts/roce-perfquery" -C "$DEV_A" -x
+show "$TOP/tools/user/roce-perfquery" -C "$DEV_A" -x
 check "the own port by datagram, as sysfs has it" "$(counter "$DEV_A" multicast_rcv_packets)" \
 	"$(shown PortMulticastRcvPkts "$DEV_A" -x)"
 # Each datagram is counted before the next: ClassPortInfo, its answer, and this.
@@ -82,7 +82,7 @@ check "shown, then cleared" yes \
 	"$([ "$(shown PortXmitData "$DEV_A" -x -r)" -gt 20000 ] && [ "$(counter "$DEV_A" port_xmit_data)" -lt 1000 ] && echo yes)"
 check "all ports" 255 "$(shown PortSelect "$DEV_A" -a)"
 check "port after port" 1 "$(shown PortSelect "$DEV_A" -l)"
-check_fails "a port that is not there" "$TOP/scripts/roce-perfquery" -C "$DEV_A" 2
+check_fails "a port that is not there" "$TOP/tools/user/roce-perfquery" -C "$DEV_A" 2
 
 # --- why packets are dropped --------------------------------------------------------
 

@@ -35,7 +35,7 @@ check "roce_versions of the port, in sysfs" v1 "$(< "$IB/$DEV_A/ports/1/roce_ver
 check "roce_versions where the port is free" "v1 v2" "$(< "$IB/$DEV_B/ports/1/roce_versions")"
 check_match "roce-status names who has taken it" \
 	"$DEV_A port 1: no RoCE v2: UDP port 4791 is taken by process $taker \(" \
-	"$(nsenter "--net=/run/netns/$NS_A" "$TOP/scripts/roce-status" "$DEV_A")"
+	"$(nsenter "--net=/run/netns/$NS_A" "$TOP/tools/user/roce-status" "$DEV_A")"
 
 busywait 60 gid_index "$DEV_A" v1 $IP4_A
 busywait 60 gid_index "$DEV_B" v1 $IP4_B

@@ -63,7 +63,7 @@ busywait 60 peer_served || die "no device on $PEER"
 check "no stand-in beside rdma_rxe" "" "$(ours_on "$WIRE")"
 make_device_nodes
 # What the CM of the peer asks for has to be RoCE v1, too.
-check_ok "the peer's CM speaks RoCE v1" "$TOP/scripts/cma_roce_mode" -d "$DEV_P" -p 1 -m 1
+check_ok "the peer's CM speaks RoCE v1" "$TOP/tools/user/cma_roce_mode" -d "$DEV_P" -p 1 -m 1
 rping -s -P -a 0.0.0.0 -p 7900 > "$WORK/server" 2>&1 &
 server=$!
 defer "kill $server"

@@ -48,9 +48,9 @@ done
 
 # --- each option is described and completed --------------------------------------
 
-. scripts/completion/roce-hca.bash
+. tools/user/completion/roce-hca.bash
 for tool in $tools; do
-	help=$("scripts/$tool" --help)
+	help=$("tools/user/$tool" --help)
 	for option in $(echo "$help" | grep -oE -- '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u); do
 		check "$tool: manual page has $option" \
 			grep -Eq -- "Fl (. , )?-${option#--}( |\$)" "Documentation/man/$tool.8"

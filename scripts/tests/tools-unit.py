@@ -14,8 +14,9 @@ import sys
 import tempfile
 import unittest
 
-SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-sys.path.insert(0, SCRIPTS)
+TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+TOOLS = os.path.join(TREE, "tools/user")
+sys.path.insert(0, TOOLS)
 import roce_hints as hints	# pylint: disable=wrong-import-position
 import roce_rates as rates	# pylint: disable=wrong-import-position
 NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
@@ -100,7 +101,7 @@ class Host:
     def run(self, tool, *words):
         environment = {**os.environ, "ROCE_ROOT": self.folder.name,
                        "PATH": f"{self.folder.name}/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-        done = subprocess.run([sys.executable, os.path.join(SCRIPTS, tool), *words],
+        done = subprocess.run([sys.executable, os.path.join(TOOLS, tool), *words],
                               env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
 
@@ -195,7 +196,7 @@ class RoceStatus(unittest.TestCase):
                     "cc_rx_ce_pkts", "cc_rx_cnp_pkts", "rx_ecn_capable_pkts",
                     "rp_cnp_handled", "np_cnp_sent", "roce_adp_retrans", "roce_slow_restart",
                     "roce_slow_restart_cnps", "roce_slow_restart_trans"}
-        with open(os.path.join(SCRIPTS, "../Documentation/counters.rst"),
+        with open(os.path.join(TREE, "Documentation/counters.rst"),
                   encoding="utf-8") as file:
             table = file.read().split("counter                         counts")[1]
         names = re.findall(r"^([a-z_]+) {2,}\S", table.split("A multicast packet")[0], re.MULTILINE)
@@ -425,7 +426,7 @@ class CompatGid(unittest.TestCase):
         self.host.put("proc/sys/net/ipv6/conf/bond0/disable_ipv6", "0")
 
     def test_formula(self):
-        tool = runpy.run_path(os.path.join(SCRIPTS, "compat_gid_gen"))
+        tool = runpy.run_path(os.path.join(TOOLS, "compat_gid_gen"))
         for mac, vlan, address in self.CASES:
             with self.subTest(mac=mac, vlan=vlan):
                 self.assertEqual(tool["compat_address"](mac, vlan), address)
@@ -697,7 +698,7 @@ echo '[]'""")
 
 class HardwareReport(unittest.TestCase):
     def setUp(self):
-        self.tool = runpy.run_path(os.path.join(SCRIPTS, "hardware-report"))
+        self.tool = runpy.run_path(os.path.join(TOOLS, "hardware-report"))
 
     def test_no_secret_is_left(self):
         text = """host-17.example.org: mlx5_core 0000:3b:00.0: firmware version: 16.35.2000

@@ -15,7 +15,7 @@
 . "$(dirname "$0")/lib.sh"
 only_ours
 
-TOOLS=$TOP/scripts
+TOOLS=$TOP/tools/user
 setup_pair_here 1500
 modprobe -q rdma_cm
 

@@ -26,7 +26,7 @@ symptom() {
 }
 
 # status_says PATTERN: a line of trouble in roce-status
-status_says() { "$TOP/scripts/roce-status" "${2:-$DEV_A}" | grep -qE "^  .*$1"; }
+status_says() { "$TOP/tools/user/roce-status" "${2:-$DEV_A}" | grep -qE "^  .*$1"; }
 
 # names PATTERN COUNTER [DEVICE]: and the next command
 names() { wait_check 60 "roce-status: $2" status_says "$1.*\($2 [0-9]+\)\. Next: " "${3:-$DEV_A}"; }
@@ -49,7 +49,7 @@ row "no GID"
 ip addr flush dev "$IF_A"
 wait_check 60 "roce-status: no GID" status_says "no GID of an IP address"
 check "show_gids has none of an IPv4 address" "" \
-	"$("$TOP/scripts/show_gids" "$DEV_A" | grep -oE '([0-9]+\.){3}[0-9]+')"
+	"$("$TOP/tools/user/show_gids" "$DEV_A" | grep -oE '([0-9]+\.){3}[0-9]+')"
 check "connecting with an index that has no GID: refused" refused \
 	"$($PYTHON "$TESTS/trouble.py" send "$DEV_A" 3 "$DEV_B" 3)"
 ip addr add $IP4_A/24 dev "$IF_A"
@@ -60,7 +60,7 @@ symptom "v1 at one end, v2 at the other: transport retries exceeded" 12 quick-se
 names "does not speak the RoCE version" req_transport_retries_exceeded
 names "by another GID than it has: RoCE v1 for v2" rx_dropped_not_for_us "$DEV_B"
 check "show_gids shows the types" "v1 v2" \
-	"$("$TOP/scripts/show_gids" "$DEV_A" | grep -F "$IP4_A" | cut -f6 | paste -sd' ')"
+	"$("$TOP/tools/user/show_gids" "$DEV_A" | grep -F "$IP4_A" | cut -f6 | paste -sd' ')"
 
 row "MTU mismatch"
 symptom "the peer has a smaller path MTU: remote invalid request" 9 mtu-of-b
@@ -68,7 +68,7 @@ names "the path MTU is smaller than a peer's" path_mtu_mismatch "$DEV_B"
 ip link set "$IF_A" mtu 1500
 symptom "a larger path MTU than the port's: refused" refused mtu-of-a
 check_match "roce-status shows the port's" "MTU 1024 \(netdev 1500\)" \
-	"$("$TOP/scripts/roce-status" "$DEV_A")"
+	"$("$TOP/tools/user/roce-status" "$DEV_A")"
 ip link set "$IF_A" mtu 9000
 
 row "retry exceeded"
@@ -138,7 +138,7 @@ check "VLAN 10 at one end, 20 at the other: refused" refused \
 	"$($PYTHON "$TESTS/trouble.py" send "$DEV_A" "$(gid_index "$DEV_A" v2 10.10.0.1)" \
 		"$DEV_B" "$(gid_index "$DEV_B" v2 10.10.0.2)" 2>&1)"
 # b, which connects first, is where nobody answered.
-b_says() { in_b "$TOP/scripts/roce-status" "$DEV_B" | grep -qE "^  .*$1"; }
+b_says() { in_b "$TOP/tools/user/roce-status" "$DEV_B" | grep -qE "^  .*$1"; }
 wait_check 60 "roce-status names address and VLAN" b_says "nobody answers for 10.10.0.1 on $IF_B.20: wrong address, VLAN"
 ip link del "$IF_A.10"
 in_b ip link del "$IF_B.20"
@@ -200,7 +200,7 @@ check_match "a large buffer under a limit of 64 KiB" "register MR|pin|memory" \
 	"$(little_memory ibv_rc_pingpong -d "$DEV_A" -g 3 -s 4194304 2>&1)"
 check_match "the log names the limit" 'RLIMIT_MEMLOCK' "$(log_since memlock)"
 check_match "roce-status names it" "memlock of this shell is low: 64 KiB" \
-	"$(little_memory "$TOP/scripts/roce-status" "$DEV_A")"
+	"$(little_memory "$TOP/tools/user/roce-status" "$DEV_A")"
 
 row "4791 taken"
 show rdma link del "$DEV_A"
@@ -225,6 +225,6 @@ kill $taker
 row "software instead of hardware"
 check "backend says so" software "$(< "$IB/$DEV_A/backend")"
 check_match "and ibdev2netdev -v shows no adapter" "^- $DEV_A \(NA - NA\)" \
-	"$("$TOP/scripts/ibdev2netdev" -v | grep " $DEV_A ")"
+	"$("$TOP/tools/user/ibdev2netdev" -v | grep " $DEV_A ")"
 
 finish

@@ -2,7 +2,7 @@
 /*
  * Driver attributes of queue pairs for netlink: where a QP sends to and under
  * which terms. Their names are an interface, see Documentation/knobs.rst:
- * scripts/roce-status reads them.
+ * tools/user/roce-status reads them.
  */
 #include <net/netlink.h>
 #include <rdma/rdma_netlink.h>

@@ -117,7 +117,7 @@ ports_by_address() {
 }
 
 backend_tool() {
-	timeout 120 scripts/roce-backend "$@"
+	timeout 120 tools/user/roce-backend "$@"
 }
 
 # Not while a process has the device: it says so, and which.

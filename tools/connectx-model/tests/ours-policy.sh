@@ -77,7 +77,7 @@ by_cm() {
 }
 
 mode() {
-	scripts/cma_roce_mode -d "$rdma" -p 1 -m "$1"
+	tools/user/cma_roce_mode -d "$rdma" -p 1 -m "$1"
 }
 
 # rdma_cm connects by the version that configfs says
@@ -90,7 +90,7 @@ cm_over_v2() {
 }
 
 cm_with_tos() {
-	scripts/cma_roce_tos -d "$rdma" -t 128 &&
+	tools/user/cma_roce_tos -d "$rdma" -t 128 &&
 		puts_on_wire 'udp dst port 4791 and ip[1] & 0xfc == 128' by_cm
 }
 
@@ -145,16 +145,16 @@ counters_compared() {
 	local now
 
 	counters_of > "$work/ours"
-	scripts/roce-backend "$netdev" in-tree && driver=mlx5_ib wait_for has_rdma || return 1
+	tools/user/roce-backend "$netdev" in-tree && driver=mlx5_ib wait_for has_rdma || return 1
 	now=$(basename "$(driver=mlx5_ib has_rdma)")
 	folder=/sys/class/infiniband/$now
 	counters_of > "$work/in-tree"
-	scripts/roce-backend "$netdev" software &&
+	tools/user/roce-backend "$netdev" software &&
 		wait_for grep -x software /sys/class/infiniband/*/backend || return 1
 	folder=$(dirname "$(grep -lx software /sys/class/infiniband/*/backend)")
 	counters_of > "$work/software"
 	software_files || return 1
-	scripts/roce-backend "$netdev" hardware && wait_for has_rdma && wait_for is_active || return 1
+	tools/user/roce-backend "$netdev" hardware && wait_for has_rdma && wait_for is_active || return 1
 	folder=/sys/class/infiniband/$rdma
 	echo "of mlx5_ib, not ours: $(comm -23 "$work/in-tree" "$work/ours" | xargs)"
 	echo "ours, not of software: $(comm -23 "$work/ours" "$work/software" | xargs)"
