@@ -109,19 +109,19 @@ demo:
 	scripts/demo.sh
 
 check:
-	scripts/check-matrix.sh
+	scripts/check/all
 
 check-all:
-	scripts/check-matrix.sh --all
+	scripts/check/all --all
 
 check-connectx:
 	tools/connectx-model/tests/check-long
 
 check-packages:
-	scripts/check-packages.sh
+	scripts/check/packages.sh
 
 check-cross:
-	scripts/check-cross.sh
+	scripts/check/cross.sh
 
 # Debian packages, in build/deb
 deb:

@@ -6,7 +6,7 @@
 #
 # DKMS adds, builds and installs the package, and modprobe on the stock kernel
 # finds what it installed. DKMS works in folders of its own, which its options name,
-# so the machine's own packages stay as they are; check-packages.sh is where it works
+# so the machine's own packages stay as they are; check/packages.sh is where it works
 # in those of a system. The loading happens in a virtual machine.
 
 set -eu

@@ -14,7 +14,7 @@
 . "$(dirname "$0")/lib.sh"
 only_ours
 
-# row CAUSE: what follows reproduces that row; check-knobs.sh compares with the table
+# row CAUSE: what follows reproduces that row; check/knobs.sh compares with the table
 row() { say "$1"; }
 
 # symptom WHAT STATUS CASE [TYPE-A TYPE-B]: how a's message to b ends

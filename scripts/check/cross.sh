@@ -5,7 +5,7 @@
 # knows as an error, and with sparse where numbers lie the other way round. Then the
 # scenarios of tier core run on a stock kernel of arm64, emulated.
 #
-# usage: scripts/check-cross.sh [build|run] [ARCH...]     (both, and all)
+# usage: scripts/check/cross.sh [build|run] [ARCH...]     (both, and all)
 #
 # The compilers and kernels are those of Debian 13, and 6.1 of Debian 12, in a folder of
 # their own (scripts/cross/folder), where the emulator is, too.
@@ -13,7 +13,7 @@
 set -eu
 shopt -s inherit_errexit
 
-cd "$(dirname "$(realpath "$0")")/.."
+cd "$(dirname "$(realpath "$0")")/../.."
 out=build/cross
 passed=0
 failed=0
@@ -61,7 +61,7 @@ build() { # build ARCH RELEASE [KBUILD-ARGUMENT...]
 			ARCH="$arch" CROSS_COMPILE=$compiler "$@" modules
 }
 
-# As in check-build.sh: sparse's complaints are no errors to make.
+# As in check/build.sh: sparse's complaints are no errors to make.
 sparse() { # sparse ARCH RELEASE
 	local log=$out/sparse.log
 

@@ -6,12 +6,12 @@
 # packages: built, installed, upgraded and removed there (see try-rpm). The release
 # script makes a release in a clone.
 #
-# usage: scripts/check-packages.sh [SUITE...]     (bookworm trixie)
+# usage: scripts/check/packages.sh [SUITE...]     (bookworm trixie)
 
 set -eu
 shopt -s inherit_errexit
 
-cd "$(dirname "$(realpath "$0")")/.."
+cd "$(dirname "$(realpath "$0")")/../.."
 out=$(realpath -m build/check-packages)
 failed=0
 passed=0
@@ -77,7 +77,7 @@ count release try_release
 count rpm-build scripts/package/build-rpm --out "$out/rpm-old"
 count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$out/rpm-new"
 # Where npm is: not all of that is installed for one file.
-! command -v npm > /dev/null || count dashboard scripts/check-dashboard.sh
+! command -v npm > /dev/null || count dashboard scripts/check/dashboard.sh
 [ $# -gt 0 ] || set -- bookworm trixie
 for suite; do
 	count "try-$suite" try_in "$suite" try-suite

@@ -4,14 +4,14 @@
 # a guest survives a suspend), with every warning the kernel's W=1 knows as an error, and
 # where sparse is asked for, with its endian and context checks.
 #
-# usage: scripts/check-build.sh KERNEL...
+# usage: scripts/check/build.sh KERNEL...
 #   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, debug (that of
 #           scripts/vm/debug-kernel), or newest
 
 set -eu
 shopt -s inherit_errexit
 
-cd "$(dirname "$(realpath "$0")")/.."
+cd "$(dirname "$(realpath "$0")")/../.."
 
 # One sparse is enough: what it looks at is the same source. It works on the
 # kernel whose headers it reads without complaints of its own.

@@ -3,11 +3,11 @@
 # Check the checkers: scenarios with planted faults must be judged as such by
 # scripts/tests/run. A judge that cannot say no is worth nothing.
 #
-# usage: scripts/check-runner.sh [PLACE]      (default uml)
+# usage: scripts/check/runner.sh [PLACE]      (default uml)
 
 set -eu
 
-cd "$(dirname "$(realpath "$0")")/.."
+cd "$(dirname "$(realpath "$0")")/../.."
 place=${1:-uml}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
@@ -44,8 +44,8 @@ trap 'rm -rf "$report" "$tree"' EXIT
 mkdir -p "$tree/drivers/wire" "$tree/drivers/core"
 touch "$tree/drivers/core/qp.h"
 echo '#include "core/qp.h"' > "$tree/drivers/wire/headers.h"
-if scripts/check-layers.sh "$tree" 2> /dev/null; then
-	echo "check-runner: check-layers.sh let wire include core" >&2
+if scripts/check/layers.sh "$tree" 2> /dev/null; then
+	echo "check-runner: check/layers.sh let wire include core" >&2
 	exit 1
 fi
 echo "check-runner: every planted fault was found"

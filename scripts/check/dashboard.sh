@@ -4,12 +4,12 @@
 # @grafana/schema, by the TypeScript compiler. Grafana's server is neither in Debian nor in
 # the npm registry; its components are, see scripts/dashboard/picture. Wants npm and the registry, once.
 #
-# usage: scripts/check-dashboard.sh
+# usage: scripts/check/dashboard.sh
 
 set -eu
 shopt -s inherit_errexit
 
-cd "$(dirname "$(realpath "$0")")/.."
+cd "$(dirname "$(realpath "$0")")/../.."
 work=${ROCE_HCA_CACHE:-/var/cache/roce-hca}/dashboard-13.2.3
 dashboard=$PWD/Documentation/samples/grafana-roce.json
 

@@ -3,11 +3,11 @@
 # Includes go one way between the folders of drivers/, and between the files of each:
 # fail if one does not. Also hold the rule that every kernel difference is in compat.h.
 #
-# usage: scripts/check-layers.sh [TREE]
+# usage: scripts/check/layers.sh [TREE]
 
 set -eu
 
-cd "${1:-$(dirname "$0")/..}"
+cd "${1:-$(dirname "$0")/../..}"
 bad=0
 
 complain() {

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # Fail unless the checked-in test vectors are what their scripts make.
 #
-# usage: scripts/check-vectors.sh
+# usage: scripts/check/vectors.sh
 
 set -eu
 
-cd "$(dirname "$(realpath "$0")")/.."
+cd "$(dirname "$(realpath "$0")")/../.."
 made=$(mktemp)
 trap 'rm -f "$made"' EXIT
 /usr/bin/python3 scripts/kunit/make-icrc-vectors.py > "$made"

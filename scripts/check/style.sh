@@ -4,12 +4,12 @@
 # shell, pyflakes on Python, mandoc on manual pages, docutils on documents, an SPDX
 # line in every file.
 #
-# usage: scripts/check-style.sh [FILE...]      (every file git knows without one)
+# usage: scripts/check/style.sh [FILE...]      (every file git knows without one)
 
 set -eu
 shopt -s inherit_errexit
 
-cd "$(dirname "$(realpath "$0")")/.."
+cd "$(dirname "$(realpath "$0")")/../.."
 cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 bad=0
 

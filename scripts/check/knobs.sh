@@ -8,12 +8,12 @@
 # KUnit cases that testing.rst promises must exist, and a scenario must try each fault of
 # operating.rst and each kind of netdev of the README.
 #
-# usage: scripts/check-knobs.sh
+# usage: scripts/check/knobs.sh
 
 set -eu
 shopt -s inherit_errexit
 
-cd "$(dirname "$(realpath "$0")")/.."
+cd "$(dirname "$(realpath "$0")")/../.."
 knobs=Documentation/knobs.rst
 counters=Documentation/counters.rst
 sources=$(find drivers -name '*.[ch]')
