@@ -10,7 +10,7 @@ ARCH := um
 # As the checks build it, so that they and their reader share the objects.
 strict := W=1 KCFLAGS=-Werror
 KDIR ?= $(eval KDIR := $(shell scripts/uml/build $(KVER:uml-%=%)))$(KDIR)
-else ifneq ($(KVER),newest)
+else ifeq ($(filter newest newest-%,$(KVER)),)
 KDIR ?= $(eval KDIR := $(shell scripts/vm/kernel headers $(KVER)))$(KDIR)
 endif
 
@@ -48,9 +48,9 @@ mirror:
 	@ln -sf $(CURDIR)/scripts/probe.sh $(out)/scripts/probe.sh
 	@find $(out) -xtype l -delete
 
-ifeq ($(KVER),newest)
+ifneq ($(filter newest newest-%,$(KVER)),)
 modules:
-	scripts/setup-newest.sh build $(KBUILD_ARGS)
+	scripts/setup-newest.sh build $(patsubst newest-%,--kind %,$(filter newest-%,$(KVER))) $(KBUILD_ARGS)
 else
 modules: mirror say-left-out
 	+$(kbuild) modules

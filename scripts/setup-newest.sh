@@ -5,9 +5,12 @@
 # tools may need a newer C library than this machine has. Nothing boots there.
 #
 # usage: scripts/setup-newest.sh                    make it, print its path
-#        scripts/setup-newest.sh build [MAKE-ARG...]  build build/newest in it, and the
+#        scripts/setup-newest.sh build [--kind KIND] [MAKE-ARG...]
+#                                                     build build/newest in it, and the
 #                                                     modules of tests, bench and
-#                                                     subfunction, in folders there
+#                                                     subfunction, in folders there; for
+#                                                     a kernel of KIND in build/newest-KIND
+#        scripts/setup-newest.sh headers KIND         of that kernel, cloud or rt
 
 set -eu
 shopt -s inherit_errexit
@@ -53,15 +56,36 @@ folder=$cache/newest-$({
 	declare -f make_folder
 } | folder_key)
 
+headers_of() { "$newest" package linux-headers "$1"; }
+
+add_headers() {
+	local package
+
+	package=$(headers_of "$1")
+	if [ -z "$package" ]; then
+		echo "setup-newest.sh: $suite has no $1 headers of the newest kernel" >&2
+		return
+	fi
+	[ ! -e "$folder/usr/src/$package/Makefile" ] || return 0
+	inside "$folder" apt-get update -q > /dev/null
+	inside "$folder" apt-get install -y -q --no-install-recommends "$package" > /dev/null
+}
+
 # The work tree's mirror is links into the tree, which mean nothing in there.
 build() {
-	local release=${headers#linux-headers-} name work file part parts=(Kbuild dkms.conf drivers include)
+	local release name work file part parts=(Kbuild dkms.conf drivers include) out=newest
 
+	if [ "${1-}" = --kind ]; then
+		out=newest-$2
+		headers=$(headers_of "$2")
+		shift 2
+	fi
+	release=${headers#linux-headers-}
 	[ ! -d "$tree/kunit" ] || parts+=(kunit)
 	exec 8> "$cache/newest-build.lock"
 	flock 8
 	# Work trees that share the cache do not share objects.
-	name=/build/$(echo "$tree" | sha256sum | cut -c1-12)
+	name=/build/$(echo "$tree" | sha256sum | cut -c1-12)${out#newest}
 	work=$folder$name
 	as_root mkdir -p "$work"/{scripts,bench,subfunction}
 	as_root cp "$tree/scripts/probe.sh" "$work/scripts/"
@@ -74,16 +98,17 @@ build() {
 		"$tree"/tools/connectx-model/tests/subfunction/{Kbuild,subfunction.c}
 	for part in "" /bench /subfunction; do
 		inside "$folder" make -C "/usr/src/$headers" "M=$name$part" "-j$(nproc)" -s --no-print-directory "$@"
-		mkdir -p "$tree/build/newest$part"
-		cp "$work$part"/*.ko "$tree/build/newest$part/"
+		mkdir -p "$tree/build/$out$part"
+		cp "$work$part"/*.ko "$tree/build/$out$part/"
 	done
 	# Where a machine that boots this kernel looks for them.
-	ln -sfn newest "$tree/build/$release"
+	ln -sfn "$out" "$tree/build/$release"
 }
 
 ensure_folder newest make_folder
 case ${1-} in
 '') echo "$folder" ;;
 build) shift; build "$@" ;;
+headers) add_headers "${2:?usage: headers KIND}" ;;
 *) sed -n '/^# usage/,/^$/s/^# //p' "$0" >&2; exit 2 ;;
 esac

@@ -28,6 +28,8 @@ usage() {
 	  cross   compilers and kernel headers of other architectures (only when named)
 	  ucx     a folder with Debian 13's UCX (only when named)
 	  picture  what draws the dashboard's picture, but npm (only when named)
+	  headers-KERNEL  headers of 6.1-cloud, 6.1-rt, 6.12-cloud, 6.12-rt,
+	          newest-cloud or newest-rt (only when named)
 	END
 	exit 2
 }
@@ -44,7 +46,8 @@ install() {
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 	update_lists
-	as_root apt-get install -y --no-install-recommends "${missing[@]}"
+	# Somebody else may be installing something.
+	as_root apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
 }
 
 lists_are_fresh=
@@ -56,12 +59,11 @@ update_lists() {
 	lists_are_fresh=1
 }
 
-# newest_package PREFIX SERIES: such as linux-image 6.12
+# newest_package PREFIX SERIES [KIND]: such as linux-image 6.12; of kind cloud or rt
 newest_package() {
 	update_lists >&2
-	apt-cache --names-only search "^$1-${2//./\\.}[.-].*-amd64\$" |
-		cut -d' ' -f1 | grep -E -v -- '-(cloud|rt|dbg|unsigned)' |
-		sort -V | tail -n 1
+	apt-cache --names-only search "^$1-${2//./\\.}[.-][^-]*[0-9][^-]*(-[0-9]+)?${3:+-$3}-amd64\$" |
+		cut -d' ' -f1 | sort -V | tail -n 1
 }
 
 # A release already here is good enough, except where everything starts anew.
@@ -70,7 +72,7 @@ have_kernel() {
 } > /dev/null 2>&1
 
 have_headers() {
-	compgen -G "/usr/src/linux-headers-$1[.-]*-amd64/Makefile" > /dev/null
+	compgen -G "/usr/src/linux-headers-$1[.-]*-amd64/Makefile" | grep -q -v -E -- '-(cloud|rt)-amd64'
 }
 
 setup_headers() {
@@ -82,6 +84,23 @@ setup_headers() {
 		install "$package"
 	else
 		echo "setup.sh: this Debian has no headers of kernel $series: not built for it" >&2
+	fi
+}
+
+# setup_flavour SERIES-KIND: headers of a kernel for other machines than amd64's
+setup_flavour() {
+	local series=${1%-*} kind=${1##*-} package
+
+	if [ "$series" = newest ]; then
+		scripts/setup-newest.sh headers "$kind"
+		return
+	fi
+	! scripts/vm/kernel flavour "$1" > /dev/null 2>&1 || return 0
+	package=$(newest_package linux-headers "$series" "$kind")
+	if [ -n "$package" ]; then
+		install "$package"
+	else
+		echo "setup.sh: this Debian has no headers of kernel $1: not built for it" >&2
 	fi
 }
 
@@ -195,6 +214,9 @@ for part; do
 	case $part in
 	build | uml | vm | test | connectx | newest | package | cross | ucx | picture)
 		"setup_$part" ;;
+	headers-6.1-cloud | headers-6.1-rt | headers-6.12-cloud | headers-6.12-rt | \
+	headers-newest-cloud | headers-newest-rt)
+		setup_flavour "${part#headers-}" ;;
 	*) usage ;;
 	esac
 done

@@ -5,8 +5,11 @@
 # where sparse is asked for, with its endian and context checks.
 #
 # usage: scripts/check/build.sh KERNEL...
+#        scripts/check/build.sh --can KERNEL   only say whether its headers are here
 #   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, debug (that of
-#           scripts/vm/debug-kernel), or newest
+#           scripts/vm/debug-kernel), newest, or one of these three for another kind
+#           of machine, for which scripts/setup.sh headers-KERNEL is needed:
+#           6.1-cloud, 6.1-rt, 6.12-cloud, 6.12-rt, newest-cloud, newest-rt
 
 set -eu
 shopt -s inherit_errexit
@@ -19,6 +22,7 @@ sparse_series=6.12
 
 release_of() {
 	case $1 in
+	6.*-cloud | 6.*-rt) scripts/vm/kernel flavour "$1" ;;
 	6.* | debug) scripts/vm/kernel release "$1" ;;
 	*) echo "$1" ;;
 	esac
@@ -54,13 +58,24 @@ percpu_without_pointers() {
 	done
 }
 
+can_build() {
+	case $1 in
+	newest-*) [ -n "$(scripts/newest package linux-headers "${1#newest-}")" ] ;;
+	*) scripts/vm/kernel headers "$(release_of "$1")" ;;
+	esac
+}
+
+if [ "${1-}" = --can ]; then
+	can_build "${2:?usage: --can KERNEL}" > /dev/null
+	exit
+fi
 for kernel; do
 	release=$(release_of "$kernel")
 	make -s modules KVER="$release" \
 		KBUILD_ARGS="W=1 KCFLAGS=-Werror -j$(nproc)"
 	scripts/bench/rhca_bench/build "$release" > /dev/null
 	case $release in
-	uml-* | newest) ;;
+	uml-* | newest* | *-cloud-* | *-rt-*) ;;	# no suspend is tried there
 	*) scripts/vm/stay_awake/build "$release" > /dev/null ;;
 	esac
 	percpu_without_pointers "$release"
