@@ -37,7 +37,7 @@ make_folder() {
 	local new=$folder.new mirror
 
 	command -v debootstrap > /dev/null ||
-		as_root apt-get install -y --no-install-recommends debootstrap
+		as_root apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends debootstrap
 	mirror=$("$newest" mirror)
 	as_root rm -rf "$new"
 	as_root mkdir -p "$cache"
