@@ -41,7 +41,8 @@ bool rhca_mlx5_has_counter(const struct rhca_dev *dev, enum rhca_counter which)
 		return MLX5_CAP_GEN(mdev, cc_query_allowed);
 	case RHCA_RX_ICRC_ENCAPSULATED:
 		return rhca_mlx5_counts_icrc(mdev);
-	case RHCA_ROCE_ADP_RETRANS ... RHCA_ROCE_SLOW_RESTART_TRANS:
+	case RHCA_ROCE_ADP_RETRANS:
+	case RHCA_ROCE_ADP_RETRANS_TO ... RHCA_ROCE_SLOW_RESTART_TRANS:
 		return MLX5_CAP_GEN(mdev, roce_accl);
 	default:
 		return false;

@@ -159,6 +159,8 @@ static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 		send->next_psn = attr->sq_psn & RHCA_PSN_MASK;
 		send->oldest_unacked_psn = send->next_psn;
 		send->newest_psn = send->next_psn;
+		send->rtt = (struct rhca_rtt){};
+		rhca_cwnd_reset(&send->cwnd);
 	}
 	if (mask & IB_QP_RETRY_CNT)
 		send->retries_left = attr->retry_cnt;

@@ -10,6 +10,7 @@
 
 #include "lib/hca.h"
 #include "sw/backend.h"
+#include "sw/qp/qp.h"
 #include "sw/tx/doorbell.h"
 
 #define SEND_ONLY	0x04
@@ -259,6 +260,7 @@ static void full_block_of_them_does_not_wait(struct kunit *test)
 	struct bench b;
 
 	setup(&b, test);
+	to_sw_qp(ibqp_to_verbs(b.qp))->send.cwnd.packets = RHCA_SEND_WINDOW;
 	local_bh_disable();
 	post_first(&b);
 	post(&b, 31);

@@ -20,13 +20,8 @@
 #include "sw/verbs/memory/mem.h"
 #include "sw/verbs/qp/qp.h"
 #include "sw/packet/block.h"
-
-/*
- * Packets that a requester has in flight: 512 KiB at the largest MTU, which is
- * the bandwidth-delay product of 40 Gb/s and 100 us, and half of the default
- * backlog of a CPU (net.core.netdev_max_backlog).
- */
-#define RHCA_SEND_WINDOW	128
+#include "sw/qp/cwnd.h"
+#include "sw/qp/rtt.h"
 
 /* Acknowledgements are asked for at least this often, so the window moves */
 #define RHCA_ACK_INTERVAL	32
@@ -104,9 +99,13 @@
  * @udp_sport: of all packets until everything is acknowledged, since a packet was in a
  *	block that other QPs share; 0: the path's
  * @backoff: keeps packets out of blocks after a loss
+ * @cwnd: how many packets may be in flight
+ * @rtt: of the path, queues included
  * @shared_next: another QP with a packet there
  * @held: memory that the pass which holds @lock goes on using, or NULL
- * @deadline: when the oldest packet counts as lost, in jiffies
+ * @early_repeats: repeats since the last progress that no retry was taken for
+ * @deadline: when the oldest packet is sent again, in jiffies
+ * @expires: when that takes a retry, which is what the verbs know as timeout
  * @ack_timer: looks at @deadline
  * @resume_timer: receiver not ready, or the local queue was full
  * @task: sends where a caller may not
@@ -137,9 +136,13 @@ struct rhca_requester {
 	bool drain_told;
 	u16 udp_sport;
 	struct rhca_block_backoff backoff;
+	struct rhca_cwnd cwnd;
+	struct rhca_rtt rtt;
 	struct rhca_sw_qp *shared_next;
 	struct rhca_mem *held;
+	u8 early_repeats;
 	unsigned long deadline;
+	unsigned long expires;
 	struct timer_list ack_timer;
 	struct hrtimer resume_timer;
 	struct tasklet_struct task;

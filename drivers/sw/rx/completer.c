@@ -43,6 +43,11 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 {
 	struct rhca_requester *send = &qp->send;
 
+	rhca_cwnd_acked(&send->cwnd,
+			rhca_psn_diff(oldest_unacked, send->oldest_unacked_psn),
+			oldest_unacked);
+	if (rhca_rtt_ends(&send->rtt, oldest_unacked))
+		rhca_rtt_end(&send->rtt, ktime_get_mono_fast_ns());
 	send->oldest_unacked_psn = oldest_unacked;
 	send->retries_left = qp->base.attr.retry_cnt;
 	send->rnr_retries_left = qp->base.attr.rnr_retry;
@@ -51,6 +56,13 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	/* It had been rewound, but what it would repeat has arrived */
 	if (rhca_psn_before(send->next_psn, oldest_unacked))
 		rhca_requester_rewind(qp, oldest_unacked);
+}
+
+/* Something has been lost: in a queue that was full, or by the wire? */
+static void note_loss(struct rhca_requester *send, u32 psn)
+{
+	if (rhca_rtt_is_queued(&send->rtt))
+		rhca_cwnd_lost(&send->cwnd, psn, send->newest_psn);
 }
 
 /* A response that a READ or atomic waits for never came: ask again */
@@ -62,6 +74,7 @@ static void repeat_read(struct rhca_sw_qp *qp)
 		return;		/* once for each loss, not for each packet */
 	send->repeating = true;
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
+	note_loss(send, send->oldest_unacked_psn);
 	rhca_requester_rewind(qp, send->oldest_unacked_psn);
 }
 
@@ -192,6 +205,7 @@ static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	send->retries_left--;
+	note_loss(send, rx->psn);
 	rhca_requester_rewind(qp, rx->psn);
 	rhca_block_lost(&send->backoff);
 	send->repeating = true;

@@ -5,6 +5,10 @@
  *
  * The acknowledgement timer is not moved by each packet: progress only moves
  * the deadline, and the timer looks at it when it fires.
+ *
+ * A timeout of the verbs is seldom less than 67 ms, and a lost packet would cost as
+ * much. What has not been answered after a few round trips is sent again earlier, each
+ * time after twice as long, and takes no retry: only the timeout of the verbs does.
  */
 #include <linux/jiffies.h>
 #include <rhca/compat.h>
@@ -52,17 +56,38 @@ static u32 backoff_shift(const struct rhca_sw_qp *qp)
 	return left < retries ? min(retries - left, MAX_BACKOFF_SHIFT) : 0;
 }
 
+/* Until a packet is repeated that took several round trips, in jiffies */
+static unsigned long repeat_interval(const struct rhca_requester *send)
+{
+	u64 ns = rhca_rtt_timeout(&send->rtt);
+
+	if (!ns)
+		return MAX_JIFFY_OFFSET;
+	return max_t(unsigned long, nsecs_to_jiffies(ns) + 1, MIN_TIMEOUT) <<
+		send->early_repeats;
+}
+
+static void set_deadline(struct rhca_requester *send)
+{
+	unsigned long soon = jiffies + repeat_interval(send);
+
+	send->deadline = time_before(soon, send->expires) ? soon : send->expires;
+}
+
 /**
- * rhca_restart_ack_timer - The peer gave a sign of life: move the deadline
+ * rhca_restart_ack_timer - The peer has answered: move the deadline
  * @qp: the QP
  */
 void rhca_restart_ack_timer(struct rhca_sw_qp *qp)
 {
+	struct rhca_requester *send = &qp->send;
 	u8 code = READ_ONCE(qp->base.attr.timeout);
 
-	if (code)
-		qp->send.deadline = jiffies + (rhca_ack_timeout(code) <<
-					       backoff_shift(qp));
+	if (!code)
+		return;
+	send->early_repeats = 0;
+	send->expires = jiffies + (rhca_ack_timeout(code) << backoff_shift(qp));
+	set_deadline(send);
 }
 
 /**
@@ -85,6 +110,31 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 	mod_timer(&send->ack_timer, send->deadline);
 }
 
+static void repeat_oldest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	send->repeating = true;
+	rhca_block_lost(&send->backoff);
+	rhca_cwnd_timed_out(&send->cwnd, send->newest_psn);
+	rhca_requester_rewind(qp, send->oldest_unacked_psn);
+	rhca_requester_send(qp, batch);
+}
+
+/* Most of the times that fit into the longest timeout of the verbs */
+#define MOST_EARLY_REPEATS	16
+
+static void repeat_early(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	rhca_qp_count(&qp->base, RHCA_ROCE_ADP_RETRANS);
+	send->early_repeats = min(send->early_repeats + 1, MOST_EARLY_REPEATS);
+	set_deadline(send);
+	mod_timer(&send->ack_timer, send->deadline);
+	repeat_oldest(qp, batch);
+}
+
 static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
@@ -95,11 +145,8 @@ static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		return;
 	}
 	send->retries_left--;
-	send->repeating = true;
-	rhca_block_lost(&send->backoff);
 	rhca_restart_ack_timer(qp);
-	rhca_requester_rewind(qp, send->oldest_unacked_psn);
-	rhca_requester_send(qp, batch);
+	repeat_oldest(qp, batch);
 }
 
 static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
@@ -113,13 +160,17 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	    !waits_for_answer(send))
 		return;
 	if ((!send->paused || send->refused) &&
-	    time_after_eq(jiffies, send->deadline))
+	    time_after_eq(jiffies, send->expires))
 		handle_timeout(qp, batch);
+	else if (!send->paused && time_after_eq(jiffies, send->deadline))
+		repeat_early(qp, batch);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
-	if (time_after_eq(jiffies, send->deadline))
+	if (time_after_eq(jiffies, send->expires))
 		rhca_restart_ack_timer(qp);
+	else if (time_after_eq(jiffies, send->deadline))
+		set_deadline(send);
 	mod_timer(&send->ack_timer, send->deadline);
 }
 

@@ -76,6 +76,7 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	send->next_psn = psn;
 	send->reads_in_flight = reads;
 	send->unasked = 0;
+	rhca_rtt_forget(&send->rtt, psn);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_requester_rewind);
 
@@ -109,6 +110,10 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	struct rhca_requester *send = &qp->send;
 
 	send->unasked = seg->fields.ack_req ? 0 : send->unasked + 1;
+	if (seg->fields.ack_req && rhca_rtt_is_idle(&send->rtt) &&
+	    send->next_psn == send->newest_psn)
+		rhca_rtt_begin(&send->rtt, send->next_psn,
+			       ktime_get_mono_fast_ns());
 	if (rhca_wqe_is_read(wqe))
 		send->reads_in_flight++;
 	send->next_psn = rhca_psn_add(send->next_psn, seg->psns);
@@ -176,7 +181,7 @@ static bool window_open(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 
 	if (!rhca_is_rc(&qp->base))
 		return true;
-	if (rhca_requester_in_flight(send) >= RHCA_SEND_WINDOW)
+	if (rhca_requester_in_flight(send) >= send->cwnd.packets)
 		return false;
 	if (rhca_wqe_is_read(wqe) &&
 	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
@@ -337,6 +342,7 @@ static void repeat_refused(struct rhca_sw_qp *qp, u32 psn)
 
 	if (rhca_psn_before(psn, send->oldest_unacked_psn))
 		psn = send->oldest_unacked_psn;
+	rhca_cwnd_lost(&send->cwnd, psn, send->newest_psn);
 	rhca_requester_rewind(qp, psn);
 	send->refused = true;
 	rhca_pause_send(qp, RHCA_QUEUE_FULL_NS);
@@ -445,7 +451,8 @@ static void go_on_later(struct rhca_sw_qp *qp)
 static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
-	bool was_idle = !rhca_requester_in_flight(send) && !send->refused;
+	bool was_idle = send->newest_psn == send->oldest_unacked_psn &&
+			!send->refused;
 	bool rc = rhca_is_rc(&qp->base);
 	struct rhca_tx_list tx __uninitialized;
 	u32 budget = RHCA_SEND_BUDGET;

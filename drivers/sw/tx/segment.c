@@ -117,11 +117,12 @@ static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 {
 	const struct rhca_requester *send = &qp->send;
 	u32 in_flight = rhca_requester_in_flight(send) + 1;
+	u32 interval = min(RHCA_ACK_INTERVAL, send->cwnd.packets / 2);
 
 	if (!rhca_is_rc(&qp->base))
 		return false;
-	if (send->unasked + 1 >= RHCA_ACK_INTERVAL || send->repeating ||
-	    send->ask || in_flight >= RHCA_SEND_WINDOW)
+	if (send->unasked + 1 >= interval || send->repeating ||
+	    send->ask || in_flight >= send->cwnd.packets)
 		return true;
 	/* The next packet has to wait for what the peer says to this one */
 	if (rhca_requester_lacks_credit(send, wqe, wqe->ssn))

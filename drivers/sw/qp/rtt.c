@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/minmax.h>
+#include <linux/time64.h>
+#include <rhca/compat.h>
+
+#include "sw/qp/rtt.h"
+#include "wire/psn.h"
+
+/* Waiting in queues of less than this is a busy host's, not a full switch's */
+#define LEAST_QUEUEING_NS	(250U * NSEC_PER_USEC)
+
+/**
+ * rhca_rtt_ends - Is the packet that is timed answered by this?
+ * @rtt: the estimate
+ * @upto: all PSNs before this have arrived
+ */
+bool rhca_rtt_ends(const struct rhca_rtt *rtt, u32 upto)
+{
+	return rtt->sent_at && rhca_psn_before(rtt->psn, upto);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_ends);
+
+static void note_least(struct rhca_rtt *rtt, u32 sample, u64 now)
+{
+	if (rtt->least && sample > rtt->least &&
+	    now - rtt->least_at < RHCA_RTT_LEAST_NS)
+		return;
+	rtt->least = sample;
+	rtt->least_at = now;
+}
+
+/**
+ * rhca_rtt_end - The packet that is timed has been answered
+ * @rtt: the estimate, for which rhca_rtt_ends() has said yes
+ * @now: ns, of the clock that rhca_rtt_begin() got
+ */
+void rhca_rtt_end(struct rhca_rtt *rtt, u64 now)
+{
+	u32 sample = clamp_t(s64, now - rtt->sent_at, 1, U32_MAX / 2);
+	u32 error;
+
+	rtt->sent_at = 0;
+	note_least(rtt, sample, now);
+	if (!rtt->smoothed) {		/* RFC 6298, 2.2 */
+		rtt->smoothed = sample;
+		rtt->deviation = sample / 2;
+		return;
+	}
+	error = max(rtt->smoothed, sample) - min(rtt->smoothed, sample);
+	rtt->deviation += error / 4;
+	rtt->deviation -= rtt->deviation / 4;
+	rtt->smoothed = (7ULL * rtt->smoothed + sample) / 8;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_end);
+
+/**
+ * rhca_rtt_forget - Packets are sent again
+ * @rtt: the estimate
+ * @psn: the first of them
+ */
+void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn)
+{
+	if (!rhca_psn_before(rtt->psn, psn))
+		rtt->sent_at = 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_forget);
+
+/**
+ * rhca_rtt_is_queued - Do packets wait in queues of the path?
+ * @rtt: the estimate
+ *
+ * A loss means that a queue was full only if they do: without, it is the wire's.
+ *
+ * Return: true when they take twice as long as they can, and 250 us more than that.
+ */
+bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
+{
+	return rtt->smoothed >= rtt->least +
+				max(rtt->least, LEAST_QUEUEING_NS);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_is_queued);
+
+/**
+ * rhca_rtt_timeout - When an answer counts as late
+ * @rtt: the estimate
+ *
+ * Return: RFC 6298's RTO without its lower bound, ns; 0: there has been no sample
+ */
+u64 rhca_rtt_timeout(const struct rhca_rtt *rtt)
+{
+	return rtt->smoothed + 4ULL * rtt->deviation;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_timeout);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Round-trip time of a connection, as RFC 6298 estimates it, in nanoseconds. Pure:
+ * no clock, lock or packet in it.
+ *
+ * One packet is timed at a time: it asks for an acknowledgement and is sent for the
+ * first time (Karn's rule: of one that was repeated nobody knows which copy is
+ * answered).
+ */
+#ifndef RHCA_SW_QP_RTT_H
+#define RHCA_SW_QP_RTT_H
+
+#include <linux/types.h>
+
+/**
+ * struct rhca_rtt - Round-trip time of a connection
+ * @sent_at: when @psn was sent, ns; 0: nothing is timed
+ * @least_at: when @least was measured, ns
+ * @psn: the packet that is timed
+ * @smoothed: SRTT, ns; 0: there has been no sample
+ * @deviation: RTTVAR, ns
+ * @least: the least of the last RHCA_RTT_LEAST_NS, ns: the path without queues
+ */
+struct rhca_rtt {
+	u64 sent_at;
+	u64 least_at;
+	u32 psn;
+	u32 smoothed;
+	u32 deviation;
+	u32 least;
+};
+
+/* Routes change: what was the shortest way longer ago does not count */
+#define RHCA_RTT_LEAST_NS	(10ULL * 1000000000)
+
+/* Is the next packet to be timed? The clock need be read only then */
+static inline bool rhca_rtt_is_idle(const struct rhca_rtt *rtt)
+{
+	return !rtt->sent_at;
+}
+
+static inline void rhca_rtt_begin(struct rhca_rtt *rtt, u32 psn, u64 now)
+{
+	rtt->psn = psn;
+	rtt->sent_at = now;
+}
+
+bool rhca_rtt_ends(const struct rhca_rtt *rtt, u32 upto);
+void rhca_rtt_end(struct rhca_rtt *rtt, u64 now);
+void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn);
+bool rhca_rtt_is_queued(const struct rhca_rtt *rtt);
+u64 rhca_rtt_timeout(const struct rhca_rtt *rtt);
+
+#endif
