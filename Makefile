@@ -36,7 +36,7 @@ say-left-out:
 mirror:
 	@case $(KVER) in [0-9]*) printf '%s\n' 6.1 $(KVER) | sort -VC || \
 		{ echo "roce-hca needs Linux 6.1 or newer, $(KVER) is older" >&2; exit 1; } ;; esac
-	@test -n "$(KDIR)" || { echo "no headers for kernel $(KVER): run scripts/setup.sh" >&2; exit 1; }
+	@test -n "$(KDIR)" || { echo "no headers for kernel $(KVER): run scripts/setup/setup.sh" >&2; exit 1; }
 	@config=$(KDIR)/include/config/auto.conf; [ ! -e $$config ] || \
 		grep -q '^CONFIG_INFINIBAND=' $$config || { \
 		echo "kernel $(KVER) has no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it" >&2; \
@@ -50,7 +50,7 @@ mirror:
 
 ifneq ($(filter newest newest-%,$(KVER)),)
 modules:
-	scripts/setup-newest.sh build $(patsubst newest-%,--kind %,$(filter newest-%,$(KVER))) $(KBUILD_ARGS)
+	scripts/setup/setup-newest.sh build $(patsubst newest-%,--kind %,$(filter newest-%,$(KVER))) $(KBUILD_ARGS)
 else
 modules: mirror say-left-out
 	+$(kbuild) modules

@@ -157,7 +157,7 @@ outside() {
 
 	log=$(mktemp)
 	echo "Installing what is missing (Debian packages) ..."
-	scripts/setup.sh build vm test > "$log" 2>&1 || status=$?
+	scripts/setup/setup.sh build vm test > "$log" 2>&1 || status=$?
 	if [ $status -eq 0 ]; then
 		release=$(scripts/vm/kernel release "$series")
 		echo "Building the modules for kernel $release ..."

@@ -8,7 +8,7 @@
 #        scripts/check/build.sh --can KERNEL   only say whether its headers are here
 #   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, debug (that of
 #           scripts/vm/debug-kernel), newest, or one of these three for another kind
-#           of machine, for which scripts/setup.sh headers-KERNEL is needed:
+#           of machine, for which scripts/setup/setup.sh headers-KERNEL is needed:
 #           6.1-cloud, 6.1-rt, 6.12-cloud, 6.12-rt, newest-cloud, newest-rt
 
 set -eu

@@ -18,7 +18,7 @@ out=build/cross
 passed=0
 failed=0
 
-. scripts/root-lib.sh
+. scripts/setup/root-lib.sh
 
 count() { # count WHAT COMMAND...
 	local what=$1 status=0 began=$SECONDS
@@ -77,7 +77,7 @@ case ${1-} in
 build | run) what=$1; shift ;;
 esac
 [ $# -gt 0 ] || set -- arm64 s390x
-scripts/setup.sh cross > /dev/null
+scripts/setup/setup.sh cross > /dev/null
 folder=$(scripts/cross/folder)
 mkdir -p "$out"
 for arch; do

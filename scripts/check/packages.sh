@@ -16,7 +16,7 @@ out=$(realpath -m build/check-packages)
 failed=0
 passed=0
 
-. scripts/root-lib.sh
+. scripts/setup/root-lib.sh
 
 count() { # count WHAT COMMAND...
 	local what=$1 status=0
@@ -66,7 +66,7 @@ try_release() {
 	)
 }
 
-scripts/setup.sh package vm > /dev/null
+scripts/setup/setup.sh package vm > /dev/null
 rm -rf "$out"
 mkdir -p "$out"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)

@@ -6,15 +6,15 @@
 # timeout: 1500
 #
 # The pyverbs tests of Debian 13's rdma-core, with its provider library, in a folder that
-# scripts/setup-debian13.sh makes: what Debian 12's do not know, RDMA FLUSH and ATOMIC
+# scripts/setup/setup-debian13.sh makes: what Debian 12's do not know, RDMA FLUSH and ATOMIC
 # WRITE, and all the rest once more. As pyverbs.sh, with skips of its own beside.
 #
 #   a (ra$$): the device under test, talking to itself
 
 . "$(dirname "$0")/lib.sh"
 
-root=$("$TOP/scripts/setup-debian13.sh" pyverbs path)
-[ -d "$root" ] || skip "no folder with Debian 13's rdma-core: run scripts/setup.sh"
+root=$("$TOP/scripts/setup/setup-debian13.sh" pyverbs path)
+[ -d "$root" ] || skip "no folder with Debian 13's rdma-core: run scripts/setup/setup.sh"
 setup_pair 1500
 mount_into "$root"
 cp -r "$root/usr/share/doc/rdma-core/tests" "$WORK/tests" && gunzip -f "$WORK"/tests/*.gz ||

@@ -4,7 +4,7 @@
 # in pyverbs-skips.txt, so that nothing falls away unseen; what roce_hca_mlx5 leaves
 # out besides is in pyverbs-skips-ours.txt.
 # With --debian13 the tests, pyverbs and libmlx5 are those of Debian 13, in its folder
-# (scripts/setup-debian13.sh); what those tests leave out besides is in
+# (scripts/setup/setup-debian13.sh); what those tests leave out besides is in
 # pyverbs-skips-13.txt and pyverbs-skips-13-ours.txt.
 #
 # usage: pyverbs.sh [--debian13] [--ours] [PATTERN...]
@@ -16,8 +16,8 @@ drivers=('')
 while [[ ${1-} == --* ]]; do
 	case $1 in
 	--debian13)
-		root=$("$tree/scripts/setup-debian13.sh" pyverbs path)
-		[ -d "$root" ] || { echo "FAIL folder (none: run scripts/setup.sh)"; exit 1; }
+		root=$("$tree/scripts/setup/setup-debian13.sh" pyverbs path)
+		[ -d "$root" ] || { echo "FAIL folder (none: run scripts/setup/setup.sh)"; exit 1; }
 		;;
 	--ours)
 		# shellcheck disable=SC2034 # for guest-lib.sh

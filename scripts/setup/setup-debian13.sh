@@ -3,8 +3,8 @@
 # Folders with a minimal Debian 13 and some of its programs, which scenarios run there, on
 # this machine's kernel; nothing boots there.
 #
-# usage: scripts/setup-debian13.sh NAME          make it, print its path
-#        scripts/setup-debian13.sh NAME path     print the path only
+# usage: scripts/setup/setup-debian13.sh NAME          make it, print its path
+#        scripts/setup/setup-debian13.sh NAME path     print the path only
 #   pyverbs   its rdma-core, whose provider library and pyverbs know more than Debian 12's:
 #             RDMA FLUSH and ATOMIC WRITE (scripts/tests/pyverbs-13.sh)
 #   ucx       its UCX, 1.18 (scripts/tests/consumer-ucx-13.sh); 450 MB, since it can use
@@ -14,10 +14,10 @@
 set -eu
 shopt -s inherit_errexit
 
-scripts=$(dirname "$(realpath "$0")")
+scripts=$(realpath "$(dirname "$0")/..")
 
-. "$scripts/root-lib.sh"
-. "$scripts/folder-lib.sh"
+. "$scripts/setup/root-lib.sh"
+. "$scripts/setup/folder-lib.sh"
 
 name=${1-}
 case $name in

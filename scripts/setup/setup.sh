@@ -10,13 +10,13 @@
 set -eu
 shopt -s inherit_errexit
 
-cd "$(dirname "$(realpath "$0")")/.."
+cd "$(dirname "$(realpath "$0")")/../.."
 cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 export DEBIAN_FRONTEND=noninteractive
 
 usage() {
 	cat <<-END
-	usage: scripts/setup.sh [PART...]      (all parts without one)
+	usage: scripts/setup/setup.sh [PART...]      (all parts without one)
 	  build   compilers, checkers, headers of the kernels 6.1 and 6.12
 	  uml     the source of the newest kernel, to build User-Mode Linux
 	  vm      an emulator and the kernels 6.1, 6.12 and newest
@@ -34,7 +34,7 @@ usage() {
 	exit 2
 }
 
-. scripts/root-lib.sh
+. scripts/setup/root-lib.sh
 
 # Asking dpkg first spares a fresh package list, and the network, each time.
 install() {
@@ -92,7 +92,7 @@ setup_flavour() {
 	local series=${1%-*} kind=${1##*-} package
 
 	if [ "$series" = newest ]; then
-		scripts/setup-newest.sh headers "$kind"
+		scripts/setup/setup-newest.sh headers "$kind"
 		return
 	fi
 	! scripts/vm/kernel flavour "$1" > /dev/null 2>&1 || return 0
@@ -179,7 +179,7 @@ setup_test() {
 		openmpi-bin libopenmpi-dev mpich libmpich-dev prometheus \
 		prometheus-node-exporter debootstrap \
 		nfs-kernel-server open-iscsi
-	scripts/setup-debian13.sh pyverbs > /dev/null
+	scripts/setup/setup-debian13.sh pyverbs > /dev/null
 }
 
 setup_connectx() {
@@ -198,7 +198,7 @@ setup_cross() {
 
 setup_ucx() {
 	install debootstrap
-	scripts/setup-debian13.sh ucx > /dev/null
+	scripts/setup/setup-debian13.sh ucx > /dev/null
 }
 
 setup_picture() {
@@ -206,7 +206,7 @@ setup_picture() {
 }
 
 setup_newest() {
-	scripts/setup-newest.sh > /dev/null
+	scripts/setup/setup-newest.sh > /dev/null
 }
 
 [ $# -gt 0 ] || set -- build uml vm test connectx newest

@@ -4,24 +4,24 @@
 # its backports and their compiler: the place to build for that kernel, whose
 # tools may need a newer C library than this machine has. Nothing boots there.
 #
-# usage: scripts/setup-newest.sh                    make it, print its path
-#        scripts/setup-newest.sh build [--kind KIND] [MAKE-ARG...]
+# usage: scripts/setup/setup-newest.sh                    make it, print its path
+#        scripts/setup/setup-newest.sh build [--kind KIND] [MAKE-ARG...]
 #                                                     build build/newest in it, and the
 #                                                     modules of tests, bench and
 #                                                     subfunction, in folders there; for
 #                                                     a kernel of KIND in build/newest-KIND
-#        scripts/setup-newest.sh headers KIND         of that kernel, cloud or rt
+#        scripts/setup/setup-newest.sh headers KIND         of that kernel, cloud or rt
 
 set -eu
 shopt -s inherit_errexit
 
-tree=$(realpath "$(dirname "$0")/..")
+tree=$(realpath "$(dirname "$0")/../..")
 newest=$tree/scripts/newest
 suite=$("$newest" suite)
 headers=$("$newest" package linux-headers)
 
-. "$tree/scripts/root-lib.sh"
-. "$tree/scripts/folder-lib.sh"
+. "$tree/scripts/setup/root-lib.sh"
+. "$tree/scripts/setup/folder-lib.sh"
 
 # inside FOLDER COMMAND...: that of folder-lib.sh, with a /proc of its own, which objtool reads
 inside() {
