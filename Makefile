@@ -20,7 +20,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
 	uninstall-modules uninstall-tools demo check check-all check-connectx check-packages \
-	check-cross soak deb rpm clean help
+	check-cross check-turn-model soak deb rpm clean help
 
 all: modules
 
@@ -123,6 +123,9 @@ check-packages:
 check-cross:
 	scripts/check/cross.sh
 
+check-turn-model:
+	scripts/check/turn-model.sh
+
 # Debian packages, in build/deb
 deb:
 	scripts/package/build-deb
@@ -155,6 +158,7 @@ help:
 	@echo 'make check-connectx     the ConnectX tests, on the device model'
 	@echo 'make check-packages     the packages, in clean Debian systems that are then booted'
 	@echo 'make check-cross        builds for arm64 and s390x, scenarios on arm64'
+	@echo 'make check-turn-model   the model of the send scheduler, by Spin'
 	@echo 'make soak HOURS=N       fuzz for N hours under faults and churn'
 	@echo 'make deb                build the Debian packages in build/deb'
 	@echo 'make rpm                build RPM packages in build/rpm'

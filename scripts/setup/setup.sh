@@ -26,7 +26,8 @@ usage() {
 	          build in
 	  package what makes and tries Debian packages (only when named)
 	  cross   compilers and kernel headers of other architectures (only when named)
-	  ucx     a folder with Debian 13's UCX (only when named)
+	  model   Spin, which checks the model of the send scheduler (only when named)
+  ucx     a folder with Debian 13's UCX (only when named)
 	  picture  what draws the dashboard's picture, but npm (only when named)
 	  headers-KERNEL  headers of 6.1-cloud, 6.1-rt, 6.12-cloud, 6.12-rt,
 	          newest-cloud or newest-rt (only when named)
@@ -161,6 +162,10 @@ setup_uml() {
 	scripts/newest fetch "linux-source-$(scripts/newest series)" > /dev/null
 }
 
+setup_model() {
+	install gcc spin
+}
+
 setup_vm() {
 	install qemu-system-x86 busybox-static cpio kmod xz-utils zstd
 	scripts/vm/get-qemu > /dev/null ||
@@ -212,7 +217,7 @@ setup_newest() {
 [ $# -gt 0 ] || set -- build uml vm test connectx newest
 for part; do
 	case $part in
-	build | uml | vm | test | connectx | newest | package | cross | ucx | picture)
+	build | uml | vm | test | connectx | newest | package | cross | ucx | model | picture)
 		"setup_$part" ;;
 	headers-6.1-cloud | headers-6.1-rt | headers-6.12-cloud | headers-6.12-rt | \
 	headers-newest-cloud | headers-newest-rt)

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Turns: who sends for one half of a QP, and when. One atomic word says it, and what
+ * happens to a half (an event) turns one word into the next. These functions are
+ * pure: who uses them exchanges the word atomically and does what they
+ * ask for. Documentation/send-scheduler.rst has the table; KUnit walks all words
+ * and events; scripts/check/turn.pml is the model that Spin checks.
+ */
+#ifndef RHCA_SW_QP_TURN_H
+#define RHCA_SW_QP_TURN_H
+
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/types.h>
+
+/* Parts of the word */
+#define RHCA_TURN_STATE		GENMASK(2, 0)	/* enum rhca_turn_state */
+#define RHCA_TURN_PAUSE		GENMASK(5, 3)	/* TIMED: enum rhca_pause */
+#define RHCA_TURN_KICKS		GENMASK(16, 8)	/* BIT(8 + enum rhca_kick): not seen yet */
+#define RHCA_TURN_LISTED	BIT(30)		/* in a CPU's list, which has a reference */
+#define RHCA_TURN_DYING		BIT(31)		/* the QP is being destroyed */
+
+/**
+ * enum rhca_turn_state - What will happen to a half by itself
+ * @RHCA_TURN_IDLE: nothing: an event has to come
+ * @RHCA_TURN_QUEUED: the tasklet of the CPU in whose list it is will run it
+ * @RHCA_TURN_RUNNING: somebody owns the turn: has the lock of the half, or waits for it
+ * @RHCA_TURN_TIMED: its hrtimer will run it
+ * @RHCA_TURN_LENT: its only packet waits in a block that QPs share; who sends that
+ *	says so
+ */
+enum rhca_turn_state {
+	RHCA_TURN_IDLE,
+	RHCA_TURN_QUEUED,
+	RHCA_TURN_RUNNING,
+	RHCA_TURN_TIMED,
+	RHCA_TURN_LENT,
+	RHCA_NUM_TURN_STATES
+};
+
+/**
+ * enum rhca_pause - What a half that is TIMED waits for
+ * @RHCA_NO_PAUSE: it does not
+ * @RHCA_PAUSE_POST_DELAY: more requests, for some microseconds
+ * @RHCA_PAUSE_PACE: the time at which its rate allows the next packet
+ * @RHCA_PAUSE_RNR: the peer's receive buffers, 9.7.5.2.8
+ * @RHCA_PAUSE_LOCAL_FULL: room in the local queue
+ * @RHCA_PAUSE_PAGE_FAULT: pages of memory with on-demand paging
+ * @RHCA_PAUSE_MEM_BUSY: packets that still use memory whose key is taken away
+ */
+enum rhca_pause {
+	RHCA_NO_PAUSE,
+	RHCA_PAUSE_POST_DELAY,
+	RHCA_PAUSE_PACE,
+	RHCA_PAUSE_RNR,
+	RHCA_PAUSE_LOCAL_FULL,
+	RHCA_PAUSE_PAGE_FAULT,
+	RHCA_PAUSE_MEM_BUSY,
+	RHCA_NUM_PAUSES
+};
+
+/**
+ * enum rhca_kick - Why a half may have something to send
+ * @RHCA_KICK_POST: requests were posted, or came from the peer
+ * @RHCA_KICK_ACK: responses have been taken
+ * @RHCA_KICK_TIMEOUT: the ACK timeout has rewound the requester
+ * @RHCA_KICK_RESUME: a pause is over
+ * @RHCA_KICK_BLOCK_LEFT: bytes under way have left the local queue
+ * @RHCA_KICK_BUDGET: a turn ended early
+ * @RHCA_KICK_STATE: the QP's state allows more than before
+ * @RHCA_KICK_RATE: its rate has changed
+ * @RHCA_KICK_REPEAT: packets are to be sent again
+ */
+enum rhca_kick {
+	RHCA_KICK_POST,
+	RHCA_KICK_ACK,
+	RHCA_KICK_TIMEOUT,
+	RHCA_KICK_RESUME,
+	RHCA_KICK_BLOCK_LEFT,
+	RHCA_KICK_BUDGET,
+	RHCA_KICK_STATE,
+	RHCA_KICK_RATE,
+	RHCA_KICK_REPEAT,
+	RHCA_NUM_KICKS
+};
+
+/**
+ * enum rhca_kick_how - Where the turn that a kick begins is to run
+ * @RHCA_KICK_TAKE: here, also if a tasklet was going to
+ * @RHCA_KICK_RUN: here, unless a tasklet is going to
+ * @RHCA_KICK_QUEUE: in this CPU's tasklet
+ * @RHCA_KICK_DELAY: POST only: in the hrtimer, after the post delay
+ */
+enum rhca_kick_how {
+	RHCA_KICK_TAKE,
+	RHCA_KICK_RUN,
+	RHCA_KICK_QUEUE,
+	RHCA_KICK_DELAY,
+	RHCA_NUM_KICK_HOWS
+};
+
+/**
+ * enum rhca_turn_end - How a turn has ended
+ * @RHCA_END_EMPTY: nothing more can be sent until something happens
+ * @RHCA_END_MORE: its budget was used up
+ * @RHCA_END_PAUSE: nothing may be sent before a point in time
+ * @RHCA_END_LENT: its only packet is in a block that QPs share
+ */
+enum rhca_turn_end {
+	RHCA_END_EMPTY,
+	RHCA_END_MORE,
+	RHCA_END_PAUSE,
+	RHCA_END_LENT,
+	RHCA_NUM_TURN_ENDS
+};
+
+/**
+ * enum rhca_turn_act - What who has exchanged the word does next
+ * @RHCA_ACT_NONE: nothing
+ * @RHCA_ACT_RUN: it owns the turn now, and runs it
+ * @RHCA_ACT_LIST: it puts the half into this CPU's list
+ * @RHCA_ACT_ARM: it starts the hrtimer
+ */
+enum rhca_turn_act {
+	RHCA_ACT_NONE,
+	RHCA_ACT_RUN,
+	RHCA_ACT_LIST,
+	RHCA_ACT_ARM,
+};
+
+/**
+ * struct rhca_turn_step - What an event makes of a word
+ * @word: the next word
+ * @act: what is to be done when that is stored
+ */
+struct rhca_turn_step {
+	u32 word;
+	enum rhca_turn_act act;
+};
+
+#define RHCA_TURN_KICK(reason)	BIT(8 + (reason))
+
+static inline enum rhca_turn_state rhca_turn_state(u32 word)
+{
+	return u32_get_bits(word, RHCA_TURN_STATE);
+}
+
+static inline enum rhca_pause rhca_turn_pause(u32 word)
+{
+	return u32_get_bits(word, RHCA_TURN_PAUSE);
+}
+
+/*
+ * Does a pause end early by this kick? Requests wait for more only as long as nothing
+ * else is going to be sent. STATE ends each: what the QP waited for was another
+ * connection's.
+ */
+static inline bool rhca_pause_yields(enum rhca_pause pause, u32 kicks)
+{
+	u32 any = RHCA_TURN_KICK(RHCA_KICK_STATE);
+
+	if (pause == RHCA_PAUSE_POST_DELAY)
+		any = RHCA_TURN_KICKS;
+	else if (pause == RHCA_PAUSE_PACE)
+		any |= RHCA_TURN_KICK(RHCA_KICK_RATE) |
+		       RHCA_TURN_KICK(RHCA_KICK_REPEAT);
+	return kicks & any;
+}
+
+/* To another state. LISTED and DYING stay: they are about something else */
+static inline u32 rhca_turn_to(u32 word, enum rhca_turn_state state)
+{
+	return (word & (RHCA_TURN_LISTED | RHCA_TURN_DYING)) | state;
+}
+
+static inline struct rhca_turn_step rhca_turn_stay(u32 word)
+{
+	return (struct rhca_turn_step) { word, RHCA_ACT_NONE };
+}
+
+/* Who owns the turn sees all that has happened: the kicks are gone */
+static inline struct rhca_turn_step rhca_turn_run(u32 word)
+{
+	return (struct rhca_turn_step) {
+		rhca_turn_to(word, RHCA_TURN_RUNNING), RHCA_ACT_RUN
+	};
+}
+
+/* An entry of a list that is there already will do */
+static inline struct rhca_turn_step rhca_turn_queue(u32 word)
+{
+	return (struct rhca_turn_step) {
+		(word & ~(RHCA_TURN_STATE | RHCA_TURN_PAUSE)) |
+			RHCA_TURN_QUEUED | RHCA_TURN_LISTED,
+		word & RHCA_TURN_LISTED ? RHCA_ACT_NONE : RHCA_ACT_LIST
+	};
+}
+
+static inline struct rhca_turn_step
+rhca_turn_pause_for(u32 word, enum rhca_pause pause)
+{
+	word &= ~(RHCA_TURN_STATE | RHCA_TURN_PAUSE);
+	return (struct rhca_turn_step) {
+		word | RHCA_TURN_TIMED |
+			u32_encode_bits(pause, RHCA_TURN_PAUSE),
+		RHCA_ACT_ARM
+	};
+}
+
+/* Nobody owns the turn and nothing is in the way of it */
+static inline struct rhca_turn_step rhca_turn_begin(u32 word,
+						    enum rhca_kick_how how)
+{
+	switch (how) {
+	case RHCA_KICK_QUEUE:
+		return rhca_turn_queue(word);
+	case RHCA_KICK_DELAY:
+		return rhca_turn_pause_for(word, RHCA_PAUSE_POST_DELAY);
+	default:
+		return rhca_turn_run(word);
+	}
+}
+
+/**
+ * rhca_turn_kick - There may be something to send
+ * @word: the word
+ * @reason: why
+ * @how: where the turn is to run
+ *
+ * What the kick is about can be seen before its word is stored. A kick that begins no
+ * turn is noted, and seen by the turn that is under way or comes.
+ */
+static inline struct rhca_turn_step
+rhca_turn_kick(u32 word, enum rhca_kick reason, enum rhca_kick_how how)
+{
+	u32 noted = word | RHCA_TURN_KICK(reason);
+
+	if (word & RHCA_TURN_DYING)
+		return rhca_turn_stay(word);
+	switch (rhca_turn_state(word)) {
+	case RHCA_TURN_IDLE:
+		return rhca_turn_begin(noted, how);
+	case RHCA_TURN_QUEUED:
+		return how == RHCA_KICK_TAKE ? rhca_turn_run(noted) :
+					       rhca_turn_stay(noted);
+	case RHCA_TURN_TIMED:
+		if (how != RHCA_KICK_DELAY &&
+		    rhca_pause_yields(rhca_turn_pause(word),
+				      RHCA_TURN_KICK(reason)))
+			return rhca_turn_begin(noted, how);
+		return rhca_turn_stay(noted);
+	default:
+		return rhca_turn_stay(noted);
+	}
+}
+
+/**
+ * rhca_turn_end - A turn has ended
+ * @word: the word, RUNNING
+ * @how: in which way
+ * @pause: RHCA_END_PAUSE: what is waited for
+ *
+ * The owner cleared the kicks before it looked at what there is to send: one that is
+ * noted now may not have been seen. A kick never makes a turn longer.
+ */
+static inline struct rhca_turn_step
+rhca_turn_end(u32 word, enum rhca_turn_end how, enum rhca_pause pause)
+{
+	u32 kicks = word & RHCA_TURN_KICKS;
+
+	if (word & RHCA_TURN_DYING)
+		return rhca_turn_stay(rhca_turn_to(word, RHCA_TURN_IDLE));
+	switch (how) {
+	case RHCA_END_LENT:
+		return rhca_turn_stay(kicks | rhca_turn_to(word, RHCA_TURN_LENT));
+	case RHCA_END_PAUSE:
+		if (rhca_pause_yields(pause, kicks))
+			return rhca_turn_queue(word);
+		return rhca_turn_pause_for(word, pause);
+	case RHCA_END_MORE:
+		return rhca_turn_queue(word | RHCA_TURN_KICK(RHCA_KICK_BUDGET));
+	default:
+		return kicks ? rhca_turn_queue(word) :
+			rhca_turn_stay(rhca_turn_to(word, RHCA_TURN_IDLE));
+	}
+}
+
+/**
+ * rhca_turn_timer - The hrtimer has fired, and the pause is over
+ * @word: the word
+ * @how: RHCA_KICK_RUN or RHCA_KICK_QUEUE
+ *
+ * A pause begins before its timer is started: one that fires in another state is an
+ * older pause's, which has ended early.
+ */
+static inline struct rhca_turn_step rhca_turn_timer(u32 word,
+						    enum rhca_kick_how how)
+{
+	if (rhca_turn_state(word) != RHCA_TURN_TIMED)
+		return rhca_turn_stay(word);
+	return rhca_turn_begin(word | RHCA_TURN_KICK(RHCA_KICK_RESUME), how);
+}
+
+/**
+ * rhca_turn_block_left - The block with the only packet has left
+ * @word: the word, LENT
+ * @refused: the local queue has not taken it
+ * @how: RHCA_KICK_RUN or RHCA_KICK_QUEUE
+ */
+static inline struct rhca_turn_step
+rhca_turn_block_left(u32 word, bool refused, enum rhca_kick_how how)
+{
+	if (!(word & RHCA_TURN_DYING) && (refused || (word & RHCA_TURN_KICKS)))
+		return rhca_turn_begin(word, how);
+	return rhca_turn_stay(rhca_turn_to(word, RHCA_TURN_IDLE));
+}
+
+/**
+ * rhca_turn_visit - A tasklet is to look at the half, whatever its turn is
+ * @word: the word
+ */
+static inline struct rhca_turn_step rhca_turn_visit(u32 word)
+{
+	if (word & RHCA_TURN_LISTED)
+		return rhca_turn_stay(word);
+	return (struct rhca_turn_step) {
+		word | RHCA_TURN_LISTED, RHCA_ACT_LIST
+	};
+}
+
+/**
+ * rhca_turn_pop - A tasklet has taken the half off its list
+ * @word: the word, LISTED
+ *
+ * The entry is stale where somebody else has taken the turn meanwhile.
+ */
+static inline struct rhca_turn_step rhca_turn_pop(u32 word)
+{
+	word &= ~RHCA_TURN_LISTED;
+	if (rhca_turn_state(word) != RHCA_TURN_QUEUED)
+		return rhca_turn_stay(word);
+	return rhca_turn_run(word);
+}
+
+/**
+ * rhca_turn_drop - The half could not be put into a list: its QP has no reference left
+ * @word: the word, LISTED
+ */
+static inline struct rhca_turn_step rhca_turn_drop(u32 word)
+{
+	word &= ~RHCA_TURN_LISTED;
+	if (rhca_turn_state(word) == RHCA_TURN_QUEUED)
+		word = rhca_turn_to(word, RHCA_TURN_IDLE);
+	return rhca_turn_stay(word);
+}
+
+/**
+ * rhca_turn_die - The QP is being destroyed: no turn begins from now on
+ * @word: the word; not LENT, nor in a list: both hold a reference to the QP
+ */
+static inline struct rhca_turn_step rhca_turn_die(u32 word)
+{
+	word |= RHCA_TURN_DYING;
+	if (rhca_turn_state(word) != RHCA_TURN_RUNNING)
+		word = rhca_turn_to(word, RHCA_TURN_IDLE);
+	return rhca_turn_stay(word);
+}
+
+#endif

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Turns: the table of Documentation/send-scheduler.rst row by row, then all words with
+ * all events.
+ */
+#include <kunit/test.h>
+
+#include "sw/qp/turn.h"
+
+#define KICK(reason)	RHCA_TURN_KICK(RHCA_KICK_##reason)
+#define STATE(state)	RHCA_TURN_##state
+#define TIMED(pause)	(RHCA_TURN_TIMED | RHCA_PAUSE_##pause << 3)
+#define LISTED		RHCA_TURN_LISTED
+#define DYING		RHCA_TURN_DYING
+
+/* --- events ------------------------------------------------------------------- */
+
+enum event_type { BY_KICK, BY_END, BY_TIMER, BY_BLOCK, BY_POP, BY_DROP, BY_VISIT, BY_DEATH };
+
+/**
+ * struct event - What happens to a word
+ * @type: which function of turn.h
+ * @a: its first argument
+ * @b: its second
+ */
+struct event {
+	enum event_type type;
+	u8 a;
+	u8 b;
+};
+
+#define ON_KICK(reason, how)	{ BY_KICK, RHCA_KICK_##reason, RHCA_KICK_##how }
+#define ON_END(how)		{ BY_END, RHCA_END_##how, RHCA_NO_PAUSE }
+#define ON_PAUSE(pause)		{ BY_END, RHCA_END_PAUSE, RHCA_PAUSE_##pause }
+#define ON_TIMER(how)		{ BY_TIMER, 0, RHCA_KICK_##how }
+#define ON_BLOCK(refused, how)	{ BY_BLOCK, refused, RHCA_KICK_##how }
+
+static struct rhca_turn_step step(u32 word, const struct event *event)
+{
+	switch (event->type) {
+	case BY_KICK:
+		return rhca_turn_kick(word, event->a, event->b);
+	case BY_END:
+		return rhca_turn_end(word, event->a, event->b);
+	case BY_TIMER:
+		return rhca_turn_timer(word, event->b);
+	case BY_BLOCK:
+		return rhca_turn_block_left(word, event->a, event->b);
+	case BY_POP:
+		return rhca_turn_pop(word);
+	case BY_DROP:
+		return rhca_turn_drop(word);
+	case BY_VISIT:
+		return rhca_turn_visit(word);
+	default:
+		return rhca_turn_die(word);
+	}
+}
+
+/* --- the table ---------------------------------------------------------------- */
+
+struct row {
+	const char *desc;
+	u32 word;
+	struct event event;
+	u32 next;
+	enum rhca_turn_act act;
+};
+
+static const struct row rows[] = {
+	{ "IDLE, kick", STATE(IDLE), ON_KICK(POST, RUN),
+	  STATE(RUNNING), RHCA_ACT_RUN },
+	{ "IDLE with a stale entry, kick", STATE(IDLE) | LISTED, ON_KICK(ACK, TAKE),
+	  STATE(RUNNING) | LISTED, RHCA_ACT_RUN },
+	{ "IDLE, kick with interrupts off", STATE(IDLE), ON_KICK(POST, QUEUE),
+	  STATE(QUEUED) | KICK(POST) | LISTED, RHCA_ACT_LIST },
+	{ "IDLE with a stale entry, queued", STATE(IDLE) | LISTED, ON_KICK(POST, QUEUE),
+	  STATE(QUEUED) | KICK(POST) | LISTED, RHCA_ACT_NONE },
+	{ "IDLE, post that may wait", STATE(IDLE), ON_KICK(POST, DELAY),
+	  TIMED(POST_DELAY) | KICK(POST), RHCA_ACT_ARM },
+	{ "IDLE, timer", STATE(IDLE), ON_TIMER(RUN), STATE(IDLE), RHCA_ACT_NONE },
+
+	{ "QUEUED, kick", STATE(QUEUED) | LISTED, ON_KICK(POST, RUN),
+	  STATE(QUEUED) | KICK(POST) | LISTED, RHCA_ACT_NONE },
+	{ "QUEUED, kick that takes", STATE(QUEUED) | KICK(POST) | LISTED,
+	  ON_KICK(ACK, TAKE), STATE(RUNNING) | LISTED, RHCA_ACT_RUN },
+	{ "QUEUED, timer", STATE(QUEUED) | LISTED, ON_TIMER(RUN),
+	  STATE(QUEUED) | LISTED, RHCA_ACT_NONE },
+	{ "QUEUED, tasklet", STATE(QUEUED) | KICK(POST) | LISTED, { BY_POP },
+	  STATE(RUNNING), RHCA_ACT_RUN },
+	{ "QUEUED, no reference", STATE(QUEUED) | KICK(POST) | LISTED, { BY_DROP },
+	  STATE(IDLE), RHCA_ACT_NONE },
+
+	{ "RUNNING, kick", STATE(RUNNING), ON_KICK(ACK, TAKE),
+	  STATE(RUNNING) | KICK(ACK), RHCA_ACT_NONE },
+	{ "RUNNING, timer", STATE(RUNNING), ON_TIMER(RUN), STATE(RUNNING), RHCA_ACT_NONE },
+	{ "RUNNING, tasklet with a stale entry", STATE(RUNNING) | LISTED, { BY_POP },
+	  STATE(RUNNING), RHCA_ACT_NONE },
+	{ "RUNNING, ends", STATE(RUNNING), ON_END(EMPTY), STATE(IDLE), RHCA_ACT_NONE },
+	{ "RUNNING, ends with a kick", STATE(RUNNING) | KICK(POST), ON_END(EMPTY),
+	  STATE(QUEUED) | KICK(POST) | LISTED, RHCA_ACT_LIST },
+	{ "RUNNING, ends with a kick and an entry", STATE(RUNNING) | KICK(POST) | LISTED,
+	  ON_END(EMPTY), STATE(QUEUED) | KICK(POST) | LISTED, RHCA_ACT_NONE },
+	{ "RUNNING, budget used", STATE(RUNNING), ON_END(MORE),
+	  STATE(QUEUED) | KICK(BUDGET) | LISTED, RHCA_ACT_LIST },
+	{ "RUNNING, pauses", STATE(RUNNING) | KICK(ACK), ON_PAUSE(RNR),
+	  TIMED(RNR) | KICK(ACK), RHCA_ACT_ARM },
+	{ "RUNNING, pauses but the state has changed", STATE(RUNNING) | KICK(STATE),
+	  ON_PAUSE(RNR), STATE(QUEUED) | KICK(STATE) | LISTED, RHCA_ACT_LIST },
+	{ "RUNNING, pauses but the rate has changed", STATE(RUNNING) | KICK(RATE),
+	  ON_PAUSE(PACE), STATE(QUEUED) | KICK(RATE) | LISTED, RHCA_ACT_LIST },
+	{ "RUNNING, lends", STATE(RUNNING) | KICK(POST), ON_END(LENT),
+	  STATE(LENT) | KICK(POST), RHCA_ACT_NONE },
+
+	{ "POST_DELAY, post that may wait", TIMED(POST_DELAY), ON_KICK(POST, DELAY),
+	  TIMED(POST_DELAY) | KICK(POST), RHCA_ACT_NONE },
+	{ "POST_DELAY, post that may not", TIMED(POST_DELAY) | KICK(POST),
+	  ON_KICK(POST, TAKE), STATE(RUNNING), RHCA_ACT_RUN },
+	{ "POST_DELAY, response", TIMED(POST_DELAY) | KICK(POST), ON_KICK(ACK, RUN),
+	  STATE(RUNNING), RHCA_ACT_RUN },
+	{ "POST_DELAY, timer", TIMED(POST_DELAY) | KICK(POST), ON_TIMER(RUN),
+	  STATE(RUNNING), RHCA_ACT_RUN },
+	{ "PACE, post", TIMED(PACE), ON_KICK(POST, TAKE), TIMED(PACE) | KICK(POST),
+	  RHCA_ACT_NONE },
+	{ "PACE, repeat", TIMED(PACE), ON_KICK(REPEAT, RUN), STATE(RUNNING), RHCA_ACT_RUN },
+	{ "PACE, rate", TIMED(PACE), ON_KICK(RATE, QUEUE),
+	  STATE(QUEUED) | KICK(RATE) | LISTED, RHCA_ACT_LIST },
+	{ "RNR, response", TIMED(RNR), ON_KICK(ACK, TAKE), TIMED(RNR) | KICK(ACK),
+	  RHCA_ACT_NONE },
+	{ "RNR, another connection", TIMED(RNR) | KICK(ACK), ON_KICK(STATE, TAKE),
+	  STATE(RUNNING), RHCA_ACT_RUN },
+	{ "LOCAL_FULL, timeout", TIMED(LOCAL_FULL), ON_KICK(TIMEOUT, TAKE),
+	  TIMED(LOCAL_FULL) | KICK(TIMEOUT), RHCA_ACT_NONE },
+	{ "LOCAL_FULL, timer", TIMED(LOCAL_FULL) | KICK(ACK), ON_TIMER(RUN),
+	  STATE(RUNNING), RHCA_ACT_RUN },
+	{ "MEM_BUSY, timer that queues", TIMED(MEM_BUSY), ON_TIMER(QUEUE),
+	  STATE(QUEUED) | KICK(RESUME) | LISTED, RHCA_ACT_LIST },
+
+	{ "LENT, kick", STATE(LENT), ON_KICK(ACK, TAKE), STATE(LENT) | KICK(ACK),
+	  RHCA_ACT_NONE },
+	{ "LENT, timer", STATE(LENT), ON_TIMER(RUN), STATE(LENT), RHCA_ACT_NONE },
+	{ "LENT, block left", STATE(LENT), ON_BLOCK(false, RUN), STATE(IDLE),
+	  RHCA_ACT_NONE },
+	{ "LENT, block left with a kick", STATE(LENT) | KICK(ACK), ON_BLOCK(false, RUN),
+	  STATE(RUNNING), RHCA_ACT_RUN },
+	{ "LENT, block left with a kick, queued", STATE(LENT) | KICK(ACK),
+	  ON_BLOCK(false, QUEUE), STATE(QUEUED) | KICK(ACK) | LISTED, RHCA_ACT_LIST },
+	{ "LENT, block refused", STATE(LENT), ON_BLOCK(true, RUN), STATE(RUNNING),
+	  RHCA_ACT_RUN },
+
+	{ "IDLE, visit", STATE(IDLE), { BY_VISIT }, STATE(IDLE) | LISTED, RHCA_ACT_LIST },
+	{ "IDLE, tasklet after a visit", STATE(IDLE) | LISTED, { BY_POP }, STATE(IDLE),
+	  RHCA_ACT_NONE },
+	{ "RNR, death", TIMED(RNR) | KICK(ACK), { BY_DEATH }, STATE(IDLE) | DYING,
+	  RHCA_ACT_NONE },
+	{ "RUNNING, death", STATE(RUNNING) | KICK(ACK), { BY_DEATH },
+	  STATE(RUNNING) | KICK(ACK) | DYING, RHCA_ACT_NONE },
+	{ "DYING, kick", STATE(IDLE) | DYING, ON_KICK(STATE, TAKE), STATE(IDLE) | DYING,
+	  RHCA_ACT_NONE },
+	{ "DYING, ends", STATE(RUNNING) | KICK(ACK) | DYING, ON_PAUSE(RNR),
+	  STATE(IDLE) | DYING, RHCA_ACT_NONE },
+};
+KUNIT_ARRAY_PARAM_DESC(row, rows, desc);
+
+static void word_becomes_what_the_table_says(struct kunit *test)
+{
+	const struct row *row = test->param_value;
+	struct rhca_turn_step next = step(row->word, &row->event);
+
+	KUNIT_EXPECT_EQ(test, next.word, row->next);
+	KUNIT_EXPECT_EQ(test, (int)next.act, (int)row->act);
+}
+
+/* --- all words, all events ------------------------------------------------------ */
+
+/* What a word can be at all */
+static bool is_valid(u32 word)
+{
+	enum rhca_turn_state state = rhca_turn_state(word);
+	enum rhca_pause pause = rhca_turn_pause(word);
+	u32 kicks = word & RHCA_TURN_KICKS;
+
+	if (word & ~(RHCA_TURN_STATE | RHCA_TURN_PAUSE | RHCA_TURN_KICKS | LISTED | DYING))
+		return false;
+	if (state >= RHCA_NUM_TURN_STATES || pause >= RHCA_NUM_PAUSES)
+		return false;
+	if (state == RHCA_TURN_TIMED ? !pause : pause)
+		return false;
+	if (state == RHCA_TURN_IDLE && kicks)	/* a kick that nobody will see */
+		return false;
+	if (state == RHCA_TURN_QUEUED && !(word & LISTED))	/* in no tasklet's list */
+		return false;
+	/* What is being destroyed is not waiting for anything */
+	return !(word & DYING) || state == RHCA_TURN_IDLE || state == RHCA_TURN_RUNNING;
+}
+
+/* Who calls the functions of turn.h does so only then */
+static bool may_happen(u32 word, const struct event *event)
+{
+	enum rhca_turn_state state = rhca_turn_state(word);
+
+	switch (event->type) {
+	case BY_KICK:
+		return event->b != RHCA_KICK_DELAY || event->a == RHCA_KICK_POST;
+	case BY_END:
+		return state == RHCA_TURN_RUNNING &&
+		       (event->a == RHCA_END_PAUSE) == (event->b > RHCA_PAUSE_POST_DELAY);
+	case BY_TIMER:
+		return event->b == RHCA_KICK_RUN || event->b == RHCA_KICK_QUEUE;
+	case BY_BLOCK:
+		return state == RHCA_TURN_LENT && event->a <= 1 &&
+		       (event->b == RHCA_KICK_RUN || event->b == RHCA_KICK_QUEUE);
+	case BY_POP:
+	case BY_DROP:
+		return word & LISTED;
+	case BY_DEATH:
+		return state != RHCA_TURN_LENT && !(word & LISTED);
+	default:
+		return true;
+	}
+}
+
+/* One owner: a turn begins only where none is, and who begins it is told */
+static bool owner_is_right(u32 word, const struct event *event,
+			   const struct rhca_turn_step *next)
+{
+	bool was = rhca_turn_state(word) == RHCA_TURN_RUNNING;
+	bool is = rhca_turn_state(next->word) == RHCA_TURN_RUNNING;
+
+	if (event->type == BY_END)
+		return !is && next->act != RHCA_ACT_RUN;
+	return is == (was || next->act == RHCA_ACT_RUN) &&
+	       !(was && next->act == RHCA_ACT_RUN);
+}
+
+/* Who makes it LISTED puts it into a list, and nobody else does */
+static bool list_is_right(u32 word, const struct event *event,
+			  const struct rhca_turn_step *next)
+{
+	bool enters = !(word & LISTED) && (next->word & LISTED);
+	bool leaves = (word & LISTED) && !(next->word & LISTED);
+
+	return enters == (next->act == RHCA_ACT_LIST) &&
+	       leaves == (event->type == BY_POP || event->type == BY_DROP);
+}
+
+/* Who makes it TIMED starts the timer */
+static bool timer_is_right(u32 word, const struct rhca_turn_step *next)
+{
+	bool begins = rhca_turn_state(word) != RHCA_TURN_TIMED &&
+		      rhca_turn_state(next->word) == RHCA_TURN_TIMED;
+
+	return begins == (next->act == RHCA_ACT_ARM);
+}
+
+/*
+ * No kick is lost: it stays in the word until a turn begins, of which the owner knows
+ * that something has happened, or the QP goes. And a pause does not keep one waiting
+ * that ends it.
+ */
+static bool kicks_are_right(u32 word, const struct event *event,
+			    const struct rhca_turn_step *next)
+{
+	u32 kicks = word & RHCA_TURN_KICKS;
+
+	if (event->type == BY_KICK)
+		kicks |= RHCA_TURN_KICK(event->a);
+	if (event->type == BY_END && rhca_turn_state(next->word) == RHCA_TURN_TIMED &&
+	    rhca_pause_yields(rhca_turn_pause(next->word), kicks))
+		return false;
+	return next->act == RHCA_ACT_RUN || (next->word & DYING) ||
+	       event->type == BY_DROP || (next->word & kicks) == kicks;
+}
+
+/* Of what is being destroyed nothing begins, and it stays so */
+static bool death_is_right(u32 word, const struct rhca_turn_step *next)
+{
+	return !(word & DYING) || ((next->word & DYING) && next->act != RHCA_ACT_RUN &&
+				   next->act != RHCA_ACT_ARM);
+}
+
+static const char *what_is_wrong(u32 word, const struct event *event)
+{
+	struct rhca_turn_step next = step(word, event);
+
+	if (!is_valid(next.word))
+		return "such a word cannot be";
+	if (!owner_is_right(word, event, &next))
+		return "owner";
+	if (!list_is_right(word, event, &next))
+		return "list";
+	if (!timer_is_right(word, &next))
+		return "timer";
+	if (!kicks_are_right(word, event, &next))
+		return "kicks";
+	return death_is_right(word, &next) ? NULL : "death";
+}
+
+/* Returns how many combinations there were */
+static u32 walk_events(struct kunit *test, u32 word)
+{
+	struct event event;
+	const char *wrong;
+	u32 num = 0;
+	int type, a, b;
+
+	for (type = BY_KICK; type <= BY_DEATH; type++)
+		for (a = 0; a < RHCA_NUM_KICKS; a++)
+			for (b = 0; b < RHCA_NUM_PAUSES; b++) {
+				event = (struct event) { type, a, b };
+				if ((type == BY_KICK && b >= RHCA_NUM_KICK_HOWS) ||
+				    (type == BY_END && a >= RHCA_NUM_TURN_ENDS) ||
+				    (type == BY_TIMER && a) ||
+				    (type >= BY_POP && (a || b)) ||
+				    !may_happen(word, &event))
+					continue;
+				num++;
+				wrong = what_is_wrong(word, &event);
+				if (wrong)
+					KUNIT_FAIL(test, "word %#x, event %d %d %d: %s",
+						   word, type, a, b, wrong);
+			}
+	return num;
+}
+
+static void all_words_keep_the_invariants(struct kunit *test)
+{
+	u32 low, high, words = 0, steps = 0;
+
+	for (high = 0; high < 4; high++)
+		for (low = 0; low <= (RHCA_TURN_KICKS | RHCA_TURN_PAUSE | RHCA_TURN_STATE);
+		     low++) {
+			if (!is_valid(low | high << 30))
+				continue;
+			words++;
+			steps += walk_events(test, low | high << 30);
+			cond_resched();
+		}
+	kunit_info(test, "%u words, %u steps", words, steps);
+	KUNIT_EXPECT_GT(test, words, 9000);
+}
+
+static struct kunit_case turn_tests[] = {
+	KUNIT_CASE_PARAM(word_becomes_what_the_table_says, row_gen_params),
+	KUNIT_CASE(all_words_keep_the_invariants),
+	{}
+};
+
+static struct kunit_suite turn_suite = {
+	.name = "rhca_turn",
+	.test_cases = turn_tests,
+};
+kunit_test_suite(turn_suite);
