@@ -19,8 +19,8 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
-	uninstall-modules uninstall-tools demo check check-all check-connectx check-packages \
-	check-cross check-turn-model soak deb rpm clean help
+	uninstall-modules uninstall-tools lab lab-debug install-lab demo check check-all \
+	check-connectx check-packages check-cross check-turn-model soak deb rpm clean help
 
 all: modules
 
@@ -105,6 +105,20 @@ uninstall-tools:
 		$(addprefix $(MANDIR)/man7/,$(notdir $(wildcard Documentation/man/*.7))) \
 		$(addprefix $(MANDIR)/man8/,$(notdir $(wildcard Documentation/man/*.8)))
 
+# RDMA for a user without root, in build/lab: see Documentation/lab.rst
+lab:
+	+tools/lab/build base
+
+lab-debug:
+	+tools/lab/build debug
+
+install-lab:
+	@test -e build/lab/lib/roce-lab/base/linux || { echo "make lab comes first" >&2; exit 1; }
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
+	rm -rf $(DESTDIR)$(PREFIX)/lib/roce-lab
+	cp -R build/lab/lib/roce-lab $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 build/lab/bin/roce-lab $(DESTDIR)$(PREFIX)/bin
+
 demo:
 	scripts/demo.sh
 
@@ -152,6 +166,9 @@ help:
 	@echo '                        DESTDIR is put in front of all of it'
 	@echo 'make install-tools      only the tools and what belongs to them'
 	@echo 'make uninstall          remove what make install put there'
+	@echo 'make lab                build roce-lab in build/lab: RDMA without root, for tests'
+	@echo 'make lab-debug          its kernel with KASAN and lockdep, too'
+	@echo 'make install-lab        install what make lab built below PREFIX, such as ~/.local'
 	@echo 'make demo               show RDMA traffic between two hosts, in a virtual machine'
 	@echo 'make check              the tests on User-Mode Linux, a rotating subset on stock kernels'
 	@echo 'make check-all          every scenario in all of its places, and the packages'

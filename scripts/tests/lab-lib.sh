@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What the scenarios of roce-lab share: it is built, moved to a folder of its own, and used
+# by a user that nobody knows, without a capability.
+
+fails=0 checks=0
+work=$(mktemp -d /var/tmp/rhca-lab.XXXXXX)
+home="$work/a home, with \"blanks\""
+trap 'cleanup' EXIT
+
+cleanup() {
+	pkill -KILL -u 54321
+	rm -rf "$work"
+}
+
+pass() { checks=$((checks + 1)); echo "ok   $*"; }
+fail() { checks=$((checks + 1)); fails=$((fails + 1)); echo "FAIL $*"; }
+check() { # check WHAT EXPECTED GOT
+	if [ "$2" = "$3" ]; then pass "$1: $3"; else fail "$1: expected '$2', got '$3'"; fi
+}
+check_match() { # check_match WHAT REGEX GOT
+	if [[ $3 =~ $2 ]]; then pass "$1"; else fail "$1: expected /$2/, got '$3'"; fi
+}
+check_ok() { # check_ok WHAT COMMAND...
+	local what=$1
+
+	shift
+	if "$@"; then pass "$what"; else fail "$what: status $? of: $*"; fi
+}
+busywait() { # busywait SECONDS COMMAND...
+	local end=$((SECONDS + $1))
+
+	shift
+	while ! "$@" > /dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+finish() {
+	[ "$checks" -gt 0 ] && [ "$fails" -eq 0 ]
+	exit
+}
+
+lab_setup() {
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "SKIP only root can become another user"
+		exit 4
+	fi
+	[ -n "${RHCA_LAB-}" ] || tools/lab/build > "$work/build" 2>&1 || { cat "$work/build"; exit 1; }
+	mkdir -p "$work/moved here" "$home"
+	cp -a "${RHCA_LAB:-build/lab}"/{bin,lib} "$work/moved here/"
+	chown 54321:54321 "$home"
+	chmod 755 "$work"
+}
+
+# A user that is in no file, in a folder of his own
+as_user() {
+	(
+		cd "$home" || exit
+		PATH="$work/moved here/bin:/usr/bin:/bin" HOME=$home TMPDIR='' PWD=$home exec \
+			setpriv --reuid=54321 --regid=54321 --clear-groups --no-new-privs \
+			--bounding-set=-all --inh-caps=-all "$@"
+	)
+}
+
+# The same with a terminal of 33 lines and 77 columns; its output without carriage returns,
+# and the status at the end
+in_terminal() {
+	printf '#!/bin/sh\nstty rows 33 cols 77\n' > "$home/.terminal"
+	printf '%q ' "$@" >> "$home/.terminal"
+	as_user script -qfec "sh ./.terminal" /dev/null | stdbuf -o0 tr -d '\r' | stdbuf -o0 tr '\n' ' '
+	echo "${PIPESTATUS[0]}"
+}
+
+labs() { pgrep -u 54321 -f '^linux mem=' | wc -l; }
+none_left() { [ -z "$(pgrep -u 54321)" ]; }

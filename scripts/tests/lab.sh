@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: host
+# tier: core
+# timeout: 600
+#
+# roce-lab as an ordinary user without a capability, whom the machine does not know, from a
+# folder that has been moved: the command is who its caller is; arguments, environment,
+# streams and exit statuses; two hosts that share nothing, and whose bytes go over RDMA;
+# the wire that changes; a lab ends with its runner, killed or not.
+
+set -u
+cd "$(dirname "$(realpath "$0")")/../.." || exit
+. scripts/tests/lab-lib.sh
+lab_setup
+
+: "the caller"
+cat > "$home/who" << 'END'
+id -u; id -g; umask; pwd; ulimit -l; id -un; hostname
+test -w /dev/infiniband/rdma_cm && test -w /dev/infiniband/uverbs0 && echo devices
+END
+check "uid, gid, umask, folder, memlock, name, host, devices" \
+	"54321 54321 0027 $home unlimited user a devices" \
+	"$(umask 027; as_user roce-lab run -- sh ./who | tr '\n' ' ' | sed 's/ $//')"
+check "root of the lab" 0 "$(as_user roce-lab run --user root -- id -u)"
+
+: "arguments and variables"
+check "arguments" "[][a b][*][\$HOME][\"][new
+line][it's]" "$(as_user roce-lab run -- printf '[%s]' '' 'a b' '*' '$HOME' '"' $'new\nline' "it's")"
+piece=$(head -c 100000 /dev/zero | tr '\0' x)
+check "a megabyte of environment" "$((10 * 100000))" \
+	"$(as_user env P0="$piece" P1="$piece" P2="$piece" P3="$piece" P4="$piece" P5="$piece" \
+		P6="$piece" P7="$piece" P8="$piece" P9="$piece" LD_LIBRARY_PATH=/there \
+		DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=x roce-lab run -- sh -c '
+		test -z "${DISPLAY-}${DBUS_SESSION_BUS_ADDRESS-}" && test $LD_LIBRARY_PATH = /there &&
+		lab a env | sed -n "s/^P.=//p" | tr -d "\n" | wc -c')"
+
+: "exit statuses"
+for case in "exit 7:7" "kill -9 \$\$:137" "exec nonesuch:127" "exec /etc/passwd:126"; do
+	as_user roce-lab run -- sh -c "${case%:*}" 2> /dev/null
+	check "status of ${case%:*}" "${case##*:}" $?
+done
+as_user roce-lab run --timeout 2 -- sleep 100
+check "status after --timeout" 124 $?
+as_user roce-lab run --hosts 17 -- true 2> "$work/said"
+check "status of 17 hosts" 125 $?
+check "and why" "roce-lab: --hosts 17: a number from 1 to 16" "$(< "$work/said")"
+as_user roce-lab run --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg' 2> "$work/said"
+check "status of a kernel fault" 99 $?
+log=$(sed -n 's/^roce-lab: its log is //p' "$work/said")
+check "its log is kept" 1 "$(grep -c 'WARNING: made up' "$log")"
+rm -f "$log"
+as_user roce-lab run --user root -- sh -c 'echo c > /proc/sysrq-trigger' 2> "$work/said"
+check "status of a panic" 125 $?
+rm -f "$(sed -n 's/.*its log is //p' "$work/said")"
+
+: "streams"
+head -c 20000000 /dev/urandom > "$work/bytes"
+as_user roce-lab run cat < "$work/bytes" > "$work/copy"
+check "bytes through cat" "$(md5sum < "$work/bytes")" "$(md5sum < "$work/copy")"
+check "stdout and stderr" "out" "$(as_user roce-lab run -- sh -c 'echo out; echo err >&2' 2> "$work/err")"
+check "apart" "err" "$(< "$work/err")"
+# shellcheck disable=SC2216
+check "a reader that ends" "y 141" "$({ as_user roce-lab run yes; echo $? >&2; } 2> "$work/err" |
+	head -n 1) $(tail -n 1 "$work/err")"
+check "who is left holds nothing up" "done" "$(as_user timeout 60 roce-lab run -- sh -c 'sleep 1000 & echo done')"
+
+: "a terminal"
+check "terminal inside" "tty 33 77 5" "$(in_terminal roce-lab run -- sh -c 'tty -s && echo tty $(stty size); exit 5')"
+check "none where there is none" "not a tty" "$(as_user roce-lab run -- tty < /dev/null)"
+after_up() { # after_up TEXT: typed when the command is up
+	busywait 60 grep -q up "$work/terminal"
+	printf '%b' "$1"
+	sleep 1
+}
+after_up '\003' | in_terminal roce-lab run -- sh -c \
+	'trap "echo int; exit 6" INT; echo up; while :; do sleep 0.1; done' > "$work/terminal"
+check_match "^C reaches the command" 'up .*int 6$' "$(< "$work/terminal")"
+
+: "two hosts"
+cat > "$home/two" << 'END'
+counter() { lab "$1" cat /sys/class/infiniband/$2/ports/1/hw_counters/tx_packets; }
+before=$(counter b roce1)
+lab b sh -c 'ibv_rc_pingpong -e -n 100 -d $ROCE_LAB_DEVICE -g $ROCE_LAB_GID_INDEX_V2' > server &
+until lab b sh -c 'grep -q :4853 /proc/net/tcp /proc/net/tcp6'; do :; done
+ibv_rc_pingpong -e -n 100 -d $ROCE_LAB_DEVICE -g $ROCE_LAB_GID_INDEX_V2 b > client || exit
+wait $! || exit
+echo packets $(($(counter b roce1) - before >= 200))
+lab b sh -c 'hostname; ls /sys/class/infiniband; exit 3'; echo $?
+echo x | lab b sh -c 'cat; touch /tmp/mine /dev/shm/mine'
+ls /tmp/mine /dev/shm/mine 2>&1 | grep -c 'No such'
+lab nobody true; echo $?
+lab --root b id -u
+for ns in net pid ipc uts mnt; do
+	test "$(readlink /proc/self/ns/$ns)" != "$(lab b readlink /proc/self/ns/$ns)" || echo same $ns
+done
+getent hosts c; echo $?
+cat $ROCE_LAB_HOSTFILE
+END
+check "a pingpong, a status, names, memory of their own" \
+	"packets 1,b,roce1,3,x,2,125,0,2,a,b," \
+	"$(as_user roce-lab run --hosts 2 -- sh ./two 2> "$work/err" | tr '\n' ,)"
+check "an unknown host is said" "lab: no host nobody in this lab (a b)" "$(< "$work/err")"
+
+: "the wire"
+cat > "$home/wire" << 'END'
+try() { ping -4 -c 1 -W 1 b > /dev/null; echo -n "$? "; }
+try; lab set b loss 100%; try; lab set b loss 0; try
+lab set b down; try; lab set b up; try
+lab set b loss nonsense; echo -n "$? "
+ping -4 -c 3 -i 0.2 b | sed -n 's/.*time=\([0-9]*\).*/\1/p' | tail -n 1 | awk '{ printf "%d ", ($1 >= 40) }'
+lab unplug b; lab b ls /sys/class/infiniband | wc -l
+END
+check "loss, cable, delay, unplugged device" "0 1 0 1 0 125 1 0" \
+	"$(as_user roce-lab run --hosts 2 --delay 20ms -- sh ./wire 2> /dev/null)"
+
+: "ends"
+as_user roce-lab run -- sh -c 'echo up; sleep 1000' > "$work/up" &
+busywait 60 grep -q up "$work/up" || fail "a lab does not begin"
+check "one lab runs" 1 "$(labs)"
+pkill -KILL -u 54321 -f roce_lab
+check_ok "nothing is left of one whose runner was killed" busywait 10 none_left
+finish

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Starts commands on hosts for those who ask, with their streams, their user and groups,
+ * environment and current folder, and tells how they end. It is in the initial PID namespace,
+ * from which alone those of all hosts can be entered.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "broker.h"
+#include "run.h"
+
+struct request {
+	struct job *job;
+	struct ucred who;
+	gid_t groups[256];
+	int n_groups, socket, streams[3];
+};
+
+static int client = -1;
+
+static void answer(const char *name, const char *value)
+{
+	char *all = text("%s=%s", name, value);
+
+	if (send(client, all, strlen(all) + 1, MSG_NOSIGNAL) < 0)
+		_exit(1);
+}
+
+static void refuse(const char *what)
+{
+	answer("error", what);
+	_exit(1);
+}
+
+static void receive_streams(struct request *request)
+{
+	char control[CMSG_SPACE(3 * sizeof(int))], byte;
+	struct iovec io = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &io, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *head;
+
+	if (recvmsg(request->socket, &msg, MSG_CMSG_CLOEXEC) != 1)
+		_exit(1);
+	head = CMSG_FIRSTHDR(&msg);
+	if (!head || head->cmsg_len != CMSG_LEN(sizeof(request->streams)))
+		refuse("no standard streams: is one of them closed?");
+	memcpy(request->streams, CMSG_DATA(head), sizeof(request->streams));
+}
+
+static void find_caller(struct request *request)
+{
+	socklen_t size = sizeof(request->who);
+
+	if (getsockopt(request->socket, SOL_SOCKET, SO_PEERCRED, &request->who, &size))
+		refuse(strerror(errno));
+	size = sizeof(request->groups);
+	if (getsockopt(request->socket, SOL_SOCKET, SO_PEERGROUPS, request->groups, &size))
+		refuse(strerror(errno));
+	request->n_groups = size / sizeof(gid_t);
+}
+
+static void become_caller(const struct request *request)
+{
+	if (request->job->root)
+		return;
+	if (setgroups(request->n_groups, request->groups) ||
+	    setresgid(request->who.gid, request->who.gid, request->who.gid) ||
+	    setresuid(request->who.uid, request->who.uid, request->who.uid))
+		refuse(strerror(errno));
+}
+
+static void run_request(const struct request *request)
+{
+	const struct job *job = request->job;
+	int i;
+
+	setsid();
+	for (i = 0; i < 3; i++)
+		dup2(request->streams[i], i);
+	allow_memlock();
+	become_caller(request);
+	umask(job->umask);
+	set_environment(job->env, job->host);
+	if (chdir(job->cwd)) {
+		dprintf(2, "lab: no folder %s on %s\n", job->cwd, job->host ? job->host : "");
+		if (chdir("/"))
+			_exit(1);
+	}
+	_exit(command_exec(job->argv));
+}
+
+/* Signals for the command, until the caller ends, and the command with him */
+static void follow_caller(int socket, pid_t pid)
+{
+	char *order;
+	int number;
+
+	while ((order = next_order(socket))) {
+		if (sscanf(order, "signal=%d", &number) == 1)
+			kill(-pid, number);
+		free(order);
+	}
+	kill(-pid, SIGKILL);
+	_exit(0);
+}
+
+static void serve(struct request *request)
+{
+	pid_t pid, follower;
+	int status;
+
+	client = request->socket;
+	die_hook = refuse;
+	find_caller(request);
+	receive_streams(request);
+	request->job = job_read(request->socket);
+	if (request->job->host)
+		host_enter(request->job->host);
+	pid = fork();
+	if (pid < 0)
+		refuse(strerror(errno));
+	if (!pid)
+		run_request(request);
+	follower = fork();
+	if (!follower)
+		follow_caller(request->socket, pid);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (follower > 0)
+		kill(follower, SIGKILL);
+	if (WIFSIGNALED(status))
+		answer("signalled", text("%d", WTERMSIG(status)));
+	else
+		answer("exit", text("%d", WEXITSTATUS(status)));
+	_exit(0);
+}
+
+static void listen_for_ever(int socket)
+{
+	struct request request = {};
+
+	signal(SIGCHLD, SIG_IGN);
+	for (;;) {
+		request.socket = accept4(socket, NULL, NULL, SOCK_CLOEXEC);
+		if (request.socket < 0)
+			continue;
+		if (!fork()) {
+			signal(SIGCHLD, SIG_DFL);
+			close(socket);
+			serve(&request);
+		}
+		close(request.socket);
+	}
+}
+
+void broker_start(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = BROKER_SOCKET };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&name, sizeof(name)) || listen(fd, 64) ||
+	    chmod(BROKER_SOCKET, 0666))
+		die("%s: %s", BROKER_SOCKET, strerror(errno));
+	if (!fork()) {
+		close(reports_fd);
+		reports_fd = -1;
+		listen_for_ever(fd);
+	}
+	close(fd);
+}

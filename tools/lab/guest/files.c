@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a program of the lab sees of the caller's files: the host's root as it is, read-only;
+ * what is to be written through on top of that; memory where each host has its own.
+ *
+ * The root is hostfs itself and no overlay: of a lower layer each file that was once seen
+ * keeps a descriptor of the host.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+#define PRIVATE		LAB_RUN "/private"
+
+/* Each host has its own of these, in memory. */
+static const struct own_folder {
+	const char *path, *options;
+} own_folders[] = {
+	{ "/tmp", "mode=1777" },
+	{ "/var/tmp", "mode=1777" },
+	{ "/run", "mode=755" },
+	{ "/dev/shm", "mode=1777" },
+};
+
+#define N_OWN_FOLDERS	(sizeof(own_folders) / sizeof(own_folders[0]))
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static void must_mount(const char *what, const char *where, const char *type,
+		       unsigned long flags, const char *options)
+{
+	/* The same once more: /sys of the initial network namespace */
+	if (mount(what, where, type, flags, options) && errno != EBUSY)
+		die("cannot mount %s at %s: %s", type ? type : what ? what : "root", where, strerror(errno));
+}
+
+static void open_missing_descriptors(void)
+{
+	int fd;
+
+	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd < 3)
+		;
+	close(fd);
+}
+
+static void make_device_links(void)
+{
+	if (symlink("/proc/self/fd", "/dev/fd") || symlink("fd/0", "/dev/stdin") ||
+	    symlink("fd/1", "/dev/stdout") || symlink("fd/2", "/dev/stderr"))
+		say("/dev: %s", strerror(errno));
+}
+
+void files_first(void)
+{
+	must_mount("proc", "/proc", "proc", 0, NULL);
+	must_mount("dev", "/dev", "devtmpfs", 0, NULL);
+	open_missing_descriptors();
+	must_mount("sys", "/sys", "sysfs", 0, NULL);
+	must_mount("run", "/run", "tmpfs", 0, "mode=755");
+	mkdir("/dev/pts", 0755);
+	mkdir("/dev/shm", 01777);
+	must_mount("pts", "/dev/pts", "devpts", 0, "ptmxmode=666,mode=620,gid=5");
+	make_device_links();
+	mkdir(LAB_RUN, 0755);
+	mkdir(LAB_RUN "/hosts", 0755);
+	mkdir(PRIVATE, 0700);
+	mkdir(PRIVATE "/proc", 0755);
+	must_mount("proc", PRIVATE "/proc", "proc", 0, NULL);
+	must_mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL);
+}
+
+/* A layer in memory over a folder of the host */
+static void overlay(const char *path, unsigned int number)
+{
+	char *layer = text(PRIVATE "/layer%u", number), *place = text("%s/place", layer);
+
+	/* In a place of its own, since the name may have commas and colons in it. */
+	make_folders(text("%s/upper", layer), 0755);
+	make_folders(text("%s/work", layer), 0755);
+	make_folders(place, 0755);
+	must_mount(path, place, NULL, MS_BIND, NULL);
+	must_mount("overlay", path, "overlay", 0,
+		   text("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", place, layer, layer));
+}
+
+/* hostfs of what is to be written through; files_of_host() puts it in its place */
+void files_writable(const struct job *job)
+{
+	unsigned int i;
+
+	for (i = 0; job->rwdirs[i]; i++) {
+		char *place = text(PRIVATE "/rw%u", i);
+
+		mkdir(place, 0755);
+		must_mount("host", place, "hostfs", 0, job->rwdirs[i]);
+	}
+	overlay("/etc", 0);
+	for (i = 0; job->overlays[i]; i++)
+		overlay(job->overlays[i], i + 1);
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t size = strlen(folder);
+
+	return !strncmp(path, folder, size) && (!path[size] || path[size] == '/');
+}
+
+static bool is_below_own(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < N_OWN_FOLDERS; i++)
+		if (is_below(path, own_folders[i].path))
+			return true;
+	return false;
+}
+
+static void put_writable(const struct job *job, bool below_own)
+{
+	unsigned int i;
+
+	for (i = 0; job->rwdirs[i]; i++) {
+		const char *path = job->rwdirs[i];
+
+		if (is_below_own(path) != below_own)
+			continue;
+		if (below_own)
+			make_folders(path, 0755);
+		must_mount(text(PRIVATE "/rw%u", i), path, NULL, MS_BIND, NULL);
+	}
+}
+
+static void mount_own_folders(void)
+{
+	int lab = open(LAB_RUN, O_PATH | O_CLOEXEC);
+	size_t i;
+
+	for (i = 0; i < N_OWN_FOLDERS; i++)
+		if (is_folder(own_folders[i].path))
+			must_mount("own", own_folders[i].path, "tmpfs", MS_NOSUID * (i != 2),
+				   own_folders[i].options);
+	mkdir(LAB_RUN, 0755);
+	must_mount(text("/proc/self/fd/%d", lab), LAB_RUN, NULL, MS_BIND | MS_REC, NULL);
+	close(lab);
+}
+
+/* perftest does not start on a machine whose clock rate it does not find. */
+static void tell_clock_rate(void)
+{
+	char *info = read_text("/proc/cpuinfo"), *path = "/run/cpuinfo";
+
+	if (!info || strstr(info, "cpu MHz") ||
+	    !write_file(path, "%s\ncpu MHz\t\t: 2000.000\n", info))
+		return;
+	must_mount(path, "/proc/cpuinfo", NULL, MS_BIND, NULL);
+}
+
+static void mount_kernel_filesystems(void)
+{
+	must_mount("proc", "/proc", "proc", 0, NULL);
+	must_mount("sys", "/sys", "sysfs", 0, NULL);
+	must_mount("config", "/sys/kernel/config", "configfs", 0, NULL);
+	must_mount("debug", "/sys/kernel/debug", "debugfs", 0, NULL);
+	if (is_folder("/sys/kernel/tracing"))
+		mount("trace", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	if (is_folder("/sys/fs/cgroup"))
+		mount("cgroup", "/sys/fs/cgroup", "cgroup2", 0, NULL);
+}
+
+/* In the host's namespaces, as its pid 1 */
+void files_of_host(const struct job *job)
+{
+	put_writable(job, false);
+	mount_own_folders();
+	put_writable(job, true);
+	mount_kernel_filesystems();
+	tell_clock_rate();
+	mkdir("/run/lock", 01777);
+	if (job->uid) {
+		char *path = text("/run/user/%u", job->uid);
+
+		make_folders(path, 0700);
+		if (chown(path, job->uid, job->gid))
+			say("%s: %s", path, strerror(errno));
+	}
+}
+
+static void write_hosts(const struct job *job)
+{
+	char *hosts = read_text("/etc/hosts"), *line;
+	unsigned int host, device;
+
+	unlink("/etc/hosts");
+	append_file("/etc/hosts", hosts ? text("%s\n", hosts) : "127.0.0.1 localhost\n");
+	for (host = 0; host < job->hosts; host++)
+		for (device = 0; device < job->devices; device++) {
+			line = device ? text("%s-%u", host_name(host), device + 1) :
+					host_name(host);
+			append_file("/etc/hosts", text("%s %s\n%s %s\n",
+						       address_of(host, device), line,
+						       address6_of(host, device), line));
+		}
+}
+
+static bool has_entry(const char *path, unsigned int id)
+{
+	char *all = read_text(path), *line, *field;
+	char **lines = all ? split(all, "\n") : NULL;
+
+	for (; lines && (line = *lines); lines++) {
+		field = strchr(line, ':');
+		field = field ? strchr(field + 1, ':') : NULL;
+		if (field && strtoul(field + 1, NULL, 10) == id)
+			return true;
+	}
+	return false;
+}
+
+/* Names: those of the lab are known, others are unknown at once. */
+void files_etc(const struct job *job)
+{
+	write_hosts(job);
+	unlink("/etc/resolv.conf");
+	write_file("/etc/resolv.conf", "# A lab has no way out to a network.\n");
+	unlink("/etc/nsswitch.conf");
+	write_file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\n"
+		   "hosts: files\nservices: files\nprotocols: files\nnetworks: files\n");
+	if (!has_entry("/etc/passwd", job->uid))
+		append_file("/etc/passwd", text("%s:x:%u:%u::%s:/bin/sh\n", job->user_name,
+						job->uid, job->gid, job->home));
+	if (!has_entry("/etc/group", job->gid))
+		append_file("/etc/group", text("%s:x:%u:\n", job->user_name, job->gid));
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The guest's side of roce-lab: one static program that is pid 1 of the lab (init.c), pid 1
+ * of each of its hosts (host.c), and the commands "lab" and "lab-rsh" inside (lab.c).
+ */
+#ifndef LAB_GUEST_H
+#define LAB_GUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define LAB_MAX_HOSTS	16
+#define LAB_MAX_DEVICES	4
+#define LAB_RUN		"/run/roce-lab"	/* what init leaves for hosts and launchers */
+
+/* What the runner asks for: NAME=VALUE, each ended by NUL, an empty one at the end. */
+struct job {
+	char **argv, **env, **rwdirs, **overlays, **knobs;
+	const char *cwd, *host, *groups, *driver, *rate, *loss, *delay, *pcap, *user_name, *home;
+	unsigned int uid, gid, umask, hosts, devices, mtu, vlan, tos, seed;
+	bool tty_in, tty_out, tty_err, root, ecn, tos_set, seed_set;
+	const char *window;		/* ROWSxCOLUMNS */
+};
+
+/* --- say.c: words for the kernel's log, and the end of it all */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void report(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void power_off(void) __attribute__((noreturn));
+void die_by_text(const char *text) __attribute__((noreturn));
+extern void (*die_hook)(const char *text);
+extern int reports_fd;
+
+/* --- text.c */
+char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void *must_alloc(size_t size);
+bool write_file(const char *path, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+char *read_text(const char *path);
+size_t read_all(int fd, char **into);
+void append_file(const char *path, const char *text);
+void make_folders(const char *path, mode_t mode);
+char **split(char *text, const char *separators);
+
+/* --- job.c */
+struct job *job_read(int fd);
+char *next_order(int fd);
+
+/* --- files.c: what is where */
+void files_first(void);
+void files_writable(const struct job *job);
+void files_of_host(const struct job *job);
+void files_etc(const struct job *job);
+
+/* --- netlink.c */
+struct netlink {
+	int fd;
+	uint32_t seq;
+	char *text;			/* of the request */
+	size_t size;
+};
+void netlink_open(struct netlink *nl, int protocol);
+void netlink_begin(struct netlink *nl, uint16_t type, uint16_t flags, const void *head,
+		   size_t size);
+void netlink_put(struct netlink *nl, uint16_t type, const void *value, size_t size);
+void netlink_put_text(struct netlink *nl, uint16_t type, const char *value);
+void netlink_put_u32(struct netlink *nl, uint16_t type, uint32_t value);
+size_t netlink_nest(struct netlink *nl, uint16_t type);
+void netlink_unnest(struct netlink *nl, size_t start);
+int netlink_do(struct netlink *nl);
+int netlink_dump(struct netlink *nl, void (*each)(const void *data, size_t size, void *arg),
+		 void *arg);
+
+/* --- net.c: links, addresses, the switch */
+int link_index(const char *name);
+void switch_add(unsigned int device, unsigned int mtu);
+void port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
+	      const struct job *job, unsigned int host, unsigned int device);
+int port_up(const char *port, bool up);
+char *port_name(unsigned int host, unsigned int device);
+char *address_of(unsigned int host, unsigned int device);
+char *address6_of(unsigned int host, unsigned int device);
+void loopback_up(struct netlink *nl);
+
+/* --- wire.c: loss, delay and rate of a port of the switch */
+struct wire {
+	double loss;			/* of 1 */
+	uint64_t delay_ns, rate_bytes, seed;
+	bool ecn, seed_set;
+};
+const char *wire_parse(struct wire *wire, const char *what, const char *value);
+int wire_set(const char *port, const struct wire *wire);
+
+/* --- rdma.c */
+void modules_load(const char *folder, const struct job *job);
+void module_insert(const char *path, const char *parameters);
+void device_add(const struct job *job, struct netlink *initial, int initial_ns,
+		struct netlink *own, int own_ns, const char *name, const char *netdev,
+		const char *address);
+int device_remove(struct netlink *nl, const char *name);
+int gid_index(const char *device, const char *type, const char *address);
+
+/* --- host.c */
+char *host_name(unsigned int number);
+int host_number(const char *name);
+void hosts_start(const struct job *job);
+void host_enter(const char *name);
+void host_environment(const char *name);
+
+/* --- pcap.c */
+void capture_start(const struct job *job);
+
+/* --- lab.c */
+int lab_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pid 1 of a lab. The kernel finds it through the runner's current folder, the one with the
+ * lab's programs, whatever that is called: the root is the host's, and there
+ * /proc/self/cwd is a link to it until a /proc of the guest's own is mounted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "broker.h"
+#include "guest.h"
+#include "run.h"
+
+static char programs[PATH_MAX];
+
+static void find_programs(void)
+{
+	ssize_t size = readlink("/proc/self/cwd", programs, sizeof(programs) - 1);
+
+	if (size < 0)
+		programs[0] = 0;
+}
+
+static void install_launcher(void)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to;
+	const char *path = LAB_RUN "/bin/lab";
+	size_t size;
+	char *all;
+
+	mkdir(LAB_RUN "/bin", 0755);
+	to = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	if (from < 0 || to < 0)
+		die("%s: %s", path, strerror(errno));
+	size = read_all(from, &all);
+	if (write(to, all, size) != (ssize_t)size || symlink("lab", LAB_RUN "/bin/lab-rsh"))
+		die("%s: %s", path, strerror(errno));
+	free(all);
+	close(from);
+	close(to);
+}
+
+static void set_wires(const struct job *job)
+{
+	struct wire wire = { .ecn = job->ecn, .seed_set = job->seed_set };
+	const struct { const char *what, *value; } given[] = {
+		{ "loss", job->loss }, { "delay", job->delay }, { "rate", job->rate },
+	};
+	unsigned int i, host, device;
+	const char *wrong;
+	int ret;
+
+	for (i = 0; i < 3; i++) {
+		wrong = given[i].value ? wire_parse(&wire, given[i].what, given[i].value) : NULL;
+		if (wrong)
+			die("--%s %s: %s", given[i].what, given[i].value, wrong);
+	}
+	for (host = 0; host < job->hosts; host++)
+		for (device = 0; device < job->devices; device++) {
+			/* Each port its own sequence */
+			wire.seed = job->seed * 1000003ull + host * LAB_MAX_DEVICES + device;
+			ret = wire_set(port_name(host, device), &wire);
+			if (ret)
+				die("the switch's port to %s: %s", host_name(host),
+				    strerror(-ret));
+		}
+	write_file(LAB_RUN "/wire", "%s\n%s\n%s\n%d %d %u\n", job->loss ? job->loss : "0",
+		   job->delay ? job->delay : "0", job->rate ? job->rate : "0", job->ecn,
+		   job->seed_set, job->seed);
+}
+
+static int open_channel(const char *name, int flags)
+{
+	int fd = open(text("/dev/lab/%s", name), flags | O_CLOEXEC);
+
+	if (fd < 0)
+		die("/dev/lab/%s: %s", name, strerror(errno));
+	return fd;
+}
+
+static void set_limits(void)
+{
+	write_file("/proc/sys/kernel/core_pattern", "core");
+	write_file("/proc/sys/kernel/dmesg_restrict", "0");
+	write_file("/proc/sys/kernel/yama/ptrace_scope", "0");
+}
+
+int main(int argc, char **argv)
+{
+	struct job *job;
+	unsigned int i;
+	int orders;
+
+	if (getpid() != 1 || argc > 1)
+		return lab_main(argc, argv);
+	find_programs();
+	files_first();
+	if (!programs[0])
+		die("hostfs shows no /proc/self/cwd");
+	module_insert(text("%s/modules/lab_channel.ko", programs), "");
+	reports_fd = open_channel("reports", O_WRONLY);
+	orders = open_channel("orders", O_RDONLY);
+	job = job_read(orders);
+	install_launcher();
+	files_writable(job);
+	files_etc(job);
+	set_limits();
+	modules_load(text("%s/modules", programs), job);
+	for (i = 0; i < job->devices; i++)
+		switch_add(i, job->mtu);
+	hosts_start(job);
+	set_wires(job);
+	if (job->pcap)
+		capture_start(job);
+	broker_start();
+	report("ready", "1");
+	run_job(job, orders);
+	power_off();
+}

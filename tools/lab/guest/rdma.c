@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The driver, and its devices. RDMA namespaces are exclusive (ib_core.netns_mode=0), so
+ * that a program sees the devices of its own host and no others.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+/* A device whose port is not active after this long will not be. */
+#define DEVICE_WAIT_MS	60000
+
+void module_insert(const char *path, const char *parameters)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die("%s: %s", path, strerror(errno));
+	if (syscall(SYS_finit_module, fd, parameters, 0) && errno != EEXIST)
+		die("the kernel does not take %s%s%s: %s (roce-lab --verbose shows its log)",
+		    strrchr(path, '/') + 1, *parameters ? " with " : "", parameters,
+		    strerror(errno));
+	close(fd);
+}
+
+void modules_load(const char *folder, const struct job *job)
+{
+	char *parameters = "";
+	char **knob;
+
+	if (!strcmp(job->driver, "rxe"))
+		return module_insert(text("%s/rdma_rxe.ko", folder), "");
+	if (!strcmp(job->driver, "siw"))
+		return module_insert(text("%s/siw.ko", folder), "");
+	if (strcmp(job->driver, "roce"))
+		die("no driver %s", job->driver);
+	/* In a capture a block of packets would be one packet, longer than the MTU. */
+	if (job->pcap)
+		parameters = "blocks=off ";
+	for (knob = job->knobs; *knob; knob++)
+		parameters = text("%s%s ", parameters, *knob);
+	module_insert(text("%s/roce_hca.ko", folder), parameters);
+}
+
+struct search {
+	const char *name;
+	uint32_t index;
+	bool found;
+};
+
+static void compare_device(const void *data, size_t size, void *arg)
+{
+	const struct nlattr *attr = data;
+	struct search *search = arg;
+	uint32_t index = 0;
+
+	while (size >= sizeof(*attr) && attr->nla_len >= sizeof(*attr) &&
+	       attr->nla_len <= size) {
+		const void *value = (const char *)attr + NLA_HDRLEN;
+		size_t step = NLMSG_ALIGN(attr->nla_len);
+
+		if (attr->nla_type == RDMA_NLDEV_ATTR_DEV_INDEX)
+			memcpy(&index, value, sizeof(index));
+		if (attr->nla_type == RDMA_NLDEV_ATTR_DEV_NAME && !strcmp(value, search->name))
+			search->found = true;
+		if (step >= size)
+			break;
+		size -= step;
+		attr = (const void *)((const char *)attr + step);
+	}
+	if (search->found && !search->index)
+		search->index = index + 1;
+}
+
+/* In the namespace of the socket: the device's index, or -1 */
+static int find_device(struct netlink *nl, const char *name)
+{
+	struct search search = { .name = name };
+
+	netlink_begin(nl, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET), NLM_F_DUMP,
+		      NULL, 0);
+	if (netlink_dump(nl, compare_device, &search) || !search.found)
+		return -1;
+	return search.index - 1;
+}
+
+static void add_link(struct netlink *nl, const struct job *job, const char *name,
+		     const char *netdev)
+{
+	int ret;
+
+	netlink_begin(nl, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_NEWLINK), 0, NULL, 0);
+	netlink_put_text(nl, RDMA_NLDEV_ATTR_DEV_NAME, name);
+	netlink_put_text(nl, RDMA_NLDEV_ATTR_LINK_TYPE, job->driver);
+	netlink_put_text(nl, RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
+	ret = netlink_do(nl);
+	if (ret)
+		die("rdma link add %s type %s netdev %s: %s", name, job->driver, netdev,
+		    strerror(-ret));
+}
+
+/* The kernel takes the namespace of the process for the one that it moves from. */
+static void move_device(struct netlink *initial, int initial_ns, int ns, const char *name)
+{
+	int index = find_device(initial, name), ret;
+
+	if (index < 0)
+		die("the RDMA device %s is nowhere", name);
+	netlink_begin(initial, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SET), 0, NULL, 0);
+	netlink_put_u32(initial, RDMA_NLDEV_ATTR_DEV_INDEX, index);
+	netlink_put_u32(initial, RDMA_NLDEV_NET_NS_FD, ns);
+	if (setns(initial_ns, CLONE_NEWNET))
+		die("setns: %s", strerror(errno));
+	ret = netlink_do(initial);
+	if (setns(ns, CLONE_NEWNET))
+		die("setns: %s", strerror(errno));
+	if (ret)
+		die("the RDMA device %s does not move to its host: %s", name, strerror(-ret));
+}
+
+int device_remove(struct netlink *nl, const char *name)
+{
+	int index = find_device(nl, name);
+
+	if (index < 0)
+		return -ENODEV;
+	netlink_begin(nl, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_DELLINK), 0, NULL, 0);
+	netlink_put_u32(nl, RDMA_NLDEV_ATTR_DEV_INDEX, index);
+	return netlink_do(nl);
+}
+
+/* As sysfs writes the GID of an IPv4 address */
+static char *gid_text(const char *address)
+{
+	unsigned char byte[4];
+
+	inet_pton(AF_INET, address, byte);
+	return text("0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x", byte[0], byte[1],
+		    byte[2], byte[3]);
+}
+
+/* Of the GID of that type and IPv4 address, or -1 */
+int gid_index(const char *device, const char *type, const char *address)
+{
+	char *wanted = gid_text(address), *port, *gid, *is;
+	int i;
+
+	port = text("/sys/class/infiniband/%s/ports/1", device);
+	for (i = 0; (gid = read_text(text("%s/gids/%d", port, i))); i++) {
+		if (strcmp(gid, wanted))
+			continue;
+		is = read_text(text("%s/gid_attrs/types/%d", port, i));
+		if (is && !strcmp(is, type))
+			return i;
+	}
+	return -1;
+}
+
+static bool is_active(const char *device)
+{
+	char *state = read_text(text("/sys/class/infiniband/%s/ports/1/state", device));
+
+	return state && strstr(state, "ACTIVE");
+}
+
+static void wait_until_usable(const struct job *job, const char *device, const char *address)
+{
+	int left = DEVICE_WAIT_MS;
+
+	while (!is_active(device) ||
+	       (strcmp(job->driver, "siw") && gid_index(device, "RoCE v2", address) < 0 &&
+		gid_index(device, "IB/RoCE v1", address) < 0)) {
+		if (!left--)
+			die("the RDMA device %s does not become active", device);
+		usleep(1000);
+	}
+}
+
+static void set_cm_tos(const char *device, unsigned int tos)
+{
+	char *folder = text("/sys/kernel/config/rdma_cm/%s", device);
+
+	mkdir(folder, 0755);
+	if (!write_file(text("%s/ports/1/default_roce_tos", folder), "%u", tos))
+		die("--tos %u: %s", tos, strerror(errno));
+}
+
+/* In the network namespace of the host, with /sys mounted there */
+void device_add(const struct job *job, struct netlink *initial, int initial_ns,
+		struct netlink *own, int own_ns, const char *name, const char *netdev, const char *address)
+{
+	add_link(own, job, name, netdev);
+	if (find_device(own, name) < 0)
+		move_device(initial, initial_ns, own_ns, name);
+	wait_until_usable(job, name, address);
+	if (job->tos_set)
+		set_cm_tos(name, job->tos);
+}

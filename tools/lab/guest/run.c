@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command of a lab: in host a, as the caller, with the caller's standard streams.
+ *
+ * Four processes of pid 1 serve it. One takes orders from the runner, and its end. One, in
+ * host a, is the parent of the command and leads its session, as a shell would. Two copy
+ * between a terminal's pipes and a pty, where the caller has a terminal.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/klog.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "guest.h"
+#include "run.h"
+
+#define DRAIN_MS	500
+
+static struct shared {
+	volatile pid_t command;		/* a group of its own */
+	volatile int status;		/* as of waitpid(), -1: none yet */
+} *shared;
+
+static int master = -1, slave = -1;
+
+/* execvp() with a shell's statuses */
+int command_exec(char **argv)
+{
+	execvp(argv[0], argv);
+	dprintf(2, "roce-lab: %s: %s\n", argv[0], strerror(errno));
+	return errno == ENOENT || errno == ENOTDIR ? 127 : 126;
+}
+
+static void set_window(const char *window)
+{
+	struct winsize size = {};
+
+	if (master >= 0 && window &&
+	    sscanf(window, "%hux%hu", &size.ws_row, &size.ws_col) == 2)
+		ioctl(master, TIOCSWINSZ, &size);
+}
+
+/* Where the caller's terminal keeps its own line editing, that of the pty would double it. */
+static void make_plain(void)
+{
+	struct termios modes;
+
+	if (tcgetattr(slave, &modes))
+		return;
+	modes.c_lflag &= ~(ECHO | ECHOE | ECHOK | ECHONL);
+	modes.c_oflag &= ~OPOST;
+	tcsetattr(slave, TCSANOW, &modes);
+}
+
+static void open_pty(const struct job *job)
+{
+	int unlock = 0, number;
+	char *name;
+
+	if (!job->tty_in && !job->tty_out && !job->tty_err)
+		return;
+	master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) ||
+	    ioctl(master, TIOCGPTN, &number))
+		die("no pty: %s", strerror(errno));
+	name = text("/dev/pts/%d", number);
+	if (chown(name, job->root ? 0 : job->uid, 5))
+		say("%s: %s", name, strerror(errno));
+	slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0)
+		die("%s: %s", name, strerror(errno));
+	set_window(job->window);
+	if (!job->tty_in || !job->tty_out)
+		make_plain();
+}
+
+static void copy(int from, int to)
+{
+	static char buffer[65536];
+	ssize_t got, done, now;
+
+	while ((got = read(from, buffer, sizeof(buffer))) > 0 || (got < 0 && errno == EINTR))
+		for (done = 0; done < got; done += now) {
+			now = write(to, buffer + done, got - done);
+			if (now < 0)
+				_exit(1);
+		}
+	_exit(0);
+}
+
+static pid_t start_copy(int from, int to)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		copy(from, to);
+	return pid;
+}
+
+/* --- orders --------------------------------------------------------------- */
+
+static void take_orders(int orders)
+{
+	char *order;
+	int number;
+
+	while ((order = next_order(orders))) {
+		if (!strncmp(order, "window=", 7))
+			set_window(order + 7);
+		else if (sscanf(order, "signal=%d", &number) == 1 && shared->command > 0)
+			kill(-shared->command, number);
+		free(order);
+	}
+	/* The runner has ended: nobody is there for this lab. */
+	power_off();
+}
+
+/* --- the command ---------------------------------------------------------- */
+
+static int channel(const char *name, int flags)
+{
+	int fd = open(text("/dev/lab/%s", name), flags | O_CLOEXEC);
+
+	if (fd < 0)
+		die("/dev/lab/%s: %s", name, strerror(errno));
+	return fd;
+}
+
+static void take_ids(const struct job *job)
+{
+	char **word = split(text("%s", job->groups ? job->groups : ""), ",");
+	gid_t groups[256];
+	int n = 0;
+
+	if (job->root)
+		return;
+	for (; *word && n < 256; word++)
+		groups[n++] = strtoul(*word, NULL, 10);
+	if (setgroups(n, groups) || setresgid(job->gid, job->gid, job->gid) ||
+	    setresuid(job->uid, job->uid, job->uid))
+		die("cannot become the caller: %s", strerror(errno));
+}
+
+void allow_memlock(void)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+}
+
+/* host: NULL if it is to know of none */
+void set_environment(char **variables, const char *host)
+{
+	clearenv();
+	for (; *variables; variables++)
+		putenv(*variables);
+	if (host)
+		host_environment(host);
+}
+
+/* In the child of the session's leader */
+static void run_command(const struct job *job)
+{
+	int in = job->tty_in ? slave : channel("stdin", O_RDONLY);
+	int out = job->tty_out ? slave : channel("stdout", O_WRONLY);
+	int err = job->tty_err ? slave : channel("stderr", O_WRONLY);
+
+	setpgid(0, 0);
+	if (slave >= 0)
+		tcsetpgrp(slave, getpid());
+	allow_memlock();
+	take_ids(job);
+	dup2(in, 0);
+	dup2(out, 1);
+	dup2(err, 2);
+	umask(job->umask);
+	set_environment(job->env, "a");
+	if (chdir(job->cwd)) {
+		dprintf(2, "roce-lab: %s: %s\n", job->cwd, strerror(errno));
+		_exit(125);
+	}
+	signal(SIGTTOU, SIG_DFL);
+	_exit(command_exec(job->argv));
+}
+
+static void lead_session(const struct job *job)
+{
+	int status;
+	pid_t pid;
+
+	setsid();
+	signal(SIGTTOU, SIG_IGN);
+	if (slave >= 0 && ioctl(slave, TIOCSCTTY, 0))
+		say("no controlling terminal: %s", strerror(errno));
+	host_enter("a");
+	pid = fork();
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (!pid)
+		run_command(job);
+	setpgid(pid, pid);
+	shared->command = pid;
+	report("started", "1");
+	while (waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status))
+		report("stopped", "%d", WSTOPSIG(status));
+	shared->status = status;
+	_exit(0);
+}
+
+/* What the command wrote to its terminal before it ended is read to the end, which comes when
+ * nobody has it open any more; processes that it left are not waited for.
+ */
+static void drain_pty(pid_t copier)
+{
+	int left = DRAIN_MS;
+
+	while (copier > 0 && left-- && !waitpid(copier, NULL, WNOHANG))
+		usleep(1000);
+}
+
+static void report_log(void)
+{
+	int size = klogctl(10, NULL, 0);
+	char *log = must_alloc(size + 1);
+
+	if (klogctl(3, log, size) > 0)
+		report("log", "%s", log);
+	free(log);
+}
+
+void run_job(const struct job *job, int orders)
+{
+	pid_t leader, copier = 0;
+	int status;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		die("no memory");
+	shared->status = -1;
+	open_pty(job);
+	leader = fork();
+	if (!leader)
+		lead_session(job);
+	if (slave >= 0) {
+		close(slave);
+		copier = start_copy(master, channel(job->tty_out ? "stdout" : "stderr",
+						    O_WRONLY));
+		if (job->tty_in)
+			start_copy(channel("stdin", O_RDONLY), master);
+	}
+	if (!fork())
+		take_orders(orders);
+	while (waitpid(leader, &status, 0) < 0 && errno == EINTR)
+		;
+	drain_pty(copier);
+	status = shared->status;
+	sync();
+	report_log();
+	if (status == -1)
+		report("error", "the command's parent was killed");
+	else if (WIFSIGNALED(status))
+		report("signalled", "%d", WTERMSIG(status));
+	else
+		report("exit", "%d", WEXITSTATUS(status));
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Strings and small files. Nothing is freed: what is made here is small and lives about as
+ * long as its process.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+void *must_alloc(size_t size)
+{
+	void *memory = calloc(1, size ? size : 1);
+
+	if (!memory)
+		die("out of memory");
+	return memory;
+}
+
+char *text(const char *format, ...)
+{
+	va_list args;
+	char *made;
+
+	va_start(args, format);
+	if (vasprintf(&made, format, args) < 0)
+		die("out of memory");
+	va_end(args);
+	return made;
+}
+
+bool write_file(const char *path, const char *format, ...)
+{
+	va_list args;
+	char *made;
+	int fd, size;
+	bool good;
+
+	va_start(args, format);
+	size = vasprintf(&made, format, args);
+	va_end(args);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	good = fd >= 0 && size >= 0 && write(fd, made, size) == size;
+	if (fd >= 0)
+		close(fd);
+	if (size >= 0)
+		free(made);
+	return good;
+}
+
+size_t read_all(int fd, char **into)
+{
+	size_t size = 0, room = 4096;
+	char *data = must_alloc(room);
+	ssize_t got;
+
+	while ((got = read(fd, data + size, room - size - 1)) > 0 ||
+	       (got < 0 && errno == EINTR)) {
+		size += got > 0 ? got : 0;
+		if (room - size > 1)
+			continue;
+		room *= 2;
+		data = realloc(data, room);
+		if (!data)
+			die("out of memory");
+	}
+	data[size] = 0;
+	*into = data;
+	return size;
+}
+
+/* A file's text without the last line's end, or NULL */
+char *read_text(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t size;
+	char *data;
+
+	if (fd < 0)
+		return NULL;
+	size = read_all(fd, &data);
+	close(fd);
+	if (size && data[size - 1] == '\n')
+		data[size - 1] = 0;
+	return data;
+}
+
+void append_file(const char *path, const char *what)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, what, strlen(what)) < 0)
+		say("%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+void make_folders(const char *path, mode_t mode)
+{
+	char *made = text("%s", path), *slash;
+
+	for (slash = made + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = 0;
+		mkdir(made, 0755);
+		*slash = '/';
+	}
+	mkdir(made, mode);
+	free(made);
+}
+
+char **split(char *what, const char *separators)
+{
+	char **words = must_alloc((strlen(what) + 2) * sizeof(*words));
+	char *word;
+	int n = 0;
+
+	for (word = strtok(what, separators); word; word = strtok(NULL, separators))
+		words[n++] = word;
+	return words;
+}

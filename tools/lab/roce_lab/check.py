@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""roce-lab check: what this machine allows, and the mend for each thing that it does not."""
+
+import glob
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+
+from roce_lab import host
+from roce_lab.place import FLAVOURS, Failure, programs
+
+MIB = host.MIB
+
+
+def machine():
+    system, release, arch = platform.system(), platform.release(), platform.machine()
+    parts = release.split('-')[0].split('.')
+    if system != 'Linux' or arch != 'x86_64':
+        return False, '%s on %s: roce-lab runs on Linux on x86_64' % (system, arch)
+    old = tuple(int(part) for part in parts[:2] if part.isdigit()) < (5, 10)
+    return not old, 'Linux %s on %s%s' % (release, arch, ', older than 5.10' if old else '')
+
+
+def proc():
+    if not host.read('/proc/self/cgroup') and not host.read('/proc/cpuinfo'):
+        return False, '/proc is not mounted: mount it (docker run does)'
+    return True, '/proc is there'
+
+
+def kernels():
+    found, reason = [], ''
+    for flavour in FLAVOURS:
+        try:
+            programs(flavour)
+            found.append(flavour)
+        except Failure as failure:
+            reason = reason or str(failure)
+    if 'base' not in found:
+        return False, reason
+    return True, 'kernels: %s' % ', '.join(found)
+
+
+def memory():
+    try:
+        size = host.guest_memory(None, 'base')
+    except Failure as failure:
+        return False, '%s: raise the limit (docker run --memory)' % failure
+    return True, 'memory for the guest: %d MiB of %d MiB that this process may have' % (
+        size // MIB, host.memory_limit() // MIB)
+
+
+def memory_place():
+    try:
+        place = host.memory_folder(host.guest_memory(None, 'base'))
+    except Failure as failure:
+        return False, str(failure)
+    if host.has_memfd():
+        return True, 'the memory needs no file'
+    return True, 'the memory is a file in %s' % place
+
+
+def temporary():
+    try:
+        folder = host.make_folder()
+    except Failure as failure:
+        return False, '%s: mount a tmpfs on /tmp' % failure
+    os.rmdir(folder)
+    return True, 'a temporary folder can be made in %s' % os.path.dirname(folder)
+
+
+def open_files():
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    text = 'open files: up to %d' % hard
+    if hard < 256:
+        return False, text + ': raise it (ulimit -Hn, docker run --ulimit nofile=4096)'
+    return True, text
+
+
+def processors():
+    return True, 'processors: %d' % len(os.sched_getaffinity(0))
+
+
+def provider():
+    """libibverbs finds the provider of the software devices."""
+    names = [name for folder in ('/usr/lib/*/libibverbs', '/usr/lib64/libibverbs',
+                                 '/usr/lib/libibverbs', '/usr/local/lib*/libibverbs')
+             for name in glob.glob(folder + '/librxe-rdmav*.so')]
+    if names:
+        return True, "libibverbs has the provider rxe, which drives the lab's devices"
+    return None, ('no provider rxe for libibverbs: install ibverbs-providers (Debian, Ubuntu) '
+                  'or libibverbs (Fedora), unless your program has one built in')
+
+
+def boot():
+    """The whole way, in a process of its own: whatever is forbidden, this shows it."""
+    self = os.path.join(os.path.dirname(os.path.abspath(__file__)))
+    began = time.monotonic()
+    try:
+        done = subprocess.run([sys.executable, '-I', '-S', '-B', self, 'run', '--timeout', '120',
+                               '--', '/bin/true'], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=400)
+    except subprocess.TimeoutExpired:
+        return False, 'a lab does not begin'
+    said = done.stdout.decode(errors='replace').strip().splitlines()
+    if done.returncode:
+        return False, 'a lab does not run: %s' % (said[-1] if said else
+                                                 'status %d' % done.returncode)
+    return True, 'a lab ran a command, in %.1f s' % (time.monotonic() - began)
+
+
+CHECKS = (machine, proc, kernels, processors, memory, memory_place, temporary, open_files,
+          provider, boot)
+
+
+def main():
+    bad = 0
+    for check in CHECKS:
+        good, text = check()
+        bad |= good is False
+        print('%-4s %s' % ('ok' if good else 'note' if good is None else 'NO', text), flush=True)
+    return 1 if bad else 0

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line of roce-lab."""
+
+import os
+import sys
+
+from roce_lab import options
+from roce_lab.place import Failure, version
+
+FAILED = 125
+
+USAGE = """\
+usage: roce-lab run [OPTION...] [--] COMMAND [ARGUMENT...]
+       roce-lab shell [OPTION...]
+       roce-lab check
+       roce-lab --version
+
+Runs a command in a User-Mode Linux of its own, as who you are, with your files: hosts a,
+b, c ... on one switch, each with an RDMA device. Inside, "lab b COMMAND..." runs one on b.
+
+"""
+
+
+def usage():
+    return USAGE + '\n'.join(options.help_lines()) + '\n'
+
+
+def start(words, shell):
+    from roce_lab.run import Run
+
+    chosen, command = options.parse(words)
+    if shell:
+        if command:
+            raise Failure('shell takes no command: roce-lab run does')
+        command = [os.environ.get('SHELL') or '/bin/sh']
+    elif not command:
+        raise Failure('run what? (roce-lab --help)')
+    return Run(chosen, command).run()
+
+
+def act(words):
+    if not words or words[0] in ('-h', '--help', 'help'):
+        (sys.stdout if words else sys.stderr).write(usage())
+        return 0 if words else FAILED
+    if words[0] == '--version':
+        print(version())
+        return 0
+    if words[0] in ('run', 'shell'):
+        return start(words[1:], words[0] == 'shell')
+    if words[0] == 'check' and len(words) == 1:
+        from roce_lab import check
+
+        return check.main()
+    raise Failure('no command %s (roce-lab --help)' % words[0])
+
+
+def main(words):
+    try:
+        status = act(words)
+    except Failure as failure:
+        print('roce-lab: %s' % failure, file=sys.stderr)
+        status = FAILED
+    sys.stdout.flush()
+    # Threads that wait for the caller's input do not end by themselves.
+    os._exit(status)

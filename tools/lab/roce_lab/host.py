@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the machine outside allows: memory, places for files, limits."""
+
+import mmap
+import os
+import re
+import resource
+import tempfile
+
+from roce_lab.place import Failure
+
+MIB = 1 << 20
+# With less the guest ends for want of memory before it has begun.
+LEAST_MEMORY = 192 * MIB
+DEFAULT_MEMORY = {'base': 1024 * MIB, 'debug': 2048 * MIB}
+
+
+def read(path):
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except (OSError, UnicodeDecodeError):
+        return ''
+
+
+def own_cgroup():
+    """The folder of this process in cgroup2, or in the memory part of the older one."""
+    folder = None
+    for line in read('/proc/self/cgroup').splitlines():
+        number, parts, path = line.split(':', 2)
+        if number == '0' and not parts:
+            folder = folder or '/sys/fs/cgroup' + path
+        elif 'memory' in parts.split(','):
+            folder = '/sys/fs/cgroup/memory' + path
+    return folder or '/sys/fs/cgroup'
+
+
+def memory_limit():
+    """The least of what the machine and the cgroups above this process leave, in bytes."""
+    match = re.search(r'^MemTotal: +(\d+) kB', read('/proc/meminfo'), re.M)
+    limit = int(match.group(1)) * 1024 if match else 1 << 62
+    folder = own_cgroup()
+    # In a container the path may be that of the host, and the folder the root.
+    for folder in (folder, '/sys/fs/cgroup', '/sys/fs/cgroup/memory'):
+        while folder.startswith('/sys/fs/cgroup'):
+            for name in ('memory.max', 'memory.limit_in_bytes'):
+                value = read(os.path.join(folder, name))
+                if value.isdigit():
+                    limit = min(limit, int(value))
+            folder = os.path.dirname(folder)
+    return limit
+
+
+def parse_size(value):
+    """512M and the like, in bytes; a plain number is MiB, as virtme-ng has it."""
+    match = re.fullmatch(r'(\d+)([KMGkmg]?)[iI]?[bB]?', value)
+    if not match or not int(match.group(1)):
+        raise Failure('--memory %s: such as 512M or 2G' % value)
+    return int(match.group(1)) << {'K': 10, 'G': 30}.get(match.group(2).upper(), 20)
+
+
+def guest_memory(asked, flavour):
+    """Bytes for the guest. The kernel takes them as it needs them."""
+    limit = memory_limit()
+    if asked:
+        size = parse_size(asked)
+        if size < LEAST_MEMORY:
+            raise Failure('a lab needs %d MiB, and --memory says %d MiB' %
+                          (LEAST_MEMORY // MIB, size // MIB))
+    else:
+        size = min(DEFAULT_MEMORY[flavour], limit * 3 // 4)
+        asked = False
+    needed = size if asked else LEAST_MEMORY
+    if limit < needed or size < LEAST_MEMORY:
+        raise Failure('a lab needs %d MiB of memory, and this %s has %d MiB' %
+                      (needed // MIB, 'container or machine', limit // MIB))
+    return size // MIB * MIB
+
+
+def why_not_memory_there(folder, size):
+    """None, or why the guest's memory cannot be a file in that folder."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.truncate(mmap.PAGESIZE)
+            mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+        stat = os.statvfs(folder)
+    except OSError as error:
+        if isinstance(error, PermissionError) and error.filename is None:
+            return '%s is mounted noexec' % folder
+        return '%s: %s' % (folder, error.strerror)
+    room = stat.f_bavail * stat.f_frsize
+    if room < size:
+        return '%s has room for %d MiB' % (folder, room // MIB)
+    return None
+
+
+def has_memfd():
+    """Memory without a file system, which the kernel takes first."""
+    if not hasattr(os, 'memfd_create'):
+        return None
+    for flags in (0x11, 0x1):   # MFD_EXEC is unknown before 6.3
+        try:
+            fd = os.memfd_create('roce-lab', flags)
+        except OSError:
+            continue
+        try:
+            os.ftruncate(fd, mmap.PAGESIZE)
+            mmap.mmap(fd, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+            return True
+        except OSError:
+            continue
+        finally:
+            os.close(fd)
+    return False
+
+
+def memory_folders():
+    folders = ['/dev/shm', os.environ.get('TMPDIR') or '/tmp', '/var/tmp']
+    return list(dict.fromkeys(folders))
+
+
+def memory_folder(size):
+    """Where the kernel may make its memory a file, should it have to."""
+    reasons = []
+    for folder in memory_folders():
+        reason = why_not_memory_there(folder, size)
+        if not reason:
+            return folder
+        reasons.append(reason)
+    if has_memfd():
+        return '/tmp'
+    raise Failure('no place for %d MiB of memory: %s (TMPDIR may name another)' %
+                  (size // MIB, '; '.join(reasons)))
+
+
+def make_folder():
+    """Of this lab alone, short: the name of a socket in it has 108 bytes at most."""
+    for folder in memory_folders():
+        try:
+            return tempfile.mkdtemp(prefix='roce-lab-', dir=folder)
+        except OSError as error:
+            reason = '%s: %s' % (folder, error.strerror)
+    raise Failure('no folder for a temporary file: %s (TMPDIR may name another)' % reason)
+
+
+def raise_open_files():
+    """hostfs holds a descriptor of this machine for each file that the guest has open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The User-Mode Linux kernel of a lab: its process, its pipes, its end."""
+
+import ctypes
+import os
+import shutil
+import signal
+
+from roce_lab import host, streams
+from roce_lab.place import Failure, programs
+
+# The descriptors of channel/lab_channel.c: True where the guest reads
+CHANNELS = (('orders', True), ('reports', False), ('stdin', True), ('stdout', False),
+            ('stderr', False), ('capture', False))
+FIRST_CHANNEL = 3
+PR_SET_PDEATHSIG = 1
+
+
+def kernel_arguments(options, memory, folder):
+    arguments = [
+        'mem=%dK' % (memory // 1024), 'ncpus=%d' % options.cpus,
+        'seccomp=on' if options.cpus > 1 else 'seccomp=auto',
+        'rootfstype=hostfs', 'rootflags=/', 'ro', 'init=/proc/self/cwd/init',
+        'quiet', 'loglevel=4', 'panic=-1', 'log_buf_len=1M',
+        # Hosts see their own devices, and netdevs that somebody has made.
+        'ib_core.netns_mode=0', 'fb_tunnels=none', 'bonding.max_bonds=0',
+        'dummy.numdummies=0', 'kunit.enable=0',
+        # That the machine outside is busy is no fault of the kernel.
+        'rcupdate.rcu_cpu_stall_suppress=1', 'nowatchdog', 'workqueue.watchdog_thresh=0',
+        'con=null', 'con0=null,fd:1', 'ssl=null', 'uml_dir=%s/' % folder, 'umid=lab',
+    ]
+    if options.debug:
+        arguments.append('kasan_multi_shot')
+    return arguments + options.append
+
+
+class Machine:
+    """A kernel that runs from here on; the guest's ends of its pipes are its alone."""
+
+    def __init__(self, options):
+        self.folder = programs('debug' if options.debug else 'base')
+        memory = host.guest_memory(options.memory, os.path.basename(self.folder))
+        self.temporary = host.memory_folder(memory)
+        host.raise_open_files()
+        self.own_folder = host.make_folder()
+        self.ends = {}
+        self.status = None
+        self.waiting = []
+        self.job_is_sent = False
+        theirs = self.make_pipes()
+        log, their_log = streams.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            self.become_kernel(theirs, their_log, kernel_arguments(options, memory, self.own_folder))
+        for fd in theirs + [their_log]:
+            os.close(fd)
+        self.log = log
+
+    def forget_folder(self):
+        """The kernel has a folder for its console, which nobody asks for anything. It goes
+        as soon as the kernel runs, so that none is left behind by one that is killed."""
+        shutil.rmtree(self.own_folder, ignore_errors=True)
+
+    def make_pipes(self):
+        theirs = []
+        for name, guest_reads in CHANNELS:
+            reader, writer = streams.pipe()
+            self.ends[name] = writer if guest_reads else reader
+            theirs.append(reader if guest_reads else writer)
+        return theirs
+
+    def become_kernel(self, theirs, log, arguments):
+        try:
+            # With the runner it ends, whatever ends that.
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            os.setsid()
+            os.chdir(self.folder)
+            # Out of the way of where they go
+            moved = [os.dup(fd) for fd in [log] + theirs]
+            while min(moved) <= FIRST_CHANNEL + len(theirs):
+                moved = [os.dup(fd) for fd in moved]
+            os.dup2(os.open('/dev/null', os.O_RDWR), 0)
+            os.dup2(moved[0], 1)
+            os.dup2(moved[0], 2)
+            for index, fd in enumerate(moved[1:]):
+                os.dup2(fd, FIRST_CHANNEL + index)
+            os.closerange(FIRST_CHANNEL + len(theirs), 65536)
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            os.execve('./linux', ['linux'] + arguments, {'TMPDIR': self.temporary})
+        except OSError as error:
+            os.write(1, b'cannot start the kernel: ' + os.fsencode(str(error)) + b'\n')
+        finally:
+            os._exit(127)
+
+    def send(self, message):
+        """The job, and then what was ordered meanwhile."""
+        try:
+            streams.write_all(self.ends['orders'], message)
+            self.job_is_sent = True
+            while self.waiting:
+                streams.write_all(self.ends['orders'], self.waiting.pop(0))
+        except OSError:
+            pass    # It has ended.
+
+    def order(self, name, value):
+        """From a signal handler, too, so no lock: the main thread is its only caller."""
+        order = os.fsencode('%s=%s' % (name, value)) + b'\0'
+        if not self.job_is_sent:
+            self.waiting.append(order)
+            return
+        try:
+            os.write(self.ends['orders'], order)
+        except OSError:
+            pass    # It has ended.
+
+    def kill(self):
+        """All of it: the processes of the guest are in the kernel's group."""
+        if self.status is None:
+            try:
+                os.killpg(self.pid, signal.SIGKILL)
+            except OSError:
+                try:
+                    os.kill(self.pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            self.status = os.waitpid(self.pid, 0)[1]
+            self.forget_folder()
+
+
+class Reports:
+    """What the guest has to say: NAME=VALUE, each ended by NUL."""
+
+    def __init__(self, fd):
+        self.fd, self.rest = fd, b''
+
+    def read(self):
+        """Pairs that have come, or None at the end."""
+        data = os.read(self.fd, streams.PIECE)
+        if not data:
+            return None
+        *whole, self.rest = (self.rest + data).split(b'\0')
+        pairs = []
+        for text in whole:
+            name, _, value = text.partition(b'=')
+            pairs.append((name.decode(), value))
+        return pairs
+
+
+__all__ = ['Machine', 'Reports', 'Failure']
