@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A completion queue of the kernel that overruns, and its QPs. Those of processes
- * are in scripts/tests/cq-overrun.py.
+ * are in scripts/tests/errors/cq-overrun.py.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>

@@ -66,8 +66,8 @@ code_cases() {
 }
 
 # Names without blanks, as compare() wants them
-scenario_faults() { sed -n 's/^row "\(.*\)"$/\1/p' scripts/tests/troubleshooting.sh | tr ' ' _; }
-scenario_kinds() { grep -oP '^\s*(PREFIX=\d+ )?kind \K[a-z0-9]+' scripts/tests/netdev-kinds.sh; }
+scenario_faults() { sed -n 's/^row "\(.*\)"$/\1/p' scripts/tests/tools/troubleshooting.sh | tr ' ' _; }
+scenario_kinds() { grep -oP '^\s*(PREFIX=\d+ )?kind \K[a-z0-9]+' scripts/tests/net/netdev-kinds.sh; }
 
 # --- the documents ---------------------------------------------------------------
 

@@ -96,10 +96,11 @@ done)
 $stale"
 
 # Who looks for a file reads its folder's list: it has to be short.
-for folder in $(find drivers kunit -type d ! -path drivers/mlx5 2> /dev/null | sort); do
+for folder in $(find drivers kunit scripts/tests -type d ! -path drivers/mlx5 2> /dev/null |
+	sort); do
 	most=26
-	case $folder in kunit*) most=40 ;; esac
-	files=$(find "$folder" -maxdepth 1 -name '*.[ch]' | wc -l)
+	case $folder in kunit* | scripts/tests*) most=40 ;; esac
+	files=$(find "$folder" -maxdepth 1 -type f ! -name '*.pyc' | wc -l)
 	[ "$files" -le $most ] ||
 		complain "$folder has $files files, more than $most"
 done

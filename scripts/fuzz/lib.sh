@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2046
-# What the scenarios of the fuzzers share, on top of scripts/tests/lib.sh. No word
+# What the scenarios of the fuzzers share, on top of scripts/tests/lib/lib.sh. No word
 # of a fuzzer's command line has a space in it.
 
 FUZZ=$WORK/fuzz

@@ -11,7 +11,7 @@
 # and made again. Then only an end, and a kernel without complaint, is asked of
 # them, and of the next calm time that everything works. See make soak.
 
-. "$(dirname "$0")/../tests/lib.sh"
+. "$(dirname "$0")/../tests/lib/lib.sh"
 . "$TOP/scripts/fuzz/lib.sh"
 
 only_ours

@@ -6,8 +6,8 @@
 # usage: scripts/setup/setup-debian13.sh NAME          make it, print its path
 #        scripts/setup/setup-debian13.sh NAME path     print the path only
 #   pyverbs   its rdma-core, whose provider library and pyverbs know more than Debian 12's:
-#             RDMA FLUSH and ATOMIC WRITE (scripts/tests/pyverbs-13.sh)
-#   ucx       its UCX, 1.18 (scripts/tests/consumer-ucx-13.sh); 450 MB, since it can use
+#             RDMA FLUSH and ATOMIC WRITE (scripts/tests/consumers/pyverbs-13.sh)
+#   ucx       its UCX, 1.18 (scripts/tests/consumers/consumer-ucx-13.sh); 450 MB, since it can use
 #             graphics processors and brings their libraries: so only "make check-all"
 #             makes it
 

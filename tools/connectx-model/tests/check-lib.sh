@@ -128,7 +128,7 @@ capture_good() { # capture_good NAME LEAST-PACKETS
 	[ -e "$results/$1" ] || return 0
 	capture=$results/$1/pcap
 	[ -e "$capture" ] || capture=$results/$1/a/pcap
-	count=$(/usr/bin/python3 "$tree/scripts/tests/check-icrc.py" "$capture" --scapy |
+	count=$(/usr/bin/python3 "$tree/scripts/tests/lib/check-icrc.py" "$capture" --scapy |
 		tee /dev/stderr | sed -n 's/.*: \([0-9]*\) RoCE packets.* 0 wrong$/\1/p')
 	[ "${count:-0}" -ge "$2" ] || return 1
 	found=$(remarks "$capture")

@@ -7,7 +7,7 @@
 # usage: consumers.sh DRIVER [PART...]   mlx5_ib or roce_hca_mlx5; ucx, mpi, nfs, iser, srp
 #                                        (all)
 . "$(dirname "$0")/guest-lib.sh"
-scripts=$(realpath "$(dirname "$0")/../../../scripts/tests")
+scripts=$(realpath "$(dirname "$0")/../../../scripts/tests/consumers")
 driver=${1-mlx5_ib}
 parts=${*:2}
 megabytes=2

@@ -46,18 +46,18 @@ pair_of() {
 	echo "$(find_gid "$1" "$2"),$(find_gid "$1" "$3")"
 }
 
-# Classes, TTLs and priorities of RC, UC and UD, as scripts/tests/qos.sh has them
+# Classes, TTLs and priorities of RC, UC and UD, as scripts/tests/net/qos.sh has them
 qos_sent() {
-	PYTHONPATH=$tests timeout 300 /usr/bin/python3 "$tests/qos.py" send_by_adapter "$rdma" \
+	PYTHONPATH=$tests/lib timeout 300 /usr/bin/python3 "$tests/net/qos.py" send_by_adapter "$rdma" \
 		"$rdma" "$work/expected" "$(pair_of v1 '0a09:0702$' '0a09:0701$')" \
 		"$(pair_of v2 '0a09:0702$' '0a09:0701$')" \
 		"$(pair_of v2 '^fd97:.*0002$' '^fd97:.*0001$')"
 }
 
 qos_on_wire() {
-	/usr/bin/python3 "$tests/check-icrc.py" "$RHCA_SHARE/pcap" --list > "$work/list"
+	/usr/bin/python3 "$tests/lib/check-icrc.py" "$RHCA_SHARE/pcap" --list > "$work/list"
 	tail -n 1 "$work/list"
-	/usr/bin/python3 "$tests/qos.py" judge_by_adapter "$work/list" "$work/expected"
+	PYTHONPATH=$tests/lib /usr/bin/python3 "$tests/net/qos.py" judge_by_adapter "$work/list" "$work/expected"
 }
 
 # both_ends SERVER CLIENT COMMAND...: the command twice, with a word for each behind it

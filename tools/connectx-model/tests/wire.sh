@@ -71,7 +71,7 @@ for op in write read send; do
 done
 # Streams between kernels. Without RDMA SMC takes TCP, and says nothing.
 smc=$work/smc-bytes
-if modprobe smc && gcc -O1 -o "$smc" "$(dirname "$0")/../../../scripts/tests/smc-bytes.c"; then
+if modprobe smc && gcc -O1 -o "$smc" "$(dirname "$0")/../../../scripts/tests/consumers/smc-bytes.c"; then
 	before=$(counter send_requests)
 	across smc "$smc server $peer 7001" "$smc client $peer 7001 1024"
 	check smc-by-rdma [ $(($(counter send_requests) - before)) -ge 20 ]

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: vm uml
+# modules: consumers
+# tier: full
+# timeout: 600
+#
+# SMC-R: sockets of family AF_SMC, whose streams go by RDMA WRITEs between kernels. Every
+# byte comes back and is compared (smc-bytes.c); that RDMA carried them, and not TCP,
+# which SMC falls back to without a word, is told by the devices' counters. Version 1,
+# which uses RoCE v1, and version 2, which uses RoCE v2; then while the link flaps, and
+# with the device of either host removed under a stream. smc-bytes waits for a second
+# before it closes a stream that has ended so: SMC of 7.3 forgets a reference to a socket
+# that is closed while it aborts it, and keeps its namespace for ever.
+
+. "$(dirname "$0")/consumer-lib.sh"
+only_ours
+modprobe smc 2> /dev/null || skip "the kernel has no SMC"
+gcc -O1 -o "$WORK/smc-bytes" "$HERE/smc-bytes.c" || die "smc-bytes.c does not compile"
+setup_hosts 1500
+
+PORT=7000
+SERVER=
+listens() { in_a grep -qi "$(printf ':%04X 00000000:0000 0A' "$1")" /proc/net/tcp; }
+
+# serve WHAT: one stream, at the next port
+serve() {
+	PORT=$((PORT + 1))
+	spawn_a timeout 200 "$WORK/smc-bytes" server $IP4_A $PORT
+	SERVER=$!
+	busywait 60 listens $PORT || fail "$1: expected a listening server"
+}
+
+# stream NAME KIBIBYTES LEAST-PACKETS
+stream() {
+	local before
+	before=$(sent)
+	serve "$1"
+	in_b timeout 120 "$WORK/smc-bytes" client $IP4_A $PORT "$2" > "$WORK/client" 2>&1
+	check "$1: every byte came back" "ok $(($2 / 32)) chunks" "$(cat "$WORK/client")"
+	wait $SERVER
+	used "$1" "$before" "$3"
+}
+
+# removed a|b: the stream ends at both ends, and the next one finds the new device
+removed() {
+	local what="$1's device is removed" before client
+	before=$(sent)
+	serve "$what"
+	spawn_b timeout 120 "$WORK/smc-bytes" client $IP4_A $PORT 100000000 > "$WORK/client" 2>&1
+	client=$!
+	busywait 60 sent_since "$before" 500 || fail "$what: expected a stream by RDMA before"
+	remove_device "$what" "$1"
+	check_ok "$what: the client's stream has ended" busywait 60 eval "! kill -0 $client"
+	check_match "$what: in the middle" "ended after [0-9]+ chunks" "$(cat "$WORK/client")"
+	check_ok "$what: the server's stream has ended" busywait 60 eval "! kill -0 $SERVER"
+	new_device "$1"
+	stream "$what: the next stream" 4096 4000
+}
+
+watch_wire v1
+stream "SMC-R version 1" 4096 4000
+seen_on_wire "RoCE v1 is on the wire"
+
+defer "$PYTHON $HERE/smc-ueid.py flush"
+check_ok "an enterprise ID for version 2" $PYTHON "$HERE/smc-ueid.py" add RHCA
+watch_wire v2
+stream "SMC-R version 2" 4096 4000
+seen_on_wire "RoCE v2 is on the wire"
+
+while_flapping stream "while the link flaps" 8192 8000
+removed b
+removed a
+finish

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: vm uml uml-debug
+# tier: full
+# timeout: 300
+#
+# A packet belongs to a QP only if it came by the netdev of the GID that it names.
+# The VLANs of a netdev share its MAC, so link-local GIDs are the same on each: only
+# the VLAN tells them apart. A datagram names no connection: it comes by the VLAN of one
+# of its port's GIDs.
+#
+#   a (ra$$): va$$.10, va$$.20  ====== veth ======  b (rb$$): vb$$.10, vb$$.20
+
+. "$(dirname "$0")/../lib/lib.sh"
+only_ours
+
+setup_pair 1500
+for vlan in 10 20; do
+	show_a ip link add link "$IF_A" name "$IF_A.$vlan" type vlan id $vlan
+	show_b ip link add link "$IF_B" name "$IF_B.$vlan" type vlan id $vlan
+	in_a ip link set "$IF_A.$vlan" up
+	in_b ip link set "$IF_B.$vlan" up
+done
+link_local() { # link_local NETDEV: of that netdev, once it is there
+	ip -6 -o addr show dev "$1" scope link | awk '{ sub("/.*", "", $4); print $4; exit }'
+}
+ll_a=$(in_a bash -c "$(declare -f link_local); link_local $IF_A.10")
+ll_b=$(in_b bash -c "$(declare -f link_local); link_local $IF_B.10")
+[ -n "$ll_a" ] && [ -n "$ll_b" ] || die "no link-local addresses"
+
+for type in v1 v2; do
+	for vlan in 10 20; do
+		busywait 60 gid_index "$DEV_A" $type "$ll_a" "$IF_A.$vlan" || die "no $type GID on $IF_A.$vlan"
+		busywait 60 gid_index "$DEV_B" $type "$ll_b" "$IF_B.$vlan" || die "no $type GID on $IF_B.$vlan"
+	done
+	ia=$(gid_index "$DEV_A" $type "$ll_a" "$IF_A.10")
+	ib=$(gid_index "$DEV_B" $type "$ll_b" "$IF_B.10")
+	python admission.py "$DEV_A" "$ia" "$DEV_B" "$ib" --label "$type VLAN 10 to 10 "
+	ib=$(gid_index "$DEV_B" $type "$ll_b" "$IF_B.20")
+	python admission.py "$DEV_A" "$ia" "$DEV_B" "$ib" --refused --types RC,UC --label "$type VLAN 20 to 10 "
+done
+finish

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml uml-debug
+# tier: wide
+# timeout: 1200
+#
+# A hostile peer: scripts/fuzz/peer holds conversations with the device of host a
+# from host b's wire, in every framing, and breaks their rules; an honest connection
+# between a and b must not notice. First the corpus, which must reach every counter
+# that the corpus names, then new cases from a seed that is the commit's.
+#
+# RHCA_FUZZ_SECONDS (default 60), RHCA_FUZZ_SEED, RHCA_FUZZ_CASE (K or K-L: only
+# these, with RHCA_FUZZ_OPTIONS=--trace every packet of them)
+#
+#   a (ra$$, the target)  ====== veth ======  b (rb$$; peer on a packet socket)
+
+. "$(dirname "$0")/../lib/lib.sh"
+. "$TOP/scripts/fuzz/lib.sh"
+
+only_ours
+fuzz_build
+fuzz_long_backlog
+setup_pair 9000
+fuzz_setup_peer
+fuzz_corpus peer
+fuzz_new_cases peer
+fuzz_counters
+wait_check 60 "every object of the peer's target is gone" fuzz_objects_gone
+finish

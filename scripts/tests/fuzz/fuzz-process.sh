@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml uml-debug
+# tier: wide
+# timeout: 1200
+#
+# Hostile processes: scripts/fuzz/process writes what it likes into the rings that
+# it shares with the kernel while it creates, uses and destroys objects of two
+# devices; an honest connection between them must not notice. First the corpus, then
+# new cases from a seed that is the commit's.
+#
+# RHCA_FUZZ_SECONDS (default 60), RHCA_FUZZ_SEED, RHCA_FUZZ_CASE (K or K-L: only these)
+#
+#   a (ra$$)  ====== veth ======  b (rb$$)
+
+. "$(dirname "$0")/../lib/lib.sh"
+. "$TOP/scripts/fuzz/lib.sh"
+
+only_ours
+fuzz_build
+setup_pair 9000
+
+fuzz_corpus process
+fuzz_new_cases process
+fuzz_counters
+wait_check 60 "every object of a hostile process is gone" fuzz_objects_gone
+finish

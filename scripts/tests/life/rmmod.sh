@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: vm uml uml-debug
+# tier: core
+# timeout: 900
+#
+# rmmod is refused while a process uses a device and is clean afterwards: no
+# device, no socket on 4791, no packet handler, no slab cache is left; loading,
+# using and unloading again and again works.
+
+. "$(dirname "$0")/../lib/lib.sh"
+only_ours
+
+for round in 1 2 3; do
+	reload_driver || die "does not load in round $round"
+	setup_pair 1500
+	ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
+	if [ $round = 1 ]; then
+		traffic_start busy "$ia" "$ib" --seconds 600 --read
+		check_fails "rmmod while a process uses the device" rmmod roce_hca 2> /dev/null
+		check "the module is still there" 0 "$(loaded roce_hca; echo $?)"
+		traffic_stop busy 60
+	else
+		pair "round-$round" tcp:1930$round "ibv_rc_pingpong -d $DEV_A -g $ia -p 1930$round -n 10" \
+			"ibv_rc_pingpong -d $DEV_B -g $ib -p 1930$round -n 10 $IP4_A"
+	fi
+	[ $round = 3 ] && { show rdma link del "$DEV_A"; show rdma link del "$DEV_B"; }
+	within 60 "rmmod with devices present and nobody using them (round $round)" rmmod roce_hca
+	check "RDMA devices afterwards" 0 "$(rdma link show | grep -cE "$DEV_A|$DEV_B")"
+	check "sockets on UDP 4791 afterwards" 0 \
+		"$( (in_a cat /proc/net/udp /proc/net/udp6; in_b cat /proc/net/udp /proc/net/udp6) | grep -ci ':12B7 ')"
+	check "packet handlers afterwards" 0 "$(in_a cat /proc/net/ptype | grep -c rhca)"
+	check "slab caches afterwards" 0 "$(cat /proc/slabinfo 2> /dev/null | grep -c '^rhca')"
+	teardown_pair
+done
+finish

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: host
+# tier: core
+# timeout: 900
+#
+# The tools on made-up hosts (tools-unit.py); what make install-tools installs,
+# and that make uninstall-tools leaves nothing; each tool's options are in its
+# manual page and in the completion.
+
+set -u
+cd "$(dirname "$(realpath "$0")")/../../.." || exit
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fails=0
+
+check() { # check WHAT COMMAND...
+	local what=$1
+	shift
+	if "$@" > "$work/out" 2>&1; then
+		echo "ok   $what"
+	else
+		echo "FAIL $what: status $? of: $*"
+		tail -n 30 "$work/out"
+		fails=$((fails + 1))
+	fi
+}
+
+check "the tools on made-up hosts" /usr/bin/python3 -B scripts/tests/tools/tools-unit.py
+
+# --- installing -----------------------------------------------------------------
+
+root=$work/root
+install="DESTDIR=$root PREFIX=/usr"
+# shellcheck disable=SC2086
+check "make install-tools" make -s install-tools $install
+tools=$(cd "$root/usr/sbin" && ls)
+check "there are tools" test "$(echo "$tools" | wc -w)" -ge 7
+for tool in $tools; do
+	check "$tool: runs from where it is installed" "$root/usr/sbin/$tool" --help
+	# Without devices there is something to say, and not a Python one.
+	ROCE_ROOT=$work/none "$root/usr/sbin/$tool" > "$work/said" 2>&1
+	check "$tool: says what is missing" grep -Eqx "(usage: $tool.*|$tool: .*)" <(head -n 1 "$work/said")
+	check "$tool: has a manual page" test -s "$root/usr/share/man/man8/$tool.8"
+	check "$tool: roce_hca(7) points to it" grep -q "^\.Xr $tool 8" "$root/usr/share/man/man7/roce_hca.7"
+	check "$tool: has completion" test -s "$root/usr/share/bash-completion/completions/$tool"
+done
+
+# --- each option is described and completed --------------------------------------
+
+. tools/user/completion/roce-hca.bash
+for tool in $tools; do
+	help=$("tools/user/$tool" --help)
+	for option in $(echo "$help" | grep -oE -- '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u); do
+		check "$tool: manual page has $option" \
+			grep -Eq -- "Fl (. , )?-${option#--}( |\$)" "Documentation/man/$tool.8"
+		COMP_WORDS=("$tool" "$option") COMP_CWORD=1
+		_roce_complete "$tool" "$option" "$tool"
+		check "$tool: $option is completed" test "${COMPREPLY[*]}" = "$option"
+	done
+done
+COMP_WORDS=(cma_roce_mode -m "") COMP_CWORD=2
+_roce_complete cma_roce_mode "" -m
+check "cma_roce_mode -m is completed" test "${COMPREPLY[*]}" = "1 2"
+
+# --- samples ----------------------------------------------------------------------
+
+samples=$root/usr/share/doc/roce-hca/examples
+for sample in modprobe.conf modules-load.conf 90-roce-hca.rules; do
+	check "sample $sample is installed" test -s "$samples/$sample"
+done
+for parameter in $(sed -n 's/^#*options roce_hca //p' "$samples/modprobe.conf"); do
+	check "modprobe sample: ${parameter%%=*} is a parameter" \
+		grep -Eqr "module_param[a-z_]*\(${parameter%%=*}," drivers
+done
+
+# shellcheck disable=SC2086
+check "make uninstall-tools" make -s uninstall-tools $install
+check "nothing is left" test -z "$(find "$root" ! -type d)"
+
+[ $fails -eq 0 ]

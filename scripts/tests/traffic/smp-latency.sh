@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: uml
+# tier: full
+# every: 3
+# timeout: 600
+#
+# Latency tests of perftest: one request at a time, polled, and the next one posted
+# at once, while the packets are handled on another processor than the program's.
+# Whoever publishes a completion before its slot is free shows here: "Couldn't post
+# send". Each is run ROUNDS times (5) for each RoCE version, with MESSAGES (1000).
+#
+#   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
+#   server on CPU 0, packets on 1           client on CPU 1, packets on 0
+
+. "$(dirname "$0")/../lib/lib.sh"
+
+[ "$(nproc)" -ge 2 ] || skip "one processor"
+need ib_send_lat taskset
+setup_pair 9000
+in_a sh -c "echo 2 > /sys/class/net/$IF_A/queues/rx-0/rps_cpus" || die "no RPS"
+in_b sh -c "echo 1 > /sys/class/net/$IF_B/queues/rx-0/rps_cpus" || die "no RPS"
+
+PORT=18800
+for ((round = 1; round <= ${ROUNDS:-5}; round++)); do
+	for type in $(roce_versions); do
+		ia=$(gid_index "$DEV_A" "$type" $IP4_A) ib=$(gid_index "$DEV_B" "$type" $IP4_B)
+		for tool in ib_atomic_lat ib_read_lat ib_write_lat ib_send_lat; do
+			PORT=$((PORT + 1))
+			pair "$tool-$type-$round" tcp:$PORT \
+				"taskset 1 $tool -d $DEV_A -x $ia -p $PORT -F -n ${MESSAGES:-1000}" \
+				"taskset 2 $tool -d $DEV_B -x $ib -p $PORT -F -n ${MESSAGES:-1000} $IP4_A"
+		done
+	done
+done
+finish
