@@ -7,7 +7,7 @@ FUZZ=$WORK/fuzz
 
 fuzz_build() {
 	command -v make > /dev/null && command -v cc > /dev/null || die "no compiler"
-	show make -s -C "$TOP/scripts/fuzz" O="$FUZZ" || die "the fuzzers do not build"
+	show make -s -C "$TOP/scripts/fuzz/src" O="$FUZZ" || die "the fuzzers do not build"
 }
 
 # Frames come in batches from several processes. No receive queue may drop one: each
@@ -114,7 +114,7 @@ fuzz_counters() {
 	done
 }
 
-# --- scripts/fuzz/smp, for the scenarios that churn objects on all processors -----
+# --- scripts/fuzz/src/smp.c, for the scenarios that churn objects on all processors -----
 
 smp_setup() {
 	seed=${RHCA_FUZZ_SEED:-$(fuzz_seed)}

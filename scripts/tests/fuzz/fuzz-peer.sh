@@ -4,7 +4,7 @@
 # tier: wide
 # timeout: 1200
 #
-# A hostile peer: scripts/fuzz/peer holds conversations with the device of host a
+# A hostile peer: scripts/fuzz/src/peer.c holds conversations with the device of host a
 # from host b's wire, in every framing, and breaks their rules; an honest connection
 # between a and b must not notice. First the corpus, which must reach every counter
 # that the corpus names, then new cases from a seed that is the commit's.

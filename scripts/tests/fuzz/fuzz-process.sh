@@ -4,7 +4,7 @@
 # tier: wide
 # timeout: 1200
 #
-# Hostile processes: scripts/fuzz/process writes what it likes into the rings that
+# Hostile processes: scripts/fuzz/src/process.c writes what it likes into the rings that
 # it shares with the kernel while it creates, uses and destroys objects of two
 # devices; an honest connection between them must not notice. First the corpus, then
 # new cases from a seed that is the commit's.

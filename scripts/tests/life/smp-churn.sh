@@ -7,7 +7,7 @@
 # timeout: 900
 #
 # Threads on all processors create, use and destroy objects of the same two devices
-# at once; packets are taken on any processor. See scripts/fuzz/smp.c for what is
+# at once; packets are taken on any processor. See scripts/fuzz/src/smp.c for what is
 # checked. First alone, then while links flap, addresses, MTUs, VLANs and VRFs change
 # and packets are lost, while devices are removed, at last while a whole host goes. That
 # a fence does not wait shows in most runs only, see take_memory_away_often().

@@ -10,8 +10,8 @@
 # the wire that changes; a lab ends with its runner, killed or not.
 
 set -u
-cd "$(dirname "$(realpath "$0")")/../.." || exit
-. scripts/tests/lab-lib.sh
+cd "$(dirname "$(realpath "$0")")/../../.." || exit
+. scripts/tests/lib/lab-lib.sh
 lab_setup
 
 : "the caller"
