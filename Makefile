@@ -83,9 +83,9 @@ install-tools:
 	install -m 755 $(addprefix tools/user/,$(TOOLS)) $(LIBDIR)
 	install -m 644 $(wildcard tools/user/roce_*.py) $(LIBDIR)
 	ln -sf $(addprefix ../lib/roce-hca/,$(TOOLS)) $(SBINDIR)
-	install -m 644 README.md $(wildcard $(addprefix Documentation/*.,rst svg png)) $(DOCDIR)
+	install -m 644 README.md $(wildcard $(addprefix Documentation/*.,rst svg)) $(DOCDIR)
 	install -m 644 $(wildcard Documentation/ABI/testing/*) $(DOCDIR)/ABI
-	install -m 644 $(wildcard Documentation/samples/*) $(DOCDIR)/examples
+	install -m 644 $(wildcard Documentation/samples/* tools/dashboard/*) $(DOCDIR)/examples
 	install -m 644 tools/user/completion/roce-hca.bash $(COMPLETIONDIR)/roce-hca
 	for tool in $(TOOLS); do ln -sf roce-hca $(COMPLETIONDIR)/$$tool; done
 	install -m 644 $(wildcard Documentation/man/*.7) $(MANDIR)/man7

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Check the Grafana dashboard by Grafana's own schema: the types of the package
 # @grafana/schema, by the TypeScript compiler. Grafana's server is neither in Debian nor in
-# the npm registry; its components are, see scripts/dashboard/picture. Wants npm and the registry, once.
+# the npm registry. Wants npm and the registry, once.
 #
 # usage: scripts/check/dashboard.sh
 
@@ -11,7 +11,7 @@ shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
 work=${ROCE_HCA_CACHE:-/var/cache/roce-hca}/dashboard-13.2.3
-dashboard=$PWD/Documentation/samples/grafana-roce.json
+dashboard=$PWD/tools/dashboard/grafana-roce.json
 
 command -v npm > /dev/null || {
 	echo "check-dashboard: no npm" >&2

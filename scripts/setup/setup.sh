@@ -28,7 +28,6 @@ usage() {
 	  cross   compilers and kernel headers of other architectures (only when named)
 	  model   Spin, which checks the model of the send scheduler (only when named)
 	  ucx     a folder with Debian 13's UCX (only when named)
-	  picture  what draws the dashboard's picture, but npm (only when named)
 	  headers-KERNEL  headers of 6.1-cloud, 6.1-rt, 6.12-cloud, 6.12-rt,
 	          newest-cloud or newest-rt (only when named)
 	END
@@ -206,10 +205,6 @@ setup_ucx() {
 	scripts/setup/setup-debian13.sh ucx > /dev/null
 }
 
-setup_picture() {
-	install chromium fonts-inter jq
-}
-
 setup_newest() {
 	scripts/setup/setup-newest.sh > /dev/null
 }
@@ -217,7 +212,7 @@ setup_newest() {
 [ $# -gt 0 ] || set -- build uml vm test connectx newest
 for part; do
 	case $part in
-	build | uml | vm | test | connectx | newest | package | cross | ucx | model | picture)
+	build | uml | vm | test | connectx | newest | package | cross | ucx | model)
 		"setup_$part" ;;
 	headers-6.1-cloud | headers-6.1-rt | headers-6.12-cloud | headers-6.12-rt | \
 	headers-newest-cloud | headers-newest-rt)

@@ -7,8 +7,7 @@
 #
 # Debian's Prometheus, which asks node_exporter: it takes the sample's alerts, and answers
 # every expression of the Grafana dashboard with data of our devices. Traffic comes and
-# goes meanwhile, and so does the link. Documentation/dashboard.png shows the answers with
-# RHCA_PHASE_S=15, see scripts/dashboard/picture.
+# goes meanwhile, and so does the link.
 
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours
@@ -16,8 +15,8 @@ need prometheus promtool prometheus-node-exporter ib_write_bw
 
 setup_pair_here 1500
 ip link set lo up
-SAMPLES=$TOP/Documentation/samples
-PHASE_S=${RHCA_PHASE_S:-3}
+SAMPLES=$TOP/tools/dashboard
+PHASE_S=3
 PORT=$((20000 + $$ % 10000))
 
 check_ok "promtool takes the alerts" promtool check rules "$SAMPLES/prometheus-roce.yml"
@@ -55,13 +54,12 @@ traffic() { # traffic SECONDS SIZE
 		"ib_write_bw -d $DEV_B -x $(gid_index "$DEV_B" v2 $IP4_B) -p 19800 -D $1 -s $2 -F $IP4_A"
 }
 begin=$(date +%s)
-sleep "$PHASE_S"
-traffic "$PHASE_S" 65536
-traffic "$PHASE_S" 512
+sleep $PHASE_S
+traffic $PHASE_S 65536
+traffic $PHASE_S 512
 show_b ip link set "$IF_B" down
-sleep "$PHASE_S"
+sleep $PHASE_S
 show_b ip link set "$IF_B" up
 sleep $((PHASE_S + 2))
-python dashboard.py "$URL" "$SAMPLES/grafana-roce.json" "$begin" "$(date +%s)" \
-	"${RHCA_SHARE:-$WORK}/dashboard.json"
+python dashboard.py "$URL" "$SAMPLES/grafana-roce.json" "$begin" "$(date +%s)"
 finish

@@ -66,7 +66,7 @@ check "cma_roce_mode -m is completed" test "${COMPREPLY[*]}" = "1 2"
 # --- samples ----------------------------------------------------------------------
 
 samples=$root/usr/share/doc/roce-hca/examples
-for sample in modprobe.conf modules-load.conf 90-roce-hca.rules; do
+for sample in modprobe.conf modules-load.conf 90-roce-hca.rules grafana-roce.json prometheus-roce.yml; do
 	check "sample $sample is installed" test -s "$samples/$sample"
 done
 for parameter in $(sed -n 's/^#*options roce_hca //p' "$samples/modprobe.conf"); do
