@@ -10,6 +10,9 @@
 
 #define REAL_TIME_ONLY	1	/* in qp_ts_format: no free running clock */
 
+/* In umr_fence: what a change of a key has to wait for. Else: all before it. */
+enum { UMR_FENCE_SMALL = 1, UMR_FENCE_NONE = 2 };
+
 struct cap_value {
 	u32 bit;
 	u32 bits;
@@ -127,32 +130,69 @@ static const struct {
 	[CAP_ROCE] = { roce, ARRAY_SIZE(roce) },
 };
 
-/* What this run's adapters lack. */
-static bool lacks_free_running, lacks_roce_v1;
+#define OF(type, layout, field, value)	(type), FIELD(layout, field, value)
+#define OF_GENERAL(field, value)	OF(CAP_GENERAL, cmd_hca_cap, field, value)
 
-static const struct {
+/* What this run's adapters may lack, or have besides. Words may stand more than once. */
+static const struct optional_cap {
 	const char *word;
-	bool *lacks;
+	bool without;		/* a word of --without, not of --with */
+	enum cap_type type;
+	struct cap_value cap;
 } optional[] = {
-	{ "free-running", &lacks_free_running }, { "roce-v1", &lacks_roce_v1 },
+	{ "free-running", true, OF(CAP_ROCE, roce_cap, qp_ts_format, REAL_TIME_ONLY) },
+	{ "roce-v1", true, OF(CAP_ROCE, roce_cap, roce_version, 1 << ROCE_V2) },
+	{ "umr-page-size", true, OF_GENERAL(umr_modify_entity_size_disabled, 1) },
+	{ "umr-atomic", true, OF_GENERAL(umr_modify_atomic_disabled, 1) },
+	{ "umr-offset", true, OF_GENERAL(umr_extended_translation_offset, 0) },
+	{ "atomic-order", true, OF(CAP_ATOMIC, atomic_caps,
+				   supported_atomic_req_8B_endianness_mode_1, 0) },
+	{ "page-rights", false, OF_GENERAL(pg, 1) },
+	{ "relaxed-write", false, OF_GENERAL(relaxed_ordering_write, 1) },
+	{ "relaxed-read", false, OF_GENERAL(relaxed_ordering_read_pci_enabled, 1) },
+	{ "relaxed-read", false, OF_GENERAL(relaxed_ordering_read, 1) },
+	{ "relaxed-umr", false, OF_GENERAL(relaxed_ordering_write_umr, 1) },
+	{ "relaxed-umr", false, OF_GENERAL(relaxed_ordering_read_umr, 1) },
+	{ "small-fence", false, OF_GENERAL(umr_fence, UMR_FENCE_SMALL) },
+	{ "no-fence", false, OF_GENERAL(umr_fence, UMR_FENCE_NONE) },
 };
 
-bool caps_take_away(const char *words)
+static bool chosen[ARRAY_SIZE(optional)];
+
+static bool choose(const char *word, size_t length, bool without)
+{
+	bool found = false;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(optional); i++) {
+		if (optional[i].without != without || length != strlen(optional[i].word) ||
+		    memcmp(word, optional[i].word, length))
+			continue;
+		chosen[i] = true;
+		found = true;
+	}
+	return found;
+}
+
+bool caps_choose(const char *words, bool without)
 {
 	size_t length;
-	u32 i;
 
 	for (; *words; words += length + !!words[length]) {
 		length = strcspn(words, ",");
-		for (i = 0; i < ARRAY_SIZE(optional); i++)
-			if (length == strlen(optional[i].word) &&
-			    !memcmp(words, optional[i].word, length))
-				break;
-		if (i == ARRAY_SIZE(optional))
+		if (!choose(words, length, without))
 			return false;
-		*optional[i].lacks = true;
 	}
 	return true;
+}
+
+static void set_chosen(struct caps *caps)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(optional); i++)
+		if (chosen[i])
+			set_all(caps->maximum[optional[i].type], &optional[i].cap, 1);
 }
 
 bool caps_have_roce(const struct caps *caps, u32 version)
@@ -160,14 +200,15 @@ bool caps_have_roce(const struct caps *caps, u32 version)
 	return GET(roce_cap, caps->current[CAP_ROCE], roce_version) >> version & 1;
 }
 
-bool caps_within(u32 type, const u8 *wanted, u32 bytes)
+bool caps_within(const struct caps *caps, u32 type, const u8 *wanted, u32 bytes)
 {
 	const struct cap_value *cap = settable[type].values;
 	u32 i;
 
 	for (i = 0; i < settable[type].count; i++, cap++)
 		if (cap->bit + cap->bits <= bytes * 8 &&
-		    ifc_get_bits(wanted, cap->bit, cap->bits) > cap->value)
+		    ifc_get_bits(wanted, cap->bit, cap->bits) >
+		    ifc_get_bits(caps->maximum[type], cap->bit, cap->bits))
 			return false;
 	return true;
 }
@@ -181,7 +222,9 @@ bool caps_known(const struct caps *caps, u32 type)
 {
 	if (type == CAP_SWITCH_FLOW_TABLE || type == CAP_SWITCH)
 		return manages_switch(caps);
+	/* On-demand paging is asked about where pages can have rights, and is not there */
 	return type == CAP_GENERAL || type == CAP_ETHERNET || type == CAP_ATOMIC ||
+	       (type == CAP_PAGING && GET(cmd_hca_cap, caps->maximum[CAP_GENERAL], pg)) ||
 	       type == CAP_ROCE || type == CAP_FLOW_TABLE;
 }
 
@@ -208,15 +251,12 @@ void caps_init(struct caps *caps, u32 port_number, bool has_switch)
 	SET_ALL(caps->maximum[CAP_ETHERNET], ethernet);
 	SET_ALL(caps->maximum[CAP_ATOMIC], atomic);
 	SET_ALL(caps->maximum[CAP_ROCE], roce);
-	if (lacks_roce_v1)
-		SET(roce_cap, caps->maximum[CAP_ROCE], roce_version, 1 << ROCE_V2);
-	if (lacks_free_running)
-		SET(roce_cap, caps->maximum[CAP_ROCE], qp_ts_format, REAL_TIME_ONLY);
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_receive), flow_table);
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_transmit), flow_table);
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_receive_rdma), flow_table);
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_transmit_rdma), flow_table);
 	if (has_switch)
 		add_switch(caps);
+	set_chosen(caps);
 	memcpy(caps->current, caps->maximum, sizeof(caps->current));
 }

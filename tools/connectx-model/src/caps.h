@@ -8,7 +8,7 @@
 #define CAP_BYTES	4096u
 
 enum cap_type {
-	CAP_GENERAL = 0x0, CAP_ETHERNET = 0x1, CAP_ATOMIC = 0x3, CAP_ROCE = 0x4,
+	CAP_GENERAL = 0x0, CAP_ETHERNET = 0x1, CAP_PAGING = 0x2, CAP_ATOMIC = 0x3, CAP_ROCE = 0x4,
 	CAP_FLOW_TABLE = 0x7, CAP_SWITCH_FLOW_TABLE = 0x8, CAP_SWITCH = 0x9, CAP_TYPES = 0xa,
 };
 
@@ -21,10 +21,10 @@ struct caps {
 enum roce_version { ROCE_V1 = 0, ROCE_V2 = 2 };
 
 /*
- * Words, separated by commas, of what adapters lack that are made from now on. Return:
- * false when one is not known.
+ * Words, separated by commas, of what adapters lack, or have besides, that are made from
+ * now on. Return: false when one is not known.
  */
-bool caps_take_away(const char *words);
+bool caps_choose(const char *words, bool without);
 bool caps_have_roce(const struct caps *caps, u32 version);
 
 /*
@@ -35,7 +35,7 @@ void caps_init(struct caps *caps, u32 port_number, bool has_switch);
 bool caps_known(const struct caps *caps, u32 type);
 
 /* Does the adapter have all that is wanted? */
-bool caps_within(u32 type, const u8 *wanted, u32 bytes);
+bool caps_within(const struct caps *caps, u32 type, const u8 *wanted, u32 bytes);
 
 #define CAP(dev, field)	GET(cmd_hca_cap, (dev)->caps.current[CAP_GENERAL], field)
 

@@ -98,7 +98,7 @@ enum command_status command_set_hca_cap(struct command *cmd)
 		return command_fail(cmd, STATUS_BAD_SYS_STATE, SYND_HCA_STATE);
 	if (!caps_known(&cmd->dev->caps, type))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OP_MOD);
-	if (!caps_within(type, wanted, bytes))
+	if (!caps_within(&cmd->dev->caps, type, wanted, bytes))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_CAPABILITY);
 	/* Of the atomic capabilities only the byte order is the driver's to choose. */
 	if (type == CAP_ATOMIC)

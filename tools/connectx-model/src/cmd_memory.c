@@ -7,8 +7,6 @@
 #include "mkey.h"
 
 #define MKEY_LIST_OFFSET	IFC_BYTES(create_mkey_in)
-#define MIN_PAGE_SHIFT		12u
-#define MAX_PAGE_SHIFT		31u
 #define MAX_OCTWORDS		(1u << 19)
 
 /* An object that is nothing but its number. */
@@ -79,6 +77,8 @@ static void read_context(struct mkey *mkey, const u8 *c)
 	mkey->umr_enabled = GET(mkc, c, umr_en);
 	mkey->remote_invalidate = GET(mkc, c, en_rinval);
 	mkey->unbounded = GET(mkc, c, length64);
+	mkey->relaxed_write = GET(mkc, c, relaxed_ordering_write);
+	mkey->relaxed_read = GET(mkc, c, relaxed_ordering_read);
 	mkey->rights = GET(mkc, c, lr) * RIGHT_LOCAL_READ | GET(mkc, c, lw) * RIGHT_LOCAL_WRITE |
 		       GET(mkc, c, rr) * RIGHT_REMOTE_READ |
 		       GET(mkc, c, rw) * RIGHT_REMOTE_WRITE |
@@ -110,10 +110,35 @@ static bool table_suffices(const struct mkey *mkey)
 	return pages <= mkey->octwords * 2ull;
 }
 
+/* Nothing may stand below the page size but rights, where they were announced. */
+static enum command_status check_pages(struct command *cmd, const struct mkey *mkey, u32 actual)
+{
+	u64 below = (1ull << mkey->page_shift) - 1;
+	u32 i;
+
+	if (mkey->pages_have_rights && !CAP(cmd->dev, pg))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_PAGE_RIGHTS);
+	if (mkey->pages_have_rights)
+		below &= ~(u64)MKEY_PAGE_RIGHTS;
+	for (i = 0; i < actual * 2; i++)
+		if (be64_at(cmd->in + MKEY_LIST_OFFSET + 8 * i) & below)
+			return command_fail(cmd, STATUS_BAD_PARAM, SYND_PAGE_ADDRESS);
+	return STATUS_OK;
+}
+
+static bool ordering_known(const struct device *dev, const struct mkey *mkey)
+{
+	return (!mkey->relaxed_write || CAP(dev, relaxed_ordering_write)) &&
+	       (!mkey->relaxed_read || CAP(dev, relaxed_ordering_read) ||
+		CAP(dev, relaxed_ordering_read_pci_enabled));
+}
+
 static enum command_status check_mkey(struct command *cmd, struct mkey *mkey, u32 actual)
 {
 	if (mkey->mode > MKEY_FIXED_LIST)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_MKEY_MODE);
+	if (!ordering_known(cmd->dev, mkey))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_RELAXED);
 	if (!has_table(mkey)) {
 		mkey->octwords = 0;	/* whatever was said: none can be loaded later */
 		return STATUS_OK;
@@ -121,12 +146,12 @@ static enum command_status check_mkey(struct command *cmd, struct mkey *mkey, u3
 	if (mkey->octwords > MAX_OCTWORDS || !mkey->octwords || actual > mkey->octwords ||
 	    command_rest(cmd, MKEY_LIST_OFFSET) < actual * MKEY_OCTWORD)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_MKEY_XLT);
-	if (mkey->mode == MKEY_PAGES && !mkey->free &&
-	    (mkey->page_shift < MIN_PAGE_SHIFT || mkey->page_shift > MAX_PAGE_SHIFT))
+	if (mkey->mode == MKEY_PAGES &&
+	    (mkey->page_shift < MKEY_MIN_PAGE_SHIFT || mkey->page_shift > MKEY_MAX_PAGE_SHIFT))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_PAGE_SIZE);
 	if (!table_suffices(mkey))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_MKEY_XLT);
-	return STATUS_OK;
+	return mkey->mode == MKEY_PAGES ? check_pages(cmd, mkey, actual) : STATUS_OK;
 }
 
 enum command_status command_create_mkey(struct command *cmd)
@@ -138,9 +163,10 @@ enum command_status command_create_mkey(struct command *cmd)
 
 	mkey->object.destroy = mkey_destroy;
 	read_context(mkey, c);
+	mkey->pages_have_rights = GET(create_mkey_in, cmd->in, pg_access);
 	status = check_mkey(cmd, mkey, actual);
 	mkey->pd = object_find(&cmd->dev->objects, OBJ_PD, mkey->pd_number);
-	if (!status && !mkey->pd && !mkey->free)
+	if (!status && !mkey->pd)
 		status = command_fail(cmd, STATUS_BAD_RESOURCE, SYND_PD);
 	if (!status && has_table(mkey)) {
 		mkey->table = zalloc((u64)mkey->octwords * MKEY_OCTWORD);
@@ -178,6 +204,8 @@ enum command_status command_query_mkey(struct command *cmd)
 	SET(mkc, c, start_addr, mkey->start);
 	SET(mkc, c, len, mkey->bytes);
 	SET(mkc, c, length64, mkey->unbounded);
+	SET(mkc, c, relaxed_ordering_write, mkey->relaxed_write);
+	SET(mkc, c, relaxed_ordering_read, mkey->relaxed_read);
 	SET(mkc, c, log_page_size, mkey->page_shift);
 	SET(mkc, c, translations_octword_size, mkey->octwords);
 	return STATUS_OK;

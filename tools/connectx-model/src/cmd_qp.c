@@ -263,6 +263,19 @@ enum command_status command_destroy_qp(struct command *cmd)
 	return command_destroy(cmd, OBJ_QP, GET(destroy_qp_in, cmd->in, qpn));
 }
 
+/* How much was posted, and how much of it is completed. */
+static void set_counters(struct qp *qp, u8 *c)
+{
+	const u8 *records = dma_at(&qp->dev->dma, qp->doorbell, 8);
+
+	SET(qpc, c, hw_sq_wqebb_counter, qp->sq.fetched - qp->sq.held);
+	SET(qpc, c, sw_sq_wqebb_counter, qp->sq.fetched);
+	if (!qp->has_rq || !records)
+		return;
+	SET(qpc, c, hw_rq_counter, qp->rq.consumed);
+	SET(qpc, c, sw_rq_counter, be32_at(records) & 0xffff);
+}
+
 enum command_status command_query_qp(struct command *cmd)
 {
 	struct qp *qp = qp_find(cmd->dev, GET(query_qp_in, cmd->in, qpn));
@@ -276,6 +289,7 @@ enum command_status command_query_qp(struct command *cmd)
 	SET(qpc, c, next_send_psn, qp->requester.next_psn);
 	SET(qpc, c, last_acked_psn, qp->requester.oldest_psn);
 	SET(qpc, c, next_rcv_psn, qp->responder.expected_psn);
+	set_counters(qp, c);
 	return STATUS_OK;
 }
 

@@ -165,6 +165,23 @@ static void trace_fields(const char *side, const struct ifc_field *field, const 
 	}
 }
 
+void command_trace_mkey(const u8 *context)
+{
+	static const char entry[] = "memory_key_mkey_entry.";
+	const struct ifc_field *field = find_row(MLX5_CMD_OP_CREATE_MKEY)->in_fields;
+	u64 value;
+
+	for (; field->name; field++) {
+		if (strncmp(field->name, entry, sizeof(entry) - 1))
+			continue;
+		value = ifc_get_bits(context, field->bit -
+				     IFC_BIT(create_mkey_in, memory_key_mkey_entry), field->bits);
+		if (value)
+			trace_line(TRACE_FIELD, "  in %s = %#llx", field->name,
+				   (unsigned long long)value);
+	}
+}
+
 static void tell(const struct command *cmd, const struct command_row *row, u8 status)
 {
 	trace(TRACE_COMMAND, "dev%u %s op_mod=%#x in=%u out=%u%s%s%s", cmd->dev->index,

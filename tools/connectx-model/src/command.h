@@ -113,6 +113,9 @@ void command_note(struct command *cmd, const char *format, ...)
 enum command_status command_add(struct command *cmd, int kind, struct object *object);
 enum command_status command_destroy(struct command *cmd, int kind, u32 id);
 
+/* Print the fields of a memory key's context, which work requests have as well. */
+void command_trace_mkey(const u8 *context);
+
 /* Bytes of the input after @at, for a list at the end of a command. */
 static inline u32 command_rest(const struct command *cmd, u32 at)
 {

@@ -35,7 +35,10 @@ static const char usage[] =
 "  --trace-file PATH where traces go (default: standard error)\n"
 "  --pcap PATH       record all frames\n"
 "  --loss PPM, --reorder PPM, --corrupt PPM, --mark PPM   faults of the wire\n"
-"  --without WORDS   what the adapters lack: roce-v1, free-running (before --device)\n"
+"  --without WORDS   what the adapters lack (before --device): roce-v1, free-running,\n"
+"                    umr-page-size, umr-atomic, umr-offset, atomic-order\n"
+"  --with WORDS      what they have besides (before --device): page-rights,\n"
+"                    relaxed-write, relaxed-read, relaxed-umr, small-fence, no-fence\n"
 "  --strict          end at the first violation of the protocol by a driver\n"
 "  --once            end when the last guest has gone\n";
 
@@ -98,7 +101,7 @@ static bool add_device(char *text)
 static struct impairment impairment;
 
 enum { OPT_DEVICE = 1, OPT_CONTROL, OPT_TRACE, OPT_TRACE_FILE, OPT_PCAP, OPT_LOSS, OPT_REORDER,
-       OPT_CORRUPT, OPT_MARK, OPT_WITHOUT, OPT_STRICT, OPT_ONCE, OPT_HELP };
+       OPT_CORRUPT, OPT_MARK, OPT_WITHOUT, OPT_WITH, OPT_STRICT, OPT_ONCE, OPT_HELP };
 
 static const struct option options[] = {
 	{ "device", required_argument, NULL, OPT_DEVICE },
@@ -111,6 +114,7 @@ static const struct option options[] = {
 	{ "corrupt", required_argument, NULL, OPT_CORRUPT },
 	{ "mark", required_argument, NULL, OPT_MARK },
 	{ "without", required_argument, NULL, OPT_WITHOUT },
+	{ "with", required_argument, NULL, OPT_WITH },
 	{ "strict", no_argument, NULL, OPT_STRICT },
 	{ "once", no_argument, NULL, OPT_ONCE },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -144,7 +148,8 @@ static bool take_option(int option)
 		impairment.mark_ppm = atoi(optarg);
 		return true;
 	case OPT_WITHOUT:
-		return caps_take_away(optarg);
+	case OPT_WITH:
+		return caps_choose(optarg, option == OPT_WITHOUT);
 	case OPT_STRICT:
 		trace_strict = true;
 		return true;

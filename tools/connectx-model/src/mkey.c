@@ -73,6 +73,8 @@ static enum mkey_fault through_pages(const struct mkey *mkey, u64 va, u32 bytes,
 
 	if (index >= mkey->octwords * 2ull)
 		return MKEY_NO_TRANSLATION;
+	if (mkey->pages_have_rights && !(mkey->table[8 * index + 7] & MKEY_PAGE_RIGHTS))
+		return MKEY_NO_TRANSLATION;
 	out->address = (be64_at(mkey->table + 8 * index) & MTT_ADDRESS & ~(page - 1)) +
 		       (offset & (page - 1));
 	out->bytes = MIN(bytes, page - (offset & (page - 1)));

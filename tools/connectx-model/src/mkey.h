@@ -25,6 +25,9 @@ enum mkey_mode { MKEY_PHYSICAL = 0, MKEY_PAGES = 1, MKEY_LIST = 2, MKEY_FIXED_LI
 #define MKEY_ANY_QPN		0xffffffu
 #define MKEY_ANY_PD		0xffffffffu	/* the driver's own registration queue */
 #define MKEY_OCTWORD		16u
+#define MKEY_MIN_PAGE_SHIFT	12u
+#define MKEY_MAX_PAGE_SHIFT	31u
+#define MKEY_PAGE_RIGHTS	3u	/* in an entry: read, write */
 
 struct mkey {
 	struct object object;
@@ -36,6 +39,9 @@ struct mkey {
 	bool umr_enabled;
 	bool remote_invalidate;
 	bool unbounded;		/* length64: all of memory */
+	bool pages_have_rights;	/* an entry without any is not there */
+	bool relaxed_write;
+	bool relaxed_read;
 	u8 rights;
 	u32 qpn;
 	u64 start;

@@ -42,6 +42,9 @@
 	X(SYND_MKEY_MODE,	"memory key access mode not modelled") \
 	X(SYND_MKEY_XLT,	"translation list shorter than the key's length needs") \
 	X(SYND_PAGE_SIZE,	"page size out of range") \
+	X(SYND_PAGE_RIGHTS,	"rights of pages without the capability for them") \
+	X(SYND_PAGE_ADDRESS,	"a page's address has bits below the page size") \
+	X(SYND_RELAXED,		"relaxed ordering without the capability for it") \
 	X(SYND_FLOW_TABLE,	"no such flow table, or wrong type or level") \
 	X(SYND_FLOW_GROUP,	"no such flow group, or its range overlaps") \
 	X(SYND_FLOW_INDEX,	"flow index outside its table or group") \

@@ -16,8 +16,15 @@ enum {
 #define FLAG_FAIL_IF_FREE	0x40u
 #define FLAG_FAIL_IF_NOT_FREE	0x20u
 #define FLAG_OFFSET		0x10u
+#define MASK_PAGE_SIZE		(1ull << 1)
+#define MASK_PD			(1ull << 7)
+#define MASK_ATOMIC		(1ull << 21)
+#define MASK_RELAXED_WRITE	(1ull << 25)
 #define MASK_FREE		(1ull << 29)
+#define MASK_RELAXED_READ	(1ull << 47)
 #define MASK_UPDATABLE		0x0000840022fe71c3ull
+#define GROUP_OCTWORDS		4u	/* page addresses come in 64 bytes */
+#define LIST_ALIGN		2048u	/* of a list that is not in the request itself */
 
 struct update {
 	struct device *dev;
@@ -96,6 +103,16 @@ static void set_atomic(struct update *u)
 	set_right(u, RIGHT_REMOTE_ATOMIC, GET(mkc, u->context, a));
 }
 
+static void set_relaxed_write(struct update *u)
+{
+	u->mkey->relaxed_write = GET(mkc, u->context, relaxed_ordering_write);
+}
+
+static void set_relaxed_read(struct update *u)
+{
+	u->mkey->relaxed_read = GET(mkc, u->context, relaxed_ordering_read);
+}
+
 static void set_free(struct update *u)
 {
 	u->mkey->free = GET(mkc, u->context, free);
@@ -109,14 +126,50 @@ static const struct {
 	{ 0, set_length }, { 1, set_page_size }, { 6, set_start }, { 7, set_pd },
 	{ 8, set_remote_invalidate }, { 13, set_key }, { 14, set_qpn }, { 17, set_local_read },
 	{ 18, set_local_write }, { 19, set_remote_read }, { 20, set_remote_write },
-	{ 21, set_atomic }, { 29, set_free },
+	{ 21, set_atomic }, { 25, set_relaxed_write }, { 29, set_free },
+	{ 47, set_relaxed_read },
 };
+
+/* What a request may change on this adapter. */
+static u64 updatable(const struct device *dev)
+{
+	u64 mask = MASK_UPDATABLE;
+
+	if (CAP(dev, umr_modify_entity_size_disabled))
+		mask &= ~MASK_PAGE_SIZE;
+	if (CAP(dev, umr_modify_atomic_disabled) || !CAP(dev, atomic))
+		mask &= ~MASK_ATOMIC;
+	if (!CAP(dev, relaxed_ordering_write_umr))
+		mask &= ~MASK_RELAXED_WRITE;
+	if (!CAP(dev, relaxed_ordering_read_umr))
+		mask &= ~MASK_RELAXED_READ;
+	return mask;
+}
+
+/* Is the new context one that CREATE_MKEY would take as well? */
+static bool context_good(struct device *dev, const struct mkey *mkey, const u8 *context,
+			 u64 mask)
+{
+	u32 shift = GET(mkc, context, log_page_size);
+
+	if ((mask & MASK_PD) && !object_find(&dev->objects, OBJ_PD, GET(mkc, context, pd)))
+		return false;
+	return !(mask & MASK_PAGE_SIZE) || mkey->mode != MKEY_PAGES ||
+	       (shift >= MKEY_MIN_PAGE_SHIFT && shift <= MKEY_MAX_PAGE_SHIFT);
+}
 
 static bool precondition(const struct mkey *mkey, u8 flags)
 {
 	if ((flags & FLAG_FAIL_IF_FREE) && mkey->free)
 		return false;
 	return !(flags & FLAG_FAIL_IF_NOT_FREE) || mkey->free;
+}
+
+static u64 offset_of(const u8 *wqe)
+{
+	if (!(wqe[UMR_FLAGS] & FLAG_OFFSET))
+		return 0;
+	return be16_at(wqe + UMR_OFFSET) | (u64)be32_at(wqe + UMR_OFFSET_HIGH) << 16;
 }
 
 /* Where the new translations come from: the WQE itself, or memory it names. */
@@ -135,34 +188,73 @@ static bool fetch_translations(struct device *dev, u32 pd, bool reserved_lkey, c
 	if (wqe_bytes < UMR_DATA + 16)
 		return false;
 	who.key = be32_at(wqe + UMR_DATA + 4);
-	bytes = MIN(bytes, be32_at(wqe + UMR_DATA));
+	if (be32_at(wqe + UMR_DATA) < bytes || be64_at(wqe + UMR_DATA + 8) % LIST_ALIGN) {
+		violation("dev%u: UMR: list of %u bytes at %#llx, %u are needed", dev->index,
+			  be32_at(wqe + UMR_DATA),
+			  (unsigned long long)be64_at(wqe + UMR_DATA + 8), bytes);
+		return false;
+	}
 	return !mkey_read(dev, &who, be64_at(wqe + UMR_DATA + 8), to, bytes);
+}
+
+/* Does the part of the table exist, and is it one that a request can name? */
+static bool part_good(const struct device *dev, const struct mkey *mkey, u32 octwords, u64 offset)
+{
+	if (offset > UINT16_MAX && !CAP(dev, umr_extended_translation_offset))
+		return false;
+	if (mkey->mode == MKEY_PAGES && (octwords % GROUP_OCTWORDS || offset % GROUP_OCTWORDS))
+		return false;
+	return offset <= mkey->octwords && octwords <= mkey->octwords - offset;
+}
+
+/* Below the smallest page size there are rights of the page and nothing else. */
+static bool entries_good(const struct mkey *mkey, const u8 *list, u32 octwords)
+{
+	u32 i;
+
+	for (i = 0; mkey->mode == MKEY_PAGES && i < octwords * 2; i++)
+		if (be64_at(list + 8 * i) & ((1u << MKEY_MIN_PAGE_SHIFT) - 1) & ~MKEY_PAGE_RIGHTS)
+			return false;
+	return true;
 }
 
 static enum cqe_syndrome load_translations(struct device *dev, struct mkey *mkey, u32 pd,
 					   bool reserved_lkey, const u8 *wqe, u32 wqe_bytes)
 {
-	u32 octwords = be16_at(wqe + UMR_OCTWORDS), offset = 0;
+	u32 octwords = be16_at(wqe + UMR_OCTWORDS);
+	u64 offset = offset_of(wqe);
 	enum cqe_syndrome result = CQE_OK;
 	u8 *list;
 
-	if (wqe[UMR_FLAGS] & FLAG_OFFSET)
-		offset = be16_at(wqe + UMR_OFFSET) | be32_at(wqe + UMR_OFFSET_HIGH) << 16;
 	if (!octwords)
 		return CQE_OK;
-	if (offset > mkey->octwords || octwords > mkey->octwords - offset) {
-		violation("dev%u: UMR of key %#x: %u octwords at %u, room for %u", dev->index,
-			  mkey->object.id, octwords, offset, mkey->octwords);
+	if (!part_good(dev, mkey, octwords, offset)) {
+		violation("dev%u: UMR of key %#x: %u octwords at %llu, room for %u", dev->index,
+			  mkey->object.id, octwords, (unsigned long long)offset, mkey->octwords);
 		return CQE_LOCAL_QP_OP;
 	}
 	list = zalloc(octwords * MKEY_OCTWORD);
 	if (fetch_translations(dev, pd, reserved_lkey, wqe, wqe_bytes, list,
-			       octwords * MKEY_OCTWORD))
+			       octwords * MKEY_OCTWORD) && entries_good(mkey, list, octwords))
 		memcpy(mkey->table + offset * MKEY_OCTWORD, list, octwords * MKEY_OCTWORD);
 	else
 		result = CQE_LOCAL_PROTECTION;
 	free(list);
+	mkey->pages_have_rights = true;
 	return result;
+}
+
+/* In the form of a command, so that both can be compared between drivers. */
+static void trace_umr(const struct device *dev, const u8 *wqe, u64 mask)
+{
+	trace(TRACE_WQE, "dev%u UMR op_mod=%#x in=%u out=0", dev->index,
+	      wqe[UMR_FLAGS] & ~FLAG_OFFSET, be16_at(wqe + UMR_OCTWORDS) * MKEY_OCTWORD);
+	if (!(trace_topics & TRACE_FIELD) || !(trace_topics & TRACE_WQE))
+		return;
+	trace_line(TRACE_FIELD, "  in mkey_mask = %#llx", (unsigned long long)mask);
+	trace_line(TRACE_FIELD, "  in xlt_offset = %#llx", (unsigned long long)offset_of(wqe));
+	trace_line(TRACE_FIELD, "  in fence = %#x", wqe[11] >> 5);
+	command_trace_mkey(wqe + UMR_CONTEXT);
 }
 
 enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, const u8 *wqe,
@@ -182,15 +274,16 @@ enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, cons
 	if (!u.mkey || !u.mkey->umr_enabled || !precondition(u.mkey, wqe[UMR_FLAGS]))
 		return CQE_MW_BIND;
 	mask = be64_at(wqe + UMR_MASK);
-	if (mask & ~MASK_UPDATABLE) {
-		violation("dev%u: UMR mask %#llx has bits that are not modelled", dev->index,
-			  (unsigned long long)mask);
+	u.context = wqe + UMR_CONTEXT;
+	trace_umr(dev, wqe, mask);
+	if ((mask & ~updatable(dev)) || !context_good(dev, u.mkey, u.context, mask)) {
+		violation("dev%u: UMR of key %#x, mask %#llx: a field that cannot be changed so",
+			  dev->index, u.mkey->object.id, (unsigned long long)mask);
 		return CQE_LOCAL_QP_OP;
 	}
 	result = load_translations(dev, u.mkey, pd, reserved_lkey, wqe, bytes);
 	if (result)
 		return result;
-	u.context = wqe + UMR_CONTEXT;
 	for (i = 0; i < ARRAY_SIZE(updates); i++)
 		if (mask >> updates[i].bit & 1)
 			updates[i].set(&u);

@@ -60,6 +60,53 @@ def handles(guest):
     expect('domain-freed-twice', guest.status('dealloc_pd', {'pd': pd}), g.BAD_RESOURCE)
 
 
+PAGES_MODE = 1
+
+
+def key_of_pages(pd, entry=None, shift=12, **more):
+    """For guest.run(): a key of one group of pages, with a list of them or free."""
+    fields = {'access_mode_1_0': PAGES_MODE, 'umr_en': 1, 'lr': 1, 'qpn': ANY_QPN, 'pd': pd,
+              'translations_octword_size': 4, 'log_page_size': shift, 'free': entry is None,
+              'len': 0 if entry is None else 4096}
+    fields.update(more)
+    head = {'memory_key_mkey_entry.' + name: value for name, value in fields.items()
+            if name != 'pg_access'}
+    head['pg_access'] = more.get('pg_access', 0)
+    if entry is None:
+        return {'fields': head}
+    head['translations_octword_actual_size'] = 4
+    return {'fields': head, 'rest': entry.to_bytes(8, 'big') + bytes(56)}
+
+
+def keys_of_pages(guest, name, wanted):
+    """Statuses of each of these, by name; the keys are left behind."""
+    pd = guest.create('alloc_pd', 'pd')
+    keys = {
+        'free': key_of_pages(pd), 'full': key_of_pages(pd, 0x1000),
+        'no-page-size': key_of_pages(pd, shift=0), 'no-domain': key_of_pages(pd + 9),
+        'below-page-size': key_of_pages(pd, 0x1004), 'rights-unsaid': key_of_pages(pd, 0x1003),
+        'rights': key_of_pages(pd, 0x1003, pg_access=1),
+        'large-page': key_of_pages(pd, 0x201000, shift=21),
+        'relaxed-write': key_of_pages(pd, relaxed_ordering_write=1),
+        'relaxed-read': key_of_pages(pd, relaxed_ordering_read=1)}
+    for key, arguments in keys.items():
+        expect('%s-%s' % (name, key), guest.status('create_mkey', **arguments),
+               wanted.get(key, g.BAD_PARAM))
+
+
+def page_keys(program):
+    good = {'free': g.OK, 'full': g.OK, 'no-domain': g.BAD_RESOURCE}
+    for name, options, more in (
+            ('key', [], {}),
+            ('rights-key', ['--with', 'page-rights'], {'rights': g.OK}),
+            ('relaxed-key', ['--with', 'relaxed-write,relaxed-read'],
+             {'relaxed-write': g.OK, 'relaxed-read': g.OK})):
+        model = Model(program, '', options=options)
+        model.guests[0].start()
+        keys_of_pages(model.guests[0], name, {**good, **more})
+        model.end()
+
+
 def flow_tables(guest):
     tables = [guest.create('create_flow_table', 'table_id',
                            {'flow_table_context.log_size': 4}) for _ in range(2)]
@@ -296,6 +343,7 @@ def main():
     pages(model)
     teardown(model.guests[0])
     expect('end', model.end(), 0)
+    page_keys(program)
     link_aggregation(program)
     switch(program)
     strict(program)
