@@ -111,12 +111,14 @@ int rhca_mlx5_query_cc_param(struct mlx5_core_dev *mdev,
 }
 
 /*
- * A bit can select two fields (mode and priority of CNPs): what the other one has
- * is written back.
+ * A bit can select two fields (mode and priority of CNPs): what the other one has is
+ * written back. But a priority counts in mode 0 alone, so who sets it wants that.
  */
-static int modify_set(struct mlx5_core_dev *mdev, const struct layout *layout,
-		      u32 value, void *in, void *out)
+static int modify_set(struct mlx5_core_dev *mdev,
+		      enum rhca_mlx5_cc_param param, u32 value, void *in,
+		      void *out)
 {
+	const struct layout *layout = &layouts[param];
 	u32 answer[MLX5_ST_SZ_DW(modify_cong_params_out)] = {};
 	void *set = MLX5_ADDR_OF(modify_cong_params_in, in,
 				 congestion_parameters);
@@ -131,6 +133,8 @@ static int modify_set(struct mlx5_core_dev *mdev, const struct layout *layout,
 	       MLX5_FLD_SZ_BYTES(modify_cong_params_in,
 				 congestion_parameters));
 	set_field(set, layout, value);
+	if (param == RHCA_MLX5_NP_CNP_PRIO)
+		set_field(set, &layouts[RHCA_MLX5_NP_CNP_PRIO_MODE], 0);
 	*select = cpu_to_be32(BIT(layout->select));
 	MLX5_SET(modify_cong_params_in, in, opcode,
 		 MLX5_CMD_OP_MODIFY_CONG_PARAMS);
@@ -160,7 +164,7 @@ int rhca_mlx5_modify_cc_param(struct mlx5_core_dev *mdev,
 	in = kzalloc(MLX5_ST_SZ_BYTES(modify_cong_params_in), GFP_KERNEL);
 	out = kzalloc(MLX5_ST_SZ_BYTES(query_cong_params_out), GFP_KERNEL);
 	if (in && out)
-		ret = modify_set(mdev, layout, value, in, out);
+		ret = modify_set(mdev, param, value, in, out);
 	kfree(out);
 	kfree(in);
 	return ret;
