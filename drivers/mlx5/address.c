@@ -12,6 +12,7 @@
 
 #define HAS_GRH		BIT(30)	/* of grh_gid_fl */
 #define GID_INDEX_SHIFT	20
+#define ECT_0		BIT(1)	/* of tclass: switches may mark what they would drop */
 #define PRIORITY_SHIFT	1	/* of stat_rate_sl: a bit less than a service level */
 
 static void set_av(struct mlx5_av *av, const struct rhca_address *address)
@@ -22,7 +23,7 @@ static void set_av(struct mlx5_av *av, const struct rhca_address *address)
 	ether_addr_copy(av->rmac, address->dmac);
 	memcpy(av->rgid, flow->dgid.raw, sizeof(av->rgid));
 	av->stat_rate_sl = rhca_address_priority(address) << PRIORITY_SHIFT;
-	av->tclass = flow->tclass;
+	av->tclass = flow->tclass | (flow->encap == RHCA_V1 ? 0 : ECT_0);
 	av->hop_limit = rhca_address_hop_limit(address);
 	av->grh_gid_fl = cpu_to_be32(HAS_GRH | flow->flow_label |
 				     address->sgid_index << GID_INDEX_SHIFT);
