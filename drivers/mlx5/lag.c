@@ -78,6 +78,17 @@ void rhca_mlx5_lag_exit(struct rhca_mlx5 *hca)
 	mlx5_cmd_destroy_vport_lag(hca->mdev);
 }
 
+/*
+ * In a LAG each queue pair has a port, or all would send by one; unless tables of the
+ * adapter choose for each packet, by its hash, which they do for those without a port.
+ */
+static bool queues_choose(const struct rhca_mlx5 *hca)
+{
+	return hca->lag_ports &&
+	       !(mlx5_lag_mode_is_hash(hca->mdev) &&
+		 MLX5_CAP_PORT_SELECTION(hca->mdev, port_select_flow_table_bypass));
+}
+
 /**
  * rhca_mlx5_lag_assign - The port by which a new queue pair sends
  * @hca: the function
@@ -86,13 +97,12 @@ void rhca_mlx5_lag_exit(struct rhca_mlx5 *hca)
  * One after the other gets the next port, as mlx5_ib has it.
  *
  * Context: any.
- * Return: the port, from 1; 0 leaves it to the firmware, which does so for QP1, and
+ * Return: the port, from 1; 0 leaves it to the adapter: for QP1, where tables choose, and
  * where there is no LAG.
  */
 u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 {
-	if (!hca->lag_ports || type == IB_QPT_GSI ||
-	    !MLX5_CAP_GEN(hca->mdev, lag_tx_port_affinity))
+	if (!queues_choose(hca) || type == IB_QPT_GSI)
 		return 0;
 	return (u32)atomic_inc_return(&hca->lag_assigned) % hca->lag_ports + 1;
 }
@@ -105,12 +115,12 @@ u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
  *
  * Context: any.
  * Return: the port, from 1; 0 where ib_core did not ask the bond (it does so for the
- * kernel's connections alone), or a queue pair cannot change it.
+ * kernel's connections alone), a queue pair cannot change it, or none has one.
  */
 u8 rhca_mlx5_lag_port_of(struct rhca_mlx5 *hca, const struct ib_qp_attr *attr,
 			 int mask)
 {
-	if (!hca->lag_ports || !(mask & IB_QP_AV) || !attr->xmit_slave ||
+	if (!queues_choose(hca) || !(mask & IB_QP_AV) || !attr->xmit_slave ||
 	    !MLX5_CAP_GEN(hca->mdev, init2_lag_tx_port_affinity))
 		return 0;
 	return mlx5_lag_get_slave_port(hca->mdev, attr->xmit_slave);
