@@ -2,6 +2,7 @@
 /*
  * Completion queues: create, resize, destroy, arm. Reading them is in poll.c.
  */
+#include <linux/interrupt.h>
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
@@ -14,7 +15,10 @@
 #define CQE_BYTES	64
 #define OWNER_INVALID	(MLX5_CQE_INVALID << 4)
 
-/* Called by mlx5_core in the interrupt of the event queue */
+/*
+ * Called by mlx5_core: for a CQ of the kernel in the interrupt of the event queue, for one
+ * of a process in a tasklet, since there may be many of those on one event queue.
+ */
 static void raise_completion(struct mlx5_core_cq *hw, struct mlx5_eqe *eqe)
 {
 	struct ib_cq *ibcq = &container_of(hw, struct rhca_mlx5_cq, hw)->ibcq;
@@ -134,6 +138,23 @@ static int tell_number(const struct rhca_mlx5_cq *cq, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
 }
 
+/*
+ * Destroy a new CQ that the process could not be told of. Nobody can try again: where the
+ * adapter keeps it, it writes completions to the memory of the entries, so they are lost
+ * with it. But events find it no more, and when those under way have ended it may be freed.
+ */
+static int abandon(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
+{
+	int ret = mlx5_core_destroy_cq(mdev, &cq->hw);
+
+	if (!ret)
+		return 0;
+	synchronize_irq(cq->hw.irqn);
+	mlx5_cq_put(&cq->hw);
+	wait_for_completion(&cq->hw.free);
+	return ret;
+}
+
 int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			rhca_create_cq_arg *arg)
 {
@@ -158,7 +179,8 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	INIT_LIST_HEAD(&cq->senders);
 	INIT_LIST_HEAD(&cq->receivers);
 	cq->log_entries = spec.log_entries;
-	cq->hw.comp = raise_completion;
+	cq->hw.comp = udata ? mlx5_add_cq_to_tasklet : raise_completion;
+	cq->hw.tasklet_ctx.comp = raise_completion;
 	cq->hw.event = raise_event;
 	ret = udata ? pin_cq(cq, udata, &spec) : alloc_kernel(cq, hca, &spec);
 	if (ret)
@@ -174,7 +196,8 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return 0;
 
 err_destroy:
-	mlx5_core_destroy_cq(hca->mdev, &cq->hw);
+	if (abandon(cq, hca->mdev))
+		return ret;
 err_free:
 	rhca_mlx5_buffer_free(&cq->buffer, hca->mdev);
 	return ret;

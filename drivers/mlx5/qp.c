@@ -276,8 +276,11 @@ static void free_memory(struct rhca_mlx5_qp *qp)
 	free_records(qp);
 }
 
-/* The adapter's part: make it, let events and completions find it */
-static int create_numbered(struct rhca_mlx5_qp *qp)
+/*
+ * The adapter's part: make it, let events and completions find it. Where an error leaves
+ * the adapter with the queue pair, *@is_lost says so: its memory is lost with it.
+ */
+static int create_numbered(struct rhca_mlx5_qp *qp, bool *is_lost)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
 	struct rhca_mlx5_new_qp new;
@@ -289,7 +292,7 @@ static int create_numbered(struct rhca_mlx5_qp *qp)
 	qp->spec.ece = new.ece;
 	ret = rhca_mlx5_number_add(&hca->qps, new.number, &qp->numbered);
 	if (ret)
-		rhca_mlx5_destroy_hw_qp(hca->mdev, new.number);
+		*is_lost = rhca_mlx5_give_qp_back(hca->mdev, new.number);
 	return ret;
 }
 
@@ -315,6 +318,7 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 			struct ib_udata *udata)
 {
 	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
+	bool is_lost = false;
 	int ret;
 
 	ret = check_init(rhca_mlx5_mdev(base->ibqp.device), init,
@@ -327,7 +331,7 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	ret = get_memory(qp, init, udata);
 	if (ret)
 		return ret;
-	ret = create_numbered(qp);
+	ret = create_numbered(qp, &is_lost);
 	if (ret)
 		goto err_free;
 	ret = udata ? rhca_mlx5_qp_answer(qp, udata) : 0;
@@ -347,7 +351,8 @@ err_destroy:
 		return ret;
 	}
 err_free:
-	free_memory(qp);
+	if (!is_lost)
+		free_memory(qp);
 	return ret;
 }
 

@@ -132,10 +132,13 @@ static bool is_xrc(const struct rhca_mlx5_srq *srq)
 	return srq->ibsrq.srq_type == IB_SRQT_XRC;
 }
 
-/* The adapter's part: make it, let events find it, tell the process */
+/*
+ * The adapter's part: make it, let events find it, tell the process. Where an error leaves
+ * the adapter with the queue, which it reads, *@is_lost says so.
+ */
 static int create_numbered(struct rhca_mlx5_srq *srq,
 			   const struct rhca_mlx5_srq_spec *spec,
-			   struct ib_udata *udata)
+			   struct ib_udata *udata, bool *is_lost)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(srq->ibsrq.device);
 	u32 number;
@@ -155,7 +158,7 @@ static int create_numbered(struct rhca_mlx5_srq *srq,
 err_remove:
 	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
 err_destroy:
-	rhca_mlx5_destroy_hw_srq(hca->mdev, spec->is_xrc, number);
+	*is_lost = rhca_mlx5_destroy_hw_srq(hca->mdev, spec->is_xrc, number);
 	return ret;
 }
 
@@ -186,6 +189,7 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 {
 	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
 	struct rhca_mlx5_srq_spec spec;
+	bool is_lost = false;
 	int ret;
 
 	ret = check_init(rhca_mlx5_mdev(ibsrq->device), init);
@@ -199,9 +203,10 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	ret = udata ? pin_srq(srq, udata, &spec) : alloc_kernel(srq, &spec);
 	if (ret)
 		return ret;
-	ret = create_numbered(srq, &spec, udata);
+	ret = create_numbered(srq, &spec, udata, &is_lost);
 	if (ret) {
-		free_memory(srq);
+		if (!is_lost)
+			free_memory(srq);
 		return ret;
 	}
 	ibsrq->ext.xrc.srq_num = srq->numbered.number;
