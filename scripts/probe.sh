@@ -65,6 +65,8 @@ have HAVE_MLX5_END_OF_LIST	linux/mlx5/driver.h	' mlx5_core_get_terminate_scatter
 have HAVE_MLX5_WC_SUPPORT	linux/mlx5/driver.h	' mlx5_wc_support_get\('
 have HAVE_VM_FLAGS_CLEAR	linux/mm.h	' vm_flags_clear\('
 have HAVE_MLX5_LAG_DEMUX	linux/mlx5/lag.h	' mlx5_lag_demux_init\('
+have HAVE_MLX5_RELAXED_READ_PCI	linux/mlx5/mlx5_ifc.h	'relaxed_ordering_read_pci_enabled\['
+have HAVE_MLX5_NODE_GUID_OF_VPORT linux/mlx5/vport.h	'mlx5_query_nic_vport_node_guid\([^)]*bool other_vport'
 have HAVE_RDMA_ITER		rdma/iter.h		'ib_block_iter'
 have HAVE_KUNIT_VISIBILITY	kunit/visibility.h	'EXPORT_SYMBOL_IF_KUNIT\(symbol\)'
 have HAVE_KUNIT_STATIC_STUB	kunit/static_stub.h	'define KUNIT_STATIC_STUB_REDIRECT'

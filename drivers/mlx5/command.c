@@ -9,6 +9,7 @@
 
 #include "buffer.h"
 #include "command.h"
+#include "key_access.h"
 
 #define ANY_QP		0xffffff
 #define OCTWORDS_IN_GROUP 4
@@ -87,15 +88,6 @@ static u32 octwords_of(const struct rhca_mlx5_key_spec *spec)
 	return ALIGN(spec->num_pages, 8) / 2;
 }
 
-static void set_rights(void *mkc, int access)
-{
-	MLX5_SET(mkc, mkc, a, !!(access & IB_ACCESS_REMOTE_ATOMIC));
-	MLX5_SET(mkc, mkc, rw, !!(access & IB_ACCESS_REMOTE_WRITE));
-	MLX5_SET(mkc, mkc, rr, !!(access & IB_ACCESS_REMOTE_READ));
-	MLX5_SET(mkc, mkc, lw, !!(access & IB_ACCESS_LOCAL_WRITE));
-	MLX5_SET(mkc, mkc, lr, 1);
-}
-
 static u8 access_mode(const struct rhca_mlx5_key_spec *spec)
 {
 	if (spec->is_window)
@@ -104,10 +96,11 @@ static u8 access_mode(const struct rhca_mlx5_key_spec *spec)
 				 MLX5_MKC_ACCESS_MODE_MTT;
 }
 
-static void set_key(void *mkc, const struct rhca_mlx5_key_spec *spec)
+static void set_key(struct mlx5_core_dev *mdev, void *mkc,
+		    const struct rhca_mlx5_key_spec *spec)
 {
 	MLX5_SET(mkc, mkc, access_mode_1_0, access_mode(spec));
-	set_rights(mkc, spec->access);
+	rhca_mlx5_set_key_access(mdev, mkc, spec->access);
 	MLX5_SET(mkc, mkc, free, spec->by_requests);
 	MLX5_SET(mkc, mkc, umr_en, !spec->unbounded);
 	MLX5_SET(mkc, mkc, en_rinval, spec->remote_invalidate);
@@ -120,18 +113,23 @@ static void set_key(void *mkc, const struct rhca_mlx5_key_spec *spec)
 	MLX5_SET(mkc, mkc, translations_octword_size, octwords_of(spec));
 }
 
-/**
- * rhca_mlx5_list_pages - Where a key's pages are, as the adapter reads it
- * @spec: the key, with pinned memory
- * @list: room for all of them
+/*
+ * Where the key's pages are. Whether their addresses may have rights in them depends on
+ * the adapter, and is said.
  */
-void rhca_mlx5_list_pages(const struct rhca_mlx5_key_spec *spec, __be64 *list)
+static void list_pages(const struct mlx5_core_dev *mdev, void *in,
+		       const struct rhca_mlx5_key_spec *spec)
 {
+	__be64 *list = MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt);
+	bool with_rights = MLX5_CAP_GEN(mdev, pg);
+	u64 rights = with_rights ? RHCA_MLX5_PAGE_RIGHTS : 0;
 	struct ib_block_iter it;
 
+	MLX5_SET(create_mkey_in, in, pg_access, with_rights);
+	MLX5_SET(create_mkey_in, in, translations_octword_actual_size,
+		 octwords_of(spec));
 	rdma_umem_for_each_dma_block(spec->umem, &it, BIT(spec->page_shift)) {
-		*list = cpu_to_be64(rdma_block_iter_dma_address(&it) |
-				    RHCA_MLX5_PAGE_RIGHTS);
+		*list = cpu_to_be64(rdma_block_iter_dma_address(&it) | rights);
 		list++;
 	}
 }
@@ -152,13 +150,10 @@ int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 	if (!in)
 		return -ENOMEM;
 	mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
-	set_key(mkc, spec);
+	set_key(mdev, mkc, spec);
 	MLX5_SET(mkc, mkc, mkey_7_0, variant);
-	if (spec->umem) {
-		rhca_mlx5_list_pages(spec, MLX5_ADDR_OF(create_mkey_in, in, klm_pas_mtt));
-		MLX5_SET(create_mkey_in, in, translations_octword_actual_size,
-			 octwords_of(spec));
-	}
+	if (spec->umem)
+		list_pages(mdev, in, spec);
 	*key = variant;		/* older kernels add the rest to it */
 	ret = mlx5_core_create_mkey(mdev, key, in, bytes);
 	if (ret)

@@ -87,9 +87,13 @@ static void describe(struct ib_ucontext *ibucontext,
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;
 	/* Where in the page that rhca_mlx5_mmap() has for it */
-	resp->hca_core_clock_offset =
-		offset_in_page(offsetof(struct mlx5_init_seg, internal_timer_h));
-	resp->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
+	if (rhca_mlx5_offers_clock()) {
+		resp->hca_core_clock_offset =
+			offset_in_page(offsetof(struct mlx5_init_seg,
+						internal_timer_h));
+		resp->comp_mask |=
+			MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET;
+	}
 	if (mdev->clock_info)
 		resp->clock_info_versions = BIT(MLX5_IB_CLOCK_INFO_V1);
 	if (rhca_mlx5_has_real_time(mdev))

@@ -20,28 +20,27 @@ struct mlx5_flow_table;
 struct rhca_mlx5_umr_queue;
 struct rhca_mlx5_xrc_parts;
 
-#define RHCA_MLX5_MAX_FAST_REG_PAGES	1024
-
-/* One page of the host has the list of a key's pages */
-#define RHCA_MLX5_UMR_MAX_PAGES_LOG	9
-
-/* The smallest has the pages that go into one group of the adapter's */
+/* The smallest has the pages that go into one group of the adapter's, the largest 1 GiB */
 #define RHCA_MLX5_KEY_MIN_PAGES_LOG	3
+#define RHCA_MLX5_KEY_MAX_PAGES_LOG	18
 #define RHCA_MLX5_KEY_SIZES \
-	(RHCA_MLX5_UMR_MAX_PAGES_LOG - RHCA_MLX5_KEY_MIN_PAGES_LOG + 1)
-/* Of each size. They have 8 bytes a page in the adapter: 0.5 MiB in all */
+	(RHCA_MLX5_KEY_MAX_PAGES_LOG - RHCA_MLX5_KEY_MIN_PAGES_LOG + 1)
+/* Of each size, the large ones fewer (key_cache.c) */
 #define RHCA_MLX5_KEYS_KEPT		64
+/* By the access that no request can give them: none, atomics, relaxed order, both */
+#define RHCA_MLX5_KEY_KINDS		4
 
 /**
- * struct rhca_mlx5_key_cache - Keys without pages, by the pages that they have room for
+ * struct rhca_mlx5_key_cache - Keys without pages, by kind and by the pages that they
+ *	have room for
  * @lock: protects what follows; nothing is taken under it
- * @num: how many there are of each size
+ * @num: how many there are
  * @keys: the keys
  */
 struct rhca_mlx5_key_cache {
 	spinlock_t lock;	/* protects: */
-	u8 num[RHCA_MLX5_KEY_SIZES];
-	u32 keys[RHCA_MLX5_KEY_SIZES][RHCA_MLX5_KEYS_KEPT];
+	u8 num[RHCA_MLX5_KEY_KINDS][RHCA_MLX5_KEY_SIZES];
+	u32 keys[RHCA_MLX5_KEY_KINDS][RHCA_MLX5_KEY_SIZES][RHCA_MLX5_KEYS_KEPT];
 };
 
 /**
@@ -56,6 +55,7 @@ struct rhca_mlx5_key_cache {
  * @key_variant: low byte of the next memory key
  * @key_fence: what a change of a key waits for, MLX5_FENCE_MODE_*
  * @end_of_list: key that ends a list of memory
+ * @system_guid: of the adapter, the same for its functions
  * @qps: queue pairs by number
  * @srqs: shared receive queues by number
  * @xrc_lock: protects @xrc_parts
@@ -79,6 +79,7 @@ struct rhca_mlx5 {
 	atomic_t key_variant;
 	u8 key_fence;
 	__be32 end_of_list;
+	__be64 system_guid;
 	struct xarray qps;
 	struct xarray srqs;
 	struct mutex xrc_lock;	/* protects: */
@@ -110,6 +111,12 @@ static inline u32 rhca_mlx5_uars_per_page(const struct mlx5_core_dev *mdev)
 	       MLX5_CAP_GEN(mdev, num_of_uars_per_page) : 1;
 }
 
+/* A process may map the page with the adapter's clock: nothing else is in the host's page */
+static inline bool rhca_mlx5_offers_clock(void)
+{
+	return PAGE_SIZE <= MLX5_ADAPTER_PAGE_SIZE;
+}
+
 /* The firmware can put the time of day into completions */
 static inline bool rhca_mlx5_has_real_time(const struct mlx5_core_dev *mdev)
 {
@@ -117,6 +124,12 @@ static inline bool rhca_mlx5_has_real_time(const struct mlx5_core_dev *mdev)
 
 	return cap == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ||
 	       cap == MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING_AND_REAL_TIME;
+}
+
+/* Pages of a region that requests of the kernel fill */
+static inline u32 rhca_mlx5_max_fast_reg_pages(const struct mlx5_core_dev *mdev)
+{
+	return 1 << MLX5_CAP_GEN(mdev, log_max_klm_list_size);
 }
 
 static inline u32 rhca_mlx5_max_srq_sge(const struct mlx5_core_dev *mdev)

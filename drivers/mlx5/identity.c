@@ -115,6 +115,8 @@ static void describe_queues(const struct mlx5_core_dev *mdev,
 	attr->max_recv_sge = MLX5_CAP_GEN(mdev, max_wqe_sz_rq) /
 			     sizeof(struct mlx5_wqe_data_seg);
 	attr->max_sge_rd = attr->max_send_sge;
+	/* A READ into more pieces is slower than one into a key of them */
+	attr->max_sgl_rd = MLX5_CAP_GEN(mdev, max_sgl_for_optimized_performance);
 	attr->max_cq = 1 << MLX5_CAP_GEN(mdev, log_max_cq);
 	attr->max_cqe = (1 << MLX5_CAP_GEN(mdev, log_max_cq_sz)) - 1;
 	attr->max_srq = 1 << MLX5_CAP_GEN(mdev, log_max_srq);
@@ -129,12 +131,16 @@ static void describe_queues(const struct mlx5_core_dev *mdev,
 	}
 }
 
-/* Verbs have compare-and-swap and fetch-and-add, and know eight bytes only */
+/*
+ * Verbs have compare-and-swap and fetch-and-add, know eight bytes only, and want the result
+ * in the host's order of them, which mlx5_core has asked the adapter for if it can.
+ */
 static bool has_atomics(const struct mlx5_core_dev *mdev)
 {
 	const u32 both = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
 
 	return MLX5_CAP_GEN(mdev, atomic) &&
+	       MLX5_CAP_ATOMIC(mdev, atomic_req_8B_endianness_mode) &&
 	       (MLX5_CAP_ATOMIC(mdev, atomic_operations) & both) == both &&
 	       MLX5_CAP_ATOMIC(mdev, atomic_size_qp) &
 	       MLX5_ATOMIC_CAPS_ATOMIC_SIZE_QP_8_BYTES;
@@ -156,7 +162,7 @@ static void describe_rest(const struct mlx5_core_dev *mdev,
 		attr->max_mw = attr->max_mr;
 	attr->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
 	attr->max_ah = INT_MAX;
-	attr->max_fast_reg_page_list_len = RHCA_MLX5_MAX_FAST_REG_PAGES;
+	attr->max_fast_reg_page_list_len = rhca_mlx5_max_fast_reg_pages(mdev);
 	attr->atomic_cap = has_atomics(mdev) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
 	attr->max_mcast_grp = 1 << MLX5_CAP_GEN(mdev, log_max_mcg);
 	attr->max_mcast_qp_attach = MLX5_CAP_GEN(mdev, max_qp_mcg);
@@ -218,7 +224,7 @@ int rhca_mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.fw_ver		= (u64)fw_rev_maj(mdev) << 32 |
 				  (u32)fw_rev_min(mdev) << 16 |
 				  fw_rev_sub(mdev),
-		.sys_image_guid	= ibdev->node_guid,
+		.sys_image_guid	= rhca_mlx5_of(ibdev)->system_guid,
 		.vendor_id	= MELLANOX_OUI,
 		.vendor_part_id	= mdev->pdev->device,
 		.hw_ver		= mdev->pdev->revision,

@@ -10,8 +10,22 @@
 
 #include "command.h"
 #include "device.h"
+#include "key_access.h"
 #include "key_cache.h"
 #include "umr.h"
+
+/* Keys of one size have 8 bytes a page in the adapter: 256 KiB in all, or one key */
+#define PAGES_KEPT_LOG	15
+
+/**
+ * struct key_class - Keys that are as good as each other
+ * @kind: by the access that requests cannot change
+ * @size: by the pages; not below %RHCA_MLX5_KEY_SIZES for one too large to be kept
+ */
+struct key_class {
+	u8 kind;
+	u8 size;
+};
 
 void rhca_mlx5_key_cache_init(struct rhca_mlx5 *hca)
 {
@@ -19,32 +33,56 @@ void rhca_mlx5_key_cache_init(struct rhca_mlx5 *hca)
 	memset(hca->key_cache.num, 0, sizeof(hca->key_cache.num));
 }
 
-static u8 size_of(u32 num_pages)
+static struct key_class class_of(const struct rhca_mlx5 *hca, u32 num_pages,
+			     int access)
 {
-	return max_t(u8, order_base_2(num_pages), RHCA_MLX5_KEY_MIN_PAGES_LOG) -
-	       RHCA_MLX5_KEY_MIN_PAGES_LOG;
+	int fixed = rhca_mlx5_unchangeable_access(hca->mdev, access);
+
+	return (struct key_class) {
+		.kind = (fixed & IB_ACCESS_REMOTE_ATOMIC ? 1 : 0) |
+			(fixed & IB_ACCESS_RELAXED_ORDERING ? 2 : 0),
+		.size = max_t(u8, order_base_2(num_pages),
+			      RHCA_MLX5_KEY_MIN_PAGES_LOG) -
+			RHCA_MLX5_KEY_MIN_PAGES_LOG,
+	};
 }
 
-static bool take(struct rhca_mlx5_key_cache *cache, u8 size, u32 *key)
+static u32 max_kept(u8 size)
+{
+	u8 log_pages = size + RHCA_MLX5_KEY_MIN_PAGES_LOG;
+
+	return log_pages < PAGES_KEPT_LOG ?
+	       min_t(u32, BIT(PAGES_KEPT_LOG - log_pages), RHCA_MLX5_KEYS_KEPT) : 1;
+}
+
+static bool take(struct rhca_mlx5_key_cache *cache, struct key_class class, u32 *key)
 {
 	bool found;
+	u8 *num;
 
+	if (class.size >= RHCA_MLX5_KEY_SIZES)
+		return false;
+	num = &cache->num[class.kind][class.size];
 	spin_lock(&cache->lock);
-	found = cache->num[size];
+	found = *num;
 	if (found)
-		*key = cache->keys[size][--cache->num[size]];
+		*key = cache->keys[class.kind][class.size][--*num];
 	spin_unlock(&cache->lock);
 	return found;
 }
 
-static bool keep(struct rhca_mlx5_key_cache *cache, u8 size, u32 key)
+static bool keep(struct rhca_mlx5_key_cache *cache, struct key_class class, u32 key)
 {
 	bool has_room;
+	u8 *num;
 
+	if (class.size >= RHCA_MLX5_KEY_SIZES)
+		return false;
+	num = &cache->num[class.kind][class.size];
 	spin_lock(&cache->lock);
-	has_room = cache->num[size] < RHCA_MLX5_KEYS_KEPT;
+	has_room = *num < max_kept(class.size);
 	if (has_room)
-		cache->keys[size][cache->num[size]++] = key;
+		cache->keys[class.kind][class.size][(*num)++] = key;
 	spin_unlock(&cache->lock);
 	return has_room;
 }
@@ -52,12 +90,13 @@ static bool keep(struct rhca_mlx5_key_cache *cache, u8 size, u32 key)
 /* No region is left */
 void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
 {
-	u8 size;
+	struct key_class class;
 	u32 key;
 
-	for (size = 0; size < RHCA_MLX5_KEY_SIZES; size++)
-		while (take(&hca->key_cache, size, &key))
-			mlx5_core_destroy_mkey(hca->mdev, key);
+	for (class.kind = 0; class.kind < RHCA_MLX5_KEY_KINDS; class.kind++)
+		for (class.size = 0; class.size < RHCA_MLX5_KEY_SIZES; class.size++)
+			while (take(&hca->key_cache, class, &key))
+				mlx5_core_destroy_mkey(hca->mdev, key);
 }
 
 /**
@@ -76,12 +115,14 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 			     const struct rhca_mlx5_key_spec *spec, u8 variant,
 			     u32 *key)
 {
-	u8 size = size_of(spec->num_pages);
+	struct key_class class = class_of(hca, spec->num_pages, spec->access);
 	int ret;
 
-	if (!take(&hca->key_cache, size, key)) {
+	if (!take(&hca->key_cache, class, key)) {
 		ret = rhca_mlx5_create_empty_key(hca,
-						 size + RHCA_MLX5_KEY_MIN_PAGES_LOG,
+						 class.size + RHCA_MLX5_KEY_MIN_PAGES_LOG,
+						 rhca_mlx5_unchangeable_access(hca->mdev,
+									       spec->access),
 						 key);
 		if (ret)
 			return ret;
@@ -98,19 +139,21 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
  * rhca_mlx5_cached_key_put - Give a key back
  * @hca: the function
  * @num_pages: that it was got for
+ * @access: IB_ACCESS_* that it has
  * @key: the key
  *
  * Context: may sleep.
  * Return: 0, and the adapter neither reads nor writes the memory any more; or an error,
  * and the key is still the caller's, who may try again.
  */
-int rhca_mlx5_cached_key_put(struct rhca_mlx5 *hca, u32 num_pages, u32 key)
+int rhca_mlx5_cached_key_put(struct rhca_mlx5 *hca, u32 num_pages, int access,
+			     u32 key)
 {
 	/* Where no request is possible any more a command may be, and on a dead adapter
 	 * it succeeds
 	 */
 	if (!rhca_mlx5_empty_key(hca, key) &&
-	    keep(&hca->key_cache, size_of(num_pages), key))
+	    keep(&hca->key_cache, class_of(hca, num_pages, access), key))
 		return 0;
 	return mlx5_core_destroy_mkey(hca->mdev, key);
 }

@@ -15,6 +15,7 @@ void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca);
 int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 			     const struct rhca_mlx5_key_spec *spec, u8 variant,
 			     u32 *key);
-int rhca_mlx5_cached_key_put(struct rhca_mlx5 *hca, u32 num_pages, u32 key);
+int rhca_mlx5_cached_key_put(struct rhca_mlx5 *hca, u32 num_pages, int access,
+			     u32 key);
 
 #endif

@@ -16,9 +16,13 @@
 #include "umr.h"
 
 #define MIN_LIST_BYTES	2048	/* and a list begins at a multiple of that */
+#define MAX_PAGE_SHIFT	31
+/* Pages of 2 MiB and more are found in any case, and addresses are as their user says */
+#define WITHOUT_EFFECT	(IB_ACCESS_HUGETLB | IB_ZERO_BASED)
 #define SUPPORTED_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			  IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+			  IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL | \
+			  WITHOUT_EFFECT)
 #define REREG_FLAGS	(IB_MR_REREG_TRANS | IB_MR_REREG_PD | \
 			 IB_MR_REREG_ACCESS)
 
@@ -28,18 +32,35 @@ static u8 next_variant(struct rhca_mlx5 *hca)
 	return atomic_inc_return(&hca->key_variant);
 }
 
+/*
+ * From the cache; or by a command, which has the list of pages with it, where the adapter
+ * does not want to make or to fill an empty key. By a key that could not be destroyed
+ * after that it may still reach the memory.
+ */
+static int get_key(struct rhca_mlx5_mr *mr, const struct rhca_mlx5_key_spec *spec,
+		   struct rhca_mlx5 *hca, u32 *key)
+{
+	u8 variant = next_variant(hca);
+	int ret;
+
+	if (mr->cached_pages) {
+		ret = rhca_mlx5_cached_key_get(hca, spec, variant, key);
+		if (!ret || *key)
+			return ret;
+		mr->cached_pages = 0;
+	}
+	return rhca_mlx5_create_key(hca->mdev, spec, variant, key);
+}
+
 static int create_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 		      struct rhca_mlx5_key_spec *spec)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(ibpd->device);
-	u8 variant = next_variant(hca);
 	u32 key;
 	int ret;
 
 	spec->pd = to_rhca_mlx5_pd(ibpd)->number;
-	ret = mr->cached_pages ?
-	      rhca_mlx5_cached_key_get(hca, spec, variant, &key) :
-	      rhca_mlx5_create_key(hca->mdev, spec, variant, &key);
+	ret = get_key(mr, spec, hca, &key);
 	mr->ibmr.lkey = key;
 	mr->ibmr.rkey = key;
 	if (ret)
@@ -50,16 +71,21 @@ static int create_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 }
 
 /* Pages as large as the adapter can have them and the memory allows */
-static unsigned long best_page_size(struct ib_umem *umem, u64 iova)
+static unsigned long best_page_size(const struct mlx5_core_dev *mdev,
+				    struct ib_umem *umem, u64 iova)
 {
-	return ib_umem_find_best_pgsz(umem, GENMASK(30, MLX5_ADAPTER_PAGE_SHIFT),
+	u8 least = max_t(u8, MLX5_CAP_GEN_2(mdev, log_min_mkey_entity_size),
+			 MLX5_ADAPTER_PAGE_SHIFT);
+
+	return ib_umem_find_best_pgsz(umem, GENMASK_ULL(MAX_PAGE_SHIFT, least),
 				      iova);
 }
 
 static int create_user_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 			   u64 iova, int access)
 {
-	unsigned long page_size = best_page_size(mr->umem, iova);
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibpd->device);
+	unsigned long page_size = best_page_size(hca->mdev, mr->umem, iova);
 	struct rhca_mlx5_key_spec spec = {
 		.access		= access,
 		.start		= iova,
@@ -72,7 +98,7 @@ static int create_user_key(struct rhca_mlx5_mr *mr, struct ib_pd *ibpd,
 	spec.page_shift = ilog2(page_size);
 	spec.num_pages = ib_umem_num_dma_blocks(mr->umem, page_size);
 	mr->ibmr.page_size = page_size;
-	if (rhca_mlx5_can_fill_key(rhca_mlx5_of(ibpd->device), &spec))
+	if (rhca_mlx5_can_fill_key(hca, &spec))
 		mr->cached_pages = spec.num_pages;
 	return create_key(mr, ibpd, &spec);
 }
@@ -154,7 +180,7 @@ static int change_key(struct rhca_mlx5_mr *mr, int flags, int access,
 	struct rhca_mlx5_key_change change = {
 		.key		= mr->ibmr.lkey,
 		.new_access	= flags & IB_MR_REREG_ACCESS,
-		.old_rights	= mr->access,
+		.old_access	= mr->access,
 		.access		= access,
 		.new_pd		= flags & IB_MR_REREG_PD,
 		.pd		= to_rhca_mlx5_pd(ibpd)->number,
@@ -193,7 +219,7 @@ static struct ib_mr *register_again(const struct rhca_mlx5_mr *mr, int access,
  *
  * Where memory and address stay, so do the key and the pinned pages. But pages that
  * were pinned for reading have to be pinned anew for writing, and an adapter may not
- * be able to change the right to atomic operations.
+ * be able to change the right to atomic operations or the order on the bus.
  *
  * Context: process context of the owner; ib_core lets nobody else use the region.
  * Return: NULL when the region has changed, with what it had before in an error;
@@ -228,7 +254,8 @@ struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	struct rhca_mlx5_key_spec spec = {
-		.access		= access,
+		/* Users in the kernel rely on completions alone, and do not ask */
+		.access		= access | IB_ACCESS_RELAXED_ORDERING,
 		.unbounded	= true,
 	};
 	struct rhca_mlx5_mr *mr;
@@ -276,6 +303,7 @@ struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibpd->device);
 	struct rhca_mlx5_key_spec spec = {
+		.access		= IB_ACCESS_RELAXED_ORDERING,	/* likewise */
 		.page_shift	= PAGE_SHIFT,
 		.num_pages	= max_pages,
 		.by_requests	= true,
@@ -285,7 +313,7 @@ struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 
 	if (type != IB_MR_TYPE_MEM_REG)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!max_pages || max_pages > RHCA_MLX5_MAX_FAST_REG_PAGES)
+	if (!max_pages || max_pages > rhca_mlx5_max_fast_reg_pages(mdev))
 		return ERR_PTR(-EINVAL);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
@@ -339,7 +367,8 @@ int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	int ret;
 
 	ret = mr->cached_pages ?
-	      rhca_mlx5_cached_key_put(hca, mr->cached_pages, ibmr->lkey) :
+	      rhca_mlx5_cached_key_put(hca, mr->cached_pages, mr->access,
+				       ibmr->lkey) :
 	      mlx5_core_destroy_mkey(hca->mdev, ibmr->lkey);
 	if (ret)
 		return ret;

@@ -58,14 +58,20 @@ static int make_read_only(struct vm_area_struct *vma)
 	return 0;
 }
 
-/* The adapter's clock is in the segment that it is started with */
+/*
+ * The adapter's clock is in the segment that it is started with, whose page of 4 KiB has
+ * nothing else. A larger page of the host would have UARs of others.
+ */
 static int mmap_clock(struct ib_ucontext *ibucontext,
 		      struct vm_area_struct *vma)
 {
 	phys_addr_t timer = mdev_of(ibucontext)->bar_addr +
 			    offsetof(struct mlx5_init_seg, internal_timer_h);
-	int ret = make_read_only(vma);
+	int ret;
 
+	if (!rhca_mlx5_offers_clock())
+		return -EOPNOTSUPP;
+	ret = make_read_only(vma);
 	if (ret)
 		return ret;
 	return rdma_user_mmap_io(ibucontext, vma, timer >> PAGE_SHIFT,
@@ -81,8 +87,13 @@ static int mmap_clock_info(struct ib_ucontext *ibucontext,
 			   struct vm_area_struct *vma)
 {
 	const struct mlx5_core_dev *mdev = mdev_of(ibucontext);
-	int ret = make_read_only(vma);
+	int ret;
 
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	ret = make_read_only(vma);
 	if (ret)
 		return ret;
 	if (!mdev->clock_info)

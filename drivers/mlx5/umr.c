@@ -8,26 +8,20 @@
 
 #include "command.h"
 #include "device.h"
+#include "key_access.h"
 #include "umr.h"
 #include "umr_queue.h"
 
 #define ANY_QP		0xffffff00
 #define LIST_ALIGN	64	/* of addresses that a request names */
 
-#define RIGHTS		(MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | \
-			 MLX5_MKEY_MASK_RR | MLX5_MKEY_MASK_RW)
+/* From here on a request needs more bits than all adapters have to say where it writes */
+#define LONG_KEY_BYTES	((u64)SZ_64K << PAGE_SHIFT)
+#define LIST_PAGES	(RHCA_MLX5_UMR_LIST_BYTES / sizeof(__be64))
+
 #define CONTENTS	(MLX5_MKEY_MASK_LEN | MLX5_MKEY_MASK_PAGE_SIZE | \
 			 MLX5_MKEY_MASK_START_ADDR | MLX5_MKEY_MASK_PD | \
 			 MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_FREE)
-
-static_assert(RHCA_MLX5_UMR_LIST_BYTES ==
-	      sizeof(__be64) << RHCA_MLX5_UMR_MAX_PAGES_LOG);
-
-/* Not every adapter can change the right to atomic operations of a key */
-static bool can_change_atomic(const struct rhca_mlx5 *hca)
-{
-	return !MLX5_CAP_GEN(hca->mdev, umr_modify_atomic_disabled);
-}
 
 /* Any queue pair may use the key; its low byte is its own */
 static __be32 numbers_of(u32 key)
@@ -47,33 +41,11 @@ static int execute(struct rhca_mlx5 *hca, struct rhca_mlx5_umr_request *request,
 }
 
 /* Parts of the key that change */
-static u64 mask_of(const struct rhca_mlx5_key_change *change)
+static u64 mask_of(const struct rhca_mlx5 *hca,
+		   const struct rhca_mlx5_key_change *change)
 {
-	u64 mask = 0;
-
-	if (change->new_pd)
-		mask |= MLX5_MKEY_MASK_PD;
-	if (!change->new_access)
-		return mask;
-	mask |= RIGHTS;
-	if ((change->access ^ change->old_rights) & IB_ACCESS_REMOTE_ATOMIC)
-		mask |= MLX5_MKEY_MASK_A;
-	return mask;
-}
-
-/**
- * rhca_mlx5_key_rights - Rights of a memory key as requests have them
- * @access: IB_ACCESS_*; local read is always allowed
- *
- * Return: MLX5_PERM_*.
- */
-u8 rhca_mlx5_key_rights(int access)
-{
-	return MLX5_PERM_LOCAL_READ | MLX5_PERM_UMR_EN |
-	       (access & IB_ACCESS_LOCAL_WRITE ? MLX5_PERM_LOCAL_WRITE : 0) |
-	       (access & IB_ACCESS_REMOTE_READ ? MLX5_PERM_REMOTE_READ : 0) |
-	       (access & IB_ACCESS_REMOTE_WRITE ? MLX5_PERM_REMOTE_WRITE : 0) |
-	       (access & IB_ACCESS_REMOTE_ATOMIC ? MLX5_PERM_ATOMIC : 0);
+	return (change->new_pd ? MLX5_MKEY_MASK_PD : 0) |
+	       (change->new_access ? rhca_mlx5_key_access_mask(hca->mdev) : 0);
 }
 
 /**
@@ -82,7 +54,7 @@ u8 rhca_mlx5_key_rights(int access)
  * @change: what is to change
  *
  * Context: may sleep, as long as the adapter takes for one request.
- * Return: 0; -EOPNOTSUPP where the adapter cannot change a right that is asked for;
+ * Return: 0; -EOPNOTSUPP where the adapter cannot change what is asked for;
  * what rhca_mlx5_umr_execute() says.
  */
 int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
@@ -91,14 +63,16 @@ int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 	struct rhca_mlx5_umr_request request = {
 		/* Fails where the key is free, and nobody's */
 		.umr.flags	= MLX5_UMR_CHECK_FREE | MLX5_UMR_INLINE,
-		.umr.mkey_mask	= cpu_to_be64(mask_of(change)),
-		.key.flags	= rhca_mlx5_key_rights(change->access),
+		.umr.mkey_mask	= cpu_to_be64(mask_of(hca, change)),
 		.key.qpn_mkey7_0 = numbers_of(change->key),
 		.key.flags_pd	= cpu_to_be32(change->pd),
 	};
 
-	if (mask_of(change) & MLX5_MKEY_MASK_A && !can_change_atomic(hca))
+	if (change->new_access &&
+	    rhca_mlx5_unchangeable_access(hca->mdev,
+					  change->access ^ change->old_access))
 		return -EOPNOTSUPP;
+	rhca_mlx5_set_key_access(hca->mdev, &request.key, change->access);
 	return execute(hca, &request, change->key);
 }
 
@@ -110,10 +84,9 @@ int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
 			    const struct rhca_mlx5_key_spec *spec)
 {
-	return spec->num_pages <= BIT(RHCA_MLX5_UMR_MAX_PAGES_LOG) &&
-	       !MLX5_CAP_GEN(hca->mdev, umr_modify_entity_size_disabled) &&
-	       (can_change_atomic(hca) ||
-		!(spec->access & IB_ACCESS_REMOTE_ATOMIC)) &&
+	return !MLX5_CAP_GEN(hca->mdev, umr_modify_entity_size_disabled) &&
+	       (MLX5_CAP_GEN(hca->mdev, umr_extended_translation_offset) ||
+		spec->bytes < LONG_KEY_BYTES) &&
 	       !READ_ONCE(hca->umr_queue->is_broken);
 }
 
@@ -121,14 +94,19 @@ bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
  * rhca_mlx5_create_empty_key - Create a key for rhca_mlx5_fill_key()
  * @hca: the function
  * @log_pages: it is to have room for as many
+ * @access: IB_ACCESS_*, what filling could not give it
  * @key: the key
  *
  * Context: may sleep.
  */
-int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, u32 *key)
+int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, int access,
+			       u32 *key)
 {
 	const struct rhca_mlx5_key_spec spec = {
 		.pd		= hca->umr_queue->pd,
+		.access		= access,
+		/* No key of pages may be without a size of them, not even an empty one */
+		.page_shift	= PAGE_SHIFT,
 		.num_pages	= BIT(log_pages),
 		.by_requests	= true,
 	};
@@ -136,37 +114,47 @@ int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, u32 *key)
 	return rhca_mlx5_create_key(hca->mdev, &spec, 0, key);
 }
 
-static u32 write_list(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca,
-		      const struct rhca_mlx5_key_spec *spec)
-{
-	u32 bytes = ALIGN(spec->num_pages * sizeof(*queue->list), LIST_ALIGN);
+/**
+ * struct chunk - What of a key's list of pages the next request writes
+ * @first: page
+ * @num: pages that are in the list
+ */
+struct chunk {
+	u32 first;
+	u32 num;
+};
 
-	dma_sync_single_for_cpu(hca->mdev->device, queue->list_dma, bytes,
-				DMA_TO_DEVICE);
-	memset(queue->list, 0, bytes);
-	rhca_mlx5_list_pages(spec, queue->list);
-	dma_sync_single_for_device(hca->mdev->device, queue->list_dma, bytes,
-				   DMA_TO_DEVICE);
-	return bytes;
-}
-
-static int fill_locked(struct rhca_mlx5 *hca,
-		       const struct rhca_mlx5_key_spec *spec, u32 key)
+/* Of the list's last group, too, the adapter reads all: what is no page is empty */
+static u32 finish_list(struct rhca_mlx5 *hca, const struct chunk *chunk)
 {
 	struct rhca_mlx5_umr_queue *queue = hca->umr_queue;
-	u64 atomic = can_change_atomic(hca) ? MLX5_MKEY_MASK_A : 0;
-	u32 bytes;
+	u32 bytes = chunk->num * sizeof(*queue->list);
+	u32 whole = ALIGN(bytes, LIST_ALIGN);
 
-	lockdep_assert_held(&hca->umr_lock);
-	bytes = write_list(queue, hca, spec);
-	return rhca_mlx5_umr_execute(hca, &(struct rhca_mlx5_umr_request) {
+	memset(queue->list + chunk->num, 0, whole - bytes);
+	dma_sync_single_for_device(hca->mdev->device, queue->list_dma, whole,
+				   DMA_TO_DEVICE);
+	return whole;
+}
+
+/* The key stays free, and nobody can use it, until the last part is there */
+static int write_chunk(struct rhca_mlx5 *hca,
+		       const struct rhca_mlx5_key_spec *spec, u32 key,
+		       const struct chunk *chunk, u64 mask)
+{
+	struct rhca_mlx5_umr_queue *queue = hca->umr_queue;
+	u32 at = chunk->first * sizeof(*queue->list) / MLX5_OCTWORD;
+	u32 bytes = finish_list(hca, chunk);
+	struct rhca_mlx5_umr_request request = {
 		.umr = {
-			.flags		= MLX5_UMR_CHECK_NOT_FREE,
+			.flags		= MLX5_UMR_CHECK_NOT_FREE |
+					  MLX5_UMR_TRANSLATION_OFFSET_EN,
 			.xlt_octowords	= cpu_to_be16(bytes / MLX5_OCTWORD),
-			.mkey_mask	= cpu_to_be64(CONTENTS | RIGHTS | atomic),
+			.xlt_offset	= cpu_to_be16(at & U16_MAX),
+			.xlt_offset_47_16 = cpu_to_be32(at >> 16),
+			.mkey_mask	= cpu_to_be64(mask),
 		},
 		.key = {
-			.flags		= rhca_mlx5_key_rights(spec->access),
 			.qpn_mkey7_0	= numbers_of(key),
 			.flags_pd	= cpu_to_be32(spec->pd),
 			.start_addr	= cpu_to_be64(spec->start),
@@ -178,7 +166,39 @@ static int fill_locked(struct rhca_mlx5 *hca,
 			.lkey		= cpu_to_be32(queue->bus_key),
 			.addr		= cpu_to_be64(queue->list_dma),
 		},
-	}, key);
+	};
+	int ret;
+
+	lockdep_assert_held(&hca->umr_lock);
+	rhca_mlx5_set_key_access(hca->mdev, &request.key, spec->access);
+	ret = rhca_mlx5_umr_execute(hca, &request, key);
+	dma_sync_single_for_cpu(hca->mdev->device, queue->list_dma, bytes,
+				DMA_TO_DEVICE);
+	return ret;
+}
+
+static int fill_locked(struct rhca_mlx5 *hca,
+		       const struct rhca_mlx5_key_spec *spec, u32 key)
+{
+	u64 mask = CONTENTS | rhca_mlx5_key_access_mask(hca->mdev);
+	struct chunk chunk = {};
+	struct ib_block_iter it;
+	int ret;
+
+	lockdep_assert_held(&hca->umr_lock);
+	rdma_umem_for_each_dma_block(spec->umem, &it, BIT(spec->page_shift)) {
+		if (chunk.num == LIST_PAGES) {
+			ret = write_chunk(hca, spec, key, &chunk, 0);
+			if (ret)
+				return ret;
+			chunk.first += chunk.num;
+			chunk.num = 0;
+		}
+		hca->umr_queue->list[chunk.num++] =
+			cpu_to_be64(rdma_block_iter_dma_address(&it) |
+				    RHCA_MLX5_PAGE_RIGHTS);
+	}
+	return write_chunk(hca, spec, key, &chunk, mask);
 }
 
 /**
@@ -187,7 +207,7 @@ static int fill_locked(struct rhca_mlx5 *hca,
  * @spec: what the key is to be; allowed by rhca_mlx5_can_fill_key()
  * @key: the key, with room for as many pages, and the low byte that it is to have
  *
- * Context: may sleep, as long as the adapter takes for one request.
+ * Context: may sleep, as long as the adapter takes for a request of each 8192 pages.
  * Return: what rhca_mlx5_umr_execute() says.
  */
 int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,

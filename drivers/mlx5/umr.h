@@ -15,7 +15,7 @@ struct rhca_mlx5_key_spec;
  * struct rhca_mlx5_key_change - What is to change in a memory key
  * @key: the key, of a process's memory
  * @new_access: the rights change
- * @old_rights: IB_ACCESS_* that it has
+ * @old_access: IB_ACCESS_* that it has
  * @access: IB_ACCESS_* that it gets, with @new_access
  * @new_pd: the protection domain changes
  * @pd: number of the new one, with @new_pd
@@ -23,13 +23,12 @@ struct rhca_mlx5_key_spec;
 struct rhca_mlx5_key_change {
 	u32 key;
 	bool new_access;
-	int old_rights;
+	int old_access;
 	int access;
 	bool new_pd;
 	u32 pd;
 };
 
-u8 rhca_mlx5_key_rights(int access);
 int rhca_mlx5_umr_init(struct rhca_mlx5 *hca);
 void rhca_mlx5_umr_exit(struct rhca_mlx5 *hca);
 int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
@@ -37,7 +36,8 @@ int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 
 bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
 			    const struct rhca_mlx5_key_spec *spec);
-int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, u32 *key);
+int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, int access,
+			       u32 *key);
 int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
 		       const struct rhca_mlx5_key_spec *spec, u32 key);
 int rhca_mlx5_empty_key(struct rhca_mlx5 *hca, u32 key);

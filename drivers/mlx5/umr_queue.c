@@ -61,6 +61,9 @@ static int create_list(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 		kfree(queue->list);
 		return -ENOMEM;
 	}
+	/* It is the host's but for the time of a request */
+	dma_sync_single_for_cpu(device, queue->list_dma,
+				RHCA_MLX5_UMR_LIST_BYTES, DMA_TO_DEVICE);
 	return 0;
 }
 

@@ -14,13 +14,14 @@
 
 struct rhca_mlx5;
 
-#define RHCA_MLX5_UMR_LIST_BYTES	SZ_4K
+/* What one request takes of a longer list of pages */
+#define RHCA_MLX5_UMR_LIST_BYTES	SZ_64K
 
 /**
  * struct rhca_mlx5_umr_queue - A queue pair whose requests change memory keys
  * @pd: number of its protection domain, which also has keys that nobody uses
  * @bus_key: key of all memory, by which the adapter reads @list
- * @list: addresses of pages for a key that is filled
+ * @list: addresses of pages for a key that is filled, part by part
  * @list_dma: bus address of @list
  * @cq: its completion queue
  * @buffer: its send queue

@@ -8,9 +8,9 @@
 
 #include "address.h"
 #include "device.h"
+#include "key_access.h"
 #include "mkey.h"
 #include "qp_types.h"
-#include "umr.h"
 #include "wqe.h"
 
 #define UNIT_BYTES	MLX5_SEND_WQE_DS
@@ -51,11 +51,6 @@ static const struct request_kind {
 	[IB_WR_LOCAL_INV]		= { MLX5_OPCODE_UMR, IB_WC_LOCAL_INV },
 	[IB_WR_REG_MR]			= { MLX5_OPCODE_UMR, IB_WC_REG_MR },
 };
-
-static bool is_local(const struct ib_send_wr *wr)
-{
-	return wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV;
-}
 
 static bool is_atomic(const struct ib_send_wr *wr)
 {
@@ -185,12 +180,22 @@ static u64 registration_mask(int access)
 	return mask;
 }
 
+/* What the bus may reorder was said when the key was created */
+static u8 rights_of(int access)
+{
+	return MLX5_PERM_LOCAL_READ | MLX5_PERM_UMR_EN |
+	       (access & IB_ACCESS_LOCAL_WRITE ? MLX5_PERM_LOCAL_WRITE : 0) |
+	       (access & IB_ACCESS_REMOTE_READ ? MLX5_PERM_REMOTE_READ : 0) |
+	       (access & IB_ACCESS_REMOTE_WRITE ? MLX5_PERM_REMOTE_WRITE : 0) |
+	       (access & IB_ACCESS_REMOTE_ATOMIC ? MLX5_PERM_ATOMIC : 0);
+}
+
 static void add_key(struct builder *b, const struct ib_reg_wr *wr)
 {
 	const struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(wr->mr);
 	struct mlx5_mkey_seg *segment = append(b, sizeof(*segment));
 
-	segment->flags = rhca_mlx5_key_rights(wr->access) | MLX5_MKC_ACCESS_MODE_MTT;
+	segment->flags = rights_of(wr->access) | MLX5_MKC_ACCESS_MODE_MTT;
 	/* Any queue pair may use it; the low byte is the key's variant */
 	segment->qpn_mkey7_0 = cpu_to_be32(0xffffff00 | (wr->key & 0xff));
 	segment->flags_pd = cpu_to_be32(MLX5_MKEY_REMOTE_INVAL);
@@ -209,7 +214,9 @@ static int add_registration(struct builder *b)
 	struct mlx5_wqe_umr_ctrl_seg *control;
 	struct mlx5_wqe_data_seg *list;
 
-	if (!mr->list || wr->wr.send_flags & IB_SEND_INLINE)
+	if (!mr->list || wr->wr.send_flags & IB_SEND_INLINE ||
+	    rhca_mlx5_unchangeable_access(rhca_mlx5_mdev(mr->ibmr.device),
+					  wr->access))
 		return -EINVAL;
 	control = append(b, sizeof(*control));
 	/* Fails if the key is in use: it has to be invalidated first */
@@ -268,15 +275,16 @@ static __be32 immediate_of(const struct ib_send_wr *wr)
 }
 
 /*
- * A change of a key waits for the requests before it, by the mode that the
- * adapter has for that, and the request behind it waits for the change.
+ * A registration waits for the requests before it, by the mode that the adapter has for
+ * that, and the request behind it waits for the registration. An invalidation is a request
+ * like others: it waits for READs where its user says so.
  */
 static u8 take_fence(struct rhca_mlx5 *hca, struct rhca_mlx5_sq *sq,
 		     const struct ib_send_wr *wr)
 {
 	u8 fence = sq->fence;
 
-	if (is_local(wr)) {
+	if (wr->opcode == IB_WR_REG_MR) {
 		sq->fence = MLX5_FENCE_MODE_INITIATOR_SMALL;
 		return hca->key_fence;
 	}

@@ -184,6 +184,27 @@ static inline void rhca_del_netdev_gids(struct ib_device *ibdev, u32 port,
 #define rhca_mlx5_write_combining(mdev)	((void)(mdev), arch_can_pci_mmap_wc())
 #endif
 
+/*
+ * May what an adapter reads be reordered: whatever its host says, or where that allows it?
+ * Older kernels know the second by the name of the first.
+ */
+#ifdef HAVE_MLX5_RELAXED_READ_PCI
+#define rhca_mlx5_cap_relaxed_read(mdev)	MLX5_CAP_GEN(mdev, relaxed_ordering_read)
+#define rhca_mlx5_cap_relaxed_read_pci(mdev) \
+	MLX5_CAP_GEN(mdev, relaxed_ordering_read_pci_enabled)
+#else
+#define rhca_mlx5_cap_relaxed_read(mdev)	false
+#define rhca_mlx5_cap_relaxed_read_pci(mdev)	MLX5_CAP_GEN(mdev, relaxed_ordering_read)
+#endif
+
+/* Whose GUID is asked for can be said. */
+#ifdef HAVE_MLX5_NODE_GUID_OF_VPORT
+#define rhca_mlx5_query_node_guid(mdev, guid) \
+	mlx5_query_nic_vport_node_guid(mdev, 0, false, guid)
+#else
+#define rhca_mlx5_query_node_guid	mlx5_query_nic_vport_node_guid
+#endif
+
 /* The table of what arrives on the ports of a LAG: mlx5_core keeps it itself now. */
 #ifdef HAVE_MLX5_LAG_DEMUX
 #include <linux/mlx5/lag.h>

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What memory keys allow: the rights of verbs, and whether the bus may reorder what the
+ * adapter reads and writes by them. A command that creates a key and a request that
+ * changes one have the same layout for it, but not every adapter lets a request change
+ * everything.
+ */
+#include <linux/mlx5/device.h>
+#include <linux/pci.h>
+#include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
+
+#include "key_access.h"
+
+#define RIGHTS	(MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR | \
+		 MLX5_MKEY_MASK_RW)
+
+/* Some adapters may only where the host's configuration of the bus lets them */
+static bool may_relax_reads(struct mlx5_core_dev *mdev)
+{
+	return rhca_mlx5_cap_relaxed_read(mdev) ||
+	       (rhca_mlx5_cap_relaxed_read_pci(mdev) &&
+		pcie_relaxed_ordering_enabled(mdev->pdev));
+}
+
+/**
+ * rhca_mlx5_set_key_access - Write what a memory key is to allow
+ * @mdev: the adapter
+ * @mkc: the key's context, of a command or of a request; only what is set is written
+ * @access: IB_ACCESS_*; local read is always allowed. A relaxed order that the adapter
+ *	does not have is none
+ */
+void rhca_mlx5_set_key_access(struct mlx5_core_dev *mdev, void *mkc, int access)
+{
+	bool relaxed = access & IB_ACCESS_RELAXED_ORDERING;
+
+	MLX5_SET(mkc, mkc, a, !!(access & IB_ACCESS_REMOTE_ATOMIC));
+	MLX5_SET(mkc, mkc, rw, !!(access & IB_ACCESS_REMOTE_WRITE));
+	MLX5_SET(mkc, mkc, rr, !!(access & IB_ACCESS_REMOTE_READ));
+	MLX5_SET(mkc, mkc, lw, !!(access & IB_ACCESS_LOCAL_WRITE));
+	MLX5_SET(mkc, mkc, lr, 1);
+	MLX5_SET(mkc, mkc, relaxed_ordering_write,
+		 relaxed && MLX5_CAP_GEN(mdev, relaxed_ordering_write));
+	MLX5_SET(mkc, mkc, relaxed_ordering_read,
+		 relaxed && may_relax_reads(mdev));
+}
+
+/**
+ * rhca_mlx5_key_access_mask - Which of it a request changes
+ * @mdev: the adapter
+ *
+ * Return: MLX5_MKEY_MASK_*, all that the adapter lets a request change.
+ */
+u64 rhca_mlx5_key_access_mask(const struct mlx5_core_dev *mdev)
+{
+	u64 mask = RIGHTS;
+
+	if (MLX5_CAP_GEN(mdev, atomic) &&
+	    !MLX5_CAP_GEN(mdev, umr_modify_atomic_disabled))
+		mask |= MLX5_MKEY_MASK_A;
+	if (MLX5_CAP_GEN(mdev, relaxed_ordering_write_umr))
+		mask |= MLX5_MKEY_MASK_RELAXED_ORDERING_WRITE;
+	if (MLX5_CAP_GEN(mdev, relaxed_ordering_read_umr))
+		mask |= MLX5_MKEY_MASK_RELAXED_ORDERING_READ;
+	return mask;
+}
+
+static bool fixes_order(const struct mlx5_core_dev *mdev)
+{
+	bool reads = rhca_mlx5_cap_relaxed_read(mdev) ||
+		     rhca_mlx5_cap_relaxed_read_pci(mdev);
+
+	return (MLX5_CAP_GEN(mdev, relaxed_ordering_write) &&
+		!MLX5_CAP_GEN(mdev, relaxed_ordering_write_umr)) ||
+	       (reads && !MLX5_CAP_GEN(mdev, relaxed_ordering_read_umr));
+}
+
+/**
+ * rhca_mlx5_unchangeable_access - What a key has to be created with
+ * @mdev: the adapter
+ * @access: IB_ACCESS_*, that the key is to have, or in which two keys differ
+ *
+ * Return: those of @access that no request can give to a key or take away.
+ */
+int rhca_mlx5_unchangeable_access(const struct mlx5_core_dev *mdev, int access)
+{
+	int fixed = 0;
+
+	if (MLX5_CAP_GEN(mdev, atomic) &&
+	    MLX5_CAP_GEN(mdev, umr_modify_atomic_disabled))
+		fixed |= IB_ACCESS_REMOTE_ATOMIC;
+	if (fixes_order(mdev))
+		fixed |= IB_ACCESS_RELAXED_ORDERING;
+	return access & fixed;
+}
