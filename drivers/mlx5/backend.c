@@ -21,6 +21,7 @@
 #include "counters.h"
 #include "cq.h"
 #include "device.h"
+#include "events.h"
 #include "identity.h"
 #include "mkey.h"
 #include "poll.h"
@@ -30,7 +31,8 @@
 #include "wqe.h"
 #include "xrc.h"
 
-#define FLUSH_MS	20	/* for firmware to write a queue's completions */
+#define FLUSH_MS	20	/* for firmware to begin, and then from look to look */
+#define FLUSH_MAX_MS	2000	/* in all: it may not count what it flushes */
 #define FIRMWARE_PORT	1	/* a function has one */
 
 /* The device's entry: find the function by the offer that won */
@@ -81,6 +83,23 @@ static void name_board(const struct mlx5_core_dev *mdev, struct rhca_dev *dev)
 	strscpy(dev->board_id, mdev->board_id, sizeof(dev->board_id));
 }
 
+/* The adapter's own, whichever driver serves it: the core has made one up of the MAC */
+static int take_guids(struct rhca_mlx5 *hca)
+{
+	u64 node, system;
+	int ret;
+
+	ret = rhca_mlx5_query_node_guid(hca->mdev, &node);
+	if (ret)
+		return ret;
+	ret = mlx5_query_nic_vport_system_image_guid(hca->mdev, &system);
+	if (ret)
+		return ret;
+	hca->ibdev->node_guid = cpu_to_be64(node);
+	hca->system_guid = cpu_to_be64(system);
+	return 0;
+}
+
 static int dev_init(struct rhca_dev *dev)
 {
 	struct rhca_mlx5 *hca = function_of(dev);
@@ -90,6 +109,11 @@ static int dev_init(struct rhca_dev *dev)
 	ret = rhca_mlx5_device_init(hca, ibdev);
 	if (ret)
 		return ret;
+	ret = take_guids(hca);
+	if (ret) {
+		rhca_mlx5_device_exit(hca);
+		return ret;
+	}
 	dev->private = hca;
 	set_caps(hca->mdev, &dev->caps);
 	name_board(hca->mdev, dev);
@@ -107,11 +131,27 @@ static void dev_exit(struct rhca_dev *dev)
 	rhca_mlx5_device_exit(dev->private);
 }
 
-/* A process may be polling: when it is told nothing it waits for ever */
+static void wait_until_flushed(struct rhca_mlx5_qp *qp, void *data)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
+	const unsigned long *end = data;
+
+	while (!rhca_mlx5_is_dead(hca) && time_before(jiffies, *end) &&
+	       rhca_mlx5_hw_qp_has_work(hca->mdev, qp->numbered.number,
+					qp->spec.has_recv))
+		msleep(FLUSH_MS);
+}
+
+/*
+ * A process may be polling: when it is told nothing it waits for ever. The command only
+ * begins a flush, and nothing tells the end: it is looked for.
+ */
 static void dev_quiesce(struct rhca_dev *dev)
 {
-	/* The command only begins it, and nothing tells the end */
+	unsigned long end = jiffies + msecs_to_jiffies(FLUSH_MAX_MS);
+
 	msleep(FLUSH_MS);
+	rhca_mlx5_for_each_qp(dev->private, wait_until_flushed, &end);
 }
 
 /* The firmware takes RoCE packets from here on: other receivers see none */

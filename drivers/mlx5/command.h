@@ -24,7 +24,10 @@ struct rhca_mlx5_buffer;
 
 #define RHCA_MLX5_NO_USER_INDEX	0xffffff
 
-/* In the address of each page that a key translates to; the key restricts them */
+/*
+ * In the address of each page that a request has a key translate to, and a command where
+ * the adapter knows them there. The key restricts them.
+ */
 #define RHCA_MLX5_PAGE_RIGHTS	(MLX5_EN_RD | MLX5_EN_WR)
 
 /**
@@ -189,7 +192,6 @@ void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number);
 int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 			 const struct rhca_mlx5_key_spec *spec, u8 variant,
 			 u32 *key);
-void rhca_mlx5_list_pages(const struct rhca_mlx5_key_spec *spec, __be64 *list);
 
 int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_cq_spec *spec,
@@ -217,6 +219,8 @@ int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_change *change);
 int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 			  struct ib_qp_attr *attr);
+bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
+			      bool has_recv);
 int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set);
 int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number);
 int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number);

@@ -15,6 +15,7 @@
 #define ACK_REQUEST_LOG		8	/* an acknowledgement for 256 packets */
 #define DATAGRAM_BYTES_LOG	12
 #define MAD_BYTES_LOG		8
+#define ATOMIC_SIZES	GENMASK(8, 0)	/* of 1 to 256 bytes: larger have no mode */
 #define ACCESS	(MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
 #define ANY_TRANSITION_BYTES	MLX5_ST_SZ_BYTES(init2rtr_qp_in)
 
@@ -98,7 +99,6 @@ transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
 			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
 			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
 			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
-			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
 		},
 	},
 };
@@ -246,14 +246,36 @@ static void set_sizes(void *qpc, const struct rhca_mlx5_qp_change *change,
 	}
 }
 
-static void set_access(void *qpc, int access)
+/*
+ * Which atomic operations a peer may ask for: with extended ones up to the largest size,
+ * in powers of two, else those of verbs. 0: none.
+ */
+static u8 atomic_mode(const struct mlx5_core_dev *mdev)
+{
+	const u32 extended = MLX5_ATOMIC_OPS_EXTENDED_CMP_SWAP |
+			     MLX5_ATOMIC_OPS_EXTENDED_FETCH_ADD;
+	const u32 basic = MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD;
+	u32 sizes = MLX5_CAP_ATOMIC(mdev, atomic_size_qp) & ATOMIC_SIZES;
+	u32 operations = MLX5_CAP_ATOMIC(mdev, atomic_operations);
+
+	if (!MLX5_CAP_GEN(mdev, atomic))
+		return 0;
+	if (operations & extended && sizes)
+		return max_t(u8, ilog2(sizes), MLX5_ATOMIC_MODE_8B);
+	return (operations & basic) == basic ? MLX5_ATOMIC_MODE_IB_COMP : 0;
+}
+
+static int set_access(void *qpc, const struct mlx5_core_dev *mdev, int access)
 {
 	MLX5_SET(qpc, qpc, rre, !!(access & IB_ACCESS_REMOTE_READ));
 	MLX5_SET(qpc, qpc, rwe, !!(access & IB_ACCESS_REMOTE_WRITE));
-	if (access & IB_ACCESS_REMOTE_ATOMIC) {
-		MLX5_SET(qpc, qpc, rae, 1);
-		MLX5_SET(qpc, qpc, atomic_mode, MLX5_ATOMIC_MODE_IB_COMP);
-	}
+	if (!(access & IB_ACCESS_REMOTE_ATOMIC))
+		return 0;
+	if (!atomic_mode(mdev))
+		return -EOPNOTSUPP;
+	MLX5_SET(qpc, qpc, rae, 1);
+	MLX5_SET(qpc, qpc, atomic_mode, atomic_mode(mdev));
+	return 0;
 }
 
 static void set_responder(void *qpc, const struct rhca_mlx5_qp_change *change)
@@ -261,8 +283,6 @@ static void set_responder(void *qpc, const struct rhca_mlx5_qp_change *change)
 	const struct ib_qp_attr *attr = change->attr;
 	int mask = change->mask;
 
-	if (mask & RHCA_MLX5_ACCESS_MASK)
-		set_access(qpc, change->access);
 	if (mask & IB_QP_RQ_PSN)
 		MLX5_SET(qpc, qpc, next_rcv_psn, attr->rq_psn);
 	if (mask & IB_QP_MIN_RNR_TIMER)
@@ -340,15 +360,21 @@ static int run_transition(struct mlx5_core_dev *mdev,
 	set_nature(qpc, change->spec);
 	set_sizes(qpc, change, MLX5_CAP_GEN(mdev, log_max_msg));
 	set_path(MLX5_ADDR_OF(qpc, qpc, primary_address_path), change);
+	if (change->mask & RHCA_MLX5_ACCESS_MASK) {
+		ret = set_access(qpc, mdev, change->access);
+		if (ret)
+			goto free;
+	}
 	set_responder(qpc, change);
 	set_requester(qpc, change->attr, change->mask);
 	MLX5_SET(qpc, qpc, counter_set_id, change->counter_set);
 	if (takes_ece(mdev, change))
 		MLX5_SET(init2rtr_qp_in, in, ece, *change->ece);
 	ret = mlx5_cmd_exec(mdev, in, ANY_TRANSITION_BYTES, out, sizeof(out));
-	kfree(in);
 	if (takes_ece(mdev, change))
 		*change->ece = MLX5_GET(init2rtr_qp_out, out, ece);
+free:
+	kfree(in);
 	return ret;
 }
 
@@ -418,54 +444,6 @@ int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set)
 		 MLX5_QP_OPTPAR_COUNTER_SET_ID);
 	MLX5_SET(qpc, qpc, counter_set_id, set);
 	return mlx5_cmd_exec_in(mdev, rts2rts_qp, in);
-}
-
-static const enum ib_qp_state verbs_states[MLX5_QP_NUM_STATE] = {
-	[MLX5_QP_STATE_RST]		= IB_QPS_RESET,
-	[MLX5_QP_STATE_INIT]		= IB_QPS_INIT,
-	[MLX5_QP_STATE_RTR]		= IB_QPS_RTR,
-	[MLX5_QP_STATE_RTS]		= IB_QPS_RTS,
-	[MLX5_QP_STATE_SQER]		= IB_QPS_SQE,
-	[MLX5_QP_STATE_SQD]		= IB_QPS_SQD,
-	[MLX5_QP_STATE_ERR]		= IB_QPS_ERR,
-	[MLX5_QP_STATE_SQ_DRAINING]	= IB_QPS_SQD,
-	[MLX5_QP_STATE_SUSPENDED]	= IB_QPS_ERR,
-};
-
-/**
- * rhca_mlx5_query_hw_qp - What only the adapter knows of a queue pair
- * @mdev: the adapter
- * @number: the queue pair
- * @attr: its state and PSNs are filled in
- */
-int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
-			  struct ib_qp_attr *attr)
-{
-	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
-	void *qpc;
-	u32 *out;
-	u8 state;
-	int ret;
-
-	out = kzalloc(MLX5_ST_SZ_BYTES(query_qp_out), GFP_KERNEL);
-	if (!out)
-		return -ENOMEM;
-	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
-	MLX5_SET(query_qp_in, in, qpn, number);
-	ret = mlx5_cmd_exec(mdev, in, sizeof(in), out,
-			    MLX5_ST_SZ_BYTES(query_qp_out));
-	if (ret)
-		goto free;
-	qpc = MLX5_ADDR_OF(query_qp_out, out, qpc);
-	state = MLX5_GET(qpc, qpc, state);
-	attr->qp_state = state < ARRAY_SIZE(verbs_states) ?
-			 verbs_states[state] : IB_QPS_ERR;
-	attr->sq_draining = state == MLX5_QP_STATE_SQ_DRAINING;
-	attr->sq_psn = MLX5_GET(qpc, qpc, next_send_psn);
-	attr->rq_psn = MLX5_GET(qpc, qpc, next_rcv_psn);
-free:
-	kfree(out);
-	return ret;
 }
 
 int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number)

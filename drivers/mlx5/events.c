@@ -21,11 +21,13 @@
  * rhca_mlx5_for_each_qp - Do something to every queue pair
  * @hca: the function
  * @fn: may sleep; the queue pair is not destroyed meanwhile
+ * @data: for @fn
  *
  * Context: may sleep.
  */
 void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca,
-			   void (*fn)(struct rhca_mlx5_qp *qp))
+			   void (*fn)(struct rhca_mlx5_qp *qp, void *data),
+			   void *data)
 {
 	struct rhca_mlx5_numbered *object;
 	unsigned long number;
@@ -34,7 +36,7 @@ void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca,
 		object = rhca_mlx5_number_get(&hca->qps, number);
 		if (!object)
 			continue;
-		fn(container_of(object, struct rhca_mlx5_qp, numbered));
+		fn(container_of(object, struct rhca_mlx5_qp, numbered), data);
 		rhca_mlx5_number_put(object);
 	}
 }

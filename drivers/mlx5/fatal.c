@@ -135,7 +135,7 @@ static void raise_completion(struct ib_cq *cq)
  * A drained queue pair on a shared receive queue waits for its last request there
  * (IBTA 10.3.1), which is an event, and no completion: up to a minute.
  */
-static void tell_user(struct rhca_mlx5_qp *qp)
+static void tell_user(struct rhca_mlx5_qp *qp, void *unused)
 {
 	struct ib_cq *send_cq = qp->base.ibqp.send_cq;
 	struct ib_cq *recv_cq = qp->base.ibqp.recv_cq;
@@ -185,7 +185,7 @@ static void handle_fatal(struct work_struct *work)
 					     fatal_work);
 
 	tell_users(hca);
-	rhca_mlx5_for_each_qp(hca, tell_user);
+	rhca_mlx5_for_each_qp(hca, tell_user, NULL);
 }
 
 /* Called by mlx5_core in any context; the adapter is dead already */
