@@ -62,6 +62,18 @@ without_guest() {
 	lines transport /usr/bin/python3 "$here/tests/transport.py" "$1"
 }
 
+# modules_built KERNEL: ours, for a kernel that is there; made once in a run
+modules_known=
+modules_built() {
+	local version
+
+	[[ " $modules_known " != *" $1 "* ]] || return 0
+	version=$("$tree/scripts/vm/kernel" release "$1") || return
+	[ "$version" != "$("$tree/scripts/vm/kernel" release newest 2> /dev/null)" ] || version=newest
+	make -s -C "$tree" modules KVER="$version" > "$results/modules.log" 2>&1 || return
+	modules_known+=" $1"
+}
+
 # guest NAME [RUN-OPTION...] -- SCRIPT [ARGUMENT...]: a scenario in tests/
 guest() {
 	local name=$1 options=() status=0 out line kernel begin=$SECONDS
@@ -77,6 +89,11 @@ guest() {
 	if ! "$tree/scripts/vm/kernel" release "$kernel" > /dev/null 2>&1; then
 		echo "SKIP $name (this Debian has no kernel $kernel)"
 		skipped=$((skipped + 1))
+		return
+	fi
+	if ! modules_built "$kernel"; then
+		verdict "$name (the modules of this tree cannot be built for kernel $kernel)" 1
+		tail -n 30 "$results/modules.log"
 		return
 	fi
 	"$here/run" --out "$out" "${options[@]}" -- \
