@@ -40,7 +40,8 @@ board_named() {
 }
 
 # Parameters of congestion control: each can be read, and is what was written. Of two
-# in one word of the firmware's, the other one stays. 6 bits are a DSCP.
+# in one word of the firmware's, the other one stays; but a priority of CNPs is written to
+# count, which it does in mode 0 alone. 6 bits are a DSCP.
 congestion_parameters() {
 	local cc=$folder/ports/1/cc
 
@@ -50,7 +51,9 @@ congestion_parameters() {
 	! echo 64 > "$cc/np_cnp_dscp" && ! echo x > "$cc/np_cnp_dscp" || return 1
 	grep . "$cc"/*
 	[ "$(cat "$cc"/{np_cnp_prio,np_cnp_prio_mode,np_cnp_dscp,rp_ai_rate} | xargs)" = \
-		"5 1 48 4321" ]
+		"5 1 48 4321" ] || return 1
+	echo 6 > "$cc/np_cnp_prio"
+	[ "$(cat "$cc"/{np_cnp_prio,np_cnp_prio_mode} | xargs)" = "6 0" ]
 }
 
 # A queue pair that the adapter has moved to the error state by itself leaves its

@@ -89,6 +89,17 @@ cm_over_v2() {
 	mode 2 && puts_on_wire 'udp dst port 4791 and ip[1] & 0xfc == 0' by_cm
 }
 
+# What the connection manager sends may be marked by a switch. To QP 1 there are five a
+# connection.
+cm_may_be_marked() {
+	puts_on_wire 'udp dst port 4791 and udp[12:4] & 0xffffff == 1 and ip[1] & 3 == 2' \
+		by_cm_twice
+}
+
+by_cm_twice() {
+	by_cm && by_cm
+}
+
 cm_with_tos() {
 	tools/user/cma_roce_tos -d "$rdma" -t 128 &&
 		puts_on_wire 'udp dst port 4791 and ip[1] & 0xfc == 128' by_cm
@@ -223,6 +234,7 @@ check gid-attributes gid_attributes
 check cm-over-v2 cm_over_v2
 check cm-over-v1 cm_over_v1
 mode 2 > /dev/null
+check cm-may-be-marked cm_may_be_marked
 check cm-with-tos cm_with_tos
 check cm-with-ttl cm_with_ttl
 check service-level puts_on_wire 'ether[12:2] == 0x8100 and ether[14:2] & 0xe000 == 0xa000' \

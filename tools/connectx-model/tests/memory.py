@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Regions of many sizes, with each right, registered again: what is written through them
+arrives, and where.
+
+usage: memory.py DEVICE GID-INDEX
+
+With transparent huge pages off, so that a region has as many pages as it has 4 KiB.
+"""
+import errno
+import sys
+
+import pyverbs.enums as e
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsError
+from pyverbs.wr import SGE, SendWR
+
+from loopback import ACCESS, connect_to_itself
+
+PAGE = 4096
+# About the limits of a group of addresses, of a page of them, and of a request
+PAGES = (1, 3, 8, 9, 511, 512, 513, 8191, 8192, 8193, 20000)
+FLAGS = {
+    'local-write': e.IBV_ACCESS_LOCAL_WRITE,
+    'remote-write': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE,
+    'remote-read': e.IBV_ACCESS_REMOTE_READ,
+    'atomic': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_ATOMIC,
+    'bind': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_MW_BIND,
+    'relaxed': ACCESS | e.IBV_ACCESS_RELAXED_ORDERING,
+    'huge': ACCESS | e.IBV_ACCESS_HUGETLB,
+    'zero-based': ACCESS | e.IBV_ACCESS_ZERO_BASED,
+    'all': ACCESS | e.IBV_ACCESS_REMOTE_ATOMIC | e.IBV_ACCESS_MW_BIND |
+           e.IBV_ACCESS_RELAXED_ORDERING | e.IBV_ACCESS_HUGETLB,
+}
+
+failed = False
+
+
+def verdict(name, problem=None):
+    global failed
+    failed = failed or bool(problem)
+    print('FAIL %s (%s)' % (name, problem) if problem else 'PASS ' + name, flush=True)
+
+
+class Peer:
+    """A queue pair connected to itself, which writes from a region of its own."""
+    def __init__(self, device, index):
+        self.context = Context(name=device)
+        self.pd = PD(self.context)
+        self.cq = CQ(self.context, 16)
+        self.qp = connect_to_itself(self.context, self.pd, index, self.cq, self.cq)
+        self.source = MR(self.pd, PAGE, ACCESS)
+
+    def write(self, region, offset, byte):
+        """Returns the status of a WRITE of a page."""
+        self.source.write(bytes([byte]) * PAGE, PAGE)
+        wr = SendWR(num_sge=1, sg=[SGE(self.source.buf, PAGE, self.source.lkey)],
+                    opcode=e.IBV_WR_RDMA_WRITE)
+        wr.set_wr_rdma(region.rkey, region.buf + offset)
+        self.qp.post_send(wr)
+        while True:
+            count, done = self.cq.poll()
+            if count:
+                return done[0].status
+
+
+def arrives(peer, region, pages):
+    """Writes to pages here and there; then each must have its own byte."""
+    places = sorted({0, pages // 2, pages - 1, *(p for p in (511, 512, 8191, 8192, 16384)
+                                                  if p < pages)})
+    for number, page in enumerate(places):
+        status = peer.write(region, page * PAGE, number + 1)
+        if status:
+            return 'page %d: status %d' % (page, status)
+    for number, page in enumerate(places):
+        if region.read(PAGE, page * PAGE) != bytes([number + 1]) * PAGE:
+            return 'page %d has other bytes' % page
+    return None
+
+
+def sizes(peer):
+    # The second of a size has a key that another one had
+    for again in ('', '-again'):
+        for pages in PAGES:
+            region = MR(peer.pd, pages * PAGE, ACCESS)
+            verdict('region-of-%d%s' % (pages, again), arrives(peer, region, pages))
+            region.close()
+
+
+def flags(peer):
+    for name, access in FLAGS.items():
+        for pages in (2, 600):
+            try:
+                region = MR(peer.pd, pages * PAGE, access)
+            except PyverbsError as error:
+                verdict('%s-%d' % (name, pages), error)
+                continue
+            writable = access & e.IBV_ACCESS_REMOTE_WRITE and name != 'zero-based'
+            verdict('%s-%d' % (name, pages), arrives(peer, region, pages) if writable else None)
+            region.close()
+
+
+def again(peer):
+    """Every kind of re-registration, of a small region and of a long one."""
+    for pages in (2, 600):
+        other = PD(peer.context)
+        region = MR(other, pages * PAGE, e.IBV_ACCESS_LOCAL_WRITE)
+        for name, change in (
+                ('access', lambda: region.rereg(e.IBV_REREG_MR_CHANGE_ACCESS, access=ACCESS)),
+                ('relaxed', lambda: region.rereg(
+                    e.IBV_REREG_MR_CHANGE_ACCESS,
+                    access=ACCESS | e.IBV_ACCESS_RELAXED_ORDERING)),
+                ('atomic', lambda: region.rereg(
+                    e.IBV_REREG_MR_CHANGE_ACCESS,
+                    access=ACCESS | e.IBV_ACCESS_REMOTE_ATOMIC)),
+                ('domain', lambda: region.rereg(e.IBV_REREG_MR_CHANGE_PD, pd=peer.pd))):
+            try:
+                change()
+            except PyverbsError as error:
+                verdict('rereg-%s-%d' % (name, pages), error)
+        verdict('rereg-%d' % pages, arrives(peer, region, pages))
+        region.close()
+        other.close()
+
+
+def refused(peer):
+    try:
+        MR(peer.pd, PAGE, ACCESS | e.IBV_ACCESS_ON_DEMAND)
+        verdict('on-demand', 'it was accepted')
+    except PyverbsError as error:
+        verdict('on-demand', None if error.error_code in (errno.EOPNOTSUPP, errno.EINVAL)
+                else error)
+
+
+def main():
+    peer = Peer(sys.argv[1], int(sys.argv[2]))
+    sizes(peer)
+    flags(peer)
+    again(peer)
+    refused(peer)
+    sys.exit(1 if failed else 0)
+
+
+main()
