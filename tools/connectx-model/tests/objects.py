@@ -45,6 +45,8 @@ SILENT = {
     'mr-ALLOC_UAR': 'likewise',
     'rereg-ALLOC_UAR': 'likewise',
     'mw-ALLOC_UAR': 'likewise',
+    'mr-CREATE_MKEY': 'of an empty key: it is created by a command with its list of pages',
+    'rereg-CREATE_MKEY': 'likewise',
     'xrc-DESTROY_QP-2': 'of the target: tried again, since ib_core would not tell',
     'DEALLOC_XRCD': 'tried again: ib_core would have it in use for ever',
     'DEALLOC_UAR': 'tried again: the mapping is gone already',
