@@ -104,6 +104,8 @@ static void set_key(struct mlx5_core_dev *mdev, void *mkc,
 	MLX5_SET(mkc, mkc, free, spec->by_requests);
 	MLX5_SET(mkc, mkc, umr_en, !spec->unbounded);
 	MLX5_SET(mkc, mkc, en_rinval, spec->remote_invalidate);
+	MLX5_SET(mkc, mkc, ma_translation_mode,
+		 spec->translated && MLX5_CAP_GEN(mdev, ats));
 	MLX5_SET(mkc, mkc, qpn, ANY_QP);
 	MLX5_SET(mkc, mkc, pd, spec->pd);
 	MLX5_SET(mkc, mkc, length64, spec->unbounded);

@@ -43,6 +43,8 @@ struct rhca_mlx5_buffer;
  *	binding of a memory window)
  * @is_window: it translates to other keys, not to pages
  * @remote_invalidate: the peer may free it
+ * @translated: its addresses may be of another device, and the adapter is to ask the host
+ *	for each where it is (ATS), if it can
  * @umem: pinned memory that it translates to, or NULL
  */
 struct rhca_mlx5_key_spec {
@@ -56,6 +58,7 @@ struct rhca_mlx5_key_spec {
 	bool by_requests;
 	bool is_window;
 	bool remote_invalidate;
+	bool translated;
 	struct ib_umem *umem;
 };
 

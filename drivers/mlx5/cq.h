@@ -24,6 +24,7 @@ struct rhca_mlx5;
  * @entries: finds an entry of the kernel's by its index
  * @entry_bytes: size of an entry, 64 or 128
  * @real_time: a process wants the time of day in its entries, not the adapter's clock
+ * @wants_stamps: a process reads the times in its entries
  * @resize_lock: serialises resizes, which replace what is in @buffer
  * @log_entries: how many there are
  * @lock: protects the consumer index, one reader at a time, and the lists.
@@ -39,6 +40,7 @@ struct rhca_mlx5_cq {
 	struct mlx5_frag_buf_ctrl entries;
 	u8 entry_bytes;
 	bool real_time;
+	bool wants_stamps;
 	struct mutex resize_lock;	/* protects the entries in @buffer and: */
 	u8 log_entries;
 	spinlock_t lock;	/* protects the consumer index and: */

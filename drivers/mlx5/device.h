@@ -117,13 +117,18 @@ static inline bool rhca_mlx5_offers_clock(void)
 	return PAGE_SIZE <= MLX5_ADAPTER_PAGE_SIZE;
 }
 
-/* The firmware can put the time of day into completions */
-static inline bool rhca_mlx5_has_real_time(const struct mlx5_core_dev *mdev)
+static inline bool rhca_mlx5_cap_real_time(u8 cap)
 {
-	u8 cap = MLX5_CAP_ROCE(mdev, qp_ts_format);
-
 	return cap == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ||
 	       cap == MLX5_TIMESTAMP_FORMAT_CAP_FREE_RUNNING_AND_REAL_TIME;
+}
+
+/* The firmware can put the time of day into completions, of whatever queues */
+static inline bool rhca_mlx5_has_real_time(const struct mlx5_core_dev *mdev)
+{
+	return rhca_mlx5_cap_real_time(MLX5_CAP_GEN(mdev, sq_ts_format)) &&
+	       rhca_mlx5_cap_real_time(MLX5_CAP_GEN(mdev, rq_ts_format)) &&
+	       rhca_mlx5_cap_real_time(MLX5_CAP_ROCE(mdev, qp_ts_format));
 }
 
 /* Pages of a region that requests of the kernel fill */

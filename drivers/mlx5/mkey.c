@@ -257,6 +257,7 @@ struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access)
 		/* Users in the kernel rely on completions alone, and do not ask */
 		.access		= access | IB_ACCESS_RELAXED_ORDERING,
 		.unbounded	= true,
+		.translated	= true,
 	};
 	struct rhca_mlx5_mr *mr;
 	int ret;
@@ -307,6 +308,7 @@ struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 		.page_shift	= PAGE_SHIFT,
 		.num_pages	= max_pages,
 		.by_requests	= true,
+		.translated	= true,
 	};
 	struct rhca_mlx5_mr *mr;
 	int ret;

@@ -15,6 +15,7 @@
 #include "lag.h"
 #include "poll.h"
 #include "qp.h"
+#include "qp_clock.h"
 #include "qp_user.h"
 #include "srq.h"
 #include "wqe.h"
@@ -77,38 +78,17 @@ static int set_xrc_parts(struct rhca_mlx5_qp *qp,
 	return 0;
 }
 
-/* Firmware may refuse a free running clock, which libmlx5 takes where it can */
-static u8 timestamp_format(struct mlx5_core_dev *mdev, bool is_user,
-			   bool real_time)
-{
-	u8 cap = MLX5_CAP_ROCE(mdev, qp_ts_format);
-
-	if (!is_user)
-		return mlx5_get_qp_default_ts(mdev);
-	if (real_time)
-		return MLX5_TIMESTAMP_FORMAT_REAL_TIME;
-	return cap == MLX5_TIMESTAMP_FORMAT_CAP_REAL_TIME ?
-	       MLX5_TIMESTAMP_FORMAT_DEFAULT :
-	       MLX5_TIMESTAMP_FORMAT_FREE_RUNNING;
-}
-
-static bool wants_real_time(const struct ib_qp_init_attr *init)
-{
-	return (init->send_cq && to_rhca_mlx5_cq(init->send_cq)->real_time) ||
-	       (init->recv_cq && to_rhca_mlx5_cq(init->recv_cq)->real_time);
-}
-
 static int set_parts(struct rhca_mlx5_qp *qp,
 		     const struct ib_qp_init_attr *init)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
 	struct rhca_mlx5_qp_spec *spec = &qp->spec;
+	int clock = rhca_mlx5_qp_clock(hca->mdev, init, qp->base.is_user);
 
+	if (clock < 0)
+		return clock;
+	spec->timestamps = clock;
 	spec->fast_registration = !qp->base.is_user;
-	if (wants_real_time(init) && !rhca_mlx5_has_real_time(hca->mdev))
-		return -EOPNOTSUPP;
-	spec->timestamps = timestamp_format(hca->mdev, qp->base.is_user,
-					    wants_real_time(init));
 	spec->service = services[init->qp_type];
 	spec->lag_port = rhca_mlx5_lag_assign(hca, init->qp_type);
 	spec->buffer = &qp->buffer;

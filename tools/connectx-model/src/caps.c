@@ -153,6 +153,7 @@ static const struct optional_cap {
 	{ "relaxed-read", false, OF_GENERAL(relaxed_ordering_read, 1) },
 	{ "relaxed-umr", false, OF_GENERAL(relaxed_ordering_write_umr, 1) },
 	{ "relaxed-umr", false, OF_GENERAL(relaxed_ordering_read_umr, 1) },
+	{ "ats", false, OF_GENERAL(ats, 1) },
 	{ "small-fence", false, OF_GENERAL(umr_fence, UMR_FENCE_SMALL) },
 	{ "no-fence", false, OF_GENERAL(umr_fence, UMR_FENCE_NONE) },
 };

@@ -139,6 +139,9 @@ static enum command_status check_mkey(struct command *cmd, struct mkey *mkey, u3
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_MKEY_MODE);
 	if (!ordering_known(cmd->dev, mkey))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_RELAXED);
+	if (GET(mkc, AT(create_mkey_in, cmd->in, memory_key_mkey_entry), ma_translation_mode) &&
+	    !CAP(cmd->dev, ats))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_ATS);
 	if (!has_table(mkey)) {
 		mkey->octwords = 0;	/* whatever was said: none can be loaded later */
 		return STATUS_OK;

@@ -45,6 +45,7 @@
 	X(SYND_PAGE_RIGHTS,	"rights of pages without the capability for them") \
 	X(SYND_PAGE_ADDRESS,	"a page's address has bits below the page size") \
 	X(SYND_RELAXED,		"relaxed ordering without the capability for it") \
+	X(SYND_ATS,		"translated by the host without the capability for it") \
 	X(SYND_FLOW_TABLE,	"no such flow table, or wrong type or level") \
 	X(SYND_FLOW_GROUP,	"no such flow group, or its range overlaps") \
 	X(SYND_FLOW_INDEX,	"flow index outside its table or group") \

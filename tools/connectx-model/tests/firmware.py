@@ -88,7 +88,8 @@ def keys_of_pages(guest, name, wanted):
         'rights': key_of_pages(pd, 0x1003, pg_access=1),
         'large-page': key_of_pages(pd, 0x201000, shift=21),
         'relaxed-write': key_of_pages(pd, relaxed_ordering_write=1),
-        'relaxed-read': key_of_pages(pd, relaxed_ordering_read=1)}
+        'relaxed-read': key_of_pages(pd, relaxed_ordering_read=1),
+        'ats': key_of_pages(pd, ma_translation_mode=1)}
     for key, arguments in keys.items():
         expect('%s-%s' % (name, key), guest.status('create_mkey', **arguments),
                wanted.get(key, g.BAD_PARAM))
@@ -100,7 +101,8 @@ def page_keys(program):
             ('key', [], {}),
             ('rights-key', ['--with', 'page-rights'], {'rights': g.OK}),
             ('relaxed-key', ['--with', 'relaxed-write,relaxed-read'],
-             {'relaxed-write': g.OK, 'relaxed-read': g.OK})):
+             {'relaxed-write': g.OK, 'relaxed-read': g.OK}),
+            ('translated-key', ['--with', 'ats'], {'ats': g.OK})):
         model = Model(program, '', options=options)
         model.guests[0].start()
         keys_of_pages(model.guests[0], name, {**good, **more})
