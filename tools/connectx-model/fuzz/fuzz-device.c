@@ -224,6 +224,7 @@ static void connect_queues(struct device *dev)
 			SET(qpc, c, rre, 1);
 			SET(qpc, c, rwe, 1);
 			SET(qpc, c, rae, 1);
+			SET(qpc, c, atomic_mode, 1);
 			SET(qpc, c, retry_count, 3);
 			SET(qpc, c, log_sra_max, 2);
 			SET(qpc, c, primary_address_path.ack_timeout, 1);

@@ -24,6 +24,7 @@ enum {
 	OPT_SRQN = 1 << 18, OPT_CQN_RCV = 1 << 19, OPT_COUNTER_SET = 1 << 25,
 };
 
+#define ATOMIC_MODE_VERBS	1u
 #define ECE_OPTIONS	0x30000003u	/* the model's own: two bits, and a version */
 #define OPT_ACCESS	(OPT_RRE | OPT_RAE | OPT_RWE)
 
@@ -331,6 +332,34 @@ static enum command_status check_attributes(struct command *cmd, const struct qp
 	return STATUS_OK;
 }
 
+/* The options that a service has a meaning for. */
+static u32 options_of(const struct qp *qp, enum transition_bit bit)
+{
+	switch (qp->service) {
+	case SERVICE_UC:
+		return ~(OPT_RRE | OPT_RAE | OPT_RNR_TIMEOUT | OPT_Q_KEY | OPT_SRQN | OPT_CQN_RCV);
+	case SERVICE_UD:
+	case SERVICE_GSI:
+		return ~(OPT_ACCESS | OPT_RNR_TIMEOUT | OPT_ALT_PATH | OPT_PM_STATE);
+	case SERVICE_XRC:
+		return bit == SQ_DRAINED_TO_RTS ? 0 : ~(OPT_Q_KEY | OPT_SRQN | OPT_CQN_RCV);
+	case SERVICE_REG_UMR:
+		return 0;
+	default:
+		return ~(OPT_Q_KEY | OPT_SRQN | OPT_CQN_RCV);
+	}
+}
+
+/* Atomics are those of verbs: extended ones, of other sizes, have modes of their own. */
+static bool atomics_known(const struct device *dev, const u8 *c, enum transition_bit bit,
+			  u32 options)
+{
+	if (!(bit & TO_INIT) && !(options & OPT_RAE))
+		return true;
+	return !GET(qpc, c, rae) ||
+	       (CAP(dev, atomic) && GET(qpc, c, atomic_mode) == ATOMIC_MODE_VERBS);
+}
+
 static const struct transition *find_transition(u16 opcode)
 {
 	u32 i;
@@ -368,8 +397,10 @@ enum command_status command_modify_qp(struct command *cmd)
 		     options);
 	if (qp->state != t->from)
 		return command_fail(cmd, STATUS_BAD_QP_STATE, SYND_QP_STATE);
-	if (options & ~t->optional)
+	if (options & ~(t->optional & options_of(qp, t->bit)))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OPT_PARAM);
+	if (!atomics_known(cmd->dev, c, t->bit, options))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_ATTR);
 	status = check_attributes(cmd, qp, c, t->bit, options);
 	if (status)
 		return status;

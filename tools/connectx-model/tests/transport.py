@@ -89,7 +89,7 @@ class Connection:
     def connect(self, own, peer):
         context = {
             'qpc.mtu': MTU_1024, 'qpc.log_msg_max': 30, 'qpc.remote_qpn': peer,
-            'qpc.rre': 1, 'qpc.rae': 1, 'qpc.atomic_mode': 3,
+            'qpc.rre': 1, 'qpc.rae': 1, 'qpc.atomic_mode': 1,
             'qpc.log_sra_max': 4, 'qpc.log_rra_max': 4, 'qpc.retry_count': 7, 'qpc.rnr_retry': 7,
             'qpc.primary_address_path.ack_timeout': 1, **self.address}
         for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
