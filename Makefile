@@ -85,7 +85,10 @@ install-tools:
 	ln -sf $(addprefix ../lib/roce-hca/,$(TOOLS)) $(SBINDIR)
 	install -m 644 README.md $(wildcard $(addprefix Documentation/*.,rst svg)) $(DOCDIR)
 	install -m 644 $(wildcard Documentation/ABI/testing/*) $(DOCDIR)/ABI
-	install -m 644 $(wildcard Documentation/samples/* tools/dashboard/*) $(DOCDIR)/examples
+	install -m 644 $(filter-out %/lab,$(wildcard Documentation/samples/* tools/dashboard/*)) \
+		$(DOCDIR)/examples
+	install -d $(DOCDIR)/examples/lab
+	install -m 644 $(wildcard Documentation/samples/lab/*) $(DOCDIR)/examples/lab
 	install -m 644 tools/user/completion/roce-hca.bash $(COMPLETIONDIR)/roce-hca
 	for tool in $(TOOLS); do ln -sf roce-hca $(COMPLETIONDIR)/$$tool; done
 	install -m 644 $(wildcard Documentation/man/*.7) $(MANDIR)/man7

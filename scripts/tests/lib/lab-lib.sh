@@ -3,10 +3,14 @@
 # What the scenarios of roce-lab share: it is built, moved to a folder of its own, and used
 # by a user that nobody knows, without a capability.
 
-fails=0 checks=0
-work=$(mktemp -d /var/tmp/rhca-lab.XXXXXX)
-home="$work/a home, with \"blanks\""
-trap 'cleanup' EXIT
+# With an argument: for a child of a scenario, which has made the folders.
+if [ $# -eq 0 ]; then
+	fails=0 checks=0
+	# Not below /tmp or /var/tmp, which are others inside
+	work=$(mktemp -d /var/lib/rhca-lab.XXXXXX)
+	home="$work/a home, with \"blanks\""
+	trap 'cleanup' EXIT
+fi
 
 cleanup() {
 	pkill -KILL -u 54321

@@ -80,21 +80,25 @@ void files_first(void)
 	must_mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL);
 }
 
-/* A layer in memory over a folder of the host */
-static void overlay(const char *path, unsigned int number)
+/* A layer in memory over a folder of the host. Its names may have commas and colons in them,
+ * so the layers are in places of their own. Returns where the two are one.
+ */
+static char *overlay(const char *path, unsigned int number)
 {
-	char *layer = text(PRIVATE "/layer%u", number), *place = text("%s/place", layer);
+	char *layer = text(PRIVATE "/layer%u", number), *below = text("%s/below", layer);
+	char *merged = text("%s/merged", layer);
 
-	/* In a place of its own, since the name may have commas and colons in it. */
 	make_folders(text("%s/upper", layer), 0755);
 	make_folders(text("%s/work", layer), 0755);
-	make_folders(place, 0755);
-	must_mount(path, place, NULL, MS_BIND, NULL);
-	must_mount("overlay", path, "overlay", 0,
-		   text("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", place, layer, layer));
+	make_folders(below, 0755);
+	make_folders(merged, 0755);
+	must_mount(path, below, NULL, MS_BIND, NULL);
+	must_mount("overlay", merged, "overlay", 0,
+		   text("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", below, layer, layer));
+	return merged;
 }
 
-/* hostfs of what is to be written through; files_of_host() puts it in its place */
+/* What can be written; put_writable() puts it in its place in each host. */
 void files_writable(const struct job *job)
 {
 	unsigned int i;
@@ -105,9 +109,9 @@ void files_writable(const struct job *job)
 		mkdir(place, 0755);
 		must_mount("host", place, "hostfs", 0, job->rwdirs[i]);
 	}
-	overlay("/etc", 0);
 	for (i = 0; job->overlays[i]; i++)
-		overlay(job->overlays[i], i + 1);
+		overlay(job->overlays[i], i);
+	must_mount(overlay("/etc", i), "/etc", NULL, MS_BIND, NULL);
 }
 
 static bool is_below(const char *path, const char *folder)
@@ -127,19 +131,23 @@ static bool is_below_own(const char *path)
 	return false;
 }
 
+static void put(const char *from, const char *path, bool below_own)
+{
+	if (is_below_own(path) != below_own)
+		return;
+	if (below_own)
+		make_folders(path, 0755);
+	must_mount(from, path, NULL, MS_BIND, NULL);
+}
+
 static void put_writable(const struct job *job, bool below_own)
 {
 	unsigned int i;
 
-	for (i = 0; job->rwdirs[i]; i++) {
-		const char *path = job->rwdirs[i];
-
-		if (is_below_own(path) != below_own)
-			continue;
-		if (below_own)
-			make_folders(path, 0755);
-		must_mount(text(PRIVATE "/rw%u", i), path, NULL, MS_BIND, NULL);
-	}
+	for (i = 0; job->overlays[i]; i++)
+		put(text(PRIVATE "/layer%u/merged", i), job->overlays[i], below_own);
+	for (i = 0; job->rwdirs[i]; i++)
+		put(text(PRIVATE "/rw%u", i), job->rwdirs[i], below_own);
 }
 
 static void mount_own_folders(void)
@@ -208,7 +216,8 @@ static void write_hosts(const struct job *job)
 		for (device = 0; device < job->devices; device++) {
 			line = device ? text("%s-%u", host_name(host), device + 1) :
 					host_name(host);
-			append_file("/etc/hosts", text("%s %s\n%s %s\n",
+			/* A name is IPv4's alone: many a server listens there only. */
+			append_file("/etc/hosts", text("%s %s\n%s %s-v6\n",
 						       address_of(host, device), line,
 						       address6_of(host, device), line));
 		}

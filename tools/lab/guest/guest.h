@@ -110,6 +110,7 @@ void host_environment(const char *name);
 
 /* --- pcap.c */
 void capture_start(const struct job *job);
+void capture_stop(void);
 
 /* --- lab.c */
 int lab_main(int argc, char **argv);

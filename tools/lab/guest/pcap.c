@@ -7,10 +7,11 @@
 #include <fcntl.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <linux/filter.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,27 +39,65 @@ static bool is_port(const struct job *job, int index, const int *ports)
 	return false;
 }
 
+/* The kernel hands the VLAN tag of a frame apart from it: the four bytes behind the addresses. */
+static size_t put_tag_back(char *frame, size_t size, struct msghdr *msg)
+{
+	struct cmsghdr *head = CMSG_FIRSTHDR(msg);
+	struct tpacket_auxdata aux;
+	uint16_t tag[2];
+
+	if (!head || head->cmsg_level != SOL_PACKET || head->cmsg_type != PACKET_AUXDATA ||
+	    size < 2 * ETH_ALEN)
+		return size;
+	memcpy(&aux, CMSG_DATA(head), sizeof(aux));
+	if (!(aux.tp_status & TP_STATUS_VLAN_VALID))
+		return size;
+	tag[0] = htons(ETH_P_8021Q);
+	tag[1] = htons(aux.tp_vlan_tci);
+	memmove(frame + 2 * ETH_ALEN + sizeof(tag), frame + 2 * ETH_ALEN, size - 2 * ETH_ALEN);
+	memcpy(frame + 2 * ETH_ALEN, tag, sizeof(tag));
+	return size + sizeof(tag);
+}
+
+static pid_t capturer;
+static volatile sig_atomic_t last;
+
+static void end_when_empty(int number)
+{
+	(void)number;
+	last = 1;
+}
+
 static void capture(const struct job *job, int from, int to)
 {
-	static char packet[sizeof(struct pcap_packet) + SNAP_BYTES];
+	static char packet[sizeof(struct pcap_packet) + SNAP_BYTES + 4];
+	char *frame = packet + sizeof(struct pcap_packet);
 	struct pcap_packet *head = (struct pcap_packet *)packet;
+	char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 	int ports[LAB_MAX_HOSTS * LAB_MAX_DEVICES];
+	struct iovec io = { frame, SNAP_BYTES };
 	struct sockaddr_ll source;
 	struct timespec now;
-	socklen_t size;
 	unsigned int i;
 	ssize_t got;
 
 	for (i = 0; i < job->hosts * job->devices; i++)
 		ports[i] = link_index(port_name(i / job->devices, i % job->devices));
 	for (;;) {
-		size = sizeof(source);
-		got = recvfrom(from, packet + sizeof(*head), SNAP_BYTES, 0,
-			       (struct sockaddr *)&source, &size);
+		struct msghdr msg = {
+			.msg_name = &source, .msg_namelen = sizeof(source),
+			.msg_iov = &io, .msg_iovlen = 1,
+			.msg_control = control, .msg_controllen = sizeof(control),
+		};
+
+		got = recvmsg(from, &msg, last ? MSG_DONTWAIT : 0);
+		if (got < 0 && last && errno == EAGAIN)
+			_exit(0);
 		if (got < 0 || source.sll_pkttype == PACKET_OUTGOING ||
 		    !is_port(job, source.sll_ifindex, ports))
 			continue;
 		clock_gettime(CLOCK_REALTIME, &now);
+		got = put_tag_back(frame, got, &msg);
 		head->seconds = now.tv_sec;
 		head->nanoseconds = now.tv_nsec;
 		head->captured = head->length = got;
@@ -69,6 +108,15 @@ static void capture(const struct job *job, int from, int to)
 	}
 }
 
+/* What has been received is written before the lab ends. */
+void capture_stop(void)
+{
+	if (capturer <= 0)
+		return;
+	kill(capturer, SIGTERM);
+	waitpid(capturer, NULL, 0);
+}
+
 void capture_start(const struct job *job)
 {
 	struct pcap_file head = {
@@ -77,13 +125,19 @@ void capture_start(const struct job *job)
 	};
 	struct sockaddr_ll all = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	int from = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
-	int to = open("/dev/lab/capture", O_WRONLY | O_CLOEXEC), room = 1 << 26;
+	int to = open("/dev/lab/capture", O_WRONLY | O_CLOEXEC), room = 1 << 26, on = 1;
+	struct sigaction action = { .sa_handler = end_when_empty };
 
 	if (from < 0 || bind(from, (struct sockaddr *)&all, sizeof(all)) || to < 0)
 		die("no capture: %s", strerror(errno));
 	setsockopt(from, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	if (write(to, &head, sizeof(head)) != sizeof(head))
 		die("%s: %s", job->pcap, strerror(errno));
-	if (!fork())
+	setsockopt(from, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on));
+	capturer = fork();
+	if (!capturer) {
+		/* Without SA_RESTART: it ends a wait. */
+		sigaction(SIGTERM, &action, NULL);
 		capture(job, from, to);
+	}
 }

@@ -266,6 +266,7 @@ void run_job(const struct job *job, int orders)
 		;
 	drain_pty(copier);
 	status = shared->status;
+	capture_stop();
 	sync();
 	report_log();
 	if (status == -1)

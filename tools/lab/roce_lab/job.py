@@ -99,7 +99,9 @@ def environment(options):
         if name in LEFT_OUT or name.startswith('DBUS_'):
             del variables[name]
     for name in ('TMPDIR', 'TMP', 'TEMP'):
-        if any(is_below(variables.get(name, ''), folder) for folder in OWN_FOLDERS):
+        value = variables.get(name)
+        if value is not None and (not value or
+                                  any(is_below(value, folder) for folder in OWN_FOLDERS)):
             del variables[name]
     variables['PATH'] = BIN + ':' + variables.get('PATH', '/usr/bin:/bin')
     for name, value in mpi_variables(options.hosts).items():

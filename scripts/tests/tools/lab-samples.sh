@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: host
+# tier: wide
+# timeout: 900
+#
+# What lab.rst shows: the libibverbs program, the MPI program and the pytest tests, in the
+# words of the page, with bytes that the port's counters have; the drivers of the kernel; a
+# VLAN; a capture.
+
+set -u
+cd "$(dirname "$(realpath "$0")")/../../.." || exit
+. scripts/tests/lib/lab-lib.sh
+lab_setup
+cp Documentation/samples/lab/* "$home/"
+chmod a+r "$home"/*
+
+: "in the words of the page"
+page() { # page WORDS: the page has them
+	grep -qF -- "$*" Documentation/lab.rst || fail "lab.rst does not have: $*"
+}
+page 'gcc -o rdma_write rdma_write.c -libverbs'
+as_user gcc -o rdma_write rdma_write.c -libverbs || fail "rdma_write.c does not compile"
+page 'roce-lab run -- ./rdma_write'
+check "libibverbs" "65536 bytes over roce0" "$(as_user roce-lab run -- ./rdma_write)"
+
+page 'mpicc -o mpi_sum mpi_sum.c'
+page 'roce-lab run --hosts 2 -- mpirun -np 2 --map-by node ./mpi_sum'
+if command -v mpicc.openmpi > /dev/null; then
+	as_user mpicc.openmpi -o mpi_sum mpi_sum.c
+	as_user roce-lab run --hosts 2 -- sh -c 'mpirun.openmpi -np 2 --map-by node ./mpi_sum
+		echo $(($(lab b cat /sys/class/infiniband/roce1/ports/1/counters/port_rcv_data) * 4 >= 800000))' \
+		> "$work/said" 2>&1
+	check "Open MPI: ranks on hosts of their own, bytes by the port's counter" "1 2" \
+		"$(tail -n 1 "$work/said") $(grep -c '^rank [01] of 2 on [ab]: right' "$work/said")"
+else
+	fail "no mpicc.openmpi (packages openmpi-bin, libopenmpi-dev)"
+fi
+
+: "pytest"
+python_path="$work/moved here/lib/roce-lab"
+as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest \
+	-p pytest_roce_lab -p no:cacheprovider -v test_rdma.py > "$work/said" 2>&1
+check "status" 0 $?
+check "tests that passed" 2 "$(grep -c 'PASSED' "$work/said")"
+as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest \
+	-p pytest_roce_lab -p no:cacheprovider -rs --rdma-lab=off test_rdma.py > "$work/said" 2>&1
+check "without a lab: status" 0 $?
+check "skipped, with the reason" 2 "$(grep -c 'SKIPPED.*roce-lab: the test is not in a lab' "$work/said")"
+as_user env ROCE_LAB_FOLDER=/nowhere PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 \
+	/usr/bin/python3 -m pytest -p pytest_roce_lab -p no:cacheprovider --rdma-lab=require \
+	test_rdma.py > "$work/said" 2>&1
+check "with --rdma-lab=require and no lab: status" 1 $?
+
+: "drivers, VLAN, capture"
+cat > "$home/pingpong" << 'END'
+index='${ROCE_LAB_GID_INDEX_V2:-0}'
+lab b sh -c "ibv_rc_pingpong -e -c -n 20 -d \$ROCE_LAB_DEVICE -g $index" > server &
+until lab b sh -c 'grep -q :4853 /proc/net/tcp /proc/net/tcp6'; do sleep 0.1; done
+eval "ibv_rc_pingpong -e -c -n 20 -d \$ROCE_LAB_DEVICE -g $index b" > client && wait $! && echo good
+END
+check "rdma_rxe" good "$(as_user timeout 100 roce-lab run --hosts 2 --driver rxe -- sh ./pingpong)"
+check "siw" iWARP "$(as_user roce-lab run --driver siw -- ibv_devinfo | grep -o iWARP)"
+check "VLAN 7, captured" good "$(as_user timeout 100 roce-lab run --hosts 2 --vlan 7 --mtu 1500 \
+	--pcap seen.pcap -- sh ./pingpong)"
+check_ok "packets have the tag and the length" test "$(tcpdump -e -n -r "$home/seen.pcap" \
+	'vlan 7 and udp port 4791 and less 1519' 2> /dev/null | wc -l)" -ge 160
+check "and no others have the port" 0 "$(tcpdump -n -r "$home/seen.pcap" 'udp port 4791' 2> /dev/null | wc -l)"
+finish

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""pytest plugin: tests that want RDMA run in a lab.
+
+    def test_one(rdma_lab):                     # its own host
+        open_device(rdma_lab.device, rdma_lab.gid_index)
+
+    @pytest.mark.rdma_lab(hosts=2)
+    def test_two(rdma_hosts):                   # all hosts; the test itself is on the first
+        a, b = rdma_hosts
+        server = b.popen(['my_server', b.device])
+        b.set('loss', '5%')
+
+A session that has such tests is run again as a whole inside one lab, so options, breakpoints,
+output and coverage are pytest's as ever. Without a lab they are skipped, with the reason;
+with --rdma-lab=require they fail.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+FIXTURES = ('rdma_lab', 'rdma_hosts')
+FAILED = 125
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup('rdma_lab')
+    group.addoption('--rdma-lab', choices=('auto', 'require', 'off'), default='auto',
+                    help='auto: tests that want RDMA are skipped where no lab can be; '
+                    'require: they fail; off: no lab is begun')
+    parser.addini('rdma_lab_options', 'options of "roce-lab run", such as --loss 1%%',
+                  type='args', default=[])
+
+
+def pytest_configure(config):
+    config.addinivalue_line('markers', 'rdma_lab(hosts=N): the test wants a lab of N hosts')
+    config.rdma_lab_reason = 'roce-lab: the test is not in a lab'
+
+
+def inside():
+    return 'ROCE_LAB_HOST' in os.environ
+
+
+def wanted_hosts(items):
+    """The most that a test wants, or 0."""
+    most = 0
+    for item in items:
+        if not any(name in FIXTURES for name in getattr(item, 'fixturenames', ())):
+            continue
+        mark = item.get_closest_marker('rdma_lab')
+        default = 2 if 'rdma_hosts' in item.fixturenames else 1
+        most = max(most, mark.kwargs.get('hosts', default) if mark else default)
+    return most
+
+
+def command():
+    """roce-lab of the path, or the one that this plugin belongs to."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for beside in ('../../bin/roce-lab', 'roce-lab'):
+        path = os.path.normpath(os.path.join(here, beside))
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return shutil.which('roce-lab')
+
+
+def run_again(config, hosts):
+    """The whole session in a lab: its status, or None if there is none."""
+    lab = command()
+    if not lab:
+        config.rdma_lab_reason = 'roce-lab: it is not installed here'
+        return None
+    words = [lab, 'run', '--hosts', str(hosts)] + config.getini('rdma_lab_options') + [
+        '--cwd', str(config.invocation_params.dir), '--', sys.executable, '-m', 'pytest']
+    sys.stdout.flush()
+    done = subprocess.run(words + [str(arg) for arg in config.invocation_params.args])
+    if done.returncode == FAILED:
+        config.rdma_lab_reason = 'roce-lab: no lab here ("roce-lab check" says why)'
+        return None
+    return done.returncode
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    config = session.config
+    hosts = wanted_hosts(session.items)
+    if not hosts or inside() or config.option.collectonly or config.option.rdma_lab == 'off':
+        return
+    if 'PYTEST_XDIST_WORKER' in os.environ:
+        config.rdma_lab_reason = ('roce-lab: with xdist, run "roce-lab run --hosts %d -- pytest '
+                                  '..."' % hosts)
+        return
+    capture = config.pluginmanager.getplugin('capturemanager')
+    if capture:
+        capture.suspend_global_capture(in_=True)
+    status = run_again(config, hosts)
+    if status is not None:
+        sys.stdout.flush()
+        os._exit(status)
+    if capture:
+        capture.resume_global_capture()
+
+
+class Host:
+    """A host of the lab, as a test sees it."""
+
+    def __init__(self, name, number, addresses):
+        self.name = name
+        self.address = addresses[number]
+        variables = dict(line.split('=', 1) for line in self.output(['env']).splitlines()
+                         if line.startswith('ROCE_LAB_'))
+        self.device = variables['ROCE_LAB_DEVICE']
+        self.devices = variables['ROCE_LAB_DEVICES'].split()
+        self.gid_index = variables.get('ROCE_LAB_GID_INDEX_V2', '0')
+        self.gid_index_v1 = variables.get('ROCE_LAB_GID_INDEX_V1')
+
+    def words(self, arguments):
+        return ['lab', self.name] + [str(argument) for argument in arguments]
+
+    def run(self, arguments, **options):
+        """As subprocess.run(), on this host."""
+        return subprocess.run(self.words(arguments), **options)
+
+    def popen(self, arguments, **options):
+        return subprocess.Popen(self.words(arguments), **options)
+
+    def output(self, arguments):
+        return subprocess.run(self.words(arguments), check=True, stdout=subprocess.PIPE,
+                              universal_newlines=True).stdout
+
+    def set(self, what, value=None):
+        """loss, delay or rate with a value, up or down, of its cable."""
+        subprocess.run(['lab', 'set', self.name, what] + ([] if value is None else [str(value)]),
+                       check=True)
+
+    def unplug(self):
+        subprocess.run(['lab', 'unplug', self.name], check=True)
+
+    def counter(self, name, device=None, port=1):
+        folder = '/sys/class/infiniband/%s/ports/%d' % (device or self.device, port)
+        return int(self.output(['sh', '-c', 'cat "$1"/hw_counters/"$2" 2> /dev/null || '
+                                'cat "$1"/counters/"$2"', 'sh', folder, name]))
+
+
+@pytest.fixture(scope='session')
+def all_rdma_hosts(pytestconfig):
+    if not inside():
+        if pytestconfig.option.rdma_lab == 'require':
+            pytest.fail(pytestconfig.rdma_lab_reason, pytrace=False)
+        pytest.skip(pytestconfig.rdma_lab_reason)
+    names = os.environ['ROCE_LAB_HOSTS'].split()
+    addresses = os.environ['ROCE_LAB_ADDRESSES'].split()
+    return [Host(name, number, addresses) for number, name in enumerate(names)]
+
+
+@pytest.fixture
+def rdma_hosts(request, all_rdma_hosts):
+    """As many hosts as the test's mark says (2); it runs on the first."""
+    mark = request.node.get_closest_marker('rdma_lab')
+    hosts = mark.kwargs.get('hosts', 2) if mark else 2
+    if len(all_rdma_hosts) < hosts:
+        pytest.skip('roce-lab: this lab has %d hosts' % len(all_rdma_hosts))
+    return all_rdma_hosts[:hosts]
+
+
+@pytest.fixture
+def rdma_lab(all_rdma_hosts):
+    """The host that the test runs on."""
+    return all_rdma_hosts[0]
