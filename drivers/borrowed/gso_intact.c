@@ -43,24 +43,24 @@ static bool is_block(struct sk_buff *skb, u8 family)
  * leaves by another device: tun warns of one that it does not know, and drops it.
  * Without memory for a type of its own the clone is cut.
  */
-unsigned int rhca_whole_keep(void *priv, struct sk_buff *skb,
-			     const struct nf_hook_state *state)
+unsigned int rhca_gso_intact_keep(void *priv, struct sk_buff *skb,
+				  const struct nf_hook_state *state)
 {
 	if (unlikely(skb_is_gso(skb)) && is_block(skb, state->pf) &&
 	    !skb_unclone(skb, GFP_ATOMIC))
 		skb_shinfo(skb)->gso_type |= SKB_GSO_UDP_TUNNEL;
 	return NF_ACCEPT;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_whole_keep);
+EXPORT_SYMBOL_IF_KUNIT(rhca_gso_intact_keep);
 
-static const struct nf_hook_ops whole_hooks[] = {
+static const struct nf_hook_ops gso_intact_hooks[] = {
 	{
-		.hook		= rhca_whole_keep,
+		.hook		= rhca_gso_intact_keep,
 		.pf		= NFPROTO_IPV4,
 		.hooknum	= NF_INET_LOCAL_IN,
 		.priority	= NF_IP_PRI_LAST,
 	}, {
-		.hook		= rhca_whole_keep,
+		.hook		= rhca_gso_intact_keep,
 		.pf		= NFPROTO_IPV6,
 		.hooknum	= NF_INET_LOCAL_IN,
 		.priority	= NF_IP_PRI_LAST,
@@ -68,28 +68,28 @@ static const struct nf_hook_ops whole_hooks[] = {
 };
 
 /**
- * rhca_whole_begin - Blocks reach our sockets whole
+ * rhca_gso_intact_begin - Blocks reach our sockets whole
  * @net: the namespace that they are in
  *
  * Context: may sleep.
  * Return: 0 or an error; without it blocks arrive cut.
  */
-int rhca_whole_begin(struct net *net)
+int rhca_gso_intact_begin(struct net *net)
 {
-	return nf_register_net_hooks(net, whole_hooks, ARRAY_SIZE(whole_hooks));
+	return nf_register_net_hooks(net, gso_intact_hooks, ARRAY_SIZE(gso_intact_hooks));
 }
 
-void rhca_whole_end(struct net *net)
+void rhca_gso_intact_end(struct net *net)
 {
-	nf_unregister_net_hooks(net, whole_hooks, ARRAY_SIZE(whole_hooks));
+	nf_unregister_net_hooks(net, gso_intact_hooks, ARRAY_SIZE(gso_intact_hooks));
 }
 #else
-int rhca_whole_begin(struct net *net)
+int rhca_gso_intact_begin(struct net *net)
 {
 	return 0;
 }
 
-void rhca_whole_end(struct net *net)
+void rhca_gso_intact_end(struct net *net)
 {
 }
 #endif

@@ -6,9 +6,9 @@ struct net;
 struct nf_hook_state;
 struct sk_buff;
 
-int rhca_whole_begin(struct net *net);
-void rhca_whole_end(struct net *net);
-unsigned int rhca_whole_keep(void *priv, struct sk_buff *skb,
-			     const struct nf_hook_state *state);
+int rhca_gso_intact_begin(struct net *net);
+void rhca_gso_intact_end(struct net *net);
+unsigned int rhca_gso_intact_keep(void *priv, struct sk_buff *skb,
+				  const struct nf_hook_state *state);
 
 #endif

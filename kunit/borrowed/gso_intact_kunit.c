@@ -43,7 +43,7 @@ static void pass_hook(struct kunit *test, struct sk_buff *skb)
 		.hook = NF_INET_LOCAL_IN, .pf = NFPROTO_IPV4,
 	};
 
-	KUNIT_EXPECT_EQ(test, rhca_whole_keep(NULL, skb, &state), NF_ACCEPT);
+	KUNIT_EXPECT_EQ(test, rhca_gso_intact_keep(NULL, skb, &state), NF_ACCEPT);
 }
 
 static bool is_marked(const struct sk_buff *skb)

@@ -225,7 +225,7 @@ static void end_whole(struct rhca_udp *udp, struct net *net)
 {
 	lockdep_assert_held(&udp->lock);
 	if (udp->whole)
-		rhca_whole_end(net);
+		rhca_gso_intact_end(net);
 	udp->whole = false;
 }
 
@@ -236,7 +236,7 @@ static void update_locked(struct rhca_udp *udp)
 
 	lockdep_assert_held(&udp->lock);
 	if (!udp->whole)
-		udp->whole = !rhca_whole_begin(udp->net);
+		udp->whole = !rhca_gso_intact_begin(udp->net);
 	update_listeners(udp);
 	share_sockets(udp, true);
 	list_for_each_entry(listener, &udp->listeners, entry)
