@@ -114,14 +114,14 @@ static bool copy_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 /* --- both ------------------------------------------------------------------ */
 
 /**
- * rhca_middle_is_due - Is a packet a middle one that the QP waits for?
+ * rhca_early_copy_is_due - Is a packet a middle one that the QP waits for?
  * @qp: the QP
  * @rx: a packet that is admitted, but for its ICRC and P_Key
  *
  * Context: the lock of its half held.
- * Return: true when rhca_middle_copy() may be tried.
+ * Return: true when rhca_early_copy() may be tried.
  */
-bool rhca_middle_is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+bool rhca_early_copy_is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	if (!(rx->flags & RHCA_OP_MIDDLE) || !rhca_is_rc(&qp->base) ||
 	    rx->payload_bytes != qp->mtu_bytes || rhca_bth_pad(rx->bth) ||
@@ -143,15 +143,15 @@ static bool copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 }
 
 /**
- * rhca_middle_copy - Copy the payload, and check the ICRC
+ * rhca_early_copy - Copy the payload, and check the ICRC
  * @qp: the QP
- * @rx: a packet of which rhca_middle_is_due() has said yes under the same lock
+ * @rx: a packet of which rhca_early_copy_is_due() has said yes under the same lock
  *
  * Context: the lock of its half held, bottom halves off, RCU read side.
  * Return: true when the packet is intact and its payload is where it belongs; else
  * nothing has happened, and the packet is handled like any other.
  */
-bool rhca_middle_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+bool rhca_early_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_check check = { .data = rhca_rx_payload(rx) };
 	__le32 icrc;

@@ -122,7 +122,7 @@ static bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
 		return true;
 	if (walk)
 		rhca_walk_guess_id(walk);
-	rx->in_place = rhca_middle_is_due(qp, rx) && rhca_middle_copy(qp, rx);
+	rx->in_place = rhca_early_copy_is_due(qp, rx) && rhca_early_copy(qp, rx);
 	if (!rx->in_place && !icrc_and_pkey_right(&qp->base, rx, walk))
 		return false;
 	count_admitted(&qp->base, rx, walk);
