@@ -20,7 +20,6 @@
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/link.h"
-#include "control/neighbours.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/netdevs.h"
 #include "lifecycle/others.h"
@@ -379,7 +378,6 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
-	rhca_neighbours_init();
 	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);
@@ -406,7 +404,6 @@ void rhca_link_exit(void)
 	rhca_rxe_links_stop();
 	rdma_link_unregister(&link_ops);
 	rhca_addresses_exit();
-	rhca_neighbours_exit();
 	/* First who makes devices because others go */
 	rhca_lag_stop();
 	rhca_recreate_stop();

@@ -51,7 +51,6 @@ allowed_includes() {
 	sed 's/[ \t]*#.*//; /^$/d' << 'END'
 core/port/port_pkeys.c core/offer.h		# lifecycle/slot_apply: told of partitions by a pointer
 lifecycle/link.c control/addresses.h		# main.c starts the notifiers of control/
-lifecycle/link.c control/neighbours.h		# neighbours.c is cut
 sw/tx/pass.c sw/rx/recv_completion.h		# sw/qp/after, and the backend's flush functions
 sw/tx/pass.c sw/rx/responder.h			# the same
 END
