@@ -6,7 +6,7 @@
 # README and the manual pages of the modules have the parameters, roce_hca(7) the files,
 # too. Constants that knobs.rst names must exist, and limits have the value it says. The
 # KUnit cases that testing.rst promises must exist, and a scenario must try each fault of
-# operating.rst and each kind of netdev of the README.
+# operating.rst and each kind of netdev of netdevs.rst.
 #
 # usage: scripts/check/knobs.sh
 
@@ -122,7 +122,7 @@ doc_faults() {
 		sed -n 's/^   \* - \([^ ].*\)$/\1/p' | grep -vx cause | tr ' ' _
 }
 
-doc_kinds() { sed -n '/^| netdev |/,/^$/s/^| \([a-z0-9]*\) | v.*/\1/p' README.md; }
+doc_kinds() { sed -n '/^netdev /,/^$/s/^\([a-z0-9]*\)  *v[12].*/\1/p' Documentation/netdevs.rst; }
 
 doc_cases() {
 	section 'Promises and their tests' Documentation/testing.rst |
@@ -198,7 +198,7 @@ for name in $(comm -13 <(code_cases | sort -u) <(doc_cases | sort -u)); do
 	complain "case $name is in Documentation/testing.rst and not in kunit/"
 done
 compare fault scenario_faults doc_faults Documentation/operating.rst
-compare "kind of netdev" scenario_kinds doc_kinds README.md
+compare "kind of netdev" scenario_kinds doc_kinds Documentation/netdevs.rst
 check_limits
 check_constants
 exit $bad

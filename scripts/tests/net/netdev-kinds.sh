@@ -5,7 +5,7 @@
 # every: 3
 # timeout: 1800
 #
-# Each row of the table of netdevs in the README: a device on such
+# Each row of the table of netdevs in netdevs.rst: a device on such
 # a netdev speaks exactly the RoCE versions of the row, carries messages with every
 # byte checked, datagrams and rdma_cm connections, and goes with its netdev. What
 # carries no IP is refused, in words, and so is a tunnel where only v1 is wanted.
@@ -17,7 +17,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 only_ours
 
-README=$TOP/README.md
+PAGE=$TOP/Documentation/netdevs.rst
 KA=ka$$ KB=kb$$
 PORT=21000
 
@@ -174,7 +174,7 @@ kind() {
 	KIND=$1 VERSIONS=$2
 	[ -z "${RHCA_KINDS-}" ] || [[ " $RHCA_KINDS " = *" $1 "* ]] || return
 	say "$1"
-	grep -qF "| $1 | ${VERSIONS/ /, } |" "$README" ||
+	grep -qE "^$1 +${VERSIONS/ /, }( |\$)" "$PAGE" ||
 		fail "the table has no row '$1' with '${VERSIONS/ /, }'"
 	"${@:5}" || { fail "$KIND: no such netdev here"; take_away; return; }
 	address "$a" "$b"
