@@ -20,6 +20,8 @@ guids() {
 
 # A page of 4 KiB each, or what one request takes is never exceeded
 echo never > /sys/kernel/mm/transparent_hugepage/enabled
+# pyverbs takes memory for IBV_ACCESS_HUGETLB from these
+echo 8 > /proc/sys/vm/nr_hugepages
 modprobe mlx5_core "$no_keys_in_advance"
 start_alone
 for driver in "${drivers[@]}"; do
