@@ -207,12 +207,17 @@ static bool part_good(const struct device *dev, const struct mkey *mkey, u32 oct
 	return offset <= mkey->octwords && octwords <= mkey->octwords - offset;
 }
 
-/* Below the smallest page size there are rights of the page and nothing else. */
-static bool entries_good(const struct mkey *mkey, const u8 *list, u32 octwords)
+/*
+ * Below the smallest page size there are rights of the page and nothing else. A list in
+ * the request itself ends in what was there before, of which no page is used.
+ */
+static bool entries_good(const struct mkey *mkey, const u8 *wqe, const u8 *list, u32 octwords)
 {
 	u32 i;
 
-	for (i = 0; mkey->mode == MKEY_PAGES && i < octwords * 2; i++)
+	if (mkey->mode != MKEY_PAGES || (wqe[UMR_FLAGS] & FLAG_INLINE))
+		return true;
+	for (i = 0; i < octwords * 2; i++)
 		if (be64_at(list + 8 * i) & ((1u << MKEY_MIN_PAGE_SHIFT) - 1) & ~MKEY_PAGE_RIGHTS)
 			return false;
 	return true;
@@ -235,7 +240,7 @@ static enum cqe_syndrome load_translations(struct device *dev, struct mkey *mkey
 	}
 	list = zalloc(octwords * MKEY_OCTWORD);
 	if (fetch_translations(dev, pd, reserved_lkey, wqe, wqe_bytes, list,
-			       octwords * MKEY_OCTWORD) && entries_good(mkey, list, octwords))
+			       octwords * MKEY_OCTWORD) && entries_good(mkey, wqe, list, octwords))
 		memcpy(mkey->table + offset * MKEY_OCTWORD, list, octwords * MKEY_OCTWORD);
 	else
 		result = CQE_LOCAL_PROTECTION;
