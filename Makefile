@@ -19,7 +19,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
-	uninstall-modules uninstall-tools lab lab-debug install-lab demo check check-all \
+	uninstall-modules uninstall-tools lab install-lab demo check check-all \
 	check-connectx check-packages check-cross check-turn-model soak deb rpm clean help
 
 all: modules
@@ -110,10 +110,7 @@ uninstall-tools:
 
 # RDMA for a user without root, in build/lab: see Documentation/lab.rst
 lab:
-	+tools/lab/build base
-
-lab-debug:
-	+tools/lab/build debug
+	+tools/lab/build
 
 install-lab:
 	@test -e build/lab/lib/roce-lab/base/linux || { echo "make lab comes first" >&2; exit 1; }
@@ -170,7 +167,6 @@ help:
 	@echo 'make install-tools      only the tools and what belongs to them'
 	@echo 'make uninstall          remove what make install put there'
 	@echo 'make lab                build roce-lab in build/lab: RDMA without root, for tests'
-	@echo 'make lab-debug          its kernel with KASAN and lockdep, too'
 	@echo 'make install-lab        install what make lab built below PREFIX, such as ~/.local'
 	@echo 'make demo               show RDMA traffic between two hosts, in a virtual machine'
 	@echo 'make check              the tests on User-Mode Linux, a rotating subset on stock kernels'

@@ -130,12 +130,10 @@ static void serve(struct request *request)
 	request->job = job_read(request->socket);
 	if (request->job->host)
 		host_enter(request->job->host);
-	pid = fork();
-	if (pid < 0)
-		refuse(strerror(errno));
+	pid = must_fork();
 	if (!pid)
 		run_request(request);
-	follower = fork();
+	follower = must_fork();
 	if (!follower)
 		follow_caller(request->socket, pid);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -175,7 +173,7 @@ void broker_start(void)
 	if (fd < 0 || bind(fd, (struct sockaddr *)&name, sizeof(name)) || listen(fd, 64) ||
 	    chmod(BROKER_SOCKET, 0666))
 		die("%s: %s", BROKER_SOCKET, strerror(errno));
-	if (!fork()) {
+	if (!must_fork()) {
 		close(reports_fd);
 		reports_fd = -1;
 		listen_for_ever(fd);

@@ -35,6 +35,7 @@ extern int reports_fd;
 /* --- text.c */
 char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void *must_alloc(size_t size);
+pid_t must_fork(void);
 bool write_file(const char *path, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 char *read_text(const char *path);

@@ -136,9 +136,7 @@ static void host_main(const struct job *job, unsigned int host)
 	if (unshare((strcmp(job->driver, "siw") ? CLONE_NEWNET : 0) | CLONE_NEWNS |
 		    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID))
 		die("no namespaces: %s", strerror(errno));
-	pid = fork();
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
+	pid = must_fork();
 	if (pid) {
 		dprintf(pid_file, "%d", pid);
 		_exit(0);
@@ -162,9 +160,7 @@ static void start(const struct job *job, unsigned int host, int *ready, pid_t *p
 
 	if (pipe2(ends, O_CLOEXEC))
 		die("pipe: %s", strerror(errno));
-	*pid = fork();
-	if (*pid < 0)
-		die("fork: %s", strerror(errno));
+	*pid = must_fork();
 	if (!*pid) {
 		close(ends[0]);
 		ready_fd = ends[1];

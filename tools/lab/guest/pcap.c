@@ -134,7 +134,7 @@ void capture_start(const struct job *job)
 	if (write(to, &head, sizeof(head)) != sizeof(head))
 		die("%s: %s", job->pcap, strerror(errno));
 	setsockopt(from, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on));
-	capturer = fork();
+	capturer = must_fork();
 	if (!capturer) {
 		/* Without SA_RESTART: it ends a wait. */
 		sigaction(SIGTERM, &action, NULL);

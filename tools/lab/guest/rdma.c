@@ -33,6 +33,17 @@ void module_insert(const char *path, const char *parameters)
 	close(fd);
 }
 
+/* The kernel takes no offence at a parameter that a module has not. */
+static void check_knobs(char **knobs)
+{
+	for (; *knobs; knobs++) {
+		char *name = split(text("%s", *knobs), "=")[0];
+
+		if (!name || access(text("/sys/module/roce_hca/parameters/%s", name), F_OK))
+			die("--set %s: roce_hca has no parameter of that name", *knobs);
+	}
+}
+
 void modules_load(const char *folder, const struct job *job)
 {
 	char *parameters = "";
@@ -50,6 +61,7 @@ void modules_load(const char *folder, const struct job *job)
 	for (knob = job->knobs; *knob; knob++)
 		parameters = text("%s%s ", parameters, *knob);
 	module_insert(text("%s/roce_hca.ko", folder), parameters);
+	check_knobs(job->knobs);
 }
 
 struct search {
@@ -110,12 +122,11 @@ static void add_link(struct netlink *nl, const struct job *job, const char *name
 }
 
 /* The kernel takes the namespace of the process for the one that it moves from. */
-static void move_device(struct netlink *initial, int initial_ns, int ns, const char *name)
+static void move_device(struct netlink *initial, int initial_ns, int ns, const char *name,
+			int index)
 {
-	int index = find_device(initial, name), ret;
+	int ret;
 
-	if (index < 0)
-		die("the RDMA device %s is nowhere", name);
 	netlink_begin(initial, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SET), 0, NULL, 0);
 	netlink_put_u32(initial, RDMA_NLDEV_ATTR_DEV_INDEX, index);
 	netlink_put_u32(initial, RDMA_NLDEV_NET_NS_FD, ns);
@@ -126,6 +137,26 @@ static void move_device(struct netlink *initial, int initial_ns, int ns, const c
 		die("setns: %s", strerror(errno));
 	if (ret)
 		die("the RDMA device %s does not move to its host: %s", name, strerror(-ret));
+}
+
+/* A list misses a device now and then while other hosts move theirs: the kernel counts where
+ * it has stopped, and they are fewer then.
+ */
+static void move_home(struct netlink *initial, int initial_ns, struct netlink *own, int own_ns,
+		      const char *name)
+{
+	int left = DEVICE_WAIT_MS, index;
+
+	while (find_device(own, name) < 0) {
+		index = find_device(initial, name);
+		if (index >= 0) {
+			move_device(initial, initial_ns, own_ns, name, index);
+			return;
+		}
+		if (!left--)
+			die("the RDMA device %s is nowhere", name);
+		usleep(1000);
+	}
 }
 
 int device_remove(struct netlink *nl, const char *name)
@@ -200,8 +231,7 @@ void device_add(const struct job *job, struct netlink *initial, int initial_ns,
 		struct netlink *own, int own_ns, const char *name, const char *netdev, const char *address)
 {
 	add_link(own, job, name, netdev);
-	if (find_device(own, name) < 0)
-		move_device(initial, initial_ns, own_ns, name);
+	move_home(initial, initial_ns, own, own_ns, name);
 	wait_until_usable(job, name, address);
 	if (job->tos_set)
 		set_cm_tos(name, job->tos);

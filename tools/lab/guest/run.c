@@ -101,7 +101,7 @@ static void copy(int from, int to)
 
 static pid_t start_copy(int from, int to)
 {
-	pid_t pid = fork();
+	pid_t pid = must_fork();
 
 	if (!pid)
 		copy(from, to);
@@ -204,9 +204,7 @@ static void lead_session(const struct job *job)
 	if (slave >= 0 && ioctl(slave, TIOCSCTTY, 0))
 		say("no controlling terminal: %s", strerror(errno));
 	host_enter("a");
-	pid = fork();
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
+	pid = must_fork();
 	if (!pid)
 		run_command(job);
 	setpgid(pid, pid);
@@ -250,7 +248,7 @@ void run_job(const struct job *job, int orders)
 		die("no memory");
 	shared->status = -1;
 	open_pty(job);
-	leader = fork();
+	leader = must_fork();
 	if (!leader)
 		lead_session(job);
 	if (slave >= 0) {
@@ -260,7 +258,7 @@ void run_job(const struct job *job, int orders)
 		if (job->tty_in)
 			start_copy(channel("stdin", O_RDONLY), master);
 	}
-	if (!fork())
+	if (!must_fork())
 		take_orders(orders);
 	while (waitpid(leader, &status, 0) < 0 && errno == EINTR)
 		;

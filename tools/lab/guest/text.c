@@ -23,6 +23,15 @@ void *must_alloc(size_t size)
 	return memory;
 }
 
+pid_t must_fork(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork: %s (of this machine's processes, or its memory)", strerror(errno));
+	return pid;
+}
+
 char *text(const char *format, ...)
 {
 	va_list args;

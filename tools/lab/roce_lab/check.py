@@ -10,7 +10,7 @@ import sys
 import time
 
 from roce_lab import host
-from roce_lab.place import FLAVOURS, Failure, programs
+from roce_lab.place import Failure, programs
 
 MIB = host.MIB
 
@@ -30,22 +30,16 @@ def proc():
     return True, '/proc is there'
 
 
-def kernels():
-    found, reason = [], ''
-    for flavour in FLAVOURS:
-        try:
-            programs(flavour)
-            found.append(flavour)
-        except Failure as failure:
-            reason = reason or str(failure)
-    if 'base' not in found:
-        return False, reason
-    return True, 'kernels: %s' % ', '.join(found)
+def kernel():
+    try:
+        return True, 'the kernel of the lab is in %s' % programs()
+    except Failure as failure:
+        return False, str(failure)
 
 
 def memory():
     try:
-        size = host.guest_memory(None, 'base')
+        size = host.guest_memory(None)
     except Failure as failure:
         return False, '%s: raise the limit (docker run --memory)' % failure
     return True, 'memory for the guest: %d MiB of %d MiB that this process may have' % (
@@ -54,7 +48,7 @@ def memory():
 
 def memory_place():
     try:
-        place = host.memory_folder(host.guest_memory(None, 'base'))
+        place = host.memory_folder(host.guest_memory(None))
     except Failure as failure:
         return False, str(failure)
     if host.has_memfd():
@@ -111,7 +105,7 @@ def boot():
     return True, 'a lab ran a command, in %.1f s' % (time.monotonic() - began)
 
 
-CHECKS = (machine, proc, kernels, processors, memory, memory_place, temporary, open_files,
+CHECKS = (machine, proc, kernel, processors, memory, memory_place, temporary, open_files,
           provider, boot)
 
 

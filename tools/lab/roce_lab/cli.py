@@ -60,6 +60,10 @@ def main(words):
     except Failure as failure:
         print('roce-lab: %s' % failure, file=sys.stderr)
         status = FAILED
+    except (OSError, RuntimeError) as error:
+        # What the machine does not give: processes, threads, descriptors
+        print('roce-lab: the machine refuses something: %s' % error, file=sys.stderr)
+        status = FAILED
     sys.stdout.flush()
     # Threads that wait for the caller's input do not end by themselves.
     os._exit(status)

@@ -12,7 +12,7 @@ from roce_lab.place import Failure
 MIB = 1 << 20
 # With less the guest ends for want of memory before it has begun.
 LEAST_MEMORY = 192 * MIB
-DEFAULT_MEMORY = {'base': 1024 * MIB, 'debug': 2048 * MIB}
+DEFAULT_MEMORY = 1024 * MIB
 
 
 def read(path):
@@ -59,7 +59,7 @@ def parse_size(value):
     return int(match.group(1)) << {'K': 10, 'G': 30}.get(match.group(2).upper(), 20)
 
 
-def guest_memory(asked, flavour):
+def guest_memory(asked):
     """Bytes for the guest. The kernel takes them as it needs them."""
     limit = memory_limit()
     if asked:
@@ -68,7 +68,7 @@ def guest_memory(asked, flavour):
             raise Failure('a lab needs %d MiB, and --memory says %d MiB' %
                           (LEAST_MEMORY // MIB, size // MIB))
     else:
-        size = min(DEFAULT_MEMORY[flavour], limit * 3 // 4)
+        size = min(DEFAULT_MEMORY, limit * 3 // 4)
         asked = False
     needed = size if asked else LEAST_MEMORY
     if limit < needed or size < LEAST_MEMORY:

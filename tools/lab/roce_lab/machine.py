@@ -29,8 +29,6 @@ def kernel_arguments(options, memory, folder):
         'rcupdate.rcu_cpu_stall_suppress=1', 'nowatchdog', 'workqueue.watchdog_thresh=0',
         'con=null', 'con0=null,fd:1', 'ssl=null', 'uml_dir=%s/' % folder, 'umid=lab',
     ]
-    if options.debug:
-        arguments.append('kasan_multi_shot')
     return arguments + options.append
 
 
@@ -38,8 +36,10 @@ class Machine:
     """A kernel that runs from here on; the guest's ends of its pipes are its alone."""
 
     def __init__(self, options):
-        self.folder = programs('debug' if options.debug else 'base')
-        memory = host.guest_memory(options.memory, os.path.basename(self.folder))
+        self.folder = programs()
+        if not os.path.exists('/proc/self/cwd'):
+            raise Failure("/proc is not mounted, and a lab's kernel needs it")
+        memory = host.guest_memory(options.memory)
         self.temporary = host.memory_folder(memory)
         host.raise_open_files()
         self.own_folder = host.make_folder()

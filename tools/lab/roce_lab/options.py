@@ -23,7 +23,6 @@ TABLE = (
     ('--mtu', 'BYTES', 4200, 'of the netdevs (4200)'),
     ('--vlan', 'ID', 0, 'addresses are on this VLAN'),
     ('--pcap', 'FILE', None, 'what the switch receives'),
-    ('--debug', None, False, 'a kernel with KASAN and lockdep'),
     ('--cpus', 'N', 2, 'processors of the guest, 1 to 4 (2)'),
     ('--memory', 'SIZE', None, 'of the guest at most, such as 512M (1G)'),
     ('--user', 'NAME', None, 'root: the command is root of the lab'),
@@ -105,8 +104,6 @@ def check(options):
         raise Failure('siw knows no network namespaces, so it has one host')
     if options.ecn and not options.loss:
         raise Failure('--ecn marks what --loss chooses: give --loss, too')
-    if options.debug and options.driver != 'roce':
-        raise Failure('the debug kernel has no driver %s' % options.driver)
 
 
 def help_lines():

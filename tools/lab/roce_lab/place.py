@@ -3,15 +3,13 @@
 
 import os
 
-FLAVOURS = ('base', 'debug')
-
 
 class Failure(Exception):
     """roce-lab itself cannot go on; its text says why in a line."""
 
 
 def candidates():
-    """Folders that may have base/ and debug/, best first."""
+    """Folders that may have base/, best first."""
     if os.environ.get('ROCE_LAB_FOLDER'):
         yield os.environ['ROCE_LAB_FOLDER']
         return
@@ -20,15 +18,14 @@ def candidates():
     yield os.path.join(here, '..', '..', 'build', 'lab', 'lib', 'roce-lab')  # a work tree
 
 
-def programs(flavour):
-    """The folder with linux, init and modules/ of that flavour."""
+def programs():
+    """The folder with linux, init and modules/."""
     for folder in candidates():
-        place = os.path.join(folder, flavour)
+        place = os.path.join(folder, 'base')
         if os.path.exists(os.path.join(place, 'linux')):
             break
     else:
-        raise Failure('there is no %s kernel here; "make lab%s" in the work tree builds it' %
-                      (flavour, '' if flavour == 'base' else '-debug'))
+        raise Failure('there is no kernel here; "make lab" in the work tree builds it')
     for name in ('linux', 'init', 'modules/lab_channel.ko'):
         path = os.path.join(place, name)
         if not os.access(path, os.R_OK):

@@ -49,7 +49,7 @@ class Run:
         self.message = job.message(job.fields(options, command, self.terminal.passed_on(),
                                               self.terminal.window()))
         self.machine = Machine(options)
-        self.console = Collector(self.machine.log, self.show if options.verbose else None)
+        self.outputs = []
         self.log = b''
         self.ready = self.timed_out = False
         self.began = time.monotonic()
@@ -167,6 +167,7 @@ class Run:
 
     def run(self):
         try:
+            self.console = Collector(self.machine.log, self.show if self.options.verbose else None)
             self.catch_signals()
             self.send_message()
             self.start_streams()

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: host
+# tier: wide
+# timeout: 600
+#
+# roce-lab where a machine forbids or lacks something: it works in another way, or ends with
+# 125 and a sentence, and does not hang. What is taken away is taken in namespaces of this
+# test; without a network, in all of them.
+
+set -u
+cd "$(dirname "$(realpath "$0")")/../../.." || exit
+. scripts/tests/lib/lab-lib.sh
+lab_setup
+
+# with PREPARATION WORDS...: as the user, in a mount namespace that PREPARATION has changed
+with() {
+	local preparation=$1
+
+	shift
+	home=$home work=$work unshare -m -n --propagation private bash -c '
+		. scripts/tests/lib/lab-lib.sh again
+		eval "$1" || exit 90
+		shift
+		as_user timeout 100 "$@"' with "$preparation" "$@"
+}
+
+# refuses WHAT SENTENCE PREPARATION WORDS...
+refuses() {
+	local what=$1 sentence=$2 status
+
+	shift 2
+	with "$@" > "$work/out" 2> "$work/said"
+	status=$?
+	check "$what: status" 125 $status
+	check_match "$what: $(tail -n 1 "$work/said")" "^roce-lab: $sentence\$" "$(tail -n 1 "$work/said")"
+}
+
+two_hosts='before=$(cat /sys/class/infiniband/roce0/ports/1/counters/port_rcv_data)
+	lab b sh -c "ibv_rc_pingpong -e -n 20 -d roce1 -g \$ROCE_LAB_GID_INDEX_V2" > /dev/null &
+	until lab b sh -c "grep -q :4853 /proc/net/tcp /proc/net/tcp6"; do sleep 0.1; done
+	ibv_rc_pingpong -e -n 20 -d roce0 -g $ROCE_LAB_GID_INDEX_V2 b > /dev/null && wait $! &&
+	echo $((($(cat /sys/class/infiniband/roce0/ports/1/counters/port_rcv_data) - before) * 4 >= 80000))'
+tmpfs() { echo "mount -t tmpfs -o $2 none $1"; }
+
+: "it works"
+check "in a container's /dev/shm, without a network: bytes by the port's counter" 1 \
+	"$(with "$(tmpfs /dev/shm noexec,size=64m)" roce-lab run --hosts 2 -- sh -c "$two_hosts")"
+check "with 1024 open files" 1 "$(with 'ulimit -n 1024' roce-lab run --hosts 2 -- sh -c "$two_hosts")"
+check "with one processor" 1 "$(with : taskset -c 0 roce-lab run --cpus 1 --hosts 2 -- sh -c "$two_hosts")"
+check "with 256 MiB" 1 "$(with : roce-lab run --memory 256M --hosts 2 -- sh -c "$two_hosts")"
+check "with a root that is read-only, but for /tmp" good \
+	"$(with 'mount -o remount,bind,ro /' roce-lab run -- echo good)"
+
+: "it says why it does not"
+refuses "no temporary folder" "no (place|folder) for .* \(TMPDIR may name another\)" \
+	"$(for folder in /dev/shm /tmp /var/tmp; do tmpfs $folder ro; echo '&&'; done | tr '\n' ' ') true" \
+	roce-lab run -- true
+refuses "too little memory asked for" "a lab needs 192 MiB, and --memory says 64 MiB" : \
+	roce-lab run --memory 64M -- true
+refuses "no kernel" "there is no kernel here; \"make lab\" in the work tree builds it" : \
+	env ROCE_LAB_FOLDER=/nowhere roce-lab run -- true
+refuses "no /proc" ".*/proc.*" 'umount -l /proc' roce-lab run -- true
+refuses "a limit of processes" ".*" : prlimit --nproc=10:10 roce-lab run -- true
+for wrong in '--loss x' '--loss 200%' '--delay 1' '--rate 1furlong' '--driver mlx5' '--vlan 4095' \
+	'--set nonsense=1' '--cwd /nowhere' '--rwdir /proc' '--pcap /nowhere/file' '--nonsense'; do
+	# shellcheck disable=SC2086
+	refuses "$wrong" "..*" : roce-lab run $wrong -- true
+done
+refuses "no command" "run what\? .*" : roce-lab run
+
+: "check"
+with : roce-lab check > "$work/said"
+check "check: status" 0 $?
+check_match "check: lines" '^(9|1[0-2])$' "$(wc -l < "$work/said")"
+check "check: a lab ran" 1 "$(grep -c '^ok   a lab ran a command, in ' "$work/said")"
+with "$(tmpfs /dev/shm ro) && $(tmpfs /tmp ro) && $(tmpfs /var/tmp ro)" roce-lab check > "$work/said"
+check "check without a temporary folder: status" 1 $?
+check_match "and the mend" '^[1-9]$' "$(grep -c '^NO .*TMPDIR may name another' "$work/said")"
+finish
