@@ -149,14 +149,15 @@ struct queue_case {
 };
 
 static const struct queue_case queue_cases[] = {
-	{ "nothing measured",		0,	0,	false },
+	{ "nothing measured",		0,	0,	true },
 	{ "short path",			20,	20,	false },
 	{ "busy host",			20,	260,	false },
 	{ "full queue",			20,	1700,	true },
 	{ "just above",			20,	280,	true },
 	{ "long path",			2000,	2000,	false },
-	{ "long path, short queue",	2000,	3900,	false },
-	{ "long path, full queue",	2000,	4100,	true },
+	{ "long path, short queue",	2000,	2400,	false },
+	{ "long path, full queue",	2000,	2600,	true },
+	{ "queue that was full at first", 15000, 15000, true },
 };
 KUNIT_ARRAY_PARAM_DESC(queue, queue_cases, desc);
 

@@ -9,6 +9,12 @@
 /* Waiting in queues of less than this is a busy host's, not a full switch's */
 #define LEAST_QUEUEING_NS	(250U * NSEC_PER_USEC)
 
+/*
+ * Paths of RoCE are shorter than this: who has never seen less began when the queue
+ * was full already.
+ */
+#define LONGEST_PATH_NS		(4U * NSEC_PER_MSEC)
+
 /**
  * rhca_rtt_ends - Is the packet that is timed answered by this?
  * @rtt: the estimate
@@ -71,12 +77,15 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_forget);
  *
  * A loss means that a queue was full only if they do: without, it is the wire's.
  *
- * Return: true when they take twice as long as they can, and 250 us more than that.
+ * Return: true when they take a quarter longer than they can, and 250 us at least; or
+ * when none has ever arrived that could tell.
  */
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
 {
-	return rtt->smoothed >= rtt->least +
-				max(rtt->least, LEAST_QUEUEING_NS);
+	u32 path = min(rtt->least, LONGEST_PATH_NS);
+
+	return !rtt->smoothed ||
+	       rtt->smoothed >= path + max(path / 4, LEAST_QUEUEING_NS);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_is_queued);
 

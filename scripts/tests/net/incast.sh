@@ -17,8 +17,9 @@
 need tc ethtool ib_write_bw
 load_driver
 
-RATE_MBIT=2000
-SECONDS_EACH=${RHCA_INCAST_SECONDS:-6}
+# So little that no processor of this machine is what they wait for
+RATE_MBIT=200
+SECONDS_EACH=${RHCA_INCAST_SECONDS:-8}
 SWITCH=sw$$
 
 # host NUMBER: a namespace with a device on the switch
@@ -65,7 +66,7 @@ switch_up() {
 # queue LIMIT: packets that the switch's port to h1 holds
 queue() {
 	ip netns exec "$SWITCH" tc qdisc replace dev p1 root handle 1: \
-		tbf rate ${RATE_MBIT}mbit burst 256kb limit 64mb &&
+		tbf rate ${RATE_MBIT}mbit burst 64kb limit 64mb &&
 	ip netns exec "$SWITCH" tc qdisc replace dev p1 parent 1:1 handle 2: pfifo limit "$1"
 }
 
@@ -77,7 +78,10 @@ perf() {
 		-x "$(has_gid "$1")" -p "$2" -F -m 4096 -s 65536 -t 32 -D "$SECONDS_EACH" ${3:+"$3"}
 }
 
-# incast SENDERS LIMIT
+# What the port takes in the time that perftest counts, which is the middle half
+WHOLE=$((RATE_MBIT * 1000000 / 8 / 65536 * SECONDS_EACH / 2))
+
+# incast SENDERS LIMIT JAIN
 incast() {
 	local senders=$1 n label="$1:1 into $2 packets" pids=()
 
@@ -99,24 +103,25 @@ incast() {
 		echo "$n $? $(awk '$1 == 65536 { print $2 }' "$WORK/client$n")" >> "$WORK/table"
 	done
 	wait
-	awk -v whole=$((RATE_MBIT * 1000000 / 8 / 65536 * SECONDS_EACH)) -v label="$label" '
+	awk -v whole=$WHOLE -v label="$label" '
 		{ sum += $3; squares += $3 * $3; if (NR == 1 || $3 < least) least = $3 }
 		END { printf "# %s: goodput %.2f of the port, Jain %.2f, least %.2f of the mean\n", label,
 			sum / whole, squares ? sum * sum / squares / NR : 0, sum ? least * NR / sum : 0 }' "$WORK/table"
 	say "$(ip netns exec "$SWITCH" tc -s qdisc show dev p1 | grep -A1 'pfifo 2:' | tail -1)"
 	check "$label: senders that fail" "" "$(awk '$2 || !$3 { print "h" $1 }' "$WORK/table")"
-	check "$label: a third of the port is used" yes \
-		"$(awk -v whole=$((RATE_MBIT * 1000000 / 8 / 65536 * SECONDS_EACH)) '
-			{ sum += $3 } END { print (sum > whole / 3) ? "yes" : sum " of " whole " requests" }' "$WORK/table")"
+	check "$label: half of the port is used" yes \
+		"$(awk -v whole=$WHOLE '
+			{ sum += $3 } END { print (sum > whole / 2) ? "yes" : sum " of " whole " requests" }' "$WORK/table")"
 	check "$label: senders with less than a tenth of their share" "" \
 		"$(awk '{ n[NR] = $1; done[NR] = $3; sum += $3 }
 			END { for (i in n) if (done[i] < sum / NR / 10) print "h" n[i] ": " done[i] }' "$WORK/table")"
-	check "$label: they share it (Jain 0.7)" yes \
-		"$(awk '{ s += $3; q += $3 * $3 } END { print (q && s * s / q / NR > 0.7) ? "yes" : "no" }' "$WORK/table")"
+	check "$label: they share it (Jain $3)" yes \
+		"$(awk -v least="$3" '{ s += $3; q += $3 * $3 } END { print (q && s * s / q / NR > least) ? "yes" : "no" }' "$WORK/table")"
 }
 
 switch_up 9
-incast 2 100
-incast 8 100
-incast 8 1000
+incast 2 100 0.8
+incast 8 100 0.8
+# So long a queue is filled and emptied few times in some seconds
+incast 8 1000 0.4
 finish
