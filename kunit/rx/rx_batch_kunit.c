@@ -113,18 +113,18 @@ static struct sk_buff *make_block(struct kunit *test, const struct id_case *c)
 static void identifications_are_found_by_their_rule(struct kunit *test)
 {
 	const struct id_case *c = test->param_value;
-	struct rhca_walk *walk = test_alloc(test, sizeof(*walk));
+	struct rhca_rx_batch *walk = test_alloc(test, sizeof(*walk));
 	struct sk_buff *skb = make_block(test, c);
 	struct rhca_counters __percpu *counters;
 	unsigned int i;
 
 	counters = alloc_percpu(struct rhca_counters);
 	KUNIT_ASSERT_NOT_NULL(test, counters);
-	KUNIT_EXPECT_TRUE(test, rhca_walk_begin_block(walk, skb, RHCA_V2_IPV4));
-	for (i = 0; rhca_walk_next(walk); i++) {
+	KUNIT_EXPECT_TRUE(test, rhca_rx_batch_begin_block(walk, skb, RHCA_V2_IPV4));
+	for (i = 0; rhca_rx_batch_next(walk); i++) {
 		KUNIT_EXPECT_EQ(test, walk->rx.psn,
 				(FIRST_PSN + c->psns[i]) & 0xffffff);
-		KUNIT_EXPECT_EQ_MSG(test, rhca_walk_intact(walk, counters),
+		KUNIT_EXPECT_EQ_MSG(test, rhca_rx_batch_intact(walk, counters),
 				    !!(c->intact & BIT(i)), "packet %u", i);
 	}
 	KUNIT_EXPECT_EQ(test, i, c->num);
@@ -186,7 +186,7 @@ static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
 }
 
 /* Of what lies ahead only the next two packets may be known, and nothing wrong */
-static void expect_known(struct kunit *test, struct rhca_walk *walk,
+static void expect_known(struct kunit *test, struct rhca_rx_batch *walk,
 			 const struct ahead_case *c, const u32 *numbers)
 {
 	unsigned int at = walk->place + RHCA_WALK_AHEAD;
@@ -207,7 +207,7 @@ static void expect_known(struct kunit *test, struct rhca_walk *walk,
 static void packet_is_for_the_qp_that_it_names(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct rhca_walk *walk = test_alloc(test, sizeof(*walk));
+	struct rhca_rx_batch *walk = test_alloc(test, sizeof(*walk));
 	const struct ahead_case *c = test->param_value;
 	unsigned int i, packets = 0, taken = 0;
 	struct rhca_qp_handle *handle;
@@ -223,13 +223,13 @@ static void packet_is_for_the_qp_that_it_names(struct kunit *test)
 	numbers[FAULT] = numbers[0];
 	skb = block_to(test, c, numbers);
 	rcu_read_lock();
-	KUNIT_EXPECT_TRUE(test, rhca_walk_begin_block(walk, skb, RHCA_V2_IPV4));
-	for (; rhca_walk_next(walk); packets++) {
-		handle = rhca_walk_find_handle(walk);
+	KUNIT_EXPECT_TRUE(test, rhca_rx_batch_begin_block(walk, skb, RHCA_V2_IPV4));
+	for (; rhca_rx_batch_next(walk); packets++) {
+		handle = rhca_rx_batch_find_handle(walk);
 		KUNIT_EXPECT_PTR_EQ_MSG(test, handle,
 					rhca_qp_find_handle(numbers[c->to[walk->place]]),
 					"packet %u", walk->place);
-		rhca_walk_look_ahead(walk);
+		rhca_rx_batch_look_ahead(walk);
 		expect_known(test, walk, c, numbers);
 	}
 	rcu_read_unlock();
@@ -244,7 +244,7 @@ static void qps_of_the_next_packets_are_known(struct kunit *test)
 {
 	static const struct ahead_case c = { "", { 0, 1, 2, 0, 1, 2, 0, 1 } };
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct rhca_walk *walk = test_alloc(test, sizeof(*walk));
+	struct rhca_rx_batch *walk = test_alloc(test, sizeof(*walk));
 	const struct rhca_qp_ahead *ahead;
 	u32 numbers[QPS + 2];
 	struct sk_buff *skb;
@@ -254,14 +254,14 @@ static void qps_of_the_next_packets_are_known(struct kunit *test)
 		numbers[i] = test_qp(hca, IB_QPT_RC)->qp_num;
 	skb = block_to(test, &c, numbers);
 	rcu_read_lock();
-	KUNIT_EXPECT_TRUE(test, rhca_walk_begin_block(walk, skb, RHCA_V2_IPV4));
-	while (rhca_walk_next(walk)) {
+	KUNIT_EXPECT_TRUE(test, rhca_rx_batch_begin_block(walk, skb, RHCA_V2_IPV4));
+	while (rhca_rx_batch_next(walk)) {
 		ahead = &walk->ahead[walk->place % RHCA_WALK_AHEAD];
 		if (walk->place >= RHCA_WALK_AHEAD)
 			KUNIT_EXPECT_PTR_EQ_MSG(test, ahead->handle,
 						rhca_qp_find_handle(numbers[c.to[walk->place]]),
 						"packet %u", walk->place);
-		rhca_walk_look_ahead(walk);
+		rhca_rx_batch_look_ahead(walk);
 	}
 	rcu_read_unlock();
 	kfree_skb(skb);
@@ -540,7 +540,7 @@ static struct kunit_case walk_tests[] = {
 };
 
 static struct kunit_suite walk_suite = {
-	.name = "rhca_walk",
+	.name = "rhca_rx_batch",
 	.test_cases = walk_tests,
 };
 kunit_test_suite(walk_suite);

@@ -49,7 +49,7 @@ static unsigned int bytes_of(const struct rhca_rx *rx)
 	       rx->icrc_offset - rx->bth_offset + RHCA_ICRC_BYTES;
 }
 
-static void count_walk(struct rhca_walk *walk)
+static void count_walk(struct rhca_rx_batch *walk)
 {
 	if (!walk->packets)
 		return;
@@ -60,7 +60,7 @@ static void count_walk(struct rhca_walk *walk)
 }
 
 /* Those that came together mostly are counted at one place */
-static void note_in_walk(struct rhca_walk *walk,
+static void note_in_walk(struct rhca_rx_batch *walk,
 			 struct rhca_counters __percpu *c, unsigned int bytes)
 {
 	if (walk->counters != c)
@@ -72,7 +72,7 @@ static void note_in_walk(struct rhca_walk *walk,
 
 /* An admitted packet. Those that came together are counted by count_walk() */
 static void count_admitted(const struct rhca_verbs_qp *qp,
-			   const struct rhca_rx *rx, struct rhca_walk *walk)
+			   const struct rhca_rx *rx, struct rhca_rx_batch *walk)
 {
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
@@ -92,17 +92,17 @@ static void count_admitted(const struct rhca_verbs_qp *qp,
 
 /* Has the packet, at which the walk of its block stands if it is in one, a right ICRC? */
 static bool icrc_and_pkey_right(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
-				struct rhca_walk *walk)
+				struct rhca_rx_batch *walk)
 {
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
-	return (walk ? rhca_walk_intact(walk, c) : rhca_rx_intact(rx, c)) &&
+	return (walk ? rhca_rx_batch_intact(walk, c) : rhca_rx_intact(rx, c)) &&
 	       rhca_rx_in_partition(qp, rx);
 }
 
 /* Those from the middle of a message are looked at later, under a lock */
 static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
-				   struct rhca_walk *walk)
+				   struct rhca_rx_batch *walk)
 {
 	if (!rhca_rx_admissible(qp, rx))
 		return false;
@@ -116,12 +116,12 @@ static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 
 /* The rest of passes_unlocked_checks(), with the lock of the packet's half held */
 static bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
-				 struct rhca_walk *walk)
+				 struct rhca_rx_batch *walk)
 {
 	if (!(rx->flags & RHCA_OP_MIDDLE))
 		return true;
 	if (walk)
-		rhca_walk_guess_id(walk);
+		rhca_rx_batch_guess_id(walk);
 	rx->in_place = rhca_early_copy_is_due(qp, rx) && rhca_early_copy(qp, rx);
 	if (!rx->in_place && !icrc_and_pkey_right(&qp->base, rx, walk))
 		return false;
@@ -205,7 +205,7 @@ static void visit_attachment(struct rhca_mcast_visitor *visitor,
  * Each QP of the group gets a copy, also one that sent it: 10.5.2. The walk of a
  * block stands at the packet; else it is NULL.
  */
-static void receive_multicast(struct rhca_rx *rx, struct rhca_walk *walk)
+static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 {
 	const struct net_device *ndev = rx->skb->dev;
 	struct copies copies = {
@@ -228,7 +228,7 @@ static void receive_multicast(struct rhca_rx *rx, struct rhca_walk *walk)
 		rhca_port_count(rx->port, RHCA_RX_DROPPED_NO_RESOURCE);
 		return;
 	}
-	if (walk ? rhca_walk_intact(walk, rhca_port_set(rx->port)->values) :
+	if (walk ? rhca_rx_batch_intact(walk, rhca_port_set(rx->port)->values) :
 		   rhca_rx_intact(rx, rhca_port_set(rx->port)->values))
 		rhca_mcast_visit(&rx->flow.dgid, ndev, &copies.visitor);
 	if (walk)
@@ -254,7 +254,7 @@ static void count_cnp(const struct rhca_rx *rx)
 }
 
 /* No QP has the number that it names */
-static void receive_unclaimed(struct rhca_rx *rx, struct rhca_walk *walk)
+static void receive_unclaimed(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 {
 	if (rhca_rx_to_group(rx))
 		receive_multicast(rx, walk);
@@ -294,14 +294,14 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
  * To the next packet that goes to the same half of the same QP; one of another
  * is left where it is. QP1 exists on each port, which the GID says.
  */
-static bool next_of_half(struct rhca_walk *walk, struct rhca_verbs_qp *qp)
+static bool next_of_half(struct rhca_rx_batch *walk, struct rhca_verbs_qp *qp)
 {
 	u16 direction = walk->rx.flags & RHCA_OP_RESPONSE;
 	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
 	struct rhca_port *port = walk->rx.port;
 	u16 vlan_id = walk->rx.vlan_id;
 
-	while (rhca_walk_next(walk)) {
+	while (rhca_rx_batch_next(walk)) {
 		if ((walk->rx.flags & RHCA_OP_CNP) ||
 		    (walk->behind && number == RHCA_GSI_QPN) ||
 		    (walk->rx.flags & RHCA_OP_RESPONSE) != direction ||
@@ -315,7 +315,7 @@ static bool next_of_half(struct rhca_walk *walk, struct rhca_verbs_qp *qp)
 	return false;
 }
 
-static void take_responses(struct rhca_sw_qp *qp, struct rhca_walk *walk,
+static void take_responses(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk,
 			   struct rhca_batch *batch)
 {
 	spin_lock(&qp->send.lock);
@@ -328,7 +328,7 @@ static void take_responses(struct rhca_sw_qp *qp, struct rhca_walk *walk,
 	spin_unlock(&qp->send.lock);
 }
 
-static void take_requests(struct rhca_sw_qp *qp, struct rhca_walk *walk,
+static void take_requests(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk,
 			  struct rhca_batch *batch)
 {
 	struct rhca_wc_list received __uninitialized;
@@ -351,7 +351,7 @@ static void take_requests(struct rhca_sw_qp *qp, struct rhca_walk *walk,
 }
 
 /* One lock for all, and one answer at the end, which others' answers go with */
-static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
+static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk)
 {
 	struct rhca_batch batch = {};
 
@@ -363,7 +363,7 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_walk *walk)
 }
 
 /* The packet where the walk stands, and those behind it that go with it */
-static void receive_segments(struct rhca_walk *walk)
+static void receive_segments(struct rhca_rx_batch *walk)
 {
 	struct rhca_rx *rx = &walk->rx;
 	struct rhca_verbs_qp *qp;
@@ -373,8 +373,8 @@ static void receive_segments(struct rhca_walk *walk)
 		count_cnp(rx);
 		return;
 	}
-	qp = rhca_rx_find_qp(rx, rhca_walk_find_handle(walk));
-	rhca_walk_look_ahead(walk);
+	qp = rhca_rx_find_qp(rx, rhca_rx_batch_find_handle(walk));
+	rhca_rx_batch_look_ahead(walk);
 	if (!qp) {
 		receive_unclaimed(rx, walk);
 		return;
@@ -384,9 +384,9 @@ static void receive_segments(struct rhca_walk *walk)
 	rhca_qp_put(qp);
 }
 
-static void receive_walk(struct rhca_walk *walk)
+static void receive_walk(struct rhca_rx_batch *walk)
 {
-	while (walk->parsed || rhca_walk_next(walk))
+	while (walk->parsed || rhca_rx_batch_next(walk))
 		receive_segments(walk);
 	count_walk(walk);
 	rhca_shared_send(&walk->answers);
@@ -394,9 +394,9 @@ static void receive_walk(struct rhca_walk *walk)
 
 static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 {
-	struct rhca_walk walk __uninitialized;
+	struct rhca_rx_batch walk __uninitialized;
 
-	if (rhca_walk_begin_block(&walk, skb, encap))
+	if (rhca_rx_batch_begin_block(&walk, skb, encap))
 		receive_walk(&walk);
 	else
 		rhca_rx_count_drop(skb, NULL, RHCA_RX_DROPPED_BAD_LENGTH);
@@ -436,11 +436,11 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
  */
 void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
 {
-	struct rhca_walk walk __uninitialized;
+	struct rhca_rx_batch walk __uninitialized;
 
 	local_bh_disable();
 	rcu_read_lock();
-	rhca_walk_begin_list(&walk, list, encap);
+	rhca_rx_batch_begin_list(&walk, list, encap);
 	receive_walk(&walk);
 	consume_skb(walk.skb);
 	rcu_read_unlock();

@@ -33,7 +33,7 @@ static bool is_block(const struct sk_buff *skb, enum rhca_encap encap)
 	       skb->len - network <= MAX_SEGMENTS * shared->gso_size;
 }
 
-static void begin(struct rhca_walk *walk)
+static void begin(struct rhca_rx_batch *walk)
 {
 	walk->counters = NULL;
 	walk->packets = 0;
@@ -45,15 +45,15 @@ static void begin(struct rhca_walk *walk)
 }
 
 /**
- * rhca_walk_begin_block - Stand in front of the first segment of a block
+ * rhca_rx_batch_begin_block - Stand in front of the first segment of a block
  * @walk: filled in
  * @skb: the packet, skb->data at the network header; stays the caller's
  * @encap: the framing
  *
  * Return: false when it is no block.
  */
-bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
-			   enum rhca_encap encap)
+bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
+			       enum rhca_encap encap)
 {
 	unsigned int network = rhca_network_bytes(encap);
 
@@ -74,17 +74,17 @@ bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
 	rhca_network_parse(encap, walk->network, &walk->rx.flow);
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_walk_begin_block);
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_begin_block);
 
 /**
- * rhca_walk_begin_list - Stand in front of the first packet of a list
+ * rhca_rx_batch_begin_list - Stand in front of the first packet of a list
  * @walk: filled in
  * @list: skbs that are no blocks, linked by skb->list. The walk frees each when it
  *	goes on, and leaves the last, in @walk->skb, to the caller
  * @encap: the framing
  */
-void rhca_walk_begin_list(struct rhca_walk *walk, struct list_head *list,
-			  enum rhca_encap encap)
+void rhca_rx_batch_begin_list(struct rhca_rx_batch *walk, struct list_head *list,
+			      enum rhca_encap encap)
 {
 	walk->skb = NULL;
 	walk->behind = list;
@@ -95,7 +95,7 @@ void rhca_walk_begin_list(struct rhca_walk *walk, struct list_head *list,
 /* --- going on --------------------------------------------------------------- */
 
 /* BTH and extended headers; how many of these there are is known from the BTH only */
-static bool copy_transport(const struct rhca_walk *walk, u8 *to,
+static bool copy_transport(const struct rhca_rx_batch *walk, u8 *to,
 			   unsigned int bytes)
 {
 	const struct rhca_bth *bth = (const struct rhca_bth *)to;
@@ -124,7 +124,7 @@ static bool copy_transport(const struct rhca_walk *walk, u8 *to,
 }
 
 /* As before a segment of this size; the identification is that of another */
-static void copy_network(struct rhca_walk *walk, unsigned int bytes)
+static void copy_network(struct rhca_rx_batch *walk, unsigned int bytes)
 {
 	memcpy(walk->rx.copy, walk->network, sizeof(walk->network));
 	rhca_network_resize(walk->encap, walk->rx.copy, bytes);
@@ -133,7 +133,7 @@ static void copy_network(struct rhca_walk *walk, unsigned int bytes)
 }
 
 /* What the ICRC begins with is worth to be known from the second segment of a size on */
-static void begin_icrc(struct rhca_walk *walk)
+static void begin_icrc(struct rhca_rx_batch *walk)
 {
 	struct rhca_rx *rx = &walk->rx;
 	bool vectors;
@@ -148,7 +148,7 @@ static void begin_icrc(struct rhca_walk *walk)
 }
 
 /* The headers that the segment has when it travels alone: its ICRC covers them */
-static enum rhca_parse parse_segment(struct rhca_walk *walk,
+static enum rhca_parse parse_segment(struct rhca_rx_batch *walk,
 				     unsigned int bytes)
 {
 	unsigned int network = rhca_network_bytes(walk->encap);
@@ -171,7 +171,7 @@ static enum rhca_parse parse_segment(struct rhca_walk *walk,
 	return rhca_rx_parse_transport(rx, bytes);
 }
 
-static bool next_segment(struct rhca_walk *walk)
+static bool next_segment(struct rhca_rx_batch *walk)
 {
 	unsigned int size = skb_shinfo(walk->skb)->gso_size;
 	enum rhca_parse fault;
@@ -190,7 +190,7 @@ static bool next_segment(struct rhca_walk *walk)
 	return false;
 }
 
-static bool next_in_list(struct rhca_walk *walk)
+static bool next_in_list(struct rhca_rx_batch *walk)
 {
 	enum rhca_parse fault;
 
@@ -208,23 +208,23 @@ static bool next_in_list(struct rhca_walk *walk)
 }
 
 /**
- * rhca_walk_next - To the next packet that can be parsed
+ * rhca_rx_batch_next - To the next packet that can be parsed
  * @walk: goes on; those that cannot be parsed are counted
  *
  * Context: RCU read side.
  * Return: false at the end.
  */
-bool rhca_walk_next(struct rhca_walk *walk)
+bool rhca_rx_batch_next(struct rhca_rx_batch *walk)
 {
 	walk->parsed = walk->behind ? next_in_list(walk) : next_segment(walk);
 	return walk->parsed;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_walk_next);
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_next);
 
 /* --- looking ahead ---------------------------------------------------------- */
 
 /* QP number of the packet that is @distance places further on; 0 where there is none */
-static u32 peek(const struct rhca_walk *walk, unsigned int distance)
+static u32 peek(const struct rhca_rx_batch *walk, unsigned int distance)
 {
 	unsigned int size = skb_shinfo(walk->skb)->gso_size;
 	const u8 *piece;
@@ -234,14 +234,14 @@ static u32 peek(const struct rhca_walk *walk, unsigned int distance)
 	return piece ? rhca_bth_dest_qpn((const struct rhca_bth *)piece) : 0;
 }
 
-static struct rhca_qp_ahead *ahead_at(struct rhca_walk *walk,
+static struct rhca_qp_ahead *ahead_at(struct rhca_rx_batch *walk,
 				      unsigned int distance)
 {
 	return &walk->ahead[(walk->place + distance) % RHCA_WALK_AHEAD];
 }
 
 /**
- * rhca_walk_look_ahead - Have what the QPs of the next packets need brought to the caches
+ * rhca_rx_batch_look_ahead - Have what the QPs of the next packets need brought to the caches
  * @walk: stands at a packet of a block, whose own QP has been found
  *
  * Where many QPs are in use, none of them is in the caches. First the handle is fetched,
@@ -249,7 +249,7 @@ static struct rhca_qp_ahead *ahead_at(struct rhca_walk *walk,
  *
  * Context: RCU read side.
  */
-void rhca_walk_look_ahead(struct rhca_walk *walk)
+void rhca_rx_batch_look_ahead(struct rhca_rx_batch *walk)
 {
 	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
 	struct rhca_qp_ahead *next, *far;
@@ -268,16 +268,16 @@ void rhca_walk_look_ahead(struct rhca_walk *walk)
 	far->handle = rhca_qp_find_handle(far->number);
 	prefetchw(far->handle);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_walk_look_ahead);
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_look_ahead);
 
 /**
- * rhca_walk_find_handle - The handle of the QP that a packet names
+ * rhca_rx_batch_find_handle - The handle of the QP that a packet names
  * @walk: stands at the packet
  *
  * Context: RCU read side.
  * Return: the handle, or NULL.
  */
-struct rhca_qp_handle *rhca_walk_find_handle(struct rhca_walk *walk)
+struct rhca_qp_handle *rhca_rx_batch_find_handle(struct rhca_rx_batch *walk)
 {
 	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
 	const struct rhca_qp_ahead *ahead;
@@ -288,7 +288,7 @@ struct rhca_qp_handle *rhca_walk_find_handle(struct rhca_walk *walk)
 	return ahead->handle && ahead->number == number ?
 		ahead->handle : rhca_qp_find_handle(number);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_walk_find_handle);
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_find_handle);
 
 /* --- IPv4 identifications --------------------------------------------------- */
 
@@ -306,12 +306,12 @@ enum id_rule { ID_BY_PLACE, ID_BY_PSN, ID_CONSTANT, NUM_ID_RULES };
  */
 #define MAX_LOST	4
 
-static bool has_ids(const struct rhca_walk *walk)
+static bool has_ids(const struct rhca_rx_batch *walk)
 {
 	return !walk->behind && walk->encap == RHCA_V2_IPV4;
 }
 
-static void set_id(struct rhca_walk *walk, enum id_rule rule)
+static void set_id(struct rhca_rx_batch *walk, enum id_rule rule)
 {
 	const struct iphdr *first = (const struct iphdr *)walk->network;
 	struct iphdr *ip = (struct iphdr *)walk->rx.copy;
@@ -328,18 +328,18 @@ static void set_id(struct rhca_walk *walk, enum id_rule rule)
 }
 
 /**
- * rhca_walk_guess_id - Give a segment the identification that it is likely to have had
+ * rhca_rx_batch_guess_id - Give a segment the identification that it is likely to have had
  * @walk: stands at it
  *
- * It is the one by the rule of the segment before. rhca_walk_intact() tries others.
+ * It is the one by the rule of the segment before. rhca_rx_batch_intact() tries others.
  */
-void rhca_walk_guess_id(struct rhca_walk *walk)
+void rhca_rx_batch_guess_id(struct rhca_rx_batch *walk)
 {
 	if (has_ids(walk))
 		set_id(walk, walk->id_rule);
 }
 
-static bool intact_by_rule(struct rhca_walk *walk)
+static bool intact_by_rule(struct rhca_rx_batch *walk)
 {
 	unsigned int i, rule;
 
@@ -354,7 +354,7 @@ static bool intact_by_rule(struct rhca_walk *walk)
 	return false;
 }
 
-static bool intact_after_loss(struct rhca_walk *walk)
+static bool intact_after_loss(struct rhca_rx_batch *walk)
 {
 	unsigned int before = walk->lost, i;
 
@@ -371,14 +371,14 @@ static bool intact_after_loss(struct rhca_walk *walk)
 }
 
 /**
- * rhca_walk_intact - Is the ICRC right?
+ * rhca_rx_batch_intact - Is the ICRC right?
  * @walk: stands at the packet
  * @c: counters that a wrong one is counted in
  *
  * Return: true when it is right by one of the rules of identifications, or by the first
  * when some packets were lost before it.
  */
-bool rhca_walk_intact(struct rhca_walk *walk, struct rhca_counters __percpu *c)
+bool rhca_rx_batch_intact(struct rhca_rx_batch *walk, struct rhca_counters __percpu *c)
 {
 	if (!has_ids(walk))
 		return rhca_rx_intact(&walk->rx, c);
@@ -387,4 +387,4 @@ bool rhca_walk_intact(struct rhca_walk *walk, struct rhca_counters __percpu *c)
 	rhca_counter_inc(c, RHCA_RX_ICRC_ENCAPSULATED);
 	return false;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_walk_intact);
+EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_intact);

@@ -27,7 +27,7 @@ struct rhca_qp_ahead {
 };
 
 /**
- * struct rhca_walk - Position among packets that arrived together
+ * struct rhca_rx_batch - Position among packets that arrived together
  * @rx: the packet at which it stands
  * @skb: the block; of a list the skb of that packet
  * @behind: the rest of the list; NULL for a block
@@ -48,7 +48,7 @@ struct rhca_qp_ahead {
  * @ahead: what is known of the QPs of the packets behind it
  * @answers: acknowledgements of several QPs, sent at the end of the walk
  */
-struct rhca_walk {
+struct rhca_rx_batch {
 	struct rhca_rx rx;
 	struct sk_buff *skb;
 	struct list_head *behind;
@@ -70,15 +70,15 @@ struct rhca_walk {
 	struct rhca_shared_block answers;
 };
 
-bool rhca_walk_begin_block(struct rhca_walk *walk, struct sk_buff *skb,
-			   enum rhca_encap encap);
-void rhca_walk_begin_list(struct rhca_walk *walk, struct list_head *list,
-			  enum rhca_encap encap);
-bool rhca_walk_next(struct rhca_walk *walk);
-void rhca_walk_look_ahead(struct rhca_walk *walk);
-struct rhca_qp_handle *rhca_walk_find_handle(struct rhca_walk *walk);
-void rhca_walk_guess_id(struct rhca_walk *walk);
-bool rhca_walk_intact(struct rhca_walk *walk,
-		      struct rhca_counters __percpu *c);
+bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
+			       enum rhca_encap encap);
+void rhca_rx_batch_begin_list(struct rhca_rx_batch *walk, struct list_head *list,
+			      enum rhca_encap encap);
+bool rhca_rx_batch_next(struct rhca_rx_batch *walk);
+void rhca_rx_batch_look_ahead(struct rhca_rx_batch *walk);
+struct rhca_qp_handle *rhca_rx_batch_find_handle(struct rhca_rx_batch *walk);
+void rhca_rx_batch_guess_id(struct rhca_rx_batch *walk);
+bool rhca_rx_batch_intact(struct rhca_rx_batch *walk,
+			  struct rhca_counters __percpu *c);
 
 #endif
