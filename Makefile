@@ -19,7 +19,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
-	uninstall-modules uninstall-tools lab install-lab demo check check-all \
+	uninstall-modules uninstall-tools lab lab-source install-lab demo check check-all \
 	check-connectx check-packages check-cross check-turn-model soak deb rpm clean help
 
 all: modules
@@ -112,6 +112,9 @@ uninstall-tools:
 lab:
 	+tools/lab/build
 
+lab-source:
+	tools/lab/pack-source
+
 install-lab:
 	@test -e build/lab/lib/roce-lab/base/linux || { echo "make lab comes first" >&2; exit 1; }
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
@@ -167,6 +170,7 @@ help:
 	@echo 'make install-tools      only the tools and what belongs to them'
 	@echo 'make uninstall          remove what make install put there'
 	@echo 'make lab                build roce-lab in build/lab: RDMA without root, for tests'
+	@echo 'make lab-source         pack the source of what make lab built, the kernel included'
 	@echo 'make install-lab        install what make lab built below PREFIX, such as ~/.local'
 	@echo 'make demo               show RDMA traffic between two hosts, in a virtual machine'
 	@echo 'make check              the tests on User-Mode Linux, a rotating subset on stock kernels'
