@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: host
 # tier: wide
+# turns: no
 # timeout: 600
 #
 # The caller's files in roce-lab: what is written outside is seen by the next open inside,
 # and the other way round; folders of any name; the current folder at /, below /tmp, gone;
 # folders that are written through, in memory, and not at all; more files than descriptors;
 # a file that is copied from one host to another over RDMA.
+#
+# No turns: a minute of booting labs, beside the scenario lab, which has what most changes
+# would break.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit

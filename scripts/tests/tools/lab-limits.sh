@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: host
 # tier: wide
+# turns: no
 # timeout: 600
 #
 # roce-lab where a machine forbids or lacks something: it works in another way, or ends with
 # 125 and a sentence, and does not hang. What is taken away is taken in namespaces of this
 # test; without a network, in all of them.
+#
+# No turns: a minute of booting labs, beside the scenario lab, which has what most changes
+# would break.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit

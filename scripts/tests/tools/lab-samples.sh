@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: host
 # tier: wide
+# turns: no
 # timeout: 900
 #
 # What lab.rst shows: the libibverbs program, the MPI program and the pytest tests, in the
 # words of the page, with bytes that the port's counters have; the drivers of the kernel; a
 # VLAN; a capture.
+#
+# No turns: a minute of booting labs, beside the scenario lab, which has what most changes
+# would break.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
