@@ -51,8 +51,6 @@ def memory_place():
         place = host.memory_folder(host.guest_memory(None))
     except Failure as failure:
         return False, str(failure)
-    if host.has_memfd():
-        return True, 'the memory needs no file'
     return True, 'the memory is a file in %s' % place
 
 

@@ -94,41 +94,19 @@ def why_not_memory_there(folder, size):
     return None
 
 
-def has_memfd():
-    """Memory without a file system, which the kernel takes first."""
-    if not hasattr(os, 'memfd_create'):
-        return None
-    for flags in (0x11, 0x1):   # MFD_EXEC is unknown before 6.3
-        try:
-            fd = os.memfd_create('roce-lab', flags)
-        except OSError:
-            continue
-        try:
-            os.ftruncate(fd, mmap.PAGESIZE)
-            mmap.mmap(fd, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
-            return True
-        except OSError:
-            continue
-        finally:
-            os.close(fd)
-    return False
-
-
 def memory_folders():
     folders = ['/dev/shm', os.environ.get('TMPDIR') or '/tmp', '/var/tmp']
     return list(dict.fromkeys(folders))
 
 
 def memory_folder(size):
-    """Where the kernel may make its memory a file, should it have to."""
+    """Where the kernel makes its memory a file, which nobody else sees."""
     reasons = []
     for folder in memory_folders():
         reason = why_not_memory_there(folder, size)
         if not reason:
             return folder
         reasons.append(reason)
-    if has_memfd():
-        return '/tmp'
     raise Failure('no place for %d MiB of memory: %s (TMPDIR may name another)' %
                   (size // MIB, '; '.join(reasons)))
 
