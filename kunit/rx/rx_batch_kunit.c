@@ -3,6 +3,7 @@
  * Packets that arrive together: how their IPv4 identifications were counted, the QPs of
  * the next ones, and lists of single packets.
  */
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/percpu.h>
@@ -131,6 +132,46 @@ static void identifications_are_found_by_their_rule(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_counter_sum(counters,
 					       RHCA_RX_ICRC_ENCAPSULATED),
 			c->num - hweight32(c->intact));
+	free_percpu(counters);
+	kfree_skb(skb);
+}
+
+#define WRONG_PACKETS	64
+#define MOST_CRCS	(WRONG_PACKETS + 2 * 6)	/* the first two are looked at closely */
+
+static unsigned int crcs;
+
+static bool wrong_icrc(const struct rhca_rx *rx)
+{
+	crcs++;
+	return false;
+}
+
+/* Whoever sends it need not know anything but an address and a QP number */
+static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
+{
+	struct rhca_rx_batch *walk = test_alloc(test, sizeof(*walk));
+	struct sk_buff *skb = alloc_skb(WRONG_PACKETS * 128, GFP_KERNEL);
+	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
+	struct rhca_counters __percpu *counters;
+	unsigned int i;
+
+	counters = alloc_percpu(struct rhca_counters);
+	KUNIT_ASSERT_NOT_NULL(test, counters);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	for (i = 0; i < WRONG_PACKETS; i++)
+		add_segment(skb, packet, build(packet, i, i));
+	finish_block(test, skb, 0);
+	crcs = 0;
+	kunit_activate_static_stub(test, rhca_rx_icrc_ok, wrong_icrc);
+	KUNIT_EXPECT_TRUE(test, rhca_rx_batch_begin_block(walk, skb, RHCA_V2_IPV4));
+	for (i = 0; rhca_rx_batch_next(walk); i++)
+		KUNIT_EXPECT_FALSE(test, rhca_rx_batch_intact(walk, counters));
+	kunit_deactivate_static_stub(test, rhca_rx_icrc_ok);
+	KUNIT_EXPECT_EQ(test, i, WRONG_PACKETS);
+	KUNIT_EXPECT_LE(test, crcs, MOST_CRCS);
+	KUNIT_EXPECT_EQ(test, rhca_counter_sum(counters, RHCA_RX_ICRC_ENCAPSULATED),
+			WRONG_PACKETS);
 	free_percpu(counters);
 	kfree_skb(skb);
 }
@@ -527,6 +568,7 @@ static void list_without_packets_is_harmless(struct kunit *test)
 
 static struct kunit_case walk_tests[] = {
 	KUNIT_CASE_PARAM(identifications_are_found_by_their_rule, id_gen_params),
+	KUNIT_CASE(wrong_icrcs_cost_little_more_than_right_ones),
 	KUNIT_CASE_PARAM(packet_is_for_the_qp_that_it_names, ahead_gen_params),
 	KUNIT_CASE(qps_of_the_next_packets_are_known),
 	KUNIT_CASE(packets_of_one_qp_are_acknowledged_once),

@@ -68,6 +68,7 @@ bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
 	walk->copied = 0;
 	walk->id_rule = 0;
 	walk->lost = 0;
+	walk->damaged = 0;
 	begin(walk);
 	walk->rx.ifindex = rhca_rx_ifindex(skb, encap);
 	walk->rx.admitted_to = NULL;
@@ -306,6 +307,12 @@ enum id_rule { ID_BY_PLACE, ID_BY_PSN, ID_CONSTANT, NUM_ID_RULES };
  */
 #define MAX_LOST	4
 
+/*
+ * So many damaged packets of a block are worth these. Who does no more than make blocks of
+ * wrong ICRCs costs one for each packet from then on, and not seven.
+ */
+#define MAX_DAMAGED	2
+
 static bool has_ids(const struct rhca_rx_batch *walk)
 {
 	return !walk->behind && walk->encap == RHCA_V2_IPV4;
@@ -376,14 +383,20 @@ static bool intact_after_loss(struct rhca_rx_batch *walk)
  * @c: counters that a wrong one is counted in
  *
  * Return: true when it is right by one of the rules of identifications, or by the first
- * when some packets were lost before it.
+ * when some packets were lost before it; after MAX_DAMAGED wrong ones only by the rule of
+ * the packet before.
  */
 bool rhca_rx_batch_intact(struct rhca_rx_batch *walk, struct rhca_counters __percpu *c)
 {
 	if (!has_ids(walk))
 		return rhca_rx_intact(&walk->rx, c);
+	if (walk->damaged >= MAX_DAMAGED) {
+		set_id(walk, walk->id_rule);
+		return rhca_rx_intact(&walk->rx, c);
+	}
 	if (intact_by_rule(walk) || intact_after_loss(walk))
 		return true;
+	walk->damaged++;
 	rhca_counter_inc(c, RHCA_RX_ICRC_ENCAPSULATED);
 	return false;
 }

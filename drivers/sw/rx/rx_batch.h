@@ -40,6 +40,7 @@ struct rhca_qp_ahead {
  * @first_psn: of the first segment
  * @id_rule: the way that the IPv4 identifications were found to be counted
  * @lost: packets that are missing before it, as far as the identifications told
+ * @damaged: packets whose ICRC was wrong by each rule
  * @counters: where @packets are going to be counted; RCU
  * @packets: admitted for QPs that count there, and not counted yet
  * @bytes: theirs
@@ -61,6 +62,7 @@ struct rhca_rx_batch {
 	u32 first_psn;
 	unsigned int id_rule;
 	unsigned int lost;
+	unsigned int damaged;
 	struct rhca_counters __percpu *counters;
 	unsigned int packets;
 	unsigned int bytes;
