@@ -76,6 +76,7 @@ static const struct rdma_stat_desc counter_descs[RHCA_NUM_COUNTERS] = {
 	COUNTER(RHCA_TX_DROPPED_BAD_PKEY, "tx_dropped_bad_pkey"),
 	COUNTER(RHCA_TX_DROPPED_NO_MEMORY, "tx_dropped_no_memory"),
 	COUNTER(RHCA_TX_DROPPED_FILTERED, "tx_dropped_filtered"),
+	COUNTER(RHCA_TX_DROPPED_TOO_LONG, "tx_dropped_too_long"),
 	COUNTER(RHCA_TX_DROPPED_STACK, "tx_dropped_stack"),
 	COUNTER(RHCA_LINK_DOWNED, "link_downed"),
 	OPTIONAL(RHCA_CC_RX_CE_PKTS, "cc_rx_ce_pkts"),

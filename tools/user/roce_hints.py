@@ -18,8 +18,12 @@ MEMORY_KEYS = "compare rkey, address, length and access flags with what was regi
 # One is enough: what they count does not happen where everything is right.
 CERTAIN = {
     "tx_dropped_filtered": Hint(
-        "a netfilter rule of this host drops what it sends",
-        f"{FIREWALL}: chains of hook output and postrouting; allow UDP 4791"),
+        "a netfilter rule of this host drops what it sends, or an IPsec policy does",
+        f"{FIREWALL}: chains of hook output and postrouting; allow UDP 4791. "
+        "ip xfrm policy; ip xfrm state"),
+    "tx_dropped_too_long": Hint(
+        "packets are longer than the MTU: it was lowered, or IPsec takes a part of it",
+        "ip link show {netdev}; ip route get PEER; connect with a smaller path MTU"),
     "tx_dropped_no_route": Hint(
         "there is no route from a GID's address to a peer",
         "ip route get PEER from ADDRESS oif {netdev}"),

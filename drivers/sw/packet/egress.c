@@ -158,9 +158,10 @@ bool rhca_egress_takes_blocks(struct rhca_path *path, u32 lag_member)
 	    !ndev)
 		return false;
 	dst = rhca_route_find(path, dev_net(ndev), lag_member);
-	if (!dst)
+	if (IS_ERR(dst))
 		return false;
-	allowed = takes_blocks(dst->dev);
+	/* IPsec cuts them, a tunnel of the route might not */
+	allowed = !dst->lwtstate && takes_blocks(dst->dev);
 	dst_release(dst);
 	return allowed;
 }

@@ -11,6 +11,7 @@
 #include <linux/if_vlan.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
+#include <net/dst.h>
 #include <net/ip.h>
 
 #include <rhca/compat.h>
@@ -29,6 +30,17 @@ static int turn_round(struct sk_buff *skb, struct net_device *gid_ndev)
 	__vlan_hwaccel_clear_tag(skb);
 	skb->protocol = eth_type_trans(skb, gid_ndev);
 	return netif_rx(skb);
+}
+
+/**
+ * rhca_frame_fits - Is a packet, or each one that a block is cut into, short enough?
+ * @skb: skb->data at its network header
+ * @mtu: how long it may be from there
+ */
+bool rhca_frame_fits(const struct sk_buff *skb, unsigned int mtu)
+{
+	return skb_is_gso(skb) ? skb_gso_validate_network_len(skb, mtu) :
+				 skb->len <= mtu;
 }
 
 /* Is there a QP on this host in the group that the packet goes to? */
@@ -52,8 +64,15 @@ static int send_frame(struct sk_buff *skb, struct net_device *ndev,
 	u32 lag_member = RHCA_PACKET_CB(skb)->lag_member;
 	struct net_device *gid_ndev = skb->dev;
 	bool copy_to_self = RHCA_PACKET_CB(skb)->copy_to_self;
+	struct net_device *egress = rhca_lag_bond_member(ndev, lag_member) ?: ndev;
 	struct sk_buff *copy;
 
+	/* Path MTUs were compared with the netdev's when QPs were connected */
+	if (!rhca_frame_fits(skb, min(READ_ONCE(gid_ndev->mtu),
+				      READ_ONCE(egress->mtu)))) {
+		kfree_skb(skb);
+		return -EMSGSIZE;
+	}
 	if (eth_header(skb, ndev, ethertype, dmac, gid_ndev->dev_addr,
 		       skb->len) < 0) {
 		kfree_skb(skb);
@@ -67,7 +86,7 @@ static int send_frame(struct sk_buff *skb, struct net_device *ndev,
 	copy = copy_to_self ? skb_clone(skb, GFP_ATOMIC) : NULL;
 	if (copy)
 		turn_round(copy, gid_ndev);
-	skb->dev = rhca_lag_bond_member(ndev, lag_member) ?: ndev;
+	skb->dev = egress;
 	return dev_queue_xmit(skb);
 }
 
@@ -115,26 +134,38 @@ static int frame_output(struct net *net, struct sock *sk, struct sk_buff *skb)
 	return send_frame(skb, ndev, cb.dmac, ntohs(skb->protocol));
 }
 
+/* Is nothing done to packets on this route but that they get an Ethernet header? */
+static bool is_plain(const struct dst_entry *dst)
+{
+	return !dst_xfrm(dst) && !(dst->flags & DST_XFRM_QUEUE) && !dst->lwtstate;
+}
+
 static int frame_post_routing(struct net *net, struct sock *sk,
 			      struct sk_buff *skb)
 {
 	u8 family = skb->protocol == htons(ETH_P_IP) ? NFPROTO_IPV4 :
 						       NFPROTO_IPV6;
+	const struct dst_entry *dst = skb_dst(skb);
 
+	/* A rule for local packets has changed what routes go by: a mark, a field */
+	if (dst->dev != skb->dev || !is_plain(dst))
+		return dst_output(net, sk, skb);
 	return NF_HOOK(family, NF_INET_POST_ROUTING, net, sk, skb, NULL,
 		       skb->dev, frame_output);
 }
 
 /**
  * rhca_frame_needed - Does the Ethernet header have to be ours?
- * @ndev: where the route leads
+ * @dst: the route
  *
  * VLANs want the service level in their tags, bonds the member that the QP or
- * the flow label names.
+ * the flow label names. What IPsec or a tunnel of the route makes of a packet is the
+ * IP stack's to send.
  */
-bool rhca_frame_needed(const struct net_device *ndev)
+bool rhca_frame_needed(const struct dst_entry *dst)
 {
-	return is_vlan_dev(ndev) || rhca_lag_bond_member(ndev, 0);
+	return (is_vlan_dev(dst->dev) || rhca_lag_bond_member(dst->dev, 0)) &&
+	       is_plain(dst);
 }
 
 /**

@@ -7,6 +7,7 @@
 
 #include <linux/types.h>
 
+struct dst_entry;
 struct net;
 struct net_device;
 struct rhca_path;
@@ -14,7 +15,8 @@ struct sk_buff;
 
 int rhca_frame_send_v1(struct sk_buff *skb, struct rhca_path *path,
 		       struct net_device *gid_ndev);
-bool rhca_frame_needed(const struct net_device *ndev);
+bool rhca_frame_needed(const struct dst_entry *dst);
+bool rhca_frame_fits(const struct sk_buff *skb, unsigned int mtu);
 int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 		       struct net *net);
 void rhca_frame_recall(struct net *net);

@@ -12,6 +12,7 @@
 #include "sw/packet/route.h"
 #include "sw/verbs/qp/path.h"
 #include "core/device.h"
+#include "wire/headers.h"
 
 /**
  * struct egress - A way out of a path's source GID
@@ -22,6 +23,19 @@ struct egress {
 	int ifindex;
 	struct dst_cache *cache;
 };
+
+/*
+ * Where a policy demands IPsec and has no state for it, the kernel hands out a route
+ * that swallows what is sent: better said than not. There may be a state by the next
+ * packet, so it is not kept.
+ */
+static struct dst_entry *without_black_hole(struct dst_entry *dst)
+{
+	if (IS_ERR(dst) || READ_ONCE(dst->output) != dst_discard_out)
+		return dst;
+	dst_release(dst);
+	return ERR_PTR(-EPERM);
+}
 
 static struct dst_entry *route_ipv4(struct rhca_path *path, struct net *net,
 				    const struct egress *egress)
@@ -37,14 +51,18 @@ static struct dst_entry *route_ipv4(struct rhca_path *path, struct net *net,
 		return dst;
 	fl4.flowi4_oif = egress->ifindex;
 	fl4.flowi4_proto = IPPROTO_UDP;
+	fl4.fl4_sport = htons(flow->udp_sport);
+	fl4.fl4_dport = htons(RHCA_UDP_PORT);
 	memcpy(&fl4.saddr, &flow->sgid.raw[12], sizeof(fl4.saddr));
 	memcpy(&fl4.daddr, &flow->dgid.raw[12], sizeof(fl4.daddr));
 	saddr = fl4.saddr;
 	rt = ip_route_output_key(net, &fl4);
 	if (IS_ERR(rt))
-		return NULL;
-	dst_cache_set_ip4(egress->cache, &rt->dst, saddr);
-	return &rt->dst;
+		return ERR_CAST(rt);
+	dst = without_black_hole(&rt->dst);
+	if (!IS_ERR(dst))
+		dst_cache_set_ip4(egress->cache, dst, saddr);
+	return dst;
 }
 
 static struct dst_entry *route_ipv6(struct rhca_path *path, struct net *net,
@@ -59,14 +77,13 @@ static struct dst_entry *route_ipv6(struct rhca_path *path, struct net *net,
 		return dst;
 	fl6.flowi6_oif = egress->ifindex;
 	fl6.flowi6_proto = IPPROTO_UDP;
+	fl6.fl6_sport = htons(flow->udp_sport);
+	fl6.fl6_dport = htons(RHCA_UDP_PORT);
 	memcpy(&fl6.saddr, flow->sgid.raw, sizeof(fl6.saddr));
 	memcpy(&fl6.daddr, flow->dgid.raw, sizeof(fl6.daddr));
-	dst = ip6_route_output(net, NULL, &fl6);
-	if (dst->error) {
-		dst_release(dst);
-		return NULL;
-	}
-	dst_cache_set_ip6(egress->cache, dst, &fl6.saddr);
+	dst = without_black_hole(ip6_dst_lookup_flow(net, NULL, &fl6, NULL));
+	if (!IS_ERR(dst))
+		dst_cache_set_ip6(egress->cache, dst, &fl6.saddr);
 	return dst;
 }
 
@@ -97,18 +114,22 @@ static struct net_device *second_netdev(const struct rhca_path *path,
  * @lag_member: the member of a LAG that it should leave by
  *
  * Context: bottom halves off, RCU read side.
- * Return: the route, with a reference, or NULL without one.
+ * Return: the route, with a reference; or an error: -EPERM where an IPsec policy forbids
+ * the packet or has no state for it, -ENETUNREACH without a route.
  */
 struct dst_entry *rhca_route_find(struct rhca_path *path, struct net *net,
 				  u32 lag_member)
 {
 	const struct net_device *second = second_netdev(path, lag_member);
 	struct egress egress = { path->address.ifindex, &path->route };
+	struct dst_entry *dst = ERR_PTR(-ENETUNREACH);
 
 	if (second)
 		egress = (struct egress){ second->ifindex,
 					  &path->second_route };
 	if (path->address.flow.encap == RHCA_V2_IPV4)
-		return route_ipv4(path, net, &egress);
-	return IS_ENABLED(CONFIG_IPV6) ? route_ipv6(path, net, &egress) : NULL;
+		dst = route_ipv4(path, net, &egress);
+	else if (IS_ENABLED(CONFIG_IPV6))
+		dst = route_ipv6(path, net, &egress);
+	return IS_ERR(dst) && dst != ERR_PTR(-EPERM) ? ERR_PTR(-ENETUNREACH) : dst;
 }

@@ -144,9 +144,9 @@ static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
 	struct dst_entry *dst = rhca_route_find(path, net, lag_member);
 	bool ipv4 = path->address.flow.encap == RHCA_V2_IPV4;
 
-	if (!dst) {
+	if (IS_ERR(dst)) {
 		kfree_skb(skb);
-		return -ENETUNREACH;
+		return PTR_ERR(dst);
 	}
 	skb_dst_set(skb, dst);
 	skb->dev = dst->dev;
@@ -154,8 +154,12 @@ static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
 	if (!skb_is_gso(skb) && !RHCA_PACKET_CB(skb)->may_overtake &&
 	    rhca_egress_wants_checksum(dst->dev))
 		rhca_block_request_checksum(skb, path->address.flow.encap);
-	if (rhca_frame_needed(dst->dev) && !is_zero_ether_addr(path->address.dmac))
+	if (rhca_frame_needed(dst) && !is_zero_ether_addr(path->address.dmac))
 		return rhca_frame_send_ip(skb, path, net);
+	if (dst_xfrm(dst) && !rhca_frame_fits(skb, dst_mtu(dst))) {
+		kfree_skb(skb);
+		return -EMSGSIZE;
+	}
 	if (ipv4)
 		return ip_local_out(net, NULL, skb);
 	return ip6_local_out(net, NULL, skb);
@@ -197,8 +201,10 @@ static enum rhca_counter drop_reason(int result)
 	case -ENODEV:
 	case -ENETDOWN:
 		return RHCA_TX_DROPPED_NO_NETDEV;
-	case -EPERM:			/* what a netfilter drop returns */
+	case -EPERM:			/* what a netfilter drop returns, or IPsec */
 		return RHCA_TX_DROPPED_FILTERED;
+	case -EMSGSIZE:			/* the IP stack's word, too: DF is set */
+		return RHCA_TX_DROPPED_TOO_LONG;
 	case -ENOMEM:
 		return RHCA_TX_DROPPED_NO_MEMORY;
 	default:

@@ -194,7 +194,7 @@ if args.netdev_a:
                'nft delete table ip rhca')
         subnet = ipaddress.ip_network(f'{args.dst_ip}/24', strict=False)
         route = f'ip route change {subnet} dev {name} proto kernel scope link src {args.dst_ip}'
-        unsent('larger than the route takes', 'tx_dropped_stack', route + ' mtu 600', route, size=1000)
+        unsent('larger than the route takes', 'tx_dropped_too_long', route + ' mtu 600', route, size=1000)
     else:
         # Its GID goes with the VLAN, but an address handle keeps the entry.
         in_a(f'ip link add link {name} name {name}.9 type vlan id 9')

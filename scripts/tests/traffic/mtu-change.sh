@@ -9,11 +9,16 @@
 # goes on; one that no longer fits loses packets until the MTU is back, and then
 # goes on too. The port says its new MTU meanwhile.
 #
+# What is longer than the sender's MTU then does not leave him, be it a frame that the IP
+# stack has not seen.
+#
 #   a (ra$$)  ====== veth, MTU 9000 -> 1500 -> 9000 ======  b (rb$$)
 
 . "$(dirname "$0")/../lib/lib.sh"
 
 setup_pair 9000
+need tcpdump
+ours && add_vlan
 set_mtu() {
 	show_a ip link set "$IF_A" mtu "$1"
 	show_b ip link set "$IF_B" mtu "$1"
@@ -55,4 +60,32 @@ for type in $(roce_versions); do
 	set_mtu 9000
 	traffic_stop toobig 120
 done
+
+# b would take them: it keeps its MTU.
+only_sender() { # only_sender WHAT VERSION ADDRESS-A ADDRESS-B
+	local before ia ib
+
+	ia=$(gid_index "$DEV_A" "$2" "$3") ib=$(gid_index "$DEV_B" "$2" "$4")
+	traffic_start too-long "$ia" "$ib" --seconds 600 --mtu 4096 --least 5 --timeout 20
+	before=$(hw_counter "$DEV_A" tx_dropped_too_long)
+	show_a ip link set "$IF_A" mtu 1500
+	sleep 0.5
+	capture_start "$WORK/too-long.pcap" 'greater 1600'
+	wait_check 60 "$1: tx_dropped_too_long counts" grown "$before"
+	capture_stop
+	in_a ip link set "$IF_A" mtu 9000
+	in_a ip link set "$IF_A.7" mtu 9000
+	check "$1: frames longer than the sender's MTU" 0 "$(tcpdump -r "$WORK/too-long.pcap" 2> /dev/null | wc -l)"
+	traffic_stop too-long 120
+}
+grown() { [ "$(hw_counter "$DEV_A" tx_dropped_too_long)" -gt "$1" ]; }
+
+if ours; then
+	set_mtu 9000
+	both ip link set IF.7 mtu 9000
+	busywait 60 gid_index "$DEV_B" v2 10.9.7.2 || die "no GID of the VLAN"
+	only_sender v1 v1 $IP4_A $IP4_B
+	only_sender "v2 on a VLAN" v2 10.9.7.1 10.9.7.2
+	only_sender v2 v2 $IP4_A $IP4_B
+fi
 finish
