@@ -22,6 +22,7 @@
 #include "sw/tx/doorbell.h"
 #include "sw/tx/pass.h"
 #include "sw/packet/pool.h"
+#include "sw/qp/hold.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/recv_half.h"
 #include "sw/tx/requester.h"
@@ -92,6 +93,7 @@ static int qp_create(struct rhca_verbs_qp *base)
 		return -ENOMEM;
 	spin_lock_init(&qp->send.lock);
 	spin_lock_init(&qp->recv.lock);
+	rhca_hold_rule_reset(&qp->recv.rule);
 	rhca_pass_init(qp);
 	rhca_retry_init(qp);
 	rhca_recv_half_init(qp);
@@ -114,6 +116,9 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 		rhca_doorbell_exit(qp);
 		rhca_pass_stop(qp);
 	}
+	spin_lock_bh(&qp->recv.lock);
+	rhca_hold_free(&qp->recv.hold);
+	spin_unlock_bh(&qp->recv.lock);
 	kfree(qp->recv.resources);
 	kfree(qp->recv.wqe);
 }
@@ -310,6 +315,7 @@ err_passes_exit:
 void rhca_sw_exit(void)
 {
 	rhca_socket_exit();
+	rhca_holds_exit();
 	rhca_doorbells_exit();
 	rhca_pool_exit();
 	rhca_qp_table_exit();

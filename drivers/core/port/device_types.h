@@ -15,6 +15,7 @@
 #include <rhca/backend.h>
 #include <rhca/counter.h>
 
+#include "core/rules/cc.h"
 #include "core/rules/gid.h"
 #include "core/rules/lag.h"
 #include "core/rules/pkey.h"
@@ -72,6 +73,7 @@ struct rhca_gid_watch {
  * @gid_watch: keeps the GID table up to date where ib_core does not
  * @qos: forced values, priorities
  * @pkeys: partitions that it belongs to
+ * @cc: what is done about loss
  * @state: as last told to the users
  * @pkey_violations: P_Keys that did not match
  * @qkey_violations: Q_Keys that did not match, since the last reset
@@ -97,6 +99,7 @@ struct rhca_port {
 	struct rhca_gid_table gids;
 	struct rhca_gid_watch gid_watch;
 	struct rhca_pkeys pkeys;
+	struct rhca_cc cc;
 	enum ib_port_state state;
 	atomic_t pkey_violations;
 	atomic_t qkey_violations;

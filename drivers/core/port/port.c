@@ -85,6 +85,7 @@ int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 		return ret;
 	port->dev = dev;
 	port->num = num;
+	port->cc = (struct rhca_cc)RHCA_CC_DEFAULT;
 	port->state = netdev_state(ndev);
 	rhca_gid_table_init(&port->gids);
 	rhca_pma_init(&port->pma);

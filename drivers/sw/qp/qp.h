@@ -21,6 +21,7 @@
 #include "sw/verbs/qp/qp.h"
 #include "sw/packet/block.h"
 #include "sw/qp/cwnd.h"
+#include "sw/qp/hold_rule.h"
 #include "sw/qp/rtt.h"
 
 /* Acknowledgements are asked for at least this often, so the window moves */
@@ -187,8 +188,9 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @msn: messages completed, 24 bits
  * @message_opcode: of the last packet
  * @in_message: a message has begun and not ended
- * @nak_sent: a sequence gap has been reported and not been filled
  * @established_told: the communication-established event has been raised
+ * @rule: what has arrived, as far as NAKs depend on it
+ * @hold: requests that came before others that are missing, or NULL
  * @num_resources: a power of two, or 0
  * @newest_resource: index behind the newest
  * @sending_resource: index of the oldest with responses to send
@@ -226,8 +228,9 @@ struct rhca_responder {
 	u32 msn;
 	u8 message_opcode;
 	bool in_message;
-	bool nak_sent;
 	bool established_told;
+	struct rhca_hold_rule rule;
+	struct rhca_hold *hold;
 	u32 num_resources;
 	u32 newest_resource;
 	u32 sending_resource;

@@ -7,6 +7,7 @@
 #include <rhca/compat.h>
 
 #include "sw/rx/recv_completion.h"
+#include "sw/qp/hold.h"
 #include "sw/qp/recv_half.h"
 
 /* Whoever polls a completion may post again, and must find room */
@@ -112,6 +113,7 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		return;
 	qp->recv.in_message = false;
 	qp->recv.invalidating = false;
+	rhca_hold_free(&qp->recv.hold);
 	if (qp->recv.have_wqe)
 		rhca_responder_complete(qp, &wc, false, batch);
 	if (qp->base.srq)

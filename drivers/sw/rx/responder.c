@@ -11,6 +11,7 @@
 #include <rhca/compat.h>
 
 #include "sw/rx/responder.h"
+#include "sw/qp/hold.h"
 #include "sw/qp/recv_half.h"
 #include "sw/qp/shared.h"
 #include "sw/rx/answer.h"
@@ -66,59 +67,6 @@ void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
 		rhca_batch_event(batch, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
-/*
- * A SEND with Invalidate completes when nothing uses the memory any more, 10.6.5.
- * What came meanwhile was dropped, and the peer is told to repeat it.
- */
-static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_batch *batch)
-{
-	struct rhca_responder *recv = &qp->recv;
-
-	rhca_mem_release(&recv->held);	/* not to be waited for */
-	if (!rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
-		rhca_pause_recv(qp, RHCA_MEM_BUSY_NS);
-		return false;
-	}
-	recv->invalidating = false;
-	rhca_responder_complete(qp, &recv->late_wc, recv->late_solicited, batch);
-	if (recv->late_missed) {
-		recv->nak_sent = true;
-		rhca_answer(qp, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_PSN),
-			    recv->expected_psn);
-	}
-	return true;
-}
-
-static void answer(struct rhca_sw_qp *qp, struct rhca_batch *batch)
-{
-	struct rhca_path *path = rcu_dereference(qp->base.path);
-
-	if (qp->recv.invalidating && !finish_invalidation(qp, batch))
-		return;
-	if (path)
-		rhca_send_responses(qp, path, batch);
-}
-
-/**
- * rhca_responder_continue - Send the answers that are due
- * @qp: the QP
- * @batch: collects events
- *
- * Context: recv.lock held, bottom halves off, RCU read side.
- */
-void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
-{
-	lockdep_assert_held(&qp->recv.lock);
-	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV))
-		rhca_responder_flush(qp, batch);
-	else if (!qp->recv.paused && rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE))
-		answer(qp, batch);
-	if (batch->shared)
-		rhca_shared_keep(batch->shared, &qp->recv.held);
-	rhca_mem_release(&qp->recv.held);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_responder_continue);
-
 /* --- accepted requests ---------------------------------------------------- */
 
 static void complete_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
@@ -161,24 +109,24 @@ static void note_accepted(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 
 	recv->in_message = !(rx->flags & RHCA_OP_ENDS);
 	recv->message_opcode = rx->opcode;
-	if (recv->nak_sent)
+	if (recv->rule.nak_sent)
 		rhca_answer_withdraw_nak(qp);
-	recv->nak_sent = false;
 	if (rx->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST) {
 		res = rhca_resource_at(recv, recv->newest_resource - 1);
 		psns = rhca_response_packets(qp, res->length);
+		rhca_hold_forget(recv->hold, rx->psn, psns);
 	}
 	recv->expected_psn = rhca_psn_add(rx->psn, psns);
 }
 
-static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+/* READs and atomics answer themselves; @asked: someone before it wants to know */
+static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx, bool asked,
 		   struct rhca_batch *batch)
 {
 	note_accepted(qp, rx);
 	if (rx->flags & RHCA_OP_ENDS)
 		finish_message(qp, rx, batch);
-	/* READs and atomics answer themselves */
-	if (rhca_is_rc(&qp->base) && rhca_bth_ack_req(rx->bth) &&
+	if (rhca_is_rc(&qp->base) && (asked || rhca_bth_ack_req(rx->bth)) &&
 	    (rx->flags & (RHCA_OP_SEND | RHCA_OP_WRITE)))
 		rhca_answer(qp, rhca_ack_syndrome(qp), rx->psn);
 }
@@ -215,24 +163,6 @@ static void complete_with_error(struct rhca_sw_qp *qp, enum ib_wc_status status,
 		rhca_responder_complete(qp, &wc, true, batch);
 }
 
-/* A gap is reported once, until it is filled: 9.7.5.2.8 */
-static bool already_reported(struct rhca_sw_qp *qp,
-			     enum rhca_request_status status,
-			     const struct rhca_rx *rx)
-{
-	bool gap = status == RHCA_PSN_GAP ||
-		   rhca_nak_actions[status].type == RHCA_AETH_RNR;
-
-	if (status == RHCA_PSN_GAP)
-		rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
-	if (!gap)
-		return false;
-	if (status == RHCA_PSN_GAP && qp->recv.nak_sent)
-		return true;
-	qp->recv.nak_sent = true;
-	return false;
-}
-
 /**
  * rhca_responder_fail - The peer has been told of a fatal fault: the QP fails
  * @qp: the QP, with the fault in recv.fatal
@@ -253,19 +183,23 @@ void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 
 /*
  * A fatal fault is told in its turn, behind the answers to what came before it,
- * 9.7.5; until then nothing new is executed.
+ * 9.7.5; until then nothing new is executed. Who is told to come again later repeats
+ * all from there, also what has been held.
  */
 static void reject_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		      enum rhca_request_status status, struct rhca_batch *batch)
 {
 	const struct rhca_nak_action *action = &rhca_nak_actions[status];
 
-	if (qp->recv.fatal || !action->answers ||
-	    already_reported(qp, status, rx))
+	if (qp->recv.fatal || !action->answers)
 		return;
 	rhca_answer(qp, nak_syndrome(qp, status), qp->recv.expected_psn);
-	if (!action->fatal)
+	rhca_hold_purge(qp->recv.hold);
+	if (!action->fatal) {
+		qp->recv.rule.nak_sent = true;
+		qp->recv.rule.not_ready = true;
 		return;
+	}
 	qp->recv.fatal = status;
 	if (!rcu_access_pointer(qp->base.path))
 		rhca_responder_fail(qp, batch);
@@ -326,21 +260,143 @@ static void reject(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		drop_unreliable(qp, rx, status, batch);
 }
 
+/* --- what came too early ---------------------------------------------------- */
+
+/* Nothing is looked at before its turn but what any opcode must be */
+static enum rhca_hold_result hold(struct rhca_sw_qp *qp,
+				  const struct rhca_rx *rx)
+{
+	enum rhca_hold_result result;
+
+	if (!rhca_is_rc(&qp->base) || (rx->flags & RHCA_OP_RESERVED) ||
+	    !READ_ONCE(rx->port->cc.selective_repeat))
+		return RHCA_HOLD_REFUSED;
+	result = rhca_hold_put(&qp->recv.hold, &qp->recv.lock, &qp->base, rx,
+			       qp->recv.expected_psn);
+	if (result == RHCA_HOLD_TWICE)
+		rhca_qp_count(&qp->base, RHCA_DUPLICATE_REQUEST);
+	return result;
+}
+
+/* What is behind a SEND with Invalidate that has to wait, waits as well */
+static void hold_until_invalid(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	bool is_new = !rhca_psn_before(rx->psn, qp->recv.expected_psn);
+
+	if (is_new && hold(qp, rx) != RHCA_HOLD_REFUSED)
+		return;
+	qp->recv.late_missed |= is_new;
+	rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_RESOURCE);
+}
+
 static enum rhca_request_status check_and_execute(struct rhca_sw_qp *qp,
 						  const struct rhca_rx *rx)
 {
 	enum rhca_request_status status;
 
 	if (qp->recv.invalidating) {
-		qp->recv.late_missed |=
-			!rhca_psn_before(rx->psn, qp->recv.expected_psn);
-		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_RESOURCE);
+		hold_until_invalid(qp, rx);
 		return RHCA_DROP;
 	}
 	status = rhca_request_check(qp, rx);
 	if (status != RHCA_PASS)
 		return status;
 	return qp->recv.fatal ? RHCA_DROP : rhca_request_execute(qp, rx);
+}
+
+static void ask_for_missing(struct rhca_sw_qp *qp)
+{
+	rhca_answer(qp, rhca_syndrome(RHCA_AETH_NAK, RHCA_NAK_PSN),
+		    qp->recv.expected_psn);
+}
+
+static void take_ahead(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	bool twice;
+
+	rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
+	if (recv->fatal || recv->rule.not_ready)
+		return;
+	twice = hold(qp, rx) == RHCA_HOLD_TWICE;
+	if (rhca_hold_rule_ahead(&recv->rule, rx->psn, recv->expected_psn,
+				 rhca_hold_num(recv->hold), twice,
+				 rhca_bth_ack_req(rx->bth)))
+		ask_for_missing(qp);
+}
+
+static bool ack_waits(const struct rhca_responder *recv)
+{
+	return recv->answer_waits &&
+	       u8_get_bits(recv->answer_syndrome, RHCA_SYNDROME_TYPE) ==
+			RHCA_AETH_ACK;
+}
+
+/* It is the turn of what is held, as if it came now */
+static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+	struct rhca_rx rx __uninitialized;
+	enum rhca_request_status status;
+	struct sk_buff *skb;
+
+	while (!recv->invalidating && !recv->fatal) {
+		skb = rhca_hold_take(recv->hold, recv->expected_psn);
+		if (!skb)
+			break;
+		rhca_hold_restore(recv->hold, skb, &rx);
+		status = check_and_execute(qp, &rx);
+		if (status == RHCA_PASS)
+			accept(qp, &rx, ack_waits(recv), batch);
+		else
+			reject(qp, &rx, status, batch);
+		consume_skb(skb);
+	}
+}
+
+static void take_expected(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			  struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	accept(qp, rx, false, batch);
+	if (likely(!rhca_hold_num(recv->hold) &&
+		   !rhca_hold_rule_open(&recv->rule))) {
+		rhca_hold_rule_in_order(&recv->rule, rx->psn);
+		return;
+	}
+	recv->rule.not_ready = false;
+	drain(qp, batch);
+	if (recv->fatal || recv->invalidating || recv->rule.not_ready)
+		return;
+	if (rhca_hold_rule_filled(&recv->rule, rx->psn, recv->expected_psn,
+				  rhca_hold_num(recv->hold)))
+		ask_for_missing(qp);
+}
+
+static void take_duplicate(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	struct rhca_responder *recv = &qp->recv;
+	enum rhca_dup_reply reply;
+
+	reply = rhca_hold_rule_duplicate(&recv->rule, rx->psn,
+					 recv->expected_psn,
+					 rhca_hold_num(recv->hold));
+	/* Who asks is answered: he may wait for that before he sends what is missing */
+	if (reply == RHCA_DUP_NOTHING && rhca_bth_ack_req(rx->bth))
+		reply = RHCA_DUP_REPLAY;
+	if (reply == RHCA_DUP_REPLAY || (rx->flags & RHCA_OP_RESOURCE))
+		rhca_replay(qp, rx);
+	else
+		rhca_qp_count(&qp->base, RHCA_DUPLICATE_REQUEST);
+	if (reply == RHCA_DUP_NAK)
+		ask_for_missing(qp);
+}
+
+static void note_srq_limit(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	batch->srq_limit |= qp->recv.srq_limit_reached;
+	qp->recv.srq_limit_reached = false;
 }
 
 /**
@@ -366,18 +422,78 @@ void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	status = check_and_execute(qp, rx);
 	switch (status) {
 	case RHCA_PASS:
-		accept(qp, rx, batch);
+		take_expected(qp, rx, batch);
 		break;
 	case RHCA_DUPLICATE:
-		rhca_replay(qp, rx);
+		take_duplicate(qp, rx);
+		break;
+	case RHCA_PSN_GAP:
+		take_ahead(qp, rx);
 		break;
 	default:
 		reject(qp, rx, status, batch);
 		break;
 	}
-	batch->srq_limit |= qp->recv.srq_limit_reached;
-	qp->recv.srq_limit_reached = false;
+	note_srq_limit(qp, batch);
 }
+
+/* --- answers ------------------------------------------------------------------ */
+
+/*
+ * A SEND with Invalidate completes when nothing uses the memory any more, 10.6.5.
+ * What came meanwhile was held, or dropped, and then the peer is told to repeat it.
+ */
+static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+
+	rhca_mem_release(&recv->held);	/* not to be waited for */
+	if (!rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
+		rhca_pause_recv(qp, RHCA_MEM_BUSY_NS);
+		return false;
+	}
+	recv->invalidating = false;
+	rhca_responder_complete(qp, &recv->late_wc, recv->late_solicited, batch);
+	drain(qp, batch);
+	note_srq_limit(qp, batch);
+	if (recv->invalidating)		/* by what was held */
+		return false;
+	if (!recv->fatal && !recv->rule.not_ready &&
+	    (recv->late_missed || rhca_hold_num(recv->hold)) &&
+	    rhca_hold_rule_asks(&recv->rule, recv->expected_psn))
+		ask_for_missing(qp);
+	return true;
+}
+
+static void answer(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_path *path = rcu_dereference(qp->base.path);
+
+	if (qp->recv.invalidating && !finish_invalidation(qp, batch))
+		return;
+	if (path)
+		rhca_send_responses(qp, path, batch);
+}
+
+/**
+ * rhca_responder_continue - Send the answers that are due
+ * @qp: the QP
+ * @batch: collects events
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	lockdep_assert_held(&qp->recv.lock);
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV))
+		rhca_responder_flush(qp, batch);
+	else if (!qp->recv.paused && rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE))
+		answer(qp, batch);
+	if (batch->shared)
+		rhca_shared_keep(batch->shared, &qp->recv.held);
+	rhca_mem_release(&qp->recv.held);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_responder_continue);
 
 /* What has been answered may be asked for again: it moves along */
 static struct rhca_resource *move_resources(struct rhca_responder *recv,
@@ -436,8 +552,9 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 
 	recv->msn = 0;
 	recv->in_message = false;
-	recv->nak_sent = false;
 	recv->established_told = false;
+	rhca_hold_rule_reset(&recv->rule);
+	rhca_hold_free(&recv->hold);
 	recv->newest_resource = 0;
 	recv->sending_resource = 0;
 	recv->has_responded = false;

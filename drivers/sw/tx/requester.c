@@ -109,6 +109,8 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 {
 	struct rhca_requester *send = &qp->send;
 
+	if (rhca_psn_before(send->next_psn, send->newest_psn))
+		rhca_qp_count(&qp->base, RHCA_TX_RETRANSMITTED_PACKETS);
 	send->unasked = seg->fields.ack_req ? 0 : send->unasked + 1;
 	if (seg->fields.ack_req && rhca_rtt_is_idle(&send->rtt) &&
 	    send->next_psn == send->newest_psn)

@@ -5,6 +5,7 @@
 #ifndef RHCA_SW_VERBS_PORT_H
 #define RHCA_SW_VERBS_PORT_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 
@@ -17,6 +18,7 @@ struct rhca_qp_handle;
  * @entry: in the list of all of them; RCU
  * @core: the core's part
  * @gsi: QP1, or NULL
+ * @held_truesize: memory of packets that its QPs hold until others before them come
  * @quiesced: the transport listens for it no more
  * @transport: the transport's own
  */
@@ -24,6 +26,7 @@ struct rhca_verbs_port {
 	struct list_head entry;
 	struct rhca_port *core;
 	struct rhca_qp_handle __rcu *gsi;
+	atomic_long_t held_truesize;
 	bool quiesced;
 	void *transport;
 };

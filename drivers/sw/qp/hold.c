@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets that came before others that are missing. Each is a copy of its own: of what
+ * arrived, one segment would keep a whole block or a buffer of an adapter's ring, and its
+ * content could change. Who sends packets decides what is held here, so there are limits
+ * for each QP and for each port, no reserve of memory is used, and nothing stays for long.
+ */
+#include <linux/mm.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rhca/compat.h>
+
+#include "sw/qp/clock.h"
+#include "sw/qp/hold.h"
+#include "sw/packet/parse.h"
+#include "sw/verbs/port.h"
+#include "sw/verbs/qp/qp.h"
+#include "wire/psn.h"
+
+#define HOLD_GFP	(GFP_ATOMIC | __GFP_NOWARN | __GFP_NOMEMALLOC)
+
+#define LINEAR_BYTES	2048	/* more payload than that lies in a page of its own */
+
+#if IS_ENABLED(CONFIG_KUNIT)
+u64 rhca_test_now;
+EXPORT_SYMBOL_IF_KUNIT(rhca_test_now);
+#endif
+
+static LIST_HEAD(holds);
+static DEFINE_SPINLOCK(holds_lock);	/* protects @holds; innermost */
+
+/**
+ * struct held_cb - Control block of a packet that is held
+ * @psn: of the packet
+ * @ib_bytes: from the BTH to the end of the ICRC, which is not kept
+ * @ifindex: netdev that it arrived by
+ * @encap: its framing
+ */
+struct held_cb {
+	u32 psn;
+	unsigned int ib_bytes;
+	int ifindex;
+	enum rhca_encap encap;
+};
+
+static struct held_cb *cb_of(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct held_cb) > sizeof(skb->cb));
+	return (struct held_cb *)skb->cb;
+}
+
+/* --- memory ------------------------------------------------------------------ */
+
+static atomic_long_t *port_total(const struct rhca_hold *hold)
+{
+	return &to_verbs_port(hold->port)->held_truesize;
+}
+
+/* What another QP takes at the same time may exceed the limit by a packet */
+static bool has_room(const struct rhca_hold *hold, const struct rhca_rx *rx)
+{
+	long total = atomic_long_read(port_total(hold));
+	u32 most = total > RHCA_HOLD_PORT_BYTES / 2 ? RHCA_HOLD_BYTES_SCARCE :
+						      RHCA_HOLD_BYTES;
+
+	return rx->payload_bytes <= PAGE_SIZE && total < RHCA_HOLD_PORT_BYTES &&
+	       hold->bytes + rx->payload_bytes <= most;
+}
+
+static void charge(struct rhca_hold *hold, const struct sk_buff *skb, int sign)
+{
+	int bytes = skb->len - skb_transport_offset(skb);
+
+	hold->num += sign;
+	hold->bytes += sign * bytes;
+	hold->truesize += sign * (int)skb->truesize;
+	atomic_long_add(sign * (long)skb->truesize, port_total(hold));
+}
+
+static bool copy_to_page(struct sk_buff *skb, const struct rhca_rx *rx)
+{
+	struct page *page = alloc_page(HOLD_GFP);
+
+	if (!page)
+		return false;
+	skb_add_rx_frag(skb, 0, page, 0, rx->payload_bytes, PAGE_SIZE);
+	return !skb_copy_bits(rx->skb, rx->payload_offset, page_address(page),
+			      rx->payload_bytes);
+}
+
+static bool copy_payload(struct sk_buff *skb, const struct rhca_rx *rx,
+			 bool linear)
+{
+	if (!linear)
+		return copy_to_page(skb, rx);
+	return !skb_copy_bits(rx->skb, rx->payload_offset,
+			      skb_put(skb, rx->payload_bytes),
+			      rx->payload_bytes);
+}
+
+/* Headers as if it had come alone, and the payload behind them */
+static struct sk_buff *copy_packet(const struct rhca_rx *rx)
+{
+	unsigned int network = rhca_network_bytes(rx->flow.encap);
+	unsigned int headers = network + rx->payload_offset - rx->bth_offset;
+	bool linear = rx->payload_bytes <= LINEAR_BYTES;
+	struct sk_buff *skb;
+
+	skb = alloc_skb(headers + (linear ? rx->payload_bytes : 0), HOLD_GFP);
+	if (!skb)
+		return NULL;
+	skb_put_data(skb, rx->network, headers);
+	skb_set_transport_header(skb, headers);
+	if (!copy_payload(skb, rx, linear)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	*cb_of(skb) = (struct held_cb) {
+		.psn		= rx->psn,
+		.ib_bytes	= rx->icrc_offset + RHCA_ICRC_BYTES -
+				  rx->bth_offset,
+		.ifindex	= rx->ifindex,
+		.encap		= rx->flow.encap,
+	};
+	return skb;
+}
+
+/* --- packets ----------------------------------------------------------------- */
+
+static void age_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(aging, age_work);
+
+static struct rhca_hold *create(struct rhca_hold **owner, spinlock_t *lock,
+				struct rhca_verbs_qp *qp, struct rhca_port *port)
+{
+	struct rhca_hold *hold = kzalloc(sizeof(*hold), HOLD_GFP);
+
+	if (!hold)
+		return NULL;
+	hold->qp = qp;
+	hold->port = port;
+	hold->lock = lock;
+	hold->owner = owner;
+	hold->since = rhca_now();
+	spin_lock(&holds_lock);
+	list_add_tail(&hold->entry, &holds);
+	spin_unlock(&holds_lock);
+	queue_delayed_work(system_wq, &aging, HZ);
+	return hold;
+}
+
+static struct sk_buff **slot_of(struct rhca_hold *hold, u32 psn)
+{
+	return &hold->slot[psn % RHCA_HOLD_PACKETS];
+}
+
+static void drop(struct rhca_hold *hold, struct sk_buff **slot)
+{
+	charge(hold, *slot, -1);
+	kfree_skb(*slot);
+	*slot = NULL;
+}
+
+static enum rhca_hold_result put(struct rhca_hold *hold, const struct rhca_rx *rx)
+{
+	struct sk_buff **slot = slot_of(hold, rx->psn);
+	struct sk_buff *skb;
+
+	if (*slot && cb_of(*slot)->psn == rx->psn)
+		return RHCA_HOLD_TWICE;
+	if (*slot)	/* among PSNs that responses have taken meanwhile */
+		drop(hold, slot);
+	if (!has_room(hold, rx))
+		return RHCA_HOLD_REFUSED;
+	skb = copy_packet(rx);
+	if (!skb) {	/* what is short is needed elsewhere */
+		rhca_hold_purge(hold);
+		return RHCA_HOLD_REFUSED;
+	}
+	*slot = skb;
+	charge(hold, skb, 1);
+	hold->since = rhca_now();
+	return RHCA_HOLD_KEPT;
+}
+
+/**
+ * rhca_hold_put - Keep a copy of a packet
+ * @owner: where the QP keeps its hold, which is made at the first packet
+ * @lock: of the half of the QP
+ * @qp: the QP
+ * @rx: the packet, whose ICRC and P_Key are right
+ * @expected: the PSN that is missing
+ *
+ * Context: @lock held, bottom halves off.
+ */
+enum rhca_hold_result rhca_hold_put(struct rhca_hold **owner, spinlock_t *lock,
+				    struct rhca_verbs_qp *qp,
+				    const struct rhca_rx *rx, u32 expected)
+{
+	enum rhca_hold_result result = RHCA_HOLD_REFUSED;
+
+	lockdep_assert_held(lock);
+	if (rhca_psn_diff(rx->psn, expected) < RHCA_HOLD_PACKETS) {
+		if (!*owner)
+			*owner = create(owner, lock, qp, rx->port);
+		if (*owner)
+			result = put(*owner, rx);
+	}
+	if (result == RHCA_HOLD_KEPT)
+		rhca_qp_count(qp, RHCA_RX_HELD);
+	if (result == RHCA_HOLD_REFUSED)
+		rhca_qp_count(qp, RHCA_RX_HELD_DROPPED);
+	return result;
+}
+
+/**
+ * rhca_hold_take - It is a packet's turn
+ * @hold: the hold, or NULL
+ * @psn: of the packet
+ *
+ * Context: the lock of the hold held.
+ * Return: the packet, the caller's, or NULL.
+ */
+struct sk_buff *rhca_hold_take(struct rhca_hold *hold, u32 psn)
+{
+	struct sk_buff **slot, *skb;
+
+	if (!rhca_hold_num(hold))
+		return NULL;
+	lockdep_assert_held(hold->lock);
+	slot = slot_of(hold, psn);
+	skb = *slot;
+	if (!skb || cb_of(skb)->psn != psn)
+		return NULL;
+	charge(hold, skb, -1);
+	*slot = NULL;
+	return skb;
+}
+
+/**
+ * rhca_hold_restore - Take a packet apart as it was before it was held
+ * @hold: where it was
+ * @skb: from rhca_hold_take()
+ * @rx: filled in; its ICRC is not there any more
+ */
+void rhca_hold_restore(const struct rhca_hold *hold, struct sk_buff *skb,
+		       struct rhca_rx *rx)
+{
+	const struct held_cb *cb = cb_of(skb);
+
+	rx->skb = skb;
+	rx->network = skb->data;
+	rx->bth_offset = rhca_network_bytes(cb->encap);
+	rx->bth = (const struct rhca_bth *)(skb->data + rx->bth_offset);
+	rx->piece = NULL;
+	rx->has_network_crc = false;
+	rx->admitted_to = NULL;
+	rx->port = hold->port;
+	rx->ifindex = cb->ifindex;
+	rx->pkey_index = 0;
+	rx->vlan_id = RHCA_NO_VLAN;
+	rhca_network_parse(cb->encap, rx->network, &rx->flow);
+	/* Its lengths were right when it came */
+	WARN_ON_ONCE(rhca_rx_parse_transport(rx, cb->ib_bytes) != RHCA_PARSE_OK);
+}
+
+/**
+ * rhca_hold_forget - PSNs are taken by responses
+ * @hold: the hold, or NULL
+ * @first_psn: of the first response
+ * @psns: how many; what is held under them is no request that can ever have its turn
+ *
+ * Context: the lock of the hold held.
+ */
+void rhca_hold_forget(struct rhca_hold *hold, u32 first_psn, u32 psns)
+{
+	struct sk_buff *skb;
+	u32 i;
+
+	for (i = 1; rhca_hold_num(hold) && i < min(psns, RHCA_HOLD_PACKETS); i++) {
+		skb = rhca_hold_take(hold, rhca_psn_add(first_psn, i));
+		kfree_skb(skb);
+	}
+}
+
+/**
+ * rhca_hold_purge - Drop all that waits: it will be repeated
+ * @hold: the hold, or NULL
+ *
+ * Context: the lock of the hold held, RCU read side or bottom halves off.
+ */
+void rhca_hold_purge(struct rhca_hold *hold)
+{
+	u32 i, dropped = rhca_hold_num(hold);
+
+	if (!dropped)
+		return;
+	for (i = 0; i < RHCA_HOLD_PACKETS && hold->num; i++)
+		if (hold->slot[i])
+			drop(hold, &hold->slot[i]);
+	rhca_counter_add(rhca_qp_counters(hold->qp), RHCA_RX_HELD_DROPPED,
+			 dropped);
+}
+
+/**
+ * rhca_hold_free - Drop all that waits, and the memory for it
+ * @owner: where the QP keeps its hold, or NULL there
+ *
+ * Context: the lock of the hold held, bottom halves off.
+ */
+void rhca_hold_free(struct rhca_hold **owner)
+{
+	struct rhca_hold *hold = *owner;
+
+	if (!hold)
+		return;
+	rhca_hold_purge(hold);
+	spin_lock(&holds_lock);
+	list_del(&hold->entry);
+	spin_unlock(&holds_lock);
+	*owner = NULL;
+	kfree(hold);
+}
+
+/* --- age ---------------------------------------------------------------------- */
+
+static bool is_old(const struct rhca_hold *hold)
+{
+	return rhca_now() - READ_ONCE(hold->since) >=
+	       RHCA_HOLD_SECONDS * (u64)NSEC_PER_SEC;
+}
+
+/**
+ * struct old_hold - A hold that has grown old
+ * @hold: which; it may have gone when @lock is taken
+ * @qp: its QP, with a reference
+ * @lock: of it
+ * @owner: of it
+ */
+struct old_hold {
+	struct rhca_hold *hold;
+	struct rhca_verbs_qp *qp;
+	spinlock_t *lock;
+	struct rhca_hold **owner;
+};
+
+/* One whose QP is being destroyed goes with that */
+static bool find_old(struct old_hold *old)
+{
+	struct rhca_hold *hold;
+	bool found = false;
+
+	spin_lock_bh(&holds_lock);
+	list_for_each_entry(hold, &holds, entry) {
+		if (!is_old(hold))
+			continue;
+		old->qp = rhca_qp_get_handle(hold->qp->handle);
+		if (!old->qp)
+			continue;
+		old->hold = hold;
+		old->lock = hold->lock;
+		old->owner = hold->owner;
+		found = true;
+		break;
+	}
+	spin_unlock_bh(&holds_lock);
+	return found;
+}
+
+/**
+ * rhca_holds_age - Free what nobody has added to for a while
+ *
+ * Context: process context.
+ */
+void rhca_holds_age(void)
+{
+	struct old_hold old;
+
+	while (find_old(&old)) {
+		spin_lock_bh(old.lock);
+		if (*old.owner == old.hold && is_old(old.hold))
+			rhca_hold_free(old.owner);
+		spin_unlock_bh(old.lock);
+		rhca_qp_put(old.qp);
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_holds_age);
+
+static void age_work(struct work_struct *work)
+{
+	bool more;
+
+	rhca_holds_age();
+	spin_lock_bh(&holds_lock);
+	more = !list_empty(&holds);
+	spin_unlock_bh(&holds_lock);
+	if (more)
+		queue_delayed_work(system_wq, &aging, HZ);
+}
+
+/* No QP exists any more */
+void rhca_holds_exit(void)
+{
+	cancel_delayed_work_sync(&aging);
+}

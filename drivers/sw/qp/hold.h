@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Packets that came before others that are missing, kept until these have come.
+ */
+#ifndef RHCA_SW_QP_HOLD_H
+#define RHCA_SW_QP_HOLD_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#define RHCA_HOLD_PACKETS	128	/* PSNs ahead; a power of two */
+#define RHCA_HOLD_BYTES		(512U << 10)	/* payload of a QP's half */
+
+/* Memory of a port; where half of it is in use, a QP may have that much */
+#define RHCA_HOLD_PORT_BYTES	(16U << 20)
+#define RHCA_HOLD_BYTES_SCARCE	(64U << 10)
+
+#define RHCA_HOLD_SECONDS	2	/* then what is held has been given up */
+
+struct rhca_port;
+struct rhca_rx;
+struct rhca_verbs_qp;
+struct sk_buff;
+
+/**
+ * struct rhca_hold - Packets that wait
+ * @slot: by PSN modulo RHCA_HOLD_PACKETS
+ * @num: packets
+ * @bytes: their payload
+ * @truesize: their memory, which @port is charged for
+ * @since: when the newest was put in, in ns
+ * @port: the port they came to
+ * @qp: whose they are
+ * @lock: protects all of this: of a half of @qp
+ * @owner: where @qp keeps the pointer, under @lock
+ * @entry: in the list of those that grow old
+ */
+struct rhca_hold {
+	struct sk_buff *slot[RHCA_HOLD_PACKETS];
+	u32 num;
+	u32 bytes;
+	unsigned int truesize;
+	u64 since;
+	struct rhca_port *port;
+	struct rhca_verbs_qp *qp;
+	spinlock_t *lock;
+	struct rhca_hold **owner;
+	struct list_head entry;
+};
+
+/**
+ * enum rhca_hold_result - What became of a packet
+ * @RHCA_HOLD_KEPT: it waits
+ * @RHCA_HOLD_TWICE: the same waits already
+ * @RHCA_HOLD_REFUSED: there is no room for it
+ */
+enum rhca_hold_result {
+	RHCA_HOLD_KEPT,
+	RHCA_HOLD_TWICE,
+	RHCA_HOLD_REFUSED,
+};
+
+enum rhca_hold_result rhca_hold_put(struct rhca_hold **owner, spinlock_t *lock,
+				    struct rhca_verbs_qp *qp,
+				    const struct rhca_rx *rx, u32 expected);
+struct sk_buff *rhca_hold_take(struct rhca_hold *hold, u32 psn);
+void rhca_hold_restore(const struct rhca_hold *hold, struct sk_buff *skb,
+		       struct rhca_rx *rx);
+void rhca_hold_forget(struct rhca_hold *hold, u32 first_psn, u32 psns);
+void rhca_hold_purge(struct rhca_hold *hold);
+void rhca_hold_free(struct rhca_hold **owner);
+void rhca_holds_age(void);
+void rhca_holds_exit(void);
+
+static inline u32 rhca_hold_num(const struct rhca_hold *hold)
+{
+	return hold ? hold->num : 0;
+}
+
+#endif
