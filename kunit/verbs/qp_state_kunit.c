@@ -8,7 +8,9 @@
 #include "sw/verbs/qp/qp.h"
 #include "lib/hca.h"
 #include "sw/backend.h"
+#include "sw/verbs/device.h"
 #include "sw/verbs/qp/qp_state.h"
+#include "sw/verbs/transport.h"
 #include "lib/packet.h"
 
 struct state_case {
@@ -149,12 +151,79 @@ static void last_wqe_is_told_once(struct kunit *test)
 	ib_destroy_srq(init.srq);
 }
 
+/* The data path's error comes when the change has been stored and not been shown */
+static struct rhca_transport_ops failing_transport;
+static const struct rhca_transport_ops *real_transport;
+
+static void modify_and_fail(struct rhca_verbs_qp *qp,
+			    const struct ib_qp_attr *attr, int mask,
+			    enum ib_qp_state next)
+{
+	real_transport->qp_modify(qp, attr, mask, next);
+	rhca_qp_fail(qp, IB_QPS_SQE);
+}
+
+static int modify_while_failing(struct ib_qp *ibqp, struct ib_qp_attr *attr,
+				int mask)
+{
+	struct rhca_verbs_dev *dev = ibqp_to_verbs(ibqp)->dev;
+	int ret;
+
+	real_transport = dev->transport;
+	failing_transport = *real_transport;
+	failing_transport.qp_modify = modify_and_fail;
+	dev->transport = &failing_transport;
+	ret = ib_modify_qp(ibqp, attr, mask);
+	dev->transport = real_transport;
+	return ret;
+}
+
+static void refused_change_of_rights_is_not_in_force(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	const struct test_qp_spec spec = { .access = IB_ACCESS_REMOTE_WRITE };
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UC);
+	struct rhca_verbs_qp *verbs = ibqp_to_verbs(qp);
+
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			modify_while_failing(qp, &attr, IB_QP_STATE |
+							IB_QP_ACCESS_FLAGS));
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_SQE);
+	KUNIT_EXPECT_EQ(test, verbs->attr.qp_access_flags,
+			IB_ACCESS_REMOTE_WRITE);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &attr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, verbs->attr.qp_access_flags,
+			IB_ACCESS_REMOTE_WRITE);
+}
+
+static void refused_change_of_path_is_not_in_force(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	const struct test_qp_spec spec = { .access = IB_ACCESS_REMOTE_WRITE };
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+	struct ib_qp *qp = test_qp(hca, IB_QPT_UC);
+	struct rhca_verbs_qp *verbs = ibqp_to_verbs(qp);
+	struct rhca_path *path;
+
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
+	path = rcu_access_pointer(verbs->path);
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, &attr, IB_QP_STATE), 0);
+	test_address(hca, &attr.ah_attr);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			modify_while_failing(qp, &attr, IB_QP_STATE | IB_QP_AV));
+	KUNIT_EXPECT_PTR_EQ(test, path, rcu_access_pointer(verbs->path));
+}
+
 static struct kunit_case qp_state_tests[] = {
 	KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
 	KUNIT_CASE(state_that_does_not_exist_allows_nothing),
 	KUNIT_CASE(all_that_is_asked_must_be_allowed),
 	KUNIT_CASE_PARAM(error_moves_a_qp_once, fail_gen_params),
 	KUNIT_CASE(last_wqe_is_told_once),
+	KUNIT_CASE(refused_change_of_rights_is_not_in_force),
+	KUNIT_CASE(refused_change_of_path_is_not_in_force),
 	{}
 };
 

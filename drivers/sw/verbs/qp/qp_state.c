@@ -127,10 +127,16 @@ static void store_port(struct rhca_verbs_qp *qp, struct rhca_port *port)
 	WRITE_ONCE(qp->lag_member, atomic_fetch_inc(&port->next_member));
 }
 
+static struct rhca_path *swap_path(struct rhca_verbs_qp *qp,
+				   struct rhca_path *path)
+{
+	return rcu_replace_pointer(qp->path, path,
+				   lockdep_is_held(&qp->core.modify_lock));
+}
+
 static void replace_path(struct rhca_verbs_qp *qp, struct rhca_path *path)
 {
-	rhca_path_put(rcu_replace_pointer(qp->path, path,
-					  lockdep_is_held(&qp->core.modify_lock)));
+	rhca_path_put(swap_path(qp, path));
 }
 
 /* First the state: nothing new begins while queues are emptied */
@@ -146,16 +152,52 @@ static void commit_reset(struct rhca_verbs_qp *qp,
 	transport->qp_entered(qp, IB_QPS_RESET);
 }
 
+/**
+ * struct replaced - What a change has replaced, until the new state is visible
+ * @attr: attributes
+ * @port: port
+ * @counters: what the QP counted into
+ * @lag_member: member of a LAG that it sat on
+ * @path: where it sent to; the holder's reference
+ * @has_path: @path has been replaced
+ */
+struct replaced {
+	struct rhca_verbs_attr attr;
+	struct rhca_port *port;
+	struct rhca_counters __percpu *counters;
+	u32 lag_member;
+	struct rhca_path *path;
+	bool has_path;
+};
+
 static void store(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
-		  struct rhca_path *path)
+		  struct rhca_path *path, struct replaced *old)
 {
+	*old = (struct replaced) {
+		.attr = qp->attr, .port = qp->port, .counters = qp->counters,
+		.lag_member = qp->lag_member, .has_path = path,
+	};
 	store_attr(qp, change->attr, change->mask);
 	if (change->mask & IB_QP_PORT)
 		store_port(qp, change->port);
 	if (path)
-		replace_path(qp, path);
+		old->path = swap_path(qp, path);
 	qp->dev->transport->qp_modify(qp, change->attr, change->mask,
 				      change->next);
+}
+
+/*
+ * The QP failed meanwhile. From SQE it comes back to RTS with what it has, so the
+ * change must not be in force. Only RTS and SQD lead to SQE, whose changes name no PSN.
+ */
+static void restore(struct rhca_verbs_qp *qp, struct replaced *old)
+{
+	qp->attr = old->attr;
+	WRITE_ONCE(qp->port, old->port);
+	WRITE_ONCE(qp->counters, old->counters);
+	WRITE_ONCE(qp->lag_member, old->lag_member);
+	if (old->has_path)
+		old->path = swap_path(qp, old->path);
 }
 
 /*
@@ -163,24 +205,37 @@ static void store(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
  * path may have moved the QP meanwhile: ERROR is reached all the same, but entered,
  * with its events, only once. What was posted since is flushed.
  */
-static int commit(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
-		  struct rhca_path *path)
+static int show_state(struct rhca_verbs_qp *qp,
+		      const struct rhca_qp_change *change)
 {
 	const struct rhca_transport_ops *transport = qp->dev->transport;
+	int from = change->from;
 
-	store(qp, change, path);
 	if (change->next == IB_QPS_ERR) {
 		if (xchg(&qp->state, IB_QPS_ERR) == IB_QPS_ERR) {
 			transport->kick_send(qp);
 			transport->kick_recv(qp);
 			return 0;
 		}
-	} else if (cmpxchg(&qp->state, (int)change->from, change->next) !=
-		   (int)change->from) {
+	} else if (!try_cmpxchg(&qp->state, &from, (int)change->next)) {
 		return -EINVAL;
 	}
 	transport->qp_entered(qp, change->next);
 	return 0;
+}
+
+static int commit(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
+		  struct rhca_path *path)
+{
+	struct replaced old;
+	int ret;
+
+	store(qp, change, path, &old);
+	ret = show_state(qp, change);
+	if (ret)
+		restore(qp, &old);
+	rhca_path_put(old.path);
+	return ret;
 }
 
 /* &struct rhca_backend_ops.qp_modify; -EINVAL when the QP or a CQ of it has failed */
