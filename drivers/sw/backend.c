@@ -20,12 +20,15 @@
 #include "sw/verbs/transport.h"
 #include "sw/verbs/queue/ucontext.h"
 #include "sw/tx/doorbell.h"
+#include "sw/qp/flush.h"
 #include "sw/tx/pass.h"
 #include "sw/packet/pool.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/recv_half.h"
 #include "sw/tx/requester.h"
+#include "sw/tx/send_completion.h"
+#include "sw/rx/recv_completion.h"
 #include "sw/rx/responder.h"
 #include "sw/tx/ack_timeout.h"
 #include "sw/rx/socket.h"
@@ -95,6 +98,7 @@ static int qp_create(struct rhca_verbs_qp *base)
 	spin_lock_init(&qp->recv.lock);
 	rhca_hold_rule_reset(&qp->recv.rule);
 	rhca_pass_init(qp);
+	rhca_flush_qp_init(qp);
 	rhca_retry_init(qp);
 	rhca_recv_half_init(qp);
 	rhca_doorbell_init(qp);
@@ -115,6 +119,7 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 		rhca_recv_half_exit(qp);
 		rhca_doorbell_exit(qp);
 		rhca_pass_stop(qp);
+		rhca_flush_qp_stop(qp);
 	}
 	spin_lock_bh(&qp->recv.lock);
 	rhca_hold_free(&qp->recv.hold);
@@ -183,7 +188,7 @@ static void reset(struct rhca_sw_qp *qp)
 	spin_lock_bh(&qp->recv.lock);
 	rhca_responder_reset(qp);
 	spin_unlock_bh(&qp->recv.lock);
-	rhca_pass_reset(qp);
+	rhca_flush_qp_reset(qp);
 }
 
 static void qp_modify(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
@@ -288,18 +293,23 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_sw_backend);
  *
  * Return: 0 or an error, with nothing left open.
  */
+static const struct rhca_flush_ops flush_ops = {
+	.send	= rhca_requester_flush,
+	.recv	= rhca_responder_flush,
+};
+
 int rhca_sw_init(void)
 {
 	int ret;
 
 	rhca_pool_init();
 	rhca_doorbells_init();
-	ret = rhca_passes_init();
+	ret = rhca_flush_init(&flush_ops);
 	if (ret)
 		return ret;
 	ret = rhca_odp_init();
 	if (ret)
-		goto err_passes_exit;
+		goto err_flush_exit;
 	ret = rhca_socket_init();
 	if (ret)
 		goto err_odp_exit;
@@ -307,8 +317,8 @@ int rhca_sw_init(void)
 
 err_odp_exit:
 	rhca_odp_exit();
-err_passes_exit:
-	rhca_passes_exit();
+err_flush_exit:
+	rhca_flush_exit();
 	return ret;
 }
 
@@ -320,5 +330,5 @@ void rhca_sw_exit(void)
 	rhca_pool_exit();
 	rhca_qp_table_exit();
 	rhca_odp_exit();
-	rhca_passes_exit();
+	rhca_flush_exit();
 }

@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/prandom.h>
 #include <linux/unaligned.h>
+#include <linux/workqueue.h>
 
 #include "core/counters.h"
 #include "core/device.h"
@@ -14,7 +15,7 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/qp/qp.h"
-#include "sw/tx/pass.h"
+#include "sw/qp/flush.h"
 #include "sw/rx/recv_completion.h"
 #include "sw/rx/responder.h"
 #include "wire/psn.h"
@@ -848,6 +849,58 @@ static void failed_qp_gets_all_its_receives_back(struct kunit *test)
 	}
 }
 
+/**
+ * struct obstacle - Another QP whose late flush takes as long as it likes
+ * @work: what it is
+ * @begun: it runs
+ * @end: it may end
+ */
+struct obstacle {
+	struct work_struct work;
+	struct completion begun;
+	struct completion end;
+};
+
+static void obstruct(struct work_struct *work)
+{
+	struct obstacle *o = container_of(work, struct obstacle, work);
+
+	complete(&o->begun);
+	wait_for_completion(&o->end);
+}
+
+static void first_flush_waits_for_no_late_one(struct kunit *test)
+{
+	struct rhca_batch batch = { .flush_send = true, .flush_recv = true };
+	struct rhca_ring *unposted;
+	struct obstacle o;
+	struct bench b;
+	struct ib_wc wc;
+	int flushed = 0;
+
+	setup_failed(&b, test, 512);
+	unposted = &ibqp_to_verbs(b.qp)->sq.ring;
+	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(unposted, 1, 64, NULL, NULL));
+	INIT_WORK_ONSTACK(&o.work, obstruct);
+	init_completion(&o.begun);
+	init_completion(&o.end);
+	queue_work(rhca_flush_again_wq, &o.work);
+	wait_for_completion(&o.begun);
+	to_rhca_qp(b.qp)->is_user = true;
+	rhca_batch_end(to_sw_qp(ibqp_to_verbs(b.qp)), &batch);
+	while (flushed < MANY_RECEIVES && completion_comes(&b, &wc))
+		flushed++;
+	KUNIT_EXPECT_EQ(test, flushed, MANY_RECEIVES);
+	complete(&o.end);
+	flush_work(&o.work);
+	destroy_work_on_stack(&o.work);
+	flush_delayed_work(&to_sw_qp(ibqp_to_verbs(b.qp))->flush_again);
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(b.qp, &(struct ib_qp_attr) {
+				.qp_state = IB_QPS_RESET }, IB_QP_STATE));
+	to_rhca_qp(b.qp)->is_user = false;
+	rhca_ring_free(unposted);
+}
+
 /* Who polls may see the failure, and make the QP anew, before the flush is begun */
 static void late_flush_leaves_a_new_life_alone(struct kunit *test)
 {
@@ -1554,6 +1607,7 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(flush_goes_on_in_portions),
 	KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
 	KUNIT_CASE(failed_qp_gets_all_its_receives_back),
+	KUNIT_CASE(first_flush_waits_for_no_late_one),
 	KUNIT_CASE(late_flush_leaves_a_new_life_alone),
 	KUNIT_CASE(acknowledgement_comes_when_it_is_asked_for),
 	KUNIT_CASE(duplicate_send_is_acknowledged_not_repeated),

@@ -10,6 +10,7 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/tx/doorbell.h"
+#include "sw/qp/flush.h"
 #include "sw/tx/pass.h"
 #include "sw/qp/qp.h"
 #include "sw/tx/requester.h"

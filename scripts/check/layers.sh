@@ -51,8 +51,7 @@ allowed_includes() {
 	sed 's/[ \t]*#.*//; /^$/d' << 'END'
 core/port/port_pkeys.c core/offer.h		# lifecycle/slot_apply: told of partitions by a pointer
 lifecycle/link.c control/addresses.h		# main.c starts the notifiers of control/
-sw/tx/pass.c sw/rx/recv_completion.h		# sw/qp/after, and the backend's flush functions
-sw/tx/pass.c sw/rx/responder.h			# the same
+sw/tx/pass.c sw/rx/responder.h			# tx/send_sched: a turn for responses
 END
 }
 
@@ -140,7 +139,7 @@ sw/verbs/queue: ring ucontext
 # a request that fails a check is answered, and an answer that fails ends the connection
 sw/rx: answer responder
 # the requester leaves packets to a timer, or to who sends next; both call it again
-sw/tx: ack_timeout doorbell pass requester segment
+sw/tx: ack_timeout doorbell requester segment
 END
 }
 

@@ -293,11 +293,11 @@ struct rhca_doorbell {
  * @recv: responder
  * @deferred: events that a verb left to @send.task, see RHCA_RAISE_*
  * @deferred_events: BIT(enum ib_event_type) of the QP's, likewise
- * @flush_work: flushes what is left of the queues of a process's QP in ERR, and
- *	what the process posts to them afterwards
+ * @flush_first: flushes what is left of the queues of a process's QP in ERR
+ * @flush_again: flushes what the process posts to them afterwards
  * @flush_credit: requests that may be flushed without a pause: those that can
  *	have been posted before the QP went to ERR
- * @flush_delay: until @flush_work looks again, in jiffies
+ * @flush_delay: until @flush_again looks again, in jiffies
  * @doorbell_timer: of a process's QP: sends what waits
  */
 struct rhca_sw_qp {
@@ -308,7 +308,8 @@ struct rhca_sw_qp {
 	struct rhca_responder recv;
 	unsigned long deferred;
 	atomic_t deferred_events;
-	struct delayed_work flush_work;
+	struct work_struct flush_first;
+	struct delayed_work flush_again;
 	atomic_t flush_credit;
 	unsigned long flush_delay;
 	struct hrtimer doorbell_timer;

@@ -13,7 +13,7 @@
 #include <linux/jiffies.h>
 #include <rhca/compat.h>
 
-#include "sw/tx/pass.h"
+#include "sw/qp/flush.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
 #include "sw/tx/ack_timeout.h"

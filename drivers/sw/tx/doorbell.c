@@ -11,10 +11,10 @@
 #include <rhca/compat.h>
 
 #include "sw/tx/doorbell.h"
+#include "sw/qp/flush.h"
 #include "sw/qp/qp.h"
-#include "sw/qp/shared.h"
-#include "sw/tx/pass.h"
 #include "sw/tx/requester.h"
+#include "sw/qp/shared.h"
 
 /* What a kernel user or a process does between two requests takes less */
 unsigned int rhca_doorbell_gap_ns = 1000;

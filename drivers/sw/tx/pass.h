@@ -7,14 +7,10 @@
 
 #include "sw/qp/qp.h"
 
-int rhca_passes_init(void);
-void rhca_passes_exit(void);
 void rhca_pass_init(struct rhca_sw_qp *qp);
 void rhca_pass_stop(struct rhca_sw_qp *qp);
-void rhca_pass_reset(struct rhca_sw_qp *qp);
 void rhca_pass_send(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_pass_kick_send(struct rhca_verbs_qp *base);
 void rhca_pass_kick_recv(struct rhca_verbs_qp *base);
-void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 
 #endif

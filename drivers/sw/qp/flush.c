@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flushing the queues of a QP in ERR, and of a send queue in SQE, IBTA vol. 1, 10.8.5.
+ *
+ * What was posted before the QP failed is flushed at once, in portions. A process can
+ * fill its rings as fast as they are emptied: what it posts afterwards has to wait, so
+ * that it cannot keep the kernel busy at nobody's cost. Each kind has a workqueue of its
+ * own: however many QPs are looked at again and again, one that has just failed waits
+ * only for others that have just failed.
+ */
+#include <linux/workqueue.h>
+#include <rhca/compat.h>
+
+#include "sw/qp/flush.h"
+#include "sw/qp/after.h"
+
+/*
+ * One QP at a time each: they do not take more than two CPUs from others. The second
+ * one is seen by tests.
+ */
+static struct workqueue_struct *first_wq;
+VISIBLE_IF_KUNIT struct workqueue_struct *rhca_flush_again_wq;
+EXPORT_SYMBOL_IF_KUNIT(rhca_flush_again_wq);
+
+/*
+ * A process posts receives without telling: look for them after an error, and
+ * less often the longer nothing comes.
+ */
+#define FLUSH_FIRST		msecs_to_jiffies(10)
+#define FLUSH_INTERVAL		msecs_to_jiffies(100)
+#define FLUSH_LONGEST		msecs_to_jiffies(1600)
+
+static const struct rhca_flush_ops *halves;
+
+static void flush_half(struct rhca_sw_qp *qp, spinlock_t *lock,
+		       void (*flush)(struct rhca_sw_qp *qp,
+				     struct rhca_batch *batch),
+		       struct rhca_batch *batch)
+{
+	spin_lock_bh(lock);
+	flush(qp, batch);
+	spin_unlock_bh(lock);
+}
+
+/* Is there more of what can have been posted before the QP failed? */
+static bool has_credit(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
+{
+	return batch->flush_more &&
+	       atomic_sub_return(batch->flushed, &qp->flush_credit) > 0;
+}
+
+static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
+{
+	if (!qp->base.core.is_user) {
+		if (batch->flush_more) {
+			tasklet_schedule(&qp->send.task);
+			tasklet_schedule(&qp->recv.task);
+		}
+		return;
+	}
+	if (has_credit(qp, batch))
+		queue_work(first_wq, &qp->flush_first);
+	else
+		queue_delayed_work(rhca_flush_again_wq, &qp->flush_again,
+				   FLUSH_FIRST);
+}
+
+/**
+ * rhca_flush_rest - Flush the half that a pass has not held
+ * @qp: the QP
+ * @batch: what the pass has left; what the flush finds to be raised is added
+ *
+ * Context: any but hardirq; none of the QP's locks held.
+ */
+void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	if (batch->flush_send)
+		flush_half(qp, &qp->send.lock, halves->send, batch);
+	if (batch->flush_recv)
+		flush_half(qp, &qp->recv.lock, halves->recv, batch);
+	if (batch->flush_more || batch->flush_send || batch->flush_recv)
+		flush_later(qp, batch);
+}
+
+/**
+ * rhca_batch_end - Do what a batch left: flush the other half, raise events
+ * @qp: the QP
+ * @batch: what was collected; what the flush adds is added
+ *
+ * Context: any but hardirq; none of the QP's locks held.
+ */
+void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	rhca_flush_rest(qp, batch);
+	rhca_batch_raise(qp, batch);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_batch_end);
+
+/* --- work ------------------------------------------------------------------- */
+
+/* A portion of each queue; nothing where the QP's state does not ask for it any more */
+static void flush_portion(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	rcu_read_lock();
+	flush_half(qp, &qp->send.lock, halves->send, batch);
+	flush_half(qp, &qp->recv.lock, halves->recv, batch);
+	rcu_read_unlock();
+	rhca_batch_raise(qp, batch);
+}
+
+/* Is there something to look for that nobody will tell of? */
+static bool posts_are_silent(const struct rhca_sw_qp *qp)
+{
+	return !qp->base.srq && rhca_qp_can(&qp->base, RHCA_QP_FLUSH_RECV) &&
+	       !rhca_cq_is_overrun(rhca_recv_cq(&qp->base));
+}
+
+static void flush_first(struct work_struct *work)
+{
+	struct rhca_sw_qp *qp = container_of(work, struct rhca_sw_qp,
+					     flush_first);
+	struct rhca_batch batch = {};
+
+	flush_portion(qp, &batch);
+	if (has_credit(qp, &batch))
+		queue_work(first_wq, &qp->flush_first);
+	else if (batch.flush_more || posts_are_silent(qp))
+		queue_delayed_work(rhca_flush_again_wq, &qp->flush_again,
+				   FLUSH_INTERVAL);
+}
+
+/* As long as the QP is in ERR */
+static void flush_again(struct work_struct *work)
+{
+	struct rhca_sw_qp *qp = container_of(to_delayed_work(work),
+					     struct rhca_sw_qp, flush_again);
+	struct rhca_batch batch = {};
+
+	flush_portion(qp, &batch);
+	if (batch.flushed)
+		qp->flush_delay = FLUSH_INTERVAL;
+	else
+		qp->flush_delay = min(2 * qp->flush_delay, FLUSH_LONGEST);
+	if (batch.flush_more || posts_are_silent(qp))
+		queue_delayed_work(rhca_flush_again_wq, &qp->flush_again,
+				   qp->flush_delay);
+}
+
+/* --- life ------------------------------------------------------------------- */
+
+/**
+ * rhca_flush_qp_reset - What is posted from now on may be flushed at once again
+ * @qp: a QP in RESET
+ */
+void rhca_flush_qp_reset(struct rhca_sw_qp *qp)
+{
+	u32 most = qp->base.sq.ring.mask;
+
+	if (!qp->base.srq)
+		most += qp->base.rq.ring.mask;
+	atomic_set(&qp->flush_credit, most);
+	qp->flush_delay = FLUSH_INTERVAL;
+}
+
+/**
+ * rhca_flush_qp_init - Before the first flush
+ * @qp: a QP that nobody can find yet
+ */
+void rhca_flush_qp_init(struct rhca_sw_qp *qp)
+{
+	INIT_WORK(&qp->flush_first, flush_first);
+	INIT_DELAYED_WORK(&qp->flush_again, flush_again);
+	rhca_flush_qp_reset(qp);
+}
+
+/**
+ * rhca_flush_qp_stop - Wait for the flush that is due
+ * @qp: a QP in RESET, in which nothing is flushed
+ *
+ * Context: may sleep.
+ */
+void rhca_flush_qp_stop(struct rhca_sw_qp *qp)
+{
+	cancel_work_sync(&qp->flush_first);
+	cancel_delayed_work_sync(&qp->flush_again);
+}
+
+/**
+ * rhca_flush_init - Before the first QP
+ * @ops: how a half is flushed
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_flush_init(const struct rhca_flush_ops *ops)
+{
+	halves = ops;
+	first_wq = alloc_workqueue("roce_hca_flush", WQ_UNBOUND, 1);
+	if (!first_wq)
+		return -ENOMEM;
+	rhca_flush_again_wq = alloc_workqueue("roce_hca_late_flush", WQ_UNBOUND, 1);
+	if (rhca_flush_again_wq)
+		return 0;
+	destroy_workqueue(first_wq);
+	return -ENOMEM;
+}
+
+/* No QP exists any more */
+void rhca_flush_exit(void)
+{
+	destroy_workqueue(rhca_flush_again_wq);
+	destroy_workqueue(first_wq);
+}

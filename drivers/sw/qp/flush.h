@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Flushing the queues of a QP in ERR, and of a send queue in SQE.
+ */
+#ifndef RHCA_SW_QP_FLUSH_H
+#define RHCA_SW_QP_FLUSH_H
+
+#include "sw/qp/qp.h"
+
+#if IS_ENABLED(CONFIG_KUNIT)
+extern struct workqueue_struct *rhca_flush_again_wq;
+#endif
+
+/**
+ * struct rhca_flush_ops - Flushing a portion of one queue
+ * @send: of the send queue; send.lock held
+ * @recv: of the receive queue; recv.lock held
+ *
+ * Nothing is done where the QP's state does not ask for it.
+ */
+struct rhca_flush_ops {
+	void (*send)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+	void (*recv)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+};
+
+int rhca_flush_init(const struct rhca_flush_ops *ops);
+void rhca_flush_exit(void);
+void rhca_flush_qp_init(struct rhca_sw_qp *qp);
+void rhca_flush_qp_stop(struct rhca_sw_qp *qp);
+void rhca_flush_qp_reset(struct rhca_sw_qp *qp);
+void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+
+#endif
