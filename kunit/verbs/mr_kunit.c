@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which ranges a key allows, and which page an address lies in.
+ * Which ranges a key allows, which page an address lies in, and how users are waited
+ * for.
  */
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/mm.h>
+#include <linux/percpu.h>
 
-#include "sw/verbs/memory/mr.h"
 #include "lib/packet.h"
+#include "sw/verbs/memory/mr.h"
 
 #define TOP	U64_MAX
 
@@ -206,6 +209,91 @@ static void kernel_region_takes_virtual_addresses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, offset, offset_in_page(buffer));
 }
 
+/* --- waiting for users ------------------------------------------------------------- */
+
+static struct rhca_mem *used;
+static unsigned int paused_us, num_pauses, num_expedited;
+static void (*meanwhile)(void);
+
+static void note_expedited(void)
+{
+	num_expedited++;
+}
+
+static void note_pause(unsigned int us)
+{
+	paused_us += us;
+	num_pauses++;
+	meanwhile();
+}
+
+static atomic_t *users_on(int cpu)
+{
+	return per_cpu_ptr(used->cpu_users, cpu);
+}
+
+/* The user of the first CPU leaves */
+static void first_leaves(void)
+{
+	atomic_set(users_on(cpumask_first(cpu_possible_mask)), 0);
+}
+
+/* At each time one of two CPUs is in use */
+static void they_take_turns(void)
+{
+	int first = cpumask_first(cpu_possible_mask);
+	int second = cpumask_next(first, cpu_possible_mask);
+	int other = atomic_read(users_on(first)) ? second : first;
+
+	atomic_set(users_on(first), 0);
+	atomic_set(users_on(second), 0);
+	atomic_set(users_on(other), 1);
+}
+
+static void nobody_leaves(void)
+{
+}
+
+static void wait_for_user_of_first_cpu(struct kunit *test, void (*then)(void))
+{
+	meanwhile = then;
+	used = test_alloc(test, sizeof(*used));
+	used->kind = RHCA_MEM_USER;
+	used->cpu_users = alloc_percpu(atomic_t);
+	KUNIT_ASSERT_NOT_NULL(test, used->cpu_users);
+	atomic_set(users_on(cpumask_first(cpu_possible_mask)), 1);
+	paused_us = 0;
+	num_pauses = 0;
+	num_expedited = 0;
+	kunit_activate_static_stub(test, rhca_mem_expedite, note_expedited);
+	kunit_activate_static_stub(test, rhca_mem_pause, note_pause);
+	rhca_mem_wait_past_users(used);
+	free_percpu(used->cpu_users);
+}
+
+static void brief_use_interrupts_no_cpu(struct kunit *test)
+{
+	wait_for_user_of_first_cpu(test, first_leaves);
+	KUNIT_EXPECT_EQ(test, num_pauses, 1);
+	KUNIT_EXPECT_EQ(test, num_expedited, 0);
+}
+
+static void new_users_are_not_waited_for(struct kunit *test)
+{
+	if (num_possible_cpus() < 2)
+		kunit_skip(test, "one CPU");
+	wait_for_user_of_first_cpu(test, they_take_turns);
+	KUNIT_EXPECT_GT(test, num_pauses, 0);
+	KUNIT_EXPECT_EQ(test, num_expedited, 0);
+}
+
+static void who_stays_is_waited_for_by_a_grace_period(struct kunit *test)
+{
+	wait_for_user_of_first_cpu(test, nobody_leaves);
+	KUNIT_EXPECT_EQ(test, num_expedited, 1);
+	KUNIT_EXPECT_LT(test, paused_us, 2000);
+}
+
 static struct kunit_case mr_tests[] = {
 	KUNIT_CASE_PARAM(range_must_lie_inside_the_region, range_gen_params),
 	KUNIT_CASE_PARAM(every_right_that_is_needed_must_be_there,
@@ -215,6 +303,9 @@ static struct kunit_case mr_tests[] = {
 	KUNIT_CASE(address_behind_the_pages_leads_nowhere),
 	KUNIT_CASE(address_in_a_window_leads_to_its_regions_page),
 	KUNIT_CASE(kernel_region_takes_virtual_addresses),
+	KUNIT_CASE(brief_use_interrupts_no_cpu),
+	KUNIT_CASE(new_users_are_not_waited_for),
+	KUNIT_CASE(who_stays_is_waited_for_by_a_grace_period),
 	{}
 };
 

@@ -3,6 +3,7 @@
  * Memory that keys name: the table of keys, who uses the memory of one, and where it
  * lies. IBTA vol. 1, 10.6.
  */
+#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
@@ -107,6 +108,71 @@ void rhca_mem_wait_idle(const struct rhca_mem *mem)
 	while (!rhca_mem_is_idle(mem))
 		synchronize_rcu();
 }
+
+/* For so long together, in microseconds, users of a page may take to leave by themselves */
+#define FIRST_PAUSE_US	10
+#define LAST_PAUSE_US	640
+
+VISIBLE_IF_KUNIT void rhca_mem_pause(unsigned int us)
+{
+	KUNIT_STATIC_STUB_REDIRECT(rhca_mem_pause, us);
+	usleep_range(us, 2 * us);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_pause);
+
+/* Interrupts all CPUs */
+VISIBLE_IF_KUNIT void rhca_mem_expedite(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(rhca_mem_expedite);
+	synchronize_rcu_expedited();
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_expedite);
+
+static bool is_used_on(const struct rhca_mem *mem, int cpu)
+{
+	if (!mem->cpu_users)
+		return atomic_read_acquire(&mem->users);
+	return atomic_read_acquire(per_cpu_ptr(mem->cpu_users, cpu));
+}
+
+/* Has the CPU been seen without users before the pauses are used up? */
+static bool comes_to_rest(const struct rhca_mem *mem, int cpu,
+			  unsigned int *pause_us)
+{
+	while (is_used_on(mem, cpu)) {
+		if (*pause_us > LAST_PAUSE_US)
+			return false;
+		rhca_mem_pause(*pause_us);
+		*pause_us *= 2;
+	}
+	return true;
+}
+
+/**
+ * rhca_mem_wait_past_users - Wait for users who may have seen what is not there any more
+ * @mem: memory whose key goes on working; a page of it has just been taken out
+ *
+ * New users are not waited for: a user stays on its CPU, so those of before have gone when
+ * each CPU has been seen without users once. That takes microseconds. Only where a CPU is
+ * in use whenever one looks, all are interrupted: what makes pages go, and who uses them,
+ * may be one process without privileges.
+ *
+ * Context: may sleep.
+ */
+void rhca_mem_wait_past_users(const struct rhca_mem *mem)
+{
+	unsigned int pause_us = FIRST_PAUSE_US;
+	int cpu;
+
+	smp_mb();	/* what was taken out before the counts; pairs with enter() */
+	for_each_possible_cpu(cpu) {
+		if (!comes_to_rest(mem, cpu, &pause_us)) {
+			rhca_mem_expedite();
+			return;
+		}
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_wait_past_users);
 
 /**
  * rhca_mem_withdraw - Take the key away and wait for packets that use it

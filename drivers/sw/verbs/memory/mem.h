@@ -102,6 +102,7 @@ void rhca_mem_withdraw(struct rhca_mem *mem);
 void rhca_mem_set_valid(struct rhca_mem *mem);
 bool rhca_mem_is_idle(const struct rhca_mem *mem);
 void rhca_mem_wait_idle(const struct rhca_mem *mem);
+void rhca_mem_wait_past_users(const struct rhca_mem *mem);
 void rhca_mem_put(struct rhca_mem *mem);
 struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key);
 struct rhca_mem *rhca_mem_hold(struct rhca_mem **held,
@@ -113,5 +114,10 @@ struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 			   unsigned int *offset, unsigned int *bytes);
 int rhca_mem_fault(const struct rhca_mem *mem, u64 addr, u64 bytes, u64 ahead);
 struct page *rhca_kernel_page(u64 addr);
+
+#if IS_ENABLED(CONFIG_KUNIT)
+void rhca_mem_pause(unsigned int us);
+void rhca_mem_expedite(void);
+#endif
 
 #endif

@@ -36,16 +36,6 @@ static bool forget_pages(struct rhca_odp_range *range, u64 start, u64 end)
 	return any;
 }
 
-/*
- * Users that come now find no page; those that found one have gone after a grace
- * period, since they run with bottom halves off.
- */
-static void wait_for_users(const struct rhca_mem *mem)
-{
-	if (!rhca_mem_is_idle(mem))
-		synchronize_rcu_expedited();
-}
-
 static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *gone,
 		       unsigned long seq)
@@ -63,7 +53,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	start = max_t(u64, ib_umem_start(umem), gone->start);
 	end = min_t(u64, ib_umem_end(umem), gone->end);
 	if (range && forget_pages(range, start, end)) {
-		wait_for_users(range->mem);
+		rhca_mem_wait_past_users(range->mem);
 		ib_umem_odp_unmap_dma_pages(umem, start, end);
 	}
 	mutex_unlock(&umem->umem_mutex);
@@ -160,7 +150,7 @@ void rhca_odp_range_destroy(struct rhca_odp_range *range)
 {
 	if (!range)
 		return;
-	wait_for_users(range->mem);
+	rhca_mem_wait_past_users(range->mem);
 	ib_umem_odp_release(range->umem);
 	kvfree(range->pages);
 	kfree(range);
