@@ -8,7 +8,9 @@
 #include <linux/mm.h>
 #include <linux/percpu.h>
 
+#include "lib/hca.h"
 #include "lib/packet.h"
+#include "sw/backend.h"
 #include "sw/verbs/memory/mr.h"
 
 #define TOP	U64_MAX
@@ -294,6 +296,22 @@ static void who_stays_is_waited_for_by_a_grace_period(struct kunit *test)
 	KUNIT_EXPECT_LT(test, paused_us, 2000);
 }
 
+/* --- limits ------------------------------------------------------------------------- */
+
+static void page_list_of_the_longest_region_can_be_had(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_udata udata = {};
+	struct ib_device_attr attr = {};
+
+	KUNIT_ASSERT_EQ(test, 0,
+			hca->ibdev->ops.query_device(hca->ibdev, &attr, &udata));
+	/* What is allocated at once; one more where it begins inside a page */
+	KUNIT_EXPECT_LE(test,
+			((attr.max_mr_size >> PAGE_SHIFT) + 1) *
+			sizeof(struct page *), (u64)INT_MAX);
+}
+
 static struct kunit_case mr_tests[] = {
 	KUNIT_CASE_PARAM(range_must_lie_inside_the_region, range_gen_params),
 	KUNIT_CASE_PARAM(every_right_that_is_needed_must_be_there,
@@ -306,6 +324,7 @@ static struct kunit_case mr_tests[] = {
 	KUNIT_CASE(brief_use_interrupts_no_cpu),
 	KUNIT_CASE(new_users_are_not_waited_for),
 	KUNIT_CASE(who_stays_is_waited_for_by_a_grace_period),
+	KUNIT_CASE(page_list_of_the_longest_region_can_be_had),
 	{}
 };
 

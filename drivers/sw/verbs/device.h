@@ -22,7 +22,7 @@ struct rhca_transport_ops;
 #define RHCA_MAX_CQE		4194303	/* as ConnectX */
 #define RHCA_MAX_MR		(1 << 20)
 #define RHCA_MAX_MW		(1 << 20)
-#define RHCA_MAX_MR_BYTES	(1ULL << 40)
+#define RHCA_MAX_MR_BYTES	(1ULL << 39)	/* lists of pages are below 2 GiB */
 #define RHCA_MAX_FAST_REG_PAGES	512	/* of one fast registration */
 #define RHCA_MAX_PD		65536
 #define RHCA_MAX_AH		65536
