@@ -27,6 +27,15 @@ MIB = 1 << 20
 ENTRIES = 4095			# of 64 bytes, with one that stays empty: 256 KiB
 RING = 256 << 10
 NOBODY = 65534
+MREMAP_MAYMOVE, MREMAP_FIXED = 1, 2
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_long]
+libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int,
+                        ctypes.c_void_p]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 def cqs_until_refused(ctx, most):
@@ -54,6 +63,74 @@ def memlock(ctx):
     made, _ = cqs_until_refused(ctx, 64)
     check('as many again when they are destroyed', MIB // (RING + 4096), len(made))
     close(made)
+    mapped_on(ctx)
+
+
+def pinned():
+    """Bytes that this process is charged for as locked."""
+    with open('/proc/self/status', encoding='ascii') as file:
+        return next(int(line.split()[1]) for line in file if line.startswith('VmPin')) << 10
+
+
+def queues():
+    """(address, bytes) of each queue that is mapped here."""
+    with open('/proc/self/maps', encoding='ascii') as file:
+        ranges = [line.split()[0].split('-') for line in file if '/uverbs' in line]
+    return {(int(at, 16), int(end, 16) - int(at, 16)) for at, end in ranges}
+
+
+def left_to_child(_at, _size):
+    """fork() copies the mapping; the child unmaps it at its end."""
+    wait, tell = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(tell)
+        os.read(wait, 1)
+        os._exit(0)
+    os.close(wait)
+
+    def end():
+        os.close(tell)
+        os.waitpid(child, 0)
+    return end
+
+
+def moved(at, size):
+    """mremap() to where the library does not look for it."""
+    reserved = libc.mmap(None, size, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    assert libc.mremap(at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, reserved) == reserved
+    return lambda: libc.munmap(reserved, size)
+
+
+def last_page_moved(at, size):
+    """What is split in two ends with the second part."""
+    return moved(at + size - mmap.PAGESIZE, mmap.PAGESIZE)
+
+
+def mapped_on(ctx):
+    """A mapping that outlives its object is charged for as long as it is there."""
+    for keep in (left_to_child, moved, last_page_moved):
+        before, others = pinned(), queues()
+        cq = CQ(ctx, ENTRIES, None, None, 0)
+        (at, size), = queues() - others
+        end = keep(at, size)
+        cq.close()
+        check(f'{keep.__name__}: charged for when the CQ is destroyed', RING + 4096, pinned() - before)
+        end()
+        check(f'{keep.__name__}: given back with the last mapping', 0, pinned() - before)
+    ends = []
+    try:
+        while len(ends) < 64:
+            cq = CQ(ctx, ENTRIES, None, None, 0)
+            ends.append(left_to_child(0, 0))
+            cq.close()
+    except PyverbsRDMAError as why:
+        check('CQs that are mapped on reach the limit as others do', [MIB // (RING + 4096), errno.ENOMEM],
+              [len(ends), why.error_code])
+    else:
+        check('CQs that are mapped on reach the limit', MIB // (RING + 4096), len(ends))
+    for end in reversed(ends):
+        end()
 
 
 def charged(cgroup):

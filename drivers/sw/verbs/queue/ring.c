@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings that user space maps. Pages are inserted one by one with a reference
- * each, so a process that keeps its mapping after the object or the device has
- * gone keeps memory, and nothing else.
+ * Rings that user space maps. The memory, and what it is charged for, lasts until the
+ * object has been destroyed and the last mapping is gone: a process may keep one, move it,
+ * unmap a part of it or leave it to a child.
  */
+#include <linux/kref.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <rhca/compat.h>
@@ -14,48 +16,105 @@
 #include "sw/verbs/queue/ucontext.h"
 
 /**
- * struct rhca_ring_mapping - The right to map a ring
- * @entry: in the ucontext's table of mmap offsets
- * @shared: the memory, freed with the entry
+ * struct ring_memory - Memory of a ring that a process may map
+ * @refs: the object's, and one of each mapping
+ * @shared: the ring
  * @charge: what it counts for
  */
-struct rhca_ring_mapping {
-	struct rdma_user_mmap_entry entry;
+struct ring_memory {
+	struct kref refs;
 	void *shared;
 	struct rhca_charge charge;
 };
 
+/**
+ * struct rhca_ring_mapping - The right to map a ring
+ * @entry: in the ucontext's table of mmap offsets
+ * @memory: what is mapped, with a reference
+ */
+struct rhca_ring_mapping {
+	struct rdma_user_mmap_entry entry;
+	struct ring_memory *memory;
+};
+
+static void free_memory(struct kref *refs)
+{
+	struct ring_memory *memory = container_of(refs, struct ring_memory, refs);
+
+	vfree(memory->shared);
+	rhca_charge_give(&memory->charge);
+	kfree(memory);
+}
+
+static void put_memory(struct ring_memory *memory)
+{
+	kref_put(&memory->refs, free_memory);
+}
+
+/* The ring is the memory's from now on; after an error it is the caller's still */
+static struct ring_memory *charge_memory(void *shared, size_t bytes,
+					 struct ib_device *ibdev)
+{
+	struct ring_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!memory)
+		return ERR_PTR(-ENOMEM);
+	ret = rhca_charge_take(&memory->charge, ibdev, bytes);
+	if (ret) {
+		kfree(memory);
+		return ERR_PTR(ret);
+	}
+	kref_init(&memory->refs);
+	memory->shared = shared;
+	return memory;
+}
+
+static struct rhca_ring_mapping *insert_mapping(struct ring_memory *memory,
+						struct ib_ucontext *context,
+						size_t bytes)
+{
+	struct rhca_ring_mapping *mapping;
+	int ret;
+
+	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
+	if (!mapping)
+		return ERR_PTR(-ENOMEM);
+	mapping->memory = memory;
+	ret = rdma_user_mmap_entry_insert(context, &mapping->entry,
+					  PAGE_ALIGN(bytes));
+	if (ret) {
+		kfree(mapping);
+		return ERR_PTR(ret);
+	}
+	return mapping;
+}
+
+/* The ring is freed with the mapping from now on, and after an error at once */
 static int offer_mapping(struct rhca_ring *ring, size_t bytes,
 			 struct ib_udata *udata, struct mminfo *info)
 {
 	struct rhca_ucontext *uctx = rdma_udata_to_drv_context(udata,
 						struct rhca_ucontext, ibuc);
 	struct rhca_ring_mapping *mapping;
-	int ret;
+	struct ring_memory *memory;
 
-	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
-	if (!mapping)
-		return -ENOMEM;
-	mapping->shared = ring->shared;
-	ret = rhca_charge_take(&mapping->charge, uctx->ibuc.device, bytes);
-	if (ret)
-		goto err_free;
-	ret = rdma_user_mmap_entry_insert(&uctx->ibuc, &mapping->entry,
-					  PAGE_ALIGN(bytes));
-	if (ret)
-		goto err_give;
+	memory = charge_memory(ring->shared, bytes, uctx->ibuc.device);
+	if (IS_ERR(memory)) {
+		vfree(ring->shared);
+		return PTR_ERR(memory);
+	}
+	mapping = insert_mapping(memory, &uctx->ibuc, bytes);
+	if (IS_ERR(mapping)) {
+		put_memory(memory);
+		return PTR_ERR(mapping);
+	}
 	ring->mapping = mapping;
 	*info = (struct mminfo) {
 		.offset	= rdma_user_mmap_get_offset(&mapping->entry),
 		.size	= PAGE_ALIGN(bytes),
 	};
 	return 0;
-
-err_give:
-	rhca_charge_give(&mapping->charge);
-err_free:
-	kfree(mapping);
-	return ret;
 }
 
 /*
@@ -118,7 +177,6 @@ int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
 	if (udata) {
 		ret = offer_mapping(ring, bytes, udata, info);
 		if (ret) {
-			kvfree(ring->shared);
 			ring->shared = NULL;
 			return ret;
 		}
@@ -128,7 +186,7 @@ int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
 EXPORT_SYMBOL_IF_KUNIT(rhca_ring_alloc);
 
 /**
- * rhca_ring_free - Free a ring; existing mappings keep its pages
+ * rhca_ring_free - Free a ring; existing mappings keep its memory
  * @ring: one that rhca_ring_alloc() filled in, or zeroed memory
  */
 void rhca_ring_free(struct rhca_ring *ring)
@@ -148,10 +206,35 @@ void rhca_mmap_free(struct rdma_user_mmap_entry *entry)
 	struct rhca_ring_mapping *mapping =
 		container_of(entry, struct rhca_ring_mapping, entry);
 
-	vfree(mapping->shared);
-	rhca_charge_give(&mapping->charge);
+	put_memory(mapping->memory);
 	kfree(mapping);
 }
+
+/* --- mappings ----------------------------------------------------------------- */
+
+/*
+ * Also of the copy that fork() makes, of what mremap() moves, and of the other part of
+ * one that is split. A mapping keeps the module, whose functions end it, and nothing of
+ * the device.
+ */
+static void open_mapping(struct vm_area_struct *vma)
+{
+	struct ring_memory *memory = vma->vm_private_data;
+
+	kref_get(&memory->refs);
+	__module_get(THIS_MODULE);
+}
+
+static void close_mapping(struct vm_area_struct *vma)
+{
+	put_memory(vma->vm_private_data);
+	module_put(THIS_MODULE);
+}
+
+static const struct vm_operations_struct ring_vm_ops = {
+	.open	= open_mapping,
+	.close	= close_mapping,
+};
 
 static int insert_pages(struct vm_area_struct *vma, void *shared)
 {
@@ -175,7 +258,12 @@ int rhca_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 	if (!entry)
 		return -EINVAL;
 	mapping = container_of(entry, struct rhca_ring_mapping, entry);
-	ret = insert_pages(vma, mapping->shared);
+	ret = insert_pages(vma, mapping->memory->shared);
+	if (!ret) {
+		vma->vm_private_data = mapping->memory;
+		vma->vm_ops = &ring_vm_ops;
+		open_mapping(vma);
+	}
 	rdma_user_mmap_entry_put(entry);
 	return ret;
 }

@@ -9,7 +9,8 @@
 
 /*
  * A process that has the device open keeps the module: ib_core lets go of it
- * for drivers that can be unplugged, but unloading is not unplugging.
+ * for drivers that can be unplugged, but unloading is not unplugging. Each mapping
+ * of a ring keeps it as well, see ring.c.
  */
 static int alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
@@ -23,10 +24,9 @@ static void dealloc_ucontext(struct ib_ucontext *ibuc)
 }
 
 /*
- * The device goes while the process stays. Mapped rings are plain memory with
- * page references of their own, so there is nothing to tear down; that this
- * operation exists is what lets ib_core remove the device without waiting for
- * the process.
+ * The device is removed while the process goes on. Mapped rings are plain memory, which
+ * the mappings keep, so there is nothing to tear down; that this operation exists is what
+ * lets ib_core remove the device without waiting for the process.
  */
 static void disassociate_ucontext(struct ib_ucontext *ibuc)
 {
