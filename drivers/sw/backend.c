@@ -14,7 +14,7 @@
 #include "sw/verbs/qp/mcast.h"
 #include "sw/verbs/memory/mr.h"
 #include "sw/verbs/memory/mw.h"
-#include "sw/verbs/memory/odp.h"
+#include "sw/verbs/memory/odp_lanes.h"
 #include "sw/verbs/memory/pd.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/transport.h"
@@ -307,7 +307,7 @@ int rhca_sw_init(void)
 	ret = rhca_flush_init(&flush_ops);
 	if (ret)
 		return ret;
-	ret = rhca_odp_init();
+	ret = rhca_odp_lanes_init();
 	if (ret)
 		goto err_flush_exit;
 	ret = rhca_socket_init();
@@ -316,7 +316,7 @@ int rhca_sw_init(void)
 	return 0;
 
 err_odp_exit:
-	rhca_odp_exit();
+	rhca_odp_lanes_exit();
 err_flush_exit:
 	rhca_flush_exit();
 	return ret;
@@ -329,6 +329,6 @@ void rhca_sw_exit(void)
 	rhca_doorbells_exit();
 	rhca_pool_exit();
 	rhca_qp_table_exit();
-	rhca_odp_exit();
+	rhca_odp_lanes_exit();
 	rhca_flush_exit();
 }

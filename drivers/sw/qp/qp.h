@@ -40,6 +40,8 @@
 /* Pauses of either half, until it is tried again */
 #define RHCA_QUEUE_FULL_NS	(500 * NSEC_PER_USEC)	/* a few packets at 1 Gb/s */
 #define RHCA_PAGE_FAULT_NS	(100 * NSEC_PER_USEC)	/* page cache, scheduling too */
+/* A process may have many QPs wait for pages that do not come: see rhca_fault_pause() */
+#define RHCA_PAGE_FAULT_MOST_NS	(RHCA_PAGE_FAULT_NS << 7)
 #define RHCA_MEM_BUSY_NS	(20 * NSEC_PER_USEC)	/* copying of some packets */
 
 /* Requests that are flushed under one lock, with bottom halves off */
@@ -91,6 +93,7 @@
  * @limited: the peer counts its receive buffers
  * @retries_left: sequence errors and timeouts until the QP gives up
  * @rnr_retries_left: receiver-not-ready answers until it gives up
+ * @fault_ns: last pause for a page that has not come yet, or 0
  * @paused: nothing is sent until @resume_timer fires
  * @refused: the local queue has not taken what was sent last. It is sent again, and
  *	@deadline is the first try's: the queue may never take it
@@ -130,6 +133,7 @@ struct rhca_requester {
 	bool limited;
 	u8 retries_left;
 	u8 rnr_retries_left;
+	u32 fault_ns;
 	bool paused;
 	bool refused;
 	bool repeating;
@@ -204,6 +208,7 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @srq_limit_reached: taking it reached the limit of the shared queue
  * @invalidating: a SEND has taken @invalid_key away, but packets still use its
  *	memory. Its completion waits, and so does everything behind it
+ * @fault_ns: last pause for a page that has not come yet, or 0
  * @paused: no response is sent until @resume_timer fires
  * @received: payload bytes of the message so far
  * @write_rkey: RDMA WRITE: key
@@ -242,6 +247,7 @@ struct rhca_responder {
 	bool have_wqe;
 	bool srq_limit_reached;
 	bool invalidating;
+	u32 fault_ns;
 	bool paused;
 	u32 received;
 	u32 write_rkey;
@@ -344,6 +350,14 @@ static inline void rhca_prefetch_qp(const struct rhca_verbs_qp *base,
 		prefetch(&base->rq.ring);
 		rhca_prefetch_half(&qp->recv);
 	}
+}
+
+/* Until the next look for a page: about as long as has been waited for it */
+static inline u64 rhca_fault_pause(u32 *fault_ns)
+{
+	*fault_ns = clamp_t(u32, 2 * *fault_ns, RHCA_PAGE_FAULT_NS,
+			    RHCA_PAGE_FAULT_MOST_NS);
+	return *fault_ns;
 }
 
 struct rhca_shared_block;

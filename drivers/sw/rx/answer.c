@@ -266,7 +266,7 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		ret = build_response(qp, res, tx, &packet);
 		if (ret == -ENOMEM || ret == -EINPROGRESS) {
 			rhca_pause_recv(qp, ret == -ENOMEM ? RHCA_QUEUE_FULL_NS :
-							     RHCA_PAGE_FAULT_NS);
+					rhca_fault_pause(&recv->fault_ns));
 			return false;
 		}
 		if (ret == -EAGAIN) {	/* the rest in another pass */
@@ -281,6 +281,7 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			break;
 		}
 		rhca_tx_list_add(tx, &packet);
+		recv->fault_ns = 0;
 		res->next_psn = rhca_psn_add(res->next_psn, 1);
 		(*budget)--;
 		if (tx->refused)

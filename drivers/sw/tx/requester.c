@@ -111,6 +111,7 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 
 	if (rhca_psn_before(send->next_psn, send->newest_psn))
 		rhca_qp_count(&qp->base, RHCA_TX_RETRANSMITTED_PACKETS);
+	send->fault_ns = 0;
 	send->unasked = seg->fields.ack_req ? 0 : send->unasked + 1;
 	if (seg->fields.ack_req && rhca_rtt_is_idle(&send->rtt) &&
 	    send->next_psn == send->newest_psn)
@@ -302,7 +303,7 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	if (status == IB_WC_SUCCESS)
 		status = rhca_segment_build(qp, wqe, &seg, &packet, tx);
 	if (status == RHCA_WC_PAGE_FAULT) {
-		rhca_pause_send(qp, RHCA_PAGE_FAULT_NS);
+		rhca_pause_send(qp, rhca_fault_pause(&qp->send.fault_ns));
 		return STEP_WAIT;
 	}
 	if (status != IB_WC_SUCCESS) {

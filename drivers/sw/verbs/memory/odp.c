@@ -6,24 +6,29 @@
  * pauses, the responder says "receiver not ready" as an adapter does.
  *
  * An explicit region has one range of addresses, whose pages are the region's list.
- * An implicit one is the whole address space of the process: ranges of it are made
- * where pages are asked for. There are so many and no more; the one that nobody has
- * used for longest makes room, and its pages have to be asked for again.
+ * An implicit one is the whole address space of the process, see odp_ranges.h.
+ *
+ * A page may not come for as long as the process, or whoever serves the page, likes. Who
+ * deregisters the region does not wait for that: what the work needs is the work's then,
+ * and freed behind it.
  */
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/refcount.h>
 #include <linux/sched/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include <linux/xarray.h>
 #include <rdma/ib_umem_odp.h>
 #include <rhca/compat.h>
 
-#include "sw/verbs/device.h"
 #include "sw/verbs/memory/charge.h"
+#include "sw/verbs/device.h"
 #include "sw/verbs/memory/mem.h"
 #include "sw/verbs/memory/odp.h"
+#include "sw/verbs/memory/odp_lanes.h"
 #include "sw/verbs/memory/odp_range.h"
+#include "sw/verbs/memory/odp_ranges.h"
 
 /* Brought in at once: more than a requester has in flight */
 #define MAX_FAULT_BYTES	SZ_1M
@@ -34,9 +39,9 @@
 #define FAILURE_LIFE	(HZ / 10)
 /*
  * Times in a row that there may be no memory, before a page counts as one that cannot
- * be brought in: of a requester, which asks every RHCA_PAGE_FAULT_NS, for 0.1 s
+ * be brought in: for half a second of a requester, which asks less and less often
  */
-#define MAX_MEMORYLESS	1000
+#define MAX_MEMORYLESS	50
 /* Remembered at once: users of one region that meet bad pages at the same time */
 #define MAX_FAILURES	32
 
@@ -50,24 +55,20 @@ struct failure {
 	u64 until;
 };
 
-/* Of an implicit region: tables of 8 KiB, as those of ib_core, for each range */
-#define RANGE_SHIFT	21
-#define RANGE_BYTES	BIT_ULL(RANGE_SHIFT)
-/* So a region has pages of 1 GiB at a time, and some MiB of tables */
-#define MAX_RANGES	512
-
 /**
  * struct rhca_odp - The memory of a region with on-demand paging
- * @dev: the device
- * @mem: the region
+ * @refs: the region's, and one of @work from when it is queued to its end
+ * @ibdev: the device, of which the struct is held
+ * @gone: the region has been deregistered
  * @start: address that the process has for the region's first one
+ * @iova: the region's first address
+ * @length: bytes of the region
+ * @users: of the region
  * @range: of an explicit region: all of it; NULL of an implicit one
- * @root: of an implicit region: the process and its rights
- * @ranges: of an implicit region: its ranges by their address in RANGE_BYTES; changed
- *	by @work only
- * @num_ranges: how many those are
- * @hand: from here on the next one to be dropped is looked for
+ * @ranges: of an implicit region
  * @charge: the tables, which ib_core charges to nobody; holds the process's memory map
+ * @lanes: workqueues of the process
+ * @lane: the one that @work is done in
  * @work: brings pages in
  * @memoryless: times in a row that @work got no memory for it
  * @lock: protects what follows. A packet's memory is found missing while its ICRC is
@@ -80,15 +81,18 @@ struct failure {
  * @next_failure: where the next one goes, modulo MAX_FAILURES
  */
 struct rhca_odp {
-	struct rhca_verbs_dev *dev;
-	struct rhca_mem *mem;
+	refcount_t refs;
+	struct ib_device *ibdev;
+	bool gone;
 	u64 start;
+	u64 iova;
+	u64 length;
+	struct rhca_odp_users users;
 	struct rhca_odp_range *range;
-	struct ib_umem_odp *root;
-	struct xarray ranges;
-	unsigned int num_ranges;
-	unsigned long hand;
+	struct rhca_odp_ranges ranges;
 	struct rhca_charge charge;
+	struct rhca_odp_lanes *lanes;
+	struct workqueue_struct *lane;
 	struct work_struct work;
 	unsigned int memoryless;
 	raw_spinlock_t lock;		/* protects what follows */
@@ -100,88 +104,6 @@ struct rhca_odp {
 	u32 next_failure;
 };
 
-/*
- * Bringing a page in takes as long as a file system in user space, or a server, likes:
- * nothing that others wait for may stand in the same queue.
- */
-static struct workqueue_struct *fault_wq;
-
-/* --- the ranges of an implicit region ---------------------------------------- */
-
-/* The next one from @hand on, round and round; there is one */
-static struct rhca_odp_range *next_range(struct rhca_odp *odp)
-{
-	struct rhca_odp_range *range;
-
-	range = xa_find(&odp->ranges, &odp->hand, ULONG_MAX, XA_PRESENT);
-	if (range)
-		return range;
-	odp->hand = 0;
-	return xa_find(&odp->ranges, &odp->hand, ULONG_MAX, XA_PRESENT);
-}
-
-/*
- * Who has been used since the last look gets a second chance; when all of them are in
- * use all the time, somebody has to go nevertheless.
- */
-static void drop_range(struct rhca_odp *odp)
-{
-	struct rhca_odp_range *range = next_range(odp);
-	unsigned int chances;
-
-	for (chances = MAX_RANGES; chances && READ_ONCE(range->used); chances--) {
-		WRITE_ONCE(range->used, false);
-		odp->hand++;
-		range = next_range(odp);
-	}
-	xa_erase(&odp->ranges, odp->hand);
-	odp->num_ranges--;
-	rhca_odp_range_destroy(range);
-}
-
-static struct rhca_odp_range *make_range(struct rhca_odp *odp,
-					 unsigned long index)
-{
-	struct rhca_odp_range *range;
-	struct ib_umem_odp *umem;
-	int ret;
-
-	umem = ib_umem_odp_alloc_child(odp->root, index << RANGE_SHIFT,
-				       RANGE_BYTES, &rhca_odp_notifier_ops);
-	if (IS_ERR(umem))
-		return ERR_CAST(umem);
-	range = rhca_odp_range_create(odp->mem, umem);
-	if (!range) {
-		ib_umem_odp_release(umem);
-		return ERR_PTR(-ENOMEM);
-	}
-	range->used = true;
-	ret = xa_err(xa_store(&odp->ranges, index, range, GFP_KERNEL));
-	if (ret) {
-		rhca_odp_range_destroy(range);
-		return ERR_PTR(ret);
-	}
-	odp->num_ranges++;
-	return range;
-}
-
-/* A peer may name any address: what no process can have makes no range */
-static struct rhca_odp_range *range_of(struct rhca_odp *odp, u64 user_addr)
-{
-	struct rhca_odp_range *range = odp->range;
-
-	if (range)
-		return range;
-	if (user_addr >= odp->charge.mm->task_size)
-		return ERR_PTR(-EFAULT);
-	range = xa_load(&odp->ranges, user_addr >> RANGE_SHIFT);
-	if (range)
-		return range;
-	if (odp->num_ranges == MAX_RANGES)
-		drop_range(odp);
-	return make_range(odp, user_addr >> RANGE_SHIFT);
-}
-
 /**
  * rhca_odp_page - A page of an implicit region
  * @odp: of a region in use
@@ -192,13 +114,21 @@ static struct rhca_odp_range *range_of(struct rhca_odp *odp, u64 user_addr)
  */
 struct page *rhca_odp_page(struct rhca_odp *odp, u64 addr)
 {
-	struct rhca_odp_range *range = xa_load(&odp->ranges, addr >> RANGE_SHIFT);
+	return rhca_odp_ranges_page(&odp->ranges, addr);
+}
 
-	if (!range)
-		return NULL;
-	if (!READ_ONCE(range->used))
-		WRITE_ONCE(range->used, true);
-	return READ_ONCE(range->pages[(addr & (RANGE_BYTES - 1)) >> PAGE_SHIFT]);
+/* The last one: the region's end, or that of work that it has not waited for */
+static void put_odp(struct rhca_odp *odp)
+{
+	if (!refcount_dec_and_test(&odp->refs))
+		return;
+	rhca_odp_ranges_destroy(&odp->ranges);
+	rhca_odp_range_destroy(odp->range);
+	rhca_charge_give(&odp->charge);
+	put_device(&odp->ibdev->dev);
+	rhca_odp_lanes_put(odp->lanes);
+	kfree(odp);
+	module_put(THIS_MODULE);
 }
 
 /* --- bringing pages in ------------------------------------------------------- */
@@ -206,13 +136,13 @@ struct page *rhca_odp_page(struct rhca_odp *odp, u64 addr)
 /* -EFAULT when the process has nothing there, or not for writing */
 static int bring_in(struct rhca_odp *odp, u64 addr, u64 bytes)
 {
-	u64 from = odp->start + (addr - odp->mem->iova);
+	u64 from = odp->start + (addr - odp->iova);
 	struct rhca_odp_range *range;
 	u64 here;
 	int ret;
 
-	while (bytes) {
-		range = range_of(odp, from);
+	while (bytes && !READ_ONCE(odp->gone)) {
+		range = odp->range ?: rhca_odp_ranges_get(&odp->ranges, from);
 		if (IS_ERR(range))
 			return PTR_ERR(range);
 		here = min_t(u64, bytes, ib_umem_end(range->umem) - from);
@@ -284,6 +214,7 @@ static void fault_work(struct work_struct *work)
 
 	if (!may_pass(odp, bring_in_charged(odp, addr, bytes, ahead)))
 		note_failure(odp, addr);
+	put_odp(odp);
 }
 
 /* A packet may ask twice: what is copied in the pass of the ICRC, and then is not */
@@ -313,8 +244,7 @@ static bool has_failed(struct rhca_odp *odp, u64 addr)
  */
 int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 {
-	const struct rhca_mem *mem = odp->mem;
-	u64 left = mem->length - (addr - mem->iova);
+	u64 left = odp->length - (addr - odp->iova);
 	int ret = -EINPROGRESS;
 	bool ask = false;
 
@@ -329,8 +259,10 @@ int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 		odp->ahead = max(min3(ahead, left, (u64)MAX_FAULT_BYTES), bytes);
 	}
 	raw_spin_unlock(&odp->lock);
-	if (ask)
-		queue_work(fault_wq, &odp->work);
+	if (ask) {
+		refcount_inc(&odp->refs);
+		queue_work(odp->lane, &odp->work);
+	}
 	return ret;
 }
 
@@ -343,10 +275,9 @@ static int charge_tables(struct rhca_odp *odp, struct ib_device *ibdev,
 				num_pages * RHCA_ODP_BYTES_A_PAGE);
 }
 
-static int create_explicit(struct rhca_odp *odp, struct ib_device *ibdev,
-			   u64 length, int access)
+static int create_explicit(struct rhca_odp *odp, struct rhca_mem *mem,
+			   struct ib_device *ibdev, u64 length, int access)
 {
-	struct rhca_mem *mem = odp->mem;
 	struct ib_umem_odp *umem;
 	int ret;
 
@@ -359,7 +290,7 @@ static int create_explicit(struct rhca_odp *odp, struct ib_device *ibdev,
 			       &rhca_odp_notifier_ops);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
-	odp->range = rhca_odp_range_create(mem, umem);
+	odp->range = rhca_odp_range_create(&odp->users, umem);
 	if (!odp->range) {
 		ib_umem_odp_release(umem);
 		return -ENOMEM;
@@ -379,13 +310,14 @@ static int create_implicit(struct rhca_odp *odp, struct ib_device *ibdev,
 	int ret;
 
 	ret = charge_tables(odp, ibdev,
-			    MAX_RANGES * (RANGE_BYTES >> PAGE_SHIFT));
+			    RHCA_ODP_MAX_RANGES *
+			    (RHCA_ODP_RANGE_BYTES >> PAGE_SHIFT));
 	if (ret)
 		return ret;
 	root = ib_umem_odp_alloc_implicit(ibdev, access);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
-	odp->root = root;
+	odp->ranges.root = root;
 	return 0;
 }
 
@@ -396,10 +328,22 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 
 	if (!odp)
 		return NULL;
-	odp->dev = to_verbs_dev(ibdev);
-	odp->mem = mem;
+	odp->lanes = rhca_odp_lanes_get();
+	if (!odp->lanes) {
+		kfree(odp);
+		return NULL;
+	}
+	refcount_set(&odp->refs, 1);
+	get_device(&ibdev->dev);
+	__module_get(THIS_MODULE);	/* the process has it */
+	odp->ibdev = ibdev;
 	odp->start = start;
-	xa_init(&odp->ranges);
+	odp->iova = mem->iova;
+	odp->length = mem->length;
+	odp->lane = rhca_odp_lanes_next(odp->lanes);
+	init_rwsem(&odp->users.lock);
+	odp->users.mem = mem;
+	rhca_odp_ranges_init(&odp->ranges, &odp->users);
 	raw_spin_lock_init(&odp->lock);
 	INIT_WORK(&odp->work, fault_work);
 	return odp;
@@ -440,35 +384,24 @@ int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 	access &= ~IB_ACCESS_HUGETLB;	/* huge pages are found as small ones */
 	ret = rhca_odp_is_implicit(start, length, access) ?
 		create_implicit(odp, ibdev, access) :
-		create_explicit(odp, ibdev, length, access);
+		create_explicit(odp, mem, ibdev, length, access);
 	if (ret) {
-		rhca_charge_give(&odp->charge);
-		kfree(odp);
+		put_odp(odp);
 		return ret;
 	}
 	mem->page_shift = PAGE_SHIFT;
 	mem->odp = odp;
-	atomic_inc(&odp->dev->num_on_demand);
+	atomic_inc(&to_verbs_dev(ibdev)->num_on_demand);
 	return 0;
-}
-
-static void destroy_ranges(struct rhca_odp *odp)
-{
-	struct rhca_odp_range *range;
-	unsigned long index;
-
-	xa_for_each(&odp->ranges, index, range)
-		rhca_odp_range_destroy(range);
-	xa_destroy(&odp->ranges);
-	rhca_odp_range_destroy(odp->range);
-	if (odp->root)
-		ib_umem_odp_release(odp->root);
 }
 
 /**
  * rhca_odp_destroy - Undo rhca_odp_create()
  * @mem: a region that nobody can find any more and that has no users; nothing
  *	happens to one without on-demand paging
+ *
+ * A page that is being brought in is not waited for. Until it comes, or is refused, the
+ * tables are charged and the module cannot be unloaded.
  *
  * Context: may sleep.
  */
@@ -478,31 +411,16 @@ void rhca_odp_destroy(struct rhca_mem *mem)
 
 	if (!odp)
 		return;
-	cancel_work_sync(&odp->work);
-	destroy_ranges(odp);
 	mem->pages = NULL;
 	mem->odp = NULL;
-	atomic_dec(&odp->dev->num_on_demand);
-	rhca_charge_give(&odp->charge);
-	kfree(odp);
-}
-
-/**
- * rhca_odp_init - Before the first region is made
- *
- * Return: 0 or -ENOMEM.
- */
-int rhca_odp_init(void)
-{
-	/* A region each; the kernel's default limits how many at once */
-	fault_wq = alloc_workqueue("roce_hca_odp", WQ_UNBOUND, 0);
-	return fault_wq ? 0 : -ENOMEM;
-}
-
-/* Behind the last region */
-void rhca_odp_exit(void)
-{
-	destroy_workqueue(fault_wq);
+	atomic_dec(&to_verbs_dev(odp->ibdev)->num_on_demand);
+	WRITE_ONCE(odp->gone, true);
+	down_write(&odp->users.lock);
+	odp->users.mem = NULL;
+	up_write(&odp->users.lock);
+	if (cancel_work(&odp->work))
+		put_odp(odp);
+	put_odp(odp);
 }
 
 /**

@@ -11,8 +11,6 @@ struct page;
 struct rhca_mem;
 struct rhca_odp;
 
-int rhca_odp_init(void);
-void rhca_odp_exit(void);
 bool rhca_odp_is_implicit(u64 start, u64 length, int access);
 int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 		    u64 length, int access);

@@ -36,6 +36,15 @@ static bool forget_pages(struct rhca_odp_range *range, u64 start, u64 end)
 	return any;
 }
 
+/* A region that is deregistered while a page is being brought in has none any more */
+static void wait_for_users(struct rhca_odp_users *users)
+{
+	down_read(&users->lock);
+	if (users->mem)
+		rhca_mem_wait_past_users(users->mem);
+	up_read(&users->lock);
+}
+
 static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *gone,
 		       unsigned long seq)
@@ -53,7 +62,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	start = max_t(u64, ib_umem_start(umem), gone->start);
 	end = min_t(u64, ib_umem_end(umem), gone->end);
 	if (range && forget_pages(range, start, end)) {
-		rhca_mem_wait_past_users(range->mem);
+		wait_for_users(range->users);
 		ib_umem_odp_unmap_dma_pages(umem, start, end);
 	}
 	mutex_unlock(&umem->umem_mutex);
@@ -114,13 +123,13 @@ int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 
 /**
  * rhca_odp_range_create - Know the pages of some addresses
- * @mem: the region that they are part of
+ * @users: of the region that they are part of
  * @umem: of ib_core, with rhca_odp_notifier_ops; the range's from now on, or the
  *	caller's still after an error
  *
  * Return: a range without pages, or NULL without memory.
  */
-struct rhca_odp_range *rhca_odp_range_create(struct rhca_mem *mem,
+struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
 					     struct ib_umem_odp *umem)
 {
 	struct rhca_odp_range *range = kzalloc(sizeof(*range), GFP_KERNEL_ACCOUNT);
@@ -133,7 +142,7 @@ struct rhca_odp_range *rhca_odp_range_create(struct rhca_mem *mem,
 		kfree(range);
 		return NULL;
 	}
-	range->mem = mem;
+	range->users = users;
 	range->umem = umem;
 	/* The notifier looks at it from now on */
 	smp_store_release(&umem->private, range);
@@ -150,7 +159,7 @@ void rhca_odp_range_destroy(struct rhca_odp_range *range)
 {
 	if (!range)
 		return;
-	rhca_mem_wait_past_users(range->mem);
+	wait_for_users(range->users);
 	ib_umem_odp_release(range->umem);
 	kvfree(range->pages);
 	kfree(range);

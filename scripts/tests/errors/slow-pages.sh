@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: vm uml uml-debug
+# tier: wide
+# timeout: 600
+#
+# Pages that do not come, since whoever serves them does not answer: on-demand paging of
+# other processes goes on, and nothing that removes an object, the process, the device or
+# the module waits for them. See slow-pages.py.
+#
+#   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
+
+. "$(dirname "$0")/../lib/lib.sh"
+only_ours
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# soon WHAT COMMAND...: it ends within 5 s, of which a busy machine may take some
+soon() {
+	local what=$1 begin
+	shift
+	begin=$(now_ms)
+	"$@"
+	begin=$(($(now_ms) - begin))
+	if [ $begin -lt 5000 ]; then pass "$what: $begin ms"; else fail "$what: expected 5 s at most, took $begin ms"; fi
+}
+
+setup_pair 9000
+ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
+
+[ -e /dev/fuse ] || modprobe fuse
+[ -e /dev/fuse ] || mknod /dev/fuse c 10 229
+mkdir "$WORK/slow"
+$PYTHON "$HERE/slow-pages.py" serve "$WORK/slow" > "$WORK/serve" 2>&1 &
+SERVER=$!
+defer "umount -l $WORK/slow"
+defer "kill -9 $SERVER"
+busywait 60 test -f "$WORK/slow/file" || { cat "$WORK/serve"; die "no file whose pages do not come"; }
+
+# Process $STUCK waits for 256 pages; it reads words from descriptor 9.
+begin_stuck() {
+	rm -f "$WORK/words" "$WORK/stuck"
+	mkfifo "$WORK/words"
+	$PYTHON "$HERE/slow-pages.py" stuck "$DEV_A" "$ia" "$WORK/slow/file" < "$WORK/words" > "$WORK/stuck" 2>&1 &
+	STUCK=$!
+	exec 9> "$WORK/words"
+	busywait 120 grep -q '^stuck 0' "$WORK/stuck" || { cat "$WORK/stuck"; die "no process whose pages do not come"; }
+}
+
+# others WHAT: sets TOOK to milliseconds
+others() {
+	local done status seconds
+
+	read -r done status seconds < <(timeout -k 1 120 $PYTHON "$HERE/slow-pages.py" others "$DEV_A" "$ia" "$DEV_B" "$ib")
+	check "$1: messages, and the sum of their statuses" "64 0" "${done:-none} ${status:-}"
+	TOOK=$(awk "BEGIN { print int(${seconds:-999} * 1000) }")
+}
+
+others "on-demand paging, alone"
+alone=$TOOK
+begin_stuck
+others "beside a process whose pages do not come"
+if [ "$TOOK" -le $((3 * alone + 1000)) ]; then pass "at the usual pace: $alone ms alone, $TOOK ms beside it"
+else fail "the pace: expected $((3 * alone + 1000)) ms at most ($alone ms alone), took $TOOK ms"; fi
+
+echo close >&9
+busywait 30 grep -q '^closed' "$WORK/stuck"
+check_match "32 regions are deregistered within a second" '^closed 0\.' "$(grep '^closed' "$WORK/stuck" || echo 'not within 30 s')"
+
+end_stuck() { kill -9 $STUCK; wait $STUCK 2> /dev/null; exec 9>&-; }
+objects() { for kind in qp cq mr pd; do rdma resource show $kind link "$1" 2> /dev/null | grep -c ' pid '; done | paste -sd' '; }
+no_objects() { [ "$(objects "$DEV_A")" = "0 0 0 0" ]; }
+soon "kill -9" end_stuck
+soon "its objects are gone" busywait 60 no_objects
+
+begin_stuck
+soon "rdma link del" rdma link del "$DEV_A"
+check "the device is gone" 0 "$(rdma link show | grep -c "$DEV_A")"
+rdma link del "$DEV_B"
+unload() { rmmod roce_hca 2> /dev/null; }
+refused() { ! unload; }
+soon "rmmod is refused" refused
+check "and the module is still there" 0 "$(loaded roce_hca; echo $?)"
+soon "kill -9 without a device" end_stuck
+: "the pages come at last"
+kill -USR1 $SERVER
+wait_check 30 "rmmod succeeds when no page is waited for" unload
+finish
