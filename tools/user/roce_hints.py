@@ -103,6 +103,9 @@ FREQUENT = {
         "the queue of {netdev} is full", "tc -s qdisc show dev {netdev}; flow control"),
     "local_ack_timeout_err": LATE,
     "roce_adp_retrans_to": LATE,
+    "rx_held_dropped": Hint(
+        "packets that came before others that were lost found no room, or waited in vain",
+        "flow control: ethtool -a {netdev}, dcb pfc show dev {netdev}; ip -s link show {netdev}"),
     "packet_seq_err": Hint(
         "packets to a peer are lost on the way",
         "flow control: ethtool -a {netdev}, dcb pfc show dev {netdev}; ip -s link show {netdev}"),

@@ -195,6 +195,7 @@ class RoceStatus(unittest.TestCase):
                     "np_ecn_marked_roce_packets", "rp_cnp_ignored", "link_downed",
                     "cc_rx_ce_pkts", "cc_rx_cnp_pkts", "rx_ecn_capable_pkts",
                     "rp_cnp_handled", "np_cnp_sent", "roce_adp_retrans", "roce_slow_restart",
+                    "rx_held", "tx_retransmitted_packets",
                     "roce_slow_restart_cnps", "roce_slow_restart_trans"}
         with open(os.path.join(TREE, "Documentation/counters.rst"),
                   encoding="utf-8") as file:
