@@ -34,7 +34,7 @@ void rhca_mlx5_key_cache_init(struct rhca_mlx5 *hca)
 }
 
 static struct key_class class_of(const struct rhca_mlx5 *hca, u32 num_pages,
-			     int access)
+				 int access)
 {
 	int fixed = rhca_mlx5_unchangeable_access(hca->mdev, access);
 

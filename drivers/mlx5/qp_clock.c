@@ -5,6 +5,7 @@
  * for both of its completion queues.
  */
 #include <linux/mlx5/driver.h>
+#include <linux/mlx5/qp.h>
 
 #include "cq.h"
 #include "device.h"

@@ -288,16 +288,16 @@ const struct rhca_backend_ops rhca_sw_backend = {
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_sw_backend);
 
-/**
- * rhca_sw_init - Begin to receive packets
- *
- * Return: 0 or an error, with nothing left open.
- */
 static const struct rhca_flush_ops flush_ops = {
 	.send	= rhca_requester_flush,
 	.recv	= rhca_responder_flush,
 };
 
+/**
+ * rhca_sw_init - Begin to receive packets
+ *
+ * Return: 0 or an error, with nothing left open.
+ */
 int rhca_sw_init(void)
 {
 	int ret;

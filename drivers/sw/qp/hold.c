@@ -341,7 +341,7 @@ static bool is_old(const struct rhca_hold *hold)
 struct old_hold {
 	struct rhca_hold *hold;
 	struct rhca_verbs_qp *qp;
-	spinlock_t *lock;
+	spinlock_t *lock;		/* not its own */
 	struct rhca_hold **owner;
 };
 

@@ -43,7 +43,7 @@ struct rhca_hold {
 	u64 since;
 	struct rhca_port *port;
 	struct rhca_verbs_qp *qp;
-	spinlock_t *lock;
+	spinlock_t *lock;		/* protects all of this */
 	struct rhca_hold **owner;
 	struct list_head entry;
 };

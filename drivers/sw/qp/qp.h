@@ -41,7 +41,7 @@
 #define RHCA_QUEUE_FULL_NS	(500 * NSEC_PER_USEC)	/* a few packets at 1 Gb/s */
 #define RHCA_PAGE_FAULT_NS	(100 * NSEC_PER_USEC)	/* page cache, scheduling too */
 /* A process may have many QPs wait for pages that do not come: see rhca_fault_pause() */
-#define RHCA_PAGE_FAULT_MOST_NS	(RHCA_PAGE_FAULT_NS << 7)
+#define RHCA_PAGE_FAULT_MOST_NS	(RHCA_PAGE_FAULT_NS << 3)
 #define RHCA_MEM_BUSY_NS	(20 * NSEC_PER_USEC)	/* copying of some packets */
 
 /* Requests that are flushed under one lock, with bottom halves off */

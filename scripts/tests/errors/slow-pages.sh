@@ -49,10 +49,10 @@ begin_stuck() {
 
 # others WHAT: sets TOOK to milliseconds
 others() {
-	local done status seconds
+	local ended status seconds
 
-	read -r done status seconds < <(timeout -k 1 120 $PYTHON "$HERE/slow-pages.py" others "$DEV_A" "$ia" "$DEV_B" "$ib")
-	check "$1: messages, and the sum of their statuses" "64 0" "${done:-none} ${status:-}"
+	read -r ended status seconds < <(timeout -k 1 120 $PYTHON "$HERE/slow-pages.py" others "$DEV_A" "$ia" "$DEV_B" "$ib")
+	check "$1: messages, and the sum of their statuses" "64 0" "${ended:-none} ${status:-}"
 	TOOK=$(awk "BEGIN { print int(${seconds:-999} * 1000) }")
 }
 

@@ -41,7 +41,7 @@
  * Times in a row that there may be no memory, before a page counts as one that cannot
  * be brought in: for half a second of a requester, which asks less and less often
  */
-#define MAX_MEMORYLESS	50
+#define MAX_MEMORYLESS	600
 /* Remembered at once: users of one region that meet bad pages at the same time */
 #define MAX_FAILURES	32
 
