@@ -118,11 +118,11 @@ static void rtt_is_that_of_rfc_6298(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_rtt_timeout(&rtt), 24000);
 	measure(&rtt, 16000, 1);
 	KUNIT_EXPECT_EQ(test, rtt.smoothed, 9000);	/* 7/8 8000 + 1/8 16000 */
-	KUNIT_EXPECT_LE(test, rtt.deviation, 5000);	/* 3/4 4000 + 1/4 8000 */
-	KUNIT_EXPECT_GE(test, rtt.deviation, 4500);
+	KUNIT_EXPECT_EQ(test, rtt.deviation, 5000);	/* 3/4 4000 + 1/4 8000 */
 	measure(&rtt, 9000, 1);
 	KUNIT_EXPECT_EQ(test, rtt.smoothed, 9000);
-	KUNIT_EXPECT_LT(test, rtt.deviation, 4000);
+	KUNIT_EXPECT_EQ(test, rtt.deviation, 3750);
+	KUNIT_EXPECT_EQ(test, rhca_rtt_timeout(&rtt), 24000);
 }
 
 /* Karn: of a packet that was sent twice nobody knows which one is answered */

@@ -354,6 +354,44 @@ static void atomic_carries_its_operands(struct kunit *test)
 			wr.compare_add);
 }
 
+static bool is_sent(struct test_hca *hca, u32 num)
+{
+	int i;
+
+	for (i = 0; i < 100 && test_num_sent(hca) < num; i++)
+		msleep(20);
+	return test_num_sent(hca) >= num;
+}
+
+/* After round trips, not after the 4 s of the timeout, and it takes no retry */
+static void unanswered_packet_is_repeated_early(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_sw_qp *sw = to_sw_qp(ibqp_to_verbs(qp));
+
+	sw->base.attr.timeout = 20;
+	sw->send.rtt.smoothed = 20 * NSEC_PER_USEC;
+	post(hca, qp, IB_WR_RDMA_WRITE, MTU);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	KUNIT_EXPECT_TRUE(test, is_sent(hca, 3));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(sw->send.retries_left), spec.retries);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(sw->send.cwnd.packets), RHCA_CWND_LEAST);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(sw->send.oldest_unacked_psn), FIRST_PSN);
+}
+
+static void timeout_of_the_verbs_takes_a_retry(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_sw_qp *sw = to_sw_qp(ibqp_to_verbs(qp));
+
+	sw->base.attr.timeout = 1;
+	post(hca, qp, IB_WR_RDMA_WRITE, MTU);
+	KUNIT_EXPECT_TRUE(test, is_sent(hca, 2));
+	KUNIT_EXPECT_LT(test, READ_ONCE(sw->send.retries_left), spec.retries);
+}
+
 static void window_bounds_what_is_in_flight(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -1111,6 +1149,8 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE_PARAM(read_is_asked_for_in_chunks, read_gen_params),
 	KUNIT_CASE(reads_in_flight_are_limited),
 	KUNIT_CASE(atomic_carries_its_operands),
+	KUNIT_CASE(unanswered_packet_is_repeated_early),
+	KUNIT_CASE(timeout_of_the_verbs_takes_a_retry),
 	KUNIT_CASE(window_bounds_what_is_in_flight),
 	KUNIT_CASE(long_request_is_left_to_the_processor_that_posts),
 	KUNIT_CASE(requester_of_another_state_is_silent),

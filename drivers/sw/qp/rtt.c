@@ -53,8 +53,7 @@ void rhca_rtt_end(struct rhca_rtt *rtt, u64 now)
 		return;
 	}
 	error = max(rtt->smoothed, sample) - min(rtt->smoothed, sample);
-	rtt->deviation += error / 4;
-	rtt->deviation -= rtt->deviation / 4;
+	rtt->deviation = (3ULL * rtt->deviation + error) / 4;	/* 2.3 */
 	rtt->smoothed = (7ULL * rtt->smoothed + sample) / 8;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_end);
