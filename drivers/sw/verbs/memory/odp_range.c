@@ -87,6 +87,34 @@ static void take_page(struct rhca_odp_range *range, u64 index, struct page *page
 	WRITE_ONCE(range->pages[index], page);
 }
 
+/*
+ * ib_core waits for a page with the lock of the process's address space held, so that
+ * the process could not map anything nor end, and khugepaged, which serves all, stood
+ * behind it. So they are waited for before that, without the lock. A page may go again
+ * meanwhile, but seldom does.
+ */
+static int wait_for_pages(struct ib_umem_odp *umem, u64 user_addr, u64 bytes)
+{
+	unsigned int flags = FAULT_FLAG_REMOTE;
+	struct mm_struct *mm = umem->umem.owning_mm;
+	u64 at = ALIGN_DOWN(user_addr, PAGE_SIZE);
+	bool unlocked;
+	int ret = 0;
+
+	if (umem->umem.writable)
+		flags |= FAULT_FLAG_WRITE;
+	if (!mmget_not_zero(mm))
+		return -EINVAL;
+	mmap_read_lock(mm);
+	for (; at < user_addr + bytes && !ret; at += PAGE_SIZE) {
+		ret = fixup_user_fault(mm, at, flags, &unlocked);
+		cond_resched();
+	}
+	mmap_read_unlock(mm);
+	mmput(mm);
+	return ret;
+}
+
 /**
  * rhca_odp_range_bring_in - Have the process's pages in memory, and know them
  * @range: the range
@@ -105,6 +133,9 @@ int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 	unsigned long pfn;
 	int ret;
 
+	ret = wait_for_pages(umem, user_addr, bytes);
+	if (ret)
+		return ret;
 	ret = ib_umem_odp_map_dma_and_lock(umem, user_addr, bytes,
 					   rhca_odp_access(umem->umem.writable),
 					   true);
