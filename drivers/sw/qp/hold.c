@@ -146,7 +146,7 @@ static struct rhca_hold *create(struct rhca_hold **owner, spinlock_t *lock,
 	spin_lock(&holds_lock);
 	list_add_tail(&hold->entry, &holds);
 	spin_unlock(&holds_lock);
-	queue_delayed_work(system_wq, &aging, HZ);
+	schedule_delayed_work(&aging, HZ);
 	return hold;
 }
 
@@ -396,7 +396,7 @@ static void age_work(struct work_struct *work)
 	more = !list_empty(&holds);
 	spin_unlock_bh(&holds_lock);
 	if (more)
-		queue_delayed_work(system_wq, &aging, HZ);
+		schedule_delayed_work(&aging, HZ);
 }
 
 /* No QP exists any more */
