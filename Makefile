@@ -19,7 +19,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
-	uninstall-modules uninstall-tools lab lab-source install-lab demo check check-all \
+	uninstall-modules uninstall-tools lab lab-debug lab-source install-lab demo check check-all \
 	check-connectx check-packages check-cross check-turn-model soak deb rpm clean help
 
 all: modules
@@ -112,6 +112,9 @@ uninstall-tools:
 lab:
 	+tools/lab/build
 
+lab-debug:
+	+tools/lab/build --debug
+
 lab-source:
 	tools/lab/pack-source
 
@@ -170,6 +173,7 @@ help:
 	@echo 'make install-tools      only the tools and what belongs to them'
 	@echo 'make uninstall          remove what make install put there'
 	@echo 'make lab                build roce-lab in build/lab: RDMA without root, for tests'
+	@echo 'make lab-debug          the same kernel with KASAN and lockdep, for roce-lab --debug'
 	@echo 'make lab-source         pack the source of what make lab built, the kernel included'
 	@echo 'make install-lab        install what make lab built below PREFIX, such as ~/.local'
 	@echo 'make demo               show RDMA traffic between two hosts, in a virtual machine'

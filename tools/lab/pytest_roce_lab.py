@@ -135,6 +135,10 @@ class Host:
         subprocess.run(['lab', 'set', self.name, what] + ([] if value is None else [str(value)]),
                        check=True)
 
+    def fault(self, what, value):
+        """memlock with a size: how much memory its programs may lock."""
+        subprocess.run(['lab', 'fault', self.name, '%s=%s' % (what, value)], check=True)
+
     def unplug(self):
         subprocess.run(['lab', 'unplug', self.name], check=True)
 

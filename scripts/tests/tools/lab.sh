@@ -7,7 +7,7 @@
 # roce-lab as an ordinary user without a capability, whom the machine does not know, from a
 # folder that has been moved: the command is who its caller is; arguments, environment,
 # streams and exit statuses; two hosts that share nothing, and whose bytes go over RDMA;
-# the wire that changes; a lab ends with its runner, killed or not.
+# the wire that changes, faults; a lab ends with its runner, killed or not.
 
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
@@ -113,6 +113,22 @@ lab unplug b; lab b ls /sys/class/infiniband | wc -l
 END
 check "loss, cable, delay, unplugged device" "0 1 0 1 0 125 1 0" \
 	"$(as_user roce-lab run --hosts 2 --delay 20ms -- sh ./wire 2> /dev/null)"
+
+: "faults"
+gcc -Wall -o "$home/faults" scripts/tests/tools/lab-faults.c -libverbs || fail "lab-faults.c"
+chmod a+rx "$home/faults"
+cat > "$home/use-faults" << 'END'
+lab b ./faults wait > events &
+until grep -qs registered events; do :; done
+lab fault b memlock=64k; lab b ./faults; ./faults
+lab fault b memlock=unlimited; lab b ./faults
+lab fault b memlock=little; echo $?
+lab unplug b; wait $!; echo $?; cat events
+END
+check "memlock of a host, a device that goes from under a program" \
+	"refused registered registered 125 0 registered IBV_EVENT_DEVICE_FATAL" \
+	"$(as_user timeout 60 roce-lab run --hosts 2 -- sh ./use-faults 2> "$work/err" | paste -sd ' ')"
+check "what is wrong is said" "lab: memlock=little: a size such as 64k, or unlimited" "$(< "$work/err")"
 
 : "ends"
 as_user roce-lab run -- sh -c 'echo up; sleep 1000' > "$work/up" &

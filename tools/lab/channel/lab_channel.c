@@ -57,6 +57,7 @@ static struct channel channels[] = {
 	CHANNEL("stdout", 6, IRQ_WRITE, 0222),
 	CHANNEL("stderr", 7, IRQ_WRITE, 0222),
 	CHANNEL("capture", 8, IRQ_WRITE, 0600),
+	CHANNEL("trace", 9, IRQ_WRITE, 0600),
 };
 
 static struct channel *to_channel(struct file *file)

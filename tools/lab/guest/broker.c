@@ -91,7 +91,7 @@ static void run_request(const struct request *request)
 	setsid();
 	for (i = 0; i < 3; i++)
 		dup2(request->streams[i], i);
-	allow_memlock();
+	host_set_memlock(job->host ? job->host : "");
 	become_caller(request);
 	umask(job->umask);
 	set_environment(job->env, job->host);

@@ -16,8 +16,9 @@
 
 /* What the runner asks for: NAME=VALUE, each ended by NUL, an empty one at the end. */
 struct job {
-	char **argv, **env, **rwdirs, **overlays, **knobs;
-	const char *cwd, *host, *groups, *driver, *rate, *loss, *delay, *pcap, *user_name, *home;
+	char **argv, **env, **rwdirs, **overlays, **knobs, **modules;
+	const char *cwd, *host, *groups, *driver, *rate, *loss, *delay, *pcap, *trace, *user_name;
+	const char *home;
 	unsigned int uid, gid, umask, hosts, devices, mtu, vlan, tos, seed;
 	bool tty_in, tty_out, tty_err, root, ecn, tos_set, seed_set;
 	const char *window;		/* ROWSxCOLUMNS */
@@ -108,10 +109,16 @@ int host_number(const char *name);
 void hosts_start(const struct job *job);
 void host_enter(const char *name);
 void host_environment(const char *name);
+bool host_limit_memlock(const char *name, const char *value);
+void host_set_memlock(const char *name);
 
 /* --- pcap.c */
 void capture_start(const struct job *job);
 void capture_stop(void);
+
+/* --- trace.c */
+void trace_start(const struct job *job);
+void trace_stop(void);
 
 /* --- lab.c */
 int lab_main(int argc, char **argv);

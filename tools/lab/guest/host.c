@@ -4,6 +4,7 @@
  * has set them up, and reaps. Nothing is shared between hosts but the wire and files that
  * are written through, so that MPI and UCX have no way past RDMA.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -222,4 +224,79 @@ void host_environment(const char *name)
 	unsetenv("ROCE_LAB_GID_INDEX_V2");
 	for (line = all ? split(all, "\n") : NULL; line && *line; line++)
 		putenv(*line);
+}
+
+/* --- how much memory its programs may lock: without limit, or as "lab fault" says */
+
+static char *memlock_file(const char *name)
+{
+	return text(LAB_RUN "/hosts/%s.memlock", name);
+}
+
+static rlim_t read_memlock(const char *name)
+{
+	char *said = read_text(memlock_file(name));
+
+	return said ? strtoull(said, NULL, 10) : RLIM_INFINITY;
+}
+
+/* For this process and what it starts */
+void host_set_memlock(const char *name)
+{
+	rlim_t bytes = read_memlock(name);
+	struct rlimit limit = { bytes, bytes };
+
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+static bool parse_size(const char *value, rlim_t *bytes)
+{
+	static const char units[] = "kmg";
+	const char *unit;
+	char *end;
+
+	if (!strcmp(value, "unlimited")) {
+		*bytes = RLIM_INFINITY;
+		return true;
+	}
+	*bytes = strtoull(value, &end, 10);
+	if (end == value || *value == '-')
+		return false;
+	unit = *end ? strchr(units, *end | 0x20) : NULL;
+	if (unit)
+		*bytes <<= 10 * (unit - units + 1);
+	return !*end || (unit && !end[1]);
+}
+
+/* Whoever runs there now */
+static void limit_running(const char *name, rlim_t bytes)
+{
+	char *processes = LAB_RUN "/private/proc", *pid = read_text(text(LAB_RUN "/hosts/%s", name));
+	char own[64] = "", its[64];
+	struct rlimit limit = { bytes, bytes };
+	struct dirent *entry;
+	DIR *all = opendir(processes);
+
+	if (!all || !pid || readlink(text("%s/%s/ns/ipc", processes, pid), own, sizeof(own) - 1) < 0)
+		die("no host %s: %s", name, strerror(errno));
+	while ((entry = readdir(all))) {
+		memset(its, 0, sizeof(its));
+		if (readlink(text("%s/%s/ns/ipc", processes, entry->d_name), its,
+			     sizeof(its) - 1) > 0 && !strcmp(own, its))
+			prlimit(atoi(entry->d_name), RLIMIT_MEMLOCK, &limit, NULL);
+	}
+	closedir(all);
+}
+
+/* False: what it says is no size */
+bool host_limit_memlock(const char *name, const char *value)
+{
+	rlim_t bytes;
+
+	if (!parse_size(value, &bytes))
+		return false;
+	if (!write_file(memlock_file(name), "%llu", (unsigned long long)bytes))
+		die("%s: %s", memlock_file(name), strerror(errno));
+	limit_running(name, bytes);
+	return true;
 }

@@ -118,6 +118,10 @@ int main(int argc, char **argv)
 	set_wires(job);
 	if (job->pcap)
 		capture_start(job);
+	if (job->trace)
+		trace_start(job);
+	for (i = 0; job->modules[i]; i++)
+		module_insert(job->modules[i], "");
 	broker_start();
 	report("ready", "1");
 	run_job(job, orders);

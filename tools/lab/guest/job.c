@@ -26,6 +26,7 @@ static const struct field fields[] = {
 	FIELD("rwdir", LIST, rwdirs),
 	FIELD("overlay", LIST, overlays),
 	FIELD("set", LIST, knobs),
+	FIELD("module", LIST, modules),
 	FIELD("cwd", TEXT, cwd),
 	FIELD("host", TEXT, host),
 	FIELD("groups", TEXT, groups),
@@ -34,6 +35,7 @@ static const struct field fields[] = {
 	FIELD("loss", TEXT, loss),
 	FIELD("delay", TEXT, delay),
 	FIELD("pcap", TEXT, pcap),
+	FIELD("trace", TEXT, trace),
 	FIELD("user", TEXT, user_name),
 	FIELD("home", TEXT, home),
 	FIELD("window", TEXT, window),
@@ -151,6 +153,8 @@ struct job *job_read(int fd)
 		job->overlays = none;
 	if (!job->knobs)
 		job->knobs = none;
+	if (!job->modules)
+		job->modules = none;
 	if (job->hosts < 1 || job->hosts > LAB_MAX_HOSTS || job->devices < 1 ||
 	    job->devices > LAB_MAX_DEVICES || !job->argv || !job->cwd)
 		die("a job that cannot be");

@@ -6,6 +6,7 @@
  *	lab --root [HOST] COMMAND...	the same as root of the lab
  *	lab set HOST WHAT [VALUE]	change the wire of a host: loss, delay, rate, up, down
  *	lab unplug HOST			remove its RDMA device, as an unplugged adapter's
+ *	lab fault HOST memlock=SIZE	how much memory its programs may lock
  *	lab-rsh [OPTIONS] HOST WORDS	as rsh and ssh have it, for MPI's launchers
  *
  * A process cannot move to another host, whose processes are no descendants of its own
@@ -44,7 +45,9 @@ static void usage(void)
 		"       lab --root [HOST] COMMAND...    the same as root of the lab\n"
 		"       lab set HOST loss|delay|rate VALUE\n"
 		"       lab set HOST up|down            its cable\n"
-		"       lab unplug HOST                 its RDMA device goes\n");
+		"       lab unplug HOST                 its RDMA device goes\n"
+		"       lab fault HOST memlock=SIZE     what its programs may lock, such as\n"
+		"                                       64k; unlimited, as it is at first\n");
 	_exit(2);
 }
 
@@ -218,6 +221,16 @@ static void unplug(const char *host)
 		fail(text("%s: %s", device, strerror(-ret)));
 }
 
+static void fault(const char *host, const char *what)
+{
+	const char *value = strchr(what, '=');
+
+	if (!value || strncmp(what, "memlock=", 8))
+		fail("memlock=SIZE is the fault that there is");
+	if (!host_limit_memlock(host, value + 1))
+		fail(text("%s: a size such as 64k, or unlimited", what));
+}
+
 /* What changes the lab itself is done by this program as root in the initial namespaces. */
 static int as_operator(char **argv)
 {
@@ -231,6 +244,8 @@ static int operate(char **argv)
 {
 	if (!strcmp(argv[0], "set"))
 		set_wire(argv[1], argv[2], argv[3]);
+	else if (!strcmp(argv[0], "fault"))
+		fault(argv[1], argv[2]);
 	else
 		unplug(argv[1]);
 	return 0;
@@ -275,7 +290,8 @@ int lab_main(int argc, char **argv)
 		return run_as_root(argc - 1, argv + 1);
 	if (argc < 3)
 		usage();
-	if ((!strcmp(word, "set") && argc >= 4) || (!strcmp(word, "unplug") && argc == 3)) {
+	if ((!strcmp(word, "set") && argc >= 4) || (!strcmp(word, "fault") && argc == 4) ||
+	    (!strcmp(word, "unplug") && argc == 3)) {
 		argv[2] = (char *)must_be_host(argv[2]);
 		return as_operator(argv);
 	}

@@ -152,13 +152,6 @@ static void take_ids(const struct job *job)
 		die("cannot become the caller: %s", strerror(errno));
 }
 
-void allow_memlock(void)
-{
-	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
-
-	setrlimit(RLIMIT_MEMLOCK, &unlimited);
-}
-
 /* host: NULL if it is to know of none */
 void set_environment(char **variables, const char *host)
 {
@@ -179,7 +172,7 @@ static void run_command(const struct job *job)
 	setpgid(0, 0);
 	if (slave >= 0)
 		tcsetpgrp(slave, getpid());
-	allow_memlock();
+	host_set_memlock("a");
 	take_ids(job);
 	dup2(in, 0);
 	dup2(out, 1);
@@ -265,6 +258,7 @@ void run_job(const struct job *job, int orders)
 	drain_pty(copier);
 	status = shared->status;
 	capture_stop();
+	trace_stop();
 	sync();
 	report_log();
 	if (status == -1)

@@ -10,6 +10,5 @@ void run_job(const struct job *job, int orders);
 /* For a process that is about to become a command */
 int command_exec(char **argv);
 void set_environment(char **variables, const char *host);
-void allow_memlock(void);
 
 #endif

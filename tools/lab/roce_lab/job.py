@@ -158,6 +158,12 @@ def fields(options, command, terminals, window):
         yield 'window', window
     for setting in options.set:
         yield 'set', setting
+    if options.trace is not None:
+        yield 'trace', options.trace[0]
+    for path in options.module:
+        if not os.access(path, os.R_OK):
+            raise Failure('--module %s: it cannot be read' % path)
+        yield 'module', os.path.realpath(path)
     for path in written_folders(cwd, options):
         yield 'rwdir', path
     for path in overlays(options):

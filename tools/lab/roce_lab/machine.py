@@ -5,15 +5,17 @@ import ctypes
 import os
 import shutil
 import signal
+import time
 
 from roce_lab import host, streams
 from roce_lab.place import Failure, programs
 
 # The descriptors of channel/lab_channel.c: True where the guest reads
 CHANNELS = (('orders', True), ('reports', False), ('stdin', True), ('stdout', False),
-            ('stderr', False), ('capture', False))
+            ('stderr', False), ('capture', False), ('trace', False))
 FIRST_CHANNEL = 3
 PR_SET_PDEATHSIG = 1
+PR_SET_PTRACER, PR_SET_PTRACER_ANY = 0x59616d61, -1
 
 
 def kernel_arguments(options, memory, folder):
@@ -32,14 +34,21 @@ def kernel_arguments(options, memory, folder):
     return arguments + options.append
 
 
+def wait_for_tracer():
+    """A debugger that has attached meets the kernel's first instruction by "tcatch exec"."""
+    while '\nTracerPid:\t0\n' in host.read('/proc/self/status'):
+        time.sleep(0.05)
+
+
 class Machine:
     """A kernel that runs from here on; the guest's ends of its pipes are its alone."""
 
     def __init__(self, options):
-        self.folder = programs()
+        self.folder = programs(options)
         if not os.path.exists('/proc/self/cwd'):
             raise Failure("/proc is not mounted, and a lab's kernel needs it")
-        memory = host.guest_memory(options.memory)
+        memory = host.guest_memory(options.memory, host.DEBUG_MEMORY if options.debug else
+                                   host.DEFAULT_MEMORY)
         self.temporary = host.memory_folder(memory)
         host.raise_open_files()
         self.own_folder = host.make_folder()
@@ -51,7 +60,8 @@ class Machine:
         log, their_log = streams.pipe()
         self.pid = os.fork()
         if not self.pid:
-            self.become_kernel(theirs, their_log, kernel_arguments(options, memory, self.own_folder))
+            self.become_kernel(theirs, their_log, options.gdb,
+                               kernel_arguments(options, memory, self.own_folder))
         for fd in theirs + [their_log]:
             os.close(fd)
         self.log = log
@@ -69,10 +79,11 @@ class Machine:
             theirs.append(reader if guest_reads else writer)
         return theirs
 
-    def become_kernel(self, theirs, log, arguments):
+    def become_kernel(self, theirs, log, traced, arguments):
         try:
             # With the runner it ends, whatever ends that.
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            libc = ctypes.CDLL(None)
+            libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             os.setsid()
             os.chdir(self.folder)
             # Out of the way of where they go
@@ -86,6 +97,9 @@ class Machine:
                 os.dup2(fd, FIRST_CHANNEL + index)
             os.closerange(FIRST_CHANNEL + len(theirs), 65536)
             signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            if traced:
+                libc.prctl(PR_SET_PTRACER, ctypes.c_long(PR_SET_PTRACER_ANY))
+                wait_for_tracer()
             os.execve('./linux', ['linux'] + arguments, {'TMPDIR': self.temporary})
         except OSError as error:
             os.write(1, b'cannot start the kernel: ' + os.fsencode(str(error)) + b'\n')

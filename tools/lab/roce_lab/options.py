@@ -8,7 +8,7 @@ MAX_HOSTS = 16
 MAX_DEVICES = 4
 DRIVERS = ('roce', 'rxe', 'siw')
 
-# Name, word for its value (None: a flag), default ([]: may be given again), help
+# Name, words for its values (None: a flag), default ([]: may be given again), help
 TABLE = (
     ('--hosts', 'N', 1, 'hosts a, b, c ... on one switch, 1 to 16; the command runs on a'),
     ('--devices', 'N', 1, 'RDMA devices of each host, each on a switch of its own, 1 to 4'),
@@ -23,14 +23,19 @@ TABLE = (
     ('--mtu', 'BYTES', 4200, 'of the netdevs (4200)'),
     ('--vlan', 'ID', 0, 'addresses are on this VLAN'),
     ('--pcap', 'FILE', None, 'what the switch receives'),
+    ('--trace', 'EVENTS FILE', None, "the kernel's trace events, such as 'rdma_cma:*'"),
     ('--cpus', 'N', 2, 'processors of the guest, 1 to 4 (2)'),
-    ('--memory', 'SIZE', None, 'of the guest at most, such as 512M (1G)'),
+    ('--memory', 'SIZE', None, 'of the guest at most, such as 512M (1G; with --debug 2G)'),
     ('--user', 'NAME', None, 'root: the command is root of the lab'),
     ('--pwd', None, False, 'the current folder is the same inside: it always is'),
     ('--cwd', 'FOLDER', None, 'the current folder of the command'),
     ('--rwdir', 'FOLDER', [], 'written through, as the current folder is'),
     ('--overlay-rwdir', 'FOLDER', [], 'can be written, in memory'),
     ('--append', 'WORD', [], 'for the command line of the kernel'),
+    ('--debug', None, False, 'the kernel with KASAN and lockdep'),
+    ('--kernel', 'DIR', None, 'a User-Mode Linux kernel of your own'),
+    ('--module', 'FILE.ko', [], 'loaded once the devices are there'),
+    ('--gdb', None, False, 'the kernel waits for a debugger before it starts'),
     ('--timeout', 'SECONDS', None, 'end the command after that time (status 124)'),
     ('--verbose', None, False, "show the kernel's log"),
 )
@@ -88,11 +93,12 @@ def parse(words):
                 raise Failure('%s has no value' % name)
             setattr(options, attribute(name), True)
             continue
-        if not equals:
+        values = [value] if equals else []
+        while len(values) < len(value_word.split()):
             if not words:
                 raise Failure('%s needs a value: %s' % (name, value_word))
-            value = words.pop(0)
-        take(options, name, value, default)
+            values.append(words.pop(0))
+        take(options, name, values if len(values) > 1 else values[0], default)
     check(options)
     return options, words
 
@@ -100,6 +106,8 @@ def parse(words):
 def check(options):
     if options.set and options.driver != 'roce':
         raise Failure('--set is for the driver roce')
+    if options.debug and options.kernel:
+        raise Failure('--debug and --kernel: a lab has one kernel')
     if options.driver == 'siw' and options.hosts > 1:
         raise Failure('siw knows no network namespaces, so it has one host')
     if options.ecn and not options.loss:

@@ -44,7 +44,7 @@ class Run:
     def __init__(self, options, command):
         self.options, self.command = options, command
         self.terminal = Terminal()
-        self.capture_fd = self.open_capture()
+        self.copies = self.open_files()
         # All that can be wrong with what was asked for is said before a kernel starts.
         self.message = job.message(job.fields(options, command, self.terminal.passed_on(),
                                               self.terminal.window()))
@@ -56,13 +56,19 @@ class Run:
         self.kill_at = None
         self.result = None
 
-    def open_capture(self):
-        if self.options.pcap is None:
-            return None
-        try:
-            return os.open(self.options.pcap, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        except OSError as error:
-            raise Failure('--pcap %s: %s' % (self.options.pcap, error.strerror))
+    def open_files(self):
+        """Channels that are copied to files which the caller has named."""
+        named = {'capture': ('--pcap', self.options.pcap),
+                 'trace': ('--trace', self.options.trace and self.options.trace[1])}
+        opened = {}
+        for channel, (option, path) in named.items():
+            if path is None:
+                continue
+            try:
+                opened[channel] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            except OSError as error:
+                raise Failure('%s %s: %s' % (option, path, error.strerror))
+        return opened
 
     @staticmethod
     def show(data):
@@ -78,8 +84,7 @@ class Run:
         at_end = b'\x04' if self.terminal.passed_on()[0] else b''
         Relay(sources[0], ends['stdin'], at_end, close_target=not at_end)
         self.outputs = [Relay(ends['stdout'], 1), Relay(ends['stderr'], 2)]
-        if self.capture_fd is not None:
-            self.outputs.append(Relay(ends['capture'], self.capture_fd))
+        self.outputs += [Relay(ends[name], fd) for name, fd in self.copies.items()]
 
     def catch_signals(self):
         for number in PASSED_ON:
@@ -129,7 +134,7 @@ class Run:
 
     def check_time(self):
         now = time.monotonic()
-        if not self.ready and now > self.began + BOOT_LIMIT_S:
+        if not self.ready and now > self.began + BOOT_LIMIT_S and not self.options.gdb:
             raise Failure('the lab did not begin within %d s' % BOOT_LIMIT_S)
         limit = self.options.timeout
         if limit and now > self.began + limit and not self.timed_out:
@@ -169,6 +174,8 @@ class Run:
         try:
             self.console = Collector(self.machine.log, self.show if self.options.verbose else None)
             self.catch_signals()
+            if self.options.gdb:
+                self.tell_debugger()
             self.send_message()
             self.start_streams()
             self.follow()
@@ -180,6 +187,11 @@ class Run:
         if self.options.verbose:
             self.show(self.log)
         return self.judge()
+
+    def tell_debugger(self):
+        print("roce-lab: the kernel waits for: gdb -p %d -ex 'tcatch exec' -ex 'handle SIGSEGV SIGALRM "
+              "SIGIO SIGUSR1 SIGUSR2 SIGCHLD SIGWINCH SIG34 nostop noprint pass' -ex continue" %
+              self.machine.pid, file=sys.stderr, flush=True)
 
     def send_message(self):
         """In a thread: it may be larger than a pipe, and the kernel may never read it."""

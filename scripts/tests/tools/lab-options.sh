@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: host
+# tier: wide
+# turns: no
+# timeout: 900
+#
+# Options of roce-lab that are seen from inside: parameters of the driver, type of service,
+# rate and seed of the wire, processors, memory, trace events; and what people want who
+# work on a kernel: its command line, a module of their own, a kernel of their own, a debugger.
+#
+# No turns: a minute of booting labs, beside the scenario lab, which has what most changes
+# would break.
+
+set -u
+cd "$(dirname "$(realpath "$0")")/../../.." || exit
+. scripts/tests/lib/lab-lib.sh
+lab_setup
+
+: "the driver"
+check "--set" off "$(as_user roce-lab run --set blocks=off -- cat /sys/module/roce_hca/parameters/blocks)"
+cat > "$home/ping-over-rdma" << 'END'
+lab b rping -s -a $(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2) -C 20 > server &
+until lab b rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done
+rping -c -a $(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2) -C 20 > client && echo good
+END
+check "--tos: rping" good "$(as_user timeout 60 roce-lab run --hosts 2 --tos 106 --pcap seen.pcap \
+	--trace rdma_cma:cm_event_handler,rdma_core:cq_poll events -- sh ./ping-over-rdma)"
+data='udp port 4791 and udp[11] != 1'	# not those of rdma_cm itself, to QP 1
+check_ok "--tos: in its packets" test "$(tcpdump -n -r "$home/seen.pcap" "$data and ip[1] & 0xfc == 104" \
+	2> /dev/null | wc -l)" -ge 40
+check "--tos: and in no other" 0 "$(tcpdump -n -r "$home/seen.pcap" "$data and ip[1] & 0xfc != 104" \
+	2> /dev/null | wc -l)"
+check_ok "--trace" grep -q 'cm_event_handler: .*ESTABLISHED' "$home/events"
+as_user roce-lab run --trace 'nonesuch:*' events -- true 2> "$work/said"
+check "--trace of no event" "125 roce-lab: --trace nonesuch:*: the kernel has no such events" \
+	"$? $(sed 's/ (.*//' "$work/said")"
+
+: "the wire"
+check "--rate: 2 ms for 1500 bytes in each direction of 6mbit" yes "$(as_user roce-lab run --hosts 2 \
+	--rate 6mbit -- ping -4 -c 3 -i 0.3 -s 1472 b | sed -n 's/.*time=\([0-9]*\).*/\1/p' | tail -n 1 |
+	awk '{ print ($1 >= 4 && $1 < 100) ? "yes" : $1 }')"
+# Once the hosts are quiet, since each packet to a port takes the next of its sequence
+lost() { # lost SEED: numbers of the pings that are answered
+	as_user roce-lab run --hosts 2 --seed "$1" -- sh -c 'sleep 3; ping -4 -c 1 b > /dev/null
+		lab set b loss 30%; ping -4 -c 40 -i 0.01 -W 1 b' |
+		sed -n 's/.*icmp_seq=\([0-9]*\).*/\1/p' | paste -sd ' '
+}
+first=$(lost 5)
+check "--seed: the same are lost" "$first" "$(lost 5)"
+check_ok "--seed: another, others" test "$first" != "$(lost 6)"
+
+: "the guest"
+check "--cpus" "3 1" "$(as_user roce-lab run --cpus 3 -- nproc) $(as_user roce-lab run --cpus 1 -- nproc)"
+check_match "--memory" '^4[0-9][0-9]$' "$(as_user roce-lab run --memory 512M -- \
+	awk '/^MemTotal/ { printf "%d", $2 / 1024 }' /proc/meminfo)"
+check "--append" 1 "$(as_user roce-lab run --append made.up=word --append loglevel=5 -- \
+	grep -c 'made.up=word loglevel=5' /proc/cmdline)"
+
+: "a module"
+kernel=$(scripts/uml/build base)
+mkdir "$work/ulp"
+cp scripts/tests/tools/lab-ulp.c "$work/ulp/"
+echo 'obj-m := lab-ulp.o' > "$work/ulp/Kbuild"
+make -s -C "$kernel" ARCH=um "M=$work/ulp" modules || fail "lab-ulp.c does not compile"
+check "--module is told of the devices" "ulp: roce0 ulp: roce1" "$(as_user roce-lab run --hosts 2 \
+	--module "$work/ulp/lab-ulp.ko" -- dmesg | sed -n 's/.*\(ulp: roce[01]\)$/\1/p' | sort | paste -sd ' ')"
+as_user roce-lab run --module /etc/passwd -- true 2> "$work/said"
+check "--module of something else" 125 $?
+
+: "a kernel of one's own"
+# As tools/lab/build --kernel leaves it
+mkdir "$work/kernel"
+cp "$kernel/linux" "$work/kernel/"
+as_user roce-lab run --kernel "$work/kernel" -- true 2> "$work/said"
+check "--kernel without modules" "125 1" "$? $(grep -c 'tools/lab/build --kernel .* builds them$' "$work/said")"
+cp -a "$work/moved here/lib/roce-lab/base" "$work/kernel/roce-lab"
+ln -sf ../linux "$work/kernel/roce-lab/linux"
+touch "$work/kernel/roce-lab/modules/roce_hca.ko"
+as_user roce-lab run --kernel "$work/kernel" -- sh -c 'echo up; ls /sys/class/infiniband; sleep 100' > "$work/out" &
+busywait 60 grep -q roce0 "$work/out"
+check "--kernel: it is that which runs" "$work/kernel/linux" \
+	"$(readlink "/proc/$(pgrep -u 54321 -f '^linux mem=' -o)/exe")"
+check "--kernel: with a device" "up roce0" "$(paste -sd ' ' "$work/out")"
+pkill -KILL -u 54321
+wait
+touch "$work/kernel/linux"
+as_user roce-lab run --kernel "$work/kernel" -- true 2> "$work/said"
+check "--kernel that is newer than they are" "125 1" "$? $(grep -c 'newer than the modules' "$work/said")"
+
+: "a debugger"
+touch "$work/kernel/roce-lab/modules/roce_hca.ko"
+as_user timeout 100 roce-lab run --kernel "$work/kernel" --gdb -- echo good > "$work/out" 2> "$work/said" &
+busywait 20 grep -q 'waits for: gdb' "$work/said" || fail "--gdb says nothing"
+sleep 2
+check "--gdb: the kernel waits" "" "$(< "$work/out")"
+gdb_words=$(sed -n 's/.*waits for: //p' "$work/said")
+eval "timeout 60 $gdb_words -ex 'break start_kernel' -ex continue -ex delete -ex continue -batch" \
+	> "$work/gdb" 2>&1 < /dev/null
+wait
+check "--gdb: and runs then" good "$(< "$work/out")"
+check "--gdb: the debugger met start_kernel" 1 "$(grep -c '^Breakpoint .* in start_kernel' "$work/gdb")"
+finish
