@@ -19,16 +19,17 @@
 #include "sw/verbs/port.h"
 #include "sw/verbs/transport.h"
 #include "sw/verbs/queue/ucontext.h"
-#include "sw/tx/doorbell.h"
+#include "sw/qp/after.h"
 #include "sw/qp/flush.h"
-#include "sw/tx/pass.h"
 #include "sw/packet/pool.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/qp.h"
-#include "sw/qp/recv_half.h"
+#include "sw/qp/turn_sched.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
+#include "sw/tx/send_sched.h"
 #include "sw/rx/recv_completion.h"
+#include "sw/rx/respond_turn.h"
 #include "sw/rx/responder.h"
 #include "sw/tx/ack_timeout.h"
 #include "sw/rx/socket.h"
@@ -97,30 +98,25 @@ static int qp_create(struct rhca_verbs_qp *base)
 	spin_lock_init(&qp->send.lock);
 	spin_lock_init(&qp->recv.lock);
 	rhca_hold_rule_reset(&qp->recv.rule);
-	rhca_pass_init(qp);
 	rhca_flush_qp_init(qp);
 	rhca_retry_init(qp);
-	rhca_recv_half_init(qp);
-	rhca_doorbell_init(qp);
+	rhca_turn_init(&qp->send.turn, qp, &rhca_send_turn_ops);
+	rhca_turn_init(&qp->recv.turn, qp, &rhca_respond_turn_ops);
 	return 0;
 }
 
 /*
- * Timers start tasklets and work, and those start timers: stop all of them
- * twice. What starts once the state is RESET does nothing.
+ * Nobody has a reference any more: what may still begin a turn is a timer. No turn, no
+ * hrtimer: so each is stopped once.
  */
 static void qp_destroy(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);
-	int round;
 
-	for (round = 0; round < 2; round++) {
-		rhca_retry_exit(qp);
-		rhca_recv_half_exit(qp);
-		rhca_doorbell_exit(qp);
-		rhca_pass_stop(qp);
-		rhca_flush_qp_stop(qp);
-	}
+	rhca_turn_exit(&qp->send.turn, &qp->send.lock);
+	rhca_turn_exit(&qp->recv.turn, &qp->recv.lock);
+	rhca_retry_exit(qp);
+	rhca_flush_qp_stop(qp);
 	spin_lock_bh(&qp->recv.lock);
 	rhca_hold_free(&qp->recv.hold);
 	spin_unlock_bh(&qp->recv.lock);
@@ -222,13 +218,14 @@ static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)
 		break;
 	case IB_QPS_RTS:
 	case IB_QPS_SQD:
-		rhca_pass_send(qp, &batch);
+		rhca_send_kick(qp, RHCA_KICK_STATE, RHCA_KICK_TAKE, &batch);
 		break;
 	default:
 		break;
 	}
 	rhca_batch_end(qp, &batch);
 }
+
 
 static const struct rhca_transport_ops transport = {
 	.qp_create	= qp_create,
@@ -237,8 +234,8 @@ static const struct rhca_transport_ops transport = {
 	.qp_prepare	= qp_prepare,
 	.qp_modify	= qp_modify,
 	.qp_entered	= qp_entered,
-	.kick_send	= rhca_pass_kick_send,
-	.kick_recv	= rhca_pass_kick_recv,
+	.kick_send	= rhca_send_posted,
+	.kick_recv	= rhca_respond_posted,
 };
 
 static const struct ib_device_ops sizes = {
@@ -303,7 +300,7 @@ int rhca_sw_init(void)
 	int ret;
 
 	rhca_pool_init();
-	rhca_doorbells_init();
+	rhca_turn_lists_init();
 	ret = rhca_flush_init(&flush_ops);
 	if (ret)
 		return ret;
@@ -326,7 +323,7 @@ void rhca_sw_exit(void)
 {
 	rhca_socket_exit();
 	rhca_holds_exit();
-	rhca_doorbells_exit();
+	rhca_turn_lists_exit();
 	rhca_pool_exit();
 	rhca_qp_table_exit();
 	rhca_odp_lanes_exit();

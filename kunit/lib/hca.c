@@ -15,7 +15,7 @@
 #include "core/registry.h"
 #include "hca.h"
 #include "sw/verbs/counters.h"
-#include "sw/tx/doorbell.h"
+#include "sw/tx/post_delay.h"
 #include "sw/rx/receive.h"
 
 static const u8 peer_mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0x0f, 0x0f };

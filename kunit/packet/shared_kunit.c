@@ -17,7 +17,7 @@
 #include "sw/qp/qp.h"
 #include "sw/qp/shared.h"
 #include "sw/rx/receive.h"
-#include "sw/tx/doorbell.h"
+#include "sw/tx/post_delay.h"
 
 #define SEND_ONLY	0x04
 #define READ_REQUEST	0x0c

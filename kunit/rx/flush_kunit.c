@@ -250,21 +250,19 @@ static void grow_region(struct bench *b, u64 bytes)
 
 static void large_region_is_written_back_in_portions(struct kunit *test)
 {
-	struct tasklet_struct *later;
 	struct page **pages;
 	struct rhca_mem *mem;
 	struct bench b;
 	int tries;
 
 	setup(&b, test, &open_qp, WRITABLE | BOTH);
-	later = &to_sw_qp(ibqp_to_verbs(b.qp))->recv.task;
 	mem = &container_of(b.hca->mr, struct rhca_mr, ibmr)->mem;
 	pages = mem->pages;
 	grow_region(&b, SEVERAL_PORTIONS);
-	tasklet_disable(later);
+	local_bh_disable();	/* and no tasklet goes on */
 	ask(&b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
-	tasklet_enable(later);
+	local_bh_enable();
 	for (tries = 0; tries < MAX_TRIES && !test_num_sent(b.hca); tries++)
 		usleep_range(1000, 2000);
 	expect_done(test, &b, 0);
@@ -295,7 +293,6 @@ static void write_atomically(struct bench *b, int psn)
 /* A commit record must not be there before what it vouches for */
 static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 {
-	struct tasklet_struct *later;
 	struct page **pages;
 	struct rhca_mem *mem;
 	struct bench b;
@@ -303,18 +300,17 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 	int tries;
 
 	setup(&b, test, &open_qp, WRITABLE | BOTH);
-	later = &to_sw_qp(ibqp_to_verbs(b.qp))->recv.task;
 	mem = &container_of(b.hca->mr, struct rhca_mr, ibmr)->mem;
 	pages = mem->pages;
 	word = (u64 *)b.hca->buffer;
 	memset(word, 0xa5, sizeof(*word));
 	grow_region(&b, SEVERAL_PORTIONS);
-	tasklet_disable(later);
+	local_bh_disable();	/* and no tasklet goes on */
 	ask(&b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
 	write_atomically(&b, 1);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
 	KUNIT_EXPECT_EQ(test, *word, 0xa5a5a5a5a5a5a5a5);
-	tasklet_enable(later);
+	local_bh_enable();
 	for (tries = 0; tries < MAX_TRIES && test_num_sent(b.hca) < 2; tries++)
 		usleep_range(1000, 2000);
 	expect_done(test, &b, 0);

@@ -13,6 +13,7 @@
 #include "sw/verbs/queue/cq.h"
 #include "sw/rx/answer.h"
 #include "sw/qp/qp.h"
+#include "sw/rx/respond_turn.h"
 #include "sw/rx/responder.h"
 
 #define FIRST_PSN	7

@@ -16,6 +16,8 @@
 #include "sw/backend.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/flush.h"
+#include "sw/qp/after.h"
+#include "sw/qp/turn_sched.h"
 #include "sw/rx/recv_completion.h"
 #include "sw/rx/responder.h"
 #include "wire/psn.h"
@@ -1031,10 +1033,11 @@ static void pause_answers(struct bench *b, bool held)
 
 	local_bh_disable();
 	spin_lock(&recv->lock);
-	recv->paused = held;
+	atomic_set(&recv->turn.word, held ?
+		   rhca_turn_pause_for(0, RHCA_PAUSE_LOCAL_FULL).word : 0);
 	spin_unlock(&recv->lock);
 	if (!held)
-		tasklet_schedule(&recv->task);
+		rhca_turn_start(&recv->turn, RHCA_KICK_RESUME, RHCA_KICK_QUEUE);
 	local_bh_enable();
 }
 

@@ -11,7 +11,7 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/qp/qp.h"
-#include "sw/tx/doorbell.h"
+#include "sw/tx/post_delay.h"
 
 #define SEND_ONLY	0x04
 

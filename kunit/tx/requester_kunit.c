@@ -9,12 +9,13 @@
 #include "sw/verbs/qp/qp.h"
 #include "lib/hca.h"
 #include "sw/backend.h"
-#include "sw/tx/doorbell.h"
-#include "sw/qp/flush.h"
-#include "sw/tx/pass.h"
+#include "sw/tx/post_delay.h"
 #include "sw/qp/qp.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/segment.h"
+#include "sw/tx/send_sched.h"
+#include "sw/qp/after.h"
+#include "sw/qp/turn_sched.h"
 
 #define MTU		TEST_MTU_BYTES
 #define FIRST_PSN	0xfffffe	/* the third packet is behind the wrap */
@@ -416,32 +417,6 @@ static void window_bounds_what_is_in_flight(struct kunit *test)
 
 #define LONG_BYTES	(40U << 10)
 
-/* Who takes acknowledgements has none of the poster's copying to do */
-static void long_request_is_left_to_the_processor_that_posts(struct kunit *test)
-{
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
-	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
-	struct rhca_batch batch = {};
-
-	set_bit(RHCA_WAITS_FOR_RUN, &sw_qp->doorbell.flags);
-	sw_qp->doorbell.cpu = -1;
-	post(hca, qp, IB_WR_RDMA_WRITE, MTU);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
-	post(hca, qp, IB_WR_RDMA_WRITE, LONG_BYTES);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
-	clear_bit(RHCA_WAITS_FOR_RUN, &sw_qp->doorbell.flags);
-
-	/* Who holds the lock leaves it to who waits for it */
-	set_bit(RHCA_SENDER_WAITS, &sw_qp->doorbell.flags);
-	rhca_pass_send(sw_qp, &batch);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
-	clear_bit(RHCA_SENDER_WAITS, &sw_qp->doorbell.flags);
-	rhca_pass_send(sw_qp, &batch);
-	rhca_batch_end(sw_qp, &batch);
-	KUNIT_EXPECT_GT(test, test_num_sent(hca), 1);
-}
-
 static void requester_of_another_state_is_silent(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
@@ -577,6 +552,38 @@ static void answer(struct test_hca *hca, struct ib_qp *qp, u32 psn, u8 syndrome,
 	};
 
 	test_receive(hca, &p);
+}
+
+/* Who takes acknowledgements has none of the poster's copying to do */
+static void long_request_is_left_to_the_processor_that_posts(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_turn *turn = &to_sw_qp(ibqp_to_verbs(qp))->send.turn;
+
+	post(hca, qp, IB_WR_RDMA_WRITE, MTU);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+
+	/* Another processor is going to look at the queue */
+	local_bh_disable();
+	atomic_set(&turn->word, RHCA_TURN_RUNNING);
+	post(hca, qp, IB_WR_RDMA_WRITE, LONG_BYTES);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	KUNIT_EXPECT_EQ(test, (u32)atomic_read(&turn->word),
+			RHCA_TURN_RUNNING | RHCA_TURN_KICK(RHCA_KICK_POST));
+
+	/* And so does the tasklet of another one */
+	turn->cpu = -1;
+	atomic_set(&turn->word, RHCA_TURN_QUEUED | RHCA_TURN_LISTED);
+	answer(hca, qp, FIRST_PSN, 0x1f, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+
+	/* This processor may as well begin */
+	turn->cpu = raw_smp_processor_id();
+	answer(hca, qp, FIRST_PSN, 0x1f, 1);
+	KUNIT_EXPECT_GT(test, test_num_sent(hca), 1);
+	atomic_andnot(RHCA_TURN_LISTED, &turn->word);
+	local_bh_enable();
 }
 
 static void acknowledgement_completes_what_it_covers(struct kunit *test)
@@ -904,7 +911,7 @@ static void congested_queue_has_taken_the_packet(struct kunit *test)
 
 	test_set_queue(hca, NET_XMIT_CN);
 	post(hca, qp, IB_WR_RDMA_WRITE, 3 * MTU);
-	KUNIT_EXPECT_FALSE(test, to_sw_qp(ibqp_to_verbs(qp))->send.paused);
+	KUNIT_EXPECT_FALSE(test, to_sw_qp(ibqp_to_verbs(qp))->send.pause);
 	for (i = 0; i < 3; i++) {
 		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
 		KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + i) & 0xffffff);
@@ -1079,12 +1086,12 @@ static void receiver_not_ready_is_heard_while_the_queue_is_full(struct kunit *te
 	local_bh_disable();
 	spin_lock(&sw_qp->send.lock);
 	rhca_requester_rewind(sw_qp, (FIRST_PSN + 2) & 0xffffff);
-	sw_qp->send.paused = true;
+	rhca_pause_send(sw_qp, RHCA_PAUSE_LOCAL_FULL, NSEC_PER_SEC);
 	spin_unlock(&sw_qp->send.lock);
 	local_bh_enable();
 	answer(hca, qp, FIRST_PSN, 0x20, 0);
 	KUNIT_EXPECT_EQ(test, sw_qp->send.next_psn, FIRST_PSN);
-	KUNIT_EXPECT_TRUE(test, sw_qp->send.paused);
+	KUNIT_EXPECT_EQ(test, sw_qp->send.pause, RHCA_PAUSE_RNR);
 }
 
 struct opcode_case {

@@ -51,7 +51,6 @@ allowed_includes() {
 	sed 's/[ \t]*#.*//; /^$/d' << 'END'
 core/port/port_pkeys.c core/offer.h		# lifecycle/slot_apply: told of partitions by a pointer
 lifecycle/link.c control/addresses.h		# main.c starts the notifiers of control/
-sw/tx/pass.c sw/rx/responder.h			# tx/send_sched: a turn for responses
 END
 }
 
@@ -138,8 +137,8 @@ sw/verbs/memory: mem odp odp_range odp_ranges
 sw/verbs/queue: ring ucontext
 # a request that fails a check is answered, and an answer that fails ends the connection
 sw/rx: answer responder
-# the requester leaves packets to a timer, or to who sends next; both call it again
-sw/tx: ack_timeout doorbell requester segment
+# a turn starts the ACK timer, which begins a turn when it fires
+sw/tx: ack_timeout requester segment send_sched
 END
 }
 

@@ -142,7 +142,7 @@ void rhca_pool_give_up(void)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pool_give_up);
 
-/* Not by an initializer, see rhca_doorbells_init(): where locks are checked they have names */
+/* Not by an initializer, see rhca_turn_lists_init(): where locks are checked they have names */
 void rhca_pool_init(void)
 {
 	int cpu;

@@ -1,39 +1,85 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that a pass through a QP has left to be raised without its locks.
+ * After a QP's lock has been released: the other half is flushed if the QP has failed,
+ * and events are raised.
  */
 #include <rhca/compat.h>
 
 #include "sw/qp/after.h"
-
-static void raise_events(struct rhca_sw_qp *qp, u32 events)
-{
-	unsigned long left = events;
-	int type;
-
-	for_each_set_bit(type, &left, BITS_PER_TYPE(events))
-		rhca_qp_event(&qp->base.core, type);
-}
+#include "sw/qp/flush.h"
+#include "sw/qp/raise.h"
+#include "sw/qp/turn_sched.h"
 
 /**
- * rhca_batch_raise - Raise the events of completions, of an SRQ and of the QP
+ * rhca_batch_end - Do what a batch left: flush the other half, raise events
  * @qp: the QP
- * @batch: what was collected
+ * @batch: what was collected; what the flush adds is added
  *
  * Context: any but hardirq; none of the QP's locks held.
  */
-void rhca_batch_raise(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
+void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	if (batch->raise_send || batch->raise_recv) {
-		local_bh_disable();
-		if (batch->raise_send)
-			rhca_cq_raise(rhca_send_cq(&qp->base));
-		if (batch->raise_recv)
-			rhca_cq_raise(rhca_recv_cq(&qp->base));
-		local_bh_enable();
+	rhca_flush_rest(qp, batch);
+	rhca_batch_raise(qp, batch);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_batch_end);
+
+/* --- in a verb ---------------------------------------------------------------- */
+
+static void take_deferred(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	unsigned long deferred;
+
+	if (!READ_ONCE(qp->deferred) && !atomic_read(&qp->deferred_events))
+		return;
+	deferred = xchg(&qp->deferred, 0);
+	batch->raise_send |= !!(deferred & BIT(RHCA_RAISE_SEND));
+	batch->raise_recv |= !!(deferred & BIT(RHCA_RAISE_RECV));
+	batch->srq_limit |= !!(deferred & BIT(RHCA_RAISE_SRQ_LIMIT));
+	batch->events |= atomic_xchg(&qp->deferred_events, 0);
+	if (deferred & BIT(RHCA_FLUSH_MORE)) {
+		batch->flush_send = true;
+		batch->flush_recv = true;
 	}
+}
+
+/**
+ * rhca_batch_end_deferred - rhca_batch_end(), and what a verb has left to a tasklet
+ * @qp: the QP
+ * @batch: what was collected
+ */
+void rhca_batch_end_deferred(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	take_deferred(qp, batch);
+	rhca_batch_end(qp, batch);
+}
+
+static void defer_events(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
+{
+	if (batch->raise_send)
+		set_bit(RHCA_RAISE_SEND, &qp->deferred);
+	if (batch->raise_recv)
+		set_bit(RHCA_RAISE_RECV, &qp->deferred);
 	if (batch->srq_limit)
-		rhca_srq_limit_event(qp->base.srq);
-	if (batch->events)
-		raise_events(qp, batch->events);
+		set_bit(RHCA_RAISE_SRQ_LIMIT, &qp->deferred);
+	atomic_or(batch->events, &qp->deferred_events);
+	rhca_turn_call_tasklet(&qp->send.turn);
+}
+
+/**
+ * rhca_batch_end_in_verb - rhca_batch_end() for a verb
+ * @qp: the QP
+ * @batch: what was collected
+ *
+ * A kernel user may hold locks while it posts that its completion or event handler
+ * takes as well, and a handler that posts would come back here: leave it to softirq.
+ */
+void rhca_batch_end_in_verb(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	rhca_flush_rest(qp, batch);
+	if (qp->base.core.is_user)
+		rhca_batch_raise(qp, batch);
+	else if (batch->raise_send || batch->raise_recv || batch->srq_limit ||
+		 batch->events)
+		defer_events(qp, batch);
 }

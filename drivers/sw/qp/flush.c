@@ -12,7 +12,8 @@
 #include <rhca/compat.h>
 
 #include "sw/qp/flush.h"
-#include "sw/qp/after.h"
+#include "sw/qp/raise.h"
+#include "sw/qp/turn_sched.h"
 
 /*
  * One QP at a time each: they do not take more than two CPUs from others. The second
@@ -53,8 +54,8 @@ static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
 	if (!qp->base.core.is_user) {
 		if (batch->flush_more) {
-			tasklet_schedule(&qp->send.task);
-			tasklet_schedule(&qp->recv.task);
+			set_bit(RHCA_FLUSH_MORE, &qp->deferred);
+			rhca_turn_call_tasklet(&qp->send.turn);
 		}
 		return;
 	}
@@ -66,9 +67,9 @@ static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 }
 
 /**
- * rhca_flush_rest - Flush the half that a pass has not held
+ * rhca_flush_rest - Flush the half that whoever ends has not held
  * @qp: the QP
- * @batch: what the pass has left; what the flush finds to be raised is added
+ * @batch: what has been left; what the flush finds to be raised is added
  *
  * Context: any but hardirq; none of the QP's locks held.
  */
@@ -81,20 +82,6 @@ void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (batch->flush_more || batch->flush_send || batch->flush_recv)
 		flush_later(qp, batch);
 }
-
-/**
- * rhca_batch_end - Do what a batch left: flush the other half, raise events
- * @qp: the QP
- * @batch: what was collected; what the flush adds is added
- *
- * Context: any but hardirq; none of the QP's locks held.
- */
-void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch)
-{
-	rhca_flush_rest(qp, batch);
-	rhca_batch_raise(qp, batch);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_batch_end);
 
 /* --- work ------------------------------------------------------------------- */
 

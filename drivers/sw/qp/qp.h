@@ -23,6 +23,7 @@
 #include "sw/qp/cwnd.h"
 #include "sw/qp/hold_rule.h"
 #include "sw/qp/rtt.h"
+#include "sw/qp/turn.h"
 
 /* Acknowledgements are asked for at least this often, so the window moves */
 #define RHCA_ACK_INTERVAL	32
@@ -65,12 +66,33 @@
  * each READ, atomic and FLUSH does: the response is its acknowledgement.
  */
 
-#define RHCA_NOT_SHARED		0
-#define RHCA_SHARED		1
-#define RHCA_SHARED_MORE	2
+struct rhca_sw_qp;
+struct rhca_turn_ops;
+
+/**
+ * struct rhca_turn - Who sends for one half of a QP, see turn.h
+ * @timer: ends pauses
+ * @not_before: of a pause but a post delay's: when it ends, in ns of the monotonic
+ *	clock; written with the half's lock held
+ * @qp: the QP
+ * @ops: the kind of half
+ * @listed: in the list of @cpu, with a reference to the QP
+ * @cpu: in whose list it was put last
+ * @word: state, reason of a pause, kicks
+ */
+struct rhca_turn {
+	struct hrtimer timer;
+	u64 not_before;
+	struct rhca_sw_qp *qp;
+	const struct rhca_turn_ops *ops;
+	struct llist_node listed;
+	int cpu;
+	atomic_t word;			/* beside the half's lock */
+};
 
 /**
  * struct rhca_requester - Send queue side, and the responses to it
+ * @turn: who sends
  * @lock: protects all of this, and sq.head and the slots of the send queue
  * @posted_end: index behind the requests that are known to be posted. A slot is used
  *	again and again: what it says is about the request at an index only before this
@@ -84,21 +106,18 @@
  * @ssn: send sequence number of the newest numbered request
  * @limit_ssn: requests up to this have a receive buffer at the peer
  * @probe_ssn: request beyond @limit_ssn whose first packet was acknowledged
- * @shared: RHCA_SHARED when its only packet under way waits in a block that other QPs
- *	share, and nothing may overtake it: nothing else is sent until that has left.
- *	RHCA_SHARED_MORE when something wanted to be. Only who sends the block ends
- *	this, without @lock, whatever becomes of the QP
  * @ask: the next packet must ask for one
  * @may_transmit: new requests may be begun: the QP's state as this pass began
  * @limited: the peer counts its receive buffers
  * @retries_left: sequence errors and timeouts until the QP gives up
  * @rnr_retries_left: receiver-not-ready answers until it gives up
  * @fault_ns: last pause for a page that has not come yet, or 0
- * @paused: nothing is sent until @resume_timer fires
- * @refused: the local queue has not taken what was sent last. It is sent again, and
- *	@deadline is the first try's: the queue may never take it
+ * @pause: enum rhca_pause: nothing is sent before turn.not_before, whoever owns the
+ *	turn. LOCAL_FULL: the local queue has not taken what was sent last. RC sends it
+ *	again, and @deadline is the first try's: the queue may never take it
  * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
- * @shared_refused: the local queue has not taken it; the block's, as @shared_next
+ * @shared_refused: the local queue has not taken the block with its only packet; the
+ *	block's, as @shared_next, while the turn is LENT
  * @drain_told: the SQ-drained event of this SQD has been raised
  * @udp_sport: of all packets until everything is acknowledged, since a packet was in a
  *	block that other QPs share; 0: the path's
@@ -111,11 +130,10 @@
  * @deadline: when the oldest packet is sent again, in jiffies
  * @expires: when that takes a retry, which is what the verbs know as timeout
  * @ack_timer: looks at @deadline
- * @resume_timer: receiver not ready, or the local queue was full
- * @task: sends where a caller may not
  */
 struct rhca_requester {
-	spinlock_t lock;		/* protects all of this */
+	struct rhca_turn turn;
+	spinlock_t lock;		/* protects all of this but @turn */
 	u32 posted_end;
 	u32 next;
 	u32 next_offset;
@@ -127,15 +145,13 @@ struct rhca_requester {
 	u32 ssn;
 	u32 limit_ssn;
 	u32 probe_ssn;
-	u32 shared;
 	bool ask;
 	bool may_transmit;
 	bool limited;
 	u8 retries_left;
 	u8 rnr_retries_left;
 	u32 fault_ns;
-	bool paused;
-	bool refused;
+	u8 pause;
 	bool repeating;
 	bool shared_refused;
 	bool drain_told;
@@ -149,8 +165,6 @@ struct rhca_requester {
 	unsigned long deadline;
 	unsigned long expires;
 	struct timer_list ack_timer;
-	struct hrtimer resume_timer;
-	struct tasklet_struct task;
 };
 
 /**
@@ -187,6 +201,7 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
 
 /**
  * struct rhca_responder - Receive queue side
+ * @turn: who sends responses to READs, atomics and FLUSHes, and what waits behind them
  * @lock: protects all of this, and the consumer side of the receive queue
  * @expected_psn: of the next request packet
  * @msn: messages completed, 24 bits
@@ -209,7 +224,7 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @invalidating: a SEND has taken @invalid_key away, but packets still use its
  *	memory. Its completion waits, and so does everything behind it
  * @fault_ns: last pause for a page that has not come yet, or 0
- * @paused: no response is sent until @resume_timer fires
+ * @pause: enum rhca_pause that the turn ends with
  * @received: payload bytes of the message so far
  * @write_rkey: RDMA WRITE: key
  * @write_va: RDMA WRITE: address of the next byte
@@ -224,11 +239,10 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @late_wc: the completion that waits
  * @late_solicited: its SEND asked for an event
  * @late_missed: a request has been dropped meanwhile
- * @resume_timer: the local queue was full, or memory was busy
- * @task: goes on where a pass used its budget; flushes
  */
 struct rhca_responder {
-	spinlock_t lock;		/* protects all of this */
+	struct rhca_turn turn;
+	spinlock_t lock;		/* protects all of this but @turn */
 	u32 expected_psn;
 	u32 msn;
 	u8 message_opcode;
@@ -248,7 +262,7 @@ struct rhca_responder {
 	bool srq_limit_reached;
 	bool invalidating;
 	u32 fault_ns;
-	bool paused;
+	u8 pause;
 	u32 received;
 	u32 write_rkey;
 	u64 write_va;
@@ -262,53 +276,32 @@ struct rhca_responder {
 	struct ib_wc late_wc;
 	bool late_solicited;
 	bool late_missed;
-	struct hrtimer resume_timer;
-	struct tasklet_struct task;
-};
-
-/* Bits of struct rhca_doorbell.flags */
-#define RHCA_TIMER_WILL_SEND	0	/* the QP's doorbell_timer */
-#define RHCA_WAITS_FOR_RUN	1	/* in the list of a processor */
-#define RHCA_SENDER_WAITS	2	/* for send.lock, to send */
-
-/**
- * struct rhca_doorbell - When a QP's doorbell was rung
- * @rung_at: of a process's QP: the last time, in ns of the monotonic clock
- * @flags: see RHCA_TIMER_WILL_SEND
- * @waits: of a kernel user's QP: in the list of a processor
- * @cpu: that processor
- */
-struct rhca_doorbell {
-	u64 rung_at;
-	unsigned long flags;
-	struct llist_node waits;
-	int cpu;
 };
 
 /* Bits of @deferred */
 #define RHCA_RAISE_SEND		0
 #define RHCA_RAISE_RECV		1
 #define RHCA_RAISE_SRQ_LIMIT	2
+#define RHCA_FLUSH_MORE		3
 
 /**
  * struct rhca_sw_qp - QP of the software HCA
  * @base: the core's part
- * @doorbell: when the send queue's was rung
+ * @posted_at: of a process's QP: when it posted last, in ns of the monotonic clock
  * @mtu_bytes: path MTU
  * @send: requester
  * @recv: responder
- * @deferred: events that a verb left to @send.task, see RHCA_RAISE_*
+ * @deferred: what is left to a tasklet, see RHCA_RAISE_*
  * @deferred_events: BIT(enum ib_event_type) of the QP's, likewise
  * @flush_first: flushes what is left of the queues of a process's QP in ERR
  * @flush_again: flushes what the process posts to them afterwards
  * @flush_credit: requests that may be flushed without a pause: those that can
  *	have been posted before the QP went to ERR
  * @flush_delay: until @flush_again looks again, in jiffies
- * @doorbell_timer: of a process's QP: sends what waits
  */
 struct rhca_sw_qp {
 	struct rhca_verbs_qp base;
-	struct rhca_doorbell doorbell;
+	u64 posted_at;
 	u32 mtu_bytes;
 	struct rhca_requester send;
 	struct rhca_responder recv;
@@ -318,7 +311,6 @@ struct rhca_sw_qp {
 	struct delayed_work flush_again;
 	atomic_t flush_credit;
 	unsigned long flush_delay;
-	struct hrtimer doorbell_timer;
 };
 
 static inline struct rhca_sw_qp *to_sw_qp(struct rhca_verbs_qp *qp)
@@ -344,11 +336,11 @@ static inline void rhca_prefetch_qp(const struct rhca_verbs_qp *base,
 	prefetch(&base->attr);
 	if (for_requester) {
 		prefetchw(&base->sq.head);
-		rhca_prefetch_half(&qp->send);
+		rhca_prefetch_half(&qp->send.turn.word);
 	} else {
 		prefetch(&base->core.ibqp);
 		prefetch(&base->rq.ring);
-		rhca_prefetch_half(&qp->recv);
+		rhca_prefetch_half(&qp->recv.turn.word);
 	}
 }
 

@@ -5,12 +5,26 @@
 #ifndef RHCA_SW_QP_RECV_HALF_H
 #define RHCA_SW_QP_RECV_HALF_H
 
+#include <linux/ktime.h>
+
 #include "sw/qp/qp.h"
 #include "sw/verbs/memory/mw.h"
 
-void rhca_recv_half_init(struct rhca_sw_qp *qp);
-void rhca_recv_half_exit(struct rhca_sw_qp *qp);
-void rhca_pause_recv(struct rhca_sw_qp *qp, u64 delay_ns);
+/**
+ * rhca_pause_recv - Send no responses for a while: the turn ends with it
+ * @qp: the QP; the caller owns the turn of its responder
+ * @pause: why
+ * @delay_ns: how long
+ *
+ * Context: recv.lock held.
+ */
+static inline void rhca_pause_recv(struct rhca_sw_qp *qp, enum rhca_pause pause,
+				   u64 delay_ns)
+{
+	lockdep_assert_held(&qp->recv.lock);
+	qp->recv.pause = pause;
+	WRITE_ONCE(qp->recv.turn.not_before, ktime_get_ns() + delay_ns);
+}
 
 /*
  * The memory of a peer's key, if this QP may use the range; recv.held of this pass.

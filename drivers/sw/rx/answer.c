@@ -252,6 +252,15 @@ static bool abort_read(struct rhca_sw_qp *qp, struct rhca_resource *res,
 	return false;
 }
 
+static void pause_for(struct rhca_sw_qp *qp, int error)
+{
+	if (error == -ENOMEM)
+		rhca_pause_recv(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
+	else
+		rhca_pause_recv(qp, RHCA_PAUSE_PAGE_FAULT,
+				rhca_fault_pause(&qp->recv.fault_ns));
+}
+
 /* Responses to one request, or some of them; false when no more can follow now */
 static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			  u32 *budget, struct rhca_batch *batch)
@@ -265,8 +274,7 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	while (!rhca_psn_before(res->last_psn, res->next_psn) && *budget) {
 		ret = build_response(qp, res, tx, &packet);
 		if (ret == -ENOMEM || ret == -EINPROGRESS) {
-			rhca_pause_recv(qp, ret == -ENOMEM ? RHCA_QUEUE_FULL_NS :
-					rhca_fault_pause(&recv->fault_ns));
+			pause_for(qp, ret);
 			return false;
 		}
 		if (ret == -EAGAIN) {	/* the rest in another pass */
@@ -364,11 +372,11 @@ static bool ack_is_late(struct rhca_responder *recv)
 }
 
 /*
- * Responses of the resources. Those of several requests leave together; what does not
- * fit into one pass is left to the tasklet. False when some are still due.
+ * Responses of the resources. Those of several requests leave together. False when some
+ * are still due; @more: since the budget of a turn has been used.
  */
 static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
-			   struct rhca_batch *batch)
+			   struct rhca_batch *batch, bool *more)
 {
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_tx_list tx __uninitialized;
@@ -381,13 +389,11 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 	rhca_tx_list_send(&tx);
 	if (tx.refused) {
 		rhca_answer_go_back(recv, tx.refused_psn);
-		rhca_pause_recv(qp, RHCA_QUEUE_FULL_NS);
+		pause_for(qp, -ENOMEM);
 	}
-	if (recv->sending_resource == recv->newest_resource)
-		return true;
-	if (!budget)
-		tasklet_schedule(&recv->task);
-	return false;
+	batch->sent += RHCA_SEND_BUDGET - budget;
+	*more = !budget;
+	return recv->sending_resource == recv->newest_resource;
 }
 
 /**
@@ -396,17 +402,20 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
  * @path: its path
  * @batch: collects events
  *
- * Context: recv.lock held, bottom halves off, RCU read side.
+ * Context: recv.lock held, bottom halves off, RCU read side. Where responses of
+ * resources are due, the caller owns the turn.
+ * Return: true when some are still due since the budget of a turn has been used.
  */
-void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
+bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			 struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
+	bool more = false;
 
 	lockdep_assert_held(&qp->recv.lock);
 	if (recv->sending_resource != recv->newest_resource) {
-		if (!send_resources(qp, path, batch))
-			return;
+		if (!send_resources(qp, path, batch, &more))
+			return more;
 		if (ack_is_late(recv))
 			recv->answer_waits = false;
 	}
@@ -417,6 +426,7 @@ void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 		if (recv->fatal)
 			rhca_responder_fail(qp, batch);
 	}
+	return false;
 }
 
 /* --- duplicates ----------------------------------------------------------- */

@@ -16,7 +16,7 @@ u8 rhca_credit_code(u32 requests);
 u8 rhca_ack_syndrome(struct rhca_sw_qp *qp);
 void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		    u8 syndrome, u32 psn, struct rhca_shared_block *shared);
-void rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
+bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			 struct rhca_batch *batch);
 void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn);
 void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp);

@@ -12,6 +12,7 @@
 #include "sw/tx/send_completion.h"
 #include "sw/tx/ack_timeout.h"
 #include "sw/tx/send_half.h"
+#include "sw/tx/send_sched.h"
 #include "wire/psn.h"
 
 /* 9.7.5.2.8, table 45: microseconds */
@@ -86,7 +87,7 @@ static void repeat_later(struct rhca_sw_qp *qp)
 	send->retries_left = qp->base.attr.retry_cnt;
 	send->repeating = true;
 	rhca_requester_rewind(qp, send->oldest_unacked_psn);
-	rhca_pause_send(qp, RHCA_PAGE_FAULT_NS);
+	rhca_pause_send(qp, RHCA_PAUSE_PAGE_FAULT, RHCA_PAGE_FAULT_NS);
 }
 
 /*
@@ -177,7 +178,7 @@ static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		repeat_read(qp);
 		return;
 	}
-	if (send->paused && send->next_psn == rx->psn)
+	if (send->pause && send->next_psn == rx->psn)
 		return;		/* a second NAK for packets of the same burst */
 	rhca_qp_count(&qp->base, RHCA_RNR_NAK_RETRY_ERR);
 	if (!send->rnr_retries_left) {
@@ -187,7 +188,8 @@ static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	if (send->rnr_retries_left != RHCA_RETRY_FOREVER)
 		send->rnr_retries_left--;
 	rhca_requester_rewind(qp, rx->psn);
-	rhca_pause_send(qp, rhca_rnr_delay_us(code) * (u64)NSEC_PER_USEC);
+	rhca_pause_send(qp, RHCA_PAUSE_RNR,
+			rhca_rnr_delay_us(code) * (u64)NSEC_PER_USEC);
 }
 
 static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,

@@ -10,12 +10,13 @@
 #include "core/device.h"
 #include "core/mcast.h"
 #include "sw/rx/completer.h"
-#include "sw/qp/flush.h"
 #include "sw/rx/early_copy.h"
 #include "sw/qp/qp.h"
 #include "sw/rx/receive.h"
-#include "sw/tx/requester.h"
+#include "sw/tx/send_sched.h"
+#include "sw/qp/after.h"
 #include "sw/rx/recv_completion.h"
+#include "sw/rx/respond_turn.h"
 #include "sw/rx/responder.h"
 #include "sw/rx/rx_batch.h"
 #include "sw/verbs/qp/mcast.h"
@@ -137,7 +138,7 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 		spin_lock(&qp->send.lock);
 		if (passes_locked_checks(qp, rx, NULL)) {
 			rhca_completer_receive(qp, rx, &batch);
-			rhca_requester_send(qp, &batch);
+			rhca_send_kick_locked(qp, RHCA_KICK_ACK, &batch);
 		}
 		rhca_mem_release(&qp->send.held);
 		spin_unlock(&qp->send.lock);
@@ -324,7 +325,7 @@ static void take_responses(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk,
 		if (passes_locked_checks(qp, &walk->rx, walk))
 			rhca_completer_receive(qp, &walk->rx, batch);
 	} while (next_of_half(walk, &qp->base));
-	rhca_requester_send(qp, batch);
+	rhca_send_kick_locked(qp, RHCA_KICK_ACK, batch);
 	spin_unlock(&qp->send.lock);
 }
 

@@ -84,7 +84,6 @@ static void complete_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	recv->late_wc = wc;
 	recv->late_solicited = solicited;
 	recv->late_missed = false;
-	rhca_pause_recv(qp, RHCA_MEM_BUSY_NS);
 }
 
 static void finish_message(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
@@ -439,61 +438,41 @@ void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 /* --- answers ------------------------------------------------------------------ */
 
-/*
- * A SEND with Invalidate completes when nothing uses the memory any more, 10.6.5.
- * What came meanwhile was held, or dropped, and then the peer is told to repeat it.
+/**
+ * rhca_responder_invalidate - Complete the SEND with Invalidate that waits
+ * @qp: the QP; recv.invalidating
+ * @batch: collects events
+ *
+ * It completes when nothing uses the memory any more, 10.6.5. What came meanwhile was
+ * held, or dropped, and then the peer is told to repeat it.
+ *
+ * Context: recv.lock held by the owner of the turn.
+ * Return: false when something still uses it: the turn ends with a pause.
  */
-static bool finish_invalidation(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
 
+	lockdep_assert_held(&recv->lock);
 	rhca_mem_release(&recv->held);	/* not to be waited for */
 	if (!rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
-		rhca_pause_recv(qp, RHCA_MEM_BUSY_NS);
+		rhca_pause_recv(qp, RHCA_PAUSE_MEM_BUSY, RHCA_MEM_BUSY_NS);
 		return false;
 	}
 	recv->invalidating = false;
 	rhca_responder_complete(qp, &recv->late_wc, recv->late_solicited, batch);
 	drain(qp, batch);
 	note_srq_limit(qp, batch);
-	if (recv->invalidating)		/* by what was held */
+	if (recv->invalidating) {	/* by what was held */
+		rhca_pause_recv(qp, RHCA_PAUSE_MEM_BUSY, RHCA_MEM_BUSY_NS);
 		return false;
+	}
 	if (!recv->fatal && !recv->rule.not_ready &&
 	    (recv->late_missed || rhca_hold_num(recv->hold)) &&
 	    rhca_hold_rule_asks(&recv->rule, recv->expected_psn))
 		ask_for_missing(qp);
 	return true;
 }
-
-static void answer(struct rhca_sw_qp *qp, struct rhca_batch *batch)
-{
-	struct rhca_path *path = rcu_dereference(qp->base.path);
-
-	if (qp->recv.invalidating && !finish_invalidation(qp, batch))
-		return;
-	if (path)
-		rhca_send_responses(qp, path, batch);
-}
-
-/**
- * rhca_responder_continue - Send the answers that are due
- * @qp: the QP
- * @batch: collects events
- *
- * Context: recv.lock held, bottom halves off, RCU read side.
- */
-void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
-{
-	lockdep_assert_held(&qp->recv.lock);
-	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV))
-		rhca_responder_flush(qp, batch);
-	else if (!qp->recv.paused && rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE))
-		answer(qp, batch);
-	if (batch->shared)
-		rhca_shared_keep(batch->shared, &qp->recv.held);
-	rhca_mem_release(&qp->recv.held);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_responder_continue);
 
 /* What has been answered may be asked for again: it moves along */
 static struct rhca_resource *move_resources(struct rhca_responder *recv,
@@ -564,7 +543,6 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->have_wqe = false;
 	recv->received = 0;
 	recv->invalidating = false;
-	recv->paused = false;
 	recv->backoff = (struct rhca_block_backoff){};
 	memset(recv->resources, 0,
 	       recv->num_resources * sizeof(*recv->resources));

@@ -13,9 +13,10 @@
 #include <linux/jiffies.h>
 #include <rhca/compat.h>
 
-#include "sw/qp/flush.h"
+#include "sw/qp/after.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
+#include "sw/tx/send_sched.h"
 #include "sw/tx/ack_timeout.h"
 #include "wire/psn.h"
 
@@ -38,7 +39,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_ack_timeout);
 
 static bool waits_for_answer(const struct rhca_requester *send)
 {
-	return send->next_psn != send->oldest_unacked_psn || send->refused;
+	return send->next_psn != send->oldest_unacked_psn ||
+	       send->pause == RHCA_PAUSE_LOCAL_FULL;
 }
 
 /* 9.7.6.1.3 lets the interval be up to four times what was asked for */
@@ -105,7 +107,7 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 	    !READ_ONCE(qp->base.attr.timeout) || !waits_for_answer(send) ||
 	    timer_pending(&send->ack_timer))
 		return;
-	if (!send->refused)
+	if (send->pause != RHCA_PAUSE_LOCAL_FULL)
 		rhca_restart_ack_timer(qp);
 	mod_timer(&send->ack_timer, send->deadline);
 }
@@ -118,7 +120,7 @@ static void repeat_oldest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	rhca_block_lost(&send->backoff);
 	rhca_cwnd_timed_out(&send->cwnd, send->newest_psn);
 	rhca_requester_rewind(qp, send->oldest_unacked_psn);
-	rhca_requester_send(qp, batch);
+	rhca_send_kick_locked(qp, RHCA_KICK_TIMEOUT, batch);
 }
 
 /* Most of the times that fit into the longest timeout of the verbs */
@@ -159,10 +161,10 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
-	if ((!send->paused || send->refused) &&
+	if ((!send->pause || send->pause == RHCA_PAUSE_LOCAL_FULL) &&
 	    time_after_eq(jiffies, send->expires))
 		handle_timeout(qp, batch);
-	else if (!send->paused && time_after_eq(jiffies, send->deadline))
+	else if (!send->pause && time_after_eq(jiffies, send->deadline))
 		repeat_early(qp, batch);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
@@ -188,44 +190,9 @@ static void ack_timer_fired(struct timer_list *timer)
 	rhca_batch_end(qp, &batch);
 }
 
-static enum hrtimer_restart resume_send(struct hrtimer *timer)
-{
-	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
-					     send.resume_timer);
-	struct rhca_batch batch = {};
-
-	rcu_read_lock();
-	spin_lock(&qp->send.lock);
-	/* Paused again while this waited for the lock? */
-	if (!hrtimer_is_queued(timer)) {
-		qp->send.paused = false;
-		rhca_requester_send(qp, &batch);
-	}
-	spin_unlock(&qp->send.lock);
-	rcu_read_unlock();
-	rhca_batch_end(qp, &batch);
-	return HRTIMER_NORESTART;
-}
-
-/**
- * rhca_pause_send - Send nothing for a while
- * @qp: the QP
- * @delay_ns: how long
- *
- * Context: send.lock held.
- */
-void rhca_pause_send(struct rhca_sw_qp *qp, u64 delay_ns)
-{
-	lockdep_assert_held(&qp->send.lock);
-	qp->send.paused = true;
-	hrtimer_start(&qp->send.resume_timer, ns_to_ktime(delay_ns),
-		      HRTIMER_MODE_REL_SOFT);
-}
-
 void rhca_retry_init(struct rhca_sw_qp *qp)
 {
 	timer_setup(&qp->send.ack_timer, ack_timer_fired, 0);
-	rhca_hrtimer_setup(&qp->send.resume_timer, resume_send);
 }
 
 /**
@@ -235,5 +202,4 @@ void rhca_retry_init(struct rhca_sw_qp *qp)
 void rhca_retry_exit(struct rhca_sw_qp *qp)
 {
 	timer_delete_sync(&qp->send.ack_timer);
-	hrtimer_cancel(&qp->send.resume_timer);
 }

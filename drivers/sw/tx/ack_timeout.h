@@ -10,7 +10,6 @@ void rhca_retry_init(struct rhca_sw_qp *qp);
 void rhca_retry_exit(struct rhca_sw_qp *qp);
 void rhca_arm_ack_timer(struct rhca_sw_qp *qp);
 void rhca_restart_ack_timer(struct rhca_sw_qp *qp);
-void rhca_pause_send(struct rhca_sw_qp *qp, u64 delay_ns);
 unsigned long rhca_ack_timeout(u8 code);
 
 #endif

@@ -7,15 +7,16 @@
 #include <rhca/compat.h>
 
 #include "sw/tx/requester.h"
-#include "sw/tx/doorbell.h"
 #include "sw/tx/local_op.h"
 #include "sw/qp/payload.h"
 #include "sw/tx/ack_timeout.h"
 #include "sw/tx/segment.h"
 #include "sw/tx/send_completion.h"
 #include "sw/qp/shared.h"
+#include "sw/qp/turn_sched.h"
 #include "sw/packet/transmit.h"
 #include "sw/tx/send_half.h"
+#include "sw/tx/send_sched.h"
 #include "sw/verbs/device.h"
 #include "wire/psn.h"
 
@@ -165,7 +166,7 @@ static enum step step_local(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	ret = rhca_local_execute(&qp->base, wqe);
 	if (ret == -EINPROGRESS) {
 		/* Packets of other QPs are being copied: not to be waited for here */
-		rhca_pause_send(qp, RHCA_MEM_BUSY_NS);
+		rhca_pause_send(qp, RHCA_PAUSE_MEM_BUSY, RHCA_MEM_BUSY_NS);
 		return STEP_WAIT;
 	}
 	if (ret) {
@@ -271,7 +272,6 @@ static void add_to_shared(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 	batch->in_shared = rhca_shared_add(batch->shared, packet, qp);
 	if (!batch->in_shared)
 		return;
-	WRITE_ONCE(qp->send.shared, RHCA_SHARED);
 	rhca_block_sent(&qp->send.backoff, 1);
 }
 
@@ -303,7 +303,8 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	if (status == IB_WC_SUCCESS)
 		status = rhca_segment_build(qp, wqe, &seg, &packet, tx);
 	if (status == RHCA_WC_PAGE_FAULT) {
-		rhca_pause_send(qp, rhca_fault_pause(&qp->send.fault_ns));
+		rhca_pause_send(qp, RHCA_PAUSE_PAGE_FAULT,
+				rhca_fault_pause(&qp->send.fault_ns));
 		return STEP_WAIT;
 	}
 	if (status != IB_WC_SUCCESS) {
@@ -347,31 +348,24 @@ static void repeat_refused(struct rhca_sw_qp *qp, u32 psn)
 		psn = send->oldest_unacked_psn;
 	rhca_cwnd_lost(&send->cwnd, psn, send->newest_psn);
 	rhca_requester_rewind(qp, psn);
-	send->refused = true;
-	rhca_pause_send(qp, RHCA_QUEUE_FULL_NS);
+	rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
 }
 
-/* What has left now has the whole time for its answer */
-static void end_refusal(struct rhca_sw_qp *qp)
-{
-	if (!qp->send.refused)
-		return;
-	qp->send.refused = false;
-	rhca_restart_ack_timer(qp);
-}
-
-/* Only RC can repeat what the local queue refused; for others it is lost */
+/*
+ * Only RC can repeat what the local queue refused; for others it is lost, and they wait
+ * all the same: the queue would drop what it cannot take as fast as it is made.
+ */
 static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
 {
 	if (!tx->path)
 		return;
 	rhca_tx_list_send(tx);
-	if (!rhca_is_rc(&qp->base))
+	if (!tx->refused)
 		return;
-	if (tx->refused)
+	if (rhca_is_rc(&qp->base))
 		repeat_refused(qp, tx->refused_psn);
 	else
-		end_refusal(qp);
+		rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
 }
 
 /* A request that will be sent again, from its beginning, looks as if none had been sent */
@@ -423,7 +417,7 @@ static bool all_sent(struct rhca_sw_qp *qp)
 {
 	const struct rhca_requester *send = &qp->send;
 
-	return rhca_is_rc(&qp->base) && !send->unasked && !send->refused &&
+	return rhca_is_rc(&qp->base) && !send->unasked &&
 	       !rhca_requester_has_request(qp, send->next);
 }
 
@@ -442,20 +436,16 @@ static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
 			UNTIL_OTHERS_BYTES;
 }
 
-/* In another pass, and before that others may have the lock */
-static void go_on_later(struct rhca_sw_qp *qp)
-{
-	if (rhca_doorbell_is_elsewhere(qp))
-		return;
-	if (qp->base.core.is_user || !rhca_doorbell_leave_to_run(qp))
-		tasklet_schedule(&qp->send.task);
-}
-
-static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+/*
+ * Send what may be sent. @resumed: the pause that has just ended; after LOCAL_FULL what
+ * leaves now has the whole time for its answer.
+ */
+static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch,
+				   enum rhca_pause resumed)
 {
 	struct rhca_requester *send = &qp->send;
-	bool was_idle = send->newest_psn == send->oldest_unacked_psn &&
-			!send->refused;
+	bool again = resumed == RHCA_PAUSE_LOCAL_FULL;
+	bool was_idle = send->newest_psn == send->oldest_unacked_psn && !again;
 	bool rc = rhca_is_rc(&qp->base);
 	struct rhca_tx_list tx __uninitialized;
 	u32 budget = RHCA_SEND_BUDGET;
@@ -470,8 +460,6 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	tx.shared = rc ? batch->shared : NULL;
 	do {
 		did = step(qp, &tx, batch);
-		if (!rc)	/* lost, and the next may go */
-			tx.refused = false;
 		goes_on = did != STEP_WAIT && did != STEP_FAILED;
 	} while (goes_on && --budget && !gives_way(qp, first_psn) &&
 		 !tx.refused && !batch->in_shared);
@@ -480,113 +468,91 @@ static void send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		ask_if_stuck(qp, &tx, batch);
 	end_tx_list(qp, &tx);
 	if (did == STEP_FAILED)
-		return;
+		return RHCA_END_EMPTY;
 	if (!rc)	/* nobody will acknowledge them */
 		rhca_requester_retire(qp, batch);
-	/* RC goes on when the queue has room again, or the shared block has left */
-	if (goes_on && !(rc && tx.refused) && !batch->in_shared)
-		go_on_later(qp);
-	if (was_idle)	/* an older exchange may have left its deadline */
+	/* An older exchange may have left its deadline; a refused packet keeps its own */
+	if (was_idle || (again && send->pause != RHCA_PAUSE_LOCAL_FULL))
 		rhca_restart_ack_timer(qp);
 	rhca_arm_ack_timer(qp);
+	return goes_on ? RHCA_END_MORE : RHCA_END_EMPTY;
 }
 
 /*
- * Who takes an acknowledgement on another processor than the one that posts leaves
- * long requests to that: both copy at the same time. To hand over less than this
- * costs more than it gains.
+ * The block with its only packet has left, or the local queue has refused it: then that
+ * packet is sent again.
  */
-#define HAND_OVER_BYTES		(32U << 10)
-
-static bool is_left_to_other(struct rhca_sw_qp *qp)
+static void take_refusal(struct rhca_sw_qp *qp)
 {
-	const struct rhca_requester *send = &qp->send;
+	struct rhca_requester *send = &qp->send;
 
-	/* A timeout has counted what it sends again: that does not wait for others */
-	return !send->repeating && rhca_doorbell_is_elsewhere(qp) &&
-	       rhca_requester_has_request(qp, send->next) &&
-	       rhca_sq_wqe(&qp->base.sq, send->next)->length >= HAND_OVER_BYTES;
+	if (!send->shared_refused)
+		return;
+	send->shared_refused = false;
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE))
+		return;
+	rhca_block_lost(&send->backoff);
+	repeat_refused(qp, send->oldest_unacked_psn);
+	rhca_arm_ack_timer(qp);
 }
 
-/* Its packet waits in a block, and who sends that will go on where this one left off */
-static bool is_left_to_shared(struct rhca_requester *send)
+/* Is it too early? If not, the pause is over, and told by what it was for */
+static bool is_paused(struct rhca_requester *send, enum rhca_pause *resumed)
 {
-	lockdep_assert_held(&send->lock);
-	if (READ_ONCE(send->shared) == RHCA_NOT_SHARED)
-		return false;
-	/* Unless the block has just left, see rhca_requester_shared_done() */
-	return cmpxchg(&send->shared, RHCA_SHARED, RHCA_SHARED_MORE) !=
-	       RHCA_NOT_SHARED;
+	*resumed = send->pause;
+	if (send->pause && ktime_get_ns() < send->turn.not_before)
+		return true;
+	send->pause = RHCA_NO_PAUSE;
+	return false;
+}
+
+static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	enum rhca_turn_end end = RHCA_END_EMPTY;
+	enum rhca_pause resumed;
+
+	take_refusal(qp);
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
+		qp->send.pause = RHCA_NO_PAUSE;
+		rhca_requester_flush(qp, batch);
+		return end;
+	}
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE))
+		return end;
+	if (is_paused(&qp->send, &resumed))
+		return RHCA_END_PAUSE;
+	if (resumed != RHCA_PAUSE_LOCAL_FULL && all_sent(qp))
+		rhca_arm_ack_timer(qp);
+	else
+		end = send_all(qp, batch, resumed);
+	check_drained(qp, batch);
+	if (batch->in_shared)
+		return RHCA_END_LENT;
+	return qp->send.pause ? RHCA_END_PAUSE : end;
 }
 
 /**
- * rhca_requester_send - Send what can be sent
- * @qp: the QP
+ * rhca_requester_run - A turn: send what can be sent, and end it
+ * @qp: the QP; the caller owns the turn of its requester
  * @batch: collects events
  *
  * Context: send.lock held, bottom halves off, RCU read side.
  */
-void rhca_requester_send(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_shared_block *shared = batch->shared;
-
-	lockdep_assert_held(&qp->send.lock);
-	if (shared)
-		swap(qp->send.held, shared->held);
-	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
-		rhca_requester_flush(qp, batch);
-	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
-		   !qp->send.paused && !is_left_to_shared(&qp->send)) {
-		if (all_sent(qp) || is_left_to_other(qp))
-			rhca_arm_ack_timer(qp);
-		else
-			send_all(qp, batch);
-		check_drained(qp, batch);
-	}
-	if (shared)
-		rhca_shared_keep(shared, &qp->send.held);
-	rhca_mem_release(&qp->send.held);
-}
-
-/**
- * rhca_requester_shared_done - The block with the only packet under way has left
- * @qp: the QP
- *
- * Context: any; send.lock not held.
- * Return: true if nothing else has to be done for it; false when
- * rhca_requester_shared_left() has to follow.
- */
-bool rhca_requester_shared_done(struct rhca_sw_qp *qp)
-{
 	struct rhca_requester *send = &qp->send;
-
-	return !send->shared_refused && !READ_ONCE(send->refused) &&
-	       cmpxchg(&send->shared, RHCA_SHARED, RHCA_NOT_SHARED) ==
-			RHCA_SHARED;
-}
-
-/**
- * rhca_requester_shared_left - The block with the only packet under way has left
- * @qp: the QP; send.shared_refused says whether the local queue has refused the block
- * @batch: collects events
- *
- * Context: send.lock held, bottom halves off, RCU read side.
- */
-void rhca_requester_shared_left(struct rhca_sw_qp *qp, struct rhca_batch *batch)
-{
-	struct rhca_requester *send = &qp->send;
+	enum rhca_turn_end end;
 
 	lockdep_assert_held(&send->lock);
-	WRITE_ONCE(send->shared, RHCA_NOT_SHARED);
-	if (!send->shared_refused) {
-		end_refusal(qp);
-	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE)) {
-		rhca_block_lost(&send->backoff);
-		repeat_refused(qp, send->oldest_unacked_psn);
-		rhca_arm_ack_timer(qp);
-	}
-	/* Also where all is acknowledged already: SQD may have waited for that */
-	rhca_requester_send(qp, batch);
+	if (shared)
+		swap(send->held, shared->held);
+	rhca_turn_see_kicks(&send->turn);
+	end = send_in_turn(qp, batch);
+	if (shared)
+		rhca_shared_keep(shared, &send->held);
+	rhca_mem_release(&send->held);
+	rhca_turn_finish(&send->turn, end, send->pause);
 }
 
 /**
@@ -609,8 +575,7 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->limit_ssn = 0;
 	send->probe_ssn = 0;
 	send->limited = false;
-	send->paused = false;
-	send->refused = false;
+	send->pause = RHCA_NO_PAUSE;
 	send->udp_sport = 0;
 	send->repeating = false;
 	send->drain_told = false;

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Turns begin, wait and end, see turn.h for what may follow what.
+ */
+#include <linux/ktime.h>
+#include <rhca/compat.h>
+
+#include "sw/qp/turn_sched.h"
+#include "sw/qp/shared.h"
+
+/* What has been posted meanwhile is worth more than the timer's interrupt */
+#define POST_DELAY_NS	4000
+
+DEFINE_PER_CPU(struct rhca_turn_list, rhca_turn_lists);
+
+/* --- the word ----------------------------------------------------------------- */
+
+/*
+ * The half goes into the list of this CPU, with a reference; a QP that has none left is
+ * about to go, and nothing has to be done for it.
+ */
+static void put_into_list(struct rhca_turn *turn)
+{
+	struct rhca_verbs_qp *qp = &turn->qp->base;
+	struct rhca_turn_list *list;
+	int word;
+
+	if (!rhca_qp_get_handle(qp->handle)) {
+		word = rhca_turn_word(turn);
+		while (!atomic_try_cmpxchg(&turn->word, &word,
+					   rhca_turn_drop(word).word))
+			;
+		return;
+	}
+	preempt_disable();
+	list = this_cpu_ptr(&rhca_turn_lists);
+	WRITE_ONCE(turn->cpu, smp_processor_id());
+	if (turn == &turn->qp->send.turn && !qp->core.is_user)
+		this_cpu_inc(rhca_turn_lists.num_posts);
+	if (llist_add(&turn->listed, &list->listed))
+		tasklet_schedule(&list->task);
+	preempt_enable();
+}
+
+/*
+ * Requests wait for more: a timer that is pending already was a post delay's, and fires
+ * soon enough. It reads the word after it has become not pending, see timer_fired().
+ */
+static void arm_timer(struct rhca_turn *turn, u32 word)
+{
+	if (rhca_turn_pause(word) != RHCA_PAUSE_POST_DELAY)
+		hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before),
+			      HRTIMER_MODE_ABS_SOFT);
+	else if (!hrtimer_is_queued(&turn->timer))
+		hrtimer_start(&turn->timer, ns_to_ktime(POST_DELAY_NS),
+			      HRTIMER_MODE_REL_SOFT);
+}
+
+/* Returns whether the caller owns the turn */
+static bool act(struct rhca_turn *turn, struct rhca_turn_step step)
+{
+	switch (step.act) {
+	case RHCA_ACT_LIST:
+		put_into_list(turn);
+		return false;
+	case RHCA_ACT_ARM:
+		arm_timer(turn, step.word);
+		return false;
+	default:
+		return step.act == RHCA_ACT_RUN;
+	}
+}
+
+static bool is_long_pause(u32 word)
+{
+	return rhca_turn_state(word) == RHCA_TURN_TIMED &&
+	       rhca_turn_pause(word) != RHCA_PAUSE_POST_DELAY;
+}
+
+/**
+ * rhca_turn_start - There may be something to send: a kick
+ * @turn: of the half
+ * @reason: why
+ * @how: where the turn is to run
+ *
+ * A full barrier: what the kick is about is seen by the turn that comes.
+ *
+ * Context: any; for a turn that may run here bottom halves off. The half's lock may be held.
+ * Return: true when the caller owns the turn now, and has to run it.
+ */
+bool rhca_turn_start(struct rhca_turn *turn, enum rhca_kick reason,
+		     enum rhca_kick_how how)
+{
+	struct rhca_turn_step step;
+	int word = rhca_turn_word(turn);
+
+	do {
+		step = rhca_turn_kick(word, reason, how);
+	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	/* Or requests that wait for more would wait as long */
+	if (is_long_pause(word) && !is_long_pause(step.word))
+		hrtimer_try_to_cancel(&turn->timer);
+	return act(turn, step);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_turn_start);
+
+/**
+ * rhca_turn_finish - The owner's turn has ended
+ * @turn: of the half
+ * @how: in which way
+ * @pause: RHCA_END_PAUSE: what is waited for, until turn->not_before
+ *
+ * Context: the half's lock held, bottom halves off.
+ */
+void rhca_turn_finish(struct rhca_turn *turn, enum rhca_turn_end how,
+		      enum rhca_pause pause)
+{
+	struct rhca_turn_step step;
+	int word = rhca_turn_word(turn);
+
+	do {
+		step = rhca_turn_end(word, how, pause);
+	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	act(turn, step);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_turn_finish);
+
+/**
+ * rhca_turn_call_tasklet - Have a tasklet do what is left in qp->deferred
+ * @turn: of a half of the QP
+ *
+ * Context: any.
+ */
+void rhca_turn_call_tasklet(struct rhca_turn *turn)
+{
+	struct rhca_turn_step step;
+	int word = rhca_turn_word(turn);
+
+	do {
+		step = rhca_turn_visit(word);
+	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	act(turn, step);
+}
+
+/* --- the tasklet of a CPU ----------------------------------------------------- */
+
+static struct rhca_turn *turn_of(struct llist_node *node)
+{
+	return container_of(node, struct rhca_turn, listed);
+}
+
+/* Most are requesters. Of a responder other lines are fetched, which does no harm */
+static void prefetch_next(const struct llist_node *node)
+{
+	const struct rhca_sw_qp *qp;
+
+	if (!node)
+		return;
+	qp = container_of(node, struct rhca_sw_qp, send.turn.listed);
+	prefetch(&qp->base.port);
+	prefetch(&qp->base.sq);
+	rhca_prefetch_half(&qp->send.turn.word);
+}
+
+static struct rhca_turn *next_listed(struct rhca_turn_list *list)
+{
+	struct llist_node *node;
+
+	if (!list->next)
+		list->next = llist_reverse_order(llist_del_all(&list->listed));
+	node = list->next;
+	if (!node)
+		return NULL;
+	list->next = node->next;
+	prefetch_next(list->next);
+	return turn_of(node);
+}
+
+static bool others_follow(const struct rhca_turn_list *list)
+{
+	return list->next || !llist_empty(&list->listed);
+}
+
+/* From here on the half may be put into a list again. Orders what is read then */
+static bool take_from_list(struct rhca_turn *turn)
+{
+	struct rhca_turn_step step;
+	int word = rhca_turn_word(turn);
+
+	do {
+		step = rhca_turn_pop(word);
+	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	return step.act == RHCA_ACT_RUN;
+}
+
+/* Returns how many packets it has sent */
+static u32 serve(struct rhca_turn *turn, struct rhca_shared_block *shared,
+		 const struct rhca_turn_list *list)
+{
+	struct rhca_sw_qp *qp = turn->qp;
+	struct rhca_batch batch = {};
+
+	if (take_from_list(turn)) {
+		if (rhca_shared_packets(shared) || others_follow(list))
+			batch.shared = shared;
+		turn->ops->run(qp, &batch);
+	}
+	turn->ops->after(qp, &batch);
+	if (!batch.in_shared)
+		rhca_qp_put(&qp->base);
+	return batch.sent;
+}
+
+static bool block_left(struct rhca_turn *turn, bool refused, bool here)
+{
+	enum rhca_kick_how how = refused || here ? RHCA_KICK_RUN : RHCA_KICK_QUEUE;
+	struct rhca_turn_step step;
+	int word = rhca_turn_word(turn);
+
+	do {
+		step = rhca_turn_block_left(word, refused, how);
+	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	return act(turn, step);
+}
+
+/*
+ * What was posted while their packet waited in the block may go now; with so many sent
+ * that others have waited long, later. Returns how many packets that were.
+ */
+static u32 release_left(struct rhca_shared_block *shared, u32 sent_before)
+{
+	struct rhca_batch batch;
+	struct rhca_sw_qp *qp;
+	u32 sent = 0;
+
+	while ((qp = rhca_shared_next_left(shared))) {
+		if (block_left(&qp->send.turn, qp->send.shared_refused,
+			       sent_before + sent < RHCA_TASKLET_PACKETS)) {
+			batch = (struct rhca_batch){};
+			qp->send.turn.ops->run(qp, &batch);
+			qp->send.turn.ops->after(qp, &batch);
+			sent += batch.sent;
+		}
+		rhca_qp_put(&qp->base);
+	}
+	return sent;
+}
+
+/* The packets of QPs that have only one to send share blocks */
+static void run_listed(struct tasklet_struct *task)
+{
+	struct rhca_turn_list *list = container_of(task, struct rhca_turn_list, task);
+	struct rhca_shared_block shared __uninitialized;
+	struct rhca_turn *turn;
+	u32 sent = 0, served = 0;
+
+	WRITE_ONCE(list->num_posts, 0);
+	list->answered = 0;
+	rhca_shared_begin(&shared);
+	rcu_read_lock();
+	while (sent < RHCA_TASKLET_PACKETS && (turn = next_listed(list))) {
+		sent += max(serve(turn, &shared, list), 1U);
+		served++;
+		sent += release_left(&shared, sent);
+	}
+	rhca_shared_send(&shared);
+	release_left(&shared, sent);
+	rcu_read_unlock();
+	WRITE_ONCE(list->last_served, served);
+	if (others_follow(list))
+		tasklet_schedule(task);
+	else	/* who posted meanwhile has been served */
+		WRITE_ONCE(list->num_posts, 0);
+}
+
+/*
+ * Not by an initializer: 6.12 and older do not relocate the per-CPU data of a module,
+ * so an address in it is 0.
+ */
+void rhca_turn_lists_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tasklet_setup(&per_cpu_ptr(&rhca_turn_lists, cpu)->task, run_listed);
+}
+
+/* No QP exists any more */
+void rhca_turn_lists_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tasklet_kill(&per_cpu_ptr(&rhca_turn_lists, cpu)->task);
+}
+
+/* --- the timer ---------------------------------------------------------------- */
+
+/* A timer may be an older pause's, and early */
+static bool is_early(const struct rhca_turn *turn, u32 word)
+{
+	return is_long_pause(word) && ktime_get_ns() < READ_ONCE(turn->not_before);
+}
+
+static enum hrtimer_restart timer_fired(struct hrtimer *timer)
+{
+	struct rhca_turn *turn = container_of(timer, struct rhca_turn, timer);
+	struct rhca_batch batch = {};
+	struct rhca_turn_step step;
+	int word;
+
+	/* Who has seen the timer pending has stored its word, see arm_timer() */
+	smp_mb();
+	word = rhca_turn_word(turn);
+	do {
+		if (is_early(turn, word)) {
+			arm_timer(turn, word);
+			return HRTIMER_NORESTART;
+		}
+		step = rhca_turn_timer(word, turn->ops->timer);
+	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	if (!act(turn, step))
+		return HRTIMER_NORESTART;
+	rcu_read_lock();
+	turn->ops->run(turn->qp, &batch);
+	rcu_read_unlock();
+	turn->ops->after(turn->qp, &batch);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * rhca_turn_init - Nobody owns the turn
+ * @turn: of the half
+ * @qp: a QP that nobody can find yet
+ * @ops: the kind of half
+ */
+void rhca_turn_init(struct rhca_turn *turn, struct rhca_sw_qp *qp,
+		    const struct rhca_turn_ops *ops)
+{
+	turn->qp = qp;
+	turn->ops = ops;
+	rhca_hrtimer_setup(&turn->timer, timer_fired);
+}
+
+/**
+ * rhca_turn_exit - No turn begins any more, and the timer is not started again
+ * @turn: of a half
+ * @lock: of the half: its last owner may be about to start the timer
+ *
+ * Nobody has a reference to the QP: what may still own a turn is this timer, or another
+ * of the QP that holds the lock, or is stopped after this.
+ *
+ * Context: may sleep.
+ */
+void rhca_turn_exit(struct rhca_turn *turn, spinlock_t *lock)
+{
+	int word = rhca_turn_word(turn);
+
+	while (!atomic_try_cmpxchg(&turn->word, &word, rhca_turn_die(word).word))
+		;
+	spin_lock_bh(lock);
+	spin_unlock_bh(lock);
+	hrtimer_cancel(&turn->timer);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Turns begin, wait and end: the word of a half is exchanged, and what that asks for is
+ * done. Each CPU has a list of halves that wait, and a tasklet that runs them.
+ */
+#ifndef RHCA_SW_QP_TURN_SCHED_H
+#define RHCA_SW_QP_TURN_SCHED_H
+
+#include "sw/qp/qp.h"
+
+/*
+ * Packets that one tasklet sends before they are received, which have to fit into
+ * net.core.netdev_max_backlog (1000) where the receiver is on this host and takes
+ * them singly.
+ */
+#define RHCA_TASKLET_PACKETS	512
+
+/**
+ * struct rhca_turn_ops - A kind of half
+ * @run: run a turn. The caller owns it; the function takes the half's lock and ends the
+ *	turn. Context: bottom halves off, RCU read side. Counts in batch->sent
+ * @after: do what a batch has collected, and what has been left to a tasklet; no lock is
+ *	held
+ * @timer: where a turn runs whose pause is over
+ */
+struct rhca_turn_ops {
+	void (*run)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+	void (*after)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+	enum rhca_kick_how timer;
+};
+
+/**
+ * struct rhca_turn_list - Halves of QPs that wait on one CPU
+ * @num_posts: kernel users' send halves that have been put into @listed since @task
+ *	ran last
+ * @last_served: halves that it has run then
+ * @posted_at: when a kernel user posted here last, in ns of the monotonic clock
+ * @answered_at: jiffies at which @answered was 0
+ * @answered: packets of responses that received packets have sent at once since
+ * @listed: the halves, each with a reference to its QP, newest first
+ * @next: those that @task has taken from there, oldest first; its own
+ * @task: runs them
+ */
+struct rhca_turn_list {
+	u32 num_posts;
+	u32 last_served;
+	u64 posted_at;
+	unsigned long answered_at;
+	u32 answered;
+	struct llist_head listed;
+	struct llist_node *next;
+	struct tasklet_struct task;
+};
+
+DECLARE_PER_CPU(struct rhca_turn_list, rhca_turn_lists);
+
+void rhca_turn_init(struct rhca_turn *turn, struct rhca_sw_qp *qp,
+		    const struct rhca_turn_ops *ops);
+void rhca_turn_exit(struct rhca_turn *turn, spinlock_t *lock);
+bool rhca_turn_start(struct rhca_turn *turn, enum rhca_kick reason,
+		     enum rhca_kick_how how);
+void rhca_turn_finish(struct rhca_turn *turn, enum rhca_turn_end how,
+		      enum rhca_pause pause);
+void rhca_turn_call_tasklet(struct rhca_turn *turn);
+void rhca_turn_lists_init(void);
+void rhca_turn_lists_exit(void);
+
+/* The word, which may be another one when it has been read */
+static inline u32 rhca_turn_word(const struct rhca_turn *turn)
+{
+	return atomic_read(&turn->word);
+}
+
+/* The owner is going to look at what there is to send. Orders that look */
+static inline void rhca_turn_see_kicks(struct rhca_turn *turn)
+{
+	if (rhca_turn_word(turn) & RHCA_TURN_KICKS)
+		atomic_fetch_andnot(RHCA_TURN_KICKS, &turn->word);
+}
+
+/* Will the tasklet of another CPU run it? */
+static inline bool rhca_turn_is_elsewhere(const struct rhca_turn *turn)
+{
+	return rhca_turn_state(rhca_turn_word(turn)) == RHCA_TURN_QUEUED &&
+	       READ_ONCE(turn->cpu) != raw_smp_processor_id();
+}
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who sends responses to READs, atomics and FLUSHes, and what waits behind them, and
+ * when: the responder has turns as the requester has. An acknowledgement that waits for
+ * nothing needs none and leaves at once.
+ *
+ * A peer chooses how many responses a packet of it costs, so that is bounded: 64 in a
+ * turn, and what received packets send at once is counted on each CPU. Beyond that the
+ * tasklet sends them, which counts them as it counts requests.
+ */
+#include <linux/jiffies.h>
+#include <rhca/compat.h>
+
+#include "sw/rx/respond_turn.h"
+#include "sw/qp/after.h"
+#include "sw/qp/shared.h"
+#include "sw/qp/turn_sched.h"
+#include "sw/rx/answer.h"
+#include "sw/rx/recv_completion.h"
+#include "sw/rx/responder.h"
+
+/* Something is to be done in a certain order, or takes long, or has to wait */
+static bool needs_turn(const struct rhca_responder *recv)
+{
+	return recv->invalidating ||
+	       recv->sending_resource != recv->newest_resource ||
+	       rhca_turn_state(rhca_turn_word(&recv->turn)) == RHCA_TURN_TIMED;
+}
+
+/* Returns whether more is due than the budget allows */
+static bool answer(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_path *path = rcu_dereference(qp->base.path);
+
+	if (qp->recv.invalidating && !rhca_responder_invalidate(qp, batch))
+		return false;
+	return path && rhca_send_responses(qp, path, batch);
+}
+
+/* The owner, with recv.lock: the turn, and its end */
+static void respond(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_responder *recv = &qp->recv;
+	enum rhca_turn_end end = RHCA_END_EMPTY;
+
+	rhca_turn_see_kicks(&recv->turn);
+	recv->pause = RHCA_NO_PAUSE;
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV))
+		rhca_responder_flush(qp, batch);
+	else if (rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE) &&
+		 answer(qp, batch))
+		end = RHCA_END_MORE;
+	if (recv->pause)
+		end = RHCA_END_PAUSE;
+	rhca_turn_finish(&recv->turn, end, recv->pause);
+}
+
+static void run_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	spin_lock(&qp->recv.lock);
+	respond(qp, batch);
+	rhca_mem_release(&qp->recv.held);
+	spin_unlock(&qp->recv.lock);
+}
+
+/* Many responders may wait for the same: they share the tasklet's budget */
+const struct rhca_turn_ops rhca_respond_turn_ops = {
+	.run	= run_turn,
+	.after	= rhca_batch_end_deferred,
+	.timer	= RHCA_KICK_QUEUE,
+};
+
+/* Where the responses to what has been received go: a tick's worth of packets at once */
+static enum rhca_kick_how how_of_request(void)
+{
+	struct rhca_turn_list *list = this_cpu_ptr(&rhca_turn_lists);
+
+	if (time_after(jiffies, list->answered_at)) {
+		list->answered_at = jiffies;
+		list->answered = 0;
+	}
+	return list->answered < RHCA_TASKLET_PACKETS ? RHCA_KICK_RUN : RHCA_KICK_QUEUE;
+}
+
+static void take_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	u32 before = batch->sent;
+
+	if (!rhca_turn_start(&qp->recv.turn, RHCA_KICK_POST, how_of_request()))
+		return;
+	respond(qp, batch);
+	this_cpu_add(rhca_turn_lists.answered, batch->sent - before);
+}
+
+/**
+ * rhca_responder_continue - Send the answers that are due
+ * @qp: the QP
+ * @batch: collects events
+ *
+ * Context: recv.lock held, bottom halves off, RCU read side.
+ */
+void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	lockdep_assert_held(&qp->recv.lock);
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV))
+		rhca_responder_flush(qp, batch);
+	else if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE))
+		;
+	else if (needs_turn(&qp->recv))
+		take_turn(qp, batch);
+	else
+		answer(qp, batch);
+	if (batch->shared)
+		rhca_shared_keep(batch->shared, &qp->recv.held);
+	rhca_mem_release(&qp->recv.held);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_responder_continue);
+
+/**
+ * rhca_respond_posted - &struct rhca_transport_ops.kick_recv
+ * @base: the QP
+ *
+ * A receive that is posted to a QP in ERR is flushed.
+ */
+void rhca_respond_posted(struct rhca_verbs_qp *base)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+	struct rhca_batch batch = {};
+
+	if (irqs_disabled() || in_hardirq()) {
+		set_bit(RHCA_FLUSH_MORE, &qp->deferred);
+		rhca_turn_call_tasklet(&qp->recv.turn);
+		return;
+	}
+	rcu_read_lock();
+	spin_lock_bh(&qp->recv.lock);
+	rhca_responder_continue(qp, &batch);
+	spin_unlock_bh(&qp->recv.lock);
+	rcu_read_unlock();
+	rhca_batch_end_in_verb(qp, &batch);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who sends requests, and when. What happens to a QP is a kick of its requester: a turn
+ * begins here and now, or later in a tasklet or timer, or the one that is under way sees
+ * it. Documentation/send-scheduler.rst.
+ */
+#include <linux/ktime.h>
+#include <rhca/compat.h>
+
+#include "sw/tx/send_sched.h"
+#include "sw/qp/after.h"
+#include "sw/qp/turn_sched.h"
+#include "sw/tx/ack_timeout.h"
+#include "sw/tx/post_delay.h"
+#include "sw/tx/requester.h"
+#include "sw/tx/send_completion.h"
+#include "sw/tx/send_half.h"
+
+static void run_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	spin_lock(&qp->send.lock);
+	rhca_requester_run(qp, batch);
+	spin_unlock(&qp->send.lock);
+}
+
+const struct rhca_turn_ops rhca_send_turn_ops = {
+	.run	= run_turn,
+	.after	= rhca_batch_end_deferred,
+	.timer	= RHCA_KICK_RUN,
+};
+
+/*
+ * What is posted to a QP in ERR is flushed, which sends nothing and needs no turn. The
+ * kick has ordered the queue before the look at the state: who moved the QP to ERR
+ * flushes what it sees.
+ */
+static void flush_posted(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND))
+		return;
+	spin_lock_bh(&qp->send.lock);
+	rhca_requester_flush(qp, batch);
+	spin_unlock_bh(&qp->send.lock);
+}
+
+/**
+ * rhca_send_kick - The requester may have something to send
+ * @qp: the QP
+ * @reason: why
+ * @how: where the turn is to run
+ * @batch: collects what rhca_batch_end() has to do
+ *
+ * Context: any but hardirq, interrupts on; no lock of the QP held.
+ */
+void rhca_send_kick(struct rhca_sw_qp *qp, enum rhca_kick reason,
+		    enum rhca_kick_how how, struct rhca_batch *batch)
+{
+	rcu_read_lock();
+	local_bh_disable();
+	if (rhca_turn_start(&qp->send.turn, reason, how))
+		run_turn(qp, batch);
+	else
+		flush_posted(qp, batch);
+	local_bh_enable();
+	rcu_read_unlock();
+}
+
+/*
+ * Who takes an acknowledgement on another CPU than the one whose tasklet is about to run
+ * leaves long requests to that: both copy at the same time. To hand over less than this
+ * costs more than it gains.
+ */
+#define HAND_OVER_BYTES		(32U << 10)
+
+static enum rhca_kick_how how_of_ack(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	/* A timeout has counted what it sends again: that does not wait for others */
+	if (!send->repeating && rhca_turn_is_elsewhere(&send->turn) &&
+	    rhca_requester_has_request(qp, send->next) &&
+	    rhca_sq_wqe(&qp->base.sq, send->next)->length >= HAND_OVER_BYTES)
+		return RHCA_KICK_RUN;
+	return RHCA_KICK_TAKE;
+}
+
+/**
+ * rhca_send_kick_locked - The same, by who has changed what the requester may send
+ * @qp: the QP
+ * @reason: why
+ * @batch: collects events
+ *
+ * An owner of the turn who waits for the lock sends instead: each does its part of the
+ * work, at the same time.
+ *
+ * Context: send.lock held, bottom halves off, RCU read side.
+ */
+void rhca_send_kick_locked(struct rhca_sw_qp *qp, enum rhca_kick reason,
+			   struct rhca_batch *batch)
+{
+	lockdep_assert_held(&qp->send.lock);
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND))
+		rhca_requester_flush(qp, batch);
+	else if (rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
+		 rhca_turn_start(&qp->send.turn, reason, how_of_ack(qp)))
+		rhca_requester_run(qp, batch);
+	rhca_mem_release(&qp->send.held);
+}
+
+/**
+ * rhca_send_posted - &struct rhca_transport_ops.kick_send
+ * @base: the QP
+ *
+ * With interrupts off a packet cannot be sent: that is left to a tasklet.
+ */
+void rhca_send_posted(struct rhca_verbs_qp *base)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(base);
+	enum rhca_kick_how how;
+	struct rhca_batch batch = {};
+
+	if (irqs_disabled() || in_hardirq()) {
+		rhca_turn_start(&qp->send.turn, RHCA_KICK_POST, RHCA_KICK_QUEUE);
+		if (rhca_qp_half_can(base, RHCA_QP_FLUSH_SEND)) {
+			set_bit(RHCA_FLUSH_MORE, &qp->deferred);
+			rhca_turn_call_tasklet(&qp->send.turn);
+		}
+		return;
+	}
+	how = rhca_post_delay_how(qp);
+	if (how == RHCA_KICK_TAKE) {
+		rhca_send_kick(qp, RHCA_KICK_POST, how, &batch);
+		rhca_batch_end_in_verb(qp, &batch);
+		rhca_post_delay_sent(qp);
+		return;
+	}
+	/* Not with bottom halves off: who turns them on again runs the tasklet at once */
+	preempt_disable();
+	rhca_turn_start(&qp->send.turn, RHCA_KICK_POST, how);
+	preempt_enable();
+	rhca_post_delay_queued(qp);
+	flush_posted(qp, &batch);
+	rhca_batch_end_in_verb(qp, &batch);
+}
+
+/**
+ * rhca_pause_send - Send nothing for a while
+ * @qp: the QP
+ * @pause: why
+ * @delay_ns: how long
+ *
+ * The turn ends with it, or the next one does nothing else: a kick has to follow.
+ *
+ * Context: send.lock held.
+ */
+void rhca_pause_send(struct rhca_sw_qp *qp, enum rhca_pause pause, u64 delay_ns)
+{
+	struct rhca_turn *turn = &qp->send.turn;
+
+	lockdep_assert_held(&qp->send.lock);
+	qp->send.pause = pause;
+	WRITE_ONCE(turn->not_before, ktime_get_ns() + delay_ns);
+	/* Another pause is under way: its timer has to know */
+	if (rhca_turn_state(rhca_turn_word(turn)) == RHCA_TURN_TIMED)
+		hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before),
+			      HRTIMER_MODE_ABS_SOFT);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pause_send);

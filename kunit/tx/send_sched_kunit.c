@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The send scheduler: no kick is lost and no turn has two owners, whoever kicks from
+ * where; and a local queue that is full is not filled again at once, whatever the
+ * transport.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/random.h>
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/packet/transmit.h"
+#include "sw/qp/turn_sched.h"
+
+#define POSTS	8
+
+static const struct test_qp_spec spec = { .sq_psn = 1, .retries = 3 };
+
+static struct ib_qp *ready_qp(struct test_hca *hca, enum ib_qp_type type)
+{
+	struct ib_qp *qp = test_qp(hca, type);
+
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
+	return qp;
+}
+
+static void post_write(struct test_hca *hca, struct ib_qp *qp, u32 bytes)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)hca->buffer, .length = bytes,
+		.lkey = hca->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.opcode = IB_WR_RDMA_WRITE, .sg_list = &sge,
+			.num_sge = bytes ? 1 : 0, .send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = 0x1000, .rkey = 0x4711,
+	};
+
+	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_send(qp, &wr.wr, NULL));
+}
+
+static void expect_completions(struct test_hca *hca, u32 num)
+{
+	struct ib_wc wc;
+	u32 done = 0;
+	int tries;
+
+	for (tries = 0; tries < 10000 && done < num; tries++) {
+		if (!test_poll(hca, &wc)) {
+			usleep_range(1000, 2000);
+			continue;
+		}
+		KUNIT_EXPECT_EQ(hca->test, wc.status, IB_WC_SUCCESS);
+		done++;
+	}
+	KUNIT_EXPECT_EQ(hca->test, done, num);
+}
+
+/* What was refused stays lost, and the rest of the message comes later */
+static void uc_waits_for_a_full_queue(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC);
+	u32 packets = TEST_BUFFER_BYTES / TEST_MTU_BYTES;
+	u64 dropped;
+
+	test_set_queue(hca, NET_XMIT_DROP);
+	local_bh_disable();
+	post_write(hca, qp, TEST_BUFFER_BYTES);
+	dropped = test_count(hca, RHCA_TX_DROPPED);
+	KUNIT_EXPECT_EQ(test, dropped, RHCA_TX_LIST_PACKETS);
+	test_set_queue(hca, NET_XMIT_SUCCESS);
+	local_bh_enable();
+	expect_completions(hca, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), packets - (u32)dropped);
+}
+
+static void posts_do_not_end_the_wait(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC);
+	u32 i;
+
+	test_set_queue(hca, NET_XMIT_DROP);
+	local_bh_disable();
+	for (i = 0; i < POSTS; i++)
+		post_write(hca, qp, 1);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_DROPPED), 1);
+	test_set_queue(hca, NET_XMIT_SUCCESS);
+	local_bh_enable();
+	expect_completions(hca, POSTS);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), POSTS - 1);
+}
+
+/* --- many that kick ------------------------------------------------------------- */
+
+#define KICKERS		4
+#define KICKS		20000
+
+/*
+ * The turns of a QP's requester, without its sends: all that has been posted is seen by
+ * one turn.
+ */
+static struct stress {
+	struct rhca_turn *turn;
+	atomic_t posted;
+	u32 seen;
+	u32 turns;
+	atomic_t owners;
+	bool two_owners;
+	atomic_t kickers;
+} stress;
+
+static enum rhca_turn_end random_end(struct rhca_sw_qp *qp)
+{
+	switch (get_random_u32_below(16)) {
+	case 0:
+		return RHCA_END_MORE;
+	case 1:
+		qp->send.turn.not_before = ktime_get_ns() + 10 * NSEC_PER_USEC;
+		return RHCA_END_PAUSE;
+	default:
+		return RHCA_END_EMPTY;
+	}
+}
+
+static void stress_run(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	spin_lock(&qp->send.lock);
+	if (atomic_inc_return(&stress.owners) != 1)
+		stress.two_owners = true;
+	rhca_turn_see_kicks(&qp->send.turn);
+	stress.seen = atomic_read(&stress.posted);
+	stress.turns++;
+	atomic_dec(&stress.owners);
+	rhca_turn_finish(&qp->send.turn, random_end(qp), RHCA_PAUSE_MEM_BUSY);
+	spin_unlock(&qp->send.lock);
+}
+
+static void stress_after(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+}
+
+static const struct rhca_turn_ops stress_ops = {
+	.run = stress_run, .after = stress_after, .timer = RHCA_KICK_RUN,
+};
+
+static int kick_often(void *data)
+{
+	struct rhca_batch batch = {};
+	u32 i;
+
+	for (i = 0; i < KICKS; i++) {
+		atomic_inc(&stress.posted);
+		local_bh_disable();
+		if (rhca_turn_start(stress.turn, RHCA_KICK_POST,
+				    get_random_u32_below(RHCA_NUM_KICK_HOWS)))
+			stress_run(stress.turn->qp, &batch);
+		local_bh_enable();
+		if (i % 64 == 0)
+			cond_resched();
+	}
+	atomic_dec(&stress.kickers);
+	return 0;
+}
+
+static bool is_at_rest(void)
+{
+	return !atomic_read(&stress.kickers) && !rhca_turn_word(stress.turn);
+}
+
+static void no_kick_is_lost(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = ready_qp(hca, IB_QPT_RC);
+	struct rhca_turn *turn = &to_sw_qp(ibqp_to_verbs(qp))->send.turn;
+	const struct rhca_turn_ops *ops = turn->ops;
+	struct task_struct *kicker;
+	int i, tries;
+
+	memset(&stress, 0, sizeof(stress));
+	stress.turn = turn;
+	turn->ops = &stress_ops;
+	for (i = 0; i < KICKERS; i++) {
+		atomic_inc(&stress.kickers);
+		kicker = kthread_run(kick_often, NULL, "rhca_kick");
+		if (IS_ERR(kicker))
+			atomic_dec(&stress.kickers);
+	}
+	for (tries = 0; tries < 30000 && !is_at_rest(); tries++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_TRUE(test, is_at_rest());
+	KUNIT_EXPECT_EQ(test, stress.seen, (u32)atomic_read(&stress.posted));
+	KUNIT_EXPECT_GT(test, stress.seen, 0);
+	KUNIT_EXPECT_FALSE(test, stress.two_owners);
+	kunit_info(test, "%u kicks, %u turns", stress.seen, stress.turns);
+	turn->ops = ops;
+}
+
+static struct kunit_case send_sched_tests[] = {
+	KUNIT_CASE(no_kick_is_lost),
+	KUNIT_CASE(uc_waits_for_a_full_queue),
+	KUNIT_CASE(posts_do_not_end_the_wait),
+	{}
+};
+
+static struct kunit_suite send_sched_suite = {
+	.name = "rhca_send_sched",
+	.test_cases = send_sched_tests,
+};
+kunit_test_suite(send_sched_suite);
