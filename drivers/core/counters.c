@@ -94,6 +94,11 @@ static const struct rdma_stat_desc counter_descs[RHCA_NUM_COUNTERS] = {
 	COUNTER(RHCA_ROCE_SLOW_RESTART_TRANS, "roce_slow_restart_trans"),
 };
 
+const char *rhca_counter_name(enum rhca_counter which)
+{
+	return counter_descs[which].name;
+}
+
 /* --- names ---------------------------------------------------------------- */
 
 static bool has_counter(const struct rhca_dev *dev, enum rhca_counter which)

@@ -18,4 +18,7 @@ int rhca_port_totals(struct rhca_port *port, u64 *totals);
 
 extern const struct ib_device_ops rhca_counter_verbs;
 
+/* As "rdma statistic" shows it */
+const char *rhca_counter_name(enum rhca_counter which);
+
 #endif

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "core/device.h"
 #include "core/offer.h"
@@ -142,6 +143,7 @@ static void recreate(struct work_struct *work)
 		job->spec.name = NULL;
 		ret = rhca_dev_create(&job->spec);
 	}
+	trace_rhca_netdev(job->spec.netdevs[0]->name, "brought back", ret);
 	if (ret) {
 		pr_warn("%s: %s and could not be brought back (error %d)\n",
 			job->name, job->why, ret);

@@ -10,6 +10,7 @@
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "core/device.h"
 #include "core/mcast.h"
@@ -66,6 +67,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	bool had_offer = dev->offer;
 
 	unlist_device(dev);
+	trace_rhca_device(ibdev->name, "", "gone", 0);
 	/* Hardware is its bus's to bring back */
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
 	    rhca_in_tree_unloading())
@@ -103,6 +105,7 @@ bool rhca_dev_claim(struct rhca_dev *dev)
  */
 void rhca_dev_unplugged(struct rhca_dev *dev)
 {
+	trace_rhca_device(dev->ibdev.name, "", "unplugged", 0);
 	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
 	rhca_qp_for_each(dev, rhca_qp_quiesce);
 	if (dev->backend->dev_quiesce)
@@ -324,6 +327,8 @@ static int create_locked(const struct rhca_dev_spec *spec)
 	ib_set_device_ops(&dev->ibdev, &registry_verbs);
 	atomic_inc(&num_devices);
 	ret = register_device(dev, spec);
+	trace_rhca_device(ret ? "" : dev->ibdev.name, spec->netdevs[0]->name,
+			  ret ? "failed" : "registered", ret);
 	if (ret) {
 		/* A device that was never registered has no dealloc_driver() */
 		rhca_dev_free_parts(dev);

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "lifecycle/choice.h"
 #include "core/device.h"
@@ -126,6 +127,7 @@ static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
 	if (!ret || ret == -EEXIST || ret == -ENODEV || ret == -ENFILE ||
 	    ret == -EALREADY)
 		return ret;
+	trace_rhca_netdev(spec->netdevs[0]->name, "hardware could not", ret);
 	pr_warn("no RDMA device by hardware on %s: error %d; software serves it\n",
 		netdev_name(spec->netdevs[0]), ret);
 	rhca_offer_fail(offer);
@@ -176,6 +178,7 @@ static void create_by_offer(struct net_device *ndev)
 
 	if (!ret)
 		ret = rhca_choice_create(&spec);
+	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
 	if (ret && ret != -EEXIST && ret != -EALREADY)
 		pr_warn("no RDMA device on %s, which hardware offers to serve: error %d\n",
 			netdev_name(ndev), ret);
@@ -209,6 +212,7 @@ static void choose_for(struct net_device *ndev)
 	if (dev) {
 		free = give_up_software(dev, ndev);
 		if (free) {
+			trace_rhca_netdev(ndev->name, "hardware takes over", 0);
 			rhca_dev_remove_and_put(dev);
 			pr_info("%s: hardware takes over\n", netdev_name(ndev));
 		} else {

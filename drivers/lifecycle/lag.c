@@ -16,6 +16,7 @@
 #include <linux/workqueue.h>
 #include <net/bonding.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "core/device.h"
 #include "core/port/port_pkeys.h"
@@ -120,6 +121,7 @@ static void make_lag(const struct rhca_lag_members *members,
 	keep_for_all(members);
 	rhca_lag_remove_frozen(frozen);
 	ret = rhca_dev_create(&spec);
+	trace_rhca_netdev(first->name, "LAG in place of its members", ret);
 	if (!ret) {
 		pr_info("%s is one RDMA device now, in place of %s%s%s\n",
 			netdev_name(first), record->device[0].name,

@@ -13,6 +13,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_marshall.h>
 #include <rdma/rdma_netlink.h>
+#include <rhca/trace.h>
 
 #include "control/addresses.h"
 #include "lifecycle/choice.h"
@@ -142,7 +143,10 @@ static int newlink(const char *name, struct net_device *ndev)
 		.num_ports	= 1,
 	};
 
-	return create(&spec);
+	int ret = create(&spec);
+
+	trace_rhca_netdev(ndev->name, "asked for", ret);
+	return ret;
 }
 
 /* The rule of netdevs= for a netdev, or NULL */
@@ -248,6 +252,7 @@ static void create_by_rule(struct net_device *ndev)
 		return;
 	if (find_ports(rule, ndev, &spec) && rule_may_create(&spec)) {
 		ret = create(&spec);
+		trace_rhca_netdev(ndev->name, "rule of netdevs=", ret);
 		if (ret)
 			pr_warn("no RDMA device on %s: error %d\n",
 				netdev_name(ndev), ret);

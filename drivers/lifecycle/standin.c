@@ -13,6 +13,7 @@
 #include <linux/notifier.h>
 #include <linux/suspend.h>
 #include <linux/workqueue.h>
+#include <rhca/trace.h>
 
 #include "core/device.h"
 #include "core/registry.h"
@@ -55,6 +56,7 @@ static void stand_in_on(struct net_device *ndev)
 	if (ret)
 		return;
 	ret = ops->create(ndev);
+	trace_rhca_netdev(ndev->name, "stand-in", ret);
 	if (ret)
 		pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
 	else
@@ -82,6 +84,7 @@ static void give_way_on(struct net_device *ndev)
 		return;
 	if (rhca_kept_save(dev))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	trace_rhca_netdev(ndev->name, "stand-in gives way", 0);
 	if (rhca_dev_remove_and_put(dev))
 		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
 			netdev_name(ndev));

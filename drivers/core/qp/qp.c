@@ -4,6 +4,7 @@
  */
 #include <rhca/backend.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "core/port/device_types.h"
 #include "core/qp/qp.h"
@@ -69,6 +70,8 @@ void rhca_qp_event(struct rhca_qp *qp, enum ib_event_type type)
 		.event		= type,
 	};
 
+	trace_rhca_qp_event(qp->dev->ibdev.name, qp->ibqp.qp_num,
+			    ib_event_msg(type));
 	if (qp->ibqp.event_handler)
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }

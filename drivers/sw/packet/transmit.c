@@ -6,6 +6,7 @@
 #include <linux/etherdevice.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <rhca/trace.h>
 
 #include "core/device.h"
 #include "core/rules/lag.h"
@@ -221,6 +222,7 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 {
 	u32 packets = RHCA_PACKET_CB(skb)->packets;
 	u32 psn = RHCA_PACKET_CB(skb)->psn;
+	u32 len = skb->len;
 	int result = -ENODEV;
 
 	if (ndev && !tx->refused) {
@@ -232,6 +234,10 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 		if (tx->refused)
 			result = NET_XMIT_DROP;
 	}
+	if (trace_rhca_tx_enabled())
+		trace_rhca_tx(rhca_qp_dev_name(tx->qp), tx->qp->number, psn,
+			      packets, len, ndev ? ndev->name : "",
+			      net_xmit_eval(result));
 	/* A queue with no room for a block? */
 	if (result > 0 && packets > 1 && tx->backoff)
 		rhca_block_lost(tx->backoff);

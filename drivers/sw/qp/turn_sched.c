@@ -4,6 +4,7 @@
  */
 #include <linux/ktime.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "sw/qp/turn_sched.h"
 #include "sw/qp/shared.h"
@@ -71,6 +72,15 @@ static bool act(struct rhca_turn *turn, struct rhca_turn_step step)
 	}
 }
 
+/* @kick: a kick that @to does not show, since its turn begins */
+static void note(const struct rhca_turn *turn, u32 from, u32 to, u32 kick)
+{
+	if (trace_rhca_turn_enabled())
+		trace_rhca_turn(turn->qp->base.number,
+				turn == &turn->qp->send.turn, from, to,
+				u32_get_bits(to | kick, RHCA_TURN_KICKS));
+}
+
 static bool is_long_pause(u32 word)
 {
 	return rhca_turn_state(word) == RHCA_TURN_TIMED &&
@@ -97,6 +107,7 @@ bool rhca_turn_start(struct rhca_turn *turn, enum rhca_kick reason,
 	do {
 		step = rhca_turn_kick(word, reason, how);
 	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	note(turn, word, step.word, RHCA_TURN_KICK(reason));
 	/* Or requests that wait for more would wait as long */
 	if (is_long_pause(word) && !is_long_pause(step.word))
 		hrtimer_try_to_cancel(&turn->timer);
@@ -121,6 +132,7 @@ void rhca_turn_finish(struct rhca_turn *turn, enum rhca_turn_end how,
 	do {
 		step = rhca_turn_end(word, how, pause);
 	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	note(turn, word, step.word, 0);
 	act(turn, step);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_turn_finish);
@@ -190,6 +202,7 @@ static bool take_from_list(struct rhca_turn *turn)
 	do {
 		step = rhca_turn_pop(word);
 	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	note(turn, word, step.word, 0);
 	return step.act == RHCA_ACT_RUN;
 }
 
@@ -220,6 +233,7 @@ static bool block_left(struct rhca_turn *turn, bool refused, bool here)
 	do {
 		step = rhca_turn_block_left(word, refused, how);
 	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	note(turn, word, step.word, 0);
 	return act(turn, step);
 }
 
@@ -319,6 +333,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 		}
 		step = rhca_turn_timer(word, turn->ops->timer);
 	} while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+	note(turn, word, step.word, 0);
 	if (!act(turn, step))
 		return HRTIMER_NORESTART;
 	rcu_read_lock();

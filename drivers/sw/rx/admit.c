@@ -10,8 +10,10 @@
 #include <net/l3mdev.h>
 #include <net/net_namespace.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "sw/rx/admit.h"
+#include "core/counters.h"
 #include "core/device.h"
 #include "core/port/port_pkeys.h"
 #include "sw/qp/qp.h"
@@ -298,8 +300,27 @@ void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
 {
 	struct rhca_port *port = port_to_count_at(skb, flow);
 
-	if (port)
-		rhca_port_count(port, which);
+	if (!port)
+		return;
+	rhca_port_count(port, which);
+	trace_rhca_rx_drop(port->dev->ibdev.name, rhca_counter_name(which), 0, 0,
+			   0, flow ? flow->sgid.raw : NULL);
+}
+
+/**
+ * rhca_rx_drop - Count a packet that its QP does not take
+ * @qp: the QP
+ * @rx: the packet
+ * @which: why
+ *
+ * Context: RCU read side.
+ */
+void rhca_rx_drop(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
+		  enum rhca_counter which)
+{
+	rhca_qp_count(qp, which);
+	trace_rhca_rx_drop(rhca_qp_dev_name(qp), rhca_counter_name(which),
+			   qp->number, rx->psn, rx->opcode, rx->flow.sgid.raw);
 }
 
 static const enum rhca_counter parse_counters[] = {
@@ -367,11 +388,11 @@ bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 	}
 	if ((rx->opcode & RHCA_OPCODE_TRANSPORT) !=
 	    transport_of_type[qp->core.ibqp.qp_type]) {
-		rhca_qp_count(qp, RHCA_RX_DROPPED_BAD_OPCODE);
+		rhca_rx_drop(qp, rx, RHCA_RX_DROPPED_BAD_OPCODE);
 		return false;
 	}
 	if (!for_us(qp, rx, dev_net(rx->skb->dev))) {
-		rhca_qp_count(qp, RHCA_RX_DROPPED_NOT_FOR_US);
+		rhca_rx_drop(qp, rx, RHCA_RX_DROPPED_NOT_FOR_US);
 		return false;
 	}
 	return true;
@@ -390,7 +411,7 @@ bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	if (in_partition(qp, rx))
 		return true;
-	rhca_qp_count(qp, RHCA_RX_DROPPED_BAD_PKEY);
+	rhca_rx_drop(qp, rx, RHCA_RX_DROPPED_BAD_PKEY);
 	report_partition(rx);
 	return false;
 }

@@ -5,6 +5,7 @@
  * from them.
  */
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "sw/rx/answer.h"
 #include "sw/qp/payload.h"
@@ -94,6 +95,9 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 	struct rhca_tx_list tx __uninitialized;
 
 	lockdep_assert_held(&qp->recv.lock);
+	if (!says_ack(syndrome))
+		trace_rhca_nak(rhca_qp_dev_name(&qp->base), qp->base.number, true,
+			       syndrome, psn);
 	if ((!shared || !loose ||
 	     !rhca_shared_begin_packet(shared, &packet, &qp->base, path,
 				       &fields, 0)) &&

@@ -13,9 +13,10 @@
 #include "wire/psn.h"
 
 static enum rhca_request_status drop(const struct rhca_sw_qp *qp,
+				     const struct rhca_rx *rx,
 				     enum rhca_counter reason)
 {
-	rhca_qp_count(&qp->base, reason);
+	rhca_rx_drop(&qp->base, rx, reason);
 	return RHCA_DROP;
 }
 
@@ -30,7 +31,7 @@ static enum rhca_request_status check_qkey(struct rhca_sw_qp *qp,
 	if (be32_to_cpu(deth->qkey) == READ_ONCE(qp->base.attr.qkey))
 		return RHCA_PASS;
 	atomic_inc(&rx->port->qkey_violations);
-	return drop(qp, RHCA_RX_DROPPED_BAD_QKEY);
+	return drop(qp, rx, RHCA_RX_DROPPED_BAD_QKEY);
 }
 
 /* UC: a gap loses the message that it is in; the next first packet is taken */
@@ -48,7 +49,7 @@ static enum rhca_request_status check_uc_psn(struct rhca_sw_qp *qp,
 	}
 	if (recv->in_message || (rx->flags & RHCA_OP_STARTS))
 		return RHCA_PASS;
-	return drop(qp, RHCA_RX_DROPPED_BAD_SEQUENCE);
+	return drop(qp, rx, RHCA_RX_DROPPED_BAD_SEQUENCE);
 }
 
 static enum rhca_request_status check_psn(struct rhca_sw_qp *qp,
@@ -85,7 +86,7 @@ static enum rhca_request_status check_sequence(struct rhca_sw_qp *qp,
 		recv->in_message = false;
 		recv->received = 0;
 		return starts ? RHCA_PASS :
-				drop(qp, RHCA_RX_DROPPED_BAD_SEQUENCE);
+				drop(qp, rx, RHCA_RX_DROPPED_BAD_SEQUENCE);
 	}
 	if (starts)
 		return RHCA_PASS;
@@ -93,7 +94,7 @@ static enum rhca_request_status check_sequence(struct rhca_sw_qp *qp,
 	if ((last_flags & OP_KIND) == (rx->flags & OP_KIND))
 		return RHCA_PASS;
 	return rhca_is_rc(&qp->base) ? RHCA_BAD_REQUEST :
-		drop(qp, RHCA_RX_DROPPED_BAD_SEQUENCE);
+		drop(qp, rx, RHCA_RX_DROPPED_BAD_SEQUENCE);
 }
 
 static enum rhca_request_status check_rights(struct rhca_sw_qp *qp,
@@ -113,7 +114,7 @@ static enum rhca_request_status check_rights(struct rhca_sw_qp *qp,
 	if ((access & needed) == needed)
 		return RHCA_PASS;
 	return rhca_is_rc(&qp->base) ? RHCA_BAD_OPERATION :
-		drop(qp, RHCA_RX_DROPPED_NO_ACCESS);
+		drop(qp, rx, RHCA_RX_DROPPED_NO_ACCESS);
 }
 
 static bool needs_wqe(const struct rhca_rx *rx)
@@ -135,7 +136,8 @@ static enum rhca_request_status check_buffer(struct rhca_sw_qp *qp,
 	if (ret == -ENOENT) {
 		rhca_qp_count(&qp->base, RHCA_OUT_OF_BUFFER);
 		if (qp->base.core.ibqp.qp_type == IB_QPT_GSI)
-			rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_MAD_BUFFER);
+			rhca_rx_drop(&qp->base, rx,
+				     RHCA_RX_DROPPED_NO_MAD_BUFFER);
 		return rhca_is_rc(&qp->base) ? RHCA_NO_BUFFER : RHCA_DROP;
 	}
 	qp->recv.have_wqe = true;
@@ -190,14 +192,15 @@ static enum rhca_request_status check_resource(struct rhca_sw_qp *qp,
 	/* The oldest slot is needed, but a repeated answer is still due from it */
 	if (recv->newest_resource - recv->sending_resource >=
 	    recv->num_resources)
-		return drop(qp, RHCA_RX_DROPPED_NO_RESOURCE);
+		return drop(qp, rx, RHCA_RX_DROPPED_NO_RESOURCE);
 	return RHCA_PASS;
 }
 
-static enum rhca_request_status reject_length(const struct rhca_sw_qp *qp)
+static enum rhca_request_status reject_length(const struct rhca_sw_qp *qp,
+					      const struct rhca_rx *rx)
 {
 	return rhca_is_rc(&qp->base) ? RHCA_BAD_REQUEST :
-		drop(qp, RHCA_RX_DROPPED_BAD_LENGTH);
+		drop(qp, rx, RHCA_RX_DROPPED_BAD_LENGTH);
 }
 
 /* All packets but the last are full, the last is not empty: 9.7.4.1.5, 9.8.2.2.5 */
@@ -218,7 +221,7 @@ static enum rhca_request_status check_packet_length(struct rhca_sw_qp *qp,
 	if (ok)
 		return RHCA_PASS;
 	rhca_rx_note_mtu(qp, rx);
-	return reject_length(qp);
+	return reject_length(qp, rx);
 }
 
 static enum rhca_request_status check_send_length(struct rhca_sw_qp *qp,
@@ -249,7 +252,7 @@ static enum rhca_request_status check_write(struct rhca_sw_qp *qp,
 		reth = rhca_rx_header(rx, RHCA_HDR_RETH);
 		left = be32_to_cpu(reth->length);
 		if (left > RHCA_MAX_MSG_BYTES)
-			return reject_length(qp);
+			return reject_length(qp, rx);
 		if (left) {	/* nothing is checked for nothing, 9.7.4.1.4 */
 			mem = rhca_responder_hold(qp, be32_to_cpu(reth->rkey),
 						  be64_to_cpu(reth->va), left,
@@ -260,7 +263,7 @@ static enum rhca_request_status check_write(struct rhca_sw_qp *qp,
 	}
 	if (ends ? rx->payload_bytes == left : rx->payload_bytes < left)
 		return RHCA_PASS;
-	return reject_length(qp);
+	return reject_length(qp, rx);
 }
 
 static enum rhca_request_status check_read(struct rhca_sw_qp *qp,

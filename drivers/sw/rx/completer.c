@@ -3,6 +3,7 @@
  * Completer: what responses do to the requester, IBTA vol. 1, 9.7.5-9.7.7.
  */
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "sw/rx/completer.h"
 #include "sw/rx/admit.h"
@@ -60,10 +61,10 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 }
 
 /* Something has been lost: in a queue that was full, or by the wire? */
-static void note_loss(struct rhca_requester *send, u32 psn)
+static void note_loss(struct rhca_sw_qp *qp, u32 psn)
 {
-	if (rhca_rtt_is_queued(&send->rtt))
-		rhca_cwnd_lost(&send->cwnd, psn, send->newest_psn);
+	if (rhca_rtt_is_queued(&qp->send.rtt))
+		rhca_requester_congested(qp, psn);
 }
 
 /* A response that a READ or atomic waits for never came: ask again */
@@ -75,8 +76,8 @@ static void repeat_read(struct rhca_sw_qp *qp)
 		return;		/* once for each loss, not for each packet */
 	send->repeating = true;
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
-	note_loss(send, send->oldest_unacked_psn);
-	rhca_requester_rewind(qp, send->oldest_unacked_psn);
+	note_loss(qp, send->oldest_unacked_psn);
+	rhca_requester_repeat(qp, send->oldest_unacked_psn, "read");
 }
 
 /* There is no place yet for what came: ask again when there is. The peer is alive */
@@ -86,7 +87,7 @@ static void repeat_later(struct rhca_sw_qp *qp)
 
 	send->retries_left = qp->base.attr.retry_cnt;
 	send->repeating = true;
-	rhca_requester_rewind(qp, send->oldest_unacked_psn);
+	rhca_requester_repeat(qp, send->oldest_unacked_psn, "page fault");
 	rhca_pause_send(qp, RHCA_PAUSE_PAGE_FAULT, RHCA_PAGE_FAULT_NS);
 }
 
@@ -187,7 +188,7 @@ static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	if (send->rnr_retries_left != RHCA_RETRY_FOREVER)
 		send->rnr_retries_left--;
-	rhca_requester_rewind(qp, rx->psn);
+	rhca_requester_repeat(qp, rx->psn, "rnr");
 	rhca_pause_send(qp, RHCA_PAUSE_RNR,
 			rhca_rnr_delay_us(code) * (u64)NSEC_PER_USEC);
 }
@@ -207,8 +208,8 @@ static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	send->retries_left--;
-	note_loss(send, rx->psn);
-	rhca_requester_rewind(qp, rx->psn);
+	note_loss(qp, rx->psn);
+	rhca_requester_repeat(qp, rx->psn, "nak");
 	rhca_block_lost(&send->backoff);
 	send->repeating = true;
 }
@@ -224,7 +225,7 @@ static void handle_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	if (code >= ARRAY_SIZE(nak_status)) {
 		/* Reserved: ignore, the timer decides */
-		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_BAD_SYNDROME);
+		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_BAD_SYNDROME);
 		return;
 	}
 	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
@@ -240,6 +241,9 @@ static void handle_aeth(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	const struct rhca_aeth *aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
 	u8 syndrome = rhca_aeth_syndrome(aeth);
 
+	if (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) != RHCA_AETH_ACK)
+		trace_rhca_nak(rhca_qp_dev_name(&qp->base), qp->base.number, false,
+			       syndrome, rx->psn);
 	switch (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE)) {
 	case RHCA_AETH_ACK:
 		handle_ack(qp, rx, syndrome, rhca_aeth_msn(aeth), batch);
@@ -251,7 +255,7 @@ static void handle_aeth(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		handle_nak(qp, rx, syndrome, batch);
 		break;
 	default:		/* reserved */
-		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_BAD_SYNDROME);
+		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_BAD_SYNDROME);
 		break;
 	}
 }
@@ -349,7 +353,7 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	wqe = awaits_data(qp, rx->psn);
 	if (!wqe) {		/* late copy of something that is done */
-		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_OUT_OF_WINDOW);
+		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 		return;
 	}
 	if (!response_fits(rx, wqe))
@@ -421,12 +425,12 @@ void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 	lockdep_assert_held(&send->lock);
 	if (!rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE)) {
-		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_QP_STATE);
+		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_QP_STATE);
 		return;
 	}
 	if (!in_window(send, rx->psn)) {
 		if (!take_late_credits(qp, rx))
-			rhca_qp_count(&qp->base, RHCA_RX_DROPPED_OUT_OF_WINDOW);
+			rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 		return;
 	}
 	if (is_plain_answer(rx))

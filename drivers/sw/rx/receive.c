@@ -6,6 +6,7 @@
 #include <net/inet_ecn.h>
 
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "core/device.h"
 #include "core/mcast.h"
@@ -413,6 +414,9 @@ static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
  */
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 {
+	if (trace_rhca_rx_enabled())
+		trace_rhca_rx(skb->dev->name, skb->len,
+			      skb_shinfo(skb)->gso_segs ?: 1, encap);
 	local_bh_disable();	/* for all locks of QPs that are taken */
 	rcu_read_lock();
 	if (skb_is_gso(skb))

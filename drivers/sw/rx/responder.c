@@ -14,6 +14,7 @@
 #include "sw/qp/hold.h"
 #include "sw/qp/recv_half.h"
 #include "sw/qp/shared.h"
+#include "sw/rx/admit.h"
 #include "sw/rx/answer.h"
 #include "sw/rx/execute.h"
 #include "sw/rx/recv_completion.h"
@@ -226,6 +227,7 @@ static void drop_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 /* Others were counted where they were found */
 static void count_error(const struct rhca_sw_qp *qp,
+			const struct rhca_rx *rx,
 			enum rhca_request_status status)
 {
 	switch (status) {
@@ -234,7 +236,7 @@ static void count_error(const struct rhca_sw_qp *qp,
 		break;
 	case RHCA_PAGE_FAULT:
 		if (!rhca_is_rc(&qp->base))	/* nobody will repeat it */
-			rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_RESOURCE);
+			rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_NO_RESOURCE);
 		break;
 	case RHCA_BAD_LENGTH:
 		if (!rhca_is_rc(&qp->base))	/* told to nobody */
@@ -252,7 +254,7 @@ static void count_error(const struct rhca_sw_qp *qp,
 static void reject(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		   enum rhca_request_status status, struct rhca_batch *batch)
 {
-	count_error(qp, status);
+	count_error(qp, rx, status);
 	if (rhca_is_rc(&qp->base))
 		reject_rc(qp, rx, status, batch);
 	else
@@ -285,7 +287,7 @@ static void hold_until_invalid(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	if (is_new && hold(qp, rx) != RHCA_HOLD_REFUSED)
 		return;
 	qp->recv.late_missed |= is_new;
-	rhca_qp_count(&qp->base, RHCA_RX_DROPPED_NO_RESOURCE);
+	rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_NO_RESOURCE);
 }
 
 static enum rhca_request_status check_and_execute(struct rhca_sw_qp *qp,
@@ -415,7 +417,7 @@ void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 	lockdep_assert_held(&qp->recv.lock);
 	if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE)) {
-		rhca_qp_count(&qp->base, RHCA_RX_DROPPED_QP_STATE);
+		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_QP_STATE);
 		return;
 	}
 	status = check_and_execute(qp, rx);

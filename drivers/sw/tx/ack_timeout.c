@@ -112,14 +112,15 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 	mod_timer(&send->ack_timer, send->deadline);
 }
 
-static void repeat_oldest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+static void repeat_oldest(struct rhca_sw_qp *qp, const char *cause,
+			  struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
 	send->repeating = true;
 	rhca_block_lost(&send->backoff);
-	rhca_cwnd_timed_out(&send->cwnd, send->newest_psn);
-	rhca_requester_rewind(qp, send->oldest_unacked_psn);
+	rhca_requester_starved(qp);
+	rhca_requester_repeat(qp, send->oldest_unacked_psn, cause);
 	rhca_send_kick_locked(qp, RHCA_KICK_TIMEOUT, batch);
 }
 
@@ -134,7 +135,7 @@ static void repeat_early(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	send->early_repeats = min(send->early_repeats + 1, MOST_EARLY_REPEATS);
 	set_deadline(send);
 	mod_timer(&send->ack_timer, send->deadline);
-	repeat_oldest(qp, batch);
+	repeat_oldest(qp, "early", batch);
 }
 
 static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_batch *batch)
@@ -148,7 +149,7 @@ static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	}
 	send->retries_left--;
 	rhca_restart_ack_timer(qp);
-	repeat_oldest(qp, batch);
+	repeat_oldest(qp, "timeout", batch);
 }
 
 static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)

@@ -5,6 +5,7 @@
  * PSN is all that repeating takes.
  */
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "sw/tx/requester.h"
 #include "sw/tx/local_op.h"
@@ -80,6 +81,57 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	rhca_rtt_forget(&send->rtt, psn);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_requester_rewind);
+
+/**
+ * rhca_requester_repeat - rhca_requester_rewind(), since something has been lost
+ * @qp: the QP
+ * @psn: PSN to send next, not before the oldest unacknowledged one
+ * @cause: why, for who traces
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_repeat(struct rhca_sw_qp *qp, u32 psn, const char *cause)
+{
+	struct rhca_requester *send = &qp->send;
+
+	trace_rhca_retransmit(rhca_qp_dev_name(&qp->base), qp->base.number, psn,
+			      send->next_psn, cause, send->retries_left);
+	rhca_requester_rewind(qp, psn);
+}
+
+static void trace_cwnd(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	trace_rhca_cwnd(rhca_qp_dev_name(&qp->base), qp->base.number,
+			send->cwnd.packets, rhca_requester_in_flight(send),
+			send->rtt.smoothed);
+}
+
+/**
+ * rhca_requester_congested - A full queue has dropped a packet
+ * @qp: the QP
+ * @psn: of the packet
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_congested(struct rhca_sw_qp *qp, u32 psn)
+{
+	rhca_cwnd_lost(&qp->send.cwnd, psn, qp->send.newest_psn);
+	trace_cwnd(qp);
+}
+
+/**
+ * rhca_requester_starved - No answer has come for several round trips
+ * @qp: the QP
+ *
+ * Context: send.lock held.
+ */
+void rhca_requester_starved(struct rhca_sw_qp *qp)
+{
+	rhca_cwnd_timed_out(&qp->send.cwnd, qp->send.newest_psn);
+	trace_cwnd(qp);
+}
 
 /* 9.7.7.2: without a buffer at the peer only a single packet may probe */
 static bool credit_allows(struct rhca_sw_qp *qp,
@@ -346,8 +398,8 @@ static void repeat_refused(struct rhca_sw_qp *qp, u32 psn)
 
 	if (rhca_psn_before(psn, send->oldest_unacked_psn))
 		psn = send->oldest_unacked_psn;
-	rhca_cwnd_lost(&send->cwnd, psn, send->newest_psn);
-	rhca_requester_rewind(qp, psn);
+	rhca_requester_congested(qp, psn);
+	rhca_requester_repeat(qp, psn, "local queue");
 	rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
 }
 

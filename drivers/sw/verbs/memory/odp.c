@@ -21,6 +21,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem_odp.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "sw/verbs/memory/charge.h"
 #include "sw/verbs/device.h"
@@ -203,6 +204,8 @@ static void fault_work(struct work_struct *work)
 {
 	struct rhca_odp *odp = container_of(work, struct rhca_odp, work);
 	u64 addr, bytes, ahead;
+	ktime_t begin = ktime_get();
+	int ret;
 
 	/* On PREEMPT_RT raw_spin_lock_bh() would not keep other tasks off the CPU */
 	raw_spin_lock_irq(&odp->lock);
@@ -212,7 +215,10 @@ static void fault_work(struct work_struct *work)
 	odp->wanted = false;
 	raw_spin_unlock_irq(&odp->lock);
 
-	if (!may_pass(odp, bring_in_charged(odp, addr, bytes, ahead)))
+	ret = bring_in_charged(odp, addr, bytes, ahead);
+	trace_rhca_odp(odp->start + (addr - odp->iova), ahead,
+		       ktime_us_delta(ktime_get(), begin), ret);
+	if (!may_pass(odp, ret))
 		note_failure(odp, addr);
 	put_odp(odp);
 }

@@ -155,6 +155,12 @@ static inline void rhca_qp_count(const struct rhca_verbs_qp *qp,
 	rhca_counter_inc(rhca_qp_counters(qp), which);
 }
 
+/* For who traces */
+static inline const char *rhca_qp_dev_name(const struct rhca_verbs_qp *qp)
+{
+	return qp->core.dev->ibdev.name;
+}
+
 struct rhca_qp_handle *rhca_qp_find_handle(u32 number);
 struct rhca_verbs_qp *rhca_qp_get_handle(struct rhca_qp_handle *handle);
 struct rhca_verbs_qp *rhca_qp_get(u32 number);

@@ -4,6 +4,7 @@
  * checked before what was asked for.
  */
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "sw/verbs/qp/qp.h"
 #include "sw/verbs/transport.h"
@@ -77,6 +78,7 @@ bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to)
 		    state == to)
 			return false;
 	} while (!try_cmpxchg(&qp->state, &state, to));
+	trace_rhca_qp_state(rhca_qp_dev_name(qp), qp->number, state, to, "error");
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_fail);
@@ -94,6 +96,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_qp_fail);
 void rhca_qp_enter_reset(struct rhca_verbs_qp *qp)
 {
 	qp->dev->transport->qp_settle(qp);
+	trace_rhca_qp_state(rhca_qp_dev_name(qp), qp->number,
+			    READ_ONCE(qp->state), IB_QPS_RESET, "modify_qp");
 	/* What was posted before is in the queues that are emptied */
 	smp_store_release(&qp->state, IB_QPS_RESET);
 }
@@ -220,6 +224,9 @@ static int show_state(struct rhca_verbs_qp *qp,
 	} else if (!try_cmpxchg(&qp->state, &from, (int)change->next)) {
 		return -EINVAL;
 	}
+	if (change->next != from)
+		trace_rhca_qp_state(rhca_qp_dev_name(qp), qp->number, from,
+				    change->next, "modify_qp");
 	transport->qp_entered(qp, change->next);
 	return 0;
 }

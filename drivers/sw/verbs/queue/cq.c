@@ -12,6 +12,7 @@
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rhca/compat.h>
+#include <rhca/trace.h>
 
 #include "sw/verbs/queue/cq.h"
 #include "sw/verbs/device.h"
@@ -113,8 +114,14 @@ static void post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
 	bool lost = !add(cq, wc);
 
 	lockdep_assert_held(&cq->lock);
-	if (lost && !cq->overrun)
+	if (wc->status != IB_WC_SUCCESS && wc->status != IB_WC_WR_FLUSH_ERR)
+		trace_rhca_wc_error(cq->ibcq.device->name, wc->qp->qp_num,
+				    wc->wr_id, ib_wc_status_msg(wc->status),
+				    wc->opcode);
+	if (lost && !cq->overrun) {
 		set_bit(RHCA_CQ_OVERRUN, &cq->due);
+		trace_rhca_cq_overrun(cq->ibcq.device->name, cq->ibcq.cqe);
+	}
 	cq->overrun |= lost;
 	if (take_arming(cq, solicited || wc->status != IB_WC_SUCCESS))
 		set_bit(RHCA_CQ_COMPLETION, &cq->due);

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints: system "rhca". Documentation/tracing.rst has the questions that they
+ * answer.
+ *
+ * They take numbers and strings, so that any folder may include this. Where the
+ * arguments cost something on the data path they stand behind trace_..._enabled().
+ * Names are arrays: the arguments of __assign_str() changed in 6.10.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rhca
+
+#if !defined(RHCA_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RHCA_TRACE_H
+
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#define RHCA_TRACE_NAME	16	/* IFNAMSIZ; longer names of devices are cut off */
+#define RHCA_TRACE_WORD	32	/* names of counters, states, reasons */
+
+#define RHCA_TRACE_STATES						\
+	{ 0, "RESET" }, { 1, "INIT" }, { 2, "RTR" }, { 3, "RTS" },	\
+	{ 4, "SQD" }, { 5, "SQE" }, { 6, "ERR" }
+
+/* enum rhca_turn_state, enum rhca_pause, enum rhca_kick: sw/qp/turn.h */
+#define RHCA_TRACE_TURNS						\
+	{ 0, "IDLE" }, { 1, "QUEUED" }, { 2, "RUNNING" },		\
+	{ 3, "TIMED" }, { 4, "LENT" }
+#define RHCA_TRACE_PAUSES						\
+	{ 0, "-" }, { 1, "POST_DELAY" }, { 2, "PACE" }, { 3, "RNR" },	\
+	{ 4, "LOCAL_FULL" }, { 5, "PAGE_FAULT" }, { 6, "MEM_BUSY" }
+#define RHCA_TRACE_KICKS						\
+	{ BIT(0), "POST" }, { BIT(1), "ACK" }, { BIT(2), "TIMEOUT" },	\
+	{ BIT(3), "RESUME" }, { BIT(4), "BLOCK_LEFT" },			\
+	{ BIT(5), "BUDGET" }, { BIT(6), "STATE" }, { BIT(7), "RATE" },	\
+	{ BIT(8), "REPEAT" }
+
+/**
+ * rhca_netdev - Which device a netdev has, or why not
+ * @netdev: its name
+ * @what: what has happened
+ * @error: 0, or a negative errno
+ */
+TRACE_EVENT(rhca_netdev,
+	TP_PROTO(const char *netdev, const char *what, int error),
+	TP_ARGS(netdev, what, error),
+	TP_STRUCT__entry(
+		__array(char, netdev, RHCA_TRACE_NAME)
+		__array(char, what, RHCA_TRACE_WORD)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		strscpy(__entry->netdev, netdev, RHCA_TRACE_NAME);
+		strscpy(__entry->what, what, RHCA_TRACE_WORD);
+		__entry->error = error;
+	),
+	TP_printk("netdev=%s what=\"%s\" error=%d", __entry->netdev,
+		  __entry->what, __entry->error)
+);
+
+/**
+ * rhca_device - A device is made, or leaves
+ * @dev: its name; empty before it has one
+ * @netdev: of its first port
+ * @what: "registered"; "failed"; "unplugged": taken from its users, to go or to move to
+ *	another RDMA namespace; "gone"
+ * @error: 0, or a negative errno
+ */
+TRACE_EVENT(rhca_device,
+	TP_PROTO(const char *dev, const char *netdev, const char *what,
+		 int error),
+	TP_ARGS(dev, netdev, what, error),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__array(char, netdev, RHCA_TRACE_NAME)
+		__array(char, what, RHCA_TRACE_WORD)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		strscpy(__entry->netdev, netdev, RHCA_TRACE_NAME);
+		strscpy(__entry->what, what, RHCA_TRACE_WORD);
+		__entry->error = error;
+	),
+	TP_printk("dev=%s netdev=%s what=\"%s\" error=%d", __entry->dev,
+		  __entry->netdev, __entry->what, __entry->error)
+);
+
+/**
+ * rhca_qp_state - A QP has another state
+ * @dev: device
+ * @qpn: QP number
+ * @from: state before, enum ib_qp_state
+ * @to: state now
+ * @by: "modify_qp", or "error": the data path
+ */
+TRACE_EVENT(rhca_qp_state,
+	TP_PROTO(const char *dev, u32 qpn, int from, int to, const char *by),
+	TP_ARGS(dev, qpn, from, to, by),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u8, from)
+		__field(u8, to)
+		__array(char, by, RHCA_TRACE_NAME)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->qpn = qpn;
+		__entry->from = from;
+		__entry->to = to;
+		strscpy(__entry->by, by, RHCA_TRACE_NAME);
+	),
+	TP_printk("dev=%s qpn=%u %s->%s by=%s", __entry->dev, __entry->qpn,
+		  __print_symbolic(__entry->from, RHCA_TRACE_STATES),
+		  __print_symbolic(__entry->to, RHCA_TRACE_STATES),
+		  __entry->by)
+);
+
+/**
+ * rhca_qp_event - An asynchronous event of a QP
+ * @dev: device
+ * @qpn: QP number
+ * @event: as ib_event_msg() names it
+ */
+TRACE_EVENT(rhca_qp_event,
+	TP_PROTO(const char *dev, u32 qpn, const char *event),
+	TP_ARGS(dev, qpn, event),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, qpn)
+		__array(char, event, RHCA_TRACE_WORD)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->qpn = qpn;
+		strscpy(__entry->event, event, RHCA_TRACE_WORD);
+	),
+	TP_printk("dev=%s qpn=%u event=\"%s\"", __entry->dev, __entry->qpn,
+		  __entry->event)
+);
+
+/**
+ * rhca_wc_error - A completion in error, other than a flushed request
+ * @dev: device
+ * @qpn: QP number
+ * @wr_id: of the request
+ * @status: as ib_wc_status_msg() names it
+ * @opcode: enum ib_wc_opcode
+ */
+TRACE_EVENT(rhca_wc_error,
+	TP_PROTO(const char *dev, u32 qpn, u64 wr_id, const char *status,
+		 u32 opcode),
+	TP_ARGS(dev, qpn, wr_id, status, opcode),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u64, wr_id)
+		__array(char, status, RHCA_TRACE_WORD)
+		__field(u32, opcode)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->qpn = qpn;
+		__entry->wr_id = wr_id;
+		strscpy(__entry->status, status, RHCA_TRACE_WORD);
+		__entry->opcode = opcode;
+	),
+	TP_printk("dev=%s qpn=%u wr_id=%#llx status=\"%s\" opcode=%u",
+		  __entry->dev, __entry->qpn, __entry->wr_id,
+		  __entry->status, __entry->opcode)
+);
+
+/**
+ * rhca_rx_drop - A received packet has been dropped
+ * @dev: device that counts it
+ * @counter: name of the counter
+ * @qpn: QP number, or 0 where the packet has reached none
+ * @psn: its PSN, 0 where it could not be taken apart
+ * @opcode: its BTH opcode, likewise
+ * @sgid: its source GID, 16 bytes, or NULL
+ */
+TRACE_EVENT(rhca_rx_drop,
+	TP_PROTO(const char *dev, const char *counter, u32 qpn, u32 psn,
+		 u8 opcode, const u8 *sgid),
+	TP_ARGS(dev, counter, qpn, psn, opcode, sgid),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__array(char, counter, RHCA_TRACE_WORD)
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u8, opcode)
+		__array(u8, sgid, 16)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		strscpy(__entry->counter, counter, RHCA_TRACE_WORD);
+		__entry->qpn = qpn;
+		__entry->psn = psn;
+		__entry->opcode = opcode;
+		if (sgid)
+			memcpy(__entry->sgid, sgid, 16);
+		else
+			memset(__entry->sgid, 0, 16);
+	),
+	TP_printk("dev=%s counter=%s qpn=%u psn=%u opcode=%#x sgid=%pI6c",
+		  __entry->dev, __entry->counter, __entry->qpn, __entry->psn,
+		  __entry->opcode, __entry->sgid)
+);
+
+/**
+ * rhca_tx - Packets have been handed to the network stack, as one skb
+ * @dev: device
+ * @qpn: QP number
+ * @psn: of the first packet
+ * @packets: how many; several are a block
+ * @bytes: of the skb
+ * @netdev: of the port
+ * @result: 0; above 0 the local queue has refused them (NET_XMIT_DROP), and RC sends
+ *	them again; a negative errno: they are lost
+ */
+TRACE_EVENT(rhca_tx,
+	TP_PROTO(const char *dev, u32 qpn, u32 psn, u32 packets, u32 bytes,
+		 const char *netdev, int result),
+	TP_ARGS(dev, qpn, psn, packets, bytes, netdev, result),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u32, packets)
+		__field(u32, bytes)
+		__array(char, netdev, RHCA_TRACE_NAME)
+		__field(int, result)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->qpn = qpn;
+		__entry->psn = psn;
+		__entry->packets = packets;
+		__entry->bytes = bytes;
+		strscpy(__entry->netdev, netdev, RHCA_TRACE_NAME);
+		__entry->result = result;
+	),
+	TP_printk("dev=%s qpn=%u psn=%u packets=%u bytes=%u netdev=%s result=%d",
+		  __entry->dev, __entry->qpn, __entry->psn, __entry->packets,
+		  __entry->bytes, __entry->netdev, __entry->result)
+);
+
+/**
+ * rhca_rx - Packets have come, as one skb
+ * @netdev: by which
+ * @bytes: of the skb
+ * @segments: 1, or those of a block
+ * @encap: enum rhca_encap: 0 RoCE v1, 1 v2 over IPv4, 2 v2 over IPv6
+ */
+TRACE_EVENT(rhca_rx,
+	TP_PROTO(const char *netdev, u32 bytes, u32 segments, int encap),
+	TP_ARGS(netdev, bytes, segments, encap),
+	TP_STRUCT__entry(
+		__array(char, netdev, RHCA_TRACE_NAME)
+		__field(u32, bytes)
+		__field(u32, segments)
+		__field(int, encap)
+	),
+	TP_fast_assign(
+		strscpy(__entry->netdev, netdev, RHCA_TRACE_NAME);
+		__entry->bytes = bytes;
+		__entry->segments = segments;
+		__entry->encap = encap;
+	),
+	TP_printk("netdev=%s bytes=%u segments=%u encap=%s", __entry->netdev,
+		  __entry->bytes, __entry->segments,
+		  __print_symbolic(__entry->encap, { 0, "v1" },
+				   { 1, "v2-ipv4" }, { 2, "v2-ipv6" }))
+);
+
+/**
+ * rhca_nak - A NAK or RNR NAK has been sent or received, IBTA vol. 1, 9.7.5.2
+ * @dev: device
+ * @qpn: our QP
+ * @sent: true: by our responder; false: taken by our requester
+ * @syndrome: of the AETH
+ * @psn: that it names
+ */
+TRACE_EVENT(rhca_nak,
+	TP_PROTO(const char *dev, u32 qpn, bool sent, u8 syndrome, u32 psn),
+	TP_ARGS(dev, qpn, sent, syndrome, psn),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, qpn)
+		__field(bool, sent)
+		__field(u8, syndrome)
+		__field(u32, psn)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->qpn = qpn;
+		__entry->sent = sent;
+		__entry->syndrome = syndrome;
+		__entry->psn = psn;
+	),
+	TP_printk("dev=%s qpn=%u %s %s syndrome=%#x psn=%u", __entry->dev,
+		  __entry->qpn, __entry->sent ? "sent" : "received",
+		  (__entry->syndrome & 0x60) == 0x20 ? "rnr" : "nak",
+		  __entry->syndrome, __entry->psn)
+);
+
+/**
+ * rhca_retransmit - The requester goes back to an older PSN
+ * @dev: device
+ * @qpn: QP number
+ * @from: PSN from which it sends again
+ * @to: one behind the newest that it has sent
+ * @cause: "nak", "read" (a response is missing), "rnr", "timeout" (of the verbs),
+ *	"early" (some round trips), "page fault", "local queue"
+ * @retries_left: timeouts and NAKs until the QP fails
+ */
+TRACE_EVENT(rhca_retransmit,
+	TP_PROTO(const char *dev, u32 qpn, u32 from, u32 to, const char *cause,
+		 u8 retries_left),
+	TP_ARGS(dev, qpn, from, to, cause, retries_left),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u32, from)
+		__field(u32, to)
+		__array(char, cause, RHCA_TRACE_NAME)
+		__field(u8, retries_left)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->qpn = qpn;
+		__entry->from = from;
+		__entry->to = to;
+		strscpy(__entry->cause, cause, RHCA_TRACE_NAME);
+		__entry->retries_left = retries_left;
+	),
+	TP_printk("dev=%s qpn=%u from=%u to=%u cause=\"%s\" retries_left=%u",
+		  __entry->dev, __entry->qpn, __entry->from, __entry->to,
+		  __entry->cause, __entry->retries_left)
+);
+
+/**
+ * rhca_turn - The turn of a half of a QP has another word, send-scheduler.rst
+ * @qpn: QP number
+ * @requester: true: who sends requests; false: responses
+ * @from: the word before
+ * @to: the word now
+ * @kicks: BIT(enum rhca_kick) of those that no turn has seen, and of the one that
+ *	begins it
+ */
+TRACE_EVENT(rhca_turn,
+	TP_PROTO(u32 qpn, bool requester, u32 from, u32 to, u32 kicks),
+	TP_ARGS(qpn, requester, from, to, kicks),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(bool, requester)
+		__field(u32, from)
+		__field(u32, to)
+		__field(u32, kicks)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->requester = requester;
+		__entry->from = from;
+		__entry->to = to;
+		__entry->kicks = kicks;
+	),
+	TP_printk("qpn=%u %s %s->%s pause=%s kicks=%s", __entry->qpn,
+		  __entry->requester ? "requester" : "responder",
+		  __print_symbolic(__entry->from & 7, RHCA_TRACE_TURNS),
+		  __print_symbolic(__entry->to & 7, RHCA_TRACE_TURNS),
+		  __print_symbolic(__entry->to >> 3 & 7, RHCA_TRACE_PAUSES),
+		  __print_flags(__entry->kicks, "|", RHCA_TRACE_KICKS))
+);
+
+/**
+ * rhca_cwnd - The congestion window of a QP has been reduced, congestion.rst
+ * @dev: device
+ * @qpn: QP number
+ * @packets: it is so many now
+ * @in_flight: packets that wait for an acknowledgement
+ * @rtt_ns: smoothed round-trip time, 0: not measured
+ */
+TRACE_EVENT(rhca_cwnd,
+	TP_PROTO(const char *dev, u32 qpn, u32 packets, u32 in_flight,
+		 u64 rtt_ns),
+	TP_ARGS(dev, qpn, packets, in_flight, rtt_ns),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u32, packets)
+		__field(u32, in_flight)
+		__field(u64, rtt_ns)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->qpn = qpn;
+		__entry->packets = packets;
+		__entry->in_flight = in_flight;
+		__entry->rtt_ns = rtt_ns;
+	),
+	TP_printk("dev=%s qpn=%u packets=%u in_flight=%u rtt_ns=%llu",
+		  __entry->dev, __entry->qpn, __entry->packets,
+		  __entry->in_flight, __entry->rtt_ns)
+);
+
+/**
+ * rhca_odp - Pages of a region with on-demand paging have been asked for
+ * @addr: address in the process
+ * @bytes: how many
+ * @waited_us: until they were there
+ * @error: 0, or a negative errno
+ */
+TRACE_EVENT(rhca_odp,
+	TP_PROTO(u64 addr, u64 bytes, u64 waited_us, int error),
+	TP_ARGS(addr, bytes, waited_us, error),
+	TP_STRUCT__entry(
+		__field(u64, addr)
+		__field(u64, bytes)
+		__field(u64, waited_us)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		__entry->addr = addr;
+		__entry->bytes = bytes;
+		__entry->waited_us = waited_us;
+		__entry->error = error;
+	),
+	TP_printk("addr=%#llx bytes=%llu waited_us=%llu error=%d",
+		  __entry->addr, __entry->bytes, __entry->waited_us,
+		  __entry->error)
+);
+
+/**
+ * rhca_cq_overrun - A completion found no room: the CQ is in error
+ * @dev: device
+ * @entries: that the CQ has
+ */
+TRACE_EVENT(rhca_cq_overrun,
+	TP_PROTO(const char *dev, u32 entries),
+	TP_ARGS(dev, entries),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, entries)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->entries = entries;
+	),
+	TP_printk("dev=%s entries=%u", __entry->dev, __entry->entries)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH rhca
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
