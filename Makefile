@@ -19,7 +19,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
-	uninstall-modules uninstall-tools lab lab-debug lab-source install-lab demo check check-all \
+	uninstall-modules uninstall-tools lab lab-debug lab-deb lab-source install-lab demo check check-all \
 	check-connectx check-packages check-cross check-turn-model soak deb rpm clean help
 
 all: modules
@@ -115,15 +115,19 @@ lab:
 lab-debug:
 	+tools/lab/build --debug
 
+lab-deb:
+	tools/lab/pack-deb
+
 lab-source:
 	tools/lab/pack-source
 
 install-lab:
 	@test -e build/lab/lib/roce-lab/base/linux || { echo "make lab comes first" >&2; exit 1; }
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(MANDIR)/man1
 	rm -rf $(DESTDIR)$(PREFIX)/lib/roce-lab
 	cp -R build/lab/lib/roce-lab $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 build/lab/bin/roce-lab $(DESTDIR)$(PREFIX)/bin
+	install -m 644 Documentation/man/roce-lab.1 $(MANDIR)/man1
 
 demo:
 	scripts/demo.sh
@@ -174,6 +178,7 @@ help:
 	@echo 'make uninstall          remove what make install put there'
 	@echo 'make lab                build roce-lab in build/lab: RDMA without root, for tests'
 	@echo 'make lab-debug          the same kernel with KASAN and lockdep, for roce-lab --debug'
+	@echo 'make lab-deb            Debian packages of what make lab (and lab-debug) built'
 	@echo 'make lab-source         pack the source of what make lab built, the kernel included'
 	@echo 'make install-lab        install what make lab built below PREFIX, such as ~/.local'
 	@echo 'make demo               show RDMA traffic between two hosts, in a virtual machine'

@@ -17,6 +17,11 @@ cd "$(dirname "$(realpath "$0")")/../../.." || exit
 . scripts/tests/lib/lab-lib.sh
 lab_setup
 
+: "the manual page"
+options() { grep -oE -- "$1-[a-z][a-z-]*" | grep -oE -- '[a-z][a-z-]*$' | grep -vx -e help -e version | sort -u; }
+check "has the options that --help has" "$(as_user roce-lab --help | options '^  -')" \
+	"$(grep '^\.It Fl' Documentation/man/roce-lab.1 | options ' ')"
+
 : "the driver"
 check "--set" off "$(as_user roce-lab run --set blocks=off -- cat /sys/module/roce_hca/parameters/blocks)"
 cat > "$home/ping-over-rdma" << 'END'
