@@ -91,9 +91,11 @@ def boot():
     self = os.path.join(os.path.dirname(os.path.abspath(__file__)))
     began = time.monotonic()
     try:
-        done = subprocess.run([sys.executable, '-I', '-S', '-B', self, 'run', '--timeout', '120',
-                               '--', '/bin/true'], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=400)
+        # Of programs, a minimal root has this one for sure.
+        python = [sys.executable, '-I', '-S', '-B']
+        done = subprocess.run(python + [self, 'run', '--timeout', '120', '--'] + python + ['-c', ''],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=400)
     except subprocess.TimeoutExpired:
         return False, 'a lab does not begin'
     said = done.stdout.decode(errors='replace').strip().splitlines()
