@@ -124,5 +124,6 @@ int main(void)
 		return 1;
 	}
 	printf("%d bytes over %s\n", SIZE, ibv_get_device_name(list[0]));
+	ibv_free_device_list(list);
 	return 0;
 }
