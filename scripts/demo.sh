@@ -9,7 +9,11 @@
 #   eth1 10.1.0.1/24 ====== veth, MTU 4200 ====== eth2 10.1.0.2/24
 #   RDMA device roce1                       RDMA device roce2
 #
-# usage: scripts/demo.sh [KERNEL-SERIES]      (default 6.12)
+# Who cannot become root has no packages installed and no stock kernel fetched: the hosts
+# are those of roce-lab then, h1 is its host a, and h2 its host b (see Documentation/lab.rst).
+#
+# usage: scripts/demo.sh [KERNEL-SERIES | --lab]      (default 6.12)
+#   --lab  take roce-lab in any case
 
 set -eu
 shopt -s inherit_errexit
@@ -26,6 +30,14 @@ show() {
 on() {
 	ip netns exec "$@"
 }
+
+as_root_on() {
+	on "$@"
+}
+
+device_1=roce1
+device_2=roce2
+address=10.1.0.1
 
 make_hosts() {
 	local i
@@ -71,35 +83,46 @@ gid_index() {
 
 # What rdma_cm takes for connections, as an administrator sets it.
 set_cm_mode() {
-	local device folder
+	local device folder mode
 
-	for device in roce1 roce2; do
+	case $1 in
+	v1) mode='IB/RoCE v1' ;;
+	v2) mode='RoCE v2' ;;
+	esac
+	for device in $device_1 $device_2; do
 		folder=/sys/kernel/config/rdma_cm/$device
-		mkdir -p "$folder"
-		case $1 in
-		v1) echo 'IB/RoCE v1' ;;
-		v2) echo 'RoCE v2' ;;
-		esac > "$folder/ports/1/default_roce_mode"
+		as_root_on h1 sh -c 'mkdir -p "$1" && echo "$2" > "$1/ports/1/default_roce_mode"' \
+			sh "$folder" "$mode"
 	done
+}
+
+fill_in() { # fill_in COMMAND DEVICE INDEX
+	local words=${1//DEVICE/$2}
+
+	words=${words//INDEX/$3}
+	echo "${words//ADDRESS/$address}"
 }
 
 # row NAME WAIT-FOR COMMAND ARGS-FOR-CLIENT FIGURE: run COMMAND on h1 as the
 # server and on h2 as the client, for both versions; FIGURE takes the number
 # out of what the client says.
 row() {
-	local name=$1 server=$2 client=$3 figure=$4 version cells=() status index1 index2
+	local name=$1 server=$2 client=$3 figure=$4 version cells=() status index1 index2 said
 
 	for version in v1 v2; do
-		index1=$(gid_index roce1 $version)
-		index2=$(gid_index roce2 $version)
+		index1=$(gid_index $device_1 $version)
+		index2=$(gid_index $device_2 $version)
 		set_cm_mode $version
-		on h1 bash -c "exec ${server//INDEX/$index1}" > /tmp/server 2>&1 &
+		on h1 bash -c "exec $(fill_in "$server" $device_1 "$index1")" > /tmp/server 2>&1 &
 		wait_for_listener $!
 		status=0
-		on h2 timeout 60 bash -c "exec ${client//INDEX/$index2}" > /tmp/client 2>&1 || status=$?
+		on h2 timeout 60 bash -c "exec $(fill_in "$client" $device_2 "$index2")" \
+			> /tmp/client 2>&1 || status=$?
 		wait $! || status=$?
 		if [ $status -eq 0 ]; then
-			cells+=("$(sed -n "$figure" /tmp/client | tail -n 1)")
+			said=$(sed -n "$figure" /tmp/client | tail -n 1)
+			# perftest finds no clock rate on a machine that is very busy.
+			cells+=("${said/#0.00 */done, unmeasured}")
 		else
 			cells+=("failed ($status)")
 			sed 's/^/    /' /tmp/server /tmp/client >&2
@@ -116,38 +139,68 @@ wait_for_listener() {
 	for i in $(seq 100); do
 		kill -0 "$1" 2> /dev/null || return 0
 		[ -z "$(on h1 ss -Hltn)" ] || return 0
-		! rdma resource show cm_id 2> /dev/null | grep -q LISTEN || return 0
+		! on h1 rdma resource show cm_id 2> /dev/null | grep -q LISTEN || return 0
 		sleep 0.1
 	done
 }
 
 inside() {
-	failed=
 	make_hosts
 	echo
 	add_devices
 	modprobe -a rdma_ucm ib_uverbs
-	echo
-	printf '  %-34s %16s %16s\n' '' 'RoCE v1' 'RoCE v2'
-	row 'ibv_rc_pingpong, 4 KiB' \
-		'ibv_rc_pingpong -d roce1 -g INDEX -n 200' \
-		'ibv_rc_pingpong -d roce2 -g INDEX -n 200 10.1.0.1' \
-		's,.*= \([0-9.]*\) usec/iter,\1 us,p'
-	row 'rping -v (rdma_cm), 20 rounds' \
-		'rping -s -a 10.1.0.1 -C 20 -v' \
-		'rping -c -a 10.1.0.1 -C 20 -v' \
-		's/^client DISCONNECT.*\|^ping data:.*/20 pings/p'
-	row 'ib_write_bw, 64 KiB' \
-		'ib_write_bw -d roce1 -x INDEX -s 65536 -n 200 -F' \
-		'ib_write_bw -d roce2 -x INDEX -s 65536 -n 200 -F 10.1.0.1' \
-		's/^ 65536 *[0-9]* *[0-9.]* *\([0-9.]*\).*/\1 MiB\/s/p'
-	row 'ib_send_lat, 64 B, median' \
-		'ib_send_lat -d roce1 -x INDEX -s 64 -n 200 -F' \
-		'ib_send_lat -d roce2 -x INDEX -s 64 -n 200 -F 10.1.0.1' \
-		's/^ 64 *[0-9]* *[0-9.]* *[0-9.]* *\([0-9.]*\).*/\1 us/p'
+	show_traffic
 	echo
 	show rdma statistic show link roce2/1
 	[ -z "$failed" ]
+}
+
+inside_lab() {
+	on() {
+		case $1 in
+		h1) shift; lab a "$@" ;;
+		h2) shift; lab b "$@" ;;
+		esac
+	}
+	as_root_on() {
+		shift
+		lab --root a "$@"
+	}
+	gid_index() {
+		local host=h1
+
+		[ "$1" = "$device_1" ] || host=h2
+		on $host printenv "ROCE_LAB_GID_INDEX_${2^^}"
+	}
+	device_1=roce0
+	device_2=roce1
+	address=10.66.0.1
+	show_traffic
+	echo
+	show lab b rdma statistic show link $device_2/1
+	[ -z "$failed" ]
+}
+
+show_traffic() {
+	failed=
+	echo
+	printf '  %-34s %16s %16s\n' '' 'RoCE v1' 'RoCE v2'
+	row 'ibv_rc_pingpong, 4 KiB' \
+		'ibv_rc_pingpong -d DEVICE -g INDEX -n 200' \
+		'ibv_rc_pingpong -d DEVICE -g INDEX -n 200 ADDRESS' \
+		's,.*= \([0-9.]*\) usec/iter,\1 us,p'
+	row 'rping -v (rdma_cm), 20 rounds' \
+		'rping -s -a ADDRESS -C 20 -v' \
+		'rping -c -a ADDRESS -C 20 -v' \
+		's/^client DISCONNECT.*\|^ping data:.*/20 pings/p'
+	row 'ib_write_bw, 64 KiB' \
+		'ib_write_bw -d DEVICE -x INDEX -s 65536 -n 200 -F' \
+		'ib_write_bw -d DEVICE -x INDEX -s 65536 -n 200 -F ADDRESS' \
+		's/^ 65536 *[0-9]* *[0-9.]* *\([0-9.]*\).*/\1 MiB\/s/p'
+	row 'ib_send_lat, 64 B, median' \
+		'ib_send_lat -d DEVICE -x INDEX -s 64 -n 200 -F' \
+		'ib_send_lat -d DEVICE -x INDEX -s 64 -n 200 -F ADDRESS' \
+		's/^ 64 *[0-9]* *[0-9.]* *[0-9.]* *\([0-9.]*\).*/\1 us/p'
 }
 
 # --- on this machine -----------------------------------------------------------
@@ -172,8 +225,34 @@ outside() {
 	scripts/vm/run --kernel "$release" --timeout 600 -- scripts/demo.sh --inside
 }
 
+can_be_root() {
+	[ "$(id -u)" -eq 0 ] || sudo -n true 2> /dev/null || { [ -t 0 ] && command -v sudo > /dev/null; }
+}
+
+in_lab() {
+	local program missing=()
+
+	for program in ibv_rc_pingpong:ibverbs-utils rping:rdmacm-utils ib_write_bw:perftest \
+		rdma:iproute2; do
+		command -v "${program%:*}" > /dev/null || missing+=("${program#*:}")
+	done
+	if [ ${#missing[@]} -gt 0 ]; then
+		echo "demo: something is missing: sudo apt-get install ibverbs-providers ${missing[*]}" >&2
+		exit 1
+	fi
+	if [ ! -e build/lab/lib/roce-lab/base/linux ]; then
+		echo "Building a kernel and the module (once, minutes) ..."
+		tools/lab/build
+	fi
+	echo "Starting two hosts in User-Mode Linux ..."
+	exec build/lab/bin/roce-lab run --hosts 2 --timeout 600 -- scripts/demo.sh --inside-lab
+}
+
 case ${1-} in
 --inside) inside ;;
+--inside-lab) inside_lab ;;
+--lab) in_lab ;;
 -*) sed -n '/^# usage/,/^$/s/^# \?//p' "$0" >&2; exit 2 ;;
-*) outside "${1:-6.12}" ;;
+"") if can_be_root; then outside 6.12; else in_lab; fi ;;
+*) outside "$1" ;;
 esac

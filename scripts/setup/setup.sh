@@ -182,7 +182,7 @@ setup_test() {
 		wireguard-tools libteam-utils ucx-utils libfabric-bin \
 		openmpi-bin libopenmpi-dev mpich libmpich-dev prometheus \
 		prometheus-node-exporter debootstrap \
-		nfs-kernel-server open-iscsi
+		nfs-kernel-server open-iscsi valgrind gdb strace fio qperf
 	scripts/setup/setup-debian13.sh pyverbs > /dev/null
 }
 

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# where: host
+# tier: wide
+# turns: no
+# timeout: 300
+#
+# "make demo" of a user who cannot become root: it runs in roce-lab, and each of its programs
+# succeeds over v1 and over v2.
+#
+# No turns: it is slow, and what it runs are programs that other scenarios run.
+
+set -u
+cd "$(dirname "$(realpath "$0")")/../../.." || exit
+. scripts/tests/lib/lab-lib.sh
+lab_setup
+
+check_ok "a tree for the user" cp -a Makefile README.md scripts "$work/"
+mkdir -p "$work/build/lab"
+cp -a "${RHCA_LAB:-build/lab}"/{bin,lib} "$work/build/lab/"
+chmod -R a+rX "$work"
+as_user timeout 200 "$work/scripts/demo.sh" > "$work/said" 2>&1
+check "status" 0 $?
+for row in 'ibv_rc_pingpong.* us .* us$' 'rping.* 20 pings .*20 pings$' 'ib_write_bw' 'ib_send_lat.* us .* us$'; do
+	check "$row" 1 "$(grep -c "^  $row" "$work/said")"
+done
+check "nothing failed" "" "$(grep failed "$work/said")"
+check_match "bytes went over b's port" ' tx_packets [1-9][0-9]+ ' "$(grep '^link roce1/1 ' "$work/said")"
+finish
