@@ -31,6 +31,8 @@ def kernel_arguments(options, memory, folder):
         'rcupdate.rcu_cpu_stall_suppress=1', 'nowatchdog', 'workqueue.watchdog_thresh=0',
         'con=null', 'con0=null,fd:1', 'ssl=null', 'uml_dir=%s/' % folder, 'umid=lab',
     ]
+    if options.debug:
+        arguments.append('kasan_multi_shot')
     return arguments + options.append
 
 
