@@ -30,13 +30,14 @@ until lab b rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done
 rping -c -a $(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2) -C 20 > client && echo good
 END
 check "--tos: rping" good "$(as_user timeout 60 roce-lab run --hosts 2 --tos 106 --pcap seen.pcap \
-	--trace rdma_cma:cm_event_handler,rdma_core:cq_poll events -- sh ./ping-over-rdma)"
+	--trace rdma_cma:cm_event_handler,rhca:rhca_tx events -- sh ./ping-over-rdma)"
 data='udp port 4791 and udp[11] != 1'	# not those of rdma_cm itself, to QP 1
 check_ok "--tos: in its packets" test "$(tcpdump -n -r "$home/seen.pcap" "$data and ip[1] & 0xfc == 104" \
 	2> /dev/null | wc -l)" -ge 40
 check "--tos: and in no other" 0 "$(tcpdump -n -r "$home/seen.pcap" "$data and ip[1] & 0xfc != 104" \
 	2> /dev/null | wc -l)"
-check_ok "--trace" grep -q 'cm_event_handler: .*ESTABLISHED' "$home/events"
+check_ok "--trace: of the kernel" grep -q 'cm_event_handler: .*ESTABLISHED' "$home/events"
+check_ok "--trace: of the driver" test "$(grep -c ' rhca_tx: ' "$home/events")" -ge 40
 as_user roce-lab run --trace 'nonesuch:*' events -- true 2> "$work/said"
 check "--trace of no event" "125 roce-lab: --trace nonesuch:*: the kernel has no such events" \
 	"$? $(sed 's/ (.*//' "$work/said")"

@@ -6,8 +6,8 @@
 # timeout: 900
 #
 # What people run in a lab: a verbs program under the compilers' sanitizers, valgrind, gdb and
-# strace, each of which finds what it is for; and UCX, libfabric, fio and qperf between two
-# hosts, whose bytes the port's counters have.
+# strace, each of which finds what it is for; the tests of rdma-core; and UCX, libfabric, fio
+# and qperf between two hosts, whose bytes the port's counters have.
 #
 # No turns: a minute of booting labs and of programs that are slow, beside the scenario lab,
 # which has what most changes would break.
@@ -77,6 +77,22 @@ if have strace; then
 	check_ok "strace sees the verbs" test "$(grep -c 'ioctl(.*RDMA' "$home/calls")" -ge 5
 fi
 
+: "rdma-core's own tests"
+source=/usr/share/doc/rdma-core/tests
+cp -r $source "$home/tests" && gunzip -f "$home"/tests/*.gz || fail "no $source: package rdma-core"
+# As scenario pyverbs has it, on a machine that does something else as well
+sed -i 's/^POLL_CQ_TIMEOUT = 10\b/POLL_CQ_TIMEOUT = 60/' "$home/tests/utils.py"
+sed -i 's/timeout=15)/timeout=120)/;s/repeat_times=150 /repeat_times=1200 /' "$home/tests/base.py"
+cp scripts/tests/consumers/pyverbs-run.py scripts/tests/consumers/pyverbs-*.txt "$home/"
+chmod -R a+rX "$home"
+cat > "$home/pyverbs" << 'END'
+exec /usr/bin/python3 -B ./pyverbs-run.py "$PWD/tests" $ROCE_LAB_DEVICE $ROCE_LAB_GID_INDEX_V2 \
+	$ROCE_LAB_ADDRESS $(cat /sys/class/net/$ROCE_LAB_NETDEV/address) $(uname -r | cut -d. -f1,2)
+END
+as_user timeout 300 roce-lab run --mtu 1500 -- sh ./pyverbs > "$work/out" 2>&1
+check "pyverbs: as root has it" "0 0 1" "$? $(grep -c '^FAIL' "$work/out") $(
+	grep -cE '^# 1[0-9][0-9] tests, 0 misjudged$' "$work/out")"
+
 : "consumers"
 cat > "$home/consumers" << 'END'
 b=$(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2)
@@ -109,7 +125,7 @@ expected="ucx 0 1 libfabric 0 1 fio 0 1"
 ! have qperf || expected+=" qperf 0 1"
 check "consumers between hosts: status, and bytes by the port's counter" "$expected" \
 	"$(lab_run --hosts 2 -- sh ./consumers 2> "$work/err" | paste -sd ' ')"
-for name in valgrind gdb strace UCX libfabric fio qperf; do
+for name in valgrind gdb strace pyverbs UCX libfabric fio qperf; do
 	on_page "$name"
 done
 [ "$fails" -eq 0 ] || tail -n 5 "$home"/*.client

@@ -18,6 +18,7 @@
 #include "guest.h"
 
 #define SNAP_BYTES	65536
+#define LOOK_MS		100
 
 struct pcap_file {
 	uint32_t magic;
@@ -125,18 +126,21 @@ void capture_start(const struct job *job)
 	};
 	struct sockaddr_ll all = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
 	int from = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
+	/* The signal that ends it may come just before it waits. */
+	struct timeval look = { .tv_usec = LOOK_MS * 1000 };
 	int to = open("/dev/lab/capture", O_WRONLY | O_CLOEXEC), room = 1 << 26, on = 1;
 	struct sigaction action = { .sa_handler = end_when_empty };
 
 	if (from < 0 || bind(from, (struct sockaddr *)&all, sizeof(all)) || to < 0)
 		die("no capture: %s", strerror(errno));
 	setsockopt(from, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
+	setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
 	if (write(to, &head, sizeof(head)) != sizeof(head))
 		die("%s: %s", job->pcap, strerror(errno));
 	setsockopt(from, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on));
 	capturer = must_fork();
 	if (!capturer) {
-		/* Without SA_RESTART: it ends a wait. */
+		/* Without SA_RESTART, so that it ends a wait. */
 		sigaction(SIGTERM, &action, NULL);
 		capture(job, from, to);
 	}
