@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # What the scenarios of roce-lab share: it is built, moved to a folder of its own, and used
-# by a user that nobody knows, without a capability.
+# by a user that nobody knows, without a capability, and whom no other run has.
 
 # With an argument: for a child of a scenario, which has made the folders.
 if [ $# -eq 0 ]; then
 	fails=0 checks=0
+	uid=$((50000000 + $$))
 	# Not below /tmp or /var/tmp, which are others inside
 	work=$(mktemp -d /var/lib/rhca-lab.XXXXXX)
 	home="$work/a home, with \"blanks\""
@@ -13,7 +14,7 @@ if [ $# -eq 0 ]; then
 fi
 
 cleanup() {
-	pkill -KILL -u 54321
+	pkill -KILL -u $uid
 	rm -rf "$work"
 }
 
@@ -53,7 +54,7 @@ lab_setup() {
 	[ -n "${RHCA_LAB-}" ] || tools/lab/build > "$work/build" 2>&1 || { cat "$work/build"; exit 1; }
 	mkdir -p "$work/moved here" "$home"
 	cp -a "${RHCA_LAB:-build/lab}"/{bin,lib} "$work/moved here/"
-	chown 54321:54321 "$home"
+	chown $uid:$uid "$home"
 	chmod 755 "$work"
 }
 
@@ -62,7 +63,7 @@ as_user() {
 	(
 		cd "$home" || exit
 		PATH="$work/moved here/bin:/usr/bin:/bin" HOME=$home TMPDIR='' PWD=$home exec \
-			setpriv --reuid=54321 --regid=54321 --clear-groups --no-new-privs \
+			setpriv --reuid=$uid --regid=$uid --clear-groups --no-new-privs \
 			--bounding-set=-all --inh-caps=-all "$@"
 	)
 }
@@ -76,5 +77,5 @@ in_terminal() {
 	echo "${PIPESTATUS[0]}"
 }
 
-labs() { pgrep -u 54321 -f '^linux mem=' | wc -l; }
-none_left() { [ -z "$(pgrep -u 54321)" ]; }
+labs() { pgrep -u $uid -f '^linux mem=' | wc -l; }
+none_left() { [ -z "$(pgrep -u $uid)" ]; }

@@ -46,14 +46,14 @@ END
 check "written outside, seen inside" "old new" "$(as_user roce-lab run -- sh ./ways | tr '\n' ' ' | sed 's/ $//')"
 wait
 check "written inside, seen outside" made "$(< "$work/seen")"
-check "and what else was done there" "made more 640 54321 1048576 bytes" "$(cd "$home" &&
+check "and what else was done there" "made more 640 $uid 1048576 bytes" "$(cd "$home" &&
 	echo "$(paste -sd " " link) $(stat -c '%a %u' moved) $(stat -c %s sparse) $(tail -c +5001 mapped | head -c 5)")"
 check "folders, and a file that is gone" "yes" "$(cd "$home/d/e" && [ ! -e "$home/outside" ] && echo yes)"
 
 : "names"
 for name in 'with blank' "it's \"so\"" 'a,b:c=d' $'\xff\xfe no text' $'new\nline' '-dash'; do
 	mkdir -p "$home/$name"
-	chown 54321:54321 "$home/$name"
+	chown $uid:$uid "$home/$name"
 	(home="$home/$name"; as_user roce-lab run -- sh -c 'echo here > "$PWD/file"')
 	check "a folder $(printf %q "$name")" here "$(cat "$home/$name/file")"
 done
@@ -61,7 +61,7 @@ done
 : "current folders"
 check "/" "/ etc" "$(home=/; as_user roce-lab run -- sh -c 'echo $PWD $(ls -d etc)')"
 below=$(mktemp -d /tmp/rhca-lab.XXXXXX)
-chown 54321 "$below"
+chown $uid "$below"
 check "below /tmp" "$below" "$(home=$below; as_user roce-lab run -- sh -c 'pwd; touch file')"
 check_ok "and written through" test -e "$below/file"
 rm -rf "$below"
@@ -77,7 +77,7 @@ chmod 755 "$elsewhere"
 for name in through memory neither; do
 	mkdir "$elsewhere/$name"
 	echo before > "$elsewhere/$name/file"
-	chown -R 54321 "$elsewhere/$name"
+	chown -R $uid "$elsewhere/$name"
 done
 check "inside: through, in memory, refused" "after after before" "$(as_user roce-lab run \
 	--rwdir "$elsewhere/through" --overlay-rwdir "$elsewhere/memory" -- sh -c '

@@ -22,7 +22,7 @@ with() {
 	local preparation=$1
 
 	shift
-	home=$home work=$work unshare -m -n --propagation private bash -c '
+	home=$home work=$work uid=$uid unshare -m -n --propagation private bash -c '
 		. scripts/tests/lib/lab-lib.sh again
 		eval "$1" || exit 90
 		shift

@@ -86,9 +86,9 @@ touch "$work/kernel/roce-lab/modules/roce_hca.ko"
 as_user roce-lab run --kernel "$work/kernel" -- sh -c 'echo up; ls /sys/class/infiniband; sleep 100' > "$work/out" &
 busywait 60 grep -q roce0 "$work/out"
 check "--kernel: it is that which runs" "$work/kernel/linux" \
-	"$(readlink "/proc/$(pgrep -u 54321 -f '^linux mem=' -o)/exe")"
+	"$(readlink "/proc/$(pgrep -u $uid -f '^linux mem=' -o)/exe")"
 check "--kernel: with a device" "up roce0" "$(paste -sd ' ' "$work/out")"
-pkill -KILL -u 54321
+pkill -KILL -u $uid
 wait
 touch "$work/kernel/linux"
 as_user roce-lab run --kernel "$work/kernel" -- true 2> "$work/said"

@@ -20,7 +20,7 @@ id -u; id -g; umask; pwd; ulimit -l; id -un; hostname
 test -w /dev/infiniband/rdma_cm && test -w /dev/infiniband/uverbs0 && echo devices
 END
 check "uid, gid, umask, folder, memlock, name, host, devices" \
-	"54321 54321 0027 $home unlimited user a devices" \
+	"$uid $uid 0027 $home unlimited user a devices" \
 	"$(umask 027; as_user roce-lab run -- sh ./who | tr '\n' ' ' | sed 's/ $//')"
 check "root of the lab" 0 "$(as_user roce-lab run --user root -- id -u)"
 
@@ -134,6 +134,6 @@ check "what is wrong is said" "lab: memlock=little: a size such as 64k, or unlim
 as_user roce-lab run -- sh -c 'echo up; sleep 1000' > "$work/up" &
 busywait 60 grep -q up "$work/up" || fail "a lab does not begin"
 check "one lab runs" 1 "$(labs)"
-pkill -KILL -u 54321 -f roce_lab
+pkill -KILL -u $uid -f roce_lab
 check_ok "nothing is left of one whose runner was killed" busywait 10 none_left
 finish
