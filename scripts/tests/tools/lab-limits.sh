@@ -56,7 +56,18 @@ check "with 256 MiB" 1 "$(with : roce-lab run --memory 256M --hosts 2 -- sh -c "
 check "with a root that is read-only, but for /tmp" good \
 	"$(with 'mount -o remount,bind,ro /' roce-lab run -- echo good)"
 
+cp scripts/tests/tools/deny-syscalls.py "$home/"
+chmod a+rx "$home/deny-syscalls.py"
+seccomp=317 ptrace=101
+check "where seccomp is forbidden, with one processor" "1 1" \
+	"$(with : ./deny-syscalls.py $seccomp roce-lab run --hosts 2 -- sh -c "nproc; $two_hosts" | paste -sd ' ')"
+check "where ptrace is forbidden" 2 "$(with : ./deny-syscalls.py $ptrace roce-lab run -- nproc)"
+
 : "it says why it does not"
+refuses "two processors where seccomp is forbidden" "--cpus 2: this machine forbids seccomp, .*" : \
+	./deny-syscalls.py $seccomp roce-lab run --cpus 2 -- true
+refuses "neither seccomp nor ptrace" "this machine forbids seccomp and ptrace, .*" : \
+	./deny-syscalls.py $seccomp,$ptrace roce-lab run -- true
 refuses "no temporary folder" "no (place|folder) for .* \(TMPDIR may name another\)" \
 	"$(for folder in /dev/shm /tmp /var/tmp; do tmpfs $folder ro; echo '&&'; done | tr '\n' ' ') true" \
 	roce-lab run -- true
@@ -77,8 +88,23 @@ refuses "no command" "run what\? .*" : roce-lab run
 with : roce-lab check > "$work/said"
 check "check: status" 0 $?
 check_match "check: lines" '^(9|1[0-2])$' "$(wc -l < "$work/said")"
+check "check, where nobody reads on: on stderr" "" "$(with : sh -c 'roce-lab check | true' 2>&1)"
 check "check: a lab ran" 1 "$(grep -c '^ok   a lab ran a command, in ' "$work/said")"
 with "$(tmpfs /dev/shm ro) && $(tmpfs /tmp ro) && $(tmpfs /var/tmp ro)" roce-lab check > "$work/said"
 check "check without a temporary folder: status" 1 $?
 check_match "and the mend" '^[1-9]$' "$(grep -c '^NO .*TMPDIR may name another' "$work/said")"
+
+says() { # says LINE PREPARATION WORDS...: a line of check's, where something is taken away
+	local line=$1
+
+	shift
+	with "$@" roce-lab check > "$work/said"
+	check_ok "check says: $line" grep "^$line" "$work/said"
+}
+says 'note no provider rxe for libibverbs: install ibverbs-providers' \
+	"$(tmpfs /usr/lib/x86_64-linux-gnu/libibverbs ro)"
+says 'NO   open files: up to 100: raise it (ulimit -Hn' 'ulimit -n 100'
+says 'note processors: .*, since seccomp is forbidden here' : ./deny-syscalls.py $seccomp
+says 'NO   there is no kernel here; "make lab"' : env ROCE_LAB_FOLDER=/nowhere
+says 'NO   /proc is not mounted: mount it' 'umount -l /proc'
 finish

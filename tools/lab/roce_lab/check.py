@@ -72,7 +72,11 @@ def open_files():
 
 
 def processors():
-    return True, 'processors: %d' % len(os.sched_getaffinity(0))
+    count = len(os.sched_getaffinity(0))
+    if host.seccomp_allowed():
+        return True, 'processors: %d' % count
+    return None, ('processors: %d, of which a lab has one, since seccomp is forbidden here '
+                  '(docker run --security-opt seccomp=unconfined)' % count)
 
 
 def provider():

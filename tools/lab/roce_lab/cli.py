@@ -2,6 +2,7 @@
 """The command line of roce-lab."""
 
 import os
+import signal
 import sys
 
 from roce_lab import options
@@ -57,6 +58,9 @@ def act(words):
 def main(words):
     try:
         status = act(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = 128 + signal.SIGPIPE
     except Failure as failure:
         print('roce-lab: %s' % failure, file=sys.stderr)
         status = FAILED
@@ -64,6 +68,5 @@ def main(words):
         # What the machine does not give: processes, threads, descriptors
         print('roce-lab: the machine refuses something: %s' % error, file=sys.stderr)
         status = FAILED
-    sys.stdout.flush()
     # Threads that wait for the caller's input do not end by themselves.
     os._exit(status)

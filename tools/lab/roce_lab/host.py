@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the machine outside allows: memory, places for files, limits."""
 
+import ctypes
 import mmap
 import os
 import re
@@ -15,6 +16,10 @@ LEAST_MEMORY = 192 * MIB
 DEFAULT_MEMORY = 1024 * MIB
 # KASAN wants an eighth more, and holds back what is freed.
 DEBUG_MEMORY = 2048 * MIB
+DEFAULT_PROCESSORS = 2
+# Of x86_64
+SYS_SECCOMP = 317
+SECCOMP_GET_ACTION_AVAIL, SECCOMP_RET_TRAP = 2, 0x00030000
 
 
 def read(path):
@@ -121,6 +126,22 @@ def make_folder():
         except OSError as error:
             reason = '%s: %s' % (folder, error.strerror)
     raise Failure('no folder for a temporary file: %s (TMPDIR may name another)' % reason)
+
+
+def seccomp_allowed():
+    """Several processors exist in User-Mode Linux's seccomp mode only. A profile that forbids
+    the system call does so for this harmless question, too."""
+    action = ctypes.c_uint32(SECCOMP_RET_TRAP)
+    return not ctypes.CDLL(None).syscall(SYS_SECCOMP, SECCOMP_GET_ACTION_AVAIL, 0,
+                                         ctypes.byref(action))
+
+
+def processors(asked):
+    allowed = seccomp_allowed()
+    if (asked or 1) > 1 and not allowed:
+        raise Failure('--cpus %d: this machine forbids seccomp, without which a lab has one '
+                      'processor' % asked)
+    return asked or (DEFAULT_PROCESSORS if allowed else 1)
 
 
 def raise_open_files():

@@ -18,10 +18,10 @@ PR_SET_PDEATHSIG = 1
 PR_SET_PTRACER, PR_SET_PTRACER_ANY = 0x59616d61, -1
 
 
-def kernel_arguments(options, memory, folder):
+def kernel_arguments(options, cpus, memory, folder):
     arguments = [
-        'mem=%dK' % (memory // 1024), 'ncpus=%d' % options.cpus,
-        'seccomp=on' if options.cpus > 1 else 'seccomp=auto',
+        'mem=%dK' % (memory // 1024), 'ncpus=%d' % cpus,
+        'seccomp=on' if cpus > 1 else 'seccomp=auto',
         'rootfstype=hostfs', 'rootflags=/', 'ro', 'init=/proc/self/cwd/init',
         'quiet', 'loglevel=4', 'panic=-1', 'log_buf_len=1M',
         # Hosts see their own devices, and netdevs that somebody has made.
@@ -53,6 +53,7 @@ class Machine:
                                    host.DEFAULT_MEMORY)
         self.temporary = host.memory_folder(memory)
         host.raise_open_files()
+        cpus = host.processors(options.cpus)
         self.own_folder = host.make_folder()
         self.ends = {}
         self.status = None
@@ -63,7 +64,7 @@ class Machine:
         self.pid = os.fork()
         if not self.pid:
             self.become_kernel(theirs, their_log, options.gdb,
-                               kernel_arguments(options, memory, self.own_folder))
+                               kernel_arguments(options, cpus, memory, self.own_folder))
         for fd in theirs + [their_log]:
             os.close(fd)
         self.log = log

@@ -24,7 +24,7 @@ TABLE = (
     ('--vlan', 'ID', 0, 'addresses are on this VLAN'),
     ('--pcap', 'FILE', None, 'what the switch receives'),
     ('--trace', 'EVENTS FILE', None, "the kernel's trace events, such as 'rhca:*'"),
-    ('--cpus', 'N', 2, 'processors of the guest, 1 to 4 (2)'),
+    ('--cpus', 'N', None, 'processors of the guest, 1 to 4 (2)'),
     ('--memory', 'SIZE', None, 'of the guest at most, such as 512M (1G; with --debug 2G)'),
     ('--user', 'NAME', None, 'root: the command is root of the lab'),
     ('--pwd', None, False, 'the current folder is the same inside: it always is'),

@@ -11,6 +11,7 @@ import threading
 import time
 
 from roce_lab import job
+from roce_lab.host import seccomp_allowed
 from roce_lab.machine import Machine, Reports
 from roce_lab.place import Failure
 from roce_lab.streams import Collector, Relay, Terminal
@@ -165,10 +166,13 @@ class Run:
         self.console.join()
         said = [line.strip() for line in bytes(self.console.data).decode(
             errors='replace').splitlines() if line.strip()]
-        self.keep_log()
-        raise Failure("the lab's kernel ended before the command did: %s" %
+        if any('check_ptrace' in line for line in said) and not seccomp_allowed():
+            raise Failure("this machine forbids seccomp and ptrace, one of which a lab's kernel "
+                          "needs (docker run --security-opt seccomp=unconfined)")
+        raise Failure("the lab's kernel ended before the command did: %s; its log is %s" %
                       (find_fault(bytes(self.console.data)) or (said[-1] if said else
-                                                                'it said nothing')))
+                                                                'it said nothing'),
+                       self.keep_log()))
 
     def run(self):
         try:
