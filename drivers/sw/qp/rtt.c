@@ -99,3 +99,29 @@ u64 rhca_rtt_timeout(const struct rhca_rtt *rtt)
 	return rtt->smoothed + 4ULL * rtt->deviation;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_timeout);
+
+/* A softirq may be late by so much without anything being lost */
+#define PROBE_LEAST_NS		((u64)NSEC_PER_MSEC)
+#define PROBE_RECOVERING_NS	(200ULL * NSEC_PER_USEC)
+
+/* As long as nothing has been measured */
+#define PROBE_FIRST_NS		(10ULL * NSEC_PER_MSEC)
+
+/**
+ * rhca_rtt_probe_ns - How long an answer is waited for before a packet is repeated
+ * @rtt: the estimate
+ * @recovering: something has been lost: what is repeated may be, too
+ * @tries: times that it has been waited in vain, each twice as long
+ * @most: not longer than that, ns
+ */
+u64 rhca_rtt_probe_ns(const struct rhca_rtt *rtt, bool recovering, u32 tries,
+		      u64 most)
+{
+	u64 wait = PROBE_FIRST_NS;
+
+	if (rtt->smoothed)
+		wait = max3(2ULL * rtt->smoothed, rhca_rtt_timeout(rtt),
+			    recovering ? PROBE_RECOVERING_NS : PROBE_LEAST_NS);
+	return min(wait << min(tries, 20U), most);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_probe_ns);

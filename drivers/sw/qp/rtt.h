@@ -50,5 +50,7 @@ void rhca_rtt_end(struct rhca_rtt *rtt, u64 now);
 void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn);
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt);
 u64 rhca_rtt_timeout(const struct rhca_rtt *rtt);
+u64 rhca_rtt_probe_ns(const struct rhca_rtt *rtt, bool recovering, u32 tries,
+		      u64 most);
 
 #endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a requester does about a loss. The standard lets a responder throw away what comes
+ * behind a gap, or keep it, and says nowhere which: what it acknowledges after one packet
+ * has been repeated tells. One that keeps gets the missing packet only, and new ones go on
+ * meanwhile; one that throws away gets everything again.
+ */
+#include <rhca/compat.h>
+
+#include "sw/tx/recover.h"
+#include "wire/psn.h"
+
+/* A peer may have been short of memory: it is tried again after so long */
+#define DROPS_FOR_NS	NSEC_PER_SEC
+
+/* Where no round trip has been measured */
+#define ROUND_TRIP_NS	(200 * NSEC_PER_USEC)
+
+/* Who answers later is not measured by that */
+#define MOST_ANSWER_NS	NSEC_PER_SEC
+
+/* Each time that a packet is lost again, its answer is waited for twice as long, up to */
+#define MOST_DOUBLINGS	4
+
+/* So many packets in a row, each missing: what is behind them is as well, it seems */
+#define MANY_IN_ROW	3
+
+/**
+ * rhca_recover_reset - Forget everything
+ * @recover: of a connection that begins
+ */
+void rhca_recover_reset(struct rhca_recover *recover)
+{
+	*recover = (struct rhca_recover){};
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_reset);
+
+static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
+		  enum rhca_recover_mode mode)
+{
+	if (recover->mode == RHCA_RECOVER_FLOW)
+		recover->recover_psn = loss->newest;
+	if (recover->mode == RHCA_RECOVER_FLOW || loss->psn != recover->repeat_psn)
+		recover->again = 0;
+	else if (recover->again < MOST_DOUBLINGS)
+		recover->again++;
+	recover->mode = mode;
+	recover->waits = mode == RHCA_RECOVER_ONE && !loss->held;
+	recover->repeat_psn = loss->psn;
+	recover->repeat_end = rhca_psn_add(loss->psn, 1);
+	recover->sent_end = loss->newest;
+	recover->repeat_at = loss->now;
+	recover->answered = false;
+	recover->probed = false;
+}
+
+static bool may_repeat_one(struct rhca_recover *recover,
+			   const struct rhca_loss *loss)
+{
+	if (loss->held)
+		return recover->in_row < MANY_IN_ROW;
+	if (recover->way == RHCA_PEER_DROPS &&
+	    loss->now - recover->drops_at >= DROPS_FOR_NS)
+		recover->way = RHCA_PEER_UNKNOWN;
+	return loss->one && recover->way != RHCA_PEER_DROPS &&
+	       recover->in_row < MANY_IN_ROW;
+}
+
+static enum rhca_recover_action lost(struct rhca_recover *recover,
+				     const struct rhca_loss *loss)
+{
+	bool next = recover->mode == RHCA_RECOVER_ONE &&
+		    loss->psn == recover->repeat_end;
+
+	recover->in_row = next ? min(recover->in_row + 1, U8_MAX) : 0;
+	if (may_repeat_one(recover, loss)) {
+		begin(recover, loss, RHCA_RECOVER_ONE);
+		return RHCA_RECOVER_REPEAT;
+	}
+	recover->in_row = 0;
+	begin(recover, loss, RHCA_RECOVER_BACK);
+	return RHCA_RECOVER_REWIND;
+}
+
+/*
+ * Can what was repeated not have been answered yet? Answers wait for others on a busy
+ * host: to repeat once too often costs more than to wait twice as long.
+ */
+static bool is_recent(const struct rhca_recover *recover,
+		      const struct rhca_loss *loss)
+{
+	u64 round_trip = max_t(u64, loss->round_trip ?: ROUND_TRIP_NS,
+			       recover->answer_ns);
+
+	return loss->now - recover->repeat_at < 2 * round_trip << recover->again;
+}
+
+/* Is a NAK about what was missing before it was repeated? */
+static bool is_stale(const struct rhca_recover *recover,
+		     const struct rhca_loss *loss)
+{
+	return recover->mode != RHCA_RECOVER_FLOW &&
+	       loss->psn == recover->repeat_psn && is_recent(recover, loss);
+}
+
+/**
+ * rhca_recover_nak - The peer says that a packet is missing
+ * @recover: of the connection
+ * @loss: the packet; what is before it has been taken by rhca_recover_acked()
+ */
+enum rhca_recover_action rhca_recover_nak(struct rhca_recover *recover,
+					  const struct rhca_loss *loss)
+{
+	return is_stale(recover, loss) ? RHCA_RECOVER_NOTHING :
+					 lost(recover, loss);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_nak);
+
+/**
+ * rhca_recover_ahead - A response came before one that is missing
+ * @recover: of the connection
+ * @loss: the response that is missing
+ * @psn: of the one that came
+ * @twice: it had come before
+ *
+ * Responses come in the order of requests. So what has been asked for again is lost again
+ * when something that was asked for later has come, or what follows it in the same answer.
+ * The rest of that answer says nothing new: therefore once in a round trip.
+ */
+enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
+					    const struct rhca_loss *loss,
+					    u32 psn, bool twice)
+{
+	bool asked = recover->mode != RHCA_RECOVER_FLOW &&
+		     !rhca_psn_before(loss->psn, recover->repeat_psn) &&
+		     rhca_psn_before(loss->psn, recover->repeat_end);
+
+	bool same_answer = twice && rhca_psn_before(psn, recover->repeat_end);
+
+	if (recover->mode == RHCA_RECOVER_BACK)
+		return RHCA_RECOVER_NOTHING;
+	if (asked && !same_answer &&
+	    (is_recent(recover, loss) || rhca_psn_before(psn, recover->sent_end)))
+		return RHCA_RECOVER_NOTHING;
+	if (asked && same_answer && recover->asked_twice && is_recent(recover, loss))
+		return RHCA_RECOVER_NOTHING;
+	recover->asked_twice = asked;
+	return lost(recover, loss);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_ahead);
+
+/**
+ * rhca_recover_probe - Nothing has been heard for longer than an answer takes
+ * @recover: of the connection
+ * @loss: the oldest packet that is not acknowledged
+ *
+ * It is repeated: whoever holds, goes back N, or has answered and the answer was lost,
+ * answers that. Who is not known to hold, and has not answered that, gets everything.
+ */
+enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
+					    const struct rhca_loss *loss)
+{
+	bool tried = recover->mode != RHCA_RECOVER_FLOW && !loss->held &&
+		     recover->way != RHCA_PEER_HOLDS;
+
+	recover->in_row = 0;
+	if (may_repeat_one(recover, loss) && !tried) {
+		begin(recover, loss, RHCA_RECOVER_ONE);
+		recover->probed = true;
+		return RHCA_RECOVER_REPEAT;
+	}
+	begin(recover, loss, RHCA_RECOVER_BACK);
+	return RHCA_RECOVER_REWIND;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_probe);
+
+/**
+ * rhca_recover_back - Everything is repeated, for a reason of the caller's
+ * @recover: of the connection
+ * @loss: from where on
+ */
+void rhca_recover_back(struct rhca_recover *recover,
+		       const struct rhca_loss *loss)
+{
+	recover->in_row = 0;
+	begin(recover, loss, RHCA_RECOVER_BACK);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_back);
+
+/*
+ * Only of what was missing and was repeated once: nobody knows which of several copies is
+ * answered.
+ */
+static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
+{
+	u64 sample = min_t(u64, now - recover->repeat_at, MOST_ANSWER_NS);
+
+	if (recover->answered || !rhca_psn_before(recover->repeat_psn, upto))
+		return false;
+	recover->answered = true;
+	if (recover->mode != RHCA_RECOVER_ONE || recover->again || recover->probed)
+		return false;
+	recover->answer_ns = recover->answer_ns ?
+			     (7ULL * recover->answer_ns + sample) / 8 : sample;
+	return true;
+}
+
+/**
+ * rhca_recover_acked - Something that was not acknowledged is
+ * @recover: of the connection, not in RHCA_RECOVER_FLOW
+ * @upto: behind it
+ * @now: time, in ns
+ *
+ * Return: whether that has measured how long an answer takes.
+ */
+bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
+{
+	bool measured = note_answer(recover, upto, now);
+
+	if (recover->waits && rhca_psn_before(recover->repeat_end, upto)) {
+		recover->waits = false;
+		recover->way = RHCA_PEER_HOLDS;
+	}
+	if (!rhca_psn_before(upto, recover->recover_psn)) {
+		recover->mode = RHCA_RECOVER_FLOW;
+		recover->waits = false;
+		recover->in_row = 0;
+	}
+	return measured;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_acked);
+
+/**
+ * rhca_recover_acked_alone - Has just what was repeated been acknowledged?
+ * @recover: of the connection, which has heard of it by rhca_recover_acked()
+ * @upto: behind what is acknowledged, by a positive acknowledgement
+ * @now: time, in ns
+ *
+ * What had been sent behind it is missing, too. A peer that was known to hold may have
+ * been short of memory.
+ *
+ * Return: RHCA_RECOVER_REWIND when everything from @upto on is to be repeated.
+ */
+enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
+						  u32 upto, u64 now)
+{
+	if (!recover->waits || upto != recover->repeat_end)
+		return RHCA_RECOVER_NOTHING;
+	recover->waits = false;
+	if (!rhca_psn_before(upto, recover->sent_end))
+		return RHCA_RECOVER_NOTHING;
+	recover->way = recover->way == RHCA_PEER_HOLDS ? RHCA_PEER_UNKNOWN :
+							 RHCA_PEER_DROPS;
+	recover->drops_at = now;
+	recover->mode = RHCA_RECOVER_BACK;
+	recover->repeat_psn = upto;
+	recover->repeat_at = now;
+	return RHCA_RECOVER_REWIND;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_acked_alone);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a requester does about a loss. State in, decision out: no packet, lock or QP.
+ */
+#ifndef RHCA_SW_TX_RECOVER_H
+#define RHCA_SW_TX_RECOVER_H
+
+#include <linux/types.h>
+
+/**
+ * enum rhca_peer_way - What a peer does with what comes behind a gap
+ * @RHCA_PEER_UNKNOWN: nothing has been lost yet
+ * @RHCA_PEER_HOLDS: keeps it
+ * @RHCA_PEER_DROPS: throws it away
+ */
+enum rhca_peer_way {
+	RHCA_PEER_UNKNOWN,
+	RHCA_PEER_HOLDS,
+	RHCA_PEER_DROPS,
+};
+
+/**
+ * enum rhca_recover_mode - What is going on
+ * @RHCA_RECOVER_FLOW: nothing is missing, as far as is known
+ * @RHCA_RECOVER_ONE: one packet is repeated, and new ones follow
+ * @RHCA_RECOVER_BACK: everything from a packet on is repeated
+ */
+enum rhca_recover_mode {
+	RHCA_RECOVER_FLOW,
+	RHCA_RECOVER_ONE,
+	RHCA_RECOVER_BACK,
+};
+
+/**
+ * enum rhca_recover_action - What is to be done
+ * @RHCA_RECOVER_NOTHING: nothing: it is done already
+ * @RHCA_RECOVER_REPEAT: repeat one packet
+ * @RHCA_RECOVER_REWIND: go back
+ */
+enum rhca_recover_action {
+	RHCA_RECOVER_NOTHING,
+	RHCA_RECOVER_REPEAT,
+	RHCA_RECOVER_REWIND,
+};
+
+/**
+ * struct rhca_recover - A connection's losses
+ * @way: enum rhca_peer_way
+ * @mode: enum rhca_recover_mode
+ * @waits: the one packet has not been answered
+ * @probed: it was repeated though nothing said that it is missing
+ * @answered: @answer_ns knows of it
+ * @asked_twice: a response that was asked for again was lost again
+ * @in_row: losses of which each was the packet behind the one before
+ * @again: times that @repeat_psn has been repeated again
+ * @repeat_psn: of what was repeated last
+ * @repeat_end: behind the answers to it: a READ has several
+ * @sent_end: behind what had been sent then
+ * @recover_psn: behind what had been sent when the first loss was noticed
+ * @answer_ns: from a repeat to its answer, smoothed; 0: there has been none
+ * @repeat_at: when it was repeated, in ns
+ * @drops_at: when @way became RHCA_PEER_DROPS
+ */
+struct rhca_recover {
+	u8 way;
+	u8 mode;
+	u8 in_row;
+	u8 again;
+	bool waits;
+	bool probed;
+	bool answered;
+	bool asked_twice;
+	u32 repeat_psn;
+	u32 repeat_end;
+	u32 sent_end;
+	u32 recover_psn;
+	u32 answer_ns;
+	u64 repeat_at;
+	u64 drops_at;
+};
+
+/**
+ * struct rhca_loss - What is missing
+ * @psn: of the packet
+ * @newest: behind the newest that was ever sent
+ * @now: time, in ns
+ * @round_trip: how long an answer takes, in ns; 0: not known
+ * @one: single packets may be repeated
+ * @held: it is a response, and those behind it are held here: whatever the peer does
+ */
+struct rhca_loss {
+	u32 psn;
+	u32 newest;
+	u64 now;
+	u64 round_trip;
+	bool one;
+	bool held;
+};
+
+void rhca_recover_reset(struct rhca_recover *recover);
+enum rhca_recover_action rhca_recover_nak(struct rhca_recover *recover,
+					  const struct rhca_loss *loss);
+enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
+					    const struct rhca_loss *loss,
+					    u32 psn, bool twice);
+enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
+					    const struct rhca_loss *loss);
+void rhca_recover_back(struct rhca_recover *recover,
+		       const struct rhca_loss *loss);
+bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now);
+enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
+						  u32 upto, u64 now);
+
+/* May what was never sent be sent? Not until the peer has shown what it does */
+static inline bool rhca_recover_sends_new(const struct rhca_recover *recover)
+{
+	return !recover->waits || recover->way == RHCA_PEER_HOLDS;
+}
+
+#endif

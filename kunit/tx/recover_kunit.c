@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a requester does about losses, and when it asks: sequences of what it hears.
+ */
+#include <kunit/test.h>
+
+#include "sw/tx/recover.h"
+#include "sw/qp/rtt.h"
+
+#define MAX_STEPS	8
+#define ROUND_TRIP	(20 * NSEC_PER_USEC)
+
+enum event {
+	END,
+	NAK,		/* @psn is missing */
+	AHEAD,		/* a response with @psn came before @oldest */
+	TWICE,		/* the same, for the second time */
+	ACK,		/* all before @psn is acknowledged, by an acknowledgement */
+	DATA,		/* by a response */
+	PROBE,		/* nothing is heard, @psn is the oldest */
+};
+
+#define NOTHING	RHCA_RECOVER_NOTHING
+#define REPEAT	RHCA_RECOVER_REPEAT
+#define REWIND	RHCA_RECOVER_REWIND
+
+/**
+ * struct step - Something that is heard
+ * @event: what
+ * @psn: of it
+ * @us: when, in microseconds
+ * @action: what is done
+ * @oldest: AHEAD, TWICE: the response that is missing
+ */
+struct step {
+	enum event event;
+	u32 psn;
+	u32 us;
+	enum rhca_recover_action action;
+	u32 oldest;
+};
+
+struct recover_case {
+	const char *desc;
+	struct step steps[MAX_STEPS];
+	enum rhca_recover_mode mode;
+	enum rhca_peer_way way;
+	bool sends_new;
+};
+
+#define FLOW	RHCA_RECOVER_FLOW
+#define ONE	RHCA_RECOVER_ONE
+#define BACK	RHCA_RECOVER_BACK
+#define UNKNOWN	RHCA_PEER_UNKNOWN
+#define HOLDS	RHCA_PEER_HOLDS
+#define DROPS	RHCA_PEER_DROPS
+
+/* 10 to 29 have been sent */
+#define NEWEST	30
+
+static const struct recover_case recover_cases[] = {
+	{ "the first loss: nothing new until the peer has answered", {
+		{ NAK, 10, 0, REPEAT } }, ONE, UNKNOWN, false },
+	{ "who acknowledges more than was repeated holds", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING } },
+	  ONE, HOLDS, true },
+	{ "all that had been sent then has arrived", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 30, 20, NOTHING } },
+	  FLOW, HOLDS, true },
+	{ "who acknowledges just that drops", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND } },
+	  BACK, DROPS, true },
+	{ "a peer that drops gets all again", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND },
+		{ ACK, 30, 60, NOTHING }, { NAK, 30, 100, REWIND } },
+	  BACK, DROPS, true },
+	{ "after a second it is tried again", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND },
+		{ ACK, 30, 60, NOTHING }, { NAK, 30, 1000021, REPEAT } },
+	  ONE, UNKNOWN, false },
+	{ "the last packet was lost", {
+		{ NAK, 29, 0, REPEAT }, { ACK, 30, 20, NOTHING } },
+	  FLOW, UNKNOWN, true },
+	{ "a peer that held is short of memory", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
+		{ NAK, 15, 21, REPEAT }, { ACK, 16, 40, REWIND } },
+	  BACK, UNKNOWN, true },
+	{ "a NAK from before the repeat", {
+		{ NAK, 10, 0, REPEAT }, { NAK, 10, 39, NOTHING } },
+	  ONE, UNKNOWN, false },
+	{ "what was repeated is lost again", {
+		{ NAK, 10, 0, REPEAT }, { NAK, 10, 40, REPEAT } },
+	  ONE, UNKNOWN, false },
+	{ "and again: now twice as long is waited", {
+		{ NAK, 10, 0, REPEAT }, { NAK, 10, 40, REPEAT },
+		{ NAK, 10, 119, NOTHING }, { NAK, 10, 120, REPEAT } },
+	  ONE, UNKNOWN, false },
+	{ "answers to repeats that take longer than the round trip", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 50, NOTHING },
+		{ NAK, 15, 50, REPEAT }, { NAK, 15, 149, NOTHING },
+		{ NAK, 15, 150, REPEAT } }, ONE, HOLDS, true },
+	{ "one gap after the other", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
+		{ NAK, 15, 20, REPEAT }, { ACK, 20, 40, NOTHING },
+		{ NAK, 20, 40, REPEAT } }, ONE, HOLDS, true },
+	{ "many in a row: what is behind them is missing, too", {
+		{ NAK, 10, 0, REPEAT }, { NAK, 11, 20, REPEAT },
+		{ NAK, 12, 40, REPEAT }, { NAK, 13, 60, REWIND } },
+	  BACK, UNKNOWN, true },
+	{ "nothing is heard", { { PROBE, 10, 0, REPEAT } }, ONE, UNKNOWN, false },
+	{ "nothing is heard of what was repeated", {
+		{ PROBE, 10, 0, REPEAT }, { PROBE, 10, 1000, REWIND } },
+	  BACK, UNKNOWN, true },
+	{ "nothing is heard from a peer that holds", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
+		{ PROBE, 15, 300, REPEAT }, { PROBE, 15, 600, REPEAT } },
+	  ONE, HOLDS, true },
+	{ "a response is missing, and is asked for once", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { AHEAD, 12, 1, NOTHING, 10 },
+		{ AHEAD, 29, 90, NOTHING, 10 } }, ONE, UNKNOWN, true },
+	{ "a later request is answered first: lost again", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { AHEAD, 30, 40, REPEAT, 10 } },
+	  ONE, UNKNOWN, true },
+	{ "the same answer goes on behind it: lost again", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { TWICE, 11, 30, REPEAT, 10 } },
+	  ONE, UNKNOWN, true },
+	{ "and the rest of that answer says nothing new", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { TWICE, 11, 3, REPEAT, 10 },
+		{ TWICE, 12, 4, NOTHING, 10 }, { TWICE, 13, 5, NOTHING, 10 } },
+	  ONE, UNKNOWN, true },
+	{ "the next response is missing", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { DATA, 18, 30, NOTHING },
+		{ AHEAD, 20, 31, REPEAT, 18 } }, ONE, UNKNOWN, true },
+};
+KUNIT_ARRAY_PARAM_DESC(recover, recover_cases, desc);
+
+static enum rhca_recover_action hear(struct rhca_recover *recover,
+				     const struct step *s, u32 *newest)
+{
+	struct rhca_loss loss = {
+		.psn = s->psn, .newest = *newest, .round_trip = ROUND_TRIP,
+		.now = NSEC_PER_SEC + s->us * (u64)NSEC_PER_USEC, .one = true,
+	};
+
+	enum rhca_recover_action action;
+
+	switch (s->event) {
+	case NAK:
+		if (s->psn >= *newest)	/* another one had been sent meanwhile */
+			loss.newest = *newest = s->psn + 10;
+		return rhca_recover_nak(recover, &loss);
+	case AHEAD:
+	case TWICE:
+		loss.held = true;
+		loss.psn = s->oldest;
+		action = rhca_recover_ahead(recover, &loss, s->psn,
+					    s->event == TWICE);
+		if (action == REPEAT)	/* of a READ: to the end of its chunk */
+			recover->repeat_end = s->oldest + 8;
+		return action;
+	case PROBE:
+		return rhca_recover_probe(recover, &loss);
+	case ACK:
+		rhca_recover_acked(recover, s->psn, loss.now);
+		return rhca_recover_acked_alone(recover, s->psn, loss.now);
+	default:
+		rhca_recover_acked(recover, s->psn, loss.now);
+		return NOTHING;
+	}
+}
+
+static void loss_is_recovered(struct kunit *test)
+{
+	const struct recover_case *c = test->param_value;
+	struct rhca_recover recover;
+	u32 newest = NEWEST;
+	int i;
+
+	rhca_recover_reset(&recover);
+	for (i = 0; i < MAX_STEPS && c->steps[i].event != END; i++)
+		KUNIT_EXPECT_EQ_MSG(test, hear(&recover, &c->steps[i], &newest),
+				    c->steps[i].action, "step %d", i);
+	KUNIT_EXPECT_EQ(test, recover.mode, c->mode);
+	KUNIT_EXPECT_EQ(test, recover.way, c->way);
+	KUNIT_EXPECT_EQ(test, rhca_recover_sends_new(&recover), c->sends_new);
+}
+
+static void nothing_is_repeated_singly_where_that_is_off(struct kunit *test)
+{
+	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .now = 1 };
+	struct rhca_recover recover;
+
+	rhca_recover_reset(&recover);
+	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REWIND);
+	KUNIT_EXPECT_EQ(test, rhca_recover_probe(&recover, &loss), REWIND);
+}
+
+/* --- waiting ---------------------------------------------------------------- */
+
+struct wait_case {
+	const char *desc;
+	u32 smoothed;
+	u32 deviation;
+	bool recovering;
+	u32 tries;
+	u64 most;
+	u64 wait;
+};
+
+#define US(n)	((n) * (u64)NSEC_PER_USEC)
+
+static const struct wait_case wait_cases[] = {
+	{ "nothing is known", 0, 0, false, 0, US(67000), US(10000) },
+	{ "not longer than the ACK timeout", 0, 0, false, 0, US(5000), US(5000) },
+	{ "a short path", 20000, 5000, false, 0, US(67000), US(1000) },
+	{ "a short path that loses", 20000, 5000, true, 0, US(67000), US(200) },
+	{ "twice as long", 20000, 5000, true, 1, US(67000), US(400) },
+	{ "again and again", 20000, 5000, true, 5, US(67000), US(6400) },
+	{ "up to the ACK timeout", 20000, 5000, true, 255, US(67000), US(67000) },
+	{ "a long path", US(2000), US(100), true, 0, US(67000), US(4000) },
+	{ "a path that varies", US(2000), US(900), false, 0, US(67000), US(5600) },
+};
+KUNIT_ARRAY_PARAM_DESC(wait, wait_cases, desc);
+
+static void answer_is_waited_for(struct kunit *test)
+{
+	const struct wait_case *c = test->param_value;
+	struct rhca_rtt rtt = {
+		.smoothed = c->smoothed, .deviation = c->deviation,
+	};
+
+	KUNIT_EXPECT_EQ(test, c->wait,
+			rhca_rtt_probe_ns(&rtt, c->recovering, c->tries, c->most));
+}
+
+static struct kunit_case recover_suite_cases[] = {
+	KUNIT_CASE_PARAM(loss_is_recovered, recover_gen_params),
+	KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
+	KUNIT_CASE_PARAM(answer_is_waited_for, wait_gen_params),
+	{}
+};
+
+static struct kunit_suite recover_suite = {
+	.name = "rhca_recover",
+	.test_cases = recover_suite_cases,
+};
+kunit_test_suite(recover_suite);
