@@ -25,6 +25,7 @@
 #include "sw/qp/hold.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/turn_sched.h"
+#include "sw/tx/probe.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
 #include "sw/tx/send_sched.h"
@@ -95,6 +96,10 @@ static int qp_create(struct rhca_verbs_qp *base)
 			       GFP_KERNEL_ACCOUNT);
 	if (!qp->recv.wqe)
 		return -ENOMEM;
+	if (rhca_probe_init(qp)) {
+		kfree(qp->recv.wqe);
+		return -ENOMEM;
+	}
 	spin_lock_init(&qp->send.lock);
 	spin_lock_init(&qp->recv.lock);
 	rhca_hold_rule_reset(&qp->recv.rule);
@@ -116,7 +121,9 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 	rhca_turn_exit(&qp->send.turn, &qp->send.lock);
 	rhca_turn_exit(&qp->recv.turn, &qp->recv.lock);
 	rhca_retry_exit(qp);
+	rhca_probe_exit(qp);
 	rhca_flush_qp_stop(qp);
+	rhca_probe_free(qp);
 	spin_lock_bh(&qp->recv.lock);
 	rhca_hold_free(&qp->recv.hold);
 	spin_unlock_bh(&qp->recv.lock);

@@ -307,13 +307,13 @@ TRACE_EVENT(rhca_nak,
 );
 
 /**
- * rhca_retransmit - The requester goes back to an older PSN
+ * rhca_retransmit - The requester sends an older packet, or all from there, again
  * @dev: device
  * @qpn: QP number
  * @from: PSN from which it sends again
- * @to: one behind the newest that it has sent
+ * @to: one behind the newest that it sends again
  * @cause: "nak", "read" (a response is missing), "rnr", "timeout" (of the verbs),
- *	"early" (some round trips), "page fault", "local queue"
+ *	"probe" (some round trips), "page fault", "local queue"
  * @retries_left: timeouts and NAKs until the QP fails
  */
 TRACE_EVENT(rhca_retransmit,

@@ -227,6 +227,9 @@ static void register_hca(struct test_hca *hca,
 	dev = rhca_dev_find(hca->ndev[0]);
 	KUNIT_ASSERT_NOT_NULL(hca->test, dev);
 	hca->ibdev = &dev->ibdev;
+	/* What a test does not ask for does not happen */
+	for (i = 0; i < hca->num_ports; i++)
+		dev->ports[i].cc.adp_retrans = false;
 }
 
 static void create_objects(struct test_hca *hca)

@@ -78,6 +78,35 @@ static void losses_that_are_rare_are_forgotten(struct kunit *test)
 	}
 }
 
+struct proof_case {
+	const char *desc;
+	u32 left;	/* PSN of the block */
+	bool lost;	/* something was repeated before the acknowledgement */
+	u32 upto;
+	u32 single;	/* after the next loss */
+};
+
+static const struct proof_case proof_cases[] = {
+	{ "a block has arrived", 5, false, 6, RHCA_BLOCK_SINGLE_PROVEN },
+	{ "across the end of PSNs", 0xffffff, false, 0, RHCA_BLOCK_SINGLE_PROVEN },
+	{ "what was before it has", 5, false, 5, RHCA_BLOCK_SINGLE_LEAST },
+	{ "it may be the repeat that has", 5, true, 6, 2 * RHCA_BLOCK_SINGLE_LEAST },
+};
+KUNIT_ARRAY_PARAM_DESC(proof, proof_cases, desc);
+
+static void blocks_that_arrive_are_kept_to(struct kunit *test)
+{
+	const struct proof_case *c = test->param_value;
+	struct rhca_block_backoff backoff = {};
+
+	rhca_block_left(&backoff, c->left);
+	if (c->lost)
+		rhca_block_lost(&backoff);
+	rhca_block_acked(&backoff, c->upto);
+	rhca_block_lost(&backoff);
+	KUNIT_EXPECT_EQ(test, backoff.single, c->single);
+}
+
 /* --- building ------------------------------------------------------------------ */
 
 static void framing_desc(const enum rhca_encap *encap, char *desc)
@@ -791,6 +820,7 @@ static struct kunit_case block_tests[] = {
 	KUNIT_CASE(packets_leave_singly_after_a_loss),
 	KUNIT_CASE(path_that_no_block_survives_sees_few),
 	KUNIT_CASE(losses_that_are_rare_are_forgotten),
+	KUNIT_CASE_PARAM(blocks_that_arrive_are_kept_to, proof_gen_params),
 	KUNIT_CASE_PARAM(packets_cut_from_a_block_are_sound,
 			 framing_gen_params),
 	KUNIT_CASE_PARAM(shorter_last_packet_ends_a_block, framing_gen_params),

@@ -257,6 +257,43 @@ static void acknowledgement_past_a_read_repeats_it(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
 	KUNIT_EXPECT_EQ(test, b.sent->opcode, READ_REQUEST);
 	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN);
+	/* The acknowledgement is not forgotten */
+	respond(&b, READ_ONLY, 0, 8);
+	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+	expect_status(test, &b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, test_sent(b.hca, b.sent));
+}
+
+/* Of three READs the first response is lost: what came behind it is not asked for again */
+static void responses_behind_a_missing_one_are_held(struct kunit *test)
+{
+	struct bench b;
+	struct ib_wc wc;
+	int i;
+
+	setup(&b, test);
+	for (i = 0; i < 3; i++)
+		post(&b, IB_WR_RDMA_READ, 2 * MTU);
+	forget_sent(&b);
+	respond(&b, READ_LAST, 1, MTU);
+	respond(&b, READ_FIRST, 2, MTU);
+	respond(&b, READ_LAST, 3, MTU);
+	respond(&b, READ_FIRST, 4, MTU);
+	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
+	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
+	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(b.sent->extended + 12), 2 * MTU);
+	KUNIT_EXPECT_FALSE(test, test_sent(b.hca, b.sent));
+	respond(&b, READ_FIRST, 0, MTU);
+	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+	expect_status(test, &b, IB_WC_SUCCESS);
+	respond(&b, READ_LAST, 5, MTU);
+	expect_status(test, &b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, test_sent(b.hca, b.sent));
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_HELD), 4);
+	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_HELD_DROPPED), 0);
 }
 
 static u64 dropped(struct bench *b)
@@ -366,6 +403,7 @@ static struct kunit_case completer_tests[] = {
 	KUNIT_CASE(data_for_memory_of_no_key_fails_the_request),
 	KUNIT_CASE(lost_response_is_asked_for_again),
 	KUNIT_CASE(acknowledgement_past_a_read_repeats_it),
+	KUNIT_CASE(responses_behind_a_missing_one_are_held),
 	KUNIT_CASE(response_to_nothing_is_dropped),
 	KUNIT_CASE(noise_completes_each_request_once),
 	{}

@@ -7,9 +7,11 @@
 #include <linux/workqueue.h>
 
 #include "sw/verbs/qp/qp.h"
+#include "core/device.h"
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/tx/post_delay.h"
+#include "sw/tx/send_half.h"
 #include "sw/qp/qp.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/segment.h"
@@ -371,11 +373,11 @@ static void unanswered_packet_is_repeated_early(struct kunit *test)
 	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
 	struct rhca_sw_qp *sw = to_sw_qp(ibqp_to_verbs(qp));
 
+	to_rhca_dev(hca->ibdev)->ports[0].cc.adp_retrans = true;
 	sw->base.attr.timeout = 20;
 	sw->send.rtt.smoothed = 20 * NSEC_PER_USEC;
 	post(hca, qp, IB_WR_RDMA_WRITE, MTU);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
-	KUNIT_EXPECT_TRUE(test, is_sent(hca, 3));
+	KUNIT_EXPECT_TRUE(test, is_sent(hca, 6));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(sw->send.retries_left), spec.retries);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(sw->send.cwnd.packets), RHCA_CWND_LEAST);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(sw->send.oldest_unacked_psn), FIRST_PSN);
@@ -864,6 +866,7 @@ static void sequence_error_repeats_from_there(struct kunit *test)
 	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
 	u32 i;
 
+	to_rhca_dev(hca->ibdev)->ports[0].cc.selective_repeat = false;
 	post(hca, qp, IB_WR_RDMA_WRITE, 5 * MTU);
 	while (test_sent(hca, sent))
 		;
@@ -876,6 +879,109 @@ static void sequence_error_repeats_from_there(struct kunit *test)
 		expect_payload(hca, sent, i * MTU);
 	}
 	KUNIT_EXPECT_FALSE(test, test_sent(hca, sent));
+}
+
+/* A WRITE of five packets, of which the second is lost, and a SEND that may wait */
+static struct ib_qp *lose_one(struct test_hca *hca, struct test_sent *sent)
+{
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct kunit *test = hca->test;
+
+	post(hca, qp, IB_WR_RDMA_WRITE, 5 * MTU);
+	while (test_sent(hca, sent))
+		;
+	answer(hca, qp, FIRST_PSN + 1, NAK_PSN, 0);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN + 1);
+	KUNIT_EXPECT_EQ(test, sent->opcode, WRITE_MIDDLE);
+	KUNIT_EXPECT_TRUE(test, sent->ack_req);
+	expect_payload(hca, sent, MTU);
+	post(hca, qp, IB_WR_SEND, 0);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
+	return qp;
+}
+
+static void peer_that_holds_gets_what_is_missing(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = lose_one(hca, sent);
+
+	answer(hca, qp, FIRST_PSN + 4, 0x1f, 1);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->opcode, SEND_ONLY);
+	KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + 5) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_RETRANSMITTED_PACKETS), 1);
+}
+
+static void peer_that_drops_gets_everything(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = lose_one(hca, sent);
+	u32 i;
+
+	answer(hca, qp, FIRST_PSN + 1, 0x1f, 0);
+	for (i = 2; i <= 5; i++) {
+		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+		KUNIT_EXPECT_EQ(test, sent->psn, (FIRST_PSN + i) & 0xffffff);
+	}
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
+	answer(hca, qp, FIRST_PSN + 5, 0x1f, 2);
+	/* It is known by now */
+	post(hca, qp, IB_WR_RDMA_WRITE, 3 * MTU);
+	while (test_sent(hca, sent))
+		;
+	answer(hca, qp, FIRST_PSN + 6, NAK_PSN, 2);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 3);
+}
+
+/* It is sent as soon as the queue has room, and nothing but it */
+static void missing_packet_is_not_forgotten_by_a_full_queue(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	int i;
+
+	post(hca, qp, IB_WR_RDMA_WRITE, 5 * MTU);
+	while (test_sent(hca, sent))
+		;
+	test_set_queue(hca, NET_XMIT_DROP);
+	answer(hca, qp, FIRST_PSN + 1, NAK_PSN, 0);
+	test_set_queue(hca, NET_XMIT_SUCCESS);
+	for (i = 0; i < 1000 && !test_num_sent(hca); i++)
+		msleep(20);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN + 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
+}
+
+/* Who hears nothing repeats the oldest packet, long before the ACK timeout */
+static void silence_makes_the_oldest_packet_be_repeated(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_sw_qp *sw = to_sw_qp(ibqp_to_verbs(qp));
+	int i;
+
+	to_rhca_dev(hca->ibdev)->ports[0].cc.adp_retrans = true;
+	post(hca, qp, IB_WR_RDMA_WRITE, 3 * MTU);
+	while (test_sent(hca, sent))
+		;
+	answer(hca, qp, FIRST_PSN, 0x1f, 0);
+	for (i = 0; i < 1000 && !test_num_sent(hca); i++)
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN + 1);
+	KUNIT_EXPECT_TRUE(test, sent->ack_req);
+	KUNIT_EXPECT_GE(test, test_count(hca, RHCA_ROCE_ADP_RETRANS), 1);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_LOCAL_ACK_TIMEOUT_ERR), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(sw->send.retries_left), spec.retries);
+	answer(hca, qp, FIRST_PSN + 2, 0x1f, 1);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(sw->send.recovery->probes), 0);
 }
 
 /* The peer asks for its packet again, and the local queue does not take it */
@@ -1171,6 +1277,10 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(slot_is_free_before_its_completion_shows),
 	KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
 	KUNIT_CASE(sequence_error_repeats_from_there),
+	KUNIT_CASE(peer_that_holds_gets_what_is_missing),
+	KUNIT_CASE(peer_that_drops_gets_everything),
+	KUNIT_CASE(missing_packet_is_not_forgotten_by_a_full_queue),
+	KUNIT_CASE(silence_makes_the_oldest_packet_be_repeated),
 	KUNIT_CASE(queue_is_not_drained_while_a_request_is_repeated),
 	KUNIT_CASE(congested_queue_has_taken_the_packet),
 	KUNIT_CASE(queue_that_takes_nothing_does_not_stop_uc),

@@ -40,6 +40,7 @@ static size_t bytes_of(struct rhca_sw_qp *qp)
 {
 	return ksize(qp) + ksize(qp->base.sq.slots) + ksize(qp->base.handle) +
 	       ksize(qp->recv.resources) + ksize(qp->recv.wqe) +
+	       ksize(qp->send.recovery) +
 	       ksize(rcu_access_pointer(qp->base.path));
 }
 

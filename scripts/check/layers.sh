@@ -137,8 +137,8 @@ sw/verbs/memory: mem odp odp_range odp_ranges
 sw/verbs/queue: ring ucontext
 # a request that fails a check is answered, and an answer that fails ends the connection
 sw/rx: answer responder
-# a turn starts the ACK timer, which begins a turn when it fires
-sw/tx: ack_timeout requester segment send_sched
+# a turn starts the ACK and the probe timer, which begin a turn when they fire
+sw/tx: ack_timeout probe requester segment send_sched
 END
 }
 

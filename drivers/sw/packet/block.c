@@ -19,6 +19,7 @@
 #include <rhca/compat.h>
 
 #include "sw/packet/block.h"
+#include "wire/psn.h"
 
 #define SMALL_BYTES	256	/* a lone packet up to this is best in one piece */
 
@@ -32,11 +33,46 @@
  */
 void rhca_block_lost(struct rhca_block_backoff *backoff)
 {
+	backoff->is_out = false;
+	if (backoff->proven) {
+		backoff->single = RHCA_BLOCK_SINGLE_PROVEN;
+		return;
+	}
 	backoff->window = clamp(2 * backoff->window, RHCA_BLOCK_SINGLE_LEAST,
 				RHCA_BLOCK_SINGLE_MOST);
 	backoff->single = backoff->window;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_lost);
+
+/**
+ * rhca_block_left - A block has been sent
+ * @backoff: of the half of a QP that has sent it
+ * @psn: of its first packet
+ */
+void rhca_block_left(struct rhca_block_backoff *backoff, u32 psn)
+{
+	if (backoff->is_out || backoff->proven)
+		return;
+	backoff->psn = psn;
+	backoff->is_out = true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_left);
+
+/**
+ * rhca_block_acked - Packets have arrived
+ * @backoff: of the half of a QP that has sent them
+ * @upto: behind the newest of them
+ *
+ * One that left in a block and was not repeated shows that blocks arrive.
+ */
+void rhca_block_acked(struct rhca_block_backoff *backoff, u32 upto)
+{
+	if (!backoff->is_out || !rhca_psn_before(backoff->psn, upto))
+		return;
+	backoff->is_out = false;
+	backoff->proven = true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_block_acked);
 
 /**
  * rhca_block_sent - Packets have been sent

@@ -17,14 +17,23 @@
 #define RHCA_BLOCK_SINGLE_LEAST	128U
 #define RHCA_BLOCK_SINGLE_MOST	65536U
 
+/* Less where blocks are known to arrive: then it was not for them */
+#define RHCA_BLOCK_SINGLE_PROVEN 8U
+
 /**
  * struct rhca_block_backoff - Single packets after a loss
  * @single: so many leave singly before the next block
  * @window: how many it were after the last loss, less what has left since
+ * @psn: of the first packet of a block that has left, if @is_out
+ * @is_out: there is one, and nothing has been repeated since
+ * @proven: blocks arrive
  */
 struct rhca_block_backoff {
 	u32 single;
 	u32 window;
+	u32 psn;
+	bool is_out;
+	bool proven;
 };
 
 /**
@@ -54,6 +63,8 @@ struct rhca_block {
 };
 
 void rhca_block_lost(struct rhca_block_backoff *backoff);
+void rhca_block_left(struct rhca_block_backoff *backoff, u32 psn);
+void rhca_block_acked(struct rhca_block_backoff *backoff, u32 upto);
 void rhca_block_sent(struct rhca_block_backoff *backoff, u32 packets);
 bool rhca_block_fits(const struct rhca_block *block,
 		     const struct rhca_packet *packet);

@@ -242,8 +242,11 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 	if (result > 0 && packets > 1 && tx->backoff)
 		rhca_block_lost(tx->backoff);
 	/* Congestion: the queue dropped something, not necessarily this */
-	if (!net_xmit_eval(result))
+	if (!net_xmit_eval(result)) {
+		if (packets > 1 && tx->backoff)
+			rhca_block_left(tx->backoff, psn);
 		return true;
+	}
 	count_dropped(tx, packets, drop_reason(result));
 	if (result > 0 && !tx->refused) {
 		tx->refused = true;

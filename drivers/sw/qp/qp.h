@@ -28,12 +28,16 @@
 /* Acknowledgements are asked for at least this often, so the window moves */
 #define RHCA_ACK_INTERVAL	32
 
+/* More often while something is missing: NAKs and repeats may be lost, too */
+#define RHCA_ACK_INTERVAL_LOSSY	8
+
 /*
  * Response packets that one READ request asks for: longer READs go out as
  * several requests, so that the requester, who knows what it has lost, sets the
  * pace. Responses to one request may all be on the wire at once.
  */
-#define RHCA_READ_CHUNK		32
+#define RHCA_READ_CHUNK		32U
+#define RHCA_READ_CHUNK_LOSSY	8U	/* at least, where losses are recent */
 
 /* Packets that one pass in softirq context sends before it lets others run */
 #define RHCA_SEND_BUDGET		64
@@ -66,6 +70,7 @@
  * each READ, atomic and FLUSH does: the response is its acknowledgement.
  */
 
+struct rhca_recovery;
 struct rhca_sw_qp;
 struct rhca_turn_ops;
 
@@ -124,11 +129,13 @@ struct rhca_turn {
  * @backoff: keeps packets out of blocks after a loss
  * @cwnd: how many packets may be in flight
  * @rtt: of the path, queues included
+ * @recovery: RC: what has been lost, and what is done about it
+ * @hole_due: a packet is to be sent again before anything new
+ * @heard: something new has been acknowledged since the probe timer fired
  * @shared_next: another QP with a packet there
  * @held: memory that the pass which holds @lock goes on using, or NULL
- * @early_repeats: repeats since the last progress that no retry was taken for
- * @deadline: when the oldest packet is sent again, in jiffies
- * @expires: when that takes a retry, which is what the verbs know as timeout
+ * @deadline: when the oldest packet is sent again and takes a retry, in jiffies: what
+ *	the verbs know as timeout
  * @ack_timer: looks at @deadline
  */
 struct rhca_requester {
@@ -158,12 +165,13 @@ struct rhca_requester {
 	u16 udp_sport;
 	struct rhca_block_backoff backoff;
 	struct rhca_cwnd cwnd;
+	bool hole_due;
+	bool heard;
+	struct rhca_recovery *recovery;
 	struct rhca_rtt rtt;
 	struct rhca_sw_qp *shared_next;
 	struct rhca_mem *held;
-	u8 early_repeats;
 	unsigned long deadline;
-	unsigned long expires;
 	struct timer_list ack_timer;
 };
 

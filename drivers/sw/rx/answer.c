@@ -489,6 +489,10 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	if (be64_to_cpu(reth->va) != res->va + offset ||
 	    length > res->length - offset)
 		return;
+	/* What came before has arrived; what has been asked for again has not, twice */
+	rhca_block_acked(&recv->backoff, rx->psn);
+	if (res->replayed && res->first_psn == rx->psn)
+		recv->backoff.proven = false;
 	/* The first response to the new request says FIRST or ONLY */
 	res->first_psn = rx->psn;
 	res->next_psn = rx->psn;

@@ -8,7 +8,10 @@
 #include "sw/rx/completer.h"
 #include "sw/rx/admit.h"
 #include "sw/rx/answer.h"
+#include "sw/qp/clock.h"
+#include "sw/qp/hold.h"
 #include "sw/qp/payload.h"
+#include "sw/tx/probe.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
 #include "sw/tx/ack_timeout.h"
@@ -48,9 +51,17 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	rhca_cwnd_acked(&send->cwnd,
 			rhca_psn_diff(oldest_unacked, send->oldest_unacked_psn),
 			oldest_unacked);
-	if (rhca_rtt_ends(&send->rtt, oldest_unacked))
+	if (rhca_rtt_ends(&send->rtt, oldest_unacked)) {
 		rhca_rtt_end(&send->rtt, ktime_get_mono_fast_ns());
+		send->recovery->doublings = 0;
+	}
 	send->oldest_unacked_psn = oldest_unacked;
+	send->heard = true;
+	rhca_block_acked(&send->backoff, oldest_unacked);
+	send->recovery->probes = 0;
+	if (send->recovery->rule.mode != RHCA_RECOVER_FLOW &&
+	    rhca_recover_acked(&send->recovery->rule, oldest_unacked, rhca_now()))
+		send->recovery->doublings = 0;
 	send->retries_left = qp->base.attr.retry_cnt;
 	send->rnr_retries_left = qp->base.attr.rnr_retry;
 	send->repeating = false;
@@ -67,7 +78,7 @@ static void note_loss(struct rhca_sw_qp *qp, u32 psn)
 		rhca_requester_congested(qp, psn);
 }
 
-/* A response that a READ or atomic waits for never came: ask again */
+/* A response that a READ or atomic waits for never came: ask again for all from there */
 static void repeat_read(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
@@ -131,6 +142,49 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 	return !blocked;
 }
 
+/* A READ or atomic response did not come, though a later answer has */
+static void ask_for_missing(struct rhca_sw_qp *qp, u32 psn, bool twice)
+{
+	struct rhca_requester *send = &qp->send;
+	enum rhca_recover_action action;
+	struct rhca_loss loss;
+
+	loss = rhca_loss_of(qp, send->oldest_unacked_psn, rhca_now());
+	loss.held = true;
+	action = rhca_recover_ahead(&send->recovery->rule, &loss, psn, twice);
+	if (action == RHCA_RECOVER_NOTHING)
+		return;
+	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
+	rhca_repeat_lost(qp, loss.psn, action, "read");
+}
+
+static bool holds(const struct rhca_sw_qp *qp)
+{
+	return READ_ONCE(qp->base.port->cc.selective_repeat);
+}
+
+/* An answer acknowledges more than can be taken before a response that is missing */
+static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			u32 acked_psn)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_recovery *recovery = send->recovery;
+	bool twice = false;
+
+	if (!holds(qp)) {
+		repeat_read(qp);
+		return;
+	}
+	if (rx->opcode != IB_OPCODE_RC_ACKNOWLEDGE)
+		twice = rhca_hold_put(&recovery->hold, &send->lock, &qp->base, rx,
+				      send->oldest_unacked_psn) ==
+			RHCA_HOLD_TWICE;
+	if (!recovery->ack_waits || rhca_psn_before(recovery->ack_psn, acked_psn))
+		recovery->ack_psn = acked_psn;
+	recovery->ack_waits = true;
+	ask_for_missing(qp, rx->psn, twice);
+}
+
 static void take_credits(struct rhca_sw_qp *qp, u8 code, u32 msn)
 {
 	struct rhca_requester *send = &qp->send;
@@ -160,12 +214,25 @@ static void note_probe(struct rhca_sw_qp *qp)
 		qp->send.probe_ssn = wqe->ssn;
 }
 
+/* Does the peer keep what comes behind a gap? */
+static void look_for_holding(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+	u32 upto = send->oldest_unacked_psn;
+
+	rhca_repeat_lost(qp, upto,
+			 rhca_recover_acked_alone(&send->recovery->rule, upto,
+						  rhca_now()), "nak");
+}
+
 static void handle_ack(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		       u8 syndrome, u32 msn, struct rhca_batch *batch)
 {
 	take_credits(qp, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE), msn);
 	if (!acknowledge(qp, rx->psn, batch))
-		repeat_read(qp);
+		wait_behind(qp, rx, rx->psn);
+	else if (qp->send.recovery->rule.waits)
+		look_for_holding(qp);
 	note_probe(qp);
 }
 
@@ -176,7 +243,7 @@ static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	u8 code = u8_get_bits(syndrome, RHCA_SYNDROME_VALUE);
 
 	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
-		repeat_read(qp);
+		wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
 		return;
 	}
 	if (send->pause && send->next_psn == rx->psn)
@@ -193,25 +260,35 @@ static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			rhca_rnr_delay_us(code) * (u64)NSEC_PER_USEC);
 }
 
+static bool take_retry(struct rhca_requester *send)
+{
+	if (!send->retries_left)
+		return false;
+	send->retries_left--;
+	return true;
+}
+
 static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 				struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
+	enum rhca_recover_action action;
+	struct rhca_loss loss;
 
 	rhca_qp_count(&qp->base, RHCA_PACKET_SEQ_ERR);
 	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
-		repeat_read(qp);
+		wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
 		return;
 	}
-	if (!send->retries_left) {
+	loss = rhca_loss_of(qp, rx->psn, rhca_now());
+	action = rhca_recover_nak(&send->recovery->rule, &loss);
+	if (action == RHCA_RECOVER_NOTHING)
+		return;
+	if (!rhca_probe_adapts(qp) && !take_retry(send)) {
 		rhca_requester_fail(qp, IB_WC_RETRY_EXC_ERR, batch);
 		return;
 	}
-	send->retries_left--;
-	note_loss(qp, rx->psn);
-	rhca_requester_repeat(qp, rx->psn, "nak");
-	rhca_block_lost(&send->backoff);
-	send->repeating = true;
+	rhca_repeat_lost(qp, rx->psn, action, "nak");
 }
 
 static void handle_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
@@ -229,7 +306,7 @@ static void handle_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
-		repeat_read(qp);
+		wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
 		return;
 	}
 	rhca_requester_fail(qp, nak_status[code], batch);
@@ -318,8 +395,8 @@ static bool response_fits(const struct rhca_rx *rx,
 static bool ends_request(const struct rhca_send_wqe *wqe, u32 psn)
 {
 	return psn == wqe->last_psn ||
-	       rhca_psn_diff(psn, wqe->first_psn) % RHCA_READ_CHUNK ==
-			RHCA_READ_CHUNK - 1;
+	       rhca_psn_diff(psn, wqe->first_psn) % wqe->chunk ==
+			wqe->chunk - 1;
 }
 
 /* The request at the head, if its next response has this PSN */
@@ -338,23 +415,17 @@ static struct rhca_send_wqe *awaits_data(struct rhca_sw_qp *qp, u32 psn)
 				wqe->last_psn) ? wqe : NULL;
 }
 
-static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			struct rhca_batch *batch)
+/* The response that is waited for; false when nothing behind it can be taken */
+static bool take_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			  struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
-	struct rhca_send_wqe *wqe;
+	struct rhca_send_wqe *wqe = awaits_data(qp, rx->psn);
 	enum ib_wc_status status;
 
-	/* It also acknowledges all requests before its own */
-	if (rx->psn != send->oldest_unacked_psn &&
-	    !acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
-		repeat_read(qp);
-		return;
-	}
-	wqe = awaits_data(qp, rx->psn);
 	if (!wqe) {		/* late copy of something that is done */
 		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_OUT_OF_WINDOW);
-		return;
+		return false;
 	}
 	if (!response_fits(rx, wqe))
 		status = IB_WC_BAD_RESP_ERR;
@@ -364,16 +435,71 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		status = take_read(qp, rx, wqe);
 	if (status == RHCA_WC_PAGE_FAULT) {
 		repeat_later(qp);
-		return;
+		return false;
 	}
 	if (status != IB_WC_SUCCESS) {
 		rhca_requester_fail(qp, status, batch);
-		return;
+		return false;
 	}
 	if (ends_request(wqe, rx->psn) && send->reads_in_flight)
 		send->reads_in_flight--;
 	note_progress(qp, rhca_psn_add(rx->psn, 1));
 	rhca_requester_retire(qp, batch);
+	return true;
+}
+
+static bool take_held(struct rhca_sw_qp *qp, struct sk_buff *skb,
+		      struct rhca_batch *batch)
+{
+	struct rhca_rx rx __uninitialized;
+	bool taken;
+
+	rhca_hold_restore(qp->send.recovery->hold, skb, &rx);
+	taken = take_response(qp, &rx, batch);
+	consume_skb(skb);
+	return taken;
+}
+
+/* What was missing has come: so has what waits behind it, up to what is missing next */
+static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_recovery *recovery = send->recovery;
+	struct sk_buff *skb;
+	u32 oldest;
+
+	for (;;) {
+		oldest = send->oldest_unacked_psn;
+		skb = rhca_hold_take(recovery->hold, oldest);
+		if (skb) {
+			if (!take_held(qp, skb, batch))
+				return;
+			continue;
+		}
+		if (!recovery->ack_waits)
+			break;
+		recovery->ack_waits = !acknowledge(qp, recovery->ack_psn, batch);
+		if (send->oldest_unacked_psn == oldest)
+			break;
+	}
+	if (rhca_hold_num(recovery->hold) || recovery->ack_waits)
+		ask_for_missing(qp, rhca_psn_sub(oldest, 1), false);
+}
+
+static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+			struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+
+	/* It also acknowledges all requests before its own */
+	if (rx->psn != send->oldest_unacked_psn &&
+	    !acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
+		wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
+		return;
+	}
+	if (take_response(qp, rx, batch) &&
+	    unlikely(rhca_hold_num(send->recovery->hold) || send->recovery->ack_waits))
+		drain(qp, batch);
 }
 
 /* A response to something that was sent and is not acknowledged yet? */

@@ -7,13 +7,15 @@
  * the deadline, and the timer looks at it when it fires.
  *
  * A timeout of the verbs is seldom less than 67 ms, and a lost packet would cost as
- * much. What has not been answered after a few round trips is sent again earlier, each
- * time after twice as long, and takes no retry: only the timeout of the verbs does.
+ * much: what has not been answered after a few round trips is sent again by probe.c,
+ * which takes no retry.
  */
 #include <linux/jiffies.h>
 #include <rhca/compat.h>
 
 #include "sw/qp/after.h"
+#include "sw/qp/clock.h"
+#include "sw/tx/probe.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
 #include "sw/tx/send_sched.h"
@@ -58,24 +60,6 @@ static u32 backoff_shift(const struct rhca_sw_qp *qp)
 	return left < retries ? min(retries - left, MAX_BACKOFF_SHIFT) : 0;
 }
 
-/* Until a packet is repeated that took several round trips, in jiffies */
-static unsigned long repeat_interval(const struct rhca_requester *send)
-{
-	u64 ns = rhca_rtt_timeout(&send->rtt);
-
-	if (!ns)
-		return MAX_JIFFY_OFFSET;
-	return max_t(unsigned long, nsecs_to_jiffies(ns) + 1, MIN_TIMEOUT) <<
-		send->early_repeats;
-}
-
-static void set_deadline(struct rhca_requester *send)
-{
-	unsigned long soon = jiffies + repeat_interval(send);
-
-	send->deadline = time_before(soon, send->expires) ? soon : send->expires;
-}
-
 /**
  * rhca_restart_ack_timer - The peer has answered: move the deadline
  * @qp: the QP
@@ -87,9 +71,7 @@ void rhca_restart_ack_timer(struct rhca_sw_qp *qp)
 
 	if (!code)
 		return;
-	send->early_repeats = 0;
-	send->expires = jiffies + (rhca_ack_timeout(code) << backoff_shift(qp));
-	set_deadline(send);
+	send->deadline = jiffies + (rhca_ack_timeout(code) << backoff_shift(qp));
 }
 
 /**
@@ -112,35 +94,22 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 	mod_timer(&send->ack_timer, send->deadline);
 }
 
-static void repeat_oldest(struct rhca_sw_qp *qp, const char *cause,
-			  struct rhca_batch *batch)
+static void repeat_oldest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
 	send->repeating = true;
 	rhca_block_lost(&send->backoff);
 	rhca_requester_starved(qp);
-	rhca_requester_repeat(qp, send->oldest_unacked_psn, cause);
+	rhca_requester_repeat(qp, send->oldest_unacked_psn, "timeout");
 	rhca_send_kick_locked(qp, RHCA_KICK_TIMEOUT, batch);
-}
-
-/* Most of the times that fit into the longest timeout of the verbs */
-#define MOST_EARLY_REPEATS	16
-
-static void repeat_early(struct rhca_sw_qp *qp, struct rhca_batch *batch)
-{
-	struct rhca_requester *send = &qp->send;
-
-	rhca_qp_count(&qp->base, RHCA_ROCE_ADP_RETRANS);
-	send->early_repeats = min(send->early_repeats + 1, MOST_EARLY_REPEATS);
-	set_deadline(send);
-	mod_timer(&send->ack_timer, send->deadline);
-	repeat_oldest(qp, "early", batch);
 }
 
 static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
+	struct rhca_loss loss = rhca_loss_of(qp, send->oldest_unacked_psn,
+					     rhca_now());
 
 	rhca_qp_count(&qp->base, RHCA_LOCAL_ACK_TIMEOUT_ERR);
 	if (!send->retries_left) {
@@ -148,8 +117,10 @@ static void handle_timeout(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		return;
 	}
 	send->retries_left--;
+	send->backoff.proven = false;
+	rhca_recover_back(&send->recovery->rule, &loss);
 	rhca_restart_ack_timer(qp);
-	repeat_oldest(qp, "timeout", batch);
+	repeat_oldest(qp, batch);
 }
 
 static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
@@ -163,17 +134,13 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	    !waits_for_answer(send))
 		return;
 	if ((!send->pause || send->pause == RHCA_PAUSE_LOCAL_FULL) &&
-	    time_after_eq(jiffies, send->expires))
+	    time_after_eq(jiffies, send->deadline))
 		handle_timeout(qp, batch);
-	else if (!send->pause && time_after_eq(jiffies, send->deadline))
-		repeat_early(qp, batch);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
-	if (time_after_eq(jiffies, send->expires))
+	if (time_after_eq(jiffies, send->deadline))
 		rhca_restart_ack_timer(qp);
-	else if (time_after_eq(jiffies, send->deadline))
-		set_deadline(send);
 	mod_timer(&send->ack_timer, send->deadline);
 }
 

@@ -9,6 +9,7 @@
 
 #include "sw/tx/requester.h"
 #include "sw/tx/local_op.h"
+#include "sw/tx/probe.h"
 #include "sw/qp/payload.h"
 #include "sw/tx/ack_timeout.h"
 #include "sw/tx/segment.h"
@@ -37,8 +38,8 @@ static u32 reads_open_before(const struct rhca_requester *send,
 		to = rhca_psn_sub(psn, 1);
 	if (rhca_psn_before(to, from))
 		return 0;
-	return rhca_psn_diff(to, wqe->first_psn) / RHCA_READ_CHUNK -
-	       rhca_psn_diff(from, wqe->first_psn) / RHCA_READ_CHUNK + 1;
+	return rhca_psn_diff(to, wqe->first_psn) / wqe->chunk -
+	       rhca_psn_diff(from, wqe->first_psn) / wqe->chunk + 1;
 }
 
 /**
@@ -78,6 +79,7 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 	send->next_psn = psn;
 	send->reads_in_flight = reads;
 	send->unasked = 0;
+	send->hole_due = false;
 	rhca_rtt_forget(&send->rtt, psn);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_requester_rewind);
@@ -399,7 +401,8 @@ static void repeat_refused(struct rhca_sw_qp *qp, u32 psn)
 	if (rhca_psn_before(psn, send->oldest_unacked_psn))
 		psn = send->oldest_unacked_psn;
 	rhca_requester_congested(qp, psn);
-	rhca_requester_repeat(qp, psn, "local queue");
+	if (!send->hole_due)
+		rhca_requester_repeat(qp, psn, "local queue");
 	rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
 }
 
@@ -462,6 +465,44 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 }
 
 /*
+ * One packet again, alone and before anything new. Where sending goes on afterwards
+ * does not change.
+ */
+static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+			     struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+	u32 next = send->next, next_offset = send->next_offset;
+	u32 next_psn = send->next_psn, reads = send->reads_in_flight;
+	enum step did;
+	u64 timed;
+
+	send->hole_due = false;
+	if (rhca_psn_before(send->recovery->hole_psn, send->oldest_unacked_psn) ||
+	    !rhca_psn_before(send->recovery->hole_psn, next_psn))
+		return STEP_WAIT;	/* it has come, or is still to be sent */
+	timed = send->rtt.sent_at;
+	rhca_requester_rewind(qp, send->recovery->hole_psn);
+	/* It may not have been lost: packets behind it are timed still */
+	if (send->recovery->rule.probed && send->rtt.psn != send->recovery->hole_psn)
+		send->rtt.sent_at = timed;
+	send->ask = true;
+	did = step(qp, tx, batch);
+	send->ask = false;
+	if (did == STEP_FAILED)
+		return did;
+	if (did == STEP_PACKET)
+		send->recovery->rule.repeat_end = send->next_psn;
+	rhca_tx_list_send(tx);
+	send->hole_due = tx->refused;
+	send->next = next;
+	send->next_offset = next_offset;
+	send->next_psn = next_psn;
+	send->reads_in_flight = reads;
+	return did;
+}
+
+/*
  * Nothing is left to be begun, to be asked for or to be tried again, as after most
  * acknowledgements of a QP that is one of many: no list has to be begun for that.
  */
@@ -469,7 +510,7 @@ static bool all_sent(struct rhca_sw_qp *qp)
 {
 	const struct rhca_requester *send = &qp->send;
 
-	return rhca_is_rc(&qp->base) && !send->unasked &&
+	return rhca_is_rc(&qp->base) && !send->unasked && !send->hole_due &&
 	       !rhca_requester_has_request(qp, send->next);
 }
 
@@ -486,6 +527,21 @@ static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
 	return !send->next_offset && spin_is_contended(&send->lock) &&
 	       rhca_psn_diff(send->next_psn, first_psn) * qp->mtu_bytes >=
 			UNTIL_OTHERS_BYTES;
+}
+
+/* While a peer shows what it does about a loss, nothing new is sent */
+static bool sends_new(const struct rhca_requester *send)
+{
+	return !send->recovery || rhca_recover_sends_new(&send->recovery->rule);
+}
+
+static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	return !tx->refused &&
+	       (sends_new(send) ||
+		rhca_psn_before(send->next_psn, send->newest_psn));
 }
 
 /*
@@ -509,14 +565,16 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	rhca_tx_list_begin(&tx, &qp->base,
 			   rc ? rcu_dereference(qp->base.path) : NULL,
 			   &send->backoff);
+	if (send->hole_due && repeat_hole(qp, &tx, batch) == STEP_FAILED)
+		return RHCA_END_EMPTY;
 	tx.shared = rc ? batch->shared : NULL;
 	do {
-		did = step(qp, &tx, batch);
+		did = may_go_on(qp, &tx) ? step(qp, &tx, batch) : STEP_WAIT;
 		goes_on = did != STEP_WAIT && did != STEP_FAILED;
 	} while (goes_on && --budget && !gives_way(qp, first_psn) &&
 		 !tx.refused && !batch->in_shared);
 	batch->sent += RHCA_SEND_BUDGET - budget;
-	if (did == STEP_WAIT)
+	if (did == STEP_WAIT && sends_new(send))
 		ask_if_stuck(qp, &tx, batch);
 	end_tx_list(qp, &tx);
 	if (did == STEP_FAILED)
@@ -527,6 +585,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	if (was_idle || (again && send->pause != RHCA_PAUSE_LOCAL_FULL))
 		rhca_restart_ack_timer(qp);
 	rhca_arm_ack_timer(qp);
+	rhca_probe_arm(qp);
 	return goes_on ? RHCA_END_MORE : RHCA_END_EMPTY;
 }
 
@@ -630,6 +689,7 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->pause = RHCA_NO_PAUSE;
 	send->udp_sport = 0;
 	send->repeating = false;
+	rhca_probe_reset(qp);
 	send->drain_told = false;
 	send->backoff = (struct rhca_block_backoff){};
 }

@@ -6,6 +6,7 @@
 #include <rhca/compat.h>
 
 #include "sw/tx/segment.h"
+#include "sw/tx/probe.h"
 #include "sw/qp/payload.h"
 #include "sw/tx/requester.h"
 #include "sw/qp/shared.h"
@@ -71,6 +72,9 @@ static bool is_single(const struct rhca_send_wqe *wqe)
 	       wqe->opcode == RHCA_WR_ATOMIC_WRITE;
 }
 
+/* So many packets after a loss the next is near */
+#define LOSSY_PSNS	1024
+
 /* --- numbers -------------------------------------------------------------- */
 
 static u32 packets_of(const struct rhca_sw_qp *qp,
@@ -87,7 +91,25 @@ static u32 messages_of(const struct rhca_sw_qp *qp,
 {
 	if (!rhca_wqe_is_read(wqe))
 		return 1;
-	return DIV_ROUND_UP(packets_of(qp, wqe), RHCA_READ_CHUNK);
+	return DIV_ROUND_UP(packets_of(qp, wqe), wqe->chunk);
+}
+
+/*
+ * What is lost of a chunk is asked for again from there to its end: where losses are
+ * recent, shorter ones cost less. As many may be under way as fill the window.
+ */
+static u8 read_chunk(const struct rhca_sw_qp *qp)
+{
+	struct rhca_recovery *recovery = qp->send.recovery;
+	u32 fill = RHCA_SEND_WINDOW / max_t(u32, qp->base.attr.max_rd_atomic, 1);
+
+	if (!recovery || !recovery->lossy)
+		return RHCA_READ_CHUNK;
+	if (rhca_psn_diff(qp->send.next_psn, recovery->loss_psn) > LOSSY_PSNS) {
+		recovery->lossy = false;
+		return RHCA_READ_CHUNK;
+	}
+	return clamp(fill, RHCA_READ_CHUNK_LOSSY, RHCA_READ_CHUNK);
 }
 
 /**
@@ -102,6 +124,7 @@ void rhca_wqe_number(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe)
 	struct rhca_requester *send = &qp->send;
 
 	lockdep_assert_held(&send->lock);
+	wqe->chunk = read_chunk(qp);
 	send->ssn = rhca_psn_add(send->ssn, messages_of(qp, wqe));
 	wqe->ssn = send->ssn;
 	wqe->first_psn = send->next_psn;
@@ -111,16 +134,23 @@ void rhca_wqe_number(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe)
 
 /* --- plan ----------------------------------------------------------------- */
 
+static u32 ack_interval(const struct rhca_requester *send)
+{
+	return send->recovery->rule.mode == RHCA_RECOVER_FLOW ? RHCA_ACK_INTERVAL :
+							 RHCA_ACK_INTERVAL_LOSSY;
+}
+
 /* The packet is only planned: whoever has sent it counts it */
 static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		      bool last)
 {
 	const struct rhca_requester *send = &qp->send;
 	u32 in_flight = rhca_requester_in_flight(send) + 1;
-	u32 interval = min(RHCA_ACK_INTERVAL, send->cwnd.packets / 2);
+	u32 interval;
 
 	if (!rhca_is_rc(&qp->base))
 		return false;
+	interval = min(ack_interval(send), send->cwnd.packets / 2U);
 	if (send->unasked + 1 >= interval || send->repeating ||
 	    send->ask || in_flight >= send->cwnd.packets)
 		return true;
@@ -175,7 +205,7 @@ static void plan_message(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 static void plan_read(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		      struct rhca_segment *seg)
 {
-	u32 chunk = RHCA_READ_CHUNK * qp->mtu_bytes;
+	u32 chunk = wqe->chunk * qp->mtu_bytes;
 	u32 offset = qp->send.next_offset;
 	u32 end = min_t(u64, wqe->length,
 			(u64)(offset / chunk + 1) * chunk);

@@ -6,6 +6,7 @@
 #include <rhca/compat.h>
 
 #include "sw/tx/send_completion.h"
+#include "sw/qp/hold.h"
 #include "sw/tx/send_half.h"
 #include "wire/psn.h"
 
@@ -164,6 +165,8 @@ void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND))
 		return;
 	timer_delete(&qp->send.ack_timer);
+	if (qp->send.recovery)
+		rhca_hold_free(&qp->send.recovery->hold);
 	while (rhca_requester_has_request(qp, qp->base.sq.head)) {
 		if (!budget--) {
 			batch->flush_more = true;

@@ -7,7 +7,41 @@
 #define RHCA_SW_TX_SEND_HALF_H
 
 #include "sw/qp/qp.h"
+#include "sw/tx/recover.h"
 #include "wire/psn.h"
+
+/**
+ * struct rhca_recovery - What an RC requester does about losses
+ * @rule: what has been lost, and what is done about it
+ * @hole_psn: what is to be sent again, if send.hole_due
+ * @loss_psn: of the newest loss, if @lossy
+ * @ack_psn: acknowledged up to there but for responses that are missing, if @ack_waits
+ * @lossy: there was a loss lately
+ * @ack_waits: see @ack_psn
+ * @probes: times that @probe_timer has asked since the last progress
+ * @doublings: of the wait until it asks, since a round trip was last measured
+ * @hold: responses that came before others that are missing, or NULL
+ * @qp: whose it is
+ * @probe_at: when it asks, in ns, unless send.heard
+ * @probe_timer: nothing has been heard for a while
+ *
+ * All of it is protected by send.lock. It is apart, since other QPs have none of it and
+ * the allocator would take twice as much for one piece.
+ */
+struct rhca_recovery {
+	struct rhca_recover rule;
+	u32 hole_psn;
+	u32 loss_psn;
+	u32 ack_psn;
+	bool lossy;
+	bool ack_waits;
+	u8 probes;
+	u8 doublings;
+	struct rhca_hold *hold;
+	struct rhca_sw_qp *qp;
+	u64 probe_at;
+	struct hrtimer probe_timer;
+};
 
 /* Index behind the requests of which a packet has been sent */
 static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)

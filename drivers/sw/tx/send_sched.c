@@ -77,7 +77,8 @@ static enum rhca_kick_how how_of_ack(struct rhca_sw_qp *qp)
 	struct rhca_requester *send = &qp->send;
 
 	/* A timeout has counted what it sends again: that does not wait for others */
-	if (!send->repeating && rhca_turn_is_elsewhere(&send->turn) &&
+	if (!send->repeating && !send->hole_due &&
+	    rhca_turn_is_elsewhere(&send->turn) &&
 	    rhca_requester_has_request(qp, send->next) &&
 	    rhca_sq_wqe(&qp->base.sq, send->next)->length >= HAND_OVER_BYTES)
 		return RHCA_KICK_RUN;

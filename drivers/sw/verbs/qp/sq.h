@@ -47,6 +47,7 @@ struct rhca_verbs_qp;
  * @key: fast registration: its new key
  * @access: fast registration
  * @bind: memory window binding
+ * @chunk: READ: responses that one request on the wire asks for, once @numbered
  * @numbered: PSNs have been assigned
  * @done: nothing more has to happen, it completes when its turn comes
  * @invalidated: its key works no more, but packets still use the memory
@@ -102,6 +103,7 @@ struct rhca_send_wqe {
 			int access;
 		} bind;
 	};
+	u8 chunk;
 	bool numbered;
 	bool done;
 	bool invalidated;

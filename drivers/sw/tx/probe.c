@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A requester that hears nothing for longer than an answer takes repeats the oldest packet
+ * that is not acknowledged, and asks. That costs a packet, and finds out what was lost at
+ * the end of what was sent, where no later packet makes the peer say NAK. The ACK timeout
+ * (ack_timeout.c) is what a retry is counted for.
+ *
+ * The timer is not moved by each answer: an answer leaves a note, and the timer looks for
+ * it when it fires.
+ */
+#include <linux/slab.h>
+#include <rhca/compat.h>
+#include <rhca/trace.h>
+
+#include "sw/qp/after.h"
+#include "sw/qp/clock.h"
+#include "sw/qp/hold.h"
+#include "sw/qp/turn_sched.h"
+#include "sw/tx/probe.h"
+#include "sw/tx/requester.h"
+#include "sw/tx/send_half.h"
+#include "sw/tx/send_sched.h"
+#include "wire/psn.h"
+
+/* Without an ACK timeout the waits grow no longer than that */
+#define PROBE_MOST_NS	NSEC_PER_SEC
+
+/* In a row without an answer: the path may not be what it was */
+#define MANY_PROBES	3
+
+/* Repeats follow the measured round trip */
+bool rhca_probe_adapts(const struct rhca_sw_qp *qp)
+{
+	return rhca_is_rc(&qp->base) && qp->base.port &&
+	       READ_ONCE(qp->base.port->cc.adp_retrans);
+}
+
+static u64 wait_ns(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_recovery *recovery = qp->send.recovery;
+	u8 code = READ_ONCE(qp->base.attr.timeout);
+	u64 most = code ? max_t(u64, 4096ULL << code, 10 * NSEC_PER_MSEC) :
+			  PROBE_MOST_NS;
+
+	return rhca_rtt_probe_ns(&qp->send.rtt, recovery->lossy ||
+				 recovery->rule.mode != RHCA_RECOVER_FLOW,
+				 recovery->doublings, most);
+}
+
+static void start(struct rhca_sw_qp *qp, u64 ns)
+{
+	hrtimer_start(&qp->send.recovery->probe_timer, ns_to_ktime(ns),
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * rhca_probe_start - Something waits for an answer from now on
+ * @qp: the QP, whose timer does not run
+ *
+ * Context: send.lock held.
+ */
+void rhca_probe_start(struct rhca_sw_qp *qp)
+{
+	lockdep_assert_held(&qp->send.lock);
+	if (!rhca_probe_adapts(qp))
+		return;
+	qp->send.heard = true;	/* the wait begins when the timer fires first */
+	start(qp, wait_ns(qp));
+}
+
+/**
+ * rhca_probe_soon - A packet is repeated: its answer is waited for
+ * @qp: the QP
+ * @now: time
+ *
+ * Context: send.lock held.
+ */
+void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now)
+{
+	u64 wait;
+
+	lockdep_assert_held(&qp->send.lock);
+	if (!rhca_probe_adapts(qp))
+		return;
+	wait = wait_ns(qp);
+	qp->send.heard = false;
+	qp->send.recovery->probe_at = now + wait;
+	start(qp, wait);
+}
+
+/**
+ * rhca_loss_of - What a loss is judged by
+ * @qp: the QP
+ * @psn: of what is missing
+ * @now: time
+ *
+ * Context: send.lock held.
+ */
+struct rhca_loss rhca_loss_of(const struct rhca_sw_qp *qp, u32 psn, u64 now)
+{
+	lockdep_assert_held(&qp->send.lock);
+	return (struct rhca_loss) {
+		.psn		= psn,
+		.newest		= qp->send.newest_psn,
+		.now		= now,
+		.round_trip	= qp->send.rtt.smoothed,
+		.one		= READ_ONCE(qp->base.port->cc.selective_repeat),
+	};
+}
+
+/**
+ * rhca_repeat - Do what has been decided about a packet that was not answered
+ * @qp: the QP; a kick follows
+ * @psn: of what is missing
+ * @action: what to do
+ * @cause: why, for who traces
+ *
+ * Context: send.lock held.
+ */
+void rhca_repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action action,
+		 const char *cause)
+{
+	struct rhca_requester *send = &qp->send;
+
+	lockdep_assert_held(&send->lock);
+	if (action == RHCA_RECOVER_NOTHING)
+		return;
+	rhca_block_lost(&send->backoff);
+	if (action == RHCA_RECOVER_REWIND) {
+		rhca_requester_repeat(qp, psn, cause);
+		send->repeating = true;
+	} else {
+		trace_rhca_retransmit(rhca_qp_dev_name(&qp->base), qp->base.number,
+				      psn, rhca_psn_add(psn, 1), cause,
+				      send->retries_left);
+		send->recovery->hole_psn = psn;
+		send->hole_due = true;
+	}
+	rhca_probe_soon(qp, send->recovery->rule.repeat_at);
+}
+
+/**
+ * rhca_repeat_lost - A packet has been lost, and not only its answer: do what was decided
+ * @qp: the QP; a kick follows
+ * @psn: of the packet
+ * @action: what to do
+ * @cause: why, for who traces
+ *
+ * Context: send.lock held.
+ */
+void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
+		      enum rhca_recover_action action, const char *cause)
+{
+	struct rhca_requester *send = &qp->send;
+
+	lockdep_assert_held(&send->lock);
+	if (action == RHCA_RECOVER_NOTHING)
+		return;
+	if (rhca_rtt_is_queued(&send->rtt))
+		rhca_requester_congested(qp, psn);
+	send->recovery->lossy = true;
+	send->recovery->loss_psn = psn;
+	rhca_repeat(qp, psn, action, cause);
+}
+
+/* Then a response is missing, or the request for it: those behind it are held here */
+static bool oldest_is_read(struct rhca_sw_qp *qp)
+{
+	struct rhca_sq *sq = &qp->base.sq;
+	const struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->head);
+
+	return sq->head != rhca_requester_sent_end(&qp->send) &&
+	       wqe->numbered && !wqe->done && rhca_wqe_is_read(wqe);
+}
+
+/* The first probe may be about an answer that was only late: the window stays */
+static bool is_starved(const struct rhca_requester *send)
+{
+	u8 probes = send->recovery->probes;
+
+	return probes >= MANY_PROBES ||
+	       (probes && send->rtt.smoothed && rhca_rtt_is_queued(&send->rtt));
+}
+
+static void probe(struct rhca_sw_qp *qp, u64 now, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+	u32 psn = send->oldest_unacked_psn;
+	struct rhca_loss loss = rhca_loss_of(qp, psn, now);
+
+	loss.held = loss.one && oldest_is_read(qp);
+	rhca_qp_count(&qp->base, RHCA_ROCE_ADP_RETRANS);
+	if (is_starved(send))
+		rhca_requester_starved(qp);
+	send->recovery->probes = min(send->recovery->probes + 1, U8_MAX);
+	send->recovery->doublings = min(send->recovery->doublings + 1, U8_MAX);
+	if (send->recovery->probes >= MANY_PROBES)
+		send->backoff.proven = false;
+	rhca_repeat(qp, psn, rhca_recover_probe(&send->recovery->rule, &loss),
+		    "probe");
+	rhca_send_kick_locked(qp, RHCA_KICK_REPEAT, batch);
+}
+
+/* Its only packet waits in a block that QPs share */
+static bool is_lent(const struct rhca_requester *send)
+{
+	return rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT;
+}
+
+/* False when nothing waits */
+static bool look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_requester *send = &qp->send;
+	u64 now = rhca_now();
+
+	if (!rhca_probe_adapts(qp) || !rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
+	    send->newest_psn == send->oldest_unacked_psn)
+		return false;
+	if (send->heard || send->pause || is_lent(send)) {
+		send->heard = false;
+		send->recovery->probe_at = now + wait_ns(qp);
+	} else if (now >= send->recovery->probe_at) {
+		probe(qp, now, batch);
+		if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
+			return false;
+	}
+	if (send->recovery->probe_at > now)
+		start(qp, send->recovery->probe_at - now);
+	return true;
+}
+
+static enum hrtimer_restart probe_fired(struct hrtimer *timer)
+{
+	struct rhca_sw_qp *qp = container_of(timer, struct rhca_recovery,
+					     probe_timer)->qp;
+	struct rhca_batch batch = {};
+
+	rcu_read_lock();
+	spin_lock(&qp->send.lock);
+	/* Started again while this waited for the lock? */
+	if (!hrtimer_is_queued(timer))
+		look(qp, &batch);
+	spin_unlock(&qp->send.lock);
+	rcu_read_unlock();
+	rhca_batch_end(qp, &batch);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * rhca_probe_reset - Forget everything
+ * @qp: a QP in RESET
+ *
+ * Context: send.lock held.
+ */
+void rhca_probe_reset(struct rhca_sw_qp *qp)
+{
+	struct rhca_recovery *recovery = qp->send.recovery;
+
+	lockdep_assert_held(&qp->send.lock);
+	qp->send.hole_due = false;
+	qp->send.heard = false;
+	if (!recovery)
+		return;
+	rhca_recover_reset(&recovery->rule);
+	rhca_hold_free(&recovery->hold);
+	recovery->ack_waits = false;
+	recovery->lossy = false;
+	recovery->probes = 0;
+	recovery->doublings = 0;
+}
+
+/**
+ * rhca_probe_init - Make what an RC QP needs to recover from losses
+ * @qp: a QP that is being created
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_probe_init(struct rhca_sw_qp *qp)
+{
+	struct rhca_recovery *recovery;
+
+	if (!rhca_is_rc(&qp->base))
+		return 0;
+	recovery = kzalloc(sizeof(*recovery), GFP_KERNEL_ACCOUNT);
+	if (!recovery)
+		return -ENOMEM;
+	recovery->qp = qp;
+	rhca_hrtimer_setup(&recovery->probe_timer, probe_fired);
+	qp->send.recovery = recovery;
+	return 0;
+}
+
+/**
+ * rhca_probe_exit - Stop the timer for good
+ * @qp: a QP in RESET that no packet reaches
+ */
+void rhca_probe_exit(struct rhca_sw_qp *qp)
+{
+	if (qp->send.recovery)
+		hrtimer_cancel(&qp->send.recovery->probe_timer);
+}
+
+/**
+ * rhca_probe_free - Free what rhca_probe_init() has made
+ * @qp: a QP that has been stopped
+ */
+void rhca_probe_free(struct rhca_sw_qp *qp)
+{
+	if (!qp->send.recovery)
+		return;
+	spin_lock_bh(&qp->send.lock);
+	rhca_hold_free(&qp->send.recovery->hold);
+	spin_unlock_bh(&qp->send.lock);
+	kfree(qp->send.recovery);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Losses of a requester: what is repeated, and when somebody who hears nothing asks.
+ */
+#ifndef RHCA_SW_TX_PROBE_H
+#define RHCA_SW_TX_PROBE_H
+
+#include "sw/qp/qp.h"
+#include "sw/tx/send_half.h"
+
+struct rhca_batch;
+
+bool rhca_probe_adapts(const struct rhca_sw_qp *qp);
+int rhca_probe_init(struct rhca_sw_qp *qp);
+void rhca_probe_exit(struct rhca_sw_qp *qp);
+void rhca_probe_free(struct rhca_sw_qp *qp);
+void rhca_probe_reset(struct rhca_sw_qp *qp);
+void rhca_probe_start(struct rhca_sw_qp *qp);
+void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now);
+struct rhca_loss rhca_loss_of(const struct rhca_sw_qp *qp, u32 psn, u64 now);
+void rhca_repeat(struct rhca_sw_qp *qp, u32 psn,
+		 enum rhca_recover_action action, const char *cause);
+void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
+		      enum rhca_recover_action action, const char *cause);
+
+/* As long as something may be unanswered; early firings look again */
+static inline void rhca_probe_arm(struct rhca_sw_qp *qp)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (send->recovery && send->newest_psn != send->oldest_unacked_psn &&
+	    !hrtimer_is_queued(&send->recovery->probe_timer))
+		rhca_probe_start(qp);
+}
+
+#endif
