@@ -46,6 +46,17 @@ check "--trace of no event" "125 roce-lab: --trace nonesuch:*: the kernel has no
 check "--rate: 2 ms for 1500 bytes in each direction of 6mbit" yes "$(as_user roce-lab run --hosts 2 \
 	--rate 6mbit -- ping -4 -c 3 -i 0.3 -s 1472 b | sed -n 's/.*time=\([0-9]*\).*/\1/p' | tail -n 1 |
 	awk '{ print ($1 >= 4 && $1 < 100) ? "yes" : $1 }')"
+cat > "$home/ecn" << 'END'
+ping -4 -c 1 b > /dev/null
+lab --root b timeout 5 tcpdump -n -l -i eth0 'icmp[icmptype] == 8 and ip[1] & 3 == 3' > marked 2> /dev/null &
+sleep 1
+lab set b loss 50%
+ping -4 -Q 2 -c 40 -i 0.01 -W 1 b | grep -c 'bytes from'
+wait
+awk 'END { print (NR >= 5 && NR <= 35) }' marked
+END
+check "--ecn: all are answered, some came marked" "40 1" \
+	"$(as_user roce-lab run --hosts 2 --loss 0.1% --ecn -- sh ./ecn | paste -sd ' ')"
 # Once the hosts are quiet, since each packet to a port takes the next of its sequence
 lost() { # lost SEED: numbers of the pings that are answered
 	as_user roce-lab run --hosts 2 --seed "$1" -- sh -c 'sleep 3; ping -4 -c 1 b > /dev/null
