@@ -101,6 +101,7 @@ static void add_devices(const struct job *job, unsigned int host, struct netlink
 	loopback_up(&route);
 	write_file("/proc/sys/net/ipv6/conf/default/accept_dad", "0");
 	write_file("/proc/sys/net/ipv6/conf/all/accept_dad", "0");
+	write_file("/proc/sys/net/ipv6/conf/default/router_solicitations", "0");
 	write_file("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
 	for (i = 0; i < job->devices; i++) {
 		port_add(outside, outside_ns, &route, job, host, i);

@@ -75,6 +75,23 @@ static void set_wires(const struct job *job)
 		   job->seed_set, job->seed);
 }
 
+/* A switch says nothing itself: what is lost by chance, and what a capture has, is the hosts'. */
+static void silence(const char *netdev)
+{
+	write_file(text("/proc/sys/net/ipv6/conf/%s/disable_ipv6", netdev), "1");
+}
+
+static void silence_switches(const struct job *job)
+{
+	unsigned int host, device;
+
+	for (device = 0; device < job->devices; device++) {
+		silence(text("sw%u", device));
+		for (host = 0; host < job->hosts; host++)
+			silence(port_name(host, device));
+	}
+}
+
 static int open_channel(const char *name, int flags)
 {
 	int fd = open(text("/dev/lab/%s", name), flags | O_CLOEXEC);
@@ -115,6 +132,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < job->devices; i++)
 		switch_add(i, job->mtu);
 	hosts_start(job);
+	silence_switches(job);
 	set_wires(job);
 	if (job->pcap)
 		capture_start(job);
