@@ -195,6 +195,28 @@ static void nothing_is_repeated_singly_where_that_is_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_recover_probe(&recover, &loss), REWIND);
 }
 
+/* Of two copies nobody knows which is answered; who asked may only have been early */
+static void only_what_was_missing_is_measured(struct kunit *test)
+{
+	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true,
+				  .now = NSEC_PER_SEC };
+	struct rhca_recover recover;
+
+	rhca_recover_reset(&recover);
+	rhca_recover_nak(&recover, &loss);
+	KUNIT_EXPECT_TRUE(test, rhca_recover_acked(&recover, 15, loss.now + 5000));
+	KUNIT_EXPECT_EQ(test, recover.answer_ns, 5000);
+	loss.psn = 15;
+	rhca_recover_probe(&recover, &loss);
+	KUNIT_EXPECT_FALSE(test, rhca_recover_acked(&recover, 20, loss.now + 9));
+	loss.psn = 20;
+	rhca_recover_nak(&recover, &loss);
+	loss.now += NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
+	KUNIT_EXPECT_FALSE(test, rhca_recover_acked(&recover, 25, loss.now + 9));
+	KUNIT_EXPECT_EQ(test, recover.answer_ns, 5000);
+}
+
 /* --- waiting ---------------------------------------------------------------- */
 
 struct wait_case {
@@ -236,6 +258,7 @@ static void answer_is_waited_for(struct kunit *test)
 static struct kunit_case recover_suite_cases[] = {
 	KUNIT_CASE_PARAM(loss_is_recovered, recover_gen_params),
 	KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
+	KUNIT_CASE(only_what_was_missing_is_measured),
 	KUNIT_CASE_PARAM(answer_is_waited_for, wait_gen_params),
 	{}
 };

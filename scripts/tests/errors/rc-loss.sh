@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: vm uml
+# where: vm uml uml-debug
 # tier: full
 # spread: yes
 # every: 3
