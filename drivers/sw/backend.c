@@ -16,6 +16,7 @@
 #include "sw/verbs/memory/mw.h"
 #include "sw/verbs/memory/odp_lanes.h"
 #include "sw/verbs/memory/pd.h"
+#include "sw/verbs/cc_files.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/transport.h"
 #include "sw/verbs/queue/ucontext.h"
@@ -25,6 +26,7 @@
 #include "sw/qp/hold.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/turn_sched.h"
+#include "sw/tx/congestion.h"
 #include "sw/tx/probe.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
@@ -127,6 +129,7 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 	spin_lock_bh(&qp->recv.lock);
 	rhca_hold_free(&qp->recv.hold);
 	spin_unlock_bh(&qp->recv.lock);
+	kfree(qp->congestion);
 	kfree(qp->recv.resources);
 	kfree(qp->recv.wqe);
 }
@@ -191,6 +194,7 @@ static void reset(struct rhca_sw_qp *qp)
 	spin_lock_bh(&qp->recv.lock);
 	rhca_responder_reset(qp);
 	spin_unlock_bh(&qp->recv.lock);
+	rhca_congestion_reset(qp);
 	rhca_flush_qp_reset(qp);
 }
 
@@ -253,7 +257,7 @@ static const struct ib_device_ops sizes = {
 static const struct ib_device_ops *const verbs[] = {
 	&rhca_identity_verbs, &rhca_ucontext_verbs, &rhca_pd_verbs,
 	&rhca_cq_verbs, &rhca_srq_verbs, &rhca_mr_verbs, &rhca_mw_verbs,
-	&rhca_verbs_qp_verbs,
+	&rhca_verbs_qp_verbs, &rhca_cc_verbs,
 };
 
 static int dev_init(struct rhca_dev *dev)

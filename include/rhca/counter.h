@@ -66,6 +66,8 @@ enum rhca_counter {
 	RHCA_TX_DROPPED_STACK,
 	RHCA_LINK_DOWNED,
 	RHCA_ROCE_ADP_RETRANS,
+	RHCA_RP_CNP_HANDLED,
+	RHCA_NP_CNP_SENT,
 
 	/* Off until "rdma statistic set link" turns them on; the last of a device */
 	RHCA_FIRST_OPTIONAL,
@@ -75,9 +77,7 @@ enum rhca_counter {
 
 	/* Of adapters: software does nothing that they could count */
 	RHCA_FIRST_OF_ADAPTERS,
-	RHCA_RP_CNP_HANDLED = RHCA_FIRST_OF_ADAPTERS,
-	RHCA_NP_CNP_SENT,
-	RHCA_ROCE_ADP_RETRANS_TO,
+	RHCA_ROCE_ADP_RETRANS_TO = RHCA_FIRST_OF_ADAPTERS,
 	RHCA_ROCE_SLOW_RESTART,
 	RHCA_ROCE_SLOW_RESTART_CNPS,
 	RHCA_ROCE_SLOW_RESTART_TRANS,

@@ -407,6 +407,40 @@ TRACE_EVENT(rhca_cwnd,
 );
 
 /**
+ * rhca_rate - The rate of a QP has been reduced, or is not limited any more
+ * @dev: device
+ * @qpn: QP number
+ * @rate: rate, kbit/s
+ * @target: what it goes back to, kbit/s
+ * @alpha: how congested the path is, of 1024
+ * @cause: "cnp"; "over": for a second there was none
+ */
+TRACE_EVENT(rhca_rate,
+	TP_PROTO(const char *dev, u32 qpn, u32 rate, u32 target, u32 alpha,
+		 const char *cause),
+	TP_ARGS(dev, qpn, rate, target, alpha, cause),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u32, rate)
+		__field(u32, target)
+		__field(u32, alpha)
+		__array(char, cause, RHCA_TRACE_NAME)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->qpn = qpn;
+		__entry->rate = rate;
+		__entry->target = target;
+		__entry->alpha = alpha;
+		strscpy(__entry->cause, cause, RHCA_TRACE_NAME);
+	),
+	TP_printk("dev=%s qpn=%u rate=%u target=%u alpha=%u cause=%s",
+		  __entry->dev, __entry->qpn, __entry->rate, __entry->target,
+		  __entry->alpha, __entry->cause)
+);
+
+/**
  * rhca_odp - Pages of a region with on-demand paging have been asked for
  * @addr: address in the process
  * @bytes: how many

@@ -133,7 +133,7 @@ struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 			 enum test_shape shape, unsigned int head_bytes)
 {
 	unsigned int head = shape == TEST_LINEAR ? len : min(head_bytes, len);
-	struct sk_buff *skb = alloc_skb(head + 64, GFP_KERNEL);
+	struct sk_buff *skb = alloc_skb(head + 64, GFP_ATOMIC);
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	skb_reserve(skb, 32);

@@ -99,7 +99,7 @@ static void many_qps_share_what_is_sent_at_once(struct kunit *test)
 	struct ib_qp *qps[MANY_QPS];
 	struct test_hca *hca;
 	unsigned long began;
-	u32 i, ticks;
+	u32 i, ticks, sent, most;
 
 	hca = setup(test, &qps[0]);
 	for (i = 1; i < MANY_QPS; i++)
@@ -109,11 +109,13 @@ static void many_qps_share_what_is_sent_at_once(struct kunit *test)
 	for (i = 0; i < MANY_QPS; i++)
 		read_all(hca, qps[i]);
 	ticks = jiffies - began + 1;
-	KUNIT_EXPECT_LE(test, test_num_sent(hca),
-			min(ticks * (RHCA_TASKLET_PACKETS + RHCA_SEND_BUDGET),
-			    MANY_QPS * RHCA_SEND_BUDGET - 1));
+	sent = test_num_sent(hca);
 	local_bh_enable();
 	expect_all(hca, MANY_QPS * RESPONSES);
+	most = ticks * (RHCA_TASKLET_PACKETS + RHCA_SEND_BUDGET);
+	if (most >= MANY_QPS * RHCA_SEND_BUDGET)
+		kunit_skip(test, "it took %u ticks, in which all may be sent", ticks);
+	KUNIT_EXPECT_LE(test, sent, most);
 }
 
 static struct kunit_case respond_turn_tests[] = {

@@ -44,6 +44,9 @@ code_files() {
 # rows of mlx5/congestion.c
 code_congestion() { code '\bROW\(RHCA_MLX5_[A-Z_]+, \K\w+'; }
 
+# rows of sw/verbs/cc_files.c
+code_cc() { sed -n 's/^\tROW(\([a-z_]*\), .*/\1/p' drivers/sw/verbs/cc_files.c; }
+
 # Rows of the table, each with the counter's enum first
 code_counters() {
 	sed -n 's/.*\<RHCA_[A-Z0-9_]*[],].*"\([a-z0-9_]*\)".*/\1/p' drivers/core/counters.c
@@ -91,6 +94,7 @@ first_column() {
 doc_params() { section 'Module parameters' | sed -n 's/^``\([a-z0-9_]*\)``.*/\1/p'; }
 doc_files() { first_column sysfs; }
 doc_congestion() { first_column 'Congestion control' Documentation/connectx.rst; }
+doc_cc() { first_column Parameters Documentation/congestion.rst; }
 doc_counters() { first_column hw_counters $counters; }
 doc_attributes() { first_column 'Queue pairs in netlink'; }
 
@@ -184,6 +188,7 @@ compare file code_files doc_files $knobs
 compare file code_files abi_files Documentation/ABI
 compare counter code_counters doc_counters $counters
 compare "parameter of congestion control" code_congestion doc_congestion Documentation/connectx.rst
+compare "file of software's congestion control" code_cc doc_cc Documentation/congestion.rst
 compare attribute code_attributes doc_attributes $knobs
 compare parameter code_params readme_params README.md
 for page in synopsis parameters; do

@@ -30,6 +30,7 @@ void rhca_settings_save(struct rhca_port *port, struct rhca_settings *settings)
 	settings->tclass = *port->qos.tclass;
 	mutex_unlock(&port->qos.tclass_lock);
 	settings->ttl = READ_ONCE(port->qos.ttl);
+	settings->cc = port->cc;
 }
 
 /**
@@ -43,4 +44,5 @@ void rhca_settings_restore(struct rhca_port *port,
 {
 	*port->qos.tclass = settings->tclass;
 	port->qos.ttl = settings->ttl;
+	port->cc = settings->cc;
 }

@@ -7,6 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "core/rules/cc.h"
 #include "core/rules/pkey.h"
 #include "core/rules/tclass.h"
 
@@ -19,12 +20,14 @@ struct rhca_port;
  * @pkeys: partitions
  * @tclass: rules for the traffic class
  * @ttl: forced TTL, or 0
+ * @cc: loss and congestion of software
  */
 struct rhca_settings {
 	char name[IB_DEVICE_NAME_MAX];
 	struct rhca_pkey_table pkeys;
 	struct rhca_tclass_table tclass;
 	u8 ttl;
+	struct rhca_cc cc;
 };
 
 bool rhca_settings_cover(const struct rhca_dev *dev);

@@ -6,6 +6,7 @@
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <net/inet_ecn.h>
 #include <rhca/compat.h>
 
 #include "sw/packet/packet.h"
@@ -116,6 +117,28 @@ unsigned int rhca_packet_bytes(const struct rhca_packet *packet)
 	       pad_bytes(packet) + RHCA_ICRC_BYTES;
 }
 
+/*
+ * Requests and responses with data of connected QPs are ECN-capable. Acknowledgements are
+ * not, since nobody would slow down for their marks, nor are datagrams. The ICRC leaves
+ * the traffic class out.
+ */
+static u8 traffic_class(const struct rhca_packet *packet)
+{
+	const struct rhca_address *address = &packet->path->address;
+	const struct rhca_cc *cc = &address->port->cc;
+	u8 opcode = packet->bth->opcode;
+
+	if (address->flow.encap == RHCA_V1)
+		return address->flow.tclass;
+	if (opcode == RHCA_OPCODE_CNP)
+		return READ_ONCE(cc->np_cnp_dscp) << 2;
+	if (opcode == IB_OPCODE_RC_ACKNOWLEDGE ||
+	    (opcode & RHCA_OPCODE_TRANSPORT) > IB_OPCODE_UC ||
+	    !READ_ONCE(cc->enable))
+		return address->flow.tclass;
+	return address->flow.tclass | INET_ECN_ECT_0;
+}
+
 /**
  * rhca_packet_write_network - Write the network headers
  * @packet: the packet
@@ -127,6 +150,7 @@ void rhca_packet_write_network(struct rhca_packet *packet, unsigned int bytes)
 	struct rhca_flow flow = address->flow;
 
 	flow.udp_sport = packet->udp_sport;
+	flow.tclass = traffic_class(packet);
 	flow.hop_limit = rhca_qos_hop_limit(&address->port->qos, &flow);
 	rhca_network_fill(packet->network, &flow, bytes, packet->ip_id);
 }

@@ -34,6 +34,9 @@ void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 	tx->backoff = backoff;
 	tx->shared = NULL;
 	tx->may_overtake = false;
+	tx->is_cnp = false;
+	tx->sent_bytes = 0;
+	tx->sent_packets = 0;
 	tx->refused = false;
 	tx->asked = false;
 	tx->block.segments = 0;
@@ -173,14 +176,17 @@ static int send_v2(struct sk_buff *skb, struct rhca_path *path, struct net *net)
  * is lost in these ways the timers know.
  */
 static int send_packet(struct sk_buff *skb, struct rhca_path *path,
-		       struct net_device *port_ndev)
+		       struct net_device *port_ndev, bool is_cnp)
 {
+	const struct rhca_port *port = path->address.port;
 	struct net *net = dev_net(port_ndev);
 	struct net_device *gid_ndev = port_ndev;
 
-	skb->priority = rhca_qos_priority(&path->address.port->qos,
-					  path->address.sl,
-					  &path->address.flow);
+	if (is_cnp && !READ_ONCE(port->cc.np_cnp_prio_mode))
+		skb->priority = READ_ONCE(port->cc.np_cnp_prio);
+	else
+		skb->priority = rhca_qos_priority(&port->qos, path->address.sl,
+						  &path->address.flow);
 	if (path->address.flow.encap != RHCA_V1)
 		return send_v2(skb, path, net);
 	if (path->address.ifindex != port_ndev->ifindex)
@@ -228,7 +234,7 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 	if (ndev && !tx->refused) {
 		RHCA_PACKET_CB(skb)->lag_member = lag_member(tx);
 		RHCA_PACKET_CB(skb)->may_overtake = tx->may_overtake;
-		result = send_packet(skb, tx->path, ndev);
+		result = send_packet(skb, tx->path, ndev, tx->is_cnp);
 	} else {
 		kfree_skb(skb);
 		if (tx->refused)
@@ -255,10 +261,12 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 	return false;
 }
 
-static void note_sent(const struct rhca_tx_list *tx, u32 packets, u32 bytes)
+static void note_sent(struct rhca_tx_list *tx, u32 packets, u32 bytes)
 {
 	struct rhca_counters __percpu *c = tx->counters;
 
+	tx->sent_packets += packets;
+	tx->sent_bytes += bytes;
 	rhca_counter_add(c, RHCA_TX_PACKETS, packets);
 	rhca_counter_add(c, RHCA_TX_BYTES, bytes);
 	if (tx->backoff)

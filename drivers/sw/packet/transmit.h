@@ -26,6 +26,9 @@ struct rhca_shared_block;
  * @asked: it is known whether blocks may be used
  * @blocks: they may
  * @may_overtake: its packets may overtake what the QP has sent
+ * @is_cnp: they are CNPs, which have a priority of their own
+ * @sent_bytes: from the IP header on, that the local queue has taken
+ * @sent_packets: likewise
  * @refused: a packet was refused by the local queue; it and what came behind it
  *	in the list were dropped
  * @refused_psn: PSN of that packet
@@ -43,8 +46,11 @@ struct rhca_tx_list {
 	bool asked;
 	bool blocks;
 	bool may_overtake;
+	bool is_cnp;
 	bool refused;
 	u32 refused_psn;
+	u32 sent_bytes;
+	u32 sent_packets;
 };
 
 #define RHCA_TX_LIST_PACKETS	16

@@ -299,6 +299,8 @@ struct rhca_responder {
  * @mtu_bytes: path MTU
  * @send: requester
  * @recv: responder
+ * @congestion: its rate, since it has met congestion or has a limit; else NULL. Stays
+ *	until the QP is destroyed
  * @deferred: what is left to a tasklet, see RHCA_RAISE_*
  * @deferred_events: BIT(enum ib_event_type) of the QP's, likewise
  * @flush_first: flushes what is left of the queues of a process's QP in ERR
@@ -307,12 +309,15 @@ struct rhca_responder {
  *	have been posted before the QP went to ERR
  * @flush_delay: until @flush_again looks again, in jiffies
  */
+struct rhca_congestion;
+
 struct rhca_sw_qp {
 	struct rhca_verbs_qp base;
 	u64 posted_at;
 	u32 mtu_bytes;
 	struct rhca_requester send;
 	struct rhca_responder recv;
+	struct rhca_congestion *congestion;
 	unsigned long deferred;
 	atomic_t deferred_events;
 	struct work_struct flush_first;

@@ -416,6 +416,21 @@ bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 	return false;
 }
 
+/**
+ * rhca_rx_cnp_admissible - May a CNP slow a QP down?
+ * @qp: the QP that it names
+ * @rx: the packet, whose ICRC is not looked at. RoCE v1 has no CNPs, A16
+ *
+ * Context: RCU read side.
+ */
+bool rhca_rx_cnp_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
+{
+	return rx->port && READ_ONCE(qp->state) >= IB_QPS_RTR &&
+	       READ_ONCE(qp->state) != IB_QPS_ERR && !rhca_is_datagram(qp) &&
+	       rx->flow.encap != RHCA_V1 &&
+	       for_us(qp, rx, dev_net(rx->skb->dev)) && in_partition(qp, rx);
+}
+
 /* Its ICRC is right; if not, it is counted */
 bool rhca_rx_intact(const struct rhca_rx *rx, struct rhca_counters __percpu *c)
 {

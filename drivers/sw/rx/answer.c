@@ -14,6 +14,7 @@
 #include "sw/rx/recv_completion.h"
 #include "sw/rx/responder.h"
 #include "sw/qp/recv_half.h"
+#include "sw/tx/congestion.h"
 #include "sw/qp/shared.h"
 #include "sw/packet/transmit.h"
 #include "wire/psn.h"
@@ -375,6 +376,17 @@ static bool ack_is_late(struct rhca_responder *recv)
 	       rhca_psn_before(recv->answer_psn, newest->last_psn);
 }
 
+/* As many packets as the QP's rate allows; if none, the turn ends with a pause */
+static bool may_respond(struct rhca_sw_qp *qp, u32 *budget)
+{
+	u64 wait_ns = 0;
+
+	*budget = min(*budget, rhca_pace_packets(qp, &wait_ns));
+	if (!*budget)
+		rhca_pause_recv(qp, RHCA_PAUSE_PACE, wait_ns);
+	return *budget;
+}
+
 /*
  * Responses of the resources. Those of several requests leave together. False when some
  * are still due; @more: since the budget of a turn has been used.
@@ -384,18 +396,24 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 {
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_tx_list tx __uninitialized;
-	u32 budget = RHCA_SEND_BUDGET;
+	u32 budget = RHCA_SEND_BUDGET, most;
+	bool paced = rhca_is_paced(qp);
 
+	if (paced && !may_respond(qp, &budget))
+		return false;
+	most = budget;
 	rhca_tx_list_begin(&tx, &qp->base, path, &recv->backoff);
 	while (recv->sending_resource != recv->newest_resource)
 		if (!add_responses(qp, &tx, &budget, batch))
 			break;
 	rhca_tx_list_send(&tx);
+	if (paced)
+		rhca_pace_sent(qp, tx.sent_packets, tx.sent_bytes);
 	if (tx.refused) {
 		rhca_answer_go_back(recv, tx.refused_psn);
 		pause_for(qp, -ENOMEM);
 	}
-	batch->sent += RHCA_SEND_BUDGET - budget;
+	batch->sent += most - budget;
 	*more = !budget;
 	return recv->sending_resource == recv->newest_resource;
 }

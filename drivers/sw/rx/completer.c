@@ -246,7 +246,7 @@ static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
 		return;
 	}
-	if (send->pause && send->next_psn == rx->psn)
+	if (send->pause == RHCA_PAUSE_RNR && send->next_psn == rx->psn)
 		return;		/* a second NAK for packets of the same burst */
 	rhca_qp_count(&qp->base, RHCA_RNR_NAK_RETRY_ERR);
 	if (!send->rnr_retries_left) {

@@ -14,6 +14,8 @@
 #include "sw/rx/early_copy.h"
 #include "sw/qp/qp.h"
 #include "sw/rx/receive.h"
+#include "sw/tx/cnp.h"
+#include "sw/tx/congestion.h"
 #include "sw/tx/send_sched.h"
 #include "sw/qp/after.h"
 #include "sw/rx/recv_completion.h"
@@ -73,8 +75,8 @@ static void note_in_walk(struct rhca_rx_batch *walk,
 }
 
 /* An admitted packet. Those that came together are counted by count_walk() */
-static void count_admitted(const struct rhca_verbs_qp *qp,
-			   const struct rhca_rx *rx, struct rhca_rx_batch *walk)
+static void count_admitted(struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
+			   struct rhca_rx_batch *walk)
 {
 	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
@@ -86,8 +88,11 @@ static void count_admitted(const struct rhca_verbs_qp *qp,
 	}
 	if (rhca_is_datagram(qp) && rhca_gid_is_multicast(&rx->flow.dgid))
 		rhca_counter_inc(c, RHCA_RX_MULTICAST_PACKETS);
-	if (ecn_of(rx) == INET_ECN_CE)
+	if (ecn_of(rx) == INET_ECN_CE) {
 		rhca_counter_inc(c, RHCA_NP_ECN_MARKED_ROCE_PACKETS);
+		if (!rhca_is_datagram(qp))
+			rhca_cnp_answer_mark(to_sw_qp(qp));
+	}
 	if (static_branch_unlikely(&rhca_optional_key))
 		count_optional(c, rx);
 }
@@ -237,22 +242,39 @@ static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 		walk->copies += copies.made;
 }
 
-/* No congestion control yet, which A17.9.3 allows; its QP says whose it is */
-static void count_cnp(const struct rhca_rx *rx)
+/* Anybody can send a CNP: it slows down the QP of whose peer it is, annex A17.9.3 */
+static void take_cnp(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
+		     struct rhca_rx_batch *walk)
 {
-	struct rhca_verbs_qp *qp = rhca_qp_get(rhca_bth_dest_qpn(rx->bth));
-	struct rhca_port *port;
+	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
 
+	if (static_branch_unlikely(&rhca_optional_key) && rx->port &&
+	    rhca_port_counts(rx->port, RHCA_CC_RX_CNP_PKTS))
+		rhca_counter_inc(c, RHCA_CC_RX_CNP_PKTS);
+	if (!rhca_rx_cnp_admissible(qp, rx) ||
+	    !READ_ONCE(rx->port->cc.enable)) {
+		rhca_counter_inc(c, RHCA_RP_CNP_IGNORED);
+		return;
+	}
+	if (!(walk ? rhca_rx_batch_intact(walk, c) : rhca_rx_intact(rx, c)))
+		return;		/* counted there */
+	rhca_counter_inc(c, RHCA_RP_CNP_HANDLED);
+	rhca_congestion_cnp(to_sw_qp(qp));
+}
+
+/* One for a QP that does not exist is nobody's to count */
+static void receive_cnp(struct rhca_rx *rx, struct rhca_qp_handle *handle,
+			struct rhca_rx_batch *walk)
+{
+	struct rhca_verbs_qp *qp;
+
+	if (rhca_bth_dest_qpn(rx->bth) == RHCA_GSI_QPN)
+		return;
+	qp = rhca_rx_find_qp(rx, handle);
 	if (!qp)
 		return;
-	port = READ_ONCE(qp->port);
+	take_cnp(qp, rx, walk);
 	rhca_qp_put(qp);
-	if (!port)
-		return;
-	rhca_port_count(port, RHCA_RP_CNP_IGNORED);
-	if (static_branch_unlikely(&rhca_optional_key) &&
-	    rhca_port_counts(port, RHCA_CC_RX_CNP_PKTS))
-		rhca_port_count(port, RHCA_CC_RX_CNP_PKTS);
 }
 
 /* No QP has the number that it names */
@@ -267,6 +289,7 @@ static void receive_unclaimed(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 {
 	enum rhca_parse fault;
+	struct rhca_qp_handle *handle;
 	struct rhca_verbs_qp *qp;
 	struct rhca_rx rx __uninitialized;
 
@@ -275,12 +298,13 @@ static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
 		rhca_rx_count_malformed(&rx, encap, fault);
 		return;
 	}
+	rx.ifindex = rhca_rx_ifindex(skb, encap);
+	handle = rhca_qp_find_handle(rhca_bth_dest_qpn(rx.bth));
 	if (rx.flags & RHCA_OP_CNP) {
-		count_cnp(&rx);
+		receive_cnp(&rx, handle, NULL);
 		return;
 	}
-	rx.ifindex = rhca_rx_ifindex(skb, encap);
-	qp = rhca_rx_find_qp(&rx, rhca_qp_find_handle(rhca_bth_dest_qpn(rx.bth)));
+	qp = rhca_rx_find_qp(&rx, handle);
 	if (!qp) {
 		receive_unclaimed(&rx, NULL);
 		return;
@@ -372,7 +396,7 @@ static void receive_segments(struct rhca_rx_batch *walk)
 
 	walk->parsed = false;
 	if (rx->flags & RHCA_OP_CNP) {
-		count_cnp(rx);
+		receive_cnp(rx, rhca_rx_batch_find_handle(walk), walk);
 		return;
 	}
 	qp = rhca_rx_find_qp(rx, rhca_rx_batch_find_handle(walk));

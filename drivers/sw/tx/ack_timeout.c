@@ -133,7 +133,8 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
 	    !waits_for_answer(send))
 		return;
-	if ((!send->pause || send->pause == RHCA_PAUSE_LOCAL_FULL) &&
+	if ((!send->pause || send->pause == RHCA_PAUSE_LOCAL_FULL ||
+	     send->pause == RHCA_PAUSE_PACE) &&
 	    time_after_eq(jiffies, send->deadline))
 		handle_timeout(qp, batch);
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||

@@ -12,6 +12,7 @@
 #include "sw/tx/probe.h"
 #include "sw/qp/payload.h"
 #include "sw/tx/ack_timeout.h"
+#include "sw/tx/congestion.h"
 #include "sw/tx/segment.h"
 #include "sw/tx/send_completion.h"
 #include "sw/qp/shared.h"
@@ -544,6 +545,17 @@ static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx
 		rhca_psn_before(send->next_psn, send->newest_psn));
 }
 
+/* As many packets as the QP's rate allows; if none, the turn ends with a pause */
+static bool may_send(struct rhca_sw_qp *qp, u32 *budget)
+{
+	u64 wait_ns = 0;
+
+	*budget = min(*budget, rhca_pace_packets(qp, &wait_ns));
+	if (!*budget)
+		rhca_pause_send(qp, RHCA_PAUSE_PACE, wait_ns);
+	return *budget;
+}
+
 /*
  * Send what may be sent. @resumed: the pause that has just ended; after LOCAL_FULL what
  * leaves now has the whole time for its answer.
@@ -556,27 +568,33 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	bool was_idle = send->newest_psn == send->oldest_unacked_psn && !again;
 	bool rc = rhca_is_rc(&qp->base);
 	struct rhca_tx_list tx __uninitialized;
-	u32 budget = RHCA_SEND_BUDGET;
+	u32 budget = RHCA_SEND_BUDGET, most;
 	u32 first_psn = send->next_psn;
+	bool paced = rhca_is_paced(qp);
 	bool goes_on;
 	enum step did;
 
+	if (paced && !may_send(qp, &budget))
+		return RHCA_END_PAUSE;
+	most = budget;
 	send->may_transmit = rhca_qp_half_can(&qp->base, RHCA_QP_TRANSMIT);
 	rhca_tx_list_begin(&tx, &qp->base,
 			   rc ? rcu_dereference(qp->base.path) : NULL,
 			   &send->backoff);
 	if (send->hole_due && repeat_hole(qp, &tx, batch) == STEP_FAILED)
 		return RHCA_END_EMPTY;
-	tx.shared = rc ? batch->shared : NULL;
+	tx.shared = rc && !paced ? batch->shared : NULL;
 	do {
 		did = may_go_on(qp, &tx) ? step(qp, &tx, batch) : STEP_WAIT;
 		goes_on = did != STEP_WAIT && did != STEP_FAILED;
 	} while (goes_on && --budget && !gives_way(qp, first_psn) &&
 		 !tx.refused && !batch->in_shared);
-	batch->sent += RHCA_SEND_BUDGET - budget;
+	batch->sent += most - budget;
 	if (did == STEP_WAIT && sends_new(send))
 		ask_if_stuck(qp, &tx, batch);
 	end_tx_list(qp, &tx);
+	if (paced)
+		rhca_pace_sent(qp, tx.sent_packets, tx.sent_bytes);
 	if (did == STEP_FAILED)
 		return RHCA_END_EMPTY;
 	if (!rc)	/* nobody will acknowledge them */

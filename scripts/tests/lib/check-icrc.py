@@ -110,8 +110,12 @@ class Packet:
         masked = bytearray(data[:40])
         masked[0] |= 0x0f
         masked[1] = masked[2] = masked[3] = masked[7] = 0xff
-        self.tclass, self.ttl = (data[0] & 15) << 4 | data[1] >> 4, data[7]
+        self.class_and_ttl((data[0] & 15) << 4 | data[1] >> 4, data[7])
         self.transport_layer(bytes(masked), data[40:40 + length])
+
+    def class_and_ttl(self, tclass, ttl):
+        """The two ECN bits are the stack's, the others the user's."""
+        self.tclass, self.ecn, self.ttl = tclass & 0xfc, tclass & 3, ttl
 
     def ip4(self):
         data = self.frame[self.l3:]
@@ -137,7 +141,7 @@ class Packet:
             self.wrong('IP header checksum')
         if not self.fits(length, data, 'IP total length'):
             return
-        self.tclass, self.ttl = data[1], data[8]
+        self.class_and_ttl(data[1], data[8])
         masked = bytearray(data[:20])
         masked[1] = masked[8] = masked[10] = masked[11] = 0xff
         self.udp(bytes(masked), data[20:length], True)
@@ -152,7 +156,7 @@ class Packet:
             self.wrong('hop limit 0')
         if not self.fits(40 + length, data, 'IPv6 payload length'):
             return
-        self.tclass, self.ttl = (data[0] & 15) << 4 | data[1] >> 4, data[7]
+        self.class_and_ttl((data[0] & 15) << 4 | data[1] >> 4, data[7])
         masked = bytearray(data[:40])
         masked[0] |= 0x0f
         masked[1] = masked[2] = masked[3] = masked[7] = 0xff
@@ -331,7 +335,7 @@ def describe(number, packet):
     parts = [str(number), packet.kind, packet.name or '?']
     if packet.vlan is not None:
         parts.append(f'vlan={packet.vlan} pcp={packet.pcp}')
-    for field in ('tclass', 'ttl', 'psn', 'dest_qpn', 'length', 'pad', 'pkey'):
+    for field in ('tclass', 'ttl', 'ecn', 'psn', 'dest_qpn', 'length', 'pad', 'pkey'):
         if hasattr(packet, field):
             parts.append(f'{field}={getattr(packet, field)}')
     return ' '.join(parts)

@@ -63,11 +63,12 @@ switch_up() {
 	done
 }
 
-# queue LIMIT: packets that the switch's port to h1 holds
+# queue QDISC...: what the switch's port to h1 does with packets
 queue() {
-	ip netns exec "$SWITCH" tc qdisc replace dev p1 root handle 1: \
+	ip netns exec "$SWITCH" tc qdisc del dev p1 root 2> /dev/null
+	ip netns exec "$SWITCH" tc qdisc add dev p1 root handle 1: \
 		tbf rate ${RATE_MBIT}mbit burst 64kb limit 64mb &&
-	ip netns exec "$SWITCH" tc qdisc replace dev p1 parent 1:1 handle 2: pfifo limit "$1"
+	ip netns exec "$SWITCH" tc qdisc add dev p1 parent 1:1 handle 2: "$@"
 }
 
 listening() { ip netns exec "h1-$$" ss -Hltn "sport = :$1" | grep -q .; }
@@ -81,11 +82,11 @@ perf() {
 # What the port takes in the time that perftest counts, which is the middle half
 WHOLE=$((RATE_MBIT * 1000000 / 8 / 65536 * SECONDS_EACH / 2))
 
-# incast SENDERS LIMIT JAIN
+# incast SENDERS JAIN LABEL QDISC...
 incast() {
-	local senders=$1 n label="$1:1 into $2 packets" pids=()
+	local senders=$1 jain=$2 n label="$1:1 into $3" pids=()
 
-	queue "$2" || die "no pfifo"
+	queue "${@:4}" || die "no $3"
 	for n in $(seq 2 $((senders + 1))); do
 		perf 1 $((23000 + n)) > "$WORK/server$n" 2>&1 &
 	done
@@ -107,7 +108,10 @@ incast() {
 		{ sum += $3; squares += $3 * $3; if (NR == 1 || $3 < least) least = $3 }
 		END { printf "# %s: goodput %.2f of the port, Jain %.2f, least %.2f of the mean\n", label,
 			sum / whole, squares ? sum * sum / squares / NR : 0, sum ? least * NR / sum : 0 }' "$WORK/table"
-	say "$(ip netns exec "$SWITCH" tc -s qdisc show dev p1 | grep -A1 'pfifo 2:' | tail -1)"
+	say "$(ip netns exec "$SWITCH" tc -s qdisc show dev p1 | grep -A3 ' 2: ' | tail -n +2 | xargs)"
+	awk '$2 || !$3 { print $1 }' "$WORK/table" | while read -r n; do
+		say "h$n: $(tail -n 3 "$WORK/client$n" | xargs)"
+	done
 	check "$label: senders that fail" "" "$(awk '$2 || !$3 { print "h" $1 }' "$WORK/table")"
 	check "$label: half of the port is used" yes \
 		"$(awk -v whole=$WHOLE '
@@ -115,13 +119,29 @@ incast() {
 	check "$label: senders with less than a tenth of their share" "" \
 		"$(awk '{ n[NR] = $1; done[NR] = $3; sum += $3 }
 			END { for (i in n) if (done[i] < sum / NR / 10) print "h" n[i] ": " done[i] }' "$WORK/table")"
-	check "$label: they share it (Jain $3)" yes \
-		"$(awk -v least="$3" '{ s += $3; q += $3 * $3 } END { print (q && s * s / q / NR > least) ? "yes" : "no" }' "$WORK/table")"
+	check "$label: they share it (Jain $jain)" yes \
+		"$(awk -v least="$jain" '{ s += $3; q += $3 * $3 } END { print (q && s * s / q / NR > least) ? "yes" : "no" }' "$WORK/table")"
 }
 
 switch_up 9
-incast 2 100 0.8
-incast 8 100 0.8
+[ -n "${ONLY_ECN:-}" ] || {
+incast 2 0.8 "100 packets" pfifo limit 100
+incast 8 0.8 "100 packets" pfifo limit 100
 # So long a queue is filled and emptied few times in some seconds
-incast 8 1000 0.4
+incast 8 0.4 "1000 packets" pfifo limit 1000
+}
+
+: "a port that marks: CNPs slow the senders down before it drops"
+counted() { hw_counter "r$1" "$2"; } # counted HOST COUNTER
+sent=$(counted 1 np_cnp_sent)
+incast 8 0.5 "a port that marks" red limit 4mb min 60kb max 180kb avpkt 4200 burst 25 \
+	probability 0.1 bandwidth ${RATE_MBIT}mbit ecn
+if ours; then
+	marked=$(counted 1 np_ecn_marked_roce_packets)
+	check_match "packets were marked: $marked" '^[1-9]' "$marked"
+	check_match "and CNPs sent" '^[1-9]' $(($(counted 1 np_cnp_sent) - sent))
+	for n in $(seq 2 9); do
+		check_match "r$n has slowed down" '^[1-9]' "$(counted "$n" rp_cnp_handled)"
+	done
+fi
 finish

@@ -129,6 +129,11 @@ capture_out cm
 cm "forced over both" 7475 216 -t 64
 capture_stop
 check "forced over both" "tclass=32 ttl=5" "$(messages 216)"
+# 2 is ECT(0)
+check "data of connections is ECN-capable, datagrams and acknowledgements are not" "ecn=0 UD ecn=2 RC" \
+	"$(list cm | awk '/ ecn=/ { for (i = 1; i <= NF; i++) if ($i ~ /^ecn=/) ecn = $i }
+		/ ecn=/ && $3 !~ /ACKNOWLEDGE/ { print ecn, substr($3, 1, 2) }' | sort -u | xargs)$(
+		list cm | grep ' RC_ACKNOWLEDGE .* ecn=' | grep -v ' ecn=0 ')"
 check "connection manager: no forced class" "tclass=64" "$(mads tclass)"
 check "connection manager: forced TTL" "ttl=5" "$(mads ttl)"
 check_match "qdisc: the forced class is priority 1" '^[1-9]' "$(($(class_packets 1) - before[1]))"

@@ -33,8 +33,10 @@ parser.add_argument('--ip6', help='an address of B')
 args = parser.parse_args()
 wire = frames.Wire(args)
 FOLDER = f'/sys/class/infiniband/{args.a}/ports/1'
-# What right packets move as well, above all the answers to some of these.
-TRAFFIC = ('rx_packets', 'rx_bytes', 'tx_packets', 'tx_bytes', 'lifespan')
+# What right packets move as well, above all the answers to some of these; and requests that
+# nobody answers, which are repeated.
+TRAFFIC = ('rx_packets', 'rx_bytes', 'tx_packets', 'tx_bytes', 'lifespan',
+           'tx_retransmitted_packets', 'roce_adp_retrans')
 IDLE_PSN = 100
 
 
@@ -105,7 +107,7 @@ counts('from a stranger', {'rx_dropped_not_for_us': 1},
        wire.frame(send, src=STRANGER, sgid=frames.gid(STRANGER)))
 counts('P_Key', {'rx_dropped_bad_pkey': 1}, wire.frame(bth(0x04, rc_qpn, IDLE_PSN, pkey=0x9234) + bytes(8)),
        port={'port_rcv_constraint_errors': 1})
-counts('CNP', {'rp_cnp_ignored': 1}, wire.frame(bth(0x81, rc_qpn, 0) + bytes(16)))
+counts('CNP', {'rp_cnp_ignored' if wire.v1 else 'rp_cnp_handled': 1}, wire.frame(bth(0x81, rc_qpn, 0) + bytes(16)))
 
 # --- datagrams
 counts('Q_Key', {'rx_dropped_bad_qkey': 1},

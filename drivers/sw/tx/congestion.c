@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Congestion of a QP. A CNP gives it a rate, which it has until none has come for a
+ * second: by then it has grown beyond what the path was asked for. Both halves share it:
+ * a CNP does not say whether a request or a response was marked. What leaves is spread by
+ * a clock that runs ahead by the time that bytes take at that rate.
+ */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <rhca/compat.h>
+#include <rhca/trace.h>
+
+#include "sw/tx/congestion.h"
+#include "sw/tx/send_half.h"
+
+/* What leaves at once: of this time, between one packet and so many bytes */
+#define QUANTUM_NS		100000
+#define QUANTUM_BYTES		(32U << 10)
+/* A timer may be so late, and what was not sent meanwhile is made good */
+#define LATE_NS			250000
+#define FORGET_NS		NSEC_PER_SEC
+/* Of the Ethernet header, as a qdisc counts */
+#define FRAME_BYTES		14
+
+static const struct rhca_cc *cc_of(const struct rhca_sw_qp *qp)
+{
+	return &qp->base.port->cc;
+}
+
+/* NULL without memory: then nothing is limited and no mark answered */
+static struct rhca_congestion *get(struct rhca_sw_qp *qp)
+{
+	struct rhca_congestion *congestion, *other = NULL;
+
+	/* Pairs with the exchange below: its lock is set up */
+	congestion = smp_load_acquire(&qp->congestion);
+	if (congestion)
+		return congestion;
+	congestion = kzalloc(sizeof(*congestion), GFP_ATOMIC | __GFP_NOWARN);
+	if (!congestion)
+		return NULL;
+	spin_lock_init(&congestion->lock);
+	if (try_cmpxchg(&qp->congestion, &other, congestion))
+		return congestion;
+	kfree(congestion);
+	return other;
+}
+
+static void trace(const struct rhca_sw_qp *qp,
+		  const struct rhca_congestion *congestion, const char *cause)
+{
+	trace_rhca_rate(rhca_qp_dev_name(&qp->base), qp->base.number,
+			congestion->rate.rate, congestion->rate.target,
+			congestion->rate.alpha, cause);
+}
+
+/* In flight per round trip, where that is known; else what the port has, kbit/s */
+static u32 rate_now(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_requester *send = &qp->send;
+	u32 set = cc_of(qp)->rp_rate_to_set_on_first_cnp;
+	u32 rtt = READ_ONCE(send->rtt.smoothed);
+	u64 bits = (u64)rhca_requester_in_flight(send) * qp->mtu_bytes * 8;
+
+	if (set)
+		return min_t(u64, (u64)set * 1000, RHCA_RATE_MOST);
+	if (!bits || !rtt)
+		return RHCA_RATE_MOST;
+	return min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MOST);
+}
+
+static void begin(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
+		  u32 rate, u64 now)
+{
+	rhca_rate_begin(&congestion->rate, cc_of(qp), rate, now);
+	congestion->clock = now;
+	congestion->cnp_at = now;
+	WRITE_ONCE(congestion->limited, true);
+}
+
+/**
+ * rhca_congestion_reset - A connection begins: it has no rate
+ * @qp: a QP in RESET
+ */
+void rhca_congestion_reset(struct rhca_sw_qp *qp)
+{
+	struct rhca_congestion *congestion = READ_ONCE(qp->congestion);
+
+	if (!congestion)
+		return;
+	spin_lock_bh(&congestion->lock);
+	WRITE_ONCE(congestion->limited, false);
+	congestion->cnp_due = 0;
+	spin_unlock_bh(&congestion->lock);
+}
+
+/**
+ * rhca_congestion_cnp - A CNP has come, annex A17.9.3
+ * @qp: a connected QP with a port; the CNP is its peer's
+ *
+ * Context: bottom halves off; none but the QP's own locks held.
+ */
+void rhca_congestion_cnp(struct rhca_sw_qp *qp)
+{
+	struct rhca_congestion *congestion = get(qp);
+	u64 now = ktime_get_ns();
+
+	if (!congestion)
+		return;
+	spin_lock(&congestion->lock);
+	if (!congestion->limited)
+		begin(qp, congestion, rate_now(qp), now);
+	congestion->cnp_at = now;
+	rhca_rate_catch_up(&congestion->rate, cc_of(qp), qp->mtu_bytes, now);
+	if (rhca_rate_cnp(&congestion->rate, cc_of(qp), now))
+		trace(qp, congestion, "cnp");
+	spin_unlock(&congestion->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_congestion_cnp);
+
+/**
+ * rhca_congestion_answers_mark - A packet was marked: is a CNP due?
+ * @qp: a connected QP with a port; the packet is its peer's
+ *
+ * Context: bottom halves off; none but the QP's own locks held.
+ * Return: true for who has to send one.
+ */
+bool rhca_congestion_answers_mark(struct rhca_sw_qp *qp)
+{
+	struct rhca_congestion *congestion = get(qp);
+	u64 now = ktime_get_ns();
+	bool due;
+
+	if (!congestion)
+		return false;
+	spin_lock(&congestion->lock);
+	due = now >= congestion->cnp_due;
+	if (due)
+		congestion->cnp_due = now + NSEC_PER_USEC *
+			READ_ONCE(cc_of(qp)->np_min_time_between_cnps);
+	spin_unlock(&congestion->lock);
+	return due;
+}
+
+/* Without CNPs the limit is the user's, or there is none any more */
+static bool is_over(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
+		    u64 now)
+{
+	if (now - congestion->cnp_at < FORGET_NS ||
+	    READ_ONCE(cc_of(qp)->rp_max_rate))
+		return false;
+	WRITE_ONCE(congestion->limited, false);
+	trace(qp, congestion, "over");
+	return true;
+}
+
+static u32 quantum(const struct rhca_sw_qp *qp, const struct rhca_rate *rate)
+{
+	u64 bytes = div_u64((u64)rate->rate * QUANTUM_NS, 8 * 1000000);
+
+	return clamp_t(u64, bytes, qp->mtu_bytes,
+		       max(QUANTUM_BYTES, qp->mtu_bytes));
+}
+
+/**
+ * rhca_pace_packets - How many packets may leave now?
+ * @qp: a QP with a port, for which rhca_is_paced() says yes
+ * @wait_ns: filled in where none may: for how long
+ *
+ * Context: bottom halves off; the lock of the half that sends held.
+ * Return: 0, or how many; U32_MAX without a limit.
+ */
+u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
+{
+	struct rhca_congestion *congestion = get(qp);
+	u64 now = ktime_get_ns(), ready;
+	u32 packets = U32_MAX, bytes;
+
+	if (!congestion)
+		return packets;
+	spin_lock(&congestion->lock);
+	if (!congestion->limited)
+		begin(qp, congestion, RHCA_RATE_MOST, now);
+	if (!is_over(qp, congestion, now)) {
+		rhca_rate_catch_up(&congestion->rate, cc_of(qp),
+				   qp->mtu_bytes, now);
+		bytes = quantum(qp, &congestion->rate);
+		packets = bytes / qp->mtu_bytes;
+		ready = congestion->clock -
+			min(congestion->clock,
+			    rhca_rate_time(&congestion->rate, bytes));
+		if (ready > now) {
+			*wait_ns = ready - now;
+			packets = 0;
+		}
+	}
+	spin_unlock(&congestion->lock);
+	return packets;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pace_packets);
+
+/**
+ * rhca_pace_sent - Packets have left
+ * @qp: a QP with a port
+ * @packets: how many
+ * @bytes: of them, from the IP header on
+ *
+ * Context: as of rhca_pace_packets().
+ */
+void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
+{
+	struct rhca_congestion *congestion = READ_ONCE(qp->congestion);
+	u64 now = ktime_get_ns();
+
+	if (!congestion || !packets)
+		return;
+	bytes += packets * FRAME_BYTES;
+	spin_lock(&congestion->lock);
+	if (congestion->limited) {
+		congestion->clock = max(congestion->clock, now - LATE_NS) +
+				    rhca_rate_time(&congestion->rate, bytes);
+		rhca_rate_sent(&congestion->rate, cc_of(qp), bytes);
+	}
+	spin_unlock(&congestion->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_pace_sent);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Congestion of a QP: its rate, and when it has to answer a mark.
+ */
+#ifndef RHCA_SW_TX_CONGESTION_H
+#define RHCA_SW_TX_CONGESTION_H
+
+#include "sw/qp/qp.h"
+#include "sw/tx/rate.h"
+
+/**
+ * struct rhca_congestion - Of a QP that has met congestion, or has a limit
+ * @lock: the innermost: both halves of the QP send, and CNPs come beside them
+ * @limited: the QP has a rate
+ * @cnp_due: the next CNP may be sent then, ns
+ * @cnp_at: when the last one came, ns
+ * @clock: when what has been sent has left at the QP's rate, ns
+ * @rate: the rate
+ */
+struct rhca_congestion {
+	spinlock_t lock;	/* protects the rest */
+	bool limited;
+	u64 cnp_due;
+	u64 cnp_at;
+	u64 clock;
+	struct rhca_rate rate;
+};
+
+void rhca_congestion_reset(struct rhca_sw_qp *qp);
+void rhca_congestion_cnp(struct rhca_sw_qp *qp);
+bool rhca_congestion_answers_mark(struct rhca_sw_qp *qp);
+u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns);
+void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes);
+
+/* May the QP have a rate? If not, nothing needs to be counted */
+static inline bool rhca_is_paced(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_congestion *congestion =
+		READ_ONCE(qp->congestion);
+
+	return unlikely((congestion && READ_ONCE(congestion->limited)) ||
+			READ_ONCE(qp->base.port->cc.rp_max_rate));
+}
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rate of a QP. A CNP reduces it by a share, alpha / 2^rp_gd, that decays while no
+ * CNP comes. Then it goes back half of the way to where it was, again and again, each
+ * rp_time_reset and each rp_byte_reset (fast recovery); behind rp_threshold of these the
+ * target grows as well, by rp_ai_rate, and when both time and bytes are behind it by
+ * rp_hai_rate. Nothing runs by itself: who looks at the rate brings it up to date.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+#include <rhca/compat.h>
+
+#include "sw/tx/rate.h"
+
+#define ONE		1024	/* of alpha and rp_dce_tcp_g */
+#define MOST_STAGES	255
+/* At 4 KiB and 2 Gbit/s that is rp_time_reset's default */
+#define RAISE_PACKETS	16
+/* More increases at once only say that nothing was sent for long */
+#define MOST_RAISES	128
+/* Then alpha is 0, whatever g is: (1023/1024)^8192 * 1023 < 1 */
+#define MOST_DECAYS	8192
+
+static u32 kbits(u32 mbits)
+{
+	return min_t(u64, (u64)mbits * 1000, RHCA_RATE_MOST);
+}
+
+/**
+ * rhca_rate_begin - A QP has a rate from now on
+ * @rate: filled in
+ * @cc: the parameters
+ * @first: its rate, kbit/s
+ * @now: ns
+ */
+void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,
+		     u32 first, u64 now)
+{
+	first = clamp(first, kbits(max(cc->rp_min_rate, 1U)), rhca_rate_max(cc));
+	*rate = (struct rhca_rate) {
+		.rate		= first,
+		.target		= first,
+		.alpha		= min_t(u32, cc->rp_initial_alpha_value, ONE - 1),
+		.raised		= true,
+		.bytes_left	= cc->rp_byte_reset * 64,
+		.alpha_at	= now,
+		.raise_at	= now,
+	};
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rate_begin);
+
+static void raise(struct rhca_rate *rate, const struct rhca_cc *cc)
+{
+	u8 most = max(rate->time_stage, rate->byte_stage);
+	u8 least = min(rate->time_stage, rate->byte_stage);
+	u64 target = rate->target;
+
+	if (least >= cc->rp_threshold)
+		target += kbits(cc->rp_hai_rate);
+	else if (most >= cc->rp_threshold)
+		target += kbits(cc->rp_ai_rate);
+	rate->target = min_t(u64, target, rhca_rate_max(cc));
+	rate->rate = ((u64)rate->rate + rate->target) / 2;
+	rate->raised = true;
+}
+
+static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u64 now)
+{
+	u64 period = max(cc->rp_dce_tcp_rtt, 1U) * (u64)NSEC_PER_USEC;
+	u64 periods = now > rate->alpha_at ?
+		      div64_u64(now - rate->alpha_at, period) : 0;
+	u32 alpha = rate->alpha, g = min_t(u32, cc->rp_dce_tcp_g, ONE - 1);
+
+	if (!periods)
+		return;
+	rate->alpha_at += periods * period;
+	if (rate->marked) {
+		alpha = (alpha * g + (ONE - 1) * (ONE - g)) / ONE;
+		rate->marked = false;
+		periods--;
+	}
+	if (periods >= MOST_DECAYS)
+		alpha = 0;
+	for (; periods && alpha; periods--)
+		alpha = alpha * g / ONE;
+	rate->alpha = alpha;
+}
+
+/**
+ * rhca_rate_catch_up - What time alone changes
+ * @rate: the rate
+ * @cc: the parameters
+ * @packet: bytes of a packet
+ * @now: ns
+ *
+ * The parameters are made for adapters, which send many packets in rp_time_reset. Where
+ * the wire is slow an increase waits for packets as well: the marks that it brings
+ * about are to come before the next one.
+ */
+void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
+			u32 packet, u64 now)
+{
+	u64 period = max(cc->rp_time_reset, 1U) * (u64)NSEC_PER_USEC;
+	u64 raises = now > rate->raise_at ?
+		     div64_u64(now - rate->raise_at, period) : 0;
+
+	decay(rate, cc, now);
+	raises = min_t(u64, raises, rate->bytes_since / (packet * RAISE_PACKETS));
+	if (raises) {
+		rate->raise_at = now;
+		rate->bytes_since = 0;
+	}
+	for (raises = min_t(u64, raises, MOST_RAISES); raises; raises--) {
+		rate->time_stage = min(rate->time_stage + 1, MOST_STAGES);
+		raise(rate, cc);
+	}
+	rate->rate = min(rate->rate, rhca_rate_max(cc));
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
+
+/**
+ * rhca_rate_sent - What sending changes
+ * @rate: the rate
+ * @cc: the parameters
+ * @bytes: that have left
+ */
+void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes)
+{
+	s32 reset = clamp(cc->rp_byte_reset, 1U, (u32)S32_MAX / 64) * 64;
+
+	rate->bytes_left -= min_t(u32, bytes, S32_MAX / 2);
+	rate->bytes_since = min_t(u64, (u64)rate->bytes_since + bytes, U32_MAX);
+	while (rate->bytes_left <= 0) {
+		rate->bytes_left += reset;
+		rate->byte_stage = min(rate->byte_stage + 1, MOST_STAGES);
+		raise(rate, cc);
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rate_sent);
+
+/**
+ * rhca_rate_cnp - A CNP has come
+ * @rate: the rate, as of now
+ * @cc: the parameters
+ * @now: ns
+ *
+ * Return: false where the rate stays, since it was reduced a moment ago.
+ */
+bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u64 now)
+{
+	u64 period = cc->rp_rate_reduce_monitor_period * (u64)NSEC_PER_USEC;
+	u64 cut, least;
+
+	rate->marked = true;
+	if (rate->cut_at && now < rate->cut_at + period)
+		return false;
+	rate->cut_at = now;
+	if (cc->rp_clamp_tgt_rate || (cc->rp_clamp_tgt_rate_ati && rate->raised))
+		rate->target = rate->rate;
+	cut = (u64)rate->rate * rate->alpha >> clamp(cc->rp_gd, 10U, 11U);
+	least = div_u64((u64)rate->rate * min(cc->rp_min_dec_fac, 100U), 100);
+	least = max_t(u64, least, kbits(max(cc->rp_min_rate, 1U)));
+	rate->rate = max(rate->rate - cut, min_t(u64, least, rate->rate));
+	rate->time_stage = 0;
+	rate->byte_stage = 0;
+	rate->raised = false;
+	rate->raise_at = now;
+	rate->bytes_since = 0;
+	rate->bytes_left = clamp(cc->rp_byte_reset, 1U, (u32)S32_MAX / 64) * 64;
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rate_cnp);

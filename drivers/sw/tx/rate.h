@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The rate of a QP: the reaction point of DCQCN (Zhu et al., SIGCOMM 2015), in the form
+ * and with the parameters that adapters have. State in, state out: no lock, packet or QP.
+ */
+#ifndef RHCA_SW_TX_RATE_H
+#define RHCA_SW_TX_RATE_H
+
+#include <linux/types.h>
+
+#include "core/rules/cc.h"
+
+/* kbit/s, where the netdev's speed says nothing: 400 Gbit/s, the fastest there are */
+#define RHCA_RATE_MOST		400000000U
+
+/**
+ * struct rhca_rate - Rate of a QP
+ * @rate: now, kbit/s
+ * @target: what it goes back to, kbit/s
+ * @alpha: how congested the path is, of 1024
+ * @time_stage: increases by time since the last reduction
+ * @byte_stage: increases by bytes since then
+ * @marked: a CNP has come since @alpha_at
+ * @raised: there was an increase since the last reduction
+ * @bytes_left: until the next increase by bytes
+ * @bytes_since: sent since the last increase by time
+ * @alpha_at: when @alpha was brought up to date, ns
+ * @raise_at: when the last increase by time was due, ns
+ * @cut_at: when the last reduction was, ns
+ */
+struct rhca_rate {
+	u32 rate;
+	u32 target;
+	u16 alpha;
+	u8 time_stage;
+	u8 byte_stage;
+	bool marked;
+	bool raised;
+	s32 bytes_left;
+	u32 bytes_since;
+	u64 alpha_at;
+	u64 raise_at;
+	u64 cut_at;
+};
+
+void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,
+		     u32 first, u64 now);
+void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
+			u32 packet, u64 now);
+void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes);
+bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u64 now);
+
+/* The fastest that a QP may be, kbit/s */
+static inline u32 rhca_rate_max(const struct rhca_cc *cc)
+{
+	u64 most = (u64)cc->rp_max_rate * 1000;
+
+	return most && most < RHCA_RATE_MOST ? most : RHCA_RATE_MOST;
+}
+
+/* How long @bytes take, ns */
+static inline u64 rhca_rate_time(const struct rhca_rate *rate, u32 bytes)
+{
+	return div_u64((u64)bytes * 8 * 1000000, rate->rate);
+}
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loss and congestion of a port of the software HCA as files, ports/1/cc/. Names and units
+ * are those of adapters, which have them there, too. A new value holds from the next
+ * packet on.
+ */
+#include <linux/stddef.h>
+#include <rdma/ib_sysfs.h>
+
+#include "core/device.h"
+#include "core/port/port.h"
+#include "core/rules/cc.h"
+#include "sw/verbs/cc_files.h"
+
+/**
+ * struct cc_file - A parameter as a file
+ * @attr: the file
+ * @offset: of its value in struct rhca_cc
+ * @least: least value
+ * @most: greatest value
+ */
+struct cc_file {
+	struct ib_port_attribute attr;
+	size_t offset;
+	u32 least;
+	u32 most;
+};
+
+static u32 *value_of(struct ib_device *ibdev, u32 port_num,
+		     const struct cc_file *file)
+{
+	struct rhca_port *port = rhca_port_of(to_rhca_dev(ibdev), port_num);
+
+	return (void *)&port->cc + file->offset;
+}
+
+static ssize_t show_value(struct ib_device *ibdev, u32 port_num,
+			  struct ib_port_attribute *attr, char *buf)
+{
+	const struct cc_file *file = container_of(attr, struct cc_file, attr);
+
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(*value_of(ibdev, port_num, file)));
+}
+
+static ssize_t store_value(struct ib_device *ibdev, u32 port_num,
+			   struct ib_port_attribute *attr, const char *buf,
+			   size_t len)
+{
+	const struct cc_file *file = container_of(attr, struct cc_file, attr);
+	u32 value;
+	int ret;
+
+	ret = kstrtou32(buf, 0, &value);
+	if (ret)
+		return ret;
+	if (value < file->least || value > file->most)
+		return -EINVAL;
+	WRITE_ONCE(*value_of(ibdev, port_num, file), value);
+	return len;
+}
+
+#define MOST_MBITS	400000		/* the fastest Ethernet there is */
+
+#define CC_FILES(ROW)						\
+	ROW(enable, 0, 1)					\
+	ROW(selective_repeat, 0, 1)				\
+	ROW(adp_retrans, 0, 1)					\
+	ROW(np_min_time_between_cnps, 0, 1000)			\
+	ROW(np_cnp_dscp, 0, 63)					\
+	ROW(np_cnp_prio, 0, 7)					\
+	ROW(np_cnp_prio_mode, 0, 1)				\
+	ROW(rp_clamp_tgt_rate, 0, 1)				\
+	ROW(rp_clamp_tgt_rate_ati, 0, 1)			\
+	ROW(rp_time_reset, 1, 131071)				\
+	ROW(rp_byte_reset, 1, 32767)				\
+	ROW(rp_threshold, 1, 31)				\
+	ROW(rp_max_rate, 0, MOST_MBITS)				\
+	ROW(rp_ai_rate, 1, MOST_MBITS)				\
+	ROW(rp_hai_rate, 1, MOST_MBITS)				\
+	ROW(rp_min_dec_fac, 1, 100)				\
+	ROW(rp_min_rate, 1, MOST_MBITS)				\
+	ROW(rp_rate_to_set_on_first_cnp, 0, MOST_MBITS)		\
+	ROW(rp_dce_tcp_g, 0, 1023)				\
+	ROW(rp_dce_tcp_rtt, 1, 131071)				\
+	ROW(rp_rate_reduce_monitor_period, 1, 131071)		\
+	ROW(rp_initial_alpha_value, 1, 1023)			\
+	ROW(rp_gd, 10, 11)
+
+enum {
+#define NUMBER_ROW(_name, _least, _most)	CC_##_name,
+	CC_FILES(NUMBER_ROW)
+#undef NUMBER_ROW
+	NUM_CC_FILES
+};
+
+static struct cc_file files[NUM_CC_FILES] = {
+#define FILE_ROW(_name, _least, _most)					\
+	[CC_##_name] = {						\
+		.attr	= __ATTR(_name, 0644, show_value, store_value),	\
+		.offset	= offsetof(struct rhca_cc, _name),		\
+		.least	= (_least),					\
+		.most	= (_most),					\
+	},
+	CC_FILES(FILE_ROW)
+#undef FILE_ROW
+};
+
+static struct attribute *attributes[NUM_CC_FILES + 1] = {
+#define ATTRIBUTE_ROW(_name, _least, _most)				\
+	[CC_##_name] = &files[CC_##_name].attr.attr,
+	CC_FILES(ATTRIBUTE_ROW)
+#undef ATTRIBUTE_ROW
+};
+
+static const struct attribute_group group = {
+	.name	= "cc",
+	.attrs	= attributes,
+};
+
+static const struct attribute_group *port_groups[] = {
+	&rhca_port_group,
+	&group,
+	NULL
+};
+
+/* Set before the core's own, which has no such folder */
+const struct ib_device_ops rhca_cc_verbs = {
+	.port_groups	= port_groups,
+};

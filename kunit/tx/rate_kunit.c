@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rate of a QP: what CNPs, time and bytes make of it.
+ */
+#include <kunit/test.h>
+#include <linux/time64.h>
+
+#include "sw/tx/rate.h"
+
+#define PACKET	4096
+#define FIRST	8000000		/* 8 Gbit/s */
+#define BEGAN	(1000 * NSEC_PER_SEC)
+
+static const struct rhca_cc defaults = RHCA_CC_DEFAULT;
+
+static u64 at_us(u64 us)
+{
+	return BEGAN + us * NSEC_PER_USEC;
+}
+
+static struct rhca_rate begun(const struct rhca_cc *cc)
+{
+	struct rhca_rate rate;
+
+	rhca_rate_begin(&rate, cc, FIRST, BEGAN);
+	return rate;
+}
+
+/* Enough packets have been sent for each increase that is due */
+static void pass(struct rhca_rate *rate, const struct rhca_cc *cc, u64 us)
+{
+	rate->bytes_since = U32_MAX;
+	rhca_rate_catch_up(rate, cc, PACKET, at_us(us));
+}
+
+static void first_cnp_halves_the_rate(struct kunit *test)
+{
+	struct rhca_rate rate = begun(&defaults);
+
+	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, at_us(1)));
+	/* alpha / 2^rp_gd = 1023 / 2048 */
+	KUNIT_EXPECT_EQ(test, rate.rate, FIRST - (u32)((u64)FIRST * 1023 / 2048));
+	KUNIT_EXPECT_EQ(test, rate.target, FIRST);
+}
+
+static void cnps_in_a_row_are_one(struct kunit *test)
+{
+	struct rhca_rate rate = begun(&defaults);
+	u32 once;
+
+	rhca_rate_cnp(&rate, &defaults, at_us(1));
+	once = rate.rate;
+	KUNIT_EXPECT_FALSE(test, rhca_rate_cnp(&rate, &defaults, at_us(50)));
+	KUNIT_EXPECT_EQ(test, rate.rate, once);
+	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, at_us(51)));
+	KUNIT_EXPECT_LT(test, rate.rate, once);
+	/* Nothing was gained since the first: it still goes back to where it was */
+	KUNIT_EXPECT_EQ(test, rate.target, FIRST);
+}
+
+static void no_cnp_goes_below_the_least(struct kunit *test)
+{
+	struct rhca_rate rate = begun(&defaults);
+	int i;
+
+	for (i = 0; i < 100; i++)
+		rhca_rate_cnp(&rate, &defaults, at_us(100 * i + 1));
+	KUNIT_EXPECT_EQ(test, rate.rate, 10000);
+}
+
+static void alpha_decays_while_no_cnp_comes(struct kunit *test)
+{
+	static const struct {
+		u32 periods;
+		u16 alpha;
+		bool marked;
+		u16 expected;
+	} rows[] = {
+		{ 0, 1023, false, 1023 }, { 1, 1023, false, 1007 },
+		{ 10, 1023, false, 870 }, { 100, 1023, false, 186 },
+		{ 1, 500, true, 508 }, { 10000, 1023, false, 0 },
+	};
+	struct rhca_rate rate;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		rate = begun(&defaults);
+		rate.alpha = rows[i].alpha;
+		rate.marked = rows[i].marked;
+		rhca_rate_catch_up(&rate, &defaults, PACKET,
+				   at_us(rows[i].periods * 55));
+		KUNIT_EXPECT_EQ_MSG(test, rate.alpha, rows[i].expected,
+				    "row %u", i);
+		KUNIT_EXPECT_FALSE(test, rate.marked && rows[i].periods);
+	}
+}
+
+/* Half of the way back each time; behind rp_threshold the target grows, too */
+static void rate_recovers_and_then_grows(struct kunit *test)
+{
+	struct rhca_cc cc = defaults;
+	struct rhca_rate rate;
+
+	cc.rp_threshold = 3;
+	rate = begun(&cc);
+	rhca_rate_cnp(&rate, &cc, BEGAN);
+	rate.rate = 4000000;
+	pass(&rate, &cc, 300);
+	KUNIT_EXPECT_EQ(test, rate.rate, 6000000);
+	pass(&rate, &cc, 600);
+	KUNIT_EXPECT_EQ(test, rate.rate, 7000000);
+	KUNIT_EXPECT_EQ(test, rate.target, FIRST);
+	pass(&rate, &cc, 900);		/* additive: 5 Mbit/s */
+	KUNIT_EXPECT_EQ(test, rate.target, FIRST + 5000);
+	rhca_rate_sent(&rate, &cc, 3 * 32767 * 64);
+	pass(&rate, &cc, 1200);		/* hyper: 50, as bytes are there as well */
+	KUNIT_EXPECT_EQ(test, rate.target, FIRST + 3 * 5000 + 2 * 50000);
+}
+
+static void increase_waits_for_packets(struct kunit *test)
+{
+	struct rhca_rate rate = begun(&defaults);
+	u32 cut;
+
+	rhca_rate_cnp(&rate, &defaults, BEGAN);
+	cut = rate.rate;
+	rhca_rate_sent(&rate, &defaults, 15 * PACKET);
+	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(3000));
+	KUNIT_EXPECT_EQ(test, rate.rate, cut);
+	rhca_rate_sent(&rate, &defaults, PACKET);
+	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(3000));
+	KUNIT_EXPECT_GT(test, rate.rate, cut);
+}
+
+static void no_rate_is_above_the_most(struct kunit *test)
+{
+	struct rhca_cc cc = defaults;
+	struct rhca_rate rate;
+
+	cc.rp_max_rate = 1000;
+	rate = begun(&cc);
+	KUNIT_EXPECT_EQ(test, rate.rate, 1000000);
+	pass(&rate, &cc, 1000000);
+	KUNIT_EXPECT_EQ(test, rate.rate, 1000000);
+	cc.rp_max_rate = 100;
+	pass(&rate, &cc, 1000001);
+	KUNIT_EXPECT_EQ(test, rate.rate, 100000);
+	KUNIT_EXPECT_EQ(test, rhca_rate_time(&rate, 12500), NSEC_PER_MSEC);
+}
+
+/* Whatever root has written into the files */
+static void no_parameters_break_it(struct kunit *test)
+{
+	struct rhca_cc cc = {};
+	struct rhca_rate rate;
+	u32 i;
+
+	rhca_rate_begin(&rate, &cc, 0, 0);
+	for (i = 0; i < 1000; i++) {
+		rhca_rate_sent(&rate, &cc, U32_MAX / 8);
+		rhca_rate_catch_up(&rate, &cc, PACKET, i * NSEC_PER_SEC);
+		rhca_rate_cnp(&rate, &cc, i * NSEC_PER_SEC);
+		KUNIT_ASSERT_GE(test, rate.rate, 1000);
+		KUNIT_ASSERT_LE(test, rate.rate, RHCA_RATE_MOST);
+		if (i == 500)
+			memset(&cc, 0xff, sizeof(cc));
+	}
+}
+
+static struct kunit_case rate_tests[] = {
+	KUNIT_CASE(first_cnp_halves_the_rate),
+	KUNIT_CASE(cnps_in_a_row_are_one),
+	KUNIT_CASE(no_cnp_goes_below_the_least),
+	KUNIT_CASE(alpha_decays_while_no_cnp_comes),
+	KUNIT_CASE(rate_recovers_and_then_grows),
+	KUNIT_CASE(increase_waits_for_packets),
+	KUNIT_CASE(no_rate_is_above_the_most),
+	KUNIT_CASE(no_parameters_break_it),
+	{}
+};
+
+static struct kunit_suite rate_suite = {
+	.name = "rhca_rate",
+	.test_cases = rate_tests,
+};
+kunit_test_suite(rate_suite);
