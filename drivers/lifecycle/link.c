@@ -142,7 +142,6 @@ static int newlink(const char *name, struct net_device *ndev)
 		.netdevs	= { ndev },
 		.num_ports	= 1,
 	};
-
 	int ret = create(&spec);
 
 	trace_rhca_netdev(ndev->name, "asked for", ret);

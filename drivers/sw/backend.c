@@ -237,7 +237,6 @@ static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)
 	rhca_batch_end(qp, &batch);
 }
 
-
 static const struct rhca_transport_ops transport = {
 	.qp_create	= qp_create,
 	.qp_destroy	= qp_destroy,

@@ -70,6 +70,7 @@
  * each READ, atomic and FLUSH does: the response is its acknowledgement.
  */
 
+struct rhca_congestion;
 struct rhca_recovery;
 struct rhca_sw_qp;
 struct rhca_turn_ops;
@@ -309,8 +310,6 @@ struct rhca_responder {
  *	have been posted before the QP went to ERR
  * @flush_delay: until @flush_again looks again, in jiffies
  */
-struct rhca_congestion;
-
 struct rhca_sw_qp {
 	struct rhca_verbs_qp base;
 	u64 posted_at;

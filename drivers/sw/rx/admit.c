@@ -288,6 +288,22 @@ static struct rhca_port *port_to_count_at(const struct sk_buff *skb,
 }
 
 /**
+ * rhca_rx_drop_at - Count a packet that reaches no QP, where its port is known
+ * @port: the port
+ * @flow: its network headers, or NULL
+ * @which: why
+ *
+ * Context: RCU read side.
+ */
+void rhca_rx_drop_at(struct rhca_port *port, const struct rhca_flow *flow,
+		     enum rhca_counter which)
+{
+	rhca_port_count(port, which);
+	trace_rhca_rx_drop(port->dev->ibdev.name, rhca_counter_name(which), 0, 0,
+			   0, flow ? flow->sgid.raw : NULL);
+}
+
+/**
  * rhca_rx_count_drop - Count a packet that reaches no QP
  * @skb: the packet
  * @flow: its network headers, or NULL
@@ -300,11 +316,8 @@ void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
 {
 	struct rhca_port *port = port_to_count_at(skb, flow);
 
-	if (!port)
-		return;
-	rhca_port_count(port, which);
-	trace_rhca_rx_drop(port->dev->ibdev.name, rhca_counter_name(which), 0, 0,
-			   0, flow ? flow->sgid.raw : NULL);
+	if (port)
+		rhca_rx_drop_at(port, flow, which);
 }
 
 /**

@@ -26,6 +26,8 @@ void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
 void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
 			enum rhca_counter which);
 bool rhca_rx_cnp_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx);
+void rhca_rx_drop_at(struct rhca_port *port, const struct rhca_flow *flow,
+		     enum rhca_counter which);
 void rhca_rx_drop(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
 		  enum rhca_counter which);
 void rhca_rx_count_fault(const struct sk_buff *skb, const struct rhca_flow *flow,

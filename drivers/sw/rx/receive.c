@@ -232,7 +232,8 @@ static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 		return;
 	}
 	if (walk && !walk->behind && walk->copies >= MAX_COPIES) {
-		rhca_port_count(rx->port, RHCA_RX_DROPPED_NO_RESOURCE);
+		rhca_rx_drop_at(rx->port, &rx->flow,
+				RHCA_RX_DROPPED_NO_RESOURCE);
 		return;
 	}
 	if (walk ? rhca_rx_batch_intact(walk, rhca_port_set(rx->port)->values) :
@@ -428,6 +429,12 @@ static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 		rhca_rx_count_drop(skb, NULL, RHCA_RX_DROPPED_BAD_LENGTH);
 }
 
+static void trace_arrival(const struct sk_buff *skb, enum rhca_encap encap)
+{
+	trace_rhca_rx(skb->dev->name, skb->len, skb_shinfo(skb)->gso_segs ?: 1,
+		      encap);
+}
+
 /**
  * rhca_receive - Take a packet, or a block of packets
  * @skb: skb->data at the network header; a block is a UDP GSO packet. Always
@@ -439,8 +446,7 @@ static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 {
 	if (trace_rhca_rx_enabled())
-		trace_rhca_rx(skb->dev->name, skb->len,
-			      skb_shinfo(skb)->gso_segs ?: 1, encap);
+		trace_arrival(skb, encap);
 	local_bh_disable();	/* for all locks of QPs that are taken */
 	rcu_read_lock();
 	if (skb_is_gso(skb))
@@ -466,7 +472,11 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
 void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
 {
 	struct rhca_rx_batch walk __uninitialized;
+	struct sk_buff *skb;
 
+	if (trace_rhca_rx_enabled())
+		list_for_each_entry(skb, list, list)
+			trace_arrival(skb, encap);
 	local_bh_disable();
 	rcu_read_lock();
 	rhca_rx_batch_begin_list(&walk, list, encap);

@@ -102,14 +102,14 @@ static void take_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	lockdep_assert_held(&qp->recv.lock);
-	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV))
+	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_RECV)) {
 		rhca_responder_flush(qp, batch);
-	else if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE))
-		;
-	else if (needs_turn(&qp->recv))
-		take_turn(qp, batch);
-	else
-		answer(qp, batch);
+	} else if (rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE)) {
+		if (needs_turn(&qp->recv))
+			take_turn(qp, batch);
+		else
+			answer(qp, batch);
+	}
 	if (batch->shared)
 		rhca_shared_keep(batch->shared, &qp->recv.held);
 	rhca_mem_release(&qp->recv.held);

@@ -22,6 +22,7 @@
 #include "sw/verbs/counters.h"
 #include "sw/verbs/port.h"
 #include "sw/packet/frame.h"
+#include "sw/rx/admit.h"
 #include "sw/rx/receive.h"
 #include "sw/rx/socket.h"
 #include "sw/rx/udp_socket.h"
@@ -398,7 +399,7 @@ static void count_no_memory(const struct net_device *ndev)
 	rcu_read_lock();
 	port = rhca_port_find_netdev(ndev);
 	if (port)
-		rhca_port_count(port, RHCA_RX_DROPPED_NO_MEMORY);
+		rhca_rx_drop_at(port, NULL, RHCA_RX_DROPPED_NO_MEMORY);
 	rcu_read_unlock();
 }
 

@@ -28,6 +28,12 @@ static u32 kbits(u32 mbits)
 	return min_t(u64, (u64)mbits * 1000, RHCA_RATE_MOST);
 }
 
+/* Bytes between increases */
+static s32 byte_reset(const struct rhca_cc *cc)
+{
+	return clamp(cc->rp_byte_reset, 1U, (u32)S32_MAX / 64) * 64;
+}
+
 /**
  * rhca_rate_begin - A QP has a rate from now on
  * @rate: filled in
@@ -44,7 +50,7 @@ void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,
 		.target		= first,
 		.alpha		= min_t(u32, cc->rp_initial_alpha_value, ONE - 1),
 		.raised		= true,
-		.bytes_left	= cc->rp_byte_reset * 64,
+		.bytes_left	= byte_reset(cc),
 		.alpha_at	= now,
 		.raise_at	= now,
 	};
@@ -128,12 +134,10 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
  */
 void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes)
 {
-	s32 reset = clamp(cc->rp_byte_reset, 1U, (u32)S32_MAX / 64) * 64;
-
 	rate->bytes_left -= min_t(u32, bytes, S32_MAX / 2);
 	rate->bytes_since = min_t(u64, (u64)rate->bytes_since + bytes, U32_MAX);
 	while (rate->bytes_left <= 0) {
-		rate->bytes_left += reset;
+		rate->bytes_left += byte_reset(cc);
 		rate->byte_stage = min(rate->byte_stage + 1, MOST_STAGES);
 		raise(rate, cc);
 	}
@@ -168,7 +172,7 @@ bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u64 now)
 	rate->raised = false;
 	rate->raise_at = now;
 	rate->bytes_since = 0;
-	rate->bytes_left = clamp(cc->rp_byte_reset, 1U, (u32)S32_MAX / 64) * 64;
+	rate->bytes_left = byte_reset(cc);
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_cnp);

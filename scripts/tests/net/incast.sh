@@ -124,12 +124,10 @@ incast() {
 }
 
 switch_up 9
-[ -n "${ONLY_ECN:-}" ] || {
 incast 2 0.8 "100 packets" pfifo limit 100
 incast 8 0.8 "100 packets" pfifo limit 100
 # So long a queue is filled and emptied few times in some seconds
 incast 8 0.4 "1000 packets" pfifo limit 1000
-}
 
 : "a port that marks: CNPs slow the senders down before it drops"
 counted() { hw_counter "r$1" "$2"; } # counted HOST COUNTER
