@@ -6,6 +6,7 @@
 #ifndef RHCA_SW_TX_RATE_H
 #define RHCA_SW_TX_RATE_H
 
+#include <linux/math64.h>
 #include <linux/types.h>
 
 #include "core/rules/cc.h"

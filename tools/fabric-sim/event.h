@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Events, in the order of their time; those of one time in the order in which they were
+ * made, so a run depends on its parameters and its seed alone.
+ */
+#ifndef FABRIC_SIM_EVENT_H
+#define FABRIC_SIM_EVENT_H
+
+#include <linux/types.h>
+
+enum event_kind {
+	EVENT_ARRIVE,	/* of a packet: it reaches the next node */
+	EVENT_PORT,	/* of a port: the wire is free */
+	EVENT_RECEIVE,	/* of a host: packets wait for its processor */
+	EVENT_TURN,	/* of a QP: it may send */
+	EVENT_PROBE,	/* of a QP: nothing has been heard */
+	EVENT_TIMEOUT,	/* of a QP: the ACK timeout of verbs */
+	EVENT_START,	/* of a QP: its first message is posted */
+	EVENT_WORK,	/* of the workload */
+	EVENT_SAMPLE,	/* figures over time */
+	EVENT_LINK,	/* of a link that flaps: it goes down or up */
+	EVENT_ROUTES,	/* all switches know of that */
+};
+
+/**
+ * struct event - Something that will happen
+ * @at: ns
+ * @order: among those of the same time
+ * @arg: enum event_kind in the highest four bits; of whom
+ */
+struct event {
+	u64 at;
+	u32 order;
+	u32 arg;
+};
+
+extern u64 now;		/* ns since the begin of the run */
+extern u64 events_done;
+
+void event_at(u64 at, enum event_kind kind, u32 of);
+bool event_next(struct event *event, u64 until);
+
+static inline enum event_kind event_kind(const struct event *event)
+{
+	return event->arg >> 28;
+}
+
+static inline u32 event_of(const struct event *event)
+{
+	return event->arg & GENMASK(27, 0);
+}
+
+#endif

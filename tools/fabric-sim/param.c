@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "param.h"
+
+struct param param = {
+	.topo = "star", .hosts = 9, .leaves = 4, .spines = 2,
+	.host_mbps = 25000, .link_ns = 1250,
+	.buffer_alpha = 1, .pmax = 1,
+	.host_queue = 1000, .mtu = 4096, .frame_bytes = 82, .timeout = 14, .retry_cnt = 7,
+	.transport = "roce", .tcp_window = 1024, .tcp_rto_us = 1000,
+	.work = "incast", .sizes = "fixed", .seed = 1, .run_us = 10000, .kb = 64, .depth = 1,
+	.load = 0.5, .flows = 1000, .qps = 1,
+	.label = "-",
+	.cc = RHCA_CC_DEFAULT,
+};
+
+struct number { const char *name; double *value; const char *help; };
+struct word { const char *name; const char **value; const char *help; };
+struct knob { const char *name; u32 *value; };
+
+#define NUMBER(name, help)	{ #name, &param.name, help }
+#define WORD(name, help)	{ #name, &param.name, help }
+#define KNOB(name)		{ #name, &param.cc.name }
+
+static const struct word words[] = {
+	WORD(topo, "star, or leaf-spine"),
+	WORD(transport, "roce, or tcp: a window, selective repeats"),
+	WORD(work, "incast, pairs, all-to-all, poisson, elephant"),
+	WORD(sizes, "of messages: fixed, heavy (half of one packet, some of megabytes)"),
+	WORD(out, "folder for CSV files"),
+	WORD(label, "first column of the summary"),
+};
+
+static const struct number numbers[] = {
+	NUMBER(hosts, "how many; leaf-spine: a multiple of leaves"),
+	NUMBER(leaves, "leaf switches"),
+	NUMBER(spines, "spine switches"),
+	NUMBER(host_mbps, "rate of a host's link"),
+	NUMBER(port_mbps, "of the link from the switch to host 0, 0: as others (star)"),
+	NUMBER(uplink_mbps, "of a link from leaf to spine, 0: no oversubscription"),
+	NUMBER(link_ns, "delay of each link"),
+	NUMBER(queue_packets, "limit of a switch port, 0: none"),
+	NUMBER(queue_kb, "limit of a switch port, 0: none"),
+	NUMBER(buffer_kb, "memory of a switch that its ports share, 0: no limit"),
+	NUMBER(buffer_alpha, "a port has at most so much of what is free of that"),
+	NUMBER(kmin_kb, "queue above which packets are marked, 0: never"),
+	NUMBER(kmax_kb, "queue above which all are"),
+	NUMBER(pmax, "share of packets marked just below that, %"),
+	NUMBER(red_wlog, "the queue is averaged over 2^N packets, 0: not"),
+	NUMBER(loss, "lost at random by each link to a host, %"),
+	NUMBER(ack_priority, "1: acknowledgements overtake data, as CNPs do"),
+	NUMBER(flap_period_us, "time after which the link from leaf 0 to spine 0 flaps again"),
+	NUMBER(flap_down_us, "time that it is down"),
+	NUMBER(reroute_us, "time after which all switches know"),
+	NUMBER(host_queue, "packets that a host's own queue takes"),
+	NUMBER(rx_ns, "processor time of a packet that arrives"),
+	NUMBER(rx_delay_ns, "time until the processor looks at it"),
+	NUMBER(tx_ns, "processor time of a packet that is sent"),
+	NUMBER(mtu, "payload of a packet, bytes"),
+	NUMBER(frame_bytes, "what a packet takes of the wire besides"),
+	NUMBER(timeout, "ACK timeout of verbs, 4.096 us << N"),
+	NUMBER(retry_cnt, "of verbs"),
+	NUMBER(tcp_window, "most packets in flight of transport=tcp"),
+	NUMBER(tcp_rto_us, "its least retransmission timeout"),
+	NUMBER(tcp_dctcp, "1: marks shrink the window by their share (DCTCP)"),
+	NUMBER(seed, "of all that is random"),
+	NUMBER(run_us, "time that is simulated"),
+	NUMBER(warm_us, "rates are measured from then on"),
+	NUMBER(sample_us, "time between figures over time, 0: none"),
+	NUMBER(kb, "size of a message, KiB"),
+	NUMBER(messages, "of a QP, 0: without end"),
+	NUMBER(depth, "messages of a QP at once"),
+	NUMBER(load, "of the hosts' links, poisson"),
+	NUMBER(flows, "how many, poisson and elephant"),
+	NUMBER(qps, "of each pair of hosts"),
+	NUMBER(stagger_us, "QPs begin so much after each other, or at random times within it"),
+	NUMBER(until_done, "1: end when all messages have arrived"),
+};
+
+static const struct knob knobs[] = {
+	KNOB(enable), KNOB(selective_repeat), KNOB(adp_retrans),
+	KNOB(np_min_time_between_cnps), KNOB(rp_clamp_tgt_rate), KNOB(rp_clamp_tgt_rate_ati),
+	KNOB(rp_time_reset), KNOB(rp_byte_reset), KNOB(rp_threshold), KNOB(rp_max_rate),
+	KNOB(rp_ai_rate), KNOB(rp_hai_rate), KNOB(rp_min_dec_fac), KNOB(rp_min_rate),
+	KNOB(rp_rate_to_set_on_first_cnp), KNOB(rp_dce_tcp_g), KNOB(rp_dce_tcp_rtt),
+	KNOB(rp_rate_reduce_monitor_period), KNOB(rp_initial_alpha_value), KNOB(rp_gd),
+};
+
+static bool set(const char *name, size_t len, const char *value)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (strlen(words[i].name) == len && !strncmp(words[i].name, name, len)) {
+			*words[i].value = value;
+			return true;
+		}
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (strlen(numbers[i].name) == len && !strncmp(numbers[i].name, name, len)) {
+			*numbers[i].value = strtod(value, NULL);
+			return true;
+		}
+	for (i = 0; i < ARRAY_SIZE(knobs); i++)
+		if (strlen(knobs[i].name) == len && !strncmp(knobs[i].name, name, len)) {
+			*knobs[i].value = strtoul(value, NULL, 0);
+			return true;
+		}
+	return false;
+}
+
+/* False where there is no such parameter */
+bool param_set(const char *word)
+{
+	const char *equals = strchr(word, '=');
+
+	return equals && set(word, equals - word, equals + 1);
+}
+
+void param_help(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		printf("  %-18s %s (%s)\n", words[i].name, words[i].help,
+		       *words[i].value ?: "none");
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		printf("  %-18s %s (%g)\n", numbers[i].name, numbers[i].help, *numbers[i].value);
+	printf("  Documentation/congestion.rst has these:\n ");
+	for (i = 0; i < ARRAY_SIZE(knobs); i++)
+		printf(" %s%s", knobs[i].name, i % 4 == 3 ? "\n " : "");
+	printf("\n");
+}

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sender of a QP: what drivers/sw/tx/{requester,segment,probe,ack_timeout}.c and
+ * sw/rx/completer.c do around the pure recover.c, rtt.c, cwnd.c and rate.c, for WRITEs over
+ * RC. Functions have the names that they have there.
+ */
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "qp.h"
+
+/* IP, UDP, BTH, ICRC: what pacing counts besides the payload and the frame */
+#define HEADERS		44
+/* A turn that has used its budget: others get theirs, then it goes on */
+#define NEXT_TURN_NS	1000
+
+void requester_reset(struct qp *qp)
+{
+	struct sender *send = &qp->send;
+
+	rhca_recover_reset(&send->rule);
+	rhca_cwnd_reset(&send->cwnd);
+	send->retries_left = param.retry_cnt;
+}
+
+static u32 in_flight(const struct sender *send)
+{
+	return send->next - send->oldest;
+}
+
+/* --- the timer of verbs: ack_timeout.c ------------------------------------ */
+
+static u64 ack_timeout(void)
+{
+	return max_t(u64, 4096ULL << (int)param.timeout, 10 * NSEC_PER_MSEC);
+}
+
+static void restart_ack_timer(struct sender *send)
+{
+	u32 taken = param.retry_cnt - send->retries_left;
+
+	send->deadline = now + (ack_timeout() << min_t(u32, taken, MAX_BACKOFF_SHIFT));
+}
+
+static bool waits_for_answer(const struct sender *send)
+{
+	return send->next != send->oldest || send->pause == PAUSE_LOCAL_FULL;
+}
+
+static void start_ack_timer(struct qp *qp)
+{
+	qp->send.timeout_event = qp->send.deadline;
+	event_at(qp->send.deadline, EVENT_TIMEOUT, qp_index(qp));
+}
+
+static void arm_ack_timer(struct qp *qp)
+{
+	struct sender *send = &qp->send;
+
+	if (!param.timeout || !waits_for_answer(send) || send->timeout_event)
+		return;
+	if (send->pause != PAUSE_LOCAL_FULL)
+		restart_ack_timer(send);
+	start_ack_timer(qp);
+}
+
+/* --- losses: probe.c ------------------------------------------------------- */
+
+static u64 wait_ns(const struct sender *send)
+{
+	u64 most = param.timeout ? ack_timeout() : (u64)PROBE_MOST_NS;
+
+	return rhca_rtt_probe_ns(&send->rtt,
+				 send->lossy || send->rule.mode != RHCA_RECOVER_FLOW,
+				 send->doublings, most);
+}
+
+static void start_probe(struct qp *qp, u64 ns)
+{
+	qp->send.probe_event = now + ns;
+	event_at(now + ns, EVENT_PROBE, qp_index(qp));
+}
+
+static void probe_arm(struct qp *qp)
+{
+	struct sender *send = &qp->send;
+
+	if (send->newest == send->oldest || send->probe_event || !param.cc.adp_retrans)
+		return;
+	send->heard = true;
+	start_probe(qp, wait_ns(send));
+}
+
+static void probe_soon(struct qp *qp)
+{
+	if (!param.cc.adp_retrans)
+		return;
+	qp->send.heard = false;
+	qp->send.probe_at = now + wait_ns(&qp->send);
+	start_probe(qp, wait_ns(&qp->send));
+}
+
+static struct rhca_loss loss_of(const struct sender *send, u32 psn)
+{
+	return (struct rhca_loss) {
+		.psn		= PSN(psn),
+		.newest		= PSN(send->newest),
+		.now		= now,
+		.round_trip	= send->rtt.smoothed,
+		.one		= param.cc.selective_repeat,
+	};
+}
+
+static void rewind_to(struct sender *send, u32 psn)
+{
+	send->next = psn;
+	send->unasked = 0;
+	send->hole_due = false;
+	rhca_rtt_forget(&send->rtt, PSN(psn));
+}
+
+static void repeat(struct qp *qp, u32 psn, enum rhca_recover_action action)
+{
+	struct sender *send = &qp->send;
+
+	if (action == RHCA_RECOVER_NOTHING)
+		return;
+	if (action == RHCA_RECOVER_REWIND) {
+		rewind_to(send, psn);
+		send->repeating = true;
+	} else {
+		send->hole_psn = psn;
+		send->hole_due = true;
+	}
+	probe_soon(qp);
+}
+
+static void repeat_lost(struct qp *qp, u32 psn, enum rhca_recover_action action)
+{
+	struct sender *send = &qp->send;
+
+	if (action == RHCA_RECOVER_NOTHING)
+		return;
+	if (rhca_rtt_is_queued(&send->rtt))
+		rhca_cwnd_lost(&send->cwnd, PSN(psn), PSN(send->newest));
+	send->lossy = true;
+	send->loss_psn = psn;
+	repeat(qp, psn, action);
+}
+
+static bool is_starved(const struct sender *send)
+{
+	return send->probes >= MANY_PROBES ||
+	       (send->probes && send->rtt.smoothed && rhca_rtt_is_queued(&send->rtt));
+}
+
+static void probe(struct qp *qp)
+{
+	struct sender *send = &qp->send;
+	struct rhca_loss loss = loss_of(send, send->oldest);
+
+	totals.probes++;
+	if (is_starved(send))
+		rhca_cwnd_timed_out(&send->cwnd, PSN(send->newest));
+	send->probes = min(send->probes + 1, U8_MAX);
+	send->doublings = min(send->doublings + 1, U8_MAX);
+	repeat(qp, send->oldest, rhca_recover_probe(&send->rule, &loss));
+	requester_turn(qp);
+}
+
+void requester_probe_event(struct qp *qp)
+{
+	struct sender *send = &qp->send;
+
+	if (now != send->probe_event)
+		return;
+	send->probe_event = 0;
+	if (qp->failed || send->newest == send->oldest)
+		return;
+	if (send->heard || send->pause) {
+		send->heard = false;
+		send->probe_at = now + wait_ns(send);
+	} else if (now >= send->probe_at) {
+		probe(qp);
+	}
+	if (!send->probe_event && send->probe_at > now)
+		start_probe(qp, send->probe_at - now);
+}
+
+/* --- sending: requester.c, segment.c --------------------------------------- */
+
+static bool wants_ack(const struct qp *qp)
+{
+	const struct sender *send = &qp->send;
+	u32 interval = send->rule.mode == RHCA_RECOVER_FLOW ? RHCA_ACK_INTERVAL :
+							       RHCA_ACK_INTERVAL_LOSSY;
+
+	interval = min(interval, send->cwnd.packets / 2U);
+	if (send->unasked + 1 >= interval || send->repeating || send->ask ||
+	    in_flight(send) + 1 >= send->cwnd.packets)
+		return true;
+	return send->next + 1 == posted_end(qp);
+}
+
+static void advance(struct qp *qp, bool ask)
+{
+	struct sender *send = &qp->send;
+
+	if (send->next < send->newest) {
+		qp->repeated++;
+		totals.repeated++;
+	}
+	totals.sent++;
+	send->unasked = ask ? 0 : send->unasked + 1;
+	if (ask && rhca_rtt_is_idle(&send->rtt) && send->next == send->newest)
+		rhca_rtt_begin(&send->rtt, PSN(send->next), now);
+	send->next++;
+	send->newest = max(send->newest, send->next);
+}
+
+/* A packet; false where none can be sent now */
+static bool step(struct qp *qp, u32 *bytes)
+{
+	struct sender *send = &qp->send;
+	u32 payload, packet, psn = send->next;
+	bool ask;
+
+	if (psn == posted_end(qp) || in_flight(send) >= send->cwnd.packets)
+		return false;
+	ask = wants_ack(qp);
+	payload = payload_of(qp, psn);
+	packet = packet_new(PACKET_DATA, qp_index(qp), psn, payload + (u32)param.frame_bytes);
+	packets[packet].asks = ask;
+	packets[packet].ect = param.cc.enable;
+	if (host_send(qp->src, packet)) {
+		*bytes += payload + HEADERS;
+	} else {
+		send->refused = true;
+		send->refused_psn = psn;
+		totals.refused++;
+	}
+	advance(qp, ask);
+	return true;
+}
+
+static bool repeat_hole(struct qp *qp, u32 *bytes)
+{
+	struct sender *send = &qp->send;
+	u32 next = send->next;
+	u64 timed = send->rtt.sent_at;
+	bool did;
+
+	send->hole_due = false;
+	if (send->hole_psn < send->oldest || send->hole_psn >= next)
+		return false;
+	rewind_to(send, send->hole_psn);
+	if (send->rule.probed && send->rtt.psn != PSN(send->hole_psn))
+		send->rtt.sent_at = timed;
+	send->ask = true;
+	did = step(qp, bytes);
+	send->ask = false;
+	if (did)
+		send->rule.repeat_end = PSN(send->next);
+	send->hole_due = send->refused;
+	send->next = next;
+	return did;
+}
+
+static bool sends_new(const struct sender *send)
+{
+	return rhca_recover_sends_new(&send->rule);
+}
+
+static void pause_send(struct sender *send, enum pause pause, u64 ns)
+{
+	send->pause = pause;
+	send->not_before = now + ns;
+}
+
+static void end_refused(struct sender *send)
+{
+	u32 psn = max(send->refused_psn, send->oldest);
+
+	if (!send->refused)
+		return;
+	send->refused = false;
+	rhca_cwnd_lost(&send->cwnd, PSN(psn), PSN(send->newest));
+	if (!send->hole_due)
+		rewind_to(send, psn);
+	pause_send(send, PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
+}
+
+static void ask_if_stuck(struct qp *qp, u32 *bytes)
+{
+	struct sender *send = &qp->send;
+
+	if (!send->unasked || !in_flight(send) || send->refused)
+		return;
+	rewind_to(send, send->next - 1);
+	send->ask = true;
+	step(qp, bytes);
+	send->ask = false;
+}
+
+/* True where more can be sent, but the turn is over */
+static bool send_all(struct qp *qp, enum pause resumed)
+{
+	struct sender *send = &qp->send;
+	bool again = resumed == PAUSE_LOCAL_FULL, paced = pace_is_on(qp), did;
+	bool was_idle = send->newest == send->oldest && !again;
+	u32 budget = RHCA_SEND_BUDGET, bytes = 0;
+	u64 sent = totals.sent, wait = 0;
+
+	if (paced) {
+		budget = min(budget, pace_packets(qp, &wait));
+		if (!budget) {
+			pause_send(send, PAUSE_PACE, wait);
+			return false;
+		}
+	}
+	if (send->hole_due)
+		repeat_hole(qp, &bytes);
+	do {
+		did = !send->refused && (sends_new(send) || send->next < send->newest) &&
+		      step(qp, &bytes);
+	} while (did && --budget && !send->refused);
+	if (!did && sends_new(send))
+		ask_if_stuck(qp, &bytes);
+	sent = totals.sent - sent - send->refused;
+	end_refused(send);
+	if (paced)
+		pace_sent(qp, sent, bytes);
+	host_tx_charge(qp->src, sent);
+	if (was_idle || (again && send->pause != PAUSE_LOCAL_FULL))
+		restart_ack_timer(send);
+	arm_ack_timer(qp);
+	probe_arm(qp);
+	return did;
+}
+
+static void turn_at(struct qp *qp, u64 at)
+{
+	struct sender *send = &qp->send;
+
+	if (send->turn_event && send->turn_event <= at)
+		return;
+	send->turn_event = at;
+	event_at(at, EVENT_TURN, qp_index(qp));
+}
+
+void requester_turn(struct qp *qp)
+{
+	struct sender *send = &qp->send;
+	enum pause resumed = send->pause;
+	bool more;
+
+	if (qp->failed)
+		return;
+	if (send->pause && now < send->not_before) {
+		turn_at(qp, send->not_before);
+		return;
+	}
+	if (host_tx_free(qp->src) > now) {
+		turn_at(qp, host_tx_free(qp->src));
+		return;
+	}
+	send->pause = PAUSE_NONE;
+	if (resumed != PAUSE_LOCAL_FULL && !send->unasked && !send->hole_due &&
+	    send->next == posted_end(qp)) {
+		arm_ack_timer(qp);
+		return;
+	}
+	more = send_all(qp, resumed);
+	if (send->pause)
+		turn_at(qp, send->not_before);
+	else if (more)
+		turn_at(qp, max(now + NEXT_TURN_NS, host_tx_free(qp->src)));
+}
+
+void requester_turn_event(struct qp *qp)
+{
+	if (now != qp->send.turn_event)
+		return;
+	qp->send.turn_event = 0;
+	requester_turn(qp);
+}
+
+/* --- answers: completer.c --------------------------------------------------- */
+
+static void note_progress(struct qp *qp, u32 upto)
+{
+	struct sender *send = &qp->send;
+	u32 acked = upto - send->oldest;
+
+	rhca_cwnd_acked(&send->cwnd, acked, PSN(upto));
+	if (rhca_rtt_ends(&send->rtt, PSN(upto))) {
+		rhca_rtt_end(&send->rtt, now);
+		send->doublings = 0;
+	}
+	send->oldest = upto;
+	send->heard = true;
+	send->probes = 0;
+	if (send->rule.mode != RHCA_RECOVER_FLOW &&
+	    rhca_recover_acked(&send->rule, PSN(upto), now))
+		send->doublings = 0;
+	send->retries_left = param.retry_cnt;
+	send->repeating = false;
+	restart_ack_timer(send);
+	if (send->next < upto)
+		rewind_to(send, upto);
+	/* drivers/sw/tx/segment.c: so many packets after a loss the next is near */
+	if (send->lossy && send->next - send->loss_psn > 1024)
+		send->lossy = false;
+	work_progress(qp, acked);
+}
+
+static void fail(struct qp *qp)
+{
+	qp->failed = true;
+	totals.failed++;
+	qps_active--;
+}
+
+static void take_nak(struct qp *qp, u32 psn)
+{
+	struct sender *send = &qp->send;
+	struct rhca_loss loss = loss_of(send, psn);
+	enum rhca_recover_action action = rhca_recover_nak(&send->rule, &loss);
+
+	if (action == RHCA_RECOVER_NOTHING)
+		return;
+	if (!param.cc.adp_retrans) {
+		if (!send->retries_left) {
+			fail(qp);
+			return;
+		}
+		send->retries_left--;
+	}
+	repeat_lost(qp, psn, action);
+}
+
+/* requester_turn() follows when its batch is taken */
+void requester_ack(struct qp *qp, u32 psn, bool nak)
+{
+	struct sender *send = &qp->send;
+	u32 upto = nak ? psn : psn + 1;
+
+	if (qp->failed || psn < send->oldest || psn >= send->newest || psn == U32_MAX)
+		return;
+	if (upto > send->oldest)
+		note_progress(qp, upto);
+	if (nak)
+		take_nak(qp, psn);
+	else if (send->rule.waits)
+		repeat_lost(qp, send->oldest,
+			    rhca_recover_acked_alone(&send->rule, PSN(send->oldest), now));
+}
+
+void requester_cnp(struct qp *qp)
+{
+	if (!qp->failed && param.cc.enable)
+		pace_cnp(qp);
+}
+
+void requester_timeout_event(struct qp *qp)
+{
+	struct sender *send = &qp->send;
+	struct rhca_loss loss = loss_of(send, send->oldest);
+
+	if (now != send->timeout_event)
+		return;
+	send->timeout_event = 0;
+	if (qp->failed || !waits_for_answer(send))
+		return;
+	if (now >= send->deadline) {
+		totals.timeouts++;
+		if (!send->retries_left) {
+			fail(qp);
+			return;
+		}
+		send->retries_left--;
+		rhca_recover_back(&send->rule, &loss);
+		restart_ack_timer(send);
+		send->repeating = true;
+		rhca_cwnd_timed_out(&send->cwnd, PSN(send->newest));
+		rewind_to(send, send->oldest);
+		requester_turn(qp);
+	}
+	if (waits_for_answer(send) && !send->timeout_event)
+		start_ack_timer(qp);
+}
