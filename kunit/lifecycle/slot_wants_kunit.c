@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which device a netdev should have: each row of the table and a neighbour that it does
+ * not match, and what holds for all facts that there can be.
+ */
+#include <kunit/test.h>
+#include <linux/errno.h>
+
+#include "lifecycle/slot_wants.h"
+
+/* A netdev that is up, of which nothing else is known */
+#define USUAL	.netdev = RHCA_NETDEV_UP, .can_roce = true, .one_port = true
+#define LINK	.wish = RHCA_WISH_LINK
+
+/**
+ * struct wants_case - Facts, and what follows
+ * @desc: names the case
+ * @f: the facts
+ * @row: the row that matches; the neighbours of a row match another
+ * @want: what the netdev should have
+ * @error: what a request gets
+ * @settle_ms: when
+ * @again_ms: and when to look again
+ */
+struct wants_case {
+	const char *desc;
+	struct rhca_slot_facts f;
+	unsigned int row;
+	enum rhca_want want;
+	int error;
+	unsigned int settle_ms;
+	unsigned int again_ms;
+};
+
+static const struct wants_case wants_cases[] = {
+	{ "1 gone", { LINK, .can_roce = true, .one_port = true },
+	  1, RHCA_WANT_NOTHING, -ENODEV },
+	{ "1 unload", { USUAL, LINK, .stopping = true },
+	  1, RHCA_WANT_NOTHING, -ENODEV },
+	{ "1 no: down", { LINK, .netdev = RHCA_NETDEV_DOWN, .can_roce = true,
+			  .one_port = true },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "2 no RoCE on it", { LINK, .netdev = RHCA_NETDEV_UP, .one_port = true },
+	  2, RHCA_WANT_NOTHING, -EINVAL },
+	{ "3 asked for twice", { USUAL, LINK, .request = true,
+				 .has = RHCA_HAS_SOFTWARE },
+	  3, RHCA_WANT_KEEP, -EEXIST },
+	{ "3 further port", { USUAL, LINK, .request = true,
+			      .leader = RHCA_LEADER_DEVICE },
+	  3, RHCA_WANT_KEEP, -EEXIST },
+	{ "3 no: the last one leaves", { USUAL, LINK, .request = true,
+					 .has = RHCA_HAS_LEAVING },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "3 no: nobody asks", { USUAL, LINK, .has = RHCA_HAS_SOFTWARE },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "4 removed", { USUAL, .wish = RHCA_WISH_REMOVED,
+			 .was_hardware = true, .offer = RHCA_OFFER_FREE },
+	  4, RHCA_WANT_NOTHING },
+	{ "4 no: members have new ones", { USUAL, .wish = RHCA_WISH_REMOVED,
+					   .lag = RHCA_SLOT_LAG_HERE },
+	  11, RHCA_WANT_LAG },
+	{ "5 member", { USUAL, LINK, .lag = RHCA_SLOT_LAG_MEMBER,
+			.under_bond = true, .has = RHCA_HAS_SOFTWARE },
+	  5, RHCA_WANT_NOTHING, -EBUSY },
+	{ "5 asked for on a member", { USUAL, LINK, .request = true,
+				       .under_bond = true,
+				       .leader = RHCA_LEADER_LAG },
+	  5, RHCA_WANT_NOTHING, -EBUSY },
+	{ "5 further port", { USUAL, .leader = RHCA_LEADER_DEVICE,
+			      .offer = RHCA_OFFER_FREE },
+	  5, RHCA_WANT_NOTHING, -EBUSY },
+	{ "5 no: the bond is none", { USUAL, LINK, .under_bond = true },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "6 rule of the LAG broken", { USUAL, LINK, .has = RHCA_HAS_LAG },
+	  6, RHCA_WANT_NOTHING },
+	{ "6 half of the pair not to be had", { USUAL, .has = RHCA_HAS_LAG,
+						.pair = RHCA_PAIR_WAITS },
+	  6, RHCA_WANT_NOTHING },
+	{ "6 no: leaves already", { USUAL, LINK, .has = RHCA_HAS_LEAVING },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "7 another driver's is coming", { USUAL, LINK, .standin_rule = true,
+					    .has = RHCA_HAS_SOFTWARE,
+					    .other = RHCA_OTHER_CHANGING },
+	  7, RHCA_WANT_KEEP, -EBUSY, .again_ms = 1000 },
+	{ "8 stand-in gives way", { USUAL, .standin_rule = true,
+				    .has = RHCA_HAS_SOFTWARE,
+				    .other = RHCA_OTHER_SERVES },
+	  8, RHCA_WANT_NOTHING, -EBUSY },
+	{ "8 after hardware", { USUAL, .was_hardware = true,
+				.other = RHCA_OTHER_SERVES },
+	  8, RHCA_WANT_NOTHING, -EBUSY },
+	{ "9 stays beside another driver's", { USUAL, LINK,
+					       .has = RHCA_HAS_SOFTWARE,
+					       .other = RHCA_OTHER_SERVES,
+					       .offer = RHCA_OFFER_FREE },
+	  9, RHCA_WANT_KEEP, -EBUSY },
+	{ "9 bond of another driver", { USUAL, .lag = RHCA_SLOT_LAG_HERE,
+					.other = RHCA_OTHER_SERVES },
+	  9, RHCA_WANT_KEEP, -EBUSY },
+	{ "9 no: alone", { USUAL, LINK, .has = RHCA_HAS_SOFTWARE,
+			   .offer = RHCA_OFFER_FREE },
+	  13, RHCA_WANT_HARDWARE },
+	{ "10 while rdma_rxe leaves", { USUAL, LINK, .rxe_leaving = true },
+	  10, RHCA_WANT_KEEP, -EBUSY, .again_ms = 200 },
+	{ "10 no LAG either", { USUAL, .lag = RHCA_SLOT_LAG_HERE,
+				.rxe_leaving = true },
+	  10, RHCA_WANT_KEEP, -EBUSY, .again_ms = 200 },
+	{ "11 bond", { USUAL, .lag = RHCA_SLOT_LAG_HERE },
+	  11, RHCA_WANT_LAG },
+	{ "11 pair", { USUAL, LINK, .pair = RHCA_PAIR_USABLE,
+		       .has = RHCA_HAS_SOFTWARE },
+	  11, RHCA_WANT_LAG },
+	{ "11 no: pair waits", { USUAL, LINK, .pair = RHCA_PAIR_WAITS,
+				 .has = RHCA_HAS_SOFTWARE },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "12 hardware goes on", { USUAL, LINK, .has = RHCA_HAS_HARDWARE,
+				   .offer = RHCA_OFFER_BUSY },
+	  12, RHCA_WANT_KEEP },
+	{ "12 unable for now", { USUAL, LINK, .has = RHCA_HAS_HARDWARE,
+				 .offer = RHCA_OFFER_LISTED },
+	  12, RHCA_WANT_KEEP },
+	{ "12 no: withdrawn", { USUAL, .was_hardware = true,
+				.has = RHCA_HAS_HARDWARE },
+	  16, RHCA_WANT_SOFTWARE, .settle_ms = 1000 },
+	{ "13 hardware", { USUAL, .offer = RHCA_OFFER_FREE },
+	  13, RHCA_WANT_HARDWARE },
+	{ "13 takes over", { USUAL, LINK, .has = RHCA_HAS_SOFTWARE,
+			     .offer = RHCA_OFFER_FREE },
+	  13, RHCA_WANT_HARDWARE },
+	{ "13 no: partitions", { USUAL, LINK, .tenants = true,
+				 .has = RHCA_HAS_SOFTWARE,
+				 .offer = RHCA_OFFER_FREE },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "13 no: two ports", { LINK, .netdev = RHCA_NETDEV_UP, .can_roce = true,
+				.offer = RHCA_OFFER_FREE },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "13 no: not able", { USUAL, LINK, .offer = RHCA_OFFER_LISTED },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "14 last device ends", { USUAL, LINK, .offer = RHCA_OFFER_BUSY },
+	  14, RHCA_WANT_KEEP, -EALREADY },
+	{ "14 no: partitions", { USUAL, LINK, .tenants = true,
+				 .offer = RHCA_OFFER_BUSY },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "15 asked for", { USUAL, LINK, .request = true },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "15 rule", { USUAL, .wish = RHCA_WISH_RULE, .ports_there = true },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "15 hardware failed", { USUAL, .offer = RHCA_OFFER_FAILED },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "15 after hardware", { USUAL, LINK, .was_hardware = true },
+	  15, RHCA_WANT_SOFTWARE, .settle_ms = 1000 },
+	{ "15 no: a port is missing", { USUAL, .wish = RHCA_WISH_RULE },
+	  18, RHCA_WANT_NOTHING },
+	{ "16 stand-in", { USUAL, .standin_rule = true },
+	  16, RHCA_WANT_SOFTWARE, .settle_ms = 1000 },
+	{ "16 no: bonded", { USUAL, .standin_rule = true, .under_bond = true },
+	  17, RHCA_WANT_KEEP },
+	{ "17 down", { .netdev = RHCA_NETDEV_DOWN, .can_roce = true,
+		       .one_port = true, .standin_rule = true,
+		       .has = RHCA_HAS_SOFTWARE },
+	  17, RHCA_WANT_KEEP },
+	{ "17 no: no rule", { .netdev = RHCA_NETDEV_DOWN, .can_roce = true,
+			      .one_port = true },
+	  18, RHCA_WANT_NOTHING },
+	{ "18 nothing known", { USUAL },
+	  18, RHCA_WANT_NOTHING },
+};
+KUNIT_ARRAY_PARAM_DESC(wants, wants_cases, desc);
+
+static void first_row_that_matches_decides(struct kunit *test)
+{
+	const struct wants_case *c = test->param_value;
+	struct rhca_slot_decision d;
+
+	KUNIT_EXPECT_TRUE(test, rhca_slot_facts_possible(&c->f));
+	rhca_slot_wants(&c->f, &d);
+	KUNIT_EXPECT_EQ(test, d.row, c->row);
+	KUNIT_EXPECT_EQ(test, d.want, c->want);
+	KUNIT_EXPECT_EQ(test, d.error, c->error);
+	KUNIT_EXPECT_EQ(test, d.settle_ms, c->settle_ms);
+	KUNIT_EXPECT_EQ(test, d.again_ms, c->again_ms);
+}
+
+/* --- all facts -------------------------------------------------------------------- */
+
+/* Takes a digit of @number, which counts all facts */
+static unsigned int digit(u32 *number, unsigned int base)
+{
+	unsigned int value = *number % base;
+
+	*number /= base;
+	return value;
+}
+
+/* Those of the first two rows, which need no others, are in wants_cases */
+static bool facts_of_number(u32 number, struct rhca_slot_facts *f)
+{
+	*f = (struct rhca_slot_facts) { .can_roce = true };
+	f->request = digit(&number, 2);
+	f->ports_there = digit(&number, 2);
+	f->wish = digit(&number, RHCA_WISH_REMOVED + 1);
+	f->has = digit(&number, RHCA_HAS_LEAVING + 1);
+	f->leader = digit(&number, RHCA_LEADER_LAG + 1);
+	f->offer = digit(&number, RHCA_OFFER_FREE + 1);
+	f->other = digit(&number, RHCA_OTHER_SERVES + 1);
+	f->lag = digit(&number, RHCA_SLOT_LAG_HERE + 1);
+	f->pair = digit(&number, RHCA_PAIR_USABLE + 1);
+	f->netdev = RHCA_NETDEV_DOWN + digit(&number, 2);
+	f->standin_rule = digit(&number, 2);
+	f->was_hardware = digit(&number, 2);
+	f->under_bond = digit(&number, 2);
+	f->tenants = digit(&number, 2);
+	f->one_port = digit(&number, 2);
+	f->rxe_leaving = digit(&number, 2);
+	return !number;
+}
+
+static bool creates(const struct rhca_slot_facts *f,
+		    const struct rhca_slot_decision *d)
+{
+	return d->want != RHCA_WANT_NOTHING && d->want != RHCA_WANT_KEEP &&
+	       !rhca_slot_is_met(d->want, f->has);
+}
+
+/* What is wrong with a decision, or NULL */
+static const char *objection(const struct rhca_slot_facts *f,
+			     const struct rhca_slot_decision *d)
+{
+	bool hardware = d->want == RHCA_WANT_HARDWARE;
+	bool none = d->want == RHCA_WANT_NOTHING || f->has == RHCA_HAS_NONE;
+
+	if (hardware && (f->tenants || !f->one_port))
+		return "hardware with partitions, or several ports";
+	if (f->wish == RHCA_WISH_REMOVED && f->lag != RHCA_SLOT_LAG_HERE &&
+	    d->want != RHCA_WANT_NOTHING)
+		return "a device that the user has removed";
+	if (f->other != RHCA_OTHER_NONE && creates(f, d))
+		return "a device beside another driver's";
+	if (f->leader != RHCA_LEADER_NONE && !(none && !creates(f, d)))
+		return "two devices on a netdev";
+	if (f->lag == RHCA_SLOT_LAG_MEMBER && creates(f, d))
+		return "a device on a member of a LAG";
+	if (f->rxe_leaving && creates(f, d))
+		return "a device that rdma_rxe takes along";
+	if (f->request && !d->error && !creates(f, d) &&
+	    f->has != RHCA_HAS_LEAVING)
+		return "a request that succeeds without a device";
+	return NULL;
+}
+
+/* What the netdev has when that was done; its device is the offer's, if it is hardware */
+static void act(struct rhca_slot_facts *f, const struct rhca_slot_decision *d)
+{
+	static const enum rhca_slot_has has[] = {
+		[RHCA_WANT_NOTHING]	= RHCA_HAS_NONE,
+		[RHCA_WANT_SOFTWARE]	= RHCA_HAS_SOFTWARE,
+		[RHCA_WANT_HARDWARE]	= RHCA_HAS_HARDWARE,
+		[RHCA_WANT_LAG]		= RHCA_HAS_LAG,
+	};
+
+	f->request = false;
+	if (d->want == RHCA_WANT_KEEP)
+		return;
+	if (f->has == RHCA_HAS_HARDWARE && d->want != RHCA_WANT_HARDWARE &&
+	    f->offer == RHCA_OFFER_BUSY)
+		f->offer = RHCA_OFFER_FREE;
+	f->has = has[d->want];
+	if (d->want == RHCA_WANT_HARDWARE) {
+		f->offer = RHCA_OFFER_BUSY;
+		f->was_hardware = false;
+	}
+}
+
+/* A request takes one step more, and so does the end of a LAG */
+static bool settles(struct rhca_slot_facts f)
+{
+	struct rhca_slot_decision d;
+	int steps;
+
+	for (steps = 0; steps < 4; steps++) {
+		rhca_slot_wants(&f, &d);
+		if (rhca_slot_is_met(d.want, f.has) && !f.request)
+			return true;
+		act(&f, &d);
+	}
+	return false;
+}
+
+static void decisions_hold_the_invariants(struct kunit *test)
+{
+	struct rhca_slot_decision d;
+	struct rhca_slot_facts f;
+	const char *wrong;
+	u32 number, possible = 0, wrongs = 0;
+
+	for (number = 0; facts_of_number(number, &f); number++) {
+		if (!rhca_slot_facts_possible(&f))
+			continue;
+		possible++;
+		rhca_slot_wants(&f, &d);
+		wrong = objection(&f, &d);
+		if (!wrong && !settles(f))
+			wrong = "decisions that do not come to rest";
+		wrongs += !!wrong;
+		if (wrong && wrongs <= 10)
+			KUNIT_FAIL(test, "facts_of_number(%u): %s", number,
+				   wrong);
+	}
+	KUNIT_EXPECT_EQ(test, wrongs, 0);
+	kunit_info(test, "%u of %u combinations are possible\n", possible,
+		   number);
+}
+
+static struct kunit_case slot_wants_tests[] = {
+	KUNIT_CASE_PARAM(first_row_that_matches_decides, wants_gen_params),
+	KUNIT_CASE(decisions_hold_the_invariants),
+	{}
+};
+
+static struct kunit_suite slot_wants_suite = {
+	.name = "rhca_slot_wants",
+	.test_cases = slot_wants_tests,
+};
+kunit_test_suite(slot_wants_suite);
+
