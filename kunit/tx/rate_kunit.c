@@ -125,11 +125,26 @@ static void increase_waits_for_packets(struct kunit *test)
 	rhca_rate_cnp(&rate, &defaults, BEGAN);
 	cut = rate.rate;
 	rhca_rate_sent(&rate, &defaults, 15 * PACKET);
-	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(3000));
+	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2300));
 	KUNIT_EXPECT_EQ(test, rate.rate, cut);
 	rhca_rate_sent(&rate, &defaults, PACKET);
-	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(3000));
+	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2300));
 	KUNIT_EXPECT_GT(test, rate.rate, cut);
+}
+
+/* At the rate that many CNPs have left, 16 packets take long */
+static void increase_does_not_wait_for_ever(struct kunit *test)
+{
+	struct rhca_rate rate = begun(&defaults);
+	u32 cut;
+
+	rhca_rate_cnp(&rate, &defaults, BEGAN);
+	cut = rate.rate;
+	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2399));
+	KUNIT_EXPECT_EQ(test, rate.rate, cut);
+	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2400));
+	KUNIT_EXPECT_EQ(test, rate.rate, (cut + rate.target) / 2);
+	KUNIT_EXPECT_EQ(test, rate.time_stage, 1);
 }
 
 static void no_rate_is_above_the_most(struct kunit *test)
@@ -174,6 +189,7 @@ static struct kunit_case rate_tests[] = {
 	KUNIT_CASE(alpha_decays_while_no_cnp_comes),
 	KUNIT_CASE(rate_recovers_and_then_grows),
 	KUNIT_CASE(increase_waits_for_packets),
+	KUNIT_CASE(increase_does_not_wait_for_ever),
 	KUNIT_CASE(no_rate_is_above_the_most),
 	KUNIT_CASE(no_parameters_break_it),
 	{}
