@@ -13,6 +13,7 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/packet/transmit.h"
+#include "sw/packet/under_way.h"
 #include "sw/qp/turn_sched.h"
 
 #define POSTS	8
@@ -95,6 +96,34 @@ static void posts_do_not_end_the_wait(struct kunit *test)
 	local_bh_enable();
 	expect_completions(hca, POSTS);
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), POSTS - 1);
+}
+
+/* The test's netdev keeps what it is sent: nothing ever leaves */
+static void what_is_under_way_is_bounded(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC);
+	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
+	struct sock *owner = sw_qp->base.owner->sk;
+	u32 posts = RHCA_UNDER_WAY_MAX / TEST_BUFFER_BYTES, before;
+	struct test_sent *sent = kunit_kzalloc(test, sizeof(*sent), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, sent);
+	for (i = 0; i < posts; i++)
+		post_write(hca, qp, TEST_BUFFER_BYTES);
+	for (i = 0; i < 10000 && !rhca_under_way_full(&sw_qp->base); i++)
+		usleep_range(1000, 2000);
+	msleep(20);		/* of pauses of 500 us */
+	KUNIT_EXPECT_LT(test, sk_wmem_alloc_get(owner),
+			RHCA_UNDER_WAY_MAX + 64 * SKB_TRUESIZE(TEST_PACKET_BYTES));
+	before = test_num_sent(hca);
+	KUNIT_EXPECT_LT(test, before, posts * TEST_BUFFER_BYTES / TEST_MTU_BYTES);
+	for (i = 0; i < before; i++)
+		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	for (i = 0; i < 10000 && !test_num_sent(hca); i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_GT(test, test_num_sent(hca), 0);
 }
 
 /* --- many that kick ------------------------------------------------------------- */
@@ -205,6 +234,7 @@ static void no_kick_is_lost(struct kunit *test)
 static struct kunit_case send_sched_tests[] = {
 	KUNIT_CASE(no_kick_is_lost),
 	KUNIT_CASE(uc_waits_for_a_full_queue),
+	KUNIT_CASE(what_is_under_way_is_bounded),
 	KUNIT_CASE(posts_do_not_end_the_wait),
 	{}
 };
