@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What roce-status knows: gathered from /sys, /proc, rdma, ethtool and dcb."""
+"""What roce-status knows: gathered from /sys, /proc, rdma, ethtool, dcb and tc."""
 
 import glob
 import ipaddress
@@ -12,6 +12,7 @@ import roce_sysfs as roce
 IB_HEADER_BYTES = 96		# that ib_core takes off a netdev's MTU
 PATH_MTUS = (4096, 2048, 1024, 512, 256)
 ROCE_V2_PORT = 4791
+ROCE_V1_ETHERTYPE = 0x8915
 CAP_IPC_LOCK = 14
 ADAPTER_DRIVERS = ("mlx4_core", "mlx5_core")
 
@@ -34,6 +35,45 @@ def flow_control(netdev):
     return {"pause_rx": pause[0].get("rx"), "pause_tx": pause[0].get("tx"),
             "pfc": priorities and [prio for prio, on in enumerate(priorities)
                                    if on not in (False, "off", 0)]}
+
+
+def classes(netdev):
+    """Traffic classes, DSCPs and trust; {} and None where the netdev's driver has no DCB.
+
+    Of iproute2 before 6.2 nobody says what is trusted.
+    """
+    def shown(what):
+        return roce.command_json("dcb", "-j", what, "show", "dev", netdev) or {}
+
+    ets, apps = shown("ets"), shown("app")
+    roce_apps = [(apps.get("ethtype_prio"), ROCE_V1_ETHERTYPE),
+                 (apps.get("dgram_port_prio"), ROCE_V2_PORT), (apps.get("port_prio"), ROCE_V2_PORT)]
+    return {"class_of": ets.get("prio_tc"), "kinds": ets.get("tc_tsa"),
+            "shares": ets.get("tc_bw"), "has_apps": bool(ets.get("prio_tc")),
+            "dscp": {dscp: prio for dscp, prio in apps.get("dscp_prio", [])},
+            "roce": sorted({prio for table, number in roce_apps
+                            for what, prio in table or [] if what == number}),
+            "trust": shown("apptrust").get("order")}
+
+
+def receive_ring(netdev):
+    """Its size and the most it can have, or None. ethtool 6.1 has no JSON of them."""
+    sizes = re.findall(r"^RX:\s+(\d+)$", roce.command("ethtool", "-g", netdev) or "", re.MULTILINE)
+    return {"most": int(sizes[0]), "now": int(sizes[1])} if len(sizes) == 2 else None
+
+
+def queues(netdev):
+    """Queueing disciplines on the way out."""
+    rows = roce.command_json("tc", "-s", "-j", "qdisc", "show", "dev", netdev) or []
+    return [{"kind": row.get("kind"), "ecn": bool(row.get("options", {}).get("ecn")),
+             "where": "root" if row.get("root") else f"parent {row.get('parent')}",
+             "drops": row.get("drops", 0), "packets": row.get("packets", 0)} for row in rows]
+
+
+def kernel():
+    """(major, minor) of this kernel, or None"""
+    found = re.match(r"(\d+)\.(\d+)", roce.read("proc/sys/kernel/osrelease") or "")
+    return found and tuple(map(int, found.groups()))
 
 
 def counters(port):
@@ -106,6 +146,10 @@ def port_facts(device, port):
         "unanswered": unanswered(sorted({netdev} | {gid.netdev for gid in gids
                                                     if gid.netdev})) if here else [],
         "flow_control": flow_control(netdev) if here else None,
+        "classes": classes(netdev) if here else None,
+        "ring": receive_ring(netdev) if here else None,
+        "queues": queues(netdev) if here else [],
+        "cc": {name: number(port.read("cc", name)) for name in roce.listing(port.folder, "cc")},
         "adapter": here and os.path.basename(os.path.realpath(
             roce.path("sys/class/net", netdev, "device/driver"))) in ADAPTER_DRIVERS,
     }

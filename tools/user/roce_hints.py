@@ -103,9 +103,6 @@ FREQUENT = {
         "the queue of {netdev} is full", "tc -s qdisc show dev {netdev}; flow control"),
     "local_ack_timeout_err": LATE,
     "roce_adp_retrans_to": LATE,
-    "rx_held_dropped": Hint(
-        "packets that came before others that were lost found no room, or waited in vain",
-        "flow control: ethtool -a {netdev}, dcb pfc show dev {netdev}; ip -s link show {netdev}"),
     "packet_seq_err": Hint(
         "packets to a peer are lost on the way",
         "flow control: ethtool -a {netdev}, dcb pfc show dev {netdev}; ip -s link show {netdev}"),
@@ -136,10 +133,26 @@ FREQUENT = {
 
 FREQUENT_SHARE = 1000		# one in so many packets is many
 
+Share = collections.namedtuple("Share", "of hint")
+
+# Part of what another counter has: these are normal up to one in SHARE.
+SHARES = {
+    "rx_held_dropped": Share("rx_held", Hint(
+        "packets that came before others that were lost found no room, or waited in vain",
+        "rdma -dd resource show qp link {dev}: many queue pairs share 16 MiB a port; receives "
+        "posted too late are rnr_nak_retry_err at the peer")),
+    "tx_retransmitted_packets": Share("tx_packets", Hint(
+        "packets are sent again: they, or their answers, are lost on the way",
+        "here, at the peer and between: tc -s qdisc show; ip -s link show {netdev}; "
+        "ethtool -S {netdev}; flow control or queues that mark, see operating.rst")),
+}
+
+SHARE = 100
+
 
 def known(name):
     """Does a counter of this name tell of trouble?"""
-    return name in CERTAIN or name in FREQUENT
+    return name in CERTAIN or name in FREQUENT or name in SHARES
 
 
 def trouble(counters, packets, where):
@@ -155,6 +168,14 @@ def trouble(counters, packets, where):
         count = counters.get(name, 0)
         if count and (packets is None or count * FREQUENT_SHARE > packets):
             yield name, words(name, count, hint, where)
+    for name, (of, hint) in SHARES.items():
+        if is_large_share(counters, name):
+            yield name, words(f"{name} {counters[name]} of {of}", counters.get(of, 0), hint, where)
+
+
+def is_large_share(counters, name):
+    """Of a counter in SHARES"""
+    return counters.get(name, 0) * SHARE > counters.get(SHARES[name].of, 0)
 
 
 def words(name, count, hint, where):

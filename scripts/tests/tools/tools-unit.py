@@ -42,7 +42,8 @@ class Host:
         self.put("links", "[]")
         self.put("statistic", "[]")
         self.answer("rdma", "[]")
-        for command, text in (("ethtool", "[{}]"), ("dcb", "{}"), ("ip", "[]"), ("nft", "{}")):
+        for command, text in (("ethtool", "[{}]"), ("dcb", "{}"), ("ip", "[]"), ("nft", "{}"),
+                              ("tc", "[]")):
             self.answer(command, text)
 
     def put(self, name, text):
@@ -111,7 +112,9 @@ class Host:
         return code, json.loads(text)["trouble"] if text else errors
 
 
-class RoceStatus(unittest.TestCase):
+class Findings(unittest.TestCase):
+    """What roce-status finds on a host"""
+
     def setUp(self):
         self.host = Host()
         self.addCleanup(self.host.folder.cleanup)
@@ -122,6 +125,9 @@ class RoceStatus(unittest.TestCase):
         self.assertEqual(len(trouble), len(patterns), trouble)
         for pattern, words in zip(patterns, trouble):
             self.assertRegex(words, pattern)
+
+
+class RoceStatus(Findings):
 
     def test_healthy_host_has_no_trouble(self):
         self.host.software()
@@ -176,6 +182,20 @@ class RoceStatus(unittest.TestCase):
                 self.counted(**{name: 20, "rx_packets": 5000, "tx_packets": 5000})
                 self.finds(rf"^roce0 port 1: .* \({name} 20\)\. Next: ")
 
+    def test_shares_are_trouble_when_they_are_large(self):
+        for name, (of, _) in hints.SHARES.items():
+            with self.subTest(name=name):
+                self.setUp()
+                self.counted(**{name: 11, of: 1000})
+                self.finds(rf"^roce0 port 1: .* \({name} 11 of {of} 1000\)\. Next: ")
+                self.setUp()
+                self.counted(**{name: 10, of: 1000})
+                self.assertEqual(self.host.status(), (0, []))
+
+    def test_what_was_dropped_without_anything_held(self):
+        self.counted(rx_held_dropped=1, rx_held=0)
+        self.finds(r"\(rx_held_dropped 1 of rx_held 0\)")
+
     def test_a_few_losses_are_no_trouble(self):
         self.counted(local_ack_timeout_err=3, out_of_sequence=9, tx_dropped=2,
                      rx_packets=9000, tx_packets=9000)
@@ -195,7 +215,7 @@ class RoceStatus(unittest.TestCase):
                     "np_ecn_marked_roce_packets", "rp_cnp_ignored", "link_downed",
                     "cc_rx_ce_pkts", "cc_rx_cnp_pkts", "rx_ecn_capable_pkts",
                     "rp_cnp_handled", "np_cnp_sent", "roce_adp_retrans", "roce_slow_restart",
-                    "rx_held", "tx_retransmitted_packets",
+                    "rx_held",
                     "roce_slow_restart_cnps", "roce_slow_restart_trans"}
         with open(os.path.join(TREE, "Documentation/counters.rst"),
                   encoding="utf-8") as file:
@@ -305,7 +325,7 @@ class RoceStatus(unittest.TestCase):
         self.host.adapter()
         self.host.answer("ethtool", '[{"ifname": "ens1", "rx": false, "tx": false}]')
         self.host.answer("dcb", '{"prio_pfc": [false, false, false, false]}')
-        self.finds("^mlx5_0 port 1: flow control is off")
+        self.finds("^mlx5_0 port 1: flow control is off: .*Next: dcb pfc set dev ens1 prio-pfc 3:on, ")
 
     def test_hardware_with_pause(self):
         self.host.adapter()
@@ -399,6 +419,241 @@ class RoceStatus(unittest.TestCase):
         self.host.process(42, 8 << 20, 100, capabilities=1 << 14)
         self.host.answer("rdma", json.dumps([QP]))
         self.assertEqual(self.host.status(), (0, []))
+
+
+CNP_FILES = {"enable": 1, "np_cnp_dscp": 48, "np_cnp_prio": 6, "np_cnp_prio_mode": 0,
+             "rp_min_rate": 10}
+
+# As "dcb -j" prints pfc, ets, app and apptrust: priority 3 with DSCP 26 is RoCE's
+DCB = {"prio_pfc": [False, False, False, True, False, False, False, False],
+       "tc_bw": [50, 50, 0, 0, 0, 0, 0, 0],
+       "tc_tsa": ["ets", "ets", "strict", "strict", "strict", "strict", "strict", "strict"],
+       "prio_tc": [0, 0, 0, 1, 0, 0, 2, 0], "dscp_prio": [[26, 3], [48, 6]],
+       "dgram_port_prio": [[4791, 3]], "order": ["dscp", "pcp"]}
+RING = """Ring parameters for eth0:
+Pre-set maximums:
+RX:		%d
+RX Mini:	n/a
+TX:		4096
+Current hardware settings:
+RX:		%d
+RX Mini:	n/a
+TX:		256"""
+
+
+class Congestion(Findings):
+    """Each hint fires on its fact, and not on the one beside it."""
+
+    def port(self, dcb=None, qp=None, counters=None, **cc):
+        """A port of software as it should be, but for what is said"""
+        self.host.software(**{f"ports/1/cc/{name}": str(value)
+                              for name, value in {**CNP_FILES, **cc}.items()},
+                           **{f"ports/1/hw_counters/{name}": str(value)
+                              for name, value in (counters or {}).items()})
+        if dcb is not None:
+            self.host.answer("dcb", json.dumps({**DCB, **dcb}))
+        if qp is not None:
+            self.host.answer("rdma", json.dumps([{**QP, "drv_priority": 3, **qp}]))
+
+    def is_well(self):
+        self.assertEqual(self.host.status(), (0, []))
+
+    def test_everything_as_it_should_be(self):
+        self.port(dcb={}, qp={})
+        self.is_well()
+
+    def test_pfc_is_off_on_the_priority_in_use(self):
+        self.port(dcb={}, qp={"drv_priority": 4})
+        self.finds("PFC is off on priority 4, which RoCE uses, and on for 3. "
+                   "Next: dcb pfc set dev eth0 prio-pfc 4:on; the same at the switch$")
+
+    def test_no_priority_is_given_beside_a_lossless_one(self):
+        self.port(dcb={}, qp={"drv_priority": 0})
+        self.finds("PFC is off on priority 0.*Next: dcb app add dev eth0 ethtype-prio 0x8915:3 "
+                   "dgram-port-prio 4791:3;")
+
+    def test_pfc_is_off_on_the_priority_of_the_app_table(self):
+        self.port(dcb={"dgram_port_prio": [[4791, 5], [53, 3]]})
+        self.finds("PFC is off on priority 5")
+
+    def test_a_network_without_pfc_is_no_trouble_for_software(self):
+        self.port(dcb={"prio_pfc": [False] * 8}, qp={"drv_priority": 4})
+        self.is_well()
+
+    def test_class_without_a_share(self):
+        self.port(dcb={"tc_bw": [100, 0, 0, 0, 0, 0, 0, 0]}, qp={})
+        self.finds("priority 3, .* is in traffic class 1, whose ETS share is 0. "
+                   "Next: dcb ets set dev eth0 tc-bw 0:50 1:50$")
+
+    def test_strict_class_needs_no_share(self):
+        self.port(dcb={"tc_bw": [100, 0, 0, 0, 0, 0, 0, 0], "tc_tsa": ["ets"] + ["strict"] * 7},
+                  qp={})
+        self.is_well()
+
+    def test_dscp_is_not_trusted(self):
+        self.port(dcb={"order": ["pcp"]}, qp={})
+        self.finds("eth0 does not trust DSCP: .*Next: dcb apptrust set dev eth0 order dscp$")
+
+    def test_pcp_is_enough_in_a_vlan(self):
+        self.port(dcb={"order": ["pcp"]}, qp={"drv_vlan": 5})
+        self.is_well()
+
+    def test_iproute2_that_knows_no_trust(self):
+        self.port(dcb={"order": None}, qp={})
+        self.is_well()
+
+    def test_dscp_without_a_priority(self):
+        self.port(dcb={"dscp_prio": [[48, 6]]}, qp={})
+        self.finds("no priority is known for DSCP 26, .*Next: dcb app add dev eth0 dscp-prio 26:3$")
+
+    def test_dscp_0_needs_no_priority(self):
+        self.port(dcb={"dscp_prio": [[48, 6]]}, qp={"drv_traffic_class": 0})
+        self.is_well()
+
+    def test_cnps_are_lossless(self):
+        self.port(dcb={}, qp={}, np_cnp_prio=3)
+        self.finds("CNPs have priority 3, which is lossless: .*"
+                   "Next: echo 6 > /sys/class/infiniband/roce0/ports/1/cc/np_cnp_prio$")
+
+    def test_cnps_have_the_priority_of_data(self):
+        self.port(qp={"drv_priority": 6})
+        self.finds("CNPs have priority 6, and so the class of data. Next: echo 7 > .*/np_cnp_prio$")
+
+    def test_cnps_have_the_class_of_data(self):
+        self.port(dcb={"prio_tc": [0, 0, 0, 1, 0, 2, 1, 1]}, qp={})
+        self.finds("CNPs have priority 6, and so the class of data. Next: echo 5 > .*/np_cnp_prio$")
+
+    def test_one_class_for_everything_is_no_choice(self):
+        self.port(dcb={"prio_tc": [0] * 8}, qp={})
+        self.is_well()
+
+    def test_cnps_follow_data(self):
+        self.port(np_cnp_prio_mode=1)
+        self.finds("CNPs have the priority of data, .*Next: echo 0 > .*/np_cnp_prio_mode$")
+
+    def test_cnps_have_the_dscp_of_data(self):
+        self.port(qp={}, np_cnp_dscp=26)
+        self.finds("CNPs have DSCP 26, as data has.*Next: echo 48 > .*/np_cnp_dscp$")
+
+    def test_dscp_of_cnps_is_lossless(self):
+        self.port(dcb={"dscp_prio": [[26, 3], [48, 3]]}, qp={})
+        self.finds("DSCP 48, which CNPs have, has the lossless priority 3. "
+                   "Next: dcb app replace dev eth0 dscp-prio 48:6$")
+
+    def test_no_cnps_no_trouble_with_them(self):
+        self.port(dcb={}, qp={}, np_cnp_prio=3, np_cnp_dscp=26, enable=0)
+        self.is_well()
+
+    def test_small_ring(self):
+        self.port()
+        self.host.answer("ethtool", RING % (8192, 1023))
+        self.finds("eth0 has room for 1023 received packets.*Next: ethtool -G eth0 rx 4096$")
+
+    def test_ring_that_is_large_or_cannot_be_larger(self):
+        for most, now in (4096, 1024), (256, 256):
+            with self.subTest(now=now):
+                self.setUp()
+                self.port()
+                self.host.answer("ethtool", RING % (most, now))
+                self.is_well()
+
+    def queue(self, *rows, **cc):
+        self.setUp()
+        self.port(**cc)
+        self.host.answer("tc", json.dumps([{"root": True, "packets": 1000, "drops": 0, **row}
+                                           for row in rows]))
+
+    def test_queue_that_could_mark(self):
+        for kind, mend in (("codel", "change dev eth0 root codel ecn$"),
+                           ("red", "replace dev eth0 root red with ecn, the rest as it is$")):
+            with self.subTest(kind=kind):
+                self.queue({"kind": kind, "options": {}})
+                self.finds(f"the queue {kind} of eth0 drops .*Next: tc qdisc {mend}")
+
+    def test_queue_that_marks(self):
+        self.queue({"kind": "fq_codel", "options": {"ecn": True}, "drops": 500})
+        self.is_well()
+
+    def test_queue_that_drops(self):
+        child = {"kind": "pfifo_fast", "root": None, "parent": ":1", "drops": 2}
+        self.queue({"kind": "mq", "drops": 4}, child, {**child, "parent": ":2"})
+        self.finds("the queue pfifo_fast of eth0 drops .*Next: tc qdisc replace dev eth0 root "
+                   "fq_codel$")
+        self.queue({"kind": "tbf"}, {**child, "kind": "pfifo", "parent": "1:1"})
+        self.finds("Next: tc qdisc replace dev eth0 parent 1:1 fq_codel$")
+
+    def test_queue_that_hardly_drops(self):
+        self.queue({"kind": "pfifo_fast", "drops": 1})
+        self.is_well()
+
+    def test_queue_where_nothing_is_ecn_capable(self):
+        self.queue({"kind": "codel"}, enable=0)
+        self.is_well()
+
+    def marks(self, marked, sent, **cc):
+        self.setUp()
+        self.port(counters={"np_ecn_marked_roce_packets": marked, "np_cnp_sent": sent}, **cc)
+
+    def test_marks_without_cnps(self):
+        self.marks(7, 0, enable=0)
+        self.finds(r"no CNP was sent, since cc/enable is 0 \(np_ecn_marked_roce_packets 7, "
+                   r"np_cnp_sent 0\)\. Next: echo 1 > .*/cc/enable$")
+        self.marks(7, 0)
+        self.finds("since none of them was for a connected queue pair .*Next: rdma resource show")
+
+    def test_marks_with_cnps(self):
+        for marked, sent in (7, 1), (0, 0):
+            with self.subTest(marked=marked):
+                self.marks(marked, sent)
+                self.is_well()
+
+    def test_marks_where_nobody_counts_cnps(self):
+        self.port(counters={"np_ecn_marked_roce_packets": 7})
+        self.is_well()
+
+    def lost(self, again, handled, **cc):
+        self.setUp()
+        self.port(counters={"tx_packets": 1000, "tx_retransmitted_packets": again,
+                            "rp_cnp_handled": handled}, **cc)
+
+    def test_peer_that_answers_no_marks(self):
+        self.lost(11, 0)
+        self.finds("packets are sent again", "no peer has sent a CNP .*Next: .*; where it marks, "
+                   "echo 0 > /sys/class/infiniband/roce0/ports/1/cc/enable$")
+
+    def test_peer_that_answers_marks(self):
+        self.lost(11, 1)
+        self.finds("packets are sent again")
+        self.lost(11, 0, enable=0)
+        self.finds("packets are sent again")
+        self.lost(10, 0)
+        self.is_well()
+
+    def test_rate_at_its_least(self):
+        self.port(qp={"drv_rate": 10})
+        self.finds("CNPs have slowed 1 queue pairs down to rp_min_rate, 10 Mbit/s, QP 17 .*"
+                   "Next: np_cnp_sent at the peer")
+
+    def test_rate_above_its_least(self):
+        self.port(qp={"drv_rate": 11})
+        self.is_well()
+
+    def rxe(self, release):
+        self.host.device("rxe0", "eth0", [TEN, TEN], node_desc="rxe")
+        self.host.put("proc/sys/kernel/osrelease", release)
+
+    def test_old_rxe_takes_cnps_for_acknowledgements(self):
+        self.rxe("5.10.0-33-amd64")
+        self.finds("rdma_rxe of kernel 5.10 takes a CNP for an acknowledgement.*cc/enable$")
+
+    def test_newer_rxe_knows_cnps(self):
+        self.rxe("5.12.0")
+        self.is_well()
+
+    def test_old_kernel_with_other_devices(self):
+        self.port()
+        self.host.put("proc/sys/kernel/osrelease", "5.10.0-33-amd64")
+        self.is_well()
 
 
 class CompatGid(unittest.TestCase):
