@@ -23,7 +23,6 @@
 #include "sw/qp/after.h"
 #include "sw/qp/flush.h"
 #include "sw/packet/pool.h"
-#include "sw/packet/under_way.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/turn_sched.h"
@@ -130,7 +129,6 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 	spin_lock_bh(&qp->recv.lock);
 	rhca_hold_free(&qp->recv.hold);
 	spin_unlock_bh(&qp->recv.lock);
-	rhca_under_way_close(base);
 	kfree(qp->congestion);
 	kfree(qp->recv.resources);
 	kfree(qp->recv.wqe);
@@ -153,13 +151,6 @@ static void qp_settle(struct rhca_verbs_qp *base)
 static int qp_prepare(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
 		      int mask)
 {
-	int ret;
-
-	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR) {
-		ret = rhca_under_way_open(base);
-		if (ret)
-			return ret;
-	}
 	if (!(mask & IB_QP_MAX_DEST_RD_ATOMIC))
 		return 0;
 	return rhca_responder_reserve(to_sw_qp(base), attr->max_dest_rd_atomic);
@@ -246,6 +237,11 @@ static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)
 	rhca_batch_end(qp, &batch);
 }
 
+static u32 qp_rate(struct rhca_qp *qp)
+{
+	return rhca_congestion_rate(to_sw_qp(to_verbs_qp(qp)));
+}
+
 static const struct rhca_transport_ops transport = {
 	.qp_create	= qp_create,
 	.qp_destroy	= qp_destroy,
@@ -291,6 +287,7 @@ const struct rhca_backend_ops rhca_sw_backend = {
 	.qp_modify		= rhca_verbs_qp_modify,
 	.qp_readdress		= rhca_verbs_qp_readdress,
 	.qp_state		= rhca_verbs_qp_state,
+	.qp_rate		= qp_rate,
 	.qp_count		= rhca_verbs_qp_count,
 	.ah_create		= rhca_verbs_ah_create,
 	.ah_destroy		= rhca_verbs_ah_destroy,

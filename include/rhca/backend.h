@@ -139,6 +139,8 @@ struct rhca_qp_change {
  *	@qp->modify_lock held.
  * @qp_query: Optional. The core has filled in what was set; put in what only the
  *	backend knows of what @mask asks for. Called with @qp->modify_lock held.
+ * @qp_rate: Optional. What congestion has slowed the QP down to, Mbit/s, 0 if it
+ *	has not. Called with @qp->modify_lock held.
  * @qp_count: Optional. The core has seen something of the QP that has a counter.
  *	Any context.
  *
@@ -202,6 +204,7 @@ struct rhca_backend_ops {
 			    const struct rhca_address *address);
 	enum ib_qp_state (*qp_state)(const struct rhca_qp *qp);
 	int (*qp_query)(struct rhca_qp *qp, struct ib_qp_attr *attr, int mask);
+	u32 (*qp_rate)(struct rhca_qp *qp);
 	void (*qp_count)(struct rhca_qp *qp, enum rhca_counter which);
 
 	int (*ah_create)(struct rhca_ah *ah, u32 flags, struct ib_udata *udata);

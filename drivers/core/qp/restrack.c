@@ -67,6 +67,14 @@ static bool put_address(struct sk_buff *msg, const struct rhca_address *address)
 	       put_vlan(msg, address->vlan_id);
 }
 
+static bool put_rate(struct sk_buff *msg, struct rhca_qp *qp)
+{
+	const struct rhca_backend_ops *backend = qp->dev->backend;
+	u32 mbits = backend->qp_rate ? backend->qp_rate(qp) : 0;
+
+	return !mbits || !rdma_nl_put_driver_u32(msg, "rate", mbits);
+}
+
 static bool put_connection(struct sk_buff *msg, struct rhca_qp *qp)
 {
 	const struct ib_qp_attr *attr = &qp->attr;
@@ -85,7 +93,7 @@ static bool put_connection(struct sk_buff *msg, struct rhca_qp *qp)
 	if (!put_facts(msg, facts, rhca_qp_type_is_reliable(qp->ibqp.qp_type) ?
 				   ARRAY_SIZE(facts) : 1))
 		return false;
-	return put_address(msg, &qp->address);
+	return put_rate(msg, qp) && put_address(msg, &qp->address);
 }
 
 static bool put_port(struct sk_buff *msg, struct rhca_qp *qp)

@@ -120,6 +120,29 @@ void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 EXPORT_SYMBOL_IF_KUNIT(rhca_congestion_cnp);
 
 /**
+ * rhca_congestion_rate - What CNPs have slowed a QP down to
+ * @qp: any QP
+ *
+ * Context: any but interrupts; none but modify_lock held.
+ * Return: Mbit/s, rounded up; 0 where none has come for a second.
+ */
+u32 rhca_congestion_rate(const struct rhca_sw_qp *qp)
+{
+	/* Pairs with the exchange in get(): its lock is set up */
+	struct rhca_congestion *congestion = smp_load_acquire(&qp->congestion);
+	u32 kbits = 0;
+
+	if (!congestion)
+		return 0;
+	spin_lock_bh(&congestion->lock);
+	if (congestion->limited &&
+	    ktime_get_ns() - congestion->cnp_at < FORGET_NS)
+		kbits = congestion->rate.rate;
+	spin_unlock_bh(&congestion->lock);
+	return kbits < RHCA_RATE_MOST ? DIV_ROUND_UP(kbits, 1000) : 0;
+}
+
+/**
  * rhca_congestion_answers_mark - A packet was marked: is a CNP due?
  * @qp: a connected QP with a port; the packet is its peer's
  *

@@ -10,7 +10,11 @@ Frames leave by a packet socket on B's netdev, as if B had sent them, and reach 
 """
 
 import ipaddress
+import json
+import os
+import re
 import struct
+import subprocess
 import time
 import zlib
 
@@ -74,10 +78,10 @@ def refusals(a, datagram):
     check('for no QP: nothing', '[0, 0, 0]', repr(counts(WIRE.frame(cnp(0xfffff0)))))
 
 
-def marked(qpn):
+def marked(qpn, pkey=0xffff, **other):
     """A packet that is not A's turn, so nothing changes but that it was marked."""
     reth = frames.reth(0, 0, 0)
-    return WIRE.frame(bth(WRITE_ONLY, qpn, 5000) + reth, tclass=CE)
+    return WIRE.frame(bth(WRITE_ONLY, qpn, 5000, pkey=pkey) + reth, tclass=CE, **other)
 
 
 def next_cnp(wire):
@@ -138,6 +142,13 @@ def marks(a, b):
     check('many marks bring one CNP a millisecond', True, 1 <= sent <= took * 1000 + 2)
     print(f'# 200 marks in {took * 1000:.0f} ms, {sent} CNPs')
     setting('np_min_time_between_cnps', 50)
+    for what, frame in (('with a wrong ICRC', marked(qpn, icrc=lambda right: right ^ 1)),
+                        ('of another address', marked(qpn, src=ipaddress.ip_address(int(WIRE.src) + 7))),
+                        ('of another partition', marked(qpn, pkey=0x9234))):
+        before = count('np_cnp_sent')
+        WIRE.throw(frame)
+        time.sleep(0.05)
+        check(f'a mark {what} brings none', 0, count('np_cnp_sent') - before)
     setting('enable', 0)
     before = count('np_cnp_sent')
     WIRE.throw(marked(qpn))
@@ -159,6 +170,53 @@ def seconds(a, b, messages, size):
             break
         done += len(completions)
     return time.monotonic() - begin
+
+
+def rate_of(qpn):
+    """Mbit/s that CNPs have left to a QP of A, None where none limits it"""
+    rows = json.loads(subprocess.run(('rdma', '-j', '-dd', 'resource', 'show', 'qp', 'link', args.a),
+                                     check=True, capture_output=True, text=True).stdout)
+    return next(row.get('drv_rate') for row in rows if row.get('lqpn') == qpn)
+
+
+def traced(qpn):
+    """(rate in kbit/s, cause) of each rhca_rate of a QP; None where nothing is traced"""
+    path = '/sys/kernel/tracing/trace'
+    if not os.path.exists('/sys/kernel/tracing/events/rhca'):
+        return None
+    with open(path) as file:
+        found = re.findall(rf'rhca_rate: dev={args.a} qpn={qpn} rate=(\d+) .*cause=(\w+)', file.read())
+    return [(int(rate), cause) for rate, cause in found]
+
+
+def storm():
+    """CNPs without end slow a QP down to rp_min_rate and no further, and then it recovers."""
+    least, number = 20, 400
+    setting('rp_min_rate', least)
+    a, b = verbs.End.open(args.a, args.index_a), verbs.End.open(args.b, args.index_b)
+    verbs.connect(a, b, mtu=4096)
+    qpn = a.info()['qpn']
+    seconds(a, b, 4, 32768)     # a round trip is known, and so a rate to begin with
+    before = count('rp_cnp_handled')
+    for _ in range(number):
+        WIRE.throw(WIRE.frame(cnp(qpn)))
+    while count('rp_cnp_handled') < before + number:
+        time.sleep(0.01)
+    rate = rate_of(qpn)
+    check('a storm of CNPs ends at rp_min_rate', True, rate in (least, None))
+    if rate is None:
+        print('# the last CNP was more than a second ago')
+    seconds(a, b, 4, 32768)
+    while rate_of(qpn) is not None:
+        seconds(a, b, 4, 32768)
+    check('when it has ended nothing limits the QP', 'RTS', a.state())
+    seconds(a, b, 1, 32768)
+    events = traced(qpn)
+    if events is not None:
+        rates = [rate for rate, cause in events if cause == 'cnp']
+        check('no CNP lowers a rate below rp_min_rate', least * 1000, min(rates))
+        check('and a rate is given up when no more come', 'over', events[-1][1])
+    setting('rp_min_rate', 10)
 
 
 def pace():
@@ -183,6 +241,8 @@ def main():
     verbs.connect(datagram, verbs.End.open(args.b, args.index_b, qp_type='UD'))
     refusals(a, datagram)
     marks(a, b)
+    if not WIRE.v1:
+        storm()
     pace()
     verbs.finish()
 
