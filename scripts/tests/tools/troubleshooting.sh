@@ -188,6 +188,40 @@ check_match "the log names the limit" 'RLIMIT_MEMLOCK' "$(log_since memlock)"
 check_match "roce-status names it" "memlock of this shell is low: 64 KiB" \
 	"$(little_memory "$TOP/tools/user/roce-status" "$DEV_A")"
 
+row "packets are lost"
+ip route get $IP4_B > /dev/null	# the neighbour is known
+tc qdisc add dev "$IF_A" root netem loss 30%
+for _ in $(seq 10); do
+	symptom "a third of what is sent is lost: success all the same" 0 send
+done
+tc qdisc del dev "$IF_A" root
+wait_check 60 "roce-status: packets are sent again" \
+	status_says "packets are sent again: .*\(tx_retransmitted_packets [0-9]+ of tx_packets [0-9]+\)\. Next: "
+wait_check 60 "and nobody has sent a CNP" status_says "no peer has sent a CNP .*cc/enable$"
+
+row "queue that does not mark"
+tc qdisc add dev "$IF_A" root codel
+wait_check 60 "roce-status names the queue" \
+	status_says "the queue codel of $IF_A drops packets that it could mark.*Next: tc qdisc change dev $IF_A root codel ecn"
+tc qdisc change dev "$IF_A" root codel ecn
+check "not with the command that it names" "" \
+	"$("$TOP/tools/user/roce-status" "$DEV_A" | grep 'the queue codel')"
+tc qdisc del dev "$IF_A" root
+
+row "marks without notifications"
+marks_come() { # what netem would lose it marks, where that is ECN-capable
+	symptom "packets are marked: success" 0 send
+	grew "$DEV_B" np_ecn_marked_roce_packets "$before"
+}
+echo 0 > "$IB/$DEV_B/ports/1/cc/enable"
+before=$(hw_counter "$DEV_B" np_ecn_marked_roce_packets)
+tc qdisc add dev "$IF_A" root netem loss 50% ecn
+wait_check 60 "b counts marks" marks_come
+tc qdisc del dev "$IF_A" root
+wait_check 60 "roce-status says why nobody is told" \
+	status_says "no CNP was sent, since cc/enable is 0 .*Next: echo 1 > .*/cc/enable" "$DEV_B"
+echo 1 > "$IB/$DEV_B/ports/1/cc/enable"
+
 row "4791 taken"
 show rdma link del "$DEV_A"
 $PYTHON -c "
