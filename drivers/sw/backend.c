@@ -23,6 +23,7 @@
 #include "sw/qp/after.h"
 #include "sw/qp/flush.h"
 #include "sw/packet/pool.h"
+#include "sw/packet/under_way.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/turn_sched.h"
@@ -129,6 +130,7 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 	spin_lock_bh(&qp->recv.lock);
 	rhca_hold_free(&qp->recv.hold);
 	spin_unlock_bh(&qp->recv.lock);
+	rhca_under_way_close(base);
 	kfree(qp->congestion);
 	kfree(qp->recv.resources);
 	kfree(qp->recv.wqe);
@@ -151,6 +153,13 @@ static void qp_settle(struct rhca_verbs_qp *base)
 static int qp_prepare(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
 		      int mask)
 {
+	int ret;
+
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR) {
+		ret = rhca_under_way_open(base);
+		if (ret)
+			return ret;
+	}
 	if (!(mask & IB_QP_MAX_DEST_RD_ATOMIC))
 		return 0;
 	return rhca_responder_reserve(to_sw_qp(base), attr->max_dest_rd_atomic);

@@ -212,7 +212,7 @@ TRACE_EVENT(rhca_rx_drop,
 /**
  * rhca_tx - Packets have been handed to the network stack, as one skb
  * @dev: device
- * @qpn: QP number
+ * @qpn: QP number; 0: packets of several QPs
  * @psn: of the first packet
  * @packets: how many; several are a block
  * @bytes: of the skb

@@ -14,6 +14,7 @@
 #include "sw/packet/frame.h"
 #include "sw/packet/route.h"
 #include "sw/packet/transmit.h"
+#include "sw/packet/under_way.h"
 
 /**
  * rhca_tx_list_begin - Begin an empty list
@@ -219,6 +220,14 @@ static enum rhca_counter drop_reason(int result)
 	}
 }
 
+static void trace_tx(const struct rhca_tx_list *tx, u32 psn, u32 packets, u32 len,
+		     const struct net_device *ndev, int result)
+{
+	trace_rhca_tx(tx->path->address.port->dev->ibdev.name,
+		      tx->qp ? tx->qp->number : 0, psn, packets, len,
+		      ndev ? ndev->name : "", result);
+}
+
 /*
  * What stands behind a packet that the queue refused would arrive out of order:
  * it shares that packet's fate.
@@ -234,6 +243,8 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 	if (ndev && !tx->refused) {
 		RHCA_PACKET_CB(skb)->lag_member = lag_member(tx);
 		RHCA_PACKET_CB(skb)->may_overtake = tx->may_overtake;
+		if (tx->qp)
+			rhca_under_way_charge(tx->qp, skb);
 		result = send_packet(skb, tx->path, ndev, tx->is_cnp);
 	} else {
 		kfree_skb(skb);
@@ -241,9 +252,7 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 			result = NET_XMIT_DROP;
 	}
 	if (trace_rhca_tx_enabled())
-		trace_rhca_tx(rhca_qp_dev_name(tx->qp), tx->qp->number, psn,
-			      packets, len, ndev ? ndev->name : "",
-			      net_xmit_eval(result));
+		trace_tx(tx, psn, packets, len, ndev, net_xmit_eval(result));
 	/* A queue with no room for a block? */
 	if (result > 0 && packets > 1 && tx->backoff)
 		rhca_block_lost(tx->backoff);

@@ -14,7 +14,8 @@ struct rhca_shared_block;
 
 /**
  * struct rhca_tx_list - Packets to one destination that leave together
- * @qp: whose packets are begun; of those in the list nothing asks for it
+ * @qp: whose packets are begun, and who is charged for them; NULL: several, none of
+ *	which need be there when the list leaves
  * @counters: where they are counted; RCU
  * @qp_member: member of a LAG that their QP sits on
  * @datagrams: their QP is a datagram's

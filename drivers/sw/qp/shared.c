@@ -84,6 +84,7 @@ static bool open_block(struct rhca_shared_block *shared,
 		       const struct rhca_verbs_qp *qp, struct rhca_path *path)
 {
 	rhca_tx_list_begin(&shared->tx, qp, path, NULL);
+	shared->tx.qp = NULL;
 	return rhca_tx_list_takes_blocks(&shared->tx);
 }
 

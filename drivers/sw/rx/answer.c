@@ -17,6 +17,7 @@
 #include "sw/tx/congestion.h"
 #include "sw/qp/shared.h"
 #include "sw/packet/transmit.h"
+#include "sw/packet/under_way.h"
 #include "wire/psn.h"
 
 /* 9.7.7.2.1, table 46: receive requests that a credit code stands for */
@@ -381,6 +382,12 @@ static bool may_respond(struct rhca_sw_qp *qp, u32 *budget)
 {
 	u64 wait_ns = 0;
 
+	if (rhca_under_way_full(&qp->base)) {
+		pause_for(qp, -ENOMEM);
+		return false;
+	}
+	if (!rhca_is_paced(qp))
+		return true;
 	*budget = min(*budget, rhca_pace_packets(qp, &wait_ns));
 	if (!*budget)
 		rhca_pause_recv(qp, RHCA_PAUSE_PACE, wait_ns);
@@ -399,7 +406,7 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 	u32 budget = RHCA_SEND_BUDGET, most;
 	bool paced = rhca_is_paced(qp);
 
-	if (paced && !may_respond(qp, &budget))
+	if (!may_respond(qp, &budget))
 		return false;
 	most = budget;
 	rhca_tx_list_begin(&tx, &qp->base, path, &recv->backoff);

@@ -18,6 +18,7 @@
 #include "sw/qp/shared.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/packet/transmit.h"
+#include "sw/packet/under_way.h"
 #include "sw/tx/send_half.h"
 #include "sw/tx/send_sched.h"
 #include "sw/verbs/device.h"
@@ -550,6 +551,12 @@ static bool may_send(struct rhca_sw_qp *qp, u32 *budget)
 {
 	u64 wait_ns = 0;
 
+	if (rhca_under_way_full(&qp->base)) {
+		rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
+		return false;
+	}
+	if (!rhca_is_paced(qp))
+		return true;
 	*budget = min(*budget, rhca_pace_packets(qp, &wait_ns));
 	if (!*budget)
 		rhca_pause_send(qp, RHCA_PAUSE_PACE, wait_ns);
@@ -574,7 +581,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	bool goes_on;
 	enum step did;
 
-	if (paced && !may_send(qp, &budget))
+	if (!may_send(qp, &budget))
 		return RHCA_END_PAUSE;
 	most = budget;
 	send->may_transmit = rhca_qp_half_can(&qp->base, RHCA_QP_TRANSMIT);

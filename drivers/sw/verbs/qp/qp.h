@@ -20,6 +20,7 @@
 #include "sw/verbs/queue/cq.h"
 
 struct rhca_verbs_qp;
+struct socket;
 
 /**
  * struct rhca_qp_handle - What packets find under a QP number
@@ -73,6 +74,7 @@ struct rhca_verbs_attr {
  *	@core.modify_lock, read under RCU
  * @path: where a connected QP sends to; RCU
  * @srq: shared receive queue, or NULL
+ * @owner: of its packets on the way, from RTR on (sw/packet/under_way.h)
  * @number: QP number, unique over all devices, except QP1
  * @lag_member: member of a LAG that it sits on, from INIT on
  * @state: changed under @core.modify_lock, or to ERR and SQE by the data path;
@@ -89,6 +91,7 @@ struct rhca_verbs_qp {
 	struct rhca_counters __percpu *counters;
 	struct rhca_path __rcu *path;
 	struct rhca_srq *srq;
+	struct socket *owner;
 	u32 number;
 	u32 lag_member;
 	int state;

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which RDMA device a netdev should have: a table. Documentation/lifecycle.rst says why
+ * its rows have this order.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <rhca/compat.h>
+
+#include "lifecycle/slot_wants.h"
+
+/*
+ * A driver that is bound again, or a firmware that restarts, brings its device back
+ * within that time: wait, rather than give a program two devices in a row.
+ */
+#define SETTLE_MS	1000
+/* ib_core binds a device to its netdev before its clients see it: look again then */
+#define CHANGING_MS	1000
+/* The exit of rdma_rxe unregisters devices one by one: look again then */
+#define UNLOADING_MS	200
+
+static bool gives_way(const struct rhca_slot_facts *f)
+{
+	return f->standin_rule || f->was_hardware;
+}
+
+static bool serves(const struct rhca_slot_facts *f)
+{
+	return f->has == RHCA_HAS_SOFTWARE || f->has == RHCA_HAS_HARDWARE ||
+	       f->has == RHCA_HAS_LAG;
+}
+
+static bool stands_for_others(const struct rhca_slot_facts *f)
+{
+	return f->lag == RHCA_SLOT_LAG_HERE || f->pair == RHCA_PAIR_USABLE;
+}
+
+/* --- conditions, in the order of the table ---------------------------------------- */
+
+static bool netdev_gone(const struct rhca_slot_facts *f)
+{
+	return f->stopping || f->netdev == RHCA_NETDEV_GONE;
+}
+
+static bool cannot_roce(const struct rhca_slot_facts *f)
+{
+	return !f->can_roce;
+}
+
+static bool asked_for_twice(const struct rhca_slot_facts *f)
+{
+	return f->request && (serves(f) || f->leader == RHCA_LEADER_DEVICE);
+}
+
+static bool user_removed(const struct rhca_slot_facts *f)
+{
+	return f->wish == RHCA_WISH_REMOVED && f->lag != RHCA_SLOT_LAG_HERE;
+}
+
+static bool is_led(const struct rhca_slot_facts *f)
+{
+	return f->lag == RHCA_SLOT_LAG_MEMBER || f->leader != RHCA_LEADER_NONE;
+}
+
+static bool lag_has_ended(const struct rhca_slot_facts *f)
+{
+	return f->has == RHCA_HAS_LAG && !stands_for_others(f);
+}
+
+static bool other_changes(const struct rhca_slot_facts *f)
+{
+	return f->other == RHCA_OTHER_CHANGING;
+}
+
+static bool other_displaces(const struct rhca_slot_facts *f)
+{
+	return f->other == RHCA_OTHER_SERVES && gives_way(f);
+}
+
+static bool beside_other(const struct rhca_slot_facts *f)
+{
+	return f->other == RHCA_OTHER_SERVES;
+}
+
+static bool rxe_leaves(const struct rhca_slot_facts *f)
+{
+	return f->rxe_leaving;
+}
+
+static bool hardware_serves(const struct rhca_slot_facts *f)
+{
+	return f->has == RHCA_HAS_HARDWARE && f->offer != RHCA_OFFER_NONE;
+}
+
+static bool hardware_can(const struct rhca_slot_facts *f)
+{
+	return f->offer == RHCA_OFFER_FREE && f->one_port && !f->tenants;
+}
+
+static bool hardware_ends(const struct rhca_slot_facts *f)
+{
+	return f->offer == RHCA_OFFER_BUSY && f->one_port && !f->tenants;
+}
+
+static bool is_wanted(const struct rhca_slot_facts *f)
+{
+	return f->wish == RHCA_WISH_LINK ||
+	       (f->wish == RHCA_WISH_RULE && f->ports_there) ||
+	       f->offer == RHCA_OFFER_FAILED;
+}
+
+static bool stands_in(const struct rhca_slot_facts *f)
+{
+	return gives_way(f) && f->netdev == RHCA_NETDEV_UP && !f->under_bond;
+}
+
+static bool may_stand_in_later(const struct rhca_slot_facts *f)
+{
+	return gives_way(f);
+}
+
+static bool otherwise(const struct rhca_slot_facts *f)
+{
+	return true;
+}
+
+/* --- the table -------------------------------------------------------------------- */
+
+struct row {
+	bool (*matches)(const struct rhca_slot_facts *f);
+	enum rhca_want want;
+	int error;
+	unsigned int settle_ms;
+	unsigned int again_ms;
+};
+
+/* The first row that matches. Columns: when, what, what a request gets, delays */
+static const struct row table[] = {
+	{ netdev_gone,		RHCA_WANT_NOTHING,	-ENODEV },
+	{ cannot_roce,		RHCA_WANT_NOTHING,	-EINVAL },
+	{ asked_for_twice,	RHCA_WANT_KEEP,		-EEXIST },
+	{ user_removed,		RHCA_WANT_NOTHING },
+	{ is_led,		RHCA_WANT_NOTHING,	-EBUSY },
+	{ lag_has_ended,	RHCA_WANT_NOTHING },
+	{ other_changes,	RHCA_WANT_KEEP,		-EBUSY, 0, CHANGING_MS },
+	{ other_displaces,	RHCA_WANT_NOTHING,	-EBUSY },
+	{ beside_other,		RHCA_WANT_KEEP,		-EBUSY },
+	{ rxe_leaves,		RHCA_WANT_KEEP,		-EBUSY, 0, UNLOADING_MS },
+	{ stands_for_others,	RHCA_WANT_LAG },
+	{ hardware_serves,	RHCA_WANT_KEEP },
+	{ hardware_can,		RHCA_WANT_HARDWARE },
+	{ hardware_ends,	RHCA_WANT_KEEP,		-EALREADY },
+	{ is_wanted,		RHCA_WANT_SOFTWARE },
+	{ stands_in,		RHCA_WANT_SOFTWARE,	0, SETTLE_MS },
+	{ may_stand_in_later,	RHCA_WANT_KEEP },
+	{ otherwise,		RHCA_WANT_NOTHING },
+};
+
+/**
+ * rhca_slot_wants - Which device should a netdev have?
+ * @f: what is known of it
+ * @d: filled in
+ *
+ * Context: any; has no effect.
+ */
+void rhca_slot_wants(const struct rhca_slot_facts *f,
+		     struct rhca_slot_decision *d)
+{
+	const struct row *row = table;
+
+	while (!row->matches(f))
+		row++;
+	d->want = row->want;
+	d->row = row - table + 1;
+	d->error = row->error;
+	d->settle_ms = row->settle_ms;
+	/* Software takes the place of hardware when that is not back at once */
+	if (d->want == RHCA_WANT_SOFTWARE && f->was_hardware)
+		d->settle_ms = SETTLE_MS;
+	d->again_ms = row->again_ms;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_wants);
+
+/**
+ * rhca_slot_is_met - Does a netdev have what it should?
+ * @want: what it should have
+ * @has: what it has
+ *
+ * Return: true also while a device leaves: its end is an event.
+ */
+bool rhca_slot_is_met(enum rhca_want want, enum rhca_slot_has has)
+{
+	static const enum rhca_slot_has wanted[] = {
+		[RHCA_WANT_NOTHING]	= RHCA_HAS_NONE,
+		[RHCA_WANT_SOFTWARE]	= RHCA_HAS_SOFTWARE,
+		[RHCA_WANT_HARDWARE]	= RHCA_HAS_HARDWARE,
+		[RHCA_WANT_LAG]		= RHCA_HAS_LAG,
+	};
+
+	return want == RHCA_WANT_KEEP || has == RHCA_HAS_LEAVING ||
+	       has == wanted[want];
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_met);
+
+/* --- which facts there can be ----------------------------------------------------- */
+
+static bool device_is_possible(const struct rhca_slot_facts *f)
+{
+	switch (f->has) {
+	case RHCA_HAS_HARDWARE:
+		/* Its own offer; it has no partitions and one port */
+		return f->offer != RHCA_OFFER_FREE &&
+		       f->offer != RHCA_OFFER_FAILED && !f->tenants &&
+		       f->one_port && f->lag != RHCA_SLOT_LAG_HERE;
+	case RHCA_HAS_SOFTWARE:
+		/* A bond that has a device of its own stands for no others */
+		return f->lag != RHCA_SLOT_LAG_HERE;
+	default:
+		return true;
+	}
+}
+
+static bool bond_is_possible(const struct rhca_slot_facts *f)
+{
+	if (f->lag == RHCA_SLOT_LAG_MEMBER && !f->under_bond)
+		return false;
+	if (f->lag == RHCA_SLOT_LAG_HERE)
+		return !f->under_bond && f->leader == RHCA_LEADER_NONE &&
+		       f->pair == RHCA_PAIR_NO;
+	return true;
+}
+
+/**
+ * rhca_slot_facts_possible - Can these facts occur together?
+ * @f: the facts
+ *
+ * Only a user's request has an outcome, and it is the wish by then; a netdev that a
+ * device of another one stands for has none of its own.
+ */
+bool rhca_slot_facts_possible(const struct rhca_slot_facts *f)
+{
+	if (f->request && f->wish != RHCA_WISH_LINK)
+		return false;
+	if (f->ports_there && f->wish != RHCA_WISH_RULE)
+		return false;
+	if (f->leader != RHCA_LEADER_NONE && f->has != RHCA_HAS_NONE)
+		return false;
+	return device_is_possible(f) && bond_is_possible(f);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_facts_possible);
