@@ -271,6 +271,8 @@ static void tell_of_datagrams(const struct rhca_dev *dev,
 			    "ud_gid_type is for the kernel's datagrams: processes choose by the GID's index\n");
 }
 
+static atomic_t last_serial = ATOMIC_INIT(0);
+
 static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
 {
 	struct rhca_dev *dev = ib_alloc_device(rhca_dev, ibdev);
@@ -278,6 +280,7 @@ static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
 
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
+	dev->serial = atomic_inc_return(&last_serial);
 	dev->backend = spec->backend;
 	dev->offer = spec->offer;
 	dev->num_ports = spec->num_ports;

@@ -170,6 +170,41 @@ struct rhca_offer *rhca_offer_find(const struct net_device *ndev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_offer_find);
 
+/**
+ * rhca_offer_look - What is offered for a netdev?
+ * @ndev: the netdev
+ * @own: the offer that its device was made of, to compare, or NULL for any
+ * @state: filled in: of one that is able, if there is one
+ *
+ * Context: may sleep.
+ * Return: false if there is no such offer, or none any more.
+ */
+bool rhca_offer_look(const struct net_device *ndev,
+		     const struct rhca_offer *own,
+		     struct rhca_offer_state *state)
+{
+	const struct rhca_offer *offer;
+	bool found = false;
+
+	mutex_lock(&offers_mutex);
+	rcu_read_lock();
+	list_for_each_entry(offer, &offers, entry) {
+		if (own ? offer != own : !offer->covers(offer, ndev))
+			continue;
+		if (found && !offer->able)
+			continue;
+		state->able = offer->able;
+		state->has_device = offer->has_device;
+		state->failed = offer->failed;
+		found = true;
+		if (offer->able)
+			break;
+	}
+	rcu_read_unlock();
+	mutex_unlock(&offers_mutex);
+	return found;
+}
+
 static void drop_user(struct rhca_offer *offer)
 {
 	if (atomic_dec_and_test(&offer->users))

@@ -23,6 +23,18 @@ struct rhca_offer_listener {
 	void (*withdrawn)(struct rhca_offer *offer);
 };
 
+/**
+ * struct rhca_offer_state - What there is of an offer
+ * @able: the hardware can serve now
+ * @has_device: it has a device, which may be ending
+ * @failed: no device could be made of it
+ */
+struct rhca_offer_state {
+	bool able;
+	bool has_device;
+	bool failed;
+};
+
 void rhca_offers_listen(const struct rhca_offer_listener *listener);
 bool rhca_offers_exist(void);
 void rhca_offers_recheck(void);
@@ -31,6 +43,9 @@ void rhca_offer_release(struct rhca_offer *offer);
 int rhca_offer_claim(struct rhca_offer *offer);
 void rhca_offer_unclaim(struct rhca_offer *offer);
 void rhca_offer_fail(struct rhca_offer *offer);
+bool rhca_offer_look(const struct net_device *ndev,
+		     const struct rhca_offer *own,
+		     struct rhca_offer_state *state);
 bool rhca_offer_is_free(const struct rhca_offer *offer);
 
 #endif

@@ -16,6 +16,7 @@ bool rhca_in_tree_unloading(void);
 void rhca_recreate_dev(struct rhca_dev *dev, const char *why);
 void rhca_recreate_replaced(const struct rhca_dev_spec *lag);
 void rhca_recreate_cancel(const struct net_device *ndev);
+bool rhca_recreate_is_pending(void);
 void rhca_recreate_stop(void);
 int rhca_recreate_init(void);
 void rhca_recreate_exit(void);

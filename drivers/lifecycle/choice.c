@@ -22,9 +22,10 @@
 #include "core/port/port_pkeys.h"
 #include "core/port/settings.h"
 #include "core/registry.h"
-#include "lifecycle/kept.h"
 #include "lifecycle/lag_members.h"
-#include "lifecycle/netdev_walk.h"
+#include "core/rules/netdev_walk.h"
+#include "lifecycle/slot.h"
+#include "lifecycle/slot_look.h"
 #include "lifecycle/standin.h"
 
 #define NAME_TRIES		20
@@ -55,7 +56,7 @@ static int use_settings(struct rhca_dev_spec *spec)
 	u32 i;
 
 	for (i = 0; i < spec->num_ports; i++) {
-		settings = rhca_kept_copy(spec->netdevs[i]);
+		settings = rhca_slot_copy(spec->netdevs[i]);
 		if (IS_ERR(settings)) {
 			free_settings(spec);
 			return PTR_ERR(settings);
@@ -82,7 +83,7 @@ static bool has_kept_name(const struct rhca_dev_spec *spec)
 
 static void tell_partitions(const struct net_device *ndev)
 {
-	if (rhca_kept_tell_once(ndev))
+	if (rhca_slot_tell_once(ndev))
 		pr_info("%s stays with software: hardware has no partitions but the default one\n",
 			netdev_name(ndev));
 }
@@ -198,7 +199,7 @@ static bool give_up_software(struct rhca_dev *dev, struct net_device *ndev)
 	rhca_pkeys_copy(port, &pkeys);
 	if (rhca_pkeys_part_tenants(&pkeys))
 		tell_partitions(ndev);
-	else if (!rhca_kept_save(dev))
+	else if (!rhca_slot_save(dev))
 		return true;
 	rhca_pkeys_freeze(port, false);
 	return false;
@@ -220,7 +221,7 @@ static void choose_for(struct net_device *ndev)
 		}
 	}
 	/* Who removes the device while it gives way wants none */
-	if (free && !rhca_kept_is_unwanted(ndev))
+	if (free && !rhca_slot_is_unwanted(ndev))
 		create_by_offer(ndev);
 }
 
@@ -237,7 +238,7 @@ static bool is_candidate(const struct net_device *ndev)
 		return false;
 	is_free = rhca_offer_is_free(offer);
 	rhca_offer_release(offer);
-	return is_free && !rhca_kept_is_unwanted(ndev);
+	return is_free && !rhca_slot_is_unwanted(ndev);
 }
 
 static void choose(struct work_struct *work)
@@ -251,6 +252,7 @@ static void offers_changed(void)
 {
 	unsigned long flags;
 
+	rhca_slot_kick();
 	spin_lock_irqsave(&queue_lock, flags);
 	if (running)
 		queue_work(queue, &choose_work);
@@ -276,7 +278,7 @@ static void withdraw_from(struct rhca_dev *dev)
 	if (!ndev)
 		return;
 	/* Without memory it begins anew */
-	if (rhca_kept_save(dev) || rhca_kept_want_standin(ndev))
+	if (rhca_slot_save(dev) || rhca_slot_want_standin(ndev))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
 	dev_put(ndev);
 }
@@ -285,6 +287,7 @@ static void offer_withdrawn(struct rhca_offer *offer)
 {
 	rhca_dev_remove_offer(offer, withdraw_from);
 	rhca_standin_needed();
+	rhca_slot_kick();
 }
 
 static const struct rhca_offer_listener listener = {

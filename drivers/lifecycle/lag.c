@@ -23,7 +23,7 @@
 #include "core/recreate.h"
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
-#include "lifecycle/kept.h"
+#include "lifecycle/slot.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/netdev_check.h"
@@ -42,7 +42,7 @@ static void keep(const struct rhca_lag_replaced *old, const struct net_device *n
 
 	for (port = 0; port < old->num_ports; port++)
 		if (rhca_netdev_is(ndev, &old->netdev[port]))
-			rhca_kept_member(ndev, true, old->name, pkeys);
+			rhca_slot_member(ndev, true, old->name, pkeys);
 }
 
 /*
@@ -74,7 +74,7 @@ static void keep_all_ports(const struct rhca_lag_replaced *old,
 	for (port = 0; port < old->num_ports; port++) {
 		ndev = rhca_netdev_get(&old->netdev[port]);
 		if (ndev)
-			rhca_kept_member(ndev, false, old->name, pkeys);
+			rhca_slot_member(ndev, false, old->name, pkeys);
 		dev_put(ndev);
 	}
 }
@@ -103,9 +103,9 @@ static void restore(const struct rhca_lag_members *members)
  * Users of the members' devices see them go as if they were unplugged. @frozen are
  * these devices.
  */
-static void make_lag(const struct rhca_lag_members *members,
-		     struct rhca_lag_frozen *frozen, struct net_device *first,
-		     struct net_device *second)
+static int make_lag(const struct rhca_lag_members *members,
+		    struct rhca_lag_frozen *frozen, struct net_device *first,
+		    struct net_device *second)
 {
 	const struct rhca_lag_record *record = &members->record;
 	struct rhca_dev_spec spec = {
@@ -127,11 +127,13 @@ static void make_lag(const struct rhca_lag_members *members,
 			netdev_name(first), record->device[0].name,
 			record->num_devices > 1 ? " and " : "",
 			record->device[1].name);
-		return;
+		return 0;
 	}
 	pr_warn("no RDMA device in place of those of %s's members: error %d\n",
 		netdev_name(first), ret);
+	rhca_slot_set_failed(first);
 	restore(members);
+	return ret;
 }
 
 /* It may have ended already, and another device be there, which stays */
@@ -145,28 +147,55 @@ static void end_lag(struct net_device *ndev)
 	if (frozen.num && members.record.num_devices) {
 		keep_for_all(&members);
 		/* Its user may have been removing it, which is for its members, too */
-		if (rhca_lag_remove_frozen(&frozen) && !rhca_kept_is_unwanted(ndev))
+		if (rhca_lag_remove_frozen(&frozen) && !rhca_slot_is_unwanted(ndev))
 			restore(&members);
 	}
 	rhca_lag_thaw(&frozen);
 }
 
 /* @members has the record of the LAG that there is, or none and gets it */
-static bool bond_qualifies(struct net_device *bond, struct rhca_lag_members *members)
+static bool bond_qualifies_now(struct net_device *bond,
+			       struct rhca_lag_members *members)
 {
-	bool qualifies;
-
-	rtnl_lock();
+	ASSERT_RTNL();
 	members->facts.bond_mode =
 		BOND_MODE((struct bonding *)netdev_priv(bond));
 	if (members->record.num_devices)
 		rhca_lag_check_members(bond, members);
 	else
 		rhca_lag_find_members(bond, members);
-	qualifies = bond->reg_state == NETREG_REGISTERED &&
-		    rhca_lag_decide(&members->facts) != RHCA_LAG_NONE;
+	return bond->reg_state == NETREG_REGISTERED &&
+	       rhca_lag_decide(&members->facts) != RHCA_LAG_NONE;
+}
+
+static bool bond_qualifies(struct net_device *bond, struct rhca_lag_members *members)
+{
+	bool qualifies;
+
+	rtnl_lock();
+	qualifies = bond_qualifies_now(bond, members);
+	rhca_slot_set_tables_differed(bond, members->facts.partitions_differ);
 	rtnl_unlock();
 	return qualifies;
+}
+
+/**
+ * rhca_lag_bond_is_lag - Is one device to stand for the members of a bond?
+ * @bond: the bond
+ *
+ * Context: RTNL held.
+ */
+bool rhca_lag_bond_is_lag(struct net_device *bond)
+{
+	struct rhca_lag_members members;
+	struct rhca_slot_known known;
+
+	rhca_lag_find_replaced(bond, &members);
+	/* One of its own; or one that is on its way */
+	if (!members.record.num_devices && rhca_netdev_served(bond))
+		return false;
+	rhca_slot_read(bond, &known);
+	return !known.tables_differed && bond_qualifies_now(bond, &members);
 }
 
 /* Look again when nobody can change the tables, and make it if it still holds */
@@ -219,6 +248,21 @@ static bool record_half(struct rhca_lag_members *members, struct net_device *nde
 	return usable && !members->facts.partitions_differ;
 }
 
+/**
+ * rhca_lag_may_join - Can one device stand for two netdevs without a bond?
+ * @first: a netdev
+ * @second: another one; the caller has a reference to both
+ *
+ * Context: may sleep.
+ */
+bool rhca_lag_may_join(struct net_device *first, struct net_device *second)
+{
+	struct rhca_lag_members members = {};
+
+	return record_half(&members, first) && members.record.num_devices &&
+	       record_half(&members, second);
+}
+
 /* As it was when the file was written, unless somebody came between */
 static void make_pair(struct net_device *first, struct net_device *second)
 {
@@ -229,8 +273,9 @@ static void make_pair(struct net_device *first, struct net_device *second)
 	rhca_lag_freeze(&frozen, second);
 	if (record_half(&members, first) && members.record.num_devices &&
 	    record_half(&members, second) &&
-	    members.record.num_devices == frozen.num)
-		make_lag(&members, &frozen, first, second);
+	    members.record.num_devices == frozen.num &&
+	    !make_lag(&members, &frozen, first, second))
+		rhca_slot_set_pair(first, second);
 	rhca_lag_thaw(&frozen);		/* where nothing was removed */
 }
 
@@ -348,8 +393,6 @@ void rhca_lag_netdev_gone(struct net_device *ndev)
 	struct rhca_lag_frozen frozen = {};
 	struct rhca_lag_members members;
 
-	if (ndev->reg_state != NETREG_REGISTERED)
-		rhca_lag_enable(ndev);
 	keep_for_next(ndev);
 	rhca_lag_freeze(&frozen, ndev);
 	rhca_lag_find_replaced(ndev, &members);
@@ -422,6 +465,7 @@ int rhca_lag_part(struct rhca_dev *dev, struct net_device *first)
 {
 	if (!rcu_access_pointer(dev->ports[0].second))
 		return 0;
+	rhca_slot_set_pair(first, NULL);
 	return queue_job(JOB_END_LAG, first, NULL);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_lag_part);
@@ -471,5 +515,4 @@ void rhca_lag_stop(void)
 void rhca_lag_exit(void)
 {
 	destroy_workqueue(lag_wq);
-	rhca_lag_forget_disabled();
 }

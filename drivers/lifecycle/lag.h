@@ -13,6 +13,8 @@ struct rhca_dev;
 void rhca_lag_bond_changed(struct net_device *bond);
 void rhca_lag_device_added(struct rhca_dev *dev);
 void rhca_lag_netdev_gone(struct net_device *ndev);
+bool rhca_lag_bond_is_lag(struct net_device *bond);
+bool rhca_lag_may_join(struct net_device *first, struct net_device *second);
 int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 		  const char *name);
 int rhca_lag_part(struct rhca_dev *dev, struct net_device *first);

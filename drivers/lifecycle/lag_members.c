@@ -4,97 +4,12 @@
  * it decides on a LAG.
  */
 #include <linux/rtnetlink.h>
-#include <linux/slab.h>
 
 #include "lifecycle/lag_members.h"
 #include "core/device.h"
 #include "core/port/port_pkeys.h"
 #include "core/registry.h"
-
-/* --- which netdevs the user wants no LAG of ---------------------------------- */
-
-struct disabled {
-	struct list_head entry;
-	const struct net_device *ndev;	/* compared only */
-};
-
-static LIST_HEAD(disabled_netdevs);
-static DEFINE_SPINLOCK(disabled_lock);		/* protects the list */
-
-static struct disabled *find_disabled(const struct net_device *ndev)
-{
-	struct disabled *found;
-
-	lockdep_assert_held(&disabled_lock);
-	list_for_each_entry(found, &disabled_netdevs, entry)
-		if (found->ndev == ndev)
-			return found;
-	return NULL;
-}
-
-/**
- * rhca_lag_is_disabled - Has the user disabled LAGs of this netdev?
- * @ndev: the netdev
- */
-bool rhca_lag_is_disabled(const struct net_device *ndev)
-{
-	bool disabled;
-
-	spin_lock(&disabled_lock);
-	disabled = find_disabled(ndev);
-	spin_unlock(&disabled_lock);
-	return disabled;
-}
-
-/**
- * rhca_lag_enable - LAGs of a netdev are allowed again, or the netdev goes
- * @ndev: the netdev
- */
-void rhca_lag_enable(const struct net_device *ndev)
-{
-	struct disabled *found;
-
-	spin_lock(&disabled_lock);
-	found = find_disabled(ndev);
-	if (found)
-		list_del(&found->entry);
-	spin_unlock(&disabled_lock);
-	kfree(found);
-}
-
-/**
- * rhca_lag_disable - No LAG of a netdev any more, until rhca_lag_enable()
- * @ndev: the netdev
- *
- * Return: 0 or -ENOMEM.
- */
-int rhca_lag_disable(const struct net_device *ndev)
-{
-	struct disabled *new = kzalloc(sizeof(*new), GFP_KERNEL);
-
-	if (!new)
-		return -ENOMEM;
-	new->ndev = ndev;
-	spin_lock(&disabled_lock);
-	if (!find_disabled(ndev)) {
-		list_add(&new->entry, &disabled_netdevs);
-		new = NULL;
-	}
-	spin_unlock(&disabled_lock);
-	kfree(new);
-	return 0;
-}
-
-/**
- * rhca_lag_forget_disabled - Module unload: free what the files have set
- */
-void rhca_lag_forget_disabled(void)
-{
-	struct disabled *found, *next;
-
-	list_for_each_entry_safe(found, next, &disabled_netdevs, entry)
-		kfree(found);
-}
+#include "lifecycle/slot.h"
 
 /* --- members ------------------------------------------------------------------ */
 
@@ -172,7 +87,7 @@ static void add_member(struct net_device *bond, struct net_device *member,
 	struct rhca_dev *dev = rhca_dev_find(member);
 
 	facts->num_members++;
-	facts->disabled |= rhca_lag_is_disabled(member);
+	facts->disabled |= rhca_slot_lag_is_off(member);
 	if (!dev)
 		return;
 	if (!rhca_lag_by_hardware(dev)) {
@@ -219,7 +134,7 @@ void rhca_lag_check_members(struct net_device *bond,
 	ASSERT_RTNL();
 	netdev_for_each_lower_dev(bond, member, iter) {
 		facts->num_members++;
-		facts->disabled |= rhca_lag_is_disabled(member);
+		facts->disabled |= rhca_slot_lag_is_off(member);
 		/* Somebody was quicker and made a device on a member */
 		facts->num_outside += rhca_netdev_served(member);
 		facts->num_ports += rhca_lag_record_covers(&members->record,

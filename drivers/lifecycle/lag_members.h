@@ -35,10 +35,6 @@ struct rhca_lag_frozen {
 	struct rhca_dev *dev[RHCA_LAG_MEMBERS];
 };
 
-bool rhca_lag_is_disabled(const struct net_device *ndev);
-void rhca_lag_enable(const struct net_device *ndev);
-int rhca_lag_disable(const struct net_device *ndev);
-void rhca_lag_forget_disabled(void);
 bool rhca_lag_has_member(const struct net_device *ndev);
 bool rhca_lag_by_hardware(const struct rhca_dev *dev);
 void rhca_lag_record_device(struct rhca_lag_members *members,

@@ -8,7 +8,6 @@
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
 #include <linux/module.h>
-#include <linux/moduleparam.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_marshall.h>
@@ -17,7 +16,6 @@
 
 #include "control/addresses.h"
 #include "lifecycle/choice.h"
-#include "lifecycle/kept.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/link.h"
@@ -25,6 +23,8 @@
 #include "lifecycle/netdevs.h"
 #include "lifecycle/others.h"
 #include "lifecycle/rxe_links.h"
+#include "lifecycle/slot.h"
+#include "lifecycle/slot_look.h"
 #include "lifecycle/standin.h"
 #include "core/device.h"
 #include "core/mcast.h"
@@ -34,50 +34,16 @@
 #include "core/registry.h"
 
 static const struct rhca_backend_ops *link_backend;
-static struct rhca_netdevs auto_netdevs;
 static struct workqueue_struct *link_wq;
-
-static int set_netdevs(const char *value, const struct kernel_param *kp)
-{
-	int ret = rhca_netdevs_parse(&auto_netdevs, value);
-
-	if (ret)
-		pr_err("netdevs=%s: %s; wanted is a list of netdev names or patterns such as eth0,ens*,eth1+eth2,eth3:standin\n",
-		       value, auto_netdevs.wrong);
-	return ret;
-}
-
-static int get_netdevs(char *buffer, const struct kernel_param *kp)
-{
-	u32 i, port;
-	int len = 0;
-
-	for (i = 0; i < auto_netdevs.num_rules; i++) {
-		for (port = 0; port < auto_netdevs.rule[i].num_ports; port++)
-			len += scnprintf(buffer + len, PAGE_SIZE - len, "%s%s",
-					 port ? "+" : i ? "," : "",
-					 auto_netdevs.rule[i].pattern[port]);
-		if (auto_netdevs.rule[i].standin)
-			len += scnprintf(buffer + len, PAGE_SIZE - len,
-					 ":standin");
-	}
-	return len + scnprintf(buffer + len, PAGE_SIZE - len, "\n");
-}
-
-static const struct kernel_param_ops netdevs_ops = {
-	.set = set_netdevs,
-	.get = get_netdevs,
-};
-module_param_cb(netdevs, &netdevs_ops, NULL, 0444);
-MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports, eth0:standin one while no other driver has a device there (default: none)");
 
 static struct ib_client ib_client;
 
 static int device_added(struct ib_device *ibdev)
 {
+	rhca_slot_kick();
 	if (!rhca_is_device(ibdev))
 		return rhca_others_add(&ib_client, ibdev);
-	rhca_kept_device_added(to_rhca_dev(ibdev));
+	rhca_slot_device_added(to_rhca_dev(ibdev));
 	rhca_dev_plugged(to_rhca_dev(ibdev));
 	return 0;
 }
@@ -95,6 +61,7 @@ static void device_removed(struct ib_device *ibdev, void *data)
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 	bool by_user;
 
+	rhca_slot_kick();
 	if (!rhca_is_device(ibdev)) {
 		rhca_others_remove(data);
 		return;
@@ -105,7 +72,7 @@ static void device_removed(struct ib_device *ibdev, void *data)
 	 */
 	by_user = dev->offer || !rhca_in_tree_unloading();
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags))
-		rhca_kept_device_removed(dev, by_user);
+		rhca_slot_device_removed(dev, by_user);
 	rhca_dev_unplugged(dev);
 }
 
@@ -134,7 +101,7 @@ static int create(struct rhca_dev_spec *spec)
 	return rhca_choice_create(spec);
 }
 
-static int newlink(const char *name, struct net_device *ndev)
+static int create_on(const char *name, struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = {
 		.name		= name,
@@ -142,33 +109,39 @@ static int newlink(const char *name, struct net_device *ndev)
 		.netdevs	= { ndev },
 		.num_ports	= 1,
 	};
-	int ret = create(&spec);
 
-	trace_rhca_netdev(ndev->name, "asked for", ret);
-	return ret;
+	return create(&spec);
 }
 
-/* The rule of netdevs= for a netdev, or NULL */
-static const struct rhca_netdevs_rule *find_rule(const struct net_device *ndev)
+static int newlink(const char *name, struct net_device *ndev)
 {
-	return rhca_netdevs_concern(ndev) ?
-	       rhca_netdevs_match(&auto_netdevs, ndev->name) : NULL;
+	int ret = create_on(name, ndev);
+
+	trace_rhca_netdev(ndev->name, "asked for", ret);
+	if (!ret)
+		rhca_slot_set_wish(ndev, RHCA_WISH_LINK, NULL);
+	rhca_slot_kick();
+	return ret;
 }
 
 /* --- stand-ins ----------------------------------------------------------- */
 
 static bool standin_wanted(const struct net_device *ndev)
 {
-	const struct rhca_netdevs_rule *rule = find_rule(ndev);
+	const struct rhca_netdevs_rule *rule = rhca_netdevs_rule_of(ndev);
 
-	if (ndev->type != ARPHRD_ETHER || rhca_kept_is_unwanted(ndev))
+	if (ndev->type != ARPHRD_ETHER || rhca_slot_is_unwanted(ndev))
 		return false;
-	return (rule && rule->standin) || rhca_kept_wants_standin(ndev);
+	return (rule && rule->standin) || rhca_slot_wants_standin(ndev);
 }
 
 static int standin_create(struct net_device *ndev)
 {
-	return newlink(NULL, ndev);
+	int ret = create_on(NULL, ndev);
+
+	if (ret)
+		rhca_slot_set_failed(ndev);
+	return ret;
 }
 
 static const struct rhca_standin_ops standin_ops = {
@@ -201,26 +174,6 @@ struct new_netdev {
 	struct rhca_netdev_id id;
 };
 
-/* All ports of a device must be there; the last one to come makes it */
-static bool find_ports(const struct rhca_netdevs_rule *rule,
-		       struct net_device *ndev, struct rhca_dev_spec *spec)
-{
-	u32 i;
-
-	if (rule->num_ports == 1) {
-		dev_hold(ndev);
-		spec->netdevs[spec->num_ports++] = ndev;
-		return true;
-	}
-	for (i = 0; i < rule->num_ports; i++) {
-		ndev = rhca_netdev_beside(ndev, rule->pattern[i]);
-		if (!ndev)
-			return false;
-		spec->netdevs[spec->num_ports++] = ndev;
-	}
-	return true;
-}
-
 /* The netdev that has come may be the last of several: look at all */
 static bool rule_may_create(const struct rhca_dev_spec *spec)
 {
@@ -228,14 +181,14 @@ static bool rule_may_create(const struct rhca_dev_spec *spec)
 
 	for (i = 0; i < spec->num_ports; i++)
 		if (!rhca_netdevs_concern(spec->netdevs[i]) ||
-		    rhca_kept_is_unwanted(spec->netdevs[i]))
+		    rhca_slot_is_unwanted(spec->netdevs[i]))
 			return false;
 	return true;
 }
 
 static void create_by_rule(struct net_device *ndev)
 {
-	const struct rhca_netdevs_rule *rule = find_rule(ndev);
+	const struct rhca_netdevs_rule *rule = rhca_netdevs_rule_of(ndev);
 	struct rhca_dev_spec spec = { .backend = link_backend };
 	u32 i;
 	int ret;
@@ -249,12 +202,17 @@ static void create_by_rule(struct net_device *ndev)
 	if ((ndev->type != ARPHRD_ETHER || netif_is_bond_master(ndev) ||
 	     is_vlan_dev(ndev)) && !rhca_netdevs_rule_names(rule, ndev->name))
 		return;
-	if (find_ports(rule, ndev, &spec) && rule_may_create(&spec)) {
+	/* All ports of a device must be there; the last one to come makes it */
+	spec.num_ports = rhca_netdevs_find_ports(rule, ndev, spec.netdevs);
+	if (spec.num_ports == rule->num_ports && rule_may_create(&spec)) {
 		ret = create(&spec);
 		trace_rhca_netdev(ndev->name, "rule of netdevs=", ret);
 		if (ret)
 			pr_warn("no RDMA device on %s: error %d\n",
 				netdev_name(ndev), ret);
+		else
+			rhca_slot_set_wish(spec.netdevs[0], RHCA_WISH_RULE,
+					   rule);
 	}
 	for (i = 0; i < spec.num_ports; i++)
 		dev_put(spec.netdevs[i]);
@@ -273,7 +231,7 @@ static void create_on_new_netdev(struct work_struct *work)
 
 static void tell_left_out(const struct net_device *ndev)
 {
-	if (rhca_netdevs_match(&auto_netdevs, ndev->name))
+	if (rhca_netdevs_leave_out(ndev))
 		pr_info_once("netdevs= leaves out what users make in network namespaces of their own, such as %s\n",
 			     netdev_name(ndev));
 }
@@ -288,7 +246,7 @@ static void netdev_added(struct net_device *ndev)
 		rhca_standin_needed();
 		return;
 	}
-	if (!find_rule(ndev)) {
+	if (!rhca_netdevs_rule_of(ndev)) {
 		tell_left_out(ndev);
 		return;
 	}
@@ -311,9 +269,10 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
 
+	rhca_slot_kick();
 	switch (event) {
 	case NETDEV_REGISTER:
-		rhca_kept_netdev_came(ndev);
+		rhca_slot_netdev_came(ndev);
 		fallthrough;
 	case NETDEV_CHANGENAME:
 		netdev_added(ndev);
@@ -323,7 +282,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_UNREGISTER:
 		rhca_lag_netdev_gone(ndev);
-		rhca_kept_netdev_goes(ndev);
+		rhca_slot_netdev_goes(ndev);
 		rhca_dev_remove_netdev(ndev);
 		break;
 	case NETDEV_UP:
@@ -348,6 +307,14 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
+
+/* Of what has been asked for so far, what is ready is done */
+static bool is_busy(void)
+{
+	flush_workqueue(link_wq);
+	rhca_lag_flush();
+	return rhca_recreate_is_pending() || rhca_standin_is_pending();
+}
 
 /**
  * rhca_link_init - Begin to make devices
@@ -376,9 +343,12 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = rhca_lag_init(backend);
 	if (ret)
 		goto err_exit_standin;
-	ret = ib_register_client(&ib_client);
+	ret = rhca_slot_look_init(is_busy);
 	if (ret)
 		goto err_exit_lag;
+	ret = ib_register_client(&ib_client);
+	if (ret)
+		goto err_exit_look;
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
@@ -389,6 +359,8 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 
 err_unregister_client:
 	ib_unregister_client(&ib_client);
+err_exit_look:
+	rhca_slot_look_exit();
 err_exit_lag:
 	rhca_lag_exit();
 err_exit_standin:
@@ -408,6 +380,7 @@ void rhca_link_exit(void)
 	rhca_rxe_links_stop();
 	rdma_link_unregister(&link_ops);
 	rhca_addresses_exit();
+	rhca_slot_look_stop();
 	/* First who makes devices because others go */
 	rhca_lag_stop();
 	rhca_recreate_stop();
@@ -419,7 +392,8 @@ void rhca_link_exit(void)
 	rhca_dev_remove_all();
 	rhca_lag_exit();
 	ib_unregister_client(&ib_client);
-	rhca_kept_exit();
+	rhca_slot_look_exit();
+	rhca_slot_exit();
 	rhca_rxe_links_exit();
 }
 

@@ -15,28 +15,30 @@
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/others.h"
 
-/* Can there be RoCE on it at all? */
-static int check_kind(const struct net_device *ndev)
+/**
+ * rhca_netdev_can_roce - Can there be a RoCE device on a netdev at all?
+ * @ndev: the netdev
+ *
+ * Context: any.
+ */
+bool rhca_netdev_can_roce(const struct net_device *ndev)
 {
-	unsigned long gid_types = rhca_netdev_gid_types(ndev);
+	return rhca_netdev_gid_types(ndev) & rhca_gid_types_enabled() &&
+	       !is_vlan_dev(ndev);
+}
 
-	if (!gid_types) {
+/* Why there can be no RoCE on it */
+static void explain(const struct net_device *ndev)
+{
+	if (!rhca_netdev_gid_types(ndev))
 		pr_warn("%s carries neither Ethernet frames nor IP packets (link type %u)\n",
 			netdev_name(ndev), ndev->type);
-		return -EINVAL;
-	}
-	if (!(gid_types & rhca_gid_types_enabled())) {
+	else if (!(rhca_netdev_gid_types(ndev) & rhca_gid_types_enabled()))
 		pr_warn("%s carries RoCE v2 only, which roce_mode=v1 excludes\n",
 			netdev_name(ndev));
-		return -EINVAL;
-	}
-	if (is_vlan_dev(ndev)) {
-		/* ib_core gives them to the device on the netdev below */
+	else /* ib_core gives its addresses to the device on the netdev below */
 		pr_warn("%s is a VLAN, whose addresses are GIDs of the RDMA device on %s: make that one\n",
 			netdev_name(ndev), netdev_name(vlan_dev_real_dev(ndev)));
-		return -EINVAL;
-	}
-	return 0;
 }
 
 /**
@@ -50,10 +52,11 @@ static int check_kind(const struct net_device *ndev)
 int rhca_netdev_check(struct net_device *ndev)
 {
 	char other[IB_DEVICE_NAME_MAX];
-	int ret = check_kind(ndev);
 
-	if (ret)
-		return ret;
+	if (!rhca_netdev_can_roce(ndev)) {
+		explain(ndev);
+		return -EINVAL;
+	}
 	if (rhca_netdev_served(ndev)) {
 		pr_warn("%s has a RoCE device already\n", netdev_name(ndev));
 		return -EEXIST;

@@ -4,8 +4,11 @@
  * netdev whose name begins with ens, and one with two ports. "eth0:standin" is
  * one on eth0 while no other driver has one there.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/errno.h>
 #include <linux/glob.h>
+#include <linux/moduleparam.h>
 #include <linux/string.h>
 #include <linux/user_namespace.h>
 #include <net/net_namespace.h>
@@ -13,6 +16,7 @@
 
 #include "lifecycle/netdevs.h"
 #include "core/rules/netdev.h"
+#include "core/rules/netdev_id.h"
 
 static bool is_pattern(const char *text)
 {
@@ -171,3 +175,90 @@ bool rhca_netdevs_concern(const struct net_device *ndev)
 	return by_administrator || rhca_netdev_on_bus(ndev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_concern);
+
+/* --- the parameter ---------------------------------------------------------------- */
+
+static struct rhca_netdevs auto_netdevs;
+
+static int set_netdevs(const char *value, const struct kernel_param *kp)
+{
+	int ret = rhca_netdevs_parse(&auto_netdevs, value);
+
+	if (ret)
+		pr_err("netdevs=%s: %s; wanted is a list of netdev names or patterns such as eth0,ens*,eth1+eth2,eth3:standin\n",
+		       value, auto_netdevs.wrong);
+	return ret;
+}
+
+static int get_netdevs(char *buffer, const struct kernel_param *kp)
+{
+	u32 i, port;
+	int len = 0;
+
+	for (i = 0; i < auto_netdevs.num_rules; i++) {
+		for (port = 0; port < auto_netdevs.rule[i].num_ports; port++)
+			len += scnprintf(buffer + len, PAGE_SIZE - len, "%s%s",
+					 port ? "+" : i ? "," : "",
+					 auto_netdevs.rule[i].pattern[port]);
+		if (auto_netdevs.rule[i].standin)
+			len += scnprintf(buffer + len, PAGE_SIZE - len,
+					 ":standin");
+	}
+	return len + scnprintf(buffer + len, PAGE_SIZE - len, "\n");
+}
+
+static const struct kernel_param_ops netdevs_ops = {
+	.set = set_netdevs,
+	.get = get_netdevs,
+};
+module_param_cb(netdevs, &netdevs_ops, NULL, 0444);
+MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports, eth0:standin one while no other driver has a device there (default: none)");
+
+/**
+ * rhca_netdevs_rule_of - The rule of netdevs= for a netdev
+ * @ndev: the netdev; the caller has a reference or RTNL
+ *
+ * Return: a constant, or NULL.
+ */
+const struct rhca_netdevs_rule *
+rhca_netdevs_rule_of(const struct net_device *ndev)
+{
+	return rhca_netdevs_concern(ndev) ?
+	       rhca_netdevs_match(&auto_netdevs, ndev->name) : NULL;
+}
+
+/**
+ * rhca_netdevs_leave_out - Is there a rule that does not concern a netdev?
+ * @ndev: the netdev; the caller has a reference or RTNL
+ */
+bool rhca_netdevs_leave_out(const struct net_device *ndev)
+{
+	return !rhca_netdevs_concern(ndev) &&
+	       rhca_netdevs_match(&auto_netdevs, ndev->name);
+}
+
+/**
+ * rhca_netdevs_find_ports - The netdevs of all ports of a rule
+ * @rule: the rule
+ * @ndev: one of them; the caller has a reference
+ * @port: filled in, in order, with a reference to each, for dev_put()
+ *
+ * Return: how many there are up to the first that is missing.
+ */
+u32 rhca_netdevs_find_ports(const struct rhca_netdevs_rule *rule,
+			    struct net_device *ndev, struct net_device **port)
+{
+	u32 num;
+
+	if (rule->num_ports == 1) {
+		dev_hold(ndev);
+		port[0] = ndev;
+		return 1;
+	}
+	for (num = 0; num < rule->num_ports; num++) {
+		port[num] = rhca_netdev_beside(ndev, rule->pattern[num]);
+		if (!port[num])
+			break;
+	}
+	return num;
+}

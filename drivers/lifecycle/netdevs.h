@@ -41,6 +41,11 @@ int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value);
 const struct rhca_netdevs_rule *
 rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name);
 bool rhca_netdevs_concern(const struct net_device *ndev);
+const struct rhca_netdevs_rule *
+rhca_netdevs_rule_of(const struct net_device *ndev);
+bool rhca_netdevs_leave_out(const struct net_device *ndev);
+u32 rhca_netdevs_find_ports(const struct rhca_netdevs_rule *rule,
+			    struct net_device *ndev, struct net_device **port);
 bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
 			     const char *name);
 

@@ -17,8 +17,8 @@
 
 #include "core/device.h"
 #include "core/registry.h"
-#include "lifecycle/kept.h"
-#include "lifecycle/netdev_walk.h"
+#include "lifecycle/slot.h"
+#include "core/rules/netdev_walk.h"
 #include "lifecycle/standin.h"
 
 /*
@@ -82,7 +82,7 @@ static void give_way_on(struct net_device *ndev)
 	dev = rhca_dev_find(ndev);
 	if (!dev)
 		return;
-	if (rhca_kept_save(dev))
+	if (rhca_slot_save(dev))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
 	trace_rhca_netdev(ndev->name, "stand-in gives way", 0);
 	if (rhca_dev_remove_and_put(dev))
@@ -110,6 +110,16 @@ void rhca_standin_needed(void)
 	if (running)
 		mod_delayed_work(queue, &stand_in_work, DEBOUNCE);
 	spin_unlock_irqrestore(&queue_lock, flags);
+}
+
+/**
+ * rhca_standin_is_pending - Has something been asked for that is not done yet?
+ *
+ * Context: any.
+ */
+bool rhca_standin_is_pending(void)
+{
+	return delayed_work_pending(&stand_in_work);
 }
 
 /**

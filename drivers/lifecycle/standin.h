@@ -27,6 +27,7 @@ void rhca_standin_init(const struct rhca_standin_ops *ops,
 		       struct workqueue_struct *wq);
 void rhca_standin_exit(void);
 void rhca_standin_needed(void);
+bool rhca_standin_is_pending(void);
 void rhca_standin_rival_came(void);
 
 #endif

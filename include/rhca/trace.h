@@ -36,6 +36,89 @@
 	{ BIT(5), "BUDGET" }, { BIT(6), "STATE" }, { BIT(7), "RATE" },	\
 	{ BIT(8), "REPEAT" }
 
+/* enum rhca_want, enum rhca_slot_has and others: lifecycle/slot_wants.h */
+#define RHCA_TRACE_WANTS						\
+	{ 0, "nothing" }, { 1, "keep" }, { 2, "software" },		\
+	{ 3, "hardware" }, { 4, "LAG" }
+#define RHCA_TRACE_HAS							\
+	{ 0, "nothing" }, { 1, "software" }, { 2, "hardware" },		\
+	{ 3, "LAG" }, { 4, "leaving" }
+#define RHCA_TRACE_NETDEV_STATES					\
+	{ 0, "gone" }, { 1, "down" }, { 2, "up" }
+#define RHCA_TRACE_WISHES						\
+	{ 0, "-" }, { 1, "rule" }, { 2, "link" }, { 3, "removed" }
+#define RHCA_TRACE_LEADERS						\
+	{ 0, "-" }, { 1, "device" }, { 2, "LAG" }
+#define RHCA_TRACE_OFFERS						\
+	{ 0, "-" }, { 1, "listed" }, { 2, "busy" }, { 3, "failed" },	\
+	{ 4, "free" }
+#define RHCA_TRACE_OTHERS						\
+	{ 0, "-" }, { 1, "changing" }, { 2, "serves" }
+#define RHCA_TRACE_LAGS							\
+	{ 0, "-" }, { 1, "member" }, { 2, "here" }
+#define RHCA_TRACE_PAIRS						\
+	{ 0, "-" }, { 1, "waits" }, { 2, "usable" }
+#define RHCA_TRACE_FACTS						\
+	{ BIT(0), "can_roce" }, { BIT(1), "standin_rule" },		\
+	{ BIT(2), "was_hardware" }, { BIT(3), "under_bond" },		\
+	{ BIT(4), "tenants" }, { BIT(5), "one_port" },			\
+	{ BIT(6), "ports_there" }, { BIT(7), "rxe_leaving" }
+
+/**
+ * rhca_slot_decide - What a netdev should have, and what decides that
+ * @netdev: its name
+ * @row: of the table in lifecycle.rst that matches
+ * @want: what it should have
+ * @facts: enumerations in this order, as struct rhca_slot_facts has them: what it has,
+ *	state, wish, leader, offer, other driver, LAG, pair
+ * @flags: the others, one bit each
+ */
+TRACE_EVENT(rhca_slot_decide,
+	TP_PROTO(const char *netdev, u8 row, u8 want, const u8 *facts,
+		 u8 flags),
+	TP_ARGS(netdev, row, want, facts, flags),
+	TP_STRUCT__entry(
+		__array(char, netdev, RHCA_TRACE_NAME)
+		__field(u8, row)
+		__field(u8, want)
+		__field(u8, has)
+		__field(u8, state)
+		__field(u8, wish)
+		__field(u8, leader)
+		__field(u8, offer)
+		__field(u8, other)
+		__field(u8, lag)
+		__field(u8, pair)
+		__field(u8, flags)
+	),
+	TP_fast_assign(
+		strscpy(__entry->netdev, netdev, RHCA_TRACE_NAME);
+		__entry->row = row;
+		__entry->want = want;
+		__entry->has = facts[0];
+		__entry->state = facts[1];
+		__entry->wish = facts[2];
+		__entry->leader = facts[3];
+		__entry->offer = facts[4];
+		__entry->other = facts[5];
+		__entry->lag = facts[6];
+		__entry->pair = facts[7];
+		__entry->flags = flags;
+	),
+	TP_printk("netdev=%s row=%u want=%s has=%s state=%s wish=%s leader=%s offer=%s other=%s lag=%s pair=%s facts=%s",
+		  __entry->netdev, __entry->row,
+		  __print_symbolic(__entry->want, RHCA_TRACE_WANTS),
+		  __print_symbolic(__entry->has, RHCA_TRACE_HAS),
+		  __print_symbolic(__entry->state, RHCA_TRACE_NETDEV_STATES),
+		  __print_symbolic(__entry->wish, RHCA_TRACE_WISHES),
+		  __print_symbolic(__entry->leader, RHCA_TRACE_LEADERS),
+		  __print_symbolic(__entry->offer, RHCA_TRACE_OFFERS),
+		  __print_symbolic(__entry->other, RHCA_TRACE_OTHERS),
+		  __print_symbolic(__entry->lag, RHCA_TRACE_LAGS),
+		  __print_symbolic(__entry->pair, RHCA_TRACE_PAIRS),
+		  __print_flags(__entry->flags, "|", RHCA_TRACE_FACTS))
+);
+
 /**
  * rhca_netdev - Which device a netdev has, or why not
  * @netdev: its name

@@ -21,6 +21,7 @@
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/choice.h"
+#include "lifecycle/slot.h"
 #include "sw/backend.h"
 
 #define PATIENCE_MS	20000	/* one second is waited for, on a busy machine */
@@ -667,6 +668,23 @@ static void what_the_user_removed_stays_away_after_a_reload(struct kunit *test)
 	wait_for(b, &recording_backend);
 }
 
+/* The device is known by its number when it is back, its netdev is another one by then */
+static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct rhca_dev *dev;
+
+	make_software(b);
+	dev = rhca_dev_find(b->ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	rhca_slot_device_removed(dev, true);
+	reload(b);
+	KUNIT_EXPECT_TRUE(test, rhca_slot_is_unwanted(b->ndev));
+	rhca_slot_device_added(dev);
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_unwanted(b->ndev));
+	ib_device_put(&dev->ibdev);
+}
+
 /*
  * A netdev that moves to another namespace leaves its device at once, which goes when
  * its last user lets it: what the backend has of the hardware is not used twice.
@@ -912,6 +930,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(what_the_user_removed_does_not_come_back),
 	KUNIT_CASE(members_of_what_the_user_removed_have_none),
 	KUNIT_CASE(what_the_user_removed_stays_away_after_a_reload),
+	KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
 	KUNIT_CASE(offer_has_one_device_at_a_time),
 	KUNIT_CASE(software_waits_for_a_free_offer),
 	KUNIT_CASE(hardware_speaks_what_it_can),

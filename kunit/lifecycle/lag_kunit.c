@@ -12,9 +12,9 @@
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/choice.h"
-#include "lifecycle/kept.h"
+#include "lifecycle/slot.h"
 #include "lifecycle/lag.h"
-#include "lifecycle/lag_files.h"
+#include "control/lag_files.h"
 #include "sw/backend.h"
 
 /* Members' devices are made again after 200 ms */
@@ -212,7 +212,7 @@ static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test
 	struct rhca_dev *dev = join(test, ndev);
 	u32 i;
 
-	rhca_kept_device_removed(dev, true);
+	rhca_slot_device_removed(dev, true);
 	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
 	ib_device_put(&dev->ibdev);
 	rhca_lag_flush();

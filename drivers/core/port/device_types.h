@@ -140,6 +140,7 @@ enum rhca_dev_flag {
  * @num_counters: how many
  * @num_mcast_groups: groups on its ports, under RTNL
  * @num_mcast_attachments: QPs that are attached to them, under RTNL
+ * @serial: its number among all that were ever made, from 1
  * @flags: of enum rhca_dev_flag
  * @replaced: the devices of members that come back when this LAG ends
  * @num_ports: 1..RHCA_MAX_PORTS
@@ -163,6 +164,7 @@ struct rhca_dev {
 	u32 num_counters;
 	u32 num_mcast_groups;
 	u32 num_mcast_attachments;
+	u32 serial;
 	unsigned long flags;
 	struct rhca_lag_record replaced;
 	u32 num_ports;

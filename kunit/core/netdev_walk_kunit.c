@@ -9,7 +9,7 @@
 
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
-#include "lifecycle/netdev_walk.h"
+#include "core/rules/netdev_walk.h"
 
 #define NUM_NETDEVS	2
 /* More than the second that the link watch may take */

@@ -6,10 +6,12 @@
 #include <linux/rtnetlink.h>
 #include <rhca/compat.h>
 
+#include "control/lag_files.h"
 #include "core/device.h"
 #include "lifecycle/lag.h"
-#include "lifecycle/lag_files.h"
 #include "lifecycle/lag_members.h"
+#include "lifecycle/slot.h"
+#include "lifecycle/slot_look.h"
 
 static struct rhca_dev *dev_of(struct device *device)
 {
@@ -61,16 +63,13 @@ static int step_ports(struct rhca_dev *dev, member_step step, bool *enabled)
 
 static int collect_enabled(struct net_device *ndev, bool *enabled)
 {
-	*enabled &= !rhca_lag_is_disabled(ndev);
+	*enabled &= !rhca_slot_lag_is_off(ndev);
 	return 0;
 }
 
 static int set_enabled(struct net_device *ndev, bool *enabled)
 {
-	if (!*enabled)
-		return rhca_lag_disable(ndev);
-	rhca_lag_enable(ndev);
-	return 0;
+	return rhca_slot_set_lag_off(ndev, !*enabled);
 }
 
 static ssize_t roce_lag_enable_show(struct device *device,
@@ -126,6 +125,7 @@ static ssize_t roce_lag_enable_store(struct device *device,
 	rtnl_lock();
 	ret = step_ports(dev, set_enabled, &enabled);
 	recheck_bonds(dev);
+	rhca_slot_kick();
 	rtnl_unlock();
 	return ret ?: len;
 }
@@ -165,6 +165,7 @@ static ssize_t roce_lag_ecmp_dev_store(struct device *device,
 	if (first)
 		ret = name[0] ? rhca_lag_join(dev, first, name) : rhca_lag_part(dev, first);
 	dev_put(first);
+	rhca_slot_kick();
 	if (ret)
 		ibdev_err(&dev->ibdev,
 			  "no LAG with '%s': error %d, nothing is changed; roce_lag_ecmp_dev takes the name of another Ethernet netdev that is in no bond and has the same partitions, or nothing to end the LAG\n",

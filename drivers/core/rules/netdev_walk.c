@@ -6,7 +6,7 @@
 #include <net/net_namespace.h>
 #include <rhca/compat.h>
 
-#include "lifecycle/netdev_walk.h"
+#include "core/rules/netdev_walk.h"
 #include "core/rules/netdev_id.h"
 
 /* A netdev that @wanted said yes to */

@@ -2,8 +2,8 @@
 /*
  * Every netdev of every namespace, one after the other, without RTNL.
  */
-#ifndef RHCA_LIFECYCLE_NETDEV_WALK_H
-#define RHCA_LIFECYCLE_NETDEV_WALK_H
+#ifndef RHCA_CORE_RULES_NETDEV_WALK_H
+#define RHCA_CORE_RULES_NETDEV_WALK_H
 
 #include <linux/types.h>
 

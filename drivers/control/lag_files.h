@@ -2,8 +2,8 @@
 /*
  * roce_lag_enable and roce_lag_ecmp_dev in a device's folder.
  */
-#ifndef RHCA_LIFECYCLE_LAG_FILES_H
-#define RHCA_LIFECYCLE_LAG_FILES_H
+#ifndef RHCA_CONTROL_LAG_FILES_H
+#define RHCA_CONTROL_LAG_FILES_H
 
 #include <linux/sysfs.h>
 

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What there is to know of a netdev: its own state under RTNL, other drivers' devices
+ * and offers without it.
+ */
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
+
+#include "core/device.h"
+#include "core/offer.h"
+#include "core/port/port_pkeys.h"
+#include "core/recreate.h"
+#include "core/registry.h"
+#include "core/rules/netdev_id.h"
+#include "lifecycle/lag.h"
+#include "lifecycle/lag_members.h"
+#include "lifecycle/netdev_check.h"
+#include "lifecycle/netdevs.h"
+#include "lifecycle/others.h"
+#include "lifecycle/slot.h"
+#include "lifecycle/slot_facts.h"
+
+/* --- devices of ours -------------------------------------------------------------- */
+
+static enum rhca_slot_has kind_of(const struct rhca_dev *dev)
+{
+	if (dev->offer)
+		return RHCA_HAS_HARDWARE;
+	if (dev->replaced.num_devices ||
+	    rcu_access_pointer(dev->ports[0].second))
+		return RHCA_HAS_LAG;
+	return RHCA_HAS_SOFTWARE;
+}
+
+static bool part_tenants(struct rhca_dev *dev)
+{
+	struct rhca_pkey_table pkeys;
+
+	rhca_pkeys_copy(&dev->ports[0], &pkeys);
+	return rhca_pkeys_part_tenants(&pkeys);
+}
+
+static void look_at_own(struct rhca_dev *dev, struct rhca_slot_facts *f)
+{
+	f->has = kind_of(dev);
+	f->tenants = part_tenants(dev);
+	if (f->has == RHCA_HAS_SOFTWARE)
+		f->one_port = dev->num_ports == 1;
+}
+
+/* One that cannot be found and is there is on its way, in or out */
+static void look_at_none(const struct net_device *ndev,
+			 struct rhca_slot_facts *f)
+{
+	struct rhca_dev *lag;
+
+	if (rhca_netdev_served(ndev)) {
+		f->has = RHCA_HAS_LEAVING;
+		return;
+	}
+	lag = rhca_dev_find_lag(ndev);
+	if (!lag)
+		return;
+	f->leader = RHCA_LEADER_LAG;
+	ib_device_put(&lag->ibdev);
+}
+
+/* Returns the offer that the netdev's own device was made of, to compare */
+static const struct rhca_offer *look_at_device(const struct net_device *ndev,
+					       struct rhca_slot_facts *f)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	const struct rhca_offer *offer = NULL;
+
+	if (!dev) {
+		look_at_none(ndev, f);
+		return NULL;
+	}
+	if (rcu_access_pointer(dev->ports[0].ndev) == ndev) {
+		look_at_own(dev, f);
+		offer = dev->offer;
+	} else {
+		f->leader = RHCA_LEADER_DEVICE;
+	}
+	ib_device_put(&dev->ibdev);
+	return offer;
+}
+
+/* --- netdev, rules, bonds --------------------------------------------------------- */
+
+static enum rhca_slot_netdev state_of(const struct net_device *ndev)
+{
+	if (ndev->reg_state != NETREG_REGISTERED)
+		return RHCA_NETDEV_GONE;
+	return netif_running(ndev) && netif_device_present(ndev) ?
+	       RHCA_NETDEV_UP : RHCA_NETDEV_DOWN;
+}
+
+static void look_at_netdev(const struct net_device *ndev,
+			   struct rhca_slot_facts *f)
+{
+	const struct rhca_netdevs_rule *rule = rhca_netdevs_rule_of(ndev);
+	bool ethernet = ndev->type == ARPHRD_ETHER;
+
+	ASSERT_RTNL();
+	f->netdev = state_of(ndev);
+	f->can_roce = rhca_netdev_can_roce(ndev);
+	f->under_bond = netif_is_lag_port(ndev);
+	f->standin_rule = rule && rule->standin && ethernet;
+	f->was_hardware &= ethernet;
+}
+
+/* A rule's ports may all be had, or are those of the device that there is */
+static bool ports_there(struct net_device *ndev,
+			const struct rhca_netdevs_rule *rule,
+			enum rhca_slot_has has)
+{
+	struct net_device *port[RHCA_MAX_PORTS];
+	bool there = true;
+	u32 i, num;
+
+	if (has != RHCA_HAS_NONE)
+		return true;
+	num = rhca_netdevs_find_ports(rule, ndev, port);
+	for (i = 0; i < num; i++) {
+		there &= rhca_netdevs_concern(port[i]) &&
+			 !rhca_slot_is_unwanted(port[i]) &&
+			 !(port[i] != ndev && rhca_netdev_served(port[i]));
+		dev_put(port[i]);
+	}
+	return there && num == rule->num_ports;
+}
+
+static void look_at_rule(struct net_device *ndev,
+			 const struct rhca_slot_known *known,
+			 struct rhca_slot_facts *f)
+{
+	if (known->wish != RHCA_WISH_RULE || !known->rule)
+		return;
+	if (f->has == RHCA_HAS_NONE)
+		f->one_port = known->rule->num_ports == 1;
+	f->ports_there = ports_there(ndev, known->rule, f->has);
+}
+
+/* The bond that a netdev is, or is a member of, with a reference */
+static struct net_device *bond_of(struct net_device *ndev)
+{
+	struct net_device *bond;
+
+	ASSERT_RTNL();
+	bond = netif_is_bond_master(ndev) ? ndev :
+	       netdev_master_upper_dev_get(ndev);
+	if (!bond || !netif_is_bond_master(bond) || !rhca_lag_bond_is_lag(bond))
+		return NULL;
+	dev_hold(bond);
+	return bond;
+}
+
+/* RTNL is not held: another driver is asked */
+static void look_at_bond(const struct net_device *ndev, struct net_device *bond,
+			 struct rhca_slot_facts *f)
+{
+	if (bond == ndev)
+		f->lag = RHCA_SLOT_LAG_HERE;
+	else if (bond && !rhca_others_rival(bond))
+		f->lag = RHCA_SLOT_LAG_MEMBER;
+	dev_put(bond);
+}
+
+static void look_at_pair(struct net_device *ndev,
+			 const struct rhca_slot_known *known,
+			 struct rhca_slot_facts *f)
+{
+	struct net_device *second = rhca_netdev_get(&known->pair);
+
+	if (!second)
+		return;
+	f->pair = f->has == RHCA_HAS_LAG || rhca_lag_may_join(ndev, second) ?
+		  RHCA_PAIR_USABLE : RHCA_PAIR_WAITS;
+	dev_put(second);
+}
+
+/* --- other drivers, offers -------------------------------------------------------- */
+
+static enum rhca_slot_other look_at_others(struct net_device *ndev)
+{
+	int rival = rhca_others_rival(ndev);
+
+	if (rival < 0)
+		return RHCA_OTHER_CHANGING;
+	return rival ? RHCA_OTHER_SERVES : RHCA_OTHER_NONE;
+}
+
+static enum rhca_slot_offer look_at_offers(const struct net_device *ndev,
+					   const struct rhca_offer *own)
+{
+	struct rhca_offer_state state;
+
+	if (!rhca_offer_look(ndev, own, &state))
+		return RHCA_OFFER_NONE;
+	if (own || (state.able && state.has_device))
+		return RHCA_OFFER_BUSY;
+	if (!state.able)
+		return RHCA_OFFER_LISTED;
+	return state.failed ? RHCA_OFFER_FAILED : RHCA_OFFER_FREE;
+}
+
+/**
+ * rhca_slot_look_at - Collect what decides on the device of a netdev
+ * @ndev: the netdev; the caller has a reference
+ * @f: filled in. What is looked at one after the other may not fit together while things
+ *	change
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_slot_look_at(struct net_device *ndev, struct rhca_slot_facts *f)
+{
+	const struct rhca_offer *own;
+	struct rhca_slot_known known;
+	struct net_device *bond;
+
+	rhca_slot_read(ndev, &known);
+	memset(f, 0, sizeof(*f));	/* to be compared as bytes */
+	f->wish = known.wish;
+	f->was_hardware = known.was_hardware;
+	f->tenants = known.tenants;
+	f->one_port = true;
+	rtnl_lock();
+	own = look_at_device(ndev, f);
+	look_at_netdev(ndev, f);
+	look_at_rule(ndev, &known, f);
+	bond = bond_of(ndev);
+	rtnl_unlock();
+	look_at_bond(ndev, bond, f);
+	look_at_pair(ndev, &known, f);
+	f->other = look_at_others(ndev);
+	f->offer = look_at_offers(ndev, own);
+	f->rxe_leaving = rhca_in_tree_unloading();
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What there is to know of a netdev before its device is decided on.
+ */
+#ifndef RHCA_LIFECYCLE_SLOT_FACTS_H
+#define RHCA_LIFECYCLE_SLOT_FACTS_H
+
+struct net_device;
+struct rhca_slot_facts;
+
+void rhca_slot_look_at(struct net_device *ndev, struct rhca_slot_facts *f);
+
+#endif
