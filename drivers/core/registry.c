@@ -35,6 +35,23 @@ static atomic_t num_devices = ATOMIC_INIT(0);
 /* Module unload: the last of them has gone, or one can be found again */
 static DECLARE_WAIT_QUEUE_HEAD(devices_wait);
 
+static void (*netdev_lost)(void);	/* under devices_mutex */
+
+/**
+ * rhca_devices_listen - Be told of devices that have lost their netdevs
+ * @lost: called when a device is removed because a netdev of it was unregistered, or has
+ *	moved, while the device was not registered: it was in the way of what should have
+ *	been made on its netdevs meanwhile. Only leaves word. NULL: tell nobody any more
+ *
+ * Context: may sleep.
+ */
+void rhca_devices_listen(void (*lost)(void))
+{
+	mutex_lock(&devices_mutex);
+	netdev_lost = lost;
+	mutex_unlock(&devices_mutex);
+}
+
 static void list_device(struct rhca_dev *dev)
 {
 	u32 i;
@@ -253,6 +270,7 @@ static bool catch_up(struct rhca_dev *dev)
 {
 	bool went;
 
+	lockdep_assert_held(&devices_mutex);
 	rtnl_lock();
 	/* Who has been told sees to it that it goes, and to what follows */
 	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !netdevs_stay(dev);
@@ -261,6 +279,8 @@ static bool catch_up(struct rhca_dev *dev)
 	else
 		update_ports(dev);
 	rtnl_unlock();
+	if (went && netdev_lost)
+		netdev_lost();
 	return went;
 }
 

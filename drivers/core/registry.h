@@ -14,6 +14,7 @@ struct rhca_dev_spec;
 struct rhca_offer;
 struct rhca_port;
 
+void rhca_devices_listen(void (*lost)(void));
 int rhca_dev_create(const struct rhca_dev_spec *spec);
 bool rhca_netdev_served(const struct net_device *ndev);
 struct rhca_dev *rhca_dev_find(const struct net_device *ndev);

@@ -28,6 +28,7 @@
 #include "lifecycle/standin.h"
 #include "core/device.h"
 #include "core/mcast.h"
+#include "core/rules/netdev_walk.h"
 #include "core/rules/netdev_id.h"
 #include "core/recreate.h"
 #include "core/port_events.h"
@@ -193,8 +194,12 @@ static void create_by_rule(struct net_device *ndev)
 	u32 i;
 	int ret;
 
-	if (!rule || rhca_netdev_served(ndev) || rhca_lag_has_member(ndev))
+	if (!rule || rhca_lag_has_member(ndev))
 		return;
+	if (rhca_netdev_served(ndev)) {
+		rhca_slot_set_rule_missed(ndev);
+		return;
+	}
 	/*
 	 * Patterns are for NICs: who wants one of these, or wants to know why
 	 * there is none, names it. The members of a bond may become one device.
@@ -204,7 +209,10 @@ static void create_by_rule(struct net_device *ndev)
 		return;
 	/* All ports of a device must be there; the last one to come makes it */
 	spec.num_ports = rhca_netdevs_find_ports(rule, ndev, spec.netdevs);
-	if (spec.num_ports == rule->num_ports && rule_may_create(&spec)) {
+	if (spec.num_ports == rule->num_ports && !rule_may_create(&spec)) {
+		/* Maybe the device is on its way to another RDMA namespace */
+		rhca_slot_set_rule_missed(ndev);
+	} else if (spec.num_ports == rule->num_ports) {
 		ret = create(&spec);
 		trace_rhca_netdev(ndev->name, "rule of netdevs=", ret);
 		if (ret)
@@ -227,6 +235,28 @@ static void create_on_new_netdev(struct work_struct *work)
 	if (ndev)
 		create_by_rule(ndev);
 	dev_put(ndev);
+}
+
+/* A device was in the way that had lost its netdev, or was on its way to lose it */
+static bool has_missed(const struct net_device *ndev)
+{
+	struct rhca_slot_known known;
+
+	rhca_slot_read(ndev, &known);
+	return known.rule_missed;
+}
+
+static void create_missed(struct work_struct *work)
+{
+	rhca_netdev_walk(has_missed, create_by_rule);
+}
+
+static DECLARE_WORK(missed_work, create_missed);
+
+static void device_lost(void)
+{
+	queue_work(link_wq, &missed_work);
+	rhca_standin_needed();
 }
 
 static void tell_left_out(const struct net_device *ndev)
@@ -352,6 +382,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
+	rhca_devices_listen(device_lost);
 	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);
@@ -386,6 +417,7 @@ void rhca_link_exit(void)
 	rhca_recreate_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
+	rhca_devices_listen(NULL);
 	rhca_choice_stop();
 	rhca_standin_exit();
 	destroy_workqueue(link_wq);

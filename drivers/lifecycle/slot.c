@@ -51,6 +51,7 @@
  * @lag_off: its user wants no LAG of it
  * @tables_differed: of a bond: its members' P_Key tables did when it was last looked at
  * @failed: what it should have could not be made
+ * @rule_missed: a rule of netdevs= matched while another device was there still
  * @told: the log says that its partitions keep it from hardware
  * @has_settings: @settings are those of the last port on it that was saved
  * @settings: what is kept
@@ -72,6 +73,7 @@ struct rhca_slot {
 	bool lag_off;
 	bool tables_differed;
 	bool failed;
+	bool rule_missed;
 	bool told;
 	bool has_settings;
 	struct rhca_settings settings;
@@ -177,6 +179,7 @@ static void end_wish(struct rhca_slot *slot)
 	slot->rule = NULL;
 	slot->tables_differed = false;
 	slot->failed = false;
+	slot->rule_missed = false;
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -570,7 +573,8 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 		slot->rule = rule;
 		slot->pair = (struct rhca_netdev_id) {};
 		slot->failed = false;
-		}
+		slot->rule_missed = false;
+	}
 	mutex_unlock(&slots_mutex);
 	rtnl_unlock();
 	if (dev)
@@ -610,6 +614,23 @@ void rhca_slot_set_failed(const struct net_device *ndev)
 	slot = get_slot(ndev, false);
 	if (slot)
 		slot->failed = true;
+	mutex_unlock(&slots_mutex);
+}
+
+/**
+ * rhca_slot_set_rule_missed - A rule names a netdev that a device is on still
+ * @ndev: the netdev; if that device leaves since it has lost its netdev, the rule counts
+ *
+ * Context: may sleep.
+ */
+void rhca_slot_set_rule_missed(const struct net_device *ndev)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&slots_mutex);
+	slot = get_slot(ndev, false);
+	if (slot)
+		slot->rule_missed = true;
 	mutex_unlock(&slots_mutex);
 }
 
@@ -689,6 +710,7 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 		known->pair = slot->pair;
 		known->was_hardware = slot->was_hardware;
 		known->failed = slot->failed;
+		known->rule_missed = slot->rule_missed;
 		known->tables_differed = slot->tables_differed;
 		known->tenants = slot->has_settings &&
 			rhca_pkeys_part_tenants(&slot->settings.pkeys);
