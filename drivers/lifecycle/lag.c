@@ -381,6 +381,16 @@ void rhca_lag_device_added(struct rhca_dev *dev)
 	rcu_read_unlock();
 }
 
+/* Its user is removing it, which is for its members, too */
+static bool is_unwanted(struct rhca_dev *dev)
+{
+	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
+	bool unwanted = ndev && rhca_slot_is_unwanted(ndev);
+
+	dev_put(ndev);
+	return unwanted;
+}
+
 /**
  * rhca_lag_netdev_gone - A netdev is being unregistered: so is a LAG on it, or of it
  * @ndev: the netdev, or one that moves to another namespace; its device has not been
@@ -398,7 +408,8 @@ void rhca_lag_netdev_gone(struct net_device *ndev)
 	rhca_lag_find_replaced(ndev, &members);
 	if (frozen.num && members.record.num_devices) {
 		keep_for_all(&members);
-		if (rhca_dev_claim(frozen.dev[0]))
+		if (rhca_dev_claim(frozen.dev[0]) &&
+		    !is_unwanted(frozen.dev[0]))
 			restore(&members);
 	}
 	/* It goes with its netdev: nothing is written any more */

@@ -223,8 +223,23 @@ static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test
 	}
 }
 
+/* Likewise when a netdev of it goes meanwhile, as a bond does */
+static void removal_counts_when_its_netdev_goes(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct rhca_dev *dev = join(test, ndev);
+
+	rhca_slot_device_removed(dev, true);
+	ib_device_put(&dev->ibdev);
+	test_netdev_remove(test, ndev[0]);
+	msleep(COMES_BACK_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[1]));
+	test_device_remove(ndev[1]);
+}
+
 static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(end_while_the_user_removes_it_brings_nothing_back),
+	KUNIT_CASE(removal_counts_when_its_netdev_goes),
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),
