@@ -67,6 +67,75 @@ small() {
 	expect "without selective repeat it costs more" "$line" repeated '>' .1
 }
 
+# row FIGURE LABEL: what that row of a figure came to
+row() {
+	grep "^label=$2 " "build/fabric-sim/$1.rows"
+}
+
+# compare LABEL A OPERATOR B: two numbers
+compare() {
+	if awk "BEGIN { exit !($2 $3 $4) }"; then
+		echo "ok    fabric-sim, $1"
+		passed=$((passed + 1))
+	else
+		echo "FAIL  fabric-sim, $1: $2 is not $3 $4"
+		failed=$((failed + 1))
+	fi
+}
+
+# In no row may a QP fail or a message be left behind
+check_rows() {
+	local figure=$1 line of
+
+	while read -r line; do
+		of=$(value of "$line")
+		expect "$figure, $(value label "$line")" "$line" failed == 0 ${of:+'done' == "$of"}
+	done < "build/fabric-sim/$figure.rows"
+}
+
+of() { # of NAME FIGURE LABEL: a figure of a row
+	value "$1" "$(row "$2" "$3")"
+}
+
+# The bounds hold with a margin of a quarter at least; Documentation/performance.rst has
+# what was measured when it was written.
+check_figures() {
+	local figure label
+
+	for figure in $(tools/fabric-sim/figures --list); do
+		tools/fabric-sim/figures "$figure" > "build/fabric-sim/$figure.log" || {
+			cat "build/fabric-sim/$figure.log"
+			echo "FAIL  fabric-sim, figure $figure"
+			failed=$((failed + 1))
+			continue
+		}
+		check_rows "$figure"
+	done
+	for label in 2:1-100-packets 8:1-100-packets; do
+		expect "$label, as on the wire" "$(row wire_incast $label)" goodput '>' .77 jain '>' .6
+	done
+	compare "loss of .1 % on a path of 2 ms costs less than a fifth" \
+		"$(of goodput wire_loss 1ms-0.1)" '>' ".8 * $(of goodput wire_loss 1ms-0)"
+	compare "1 % costs less than two thirds" \
+		"$(of goodput wire_loss 1ms-1)" '>' ".35 * $(of goodput wire_loss 1ms-0)"
+	compare "1 % without delay costs less than a tenth" \
+		"$(of goodput wire_loss none-1)" '>' ".9 * $(of goodput wire_loss none-0)"
+	expect "two flows, defaults" "$(row two_flows defaults)" jain '>' .98 goodput '>' .9
+	expect "two flows, the paper's parameters" "$(row two_flows paper)" jain '>' .98 goodput '>' .9
+	for label in 16:1 64:1 256:1 1000:1; do
+		expect "incast $label" "$(row incast $label-rates)" last_us '<' 250000
+	done
+	compare "short messages beside a long flow wait less with rates" \
+		"$(of slow_p99 elephant rates)" '<' "$(of slow_p99 elephant no-rates)"
+	compare "selective repeat beats go-back-N in the median" \
+		"$(of slow_p50 recovery selective)" '<' "$(of slow_p50 recovery go-back-N)"
+	compare "a link that is down is routed around" \
+		"$(of goodput flap 20ms-routes-1ms)" '>' ".8 * $(of goodput flap steady)"
+	expect "all to all, 25 Gbit/s" "$(row all_to_all 25-rates)" last_us '<' 8000
+	expect "all to all, 100 Gbit/s" "$(row all_to_all 100-rates)" last_us '<' 20000
+}
+
 small
+[ "${1-}" != --all ] || check_figures
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

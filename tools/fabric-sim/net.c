@@ -194,10 +194,21 @@ static void start(u32 index, u32 packet)
 	event_at(port->free_at + port->delay, EVENT_ARRIVE, packet);
 }
 
+/*
+ * A switch sends CNPs first, as it is to be told (Documentation/operating.rst); a host whose
+ * queues are fair (fq_codel) all that is seldom: answers.
+ */
+static bool goes_first(const struct port *port, const struct packet *packet)
+{
+	if (packet->kind == PACKET_DATA)
+		return false;
+	return packet->kind == PACKET_CNP || param.ack_priority ||
+	       (!is_switch(port) && param.host_fair);
+}
+
 static void queue(struct port *port, u32 packet)
 {
-	u32 prio = packets[packet].kind == PACKET_CNP ||
-		   (packets[packet].kind != PACKET_DATA && param.ack_priority);
+	u32 prio = goes_first(port, &packets[packet]);
 
 	if (port->tail[prio] == NONE)
 		port->head[prio] = packet;

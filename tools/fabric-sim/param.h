@@ -16,7 +16,7 @@ struct param {
 	double kmin_kb, kmax_kb, pmax, red_wlog, loss, ack_priority;
 	double flap_period_us, flap_down_us, reroute_us;
 	/* hosts */
-	double host_queue, rx_ns, rx_delay_ns, tx_ns, mtu, frame_bytes, timeout, retry_cnt;
+	double host_queue, host_fair, rx_ns, rx_delay_ns, tx_ns, mtu, frame_bytes, timeout, retry_cnt;
 	/* transport */
 	const char *transport;
 	double tcp_window, tcp_rto_us, tcp_dctcp;
