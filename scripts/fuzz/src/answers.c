@@ -121,7 +121,7 @@ static void handle(struct talk *talk, const uint8_t *frame, size_t length)
 	totals->received++;
 	totals->received_bad_icrc += !got.icrc_right;
 	trace_frame(talk->world, "<", frame, length);
-	if (got.qpn != talk->our_qpn || talk->qp.type != QPT_RC)
+	if (got.qpn != talk->our_qpn || talk->qp.type != QPT_RC || got.opcode == CNP)
 		return;
 	if (got.opcode >= READ_RESPONSE_FIRST && got.opcode <= ATOMIC_ACKNOWLEDGE)
 		learn(talk, &got);

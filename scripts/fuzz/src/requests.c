@@ -7,6 +7,9 @@
 
 #define MAX_BLOCK	16
 #define GSO_UDP_L4	5	/* not in every linux/virtio_net.h */
+#define MAX_STORM	64	/* CNPs */
+#define MAX_AHEAD	160	/* packets behind a gap: more than are held */
+#define CE		3	/* of the traffic class */
 
 /* --- the wire ----------------------------------------------------------------- */
 
@@ -154,6 +157,10 @@ void send_perhaps(struct talk *talk, struct transport *t)
 		return;
 	case 6:
 		throw_fragments(talk, t);
+		return;
+	case 7:
+		faults = (struct faults){ .tclass = CE };
+		throw_transport(talk, t, &faults);
 		return;
 	}
 	throw_transport(talk, t, NULL);
@@ -348,15 +355,40 @@ static void send_elsewhere(struct talk *talk)
 	send_perhaps(talk, &t);
 }
 
+/* A notification, or a storm of them */
 static void send_congestion(struct talk *talk)
 {
 	static const uint8_t zero[16];
+	struct rng *rng = &talk->rng;
+	uint32_t left = rng_percent(rng, 80) ? 1 : 1 + rng_below(rng, MAX_STORM);
 	struct transport t;
 
-	transport_begin(&t, CNP, talk->qp.number, 0, false);
-	t.bytes[4] = 0x40;	/* BECN */
-	transport_put(&t, zero, sizeof(zero));
-	send_perhaps(talk, &t);
+	for (; left; left--) {
+		transport_begin(&t, CNP, talk->qp.number, 0, false);
+		t.bytes[4] = 0x40;	/* BECN */
+		if (rng_percent(rng, 10))
+			t.bytes[2] ^= 1 << rng_below(rng, 8);	/* of the P_Key */
+		transport_put(&t, zero, sizeof(zero));
+		send_perhaps(talk, &t);
+	}
+}
+
+/* Much that comes before something that is missing, which then comes or does not */
+static void send_ahead(struct talk *talk)
+{
+	struct rng *rng = &talk->rng;
+	uint32_t missing = talk->psn, behind;
+	uint32_t until = missing + 1 + rng_below(rng, MAX_AHEAD);
+
+	talk->psn += 1 + rng_below(rng, 3);
+	while ((int32_t)(until - talk->psn) > 0)
+		send_message(talk);
+	behind = talk->psn;
+	talk->psn = missing;
+	if (rng_percent(rng, 50))
+		send_message(talk);
+	if (rng_percent(rng, 50))
+		talk->psn = behind;
 }
 
 static void send_noise(struct talk *talk)
@@ -373,7 +405,7 @@ static void send_noise(struct talk *talk)
 /* One request of an RC or UC QP's peer, or something in between */
 void send_connected(struct talk *talk)
 {
-	switch (rng_below(&talk->rng, 22)) {
+	switch (rng_below(&talk->rng, 24)) {
 	case 0 ... 9: send_message(talk); break;
 	case 10 ... 12: send_read(talk); break;
 	case 13 ... 14: send_atomic(talk); break;
@@ -381,15 +413,17 @@ void send_connected(struct talk *talk)
 	case 16 ... 17: send_duplicate(talk); break;
 	case 18: send_noise(talk); break;
 	case 19: send_elsewhere(talk); break;
-	case 20: send_congestion(talk); break;
+	case 20 ... 21: send_congestion(talk); break;
+	case 22: send_ahead(talk); break;
 	default: send_block(talk); break;
 	}
 }
 
 void send_unconnected(struct talk *talk)
 {
-	switch (rng_below(&talk->rng, 8)) {
+	switch (rng_below(&talk->rng, 9)) {
 	case 0: send_elsewhere(talk); break;
+	case 3: send_congestion(talk); break;
 	case 1: send_noise(talk); break;
 	case 2: send_block(talk); break;
 	default: send_datagram(talk); break;

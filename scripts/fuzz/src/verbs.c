@@ -527,7 +527,9 @@ uint64_t counter_read(const char *device, const char *name)
 
 uint64_t counter_sum_of_drops(const char *device)
 {
-	uint64_t sum = counter_read(device, "rx_icrc_encapsulated");
+	/* CNPs are no packets of a QP: they have counters of their own. */
+	uint64_t sum = counter_read(device, "rx_icrc_encapsulated") +
+		       counter_read(device, "rp_cnp_handled") + counter_read(device, "rp_cnp_ignored");
 	struct dirent *entry;
 	char path[300];
 	DIR *dir;

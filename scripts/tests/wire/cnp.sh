@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml uml-debug
 # tier: wide
-# timeout: 300
+# timeout: 600
 #
 # Congestion notification packets: which are taken and which are ignored, how marks are
 # answered, that a QP keeps to its rate; and the files of ports/1/cc (cnp.py).
@@ -29,7 +29,7 @@ for type in v1 v2; do
 		a=${!a} b=${!b}
 		ia=$(gid_index "$DEV_A" "$type" $a) ib=$(gid_index "$DEV_B" "$type" $b)
 		# shellcheck disable=SC2086
-		LIMIT=100 python cnp.py "$DEV_A" "$ia" "$DEV_B" "$ib" --version "$type" \
+		LIMIT=200 python cnp.py "$DEV_A" "$ia" "$DEV_B" "$ib" --version "$type" \
 			--src-ip $b --dst-ip $a $options
 	done
 done

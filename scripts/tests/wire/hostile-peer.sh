@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: uml uml-debug
 # tier: wide
-# timeout: 300
+# timeout: 900
 #
 # A peer that opens gaps on many QPs to hold memory, and one that acknowledges what it
 # has not got or what was never sent: what is held is limited and freed, the rest is
@@ -22,7 +22,7 @@ for type in v1 v2; do
 		[ $type-$family != v1-6 ] || continue
 		a=IP${family}_A b=IP${family}_B
 		a=${!a} b=${!b}
-		LIMIT=200 python hostile-peer.py "$DEV_A" "$(gid_index "$DEV_A" $type $a)" \
+		LIMIT=280 python hostile-peer.py "$DEV_A" "$(gid_index "$DEV_A" $type $a)" \
 			"$DEV_B" "$(gid_index "$DEV_B" $type $b)" --version $type --src-ip $b --dst-ip $a \
 			--netns "/run/netns/$NS_B" --netdev "$IF_B" --src-mac "$mac_b" --dst-mac "$mac_a"
 	done
