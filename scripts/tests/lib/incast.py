@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""What arrives from several senders at one port while all of them send, in its
+network namespace.
+
+usage: incast.py SECONDS MBIT DUPLICATES_FILE NAME=ADDRESS...
+
+Prints "NAME BYTES STANDSTILL_MS" for each sender, where the standstill is the longest
+time in which certainly nothing came from it, then "all GOODPUT SECONDS SAMPLES": the part of
+the wire that first copies have had. Time begins once each sender has been heard, and a
+second later. A busy machine takes fewer samples.
+"""
+
+import json
+import subprocess
+import sys
+import time
+
+TABLE = 'incast'
+ETHERNET_BYTES = 14
+STEP = 0.1
+PATIENCE = 180      # a busy machine starts slowly
+
+
+def nft(*words, text=None):
+    return subprocess.run(('nft', *words), input=text, check=True, capture_output=True, text=True).stdout
+
+
+def make(senders):
+    rules = '; '.join(f'ip saddr {address} counter' for address in senders.values())
+    nft('-f', '-', text=f'table ip {TABLE} {{ chain in {{ type filter hook prerouting '
+        f'priority raw; {rules}; }}; }}')
+
+
+def count(senders):
+    """(packets, bytes) of each sender, in their order"""
+    items = json.loads(nft('-j', 'list', 'table', 'ip', TABLE))['nftables']
+    found = {}
+    for rule in (item['rule'] for item in items if 'rule' in item):
+        match, counter = (expression for expression in rule['expr'])
+        found[match['match']['right']] = counter['counter']
+    return [(found[address]['packets'], found[address]['bytes']) for address in senders.values()]
+
+
+def duplicates(path):
+    """Packets that had come before: of RoCE, and of TCP as DSACKs tell"""
+    with open(path) as file:
+        total = int(file.read())
+    with open('/proc/net/netstat') as file:
+        for head, values in zip(*[iter(file)] * 2):
+            found = dict(zip(head.split()[1:], map(int, values.split()[1:])))
+            total += sum(found.get(f'TCPDSACK{what}Sent', 0) for what in ('Old', 'Ofo'))
+    return total
+
+
+def wait_for_all(senders):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        silent = [name for name, (packets, _) in zip(senders, count(senders)) if packets < 10]
+        if not silent:
+            return True
+        time.sleep(STEP)
+    print('silent', *silent)
+    return False
+
+
+def standstill(samples, which):
+    """Longest time between two samples with the same count of a sender, ms"""
+    longest, since, last = 0, samples[0][0], samples[0][1][which]
+    for when, counted in samples[1:]:
+        if counted[which] != last:
+            since, last = when, counted[which]
+        longest = max(longest, when - since)
+    return int(1000 * longest)
+
+
+def main():
+    seconds, mbit, path = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+    senders = dict(word.split('=') for word in sys.argv[4:])
+    make(senders)
+    try:
+        if not wait_for_all(senders):
+            return 1
+        time.sleep(1)
+        before = duplicates(path)
+        samples = [(time.monotonic(), count(senders))]
+        while samples[-1][0] < samples[0][0] + seconds:
+            time.sleep(STEP)
+            samples.append((time.monotonic(), count(senders)))
+        again = duplicates(path) - before
+    finally:
+        nft('delete', 'table', 'ip', TABLE)
+    took = samples[-1][0] - samples[0][0]
+    grown = [(after[0] - was[0], after[1] - was[1])
+             for was, after in zip(samples[0][1], samples[-1][1])]
+    for which, name in enumerate(senders):
+        print(name, grown[which][1], standstill(samples, which))
+    packets, octets = (sum(column) for column in zip(*grown))
+    on_wire = (octets + packets * ETHERNET_BYTES) * 8e-6 / took / mbit
+    print('all', f'{on_wire * (1 - again / max(packets, 1)):.3f} {took:.1f} {len(samples)}')
+    return 0
+
+
+sys.exit(main())
