@@ -672,6 +672,8 @@ static void what_the_user_removed_stays_away_after_a_reload(struct kunit *test)
 static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
+	/* Held, so that the next netdev has another address */
+	struct device *old = get_device(&b->ndev->dev);
 	struct rhca_dev *dev;
 
 	make_software(b);
@@ -683,6 +685,7 @@ static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
 	rhca_slot_device_added(dev);
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_unwanted(b->ndev));
 	ib_device_put(&dev->ibdev);
+	put_device(old);
 }
 
 /*
