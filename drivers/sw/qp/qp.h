@@ -45,8 +45,11 @@
 /* Pauses of either half, until it is tried again */
 #define RHCA_QUEUE_FULL_NS	(500 * NSEC_PER_USEC)	/* a few packets at 1 Gb/s */
 #define RHCA_PAGE_FAULT_NS	(100 * NSEC_PER_USEC)	/* page cache, scheduling too */
-/* A process may have many QPs wait for pages that do not come: see rhca_fault_pause() */
-#define RHCA_PAGE_FAULT_MOST_NS	(RHCA_PAGE_FAULT_NS << 3)
+/*
+ * A process may have many QPs wait for pages that do not come, and each look builds a
+ * packet: see rhca_fault_pause(). What takes 0.1 s comes from a slow disk or network.
+ */
+#define RHCA_PAGE_FAULT_MOST_NS	(RHCA_PAGE_FAULT_NS << 10)
 #define RHCA_MEM_BUSY_NS	(20 * NSEC_PER_USEC)	/* copying of some packets */
 
 /* Requests that are flushed under one lock, with bottom halves off */
