@@ -49,6 +49,7 @@
  * A process may have many QPs wait for pages that do not come, and each look builds a
  * packet: see rhca_fault_pause(). What takes 0.1 s comes from a slow disk or network.
  */
+#define RHCA_PAGE_FAULT_SOON_NS	(RHCA_PAGE_FAULT_NS << 3)
 #define RHCA_PAGE_FAULT_MOST_NS	(RHCA_PAGE_FAULT_NS << 10)
 #define RHCA_MEM_BUSY_NS	(20 * NSEC_PER_USEC)	/* copying of some packets */
 
@@ -359,10 +360,16 @@ static inline void rhca_prefetch_qp(const struct rhca_verbs_qp *base,
 	}
 }
 
-/* Until the next look for a page: about as long as has been waited for it */
+/*
+ * Until the next look for a page: at first as long as has been waited for it, later 1/128
+ * of that. A page may have come and gone again meanwhile: so not longer.
+ */
 static inline u64 rhca_fault_pause(u32 *fault_ns)
 {
-	*fault_ns = clamp_t(u32, 2 * *fault_ns, RHCA_PAGE_FAULT_NS,
+	u32 more = *fault_ns < RHCA_PAGE_FAULT_SOON_NS ? *fault_ns :
+							 *fault_ns / 128;
+
+	*fault_ns = clamp_t(u32, *fault_ns + more, RHCA_PAGE_FAULT_NS,
 			    RHCA_PAGE_FAULT_MOST_NS);
 	return *fault_ns;
 }

@@ -193,6 +193,9 @@ def storm():
     """CNPs without end slow a QP down to rp_min_rate and no further, and then it recovers."""
     least, number = 20, 400
     setting('rp_min_rate', least)
+    # A busy host takes long to throw and to look: meanwhile nothing decays or rises
+    for name in ('rp_dce_tcp_rtt', 'rp_time_reset'):
+        setting(name, 131071)
     a, b = verbs.End.open(args.a, args.index_a), verbs.End.open(args.b, args.index_b)
     verbs.connect(a, b, mtu=4096)
     qpn = a.info()['qpn']
@@ -206,6 +209,8 @@ def storm():
     check('a storm of CNPs ends at rp_min_rate', True, rate in (least, None))
     if rate is None:
         print('# the last CNP was more than a second ago')
+    setting('rp_dce_tcp_rtt', 55)
+    setting('rp_time_reset', 300)
     seconds(a, b, 4, 32768)
     while rate_of(qpn) is not None:
         seconds(a, b, 4, 32768)
