@@ -32,6 +32,22 @@
 #define NO_PORT		UINT_MAX
 
 /**
+ * enum slot_flag - What is or is not so of a netdev
+ * @WAS_HARDWARE: hardware of ours served it until it went
+ * @LAG_OFF: its user wants no LAG of it
+ * @TABLES_DIFFERED: of a bond: its members' P_Key tables did when it was last looked at
+ * @FAILED: what it should have could not be made
+ * @RULE_MISSED: a rule of netdevs= matched while another device was there still
+ */
+enum slot_flag {
+	WAS_HARDWARE	= BIT(0),
+	LAG_OFF		= BIT(1),
+	TABLES_DIFFERED	= BIT(2),
+	FAILED		= BIT(3),
+	RULE_MISSED	= BIT(4),
+};
+
+/**
  * struct rhca_slot - What is known of a netdev
  * @entry: in the list of them; of those that are waited for, the last one to go is last
  * @ndev: its netdev, there until the notifier takes it away; NULL when it has gone
@@ -47,11 +63,7 @@
  * @removed: and its number, by which it is known when it is back; 0: none
  * @rule: of netdevs=, if that is the wish
  * @pair: the netdev that the user has joined this one to
- * @was_hardware: hardware of ours served it until it went
- * @lag_off: its user wants no LAG of it
- * @tables_differed: of a bond: its members' P_Key tables did when it was last looked at
- * @failed: what it should have could not be made
- * @rule_missed: a rule of netdevs= matched while another device was there still
+ * @flags: of enum slot_flag
  * @told: the log says that its partitions keep it from hardware
  * @has_settings: @settings are those of the last port on it that was saved
  * @settings: what is kept
@@ -69,11 +81,7 @@ struct rhca_slot {
 	u32 removed;
 	const struct rhca_netdevs_rule *rule;
 	struct rhca_netdev_id pair;
-	bool was_hardware;
-	bool lag_off;
-	bool tables_differed;
-	bool failed;
-	bool rule_missed;
+	unsigned int flags;
 	bool told;
 	bool has_settings;
 	struct rhca_settings settings;
@@ -170,6 +178,19 @@ static struct rhca_slot *get_slot(const struct net_device *ndev, bool goes)
 	return slot;
 }
 
+/* Returns whether it is so now: without memory for a slot nothing is */
+static bool set_flag(const struct net_device *ndev, enum slot_flag flag, bool on)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&slots_mutex);
+	slot = on ? get_slot(ndev, false) : find_slot(ndev);
+	if (slot)
+		slot->flags = (slot->flags & ~flag) | (on ? flag : 0);
+	mutex_unlock(&slots_mutex);
+	return slot || !on;
+}
+
 /* Of a netdev that is unregistered or moves nothing is wanted there */
 static void end_wish(struct rhca_slot *slot)
 {
@@ -177,9 +198,7 @@ static void end_wish(struct rhca_slot *slot)
 		slot->wish = RHCA_WISH_NONE;
 	slot->wish_before = RHCA_WISH_NONE;
 	slot->rule = NULL;
-	slot->tables_differed = false;
-	slot->failed = false;
-	slot->rule_missed = false;
+	slot->flags &= ~(TABLES_DIFFERED | FAILED | RULE_MISSED);
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -263,14 +282,7 @@ int rhca_slot_save(struct rhca_dev *dev)
  */
 int rhca_slot_want_standin(const struct net_device *ndev)
 {
-	struct rhca_slot *slot;
-
-	mutex_lock(&slots_mutex);
-	slot = get_slot(ndev, false);
-	if (slot)
-		slot->was_hardware = true;
-	mutex_unlock(&slots_mutex);
-	return slot ? 0 : -ENOMEM;
+	return set_flag(ndev, WAS_HARDWARE, true) ? 0 : -ENOMEM;
 }
 
 /**
@@ -347,13 +359,13 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 {
 	if (!is_hardware(ndev) ||
 	    !(slot->has_settings || slot->wish == RHCA_WISH_REMOVED ||
-	      slot->was_hardware)) {
+	      slot->flags & WAS_HARDWARE)) {
 		forget(slot);
 		return;
 	}
 	name_hardware(slot, ndev);
 	slot->ndev = NULL;
-	slot->lag_off = false;
+	slot->flags &= ~LAG_OFF;
 	list_move_tail(&slot->entry, &slots);
 	forget_oldest_gone();
 }
@@ -470,8 +482,7 @@ void rhca_slot_device_added(struct rhca_dev *dev)
 		if (slot->wish == RHCA_WISH_REMOVED)
 			slot->wish = slot->wish_before;
 		slot->removed = 0;
-		slot->was_hardware &= !dev->offer;
-		slot->failed = false;
+		slot->flags &= ~(FAILED | (dev->offer ? WAS_HARDWARE : 0));
 	}
 	mutex_unlock(&slots_mutex);
 }
@@ -509,7 +520,7 @@ bool rhca_slot_wants_standin(const struct net_device *ndev)
 
 	mutex_lock(&slots_mutex);
 	slot = find_slot(ndev);
-	wants = slot && slot->was_hardware &&
+	wants = slot && slot->flags & WAS_HARDWARE &&
 		slot->wish != RHCA_WISH_REMOVED;
 	mutex_unlock(&slots_mutex);
 	return wants;
@@ -572,8 +583,7 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 		set_wish(slot, dev, wish);
 		slot->rule = rule;
 		slot->pair = (struct rhca_netdev_id) {};
-		slot->failed = false;
-		slot->rule_missed = false;
+		slot->flags &= ~(FAILED | RULE_MISSED);
 	}
 	mutex_unlock(&slots_mutex);
 	rtnl_unlock();
@@ -608,13 +618,7 @@ void rhca_slot_set_pair(const struct net_device *first,
  */
 void rhca_slot_set_failed(const struct net_device *ndev)
 {
-	struct rhca_slot *slot;
-
-	mutex_lock(&slots_mutex);
-	slot = get_slot(ndev, false);
-	if (slot)
-		slot->failed = true;
-	mutex_unlock(&slots_mutex);
+	set_flag(ndev, FAILED, true);
 }
 
 /**
@@ -625,13 +629,7 @@ void rhca_slot_set_failed(const struct net_device *ndev)
  */
 void rhca_slot_set_rule_missed(const struct net_device *ndev)
 {
-	struct rhca_slot *slot;
-
-	mutex_lock(&slots_mutex);
-	slot = get_slot(ndev, false);
-	if (slot)
-		slot->rule_missed = true;
-	mutex_unlock(&slots_mutex);
+	set_flag(ndev, RULE_MISSED, true);
 }
 
 /**
@@ -643,13 +641,7 @@ void rhca_slot_set_rule_missed(const struct net_device *ndev)
  */
 void rhca_slot_set_tables_differed(const struct net_device *bond, bool differed)
 {
-	struct rhca_slot *slot;
-
-	mutex_lock(&slots_mutex);
-	slot = differed ? get_slot(bond, false) : find_slot(bond);
-	if (slot)
-		slot->tables_differed = differed;
-	mutex_unlock(&slots_mutex);
+	set_flag(bond, TABLES_DIFFERED, differed);
 }
 
 /**
@@ -665,7 +657,7 @@ bool rhca_slot_lag_is_off(const struct net_device *ndev)
 
 	mutex_lock(&slots_mutex);
 	slot = find_slot(ndev);
-	off = slot && slot->lag_off;
+	off = slot && slot->flags & LAG_OFF;
 	mutex_unlock(&slots_mutex);
 	return off;
 }
@@ -680,14 +672,7 @@ bool rhca_slot_lag_is_off(const struct net_device *ndev)
  */
 int rhca_slot_set_lag_off(const struct net_device *ndev, bool off)
 {
-	struct rhca_slot *slot;
-
-	mutex_lock(&slots_mutex);
-	slot = off ? get_slot(ndev, false) : find_slot(ndev);
-	if (slot)
-		slot->lag_off = off;
-	mutex_unlock(&slots_mutex);
-	return off && !slot ? -ENOMEM : 0;
+	return set_flag(ndev, LAG_OFF, off) ? 0 : -ENOMEM;
 }
 
 /**
@@ -708,10 +693,10 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 		known->wish = slot->wish;
 		known->rule = slot->rule;
 		known->pair = slot->pair;
-		known->was_hardware = slot->was_hardware;
-		known->failed = slot->failed;
-		known->rule_missed = slot->rule_missed;
-		known->tables_differed = slot->tables_differed;
+		known->was_hardware = slot->flags & WAS_HARDWARE;
+		known->failed = slot->flags & FAILED;
+		known->rule_missed = slot->flags & RULE_MISSED;
+		known->tables_differed = slot->flags & TABLES_DIFFERED;
 		known->tenants = slot->has_settings &&
 			rhca_pkeys_part_tenants(&slot->settings.pkeys);
 	}
