@@ -382,12 +382,6 @@ static bool may_respond(struct rhca_sw_qp *qp, u32 *budget)
 {
 	u64 wait_ns = 0;
 
-	if (rhca_under_way_full(&qp->base)) {
-		pause_for(qp, -ENOMEM);
-		return false;
-	}
-	if (!rhca_is_paced(qp))
-		return true;
 	*budget = min(*budget, rhca_pace_packets(qp, &wait_ns));
 	if (!*budget)
 		rhca_pause_recv(qp, RHCA_PAUSE_PACE, wait_ns);
@@ -406,7 +400,11 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 	u32 budget = RHCA_SEND_BUDGET, most;
 	bool paced = rhca_is_paced(qp);
 
-	if (!may_respond(qp, &budget))
+	if (rhca_under_way_full(&qp->base)) {
+		pause_for(qp, -ENOMEM);
+		return false;
+	}
+	if (paced && !may_respond(qp, &budget))
 		return false;
 	most = budget;
 	rhca_tx_list_begin(&tx, &qp->base, path, &recv->backoff);

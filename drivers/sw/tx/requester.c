@@ -551,12 +551,6 @@ static bool may_send(struct rhca_sw_qp *qp, u32 *budget)
 {
 	u64 wait_ns = 0;
 
-	if (rhca_under_way_full(&qp->base)) {
-		rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
-		return false;
-	}
-	if (!rhca_is_paced(qp))
-		return true;
 	*budget = min(*budget, rhca_pace_packets(qp, &wait_ns));
 	if (!*budget)
 		rhca_pause_send(qp, RHCA_PAUSE_PACE, wait_ns);
@@ -581,7 +575,11 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	bool goes_on;
 	enum step did;
 
-	if (!may_send(qp, &budget))
+	if (rhca_under_way_full(&qp->base)) {
+		rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
+		return RHCA_END_PAUSE;
+	}
+	if (paced && !may_send(qp, &budget))
 		return RHCA_END_PAUSE;
 	most = budget;
 	send->may_transmit = rhca_qp_half_can(&qp->base, RHCA_QP_TRANSMIT);
