@@ -25,8 +25,8 @@
  * 8; less than 8 lets few of 8 senders at 200 Mbit/s have most.
  */
 #define RAISE_PERIODS	8
-/* More increases at once only say that nothing was sent for long */
-#define MOST_RAISES	128
+/* More at once only say that nothing was sent for long, or that rp_byte_reset is small */
+#define MOST_RAISES	128U
 /* Then alpha is 0, whatever g is: (1023/1024)^8192 * 1023 < 1 */
 #define MOST_DECAYS	8192
 
@@ -143,10 +143,16 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
  */
 void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes)
 {
+	s32 reset = byte_reset(cc);
+	u32 raises;
+
 	rate->bytes_left -= min_t(u32, bytes, S32_MAX / 2);
 	rate->bytes_since = min_t(u64, (u64)rate->bytes_since + bytes, U32_MAX);
-	while (rate->bytes_left <= 0) {
-		rate->bytes_left += byte_reset(cc);
+	if (rate->bytes_left > 0)
+		return;
+	raises = -rate->bytes_left / reset + 1;
+	rate->bytes_left += (s32)raises * reset;
+	for (raises = min(raises, MOST_RAISES); raises; raises--) {
 		rate->byte_stage = min(rate->byte_stage + 1, MOST_STAGES);
 		raise(rate, cc);
 	}
