@@ -28,7 +28,7 @@ setup_hosts() {
 }
 
 # Of lib.sh: connection identifiers are in the namespace of their device.
-listens_cm() { in_a rdma resource show cm_id 2> /dev/null | grep -E 'LISTEN' | grep -qE ":$1( |\$)"; }
+cm_id_listens() { in_a rdma resource show cm_id 2> /dev/null | grep -E 'LISTEN' | grep -qE ":$1( |\$)"; }
 
 # sent: packets that the devices of both hosts have sent
 sent() {
@@ -142,7 +142,7 @@ removed_under_load() {
 	server=$!
 	case $2 in
 	tcp:*) busywait 60 listens_tcp $server "${2#tcp:}" ;;
-	cm:*) busywait 60 listens_cm "${2#cm:}" && sleep 0.3 ;;
+	cm:*) listens_cm $server "${2#cm:}" ;;
 	esac || say "$what: the server never listened"
 	echo "+ b: $4"
 	# shellcheck disable=SC2086

@@ -521,7 +521,25 @@ listens_tcp() { # listens_tcp PID PORT
 	grep -qs ":$hex 0*:0000 0A" "/proc/$1/net/tcp" "/proc/$1/net/tcp6"
 }
 
-listens_cm() { rdma resource show cm_id 2> /dev/null | grep -E 'LISTEN' | grep -qE ":$1( |\$)"; }
+# all_sleep PID: the threads of the process, and of those it has started, wait for
+# something to happen. In rdma_listen() a thread runs, or waits for a lock.
+all_sleep() {
+	local child
+
+	! sed 's/.*) //' "/proc/$1/task/"*/stat | grep -q '^[^S]' || return 1
+	for child in $(pgrep -P "$1"); do
+		all_sleep "$child" || return 1
+	done
+}
+
+cm_id_listens() { rdma resource show cm_id 2> /dev/null | grep -E 'LISTEN' | grep -qE ":$1( |\$)"; }
+
+# listens_cm PID PORT: an identifier shows as listening before the CM knows of it, and
+# requests are rejected until then. A server that polls never sleeps.
+listens_cm() {
+	busywait 60 cm_id_listens "$2" || return 1
+	busywait 5 all_sleep "$1" || :
+}
 
 # status_of STATUS FILE: what a program's status and output come to. rping closes its
 # event channel under its own thread when all rounds are done and checked: where the
@@ -546,9 +564,7 @@ pair() {
 	pid=$!
 	case $ready in
 	tcp:*) busywait 60 listens_tcp $pid "${ready#tcp:}" ;;
-	# It shows as listening before the CM knows of it, and rejects until then: on a
-	# busy machine for longer than 0.3 s.
-	cm:*) busywait 60 listens_cm "${ready#cm:}" && sleep 1 ;;
+	cm:*) listens_cm $pid "${ready#cm:}" ;;
 	esac || say "$name: the server never listened"
 	echo "+ b: $client"
 	# shellcheck disable=SC2086

@@ -88,7 +88,7 @@ between() {
 		pid=$!
 		case $ready in
 		tcp:*) busywait 60 listens_tcp $pid "${ready#tcp:}" ;;
-		cm:*) busywait 60 listens_cm "${ready#cm:}" ;;
+		cm:*) listens_cm $pid "${ready#cm:}" ;;
 		esac || say "$name: the server never listened"
 		meet
 		meet $((limit + 60))

@@ -70,7 +70,7 @@ done
 : "rdma_cm: a listener and a connection when the device goes"
 spawn_a timeout 300 rping -s -a $IP4_A -p 7900 -C 100000 -V > "$WORK/rping.srv" 2>&1
 server=$!
-busywait 60 listens_cm 7900
+listens_cm $server 7900
 spawn_b timeout 300 rping -c -a $IP4_A -I $IP4_B -p 7900 -C 100000 -V > "$WORK/rping.cli" 2>&1
 client=$!
 connected() { rdma resource show cm_id 2> /dev/null | grep -q 'state CONNECT '; }

@@ -77,7 +77,7 @@ put "$DEV_A" '3 0x7fff'
 before=$(hw_counter "$DEV_A" rx_dropped_bad_pkey)
 PORT=$((PORT + 1))
 spawn_a timeout 120 rping -s -a $IP4_A -p $PORT -C 1 > "$WORK/limited.srv" 2>&1
-busywait 60 listens_cm $PORT
+listens_cm $! $PORT
 spawn_b timeout 120 rping -c -a $IP4_A -I $IP4_B -p $PORT -C 1 > "$WORK/limited.cli" 2>&1
 client=$!
 counted() { [ "$(hw_counter "$DEV_A" rx_dropped_bad_pkey)" -gt "$before" ]; }

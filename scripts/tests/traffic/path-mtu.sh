@@ -23,7 +23,7 @@ wait_check 60 "the port of a says 1024" mtu_is "$DEV_A" 1024
 log_mark "cm"
 before=$(hw_counter "$DEV_A" path_mtu_mismatch)
 spawn_a timeout 120 rping -s -a $IP4_A -p 7800 -C 1 > "$WORK/cm.srv" 2>&1
-busywait 60 listens_cm 7800
+listens_cm $! 7800
 in_b timeout 120 rping -c -a $IP4_A -I $IP4_B -p 7800 -C 1 > "$WORK/cm.cli" 2>&1
 check_match "the client is refused, and not by a time limit" '^(1|2|255)$' $?
 check "a counts it" $((before + 1)) "$(hw_counter "$DEV_A" path_mtu_mismatch)"
@@ -31,7 +31,7 @@ check_match "the log of a names the peer and both" "$DEV_A: QP .* peer ::ffff:$I
 
 : "the other way round the smaller one is asked for, and fits"
 spawn_b timeout 120 rping -s -a $IP4_B -p 7801 -C 3 > "$WORK/cm2.srv" 2>&1
-busywait 60 listens_cm 7801
+listens_cm $! 7801
 check_ok "rping from the smaller MTU" in_a timeout 120 rping -c -a $IP4_B -I $IP4_A -p 7801 -C 3
 show_a ip link set "$IF_A" mtu 9000
 wait_check 60 "the port of a says 4096" mtu_is "$DEV_A" 4096

@@ -42,7 +42,7 @@ for mode in v1 v2; do
 			echo "+ rping -s -a $IP4 -p $port"
 			timeout 300 rping -s -a $IP4 -p $port -C 3 -V > "$WORK/rping" 2>&1 &
 			pid=$!
-			busywait 60 listens_cm $port || fail "rping does not listen"
+			listens_cm $pid $port || fail "rping does not listen"
 			meet
 			meet
 			kill $pid 2> /dev/null
