@@ -184,6 +184,7 @@ static void raise_here(void *data)
 	struct rhca_cq *cq = data;
 
 	clear_bit(0, &cq->remote_pending);
+	smp_mb__after_atomic();	/* who still sees the mark is seen by the handler */
 	call_handler(cq);
 	smp_mb__before_atomic();	/* the handler has ended */
 	atomic_dec(&cq->remote_calls);
