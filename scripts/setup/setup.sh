@@ -26,7 +26,8 @@ usage() {
 	          build in
 	  package what makes and tries Debian packages (only when named)
 	  cross   compilers and kernel headers of other architectures (only when named)
-	  model   Spin, which checks the model of the send scheduler (only when named)
+	  model   Spin, which checks the model of the send scheduler and the litmus
+	          tests (only when named)
 	  ucx     a folder with Debian 13's UCX (only when named)
 	  headers-KERNEL  headers of 6.1-cloud, 6.1-rt, 6.12-cloud, 6.12-rt,
 	          newest-cloud or newest-rt (only when named)

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The fence behind a page that the kernel takes away while its region's key goes on
+ * working, as a litmus test: see scripts/check/litmus.pml. Two processors handle two
+ * packets each, which may bring the count of one above zero again at any time; a third
+ * takes the page out, sees each processor without users once, and gives the page back.
+ * That it may interrupt all processors instead of waiting longer is not in the model: a
+ * grace period waits for more.
+ *
+ * code: drivers/sw/verbs/memory/mem.c: (void)atomic_inc_return(users_here(mem));
+ * code: drivers/sw/verbs/memory/mem.c: page = READ_ONCE(mem->pages[distance >> mem->page_shift]);
+ * code: drivers/sw/verbs/memory/mem.c: (void)atomic_dec_return_release(users_here(mem));
+ * code: drivers/sw/verbs/memory/odp_range.c: WRITE_ONCE(range->pages[i], NULL);
+ * code: drivers/sw/verbs/memory/odp_range.c: rhca_mem_wait_past_users(users->mem);
+ * code: drivers/sw/verbs/memory/mem.c: smp_mb();	/* what was taken out before the counts; pairs with enter()
+ * code: drivers/sw/verbs/memory/mem.c: return atomic_read_acquire(per_cpu_ptr(mem->cpu_users, cpu));
+ *
+ * What is shown: no packet uses the page after it was given back, and who takes it away
+ * sees all that packets have written there.
+ *
+ *   BREAK_ENTER	a user does not order its count before the look at the page
+ *   BREAK_LEAVE	nor what it did before the end of its count
+ *   BREAK_FENCE	the page is not taken out before the counts are looked at
+ *   BREAK_COUNT	the look at the counts is no acquire
+ *   BREAK_WAIT	one processor is not waited for
+ *   BREAK_CPU	a user is counted out on another processor than in
+ */
+#include "litmus.pml"
+
+bool there = true;
+byte users[2];
+bool gone;		/* the page has been given back */
+bool seen;		/* its contents have been looked at */
+
+#define COUNT	0
+#define PAGE	1
+#define ACCESS	2
+#define UNCOUNT	3
+
+#ifdef BREAK_ENTER
+#define ENTER	0
+#else
+#define ENTER	B(COUNT)	/* atomic_inc_return(): fully ordered */
+#endif
+#ifdef BREAK_LEAVE
+#define LEAVE	(B(COUNT) | B(PAGE))
+#else
+#define LEAVE	(B(COUNT) | B(PAGE) | B(ACCESS))	/* atomic_dec_return_release() */
+#endif
+#ifdef BREAK_CPU
+#define OUT(cpu) (1 - (cpu))
+#else
+#define OUT(cpu) (cpu)
+#endif
+
+/* The next packet's count is fully ordered behind the last one's */
+proctype packets(byte cpu)
+{
+	byte done, left = 2;
+	bool found;
+
+	do
+	:: atomic { CAN(COUNT, 0) -> users[cpu]++; DID(COUNT) }
+	:: atomic { CAN(PAGE, ENTER) -> found = there; DID(PAGE) }
+	:: atomic { CAN(ACCESS, B(PAGE)) -> assert(!found || (!gone && !seen)); DID(ACCESS) }
+	:: atomic { CAN(UNCOUNT, LEAVE) -> users[OUT(cpu)]--; DID(UNCOUNT) }
+	:: atomic { done == B(UNCOUNT + 1) - 1 -> done = 0; found = false; left--;
+			if
+			:: left == 0 -> break
+			:: else
+			fi }
+	od
+}
+
+#define CLEAR	0
+#define WAIT0	1
+#define WAIT1	2
+#define SEE	3	/* reads what packets wrote */
+#define FREE	4
+
+#ifdef BREAK_FENCE
+#define FENCE	0
+#else
+#define FENCE	B(CLEAR)	/* smp_mb() */
+#endif
+#ifdef BREAK_COUNT
+#define WAITED	0
+#else
+#define WAITED	(B(WAIT0) | B(WAIT1))	/* atomic_read_acquire() */
+#endif
+
+proctype invalidate()
+{
+	byte done;
+
+	do
+	:: atomic { CAN(CLEAR, 0) -> there = false; DID(CLEAR) }
+	:: atomic { CAN(WAIT0, FENCE) && users[0] == 0 -> DID(WAIT0) }
+#ifdef BREAK_WAIT
+	:: atomic { CAN(WAIT1, FENCE) -> DID(WAIT1) }
+#else
+	:: atomic { CAN(WAIT1, FENCE) && users[1] == 0 -> DID(WAIT1) }
+#endif
+	:: atomic { CAN(SEE, WAITED) -> seen = true; DID(SEE) }
+	:: atomic { CAN(FREE, B(CLEAR) | B(WAIT0) | B(WAIT1)) -> gone = true; DID(FREE) }
+	:: atomic { done == B(FREE + 1) - 1 -> break }
+	od
+}
+
+init { atomic { run packets(0); run packets(1); run invalidate() } }

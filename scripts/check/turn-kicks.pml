@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A kick during a turn, with the barriers that scripts/check/turn.pml takes for granted,
+ * as a litmus test: see scripts/check/litmus.pml. The owner of the turn looks at the
+ * kicks, then at the send queue, and ends the turn; two processors post a request and
+ * kick. And the list of a processor: what is posted from an interrupt while its tasklet
+ * takes the list and ends.
+ *
+ * code: drivers/sw/qp/turn_sched.h: if (rhca_turn_word(turn) & RHCA_TURN_KICKS)
+ * code: drivers/sw/qp/turn_sched.h: atomic_fetch_andnot(RHCA_TURN_KICKS, &turn->word);
+ * code: drivers/sw/tx/requester.c: rhca_turn_see_kicks(&send->turn);
+ * code: drivers/sw/qp/turn_sched.c: } while (!atomic_try_cmpxchg(&turn->word, &word, step.word));
+ * code: drivers/sw/qp/turn_sched.c: if (llist_add(&turn->listed, &list->listed))
+ * code: drivers/sw/qp/turn_sched.c: list->next = llist_reverse_order(llist_del_all(&list->listed));
+ * code: drivers/sw/qp/turn_sched.c: if (others_follow(list))
+ *
+ * What is shown: a request that the turn has not seen is seen by one that comes, and a
+ * half in the list is run.
+ *
+ *   BREAK_KICK	a request is not posted before its kick
+ *   BREAK_SEE	the kicks are not cleared before the look at the queue
+ *   BREAK_LOOK	the kicks are cleared after the look at the queue
+ *   BREAK_FIRST	the tasklet is not scheduled by the first entry of a list
+ *   BREAK_REST	the tasklet ends without a look at what is left in the list
+ */
+#include "litmus.pml"
+
+byte posted;		/* requests in the queue: a bit for each */
+bool kicked;		/* in the word: a kick is noted */
+bool running = true;	/* in the word */
+bool queued;		/* in the word: a turn comes */
+byte seen;		/* of posted, by a turn */
+
+/* --- a kick during a turn ------------------------------------------------------ */
+
+#define TAIL	0
+#define KICK	1
+
+#ifdef BREAK_KICK
+#define POSTED	0
+#else
+#define POSTED	B(TAIL)		/* atomic_try_cmpxchg(): fully ordered */
+#endif
+
+proctype post(byte request)
+{
+	byte done;
+
+	do
+	:: atomic { CAN(TAIL, 0) -> posted = posted | request; DID(TAIL) }
+	:: atomic { CAN(KICK, POSTED) ->
+			kicked = true;
+			if
+			:: running
+			:: else -> queued = true
+			fi;
+			DID(KICK) }
+	:: atomic { done == B(KICK + 1) - 1 -> break }
+	od
+}
+
+#define KICKS	0
+#define CLEAR	1
+#define LOOK	2
+#define END	3
+
+#ifdef BREAK_SEE
+#define CLEARED 0
+#define RELOOK	0
+#else
+#define CLEARED 0
+#define RELOOK	B(LOOK)		/* atomic_fetch_andnot(): fully ordered */
+#endif
+
+/*
+ * Where no kick is seen there is no barrier: the queue may have been read before the
+ * kicks. Where one is seen, what was read before it is cleared does not count.
+ */
+proctype turn()
+{
+	byte done, read;
+	bool sees_kick;
+
+	do
+	:: atomic { CAN(KICKS, 0) -> sees_kick = kicked; DID(KICKS) }
+#ifdef BREAK_LOOK
+	:: atomic { CAN(CLEAR, B(KICKS) | B(LOOK)) -> kicked = kicked && !sees_kick; DID(CLEAR) }
+#else
+	:: atomic { CAN(CLEAR, B(KICKS)) ->
+			if
+			:: sees_kick -> kicked = false; done = done & ~RELOOK
+			:: else
+			fi;
+			DID(CLEAR) }
+#endif
+	:: atomic { CAN(LOOK, CLEARED) -> read = posted; DID(LOOK) }
+	:: atomic { CAN(END, B(CLEAR) | B(LOOK)) ->
+			seen = read;
+			running = false;
+			queued = kicked;
+			DID(END) }
+	:: atomic { done == B(END + 1) - 1 -> break }
+	od
+}
+
+/* --- the list of a processor --------------------------------------------------- */
+
+/*
+ * Interrupts of the same processor, so nothing is out of order: each step may be
+ * followed by any number of steps of the other side.
+ */
+byte listed;		/* entries of the list */
+byte taken;		/* of those, with the tasklet */
+byte ran;
+bool scheduled;
+
+proctype put()
+{
+	bool first;
+
+	atomic { first = (listed == 0); listed++ }	/* llist_add() */
+	if
+#ifdef BREAK_FIRST
+	:: first && ran > 0 -> scheduled = true
+#else
+	:: first -> scheduled = true
+#endif
+	:: else
+	fi
+}
+
+proctype tasklet()
+{
+	bool more;
+
+end:	do
+	:: atomic { scheduled -> scheduled = false }
+		do
+		:: atomic { taken == 0 && listed > 0 -> taken = listed; listed = 0 }
+		:: atomic { taken > 0 -> taken--; ran++ }
+		:: atomic { taken == 0 && listed == 0 -> break }
+		:: ran > 0 -> break	/* so many packets have been sent */
+		od;
+#ifdef BREAK_REST
+		skip
+#else
+		atomic { more = taken > 0 || listed > 0 }
+		scheduled = scheduled || more
+#endif
+	od
+}
+
+init {
+	if
+	:: atomic { run turn(); run post(1); run post(2) }
+		_nr_pr == 1;
+		assert(seen == 3 || queued)
+	:: atomic { run tasklet(); run put(); run put(); run put() }
+		(timeout);
+		assert(ran == 3)
+	fi
+}
