@@ -58,12 +58,12 @@ lab_setup() {
 	chmod 755 "$work"
 }
 
-# A user that is in no file, in a folder of his own
+# A user that is in no file, in a folder of his own; $groups: an option of setpriv
 as_user() {
 	(
 		cd "$home" || exit
 		PATH="$work/moved here/bin:/usr/bin:/bin" HOME=$home TMPDIR='' PWD=$home exec \
-			setpriv --reuid=$uid --regid=$uid --clear-groups --no-new-privs \
+			setpriv --reuid=$uid --regid=$uid "${groups:---clear-groups}" --no-new-privs \
 			--bounding-set=-all --inh-caps=-all "$@"
 	)
 }

@@ -22,11 +22,20 @@ END
 check "uid, gid, umask, folder, memlock, name, host, devices" \
 	"$uid $uid 0027 $home unlimited user a devices" \
 	"$(umask 027; as_user roce-lab run -- sh ./who | tr '\n' ' ' | sed 's/ $//')"
+ids='echo $(id -G) $(ulimit -S -n) $(ulimit -H -n) $(ulimit -S -c) $(ulimit -l)'
+check "groups and limits, memlock apart, on each host" \
+	"$uid 7 8 333 444 1 unlimited,$uid 7 8 333 444 1 unlimited," "$(groups=--groups=7,8 as_user prlimit \
+		--nofile=333:444 --core=512: --memlock=65536:65536 roce-lab run --hosts 2 -- \
+		sh -c "$ids; lab b sh -c '$ids'" | tr '\n' ,)"
+check_match "--version: ours, the kernel that runs, the commit" \
+	"^roce-lab [0-9][0-9.]* kernel $(as_user roce-lab run -- uname -r) commit [^ ]+$" \
+	"$(as_user roce-lab --version | paste -sd ' ')"
 check "root of the lab" 0 "$(as_user roce-lab run --user root -- id -u)"
 
 : "arguments and variables"
 check "arguments" "[][a b][*][\$HOME][\"][new
-line][it's]" "$(as_user roce-lab run -- printf '[%s]' '' 'a b' '*' '$HOME' '"' $'new\nline' "it's")"
+line][it's][$(printf '\377')]" "$(as_user roce-lab run -- \
+	printf '[%s]' '' 'a b' '*' '$HOME' '"' $'new\nline' "it's" $'\xff')"
 piece=$(head -c 100000 /dev/zero | tr '\0' x)
 check "a megabyte of environment" "$((10 * 100000))" \
 	"$(as_user env P0="$piece" P1="$piece" P2="$piece" P3="$piece" P4="$piece" P5="$piece" \
@@ -40,6 +49,9 @@ for case in "exit 7:7" "kill -9 \$\$:137" "exec nonesuch:127" "exec /etc/passwd:
 	as_user roce-lab run -- sh -c "${case%:*}" 2> /dev/null
 	check "status of ${case%:*}" "${case##*:}" $?
 done
+printf 'echo $(readlink /proc/$$/exe | sed s,/usr,,) $ROCE_LAB_HOSTS\nexit 4\n' |
+	SHELL=/bin/dash as_user roce-lab shell --hosts 2 > "$work/out"
+check "shell: the caller's, and its status" "4 /bin/dash a b" "$? $(< "$work/out")"
 as_user roce-lab run --timeout 2 -- sleep 100
 check "status after --timeout" 124 $?
 as_user roce-lab run --hosts 17 -- true 2> "$work/said"
@@ -63,10 +75,16 @@ check "apart" "err" "$(< "$work/err")"
 # shellcheck disable=SC2216
 check "a reader that ends" "y 141" "$({ as_user roce-lab run yes; echo $? >&2; } 2> "$work/err" |
 	head -n 1) $(tail -n 1 "$work/err")"
+as_user roce-lab run -- sh -c 'cat > got; echo out; echo err >&2; exit 3' <&- >&- 2>&-
+check "closed ones: status, nothing to read" "3 0" "$? $(stat -c %s "$home/got")"
 check "who is left holds nothing up" "done" "$(as_user timeout 60 roce-lab run -- sh -c 'sleep 1000 & echo done')"
 
 : "a terminal"
+cp scripts/tests/tools/lab-terminal.py "$home/"
+chmod a+rx "$home/lab-terminal.py"
 check "terminal inside" "tty 33 77 5" "$(in_terminal roce-lab run -- sh -c 'tty -s && echo tty $(stty size); exit 5')"
+as_user /usr/bin/python3 "$home/lab-terminal.py" roce-lab
+check "window size, ^\\ and ^Z, signals to the runner, modes of the terminal: status" 0 $?
 check "none where there is none" "not a tty" "$(as_user roce-lab run -- tty < /dev/null)"
 after_up() { # after_up TEXT: typed when the command is up
 	busywait 60 grep -q up "$work/terminal"
@@ -136,4 +154,5 @@ busywait 60 grep -q up "$work/up" || fail "a lab does not begin"
 check "one lab runs" 1 "$(labs)"
 pkill -KILL -u $uid -f roce_lab
 check_ok "nothing is left of one whose runner was killed" busywait 10 none_left
+check "no file either" "" "$(find /dev/shm /tmp /var/tmp -maxdepth 1 -user $uid)"
 finish

@@ -24,6 +24,7 @@ struct request {
 	struct job *job;
 	struct ucred who;
 	gid_t groups[256];
+	struct rlimit limits[RLIM_NLIMITS];
 	int n_groups, socket, streams[3];
 };
 
@@ -64,6 +65,7 @@ static void receive_streams(struct request *request)
 static void find_caller(struct request *request)
 {
 	socklen_t size = sizeof(request->who);
+	int i;
 
 	if (getsockopt(request->socket, SOL_SOCKET, SO_PEERCRED, &request->who, &size))
 		refuse(strerror(errno));
@@ -71,6 +73,9 @@ static void find_caller(struct request *request)
 	if (getsockopt(request->socket, SOL_SOCKET, SO_PEERGROUPS, request->groups, &size))
 		refuse(strerror(errno));
 	request->n_groups = size / sizeof(gid_t);
+	for (i = 0; i < RLIM_NLIMITS; i++)
+		if (prlimit(request->who.pid, i, NULL, &request->limits[i]))
+			refuse(strerror(errno));
 }
 
 static void become_caller(const struct request *request)
@@ -91,6 +96,9 @@ static void run_request(const struct request *request)
 	setsid();
 	for (i = 0; i < 3; i++)
 		dup2(request->streams[i], i);
+	for (i = 0; i < RLIM_NLIMITS; i++)
+		setrlimit(i, &request->limits[i]);
+	/* This one is the host's, not the caller's. */
 	host_set_memlock(job->host ? job->host : "");
 	become_caller(request);
 	umask(job->umask);

@@ -17,6 +17,7 @@
 /* What the runner asks for: NAME=VALUE, each ended by NUL, an empty one at the end. */
 struct job {
 	char **argv, **env, **rwdirs, **overlays, **knobs, **modules;
+	char **limits;			/* NUMBER:SOFT:HARD, as of setrlimit() */
 	const char *cwd, *host, *groups, *driver, *rate, *loss, *delay, *pcap, *trace, *user_name;
 	const char *home;
 	unsigned int uid, gid, umask, hosts, devices, mtu, vlan, tos, seed;

@@ -27,6 +27,7 @@ static const struct field fields[] = {
 	FIELD("overlay", LIST, overlays),
 	FIELD("set", LIST, knobs),
 	FIELD("module", LIST, modules),
+	FIELD("limit", LIST, limits),
 	FIELD("cwd", TEXT, cwd),
 	FIELD("host", TEXT, host),
 	FIELD("groups", TEXT, groups),
@@ -155,6 +156,8 @@ struct job *job_read(int fd)
 		job->knobs = none;
 	if (!job->modules)
 		job->modules = none;
+	if (!job->limits)
+		job->limits = none;
 	if (job->hosts < 1 || job->hosts > LAB_MAX_HOSTS || job->devices < 1 ||
 	    job->devices > LAB_MAX_DEVICES || !job->argv || !job->cwd)
 		die("a job that cannot be");

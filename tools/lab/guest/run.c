@@ -152,6 +152,20 @@ static void take_ids(const struct job *job)
 		die("cannot become the caller: %s", strerror(errno));
 }
 
+/* The caller's; how much memory may be locked is for host_set_memlock() to say. */
+static void take_limits(char **limits)
+{
+	unsigned long long soft, hard;
+	unsigned int number;
+
+	for (; *limits; limits++) {
+		if (sscanf(*limits, "%u:%llu:%llu", &number, &soft, &hard) == 3 &&
+		    !setrlimit(number, &(struct rlimit){ soft, hard }))
+			continue;
+		say("limit %s: %s", *limits, strerror(errno));
+	}
+}
+
 /* host: NULL if it is to know of none */
 void set_environment(char **variables, const char *host)
 {
@@ -172,6 +186,7 @@ static void run_command(const struct job *job)
 	setpgid(0, 0);
 	if (slave >= 0)
 		tcsetpgrp(slave, getpid());
+	take_limits(job->limits);
 	host_set_memlock("a");
 	take_ids(job);
 	dup2(in, 0);

@@ -55,8 +55,20 @@ def act(words):
     raise Failure('no command %s (roce-lab --help)' % words[0])
 
 
+def open_missing_streams():
+    """Where one is closed, a pipe of the lab's would have its number."""
+    fd = 0
+    while fd <= 2:
+        fd = os.open('/dev/null', os.O_RDWR)
+    os.close(fd)
+    # Python has none of its own for those.
+    sys.stdout = sys.stdout or open(1, 'w', closefd=False)
+    sys.stderr = sys.stderr or open(2, 'w', closefd=False)
+
+
 def main(words):
     try:
+        open_missing_streams()
         status = act(words)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -3,6 +3,7 @@
 
 import os
 import pwd
+import resource
 
 from roce_lab.place import Failure
 
@@ -14,6 +15,9 @@ LEFT_OUT = ('SSH_AUTH_SOCK', 'SSH_AGENT_PID', 'DISPLAY', 'WAYLAND_DISPLAY', 'XAU
 OWN_FOLDERS = ('/tmp', '/var/tmp', '/run', '/dev/shm')
 # The guest's own, or in memory; nothing there is written through.
 NOT_WRITTEN = ('/proc', '/sys', '/dev', '/etc')
+# Of Linux, whatever the architecture
+RLIM_NLIMITS = 16
+UNLIMITED = (1 << 64) - 1
 
 
 def is_below(path, folder):
@@ -124,6 +128,14 @@ def current_umask():
     return mask
 
 
+def limits():
+    """The caller's, by number: they are the same in the guest. Memory is locked without one."""
+    for number in range(RLIM_NLIMITS):
+        if number != resource.RLIMIT_MEMLOCK:
+            soft, hard = resource.getrlimit(number)
+            yield '%d:%d:%d' % (number, soft & UNLIMITED, hard & UNLIMITED)
+
+
 def fields(options, command, terminals, window):
     """Pairs of a name and a value, for guest/job.c."""
     cwd = current_folder(options)
@@ -133,6 +145,8 @@ def fields(options, command, terminals, window):
     yield 'gid', os.getgid()
     yield 'groups', ','.join(str(group) for group in os.getgroups())
     yield 'umask', current_umask()
+    for limit in limits():
+        yield 'limit', limit
     yield 'user', user
     yield 'home', home
     yield 'root', int(options.user == 'root')

@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""A lab on a terminal, begun as a shell begins a job of its own.
+
+usage: lab-terminal.py ROCE_LAB
+
+Window size, ^\\ and ^Z reach the command; TERM, HUP, INT, USR1 and USR2 of the runner do; the
+terminal's modes are as they were before whenever the caller sees it: while the job is stopped,
+at its end, and when the lab's kernel has died.
+"""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+
+LIMIT_S = 100
+failed = 0
+
+
+def check(what, expected, got):
+    global failed
+    good = expected == got
+    failed += not good
+    print('ok   %s: %s' % (what, got) if good else
+          'FAIL %s: expected %r, got %r' % (what, expected, got), flush=True)
+
+
+class Job:
+    """COMMAND in a process group of its own, in the foreground of a new terminal."""
+
+    def __init__(self, command):
+        self.master, self.slave = pty.openpty()
+        self.modes = termios.tcgetattr(self.slave)
+        self.events, event = os.pipe()
+        go, self.go = os.pipe()
+        self.seen = b''
+        if not os.fork():
+            self.be_shell(command, event, go)
+        os.close(event)
+        self.pid = int(self.event())
+
+    def be_shell(self, command, event, go):
+        os.setsid()
+        fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        pid = os.fork()
+        if not pid:
+            os.setpgid(0, 0)
+            os.tcsetpgrp(self.slave, os.getpid())
+            signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            for fd in range(3):
+                os.dup2(self.slave, fd)
+            os.execvp(command[0], command)
+        os.write(event, b'%d\n' % pid)
+        while True:
+            _pid, status = os.waitpid(pid, os.WUNTRACED)
+            if not os.WIFSTOPPED(status):
+                os.write(event, b'%d\n' % os.WEXITSTATUS(status))
+                os._exit(0)
+            os.tcsetpgrp(self.slave, os.getpid())
+            os.write(event, b'stopped\n')
+            os.read(go, 1)
+            os.tcsetpgrp(self.slave, pid)
+            os.killpg(pid, signal.SIGCONT)
+
+    def event(self):
+        """The job's number at first, then that it has stopped, or its status."""
+        text = b''
+        while not text.endswith(b'\n'):
+            if not select.select([self.events], [], [], LIMIT_S)[0]:
+                return 'nothing'
+            piece = os.read(self.events, 1)
+            if not piece:
+                return 'nothing'
+            text += piece
+        return text.decode().strip()
+
+    def says(self, text):
+        """Whether it does, from what was last looked for on."""
+        end = time.monotonic() + LIMIT_S
+        while text not in self.seen:
+            if not select.select([self.master], [], [], max(0, end - time.monotonic()))[0]:
+                return self.seen
+            self.seen += os.read(self.master, 65536)
+        self.seen = self.seen.partition(text)[2]
+        return text
+
+    def expect(self, what, text):
+        check(what, text, self.says(text))
+
+    def rest(self):
+        """What else it has said by now."""
+        while select.select([self.master], [], [], 0)[0]:
+            self.seen += os.read(self.master, 65536)
+        return self.seen.decode(errors='replace')
+
+    def is_as_before(self):
+        return termios.tcgetattr(self.slave) == self.modes
+
+    def becomes_raw(self):
+        end = time.monotonic() + LIMIT_S
+        while self.is_as_before() and time.monotonic() < end:
+            time.sleep(0.05)
+        return not self.is_as_before()
+
+
+SCRIPT = r'''
+trap 'stty size' WINCH
+trap 'echo got QUIT' QUIT
+trap 'echo got USR1' USR1
+trap 'echo got USR2' USR2
+ends=0
+for name in TERM HUP INT; do trap 'ends=$((ends + 1))' $name; done
+echo up
+until [ $ends = 3 ]; do sleep 0.1; done
+exit 5
+'''
+lab = sys.argv[1]
+job = Job([lab, 'run', '--', 'sh', '-c', SCRIPT])
+job.expect('it begins', b'up')
+check('raw, while the command has the terminal', True, job.becomes_raw())
+fcntl.ioctl(job.master, termios.TIOCSWINSZ, struct.pack('HHHH', 41, 101, 0, 0))
+job.expect('the size of the window', b'41 101')
+os.write(job.master, b'\x1c')
+job.expect('^\\', b'got QUIT')
+os.write(job.master, b'\x1a')
+check('^Z', 'stopped', job.event())
+check('stopped: modes as before', True, job.is_as_before())
+os.write(job.go, b'.')
+check('raw again', True, job.becomes_raw())
+for name in ('USR1', 'USR2'):
+    os.kill(job.pid, getattr(signal, 'SIG' + name))
+    job.expect('a signal to the runner', b'got ' + name.encode())
+# Together, since 10 s after the first of them comes KILL
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    os.kill(job.pid, number)
+check('TERM, HUP and INT to the runner: status', '5', job.event())
+check('its end: modes as before', True, job.is_as_before())
+
+job = Job([lab, 'run', '--user', 'root', '--', 'sh', '-c',
+           'echo up; read line; echo c > /proc/sysrq-trigger'])
+job.expect('another begins', b'up')
+check('raw', True, job.becomes_raw())
+os.write(job.master, b'\n')
+check('a kernel that dies: status', '125', job.event())
+check('a kernel that dies: modes as before', True, job.is_as_before())
+log = job.rest().partition('its log is ')[2].strip()
+if os.path.exists(log):
+    os.unlink(log)
+sys.exit(bool(failed))
