@@ -46,6 +46,12 @@ check "--trace of no event" "125 roce-lab: --trace nonesuch:*: the kernel has no
 check "--rate: 2 ms for 1500 bytes in each direction of 6mbit" yes "$(as_user roce-lab run --hosts 2 \
 	--rate 6mbit -- ping -4 -c 3 -i 0.3 -s 1472 b | sed -n 's/.*time=\([0-9]*\).*/\1/p' | tail -n 1 |
 	awk '{ print ($1 >= 4 && $1 < 100) ? "yes" : $1 }')"
+cat > "$home/all-wires" << 'END'
+tries() { for name in b b-2; do ping -4 -c 1 -W 1 $name > /dev/null; echo $?; done; }
+tries; lab set b down; tries; lab set b up; tries; lab set b loss 100%; tries
+END
+check "lab set: all the host's devices" "0 0 1 1 0 0 1 1" \
+	"$(as_user roce-lab run --hosts 2 --devices 2 -- sh ./all-wires 2> "$work/err" | paste -sd ' ')"
 cat > "$home/ecn" << 'END'
 ping -4 -c 1 b > /dev/null
 lab --root b timeout 5 tcpdump -n -l -i eth0 'icmp[icmptype] == 8 and ip[1] & 3 == 3' > marked 2> /dev/null &

@@ -183,9 +183,9 @@ static void wire_now(const char *port, struct wire *wire, char **values)
 	wire->seed = seed * 1000003ull;
 }
 
-static void set_wire(const char *host, const char *what, const char *value)
+static void set_port(const char *port, const char *what, const char *value)
 {
-	char *port = port_name(host_number(host), 0), *values[4];
+	char *values[4];
 	struct wire wire = {};
 	const char *wrong;
 	int ret;
@@ -204,6 +204,19 @@ static void set_wire(const char *host, const char *what, const char *value)
 	}
 	if (ret)
 		fail(strerror(-ret));
+}
+
+/* Those of all its devices */
+static void set_wire(const char *host, const char *what, const char *value)
+{
+	unsigned int device;
+	char *port;
+
+	for (device = 0; device < LAB_MAX_DEVICES; device++) {
+		port = port_name(host_number(host), device);
+		if (link_index(port))
+			set_port(port, what, value);
+	}
 }
 
 static void unplug(const char *host)
