@@ -6,8 +6,9 @@
 # timeout: 900
 #
 # What people run in a lab: a verbs program under the compilers' sanitizers, valgrind, gdb and
-# strace, each of which finds what it is for; the tests of rdma-core; and UCX, libfabric, fio
-# and qperf between two hosts, whose bytes the port's counters have.
+# strace, each of which finds what it is for; system calls; the tests of rdma-core; and UCX,
+# libfabric, fio, qperf and a migration of QEMU's between two hosts, whose bytes the port's
+# counters have.
 #
 # No turns: a minute of booting labs and of programs that are slow, beside the scenario lab,
 # which has what most changes would break.
@@ -77,6 +78,19 @@ if have strace; then
 	check_ok "strace sees the verbs" test "$(grep -c 'ioctl(.*RDMA' "$home/calls")" -ge 5
 fi
 
+: "system calls"
+# What the kernel has for programs under test; no answer but ENOSYS says that it has not.
+cat > "$home/calls.py" << 'END'
+import ctypes, errno, os
+calls = {'process_vm_readv': 310, 'mq_open': 240, 'seccomp': 317, 'io_uring_setup': 425,
+         'bpf': 321, 'userfaultfd': 323, 'fanotify_init': 300}
+libc = ctypes.CDLL(None, use_errno=True)
+print(' '.join([name for name, number in calls.items()
+                if libc.syscall(number, -1, -1, -1, -1, -1) >= 0 or
+                ctypes.get_errno() == errno.ENOSYS] + ['fuse'] * (not os.path.exists('/dev/fuse'))))
+END
+check "system calls that are missing" "" "$(lab_run -- /usr/bin/python3 calls.py)"
+
 : "rdma-core's own tests"
 source=/usr/share/doc/rdma-core/tests
 cp -r $source "$home/tests" && gunzip -f "$home"/tests/*.gz || fail "no $source: package rdma-core"
@@ -125,7 +139,36 @@ expected="ucx 0 1 libfabric 0 1 fio 0 1"
 ! have qperf || expected+=" qperf 0 1"
 check "consumers between hosts: status, and bytes by the port's counter" "$expected" \
 	"$(lab_run --hosts 2 -- sh ./consumers 2> "$work/err" | paste -sd ' ')"
-for name in valgrind gdb strace pyverbs UCX libfabric fio qperf; do
+
+: "migration"
+# A machine without a disk, in its firmware; "migrate" returns when it is on the other host.
+cat > "$home/migrate" << 'END'
+b=$(echo $ROCE_LAB_ADDRESSES | cut -d' ' -f2)
+machine='qemu-system-x86_64 -M pc -accel tcg -m 64 -nodefaults -display none -monitor stdio'
+rx() { lab b cat /sys/class/infiniband/roce1/ports/1/counters/port_rcv_data; }
+pin="migrate_set_capability rdma-pin-all $1"
+mkfifo /tmp/monitor
+before=$(rx)
+lab b $machine -incoming defer < /tmp/monitor > incoming 2>&1 &
+exec 3> /tmp/monitor
+printf '%s\n' "$pin" "migrate_incoming rdma:$b:4444" >&3
+until lab b rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done
+printf '%s\n' "$pin" "migrate rdma:$b:4444" 'info migrate' quit | $machine > outgoing 2>&1
+until grep -q 'VM status: running' incoming; do
+	echo info status >&3
+	sleep 0.2
+done
+echo quit >&3
+wait
+echo $(grep -o 'Migration status: [a-z]*' outgoing) $((($(rx) - before) * 4 >= $2))
+END
+if have qemu-system-x86_64; then
+	check "QEMU: what is not zero of 64 MB, a page at a time" "Migration status: completed 1" \
+		"$(lab_run --hosts 2 -- sh ./migrate off 100000 2> "$work/err")"
+	check "QEMU: all of it pinned" "Migration status: completed 1" \
+		"$(lab_run --hosts 2 -- sh ./migrate on 100000 2> "$work/err")"
+fi
+for name in valgrind gdb strace pyverbs UCX libfabric fio qperf QEMU; do
 	on_page "$name"
 done
 [ "$fails" -eq 0 ] || tail -n 5 "$home"/*.client
