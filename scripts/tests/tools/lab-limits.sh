@@ -45,6 +45,8 @@ two_hosts='before=$(cat /sys/class/infiniband/roce0/ports/1/counters/port_rcv_da
 	until lab b sh -c "grep -q :4853 /proc/net/tcp /proc/net/tcp6"; do sleep 0.1; done
 	ibv_rc_pingpong -e -n 20 -d roce0 -g $ROCE_LAB_GID_INDEX_V2 b > /dev/null && wait $! &&
 	echo $((($(cat /sys/class/infiniband/roce0/ports/1/counters/port_rcv_data) - before) * 4 >= 80000))'
+# memory_max MIB: what a container may have, as its cgroup says
+memory_max() { echo "$(tmpfs /sys/fs/cgroup mode=755) && echo $(($1 << 20)) > /sys/fs/cgroup/memory.max"; }
 tmpfs() { echo "mount -t tmpfs -o $2 none $1"; }
 
 : "it works"
@@ -52,6 +54,8 @@ check "in a container's /dev/shm, without a network: bytes by the port's counter
 	"$(with "$(tmpfs /dev/shm noexec,size=64m)" roce-lab run --hosts 2 -- sh -c "$two_hosts")"
 check "with 1024 open files" 1 "$(with 'ulimit -n 1024' roce-lab run --hosts 2 -- sh -c "$two_hosts")"
 check "with one processor" 1 "$(with : taskset -c 0 roce-lab run --cpus 1 --hosts 2 -- sh -c "$two_hosts")"
+check_match "in a container of 400 MiB, what a lab has of it" '^2[0-9][0-9]$' \
+	"$(with "$(memory_max 400)" roce-lab run -- awk '/^MemTotal/ { printf "%d", $2 / 1024 }' /proc/meminfo)"
 check "with 256 MiB" 1 "$(with : roce-lab run --memory 256M --hosts 2 -- sh -c "$two_hosts")"
 check "with a root that is read-only, but for /tmp" good \
 	"$(with 'mount -o remount,bind,ro /' roce-lab run -- echo good)"
@@ -63,6 +67,15 @@ check "where seccomp is forbidden, with one processor" "1 1" \
 	"$(with : ./deny-syscalls.py $seccomp roce-lab run --hosts 2 -- sh -c "nproc; $two_hosts" | paste -sd ' ')"
 check "where ptrace is forbidden" 2 "$(with : ./deny-syscalls.py $ptrace roce-lab run -- nproc)"
 
+: "it does not wait for ever"
+as_user roce-lab run -- sh -c 'trap "" TERM; echo up; while :; do sleep 1; done' > "$work/up" &
+busywait 60 grep -q up "$work/up" || fail "a lab does not begin"
+pkill -TERM -u $uid -f roce_lab
+wait $!
+check "a command that TERM does not end has KILL after it" 137 $?
+check "and --timeout then" 124 "$(as_user roce-lab run --timeout 3 -- sh -c \
+	'trap "" TERM; while :; do sleep 1; done'; echo $?)"
+
 : "it says why it does not"
 refuses "two processors where seccomp is forbidden" "--cpus 2: this machine forbids seccomp, .*" : \
 	./deny-syscalls.py $seccomp roce-lab run --cpus 2 -- true
@@ -71,6 +84,14 @@ refuses "neither seccomp nor ptrace" "this machine forbids seccomp and ptrace, .
 refuses "no temporary folder" "no (place|folder) for .* \(TMPDIR may name another\)" \
 	"$(for folder in /dev/shm /tmp /var/tmp; do tmpfs $folder ro; echo '&&'; done | tr '\n' ' ') true" \
 	roce-lab run -- true
+refuses "no folder to execute in" "no place for .* MiB of memory: /dev/shm is mounted noexec; .*/var/tmp is mounted noexec .*" \
+	"$(for folder in /dev/shm /tmp /var/tmp; do tmpfs $folder noexec; echo '&&'; done | tr '\n' ' ') true" \
+	roce-lab run -- true
+refuses "itself in such a folder" ".*/linux cannot be executed: is the file system mounted noexec\?" \
+	'mount --bind "$work" "$work" && mount -o remount,bind,noexec "$work"' \
+	sh "$work/moved here/bin/roce-lab" run -- true
+refuses "a container of 100 MiB" \
+	"a lab needs 192 MiB of memory, and this container or machine has 100 MiB" "$(memory_max 100)" roce-lab run -- true
 refuses "too little memory asked for" "a lab needs 192 MiB, and --memory says 64 MiB" : \
 	roce-lab run --memory 64M -- true
 refuses "no kernel" "there is no kernel here; \"make lab\" in the work tree builds it" : \
@@ -104,6 +125,9 @@ says() { # says LINE PREPARATION WORDS...: a line of check's, where something is
 says 'note no provider rxe for libibverbs: install ibverbs-providers' \
 	"$(tmpfs /usr/lib/x86_64-linux-gnu/libibverbs ro)"
 says 'NO   open files: up to 100: raise it (ulimit -Hn' 'ulimit -n 100'
+says 'NO   a lab needs 192 MiB of memory, .* has 100 MiB: raise the limit' "$(memory_max 100)"
+says 'NO   no place for .* MiB of memory: /dev/shm is mounted noexec' \
+	"$(for folder in /dev/shm /tmp /var/tmp; do tmpfs $folder noexec; echo '&&'; done | tr '\n' ' ') true"
 says 'note processors: .*, since seccomp is forbidden here' : ./deny-syscalls.py $seccomp
 says 'NO   there is no kernel here; "make lab"' : env ROCE_LAB_FOLDER=/nowhere
 says 'NO   /proc is not mounted: mount it' 'umount -l /proc'

@@ -6,7 +6,8 @@
 # timeout: 900
 #
 # The Debian package of roce-lab: below 40 MiB, the same bytes twice, no error of lintian's;
-# unpacked, a lab of it runs as an ordinary user.
+# unpacked, a lab of it runs as an ordinary user, and so does one of "make install-lab". The
+# archive of "make lab-source" has the source of all that.
 #
 # No turns: it packs twice what seldom changes.
 
@@ -32,4 +33,23 @@ check "a lab runs" roce0 "$(as_user "$work/unpacked/usr/bin/roce-lab" run -- ls 
 check "its version" "roce-lab $(dpkg-deb -f "$package" Version | sed 's/-1$//')" \
 	"$(as_user "$work/unpacked/usr/bin/roce-lab" --version | head -n 1)"
 check_ok "its manual page" test -s "$work/unpacked/usr/share/man/man1/roce-lab.1.gz"
+
+: "below a folder"
+make -s install-lab PREFIX="$work/local" > "$work/out" 2>&1
+check "make install-lab: status" 0 $?
+check "a lab of it runs" roce0 "$(as_user "$work/local/bin/roce-lab" run -- ls /sys/class/infiniband)"
+check_ok "its manual page" test -s "$work/local/share/man/man1/roce-lab.1"
+
+: "its source"
+commit=$(sed -n 's/^commit //p' build/lab/lib/roce-lab/version)
+source=$(tools/lab/pack-source 2> "$work/said")
+if [[ $commit = *-dirty ]]; then
+	check_match "a lab of no commit has none" 'what was built is in no commit$' "$(< "$work/said")"
+else
+	tar --zstd -tf "$source" > "$work/out"
+	for name in 'linux-source-.*\.deb' roce-hca/scripts/uml/base.config \
+		roce-hca/scripts/uml/small-code-model.patch roce-hca/Kbuild BUILD; do
+		check_ok "has $name" grep -qx "roce-lab-[^/]*-source/$name" "$work/out"
+	done
+fi
 finish

@@ -6,8 +6,8 @@
 # timeout: 900
 #
 # What lab.rst shows: the libibverbs program, the MPI program and the pytest tests, in the
-# words of the page, with bytes that the port's counters have; the drivers of the kernel; a
-# VLAN; a capture.
+# words of the page, with bytes that the port's counters have; pytest's own options; the drivers
+# of the kernel; a VLAN; a capture.
 #
 # No turns: a minute of booting labs, beside the scenario lab, which has what most changes
 # would break.
@@ -55,6 +55,33 @@ as_user env ROCE_LAB_FOLDER=/nowhere PYTHONPATH="$python_path" PYTHONDONTWRITEBY
 	/usr/bin/python3 -m pytest -p pytest_roce_lab -p no:cacheprovider --rdma-lab=require \
 	test_rdma.py > "$work/said" 2>&1
 check "with --rdma-lab=require and no lab: status" 1 $?
+
+: "pytest's own options"
+cat > "$home/test_options.py" << 'END'
+import pytest
+def test_good(rdma_lab): print('said on', rdma_lab.name)
+def test_bad(rdma_lab):
+    answer = 42
+    assert answer == 41
+@pytest.mark.skip(reason='not today')
+def test_skipped(rdma_lab): pass
+@pytest.mark.xfail
+def test_expected(rdma_lab): assert False
+def test_last(rdma_lab): pass
+END
+in_pytest() { # in_pytest OPTION...: its status and last line
+	as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 timeout 100 /usr/bin/python3 -m pytest \
+		-p pytest_roce_lab -q "$@" test_options.py > "$work/said" 2>&1
+	echo "$? $(tail -n 1 "$work/said" | sed 's/ in [0-9.]*s.*//')"
+}
+check "failed, skipped and expected to fail" "1 1 failed, 2 passed, 1 skipped, 1 xfailed" "$(in_pytest)"
+check "--lf, after that" "1 1 failed, 4 deselected" "$(in_pytest --lf)"
+check "-k" "0 1 passed, 4 deselected" "$(in_pytest -k good)"
+check "-x" "1 1 failed, 1 passed" "$(in_pytest -x)"
+in_pytest -s -k good > "$work/out"
+check "-s" 1 "$(grep -c 'said on a' "$work/said")"
+printf 'p answer + 1\nq\n' | in_pytest --pdb -k bad > "$work/out"
+check "--pdb" 1 "$(grep -c '(Pdb) 43' "$work/said")"
 
 : "drivers, VLAN, capture"
 cat > "$home/pingpong" << 'END'
