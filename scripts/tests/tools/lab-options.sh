@@ -67,7 +67,7 @@ check "--ecn: all are answered, some came marked" "40 1" \
 # next of its sequence
 lost() { # lost SEED: numbers of the pings that are answered
 	as_user roce-lab run --hosts 2 --seed "$1" -- sh -c '
-		for host in a b; do lab --root $host sysctl -qw net.ipv6.conf.all.disable_ipv6=1; done
+		for host in a b; do lab --root $host sh -c "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"; done
 		ping -4 -c 1 b > /dev/null
 		lab set b loss 30%; ping -4 -c 40 -i 0.01 -W 1 b' |
 		sed -n 's/.*icmp_seq=\([0-9]*\).*/\1/p' | paste -sd ' '
