@@ -147,6 +147,50 @@ static void increase_does_not_wait_for_ever(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rate.time_stage, 1);
 }
 
+/* In rp_dce_tcp_rtt, 55 us, a QP of 30 Mbit/s has sent no packet that could be marked */
+static void alpha_of_a_slow_qp_decays_by_packets(struct kunit *test)
+{
+	struct rhca_rate slow = begun(&defaults), fast = begun(&defaults);
+
+	slow.target = 30000;
+	slow.rate = 30000;	/* 4096 bytes take 1.09 ms */
+	rhca_rate_catch_up(&slow, &defaults, PACKET, at_us(1092));
+	KUNIT_EXPECT_EQ(test, slow.alpha, 1023);
+	rhca_rate_catch_up(&slow, &defaults, PACKET, at_us(1093));
+	KUNIT_EXPECT_EQ(test, slow.alpha, 1023 * defaults.rp_dce_tcp_g / 1024);
+	rhca_rate_catch_up(&fast, &defaults, PACKET, at_us(1093));
+	KUNIT_EXPECT_LT(test, fast.alpha, 1000);
+}
+
+static void rate_that_is_not_used_is_not_what_is_reduced(struct kunit *test)
+{
+	struct rhca_rate rate = begun(&defaults);
+
+	rhca_rate_used(&rate, 0);
+	KUNIT_EXPECT_EQ(test, rate.rate, FIRST);
+	rhca_rate_used(&rate, FIRST / 4);
+	KUNIT_EXPECT_EQ(test, rate.rate, FIRST);
+	rhca_rate_used(&rate, 25000);
+	KUNIT_EXPECT_EQ(test, rate.rate, 100000);
+	KUNIT_EXPECT_EQ(test, rate.target, 100000);
+	rhca_rate_cnp(&rate, &defaults, at_us(1));
+	KUNIT_EXPECT_LT(test, rate.rate, 51000);
+	rhca_rate_used(&rate, 1);
+	KUNIT_EXPECT_EQ(test, rate.rate, 10000);
+}
+
+static void small_byte_reset_is_no_long_loop(struct kunit *test)
+{
+	struct rhca_cc cc = defaults;
+	struct rhca_rate rate;
+
+	cc.rp_byte_reset = 1;
+	rate = begun(&cc);
+	rhca_rate_sent(&rate, &cc, U32_MAX);
+	KUNIT_EXPECT_EQ(test, rate.bytes_left, 1);
+	KUNIT_EXPECT_EQ(test, rate.byte_stage, 128);
+}
+
 static void no_rate_is_above_the_most(struct kunit *test)
 {
 	struct rhca_cc cc = defaults;
@@ -190,6 +234,9 @@ static struct kunit_case rate_tests[] = {
 	KUNIT_CASE(rate_recovers_and_then_grows),
 	KUNIT_CASE(increase_waits_for_packets),
 	KUNIT_CASE(increase_does_not_wait_for_ever),
+	KUNIT_CASE(alpha_of_a_slow_qp_decays_by_packets),
+	KUNIT_CASE(rate_that_is_not_used_is_not_what_is_reduced),
+	KUNIT_CASE(small_byte_reset_is_no_long_loop),
 	KUNIT_CASE(no_rate_is_above_the_most),
 	KUNIT_CASE(no_parameters_break_it),
 	{}

@@ -9,17 +9,22 @@
 
 #include "qp.h"
 
-/* In flight per round trip, where that is known; else all there is, kbit/s */
-static u32 rate_now(const struct qp *qp)
+/* In flight per round trip, kbit/s; 0: not known */
+static u32 used_rate(const struct qp *qp)
 {
-	u32 set = param.cc.rp_rate_to_set_on_first_cnp, rtt = qp->send.rtt.smoothed;
 	u64 bits = (u64)(qp->send.next - qp->send.oldest) * param.mtu * 8;
+	u32 rtt = qp->send.rtt.smoothed;
+
+	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MOST) : 0;
+}
+
+static u32 first_rate(const struct qp *qp)
+{
+	u32 set = param.cc.rp_rate_to_set_on_first_cnp;
 
 	if (set)
 		return min_t(u64, (u64)set * 1000, RHCA_RATE_MOST);
-	if (!bits || !rtt)
-		return RHCA_RATE_MOST;
-	return min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MOST);
+	return used_rate(qp) ?: RHCA_RATE_MOST;
 }
 
 static void begin(struct pace *pace, u32 rate)
@@ -40,9 +45,10 @@ void pace_cnp(struct qp *qp)
 	struct pace *pace = &qp->send.pace;
 
 	if (!pace->limited)
-		begin(pace, rate_now(qp));
+		begin(pace, first_rate(qp));
 	pace->cnp_at = now;
 	rhca_rate_catch_up(&pace->rate, &param.cc, param.mtu, now);
+	rhca_rate_used(&pace->rate, used_rate(qp));
 	rhca_rate_cnp(&pace->rate, &param.cc, now);
 }
 

@@ -11,6 +11,7 @@
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
+#include "sw/qp/turn_sched.h"
 #include "sw/tx/congestion.h"
 #include "sw/tx/send_half.h"
 
@@ -55,19 +56,29 @@ static void trace(const struct rhca_sw_qp *qp,
 			congestion->rate.alpha, cause);
 }
 
-/* In flight per round trip, where that is known; else what the port has, kbit/s */
-static u32 rate_now(const struct rhca_sw_qp *qp)
+/* What requests take: in flight per round trip, kbit/s; 0: not known */
+static u32 used_rate(const struct rhca_sw_qp *qp)
 {
 	const struct rhca_requester *send = &qp->send;
-	u32 set = cc_of(qp)->rp_rate_to_set_on_first_cnp;
 	u32 rtt = READ_ONCE(send->rtt.smoothed);
 	u64 bits = (u64)rhca_requester_in_flight(send) * qp->mtu_bytes * 8;
 
+	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MOST) : 0;
+}
+
+static u32 first_rate(const struct rhca_sw_qp *qp)
+{
+	u32 set = cc_of(qp)->rp_rate_to_set_on_first_cnp;
+
 	if (set)
 		return min_t(u64, (u64)set * 1000, RHCA_RATE_MOST);
-	if (!bits || !rtt)
-		return RHCA_RATE_MOST;
-	return min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MOST);
+	return used_rate(qp) ?: RHCA_RATE_MOST;
+}
+
+/* Then requests are not all that it sends */
+static bool is_responding(const struct rhca_sw_qp *qp)
+{
+	return rhca_turn_state(rhca_turn_word(&qp->recv.turn)) != RHCA_TURN_IDLE;
 }
 
 static void begin(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
@@ -110,9 +121,11 @@ void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 		return;
 	spin_lock(&congestion->lock);
 	if (!congestion->limited)
-		begin(qp, congestion, rate_now(qp), now);
+		begin(qp, congestion, first_rate(qp), now);
 	congestion->cnp_at = now;
 	rhca_rate_catch_up(&congestion->rate, cc_of(qp), qp->mtu_bytes, now);
+	if (!is_responding(qp))
+		rhca_rate_used(&congestion->rate, used_rate(qp));
 	if (rhca_rate_cnp(&congestion->rate, cc_of(qp), now))
 		trace(qp, congestion, "cnp");
 	spin_unlock(&congestion->lock);

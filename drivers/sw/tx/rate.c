@@ -25,6 +25,12 @@
  * 8; less than 8 lets few of 8 senders at 200 Mbit/s have most.
  */
 #define RAISE_PERIODS	8
+/*
+ * A rate that is more than so many times what is sent is not what holds a QP. Of 1, 2 and 4
+ * the last is best, simulated: what is in flight at the end of a burst says little.
+ */
+#define UNUSED_TIMES	4
+#define LEAST_USED	10000ULL	/* kbit/s: no rate is reduced below that for it */
 /* More at once only say that nothing was sent for long, or that rp_byte_reset is small */
 #define MOST_RAISES	128U
 /* Then alpha is 0, whatever g is: (1023/1024)^8192 * 1023 < 1 */
@@ -79,9 +85,22 @@ static void raise(struct rhca_rate *rate, const struct rhca_cc *cc)
 	rate->raised = true;
 }
 
-static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u64 now)
+/*
+ * Alpha is brought up to date each rp_dce_tcp_rtt, in which an adapter sends many packets;
+ * where the wire is slow each time that one could have been marked.
+ */
+static u64 alpha_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
+			u32 packet)
 {
-	u64 period = max(cc->rp_dce_tcp_rtt, 1U) * (u64)NSEC_PER_USEC;
+	u64 packet_ns = div_u64(packet * 8ULL * 1000000, rate->target);
+
+	return max(max(cc->rp_dce_tcp_rtt, 1U) * (u64)NSEC_PER_USEC, packet_ns);
+}
+
+static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
+		  u64 now)
+{
+	u64 period = alpha_period(rate, cc, packet);
 	u64 periods = now > rate->alpha_at ?
 		      div64_u64(now - rate->alpha_at, period) : 0;
 	u32 alpha = rate->alpha, g = min_t(u32, cc->rp_dce_tcp_g, ONE - 1);
@@ -119,7 +138,7 @@ void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 	u64 raises = now > rate->raise_at ?
 		     div64_u64(now - rate->raise_at, period) : 0;
 
-	decay(rate, cc, now);
+	decay(rate, cc, packet, now);
 	raises = min_t(u64, raises,
 		       max_t(u64, rate->bytes_since / (packet * RAISE_PACKETS),
 			     div_u64(raises, RAISE_PERIODS)));
@@ -134,6 +153,25 @@ void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 	rate->rate = min(rate->rate, rhca_rate_max(cc));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
+
+/**
+ * rhca_rate_used - A QP does not send as fast as it may
+ * @rate: the rate, as of now
+ * @used: what it sends, kbit/s; 0: not known
+ *
+ * To reduce a rate that it does not use would change nothing: a QP that windows or the
+ * wire hold at 25 Mbit/s, and whose rate is 80 Gbit/s, would answer no mark for long.
+ */
+void rhca_rate_used(struct rhca_rate *rate, u32 used)
+{
+	u64 most = max((u64)used * UNUSED_TIMES, LEAST_USED);
+
+	if (!used)
+		return;
+	rate->rate = min_t(u64, rate->rate, most);
+	rate->target = min_t(u64, rate->target, most);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rate_used);
 
 /**
  * rhca_rate_sent - What sending changes
