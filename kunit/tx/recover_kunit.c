@@ -46,6 +46,7 @@ struct recover_case {
 	enum rhca_recover_mode mode;
 	enum rhca_peer_way way;
 	bool sends_new;
+	u32 path_us;
 };
 
 #define FLOW	RHCA_RECOVER_FLOW
@@ -106,7 +107,11 @@ static const struct recover_case recover_cases[] = {
 	{ "many in a row: what is behind them is missing, too", {
 		{ NAK, 10, 0, REPEAT }, { NAK, 11, 20, REPEAT },
 		{ NAK, 12, 40, REPEAT }, { NAK, 13, 60, REWIND } },
-	  BACK, UNKNOWN, true },
+	  BACK, UNKNOWN, true, 500 },
+	{ "many in a row on a short path: one after the other", {
+		{ NAK, 10, 0, REPEAT }, { NAK, 11, 20, REPEAT },
+		{ NAK, 12, 40, REPEAT }, { NAK, 13, 60, REPEAT },
+		{ NAK, 14, 80, REPEAT } }, ONE, UNKNOWN, false, 499 },
 	{ "nothing is heard", { { PROBE, 10, 0, REPEAT } }, ONE, UNKNOWN, false },
 	{ "nothing is heard of what was repeated", {
 		{ PROBE, 10, 0, REPEAT }, { PROBE, 10, 1000, REWIND } },
@@ -135,10 +140,12 @@ static const struct recover_case recover_cases[] = {
 KUNIT_ARRAY_PARAM_DESC(recover, recover_cases, desc);
 
 static enum rhca_recover_action hear(struct rhca_recover *recover,
-				     const struct step *s, u32 *newest)
+				     const struct step *s, u32 path_us,
+				     u32 *newest)
 {
 	struct rhca_loss loss = {
 		.psn = s->psn, .newest = *newest, .round_trip = ROUND_TRIP,
+		.path = path_us * NSEC_PER_USEC,
 		.now = NSEC_PER_SEC + s->us * (u64)NSEC_PER_USEC, .one = true,
 	};
 
@@ -178,8 +185,9 @@ static void loss_is_recovered(struct kunit *test)
 
 	rhca_recover_reset(&recover);
 	for (i = 0; i < MAX_STEPS && c->steps[i].event != END; i++)
-		KUNIT_EXPECT_EQ_MSG(test, hear(&recover, &c->steps[i], &newest),
-				    c->steps[i].action, "step %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, c->steps[i].action,
+				    hear(&recover, &c->steps[i], c->path_us, &newest),
+				    "step %d", i);
 	KUNIT_EXPECT_EQ(test, recover.mode, c->mode);
 	KUNIT_EXPECT_EQ(test, recover.way, c->way);
 	KUNIT_EXPECT_EQ(test, rhca_recover_sends_new(&recover), c->sends_new);
@@ -232,8 +240,8 @@ struct wait_case {
 #define US(n)	((n) * (u64)NSEC_PER_USEC)
 
 static const struct wait_case wait_cases[] = {
-	{ "nothing is known", 0, 0, false, 0, US(67000), US(10000) },
-	{ "not longer than the ACK timeout", 0, 0, false, 0, US(5000), US(5000) },
+	{ "nothing is known", 0, 0, false, 0, US(67000), US(4000) },
+	{ "not longer than the ACK timeout", 0, 0, false, 0, US(2000), US(2000) },
 	{ "a short path", 20000, 5000, false, 0, US(67000), US(1000) },
 	{ "a short path that loses", 20000, 5000, true, 0, US(67000), US(200) },
 	{ "twice as long", 20000, 5000, true, 1, US(67000), US(400) },
@@ -255,11 +263,26 @@ static void answer_is_waited_for(struct kunit *test)
 			rhca_rtt_probe_ns(&rtt, c->recovering, c->tries, c->most));
 }
 
+/* A window whose first packets were all lost times nothing else */
+static void answer_to_a_repeat_counts_where_nothing_else_was_timed(struct kunit *test)
+{
+	struct rhca_rtt rtt = {};
+
+	rhca_rtt_repeat_answered(&rtt, 40000);
+	KUNIT_EXPECT_EQ(test, rtt.smoothed, 40000);
+	KUNIT_EXPECT_EQ(test, US(1000), rhca_rtt_probe_ns(&rtt, false, 0, US(67000)));
+	KUNIT_EXPECT_EQ(test, rtt.least, 0);
+	KUNIT_EXPECT_FALSE(test, rhca_rtt_is_queued(&rtt));
+	rhca_rtt_repeat_answered(&rtt, 90000);
+	KUNIT_EXPECT_EQ(test, rtt.smoothed, 40000);
+}
+
 static struct kunit_case recover_suite_cases[] = {
 	KUNIT_CASE_PARAM(loss_is_recovered, recover_gen_params),
 	KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
 	KUNIT_CASE(only_what_was_missing_is_measured),
 	KUNIT_CASE_PARAM(answer_is_waited_for, wait_gen_params),
+	KUNIT_CASE(answer_to_a_repeat_counts_where_nothing_else_was_timed),
 	{}
 };
 

@@ -81,23 +81,26 @@ static void start_probe(struct qp *qp, u64 ns)
 	event_at(now + ns, EVENT_PROBE, qp_index(qp));
 }
 
+static void wait_from_now(struct qp *qp)
+{
+	qp->send.heard = false;
+	qp->send.probe_at = now + wait_ns(&qp->send);
+	start_probe(qp, wait_ns(&qp->send));
+}
+
 static void probe_arm(struct qp *qp)
 {
 	struct sender *send = &qp->send;
 
 	if (send->newest == send->oldest || send->probe_event || !param.cc.adp_retrans)
 		return;
-	send->heard = true;
-	start_probe(qp, wait_ns(send));
+	wait_from_now(qp);
 }
 
 static void probe_soon(struct qp *qp)
 {
-	if (!param.cc.adp_retrans)
-		return;
-	qp->send.heard = false;
-	qp->send.probe_at = now + wait_ns(&qp->send);
-	start_probe(qp, wait_ns(&qp->send));
+	if (param.cc.adp_retrans)
+		wait_from_now(qp);
 }
 
 static struct rhca_loss loss_of(const struct sender *send, u32 psn)
@@ -107,6 +110,7 @@ static struct rhca_loss loss_of(const struct sender *send, u32 psn)
 		.newest		= PSN(send->newest),
 		.now		= now,
 		.round_trip	= send->rtt.smoothed,
+		.path		= send->rtt.least,
 		.one		= param.cc.selective_repeat,
 	};
 }
@@ -401,8 +405,10 @@ static void note_progress(struct qp *qp, u32 upto)
 	send->heard = true;
 	send->probes = 0;
 	if (send->rule.mode != RHCA_RECOVER_FLOW &&
-	    rhca_recover_acked(&send->rule, PSN(upto), now))
+	    rhca_recover_acked(&send->rule, PSN(upto), now)) {
 		send->doublings = 0;
+		rhca_rtt_repeat_answered(&send->rtt, send->rule.answer_ns);
+	}
 	send->retries_left = param.retry_cnt;
 	send->repeating = false;
 	restart_ack_timer(send);

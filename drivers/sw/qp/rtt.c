@@ -59,6 +59,24 @@ void rhca_rtt_end(struct rhca_rtt *rtt, u64 now)
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_end);
 
 /**
+ * rhca_rtt_repeat_answered - What was missing has been repeated, and answered
+ * @rtt: the estimate
+ * @answer_ns: how long that took
+ *
+ * Until a packet that is sent for the first time is answered in time there is no better
+ * estimate: where the first window was lost in a full queue that may be long. Nothing is
+ * known of the path without queues by it.
+ */
+void rhca_rtt_repeat_answered(struct rhca_rtt *rtt, u32 answer_ns)
+{
+	if (rtt->smoothed)
+		return;
+	rtt->smoothed = max(answer_ns, 1U);
+	rtt->deviation = answer_ns / 2;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_repeat_answered);
+
+/**
  * rhca_rtt_forget - Packets are sent again
  * @rtt: the estimate
  * @psn: the first of them
@@ -105,7 +123,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_timeout);
 #define PROBE_RECOVERING_NS	(200ULL * NSEC_PER_USEC)
 
 /* As long as nothing has been measured */
-#define PROBE_FIRST_NS		(10ULL * NSEC_PER_MSEC)
+#define PROBE_FIRST_NS		((u64)LONGEST_PATH_NS)
 
 /**
  * rhca_rtt_probe_ns - How long an answer is waited for before a packet is repeated

@@ -60,8 +60,10 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	rhca_block_acked(&send->backoff, oldest_unacked);
 	send->recovery->probes = 0;
 	if (send->recovery->rule.mode != RHCA_RECOVER_FLOW &&
-	    rhca_recover_acked(&send->recovery->rule, oldest_unacked, rhca_now()))
+	    rhca_recover_acked(&send->recovery->rule, oldest_unacked, rhca_now())) {
 		send->recovery->doublings = 0;
+		rhca_rtt_repeat_answered(&send->rtt, send->recovery->rule.answer_ns);
+	}
 	send->retries_left = qp->base.attr.retry_cnt;
 	send->rnr_retries_left = qp->base.attr.rnr_retry;
 	send->repeating = false;

@@ -53,6 +53,15 @@ static void start(struct rhca_sw_qp *qp, u64 ns)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
+static void wait_from(struct rhca_sw_qp *qp, u64 now)
+{
+	u64 wait = wait_ns(qp);
+
+	qp->send.heard = false;
+	qp->send.recovery->probe_at = now + wait;
+	start(qp, wait);
+}
+
 /**
  * rhca_probe_start - Something waits for an answer from now on
  * @qp: the QP, whose timer does not run
@@ -62,10 +71,8 @@ static void start(struct rhca_sw_qp *qp, u64 ns)
 void rhca_probe_start(struct rhca_sw_qp *qp)
 {
 	lockdep_assert_held(&qp->send.lock);
-	if (!rhca_probe_adapts(qp))
-		return;
-	qp->send.heard = true;	/* the wait begins when the timer fires first */
-	start(qp, wait_ns(qp));
+	if (rhca_probe_adapts(qp))
+		wait_from(qp, rhca_now());
 }
 
 /**
@@ -77,15 +84,9 @@ void rhca_probe_start(struct rhca_sw_qp *qp)
  */
 void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now)
 {
-	u64 wait;
-
 	lockdep_assert_held(&qp->send.lock);
-	if (!rhca_probe_adapts(qp))
-		return;
-	wait = wait_ns(qp);
-	qp->send.heard = false;
-	qp->send.recovery->probe_at = now + wait;
-	start(qp, wait);
+	if (rhca_probe_adapts(qp))
+		wait_from(qp, now);
 }
 
 /**
@@ -104,6 +105,7 @@ struct rhca_loss rhca_loss_of(const struct rhca_sw_qp *qp, u32 psn, u64 now)
 		.newest		= qp->send.newest_psn,
 		.now		= now,
 		.round_trip	= qp->send.rtt.smoothed,
+		.path		= qp->send.rtt.least,
 		.one		= READ_ONCE(qp->base.port->cc.selective_repeat),
 	};
 }

@@ -22,8 +22,14 @@
 /* Each time that a packet is lost again, its answer is waited for twice as long, up to */
 #define MOST_DOUBLINGS	4
 
-/* So many packets in a row, each missing: what is behind them is as well, it seems */
+/*
+ * So many packets in a row, each missing: what is behind them is as well, it seems. To
+ * repeat one after the other takes a round trip each. Where that is short it is still
+ * the better way: a full queue has dropped them, and gets its whole window again if all
+ * are repeated (tools/fabric-sim, figure recovery).
+ */
 #define MANY_IN_ROW	3
+#define LONG_PATH_NS	(500 * NSEC_PER_USEC)
 
 /**
  * rhca_recover_reset - Forget everything
@@ -54,16 +60,22 @@ static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
 	recover->probed = false;
 }
 
+static bool may_go_on(const struct rhca_recover *recover,
+		      const struct rhca_loss *loss)
+{
+	return recover->in_row < MANY_IN_ROW || loss->path < LONG_PATH_NS;
+}
+
 static bool may_repeat_one(struct rhca_recover *recover,
 			   const struct rhca_loss *loss)
 {
 	if (loss->held)
-		return recover->in_row < MANY_IN_ROW;
+		return may_go_on(recover, loss);
 	if (recover->way == RHCA_PEER_DROPS &&
 	    loss->now - recover->drops_at >= DROPS_FOR_NS)
 		recover->way = RHCA_PEER_UNKNOWN;
 	return loss->one && recover->way != RHCA_PEER_DROPS &&
-	       recover->in_row < MANY_IN_ROW;
+	       may_go_on(recover, loss);
 }
 
 static enum rhca_recover_action lost(struct rhca_recover *recover,

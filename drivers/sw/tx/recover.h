@@ -85,6 +85,7 @@ struct rhca_recover {
  * @newest: behind the newest that was ever sent
  * @now: time, in ns
  * @round_trip: how long an answer takes, in ns; 0: not known
+ * @path: how long it takes without queues, in ns; 0: not known
  * @one: single packets may be repeated
  * @held: it is a response, and those behind it are held here: whatever the peer does
  */
@@ -93,6 +94,7 @@ struct rhca_loss {
 	u32 newest;
 	u64 now;
 	u64 round_trip;
+	u32 path;
 	bool one;
 	bool held;
 };
