@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# every: 3
 # timeout: 900
 #
 # libfabric's verbs provider: messages, datagrams, and reliable datagrams by ofi_rxm

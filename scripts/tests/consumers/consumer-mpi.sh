@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: full
+# every: 3
 # timeout: 1200
 #
 # Open MPI and MPICH over UCX, two ranks on each of two hosts: point to point, collectives

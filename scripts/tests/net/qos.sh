@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: vm uml
 # tier: wide
+# every: 3
 # timeout: 900
 #
 # Traffic class, TTL and priority: forced values, what the application asks for,
