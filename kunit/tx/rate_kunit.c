@@ -164,19 +164,24 @@ static void alpha_of_a_slow_qp_decays_by_packets(struct kunit *test)
 
 static void rate_that_is_not_used_is_not_what_is_reduced(struct kunit *test)
 {
-	struct rhca_rate rate = begun(&defaults);
+	struct rhca_cc cc = defaults;
+	struct rhca_rate rate = begun(&cc);
 
-	rhca_rate_used(&rate, 0);
+	rhca_rate_used(&rate, &cc, 0);
 	KUNIT_EXPECT_EQ(test, rate.rate, FIRST);
-	rhca_rate_used(&rate, FIRST / 4);
+	rhca_rate_used(&rate, &cc, FIRST / 8);
 	KUNIT_EXPECT_EQ(test, rate.rate, FIRST);
-	rhca_rate_used(&rate, 25000);
-	KUNIT_EXPECT_EQ(test, rate.rate, 100000);
-	KUNIT_EXPECT_EQ(test, rate.target, 100000);
-	rhca_rate_cnp(&rate, &defaults, at_us(1));
-	KUNIT_EXPECT_LT(test, rate.rate, 51000);
-	rhca_rate_used(&rate, 1);
+	rhca_rate_used(&rate, &cc, 25000);
+	KUNIT_EXPECT_EQ(test, rate.rate, 200000);
+	KUNIT_EXPECT_EQ(test, rate.target, 200000);
+	rhca_rate_cnp(&rate, &cc, at_us(1));
+	KUNIT_EXPECT_LT(test, rate.rate, 101000);
+	rhca_rate_used(&rate, &cc, 1);
 	KUNIT_EXPECT_EQ(test, rate.rate, 10000);
+	cc.rp_min_rate = 300;
+	rate = begun(&cc);
+	rhca_rate_used(&rate, &cc, 1);
+	KUNIT_EXPECT_EQ(test, rate.rate, 300000);
 }
 
 static void small_byte_reset_is_no_long_loop(struct kunit *test)

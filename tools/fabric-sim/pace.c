@@ -48,7 +48,7 @@ void pace_cnp(struct qp *qp)
 		begin(pace, first_rate(qp));
 	pace->cnp_at = now;
 	rhca_rate_catch_up(&pace->rate, &param.cc, param.mtu, now);
-	rhca_rate_used(&pace->rate, used_rate(qp));
+	rhca_rate_used(&pace->rate, &param.cc, used_rate(qp));
 	rhca_rate_cnp(&pace->rate, &param.cc, now);
 }
 

@@ -203,7 +203,7 @@ def rate_trouble(device, port):
         yield (f"CNPs have slowed {len(slow)} queue pairs down to rp_min_rate, {least} Mbit/s, "
                f"QP {slow[0]['lqpn']} one of them: too many senders for the wire, or forged CNPs. "
                f"Next: np_cnp_sent at the peer beside rp_cnp_handled here; on a slow wire, "
-               f"echo 1 > {file_of(device, port, 'rp_ai_rate')}")
+               f"echo 1 > {file_of(device, port, 'rp_min_rate')}")
 
 
 def old_rxe_trouble(device, kernel):

@@ -26,11 +26,11 @@
  */
 #define RAISE_PERIODS	8
 /*
- * A rate that is more than so many times what is sent is not what holds a QP. Of 1, 2 and 4
- * the last is best, simulated: what is in flight at the end of a burst says little.
+ * A rate that is more than so many times what is sent is not what holds a QP. Of 1 to 16
+ * this is the best, simulated: with less, bursts end later, since what is in flight at their
+ * end says little; with more, shares are less equal.
  */
-#define UNUSED_TIMES	4
-#define LEAST_USED	10000ULL	/* kbit/s: no rate is reduced below that for it */
+#define UNUSED_TIMES	8
 /* More at once only say that nothing was sent for long, or that rp_byte_reset is small */
 #define MOST_RAISES	128U
 /* Then alpha is 0, whatever g is: (1023/1024)^8192 * 1023 < 1 */
@@ -157,14 +157,16 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
 /**
  * rhca_rate_used - A QP does not send as fast as it may
  * @rate: the rate, as of now
+ * @cc: the parameters
  * @used: what it sends, kbit/s; 0: not known
  *
  * To reduce a rate that it does not use would change nothing: a QP that windows or the
  * wire hold at 25 Mbit/s, and whose rate is 80 Gbit/s, would answer no mark for long.
  */
-void rhca_rate_used(struct rhca_rate *rate, u32 used)
+void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
 {
-	u64 most = max((u64)used * UNUSED_TIMES, LEAST_USED);
+	u64 most = max_t(u64, (u64)used * UNUSED_TIMES,
+			 kbits(max(cc->rp_min_rate, 1U)));
 
 	if (!used)
 		return;

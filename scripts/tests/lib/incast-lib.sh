@@ -79,12 +79,10 @@ incast_up() {
 
 # incast_slow_wire HOSTS: what congestion.rst says for less than 1 Gbit/s
 incast_slow_wire() {
-	local n name
+	local n
 
 	for n in $(seq 1 "$1"); do
-		for name in rp_ai_rate rp_hai_rate rp_min_rate; do
-			[ ! -e "$IB/r$n/ports/1/cc/$name" ] || echo 1 > "$IB/r$n/ports/1/cc/$name"
-		done
+		[ ! -e "$IB/r$n/ports/1/cc/rp_min_rate" ] || echo 1 > "$IB/r$n/ports/1/cc/rp_min_rate"
 	done
 }
 
