@@ -83,9 +83,11 @@ static void start_probe(struct qp *qp, u64 ns)
 
 static void wait_from_now(struct qp *qp)
 {
+	u64 wait = wait_ns(&qp->send);
+
 	qp->send.heard = false;
-	qp->send.probe_at = now + wait_ns(&qp->send);
-	start_probe(qp, wait_ns(&qp->send));
+	qp->send.probe_at = now + wait;
+	start_probe(qp, wait);
 }
 
 static void probe_arm(struct qp *qp)

@@ -32,13 +32,19 @@
  */
 #define UNUSED_TIMES	8
 /* More at once only say that nothing was sent for long, or that rp_byte_reset is small */
-#define MOST_RAISES	128U
+#define MOST_RAISES	128
 /* Then alpha is 0, whatever g is: (1023/1024)^8192 * 1023 < 1 */
 #define MOST_DECAYS	8192
 
 static u32 kbits(u32 mbits)
 {
 	return min_t(u64, (u64)mbits * 1000, RHCA_RATE_MOST);
+}
+
+/* No CNP makes a QP slower, kbit/s */
+static u32 least_rate(const struct rhca_cc *cc)
+{
+	return kbits(max(cc->rp_min_rate, 1U));
 }
 
 /* Bytes between increases */
@@ -57,7 +63,7 @@ static s32 byte_reset(const struct rhca_cc *cc)
 void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,
 		     u32 first, u64 now)
 {
-	first = clamp(first, kbits(max(cc->rp_min_rate, 1U)), rhca_rate_max(cc));
+	first = clamp(first, least_rate(cc), rhca_rate_max(cc));
 	*rate = (struct rhca_rate) {
 		.rate		= first,
 		.target		= first,
@@ -83,6 +89,16 @@ static void raise(struct rhca_rate *rate, const struct rhca_cc *cc)
 	rate->target = min_t(u64, target, rhca_rate_max(cc));
 	rate->rate = ((u64)rate->rate + rate->target) / 2;
 	rate->raised = true;
+}
+
+/* @stage: of the increases, by time or by bytes */
+static void raise_times(struct rhca_rate *rate, const struct rhca_cc *cc,
+			u8 *stage, u64 times)
+{
+	for (times = min_t(u64, times, MOST_RAISES); times; times--) {
+		*stage = min(*stage + 1, MOST_STAGES);
+		raise(rate, cc);
+	}
 }
 
 /*
@@ -146,10 +162,7 @@ void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 		rate->raise_at = now;
 		rate->bytes_since = 0;
 	}
-	for (raises = min_t(u64, raises, MOST_RAISES); raises; raises--) {
-		rate->time_stage = min(rate->time_stage + 1, MOST_STAGES);
-		raise(rate, cc);
-	}
+	raise_times(rate, cc, &rate->time_stage, raises);
 	rate->rate = min(rate->rate, rhca_rate_max(cc));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
@@ -165,8 +178,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
  */
 void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
 {
-	u64 most = max_t(u64, (u64)used * UNUSED_TIMES,
-			 kbits(max(cc->rp_min_rate, 1U)));
+	u64 most = max_t(u64, (u64)used * UNUSED_TIMES, least_rate(cc));
 
 	if (!used)
 		return;
@@ -183,19 +195,15 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rate_used);
  */
 void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes)
 {
-	s32 reset = byte_reset(cc);
-	u32 raises;
+	s32 reset = byte_reset(cc), raises;
 
 	rate->bytes_left -= min_t(u32, bytes, S32_MAX / 2);
 	rate->bytes_since = min_t(u64, (u64)rate->bytes_since + bytes, U32_MAX);
 	if (rate->bytes_left > 0)
 		return;
 	raises = -rate->bytes_left / reset + 1;
-	rate->bytes_left += (s32)raises * reset;
-	for (raises = min(raises, MOST_RAISES); raises; raises--) {
-		rate->byte_stage = min(rate->byte_stage + 1, MOST_STAGES);
-		raise(rate, cc);
-	}
+	rate->bytes_left += raises * reset;
+	raise_times(rate, cc, &rate->byte_stage, raises);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_sent);
 
@@ -220,7 +228,7 @@ bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u64 now)
 		rate->target = rate->rate;
 	cut = (u64)rate->rate * rate->alpha >> clamp(cc->rp_gd, 10U, 11U);
 	least = div_u64((u64)rate->rate * min(cc->rp_min_dec_fac, 100U), 100);
-	least = max_t(u64, least, kbits(max(cc->rp_min_rate, 1U)));
+	least = max_t(u64, least, least_rate(cc));
 	rate->rate = max(rate->rate - cut, min_t(u64, least, rate->rate));
 	rate->time_stage = 0;
 	rate->byte_stage = 0;
