@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The patches for mlx5_ib (tools/mlx5_ib) apply, without fuzz, to the source of each kernel
+# that is here, and pass checkpatch; without its source a build fails and says what to
+# install. Of a kernel only the files that they change are unpacked, once.
+#
+# usage: scripts/check/mlx5-ib.sh
+set -eu
+shopt -s inherit_errexit
+
+cd "$(dirname "$(realpath "$0")")/../.."
+cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
+tool=tools/mlx5_ib/source
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+skipped=0
+
+check() { # check WHAT COMMAND...
+	local what=$1
+
+	shift
+	if "$@" > "$work/log" 2>&1; then
+		echo "ok    $what"
+		passed=$((passed + 1))
+	else
+		echo "FAIL  $what"
+		cat "$work/log"
+		failed=$((failed + 1))
+	fi
+}
+
+# For what changes its folder
+in_a_shell() {
+	("$@")
+}
+
+# changed PATCH...: the files that they change and none of them makes
+changed() {
+	grep -hA1 '^--- a/' "$@" | sed -n 's,^+++ b/,,p' | sort -u |
+		grep -vxF "$(grep -hA1 '^--- /dev/null' "$@" | sed -n 's,^+++ b/,,p')"
+}
+
+# unpack_changed TARBALL FOLDER FILE...: it ends with the last of them
+unpack_changed() {
+	local tarball=$1 folder=$2 name
+
+	shift 2
+	[ ! -d "$folder" ] || return 0
+	name=$(basename "$tarball")
+	mkdir -p "${folder%/*}"
+	rm -rf "$folder.new"
+	mkdir "$folder.new"
+	tar -C "$folder.new" -xf "$tarball" --strip-components=1 --occurrence=1 \
+		"${@/#/${name%.tar.*}/}" && mv "$folder.new" "$folder"
+}
+
+# copy_changed TREE FOLDER FILE...
+copy_changed() {
+	local tree=$1 folder=$2
+
+	shift 2
+	mkdir -p "$folder"
+	(cd "$tree" && cp --parents "$@" "$folder")
+}
+
+# applies FOLDER PATCH...: in a copy
+applies() {
+	local folder=$1 patch
+
+	shift
+	rm -rf "$work/tree"
+	cp -r "$folder" "$work/tree"
+	for patch; do
+		patch -f -p1 -F0 -d "$work/tree" < "$patch" || return 1
+	done
+}
+
+# series_applies SERIES SOURCE: a tar file or a tree
+series_applies() {
+	local series=$1 source=$2 patches files folder
+
+	mapfile -t patches < <("$tool" --patches "$series")
+	mapfile -t files < <(changed "${patches[@]}")
+	if [ -d "$source" ]; then
+		folder=$work/$series
+		copy_changed "$source" "$folder" "${files[@]}"
+	else
+		folder=$cache/mlx5-ib/$(basename "$source")-$(stat -c %s-%Y "$source")-$(
+			printf '%s\n' "${files[@]}" | sha256sum | cut -c1-8)
+		unpack_changed "$source" "$folder" "${files[@]}" || return 1
+	fi
+	applies "$folder" "${patches[@]}"
+}
+
+check_series() {
+	local series=$1 source=$2
+
+	if [ -z "$source" ]; then
+		echo "skip  $series: its source is not installed (apt-get install linux-source-$series)"
+		skipped=$((skipped + 1))
+	else
+		check "the series applies to $series" series_applies "$series" "$source"
+	fi
+}
+
+# The tree that User-Mode Linux is built from is the newest kernel's
+newest_tree() {
+	local makefile
+
+	for makefile in "$cache"/uml/source-????????????/Makefile; do
+		if [ -e "$makefile" ] && [ "$(sed -n -e 's/^VERSION = //p' -e 's/^PATCHLEVEL = //p' \
+			"$makefile" | paste -sd.)" = "$1" ]; then
+			dirname "$makefile"
+			return
+		fi
+	done
+}
+
+# checkpatch PATCH...: copies, since it takes what git knows for a source
+checkpatch() {
+	mkdir -p "$work/patches"
+	cp --parents "$@" "$work/patches"
+	cd "$work/patches"
+	perl "$newest/scripts/checkpatch.pl" --no-tree --strict --quiet --no-summary --terse \
+		--show-types --ignore FILE_PATH_CHANGES,BAD_SIGN_OFF,NO_AUTHOR_SIGN_OFF "$@"
+}
+
+# What follows a command that is told to fail is tested by words.
+fails_saying() { # fails_saying WORDS COMMAND...
+	local words=$1 said
+
+	shift
+	! said=$("$@" 2>&1) || return 1
+	echo "$said"
+	[[ $said == *"$words"* ]]
+}
+
+for series in 6.1 6.12; do
+	check_series $series "$(compgen -G "/usr/src/linux-source-$series.tar.*" || :)"
+done
+# A kernel that Debian has packaged meanwhile may want a series of its own.
+wanted=$(scripts/newest series)
+newest=$(newest_tree "$wanted")
+if [ -n "$newest" ] && [ ! -d "tools/mlx5_ib/patches/$wanted" ] &&
+	! series_applies "$wanted" "$newest" > /dev/null 2>&1; then
+	echo "skip  $wanted: the newest series is for an older kernel, and does not apply"
+	skipped=$((skipped + 1))
+else
+	check_series "$wanted" "$newest"
+fi
+if [ -n "$newest" ]; then
+	mapfile -t all < <(find tools/mlx5_ib/patches -name '*.patch' | sort)
+	check "the patches pass checkpatch" in_a_shell checkpatch "${all[@]}"
+fi
+check "each patch leaves the sign-off to who sends it" \
+	test "$(grep -L "^Signed-off-by: SUBMITTER'S NAME" -r tools/mlx5_ib/patches | wc -l)" -eq 0
+check "no source: it says what to install" fails_saying \
+	'apt-get install linux-source-9.99' tools/mlx5_ib/build 9.99.0-1-amd64 "$work" "$work/out"
+check "no source: it says where" fails_saying "there is no $work/none" \
+	env "LINUX_SOURCE=$work/none" tools/mlx5_ib/build 6.12.0-1-amd64 "$work" "$work/out"
+check "another source: it says which patch" fails_saying \
+	"$(basename "$($tool --patches 6.12 | head -n 1)") does not apply" \
+	env "LINUX_SOURCE=$work/other" bash -c "mkdir -p $work/other/drivers/infiniband/hw/mlx5 &&
+		tools/mlx5_ib/build 6.12.0-1-amd64 $work $work/out"
+check "a kernel that is too old: it says so" fails_saying 'older than 6.1' \
+	env "LINUX_SOURCE=$work/other" tools/mlx5_ib/build 5.15.0-1-amd64 "$work" "$work/out"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
