@@ -15,6 +15,7 @@ ROCE_V2_PORT = 4791
 ROCE_V1_ETHERTYPE = 0x8915
 CAP_IPC_LOCK = 14
 ADAPTER_DRIVERS = ("mlx4_core", "mlx5_core")
+FORCED_FILE = "/etc/roce-hca/forced.conf"	# that roce-forced applies
 
 
 def number(text):
@@ -128,6 +129,16 @@ def forced(device, port):
             "ttl": number(device.read("tc", str(port.number), "ttl"))}
 
 
+def wanted(device, port):
+    """(file, value) of the lines of FORCED_FILE that are for a port, as roce-forced reads it."""
+    names = ("*", device.name,
+             os.path.basename(os.path.realpath(roce.path(device.folder, "device"))))
+    lines = [line.split(maxsplit=3) for line in
+             (roce.read(FORCED_FILE.lstrip("/")) or "").splitlines()]
+    return [words[2:] for words in lines if len(words) == 4 and words[0] in names and
+            words[1] in ("*", str(port.number))]
+
+
 def port_facts(device, port):
     netdev = port.netdev()
     here = bool(netdev) and port.is_here()
@@ -141,8 +152,9 @@ def port_facts(device, port):
         "versions": None if versions is None else versions.split(),
         "gids": [gid._asdict() for gid in gids],
         "gid_room": len(roce.listing(port.folder, "gids")), "pkeys": pkeys(port),
-        "forced": forced(device, port), "counters": counters(port),
-        "own_files": bool(roce.listing(port.folder, "hw_counters")),
+        "forced": forced(device, port), "wanted": wanted(device, port),
+        "knows_forced": bool(roce.listing(device.folder, "tc", str(port.number))),
+        "counters": counters(port), "own_files": bool(roce.listing(port.folder, "hw_counters")),
         "unanswered": unanswered(sorted({netdev} | {gid.netdev for gid in gids
                                                     if gid.netdev})) if here else [],
         "flow_control": flow_control(netdev) if here else None,

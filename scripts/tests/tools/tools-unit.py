@@ -397,6 +397,26 @@ class RoceStatus(Findings):
         self.assertIn("forced traffic class: Global tclass=16; tclass=8,src_ip=10.0.0.1\n", text)
         self.assertIn("forced TTL: 5\n", text)
 
+    def test_forced_values_that_the_driver_does_not_know(self):
+        self.host.adapter(**{"ports/1/hw_counters/lifespan": "10"})
+        self.host.put("etc/roce-hca/forced.conf",
+                      "# DEVICE PORT FILE VALUE\n\nmlx5_0 * traffic_class 104\n"
+                      "mlx5_1 1 ttl 7\n* 1 traffic_class tclass=8,dst_ip=10.1.0.0/16")
+        wrong = [words for words in self.host.status()[1] if "forced.conf" in words]
+        self.assertEqual(len(wrong), 1, wrong)
+        self.assertRegex(wrong[0], r"^mlx5_0 port 1: a traffic class is set in /etc/roce-hca/"
+                         r"forced.conf \(104; tclass=8,dst_ip=10.1.0.0/16\), and the driver knows")
+
+    def test_forced_values_that_the_driver_knows(self):
+        self.host.adapter(**{"ports/1/hw_counters/lifespan": "10", "tc/1/traffic_class": "-1"})
+        self.host.put("etc/roce-hca/forced.conf", "* * traffic_class 104")
+        self.assertNotIn("forced.conf", str(self.host.status()))
+
+    def test_forced_values_of_another_namespace(self):
+        self.host.adapter()
+        self.host.put("etc/roce-hca/forced.conf", "* * traffic_class 104")
+        self.assertNotIn("forced.conf", str(self.host.status()))
+
     def test_no_rdma_command(self):
         self.host.software()
         self.host.answer("rdma", "broken [")
@@ -654,6 +674,71 @@ class Congestion(Findings):
         self.port()
         self.host.put("proc/sys/kernel/osrelease", "5.10.0-33-amd64")
         self.is_well()
+
+
+class RoceForced(unittest.TestCase):
+    """What the udev rule of the patched mlx5_ib calls"""
+    FILE = ("# DEVICE PORT FILE VALUE\n* * ttl 7\n0000:3b:00.0 1 traffic_class 104\n"
+            "0000:3b:00.1 1 traffic_class 8")
+
+    def setUp(self):
+        self.host = Host()
+        self.addCleanup(self.host.folder.cleanup)
+        self.host.answer("logger", "")
+        self.host.put("etc/roce-hca/forced.conf", self.FILE)
+        for number in (0, 1):
+            self.host.link(f"sys/class/infiniband/mlx5_{number}/device",
+                           f"sys/devices/0000:3b:00.{number}")
+            self.host.put(f"sys/class/infiniband/mlx5_{number}/ports/1/state", "4: ACTIVE")
+            self.values(number, "-1", "0")
+
+    def values(self, number, tclass, ttl):
+        self.host.put(f"sys/class/infiniband/mlx5_{number}/tc/1/traffic_class", tclass)
+        self.host.put(f"sys/class/infiniband/mlx5_{number}/tc/1/ttl", ttl)
+
+    def apply(self, *words):
+        done = subprocess.run([os.path.join(TREE, "tools/mlx5_ib/roce-forced"), "apply", *words],
+                              env={"ROCE_ROOT": self.host.folder.name,
+                                   "PATH": f"{self.host.folder.name}/bin:/usr/bin:/bin"},
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr
+
+    def found(self, number):
+        texts = []
+        for name in ("traffic_class", "ttl"):
+            with open(os.path.join(self.host.folder.name, "sys/class/infiniband",
+                                   f"mlx5_{number}/tc/1", name), encoding="utf-8") as file:
+                texts.append(file.read().strip())
+        return texts
+
+    def test_one_adapter(self):
+        self.assertEqual(self.apply("0000:3b:00.0"), (0, ""))
+        self.assertEqual(self.found(0), ["104", "7"])
+        self.assertEqual(self.found(1), ["-1", "0"])
+
+    def test_all_adapters(self):
+        self.assertEqual(self.apply(), (0, ""))
+        self.assertEqual([self.found(0), self.found(1)], [["104", "7"], ["8", "7"]])
+
+    def test_driver_that_knows_none(self):
+        folder = os.path.join(self.host.folder.name, "sys/class/infiniband/mlx5_0/tc/1")
+        for name in os.listdir(folder):
+            os.remove(os.path.join(folder, name))
+        code, said = self.apply("0000:3b:00.0")
+        self.assertEqual(code, 1)
+        self.assertIn("mlx5_0: traffic_class 104 is wanted, and its driver has no forced values",
+                      said)
+
+    def test_nothing_wanted(self):
+        os.remove(os.path.join(self.host.folder.name, "etc/roce-hca/forced.conf"))
+        self.assertEqual(self.apply(), (0, ""))
+        self.assertEqual(self.found(0), ["-1", "0"])
+
+    def test_a_line_that_is_none(self):
+        self.host.put("etc/roce-hca/forced.conf", "* * tclass 104")
+        code, said = self.apply("0000:3b:00.0")
+        self.assertEqual(code, 1)
+        self.assertIn("'tclass' is no file of forced values", said)
 
 
 class CompatGid(unittest.TestCase):
