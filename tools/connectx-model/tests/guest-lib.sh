@@ -216,6 +216,23 @@ on_wire() {
 	[ "$count" -gt 5 ]
 }
 
+# frames FILTER: how many of them the capture has
+frames() {
+	tcpdump -nr "$RHCA_SHARE/pcap" "$1" 2> /dev/null | wc -l
+}
+
+# puts_on_wire FILTER COMMAND...: at least 6 more of these frames, by the command
+puts_on_wire() {
+	local filter=$1 before now
+
+	before=$(frames "$filter")
+	shift
+	"$@" || return 1
+	now=$(frames "$filter")
+	echo "before $before, now $now: $filter"
+	[ "$now" -ge $((before + 6)) ]
+}
+
 # Tell the other machine, and wait for it.
 signal() {
 	touch "$VM_SHARE/$1"
@@ -242,6 +259,18 @@ until_listening() { # until_listening PID
 		! is_listening && kill -0 "$1" 2> /dev/null || return 0
 		sleep 0.1
 	done
+}
+
+# both_ends SERVER CLIENT COMMAND...: the command twice, with a word for each behind it
+both_ends() {
+	local server=$1 client=$2
+
+	shift 2
+	# shellcheck disable=SC2086
+	timeout 60 "$@" $server &
+	wait_for is_listening || return 1
+	# shellcheck disable=SC2086
+	timeout 60 "$@" $client && wait $!
 }
 
 # On port 18515, in whichever family; 0A is the state of a listener.

@@ -15,23 +15,6 @@ tests=$(realpath "$here/../../../scripts/tests")
 # not count it (roce_accl), where the newest mlx5_ib shows them all the same
 no_such_counter='rx_dct_connect|cc_[a-z_]*|roce_adp_retrans(_to)?|roce_slow_restart(_cnps|_trans)?'
 
-# frames FILTER: how many of them the capture has
-frames() {
-	tcpdump -nr "$RHCA_SHARE/pcap" "$1" 2> /dev/null | wc -l
-}
-
-# puts_on_wire FILTER COMMAND...: at least 6 more of these frames, by the command
-puts_on_wire() {
-	local filter=$1 before now
-
-	before=$(frames "$filter")
-	shift
-	"$@" || return 1
-	now=$(frames "$filter")
-	echo "before $before, now $now: $filter"
-	[ "$now" -ge $((before + 6)) ]
-}
-
 vlan_up() {
 	ip link add link "$netdev" name cx7 type vlan id 7 &&
 		ip address add 10.9.7.1/24 dev cx7 && ip address add 10.9.7.2/24 dev cx7 &&
@@ -58,18 +41,6 @@ qos_on_wire() {
 	/usr/bin/python3 "$tests/lib/check-icrc.py" "$RHCA_SHARE/pcap" --list > "$work/list"
 	tail -n 1 "$work/list"
 	PYTHONPATH=$tests/lib /usr/bin/python3 "$tests/net/qos.py" judge_by_adapter "$work/list" "$work/expected"
-}
-
-# both_ends SERVER CLIENT COMMAND...: the command twice, with a word for each behind it
-both_ends() {
-	local server=$1 client=$2
-
-	shift 2
-	# shellcheck disable=SC2086
-	timeout 60 "$@" $server &
-	wait_for is_listening || return 1
-	# shellcheck disable=SC2086
-	timeout 60 "$@" $client && wait $!
 }
 
 by_cm() {
