@@ -125,7 +125,7 @@ static ssize_t roce_lag_enable_store(struct device *device,
 	rtnl_lock();
 	ret = step_ports(dev, set_enabled, &enabled);
 	recheck_bonds(dev);
-	rhca_slot_kick();
+	rhca_slot_look_soon();
 	rtnl_unlock();
 	return ret ?: len;
 }
@@ -165,7 +165,7 @@ static ssize_t roce_lag_ecmp_dev_store(struct device *device,
 	if (first)
 		ret = name[0] ? rhca_lag_join(dev, first, name) : rhca_lag_part(dev, first);
 	dev_put(first);
-	rhca_slot_kick();
+	rhca_slot_look_soon();
 	if (ret)
 		ibdev_err(&dev->ibdev,
 			  "no LAG with '%s': error %d, nothing is changed; roce_lag_ecmp_dev takes the name of another Ethernet netdev that is in no bond and has the same partitions, or nothing to end the LAG\n",

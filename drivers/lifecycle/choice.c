@@ -25,8 +25,6 @@
 #include "lifecycle/lag_members.h"
 #include "core/rules/netdev_walk.h"
 #include "lifecycle/slot.h"
-#include "lifecycle/slot_look.h"
-#include "lifecycle/standin.h"
 
 #define NAME_TRIES		20
 #define NAME_INTERVAL_MS	50
@@ -252,7 +250,7 @@ static void offers_changed(void)
 {
 	unsigned long flags;
 
-	rhca_slot_kick();
+	ops->kick(NULL);
 	spin_lock_irqsave(&queue_lock, flags);
 	if (running)
 		queue_work(queue, &choose_work);
@@ -286,8 +284,7 @@ static void withdraw_from(struct rhca_dev *dev)
 static void offer_withdrawn(struct rhca_offer *offer)
 {
 	rhca_dev_remove_offer(offer, withdraw_from);
-	rhca_standin_needed();
-	rhca_slot_kick();
+	ops->kick(NULL);
 }
 
 static const struct rhca_offer_listener listener = {

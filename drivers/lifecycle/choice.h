@@ -19,11 +19,13 @@ struct workqueue_struct;
  * @others_serve: Has another driver a device on the netdev, which came later than ours?
  *	Hardware may not serve then, and software is not given up for it. May sleep.
  * @software: the backend that serves any netdev
+ * @kick: rhca_slot_kick()
  */
 struct rhca_choice_ops {
 	int (*may_serve)(struct net_device *ndev);
 	bool (*others_serve)(struct net_device *ndev);
 	const struct rhca_backend_ops *(*software)(void);
+	void (*kick)(const struct net_device *ndev);
 };
 
 void rhca_choice_init(const struct rhca_choice_ops *ops,

@@ -24,8 +24,8 @@
 #include "lifecycle/others.h"
 #include "lifecycle/rxe_links.h"
 #include "lifecycle/slot.h"
-#include "lifecycle/slot_look.h"
-#include "lifecycle/standin.h"
+#include "lifecycle/slot_apply.h"
+#include "lifecycle/slot_facts.h"
 #include "core/device.h"
 #include "core/mcast.h"
 #include "core/rules/netdev_walk.h"
@@ -39,14 +39,28 @@ static struct workqueue_struct *link_wq;
 
 static struct ib_client ib_client;
 
+static void kick_first(struct rhca_dev *dev)
+{
+	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
+
+	if (ndev)
+		rhca_slot_kick(ndev);
+	dev_put(ndev);
+}
+
 static int device_added(struct ib_device *ibdev)
 {
-	rhca_slot_kick();
-	if (!rhca_is_device(ibdev))
-		return rhca_others_add(&ib_client, ibdev);
-	rhca_slot_device_added(to_rhca_dev(ibdev));
-	rhca_dev_plugged(to_rhca_dev(ibdev));
-	return 0;
+	int ret = 0;
+
+	if (rhca_is_device(ibdev)) {
+		rhca_slot_device_added(to_rhca_dev(ibdev));
+		rhca_dev_plugged(to_rhca_dev(ibdev));
+		kick_first(to_rhca_dev(ibdev));
+	} else {
+		ret = rhca_others_add(&ib_client, ibdev);
+		rhca_slot_kick(NULL);
+	}
+	return ret;
 }
 
 /*
@@ -62,9 +76,9 @@ static void device_removed(struct ib_device *ibdev, void *data)
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 	bool by_user;
 
-	rhca_slot_kick();
 	if (!rhca_is_device(ibdev)) {
 		rhca_others_remove(data);
+		rhca_slot_kick(NULL);
 		return;
 	}
 	/*
@@ -75,6 +89,7 @@ static void device_removed(struct ib_device *ibdev, void *data)
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags))
 		rhca_slot_device_removed(dev, by_user);
 	rhca_dev_unplugged(dev);
+	kick_first(dev);
 }
 
 static struct ib_client ib_client = {
@@ -89,67 +104,19 @@ static const struct rhca_backend_ops *software(void)
 	return link_backend;
 }
 
-static int create(struct rhca_dev_spec *spec)
-{
-	u32 i;
-	int ret;
-
-	for (i = 0; i < spec->num_ports; i++) {
-		ret = rhca_netdev_check(spec->netdevs[i]);
-		if (ret)
-			return ret;
-	}
-	return rhca_choice_create(spec);
-}
-
-static int create_on(const char *name, struct net_device *ndev)
-{
-	struct rhca_dev_spec spec = {
-		.name		= name,
-		.backend	= link_backend,
-		.netdevs	= { ndev },
-		.num_ports	= 1,
-	};
-
-	return create(&spec);
-}
-
 static int newlink(const char *name, struct net_device *ndev)
 {
-	int ret = create_on(name, ndev);
+	struct rhca_dev_spec spec = {
+		.name = name, .netdevs = { ndev }, .num_ports = 1,
+	};
+	int ret = rhca_slot_create(&spec);
 
 	trace_rhca_netdev(ndev->name, "asked for", ret);
 	if (!ret)
 		rhca_slot_set_wish(ndev, RHCA_WISH_LINK, NULL);
-	rhca_slot_kick();
+	rhca_slot_kick(ndev);
 	return ret;
 }
-
-/* --- stand-ins ----------------------------------------------------------- */
-
-static bool standin_wanted(const struct net_device *ndev)
-{
-	const struct rhca_netdevs_rule *rule = rhca_netdevs_rule_of(ndev);
-
-	if (ndev->type != ARPHRD_ETHER || rhca_slot_is_unwanted(ndev))
-		return false;
-	return (rule && rule->standin) || rhca_slot_wants_standin(ndev);
-}
-
-static int standin_create(struct net_device *ndev)
-{
-	int ret = create_on(NULL, ndev);
-
-	if (ret)
-		rhca_slot_set_failed(ndev);
-	return ret;
-}
-
-static const struct rhca_standin_ops standin_ops = {
-	.wanted	= standin_wanted,
-	.rival	= rhca_others_rival,
-	.create	= standin_create,
-};
 
 static bool others_serve(struct net_device *ndev)
 {
@@ -162,6 +129,7 @@ static const struct rhca_choice_ops choice_ops = {
 	.may_serve	= rhca_netdev_check,
 	.others_serve	= others_serve,
 	.software	= software,
+	.kick		= rhca_slot_kick,
 };
 
 static struct rdma_link_ops link_ops = {
@@ -190,7 +158,7 @@ static bool rule_may_create(const struct rhca_dev_spec *spec)
 static void create_by_rule(struct net_device *ndev)
 {
 	const struct rhca_netdevs_rule *rule = rhca_netdevs_rule_of(ndev);
-	struct rhca_dev_spec spec = { .backend = link_backend };
+	struct rhca_dev_spec spec = {};
 	u32 i;
 	int ret;
 
@@ -213,7 +181,7 @@ static void create_by_rule(struct net_device *ndev)
 		/* Maybe the device is on its way to another RDMA namespace */
 		rhca_slot_set_rule_missed(ndev);
 	} else if (spec.num_ports == rule->num_ports) {
-		ret = create(&spec);
+		ret = rhca_slot_create(&spec);
 		trace_rhca_netdev(ndev->name, "rule of netdevs=", ret);
 		if (ret)
 			pr_warn("no RDMA device on %s: error %d\n",
@@ -256,7 +224,7 @@ static DECLARE_WORK(missed_work, create_missed);
 static void device_lost(void)
 {
 	queue_work(link_wq, &missed_work);
-	rhca_standin_needed();
+	rhca_slot_kick(NULL);
 }
 
 static void tell_left_out(const struct net_device *ndev)
@@ -272,10 +240,8 @@ static void netdev_added(struct net_device *ndev)
 	struct new_netdev *new;
 
 	rhca_choice_netdev_came();
-	if (standin_wanted(ndev)) {
-		rhca_standin_needed();
+	if (rhca_slot_may_stand_in(ndev))
 		return;
-	}
 	if (!rhca_netdevs_rule_of(ndev)) {
 		tell_left_out(ndev);
 		return;
@@ -299,7 +265,6 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
 
-	rhca_slot_kick();
 	switch (event) {
 	case NETDEV_REGISTER:
 		rhca_slot_netdev_came(ndev);
@@ -316,9 +281,6 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		rhca_dev_remove_netdev(ndev);
 		break;
 	case NETDEV_UP:
-		if (standin_wanted(ndev))
-			rhca_standin_needed();
-		fallthrough;
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		rhca_port_changed(ndev, false);
@@ -331,6 +293,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	default:
 		break;
 	}
+	rhca_slot_kick(ndev);
 	return NOTIFY_DONE;
 }
 
@@ -343,7 +306,7 @@ static bool is_busy(void)
 {
 	flush_workqueue(link_wq);
 	rhca_lag_flush();
-	return rhca_recreate_is_pending() || rhca_standin_is_pending();
+	return rhca_recreate_is_pending() || rhca_slot_apply_is_pending();
 }
 
 /**
@@ -368,17 +331,16 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 		ret = -ENOMEM;
 		goto err_exit_rxe_links;
 	}
-	rhca_standin_init(&standin_ops, link_wq);
+	ret = rhca_slot_apply_init(backend, is_busy);
+	if (ret)
+		goto err_destroy_wq;
 	rhca_choice_init(&choice_ops, link_wq);
 	ret = rhca_lag_init(backend);
 	if (ret)
-		goto err_exit_standin;
-	ret = rhca_slot_look_init(is_busy);
-	if (ret)
-		goto err_exit_lag;
+		goto err_stop_choice;
 	ret = ib_register_client(&ib_client);
 	if (ret)
-		goto err_exit_look;
+		goto err_exit_lag;
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
@@ -390,13 +352,12 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 
 err_unregister_client:
 	ib_unregister_client(&ib_client);
-err_exit_look:
-	rhca_slot_look_exit();
 err_exit_lag:
 	rhca_lag_exit();
-err_exit_standin:
+err_stop_choice:
 	rhca_choice_stop();
-	rhca_standin_exit();
+	rhca_slot_apply_exit();
+err_destroy_wq:
 	destroy_workqueue(link_wq);
 err_exit_rxe_links:
 	rhca_rxe_links_exit();
@@ -411,7 +372,7 @@ void rhca_link_exit(void)
 	rhca_rxe_links_stop();
 	rdma_link_unregister(&link_ops);
 	rhca_addresses_exit();
-	rhca_slot_look_stop();
+	rhca_slot_apply_stop();
 	/* First who makes devices because others go */
 	rhca_lag_stop();
 	rhca_recreate_stop();
@@ -419,12 +380,11 @@ void rhca_link_exit(void)
 	unregister_netdevice_notifier(&netdev_notifier);
 	rhca_devices_listen(NULL);
 	rhca_choice_stop();
-	rhca_standin_exit();
 	destroy_workqueue(link_wq);
 	rhca_dev_remove_all();
 	rhca_lag_exit();
 	ib_unregister_client(&ib_client);
-	rhca_slot_look_exit();
+	rhca_slot_apply_exit();
 	rhca_slot_exit();
 	rhca_rxe_links_exit();
 }

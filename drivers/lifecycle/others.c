@@ -11,7 +11,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "lifecycle/others.h"
-#include "lifecycle/standin.h"
 
 struct other_device {
 	struct list_head entry;
@@ -40,7 +39,6 @@ int rhca_others_add(struct ib_client *client, struct ib_device *ibdev)
 	list_add(&other->entry, &other_devices);
 	mutex_unlock(&other_devices_mutex);
 	ib_set_client_data(ibdev, client, other);
-	rhca_standin_rival_came();
 	return 0;
 }
 
@@ -56,7 +54,6 @@ void rhca_others_remove(struct other_device *other)
 	list_del(&other->entry);
 	mutex_unlock(&other_devices_mutex);
 	kfree(other);
-	rhca_standin_needed();
 }
 
 static bool has_port_on(struct ib_device *ibdev, const struct net_device *ndev)
@@ -127,7 +124,7 @@ static bool is_listed(const struct ib_device *ibdev)
 }
 
 /**
- * rhca_others_rival - &struct rhca_standin_ops.rival
+ * rhca_others_rival - Does another driver have a device on this netdev, or nearly?
  * @ndev: the netdev
  *
  * ib_core binds a device to its netdev before it tells clients of it, and after it

@@ -11,6 +11,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/etherdevice.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -67,6 +68,9 @@ enum slot_flag {
  * @told: the log says that its partitions keep it from hardware
  * @has_settings: @settings are those of the last port on it that was saved
  * @settings: what is kept
+ * @row: of the table of decisions that matched last
+ * @has: and what the netdev had then
+ * @since: when both became so, in jiffies
  * @seen: when the netdev was last looked at
  */
 struct rhca_slot {
@@ -85,6 +89,9 @@ struct rhca_slot {
 	bool told;
 	bool has_settings;
 	struct rhca_settings settings;
+	unsigned int row;
+	enum rhca_slot_has has;
+	unsigned long since;
 	struct rhca_slot_seen seen;
 };
 
@@ -508,25 +515,6 @@ bool rhca_slot_is_unwanted(const struct net_device *ndev)
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_unwanted);
 
 /**
- * rhca_slot_wants_standin - Did hardware serve this netdev until it went?
- * @ndev: the netdev
- *
- * Context: may sleep.
- */
-bool rhca_slot_wants_standin(const struct net_device *ndev)
-{
-	const struct rhca_slot *slot;
-	bool wants;
-
-	mutex_lock(&slots_mutex);
-	slot = find_slot(ndev);
-	wants = slot && slot->flags & WAS_HARDWARE &&
-		slot->wish != RHCA_WISH_REMOVED;
-	mutex_unlock(&slots_mutex);
-	return wants;
-}
-
-/**
  * rhca_slot_tell_once - Shall the log say that partitions keep a netdev from hardware?
  * @ndev: the netdev
  *
@@ -728,6 +716,34 @@ unsigned int rhca_slot_note_look(const struct net_device *ndev,
 	}
 	mutex_unlock(&slots_mutex);
 	return times;
+}
+
+/**
+ * rhca_slot_decided - The table of decisions was asked for a netdev
+ * @ndev: the netdev
+ * @row: the row that matched
+ * @has: what the netdev has
+ *
+ * Context: may sleep.
+ * Return: in jiffies, since when it is this row, and the netdev has this.
+ */
+unsigned long rhca_slot_decided(const struct net_device *ndev, unsigned int row,
+				enum rhca_slot_has has)
+{
+	unsigned long since = jiffies;
+	struct rhca_slot *slot;
+
+	mutex_lock(&slots_mutex);
+	slot = get_slot(ndev, false);
+	if (slot && slot->row == row && slot->has == has) {
+		since = slot->since;
+	} else if (slot) {
+		slot->row = row;
+		slot->has = has;
+		slot->since = since;
+	}
+	mutex_unlock(&slots_mutex);
+	return since;
 }
 
 /**

@@ -60,7 +60,6 @@ void rhca_slot_netdev_goes(const struct net_device *ndev);
 void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user);
 void rhca_slot_device_added(struct rhca_dev *dev);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);
-bool rhca_slot_wants_standin(const struct net_device *ndev);
 bool rhca_slot_tell_once(const struct net_device *ndev);
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule);
@@ -76,6 +75,8 @@ void rhca_slot_read(const struct net_device *ndev,
 		    struct rhca_slot_known *known);
 unsigned int rhca_slot_note_look(const struct net_device *ndev,
 				 const struct rhca_slot_seen *seen);
+unsigned long rhca_slot_decided(const struct net_device *ndev, unsigned int row,
+				enum rhca_slot_has has);
 void rhca_slot_exit(void);
 
 #endif

@@ -209,6 +209,23 @@ static enum rhca_slot_offer look_at_offers(const struct net_device *ndev,
 }
 
 /**
+ * rhca_slot_may_stand_in - Is a device of ours there while another one is not?
+ * @ndev: the netdev; the caller has a reference or RTNL
+ *
+ * Context: may sleep.
+ * Return: whether netdevs= says so, or hardware of ours served it until it went.
+ */
+bool rhca_slot_may_stand_in(const struct net_device *ndev)
+{
+	const struct rhca_netdevs_rule *rule = rhca_netdevs_rule_of(ndev);
+	struct rhca_slot_known known;
+
+	rhca_slot_read(ndev, &known);
+	return ndev->type == ARPHRD_ETHER && known.wish != RHCA_WISH_REMOVED &&
+	       (known.was_hardware || (rule && rule->standin));
+}
+
+/**
  * rhca_slot_look_at - Collect what decides on the device of a netdev
  * @ndev: the netdev; the caller has a reference
  * @f: filled in. What is looked at one after the other may not fit together while things

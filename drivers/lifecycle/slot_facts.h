@@ -5,9 +5,12 @@
 #ifndef RHCA_LIFECYCLE_SLOT_FACTS_H
 #define RHCA_LIFECYCLE_SLOT_FACTS_H
 
+#include <linux/types.h>
+
 struct net_device;
 struct rhca_slot_facts;
 
+bool rhca_slot_may_stand_in(const struct net_device *ndev);
 void rhca_slot_look_at(struct net_device *ndev, struct rhca_slot_facts *f);
 
 #endif

@@ -129,11 +129,11 @@ static void look(struct work_struct *work)
 }
 
 /**
- * rhca_slot_kick - Something has happened that may decide on a netdev's device
+ * rhca_slot_look_soon - Something has happened that may decide on a netdev's device
  *
  * Context: any.
  */
-void rhca_slot_kick(void)
+void rhca_slot_look_soon(void)
 {
 	if (!READ_ONCE(running) ||
 	    !(READ_ONCE(comparing) || trace_rhca_slot_decide_enabled()))
@@ -154,18 +154,14 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_slot_compare);
 
 /**
  * rhca_slot_look_init - Begin to look
+ * @wq: the queue on which netdevs get their devices; outlives rhca_slot_look_stop()
  * @busy: is there work left to do for who acts? Finishes what is ready
- *
- * Return: 0 or -ENOMEM.
  */
-int rhca_slot_look_init(bool (*busy)(void))
+void rhca_slot_look_init(struct workqueue_struct *wq, bool (*busy)(void))
 {
 	code_is_busy = busy;
-	look_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
-	if (!look_wq)
-		return -ENOMEM;
+	look_wq = wq;
 	WRITE_ONCE(running, true);
-	return 0;
 }
 
 /**
@@ -177,15 +173,4 @@ void rhca_slot_look_stop(void)
 {
 	WRITE_ONCE(running, false);
 	cancel_delayed_work_sync(&look_work);
-}
-
-/**
- * rhca_slot_look_exit - Undo rhca_slot_look_init(), when nothing kicks any more
- *
- * Context: may sleep, RTNL not held.
- */
-void rhca_slot_look_exit(void)
-{
-	rhca_slot_look_stop();
-	destroy_workqueue(look_wq);
 }

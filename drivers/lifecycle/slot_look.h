@@ -7,10 +7,11 @@
 
 #include <linux/types.h>
 
-void rhca_slot_kick(void);
+struct workqueue_struct;
+
+void rhca_slot_look_soon(void);
 void rhca_slot_compare(bool compare);
-int rhca_slot_look_init(bool (*busy)(void));
+void rhca_slot_look_init(struct workqueue_struct *wq, bool (*busy)(void));
 void rhca_slot_look_stop(void);
-void rhca_slot_look_exit(void);
 
 #endif

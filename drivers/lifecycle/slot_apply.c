@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Netdevs get the devices that they should have (slot_wants.c). Events come in contexts
+ * that must not make or remove devices, so they only kick: one work item then looks at
+ * the netdevs that may be concerned, one after the other, and acts.
+ *
+ * The rows of the table that is_acted_on() lists are acted on here.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/jiffies.h>
+#include <linux/netdevice.h>
+#include <linux/notifier.h>
+#include <linux/suspend.h>
+#include <linux/workqueue.h>
+#include <rhca/trace.h>
+
+#include "core/device.h"
+#include "core/registry.h"
+#include "core/rules/netdev_walk.h"
+#include "lifecycle/choice.h"
+#include "lifecycle/netdev_check.h"
+#include "lifecycle/slot.h"
+#include "lifecycle/slot_apply.h"
+#include "lifecycle/slot_facts.h"
+#include "lifecycle/slot_look.h"
+
+static void act(struct work_struct *work);
+
+static const struct rhca_backend_ops *software;
+static struct workqueue_struct *slots_wq;
+static DECLARE_DELAYED_WORK(act_work, act);
+static bool running;
+
+/* --- devices are made and removed ------------------------------------------------- */
+
+/**
+ * rhca_slot_create - Make a device on netdevs that may have one
+ * @spec: what it should be; its backend is chosen here
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: as rhca_netdev_check() and rhca_choice_create().
+ */
+int rhca_slot_create(struct rhca_dev_spec *spec)
+{
+	u32 i;
+	int ret;
+
+	spec->backend = software;
+	for (i = 0; i < spec->num_ports; i++) {
+		ret = rhca_netdev_check(spec->netdevs[i]);
+		if (ret)
+			return ret;
+	}
+	return rhca_choice_create(spec);
+}
+
+static void stand_in(struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
+	int ret = rhca_slot_create(&spec);
+
+	trace_rhca_netdev(ndev->name, "stand-in", ret);
+	if (!ret) {
+		pr_info("%s has lost its RDMA device, or has none: a software device stands in\n",
+			netdev_name(ndev));
+		return;
+	}
+	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
+	rhca_slot_set_failed(ndev);
+}
+
+/*
+ * Its QPs are flushed before it is unregistered, see rhca_dev_unplugged(). The next one
+ * has its settings.
+ */
+static void give_way(struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	if (!dev)
+		return;
+	if (rhca_slot_save(dev))
+		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	trace_rhca_netdev(ndev->name, "stand-in gives way", 0);
+	if (rhca_dev_remove_and_put(dev))
+		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
+			netdev_name(ndev));
+}
+
+/* --- when it is due --------------------------------------------------------------- */
+
+static unsigned long next_look;		/* jiffies until then; only act() uses it */
+
+static void look_again(unsigned long delay)
+{
+	next_look = min(next_look, delay);
+}
+
+/* Has the same followed from the facts for as long as the table says? */
+static bool has_settled(const struct net_device *ndev,
+			const struct rhca_slot_facts *f,
+			const struct rhca_slot_decision *d)
+{
+	unsigned long due = rhca_slot_decided(ndev, d->row, f->has) +
+			    msecs_to_jiffies(d->settle_ms);
+
+	if (time_after_eq(jiffies, due))
+		return true;
+	look_again(due - jiffies);
+	return false;
+}
+
+/* What the other rows say is done elsewhere */
+static bool is_acted_on(const struct rhca_slot_facts *f,
+			const struct rhca_slot_decision *d)
+{
+	switch (d->row) {
+	case 8:		/* another driver's device displaces ours */
+	case 16:	/* ours stands in */
+		return true;
+	case 15:	/* is wanted: software, where hardware served */
+		return f->was_hardware;
+	default:
+		return false;
+	}
+}
+
+static void apply(struct net_device *ndev)
+{
+	struct rhca_slot_decision d;
+	struct rhca_slot_facts f;
+	bool settled;
+
+	rhca_slot_look_at(ndev, &f);
+	rhca_slot_wants(&f, &d);
+	settled = has_settled(ndev, &f, &d);
+	if (d.again_ms)
+		look_again(msecs_to_jiffies(d.again_ms));
+	if (!settled || !is_acted_on(&f, &d) || rhca_slot_is_met(d.want, f.has))
+		return;
+	if (d.want == RHCA_WANT_NOTHING)
+		give_way(ndev);
+	else if (f.has == RHCA_HAS_NONE)
+		stand_in(ndev);
+}
+
+static void act(struct work_struct *work)
+{
+	if (!READ_ONCE(running))
+		return;
+	next_look = MAX_JIFFY_OFFSET;
+	rhca_netdev_walk(rhca_slot_may_stand_in, apply);
+	/* Sooner if something has happened meanwhile */
+	if (next_look != MAX_JIFFY_OFFSET)
+		queue_delayed_work(slots_wq, &act_work, next_look);
+}
+
+/**
+ * rhca_slot_kick - Something has happened that may decide on a netdev's device
+ * @ndev: the netdev; the caller has a reference or RTNL. NULL: it may be any
+ *
+ * Context: may sleep, unless @ndev is NULL; RTNL and locks of ib_core may be held.
+ */
+void rhca_slot_kick(const struct net_device *ndev)
+{
+	rhca_slot_look_soon();
+	if (READ_ONCE(running) && (!ndev || rhca_slot_may_stand_in(ndev)))
+		mod_delayed_work(slots_wq, &act_work, 0);
+}
+
+/**
+ * rhca_slot_apply_is_pending - Is there something that is not done yet?
+ *
+ * Context: any.
+ */
+bool rhca_slot_apply_is_pending(void)
+{
+	return delayed_work_pending(&act_work);
+}
+
+/* A netdev is absent while its adapter is suspended; that it is back is no event */
+static int hear_of_resume(struct notifier_block *nb, unsigned long event,
+			  void *data)
+{
+	if (event != PM_POST_SUSPEND && event != PM_POST_HIBERNATION)
+		return NOTIFY_DONE;
+	rhca_slot_kick(NULL);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
+
+/**
+ * rhca_slot_apply_init - Begin to act
+ * @backend: who serves what hardware does not
+ * @busy: is there work left to do for who acts elsewhere? Finishes what is ready
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_slot_apply_init(const struct rhca_backend_ops *backend,
+			 bool (*busy)(void))
+{
+	software = backend;
+	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
+	if (!slots_wq)
+		return -ENOMEM;
+	rhca_slot_look_init(slots_wq, busy);
+	WRITE_ONCE(running, true);
+	/* Never fails */
+	register_pm_notifier(&resume_nb);
+	return 0;
+}
+
+/**
+ * rhca_slot_apply_stop - No device is made or removed any more
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_slot_apply_stop(void)
+{
+	WRITE_ONCE(running, false);
+	cancel_delayed_work_sync(&act_work);
+	rhca_slot_look_stop();
+}
+
+/**
+ * rhca_slot_apply_exit - Undo rhca_slot_apply_init(), when nothing kicks any more
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_slot_apply_exit(void)
+{
+	unregister_pm_notifier(&resume_nb);
+	rhca_slot_apply_stop();
+	destroy_workqueue(slots_wq);
+}

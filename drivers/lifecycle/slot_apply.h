@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Netdevs get the devices that they should have.
+ */
+#ifndef RHCA_LIFECYCLE_SLOT_APPLY_H
+#define RHCA_LIFECYCLE_SLOT_APPLY_H
+
+#include <linux/types.h>
+
+struct net_device;
+struct rhca_backend_ops;
+struct rhca_dev_spec;
+
+int rhca_slot_create(struct rhca_dev_spec *spec);
+void rhca_slot_kick(const struct net_device *ndev);
+bool rhca_slot_apply_is_pending(void);
+int rhca_slot_apply_init(const struct rhca_backend_ops *backend,
+			 bool (*busy)(void));
+void rhca_slot_apply_stop(void);
+void rhca_slot_apply_exit(void);
+
+#endif
