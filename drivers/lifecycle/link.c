@@ -5,8 +5,6 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/if_arp.h>
-#include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
@@ -17,7 +15,6 @@
 #include "control/addresses.h"
 #include "lifecycle/choice.h"
 #include "lifecycle/lag.h"
-#include "lifecycle/lag_members.h"
 #include "lifecycle/link.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/netdevs.h"
@@ -28,8 +25,6 @@
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"
 #include "core/mcast.h"
-#include "core/rules/netdev_walk.h"
-#include "core/rules/netdev_id.h"
 #include "core/recreate.h"
 #include "core/port_events.h"
 #include "core/registry.h"
@@ -137,96 +132,6 @@ static struct rdma_link_ops link_ops = {
 	.newlink	= newlink,
 };
 
-/* A new netdev that a rule of netdevs= names */
-struct new_netdev {
-	struct work_struct work;
-	struct rhca_netdev_id id;
-};
-
-/* The netdev that has come may be the last of several: look at all */
-static bool rule_may_create(const struct rhca_dev_spec *spec)
-{
-	u32 i;
-
-	for (i = 0; i < spec->num_ports; i++)
-		if (!rhca_netdevs_concern(spec->netdevs[i]) ||
-		    rhca_slot_is_unwanted(spec->netdevs[i]))
-			return false;
-	return true;
-}
-
-static void create_by_rule(struct net_device *ndev)
-{
-	const struct rhca_netdevs_rule *rule = rhca_netdevs_rule_of(ndev);
-	struct rhca_dev_spec spec = {};
-	u32 i;
-	int ret;
-
-	if (!rule || rhca_lag_has_member(ndev))
-		return;
-	if (rhca_netdev_served(ndev)) {
-		rhca_slot_set_rule_missed(ndev);
-		return;
-	}
-	/*
-	 * Patterns are for NICs: who wants one of these, or wants to know why
-	 * there is none, names it. The members of a bond may become one device.
-	 */
-	if ((ndev->type != ARPHRD_ETHER || netif_is_bond_master(ndev) ||
-	     is_vlan_dev(ndev)) && !rhca_netdevs_rule_names(rule, ndev->name))
-		return;
-	/* All ports of a device must be there; the last one to come makes it */
-	spec.num_ports = rhca_netdevs_find_ports(rule, ndev, spec.netdevs);
-	if (spec.num_ports == rule->num_ports && !rule_may_create(&spec)) {
-		/* Maybe the device is on its way to another RDMA namespace */
-		rhca_slot_set_rule_missed(ndev);
-	} else if (spec.num_ports == rule->num_ports) {
-		ret = rhca_slot_create(&spec);
-		trace_rhca_netdev(ndev->name, "rule of netdevs=", ret);
-		if (ret)
-			pr_warn("no RDMA device on %s: error %d\n",
-				netdev_name(ndev), ret);
-		else
-			rhca_slot_set_wish(spec.netdevs[0], RHCA_WISH_RULE,
-					   rule);
-	}
-	for (i = 0; i < spec.num_ports; i++)
-		dev_put(spec.netdevs[i]);
-}
-
-static void create_on_new_netdev(struct work_struct *work)
-{
-	struct new_netdev *new = container_of(work, struct new_netdev, work);
-	struct net_device *ndev = rhca_netdev_get(&new->id);
-
-	kfree(new);
-	if (ndev)
-		create_by_rule(ndev);
-	dev_put(ndev);
-}
-
-/* A device was in the way that had lost its netdev, or was on its way to lose it */
-static bool has_missed(const struct net_device *ndev)
-{
-	struct rhca_slot_known known;
-
-	rhca_slot_read(ndev, &known);
-	return known.rule_missed;
-}
-
-static void create_missed(struct work_struct *work)
-{
-	rhca_netdev_walk(has_missed, create_by_rule);
-}
-
-static DECLARE_WORK(missed_work, create_missed);
-
-static void device_lost(void)
-{
-	queue_work(link_wq, &missed_work);
-	rhca_slot_kick(NULL);
-}
-
 static void tell_left_out(const struct net_device *ndev)
 {
 	if (rhca_netdevs_leave_out(ndev))
@@ -234,24 +139,15 @@ static void tell_left_out(const struct net_device *ndev)
 			     netdev_name(ndev));
 }
 
-/* Notifiers run under RTNL, which registration takes: hand over to work */
 static void netdev_added(struct net_device *ndev)
 {
-	struct new_netdev *new;
-
 	rhca_choice_netdev_came();
 	if (rhca_slot_may_stand_in(ndev))
 		return;
-	if (!rhca_netdevs_rule_of(ndev)) {
+	if (rhca_netdevs_rule_of(ndev))
+		rhca_slot_set_rule_due(ndev);
+	else
 		tell_left_out(ndev);
-		return;
-	}
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
-	if (!new)
-		return;
-	INIT_WORK(&new->work, create_on_new_netdev);
-	rhca_netdev_note(&new->id, ndev);
-	queue_work(link_wq, &new->work);
 }
 
 static void note_upper(struct netdev_notifier_changeupper_info *info)
@@ -344,7 +240,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
-	rhca_devices_listen(device_lost);
+	rhca_devices_listen(rhca_slot_device_lost);
 	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);

@@ -39,6 +39,7 @@
  * @TABLES_DIFFERED: of a bond: its members' P_Key tables did when it was last looked at
  * @FAILED: what it should have could not be made
  * @RULE_MISSED: a rule of netdevs= matched while another device was there still
+ * @RULE_DUE: a rule of netdevs= matches, which has not been acted on
  */
 enum slot_flag {
 	WAS_HARDWARE	= BIT(0),
@@ -46,6 +47,7 @@ enum slot_flag {
 	TABLES_DIFFERED	= BIT(2),
 	FAILED		= BIT(3),
 	RULE_MISSED	= BIT(4),
+	RULE_DUE	= BIT(5),
 };
 
 /**
@@ -205,7 +207,7 @@ static void end_wish(struct rhca_slot *slot)
 		slot->wish = RHCA_WISH_NONE;
 	slot->wish_before = RHCA_WISH_NONE;
 	slot->rule = NULL;
-	slot->flags &= ~(TABLES_DIFFERED | FAILED | RULE_MISSED);
+	slot->flags &= ~(TABLES_DIFFERED | FAILED | RULE_MISSED | RULE_DUE);
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -621,6 +623,54 @@ void rhca_slot_set_rule_missed(const struct net_device *ndev)
 }
 
 /**
+ * rhca_slot_set_rule_due - A rule names a netdev that is new, or has a new name
+ * @ndev: the netdev
+ *
+ * Context: may sleep; RTNL may be held.
+ */
+void rhca_slot_set_rule_due(const struct net_device *ndev)
+{
+	set_flag(ndev, RULE_DUE, true);
+}
+
+/**
+ * rhca_slot_missed_rules_due - A device has left that may have been in the way of rules
+ *
+ * Context: may sleep.
+ */
+void rhca_slot_missed_rules_due(void)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&slots_mutex);
+	list_for_each_entry(slot, &slots, entry)
+		if (slot->flags & RULE_MISSED)
+			slot->flags ^= RULE_MISSED | RULE_DUE;
+	mutex_unlock(&slots_mutex);
+}
+
+/**
+ * rhca_slot_take_rule - Is a rule to be acted on?
+ * @ndev: the netdev
+ *
+ * Context: may sleep.
+ * Return: true once for each rhca_slot_set_rule_due(), or several in between.
+ */
+bool rhca_slot_take_rule(const struct net_device *ndev)
+{
+	struct rhca_slot *slot;
+	bool due;
+
+	mutex_lock(&slots_mutex);
+	slot = find_slot(ndev);
+	due = slot && slot->flags & RULE_DUE;
+	if (due)
+		slot->flags &= ~RULE_DUE;
+	mutex_unlock(&slots_mutex);
+	return due;
+}
+
+/**
  * rhca_slot_set_tables_differed - A bond was looked at
  * @bond: the bond. That the P_Key tables become the same later changes nothing by itself
  * @differed: did the tables of its members differ?
@@ -683,7 +733,7 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 		known->pair = slot->pair;
 		known->was_hardware = slot->flags & WAS_HARDWARE;
 		known->failed = slot->flags & FAILED;
-		known->rule_missed = slot->flags & RULE_MISSED;
+		known->rule_due = slot->flags & RULE_DUE;
 		known->tables_differed = slot->flags & TABLES_DIFFERED;
 		known->tenants = slot->has_settings &&
 			rhca_pkeys_part_tenants(&slot->settings.pkeys);

@@ -23,7 +23,7 @@ struct rhca_settings;
  * @pair: the netdev that the user has joined this one to
  * @was_hardware: hardware of ours served it until it went
  * @failed: what it should have could not be made
- * @rule_missed: a rule of netdevs= matched while another device was there still
+ * @rule_due: a rule of netdevs= matches, which has not been acted on
  * @tables_differed: of a bond: its members' P_Key tables did when it was last looked at
  * @tenants: its next device has other partitions than the default one
  */
@@ -33,7 +33,7 @@ struct rhca_slot_known {
 	struct rhca_netdev_id pair;
 	bool was_hardware;
 	bool failed;
-	bool rule_missed;
+	bool rule_due;
 	bool tables_differed;
 	bool tenants;
 };
@@ -67,6 +67,9 @@ void rhca_slot_set_pair(const struct net_device *first,
 			const struct net_device *second);
 void rhca_slot_set_failed(const struct net_device *ndev);
 void rhca_slot_set_rule_missed(const struct net_device *ndev);
+void rhca_slot_set_rule_due(const struct net_device *ndev);
+void rhca_slot_missed_rules_due(void);
+bool rhca_slot_take_rule(const struct net_device *ndev);
 void rhca_slot_set_tables_differed(const struct net_device *bond,
 				   bool differed);
 bool rhca_slot_lag_is_off(const struct net_device *ndev);

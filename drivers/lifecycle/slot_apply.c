@@ -20,6 +20,7 @@
 #include "core/rules/netdev_walk.h"
 #include "lifecycle/choice.h"
 #include "lifecycle/netdev_check.h"
+#include "lifecycle/netdevs.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_facts.h"
@@ -31,6 +32,7 @@ static const struct rhca_backend_ops *software;
 static struct workqueue_struct *slots_wq;
 static DECLARE_DELAYED_WORK(act_work, act);
 static bool running;
+static bool lost;	/* a device that may have been in the way of rules */
 
 /* --- devices are made and removed ------------------------------------------------- */
 
@@ -68,6 +70,50 @@ static void stand_in(struct net_device *ndev)
 	}
 	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
 	rhca_slot_set_failed(ndev);
+}
+
+/* All ports of a device must be there; the last one to come makes it */
+static void create_by_rule(struct net_device *ndev,
+			   const struct rhca_netdevs_rule *rule)
+{
+	struct rhca_dev_spec spec = {};
+	u32 i;
+	int ret;
+
+	spec.num_ports = rhca_netdevs_find_ports(rule, ndev, spec.netdevs);
+	if (spec.num_ports == rule->num_ports) {
+		ret = rhca_slot_create(&spec);
+		trace_rhca_netdev(ndev->name, "rule of netdevs=", ret);
+		if (ret)
+			pr_warn("no RDMA device on %s: error %d\n",
+				netdev_name(ndev), ret);
+		else
+			rhca_slot_set_wish(spec.netdevs[0], RHCA_WISH_RULE,
+					   rule);
+	}
+	for (i = 0; i < spec.num_ports; i++)
+		dev_put(spec.netdevs[i]);
+}
+
+/*
+ * A rule names the netdev. What the table refuses is refused in words, and forgotten.
+ * What is in the way may be on its way to another RDMA namespace, or to its end.
+ */
+static void apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
+		       const struct rhca_slot_decision *d)
+{
+	const struct rhca_netdevs_rule *rule = rhca_slot_new_rule(ndev);
+	bool is_taken = f->has != RHCA_HAS_NONE || f->leader != RHCA_LEADER_NONE;
+	bool is_made = d->want == RHCA_WANT_SOFTWARE ||
+		       d->want == RHCA_WANT_HARDWARE;
+
+	if (!rule || f->lag == RHCA_SLOT_LAG_MEMBER ||
+	    f->leader == RHCA_LEADER_LAG)
+		return;
+	if (is_taken || (!d->error && !(is_made && f->ports_there)))
+		rhca_slot_set_rule_missed(ndev);
+	else
+		create_by_rule(ndev, rule);
 }
 
 /*
@@ -126,31 +172,59 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 	}
 }
 
+/* What is in the way comes to an end, or another driver's device does change */
+static bool is_undecided(const struct rhca_slot_decision *d)
+{
+	if (d->again_ms)
+		look_again(msecs_to_jiffies(d->again_ms));
+	return d->again_ms || d->error == -EALREADY;
+}
+
+static void replace(struct net_device *ndev, const struct rhca_slot_facts *f,
+		    const struct rhca_slot_decision *d)
+{
+	if (d->want == RHCA_WANT_NOTHING)
+		give_way(ndev);
+	else if (f->has == RHCA_HAS_NONE)
+		stand_in(ndev);
+}
+
 static void apply(struct net_device *ndev)
 {
+	bool rule_due = rhca_slot_take_rule(ndev);
 	struct rhca_slot_decision d;
 	struct rhca_slot_facts f;
-	bool settled;
 
-	rhca_slot_look_at(ndev, &f);
+	rhca_slot_look_at(ndev, rule_due, &f);
 	rhca_slot_wants(&f, &d);
-	settled = has_settled(ndev, &f, &d);
-	if (d.again_ms)
-		look_again(msecs_to_jiffies(d.again_ms));
-	if (!settled || !is_acted_on(&f, &d) || rhca_slot_is_met(d.want, f.has))
+	if (!has_settled(ndev, &f, &d) || is_undecided(&d)) {
+		if (rule_due)
+			rhca_slot_set_rule_due(ndev);
 		return;
-	if (d.want == RHCA_WANT_NOTHING)
-		give_way(ndev);
-	else if (f.has == RHCA_HAS_NONE)
-		stand_in(ndev);
+	}
+	if (rule_due)
+		apply_rule(ndev, &f, &d);
+	else if (is_acted_on(&f, &d) && !rhca_slot_is_met(d.want, f.has))
+		replace(ndev, &f, &d);
+}
+
+static bool is_concerned(const struct net_device *ndev)
+{
+	struct rhca_slot_known known;
+
+	rhca_slot_read(ndev, &known);
+	return known.rule_due || rhca_slot_may_stand_in(ndev);
 }
 
 static void act(struct work_struct *work)
 {
 	if (!READ_ONCE(running))
 		return;
+	/* Here, where no rule is just being found to have missed */
+	if (xchg(&lost, false))
+		rhca_slot_missed_rules_due();
 	next_look = MAX_JIFFY_OFFSET;
-	rhca_netdev_walk(rhca_slot_may_stand_in, apply);
+	rhca_netdev_walk(is_concerned, apply);
 	/* Sooner if something has happened meanwhile */
 	if (next_look != MAX_JIFFY_OFFSET)
 		queue_delayed_work(slots_wq, &act_work, next_look);
@@ -165,8 +239,19 @@ static void act(struct work_struct *work)
 void rhca_slot_kick(const struct net_device *ndev)
 {
 	rhca_slot_look_soon();
-	if (READ_ONCE(running) && (!ndev || rhca_slot_may_stand_in(ndev)))
+	if (READ_ONCE(running) && (!ndev || is_concerned(ndev)))
 		mod_delayed_work(slots_wq, &act_work, 0);
+}
+
+/**
+ * rhca_slot_device_lost - A device leaves, since a netdev of it went unnoticed
+ *
+ * Context: any.
+ */
+void rhca_slot_device_lost(void)
+{
+	WRITE_ONCE(lost, true);
+	rhca_slot_kick(NULL);
 }
 
 /**

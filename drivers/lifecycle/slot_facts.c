@@ -4,6 +4,7 @@
  * and offers without it.
  */
 #include <linux/if_arp.h>
+#include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
@@ -113,6 +114,27 @@ static void look_at_netdev(const struct net_device *ndev,
 	f->was_hardware &= ethernet;
 }
 
+/**
+ * rhca_slot_new_rule - The rule of netdevs= that makes a device on a netdev
+ * @ndev: the netdev; the caller has a reference or RTNL
+ *
+ * Patterns are for NICs: who wants one of these, or wants to know why there is none,
+ * names it. The members of a bond may become one device.
+ *
+ * Return: a constant, or NULL.
+ */
+const struct rhca_netdevs_rule *
+rhca_slot_new_rule(const struct net_device *ndev)
+{
+	const struct rhca_netdevs_rule *rule = rhca_netdevs_rule_of(ndev);
+	bool is_nic = ndev->type == ARPHRD_ETHER &&
+		      !netif_is_bond_master(ndev) && !is_vlan_dev(ndev);
+
+	if (!rule || is_nic || rhca_netdevs_rule_names(rule, ndev->name))
+		return rule;
+	return NULL;
+}
+
 /* A rule's ports may all be had, or are those of the device that there is */
 static bool ports_there(struct net_device *ndev,
 			const struct rhca_netdevs_rule *rule,
@@ -138,7 +160,7 @@ static void look_at_rule(struct net_device *ndev,
 			 const struct rhca_slot_known *known,
 			 struct rhca_slot_facts *f)
 {
-	if (known->wish != RHCA_WISH_RULE || !known->rule)
+	if (f->wish != RHCA_WISH_RULE || !known->rule)
 		return;
 	if (f->has == RHCA_HAS_NONE)
 		f->one_port = known->rule->num_ports == 1;
@@ -228,18 +250,24 @@ bool rhca_slot_may_stand_in(const struct net_device *ndev)
 /**
  * rhca_slot_look_at - Collect what decides on the device of a netdev
  * @ndev: the netdev; the caller has a reference
+ * @rule_due: a rule of netdevs= that matches is a wish, until it is refused
  * @f: filled in. What is looked at one after the other may not fit together while things
  *	change
  *
  * Context: may sleep, RTNL not held.
  */
-void rhca_slot_look_at(struct net_device *ndev, struct rhca_slot_facts *f)
+void rhca_slot_look_at(struct net_device *ndev, bool rule_due,
+		       struct rhca_slot_facts *f)
 {
 	const struct rhca_offer *own;
 	struct rhca_slot_known known;
 	struct net_device *bond;
 
 	rhca_slot_read(ndev, &known);
+	if (rule_due)
+		known.rule = rhca_slot_new_rule(ndev);
+	if (rule_due && known.rule && known.wish == RHCA_WISH_NONE)
+		known.wish = RHCA_WISH_RULE;
 	memset(f, 0, sizeof(*f));	/* to be compared as bytes */
 	f->wish = known.wish;
 	f->was_hardware = known.was_hardware;
