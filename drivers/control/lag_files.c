@@ -63,13 +63,13 @@ static int step_ports(struct rhca_dev *dev, member_step step, bool *enabled)
 
 static int collect_enabled(struct net_device *ndev, bool *enabled)
 {
-	*enabled &= !rhca_slot_lag_is_off(ndev);
+	*enabled &= !rhca_slot_is_set(ndev, RHCA_SLOT_LAG_OFF);
 	return 0;
 }
 
 static int set_enabled(struct net_device *ndev, bool *enabled)
 {
-	return rhca_slot_set_lag_off(ndev, !*enabled);
+	return rhca_slot_set(ndev, RHCA_SLOT_LAG_OFF, !*enabled);
 }
 
 static ssize_t roce_lag_enable_show(struct device *device,

@@ -81,9 +81,11 @@ static bool has_kept_name(const struct rhca_dev_spec *spec)
 
 static void tell_partitions(const struct net_device *ndev)
 {
-	if (rhca_slot_tell_once(ndev))
-		pr_info("%s stays with software: hardware has no partitions but the default one\n",
-			netdev_name(ndev));
+	if (rhca_slot_is_set(ndev, RHCA_SLOT_TOLD))
+		return;
+	rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
+	pr_info("%s stays with software: hardware has no partitions but the default one\n",
+		netdev_name(ndev));
 }
 
 static bool can_take(const struct rhca_settings *settings,
@@ -276,7 +278,8 @@ static void withdraw_from(struct rhca_dev *dev)
 	if (!ndev)
 		return;
 	/* Without memory it begins anew */
-	if (rhca_slot_save(dev) || rhca_slot_want_standin(ndev))
+	if (rhca_slot_save(dev) ||
+	    rhca_slot_set(ndev, RHCA_SLOT_WAS_HARDWARE, true))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
 	dev_put(ndev);
 }

@@ -131,7 +131,7 @@ static int make_lag(const struct rhca_lag_members *members,
 	}
 	pr_warn("no RDMA device in place of those of %s's members: error %d\n",
 		netdev_name(first), ret);
-	rhca_slot_set_failed(first);
+	rhca_slot_set(first, RHCA_SLOT_FAILED, true);
 	restore(members);
 	return ret;
 }
@@ -174,7 +174,8 @@ static bool bond_qualifies(struct net_device *bond, struct rhca_lag_members *mem
 
 	rtnl_lock();
 	qualifies = bond_qualifies_now(bond, members);
-	rhca_slot_set_tables_differed(bond, members->facts.partitions_differ);
+	rhca_slot_set(bond, RHCA_SLOT_TABLES_DIFFERED,
+		      members->facts.partitions_differ);
 	rtnl_unlock();
 	return qualifies;
 }
@@ -188,14 +189,13 @@ static bool bond_qualifies(struct net_device *bond, struct rhca_lag_members *mem
 bool rhca_lag_bond_is_lag(struct net_device *bond)
 {
 	struct rhca_lag_members members;
-	struct rhca_slot_known known;
 
 	rhca_lag_find_replaced(bond, &members);
 	/* One of its own; or one that is on its way */
 	if (!members.record.num_devices && rhca_netdev_served(bond))
 		return false;
-	rhca_slot_read(bond, &known);
-	return !known.tables_differed && bond_qualifies_now(bond, &members);
+	return !rhca_slot_is_set(bond, RHCA_SLOT_TABLES_DIFFERED) &&
+	       bond_qualifies_now(bond, &members);
 }
 
 /* Look again when nobody can change the tables, and make it if it still holds */

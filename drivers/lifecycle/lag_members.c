@@ -87,7 +87,7 @@ static void add_member(struct net_device *bond, struct net_device *member,
 	struct rhca_dev *dev = rhca_dev_find(member);
 
 	facts->num_members++;
-	facts->disabled |= rhca_slot_lag_is_off(member);
+	facts->disabled |= rhca_slot_is_set(member, RHCA_SLOT_LAG_OFF);
 	if (!dev)
 		return;
 	if (!rhca_lag_by_hardware(dev)) {
@@ -134,7 +134,7 @@ void rhca_lag_check_members(struct net_device *bond,
 	ASSERT_RTNL();
 	netdev_for_each_lower_dev(bond, member, iter) {
 		facts->num_members++;
-		facts->disabled |= rhca_slot_lag_is_off(member);
+		facts->disabled |= rhca_slot_is_set(member, RHCA_SLOT_LAG_OFF);
 		/* Somebody was quicker and made a device on a member */
 		facts->num_outside += rhca_netdev_served(member);
 		facts->num_ports += rhca_lag_record_covers(&members->record,

@@ -145,7 +145,7 @@ static void netdev_added(struct net_device *ndev)
 	if (rhca_slot_may_stand_in(ndev))
 		return;
 	if (rhca_netdevs_rule_of(ndev))
-		rhca_slot_set_rule_due(ndev);
+		rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE, true);
 	else
 		tell_left_out(ndev);
 }

@@ -33,24 +33,6 @@
 #define NO_PORT		UINT_MAX
 
 /**
- * enum slot_flag - What is or is not so of a netdev
- * @WAS_HARDWARE: hardware of ours served it until it went
- * @LAG_OFF: its user wants no LAG of it
- * @TABLES_DIFFERED: of a bond: its members' P_Key tables did when it was last looked at
- * @FAILED: what it should have could not be made
- * @RULE_MISSED: a rule of netdevs= matched while another device was there still
- * @RULE_DUE: a rule of netdevs= matches, which has not been acted on
- */
-enum slot_flag {
-	WAS_HARDWARE	= BIT(0),
-	LAG_OFF		= BIT(1),
-	TABLES_DIFFERED	= BIT(2),
-	FAILED		= BIT(3),
-	RULE_MISSED	= BIT(4),
-	RULE_DUE	= BIT(5),
-};
-
-/**
  * struct rhca_slot - What is known of a netdev
  * @entry: in the list of them; of those that are waited for, the last one to go is last
  * @ndev: its netdev, there until the notifier takes it away; NULL when it has gone
@@ -66,8 +48,7 @@ enum slot_flag {
  * @removed: and its number, by which it is known when it is back; 0: none
  * @rule: of netdevs=, if that is the wish
  * @pair: the netdev that the user has joined this one to
- * @flags: of enum slot_flag
- * @told: the log says that its partitions keep it from hardware
+ * @flags: of enum rhca_slot_flag
  * @has_settings: @settings are those of the last port on it that was saved
  * @settings: what is kept
  * @row: of the table of decisions that matched last
@@ -88,7 +69,6 @@ struct rhca_slot {
 	const struct rhca_netdevs_rule *rule;
 	struct rhca_netdev_id pair;
 	unsigned int flags;
-	bool told;
 	bool has_settings;
 	struct rhca_settings settings;
 	unsigned int row;
@@ -187,8 +167,17 @@ static struct rhca_slot *get_slot(const struct net_device *ndev, bool goes)
 	return slot;
 }
 
-/* Returns whether it is so now: without memory for a slot nothing is */
-static bool set_flag(const struct net_device *ndev, enum slot_flag flag, bool on)
+/**
+ * rhca_slot_set - Something is so of a netdev, or not any more
+ * @ndev: the netdev
+ * @flag: what
+ * @on: it is so
+ *
+ * Context: may sleep; RTNL may be held.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_slot_set(const struct net_device *ndev, enum rhca_slot_flag flag,
+		  bool on)
 {
 	struct rhca_slot *slot;
 
@@ -197,7 +186,95 @@ static bool set_flag(const struct net_device *ndev, enum slot_flag flag, bool on
 	if (slot)
 		slot->flags = (slot->flags & ~flag) | (on ? flag : 0);
 	mutex_unlock(&slots_mutex);
-	return slot || !on;
+	return slot || !on ? 0 : -ENOMEM;
+}
+
+/**
+ * rhca_slot_is_set - Is something so of a netdev?
+ * @ndev: the netdev
+ * @flag: what
+ *
+ * Context: may sleep; RTNL may be held.
+ */
+bool rhca_slot_is_set(const struct net_device *ndev, enum rhca_slot_flag flag)
+{
+	struct rhca_slot_known known;
+
+	rhca_slot_read(ndev, &known);
+	return known.flags & flag;
+}
+
+/**
+ * rhca_slot_take - Something is so of a netdev no more. Was it?
+ * @ndev: the netdev
+ * @flag: what
+ *
+ * Context: may sleep; RTNL may be held.
+ */
+bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
+{
+	struct rhca_slot *slot;
+	bool was;
+
+	mutex_lock(&slots_mutex);
+	slot = find_slot(ndev);
+	was = slot && slot->flags & flag;
+	if (was)
+		slot->flags &= ~flag;
+	mutex_unlock(&slots_mutex);
+	return was;
+}
+
+/**
+ * rhca_slot_look_anew - A look at netdevs begins
+ * @lost: a device has left that may have been in the way of rules
+ *
+ * Those that were to be looked at later are to be looked at now.
+ *
+ * Context: may sleep.
+ */
+void rhca_slot_look_anew(bool lost)
+{
+	const unsigned int now = RHCA_SLOT_LATER |
+				 (lost ? RHCA_SLOT_RULE_MISSED : 0);
+	struct rhca_slot *slot;
+
+	mutex_lock(&slots_mutex);
+	list_for_each_entry(slot, &slots, entry) {
+		if (!(slot->flags & now))
+			continue;
+		if (slot->flags & now & RHCA_SLOT_RULE_MISSED)
+			slot->flags |= RHCA_SLOT_RULE_DUE;
+		slot->flags = (slot->flags & ~now) | RHCA_SLOT_KICKED;
+	}
+	mutex_unlock(&slots_mutex);
+}
+
+/**
+ * rhca_slot_take_kicked - A netdev that is to be looked at
+ *
+ * Context: may sleep.
+ * Return: with a reference, for dev_put(), once for each time that RHCA_SLOT_KICKED was
+ * set; NULL: none.
+ */
+struct net_device *rhca_slot_take_kicked(void)
+{
+	struct net_device *ndev = NULL;
+	struct rhca_slot *slot;
+
+	mutex_lock(&slots_mutex);
+	/* The oldest first, so that devices are named in the order of their netdevs */
+	list_for_each_entry_reverse(slot, &slots, entry) {
+		if (!slot->ndev || !(slot->flags & RHCA_SLOT_KICKED))
+			continue;
+		slot->flags &= ~RHCA_SLOT_KICKED;
+		/* The slot has it to compare; it is there as long as the slot says so */
+		ndev = (struct net_device *)slot->ndev;
+		dev_hold(ndev);
+		break;
+	}
+	mutex_unlock(&slots_mutex);
+	return ndev;
 }
 
 /* Of a netdev that is unregistered or moves nothing is wanted there */
@@ -207,7 +284,8 @@ static void end_wish(struct rhca_slot *slot)
 		slot->wish = RHCA_WISH_NONE;
 	slot->wish_before = RHCA_WISH_NONE;
 	slot->rule = NULL;
-	slot->flags &= ~(TABLES_DIFFERED | FAILED | RULE_MISSED | RULE_DUE);
+	slot->flags &= ~(RHCA_SLOT_TABLES_DIFFERED | RHCA_SLOT_FAILED |
+			 RHCA_SLOT_RULE_DUE | RHCA_SLOT_RULE_MISSED);
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -280,18 +358,6 @@ int rhca_slot_save(struct rhca_dev *dev)
 	if (ret)
 		rhca_pkeys_freeze_all(dev, false);
 	return ret;
-}
-
-/**
- * rhca_slot_want_standin - Software shall stand in where hardware goes
- * @ndev: the netdev
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
- */
-int rhca_slot_want_standin(const struct net_device *ndev)
-{
-	return set_flag(ndev, WAS_HARDWARE, true) ? 0 : -ENOMEM;
 }
 
 /**
@@ -368,13 +434,13 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 {
 	if (!is_hardware(ndev) ||
 	    !(slot->has_settings || slot->wish == RHCA_WISH_REMOVED ||
-	      slot->flags & WAS_HARDWARE)) {
+	      slot->flags & RHCA_SLOT_WAS_HARDWARE)) {
 		forget(slot);
 		return;
 	}
 	name_hardware(slot, ndev);
 	slot->ndev = NULL;
-	slot->flags &= ~LAG_OFF;
+	slot->flags &= ~RHCA_SLOT_LAG_OFF;
 	list_move_tail(&slot->entry, &slots);
 	forget_oldest_gone();
 }
@@ -491,7 +557,9 @@ void rhca_slot_device_added(struct rhca_dev *dev)
 		if (slot->wish == RHCA_WISH_REMOVED)
 			slot->wish = slot->wish_before;
 		slot->removed = 0;
-		slot->flags &= ~(FAILED | (dev->offer ? WAS_HARDWARE : 0));
+		slot->flags &= ~RHCA_SLOT_FAILED;
+		if (dev->offer)
+			slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
 	}
 	mutex_unlock(&slots_mutex);
 }
@@ -515,27 +583,6 @@ bool rhca_slot_is_unwanted(const struct net_device *ndev)
 	return unwanted;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_unwanted);
-
-/**
- * rhca_slot_tell_once - Shall the log say that partitions keep a netdev from hardware?
- * @ndev: the netdev
- *
- * Context: may sleep.
- * Return: true the first time.
- */
-bool rhca_slot_tell_once(const struct net_device *ndev)
-{
-	struct rhca_slot *slot;
-	bool first;
-
-	mutex_lock(&slots_mutex);
-	slot = get_slot(ndev, false);
-	first = slot && !slot->told;
-	if (slot)
-		slot->told = true;
-	mutex_unlock(&slots_mutex);
-	return first;
-}
 
 /* One that is being removed, or moves to another RDMA namespace, has it when it is back */
 static void set_wish(struct rhca_slot *slot, const struct rhca_dev *dev,
@@ -573,7 +620,7 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 		set_wish(slot, dev, wish);
 		slot->rule = rule;
 		slot->pair = (struct rhca_netdev_id) {};
-		slot->flags &= ~(FAILED | RULE_MISSED);
+		slot->flags &= ~(RHCA_SLOT_FAILED | RHCA_SLOT_RULE_MISSED);
 	}
 	mutex_unlock(&slots_mutex);
 	rtnl_unlock();
@@ -601,119 +648,6 @@ void rhca_slot_set_pair(const struct net_device *first,
 }
 
 /**
- * rhca_slot_set_failed - A device that a netdev should have could not be made
- * @ndev: the netdev. It has none until something happens to it
- *
- * Context: may sleep.
- */
-void rhca_slot_set_failed(const struct net_device *ndev)
-{
-	set_flag(ndev, FAILED, true);
-}
-
-/**
- * rhca_slot_set_rule_missed - A rule names a netdev that a device is on still
- * @ndev: the netdev; if that device leaves since it has lost its netdev, the rule counts
- *
- * Context: may sleep.
- */
-void rhca_slot_set_rule_missed(const struct net_device *ndev)
-{
-	set_flag(ndev, RULE_MISSED, true);
-}
-
-/**
- * rhca_slot_set_rule_due - A rule names a netdev that is new, or has a new name
- * @ndev: the netdev
- *
- * Context: may sleep; RTNL may be held.
- */
-void rhca_slot_set_rule_due(const struct net_device *ndev)
-{
-	set_flag(ndev, RULE_DUE, true);
-}
-
-/**
- * rhca_slot_missed_rules_due - A device has left that may have been in the way of rules
- *
- * Context: may sleep.
- */
-void rhca_slot_missed_rules_due(void)
-{
-	struct rhca_slot *slot;
-
-	mutex_lock(&slots_mutex);
-	list_for_each_entry(slot, &slots, entry)
-		if (slot->flags & RULE_MISSED)
-			slot->flags ^= RULE_MISSED | RULE_DUE;
-	mutex_unlock(&slots_mutex);
-}
-
-/**
- * rhca_slot_take_rule - Is a rule to be acted on?
- * @ndev: the netdev
- *
- * Context: may sleep.
- * Return: true once for each rhca_slot_set_rule_due(), or several in between.
- */
-bool rhca_slot_take_rule(const struct net_device *ndev)
-{
-	struct rhca_slot *slot;
-	bool due;
-
-	mutex_lock(&slots_mutex);
-	slot = find_slot(ndev);
-	due = slot && slot->flags & RULE_DUE;
-	if (due)
-		slot->flags &= ~RULE_DUE;
-	mutex_unlock(&slots_mutex);
-	return due;
-}
-
-/**
- * rhca_slot_set_tables_differed - A bond was looked at
- * @bond: the bond. That the P_Key tables become the same later changes nothing by itself
- * @differed: did the tables of its members differ?
- *
- * Context: may sleep; RTNL may be held.
- */
-void rhca_slot_set_tables_differed(const struct net_device *bond, bool differed)
-{
-	set_flag(bond, TABLES_DIFFERED, differed);
-}
-
-/**
- * rhca_slot_lag_is_off - Has the user disabled LAGs of this netdev?
- * @ndev: the netdev
- *
- * Context: may sleep; RTNL may be held.
- */
-bool rhca_slot_lag_is_off(const struct net_device *ndev)
-{
-	const struct rhca_slot *slot;
-	bool off;
-
-	mutex_lock(&slots_mutex);
-	slot = find_slot(ndev);
-	off = slot && slot->flags & LAG_OFF;
-	mutex_unlock(&slots_mutex);
-	return off;
-}
-
-/**
- * rhca_slot_set_lag_off - No LAG of a netdev any more, or again
- * @ndev: the netdev; it is forgotten when that is unregistered
- * @off: no LAG
- *
- * Context: may sleep; RTNL may be held.
- * Return: 0 or -ENOMEM.
- */
-int rhca_slot_set_lag_off(const struct net_device *ndev, bool off)
-{
-	return set_flag(ndev, LAG_OFF, off) ? 0 : -ENOMEM;
-}
-
-/**
  * rhca_slot_read - What is known of a netdev
  * @ndev: the netdev
  * @known: filled in; all zero if it has no slot
@@ -731,10 +665,7 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 		known->wish = slot->wish;
 		known->rule = slot->rule;
 		known->pair = slot->pair;
-		known->was_hardware = slot->flags & WAS_HARDWARE;
-		known->failed = slot->flags & FAILED;
-		known->rule_due = slot->flags & RULE_DUE;
-		known->tables_differed = slot->flags & TABLES_DIFFERED;
+		known->flags = slot->flags;
 		known->tenants = slot->has_settings &&
 			rhca_pkeys_part_tenants(&slot->settings.pkeys);
 	}

@@ -5,6 +5,7 @@
 #ifndef RHCA_LIFECYCLE_SLOT_H
 #define RHCA_LIFECYCLE_SLOT_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 #include "core/rules/netdev_id.h"
@@ -17,24 +18,45 @@ struct rhca_pkey_table;
 struct rhca_settings;
 
 /**
+ * enum rhca_slot_flag - What is or is not so of a netdev
+ * @RHCA_SLOT_WAS_HARDWARE: hardware of ours served it until it went
+ * @RHCA_SLOT_LAG_OFF: its user wants no LAG of it; forgotten when it is unregistered
+ * @RHCA_SLOT_TABLES_DIFFERED: of a bond: its members' P_Key tables did when it was last
+ *	looked at. That they become the same later changes nothing by itself
+ * @RHCA_SLOT_FAILED: what it should have could not be made. It has nothing until something
+ *	happens to it
+ * @RHCA_SLOT_RULE_DUE: a rule of netdevs= matches: it is new, or has a new name
+ * @RHCA_SLOT_RULE_MISSED: a rule matched while another device was there still. If that
+ *	leaves since it has lost its netdev, the rule is due
+ * @RHCA_SLOT_KICKED: something has happened: it is to be looked at
+ * @RHCA_SLOT_LATER: it is to be looked at again, then
+ * @RHCA_SLOT_TOLD: the log says that its partitions keep it from hardware
+ */
+enum rhca_slot_flag {
+	RHCA_SLOT_WAS_HARDWARE		= BIT(0),
+	RHCA_SLOT_LAG_OFF		= BIT(1),
+	RHCA_SLOT_TABLES_DIFFERED	= BIT(2),
+	RHCA_SLOT_FAILED		= BIT(3),
+	RHCA_SLOT_RULE_DUE		= BIT(4),
+	RHCA_SLOT_RULE_MISSED		= BIT(5),
+	RHCA_SLOT_KICKED		= BIT(6),
+	RHCA_SLOT_LATER			= BIT(7),
+	RHCA_SLOT_TOLD			= BIT(8),
+};
+
+/**
  * struct rhca_slot_known - What decides on a netdev's device, and is kept of it
  * @wish: what the user has asked for
  * @rule: of netdevs=, if that is the wish
  * @pair: the netdev that the user has joined this one to
- * @was_hardware: hardware of ours served it until it went
- * @failed: what it should have could not be made
- * @rule_due: a rule of netdevs= matches, which has not been acted on
- * @tables_differed: of a bond: its members' P_Key tables did when it was last looked at
+ * @flags: of enum rhca_slot_flag
  * @tenants: its next device has other partitions than the default one
  */
 struct rhca_slot_known {
 	enum rhca_wish wish;
 	const struct rhca_netdevs_rule *rule;
 	struct rhca_netdev_id pair;
-	bool was_hardware;
-	bool failed;
-	bool rule_due;
-	bool tables_differed;
+	unsigned int flags;
 	bool tenants;
 };
 
@@ -50,30 +72,25 @@ struct rhca_slot_seen {
 	unsigned int times;
 };
 
+int rhca_slot_set(const struct net_device *ndev, enum rhca_slot_flag flag,
+		  bool on);
+bool rhca_slot_is_set(const struct net_device *ndev, enum rhca_slot_flag flag);
+bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag);
+void rhca_slot_look_anew(bool lost);
+struct net_device *rhca_slot_take_kicked(void);
 int rhca_slot_save(struct rhca_dev *dev);
 void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name,
 		      const struct rhca_pkey_table *pkeys);
-int rhca_slot_want_standin(const struct net_device *ndev);
 struct rhca_settings *rhca_slot_copy(const struct net_device *ndev);
 void rhca_slot_netdev_came(const struct net_device *ndev);
 void rhca_slot_netdev_goes(const struct net_device *ndev);
 void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user);
 void rhca_slot_device_added(struct rhca_dev *dev);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);
-bool rhca_slot_tell_once(const struct net_device *ndev);
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule);
 void rhca_slot_set_pair(const struct net_device *first,
 			const struct net_device *second);
-void rhca_slot_set_failed(const struct net_device *ndev);
-void rhca_slot_set_rule_missed(const struct net_device *ndev);
-void rhca_slot_set_rule_due(const struct net_device *ndev);
-void rhca_slot_missed_rules_due(void);
-bool rhca_slot_take_rule(const struct net_device *ndev);
-void rhca_slot_set_tables_differed(const struct net_device *bond,
-				   bool differed);
-bool rhca_slot_lag_is_off(const struct net_device *ndev);
-int rhca_slot_set_lag_off(const struct net_device *ndev, bool off);
 void rhca_slot_read(const struct net_device *ndev,
 		    struct rhca_slot_known *known);
 unsigned int rhca_slot_note_look(const struct net_device *ndev,

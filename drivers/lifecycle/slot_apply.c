@@ -32,7 +32,9 @@ static const struct rhca_backend_ops *software;
 static struct workqueue_struct *slots_wq;
 static DECLARE_DELAYED_WORK(act_work, act);
 static bool running;
-static bool lost;	/* a device that may have been in the way of rules */
+/* What has happened to no netdev in particular */
+static bool all_kicked;
+static bool device_lost;	/* one that may have been in the way of rules */
 
 /* --- devices are made and removed ------------------------------------------------- */
 
@@ -69,7 +71,7 @@ static void stand_in(struct net_device *ndev)
 		return;
 	}
 	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
-	rhca_slot_set_failed(ndev);
+	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
 }
 
 /* All ports of a device must be there; the last one to come makes it */
@@ -111,7 +113,7 @@ static void apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 	    f->leader == RHCA_LEADER_LAG)
 		return;
 	if (is_taken || (!d->error && !(is_made && f->ports_there)))
-		rhca_slot_set_rule_missed(ndev);
+		rhca_slot_set(ndev, RHCA_SLOT_RULE_MISSED, true);
 	else
 		create_by_rule(ndev, rule);
 }
@@ -138,8 +140,9 @@ static void give_way(struct net_device *ndev)
 
 static unsigned long next_look;		/* jiffies until then; only act() uses it */
 
-static void look_again(unsigned long delay)
+static void look_later(const struct net_device *ndev, unsigned long delay)
 {
+	rhca_slot_set(ndev, RHCA_SLOT_LATER, true);
 	next_look = min(next_look, delay);
 }
 
@@ -153,7 +156,7 @@ static bool has_settled(const struct net_device *ndev,
 
 	if (time_after_eq(jiffies, due))
 		return true;
-	look_again(due - jiffies);
+	look_later(ndev, due - jiffies);
 	return false;
 }
 
@@ -173,10 +176,11 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 }
 
 /* What is in the way comes to an end, or another driver's device does change */
-static bool is_undecided(const struct rhca_slot_decision *d)
+static bool is_undecided(const struct net_device *ndev,
+			 const struct rhca_slot_decision *d)
 {
 	if (d->again_ms)
-		look_again(msecs_to_jiffies(d->again_ms));
+		look_later(ndev, msecs_to_jiffies(d->again_ms));
 	return d->again_ms || d->error == -EALREADY;
 }
 
@@ -191,15 +195,15 @@ static void replace(struct net_device *ndev, const struct rhca_slot_facts *f,
 
 static void apply(struct net_device *ndev)
 {
-	bool rule_due = rhca_slot_take_rule(ndev);
+	bool rule_due = rhca_slot_take(ndev, RHCA_SLOT_RULE_DUE);
 	struct rhca_slot_decision d;
 	struct rhca_slot_facts f;
 
 	rhca_slot_look_at(ndev, rule_due, &f);
 	rhca_slot_wants(&f, &d);
-	if (!has_settled(ndev, &f, &d) || is_undecided(&d)) {
+	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d)) {
 		if (rule_due)
-			rhca_slot_set_rule_due(ndev);
+			rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE, true);
 		return;
 	}
 	if (rule_due)
@@ -210,23 +214,30 @@ static void apply(struct net_device *ndev)
 
 static bool is_concerned(const struct net_device *ndev)
 {
-	struct rhca_slot_known known;
+	return rhca_slot_is_set(ndev, RHCA_SLOT_RULE_DUE) ||
+	       rhca_slot_may_stand_in(ndev);
+}
 
-	rhca_slot_read(ndev, &known);
-	return known.rule_due || rhca_slot_may_stand_in(ndev);
+static void note_kick(struct net_device *ndev)
+{
+	rhca_slot_set(ndev, RHCA_SLOT_KICKED, true);
 }
 
 static void act(struct work_struct *work)
 {
-	if (!READ_ONCE(running))
-		return;
-	/* Here, where no rule is just being found to have missed */
-	if (xchg(&lost, false))
-		rhca_slot_missed_rules_due();
+	struct net_device *ndev;
+
 	next_look = MAX_JIFFY_OFFSET;
-	rhca_netdev_walk(is_concerned, apply);
+	/* Here, where no rule is just being found to have missed */
+	rhca_slot_look_anew(xchg(&device_lost, false));
+	if (xchg(&all_kicked, false))
+		rhca_netdev_walk(is_concerned, note_kick);
+	while (READ_ONCE(running) && (ndev = rhca_slot_take_kicked())) {
+		apply(ndev);
+		dev_put(ndev);
+	}
 	/* Sooner if something has happened meanwhile */
-	if (next_look != MAX_JIFFY_OFFSET)
+	if (READ_ONCE(running) && next_look != MAX_JIFFY_OFFSET)
 		queue_delayed_work(slots_wq, &act_work, next_look);
 }
 
@@ -239,8 +250,13 @@ static void act(struct work_struct *work)
 void rhca_slot_kick(const struct net_device *ndev)
 {
 	rhca_slot_look_soon();
-	if (READ_ONCE(running) && (!ndev || is_concerned(ndev)))
-		mod_delayed_work(slots_wq, &act_work, 0);
+	if (!READ_ONCE(running) || (ndev && !is_concerned(ndev)))
+		return;
+	if (ndev)
+		rhca_slot_set(ndev, RHCA_SLOT_KICKED, true);
+	else
+		WRITE_ONCE(all_kicked, true);
+	mod_delayed_work(slots_wq, &act_work, 0);
 }
 
 /**
@@ -250,7 +266,7 @@ void rhca_slot_kick(const struct net_device *ndev)
  */
 void rhca_slot_device_lost(void)
 {
-	WRITE_ONCE(lost, true);
+	WRITE_ONCE(device_lost, true);
 	rhca_slot_kick(NULL);
 }
 

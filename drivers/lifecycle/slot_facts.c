@@ -244,7 +244,8 @@ bool rhca_slot_may_stand_in(const struct net_device *ndev)
 
 	rhca_slot_read(ndev, &known);
 	return ndev->type == ARPHRD_ETHER && known.wish != RHCA_WISH_REMOVED &&
-	       (known.was_hardware || (rule && rule->standin));
+	       (known.flags & RHCA_SLOT_WAS_HARDWARE ||
+		(rule && rule->standin));
 }
 
 /**
@@ -270,7 +271,7 @@ void rhca_slot_look_at(struct net_device *ndev, bool rule_due,
 		known.wish = RHCA_WISH_RULE;
 	memset(f, 0, sizeof(*f));	/* to be compared as bytes */
 	f->wish = known.wish;
-	f->was_hardware = known.was_hardware;
+	f->was_hardware = known.flags & RHCA_SLOT_WAS_HARDWARE;
 	f->tenants = known.tenants;
 	f->one_port = true;
 	rtnl_lock();

@@ -88,12 +88,9 @@ static bool is_right(const struct net_device *ndev,
 		     const struct rhca_slot_facts *f,
 		     const struct rhca_slot_decision *d)
 {
-	struct rhca_slot_known known;
-
 	if (rhca_slot_is_met(d->want, f->has) && rhca_slot_facts_possible(f))
 		return true;
-	rhca_slot_read(ndev, &known);
-	return known.failed;
+	return rhca_slot_is_set(ndev, RHCA_SLOT_FAILED);
 }
 
 static void look_at(struct net_device *ndev)
