@@ -281,15 +281,3 @@ void rhca_offer_fail(struct rhca_offer *offer)
 	offer->failed = true;
 	mutex_unlock(&offers_mutex);
 }
-
-/**
- * rhca_offer_is_free - Is it worth while to make a device of an offer now?
- * @offer: an offer that the caller holds
- *
- * Context: any. It may be otherwise a moment later.
- * Return: false while it has a device, and after it could not be made.
- */
-bool rhca_offer_is_free(const struct rhca_offer *offer)
-{
-	return !READ_ONCE(offer->has_device) && !READ_ONCE(offer->failed);
-}

@@ -46,6 +46,5 @@ void rhca_offer_fail(struct rhca_offer *offer);
 bool rhca_offer_look(const struct net_device *ndev,
 		     const struct rhca_offer *own,
 		     struct rhca_offer_state *state);
-bool rhca_offer_is_free(const struct rhca_offer *offer);
 
 #endif

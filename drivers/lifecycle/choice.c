@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which backend serves a netdev. Hardware comes before software; software serves
- * where hardware has gone and the netdev is still there. What the user has set
- * goes along, under the same name.
+ * A device is made by the best backend there is: hardware before software, which serves
+ * where hardware fails. What the user has set for its ports goes along, under the same
+ * name.
  *
  * A port whose partitions are not the default ones stays with software: hardware
  * has but one, and isolation between partitions would be lost.
@@ -10,9 +10,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
-#include <linux/rtnetlink.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
@@ -22,22 +21,10 @@
 #include "core/port/port_pkeys.h"
 #include "core/port/settings.h"
 #include "core/registry.h"
-#include "lifecycle/lag_members.h"
-#include "core/rules/netdev_walk.h"
 #include "lifecycle/slot.h"
 
 #define NAME_TRIES		20
 #define NAME_INTERVAL_MS	50
-
-static const struct rhca_choice_ops *ops;
-static struct workqueue_struct *queue;
-static bool running;			/* under queue_lock */
-static DEFINE_SPINLOCK(queue_lock);	/* queueing against the end */
-
-static void choose(struct work_struct *work);
-static DECLARE_WORK(choose_work, choose);
-
-/* --- making and replacing --------------------------------------------------- */
 
 static void free_settings(const struct rhca_dev_spec *spec)
 {
@@ -79,22 +66,9 @@ static bool has_kept_name(const struct rhca_dev_spec *spec)
 	return false;
 }
 
-static void tell_partitions(const struct net_device *ndev)
+static bool can_take(const struct rhca_settings *settings)
 {
-	if (rhca_slot_is_set(ndev, RHCA_SLOT_TOLD))
-		return;
-	rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
-	pr_info("%s stays with software: hardware has no partitions but the default one\n",
-		netdev_name(ndev));
-}
-
-static bool can_take(const struct rhca_settings *settings,
-		     const struct net_device *ndev)
-{
-	if (!settings || !rhca_pkeys_part_tenants(&settings->pkeys))
-		return true;
-	tell_partitions(ndev);
-	return false;
+	return !settings || !rhca_pkeys_part_tenants(&settings->pkeys);
 }
 
 /*
@@ -159,7 +133,7 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 		return ret;
 	if (spec->num_ports == 1)
 		offer = rhca_offer_find(ndev);
-	if (offer && can_take(spec->settings[0], ndev))
+	if (offer && can_take(spec->settings[0]))
 		ret = create_by(spec, offer);
 	else
 		ret = create_under_name(spec);
@@ -170,158 +144,3 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_choice_create);
 
-static void create_by_offer(struct net_device *ndev)
-{
-	struct rhca_dev_spec spec = {
-		.backend = ops->software(), .netdevs = { ndev }, .num_ports = 1,
-	};
-	int ret = ops->may_serve(ndev);
-
-	if (!ret)
-		ret = rhca_choice_create(&spec);
-	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
-	if (ret && ret != -EEXIST && ret != -EALREADY)
-		pr_warn("no RDMA device on %s, which hardware offers to serve: error %d\n",
-			netdev_name(ndev), ret);
-}
-
-/* May it be taken from software, by hardware that offers to serve it? */
-static bool give_up_software(struct rhca_dev *dev, struct net_device *ndev)
-{
-	struct rhca_port *port = &dev->ports[0];
-	struct rhca_pkey_table pkeys;
-
-	if (dev->offer || dev->num_ports > 1 || !rhca_settings_cover(dev) ||
-	    ops->others_serve(ndev))
-		return false;
-	/* Looked at again when it cannot change any more */
-	rhca_pkeys_freeze(port, true);
-	rhca_pkeys_copy(port, &pkeys);
-	if (rhca_pkeys_part_tenants(&pkeys))
-		tell_partitions(ndev);
-	else if (!rhca_slot_save(dev))
-		return true;
-	rhca_pkeys_freeze(port, false);
-	return false;
-}
-
-static void choose_for(struct net_device *ndev)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-	bool free = !rhca_lag_has_member(ndev);
-
-	if (dev) {
-		free = give_up_software(dev, ndev);
-		if (free) {
-			trace_rhca_netdev(ndev->name, "hardware takes over", 0);
-			rhca_dev_remove_and_put(dev);
-			pr_info("%s: hardware takes over\n", netdev_name(ndev));
-		} else {
-			ib_device_put(&dev->ibdev);
-		}
-	}
-	/* Who removes the device while it gives way wants none */
-	if (free && !rhca_slot_is_unwanted(ndev))
-		create_by_offer(ndev);
-}
-
-/* While an offer has a device, software that serves is not given up for it */
-static bool is_candidate(const struct net_device *ndev)
-{
-	struct rhca_offer *offer;
-	bool is_free;
-
-	if (ndev->reg_state != NETREG_REGISTERED)
-		return false;
-	offer = rhca_offer_find(ndev);
-	if (!offer)
-		return false;
-	is_free = rhca_offer_is_free(offer);
-	rhca_offer_release(offer);
-	return is_free && !rhca_slot_is_unwanted(ndev);
-}
-
-static void choose(struct work_struct *work)
-{
-	rhca_netdev_walk(is_candidate, choose_for);
-}
-
-/* --- offers ----------------------------------------------------------------- */
-
-static void offers_changed(void)
-{
-	unsigned long flags;
-
-	ops->kick(NULL);
-	spin_lock_irqsave(&queue_lock, flags);
-	if (running)
-		queue_work(queue, &choose_work);
-	spin_unlock_irqrestore(&queue_lock, flags);
-}
-
-/**
- * rhca_choice_netdev_came - Hardware may offer to serve a netdev that is new
- *
- * Context: any.
- */
-void rhca_choice_netdev_came(void)
-{
-	if (rhca_offers_exist())
-		offers_changed();
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_choice_netdev_came);
-
-static void withdraw_from(struct rhca_dev *dev)
-{
-	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
-
-	if (!ndev)
-		return;
-	/* Without memory it begins anew */
-	if (rhca_slot_save(dev) ||
-	    rhca_slot_set(ndev, RHCA_SLOT_WAS_HARDWARE, true))
-		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
-	dev_put(ndev);
-}
-
-static void offer_withdrawn(struct rhca_offer *offer)
-{
-	rhca_dev_remove_offer(offer, withdraw_from);
-	ops->kick(NULL);
-}
-
-static const struct rhca_offer_listener listener = {
-	.changed	= offers_changed,
-	.withdrawn	= offer_withdrawn,
-};
-
-/**
- * rhca_choice_init - Begin to choose
- * @choice_ops: a constant
- * @wq: an ordered queue that outlives rhca_choice_stop()
- */
-void rhca_choice_init(const struct rhca_choice_ops *choice_ops,
-		      struct workqueue_struct *wq)
-{
-	ops = choice_ops;
-	queue = wq;
-	spin_lock_irq(&queue_lock);
-	running = true;
-	spin_unlock_irq(&queue_lock);
-	rhca_offers_listen(&listener);
-}
-
-/**
- * rhca_choice_stop - No device is made of an offer any more
- *
- * Context: may sleep, RTNL not held. No offer is left, since those who made them
- * need this module.
- */
-void rhca_choice_stop(void)
-{
-	rhca_offers_listen(NULL);
-	spin_lock_irq(&queue_lock);
-	running = false;
-	spin_unlock_irq(&queue_lock);
-	cancel_work_sync(&choose_work);
-}

@@ -7,16 +7,13 @@
 
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_marshall.h>
 #include <rdma/rdma_netlink.h>
 #include <rhca/trace.h>
 
 #include "control/addresses.h"
-#include "lifecycle/choice.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/link.h"
-#include "lifecycle/netdev_check.h"
 #include "lifecycle/netdevs.h"
 #include "lifecycle/others.h"
 #include "lifecycle/rxe_links.h"
@@ -28,9 +25,6 @@
 #include "core/recreate.h"
 #include "core/port_events.h"
 #include "core/registry.h"
-
-static const struct rhca_backend_ops *link_backend;
-static struct workqueue_struct *link_wq;
 
 static struct ib_client ib_client;
 
@@ -94,11 +88,6 @@ static struct ib_client ib_client = {
 	.no_kverbs_req	= true,
 };
 
-static const struct rhca_backend_ops *software(void)
-{
-	return link_backend;
-}
-
 static int newlink(const char *name, struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = {
@@ -112,20 +101,6 @@ static int newlink(const char *name, struct net_device *ndev)
 	rhca_slot_kick(ndev);
 	return ret;
 }
-
-static bool others_serve(struct net_device *ndev)
-{
-	char other[IB_DEVICE_NAME_MAX];
-
-	return rhca_others_serve(ndev, other, sizeof(other));
-}
-
-static const struct rhca_choice_ops choice_ops = {
-	.may_serve	= rhca_netdev_check,
-	.others_serve	= others_serve,
-	.software	= software,
-	.kick		= rhca_slot_kick,
-};
 
 static struct rdma_link_ops link_ops = {
 	.type		= "roce",
@@ -141,7 +116,6 @@ static void tell_left_out(const struct net_device *ndev)
 
 static void netdev_added(struct net_device *ndev)
 {
-	rhca_choice_netdev_came();
 	if (rhca_slot_may_stand_in(ndev))
 		return;
 	if (rhca_netdevs_rule_of(ndev))
@@ -200,7 +174,6 @@ static struct notifier_block netdev_notifier = {
 /* Of what has been asked for so far, what is ready is done */
 static bool is_busy(void)
 {
-	flush_workqueue(link_wq);
 	rhca_lag_flush();
 	return rhca_recreate_is_pending() || rhca_slot_apply_is_pending();
 }
@@ -218,22 +191,15 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 {
 	int ret;
 
-	link_backend = backend;
 	ret = rhca_rxe_links_init();
 	if (ret)
 		return ret;
-	link_wq = alloc_ordered_workqueue("roce_hca_link", 0);
-	if (!link_wq) {
-		ret = -ENOMEM;
-		goto err_exit_rxe_links;
-	}
 	ret = rhca_slot_apply_init(backend, is_busy);
 	if (ret)
-		goto err_destroy_wq;
-	rhca_choice_init(&choice_ops, link_wq);
+		goto err_exit_rxe_links;
 	ret = rhca_lag_init(backend);
 	if (ret)
-		goto err_stop_choice;
+		goto err_exit_apply;
 	ret = ib_register_client(&ib_client);
 	if (ret)
 		goto err_exit_lag;
@@ -250,11 +216,8 @@ err_unregister_client:
 	ib_unregister_client(&ib_client);
 err_exit_lag:
 	rhca_lag_exit();
-err_stop_choice:
-	rhca_choice_stop();
+err_exit_apply:
 	rhca_slot_apply_exit();
-err_destroy_wq:
-	destroy_workqueue(link_wq);
 err_exit_rxe_links:
 	rhca_rxe_links_exit();
 	return ret;
@@ -275,8 +238,6 @@ void rhca_link_exit(void)
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
 	rhca_devices_listen(NULL);
-	rhca_choice_stop();
-	destroy_workqueue(link_wq);
 	rhca_dev_remove_all();
 	rhca_lag_exit();
 	ib_unregister_client(&ib_client);

@@ -13,9 +13,12 @@
 #include <linux/notifier.h>
 #include <linux/suspend.h>
 #include <linux/workqueue.h>
+#include <rhca/compat.h>
 #include <rhca/trace.h>
 
 #include "core/device.h"
+#include "core/offer.h"
+#include "core/port/port_pkeys.h"
 #include "core/registry.h"
 #include "core/rules/netdev_walk.h"
 #include "lifecycle/choice.h"
@@ -32,9 +35,13 @@ static const struct rhca_backend_ops *software;
 static struct workqueue_struct *slots_wq;
 static DECLARE_DELAYED_WORK(act_work, act);
 static bool running;
-/* What has happened to no netdev in particular */
-static bool all_kicked;
-static bool device_lost;	/* one that may have been in the way of rules */
+/* Bits of happened: what has, to no netdev in particular */
+enum {
+	ALL_KICKED,
+	DEVICE_LOST,	/* which may have been in the way of rules */
+};
+
+static unsigned long happened;
 
 /* --- devices are made and removed ------------------------------------------------- */
 
@@ -99,9 +106,10 @@ static void create_by_rule(struct net_device *ndev,
 
 /*
  * A rule names the netdev. What the table refuses is refused in words, and forgotten.
- * What is in the way may be on its way to another RDMA namespace, or to its end.
+ * What is in the way may be on its way to another RDMA namespace, or to its end. Returns
+ * whether it was the rule's turn.
  */
-static void apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
+static bool apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 		       const struct rhca_slot_decision *d)
 {
 	const struct rhca_netdevs_rule *rule = rhca_slot_new_rule(ndev);
@@ -111,11 +119,13 @@ static void apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 
 	if (!rule || f->lag == RHCA_SLOT_LAG_MEMBER ||
 	    f->leader == RHCA_LEADER_LAG)
-		return;
-	if (is_taken || (!d->error && !(is_made && f->ports_there)))
+		return false;
+	if (is_taken || (!d->error && !(is_made && f->ports_there))) {
 		rhca_slot_set(ndev, RHCA_SLOT_RULE_MISSED, true);
-	else
-		create_by_rule(ndev, rule);
+		return false;
+	}
+	create_by_rule(ndev, rule);
+	return true;
 }
 
 /*
@@ -134,6 +144,68 @@ static void give_way(struct net_device *ndev)
 	if (rhca_dev_remove_and_put(dev))
 		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
 			netdev_name(ndev));
+}
+
+static void create_by_offer(struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
+	int ret = rhca_slot_create(&spec);
+
+	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
+	if (ret && ret != -EEXIST && ret != -EALREADY)
+		pr_warn("no RDMA device on %s, which hardware offers to serve: error %d\n",
+			netdev_name(ndev), ret);
+}
+
+/* Looked at again when its partitions cannot change any more */
+static bool may_give_up(struct rhca_dev *dev)
+{
+	struct rhca_pkey_table pkeys;
+
+	if (rhca_slot_save(dev))
+		return false;
+	rhca_pkeys_copy(&dev->ports[0], &pkeys);
+	if (!rhca_pkeys_part_tenants(&pkeys))
+		return true;
+	rhca_pkeys_freeze_all(dev, false);
+	return false;
+}
+
+/* Who removes the device while it gives way wants none */
+static void take_over(struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	if (!dev)
+		return;
+	if (!may_give_up(dev)) {
+		ib_device_put(&dev->ibdev);
+		return;
+	}
+	trace_rhca_netdev(ndev->name, "hardware takes over", 0);
+	rhca_dev_remove_and_put(dev);
+	pr_info("%s: hardware takes over\n", netdev_name(ndev));
+	if (!rhca_slot_is_unwanted(ndev))
+		create_by_offer(ndev);
+}
+
+static void withdraw_from(struct rhca_dev *dev)
+{
+	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
+
+	if (!ndev)
+		return;
+	/* Without memory it begins anew */
+	if (rhca_slot_save(dev) ||
+	    rhca_slot_set(ndev, RHCA_SLOT_WAS_HARDWARE, true))
+		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	dev_put(ndev);
+}
+
+static void offer_withdrawn(struct rhca_offer *offer)
+{
+	rhca_dev_remove_offer(offer, withdraw_from);
+	rhca_slot_kick(NULL);
 }
 
 /* --- when it is due --------------------------------------------------------------- */
@@ -166,10 +238,11 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 {
 	switch (d->row) {
 	case 8:		/* another driver's device displaces ours */
+	case 13:	/* hardware serves */
 	case 16:	/* ours stands in */
 		return true;
-	case 15:	/* is wanted: software, where hardware served */
-		return f->was_hardware;
+	case 15:	/* software: hardware served, or cannot */
+		return f->was_hardware || f->offer == RHCA_OFFER_FREE;
 	default:
 		return false;
 	}
@@ -189,8 +262,44 @@ static void replace(struct net_device *ndev, const struct rhca_slot_facts *f,
 {
 	if (d->want == RHCA_WANT_NOTHING)
 		give_way(ndev);
-	else if (f->has == RHCA_HAS_NONE)
+	else if (d->want == RHCA_WANT_HARDWARE && f->has == RHCA_HAS_SOFTWARE)
+		take_over(ndev);
+	else if (f->has != RHCA_HAS_NONE)
+		return;
+	else if (f->offer == RHCA_OFFER_FREE)
+		create_by_offer(ndev);
+	else
 		stand_in(ndev);
+}
+
+/* Would hardware serve but for the partitions? */
+static bool is_kept_by_partitions(const struct rhca_slot_facts *f)
+{
+	struct rhca_slot_facts others = *f;
+	struct rhca_slot_decision d;
+
+	others.tenants = false;
+	rhca_slot_wants(&others, &d);
+	return f->tenants && d.want == RHCA_WANT_HARDWARE;
+}
+
+/* Why hardware that offers to serve a netdev does not, once */
+static void explain(struct net_device *ndev, const struct rhca_slot_facts *f,
+		    const struct rhca_slot_decision *d)
+{
+	bool by_partitions = is_kept_by_partitions(f);
+	bool by_other = d->row == 9 && f->has == RHCA_HAS_NONE &&
+			f->offer == RHCA_OFFER_FREE;
+
+	if (!(by_partitions || by_other) ||
+	    rhca_slot_is_set(ndev, RHCA_SLOT_TOLD))
+		return;
+	rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
+	if (by_partitions)
+		pr_info("%s stays with software: hardware has no partitions but the default one\n",
+			netdev_name(ndev));
+	else
+		create_by_offer(ndev);	/* is refused, in words */
 }
 
 static void apply(struct net_device *ndev)
@@ -206,16 +315,20 @@ static void apply(struct net_device *ndev)
 			rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE, true);
 		return;
 	}
-	if (rule_due)
-		apply_rule(ndev, &f, &d);
-	else if (is_acted_on(&f, &d) && !rhca_slot_is_met(d.want, f.has))
+	explain(ndev, &f, &d);
+	if (rule_due && apply_rule(ndev, &f, &d))
+		return;
+	if (is_acted_on(&f, &d) && !rhca_slot_is_met(d.want, f.has))
 		replace(ndev, &f, &d);
 }
 
 static bool is_concerned(const struct net_device *ndev)
 {
+	struct rhca_offer_state offer;
+
 	return rhca_slot_is_set(ndev, RHCA_SLOT_RULE_DUE) ||
-	       rhca_slot_may_stand_in(ndev);
+	       rhca_slot_may_stand_in(ndev) ||
+	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL, &offer));
 }
 
 static void note_kick(struct net_device *ndev)
@@ -229,8 +342,8 @@ static void act(struct work_struct *work)
 
 	next_look = MAX_JIFFY_OFFSET;
 	/* Here, where no rule is just being found to have missed */
-	rhca_slot_look_anew(xchg(&device_lost, false));
-	if (xchg(&all_kicked, false))
+	rhca_slot_look_anew(test_and_clear_bit(DEVICE_LOST, &happened));
+	if (test_and_clear_bit(ALL_KICKED, &happened))
 		rhca_netdev_walk(is_concerned, note_kick);
 	while (READ_ONCE(running) && (ndev = rhca_slot_take_kicked())) {
 		apply(ndev);
@@ -255,9 +368,10 @@ void rhca_slot_kick(const struct net_device *ndev)
 	if (ndev)
 		rhca_slot_set(ndev, RHCA_SLOT_KICKED, true);
 	else
-		WRITE_ONCE(all_kicked, true);
+		set_bit(ALL_KICKED, &happened);
 	mod_delayed_work(slots_wq, &act_work, 0);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_kick);
 
 /**
  * rhca_slot_device_lost - A device leaves, since a netdev of it went unnoticed
@@ -266,7 +380,7 @@ void rhca_slot_kick(const struct net_device *ndev)
  */
 void rhca_slot_device_lost(void)
 {
-	WRITE_ONCE(device_lost, true);
+	set_bit(DEVICE_LOST, &happened);
 	rhca_slot_kick(NULL);
 }
 
@@ -290,6 +404,16 @@ static int hear_of_resume(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_OK;
 }
 
+static void offers_changed(void)
+{
+	rhca_slot_kick(NULL);
+}
+
+static const struct rhca_offer_listener offer_listener = {
+	.changed	= offers_changed,
+	.withdrawn	= offer_withdrawn,
+};
+
 static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 
 /**
@@ -310,16 +434,19 @@ int rhca_slot_apply_init(const struct rhca_backend_ops *backend,
 	WRITE_ONCE(running, true);
 	/* Never fails */
 	register_pm_notifier(&resume_nb);
+	rhca_offers_listen(&offer_listener);
 	return 0;
 }
 
 /**
  * rhca_slot_apply_stop - No device is made or removed any more
  *
- * Context: may sleep, RTNL not held.
+ * Context: may sleep, RTNL not held. No offer is left, since those who made them need
+ * this module.
  */
 void rhca_slot_apply_stop(void)
 {
+	rhca_offers_listen(NULL);
 	WRITE_ONCE(running, false);
 	cancel_delayed_work_sync(&act_work);
 	rhca_slot_look_stop();

@@ -106,7 +106,8 @@ static bool is_wanted(const struct rhca_slot_facts *f)
 {
 	return f->wish == RHCA_WISH_LINK ||
 	       (f->wish == RHCA_WISH_RULE && f->ports_there) ||
-	       f->offer == RHCA_OFFER_FAILED;
+	       f->offer == RHCA_OFFER_FAILED ||
+	       (f->offer == RHCA_OFFER_FREE && f->tenants);
 }
 
 static bool stands_in(const struct rhca_slot_facts *f)

@@ -22,6 +22,7 @@
 #include "lib/recording_backend.h"
 #include "lifecycle/choice.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_apply.h"
 #include "sw/backend.h"
 
 #define PATIENCE_MS	20000	/* one second is waited for, on a busy machine */
@@ -586,7 +587,7 @@ static void software_serves_where_hardware_fails(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
 	KUNIT_EXPECT_NULL(test, dev->offer);
 	/* Another netdev is no reason to give it up and to try again */
-	rhca_choice_netdev_came();
+	rhca_slot_kick(NULL);
 	msleep(10 * STEP_MS);
 	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_DEV_INIT, got, 2));
 	KUNIT_EXPECT_PTR_EQ(test, dev, wait_for(b, &rhca_sw_backend));
