@@ -567,6 +567,22 @@ static void nothing_stands_in_where_the_user_removed_it(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
 }
 
+/* What happens to others, however often, does not delay it */
+static void kicks_do_not_put_off_a_standin(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	int ms;
+
+	add_offer(b);
+	wait_for(b, &recording_backend);
+	withdraw_offer(b);
+	for (ms = 0; ms < PATIENCE_MS && !find(b); ms += STEP_MS) {
+		rhca_slot_kick(NULL);
+		msleep(STEP_MS);
+	}
+	KUNIT_EXPECT_NOT_NULL(test, find(b));
+}
+
 /* Hardware that fails to come up does not cost the port its device */
 static void software_serves_where_hardware_fails(struct kunit *test)
 {
@@ -930,6 +946,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(partitions_outlive_the_netdev_of_hardware),
 	KUNIT_CASE(settings_end_with_what_the_user_removed),
 	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
+	KUNIT_CASE(kicks_do_not_put_off_a_standin),
 	KUNIT_CASE(software_serves_where_hardware_fails),
 	KUNIT_CASE(what_the_user_removed_does_not_come_back),
 	KUNIT_CASE(members_of_what_the_user_removed_have_none),

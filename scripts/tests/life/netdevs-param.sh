@@ -43,6 +43,12 @@ check_match "its name" '^link (roce|roce[0-9]+|rocex)' "$(rdma link show | grep 
 reload_driver 'netdevs=n?,other0' || die "does not load with a pattern"
 busywait 60 are "n0 n1 n2 n3 other0"
 check "netdevs=n?,other0" "n0 n1 n2 n3 other0" "$(devices_on)"
+# Devices are numbered in the order in which they are made.
+in_order() {
+	rdma link show | sed -n 's/.*netdev \([^ ]*\).*/\1/p' |
+		while read -r n; do cat "/sys/class/net/$n/ifindex"; done | sort -nC
+}
+check_ok "they are made in the order of their netdevs" in_order
 
 # A netdev that appears later is served too, one that goes takes its device along.
 show ip link add n4 type veth peer name later0
