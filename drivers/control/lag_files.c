@@ -11,7 +11,6 @@
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/slot.h"
-#include "lifecycle/slot_look.h"
 
 static struct rhca_dev *dev_of(struct device *device)
 {
@@ -125,7 +124,6 @@ static ssize_t roce_lag_enable_store(struct device *device,
 	rtnl_lock();
 	ret = step_ports(dev, set_enabled, &enabled);
 	recheck_bonds(dev);
-	rhca_slot_look_soon();
 	rtnl_unlock();
 	return ret ?: len;
 }
@@ -165,7 +163,6 @@ static ssize_t roce_lag_ecmp_dev_store(struct device *device,
 	if (first)
 		ret = name[0] ? rhca_lag_join(dev, first, name) : rhca_lag_part(dev, first);
 	dev_put(first);
-	rhca_slot_look_soon();
 	if (ret)
 		ibdev_err(&dev->ibdev,
 			  "no LAG with '%s': error %d, nothing is changed; roce_lag_ecmp_dev takes the name of another Ethernet netdev that is in no bond and has the same partitions, or nothing to end the LAG\n",

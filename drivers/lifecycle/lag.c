@@ -5,15 +5,13 @@
  * A bond of exactly two ports in a mode that RoCE knows becomes one device, and
  * so do two netdevs that the file roce_lag_ecmp_dev joins. The devices of the
  * members go; the new one remembers what they were, and when it ends they come
- * back. Devices cannot be made and removed where events are told, so both are
- * jobs of one ordered work queue, which look at the state as it is by then.
+ * back. Devices cannot be made and removed where events are told, so both are noted
+ * as due, and done with the state as it is by then (slot_apply.c).
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
-#include <linux/slab.h>
-#include <linux/workqueue.h>
 #include <net/bonding.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>
@@ -29,9 +27,7 @@
 #include "lifecycle/netdev_check.h"
 
 static const struct rhca_backend_ops *software;
-static struct workqueue_struct *lag_wq;
-static bool stopped;
-static DEFINE_SPINLOCK(jobs_lock);	/* protects @stopped against queueing */
+static void (*kick)(const struct net_device *ndev);
 
 /* --- making and ending ------------------------------------------------------------ */
 
@@ -264,98 +260,87 @@ bool rhca_lag_may_join(struct net_device *first, struct net_device *second)
 }
 
 /* As it was when the file was written, unless somebody came between */
-static void make_pair(struct net_device *first, struct net_device *second)
+static bool make_pair(struct net_device *first, struct net_device *second)
 {
 	struct rhca_lag_members members = {};
 	struct rhca_lag_frozen frozen = {};
+	bool made;
 
 	rhca_lag_freeze(&frozen, first);
 	rhca_lag_freeze(&frozen, second);
-	if (record_half(&members, first) && members.record.num_devices &&
-	    record_half(&members, second) &&
-	    members.record.num_devices == frozen.num &&
-	    !make_lag(&members, &frozen, first, second))
-		rhca_slot_set_pair(first, second);
+	made = record_half(&members, first) && members.record.num_devices &&
+	       record_half(&members, second) &&
+	       members.record.num_devices == frozen.num &&
+	       !make_lag(&members, &frozen, first, second);
 	rhca_lag_thaw(&frozen);		/* where nothing was removed */
+	return made;
 }
 
-/* --- jobs --------------------------------------------------------------------------- */
-
-enum job_kind {
-	JOB_CHECK_BOND,
-	JOB_MAKE_PAIR,
-	JOB_END_LAG,
-};
-
-struct job {
-	struct work_struct work;
-	enum job_kind kind;
-	struct rhca_netdev_id first;
-	struct rhca_netdev_id second;
-};
-
-/* Of netdevs that are still there */
-static void do_for(enum job_kind kind, struct net_device *first,
-		   struct net_device *second)
+/* What cannot be made is no wish any more */
+static void join(struct net_device *first)
 {
-	switch (kind) {
-	case JOB_CHECK_BOND:
-		if (netif_is_bond_master(first))
-			check_bond(first);
-		break;
-	case JOB_MAKE_PAIR:
-		if (second)
-			make_pair(first, second);
-		break;
-	case JOB_END_LAG:
-		end_lag(first);
-		break;
-	}
-}
+	struct rhca_slot_known known;
+	struct net_device *second;
 
-static void do_job(struct work_struct *work)
-{
-	struct job *job = container_of(work, struct job, work);
-	struct net_device *first = rhca_netdev_get(&job->first);
-	struct net_device *second = rhca_netdev_get(&job->second);
-
-	if (first)
-		do_for(job->kind, first, second);
-	dev_put(first);
+	rhca_slot_read(first, &known);
+	second = rhca_netdev_get(&known.pair);
+	if (!second || !make_pair(first, second))
+		rhca_slot_set_pair(first, NULL);
 	dev_put(second);
-	kfree(job);
 }
 
-static int queue_job(enum job_kind kind, struct net_device *first,
-		     struct net_device *second)
-{
-	struct job *job = kzalloc(sizeof(*job), GFP_ATOMIC);
-	bool queued;
+/* --- what is due -------------------------------------------------------------------- */
 
-	if (!job)
-		return -ENOMEM;
-	INIT_WORK(&job->work, do_job);
-	job->kind = kind;
-	rhca_netdev_note(&job->first, first);
-	rhca_netdev_note(&job->second, second);
-	spin_lock(&jobs_lock);
-	queued = !stopped && queue_work(lag_wq, &job->work);
-	spin_unlock(&jobs_lock);
-	if (!queued)
-		kfree(job);
-	return 0;
+/**
+ * rhca_lag_apply - Make or end the LAG of a netdev, if that is due
+ * @ndev: the netdev
+ *
+ * Context: may sleep, RTNL not held; one at a time.
+ */
+void rhca_lag_apply(struct net_device *ndev)
+{
+	if (rhca_slot_take(ndev, RHCA_SLOT_BOND_DUE) &&
+	    netif_is_bond_master(ndev))
+		check_bond(ndev);
+	if (rhca_slot_take(ndev, RHCA_SLOT_JOIN_DUE))
+		join(ndev);
+	if (rhca_slot_take(ndev, RHCA_SLOT_PART_DUE))
+		end_lag(ndev);
+}
+
+static int set_due(const struct net_device *ndev, enum rhca_slot_flag flag)
+{
+	int ret = rhca_slot_set(ndev, flag, true);
+
+	kick(ndev);
+	return ret;
 }
 
 /**
  * rhca_lag_bond_changed - A bond got or lost a member
- * @bond: a bond's netdev
+ * @bond: a bond's netdev; the caller has a reference or RTNL
  *
- * Context: RTNL held.
+ * Context: may sleep; RTNL may be held.
  */
-void rhca_lag_bond_changed(struct net_device *bond)
+void rhca_lag_bond_changed(const struct net_device *bond)
 {
-	if (queue_job(JOB_CHECK_BOND, bond, NULL))
-		netdev_warn(bond, "no memory to look whether it is a RoCE LAG\n");
+	set_due(bond, RHCA_SLOT_BOND_DUE);
+}
+
+static void bond_of_port_changed(struct rhca_port *port)
+{
+	struct net_device *ndev = rhca_port_get_netdev(port), *master;
+
+	if (!ndev)
+		return;
+	rcu_read_lock();
+	master = netdev_master_upper_dev_get_rcu(ndev) ?: ndev;
+	dev_hold(master);
+	rcu_read_unlock();
+	if (netif_is_bond_master(master))
+		rhca_lag_bond_changed(master);
+	dev_put(master);
+	dev_put(ndev);
 }
 
 /**
@@ -363,22 +348,14 @@ void rhca_lag_bond_changed(struct net_device *bond)
  * back on a bond that has changed meanwhile
  * @dev: the device
  *
- * Context: any that may not sleep either.
+ * Context: may sleep.
  */
 void rhca_lag_device_added(struct rhca_dev *dev)
 {
-	struct net_device *ndev, *master;
 	u32 i;
 
-	rcu_read_lock();
-	for (i = 0; i < dev->num_ports; i++) {
-		ndev = rcu_dereference(dev->ports[i].ndev);
-		master = ndev ? netdev_master_upper_dev_get_rcu(ndev) ?: ndev :
-				NULL;
-		if (master && netif_is_bond_master(master))
-			rhca_lag_bond_changed(master);
-	}
-	rcu_read_unlock();
+	for (i = 0; i < dev->num_ports; i++)
+		bond_of_port_changed(&dev->ports[i]);
 }
 
 /* Its user is removing it, which is for its members, too */
@@ -459,8 +436,10 @@ int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 	if (!second)
 		return -ENODEV;
 	ret = check_pair(dev, first, second);
-	if (!ret)
-		ret = queue_job(JOB_MAKE_PAIR, first, second);
+	if (!ret) {
+		rhca_slot_set_pair(first, second);
+		ret = set_due(first, RHCA_SLOT_JOIN_DUE);
+	}
 	dev_put(second);
 	return ret;
 }
@@ -477,7 +456,7 @@ int rhca_lag_part(struct rhca_dev *dev, struct net_device *first)
 	if (!rcu_access_pointer(dev->ports[0].second))
 		return 0;
 	rhca_slot_set_pair(first, NULL);
-	return queue_job(JOB_END_LAG, first, NULL);
+	return set_due(first, RHCA_SLOT_PART_DUE);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_lag_part);
 
@@ -486,44 +465,11 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_lag_part);
 /**
  * rhca_lag_init - Begin to watch bonds
  * @backend: who serves LAGs, and devices that come back when one ends
- *
- * Return: 0 or -ENOMEM.
+ * @slot_kick: rhca_slot_kick()
  */
-int rhca_lag_init(const struct rhca_backend_ops *backend)
+void rhca_lag_init(const struct rhca_backend_ops *backend,
+		   void (*slot_kick)(const struct net_device *ndev))
 {
 	software = backend;
-	lag_wq = alloc_ordered_workqueue("roce_hca_lag", 0);
-	return lag_wq ? 0 : -ENOMEM;
-}
-
-/**
- * rhca_lag_flush - Wait until what was asked for so far has been done
- *
- * Context: may sleep, RTNL not held.
- */
-void rhca_lag_flush(void)
-{
-	flush_workqueue(lag_wq);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_lag_flush);
-
-/**
- * rhca_lag_stop - Module unload: no LAG is made or ended any more
- *
- * Context: may sleep, RTNL not held.
- */
-void rhca_lag_stop(void)
-{
-	spin_lock(&jobs_lock);
-	stopped = true;
-	spin_unlock(&jobs_lock);
-	rhca_lag_flush();
-}
-
-/**
- * rhca_lag_exit - Free what is left, when no device is
- */
-void rhca_lag_exit(void)
-{
-	destroy_workqueue(lag_wq);
+	kick = slot_kick;
 }

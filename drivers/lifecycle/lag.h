@@ -10,7 +10,8 @@
 struct rhca_backend_ops;
 struct rhca_dev;
 
-void rhca_lag_bond_changed(struct net_device *bond);
+void rhca_lag_apply(struct net_device *ndev);
+void rhca_lag_bond_changed(const struct net_device *bond);
 void rhca_lag_device_added(struct rhca_dev *dev);
 void rhca_lag_netdev_gone(struct net_device *ndev);
 bool rhca_lag_bond_is_lag(struct net_device *bond);
@@ -18,9 +19,7 @@ bool rhca_lag_may_join(struct net_device *first, struct net_device *second);
 int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 		  const char *name);
 int rhca_lag_part(struct rhca_dev *dev, struct net_device *first);
-int rhca_lag_init(const struct rhca_backend_ops *backend);
-void rhca_lag_flush(void);
-void rhca_lag_stop(void);
-void rhca_lag_exit(void);
+void rhca_lag_init(const struct rhca_backend_ops *backend,
+		   void (*slot_kick)(const struct net_device *ndev));
 
 #endif

@@ -174,7 +174,6 @@ static struct notifier_block netdev_notifier = {
 /* Of what has been asked for so far, what is ready is done */
 static bool is_busy(void)
 {
-	rhca_lag_flush();
 	return rhca_recreate_is_pending() || rhca_slot_apply_is_pending();
 }
 
@@ -197,12 +196,9 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = rhca_slot_apply_init(backend, is_busy);
 	if (ret)
 		goto err_exit_rxe_links;
-	ret = rhca_lag_init(backend);
-	if (ret)
-		goto err_exit_apply;
 	ret = ib_register_client(&ib_client);
 	if (ret)
-		goto err_exit_lag;
+		goto err_exit_apply;
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
@@ -214,8 +210,6 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 
 err_unregister_client:
 	ib_unregister_client(&ib_client);
-err_exit_lag:
-	rhca_lag_exit();
 err_exit_apply:
 	rhca_slot_apply_exit();
 err_exit_rxe_links:
@@ -233,13 +227,11 @@ void rhca_link_exit(void)
 	rhca_addresses_exit();
 	rhca_slot_apply_stop();
 	/* First who makes devices because others go */
-	rhca_lag_stop();
 	rhca_recreate_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
 	rhca_devices_listen(NULL);
 	rhca_dev_remove_all();
-	rhca_lag_exit();
 	ib_unregister_client(&ib_client);
 	rhca_slot_apply_exit();
 	rhca_slot_exit();

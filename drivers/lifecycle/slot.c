@@ -285,7 +285,7 @@ static void end_wish(struct rhca_slot *slot)
 	slot->wish_before = RHCA_WISH_NONE;
 	slot->rule = NULL;
 	slot->flags &= ~(RHCA_SLOT_TABLES_DIFFERED | RHCA_SLOT_FAILED |
-			 RHCA_SLOT_RULE_DUE | RHCA_SLOT_RULE_MISSED);
+			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_DUE);
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -619,7 +619,8 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 	if (slot) {
 		set_wish(slot, dev, wish);
 		slot->rule = rule;
-		slot->pair = (struct rhca_netdev_id) {};
+		if (!(slot->flags & RHCA_SLOT_JOIN_DUE))
+			slot->pair = (struct rhca_netdev_id) {};
 		slot->flags &= ~(RHCA_SLOT_FAILED | RHCA_SLOT_RULE_MISSED);
 	}
 	mutex_unlock(&slots_mutex);

@@ -31,6 +31,10 @@ struct rhca_settings;
  * @RHCA_SLOT_KICKED: something has happened: it is to be looked at
  * @RHCA_SLOT_LATER: it is to be looked at again, then
  * @RHCA_SLOT_TOLD: the log says that its partitions keep it from hardware
+ * @RHCA_SLOT_BOND_DUE: it is a bond, whose members or their devices have changed
+ * @RHCA_SLOT_JOIN_DUE: its user joins it to another netdev
+ * @RHCA_SLOT_PART_DUE: its user parts it from the other one
+ * @RHCA_SLOT_DUE: of these, what is to be done and decided with the next look
  */
 enum rhca_slot_flag {
 	RHCA_SLOT_WAS_HARDWARE		= BIT(0),
@@ -42,6 +46,12 @@ enum rhca_slot_flag {
 	RHCA_SLOT_KICKED		= BIT(6),
 	RHCA_SLOT_LATER			= BIT(7),
 	RHCA_SLOT_TOLD			= BIT(8),
+	RHCA_SLOT_BOND_DUE		= BIT(9),
+	RHCA_SLOT_JOIN_DUE		= BIT(10),
+	RHCA_SLOT_PART_DUE		= BIT(11),
+
+	RHCA_SLOT_DUE			= RHCA_SLOT_RULE_DUE | RHCA_SLOT_BOND_DUE |
+					  RHCA_SLOT_JOIN_DUE | RHCA_SLOT_PART_DUE,
 };
 
 /**

@@ -22,6 +22,7 @@
 #include "core/registry.h"
 #include "core/rules/netdev_walk.h"
 #include "lifecycle/choice.h"
+#include "lifecycle/lag.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/netdevs.h"
 #include "lifecycle/slot.h"
@@ -308,6 +309,7 @@ static void apply(struct net_device *ndev)
 	struct rhca_slot_decision d;
 	struct rhca_slot_facts f;
 
+	rhca_lag_apply(ndev);
 	rhca_slot_look_at(ndev, rule_due, &f);
 	rhca_slot_wants(&f, &d);
 	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d)) {
@@ -326,7 +328,7 @@ static bool is_concerned(const struct net_device *ndev)
 {
 	struct rhca_offer_state offer;
 
-	return rhca_slot_is_set(ndev, RHCA_SLOT_RULE_DUE) ||
+	return rhca_slot_is_set(ndev, RHCA_SLOT_DUE) ||
 	       rhca_slot_may_stand_in(ndev) ||
 	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL, &offer));
 }
@@ -394,6 +396,17 @@ bool rhca_slot_apply_is_pending(void)
 	return delayed_work_pending(&act_work);
 }
 
+/**
+ * rhca_slot_flush - Wait until what was kicked so far has been looked at
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_slot_flush(void)
+{
+	flush_delayed_work(&act_work);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_flush);
+
 /* A netdev is absent while its adapter is suspended; that it is back is no event */
 static int hear_of_resume(struct notifier_block *nb, unsigned long event,
 			  void *data)
@@ -427,6 +440,7 @@ int rhca_slot_apply_init(const struct rhca_backend_ops *backend,
 			 bool (*busy)(void))
 {
 	software = backend;
+	rhca_lag_init(backend, rhca_slot_kick);
 	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
 	if (!slots_wq)
 		return -ENOMEM;

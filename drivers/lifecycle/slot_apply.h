@@ -15,6 +15,7 @@ int rhca_slot_create(struct rhca_dev_spec *spec);
 void rhca_slot_kick(const struct net_device *ndev);
 void rhca_slot_device_lost(void);
 bool rhca_slot_apply_is_pending(void);
+void rhca_slot_flush(void);
 int rhca_slot_apply_init(const struct rhca_backend_ops *backend,
 			 bool (*busy)(void));
 void rhca_slot_apply_stop(void);

@@ -13,6 +13,7 @@
 #include "lib/recording_backend.h"
 #include "lifecycle/choice.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_apply.h"
 #include "lifecycle/lag.h"
 #include "control/lag_files.h"
 #include "sw/backend.h"
@@ -57,7 +58,7 @@ static void end_that_comes_late_freezes_no_table(struct kunit *test)
 	plain = make_device(test, TEST_NAME "_plain", 3, NULL, NULL);
 	ndev = rhca_port_get_netdev(&plain->ports[0]);
 	KUNIT_EXPECT_EQ(test, rhca_lag_part(pair, ndev), 0);
-	rhca_lag_flush();
+	rhca_slot_flush();
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
 	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&plain->ports[0],
 						  "1 0x8001"));
@@ -113,7 +114,7 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 	expect_file(test, dev, "roce_lag_enable", "1\n");
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			write_file(test, dev, "roce_lag_ecmp_dev", other->name));
-	rhca_lag_flush();
+	rhca_slot_flush();
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
 	expect_file(test, dev, "roce_lag_ecmp_dev", "\n");
 
@@ -165,7 +166,7 @@ static struct rhca_dev *join(struct kunit *test, struct net_device *ndev[])
 	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
 	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
 			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
-	rhca_lag_flush();
+	rhca_slot_flush();
 	dev = rhca_dev_find(ndev[1]);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
 	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
@@ -215,7 +216,7 @@ static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test
 	rhca_slot_device_removed(dev, true);
 	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
 	ib_device_put(&dev->ibdev);
-	rhca_lag_flush();
+	rhca_slot_flush();
 	msleep(COMES_BACK_MS);
 	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
 		KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[i]));
