@@ -98,6 +98,24 @@ static void posts_do_not_end_the_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), POSTS - 1);
 }
 
+/* A timer that fires early arms itself again, and may do so for a pause that has ended */
+static void post_delay_is_not_put_off_by_an_older_pause(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC);
+	struct rhca_turn *turn = &to_sw_qp(ibqp_to_verbs(qp))->send.turn;
+	u32 i;
+
+	for (i = 0; i < 10000 && rhca_turn_word(turn) != RHCA_TURN_IDLE; i++)
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_EQ(test, rhca_turn_word(turn), RHCA_TURN_IDLE);
+	WRITE_ONCE(turn->not_before, ktime_get_ns() + 3600ULL * NSEC_PER_SEC);
+	hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before), HRTIMER_MODE_ABS_SOFT);
+	KUNIT_EXPECT_FALSE(test, rhca_turn_start(turn, RHCA_KICK_POST, RHCA_KICK_DELAY));
+	KUNIT_EXPECT_LT(test, ktime_to_ns(hrtimer_get_expires(&turn->timer)),
+			(s64)turn->not_before);
+}
+
 /* The test's netdev keeps what it is sent: nothing ever leaves */
 static void what_is_under_way_is_bounded(struct kunit *test)
 {
@@ -236,6 +254,7 @@ static struct kunit_case send_sched_tests[] = {
 	KUNIT_CASE(uc_waits_for_a_full_queue),
 	KUNIT_CASE(what_is_under_way_is_bounded),
 	KUNIT_CASE(posts_do_not_end_the_wait),
+	KUNIT_CASE(post_delay_is_not_put_off_by_an_older_pause),
 	{}
 };
 

@@ -44,6 +44,17 @@ static void put_into_list(struct rhca_turn *turn)
 }
 
 /*
+ * Not if it is left of a pause that has ended while the timer fired early, and armed itself
+ * again: that cannot be cancelled
+ */
+static bool post_delay_pends(struct rhca_turn *turn)
+{
+	return hrtimer_is_queued(&turn->timer) &&
+	       hrtimer_get_expires(&turn->timer) !=
+			ns_to_ktime(READ_ONCE(turn->not_before));
+}
+
+/*
  * Requests wait for more: a timer that is pending already was a post delay's, and fires
  * soon enough. It reads the word after it has become not pending, see timer_fired().
  */
@@ -52,7 +63,7 @@ static void arm_timer(struct rhca_turn *turn, u32 word)
 	if (rhca_turn_pause(word) != RHCA_PAUSE_POST_DELAY)
 		hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before),
 			      HRTIMER_MODE_ABS_SOFT);
-	else if (!hrtimer_is_queued(&turn->timer))
+	else if (!post_delay_pends(turn))
 		hrtimer_start(&turn->timer, ns_to_ktime(POST_DELAY_NS),
 			      HRTIMER_MODE_REL_SOFT);
 }
@@ -321,6 +332,20 @@ static bool is_early(const struct rhca_turn *turn, u32 word)
 	return is_long_pause(word) && ktime_get_ns() < READ_ONCE(turn->not_before);
 }
 
+/*
+ * Meanwhile another CPU may have ended the pause, and begun a post delay whose timer this
+ * moves: that is armed once more
+ */
+static void arm_again(struct rhca_turn *turn, u32 word)
+{
+	arm_timer(turn, word);
+	/* Who has begun a post delay and seen the timer pending has stored its word */
+	smp_mb();
+	word = rhca_turn_word(turn);
+	if (rhca_turn_pause(word) == RHCA_PAUSE_POST_DELAY)
+		arm_timer(turn, word);
+}
+
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
 	struct rhca_turn *turn = container_of(timer, struct rhca_turn, timer);
@@ -333,7 +358,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	word = rhca_turn_word(turn);
 	do {
 		if (is_early(turn, word)) {
-			arm_timer(turn, word);
+			arm_again(turn, word);
 			return HRTIMER_NORESTART;
 		}
 		step = rhca_turn_timer(word, turn->ops->timer);
