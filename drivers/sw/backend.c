@@ -18,6 +18,7 @@
 #include "sw/verbs/memory/pd.h"
 #include "sw/verbs/cc_files.h"
 #include "sw/verbs/port.h"
+#include "sw/verbs/timing_wheel.h"
 #include "sw/verbs/transport.h"
 #include "sw/verbs/queue/ucontext.h"
 #include "sw/qp/after.h"
@@ -326,6 +327,7 @@ int rhca_sw_init(void)
 
 	rhca_pool_init();
 	rhca_turn_lists_init();
+	rhca_wheels_init();
 	ret = rhca_flush_init(&flush_ops);
 	if (ret)
 		return ret;
@@ -349,6 +351,7 @@ void rhca_sw_exit(void)
 	rhca_socket_exit();
 	rhca_holds_exit();
 	rhca_turn_lists_exit();
+	rhca_wheels_exit();
 	rhca_pool_exit();
 	rhca_qp_table_exit();
 	rhca_odp_lanes_exit();

@@ -218,7 +218,7 @@ static void advance(struct qp *qp, bool ask)
 	}
 	totals.sent++;
 	send->unasked = ask ? 0 : send->unasked + 1;
-	if (ask && rhca_rtt_is_idle(&send->rtt) && send->next == send->newest)
+	if (ask && send->next == send->newest && rhca_rtt_is_due(&send->rtt))
 		rhca_rtt_begin(&send->rtt, PSN(send->next), now);
 	send->next++;
 	send->newest = max(send->newest, send->next);

@@ -34,6 +34,7 @@ void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 	tx->path = path;
 	tx->backoff = backoff;
 	tx->shared = NULL;
+	tx->uncharged = false;
 	tx->may_overtake = false;
 	tx->is_cnp = false;
 	tx->sent_bytes = 0;
@@ -243,7 +244,7 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 	if (ndev && !tx->refused) {
 		RHCA_PACKET_CB(skb)->lag_member = lag_member(tx);
 		RHCA_PACKET_CB(skb)->may_overtake = tx->may_overtake;
-		if (tx->qp)
+		if (tx->qp && !tx->uncharged)
 			rhca_under_way_charge(tx->qp, skb);
 		result = send_packet(skb, tx->path, ndev, tx->is_cnp);
 	} else {

@@ -26,6 +26,7 @@ struct rhca_shared_block;
  * @shared: block that a packet which is alone may share with other QPs, or NULL
  * @asked: it is known whether blocks may be used
  * @blocks: they may
+ * @uncharged: something else bounds them: nobody is charged
  * @may_overtake: its packets may overtake what the QP has sent
  * @is_cnp: they are CNPs, which have a priority of their own
  * @sent_bytes: from the IP header on, that the local queue has taken
@@ -46,6 +47,7 @@ struct rhca_tx_list {
 	struct rhca_shared_block *shared;
 	bool asked;
 	bool blocks;
+	bool uncharged;
 	bool may_overtake;
 	bool is_cnp;
 	bool refused;

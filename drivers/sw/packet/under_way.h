@@ -11,9 +11,10 @@
 #include "sw/verbs/qp/qp.h"
 
 /*
- * Bytes of memory. 128 packets of 4 KiB, the most that a requester has in flight, take
- * 1.1 MiB when each is an skb: so its peer limits that requester, not this. Others are
- * limited by nothing else.
+ * Bytes of memory, of what nothing else limits: datagrams, UC, responses to READs, and
+ * what an RC requester sends again. What that sends for the first time is limited by its
+ * window, 128 packets, acknowledgements by requests: to charge them would cost a request of
+ * 64 bytes a tenth of its time where there are many QPs.
  */
 #define RHCA_UNDER_WAY_MAX	(2U << 20)
 

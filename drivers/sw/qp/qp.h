@@ -23,6 +23,7 @@
 #include "sw/qp/cwnd.h"
 #include "sw/qp/hold_rule.h"
 #include "sw/qp/rtt.h"
+#include "sw/verbs/timing_wheel.h"
 #include "sw/qp/turn.h"
 
 /* Acknowledgements are asked for at least this often, so the window moves */
@@ -121,6 +122,10 @@ struct rhca_turn {
  * @limited: the peer counts its receive buffers
  * @retries_left: sequence errors and timeouts until the QP gives up
  * @rnr_retries_left: receiver-not-ready answers until it gives up
+ * @hole_due: a packet is to be sent again before anything new
+ * @recovering: @recovery has something to say: there has been a loss lately. Else who
+ *	sends and who takes acknowledgements need not look there
+ * @heard: something new has been acknowledged since @probe_timer fired
  * @fault_ns: last pause for a page that has not come yet, or 0
  * @pause: enum rhca_pause: nothing is sent before turn.not_before, whoever owns the
  *	turn. LOCAL_FULL: the local queue has not taken what was sent last. RC sends it
@@ -133,10 +138,10 @@ struct rhca_turn {
  *	block that other QPs share; 0: the path's
  * @backoff: keeps packets out of blocks after a loss
  * @cwnd: how many packets may be in flight
- * @rtt: of the path, queues included
  * @recovery: RC: what has been lost, and what is done about it
- * @hole_due: a packet is to be sent again before anything new
- * @heard: something new has been acknowledged since the probe timer fired
+ * @rtt: of the path, queues included
+ * @probe_at: when @probe_timer asks, in ns, unless @heard
+ * @probe_timer: RC: nothing has been heard for a while
  * @shared_next: another QP with a packet there
  * @held: memory that the pass which holds @lock goes on using, or NULL
  * @deadline: when the oldest packet is sent again and takes a retry, in jiffies: what
@@ -162,6 +167,9 @@ struct rhca_requester {
 	bool limited;
 	u8 retries_left;
 	u8 rnr_retries_left;
+	bool hole_due;
+	bool recovering;
+	bool heard;
 	u32 fault_ns;
 	u8 pause;
 	bool repeating;
@@ -170,10 +178,10 @@ struct rhca_requester {
 	u16 udp_sport;
 	struct rhca_block_backoff backoff;
 	struct rhca_cwnd cwnd;
-	bool hole_due;
-	bool heard;
 	struct rhca_recovery *recovery;
 	struct rhca_rtt rtt;
+	u64 probe_at;
+	struct rhca_wheel_timer probe_timer;
 	struct rhca_sw_qp *shared_next;
 	struct rhca_mem *held;
 	unsigned long deadline;
@@ -301,9 +309,9 @@ struct rhca_responder {
  * struct rhca_sw_qp - QP of the software HCA
  * @base: the core's part
  * @posted_at: of a process's QP: when it posted last, in ns of the monotonic clock
- * @mtu_bytes: path MTU
  * @send: requester
  * @recv: responder
+ * @mtu_bytes: path MTU
  * @congestion: its rate, since it has met congestion or has a limit; else NULL. Stays
  *	until the QP is destroyed
  * @deferred: what is left to a tasklet, see RHCA_RAISE_*
@@ -317,9 +325,10 @@ struct rhca_responder {
 struct rhca_sw_qp {
 	struct rhca_verbs_qp base;
 	u64 posted_at;
-	u32 mtu_bytes;
-	struct rhca_requester send;
+	/* So that the words of its turn, its lock and the PSNs share a line */
+	struct rhca_requester send ____cacheline_aligned;
 	struct rhca_responder recv;
+	u32 mtu_bytes;
 	struct rhca_congestion *congestion;
 	unsigned long deferred;
 	atomic_t deferred_events;
@@ -339,6 +348,8 @@ static inline void rhca_prefetch_half(const void *half)
 {
 	prefetchw(half);
 	prefetchw(half + L1_CACHE_BYTES);
+	prefetchw(half + 2 * L1_CACHE_BYTES);
+	prefetchw(half + 3 * L1_CACHE_BYTES);
 }
 
 /* Before a packet is handled: what the QP that it is for is asked first */

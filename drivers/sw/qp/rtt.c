@@ -15,6 +15,9 @@
  */
 #define LONGEST_PATH_NS		(4U * NSEC_PER_MSEC)
 
+/* To read a clock twice takes a twentieth of the time of a request of 64 bytes */
+#define NOT_TIMED	7
+
 /**
  * rhca_rtt_ends - Is the packet that is timed answered by this?
  * @rtt: the estimate
@@ -47,6 +50,7 @@ void rhca_rtt_end(struct rhca_rtt *rtt, u64 now)
 
 	rtt->sent_at = 0;
 	note_least(rtt, sample, now);
+	rtt->skip = sample < rtt->least + LEAST_QUEUEING_NS ? NOT_TIMED : 0;
 	if (!rtt->smoothed) {		/* RFC 6298, 2.2 */
 		rtt->smoothed = sample;
 		rtt->deviation = sample / 2;
@@ -85,6 +89,7 @@ void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn)
 {
 	if (!rhca_psn_before(rtt->psn, psn))
 		rtt->sent_at = 0;
+	rtt->skip = 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_forget);
 

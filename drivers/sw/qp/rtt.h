@@ -19,6 +19,7 @@
  * @psn: the packet that is timed
  * @smoothed: SRTT, ns; 0: there has been no sample
  * @deviation: RTTVAR, ns
+ * @skip: packets that ask for an acknowledgement and are not timed
  * @least: the least of the last RHCA_RTT_LEAST_NS, ns: the path without queues
  */
 struct rhca_rtt {
@@ -28,15 +29,24 @@ struct rhca_rtt {
 	u32 smoothed;
 	u32 deviation;
 	u32 least;
+	u32 skip;
 };
 
 /* Routes change: what was the shortest way longer ago does not count */
 #define RHCA_RTT_LEAST_NS	(10ULL * 1000000000)
 
-/* Is the next packet to be timed? The clock need be read only then */
-static inline bool rhca_rtt_is_idle(const struct rhca_rtt *rtt)
+/*
+ * Is the next packet that asks for an acknowledgement to be timed? The clock need be read
+ * only then: where packets wait in no queue it is enough to time some.
+ */
+static inline bool rhca_rtt_is_due(struct rhca_rtt *rtt)
 {
-	return !rtt->sent_at;
+	if (rtt->sent_at)
+		return false;
+	if (!rtt->skip)
+		return true;
+	rtt->skip--;
+	return false;
 }
 
 static inline void rhca_rtt_begin(struct rhca_rtt *rtt, u32 psn, u64 now)

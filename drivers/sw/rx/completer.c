@@ -43,6 +43,19 @@ static const enum ib_wc_status nak_status[] = {
 	[RHCA_NAK_OPERATION]	= IB_WC_REM_OP_ERR,
 };
 
+static void recover(struct rhca_requester *send)
+{
+	struct rhca_recovery *recovery = send->recovery;
+
+	recovery->probes = 0;
+	if (recovery->rule.mode != RHCA_RECOVER_FLOW &&
+	    rhca_recover_acked(&recovery->rule, send->oldest_unacked_psn, rhca_now())) {
+		recovery->doublings = 0;
+		rhca_rtt_repeat_answered(&send->rtt, recovery->rule.answer_ns);
+	}
+	rhca_recovery_settle(send);
+}
+
 /* Something new arrived: the peer is alive and all retries are due again */
 static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 {
@@ -53,17 +66,15 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 			oldest_unacked);
 	if (rhca_rtt_ends(&send->rtt, oldest_unacked)) {
 		rhca_rtt_end(&send->rtt, ktime_get_mono_fast_ns());
-		send->recovery->doublings = 0;
+		if (send->recovering)
+			send->recovery->doublings = 0;
 	}
 	send->oldest_unacked_psn = oldest_unacked;
 	send->heard = true;
 	rhca_block_acked(&send->backoff, oldest_unacked);
-	send->recovery->probes = 0;
-	if (send->recovery->rule.mode != RHCA_RECOVER_FLOW &&
-	    rhca_recover_acked(&send->recovery->rule, oldest_unacked, rhca_now())) {
-		send->recovery->doublings = 0;
-		rhca_rtt_repeat_answered(&send->rtt, send->recovery->rule.answer_ns);
-	}
+	if (unlikely(send->recovering))
+		recover(send);
+	rhca_probe_answered(send);
 	send->retries_left = qp->base.attr.retry_cnt;
 	send->rnr_retries_left = qp->base.attr.rnr_retry;
 	send->repeating = false;
@@ -177,6 +188,7 @@ static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		repeat_read(qp);
 		return;
 	}
+	send->recovering = true;
 	if (rx->opcode != IB_OPCODE_RC_ACKNOWLEDGE)
 		twice = rhca_hold_put(&recovery->hold, &send->lock, &qp->base, rx,
 				      send->oldest_unacked_psn) ==
@@ -233,7 +245,7 @@ static void handle_ack(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	take_credits(qp, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE), msn);
 	if (!acknowledge(qp, rx->psn, batch))
 		wait_behind(qp, rx, rx->psn);
-	else if (qp->send.recovery->rule.waits)
+	else if (unlikely(qp->send.recovering) && qp->send.recovery->rule.waits)
 		look_for_holding(qp);
 	note_probe(qp);
 }
@@ -500,7 +512,8 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	if (take_response(qp, rx, batch) &&
-	    unlikely(rhca_hold_num(send->recovery->hold) || send->recovery->ack_waits))
+	    unlikely(send->recovering) &&
+	    (rhca_hold_num(send->recovery->hold) || send->recovery->ack_waits))
 		drain(qp, batch);
 }
 

@@ -37,20 +37,17 @@ bool rhca_probe_adapts(const struct rhca_sw_qp *qp)
 
 static u64 wait_ns(const struct rhca_sw_qp *qp)
 {
-	const struct rhca_recovery *recovery = qp->send.recovery;
+	const struct rhca_requester *send = &qp->send;
+	const struct rhca_recovery *recovery = send->recovery;
 	u8 code = READ_ONCE(qp->base.attr.timeout);
 	u64 most = code ? max_t(u64, 4096ULL << code, 10 * NSEC_PER_MSEC) :
 			  PROBE_MOST_NS;
 
-	return rhca_rtt_probe_ns(&qp->send.rtt, recovery->lossy ||
+	if (!send->recovering)
+		return rhca_rtt_probe_ns(&send->rtt, false, 0, most);
+	return rhca_rtt_probe_ns(&send->rtt, recovery->lossy ||
 				 recovery->rule.mode != RHCA_RECOVER_FLOW,
 				 recovery->doublings, most);
-}
-
-static void start(struct rhca_sw_qp *qp, u64 ns)
-{
-	hrtimer_start(&qp->send.recovery->probe_timer, ns_to_ktime(ns),
-		      HRTIMER_MODE_REL_SOFT);
 }
 
 static void wait_from(struct rhca_sw_qp *qp, u64 now)
@@ -58,8 +55,8 @@ static void wait_from(struct rhca_sw_qp *qp, u64 now)
 	u64 wait = wait_ns(qp);
 
 	qp->send.heard = false;
-	qp->send.recovery->probe_at = now + wait;
-	start(qp, wait);
+	qp->send.probe_at = now + wait;
+	rhca_wheel_start(&qp->send.probe_timer, now, wait);
 }
 
 /**
@@ -90,16 +87,33 @@ void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now)
 }
 
 /**
- * rhca_loss_of - What a loss is judged by
+ * rhca_recovery_settle - Something new has been acknowledged: is all well again?
+ * @send: of a QP that recovers from a loss
+ *
+ * Context: send.lock held.
+ */
+void rhca_recovery_settle(struct rhca_requester *send)
+{
+	const struct rhca_recovery *recovery = send->recovery;
+
+	send->recovering = recovery->rule.mode != RHCA_RECOVER_FLOW ||
+			   recovery->rule.waits || recovery->lossy ||
+			   recovery->ack_waits || recovery->probes ||
+			   recovery->doublings || recovery->hold;
+}
+
+/**
+ * rhca_loss_of - What a loss is judged by; the QP recovers from one from now on
  * @qp: the QP
  * @psn: of what is missing
  * @now: time
  *
  * Context: send.lock held.
  */
-struct rhca_loss rhca_loss_of(const struct rhca_sw_qp *qp, u32 psn, u64 now)
+struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now)
 {
 	lockdep_assert_held(&qp->send.lock);
+	qp->send.recovering = true;
 	return (struct rhca_loss) {
 		.psn		= psn,
 		.newest		= qp->send.newest_psn,
@@ -209,43 +223,42 @@ static bool is_lent(const struct rhca_requester *send)
 	return rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT;
 }
 
-/* False when nothing waits */
-static bool look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
-	u64 now = rhca_now();
+	u64 now;
 
-	if (!rhca_probe_adapts(qp) || !rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||
-	    send->newest_psn == send->oldest_unacked_psn)
-		return false;
+	/* Mostly: of many QPs few have something under way */
+	if (send->newest_psn == send->oldest_unacked_psn ||
+	    !rhca_probe_adapts(qp) || !rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
+		return;
+	now = rhca_now();
 	if (send->heard || send->pause || is_lent(send)) {
 		send->heard = false;
-		send->recovery->probe_at = now + wait_ns(qp);
-	} else if (now >= send->recovery->probe_at) {
+		send->probe_at = now + wait_ns(qp);
+	} else if (now >= send->probe_at) {
 		probe(qp, now, batch);
 		if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
-			return false;
+			return;
 	}
-	if (send->recovery->probe_at > now)
-		start(qp, send->recovery->probe_at - now);
-	return true;
+	if (send->probe_at > now)
+		rhca_wheel_start(&send->probe_timer, now, send->probe_at - now);
 }
 
-static enum hrtimer_restart probe_fired(struct hrtimer *timer)
+static void probe_fired(struct rhca_wheel_timer *timer)
 {
-	struct rhca_sw_qp *qp = container_of(timer, struct rhca_recovery,
-					     probe_timer)->qp;
+	struct rhca_sw_qp *qp = container_of(timer, struct rhca_sw_qp,
+					     send.probe_timer);
 	struct rhca_batch batch = {};
 
 	rcu_read_lock();
 	spin_lock(&qp->send.lock);
 	/* Started again while this waited for the lock? */
-	if (!hrtimer_is_queued(timer))
+	if (!rhca_wheel_is_queued(timer))
 		look(qp, &batch);
 	spin_unlock(&qp->send.lock);
 	rcu_read_unlock();
 	rhca_batch_end(qp, &batch);
-	return HRTIMER_NORESTART;
 }
 
 /**
@@ -261,6 +274,7 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 	lockdep_assert_held(&qp->send.lock);
 	qp->send.hole_due = false;
 	qp->send.heard = false;
+	qp->send.recovering = false;
 	if (!recovery)
 		return;
 	rhca_recover_reset(&recovery->rule);
@@ -287,8 +301,7 @@ int rhca_probe_init(struct rhca_sw_qp *qp)
 	recovery = kzalloc(sizeof(*recovery), GFP_KERNEL_ACCOUNT);
 	if (!recovery)
 		return -ENOMEM;
-	recovery->qp = qp;
-	rhca_hrtimer_setup(&recovery->probe_timer, probe_fired);
+	qp->send.probe_timer.fired = probe_fired;
 	qp->send.recovery = recovery;
 	return 0;
 }
@@ -299,8 +312,7 @@ int rhca_probe_init(struct rhca_sw_qp *qp)
  */
 void rhca_probe_exit(struct rhca_sw_qp *qp)
 {
-	if (qp->send.recovery)
-		hrtimer_cancel(&qp->send.recovery->probe_timer);
+	rhca_wheel_stop(&qp->send.probe_timer);
 }
 
 /**

@@ -17,7 +17,8 @@ void rhca_probe_free(struct rhca_sw_qp *qp);
 void rhca_probe_reset(struct rhca_sw_qp *qp);
 void rhca_probe_start(struct rhca_sw_qp *qp);
 void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now);
-struct rhca_loss rhca_loss_of(const struct rhca_sw_qp *qp, u32 psn, u64 now);
+struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now);
+void rhca_recovery_settle(struct rhca_requester *send);
 void rhca_repeat(struct rhca_sw_qp *qp, u32 psn,
 		 enum rhca_recover_action action, const char *cause);
 void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
@@ -28,9 +29,17 @@ static inline void rhca_probe_arm(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
 
-	if (send->recovery && send->newest_psn != send->oldest_unacked_psn &&
-	    !hrtimer_is_queued(&send->recovery->probe_timer))
+	if (send->newest_psn != send->oldest_unacked_psn &&
+	    !rhca_wheel_is_queued(&send->probe_timer))
 		rhca_probe_start(qp);
+}
+
+/* All that waited for an answer has had one */
+static inline void rhca_probe_answered(struct rhca_requester *send)
+{
+	if (send->newest_psn == send->oldest_unacked_psn &&
+	    rhca_wheel_is_queued(&send->probe_timer))
+		rhca_wheel_need_not_fire(&send->probe_timer);
 }
 
 #endif

@@ -170,8 +170,8 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		rhca_qp_count(&qp->base, RHCA_TX_RETRANSMITTED_PACKETS);
 	send->fault_ns = 0;
 	send->unasked = seg->fields.ack_req ? 0 : send->unasked + 1;
-	if (seg->fields.ack_req && rhca_rtt_is_idle(&send->rtt) &&
-	    send->next_psn == send->newest_psn)
+	if (seg->fields.ack_req && send->next_psn == send->newest_psn &&
+	    rhca_rtt_is_due(&send->rtt))
 		rhca_rtt_begin(&send->rtt, send->next_psn,
 			       ktime_get_mono_fast_ns());
 	if (rhca_wqe_is_read(wqe))
@@ -534,7 +534,16 @@ static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
 /* While a peer shows what it does about a loss, nothing new is sent */
 static bool sends_new(const struct rhca_requester *send)
 {
-	return !send->recovery || rhca_recover_sends_new(&send->recovery->rule);
+	return !send->recovering || rhca_recover_sends_new(&send->recovery->rule);
+}
+
+/* Then the window bounds what is under way, see RHCA_UNDER_WAY_MAX */
+static bool sends_first_copies(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	return rhca_is_rc(&qp->base) && send->next_psn == send->newest_psn &&
+	       !send->hole_due;
 }
 
 static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx)
@@ -572,10 +581,11 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	u32 budget = RHCA_SEND_BUDGET, most;
 	u32 first_psn = send->next_psn;
 	bool paced = rhca_is_paced(qp);
+	bool uncharged = sends_first_copies(qp);
 	bool goes_on;
 	enum step did;
 
-	if (rhca_under_way_full(&qp->base)) {
+	if (!uncharged && rhca_under_way_full(&qp->base)) {
 		rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
 		return RHCA_END_PAUSE;
 	}
@@ -586,6 +596,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	rhca_tx_list_begin(&tx, &qp->base,
 			   rc ? rcu_dereference(qp->base.path) : NULL,
 			   &send->backoff);
+	tx.uncharged = uncharged;
 	if (send->hole_due && repeat_hole(qp, &tx, batch) == STEP_FAILED)
 		return RHCA_END_EMPTY;
 	tx.shared = rc && !paced ? batch->shared : NULL;

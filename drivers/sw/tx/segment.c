@@ -103,7 +103,7 @@ static u8 read_chunk(const struct rhca_sw_qp *qp)
 	struct rhca_recovery *recovery = qp->send.recovery;
 	u32 fill = RHCA_SEND_WINDOW / max_t(u32, qp->base.attr.max_rd_atomic, 1);
 
-	if (!recovery || !recovery->lossy)
+	if (!qp->send.recovering || !recovery->lossy)
 		return RHCA_READ_CHUNK;
 	if (rhca_psn_diff(qp->send.next_psn, recovery->loss_psn) > LOSSY_PSNS) {
 		recovery->lossy = false;
@@ -136,8 +136,8 @@ void rhca_wqe_number(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe)
 
 static u32 ack_interval(const struct rhca_requester *send)
 {
-	return send->recovery->rule.mode == RHCA_RECOVER_FLOW ? RHCA_ACK_INTERVAL :
-							 RHCA_ACK_INTERVAL_LOSSY;
+	return send->recovering && send->recovery->rule.mode != RHCA_RECOVER_FLOW ?
+		RHCA_ACK_INTERVAL_LOSSY : RHCA_ACK_INTERVAL;
 }
 
 /* The packet is only planned: whoever has sent it counts it */

@@ -18,12 +18,9 @@
  * @ack_psn: acknowledged up to there but for responses that are missing, if @ack_waits
  * @lossy: there was a loss lately
  * @ack_waits: see @ack_psn
- * @probes: times that @probe_timer has asked since the last progress
+ * @probes: times that send.probe_timer has asked since the last progress
  * @doublings: of the wait until it asks, since a round trip was last measured
  * @hold: responses that came before others that are missing, or NULL
- * @qp: whose it is
- * @probe_at: when it asks, in ns, unless send.heard
- * @probe_timer: nothing has been heard for a while
  *
  * All of it is protected by send.lock. It is apart, since other QPs have none of it and
  * the allocator would take twice as much for one piece.
@@ -38,9 +35,6 @@ struct rhca_recovery {
 	u8 probes;
 	u8 doublings;
 	struct rhca_hold *hold;
-	struct rhca_sw_qp *qp;
-	u64 probe_at;
-	struct hrtimer probe_timer;
 };
 
 /* Index behind the requests of which a packet has been sent */

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A timing wheel for each CPU: 64 slots, each of a tick. What fires later than the wheel is
+ * long goes round again. One hrtimer for each wheel, only when a slot is filled.
+ *
+ * A timer is in the wheel of the CPU that starts it. While its function is called it stays
+ * with that wheel, so that who stops it knows for what to wait.
+ */
+#include <linux/bitops.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/percpu.h>
+#include <rhca/compat.h>
+
+#include "sw/verbs/timing_wheel.h"
+
+#define TICK_SHIFT	17	/* 131 us: an eighth of what is mostly waited for */
+#define SLOTS		BITS_PER_TYPE(u64)
+/* A slot has one tick's timers: of those that are due and those to come fewer than all */
+#define MOST_TICKS	(SLOTS - 2)
+
+/* Functions that one softirq calls; each may send a packet */
+#define BUDGET		64
+
+/* To take out a timer that few share the wheel with costs more than to let it fire */
+#define MANY		16
+
+/**
+ * struct rhca_wheel - The timers of a CPU
+ * @running: held while functions are called
+ * @lock: protects the rest, taken inside of @running and of locks of QPs
+ * @num: timers that wait
+ * @filled: a bit for each slot that has timers
+ * @armed: tick at which @timer fires; IDLE: it does not
+ * @slot: timers, by tick
+ * @tick: of the oldest in each slot
+ * @due: timers of a slot whose time has come
+ * @timer: fires at the next tick with timers
+ */
+struct rhca_wheel {
+	spinlock_t running;		/* no function is being called */
+	spinlock_t lock;		/* protects the rest */
+	unsigned int num;
+	u64 filled;
+	u64 armed;
+	struct hlist_head slot[SLOTS];
+	u64 tick[SLOTS];
+	struct hlist_head due;
+	struct hrtimer timer;
+};
+
+#define IDLE	U64_MAX
+
+static DEFINE_PER_CPU(struct rhca_wheel, wheels);
+
+static void arm(struct rhca_wheel *wheel, u64 tick)
+{
+	wheel->armed = tick;
+	hrtimer_start(&wheel->timer, ns_to_ktime(tick << TICK_SHIFT),
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+/* @now: tick */
+static void put(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer, u64 now)
+{
+	/* The first one after its time, so never early */
+	u64 tick = min((timer->at >> TICK_SHIFT) + 1, now + MOST_TICKS);
+	unsigned int slot = tick % SLOTS;
+
+	timer->slot = slot;
+	hlist_add_head(&timer->node, &wheel->slot[slot]);
+	if (!(wheel->filled & BIT_ULL(slot)) || tick < wheel->tick[slot])
+		wheel->tick[slot] = tick;
+	wheel->filled |= BIT_ULL(slot);
+	if (tick < wheel->armed)
+		arm(wheel, tick);
+}
+
+static void take_out(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
+{
+	hlist_del(&timer->node);
+	if (hlist_empty(&wheel->slot[timer->slot]))
+		wheel->filled &= ~BIT_ULL(timer->slot);
+	WRITE_ONCE(timer->queued, false);
+	WRITE_ONCE(wheel->num, wheel->num - 1);
+}
+
+/**
+ * rhca_wheel_start - Start a timer, or let it fire earlier
+ * @timer: the timer, set to 0 before it is first used but for its function; one that will
+ *	fire earlier than that is left as it is
+ * @now: CLOCK_MONOTONIC, in ns
+ * @ns: it fires so much later, or up to two ticks after that
+ *
+ * Context: bottom halves off. Who starts it holds a lock against others who do, which its
+ * function may take.
+ */
+void rhca_wheel_start(struct rhca_wheel_timer *timer, u64 now, u64 ns)
+{
+	struct rhca_wheel *here = raw_cpu_ptr(&wheels), *wheel = timer->wheel ?: here;
+	u64 at = now + ns;
+
+	spin_lock(&wheel->lock);
+	if (wheel != here && !timer->queued && !timer->running) {
+		spin_unlock(&wheel->lock);
+		wheel = here;
+		spin_lock(&wheel->lock);
+	}
+	if (timer->queued && timer->at <= at)
+		goto out;
+	if (timer->queued)
+		take_out(wheel, timer);
+	timer->at = at;
+	WRITE_ONCE(timer->wheel, wheel);
+	WRITE_ONCE(timer->queued, true);
+	WRITE_ONCE(wheel->num, wheel->num + 1);
+	put(wheel, timer, now >> TICK_SHIFT);
+out:
+	spin_unlock(&wheel->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_start);
+
+/**
+ * rhca_wheel_need_not_fire - A timer has nothing to do any more
+ * @timer: a timer that waits. It may fire all the same
+ *
+ * Context: as rhca_wheel_start().
+ */
+void rhca_wheel_need_not_fire(struct rhca_wheel_timer *timer)
+{
+	struct rhca_wheel *wheel = timer->wheel;
+
+	if (READ_ONCE(wheel->num) < MANY)
+		return;
+	spin_lock(&wheel->lock);
+	if (timer->queued)
+		take_out(wheel, timer);
+	spin_unlock(&wheel->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_need_not_fire);
+
+/* Its function is not called any more, unless that starts it in another wheel */
+static void stop_in(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
+{
+	spin_lock_bh(&wheel->running);
+	spin_lock(&wheel->lock);
+	if (timer->queued && timer->wheel == wheel)
+		take_out(wheel, timer);
+	spin_unlock(&wheel->lock);
+	spin_unlock_bh(&wheel->running);
+}
+
+/**
+ * rhca_wheel_stop - Stop a timer for good
+ * @timer: the timer, which none but its own function starts any more
+ *
+ * Context: process; no lock held that functions of timers take.
+ */
+void rhca_wheel_stop(struct rhca_wheel_timer *timer)
+{
+	struct rhca_wheel *wheel;
+
+	do {
+		wheel = READ_ONCE(timer->wheel);
+		if (!wheel)
+			return;
+		stop_in(wheel, timer);
+	} while (READ_ONCE(timer->queued) || READ_ONCE(timer->wheel) != wheel);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_stop);
+
+/* Returns the slot with the oldest timers, or SLOTS when there are none */
+static unsigned int oldest_slot(const struct rhca_wheel *wheel)
+{
+	unsigned int oldest = SLOTS, slot;
+	u64 left;
+
+	for (left = wheel->filled; left; left &= left - 1) {
+		slot = __ffs64(left);
+		if (oldest == SLOTS || wheel->tick[slot] < wheel->tick[oldest])
+			oldest = slot;
+	}
+	return oldest;
+}
+
+/* Returns whether one was due */
+static bool take_slot(struct rhca_wheel *wheel, u64 now)
+{
+	unsigned int slot = oldest_slot(wheel);
+
+	if (slot == SLOTS || wheel->tick[slot] > now)
+		return false;
+	wheel->filled &= ~BIT_ULL(slot);
+	hlist_move_list(&wheel->slot[slot], &wheel->due);
+	return true;
+}
+
+static void call(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
+{
+	take_out(wheel, timer);
+	timer->running = true;
+	spin_unlock(&wheel->lock);
+	timer->fired(timer);
+	spin_lock(&wheel->lock);
+	timer->running = false;
+}
+
+/* Those that are due, up to a budget. Some may have to go round again */
+static void call_due(struct rhca_wheel *wheel, u64 now_ns)
+{
+	u64 now = now_ns >> TICK_SHIFT;
+	struct rhca_wheel_timer *timer;
+	unsigned int budget = BUDGET;
+
+	while (budget) {
+		if (hlist_empty(&wheel->due)) {
+			if (!take_slot(wheel, now))
+				return;
+			continue;
+		}
+		timer = hlist_entry(wheel->due.first, struct rhca_wheel_timer, node);
+		if (timer->at > now_ns) {
+			hlist_del(&timer->node);
+			put(wheel, timer, now);
+		} else {
+			call(wheel, timer);
+		}
+		budget--;
+	}
+}
+
+static void arm_for_next(struct rhca_wheel *wheel)
+{
+	unsigned int slot = oldest_slot(wheel);
+
+	if (!hlist_empty(&wheel->due))
+		arm(wheel, 0);
+	else if (slot != SLOTS)
+		arm(wheel, wheel->tick[slot]);
+	else
+		wheel->armed = IDLE;
+}
+
+static enum hrtimer_restart wheel_fired(struct hrtimer *hrtimer)
+{
+	struct rhca_wheel *wheel = container_of(hrtimer, struct rhca_wheel, timer);
+
+	spin_lock(&wheel->running);
+	spin_lock(&wheel->lock);
+	wheel->armed = 0;	/* who starts a timer meanwhile leaves that to the end */
+	call_due(wheel, ktime_get_ns());
+	arm_for_next(wheel);
+	spin_unlock(&wheel->lock);
+	spin_unlock(&wheel->running);
+	return HRTIMER_NORESTART;
+}
+
+/* Not by an initializer, see rhca_turn_lists_init() */
+void rhca_wheels_init(void)
+{
+	struct rhca_wheel *wheel;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		wheel = per_cpu_ptr(&wheels, cpu);
+		spin_lock_init(&wheel->running);
+		spin_lock_init(&wheel->lock);
+		wheel->armed = IDLE;
+		rhca_hrtimer_setup(&wheel->timer, wheel_fired);
+	}
+}
+
+/* No QP exists any more */
+void rhca_wheels_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu_ptr(&wheels, cpu)->timer);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Timers of many QPs, with a resolution of an eighth of a millisecond. An hrtimer for each
+ * would be a node of a tree: with a thousand QPs it takes longer to insert and remove it
+ * than to send a request, and each one that fires is an interrupt. Ticks of the kernel's
+ * own wheel are too long.
+ */
+#ifndef RHCA_SW_VERBS_TIMING_WHEEL_H
+#define RHCA_SW_VERBS_TIMING_WHEEL_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct rhca_wheel;
+
+/**
+ * struct rhca_wheel_timer - A timer
+ * @node: in a slot of @wheel, or in the list of those that are due
+ * @wheel: in which it is, or was last; NULL: none yet
+ * @at: when it fires, in ns of CLOCK_MONOTONIC
+ * @slot: in which it is, unless it is due
+ * @queued: it waits
+ * @running: @fired is being called
+ * @fired: what is called, in softirq context, not before @at; may start the timer again
+ *
+ * But for @fired all is protected by the wheel's lock.
+ */
+struct rhca_wheel_timer {
+	struct hlist_node node;
+	struct rhca_wheel *wheel;
+	u64 at;
+	u8 slot;
+	bool queued;
+	bool running;
+	void (*fired)(struct rhca_wheel_timer *timer);
+};
+
+/* One that waits will fire, or is about to; who sees it has its fired() still to come */
+static inline bool rhca_wheel_is_queued(const struct rhca_wheel_timer *timer)
+{
+	return READ_ONCE(timer->queued);
+}
+
+void rhca_wheel_start(struct rhca_wheel_timer *timer, u64 now, u64 ns);
+void rhca_wheel_need_not_fire(struct rhca_wheel_timer *timer);
+void rhca_wheel_stop(struct rhca_wheel_timer *timer);
+void rhca_wheels_init(void);
+void rhca_wheels_exit(void);
+
+#endif

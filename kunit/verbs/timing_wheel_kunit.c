@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The timing wheel: never early, always once, and not after it was stopped; what only this
+ * sees is the order of timers that are moved, and one that is stopped while its function
+ * starts it again. That QPs are probed by it, recovery and the requester's tests see.
+ */
+#include <kunit/test.h>
+#include <linux/bottom_half.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/slab.h>
+
+#include "sw/verbs/timing_wheel.h"
+
+/**
+ * struct timed - A timer of a test
+ * @timer: the timer
+ * @lock: as the send lock of a QP
+ * @due: not before this, ns
+ * @calls: of its function
+ * @early: it was called before @due
+ * @again_ns: started again by its function after so long, if not 0
+ * @order: how many of the test had fired before, from 1
+ * @done: it has fired
+ */
+struct timed {
+	struct rhca_wheel_timer timer;
+	spinlock_t lock;		/* of who starts it */
+	u64 due;
+	u32 calls;
+	bool early;
+	u64 again_ns;
+	u32 order;
+	struct completion done;
+};
+
+static atomic_t num_fired;
+
+static void start_locked(struct timed *t, u64 ns)
+{
+	u64 now = ktime_get_ns();
+
+	if (!rhca_wheel_is_queued(&t->timer) || now + ns < t->due)
+		t->due = now + ns;
+	rhca_wheel_start(&t->timer, now, ns);
+}
+
+static void start(struct timed *t, u64 ns)
+{
+	spin_lock_bh(&t->lock);
+	start_locked(t, ns);
+	spin_unlock_bh(&t->lock);
+}
+
+static void fired(struct rhca_wheel_timer *timer)
+{
+	struct timed *t = container_of(timer, struct timed, timer);
+
+	spin_lock(&t->lock);
+	if (!rhca_wheel_is_queued(timer)) {
+		t->calls++;
+		t->early |= ktime_get_ns() < t->due;
+		t->order = atomic_inc_return(&num_fired);
+		if (t->again_ns)
+			start_locked(t, t->again_ns);
+		complete(&t->done);
+	}
+	spin_unlock(&t->lock);
+}
+
+static struct timed *make(struct kunit *test, u32 num)
+{
+	struct timed *timed = kunit_kcalloc(test, num, sizeof(*timed), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, timed);
+	atomic_set(&num_fired, 0);
+	for (i = 0; i < num; i++) {
+		timed[i].timer.fired = fired;
+		spin_lock_init(&timed[i].lock);
+		init_completion(&timed[i].done);
+	}
+	return timed;
+}
+
+static void stop_all(struct timed *timed, u32 num)
+{
+	u32 i;
+
+	for (i = 0; i < num; i++)
+		rhca_wheel_stop(&timed[i].timer);
+}
+
+/* So late that only a wheel that has stopped is */
+static bool has_fired(struct timed *t)
+{
+	return wait_for_completion_timeout(&t->done, 30 * HZ);
+}
+
+#define MANY	500
+
+/* Shorter and longer than the wheel, and more of one time than a softirq calls */
+static void all_fire_and_none_is_early(struct kunit *test)
+{
+	static const u64 waits[] = { 0, 1, 200000, 1000000, 7900000, 8400000, 30000000 };
+	struct timed *timed = make(test, MANY);
+	u32 i;
+
+	for (i = 0; i < MANY; i++)
+		start(&timed[i], i < MANY / 2 ? 3000000 : waits[i % ARRAY_SIZE(waits)]);
+	for (i = 0; i < MANY; i++) {
+		KUNIT_EXPECT_TRUE(test, has_fired(&timed[i]));
+		KUNIT_EXPECT_FALSE(test, timed[i].early);
+		KUNIT_EXPECT_EQ(test, timed[i].calls, 1);
+		KUNIT_EXPECT_FALSE(test, rhca_wheel_is_queued(&timed[i].timer));
+	}
+	stop_all(timed, MANY);
+}
+
+static void only_an_earlier_start_moves_it(struct kunit *test)
+{
+	struct timed *timed = make(test, 3);
+
+	local_bh_disable();	/* none fires until all are there */
+	start(&timed[0], 60 * NSEC_PER_SEC);
+	start(&timed[1], 40 * NSEC_PER_MSEC);
+	start(&timed[2], 2 * NSEC_PER_MSEC);
+	start(&timed[2], 60 * NSEC_PER_SEC);
+	start(&timed[0], NSEC_PER_MSEC);
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(test, has_fired(&timed[1]));
+	KUNIT_EXPECT_EQ(test, timed[1].order, 3);
+	KUNIT_EXPECT_EQ(test, timed[0].calls, 1);
+	KUNIT_EXPECT_EQ(test, timed[2].calls, 1);
+	KUNIT_EXPECT_FALSE(test, timed[0].early);
+	stop_all(timed, 3);
+}
+
+static void stopped_one_does_not_fire(struct kunit *test)
+{
+	struct timed *timed = make(test, 3);
+
+	local_bh_disable();
+	start(&timed[0], 5 * NSEC_PER_MSEC);
+	start(&timed[1], 50 * NSEC_PER_MSEC);
+	rhca_wheel_stop(&timed[0].timer);
+	local_bh_enable();
+	rhca_wheel_stop(&timed[2].timer);	/* never started */
+	KUNIT_EXPECT_FALSE(test, rhca_wheel_is_queued(&timed[0].timer));
+	KUNIT_EXPECT_TRUE(test, has_fired(&timed[1]));
+	KUNIT_EXPECT_EQ(test, timed[0].calls, 0);
+	stop_all(timed, 3);
+}
+
+static void one_that_starts_itself_can_be_stopped(struct kunit *test)
+{
+	struct timed *timed = make(test, MANY);
+	u32 i, calls;
+
+	for (i = 0; i < MANY; i++) {
+		timed[i].again_ns = 1 + i % 300 * NSEC_PER_USEC;
+		start(&timed[i], i % 300 * NSEC_PER_USEC);
+	}
+	for (i = 0; i < MANY; i++)
+		KUNIT_EXPECT_TRUE(test, has_fired(&timed[i]));
+	for (i = 0; i < MANY; i++) {
+		rhca_wheel_stop(&timed[i].timer);
+		calls = timed[i].calls;
+		KUNIT_EXPECT_FALSE(test, rhca_wheel_is_queued(&timed[i].timer));
+		if (i % 100 == 0)
+			usleep_range(1000, 2000);
+		KUNIT_EXPECT_EQ(test, timed[i].calls, calls);
+	}
+}
+
+/* Among few it may fire all the same; among many it does not */
+static void one_of_many_that_need_not_fire_does_not(struct kunit *test)
+{
+	struct timed *timed = make(test, MANY);
+	u32 i;
+
+	local_bh_disable();
+	for (i = 0; i < MANY; i++)
+		start(&timed[i], 60 * NSEC_PER_SEC);
+	start(&timed[MANY - 1], 20 * NSEC_PER_MSEC);
+	start(&timed[0], 2 * NSEC_PER_MSEC);
+	spin_lock(&timed[0].lock);
+	rhca_wheel_need_not_fire(&timed[0].timer);
+	spin_unlock(&timed[0].lock);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, timed[0].calls, 0);
+	KUNIT_EXPECT_FALSE(test, rhca_wheel_is_queued(&timed[0].timer));
+	/* Its slot is not lost for others */
+	start(&timed[1], NSEC_PER_MSEC);
+	KUNIT_EXPECT_TRUE(test, has_fired(&timed[1]));
+	KUNIT_EXPECT_TRUE(test, has_fired(&timed[MANY - 1]));
+	stop_all(timed, MANY);
+}
+
+static struct kunit_case timing_wheel_cases[] = {
+	KUNIT_CASE(all_fire_and_none_is_early),
+	KUNIT_CASE(only_an_earlier_start_moves_it),
+	KUNIT_CASE(stopped_one_does_not_fire),
+	KUNIT_CASE(one_that_starts_itself_can_be_stopped),
+	KUNIT_CASE(one_of_many_that_need_not_fire_does_not),
+	{}
+};
+
+static struct kunit_suite timing_wheel_suite = {
+	.name		= "rhca_timing_wheel",
+	.test_cases	= timing_wheel_cases,
+};
+
+kunit_test_suite(timing_wheel_suite);
