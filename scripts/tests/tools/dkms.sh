@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # where: host
 # tier: core
+# every: 3
 # timeout: 1200
 #
 # DKMS adds, builds and installs the package, and modprobe on the stock kernel
