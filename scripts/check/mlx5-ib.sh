@@ -75,6 +75,9 @@ applies() {
 	for patch; do
 		patch -f -p1 -F0 -d "$work/tree" < "$patch" || return 1
 	done
+	# The profiles of main.c are alike, and a hunk may fit the wrong one.
+	sed -n '/ pf_profile = {$/,/^}/p' "$work/tree/drivers/infiniband/hw/mlx5/main.c" |
+		grep MLX5_IB_STAGE_FORCE
 }
 
 # series_applies SERIES SOURCE: a tar file or a tree
