@@ -161,7 +161,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		rhca_mcast_gids_changed();
 		break;
 	default:
-		break;
+		return NOTIFY_DONE;
 	}
 	rhca_slot_kick(ndev);
 	return NOTIFY_DONE;

@@ -53,7 +53,8 @@
  * @settings: what is kept
  * @row: of the table of decisions that matched last
  * @has: and what the netdev had then
- * @since: when both became so, in jiffies
+ * @changing: and that another driver's device was being registered or unregistered
+ * @since: when the former two became so, in jiffies
  * @seen: when the netdev was last looked at
  */
 struct rhca_slot {
@@ -73,6 +74,7 @@ struct rhca_slot {
 	struct rhca_settings settings;
 	unsigned int row;
 	enum rhca_slot_has has;
+	bool changing;
 	unsigned long since;
 	struct rhca_slot_seen seen;
 };
@@ -703,30 +705,33 @@ unsigned int rhca_slot_note_look(const struct net_device *ndev,
 /**
  * rhca_slot_decided - The table of decisions was asked for a netdev
  * @ndev: the netdev
+ * @f: the facts
  * @row: the row that matched
- * @has: what the netdev has
  *
  * Context: may sleep.
- * Return: in jiffies, since when it is this row, and the netdev has this.
+ * Return: in jiffies, since when it is this row, and the netdev has this; or since
+ * another driver's device began to change before, since the end of that is no event.
  */
-unsigned long rhca_slot_decided(const struct net_device *ndev, unsigned int row,
-				enum rhca_slot_has has)
+unsigned long rhca_slot_decided(const struct net_device *ndev,
+				const struct rhca_slot_facts *f, unsigned int row)
 {
 	unsigned long since = jiffies;
 	struct rhca_slot *slot;
 
 	mutex_lock(&slots_mutex);
 	slot = get_slot(ndev, false);
-	if (slot && slot->row == row && slot->has == has) {
+	if (slot && slot->has == f->has && (slot->row == row || slot->changing))
 		since = slot->since;
-	} else if (slot) {
+	if (slot) {
 		slot->row = row;
-		slot->has = has;
+		slot->has = f->has;
+		slot->changing = f->other == RHCA_OTHER_CHANGING;
 		slot->since = since;
 	}
 	mutex_unlock(&slots_mutex);
 	return since;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_decided);
 
 /**
  * rhca_slot_exit - Forget everything, when nobody asks any more

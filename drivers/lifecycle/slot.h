@@ -105,8 +105,8 @@ void rhca_slot_read(const struct net_device *ndev,
 		    struct rhca_slot_known *known);
 unsigned int rhca_slot_note_look(const struct net_device *ndev,
 				 const struct rhca_slot_seen *seen);
-unsigned long rhca_slot_decided(const struct net_device *ndev, unsigned int row,
-				enum rhca_slot_has has);
+unsigned long rhca_slot_decided(const struct net_device *ndev,
+				const struct rhca_slot_facts *f, unsigned int row);
 void rhca_slot_exit(void);
 
 #endif

@@ -224,7 +224,7 @@ static bool has_settled(const struct net_device *ndev,
 			const struct rhca_slot_facts *f,
 			const struct rhca_slot_decision *d)
 {
-	unsigned long due = rhca_slot_decided(ndev, d->row, f->has) +
+	unsigned long due = rhca_slot_decided(ndev, f, d->row) +
 			    msecs_to_jiffies(d->settle_ms);
 
 	if (time_after_eq(jiffies, due))

@@ -567,6 +567,20 @@ static void nothing_stands_in_where_the_user_removed_it(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
 }
 
+/* ib_core parts a device from its netdev after it has said that it leaves */
+static void another_driver_that_leaves_delays_a_standin_once(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_slot_facts f = { .other = RHCA_OTHER_CHANGING };
+	unsigned long since = rhca_slot_decided(b->ndev, &f, 7);
+
+	msleep(2 * STEP_MS);
+	f.other = RHCA_OTHER_NONE;
+	KUNIT_EXPECT_EQ(test, rhca_slot_decided(b->ndev, &f, 16), since);
+	KUNIT_EXPECT_EQ(test, rhca_slot_decided(b->ndev, &f, 16), since);
+	KUNIT_EXPECT_NE(test, rhca_slot_decided(b->ndev, &f, 17), since);
+}
+
 /* What happens to others, however often, does not delay it */
 static void kicks_do_not_put_off_a_standin(struct kunit *test)
 {
@@ -946,6 +960,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(partitions_outlive_the_netdev_of_hardware),
 	KUNIT_CASE(settings_end_with_what_the_user_removed),
 	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
+	KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
 	KUNIT_CASE(kicks_do_not_put_off_a_standin),
 	KUNIT_CASE(software_serves_where_hardware_fails),
 	KUNIT_CASE(what_the_user_removed_does_not_come_back),
