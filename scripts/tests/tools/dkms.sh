@@ -14,6 +14,7 @@ set -eu
 shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../../.."
+unset RHCA_STRICT	# as users have it
 release=$(scripts/vm/kernel release 6.12)
 own_modules=$(scripts/vm/kernel modules "$release")
 headers=$(scripts/vm/kernel headers "$release")
