@@ -141,6 +141,32 @@ static void repeated_packet_is_not_timed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_rtt_ends(&rtt, psn(21)));
 }
 
+static u32 not_timed(struct rhca_rtt *rtt)
+{
+	u32 num = 0;
+
+	while (!rhca_rtt_is_due(rtt))
+		num++;
+	return num;
+}
+
+/* The clock is read twice for each that is timed */
+static void some_are_timed_unless_packets_wait(struct kunit *test)
+{
+	struct rhca_rtt rtt = {};
+
+	KUNIT_EXPECT_EQ(test, not_timed(&rtt), 0);
+	measure(&rtt, 10000, 1);
+	KUNIT_EXPECT_EQ(test, not_timed(&rtt), 7);
+	measure(&rtt, 20000, 2);
+	KUNIT_EXPECT_EQ(test, not_timed(&rtt), 7);
+	measure(&rtt, 400000, 3);	/* a queue */
+	KUNIT_EXPECT_EQ(test, not_timed(&rtt), 0);
+	measure(&rtt, 10000, 4);
+	rhca_rtt_forget(&rtt, psn(0));	/* what is sent again is timed at once */
+	KUNIT_EXPECT_EQ(test, not_timed(&rtt), 0);
+}
+
 struct queue_case {
 	const char *desc;
 	u32 least_us;
@@ -193,6 +219,7 @@ static struct kunit_case cwnd_tests[] = {
 	KUNIT_CASE(window_is_never_closed),
 	KUNIT_CASE(rtt_is_that_of_rfc_6298),
 	KUNIT_CASE(repeated_packet_is_not_timed),
+	KUNIT_CASE(some_are_timed_unless_packets_wait),
 	KUNIT_CASE_PARAM(queue_shows_in_the_round_trip_time, queue_gen_params),
 	KUNIT_CASE(least_rtt_is_of_the_last_ten_seconds),
 	{}

@@ -99,7 +99,7 @@ void rhca_recovery_settle(struct rhca_requester *send)
 	send->recovering = recovery->rule.mode != RHCA_RECOVER_FLOW ||
 			   recovery->rule.waits || recovery->lossy ||
 			   recovery->ack_waits || recovery->probes ||
-			   recovery->doublings || recovery->hold;
+			   recovery->doublings || rhca_hold_num(recovery->hold);
 }
 
 /**
