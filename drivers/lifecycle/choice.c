@@ -143,4 +143,3 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_choice_create);
-

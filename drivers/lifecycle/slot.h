@@ -30,7 +30,7 @@ struct rhca_settings;
  *	leaves since it has lost its netdev, the rule is due
  * @RHCA_SLOT_KICKED: something has happened: it is to be looked at
  * @RHCA_SLOT_LATER: it is to be looked at again, then
- * @RHCA_SLOT_TOLD: the log says that its partitions keep it from hardware
+ * @RHCA_SLOT_TOLD: the log says why hardware that offers to serve it does not
  * @RHCA_SLOT_BOND_DUE: it is a bond, whose members or their devices have changed
  * @RHCA_SLOT_JOIN_DUE: its user joins it to another netdev
  * @RHCA_SLOT_PART_DUE: its user parts it from the other one

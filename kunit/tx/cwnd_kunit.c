@@ -131,13 +131,13 @@ static void repeated_packet_is_not_timed(struct kunit *test)
 	struct rhca_rtt rtt = {};
 
 	rhca_rtt_begin(&rtt, psn(20), 1);
-	KUNIT_EXPECT_FALSE(test, rhca_rtt_is_due(&rtt));
+	KUNIT_EXPECT_FALSE(test, rhca_rtt_is_idle(&rtt));
 	KUNIT_EXPECT_FALSE(test, rhca_rtt_ends(&rtt, psn(20)));
 	KUNIT_EXPECT_TRUE(test, rhca_rtt_ends(&rtt, psn(21)));
 	rhca_rtt_forget(&rtt, psn(21));
 	KUNIT_EXPECT_TRUE(test, rhca_rtt_ends(&rtt, psn(21)));
 	rhca_rtt_forget(&rtt, psn(20));
-	KUNIT_EXPECT_TRUE(test, rhca_rtt_is_due(&rtt));
+	KUNIT_EXPECT_TRUE(test, rhca_rtt_is_idle(&rtt));
 	KUNIT_EXPECT_FALSE(test, rhca_rtt_ends(&rtt, psn(21)));
 }
 

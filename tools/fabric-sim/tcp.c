@@ -205,7 +205,7 @@ static bool send_one(struct qp *qp, u32 psn)
 		qp->repeated++;
 		totals.repeated++;
 		rhca_rtt_forget(&send->rtt, PSN(psn));
-	} else if (!send->rtt.sent_at) {
+	} else if (rhca_rtt_is_idle(&send->rtt)) {
 		rhca_rtt_begin(&send->rtt, PSN(psn), now);
 	}
 	set_state(qp, psn, OUT);

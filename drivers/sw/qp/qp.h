@@ -23,8 +23,8 @@
 #include "sw/qp/cwnd.h"
 #include "sw/qp/hold_rule.h"
 #include "sw/qp/rtt.h"
-#include "sw/verbs/timing_wheel.h"
 #include "sw/qp/turn.h"
+#include "sw/verbs/timing_wheel.h"
 
 /* Acknowledgements are asked for at least this often, so the window moves */
 #define RHCA_ACK_INTERVAL	32

@@ -35,13 +35,18 @@ struct rhca_rtt {
 /* Routes change: what was the shortest way longer ago does not count */
 #define RHCA_RTT_LEAST_NS	(10ULL * 1000000000)
 
+static inline bool rhca_rtt_is_idle(const struct rhca_rtt *rtt)
+{
+	return !rtt->sent_at;
+}
+
 /*
  * Is the next packet that asks for an acknowledgement to be timed? The clock need be read
  * only then: where packets wait in no queue it is enough to time some.
  */
 static inline bool rhca_rtt_is_due(struct rhca_rtt *rtt)
 {
-	if (rtt->sent_at)
+	if (!rhca_rtt_is_idle(rtt))
 		return false;
 	if (!rtt->skip)
 		return true;

@@ -43,19 +43,6 @@ static const enum ib_wc_status nak_status[] = {
 	[RHCA_NAK_OPERATION]	= IB_WC_REM_OP_ERR,
 };
 
-static void recover(struct rhca_requester *send)
-{
-	struct rhca_recovery *recovery = send->recovery;
-
-	recovery->probes = 0;
-	if (recovery->rule.mode != RHCA_RECOVER_FLOW &&
-	    rhca_recover_acked(&recovery->rule, send->oldest_unacked_psn, rhca_now())) {
-		recovery->doublings = 0;
-		rhca_rtt_repeat_answered(&send->rtt, recovery->rule.answer_ns);
-	}
-	rhca_recovery_settle(send);
-}
-
 /* Something new arrived: the peer is alive and all retries are due again */
 static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 {
@@ -73,7 +60,7 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	send->heard = true;
 	rhca_block_acked(&send->backoff, oldest_unacked);
 	if (unlikely(send->recovering))
-		recover(send);
+		rhca_recovery_acked(send);
 	rhca_probe_answered(send);
 	send->retries_left = qp->base.attr.retry_cnt;
 	send->rnr_retries_left = qp->base.attr.rnr_retry;

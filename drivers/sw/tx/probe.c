@@ -42,12 +42,11 @@ static u64 wait_ns(const struct rhca_sw_qp *qp)
 	u8 code = READ_ONCE(qp->base.attr.timeout);
 	u64 most = code ? max_t(u64, 4096ULL << code, 10 * NSEC_PER_MSEC) :
 			  PROBE_MOST_NS;
+	bool lossy = send->recovering &&
+		     (recovery->lossy || recovery->rule.mode != RHCA_RECOVER_FLOW);
 
-	if (!send->recovering)
-		return rhca_rtt_probe_ns(&send->rtt, false, 0, most);
-	return rhca_rtt_probe_ns(&send->rtt, recovery->lossy ||
-				 recovery->rule.mode != RHCA_RECOVER_FLOW,
-				 recovery->doublings, most);
+	return rhca_rtt_probe_ns(&send->rtt, lossy,
+				 send->recovering ? recovery->doublings : 0, most);
 }
 
 static void wait_from(struct rhca_sw_qp *qp, u64 now)
@@ -86,20 +85,32 @@ void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now)
 		wait_from(qp, now);
 }
 
+/* Is there anything that who sends or takes acknowledgements has to know? */
+static bool still_recovers(const struct rhca_recovery *recovery)
+{
+	return recovery->rule.mode != RHCA_RECOVER_FLOW || recovery->rule.waits ||
+	       recovery->lossy || recovery->ack_waits || recovery->probes ||
+	       recovery->doublings || rhca_hold_num(recovery->hold);
+}
+
 /**
- * rhca_recovery_settle - Something new has been acknowledged: is all well again?
- * @send: of a QP that recovers from a loss
+ * rhca_recovery_acked - Something new has been acknowledged
+ * @send: of a QP that recovers from a loss, with oldest_unacked_psn as it is now
  *
  * Context: send.lock held.
  */
-void rhca_recovery_settle(struct rhca_requester *send)
+void rhca_recovery_acked(struct rhca_requester *send)
 {
-	const struct rhca_recovery *recovery = send->recovery;
+	struct rhca_recovery *recovery = send->recovery;
 
-	send->recovering = recovery->rule.mode != RHCA_RECOVER_FLOW ||
-			   recovery->rule.waits || recovery->lossy ||
-			   recovery->ack_waits || recovery->probes ||
-			   recovery->doublings || rhca_hold_num(recovery->hold);
+	lockdep_assert_held(&send->lock);
+	recovery->probes = 0;
+	if (recovery->rule.mode != RHCA_RECOVER_FLOW &&
+	    rhca_recover_acked(&recovery->rule, send->oldest_unacked_psn, rhca_now())) {
+		recovery->doublings = 0;
+		rhca_rtt_repeat_answered(&send->rtt, recovery->rule.answer_ns);
+	}
+	send->recovering = still_recovers(recovery);
 }
 
 /**

@@ -537,13 +537,10 @@ static bool sends_new(const struct rhca_requester *send)
 	return !send->recovering || rhca_recover_sends_new(&send->recovery->rule);
 }
 
-/* Then the window bounds what is under way, see RHCA_UNDER_WAY_MAX */
-static bool sends_first_copies(const struct rhca_sw_qp *qp)
+/* Of RC the window bounds them, see RHCA_UNDER_WAY_MAX */
+static bool sends_first_copies(const struct rhca_requester *send)
 {
-	const struct rhca_requester *send = &qp->send;
-
-	return rhca_is_rc(&qp->base) && send->next_psn == send->newest_psn &&
-	       !send->hole_due;
+	return send->next_psn == send->newest_psn && !send->hole_due;
 }
 
 static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx)
@@ -581,7 +578,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	u32 budget = RHCA_SEND_BUDGET, most;
 	u32 first_psn = send->next_psn;
 	bool paced = rhca_is_paced(qp);
-	bool uncharged = sends_first_copies(qp);
+	bool uncharged = rc && sends_first_copies(send);
 	bool goes_on;
 	enum step did;
 

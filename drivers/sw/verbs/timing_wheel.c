@@ -16,7 +16,7 @@
 
 #define TICK_SHIFT	17	/* 131 us: an eighth of what is mostly waited for */
 #define SLOTS		BITS_PER_TYPE(u64)
-/* A slot has one tick's timers: of those that are due and those to come fewer than all */
+/* From now until the last slot that can be filled: the one that is being emptied is not */
 #define MOST_TICKS	(SLOTS - 2)
 
 /* Functions that one softirq calls; each may send a packet */
@@ -38,7 +38,7 @@
  * @timer: fires at the next tick with timers
  */
 struct rhca_wheel {
-	spinlock_t running;		/* no function is being called */
+	spinlock_t running;		/* held while functions are called */
 	spinlock_t lock;		/* protects the rest */
 	unsigned int num;
 	u64 filled;
@@ -67,6 +67,7 @@ static void put(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer, u64 no
 	u64 tick = min((timer->at >> TICK_SHIFT) + 1, now + MOST_TICKS);
 	unsigned int slot = tick % SLOTS;
 
+	lockdep_assert_held(&wheel->lock);
 	timer->slot = slot;
 	hlist_add_head(&timer->node, &wheel->slot[slot]);
 	if (!(wheel->filled & BIT_ULL(slot)) || tick < wheel->tick[slot])
@@ -78,6 +79,7 @@ static void put(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer, u64 no
 
 static void take_out(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
 {
+	lockdep_assert_held(&wheel->lock);
 	hlist_del(&timer->node);
 	if (hlist_empty(&wheel->slot[timer->slot]))
 		wheel->filled &= ~BIT_ULL(timer->slot);
