@@ -9,17 +9,11 @@
  * are outstanding. Prints "MINIMUM MEDIAN", nanoseconds for one operation, over ROUNDS
  * rounds of PER_ROUND operations.
  */
-#include <err.h>
-#include <infiniband/verbs.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "../tests/lib/rc-pair.h"
 
 #define MAX_LIST	64
 #define MAX_ROUNDS	10000
-#define PORT		1
-#define STALL_NS	20000000000LL
+#define STALL_NS	(20 * SECOND_NS)
 
 enum kind { WRITE, READ, SEND };
 
@@ -29,14 +23,10 @@ static const enum ibv_wr_opcode opcodes[] = {
 };
 
 struct side {
-	struct ibv_context *context;
-	struct ibv_pd *pd;
+	struct end end;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
-	char *memory;
-	union ibv_gid gid;
-	int gid_index;
 };
 
 static struct side a, b;
@@ -44,47 +34,16 @@ static enum kind kind;
 static unsigned int size, depth, mtu, rounds, per_round, list;
 static unsigned int completed, posted;
 
-static long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
-static struct ibv_context *open_device(const char *name)
-{
-	struct ibv_device **devices = ibv_get_device_list(NULL);
-	int i;
-
-	for (i = 0; devices && devices[i]; i++)
-		if (!strcmp(ibv_get_device_name(devices[i]), name))
-			return ibv_open_device(devices[i]);
-	return NULL;
-}
-
 static void open_side(struct side *side, const char *name, const char *gid_index)
 {
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { depth + list, depth + list, 1, 1, 0 },
-	};
+	struct end *end = &side->end;
+	char *memory = map_memory(size);
 
-	side->gid_index = atoi(gid_index);
-	side->context = open_device(name);
-	if (!side->context || ibv_query_gid(side->context, PORT, side->gid_index, &side->gid))
-		err(1, "%s", name);
-	side->pd = ibv_alloc_pd(side->context);
-	side->cq = ibv_create_cq(side->context, 2 * (depth + list), NULL, NULL, 0);
-	if (!side->pd || !side->cq || posix_memalign((void **)&side->memory, 4096, size))
-		err(1, "%s: PD, CQ, memory", name);
-	memset(side->memory, 1, size);
-	side->mr = ibv_reg_mr(side->pd, side->memory, size, IBV_ACCESS_LOCAL_WRITE |
-			      IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-	init.send_cq = init.recv_cq = side->cq;
-	side->qp = side->mr ? ibv_create_qp(side->pd, &init) : NULL;
-	if (!side->qp)
-		err(1, "%s: MR, QP", name);
+	open_end(end, name, gid_index);
+	memset(memory, 1, size);
+	side->mr = register_memory(end, memory, size, FULL_ACCESS);
+	side->cq = create_cq(end, 2 * (depth + list), NULL);
+	side->qp = create_qp(end, IBV_QPT_RC, side->cq, side->cq, depth + list);
 }
 
 static enum ibv_mtu mtu_code(void)
@@ -98,44 +57,16 @@ static enum ibv_mtu mtu_code(void)
 
 static void connect_side(struct side *side, const struct side *peer)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state	= IBV_QPS_INIT,
-		.port_num	= PORT,
-		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				   IBV_ACCESS_REMOTE_READ,
-		.path_mtu	= mtu_code(),
-		.dest_qp_num	= peer->qp->qp_num,
-		.max_rd_atomic	= 16,
-		.max_dest_rd_atomic = 16,
-		.min_rnr_timer	= 12,
-		.timeout	= 14,
-		.retry_cnt	= 7,
-		.rnr_retry	= 7,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = PORT,
-			.grh = { .dgid = peer->gid, .sgid_index = side->gid_index,
-				 .hop_limit = 64 },
-		},
-	};
+	struct ibv_qp_attr attr = path_to(&side->end, &peer->end, peer->qp->qp_num);
 
-	if (ibv_modify_qp(side->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			  IBV_QP_ACCESS_FLAGS))
-		err(1, "INIT");
-	attr.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(side->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			  IBV_QP_MIN_RNR_TIMER))
-		err(1, "RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	if (ibv_modify_qp(side->qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			  IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC))
-		err(1, "RTS");
+	attr.path_mtu = mtu_code();
+	attr.timeout = 14;
+	bring_up(side->qp, attr);
 }
 
 static void post_receives(unsigned int num)
 {
-	struct ibv_sge sge = { (uintptr_t)b.memory, size, b.mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)b.mr->addr, size, b.mr->lkey };
 	struct ibv_recv_wr wrs[MAX_LIST], *bad;
 	unsigned int i;
 
@@ -151,7 +82,7 @@ static void post_receives(unsigned int num)
 
 static void post_list(unsigned int num)
 {
-	struct ibv_sge sge = { (uintptr_t)a.memory, size, a.mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)a.mr->addr, size, a.mr->lkey };
 	struct ibv_send_wr wrs[MAX_LIST], *bad;
 	unsigned int i;
 
@@ -165,7 +96,7 @@ static void post_list(unsigned int num)
 			.opcode = opcodes[kind],
 			.send_flags = IBV_SEND_SIGNALED,
 		};
-		wrs[i].wr.rdma.remote_addr = (uintptr_t)b.memory;
+		wrs[i].wr.rdma.remote_addr = (uintptr_t)b.mr->addr;
 		wrs[i].wr.rdma.rkey = b.mr->rkey;
 	}
 	if (ibv_post_send(a.qp, wrs, &bad))
@@ -204,13 +135,6 @@ static void run_round(void)
 	}
 }
 
-static int compare(const void *x, const void *y)
-{
-	long long one = *(const long long *)x, two = *(const long long *)y;
-
-	return (one > two) - (one < two);
-}
-
 int main(int argc, char **argv)
 {
 	static long long samples[MAX_ROUNDS];
@@ -240,7 +164,7 @@ int main(int argc, char **argv)
 		run_round();
 		samples[i] = (now_ns() - start) / per_round;
 	}
-	qsort(samples, rounds, sizeof(samples[0]), compare);
+	qsort(samples, rounds, sizeof(samples[0]), compare_samples);
 	printf("%lld %lld\n", samples[0], samples[rounds / 2]);
 	return 0;
 }

@@ -148,11 +148,9 @@ static inline struct ibv_qp_attr path_to(const struct end *from, const struct en
 	};
 }
 
-/* From RESET to RTS; RC or UC */
-static inline void connect_qp(struct ibv_qp *qp, const struct end *from, const struct end *to,
-			      uint32_t dest)
+/* From RESET to RTS, with what path_to() says and the caller may have changed; RC or UC */
+static inline void bring_up(struct ibv_qp *qp, struct ibv_qp_attr attr)
 {
-	struct ibv_qp_attr attr = path_to(from, to, dest);
 	bool rc = qp->qp_type == IBV_QPT_RC;
 
 	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -173,8 +171,8 @@ static inline void connect_qp(struct ibv_qp *qp, const struct end *from, const s
 static inline void connect_pair(struct ibv_qp *one, const struct end *a, struct ibv_qp *other,
 				const struct end *b)
 {
-	connect_qp(one, a, b, other->qp_num);
-	connect_qp(other, b, a, one->qp_num);
+	bring_up(one, path_to(a, b, other->qp_num));
+	bring_up(other, path_to(b, a, one->qp_num));
 }
 
 /* Where a request's bytes are, and where they go to or come from */
