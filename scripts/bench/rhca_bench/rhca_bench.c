@@ -244,7 +244,7 @@ static int open_qps(struct side *side, u32 depth, u32 num)
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.cap = {
 			.max_send_wr	= depth + 1,
-			.max_recv_wr	= depth + 1,
+			.max_recv_wr	= 2 * depth + 1,
 			.max_send_sge	= 1,
 			.max_recv_sge	= 1,
 		},
@@ -612,6 +612,21 @@ static int measure(struct job *job)
 	return 0;
 }
 
+/*
+ * Receives are there before they are needed, as those of programs are: a sender that has
+ * been told of none sends one packet, and waits for its answer.
+ */
+static int post_ahead(struct job *job)
+{
+	int ret = 0;
+	u32 i;
+
+	if (job->kind == KIND_SEND)
+		for (i = 0; !ret && i < job->qps; i++)
+			ret = post_recvs(&job->b, i, job->size, job->depth);
+	return ret;
+}
+
 static int run_job(struct job *job)
 {
 	static struct packet_type floor_type = {
@@ -625,7 +640,8 @@ static int run_job(struct job *job)
 		ret = open_verbs(&job->a, job) ?:
 		      open_verbs(&job->b, job) ?:
 		      connect_to(&job->a, &job->b, job->mtu) ?:
-		      connect_to(&job->b, &job->a, job->mtu);
+		      connect_to(&job->b, &job->a, job->mtu) ?:
+		      post_ahead(job);
 	if (!ret) {
 		if (job->kind == KIND_FLOOR)
 			dev_add_pack(&floor_type);
