@@ -11,9 +11,9 @@
 
 /*
  * Where an arrival stands: before others that are missing, the same for the second time,
- * next, or executed before
+ * next, or executed before, by a READ as well
  */
-enum place { END, AHEAD, TWICE, NEXT, BEFORE };
+enum place { END, AHEAD, TWICE, NEXT, BEFORE, AGAIN_READ };
 
 /* What is said about it */
 enum said { NOTHING, NAK, REPLAY };
@@ -97,6 +97,14 @@ static const struct rule_case rule_cases[] = {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
 		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NOTHING },
 		{ AHEAD, 14, 12, 2, NAK } }, RHCA_REPEATS_UNKNOWN, 2 },
+	{ "a READ that comes twice was answered in vain", {
+		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
+		{ AGAIN_READ, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NAK } },
+	  RHCA_REPEATS_UNKNOWN, 1 },
+	{ "a peer that repeats one packet has not heard of the next gap", {
+		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING },
+		{ NEXT, 10, 12, 1, NAK }, { AHEAD, 14, 12, 2, NOTHING },
+		{ BEFORE, 10, 12, 2, NAK, true } }, RHCA_REPEATS_ONE, 1 },
 	{ "what is lost is not late any more", {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
 		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NOTHING },
@@ -122,8 +130,10 @@ static enum said arrive(struct rhca_hold_rule *rule, const struct step *s)
 		return rhca_hold_rule_filled(rule, s->psn, s->expected,
 					     s->held) ? NAK : NOTHING;
 	default:
-		switch (rhca_hold_rule_duplicate(rule, s->psn, s->expected,
-						 s->held)) {
+		switch (rhca_hold_rule_duplicate(rule, &(struct rhca_duplicate) {
+				.psn = s->psn, .expected = s->expected,
+				.num_held = s->held, .ack_req = s->asks,
+				.is_read = s->place == AGAIN_READ })) {
 		case RHCA_DUP_REPLAY:
 			return REPLAY;
 		case RHCA_DUP_NAK:

@@ -125,12 +125,14 @@ static void take_ahead(struct qp *qp, const struct packet *packet)
 static void take_duplicate(struct qp *qp, const struct packet *packet)
 {
 	struct receiver *recv = &qp->recv;
-	enum rhca_dup_reply reply;
+	const struct rhca_duplicate dup = {
+		.psn		= PSN(packet->psn),
+		.expected	= PSN(recv->expected),
+		.num_held	= recv->num_held,
+		.ack_req	= packet->asks,
+	};
+	enum rhca_dup_reply reply = rhca_hold_rule_duplicate(&recv->rule, &dup);
 
-	reply = rhca_hold_rule_duplicate(&recv->rule, PSN(packet->psn), PSN(recv->expected),
-					 recv->num_held);
-	if (reply == RHCA_DUP_NOTHING && packet->asks)
-		reply = RHCA_DUP_REPLAY;
 	if (reply == RHCA_DUP_REPLAY && (!recv->answer_waits || !recv->answer_nak))
 		answer(recv, false, recv->expected - 1);
 	else if (reply == RHCA_DUP_NAK)

@@ -43,6 +43,11 @@ static bool begins_pass(const struct rhca_hold_rule *rule, u32 psn, bool twice)
 	       rule->naks < RHCA_NAKS_MOST;
 }
 
+static bool may_ask_again(const struct rhca_hold_rule *rule)
+{
+	return rule->repeats == RHCA_REPEATS_ONE && rule->naks < RHCA_NAKS_TO_ONE;
+}
+
 /**
  * rhca_hold_rule_asks - What is expected is asked for
  * @rule: of the connection
@@ -107,8 +112,8 @@ bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, u32 psn, u32 expected,
 	if (!rule->nak_sent)
 		return num_held && num_held < rule->nak_after ? false :
 			rhca_hold_rule_asks(rule, expected);
-	return num_held && ack_req && rule->repeats == RHCA_REPEATS_ONE &&
-	       rule->naks < RHCA_NAKS_MOST && rhca_hold_rule_asks(rule, expected);
+	return num_held && ack_req && may_ask_again(rule) &&
+	       rhca_hold_rule_asks(rule, expected);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_ahead);
 
@@ -141,30 +146,32 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_filled);
 /**
  * rhca_hold_rule_duplicate - A packet came that has been executed before
  * @rule: of the connection
- * @psn: of the packet
- * @expected: what is expected
- * @num_held: packets that are held behind that
+ * @dup: the packet
  *
  * While something is missing an acknowledgement would say nothing that the NAK has not
- * said, and look to a peer that goes back N as if its pass had arrived.
+ * said, and look to a peer that goes back N as if its pass had arrived. A peer that
+ * repeats one packet, and one that had arrived, has not heard the NAK: without it, it
+ * would take for lost, or thrown away, all that is held. Who asks is answered in any case:
+ * he may wait for that before he sends what is missing.
  */
 enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
-					     u32 psn, u32 expected,
-					     u32 num_held)
+					     const struct rhca_duplicate *dup)
 {
-	bool pass = begins_pass(rule, psn, true);
+	bool pass = begins_pass(rule, dup->psn, true);
 
-	learn(rule, psn);
-	rule->last_psn = psn;
-	if (psn == rule->nak_psn && psn != expected && !rule->was_late) {
+	learn(rule, dup->psn);
+	rule->last_psn = dup->psn;
+	/* What was asked for came twice: it had only been late */
+	if (dup->psn == rule->nak_psn && dup->psn != dup->expected &&
+	    !dup->is_read && !rule->was_late) {
 		rule->was_late = true;
 		rule->nak_after = min(2 * rule->nak_after, RHCA_NAK_AFTER_MOST);
 	}
-	if (!num_held)
+	if (!dup->num_held)
 		return RHCA_DUP_REPLAY;
-	if (!pass)
-		return RHCA_DUP_NOTHING;
-	rhca_hold_rule_asks(rule, expected);
+	if (!pass && !(dup->ack_req && may_ask_again(rule)))
+		return dup->ack_req ? RHCA_DUP_REPLAY : RHCA_DUP_NOTHING;
+	rhca_hold_rule_asks(rule, dup->expected);
 	return RHCA_DUP_NAK;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_duplicate);

@@ -13,6 +13,8 @@
 
 /* A packet is asked for so often: each NAK may cost the peer one of its retries */
 #define RHCA_NAKS_MOST		4
+/* To a peer that repeats one packet a NAK too many does nothing: for a window of READs */
+#define RHCA_NAKS_TO_ONE	16
 
 /**
  * enum rhca_peer_repeats - How a peer repeats, as far as it has been seen
@@ -68,14 +70,29 @@ enum rhca_dup_reply {
 	RHCA_DUP_NOTHING,
 };
 
+/**
+ * struct rhca_duplicate - A packet that has been executed before
+ * @psn: of it
+ * @expected: what is expected
+ * @num_held: packets that are held behind that
+ * @ack_req: it asks for an acknowledgement
+ * @is_read: a READ or an atomic: maybe its response has been lost
+ */
+struct rhca_duplicate {
+	u32 psn;
+	u32 expected;
+	u32 num_held;
+	bool ack_req;
+	bool is_read;
+};
+
 void rhca_hold_rule_reset(struct rhca_hold_rule *rule);
 bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, u32 psn, u32 expected,
 			  u32 num_held, bool twice, bool ack_req);
 bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, u32 psn, u32 expected,
 			   u32 num_held);
 enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
-					     u32 psn, u32 expected,
-					     u32 num_held);
+					     const struct rhca_duplicate *dup);
 void rhca_hold_rule_lower(struct rhca_hold_rule *rule);
 bool rhca_hold_rule_asks(struct rhca_hold_rule *rule, u32 expected);
 

@@ -311,6 +311,12 @@ static void ask_for_missing(struct rhca_sw_qp *qp)
 		    qp->recv.expected_psn);
 }
 
+/* By a bit, or since it is a READ or an atomic */
+static bool wants_answer(const struct rhca_rx *rx)
+{
+	return rhca_bth_ack_req(rx->bth) || (rx->flags & RHCA_OP_RESOURCE);
+}
+
 static void take_ahead(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
@@ -322,7 +328,7 @@ static void take_ahead(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	twice = hold(qp, rx) == RHCA_HOLD_TWICE;
 	if (rhca_hold_rule_ahead(&recv->rule, rx->psn, recv->expected_psn,
 				 rhca_hold_num(recv->hold), twice,
-				 rhca_bth_ack_req(rx->bth)))
+				 wants_answer(rx)))
 		ask_for_missing(qp);
 }
 
@@ -378,15 +384,16 @@ static void take_expected(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 static void take_duplicate(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
-	enum rhca_dup_reply reply;
+	const struct rhca_duplicate dup = {
+		.psn		= rx->psn,
+		.expected	= recv->expected_psn,
+		.num_held	= rhca_hold_num(recv->hold),
+		.ack_req	= wants_answer(rx),
+		.is_read	= rx->flags & RHCA_OP_RESOURCE,
+	};
+	enum rhca_dup_reply reply = rhca_hold_rule_duplicate(&recv->rule, &dup);
 
-	reply = rhca_hold_rule_duplicate(&recv->rule, rx->psn,
-					 recv->expected_psn,
-					 rhca_hold_num(recv->hold));
-	/* Who asks is answered: he may wait for that before he sends what is missing */
-	if (reply == RHCA_DUP_NOTHING && rhca_bth_ack_req(rx->bth))
-		reply = RHCA_DUP_REPLAY;
-	if (reply == RHCA_DUP_REPLAY || (rx->flags & RHCA_OP_RESOURCE))
+	if (reply == RHCA_DUP_REPLAY || dup.is_read)
 		rhca_replay(qp, rx);
 	else
 		rhca_qp_count(&qp->base, RHCA_DUPLICATE_REQUEST);
