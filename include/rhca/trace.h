@@ -425,6 +425,32 @@ TRACE_EVENT(rhca_retransmit,
 );
 
 /**
+ * rhca_repeat_answered - A packet that was sent again has been acknowledged
+ * @dev: device
+ * @qpn: QP number
+ * @ns: after so long
+ *
+ * Of packets that a NAK or a missing response had named and that were repeated once: nobody
+ * knows which copy of others was answered.
+ */
+TRACE_EVENT(rhca_repeat_answered,
+	TP_PROTO(const char *dev, u32 qpn, u64 ns),
+	TP_ARGS(dev, qpn, ns),
+	TP_STRUCT__entry(
+		__array(char, dev, RHCA_TRACE_NAME)
+		__field(u32, qpn)
+		__field(u64, ns)
+	),
+	TP_fast_assign(
+		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
+		__entry->qpn = qpn;
+		__entry->ns = ns;
+	),
+	TP_printk("dev=%s qpn=%u ns=%llu", __entry->dev, __entry->qpn,
+		  __entry->ns)
+);
+
+/**
  * rhca_turn - The turn of a half of a QP has another word, send-scheduler.rst
  * @qpn: QP number
  * @requester: true: who sends requests; false: responses

@@ -100,6 +100,10 @@ static const struct recover_case recover_cases[] = {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 50, NOTHING },
 		{ NAK, 15, 50, REPEAT }, { NAK, 15, 149, NOTHING },
 		{ NAK, 15, 150, REPEAT } }, ONE, HOLDS, true },
+	{ "answers to repeats that take less: the repeat was lost", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 5, NOTHING },
+		{ NAK, 15, 5, REPEAT }, { NAK, 15, 24, NOTHING },
+		{ NAK, 15, 25, REPEAT } }, ONE, HOLDS, true },
 	{ "one gap after the other", {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
 		{ NAK, 15, 20, REPEAT }, { ACK, 20, 40, NOTHING },
@@ -120,6 +124,13 @@ static const struct recover_case recover_cases[] = {
 		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
 		{ PROBE, 15, 300, REPEAT }, { PROBE, 15, 600, REPEAT } },
 	  ONE, HOLDS, true },
+	{ "a READ is answered that was repeated, and none behind it", {
+		{ NAK, 10, 0, REPEAT }, { DATA, 11, 20, NOTHING },
+		{ PROBE, 11, 900, REWIND } }, BACK, DROPS, true },
+	{ "once by a peer that seemed to hold", {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
+		{ NAK, 15, 40, REPEAT }, { DATA, 16, 60, NOTHING },
+		{ PROBE, 16, 900, REPEAT } }, ONE, UNKNOWN, false },
 	{ "a response is missing, and is asked for once", {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { AHEAD, 12, 1, NOTHING, 10 },
 		{ AHEAD, 29, 90, NOTHING, 10 } }, ONE, UNKNOWN, true },
@@ -193,6 +204,34 @@ static void loss_is_recovered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_recover_sends_new(&recover), c->sends_new);
 }
 
+/* With memory enough it holds again: it is asked sooner than one that never has */
+static void who_has_held_is_tried_again_sooner(struct kunit *test)
+{
+	struct rhca_recover recover = { .way = RHCA_PEER_DROPS, .has_held = true };
+	struct rhca_loss loss = {
+		.psn = 10, .newest = NEWEST, .one = true, .now = 10 * NSEC_PER_MSEC - 1,
+	};
+
+	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REWIND);
+	loss.psn = 12;
+	loss.now++;
+	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REPEAT);
+	recover = (struct rhca_recover) { .way = RHCA_PEER_DROPS };
+	loss.now = NSEC_PER_SEC - 1;
+	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REWIND);
+}
+
+static void loss_costs_the_window_where_the_peer_drops(struct kunit *test)
+{
+	struct rhca_recover recover = { .way = RHCA_PEER_DROPS };
+
+	KUNIT_EXPECT_TRUE(test, rhca_recover_costs_window(&recover, 0));
+	KUNIT_EXPECT_TRUE(test, rhca_recover_costs_window(&recover, 499999));
+	KUNIT_EXPECT_FALSE(test, rhca_recover_costs_window(&recover, 500000));
+	recover.way = RHCA_PEER_UNKNOWN;
+	KUNIT_EXPECT_FALSE(test, rhca_recover_costs_window(&recover, 0));
+}
+
 static void nothing_is_repeated_singly_where_that_is_off(struct kunit *test)
 {
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .now = 1 };
@@ -232,6 +271,7 @@ struct wait_case {
 	u32 smoothed;
 	u32 deviation;
 	bool recovering;
+	u32 answer;
 	u32 tries;
 	u64 most;
 	u64 wait;
@@ -240,15 +280,21 @@ struct wait_case {
 #define US(n)	((n) * (u64)NSEC_PER_USEC)
 
 static const struct wait_case wait_cases[] = {
-	{ "nothing is known", 0, 0, false, 0, US(67000), US(4000) },
-	{ "not longer than the ACK timeout", 0, 0, false, 0, US(2000), US(2000) },
-	{ "a short path", 20000, 5000, false, 0, US(67000), US(1000) },
-	{ "a short path that loses", 20000, 5000, true, 0, US(67000), US(200) },
-	{ "twice as long", 20000, 5000, true, 1, US(67000), US(400) },
-	{ "again and again", 20000, 5000, true, 5, US(67000), US(6400) },
-	{ "up to the ACK timeout", 20000, 5000, true, 255, US(67000), US(67000) },
-	{ "a long path", US(2000), US(100), true, 0, US(67000), US(4000) },
-	{ "a path that varies", US(2000), US(900), false, 0, US(67000), US(5600) },
+	{ "nothing is known", 0, 0, false, 0, 0, US(67000), US(4000) },
+	{ "not longer than the ACK timeout", 0, 0, false, 0, 0, US(2000), US(2000) },
+	{ "a short path", 20000, 5000, false, 0, 0, US(67000), US(1000) },
+	{ "a short path that loses", 20000, 5000, true, 0, 0, US(67000), US(200) },
+	{ "twice as long", 20000, 5000, true, 0, 1, US(67000), US(400) },
+	{ "again and again", 20000, 5000, true, 0, 5, US(67000), US(6400) },
+	{ "up to the ACK timeout", 20000, 5000, true, 0, 255, US(67000), US(67000) },
+	{ "a long path", US(2000), US(100), true, 0, 0, US(67000), US(4000) },
+	{ "a path that varies", US(2000), US(900), false, 0, 0, US(67000), US(5600) },
+	{ "answers were quicker than a full window", US(200), US(100), true, US(90), 0,
+	  US(67000), US(360) },
+	{ "much quicker, twice in vain", US(200), US(100), true, US(9), 2, US(67000),
+	  US(800) },
+	{ "and slower", US(20), US(5), true, US(900), 0, US(67000), US(200) },
+	{ "a full queue", US(900), US(100), true, US(9), 0, US(67000), US(1800) },
 };
 KUNIT_ARRAY_PARAM_DESC(wait, wait_cases, desc);
 
@@ -260,7 +306,8 @@ static void answer_is_waited_for(struct kunit *test)
 	};
 
 	KUNIT_EXPECT_EQ(test, c->wait,
-			rhca_rtt_probe_ns(&rtt, c->recovering, c->tries, c->most));
+			rhca_rtt_probe_ns(&rtt, c->recovering, c->answer, c->tries,
+					  c->most));
 }
 
 /* A window whose first packets were all lost times nothing else */
@@ -270,7 +317,7 @@ static void answer_to_a_repeat_counts_where_nothing_else_was_timed(struct kunit 
 
 	rhca_rtt_repeat_answered(&rtt, 40000);
 	KUNIT_EXPECT_EQ(test, rtt.smoothed, 40000);
-	KUNIT_EXPECT_EQ(test, US(1000), rhca_rtt_probe_ns(&rtt, false, 0, US(67000)));
+	KUNIT_EXPECT_EQ(test, US(1000), rhca_rtt_probe_ns(&rtt, false, 0, 0, US(67000)));
 	KUNIT_EXPECT_EQ(test, rtt.least, 0);
 	KUNIT_EXPECT_FALSE(test, rhca_rtt_is_queued(&rtt));
 	rhca_rtt_repeat_answered(&rtt, 90000);
@@ -279,6 +326,8 @@ static void answer_to_a_repeat_counts_where_nothing_else_was_timed(struct kunit 
 
 static struct kunit_case recover_suite_cases[] = {
 	KUNIT_CASE_PARAM(loss_is_recovered, recover_gen_params),
+	KUNIT_CASE(who_has_held_is_tried_again_sooner),
+	KUNIT_CASE(loss_costs_the_window_where_the_peer_drops),
 	KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
 	KUNIT_CASE(only_what_was_missing_is_measured),
 	KUNIT_CASE_PARAM(answer_is_waited_for, wait_gen_params),

@@ -60,6 +60,7 @@ struct sender {
 	bool ask;
 	bool refused;
 	u64 not_before;
+	u64 heard_at;
 	u64 probe_at;
 	u64 deadline;
 	/* events that are under way; 0: none */

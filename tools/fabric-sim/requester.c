@@ -70,8 +70,10 @@ static u64 wait_ns(const struct sender *send)
 {
 	u64 most = param.timeout ? ack_timeout() : (u64)PROBE_MOST_NS;
 
-	return rhca_rtt_probe_ns(&send->rtt,
-				 send->lossy || send->rule.mode != RHCA_RECOVER_FLOW,
+	bool repeats = send->rule.mode != RHCA_RECOVER_FLOW;
+
+	return rhca_rtt_probe_ns(&send->rtt, send->lossy || repeats,
+				 repeats ? send->rule.answer_ns : 0,
 				 send->doublings, most);
 }
 
@@ -113,6 +115,7 @@ static struct rhca_loss loss_of(const struct sender *send, u32 psn)
 		.now		= now,
 		.round_trip	= send->rtt.smoothed,
 		.path		= send->rtt.least,
+		.queued		= rhca_rtt_is_queued(&send->rtt),
 		.one		= param.cc.selective_repeat,
 	};
 }
@@ -174,6 +177,13 @@ static void probe(struct qp *qp)
 	requester_turn(qp);
 }
 
+/* drivers/sw/tx/probe.c: send->recovering */
+static bool recovers(const struct sender *send)
+{
+	return send->rule.mode != RHCA_RECOVER_FLOW || send->rule.waits ||
+	       send->lossy || send->probes || send->doublings;
+}
+
 void requester_probe_event(struct qp *qp)
 {
 	struct sender *send = &qp->send;
@@ -183,12 +193,13 @@ void requester_probe_event(struct qp *qp)
 	send->probe_event = 0;
 	if (qp->failed || send->newest == send->oldest)
 		return;
-	if (send->heard || send->pause) {
-		send->heard = false;
+	if (send->pause)
 		send->probe_at = now + wait_ns(send);
-	} else if (now >= send->probe_at) {
+	else if (send->heard)
+		send->probe_at = (recovers(send) ? send->heard_at : now) + wait_ns(send);
+	send->heard = false;
+	if (now >= send->probe_at)
 		probe(qp);
-	}
 	if (!send->probe_event && send->probe_at > now)
 		start_probe(qp, send->probe_at - now);
 }
@@ -405,6 +416,7 @@ static void note_progress(struct qp *qp, u32 upto)
 	}
 	send->oldest = upto;
 	send->heard = true;
+	send->heard_at = now;
 	send->probes = 0;
 	if (send->rule.mode != RHCA_RECOVER_FLOW &&
 	    rhca_recover_acked(&send->rule, PSN(upto), now)) {

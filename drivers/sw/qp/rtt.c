@@ -130,21 +130,39 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_timeout);
 /* As long as nothing has been measured */
 #define PROBE_FIRST_NS		((u64)LONGEST_PATH_NS)
 
+/* As 2 round trips and 4 deviations are, for what only a mean is known of */
+#define PROBE_ANSWERS		4ULL
+
+/*
+ * Where no queue is full, a packet too many costs less than to wait for one that is lost
+ * (RFC 8985, 7.2). In a full queue all are late, and each that is repeated makes it worse.
+ */
+static u64 late(const struct rhca_rtt *rtt, bool recovering, u32 answer_ns)
+{
+	u64 wait = 2ULL * rtt->smoothed;
+
+	if (!recovering || rhca_rtt_is_queued(rtt))
+		return max(wait, rhca_rtt_timeout(rtt));
+	return answer_ns ? min(wait, PROBE_ANSWERS * answer_ns) : wait;
+}
+
 /**
  * rhca_rtt_probe_ns - How long an answer is waited for before a packet is repeated
  * @rtt: the estimate
  * @recovering: something has been lost: what is repeated may be, too
+ * @answer_ns: how long what is repeated is not answered, where that has been measured and
+ *	       is what is waited for: a whole window in the queue took longer; else 0
  * @tries: times that it has been waited in vain, each twice as long
  * @most: not longer than that, ns
  */
-u64 rhca_rtt_probe_ns(const struct rhca_rtt *rtt, bool recovering, u32 tries,
-		      u64 most)
+u64 rhca_rtt_probe_ns(const struct rhca_rtt *rtt, bool recovering, u32 answer_ns,
+		      u32 tries, u64 most)
 {
 	u64 wait = PROBE_FIRST_NS;
 
 	if (rtt->smoothed)
-		wait = max3(2ULL * rtt->smoothed, rhca_rtt_timeout(rtt),
-			    recovering ? PROBE_RECOVERING_NS : PROBE_LEAST_NS);
+		wait = max(late(rtt, recovering, answer_ns),
+			   recovering ? PROBE_RECOVERING_NS : PROBE_LEAST_NS);
 	return min(wait << min(tries, 20U), most);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_probe_ns);

@@ -66,7 +66,7 @@ void rhca_rtt_repeat_answered(struct rhca_rtt *rtt, u32 answer_ns);
 void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn);
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt);
 u64 rhca_rtt_timeout(const struct rhca_rtt *rtt);
-u64 rhca_rtt_probe_ns(const struct rhca_rtt *rtt, bool recovering, u32 tries,
-		      u64 most);
+u64 rhca_rtt_probe_ns(const struct rhca_rtt *rtt, bool recovering, u32 answer_ns,
+		      u32 tries, u64 most);
 
 #endif

@@ -60,7 +60,7 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	send->heard = true;
 	rhca_block_acked(&send->backoff, oldest_unacked);
 	if (unlikely(send->recovering))
-		rhca_recovery_acked(send);
+		rhca_recovery_acked(qp);
 	rhca_probe_answered(send);
 	send->retries_left = qp->base.attr.retry_cnt;
 	send->rnr_retries_left = qp->base.attr.rnr_retry;
@@ -269,19 +269,13 @@ static bool take_retry(struct rhca_requester *send)
 	return true;
 }
 
-static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-				struct rhca_batch *batch)
+static void repeat_missing(struct rhca_sw_qp *qp, u32 psn, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 	enum rhca_recover_action action;
 	struct rhca_loss loss;
 
-	rhca_qp_count(&qp->base, RHCA_PACKET_SEQ_ERR);
-	if (!acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
-		wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
-		return;
-	}
-	loss = rhca_loss_of(qp, rx->psn, rhca_now());
+	loss = rhca_loss_of(qp, psn, rhca_now());
 	action = rhca_recover_nak(&send->recovery->rule, &loss);
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
@@ -289,7 +283,35 @@ static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		rhca_requester_fail(qp, IB_WC_RETRY_EXC_ERR, batch);
 		return;
 	}
-	rhca_repeat_lost(qp, rx->psn, action, "nak");
+	rhca_repeat_lost(qp, psn, action, "nak");
+}
+
+static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
+				struct rhca_batch *batch)
+{
+	struct rhca_recovery *recovery = qp->send.recovery;
+
+	rhca_qp_count(&qp->base, RHCA_PACKET_SEQ_ERR);
+	if (acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
+		repeat_missing(qp, rx->psn, batch);
+		return;
+	}
+	recovery->nak_psn = rx->psn;
+	recovery->nak_waits = true;
+	wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
+}
+
+/* The peer has said that a request is missing, while responses to others were */
+static void take_late_nak(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	struct rhca_recovery *recovery = qp->send.recovery;
+	u32 oldest = qp->send.oldest_unacked_psn;
+
+	if (!recovery->nak_waits || rhca_psn_before(oldest, recovery->nak_psn))
+		return;
+	recovery->nak_waits = false;
+	if (oldest == recovery->nak_psn)
+		repeat_missing(qp, oldest, batch);
 }
 
 static void handle_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
@@ -485,6 +507,8 @@ static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	}
 	if (rhca_hold_num(recovery->hold) || recovery->ack_waits)
 		ask_for_missing(qp, rhca_psn_sub(oldest, 1), false);
+	else
+		take_late_nak(qp, batch);
 }
 
 static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,

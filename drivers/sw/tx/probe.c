@@ -25,6 +25,9 @@
 /* Without an ACK timeout the waits grow no longer than that */
 #define PROBE_MOST_NS	NSEC_PER_SEC
 
+/* So many packets after a loss the next is near */
+#define LOSSY_PSNS	1024
+
 /* In a row without an answer: the path may not be what it was */
 #define MANY_PROBES	3
 
@@ -42,11 +45,14 @@ static u64 wait_ns(const struct rhca_sw_qp *qp)
 	u8 code = READ_ONCE(qp->base.attr.timeout);
 	u64 most = code ? max_t(u64, 4096ULL << code, 10 * NSEC_PER_MSEC) :
 			  PROBE_MOST_NS;
-	bool lossy = send->recovering &&
-		     (recovery->lossy || recovery->rule.mode != RHCA_RECOVER_FLOW);
+	bool repeats;
 
-	return rhca_rtt_probe_ns(&send->rtt, lossy,
-				 send->recovering ? recovery->doublings : 0, most);
+	if (!send->recovering)
+		return rhca_rtt_probe_ns(&send->rtt, false, 0, 0, most);
+	repeats = recovery->rule.mode != RHCA_RECOVER_FLOW;
+	return rhca_rtt_probe_ns(&send->rtt, recovery->lossy || repeats,
+				 repeats ? recovery->rule.answer_ns : 0,
+				 recovery->doublings, most);
 }
 
 static void wait_from(struct rhca_sw_qp *qp, u64 now)
@@ -89,28 +95,45 @@ void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now)
 static bool still_recovers(const struct rhca_recovery *recovery)
 {
 	return recovery->rule.mode != RHCA_RECOVER_FLOW || recovery->rule.waits ||
-	       recovery->lossy || recovery->ack_waits || recovery->probes ||
-	       recovery->doublings || rhca_hold_num(recovery->hold);
+	       recovery->lossy || recovery->ack_waits || recovery->nak_waits ||
+	       recovery->probes || recovery->doublings ||
+	       rhca_hold_num(recovery->hold);
+}
+
+static void note_repeat_answered(struct rhca_sw_qp *qp)
+{
+	struct rhca_recovery *recovery = qp->send.recovery;
+
+	recovery->doublings = 0;
+	rhca_rtt_repeat_answered(&qp->send.rtt, recovery->rule.answer_ns);
+	trace_rhca_repeat_answered(rhca_qp_dev_name(&qp->base), qp->base.number,
+				   recovery->heard_at - recovery->rule.repeat_at);
 }
 
 /**
  * rhca_recovery_acked - Something new has been acknowledged
- * @send: of a QP that recovers from a loss, with oldest_unacked_psn as it is now
+ * @qp: a QP that recovers from a loss, with send.oldest_unacked_psn as it is now
  *
  * Context: send.lock held.
  */
-void rhca_recovery_acked(struct rhca_requester *send)
+void rhca_recovery_acked(struct rhca_sw_qp *qp)
 {
+	struct rhca_requester *send = &qp->send;
 	struct rhca_recovery *recovery = send->recovery;
 
 	lockdep_assert_held(&send->lock);
 	recovery->probes = 0;
+	recovery->heard_at = rhca_now();
 	if (recovery->rule.mode != RHCA_RECOVER_FLOW &&
-	    rhca_recover_acked(&recovery->rule, send->oldest_unacked_psn, rhca_now())) {
-		recovery->doublings = 0;
-		rhca_rtt_repeat_answered(&send->rtt, recovery->rule.answer_ns);
-	}
+	    rhca_recover_acked(&recovery->rule, send->oldest_unacked_psn,
+			       recovery->heard_at))
+		note_repeat_answered(qp);
+	if (recovery->lossy && rhca_psn_diff(send->oldest_unacked_psn,
+					     recovery->loss_psn) > LOSSY_PSNS)
+		recovery->lossy = false;
 	send->recovering = still_recovers(recovery);
+	if (!send->recovering)
+		recovery->heard_at = 0;
 }
 
 /**
@@ -131,6 +154,7 @@ struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now)
 		.now		= now,
 		.round_trip	= qp->send.rtt.smoothed,
 		.path		= qp->send.rtt.least,
+		.queued		= rhca_rtt_is_queued(&qp->send.rtt),
 		.one		= READ_ONCE(qp->base.port->cc.selective_repeat),
 	};
 }
@@ -183,7 +207,8 @@ void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 	lockdep_assert_held(&send->lock);
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
-	if (rhca_rtt_is_queued(&send->rtt))
+	if (rhca_rtt_is_queued(&send->rtt) ||
+	    rhca_recover_costs_window(&send->recovery->rule, send->rtt.least))
 		rhca_requester_congested(qp, psn);
 	send->recovery->lossy = true;
 	send->recovery->loss_psn = psn;
@@ -234,6 +259,13 @@ static bool is_lent(const struct rhca_requester *send)
 	return rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT;
 }
 
+/* When nothing gets lost nobody looks at a clock for it */
+static u64 heard_at(const struct rhca_requester *send, u64 now)
+{
+	return send->recovering && send->recovery->heard_at ?
+		send->recovery->heard_at : now;
+}
+
 static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
@@ -244,10 +276,12 @@ static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	    !rhca_probe_adapts(qp) || !rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
 		return;
 	now = rhca_now();
-	if (send->heard || send->pause || is_lent(send)) {
-		send->heard = false;
+	if (send->pause || is_lent(send))
 		send->probe_at = now + wait_ns(qp);
-	} else if (now >= send->probe_at) {
+	else if (send->heard)
+		send->probe_at = heard_at(send, now) + wait_ns(qp);
+	send->heard = false;
+	if (now >= send->probe_at) {
 		probe(qp, now, batch);
 		if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
 			return;
@@ -291,7 +325,9 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 	rhca_recover_reset(&recovery->rule);
 	rhca_hold_free(&recovery->hold);
 	recovery->ack_waits = false;
+	recovery->nak_waits = false;
 	recovery->lossy = false;
+	recovery->heard_at = 0;
 	recovery->probes = 0;
 	recovery->doublings = 0;
 }

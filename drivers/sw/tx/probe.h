@@ -18,7 +18,7 @@ void rhca_probe_reset(struct rhca_sw_qp *qp);
 void rhca_probe_start(struct rhca_sw_qp *qp);
 void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now);
 struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now);
-void rhca_recovery_acked(struct rhca_requester *send);
+void rhca_recovery_acked(struct rhca_sw_qp *qp);
 void rhca_repeat(struct rhca_sw_qp *qp, u32 psn,
 		 enum rhca_recover_action action, const char *cause);
 void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,

@@ -12,9 +12,17 @@
 
 /* A peer may have been short of memory: it is tried again after so long */
 #define DROPS_FOR_NS	NSEC_PER_SEC
+/* One that has been seen to hold, or so it seemed */
+#define DROPPED_FOR_NS	(10 * NSEC_PER_MSEC)
 
 /* Where no round trip has been measured */
 #define ROUND_TRIP_NS	(200 * NSEC_PER_USEC)
+
+/*
+ * Later than so many times what repeats take to be answered, the repeat was lost as well.
+ * Round trips of what is sent for the first time are longer, by the window before it.
+ */
+#define MANY_ANSWERS	4ULL
 
 /* Who answers later is not measured by that */
 #define MOST_ANSWER_NS	NSEC_PER_SEC
@@ -71,8 +79,8 @@ static bool may_repeat_one(struct rhca_recover *recover,
 {
 	if (loss->held)
 		return may_go_on(recover, loss);
-	if (recover->way == RHCA_PEER_DROPS &&
-	    loss->now - recover->drops_at >= DROPS_FOR_NS)
+	if (recover->way == RHCA_PEER_DROPS && loss->now - recover->drops_at >=
+	    (recover->has_held ? DROPPED_FOR_NS : DROPS_FOR_NS))
 		recover->way = RHCA_PEER_UNKNOWN;
 	return loss->one && recover->way != RHCA_PEER_DROPS &&
 	       may_go_on(recover, loss);
@@ -103,8 +111,12 @@ static bool is_recent(const struct rhca_recover *recover,
 {
 	u64 round_trip = max_t(u64, loss->round_trip ?: ROUND_TRIP_NS,
 			       recover->answer_ns);
+	u64 late = 2 * round_trip;
 
-	return loss->now - recover->repeat_at < 2 * round_trip << recover->again;
+	if (recover->answer_ns && !loss->queued)
+		late = min(late, MANY_ANSWERS * recover->answer_ns);
+
+	return loss->now - recover->repeat_at < late << recover->again;
 }
 
 /* Is a NAK about what was missing before it was repeated? */
@@ -161,22 +173,42 @@ enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_ahead);
 
+static void seems_to_drop(struct rhca_recover *recover, u64 now)
+{
+	recover->way = recover->way == RHCA_PEER_HOLDS ? RHCA_PEER_UNKNOWN :
+							 RHCA_PEER_DROPS;
+	recover->drops_at = now;
+}
+
+/* What was repeated has been answered, and nothing that had been sent behind it */
+static bool answered_alone(const struct rhca_recover *recover, u32 upto)
+{
+	return recover->waits && upto == recover->repeat_end &&
+	       rhca_psn_before(upto, recover->sent_end);
+}
+
 /**
  * rhca_recover_probe - Nothing has been heard for longer than an answer takes
  * @recover: of the connection
  * @loss: the oldest packet that is not acknowledged
  *
  * It is repeated: whoever holds, goes back N, or has answered and the answer was lost,
- * answers that. Who is not known to hold, and has not answered that, gets everything.
+ * answers that. Who is not known to hold, and has not answered that, gets everything; so
+ * does who has answered a READ that was repeated, and none behind it.
  */
 enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 					    const struct rhca_loss *loss)
 {
 	bool tried = recover->mode != RHCA_RECOVER_FLOW && !loss->held &&
 		     recover->way != RHCA_PEER_HOLDS;
+	bool drops = false;
 
+	if (answered_alone(recover, loss->psn)) {
+		seems_to_drop(recover, loss->now);
+		drops = recover->way == RHCA_PEER_DROPS;
+	}
 	recover->in_row = 0;
-	if (may_repeat_one(recover, loss) && !tried) {
+	if (!drops && may_repeat_one(recover, loss) && !tried) {
 		begin(recover, loss, RHCA_RECOVER_ONE);
 		recover->probed = true;
 		return RHCA_RECOVER_REPEAT;
@@ -185,6 +217,20 @@ enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 	return RHCA_RECOVER_REWIND;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_probe);
+
+/**
+ * rhca_recover_costs_window - Does a loss cost all that had been sent behind it?
+ * @recover: of the connection
+ * @path_ns: how long an answer takes without queues; 0: not known
+ *
+ * The more is under way the more is sent again. Where that is not needed to keep the path
+ * busy, less is better.
+ */
+bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns)
+{
+	return recover->way == RHCA_PEER_DROPS && path_ns < LONG_PATH_NS;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_costs_window);
 
 /**
  * rhca_recover_back - Everything is repeated, for a reason of the caller's
@@ -231,6 +277,7 @@ bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 
 	if (recover->waits && rhca_psn_before(recover->repeat_end, upto)) {
 		recover->waits = false;
+		recover->has_held = true;
 		recover->way = RHCA_PEER_HOLDS;
 	}
 	if (!rhca_psn_before(upto, recover->recover_psn)) {
@@ -256,14 +303,13 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_recover_acked);
 enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
 						  u32 upto, u64 now)
 {
-	if (!recover->waits || upto != recover->repeat_end)
+	bool alone = answered_alone(recover, upto);
+
+	if (recover->waits && upto == recover->repeat_end)
+		recover->waits = false;
+	if (!alone)
 		return RHCA_RECOVER_NOTHING;
-	recover->waits = false;
-	if (!rhca_psn_before(upto, recover->sent_end))
-		return RHCA_RECOVER_NOTHING;
-	recover->way = recover->way == RHCA_PEER_HOLDS ? RHCA_PEER_UNKNOWN :
-							 RHCA_PEER_DROPS;
-	recover->drops_at = now;
+	seems_to_drop(recover, now);
 	recover->mode = RHCA_RECOVER_BACK;
 	recover->repeat_psn = upto;
 	recover->repeat_at = now;

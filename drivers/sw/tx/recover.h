@@ -51,6 +51,7 @@ enum rhca_recover_action {
  * @probed: it was repeated though nothing said that it is missing
  * @answered: @answer_ns knows of it
  * @asked_twice: a response that was asked for again was lost again
+ * @has_held: @way has been RHCA_PEER_HOLDS
  * @in_row: losses of which each was the packet behind the one before
  * @again: times that @repeat_psn has been repeated again
  * @repeat_psn: of what was repeated last
@@ -70,6 +71,7 @@ struct rhca_recover {
 	bool probed;
 	bool answered;
 	bool asked_twice;
+	bool has_held;
 	u32 repeat_psn;
 	u32 repeat_end;
 	u32 sent_end;
@@ -86,6 +88,7 @@ struct rhca_recover {
  * @now: time, in ns
  * @round_trip: how long an answer takes, in ns; 0: not known
  * @path: how long it takes without queues, in ns; 0: not known
+ * @queued: packets wait in queues of the path
  * @one: single packets may be repeated
  * @held: it is a response, and those behind it are held here: whatever the peer does
  */
@@ -95,6 +98,7 @@ struct rhca_loss {
 	u64 now;
 	u64 round_trip;
 	u32 path;
+	bool queued;
 	bool one;
 	bool held;
 };
@@ -107,6 +111,7 @@ enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 					    u32 psn, bool twice);
 enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 					    const struct rhca_loss *loss);
+bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns);
 void rhca_recover_back(struct rhca_recover *recover,
 		       const struct rhca_loss *loss);
 bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now);

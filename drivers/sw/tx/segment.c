@@ -72,9 +72,6 @@ static bool is_single(const struct rhca_send_wqe *wqe)
 	       wqe->opcode == RHCA_WR_ATOMIC_WRITE;
 }
 
-/* So many packets after a loss the next is near */
-#define LOSSY_PSNS	1024
-
 /* --- numbers -------------------------------------------------------------- */
 
 static u32 packets_of(const struct rhca_sw_qp *qp,
@@ -100,15 +97,10 @@ static u32 messages_of(const struct rhca_sw_qp *qp,
  */
 static u8 read_chunk(const struct rhca_sw_qp *qp)
 {
-	struct rhca_recovery *recovery = qp->send.recovery;
 	u32 fill = RHCA_SEND_WINDOW / max_t(u32, qp->base.attr.max_rd_atomic, 1);
 
-	if (!qp->send.recovering || !recovery->lossy)
+	if (!qp->send.recovering || !qp->send.recovery->lossy)
 		return RHCA_READ_CHUNK;
-	if (rhca_psn_diff(qp->send.next_psn, recovery->loss_psn) > LOSSY_PSNS) {
-		recovery->lossy = false;
-		return RHCA_READ_CHUNK;
-	}
 	return clamp(fill, RHCA_READ_CHUNK_LOSSY, RHCA_READ_CHUNK);
 }
 

@@ -16,10 +16,13 @@
  * @hole_psn: what is to be sent again, if send.hole_due
  * @loss_psn: of the newest loss, if @lossy
  * @ack_psn: acknowledged up to there but for responses that are missing, if @ack_waits
+ * @nak_psn: the peer misses that, and responses to others are missing here, if @nak_waits
  * @lossy: there was a loss lately
  * @ack_waits: see @ack_psn
+ * @nak_waits: see @nak_psn
  * @probes: times that send.probe_timer has asked since the last progress
  * @doublings: of the wait until it asks, since a round trip was last measured
+ * @heard_at: when something new was last acknowledged, in ns; 0: not known
  * @hold: responses that came before others that are missing, or NULL
  *
  * All of it is protected by send.lock. It is apart, since other QPs have none of it and
@@ -30,10 +33,13 @@ struct rhca_recovery {
 	u32 hole_psn;
 	u32 loss_psn;
 	u32 ack_psn;
+	u32 nak_psn;
 	bool lossy;
 	bool ack_waits;
+	bool nak_waits;
 	u8 probes;
 	u8 doublings;
+	u64 heard_at;
 	struct rhca_hold *hold;
 };
 

@@ -86,6 +86,7 @@ show_b tc qdisc del dev "$IF_B" root
 fired rhca_nak "dev=$DEV_B .*sent nak"
 fired rhca_nak "dev=$DEV_A .*received nak"
 fired rhca_retransmit "dev=$DEV_A .*cause=\"nak\""
+fired rhca_repeat_answered "dev=$DEV_A .*ns=[1-9]"
 fired rhca_rx_drop ".*counter=rx_dropped_out_of_window qpn=[1-9]"
 echo > $TRACING/trace
 
