@@ -147,15 +147,19 @@ static void give_way(struct net_device *ndev)
 			netdev_name(ndev));
 }
 
-static void create_by_offer(struct net_device *ndev)
+static void tell_of_offer(const struct net_device *ndev, int ret)
 {
-	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
-	int ret = rhca_slot_create(&spec);
-
 	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
 	if (ret && ret != -EEXIST && ret != -EALREADY)
 		pr_warn("no RDMA device on %s, which hardware offers to serve: error %d\n",
 			netdev_name(ndev), ret);
+}
+
+static void create_by_offer(struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
+
+	tell_of_offer(ndev, rhca_slot_create(&spec));
 }
 
 /* Looked at again when its partitions cannot change any more */
@@ -284,23 +288,38 @@ static bool is_kept_by_partitions(const struct rhca_slot_facts *f)
 	return f->tenants && d.want == RHCA_WANT_HARDWARE;
 }
 
+static bool is_kept_by_other(const struct rhca_slot_facts *f,
+			     const struct rhca_slot_decision *d)
+{
+	return d->row == 9 && f->has == RHCA_HAS_NONE &&
+	       f->offer == RHCA_OFFER_FREE;
+}
+
+/* Returns whether another driver's device is there still */
+static bool tell_of_other(struct net_device *ndev)
+{
+	int ret = rhca_netdev_check(ndev);	/* names it */
+
+	if (ret)
+		tell_of_offer(ndev, ret);
+	return ret;
+}
+
 /* Why hardware that offers to serve a netdev does not, once */
 static void explain(struct net_device *ndev, const struct rhca_slot_facts *f,
 		    const struct rhca_slot_decision *d)
 {
-	bool by_partitions = is_kept_by_partitions(f);
-	bool by_other = d->row == 9 && f->has == RHCA_HAS_NONE &&
-			f->offer == RHCA_OFFER_FREE;
+	bool told = is_kept_by_partitions(f);
 
-	if (!(by_partitions || by_other) ||
-	    rhca_slot_is_set(ndev, RHCA_SLOT_TOLD))
+	if (rhca_slot_is_set(ndev, RHCA_SLOT_TOLD))
 		return;
-	rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
-	if (by_partitions)
+	if (told)
 		pr_info("%s stays with software: hardware has no partitions but the default one\n",
 			netdev_name(ndev));
-	else
-		create_by_offer(ndev);	/* is refused, in words */
+	else if (is_kept_by_other(f, d))
+		told = tell_of_other(ndev);
+	if (told)
+		rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
 }
 
 static void apply(struct net_device *ndev)
