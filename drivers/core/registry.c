@@ -13,6 +13,7 @@
 #include <rhca/trace.h>
 
 #include "core/device.h"
+#include "core/device_netdevs.h"
 #include "core/mcast.h"
 #include "core/offer.h"
 #include "core/port/gid_watch.h"
@@ -129,16 +130,6 @@ void rhca_dev_unplugged(struct rhca_dev *dev)
 		dev->backend->dev_quiesce(dev);
 }
 
-static bool port_on(const struct rhca_dev *dev, const struct net_device *ndev)
-{
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++)
-		if (rhca_port_uses(&dev->ports[i], ndev))
-			return true;
-	return false;
-}
-
 /**
  * rhca_netdev_served - Is there a device of ours on this netdev?
  * @ndev: the netdev
@@ -150,7 +141,7 @@ bool rhca_netdev_served(const struct net_device *ndev)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &devices, entry)
-		found |= port_on(dev, ndev);
+		found |= rhca_dev_is_on(dev, ndev);
 	rcu_read_unlock();
 	return found;
 }
@@ -189,60 +180,6 @@ static int register_device(struct rhca_dev *dev,
 	return ret;
 }
 
-static bool netdev_stays(const struct rhca_port *port,
-			 const struct net_device *ndev)
-{
-	return ndev && ndev->reg_state == NETREG_REGISTERED &&
-	       net_eq(dev_net(ndev), port->net);
-}
-
-static bool netdevs_stay(const struct rhca_dev *dev)
-{
-	struct net_device *second;
-	bool stay = true;
-	u32 i;
-
-	rcu_read_lock();
-	for (i = 0; i < dev->num_ports; i++) {
-		second = rcu_dereference(dev->ports[i].second);
-		stay &= net_eq(dev->ports[i].net, dev->ports[0].net);
-		stay &= netdev_stays(&dev->ports[i],
-				     rcu_dereference(dev->ports[i].ndev));
-		stay &= !second || netdev_stays(&dev->ports[i], second);
-	}
-	rcu_read_unlock();
-	return stay;
-}
-
-/* News that came before the device was registered was heard by no port */
-static void update_ports(struct rhca_dev *dev)
-{
-	u32 i;
-
-	if (!ib_device_try_get(&dev->ibdev))
-		return;
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_port_update(&dev->ports[i], false);
-	ib_device_put(&dev->ibdev);
-}
-
-/*
- * Who waits for the unregistration of a netdev finds its sockets closed: the backend
- * stops to listen while the netdev is still held.
- */
-static void release_netdevs(struct rhca_dev *dev)
-{
-	struct rhca_port *port;
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++) {
-		port = &dev->ports[i];
-		if (rcu_access_pointer(port->ndev) && dev->backend->port_quiesce)
-			dev->backend->port_quiesce(port);
-		rhca_port_release_netdev(port);
-	}
-}
-
 /*
  * The device leaves in the background, and its netdevs at once. One that is not
  * registered is leaving, or on its way to another RDMA namespace: rhca_dev_plugged()
@@ -253,7 +190,7 @@ static void remove_queued(struct rhca_dev *dev)
 	bool registered = ib_device_try_get(&dev->ibdev);
 
 	ASSERT_RTNL();
-	release_netdevs(dev);
+	rhca_dev_release_netdevs(dev);
 	if (!registered)
 		return;
 	rhca_dev_claim(dev);
@@ -273,11 +210,11 @@ static bool catch_up(struct rhca_dev *dev)
 	lockdep_assert_held(&devices_mutex);
 	rtnl_lock();
 	/* Who has been told sees to it that it goes, and to what follows */
-	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !netdevs_stay(dev);
+	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !rhca_dev_netdevs_stay(dev);
 	if (went)
 		remove_queued(dev);
 	else
-		update_ports(dev);
+		rhca_dev_update_ports(dev);
 	rtnl_unlock();
 	if (went && netdev_lost)
 		netdev_lost();
@@ -394,7 +331,7 @@ struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (port_on(dev, ndev) && ib_device_try_get(&dev->ibdev)) {
+		if (rhca_dev_is_on(dev, ndev) && ib_device_try_get(&dev->ibdev)) {
 			found = dev;
 			break;
 		}
