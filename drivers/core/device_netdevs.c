@@ -61,6 +61,22 @@ bool rhca_dev_netdevs_stay(const struct rhca_dev *dev)
 }
 
 /**
+ * rhca_dev_get_netdevs - The netdevs of the ports of a device
+ * @dev: the device
+ * @ndevs: filled in, RHCA_MAX_PORTS of them: with a reference, for dev_put(), or NULL
+ *
+ * Context: any.
+ */
+void rhca_dev_get_netdevs(struct rhca_dev *dev, struct net_device **ndevs)
+{
+	u32 i;
+
+	for (i = 0; i < RHCA_MAX_PORTS; i++)
+		ndevs[i] = i < dev->num_ports ?
+			   rhca_port_get_netdev(&dev->ports[i]) : NULL;
+}
+
+/**
  * rhca_dev_release_netdevs - A device lets go of its netdevs
  * @dev: the device
  *

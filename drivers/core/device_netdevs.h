@@ -12,6 +12,7 @@ struct rhca_dev;
 
 bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev);
 bool rhca_dev_netdevs_stay(const struct rhca_dev *dev);
+void rhca_dev_get_netdevs(struct rhca_dev *dev, struct net_device **ndevs);
 void rhca_dev_release_netdevs(struct rhca_dev *dev);
 void rhca_dev_update_ports(struct rhca_dev *dev);
 

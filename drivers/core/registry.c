@@ -36,20 +36,18 @@ static atomic_t num_devices = ATOMIC_INIT(0);
 /* Module unload: the last of them has gone, or one can be found again */
 static DECLARE_WAIT_QUEUE_HEAD(devices_wait);
 
-static void (*netdev_lost)(void);	/* under devices_mutex */
+static const struct rhca_device_listener *listener;	/* under devices_mutex */
 
 /**
- * rhca_devices_listen - Be told of devices that have lost their netdevs
- * @lost: called when a device is removed because a netdev of it was unregistered, or has
- *	moved, while the device was not registered: it was in the way of what should have
- *	been made on its netdevs meanwhile. Only leaves word. NULL: tell nobody any more
+ * rhca_devices_listen - Be told how devices end
+ * @new: a constant, or NULL: tell nobody any more
  *
  * Context: may sleep.
  */
-void rhca_devices_listen(void (*lost)(void))
+void rhca_devices_listen(const struct rhca_device_listener *new)
 {
 	mutex_lock(&devices_mutex);
-	netdev_lost = lost;
+	listener = new;
 	mutex_unlock(&devices_mutex);
 }
 
@@ -78,9 +76,23 @@ static void destroy_device(struct rhca_dev *dev)
 	rhca_dev_free_parts(dev);
 }
 
+/* Drops the references to the netdevs that a device was on, which is no more */
+static void tell_ended(struct net_device *const *ndevs)
+{
+	u32 i;
+
+	lockdep_assert_held(&devices_mutex);
+	for (i = 0; i < RHCA_MAX_PORTS; i++) {
+		if (ndevs[i] && listener)
+			listener->ended(ndevs[i]);
+		dev_put(ndevs[i]);
+	}
+}
+
 /* ib_core calls this once no user of the device is left */
 static void dealloc_driver(struct ib_device *ibdev)
 {
+	struct net_device *ndevs[RHCA_MAX_PORTS];
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 	bool had_offer = dev->offer;
 
@@ -90,12 +102,14 @@ static void dealloc_driver(struct ib_device *ibdev)
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
 	    rhca_in_tree_unloading())
 		rhca_recreate_dev(dev, "was unregistered by another driver");
+	rhca_dev_get_netdevs(dev, ndevs);
 	destroy_device(dev);
 	/* Its offer may serve again, maybe another netdev */
 	if (had_offer)
 		rhca_offers_recheck();
 	/* The last one out may let the module go: hold its text until here */
 	mutex_lock(&devices_mutex);
+	tell_ended(ndevs);
 	if (atomic_dec_and_test(&num_devices))
 		wake_up(&devices_wait);
 	mutex_unlock(&devices_mutex);
@@ -216,8 +230,8 @@ static bool catch_up(struct rhca_dev *dev)
 	else
 		rhca_dev_update_ports(dev);
 	rtnl_unlock();
-	if (went && netdev_lost)
-		netdev_lost();
+	if (went && listener)
+		listener->lost();
 	return went;
 }
 
@@ -403,6 +417,23 @@ bool rhca_dev_remove_and_put(struct rhca_dev *dev)
 	return first;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_and_put);
+
+/**
+ * rhca_dev_remove_later - Remove a device for good, in the background
+ * @dev: from rhca_dev_find(), whose reference goes
+ *
+ * Context: may sleep. The end of the device is told, see &struct rhca_device_listener:
+ * then its netdevs are free.
+ * Return: whether nobody else was removing it.
+ */
+bool rhca_dev_remove_later(struct rhca_dev *dev)
+{
+	bool first = rhca_dev_claim(dev);
+
+	ib_unregister_device_queued(&dev->ibdev);
+	ib_device_put(&dev->ibdev);
+	return first;
+}
 
 /**
  * rhca_port_for_each - Look at all ports

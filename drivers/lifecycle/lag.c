@@ -237,7 +237,8 @@ static bool record_half(struct rhca_lag_members *members, struct net_device *nde
 	if (!dev)
 		return true;
 	usable = dev->num_ports == 1 && !dev->replaced.num_devices &&
-		 !rhca_lag_by_hardware(dev);
+		 !rhca_lag_by_hardware(dev) &&
+		 !test_bit(RHCA_DEV_REMOVED, &dev->flags);
 	if (usable)
 		rhca_lag_record_device(members, dev);
 	ib_device_put(&dev->ibdev);

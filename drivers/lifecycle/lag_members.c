@@ -90,7 +90,9 @@ static void add_member(struct net_device *bond, struct net_device *member,
 	facts->disabled |= rhca_slot_is_set(member, RHCA_SLOT_LAG_OFF);
 	if (!dev)
 		return;
-	if (!rhca_lag_by_hardware(dev)) {
+	/* One that is being removed is none any more */
+	if (!rhca_lag_by_hardware(dev) &&
+	    !test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
 		facts->num_ports++;
 		facts->num_outside += ports_outside(dev, bond);
 		if (!rhca_lag_record_covers(&members->record, member))

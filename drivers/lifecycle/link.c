@@ -167,6 +167,11 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_DONE;
 }
 
+static const struct rhca_device_listener device_listener = {
+	.lost	= rhca_slot_device_lost,
+	.ended	= rhca_slot_kick,
+};
+
 static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
@@ -202,7 +207,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
-	rhca_devices_listen(rhca_slot_device_lost);
+	rhca_devices_listen(&device_listener);
 	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);

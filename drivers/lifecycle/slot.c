@@ -49,6 +49,7 @@
  * @rule: of netdevs=, if that is the wish
  * @pair: the netdev that the user has joined this one to
  * @flags: of enum rhca_slot_flag
+ * @ports: of the device that is to be there again, with RHCA_SLOT_RETURNS
  * @has_settings: @settings are those of the last port on it that was saved
  * @settings: what is kept
  * @row: of the table of decisions that matched last
@@ -70,6 +71,7 @@ struct rhca_slot {
 	const struct rhca_netdevs_rule *rule;
 	struct rhca_netdev_id pair;
 	unsigned int flags;
+	struct rhca_slot_ports ports;
 	bool has_settings;
 	struct rhca_settings settings;
 	unsigned int row;
@@ -287,7 +289,8 @@ static void end_wish(struct rhca_slot *slot)
 	slot->wish_before = RHCA_WISH_NONE;
 	slot->rule = NULL;
 	slot->flags &= ~(RHCA_SLOT_TABLES_DIFFERED | RHCA_SLOT_FAILED |
-			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_DUE);
+			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_RETURNS |
+			 RHCA_SLOT_DUE);
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -559,7 +562,7 @@ void rhca_slot_device_added(struct rhca_dev *dev)
 		if (slot->wish == RHCA_WISH_REMOVED)
 			slot->wish = slot->wish_before;
 		slot->removed = 0;
-		slot->flags &= ~RHCA_SLOT_FAILED;
+		slot->flags &= ~(RHCA_SLOT_FAILED | RHCA_SLOT_RETURNS);
 		if (dev->offer)
 			slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
 	}
@@ -632,6 +635,31 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 }
 
 /**
+ * rhca_slot_set_returns - A device is removed that is to be there again
+ * @ndev: its first netdev
+ * @ports: all of its netdevs
+ *
+ * Forgotten when there is one, and when the netdev goes or moves.
+ *
+ * Context: may sleep; RTNL may be held.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_slot_set_returns(const struct net_device *ndev,
+			  const struct rhca_slot_ports *ports)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&slots_mutex);
+	slot = get_slot(ndev, false);
+	if (slot) {
+		slot->flags |= RHCA_SLOT_RETURNS;
+		slot->ports = *ports;
+	}
+	mutex_unlock(&slots_mutex);
+	return slot ? 0 : -ENOMEM;
+}
+
+/**
  * rhca_slot_set_pair - The user has joined a netdev to another one, or parted them
  * @first: the netdev
  * @second: the other one, or NULL
@@ -669,6 +697,7 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 		known->rule = slot->rule;
 		known->pair = slot->pair;
 		known->flags = slot->flags;
+		known->ports = slot->ports;
 		known->tenants = slot->has_settings &&
 			rhca_pkeys_part_tenants(&slot->settings.pkeys);
 	}

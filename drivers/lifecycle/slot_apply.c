@@ -20,6 +20,7 @@
 #include "core/offer.h"
 #include "core/port/port_pkeys.h"
 #include "core/registry.h"
+#include "core/rules/netdev_id.h"
 #include "core/rules/netdev_walk.h"
 #include "lifecycle/choice.h"
 #include "lifecycle/lag.h"
@@ -131,7 +132,8 @@ static bool apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 
 /*
  * Its QPs are flushed before it is unregistered, see rhca_dev_unplugged(). The next one
- * has its settings.
+ * has its settings. Nobody waits for its end, which its users may put off: that is an
+ * event.
  */
 static void give_way(struct net_device *ndev)
 {
@@ -142,7 +144,7 @@ static void give_way(struct net_device *ndev)
 	if (rhca_slot_save(dev))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
 	trace_rhca_netdev(ndev->name, "stand-in gives way", 0);
-	if (rhca_dev_remove_and_put(dev))
+	if (rhca_dev_remove_later(dev))
 		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
 			netdev_name(ndev));
 }
@@ -176,9 +178,13 @@ static bool may_give_up(struct rhca_dev *dev)
 	return false;
 }
 
-/* Who removes the device while it gives way wants none */
+/*
+ * The device by hardware is made when the other one has ended; by software, should the
+ * offer be withdrawn until then; and none, should its user remove it.
+ */
 static void take_over(struct net_device *ndev)
 {
+	struct rhca_slot_ports ports = { .num = 1 };
 	struct rhca_dev *dev = rhca_dev_find(ndev);
 
 	if (!dev)
@@ -188,10 +194,58 @@ static void take_over(struct net_device *ndev)
 		return;
 	}
 	trace_rhca_netdev(ndev->name, "hardware takes over", 0);
-	rhca_dev_remove_and_put(dev);
-	pr_info("%s: hardware takes over\n", netdev_name(ndev));
-	if (!rhca_slot_is_unwanted(ndev))
-		create_by_offer(ndev);
+	rhca_netdev_note(&ports.netdev[0], ndev);
+	/* Fails for no netdev that stays: its settings have been saved */
+	rhca_slot_set_returns(ndev, &ports);
+	if (rhca_dev_remove_later(dev))
+		pr_info("%s: hardware takes over\n", netdev_name(ndev));
+}
+
+static bool find_ports(const struct rhca_slot_ports *ports,
+		       struct rhca_dev_spec *spec)
+{
+	struct net_device *ndev;
+
+	while (spec->num_ports < ports->num) {
+		ndev = rhca_netdev_get(&ports->netdev[spec->num_ports]);
+		if (!ndev)
+			return false;
+		spec->netdevs[spec->num_ports++] = ndev;
+	}
+	return true;
+}
+
+/* On the netdevs that it was on, which need not be there any more */
+static int create_again(struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = {};
+	struct rhca_slot_known known;
+	int ret = -ENODEV;
+	u32 i;
+
+	rhca_slot_read(ndev, &known);
+	if (find_ports(&known.ports, &spec))
+		ret = rhca_slot_create(&spec);
+	for (i = 0; i < spec.num_ports; i++)
+		dev_put(spec.netdevs[i]);
+	return ret;
+}
+
+/* Tried once, unless hardware has a device that is ending: that is an event */
+static void bring_back(struct net_device *ndev)
+{
+	int ret = create_again(ndev);
+
+	trace_rhca_netdev(ndev->name, "brought back", ret);
+	if (!ret)
+		pr_info("%s: its RDMA device had to leave; it is back\n",
+			netdev_name(ndev));
+	if (!ret || ret == -EALREADY)
+		return;
+	pr_warn("%s: its RDMA device had to leave and could not be brought back (error %d)\n",
+		netdev_name(ndev), ret);
+	rhca_slot_set(ndev, RHCA_SLOT_RETURNS, false);
+	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
 }
 
 static void withdraw_from(struct rhca_dev *dev)
@@ -246,8 +300,9 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 	case 13:	/* hardware serves */
 	case 16:	/* ours stands in */
 		return true;
-	case 15:	/* software: hardware served, or cannot */
-		return f->was_hardware || f->offer == RHCA_OFFER_FREE;
+	case 15:	/* software: hardware served, or cannot; or once more */
+		return f->was_hardware || f->returns ||
+		       f->offer == RHCA_OFFER_FREE;
 	default:
 		return false;
 	}
@@ -271,6 +326,8 @@ static void replace(struct net_device *ndev, const struct rhca_slot_facts *f,
 		take_over(ndev);
 	else if (f->has != RHCA_HAS_NONE)
 		return;
+	else if (f->returns && d->want == RHCA_WANT_SOFTWARE)
+		bring_back(ndev);
 	else if (f->offer == RHCA_OFFER_FREE)
 		create_by_offer(ndev);
 	else
@@ -347,7 +404,7 @@ static bool is_concerned(const struct net_device *ndev)
 {
 	struct rhca_offer_state offer;
 
-	return rhca_slot_is_set(ndev, RHCA_SLOT_DUE) ||
+	return rhca_slot_is_set(ndev, RHCA_SLOT_DUE | RHCA_SLOT_RETURNS) ||
 	       rhca_slot_may_stand_in(ndev) ||
 	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL, &offer));
 }

@@ -80,11 +80,13 @@ static const struct rhca_offer *look_at_device(const struct net_device *ndev,
 		look_at_none(ndev, f);
 		return NULL;
 	}
-	if (rcu_access_pointer(dev->ports[0].ndev) == ndev) {
+	if (rcu_access_pointer(dev->ports[0].ndev) != ndev) {
+		f->leader = RHCA_LEADER_DEVICE;
+	} else if (test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
+		f->has = RHCA_HAS_LEAVING;
+	} else {
 		look_at_own(dev, f);
 		offer = dev->offer;
-	} else {
-		f->leader = RHCA_LEADER_DEVICE;
 	}
 	ib_device_put(&dev->ibdev);
 	return offer;
@@ -273,7 +275,8 @@ void rhca_slot_look_at(struct net_device *ndev, bool rule_due,
 	f->wish = known.wish;
 	f->was_hardware = known.flags & RHCA_SLOT_WAS_HARDWARE;
 	f->tenants = known.tenants;
-	f->one_port = true;
+	f->returns = known.flags & RHCA_SLOT_RETURNS;
+	f->one_port = !f->returns || known.ports.num == 1;
 	rtnl_lock();
 	own = look_at_device(ndev, f);
 	look_at_netdev(ndev, f);

@@ -106,7 +106,7 @@ static bool is_wanted(const struct rhca_slot_facts *f)
 {
 	return f->wish == RHCA_WISH_LINK ||
 	       (f->wish == RHCA_WISH_RULE && f->ports_there) ||
-	       f->offer == RHCA_OFFER_FAILED ||
+	       f->returns || f->offer == RHCA_OFFER_FAILED ||
 	       (f->offer == RHCA_OFFER_FREE && f->tenants);
 }
 
@@ -236,7 +236,8 @@ static bool bond_is_possible(const struct rhca_slot_facts *f)
  * @f: the facts
  *
  * Only a user's request has an outcome, and it is the wish by then; a netdev that a
- * device of another one stands for has none of its own.
+ * device of another one stands for has none of its own; one that has a device does not
+ * wait for it to return.
  */
 bool rhca_slot_facts_possible(const struct rhca_slot_facts *f)
 {
@@ -245,6 +246,8 @@ bool rhca_slot_facts_possible(const struct rhca_slot_facts *f)
 	if (f->ports_there && f->wish != RHCA_WISH_RULE)
 		return false;
 	if (f->leader != RHCA_LEADER_NONE && f->has != RHCA_HAS_NONE)
+		return false;
+	if (f->returns && serves(f))
 		return false;
 	return device_is_possible(f) && bond_is_possible(f);
 }

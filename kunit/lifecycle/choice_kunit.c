@@ -941,6 +941,122 @@ static void settings_outlive_a_standin_that_gives_way(struct kunit *test)
 	expect_partition(test, &dev->ports[0]);
 }
 
+/* A user of a device by the kernel, who takes his time to let go of it */
+static struct ib_device *held;
+static DECLARE_COMPLETION(hold_begun);
+static DECLARE_COMPLETION(hold_ends);
+
+static int holder_add(struct ib_device *ibdev)
+{
+	return 0;
+}
+
+static void holder_remove(struct ib_device *ibdev, void *data)
+{
+	if (ibdev != READ_ONCE(held))
+		return;
+	WRITE_ONCE(held, NULL);
+	complete(&hold_begun);
+	wait_for_completion(&hold_ends);
+}
+
+static struct ib_client holder = {
+	.name		= "kunit_holder",
+	.add		= holder_add,
+	.remove		= holder_remove,
+	.no_kverbs_req	= true,
+};
+
+static void end_hold(void *unused)
+{
+	WRITE_ONCE(held, NULL);
+	complete_all(&hold_ends);
+	ib_unregister_client(&holder);
+}
+
+static void hold(struct kunit *test, struct rhca_dev *dev)
+{
+	reinit_completion(&hold_begun);
+	reinit_completion(&hold_ends);
+	WRITE_ONCE(held, &dev->ibdev);
+	KUNIT_ASSERT_EQ(test, 0, ib_register_client(&holder));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, end_hold,
+							   NULL));
+}
+
+static struct net_device *covered_too;
+
+static bool covers_too(const struct rhca_offer *offer,
+		       const struct net_device *ndev)
+{
+	return ndev == READ_ONCE(covered_too);
+}
+
+static bool is_served_by_hardware(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	bool is = dev && dev->backend == &recording_backend;
+
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return is;
+}
+
+static void remove_too(void *data)
+{
+	struct rhca_offer *offer = data;
+
+	rhca_offer_withdraw(offer);
+	test_device_remove(covered_too);
+	WRITE_ONCE(covered_too, NULL);
+}
+
+/* Hardware takes over from software that cannot leave; another netdev is served */
+static void removal_that_hangs_holds_up_no_other_netdev(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_offer *too = test_alloc(test, sizeof(*too));
+	int ms;
+
+	make_software(b);
+	hold(test, find(b));
+	add_offer(b);
+	KUNIT_ASSERT_NE(test, 0,
+			wait_for_completion_timeout(&hold_begun,
+						    msecs_to_jiffies(PATIENCE_MS)));
+	covered_too = test_netdev(test, 2);
+	*too = (struct rhca_offer) {
+		.backend = &recording_backend, .covers = covers_too,
+		.able = true,
+	};
+	rhca_offer_add(too);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_too, too));
+	for (ms = 0; ms < PATIENCE_MS && !is_served_by_hardware(covered_too);
+	     ms += STEP_MS)
+		msleep(STEP_MS);
+	KUNIT_EXPECT_TRUE(test, is_served_by_hardware(covered_too));
+	KUNIT_EXPECT_NULL(test, find(b));
+	kunit_release_action(test, end_hold, NULL);
+	wait_for(b, &recording_backend);
+}
+
+/* What was to make way for hardware is back when that has gone meanwhile */
+static void software_is_back_when_hardware_has_gone(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+
+	make_software(b);
+	hold(test, find(b));
+	add_offer(b);
+	KUNIT_ASSERT_NE(test, 0,
+			wait_for_completion_timeout(&hold_begun,
+						    msecs_to_jiffies(PATIENCE_MS)));
+	withdraw_offer(b);
+	kunit_release_action(test, end_hold, NULL);
+	KUNIT_EXPECT_STREQ(test, TEST_NAME,
+			   dev_name(&wait_for(b, &rhca_sw_backend)->ibdev.dev));
+}
+
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_makes_a_device),
 	KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
@@ -974,6 +1090,8 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(software_stays_beside_another_driver),
 	KUNIT_CASE(nothing_is_made_beside_another_driver),
 	KUNIT_CASE(settings_outlive_a_standin_that_gives_way),
+	KUNIT_CASE(removal_that_hangs_holds_up_no_other_netdev),
+	KUNIT_CASE(software_is_back_when_hardware_has_gone),
 	{}
 };
 

@@ -150,6 +150,19 @@ static const struct wants_case wants_cases[] = {
 	{ "15 partitions keep hardware away", { USUAL, .tenants = true,
 						.offer = RHCA_OFFER_FREE },
 	  15, RHCA_WANT_SOFTWARE },
+	{ "15 removed unasked", { USUAL, .returns = true },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "15 removed unasked, on two netdevs", { .netdev = RHCA_NETDEV_UP,
+						  .can_roce = true,
+						  .returns = true,
+						  .offer = RHCA_OFFER_FREE },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "15 no: hardware can", { USUAL, .returns = true,
+				   .offer = RHCA_OFFER_FREE },
+	  13, RHCA_WANT_HARDWARE },
+	{ "15 no: removed by the user as well", { USUAL, .returns = true,
+						  .wish = RHCA_WISH_REMOVED },
+	  4, RHCA_WANT_NOTHING },
 	{ "15 after hardware", { USUAL, LINK, .was_hardware = true },
 	  15, RHCA_WANT_SOFTWARE, .settle_ms = 1000 },
 	{ "15 no: a port is missing", { USUAL, .wish = RHCA_WISH_RULE },
@@ -215,6 +228,7 @@ static bool facts_of_number(u32 number, struct rhca_slot_facts *f)
 	f->tenants = digit(&number, 2);
 	f->one_port = digit(&number, 2);
 	f->rxe_leaving = digit(&number, 2);
+	f->returns = digit(&number, 2);
 	return !number;
 }
 
@@ -248,6 +262,8 @@ static const char *objection(const struct rhca_slot_facts *f,
 	if (f->request && !d->error && !creates(f, d) &&
 	    f->has != RHCA_HAS_LEAVING)
 		return "a request that succeeds without a device";
+	if (f->returns && d->row == 18)
+		return "a device that does not return";
 	return NULL;
 }
 
@@ -268,6 +284,7 @@ static void act(struct rhca_slot_facts *f, const struct rhca_slot_decision *d)
 	    f->offer == RHCA_OFFER_BUSY)
 		f->offer = RHCA_OFFER_FREE;
 	f->has = has[d->want];
+	f->returns &= f->has == RHCA_HAS_NONE;
 	if (d->want == RHCA_WANT_HARDWARE) {
 		f->offer = RHCA_OFFER_BUSY;
 		f->was_hardware = false;
