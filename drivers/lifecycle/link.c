@@ -18,6 +18,7 @@
 #include "lifecycle/others.h"
 #include "lifecycle/rxe_links.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"

@@ -18,22 +18,19 @@
 
 #include "core/device.h"
 #include "core/offer.h"
-#include "core/port/port_pkeys.h"
 #include "core/registry.h"
-#include "core/rules/netdev_id.h"
 #include "core/rules/netdev_walk.h"
-#include "lifecycle/choice.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/netdevs.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_facts.h"
 #include "lifecycle/slot_look.h"
 
 static void act(struct work_struct *work);
 
-static const struct rhca_backend_ops *software;
 static struct workqueue_struct *slots_wq;
 static DECLARE_DELAYED_WORK(act_work, act);
 static bool running;
@@ -44,67 +41,6 @@ enum {
 };
 
 static unsigned long happened;
-
-/* --- devices are made and removed ------------------------------------------------- */
-
-/**
- * rhca_slot_create - Make a device on netdevs that may have one
- * @spec: what it should be; its backend is chosen here
- *
- * Context: may sleep, RTNL not held.
- * Return: as rhca_netdev_check() and rhca_choice_create().
- */
-int rhca_slot_create(struct rhca_dev_spec *spec)
-{
-	u32 i;
-	int ret;
-
-	spec->backend = software;
-	for (i = 0; i < spec->num_ports; i++) {
-		ret = rhca_netdev_check(spec->netdevs[i]);
-		if (ret)
-			return ret;
-	}
-	return rhca_choice_create(spec);
-}
-
-static void stand_in(struct net_device *ndev)
-{
-	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
-	int ret = rhca_slot_create(&spec);
-
-	trace_rhca_netdev(ndev->name, "stand-in", ret);
-	if (!ret) {
-		pr_info("%s has lost its RDMA device, or has none: a software device stands in\n",
-			netdev_name(ndev));
-		return;
-	}
-	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
-	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
-}
-
-/* All ports of a device must be there; the last one to come makes it */
-static void create_by_rule(struct net_device *ndev,
-			   const struct rhca_netdevs_rule *rule)
-{
-	struct rhca_dev_spec spec = {};
-	u32 i;
-	int ret;
-
-	spec.num_ports = rhca_netdevs_find_ports(rule, ndev, spec.netdevs);
-	if (spec.num_ports == rule->num_ports) {
-		ret = rhca_slot_create(&spec);
-		trace_rhca_netdev(ndev->name, "rule of netdevs=", ret);
-		if (ret)
-			pr_warn("no RDMA device on %s: error %d\n",
-				netdev_name(ndev), ret);
-		else
-			rhca_slot_set_wish(spec.netdevs[0], RHCA_WISH_RULE,
-					   rule);
-	}
-	for (i = 0; i < spec.num_ports; i++)
-		dev_put(spec.netdevs[i]);
-}
 
 /*
  * A rule names the netdev. What the table refuses is refused in words, and forgotten.
@@ -126,126 +62,8 @@ static bool apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 		rhca_slot_set(ndev, RHCA_SLOT_RULE_MISSED, true);
 		return false;
 	}
-	create_by_rule(ndev, rule);
+	rhca_slot_create_by_rule(ndev, rule);
 	return true;
-}
-
-/*
- * Its QPs are flushed before it is unregistered, see rhca_dev_unplugged(). The next one
- * has its settings. Nobody waits for its end, which its users may put off: that is an
- * event.
- */
-static void give_way(struct net_device *ndev)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-
-	if (!dev)
-		return;
-	if (rhca_slot_save(dev))
-		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
-	trace_rhca_netdev(ndev->name, "stand-in gives way", 0);
-	if (rhca_dev_remove_later(dev))
-		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
-			netdev_name(ndev));
-}
-
-static void tell_of_offer(const struct net_device *ndev, int ret)
-{
-	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
-	if (ret && ret != -EEXIST && ret != -EALREADY)
-		pr_warn("no RDMA device on %s, which hardware offers to serve: error %d\n",
-			netdev_name(ndev), ret);
-}
-
-static void create_by_offer(struct net_device *ndev)
-{
-	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
-
-	tell_of_offer(ndev, rhca_slot_create(&spec));
-}
-
-/* Looked at again when its partitions cannot change any more */
-static bool may_give_up(struct rhca_dev *dev)
-{
-	struct rhca_pkey_table pkeys;
-
-	if (rhca_slot_save(dev))
-		return false;
-	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	if (!rhca_pkeys_part_tenants(&pkeys))
-		return true;
-	rhca_pkeys_freeze_all(dev, false);
-	return false;
-}
-
-/*
- * The device by hardware is made when the other one has ended; by software, should the
- * offer be withdrawn until then; and none, should its user remove it.
- */
-static void take_over(struct net_device *ndev)
-{
-	struct rhca_slot_ports ports = { .num = 1 };
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-
-	if (!dev)
-		return;
-	if (!may_give_up(dev)) {
-		ib_device_put(&dev->ibdev);
-		return;
-	}
-	trace_rhca_netdev(ndev->name, "hardware takes over", 0);
-	rhca_netdev_note(&ports.netdev[0], ndev);
-	/* Fails for no netdev that stays: its settings have been saved */
-	rhca_slot_set_returns(ndev, &ports);
-	if (rhca_dev_remove_later(dev))
-		pr_info("%s: hardware takes over\n", netdev_name(ndev));
-}
-
-static bool find_ports(const struct rhca_slot_ports *ports,
-		       struct rhca_dev_spec *spec)
-{
-	struct net_device *ndev;
-
-	while (spec->num_ports < ports->num) {
-		ndev = rhca_netdev_get(&ports->netdev[spec->num_ports]);
-		if (!ndev)
-			return false;
-		spec->netdevs[spec->num_ports++] = ndev;
-	}
-	return true;
-}
-
-/* On the netdevs that it was on, which need not be there any more */
-static int create_again(struct net_device *ndev)
-{
-	struct rhca_dev_spec spec = {};
-	struct rhca_slot_known known;
-	int ret = -ENODEV;
-	u32 i;
-
-	rhca_slot_read(ndev, &known);
-	if (find_ports(&known.ports, &spec))
-		ret = rhca_slot_create(&spec);
-	for (i = 0; i < spec.num_ports; i++)
-		dev_put(spec.netdevs[i]);
-	return ret;
-}
-
-/* Tried once, unless hardware has a device that is ending: that is an event */
-static void bring_back(struct net_device *ndev)
-{
-	int ret = create_again(ndev);
-
-	trace_rhca_netdev(ndev->name, "brought back", ret);
-	if (!ret)
-		pr_info("%s: its RDMA device had to leave; it is back\n",
-			netdev_name(ndev));
-	if (!ret || ret == -EALREADY)
-		return;
-	pr_warn("%s: its RDMA device had to leave and could not be brought back (error %d)\n",
-		netdev_name(ndev), ret);
-	rhca_slot_set(ndev, RHCA_SLOT_RETURNS, false);
-	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
 }
 
 static void withdraw_from(struct rhca_dev *dev)
@@ -321,17 +139,17 @@ static void replace(struct net_device *ndev, const struct rhca_slot_facts *f,
 		    const struct rhca_slot_decision *d)
 {
 	if (d->want == RHCA_WANT_NOTHING)
-		give_way(ndev);
+		rhca_slot_give_way(ndev);
 	else if (d->want == RHCA_WANT_HARDWARE && f->has == RHCA_HAS_SOFTWARE)
-		take_over(ndev);
+		rhca_slot_take_over(ndev);
 	else if (f->has != RHCA_HAS_NONE)
 		return;
 	else if (f->returns && d->want == RHCA_WANT_SOFTWARE)
-		bring_back(ndev);
+		rhca_slot_bring_back(ndev);
 	else if (f->offer == RHCA_OFFER_FREE)
-		create_by_offer(ndev);
+		rhca_slot_create_by_offer(ndev);
 	else
-		stand_in(ndev);
+		rhca_slot_stand_in(ndev);
 }
 
 /* Would hardware serve but for the partitions? */
@@ -358,7 +176,7 @@ static bool tell_of_other(struct net_device *ndev)
 	int ret = rhca_netdev_check(ndev);	/* names it */
 
 	if (ret)
-		tell_of_offer(ndev, ret);
+		rhca_slot_tell_of_offer(ndev, ret);
 	return ret;
 }
 
@@ -515,7 +333,7 @@ static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 int rhca_slot_apply_init(const struct rhca_backend_ops *backend,
 			 bool (*busy)(void))
 {
-	software = backend;
+	rhca_slot_act_init(backend);
 	rhca_lag_init(backend, rhca_slot_kick);
 	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
 	if (!slots_wq)
