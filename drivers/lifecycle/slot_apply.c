@@ -118,8 +118,8 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 	case 13:	/* hardware serves */
 	case 16:	/* ours stands in */
 		return true;
-	case 15:	/* software: hardware served, or cannot; or once more */
-		return f->was_hardware || f->returns ||
+	case 15:	/* software: in place of what has left, or cannot; once more */
+		return f->was_hardware || f->standin_rule || f->returns ||
 		       f->offer == RHCA_OFFER_FREE;
 	default:
 		return false;

@@ -175,8 +175,8 @@ void rhca_slot_wants(const struct rhca_slot_facts *f,
 	d->row = row - table + 1;
 	d->error = row->error;
 	d->settle_ms = row->settle_ms;
-	/* Software takes the place of hardware when that is not back at once */
-	if (d->want == RHCA_WANT_SOFTWARE && f->was_hardware)
+	/* Software takes the place of what is not back at once */
+	if (d->want == RHCA_WANT_SOFTWARE && gives_way(f))
 		d->settle_ms = SETTLE_MS;
 	d->again_ms = row->again_ms;
 }
