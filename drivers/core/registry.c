@@ -5,7 +5,7 @@
  * A device leaves in one of three ways: its netdev goes, its user removes it
  * ("rdma link del", module unload), or another driver unregisters every device
  * with our driver id, as the in-tree software driver does when it is unloaded.
- * All three end in dealloc_driver(); after the third the device is made again.
+ * All three end in dealloc_driver(); after the third a device is made again.
  */
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
@@ -18,6 +18,7 @@
 #include "core/offer.h"
 #include "core/port/gid_watch.h"
 #include "core/port/port_pkeys.h"
+#include "core/port/settings.h"
 #include "core/qp/port_qos.h"
 #include "core/qp/qp.h"
 #include "core/recreate.h"
@@ -89,6 +90,26 @@ static void tell_ended(struct net_device *const *ndevs)
 	}
 }
 
+/* rdma_rxe has the same driver id, by which its exit unregisters devices */
+static bool is_taken(const struct rhca_dev *dev)
+{
+	/* Hardware is its bus's to bring back */
+	return !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
+	       rhca_in_tree_unloading();
+}
+
+static void tell_taken(struct rhca_dev *dev)
+{
+	if (!rhca_settings_cover(dev)) {
+		rhca_recreate_dev(dev, "was unregistered by another driver");
+		return;
+	}
+	mutex_lock(&devices_mutex);
+	if (listener)
+		listener->taken(dev);
+	mutex_unlock(&devices_mutex);
+}
+
 /* ib_core calls this once no user of the device is left */
 static void dealloc_driver(struct ib_device *ibdev)
 {
@@ -98,10 +119,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 
 	unlist_device(dev);
 	trace_rhca_device(ibdev->name, "", "gone", 0);
-	/* Hardware is its bus's to bring back */
-	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
-	    rhca_in_tree_unloading())
-		rhca_recreate_dev(dev, "was unregistered by another driver");
+	if (is_taken(dev))
+		tell_taken(dev);
 	rhca_dev_get_netdevs(dev, ndevs);
 	destroy_device(dev);
 	/* Its offer may serve again, maybe another netdev */

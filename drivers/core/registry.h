@@ -19,12 +19,15 @@ struct rhca_port;
  * @lost: a device is removed because a netdev of it was unregistered, or has moved, while
  *	the device was not registered: it was in the way of what should have been made on
  *	its netdevs meanwhile
+ * @taken: another driver has unregistered a device, which is there for the moment, and
+ *	on no list; none that stands for others
  * @ended: a device is no more; called for each netdev that it was on to the end
  *
- * Both only leave word: locks of ib_core are held.
+ * They only leave word: locks of ib_core are held.
  */
 struct rhca_device_listener {
 	void (*lost)(void);
+	void (*taken)(struct rhca_dev *dev);
 	void (*ended)(const struct net_device *ndev);
 };
 

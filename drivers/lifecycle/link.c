@@ -168,8 +168,15 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_DONE;
 }
 
+static void device_taken(struct rhca_dev *dev)
+{
+	if (!rhca_slot_device_taken(dev))
+		rhca_slot_device_lost();
+}
+
 static const struct rhca_device_listener device_listener = {
 	.lost	= rhca_slot_device_lost,
+	.taken	= device_taken,
 	.ended	= rhca_slot_kick,
 };
 

@@ -22,6 +22,7 @@
 
 #include "lifecycle/slot.h"
 #include "core/device.h"
+#include "core/device_netdevs.h"
 #include "core/port/port_pkeys.h"
 #include "core/port/settings.h"
 #include "core/registry.h"
@@ -481,6 +482,44 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 	if (dev)
 		ib_device_put(&dev->ibdev);
 }
+
+static void note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports)
+{
+	for (ports->num = 0; ports->num < dev->num_ports; ports->num++)
+		rhca_netdev_note(&ports->netdev[ports->num],
+				 rtnl_dereference(dev->ports[ports->num].ndev));
+}
+
+/**
+ * rhca_slot_device_taken - Another driver has unregistered a device: it returns
+ * @dev: the device, which cannot be found any more. Until now its partitions could be
+ *	written
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: false where a netdev has moved: it stays away, and is in the way no more.
+ */
+bool rhca_slot_device_taken(struct rhca_dev *dev)
+{
+	struct rhca_slot_ports ports = {};
+	bool stays;
+	int ret = 0;
+
+	rtnl_lock();
+	stays = rhca_dev_netdevs_stay(dev);
+	if (stays) {
+		note_ports(dev, &ports);
+		/* Without them tenants that were kept apart would meet */
+		ret = rhca_slot_save(dev) ?:
+		      rhca_slot_set_returns(rtnl_dereference(dev->ports[0].ndev),
+					    &ports);
+	}
+	rtnl_unlock();
+	if (ret)
+		pr_warn("%s: no memory to bring it back\n",
+			dev_name(&dev->ibdev.dev));
+	return stays;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_device_taken);
 
 /* Drops the reference to it */
 static void note_unwanted(struct net_device *ndev, const struct rhca_dev *dev)

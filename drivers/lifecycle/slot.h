@@ -110,6 +110,7 @@ void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name
 struct rhca_settings *rhca_slot_copy(const struct net_device *ndev);
 void rhca_slot_netdev_came(const struct net_device *ndev);
 void rhca_slot_netdev_goes(const struct net_device *ndev);
+bool rhca_slot_device_taken(struct rhca_dev *dev);
 void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user);
 void rhca_slot_device_added(struct rhca_dev *dev);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);

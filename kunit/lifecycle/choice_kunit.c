@@ -1057,6 +1057,66 @@ static void software_is_back_when_hardware_has_gone(struct kunit *test)
 			   dev_name(&wait_for(b, &rhca_sw_backend)->ibdev.dev));
 }
 
+/* As rdma_rxe's exit does it; what is set until the end is there again */
+static void device_that_was_taken_returns(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+	u32 serial;
+
+	make_software(b);
+	dev = find(b);
+	serial = dev->serial;
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(dev));
+	KUNIT_EXPECT_NE(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
+	test_device_remove(b->ndev);
+	dev = wait_for(b, &rhca_sw_backend);
+	KUNIT_EXPECT_NE(test, dev->serial, serial);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
+	expect_partition(test, &dev->ports[0]);
+	/* Once */
+	test_device_remove(b->ndev);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+}
+
+static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &rhca_sw_backend,
+		.netdevs = { b->ndev, test_netdev(test, 2) }, .num_ports = 2,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(find(b)));
+	/* Hardware serves one port */
+	add_offer(b);
+	test_device_remove(b->ndev);
+	dev = wait_for(b, &rhca_sw_backend);
+	KUNIT_EXPECT_EQ(test, dev->num_ports, 2);
+	KUNIT_EXPECT_PTR_EQ(test, dev, rhca_dev_find(spec.netdevs[1]));
+	ib_device_put(&dev->ibdev);
+}
+
+static void device_that_was_taken_stays_where_it_was(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	make_software(b);
+	dev = find(b);
+	dev->ports[0].net = (const void *)dev;
+	KUNIT_EXPECT_FALSE(test, rhca_slot_device_taken(dev));
+	test_device_remove(b->ndev);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+}
+
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_makes_a_device),
 	KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
@@ -1092,6 +1152,9 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(settings_outlive_a_standin_that_gives_way),
 	KUNIT_CASE(removal_that_hangs_holds_up_no_other_netdev),
 	KUNIT_CASE(software_is_back_when_hardware_has_gone),
+	KUNIT_CASE(device_that_was_taken_returns),
+	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
+	KUNIT_CASE(device_that_was_taken_stays_where_it_was),
 	{}
 };
 
