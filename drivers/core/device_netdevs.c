@@ -11,6 +11,7 @@
 #include "core/device_netdevs.h"
 #include "core/port/device_types.h"
 #include "core/port/port.h"
+#include "core/rules/netdev_id.h"
 
 /**
  * rhca_dev_is_on - Is a netdev one of a device?
@@ -60,20 +61,37 @@ bool rhca_dev_netdevs_stay(const struct rhca_dev *dev)
 	return stay;
 }
 
+static u32 get_replaced(const struct rhca_lag_replaced *old,
+			struct net_device **ndevs)
+{
+	u32 port, num = 0;
+
+	for (port = 0; port < old->num_ports; port++) {
+		ndevs[num] = rhca_netdev_get(&old->netdev[port]);
+		num += !!ndevs[num];
+	}
+	return num;
+}
+
 /**
- * rhca_dev_get_netdevs - The netdevs of the ports of a device
+ * rhca_dev_get_netdevs - The netdevs of a device, and those that it stands for
  * @dev: the device
- * @ndevs: filled in, RHCA_MAX_PORTS of them: with a reference, for dev_put(), or NULL
+ * @ndevs: filled in, with a reference for dev_put(); room for RHCA_DEV_NETDEVS
  *
  * Context: any.
+ * Return: how many there are still.
  */
-void rhca_dev_get_netdevs(struct rhca_dev *dev, struct net_device **ndevs)
+u32 rhca_dev_get_netdevs(struct rhca_dev *dev, struct net_device **ndevs)
 {
-	u32 i;
+	u32 i, num = 0;
 
-	for (i = 0; i < RHCA_MAX_PORTS; i++)
-		ndevs[i] = i < dev->num_ports ?
-			   rhca_port_get_netdev(&dev->ports[i]) : NULL;
+	for (i = 0; i < dev->num_ports; i++) {
+		ndevs[num] = rhca_port_get_netdev(&dev->ports[i]);
+		num += !!ndevs[num];
+	}
+	for (i = 0; i < dev->replaced.num_devices; i++)
+		num += get_replaced(&dev->replaced.device[i], &ndevs[num]);
+	return num;
 }
 
 /**

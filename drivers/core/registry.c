@@ -77,14 +77,14 @@ static void destroy_device(struct rhca_dev *dev)
 	rhca_dev_free_parts(dev);
 }
 
-/* Drops the references to the netdevs that a device was on, which is no more */
-static void tell_ended(struct net_device *const *ndevs)
+/* Drops the references to the netdevs of a device that is no more */
+static void tell_ended(struct net_device *const *ndevs, u32 num)
 {
 	u32 i;
 
 	lockdep_assert_held(&devices_mutex);
-	for (i = 0; i < RHCA_MAX_PORTS; i++) {
-		if (ndevs[i] && listener)
+	for (i = 0; i < num; i++) {
+		if (listener)
 			listener->ended(ndevs[i]);
 		dev_put(ndevs[i]);
 	}
@@ -113,22 +113,23 @@ static void tell_taken(struct rhca_dev *dev)
 /* ib_core calls this once no user of the device is left */
 static void dealloc_driver(struct ib_device *ibdev)
 {
-	struct net_device *ndevs[RHCA_MAX_PORTS];
+	struct net_device *ndevs[RHCA_DEV_NETDEVS];
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 	bool had_offer = dev->offer;
+	u32 num;
 
 	unlist_device(dev);
 	trace_rhca_device(ibdev->name, "", "gone", 0);
 	if (is_taken(dev))
 		tell_taken(dev);
-	rhca_dev_get_netdevs(dev, ndevs);
+	num = rhca_dev_get_netdevs(dev, ndevs);
 	destroy_device(dev);
 	/* Its offer may serve again, maybe another netdev */
 	if (had_offer)
 		rhca_offers_recheck();
 	/* The last one out may let the module go: hold its text until here */
 	mutex_lock(&devices_mutex);
-	tell_ended(ndevs);
+	tell_ended(ndevs, num);
 	if (atomic_dec_and_test(&num_devices))
 		wake_up(&devices_wait);
 	mutex_unlock(&devices_mutex);
@@ -258,14 +259,9 @@ static bool catch_up(struct rhca_dev *dev)
 static void restore_replaced(struct rhca_dev *dev)
 {
 	struct rhca_pkey_table pkeys;
-	const struct rhca_dev_spec lag = {
-		.backend	= dev->backend,
-		.replaced	= dev->replaced,
-		.pkeys		= { &pkeys },
-	};
 
 	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	rhca_recreate_replaced(&lag);
+	rhca_recreate_replaced(&dev->replaced, &pkeys);
 }
 
 /* devices_mutex: none of them is freed meanwhile */

@@ -21,7 +21,8 @@ struct rhca_port;
  *	its netdevs meanwhile
  * @taken: another driver has unregistered a device, which is there for the moment, and
  *	on no list; none that stands for others
- * @ended: a device is no more; called for each netdev that it was on to the end
+ * @ended: a device is no more; called for each netdev that it was on to the end, and of
+ *	those that it stood for
  *
  * They only leave word: locks of ib_core are held.
  */

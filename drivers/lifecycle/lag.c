@@ -18,7 +18,6 @@
 
 #include "core/device.h"
 #include "core/port/port_pkeys.h"
-#include "core/recreate.h"
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
 #include "lifecycle/slot.h"
@@ -84,15 +83,47 @@ static void keep_for_all(const struct rhca_lag_members *members)
 		keep_all_ports(&members->record.device[i], &members->pkeys);
 }
 
+/* Made when all its netdevs are there, which nobody holds until then */
+static int note_return(const struct rhca_lag_replaced *old,
+		       const struct rhca_pkey_table *pkeys)
+{
+	struct net_device *first = rhca_netdev_get(&old->netdev[0]);
+	struct rhca_slot_ports ports = { .num = old->num_ports };
+	int ret;
+
+	if (!first)
+		return -ENODEV;
+	memcpy(ports.netdev, old->netdev, sizeof(old->netdev));
+	if (pkeys)
+		keep_all_ports(old, pkeys);
+	ret = rhca_slot_set_returns(first, &ports);
+	kick(first);
+	dev_put(first);
+	return ret;
+}
+
+/**
+ * rhca_lag_members_return - A LAG ends: its members have devices of their own again
+ * @record: the devices that it stood for
+ * @pkeys: its partitions, which they get, or NULL: what they had
+ *
+ * Context: may sleep; RTNL may be held. One whose netdev has gone, or is in another
+ * namespace now, stays away.
+ */
+void rhca_lag_members_return(const struct rhca_lag_record *record,
+			     const struct rhca_pkey_table *pkeys)
+{
+	u32 i;
+
+	for (i = 0; i < record->num_devices; i++)
+		if (note_return(&record->device[i], pkeys))
+			pr_info("%s: its LAG has ended, but a netdev of it has gone\n",
+				record->device[i].name);
+}
+
 static void restore(const struct rhca_lag_members *members)
 {
-	const struct rhca_dev_spec lag = {
-		.backend	= software,
-		.replaced	= members->record,
-		.pkeys		= { &members->pkeys },
-	};
-
-	rhca_recreate_replaced(&lag);
+	rhca_lag_members_return(&members->record, &members->pkeys);
 }
 
 /*

@@ -216,6 +216,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	if (ret)
 		goto err_unregister_client;
 	rhca_devices_listen(&device_listener);
+	rhca_recreate_listen(rhca_lag_members_return);
 	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);
@@ -244,6 +245,7 @@ void rhca_link_exit(void)
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
 	rhca_devices_listen(NULL);
+	rhca_recreate_listen(NULL);
 	rhca_dev_remove_all();
 	ib_unregister_client(&ib_client);
 	rhca_slot_apply_exit();

@@ -388,6 +388,7 @@ void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name
 		strscpy(slot->settings.name, name, sizeof(slot->settings.name));
 		slot->settings.pkeys = *pkeys;
 		slot->settings.tclass.global = RHCA_TCLASS_OFF;
+		slot->settings.cc = (struct rhca_cc)RHCA_CC_DEFAULT;
 	} else {
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
 	}

@@ -65,7 +65,8 @@ static void look_at_none(const struct net_device *ndev,
 	lag = rhca_dev_find_lag(ndev);
 	if (!lag)
 		return;
-	f->leader = RHCA_LEADER_LAG;
+	if (!test_bit(RHCA_DEV_REMOVED, &lag->flags))
+		f->leader = RHCA_LEADER_LAG;
 	ib_device_put(&lag->ibdev);
 }
 

@@ -18,8 +18,10 @@
 #include "control/lag_files.h"
 #include "sw/backend.h"
 
-/* Members' devices are made again after 200 ms */
+/* Within which members' devices would be made again */
 #define COMES_BACK_MS	1000
+#define PATIENCE_MS	20000	/* on a busy machine */
+#define STEP_MS		20
 
 static void remove_device(void *data)
 {
@@ -155,6 +157,8 @@ static void expect_member(struct kunit *test, const struct rhca_dev *dev,
 	rhca_pkeys_copy((struct rhca_port *)&dev->ports[0], &pkeys);
 	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), name);
 	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].cc.enable, 1);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, RHCA_TCLASS_OFF);
 }
 
 /* Two devices become one. The caller puts it */
@@ -206,6 +210,43 @@ static void members_that_are_reset_keep_their_partitions(struct kunit *test)
 	reset_members(test, 1);
 }
 
+/* Of its own: none that stands for others. Returns NULL if there is none in time */
+static struct rhca_dev *wait_for_own(const struct net_device *ndev)
+{
+	struct rhca_dev *dev;
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		dev = rhca_dev_find(ndev);
+		if (dev)
+			ib_device_put(&dev->ibdev);
+		if (dev && !dev->replaced.num_devices)
+			return dev;
+		msleep(STEP_MS);
+	}
+	return NULL;
+}
+
+/* Under their names, with its partitions */
+static void members_return_when_their_lag_ends(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	const char *name[] = { TEST_NAME "_a", TEST_NAME "_b" };
+	struct rhca_dev *dev = join(test, ndev);
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
+	ib_device_put(&dev->ibdev);
+	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
+		dev = wait_for_own(ndev[i]);
+		KUNIT_EXPECT_NOT_NULL(test, dev);
+		if (dev)
+			expect_member(test, dev, name[i]);
+		test_device_remove(ndev[i]);
+	}
+}
+
 /* The end finds the device while it is being removed, and its members' stay away, too */
 static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test)
 {
@@ -242,6 +283,7 @@ static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(end_while_the_user_removes_it_brings_nothing_back),
 	KUNIT_CASE(removal_counts_when_its_netdev_goes),
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
+	KUNIT_CASE(members_return_when_their_lag_ends),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),
 	{}
