@@ -9,7 +9,6 @@
 #include <linux/rtnetlink.h>
 #include <rdma/ib_marshall.h>
 #include <rdma/rdma_netlink.h>
-#include <rhca/trace.h>
 
 #include "control/addresses.h"
 #include "lifecycle/lag.h"
@@ -18,7 +17,6 @@
 #include "lifecycle/others.h"
 #include "lifecycle/rxe_links.h"
 #include "lifecycle/slot.h"
-#include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"
@@ -91,16 +89,7 @@ static struct ib_client ib_client = {
 
 static int newlink(const char *name, struct net_device *ndev)
 {
-	struct rhca_dev_spec spec = {
-		.name = name, .netdevs = { ndev }, .num_ports = 1,
-	};
-	int ret = rhca_slot_create(&spec);
-
-	trace_rhca_netdev(ndev->name, "asked for", ret);
-	if (!ret)
-		rhca_slot_set_wish(ndev, RHCA_WISH_LINK, NULL);
-	rhca_slot_kick(ndev);
-	return ret;
+	return rhca_slot_request(ndev, name);
 }
 
 static struct rdma_link_ops link_ops = {

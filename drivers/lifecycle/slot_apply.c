@@ -204,7 +204,7 @@ static void apply(struct net_device *ndev)
 	struct rhca_slot_facts f;
 
 	rhca_lag_apply(ndev);
-	rhca_slot_look_at(ndev, rule_due, &f);
+	rhca_slot_look_at(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f);
 	rhca_slot_wants(&f, &d);
 	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d)) {
 		if (rule_due)
@@ -268,6 +268,45 @@ void rhca_slot_kick(const struct net_device *ndev)
 	mod_delayed_work(slots_wq, &act_work, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_kick);
+
+/* Who is refused finds the reason in the log */
+static int refuse(struct net_device *ndev, const struct rhca_slot_decision *d)
+{
+	if (!rhca_netdev_check(ndev) && d->error == -EBUSY)
+		pr_warn("%s can have no RDMA device of its own now (row %u in lifecycle.rst)\n",
+			netdev_name(ndev), d->row);
+	return d->error;
+}
+
+/**
+ * rhca_slot_request - A user asks for a device
+ * @ndev: on which netdev; the caller has a reference
+ * @name: the device's name
+ *
+ * The table is asked here, and what it says is done: other netdevs, whose turn may be
+ * before and take long, are not waited for.
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: 0, what the table says, or as rhca_slot_create().
+ */
+int rhca_slot_request(struct net_device *ndev, const char *name)
+{
+	struct rhca_dev_spec spec = {
+		.name = name, .netdevs = { ndev }, .num_ports = 1,
+	};
+	struct rhca_slot_decision d;
+	struct rhca_slot_facts f;
+	int ret;
+
+	rhca_slot_look_at(ndev, RHCA_WISH_LINK, &f);
+	rhca_slot_wants(&f, &d);
+	ret = d.error ? refuse(ndev, &d) : rhca_slot_create(&spec);
+	trace_rhca_netdev(ndev->name, "asked for", ret);
+	if (!ret)
+		rhca_slot_set_wish(ndev, RHCA_WISH_LINK, NULL);
+	rhca_slot_kick(ndev);
+	return ret;
+}
 
 /**
  * rhca_slot_device_lost - A device leaves, since a netdev of it went unnoticed

@@ -251,29 +251,44 @@ bool rhca_slot_may_stand_in(const struct net_device *ndev)
 		(rule && rule->standin));
 }
 
+/* What has just been asked for is a wish, until it is refused */
+static void read_slot(const struct net_device *ndev, enum rhca_wish asked,
+		      struct rhca_slot_known *known)
+{
+	rhca_slot_read(ndev, known);
+	if (asked == RHCA_WISH_RULE)
+		known->rule = rhca_slot_new_rule(ndev);
+	if (asked == RHCA_WISH_RULE && known->rule &&
+	    known->wish == RHCA_WISH_NONE)
+		known->wish = RHCA_WISH_RULE;
+	if (asked != RHCA_WISH_LINK)
+		return;
+	/* After what its user has removed the next one begins anew */
+	known->tenants &= known->wish != RHCA_WISH_REMOVED;
+	known->wish = RHCA_WISH_LINK;
+}
+
 /**
  * rhca_slot_look_at - Collect what decides on the device of a netdev
  * @ndev: the netdev; the caller has a reference
- * @rule_due: a rule of netdevs= that matches is a wish, until it is refused
+ * @asked: RHCA_WISH_RULE: a rule of netdevs= matches; RHCA_WISH_LINK: a user asks for a
+ *	device; RHCA_WISH_NONE: neither
  * @f: filled in. What is looked at one after the other may not fit together while things
  *	change
  *
  * Context: may sleep, RTNL not held.
  */
-void rhca_slot_look_at(struct net_device *ndev, bool rule_due,
+void rhca_slot_look_at(struct net_device *ndev, enum rhca_wish asked,
 		       struct rhca_slot_facts *f)
 {
 	const struct rhca_offer *own;
 	struct rhca_slot_known known;
 	struct net_device *bond;
 
-	rhca_slot_read(ndev, &known);
-	if (rule_due)
-		known.rule = rhca_slot_new_rule(ndev);
-	if (rule_due && known.rule && known.wish == RHCA_WISH_NONE)
-		known.wish = RHCA_WISH_RULE;
+	read_slot(ndev, asked, &known);
 	memset(f, 0, sizeof(*f));	/* to be compared as bytes */
 	f->wish = known.wish;
+	f->request = asked == RHCA_WISH_LINK;
 	f->was_hardware = known.flags & RHCA_SLOT_WAS_HARDWARE;
 	f->tenants = known.tenants;
 	f->returns = known.flags & RHCA_SLOT_RETURNS;

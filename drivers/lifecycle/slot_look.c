@@ -99,7 +99,7 @@ static void look_at(struct net_device *ndev)
 	struct rhca_slot_decision d;
 	struct rhca_slot_facts f;
 
-	rhca_slot_look_at(ndev, false, &f);
+	rhca_slot_look_at(ndev, RHCA_WISH_NONE, &f);
 	rhca_slot_wants(&f, &d);
 	if (of_interest(&f))
 		trace(ndev, &f, &d);

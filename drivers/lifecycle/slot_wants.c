@@ -49,7 +49,8 @@ static bool cannot_roce(const struct rhca_slot_facts *f)
 
 static bool asked_for_twice(const struct rhca_slot_facts *f)
 {
-	return f->request && (serves(f) || f->leader == RHCA_LEADER_DEVICE);
+	return f->request && (f->has != RHCA_HAS_NONE ||
+			      f->leader == RHCA_LEADER_DEVICE);
 }
 
 static bool user_removed(const struct rhca_slot_facts *f)
@@ -175,8 +176,8 @@ void rhca_slot_wants(const struct rhca_slot_facts *f,
 	d->row = row - table + 1;
 	d->error = row->error;
 	d->settle_ms = row->settle_ms;
-	/* Software takes the place of what is not back at once */
-	if (d->want == RHCA_WANT_SOFTWARE && gives_way(f))
+	/* Software takes the place of what is not back at once; who asks does not wait */
+	if (d->want == RHCA_WANT_SOFTWARE && gives_way(f) && !f->request)
 		d->settle_ms = SETTLE_MS;
 	d->again_ms = row->again_ms;
 }

@@ -48,9 +48,9 @@ static const struct wants_case wants_cases[] = {
 	{ "3 further port", { USUAL, LINK, .request = true,
 			      .leader = RHCA_LEADER_DEVICE },
 	  3, RHCA_WANT_KEEP, -EEXIST },
-	{ "3 no: the last one leaves", { USUAL, LINK, .request = true,
-					 .has = RHCA_HAS_LEAVING },
-	  15, RHCA_WANT_SOFTWARE },
+	{ "3 the last one leaves", { USUAL, LINK, .request = true,
+				     .has = RHCA_HAS_LEAVING },
+	  3, RHCA_WANT_KEEP, -EEXIST },
 	{ "3 no: nobody asks", { USUAL, LINK, .has = RHCA_HAS_SOFTWARE },
 	  15, RHCA_WANT_SOFTWARE },
 	{ "4 removed", { USUAL, .wish = RHCA_WISH_REMOVED,
@@ -168,6 +168,9 @@ static const struct wants_case wants_cases[] = {
 	{ "15 asked for where ours stands in", { USUAL, LINK,
 						 .standin_rule = true },
 	  15, RHCA_WANT_SOFTWARE, .settle_ms = 1000 },
+	{ "15 who asks does not wait", { USUAL, LINK, .request = true,
+					 .was_hardware = true },
+	  15, RHCA_WANT_SOFTWARE },
 	{ "15 no: a port is missing", { USUAL, .wish = RHCA_WISH_RULE },
 	  18, RHCA_WANT_NOTHING },
 	{ "16 stand-in", { USUAL, .standin_rule = true },
@@ -262,8 +265,7 @@ static const char *objection(const struct rhca_slot_facts *f,
 		return "a device on a member of a LAG";
 	if (f->rxe_leaving && creates(f, d))
 		return "a device that rdma_rxe takes along";
-	if (f->request && !d->error && !creates(f, d) &&
-	    f->has != RHCA_HAS_LEAVING)
+	if (f->request && !d->error && !creates(f, d))
 		return "a request that succeeds without a device";
 	if (f->returns && d->row == 18)
 		return "a device that does not return";
