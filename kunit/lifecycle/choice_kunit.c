@@ -20,8 +20,8 @@
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
-#include "lifecycle/choice.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "sw/backend.h"
 
