@@ -351,7 +351,7 @@ void rhca_recreate_cancel(const struct net_device *ndev)
 		cancel_delayed_work_sync(&job->work);
 		if (ndev)
 			rhca_recreate_replaced(&job->spec.replaced,
-				       job->spec.pkeys[0]);
+					       job->spec.pkeys[0]);
 		release_job(job);
 	}
 }

@@ -231,7 +231,7 @@ static struct rhca_dev *wait_for_own(const struct net_device *ndev)
 static void members_return_when_their_lag_ends(struct kunit *test)
 {
 	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
-	const char *name[] = { TEST_NAME "_a", TEST_NAME "_b" };
+	static const char *const name[] = { TEST_NAME "_a", TEST_NAME "_b" };
 	struct rhca_dev *dev = join(test, ndev);
 	u32 i;
 
