@@ -30,6 +30,35 @@ bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev)
 	return false;
 }
 
+/**
+ * rhca_dev_stands_for - Was a LAG made of the device on a netdev, and others?
+ * @dev: the LAG, or another device
+ * @ndev: the netdev, which need not be its member any more
+ *
+ * Context: any; the caller has a reference to the netdev, RTNL or the RCU read side.
+ */
+bool rhca_dev_stands_for(const struct rhca_dev *dev,
+			 const struct net_device *ndev)
+{
+	return rhca_lag_record_covers(&dev->replaced, ndev);
+}
+
+/**
+ * rhca_dev_leads - Does a LAG keep a netdev from having a device of its own?
+ * @dev: the LAG, or another device
+ * @ndev: the netdev
+ *
+ * It does to its end, of which @ndev hears; but whose netdev has gone may be held by its
+ * users for long.
+ *
+ * Context: as rhca_dev_stands_for().
+ */
+bool rhca_dev_leads(const struct rhca_dev *dev, const struct net_device *ndev)
+{
+	return rcu_access_pointer(dev->ports[0].ndev) &&
+	       rhca_dev_stands_for(dev, ndev);
+}
+
 static bool netdev_stays(const struct rhca_port *port,
 			 const struct net_device *ndev)
 {

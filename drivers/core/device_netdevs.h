@@ -17,6 +17,9 @@ struct net_device;
 struct rhca_dev;
 
 bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev);
+bool rhca_dev_stands_for(const struct rhca_dev *dev,
+			 const struct net_device *ndev);
+bool rhca_dev_leads(const struct rhca_dev *dev, const struct net_device *ndev);
 bool rhca_dev_netdevs_stay(const struct rhca_dev *dev);
 u32 rhca_dev_get_netdevs(struct rhca_dev *dev, struct net_device **ndevs);
 void rhca_dev_release_netdevs(struct rhca_dev *dev);

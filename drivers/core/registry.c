@@ -136,17 +136,6 @@ static void dealloc_driver(struct ib_device *ibdev)
 }
 
 /**
- * rhca_dev_claim - Remove a device for good, and see to what follows
- * @dev: the device, whose netdev goes, or whose user or module wants no more
- *
- * Return: false when somebody else has claimed that already.
- */
-bool rhca_dev_claim(struct rhca_dev *dev)
-{
-	return !test_and_set_bit(RHCA_DEV_REMOVED, &dev->flags);
-}
-
-/**
  * rhca_dev_unplugged - The device is being unregistered
  * @dev: the device; processes that have it open are about to lose their objects,
  *	and their QPs go to ERR before that, with all their completions. It may be
@@ -164,22 +153,38 @@ void rhca_dev_unplugged(struct rhca_dev *dev)
 		dev->backend->dev_quiesce(dev);
 }
 
-/**
- * rhca_netdev_served - Is there a device of ours on this netdev?
- * @ndev: the netdev
- */
-bool rhca_netdev_served(const struct net_device *ndev)
+static bool any_device(bool (*fits)(const struct rhca_dev *dev,
+				    const struct net_device *ndev),
+		       const struct net_device *ndev)
 {
 	struct rhca_dev *dev;
 	bool found = false;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &devices, entry)
-		found |= rhca_dev_is_on(dev, ndev);
+		found |= fits(dev, ndev);
 	rcu_read_unlock();
 	return found;
 }
+
+/**
+ * rhca_netdev_served - Is there a device of ours on this netdev?
+ * @ndev: the netdev
+ */
+bool rhca_netdev_served(const struct net_device *ndev)
+{
+	return any_device(rhca_dev_is_on, ndev);
+}
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_served);
+
+/**
+ * rhca_netdev_led - Is there a LAG that stands for this netdev?
+ * @ndev: the netdev; the caller has a reference, or RTNL
+ */
+bool rhca_netdev_led(const struct net_device *ndev)
+{
+	return any_device(rhca_dev_leads, ndev);
+}
 
 static const struct ib_device_ops registry_verbs = {
 	.dealloc_driver	= dealloc_driver,
@@ -347,6 +352,24 @@ int rhca_dev_create(const struct rhca_dev_spec *spec)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_create);
 
+static struct rhca_dev *
+find_device(bool (*fits)(const struct rhca_dev *dev,
+			 const struct net_device *ndev),
+	    const struct net_device *ndev)
+{
+	struct rhca_dev *dev, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry) {
+		if (fits(dev, ndev) && ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
 /**
  * rhca_dev_find - The device on a netdev
  * @ndev: the netdev
@@ -356,17 +379,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_dev_create);
  */
 struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
 {
-	struct rhca_dev *dev, *found = NULL;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (rhca_dev_is_on(dev, ndev) && ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
+	return find_device(rhca_dev_is_on, ndev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
 
@@ -378,18 +391,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
  */
 struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev)
 {
-	struct rhca_dev *dev, *found = NULL;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (rhca_lag_record_covers(&dev->replaced, ndev) &&
-		    ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
+	return find_device(rhca_dev_stands_for, ndev);
 }
 
 /**

@@ -35,9 +35,9 @@ struct rhca_device_listener {
 void rhca_devices_listen(const struct rhca_device_listener *new);
 int rhca_dev_create(const struct rhca_dev_spec *spec);
 bool rhca_netdev_served(const struct net_device *ndev);
+bool rhca_netdev_led(const struct net_device *ndev);
 struct rhca_dev *rhca_dev_find(const struct net_device *ndev);
 struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev);
-bool rhca_dev_claim(struct rhca_dev *dev);
 void rhca_dev_plugged(struct rhca_dev *dev);
 void rhca_dev_unplugged(struct rhca_dev *dev);
 bool rhca_dev_remove_and_put(struct rhca_dev *dev);

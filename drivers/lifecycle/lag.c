@@ -163,7 +163,10 @@ static int make_lag(const struct rhca_lag_members *members,
 	return ret;
 }
 
-/* It may have ended already, and another device be there, which stays */
+/*
+ * It may have ended already, and another device be there, which stays. Its members have
+ * devices again when it has ended, which is an event.
+ */
 static void end_lag(struct net_device *ndev)
 {
 	struct rhca_lag_frozen frozen = {};
@@ -174,7 +177,7 @@ static void end_lag(struct net_device *ndev)
 	if (frozen.num && members.record.num_devices) {
 		keep_for_all(&members);
 		/* Its user may have been removing it, which is for its members, too */
-		if (rhca_lag_remove_frozen(&frozen) && !rhca_slot_is_unwanted(ndev))
+		if (rhca_lag_remove_later(&frozen) && !rhca_slot_is_unwanted(ndev))
 			restore(&members);
 	}
 	rhca_lag_thaw(&frozen);

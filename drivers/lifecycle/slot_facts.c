@@ -56,18 +56,10 @@ static void look_at_own(struct rhca_dev *dev, struct rhca_slot_facts *f)
 static void look_at_none(const struct net_device *ndev,
 			 struct rhca_slot_facts *f)
 {
-	struct rhca_dev *lag;
-
-	if (rhca_netdev_served(ndev)) {
+	if (rhca_netdev_served(ndev))
 		f->has = RHCA_HAS_LEAVING;
-		return;
-	}
-	lag = rhca_dev_find_lag(ndev);
-	if (!lag)
-		return;
-	if (!test_bit(RHCA_DEV_REMOVED, &lag->flags))
+	else if (rhca_netdev_led(ndev))
 		f->leader = RHCA_LEADER_LAG;
-	ib_device_put(&lag->ibdev);
 }
 
 /* Returns the offer that the netdev's own device was made of, to compare */
