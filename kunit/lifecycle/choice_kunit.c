@@ -19,6 +19,7 @@
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
+#include "lib/holder.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
@@ -941,49 +942,6 @@ static void settings_outlive_a_standin_that_gives_way(struct kunit *test)
 	expect_partition(test, &dev->ports[0]);
 }
 
-/* A user of a device by the kernel, who takes his time to let go of it */
-static struct ib_device *held;
-static DECLARE_COMPLETION(hold_begun);
-static DECLARE_COMPLETION(hold_ends);
-
-static int holder_add(struct ib_device *ibdev)
-{
-	return 0;
-}
-
-static void holder_remove(struct ib_device *ibdev, void *data)
-{
-	if (ibdev != READ_ONCE(held))
-		return;
-	WRITE_ONCE(held, NULL);
-	complete(&hold_begun);
-	wait_for_completion(&hold_ends);
-}
-
-static struct ib_client holder = {
-	.name		= "kunit_holder",
-	.add		= holder_add,
-	.remove		= holder_remove,
-	.no_kverbs_req	= true,
-};
-
-static void end_hold(void *unused)
-{
-	WRITE_ONCE(held, NULL);
-	complete_all(&hold_ends);
-	ib_unregister_client(&holder);
-}
-
-static void hold(struct kunit *test, struct rhca_dev *dev)
-{
-	reinit_completion(&hold_begun);
-	reinit_completion(&hold_ends);
-	WRITE_ONCE(held, &dev->ibdev);
-	KUNIT_ASSERT_EQ(test, 0, ib_register_client(&holder));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, end_hold,
-							   NULL));
-}
-
 static struct net_device *covered_too;
 
 static bool covers_too(const struct rhca_offer *offer,
@@ -1019,11 +977,9 @@ static void removal_that_hangs_holds_up_no_other_netdev(struct kunit *test)
 	int ms;
 
 	make_software(b);
-	hold(test, find(b));
+	test_hold(test, find(b));
 	add_offer(b);
-	KUNIT_ASSERT_NE(test, 0,
-			wait_for_completion_timeout(&hold_begun,
-						    msecs_to_jiffies(PATIENCE_MS)));
+	test_hold_begins(test);
 	covered_too = test_netdev(test, 2);
 	*too = (struct rhca_offer) {
 		.backend = &recording_backend, .covers = covers_too,
@@ -1036,7 +992,7 @@ static void removal_that_hangs_holds_up_no_other_netdev(struct kunit *test)
 		msleep(STEP_MS);
 	KUNIT_EXPECT_TRUE(test, is_served_by_hardware(covered_too));
 	KUNIT_EXPECT_NULL(test, find(b));
-	kunit_release_action(test, end_hold, NULL);
+	test_hold_ends(test);
 	wait_for(b, &recording_backend);
 }
 
@@ -1046,13 +1002,11 @@ static void software_is_back_when_hardware_has_gone(struct kunit *test)
 	struct bench *b = make_bench(test);
 
 	make_software(b);
-	hold(test, find(b));
+	test_hold(test, find(b));
 	add_offer(b);
-	KUNIT_ASSERT_NE(test, 0,
-			wait_for_completion_timeout(&hold_begun,
-						    msecs_to_jiffies(PATIENCE_MS)));
+	test_hold_begins(test);
 	withdraw_offer(b);
-	kunit_release_action(test, end_hold, NULL);
+	test_hold_ends(test);
 	KUNIT_EXPECT_STREQ(test, TEST_NAME,
 			   dev_name(&wait_for(b, &rhca_sw_backend)->ibdev.dev));
 }

@@ -10,6 +10,7 @@
 #include "core/port/port_pkeys.h"
 #include "core/registry.h"
 #include "lib/hca.h"
+#include "lib/holder.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
@@ -247,6 +248,42 @@ static void members_return_when_their_lag_ends(struct kunit *test)
 	}
 }
 
+/* One that its users hold is waited for by its members alone, and by no LAG that begins */
+static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct net_device *others[] = { test_netdev(test, 3), test_netdev(test, 4) };
+	struct rhca_dev *dev = join(test, ndev);
+	u32 i;
+
+	test_hold(test, dev);
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
+	ib_device_put(&dev->ibdev);
+	test_hold_begins(test);
+	choose_device(test, TEST_NAME "_d", others[1]);
+	dev = choose_device(test, TEST_NAME "_c", others[0]);
+	KUNIT_EXPECT_EQ(test, strlen(others[1]->name),
+			write_file(test, dev, "roce_lag_ecmp_dev",
+				   others[1]->name));
+	rhca_slot_flush();
+	dev = rhca_dev_find(others[1]);
+	KUNIT_EXPECT_NOT_NULL(test, dev);
+	if (dev) {
+		KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
+		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(dev->ports[0].second),
+				    others[1]);
+		rhca_slot_device_removed(dev, true);
+		rhca_dev_remove_and_put(dev);
+	}
+	KUNIT_EXPECT_NULL(test, rhca_dev_find(ndev[0]));
+	KUNIT_EXPECT_NULL(test, rhca_dev_find(ndev[1]));
+	test_hold_ends(test);
+	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
+		KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[i]));
+		test_device_remove(ndev[i]);
+	}
+}
+
 /* The end finds the device while it is being removed, and its members' stay away, too */
 static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test)
 {
@@ -284,6 +321,7 @@ static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(removal_counts_when_its_netdev_goes),
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
 	KUNIT_CASE(members_return_when_their_lag_ends),
+	KUNIT_CASE(lag_that_cannot_end_holds_up_no_other),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),
 	{}
