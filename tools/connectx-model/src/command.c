@@ -7,6 +7,7 @@
 
 #include "device.h"
 #include "eq.h"
+#include "mkey.h"
 #include "trace.h"
 
 #define ENTRY_BYTES		(1u << COMMAND_STRIDE_LOG)
@@ -98,6 +99,13 @@ static const struct command_row *find_row(u16 opcode)
 	return NULL;
 }
 
+const struct ifc_field *command_in_fields(u16 opcode)
+{
+	const struct command_row *row = find_row(opcode);
+
+	return row ? row->in_fields : NULL;
+}
+
 static bool is_reserved(const char *name)
 {
 	const char *last = strrchr(name, '.');
@@ -136,6 +144,8 @@ static enum command_status check(struct command *cmd, const struct command_row *
 {
 	const struct ifc_field *field;
 
+	if (!command_knows_op_mod(cmd->opcode, cmd->op_mod))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OP_MOD);
 	if (cmd->in_bytes < row->in_bytes)
 		return command_fail(cmd, STATUS_BAD_INPUT_LEN, SYND_IN_LENGTH);
 	if (cmd->out_bytes < row->out_bytes)
@@ -165,21 +175,48 @@ static void trace_fields(const char *side, const struct ifc_field *field, const 
 	}
 }
 
-void command_trace_mkey(const u8 *context)
+void command_trace_pages(const u8 *list, u32 entries)
 {
-	static const char entry[] = "memory_key_mkey_entry.";
-	const struct ifc_field *field = find_row(MLX5_CMD_OP_CREATE_MKEY)->in_fields;
-	u64 value;
+	u64 below = (1u << MKEY_MIN_PAGE_SHIFT) - 1, any = 0, all = below;
+	u32 i, pages = 0;
 
-	for (; field->name; field++) {
-		if (strncmp(field->name, entry, sizeof(entry) - 1))
+	for (i = 0; i < entries; i++) {
+		u64 entry = be64_at(list + 8 * i);
+
+		if (!entry)
 			continue;
-		value = ifc_get_bits(context, field->bit -
-				     IFC_BIT(create_mkey_in, memory_key_mkey_entry), field->bits);
-		if (value)
-			trace_line(TRACE_FIELD, "  in %s = %#llx", field->name,
-				   (unsigned long long)value);
+		any |= entry & below;
+		all &= entry;
+		pages++;
 	}
+	trace_line(TRACE_FIELD, "  in list.pages = %#x", pages);
+	trace_line(TRACE_FIELD, "  in list.low_bits = %#llx", (unsigned long long)any);
+	trace_line(TRACE_FIELD, "  in list.low_bits_of_all = %#llx",
+		   (unsigned long long)(pages ? all & below : 0));
+}
+
+/* These end in addresses of pages, whatever their layout calls them. */
+static bool ends_in_pages(const struct command *cmd)
+{
+	static const u16 opcodes[] = {
+		MLX5_CMD_OP_CREATE_MKEY, MLX5_CMD_OP_CREATE_CQ, MLX5_CMD_OP_MODIFY_CQ,
+		MLX5_CMD_OP_CREATE_QP, MLX5_CMD_OP_CREATE_SRQ, MLX5_CMD_OP_CREATE_XRC_SRQ,
+		MLX5_CMD_OP_CREATE_RMP,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++)
+		if (opcodes[i] == cmd->opcode)
+			return true;
+	return false;
+}
+
+static void trace_command(const struct command *cmd, const struct command_row *row)
+{
+	trace_fields("in", row->in_fields, cmd->in, cmd->in_bytes);
+	if (ends_in_pages(cmd) && cmd->in_bytes >= row->in_bytes + 8)
+		command_trace_pages(cmd->in + row->in_bytes, (cmd->in_bytes - row->in_bytes) / 8);
+	trace_fields("out", row->out_fields, cmd->out, cmd->out_bytes);
 }
 
 static void tell(const struct command *cmd, const struct command_row *row, u8 status)
@@ -187,10 +224,8 @@ static void tell(const struct command *cmd, const struct command_row *row, u8 st
 	trace(TRACE_COMMAND, "dev%u %s op_mod=%#x in=%u out=%u%s%s%s", cmd->dev->index,
 	      command_name(cmd->opcode), cmd->op_mod, cmd->in_bytes, cmd->out_bytes, cmd->note,
 	      status ? " REFUSED: " : "", status ? syndrome_text(cmd->syndrome) : "");
-	if (row && (trace_topics & TRACE_FIELD)) {
-		trace_fields("in", row->in_fields, cmd->in, cmd->in_bytes);
-		trace_fields("out", row->out_fields, cmd->out, cmd->out_bytes);
-	}
+	if (row && (trace_topics & TRACE_FIELD))
+		trace_command(cmd, row);
 	if (status && !cmd->demanded)
 		violation("dev%u: command %s refused, status %#x: %s%s", cmd->dev->index,
 			  command_name(cmd->opcode), status, syndrome_text(cmd->syndrome),

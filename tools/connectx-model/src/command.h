@@ -103,6 +103,9 @@ const char *command_name(u16 opcode);
 /* Return: 0 where no command has this name. */
 u16 command_opcode(const char *name);
 
+/* Has the command a meaning for this op_mod? */
+bool command_knows_op_mod(u16 opcode, u16 op_mod);
+
 /* Remember why and return the status. */
 enum command_status command_fail(struct command *cmd, enum command_status status,
 				 enum syndrome syndrome);
@@ -113,8 +116,14 @@ void command_note(struct command *cmd, const char *format, ...)
 enum command_status command_add(struct command *cmd, int kind, struct object *object);
 enum command_status command_destroy(struct command *cmd, int kind, u32 id);
 
-/* Print the fields of a memory key's context, which work requests have as well. */
-void command_trace_mkey(const u8 *context);
+/* The fields of a command's input, up to one without a name. Return: NULL: no such command. */
+const struct ifc_field *command_in_fields(u16 opcode);
+
+/*
+ * Print what a list of page addresses says besides where the pages are: how many there
+ * are, and which bits stand below the smallest page in any and in all of them.
+ */
+void command_trace_pages(const u8 *list, u32 entries);
 
 /* Bytes of the input after @at, for a list at the end of a command. */
 static inline u32 command_rest(const struct command *cmd, u32 at)

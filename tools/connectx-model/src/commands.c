@@ -161,6 +161,40 @@ _Static_assert(ARRAY_SIZE(command_table) <= COMMAND_ROWS_MAX, "each row is count
 
 const u32 command_table_rows = ARRAY_SIZE(command_table);
 
+/*
+ * Commands that have a meaning for other op_mods than 0. Where it is a kind of capability
+ * they judge it themselves.
+ */
+static const struct {
+	u16 opcode;
+	u32 op_mods;		/* a bit for each */
+} with_op_mod[] = {
+	{ MLX5_CMD_OP_QUERY_HCA_CAP, ~0u },
+	{ MLX5_CMD_OP_SET_HCA_CAP, ~0u },
+	{ MLX5_CMD_OP_QUERY_PAGES, 1 << 1 | 1 << 2 | 1 << 3 },	/* at boot, at init, later */
+	{ MLX5_CMD_OP_MANAGE_PAGES, 1 << 0 | 1 << 1 | 1 << 2 },
+	{ MLX5_CMD_OP_ACCESS_REG, 1 << 0 | 1 << 1 },		/* write, read */
+	{ MLX5_CMD_OP_MODIFY_CQ, 1 << 0 | 1 << 1 },		/* moderate, resize */
+	{ MLX5_CMD_OP_ARM_RQ, 1 << 1 },				/* of a shared queue */
+	{ MLX5_CMD_OP_ARM_XRC_SRQ, 1 << 1 },
+	{ MLX5_CMD_OP_QUERY_VPORT_STATE, 1 << 0 | 1 << 1 | 1 << 2 }, /* VNIC, switch, uplink */
+	{ MLX5_CMD_OP_MODIFY_VPORT_STATE, 1 << 0 | 1 << 1 | 1 << 2 },
+	{ MLX5_CMD_OP_CREATE_FLOW_TABLE, 1 << 0 | 1 << 1 },	/* plain, of a LAG */
+	{ MLX5_CMD_OP_SET_FLOW_TABLE_ROOT, 1 << 0 | 1 << 1 },	/* set, reset */
+	{ MLX5_CMD_OP_SET_FLOW_TABLE_ENTRY, 1 << 0 | 1 << 1 },	/* create, modify */
+};
+
+bool command_knows_op_mod(u16 opcode, u16 op_mod)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(with_op_mod); i++)
+		if (with_op_mod[i].opcode == opcode)
+			return with_op_mod[i].op_mods == ~0u ||
+			       (op_mod < 32 && with_op_mod[i].op_mods >> op_mod & 1);
+	return !op_mod;
+}
+
 u16 command_opcode(const char *name)
 {
 	u32 i;

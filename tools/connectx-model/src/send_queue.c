@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "trace.h"
+#include "trace_request.h"
 
 #define CONTROL_BYTES		16u
 #define REMOTE_BYTES		16u
@@ -212,6 +213,7 @@ static bool fetch_one(struct qp *qp, u16 posted)
 		op->opcode = 0xff;
 	}
 	trace_op(qp, op);
+	trace_request(qp, op);
 	qp->dev->counters.work.requests++;
 	if (!sq->current)
 		sq->current = op;

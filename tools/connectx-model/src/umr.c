@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "trace.h"
+#include "trace_request.h"
 
 /* Offsets in the WQE: control, UMR control, memory key context, translations. */
 enum {
@@ -244,22 +245,11 @@ static enum cqe_syndrome load_translations(struct device *dev, struct mkey *mkey
 		memcpy(mkey->table + offset * MKEY_OCTWORD, list, octwords * MKEY_OCTWORD);
 	else
 		result = CQE_LOCAL_PROTECTION;
+	if (mkey->mode == MKEY_PAGES && (trace_topics & TRACE_WQE) && (trace_topics & TRACE_FIELD))
+		command_trace_pages(list, octwords * 2);
 	free(list);
 	mkey->pages_have_rights = true;
 	return result;
-}
-
-/* In the form of a command, so that both can be compared between drivers. */
-static void trace_umr(const struct device *dev, const u8 *wqe, u64 mask)
-{
-	trace(TRACE_WQE, "dev%u UMR op_mod=%#x in=%u out=0", dev->index,
-	      wqe[UMR_FLAGS] & ~FLAG_OFFSET, be16_at(wqe + UMR_OCTWORDS) * MKEY_OCTWORD);
-	if (!(trace_topics & TRACE_FIELD) || !(trace_topics & TRACE_WQE))
-		return;
-	trace_line(TRACE_FIELD, "  in mkey_mask = %#llx", (unsigned long long)mask);
-	trace_line(TRACE_FIELD, "  in xlt_offset = %#llx", (unsigned long long)offset_of(wqe));
-	trace_line(TRACE_FIELD, "  in fence = %#x", wqe[11] >> 5);
-	command_trace_mkey(wqe + UMR_CONTEXT);
 }
 
 enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, const u8 *wqe,
@@ -280,7 +270,6 @@ enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, cons
 		return CQE_MW_BIND;
 	mask = be64_at(wqe + UMR_MASK);
 	u.context = wqe + UMR_CONTEXT;
-	trace_umr(dev, wqe, mask);
 	if ((mask & ~updatable(dev)) || !context_good(dev, u.mkey, u.context, mask)) {
 		violation("dev%u: UMR of key %#x, mask %#llx: a field that cannot be changed so",
 			  dev->index, u.mkey->object.id, (unsigned long long)mask);
@@ -305,10 +294,25 @@ static enum cqe_syndrome local_invalidate(struct qp *qp, const struct send_op *o
 	return CQE_OK;
 }
 
+static void trace_umr(const struct qp *qp, const struct send_op *op)
+{
+	const struct key_request request = {
+		.flags = op->wqe[UMR_FLAGS] & ~FLAG_OFFSET,
+		.octwords = be16_at(op->wqe + UMR_OCTWORDS),
+		.offset = offset_of(op->wqe),
+		.mask = be64_at(op->wqe + UMR_MASK),
+		.context = op->wqe + UMR_CONTEXT,
+	};
+
+	if (op->wqe_bytes >= UMR_DATA)
+		trace_key_request(qp, op, &request);
+}
+
 enum cqe_syndrome umr_execute(struct qp *qp, const struct send_op *op)
 {
 	switch (op->opcode) {
 	case WQE_UMR:
+		trace_umr(qp, op);
 		if (!(op->wqe[UMR_FLAGS] & FLAG_INLINE) && !qp->fast_registration) {
 			violation("dev%u: QP %#x registers memory without fre", qp->dev->index,
 				  qp->object.id);

@@ -60,6 +60,18 @@ def handles(guest):
     expect('domain-freed-twice', guest.status('dealloc_pd', {'pd': pd}), g.BAD_RESOURCE)
 
 
+def op_mods(guest):
+    """Known ones get as far as the command itself; the others have no meaning."""
+    for name, op_mod, wanted in (
+            ('alloc_pd', 1, g.BAD_PARAM), ('query_special_contexts', 0x100, g.BAD_PARAM),
+            ('query_pages', 0, g.BAD_PARAM), ('query_pages', 3, g.OK), ('query_pages', 4, g.BAD_PARAM),
+            ('modify_cq', 1, g.BAD_RESOURCE), ('modify_cq', 2, g.BAD_PARAM),
+            ('arm_xrc_srq', 0, g.BAD_PARAM), ('arm_xrc_srq', 1, g.BAD_RESOURCE),
+            ('query_vport_state', 1, g.OK), ('query_vport_state', 33, g.BAD_PARAM),
+            ('create_flow_table', 2, g.BAD_PARAM)):
+        expect('op-mod-%s-%d' % (name, op_mod), guest.status(name, op_mod=op_mod), wanted)
+
+
 PAGES_MODE = 1
 
 
@@ -337,7 +349,7 @@ def strict(program):
 def main():
     program = sys.argv[1]
     model = Model(program, '')
-    for cases in (life_cycle, delivery, handles, flow_tables, limits, congestion, one_port_has_no_lag):
+    for cases in (life_cycle, delivery, handles, op_mods, flow_tables, limits, congestion, one_port_has_no_lag):
         cases(model.guests[0])
     hang(model)
     refused_on_demand(model)

@@ -324,9 +324,87 @@ def switchdev(program):
     model.end()
 
 
+KEY_CHANGES, KEY_OPCODE, NOT_FREE_CHECK = 12, 0x25, 0x20
+# Of a mask: length, page size, start, domain, rights, and that it is free no more
+EVERYTHING = 1 << 0 | 1 << 1 | 1 << 6 | 1 << 7 | 0xf << 17 | 1 << 29
+ATOMIC, RELAXED_WRITE = 1 << 21, 1 << 25
+QP_OPERATION, PROTECTION, REFUSED_KEY = 2, 4, 6	# syndromes of a completion
+
+
+class KeyChanges(Connection):
+    """A queue of requests that change keys, one of which is a key without pages."""
+    def __init__(self, guest):
+        super().__init__(guest)
+        self.ring, self.record = guest.page(), guest.page()
+        self.qps[0] = guest.create('create_qp', 'qpn', {
+            'qpc.st': KEY_CHANGES, 'qpc.pd': self.pd, 'qpc.cqn_snd': self.cq, 'qpc.fre': 1,
+            'qpc.cqn_rcv': self.cq, 'qpc.uar_page': self.uar, 'qpc.log_sq_size': SQ_LOG,
+            'qpc.rq_type': 3, 'qpc.dbr_addr': self.record}, rest=struct.pack('>Q', self.ring))
+        self.begin()
+        self.list = guest.page()
+        self.empty = guest.create('create_mkey', 'mkey_index', {
+            'memory_key_mkey_entry.' + name: value for name, value in {
+                'access_mode_1_0': 1, 'free': 1, 'umr_en': 1, 'lr': 1, 'qpn': ANY_QPN,
+                'pd': self.pd, 'log_page_size': 12, 'translations_octword_size': 8}.items()}) << 8
+
+    def begin(self):
+        for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
+            assert self.guest.status(step, {'qpn': self.qps[0]}) == g.OK, step
+        self.posted = 0
+        self.guest.memory[self.record:self.record + 8] = bytes(8)
+
+    def change(self, mask=EVERYTHING, octwords=4, byte_count=64, at=0, entry=0x1003, **context):
+        """The syndrome of such a request; the queue has begun anew when it was refused."""
+        head = {'lr': 1, 'access_mode_1_0': 1, 'qpn': ANY_QPN, 'pd': self.pd, 'len': 4096,
+                'log_page_size': 12, **context}
+        self.guest.memory[self.list:self.list + 8] = entry.to_bytes(8, 'big')
+        segments = struct.pack('>BxxxHHQ32x', NOT_FREE_CHECK, octwords, 0, mask) + \
+            layouts.build('mkc', head) + \
+            struct.pack('>IIQ', byte_count, self.key, self.list + at)
+        wqe = struct.pack('>IIII', self.posted << 8 & 0xffff00 | KEY_OPCODE,
+                          self.qps[0] << 8 | 1 + len(segments) // 16, SIGNALLED, self.empty)
+        self.put(wqe + segments)
+        end, result = time.monotonic() + PATIENCE_S, None
+        while result is None and time.monotonic() < end:
+            result = self.poll()
+        if result and result[1]:
+            self.guest.run('2rst_qp', {'qpn': self.qps[0]}, layout='qp_2rst')
+            self.begin()
+        return result[1] if result else 'no completion'
+
+    def put(self, wqe):
+        for at in range(0, len(wqe), BLOCK):
+            where = self.ring + self.posted % (1 << SQ_LOG) * BLOCK
+            self.guest.memory[where:where + BLOCK] = wqe[at:at + BLOCK].ljust(BLOCK, b'\0')
+            self.posted += 1
+        self.guest.memory[self.record + 4:self.record + 8] = struct.pack('>I', self.posted & 0xffff)
+        self.guest.bar_write(self.uar * 4096 + 0x800, int.from_bytes(wqe[:8], 'big'), 8)
+
+
+def key_changes(program):
+    """What a request may not change, or name, is refused and leaves the key as it is."""
+    model = Model(program, '', options=['--without', 'umr-atomic'])
+    changes = KeyChanges(model.guests[0])
+    for name, wanted, request in (
+            ('atomic-without-cap', QP_OPERATION, {'mask': EVERYTHING | ATOMIC}),
+            ('relaxed-without-cap', QP_OPERATION, {'mask': EVERYTHING | RELAXED_WRITE}),
+            ('no-such-domain', QP_OPERATION, {'pd': changes.pd + 99}),
+            ('no-page-size', QP_OPERATION, {'log_page_size': 0}),
+            ('half-a-group', QP_OPERATION, {'octwords': 2, 'byte_count': 32}),
+            ('more-than-the-key-has', QP_OPERATION, {'octwords': 12, 'byte_count': 192}),
+            ('list-too-short', PROTECTION, {'byte_count': 32}),
+            ('list-not-aligned', PROTECTION, {'at': 64}),
+            ('below-page-size', PROTECTION, {'entry': 0x1007}),
+            ('good', 0, {}),
+            ('filled-already', REFUSED_KEY, {})):
+        expect('key-change-' + name, changes.change(**request), wanted)
+    model.end()
+
+
 def main():
     program = sys.argv[1]
     counted(program)
+    key_changes(program)
     drained(program)
     moved(program)
     switchdev(program)
