@@ -60,6 +60,7 @@ without_guest() {
 	lines firmware /usr/bin/python3 "$here/tests/firmware.py" "$1"
 	lines wires /usr/bin/python3 "$here/tests/wires.py" "$1"
 	lines transport /usr/bin/python3 "$here/tests/transport.py" "$1"
+	lines compare /usr/bin/python3 "$here/tests/compare.py"
 }
 
 # modules_built KERNEL: ours, for a kernel that is there; made once in a run

@@ -1,16 +1,23 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Compare what two drivers tell the adapter for the same program, field by field.
+"""Compare what two drivers tell the adapter for the same program, field by field:
+commands, and the requests in send queues, address vectors and lists of pages with them.
 
-usage: compare-commands.py LOG DIFFERENCES
+usage: compare-commands.py LOG DIFFERENCES [other-adapter]
 
-LOG is the model's, with commands and fields, and marks "driver NAME", "step NAME" and
-"end" (objects.py once). The first driver in it is the oracle. DIFFERENCES explains:
+LOG is the model's, with commands, requests and fields, and marks "driver NAME", "step NAME"
+and "end" (objects.py once, commands.py). The first driver in it is the oracle. DIFFERENCES
+explains:
 
     STEP COMMAND FIELD ORACLE OURS reason...
 
 each word may be *; "-" is a field that is not there, or 0. A difference without a row,
-and a row without a difference, fail.
+and a row without a difference, fail; but for rows of steps that the log does not have, and
+with "other-adapter", which has other capabilities than those that the rows are about.
+
+The nth of a command is compared with the nth. In steps whose name begins with "kernel-" it
+is chance how often something is done: there the values that a field has anywhere are
+compared, joined by commas.
 """
 import collections
 import fnmatch
@@ -20,6 +27,7 @@ import sys
 LINE = re.compile(r'^\s*[\d.]+ (\w+)\s+(.*)$')
 COMMAND = re.compile(r'^dev0 (\w+) op_mod=(\w+) in=(\d+) out=(\d+)')
 FIELD = re.compile(r'^in (\S+) = (\w+)$')
+BY_VALUES = 'kernel-'
 
 # They come by themselves: the network interface's, and mlx5_core's
 BACKGROUND = {'ACCESS_REG', 'QUERY_VPORT_COUNTER', 'QUERY_VPORT_STATE', 'QUERY_Q_COUNTER',
@@ -29,58 +37,99 @@ BACKGROUND = {'ACCESS_REG', 'QUERY_VPORT_COUNTER', 'QUERY_VPORT_STATE', 'QUERY_Q
 ANY_VALUE = re.compile(
     r'(^|[._])(pd|cqn|cqn_snd|cqn_rcv|qpn|remote_qpn|uar|uar_page|mkey_index|rmpn|rmp_num|'
     r'srqn|srqn_rmpn_xrqn|xrc_srqn|xrcd|c_eqn|c_eqn_or_apu_element|dbr_addr|start_addr|'
-    r'mkey_7_0|user_index|counter_set_id|page_offset|udp_sport|len|flow_counter_id|'
-    r'wq.*addr|db_record_addr\w*)$')
-LIST = re.compile(r'(pas|klm_pas_mtt)\b')
+    r'mkey_7_0|user_index|counter_set_id|page_offset|udp_sport|flow_counter_id|dqp_dct|'
+    r'immediate|rkey|lkey|wq.*addr|db_record_addr\w*)$|^remote\.address$|^atomic\.')
+# What a user of the kernel sends, and how much of its memory, is chance
+ANY_OF_KERNEL = re.compile(r'^(memory\.(pieces|inline|bytes)|list\.pages|input-bytes)$|'
+                           r'[._](len|translations_octword_size|next_\w*psn|remote_qpn)$')
 # How many pages a process's memory has, and how large, is chance
-PAGES = re.compile(r'(cq_context|qpc|ctx\.wq|xrc_srq_context_entry)\.(log_page_size|page_offset)$')
+PAGES = re.compile(r'^((cq_context|qpc|ctx\.wq|xrc_srq_context_entry)\.'
+                   r'(log_page_size|page_offset)|list\.pages)$')
 WITH_PAGES = {'CREATE_CQ', 'MODIFY_CQ', 'CREATE_QP', 'CREATE_RMP', 'CREATE_XRC_SRQ'}
 
 
-def read(path):
+def is_by_values(step):
+    return step.startswith(BY_VALUES)
+
+
+def new_command(match):
+    """(name, fields). Requests that change keys are told apart by whether they have a list."""
+    name, op_mod, came, went = match.groups()
+    if name.endswith('_UMR'):
+        name += '_LIST' if int(came) else '_KEY'
+    return name, {'op_mod': op_mod, 'output-bytes': went,
+                  'input-bytes': '#' if name in WITH_PAGES else came}
+
+
+def add_field(command, name, value, step):
+    if command[0] in WITH_PAGES and PAGES.search(name):
+        return
+    chance = ANY_VALUE.search(name) or is_by_values(step) and ANY_OF_KERNEL.search(name)
+    command[1][name] = '#' if chance else value
+
+
+def read_lines(lines):
     """{driver: {step: [(command, {field: value})]}}, drivers in order."""
-    drivers, steps, now = {}, None, None
-    with open(path, errors='replace') as file:
-        for line in file:
-            match = LINE.match(line)
-            if not match:
-                continue
-            topic, text = match.groups()
-            if topic == 'note' and text.startswith('mark '):
-                word, _, name = text[5:].partition(' ')
-                if word == 'driver':
-                    steps = drivers.setdefault(name, {})
-                now = steps.setdefault(name, []) if word == 'step' else None
-            elif topic == 'command' and now is not None:
-                command = COMMAND.match(text)
-                if command:
-                    name, op_mod, came, went = command.groups()
-                    now.append((name, {'op_mod': op_mod, 'output-bytes': went,
-                                       'input-bytes': '#' if name in WITH_PAGES else came}))
-            elif topic == 'field' and now:
-                field = FIELD.match(text)
-                if field and not LIST.search(field.group(1)) and not PAGES.search(field.group(1)):
-                    name, value = field.groups()
-                    now[-1][1][name] = '#' if ANY_VALUE.search(name) else value
+    drivers, steps, step, now = {}, None, None, None
+    for line in lines:
+        match = LINE.match(line)
+        if not match:
+            continue
+        topic, text = match.groups()
+        if topic == 'note' and text.startswith('mark '):
+            word, _, step = text[5:].partition(' ')
+            if word == 'driver':
+                steps = drivers.setdefault(step, {})
+            now = steps.setdefault(step, []) if word == 'step' else None
+        elif topic in ('command', 'wqe') and now is not None:
+            command = COMMAND.match(text)
+            if command:
+                now.append(new_command(command))
+        elif topic == 'field' and now:
+            field = FIELD.match(text)
+            if field:
+                add_field(now[-1], *field.groups(), step)
     return {driver: {step: [c for c in list_ if c[0] not in BACKGROUND]
                      for step, list_ in steps.items()} for driver, steps in drivers.items()}
 
 
+def by_name(commands):
+    found = collections.defaultdict(list)
+    for name, fields in commands:
+        found[name].append(fields)
+    return found
+
+
+def one_by_one(a, b):
+    """Yields (field, oracle's, ours) of the nth and the nth; a and b: fields of one command."""
+    if len(a) != len(b):
+        yield 'times', str(len(a)), str(len(b))
+    for one, other in zip(a, b):
+        for field in sorted(set(one) | set(other)):
+            yield field, one.get(field, '-'), other.get(field, '-')
+
+
+def values(commands, field):
+    return ','.join(sorted({fields.get(field, '-') for fields in commands}))
+
+
+def by_values(a, b):
+    """The same, of all values that a field has; how often is chance, but for never."""
+    if not a or not b:
+        yield 'times', 'some' if a else '0', 'some' if b else '0'
+        return
+    for field in sorted({field for fields in a + b for field in fields}):
+        yield field, values(a, field), values(b, field)
+
+
 def compare_step(step, oracle, ours):
-    """Yields (step, command, field, oracle's, ours); the nth of a command with the nth."""
-    sides = []
-    for commands in (oracle, ours):
-        sides.append(collections.defaultdict(list))
-        for name, fields in commands:
-            sides[-1][name].append(fields)
+    """Yields (step, command, field, oracle's, ours)."""
+    sides = by_name(oracle), by_name(ours)
+    compare = by_values if is_by_values(step) else one_by_one
     for name in sorted(set(sides[0]) | set(sides[1])):
-        counts = [len(side[name]) for side in sides]
-        if counts[0] != counts[1]:
-            yield step, name, 'times', str(counts[0]), str(counts[1])
-        for a, b in zip(sides[0][name], sides[1][name]):
-            for field in sorted(set(a) | set(b)):
-                if field not in ('opcode',) and a.get(field, '-') != b.get(field, '-'):
-                    yield step, name, field, a.get(field, '-'), b.get(field, '-')
+        for field, a, b in compare(sides[0][name], sides[1][name]):
+            if field != 'opcode' and a != b:
+                yield step, name, field, a, b
 
 
 def explanations(path):
@@ -97,26 +146,34 @@ def explains(row, difference):
                for value, word in zip(difference, row))
 
 
-def main():
-    drivers = read(sys.argv[1])
+def judge(drivers, rows, all_rows=True):
+    """Returns (how many differences there are, what is to be complained of)."""
     oracle, ours = drivers.values()
-    found = set()
-    for step in oracle:
-        found |= set(compare_step(step, oracle[step], ours.get(step, [])))
-    rows = list(explanations(sys.argv[2]))
-    failed = False
+    found, complaints = set(), []
+    for step in dict(oracle, **ours):
+        found |= set(compare_step(step, oracle.get(step, []), ours.get(step, [])))
     for difference in sorted(found):
         if not any(explains(row, difference) for row in rows):
-            print('unexplained:', *difference)
-            failed = True
-    for row in rows:
-        if not any(explains(row, difference) for difference in found):
-            print('no such difference any more:', *row)
-            failed = True
-    print('%d commands of %s, %d of ours; %d differences' % (
-        sum(map(len, oracle.values())), next(iter(drivers)), sum(map(len, ours.values())),
-        len(found)))
-    sys.exit(1 if failed or not found or not ours else 0)
+            complaints.append(('unexplained:', *difference))
+    for row in rows if all_rows else ():
+        has_run = any(fnmatch.fnmatchcase(step, row[0]) for step in oracle)
+        if has_run and not any(explains(row, difference) for difference in found):
+            complaints.append(('no such difference any more:', *row))
+    return len(found), complaints
 
 
-main()
+def main():
+    with open(sys.argv[1], errors='replace') as file:
+        drivers = read_lines(file)
+    found, complaints = judge(drivers, list(explanations(sys.argv[2])),
+                              sys.argv[3:] != ['other-adapter'])
+    for complaint in complaints:
+        print(*complaint)
+    oracle, ours = drivers.values()
+    print('%d commands and requests of %s, %d of ours; %d differences' % (
+        sum(map(len, oracle.values())), next(iter(drivers)), sum(map(len, ours.values())), found))
+    sys.exit(1 if complaints or not found or not ours else 0)
+
+
+if __name__ == '__main__':
+    main()

@@ -110,4 +110,5 @@ def main():
     assert lib.ibv_dereg_mr(mr) == 0
 
 
-main()
+if __name__ == '__main__':
+    main()

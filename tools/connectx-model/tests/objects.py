@@ -333,14 +333,19 @@ def run(step, device, index):
     return errors + bench.close()
 
 
+def traced(step, function):
+    """A step in the model's trace; the function returns the errors of its caller."""
+    control(cmd='trace', mark='step ' + step, topics='command,wqe,field')
+    errors = function()
+    control(cmd='trace', mark='end', topics='none')
+    assert not errors, (step, errors)
+
+
 def once(device, index):
     # The first of all finds out what the device can do.
     assert not run('context', device, index)
     for step in TRACED:
-        control(cmd='trace', mark='step ' + step, topics='command,field')
-        errors = run(step, device, index)
-        control(cmd='trace', mark='end', topics='none')
-        assert not errors, (step, errors)
+        traced(step, lambda step=step: run(step, device, index))
 
 
 failed = False
@@ -453,4 +458,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == '__main__':
+    main()

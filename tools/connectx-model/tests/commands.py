@@ -1,0 +1,196 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""More programs for compare-commands.py than objects.py has: regions of each size, right
+and way to be registered again, and queue pairs with each kind of attribute. A step each,
+in the model's trace.
+
+usage: commands.py DEVICE GID-INDEX
+
+Wants transparent huge pages off, so that a region has as many pages as it has 4 KiB, and
+some pages of 2 MiB in the pool; udmabuf loaded.
+"""
+import ctypes
+import mmap
+import os
+import sys
+
+import pyverbs.enums as e
+from pyverbs.addr import AHAttr, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsError
+from pyverbs.qp import QP, QPCap, QPInitAttr
+
+import dmabuf
+from objects import ACCESS, Bench, connection, make_qp, traced
+
+PAGE = 4096
+HUGE_PAGE = 2 << 20
+MAP_HUGETLB = 0x40000
+RATE_10_GBPS = 3        # enum ibv_rate, which pyverbs has not
+# About the limits of a group of addresses, of a page of them, and of a request
+SIZES = (1, 8, 9, 512, 513, 600, 8193, 20000)
+FLAGS = {
+    'none': 0,
+    'local-write': e.IBV_ACCESS_LOCAL_WRITE,
+    'remote-write': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE,
+    'remote-read': e.IBV_ACCESS_REMOTE_READ,
+    'atomic': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_ATOMIC,
+    'bind': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_MW_BIND,
+    'relaxed': ACCESS | e.IBV_ACCESS_RELAXED_ORDERING,
+    'zero-based': ACCESS | e.IBV_ACCESS_ZERO_BASED,
+    'all': ACCESS | e.IBV_ACCESS_REMOTE_ATOMIC | e.IBV_ACCESS_MW_BIND |
+           e.IBV_ACCESS_RELAXED_ORDERING,
+}
+
+
+def domain(bench):
+    return bench.add(PD(bench.context()))
+
+
+def size(pages):
+    return lambda bench: bench.add(MR(domain(bench), pages * PAGE, ACCESS))
+
+
+def right(access, pages):
+    return lambda bench: bench.add(MR(domain(bench), pages * PAGE, access))
+
+
+def huge(bench):
+    """Three pages of 2 MiB, from the pool."""
+    memory = mmap.mmap(-1, 3 * HUGE_PAGE,
+                       flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
+    bench.memory = ctypes.c_char.from_buffer(memory)    # which keeps it
+    bench.add(MR(domain(bench), 3 * HUGE_PAGE, ACCESS,
+                 address=ctypes.addressof(bench.memory)))
+
+
+def again(change, pages):
+    """A region that changes; there are another domain and other memory."""
+    def step(bench):
+        pd = domain(bench)
+        other = bench.add(PD(bench.made[0]))
+        memory = bench.add(MR(pd, 3 * PAGE, 0))
+        region = bench.add(MR(pd, pages * PAGE, e.IBV_ACCESS_LOCAL_WRITE))
+        change(region, other, memory)
+    return step
+
+
+def new_access(access):
+    return lambda region, _pd, _memory: region.rereg(e.IBV_REREG_MR_CHANGE_ACCESS, access=access)
+
+
+def new_domain(region, pd, _memory):
+    region.rereg(e.IBV_REREG_MR_CHANGE_PD, pd=pd)
+
+
+def new_memory(region, _pd, memory):
+    region.rereg(e.IBV_REREG_MR_CHANGE_TRANSLATION, addr=memory.buf, length=3 * PAGE)
+
+
+def all_new(region, pd, memory):
+    region.rereg(e.IBV_REREG_MR_CHANGE_TRANSLATION | e.IBV_REREG_MR_CHANGE_ACCESS |
+                 e.IBV_REREG_MR_CHANGE_PD, pd=pd, addr=memory.buf, length=3 * PAGE,
+                 access=ACCESS)
+
+
+AGAIN = {
+    'access': new_access(ACCESS), 'atomic': new_access(ACCESS | e.IBV_ACCESS_REMOTE_ATOMIC),
+    'relaxed': new_access(ACCESS | e.IBV_ACCESS_RELAXED_ORDERING), 'domain': new_domain,
+    'memory': new_memory, 'everything': all_new,
+}
+
+
+def buffer_of_device(bench):
+    """Memory of another device: of the kernel's udmabuf."""
+    pd = domain(bench)
+    region = dmabuf.register(dmabuf.library(), bench.made[0], pd, dmabuf.make_dmabuf()[0])
+    bench.later(lambda: dmabuf.library().ibv_dereg_mr(region))
+
+
+def options(bench):
+    """Enhanced connection establishment: what the adapter offers, asked for."""
+    context, qp = make_qp(bench, e.IBV_QPT_RC)
+    qp.set_ece(qp.query_ece())
+    qp.to_rts(connection(bench, context, qp))
+
+
+def path(bench):
+    """A route with each of its fields."""
+    context, qp = make_qp(bench, e.IBV_QPT_RC)
+    attr = connection(bench, context, qp)
+    gid = context.query_gid(1, bench.index)
+    attr.ah_attr = AHAttr(gr=GlobalRoute(dgid=gid, sgid_index=bench.index, flow_label=0x12345,
+                                         hop_limit=9, traffic_class=0x6a),
+                          is_global=1, port_num=1, sl=3, static_rate=RATE_10_GBPS)
+    attr.max_rd_atomic, attr.max_dest_rd_atomic = 16, 8
+    attr.rnr_retry, attr.retry_cnt, attr.timeout, attr.min_rnr_timer = 3, 2, 19, 25
+    attr.path_mtu = e.IBV_MTU_4096
+    attr.rq_psn, attr.sq_psn = 0xabcdef, 0x123456
+    qp.to_rts(attr)
+
+
+def peer_may(access):
+    def step(bench):
+        context, qp = make_qp(bench, e.IBV_QPT_RC)
+        attr = connection(bench, context, qp)
+        attr.qp_access_flags = access
+        qp.to_rts(attr)
+    return step
+
+
+def entries(kind, cqe_bytes, signal_all):
+    """A queue pair whose completions may have small data in them."""
+    def step(bench):
+        os.environ['MLX5_CQE_SIZE'] = str(cqe_bytes)
+        context = bench.context()
+        pd, cq = bench.add(PD(context)), bench.add(CQ(context, 16))
+        del os.environ['MLX5_CQE_SIZE']
+        bench.add(QP(pd, QPInitAttr(qp_type=kind, scq=cq, rcq=cq, sq_sig_all=signal_all,
+                                    cap=QPCap(max_send_wr=4, max_recv_wr=4))))
+    return step
+
+
+def programs():
+    for pages in SIZES:
+        yield 'region-%d' % pages, size(pages)
+    for name, access in FLAGS.items():
+        for pages in (2, 600):
+            yield 'access-%s-%d' % (name, pages), right(access, pages)
+    for name, change in AGAIN.items():
+        for pages in (3, 600):
+            yield 'again-%s-%d' % (name, pages), again(change, pages)
+    yield 'huge', huge
+    yield 'dmabuf', buffer_of_device
+    yield 'ece', options
+    yield 'path', path
+    for name, access in (('nothing', 0), ('read', e.IBV_ACCESS_REMOTE_READ),
+                         ('write', e.IBV_ACCESS_REMOTE_WRITE),
+                         ('atomic', e.IBV_ACCESS_REMOTE_ATOMIC)):
+        yield 'peer-' + name, peer_may(access)
+    for cqe_bytes in (64, 128):
+        for signal_all in (0, 1):
+            for name, kind in (('rc', e.IBV_QPT_RC), ('uc', e.IBV_QPT_UC), ('ud', e.IBV_QPT_UD)):
+                yield ('entries-%s-%d%s' % (name, cqe_bytes, '-all' * signal_all),
+                       entries(kind, cqe_bytes, signal_all))
+
+
+def run(program, device, index):
+    bench = Bench(device, index)
+    errors = []
+    try:
+        program(bench)
+    except (PyverbsError, OSError) as exception:
+        errors.append(exception)
+    return errors + bench.close()
+
+
+def main():
+    device, index = sys.argv[1], int(sys.argv[2])
+    for name, program in programs():
+        traced(name, lambda program=program: run(program, device, index))
+
+
+if __name__ == '__main__':
+    main()
