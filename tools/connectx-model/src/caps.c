@@ -10,6 +10,9 @@
 
 #define REAL_TIME_ONLY	1	/* in qp_ts_format: no free running clock */
 
+/* 25, 100 and 10 Gbit/s, as address vectors number them, which 0 is none of. */
+#define STAT_RATES	(1u << 2 | 1u << 3 | 1u << 8)
+
 /* In umr_fence: what a change of a key has to wait for. Else: all before it. */
 enum { UMR_FENCE_SMALL = 1, UMR_FENCE_NONE = 2 };
 
@@ -154,6 +157,11 @@ static const struct optional_cap {
 	{ "relaxed-umr", false, OF_GENERAL(relaxed_ordering_write_umr, 1) },
 	{ "relaxed-umr", false, OF_GENERAL(relaxed_ordering_read_umr, 1) },
 	{ "ats", false, OF_GENERAL(ats, 1) },
+	{ "scatter-cqe", false, OF_GENERAL(sctr_data_cqe, 1) },
+	{ "rates", false, OF_GENERAL(stat_rate_support, STAT_RATES) },
+	{ "error-reason", false, OF_GENERAL(qpc_extension, 1) },
+	{ "error-reason", false, OF_GENERAL(qp_error_syndrome, 1) },
+	{ "short-reads", false, OF_GENERAL(max_sgl_for_optimized_performance, 4) },
 	{ "small-fence", false, OF_GENERAL(umr_fence, UMR_FENCE_SMALL) },
 	{ "no-fence", false, OF_GENERAL(umr_fence, UMR_FENCE_NONE) },
 };

@@ -220,6 +220,26 @@ static bool timestamps_known(const struct qp *qp)
 	}
 }
 
+static bool room_known(u32 mode, u32 of_32, u32 of_64, const struct cq *cq)
+{
+	return mode == of_32 || (mode == of_64 && cq && cq->cqe_bytes > CQE_BYTES);
+}
+
+/* Data in completions: for services that have it, as far as the queue's entries have room. */
+static bool completion_data_known(const struct qp *qp)
+{
+	u32 received = GET(qpc, qp->context, cs_res), read = GET(qpc, qp->context, cs_req);
+
+	if (!received && !read)
+		return true;
+	if (!CAP(qp->dev, sctr_data_cqe) || (read && qp->service != SERVICE_RC) ||
+	    (qp->service != SERVICE_RC && qp->service != SERVICE_UC))
+		return false;
+	return (!received || room_known(received, CQE_DATA_32_RECEIVED, CQE_DATA_64_RECEIVED,
+					qp->recv_cq)) &&
+	       (!read || room_known(read, CQE_DATA_32_READ, CQE_DATA_64_READ, qp->send_cq));
+}
+
 /*
  * Enhanced connection establishment: which of the options that are asked for there are;
  * all of them where none is. Here they are bits without effect.
@@ -240,6 +260,8 @@ enum command_status command_create_qp(struct command *cmd)
 		status = command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_ATTR);
 	if (!status)
 		status = find_parts(cmd, qp);
+	if (!status && !completion_data_known(qp))
+		status = command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_ATTR);
 	if (!status)
 		status = set_up_queues(cmd, qp);
 	if (!status)
@@ -277,6 +299,20 @@ static void set_counters(struct qp *qp, u8 *c)
 	SET(qpc, c, sw_rq_counter, be32_at(records) & 0xffff);
 }
 
+/* Why it failed, where the adapter tells. Return: false where it does not. */
+static bool set_failure(struct command *cmd, const struct qp *qp)
+{
+	u8 *extension = AT(query_qp_out, cmd->out, qp_pas_or_qpc_ext_and_pas);
+
+	if (!GET(query_qp_in, cmd->in, qpc_ext))
+		return true;
+	if (!CAP(cmd->dev, qpc_extension) || cmd->out_bytes < IFC_BYTES(query_qp_out))
+		return false;
+	if (CAP(cmd->dev, qp_error_syndrome))
+		SET(qp_context_extension, extension, error_syndrome.syndrome, qp->failure);
+	return true;
+}
+
 enum command_status command_query_qp(struct command *cmd)
 {
 	struct qp *qp = qp_find(cmd->dev, GET(query_qp_in, cmd->in, qpn));
@@ -284,6 +320,8 @@ enum command_status command_query_qp(struct command *cmd)
 
 	if (!qp)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
+	if (!set_failure(cmd, qp))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_ATTR);
 	memcpy(c, qp->context, QPC_BYTES);
 	SET(query_qp_out, cmd->out, ece, qp->ece);
 	SET(qpc, c, state, qp->state);
@@ -324,7 +362,8 @@ static enum command_status check_attributes(struct command *cmd, const struct qp
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OPT_PARAM);
 	if ((bit != TO_RTR && !(options & OPT_PRIMARY_PATH)) || !has_address(qp))
 		return STATUS_OK;
-	if (bit == TO_RTR && (!mtu || mtu > 5))
+	if ((bit == TO_RTR && (!mtu || mtu > 5)) ||
+	    !qp_rate_known(qp, GET(qpc, c, primary_address_path.stat_rate)))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_ATTR);
 	if (!vport_roce_address(&cmd->dev->vport,
 				GET(qpc, c, primary_address_path.src_addr_index)))

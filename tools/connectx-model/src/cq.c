@@ -72,7 +72,8 @@ static bool is_full(struct cq *cq)
 }
 
 /* The last byte makes an entry the driver's, so it is written last. */
-static bool write_entry(struct cq *cq, struct ring *ring, u32 log_size, const u8 *cqe)
+static bool write_entry(struct cq *cq, struct ring *ring, u32 log_size, const u8 *cqe,
+			const u8 *before)
 {
 	u32 index = cq->produced & ((1u << log_size) - 1);
 	u8 *entry = ring_at(&cq->dev->dma, ring, index * cq->cqe_bytes, cq->cqe_bytes);
@@ -80,6 +81,8 @@ static bool write_entry(struct cq *cq, struct ring *ring, u32 log_size, const u8
 
 	if (!entry)
 		return false;
+	if (before)
+		memcpy(entry, before, CQE_BYTES);
 	entry += cq->cqe_bytes - CQE_BYTES;
 	memcpy(entry, cqe, CQE_OP_OWN);
 	__atomic_store_n(&entry[CQE_OP_OWN], (cqe[CQE_OP_OWN] & ~1) | owner, __ATOMIC_RELEASE);
@@ -87,7 +90,7 @@ static bool write_entry(struct cq *cq, struct ring *ring, u32 log_size, const u8
 	return true;
 }
 
-void cq_post(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited)
+static void post(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited, const u8 *before)
 {
 	u8 copy[CQE_BYTES];
 	u64 now = now_ns();
@@ -106,12 +109,29 @@ void cq_post(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited)
 	      be32_at(copy + CQE_QPN), be16_at(copy + CQE_WQE_COUNTER),
 	      be32_at(copy + CQE_BYTE_COUNT),
 	      copy[CQE_OP_OWN] >> 4 >= CQE_REQUEST_ERROR ? copy[CQE_ERR_SYNDROME] : 0);
-	if (!write_entry(cq, &cq->ring, cq->log_size, copy))
+	if (!write_entry(cq, &cq->ring, cq->log_size, copy, before))
 		return;
 	if (solicited)
 		cq->last_solicited = cq->produced & COUNTER_MASK;
 	if (cq->arm == CQ_ARMED_ANY || (cq->arm == CQ_ARMED_SOLICITED && solicited))
 		notify_moderated(cq);
+}
+
+void cq_post(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited)
+{
+	post(cq, cqe, solicited, NULL);
+}
+
+void cq_post_with_data(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited, const u8 *data,
+		       u32 bytes)
+{
+	u8 copy[CQE_BYTES], before[CQE_BYTES] = { 0 };
+	bool is_half = cq->cqe_bytes == CQE_BYTES;
+
+	memcpy(copy, cqe, CQE_BYTES);
+	memcpy(is_half ? copy : before, data, bytes);
+	copy[CQE_OP_OWN] |= is_half ? CQE_HAS_DATA_32 : CQE_HAS_DATA_64;
+	post(cq, copy, solicited, is_half ? NULL : before);
 }
 
 void cq_doorbell(struct device *dev, u32 word, u32 cqn)
@@ -140,7 +160,7 @@ void cq_resize(struct cq *cq, struct ring *ring, u32 log_size)
 	u8 cqe[CQE_BYTES] = { 0 };
 
 	cqe[CQE_OP_OWN] = CQE_RESIZE << 4;
-	write_entry(cq, &cq->ring, cq->log_size, cqe);
+	write_entry(cq, &cq->ring, cq->log_size, cqe, NULL);
 	ring_free(&cq->ring);
 	cq->ring = *ring;
 	cq->log_size = log_size;

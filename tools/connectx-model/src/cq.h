@@ -7,6 +7,11 @@
 #include "timer.h"
 
 #define CQE_BYTES	64
+#define CQE_HALF	32
+
+/* In the last byte of an entry: the data is in it, or before it. */
+#define CQE_HAS_DATA_32	0x04
+#define CQE_HAS_DATA_64	0x08
 
 enum cqe_opcode {
 	CQE_REQUEST = 0, CQE_WRITE_IMM = 1, CQE_SEND = 2, CQE_SEND_IMM = 3, CQE_SEND_INV = 4,
@@ -71,6 +76,13 @@ struct cq *cq_find(struct device *dev, u32 cqn);
  * @solicited: the sender asked for an event, or this is an error
  */
 void cq_post(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited);
+
+/*
+ * The same for an entry that has the data of a message with it: in its own first half, or
+ * up to 64 bytes in the half of an entry of 128 bytes that is before it.
+ */
+void cq_post_with_data(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited, const u8 *data,
+		       u32 bytes);
 void cq_doorbell(struct device *dev, u32 word, u32 cqn);
 
 /* Tell the driver where the old buffer ends and go on in @ring. */

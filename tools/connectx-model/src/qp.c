@@ -68,10 +68,16 @@ static bool route_source(struct device *dev, u8 index, struct roce_route *route)
 	return true;
 }
 
+bool qp_rate_known(const struct qp *qp, u32 rate)
+{
+	return !rate || (CAP(qp->dev, stat_rate_support) >> rate & 1);
+}
+
 bool qp_route_from_av(struct qp *qp, const struct address_vector *av, struct roce_route *route)
 {
 	memset(route, 0, sizeof(*route));
-	if (!route_source(qp->dev, av->source_gid_index, route))
+	if (!qp_rate_known(qp, av->static_rate) ||
+	    !route_source(qp->dev, av->source_gid_index, route))
 		return false;
 	memcpy(route->dest_mac, av->dest_mac, MAC_BYTES);
 	memcpy(route->dest_gid, av->dest_gid, GID_BYTES);
@@ -141,6 +147,12 @@ void qp_wake(struct qp *qp)
 		list_append(&qp->dev->ready, &qp->ready);
 }
 
+void qp_failed(struct qp *qp, enum cqe_syndrome why, u32 event)
+{
+	qp->failure = why;
+	event_queue_number(qp->dev, event, EVENT_FROM_QP, qp->object.id);
+}
+
 void qp_send_doorbell(struct qp *qp)
 {
 	if (qp->state == QP_RESET || qp->state == QP_INIT || qp->state == QP_RTR) {
@@ -149,8 +161,7 @@ void qp_send_doorbell(struct qp *qp)
 		return;
 	}
 	if (!send_queue_fetch(qp) && qp->state != QP_ERROR) {
-		event_queue_number(qp->dev, EVENT_QP_CATASTROPHIC, EVENT_FROM_QP,
-				   qp->object.id);
+		qp_failed(qp, CQE_LOCAL_QP_OP, EVENT_QP_CATASTROPHIC);
 		qp_enter_error(qp);
 		return;
 	}
@@ -178,6 +189,21 @@ bool qp_work(struct qp *qp)
 void qp_count(struct qp *qp, u32 counter)
 {
 	q_counter_add(qp->dev, qp->counter_set, counter);
+}
+
+u32 qp_cqe_room(const struct qp *qp, bool of_request)
+{
+	u32 mode = of_request ? GET(qpc, qp->context, cs_req) : GET(qpc, qp->context, cs_res);
+
+	switch (mode) {
+	case CQE_DATA_32_RECEIVED:
+	case CQE_DATA_32_READ:
+		return CQE_HALF;
+	case CQE_DATA_64_RECEIVED:
+	case CQE_DATA_64_READ:
+		return CQE_BYTES;
+	}
+	return 0;
 }
 
 void qp_complete_receive(struct qp *qp, struct cq *cq, u8 *cqe, bool solicited)
@@ -263,6 +289,7 @@ void qp_reset(struct qp *qp)
 	qp->sq.fetched = 0;
 	qp->rq.consumed = 0;
 	qp->rq.next = 0;
+	qp->failure = CQE_OK;
 	qp->state = QP_RESET;
 }
 

@@ -18,6 +18,12 @@
 #define WQE_BASIC_BLOCK		64u
 #define WQE_MAX_BYTES		1024u
 #define WQE_MAX_READ_BYTES	512u
+/* In cs_res and cs_req of a QP's context. */
+enum {
+	CQE_DATA_32_RECEIVED = 0x1, CQE_DATA_64_RECEIVED = 0x2,
+	CQE_DATA_32_READ = 0x11, CQE_DATA_64_READ = 0x22,
+};
+
 #define MAX_READS		16u	/* outstanding READs and atomics, as advertised */
 
 enum qp_state {
@@ -49,6 +55,7 @@ struct address_vector {
 	u32 qkey;
 	u32 dest_qpn;
 	u8 source_gid_index;
+	u8 static_rate;
 	u8 service_level;
 	u8 traffic_class;
 	u8 hop_limit;
@@ -80,6 +87,7 @@ struct send_op {
 	u8 wqe[WQE_MAX_BYTES];
 	u32 wqe_bytes;
 	/* progress */
+	u8 cqe_data[CQE_BYTES];		/* what came back, if that is where it goes */
 	bool started;			/* has its PSNs */
 	bool done;
 	u8 error;			/* enum cqe_syndrome; ends the QP when oldest */
@@ -197,6 +205,7 @@ struct qp {
 	struct cq *recv_cq;
 	struct srq *srq;
 	bool has_rq;
+	u8 failure;			/* enum cqe_syndrome that an event has told of */
 	struct send_queue sq;
 	struct recv_queue rq;
 	/* attributes, from the context */
@@ -232,6 +241,9 @@ void qp_wake(struct qp *qp);
 /* Send up to a burst of packets. Return: true when there is more to do now. */
 bool qp_work(struct qp *qp);
 
+/* It is about to fail, of which no completion can tell: an event does. */
+void qp_failed(struct qp *qp, enum cqe_syndrome why, u32 event);
+
 /* All work requests complete with a flush error, and so will later ones. */
 void qp_enter_error(struct qp *qp);
 
@@ -252,7 +264,7 @@ void qp_flush_receives(struct qp *qp);
 void qp_reset(struct qp *qp);
 void qp_destroy(struct object *object);
 
-/* The route for a UD send. Return: false when the source address is not there. */
+/* The route for a UD send. Return: false when the source address or the rate is not there. */
 bool qp_route_from_av(struct qp *qp, const struct address_vector *av, struct roce_route *route);
 
 /* Put a frame on the wire, by the port of the QP's affinity. */
@@ -260,6 +272,12 @@ void qp_transmit(struct qp *qp, const u8 *frame, u32 bytes);
 
 /* Count in the QP's counter set. */
 void qp_count(struct qp *qp, u32 counter);
+
+/* A rate of an address: none, or one that the capability has. */
+bool qp_rate_known(const struct qp *qp, u32 rate);
+
+/* So much of a message's data its completion may have with it; 0: none. */
+u32 qp_cqe_room(const struct qp *qp, bool of_request);
 
 /* A completion for a receive, good or bad, in the CQ it belongs to. */
 void qp_complete_receive(struct qp *qp, struct cq *cq, u8 *cqe, bool solicited);

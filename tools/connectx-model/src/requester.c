@@ -103,7 +103,11 @@ void requester_complete(struct qp *qp, struct send_op *op, enum cqe_syndrome syn
 			cqe[CQE_OP_OWN] = CQE_REQUEST << 4;
 		}
 		qp->dev->counters.work.completions++;
-		cq_post(qp->send_cq, cqe, syndrome || op->solicited);
+		if (!syndrome && send_op_in_completion(qp, op))
+			cq_post_with_data(qp->send_cq, cqe, op->solicited, op->cqe_data,
+					  op->bytes);
+		else
+			cq_post(qp->send_cq, cqe, syndrome || op->solicited);
 	}
 	free(op);
 	requester_check_drained(qp);

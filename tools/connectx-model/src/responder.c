@@ -157,7 +157,7 @@ static void refuse_read(struct qp *qp, struct response *response)
 	response->syndrome = AETH_NAK | NAK_ACCESS;
 	send_response(qp, ACKNOWLEDGE, response, response->psn + response->done / qp->mtu,
 		      NULL, 0);
-	event_queue_number(qp->dev, EVENT_ACCESS_ERROR, EVENT_FROM_QP, qp->object.id);
+	qp_failed(qp, CQE_LOCAL_ACCESS, EVENT_ACCESS_ERROR);
 	qp_enter_error(qp);
 }
 
@@ -262,7 +262,9 @@ static enum verdict invalidate(struct qp *qp, u32 key)
 	return PASS;
 }
 
-static void complete(struct qp *qp, const struct roce_packet *packet, u8 opcode, u32 bytes)
+/* @data: what the completion has with it, or NULL */
+static void complete(struct qp *qp, const struct roce_packet *packet, u8 opcode, u32 bytes,
+		     const u8 *data)
 {
 	struct responder *r = &qp->responder;
 	struct cq *cq = qp->recv_cq;
@@ -280,7 +282,20 @@ static void complete(struct qp *qp, const struct roce_packet *packet, u8 opcode,
 	put_be16(cqe + CQE_WQE_COUNTER, r->wqe.index);
 	cqe[CQE_OP_OWN] = opcode << 4;
 	r->have_wqe = false;
-	qp_complete_receive(qp, cq, cqe, packet->bth.solicited);
+	if (!data || !cq) {
+		qp_complete_receive(qp, cq, cqe, packet->bth.solicited);
+		return;
+	}
+	put_be32(cqe + CQE_QPN, qp->object.id);
+	qp->dev->counters.work.completions++;
+	cq_post_with_data(cq, cqe, packet->bth.solicited, data, bytes);
+}
+
+static bool fits_in_completion(const struct qp *qp, const struct roce_packet *packet,
+			       const struct roce_opcode_row *row)
+{
+	return row->traits & OP_FIRST && row->traits & OP_LAST && packet->payload_bytes &&
+	       packet->payload_bytes <= qp_cqe_room(qp, false);
 }
 
 static u8 receive_opcode(u8 headers)
@@ -293,6 +308,7 @@ static u8 receive_opcode(u8 headers)
 static enum verdict take_send(struct qp *qp, const struct roce_packet *packet,
 			      const struct roce_opcode_row *row)
 {
+	bool in_completion = fits_in_completion(qp, packet, row);
 	struct responder *r = &qp->responder;
 	enum verdict verdict;
 
@@ -304,7 +320,8 @@ static enum verdict take_send(struct qp *qp, const struct roce_packet *packet,
 	}
 	if (r->offset + packet->payload_bytes > r->wqe.bytes)
 		return BAD_LENGTH;
-	if (qp_scatter(qp, &r->wqe, receive_pd(qp), qp->reserved_lkey, r->offset,
+	if (!in_completion &&
+	    qp_scatter(qp, &r->wqe, receive_pd(qp), qp->reserved_lkey, r->offset,
 		       packet->payload, packet->payload_bytes))
 		return BAD_MEMORY;
 	r->offset += packet->payload_bytes;
@@ -315,7 +332,8 @@ static enum verdict take_send(struct qp *qp, const struct roce_packet *packet,
 	if (verdict)
 		return verdict;
 	r->message = MESSAGE_NONE;
-	complete(qp, packet, receive_opcode(row->headers), r->offset);
+	complete(qp, packet, receive_opcode(row->headers), r->offset,
+		 in_completion ? packet->payload : NULL);
 	return PASS;
 }
 
@@ -362,7 +380,7 @@ static enum verdict take_write(struct qp *qp, const struct roce_packet *packet,
 	r->offset += packet->payload_bytes;
 	r->message = last ? MESSAGE_NONE : MESSAGE_WRITE;
 	if (last && immediate)
-		complete(qp, packet, CQE_WRITE_IMM, r->write_bytes);
+		complete(qp, packet, CQE_WRITE_IMM, r->write_bytes, NULL);
 	return PASS;
 }
 
@@ -513,7 +531,7 @@ static void refuse(struct qp *qp, const struct roce_packet *packet, enum verdict
 		r->have_wqe = false;
 		qp_receive_error(qp, &r->wqe, refusal->syndrome);
 	} else {
-		event_queue_number(qp->dev, refusal->event, EVENT_FROM_QP, qp->object.id);
+		qp_failed(qp, refusal->syndrome, refusal->event);
 	}
 	qp_enter_error(qp);
 }

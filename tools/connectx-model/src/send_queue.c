@@ -57,6 +57,7 @@ static bool parse_av(const u8 *av, struct address_vector *out)
 		return false;
 	out->qkey = be32_at(av);
 	out->dest_qpn = be32_at(av + 8) & PSN_MASK;
+	out->static_rate = av[12] >> 4;
 	out->service_level = av[12] & 0xf;
 	out->udp_source_port = be16_at(av + 14);
 	memcpy(out->dest_mac, av + 20, MAC_BYTES);
@@ -283,8 +284,18 @@ enum mkey_fault send_op_gather(struct qp *qp, const struct send_op *op, u32 offs
 	return visit(qp, op, offset, to, bytes, true);
 }
 
-enum mkey_fault send_op_scatter(struct qp *qp, const struct send_op *op, u32 offset,
+bool send_op_in_completion(const struct qp *qp, const struct send_op *op)
+{
+	return (send_op_is_read(op) || send_op_is_atomic(op)) && op->signalled && op->bytes &&
+	       op->bytes <= qp_cqe_room(qp, true);
+}
+
+enum mkey_fault send_op_scatter(struct qp *qp, struct send_op *op, u32 offset,
 				const u8 *from, u32 bytes)
 {
+	if (send_op_in_completion(qp, op)) {
+		memcpy(op->cqe_data + offset, from, bytes);
+		return MKEY_OK;
+	}
 	return visit(qp, op, offset, (u8 *)from, bytes, false);
 }

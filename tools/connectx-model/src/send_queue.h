@@ -19,8 +19,11 @@ bool send_queue_fetch(struct qp *qp);
 /* Copy payload out of the memory the op names. */
 enum mkey_fault send_op_gather(struct qp *qp, const struct send_op *op, u32 offset, u8 *to,
 			       u32 bytes);
-/* Copy response data into it. */
-enum mkey_fault send_op_scatter(struct qp *qp, const struct send_op *op, u32 offset,
+/* Does what comes back go into the completion, since there is one and it fits? */
+bool send_op_in_completion(const struct qp *qp, const struct send_op *op);
+
+/* Copy response data into it, or keep it for the completion. */
+enum mkey_fault send_op_scatter(struct qp *qp, struct send_op *op, u32 offset,
 				const u8 *from, u32 bytes);
 bool send_op_is_read(const struct send_op *op);
 bool send_op_is_atomic(const struct send_op *op);

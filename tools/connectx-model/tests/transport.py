@@ -80,11 +80,17 @@ class Connection:
         guest.run('access_reg', {'register_id': 0x5006}, layout='access_register', rest=register,
                   out_rest=len(register))
 
-    def make_qp(self, ring, record, service=RC):
-        return self.guest.create('create_qp', 'qpn', {
+    more = {}       # of a queue pair's context
+
+    def qp_fields(self, record, service=RC):
+        return {
             'qpc.st': service, 'qpc.pd': self.pd, 'qpc.cqn_snd': self.cq, 'qpc.cqn_rcv': self.cq,
             'qpc.uar_page': self.uar, 'qpc.log_sq_size': SQ_LOG, 'qpc.rq_type': 3,
-            'qpc.dbr_addr': record}, rest=struct.pack('>Q', ring))
+            'qpc.dbr_addr': record, **self.more}
+
+    def make_qp(self, ring, record, service=RC):
+        return self.guest.create('create_qp', 'qpn', self.qp_fields(record, service),
+                                 rest=struct.pack('>Q', ring))
 
     def connect(self, own, peer):
         context = {
@@ -95,9 +101,9 @@ class Connection:
         for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
             assert self.guest.status(step, {'qpn': own, **context}) == g.OK, step
 
-    def post_read(self):
+    def post_read(self, count=READ_BYTES):
         self.post(READ, struct.pack('>QII', self.source, self.key, 0) +
-                  struct.pack('>IIQ', READ_BYTES, self.key, self.target))
+                  struct.pack('>IIQ', count, self.key, self.target))
 
     def post_fetch_add(self):
         """Adds 1; what was there before goes to a place of its own."""
@@ -254,7 +260,7 @@ def drained(program):
     model.end()
 
 
-PRIMARY_PATH, RNR_TIMEOUT = 1 << 7, 1 << 6	# of opt_param_mask
+PRIMARY_PATH, RNR_TIMEOUT, READ_RIGHT = 1 << 7, 1 << 6, 1 << 1	# of opt_param_mask
 UD, EXPEDITED = 2, 46
 
 
@@ -321,6 +327,88 @@ def switchdev(program):
         **table, 'flow_context.action': ALLOW, 'flow_context.group_id': group},
         layout='set_fte'), g.OK)
     expect('switchdev-taken', completed(connection, 1), 1)
+    model.end()
+
+
+DATA_32, DATA_64, HAS_DATA_32 = 0x11, 0x22, 4
+CONTENT = bytes(range(1, 65))
+
+
+class WithData(Connection):
+    """Small data that comes back is in the completion."""
+    more = {'qpc.cs_req': DATA_32}
+
+
+def came_back(connection, post, *arguments):
+    """(the data of its completion, or None; what is in memory) after one more request."""
+    memory = connection.guest.memory
+    memory[connection.target:connection.target + 64] = bytes(64)
+    at = connection.cq_ring + connection.polled % (1 << CQ_LOG) * CQE
+    place = connection.target + (connection.posted * 8 if post == connection.post_fetch_add else 0)
+    post(*arguments)
+    completed(connection, connection.polled + 1)
+    in_memory = bytes(memory[place:place + 64]).rstrip(b'\0')
+    return (bytes(memory[at:at + 32]).rstrip(b'\0') if memory[at + 63] & HAS_DATA_32 else None,
+            in_memory)
+
+
+def data_in_completions(program):
+    model = Model(program, '', options=['--with', 'scatter-cqe'])
+    guest, connection = model.guests[0], WithData(model.guests[0])
+    guest.memory[connection.source:connection.source + 64] = CONTENT
+    expect('completion-read', came_back(connection, connection.post_read, 32), (CONTENT[:32], b''))
+    expect('completion-read-of-more', came_back(connection, connection.post_read, 33),
+           (None, CONTENT[:33]))
+    expect('completion-atomic', came_back(connection, connection.post_fetch_add),
+           (CONTENT[:8], b''))
+    for name, fields in (('twice-its-size', {'qpc.cs_req': DATA_64}), ('unknown', {'qpc.cs_res': 7}),
+                         ('of-datagrams', {'qpc.cs_res': 1, 'qpc.cs_req': 0, 'qpc.st': UD})):
+        expect('completion-data-' + name, guest.status('create_qp', {
+            **connection.qp_fields(guest.page()), **fields},
+            rest=struct.pack('>Q', guest.page())), g.BAD_PARAM)
+    model.end()
+    model = Model(program, '')
+    connection = Connection(model.guests[0])
+    expect('completion-data-without-cap', model.guests[0].status('create_qp', {
+        **connection.qp_fields(model.guests[0].page()), 'qpc.cs_res': 1},
+        rest=struct.pack('>Q', model.guests[0].page())), g.BAD_PARAM)
+    model.end()
+
+
+RATE_100, RATE_56 = 3, 1        # of addresses; the model has the first one
+BAD_ACCESS = 0x11
+
+
+def rates(program):
+    for name, options, wanted in (('none', [], {RATE_100: g.BAD_PARAM, RATE_56: g.BAD_PARAM}),
+                                  ('some', ['--with', 'rates'],
+                                   {RATE_100: g.OK, RATE_56: g.BAD_PARAM})):
+        model = Model(program, '', options=options)
+        connection = Connection(model.guests[0])
+        for rate, status in wanted.items():
+            expect('rate-%s-%d' % (name, rate), model.guests[0].status('rts2rts_qp', {
+                'qpn': connection.qps[0], 'opt_param_mask': PRIMARY_PATH, **connection.address,
+                'qpc.primary_address_path.stat_rate': rate}), status)
+        model.end()
+
+
+def why_failed(program):
+    """The peer's rights end, and no completion can tell it why."""
+    model = Model(program, '', options=['--with', 'error-reason'])
+    guest, connection = model.guests[0], Connection(model.guests[0])
+    peer = connection.qps[1]
+    guest.run('rts2rts_qp', {'qpn': peer, 'opt_param_mask': READ_RIGHT})
+    connection.post_read()
+    completed(connection, 1)
+    out = guest.run('query_qp', {'qpn': peer, 'qpc_ext': 1})
+    at = layouts.size('query_qp_out') - layouts.size('qp_context_extension')
+    expect('why-failed', layouts.field('qp_context_extension', out[at:], 'error_syndrome.syndrome'),
+           BAD_ACCESS)
+    model.end()
+    model = Model(program, '')
+    connection = Connection(model.guests[0])
+    expect('why-without-cap', model.guests[0].status(
+        'query_qp', {'qpn': connection.qps[1], 'qpc_ext': 1}), g.BAD_PARAM)
     model.end()
 
 
@@ -405,6 +493,9 @@ def main():
     program = sys.argv[1]
     counted(program)
     key_changes(program)
+    data_in_completions(program)
+    rates(program)
+    why_failed(program)
     drained(program)
     moved(program)
     switchdev(program)
