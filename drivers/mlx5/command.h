@@ -122,6 +122,8 @@ struct rhca_mlx5_srq_spec {
  * @user_index: what completions call it
  * @fast_registration: its requests may fill memory keys by lists of pages
  * @timestamps: of its completions, MLX5_TIMESTAMP_FORMAT_*
+ * @received_in_cqe: small data that arrives is in its completion: cs_res, or 0
+ * @read_in_cqe: likewise what a READ or an atomic operation brings: cs_req
  * @lag_port: port of a LAG by which it sends, from 1; 0: the firmware's choice
  * @ece: options of enhanced connection establishment that a process asks for; 0: those
  *	that the adapter has
@@ -144,6 +146,8 @@ struct rhca_mlx5_qp_spec {
 	u32 user_index;
 	bool fast_registration;
 	u8 timestamps;
+	u8 received_in_cqe;
+	u8 read_in_cqe;
 	u8 lag_port;
 	u32 ece;
 };

@@ -165,6 +165,8 @@ static void set_new(void *qpc, const struct rhca_mlx5_qp_spec *spec)
 	MLX5_SET(qpc, qpc, user_index, spec->user_index);
 	MLX5_SET(qpc, qpc, fre, spec->fast_registration);
 	MLX5_SET(qpc, qpc, ts_format, spec->timestamps);
+	MLX5_SET(qpc, qpc, cs_res, spec->received_in_cqe);
+	MLX5_SET(qpc, qpc, cs_req, spec->read_in_cqe);
 }
 
 int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,

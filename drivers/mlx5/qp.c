@@ -243,7 +243,7 @@ static int get_memory(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 {
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return 0;
-	return udata ? rhca_mlx5_qp_pin(qp, &init->cap, udata) :
+	return udata ? rhca_mlx5_qp_pin(qp, init, udata) :
 		       alloc_kernel(qp, init);
 }
 

@@ -8,12 +8,20 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "context.h"
+#include "cq.h"
 #include "device.h"
 #include "qp_types.h"
 #include "qp_user.h"
 
 #define NO_BFREG		BIT(31)	/* the process knows its UAR */
 #define MIN_RECV_BYTES_LOG	4
+
+/* In cs_res and cs_req of a queue pair's context: so many bytes of data in an entry */
+#define RECEIVED_32		0x1
+#define RECEIVED_64		0x2
+#define READ_32			0x11
+#define READ_64			0x22
+
 #define USER_FLAGS (MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_SCATTER_CQE | \
 		    MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
 
@@ -37,6 +45,36 @@ static int check_queues(const struct mlx5_core_dev *mdev,
 	     cmd->rq_wqe_shift > ilog2(MLX5_CAP_GEN(mdev, max_wqe_sz_rq))))
 		return -EINVAL;
 	return 0;
+}
+
+/* Entries of 128 bytes have room for 64 bytes of data, those of 64 for half as much */
+static bool has_long_entries(struct ib_cq *ibcq)
+{
+	return to_rhca_mlx5_cq(ibcq)->entry_bytes == 128;
+}
+
+/*
+ * Small data is read with the completion, where the library asks for that. What a READ
+ * brings is nowhere else then: each request must have a completion, or the library says
+ * that it will look there only where it asked for one.
+ */
+static void take_data_in_cqes(struct rhca_mlx5_qp_spec *spec,
+			      const struct mlx5_core_dev *mdev,
+			      const struct mlx5_ib_create_qp *cmd,
+			      const struct ib_qp_init_attr *init)
+{
+	bool any_read = init->sq_sig_type == IB_SIGNAL_ALL_WR ||
+			cmd->flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE;
+
+	if (!(cmd->flags & MLX5_QP_FLAG_SCATTER_CQE) ||
+	    !MLX5_CAP_GEN(mdev, sctr_data_cqe))
+		return;
+	if (init->qp_type == IB_QPT_RC || init->qp_type == IB_QPT_UC)
+		spec->received_in_cqe = has_long_entries(init->recv_cq) ?
+					RECEIVED_64 : RECEIVED_32;
+	if (init->qp_type == IB_QPT_RC && any_read)
+		spec->read_in_cqe = has_long_entries(init->send_cq) ?
+				    READ_64 : READ_32;
 }
 
 /* libmlx5 rounds receives up, and has query_qp() say so; its sends it knows itself */
@@ -63,14 +101,14 @@ static void take_queues(struct rhca_mlx5_qp_spec *spec,
 /**
  * rhca_mlx5_qp_pin - Pin the queues of a process's queue pair
  * @qp: the queue pair, with the parts that it names
- * @cap: sizes that were asked for; the receive queue's are what they became
+ * @init: what was asked for; the sizes of the receive queue are what they became
  * @udata: where the process says they are
  *
  * Context: process context of the owner.
  * Return: 0; -EINVAL or -EOPNOTSUPP for what no adapter, or this driver does not have;
  * what pinning says.
  */
-int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_cap *cap,
+int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
@@ -85,7 +123,8 @@ int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_cap *cap,
 	ret = check_queues(mdev, &cmd);
 	if (ret)
 		return ret;
-	take_queues(&qp->spec, &cmd, cap);
+	take_queues(&qp->spec, &cmd, &init->cap);
+	take_data_in_cqes(&qp->spec, mdev, &cmd, init);
 	queue.address = cmd.buf_addr;
 	queue.bytes = rhca_mlx5_qp_bytes(&qp->spec);
 	queue.record = cmd.db_addr;

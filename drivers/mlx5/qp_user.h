@@ -5,9 +5,10 @@
 #include <linux/types.h>
 
 struct ib_udata;
+struct ib_qp_init_attr;
 struct rhca_mlx5_qp;
 
-int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_cap *cap,
+int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata);
 int rhca_mlx5_qp_answer(const struct rhca_mlx5_qp *qp, struct ib_udata *udata);
 int rhca_mlx5_ece_asked(struct ib_udata *udata, u32 *ece);
