@@ -9,35 +9,48 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "address.h"
+#include "device.h"
+#include "static_rate.h"
 
 #define HAS_GRH		BIT(30)	/* of grh_gid_fl */
 #define GID_INDEX_SHIFT	20
 #define ECT_0		BIT(1)	/* of tclass: switches may mark what they would drop */
 #define PRIORITY_SHIFT	1	/* of stat_rate_sl: a bit less than a service level */
+#define RATE_SHIFT	4
 
-static void set_av(struct mlx5_av *av, const struct rhca_address *address)
+static int set_av(struct mlx5_av *av, const struct mlx5_core_dev *mdev,
+		  const struct rhca_address *address)
 {
 	const struct rhca_flow *flow = &address->flow;
+	int rate = rhca_mlx5_static_rate(mdev, address->static_rate);
 
+	if (rate < 0)
+		return rate;
 	memset(av, 0, sizeof(*av));
 	ether_addr_copy(av->rmac, address->dmac);
 	memcpy(av->rgid, flow->dgid.raw, sizeof(av->rgid));
-	av->stat_rate_sl = rhca_address_priority(address) << PRIORITY_SHIFT;
+	av->stat_rate_sl = rate << RATE_SHIFT |
+			   rhca_address_priority(address) << PRIORITY_SHIFT;
 	av->tclass = flow->tclass | (flow->encap == RHCA_V1 ? 0 : ECT_0);
 	av->hop_limit = rhca_address_hop_limit(address);
 	av->grh_gid_fl = cpu_to_be32(HAS_GRH | flow->flow_label |
 				     address->sgid_index << GID_INDEX_SHIFT);
+	return 0;
 }
 
 int rhca_mlx5_ah_create(struct rhca_ah *base, u32 flags, struct ib_udata *udata)
 {
 	struct rhca_mlx5_ah *ah = container_of(base, struct rhca_mlx5_ah, base);
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(base->ibah.device);
 	struct mlx5_ib_create_ah_resp resp = {};
+	int ret;
 
-	set_av(&ah->av, &base->address);
-	set_av(&ah->ud_av, &base->ud_address);
-	if (!udata)
-		return 0;
+	ret = set_av(&ah->av, mdev, &base->address);
+	if (ret)
+		return ret;
+	ret = set_av(&ah->ud_av, mdev, &base->ud_address);
+	if (ret || !udata)
+		return ret;
 	if (udata->outlen < offsetofend(typeof(resp), dmac))
 		return -EINVAL;
 	resp.response_length = min(udata->outlen, sizeof(resp));

@@ -11,6 +11,7 @@
 
 #include "buffer.h"
 #include "command.h"
+#include "static_rate.h"
 
 #define ACK_REQUEST_LOG		8	/* an acknowledgement for 256 packets */
 #define DATAGRAM_BYTES_LOG	12
@@ -212,7 +213,19 @@ static void set_address(void *ads, const struct rhca_address *address)
 	MLX5_SET(ads, ads, udp_sport, address->flow.udp_sport);
 }
 
-static void set_path(void *ads, const struct rhca_mlx5_qp_change *change)
+static int set_rate(void *ads, const struct mlx5_core_dev *mdev,
+		    const struct rhca_address *address)
+{
+	int rate = rhca_mlx5_static_rate(mdev, address->static_rate);
+
+	if (rate < 0)
+		return rate;
+	MLX5_SET(ads, ads, stat_rate, rate);
+	return 0;
+}
+
+static int set_path(void *ads, const struct mlx5_core_dev *mdev,
+		    const struct rhca_mlx5_qp_change *change)
 {
 	const struct ib_qp_attr *attr = change->attr;
 	int mask = change->mask;
@@ -223,8 +236,10 @@ static void set_path(void *ads, const struct rhca_mlx5_qp_change *change)
 		MLX5_SET(ads, ads, pkey_index, attr->pkey_index);
 	if (mask & IB_QP_TIMEOUT)
 		MLX5_SET(ads, ads, ack_timeout, attr->timeout);
-	if (change->address)
-		set_address(ads, change->address);
+	if (!change->address)
+		return 0;
+	set_address(ads, change->address);
+	return set_rate(ads, mdev, change->address);
 }
 
 static void set_sizes(void *qpc, const struct rhca_mlx5_qp_change *change,
@@ -361,7 +376,10 @@ static int run_transition(struct mlx5_core_dev *mdev,
 	MLX5_SET(init2rtr_qp_in, in, opt_param_mask, optional);
 	set_nature(qpc, change->spec);
 	set_sizes(qpc, change, MLX5_CAP_GEN(mdev, log_max_msg));
-	set_path(MLX5_ADDR_OF(qpc, qpc, primary_address_path), change);
+	ret = set_path(MLX5_ADDR_OF(qpc, qpc, primary_address_path), mdev,
+		       change);
+	if (ret)
+		goto free;
 	if (change->mask & RHCA_MLX5_ACCESS_MASK) {
 		ret = set_access(qpc, mdev, change->access);
 		if (ret)

@@ -82,6 +82,7 @@ static int resolve_from(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 		.port		= rhca_port_of(dev, rdma_ah_get_port_num(attr)),
 		.sgid_index	= sgid->index,
 		.sl		= rdma_ah_get_sl(attr),
+		.static_rate	= rdma_ah_get_static_rate(attr),
 		.tclass		= grh->traffic_class,
 		.flow = {
 			.encap		= rhca_encap_of(sgid->gid_type,

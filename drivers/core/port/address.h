@@ -22,6 +22,7 @@
  * @ifindex: that netdev, in the namespace of the port's netdev
  * @sl: service level of the address vector, 0 if it gives none; see
  *	rhca_address_priority()
+ * @static_rate: enum ib_rate of the address vector; software has no use for it
  * @tclass: traffic class of the address vector; in @flow is what is in effect
  * @dmac: destination MAC, for RoCE v1 and for VLANs
  * @flow: network header fields; the UDP source port is set for connected QPs,
@@ -33,6 +34,7 @@ struct rhca_address {
 	u16 vlan_id;
 	int ifindex;
 	u8 sl;
+	u8 static_rate;
 	u8 tclass;
 	u8 dmac[ETH_ALEN];
 	struct rhca_flow flow;
