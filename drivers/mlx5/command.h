@@ -228,6 +228,22 @@ int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 			  struct ib_qp_attr *attr);
 bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 			      bool has_recv);
+/**
+ * struct rhca_mlx5_qp_error - Why a queue pair failed, as the adapter tells
+ * @syndrome: as of a completion in error
+ * @vendor: the vendor's number for it
+ * @hardware: the hardware's
+ * @hardware_type: what kind of number that is
+ */
+struct rhca_mlx5_qp_error {
+	u8 syndrome;
+	u8 vendor;
+	u8 hardware;
+	u8 hardware_type;
+};
+
+int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,
+			     struct rhca_mlx5_qp_error *error);
 int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set);
 int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number);
 int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number);

@@ -4,6 +4,7 @@
  */
 #include <linux/err.h>
 #include <linux/slab.h>
+#include <rhca/compat.h>
 
 #include "command.h"
 
@@ -20,7 +21,7 @@ static const enum ib_qp_state verbs_states[MLX5_QP_NUM_STATE] = {
 };
 
 /* The answer to QUERY_QP, which the caller frees; or an error */
-static void *query_hw_qp(struct mlx5_core_dev *mdev, u32 number)
+static void *query_hw_qp(struct mlx5_core_dev *mdev, u32 number, bool and_error)
 {
 	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
 	void *out;
@@ -31,6 +32,8 @@ static void *query_hw_qp(struct mlx5_core_dev *mdev, u32 number)
 		return ERR_PTR(-ENOMEM);
 	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
 	MLX5_SET(query_qp_in, in, qpn, number);
+	if (and_error)
+		rhca_mlx5_ask_qp_error(in);
 	ret = mlx5_cmd_exec(mdev, in, sizeof(in), out,
 			    MLX5_ST_SZ_BYTES(query_qp_out));
 	if (!ret)
@@ -48,7 +51,7 @@ static void *query_hw_qp(struct mlx5_core_dev *mdev, u32 number)
 int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 			  struct ib_qp_attr *attr)
 {
-	void *out = query_hw_qp(mdev, number);
+	void *out = query_hw_qp(mdev, number, false);
 	void *qpc;
 	u8 state;
 
@@ -76,7 +79,7 @@ int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 			      bool has_recv)
 {
-	void *out = query_hw_qp(mdev, number);
+	void *out = query_hw_qp(mdev, number, false);
 	bool has_work;
 	void *qpc;
 
@@ -89,4 +92,27 @@ bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 				MLX5_GET(qpc, qpc, sw_rq_counter));
 	kfree(out);
 	return has_work;
+}
+
+/**
+ * rhca_mlx5_query_qp_error - Why a queue pair failed
+ * @mdev: the adapter; rhca_mlx5_tells_qp_error()
+ * @number: the queue pair
+ * @error: filled in
+ */
+int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,
+			     struct rhca_mlx5_qp_error *error)
+{
+	void *out = query_hw_qp(mdev, number, true);
+
+	if (IS_ERR(out))
+		return PTR_ERR(out);
+	*error = (struct rhca_mlx5_qp_error) {
+		.syndrome	= rhca_mlx5_qp_error(out, syndrome),
+		.vendor		= rhca_mlx5_qp_error(out, vendor_error_syndrome),
+		.hardware	= rhca_mlx5_qp_error(out, hw_error_syndrome),
+		.hardware_type	= rhca_mlx5_qp_error(out, hw_syndrome_type),
+	};
+	kfree(out);
+	return 0;
 }

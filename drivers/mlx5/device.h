@@ -64,6 +64,7 @@ struct rhca_mlx5_key_cache {
  * @umr_queue: what changes memory keys
  * @key_cache: memory keys that can be filled
  * @queue_nb: hears their events
+ * @qp_error_work: asks why queue pairs have failed; see qp_error.c
  * @ibdev: the RDMA device
  * @fatal_nb: hears that the firmware has died
  * @fatal_work: tells users then; see fatal.c
@@ -88,6 +89,7 @@ struct rhca_mlx5 {
 	struct rhca_mlx5_umr_queue *umr_queue;
 	struct rhca_mlx5_key_cache key_cache;
 	struct mlx5_nb queue_nb;
+	struct work_struct qp_error_work;
 	struct ib_device *ibdev;
 	struct notifier_block fatal_nb;
 	struct work_struct fatal_work;

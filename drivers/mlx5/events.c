@@ -11,6 +11,7 @@
 #include "device.h"
 #include "events.h"
 #include "number.h"
+#include "qp_error.h"
 #include "qp_types.h"
 #include "srq.h"
 
@@ -76,6 +77,13 @@ static void raise_qp_event(struct rhca_mlx5 *hca, u32 number, int event)
 	rhca_mlx5_number_put(object);
 }
 
+static void hear_of_qp(struct rhca_mlx5 *hca, u32 number, int event)
+{
+	if (event == IB_EVENT_QP_FATAL || event == IB_EVENT_QP_ACCESS_ERR)
+		rhca_mlx5_qp_error_note(hca, number);
+	raise_qp_event(hca, number, event);
+}
+
 static int srq_event_of(u8 type)
 {
 	switch (type) {
@@ -113,7 +121,7 @@ static int hear_event(struct notifier_block *nb, unsigned long type, void *data)
 
 	/* Numbers of the netdev's queues may be those of queue pairs */
 	if (qp_event_of(type) != NO_EVENT && is_qp)
-		raise_qp_event(hca, number, qp_event_of(type));
+		hear_of_qp(hca, number, qp_event_of(type));
 	else if (srq_event_of(type) != NO_EVENT)
 		raise_srq_event(hca, number, srq_event_of(type));
 	else
@@ -125,6 +133,7 @@ int rhca_mlx5_events_init(struct rhca_mlx5 *hca)
 {
 	xa_init_flags(&hca->qps, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&hca->srqs, XA_FLAGS_LOCK_IRQ);
+	rhca_mlx5_qp_error_init(hca);
 	MLX5_NB_INIT(&hca->queue_nb, hear_event, NOTIFY_ANY);
 	return mlx5_eq_notifier_register(hca->mdev, &hca->queue_nb);
 }
@@ -132,6 +141,7 @@ int rhca_mlx5_events_init(struct rhca_mlx5 *hca)
 void rhca_mlx5_events_exit(struct rhca_mlx5 *hca)
 {
 	mlx5_eq_notifier_unregister(hca->mdev, &hca->queue_nb);
+	rhca_mlx5_qp_error_exit(hca);
 	xa_destroy(&hca->srqs);
 	xa_destroy(&hca->qps);
 }

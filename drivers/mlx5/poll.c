@@ -8,6 +8,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "cq.h"
+#include "cqe_error.h"
 #include "device.h"
 #include "fatal.h"
 #include "poll.h"
@@ -29,35 +30,6 @@ static const enum rdma_network_type network_types[] = {
 	RDMA_NETWORK_ROCE_V1, RDMA_NETWORK_IPV6, RDMA_NETWORK_IPV4,
 	RDMA_NETWORK_ROCE_V1
 };
-
-static const struct {
-	u8 syndrome;
-	enum ib_wc_status status;
-} statuses[] = {
-	{ MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR,	IB_WC_LOC_LEN_ERR },
-	{ MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR,	IB_WC_LOC_QP_OP_ERR },
-	{ MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,	IB_WC_LOC_PROT_ERR },
-	{ MLX5_CQE_SYNDROME_WR_FLUSH_ERR,	IB_WC_WR_FLUSH_ERR },
-	{ MLX5_CQE_SYNDROME_MW_BIND_ERR,	IB_WC_MW_BIND_ERR },
-	{ MLX5_CQE_SYNDROME_BAD_RESP_ERR,	IB_WC_BAD_RESP_ERR },
-	{ MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR,	IB_WC_LOC_ACCESS_ERR },
-	{ MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR, IB_WC_REM_INV_REQ_ERR },
-	{ MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR,	IB_WC_REM_ACCESS_ERR },
-	{ MLX5_CQE_SYNDROME_REMOTE_OP_ERR,	IB_WC_REM_OP_ERR },
-	{ MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR, IB_WC_RETRY_EXC_ERR },
-	{ MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR,	IB_WC_RNR_RETRY_EXC_ERR },
-	{ MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR,	IB_WC_REM_ABORT_ERR },
-};
-
-static enum ib_wc_status status_of(u8 syndrome)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(statuses); i++)
-		if (statuses[i].syndrome == syndrome)
-			return statuses[i].status;
-	return IB_WC_GENERAL_ERR;
-}
 
 static u32 qpn_of(const struct mlx5_cqe64 *cqe)
 {
@@ -157,7 +129,7 @@ static void fill(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
 	else
 		take_recv(qp, cqe, wc);
 	if (is_error(opcode)) {
-		wc->status = status_of(error->syndrome);
+		wc->status = rhca_mlx5_status_of(error->syndrome);
 		wc->vendor_err = error->vendor_err_synd;
 		return;
 	}

@@ -197,6 +197,24 @@ static inline void rhca_del_netdev_gids(struct ib_device *ibdev, u32 port,
 #define rhca_mlx5_cap_relaxed_read_pci(mdev)	MLX5_CAP_GEN(mdev, relaxed_ordering_read)
 #endif
 
+/* Why a queue pair failed is asked with its context; older kernels have no names for it. */
+#ifdef HAVE_MLX5_QP_ERROR
+#define rhca_mlx5_tells_qp_error(mdev) \
+	(MLX5_CAP_GEN(mdev, qpc_extension) && \
+	 MLX5_CAP_GEN(mdev, qp_error_syndrome))
+#define rhca_mlx5_ask_qp_error(in)	MLX5_SET(query_qp_in, in, qpc_ext, 1)
+#define rhca_mlx5_qp_error(out, field) \
+	MLX5_GET(cqe_error_syndrome, \
+		 MLX5_ADDR_OF(qpc_extension_and_pas_list_in, \
+			      MLX5_ADDR_OF(query_qp_out, out, \
+					   qp_pas_or_qpc_ext_and_pas), \
+			      qpc_data_extension.error_syndrome), field)
+#else
+#define rhca_mlx5_tells_qp_error(mdev)	((void)(mdev), false)
+#define rhca_mlx5_ask_qp_error(in)	((void)(in))
+#define rhca_mlx5_qp_error(out, field)	((void)(out), 0)
+#endif
+
 /* Whose GUID is asked for can be said. */
 #ifdef HAVE_MLX5_NODE_GUID_OF_VPORT
 #define rhca_mlx5_query_node_guid(mdev, guid) \
