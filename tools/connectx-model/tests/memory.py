@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Regions of many sizes, with each right, registered again: what is written through them
-arrives, and where.
+arrives, and where. Messages, READs and atomic operations of some bytes do, which an adapter
+may put into the completion.
 
 usage: memory.py DEVICE GID-INDEX
 
 With transparent huge pages off, so that a region has as many pages as it has 4 KiB.
 """
 import errno
+import os
 import sys
 
 import pyverbs.enums as e
@@ -16,7 +18,7 @@ from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError
-from pyverbs.wr import SGE, SendWR
+from pyverbs.wr import SGE, RecvWR, SendWR
 
 from loopback import ACCESS, connect_to_itself
 
@@ -61,10 +63,14 @@ class Peer:
                     opcode=e.IBV_WR_RDMA_WRITE)
         wr.set_wr_rdma(region.rkey, region.buf + offset)
         self.qp.post_send(wr)
-        while True:
-            count, done = self.cq.poll()
-            if count:
-                return done[0].status
+        return self.statuses(1)[0]
+
+    def statuses(self, count):
+        """Of so many completions."""
+        found = []
+        while len(found) < count:
+            found += [done.status for done in self.cq.poll()[1]]
+        return found
 
 
 def arrives(peer, region, pages):
@@ -126,6 +132,44 @@ def again(peer):
         other.close()
 
 
+# About what goes into completions of 64 and of 128 bytes
+SMALL = (1, 31, 32, 33, 63, 64, 65)
+
+
+def small_send(peer, region, size):
+    peer.qp.post_recv(RecvWR(num_sge=1, sg=[SGE(region.buf, PAGE, region.lkey)]))
+    peer.qp.post_send(SendWR(num_sge=1, sg=[SGE(peer.source.buf, size, peer.source.lkey)],
+                             opcode=e.IBV_WR_SEND))
+    return peer.statuses(2)
+
+
+def small_read(peer, region, size):
+    wr = SendWR(num_sge=1, sg=[SGE(region.buf, size, region.lkey)], opcode=e.IBV_WR_RDMA_READ)
+    wr.set_wr_rdma(peer.source.rkey, peer.source.buf)
+    peer.qp.post_send(wr)
+    return peer.statuses(1)
+
+
+def small(device, index):
+    """The data is where the program asked for it, wherever the adapter puts it."""
+    for entry in ('64', '128'):
+        os.environ['MLX5_CQE_SIZE'] = entry
+        peer = Peer(device, index)
+        region = MR(peer.pd, PAGE, ACCESS)
+        for name, move in (('send', small_send), ('read', small_read)):
+            problem = None
+            for size in SMALL:
+                content = bytes((size + place) % 251 + 1 for place in range(size))
+                peer.source.write(content, size)
+                region.write(bytes(PAGE), PAGE)
+                statuses = move(peer, region, size)
+                if any(statuses) or region.read(size + 1, 0) != content + b'\0':
+                    problem = '%d bytes: %r' % (size, statuses)
+            verdict('small-%s-%s' % (name, entry), problem)
+        region.close()
+    del os.environ['MLX5_CQE_SIZE']
+
+
 def refused(peer):
     try:
         MR(peer.pd, PAGE, ACCESS | e.IBV_ACCESS_ON_DEMAND)
@@ -140,6 +184,7 @@ def main():
     sizes(peer)
     flags(peer)
     again(peer)
+    small(sys.argv[1], int(sys.argv[2]))
     refused(peer)
     sys.exit(1 if failed else 0)
 

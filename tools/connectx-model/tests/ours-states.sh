@@ -3,8 +3,9 @@
 # States that roce_hca_mlx5 does not choose: a send queue that fails, a netdev that moves
 # to another namespace under traffic, firmware that lacks what others have.
 #
-# usage: ours-states.sh [lacking]
+# usage: ours-states.sh [lacking | reasons]
 #   lacking  the model was started with --without=roce-v1,free-running
+#   reasons  with --with=error-reason: the log says why queue pairs failed
 . "$(dirname "$0")/guest-lib.sh"
 # shellcheck disable=SC2034 # for guest-lib.sh
 driver=roce_hca_mlx5
@@ -49,6 +50,11 @@ pages_on_demand() {
 	wait_for has_lent "$before"
 }
 
+# states.py has a queue pair refuse a READ
+reason_logged() {
+	dmesg | tail -n +$((said_before + 1)) | grep 'QP 0x[0-9a-f]* failed: local access error'
+}
+
 start_alone
 check bring-up bring_up 10.7.0.1
 if [ "${1-}" = lacking ]; then
@@ -59,6 +65,10 @@ if [ "${1-}" = lacking ]; then
 	finish
 fi
 timeout 120 /usr/bin/python3 "$here/states.py" "$rdma" "$gid" "$RHCA_SHARE" || failed=1
+if [ "${1-}" = reasons ]; then
+	check reason-logged wait_for reason_logged
+	finish
+fi
 check pages-on-demand pages_on_demand
 check netns-move netns_move
 pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
