@@ -211,8 +211,8 @@ static int add_registration(struct builder *b)
 	const struct ib_reg_wr *wr = reg_wr(b->wr);
 	const struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(wr->mr);
 	u32 bytes = ALIGN(mr->num_pages * sizeof(*mr->list), LIST_ALIGN);
+	bool is_inline = bytes <= RHCA_MLX5_INLINE_LIST_BYTES;
 	struct mlx5_wqe_umr_ctrl_seg *control;
-	struct mlx5_wqe_data_seg *list;
 
 	if (!mr->list || wr->wr.send_flags & IB_SEND_INLINE ||
 	    rhca_mlx5_unchangeable_access(rhca_mlx5_mdev(mr->ibmr.device),
@@ -220,13 +220,17 @@ static int add_registration(struct builder *b)
 		return -EINVAL;
 	control = append(b, sizeof(*control));
 	/* Fails if the key is in use: it has to be invalidated first */
-	control->flags = MLX5_UMR_CHECK_NOT_FREE;
+	control->flags = MLX5_UMR_CHECK_NOT_FREE |
+			 (is_inline ? MLX5_UMR_INLINE : 0);
 	control->xlt_octowords = cpu_to_be16(bytes / MLX5_OCTWORD);
 	control->mkey_mask = cpu_to_be64(registration_mask(wr->access));
 	add_key(b, wr);
-	list = append(b, sizeof(*list));
-	set_data(list, bytes, b->qp->base.ibqp.pd->local_dma_lkey,
-		 mr->list_dma);
+	if (is_inline)
+		memcpy(append(b, RHCA_MLX5_INLINE_LIST_BYTES), mr->list,
+		       mr->num_pages * sizeof(*mr->list));
+	else
+		set_data(append(b, sizeof(struct mlx5_wqe_data_seg)), bytes,
+			 b->qp->base.ibqp.pd->local_dma_lkey, mr->list_dma);
 	return 0;
 }
 

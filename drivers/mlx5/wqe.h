@@ -8,10 +8,13 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_verbs.h>
 
+/* A shorter list of pages is in the request itself: the adapter need not fetch it */
+#define RHCA_MLX5_INLINE_LIST_BYTES	64
+
 #define RHCA_MLX5_UMR_BYTES	(sizeof(struct mlx5_wqe_ctrl_seg) + \
 				 sizeof(struct mlx5_wqe_umr_ctrl_seg) + \
 				 sizeof(struct mlx5_mkey_seg) + \
-				 sizeof(struct mlx5_wqe_data_seg))
+				 RHCA_MLX5_INLINE_LIST_BYTES)
 
 int rhca_mlx5_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			const struct ib_send_wr **bad_wr);
