@@ -91,6 +91,8 @@ install-tools:
 		$(MANDIR)/man7 $(MANDIR)/man8
 	install -m 755 $(addprefix tools/user/,$(TOOLS)) $(LIBDIR)
 	install -m 644 $(wildcard tools/user/roce_*.py) $(LIBDIR)
+	install -d $(LIBDIR)/ask_firmware
+	install -m 644 $(wildcard tools/user/ask_firmware/*) $(LIBDIR)/ask_firmware
 	ln -sf $(addprefix ../lib/roce-hca/,$(TOOLS)) $(SBINDIR)
 	install -m 644 README.md $(wildcard $(addprefix Documentation/*.,rst svg)) $(DOCDIR)
 	install -m 644 $(wildcard Documentation/ABI/testing/*) $(DOCDIR)/ABI

@@ -99,11 +99,12 @@ class Host:
                  f"Max locked memory         {limit}              {limit}              bytes")
         self.put(f"proc/{pid}/status", f"VmPin:\t{pinned_kib} kB\nCapEff:\t{capabilities:016x}")
 
-    def run(self, tool, *words):
+    def run(self, tool, *words, said=""):
         environment = {**os.environ, "ROCE_ROOT": self.folder.name,
                        "PATH": f"{self.folder.name}/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
         done = subprocess.run([sys.executable, os.path.join(TOOLS, tool), *words],
-                              env=environment, capture_output=True, text=True, check=False)
+                              env=environment, capture_output=True, text=True, check=False,
+                              input=said)
         return done.returncode, done.stdout, done.stderr
 
     def status(self, *words):
@@ -1079,6 +1080,74 @@ GID fe80:0000:0000:0000:ba59:9fff:feaa:bbcc ::ffff:192.168.7.8 192.168.7.8 node 
     def test_equal_addresses_get_equal_words(self):
         hidden = self.tool["Mask"]().hide("a 10.0.0.1 b 10.0.0.2 c 10.0.0.1 d ::").split()
         self.assertEqual(hidden, "a <ip-1> b <ip-2> c <ip-1> d ::".split())
+
+    PCI = "0000:3b:00.0"
+    FOLDER = "sys/bus/pci/devices/" + PCI
+
+    def unused(self):
+        """An adapter's function, and commands that stand for those that load a module."""
+        host = Host()
+        self.addCleanup(host.folder.cleanup)
+        host.software()
+        host.put(self.FOLDER + "/vendor", "0x15b3")
+        host.put(self.FOLDER + "/mlx5_core.rdma.3/uevent", "")
+        host.put(self.FOLDER + "/net/ens1/mtu", "1500")
+        host.put("sys/class/net/ens1/flags", "0x1002")
+        for command in ("dmesg", "lspci", "devlink", "ibv_devinfo", "make", "rmmod"):
+            host.answer(command, "")
+        answers = os.path.join(host.folder.name, "sys/module/ask_firmware/parameters")
+        host.put("bin/insmod", f'#!/bin/sh\nmkdir -p {answers}\nshift\necho "$@" > {answers}/answers')
+        host.put("bin/rmmod", f"#!/bin/sh\nrm -r {os.path.dirname(answers)}")
+        for command in ("insmod", "rmmod"):
+            os.chmod(os.path.join(host.folder.name, "bin", command), 0o755)
+        return host
+
+    def ask(self, host, said):
+        code, text, errors = host.run("hardware-report", "--ask-firmware", self.PCI, said=said)
+        loaded = os.path.exists(os.path.join(host.folder.name, "sys/module/ask_firmware"))
+        return code, text, errors, loaded
+
+    def test_firmware_is_asked_after_a_yes(self):
+        code, text, _, loaded = self.ask(self.unused(), "yes\n")
+        self.assertEqual((code, loaded), (0, False))
+        self.assertIn(f"of {self.PCI}, asked\npci={self.PCI} function=mlx5_core.rdma.3\n", text)
+
+    def test_nothing_is_asked_without(self):
+        for said in ("", "no\n", "y\n"):
+            host = self.unused()
+            host.answer("insmod", "loaded")
+            code, text, errors, _ = self.ask(host, said)
+            self.assertEqual((code, text), (1, ""))
+            self.assertIn("nothing was asked", errors)
+
+    def test_who_uses_the_function_is_not_disturbed(self):
+        for name, use, words in (
+                ("netdev", lambda host: host.put("sys/class/net/ens1/flags", "0x1003"),
+                 "is used by ens1: ip link set ens1 down"),
+                ("driver", lambda host: host.link(self.FOLDER + "/mlx5_core.rdma.3/driver",
+                                                  "sys/bus/auxiliary/drivers/mlx5_ib.rdma"),
+                 "is used by mlx5_ib.rdma: unbind it first")):
+            with self.subTest(name):
+                host = self.unused()
+                use(host)
+                code, text, errors, loaded = self.ask(host, "yes\n")
+                self.assertEqual((code, text, loaded), (1, "", False))
+                self.assertIn(words, errors)
+                self.assertNotIn("yes", errors)
+
+    def test_no_such_adapter(self):
+        host = self.unused()
+        code, _, errors = host.run("hardware-report", "--ask-firmware", "0000:99:00.0")
+        self.assertEqual(code, 1)
+        self.assertIn("0000:99:00.0 has no RDMA function", errors)
+
+    def test_module_that_cannot_be_built(self):
+        host = self.unused()
+        host.put("bin/make", "#!/bin/sh\necho no headers\nexit 2")
+        code, _, errors, loaded = self.ask(host, "yes\n")
+        self.assertEqual((code, loaded), (1, False))
+        self.assertIn("cannot be built", errors)
+        self.assertIn("no headers", errors)
 
     def test_report_goes_on_without_an_adapter(self):
         host = Host()

@@ -55,6 +55,7 @@ _roce_words() {
 		echo --json --Ca --Port --Gid --extended --all-ports --loop-ports
 		echo --reset-after-read --reset-only --timeout
 		;;
+	hardware-report) echo --ask-firmware ;;
 	compat_gid_gen) echo --netdev -v -V --debug --dry-run --delete ;;
 	esac
 }
