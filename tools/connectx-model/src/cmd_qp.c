@@ -199,6 +199,7 @@ static struct qp *new_qp(struct command *cmd)
 	qp->fast_registration = GET(qpc, c, fre);
 	list_init(&qp->ready);
 	list_init(&qp->erring);
+	timer_init(&qp->flush, qp_flush_next);
 	requester_init(qp);
 	responder_init(qp);
 	return qp;

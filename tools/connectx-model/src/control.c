@@ -209,6 +209,12 @@ static void set_latency(struct request *r)
 	r->dev->command_latency_ns = number_of(r->line, "us", 0) * NS_PER_US;
 }
 
+/* How long the flush of each request of a QP in error takes, of those that fail from now on. */
+static void set_flush(struct request *r)
+{
+	r->dev->flush_ns = number_of(r->line, "us", 0) * NS_PER_US;
+}
+
 /* Firmware asks the driver for memory, or with a negative count to take some back. */
 static void request_pages(struct request *r)
 {
@@ -307,7 +313,7 @@ static const struct {
 	{ "objects", answer_objects }, { "link", set_link },
 	{ "impair", set_impairment }, { "fatal", set_fatal }, { "hang", set_hang },
 	{ "unplug", unplug }, { "plug", plug }, { "refuse", set_refusal },
-	{ "latency", set_latency }, { "pages", request_pages },
+	{ "latency", set_latency }, { "flush", set_flush }, { "pages", request_pages },
 	{ "log", answer_log }, { "trace", set_trace }, { "event", raise_event },
 	{ "drain", drain },
 };

@@ -47,6 +47,7 @@ struct device {
 	struct congestion congestion;
 	struct faults faults;
 	u64 command_latency_ns;		/* 0: commands are executed at once */
+	u64 flush_ns;			/* that each request of a QP in error takes */
 	struct timer command_timer;
 	struct timer poll_timer;	/* looks at doorbell records nobody rings for */
 	struct list ready;		/* QPs with something to send */

@@ -165,10 +165,10 @@ void qp_send_doorbell(struct qp *qp)
 		qp_enter_error(qp);
 		return;
 	}
-	if (qp->state == QP_ERROR || qp->state == QP_SQ_ERROR)
-		requester_flush(qp);
-	else
+	if (qp->state == QP_RTS || qp->state == QP_SQ_DRAINED)
 		qp_wake(qp);
+	else if (!qp->flush.at_ns)
+		requester_flush(qp);
 }
 
 bool qp_work(struct qp *qp)
@@ -237,14 +237,40 @@ void qp_receive_error(struct qp *qp, const struct recv_wqe *wqe, enum cqe_syndro
 	qp_complete_receive(qp, cq, cqe, true);
 }
 
-void qp_flush_receives(struct qp *qp)
+static bool flush_one_receive(struct qp *qp)
 {
 	struct recv_wqe wqe;
 
-	if (qp->state != QP_ERROR || !qp->has_rq || qp->srq)
+	if (!qp->has_rq || qp->srq || !recv_queue_take(qp->dev, &qp->rq, &wqe))
+		return false;
+	qp_receive_error(qp, &wqe, CQE_FLUSHED);
+	return true;
+}
+
+void qp_flush_receives(struct qp *qp)
+{
+	if (qp->state != QP_ERROR || qp->flush.at_ns)
 		return;
-	while (recv_queue_take(qp->dev, &qp->rq, &wqe))
-		qp_receive_error(qp, &wqe, CQE_FLUSHED);
+	while (flush_one_receive(qp))
+		;
+}
+
+void qp_flush_next(struct timer *timer)
+{
+	struct qp *qp = container_of(timer, struct qp, flush);
+
+	if (requester_flush_one(qp) || flush_one_receive(qp))
+		timer_set(timer, now_ns() + qp->dev->flush_ns);
+}
+
+static void begin_flush(struct qp *qp)
+{
+	if (qp->dev->flush_ns) {
+		requester_stop(qp);
+		timer_set(&qp->flush, now_ns() + qp->dev->flush_ns);
+	} else {
+		requester_flush(qp);
+	}
 }
 
 void qp_enter_error(struct qp *qp)
@@ -253,7 +279,7 @@ void qp_enter_error(struct qp *qp)
 		return;
 	qp->state = QP_ERROR;
 	trace_note("dev%u QP %#x enters the error state", qp->dev->index, qp->object.id);
-	requester_flush(qp);
+	begin_flush(qp);
 	responder_stop(qp);
 	list_append(&qp->dev->error_queues, &qp->erring);
 	qp_flush_receives(qp);
@@ -284,6 +310,7 @@ void qp_reset(struct qp *qp)
 {
 	list_unlink(&qp->ready);
 	list_unlink(&qp->erring);
+	timer_cancel(&qp->flush);
 	requester_reset(qp);
 	responder_reset(qp);
 	qp->sq.fetched = 0;

@@ -205,6 +205,7 @@ struct qp {
 	struct cq *recv_cq;
 	struct srq *srq;
 	bool has_rq;
+	struct timer flush;		/* set while requests are flushed one by one */
 	u8 failure;			/* enum cqe_syndrome that an event has told of */
 	struct send_queue sq;
 	struct recv_queue rq;
@@ -258,6 +259,9 @@ void qp_enter_sq_error(struct qp *qp);
  * rest waits for SQD_RTS_QP. Return: false where the QP does not send.
  */
 bool qp_drain(struct qp *qp);
+
+/* Flush the next request of a QP that does so one by one. */
+void qp_flush_next(struct timer *timer);
 
 /* Look for receives posted to a QP in error. */
 void qp_flush_receives(struct qp *qp);

@@ -113,13 +113,26 @@ void requester_complete(struct qp *qp, struct send_op *op, enum cqe_syndrome syn
 	requester_check_drained(qp);
 }
 
-void requester_flush(struct qp *qp)
+void requester_stop(struct qp *qp)
 {
 	timer_cancel(&qp->requester.timer);
 	timer_cancel(&qp->rate.pace);
 	qp->requester.rnr_waiting = false;
-	while (oldest(qp))
-		requester_complete(qp, oldest(qp), CQE_FLUSHED);
+}
+
+bool requester_flush_one(struct qp *qp)
+{
+	if (!oldest(qp))
+		return false;
+	requester_complete(qp, oldest(qp), CQE_FLUSHED);
+	return true;
+}
+
+void requester_flush(struct qp *qp)
+{
+	requester_stop(qp);
+	while (requester_flush_one(qp))
+		;
 }
 
 void requester_reset(struct qp *qp)

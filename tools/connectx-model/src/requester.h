@@ -16,6 +16,12 @@ bool requester_send(struct qp *qp);
 /* An acknowledgement or a response came. */
 void requester_receive(struct qp *qp, const struct roce_packet *packet);
 
+/* Nothing is sent any more, and no timer runs. */
+void requester_stop(struct qp *qp);
+
+/* Complete the oldest request with a flush error. Return: false where there is none. */
+bool requester_flush_one(struct qp *qp);
+
 /* Complete everything posted with a flush error. */
 void requester_flush(struct qp *qp);
 void requester_reset(struct qp *qp);

@@ -55,6 +55,22 @@ reason_logged() {
 	dmesg | tail -n +$((said_before + 1)) | grep 'QP 0x[0-9a-f]* failed: local access error'
 }
 
+# The driver is unbound under traffic, of an adapter that needs half a second to flush it
+slow_flush() {
+	local word
+
+	coproc poller { exec /usr/bin/python3 "$here/polling.py"; }
+	control '{"cmd":"flush","us":100000}'
+	echo "$rdma $gid" >&"${poller[1]}"
+	read -r -t 60 word <&"${poller[0]}" && [ "$word" = busy ] || return 1
+	unbind_functions
+	read -r -t 60 word <&"${poller[0]}"
+	echo "$word"
+	control '{"cmd":"flush"}'
+	eval "exec ${poller[1]}>&-"
+	bring_up 10.7.0.1 && [[ $word == flushed* ]]
+}
+
 start_alone
 check bring-up bring_up 10.7.0.1
 if [ "${1-}" = lacking ]; then
@@ -71,6 +87,7 @@ if [ "${1-}" = reasons ]; then
 fi
 check pages-on-demand pages_on_demand
 check netns-move netns_move
+check slow-flush slow_flush
 pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 	"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 check unload modprobe -r roce_hca_mlx5

@@ -23,6 +23,7 @@ READ, FETCH_ADD, SIGNALLED = 0x10, 0x12, 8
 RIGHTS = ('lr', 'lw', 'rr', 'rw', 'a')
 REQUEST_ERROR, RETRY_EXCEEDED = 13, 0x15
 PATIENCE_S = 60
+FLUSHED = 5
 SQ_DRAINED, EVENT_BYTES = 3, 64
 IN_RTS, IN_SQD = 3, 7
 
@@ -257,6 +258,31 @@ def drained(program):
     expect('drain-of-an-idle-one', connection.events(), [(SQ_DRAINED, qpn)] * 2)
     expect('drain-to-error', [guest.status('2err_qp', {'qpn': qpn}, layout='qp_2err'),
                               model.control(cmd='drain', number=qpn)['drained']], [g.OK, 0])
+    model.end()
+
+
+def flushed_slowly(program):
+    """One by one, and what the firmware says of it in between is how much is left."""
+    model = Model(program, '')
+    guest, connection = model.guests[0], Connection(model.guests[0])
+    model.control(cmd='impair', loss_ppm=1000000)
+    model.control(cmd='flush', us=50000)
+    for _ in range(4):
+        connection.post_read()
+    guest.run('2err_qp', {'qpn': connection.qps[0]}, layout='qp_2err')
+
+    def left():
+        out = guest.run('query_qp', {'qpn': connection.qps[0]})
+        posted, done = (layouts.field('query_qp_out', out, 'qpc.%s_sq_wqebb_counter' % side)
+                        for side in ('sw', 'hw'))
+        return posted - done
+    found, end = [left()], time.monotonic() + PATIENCE_S
+    while found[-1] and time.monotonic() < end:
+        if left() != found[-1]:
+            found.append(left())
+    expect('flush-one-by-one', found, [4, 3, 2, 1, 0])
+    expect('flush-each', [connection.poll() for _ in range(5)],
+           [(REQUEST_ERROR, FLUSHED)] * 4 + [None])
     model.end()
 
 
@@ -497,6 +523,7 @@ def main():
     rates(program)
     why_failed(program)
     drained(program)
+    flushed_slowly(program)
     moved(program)
     switchdev(program)
     reads_over(program, 'reads')
