@@ -87,7 +87,7 @@ static const struct cap_value ethernet[] = {
 /* Compare-and-swap and fetch-and-add of 8 bytes, in the host's byte order. */
 static const struct cap_value atomic[] = {
 	FIELD(atomic_caps, supported_atomic_req_8B_endianness_mode_1, 1),
-	FIELD(atomic_caps, atomic_operations, 0x3),
+	FIELD(atomic_caps, atomic_operations, ATOMICS_OF_VERBS),
 	FIELD(atomic_caps, atomic_size_qp, 0x8),
 	FIELD(atomic_caps, atomic_size_dc, 0x8),
 };
@@ -157,6 +157,9 @@ static const struct optional_cap {
 	{ "relaxed-umr", false, OF_GENERAL(relaxed_ordering_write_umr, 1) },
 	{ "relaxed-umr", false, OF_GENERAL(relaxed_ordering_read_umr, 1) },
 	{ "ats", false, OF_GENERAL(ats, 1) },
+	{ "extended-atomics", false, OF(CAP_ATOMIC, atomic_caps, atomic_operations,
+					ATOMICS_OF_VERBS | ATOMICS_EXTENDED) },
+	{ "lag-affinity", true, OF_GENERAL(lag_tx_port_affinity, 0) },
 	{ "scatter-cqe", false, OF_GENERAL(sctr_data_cqe, 1) },
 	{ "rates", false, OF_GENERAL(stat_rate_support, STAT_RATES) },
 	{ "error-reason", false, OF_GENERAL(qpc_extension, 1) },

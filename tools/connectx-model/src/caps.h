@@ -17,6 +17,9 @@ struct caps {
 	u8 current[CAP_TYPES][CAP_BYTES];
 };
 
+/* In atomic_operations: compare-and-swap, fetch-and-add; such of other sizes. */
+enum { ATOMICS_OF_VERBS = 0x3, ATOMICS_EXTENDED = 0xc };
+
 /* As SET_ROCE_ADDRESS and, a bit for each, roce_cap have them. */
 enum roce_version { ROCE_V1 = 0, ROCE_V2 = 2 };
 

@@ -25,6 +25,7 @@ enum {
 };
 
 #define ATOMIC_MODE_VERBS	1u
+#define ATOMIC_MODE_8_BYTES	3u
 #define ECE_OPTIONS	0x30000003u	/* the model's own: two bits, and a version */
 #define OPT_ACCESS	(OPT_RRE | OPT_RAE | OPT_RWE)
 
@@ -390,14 +391,20 @@ static u32 options_of(const struct qp *qp, enum transition_bit bit)
 	}
 }
 
-/* Atomics are those of verbs: extended ones, of other sizes, have modes of their own. */
+/* Atomics are those of verbs: extended ones have modes by their size, which is no other. */
+static u32 atomic_mode(const struct device *dev)
+{
+	return GET(atomic_caps, dev->caps.current[CAP_ATOMIC], atomic_operations) &
+	       ATOMICS_EXTENDED ? ATOMIC_MODE_8_BYTES : ATOMIC_MODE_VERBS;
+}
+
 static bool atomics_known(const struct device *dev, const u8 *c, enum transition_bit bit,
 			  u32 options)
 {
 	if (!(bit & TO_INIT) && !(options & OPT_RAE))
 		return true;
 	return !GET(qpc, c, rae) ||
-	       (CAP(dev, atomic) && GET(qpc, c, atomic_mode) == ATOMIC_MODE_VERBS);
+	       (CAP(dev, atomic) && GET(qpc, c, atomic_mode) == atomic_mode(dev));
 }
 
 static const struct transition *find_transition(u16 opcode)

@@ -36,10 +36,10 @@ static const char usage[] =
 "  --pcap PATH       record all frames\n"
 "  --loss PPM, --reorder PPM, --corrupt PPM, --mark PPM   faults of the wire\n"
 "  --without WORDS   what the adapters lack (before --device): roce-v1, free-running,\n"
-"                    umr-page-size, umr-atomic, umr-offset, atomic-order\n"
+"                    umr-page-size, umr-atomic, umr-offset, atomic-order, lag-affinity\n"
 "  --with WORDS      what they have besides (before --device): page-rights,\n"
 "                    relaxed-write, relaxed-read, relaxed-umr, ats, small-fence, no-fence,\n"
-"                    scatter-cqe, rates, error-reason, short-reads\n"
+"                    scatter-cqe, rates, error-reason, short-reads, extended-atomics\n"
 "  --strict          end at the first violation of the protocol by a driver\n"
 "  --once            end when the last guest has gone\n";
 
