@@ -68,6 +68,8 @@ class Refused(Exception):
 class File:
     """An open uverbs device; each call is one system call."""
 
+    answer_at = None        # where else than in memory the driver's answer is to go
+
     def __init__(self, device):
         for path in glob.glob('/sys/class/infiniband_verbs/uverbs*'):
             with open(path + '/ibdev') as file:
@@ -116,7 +118,8 @@ class File:
         if private:
             attrs.append(pointer(UHW_IN, 0, private))
         if private_answer:
-            attrs.append(room(UHW_OUT, 0, private_answer)[1])
+            attrs.append(room(UHW_OUT, 0, private_answer)[1] if self.answer_at is None else
+                         (UHW_OUT, 0, private_answer, self.answer_at))
         self.call(OBJECT_DEVICE, METHOD_INVOKE_WRITE, *attrs)
         return bytes(answer)
 

@@ -1,0 +1,53 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""A completion queue that is made, and whose process cannot be told of it. What the adapter
+does not give up again keeps its memory, which it goes on to write to; what it gives up is
+released.
+
+usage: lost.py DEVICE GID-INDEX
+"""
+import errno
+import sys
+
+import udata
+from objects import control
+
+NO_ADDRESS = 8          # of an answer: no page is there
+BUSY = 6                # status of a command
+
+
+def queues():
+    return control(cmd='objects')['CQ']
+
+
+def attempt(verbs):
+    """Returns (errno, queues more than before, whether more memory is pinned)."""
+    before = queues(), udata.pinned()
+    request = verbs.requests['cq']
+    verbs.file.answer_at = NO_ADDRESS
+    try:
+        request.run(request.right, request.answer)
+        error = None
+    except udata.Refused as refused:
+        error = errno.errorcode[refused.errno]
+    verbs.file.answer_at = None
+    return error, queues() - before[0], udata.pinned() != before[1]
+
+
+def main():
+    verbs = udata.Verbs(sys.argv[1], int(sys.argv[2]))
+    failed = 0
+    for name, status, wanted in (('given-up', 0, ('EFAULT', 0, False)),
+                                 ('kept', BUSY, ('EFAULT', 1, True))):
+        if status:
+            control(cmd='refuse', opcode='DESTROY_CQ', status=status)
+        found = attempt(verbs)
+        failed += found != wanted
+        print('%s untold-queue-%s %s' % ('FAIL' if found != wanted else 'PASS', name,
+                                         '' if found == wanted else found), flush=True)
+    verbs.file.close()
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
