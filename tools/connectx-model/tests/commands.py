@@ -6,8 +6,8 @@ in the model's trace.
 
 usage: commands.py DEVICE GID-INDEX
 
-Wants transparent huge pages off, so that a region has as many pages as it has 4 KiB, and
-some pages of 2 MiB in the pool; udmabuf loaded.
+Wants some pages of 2 MiB in the pool. DMA buffers are not among the programs: mlx5_ib takes them
+where the adapter has on-demand paging alone, which the model has not.
 """
 import ctypes
 import mmap
@@ -22,15 +22,14 @@ from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError
 from pyverbs.qp import QP, QPCap, QPInitAttr
 
-import dmabuf
 from objects import ACCESS, Bench, connection, make_qp, traced
 
 PAGE = 4096
 HUGE_PAGE = 2 << 20
-MAP_HUGETLB = 0x40000
+MAP_FIXED = 0x10
 RATE_10_GBPS = 3        # enum ibv_rate, which pyverbs has not
 # About the limits of a group of addresses, of a page of them, and of a request
-SIZES = (1, 8, 9, 512, 513, 600, 8193, 20000)
+SIZES = (3, 8, 9, 512, 513, 600, 8193, 20000)
 FLAGS = {
     'none': 0,
     'local-write': e.IBV_ACCESS_LOCAL_WRITE,
@@ -49,21 +48,42 @@ def domain(bench):
     return bench.add(PD(bench.context()))
 
 
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.mmap.restype = ctypes.c_void_p
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_long]
+
+
+def scattered(pages, size=PAGE, flags=0):
+    """The address of memory whose pages do not follow each other in the host's memory: the
+    even ones of a file, then the odd ones. Else it is chance how large pages are."""
+    file = os.memfd_create('scattered', flags)
+    os.posix_fallocate(file, 0, pages * size)
+    rights = mmap.PROT_READ | mmap.PROT_WRITE
+    start = LIBC.mmap(None, pages * size, rights, mmap.MAP_SHARED, file, 0)
+    for place, page in enumerate([*range(0, pages, 2), *range(1, pages, 2)]):
+        LIBC.mmap(start + place * size, size, rights, mmap.MAP_SHARED | MAP_FIXED, file,
+                  page * size)
+    os.close(file)
+    return start
+
+
+def region(pd, pages, access):
+    return MR(pd, pages * PAGE, access, address=scattered(pages))
+
+
 def size(pages):
-    return lambda bench: bench.add(MR(domain(bench), pages * PAGE, ACCESS))
+    return lambda bench: bench.add(region(domain(bench), pages, ACCESS))
 
 
 def right(access, pages):
-    return lambda bench: bench.add(MR(domain(bench), pages * PAGE, access))
+    return lambda bench: bench.add(region(domain(bench), pages, access))
 
 
 def huge(bench):
     """Three pages of 2 MiB, from the pool."""
-    memory = mmap.mmap(-1, 3 * HUGE_PAGE,
-                       flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
-    bench.memory = ctypes.c_char.from_buffer(memory)    # which keeps it
-    bench.add(MR(domain(bench), 3 * HUGE_PAGE, ACCESS,
-                 address=ctypes.addressof(bench.memory)))
+    start = scattered(3, HUGE_PAGE, os.MFD_HUGETLB)
+    bench.add(MR(domain(bench), 3 * HUGE_PAGE, ACCESS, address=start))
 
 
 def again(change, pages):
@@ -71,26 +91,26 @@ def again(change, pages):
     def step(bench):
         pd = domain(bench)
         other = bench.add(PD(bench.made[0]))
-        memory = bench.add(MR(pd, 3 * PAGE, 0))
-        region = bench.add(MR(pd, pages * PAGE, e.IBV_ACCESS_LOCAL_WRITE))
-        change(region, other, memory)
+        memory = bench.add(region(pd, 3, 0))
+        changed = bench.add(region(pd, pages, e.IBV_ACCESS_LOCAL_WRITE))
+        change(changed, other, memory)
     return step
 
 
 def new_access(access):
-    return lambda region, _pd, _memory: region.rereg(e.IBV_REREG_MR_CHANGE_ACCESS, access=access)
+    return lambda mr, _pd, _memory: mr.rereg(e.IBV_REREG_MR_CHANGE_ACCESS, access=access)
 
 
-def new_domain(region, pd, _memory):
-    region.rereg(e.IBV_REREG_MR_CHANGE_PD, pd=pd)
+def new_domain(mr, pd, _memory):
+    mr.rereg(e.IBV_REREG_MR_CHANGE_PD, pd=pd)
 
 
-def new_memory(region, _pd, memory):
-    region.rereg(e.IBV_REREG_MR_CHANGE_TRANSLATION, addr=memory.buf, length=3 * PAGE)
+def new_memory(mr, _pd, memory):
+    mr.rereg(e.IBV_REREG_MR_CHANGE_TRANSLATION, addr=memory.buf, length=3 * PAGE)
 
 
-def all_new(region, pd, memory):
-    region.rereg(e.IBV_REREG_MR_CHANGE_TRANSLATION | e.IBV_REREG_MR_CHANGE_ACCESS |
+def all_new(mr, pd, memory):
+    mr.rereg(e.IBV_REREG_MR_CHANGE_TRANSLATION | e.IBV_REREG_MR_CHANGE_ACCESS |
                  e.IBV_REREG_MR_CHANGE_PD, pd=pd, addr=memory.buf, length=3 * PAGE,
                  access=ACCESS)
 
@@ -100,13 +120,6 @@ AGAIN = {
     'relaxed': new_access(ACCESS | e.IBV_ACCESS_RELAXED_ORDERING), 'domain': new_domain,
     'memory': new_memory, 'everything': all_new,
 }
-
-
-def buffer_of_device(bench):
-    """Memory of another device: of the kernel's udmabuf."""
-    pd = domain(bench)
-    region = dmabuf.register(dmabuf.library(), bench.made[0], pd, dmabuf.make_dmabuf()[0])
-    bench.later(lambda: dmabuf.library().ibv_dereg_mr(region))
 
 
 def options(bench):
@@ -156,13 +169,12 @@ def programs():
     for pages in SIZES:
         yield 'region-%d' % pages, size(pages)
     for name, access in FLAGS.items():
-        for pages in (2, 600):
+        for pages in (3, 600):
             yield 'access-%s-%d' % (name, pages), right(access, pages)
     for name, change in AGAIN.items():
         for pages in (3, 600):
             yield 'again-%s-%d' % (name, pages), again(change, pages)
     yield 'huge', huge
-    yield 'dmabuf', buffer_of_device
     yield 'ece', options
     yield 'path', path
     for name, access in (('nothing', 0), ('read', e.IBV_ACCESS_REMOTE_READ),

@@ -41,10 +41,15 @@ ANY_VALUE = re.compile(
     r'immediate|rkey|lkey|wq.*addr|db_record_addr\w*)$|^remote\.address$|^atomic\.')
 # What a user of the kernel sends, and how much of its memory, is chance
 ANY_OF_KERNEL = re.compile(r'^(memory\.(pieces|inline|bytes)|list\.pages|input-bytes)$|'
-                           r'[._](len|translations_octword_size|next_\w*psn|remote_qpn)$')
+                           r'[._](len|translations_octword_size|next_\w*psn|flow_label)$')
 # How many pages a process's memory has, and how large, is chance
 PAGES = re.compile(r'^((cq_context|qpc|ctx\.wq|xrc_srq_context_entry)\.'
                    r'(log_page_size|page_offset)|list\.pages)$')
+# objects.py registers memory that may be one piece or several; commands.py knows its pages
+OF_THE_HEAP = {'mr', 'rereg'}
+SIZES_OF_PAGES = re.compile(r'^list\.pages$|\.log_page_size$')
+# The low byte of a key is each driver's to choose, and 0 as good as others
+VARIANT = re.compile(r'mkey_7_0$')
 WITH_PAGES = {'CREATE_CQ', 'MODIFY_CQ', 'CREATE_QP', 'CREATE_RMP', 'CREATE_XRC_SRQ'}
 
 
@@ -62,9 +67,10 @@ def new_command(match):
 
 
 def add_field(command, name, value, step):
-    if command[0] in WITH_PAGES and PAGES.search(name):
+    if command[0] in WITH_PAGES and PAGES.search(name) or VARIANT.search(name):
         return
-    chance = ANY_VALUE.search(name) or is_by_values(step) and ANY_OF_KERNEL.search(name)
+    chance = (ANY_VALUE.search(name) or is_by_values(step) and ANY_OF_KERNEL.search(name) or
+              step in OF_THE_HEAP and SIZES_OF_PAGES.search(name))
     command[1][name] = '#' if chance else value
 
 

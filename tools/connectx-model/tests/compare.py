@@ -27,7 +27,7 @@ def expect(name, got, wanted):
           '(got %r, wanted %r)' % (got, wanted), flush=True)
 
 
-def log(oracle, ours, step='mr'):
+def log(oracle, ours, step='huge'):
     """Each side: lines as [command or request, field...]."""
     for driver, commands in (('mlx5_ib', oracle), ('ours', ours)):
         yield '  1.000000 note     mark driver %s' % driver
@@ -42,30 +42,32 @@ def log(oracle, ours, step='mr'):
 
 
 KEY = ['CREATE_MKEY', 'memory_key_mkey_entry.log_page_size = 0xc', 'memory_key_mkey_entry.pd = 0x3']
-MKEY_PAGE_SIZE = ('mr', 'CREATE_MKEY', 'memory_key_mkey_entry.log_page_size', '0xc', '-')
+MKEY_PAGE_SIZE = ('huge', 'CREATE_MKEY', 'memory_key_mkey_entry.log_page_size', '0xc', '-')
 
 CASES = (
     ('equal', {}, [KEY], [KEY], []),
     ('numbers-differ', {}, [KEY], [[*KEY[:2], 'memory_key_mkey_entry.pd = 0x9']], []),
     ('field-missing', {}, [KEY], [[KEY[0], KEY[2]]], [MKEY_PAGE_SIZE]),
     ('number-missing', {}, [KEY], [KEY[:2]],
-     [('mr', 'CREATE_MKEY', 'memory_key_mkey_entry.pd', '#', '-')]),
-    ('twice', {}, [KEY], [KEY, KEY], [('mr', 'CREATE_MKEY', 'times', '1', '2')]),
+     [('huge', 'CREATE_MKEY', 'memory_key_mkey_entry.pd', '#', '-')]),
+    ('twice', {}, [KEY], [KEY, KEY], [('huge', 'CREATE_MKEY', 'times', '1', '2')]),
     ('rights-of-pages', {}, [['CREATE_MKEY', 'list.low_bits = 0x3', 'pg_access = 0x1']],
-     [['CREATE_MKEY', 'list.low_bits = 0x3']], [('mr', 'CREATE_MKEY', 'pg_access', '0x1', '-')]),
+     [['CREATE_MKEY', 'list.low_bits = 0x3']], [('huge', 'CREATE_MKEY', 'pg_access', '0x1', '-')]),
     ('a-request', {}, [['KEYS_UMR 64', 'mkey_mask = 0x200']], [['KEYS_UMR 64', 'mkey_mask = 0x201']],
-     [('mr', 'KEYS_UMR_LIST', 'mkey_mask', '0x200', '0x201')]),
+     [('huge', 'KEYS_UMR_LIST', 'mkey_mask', '0x200', '0x201')]),
     ('requests-with-and-without-list', {}, [['KEYS_UMR 64'], ['KEYS_UMR 0']], [['KEYS_UMR 64']],
-     [('mr', 'KEYS_UMR_KEY', 'times', '1', '0')]),
+     [('huge', 'KEYS_UMR_KEY', 'times', '1', '0')]),
     ('an-address', {}, [['GSI_SEND', 'av.tclass = 0x2', 'av.udp_sport = 0xc001']],
-     [['GSI_SEND', 'av.udp_sport = 0xd00d']], [('mr', 'GSI_SEND', 'av.tclass', '0x2', '-')]),
-    ('step-of-one-alone', {}, [], [KEY], [('mr', 'CREATE_MKEY', 'times', '0', '1')]),
+     [['GSI_SEND', 'av.udp_sport = 0xd00d']], [('huge', 'GSI_SEND', 'av.tclass', '0x2', '-')]),
+    ('step-of-one-alone', {}, [], [KEY], [('huge', 'CREATE_MKEY', 'times', '0', '1')]),
     ('kernel-how-often', {'step': 'kernel-disk'}, [['RC_SEND'], ['RC_SEND']], [['RC_SEND']], []),
     ('kernel-never', {'step': 'kernel-disk'}, [['RC_SEND']], [],
      [('kernel-disk', 'RC_SEND', 'times', 'some', '0')]),
     ('kernel-values', {'step': 'kernel-disk'},
      [['RC_SEND', 'control.fence = 0x1'], ['RC_SEND']], [['RC_SEND', 'control.fence = 0x2']],
      [('kernel-disk', 'RC_SEND', 'control.fence', '-,0x1', '0x2')]),
+    ('pages-of-the-heap', {'step': 'mr'}, [['CREATE_MKEY', 'list.pages = 0x3']],
+     [['CREATE_MKEY', 'list.pages = 0x1']], []),
     ('background', {}, [['NOP'], KEY], [KEY], []))
 
 
@@ -78,7 +80,7 @@ def main():
         expect('compare-%s-count' % name, found, len(wanted))
     drivers = compare.read_lines(log([KEY], [[KEY[0], KEY[2]]]))
     expect('compare-explained', compare.judge(drivers, [('*', 'CREATE_*', '*', '0xc', '-')])[1], [])
-    row = ('mr', 'DESTROY_MKEY', '*', '*', '*')
+    row = ('huge', 'DESTROY_MKEY', '*', '*', '*')
     expect('compare-row-too-many', compare.judge(drivers, [MKEY_PAGE_SIZE, row])[1],
            [('no such difference any more:', *row)])
     expect('compare-other-adapter', compare.judge(drivers, [MKEY_PAGE_SIZE, row], False)[1], [])

@@ -73,7 +73,6 @@ elif [ "${1-trace}" = trace ]; then
 	# Pages of 4 KiB, but for who takes some of 2 MiB from the pool
 	echo never > /sys/kernel/mm/transparent_hugepage/enabled
 	echo 8 > /proc/sys/vm/nr_hugepages
-	modprobe udmabuf
 	check trace-mlx5_ib traced mlx5_ib
 	check trace-ours traced roce_hca_mlx5
 	check commands-compared /usr/bin/python3 "$here/compare-commands.py" \
