@@ -39,8 +39,10 @@ ANY_VALUE = re.compile(
     r'srqn|srqn_rmpn_xrqn|xrc_srqn|xrcd|c_eqn|c_eqn_or_apu_element|dbr_addr|start_addr|'
     r'mkey_7_0|user_index|counter_set_id|page_offset|udp_sport|flow_counter_id|dqp_dct|'
     r'immediate|rkey|lkey|wq.*addr|db_record_addr\w*)$|^remote\.address$|^atomic\.')
-# What a user of the kernel sends, and how much of its memory, is chance
-ANY_OF_KERNEL = re.compile(r'^(memory\.(pieces|inline|bytes)|list\.pages|input-bytes)$|'
+# What a user of the kernel sends, and how much of its memory, is chance; and what follows a
+# short list in a request, where mlx5_ib leaves what was there before
+ANY_OF_KERNEL = re.compile(r'^(memory\.(pieces|inline|bytes)|list\.(pages|low_bits_of_all)|'
+                           r'input-bytes)$|'
                            r'[._](len|translations_octword_size|next_\w*psn|flow_label)$')
 # How many pages a process's memory has, and how large, is chance
 PAGES = re.compile(r'^((cq_context|qpc|ctx\.wq|xrc_srq_context_entry)\.'
