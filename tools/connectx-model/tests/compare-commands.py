@@ -33,6 +33,10 @@ BY_VALUES = 'kernel-'
 BACKGROUND = {'ACCESS_REG', 'QUERY_VPORT_COUNTER', 'QUERY_VPORT_STATE', 'QUERY_Q_COUNTER',
               'QUERY_NIC_VPORT_CONTEXT', 'QUERY_FLOW_COUNTER', 'QUERY_CONG_STATISTICS', 'NOP'}
 
+# In the steps of the kernel's users: mlx5_ib has ib_core moderate their queues by what it
+# measures (use_cq_dim), now and then; roce_hca_mlx5 has not
+MEASURED = {'MODIFY_CQ'}
+
 # Numbers that the adapter gave and addresses of memory: that they are there counts
 ANY_VALUE = re.compile(
     r'(^|[._])(pd|cqn|cqn_snd|cqn_rcv|qpn|remote_qpn|uar|uar_page|mkey_index|rmpn|rmp_num|'
@@ -97,7 +101,8 @@ def read_lines(lines):
             field = FIELD.match(text)
             if field:
                 add_field(now[-1], *field.groups(), step)
-    return {driver: {step: [c for c in list_ if c[0] not in BACKGROUND]
+    return {driver: {step: [c for c in list_ if c[0] not in BACKGROUND and
+                             not (is_by_values(step) and c[0] in MEASURED)]
                      for step, list_ in steps.items()} for driver, steps in drivers.items()}
 
 
