@@ -108,7 +108,7 @@ static void backend_gets_the_attributes_that_were_named(struct kunit *test)
 	test_qp_attr(hca, qp, &plain, IB_QPS_RTR, attr, &mask);
 	KUNIT_EXPECT_EQ(test, got[2].mask, mask);
 	KUNIT_EXPECT_EQ(test, got[1].port_num, 1);
-	KUNIT_EXPECT_EQ(test, got[2].address.sgid_index, hca->gid_index);
+	KUNIT_EXPECT_EQ(test, (u32)got[2].address.sgid_index, hca->gid_index);
 	KUNIT_EXPECT_NE(test, got[2].address.flow.udp_sport, 0);
 }
 

@@ -14,15 +14,18 @@
 #include "core/rules/qos.h"
 #include "wire/encap.h"
 
+/* Above all rates that a user can ask for: no limit */
+#define RHCA_STATIC_RATE_MOST	31
+
 /**
  * struct rhca_address - Where packets go, and how they say so
  * @port: the port that they leave from
  * @sgid_index: index of the source GID in the port's table
+ * @static_rate: enum ib_rate of the address vector; software has no use for it
  * @vlan_id: VLAN of that GID's netdev, RHCA_NO_VLAN without
  * @ifindex: that netdev, in the namespace of the port's netdev
  * @sl: service level of the address vector, 0 if it gives none; see
  *	rhca_address_priority()
- * @static_rate: enum ib_rate of the address vector; software has no use for it
  * @tclass: traffic class of the address vector; in @flow is what is in effect
  * @dmac: destination MAC, for RoCE v1 and for VLANs
  * @flow: network header fields; the UDP source port is set for connected QPs,
@@ -30,11 +33,11 @@
  */
 struct rhca_address {
 	struct rhca_port *port;
-	u16 sgid_index;
+	u16 sgid_index : 11;	/* of RHCA_NUM_GIDS */
+	u16 static_rate : 5;	/* a QP has several of these: another byte doubles it */
 	u16 vlan_id;
 	int ifindex;
 	u8 sl;
-	u8 static_rate;
 	u8 tclass;
 	u8 dmac[ETH_ALEN];
 	struct rhca_flow flow;
