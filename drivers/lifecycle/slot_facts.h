@@ -5,15 +5,16 @@
 #ifndef RHCA_LIFECYCLE_SLOT_FACTS_H
 #define RHCA_LIFECYCLE_SLOT_FACTS_H
 
-#include "lifecycle/slot_wants.h"
+#include <linux/types.h>
 
 struct net_device;
 struct rhca_netdevs_rule;
+struct rhca_slot_facts;
 
 const struct rhca_netdevs_rule *
 rhca_slot_new_rule(const struct net_device *ndev);
 bool rhca_slot_may_stand_in(const struct net_device *ndev);
-void rhca_slot_look_at(struct net_device *ndev, enum rhca_wish asked,
+void rhca_slot_look_at(struct net_device *ndev, bool rule_due,
 		       struct rhca_slot_facts *f);
 
 #endif
