@@ -560,7 +560,8 @@ void rhca_slot_device_added(struct rhca_dev *dev)
 			slot->wish = slot->wish_before;
 		slot->removed = 0;
 		slot->flags &= ~RHCA_SLOT_FAILED;
-		if (dev->offer)
+		/* One that its hardware takes away already has noted that */
+		if (dev->offer && !test_bit(RHCA_DEV_REMOVED, &dev->flags))
 			slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
 	}
 	mutex_unlock(&slots_mutex);
