@@ -22,6 +22,7 @@ from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError
 from pyverbs.qp import QP, QPCap, QPInitAttr
 
+from loopback import RIGHTS
 from objects import ACCESS, Bench, connection, make_qp, traced
 
 PAGE = 4096
@@ -30,18 +31,7 @@ MAP_FIXED = 0x10
 RATE_10_GBPS = 3        # enum ibv_rate, which pyverbs has not
 # About the limits of a group of addresses, of a page of them, and of a request
 SIZES = (3, 8, 9, 512, 513, 600, 8193, 20000)
-FLAGS = {
-    'none': 0,
-    'local-write': e.IBV_ACCESS_LOCAL_WRITE,
-    'remote-write': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE,
-    'remote-read': e.IBV_ACCESS_REMOTE_READ,
-    'atomic': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_ATOMIC,
-    'bind': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_MW_BIND,
-    'relaxed': ACCESS | e.IBV_ACCESS_RELAXED_ORDERING,
-    'zero-based': ACCESS | e.IBV_ACCESS_ZERO_BASED,
-    'all': ACCESS | e.IBV_ACCESS_REMOTE_ATOMIC | e.IBV_ACCESS_MW_BIND |
-           e.IBV_ACCESS_RELAXED_ORDERING,
-}
+FLAGS = {'none': 0, **RIGHTS}
 
 
 def domain(bench):

@@ -6,6 +6,19 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 
 ACCESS = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
 
+# What a region lets others do: each right alone, and all together
+RIGHTS = {
+    'local-write': e.IBV_ACCESS_LOCAL_WRITE,
+    'remote-write': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE,
+    'remote-read': e.IBV_ACCESS_REMOTE_READ,
+    'atomic': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_ATOMIC,
+    'bind': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_MW_BIND,
+    'relaxed': ACCESS | e.IBV_ACCESS_RELAXED_ORDERING,
+    'zero-based': ACCESS | e.IBV_ACCESS_ZERO_BASED,
+    'all': ACCESS | e.IBV_ACCESS_REMOTE_ATOMIC | e.IBV_ACCESS_MW_BIND |
+           e.IBV_ACCESS_RELAXED_ORDERING,
+}
+
 
 def connect_to_itself(context, pd, index, send_cq, recv_cq):
     """index: of the GID. Return: the queue pair, ready to send."""

@@ -20,22 +20,15 @@ from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError
 from pyverbs.wr import SGE, RecvWR, SendWR
 
-from loopback import ACCESS, connect_to_itself
+from loopback import ACCESS, RIGHTS, connect_to_itself
 
 PAGE = 4096
 # About the limits of a group of addresses, of a page of them, and of a request
 PAGES = (1, 3, 8, 9, 511, 512, 513, 8191, 8192, 8193, 20000)
 FLAGS = {
-    'local-write': e.IBV_ACCESS_LOCAL_WRITE,
-    'remote-write': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE,
-    'remote-read': e.IBV_ACCESS_REMOTE_READ,
-    'atomic': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_ATOMIC,
-    'bind': e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_MW_BIND,
-    'relaxed': ACCESS | e.IBV_ACCESS_RELAXED_ORDERING,
+    **RIGHTS,
     'huge': ACCESS | e.IBV_ACCESS_HUGETLB,
-    'zero-based': ACCESS | e.IBV_ACCESS_ZERO_BASED,
-    'all': ACCESS | e.IBV_ACCESS_REMOTE_ATOMIC | e.IBV_ACCESS_MW_BIND |
-           e.IBV_ACCESS_RELAXED_ORDERING | e.IBV_ACCESS_HUGETLB,
+    'all': RIGHTS['all'] | e.IBV_ACCESS_HUGETLB,
 }
 
 failed = False
