@@ -130,9 +130,6 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_timeout);
 /* As long as nothing has been measured */
 #define PROBE_FIRST_NS		((u64)LONGEST_PATH_NS)
 
-/* As 2 round trips and 4 deviations are, for what only a mean is known of */
-#define PROBE_ANSWERS		4ULL
-
 /*
  * Where no queue is full, a packet too many costs less than to wait for one that is lost
  * (RFC 8985, 7.2). In a full queue all are late, and each that is repeated makes it worse.
@@ -143,7 +140,7 @@ static u64 late(const struct rhca_rtt *rtt, bool recovering, u32 answer_ns)
 
 	if (!recovering || rhca_rtt_is_queued(rtt))
 		return max(wait, rhca_rtt_timeout(rtt));
-	return answer_ns ? min(wait, PROBE_ANSWERS * answer_ns) : wait;
+	return answer_ns ? min(wait, RHCA_LATE_ANSWERS * answer_ns) : wait;
 }
 
 /**

@@ -12,6 +12,13 @@
 
 #include <linux/types.h>
 
+/*
+ * Later than so many times what repeats take to be answered is late: as 2 round trips and
+ * 4 deviations are, for what only a mean is known of. Round trips of what is sent for the
+ * first time are longer, by the window before it.
+ */
+#define RHCA_LATE_ANSWERS	4ULL
+
 /**
  * struct rhca_rtt - Round-trip time of a connection
  * @sent_at: when @psn was sent, ns; 0: nothing is timed

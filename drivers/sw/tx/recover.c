@@ -7,6 +7,7 @@
  */
 #include <rhca/compat.h>
 
+#include "sw/qp/rtt.h"
 #include "sw/tx/recover.h"
 #include "wire/psn.h"
 
@@ -17,12 +18,6 @@
 
 /* Where no round trip has been measured */
 #define ROUND_TRIP_NS	(200 * NSEC_PER_USEC)
-
-/*
- * Later than so many times what repeats take to be answered, the repeat was lost as well.
- * Round trips of what is sent for the first time are longer, by the window before it.
- */
-#define MANY_ANSWERS	4ULL
 
 /* Who answers later is not measured by that */
 #define MOST_ANSWER_NS	NSEC_PER_SEC
@@ -114,7 +109,7 @@ static bool is_recent(const struct rhca_recover *recover,
 	u64 late = 2 * round_trip;
 
 	if (recover->answer_ns && !loss->queued)
-		late = min(late, MANY_ANSWERS * recover->answer_ns);
+		late = min(late, RHCA_LATE_ANSWERS * recover->answer_ns);
 
 	return loss->now - recover->repeat_at < late << recover->again;
 }
