@@ -233,6 +233,17 @@ void rhca_dev_close_ports(struct rhca_dev *dev)
 	close_first_ports(dev, dev->num_ports);
 }
 
+/**
+ * rhca_dev_claim - Remove a device for good, and see to what follows
+ * @dev: the device, whose netdev goes, or whose user or module wants no more
+ *
+ * Return: false when somebody else has claimed that already.
+ */
+bool rhca_dev_claim(struct rhca_dev *dev)
+{
+	return !test_and_set_bit(RHCA_DEV_REMOVED, &dev->flags);
+}
+
 static int init_ports(struct rhca_dev *dev, const struct rhca_dev_spec *spec)
 {
 	u32 i;

@@ -35,6 +35,7 @@ struct rhca_dev_spec {
 	const struct rhca_settings *settings[RHCA_MAX_PORTS];
 };
 
+bool rhca_dev_claim(struct rhca_dev *dev);
 bool rhca_is_device(const struct ib_device *ibdev);
 struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec);
 void rhca_dev_free_parts(struct rhca_dev *dev);

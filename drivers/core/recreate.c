@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Devices that are made again on the same netdevs under the same name, after
- * another driver has unregistered them or their LAG has ended. The job that makes
- * one holds references to the netdevs, and is given up when one of them is
- * unregistered meanwhile.
+ * LAGs that are made again on the same netdevs under the same name, after another driver
+ * has unregistered them. The job that makes one holds references to the netdevs, and is
+ * given up when one of them is unregistered meanwhile: then the devices return that the
+ * LAG stands for.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -47,6 +47,8 @@ static LIST_HEAD(recreate_jobs);		/* under recreate_lock */
 static bool stopped;				/* under recreate_lock */
 static DEFINE_SPINLOCK(recreate_lock);
 static struct workqueue_struct *recreate_wq;
+static void (*lag_ended)(const struct rhca_lag_record *record,
+			 const struct rhca_pkey_table *pkeys);
 
 /*
  * Who unregistered the device may be walking all devices, and would meet the new
@@ -147,7 +149,8 @@ static void recreate(struct work_struct *work)
 	if (ret) {
 		pr_warn("%s: %s and could not be brought back (error %d)\n",
 			job->name, job->why, ret);
-		rhca_recreate_replaced(&job->spec);
+		rhca_recreate_replaced(&job->spec.replaced,
+				       job->spec.pkeys[0]);
 	} else {
 		rhca_offers_recheck();
 		pr_info("%s: %s; it is back%s\n", job->name, job->why,
@@ -268,56 +271,40 @@ void rhca_recreate_dev(struct rhca_dev *dev, const char *why)
 	if (hold_netdevs(dev, &spec))
 		plan_recreation(&spec, why);
 	else
-		rhca_recreate_replaced(&spec);
+		rhca_recreate_replaced(&spec.replaced, spec.pkeys[0]);
 	put_netdevs(&spec);
 	kfree(settings);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recreate_dev);
 
-static bool find_netdevs(const struct rhca_lag_replaced *old,
-			 struct rhca_dev_spec *spec)
+/**
+ * rhca_recreate_listen - Be told of LAGs that have ended and are not made again
+ * @new: called with what the LAG stood for and its partitions, or NULL for the default
+ *	ones; only leaves word, RTNL may be held. NULL: tell nobody any more
+ *
+ * Context: any.
+ */
+void rhca_recreate_listen(void (*new)(const struct rhca_lag_record *record,
+				      const struct rhca_pkey_table *pkeys))
 {
-	struct net_device *ndev;
-	u32 i;
-
-	for (i = 0; i < old->num_ports; i++) {
-		ndev = rhca_netdev_get(&old->netdev[i]);
-		if (!ndev)
-			return false;
-		spec->netdevs[spec->num_ports++] = ndev;
-		if (ndev->reg_state != NETREG_REGISTERED)
-			return false;
-	}
-	return true;
+	WRITE_ONCE(lag_ended, new);
 }
 
 /**
- * rhca_recreate_replaced - Make the devices again that a LAG stands for
- * @lag: what the LAG was: @lag->replaced, its backend and its partitions, which
- *	they get
+ * rhca_recreate_replaced - The devices return that a LAG stands for
+ * @record: these devices
+ * @pkeys: the LAG's partitions, which they get, or NULL
  *
- * Context: may sleep; RTNL may be held. One whose netdev has gone, or is in another
- * namespace now, stays away.
+ * Context: may sleep; RTNL may be held.
  */
-void rhca_recreate_replaced(const struct rhca_dev_spec *lag)
+void rhca_recreate_replaced(const struct rhca_lag_record *record,
+			    const struct rhca_pkey_table *pkeys)
 {
-	const struct rhca_lag_replaced *old = lag->replaced.device;
-	u32 i;
+	void (*tell)(const struct rhca_lag_record *record,
+		     const struct rhca_pkey_table *pkeys) = READ_ONCE(lag_ended);
 
-	for (i = 0; i < lag->replaced.num_devices; i++, old++) {
-		struct rhca_dev_spec spec = {
-			.name	 = old->name,
-			.backend = lag->backend,
-			.pkeys	 = { lag->pkeys[0], lag->pkeys[0] },
-		};
-
-		if (find_netdevs(old, &spec))
-			plan_recreation(&spec, "its LAG has ended");
-		else
-			pr_info("%s: its LAG has ended, but a netdev of it has gone\n",
-				old->name);
-		put_netdevs(&spec);
-	}
+	if (tell)
+		tell(record, pkeys);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recreate_replaced);
 
@@ -363,7 +350,8 @@ void rhca_recreate_cancel(const struct net_device *ndev)
 	while ((job = take_job(ndev))) {
 		cancel_delayed_work_sync(&job->work);
 		if (ndev)
-			rhca_recreate_replaced(&job->spec);
+			rhca_recreate_replaced(&job->spec.replaced,
+					       job->spec.pkeys[0]);
 		release_job(job);
 	}
 }

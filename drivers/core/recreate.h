@@ -9,12 +9,16 @@
 struct kobject;
 struct net_device;
 struct rhca_dev;
-struct rhca_dev_spec;
+struct rhca_lag_record;
+struct rhca_pkey_table;
 
 struct kobject *rhca_in_tree_module(void);
 bool rhca_in_tree_unloading(void);
 void rhca_recreate_dev(struct rhca_dev *dev, const char *why);
-void rhca_recreate_replaced(const struct rhca_dev_spec *lag);
+void rhca_recreate_listen(void (*new)(const struct rhca_lag_record *record,
+				      const struct rhca_pkey_table *pkeys));
+void rhca_recreate_replaced(const struct rhca_lag_record *record,
+			    const struct rhca_pkey_table *pkeys);
 void rhca_recreate_cancel(const struct net_device *ndev);
 bool rhca_recreate_is_pending(void);
 void rhca_recreate_stop(void);

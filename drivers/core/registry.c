@@ -5,7 +5,7 @@
  * A device leaves in one of three ways: its netdev goes, its user removes it
  * ("rdma link del", module unload), or another driver unregisters every device
  * with our driver id, as the in-tree software driver does when it is unloaded.
- * All three end in dealloc_driver(); after the third the device is made again.
+ * All three end in dealloc_driver(); after the third a device is made again.
  */
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
@@ -13,10 +13,12 @@
 #include <rhca/trace.h>
 
 #include "core/device.h"
+#include "core/device_netdevs.h"
 #include "core/mcast.h"
 #include "core/offer.h"
 #include "core/port/gid_watch.h"
 #include "core/port/port_pkeys.h"
+#include "core/port/settings.h"
 #include "core/qp/port_qos.h"
 #include "core/qp/qp.h"
 #include "core/recreate.h"
@@ -35,20 +37,18 @@ static atomic_t num_devices = ATOMIC_INIT(0);
 /* Module unload: the last of them has gone, or one can be found again */
 static DECLARE_WAIT_QUEUE_HEAD(devices_wait);
 
-static void (*netdev_lost)(void);	/* under devices_mutex */
+static const struct rhca_device_listener *listener;	/* under devices_mutex */
 
 /**
- * rhca_devices_listen - Be told of devices that have lost their netdevs
- * @lost: called when a device is removed because a netdev of it was unregistered, or has
- *	moved, while the device was not registered: it was in the way of what should have
- *	been made on its netdevs meanwhile. Only leaves word. NULL: tell nobody any more
+ * rhca_devices_listen - Be told how devices end
+ * @new: a constant, or NULL: tell nobody any more
  *
  * Context: may sleep.
  */
-void rhca_devices_listen(void (*lost)(void))
+void rhca_devices_listen(const struct rhca_device_listener *new)
 {
 	mutex_lock(&devices_mutex);
-	netdev_lost = lost;
+	listener = new;
 	mutex_unlock(&devices_mutex);
 }
 
@@ -77,38 +77,62 @@ static void destroy_device(struct rhca_dev *dev)
 	rhca_dev_free_parts(dev);
 }
 
+/* Drops the references to the netdevs of a device that is no more */
+static void tell_ended(struct net_device *const *ndevs, u32 num)
+{
+	u32 i;
+
+	lockdep_assert_held(&devices_mutex);
+	for (i = 0; i < num; i++) {
+		if (listener)
+			listener->ended(ndevs[i]);
+		dev_put(ndevs[i]);
+	}
+}
+
+/* rdma_rxe has the same driver id, by which its exit unregisters devices */
+static bool is_taken(const struct rhca_dev *dev)
+{
+	/* Hardware is its bus's to bring back */
+	return !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
+	       rhca_in_tree_unloading();
+}
+
+static void tell_taken(struct rhca_dev *dev)
+{
+	if (!rhca_settings_cover(dev)) {
+		rhca_recreate_dev(dev, "was unregistered by another driver");
+		return;
+	}
+	mutex_lock(&devices_mutex);
+	if (listener)
+		listener->taken(dev);
+	mutex_unlock(&devices_mutex);
+}
+
 /* ib_core calls this once no user of the device is left */
 static void dealloc_driver(struct ib_device *ibdev)
 {
+	struct net_device *ndevs[RHCA_DEV_NETDEVS];
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 	bool had_offer = dev->offer;
+	u32 num;
 
 	unlist_device(dev);
 	trace_rhca_device(ibdev->name, "", "gone", 0);
-	/* Hardware is its bus's to bring back */
-	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
-	    rhca_in_tree_unloading())
-		rhca_recreate_dev(dev, "was unregistered by another driver");
+	if (is_taken(dev))
+		tell_taken(dev);
+	num = rhca_dev_get_netdevs(dev, ndevs);
 	destroy_device(dev);
 	/* Its offer may serve again, maybe another netdev */
 	if (had_offer)
 		rhca_offers_recheck();
 	/* The last one out may let the module go: hold its text until here */
 	mutex_lock(&devices_mutex);
+	tell_ended(ndevs, num);
 	if (atomic_dec_and_test(&num_devices))
 		wake_up(&devices_wait);
 	mutex_unlock(&devices_mutex);
-}
-
-/**
- * rhca_dev_claim - Remove a device for good, and see to what follows
- * @dev: the device, whose netdev goes, or whose user or module wants no more
- *
- * Return: false when somebody else has claimed that already.
- */
-bool rhca_dev_claim(struct rhca_dev *dev)
-{
-	return !test_and_set_bit(RHCA_DEV_REMOVED, &dev->flags);
 }
 
 /**
@@ -129,14 +153,18 @@ void rhca_dev_unplugged(struct rhca_dev *dev)
 		dev->backend->dev_quiesce(dev);
 }
 
-static bool port_on(const struct rhca_dev *dev, const struct net_device *ndev)
+static bool any_device(bool (*fits)(const struct rhca_dev *dev,
+				    const struct net_device *ndev),
+		       const struct net_device *ndev)
 {
-	u32 i;
+	struct rhca_dev *dev;
+	bool found = false;
 
-	for (i = 0; i < dev->num_ports; i++)
-		if (rhca_port_uses(&dev->ports[i], ndev))
-			return true;
-	return false;
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry)
+		found |= fits(dev, ndev);
+	rcu_read_unlock();
+	return found;
 }
 
 /**
@@ -145,16 +173,18 @@ static bool port_on(const struct rhca_dev *dev, const struct net_device *ndev)
  */
 bool rhca_netdev_served(const struct net_device *ndev)
 {
-	struct rhca_dev *dev;
-	bool found = false;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry)
-		found |= port_on(dev, ndev);
-	rcu_read_unlock();
-	return found;
+	return any_device(rhca_dev_is_on, ndev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_served);
+
+/**
+ * rhca_netdev_led - Is there a LAG that stands for this netdev?
+ * @ndev: the netdev; the caller has a reference, or RTNL
+ */
+bool rhca_netdev_led(const struct net_device *ndev)
+{
+	return any_device(rhca_dev_leads, ndev);
+}
 
 static const struct ib_device_ops registry_verbs = {
 	.dealloc_driver	= dealloc_driver,
@@ -189,60 +219,6 @@ static int register_device(struct rhca_dev *dev,
 	return ret;
 }
 
-static bool netdev_stays(const struct rhca_port *port,
-			 const struct net_device *ndev)
-{
-	return ndev && ndev->reg_state == NETREG_REGISTERED &&
-	       net_eq(dev_net(ndev), port->net);
-}
-
-static bool netdevs_stay(const struct rhca_dev *dev)
-{
-	struct net_device *second;
-	bool stay = true;
-	u32 i;
-
-	rcu_read_lock();
-	for (i = 0; i < dev->num_ports; i++) {
-		second = rcu_dereference(dev->ports[i].second);
-		stay &= net_eq(dev->ports[i].net, dev->ports[0].net);
-		stay &= netdev_stays(&dev->ports[i],
-				     rcu_dereference(dev->ports[i].ndev));
-		stay &= !second || netdev_stays(&dev->ports[i], second);
-	}
-	rcu_read_unlock();
-	return stay;
-}
-
-/* News that came before the device was registered was heard by no port */
-static void update_ports(struct rhca_dev *dev)
-{
-	u32 i;
-
-	if (!ib_device_try_get(&dev->ibdev))
-		return;
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_port_update(&dev->ports[i], false);
-	ib_device_put(&dev->ibdev);
-}
-
-/*
- * Who waits for the unregistration of a netdev finds its sockets closed: the backend
- * stops to listen while the netdev is still held.
- */
-static void release_netdevs(struct rhca_dev *dev)
-{
-	struct rhca_port *port;
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++) {
-		port = &dev->ports[i];
-		if (rcu_access_pointer(port->ndev) && dev->backend->port_quiesce)
-			dev->backend->port_quiesce(port);
-		rhca_port_release_netdev(port);
-	}
-}
-
 /*
  * The device leaves in the background, and its netdevs at once. One that is not
  * registered is leaving, or on its way to another RDMA namespace: rhca_dev_plugged()
@@ -253,7 +229,7 @@ static void remove_queued(struct rhca_dev *dev)
 	bool registered = ib_device_try_get(&dev->ibdev);
 
 	ASSERT_RTNL();
-	release_netdevs(dev);
+	rhca_dev_release_netdevs(dev);
 	if (!registered)
 		return;
 	rhca_dev_claim(dev);
@@ -273,14 +249,14 @@ static bool catch_up(struct rhca_dev *dev)
 	lockdep_assert_held(&devices_mutex);
 	rtnl_lock();
 	/* Who has been told sees to it that it goes, and to what follows */
-	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !netdevs_stay(dev);
+	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !rhca_dev_netdevs_stay(dev);
 	if (went)
 		remove_queued(dev);
 	else
-		update_ports(dev);
+		rhca_dev_update_ports(dev);
 	rtnl_unlock();
-	if (went && netdev_lost)
-		netdev_lost();
+	if (went && listener)
+		listener->lost();
 	return went;
 }
 
@@ -288,14 +264,9 @@ static bool catch_up(struct rhca_dev *dev)
 static void restore_replaced(struct rhca_dev *dev)
 {
 	struct rhca_pkey_table pkeys;
-	const struct rhca_dev_spec lag = {
-		.backend	= dev->backend,
-		.replaced	= dev->replaced,
-		.pkeys		= { &pkeys },
-	};
 
 	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	rhca_recreate_replaced(&lag);
+	rhca_recreate_replaced(&dev->replaced, &pkeys);
 }
 
 /* devices_mutex: none of them is freed meanwhile */
@@ -381,6 +352,24 @@ int rhca_dev_create(const struct rhca_dev_spec *spec)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_create);
 
+static struct rhca_dev *
+find_device(bool (*fits)(const struct rhca_dev *dev,
+			 const struct net_device *ndev),
+	    const struct net_device *ndev)
+{
+	struct rhca_dev *dev, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &devices, entry) {
+		if (fits(dev, ndev) && ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
 /**
  * rhca_dev_find - The device on a netdev
  * @ndev: the netdev
@@ -390,17 +379,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_dev_create);
  */
 struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
 {
-	struct rhca_dev *dev, *found = NULL;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (port_on(dev, ndev) && ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
+	return find_device(rhca_dev_is_on, ndev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
 
@@ -412,18 +391,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
  */
 struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev)
 {
-	struct rhca_dev *dev, *found = NULL;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (rhca_lag_record_covers(&dev->replaced, ndev) &&
-		    ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
+	return find_device(rhca_dev_stands_for, ndev);
 }
 
 /**
@@ -466,6 +434,23 @@ bool rhca_dev_remove_and_put(struct rhca_dev *dev)
 	return first;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_and_put);
+
+/**
+ * rhca_dev_remove_later - Remove a device for good, in the background
+ * @dev: from rhca_dev_find(), whose reference goes
+ *
+ * Context: may sleep. The end of the device is told, see &struct rhca_device_listener:
+ * then its netdevs are free.
+ * Return: whether nobody else was removing it.
+ */
+bool rhca_dev_remove_later(struct rhca_dev *dev)
+{
+	bool first = rhca_dev_claim(dev);
+
+	ib_unregister_device_queued(&dev->ibdev);
+	ib_device_put(&dev->ibdev);
+	return first;
+}
 
 /**
  * rhca_port_for_each - Look at all ports

@@ -18,7 +18,6 @@
 
 #include "core/device.h"
 #include "core/port/port_pkeys.h"
-#include "core/recreate.h"
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
 #include "lifecycle/slot.h"
@@ -84,15 +83,47 @@ static void keep_for_all(const struct rhca_lag_members *members)
 		keep_all_ports(&members->record.device[i], &members->pkeys);
 }
 
+/* Made when all its netdevs are there, which nobody holds until then */
+static int note_return(const struct rhca_lag_replaced *old,
+		       const struct rhca_pkey_table *pkeys)
+{
+	struct net_device *first = rhca_netdev_get(&old->netdev[0]);
+	struct rhca_slot_ports ports = { .num = old->num_ports };
+	int ret;
+
+	if (!first)
+		return -ENODEV;
+	memcpy(ports.netdev, old->netdev, sizeof(old->netdev));
+	if (pkeys)
+		keep_all_ports(old, pkeys);
+	ret = rhca_slot_set_returns(first, &ports);
+	kick(first);
+	dev_put(first);
+	return ret;
+}
+
+/**
+ * rhca_lag_members_return - A LAG ends: its members have devices of their own again
+ * @record: the devices that it stood for
+ * @pkeys: its partitions, which they get, or NULL: what they had
+ *
+ * Context: may sleep; RTNL may be held. One whose netdev has gone, or is in another
+ * namespace now, stays away.
+ */
+void rhca_lag_members_return(const struct rhca_lag_record *record,
+			     const struct rhca_pkey_table *pkeys)
+{
+	u32 i;
+
+	for (i = 0; i < record->num_devices; i++)
+		if (note_return(&record->device[i], pkeys))
+			pr_info("%s: its LAG has ended, but a netdev of it has gone\n",
+				record->device[i].name);
+}
+
 static void restore(const struct rhca_lag_members *members)
 {
-	const struct rhca_dev_spec lag = {
-		.backend	= software,
-		.replaced	= members->record,
-		.pkeys		= { &members->pkeys },
-	};
-
-	rhca_recreate_replaced(&lag);
+	rhca_lag_members_return(&members->record, &members->pkeys);
 }
 
 /*
@@ -132,7 +163,10 @@ static int make_lag(const struct rhca_lag_members *members,
 	return ret;
 }
 
-/* It may have ended already, and another device be there, which stays */
+/*
+ * It may have ended already, and another device be there, which stays. Its members have
+ * devices again when it has ended, which is an event.
+ */
 static void end_lag(struct net_device *ndev)
 {
 	struct rhca_lag_frozen frozen = {};
@@ -143,7 +177,7 @@ static void end_lag(struct net_device *ndev)
 	if (frozen.num && members.record.num_devices) {
 		keep_for_all(&members);
 		/* Its user may have been removing it, which is for its members, too */
-		if (rhca_lag_remove_frozen(&frozen) && !rhca_slot_is_unwanted(ndev))
+		if (rhca_lag_remove_later(&frozen) && !rhca_slot_is_unwanted(ndev))
 			restore(&members);
 	}
 	rhca_lag_thaw(&frozen);
@@ -237,7 +271,8 @@ static bool record_half(struct rhca_lag_members *members, struct net_device *nde
 	if (!dev)
 		return true;
 	usable = dev->num_ports == 1 && !dev->replaced.num_devices &&
-		 !rhca_lag_by_hardware(dev);
+		 !rhca_lag_by_hardware(dev) &&
+		 !test_bit(RHCA_DEV_REMOVED, &dev->flags);
 	if (usable)
 		rhca_lag_record_device(members, dev);
 	ib_device_put(&dev->ibdev);

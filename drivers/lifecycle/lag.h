@@ -9,10 +9,14 @@
 
 struct rhca_backend_ops;
 struct rhca_dev;
+struct rhca_lag_record;
+struct rhca_pkey_table;
 
 void rhca_lag_apply(struct net_device *ndev);
 void rhca_lag_bond_changed(const struct net_device *bond);
 void rhca_lag_device_added(struct rhca_dev *dev);
+void rhca_lag_members_return(const struct rhca_lag_record *record,
+			     const struct rhca_pkey_table *pkeys);
 void rhca_lag_netdev_gone(struct net_device *ndev);
 bool rhca_lag_bond_is_lag(struct net_device *bond);
 bool rhca_lag_may_join(struct net_device *first, struct net_device *second);

@@ -90,7 +90,9 @@ static void add_member(struct net_device *bond, struct net_device *member,
 	facts->disabled |= rhca_slot_is_set(member, RHCA_SLOT_LAG_OFF);
 	if (!dev)
 		return;
-	if (!rhca_lag_by_hardware(dev)) {
+	/* One that is being removed is none any more */
+	if (!rhca_lag_by_hardware(dev) &&
+	    !test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
 		facts->num_ports++;
 		facts->num_outside += ports_outside(dev, bond);
 		if (!rhca_lag_record_covers(&members->record, member))
@@ -235,6 +237,22 @@ bool rhca_lag_remove_frozen(struct rhca_lag_frozen *frozen)
 
 	while (frozen->num)
 		first &= rhca_dev_remove_and_put(frozen->dev[--frozen->num]);
+	return first;
+}
+
+/**
+ * rhca_lag_remove_later - rhca_lag_remove_frozen(), in the background
+ * @frozen: as there
+ *
+ * Context: may sleep.
+ * Return: as there.
+ */
+bool rhca_lag_remove_later(struct rhca_lag_frozen *frozen)
+{
+	bool first = true;
+
+	while (frozen->num)
+		first &= rhca_dev_remove_later(frozen->dev[--frozen->num]);
 	return first;
 }
 

@@ -9,7 +9,6 @@
 #include <linux/rtnetlink.h>
 #include <rdma/ib_marshall.h>
 #include <rdma/rdma_netlink.h>
-#include <rhca/trace.h>
 
 #include "control/addresses.h"
 #include "lifecycle/lag.h"
@@ -90,16 +89,7 @@ static struct ib_client ib_client = {
 
 static int newlink(const char *name, struct net_device *ndev)
 {
-	struct rhca_dev_spec spec = {
-		.name = name, .netdevs = { ndev }, .num_ports = 1,
-	};
-	int ret = rhca_slot_create(&spec);
-
-	trace_rhca_netdev(ndev->name, "asked for", ret);
-	if (!ret)
-		rhca_slot_set_wish(ndev, RHCA_WISH_LINK, NULL);
-	rhca_slot_kick(ndev);
-	return ret;
+	return rhca_slot_request(ndev, name);
 }
 
 static struct rdma_link_ops link_ops = {
@@ -167,6 +157,18 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_DONE;
 }
 
+static void device_taken(struct rhca_dev *dev)
+{
+	if (!rhca_slot_device_taken(dev))
+		rhca_slot_device_lost();
+}
+
+static const struct rhca_device_listener device_listener = {
+	.lost	= rhca_slot_device_lost,
+	.taken	= device_taken,
+	.ended	= rhca_slot_kick,
+};
+
 static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
@@ -202,7 +204,8 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
-	rhca_devices_listen(rhca_slot_device_lost);
+	rhca_devices_listen(&device_listener);
+	rhca_recreate_listen(rhca_lag_members_return);
 	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);
@@ -231,6 +234,7 @@ void rhca_link_exit(void)
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
 	rhca_devices_listen(NULL);
+	rhca_recreate_listen(NULL);
 	rhca_dev_remove_all();
 	ib_unregister_client(&ib_client);
 	rhca_slot_apply_exit();

@@ -22,6 +22,7 @@
 
 #include "lifecycle/slot.h"
 #include "core/device.h"
+#include "core/device_netdevs.h"
 #include "core/port/port_pkeys.h"
 #include "core/port/settings.h"
 #include "core/registry.h"
@@ -49,6 +50,7 @@
  * @rule: of netdevs=, if that is the wish
  * @pair: the netdev that the user has joined this one to
  * @flags: of enum rhca_slot_flag
+ * @ports: of the device that is to be there again, with RHCA_SLOT_RETURNS
  * @has_settings: @settings are those of the last port on it that was saved
  * @settings: what is kept
  * @row: of the table of decisions that matched last
@@ -70,6 +72,7 @@ struct rhca_slot {
 	const struct rhca_netdevs_rule *rule;
 	struct rhca_netdev_id pair;
 	unsigned int flags;
+	struct rhca_slot_ports ports;
 	bool has_settings;
 	struct rhca_settings settings;
 	unsigned int row;
@@ -287,7 +290,8 @@ static void end_wish(struct rhca_slot *slot)
 	slot->wish_before = RHCA_WISH_NONE;
 	slot->rule = NULL;
 	slot->flags &= ~(RHCA_SLOT_TABLES_DIFFERED | RHCA_SLOT_FAILED |
-			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_DUE);
+			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_RETURNS |
+			 RHCA_SLOT_DUE);
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -384,6 +388,7 @@ void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name
 		strscpy(slot->settings.name, name, sizeof(slot->settings.name));
 		slot->settings.pkeys = *pkeys;
 		slot->settings.tclass.global = RHCA_TCLASS_OFF;
+		slot->settings.cc = (struct rhca_cc)RHCA_CC_DEFAULT;
 	} else {
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
 	}
@@ -479,6 +484,44 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 		ib_device_put(&dev->ibdev);
 }
 
+static void note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports)
+{
+	for (ports->num = 0; ports->num < dev->num_ports; ports->num++)
+		rhca_netdev_note(&ports->netdev[ports->num],
+				 rtnl_dereference(dev->ports[ports->num].ndev));
+}
+
+/**
+ * rhca_slot_device_taken - Another driver has unregistered a device: it returns
+ * @dev: the device, which cannot be found any more. Until now its partitions could be
+ *	written
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: false where a netdev has moved: it stays away, and is in the way no more.
+ */
+bool rhca_slot_device_taken(struct rhca_dev *dev)
+{
+	struct rhca_slot_ports ports = {};
+	bool stays;
+	int ret = 0;
+
+	rtnl_lock();
+	stays = rhca_dev_netdevs_stay(dev);
+	if (stays) {
+		note_ports(dev, &ports);
+		/* Without them tenants that were kept apart would meet */
+		ret = rhca_slot_save(dev) ?:
+		      rhca_slot_set_returns(rtnl_dereference(dev->ports[0].ndev),
+					    &ports);
+	}
+	rtnl_unlock();
+	if (ret)
+		pr_warn("%s: no memory to bring it back\n",
+			dev_name(&dev->ibdev.dev));
+	return stays;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_device_taken);
+
 /* Drops the reference to it */
 static void note_unwanted(struct net_device *ndev, const struct rhca_dev *dev)
 {
@@ -559,7 +602,7 @@ void rhca_slot_device_added(struct rhca_dev *dev)
 		if (slot->wish == RHCA_WISH_REMOVED)
 			slot->wish = slot->wish_before;
 		slot->removed = 0;
-		slot->flags &= ~RHCA_SLOT_FAILED;
+		slot->flags &= ~(RHCA_SLOT_FAILED | RHCA_SLOT_RETURNS);
 		/* One that its hardware takes away already has noted that */
 		if (dev->offer && !test_bit(RHCA_DEV_REMOVED, &dev->flags))
 			slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
@@ -633,6 +676,31 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 }
 
 /**
+ * rhca_slot_set_returns - A device is removed that is to be there again
+ * @ndev: its first netdev
+ * @ports: all of its netdevs
+ *
+ * Forgotten when there is one, and when the netdev goes or moves.
+ *
+ * Context: may sleep; RTNL may be held.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_slot_set_returns(const struct net_device *ndev,
+			  const struct rhca_slot_ports *ports)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&slots_mutex);
+	slot = get_slot(ndev, false);
+	if (slot) {
+		slot->flags |= RHCA_SLOT_RETURNS;
+		slot->ports = *ports;
+	}
+	mutex_unlock(&slots_mutex);
+	return slot ? 0 : -ENOMEM;
+}
+
+/**
  * rhca_slot_set_pair - The user has joined a netdev to another one, or parted them
  * @first: the netdev
  * @second: the other one, or NULL
@@ -670,6 +738,7 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 		known->rule = slot->rule;
 		known->pair = slot->pair;
 		known->flags = slot->flags;
+		known->ports = slot->ports;
 		known->tenants = slot->has_settings &&
 			rhca_pkeys_part_tenants(&slot->settings.pkeys);
 	}

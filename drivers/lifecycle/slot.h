@@ -8,6 +8,7 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
+#include "core/port/device_types.h"
 #include "core/rules/netdev_id.h"
 #include "lifecycle/slot_wants.h"
 
@@ -34,6 +35,8 @@ struct rhca_settings;
  * @RHCA_SLOT_BOND_DUE: it is a bond, whose members or their devices have changed
  * @RHCA_SLOT_JOIN_DUE: its user joins it to another netdev
  * @RHCA_SLOT_PART_DUE: its user parts it from the other one
+ * @RHCA_SLOT_RETURNS: its device was removed, which its user did not ask for: it has one
+ *	again when it can
  * @RHCA_SLOT_DUE: of these, what is to be done and decided with the next look
  */
 enum rhca_slot_flag {
@@ -49,9 +52,20 @@ enum rhca_slot_flag {
 	RHCA_SLOT_BOND_DUE		= BIT(9),
 	RHCA_SLOT_JOIN_DUE		= BIT(10),
 	RHCA_SLOT_PART_DUE		= BIT(11),
+	RHCA_SLOT_RETURNS		= BIT(12),
 
 	RHCA_SLOT_DUE			= RHCA_SLOT_RULE_DUE | RHCA_SLOT_BOND_DUE |
 					  RHCA_SLOT_JOIN_DUE | RHCA_SLOT_PART_DUE,
+};
+
+/**
+ * struct rhca_slot_ports - Netdevs of one device
+ * @num: how many
+ * @netdev: which, in the order of its ports
+ */
+struct rhca_slot_ports {
+	u32 num;
+	struct rhca_netdev_id netdev[RHCA_MAX_PORTS];
 };
 
 /**
@@ -60,6 +74,7 @@ enum rhca_slot_flag {
  * @rule: of netdevs=, if that is the wish
  * @pair: the netdev that the user has joined this one to
  * @flags: of enum rhca_slot_flag
+ * @ports: with RHCA_SLOT_RETURNS, what the device was on
  * @tenants: its next device has other partitions than the default one
  */
 struct rhca_slot_known {
@@ -67,6 +82,7 @@ struct rhca_slot_known {
 	const struct rhca_netdevs_rule *rule;
 	struct rhca_netdev_id pair;
 	unsigned int flags;
+	struct rhca_slot_ports ports;
 	bool tenants;
 };
 
@@ -94,11 +110,14 @@ void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name
 struct rhca_settings *rhca_slot_copy(const struct net_device *ndev);
 void rhca_slot_netdev_came(const struct net_device *ndev);
 void rhca_slot_netdev_goes(const struct net_device *ndev);
+bool rhca_slot_device_taken(struct rhca_dev *dev);
 void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user);
 void rhca_slot_device_added(struct rhca_dev *dev);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule);
+int rhca_slot_set_returns(const struct net_device *ndev,
+			  const struct rhca_slot_ports *ports);
 void rhca_slot_set_pair(const struct net_device *first,
 			const struct net_device *second);
 void rhca_slot_read(const struct net_device *ndev,

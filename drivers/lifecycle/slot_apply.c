@@ -18,21 +18,19 @@
 
 #include "core/device.h"
 #include "core/offer.h"
-#include "core/port/port_pkeys.h"
 #include "core/registry.h"
 #include "core/rules/netdev_walk.h"
-#include "lifecycle/choice.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/netdevs.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_facts.h"
 #include "lifecycle/slot_look.h"
 
 static void act(struct work_struct *work);
 
-static const struct rhca_backend_ops *software;
 static struct workqueue_struct *slots_wq;
 static DECLARE_DELAYED_WORK(act_work, act);
 static bool running;
@@ -43,67 +41,6 @@ enum {
 };
 
 static unsigned long happened;
-
-/* --- devices are made and removed ------------------------------------------------- */
-
-/**
- * rhca_slot_create - Make a device on netdevs that may have one
- * @spec: what it should be; its backend is chosen here
- *
- * Context: may sleep, RTNL not held.
- * Return: as rhca_netdev_check() and rhca_choice_create().
- */
-int rhca_slot_create(struct rhca_dev_spec *spec)
-{
-	u32 i;
-	int ret;
-
-	spec->backend = software;
-	for (i = 0; i < spec->num_ports; i++) {
-		ret = rhca_netdev_check(spec->netdevs[i]);
-		if (ret)
-			return ret;
-	}
-	return rhca_choice_create(spec);
-}
-
-static void stand_in(struct net_device *ndev)
-{
-	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
-	int ret = rhca_slot_create(&spec);
-
-	trace_rhca_netdev(ndev->name, "stand-in", ret);
-	if (!ret) {
-		pr_info("%s has lost its RDMA device, or has none: a software device stands in\n",
-			netdev_name(ndev));
-		return;
-	}
-	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
-	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
-}
-
-/* All ports of a device must be there; the last one to come makes it */
-static void create_by_rule(struct net_device *ndev,
-			   const struct rhca_netdevs_rule *rule)
-{
-	struct rhca_dev_spec spec = {};
-	u32 i;
-	int ret;
-
-	spec.num_ports = rhca_netdevs_find_ports(rule, ndev, spec.netdevs);
-	if (spec.num_ports == rule->num_ports) {
-		ret = rhca_slot_create(&spec);
-		trace_rhca_netdev(ndev->name, "rule of netdevs=", ret);
-		if (ret)
-			pr_warn("no RDMA device on %s: error %d\n",
-				netdev_name(ndev), ret);
-		else
-			rhca_slot_set_wish(spec.netdevs[0], RHCA_WISH_RULE,
-					   rule);
-	}
-	for (i = 0; i < spec.num_ports; i++)
-		dev_put(spec.netdevs[i]);
-}
 
 /*
  * A rule names the netdev. What the table refuses is refused in words, and forgotten.
@@ -125,69 +62,8 @@ static bool apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 		rhca_slot_set(ndev, RHCA_SLOT_RULE_MISSED, true);
 		return false;
 	}
-	create_by_rule(ndev, rule);
+	rhca_slot_create_by_rule(ndev, rule);
 	return true;
-}
-
-/*
- * Its QPs are flushed before it is unregistered, see rhca_dev_unplugged(). The next one
- * has its settings.
- */
-static void give_way(struct net_device *ndev)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-
-	if (!dev)
-		return;
-	if (rhca_slot_save(dev))
-		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
-	trace_rhca_netdev(ndev->name, "stand-in gives way", 0);
-	if (rhca_dev_remove_and_put(dev))
-		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
-			netdev_name(ndev));
-}
-
-static void create_by_offer(struct net_device *ndev)
-{
-	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
-	int ret = rhca_slot_create(&spec);
-
-	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
-	if (ret && ret != -EEXIST && ret != -EALREADY)
-		pr_warn("no RDMA device on %s, which hardware offers to serve: error %d\n",
-			netdev_name(ndev), ret);
-}
-
-/* Looked at again when its partitions cannot change any more */
-static bool may_give_up(struct rhca_dev *dev)
-{
-	struct rhca_pkey_table pkeys;
-
-	if (rhca_slot_save(dev))
-		return false;
-	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	if (!rhca_pkeys_part_tenants(&pkeys))
-		return true;
-	rhca_pkeys_freeze_all(dev, false);
-	return false;
-}
-
-/* Who removes the device while it gives way wants none */
-static void take_over(struct net_device *ndev)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-
-	if (!dev)
-		return;
-	if (!may_give_up(dev)) {
-		ib_device_put(&dev->ibdev);
-		return;
-	}
-	trace_rhca_netdev(ndev->name, "hardware takes over", 0);
-	rhca_dev_remove_and_put(dev);
-	pr_info("%s: hardware takes over\n", netdev_name(ndev));
-	if (!rhca_slot_is_unwanted(ndev))
-		create_by_offer(ndev);
 }
 
 static void withdraw_from(struct rhca_dev *dev)
@@ -242,8 +118,9 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 	case 13:	/* hardware serves */
 	case 16:	/* ours stands in */
 		return true;
-	case 15:	/* software: hardware served, or cannot */
-		return f->was_hardware || f->offer == RHCA_OFFER_FREE;
+	case 15:	/* software: in place of what has left, or cannot; once more */
+		return f->was_hardware || f->standin_rule || f->returns ||
+		       f->offer == RHCA_OFFER_FREE;
 	default:
 		return false;
 	}
@@ -262,15 +139,17 @@ static void replace(struct net_device *ndev, const struct rhca_slot_facts *f,
 		    const struct rhca_slot_decision *d)
 {
 	if (d->want == RHCA_WANT_NOTHING)
-		give_way(ndev);
+		rhca_slot_give_way(ndev);
 	else if (d->want == RHCA_WANT_HARDWARE && f->has == RHCA_HAS_SOFTWARE)
-		take_over(ndev);
+		rhca_slot_take_over(ndev);
 	else if (f->has != RHCA_HAS_NONE)
 		return;
+	else if (f->returns && d->want == RHCA_WANT_SOFTWARE)
+		rhca_slot_bring_back(ndev);
 	else if (f->offer == RHCA_OFFER_FREE)
-		create_by_offer(ndev);
+		rhca_slot_create_by_offer(ndev);
 	else
-		stand_in(ndev);
+		rhca_slot_stand_in(ndev);
 }
 
 /* Would hardware serve but for the partitions? */
@@ -284,23 +163,38 @@ static bool is_kept_by_partitions(const struct rhca_slot_facts *f)
 	return f->tenants && d.want == RHCA_WANT_HARDWARE;
 }
 
+static bool is_kept_by_other(const struct rhca_slot_facts *f,
+			     const struct rhca_slot_decision *d)
+{
+	return d->row == 9 && f->has == RHCA_HAS_NONE &&
+	       f->offer == RHCA_OFFER_FREE;
+}
+
+/* Returns whether another driver's device is there still */
+static bool tell_of_other(struct net_device *ndev)
+{
+	int ret = rhca_netdev_check(ndev);	/* names it */
+
+	if (ret)
+		rhca_slot_tell_of_offer(ndev, ret);
+	return ret;
+}
+
 /* Why hardware that offers to serve a netdev does not, once */
 static void explain(struct net_device *ndev, const struct rhca_slot_facts *f,
 		    const struct rhca_slot_decision *d)
 {
-	bool by_partitions = is_kept_by_partitions(f);
-	bool by_other = d->row == 9 && f->has == RHCA_HAS_NONE &&
-			f->offer == RHCA_OFFER_FREE;
+	bool told = is_kept_by_partitions(f);
 
-	if (!(by_partitions || by_other) ||
-	    rhca_slot_is_set(ndev, RHCA_SLOT_TOLD))
+	if (rhca_slot_is_set(ndev, RHCA_SLOT_TOLD))
 		return;
-	rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
-	if (by_partitions)
+	if (told)
 		pr_info("%s stays with software: hardware has no partitions but the default one\n",
 			netdev_name(ndev));
-	else
-		create_by_offer(ndev);	/* is refused, in words */
+	else if (is_kept_by_other(f, d))
+		told = tell_of_other(ndev);
+	if (told)
+		rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
 }
 
 static void apply(struct net_device *ndev)
@@ -310,7 +204,7 @@ static void apply(struct net_device *ndev)
 	struct rhca_slot_facts f;
 
 	rhca_lag_apply(ndev);
-	rhca_slot_look_at(ndev, rule_due, &f);
+	rhca_slot_look_at(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f);
 	rhca_slot_wants(&f, &d);
 	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d)) {
 		if (rule_due)
@@ -328,7 +222,7 @@ static bool is_concerned(const struct net_device *ndev)
 {
 	struct rhca_offer_state offer;
 
-	return rhca_slot_is_set(ndev, RHCA_SLOT_DUE) ||
+	return rhca_slot_is_set(ndev, RHCA_SLOT_DUE | RHCA_SLOT_RETURNS) ||
 	       rhca_slot_may_stand_in(ndev) ||
 	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL, &offer));
 }
@@ -374,6 +268,45 @@ void rhca_slot_kick(const struct net_device *ndev)
 	mod_delayed_work(slots_wq, &act_work, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_kick);
+
+/* Who is refused finds the reason in the log */
+static int refuse(struct net_device *ndev, const struct rhca_slot_decision *d)
+{
+	if (!rhca_netdev_check(ndev) && d->error == -EBUSY)
+		pr_warn("%s can have no RDMA device of its own now (row %u in lifecycle.rst)\n",
+			netdev_name(ndev), d->row);
+	return d->error;
+}
+
+/**
+ * rhca_slot_request - A user asks for a device
+ * @ndev: on which netdev; the caller has a reference
+ * @name: the device's name
+ *
+ * The table is asked here, and what it says is done: other netdevs, whose turn may be
+ * before and take long, are not waited for.
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: 0, what the table says, or as rhca_slot_create().
+ */
+int rhca_slot_request(struct net_device *ndev, const char *name)
+{
+	struct rhca_dev_spec spec = {
+		.name = name, .netdevs = { ndev }, .num_ports = 1,
+	};
+	struct rhca_slot_decision d;
+	struct rhca_slot_facts f;
+	int ret;
+
+	rhca_slot_look_at(ndev, RHCA_WISH_LINK, &f);
+	rhca_slot_wants(&f, &d);
+	ret = d.error ? refuse(ndev, &d) : rhca_slot_create(&spec);
+	trace_rhca_netdev(ndev->name, "asked for", ret);
+	if (!ret)
+		rhca_slot_set_wish(ndev, RHCA_WISH_LINK, NULL);
+	rhca_slot_kick(ndev);
+	return ret;
+}
 
 /**
  * rhca_slot_device_lost - A device leaves, since a netdev of it went unnoticed
@@ -439,7 +372,7 @@ static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 int rhca_slot_apply_init(const struct rhca_backend_ops *backend,
 			 bool (*busy)(void))
 {
-	software = backend;
+	rhca_slot_act_init(backend);
 	rhca_lag_init(backend, rhca_slot_kick);
 	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
 	if (!slots_wq)

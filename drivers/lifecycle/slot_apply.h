@@ -9,9 +9,8 @@
 
 struct net_device;
 struct rhca_backend_ops;
-struct rhca_dev_spec;
 
-int rhca_slot_create(struct rhca_dev_spec *spec);
+int rhca_slot_request(struct net_device *ndev, const char *name);
 void rhca_slot_kick(const struct net_device *ndev);
 void rhca_slot_device_lost(void);
 bool rhca_slot_apply_is_pending(void);

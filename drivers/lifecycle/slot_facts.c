@@ -56,17 +56,10 @@ static void look_at_own(struct rhca_dev *dev, struct rhca_slot_facts *f)
 static void look_at_none(const struct net_device *ndev,
 			 struct rhca_slot_facts *f)
 {
-	struct rhca_dev *lag;
-
-	if (rhca_netdev_served(ndev)) {
+	if (rhca_netdev_served(ndev))
 		f->has = RHCA_HAS_LEAVING;
-		return;
-	}
-	lag = rhca_dev_find_lag(ndev);
-	if (!lag)
-		return;
-	f->leader = RHCA_LEADER_LAG;
-	ib_device_put(&lag->ibdev);
+	else if (rhca_netdev_led(ndev))
+		f->leader = RHCA_LEADER_LAG;
 }
 
 /* Returns the offer that the netdev's own device was made of, to compare */
@@ -80,11 +73,13 @@ static const struct rhca_offer *look_at_device(const struct net_device *ndev,
 		look_at_none(ndev, f);
 		return NULL;
 	}
-	if (rcu_access_pointer(dev->ports[0].ndev) == ndev) {
+	if (rcu_access_pointer(dev->ports[0].ndev) != ndev) {
+		f->leader = RHCA_LEADER_DEVICE;
+	} else if (test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
+		f->has = RHCA_HAS_LEAVING;
+	} else {
 		look_at_own(dev, f);
 		offer = dev->offer;
-	} else {
-		f->leader = RHCA_LEADER_DEVICE;
 	}
 	ib_device_put(&dev->ibdev);
 	return offer;
@@ -248,32 +243,48 @@ bool rhca_slot_may_stand_in(const struct net_device *ndev)
 		(rule && rule->standin));
 }
 
+/* What has just been asked for is a wish, until it is refused */
+static void read_slot(const struct net_device *ndev, enum rhca_wish asked,
+		      struct rhca_slot_known *known)
+{
+	rhca_slot_read(ndev, known);
+	if (asked == RHCA_WISH_RULE)
+		known->rule = rhca_slot_new_rule(ndev);
+	if (asked == RHCA_WISH_RULE && known->rule &&
+	    known->wish == RHCA_WISH_NONE)
+		known->wish = RHCA_WISH_RULE;
+	if (asked != RHCA_WISH_LINK)
+		return;
+	/* After what its user has removed the next one begins anew */
+	known->tenants &= known->wish != RHCA_WISH_REMOVED;
+	known->wish = RHCA_WISH_LINK;
+}
+
 /**
  * rhca_slot_look_at - Collect what decides on the device of a netdev
  * @ndev: the netdev; the caller has a reference
- * @rule_due: a rule of netdevs= that matches is a wish, until it is refused
+ * @asked: RHCA_WISH_RULE: a rule of netdevs= matches; RHCA_WISH_LINK: a user asks for a
+ *	device; RHCA_WISH_NONE: neither
  * @f: filled in. What is looked at one after the other may not fit together while things
  *	change
  *
  * Context: may sleep, RTNL not held.
  */
-void rhca_slot_look_at(struct net_device *ndev, bool rule_due,
+void rhca_slot_look_at(struct net_device *ndev, enum rhca_wish asked,
 		       struct rhca_slot_facts *f)
 {
 	const struct rhca_offer *own;
 	struct rhca_slot_known known;
 	struct net_device *bond;
 
-	rhca_slot_read(ndev, &known);
-	if (rule_due)
-		known.rule = rhca_slot_new_rule(ndev);
-	if (rule_due && known.rule && known.wish == RHCA_WISH_NONE)
-		known.wish = RHCA_WISH_RULE;
+	read_slot(ndev, asked, &known);
 	memset(f, 0, sizeof(*f));	/* to be compared as bytes */
 	f->wish = known.wish;
+	f->request = asked == RHCA_WISH_LINK;
 	f->was_hardware = known.flags & RHCA_SLOT_WAS_HARDWARE;
 	f->tenants = known.tenants;
-	f->one_port = true;
+	f->returns = known.flags & RHCA_SLOT_RETURNS;
+	f->one_port = !f->returns || known.ports.num == 1;
 	rtnl_lock();
 	own = look_at_device(ndev, f);
 	look_at_netdev(ndev, f);

@@ -40,7 +40,7 @@ static bool again;
 static bool of_interest(const struct rhca_slot_facts *f)
 {
 	return f->wish || f->has || f->leader || f->offer || f->lag ||
-	       f->pair || f->standin_rule || f->was_hardware;
+	       f->pair || f->standin_rule || f->was_hardware || f->returns;
 }
 
 static void trace(const struct net_device *ndev,
@@ -56,18 +56,19 @@ static void trace(const struct net_device *ndev,
 			       f->can_roce | f->standin_rule << 1 |
 			       f->was_hardware << 2 | f->under_bond << 3 |
 			       f->tenants << 4 | f->one_port << 5 |
-			       f->ports_there << 6 | f->rxe_leaving << 7);
+			       f->ports_there << 6 | f->rxe_leaving << 7 |
+			       f->returns << 8);
 }
 
 static void report(const struct net_device *ndev,
 		   const struct rhca_slot_facts *f,
 		   const struct rhca_slot_decision *d)
 {
-	pr_warn("WARNING: %s should have %d by row %u and has %d: netdev %d wish %d leader %d offer %d other %d lag %d pair %d can_roce %d standin_rule %d was_hardware %d under_bond %d tenants %d one_port %d ports_there %d rxe_leaving %d possible %d\n",
+	pr_warn("WARNING: %s should have %d by row %u and has %d: netdev %d wish %d leader %d offer %d other %d lag %d pair %d can_roce %d standin_rule %d was_hardware %d under_bond %d tenants %d one_port %d ports_there %d rxe_leaving %d returns %d possible %d\n",
 		netdev_name(ndev), d->want, d->row, f->has, f->netdev, f->wish,
 		f->leader, f->offer, f->other, f->lag, f->pair, f->can_roce,
 		f->standin_rule, f->was_hardware, f->under_bond, f->tenants,
-		f->one_port, f->ports_there, f->rxe_leaving,
+		f->one_port, f->ports_there, f->rxe_leaving, f->returns,
 		rhca_slot_facts_possible(f));
 }
 
@@ -98,7 +99,7 @@ static void look_at(struct net_device *ndev)
 	struct rhca_slot_decision d;
 	struct rhca_slot_facts f;
 
-	rhca_slot_look_at(ndev, false, &f);
+	rhca_slot_look_at(ndev, RHCA_WISH_NONE, &f);
 	rhca_slot_wants(&f, &d);
 	if (of_interest(&f))
 		trace(ndev, &f, &d);

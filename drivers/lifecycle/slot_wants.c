@@ -49,7 +49,8 @@ static bool cannot_roce(const struct rhca_slot_facts *f)
 
 static bool asked_for_twice(const struct rhca_slot_facts *f)
 {
-	return f->request && (serves(f) || f->leader == RHCA_LEADER_DEVICE);
+	return f->request && (f->has != RHCA_HAS_NONE ||
+			      f->leader == RHCA_LEADER_DEVICE);
 }
 
 static bool user_removed(const struct rhca_slot_facts *f)
@@ -106,7 +107,7 @@ static bool is_wanted(const struct rhca_slot_facts *f)
 {
 	return f->wish == RHCA_WISH_LINK ||
 	       (f->wish == RHCA_WISH_RULE && f->ports_there) ||
-	       f->offer == RHCA_OFFER_FAILED ||
+	       f->returns || f->offer == RHCA_OFFER_FAILED ||
 	       (f->offer == RHCA_OFFER_FREE && f->tenants);
 }
 
@@ -175,8 +176,8 @@ void rhca_slot_wants(const struct rhca_slot_facts *f,
 	d->row = row - table + 1;
 	d->error = row->error;
 	d->settle_ms = row->settle_ms;
-	/* Software takes the place of hardware when that is not back at once */
-	if (d->want == RHCA_WANT_SOFTWARE && f->was_hardware)
+	/* Software takes the place of what is not back at once; who asks does not wait */
+	if (d->want == RHCA_WANT_SOFTWARE && gives_way(f) && !f->request)
 		d->settle_ms = SETTLE_MS;
 	d->again_ms = row->again_ms;
 }
@@ -236,7 +237,8 @@ static bool bond_is_possible(const struct rhca_slot_facts *f)
  * @f: the facts
  *
  * Only a user's request has an outcome, and it is the wish by then; a netdev that a
- * device of another one stands for has none of its own.
+ * device of another one stands for has none of its own; one that has a device does not
+ * wait for it to return.
  */
 bool rhca_slot_facts_possible(const struct rhca_slot_facts *f)
 {
@@ -245,6 +247,8 @@ bool rhca_slot_facts_possible(const struct rhca_slot_facts *f)
 	if (f->ports_there && f->wish != RHCA_WISH_RULE)
 		return false;
 	if (f->leader != RHCA_LEADER_NONE && f->has != RHCA_HAS_NONE)
+		return false;
+	if (f->returns && serves(f))
 		return false;
 	return device_is_possible(f) && bond_is_possible(f);
 }

@@ -135,6 +135,7 @@ enum rhca_slot_pair {
  * @one_port: the device to be made has one port, and stands for no others
  * @ports_there: all ports of the rule that is the wish can be had
  * @rxe_leaving: rdma_rxe is being unloaded, which unregisters software's devices
+ * @returns: its device was removed, which its user did not ask for
  */
 struct rhca_slot_facts {
 	enum rhca_slot_netdev netdev;
@@ -155,6 +156,7 @@ struct rhca_slot_facts {
 	bool one_port;
 	bool ports_there;
 	bool rxe_leaving;
+	bool returns;
 };
 
 /**

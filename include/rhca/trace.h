@@ -62,7 +62,8 @@
 	{ BIT(0), "can_roce" }, { BIT(1), "standin_rule" },		\
 	{ BIT(2), "was_hardware" }, { BIT(3), "under_bond" },		\
 	{ BIT(4), "tenants" }, { BIT(5), "one_port" },			\
-	{ BIT(6), "ports_there" }, { BIT(7), "rxe_leaving" }
+	{ BIT(6), "ports_there" }, { BIT(7), "rxe_leaving" },		\
+	{ BIT(8), "returns" }
 
 /**
  * rhca_slot_decide - What a netdev should have, and what decides that
@@ -75,7 +76,7 @@
  */
 TRACE_EVENT(rhca_slot_decide,
 	TP_PROTO(const char *netdev, u8 row, u8 want, const u8 *facts,
-		 u8 flags),
+		 u16 flags),
 	TP_ARGS(netdev, row, want, facts, flags),
 	TP_STRUCT__entry(
 		__array(char, netdev, RHCA_TRACE_NAME)
@@ -89,7 +90,7 @@ TRACE_EVENT(rhca_slot_decide,
 		__field(u8, other)
 		__field(u8, lag)
 		__field(u8, pair)
-		__field(u8, flags)
+		__field(u16, flags)
 	),
 	TP_fast_assign(
 		strscpy(__entry->netdev, netdev, RHCA_TRACE_NAME);

@@ -908,21 +908,18 @@ static bool gets_device(const struct net_device *ndev, int patience_ms)
 static void member_is_looked_for_where_it_was(struct kunit *test)
 {
 	struct net_device *ndev = test_netdev(test, 1);
-	struct rhca_dev_spec lag = {
-		.backend = &recording_backend,
-		.replaced = {
-			.num_devices = 1,
-			.device = { { .name = TEST_NAME, .num_ports = 1 } },
-		},
+	struct rhca_lag_record record = {
+		.num_devices = 1,
+		.device = { { .name = TEST_NAME, .num_ports = 1 } },
 	};
-	struct rhca_netdev_id *id = &lag.replaced.device[0].netdev[0];
+	struct rhca_netdev_id *id = &record.device[0].netdev[0];
 
 	rhca_netdev_note(id, ndev);
 	id->net_cookie++;
-	rhca_recreate_replaced(&lag);
+	rhca_recreate_replaced(&record, NULL);
 	KUNIT_EXPECT_FALSE(test, gets_device(ndev, 500));
 	id->net_cookie--;
-	rhca_recreate_replaced(&lag);
+	rhca_recreate_replaced(&record, NULL);
 	KUNIT_EXPECT_TRUE(test, gets_device(ndev, PATIENCE_MS));
 	test_device_remove(ndev);
 }

@@ -19,9 +19,10 @@
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
+#include "lib/holder.h"
 #include "lib/recording_backend.h"
-#include "lifecycle/choice.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "sw/backend.h"
 
@@ -941,6 +942,135 @@ static void settings_outlive_a_standin_that_gives_way(struct kunit *test)
 	expect_partition(test, &dev->ports[0]);
 }
 
+static struct net_device *covered_too;
+
+static bool covers_too(const struct rhca_offer *offer,
+		       const struct net_device *ndev)
+{
+	return ndev == READ_ONCE(covered_too);
+}
+
+static bool is_served_by_hardware(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	bool is = dev && dev->backend == &recording_backend;
+
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return is;
+}
+
+static void remove_too(void *data)
+{
+	struct rhca_offer *offer = data;
+
+	rhca_offer_withdraw(offer);
+	test_device_remove(covered_too);
+	WRITE_ONCE(covered_too, NULL);
+}
+
+/* Hardware takes over from software that cannot leave; another netdev is served */
+static void removal_that_hangs_holds_up_no_other_netdev(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_offer *too = test_alloc(test, sizeof(*too));
+	int ms;
+
+	make_software(b);
+	test_hold(test, find(b));
+	add_offer(b);
+	test_hold_begins(test);
+	covered_too = test_netdev(test, 2);
+	*too = (struct rhca_offer) {
+		.backend = &recording_backend, .covers = covers_too,
+		.able = true,
+	};
+	rhca_offer_add(too);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_too, too));
+	for (ms = 0; ms < PATIENCE_MS && !is_served_by_hardware(covered_too);
+	     ms += STEP_MS)
+		msleep(STEP_MS);
+	KUNIT_EXPECT_TRUE(test, is_served_by_hardware(covered_too));
+	KUNIT_EXPECT_FALSE(test, is_served_by_hardware(b->ndev));
+	test_hold_ends(test);
+	wait_for(b, &recording_backend);
+}
+
+/* What was to make way for hardware is back when that has gone meanwhile */
+static void software_is_back_when_hardware_has_gone(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+
+	make_software(b);
+	test_hold(test, find(b));
+	add_offer(b);
+	test_hold_begins(test);
+	withdraw_offer(b);
+	test_hold_ends(test);
+	KUNIT_EXPECT_STREQ(test, TEST_NAME,
+			   dev_name(&wait_for(b, &rhca_sw_backend)->ibdev.dev));
+}
+
+/* As rdma_rxe's exit does it; what is set until the end is there again */
+static void device_that_was_taken_returns(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+	u32 serial;
+
+	make_software(b);
+	dev = find(b);
+	serial = dev->serial;
+	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
+	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(dev));
+	KUNIT_EXPECT_NE(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
+	test_device_remove(b->ndev);
+	dev = wait_for(b, &rhca_sw_backend);
+	KUNIT_EXPECT_NE(test, dev->serial, serial);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
+	expect_partition(test, &dev->ports[0]);
+	/* Once */
+	test_device_remove(b->ndev);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+}
+
+static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &rhca_sw_backend,
+		.netdevs = { b->ndev, test_netdev(test, 2) }, .num_ports = 2,
+	};
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(find(b)));
+	/* Hardware serves one port */
+	add_offer(b);
+	test_device_remove(b->ndev);
+	dev = wait_for(b, &rhca_sw_backend);
+	KUNIT_EXPECT_EQ(test, dev->num_ports, 2);
+	KUNIT_EXPECT_PTR_EQ(test, dev, rhca_dev_find(spec.netdevs[1]));
+	ib_device_put(&dev->ibdev);
+}
+
+static void device_that_was_taken_stays_where_it_was(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	make_software(b);
+	dev = find(b);
+	dev->ports[0].net = (const void *)dev;
+	KUNIT_EXPECT_FALSE(test, rhca_slot_device_taken(dev));
+	test_device_remove(b->ndev);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+}
+
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_makes_a_device),
 	KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
@@ -974,6 +1104,11 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(software_stays_beside_another_driver),
 	KUNIT_CASE(nothing_is_made_beside_another_driver),
 	KUNIT_CASE(settings_outlive_a_standin_that_gives_way),
+	KUNIT_CASE(removal_that_hangs_holds_up_no_other_netdev),
+	KUNIT_CASE(software_is_back_when_hardware_has_gone),
+	KUNIT_CASE(device_that_was_taken_returns),
+	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
+	KUNIT_CASE(device_that_was_taken_stays_where_it_was),
 	{}
 };
 

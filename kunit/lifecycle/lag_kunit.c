@@ -10,16 +10,19 @@
 #include "core/port/port_pkeys.h"
 #include "core/registry.h"
 #include "lib/hca.h"
+#include "lib/holder.h"
 #include "lib/recording_backend.h"
-#include "lifecycle/choice.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/lag.h"
 #include "control/lag_files.h"
 #include "sw/backend.h"
 
-/* Members' devices are made again after 200 ms */
+/* Within which members' devices would be made again */
 #define COMES_BACK_MS	1000
+#define PATIENCE_MS	20000	/* on a busy machine */
+#define STEP_MS		20
 
 static void remove_device(void *data)
 {
@@ -155,6 +158,8 @@ static void expect_member(struct kunit *test, const struct rhca_dev *dev,
 	rhca_pkeys_copy((struct rhca_port *)&dev->ports[0], &pkeys);
 	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), name);
 	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].cc.enable, 1);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, RHCA_TCLASS_OFF);
 }
 
 /* Two devices become one. The caller puts it */
@@ -206,6 +211,78 @@ static void members_that_are_reset_keep_their_partitions(struct kunit *test)
 	reset_members(test, 1);
 }
 
+/* Of its own: none that stands for others. Returns NULL if there is none in time */
+static struct rhca_dev *wait_for_own(const struct net_device *ndev)
+{
+	struct rhca_dev *dev;
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
+		dev = rhca_dev_find(ndev);
+		if (dev)
+			ib_device_put(&dev->ibdev);
+		if (dev && !dev->replaced.num_devices)
+			return dev;
+		msleep(STEP_MS);
+	}
+	return NULL;
+}
+
+/* Under their names, with its partitions */
+static void members_return_when_their_lag_ends(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	static const char *const name[] = { TEST_NAME "_a", TEST_NAME "_b" };
+	struct rhca_dev *dev = join(test, ndev);
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
+	ib_device_put(&dev->ibdev);
+	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
+		dev = wait_for_own(ndev[i]);
+		KUNIT_EXPECT_NOT_NULL(test, dev);
+		if (dev)
+			expect_member(test, dev, name[i]);
+		test_device_remove(ndev[i]);
+	}
+}
+
+/* One that its users hold is waited for by its members alone, and by no LAG that begins */
+static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct net_device *others[] = { test_netdev(test, 3), test_netdev(test, 4) };
+	struct rhca_dev *dev = join(test, ndev);
+	u32 i;
+
+	test_hold(test, dev);
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
+	ib_device_put(&dev->ibdev);
+	test_hold_begins(test);
+	choose_device(test, TEST_NAME "_d", others[1]);
+	dev = choose_device(test, TEST_NAME "_c", others[0]);
+	KUNIT_EXPECT_EQ(test, strlen(others[1]->name),
+			write_file(test, dev, "roce_lag_ecmp_dev",
+				   others[1]->name));
+	rhca_slot_flush();
+	dev = rhca_dev_find(others[1]);
+	KUNIT_EXPECT_NOT_NULL(test, dev);
+	if (dev) {
+		KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
+		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(dev->ports[0].second),
+				    others[1]);
+		rhca_slot_device_removed(dev, true);
+		rhca_dev_remove_and_put(dev);
+	}
+	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev[0]));
+	test_hold_ends(test);
+	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
+		KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[i]));
+		test_device_remove(ndev[i]);
+	}
+}
+
 /* The end finds the device while it is being removed, and its members' stay away, too */
 static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test)
 {
@@ -242,6 +319,8 @@ static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(end_while_the_user_removes_it_brings_nothing_back),
 	KUNIT_CASE(removal_counts_when_its_netdev_goes),
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
+	KUNIT_CASE(members_return_when_their_lag_ends),
+	KUNIT_CASE(lag_that_cannot_end_holds_up_no_other),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),
 	{}

@@ -48,9 +48,9 @@ static const struct wants_case wants_cases[] = {
 	{ "3 further port", { USUAL, LINK, .request = true,
 			      .leader = RHCA_LEADER_DEVICE },
 	  3, RHCA_WANT_KEEP, -EEXIST },
-	{ "3 no: the last one leaves", { USUAL, LINK, .request = true,
-					 .has = RHCA_HAS_LEAVING },
-	  15, RHCA_WANT_SOFTWARE },
+	{ "3 the last one leaves", { USUAL, LINK, .request = true,
+				     .has = RHCA_HAS_LEAVING },
+	  3, RHCA_WANT_KEEP, -EEXIST },
 	{ "3 no: nobody asks", { USUAL, LINK, .has = RHCA_HAS_SOFTWARE },
 	  15, RHCA_WANT_SOFTWARE },
 	{ "4 removed", { USUAL, .wish = RHCA_WISH_REMOVED,
@@ -150,8 +150,27 @@ static const struct wants_case wants_cases[] = {
 	{ "15 partitions keep hardware away", { USUAL, .tenants = true,
 						.offer = RHCA_OFFER_FREE },
 	  15, RHCA_WANT_SOFTWARE },
+	{ "15 removed unasked", { USUAL, .returns = true },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "15 removed unasked, on two netdevs", { .netdev = RHCA_NETDEV_UP,
+						  .can_roce = true,
+						  .returns = true,
+						  .offer = RHCA_OFFER_FREE },
+	  15, RHCA_WANT_SOFTWARE },
+	{ "15 no: hardware can", { USUAL, .returns = true,
+				   .offer = RHCA_OFFER_FREE },
+	  13, RHCA_WANT_HARDWARE },
+	{ "15 no: removed by the user as well", { USUAL, .returns = true,
+						  .wish = RHCA_WISH_REMOVED },
+	  4, RHCA_WANT_NOTHING },
 	{ "15 after hardware", { USUAL, LINK, .was_hardware = true },
 	  15, RHCA_WANT_SOFTWARE, .settle_ms = 1000 },
+	{ "15 asked for where ours stands in", { USUAL, LINK,
+						 .standin_rule = true },
+	  15, RHCA_WANT_SOFTWARE, .settle_ms = 1000 },
+	{ "15 who asks does not wait", { USUAL, LINK, .request = true,
+					 .was_hardware = true },
+	  15, RHCA_WANT_SOFTWARE },
 	{ "15 no: a port is missing", { USUAL, .wish = RHCA_WISH_RULE },
 	  18, RHCA_WANT_NOTHING },
 	{ "16 stand-in", { USUAL, .standin_rule = true },
@@ -215,6 +234,7 @@ static bool facts_of_number(u32 number, struct rhca_slot_facts *f)
 	f->tenants = digit(&number, 2);
 	f->one_port = digit(&number, 2);
 	f->rxe_leaving = digit(&number, 2);
+	f->returns = digit(&number, 2);
 	return !number;
 }
 
@@ -245,9 +265,10 @@ static const char *objection(const struct rhca_slot_facts *f,
 		return "a device on a member of a LAG";
 	if (f->rxe_leaving && creates(f, d))
 		return "a device that rdma_rxe takes along";
-	if (f->request && !d->error && !creates(f, d) &&
-	    f->has != RHCA_HAS_LEAVING)
+	if (f->request && !d->error && !creates(f, d))
 		return "a request that succeeds without a device";
+	if (f->returns && d->row == 18)
+		return "a device that does not return";
 	return NULL;
 }
 
@@ -268,6 +289,7 @@ static void act(struct rhca_slot_facts *f, const struct rhca_slot_decision *d)
 	    f->offer == RHCA_OFFER_BUSY)
 		f->offer = RHCA_OFFER_FREE;
 	f->has = has[d->want];
+	f->returns &= f->has == RHCA_HAS_NONE;
 	if (d->want == RHCA_WANT_HARDWARE) {
 		f->offer = RHCA_OFFER_BUSY;
 		f->was_hardware = false;
@@ -314,9 +336,199 @@ static void decisions_hold_the_invariants(struct kunit *test)
 		   number);
 }
 
+/* --- orders of events ------------------------------------------------------------- */
+
+static void other_comes(struct rhca_slot_facts *f)
+{
+	f->other = RHCA_OTHER_CHANGING;
+}
+
+static void other_serves(struct rhca_slot_facts *f)
+{
+	f->other = RHCA_OTHER_SERVES;
+}
+
+static void other_goes(struct rhca_slot_facts *f)
+{
+	f->other = RHCA_OTHER_NONE;
+}
+
+/* Each device of software with it */
+static void rxe_begins_to_leave(struct rhca_slot_facts *f)
+{
+	f->rxe_leaving = true;
+	if (f->has != RHCA_HAS_SOFTWARE)
+		return;
+	f->has = RHCA_HAS_NONE;
+	f->returns = true;
+}
+
+static void rxe_has_left(struct rhca_slot_facts *f)
+{
+	f->rxe_leaving = false;
+}
+
+/* Hardware, and what is about to leave, refuses them */
+static void partitions_are_set(struct rhca_slot_facts *f)
+{
+	f->tenants = f->has == RHCA_HAS_SOFTWARE;
+}
+
+static void partitions_are_default(struct rhca_slot_facts *f)
+{
+	f->tenants = false;
+}
+
+static void hardware_offers(struct rhca_slot_facts *f)
+{
+	f->offer = RHCA_OFFER_FREE;
+}
+
+static void hardware_is_unable(struct rhca_slot_facts *f)
+{
+	f->offer = RHCA_OFFER_LISTED;
+}
+
+static void hardware_is_able(struct rhca_slot_facts *f)
+{
+	f->offer = f->has == RHCA_HAS_HARDWARE ? RHCA_OFFER_BUSY :
+						 RHCA_OFFER_FREE;
+}
+
+/* Its device has ended when the withdrawal has */
+static void hardware_withdraws(struct rhca_slot_facts *f)
+{
+	f->offer = RHCA_OFFER_NONE;
+	if (f->has != RHCA_HAS_HARDWARE)
+		return;
+	f->has = RHCA_HAS_NONE;
+	f->was_hardware = true;
+}
+
+static void goes_down(struct rhca_slot_facts *f)
+{
+	f->netdev = RHCA_NETDEV_DOWN;
+}
+
+static void comes_up(struct rhca_slot_facts *f)
+{
+	f->netdev = RHCA_NETDEV_UP;
+}
+
+typedef void (*happening)(struct rhca_slot_facts *f);
+
+/* Each in its own order; the last one only where hardware does not stay */
+static const happening happenings[][5] = {
+	{ other_comes, other_serves, other_goes },
+	{ rxe_begins_to_leave, rxe_has_left },
+	{ partitions_are_set, partitions_are_default },
+	{ goes_down, comes_up },
+	{ hardware_offers, hardware_is_unable, hardware_is_able },
+	{ hardware_offers, hardware_is_unable, hardware_is_able,
+	  hardware_withdraws },
+};
+#define NUM_HAPPENINGS	5
+
+static u32 random_below(u32 *seed, u32 limit)
+{
+	*seed = *seed * 1664525 + 1013904223;	/* as in Numerical Recipes */
+	return (*seed >> 16) % limit;
+}
+
+/*
+ * As slot_apply.c does it: what has to leave takes its time, and row 18 is not acted on.
+ * Returns what is wrong.
+ */
+static const char *carry_out(struct rhca_slot_facts *f)
+{
+	struct rhca_slot_decision d;
+
+	rhca_slot_wants(f, &d);
+	if (rhca_slot_is_met(d.want, f->has) || d.row == 18)
+		return NULL;
+	if (f->has == RHCA_HAS_NONE) {
+		if (f->other != RHCA_OTHER_NONE || f->rxe_leaving)
+			return "a device is made where none may be";
+		act(f, &d);
+		return NULL;
+	}
+	if (d.want != RHCA_WANT_HARDWARE && f->other != RHCA_OTHER_SERVES)
+		return "a device that the user wants is removed";
+	f->has = RHCA_HAS_LEAVING;
+	f->returns = d.want == RHCA_WANT_HARDWARE;
+	return NULL;
+}
+
+static void end_of_device(struct rhca_slot_facts *f)
+{
+	if (f->has == RHCA_HAS_LEAVING)
+		f->has = RHCA_HAS_NONE;
+}
+
+/* All happen, one of them next, whichever; the netdev is looked at now and then */
+static const char *happen(struct rhca_slot_facts *f, bool withdraws, u32 *seed)
+{
+	u32 next[NUM_HAPPENINGS] = {}, left = NUM_HAPPENINGS, i;
+	const char *wrong = NULL;
+	const happening *list;
+
+	while (left && !wrong) {
+		i = random_below(seed, NUM_HAPPENINGS);
+		list = happenings[i + (withdraws && i == NUM_HAPPENINGS - 1)];
+		if (!list[next[i]])
+			continue;
+		list[next[i]++](f);
+		left -= !list[next[i]];
+		if (random_below(seed, 2))
+			wrong = carry_out(f);
+		if (!random_below(seed, 3))
+			end_of_device(f);
+	}
+	return wrong;
+}
+
+static const char *come_to_rest(struct rhca_slot_facts *f)
+{
+	const char *wrong = NULL;
+	int steps;
+
+	for (steps = 0; steps < 4 && !wrong; steps++) {
+		end_of_device(f);
+		wrong = carry_out(f);
+	}
+	return wrong;
+}
+
+/*
+ * Hardware that stays serves, and software where it does not, whatever came first, and
+ * whether a user has asked for the device that there was or nobody has.
+ */
+static void order_of_events_does_not_matter(struct kunit *test)
+{
+	u32 seed = 1, round;
+
+	for (round = 0; round < 2000; round++) {
+		struct rhca_slot_facts f = {
+			USUAL, .has = RHCA_HAS_SOFTWARE,
+			.wish = round & 2 ? RHCA_WISH_LINK : RHCA_WISH_NONE,
+		};
+		bool withdraws = round % 2;
+		u32 began = seed;
+		const char *wrong = happen(&f, withdraws, &seed) ?:
+				    come_to_rest(&f);
+
+		KUNIT_EXPECT_TRUE_MSG(test, !wrong, "seed %u: %s", began, wrong);
+		KUNIT_EXPECT_EQ_MSG(test, f.has,
+				    withdraws ? RHCA_HAS_SOFTWARE : RHCA_HAS_HARDWARE,
+				    "seed %u", began);
+		KUNIT_EXPECT_FALSE(test, f.returns);
+	}
+}
+
 static struct kunit_case slot_wants_tests[] = {
 	KUNIT_CASE_PARAM(first_row_that_matches_decides, wants_gen_params),
 	KUNIT_CASE(decisions_hold_the_invariants),
+	KUNIT_CASE(order_of_events_does_not_matter),
 	{}
 };
 

@@ -135,4 +135,15 @@ if show ip link add "$BOND" type bond; then
 else
 	echo "# no bonding here: not tried on a port of a bond"
 fi
+
+# What its user asks for there gives way and comes back as well.
+! other_there || show rdma link del "$RXE"
+wait_check 60 "a stand-in again" is_there
+show rdma link del "$DEV" || die "$DEV stays"
+show rdma link add "ro$$" type roce netdev "$WIRE" || die "none in place of the stand-in"
+show rdma link add "$RXE" type rxe netdev "$WIRE" || die "rdma_rxe does not return"
+wait_check 60 "what was asked for gives way, too" is_gone
+show rdma link del "$RXE"
+wait_check 60 "and is back" is_there
+check "under its name" "ro$$" "$DEV"
 finish

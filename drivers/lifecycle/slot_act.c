@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Devices are made and removed, for netdevs of which has been decided which they should
+ * have (slot_apply.c).
+ *
+ * A device is made by the best backend there is: hardware before software, which serves
+ * where hardware fails. What the user has set for its ports goes along, under the same
+ * name.
+ *
+ * A port whose partitions are not the default ones stays with software: hardware
+ * has but one, and isolation between partitions would be lost.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <rhca/compat.h>
+#include <rhca/trace.h>
+
+#include "core/device.h"
+#include "core/offer.h"
+#include "core/port/port_pkeys.h"
+#include "core/port/settings.h"
+#include "core/registry.h"
+#include "core/rules/netdev_id.h"
+#include "lifecycle/netdev_check.h"
+#include "lifecycle/netdevs.h"
+#include "lifecycle/slot.h"
+#include "lifecycle/slot_act.h"
+
+#define NAME_TRIES		20
+#define NAME_INTERVAL_MS	50
+
+static void free_settings(const struct rhca_dev_spec *spec)
+{
+	u32 i;
+
+	for (i = 0; i < spec->num_ports; i++)
+		kfree(spec->settings[i]);
+}
+
+/* What is kept for its ports goes into @spec, for free_settings() */
+static int use_settings(struct rhca_dev_spec *spec)
+{
+	struct rhca_settings *settings;
+	u32 i;
+
+	for (i = 0; i < spec->num_ports; i++) {
+		settings = rhca_slot_copy(spec->netdevs[i]);
+		if (IS_ERR(settings)) {
+			free_settings(spec);
+			return PTR_ERR(settings);
+		}
+		if (!settings)
+			continue;
+		if (!spec->name && settings->name[0])
+			spec->name = settings->name;
+		spec->pkeys[i] = &settings->pkeys;
+		spec->settings[i] = settings;
+	}
+	return 0;
+}
+
+static bool has_kept_name(const struct rhca_dev_spec *spec)
+{
+	u32 i;
+
+	for (i = 0; i < spec->num_ports; i++)
+		if (spec->settings[i] && spec->name == spec->settings[i]->name)
+			return true;
+	return false;
+}
+
+static bool can_take(const struct rhca_settings *settings)
+{
+	return !settings || !rhca_pkeys_part_tenants(&settings->pkeys);
+}
+
+/*
+ * The old device of that name may be held for a moment by who looks at it. A name
+ * that the user gives is taken, or refused, as it is.
+ */
+static int create_under_name(struct rhca_dev_spec *spec)
+{
+	bool kept_name = has_kept_name(spec);
+	u32 tries = NAME_TRIES;
+	int ret;
+
+	while ((ret = rhca_dev_create(spec)) == -ENFILE && kept_name && tries--)
+		msleep(NAME_INTERVAL_MS);
+	if (ret == -ENFILE && kept_name) {
+		spec->name = NULL;
+		ret = rhca_dev_create(spec);
+	}
+	return ret;
+}
+
+/* Hardware that cannot serve after all does not cost the port its device */
+static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
+{
+	const struct rhca_backend_ops *software = spec->backend;
+	int ret;
+
+	spec->backend = offer->backend;
+	spec->offer = offer;
+	ret = create_under_name(spec);
+	if (!ret || ret == -EEXIST || ret == -ENODEV || ret == -ENFILE ||
+	    ret == -EALREADY)
+		return ret;
+	trace_rhca_netdev(spec->netdevs[0]->name, "hardware could not", ret);
+	pr_warn("no RDMA device by hardware on %s: error %d; software serves it\n",
+		netdev_name(spec->netdevs[0]), ret);
+	rhca_offer_fail(offer);
+	spec->backend = software;
+	spec->offer = NULL;
+	return create_under_name(spec);
+}
+
+/**
+ * rhca_choice_create - Make a device, by the best backend there is
+ * @spec: what it should be; its backend is the one that always can
+ *
+ * Hardware serves single ports only: of devices with several it would have to own
+ * all.
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: as rhca_dev_create(). After -EALREADY hardware will serve, once its last
+ * device has gone. -ENOMEM also where what was set before cannot be taken over.
+ */
+int rhca_choice_create(struct rhca_dev_spec *spec)
+{
+	struct net_device *ndev = spec->netdevs[0];
+	struct rhca_offer *offer = NULL;
+	int ret;
+
+	ret = use_settings(spec);
+	if (ret)
+		return ret;
+	if (spec->num_ports == 1)
+		offer = rhca_offer_find(ndev);
+	if (offer && can_take(spec->settings[0]))
+		ret = create_by(spec, offer);
+	else
+		ret = create_under_name(spec);
+	if (offer)
+		rhca_offer_release(offer);
+	free_settings(spec);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_choice_create);
+
+/* --- for the slots ---------------------------------------------------------------- */
+
+static const struct rhca_backend_ops *software;
+
+/**
+ * rhca_slot_act_init - Before the first device is made
+ * @backend: who serves what hardware does not
+ */
+void rhca_slot_act_init(const struct rhca_backend_ops *backend)
+{
+	software = backend;
+}
+
+/**
+ * rhca_slot_create - Make a device on netdevs that may have one
+ * @spec: what it should be; its backend is chosen here
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: as rhca_netdev_check() and rhca_choice_create().
+ */
+int rhca_slot_create(struct rhca_dev_spec *spec)
+{
+	u32 i;
+	int ret;
+
+	spec->backend = software;
+	for (i = 0; i < spec->num_ports; i++) {
+		ret = rhca_netdev_check(spec->netdevs[i]);
+		if (ret)
+			return ret;
+	}
+	return rhca_choice_create(spec);
+}
+
+/**
+ * rhca_slot_stand_in - Make a device where another driver has none, or hardware has gone
+ * @ndev: the netdev
+ *
+ * Context: as rhca_slot_create().
+ */
+void rhca_slot_stand_in(struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
+	int ret = rhca_slot_create(&spec);
+
+	trace_rhca_netdev(ndev->name, "stand-in", ret);
+	if (!ret) {
+		pr_info("%s has lost its RDMA device, or has none: a software device stands in\n",
+			netdev_name(ndev));
+		return;
+	}
+	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
+	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
+}
+
+/**
+ * rhca_slot_create_by_rule - Make the device that a rule of netdevs= asks for
+ * @ndev: one of its netdevs; all must be there, the last one to come makes it
+ * @rule: the rule, a constant
+ *
+ * Context: as rhca_slot_create().
+ */
+void rhca_slot_create_by_rule(struct net_device *ndev,
+			      const struct rhca_netdevs_rule *rule)
+{
+	struct rhca_dev_spec spec = {};
+	u32 i;
+	int ret;
+
+	spec.num_ports = rhca_netdevs_find_ports(rule, ndev, spec.netdevs);
+	if (spec.num_ports == rule->num_ports) {
+		ret = rhca_slot_create(&spec);
+		trace_rhca_netdev(ndev->name, "rule of netdevs=", ret);
+		if (ret)
+			pr_warn("no RDMA device on %s: error %d\n",
+				netdev_name(ndev), ret);
+		else
+			rhca_slot_set_wish(spec.netdevs[0], RHCA_WISH_RULE,
+					   rule);
+	}
+	for (i = 0; i < spec.num_ports; i++)
+		dev_put(spec.netdevs[i]);
+}
+
+/**
+ * rhca_slot_give_way - Remove what stands in for a device that is there now
+ * @ndev: the netdev
+ *
+ * Its QPs are flushed before it is unregistered, see rhca_dev_unplugged(). The next one
+ * has its settings. Nobody waits for its end, which its users may put off: that is an
+ * event.
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_slot_give_way(struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	if (!dev)
+		return;
+	if (rhca_slot_save(dev))
+		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	trace_rhca_netdev(ndev->name, "stand-in gives way", 0);
+	if (rhca_dev_remove_later(dev))
+		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
+			netdev_name(ndev));
+}
+
+/**
+ * rhca_slot_tell_of_offer - Say what has become of an offer
+ * @ndev: the netdev that hardware offers to serve
+ * @ret: 0, or why it does not
+ */
+void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret)
+{
+	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
+	if (ret && ret != -EEXIST && ret != -EALREADY)
+		pr_warn("no RDMA device on %s, which hardware offers to serve: error %d\n",
+			netdev_name(ndev), ret);
+}
+
+/**
+ * rhca_slot_create_by_offer - Make a device that hardware offers
+ * @ndev: the netdev
+ *
+ * Context: as rhca_slot_create().
+ */
+void rhca_slot_create_by_offer(struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
+
+	rhca_slot_tell_of_offer(ndev, rhca_slot_create(&spec));
+}
+
+/* Looked at again when its partitions cannot change any more */
+static bool may_give_up(struct rhca_dev *dev)
+{
+	struct rhca_pkey_table pkeys;
+
+	if (rhca_slot_save(dev))
+		return false;
+	rhca_pkeys_copy(&dev->ports[0], &pkeys);
+	if (!rhca_pkeys_part_tenants(&pkeys))
+		return true;
+	rhca_pkeys_freeze_all(dev, false);
+	return false;
+}
+
+/**
+ * rhca_slot_take_over - Remove software's device for one by hardware
+ * @ndev: the netdev
+ *
+ * That is made when the other one has ended; one by software, should the offer be
+ * withdrawn until then; and none, should its user remove it.
+ *
+ * Context: may sleep, RTNL not held.
+ */
+void rhca_slot_take_over(struct net_device *ndev)
+{
+	struct rhca_slot_ports ports = { .num = 1 };
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	if (!dev)
+		return;
+	if (!may_give_up(dev)) {
+		ib_device_put(&dev->ibdev);
+		return;
+	}
+	trace_rhca_netdev(ndev->name, "hardware takes over", 0);
+	rhca_netdev_note(&ports.netdev[0], ndev);
+	/* Fails for no netdev that stays: its settings have been saved */
+	rhca_slot_set_returns(ndev, &ports);
+	if (rhca_dev_remove_later(dev))
+		pr_info("%s: hardware takes over\n", netdev_name(ndev));
+}
+
+static bool find_ports(const struct rhca_slot_ports *ports,
+		       struct rhca_dev_spec *spec)
+{
+	struct net_device *ndev;
+
+	while (spec->num_ports < ports->num) {
+		ndev = rhca_netdev_get(&ports->netdev[spec->num_ports]);
+		if (!ndev)
+			return false;
+		spec->netdevs[spec->num_ports++] = ndev;
+	}
+	return true;
+}
+
+/* On the netdevs that it was on, which need not be there any more */
+static int create_again(struct net_device *ndev)
+{
+	struct rhca_dev_spec spec = {};
+	struct rhca_slot_known known;
+	int ret = -ENODEV;
+	u32 i;
+
+	rhca_slot_read(ndev, &known);
+	if (find_ports(&known.ports, &spec))
+		ret = rhca_slot_create(&spec);
+	for (i = 0; i < spec.num_ports; i++)
+		dev_put(spec.netdevs[i]);
+	return ret;
+}
+
+/**
+ * rhca_slot_bring_back - Make a device again that its user did not ask to be removed
+ * @ndev: its first netdev
+ *
+ * Tried once, unless hardware has a device that is ending: that is an event.
+ *
+ * Context: as rhca_slot_create().
+ */
+void rhca_slot_bring_back(struct net_device *ndev)
+{
+	int ret = create_again(ndev);
+
+	trace_rhca_netdev(ndev->name, "brought back", ret);
+	if (!ret)
+		pr_info("%s had lost its RDMA device; it is back\n",
+			netdev_name(ndev));
+	if (!ret || ret == -EALREADY)
+		return;
+	pr_warn("%s had lost its RDMA device, which could not be brought back (error %d)\n",
+		netdev_name(ndev), ret);
+	rhca_slot_set(ndev, RHCA_SLOT_RETURNS, false);
+	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
+}

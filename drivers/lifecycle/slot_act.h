@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Devices are made and removed, one netdev at a time.
+ */
+#ifndef RHCA_LIFECYCLE_SLOT_ACT_H
+#define RHCA_LIFECYCLE_SLOT_ACT_H
+
+struct net_device;
+struct rhca_backend_ops;
+struct rhca_dev_spec;
+struct rhca_netdevs_rule;
+
+void rhca_slot_act_init(const struct rhca_backend_ops *backend);
+int rhca_choice_create(struct rhca_dev_spec *spec);
+int rhca_slot_create(struct rhca_dev_spec *spec);
+void rhca_slot_stand_in(struct net_device *ndev);
+void rhca_slot_create_by_rule(struct net_device *ndev,
+			      const struct rhca_netdevs_rule *rule);
+void rhca_slot_give_way(struct net_device *ndev);
+void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret);
+void rhca_slot_create_by_offer(struct net_device *ndev);
+void rhca_slot_take_over(struct net_device *ndev);
+void rhca_slot_bring_back(struct net_device *ndev);
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A client of ib_core whose device is being unregistered until the test says that it may.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/jiffies.h>
+#include <rdma/ib_verbs.h>
+
+#include "core/device.h"
+#include "lib/holder.h"
+
+#define PATIENCE	msecs_to_jiffies(20000)	/* on a busy machine */
+
+static struct ib_device *held;
+static DECLARE_COMPLETION(begun);
+static DECLARE_COMPLETION(ends);
+
+static int holder_add(struct ib_device *ibdev)
+{
+	return 0;
+}
+
+static void holder_remove(struct ib_device *ibdev, void *data)
+{
+	if (ibdev != READ_ONCE(held))
+		return;
+	WRITE_ONCE(held, NULL);
+	complete(&begun);
+	wait_for_completion(&ends);
+}
+
+static struct ib_client holder = {
+	.name		= "kunit_holder",
+	.add		= holder_add,
+	.remove		= holder_remove,
+	.no_kverbs_req	= true,
+};
+
+static void end_hold(void *unused)
+{
+	WRITE_ONCE(held, NULL);
+	complete_all(&ends);
+	ib_unregister_client(&holder);
+}
+
+/**
+ * test_hold - Use a device until test_hold_ends()
+ * @test: the test, with whose end it ends at the latest
+ * @dev: the device; one at a time
+ */
+void test_hold(struct kunit *test, struct rhca_dev *dev)
+{
+	reinit_completion(&begun);
+	reinit_completion(&ends);
+	WRITE_ONCE(held, &dev->ibdev);
+	KUNIT_ASSERT_EQ(test, 0, ib_register_client(&holder));
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, end_hold, NULL));
+}
+
+/**
+ * test_hold_begins - Wait until the device is being unregistered
+ * @test: the test, which fails otherwise
+ */
+void test_hold_begins(struct kunit *test)
+{
+	KUNIT_ASSERT_NE(test, 0UL, wait_for_completion_timeout(&begun, PATIENCE));
+}
+
+/**
+ * test_hold_ends - Let go of it
+ * @test: the test
+ */
+void test_hold_ends(struct kunit *test)
+{
+	kunit_release_action(test, end_hold, NULL);
+}
