@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The Debian packages: built, without a word from lintian, and in a clean Debian 12 and
 # 13 installed, booted in a virtual machine with that system's kernel, where RDMA traffic
-# runs, given another kernel, upgraded, removed and purged (see try-suite). The RPM
+# runs, given another kernel, upgraded, removed and purged (see try-suite); their own tests
+# run there as Debian's machinery does (see try-autopkgtest). The RPM
 # packages: built, installed, upgraded and removed there (see try-rpm). The release
 # script makes a release in a clone.
 #
@@ -30,7 +31,7 @@ count() { # count WHAT COMMAND...
 		echo "FAIL $what: status $status of $*"
 		tail -n 60 "$out/$what.log" | sed 's/^/    /'
 	fi
-	grep -E '^(FAIL|signer:|# .* s, status)' "$out/$what.log" | sed 's/^/    /' || :
+	grep -E '^(FAIL|signer:|# .* s, status|roce-(hca|lab): )' "$out/$what.log" | sed 's/^/    /' || :
 }
 
 lint() {
@@ -82,6 +83,7 @@ count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$ou
 for suite; do
 	count "try-$suite" try_in "$suite" try-suite
 	count "rpm-$suite" try_in "$suite" try-rpm
+	count "autopkgtest-$suite" try_in "$suite" try-autopkgtest
 done
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -193,7 +193,7 @@ setup_connectx() {
 }
 
 setup_package() {
-	install build-essential debhelper dh-dkms lintian fakeroot debootstrap rpm
+	install build-essential debhelper dh-dkms lintian autopkgtest fakeroot debootstrap rpm
 }
 
 setup_cross() {

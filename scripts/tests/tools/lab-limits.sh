@@ -48,6 +48,18 @@ two_hosts='before=$(cat /sys/class/infiniband/roce0/ports/1/counters/port_rcv_da
 # memory_max MIB: what a container may have, as its cgroup says
 memory_max() { echo "$(tmpfs /sys/fs/cgroup mode=755) && echo $(($1 << 20)) > /sys/fs/cgroup/memory.max"; }
 tmpfs() { echo "mount -t tmpfs -o $2 none $1"; }
+# temporary OPTIONS: all folders for temporary files are so
+temporary() {
+	local folder
+
+	for folder in /dev/shm /tmp /var/tmp; do
+		echo "mount -t tmpfs -o $1 none $folder &&"
+	done
+	echo true
+}
+seccomp=317 ptrace=101 memfd_create=319
+cp scripts/tests/tools/deny-syscalls.py "$home/"
+chmod a+rx "$home/deny-syscalls.py"
 
 : "it works"
 check "in a container's /dev/shm, without a network: bytes by the port's counter" 1 \
@@ -56,13 +68,20 @@ check "with 1024 open files" 1 "$(with 'ulimit -n 1024' roce-lab run --hosts 2 -
 check "with one processor" 1 "$(with : taskset -c 0 roce-lab run --cpus 1 --hosts 2 -- sh -c "$two_hosts")"
 check_match "in a container of 400 MiB, what a lab has of it" '^2[0-9][0-9]$' \
 	"$(with "$(memory_max 400)" roce-lab run -- awk '/^MemTotal/ { printf "%d", $2 / 1024 }' /proc/meminfo)"
+for limit in as fsize; do
+	check "with a limit ($limit) of 400 MB, and a lower soft one" 1 "$(with : prlimit \
+		--$limit=200000000:400000000 roce-lab run --hosts 2 -- sh -c "$two_hosts")"
+done
 check "with 256 MiB" 1 "$(with : roce-lab run --memory 256M --hosts 2 -- sh -c "$two_hosts")"
 check "with a root that is read-only, but for /tmp" good \
 	"$(with 'mount -o remount,bind,ro /' roce-lab run -- echo good)"
+check "with no folder to execute in" 1 "$(with "$(temporary noexec,size=1m)" roce-lab run --hosts 2 -- sh -c "$two_hosts")"
+check "with no folder to write to" 1 "$(with "mount -o remount,bind,ro / && mount --bind '$work' '$work' &&
+	mount -o remount,bind,ro '$work' && $(temporary ro)" roce-lab run --hosts 2 -- sh -c "$two_hosts")"
+check "where memfd_create is forbidden" 2 "$(with : ./deny-syscalls.py $memfd_create roce-lab run -- nproc)"
+check "and with a container's /dev/shm" 1 "$(with "$(tmpfs /dev/shm noexec,size=64m)" \
+	./deny-syscalls.py $memfd_create roce-lab run --hosts 2 -- sh -c "$two_hosts")"
 
-cp scripts/tests/tools/deny-syscalls.py "$home/"
-chmod a+rx "$home/deny-syscalls.py"
-seccomp=317 ptrace=101
 check "where seccomp is forbidden, with one processor" "1 1" \
 	"$(with : ./deny-syscalls.py $seccomp roce-lab run --hosts 2 -- sh -c "nproc; $two_hosts" | paste -sd ' ')"
 check "where ptrace is forbidden" 2 "$(with : ./deny-syscalls.py $ptrace roce-lab run -- nproc)"
@@ -81,12 +100,15 @@ refuses "two processors where seccomp is forbidden" "--cpus 2: this machine forb
 	./deny-syscalls.py $seccomp roce-lab run --cpus 2 -- true
 refuses "neither seccomp nor ptrace" "this machine forbids seccomp and ptrace, .*" : \
 	./deny-syscalls.py $seccomp,$ptrace roce-lab run -- true
-refuses "no temporary folder" "no (place|folder) for .* \(TMPDIR may name another\)" \
-	"$(for folder in /dev/shm /tmp /var/tmp; do tmpfs $folder ro; echo '&&'; done | tr '\n' ' ') true" \
-	roce-lab run -- true
-refuses "no folder to execute in" "no place for .* MiB of memory: /dev/shm is mounted noexec; .*/var/tmp is mounted noexec .*" \
-	"$(for folder in /dev/shm /tmp /var/tmp; do tmpfs $folder noexec; echo '&&'; done | tr '\n' ' ') true" \
-	roce-lab run -- true
+no_memory="no place for .* MiB of memory: /dev/shm is mounted noexec; .*/var/tmp is mounted noexec \(TMPDIR may name another\)"
+refuses "neither memfd_create nor a folder to execute in" "$no_memory" "$(temporary noexec)" \
+	./deny-syscalls.py $memfd_create roce-lab run -- true
+refuses "neither memfd_create nor a folder to write to" "no place for .* \(TMPDIR may name another\)" "$(temporary ro)" \
+	./deny-syscalls.py $memfd_create roce-lab run -- true
+refuses "files of 100 MB at most" 'a lab needs 192 MiB of memory, and "ulimit -Hf" leaves 95 MiB' : \
+	prlimit --fsize=100000000:100000000 roce-lab run -- true
+refuses "100 MB of addresses" 'a lab needs 192 MiB of memory, and "ulimit -Hv" leaves 95 MiB' : \
+	prlimit --as=100000000:100000000 roce-lab run -- true
 refuses "itself in such a folder" ".*/linux cannot be executed: is the file system mounted noexec\?" \
 	'mount --bind "$work" "$work" && mount -o remount,bind,noexec "$work"' \
 	sh "$work/moved here/bin/roce-lab" run -- true
@@ -111,8 +133,8 @@ check "check: status" 0 $?
 check_match "check: lines" '^(9|1[0-2])$' "$(wc -l < "$work/said")"
 check "check, where nobody reads on: on stderr" "" "$(with : sh -c 'roce-lab check | true' 2>&1)"
 check "check: a lab ran" 1 "$(grep -c '^ok   a lab ran a command, in ' "$work/said")"
-with "$(tmpfs /dev/shm ro) && $(tmpfs /tmp ro) && $(tmpfs /var/tmp ro)" roce-lab check > "$work/said"
-check "check without a temporary folder: status" 1 $?
+with "$(temporary ro)" ./deny-syscalls.py $memfd_create roce-lab check > "$work/said"
+check "check without a place for memory: status" 1 $?
 check_match "and the mend" '^[1-9]$' "$(grep -c '^NO .*TMPDIR may name another' "$work/said")"
 
 says() { # says LINE PREPARATION WORDS...: a line of check's, where something is taken away
@@ -126,8 +148,10 @@ says 'note no provider rxe for libibverbs: install ibverbs-providers' \
 	"$(tmpfs /usr/lib/x86_64-linux-gnu/libibverbs ro)"
 says 'NO   open files: up to 100: raise it (ulimit -Hn' 'ulimit -n 100'
 says 'NO   a lab needs 192 MiB of memory, .* has 100 MiB: raise the limit' "$(memory_max 100)"
-says 'NO   no place for .* MiB of memory: /dev/shm is mounted noexec' \
-	"$(for folder in /dev/shm /tmp /var/tmp; do tmpfs $folder noexec; echo '&&'; done | tr '\n' ' ') true"
+says 'ok   the memory is a file in no folder' "$(temporary noexec)"
+says 'ok   the memory is a file in /dev/shm' : ./deny-syscalls.py $memfd_create
+says "NO   no place for .* MiB of memory: /dev/shm is mounted noexec" "$(temporary noexec)" \
+	./deny-syscalls.py $memfd_create
 says 'note processors: .*, since seccomp is forbidden here' : ./deny-syscalls.py $seccomp
 says 'NO   there is no kernel here; "make lab"' : env ROCE_LAB_FOLDER=/nowhere
 says 'NO   /proc is not mounted: mount it' 'umount -l /proc'

@@ -7,6 +7,7 @@ import platform
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 from roce_lab import host
@@ -41,9 +42,9 @@ def memory():
     try:
         size = host.guest_memory(None)
     except Failure as failure:
-        return False, '%s: raise the limit (docker run --memory)' % failure
+        return False, '%s: raise the limit (ulimit, docker run --memory)' % failure
     return True, 'memory for the guest: %d MiB of %d MiB that this process may have' % (
-        size // MIB, host.memory_limit() // MIB)
+        size // MIB, host.memory_limit()[0] // MIB)
 
 
 def memory_place():
@@ -51,16 +52,15 @@ def memory_place():
         place = host.memory_folder(host.guest_memory(None))
     except Failure as failure:
         return False, str(failure)
-    return True, 'the memory is a file in %s' % place
+    return True, 'the memory is a file in %s' % (place or 'no folder (memfd_create)')
 
 
 def temporary():
     try:
-        folder = host.make_folder()
-    except Failure as failure:
-        return False, '%s: mount a tmpfs on /tmp' % failure
-    os.rmdir(folder)
-    return True, 'a temporary folder can be made in %s' % os.path.dirname(folder)
+        return True, "the kernel's log is kept in %s after a fault" % tempfile.gettempdir()
+    except OSError:
+        return None, ("the kernel's log is not kept after a fault, since no folder for temporary "
+                      "files can be written (TMPDIR may name one)")
 
 
 def open_files():

@@ -2,6 +2,7 @@
 """What the machine outside allows: memory, places for files, limits."""
 
 import ctypes
+import errno
 import mmap
 import os
 import re
@@ -18,8 +19,9 @@ DEFAULT_MEMORY = 1024 * MIB
 DEBUG_MEMORY = 2048 * MIB
 DEFAULT_PROCESSORS = 2
 # Of x86_64
-SYS_SECCOMP = 317
+SYS_SECCOMP, SYS_MEMFD_CREATE = 317, 319
 SECCOMP_GET_ACTION_AVAIL, SECCOMP_RET_TRAP = 2, 0x00030000
+MFD_CLOEXEC, MFD_EXEC = 0x01, 0x10
 
 
 def read(path):
@@ -42,20 +44,28 @@ def own_cgroup():
     return folder or '/sys/fs/cgroup'
 
 
-def memory_limit():
-    """The least of what the machine and the cgroups above this process leave, in bytes."""
-    match = re.search(r'^MemTotal: +(\d+) kB', read('/proc/meminfo'), re.M)
-    limit = int(match.group(1)) * 1024 if match else 1 << 62
-    folder = own_cgroup()
+def cgroup_limits():
     # In a container the path may be that of the host, and the folder the root.
-    for folder in (folder, '/sys/fs/cgroup', '/sys/fs/cgroup/memory'):
+    for folder in (own_cgroup(), '/sys/fs/cgroup', '/sys/fs/cgroup/memory'):
         while folder.startswith('/sys/fs/cgroup'):
             for name in ('memory.max', 'memory.limit_in_bytes'):
                 value = read(os.path.join(folder, name))
                 if value.isdigit():
-                    limit = min(limit, int(value))
+                    yield int(value)
             folder = os.path.dirname(folder)
-    return limit
+
+
+def memory_limit():
+    """The least of what the machine, the cgroups above this process and its own limits leave:
+    bytes, and who says so. The guest's memory is mapped by one process, and is a file."""
+    match = re.search(r'^MemTotal: +(\d+) kB', read('/proc/meminfo'), re.M)
+    machine = int(match.group(1)) * 1024 if match else 1 << 62
+    limits = [(limit, 'this container or machine has') for limit in (machine, *cgroup_limits())]
+    for number, option in ((resource.RLIMIT_AS, 'v'), (resource.RLIMIT_FSIZE, 'f')):
+        _soft, hard = resource.getrlimit(number)
+        if hard != resource.RLIM_INFINITY:
+            limits.append((hard, '"ulimit -H%s" leaves' % option))
+    return min(limits)
 
 
 def parse_size(value):
@@ -68,7 +78,7 @@ def parse_size(value):
 
 def guest_memory(asked, default=DEFAULT_MEMORY):
     """Bytes for the guest. The kernel takes them as it needs them."""
-    limit = memory_limit()
+    limit, who = memory_limit()
     if asked:
         size = parse_size(asked)
         if size < LEAST_MEMORY:
@@ -79,17 +89,40 @@ def guest_memory(asked, default=DEFAULT_MEMORY):
         asked = False
     needed = size if asked else LEAST_MEMORY
     if limit < needed or size < LEAST_MEMORY:
-        raise Failure('a lab needs %d MiB of memory, and this %s has %d MiB' %
-                      (needed // MIB, 'container or machine', limit // MIB))
+        raise Failure('a lab needs %d MiB of memory, and %s %d MiB' %
+                      (needed // MIB, who, limit // MIB))
     return size // MIB * MIB
+
+
+def try_to_execute(fd):
+    """OSError where a page of that file may not be executed."""
+    os.truncate(fd, mmap.PAGESIZE)
+    mmap.mmap(fd, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+
+
+def memory_without_folder():
+    """Whether the machine lets the kernel make its memory a file in no folder (a memfd)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(SYS_MEMFD_CREATE, b'roce-lab', MFD_CLOEXEC | MFD_EXEC)
+    if fd < 0 and ctypes.get_errno() == errno.EINVAL:
+        # Before Linux 6.3 each can be executed.
+        fd = libc.syscall(SYS_MEMFD_CREATE, b'roce-lab', MFD_CLOEXEC)
+    if fd < 0:
+        return False
+    try:
+        try_to_execute(fd)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
 
 
 def why_not_memory_there(folder, size):
     """None, or why the guest's memory cannot be a file in that folder."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            file.truncate(mmap.PAGESIZE)
-            mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+            try_to_execute(file.fileno())
         stat = os.statvfs(folder)
     except OSError as error:
         if isinstance(error, PermissionError) and error.filename is None:
@@ -106,8 +139,11 @@ def memory_folders():
     return list(dict.fromkeys(folders))
 
 
-def memory_folder(size):
-    """Where the kernel makes its memory a file, which nobody else sees."""
+def memory_folder(size, kernel=None):
+    """Where the kernel makes its memory a file, which nobody else sees. None: it needs none;
+    a kernel of the user's own may."""
+    if kernel is None and memory_without_folder():
+        return None
     reasons = []
     for folder in memory_folders():
         reason = why_not_memory_there(folder, size)
@@ -116,16 +152,6 @@ def memory_folder(size):
         reasons.append(reason)
     raise Failure('no place for %d MiB of memory: %s (TMPDIR may name another)' %
                   (size // MIB, '; '.join(reasons)))
-
-
-def make_folder():
-    """Of this lab alone, short: the name of a socket in it has 108 bytes at most."""
-    for folder in memory_folders():
-        try:
-            return tempfile.mkdtemp(prefix='roce-lab-', dir=folder)
-        except OSError as error:
-            reason = '%s: %s' % (folder, error.strerror)
-    raise Failure('no folder for a temporary file: %s (TMPDIR may name another)' % reason)
 
 
 def seccomp_allowed():
@@ -144,9 +170,9 @@ def processors(asked):
     return asked or (DEFAULT_PROCESSORS if allowed else 1)
 
 
-def raise_open_files():
-    """hostfs holds a descriptor of this machine for each file that the guest has open."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard
+def raise_limits():
+    """hostfs holds a descriptor of this machine for each file that the guest has open; the
+    others are limits of its memory."""
+    for number in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_FSIZE):
+        _soft, hard = resource.getrlimit(number)
+        resource.setrlimit(number, (hard, hard))

@@ -3,7 +3,6 @@
 
 import ctypes
 import os
-import shutil
 import signal
 import time
 
@@ -18,7 +17,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_PTRACER, PR_SET_PTRACER_ANY = 0x59616d61, -1
 
 
-def kernel_arguments(options, cpus, memory, folder):
+def kernel_arguments(options, cpus, memory):
     arguments = [
         'mem=%dK' % (memory // 1024), 'ncpus=%d' % cpus,
         'seccomp=on' if cpus > 1 else 'seccomp=auto',
@@ -29,7 +28,10 @@ def kernel_arguments(options, cpus, memory, folder):
         'dummy.numdummies=0', 'kunit.enable=0',
         # That the machine outside is busy is no fault of the kernel.
         'rcupdate.rcu_cpu_stall_suppress=1', 'nowatchdog', 'workqueue.watchdog_thresh=0',
-        'con=null', 'con0=null,fd:1', 'ssl=null', 'uml_dir=%s/' % folder, 'umid=lab',
+        'con=null', 'con0=null,fd:1', 'ssl=null',
+        # Nobody asks the kernel for anything by a socket, so it has no folder for one. Without
+        # our patch it wants one: where none can be made, it says so and goes on.
+        'uml_dir=/proc/self/' if options.kernel else 'uml_dir=',
     ]
     if options.debug:
         arguments.append('kasan_multi_shot')
@@ -51,28 +53,23 @@ class Machine:
             raise Failure("/proc is not mounted, and a lab's kernel needs it")
         memory = host.guest_memory(options.memory, host.DEBUG_MEMORY if options.debug else
                                    host.DEFAULT_MEMORY)
-        self.temporary = host.memory_folder(memory)
-        host.raise_open_files()
+        self.temporary = host.memory_folder(memory, options.kernel)
+        host.raise_limits()
         cpus = host.processors(options.cpus)
-        self.own_folder = host.make_folder()
         self.ends = {}
         self.status = None
         self.waiting = []
         self.job_is_sent = False
         theirs = self.make_pipes()
         log, their_log = streams.pipe()
+        runner = os.getpid()
         self.pid = os.fork()
         if not self.pid:
-            self.become_kernel(theirs, their_log, options.gdb,
-                               kernel_arguments(options, cpus, memory, self.own_folder))
+            self.become_kernel(theirs, their_log, runner, options.gdb,
+                               kernel_arguments(options, cpus, memory))
         for fd in theirs + [their_log]:
             os.close(fd)
         self.log = log
-
-    def forget_folder(self):
-        """The kernel has a folder for its console, which nobody asks for anything. It goes
-        as soon as the kernel runs, so that none is left behind by one that is killed."""
-        shutil.rmtree(self.own_folder, ignore_errors=True)
 
     def make_pipes(self):
         theirs = []
@@ -82,11 +79,13 @@ class Machine:
             theirs.append(reader if guest_reads else writer)
         return theirs
 
-    def become_kernel(self, theirs, log, traced, arguments):
+    def become_kernel(self, theirs, log, runner, traced, arguments):
         try:
             # With the runner it ends, whatever ends that.
             libc = ctypes.CDLL(None)
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != runner:
+                os._exit(127)
             os.setsid()
             os.chdir(self.folder)
             # Out of the way of where they go
@@ -103,7 +102,8 @@ class Machine:
             if traced:
                 libc.prctl(PR_SET_PTRACER, ctypes.c_long(PR_SET_PTRACER_ANY))
                 wait_for_tracer()
-            os.execve('./linux', ['linux'] + arguments, {'TMPDIR': self.temporary})
+            # Never empty: by its variables it finds where its stack ends.
+            os.execve('./linux', ['linux'] + arguments, {'TMPDIR': self.temporary or '/tmp'})
         except OSError as error:
             os.write(1, b'cannot start the kernel: ' + os.fsencode(str(error)) + b'\n')
         finally:
@@ -141,7 +141,6 @@ class Machine:
                 except OSError:
                     pass
             self.status = os.waitpid(self.pid, 0)[1]
-            self.forget_folder()
 
 
 class Reports:

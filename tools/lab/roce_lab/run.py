@@ -120,7 +120,6 @@ class Run:
     def take(self, name, value):
         if name == 'started':
             self.ready = True
-            self.machine.forget_folder()
             self.terminal.take()
         elif name == 'stopped' and self.terminal.raw:
             self.stop()
@@ -169,7 +168,7 @@ class Run:
         if any('check_ptrace' in line for line in said) and not seccomp_allowed():
             raise Failure("this machine forbids seccomp and ptrace, one of which a lab's kernel "
                           "needs (docker run --security-opt seccomp=unconfined)")
-        raise Failure("the lab's kernel ended before the command did: %s; its log is %s" %
+        raise Failure("the lab's kernel ended before the command did: %s; %s" %
                       (find_fault(bytes(self.console.data)) or (said[-1] if said else
                                                                 'it said nothing'),
                        self.keep_log()))
@@ -204,20 +203,19 @@ class Run:
     # --- what came of it
 
     def keep_log(self):
-        """Its name, or None where it has no place."""
+        """In words: where it is."""
         try:
             fd, name = tempfile.mkstemp(prefix='roce-lab-', suffix='.log')
             with open(fd, 'wb') as file:
                 file.write(bytes(self.console.data) + self.log)
-            self.log_name = name
-        except OSError:
-            self.log_name = None
-        return self.log_name
+        except OSError as error:
+            return 'its log has no place (%s)' % error.strerror
+        return 'its log is %s' % name
 
     def judge(self):
         fault = find_fault(self.log)
         if fault:
-            print("roce-lab: the lab's kernel reported a fault: %s\nroce-lab: its log is %s" %
+            print("roce-lab: the lab's kernel reported a fault: %s\nroce-lab: %s" %
                   (fault, self.keep_log()), file=sys.stderr)
         if self.timed_out:
             return TIMED_OUT
