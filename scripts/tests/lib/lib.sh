@@ -417,13 +417,11 @@ setup_pair() {
 	busywait 60 gid_index "$DEV_B" v2 $IP6_B || die "no v2 GID for $IP6_B on $DEV_B"
 }
 
-# setup_pair_here [MTU]: IPv4 only, with host a in the initial namespace: the
-# files of a driver in sysfs are in the one that the device belongs to
-setup_pair_here() {
+# setup_wire_here [MTU]: IPv4 only, with host a in the initial namespace
+setup_wire_here() {
 	local mtu=${1:-9000}
 
 	A_IS_HERE=1
-	load_driver
 	show ip netns add "$NS_B" || die "no network namespaces"
 	show ip link add "$IF_A" mtu "$mtu" type veth peer name "$IF_B" netns "$NS_B" mtu "$mtu" || die "no veth"
 	in_b ip link set lo up
@@ -432,6 +430,13 @@ setup_pair_here() {
 	show_a ip link set "$IF_A" up
 	show_b ip link set "$IF_B" up
 	busywait 60 in_a ping -c1 -W1 $IP4_B || die "$IP4_B does not answer ping"
+}
+
+# setup_pair_here [MTU]: the files of a driver in sysfs are in the namespace that the
+# device belongs to
+setup_pair_here() {
+	load_driver
+	setup_wire_here "$@"
 	add_link a "$DEV_A" "$IF_A"
 	add_link b "$DEV_B" "$IF_B"
 	make_device_nodes

@@ -23,6 +23,7 @@ parser.add_argument('--rounds', type=int, default=1)
 parser.add_argument('--wait', type=float, default=60, help='seconds for one completion')
 parser.add_argument('--timeout', type=int, default=17, help='local ACK timeout of RC QPs')
 parser.add_argument('--label', default='')
+parser.add_argument('--unfenced', action='store_true', help='no request waits for READs and atomics')
 parser.add_argument('--received-sl', type=lambda text: int(text, 0),
                     help='service level that completions of datagrams report')
 args = parser.parse_args()
@@ -131,11 +132,12 @@ def atomics(a, b):
 
 def many(a, b, count=40):
     """A full queue of mixed work: completed in order, all of it, fenced reads."""
+    fence = 0 if args.unfenced else verbs.e.IBV_SEND_FENCE
     fresh(a, 4096, 0)
     fresh(b, 4096, 0)
     for i in range(count):
         op = ('WRITE', 'READ', 'WRITE', 'FADD')[i % 4]
-        flags = verbs.SIGNALED | (verbs.e.IBV_SEND_FENCE if i % 3 == 0 else 0)
+        flags = verbs.SIGNALED | (fence if i % 3 == 0 else 0)
         pieces = [(FAR + 4096 * (i % 8), 8)] if op == 'FADD' else [(FAR + 4096 * (i % 8), 2000)]
         a.post_send(op, pieces, wr_id=i, flags=flags, remote_offset=FAR + 8 * 512 * (i % 8), compare=1)
     done = a.wait(count, args.wait * 2)
