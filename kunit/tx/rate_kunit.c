@@ -37,7 +37,7 @@ static void first_cnp_halves_the_rate(struct kunit *test)
 {
 	struct rhca_rate rate = begun(&defaults);
 
-	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, at_us(1)));
+	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(1)));
 	/* alpha / 2^rp_gd = 1023 / 2048 */
 	KUNIT_EXPECT_EQ(test, rate.rate, FIRST - (u32)((u64)FIRST * 1023 / 2048));
 	KUNIT_EXPECT_EQ(test, rate.target, FIRST);
@@ -48,14 +48,27 @@ static void cnps_in_a_row_are_one(struct kunit *test)
 	struct rhca_rate rate = begun(&defaults);
 	u32 once;
 
-	rhca_rate_cnp(&rate, &defaults, at_us(1));
+	rhca_rate_cnp(&rate, &defaults, PACKET, at_us(1));
 	once = rate.rate;
-	KUNIT_EXPECT_FALSE(test, rhca_rate_cnp(&rate, &defaults, at_us(50)));
+	KUNIT_EXPECT_FALSE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(50)));
 	KUNIT_EXPECT_EQ(test, rate.rate, once);
-	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, at_us(51)));
+	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(51)));
 	KUNIT_EXPECT_LT(test, rate.rate, once);
 	/* Nothing was gained since the first: it still goes back to where it was */
 	KUNIT_EXPECT_EQ(test, rate.target, FIRST);
+}
+
+/* Four packets of 4096 bytes take 2.62 ms at 50 Mbit/s */
+static void slow_qp_is_cut_once_in_four_packets(struct kunit *test)
+{
+	struct rhca_rate rate = begun(&defaults);
+
+	rhca_rate_cnp(&rate, &defaults, PACKET, at_us(1));
+	rate.rate = 50000;
+	KUNIT_EXPECT_FALSE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2622)));
+	KUNIT_EXPECT_EQ(test, rate.rate, 50000);
+	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2623)));
+	KUNIT_EXPECT_LT(test, rate.rate, 50000);
 }
 
 static void no_cnp_goes_below_the_least(struct kunit *test)
@@ -64,7 +77,7 @@ static void no_cnp_goes_below_the_least(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 100; i++)
-		rhca_rate_cnp(&rate, &defaults, at_us(100 * i + 1));
+		rhca_rate_cnp(&rate, &defaults, PACKET, at_us(20000 * i + 1));
 	KUNIT_EXPECT_EQ(test, rate.rate, 10000);
 }
 
@@ -103,7 +116,7 @@ static void rate_recovers_and_then_grows(struct kunit *test)
 
 	cc.rp_threshold = 3;
 	rate = begun(&cc);
-	rhca_rate_cnp(&rate, &cc, BEGAN);
+	rhca_rate_cnp(&rate, &cc, PACKET, BEGAN);
 	rate.rate = 4000000;
 	pass(&rate, &cc, 300);
 	KUNIT_EXPECT_EQ(test, rate.rate, 6000000);
@@ -122,7 +135,7 @@ static void increase_waits_for_packets(struct kunit *test)
 	struct rhca_rate rate = begun(&defaults);
 	u32 cut;
 
-	rhca_rate_cnp(&rate, &defaults, BEGAN);
+	rhca_rate_cnp(&rate, &defaults, PACKET, BEGAN);
 	cut = rate.rate;
 	rhca_rate_sent(&rate, &defaults, 15 * PACKET);
 	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2300));
@@ -138,7 +151,7 @@ static void increase_does_not_wait_for_ever(struct kunit *test)
 	struct rhca_rate rate = begun(&defaults);
 	u32 cut;
 
-	rhca_rate_cnp(&rate, &defaults, BEGAN);
+	rhca_rate_cnp(&rate, &defaults, PACKET, BEGAN);
 	cut = rate.rate;
 	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2399));
 	KUNIT_EXPECT_EQ(test, rate.rate, cut);
@@ -174,7 +187,7 @@ static void rate_that_is_not_used_is_not_what_is_reduced(struct kunit *test)
 	rhca_rate_used(&rate, &cc, 25000);
 	KUNIT_EXPECT_EQ(test, rate.rate, 200000);
 	KUNIT_EXPECT_EQ(test, rate.target, 200000);
-	rhca_rate_cnp(&rate, &cc, at_us(1));
+	rhca_rate_cnp(&rate, &cc, PACKET, at_us(1));
 	KUNIT_EXPECT_LT(test, rate.rate, 101000);
 	rhca_rate_used(&rate, &cc, 1);
 	KUNIT_EXPECT_EQ(test, rate.rate, 10000);
@@ -223,7 +236,7 @@ static void no_parameters_break_it(struct kunit *test)
 	for (i = 0; i < 1000; i++) {
 		rhca_rate_sent(&rate, &cc, U32_MAX / 8);
 		rhca_rate_catch_up(&rate, &cc, PACKET, i * NSEC_PER_SEC);
-		rhca_rate_cnp(&rate, &cc, i * NSEC_PER_SEC);
+		rhca_rate_cnp(&rate, &cc, PACKET, i * NSEC_PER_SEC);
 		KUNIT_ASSERT_GE(test, rate.rate, 1000);
 		KUNIT_ASSERT_LE(test, rate.rate, RHCA_RATE_MOST);
 		if (i == 500)
@@ -234,6 +247,7 @@ static void no_parameters_break_it(struct kunit *test)
 static struct kunit_case rate_tests[] = {
 	KUNIT_CASE(first_cnp_halves_the_rate),
 	KUNIT_CASE(cnps_in_a_row_are_one),
+	KUNIT_CASE(slow_qp_is_cut_once_in_four_packets),
 	KUNIT_CASE(no_cnp_goes_below_the_least),
 	KUNIT_CASE(alpha_decays_while_no_cnp_comes),
 	KUNIT_CASE(rate_recovers_and_then_grows),

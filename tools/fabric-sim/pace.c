@@ -49,7 +49,7 @@ void pace_cnp(struct qp *qp)
 	pace->cnp_at = now;
 	rhca_rate_catch_up(&pace->rate, &param.cc, param.mtu, now);
 	rhca_rate_used(&pace->rate, &param.cc, used_rate(qp));
-	rhca_rate_cnp(&pace->rate, &param.cc, now);
+	rhca_rate_cnp(&pace->rate, &param.cc, param.mtu, now);
 }
 
 /* Without CNPs the limit is the user's, or there is none any more */

@@ -126,7 +126,7 @@ void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 	rhca_rate_catch_up(&congestion->rate, cc_of(qp), qp->mtu_bytes, now);
 	if (!is_responding(qp))
 		rhca_rate_used(&congestion->rate, cc_of(qp), used_rate(qp));
-	if (rhca_rate_cnp(&congestion->rate, cc_of(qp), now))
+	if (rhca_rate_cnp(&congestion->rate, cc_of(qp), qp->mtu_bytes, now))
 		trace(qp, congestion, "cnp");
 	spin_unlock(&congestion->lock);
 }

@@ -26,6 +26,13 @@
  */
 #define RAISE_PERIODS	8
 /*
+ * Nor is a rate reduced twice before so many packets have been sent at it: what they meet
+ * is the first answer to the reduction. Of 1 to 16, simulated, 8 senders into 400 Mbit/s
+ * have a goodput of 0.97 with 4 and 0.87 without this; with 8 shares become unequal. At
+ * 4 KiB and 2.6 Gbit/s it is rp_rate_reduce_monitor_period's default.
+ */
+#define CUT_PACKETS	4
+/*
  * A rate that is more than so many times what is sent is not what holds a QP. Of 1 to 16
  * this is the best, simulated: with less, bursts end later, since what is in flight at their
  * end says little; with more, shares are less equal.
@@ -101,6 +108,11 @@ static void raise_times(struct rhca_rate *rate, const struct rhca_cc *cc,
 	}
 }
 
+static u64 packet_ns(u32 packet, u32 rate)
+{
+	return div_u64(packet * 8ULL * 1000000, rate);
+}
+
 /*
  * Alpha is brought up to date each rp_dce_tcp_rtt, in which an adapter sends many packets;
  * where the wire is slow each time that one could have been marked.
@@ -108,9 +120,8 @@ static void raise_times(struct rhca_rate *rate, const struct rhca_cc *cc,
 static u64 alpha_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 			u32 packet)
 {
-	u64 packet_ns = div_u64(packet * 8ULL * 1000000, rate->target);
-
-	return max(max(cc->rp_dce_tcp_rtt, 1U) * (u64)NSEC_PER_USEC, packet_ns);
+	return max(max(cc->rp_dce_tcp_rtt, 1U) * (u64)NSEC_PER_USEC,
+		   packet_ns(packet, rate->target));
 }
 
 static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
@@ -207,21 +218,30 @@ void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_sent);
 
+/* The time between reductions, ns */
+static u64 cut_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
+		      u32 packet)
+{
+	return max(cc->rp_rate_reduce_monitor_period * (u64)NSEC_PER_USEC,
+		   CUT_PACKETS * packet_ns(packet, rate->rate));
+}
+
 /**
  * rhca_rate_cnp - A CNP has come
  * @rate: the rate, as of now
  * @cc: the parameters
+ * @packet: bytes of a packet
  * @now: ns
  *
  * Return: false where the rate stays, since it was reduced a moment ago.
  */
-bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u64 now)
+bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
+		   u64 now)
 {
-	u64 period = cc->rp_rate_reduce_monitor_period * (u64)NSEC_PER_USEC;
 	u64 cut, least;
 
 	rate->marked = true;
-	if (rate->cut_at && now < rate->cut_at + period)
+	if (rate->cut_at && now < rate->cut_at + cut_period(rate, cc, packet))
 		return false;
 	rate->cut_at = now;
 	if (cc->rp_clamp_tgt_rate || (cc->rp_clamp_tgt_rate_ati && rate->raised))
