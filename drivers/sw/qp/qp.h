@@ -126,6 +126,7 @@ struct rhca_turn {
  * @recovering: @recovery has something to say: there has been a loss lately. Else who
  *	sends and who takes acknowledgements need not look there
  * @heard: something new has been acknowledged since @probe_timer fired
+ * @ack_timed: @ack_timer runs, or has fired and is about to look
  * @fault_ns: last pause for a page that has not come yet, or 0
  * @pause: enum rhca_pause: nothing is sent before turn.not_before, whoever owns the
  *	turn. LOCAL_FULL: the local queue has not taken what was sent last. RC sends it
@@ -140,13 +141,16 @@ struct rhca_turn {
  * @cwnd: how many packets may be in flight
  * @recovery: RC: what has been lost, and what is done about it
  * @rtt: of the path, queues included
- * @probe_at: when @probe_timer asks, in ns, unless @heard
- * @probe_timer: RC: nothing has been heard for a while
  * @shared_next: another QP with a packet there
  * @held: memory that the pass which holds @lock goes on using, or NULL
  * @deadline: when the oldest packet is sent again and takes a retry, in jiffies: what
  *	the verbs know as timeout
+ * @probe_at: when @probe_timer asks, in ns, unless @heard
+ * @probe_timer: RC: nothing has been heard for a while
  * @ack_timer: looks at @deadline
+ *
+ * What a request touches is in four cache lines, from the end of @turn to @probe_timer;
+ * with a thousand QPs each more is a miss.
  */
 struct rhca_requester {
 	struct rhca_turn turn;
@@ -175,16 +179,17 @@ struct rhca_requester {
 	bool repeating;
 	bool shared_refused;
 	bool drain_told;
+	bool ack_timed;
 	u16 udp_sport;
 	struct rhca_block_backoff backoff;
 	struct rhca_cwnd cwnd;
 	struct rhca_recovery *recovery;
 	struct rhca_rtt rtt;
-	u64 probe_at;
-	struct rhca_wheel_timer probe_timer;
 	struct rhca_sw_qp *shared_next;
 	struct rhca_mem *held;
 	unsigned long deadline;
+	u64 probe_at;
+	struct rhca_wheel_timer probe_timer;
 	struct timer_list ack_timer;
 };
 
@@ -327,7 +332,7 @@ struct rhca_sw_qp {
 	u64 posted_at;
 	/* So that the words of its turn, its lock and the PSNs share a line */
 	struct rhca_requester send ____cacheline_aligned;
-	struct rhca_responder recv;
+	struct rhca_responder recv ____cacheline_aligned;
 	u32 mtu_bytes;
 	struct rhca_congestion *congestion;
 	unsigned long deferred;

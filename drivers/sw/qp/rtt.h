@@ -24,19 +24,19 @@
  * @sent_at: when @psn was sent, ns; 0: nothing is timed
  * @least_at: when @least was measured, ns
  * @psn: the packet that is timed
+ * @skip: packets that ask for an acknowledgement and are not timed
  * @smoothed: SRTT, ns; 0: there has been no sample
  * @deviation: RTTVAR, ns
- * @skip: packets that ask for an acknowledgement and are not timed
  * @least: the least of the last RHCA_RTT_LEAST_NS, ns: the path without queues
  */
 struct rhca_rtt {
 	u64 sent_at;
 	u64 least_at;
-	u32 psn;
+	u32 psn : 24;
+	u32 skip : 8;
 	u32 smoothed;
 	u32 deviation;
 	u32 least;
-	u32 skip;
 };
 
 /* Routes change: what was the shortest way longer ago does not count */

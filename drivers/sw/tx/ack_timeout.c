@@ -74,6 +74,12 @@ void rhca_restart_ack_timer(struct rhca_sw_qp *qp)
 	send->deadline = jiffies + (rhca_ack_timeout(code) << backoff_shift(qp));
 }
 
+static void run_ack_timer(struct rhca_requester *send)
+{
+	send->ack_timed = true;
+	mod_timer(&send->ack_timer, send->deadline);
+}
+
 /**
  * rhca_arm_ack_timer - Start the timer if something waits for an answer
  * @qp: the QP
@@ -87,11 +93,11 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 	lockdep_assert_held(&send->lock);
 	if (qp->base.core.ibqp.qp_type != IB_QPT_RC ||
 	    !READ_ONCE(qp->base.attr.timeout) || !waits_for_answer(send) ||
-	    timer_pending(&send->ack_timer))
+	    send->ack_timed)
 		return;
 	if (send->pause != RHCA_PAUSE_LOCAL_FULL)
 		rhca_restart_ack_timer(qp);
-	mod_timer(&send->ack_timer, send->deadline);
+	run_ack_timer(send);
 }
 
 static void repeat_oldest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
@@ -142,7 +148,7 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		return;
 	if (time_after_eq(jiffies, send->deadline))
 		rhca_restart_ack_timer(qp);
-	mod_timer(&send->ack_timer, send->deadline);
+	run_ack_timer(send);
 }
 
 static void ack_timer_fired(struct timer_list *timer)
@@ -153,6 +159,7 @@ static void ack_timer_fired(struct timer_list *timer)
 
 	rcu_read_lock();
 	spin_lock(&qp->send.lock);
+	qp->send.ack_timed = false;
 	look_at_deadline(qp, &batch);
 	spin_unlock(&qp->send.lock);
 	rcu_read_unlock();

@@ -165,6 +165,7 @@ void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!rhca_qp_can(&qp->base, RHCA_QP_FLUSH_SEND))
 		return;
 	timer_delete(&qp->send.ack_timer);
+	qp->send.ack_timed = false;
 	if (qp->send.recovery)
 		rhca_hold_free(&qp->send.recovery->hold);
 	while (rhca_requester_has_request(qp, qp->base.sq.head)) {

@@ -29,6 +29,7 @@
  * struct rhca_wheel - The timers of a CPU
  * @running: held while functions are called
  * @lock: protects the rest, taken inside of @running and of locks of QPs
+ * @id: its CPU's number, from 1 on
  * @num: timers that wait
  * @filled: a bit for each slot that has timers
  * @armed: tick at which @timer fires; IDLE: it does not
@@ -40,6 +41,7 @@
 struct rhca_wheel {
 	spinlock_t running;		/* held while functions are called */
 	spinlock_t lock;		/* protects the rest */
+	u16 id;
 	unsigned int num;
 	u64 filled;
 	u64 armed;
@@ -52,6 +54,14 @@ struct rhca_wheel {
 #define IDLE	U64_MAX
 
 static DEFINE_PER_CPU(struct rhca_wheel, wheels);
+
+/* In which a timer is, or was last, or NULL */
+static struct rhca_wheel *wheel_of(const struct rhca_wheel_timer *timer)
+{
+	u16 id = READ_ONCE(timer->wheel);
+
+	return id ? per_cpu_ptr(&wheels, id - 1) : NULL;
+}
 
 static void arm(struct rhca_wheel *wheel, u64 tick)
 {
@@ -99,7 +109,7 @@ static void take_out(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
  */
 void rhca_wheel_start(struct rhca_wheel_timer *timer, u64 now, u64 ns)
 {
-	struct rhca_wheel *here = raw_cpu_ptr(&wheels), *wheel = timer->wheel ?: here;
+	struct rhca_wheel *here = raw_cpu_ptr(&wheels), *wheel = wheel_of(timer) ?: here;
 	u64 at = now + ns;
 
 	spin_lock(&wheel->lock);
@@ -113,7 +123,7 @@ void rhca_wheel_start(struct rhca_wheel_timer *timer, u64 now, u64 ns)
 	if (timer->queued)
 		take_out(wheel, timer);
 	timer->at = at;
-	WRITE_ONCE(timer->wheel, wheel);
+	WRITE_ONCE(timer->wheel, wheel->id);
 	WRITE_ONCE(timer->queued, true);
 	WRITE_ONCE(wheel->num, wheel->num + 1);
 	put(wheel, timer, now >> TICK_SHIFT);
@@ -130,7 +140,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_start);
  */
 void rhca_wheel_need_not_fire(struct rhca_wheel_timer *timer)
 {
-	struct rhca_wheel *wheel = timer->wheel;
+	struct rhca_wheel *wheel = wheel_of(timer);
 
 	if (READ_ONCE(wheel->num) < MANY)
 		return;
@@ -146,7 +156,7 @@ static void stop_in(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
 {
 	spin_lock_bh(&wheel->running);
 	spin_lock(&wheel->lock);
-	if (timer->queued && timer->wheel == wheel)
+	if (timer->queued && timer->wheel == wheel->id)
 		take_out(wheel, timer);
 	spin_unlock(&wheel->lock);
 	spin_unlock_bh(&wheel->running);
@@ -163,11 +173,11 @@ void rhca_wheel_stop(struct rhca_wheel_timer *timer)
 	struct rhca_wheel *wheel;
 
 	do {
-		wheel = READ_ONCE(timer->wheel);
+		wheel = wheel_of(timer);
 		if (!wheel)
 			return;
 		stop_in(wheel, timer);
-	} while (READ_ONCE(timer->queued) || READ_ONCE(timer->wheel) != wheel);
+	} while (READ_ONCE(timer->queued) || READ_ONCE(timer->wheel) != wheel->id);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_stop);
 
@@ -267,6 +277,7 @@ void rhca_wheels_init(void)
 		wheel = per_cpu_ptr(&wheels, cpu);
 		spin_lock_init(&wheel->running);
 		spin_lock_init(&wheel->lock);
+		wheel->id = cpu + 1;
 		wheel->armed = IDLE;
 		rhca_hrtimer_setup(&wheel->timer, wheel_fired);
 	}
