@@ -58,17 +58,21 @@ static void cnps_in_a_row_are_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rate.target, FIRST);
 }
 
-/* Four packets of 4096 bytes take 2.62 ms at 50 Mbit/s */
+/* Four packets of 4096 bytes take 2.62 ms at 50 Mbit/s, 1023/1024 of which is alpha's */
 static void slow_qp_is_cut_once_in_four_packets(struct kunit *test)
 {
 	struct rhca_rate rate = begun(&defaults);
 
 	rhca_rate_cnp(&rate, &defaults, PACKET, at_us(1));
 	rate.rate = 50000;
-	KUNIT_EXPECT_FALSE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2622)));
+	KUNIT_EXPECT_FALSE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2619)));
 	KUNIT_EXPECT_EQ(test, rate.rate, 50000);
-	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2623)));
+	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2620)));
 	KUNIT_EXPECT_LT(test, rate.rate, 50000);
+	/* What hardly reduces it is not waited for as long */
+	rate.alpha = 100;
+	rate.rate = 50000;
+	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2620 + 257)));
 }
 
 static void no_cnp_goes_below_the_least(struct kunit *test)

@@ -93,11 +93,11 @@ u32 pace_packets(struct qp *qp, u64 *wait_ns)
 void pace_sent(struct qp *qp, u32 packets, u32 bytes)
 {
 	struct pace *pace = &qp->send.pace;
-	u64 late = max_t(u64, LATE_NS, rhca_rate_time(&pace->rate, QUANTUM_BYTES));
+	u64 late = now > LATE_NS ? now - LATE_NS : 0;
 
 	if (!packets || !pace->limited)
 		return;
 	bytes += packets * FRAME_BYTES;
-	pace->clock = max(pace->clock, now - min(now, late)) + rhca_rate_time(&pace->rate, bytes);
+	pace->clock = max(pace->clock, late) + rhca_rate_time(&pace->rate, bytes);
 	rhca_rate_sent(&pace->rate, &param.cc, bytes);
 }

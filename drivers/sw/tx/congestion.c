@@ -18,10 +18,7 @@
 /* What leaves at once: of this time, between one packet and so many bytes */
 #define QUANTUM_NS		100000
 #define QUANTUM_BYTES		(32U << 10)
-/*
- * A timer may be so late, or by the time that QUANTUM_BYTES take, and what was not sent
- * meanwhile is made good
- */
+/* A timer may be so late, and what was not sent meanwhile is made good */
 #define LATE_NS			250000
 #define FORGET_NS		NSEC_PER_SEC
 /* Of the Ethernet header, as a qdisc counts */
@@ -239,12 +236,6 @@ u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pace_packets);
 
-/* The earliest time from which on what was not sent is made good */
-static u64 made_good_from(const struct rhca_rate *rate, u64 now)
-{
-	return now - clamp_t(u64, rhca_rate_time(rate, QUANTUM_BYTES), LATE_NS, now);
-}
-
 /**
  * rhca_pace_sent - Packets have left
  * @qp: a QP with a port
@@ -263,8 +254,7 @@ void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
 	bytes += packets * FRAME_BYTES;
 	spin_lock(&congestion->lock);
 	if (congestion->limited) {
-		congestion->clock = max(congestion->clock,
-					made_good_from(&congestion->rate, now)) +
+		congestion->clock = max(congestion->clock, now - LATE_NS) +
 				    rhca_rate_time(&congestion->rate, bytes);
 		rhca_rate_sent(&congestion->rate, cc_of(qp), bytes);
 	}
