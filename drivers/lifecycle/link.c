@@ -114,6 +114,24 @@ static void netdev_added(struct net_device *ndev)
 		tell_left_out(ndev);
 }
 
+/* The device of one port goes with it, and so do the other ports' */
+static void kick_ports_beside(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	struct net_device *beside;
+	u32 i;
+
+	if (!dev)
+		return;
+	for (i = 0; i < dev->num_ports; i++) {
+		beside = rhca_port_get_netdev(&dev->ports[i]);
+		if (beside && beside != ndev)
+			rhca_slot_kick(beside);
+		dev_put(beside);
+	}
+	ib_device_put(&dev->ibdev);
+}
+
 static void note_upper(struct netdev_notifier_changeupper_info *info)
 {
 	if (netif_is_bond_master(info->upper_dev))
@@ -138,6 +156,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UNREGISTER:
 		rhca_lag_netdev_gone(ndev);
 		rhca_slot_netdev_goes(ndev);
+		kick_ports_beside(ndev);
 		rhca_dev_remove_netdev(ndev);
 		break;
 	case NETDEV_UP:

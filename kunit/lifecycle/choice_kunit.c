@@ -969,31 +969,62 @@ static void remove_too(void *data)
 	WRITE_ONCE(covered_too, NULL);
 }
 
+/* Hardware offers to serve another netdev, too */
+static void offer_too(struct kunit *test, struct net_device *ndev)
+{
+	struct rhca_offer *too = test_alloc(test, sizeof(*too));
+
+	*too = (struct rhca_offer) {
+		.backend = &recording_backend, .covers = covers_too,
+		.able = true,
+	};
+	WRITE_ONCE(covered_too, ndev);
+	rhca_offer_add(too);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_too, too));
+}
+
+static void expect_served_too(struct kunit *test)
+{
+	int ms;
+
+	for (ms = 0; ms < PATIENCE_MS && !is_served_by_hardware(covered_too);
+	     ms += STEP_MS)
+		msleep(STEP_MS);
+	KUNIT_EXPECT_TRUE(test, is_served_by_hardware(covered_too));
+}
+
 /* Hardware takes over from software that cannot leave; another netdev is served */
 static void removal_that_hangs_holds_up_no_other_netdev(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	struct rhca_offer *too = test_alloc(test, sizeof(*too));
-	int ms;
 
 	make_software(b);
 	test_hold(test, find(b));
 	add_offer(b);
 	test_hold_begins(test);
-	covered_too = test_netdev(test, 2);
-	*too = (struct rhca_offer) {
-		.backend = &recording_backend, .covers = covers_too,
-		.able = true,
-	};
-	rhca_offer_add(too);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_too, too));
-	for (ms = 0; ms < PATIENCE_MS && !is_served_by_hardware(covered_too);
-	     ms += STEP_MS)
-		msleep(STEP_MS);
-	KUNIT_EXPECT_TRUE(test, is_served_by_hardware(covered_too));
+	offer_too(test, test_netdev(test, 2));
+	expect_served_too(test);
 	KUNIT_EXPECT_FALSE(test, is_served_by_hardware(b->ndev));
 	test_hold_ends(test);
 	wait_for(b, &recording_backend);
+}
+
+/* Hardware serves single ports: the other one, when the device goes with its first */
+static void port_is_looked_at_when_the_one_beside_it_goes(struct kunit *test)
+{
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &rhca_sw_backend, .num_ports = 2,
+	};
+
+	recording_clear();
+	spec.netdevs[0] = test_netdev(test, 1);
+	spec.netdevs[1] = test_netdev(test, 2);
+	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	offer_too(test, spec.netdevs[1]);
+	rhca_slot_flush();
+	KUNIT_EXPECT_FALSE(test, is_served_by_hardware(spec.netdevs[1]));
+	test_netdev_remove(test, spec.netdevs[0]);
+	expect_served_too(test);
 }
 
 /* What was to make way for hardware is back when that has gone meanwhile */
@@ -1105,6 +1136,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(nothing_is_made_beside_another_driver),
 	KUNIT_CASE(settings_outlive_a_standin_that_gives_way),
 	KUNIT_CASE(removal_that_hangs_holds_up_no_other_netdev),
+	KUNIT_CASE(port_is_looked_at_when_the_one_beside_it_goes),
 	KUNIT_CASE(software_is_back_when_hardware_has_gone),
 	KUNIT_CASE(device_that_was_taken_returns),
 	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
