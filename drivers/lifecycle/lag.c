@@ -96,7 +96,7 @@ static int note_return(const struct rhca_lag_replaced *old,
 	memcpy(ports.netdev, old->netdev, sizeof(old->netdev));
 	if (pkeys)
 		keep_all_ports(old, pkeys);
-	ret = rhca_slot_set_returns(first, &ports);
+	ret = rhca_slot_member_returns(first, &ports);
 	kick(first);
 	dev_put(first);
 	return ret;

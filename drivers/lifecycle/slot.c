@@ -675,6 +675,28 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 		ib_device_put(&dev->ibdev);
 }
 
+static bool is_served(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	bool served = dev && !test_bit(RHCA_DEV_REMOVED, &dev->flags);
+
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return served;
+}
+
+static int set_returns(const struct net_device *ndev,
+		       const struct rhca_slot_ports *ports)
+{
+	struct rhca_slot *slot = get_slot(ndev, false);
+
+	if (!slot)
+		return -ENOMEM;
+	slot->flags |= RHCA_SLOT_RETURNS;
+	slot->ports = *ports;
+	return 0;
+}
+
 /**
  * rhca_slot_set_returns - A device is removed that is to be there again
  * @ndev: its first netdev
@@ -688,16 +710,35 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports)
 {
-	struct rhca_slot *slot;
+	int ret;
 
 	mutex_lock(&slots_mutex);
-	slot = get_slot(ndev, false);
-	if (slot) {
-		slot->flags |= RHCA_SLOT_RETURNS;
-		slot->ports = *ports;
-	}
+	ret = set_returns(ndev, ports);
 	mutex_unlock(&slots_mutex);
-	return slot ? 0 : -ENOMEM;
+	return ret;
+}
+
+/**
+ * rhca_slot_member_returns - The LAG ends that stood for a device
+ * @ndev: the device's first netdev
+ * @ports: all of its netdevs
+ *
+ * Somebody may have been quicker: one that has a device again does not wait for it. Who
+ * registers one meanwhile calls rhca_slot_device_added() afterwards.
+ *
+ * Context: may sleep; RTNL may be held.
+ * Return: 0 or -ENOMEM.
+ */
+int rhca_slot_member_returns(const struct net_device *ndev,
+			     const struct rhca_slot_ports *ports)
+{
+	int ret = 0;
+
+	mutex_lock(&slots_mutex);
+	if (!is_served(ndev))
+		ret = set_returns(ndev, ports);
+	mutex_unlock(&slots_mutex);
+	return ret;
 }
 
 /**

@@ -118,6 +118,8 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule);
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports);
+int rhca_slot_member_returns(const struct net_device *ndev,
+			     const struct rhca_slot_ports *ports);
 void rhca_slot_set_pair(const struct net_device *first,
 			const struct net_device *second);
 void rhca_slot_read(const struct net_device *ndev,

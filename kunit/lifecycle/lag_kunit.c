@@ -8,7 +8,9 @@
 
 #include "core/device.h"
 #include "core/port/port_pkeys.h"
+#include "core/recreate.h"
 #include "core/registry.h"
+#include "core/rules/netdev_id.h"
 #include "lib/hca.h"
 #include "lib/holder.h"
 #include "lib/recording_backend.h"
@@ -283,6 +285,23 @@ static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
 	}
 }
 
+/* Nobody waits for what is there: when it is removed later, none comes by itself */
+static void member_that_has_a_device_does_not_return(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct rhca_lag_record record = {
+		.num_devices = 1,
+		.device = { { .name = TEST_NAME "_b", .num_ports = 1 } },
+	};
+
+	choose_device(test, TEST_NAME "_a", ndev);
+	rhca_netdev_note(&record.device[0].netdev[0], ndev);
+	rhca_recreate_replaced(&record, NULL);
+	test_device_remove(ndev);
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev));
+}
+
 /* The end finds the device while it is being removed, and its members' stay away, too */
 static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test)
 {
@@ -320,6 +339,7 @@ static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(removal_counts_when_its_netdev_goes),
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
 	KUNIT_CASE(members_return_when_their_lag_ends),
+	KUNIT_CASE(member_that_has_a_device_does_not_return),
 	KUNIT_CASE(lag_that_cannot_end_holds_up_no_other),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),
