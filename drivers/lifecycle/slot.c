@@ -208,6 +208,7 @@ bool rhca_slot_is_set(const struct net_device *ndev, enum rhca_slot_flag flag)
 	rhca_slot_read(ndev, &known);
 	return known.flags & flag;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_set);
 
 /**
  * rhca_slot_take - Something is so of a netdev no more. Was it?
@@ -717,6 +718,7 @@ int rhca_slot_set_returns(const struct net_device *ndev,
 	mutex_unlock(&slots_mutex);
 	return ret;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_returns);
 
 /**
  * rhca_slot_member_returns - The LAG ends that stood for a device

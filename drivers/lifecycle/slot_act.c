@@ -360,7 +360,8 @@ static int create_again(struct net_device *ndev)
  * rhca_slot_bring_back - Make a device again that its user did not ask to be removed
  * @ndev: its first netdev
  *
- * Tried once, unless hardware has a device that is ending: that is an event.
+ * Tried once, unless hardware has a device that is ending: that is an event. A user may be
+ * quicker.
  *
  * Context: as rhca_slot_create().
  */
@@ -372,10 +373,11 @@ void rhca_slot_bring_back(struct net_device *ndev)
 	if (!ret)
 		pr_info("%s had lost its RDMA device; it is back\n",
 			netdev_name(ndev));
-	if (!ret || ret == -EALREADY)
+	if (!ret || ret == -EALREADY || rhca_netdev_served(ndev))
 		return;
 	pr_warn("%s had lost its RDMA device, which could not be brought back (error %d)\n",
 		netdev_name(ndev), ret);
 	rhca_slot_set(ndev, RHCA_SLOT_RETURNS, false);
 	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_bring_back);

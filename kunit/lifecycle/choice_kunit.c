@@ -1088,6 +1088,21 @@ static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
 	ib_device_put(&dev->ibdev);
 }
 
+/* Who asks for one before it is back has it, which is no failure */
+static void device_that_returns_comes_after_the_user(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_slot_ports ports = { .num = 1 };
+
+	make_software(b);
+	rhca_netdev_note(&ports.netdev[0], b->ndev);
+	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
+	rhca_slot_bring_back(b->ndev);
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_FAILED));
+	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(b->ndev));
+	rhca_slot_device_added(find(b));
+}
+
 static void device_that_was_taken_stays_where_it_was(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -1141,6 +1156,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(device_that_was_taken_returns),
 	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
 	KUNIT_CASE(device_that_was_taken_stays_where_it_was),
+	KUNIT_CASE(device_that_returns_comes_after_the_user),
 	{}
 };
 
