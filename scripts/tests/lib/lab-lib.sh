@@ -51,7 +51,7 @@ lab_setup() {
 		echo "SKIP only root can become another user"
 		exit 4
 	fi
-	[ -n "${RHCA_LAB-}" ] || tools/lab/build > "$work/build" 2>&1 || { cat "$work/build"; exit 1; }
+	[ -n "${RHCA_LAB-}" ] || tools/lab/build > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 	mkdir -p "$work/moved here" "$home"
 	cp -a "${RHCA_LAB:-build/lab}"/{bin,lib} "$work/moved here/"
 	chown $uid:$uid "$home"
