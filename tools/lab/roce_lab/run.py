@@ -165,13 +165,21 @@ class Run:
         self.console.join()
         said = [line.strip() for line in bytes(self.console.data).decode(
             errors='replace').splitlines() if line.strip()]
-        if any('check_ptrace' in line for line in said) and not seccomp_allowed():
-            raise Failure("this machine forbids seccomp and ptrace, one of which a lab's kernel "
-                          "needs (docker run --security-opt seccomp=unconfined)")
-        raise Failure("the lab's kernel ended before the command did: %s; %s" %
-                      (find_fault(bytes(self.console.data)) or (said[-1] if said else
-                                                                'it said nothing'),
-                       self.keep_log()))
+        raise Failure(self.why_died(said))
+
+    def why_died(self, said):
+        def has(text):
+            return any(text in line for line in said)
+
+        if has('check_ptrace') and not seccomp_allowed():
+            return ("this machine forbids seccomp and ptrace, one of which a lab's kernel needs "
+                    "(docker run --security-opt seccomp=unconfined)")
+        # SIGBUS: there is no room for a page of its memory.
+        if has('Kernel mode signal 7'):
+            return ('this machine gave the lab no more memory (vm.overcommit_memory, a limit, '
+                    'or a full folder); %s' % self.keep_log())
+        fault = find_fault(bytes(self.console.data)) or (said[-1] if said else 'it said nothing')
+        return "the lab's kernel ended before the command did: %s; %s" % (fault, self.keep_log())
 
     def run(self):
         try:
