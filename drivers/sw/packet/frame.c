@@ -10,7 +10,6 @@
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <linux/netfilter.h>
-#include <linux/netfilter_ipv4.h>
 #include <net/dst.h>
 #include <net/ip.h>
 
@@ -196,47 +195,3 @@ int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 	return NF_HOOK(family, NF_INET_LOCAL_OUT, net, NULL, skb, NULL,
 		       skb->dev, frame_post_routing);
 }
-
-/* --- the end of a namespace ----------------------------------------------- */
-
-#ifdef CONFIG_NETFILTER
-static unsigned int accept_packet(void *priv, struct sk_buff *skb,
-				  const struct nf_hook_state *state)
-{
-	return NF_ACCEPT;
-}
-
-static const struct nf_hook_ops passing_hook = {
-	.hook		= accept_packet,
-	.pf		= NFPROTO_IPV4,
-	.hooknum	= NF_INET_LOCAL_OUT,
-	.priority	= NF_IP_PRI_FIRST,
-};
-
-/**
- * rhca_frame_recall - Drop packets that an NFQUEUE rule holds
- * @net: a namespace in which nothing of ours is sent any more
- *
- * The verdict on such a packet goes on to frame_post_routing() or frame_output(),
- * which are about to go with the module. When a hook is unregistered, netfilter
- * drops all that is queued in the namespace, because it may have come from there;
- * nothing else tells it to. Packets of others are dropped with ours. The second
- * round is for those that a verdict has just let into the next queue.
- *
- * Context: may sleep.
- */
-void rhca_frame_recall(struct net *net)
-{
-	int round;
-
-	for (round = 0; round < 2; round++) {
-		if (!nf_register_net_hook(net, &passing_hook))
-			nf_unregister_net_hook(net, &passing_hook);
-		synchronize_rcu();	/* verdicts under way */
-	}
-}
-#else
-void rhca_frame_recall(struct net *net)
-{
-}
-#endif

@@ -19,6 +19,5 @@ bool rhca_frame_needed(const struct dst_entry *dst);
 bool rhca_frame_fits(const struct sk_buff *skb, unsigned int mtu);
 int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 		       struct net *net);
-void rhca_frame_recall(struct net *net);
 
 #endif

@@ -21,12 +21,13 @@
 #include "core/rules/policy.h"
 #include "sw/verbs/counters.h"
 #include "sw/verbs/port.h"
-#include "sw/packet/frame.h"
 #include "sw/rx/admit.h"
 #include "sw/rx/receive.h"
 #include "sw/rx/socket.h"
 #include "sw/rx/udp_socket.h"
 #include "borrowed/gso_intact.h"
+#include "borrowed/nfqueue_drain.h"
+#include "borrowed/reuseport.h"
 #include "wire/headers.h"
 
 /* How often a port number that somebody else holds is tried again */
@@ -362,7 +363,7 @@ static void __net_exit exit_net_udp(struct net *net)
 	end_whole(udp, net);
 	mutex_unlock(&udp->lock);
 	if (udp->used)
-		rhca_frame_recall(net);
+		rhca_nfqueue_drain(net);
 	put_udp(udp);
 }
 

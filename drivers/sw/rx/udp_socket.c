@@ -127,21 +127,3 @@ void rhca_udp_socket_close(struct socket **sock)
 	}
 	*sock = NULL;
 }
-
-/**
- * rhca_udp_socket_share - Let a socket of another L3 domain have the port number
- * @sock: the socket
- * @share: until it is called with false
- *
- * The kernel takes a socket that is bound to a VRF and one that is bound to no
- * device for rivals, unless both are shared and of one user. It asks when a socket
- * is bound, so no socket stays shared longer than that: the port is ours alone.
- *
- * Context: may sleep.
- */
-void rhca_udp_socket_share(struct socket *sock, bool share)
-{
-	lock_sock(sock->sk);
-	sock->sk->sk_reuseport = share;
-	release_sock(sock->sk);
-}

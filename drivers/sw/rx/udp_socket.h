@@ -12,6 +12,5 @@ struct net;
 int rhca_udp_socket_open(struct net *net, int ifindex, sa_family_t family,
 			 struct socket **out);
 void rhca_udp_socket_close(struct socket **sock);
-void rhca_udp_socket_share(struct socket *sock, bool share);
 
 #endif
