@@ -12,8 +12,8 @@
 #include <linux/netdevice.h>
 #include <linux/string.h>
 #include <net/dst.h>
-#include <net/rtnetlink.h>
 
+#include "borrowed/gso_cut.h"
 #include "sw/packet/egress.h"
 #include "sw/verbs/qp/path.h"
 #include "core/device.h"
@@ -63,35 +63,11 @@ static const struct kernel_param_ops blocks_ops = {
 module_param_cb(blocks, &blocks_ops, NULL, 0644);
 MODULE_PARM_DESC(blocks, "Packets of one QP travel as one skb: off, known = by devices known to take it, any = by all that offer UDP segmentation (default: known)");
 
-/* These pass blocks whole, or have the kernel cut them */
-static const char *const whole_kinds[] = { "veth", "tun" };
-
-/* These hand packets on to the devices below them */
-static const char *const upper_kinds[] = { "vlan", "bond", "bridge", "macvlan" };
-
-static bool is_kind(const struct net_device *ndev, const char *const *kinds,
-		    size_t num)
-{
-	const struct rtnl_link_ops *ops = ndev->rtnl_link_ops;
-	size_t i;
-
-	for (i = 0; ops && i < num; i++)
-		if (!strcmp(ops->kind, kinds[i]))
-			return true;
-	return false;
-}
-
 static bool offers_segmentation(const struct net_device *ndev)
 {
 	netdev_features_t needed = NETIF_F_GSO_UDP_L4 | NETIF_F_HW_CSUM;
 
 	return (ndev->features & needed) == needed;
-}
-
-static bool is_known(const struct net_device *ndev)
-{
-	return ndev->flags & IFF_LOOPBACK ||
-	       is_kind(ndev, whole_kinds, ARRAY_SIZE(whole_kinds));
 }
 
 /* Whoever sends asks: a bridge of more ports than this gets single packets */
@@ -104,9 +80,9 @@ static int refuses(struct net_device *ndev, struct netdev_nested_priv *priv)
 
 	if (++*seen > MAX_LOWER)
 		return 1;
-	if (is_kind(ndev, upper_kinds, ARRAY_SIZE(upper_kinds)))
+	if (rhca_gso_cut_is_upper(ndev))
 		return 0;
-	return !is_known(ndev) || !offers_segmentation(ndev);
+	return !rhca_gso_cut_is_known(ndev) || !offers_segmentation(ndev);
 }
 
 static bool takes_blocks(struct net_device *ndev)
@@ -114,9 +90,9 @@ static bool takes_blocks(struct net_device *ndev)
 	u32 seen = 0;
 	struct netdev_nested_priv priv = { .data = &seen };
 
-	if (READ_ONCE(wanted) == BLOCKS_ANY || is_known(ndev))
+	if (READ_ONCE(wanted) == BLOCKS_ANY || rhca_gso_cut_is_known(ndev))
 		return offers_segmentation(ndev);
-	return is_kind(ndev, upper_kinds, ARRAY_SIZE(upper_kinds)) &&
+	return rhca_gso_cut_is_upper(ndev) &&
 	       !netdev_walk_all_lower_dev_rcu(ndev, refuses, &priv);
 }
 

@@ -15,6 +15,8 @@
 
 #include <rhca/compat.h>
 
+#include "borrowed/ipsec_route.h"
+#include "borrowed/loop_back.h"
 #include "core/device.h"
 #include "core/mcast.h"
 #include "core/rules/lag.h"
@@ -22,14 +24,6 @@
 #include "sw/packet/packet.h"
 
 /* --- Ethernet ------------------------------------------------------------- */
-
-static int turn_round(struct sk_buff *skb, struct net_device *gid_ndev)
-{
-	skb->dev = gid_ndev;
-	__vlan_hwaccel_clear_tag(skb);
-	skb->protocol = eth_type_trans(skb, gid_ndev);
-	return netif_rx(skb);
-}
 
 /**
  * rhca_frame_fits - Is a packet, or each one that a block is cut into, short enough?
@@ -80,11 +74,11 @@ static int send_frame(struct sk_buff *skb, struct net_device *ndev,
 	skb_reset_mac_header(skb);
 	if (ether_addr_equal(dmac, gid_ndev->dev_addr)) {
 		skb_dst_drop(skb);
-		return turn_round(skb, gid_ndev);
+		return rhca_loop_back(skb, gid_ndev);
 	}
 	copy = copy_to_self ? skb_clone(skb, GFP_ATOMIC) : NULL;
 	if (copy)
-		turn_round(copy, gid_ndev);
+		rhca_loop_back(copy, gid_ndev);
 	skb->dev = egress;
 	return dev_queue_xmit(skb);
 }
@@ -133,12 +127,6 @@ static int frame_output(struct net *net, struct sock *sk, struct sk_buff *skb)
 	return send_frame(skb, ndev, cb.dmac, ntohs(skb->protocol));
 }
 
-/* Is nothing done to packets on this route but that they get an Ethernet header? */
-static bool is_plain(const struct dst_entry *dst)
-{
-	return !dst_xfrm(dst) && !(dst->flags & DST_XFRM_QUEUE) && !dst->lwtstate;
-}
-
 static int frame_post_routing(struct net *net, struct sock *sk,
 			      struct sk_buff *skb)
 {
@@ -147,7 +135,7 @@ static int frame_post_routing(struct net *net, struct sock *sk,
 	const struct dst_entry *dst = skb_dst(skb);
 
 	/* A rule for local packets has changed what routes go by: a mark, a field */
-	if (dst->dev != skb->dev || !is_plain(dst))
+	if (dst->dev != skb->dev || !rhca_route_is_plain(dst))
 		return dst_output(net, sk, skb);
 	return NF_HOOK(family, NF_INET_POST_ROUTING, net, sk, skb, NULL,
 		       skb->dev, frame_output);
@@ -164,7 +152,7 @@ static int frame_post_routing(struct net *net, struct sock *sk,
 bool rhca_frame_needed(const struct dst_entry *dst)
 {
 	return (is_vlan_dev(dst->dev) || rhca_lag_bond_member(dst->dev, 0)) &&
-	       is_plain(dst);
+	       rhca_route_is_plain(dst);
 }
 
 /**
@@ -182,13 +170,6 @@ int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 	u8 family = skb->protocol == htons(ETH_P_IP) ? NFPROTO_IPV4 :
 						       NFPROTO_IPV6;
 
-	BUILD_BUG_ON(sizeof(struct inet_skb_parm) >
-		     sizeof_field(struct rhca_packet_cb, ip_stack));
-	BUILD_BUG_ON(sizeof(struct inet6_skb_parm) >
-		     sizeof_field(struct rhca_packet_cb, ip_stack));
-	BUILD_BUG_ON(offsetof(struct rhca_packet_cb, packets) >
-		     SKB_GSO_CB_OFFSET);
-	BUILD_BUG_ON(sizeof(struct rhca_packet_cb) > sizeof_field(struct sk_buff, cb));
 	ether_addr_copy(RHCA_PACKET_CB(skb)->dmac, path->address.dmac);
 	RHCA_PACKET_CB(skb)->priority = skb->priority;
 	RHCA_PACKET_CB(skb)->copy_to_self = has_local_members(path, skb->dev);

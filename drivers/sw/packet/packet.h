@@ -5,9 +5,9 @@
 #ifndef RHCA_SW_PACKET_PACKET_H
 #define RHCA_SW_PACKET_PACKET_H
 
-#include <linux/if_ether.h>
 #include <linux/skbuff.h>
 
+#include "borrowed/skb_cb.h"
 #include "sw/verbs/qp/path.h"
 #include "sw/verbs/qp/qp.h"
 #include "wire/encap.h"
@@ -68,25 +68,6 @@ struct rhca_packet {
 	u32 crc;
 	u8 segment_network[RHCA_MAX_NETWORK_BYTES];
 };
-
-/*
- * Control block of a packet. The IP stack has the first bytes of it for itself, and
- * segmentation those behind SKB_GSO_CB_OFFSET: a queue of netfilter's may be behind
- * both when the frame is made.
- */
-struct rhca_packet_cb {
-	u8 ip_stack[24];
-	u8 dmac[ETH_ALEN];
-	u8 priority;
-	u8 lag_member : 7;
-	u8 copy_to_self : 1;
-	/* Until it enters the IP stack */
-	u8 packets;
-	bool may_overtake;
-	u32 psn;
-};
-
-#define RHCA_PACKET_CB(skb)	((struct rhca_packet_cb *)(skb)->cb)
 
 int rhca_packet_begin(struct rhca_packet *packet, const struct rhca_verbs_qp *qp,
 		      struct rhca_path *path,

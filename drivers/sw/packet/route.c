@@ -9,6 +9,7 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 
+#include "borrowed/ipsec_route.h"
 #include "sw/packet/route.h"
 #include "sw/verbs/qp/path.h"
 #include "core/device.h"
@@ -25,13 +26,12 @@ struct egress {
 };
 
 /*
- * Where a policy demands IPsec and has no state for it, the kernel hands out a route
- * that swallows what is sent: better said than not. There may be a state by the next
- * packet, so it is not kept.
+ * A policy demands IPsec and has no state for it: better said than swallowed. There may be
+ * a state by the next packet, so the route is not kept.
  */
 static struct dst_entry *without_black_hole(struct dst_entry *dst)
 {
-	if (IS_ERR(dst) || READ_ONCE(dst->output) != dst_discard_out)
+	if (IS_ERR(dst) || !rhca_route_swallows(dst))
 		return dst;
 	dst_release(dst);
 	return ERR_PTR(-EPERM);
