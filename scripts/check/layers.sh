@@ -34,7 +34,8 @@ may() {
 	case $1 in
 	wire) echo "" ;;
 	borrowed) echo "wire" ;;
-	core/rules | core/port | core/qp | core) echo "wire $(before "$1" "$core_folders")" ;;
+	core/rules | core/port | core/qp | core)
+		echo "wire borrowed $(before "$1" "$core_folders")" ;;
 	lifecycle) echo "wire borrowed $core_folders" ;;
 	control) echo "wire $core_folders lifecycle" ;;
 	sw/verbs*) echo "wire $core_folders $(before "$1" "$verbs_folders")" ;;

@@ -9,12 +9,11 @@
  * Kernels that do not let drivers take GIDs off keep those of an address that has
  * gone until the device goes.
  */
-#include <linux/bitops.h>
-#include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
+#include "borrowed/roce_gid_mgmt.h"
 #include "core/port/device_types.h"
 #include "core/port/gid_watch.h"
 #include "core/port/port.h"
@@ -26,11 +25,6 @@
  */
 #define FIRST_RETRY	HZ
 #define LONGEST_RETRY	(64 * HZ)
-
-static bool watched_by_ib_core(const struct net_device *ndev)
-{
-	return ndev->type == ARPHRD_ETHER;
-}
 
 /*
  * One address cannot be taken off alone: the GIDs of all of them go, and those that
@@ -48,10 +42,9 @@ static void read_addresses(struct rhca_port *port, struct net_device *ndev)
 	rdma_roce_rescan_device(ibdev);
 }
 
-/* Default GIDs, one for each RoCE version, have the first places and no others */
 static bool default_gid_missing(struct rhca_port *port)
 {
-	u16 i, num = hweight_long(port->gid_types);
+	u16 i, num = rhca_ib_core_default_gids(port->gid_types);
 
 	for (i = 0; i < num; i++)
 		if (!rhca_gid_ifindex(&port->gids, i))
@@ -127,7 +120,7 @@ void rhca_gid_watch_address(struct rhca_port *port, bool removed)
 {
 	const struct net_device *ndev = rcu_dereference(port->ndev);
 
-	if (!ndev || watched_by_ib_core(ndev))
+	if (!ndev || rhca_ib_core_watches(ndev))
 		return;
 	if (removed)
 		set_bit(0, &port->gid_watch.removed);

@@ -2,9 +2,9 @@
 /*
  * Which bonds make a LAG, and which member of one a packet leaves by.
  */
-#include <net/bonding.h>
 #include <rhca/compat.h>
 
+#include "borrowed/bonding.h"
 #include "core/rules/lag.h"
 
 /**
@@ -108,21 +108,13 @@ struct net_device *rhca_lag_bond_member(const struct net_device *ndev,
 					u32 wanted)
 {
 	struct net_device *member = NULL;
-	const struct bonding *bond;
-	struct list_head *iter;
-	struct slave *slave;
-	u32 i = 0;
+	u32 num;
 
 	if (!netif_is_bond_master(ndev))
 		return NULL;
-	bond = netdev_priv(ndev);
-	if (rhca_lag_kind_of_mode(BOND_MODE(bond)) != RHCA_LAG_ACTIVE_ACTIVE)
+	if (rhca_lag_kind_of_mode(rhca_bonding_mode(ndev)) != RHCA_LAG_ACTIVE_ACTIVE)
 		return NULL;
-	bond_for_each_slave_rcu(bond, slave, iter) {
-		if (bond_slave_can_tx(slave) && (!member || i == wanted))
-			member = slave->dev;
-		i++;
-	}
-	return i == RHCA_LAG_MEMBERS ? member : NULL;
+	num = rhca_bonding_sender(ndev, wanted, &member);
+	return num == RHCA_LAG_MEMBERS ? member : NULL;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_lag_bond_member);
