@@ -7,12 +7,12 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
+#include "borrowed/rxe_module.h"
 #include "core/device.h"
 #include "core/offer.h"
 #include "core/port/settings.h"
@@ -57,39 +57,6 @@ static void (*lag_ended)(const struct rhca_lag_record *record,
  */
 #define RECREATE_DELAY	msecs_to_jiffies(200)
 #define RECREATE_TRIES	50
-
-/**
- * rhca_in_tree_module - The in-tree software driver, which shares our driver id
- *
- * Return: its kobject, for kobject_put(), or NULL when it is not loaded.
- */
-struct kobject *rhca_in_tree_module(void)
-{
-	return kset_find_obj(THIS_MODULE->mkobj.kobj.kset, "rdma_rxe");
-}
-
-/**
- * rhca_in_tree_unloading - Is the in-tree software driver being unloaded?
- *
- * It shares our driver id, and its exit unregisters every device with that id.
- * Removal by netlink looks the same to a device, but happens while that module
- * lives or is not there.
- *
- * Context: any that may sleep.
- */
-bool rhca_in_tree_unloading(void)
-{
-	struct kobject *kobj = rhca_in_tree_module();
-	struct module_kobject *mkobj;
-	bool going;
-
-	if (!kobj)
-		return false;
-	mkobj = container_of(kobj, struct module_kobject, kobj);
-	going = mkobj->mod && mkobj->mod->state == MODULE_STATE_GOING;
-	kobject_put(kobj);
-	return going;
-}
 
 static void release_job(struct recreate_job *job)
 {

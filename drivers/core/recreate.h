@@ -6,14 +6,11 @@
 #ifndef RHCA_CORE_RECREATE_H
 #define RHCA_CORE_RECREATE_H
 
-struct kobject;
 struct net_device;
 struct rhca_dev;
 struct rhca_lag_record;
 struct rhca_pkey_table;
 
-struct kobject *rhca_in_tree_module(void);
-bool rhca_in_tree_unloading(void);
 void rhca_recreate_dev(struct rhca_dev *dev, const char *why);
 void rhca_recreate_listen(void (*new)(const struct rhca_lag_record *record,
 				      const struct rhca_pkey_table *pkeys));

@@ -12,6 +12,7 @@
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
+#include "borrowed/rxe_module.h"
 #include "core/device.h"
 #include "core/device_netdevs.h"
 #include "core/mcast.h"

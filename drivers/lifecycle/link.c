@@ -7,9 +7,9 @@
 
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
-#include <rdma/ib_marshall.h>
 #include <rdma/rdma_netlink.h>
 
+#include "borrowed/rxe_module.h"
 #include "control/addresses.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/link.h"
@@ -51,14 +51,7 @@ static int device_added(struct ib_device *ibdev)
 	return ret;
 }
 
-/*
- * The first thing that an unregistration does, whoever asked for it: clients are
- * told in the reverse order of their registration, so uverbs, which destroys the
- * objects of processes, is told after us. A symbol of it makes us depend on it, so
- * that it is there before; newer kernels have what else we need of it elsewhere.
- */
-static const void *const uverbs_comes_first __used = ib_copy_qp_attr_to_user;
-
+/* The first thing that an unregistration does, see borrowed/uverbs_order.c */
 static void device_removed(struct ib_device *ibdev, void *data)
 {
 	struct rhca_dev *dev = to_rhca_dev(ibdev);

@@ -11,8 +11,8 @@
 #include <linux/notifier.h>
 #include <rdma/rdma_netlink.h>
 
+#include "borrowed/rxe_module.h"
 #include "lifecycle/rxe_links.h"
-#include "core/recreate.h"
 
 #define IN_TREE_MODULE	"rdma_rxe"
 

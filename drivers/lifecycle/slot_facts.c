@@ -10,10 +10,10 @@
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
+#include "borrowed/rxe_module.h"
 #include "core/device.h"
 #include "core/offer.h"
 #include "core/port/port_pkeys.h"
-#include "core/recreate.h"
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
 #include "lifecycle/lag.h"

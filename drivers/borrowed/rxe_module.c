@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Is rdma_rxe loaded, and is it being unloaded? Its exit unregisters our devices.
+ *
+ * We use:	the module by its name in the kset of all modules, which we reach by our own
+ *		kobject; find_module() and what protects it are not exported. That a module
+ *		is GOING while its exit runs. That its exit calls ib_unregister_driver() with
+ *		the driver id that we have as well, since libibverbs finds the provider by it.
+ * Where:	include/linux/module.h, struct module_kobject; kernel/module/main.c;
+ *		drivers/infiniband/sw/rxe/rxe.c, rxe_module_exit().
+ * Since:	5.1 (ib_unregister_driver), the rest longer; looked at in 6.12 and 7.3.
+ * If it changes: our devices stay away after "rmmod rdma_rxe", as if a user had removed
+ *		them; or, where rxe_links=Y, both modules make links of type rxe.
+ * Test:	coexist, rxe-links.
+ */
+#include <linux/kobject.h>
+#include <linux/module.h>
+
+#include "borrowed/rxe_module.h"
+
+/**
+ * rhca_in_tree_module - The in-tree software driver, which shares our driver id
+ *
+ * Return: its kobject, for kobject_put(), or NULL when it is not loaded.
+ */
+struct kobject *rhca_in_tree_module(void)
+{
+	return kset_find_obj(THIS_MODULE->mkobj.kobj.kset, "rdma_rxe");
+}
+
+/**
+ * rhca_in_tree_unloading - Is the in-tree software driver being unloaded?
+ *
+ * It shares our driver id, and its exit unregisters every device with that id.
+ * Removal by netlink looks the same to a device, but happens while that module
+ * lives or is not there.
+ *
+ * Context: any that may sleep.
+ */
+bool rhca_in_tree_unloading(void)
+{
+	struct kobject *kobj = rhca_in_tree_module();
+	struct module_kobject *mkobj;
+	bool going;
+
+	if (!kobj)
+		return false;
+	mkobj = container_of(kobj, struct module_kobject, kobj);
+	going = mkobj->mod && mkobj->mod->state == MODULE_STATE_GOING;
+	kobject_put(kobj);
+	return going;
+}
