@@ -4,10 +4,14 @@
  * memory with them is not.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/ip.h>
 #include <linux/netfilter.h>
+#include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
+#include <net/udp_tunnel.h>
+#include <rhca/compat.h>
 
 #include "borrowed/gso_intact.h"
 #include "lib/packet.h"
@@ -78,14 +82,108 @@ static void clone_is_marked_alone(struct kunit *test)
 	kfree_skb(forwarded);
 }
 
+/* --- what the kernel does with it ------------------------------------------- */
+
+#define LOOPBACK_IN	{						\
+	.sin_family = AF_INET,						\
+	.sin_port = htons(RHCA_UDP_PORT),				\
+	.sin_addr.s_addr = htonl(INADDR_LOOPBACK),			\
+}
+
+static atomic_t packets, segments;
+
+static int count_packet(struct sock *sk, struct sk_buff *skb)
+{
+	atomic_add(skb_is_gso(skb) ? skb_shinfo(skb)->gso_segs : 1, &segments);
+	atomic_inc(&packets);
+	kfree_skb(skb);
+	return 0;
+}
+
+static struct socket *encapsulation_socket(struct kunit *test)
+{
+	struct udp_tunnel_sock_cfg tunnel = {
+		.encap_type = 1, .encap_rcv = count_packet,
+	};
+	struct sockaddr_in here = LOOPBACK_IN;
+	struct socket *sock;
+
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_DGRAM,
+						  IPPROTO_UDP, &sock));
+	KUNIT_EXPECT_EQ(test, 0, kernel_bind(sock, (void *)&here, sizeof(here)));
+	setup_udp_tunnel_sock(&init_net, rhca_tunnel_of(sock), &tunnel);
+	udp_allow_gso(sock->sk);
+	return sock;
+}
+
+static void send_block(struct kunit *test)
+{
+	static char bytes[NUM_SEGMENTS * SEGMENT_BYTES];
+	struct kvec part = { .iov_base = bytes, .iov_len = sizeof(bytes) };
+	struct sockaddr_in there = LOOPBACK_IN;
+	struct msghdr msg = { .msg_name = &there, .msg_namelen = sizeof(there) };
+	int segment = SEGMENT_BYTES;
+	struct socket *sock;
+
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_DGRAM,
+						  IPPROTO_UDP, &sock));
+	KUNIT_EXPECT_EQ(test, 0, sock->ops->setsockopt(sock, SOL_UDP, UDP_SEGMENT,
+						       KERNEL_SOCKPTR(&segment),
+						       sizeof(segment)));
+	KUNIT_EXPECT_EQ(test, (int)sizeof(bytes),
+			kernel_sendmsg(sock, &msg, &part, 1, sizeof(bytes)));
+	sock_release(sock);
+}
+
+/* Segments that have come; how many packets they came in, @packets says */
+static int receive_block(struct kunit *test)
+{
+	int patience = 1000;
+
+	atomic_set(&packets, 0);
+	atomic_set(&segments, 0);
+	send_block(test);
+	while (atomic_read(&segments) < NUM_SEGMENTS && patience--)
+		usleep_range(1000, 2000);
+	return atomic_read(&segments);
+}
+
+static void kernel_hands_on_a_marked_block_whole(struct kunit *test)
+{
+	struct net_device *lo = init_net.loopback_dev;
+	bool was_up = lo->flags & IFF_UP;
+	struct socket *sock;
+
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, 0, dev_open(lo, NULL));
+	rtnl_unlock();
+	sock = encapsulation_socket(test);
+
+	KUNIT_EXPECT_EQ(test, receive_block(test), NUM_SEGMENTS);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&packets), NUM_SEGMENTS,
+			    "nothing has to be borrowed any more");
+	KUNIT_EXPECT_EQ(test, 0, rhca_gso_intact_begin(&init_net));
+	KUNIT_EXPECT_EQ(test, receive_block(test), NUM_SEGMENTS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&packets), 1);
+	rhca_gso_intact_end(&init_net);
+
+	sock_release(sock);
+	rtnl_lock();
+	if (!was_up)
+		dev_close(lo);
+	rtnl_unlock();
+	synchronize_rcu();
+}
+
 static struct kunit_case whole_tests[] = {
 	KUNIT_CASE(block_to_our_port_is_marked),
 	KUNIT_CASE(clone_is_marked_alone),
+	KUNIT_CASE(kernel_hands_on_a_marked_block_whole),
 	{}
 };
 
 static struct kunit_suite whole_suite = {
-	.name = "rhca_whole",
+	.name = "rhca_gso_intact",
 	.test_cases = whole_tests,
 };
 kunit_test_suite(whole_suite);
