@@ -20,6 +20,7 @@
 #include "sw/verbs/port.h"
 #include "sw/verbs/timing_wheel.h"
 #include "sw/verbs/transport.h"
+#include "sw/verbs/queue/cq_resize.h"
 #include "sw/verbs/queue/ucontext.h"
 #include "sw/qp/after.h"
 #include "sw/qp/flush.h"
@@ -270,8 +271,8 @@ static const struct ib_device_ops sizes = {
 
 static const struct ib_device_ops *const verbs[] = {
 	&rhca_identity_verbs, &rhca_ucontext_verbs, &rhca_pd_verbs,
-	&rhca_cq_verbs, &rhca_srq_verbs, &rhca_mr_verbs, &rhca_mw_verbs,
-	&rhca_verbs_qp_verbs, &rhca_cc_verbs,
+	&rhca_cq_verbs, &rhca_cq_resize_verbs, &rhca_srq_verbs, &rhca_mr_verbs,
+	&rhca_mw_verbs, &rhca_verbs_qp_verbs, &rhca_cc_verbs,
 };
 
 static int dev_init(struct rhca_dev *dev)
