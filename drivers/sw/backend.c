@@ -34,6 +34,7 @@
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
 #include "sw/tx/send_sched.h"
+#include "sw/rx/execute.h"
 #include "sw/rx/recv_completion.h"
 #include "sw/rx/respond_turn.h"
 #include "sw/rx/responder.h"

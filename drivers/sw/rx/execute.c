@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Execution of a request that has passed the checks: payload goes to where it
- * belongs, a READ or an atomic becomes a responder resource.
+ * belongs, a READ or an atomic becomes a responder resource, for which there is room.
  */
 #include <linux/highmem.h>
 #include <linux/ip.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
 #include <rhca/compat.h>
 
 #include "sw/rx/execute.h"
@@ -290,4 +292,51 @@ enum rhca_request_status rhca_request_execute(struct rhca_sw_qp *qp,
 	lockdep_assert_held(&qp->recv.lock);
 	status = execute(qp, rx);
 	return status == RHCA_PASS ? invalidate(qp, rx) : status;
+}
+
+/* --- room for what READs and atomics asked for -------------------------------- */
+
+/* What has been answered may be asked for again: it moves along */
+static struct rhca_resource *move_resources(struct rhca_responder *recv,
+					    struct rhca_resource *to, u32 num)
+{
+	struct rhca_resource *from = recv->resources;
+	u32 i, index;
+
+	lockdep_assert_held(&recv->lock);
+	for (i = 1; i <= recv->num_resources; i++) {
+		index = recv->newest_resource - i;
+		to[index & (num - 1)] = *rhca_resource_at(recv, index);
+	}
+	recv->resources = to;
+	recv->num_resources = num;
+	return from;
+}
+
+/**
+ * rhca_responder_reserve - Make room for READs and atomics of the peer
+ * @qp: the QP
+ * @max_dest_rd_atomic: how many it may have under way; fewer than before leave the
+ *	room as it is
+ *
+ * Context: may sleep; the QP's modify_lock held.
+ * Return: 0, or -ENOMEM with nothing changed.
+ */
+int rhca_responder_reserve(struct rhca_sw_qp *qp, u32 max_dest_rd_atomic)
+{
+	struct rhca_responder *recv = &qp->recv;
+	u32 num = max_dest_rd_atomic ?
+		  roundup_pow_of_two(2 * max_dest_rd_atomic) : 0;
+	struct rhca_resource *resources;
+
+	if (num <= recv->num_resources)
+		return 0;
+	resources = kcalloc(num, sizeof(*resources), GFP_KERNEL_ACCOUNT);
+	if (!resources)
+		return -ENOMEM;
+	spin_lock_bh(&recv->lock);
+	resources = move_resources(recv, resources, num);
+	spin_unlock_bh(&recv->lock);
+	kfree(resources);
+	return 0;
 }

@@ -29,7 +29,6 @@ extern const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES];
 
 void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			 struct rhca_batch *batch);
-int rhca_responder_reserve(struct rhca_sw_qp *qp, u32 max_dest_rd_atomic);
 void rhca_responder_reset(struct rhca_sw_qp *qp);
 void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch);
