@@ -5,9 +5,8 @@
 #include <kunit/test.h>
 #include <linux/jiffies.h>
 
-#include "sw/rx/answer.h"
-#include "sw/rx/completer.h"
 #include "sw/tx/ack_timeout.h"
+#include "wire/syndrome.h"
 
 /* IBTA vol. 1, 9.7.5.2.8, table 45, in units of 10 microseconds */
 static const u32 rnr_times[32] = {

@@ -19,32 +19,7 @@
 #include "sw/packet/transmit.h"
 #include "sw/packet/under_way.h"
 #include "wire/psn.h"
-
-/* 9.7.7.2.1, table 46: receive requests that a credit code stands for */
-const u32 rhca_credits[RHCA_CREDIT_INVALID] = {
-	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384,
-	512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384,
-	24576, 32768,
-};
-
-/**
- * rhca_credit_code - The credit code for a number of posted receive requests
- * @requests: how many are posted
- *
- * Return: the largest code that does not promise more.
- */
-u8 rhca_credit_code(u32 requests)
-{
-	const u8 most = ARRAY_SIZE(rhca_credits) - 1;
-	unsigned int log;
-
-	if (requests < 2)
-		return requests;
-	/* Two codes for each power of two: it, and one and a half of it */
-	log = ilog2(requests);
-	return min(2 * log + (requests >> (log - 1) & 1), (unsigned int)most);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_credit_code);
+#include "wire/syndrome.h"
 
 /**
  * rhca_ack_syndrome - Syndrome of an acknowledgement sent now

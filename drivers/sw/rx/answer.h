@@ -10,9 +10,6 @@
 
 struct rhca_rx;
 
-extern const u32 rhca_credits[RHCA_CREDIT_INVALID];
-
-u8 rhca_credit_code(u32 requests);
 u8 rhca_ack_syndrome(struct rhca_sw_qp *qp);
 void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		    u8 syndrome, u32 psn, struct rhca_shared_block *shared);

@@ -18,24 +18,7 @@
 #include "sw/tx/send_half.h"
 #include "sw/tx/send_sched.h"
 #include "wire/psn.h"
-
-/* 9.7.5.2.8, table 45: microseconds */
-static const u32 rnr_delays_us[32] = {
-	655360,	   10,	   20,	   30,	   40,	   60,	   80,	  120,
-	   160,	  240,	  320,	  480,	  640,	  960,	 1280,	 1920,
-	  2560,	 3840,	 5120,	 7680,	10240,	15360,	20480,	30720,
-	 40960,	61440,	81920, 122880, 163840, 245760, 327680, 491520,
-};
-
-/**
- * rhca_rnr_delay_us - Delay that an RNR NAK asks for
- * @code: 5 bits from the syndrome
- */
-u32 rhca_rnr_delay_us(u8 code)
-{
-	return rnr_delays_us[code & 31];
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_rnr_delay_us);
+#include "wire/syndrome.h"
 
 static const enum ib_wc_status nak_status[] = {
 	[RHCA_NAK_INVALID]	= IB_WC_REM_INV_REQ_ERR,
@@ -186,35 +169,6 @@ static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	ask_for_missing(qp, rx->psn, twice);
 }
 
-static void take_credits(struct rhca_sw_qp *qp, u8 code, u32 msn)
-{
-	struct rhca_requester *send = &qp->send;
-	u32 limit;
-
-	if (code == RHCA_CREDIT_INVALID) {
-		send->limited = false;
-		return;
-	}
-	limit = rhca_psn_add(msn, rhca_credits[code]);
-	if (!send->limited || rhca_psn_before(send->limit_ssn, limit))
-		send->limit_ssn = limit;
-	send->limited = true;
-}
-
-/* The first packet of the request at the head was taken: it has its buffer */
-static void note_probe(struct rhca_sw_qp *qp)
-{
-	struct rhca_sq *sq = &qp->base.sq;
-	struct rhca_send_wqe *wqe;
-
-	if (!qp->send.limited || sq->head == qp->send.posted_end)
-		return;
-	wqe = rhca_sq_wqe(sq, sq->head);
-	if (wqe->numbered && rhca_psn_before(wqe->first_psn,
-					     qp->send.oldest_unacked_psn))
-		qp->send.probe_ssn = wqe->ssn;
-}
-
 /* Does the peer keep what comes behind a gap? */
 static void look_for_holding(struct rhca_sw_qp *qp)
 {
@@ -229,12 +183,13 @@ static void look_for_holding(struct rhca_sw_qp *qp)
 static void handle_ack(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		       u8 syndrome, u32 msn, struct rhca_batch *batch)
 {
-	take_credits(qp, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE), msn);
+	rhca_requester_take_credits(&qp->send,
+				    u8_get_bits(syndrome, RHCA_SYNDROME_VALUE), msn);
 	if (!acknowledge(qp, rx->psn, batch))
 		wait_behind(qp, rx, rx->psn);
 	else if (unlikely(qp->send.recovering) && qp->send.recovery->rule.waits)
 		look_for_holding(qp);
-	note_probe(qp);
+	rhca_requester_note_probe(qp);
 }
 
 static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
@@ -557,8 +512,9 @@ static bool take_late_credits(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	syndrome = rhca_aeth_syndrome(aeth);
 	if (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) != RHCA_AETH_ACK)
 		return false;
-	take_credits(qp, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE),
-		     rhca_aeth_msn(aeth));
+	rhca_requester_take_credits(&qp->send,
+				    u8_get_bits(syndrome, RHCA_SYNDROME_VALUE),
+				    rhca_aeth_msn(aeth));
 	return true;
 }
 

@@ -7,6 +7,5 @@
 
 void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			    struct rhca_batch *batch);
-u32 rhca_rnr_delay_us(u8 code);
 
 #endif

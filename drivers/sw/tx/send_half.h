@@ -9,6 +9,7 @@
 #include "sw/qp/qp.h"
 #include "sw/tx/recover.h"
 #include "wire/psn.h"
+#include "wire/syndrome.h"
 
 /**
  * struct rhca_recovery - What an RC requester does about losses
@@ -125,6 +126,36 @@ static inline bool rhca_requester_lacks_credit(const struct rhca_requester *send
 	return send->limited && rhca_wqe_takes_receive(wqe) &&
 	       rhca_psn_diff(ssn, send->limit_ssn) > 0 &&
 	       ssn != send->probe_ssn;
+}
+
+/* The peer says how many receive requests it has; @msn: as of which message of ours */
+static inline void rhca_requester_take_credits(struct rhca_requester *send, u8 code,
+					       u32 msn)
+{
+	u32 limit;
+
+	if (code == RHCA_CREDIT_INVALID) {
+		send->limited = false;
+		return;
+	}
+	limit = rhca_psn_add(msn, rhca_credits[code]);
+	if (!send->limited || rhca_psn_before(send->limit_ssn, limit))
+		send->limit_ssn = limit;
+	send->limited = true;
+}
+
+/* The first packet of the request at the head was taken: it has its buffer */
+static inline void rhca_requester_note_probe(struct rhca_sw_qp *qp)
+{
+	struct rhca_sq *sq = &qp->base.sq;
+	struct rhca_send_wqe *wqe;
+
+	if (!qp->send.limited || sq->head == qp->send.posted_end)
+		return;
+	wqe = rhca_sq_wqe(sq, sq->head);
+	if (wqe->numbered && rhca_psn_before(wqe->first_psn,
+					     qp->send.oldest_unacked_psn))
+		qp->send.probe_ssn = wqe->ssn;
 }
 
 #endif
