@@ -5,7 +5,7 @@
 # files, parameters of congestion control, counters, attributes of QPs in netlink. The
 # README and the manual pages of the modules have the parameters, roce_hca(7) the files,
 # too. Constants that knobs.rst names must exist, and limits have the value it says. The
-# KUnit cases that testing.rst promises must exist, and a scenario must try each fault of
+# KUnit cases that promises.rst names must exist, and a scenario must try each fault of
 # operating.rst and each kind of netdev of netdevs.rst.
 #
 # usage: scripts/check/knobs.sh
@@ -128,10 +128,7 @@ doc_faults() {
 
 doc_kinds() { sed -n '/^netdev /,/^$/s/^\([a-z0-9]*\)  *v[12].*/\1/p' Documentation/netdevs.rst; }
 
-doc_cases() {
-	section 'Promises and their tests' Documentation/testing.rst |
-		grep -oP '^ *\* ``\K\w+\.\w+(?=``)'
-}
+doc_cases() { grep -oP '^ *\* ``\K\w+\.\w+(?=``)' Documentation/promises.rst; }
 
 # --- comparing -------------------------------------------------------------------
 
@@ -198,9 +195,9 @@ done
 for name in $(files_not_in_man); do
 	complain "$name is in the sources and not in $man/roce_hca.7"
 done
-[ -n "$(doc_cases)" ] || complain "no cases in testing.rst: look at doc_cases in this script"
+[ -n "$(doc_cases)" ] || complain "no cases in promises.rst: look at doc_cases in this script"
 for name in $(comm -13 <(code_cases | sort -u) <(doc_cases | sort -u)); do
-	complain "case $name is in Documentation/testing.rst and not in kunit/"
+	complain "case $name is in Documentation/promises.rst and not in kunit/"
 done
 compare fault scenario_faults doc_faults Documentation/operating.rst
 compare "kind of netdev" scenario_kinds doc_kinds Documentation/netdevs.rst

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The headers of scenarios: lines "# KEY: VALUE" before the first line of code. See
-# Documentation/testing.rst for the keys.
+# Documentation/writing-tests.rst for the keys.
 
 declare -A scenario_headers
 
