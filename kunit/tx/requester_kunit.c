@@ -11,7 +11,7 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/tx/post_delay.h"
-#include "sw/tx/send_half.h"
+#include "sw/tx/window.h"
 #include "sw/qp/qp.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/segment.h"

@@ -139,7 +139,7 @@ sw/verbs/queue: ring ucontext
 # a request that fails a check is answered, and an answer that fails ends the connection
 sw/rx: answer responder
 # a turn starts the ACK and the probe timer, which begin a turn when they fire
-sw/tx: ack_timeout probe requester segment send_sched
+sw/tx: ack_timeout probe requester send_sched
 END
 }
 

@@ -36,7 +36,7 @@ struct pace {
 	struct rhca_rate rate;
 };
 
-/* drivers/sw/qp/qp.h and sw/tx/send_half.h: struct rhca_requester, struct rhca_recovery */
+/* drivers/sw/qp/qp.h and sw/tx/window.h: struct rhca_requester, struct rhca_recovery */
 struct sender {
 	struct rhca_recover rule;
 	struct rhca_rtt rtt;

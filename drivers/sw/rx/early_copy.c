@@ -11,7 +11,7 @@
 #include "sw/rx/early_copy.h"
 #include "sw/rx/execute.h"
 #include "sw/qp/payload.h"
-#include "sw/tx/send_half.h"
+#include "sw/tx/window.h"
 #include "sw/qp/recv_half.h"
 #include "wire/crc32.h"
 #include "wire/icrc.h"

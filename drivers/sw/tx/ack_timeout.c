@@ -16,10 +16,10 @@
 #include "sw/qp/after.h"
 #include "sw/qp/clock.h"
 #include "sw/tx/probe.h"
-#include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
 #include "sw/tx/send_sched.h"
 #include "sw/tx/ack_timeout.h"
+#include "sw/tx/window.h"
 #include "wire/psn.h"
 
 /* A softirq may be late by some milliseconds without anything being lost */

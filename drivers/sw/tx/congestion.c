@@ -13,7 +13,7 @@
 
 #include "sw/qp/turn_sched.h"
 #include "sw/tx/congestion.h"
-#include "sw/tx/send_half.h"
+#include "sw/tx/window.h"
 
 /* What leaves at once: of this time, between one packet and so many bytes */
 #define QUANTUM_NS		100000

@@ -17,8 +17,7 @@
 #include "sw/qp/hold.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/tx/probe.h"
-#include "sw/tx/requester.h"
-#include "sw/tx/send_half.h"
+#include "sw/tx/window.h"
 #include "sw/tx/send_sched.h"
 #include "wire/psn.h"
 

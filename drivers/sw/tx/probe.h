@@ -6,7 +6,7 @@
 #define RHCA_SW_TX_PROBE_H
 
 #include "sw/qp/qp.h"
-#include "sw/tx/send_half.h"
+#include "sw/tx/window.h"
 
 struct rhca_batch;
 

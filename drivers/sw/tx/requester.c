@@ -5,7 +5,6 @@
  * PSN is all that repeating takes.
  */
 #include <rhca/compat.h>
-#include <rhca/trace.h>
 
 #include "sw/tx/requester.h"
 #include "sw/tx/local_op.h"
@@ -19,133 +18,12 @@
 #include "sw/qp/turn_sched.h"
 #include "sw/packet/transmit.h"
 #include "sw/packet/under_way.h"
-#include "sw/tx/send_half.h"
 #include "sw/tx/send_sched.h"
+#include "sw/tx/window.h"
 #include "sw/verbs/device.h"
 #include "wire/psn.h"
 
-/* --- order and flow ------------------------------------------------------- */
-
-/* READ and atomic requests of @wqe with responses to come that begin before @psn */
-static u32 reads_open_before(const struct rhca_requester *send,
-			     const struct rhca_send_wqe *wqe, u32 psn)
-{
-	u32 from = wqe->first_psn, to = wqe->last_psn;
-
-	if (!rhca_wqe_is_read(wqe))
-		return 0;
-	if (rhca_psn_before(from, send->oldest_unacked_psn))
-		from = send->oldest_unacked_psn;
-	if (!rhca_psn_before(to, psn))
-		to = rhca_psn_sub(psn, 1);
-	if (rhca_psn_before(to, from))
-		return 0;
-	return rhca_psn_diff(to, wqe->first_psn) / wqe->chunk -
-	       rhca_psn_diff(from, wqe->first_psn) / wqe->chunk + 1;
-}
-
-/**
- * rhca_requester_rewind - Continue sending from an older PSN
- * @qp: the QP
- * @psn: PSN to send next, not before the oldest unacknowledged one
- *
- * Context: send.lock held.
- */
-void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
-{
-	struct rhca_requester *send = &qp->send;
-	struct rhca_sq *sq = &qp->base.sq;
-	struct rhca_send_wqe *wqe;
-	u32 reads = 0;
-	u32 index;
-
-	lockdep_assert_held(&send->lock);
-	if (WARN_ON_ONCE(rhca_psn_before(psn, send->oldest_unacked_psn)))
-		psn = send->oldest_unacked_psn;
-	send->next_offset = 0;
-	for (index = sq->head; index != send->posted_end; index++) {
-		wqe = rhca_sq_wqe(sq, index);
-		if (wqe->done)
-			continue;
-		if (!wqe->numbered)
-			break;
-		reads += reads_open_before(send, wqe, psn);
-		if (!rhca_psn_before(wqe->last_psn, psn)) {
-			if (rhca_psn_before(wqe->first_psn, psn))
-				send->next_offset = qp->mtu_bytes *
-					rhca_psn_diff(psn, wqe->first_psn);
-			break;
-		}
-	}
-	send->next = index;
-	send->next_psn = psn;
-	send->reads_in_flight = reads;
-	send->unasked = 0;
-	send->hole_due = false;
-	rhca_rtt_forget(&send->rtt, psn);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_requester_rewind);
-
-/**
- * rhca_requester_repeat - rhca_requester_rewind(), since something has been lost
- * @qp: the QP
- * @psn: PSN to send next, not before the oldest unacknowledged one
- * @cause: why, for who traces
- *
- * Context: send.lock held.
- */
-void rhca_requester_repeat(struct rhca_sw_qp *qp, u32 psn, const char *cause)
-{
-	struct rhca_requester *send = &qp->send;
-
-	trace_rhca_retransmit(rhca_qp_dev_name(&qp->base), qp->base.number, psn,
-			      send->next_psn, cause, send->retries_left);
-	rhca_requester_rewind(qp, psn);
-}
-
-static void trace_cwnd(const struct rhca_sw_qp *qp)
-{
-	const struct rhca_requester *send = &qp->send;
-
-	trace_rhca_cwnd(rhca_qp_dev_name(&qp->base), qp->base.number,
-			send->cwnd.packets, rhca_requester_in_flight(send),
-			send->rtt.smoothed);
-}
-
-/**
- * rhca_requester_congested - A full queue has dropped a packet
- * @qp: the QP
- * @psn: of the packet
- *
- * Context: send.lock held.
- */
-void rhca_requester_congested(struct rhca_sw_qp *qp, u32 psn)
-{
-	rhca_cwnd_lost(&qp->send.cwnd, psn, qp->send.newest_psn);
-	trace_cwnd(qp);
-}
-
-/**
- * rhca_requester_starved - No answer has come for several round trips
- * @qp: the QP
- *
- * Context: send.lock held.
- */
-void rhca_requester_starved(struct rhca_sw_qp *qp)
-{
-	rhca_cwnd_timed_out(&qp->send.cwnd, qp->send.newest_psn);
-	trace_cwnd(qp);
-}
-
-/* 9.7.7.2: without a buffer at the peer only a single packet may probe */
-static bool credit_allows(struct rhca_sw_qp *qp,
-			  const struct rhca_send_wqe *wqe)
-{
-	struct rhca_requester *send = &qp->send;
-
-	return !rhca_requester_lacks_credit(send, wqe, wqe->ssn) ||
-	       !rhca_requester_in_flight(send);
-}
+/* --- order ---------------------------------------------------------------- */
 
 /* May a request be begun now? Fences and local order, 10.8.3.3 */
 static bool may_begin(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
@@ -235,64 +113,6 @@ static enum step step_local(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	return STEP_LOCAL;
 }
 
-static bool window_open(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
-{
-	struct rhca_requester *send = &qp->send;
-
-	if (!rhca_is_rc(&qp->base))
-		return true;
-	if (rhca_requester_in_flight(send) >= send->cwnd.packets)
-		return false;
-	if (rhca_wqe_is_read(wqe) &&
-	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
-		return false;
-	return credit_allows(qp, wqe);
-}
-
-/* May @wqe be begun while the request before it has not been acknowledged? */
-static bool may_follow(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
-{
-	struct rhca_requester *send = &qp->send;
-	u32 ssn = wqe->numbered ? wqe->ssn : rhca_psn_add(send->ssn, 1);
-
-	if (wqe->status != IB_WC_SUCCESS || wqe->opcode == IB_WR_LOCAL_INV)
-		return false;
-	if ((wqe->send_flags & IB_SEND_FENCE) && send->reads_in_flight)
-		return false;
-	if (rhca_wqe_is_read(wqe) &&
-	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
-		return false;
-	return !rhca_requester_lacks_credit(send, wqe, ssn);
-}
-
-/**
- * rhca_requester_goes_on - Will a packet follow the last one of a request?
- * @qp: an RC QP; send.next is that request
- *
- * If none will before that packet is acknowledged, it has to ask for it.
- *
- * Context: send.lock held.
- * Return: true when the next request that is a packet may be begun at once, as far
- * as can be known.
- */
-bool rhca_requester_goes_on(struct rhca_sw_qp *qp)
-{
-	const struct rhca_send_wqe *wqe;
-	u32 index = qp->send.next + 1;
-
-	lockdep_assert_held(&qp->send.lock);
-	for (; rhca_requester_has_request(qp, index); index++) {
-		wqe = rhca_sq_wqe(&qp->base.sq, index);
-		if (wqe->done)		/* a local one, while repeating */
-			continue;
-		if (!may_follow(qp, wqe))
-			return false;
-		if (!rhca_wqe_is_immediate(wqe))
-			return true;
-	}
-	return false;
-}
-
 static struct rhca_path *path_of(struct rhca_sw_qp *qp,
 				 const struct rhca_send_wqe *wqe)
 {
@@ -350,7 +170,7 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		}
 		rhca_wqe_number(qp, wqe);
 	}
-	if (!window_open(qp, wqe))
+	if (!rhca_requester_window_open(qp, wqe))
 		return STEP_WAIT;
 	if (tx->path != path)
 		rhca_tx_list_set_path(tx, path);
@@ -531,12 +351,6 @@ static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
 			UNTIL_OTHERS_BYTES;
 }
 
-/* While a peer shows what it does about a loss, nothing new is sent */
-static bool sends_new(const struct rhca_requester *send)
-{
-	return !send->recovering || rhca_recover_sends_new(&send->recovery->rule);
-}
-
 /* Of RC the window bounds them, see RHCA_UNDER_WAY_MAX */
 static bool sends_first_copies(const struct rhca_requester *send)
 {
@@ -548,7 +362,7 @@ static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx
 	const struct rhca_requester *send = &qp->send;
 
 	return !tx->refused &&
-	       (sends_new(send) ||
+	       (rhca_requester_sends_new(send) ||
 		rhca_psn_before(send->next_psn, send->newest_psn));
 }
 
@@ -603,7 +417,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	} while (goes_on && --budget && !gives_way(qp, first_psn) &&
 		 !tx.refused && !batch->in_shared);
 	batch->sent += most - budget;
-	if (did == STEP_WAIT && sends_new(send))
+	if (did == STEP_WAIT && rhca_requester_sends_new(send))
 		ask_if_stuck(qp, &tx, batch);
 	end_tx_list(qp, &tx);
 	if (paced)

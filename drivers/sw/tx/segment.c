@@ -6,11 +6,9 @@
 #include <rhca/compat.h>
 
 #include "sw/tx/segment.h"
-#include "sw/tx/probe.h"
 #include "sw/qp/payload.h"
-#include "sw/tx/requester.h"
 #include "sw/qp/shared.h"
-#include "sw/tx/send_half.h"
+#include "sw/tx/window.h"
 #include "wire/psn.h"
 
 /* Position of a packet in its message */

@@ -7,7 +7,7 @@
 
 #include "sw/tx/send_completion.h"
 #include "sw/qp/hold.h"
-#include "sw/tx/send_half.h"
+#include "sw/tx/window.h"
 #include "wire/psn.h"
 
 static const u8 wc_opcodes[] = {

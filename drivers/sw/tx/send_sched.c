@@ -14,7 +14,7 @@
 #include "sw/tx/post_delay.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"
-#include "sw/tx/send_half.h"
+#include "sw/tx/window.h"
 
 static void run_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {

@@ -11,8 +11,8 @@
  * code: drivers/sw/verbs/qp/sq.c: WRITE_ONCE(qp->sq.tail, end);
  * code: drivers/sw/verbs/qp/sq.c: smp_store_release(&sq->head, sq->head + num);
  * code: drivers/sw/verbs/qp/sq.h: u32 slot = (index - READ_ONCE(sq->base)) & sq->mask;
- * code: drivers/sw/tx/send_half.h: end = READ_ONCE(sq->tail);
- * code: drivers/sw/tx/send_half.h: smp_acquire__after_ctrl_dep();
+ * code: drivers/sw/tx/window.h: end = READ_ONCE(sq->tail);
+ * code: drivers/sw/tx/window.h: smp_acquire__after_ctrl_dep();
  *
  * What is shown: each request is read as it was posted, from the slot that it is in,
  * also when the queue has begun anew meanwhile.

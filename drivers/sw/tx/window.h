@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The send half of a QP: what is asked of its queue and its counters, by all who send
+ * Window of a requester: what is asked of its queue and its counters, by all who send
  * requests, complete them and take responses.
  */
-#ifndef RHCA_SW_TX_SEND_HALF_H
-#define RHCA_SW_TX_SEND_HALF_H
+#ifndef RHCA_SW_TX_WINDOW_H
+#define RHCA_SW_TX_WINDOW_H
 
 #include "sw/qp/qp.h"
 #include "sw/tx/recover.h"
@@ -157,5 +157,43 @@ static inline void rhca_requester_note_probe(struct rhca_sw_qp *qp)
 					     qp->send.oldest_unacked_psn))
 		qp->send.probe_ssn = wqe->ssn;
 }
+
+/* 9.7.7.2: without a buffer at the peer only a single packet may probe */
+static inline bool rhca_requester_has_credit(struct rhca_sw_qp *qp,
+					     const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+
+	return !rhca_requester_lacks_credit(send, wqe, wqe->ssn) ||
+	       !rhca_requester_in_flight(send);
+}
+
+/* May a packet of a request that has been begun be sent now? */
+static inline bool rhca_requester_window_open(struct rhca_sw_qp *qp,
+					      const struct rhca_send_wqe *wqe)
+{
+	struct rhca_requester *send = &qp->send;
+
+	if (!rhca_is_rc(&qp->base))
+		return true;
+	if (rhca_requester_in_flight(send) >= send->cwnd.packets)
+		return false;
+	if (rhca_wqe_is_read(wqe) &&
+	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
+		return false;
+	return rhca_requester_has_credit(qp, wqe);
+}
+
+/* While a peer shows what it does about a loss, nothing new is sent */
+static inline bool rhca_requester_sends_new(const struct rhca_requester *send)
+{
+	return !send->recovering || rhca_recover_sends_new(&send->recovery->rule);
+}
+
+void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn);
+void rhca_requester_repeat(struct rhca_sw_qp *qp, u32 psn, const char *cause);
+void rhca_requester_congested(struct rhca_sw_qp *qp, u32 psn);
+void rhca_requester_starved(struct rhca_sw_qp *qp);
+bool rhca_requester_goes_on(struct rhca_sw_qp *qp);
 
 #endif
