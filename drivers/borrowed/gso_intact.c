@@ -7,8 +7,8 @@
  * will look at it any more.
  *
  * We use:	that SKB_GSO_UDP_TUNNEL in the type of a packet is what decides, and that nothing
- *		reads the type between the last hook and the socket. udp_allow_gso() alone
- *		has been of no use to an encapsulation socket since kernels 6.9.
+ *		reads the type between the last hook and the socket. For an encapsulation
+ *		socket udp_allow_gso() alone is not enough.
  * Where:	include/linux/udp.h, udp_unexpected_gso(), called by udp_queue_rcv_skb() in
  *		net/ipv4/udp.c, udpv6_queue_rcv_skb() in net/ipv6/udp.c.
  * Since:	6.9 and stable releases since; looked at in 6.1 (headers), 6.12 and 7.3.
