@@ -18,7 +18,11 @@
 /* What leaves at once: of this time, between one packet and so many bytes */
 #define QUANTUM_NS		100000
 #define QUANTUM_BYTES		(32U << 10)
-/* A timer may be so late, and what was not sent meanwhile is made good */
+/*
+ * A timer may be so late, and what was not sent meanwhile is made good. Where a user's
+ * limit, not congestion, holds the QP, up to QUANTUM_BYTES are: at 100 Mbit/s a packet
+ * takes 333 us
+ */
 #define LATE_NS			250000
 #define FORGET_NS		NSEC_PER_SEC
 /* Of the Ethernet header, as a qdisc counts */
@@ -236,6 +240,17 @@ u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pace_packets);
 
+/* What was not sent from then on is made good */
+static u64 made_good_from(const struct rhca_rate *rate,
+			  const struct rhca_cc *cc, u64 now)
+{
+	u64 late = LATE_NS;
+
+	if (rate->rate == rhca_rate_max(cc))
+		late = max_t(u64, late, rhca_rate_time(rate, QUANTUM_BYTES));
+	return now - min(now, late);
+}
+
 /**
  * rhca_pace_sent - Packets have left
  * @qp: a QP with a port
@@ -254,7 +269,9 @@ void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
 	bytes += packets * FRAME_BYTES;
 	spin_lock(&congestion->lock);
 	if (congestion->limited) {
-		congestion->clock = max(congestion->clock, now - LATE_NS) +
+		congestion->clock = max(congestion->clock,
+					made_good_from(&congestion->rate,
+						       cc_of(qp), now)) +
 				    rhca_rate_time(&congestion->rate, bytes);
 		rhca_rate_sent(&congestion->rate, cc_of(qp), bytes);
 	}
