@@ -594,6 +594,7 @@ static bool is_for(const struct rhca_slot *slot, const struct rhca_dev *dev)
  */
 void rhca_slot_device_added(struct rhca_dev *dev)
 {
+	bool ends = test_bit(RHCA_DEV_REMOVED, &dev->flags);
 	struct rhca_slot *slot;
 
 	mutex_lock(&slots_mutex);
@@ -603,9 +604,11 @@ void rhca_slot_device_added(struct rhca_dev *dev)
 		if (slot->wish == RHCA_WISH_REMOVED)
 			slot->wish = slot->wish_before;
 		slot->removed = 0;
-		slot->flags &= ~(RHCA_SLOT_FAILED | RHCA_SLOT_RETURNS);
-		/* One that its hardware takes away already has noted that */
-		if (dev->offer && !test_bit(RHCA_DEV_REMOVED, &dev->flags))
+		slot->flags &= ~RHCA_SLOT_FAILED;
+		/* What is to follow one that ends already has been noted */
+		if (!ends || !dev->replaced.num_devices)
+			slot->flags &= ~RHCA_SLOT_RETURNS;
+		if (!ends && dev->offer)
 			slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
 	}
 	mutex_unlock(&slots_mutex);

@@ -1103,6 +1103,28 @@ static void device_that_returns_comes_after_the_user(struct kunit *test)
 	rhca_slot_device_added(find(b));
 }
 
+/* A LAG's members are to return when it ends, which it may before all have heard of it */
+static void device_that_ends_as_it_appears_is_followed(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_slot_ports ports = { .num = 1 };
+	struct rhca_dev *dev;
+
+	make_software(b);
+	dev = find(b);
+	rhca_netdev_note(&ports.netdev[0], b->ndev);
+	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
+	dev->replaced.num_devices = 1;
+	set_bit(RHCA_DEV_REMOVED, &dev->flags);
+	rhca_slot_device_added(dev);
+	dev->replaced.num_devices = 0;
+	KUNIT_EXPECT_TRUE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
+	/* Of one that stands for no other it has come true */
+	rhca_slot_device_added(dev);
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
+	clear_bit(RHCA_DEV_REMOVED, &dev->flags);
+}
+
 static void device_that_was_taken_stays_where_it_was(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -1155,6 +1177,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(software_is_back_when_hardware_has_gone),
 	KUNIT_CASE(device_that_was_taken_returns),
 	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
+	KUNIT_CASE(device_that_ends_as_it_appears_is_followed),
 	KUNIT_CASE(device_that_was_taken_stays_where_it_was),
 	KUNIT_CASE(device_that_returns_comes_after_the_user),
 	{}
