@@ -117,6 +117,8 @@ u32 rhca_dev_get_netdevs(struct rhca_dev *dev, struct net_device **ndevs)
 	for (i = 0; i < dev->num_ports; i++) {
 		ndevs[num] = rhca_port_get_netdev(&dev->ports[i]);
 		num += !!ndevs[num];
+		ndevs[num] = rhca_port_get_second(&dev->ports[i]);
+		num += !!ndevs[num];
 	}
 	for (i = 0; i < dev->replaced.num_devices; i++)
 		num += get_replaced(&dev->replaced.device[i], &ndevs[num]);

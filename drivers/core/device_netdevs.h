@@ -11,7 +11,7 @@
 #include "core/rules/lag.h"
 
 /* At most: of its ports, and of the ports of each device that it stands for */
-#define RHCA_DEV_NETDEVS	(RHCA_MAX_PORTS + RHCA_LAG_MEMBERS * RHCA_LAG_MEMBERS)
+#define RHCA_DEV_NETDEVS	(2 * RHCA_MAX_PORTS + RHCA_LAG_MEMBERS * RHCA_LAG_MEMBERS)
 
 struct net_device;
 struct rhca_dev;

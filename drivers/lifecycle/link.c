@@ -20,6 +20,7 @@
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"
+#include "core/device_netdevs.h"
 #include "core/mcast.h"
 #include "core/recreate.h"
 #include "core/port_events.h"
@@ -110,17 +111,17 @@ static void netdev_added(struct net_device *ndev)
 /* The device of one port goes with it, and so do the other ports' */
 static void kick_ports_beside(const struct net_device *ndev)
 {
+	struct net_device *beside[RHCA_DEV_NETDEVS];
 	struct rhca_dev *dev = rhca_dev_find(ndev);
-	struct net_device *beside;
-	u32 i;
+	u32 num, i;
 
 	if (!dev)
 		return;
-	for (i = 0; i < dev->num_ports; i++) {
-		beside = rhca_port_get_netdev(&dev->ports[i]);
-		if (beside && beside != ndev)
-			rhca_slot_kick(beside);
-		dev_put(beside);
+	num = rhca_dev_get_netdevs(dev, beside);
+	for (i = 0; i < num; i++) {
+		if (beside[i] != ndev)
+			rhca_slot_kick(beside[i]);
+		dev_put(beside[i]);
 	}
 	ib_device_put(&dev->ibdev);
 }
@@ -213,17 +214,20 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = ib_register_client(&ib_client);
 	if (ret)
 		goto err_exit_apply;
+	/* Registering the notifier replays NETDEV_REGISTER, which makes devices */
+	rhca_devices_listen(&device_listener);
+	rhca_recreate_listen(rhca_lag_members_return);
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
-	rhca_devices_listen(&device_listener);
-	rhca_recreate_listen(rhca_lag_members_return);
 	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);
 	return 0;
 
 err_unregister_client:
+	rhca_devices_listen(NULL);
+	rhca_recreate_listen(NULL);
 	ib_unregister_client(&ib_client);
 err_exit_apply:
 	rhca_slot_apply_exit();

@@ -31,6 +31,23 @@ struct net_device *rhca_port_get_netdev(struct rhca_port *port)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_port_get_netdev);
 
+/**
+ * rhca_port_get_second - The other netdev of a port that a pair serves
+ * @port: the port
+ *
+ * Return: the netdev with a reference, or NULL.
+ */
+struct net_device *rhca_port_get_second(struct rhca_port *port)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(port->second);
+	dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev;
+}
+
 static enum ib_port_state netdev_state(const struct net_device *ndev)
 {
 	return ndev && netif_running(ndev) && netif_carrier_ok(ndev) ?
