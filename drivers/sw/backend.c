@@ -194,6 +194,8 @@ static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 		send->retries_left = attr->retry_cnt;
 	if (mask & IB_QP_RNR_RETRY)
 		send->rnr_retries_left = attr->rnr_retry;
+	if (mask & IB_QP_TIMEOUT)
+		rhca_ack_timeout_changed(qp);
 	send->drain_told = false;
 	spin_unlock_bh(&send->lock);
 }

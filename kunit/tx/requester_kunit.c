@@ -1085,6 +1085,30 @@ static void timeout_of_none_repeats_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, send->retries_left, spec.retries);
 }
 
+/* A timer may have been armed for hours */
+static void shorter_timeout_holds_at_once(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = rts_qp(hca, IB_QPT_RC);
+	struct rhca_requester *send = &to_sw_qp(ibqp_to_verbs(qp))->send;
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD, .timeout = 31 };
+	int mask = IB_QP_STATE | IB_QP_TIMEOUT;
+
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, &attr, IB_QP_STATE), 0);
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, &attr, mask), 0);
+	attr.qp_state = IB_QPS_RTS;
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, &attr, IB_QP_STATE), 0);
+	post(hca, qp, IB_WR_SEND, 1);
+	KUNIT_EXPECT_TRUE(test, time_after(send->ack_timer.expires,
+					   jiffies + 3600 * HZ));
+	attr.qp_state = IB_QPS_SQD;
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, &attr, IB_QP_STATE), 0);
+	attr.timeout = 14;
+	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, &attr, mask), 0);
+	KUNIT_EXPECT_TRUE(test, time_before(send->ack_timer.expires,
+					    jiffies + 10 * HZ));
+}
+
 struct nak_case {
 	const char *desc;
 	u8 syndrome;
@@ -1286,6 +1310,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(queue_that_takes_nothing_does_not_stop_uc),
 	KUNIT_CASE(queue_that_never_takes_a_packet_fails_its_request),
 	KUNIT_CASE(timeout_of_none_repeats_nothing),
+	KUNIT_CASE(shorter_timeout_holds_at_once),
 	KUNIT_CASE_PARAM(nak_fails_its_request_and_the_qp, nak_gen_params),
 	KUNIT_CASE(event_of_a_verb_is_raised_behind_it),
 	KUNIT_CASE(receiver_that_is_never_ready_fails_the_request),

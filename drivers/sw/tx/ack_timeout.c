@@ -100,6 +100,20 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 	run_ack_timer(send);
 }
 
+/**
+ * rhca_ack_timeout_changed - The QP has been given another timeout
+ * @qp: the QP; a timer that runs may be hours from its end
+ *
+ * Context: send.lock held.
+ */
+void rhca_ack_timeout_changed(struct rhca_sw_qp *qp)
+{
+	lockdep_assert_held(&qp->send.lock);
+	rhca_restart_ack_timer(qp);
+	if (qp->send.ack_timed)
+		run_ack_timer(&qp->send);
+}
+
 static void repeat_oldest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;

@@ -10,6 +10,7 @@ void rhca_retry_init(struct rhca_sw_qp *qp);
 void rhca_retry_exit(struct rhca_sw_qp *qp);
 void rhca_arm_ack_timer(struct rhca_sw_qp *qp);
 void rhca_restart_ack_timer(struct rhca_sw_qp *qp);
+void rhca_ack_timeout_changed(struct rhca_sw_qp *qp);
 unsigned long rhca_ack_timeout(u8 code);
 
 #endif
