@@ -13,6 +13,17 @@
 #include "core/rules/netdev.h"
 #include "core/rules/policy.h"
 
+static struct net_device *hold_netdev(struct net_device __rcu *const *from)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(*from);
+	dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev;
+}
+
 /**
  * rhca_port_get_netdev - The port's netdev
  * @port: the port
@@ -21,13 +32,7 @@
  */
 struct net_device *rhca_port_get_netdev(struct rhca_port *port)
 {
-	struct net_device *ndev;
-
-	rcu_read_lock();
-	ndev = rcu_dereference(port->ndev);
-	dev_hold(ndev);
-	rcu_read_unlock();
-	return ndev;
+	return hold_netdev(&port->ndev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_port_get_netdev);
 
@@ -39,13 +44,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_port_get_netdev);
  */
 struct net_device *rhca_port_get_second(struct rhca_port *port)
 {
-	struct net_device *ndev;
-
-	rcu_read_lock();
-	ndev = rcu_dereference(port->second);
-	dev_hold(ndev);
-	rcu_read_unlock();
-	return ndev;
+	return hold_netdev(&port->second);
 }
 
 static enum ib_port_state netdev_state(const struct net_device *ndev)

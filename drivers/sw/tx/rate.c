@@ -109,11 +109,6 @@ static void raise_times(struct rhca_rate *rate, const struct rhca_cc *cc,
 	}
 }
 
-static u64 packet_ns(u32 packet, u32 rate)
-{
-	return div_u64(packet * 8ULL * 1000000, rate);
-}
-
 /*
  * Alpha is brought up to date each rp_dce_tcp_rtt, in which an adapter sends many packets;
  * where the wire is slow each time that one could have been marked.
@@ -121,8 +116,9 @@ static u64 packet_ns(u32 packet, u32 rate)
 static u64 alpha_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 			u32 packet)
 {
-	return max(max(cc->rp_dce_tcp_rtt, 1U) * (u64)NSEC_PER_USEC,
-		   packet_ns(packet, rate->target));
+	u64 packet_ns = div_u64(packet * 8ULL * 1000000, rate->target);
+
+	return max(max(cc->rp_dce_tcp_rtt, 1U) * (u64)NSEC_PER_USEC, packet_ns);
 }
 
 static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
@@ -224,7 +220,7 @@ static u64 cut_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 		      u32 packet)
 {
 	return max(cc->rp_rate_reduce_monitor_period * (u64)NSEC_PER_USEC,
-		   CUT_PACKETS * packet_ns(packet, rate->rate) * rate->alpha / ONE);
+		   rhca_rate_time(rate, CUT_PACKETS * packet) * rate->alpha / ONE);
 }
 
 /**
