@@ -33,10 +33,10 @@ incast() {
 	incast_end
 	check "$label: senders that were heard" "$senders" "$(wc -l < "$WORK/table")"
 	check "$label: senders that failed" 0 "$failed"
-	# More than there is cannot have come, but for the bucket and rounding. How much more
+	# More than there is cannot have come, but for the bucket and a busy clock. How much more
 	# than half is the machine's affair as well: incastbench compares with TCP
 	check "$label: half of the port is used, and not more than there is" yes \
-		"$(awk -v got="$goodput" 'BEGIN { print (got > 0.5 && got < 1.02) ? "yes" : got }')"
+		"$(awk -v got="$goodput" 'BEGIN { print (got > 0.5 && got < 1.05) ? "yes" : got }')"
 	check "$label: senders with less than a tenth of their share" "" \
 		"$(awk '{ n[NR] = $1; bytes[NR] = $2; sum += $2 }
 			END { for (i in n) if (bytes[i] < sum / NR / 10) print "h" n[i] ": " bytes[i] }' "$WORK/table")"
