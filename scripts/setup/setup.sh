@@ -31,6 +31,7 @@ usage() {
 	  ucx     a folder with Debian 13's UCX (only when named)
 	  headers-KERNEL  headers of 6.1-cloud, 6.1-rt, 6.12-cloud, 6.12-rt,
 	          newest-cloud or newest-rt (only when named)
+	  image-KERNEL  that kernel, and what a machine needs to boot it (only when named)
 	END
 	exit 2
 }
@@ -106,17 +107,21 @@ setup_flavour() {
 }
 
 # The newest kernel's image comes in several packages, from another release.
-setup_newest_image() {
+setup_newest_image() { # setup_newest_image [KIND]
 	local prefix package folder release
 
-	package=$(scripts/newest package linux-modules)
+	package=$(scripts/newest package linux-modules "$@")
+	if [ -z "$package" ]; then
+		echo "setup.sh: there is no newest kernel of kind ${1-}: not tested on it" >&2
+		return
+	fi
 	release=${package#linux-modules-}
 	folder=$cache/kernels/$release
 	[ ! -e "$folder" ] || return 0
 	as_root rm -rf "$folder.new"
 	as_root mkdir -p "$folder.new"
 	for prefix in linux-base linux-modules linux-binary-unsigned; do
-		package=$(scripts/newest package $prefix)
+		package=$(scripts/newest package $prefix "$@")
 		as_root dpkg-deb -x "$(scripts/newest fetch "$package")" "$folder.new"
 	done
 	as_root ln -s vmlinuz.unsigned "$folder.new/usr/lib/modules/$release/vmlinuz"
@@ -131,11 +136,11 @@ finish_image() {
 	as_root mv "$1.new" "$1"
 }
 
-setup_image() {
-	local series=$1 package folder
+setup_image() { # setup_image SERIES [KIND]
+	local series=$1${2+-$2} package folder
 
 	have_kernel modules "$series" && return
-	package=$(newest_package linux-image "$series")
+	package=$(newest_package linux-image "$@")
 	if [ -z "$package" ]; then
 		echo "setup.sh: this Debian has no kernel $series: not tested on it" >&2
 		return
@@ -149,6 +154,20 @@ setup_image() {
 		as_root rm "$package"_*.deb
 	)
 	finish_image "$folder" "${package#linux-image-}"
+}
+
+# Kernels for clouds have no 9p: their machines take the host's folders by virtio-fs.
+setup_flavour_image() {
+	local series=${1%-*} kind=${1##*-}
+
+	if [ "$kind" = cloud ] && [ ! -e /usr/lib/qemu/virtiofsd ]; then
+		install virtiofsd
+	fi
+	if [ "$series" = newest ]; then
+		setup_newest_image "$kind"
+	else
+		setup_image "$series" "$kind"
+	fi
 }
 
 setup_build() {
@@ -177,7 +196,8 @@ setup_vm() {
 
 setup_test() {
 	install rdma-core ibverbs-providers ibverbs-utils libibverbs-dev rdmacm-utils \
-		infiniband-diags perftest python3-pyverbs python3-pytest python3-scapy tshark tcpdump \
+		infiniband-diags perftest python3-pyverbs python3-pytest \
+		python3-scapy tshark tcpdump \
 		iproute2 iputils-ping ethtool nftables iperf3 jq procps psmisc \
 		util-linux python3 python3-docutils dkms shellcheck pyflakes3 mandoc \
 		wireguard-tools libteam-utils ucx-utils libfabric-bin \
@@ -218,6 +238,9 @@ for part; do
 	headers-6.1-cloud | headers-6.1-rt | headers-6.12-cloud | headers-6.12-rt | \
 	headers-newest-cloud | headers-newest-rt)
 		setup_flavour "${part#headers-}" ;;
+	image-6.1-cloud | image-6.1-rt | image-6.12-cloud | image-6.12-rt | \
+	image-newest-cloud | image-newest-rt)
+		setup_flavour_image "${part#image-}" ;;
 	*) usage ;;
 	esac
 done

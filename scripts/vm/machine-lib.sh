@@ -30,6 +30,8 @@ machine_find() {
 	esac
 	machine_initramfs=$("$guest_lib_dir/initramfs" "$machine_release")
 	machine_accel=$("$guest_lib_dir/accel" "$machine_release")
+	machine_folders_by=9p
+	grep -q '/9p\.ko' "$machine_modules/modules.dep" || machine_folders_by=virtiofs
 	machine_clock=
 	[ "$machine_accel" = kvm ] || machine_clock=tsc_early_khz=$("$guest_lib_dir/tsc-khz")
 }
@@ -38,6 +40,21 @@ machine_find() {
 machine_folder() {
 	echo "-fsdev local,id=$1,path=$2,security_model=none${3-}
 		-device virtio-9p-pci,fsdev=$1,mount_tag=$1"
+}
+
+# machine_with_folders SHARE: sets machine_folders, options by which the machine has the host's root
+# and SHARE, and machine_server, words in front of the emulator.
+machine_with_folders() {
+	machine_server=()
+	# shellcheck disable=SC2207
+	if [ "$machine_folders_by" = 9p ]; then
+		machine_folders=(
+			$(machine_folder hostroot "${RHCA_ROOT:-/}" ,readonly=on,multidevs=remap)
+			$(machine_folder share "$1"))
+		return
+	fi
+	machine_server=("$guest_lib_dir/with-virtiofsd" "hostroot=${RHCA_ROOT:-/}" "share=$1" --)
+	machine_folders=()
 }
 
 # machine_boot SHARE CPUS MEMORY [QEMU-OPTION...]
@@ -62,13 +79,12 @@ machine_boot() {
 		cpu=host
 		accel=kvm
 	fi
-	# shellcheck disable=SC2046
-	guest_supervise "$share" "$machine_qemu" \
+	machine_with_folders "$share"
+	guest_supervise "$share" "${machine_server[@]}" "$machine_qemu" \
 		-accel $accel -cpu $cpu -smp "$cpus" -m "$memory" \
 		-nodefaults -no-user-config -display none -no-reboot -serial stdio \
 		-kernel "$machine_image" -initrd "$machine_initramfs" \
 		-append "${machine_kernel_arguments[*]} $machine_clock rhca.tree=$tree" \
-		$(machine_folder hostroot "${RHCA_ROOT:-/}" ,readonly=on,multidevs=remap) \
-		$(machine_folder share "$share") \
+		"${machine_folders[@]}" \
 		"$@"
 }
