@@ -177,6 +177,17 @@ static void arm(u32 index)
 	event_at(max(port->free_at, now), EVENT_PORT, index);
 }
 
+/* As "netem delay LATE reorder EARLY 50%": early packets are likely to follow each other */
+static u64 late(const struct port *port)
+{
+	static double last;
+
+	if (!param.late_ns || !is_switch(port))
+		return 0;
+	last = (last + random_unit()) / 2;
+	return last < param.early / 100 ? 0 : param.late_ns;
+}
+
 static void start(u32 index, u32 packet)
 {
 	struct port *port = &ports[index];
@@ -191,7 +202,7 @@ static void start(u32 index, u32 packet)
 		return;
 	}
 	packets[packet].node = port->peer;
-	event_at(port->free_at + port->delay, EVENT_ARRIVE, packet);
+	event_at(port->free_at + port->delay + late(port), EVENT_ARRIVE, packet);
 }
 
 /*

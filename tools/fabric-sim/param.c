@@ -51,6 +51,8 @@ static const struct number numbers[] = {
 	NUMBER(pmax, "share of packets marked just below that, %"),
 	NUMBER(red_wlog, "the queue is averaged over 2^N packets, 0: not"),
 	NUMBER(loss, "lost at random by each link to a host, %"),
+	NUMBER(late_ns, "such a link delays packets by that, too"),
+	NUMBER(early, "but not so many of them, which overtake others, %"),
 	NUMBER(ack_priority, "1: acknowledgements overtake data, as CNPs do"),
 	NUMBER(flap_period_us, "time after which the link from leaf 0 to spine 0 flaps again"),
 	NUMBER(flap_down_us, "time that it is down"),

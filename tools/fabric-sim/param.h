@@ -13,7 +13,7 @@ struct param {
 	double hosts, leaves, spines, host_mbps, port_mbps, uplink_mbps, link_ns;
 	/* switches */
 	double queue_packets, queue_kb, buffer_kb, buffer_alpha;
-	double kmin_kb, kmax_kb, pmax, red_wlog, loss, ack_priority;
+	double kmin_kb, kmax_kb, pmax, red_wlog, loss, late_ns, early, ack_priority;
 	double flap_period_us, flap_down_us, reroute_us;
 	/* hosts */
 	double host_queue, host_fair, rx_ns, rx_delay_ns, tx_ns, mtu, frame_bytes, timeout, retry_cnt;

@@ -108,7 +108,8 @@ static void take_expected(struct qp *qp, const struct packet *packet)
 		return;
 	}
 	drain(qp);
-	if (rhca_hold_rule_filled(rule, PSN(packet->psn), PSN(recv->expected), recv->num_held))
+	if (rhca_hold_rule_filled(rule, PSN(packet->psn), PSN(recv->expected), recv->num_held,
+				  packet->asks))
 		answer(recv, true, recv->expected);
 }
 
