@@ -18,12 +18,14 @@
 /* What leaves at once: of this time, between one packet and so many bytes */
 #define QUANTUM_NS		100000
 #define QUANTUM_BYTES		(32U << 10)
-/*
- * A timer may be so late, and what was not sent meanwhile is made good. Where a user's
- * limit, not congestion, holds the QP, up to QUANTUM_BYTES are: at 100 Mbit/s a packet
- * takes 333 us
- */
+/* A timer may be so late, and what was not sent meanwhile is made good */
 #define LATE_NS			250000
+/*
+ * Where a user's limit holds the QP, not congestion: so much, and QUANTUM_BYTES at least, since at
+ * 100 Mbit/s a packet takes 333 us. Its mean is what was asked for, and the window bounds
+ * a burst.
+ */
+#define LATE_LIMITED_NS		NSEC_PER_MSEC
 #define FORGET_NS		NSEC_PER_SEC
 /* Of the Ethernet header, as a qdisc counts */
 #define FRAME_BYTES		14
@@ -134,7 +136,6 @@ void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 		trace(qp, congestion, "cnp");
 	spin_unlock(&congestion->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_congestion_cnp);
 
 /**
  * rhca_congestion_rate - What CNPs have slowed a QP down to
@@ -238,7 +239,6 @@ u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
 	spin_unlock(&congestion->lock);
 	return packets;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_pace_packets);
 
 /* What was not sent from then on is made good */
 static u64 made_good_from(const struct rhca_rate *rate,
@@ -247,7 +247,8 @@ static u64 made_good_from(const struct rhca_rate *rate,
 	u64 late = LATE_NS;
 
 	if (rate->rate == rhca_rate_max(cc))
-		late = max_t(u64, late, rhca_rate_time(rate, QUANTUM_BYTES));
+		late = max_t(u64, LATE_LIMITED_NS,
+			     rhca_rate_time(rate, QUANTUM_BYTES));
 	return now - min(now, late);
 }
 
@@ -277,4 +278,3 @@ void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
 	}
 	spin_unlock(&congestion->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_pace_sent);
