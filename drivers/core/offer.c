@@ -38,7 +38,6 @@ void rhca_offers_listen(const struct rhca_offer_listener *new)
 	listener = new;
 	mutex_unlock(&offers_mutex);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_offers_listen);
 
 /**
  * rhca_offer_add - A backend can serve netdevs

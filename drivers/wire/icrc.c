@@ -113,7 +113,6 @@ void rhca_icrc_init(void)
 		id_crcs[1][i] = crc32_le(0, bytes, sizeof(bytes));
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_init);
 
 /**
  * rhca_icrc_flow_begin - Begin packets that have the same network headers
@@ -198,4 +197,3 @@ u32 rhca_icrc_skb(bool vectors, u32 crc, const struct sk_buff *skb,
 	skb_abort_seq_read(&walk);
 	return crc;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_icrc_skb);

@@ -153,4 +153,3 @@ void rhca_qos_read_apps(struct rhca_port *port)
 	spin_unlock_bh(&apps_lock);
 	rcu_read_unlock();
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_qos_read_apps);

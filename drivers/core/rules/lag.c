@@ -23,7 +23,6 @@ enum rhca_lag_kind rhca_lag_kind_of_mode(int bond_mode)
 		return RHCA_LAG_NONE;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_lag_kind_of_mode);
 
 /**
  * rhca_lag_decide - Shall one device stand for the members of a bond?
@@ -117,4 +116,3 @@ struct net_device *rhca_lag_bond_member(const struct net_device *ndev,
 	num = rhca_bonding_sender(ndev, wanted, &member);
 	return num == RHCA_LAG_MEMBERS ? member : NULL;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_lag_bond_member);

@@ -89,4 +89,3 @@ bool rhca_netdev_on_bus(const struct net_device *ndev)
 {
 	return ndev->dev.parent && ndev->dev.parent->bus;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_on_bus);

@@ -42,7 +42,6 @@ bool rhca_netdev_is(const struct net_device *ndev,
 	return own.ifindex && own.ifindex == id->ifindex &&
 	       own.net_cookie == id->net_cookie;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_is);
 
 /**
  * rhca_netdev_get - The netdev that was noted

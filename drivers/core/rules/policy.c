@@ -107,7 +107,6 @@ unsigned long rhca_gid_types_enabled(void)
 		types |= BIT(IB_GID_TYPE_ROCE_UDP_ENCAP);
 	return types;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_gid_types_enabled);
 
 /**
  * rhca_gid_type_enabled - Does the mode give ports GIDs of this type?

@@ -29,7 +29,6 @@ int rhca_under_way_open(struct rhca_verbs_qp *qp)
 	return sock_create_kern(&init_net, PF_INET, SOCK_DGRAM, IPPROTO_UDP,
 				&qp->owner);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_under_way_open);
 
 /**
  * rhca_under_way_close - The QP sends nothing any more
@@ -43,4 +42,3 @@ void rhca_under_way_close(struct rhca_verbs_qp *qp)
 		sock_release(qp->owner);
 	qp->owner = NULL;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_under_way_close);

@@ -188,7 +188,6 @@ bool rhca_hold_rule_asks(struct rhca_hold_rule *rule, u32 expected)
 	rhca_reorder_asked(&rule->reorder, expected);
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_asks);
 
 /* Have so many come behind what is missing that it cannot only be late? */
 static bool is_lost(struct rhca_hold_rule *rule, u32 expected, u32 num_held)

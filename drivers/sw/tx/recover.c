@@ -238,7 +238,6 @@ void rhca_recover_back(struct rhca_recover *recover,
 	recover->in_row = 0;
 	begin(recover, loss, RHCA_RECOVER_BACK);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_recover_back);
 
 /*
  * Only of what was missing and was repeated once: nobody knows which of several copies is
