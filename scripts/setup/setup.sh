@@ -196,8 +196,8 @@ setup_vm() {
 
 setup_test() {
 	install rdma-core ibverbs-providers ibverbs-utils libibverbs-dev rdmacm-utils \
-		infiniband-diags perftest python3-pyverbs python3-pytest \
-		python3-scapy tshark tcpdump \
+		infiniband-diags perftest python3-pyverbs python3-pytest python3-pytest-cov \
+		python3-pytest-xdist python3-scapy tshark tcpdump \
 		iproute2 iputils-ping ethtool nftables iperf3 jq procps psmisc \
 		util-linux python3 python3-docutils dkms shellcheck pyflakes3 mandoc \
 		wireguard-tools libteam-utils ucx-utils libfabric-bin \

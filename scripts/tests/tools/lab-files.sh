@@ -86,6 +86,9 @@ check "inside: through, in memory, refused" "after after before" "$(as_user roce
 	sh "$elsewhere/through" "$elsewhere/memory" "$elsewhere/neither" | tr '\n' ' ' | sed 's/ $//')"
 check "outside" "after before before" \
 	"$(cat "$elsewhere"/{through,memory,neither}/file | tr '\n' ' ' | sed 's/ $//')"
+check "/etc: written by root of the lab, on all hosts, not outside" "made no" "$(as_user roce-lab run --hosts 2 \
+	--user root -- sh -c 'echo made > /etc/rhca-lab-made; lab b cat /etc/rhca-lab-made') $(
+	[ -e /etc/rhca-lab-made ] && echo yes || echo no)"
 
 : "many files"
 mkdir "$home/many"

@@ -52,6 +52,15 @@ tries; lab set b down; tries; lab set b up; tries; lab set b loss 100%; tries
 END
 check "lab set: all the host's devices" "0 0 1 1 0 0 1 1" \
 	"$(as_user roce-lab run --hosts 2 --devices 2 -- sh ./all-wires 2> "$work/err" | paste -sd ' ')"
+cat > "$home/slower" << 'END'
+took() { ping -4 -c 2 -i 0.3 -s 1472 b | sed -n 's/.*time=\([0-9]*\).*/\1/p' | tail -n 1; }
+in_order() { awk -v least=$1 -v ms=$2 'BEGIN { print (ms >= least && ms < least + 50) ? "yes" : ms }'; }
+lab set b delay 60ms; in_order 60 $(took)
+lab set b delay 0ms; in_order 0 $(took)
+lab set a rate 1mbit; in_order 12 $(took)
+END
+check "lab set: delay, none again, and 12 ms for 1500 bytes at 1mbit" "yes yes yes" \
+	"$(as_user roce-lab run --hosts 2 -- sh ./slower 2>&1 | paste -sd ' ')"
 cat > "$home/ecn" << 'END'
 ping -4 -c 1 b > /dev/null
 lab --root b timeout 5 tcpdump -n -l -i eth0 'icmp[icmptype] == 8 and ip[1] & 3 == 3' > marked 2> /dev/null &
@@ -80,6 +89,9 @@ check_ok "--seed: another, others" test "$first" != "$(lost 6)"
 check "--cpus" "3 1" "$(as_user roce-lab run --cpus 3 -- nproc) $(as_user roce-lab run --cpus 1 -- nproc)"
 check_match "--memory" '^4[0-9][0-9]$' "$(as_user roce-lab run --memory 512M -- \
 	awk '/^MemTotal/ { printf "%d", $2 / 1024 }' /proc/meminfo)"
+check "--verbose: the kernel's log, on stderr alone" "out 1" "$(as_user roce-lab run --verbose -- echo out \
+	2> "$work/said") $(grep -c 'Linux version ' "$work/said")"
+check "--pwd" "$home" "$(as_user roce-lab run --pwd -- pwd)"
 check "--append" 1 "$(as_user roce-lab run --append made.up=word --append loglevel=5 -- \
 	grep -c 'made.up=word loglevel=5' /proc/cmdline)"
 

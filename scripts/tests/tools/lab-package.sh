@@ -27,6 +27,9 @@ if command -v lintian > /dev/null; then
 	check "lintian" "" "$(lintian --no-cfg --allow-root --fail-on error,warning "$package" 2>&1)"
 fi
 
+archive=$(echo build/lab/roce-lab-[0-9]*-x86_64.tar.zst)
+check_ok "and the archive: $(stat -c %s "$archive") bytes" test "$(stat -c %s "$archive")" -lt $((40 << 20))
+
 dpkg-deb -x "$package" "$work/unpacked"
 chmod 755 "$work/unpacked"
 check "a lab runs" roce0 "$(as_user "$work/unpacked/usr/bin/roce-lab" run -- ls /sys/class/infiniband)"
@@ -39,6 +42,14 @@ make -s install-lab PREFIX="$work/local" > "$work/out" 2>&1
 check "make install-lab: status" 0 $?
 check "a lab of it runs" roce0 "$(as_user "$work/local/bin/roce-lab" run -- ls /sys/class/infiniband)"
 check_ok "its manual page" test -s "$work/local/share/man/man1/roce-lab.1"
+
+: "who has not what building wants"
+mkdir "$work/programs"
+ln -s /usr/bin/* "$work/programs/"
+rm "$work/programs"/{flex,zstd}
+check "is told it in a line to paste" \
+	"tools/lab/build: something is missing: sudo apt-get install flex zstd 1" \
+	"$(PATH=$work/programs tools/lab/build 2>&1) $(PATH=$work/programs tools/lab/build 2> "$work/out"; echo $?)"
 
 : "its source"
 commit=$(sed -n 's/^commit //p' build/lab/lib/roce-lab/version)

@@ -40,6 +40,16 @@ if command -v mpicc.openmpi > /dev/null; then
 else
 	fail "no mpicc.openmpi (packages openmpi-bin, libopenmpi-dev)"
 fi
+if command -v mpicc.mpich > /dev/null; then
+	as_user mpicc.mpich -o mpi_sum_mpich mpi_sum.c
+	as_user timeout 200 roce-lab run --hosts 2 -- sh -c 'mpiexec.mpich -n 2 -ppn 1 ./mpi_sum_mpich
+		echo $(($(lab b cat /sys/class/infiniband/roce1/ports/1/counters/port_rcv_data) * 4 >= 800000))' \
+		> "$work/said" 2>&1
+	check "MPICH: the same" "1 2" \
+		"$(tail -n 1 "$work/said") $(grep -c '^rank [01] of 2 on [ab]: right' "$work/said")"
+else
+	fail "no mpicc.mpich (packages mpich, libmpich-dev)"
+fi
 
 : "pytest"
 python_path="$work/moved here/lib/roce-lab"
@@ -82,6 +92,25 @@ in_pytest -s -k good > "$work/out"
 check "-s" 1 "$(grep -c 'said on a' "$work/said")"
 printf 'p answer + 1\nq\n' | in_pytest --pdb -k bad > "$work/out"
 check "--pdb" 1 "$(grep -c '(Pdb) 43' "$work/said")"
+if /usr/bin/python3 -c 'import pytest_cov, xdist'; then
+	# What a test in the lab calls is in the measure that is left outside.
+	printf 'def used():\n    return 1\n\ndef unused():\n    return 2\n' > "$home/subject.py"
+	printf '%s\n' 'import subject' 'def test_used(rdma_lab): assert subject.used()' > "$home/test_subject.py"
+	as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 timeout 100 /usr/bin/python3 -m pytest \
+		-p pytest_roce_lab -p no:cacheprovider -q --cov=subject --cov-report=term-missing test_subject.py > "$work/said" 2>&1
+	check "--cov: status, lines of which one was not reached" "0 subject.py 4 1 75% 5" \
+		"$? $(grep '^subject.py' "$work/said" | tr -s ' ')"
+	check_ok "--cov: its data are left" test -s "$home/.coverage"
+	in_pytest -rs -n 2 -k good > "$work/out"
+	check "xdist: status, skipped, and how it is done" "0 1" "$(cut -d' ' -f1 "$work/out") $(
+		grep -c 'SKIPPED.*roce-lab: with xdist, run "roce-lab run --hosts 1 -- pytest' "$work/said")"
+	check "xdist, in a lab" "0 1 passed" "$(as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 \
+		timeout 100 roce-lab run -- /usr/bin/python3 -m pytest -p pytest_roce_lab -p no:cacheprovider \
+		-q -n 2 -k good test_options.py > "$work/said" 2>&1; echo "$? $(
+		tail -n 1 "$work/said" | sed 's/ in [0-9.]*s.*//')")"
+else
+	echo "     no pytest-cov and pytest-xdist here: left out"
+fi
 
 : "drivers, VLAN, capture"
 cat > "$home/pingpong" << 'END'

@@ -62,6 +62,10 @@ check "status of a kernel fault" 99 $?
 log=$(sed -n 's/^roce-lab: its log is //p' "$work/said")
 check "its log is kept" 1 "$(grep -c 'WARNING: made up' "$log")"
 rm -f "$log"
+as_user roce-lab run --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg; exit 3' 2> "$work/said"
+check "a command that failed has its own, and the fault is said" "3 1" \
+	"$? $(grep -c "^roce-lab: the lab's kernel reported a fault: .*made up" "$work/said")"
+rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"
 as_user roce-lab run --user root -- sh -c 'echo c > /proc/sysrq-trigger' 2> "$work/said"
 check "status of a panic" 125 $?
 rm -f "$(sed -n 's/.*its log is //p' "$work/said")"
