@@ -126,6 +126,25 @@ static void measure(struct rhca_rtt *rtt, u32 sample, u64 at)
 	rhca_rtt_end(rtt, at + sample);
 }
 
+static void timeout_is_as_long_as_answers_take(struct kunit *test)
+{
+	static const struct { u64 rtt, wanted; } rows[] = {
+		{ 1, 60 }, { 20, 60 }, { 21, 63 }, { 30, 90 }, { 80, 240 }, { 81, 240 },
+		{ 10000, 240 },
+	};
+	struct rhca_rtt rtt = {};
+	int i;
+
+	KUNIT_EXPECT_EQ(test, rhca_rtt_ack_ns(&rtt, 60000000), 60000000);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		rtt = (struct rhca_rtt) {};
+		measure(&rtt, rows[i].rtt * NSEC_PER_MSEC, 1);
+		KUNIT_EXPECT_EQ_MSG(test, rhca_rtt_ack_ns(&rtt, 60000000),
+				    rows[i].wanted * NSEC_PER_MSEC,
+				    "a first round trip of %llu ms", rows[i].rtt);
+	}
+}
+
 /* RFC 6298, 2.2 and 2.3, with samples that divide evenly */
 static void rtt_is_that_of_rfc_6298(struct kunit *test)
 {
@@ -238,6 +257,7 @@ static struct kunit_case cwnd_tests[] = {
 	KUNIT_CASE(window_is_given_back_for_what_was_only_late),
 	KUNIT_CASE(window_begins_anew_after_a_timeout),
 	KUNIT_CASE(window_is_never_closed),
+	KUNIT_CASE(timeout_is_as_long_as_answers_take),
 	KUNIT_CASE(rtt_is_that_of_rfc_6298),
 	KUNIT_CASE(repeated_packet_is_not_timed),
 	KUNIT_CASE(some_are_timed_unless_packets_wait),

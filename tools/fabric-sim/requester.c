@@ -39,7 +39,8 @@ static void restart_ack_timer(struct sender *send)
 {
 	u32 taken = param.retry_cnt - send->retries_left;
 
-	send->deadline = now + (ack_timeout() << min_t(u32, taken, MAX_BACKOFF_SHIFT));
+	send->deadline = now + max(ack_timeout() << min_t(u32, taken, MAX_BACKOFF_SHIFT),
+				   rhca_rtt_ack_ns(&send->rtt, ack_timeout()));
 }
 
 static bool waits_for_answer(const struct sender *send)
@@ -68,8 +69,7 @@ static void arm_ack_timer(struct qp *qp)
 
 static u64 wait_ns(const struct sender *send)
 {
-	u64 most = param.timeout ? ack_timeout() : (u64)PROBE_MOST_NS;
-
+	u64 most = param.timeout ? rhca_rtt_ack_ns(&send->rtt, ack_timeout()) : (u64)PROBE_MOST_NS;
 	bool repeats = send->rule.mode != RHCA_RECOVER_FLOW;
 
 	return rhca_rtt_probe_ns(&send->rtt, send->lossy || repeats,

@@ -123,6 +123,22 @@ u64 rhca_rtt_timeout(const struct rhca_rtt *rtt)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_timeout);
 
+/**
+ * rhca_rtt_ack_ns - How long an acknowledgement is waited for until a retry is taken
+ * @rtt: the estimate
+ * @asked: the QP's ACK timeout, ns
+ *
+ * In a queue that is longer than that nothing is lost yet, and to send it all again would
+ * make the queue longer: 84 ms are 1000 packets at 400 Mbit/s, and perftest asks for 67.
+ *
+ * Return: the timeout, or as long as an answer takes, as far as the standard goes, ns
+ */
+u64 rhca_rtt_ack_ns(const struct rhca_rtt *rtt, u64 asked)
+{
+	return max(asked, min(rhca_rtt_timeout(rtt), RHCA_ACK_TIMEOUT_TIMES * asked));
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_ack_ns);
+
 /* A softirq may be late by so much without anything being lost */
 #define PROBE_LEAST_NS		((u64)NSEC_PER_MSEC)
 #define PROBE_RECOVERING_NS	(200ULL * NSEC_PER_USEC)

@@ -19,6 +19,9 @@
  */
 #define RHCA_LATE_ANSWERS	4ULL
 
+/* 9.7.6.1.3 lets the interval be up to four times what was asked for */
+#define RHCA_ACK_TIMEOUT_TIMES	4
+
 /**
  * struct rhca_rtt - Round-trip time of a connection
  * @sent_at: when @psn was sent, ns; 0: nothing is timed
@@ -73,6 +76,7 @@ void rhca_rtt_repeat_answered(struct rhca_rtt *rtt, u32 answer_ns);
 void rhca_rtt_forget(struct rhca_rtt *rtt, u32 psn);
 bool rhca_rtt_is_queued(const struct rhca_rtt *rtt);
 u64 rhca_rtt_timeout(const struct rhca_rtt *rtt);
+u64 rhca_rtt_ack_ns(const struct rhca_rtt *rtt, u64 asked);
 u64 rhca_rtt_probe_ns(const struct rhca_rtt *rtt, bool recovering, u32 answer_ns,
 		      u32 tries, u64 most);
 

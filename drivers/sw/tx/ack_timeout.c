@@ -25,6 +25,16 @@
 /* A softirq may be late by some milliseconds without anything being lost */
 #define MIN_TIMEOUT	(max(HZ / 100, 2))
 
+static u64 timeout_ns(u8 code)
+{
+	return 4096ULL << code;
+}
+
+static unsigned long to_jiffies(u64 ns)
+{
+	return max_t(unsigned long, nsecs_to_jiffies(ns) + 1, MIN_TIMEOUT);
+}
+
 /**
  * rhca_ack_timeout - Local ACK timeout
  * @code: 1..31, for 4.096 us << @code
@@ -33,9 +43,7 @@
  */
 unsigned long rhca_ack_timeout(u8 code)
 {
-	u64 ns = 4096ULL << code;
-
-	return max_t(unsigned long, nsecs_to_jiffies(ns) + 1, MIN_TIMEOUT);
+	return to_jiffies(timeout_ns(code));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_ack_timeout);
 
@@ -45,7 +53,7 @@ static bool waits_for_answer(const struct rhca_requester *send)
 	       send->pause == RHCA_PAUSE_LOCAL_FULL;
 }
 
-/* 9.7.6.1.3 lets the interval be up to four times what was asked for */
+/* log2 of RHCA_ACK_TIMEOUT_TIMES */
 #define MAX_BACKOFF_SHIFT	2
 
 /*
@@ -68,10 +76,15 @@ void rhca_restart_ack_timer(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
 	u8 code = READ_ONCE(qp->base.attr.timeout);
+	u32 shift = backoff_shift(qp);
+	unsigned long wait;
 
 	if (!code)
 		return;
-	send->deadline = jiffies + (rhca_ack_timeout(code) << backoff_shift(qp));
+	wait = to_jiffies(rhca_rtt_ack_ns(&send->rtt, timeout_ns(code)));
+	if (unlikely(shift))
+		wait = max(wait, rhca_ack_timeout(code) << shift);
+	send->deadline = jiffies + wait;
 }
 
 static void run_ack_timer(struct rhca_requester *send)

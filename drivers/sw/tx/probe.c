@@ -42,8 +42,8 @@ static u64 wait_ns(const struct rhca_sw_qp *qp)
 	const struct rhca_requester *send = &qp->send;
 	const struct rhca_recovery *recovery = send->recovery;
 	u8 code = READ_ONCE(qp->base.attr.timeout);
-	u64 most = code ? max_t(u64, 4096ULL << code, 10 * NSEC_PER_MSEC) :
-			  PROBE_MOST_NS;
+	u64 most = code ? max_t(u64, rhca_rtt_ack_ns(&send->rtt, 4096ULL << code),
+				10 * NSEC_PER_MSEC) : PROBE_MOST_NS;
 	bool repeats;
 
 	if (!send->recovering)
