@@ -62,8 +62,8 @@ watch_wire v1
 stream "SMC-R version 1" 4096 4000
 seen_on_wire "RoCE v1 is on the wire"
 
-defer "$PYTHON $HERE/smc-ueid.py flush"
-check_ok "an enterprise ID for version 2" $PYTHON "$HERE/smc-ueid.py" add RHCA
+defer "$PYTHON $HERE/smc-tables.py no-ids"
+check_ok "an enterprise ID for version 2" $PYTHON "$HERE/smc-tables.py" id RHCA
 watch_wire v2
 stream "SMC-R version 2" 4096 4000
 seen_on_wire "RoCE v2 is on the wire"

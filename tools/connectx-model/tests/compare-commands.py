@@ -13,7 +13,7 @@ explains:
 
 each word may be *; "-" is a field that is not there, or 0. A difference without a row,
 and a row without a difference, fail; but for rows of steps that the log does not have, and
-with "other-adapter", which has other capabilities than those that the rows are about.
+with "other-adapter", which has other capabilities or programs than the rows are about.
 
 The nth of a command is compared with the nth. In steps whose name begins with "kernel-" it
 is chance how often something is done: there the values that a field has anywhere are
@@ -33,15 +33,20 @@ BY_VALUES = 'kernel-'
 BACKGROUND = {'ACCESS_REG', 'QUERY_VPORT_COUNTER', 'QUERY_VPORT_STATE', 'QUERY_Q_COUNTER',
               'QUERY_NIC_VPORT_CONTEXT', 'QUERY_FLOW_COUNTER', 'QUERY_CONG_STATISTICS', 'NOP'}
 
-# In the steps of the kernel's users: mlx5_ib has ib_core moderate their queues by what it
-# measures (use_cq_dim), now and then; roce_hca_mlx5 has not
-MEASURED = {'MODIFY_CQ'}
+# In the steps of the kernel's users, which take longer: mlx5_ib has ib_core moderate their
+# queues by what it measures (use_cq_dim), now and then; roce_hca_mlx5 has not. The network
+# interface hears of addresses, and mlx5_ib switches on what goes back to the sender with the
+# first transport domain
+OCCASIONAL = {'MODIFY_CQ', 'MODIFY_NIC_VPORT_CONTEXT', 'SET_FLOW_TABLE_ENTRY',
+              'DELETE_FLOW_TABLE_ENTRY'}
 
-# Numbers that the adapter gave and addresses of memory: that they are there counts
+# Numbers that the adapter gave, addresses of memory, ports that are taken one after the
+# other: that they are there counts
 ANY_VALUE = re.compile(
     r'(^|[._])(pd|cqn|cqn_snd|cqn_rcv|qpn|remote_qpn|uar|uar_page|mkey_index|rmpn|rmp_num|'
     r'srqn|srqn_rmpn_xrqn|xrc_srqn|xrcd|c_eqn|c_eqn_or_apu_element|dbr_addr|start_addr|'
     r'mkey_7_0|user_index|counter_set_id|page_offset|udp_sport|flow_counter_id|dqp_dct|'
+    r'lag_tx_port_affinity|'
     r'immediate|rkey|lkey|wq.*addr|db_record_addr\w*)$|^remote\.address$|^atomic\.')
 # What a user of the kernel sends, and how much of its memory, is chance; and what follows a
 # short list in a request, where mlx5_ib leaves what was there before
@@ -63,13 +68,13 @@ def is_by_values(step):
     return step.startswith(BY_VALUES)
 
 
-def new_command(match):
+def new_command(match, is_any_size):
     """(name, fields). Requests that change keys are told apart by whether they have a list."""
     name, op_mod, came, went = match.groups()
     if name.endswith('_UMR'):
         name += '_LIST' if int(came) else '_KEY'
     return name, {'op_mod': op_mod, 'output-bytes': went,
-                  'input-bytes': '#' if name in WITH_PAGES else came}
+                  'input-bytes': '#' if name in WITH_PAGES or is_any_size else came}
 
 
 def add_field(command, name, value, step):
@@ -96,13 +101,13 @@ def read_lines(lines):
         elif topic in ('command', 'wqe') and now is not None:
             command = COMMAND.match(text)
             if command:
-                now.append(new_command(command))
+                now.append(new_command(command, topic == 'wqe' and is_by_values(step)))
         elif topic == 'field' and now:
             field = FIELD.match(text)
             if field:
                 add_field(now[-1], *field.groups(), step)
     return {driver: {step: [c for c in list_ if c[0] not in BACKGROUND and
-                             not (is_by_values(step) and c[0] in MEASURED)]
+                             not (is_by_values(step) and c[0] in OCCASIONAL)]
                      for step, list_ in steps.items()} for driver, steps in drivers.items()}
 
 

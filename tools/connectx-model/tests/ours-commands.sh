@@ -4,18 +4,24 @@
 # it for the same program; and what happens when the firmware refuses a command, each one
 # of each kind of object.
 #
-# With "trace" also the users of the kernel: the connection manager, and a disk over the
-# network. The adapter's capabilities are run's: --model --with=..., --without=...; reasons
-# for differences that there are none of are no fault then ("trace other-adapter").
+# With "trace" also the users of the kernel: the connection manager, a disk and files over the
+# network, streams (SMC-R) and messages (RDS). The adapter's capabilities are run's: --model
+# --with=..., --without=... ("trace other-adapter"). Then, or with some parts alone, reasons
+# for differences that there are none of are no fault.
 #
-# usage: ours-commands.sh [trace [other-adapter] | refuse [STEP...]]   (steps of objects.py)
+# usage: ours-commands.sh [trace [other-adapter] [PART...] | refuse [STEP...]]
+#        PART: objects, commands, greeting, disk, files, streams, messages
+#        STEP: of objects.py
 . "$(dirname "$0")/guest-lib.sh"
 # shellcheck source=tools/connectx-model/tests/nvme-lib.sh
 . "$(dirname "$0")/nvme-lib.sh"
+# shellcheck source=tools/connectx-model/tests/nfs-lib.sh
+. "$(dirname "$0")/nfs-lib.sh"
 here=$(realpath "$(dirname "$0")")
+consumers=$here/../../../scripts/tests/consumers
 
 mark() { # mark TEXT [TOPICS]: in the model's log, and what is traced from there on
-	control "{\"cmd\":\"trace\",\"mark\":\"$1\",\"topics\":\"${2-none}\"}"
+	control "{\"cmd\":\"trace\",\"mark\":\"$1\",\"topics\":\"${2-none}\"}" > /dev/null
 }
 
 # of_kernel STEP COMMAND...: a step that the kernel's users do
@@ -43,15 +49,100 @@ disk_used() {
 		dd if="$disk" of=/dev/null bs=4k count=64 iflag=direct status=none && disconnect
 }
 
-# traced DRIVER: the programs once, in the model's log
+part_objects() {
+	check "objects-$driver" long /usr/bin/python3 "$here/objects.py" once "$rdma" "$gid"
+}
+
+part_commands() {
+	check "commands-$driver" long /usr/bin/python3 "$here/commands.py" "$rdma" "$gid"
+}
+
+part_greeting() {
+	check "greeting-$driver" of_kernel greeting greeted
+}
+
+part_disk() {
+	check "target-$driver" of_kernel target make_target
+	check "disk-$driver" of_kernel disk disk_used
+	check "target-goes-$driver" of_kernel target-goes remove_target
+}
+
+# shellcheck disable=SC2034 # for nfs-lib.sh
+files_copied() {
+	megabytes=1
+	nfs_server && nfs_copy 3 /dev/shm/export ,nolock && nfs_copy 4.2 / "" && nfs_end
+}
+
+part_files() {
+	check "files-$driver" of_kernel files files_copied
+}
+
+# A connection of a host with itself is the loopback device's, by its routes and its
+# addresses: the table of physical networks says that it is the adapter's, too.
+streamed() {
+	local smc=$work/smc-bytes before
+
+	modprobe smc && gcc -O1 -o "$smc" "$consumers/smc-bytes.c" || return 1
+	/usr/bin/python3 "$consumers/smc-tables.py" network CX lo "$rdma" || return 1
+	ip address add "$address/32" dev lo
+	before=$(counter send_requests)
+	timeout 120 "$smc" server "$address" 7001 &
+	wait_for is_listening && timeout 100 "$smc" client "$address" 7001 256 && wait %1 || return 1
+	ip address del "$address/32" dev lo
+	# Without RDMA it takes TCP, and says nothing
+	[ $(($(counter send_requests) - before)) -ge 16 ] && modprobe -r smc_diag smc
+}
+
+part_streams() {
+	check "streams-$driver" of_kernel streams streamed
+}
+
+is_serving_messages() {
+	grep -q serving "$work/rds"
+}
+
+messaged() {
+	local bytes="timeout 120 /usr/bin/python3 $consumers/rds-bytes.py"
+
+	modprobe rds_rdma || return 1
+	$bytes server "$address" 4000 > "$work/rds" &
+	wait_for is_serving_messages && $bytes client "$address" 4000 "$address" 40 64 &&
+		wait %1 || return 1
+	$bytes server "$address" 4002 > "$work/rds" &
+	wait_for is_serving_messages && $bytes client "$address" 4002 "$address" 10 100000 &&
+		wait %1 && modprobe -r rds_rdma rds
+}
+
+part_messages() {
+	check "messages-$driver" of_kernel messages messaged
+}
+
+# long COMMAND...: a minute on an idle host, and as much more as others take of it
+long() {
+	timeout $((RHCA_TIMEOUT / 3)) "$@"
+}
+
+# traced DRIVER PART...: each once, in the model's log
 traced() {
+	local part
+
 	driver=$1
-	bring_up 10.7.0.1 && mark "driver $1" &&
-		timeout 300 /usr/bin/python3 "$here/objects.py" once "$rdma" "$gid" &&
-		timeout 300 /usr/bin/python3 "$here/commands.py" "$rdma" "$gid" &&
-		of_kernel greeting greeted && of_kernel target make_target &&
-		of_kernel disk disk_used && of_kernel target-goes remove_target &&
-		modprobe -r "$1"
+	check "bring-up-$driver" bring_up 10.7.0.1
+	mark "driver $driver"
+	for part in "${@:2}"; do
+		"part_$part"
+	done
+	check "unload-$driver" modprobe -r "$driver"
+}
+
+# choose [other-adapter] [PART...]: what is compared, and whether each reason is to have
+# its difference
+rows=()
+parts=(objects commands greeting disk files streams messages)
+choose() {
+	[ $# -eq 0 ] || rows=(other-adapter)
+	[ "${1-}" != other-adapter ] || shift
+	[ $# -eq 0 ] || parts=("$@")
 }
 
 function_of() {
@@ -70,13 +161,14 @@ start_alone
 if [ "${1-trace}" = trace ] && [[ $(uname -r) != 6.12.* ]]; then
 	echo "SKIP commands-compared (commands-differ.txt is of mlx5_ib of 6.12)"
 elif [ "${1-trace}" = trace ]; then
+	choose "${@:2}"
 	# Pages of 4 KiB, but for who takes some of 2 MiB from the pool
 	echo never > /sys/kernel/mm/transparent_hugepage/enabled
 	echo 8 > /proc/sys/vm/nr_hugepages
-	check trace-mlx5_ib traced mlx5_ib
-	check trace-ours traced roce_hca_mlx5
+	traced mlx5_ib "${parts[@]}"
+	traced roce_hca_mlx5 "${parts[@]}"
 	check commands-compared /usr/bin/python3 "$here/compare-commands.py" \
-		"$RHCA_SHARE/model.log" "$here/commands-differ.txt" ${2:+"$2"}
+		"$RHCA_SHARE/model.log" "$here/commands-differ.txt" "${rows[@]}"
 fi
 if [ "${1-refuse}" = refuse ]; then
 	driver=roce_hca_mlx5

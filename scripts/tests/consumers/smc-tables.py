@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's table of user-defined enterprise IDs: two hosts that have one in common
-speak SMC version 2 to each other.
+"""The kernel's tables of SMC. Enterprise IDs of users: two hosts that have one in common
+speak version 2 to each other. Physical networks: connections by a netdev take an RDMA
+device that is of the same one.
 
-usage: smc-ueid.py add NAME | flush
+usage: smc-tables.py id NAME | no-ids | network NAME NETDEV RDMA-DEVICE
 """
 
 import os
@@ -17,10 +18,12 @@ GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 1
 SMC_NETLINK_ADD_UEID, SMC_NETLINK_FLUSH_UEID = 10, 12
 SMC_NLA_EID_TABLE_ENTRY = 1
 SMC_MAX_EID_LEN = 32
+SMC_PNETID_ADD = 2
+SMC_PNETID_NAME, SMC_PNETID_ETHNAME, SMC_PNETID_IBNAME, SMC_PNETID_IBPORT = 1, 2, 3, 4
 
 
-def attribute(kind, text):
-    data = text.encode() + b"\0"
+def attribute(kind, value):
+    data = bytes([value]) if isinstance(value, int) else value.encode() + b"\0"
     return (struct.pack("=HH", 4 + len(data), kind) + data).ljust((len(data) + 7) & ~3, b"\0")
 
 
@@ -32,7 +35,7 @@ def ask(sock, family, command, data=b"", flags=NLM_F_ACK):
     if struct.unpack_from("=H", answer, 4)[0] == 2:
         error = -struct.unpack_from("=i", answer, 16)[0]
         if error:
-            sys.exit(f"smc-ueid: {os.strerror(error)}")
+            sys.exit(f"smc-tables: {os.strerror(error)}")
     return answer[20:]
 
 
@@ -45,18 +48,21 @@ def family_id(sock, name):
         if kind == CTRL_ATTR_FAMILY_ID:
             return struct.unpack_from("=H", attributes, at + 4)[0]
         at += (length + 3) & ~3
-    sys.exit(f"smc-ueid: no family {name}")
+    sys.exit(f"smc-tables: no family {name}")
 
 
 def main():
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
     sock.bind((0, 0))
-    family = family_id(sock, "SMC_GEN_NETLINK")
-    if sys.argv[1:] == ["flush"]:
-        ask(sock, family, SMC_NETLINK_FLUSH_UEID)
-    elif sys.argv[1:2] == ["add"] and len(sys.argv) == 3:
-        ask(sock, family, SMC_NETLINK_ADD_UEID,
+    if sys.argv[1:] == ["no-ids"]:
+        ask(sock, family_id(sock, "SMC_GEN_NETLINK"), SMC_NETLINK_FLUSH_UEID)
+    elif sys.argv[1:2] == ["id"] and len(sys.argv) == 3:
+        ask(sock, family_id(sock, "SMC_GEN_NETLINK"), SMC_NETLINK_ADD_UEID,
             attribute(SMC_NLA_EID_TABLE_ENTRY, sys.argv[2].ljust(SMC_MAX_EID_LEN)))
+    elif sys.argv[1:2] == ["network"] and len(sys.argv) == 5:
+        ask(sock, family_id(sock, "SMC_PNETID"), SMC_PNETID_ADD,
+            attribute(SMC_PNETID_NAME, sys.argv[2]) + attribute(SMC_PNETID_ETHNAME, sys.argv[3]) +
+            attribute(SMC_PNETID_IBNAME, sys.argv[4]) + attribute(SMC_PNETID_IBPORT, 1))
     else:
         sys.exit(__doc__)
 
