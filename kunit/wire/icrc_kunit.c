@@ -5,6 +5,7 @@
 #include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/skbuff.h>
+#include <linux/unaligned.h>
 
 #include "lib/packet.h"
 #include "sw/rx/receive.h"
@@ -19,7 +20,7 @@ struct icrc_vector {
 	unsigned int payload_bytes;
 	unsigned int pad_bytes;
 	u32 icrc;
-	u8 headers[RHCA_MAX_HEADER_BYTES];
+	u32 headers[RHCA_MAX_HEADER_BYTES / 4];
 };
 
 #include "icrc_vectors.h"
@@ -33,7 +34,8 @@ static unsigned int lay_out(u8 *to, const struct icrc_vector *v)
 	unsigned int at = v->header_bytes;
 	unsigned int i;
 
-	memcpy(to, v->headers, v->header_bytes);
+	for (i = 0; i < at; i += 4)
+		put_unaligned_be32(v->headers[i / 4], to + i);
 	for (i = 0; i < v->payload_bytes; i++)
 		to[at++] = test_payload(i);
 	memset(to + at, 0, v->pad_bytes);

@@ -127,8 +127,10 @@ def check_against_scapy(real, bth, body, icrc):
 
 
 def rows(data):
-    for start in range(0, len(data), 12):
-        yield ', '.join(f'0x{byte:02x}' for byte in data[start:start + 12])
+    """The bytes as big-endian words, seven a line."""
+    words = [f'0x{word:08x}' for word, in struct.iter_unpack('!I', data)]
+    for start in range(0, len(words), 7):
+        yield ', '.join(words[start:start + 7])
 
 
 ENCAP = {('v1', 'IPv4'): 'RHCA_V1', ('v1', 'IPv6'): 'RHCA_V1',
@@ -142,18 +144,9 @@ def main():
     for version, family in ENCAP:
         for number, packet in enumerate(PACKETS):
             headers, size, pad, icrc = build(version, family, number, packet)
-            print('\t{')
-            print(f'\t\t.desc = "{version} {family}: {packet[0]}",')
-            print(f'\t\t.encap = {ENCAP[version, family]},')
-            print(f'\t\t.header_bytes = {len(headers)},')
-            print(f'\t\t.payload_bytes = {size},')
-            print(f'\t\t.pad_bytes = {pad},')
-            print(f'\t\t.icrc = {icrc:#010x},')
-            print('\t\t.headers = {')
-            for row in rows(headers):
-                print(f'\t\t\t{row},')
-            print('\t\t},')
-            print('\t},')
+            print(f'\t{{ "{version} {family}: {packet[0]}", {ENCAP[version, family]}, '
+                  f'{len(headers)}, {size}, {pad}, {icrc:#010x}, {{')
+            print(',\n'.join(f'\t  {row}' for row in rows(headers)) + ' } },')
     print('};')
 
 
