@@ -21,7 +21,6 @@
 #include "lib/recording_backend.h"
 
 #define MAX_CALLS	32
-#define PATIENCE_MS	5000	/* for what is done in the background */
 #define STEP_MS		10
 
 static const struct test_qp_spec plain = { .retries = 7 };
@@ -123,62 +122,24 @@ static void backend_does_not_hear_of_what_is_refused(struct kunit *test)
 	expect_calls(test, qp, life_of_a_qp, 1);
 }
 
-/**
- * struct limit_case - An attribute out of range, in a modify that is else right
- * @desc: which
- * @next: state that it is set on the way to
- * @change: makes it wrong
- */
+/* An attribute out of range, in a modify that is else right */
 struct limit_case {
-	const char *desc;
-	enum ib_qp_state next;
-	void (*change)(struct ib_qp_attr *attr);
+	const char *desc;				/* which */
+	enum ib_qp_state next;				/* state that it is set on the way to */
+	void (*change)(struct ib_qp_attr *attr);	/* makes it wrong */
 };
 
-static void bad_pkey(struct ib_qp_attr *attr)
-{
-	attr->pkey_index = 1;
-}
+#define CHANGE(name, change)	static void name(struct ib_qp_attr *attr) { change; }
 
-static void bad_mtu_0(struct ib_qp_attr *attr)
-{
-	attr->path_mtu = 0;
-}
-
-static void bad_mtu_6(struct ib_qp_attr *attr)
-{
-	attr->path_mtu = 6;
-}
-
-static void bad_resources(struct ib_qp_attr *attr)
-{
-	attr->max_dest_rd_atomic = 129;
-}
-
-static void bad_rnr_timer(struct ib_qp_attr *attr)
-{
-	attr->min_rnr_timer = 32;
-}
-
-static void bad_depth(struct ib_qp_attr *attr)
-{
-	attr->max_rd_atomic = 129;
-}
-
-static void bad_timeout(struct ib_qp_attr *attr)
-{
-	attr->timeout = 32;
-}
-
-static void bad_retry(struct ib_qp_attr *attr)
-{
-	attr->retry_cnt = 8;
-}
-
-static void bad_rnr_retry(struct ib_qp_attr *attr)
-{
-	attr->rnr_retry = 8;
-}
+CHANGE(bad_pkey, attr->pkey_index = 1)
+CHANGE(bad_mtu_0, attr->path_mtu = 0)
+CHANGE(bad_mtu_6, attr->path_mtu = 6)
+CHANGE(bad_resources, attr->max_dest_rd_atomic = 129)
+CHANGE(bad_rnr_timer, attr->min_rnr_timer = 32)
+CHANGE(bad_depth, attr->max_rd_atomic = 129)
+CHANGE(bad_timeout, attr->timeout = 32)
+CHANGE(bad_retry, attr->retry_cnt = 8)
+CHANGE(bad_rnr_retry, attr->rnr_retry = 8)
 
 static const struct limit_case limit_cases[] = {
 	{ "P_Key index",		IB_QPS_INIT,	bad_pkey },
@@ -301,16 +262,11 @@ static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
 }
 
-/**
- * struct refusal_case - An operation that the backend refuses
- * @desc: which
- * @call: the operation
- * @try: asks for it
- */
+/* An operation that the backend refuses */
 struct refusal_case {
-	const char *desc;
-	enum recorded_call call;
-	int (*try)(struct test_hca *hca, struct ib_qp *qp);
+	const char *desc;					/* which */
+	enum recorded_call call;				/* the operation */
+	int (*try)(struct test_hca *hca, struct ib_qp *qp);	/* asks for it */
 };
 
 static int try_create(struct test_hca *hca, struct ib_qp *qp)
@@ -761,28 +717,9 @@ static struct rhca_dev *make_on(struct kunit *test, struct net_device *ndev)
 	return dev;
 }
 
-static bool device_ends(struct kunit *test)
+static bool has_default_gid(struct rhca_dev *dev)
 {
-	int ms;
-
-	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		if (num_calls(test, RECORDED_DEV_EXIT))
-			return true;
-		msleep(STEP_MS);
-	}
-	return false;
-}
-
-static bool default_gid_becomes(struct rhca_dev *dev, bool there)
-{
-	int ms;
-
-	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		if (!!rhca_gid_ifindex(&dev->ports[0].gids, 0) == there)
-			return true;
-		msleep(STEP_MS);
-	}
-	return false;
+	return rhca_gid_ifindex(&dev->ports[0].gids, 0);
 }
 
 /*
@@ -797,15 +734,15 @@ static void default_gid_in_use_is_back_after_its_user(struct kunit *test)
 
 	ndev->type = ARPHRD_NONE;
 	dev = make_on(test, ndev);
-	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, true));
+	KUNIT_EXPECT_TRUE(test, test_becomes(has_default_gid(dev)));
 	attr = rdma_get_gid_attr(&dev->ibdev, 1, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(attr));
 	rcu_read_lock();
 	rhca_gid_watch_address(&dev->ports[0], true);
 	rcu_read_unlock();
-	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, false));
+	KUNIT_EXPECT_TRUE(test, test_becomes(!has_default_gid(dev)));
 	rdma_put_gid_attr(attr);
-	KUNIT_EXPECT_TRUE(test, default_gid_becomes(dev, true));
+	KUNIT_EXPECT_TRUE(test, test_becomes(has_default_gid(dev)));
 	ib_device_put(&dev->ibdev);
 	test_device_remove(ndev);
 	ndev->type = ARPHRD_ETHER;
@@ -828,8 +765,16 @@ static void port_is_quiesced_before_its_netdev_is_free(struct kunit *test)
 	rhca_dev_remove_netdev(ndev);
 	rtnl_unlock();
 	ib_device_put(&dev->ibdev);
-	KUNIT_EXPECT_TRUE(test, device_ends(test));
+	KUNIT_EXPECT_TRUE(test, test_becomes(num_calls(test, RECORDED_DEV_EXIT)));
 	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_PORT_QUIESCE), 1);
+}
+
+/* Its netdev moves, which is compared only, while it is on its way */
+static void move_and_plug(struct rhca_dev *dev)
+{
+	dev->ports[0].net = (const void *)dev;
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
 }
 
 /* While it is on the way between RDMA namespaces, a netdev that moves does not find it */
@@ -838,24 +783,10 @@ static void netdev_that_moved_on_the_way_is_noticed(struct kunit *test)
 	struct net_device *ndev = test_netdev(test, 1);
 	struct rhca_dev *dev = make_on(test, ndev);
 
-	dev->ports[0].net = (const void *)dev;
-	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
-	rhca_dev_plugged(dev);
+	move_and_plug(dev);
 	ib_device_put(&dev->ibdev);
-	KUNIT_EXPECT_TRUE(test, device_ends(test));
+	KUNIT_EXPECT_TRUE(test, test_becomes(num_calls(test, RECORDED_DEV_EXIT)));
 	test_device_remove(ndev);
-}
-
-static bool netdev_is_released(struct rhca_dev *dev)
-{
-	int ms;
-
-	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		if (!rcu_access_pointer(dev->ports[0].ndev))
-			return true;
-		msleep(STEP_MS);
-	}
-	return false;
 }
 
 /*
@@ -869,36 +800,23 @@ static void device_on_the_way_is_removed_when_it_is_back(struct kunit *test)
 	unsigned int refs = refcount_read(&dev->ibdev.refcount);
 	bool ended;
 
-	dev->ports[0].net = (const void *)dev;
 	refcount_set(&dev->ibdev.refcount, 0);
-	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
-	rhca_dev_plugged(dev);
-	KUNIT_EXPECT_TRUE(test, netdev_is_released(dev));
+	move_and_plug(dev);
+	KUNIT_EXPECT_TRUE(test, test_becomes(!rcu_access_pointer(dev->ports[0].ndev)));
 	refcount_set(&dev->ibdev.refcount, refs);
 	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
 	rhca_dev_plugged(dev);
 	ib_device_put(&dev->ibdev);
-	ended = device_ends(test);
+	ended = test_becomes(num_calls(test, RECORDED_DEV_EXIT));
 	KUNIT_EXPECT_TRUE(test, ended);
 	if (!ended)
 		ib_unregister_device(&dev->ibdev);
 }
 
-/* Its registration has ended, so that it can be removed */
-static bool gets_device(const struct net_device *ndev, int patience_ms)
+static bool stays_without(const struct net_device *ndev)
 {
-	struct rhca_dev *dev;
-	int ms;
-
-	for (ms = 0; ms < patience_ms; ms += STEP_MS) {
-		dev = rhca_dev_find(ndev);
-		if (dev) {
-			ib_device_put(&dev->ibdev);
-			return true;
-		}
-		msleep(STEP_MS);
-	}
-	return false;
+	msleep(500);
+	return !test_device_of(ndev);
 }
 
 /*
@@ -917,10 +835,10 @@ static void member_is_looked_for_where_it_was(struct kunit *test)
 	rhca_netdev_note(id, ndev);
 	id->net_cookie++;
 	rhca_recreate_replaced(&record, NULL);
-	KUNIT_EXPECT_FALSE(test, gets_device(ndev, 500));
+	KUNIT_EXPECT_TRUE(test, stays_without(ndev));
 	id->net_cookie--;
 	rhca_recreate_replaced(&record, NULL);
-	KUNIT_EXPECT_TRUE(test, gets_device(ndev, PATIENCE_MS));
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_device_of(ndev)));
 	test_device_remove(ndev);
 }
 
@@ -945,11 +863,9 @@ static void lag_on_the_way_leaves_its_members(struct kunit *test)
 	struct net_device *member = test_netdev(test, 2);
 	struct rhca_dev *dev = make_lag(test, ndev, member);
 
-	dev->ports[0].net = (const void *)dev;
-	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
-	rhca_dev_plugged(dev);
+	move_and_plug(dev);
 	ib_device_put(&dev->ibdev);
-	KUNIT_EXPECT_TRUE(test, gets_device(member, PATIENCE_MS));
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_device_of(member)));
 	test_device_remove(member);
 	test_device_remove(ndev);
 }
@@ -965,8 +881,8 @@ static void device_is_made_again_where_it_was(struct kunit *test)
 	rhca_recreate_dev(dev, "was tested");
 	ib_device_put(&dev->ibdev);
 	test_device_remove(ndev);
-	KUNIT_EXPECT_TRUE(test, gets_device(member, PATIENCE_MS));
-	KUNIT_EXPECT_FALSE(test, gets_device(ndev, 500));
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_device_of(member)));
+	KUNIT_EXPECT_TRUE(test, stays_without(ndev));
 	test_device_remove(member);
 	test_device_remove(ndev);
 }
@@ -994,7 +910,7 @@ static void unload_waits_for_a_device_on_the_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_DEV_EXIT), 0);
 	refcount_set(&dev->ibdev.refcount, references);
 	rhca_dev_plugged(dev);
-	KUNIT_EXPECT_TRUE(test, device_ends(test));
+	KUNIT_EXPECT_TRUE(test, test_becomes(num_calls(test, RECORDED_DEV_EXIT)));
 	test_device_remove(ndev);
 	flush_work(&work);
 	destroy_work_on_stack(&work);
@@ -1004,15 +920,12 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(backend_hears_of_a_qp_in_order),
 	KUNIT_CASE(backend_gets_the_attributes_that_were_named),
 	KUNIT_CASE(backend_does_not_hear_of_what_is_refused),
-	KUNIT_CASE_PARAM(attribute_out_of_range_changes_nothing,
-			 limit_gen_params),
+	KUNIT_CASE_PARAM(attribute_out_of_range_changes_nothing, limit_gen_params),
 	KUNIT_CASE_PARAM(transitions_are_those_of_ib_core, qp_type_gen_params),
 	KUNIT_CASE(modify_from_a_state_that_has_gone_is_refused),
-	KUNIT_CASE_PARAM(refusal_of_the_backend_reaches_the_caller,
-			 refusal_gen_params),
+	KUNIT_CASE_PARAM(refusal_of_the_backend_reaches_the_caller, refusal_gen_params),
 	KUNIT_CASE(full_group_takes_no_more),
-	KUNIT_CASE_PARAM(device_that_does_not_come_up_leaves_nothing,
-			 undo_gen_params),
+	KUNIT_CASE_PARAM(device_that_does_not_come_up_leaves_nothing, undo_gen_params),
 	KUNIT_CASE(connected_qp_is_readdressed),
 	KUNIT_CASE(rules_say_where_they_hold_for_new_connections_only),
 	KUNIT_CASE(ports_are_open_while_the_device_lives),

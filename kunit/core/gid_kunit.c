@@ -69,16 +69,12 @@ static const struct find_case find_cases[] = {
 	{ "v1",			&gid_a, IB_GID_TYPE_ROCE, 0, 0 },
 	{ "v2",			&gid_a, IB_GID_TYPE_ROCE_UDP_ENCAP, 0, 1 },
 	{ "v1 on its netdev",	&gid_a, IB_GID_TYPE_ROCE, PORT_IFINDEX, 0 },
-	{ "v1 on the VLAN",	&gid_a, IB_GID_TYPE_ROCE, VLAN_IFINDEX,
-	  RHCA_NUM_GIDS - 1 },
+	{ "v1 on the VLAN", &gid_a, IB_GID_TYPE_ROCE, VLAN_IFINDEX, RHCA_NUM_GIDS - 1 },
 	{ "another netdev",	&gid_a, IB_GID_TYPE_ROCE, 99, -ENOENT },
 	{ "another GID",	&gid_b, IB_GID_TYPE_ROCE, 0, -ENOENT },
-	{ "v2 is not on the VLAN", &gid_a, IB_GID_TYPE_ROCE_UDP_ENCAP,
-	  VLAN_IFINDEX, -ENOENT },
-	{ "empty entries are no v1 GID", &gid_zero, IB_GID_TYPE_ROCE, 0,
-	  -ENOENT },
-	{ "empty entries are no v2 GID", &gid_zero,
-	  IB_GID_TYPE_ROCE_UDP_ENCAP, 0, -ENOENT },
+	{ "v2 is not on the VLAN", &gid_a, IB_GID_TYPE_ROCE_UDP_ENCAP, VLAN_IFINDEX, -ENOENT },
+	{ "empty entries are no v1 GID", &gid_zero, IB_GID_TYPE_ROCE, 0, -ENOENT },
+	{ "empty entries are no v2 GID", &gid_zero, IB_GID_TYPE_ROCE_UDP_ENCAP, 0, -ENOENT },
 };
 KUNIT_ARRAY_PARAM_DESC(find, find_cases, desc);
 
@@ -158,8 +154,7 @@ static void gid_is_found_behind_a_hole_and_not_once_gone(struct kunit *test)
 }
 
 static struct kunit_case gid_tests[] = {
-	KUNIT_CASE_PARAM(gid_is_found_by_value_type_and_netdev,
-			 find_gen_params),
+	KUNIT_CASE_PARAM(gid_is_found_by_value_type_and_netdev, find_gen_params),
 	KUNIT_CASE(gid_of_another_namespace_is_not_found),
 	KUNIT_CASE(gid_of_a_port_without_netdev_is_not_found),
 	KUNIT_CASE(gid_knows_its_vlan),

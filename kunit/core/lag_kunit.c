@@ -48,12 +48,7 @@ static const struct decision_case decision_cases[] = {
 				.num_members = 2, .num_ports = 2,
 				.disabled = true }, RHCA_LAG_NONE },
 };
-
-static void decision_desc(const struct decision_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-KUNIT_ARRAY_PARAM(decision, decision_cases, decision_desc);
+KUNIT_ARRAY_PARAM_DESC(decision, decision_cases, desc);
 
 static void bond_of_two_ports_decides(struct kunit *test)
 {
@@ -78,12 +73,7 @@ static const struct member_case member_cases[] = {
 	{ "odd label", 1, 0, 1 },
 	{ "largest label", 0xfffff, 0, 1 },
 };
-
-static void member_desc(const struct member_case *c, char *desc)
-{
-	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
-}
-KUNIT_ARRAY_PARAM(member, member_cases, member_desc);
+KUNIT_ARRAY_PARAM_DESC(member, member_cases, desc);
 
 static void label_chooses_before_the_qp(struct kunit *test)
 {

@@ -89,8 +89,4 @@ static struct kunit_case mcast_join_tests[] = {
 	{}
 };
 
-static struct kunit_suite mcast_join_suite = {
-	.name = "rhca_mcast_join",
-	.test_cases = mcast_join_tests,
-};
-kunit_test_suite(mcast_join_suite);
+TEST_SUITE("rhca_mcast_join", mcast_join_tests);

@@ -7,6 +7,7 @@
 #include <net/rtnetlink.h>
 
 #include "core/rules/netdev.h"
+#include "lib/suite.h"
 
 #define V1	BIT(IB_GID_TYPE_ROCE)
 #define V2	BIT(IB_GID_TYPE_ROCE_UDP_ENCAP)
@@ -62,13 +63,8 @@ static void netdev_carries_what_its_link_type_allows(struct kunit *test)
 }
 
 static struct kunit_case netdev_tests[] = {
-	KUNIT_CASE_PARAM(netdev_carries_what_its_link_type_allows,
-			 carries_gen_params),
+	KUNIT_CASE_PARAM(netdev_carries_what_its_link_type_allows, carries_gen_params),
 	{}
 };
 
-static struct kunit_suite netdev_suite = {
-	.name = "rhca_netdev",
-	.test_cases = netdev_tests,
-};
-kunit_test_suite(netdev_suite);
+TEST_SUITE("rhca_netdev", netdev_tests);

@@ -107,9 +107,4 @@ static struct kunit_case netdev_walk_cases[] = {
 	{}
 };
 
-static struct kunit_suite netdev_walk_suite = {
-	.name = "rhca_netdev_walk",
-	.test_cases = netdev_walk_cases,
-};
-
-kunit_test_suite(netdev_walk_suite);
+TEST_SUITE("rhca_netdev_walk", netdev_walk_cases);

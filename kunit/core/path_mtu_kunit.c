@@ -12,15 +12,6 @@
 
 #define MTU		TEST_MTU_BYTES
 #define FIRST_PSN	5
-#define UC		0x20
-
-/* Opcodes of table 38 */
-#define SEND_FIRST	0x00
-#define SEND_MIDDLE	0x01
-#define SEND_ONLY	0x04
-#define READ_FIRST	0x0d
-#define READ_MIDDLE	0x0e
-#define READ_ONLY	0x10
 
 static const struct test_qp_spec spec = {
 	.rq_psn = FIRST_PSN, .sq_psn = FIRST_PSN, .initiator_depth = 4,
@@ -55,18 +46,12 @@ static void receive(struct test_hca *hca, struct ib_qp *qp, u8 opcode, u32 psn,
 	test_receive(hca, &p);
 }
 
-/**
- * struct size_case - A packet of a size
- * @desc: which
- * @opcode: of the packet, that comes at the begin of a message
- * @bytes: payload
- * @shows: it shows that the peer has another path MTU
- */
+/* A packet of a size */
 struct size_case {
-	const char *desc;
-	u8 opcode;
-	u32 bytes;
-	bool shows;
+	const char *desc;	/* which */
+	u8 opcode;		/* of the packet, that comes at the begin of a message */
+	u32 bytes;		/* payload */
+	bool shows;		/* it shows that the peer has another path MTU */
 };
 
 static const struct size_case request_cases[] = {
@@ -125,10 +110,7 @@ static void read_response_shows_the_path_mtu(struct kunit *test)
 	const struct size_case *c = test->param_value;
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
-	struct ib_sge sge = {
-		.addr = (uintptr_t)hca->buffer, .length = 600,
-		.lkey = hca->pd->local_dma_lkey,
-	};
+	struct ib_sge sge = test_sge(hca, 0, 600);
 	struct ib_rdma_wr wr = {
 		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge,
 			.num_sge = 1 },
@@ -168,9 +150,4 @@ static struct kunit_case path_mtu_cases[] = {
 	{}
 };
 
-static struct kunit_suite path_mtu_suite = {
-	.name = "rhca_path_mtu",
-	.test_cases = path_mtu_cases,
-};
-
-kunit_test_suite(path_mtu_suite);
+TEST_SUITE("rhca_path_mtu", path_mtu_cases);

@@ -16,13 +16,6 @@
 #define TENANT		0x8001
 #define OTHER_TENANT	0x8002
 
-/* Opcodes of table 38 */
-#define SEND_ONLY	0x04
-#define READ_REQUEST	0x0c
-#define READ_ONLY	0x10
-#define ACKNOWLEDGE	0x11
-#define UD_SEND_ONLY	0x64
-
 /* --- membership ----------------------------------------------------------------- */
 
 static const struct match_case {
@@ -522,8 +515,7 @@ static struct kunit_case pkey_cases[] = {
 	KUNIT_CASE(full_membership_answers_before_limited),
 	KUNIT_CASE(qp_needs_an_entry_that_is_valid),
 	KUNIT_CASE(every_packet_carries_the_live_key),
-	KUNIT_CASE_PARAM(foreign_pkey_is_counted_and_not_answered,
-			 foreign_gen_params),
+	KUNIT_CASE_PARAM(foreign_pkey_is_counted_and_not_answered, foreign_gen_params),
 	KUNIT_CASE(cleared_entry_silences_the_qp),
 	KUNIT_CASE(mad_leaves_by_the_index_it_names),
 	KUNIT_CASE(mad_says_which_index_let_it_in),
@@ -531,9 +523,4 @@ static struct kunit_case pkey_cases[] = {
 	{}
 };
 
-static struct kunit_suite pkey_suite = {
-	.name = "rhca_pkey",
-	.test_cases = pkey_cases,
-};
-
-kunit_test_suite(pkey_suite);
+TEST_SUITE("rhca_pkey", pkey_cases);

@@ -59,8 +59,7 @@ static const struct field_case field_cases[] = {
 	LARGE("unicast sent", UNICAST_XMIT_PACKETS, 40, 0x0010),
 	LARGE("unicast received", UNICAST_RCV_PACKETS, 48, 0x0020),
 	LARGE("multicast sent", MULTICAST_XMIT_PACKETS, 56, 0x0040),
-	LARGE("multicast received", MULTICAST_RCV_PACKETS, 64, 0x0080),
-};
+	LARGE("multicast received", MULTICAST_RCV_PACKETS, 64, 0x0080), };
 KUNIT_ARRAY_PARAM_DESC(field, field_cases, desc);
 
 /* What the bytes of the attribute say, read as the specification has them */
@@ -153,40 +152,23 @@ struct source_case {
 };
 
 static const struct source_case source_cases[] = {
-	{ "bytes sent are words",	RHCA_TX_BYTES, 4004,
-	  RHCA_PMA_XMIT_DATA, 1001 },
-	{ "bytes received are words",	RHCA_RX_BYTES, 4004,
-	  RHCA_PMA_RCV_DATA, 1001 },
-	{ "packets sent",		RHCA_TX_PACKETS, 7,
-	  RHCA_PMA_XMIT_PACKETS, 7 },
-	{ "packets received",		RHCA_RX_PACKETS, 7,
-	  RHCA_PMA_RCV_PACKETS, 7 },
-	{ "sent is unicast",		RHCA_TX_PACKETS, 7,
-	  RHCA_PMA_UNICAST_XMIT_PACKETS, 7 },
-	{ "received is unicast",	RHCA_RX_PACKETS, 7,
-	  RHCA_PMA_UNICAST_RCV_PACKETS, 7 },
-	{ "wrong ICRC",			RHCA_RX_ICRC_ENCAPSULATED, 3,
-	  RHCA_PMA_RCV_ERRORS, 3 },
-	{ "truncated",			RHCA_RX_DROPPED_TRUNCATED, 3,
-	  RHCA_PMA_RCV_ERRORS, 3 },
-	{ "wrong length",		RHCA_RX_DROPPED_BAD_LENGTH, 3,
-	  RHCA_PMA_RCV_ERRORS, 3 },
-	{ "unknown QP is no error",	RHCA_RX_DROPPED_NO_QP, 3,
-	  RHCA_PMA_RCV_ERRORS, 0 },
-	{ "wrong P_Key",		RHCA_RX_DROPPED_BAD_PKEY, 3,
-	  RHCA_PMA_RCV_CONSTRAINT_ERRORS, 3 },
-	{ "own P_Key gone",		RHCA_TX_DROPPED_BAD_PKEY, 3,
-	  RHCA_PMA_XMIT_CONSTRAINT_ERRORS, 3 },
-	{ "P_Key is no discard",	RHCA_TX_DROPPED_BAD_PKEY, 3,
-	  RHCA_PMA_XMIT_DISCARDS, 0 },
-	{ "full queue",			RHCA_TX_DROPPED, 3,
-	  RHCA_PMA_XMIT_DISCARDS, 3 },
-	{ "no route",			RHCA_TX_DROPPED_NO_ROUTE, 3,
-	  RHCA_PMA_XMIT_DISCARDS, 3 },
-	{ "MAD without buffer",		RHCA_RX_DROPPED_NO_MAD_BUFFER, 3,
-	  RHCA_PMA_VL15_DROPPED, 3 },
-	{ "carrier lost",		RHCA_LINK_DOWNED, 3,
-	  RHCA_PMA_LINK_DOWNED, 3 },
+	{ "bytes sent are words", RHCA_TX_BYTES, 4004, RHCA_PMA_XMIT_DATA, 1001 },
+	{ "bytes received are words", RHCA_RX_BYTES, 4004, RHCA_PMA_RCV_DATA, 1001 },
+	{ "packets sent", RHCA_TX_PACKETS, 7, RHCA_PMA_XMIT_PACKETS, 7 },
+	{ "packets received", RHCA_RX_PACKETS, 7, RHCA_PMA_RCV_PACKETS, 7 },
+	{ "sent is unicast", RHCA_TX_PACKETS, 7, RHCA_PMA_UNICAST_XMIT_PACKETS, 7 },
+	{ "received is unicast", RHCA_RX_PACKETS, 7, RHCA_PMA_UNICAST_RCV_PACKETS, 7 },
+	{ "wrong ICRC", RHCA_RX_ICRC_ENCAPSULATED, 3, RHCA_PMA_RCV_ERRORS, 3 },
+	{ "truncated", RHCA_RX_DROPPED_TRUNCATED, 3, RHCA_PMA_RCV_ERRORS, 3 },
+	{ "wrong length", RHCA_RX_DROPPED_BAD_LENGTH, 3, RHCA_PMA_RCV_ERRORS, 3 },
+	{ "unknown QP is no error", RHCA_RX_DROPPED_NO_QP, 3, RHCA_PMA_RCV_ERRORS, 0 },
+	{ "wrong P_Key", RHCA_RX_DROPPED_BAD_PKEY, 3, RHCA_PMA_RCV_CONSTRAINT_ERRORS, 3 },
+	{ "own P_Key gone", RHCA_TX_DROPPED_BAD_PKEY, 3, RHCA_PMA_XMIT_CONSTRAINT_ERRORS, 3 },
+	{ "P_Key is no discard", RHCA_TX_DROPPED_BAD_PKEY, 3, RHCA_PMA_XMIT_DISCARDS, 0 },
+	{ "full queue", RHCA_TX_DROPPED, 3, RHCA_PMA_XMIT_DISCARDS, 3 },
+	{ "no route", RHCA_TX_DROPPED_NO_ROUTE, 3, RHCA_PMA_XMIT_DISCARDS, 3 },
+	{ "MAD without buffer", RHCA_RX_DROPPED_NO_MAD_BUFFER, 3, RHCA_PMA_VL15_DROPPED, 3 },
+	{ "carrier lost", RHCA_LINK_DOWNED, 3, RHCA_PMA_LINK_DOWNED, 3 },
 };
 KUNIT_ARRAY_PARAM_DESC(source, source_cases, desc);
 
@@ -375,8 +357,4 @@ static struct kunit_case pma_cases[] = {
 	{}
 };
 
-static struct kunit_suite pma_suite = {
-	.name = "rhca_core_pma",
-	.test_cases = pma_cases,
-};
-kunit_test_suite(pma_suite);
+TEST_SUITE("rhca_core_pma", pma_cases);

@@ -5,6 +5,7 @@
 #include <kunit/test.h>
 
 #include "core/rules/policy.h"
+#include "lib/suite.h"
 
 #define UNTOUCHED	77
 
@@ -111,15 +112,10 @@ static void roce_modes_have_different_names(struct kunit *test)
 
 static struct kunit_case policy_tests[] = {
 	KUNIT_CASE_PARAM(roce_mode_takes_its_words_only, roce_mode_gen_params),
-	KUNIT_CASE_PARAM(ud_gid_type_takes_its_words_only,
-			 ud_gid_type_gen_params),
+	KUNIT_CASE_PARAM(ud_gid_type_takes_its_words_only, ud_gid_type_gen_params),
 	KUNIT_CASE_PARAM(roce_mode_chooses_gid_types, mode_gen_params),
 	KUNIT_CASE(roce_modes_have_different_names),
 	{}
 };
 
-static struct kunit_suite policy_suite = {
-	.name = "rhca_policy",
-	.test_cases = policy_tests,
-};
-kunit_test_suite(policy_suite);
+TEST_SUITE("rhca_policy", policy_tests);

@@ -233,8 +233,7 @@ static void app_table_holds_for_connections_that_are_there(struct kunit *test)
 
 static struct kunit_case qos_tests[] = {
 	KUNIT_CASE_PARAM(forced_ttl_is_for_v2, ttl_gen_params),
-	KUNIT_CASE_PARAM(first_that_is_not_0_decides_priority,
-			 priority_gen_params),
+	KUNIT_CASE_PARAM(first_that_is_not_0_decides_priority, priority_gen_params),
 	KUNIT_CASE_PARAM(app_table_is_followed, app_gen_params),
 	KUNIT_CASE(app_table_is_the_netdevs_own),
 	KUNIT_CASE(app_table_is_read_at_first),
@@ -243,8 +242,4 @@ static struct kunit_case qos_tests[] = {
 	{}
 };
 
-static struct kunit_suite qos_suite = {
-	.name = "rhca_qos",
-	.test_cases = qos_tests,
-};
-kunit_test_suite(qos_suite);
+TEST_SUITE("rhca_qos", qos_tests);

@@ -72,15 +72,11 @@ static void user_moves_no_qp_by_saying_so(struct kunit *test)
 	struct test_hca *hca = test_hca_create(test, without_state(), 1);
 	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
 
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
 	test_qp_bring_up(hca, qp, &plain, IB_QPS_INIT);
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			leave(hca, qp, IB_QPS_SQD, IB_QPS_RTS));
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			leave(hca, qp, IB_QPS_RTR, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, leave(hca, qp, IB_QPS_SQD, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, leave(hca, qp, IB_QPS_RTR, IB_QPS_RTS));
 	KUNIT_EXPECT_EQ(test, test_qp_state(qp), IB_QPS_INIT);
 }
 

@@ -30,19 +30,14 @@ static const struct line_case line_cases[] = {
 	{ "off",			"-1",			"-1" },
 	{ "lowest",			"tclass=0",		"0" },
 	{ "highest",			"tclass=255",		"255" },
-	{ "source",			"16,src_ip=1.1.1.2",
-	  "tclass=16,src_ip=1.1.1.2" },
-	{ "destination",		"tclass=16,dst_ip=1.1.1.3",
-	  "tclass=16,dst_ip=1.1.1.3" },
-	{ "all bits named",		"tclass=16,dst_ip=1.1.1.3/32",
-	  "tclass=16,dst_ip=1.1.1.3" },
+	{ "source", "16,src_ip=1.1.1.2", "tclass=16,src_ip=1.1.1.2" },
+	{ "destination", "tclass=16,dst_ip=1.1.1.3", "tclass=16,dst_ip=1.1.1.3" },
+	{ "all bits named", "tclass=16,dst_ip=1.1.1.3/32", "tclass=16,dst_ip=1.1.1.3" },
 	{ "documented example",
 	  "tclass=16,src_ip=1.1.1.2,dst_ip=1.1.1.0/24",
 	  "tclass=16,src_ip=1.1.1.2,dst_ip=1.1.1.0/24" },
-	{ "bits that do not count",	"16,dst_ip=1.1.1.77/24",
-	  "tclass=16,dst_ip=1.1.1.0/24" },
-	{ "no bits count",		"16,dst_ip=1.1.1.77/0",
-	  "tclass=16,dst_ip=0.0.0.0/0" },
+	{ "bits that do not count", "16,dst_ip=1.1.1.77/24", "tclass=16,dst_ip=1.1.1.0/24" },
+	{ "no bits count", "16,dst_ip=1.1.1.77/0", "tclass=16,dst_ip=0.0.0.0/0" },
 	{ "another order",		"dst_ip=1.1.1.3,src_ip=1.1.1.2,7",
 	  "tclass=7,src_ip=1.1.1.2,dst_ip=1.1.1.3" },
 	{ "IPv6",	"tclass=96,src_ip6=fd09::1,dst_ip6=fd09::2",
@@ -81,8 +76,7 @@ static const struct line_case line_cases[] = {
 	{ "a number above 255",		"1,src_ip=1.1.1.256" },
 	{ "a port behind",		"1,src_ip=1.1.1.2:4791" },
 	{ "an interface behind",	"1,dst_ip6=fe80::1%eth0" },
-	{ "longer than any rule",
-	  "1,src_ip6=" ZEROS ZEROS ZEROS ZEROS "0001" },
+	{ "longer than any rule", "1,src_ip6=" ZEROS ZEROS ZEROS ZEROS "0001" },
 };
 KUNIT_ARRAY_PARAM_DESC(line, line_cases, desc);
 
@@ -152,24 +146,18 @@ static const struct match_case match_cases[] = {
 	{ "class 0 is a class", { "0" }, FROM_4, TO_4, 0 },
 	{ "global before both addresses",
 	  { "1,src_ip=" FROM_4 ",dst_ip=" TO_4, "8" }, FROM_4, TO_4, 8 },
-	{ "global off again",
-	  { "8", "1,dst_ip=" TO_4, "-1" }, FROM_4, TO_4, 1 },
+	{ "global off again", { "8", "1,dst_ip=" TO_4, "-1" }, FROM_4, TO_4, 1 },
 	{ "source", { "1,src_ip=" FROM_4 }, FROM_4, TO_4, 1 },
-	{ "another source", { "1,src_ip=10.0.0.2" }, FROM_4, TO_4,
-	  RHCA_TCLASS_OFF },
+	{ "another source", { "1,src_ip=10.0.0.2" }, FROM_4, TO_4, RHCA_TCLASS_OFF },
 	{ "source is not the destination", { "1,src_ip=" TO_4 }, FROM_4, TO_4,
 	  RHCA_TCLASS_OFF },
 	{ "destination", { "1,dst_ip=" TO_4 }, FROM_4, TO_4, 1 },
 	{ "destination by net", { "1,dst_ip=10.1.0.0/16" }, FROM_4, TO_4, 1 },
-	{ "another net", { "1,dst_ip=10.2.0.0/16" }, FROM_4, TO_4,
-	  RHCA_TCLASS_OFF },
-	{ "a net of no whole bytes", { "1,dst_ip=10.1.2.0/22" }, FROM_4,
-	  "10.1.3.255", 1 },
-	{ "its neighbour", { "1,dst_ip=10.1.2.0/23" }, FROM_4, "10.1.4.0",
-	  RHCA_TCLASS_OFF },
+	{ "another net", { "1,dst_ip=10.2.0.0/16" }, FROM_4, TO_4, RHCA_TCLASS_OFF },
+	{ "a net of no whole bytes", { "1,dst_ip=10.1.2.0/22" }, FROM_4, "10.1.3.255", 1 },
+	{ "its neighbour", { "1,dst_ip=10.1.2.0/23" }, FROM_4, "10.1.4.0", RHCA_TCLASS_OFF },
 	{ "any IPv4", { "1,dst_ip=0.0.0.0/0" }, FROM_4, TO_4, 1 },
-	{ "any IPv4 is no IPv6", { "1,dst_ip=0.0.0.0/0" }, FROM_6, TO_6,
-	  RHCA_TCLASS_OFF },
+	{ "any IPv4 is no IPv6", { "1,dst_ip=0.0.0.0/0" }, FROM_6, TO_6, RHCA_TCLASS_OFF },
 	{ "both must match", { "1,src_ip=" FROM_4 ",dst_ip=10.2.0.0/16" },
 	  FROM_4, TO_4, RHCA_TCLASS_OFF },
 	{ "both before destination",
@@ -186,15 +174,13 @@ static const struct match_case match_cases[] = {
 	{ "longest is removed",
 	  { "1,dst_ip=10.0.0.0/8", "2,dst_ip=10.1.2.0/24",
 	    "-1,dst_ip=10.1.2.0/24" }, FROM_4, TO_4, 1 },
-	{ "the same match once more", { "1,dst_ip=" TO_4, "2,dst_ip=" TO_4 },
-	  FROM_4, TO_4, 2 },
+	{ "the same match once more", { "1,dst_ip=" TO_4, "2,dst_ip=" TO_4 }, FROM_4, TO_4, 2 },
 	{ "the same net by another address",
 	  { "1,dst_ip=10.1.2.1/24", "-1,dst_ip=10.1.2.99/24" }, FROM_4, TO_4,
 	  RHCA_TCLASS_OFF },
 	{ "IPv6 destination", { "1,dst_ip6=" TO_6 }, FROM_6, TO_6, 1 },
 	{ "IPv6 source", { "1,src_ip6=" FROM_6 }, FROM_6, TO_6, 1 },
-	{ "another IPv6", { "1,dst_ip6=fd00::3" }, FROM_6, TO_6,
-	  RHCA_TCLASS_OFF },
+	{ "another IPv6", { "1,dst_ip6=fd00::3" }, FROM_6, TO_6, RHCA_TCLASS_OFF },
 };
 KUNIT_ARRAY_PARAM_DESC(match, match_cases, desc);
 
@@ -260,8 +246,7 @@ static void removing_what_is_not_there_is_an_error(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, write_line(table, "1,dst_ip=10.1.0.0/16"), 0);
 	KUNIT_EXPECT_EQ(test, write_line(table, "-1,dst_ip=10.1.0.0/17"),
 			-ENOENT);
-	KUNIT_EXPECT_EQ(test, write_line(table, "-1,src_ip=10.1.0.0"),
-			-ENOENT);
+	KUNIT_EXPECT_EQ(test, write_line(table, "-1,src_ip=10.1.0.0"), -ENOENT);
 	KUNIT_EXPECT_EQ(test, write_line(table, "-1"), 0);
 	KUNIT_EXPECT_EQ(test, table->num_rules, 1);
 }
@@ -319,8 +304,4 @@ static struct kunit_case tclass_tests[] = {
 	{}
 };
 
-static struct kunit_suite tclass_suite = {
-	.name = "rhca_tclass",
-	.test_cases = tclass_tests,
-};
-kunit_test_suite(tclass_suite);
+TEST_SUITE("rhca_tclass", tclass_tests);

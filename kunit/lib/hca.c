@@ -324,6 +324,16 @@ void test_hca_speak_v2(struct test_hca *hca)
 	rtnl_unlock();
 }
 
+/* The one on a netdev, or NULL; the test holds the netdev, and nobody else removes it */
+struct rhca_dev *test_device_of(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return dev;
+}
+
 /* The one on a netdev, if there is one, and not by its user */
 void test_device_remove(const struct net_device *ndev)
 {
@@ -487,6 +497,26 @@ u64 test_count(struct test_hca *hca, enum rhca_counter which)
 	return rhca_counter_sum(rhca_port_set(port)->values, which);
 }
 
+/* @bytes of the buffer, from @offset on */
+struct ib_sge test_sge(struct test_hca *hca, u32 offset, u32 bytes)
+{
+	return (struct ib_sge) {
+		.addr = (uintptr_t)hca->buffer + offset, .length = bytes,
+		.lkey = hca->pd->local_dma_lkey,
+	};
+}
+
+/* They are the first of test_payload() */
+void test_expect_payload(struct test_hca *hca, u32 offset, u32 bytes)
+{
+	u32 i;
+
+	for (i = 0; i < bytes; i++)
+		if (hca->buffer[offset + i] != test_payload(i))
+			break;
+	KUNIT_EXPECT_EQ_MSG(hca->test, i, bytes, "first wrong byte");
+}
+
 /* A region over the first @bytes of the buffer; @qp is in RTS */
 void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access)
 {
@@ -518,11 +548,7 @@ void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access)
 void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset,
 		    u32 bytes)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)hca->buffer + offset,
-		.length = bytes,
-		.lkey = hca->pd->local_dma_lkey,
-	};
+	struct ib_sge sge = test_sge(hca, offset, bytes);
 	struct ib_recv_wr wr = {
 		.wr_id = id, .sg_list = &sge, .num_sge = 1,
 	};
@@ -533,6 +559,22 @@ void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset,
 bool test_poll(struct test_hca *hca, struct ib_wc *wc)
 {
 	return ib_poll_cq(hca->cq, 1, wc) == 1;
+}
+
+/* Of what is done in the background */
+bool test_poll_in_time(struct test_hca *hca, struct ib_wc *wc)
+{
+	return test_becomes(test_poll(hca, wc));
+}
+
+/* The next completion, which must be there */
+void test_expect_wc(struct test_hca *hca, u64 id, enum ib_wc_status status)
+{
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_TRUE(hca->test, test_poll(hca, &wc));
+	KUNIT_EXPECT_EQ(hca->test, wc.wr_id, id);
+	KUNIT_EXPECT_EQ(hca->test, (int)wc.status, (int)status);
 }
 
 /* --- packets ------------------------------------------------------------------- */

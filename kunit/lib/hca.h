@@ -13,6 +13,7 @@
 #define RHCA_KUNIT_LIB_HCA_H
 
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/backend.h>
@@ -28,6 +29,15 @@
 #define TEST_MTU_BYTES	256
 #define TEST_BUFFER_BYTES	(64 * 1024)
 #define TEST_NAME	"kunit_hca"
+
+/* Whether something holds, at once or within the 20 s that a busy machine may need */
+#define test_becomes(condition) ({				\
+	int test_tries = 1000;					\
+								\
+	while (!(condition) && --test_tries)			\
+		msleep(20);					\
+	!!test_tries;						\
+})
 
 /**
  * struct test_hca - A device and its users' objects
@@ -121,6 +131,7 @@ struct net_device *test_netdev(struct kunit *test, u32 num);
 struct net_device *test_netdev_of(struct kunit *test, u32 num,
 				  struct device *parent,
 				  struct devlink_port *port);
+struct rhca_dev *test_device_of(const struct net_device *ndev);
 void test_device_remove(const struct net_device *ndev);
 void test_netdev_remove(struct kunit *test, struct net_device *ndev);
 void test_netdevs_remove(struct kunit *test, struct net_device *first,
@@ -135,10 +146,14 @@ void test_qp_bring_up(struct test_hca *hca, struct ib_qp *qp,
 		      const struct test_qp_spec *spec, enum ib_qp_state to);
 enum ib_qp_state test_qp_state(struct ib_qp *qp);
 u64 test_count(struct test_hca *hca, enum rhca_counter which);
+struct ib_sge test_sge(struct test_hca *hca, u32 offset, u32 bytes);
 void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access);
 void test_post_recv(struct test_hca *hca, struct ib_qp *qp, u64 id, u32 offset,
 		    u32 bytes);
 bool test_poll(struct test_hca *hca, struct ib_wc *wc);
+bool test_poll_in_time(struct test_hca *hca, struct ib_wc *wc);
+void test_expect_payload(struct test_hca *hca, u32 offset, u32 bytes);
+void test_expect_wc(struct test_hca *hca, u64 id, enum ib_wc_status status);
 
 void test_address(struct test_hca *hca, struct rdma_ah_attr *ah);
 void test_peer_gid(union ib_gid *gid);

@@ -8,6 +8,8 @@
 #include <kunit/test.h>
 #include <linux/skbuff.h>
 
+#include "lib/opcodes.h"
+#include "lib/suite.h"
 #include "wire/encap.h"
 #include "wire/headers.h"
 

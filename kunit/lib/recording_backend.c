@@ -98,15 +98,31 @@ static int dev_init(struct rhca_dev *dev)
 	return ret;
 }
 
-static void dev_exit(struct rhca_dev *dev)
-{
-	record_call(RECORDED_DEV_EXIT);
-}
+/* What is nothing but written down, if that, and what is answered */
+#define RECORDS(type, name, record, ...)	static type name(__VA_ARGS__) { record; }
 
-static void dev_quiesce(struct rhca_dev *dev)
-{
-	record_call(RECORDED_DEV_QUIESCE);
-}
+RECORDS(void, dev_exit, record_call(RECORDED_DEV_EXIT), struct rhca_dev *dev)
+RECORDS(void, dev_quiesce, record_call(RECORDED_DEV_QUIESCE), struct rhca_dev *dev)
+RECORDS(void, port_quiesce, record_port(RECORDED_PORT_QUIESCE, port), struct rhca_port *port)
+RECORDS(void, port_close, record_port(RECORDED_PORT_CLOSE, port), struct rhca_port *port)
+RECORDS(int, gid_set, return record_port(RECORDED_GID_SET, port),
+	struct rhca_port *port, u16 index, const struct ib_gid_attr *attr)
+RECORDS(int, pkeys_check, return record_port(RECORDED_PKEYS_CHECK, port),
+	struct rhca_port *port, const struct rhca_pkey_table *table)
+RECORDS(int, qp_destroy, return record_qp(RECORDED_QP_DESTROY, qp),
+	struct rhca_qp *qp, struct ib_udata *udata)
+RECORDS(void, qp_count, record_qp(RECORDED_QP_COUNT, qp),
+	struct rhca_qp *qp, enum rhca_counter which)
+RECORDS(void, ah_destroy, record_call(RECORDED_AH_DESTROY), struct rhca_ah *ah, u32 flags)
+RECORDS(int, mcast_attach, return record_qp(RECORDED_MCAST_ATTACH, attachment->qp),
+	struct rhca_mcast_attachment *attachment)
+RECORDS(void, mcast_detach, record_qp(RECORDED_MCAST_DETACH, attachment->qp),
+	struct rhca_mcast_attachment *attachment)
+RECORDS(int, counters_bind,
+	lockdep_assert_held(&qp->modify_lock); return record_qp(RECORDED_COUNTERS_BIND, qp),
+	struct rhca_qp *qp, struct rhca_counter_set *set)
+RECORDS(int, counters_enable, return record_port(RECORDED_COUNTERS_ENABLE, port),
+	struct rhca_port *port, enum rhca_counter which, bool enable)
 
 static int port_open(struct rhca_port *port)
 {
@@ -114,28 +130,6 @@ static int port_open(struct rhca_port *port)
 	if (netdevs_move)
 		port->net = (const void *)port;
 	return port->num == failing_port ? port_error : 0;
-}
-
-static void port_quiesce(struct rhca_port *port)
-{
-	record_port(RECORDED_PORT_QUIESCE, port);
-}
-
-static void port_close(struct rhca_port *port)
-{
-	record_port(RECORDED_PORT_CLOSE, port);
-}
-
-static int gid_set(struct rhca_port *port, u16 index,
-		   const struct ib_gid_attr *attr)
-{
-	return record_port(RECORDED_GID_SET, port);
-}
-
-static int pkeys_check(struct rhca_port *port,
-		       const struct rhca_pkey_table *table)
-{
-	return record_port(RECORDED_PKEYS_CHECK, port);
 }
 
 static int qp_create(struct rhca_qp *qp, struct ib_qp_init_attr *init,
@@ -147,11 +141,6 @@ static int qp_create(struct rhca_qp *qp, struct ib_qp_init_attr *init,
 			  atomic_inc_return(&next_qpn);
 	to_recording_qp(qp)->state = IB_QPS_RESET;
 	return ret;
-}
-
-static int qp_destroy(struct rhca_qp *qp, struct ib_udata *udata)
-{
-	return record_qp(RECORDED_QP_DESTROY, qp);
 }
 
 static int qp_modify(struct rhca_qp *qp, const struct rhca_qp_change *change,
@@ -186,31 +175,11 @@ static enum ib_qp_state qp_state(const struct rhca_qp *qp)
 	return READ_ONCE(to_recording_qp(qp)->state);
 }
 
-static void qp_count(struct rhca_qp *qp, enum rhca_counter which)
-{
-	record_qp(RECORDED_QP_COUNT, qp);
-}
-
 static int ah_create(struct rhca_ah *ah, u32 flags, struct ib_udata *udata)
 {
 	return record(&(struct recorded) {
 		.call = RECORDED_AH_CREATE, .address = ah->address,
 	});
-}
-
-static void ah_destroy(struct rhca_ah *ah, u32 flags)
-{
-	record_call(RECORDED_AH_DESTROY);
-}
-
-static int mcast_attach(struct rhca_mcast_attachment *attachment)
-{
-	return record_qp(RECORDED_MCAST_ATTACH, attachment->qp);
-}
-
-static void mcast_detach(struct rhca_mcast_attachment *attachment)
-{
-	record_qp(RECORDED_MCAST_DETACH, attachment->qp);
 }
 
 static int counters_open(struct rhca_counter_set *set)
@@ -239,18 +208,6 @@ static int counters_read(struct rhca_counter_set *set, u64 *values)
 	return record_port(RECORDED_COUNTERS_READ, set->port);
 }
 
-static int counters_bind(struct rhca_qp *qp, struct rhca_counter_set *set)
-{
-	lockdep_assert_held(&qp->modify_lock);
-	return record_qp(RECORDED_COUNTERS_BIND, qp);
-}
-
-static int counters_enable(struct rhca_port *port, enum rhca_counter which,
-			   bool enable)
-{
-	return record_port(RECORDED_COUNTERS_ENABLE, port);
-}
-
 /* --- verbs ------------------------------------------------------------------ */
 
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
@@ -266,12 +223,20 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	return 0;
 }
 
-static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+RECORDS(int, alloc_pd, return 0, struct ib_pd *pd, struct ib_udata *udata)
+RECORDS(int, dealloc_pd, return 0, struct ib_pd *pd, struct ib_udata *udata)
+RECORDS(int, destroy_cq, return 0, struct ib_cq *cq, struct ib_udata *udata)
+RECORDS(int, poll_cq, return 0, struct ib_cq *cq, int num, struct ib_wc *wc)
+RECORDS(int, req_notify_cq, return 0, struct ib_cq *cq, enum ib_cq_notify_flags flags)
+
+static int post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+		     const struct ib_send_wr **bad_wr)
 {
 	return 0;
 }
 
-static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+static int post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
+		     const struct ib_recv_wr **bad_wr)
 {
 	return 0;
 }
@@ -280,21 +245,6 @@ static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		     rhca_create_cq_arg *arg)
 {
 	cq->cqe = attr->cqe;
-	return 0;
-}
-
-static int destroy_cq(struct ib_cq *cq, struct ib_udata *udata)
-{
-	return 0;
-}
-
-static int poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc)
-{
-	return 0;
-}
-
-static int req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
-{
 	return 0;
 }
 
@@ -308,18 +258,6 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 {
 	kfree(mr);
-	return 0;
-}
-
-static int post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
-		     const struct ib_send_wr **bad_wr)
-{
-	return 0;
-}
-
-static int post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
-		     const struct ib_recv_wr **bad_wr)
-{
 	return 0;
 }
 

@@ -1183,8 +1183,4 @@ static struct kunit_case choice_cases[] = {
 	{}
 };
 
-static struct kunit_suite choice_suite = {
-	.name = "rhca_control_choice",
-	.test_cases = choice_cases,
-};
-kunit_test_suite(choice_suite);
+TEST_SUITE("rhca_control_choice", choice_cases);

@@ -197,14 +197,9 @@ static struct kunit_case netdevs_tests[] = {
 	KUNIT_CASE(netdevs_tells_stand_ins),
 	KUNIT_CASE(netdevs_refuses_more_than_it_can_hold),
 	KUNIT_CASE(netdevs_tells_names_from_patterns),
-	KUNIT_CASE_PARAM(netdev_falls_under_the_first_rule_that_matches,
-			 match_gen_params),
+	KUNIT_CASE_PARAM(netdev_falls_under_the_first_rule_that_matches, match_gen_params),
 	KUNIT_CASE(rules_do_not_concern_what_users_make),
 	{}
 };
 
-static struct kunit_suite netdevs_suite = {
-	.name = "rhca_netdevs",
-	.test_cases = netdevs_tests,
-};
-kunit_test_suite(netdevs_suite);
+TEST_SUITE("rhca_netdevs", netdevs_tests);

@@ -21,16 +21,6 @@
 #define FIRST_PSN	0xfffffe		/* wraps inside a block */
 #define TARGET		16384
 
-#define SEND_FIRST	0x00
-#define SEND_MIDDLE	0x01
-#define SEND_LAST	0x02
-#define SEND_ONLY	0x04
-#define READ_FIRST	0x0d
-#define READ_MIDDLE	0x0e
-#define READ_LAST	0x0f
-#define READ_ONLY	0x10
-#define UD_SEND_ONLY	0x64
-
 #define SEGMENT_BYTES(payload)	(12 + (payload) + 4)
 
 /* --- losses ------------------------------------------------------------------ */
@@ -225,8 +215,7 @@ static unsigned int expect_sound(struct builder *b, struct sk_buff *list)
 				rhca_rx_parse(rx, skb, b->path->address.flow.encap));
 		KUNIT_EXPECT_TRUE_MSG(b->test, rhca_rx_icrc_ok(rx),
 				      "ICRC of packet %u", num);
-		KUNIT_EXPECT_EQ(b->test, rx->psn,
-				(FIRST_PSN + num) & 0xffffff);
+		KUNIT_EXPECT_EQ(b->test, rx->psn, (FIRST_PSN + num) & 0xffffff);
 		num++;
 		kfree_skb(skb);
 	}
@@ -338,8 +327,10 @@ static const struct test_qp_spec spec = {
 };
 
 /* The v2 GID stands behind the v1 GID of the same address */
-static void setup(struct bench *b, struct kunit *test, enum ib_qp_type type)
+static struct bench *setup(struct kunit *test, enum ib_qp_type type)
 {
+	struct bench *b = test_alloc(test, sizeof(*b));
+
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->hca->gid_index++;
 	b->qp = test_qp(b->hca, type);
@@ -347,6 +338,7 @@ static void setup(struct bench *b, struct kunit *test, enum ib_qp_type type)
 	b->skb = NULL;
 	test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
 	memset(b->hca->buffer + TARGET, 0, TEST_BUFFER_BYTES - TARGET);
+	return b;
 }
 
 static unsigned int extended_bytes_of(u8 opcode)
@@ -441,115 +433,100 @@ static void expect_completions(struct bench *b, u64 first, unsigned int num)
 	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
 }
 
-static void expect_data(struct bench *b, u32 offset, u32 bytes)
-{
-	u32 i;
-
-	for (i = 0; i < bytes; i++)
-		if (b->hca->buffer[TARGET + offset + i] != test_payload(i))
-			break;
-	KUNIT_EXPECT_EQ_MSG(b->hca->test, i, bytes, "first wrong byte");
-}
-
 static void each_message_of_a_block_completes(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 7, 4);
-	append(&b, SEND_ONLY, 0, 64);
-	append(&b, SEND_ONLY, 1, 64);
-	append(&b, SEND_ONLY, 2, 64);
-	append(&b, SEND_ONLY, 3, 3);
-	arrive(&b);
-	expect_completions(&b, 7, 4);
-	expect_data(&b, 0, 64);
-	expect_data(&b, 4096, 64);
-	expect_data(&b, 6144, 3);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_PACKETS), 4);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_BYTES),
+	post_recvs(b, b->qp, 7, 4);
+	append(b, SEND_ONLY, 0, 64);
+	append(b, SEND_ONLY, 1, 64);
+	append(b, SEND_ONLY, 2, 64);
+	append(b, SEND_ONLY, 3, 3);
+	arrive(b);
+	expect_completions(b, 7, 4);
+	test_expect_payload(b->hca, TARGET, 64);
+	test_expect_payload(b->hca, TARGET + 4096, 64);
+	test_expect_payload(b->hca, TARGET + 6144, 3);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_PACKETS), 4);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_BYTES),
 			4 * (48 + 12 + 4) + 3 * 64 + 4);
 }
 
 static void message_of_many_packets_arrives_in_one_block(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 1, 1);
-	append(&b, SEND_FIRST, 0, MTU);
-	append(&b, SEND_MIDDLE, 1, MTU);
-	append(&b, SEND_MIDDLE, 2, MTU);
-	append(&b, SEND_LAST, 3, 9);
-	arrive(&b);
-	expect_completions(&b, 1, 1);
-	expect_data(&b, 0, MTU);
-	expect_data(&b, 2 * MTU, MTU);
-	expect_data(&b, 3 * MTU, 9);
+	post_recvs(b, b->qp, 1, 1);
+	append(b, SEND_FIRST, 0, MTU);
+	append(b, SEND_MIDDLE, 1, MTU);
+	append(b, SEND_MIDDLE, 2, MTU);
+	append(b, SEND_LAST, 3, 9);
+	arrive(b);
+	expect_completions(b, 1, 1);
+	test_expect_payload(b->hca, TARGET, MTU);
+	test_expect_payload(b->hca, TARGET + 2 * MTU, MTU);
+	test_expect_payload(b->hca, TARGET + 3 * MTU, 9);
 }
 
 /* Its payload is copied before anyone knows; the right one replaces it */
 static void damaged_middle_packet_is_replaced(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	int i;
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 1, 1);
-	append(&b, SEND_FIRST, 0, MTU);
-	append(&b, SEND_MIDDLE, 1, MTU);
-	append(&b, SEND_MIDDLE, 2, MTU)[100] ^= 0x10;
-	append(&b, SEND_MIDDLE, 3, MTU);
-	append(&b, SEND_LAST, 4, 9);
-	arrive(&b);
-	expect_completions(&b, 1, 0);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_ICRC_ENCAPSULATED), 1);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_OUT_OF_SEQUENCE), 2);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_PACKETS), 4);
+	post_recvs(b, b->qp, 1, 1);
+	append(b, SEND_FIRST, 0, MTU);
+	append(b, SEND_MIDDLE, 1, MTU);
+	append(b, SEND_MIDDLE, 2, MTU)[100] ^= 0x10;
+	append(b, SEND_MIDDLE, 3, MTU);
+	append(b, SEND_LAST, 4, 9);
+	arrive(b);
+	expect_completions(b, 1, 0);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_ICRC_ENCAPSULATED), 1);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_OUT_OF_SEQUENCE), 2);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_PACKETS), 4);
 	for (i = 2; i < 4; i++)
-		append(&b, SEND_MIDDLE, i, MTU);
-	append(&b, SEND_LAST, 4, 9);
-	arrive(&b);
-	expect_completions(&b, 1, 1);
+		append(b, SEND_MIDDLE, i, MTU);
+	append(b, SEND_LAST, 4, 9);
+	arrive(b);
+	expect_completions(b, 1, 1);
 	for (i = 0; i < 4; i++)
-		expect_data(&b, i * MTU, MTU);
-	expect_data(&b, 4 * MTU, 9);
+		test_expect_payload(b->hca, TARGET + i * MTU, MTU);
+	test_expect_payload(b->hca, TARGET + 4 * MTU, 9);
 }
 
 /* Programs wait for its last byte */
 static void damaged_last_packet_touches_nothing(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	u32 i;
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 1, 1);
-	append(&b, SEND_FIRST, 0, MTU);
-	append(&b, SEND_LAST, 1, 64)[30] ^= 0x10;
-	arrive(&b);
-	expect_completions(&b, 1, 0);
+	post_recvs(b, b->qp, 1, 1);
+	append(b, SEND_FIRST, 0, MTU);
+	append(b, SEND_LAST, 1, 64)[30] ^= 0x10;
+	arrive(b);
+	expect_completions(b, 1, 0);
 	for (i = 0; i < 64; i++)
-		KUNIT_EXPECT_EQ(test, b.hca->buffer[TARGET + MTU + i], 0);
+		KUNIT_EXPECT_EQ(test, b->hca->buffer[TARGET + MTU + i], 0);
 }
 
 static void middle_packet_of_another_partition_is_refused(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	u8 *segment;
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 1, 1);
-	append(&b, SEND_FIRST, 0, MTU);
-	segment = append(&b, SEND_MIDDLE, 1, MTU);
+	post_recvs(b, b->qp, 1, 1);
+	append(b, SEND_FIRST, 0, MTU);
+	segment = append(b, SEND_MIDDLE, 1, MTU);
 	segment[2] = 0x12;
-	memcpy(b.packet + 48, segment, SEGMENT_BYTES(MTU));
-	test_seal(b.packet, 48 + SEGMENT_BYTES(MTU), RHCA_V2_IPV6);
-	memcpy(segment, b.packet + 48, SEGMENT_BYTES(MTU));
-	append(&b, SEND_LAST, 2, 9);
-	arrive(&b);
-	expect_completions(&b, 1, 0);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_DROPPED_BAD_PKEY), 1);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_PACKETS), 2);
+	memcpy(b->packet + 48, segment, SEGMENT_BYTES(MTU));
+	test_seal(b->packet, 48 + SEGMENT_BYTES(MTU), RHCA_V2_IPV6);
+	memcpy(segment, b->packet + 48, SEGMENT_BYTES(MTU));
+	append(b, SEND_LAST, 2, 9);
+	arrive(b);
+	expect_completions(b, 1, 0);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_DROPPED_BAD_PKEY), 1);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_PACKETS), 2);
 }
 
 struct fault_case {
@@ -571,68 +548,62 @@ KUNIT_ARRAY_PARAM_DESC(fault, faults, desc);
 static void fault_in_the_middle_loses_that_packet(struct kunit *test)
 {
 	const struct fault_case *c = test->param_value;
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	int i;
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 1, 4);
-	append(&b, SEND_ONLY, 0, 64);
-	append(&b, SEND_ONLY, 1, 64)[c->offset] ^= 0xff;
-	append(&b, SEND_ONLY, 2, 64);
-	append(&b, SEND_ONLY, 3, 64);
-	arrive(&b);
-	expect_completions(&b, 1, 1);
-	KUNIT_EXPECT_EQ(test, counter(&b, c->counter), 1);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_OUT_OF_SEQUENCE), 2);
+	post_recvs(b, b->qp, 1, 4);
+	append(b, SEND_ONLY, 0, 64);
+	append(b, SEND_ONLY, 1, 64)[c->offset] ^= 0xff;
+	append(b, SEND_ONLY, 2, 64);
+	append(b, SEND_ONLY, 3, 64);
+	arrive(b);
+	expect_completions(b, 1, 1);
+	KUNIT_EXPECT_EQ(test, counter(b, c->counter), 1);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_OUT_OF_SEQUENCE), 2);
 	for (i = 1; i < 4; i++)
-		append(&b, SEND_ONLY, i, 64);
-	arrive(&b);
-	expect_completions(&b, 2, 3);
-	expect_data(&b, 6144, 64);
+		append(b, SEND_ONLY, i, 64);
+	arrive(b);
+	expect_completions(b, 2, 3);
+	test_expect_payload(b->hca, TARGET + 6144, 64);
 }
 
 static void datagrams_behind_a_fault_arrive(struct kunit *test)
 {
 	const struct fault_case *c = test->param_value;
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_UD);
 	int i;
 
-	setup(&b, test, IB_QPT_UD);
-	post_recvs(&b, b.qp, 1, 3);
+	post_recvs(b, b->qp, 1, 3);
 	for (i = 0; i < 4; i++)
-		append(&b, UD_SEND_ONLY, i, 64)[c->offset] ^= i == 1 ? 0xff : 0;
-	arrive(&b);
-	expect_completions(&b, 1, 3);
-	expect_data(&b, 2048 + 40, 64);
-	KUNIT_EXPECT_EQ(test, counter(&b, c->counter), 1);
+		append(b, UD_SEND_ONLY, i, 64)[c->offset] ^= i == 1 ? 0xff : 0;
+	arrive(b);
+	expect_completions(b, 1, 3);
+	test_expect_payload(b->hca, TARGET + 2048 + 40, 64);
+	KUNIT_EXPECT_EQ(test, counter(b, c->counter), 1);
 }
 
 static void packets_of_other_qps_may_be_in_between(struct kunit *test)
 {
 	struct ib_qp *other;
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 
-	setup(&b, test, IB_QPT_RC);
-	other = test_qp(b.hca, IB_QPT_RC);
-	test_qp_bring_up(b.hca, other, &spec, IB_QPS_RTS);
-	post_recvs(&b, b.qp, 1, 1);
-	post_recvs(&b, other, 2, 1);
-	post_recvs(&b, b.qp, 3, 1);
-	post_recvs(&b, other, 4, 1);
-	append(&b, SEND_ONLY, 0, 64);
-	append_to(&b, other, SEND_ONLY, 0, 64);
-	append(&b, SEND_ONLY, 1, 64);
-	append_to(&b, other, SEND_ONLY, 1, 64);
-	arrive(&b);
-	expect_completions(&b, 1, 4);
+	other = test_qp(b->hca, IB_QPT_RC);
+	test_qp_bring_up(b->hca, other, &spec, IB_QPS_RTS);
+	post_recvs(b, b->qp, 1, 1);
+	post_recvs(b, other, 2, 1);
+	post_recvs(b, b->qp, 3, 1);
+	post_recvs(b, other, 4, 1);
+	append(b, SEND_ONLY, 0, 64);
+	append_to(b, other, SEND_ONLY, 0, 64);
+	append(b, SEND_ONLY, 1, 64);
+	append_to(b, other, SEND_ONLY, 1, 64);
+	arrive(b);
+	expect_completions(b, 1, 4);
 }
 
 static void post_read(struct bench *b, u64 id, u32 bytes)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)b->hca->buffer + TARGET + id * 2048,
-		.length = bytes, .lkey = b->hca->pd->local_dma_lkey,
-	};
+	struct ib_sge sge = test_sge(b->hca, TARGET + id * 2048, bytes);
 	struct ib_rdma_wr wr = {
 		.wr = { .wr_id = id, .opcode = IB_WR_RDMA_READ,
 			.send_flags = IB_SEND_SIGNALED, .sg_list = &sge,
@@ -645,61 +616,58 @@ static void post_read(struct bench *b, u64 id, u32 bytes)
 
 static void several_read_responses_arrive_in_one_block(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	int i;
 
-	setup(&b, test, IB_QPT_RC);
 	for (i = 0; i < 3; i++)
-		post_read(&b, i, 32);
+		post_read(b, i, 32);
 	for (i = 0; i < 3; i++)
-		append(&b, READ_ONLY, i, 32);
-	arrive(&b);
-	expect_completions(&b, 0, 3);
+		append(b, READ_ONLY, i, 32);
+	arrive(b);
+	expect_completions(b, 0, 3);
 	for (i = 0; i < 3; i++)
-		expect_data(&b, i * 2048, 32);
+		test_expect_payload(b->hca, TARGET + i * 2048, 32);
 }
 
 /* The request in between goes to the other half of the QP */
 static void read_response_and_request_share_a_block(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 9, 1);
-	post_read(&b, 10, 2 * MTU + 8);
-	append(&b, READ_FIRST, 0, MTU);
-	arrive(&b);
-	append(&b, READ_MIDDLE, 1, MTU);
-	append(&b, SEND_ONLY, 0, MTU);
-	append(&b, READ_LAST, 2, 8);
-	arrive(&b);
-	expect_completions(&b, 9, 2);
-	expect_data(&b, 10 * 2048 + MTU, MTU);
-	expect_data(&b, 10 * 2048 + 2 * MTU, 8);
+	post_recvs(b, b->qp, 9, 1);
+	post_read(b, 10, 2 * MTU + 8);
+	append(b, READ_FIRST, 0, MTU);
+	arrive(b);
+	append(b, READ_MIDDLE, 1, MTU);
+	append(b, SEND_ONLY, 0, MTU);
+	append(b, READ_LAST, 2, 8);
+	arrive(b);
+	expect_completions(b, 9, 2);
+	test_expect_payload(b->hca, TARGET + 10 * 2048 + MTU, MTU);
+	test_expect_payload(b->hca, TARGET + 10 * 2048 + 2 * MTU, 8);
 }
 
 static void damaged_middle_response_is_replaced(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 
-	setup(&b, test, IB_QPT_RC);
-	post_read(&b, 0, 3 * MTU + 8);
-	append(&b, READ_FIRST, 0, MTU);
-	arrive(&b);
-	append(&b, READ_MIDDLE, 1, MTU);
-	append(&b, READ_MIDDLE, 2, MTU)[100] ^= 0x10;
-	append(&b, READ_LAST, 3, 8);
-	arrive(&b);
-	expect_completions(&b, 0, 0);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_ICRC_ENCAPSULATED), 1);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_IMPLIED_NAK_SEQ_ERR), 1);
-	append(&b, READ_MIDDLE, 2, MTU);
-	append(&b, READ_LAST, 3, 8);
-	arrive(&b);
-	expect_completions(&b, 0, 1);
-	expect_data(&b, MTU, MTU);
-	expect_data(&b, 2 * MTU, MTU);
-	expect_data(&b, 3 * MTU, 8);
+	post_read(b, 0, 3 * MTU + 8);
+	append(b, READ_FIRST, 0, MTU);
+	arrive(b);
+	append(b, READ_MIDDLE, 1, MTU);
+	append(b, READ_MIDDLE, 2, MTU)[100] ^= 0x10;
+	append(b, READ_LAST, 3, 8);
+	arrive(b);
+	expect_completions(b, 0, 0);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_ICRC_ENCAPSULATED), 1);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_IMPLIED_NAK_SEQ_ERR), 1);
+	append(b, READ_MIDDLE, 2, MTU);
+	append(b, READ_LAST, 3, 8);
+	arrive(b);
+	expect_completions(b, 0, 1);
+	test_expect_payload(b->hca, TARGET + MTU, MTU);
+	test_expect_payload(b->hca, TARGET + 2 * MTU, MTU);
+	test_expect_payload(b->hca, TARGET + 3 * MTU, 8);
 }
 
 struct size_case {
@@ -723,48 +691,46 @@ static void segment_size_that_lies_is_refused(struct kunit *test)
 {
 	const struct size_case *c = test->param_value;
 	u64 before, refused;
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	unsigned int i;
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 1, 2);
-	before = counter(&b, RHCA_RX_DROPPED_BAD_LENGTH);
+	post_recvs(b, b->qp, 1, 2);
+	before = counter(b, RHCA_RX_DROPPED_BAD_LENGTH);
 	for (i = 0; i < c->packets; i++)
-		append(&b, SEND_ONLY, i, 64);
-	append(&b, SEND_ONLY, i, 64);
-	skb_shinfo(b.skb)->gso_size = c->gso_size;
-	arrive(&b);
-	refused = counter(&b, RHCA_RX_DROPPED_BAD_LENGTH) - before +
-		  counter(&b, RHCA_RX_DROPPED_TRUNCATED) +
-		  counter(&b, RHCA_RX_ICRC_ENCAPSULATED) +
-		  counter(&b, RHCA_RX_DROPPED_BAD_OPCODE);
+		append(b, SEND_ONLY, i, 64);
+	append(b, SEND_ONLY, i, 64);
+	skb_shinfo(b->skb)->gso_size = c->gso_size;
+	arrive(b);
+	refused = counter(b, RHCA_RX_DROPPED_BAD_LENGTH) - before +
+		  counter(b, RHCA_RX_DROPPED_TRUNCATED) +
+		  counter(b, RHCA_RX_ICRC_ENCAPSULATED) +
+		  counter(b, RHCA_RX_DROPPED_BAD_OPCODE);
 	KUNIT_EXPECT_GE(test, refused, 1);
 	KUNIT_EXPECT_LE(test, refused, 2);
-	expect_completions(&b, 1, 0);
+	expect_completions(b, 1, 0);
 	/* And nothing is left behind */
-	append(&b, SEND_ONLY, 0, 64);
-	append(&b, SEND_ONLY, 1, 64);
-	arrive(&b);
-	expect_completions(&b, 1, 2);
+	append(b, SEND_ONLY, 0, 64);
+	append(b, SEND_ONLY, 1, 64);
+	arrive(b);
+	expect_completions(b, 1, 2);
 }
 
 static void other_segmentation_offload_is_refused(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 1, 2);
-	append(&b, SEND_ONLY, 0, 64);
-	append(&b, SEND_ONLY, 1, 64);
-	skb_reset_network_header(b.skb);
-	rhca_network_resize(RHCA_V2_IPV6, b.skb->data, b.skb->len - 48);
-	skb_shinfo(b.skb)->gso_type = SKB_GSO_TCPV6 | SKB_GSO_UDP_TUNNEL;
-	b.skb->dev = b.hca->ndev[0];
+	post_recvs(b, b->qp, 1, 2);
+	append(b, SEND_ONLY, 0, 64);
+	append(b, SEND_ONLY, 1, 64);
+	skb_reset_network_header(b->skb);
+	rhca_network_resize(RHCA_V2_IPV6, b->skb->data, b->skb->len - 48);
+	skb_shinfo(b->skb)->gso_type = SKB_GSO_TCPV6 | SKB_GSO_UDP_TUNNEL;
+	b->skb->dev = b->hca->ndev[0];
 	local_bh_disable();
-	rhca_receive(b.skb, RHCA_V2_IPV6);
+	rhca_receive(b->skb, RHCA_V2_IPV6);
 	local_bh_enable();
-	expect_completions(&b, 1, 0);
-	KUNIT_EXPECT_EQ(test, counter(&b, RHCA_RX_DROPPED_BAD_LENGTH), 1);
+	expect_completions(b, 1, 0);
+	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_DROPPED_BAD_LENGTH), 1);
 }
 
 /* --- groups ---------------------------------------------------------------------- */
@@ -781,23 +747,22 @@ static void copies_of_a_block_to_a_group_are_bounded(struct kunit *test)
 {
 	u32 delivered = DIV_ROUND_UP(MAX_COPIES, GROUP_QPS), i;
 	struct ib_qp *qp[GROUP_QPS];
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_UD);
 
-	setup(&b, test, IB_QPT_UD);
-	qp[0] = b.qp;
+	qp[0] = b->qp;
 	for (i = 1; i < GROUP_QPS; i++) {
-		qp[i] = test_qp(b.hca, IB_QPT_UD);
-		test_qp_bring_up(b.hca, qp[i], &spec, IB_QPS_RTS);
+		qp[i] = test_qp(b->hca, IB_QPT_UD);
+		test_qp_bring_up(b->hca, qp[i], &spec, IB_QPS_RTS);
 	}
 	for (i = 0; i < GROUP_QPS; i++)
 		KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp[i], &group, 0));
-	b.hca->gid = group;
+	b->hca->gid = group;
 	for (i = 0; i < GROUP_PACKETS; i++)
-		append_to(&b, &whole_group, UD_SEND_ONLY, i, 24);
-	arrive(&b);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_OUT_OF_BUFFER),
+		append_to(b, &whole_group, UD_SEND_ONLY, i, 24);
+	arrive(b);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_OUT_OF_BUFFER),
 			delivered * GROUP_QPS);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_DROPPED_NO_RESOURCE),
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_NO_RESOURCE),
 			GROUP_PACKETS - delivered);
 	for (i = 0; i < GROUP_QPS; i++)
 		KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp[i], &group, 0));
@@ -821,21 +786,18 @@ static struct kunit_case block_tests[] = {
 	KUNIT_CASE(path_that_no_block_survives_sees_few),
 	KUNIT_CASE(losses_that_are_rare_are_forgotten),
 	KUNIT_CASE_PARAM(blocks_that_arrive_are_kept_to, proof_gen_params),
-	KUNIT_CASE_PARAM(packets_cut_from_a_block_are_sound,
-			 framing_gen_params),
+	KUNIT_CASE_PARAM(packets_cut_from_a_block_are_sound, framing_gen_params),
 	KUNIT_CASE_PARAM(shorter_last_packet_ends_a_block, framing_gen_params),
 	KUNIT_CASE_PARAM(lone_packet_is_no_block, framing_gen_params),
 	KUNIT_CASE_PARAM(what_does_not_follow_does_not_fit, framing_gen_params),
-	KUNIT_CASE_PARAM(block_is_not_larger_than_an_ip_packet,
-			 framing_gen_params),
+	KUNIT_CASE_PARAM(block_is_not_larger_than_an_ip_packet, framing_gen_params),
 	KUNIT_CASE(each_message_of_a_block_completes),
 	KUNIT_CASE(message_of_many_packets_arrives_in_one_block),
 	KUNIT_CASE(damaged_middle_packet_is_replaced),
 	KUNIT_CASE(damaged_last_packet_touches_nothing),
 	KUNIT_CASE(middle_packet_of_another_partition_is_refused),
 	KUNIT_CASE(damaged_middle_response_is_replaced),
-	KUNIT_CASE_PARAM(fault_in_the_middle_loses_that_packet,
-			 fault_gen_params),
+	KUNIT_CASE_PARAM(fault_in_the_middle_loses_that_packet, fault_gen_params),
 	KUNIT_CASE_PARAM(datagrams_behind_a_fault_arrive, fault_gen_params),
 	KUNIT_CASE(packets_of_other_qps_may_be_in_between),
 	KUNIT_CASE(several_read_responses_arrive_in_one_block),
@@ -847,8 +809,4 @@ static struct kunit_case block_tests[] = {
 	{}
 };
 
-static struct kunit_suite block_suite = {
-	.name = "rhca_block",
-	.test_cases = block_tests,
-};
-kunit_test_suite(block_suite);
+TEST_SUITE("rhca_block", block_tests);

@@ -10,14 +10,10 @@
 #include "lib/packet.h"
 #include "sw/packet/pool.h"
 
-/**
- * struct bench - Packets that have taken whole pages of this CPU's pool
- * @test: the test
- * @piece: what each has taken
- */
+/* Packets that have taken whole pages of this CPU's pool */
 struct bench {
-	struct kunit *test;
-	struct rhca_piece piece[RHCA_POOL_PAGES];
+	struct kunit *test;				/* the test */
+	struct rhca_piece piece[RHCA_POOL_PAGES];	/* what each has taken */
 };
 
 static bool memory_is_short;
@@ -141,8 +137,4 @@ static struct kunit_case pool_tests[] = {
 	{}
 };
 
-static struct kunit_suite pool_suite = {
-	.name = "rhca_pool",
-	.test_cases = pool_tests,
-};
-kunit_test_suite(pool_suite);
+TEST_SUITE("rhca_pool", pool_tests);

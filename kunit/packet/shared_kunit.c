@@ -1100,19 +1100,13 @@ static struct kunit_case shared_tests[] = {
 	KUNIT_CASE(completion_may_come_before_the_block_has_left),
 	KUNIT_CASE(sqd_is_drained_when_the_block_has_left),
 	KUNIT_CASE(destruction_waits_for_the_block),
-	KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves,
-			 refusal_gen_params),
+	KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves, refusal_gen_params),
 	KUNIT_CASE(acknowledgements_of_several_qps_leave_in_one_skb),
 	KUNIT_CASE(acknowledgement_behind_a_response_leaves_alone),
 	KUNIT_CASE(nak_leaves_alone),
 	KUNIT_CASE(packet_outside_partitions_is_in_no_block),
-	KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares,
-			 other_gen_params),
+	KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares, other_gen_params),
 	{}
 };
 
-static struct kunit_suite shared_suite = {
-	.name = "rhca_shared",
-	.test_cases = shared_tests,
-};
-kunit_test_suite(shared_suite);
+TEST_SUITE("rhca_shared", shared_tests);

@@ -187,18 +187,12 @@ static void connection_leaves_by_the_port_of_its_qp(struct kunit *test)
 }
 
 static struct kunit_case admission_tests[] = {
-	KUNIT_CASE_PARAM(frame_is_taken_from_the_netdev_of_its_gid,
-			 way_gen_params),
-	KUNIT_CASE_PARAM(routed_address_is_taken_from_any_netdev,
-			 link_gen_params),
+	KUNIT_CASE_PARAM(frame_is_taken_from_the_netdev_of_its_gid, way_gen_params),
+	KUNIT_CASE_PARAM(routed_address_is_taken_from_any_netdev, link_gen_params),
 	KUNIT_CASE(packet_to_no_qp_counts_where_it_arrives),
 	KUNIT_CASE(datagram_leaves_by_the_port_of_its_qp),
 	KUNIT_CASE(connection_leaves_by_the_port_of_its_qp),
 	{}
 };
 
-static struct kunit_suite admission_suite = {
-	.name = "rhca_admission",
-	.test_cases = admission_tests,
-};
-kunit_test_suite(admission_suite);
+TEST_SUITE("rhca_admission", admission_tests);

@@ -24,20 +24,13 @@ static u32 psn_of(u8 number)
 	return (FIRST_PSN + number) & 0xffffff;
 }
 
-/**
- * struct refusal_case - A response that was refused
- * @desc: which
- * @sent: responses that had been handed to the queue
- * @refused: the first that it did not take
- * @next: the response of each READ that has to be sent next
- * @sending: the READ that answering goes on with
- */
+/* A response that was refused */
 struct refusal_case {
-	const char *desc;
-	u8 sent;
-	u8 refused;
-	u8 next[NUM_ANSWERED];
-	u8 sending;
+	const char *desc;	/* which */
+	u8 sent;		/* responses that had been handed to the queue */
+	u8 refused;		/* the first that it did not take */
+	u8 next[NUM_ANSWERED];	/* the response of each READ that has to be sent next */
+	u8 sending;		/* the READ that answering goes on with */
 };
 
 static const struct refusal_case refusals[] = {
@@ -99,8 +92,4 @@ static struct kunit_case answer_tests[] = {
 	{}
 };
 
-static struct kunit_suite answer_suite = {
-	.name = "rhca_answer",
-	.test_cases = answer_tests,
-};
-kunit_test_suite(answer_suite);
+TEST_SUITE("rhca_answer", answer_tests);

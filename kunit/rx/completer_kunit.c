@@ -18,14 +18,6 @@
 #define REMOTE_ADDR	0x1000000000ULL
 #define TARGET		16384		/* where READs and atomics put data */
 
-#define READ_REQUEST	0x0c
-#define READ_FIRST	0x0d
-#define READ_MIDDLE	0x0e
-#define READ_LAST	0x0f
-#define READ_ONLY	0x10
-#define ACKNOWLEDGE	0x11
-#define ATOMIC_ACK	0x12
-
 static const struct test_qp_spec spec = {
 	.sq_psn = FIRST_PSN, .initiator_depth = 16, .retries = 7,
 };
@@ -36,13 +28,16 @@ struct bench {
 	struct test_sent *sent;
 };
 
-static void setup(struct bench *b, struct kunit *test)
+static struct bench *setup(struct kunit *test)
 {
+	struct bench *b = test_alloc(test, sizeof(*b));
+
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->qp = test_qp(b->hca, IB_QPT_RC);
 	b->sent = test_alloc(test, sizeof(*b->sent));
 	test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
 	memset(b->hca->buffer + TARGET, 0, TEST_BUFFER_BYTES - TARGET);
+	return b;
 }
 
 static int post_wr(struct bench *b, enum ib_wr_opcode opcode, u64 id, u32 bytes,
@@ -99,17 +94,6 @@ static void respond(struct bench *b, u8 opcode, int psn, u32 payload_bytes)
 	test_receive(b->hca, &p);
 }
 
-static void expect_data(struct kunit *test, struct bench *b, u32 offset,
-			u32 bytes)
-{
-	u32 i;
-
-	for (i = 0; i < bytes; i++)
-		if (b->hca->buffer[TARGET + offset + i] != test_payload(i))
-			break;
-	KUNIT_EXPECT_EQ_MSG(test, i, bytes, "first wrong byte");
-}
-
 static void expect_status(struct kunit *test, struct bench *b,
 			  enum ib_wc_status status)
 {
@@ -124,45 +108,42 @@ static void expect_status(struct kunit *test, struct bench *b,
 
 static void read_completes_with_its_last_response(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 
-	setup(&b, test);
-	post(&b, IB_WR_RDMA_READ, 2 * MTU + 1);
-	respond(&b, READ_FIRST, 0, MTU);
-	respond(&b, READ_MIDDLE, 1, MTU);
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
-	respond(&b, READ_LAST, 2, 1);
-	expect_status(test, &b, IB_WC_SUCCESS);
-	expect_data(test, &b, 0, MTU);
-	expect_data(test, &b, MTU, MTU);
-	expect_data(test, &b, 2 * MTU, 1);
-	KUNIT_EXPECT_EQ(test, b.hca->buffer[TARGET + 2 * MTU + 1], 0);
+	post(b, IB_WR_RDMA_READ, 2 * MTU + 1);
+	respond(b, READ_FIRST, 0, MTU);
+	respond(b, READ_MIDDLE, 1, MTU);
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
+	respond(b, READ_LAST, 2, 1);
+	expect_status(test, b, IB_WC_SUCCESS);
+	test_expect_payload(b->hca, TARGET, MTU);
+	test_expect_payload(b->hca, TARGET + MTU, MTU);
+	test_expect_payload(b->hca, TARGET + 2 * MTU, 1);
+	KUNIT_EXPECT_EQ(test, b->hca->buffer[TARGET + 2 * MTU + 1], 0);
 }
 
 static void atomic_stores_the_value_before(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	post(&b, IB_WR_ATOMIC_FETCH_AND_ADD, 8);
-	respond(&b, ATOMIC_ACK, 0, 0);
-	expect_status(test, &b, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, *(u64 *)(b.hca->buffer + TARGET), 0x12345678);
+	post(b, IB_WR_ATOMIC_FETCH_AND_ADD, 8);
+	respond(b, ATOMIC_ACK, 0, 0);
+	expect_status(test, b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, *(u64 *)(b->hca->buffer + TARGET), 0x12345678);
 }
 
 static void read_response_acknowledges_what_was_before(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 
-	setup(&b, test);
-	post(&b, IB_WR_RDMA_WRITE, 3);
-	post(&b, IB_WR_RDMA_READ, 8);
-	respond(&b, READ_ONLY, 1, 8);
-	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	post(b, IB_WR_RDMA_WRITE, 3);
+	post(b, IB_WR_RDMA_READ, 8);
+	respond(b, READ_ONLY, 1, 8);
+	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RDMA_WRITE);
-	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RDMA_READ);
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 }
@@ -180,13 +161,10 @@ static const struct wrong_case wrong_cases[] = {
 	{ "longer than asked for", IB_WR_RDMA_READ, 8, READ_ONLY, 9 },
 	{ "nothing", IB_WR_RDMA_READ, 8, READ_ONLY, 0 },
 	{ "far longer", IB_WR_RDMA_READ, 8, READ_ONLY, 4096 },
-	{ "first that is short", IB_WR_RDMA_READ, 2 * MTU, READ_FIRST,
-	  MTU - 4 },
-	{ "first that is long", IB_WR_RDMA_READ, 2 * MTU, READ_FIRST,
-	  2 * MTU },
+	{ "first that is short", IB_WR_RDMA_READ, 2 * MTU, READ_FIRST, MTU - 4 },
+	{ "first that is long", IB_WR_RDMA_READ, 2 * MTU, READ_FIRST, 2 * MTU },
 	{ "atomic response to a READ", IB_WR_RDMA_READ, 8, ATOMIC_ACK, 0 },
-	{ "READ response to an atomic", IB_WR_ATOMIC_FETCH_AND_ADD, 8,
-	  READ_ONLY, 8 },
+	{ "READ response to an atomic", IB_WR_ATOMIC_FETCH_AND_ADD, 8, READ_ONLY, 8 },
 	{ "READ response to a WRITE", IB_WR_RDMA_WRITE, 8, READ_ONLY, 8 },
 	{ "atomic response to a SEND", IB_WR_SEND, 8, ATOMIC_ACK, 0 },
 };
@@ -195,105 +173,100 @@ KUNIT_ARRAY_PARAM_DESC(wrong, wrong_cases, desc);
 static void response_that_does_not_fit_fails_the_request(struct kunit *test)
 {
 	const struct wrong_case *c = test->param_value;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	post(&b, c->request, c->bytes);
-	respond(&b, c->opcode, 0, c->payload_bytes);
-	expect_status(test, &b, IB_WC_BAD_RESP_ERR);
+	post(b, c->request, c->bytes);
+	respond(b, c->opcode, 0, c->payload_bytes);
+	expect_status(test, b, IB_WC_BAD_RESP_ERR);
 	KUNIT_EXPECT_PTR_EQ(test, NULL,
-			    memchr_inv(b.hca->buffer + TARGET, 0,
+			    memchr_inv(b->hca->buffer + TARGET, 0,
 				       TEST_BUFFER_BYTES - TARGET));
 }
 
 static void data_for_memory_of_no_key_fails_the_request(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	KUNIT_ASSERT_EQ(test, 0, post_wr(&b, IB_WR_RDMA_READ, 1, 8, 0x4711));
-	respond(&b, READ_ONLY, 0, 8);
-	expect_status(test, &b, IB_WC_LOC_PROT_ERR);
+	KUNIT_ASSERT_EQ(test, 0, post_wr(b, IB_WR_RDMA_READ, 1, 8, 0x4711));
+	respond(b, READ_ONLY, 0, 8);
+	expect_status(test, b, IB_WC_LOC_PROT_ERR);
 }
 
 static void lost_response_is_asked_for_again(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	post(&b, IB_WR_RDMA_READ, 4 * MTU);
-	forget_sent(&b);
-	respond(&b, READ_FIRST, 0, MTU);
-	respond(&b, READ_MIDDLE, 2, MTU);
-	respond(&b, READ_LAST, 3, MTU);
+	post(b, IB_WR_RDMA_READ, 4 * MTU);
+	forget_sent(b);
+	respond(b, READ_FIRST, 0, MTU);
+	respond(b, READ_MIDDLE, 2, MTU);
+	respond(b, READ_LAST, 3, MTU);
 	/* Once, from the one that is missing */
-	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-	KUNIT_EXPECT_EQ(test, b.sent->opcode, READ_REQUEST);
-	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN + 1);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be64(b.sent->extended),
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(test, b->sent->opcode, READ_REQUEST);
+	KUNIT_EXPECT_EQ(test, b->sent->psn, FIRST_PSN + 1);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(b->sent->extended),
 			REMOTE_ADDR + MTU);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be32(b.sent->extended + 12),
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(b->sent->extended + 12),
 			3 * MTU);
-	KUNIT_EXPECT_FALSE(test, test_sent(b.hca, b.sent));
-	respond(&b, READ_FIRST, 1, MTU);
-	respond(&b, READ_MIDDLE, 2, MTU);
-	respond(&b, READ_LAST, 3, MTU);
-	expect_status(test, &b, IB_WC_SUCCESS);
-	expect_data(test, &b, 3 * MTU, MTU);
+	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
+	respond(b, READ_FIRST, 1, MTU);
+	respond(b, READ_MIDDLE, 2, MTU);
+	respond(b, READ_LAST, 3, MTU);
+	expect_status(test, b, IB_WC_SUCCESS);
+	test_expect_payload(b->hca, TARGET + 3 * MTU, MTU);
 }
 
 /* 9.7.5.2.4, implied NAK: the peer went on, so the response is lost */
 static void acknowledgement_past_a_read_repeats_it(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 
-	setup(&b, test);
-	post(&b, IB_WR_RDMA_READ, 8);
-	post(&b, IB_WR_SEND, 9);
-	forget_sent(&b);
-	respond(&b, ACKNOWLEDGE, 1, 0);
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
-	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-	KUNIT_EXPECT_EQ(test, b.sent->opcode, READ_REQUEST);
-	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN);
+	post(b, IB_WR_RDMA_READ, 8);
+	post(b, IB_WR_SEND, 9);
+	forget_sent(b);
+	respond(b, ACKNOWLEDGE, 1, 0);
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(test, b->sent->opcode, READ_REQUEST);
+	KUNIT_EXPECT_EQ(test, b->sent->psn, FIRST_PSN);
 	/* The acknowledgement is not forgotten */
-	respond(&b, READ_ONLY, 0, 8);
-	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	respond(b, READ_ONLY, 0, 8);
+	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
-	expect_status(test, &b, IB_WC_SUCCESS);
-	KUNIT_EXPECT_FALSE(test, test_sent(b.hca, b.sent));
+	expect_status(test, b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
 }
 
 /* Of three READs the first response is lost: what came behind it is not asked for again */
 static void responses_behind_a_missing_one_are_held(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 	int i;
 
-	setup(&b, test);
 	for (i = 0; i < 3; i++)
-		post(&b, IB_WR_RDMA_READ, 2 * MTU);
-	forget_sent(&b);
-	respond(&b, READ_LAST, 1, MTU);
-	respond(&b, READ_FIRST, 2, MTU);
-	respond(&b, READ_LAST, 3, MTU);
-	respond(&b, READ_FIRST, 4, MTU);
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
-	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be32(b.sent->extended + 12), 2 * MTU);
-	KUNIT_EXPECT_FALSE(test, test_sent(b.hca, b.sent));
-	respond(&b, READ_FIRST, 0, MTU);
-	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+		post(b, IB_WR_RDMA_READ, 2 * MTU);
+	forget_sent(b);
+	respond(b, READ_LAST, 1, MTU);
+	respond(b, READ_FIRST, 2, MTU);
+	respond(b, READ_LAST, 3, MTU);
+	respond(b, READ_FIRST, 4, MTU);
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(test, b->sent->psn, FIRST_PSN);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(b->sent->extended + 12), 2 * MTU);
+	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
+	respond(b, READ_FIRST, 0, MTU);
+	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
-	expect_status(test, &b, IB_WC_SUCCESS);
-	respond(&b, READ_LAST, 5, MTU);
-	expect_status(test, &b, IB_WC_SUCCESS);
-	KUNIT_EXPECT_FALSE(test, test_sent(b.hca, b.sent));
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_HELD), 4);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_HELD_DROPPED), 0);
+	expect_status(test, b, IB_WC_SUCCESS);
+	respond(b, READ_LAST, 5, MTU);
+	expect_status(test, b, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD), 4);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD_DROPPED), 0);
 }
 
 static u64 dropped(struct bench *b)
@@ -304,25 +277,24 @@ static u64 dropped(struct bench *b)
 static void response_to_nothing_is_dropped(struct kunit *test)
 {
 	static const int psns[] = { -1, 1, 2, 100, 0x7fffff, 0x800000 };
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 	u64 before;
 	size_t i;
 
-	setup(&b, test);
-	post(&b, IB_WR_RDMA_READ, 8);
-	before = dropped(&b);
+	post(b, IB_WR_RDMA_READ, 8);
+	before = dropped(b);
 	for (i = 0; i < ARRAY_SIZE(psns); i++)
-		respond(&b, READ_ONLY, psns[i], 8);
-	KUNIT_EXPECT_EQ(test, dropped(&b), before + ARRAY_SIZE(psns));
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
-	respond(&b, READ_ONLY, 0, 8);
-	expect_status(test, &b, IB_WC_SUCCESS);
-	before = dropped(&b);
-	memset(b.hca->buffer + TARGET, 0, 8);
-	respond(&b, READ_ONLY, 0, 8);
-	KUNIT_EXPECT_EQ(test, dropped(&b), before + 1);
-	KUNIT_EXPECT_EQ(test, *(u64 *)(b.hca->buffer + TARGET), 0);
+		respond(b, READ_ONLY, psns[i], 8);
+	KUNIT_EXPECT_EQ(test, dropped(b), before + ARRAY_SIZE(psns));
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
+	respond(b, READ_ONLY, 0, 8);
+	expect_status(test, b, IB_WC_SUCCESS);
+	before = dropped(b);
+	memset(b->hca->buffer + TARGET, 0, 8);
+	respond(b, READ_ONLY, 0, 8);
+	KUNIT_EXPECT_EQ(test, dropped(b), before + 1);
+	KUNIT_EXPECT_EQ(test, *(u64 *)(b->hca->buffer + TARGET), 0);
 }
 
 #define ROUNDS		200
@@ -333,8 +305,7 @@ static void post_at_random(struct bench *b, struct rnd_state *rnd, u64 id)
 {
 	static const enum ib_wr_opcode opcodes[] = {
 		IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ,
-		IB_WR_ATOMIC_FETCH_AND_ADD,
-	};
+		IB_WR_ATOMIC_FETCH_AND_ADD, };
 	enum ib_wr_opcode opcode = opcodes[prandom_u32_state(rnd) & 3];
 	u32 bytes = opcode == IB_WR_ATOMIC_FETCH_AND_ADD ? 8 :
 		    prandom_u32_state(rnd) % (3 * MTU);
@@ -371,26 +342,25 @@ static void noise_completes_each_request_once(struct kunit *test)
 {
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 	struct rnd_state rnd;
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 	int round, i;
 
-	setup(&b, test);
 	prandom_seed_state(&rnd, 0x8915);
 	for (round = 0; round < ROUNDS; round++) {
 		for (i = 0; i < REQUESTS; i++)
-			post_at_random(&b, &rnd, i);
+			post_at_random(b, &rnd, i);
 		for (i = 0; i < RESPONSES; i++)
-			respond_at_random(&b, &rnd);
+			respond_at_random(b, &rnd);
 		attr->qp_state = IB_QPS_ERR;
-		KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b.qp, attr, IB_QP_STATE));
-		for (i = 0; test_poll(b.hca, &wc); i++)
+		KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, attr, IB_QP_STATE));
+		for (i = 0; test_poll(b->hca, &wc); i++)
 			KUNIT_EXPECT_EQ(test, wc.wr_id, i);
 		KUNIT_EXPECT_EQ_MSG(test, i, REQUESTS, "round %d", round);
-		forget_sent(&b);
+		forget_sent(b);
 		attr->qp_state = IB_QPS_RESET;
-		KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b.qp, attr, IB_QP_STATE));
-		test_qp_bring_up(b.hca, b.qp, &spec, IB_QPS_RTS);
+		KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, attr, IB_QP_STATE));
+		test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
 	}
 }
 
@@ -398,8 +368,7 @@ static struct kunit_case completer_tests[] = {
 	KUNIT_CASE(read_completes_with_its_last_response),
 	KUNIT_CASE(atomic_stores_the_value_before),
 	KUNIT_CASE(read_response_acknowledges_what_was_before),
-	KUNIT_CASE_PARAM(response_that_does_not_fit_fails_the_request,
-			 wrong_gen_params),
+	KUNIT_CASE_PARAM(response_that_does_not_fit_fails_the_request, wrong_gen_params),
 	KUNIT_CASE(data_for_memory_of_no_key_fails_the_request),
 	KUNIT_CASE(lost_response_is_asked_for_again),
 	KUNIT_CASE(acknowledgement_past_a_read_repeats_it),
@@ -409,8 +378,4 @@ static struct kunit_case completer_tests[] = {
 	{}
 };
 
-static struct kunit_suite completer_suite = {
-	.name = "rhca_completer",
-	.test_cases = completer_tests,
-};
-kunit_test_suite(completer_suite);
+TEST_SUITE("rhca_completer", completer_tests);

@@ -23,9 +23,6 @@
 #define SEVERAL_PORTIONS	(SZ_1M + SZ_256K / 2)
 
 #define FLUSH		0x1c
-#define READ_ONLY	0x10
-#define ACKNOWLEDGE	0x11
-#define ATOMIC_WRITE	0x1d
 #define RNR		0x20
 #define NAK_INVALID	0x61
 #define NAK_ACCESS	0x62
@@ -45,42 +42,33 @@ static const struct test_qp_spec open_qp = {
 	.responder_resources = 2, .initiator_depth = 2, .retries = 7,
 };
 
-/**
- * struct bench - A QP with a region
- * @hca: the device
- * @qp: the QP
- * @sent: room for an answer
- */
+/* A QP with a region */
 struct bench {
-	struct test_hca *hca;
-	struct ib_qp *qp;
-	struct test_sent *sent;
+	struct test_hca *hca;	/* the device */
+	struct ib_qp *qp;	/* the QP */
+	struct test_sent *sent;	/* room for an answer */
 };
 
-/**
- * struct flush - A FLUSH as it comes in
- * @feth: FLUSH extended header
- * @va: from the begin of the region
- * @length: bytes
- * @rkey_xor: makes the key another one
- * @psn: after FIRST_PSN
- */
+/* A FLUSH as it comes in */
 struct flush {
-	u32 feth;
-	s64 va;
-	u32 length;
-	u32 rkey_xor;
-	int psn;
+	u32 feth;	/* FLUSH extended header */
+	s64 va;		/* from the begin of the region */
+	u32 length;	/* bytes */
+	u32 rkey_xor;	/* makes the key another one */
+	int psn;	/* after FIRST_PSN */
 };
 
-static void setup(struct bench *b, struct kunit *test,
-		  const struct test_qp_spec *spec, int region_access)
+static struct bench *setup(struct kunit *test, const struct test_qp_spec *spec,
+			   int region_access)
 {
+	struct bench *b = test_alloc(test, sizeof(*b));
+
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->qp = test_qp(b->hca, IB_QPT_RC);
 	b->sent = test_alloc(test, sizeof(*b->sent));
 	test_qp_bring_up(b->hca, b->qp, spec, IB_QPS_RTS);
 	test_mr(b->hca, b->qp, REGION_BYTES, region_access);
+	return b;
 }
 
 static void ask(struct bench *b, const struct flush *f)
@@ -102,20 +90,13 @@ static void ask(struct bench *b, const struct flush *f)
 	test_receive(b->hca, &p);
 }
 
-/**
- * struct flush_case - One FLUSH and what is answered
- * @desc: what it is
- * @flush: the request
- * @access: qp_access_flags, all when 0
- * @region: rights of the region, all when 0
- * @syndrome: of the NAK; 0: it is carried out
- */
+/* One FLUSH and what is answered */
 struct flush_case {
-	const char *desc;
-	struct flush flush;
-	int access;
-	int region;
-	u8 syndrome;
+	const char *desc;	/* what it is */
+	struct flush flush;	/* the request */
+	int access;		/* qp_access_flags, all when 0 */
+	int region;		/* rights of the region, all when 0 */
+	u8 syndrome;		/* of the NAK; 0: it is carried out */
 };
 
 static const struct flush_case flush_cases[] = {
@@ -123,17 +104,13 @@ static const struct flush_case flush_cases[] = {
 	{ "to persistence", { TO_PERSISTENT, 0, REGION_BYTES } },
 	{ "both placement types", { TO_GLOBAL | TO_PERSISTENT, 1, 9 } },
 	{ "no bytes", { TO_GLOBAL } },
-	{ "whole region, addresses do not count",
-	  { TO_GLOBAL | ALL_OF_IT, -4096, U32_MAX } },
-	{ "whole region to persistence",
-	  { TO_PERSISTENT | ALL_OF_IT, -4096, U32_MAX } },
+	{ "whole region, addresses do not count", { TO_GLOBAL | ALL_OF_IT, -4096, U32_MAX } },
+	{ "whole region to persistence", { TO_PERSISTENT | ALL_OF_IT, -4096, U32_MAX } },
 	{ "reserved bits are ignored", { TO_GLOBAL | 0xffffffc0, 0, 8 } },
 
 	{ "no placement type", { 0, 0, 8 }, .syndrome = NAK_INVALID },
-	{ "unknown placement type", { 0x4 | TO_GLOBAL, 0, 8 },
-	  .syndrome = NAK_INVALID },
-	{ "unknown selectivity", { TO_GLOBAL | 0x20, 0, 8 },
-	  .syndrome = NAK_INVALID },
+	{ "unknown placement type", { 0x4 | TO_GLOBAL, 0, 8 }, .syndrome = NAK_INVALID },
+	{ "unknown selectivity", { TO_GLOBAL | 0x20, 0, 8 }, .syndrome = NAK_INVALID },
 	{ "visibility that the QP forbids", { TO_GLOBAL, 0, 8 },
 	  .access = WRITABLE | PERSISTENT, .syndrome = NAK_INVALID },
 	{ "persistence that the QP forbids",
@@ -147,13 +124,10 @@ static const struct flush_case flush_cases[] = {
 	  .region = WRITABLE | GLOBAL, .syndrome = NAK_ACCESS },
 	{ "whole region that forbids it", { TO_PERSISTENT | ALL_OF_IT },
 	  .region = WRITABLE | GLOBAL, .syndrome = NAK_ACCESS },
-	{ "over the end", { TO_GLOBAL, 1, REGION_BYTES },
-	  .syndrome = NAK_ACCESS },
+	{ "over the end", { TO_GLOBAL, 1, REGION_BYTES }, .syndrome = NAK_ACCESS },
 	{ "before the region", { TO_GLOBAL, -1, 8 }, .syndrome = NAK_ACCESS },
-	{ "unknown key", { TO_GLOBAL, 0, 8, .rkey_xor = 0x100000 },
-	  .syndrome = NAK_ACCESS },
-	{ "unknown key of no bytes", { TO_GLOBAL, .rkey_xor = 1 },
-	  .syndrome = NAK_ACCESS },
+	{ "unknown key", { TO_GLOBAL, 0, 8, .rkey_xor = 0x100000 }, .syndrome = NAK_ACCESS },
+	{ "unknown key of no bytes", { TO_GLOBAL, .rkey_xor = 1 }, .syndrome = NAK_ACCESS },
 };
 KUNIT_ARRAY_PARAM_DESC(flush, flush_cases, desc);
 
@@ -172,61 +146,59 @@ static void flush_is_carried_out_or_refused(struct kunit *test)
 {
 	const struct flush_case *c = test->param_value;
 	struct test_qp_spec spec = open_qp;
-	struct bench b;
+	struct bench *b;
 
 	if (c->access)
 		spec.access = c->access;
-	setup(&b, test, &spec, c->region ?: WRITABLE | BOTH);
-	ask(&b, &c->flush);
+	b = setup(test, &spec, c->region ?: WRITABLE | BOTH);
+	ask(b, &c->flush);
 	if (!c->syndrome) {
-		expect_done(test, &b, 0);
+		expect_done(test, b, 0);
 		return;
 	}
-	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-	KUNIT_EXPECT_EQ(test, b.sent->opcode, ACKNOWLEDGE);
-	KUNIT_EXPECT_EQ(test, b.sent->extended[0], c->syndrome);
-	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b.qp), IB_QPS_ERR);
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(test, b->sent->opcode, ACKNOWLEDGE);
+	KUNIT_EXPECT_EQ(test, b->sent->extended[0], c->syndrome);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), IB_QPS_ERR);
 }
 
 static void duplicate_flush_is_answered_again(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, &open_qp, WRITABLE | BOTH);
 
-	setup(&b, test, &open_qp, WRITABLE | BOTH);
-	ask(&b, &(struct flush) { TO_GLOBAL, 0, 8 });
-	expect_done(test, &b, 0);
-	ask(&b, &(struct flush) { TO_PERSISTENT, 8, 8, .psn = 1 });
-	expect_done(test, &b, 1);
-	ask(&b, &(struct flush) { TO_GLOBAL, 0, 8 });
-	expect_done(test, &b, 0);
-	ask(&b, &(struct flush) { TO_PERSISTENT, 8, 8, .psn = 1 });
-	expect_done(test, &b, 1);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
+	ask(b, &(struct flush) { TO_GLOBAL, 0, 8 });
+	expect_done(test, b, 0);
+	ask(b, &(struct flush) { TO_PERSISTENT, 8, 8, .psn = 1 });
+	expect_done(test, b, 1);
+	ask(b, &(struct flush) { TO_GLOBAL, 0, 8 });
+	expect_done(test, b, 0);
+	ask(b, &(struct flush) { TO_PERSISTENT, 8, 8, .psn = 1 });
+	expect_done(test, b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
 }
 
 /* The peer has invalidated it, when it got a later answer */
 static void duplicate_flush_needs_no_key(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, &open_qp, WRITABLE | BOTH);
 
-	setup(&b, test, &open_qp, WRITABLE | BOTH);
-	ask(&b, &(struct flush) { TO_PERSISTENT, 0, 8 });
-	expect_done(test, &b, 0);
-	container_of(b.hca->mr, struct rhca_mr, ibmr)->mem.access = WRITABLE;
-	ask(&b, &(struct flush) { TO_PERSISTENT, 0, 8 });
-	expect_done(test, &b, 0);
+	ask(b, &(struct flush) { TO_PERSISTENT, 0, 8 });
+	expect_done(test, b, 0);
+	container_of(b->hca->mr, struct rhca_mr, ibmr)->mem.access = WRITABLE;
+	ask(b, &(struct flush) { TO_PERSISTENT, 0, 8 });
+	expect_done(test, b, 0);
 }
 
 static void flush_needs_a_responder_resource(struct kunit *test)
 {
 	struct test_qp_spec spec = open_qp;
-	struct bench b;
+	struct bench *b;
 
 	spec.responder_resources = 0;
-	setup(&b, test, &spec, WRITABLE | BOTH);
-	ask(&b, &(struct flush) { TO_GLOBAL, 0, 8 });
-	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-	KUNIT_EXPECT_EQ(test, b.sent->extended[0], NAK_INVALID);
+	b = setup(test, &spec, WRITABLE | BOTH);
+	ask(b, &(struct flush) { TO_GLOBAL, 0, 8 });
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(test, b->sent->extended[0], NAK_INVALID);
 }
 
 /* As if the same memory came again and again */
@@ -252,22 +224,21 @@ static void large_region_is_written_back_in_portions(struct kunit *test)
 {
 	struct page **pages;
 	struct rhca_mem *mem;
-	struct bench b;
+	struct bench *b = setup(test, &open_qp, WRITABLE | BOTH);
 	int tries;
 
-	setup(&b, test, &open_qp, WRITABLE | BOTH);
-	mem = &container_of(b.hca->mr, struct rhca_mr, ibmr)->mem;
+	mem = &container_of(b->hca->mr, struct rhca_mr, ibmr)->mem;
 	pages = mem->pages;
-	grow_region(&b, SEVERAL_PORTIONS);
+	grow_region(b, SEVERAL_PORTIONS);
 	local_bh_disable();	/* and no tasklet goes on */
-	ask(&b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
+	ask(b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
 	local_bh_enable();
-	for (tries = 0; tries < MAX_TRIES && !test_num_sent(b.hca); tries++)
+	for (tries = 0; tries < MAX_TRIES && !test_num_sent(b->hca); tries++)
 		usleep_range(1000, 2000);
-	expect_done(test, &b, 0);
-	ask(&b, &(struct flush) { TO_PERSISTENT, 0, SEVERAL_PORTIONS, .psn = 1 });
-	expect_done(test, &b, 1);
+	expect_done(test, b, 0);
+	ask(b, &(struct flush) { TO_PERSISTENT, 0, SEVERAL_PORTIONS, .psn = 1 });
+	expect_done(test, b, 1);
 	mem->pages = pages;
 	mem->num_pages = 1;
 }
@@ -295,31 +266,30 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 {
 	struct page **pages;
 	struct rhca_mem *mem;
-	struct bench b;
+	struct bench *b = setup(test, &open_qp, WRITABLE | BOTH);
 	u64 *word;
 	int tries;
 
-	setup(&b, test, &open_qp, WRITABLE | BOTH);
-	mem = &container_of(b.hca->mr, struct rhca_mr, ibmr)->mem;
+	mem = &container_of(b->hca->mr, struct rhca_mr, ibmr)->mem;
 	pages = mem->pages;
-	word = (u64 *)b.hca->buffer;
+	word = (u64 *)b->hca->buffer;
 	memset(word, 0xa5, sizeof(*word));
-	grow_region(&b, SEVERAL_PORTIONS);
+	grow_region(b, SEVERAL_PORTIONS);
 	local_bh_disable();	/* and no tasklet goes on */
-	ask(&b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
-	write_atomically(&b, 1);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
+	ask(b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
+	write_atomically(b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
 	KUNIT_EXPECT_EQ(test, *word, 0xa5a5a5a5a5a5a5a5);
 	local_bh_enable();
-	for (tries = 0; tries < MAX_TRIES && test_num_sent(b.hca) < 2; tries++)
+	for (tries = 0; tries < MAX_TRIES && test_num_sent(b->hca) < 2; tries++)
 		usleep_range(1000, 2000);
-	expect_done(test, &b, 0);
-	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-	KUNIT_EXPECT_EQ(test, b.sent->extended[0], RNR | TEST_RNR_TIMER);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_OUT_OF_SEQUENCE), 0);
-	KUNIT_EXPECT_EQ(test, b.sent->psn, FIRST_PSN + 1);
-	write_atomically(&b, 1);
-	expect_done(test, &b, 1);
+	expect_done(test, b, 0);
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(test, b->sent->extended[0], RNR | TEST_RNR_TIMER);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_OUT_OF_SEQUENCE), 0);
+	KUNIT_EXPECT_EQ(test, b->sent->psn, FIRST_PSN + 1);
+	write_atomically(b, 1);
+	expect_done(test, b, 1);
 	KUNIT_EXPECT_NE(test, *word, 0xa5a5a5a5a5a5a5a5);
 	mem->pages = pages;
 	mem->num_pages = 1;
@@ -364,25 +334,24 @@ static void requester_says_what_shall_be_placed(struct kunit *test)
 {
 	struct ib_wc wc = {};
 	const u8 *headers;
-	struct bench b;
+	struct bench *b = setup(test, &open_qp, WRITABLE);
 
-	setup(&b, test, &open_qp, WRITABLE);
-	post_flush(&b);
-	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-	headers = b.sent->extended;
-	KUNIT_EXPECT_EQ(test, b.sent->opcode, FLUSH);
-	KUNIT_EXPECT_TRUE(test, b.sent->ack_req);
-	KUNIT_EXPECT_EQ(test, b.sent->payload_bytes, 0);
+	post_flush(b);
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	headers = b->sent->extended;
+	KUNIT_EXPECT_EQ(test, b->sent->opcode, FLUSH);
+	KUNIT_EXPECT_TRUE(test, b->sent->ack_req);
+	KUNIT_EXPECT_EQ(test, b->sent->payload_bytes, 0);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(headers),
 			TO_GLOBAL | TO_PERSISTENT | ALL_OF_IT);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be64(headers + 4),
 			0x1122334455667788);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(headers + 12), 0x99aabbcc);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(headers + 16), 0xddeeff00);
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
 
-	done_by_the_peer(&b);
-	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	done_by_the_peer(b);
+	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.wr_id, 7);
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, (int)wc.opcode, RHCA_WC_FLUSH);
@@ -391,10 +360,9 @@ static void requester_says_what_shall_be_placed(struct kunit *test)
 static void kernel_users_have_no_flush(struct kunit *test)
 {
 	struct ib_send_wr wr = { .opcode = RHCA_WR_FLUSH };
-	struct bench b;
+	struct bench *b = setup(test, &open_qp, WRITABLE);
 
-	setup(&b, test, &open_qp, WRITABLE);
-	KUNIT_EXPECT_EQ(test, -EINVAL, ib_post_send(b.qp, &wr, NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_post_send(b->qp, &wr, NULL));
 }
 
 static struct kunit_case flush_tests[] = {
@@ -409,8 +377,4 @@ static struct kunit_case flush_tests[] = {
 	{}
 };
 
-static struct kunit_suite flush_suite = {
-	.name = "rhca_flush",
-	.test_cases = flush_tests,
-};
-kunit_test_suite(flush_suite);
+TEST_SUITE("rhca_flush", flush_tests);

@@ -22,22 +22,6 @@
 #define BUFFER_OFFSET	(48 * 1024)	/* receive buffers, outside the region */
 #define BUFFER_BYTES	600
 
-/* Opcodes of table 38 */
-#define SEND_FIRST	0x00
-#define SEND_LAST	0x02
-#define SEND_ONLY	0x04
-#define SEND_ONLY_IMM	0x05
-#define WRITE_FIRST	0x06
-#define WRITE_MIDDLE	0x07
-#define WRITE_LAST	0x08
-#define WRITE_ONLY	0x0a
-#define READ_REQUEST	0x0c
-#define READ_ONLY	0x10
-#define ACKNOWLEDGE	0x11
-#define ATOMIC_ACK	0x12
-#define FETCH_ADD	0x14
-#define SEND_ONLY_INV	0x17
-
 /* Syndromes of table 43 */
 #define ACK		0x1f	/* whatever the credits */
 #define NAK_PSN		0x60
@@ -52,18 +36,12 @@ static const struct test_qp_spec open_qp = {
 	.initiator_depth = 4, .retries = 7,
 };
 
-/**
- * struct bench - A QP with a region that the peer may use
- * @hca: the device
- * @qp: the QP
- * @sw: the same
- * @sent: room for an answer
- */
+/* A QP with a region that the peer may use */
 struct bench {
-	struct test_hca *hca;
-	struct ib_qp *qp;
-	struct rhca_sw_qp *sw;
-	struct test_sent *sent;
+	struct test_hca *hca;	/* the device */
+	struct ib_qp *qp;	/* the QP */
+	struct rhca_sw_qp *sw;	/* the same */
+	struct test_sent *sent;	/* room for an answer */
 };
 
 static void setup(struct bench *b, struct kunit *test)
@@ -554,8 +532,7 @@ static void nothing_is_held_for_long(struct kunit *test)
 
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE_PARAM(request_has_its_turn, kind_gen_params),
-	KUNIT_CASE_PARAM(missing_packets_are_asked_for_one_by_one,
-			 holes_gen_params),
+	KUNIT_CASE_PARAM(missing_packets_are_asked_for_one_by_one, holes_gen_params),
 	KUNIT_CASE(pass_over_what_is_held_is_no_harm),
 	KUNIT_CASE(duplicate_that_asks_is_answered_while_a_gap_is_open),
 	KUNIT_CASE(responses_leave_no_gap_of_psns),
@@ -572,8 +549,4 @@ static struct kunit_case hold_cases[] = {
 	{}
 };
 
-static struct kunit_suite hold_suite = {
-	.name = "rhca_hold",
-	.test_cases = hold_cases,
-};
-kunit_test_suite(hold_suite);
+TEST_SUITE("rhca_hold", hold_cases);

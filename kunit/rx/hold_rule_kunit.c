@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 
+#include "lib/suite.h"
 #include "sw/qp/hold_rule.h"
 #include "wire/psn.h"
 
@@ -18,22 +19,14 @@ enum place { END, AHEAD, TWICE, NEXT, BEFORE };
 /* What is said about it */
 enum said { NOTHING, NAK, REPLAY };
 
-/**
- * struct step - An arrival
- * @place: where it stands
- * @psn: of it
- * @expected: what is missing: for NEXT when it and all behind it are executed
- * @held: packets that are held then
- * @said: what is said
- * @asks: it asks for an acknowledgement, as what is sent again does
- */
+/* An arrival */
 struct step {
-	enum place place;
-	u32 psn;
-	u32 expected;
-	u32 held;
-	enum said said;
-	bool asks;
+	enum place place;	/* where it stands */
+	u32 psn;		/* of it */
+	u32 expected; /* what is missing: for NEXT when it and all behind it are executed */
+	u32 held;		/* packets that are held then */
+	enum said said;		/* what is said */
+	bool asks;		/* it asks for an acknowledgement, as what is sent again does */
 };
 
 struct rule_case {
@@ -178,8 +171,4 @@ static struct kunit_case hold_rule_cases[] = {
 	{}
 };
 
-static struct kunit_suite hold_rule_suite = {
-	.name = "rhca_hold_rule",
-	.test_cases = hold_rule_cases,
-};
-kunit_test_suite(hold_rule_suite);
+TEST_SUITE("rhca_hold_rule", hold_rule_cases);

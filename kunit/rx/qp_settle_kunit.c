@@ -17,8 +17,6 @@
 #include "sw/rx/responder.h"
 
 #define FIRST_PSN	7
-#define SEND_ONLY	0x04
-#define ACKNOWLEDGE	0x11
 #define NAK_INVALID	0x61
 
 /* What does not wait has done its work by then; what waits is not held up for long */
@@ -26,22 +24,14 @@
 
 static const struct test_qp_spec plain = { .rq_psn = FIRST_PSN, .retries = 7 };
 
-/**
- * struct remote - A verb on another processor
- * @work: calls it
- * @verb: the verb
- * @qp: its QP
- * @called: the next thing is the call
- * @returned: it has returned
- * @result: what it returned; of a query the state
- */
+/* A verb on another processor */
 struct remote {
-	struct work_struct work;
-	int (*verb)(struct ib_qp *qp);
-	struct ib_qp *qp;
-	struct completion called;
-	struct completion returned;
-	int result;
+	struct work_struct work;	/* calls it */
+	int (*verb)(struct ib_qp *qp);	/* the verb */
+	struct ib_qp *qp;		/* its QP */
+	struct completion called;	/* the next thing is the call */
+	struct completion returned;	/* it has returned */
+	int result;			/* what it returned; of a query the state */
 };
 
 static int destroy(struct ib_qp *qp)
@@ -93,16 +83,11 @@ static void call_remotely(struct remote *remote)
 		cpu_relax();
 }
 
-/**
- * struct end_case - How a QP ends whose user has polled a completion
- * @desc: the verb
- * @verb: the same
- * @destroys: there is no QP afterwards
- */
+/* How a QP ends whose user has polled a completion */
 struct end_case {
-	const char *desc;
-	int (*verb)(struct ib_qp *qp);
-	bool destroys;
+	const char *desc;		/* the verb */
+	int (*verb)(struct ib_qp *qp);	/* the same */
+	bool destroys;			/* there is no QP afterwards */
 };
 
 static const struct end_case end_cases[] = {
@@ -162,18 +147,12 @@ static void fail(struct remote *remote, spinlock_t *lock, enum ib_qp_state to)
 	spin_unlock_bh(lock);
 }
 
-/**
- * struct error_case - An error completion
- * @desc: what it is
- * @type: of the QP
- * @of_send: a send request failed, not a receive request
- * @state: that the QP is in by it
- */
+/* An error completion */
 struct error_case {
-	const char *desc;
-	enum ib_qp_type type;
-	bool of_send;
-	enum ib_qp_state state;
+	const char *desc;	/* what it is */
+	enum ib_qp_type type;	/* of the QP */
+	bool of_send;		/* a send request failed, not a receive request */
+	enum ib_qp_state state;	/* that the QP is in by it */
 };
 
 static const struct error_case error_cases[] = {
@@ -203,18 +182,12 @@ static void query_knows_of_errors_that_were_polled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, remote.result, (int)c->state);
 }
 
-/**
- * struct failure_case - What makes a QP fail, and how that is told
- * @desc: what it is
- * @packet: arrives
- * @of_send: a send request fails, not a receive request
- * @status: of its completion
- */
+/* What makes a QP fail, and how that is told */
 struct failure_case {
-	const char *desc;
-	struct test_packet packet;
-	bool of_send;
-	enum ib_wc_status status;
+	const char *desc;		/* what it is */
+	struct test_packet packet;	/* arrives */
+	bool of_send;			/* a send request fails, not a receive request */
+	enum ib_wc_status status;	/* of its completion */
 };
 
 static const u8 nak[] = { NAK_INVALID, 0, 0, 1 };
@@ -231,16 +204,11 @@ static const struct failure_case failure_cases[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(failure, failure_cases, desc);
 
-/**
- * struct arrival - A packet on another processor
- * @work: takes it
- * @hca: the device
- * @packet: the packet
- */
+/* A packet on another processor */
 struct arrival {
-	struct work_struct work;
-	struct test_hca *hca;
-	struct test_packet packet;
+	struct work_struct work;	/* takes it */
+	struct test_hca *hca;		/* the device */
+	struct test_packet packet;	/* the packet */
 };
 
 static void take_packet(struct work_struct *work)
@@ -330,15 +298,9 @@ static void failure_is_told_before_the_state_moves(struct kunit *test)
 
 static struct kunit_case settle_cases[] = {
 	KUNIT_CASE_PARAM(completed_message_is_acknowledged, end_gen_params),
-	KUNIT_CASE_PARAM(query_knows_of_errors_that_were_polled,
-			 error_gen_params),
-	KUNIT_CASE_PARAM(failure_is_told_before_the_state_moves,
-			 failure_gen_params),
+	KUNIT_CASE_PARAM(query_knows_of_errors_that_were_polled, error_gen_params),
+	KUNIT_CASE_PARAM(failure_is_told_before_the_state_moves, failure_gen_params),
 	{}
 };
 
-static struct kunit_suite settle_suite = {
-	.name = "rhca_sw_qp_settle",
-	.test_cases = settle_cases,
-};
-kunit_test_suite(settle_suite);
+TEST_SUITE("rhca_sw_qp_settle", settle_cases);

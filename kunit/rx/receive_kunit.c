@@ -17,8 +17,7 @@ static void framing_desc(const enum rhca_encap *encap, char *desc)
 }
 
 static const enum rhca_encap framings[] = {
-	RHCA_V1, RHCA_V2_IPV4, RHCA_V2_IPV6,
-};
+	RHCA_V1, RHCA_V2_IPV4, RHCA_V2_IPV6, };
 KUNIT_ARRAY_PARAM(framing, framings, framing_desc);
 
 /* Literal, so that a wrong table cannot agree with itself */
@@ -26,26 +25,16 @@ static const u8 network_bytes[] = { 40, 28, 48 };
 
 #define BTH_BYTES	12
 #define ICRC_BYTES	4
-#define WRITE_ONLY	0x0a
-#define CMP_SWAP	0x13
 #define ACK		0x11
 
-/**
- * struct bench - One packet and what the parser says about it
- * @test: the test
- * @encap: its framing
- * @network: bytes of its network headers
- * @packet: the bytes
- * @bytes: how many
- * @rx: the parser's
- */
+/* One packet and what the parser says about it */
 struct bench {
-	struct kunit *test;
-	enum rhca_encap encap;
-	unsigned int network;
-	u8 *packet;
-	unsigned int bytes;
-	struct rhca_rx *rx;
+	struct kunit *test;	/* the test */
+	enum rhca_encap encap;	/* its framing */
+	unsigned int network;	/* bytes of its network headers */
+	u8 *packet;		/* the bytes */
+	unsigned int bytes;	/* how many */
+	struct rhca_rx *rx;	/* the parser's */
 };
 
 static void make(struct bench *b, u8 opcode, unsigned int extended_bytes,
@@ -63,13 +52,16 @@ static void make(struct bench *b, u8 opcode, unsigned int extended_bytes,
 	b->bytes = test_build(b->packet, &p);
 }
 
-static void setup(struct bench *b, struct kunit *test)
+static struct bench *setup(struct kunit *test)
 {
+	struct bench *b = test_alloc(test, sizeof(*b));
+
 	b->test = test;
 	b->encap = *(const enum rhca_encap *)test->param_value;
 	b->network = network_bytes[b->encap];
 	b->packet = test_alloc(test, TEST_PACKET_BYTES);
 	b->rx = test_alloc(test, sizeof(*b->rx));
+	return b;
 }
 
 /* The network headers say that the packet ends after @bytes */
@@ -107,15 +99,14 @@ static enum rhca_parse parse_shape(struct bench *b, enum test_shape shape,
 
 static void packet_that_was_cut_is_refused(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	unsigned int len;
 
-	setup(&b, test);
-	make(&b, WRITE_ONLY, 16, 10);
-	KUNIT_ASSERT_EQ(test, parse_cut(&b, b.bytes), RHCA_PARSE_OK);
-	for (len = 0; len < b.bytes; len++)
-		KUNIT_EXPECT_EQ_MSG(test, parse_cut(&b, len),
-				    len < b.network + BTH_BYTES + ICRC_BYTES ?
+	make(b, WRITE_ONLY, 16, 10);
+	KUNIT_ASSERT_EQ(test, parse_cut(b, b->bytes), RHCA_PARSE_OK);
+	for (len = 0; len < b->bytes; len++)
+		KUNIT_EXPECT_EQ_MSG(test, parse_cut(b, len),
+				    len < b->network + BTH_BYTES + ICRC_BYTES ?
 				    RHCA_PARSE_TRUNCATED :
 				    RHCA_PARSE_BAD_LENGTH, "%u bytes", len);
 }
@@ -153,27 +144,26 @@ static void every_length_of_every_opcode_is_checked(struct kunit *test)
 {
 	const struct opcode_row *row;
 	enum rhca_parse parse, wanted;
-	struct bench b;
+	struct bench *b = setup(test);
 	unsigned int len, i;
 
-	setup(&b, test);
 	for (i = 0; i < ARRAY_SIZE(some_opcodes); i++) {
 		row = &some_opcodes[i];
-		make(&b, row->opcode, row->extended, 12);
-		for (len = b.network; len <= b.bytes; len++) {
-			say_length(&b, len);
-			parse = parse_cut(&b, len);
-			wanted = wanted_for(&b, len, row->extended,
+		make(b, row->opcode, row->extended, 12);
+		for (len = b->network; len <= b->bytes; len++) {
+			say_length(b, len);
+			parse = parse_cut(b, len);
+			wanted = wanted_for(b, len, row->extended,
 					    row->payload);
 			KUNIT_EXPECT_EQ_MSG(test, parse, wanted,
 					    "opcode %#x, %u bytes", row->opcode,
 					    len);
 			if (parse != RHCA_PARSE_OK)
 				continue;
-			KUNIT_EXPECT_EQ(test, b.rx->payload_offset,
-					b.network + BTH_BYTES + row->extended);
-			KUNIT_EXPECT_EQ(test, b.rx->payload_bytes,
-					len - b.rx->payload_offset - ICRC_BYTES);
+			KUNIT_EXPECT_EQ(test, b->rx->payload_offset,
+					b->network + BTH_BYTES + row->extended);
+			KUNIT_EXPECT_EQ(test, b->rx->payload_bytes,
+					len - b->rx->payload_offset - ICRC_BYTES);
 		}
 	}
 }
@@ -181,20 +171,19 @@ static void every_length_of_every_opcode_is_checked(struct kunit *test)
 static void pad_count_is_taken_off_the_payload(struct kunit *test)
 {
 	unsigned int payload, pad;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
 	for (payload = 0; payload <= 8; payload += 4) {
 		for (pad = 0; pad < 4; pad++) {
-			make(&b, WRITE_ONLY, 16, payload);
-			b.packet[b.network + 1] |= pad << 4;
-			KUNIT_EXPECT_EQ_MSG(test, parse_cut(&b, b.bytes),
+			make(b, WRITE_ONLY, 16, payload);
+			b->packet[b->network + 1] |= pad << 4;
+			KUNIT_EXPECT_EQ_MSG(test, parse_cut(b, b->bytes),
 					    pad > payload ?
 					    RHCA_PARSE_BAD_LENGTH :
 					    RHCA_PARSE_OK, "%u of %u bytes",
 					    pad, payload);
 			if (pad <= payload)
-				KUNIT_EXPECT_EQ(test, b.rx->payload_bytes,
+				KUNIT_EXPECT_EQ(test, b->rx->payload_bytes,
 						payload - pad);
 		}
 	}
@@ -202,29 +191,27 @@ static void pad_count_is_taken_off_the_payload(struct kunit *test)
 
 static void opcode_without_payload_takes_no_padding(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	make(&b, ACK, 4, 0);
-	KUNIT_EXPECT_EQ(test, parse_cut(&b, b.bytes), RHCA_PARSE_OK);
-	b.packet[b.network + 1] |= 1 << 4;
-	KUNIT_EXPECT_EQ(test, parse_cut(&b, b.bytes), RHCA_PARSE_BAD_LENGTH);
-	make(&b, ACK, 4, 4);
-	KUNIT_EXPECT_EQ(test, parse_cut(&b, b.bytes), RHCA_PARSE_BAD_LENGTH);
-	b.packet[b.network + 1] |= 3 << 4;
-	KUNIT_EXPECT_EQ(test, parse_cut(&b, b.bytes), RHCA_PARSE_BAD_LENGTH);
+	make(b, ACK, 4, 0);
+	KUNIT_EXPECT_EQ(test, parse_cut(b, b->bytes), RHCA_PARSE_OK);
+	b->packet[b->network + 1] |= 1 << 4;
+	KUNIT_EXPECT_EQ(test, parse_cut(b, b->bytes), RHCA_PARSE_BAD_LENGTH);
+	make(b, ACK, 4, 4);
+	KUNIT_EXPECT_EQ(test, parse_cut(b, b->bytes), RHCA_PARSE_BAD_LENGTH);
+	b->packet[b->network + 1] |= 3 << 4;
+	KUNIT_EXPECT_EQ(test, parse_cut(b, b->bytes), RHCA_PARSE_BAD_LENGTH);
 }
 
 static void transport_version_other_than_0_is_refused(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	u8 version;
 
-	setup(&b, test);
 	for (version = 0; version < 16; version++) {
-		make(&b, WRITE_ONLY, 16, 8);
-		b.packet[b.network + 1] |= version;
-		KUNIT_EXPECT_EQ_MSG(test, parse_cut(&b, b.bytes),
+		make(b, WRITE_ONLY, 16, 8);
+		b->packet[b->network + 1] |= version;
+		KUNIT_EXPECT_EQ_MSG(test, parse_cut(b, b->bytes),
 				    version ? RHCA_PARSE_BAD_OPCODE :
 					      RHCA_PARSE_OK, "version %u",
 				    version);
@@ -236,12 +223,11 @@ static void opcode_that_is_not_spoken_is_refused(struct kunit *test)
 {
 	unsigned int opcode, refused = 0;
 	enum rhca_parse parse;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
 	for (opcode = 0; opcode < 256; opcode++) {
-		make(&b, opcode, 36, 0);
-		parse = parse_cut(&b, b.bytes);
+		make(b, opcode, 36, 0);
+		parse = parse_cut(b, b->bytes);
 		refused += parse == RHCA_PARSE_BAD_OPCODE;
 		if (opcode == 0x15 || opcode == 0x1f)
 			KUNIT_EXPECT_EQ_MSG(test, parse, RHCA_PARSE_OK,
@@ -254,19 +240,15 @@ static void opcode_that_is_not_spoken_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refused, 256 - 40 - 7);
 }
 
-/**
- * struct lie - A length in the network headers that is wrong
- * @name: where it is
- * @offset: of its two bytes, for each framing; 0: it has no such field
- */
+/* A length in the network headers that is wrong */
 struct lie {
-	const char *name;
+	const char *name;	/* where it is */
+	/* of its two bytes, for each framing; 0: it has no such field */
 	u8 offset[RHCA_NUM_ENCAPS];
 };
 
 static const struct lie lies[] = {
-	{ "network header", { [RHCA_V1] = 4, [RHCA_V2_IPV4] = 2,
-			      [RHCA_V2_IPV6] = 4 } },
+	{ "network header", { [RHCA_V1] = 4, [RHCA_V2_IPV4] = 2, [RHCA_V2_IPV6] = 4 } },
 	{ "UDP header", { [RHCA_V2_IPV4] = 24, [RHCA_V2_IPV6] = 44 } },
 };
 
@@ -274,25 +256,24 @@ static void length_that_lies_is_refused(struct kunit *test)
 {
 	unsigned int i, claim;
 	enum rhca_parse parse;
-	struct bench b;
+	struct bench *b = setup(test);
 	u16 truth;
 	u8 *field;
 
-	setup(&b, test);
 	for (i = 0; i < ARRAY_SIZE(lies); i++) {
-		if (!lies[i].offset[b.encap])
+		if (!lies[i].offset[b->encap])
 			continue;
-		make(&b, WRITE_ONLY, 16, 8);
-		field = b.packet + lies[i].offset[b.encap];
+		make(b, WRITE_ONLY, 16, 8);
+		field = b->packet + lies[i].offset[b->encap];
 		truth = field[0] << 8 | field[1];
 		for (claim = 0; claim < 0x10000; claim += claim < 128 ? 1 : 997) {
 			/* v1 frames may be padded: shorter is another test */
 			if (claim == truth ||
-			    (b.encap == RHCA_V1 && claim < truth))
+			    (b->encap == RHCA_V1 && claim < truth))
 				continue;
 			field[0] = claim >> 8;
 			field[1] = claim;
-			parse = parse_cut(&b, b.bytes);
+			parse = parse_cut(b, b->bytes);
 			KUNIT_EXPECT_EQ_MSG(test, parse, RHCA_PARSE_BAD_LENGTH,
 					    "%s says %u instead of %u",
 					    lies[i].name, claim, truth);
@@ -303,16 +284,15 @@ static void length_that_lies_is_refused(struct kunit *test)
 /* Frames shorter than 60 bytes reach us with what the sender's NIC put behind */
 static void ethernet_padding_is_no_payload(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	unsigned int extra;
 
-	setup(&b, test);
 	for (extra = 1; extra < 8; extra++) {
-		make(&b, ACK, 4, 0);
-		memset(b.packet + b.bytes, 0xaa, extra);
-		b.bytes += extra;
-		KUNIT_EXPECT_EQ_MSG(test, parse_cut(&b, b.bytes),
-				    b.encap == RHCA_V1 ? RHCA_PARSE_OK :
+		make(b, ACK, 4, 0);
+		memset(b->packet + b->bytes, 0xaa, extra);
+		b->bytes += extra;
+		KUNIT_EXPECT_EQ_MSG(test, parse_cut(b, b->bytes),
+				    b->encap == RHCA_V1 ? RHCA_PARSE_OK :
 							 RHCA_PARSE_BAD_LENGTH,
 				    "%u bytes more", extra);
 	}
@@ -320,17 +300,16 @@ static void ethernet_padding_is_no_payload(struct kunit *test)
 
 static void v1_payload_ends_where_the_grh_says(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	if (b.encap != RHCA_V1)
+	if (b->encap != RHCA_V1)
 		kunit_skip(test, "only the GRH is shorter than its frame");
-	make(&b, WRITE_ONLY, 16, 8);
-	b.packet[5] -= 4;
-	KUNIT_EXPECT_EQ(test, parse_cut(&b, b.bytes), RHCA_PARSE_OK);
-	KUNIT_EXPECT_EQ(test, b.rx->payload_bytes, 4);
-	b.packet[5] -= 8;
-	KUNIT_EXPECT_EQ(test, parse_cut(&b, b.bytes), RHCA_PARSE_TRUNCATED);
+	make(b, WRITE_ONLY, 16, 8);
+	b->packet[5] -= 4;
+	KUNIT_EXPECT_EQ(test, parse_cut(b, b->bytes), RHCA_PARSE_OK);
+	KUNIT_EXPECT_EQ(test, b->rx->payload_bytes, 4);
+	b->packet[5] -= 8;
+	KUNIT_EXPECT_EQ(test, parse_cut(b, b->bytes), RHCA_PARSE_TRUNCATED);
 }
 
 static void expect_parsed(struct bench *b, enum test_shape shape,
@@ -351,34 +330,32 @@ static void expect_parsed(struct bench *b, enum test_shape shape,
 
 static void packet_in_pieces_is_parsed_like_a_whole_one(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	unsigned int head;
 
-	setup(&b, test);
-	make(&b, WRITE_ONLY, 16, 1001);
-	expect_parsed(&b, TEST_LINEAR, 0);
-	for (head = 0; head < b.bytes; head += head < 120 ? 1 : 97) {
-		expect_parsed(&b, TEST_PAGES, head);
-		expect_parsed(&b, TEST_FRAG_LIST, head);
+	make(b, WRITE_ONLY, 16, 1001);
+	expect_parsed(b, TEST_LINEAR, 0);
+	for (head = 0; head < b->bytes; head += head < 120 ? 1 : 97) {
+		expect_parsed(b, TEST_PAGES, head);
+		expect_parsed(b, TEST_FRAG_LIST, head);
 	}
 }
 
 static void headers_are_whole_wherever_the_cut_is(struct kunit *test)
 {
 	struct sk_buff *skb;
-	struct bench b;
+	struct bench *b = setup(test);
 	unsigned int head;
 
-	setup(&b, test);
-	make(&b, WRITE_ONLY, 16, 64);
-	for (head = 0; head < b.bytes; head++) {
-		skb = test_skb(test, b.packet, b.bytes, TEST_PAGES, head);
-		KUNIT_ASSERT_EQ(test, rhca_rx_parse(b.rx, skb, b.encap),
+	make(b, WRITE_ONLY, 16, 64);
+	for (head = 0; head < b->bytes; head++) {
+		skb = test_skb(test, b->packet, b->bytes, TEST_PAGES, head);
+		KUNIT_ASSERT_EQ(test, rhca_rx_parse(b->rx, skb, b->encap),
 				RHCA_PARSE_OK);
-		KUNIT_EXPECT_MEMEQ(test, b.rx->network, b.packet,
-				   b.network + 28);
-		KUNIT_EXPECT_PTR_EQ(test, (const u8 *)b.rx->bth,
-				    b.rx->network + b.network);
+		KUNIT_EXPECT_MEMEQ(test, b->rx->network, b->packet,
+				   b->network + 28);
+		KUNIT_EXPECT_PTR_EQ(test, (const u8 *)b->rx->bth,
+				    b->rx->network + b->network);
 		kfree_skb(skb);
 	}
 }
@@ -390,27 +367,26 @@ static void noise_never_leads_out_of_the_packet(struct kunit *test)
 {
 	struct rnd_state rnd;
 	struct sk_buff *skb;
-	struct bench b;
+	struct bench *b = setup(test);
 	unsigned int i, n, len;
 	u32 pick;
 
-	setup(&b, test);
 	prandom_seed_state(&rnd, 0x4791);
 	for (i = 0; i < FUZZ_ROUNDS; i++) {
 		pick = prandom_u32_state(&rnd);
-		make(&b, pick, pick >> 8 & 31, pick >> 16 & 63);
+		make(b, pick, pick >> 8 & 31, pick >> 16 & 63);
 		for (n = pick >> 30; n; n--)
-			b.packet[prandom_u32_state(&rnd) % b.bytes] =
+			b->packet[prandom_u32_state(&rnd) % b->bytes] =
 				prandom_u32_state(&rnd);
-		len = pick & BIT(29) ? b.bytes :
-		      prandom_u32_state(&rnd) % (b.bytes + 1);
-		skb = test_skb(test, b.packet, len, pick >> 22 & 1 ?
+		len = pick & BIT(29) ? b->bytes :
+		      prandom_u32_state(&rnd) % (b->bytes + 1);
+		skb = test_skb(test, b->packet, len, pick >> 22 & 1 ?
 			       TEST_PAGES : TEST_LINEAR, pick >> 23 & 63);
-		if (rhca_rx_parse(b.rx, skb, b.encap) == RHCA_PARSE_OK) {
-			n = b.rx->payload_offset + b.rx->payload_bytes +
-			    rhca_bth_pad(b.rx->bth) + ICRC_BYTES;
+		if (rhca_rx_parse(b->rx, skb, b->encap) == RHCA_PARSE_OK) {
+			n = b->rx->payload_offset + b->rx->payload_bytes +
+			    rhca_bth_pad(b->rx->bth) + ICRC_BYTES;
 			KUNIT_EXPECT_LE(test, n, len);
-			rhca_rx_icrc_ok(b.rx);
+			rhca_rx_icrc_ok(b->rx);
 		}
 		kfree_skb(skb);
 	}
@@ -421,50 +397,36 @@ static void place_of_the_icrc_is_read_once(struct kunit *test)
 {
 	struct rhca_bth *bth;
 	struct sk_buff *skb;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	make(&b, WRITE_ONLY, 16, 8);
-	bth = (struct rhca_bth *)(b.packet + b.network);
+	make(b, WRITE_ONLY, 16, 8);
+	bth = (struct rhca_bth *)(b->packet + b->network);
 	bth->flags |= RHCA_BTH_PAD;	/* the ICRC is that of pad count 3 */
-	test_seal(b.packet, b.bytes, b.encap);
-	skb = test_skb(test, b.packet, b.bytes, TEST_LINEAR, 0);
-	bth = (struct rhca_bth *)(skb->data + b.network);
+	test_seal(b->packet, b->bytes, b->encap);
+	skb = test_skb(test, b->packet, b->bytes, TEST_LINEAR, 0);
+	bth = (struct rhca_bth *)(skb->data + b->network);
 	bth->flags &= ~RHCA_BTH_PAD;
-	KUNIT_ASSERT_EQ(test, rhca_rx_parse(b.rx, skb, b.encap), RHCA_PARSE_OK);
+	KUNIT_ASSERT_EQ(test, rhca_rx_parse(b->rx, skb, b->encap), RHCA_PARSE_OK);
 	bth->flags |= RHCA_BTH_PAD;
-	KUNIT_EXPECT_TRUE(test, rhca_rx_icrc_ok(b.rx));
+	KUNIT_EXPECT_TRUE(test, rhca_rx_icrc_ok(b->rx));
 	kfree_skb(skb);
 }
 
 static struct kunit_case receive_tests[] = {
 	KUNIT_CASE_PARAM(packet_that_was_cut_is_refused, framing_gen_params),
-	KUNIT_CASE_PARAM(every_length_of_every_opcode_is_checked,
-			 framing_gen_params),
-	KUNIT_CASE_PARAM(pad_count_is_taken_off_the_payload,
-			 framing_gen_params),
-	KUNIT_CASE_PARAM(opcode_without_payload_takes_no_padding,
-			 framing_gen_params),
-	KUNIT_CASE_PARAM(transport_version_other_than_0_is_refused,
-			 framing_gen_params),
-	KUNIT_CASE_PARAM(opcode_that_is_not_spoken_is_refused,
-			 framing_gen_params),
+	KUNIT_CASE_PARAM(every_length_of_every_opcode_is_checked, framing_gen_params),
+	KUNIT_CASE_PARAM(pad_count_is_taken_off_the_payload, framing_gen_params),
+	KUNIT_CASE_PARAM(opcode_without_payload_takes_no_padding, framing_gen_params),
+	KUNIT_CASE_PARAM(transport_version_other_than_0_is_refused, framing_gen_params),
+	KUNIT_CASE_PARAM(opcode_that_is_not_spoken_is_refused, framing_gen_params),
 	KUNIT_CASE_PARAM(length_that_lies_is_refused, framing_gen_params),
 	KUNIT_CASE_PARAM(ethernet_padding_is_no_payload, framing_gen_params),
-	KUNIT_CASE_PARAM(v1_payload_ends_where_the_grh_says,
-			 framing_gen_params),
-	KUNIT_CASE_PARAM(packet_in_pieces_is_parsed_like_a_whole_one,
-			 framing_gen_params),
-	KUNIT_CASE_PARAM(headers_are_whole_wherever_the_cut_is,
-			 framing_gen_params),
+	KUNIT_CASE_PARAM(v1_payload_ends_where_the_grh_says, framing_gen_params),
+	KUNIT_CASE_PARAM(packet_in_pieces_is_parsed_like_a_whole_one, framing_gen_params),
+	KUNIT_CASE_PARAM(headers_are_whole_wherever_the_cut_is, framing_gen_params),
 	KUNIT_CASE_PARAM(place_of_the_icrc_is_read_once, framing_gen_params),
-	KUNIT_CASE_PARAM(noise_never_leads_out_of_the_packet,
-			 framing_gen_params),
+	KUNIT_CASE_PARAM(noise_never_leads_out_of_the_packet, framing_gen_params),
 	{}
 };
 
-static struct kunit_suite receive_suite = {
-	.name = "rhca_receive",
-	.test_cases = receive_tests,
-};
-kunit_test_suite(receive_suite);
+TEST_SUITE("rhca_receive", receive_tests);

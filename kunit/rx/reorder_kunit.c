@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 
+#include "lib/suite.h"
 #include "sw/qp/hold_rule.h"
 #include "wire/psn.h"
 
@@ -11,16 +12,12 @@
 
 enum what { END, ASKED, TWICE, OVERTAKEN, REPEATED, MISSING };
 
-/**
- * struct event - What is seen of a path
- * @what: a packet is asked for, comes twice, was overtaken, comes repeated, or is missing
- * @psn: of it
- * @extent: what is waited for after that
- */
+/* What is seen of a path */
 struct event {
+	/* a packet is asked for, comes twice, was overtaken, comes repeated, or is missing */
 	enum what what;
-	u32 psn;
-	u32 extent;
+	u32 psn;	/* of it */
+	u32 extent;	/* what is waited for after that */
 };
 
 static const struct reorder_case {
@@ -40,8 +37,7 @@ static const struct reorder_case {
 		{ TWICE, 11, 16 }, { ASKED, 12, 16 }, { TWICE, 12, 64 } } },
 	{ "a window later it is too late", {
 		{ ASKED, 10, 1 }, { ASKED, 138, 1 }, { TWICE, 10, 1 } } },
-	{ "just within a window", {
-		{ ASKED, 10, 1 }, { ASKED, 137, 1 }, { TWICE, 10, 4 } } },
+	{ "just within a window", { { ASKED, 10, 1 }, { ASKED, 137, 1 }, { TWICE, 10, 4 } } },
 	{ "in the older half of it", {
 		{ ASKED, 10, 1 }, { ASKED, 74, 1 }, { ASKED, 100, 1 },
 		{ TWICE, 10, 4 } } },
@@ -102,8 +98,4 @@ static struct kunit_case reorder_kunit_cases[] = {
 	{}
 };
 
-static struct kunit_suite reorder_suite = {
-	.name = "rhca_reorder",
-	.test_cases = reorder_kunit_cases,
-};
-kunit_test_suite(reorder_suite);
+TEST_SUITE("rhca_reorder", reorder_kunit_cases);

@@ -124,8 +124,4 @@ static struct kunit_case respond_turn_tests[] = {
 	{}
 };
 
-static struct kunit_suite respond_turn_suite = {
-	.name = "rhca_respond_turn",
-	.test_cases = respond_turn_tests,
-};
-kunit_test_suite(respond_turn_suite);
+TEST_SUITE("rhca_respond_turn", respond_turn_tests);

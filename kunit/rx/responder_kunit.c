@@ -247,8 +247,7 @@ static const struct rejection_case rejection_cases[] = {
 	  .receives = 1, .syndrome = NAK_PSN, .alive = true },
 
 	/* receiver not ready */
-	{ "SEND without a receive", REQUEST1({ SEND_ONLY }), .syndrome = RNR,
-	  .alive = true },
+	{ "SEND without a receive", REQUEST1({ SEND_ONLY }), .syndrome = RNR, .alive = true },
 	{ "SEND first without a receive",
 	  REQUEST1({ SEND_FIRST, .payload_bytes = MTU }), .syndrome = RNR,
 	  .alive = true },
@@ -365,8 +364,7 @@ static const struct rejection_case rejection_cases[] = {
 	{ "READ of memory that may be written", REQUEST1(READ_OF(0, 8)),
 	  .region = ALL_RIGHTS & ~IB_ACCESS_REMOTE_READ,
 	  .syndrome = NAK_ACCESS },
-	{ "READ over the end", REQUEST1(READ_OF(1, REGION_BYTES)),
-	  .syndrome = NAK_ACCESS },
+	{ "READ over the end", REQUEST1(READ_OF(1, REGION_BYTES)), .syndrome = NAK_ACCESS },
 	{ "READ with an unknown key",
 	  REQUEST1({ READ_REQUEST, .length = 8, .rkey_xor = 0x100000 }),
 	  .syndrome = NAK_ACCESS },
@@ -1255,8 +1253,7 @@ static const struct foreign_case foreign_cases[] = {
 	{ "another P_Key",	other_pkey,	RHCA_RX_DROPPED_BAD_PKEY },
 	{ "another transport",	other_transport, RHCA_RX_DROPPED_BAD_OPCODE },
 	{ "another QP",		other_qp,	RHCA_RX_DROPPED_NO_QP },
-	{ "another destination", other_destination,
-	  RHCA_RX_DROPPED_NOT_FOR_US },
+	{ "another destination", other_destination, RHCA_RX_DROPPED_NOT_FOR_US },
 };
 KUNIT_ARRAY_PARAM_DESC(foreign, foreign_cases, desc);
 
@@ -1593,8 +1590,7 @@ static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
 }
 
 static struct kunit_case responder_tests[] = {
-	KUNIT_CASE_PARAM(request_is_refused_as_table_44_says,
-			 rejection_gen_params),
+	KUNIT_CASE_PARAM(request_is_refused_as_table_44_says, rejection_gen_params),
 	KUNIT_CASE(refused_write_leaves_memory_alone),
 	KUNIT_CASE(gap_is_reported_once),
 	KUNIT_CASE(table_of_nak_actions_is_complete),
@@ -1626,8 +1622,7 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE(repeated_answer_is_no_request_of_the_peer),
 	KUNIT_CASE(rest_of_a_read_does_not_shorten_an_answer_that_waits),
 	KUNIT_CASE(repeated_answer_without_its_key_ends_nothing),
-	KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped,
-			 foreign_gen_params),
+	KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped, foreign_gen_params),
 	KUNIT_CASE(limited_member_of_the_partition_is_heard),
 	KUNIT_CASE(qp_that_does_not_receive_is_deaf),
 	KUNIT_CASE(uc_loses_the_message_with_a_gap),
@@ -1640,8 +1635,4 @@ static struct kunit_case responder_tests[] = {
 	{}
 };
 
-static struct kunit_suite responder_suite = {
-	.name = "rhca_responder",
-	.test_cases = responder_tests,
-};
-kunit_test_suite(responder_suite);
+TEST_SUITE("rhca_responder", responder_tests);

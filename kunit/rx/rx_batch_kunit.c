@@ -16,10 +16,6 @@
 #include "sw/verbs/counters.h"
 #include "sw/verbs/qp/qp.h"
 
-#define SEND_ONLY	0x04
-#define WRITE_ONLY	0x0a
-#define SEND_ONLY_INV	0x17
-#define UD_SEND_ONLY	0x64
 #define PAYLOAD		64
 #define FIRST_PSN	0xfffffe		/* wraps */
 #define FIRST_ID	0xfffe			/* wraps as well */
@@ -28,34 +24,24 @@
 
 /* --- identifications ----------------------------------------------------------- */
 
-/**
- * struct id_case - A block as it arrives
- * @desc: who has put it together
- * @num: packets
- * @psns: theirs, from the first
- * @ids: theirs, from the first
- * @intact: BIT() of each that the receiver has to take
- */
+/* A block as it arrives */
 struct id_case {
-	const char *desc;
-	unsigned int num;
-	u8 psns[MAX_PACKETS];
-	u8 ids[MAX_PACKETS];
-	unsigned int intact;
+	const char *desc;	/* who has put it together */
+	unsigned int num;	/* packets */
+	u8 psns[MAX_PACKETS];	/* theirs, from the first */
+	u8 ids[MAX_PACKETS];	/* theirs, from the first */
+	unsigned int intact;	/* BIT() of each that the receiver has to take */
 };
 
 static const struct id_case id_cases[] = {
 	{ "segmentation offload", 4, { 0, 1, 2, 3 }, { 0, 1, 2, 3 }, 0xf },
-	{ "GRO of packets without identification", 4, { 0, 1, 2, 3 },
-	  { 0, 0, 0, 0 }, 0xf },
+	{ "GRO of packets without identification", 4, { 0, 1, 2, 3 }, { 0, 0, 0, 0 }, 0xf },
 	{ "GRO over a lost packet", 4, { 0, 1, 3, 4 }, { 0, 1, 3, 4 }, 0xf },
-	{ "GRO over a lost packet, segmented anew", 4, { 0, 1, 3, 4 },
-	  { 0, 1, 2, 3 }, 0xf },
+	{ "GRO over a lost packet, segmented anew", 4, { 0, 1, 3, 4 }, { 0, 1, 2, 3 }, 0xf },
 	{ "a rule that changes", 5, { 0, 1, 2, 3, 4 }, { 0, 1, 2, 0, 0 }, 0x1f },
 	{ "GRO over lost packets of several QPs", 5, { 0, 40, 7, 90, 8 },
 	  { 0, 1, 3, 8, 9 }, 0x1f },
-	{ "more lost than are looked for", 4, { 0, 40, 12, 90 },
-	  { 0, 1, 7, 3 }, 0xb },
+	{ "more lost than are looked for", 4, { 0, 40, 12, 90 }, { 0, 1, 7, 3 }, 0xb },
 	{ "no rule", 4, { 0, 1, 2, 3 }, { 0, 9, 11, 3 }, 0x9 },
 };
 KUNIT_ARRAY_PARAM_DESC(id, id_cases, desc);
@@ -183,14 +169,10 @@ static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
 #define FAULT	(QPS + 1)	/* to the first QP, and cannot be parsed */
 #define END	(QPS + 2)	/* and all after it */
 
-/**
- * struct ahead_case - A block to several QPs
- * @desc: what is peculiar to it
- * @to: index of the QP of each packet
- */
+/* A block to several QPs */
 struct ahead_case {
-	const char *desc;
-	u8 to[8];
+	const char *desc;	/* what is peculiar to it */
+	u8 to[8];		/* index of the QP of each packet */
 };
 
 static const struct ahead_case ahead_cases[] = {
@@ -231,8 +213,7 @@ static void expect_known(struct kunit *test, struct rhca_rx_batch *walk,
 			 const struct ahead_case *c, const u32 *numbers)
 {
 	unsigned int at = walk->place + RHCA_WALK_AHEAD;
-	const struct rhca_qp_ahead *ahead =
-		&walk->ahead[at % RHCA_WALK_AHEAD];
+	const struct rhca_qp_ahead *ahead = &walk->ahead[at % RHCA_WALK_AHEAD];
 	bool inside = at < ARRAY_SIZE(c->to) && c->to[at] != END;
 
 	KUNIT_EXPECT_EQ_MSG(test, ahead->number,
@@ -329,12 +310,15 @@ static struct ib_qp *add_qp(struct bench *b, enum ib_qp_type type)
 	return qp;
 }
 
-static void setup(struct bench *b, struct kunit *test, enum ib_qp_type type)
+static struct bench *setup(struct kunit *test, enum ib_qp_type type)
 {
+	struct bench *b = test_alloc(test, sizeof(*b));
+
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->qp = add_qp(b, type);
 	INIT_LIST_HEAD(&b->list);
 	b->posted = 0;
+	return b;
 }
 
 static void post_recvs(struct bench *b, struct ib_qp *qp, unsigned int num)
@@ -399,78 +383,74 @@ static void expect_completions(struct bench *b, unsigned int num)
 
 static void packets_of_one_qp_are_acknowledged_once(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	int i;
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 4);
+	post_recvs(b, b->qp, 4);
 	for (i = 0; i < 4; i++)
-		append(&b, b.qp, i, false);
-	arrive(&b);
-	expect_completions(&b, 4);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 1);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_PACKETS), 4);
+		append(b, b->qp, i, false);
+	arrive(b);
+	expect_completions(b, 4);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_PACKETS), 4);
 }
 
 static void damaged_packet_is_as_good_as_lost(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	int i;
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 4);
+	post_recvs(b, b->qp, 4);
 	for (i = 0; i < 4; i++)
-		append(&b, b.qp, i, i == 1);
-	arrive(&b);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_ICRC_ENCAPSULATED), 1);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_OUT_OF_SEQUENCE), 2);
+		append(b, b->qp, i, i == 1);
+	arrive(b);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_ICRC_ENCAPSULATED), 1);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_OUT_OF_SEQUENCE), 2);
 	for (i = 1; i < 4; i++)
-		append(&b, b.qp, i, false);
-	arrive(&b);
-	expect_completions(&b, 4);
+		append(b, b->qp, i, false);
+	arrive(b);
+	expect_completions(b, 4);
 }
 
 static void what_is_no_packet_is_passed_over(struct kunit *test)
 {
 	struct sk_buff *skb;
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	int i;
 
-	setup(&b, test, IB_QPT_RC);
-	post_recvs(&b, b.qp, 2);
+	post_recvs(b, b->qp, 2);
 	for (i = 0; i < 2; i++) {
-		append(&b, b.qp, i, false);
+		append(b, b->qp, i, false);
 		skb = alloc_skb(64, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, skb);
 		skb_put_zero(skb, 7);
-		skb->dev = b.hca->ndev[0];
-		list_add_tail(&skb->list, &b.list);
+		skb->dev = b->hca->ndev[0];
+		list_add_tail(&skb->list, &b->list);
 	}
-	arrive(&b);
-	expect_completions(&b, 2);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_DROPPED_TRUNCATED), 2);
+	arrive(b);
+	expect_completions(b, 2);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_TRUNCATED), 2);
 }
 
 static void qps_take_turns(struct kunit *test)
 {
 	struct ib_qp *other, *ud;
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	int i;
 
-	setup(&b, test, IB_QPT_RC);
-	other = add_qp(&b, IB_QPT_RC);
-	ud = add_qp(&b, IB_QPT_UD);
+	other = add_qp(b, IB_QPT_RC);
+	ud = add_qp(b, IB_QPT_UD);
 	for (i = 0; i < 3; i++) {
-		post_recvs(&b, b.qp, 1);
-		post_recvs(&b, ud, 1);
-		post_recvs(&b, other, 1);
-		append(&b, b.qp, i, false);
-		append(&b, ud, i, false);
-		append(&b, other, i, false);
+		post_recvs(b, b->qp, 1);
+		post_recvs(b, ud, 1);
+		post_recvs(b, other, 1);
+		append(b, b->qp, i, false);
+		append(b, ud, i, false);
+		append(b, other, i, false);
 	}
-	arrive(&b);
-	expect_completions(&b, 9);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 6);
+	arrive(b);
+	expect_completions(b, 9);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 6);
 }
 
 /* Packet @psn of a connection, with one extended header; a WRITE has payload */
@@ -495,35 +475,28 @@ static void append_keyed(struct bench *b, u8 opcode, int psn, const u8 *extended
  */
 static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 	u8 extended[16];
 
-	setup(&b, test, IB_QPT_RC);
-	test_mr(b.hca, b.qp, 4096, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
-	post_recvs(&b, b.qp, 2);
-	put_unaligned_be64((uintptr_t)b.hca->buffer, extended);
-	put_unaligned_be32(b.hca->mr->rkey, extended + 8);
+	test_mr(b->hca, b->qp, 4096, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	post_recvs(b, b->qp, 2);
+	put_unaligned_be64((uintptr_t)b->hca->buffer, extended);
+	put_unaligned_be32(b->hca->mr->rkey, extended + 8);
 	put_unaligned_be32(PAYLOAD, extended + 12);
-	append_keyed(&b, WRITE_ONLY, 0, extended, 16);
-	append_keyed(&b, SEND_ONLY_INV, 1, extended + 8, 4);
-	append(&b, b.qp, 2, false);
-	arrive(&b);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_DROPPED_NO_RESOURCE), 0);
-	expect_completions(&b, 2);
+	append_keyed(b, WRITE_ONLY, 0, extended, 16);
+	append_keyed(b, SEND_ONLY_INV, 1, extended + 8, 4);
+	append(b, b->qp, 2, false);
+	arrive(b);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_NO_RESOURCE), 0);
+	expect_completions(b, 2);
 }
 
-/**
- * struct watch - Who polls while a list is being taken
- * @hca: whose CQ
- * @freed: packets that have been taken and freed
- * @seen: completions found
- * @behind: most packets that had been taken with no completion to be seen
- */
+/* Who polls while a list is being taken */
 static struct watch {
-	struct test_hca *hca;
-	u32 freed;
-	u32 seen;
-	u32 behind;
+	struct test_hca *hca;	/* whose CQ */
+	u32 freed;		/* packets that have been taken and freed */
+	u32 seen;		/* completions found */
+	u32 behind; /* most packets that had been taken with no completion to be seen */
 } watch;
 
 static void poll_at_end_of_packet(struct sk_buff *skb)
@@ -540,30 +513,28 @@ static void poll_at_end_of_packet(struct sk_buff *skb)
 static void completions_wait_for_no_more_than_a_quarter_of_the_queue(struct kunit *test)
 {
 	struct sk_buff *skb;
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_UD);
 	u32 depth;
 	int i;
 
-	setup(&b, test, IB_QPT_UD);
-	watch = (struct watch) { .hca = b.hca };
-	depth = ibqp_to_verbs(b.qp)->rq.max_wr;
-	post_recvs(&b, b.qp, depth);
+	watch = (struct watch) { .hca = b->hca };
+	depth = ibqp_to_verbs(b->qp)->rq.max_wr;
+	post_recvs(b, b->qp, depth);
 	for (i = 0; i < depth; i++)
-		append(&b, b.qp, i, false);
-	list_for_each_entry(skb, &b.list, list)
+		append(b, b->qp, i, false);
+	list_for_each_entry(skb, &b->list, list)
 		skb->destructor = poll_at_end_of_packet;
-	arrive(&b);
+	arrive(b);
 	KUNIT_EXPECT_EQ(test, watch.freed, depth);
 	KUNIT_EXPECT_LT(test, watch.behind, depth / 4);
 }
 
 static void list_without_packets_is_harmless(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test, IB_QPT_RC);
 
-	setup(&b, test, IB_QPT_RC);
-	arrive(&b);
-	expect_completions(&b, 0);
+	arrive(b);
+	expect_completions(b, 0);
 }
 
 static struct kunit_case walk_tests[] = {
@@ -581,8 +552,4 @@ static struct kunit_case walk_tests[] = {
 	{}
 };
 
-static struct kunit_suite walk_suite = {
-	.name = "rhca_rx_batch",
-	.test_cases = walk_tests,
-};
-kunit_test_suite(walk_suite);
+TEST_SUITE("rhca_rx_batch", walk_tests);

@@ -84,13 +84,8 @@ static void block_of_too_many_segments_is_not_looked_at(struct kunit *test)
 }
 
 static struct kunit_case segments_tests[] = {
-	KUNIT_CASE_PARAM(block_of_too_many_segments_is_not_looked_at,
-			 segments_gen_params),
+	KUNIT_CASE_PARAM(block_of_too_many_segments_is_not_looked_at, segments_gen_params),
 	{}
 };
 
-static struct kunit_suite segments_suite = {
-	.name = "rhca_segments",
-	.test_cases = segments_tests,
-};
-kunit_test_suite(segments_suite);
+TEST_SUITE("rhca_segments", segments_tests);

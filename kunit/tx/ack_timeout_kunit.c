@@ -5,6 +5,7 @@
 #include <kunit/test.h>
 #include <linux/jiffies.h>
 
+#include "lib/suite.h"
 #include "sw/tx/ack_timeout.h"
 #include "wire/syndrome.h"
 
@@ -12,8 +13,7 @@
 static const u32 rnr_times[32] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
 	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192,
-	12288, 16384, 24576, 32768, 49152,
-};
+	12288, 16384, 24576, 32768, 49152, };
 
 static void rnr_timer_is_that_of_table_45(struct kunit *test)
 {
@@ -102,13 +102,8 @@ static struct kunit_case retry_tests[] = {
 	KUNIT_CASE(rnr_timer_is_that_of_table_45),
 	KUNIT_CASE(rnr_timer_ignores_bits_that_are_not_the_code),
 	KUNIT_CASE_PARAM(ack_timeout_is_4_us_shifted, timeout_gen_params),
-	KUNIT_CASE_PARAM(credit_code_promises_no_more_than_there_is,
-			 credit_gen_params),
+	KUNIT_CASE_PARAM(credit_code_promises_no_more_than_there_is, credit_gen_params),
 	{}
 };
 
-static struct kunit_suite retry_suite = {
-	.name = "rhca_retry",
-	.test_cases = retry_tests,
-};
-kunit_test_suite(retry_suite);
+TEST_SUITE("rhca_retry", retry_tests);

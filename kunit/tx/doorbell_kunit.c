@@ -13,8 +13,6 @@
 #include "sw/qp/qp.h"
 #include "sw/tx/post_delay.h"
 
-#define SEND_ONLY	0x04
-
 /* The longest that there is, and one that can be waited for */
 #define GAP_NS		U32_MAX
 #define SHORT_GAP_MS	100
@@ -24,16 +22,11 @@
 
 static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
 
-/**
- * struct bench - Somebody who posts on one processor
- * @hca: the device
- * @qp: a QP of it
- * @begun: what he has posted since follows closely
- */
+/* Somebody who posts on one processor */
 struct bench {
-	struct test_hca *hca;
-	struct ib_qp *qp;
-	ktime_t begun;
+	struct test_hca *hca;	/* the device */
+	struct ib_qp *qp;	/* a QP of it */
+	ktime_t begun;		/* what he has posted since follows closely */
 };
 
 /* Each case has a thread of its own, so this ends with the case */
@@ -43,12 +36,15 @@ static void stay_on_this_processor(struct kunit *test)
 			set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())));
 }
 
-static void setup(struct bench *b, struct kunit *test)
+static struct bench *setup(struct kunit *test)
 {
+	struct bench *b = test_alloc(test, sizeof(*b));
+
 	stay_on_this_processor(test);
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->qp = test_qp(b->hca, IB_QPT_RC);
 	test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
+	return b;
 }
 
 static void post_to(struct bench *b, struct ib_qp *qp, unsigned int num)
@@ -110,41 +106,38 @@ static void expect_after_a_gap(struct bench *b, bool at_once)
 
 static void request_after_a_pause_leaves_at_once(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
 	local_bh_disable();
-	post_first(&b);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 1);
-	post(&b, 1);	/* many QPs that were served here before are forgotten */
+	post_first(b);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
+	post(b, 1);	/* many QPs that were served here before are forgotten */
 	local_bh_enable();
-	expect_after_a_gap(&b, true);
-	expect_after_a_gap(&b, true);
+	expect_after_a_gap(b, true);
+	expect_after_a_gap(b, true);
 }
 
 static void requests_behind_it_wait_for_a_softirq(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
 	local_bh_disable();
-	post_first(&b);
-	post(&b, 3);
-	expect_sent_so_far(&b, 1);
+	post_first(b);
+	post(b, 3);
+	expect_sent_so_far(b, 1);
 	local_bh_enable();
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 4);
 }
 
 static void poll_of_an_empty_queue_lets_them_leave(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 
-	setup(&b, test);
-	post_first(&b);
-	post(&b, 3);
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4);
+	post_first(b);
+	post(b, 3);
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 4);
 }
 
 /* A message arrives, and its completion is polled */
@@ -185,16 +178,15 @@ static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 	struct ib_cq_init_attr attr = { .cqe = 4 };
 	u32 tries, first = 1, second;
 	struct ib_cq *other;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	other = ib_create_cq(b.hca->ibdev, NULL, NULL, NULL, &attr);
+	other = ib_create_cq(b->hca->ibdev, NULL, NULL, NULL, &attr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
-	post_first(&b);
+	post_first(b);
 	/* A softirq may come in between by chance */
 	for (tries = 0; tries < 20 && first; tries++) {
-		give(&b, tries);
-		poll_twice(&b, other, &first, &second);
+		give(b, tries);
+		poll_twice(b, other, &first, &second);
 		KUNIT_EXPECT_EQ(test, second, 1);
 	}
 	KUNIT_EXPECT_EQ(test, first, 0);
@@ -205,23 +197,22 @@ static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 static void request_after_the_last_completion_leaves_at_once(struct kunit *test)
 {
 	struct ib_wc wc[2];
-	struct bench b;
+	struct bench *b = setup(test);
 	struct test_packet p = { .bth = { .opcode = SEND_ONLY },
 				 .payload_bytes = 4 };
 
-	setup(&b, test);
-	post_first(&b);
-	p.bth.dest_qpn = b.qp->qp_num;
-	test_post_recv(b.hca, b.qp, 1, 0, 64);
-	test_receive(b.hca, &p);
-	KUNIT_ASSERT_EQ(test, ib_poll_cq(b.hca->cq, 2, wc), 1);
+	post_first(b);
+	p.bth.dest_qpn = b->qp->qp_num;
+	test_post_recv(b->hca, b->qp, 1, 0, 64);
+	test_receive(b->hca, &p);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(b->hca->cq, 2, wc), 1);
 	local_bh_disable();
-	post(&b, 1);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 2);
-	post(&b, 1);
-	expect_sent_so_far(&b, 2);
+	post(b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 2);
+	post(b, 1);
+	expect_sent_so_far(b, 2);
 	local_bh_enable();
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 3);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 3);
 }
 
 #define MAX_WAITING_QPS	128
@@ -230,70 +221,66 @@ static void request_after_the_last_completion_leaves_at_once(struct kunit *test)
 static void qps_wait_for_one_softirq_together(struct kunit *test)
 {
 	struct ib_qp **others;
-	struct bench b;
+	struct bench *b = setup(test);
 	u32 i;
 
-	setup(&b, test);
 	others = test_alloc(test, MAX_WAITING_QPS * sizeof(*others));
 	for (i = 0; i < MAX_WAITING_QPS; i++) {
-		others[i] = test_qp(b.hca, IB_QPT_RC);
-		test_qp_bring_up(b.hca, others[i], &spec, IB_QPS_RTS);
+		others[i] = test_qp(b->hca, IB_QPT_RC);
+		test_qp_bring_up(b->hca, others[i], &spec, IB_QPS_RTS);
 	}
 	local_bh_disable();
-	post_first(&b);
+	post_first(b);
 	for (i = 0; i < MAX_WAITING_QPS; i++)
-		post_to(&b, others[i], 1);
-	expect_sent_so_far(&b, 1);
-	post(&b, 1);		/* no more of them: this one is obeyed at once */
-	expect_sent_so_far(&b, 2);
-	post_to(&b, others[0], 1);
-	expect_sent_so_far(&b, 2);
+		post_to(b, others[i], 1);
+	expect_sent_so_far(b, 1);
+	post(b, 1);		/* no more of them: this one is obeyed at once */
+	expect_sent_so_far(b, 2);
+	post_to(b, others[0], 1);
+	expect_sent_so_far(b, 2);
 	local_bh_enable();
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 3 + MAX_WAITING_QPS);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 3 + MAX_WAITING_QPS);
 
 	/* Who has posted to many is waited for longer than a gap, but only once */
-	expect_after_a_gap(&b, false);
-	expect_after_a_gap(&b, true);
+	expect_after_a_gap(b, false);
+	expect_after_a_gap(b, true);
 }
 
 static void full_block_of_them_does_not_wait(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	to_sw_qp(ibqp_to_verbs(b.qp))->send.cwnd.packets = RHCA_SEND_WINDOW;
+	to_sw_qp(ibqp_to_verbs(b->qp))->send.cwnd.packets = RHCA_SEND_WINDOW;
 	local_bh_disable();
-	post_first(&b);
-	post(&b, 31);
-	expect_sent_so_far(&b, 1);
-	post(&b, 1);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 33);
+	post_first(b);
+	post(b, 31);
+	expect_sent_so_far(b, 1);
+	post(b, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 33);
 	local_bh_enable();
 }
 
 static void none_waits_where_that_is_switched_off(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
 	rhca_doorbell_gap_ns = 0;
 	local_bh_disable();
-	post(&b, 4);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 4);
+	post(b, 4);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 4);
 	local_bh_enable();
 }
 
 /* And a QP that goes takes with it what waits */
 static void qp_that_waits_can_be_destroyed(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
 	local_bh_disable();
-	post_first(&b);
-	post(&b, 3);
+	post_first(b);
+	post(b, 3);
 	local_bh_enable();
-	test_hca_remove(b.hca);
+	test_hca_remove(b->hca);
 }
 
 static struct kunit_case doorbell_tests[] = {
@@ -309,8 +296,4 @@ static struct kunit_case doorbell_tests[] = {
 	{}
 };
 
-static struct kunit_suite doorbell_suite = {
-	.name = "rhca_doorbell",
-	.test_cases = doorbell_tests,
-};
-kunit_test_suite(doorbell_suite);
+TEST_SUITE("rhca_doorbell", doorbell_tests);

@@ -30,10 +30,7 @@ static struct ib_qp *ready_qp(struct test_hca *hca, enum ib_qp_type type)
 
 static void post_write(struct test_hca *hca, struct ib_qp *qp, u32 bytes)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)hca->buffer, .length = bytes,
-		.lkey = hca->pd->local_dma_lkey,
-	};
+	struct ib_sge sge = test_sge(hca, 0, bytes);
 	struct ib_rdma_wr wr = {
 		.wr = {
 			.opcode = IB_WR_RDMA_WRITE, .sg_list = &sge,
@@ -258,8 +255,4 @@ static struct kunit_case send_sched_tests[] = {
 	{}
 };
 
-static struct kunit_suite send_sched_suite = {
-	.name = "rhca_send_sched",
-	.test_cases = send_sched_tests,
-};
-kunit_test_suite(send_sched_suite);
+TEST_SUITE("rhca_send_sched", send_sched_tests);

@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 
+#include "lib/suite.h"
 #include "sw/qp/turn.h"
 
 #define KICK(reason)	RHCA_TURN_KICK(RHCA_KICK_##reason)
@@ -17,16 +18,11 @@
 
 enum event_type { BY_KICK, BY_END, BY_TIMER, BY_BLOCK, BY_POP, BY_DROP, BY_VISIT, BY_DEATH };
 
-/**
- * struct event - What happens to a word
- * @type: which function of turn.h
- * @a: its first argument
- * @b: its second
- */
+/* What happens to a word */
 struct event {
-	enum event_type type;
-	u8 a;
-	u8 b;
+	enum event_type type;	/* which function of turn.h */
+	u8 a;			/* its first argument */
+	u8 b;			/* its second */
 };
 
 #define ON_KICK(reason, how)	{ BY_KICK, RHCA_KICK_##reason, RHCA_KICK_##how }
@@ -68,8 +64,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ "IDLE, kick", STATE(IDLE), ON_KICK(POST, RUN),
-	  STATE(RUNNING), RHCA_ACT_RUN },
+	{ "IDLE, kick", STATE(IDLE), ON_KICK(POST, RUN), STATE(RUNNING), RHCA_ACT_RUN },
 	{ "IDLE with a stale entry, kick", STATE(IDLE) | LISTED, ON_KICK(ACK, TAKE),
 	  STATE(RUNNING) | LISTED, RHCA_ACT_RUN },
 	{ "IDLE, kick with interrupts off", STATE(IDLE), ON_KICK(POST, QUEUE),
@@ -139,8 +134,7 @@ static const struct row rows[] = {
 	{ "LENT, kick", STATE(LENT), ON_KICK(ACK, TAKE), STATE(LENT) | KICK(ACK),
 	  RHCA_ACT_NONE },
 	{ "LENT, timer", STATE(LENT), ON_TIMER(RUN), STATE(LENT), RHCA_ACT_NONE },
-	{ "LENT, block left", STATE(LENT), ON_BLOCK(false, RUN), STATE(IDLE),
-	  RHCA_ACT_NONE },
+	{ "LENT, block left", STATE(LENT), ON_BLOCK(false, RUN), STATE(IDLE), RHCA_ACT_NONE },
 	{ "LENT, block left with a kick", STATE(LENT) | KICK(ACK), ON_BLOCK(false, RUN),
 	  STATE(RUNNING), RHCA_ACT_RUN },
 	{ "LENT, block left with a kick, queued", STATE(LENT) | KICK(ACK),
@@ -346,8 +340,4 @@ static struct kunit_case turn_tests[] = {
 	{}
 };
 
-static struct kunit_suite turn_suite = {
-	.name = "rhca_turn",
-	.test_cases = turn_tests,
-};
-kunit_test_suite(turn_suite);
+TEST_SUITE("rhca_turn", turn_tests);

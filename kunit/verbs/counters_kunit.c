@@ -15,20 +15,13 @@
 #include "sw/backend.h"
 #include "sw/verbs/qp/qp.h"
 
-/**
- * struct bench - A device, a QP of it, and an rdma_counter as ib_core has them
- * @hca: the device
- * @ibqp: the QP
- * @qp: the same
- * @port: its port
- * @counter: not bound yet
- */
+/* A device, a QP of it, and an rdma_counter as ib_core has them */
 struct bench {
-	struct test_hca *hca;
-	struct ib_qp *ibqp;
-	struct rhca_verbs_qp *qp;
-	struct rhca_port *port;
-	struct rdma_counter counter;
+	struct test_hca *hca;		/* the device */
+	struct ib_qp *ibqp;		/* the QP */
+	struct rhca_verbs_qp *qp;	/* the same */
+	struct rhca_port *port;		/* its port */
+	struct rdma_counter counter;	/* not bound yet */
 };
 
 static const struct test_qp_spec plain = { .retries = 7 };
@@ -266,8 +259,4 @@ static struct kunit_case counters_cases[] = {
 	{}
 };
 
-static struct kunit_suite counters_suite = {
-	.name = "rhca_sw_counters",
-	.test_cases = counters_cases,
-};
-kunit_test_suite(counters_suite);
+TEST_SUITE("rhca_sw_counters", counters_cases);

@@ -11,7 +11,6 @@
 #include "sw/verbs/queue/cq.h"
 
 #define CQ_ENTRIES	4
-#define SEND_ONLY	0x04	/* RC */
 
 struct seen {
 	atomic_t cq_err;
@@ -19,22 +18,14 @@ struct seen {
 	atomic_t others;
 };
 
-/**
- * struct bench - A small CQ with a QP that fills it and one that has it too
- * @hca: the device
- * @cq: holds CQ_ENTRIES
- * @busy: completes its receives to @cq
- * @idle: has it as send CQ, and completes nothing
- * @of_busy: events of @busy, and of @cq
- * @of_idle: events of @idle
- */
+/* A small CQ with a QP that fills it and one that has it too */
 struct bench {
-	struct test_hca *hca;
-	struct ib_cq *cq;
-	struct ib_qp *busy;
-	struct ib_qp *idle;
-	struct seen of_busy;
-	struct seen of_idle;
+	struct test_hca *hca;	/* the device */
+	struct ib_cq *cq;	/* holds CQ_ENTRIES */
+	struct ib_qp *busy;	/* completes its receives to @cq */
+	struct ib_qp *idle;	/* has it as send CQ, and completes nothing */
+	struct seen of_busy;	/* events of @busy, and of @cq */
+	struct seen of_idle;	/* events of @idle */
 };
 
 static const struct test_qp_spec spec = {
@@ -118,31 +109,14 @@ static void complete_receives(struct bench *b, u32 from, u32 to)
 	}
 }
 
-#define PATIENCE_MS	20000	/* a worker does it, on a busy machine */
-#define STEP_MS		20
-
 static bool fails(struct ib_qp *qp)
 {
-	int ms;
-
-	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		if (test_qp_state(qp) == IB_QPS_ERR)
-			return true;
-		msleep(STEP_MS);
-	}
-	return false;
+	return test_becomes(test_qp_state(qp) == IB_QPS_ERR);
 }
 
 static bool is_told(const atomic_t *events)
 {
-	int ms;
-
-	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		if (atomic_read(events))
-			return true;
-		msleep(STEP_MS);
-	}
-	return false;
+	return test_becomes(atomic_read(events));
 }
 
 static void overrun_fails_every_qp_of_the_cq(struct kunit *test)
@@ -251,8 +225,4 @@ static struct kunit_case cq_tests[] = {
 	{}
 };
 
-static struct kunit_suite cq_suite = {
-	.name = "rhca_cq",
-	.test_cases = cq_tests,
-};
-kunit_test_suite(cq_suite);
+TEST_SUITE("rhca_cq", cq_tests);

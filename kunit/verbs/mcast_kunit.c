@@ -13,7 +13,6 @@
 #include "sw/backend.h"
 
 #define GROUP_QPN	0xffffff
-#define UD_SEND_ONLY	0x64
 #define PAYLOAD_BYTES	24
 #define RECV_BYTES	(40 + PAYLOAD_BYTES)
 #define UNUSED_LID	0
@@ -110,12 +109,9 @@ struct drop_case {
 
 static const struct drop_case drop_cases[] = {
 	{ "another group", &other, false, TEST_QKEY, RHCA_RX_DROPPED_NO_QP },
-	{ "another Q_Key", &group, false, TEST_QKEY + 1,
-	  RHCA_RX_DROPPED_BAD_QKEY },
-	{ "a group, but one QP", &group, true, TEST_QKEY,
-	  RHCA_RX_DROPPED_NOT_FOR_US },
-	{ "all QPs, but no group", NULL, false, TEST_QKEY,
-	  RHCA_RX_DROPPED_NOT_FOR_US },
+	{ "another Q_Key", &group, false, TEST_QKEY + 1, RHCA_RX_DROPPED_BAD_QKEY },
+	{ "a group, but one QP", &group, true, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US },
+	{ "all QPs, but no group", NULL, false, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US },
 };
 KUNIT_ARRAY_PARAM_DESC(drop, drop_cases, desc);
 
@@ -181,16 +177,11 @@ static void group_of_another_backend_is_not_ours(struct kunit *test)
 
 static struct kunit_case mcast_tests[] = {
 	KUNIT_CASE(attached_qps_get_a_copy_each),
-	KUNIT_CASE_PARAM(what_is_not_for_the_group_is_counted_and_dropped,
-			 drop_gen_params),
+	KUNIT_CASE_PARAM(what_is_not_for_the_group_is_counted_and_dropped, drop_gen_params),
 	KUNIT_CASE(attaching_twice_is_refused),
 	KUNIT_CASE(group_is_one_of_its_port),
 	KUNIT_CASE(group_of_another_backend_is_not_ours),
 	{}
 };
 
-static struct kunit_suite mcast_suite = {
-	.name = "rhca_mcast",
-	.test_cases = mcast_tests,
-};
-kunit_test_suite(mcast_suite);
+TEST_SUITE("rhca_mcast", mcast_tests);

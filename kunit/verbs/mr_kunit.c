@@ -314,8 +314,7 @@ static void page_list_of_the_longest_region_can_be_had(struct kunit *test)
 
 static struct kunit_case mr_tests[] = {
 	KUNIT_CASE_PARAM(range_must_lie_inside_the_region, range_gen_params),
-	KUNIT_CASE_PARAM(every_right_that_is_needed_must_be_there,
-			 access_gen_params),
+	KUNIT_CASE_PARAM(every_right_that_is_needed_must_be_there, access_gen_params),
 	KUNIT_CASE(address_leads_to_its_page),
 	KUNIT_CASE(address_leads_into_a_large_page),
 	KUNIT_CASE(address_behind_the_pages_leads_nowhere),
@@ -328,8 +327,4 @@ static struct kunit_case mr_tests[] = {
 	{}
 };
 
-static struct kunit_suite mr_suite = {
-	.name = "rhca_mr",
-	.test_cases = mr_tests,
-};
-kunit_test_suite(mr_suite);
+TEST_SUITE("rhca_mr", mr_tests);

@@ -628,8 +628,4 @@ static struct kunit_case mw_tests[] = {
 	{}
 };
 
-static struct kunit_suite mw_suite = {
-	.name = "rhca_mw",
-	.test_cases = mw_tests,
-};
-kunit_test_suite(mw_suite);
+TEST_SUITE("rhca_mw", mw_tests);

@@ -130,14 +130,9 @@ static void resources_keep_what_they_know_when_they_grow(struct kunit *test)
 static struct kunit_case qp_memory_tests[] = {
 	KUNIT_CASE(idle_rc_qp_of_depth_16_takes_6_kib),
 	KUNIT_CASE(send_queue_takes_all_it_was_made_for),
-	KUNIT_CASE_PARAM(responder_resources_are_as_many_as_asked_for,
-			 room_gen_params),
+	KUNIT_CASE_PARAM(responder_resources_are_as_many_as_asked_for, room_gen_params),
 	KUNIT_CASE(resources_keep_what_they_know_when_they_grow),
 	{}
 };
 
-static struct kunit_suite qp_memory_suite = {
-	.name = "rhca_qp_memory",
-	.test_cases = qp_memory_tests,
-};
-kunit_test_suite(qp_memory_suite);
+TEST_SUITE("rhca_qp_memory", qp_memory_tests);

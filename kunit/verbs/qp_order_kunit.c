@@ -18,22 +18,13 @@ enum transport_call {
 	QP_DESTROY,
 	QP_SETTLE,
 	QP_PREPARE,
-	QP_MODIFY,
-	QP_ENTERED,
-	KICK_SEND,
-	KICK_RECV,
-};
+	QP_MODIFY, QP_ENTERED, KICK_SEND, KICK_RECV, };
 
-/**
- * struct call - One call
- * @call: which
- * @state: the state that it names
- * @visible: the QP's state as others saw it during the call
- */
+/* One call */
 struct call {
-	enum transport_call call;
-	enum ib_qp_state state;
-	enum ib_qp_state visible;
+	enum transport_call call;	/* which */
+	enum ib_qp_state state;		/* the state that it names */
+	enum ib_qp_state visible;	/* the QP's state as others saw it during the call */
 };
 
 static struct call calls[MAX_CALLS];
@@ -45,9 +36,19 @@ static void record(enum transport_call call, const struct rhca_verbs_qp *qp,
 {
 	if (num_calls < MAX_CALLS)
 		calls[num_calls++] = (struct call) {
-			call, state, READ_ONCE(qp->state),
-		};
+			call, state, READ_ONCE(qp->state), };
 }
+
+#define RECORDS(name, call)						\
+	static void name(struct rhca_verbs_qp *qp)			\
+	{								\
+		record(call, qp, IB_QPS_RESET);				\
+	}
+
+RECORDS(qp_destroy, QP_DESTROY)
+RECORDS(qp_settle, QP_SETTLE)
+RECORDS(kick_send, KICK_SEND)
+RECORDS(kick_recv, KICK_RECV)
 
 static int qp_create(struct rhca_verbs_qp *qp)
 {
@@ -55,26 +56,15 @@ static int qp_create(struct rhca_verbs_qp *qp)
 	return 0;
 }
 
-static void qp_destroy(struct rhca_verbs_qp *qp)
-{
-	record(QP_DESTROY, qp, IB_QPS_RESET);
-}
-
-static void qp_settle(struct rhca_verbs_qp *qp)
-{
-	record(QP_SETTLE, qp, IB_QPS_RESET);
-}
-
-static int qp_prepare(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr,
-		      int mask)
+static int qp_prepare(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	lockdep_assert_held(&qp->core.modify_lock);
 	record(QP_PREPARE, qp, IB_QPS_RESET);
 	return prepare_result;
 }
 
-static void qp_modify(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr,
-		      int mask, enum ib_qp_state next)
+static void qp_modify(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr, int mask,
+		      enum ib_qp_state next)
 {
 	lockdep_assert_held(&qp->core.modify_lock);
 	record(QP_MODIFY, qp, next);
@@ -84,16 +74,6 @@ static void qp_entered(struct rhca_verbs_qp *qp, enum ib_qp_state state)
 {
 	lockdep_assert_held(&qp->core.modify_lock);
 	record(QP_ENTERED, qp, state);
-}
-
-static void kick_send(struct rhca_verbs_qp *qp)
-{
-	record(KICK_SEND, qp, IB_QPS_RESET);
-}
-
-static void kick_recv(struct rhca_verbs_qp *qp)
-{
-	record(KICK_RECV, qp, IB_QPS_RESET);
 }
 
 static const struct rhca_transport_ops recording_transport = {
@@ -107,14 +87,10 @@ static const struct rhca_transport_ops recording_transport = {
 	.kick_recv	= kick_recv,
 };
 
-/**
- * struct bench - A device whose new QPs have the recording transport
- * @hca: the device
- * @transport: its own, which QP1 has and needs back
- */
+/* A device whose new QPs have the recording transport */
 struct bench {
-	struct test_hca *hca;
-	const struct rhca_transport_ops *transport;
+	struct test_hca *hca;	/* the device */
+	const struct rhca_transport_ops *transport; /* its own, which QP1 has and needs back */
 };
 
 static struct rhca_verbs_dev *verbs_dev(const struct bench *b)
@@ -278,8 +254,4 @@ static struct kunit_case order_cases[] = {
 	{}
 };
 
-static struct kunit_suite order_suite = {
-	.name = "rhca_sw_qp_order",
-	.test_cases = order_cases,
-};
-kunit_test_suite(order_suite);
+TEST_SUITE("rhca_sw_qp_order", order_cases);

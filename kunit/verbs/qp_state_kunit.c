@@ -28,8 +28,7 @@ struct state_case {
 static const struct state_case state_cases[] = {
 	{ .desc = "RESET",	.state = IB_QPS_RESET },
 	{ .desc = "INIT",	.state = IB_QPS_INIT,	.post_recv = true },
-	{ .desc = "RTR",	.state = IB_QPS_RTR,	.post_recv = true,
-	  .receive = true },
+	{ .desc = "RTR", .state = IB_QPS_RTR, .post_recv = true, .receive = true },
 	{ .desc = "RTS",	.state = IB_QPS_RTS,	.post_recv = true,
 	  .post_send = true, .receive = true, .transmit = true,
 	  .complete = true },
@@ -227,8 +226,4 @@ static struct kunit_case qp_state_tests[] = {
 	{}
 };
 
-static struct kunit_suite qp_state_suite = {
-	.name = "rhca_qp_state",
-	.test_cases = qp_state_tests,
-};
-kunit_test_suite(qp_state_suite);
+TEST_SUITE("rhca_qp_state", qp_state_tests);

@@ -123,13 +123,8 @@ static struct kunit_case ring_tests[] = {
 	KUNIT_CASE_PARAM(ring_holds_what_was_asked_for, size_gen_params),
 	KUNIT_CASE(ring_slots_do_not_overlap),
 	KUNIT_CASE(ring_is_full_with_one_slot_empty),
-	KUNIT_CASE_PARAM(ring_stays_inside_whatever_the_index,
-			 hostile_gen_params),
+	KUNIT_CASE_PARAM(ring_stays_inside_whatever_the_index, hostile_gen_params),
 	{}
 };
 
-static struct kunit_suite ring_suite = {
-	.name = "rhca_ring",
-	.test_cases = ring_tests,
-};
-kunit_test_suite(ring_suite);
+TEST_SUITE("rhca_ring", ring_tests);

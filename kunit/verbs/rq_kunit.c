@@ -97,8 +97,7 @@ static void receive_queue_refuses_what_does_not_fit(struct kunit *test)
 
 static const u32 sge_counts[] = {
 	RQ_SGE + 1, RHCA_MAX_SGE, RHCA_MAX_SGE + 1, 0xffff, 0x10000000,
-	0x7fffffff, 0x80000000, 0xffffffff,
-};
+	0x7fffffff, 0x80000000, 0xffffffff, };
 KUNIT_ARRAY_PARAM(sge_count, sge_counts, hostile_desc);
 
 static void receive_with_a_false_sge_count_is_empty(struct kunit *test)
@@ -257,11 +256,9 @@ static void resize_meets_posts_and_takes(struct kunit *test)
 static struct kunit_case rq_tests[] = {
 	KUNIT_CASE(receives_are_taken_in_order),
 	KUNIT_CASE(receive_queue_refuses_what_does_not_fit),
-	KUNIT_CASE_PARAM(receive_with_a_false_sge_count_is_empty,
-			 sge_count_gen_params),
+	KUNIT_CASE_PARAM(receive_with_a_false_sge_count_is_empty, sge_count_gen_params),
 	KUNIT_CASE(receive_length_does_not_overflow),
-	KUNIT_CASE_PARAM(false_producer_yields_no_more_than_the_ring,
-			 hostile_gen_params),
+	KUNIT_CASE_PARAM(false_producer_yields_no_more_than_the_ring, hostile_gen_params),
 	KUNIT_CASE(resized_queue_keeps_its_order),
 	KUNIT_CASE(resize_meets_posts_and_takes),
 	{}

@@ -56,28 +56,17 @@ static void sq_exit(struct kunit *test)
 	rhca_sq_exit(&b->qp.sq);
 }
 
-/**
- * struct fetch_case - A work request as a process writes it
- * @desc: what it is
- * @type: of the QP
- * @opcode: enum ib_wr_opcode
- * @flags: enum ib_send_flags
- * @num_sge: as it claims
- * @sge_bytes: of each entry
- * @inline_bytes: as it claims
- * @status: what it completes with
- * @length: bytes of the message, when it is right
- */
+/* A work request as a process writes it */
 struct fetch_case {
-	const char *desc;
-	enum ib_qp_type type;
-	u32 opcode;
-	u32 flags;
-	u32 num_sge;
-	u32 sge_bytes;
-	u32 inline_bytes;
-	enum ib_wc_status status;
-	u32 length;
+	const char *desc;		/* what it is */
+	enum ib_qp_type type;		/* of the QP */
+	u32 opcode;			/* enum ib_wr_opcode */
+	u32 flags;			/* enum ib_send_flags */
+	u32 num_sge;			/* as it claims */
+	u32 sge_bytes;			/* of each entry */
+	u32 inline_bytes;		/* as it claims */
+	enum ib_wc_status status;	/* what it completes with */
+	u32 length;			/* bytes of the message, when it is right */
 };
 
 #define BAD	IB_WC_LOC_QP_OP_ERR
@@ -114,8 +103,7 @@ static const struct fetch_case fetch_cases[] = {
 	{ "opcode behind the table", IB_QPT_RC, 16, .status = BAD },
 	{ "opcode far behind it", IB_QPT_RC, U32_MAX, .status = BAD },
 	{ "opcode in a hole of the table", IB_QPT_RC, IB_WR_LSO, .status = BAD },
-	{ "fast registration is the kernel's", IB_QPT_RC, IB_WR_REG_MR,
-	  .status = BAD },
+	{ "fast registration is the kernel's", IB_QPT_RC, IB_WR_REG_MR, .status = BAD },
 	{ "READ with invalidate is iWARP's", IB_QPT_RC, IB_WR_RDMA_READ_WITH_INV,
 	  .num_sge = 1, .sge_bytes = 8, .status = BAD },
 	{ "READ on UC", IB_QPT_UC, IB_WR_RDMA_READ,
@@ -133,8 +121,7 @@ static const struct fetch_case fetch_cases[] = {
 	{ "local operations take no list", IB_QPT_RC, IB_WR_LOCAL_INV,
 	  .num_sge = U32_MAX, .length = 0 },
 	{ "WRITE as a datagram", IB_QPT_UD, IB_WR_RDMA_WRITE, .status = BAD },
-	{ "datagram to no address handle", IB_QPT_UD, IB_WR_SEND,
-	  .status = BAD },
+	{ "datagram to no address handle", IB_QPT_UD, IB_WR_SEND, .status = BAD },
 };
 KUNIT_ARRAY_PARAM_DESC(fetch, fetch_cases, desc);
 
@@ -274,8 +261,7 @@ static struct kunit_case sq_tests[] = {
 	KUNIT_CASE_PARAM(flush_says_what_and_where_to, flush_gen_params),
 	KUNIT_CASE(request_is_a_copy),
 	KUNIT_CASE(flags_that_are_not_ours_are_dropped),
-	KUNIT_CASE_PARAM(false_producer_yields_no_more_requests,
-			 hostile_gen_params),
+	KUNIT_CASE_PARAM(false_producer_yields_no_more_requests, hostile_gen_params),
 	{}
 };
 

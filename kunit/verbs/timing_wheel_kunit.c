@@ -11,6 +11,7 @@
 #include <linux/ktime.h>
 #include <linux/slab.h>
 
+#include "lib/suite.h"
 #include "sw/verbs/timing_wheel.h"
 
 /**
@@ -207,9 +208,4 @@ static struct kunit_case timing_wheel_cases[] = {
 	{}
 };
 
-static struct kunit_suite timing_wheel_suite = {
-	.name		= "rhca_timing_wheel",
-	.test_cases	= timing_wheel_cases,
-};
-
-kunit_test_suite(timing_wheel_suite);
+TEST_SUITE("rhca_timing_wheel", timing_wheel_cases);

@@ -223,15 +223,10 @@ static struct kunit_case crc32_tests[] = {
 	KUNIT_CASE_PARAM(crc32_does_not_depend_on_the_cut, variant_gen_params),
 	KUNIT_CASE_PARAM(crc32_of_any_range_is_the_kernels, variant_gen_params),
 	KUNIT_CASE_PARAM(crc32_copies_the_range_and_no_more, variant_gen_params),
-	KUNIT_CASE_PARAM(crc32_asks_nobody_to_clear_registers,
-			 variant_gen_params),
+	KUNIT_CASE_PARAM(crc32_asks_nobody_to_clear_registers, variant_gen_params),
 	KUNIT_CASE_PARAM(crc32_masks_one_byte, variant_gen_params),
 	KUNIT_CASE(unknown_variant_is_refused),
 	{}
 };
 
-static struct kunit_suite crc32_suite = {
-	.name = "rhca_crc32",
-	.test_cases = crc32_tests,
-};
-kunit_test_suite(crc32_suite);
+TEST_SUITE("rhca_crc32", crc32_tests);

@@ -25,8 +25,7 @@ struct encap_case {
 
 /* test_flow() over 0x204 bytes from BTH to ICRC */
 static const struct encap_case encap_cases[] = {
-	{ "v1", RHCA_V1, 40,
-	  { 0x6a, 0x85, 0x43, 0x21, 0x02, 0x04, 0x1b, 33, GRH_ADDRESSES } },
+	{ "v1", RHCA_V1, 40, { 0x6a, 0x85, 0x43, 0x21, 0x02, 0x04, 0x1b, 33, GRH_ADDRESSES } },
 	{ "v2 over IPv4", RHCA_V2_IPV4, 28,
 	  { 0x45, 0xa8, 0x02, 0x20, 0x13, 0x57, 0x40, 0x00, 33, 17, 0x83, 0xad,
 	    10, 9, 8, 7, 172, 16, 2, 1,
@@ -150,8 +149,7 @@ struct gid_case {
 };
 
 static const struct gid_case gid_cases[] = {
-	{ "v1 with an IPv6 address", IB_GID_TYPE_ROCE,
-	  { 0xfe, 0x80, [15] = 1 }, RHCA_V1 },
+	{ "v1 with an IPv6 address", IB_GID_TYPE_ROCE, { 0xfe, 0x80, [15] = 1 }, RHCA_V1 },
 	{ "v1 with an IPv4 address", IB_GID_TYPE_ROCE,
 	  { [10] = 0xff, 0xff, 10, 0, 0, 1 }, RHCA_V1 },
 	{ "v2 with an IPv6 address", IB_GID_TYPE_ROCE_UDP_ENCAP,
@@ -173,19 +171,13 @@ static void gid_chooses_the_framing(struct kunit *test)
 }
 
 static struct kunit_case encap_tests[] = {
-	KUNIT_CASE_PARAM(network_header_is_written_as_the_annexes_say,
-			 encap_gen_params),
+	KUNIT_CASE_PARAM(network_header_is_written_as_the_annexes_say, encap_gen_params),
 	KUNIT_CASE_PARAM(network_header_is_read_back, encap_gen_params),
-	KUNIT_CASE_PARAM(network_header_of_another_length_is_refused,
-			 encap_gen_params),
+	KUNIT_CASE_PARAM(network_header_of_another_length_is_refused, encap_gen_params),
 	KUNIT_CASE(ipv4_checksum_is_right),
 	KUNIT_CASE_PARAM(network_header_that_lies_is_refused, lie_gen_params),
 	KUNIT_CASE_PARAM(gid_chooses_the_framing, gid_gen_params),
 	{}
 };
 
-static struct kunit_suite encap_suite = {
-	.name = "rhca_encap",
-	.test_cases = encap_tests,
-};
-kunit_test_suite(encap_suite);
+TEST_SUITE("rhca_encap", encap_tests);

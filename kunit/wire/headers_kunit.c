@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 
+#include "lib/suite.h"
 #include "wire/headers.h"
 
 struct bth_case {
@@ -13,8 +14,7 @@ struct bth_case {
 };
 
 static const struct bth_case bth_cases[] = {
-	{ .desc = "nothing set",
-	  .bytes = { 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+	{ .desc = "nothing set", .bytes = { 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
 	{ .desc = "every bit of every field",
 	  .fields = { .opcode = 0xff, .pad = 3, .solicited = true,
 		      .ack_req = true, .pkey = 0xffff, .dest_qpn = 0xffffff,
@@ -26,15 +26,11 @@ static const struct bth_case bth_cases[] = {
 		      .dest_qpn = 0x56789a, .psn = 0xbcdef0 },
 	  .bytes = { 0x64, 0x50, 0x12, 0x34, 0, 0x56, 0x78, 0x9a,
 		     0, 0xbc, 0xde, 0xf0 } },
-	{ .desc = "solicited only",
-	  .fields = { .solicited = true },
-	  .bytes = { 0, 0xc0 } },
+	{ .desc = "solicited only", .fields = { .solicited = true }, .bytes = { 0, 0xc0 } },
 	{ .desc = "acknowledge request only",
 	  .fields = { .ack_req = true },
 	  .bytes = { 0, 0x40, 0, 0, 0, 0, 0, 0, 0x80 } },
-	{ .desc = "two pad bytes",
-	  .fields = { .pad = 2 },
-	  .bytes = { 0, 0x60 } },
+	{ .desc = "two pad bytes", .fields = { .pad = 2 }, .bytes = { 0, 0x60 } },
 };
 KUNIT_ARRAY_PARAM_DESC(bth, bth_cases, desc);
 
@@ -153,8 +149,4 @@ static struct kunit_case headers_tests[] = {
 	{}
 };
 
-static struct kunit_suite headers_suite = {
-	.name = "rhca_headers",
-	.test_cases = headers_tests,
-};
-kunit_test_suite(headers_suite);
+TEST_SUITE("rhca_headers", headers_tests);

@@ -147,14 +147,10 @@ static void icrc_goes_on_from_a_packet_before(struct kunit *test)
 	}
 }
 
-/**
- * struct masked_byte - A byte of which bits may change on the way
- * @offset: from the network header
- * @bits: those bits
- */
+/* A byte of which bits may change on the way */
 struct masked_byte {
-	unsigned int offset;
-	u8 bits;
+	unsigned int offset;	/* from the network header */
+	u8 bits;		/* those bits */
 };
 
 #define MAX_MASKED	8
@@ -209,16 +205,10 @@ static void icrc_covers_every_bit_that_stays(struct kunit *test)
 static struct kunit_case icrc_tests[] = {
 	KUNIT_CASE_PARAM(icrc_is_what_scapy_computes, vector_gen_params),
 	KUNIT_CASE_PARAM(packet_of_scapy_is_received, vector_gen_params),
-	KUNIT_CASE_PARAM(icrc_does_not_depend_on_where_bytes_lie,
-			 vector_gen_params),
-	KUNIT_CASE_PARAM(icrc_goes_on_from_a_packet_before,
-			 vector_gen_params),
+	KUNIT_CASE_PARAM(icrc_does_not_depend_on_where_bytes_lie, vector_gen_params),
+	KUNIT_CASE_PARAM(icrc_goes_on_from_a_packet_before, vector_gen_params),
 	KUNIT_CASE_PARAM(icrc_covers_every_bit_that_stays, vector_gen_params),
 	{}
 };
 
-static struct kunit_suite icrc_suite = {
-	.name = "rhca_icrc",
-	.test_cases = icrc_tests,
-};
-kunit_test_suite(icrc_suite);
+TEST_SUITE("rhca_icrc", icrc_tests);

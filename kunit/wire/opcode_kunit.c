@@ -5,27 +5,20 @@
  */
 #include <kunit/test.h>
 
+#include "lib/suite.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
 #define ABSENT	0
 
-/**
- * struct opcode_case - One row of table 38
- * @desc: its name
- * @opcode: value in the BTH
- * @total: bytes of BTH and extended headers
- * @offset: of each extended header from the start of the BTH
- * @payload: the packet may carry payload
- * @request: it goes from requester to responder
- */
+/* One row of table 38 */
 struct opcode_case {
-	const char *desc;
-	u8 opcode;
-	u8 total;
-	u8 offset[RHCA_NUM_HDRS];
-	bool payload;
-	bool request;
+	const char *desc;		/* its name */
+	u8 opcode;			/* value in the BTH */
+	u8 total;			/* bytes of BTH and extended headers */
+	u8 offset[RHCA_NUM_HDRS];	/* of each extended header from the start of the BTH */
+	bool payload;			/* the packet may carry payload */
+	bool request;			/* it goes from requester to responder */
 };
 
 #define REQUEST		.request = true, .payload = true
@@ -86,8 +79,7 @@ static const struct opcode_case opcode_cases[] = {
 	{ "UD SEND Only with Imm",	0x65, 24,
 	  .offset = { [RHCA_HDR_DETH] = 12, [RHCA_HDR_IMMDT] = 20 }, REQUEST },
 
-	{ "CNP",			0x81, 28,
-	  .offset = { [RHCA_HDR_CNP_PAD] = 12 } },
+	{ "CNP", 0x81, 28, .offset = { [RHCA_HDR_CNP_PAD] = 12 } },
 };
 KUNIT_ARRAY_PARAM_DESC(opcode, opcode_cases, desc);
 
@@ -172,18 +164,12 @@ static void opcode_headers_fit_the_copy_buffer(struct kunit *test)
 }
 
 static struct kunit_case opcode_tests[] = {
-	KUNIT_CASE_PARAM(opcode_headers_lie_where_ibta_puts_them,
-			 opcode_gen_params),
-	KUNIT_CASE_PARAM(opcode_flags_tell_direction_and_payload,
-			 opcode_gen_params),
+	KUNIT_CASE_PARAM(opcode_headers_lie_where_ibta_puts_them, opcode_gen_params),
+	KUNIT_CASE_PARAM(opcode_flags_tell_direction_and_payload, opcode_gen_params),
 	KUNIT_CASE_PARAM(opcode_position_is_one_of_four, opcode_gen_params),
 	KUNIT_CASE(opcode_outside_the_table_is_unknown),
 	KUNIT_CASE(opcode_headers_fit_the_copy_buffer),
 	{}
 };
 
-static struct kunit_suite opcode_suite = {
-	.name = "rhca_opcode",
-	.test_cases = opcode_tests,
-};
-kunit_test_suite(opcode_suite);
+TEST_SUITE("rhca_opcode", opcode_tests);

@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 
+#include "lib/suite.h"
 #include "wire/psn.h"
 
 struct psn_case {
@@ -87,8 +88,4 @@ static struct kunit_case psn_tests[] = {
 	{}
 };
 
-static struct kunit_suite psn_suite = {
-	.name = "rhca_psn",
-	.test_cases = psn_tests,
-};
-kunit_test_suite(psn_suite);
+TEST_SUITE("rhca_psn", psn_tests);

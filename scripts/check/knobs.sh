@@ -5,8 +5,8 @@
 # files, parameters of congestion control, counters, attributes of QPs in netlink. The
 # README and the manual pages of the modules have the parameters, roce_hca(7) the files,
 # too. Constants that knobs.rst names must exist, and limits have the value it says. The
-# KUnit cases that promises.rst names must exist, and a scenario must try each fault of
-# operating.rst and each kind of netdev of netdevs.rst.
+# KUnit cases, and rows of theirs, that promises.rst names must exist, and a scenario must
+# try each fault of operating.rst and each kind of netdev of netdevs.rst.
 #
 # usage: scripts/check/knobs.sh
 
@@ -62,7 +62,8 @@ code_cases() {
 	local file suite
 
 	for file in kunit/*/*_kunit.c; do
-		suite=$(sed -n '/^static struct kunit_suite/,/^}/s/^\t\.name = "\(.*\)",/\1/p' "$file")
+		suite=$(sed -n '/^static struct kunit_suite/,/^}/s/^\t\.name = "\(.*\)",/\1/p
+			s/^TEST_SUITE("\(.*\)", .*/\1/p' "$file")
 		tr -s '\t\n ' ' ' < "$file" |
 			grep -oP '\bKUNIT_CASE(_SLOW|_PARAM)?\( ?\K\w+' | sed "s/^/$suite./"
 	done
@@ -128,6 +129,7 @@ doc_faults() {
 
 doc_kinds() { sed -n '/^netdev /,/^$/s/^\([a-z0-9]*\)  *v[12].*/\1/p' Documentation/netdevs.rst; }
 
+doc_rows() { grep -oP '^ *\* ``\w+\.\w+``( \\\*)?: \K".*"$' Documentation/promises.rst; }
 doc_cases() { grep -oP '^ *\* ``\K\w+\.\w+(?=``)' Documentation/promises.rst; }
 
 # --- comparing -------------------------------------------------------------------
@@ -199,6 +201,9 @@ done
 for name in $(comm -13 <(code_cases | sort -u) <(doc_cases | sort -u)); do
 	complain "case $name is in Documentation/promises.rst and not in kunit/"
 done
+while read -r row; do
+	grep -rqF "{ $row" kunit || complain "row $row is in Documentation/promises.rst and not in kunit/"
+done < <(doc_rows)
 compare fault scenario_faults doc_faults Documentation/operating.rst
 compare "kind of netdev" scenario_kinds doc_kinds Documentation/netdevs.rst
 check_limits
