@@ -159,31 +159,21 @@ static void app_table_is_the_netdevs_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, dcb_ieee_delapp(hca->ndev[1], &app));
 }
 
+static const struct {
+	const char *desc;
+	bool speaks;
+	u8 priority;
+} drivers[] = {
+	{ "of a driver that speaks DCB", true, 5 },
+	/* Tables are found by index, and one of another namespace may have the same */
+	{ "of a driver that does not", false, 0 },
+};
+KUNIT_ARRAY_PARAM_DESC(driver, drivers, desc);
+
 /* What was in the table before the device came */
 static void app_table_is_read_at_first(struct kunit *test)
 {
-	struct net_device *ndev = test_netdev(test, 9);
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME, .backend = &rhca_sw_backend,
-		.netdevs = { ndev }, .num_ports = 1,
-	};
-	struct dcb_app app = { ETHERTYPE, 5, 0x8915 };
-	const struct rhca_qos *qos;
-	struct rhca_dev *dev;
-
-	KUNIT_ASSERT_EQ(test, 0, dcb_ieee_setapp(ndev, &app));
-	KUNIT_EXPECT_EQ(test, 0, rhca_dev_create(&spec));
-	dev = rhca_dev_find(ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
-	qos = &dev->ports[0].qos;
-	KUNIT_EXPECT_EQ(test, qos->app_priority[RHCA_V1], 5);
-	KUNIT_EXPECT_EQ(test, 0, dcb_ieee_delapp(ndev, &app));
-	ib_unregister_device_and_put(&dev->ibdev);
-}
-
-/* Tables are found by index, and one of another namespace may have the same */
-static void app_table_needs_a_driver_that_speaks_dcb(struct kunit *test)
-{
+	const typeof(drivers[0]) *c = test->param_value;
 	struct net_device *ndev = test_netdev(test, 9);
 	const struct dcbnl_rtnl_ops *ops = ndev->dcbnl_ops;
 	struct rhca_dev_spec spec = {
@@ -194,11 +184,11 @@ static void app_table_needs_a_driver_that_speaks_dcb(struct kunit *test)
 	struct rhca_dev *dev;
 
 	KUNIT_ASSERT_EQ(test, 0, dcb_ieee_setapp(ndev, &app));
-	ndev->dcbnl_ops = NULL;
+	ndev->dcbnl_ops = c->speaks ? ops : NULL;
 	KUNIT_EXPECT_EQ(test, 0, rhca_dev_create(&spec));
 	dev = rhca_dev_find(ndev);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.app_priority[RHCA_V1], 0);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.app_priority[RHCA_V1], c->priority);
 	ib_unregister_device_and_put(&dev->ibdev);
 	ndev->dcbnl_ops = ops;
 	KUNIT_EXPECT_EQ(test, 0, dcb_ieee_delapp(ndev, &app));
@@ -236,8 +226,7 @@ static struct kunit_case qos_tests[] = {
 	KUNIT_CASE_PARAM(first_that_is_not_0_decides_priority, priority_gen_params),
 	KUNIT_CASE_PARAM(app_table_is_followed, app_gen_params),
 	KUNIT_CASE(app_table_is_the_netdevs_own),
-	KUNIT_CASE(app_table_is_read_at_first),
-	KUNIT_CASE(app_table_needs_a_driver_that_speaks_dcb),
+	KUNIT_CASE_PARAM(app_table_is_read_at_first, driver_gen_params),
 	KUNIT_CASE(app_table_holds_for_connections_that_are_there),
 	{}
 };

@@ -26,25 +26,21 @@
 #include "lifecycle/slot_apply.h"
 #include "sw/backend.h"
 
-#define PATIENCE_MS	20000	/* one second is waited for, on a busy machine */
 #define STEP_MS		20
 
-/**
- * struct bench - A netdev that hardware may offer to serve
- * @test: the test
- * @parent: the hardware that it is on, or NULL
- * @port: the port of that which it is after the next reload, or NULL
- * @ndev: the netdev
- * @offer: covers it
- * @offered: the offer is in the list
- */
+/* A netdev that hardware may offer to serve */
 struct bench {
-	struct kunit *test;
-	struct device *parent;
+	struct kunit *test;		/* the test */
+	struct device *parent;		/* the hardware that it is on, or NULL */
+	/* the port of that which it is after the next reload, or NULL */
 	struct devlink_port *port;
-	struct net_device *ndev;
-	struct rhca_offer offer;
-	bool offered;
+	struct devlink_port ports[2];	/* two ports of it */
+	struct net_device *ndev;	/* the netdev */
+	struct rhca_offer offer;	/* covers it */
+	bool offered;			/* the offer is in the list */
+	struct rhca_dev *dev;		/* its device, when that was noted */
+	unsigned int references;	/* those that ib_core has counted then */
+	void *other;			/* the device of another driver */
 };
 
 static struct net_device *covered;
@@ -54,46 +50,11 @@ static bool covers(const struct rhca_offer *offer, const struct net_device *ndev
 	return ndev == READ_ONCE(covered);
 }
 
-static void add_offer(struct bench *b)
-{
-	rhca_offer_add(&b->offer);
-	b->offered = true;
-}
-
 static void withdraw_offer(struct bench *b)
 {
 	if (b->offered)
 		rhca_offer_withdraw(&b->offer);
 	b->offered = false;
-}
-
-static struct rhca_dev *find(struct bench *b)
-{
-	struct rhca_dev *dev = rhca_dev_find(b->ndev);
-
-	/* The bench holds the netdev, and nobody else removes the device */
-	if (dev)
-		ib_device_put(&dev->ibdev);
-	return dev;
-}
-
-/* Until the netdev has a device by this backend, or none for NULL */
-static struct rhca_dev *wait_for(struct bench *b,
-				 const struct rhca_backend_ops *backend)
-{
-	struct rhca_dev *dev;
-	int ms;
-
-	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		dev = find(b);
-		if (dev ? dev->backend == backend : !backend)
-			return dev;
-		msleep(STEP_MS);
-	}
-	KUNIT_FAIL_AND_ABORT(b->test, "%s: no device by %s within %d ms",
-			     netdev_name(b->ndev),
-			     backend ? backend->name : "nobody", PATIENCE_MS);
-	return NULL;
 }
 
 static void remove_all(void *data)
@@ -132,8 +93,47 @@ static struct bench *make_hardware_bench(struct kunit *test)
 	return make_bench_on(test, test_hardware(test));
 }
 
+static struct rhca_dev *find(struct bench *b)
+{
+	return test_device_of(b->ndev);
+}
+
+static bool is_served_by(const struct net_device *ndev,
+			 const struct rhca_backend_ops *backend)
+{
+	struct rhca_dev *dev = test_device_of(ndev);
+
+	return dev ? dev->backend == backend : !backend;
+}
+
+/* Until the netdev has a device by this backend, or none for NULL */
+static struct rhca_dev *wait_for(struct bench *b, const struct rhca_backend_ops *backend)
+{
+	KUNIT_ASSERT_TRUE_MSG(b->test, test_becomes(is_served_by(b->ndev, backend)),
+			      "%s: no device by %s", netdev_name(b->ndev),
+			      backend ? backend->name : "nobody");
+	return find(b);
+}
+
+/* --- what happens, and what is seen of it ------------------------------------------ */
+
+#define STEP(name, ...)	static void name(struct bench *b, const char *arg) { __VA_ARGS__; }
+#define EXPECT(is)	KUNIT_EXPECT_TRUE_MSG(b->test, is, "at \"%s\"", arg ?: "")
+#define ASSERT_DONE(call)	KUNIT_ASSERT_EQ(b->test, 0, call)
+
+static void offer(struct bench *b, const char *arg)
+{
+	rhca_offer_add(&b->offer);
+	b->offered = true;
+}
+
+static void able(struct bench *b, const char *arg)
+{
+	rhca_offer_changed(&b->offer, true);
+}
+
 /* "devlink dev reload", of a driver that takes its netdev away first */
-static void reload(struct bench *b)
+static void reload(struct bench *b, const char *arg)
 {
 	test_netdev_remove(b->test, b->ndev);
 	b->ndev = test_netdev_of(b->test, 1, b->parent, b->port);
@@ -143,43 +143,292 @@ static void reload(struct bench *b)
 }
 
 /* The last test's device of that name may be held for a moment by who looks at it */
-static void make_software(struct bench *b)
+static void make(struct bench *b, const char *arg)
 {
 	struct rhca_dev_spec spec = {
 		.name = TEST_NAME, .backend = &rhca_sw_backend,
 		.netdevs = { b->ndev }, .num_ports = 1,
 	};
-	int ms, ret = -ENFILE;
+	int ret = 0;
 
-	for (ms = 0; ms < PATIENCE_MS && ret == -ENFILE; ms += STEP_MS) {
-		if (ms)
-			msleep(STEP_MS);
-		ret = rhca_dev_create(&spec);
-	}
+	test_becomes((ret = rhca_dev_create(&spec)) != -ENFILE);
 	KUNIT_ASSERT_EQ(b->test, ret, 0);
 }
 
-static void offer_makes_a_device(struct kunit *test)
+static void choose(struct bench *b, const char *arg)
 {
-	struct bench *b = make_bench(test);
+	struct rhca_dev_spec spec = {
+		.backend = &rhca_sw_backend, .netdevs = { b->ndev }, .num_ports = 1,
+	};
 
-	add_offer(b);
-	wait_for(b, &recording_backend);
-	withdraw_offer(b);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->offer.users), 0);
+	KUNIT_ASSERT_EQ(b->test, 0, rhca_choice_create(&spec));
 }
 
+/* The netdev has not found its device, which is not registered yet, to save what it has */
+static void move_meanwhile(struct bench *b, const char *arg)
+{
+	struct rhca_dev_spec spec = {
+		.backend = &recording_backend, .netdevs = { b->ndev }, .num_ports = 1,
+	};
+
+	recording_move_netdevs(true);
+	KUNIT_ASSERT_EQ(b->test, -ENODEV, rhca_choice_create(&spec));
+	recording_move_netdevs(false);
+}
+
+/* As "rdma link del" does */
+static void user_removes(struct bench *b, const char *arg)
+{
+	struct rhca_dev *dev = rhca_dev_find(b->ndev);
+
+	KUNIT_ASSERT_NOT_NULL(b->test, dev);
+	ib_unregister_device_and_put(&dev->ibdev);
+}
+
+static void goes_down_and_up(struct bench *b, const char *arg)
+{
+	rtnl_lock();
+	dev_close(b->ndev);
+	dev_open(b->ndev, NULL);
+	rtnl_unlock();
+}
+
+/* On its way between RDMA namespaces it cannot be found: as ib_core leaves the count */
+static void begin_way(struct bench *b, const char *arg)
+{
+	msleep(10 * STEP_MS);	/* who looks at new devices has done so */
+	b->dev = find(b);
+	b->references = refcount_read(&b->dev->ibdev.refcount);
+	refcount_set(&b->dev->ibdev.refcount, 0);
+	set_bit(RHCA_DEV_UNPLUGGED, &b->dev->flags);
+}
+
+static void end_way(struct bench *b, const char *arg)
+{
+	msleep(10 * STEP_MS);
+	KUNIT_EXPECT_NULL(b->test, find(b));
+	refcount_set(&b->dev->ibdev.refcount, b->references);
+	rhca_dev_plugged(b->dev);
+}
+
+static int number(const char *arg)
+{
+	int n;
+
+	return kstrtoint(arg, 0, &n) ? INT_MIN : n;
+}
+
+static bool has_partition(struct bench *b, u32 port)
+{
+	struct rhca_pkey_table pkeys;
+
+	rhca_pkeys_copy(&find(b)->ports[port], &pkeys);
+	return rhca_pkeys_part_tenants(&pkeys) && pkeys.key[1] == 0x8001;
+}
+
+static int ttl_of(struct bench *b, u32 port)
+{
+	return find(b)->ports[port].qos.ttl;
+}
+
+static bool is_named(struct bench *b)
+{
+	return !strcmp(dev_name(&find(b)->ibdev.dev), TEST_NAME);
+}
+
+/* So many devices have been begun, of which hardware makes none for the moment */
+static bool is_tried(u32 times)
+{
+	struct recorded got[2];
+
+	return recording_of_call(RECORDED_DEV_INIT, got, 2) == times;
+}
+
+STEP(withdraw, withdraw_offer(b))
+STEP(unable, b->offer.able = false)
+STEP(let_fail, recording_fail(RECORDED_DEV_INIT, -EIO))
+STEP(let_work, recording_fail(RECORDED_DEV_INIT, 0))
+STEP(speak_v2, recording_limit_gid_types(BIT(IB_GID_TYPE_ROCE_UDP_ENCAP)))
+STEP(speak_none, recording_limit_gid_types(0))
+STEP(kick, rhca_slot_kick(NULL))
+STEP(hold, test_hold(b->test, find(b)))
+STEP(hold_begins, test_hold_begins(b->test))
+STEP(hold_ends, test_hold_ends(b->test))
+STEP(on_port_0, b->port = &b->ports[0])
+STEP(on_port_1, b->port = &b->ports[1]; b->ports[1].index = 1)
+STEP(set_ttl, ASSERT_DONE(rhca_ttl_store(&find(b)->ports[0], arg)))
+STEP(set_tclass, ASSERT_DONE(rhca_tclass_store(&find(b)->ports[0], arg)))
+STEP(set_pkeys, ASSERT_DONE(rhca_pkeys_store(&find(b)->ports[0], arg)))
+STEP(on_hardware, wait_for(b, &recording_backend))
+STEP(on_software, wait_for(b, &rhca_sw_backend))
+STEP(on_none, wait_for(b, NULL))
+STEP(gone, EXPECT(!rhca_netdev_served(b->ndev) && !atomic_read(&b->offer.users)))
+STEP(unserved, msleep(10 * STEP_MS); EXPECT(!rhca_netdev_served(b->ndev)))
+STEP(unserved_for_long, msleep(1500); EXPECT(!rhca_netdev_served(b->ndev)))
+STEP(a_moment, msleep(10 * STEP_MS))
+STEP(note, b->dev = find(b))
+STEP(stays, msleep(10 * STEP_MS); EXPECT(b->dev && find(b) == b->dev))
+STEP(no_offer, EXPECT(!find(b)->offer))
+STEP(tried, EXPECT(test_becomes(is_tried(1))))
+STEP(v2_only, EXPECT(rdma_protocol_roce_udp_encap(&find(b)->ibdev, 1) &&
+		     !rdma_protocol_roce_eth_encap(&find(b)->ibdev, 1)))
+STEP(named, EXPECT(is_named(b)))
+STEP(renamed, EXPECT(!is_named(b)))
+STEP(ttl, EXPECT(ttl_of(b, 0) == number(arg)))
+STEP(tclass, EXPECT(find(b)->ports[0].qos.tclass->global == number(arg)))
+STEP(partition, EXPECT(has_partition(b, 0)))
+
+static void other_comes(struct bench *b, const char *arg);
+static void other_goes(struct bench *b, const char *arg);
+
+#define MAX_STEPS	17
+
 /**
- * struct withdrawal - Of an offer, elsewhere, since it waits
- * @work: withdraws it
- * @offer: the offer
- * @done: it has been withdrawn
+ * struct course - What happens to a netdev, and what is seen of it
+ * @desc: names it
+ * @on: what the netdev is on: nothing, hardware, or what software has made
+ * @step: one after the other
  */
+struct course {
+	const char *desc;
+	enum { ON_NOTHING, ON_HARDWARE, ON_RADIO } on;
+	struct {
+		void (*act)(struct bench *b, const char *arg);
+		const char *arg;
+	} step[MAX_STEPS];
+};
+
+static const struct course courses[] = {
+	{ "offer makes a device", .step = {
+		{ offer }, { on_hardware }, { withdraw }, { gone } } },
+	{ "offer that is not able makes none", .step = {
+		{ unable }, { offer }, { unserved }, { able }, { on_hardware } } },
+	{ "settings go along, there and back", .step = {
+		{ make }, { set_tclass, "104" }, { offer }, { on_hardware }, { named },
+		{ tclass, "104" }, { set_tclass, "32" }, { withdraw }, { on_software },
+		{ named }, { tclass, "32" } } },
+	/* As the user left them, not as they were when hardware took over */
+	{ "settings outlive the netdev of hardware", ON_HARDWARE, {
+		{ make }, { offer }, { on_hardware }, { set_tclass, "104" }, { set_ttl, "7" },
+		{ reload }, { on_hardware }, { named }, { tclass, "104" }, { ttl, "7" },
+		/* And they are those of the last device, not of one before it */
+		{ set_ttl, "8" }, { reload }, { on_hardware }, { ttl, "8" } } },
+	/* One that is made anew is another one, whatever its MAC address */
+	{ "settings end with a netdev of software", .step = {
+		{ make }, { offer }, { on_hardware }, { set_ttl, "7" }, { reload },
+		{ on_hardware }, { renamed }, { ttl, "0" } } },
+	/* Its count, also where that is the default */
+	{ "settings are those of the last device", ON_HARDWARE, {
+		{ make }, { set_ttl, "7" }, { reload }, { choose }, { named }, { ttl, "7" },
+		{ set_ttl, "0" }, { reload }, { choose }, { ttl, "0" } } },
+	{ "settings outlive a netdev that moves meanwhile", ON_HARDWARE, {
+		{ make }, { set_ttl, "7" }, { set_pkeys, "1 0x8001" }, { reload },
+		{ move_meanwhile }, { choose }, { ttl, "7" }, { partition } } },
+	/* Any user could have made it: its parent is on no bus */
+	{ "settings end with a simulated netdev", ON_RADIO, {
+		{ choose }, { set_ttl, "7" }, { reload }, { choose }, { ttl, "0" } } },
+	/* Those of a switch may be on one parent with one address: it is the port that counts */
+	{ "settings are those of the port", ON_HARDWARE, {
+		{ on_port_0 }, { reload }, { choose }, { set_ttl, "7" }, { on_port_1 },
+		{ reload }, { choose }, { ttl, "0" }, { on_port_0 }, { reload }, { choose },
+		{ ttl, "7" } } },
+	/* Tenants that are kept apart must not meet because hardware came */
+	{ "port with partitions stays with software", .step = {
+		{ make }, { set_pkeys, "1 0x8001" }, { note }, { offer }, { stays },
+		{ on_software }, { set_pkeys, "2 0x8002" } } },
+	{ "hardware serves when the partitions are the default again", .step = {
+		{ make }, { set_pkeys, "1 0x8001" }, { note }, { offer }, { stays },
+		{ set_pkeys, "1 0" }, { on_hardware } } },
+	/* Also where nothing was kept before: no hardware has served it */
+	{ "partitions outlive the netdev of hardware", ON_HARDWARE, {
+		{ make }, { set_pkeys, "1 0x8001" }, { note }, { offer }, { stays }, { reload },
+		{ on_software }, { partition }, { named },
+		/* The new device's can be written, and decide */
+		{ set_pkeys, "1 0" }, { on_hardware } } },
+	/* The next device has none of them, unless it replaces it */
+	{ "settings end with what the user removed", .step = {
+		{ make }, { set_tclass, "104" }, { offer }, { on_hardware }, { user_removes },
+		{ choose }, { on_hardware }, { renamed }, { tclass, "-1" } } },
+	{ "nothing stands in where the user removed it", .step = {
+		{ offer }, { on_hardware }, { withdraw }, { on_software }, { user_removes },
+		{ goes_down_and_up }, { unserved_for_long } } },
+	/* Another netdev is no reason to give the software up and to try again */
+	{ "software serves where hardware fails", .step = {
+		{ make }, { let_fail }, { offer }, { tried }, { on_software }, { named },
+		{ no_offer }, { note }, { kick }, { stays }, { tried }, { let_work }, { able },
+		{ on_hardware } } },
+	{ "what the user removed comes back if it is asked for", .step = {
+		{ offer }, { on_hardware }, { user_removes }, { able }, { unserved }, { make },
+		{ able }, { on_hardware } } },
+	/* Two reloads: of the first netdev the last one knows only what was kept */
+	{ "what the user removed stays away after reloads", ON_HARDWARE, {
+		{ offer }, { on_hardware }, { set_ttl, "7" }, { user_removes }, { reload },
+		{ unserved }, { reload }, { unserved }, { make }, { able }, { on_hardware },
+		{ ttl, "0" }, { reload }, { on_hardware } } },
+	/* Firmware that speaks one version has no GIDs, and no QP1 traffic, of the other */
+	{ "hardware speaks what it can", .step = {
+		{ speak_v2 }, { offer }, { on_hardware }, { v2_only }, { withdraw },
+		{ on_software }, { speak_none }, { offer }, { a_moment }, { on_software } } },
+	{ "hardware takes over from a device that is back", .step = {
+		{ make }, { begin_way }, { offer }, { end_way }, { on_hardware } } },
+	/* It came later, and software works on: hardware could not serve beside it */
+	{ "software stays beside another driver", .step = {
+		{ make }, { note }, { other_comes }, { offer }, { stays }, { other_goes },
+		{ able }, { on_hardware } } },
+	/* Who was there first keeps the port to himself */
+	{ "nothing is made beside another driver", .step = {
+		{ other_comes }, { offer }, { unserved }, { other_goes }, { able },
+		{ on_hardware } } },
+	/* What the user has set for a port is there whenever a device of ours is */
+	{ "settings outlive a stand-in that gives way", .step = {
+		{ offer }, { on_hardware }, { withdraw }, { on_software }, { set_ttl, "7" },
+		{ set_pkeys, "1 0x8001" }, { other_comes }, { on_none }, { other_goes },
+		{ on_software }, { ttl, "7" }, { partition } } },
+	/* What was to make way for hardware that has gone meanwhile */
+	{ "software is back when hardware has gone", .step = {
+		{ make }, { hold }, { offer }, { hold_begins }, { withdraw }, { hold_ends },
+		{ on_software }, { named } } },
+};
+KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
+
+static void unregister_radio(void *data)
+{
+	root_device_unregister(data);
+}
+
+static struct device *radio(struct kunit *test)
+{
+	struct device *parent = root_device_register("kunit_radio");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unregister_radio, parent));
+	return parent;
+}
+
+static void netdev_has_the_device_that_it_should(struct kunit *test)
+{
+	const struct course *c = test->param_value;
+	struct bench *b;
+	u32 i;
+
+	if (c->step[0].act == on_port_0 && IS_ENABLED(CONFIG_NET_DEVLINK))
+		kunit_skip(test, "devlink wants ports of its own");
+	b = make_bench_on(test, c->on == ON_HARDWARE ? test_hardware(test) :
+				c->on == ON_RADIO ? radio(test) : NULL);
+	for (i = 0; i < MAX_STEPS && c->step[i].act; i++) {
+		c->step[i].act(b, c->step[i].arg);
+		if (test->status == KUNIT_FAILURE) {
+			kunit_err(test, "step %u of \"%s\"", i + 1, c->desc);
+			return;
+		}
+	}
+}
+
+/* Of an offer, elsewhere, since it waits */
 struct withdrawal {
-	struct work_struct work;
-	struct rhca_offer *offer;
-	struct completion done;
+	struct work_struct work;	/* withdraws it */
+	struct rhca_offer *offer;	/* the offer */
+	struct completion done;		/* it has been withdrawn */
 };
 
 static void withdraw_work(struct work_struct *work)
@@ -196,7 +445,7 @@ static void withdrawal_waits_for_who_has_found_the_offer(struct kunit *test)
 	struct bench *b = make_bench(test);
 	struct withdrawal w = { .offer = &b->offer };
 
-	add_offer(b);
+	offer(b, NULL);
 	KUNIT_ASSERT_PTR_EQ(test, rhca_offer_find(b->ndev), &b->offer);
 	init_completion(&w.done);
 	INIT_WORK_ONSTACK(&w.work, withdraw_work);
@@ -221,7 +470,7 @@ static void offer_that_is_found_is_a_lock(struct kunit *test)
 
 	if (!debug_locks)
 		kunit_skip(test, "lockdep is off after a report");
-	add_offer(b);
+	offer(b, NULL);
 	found = rhca_offer_find(b->ndev);
 	KUNIT_ASSERT_PTR_EQ(test, found, &b->offer);
 	KUNIT_EXPECT_TRUE(test, lock_is_held(&b->offer.users_map));
@@ -230,139 +479,6 @@ static void offer_that_is_found_is_a_lock(struct kunit *test)
 #else
 	kunit_skip(test, "no lockdep");
 #endif
-}
-
-static void offer_that_is_not_able_makes_none(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-
-	b->offer.able = false;
-	add_offer(b);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
-	rhca_offer_changed(&b->offer, true);
-	wait_for(b, &recording_backend);
-}
-
-static void settings_go_along_there_and_back(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-
-	make_software(b);
-	dev = find(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_tclass_store(&dev->ports[0], "104"));
-	add_offer(b);
-	dev = wait_for(b, &recording_backend);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, 104);
-	KUNIT_ASSERT_EQ(test, 0, rhca_tclass_store(&dev->ports[0], "32"));
-
-	withdraw_offer(b);
-	dev = wait_for(b, &rhca_sw_backend);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, 32);
-}
-
-/* As the user left them, not as they were when hardware took over */
-static void settings_outlive_the_netdev_of_hardware(struct kunit *test)
-{
-	struct bench *b = make_hardware_bench(test);
-	struct rhca_dev *dev;
-
-	make_software(b);
-	add_offer(b);
-	dev = wait_for(b, &recording_backend);
-	KUNIT_ASSERT_EQ(test, 0, rhca_tclass_store(&dev->ports[0], "104"));
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	reload(b);
-	dev = wait_for(b, &recording_backend);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, 104);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
-	/* And they are those of the last device, not of one before it */
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "8"));
-	reload(b);
-	dev = wait_for(b, &recording_backend);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 8);
-}
-
-/* A netdev of software that is made anew is another one, whatever its MAC address */
-static void settings_end_with_a_netdev_of_software(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-
-	make_software(b);
-	add_offer(b);
-	dev = wait_for(b, &recording_backend);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	reload(b);
-	dev = wait_for(b, &recording_backend);
-	KUNIT_EXPECT_STRNEQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
-}
-
-/* "1 0x8001" is in its table */
-static void expect_partition(struct kunit *test, struct rhca_port *port)
-{
-	struct rhca_pkey_table pkeys;
-
-	rhca_pkeys_copy(port, &pkeys);
-	KUNIT_EXPECT_TRUE(test, rhca_pkeys_part_tenants(&pkeys));
-	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
-}
-
-static struct rhca_dev *choose_device(struct bench *b)
-{
-	struct rhca_dev_spec spec = {
-		.backend = &rhca_sw_backend,
-		.netdevs = { b->ndev }, .num_ports = 1,
-	};
-
-	KUNIT_ASSERT_EQ(b->test, 0, rhca_choice_create(&spec));
-	return find(b);
-}
-
-/* Nor those of a former one: the last one's count, also where they are the default */
-static void settings_are_those_of_the_last_device(struct kunit *test)
-{
-	struct bench *b = make_hardware_bench(test);
-	struct rhca_dev *dev;
-
-	make_software(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&find(b)->ports[0], "7"));
-	reload(b);
-	dev = choose_device(b);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "0"));
-	reload(b);
-	dev = choose_device(b);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
-}
-
-/* The netdev has not found its device, which is not registered yet, to save them */
-static void settings_outlive_a_netdev_that_moves_meanwhile(struct kunit *test)
-{
-	struct bench *b = make_hardware_bench(test);
-	struct rhca_dev_spec spec = {
-		.backend = &recording_backend,
-		.netdevs = { b->ndev }, .num_ports = 1,
-	};
-	struct rhca_dev *dev;
-
-	make_software(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&find(b)->ports[0], "7"));
-	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&find(b)->ports[0], "1 0x8001"));
-	reload(b);
-	spec.netdevs[0] = b->ndev;
-	recording_move_netdevs(true);
-	KUNIT_ASSERT_EQ(test, -ENODEV, rhca_choice_create(&spec));
-	recording_move_netdevs(false);
-	dev = choose_device(b);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
-	expect_partition(test, &dev->ports[0]);
 }
 
 /* A device of two ports, by software: its first netdev is the bench's */
@@ -387,12 +503,10 @@ static void set_both_ports(struct bench *b)
 
 static void expect_both_ports(struct bench *b, const char *name)
 {
-	struct rhca_dev *dev = find(b);
-
-	KUNIT_EXPECT_STREQ(b->test, dev_name(&dev->ibdev.dev), name);
-	KUNIT_EXPECT_EQ(b->test, dev->ports[0].qos.ttl, 7);
-	KUNIT_EXPECT_EQ(b->test, dev->ports[1].qos.ttl, 8);
-	expect_partition(b->test, &dev->ports[1]);
+	KUNIT_EXPECT_STREQ(b->test, dev_name(&find(b)->ibdev.dev), name);
+	KUNIT_EXPECT_EQ(b->test, ttl_of(b, 0), 7);
+	KUNIT_EXPECT_EQ(b->test, ttl_of(b, 1), 8);
+	KUNIT_EXPECT_TRUE(b->test, has_partition(b, 1));
 }
 
 /* All ports of a device go with one netdev; those whose netdev stays keep theirs, too */
@@ -403,7 +517,7 @@ static void settings_of_all_ports_are_kept(struct kunit *test)
 
 	make_two_ports(b, TEST_NAME "_two", second);
 	set_both_ports(b);
-	reload(b);
+	reload(b, NULL);
 	make_two_ports(b, NULL, second);
 	expect_both_ports(b, TEST_NAME "_two");
 }
@@ -413,7 +527,6 @@ static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
-	struct rhca_dev *dev;
 
 	make_two_ports(b, TEST_NAME "_both", second);
 	set_both_ports(b);
@@ -422,150 +535,7 @@ static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
 	make_two_ports(b, NULL, test_netdev_of(test, 2, b->parent, NULL));
 	expect_both_ports(b, TEST_NAME "_both");
 	/* Its user removes it: other tests have hardware of the same name */
-	dev = rhca_dev_find(b->ndev);
-	ib_unregister_device_and_put(&dev->ibdev);
-}
-
-/* Those of a switch may be on one parent with one address: it is the port that counts */
-static void settings_are_those_of_the_port(struct kunit *test)
-{
-	struct bench *b = make_hardware_bench(test);
-	struct devlink_port *ports = test_alloc(test, 2 * sizeof(*ports));
-	struct rhca_dev *dev;
-
-	if (IS_ENABLED(CONFIG_NET_DEVLINK))
-		kunit_skip(test, "devlink wants ports of its own");
-	ports[1].index = 1;
-	b->port = &ports[0];
-	reload(b);
-	dev = choose_device(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	b->port = &ports[1];
-	reload(b);
-	dev = choose_device(b);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
-	b->port = &ports[0];
-	reload(b);
-	dev = choose_device(b);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
-}
-
-static void unregister_radio(void *data)
-{
-	root_device_unregister(data);
-}
-
-/* What software has made, and any user could, has a parent on no bus */
-static void settings_end_with_a_simulated_netdev(struct kunit *test)
-{
-	struct device *parent = root_device_register("kunit_radio");
-	struct rhca_dev *dev;
-	struct bench *b;
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
-							   unregister_radio,
-							   parent));
-	b = make_bench_on(test, parent);
-	dev = choose_device(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	reload(b);
-	dev = choose_device(b);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
-}
-
-/* Return: a software device that has partitions, and hardware is on offer */
-static struct rhca_dev *keep_by_partitions(struct kunit *test, struct bench *b)
-{
-	struct rhca_dev *dev;
-
-	make_software(b);
-	dev = find(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
-	add_offer(b);
-	msleep(10 * STEP_MS);
-	KUNIT_ASSERT_PTR_EQ(test, find(b), dev);
-	return dev;
-}
-
-/* Tenants that are kept apart must not meet because hardware came */
-static void port_with_partitions_stays_with_software(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev = keep_by_partitions(test, b);
-
-	KUNIT_EXPECT_PTR_EQ(test, dev->backend, &rhca_sw_backend);
-	/* And the table can still be written */
-	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "2 0x8002"));
-}
-
-static void hardware_serves_when_the_partitions_are_the_default_again(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev = keep_by_partitions(test, b);
-
-	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
-	wait_for(b, &recording_backend);
-}
-
-/* Also where nothing was kept before: no hardware has served it */
-static void partitions_outlive_the_netdev_of_hardware(struct kunit *test)
-{
-	struct bench *b = make_hardware_bench(test);
-	struct rhca_dev *dev;
-
-	keep_by_partitions(test, b);
-	reload(b);
-	dev = wait_for(b, &rhca_sw_backend);
-	expect_partition(test, &dev->ports[0]);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
-	/* The new device's can be written, and decide */
-	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
-	wait_for(b, &recording_backend);
-}
-
-/* They are those of a device: the next one has none of them, unless it replaces it */
-static void settings_end_with_what_the_user_removed(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev_spec spec = {
-		.backend = &rhca_sw_backend,
-		.netdevs = { b->ndev }, .num_ports = 1,
-	};
-	struct rhca_dev *dev;
-
-	make_software(b);
-	KUNIT_ASSERT_EQ(test, 0, rhca_tclass_store(&find(b)->ports[0], "104"));
-	add_offer(b);
-	wait_for(b, &recording_backend);
-	dev = rhca_dev_find(b->ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
-	ib_unregister_device_and_put(&dev->ibdev);
-	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
-	dev = wait_for(b, &recording_backend);
-	KUNIT_EXPECT_STRNEQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
-	KUNIT_EXPECT_NE(test, dev->ports[0].qos.tclass->global, 104);
-}
-
-static void nothing_stands_in_where_the_user_removed_it(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-
-	add_offer(b);
-	wait_for(b, &recording_backend);
-	withdraw_offer(b);
-	wait_for(b, &rhca_sw_backend);
-	/* As "rdma link del" does */
-	dev = rhca_dev_find(b->ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
-	ib_unregister_device_and_put(&dev->ibdev);
-	rtnl_lock();
-	dev_close(b->ndev);
-	dev_open(b->ndev, NULL);
-	rtnl_unlock();
-	msleep(1500);	/* longer than a stand-in waits */
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
+	user_removes(b, NULL);
 }
 
 /* ib_core parts a device from its netdev after it has said that it leaves */
@@ -586,64 +556,11 @@ static void another_driver_that_leaves_delays_a_standin_once(struct kunit *test)
 static void kicks_do_not_put_off_a_standin(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	int ms;
 
-	add_offer(b);
+	offer(b, NULL);
 	wait_for(b, &recording_backend);
 	withdraw_offer(b);
-	for (ms = 0; ms < PATIENCE_MS && !find(b); ms += STEP_MS) {
-		rhca_slot_kick(NULL);
-		msleep(STEP_MS);
-	}
-	KUNIT_EXPECT_NOT_NULL(test, find(b));
-}
-
-/* Hardware that fails to come up does not cost the port its device */
-static void software_serves_where_hardware_fails(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct recorded got[2];
-	struct rhca_dev *dev;
-	int ms;
-
-	make_software(b);
-	recording_fail(RECORDED_DEV_INIT, -EIO);
-	add_offer(b);
-	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		if (recording_of_call(RECORDED_DEV_INIT, got, 1))
-			break;
-		msleep(STEP_MS);
-	}
-	dev = wait_for(b, &rhca_sw_backend);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
-	KUNIT_EXPECT_NULL(test, dev->offer);
-	/* Another netdev is no reason to give it up and to try again */
-	rhca_slot_kick(NULL);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_DEV_INIT, got, 2));
-	KUNIT_EXPECT_PTR_EQ(test, dev, wait_for(b, &rhca_sw_backend));
-	recording_fail(RECORDED_DEV_INIT, 0);
-	rhca_offer_changed(&b->offer, true);
-	wait_for(b, &recording_backend);
-}
-
-static void what_the_user_removed_does_not_come_back(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-
-	add_offer(b);
-	wait_for(b, &recording_backend);
-	dev = rhca_dev_find(b->ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
-	ib_unregister_device_and_put(&dev->ibdev);
-	rhca_offer_changed(&b->offer, true);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
-	/* Until somebody asks for it */
-	make_software(b);
-	rhca_offer_changed(&b->offer, true);
-	wait_for(b, &recording_backend);
+	KUNIT_EXPECT_TRUE(test, test_becomes(find(b) || (rhca_slot_kick(NULL), false)));
 }
 
 /* The device of a LAG is that of its members */
@@ -665,38 +582,12 @@ static void members_of_what_the_user_removed_have_none(struct kunit *test)
 	dev = rhca_dev_find(spec.netdevs[0]);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
 	ib_unregister_device_and_put(&dev->ibdev);
-	add_offer(b);
+	offer(b, NULL);
 	msleep(10 * STEP_MS);
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
 	/* Until somebody asks for it */
-	make_software(b);
-	rhca_offer_changed(&b->offer, true);
-	wait_for(b, &recording_backend);
-}
-
-static void what_the_user_removed_stays_away_after_a_reload(struct kunit *test)
-{
-	struct bench *b = make_hardware_bench(test);
-	struct rhca_dev *dev;
-
-	add_offer(b);
-	wait_for(b, &recording_backend);
-	dev = rhca_dev_find(b->ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	ib_unregister_device_and_put(&dev->ibdev);
-	reload(b);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
-	/* Twice, since the second one knows of the first one only what was kept */
-	reload(b);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
-	make_software(b);
-	rhca_offer_changed(&b->offer, true);
-	dev = wait_for(b, &recording_backend);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
-	reload(b);
+	make(b, NULL);
+	able(b, NULL);
 	wait_for(b, &recording_backend);
 }
 
@@ -708,11 +599,11 @@ static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
 	struct device *old = get_device(&b->ndev->dev);
 	struct rhca_dev *dev;
 
-	make_software(b);
+	make(b, NULL);
 	dev = rhca_dev_find(b->ndev);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
 	rhca_slot_device_removed(dev, true);
-	reload(b);
+	reload(b, NULL);
 	KUNIT_EXPECT_TRUE(test, rhca_slot_is_unwanted(b->ndev));
 	rhca_slot_device_added(dev);
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_unwanted(b->ndev));
@@ -730,9 +621,8 @@ static void offer_has_one_device_at_a_time(struct kunit *test)
 	struct net_device *other = test_netdev(test, 2);
 	struct recorded *got = test_alloc(test, 2 * sizeof(*got));
 	struct rhca_dev *dev;
-	unsigned int i;
 
-	add_offer(b);
+	offer(b, NULL);
 	wait_for(b, &recording_backend);
 	dev = rhca_dev_find(b->ndev);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
@@ -741,7 +631,7 @@ static void offer_has_one_device_at_a_time(struct kunit *test)
 	rtnl_unlock();
 	b->ndev = other;
 	WRITE_ONCE(covered, other);
-	rhca_offer_changed(&b->offer, true);
+	able(b, NULL);
 	msleep(10 * STEP_MS);
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(other));
 	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_DEV_INIT, got, 2));
@@ -751,29 +641,7 @@ static void offer_has_one_device_at_a_time(struct kunit *test)
 	wait_for(b, &recording_backend);
 	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_DEV_EXIT, got, 2));
 	/* Who has made the device is a user as well, for a moment more */
-	for (i = 0; i < 100 && atomic_read(&b->offer.users) > 1; i++)
-		msleep(STEP_MS);
-	KUNIT_EXPECT_EQ(test, 1, atomic_read(&b->offer.users));
-}
-
-/* Firmware that speaks one version has no GIDs, and no QP1 traffic, of the other */
-static void hardware_speaks_what_it_can(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-
-	recording_limit_gid_types(BIT(IB_GID_TYPE_ROCE_UDP_ENCAP));
-	add_offer(b);
-	dev = wait_for(b, &recording_backend);
-	KUNIT_EXPECT_TRUE(test, rdma_protocol_roce_udp_encap(&dev->ibdev, 1));
-	KUNIT_EXPECT_FALSE(test, rdma_protocol_roce_eth_encap(&dev->ibdev, 1));
-	withdraw_offer(b);
-	wait_for(b, &rhca_sw_backend);
-	/* Where it speaks none, software goes on */
-	recording_limit_gid_types(0);
-	add_offer(b);
-	msleep(10 * STEP_MS);
-	wait_for(b, &rhca_sw_backend);
+	KUNIT_EXPECT_TRUE(test, test_becomes(atomic_read(&b->offer.users) == 1));
 }
 
 /* Software serves on where hardware has another netdev for the moment */
@@ -783,7 +651,7 @@ static void software_waits_for_a_free_offer(struct kunit *test)
 	struct net_device *first = b->ndev;
 	struct rhca_dev *dev, *held;
 
-	add_offer(b);
+	offer(b, NULL);
 	wait_for(b, &recording_backend);
 	held = rhca_dev_find(first);
 	KUNIT_ASSERT_NOT_NULL(test, held);
@@ -791,34 +659,13 @@ static void software_waits_for_a_free_offer(struct kunit *test)
 	rhca_dev_remove_netdev(first);
 	rtnl_unlock();
 	b->ndev = test_netdev(test, 2);
-	make_software(b);
+	make(b, NULL);
 	dev = find(b);
 	WRITE_ONCE(covered, b->ndev);
-	rhca_offer_changed(&b->offer, true);
+	able(b, NULL);
 	msleep(10 * STEP_MS);
 	KUNIT_EXPECT_PTR_EQ(test, find(b), dev);
 	ib_device_put(&held->ibdev);
-	wait_for(b, &recording_backend);
-}
-
-/* On its way between RDMA namespaces it could not be found; as ib_core leaves the count */
-static void hardware_takes_over_from_a_device_that_is_back(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	unsigned int references;
-	struct rhca_dev *dev;
-
-	make_software(b);
-	dev = find(b);
-	msleep(10 * STEP_MS);	/* who looks at new devices has done so */
-	references = refcount_read(&dev->ibdev.refcount);
-	refcount_set(&dev->ibdev.refcount, 0);
-	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
-	add_offer(b);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_NULL(test, find(b));
-	refcount_set(&dev->ibdev.refcount, references);
-	rhca_dev_plugged(dev);
 	wait_for(b, &recording_backend);
 }
 
@@ -866,7 +713,7 @@ static void remove_other(void *data)
 	ib_dealloc_device(&other->ibdev);
 }
 
-static struct other_device *make_other(struct bench *b)
+static void other_comes(struct bench *b, const char *arg)
 {
 	struct other_device *other = ib_alloc_device(other_device, ibdev);
 	int ret;
@@ -880,66 +727,13 @@ static struct other_device *make_other(struct bench *b)
 	if (ret)
 		ib_dealloc_device(&other->ibdev);
 	KUNIT_ASSERT_EQ(b->test, ret, 0);
-	KUNIT_ASSERT_EQ(b->test, 0, kunit_add_action_or_reset(b->test,
-							      remove_other,
-							      other));
-	return other;
+	KUNIT_ASSERT_EQ(b->test, 0, kunit_add_action_or_reset(b->test, remove_other, other));
+	b->other = other;
 }
 
-/*
- * It came later than the software device, which works on. Hardware could not serve
- * beside it, so the port would have no device of ours.
- */
-static void software_stays_beside_another_driver(struct kunit *test)
+static void other_goes(struct bench *b, const char *arg)
 {
-	struct bench *b = make_bench(test);
-	struct other_device *other;
-	struct rhca_dev *dev;
-
-	make_software(b);
-	dev = find(b);
-	other = make_other(b);
-	add_offer(b);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_PTR_EQ(test, find(b), dev);
-	kunit_release_action(test, remove_other, other);
-	rhca_offer_changed(&b->offer, true);
-	wait_for(b, &recording_backend);
-}
-
-/* Who was there first keeps the port to himself */
-static void nothing_is_made_beside_another_driver(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct other_device *other = make_other(b);
-
-	add_offer(b);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
-	kunit_release_action(test, remove_other, other);
-	rhca_offer_changed(&b->offer, true);
-	wait_for(b, &recording_backend);
-}
-
-/* What the user has set for a port is there whenever a device of ours is */
-static void settings_outlive_a_standin_that_gives_way(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct other_device *other;
-	struct rhca_dev *dev;
-
-	add_offer(b);
-	wait_for(b, &recording_backend);
-	withdraw_offer(b);
-	dev = wait_for(b, &rhca_sw_backend);
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
-	other = make_other(b);
-	wait_for(b, NULL);
-	kunit_release_action(test, remove_other, other);
-	dev = wait_for(b, &rhca_sw_backend);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
-	expect_partition(test, &dev->ports[0]);
+	kunit_release_action(b->test, remove_other, b->other);
 }
 
 static struct net_device *covered_too;
@@ -948,16 +742,6 @@ static bool covers_too(const struct rhca_offer *offer,
 		       const struct net_device *ndev)
 {
 	return ndev == READ_ONCE(covered_too);
-}
-
-static bool is_served_by_hardware(const struct net_device *ndev)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-	bool is = dev && dev->backend == &recording_backend;
-
-	if (dev)
-		ib_device_put(&dev->ibdev);
-	return is;
 }
 
 static void remove_too(void *data)
@@ -983,28 +767,18 @@ static void offer_too(struct kunit *test, struct net_device *ndev)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_too, too));
 }
 
-static void expect_served_too(struct kunit *test)
-{
-	int ms;
-
-	for (ms = 0; ms < PATIENCE_MS && !is_served_by_hardware(covered_too);
-	     ms += STEP_MS)
-		msleep(STEP_MS);
-	KUNIT_EXPECT_TRUE(test, is_served_by_hardware(covered_too));
-}
-
 /* Hardware takes over from software that cannot leave; another netdev is served */
 static void removal_that_hangs_holds_up_no_other_netdev(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 
-	make_software(b);
+	make(b, NULL);
 	test_hold(test, find(b));
-	add_offer(b);
+	offer(b, NULL);
 	test_hold_begins(test);
 	offer_too(test, test_netdev(test, 2));
-	expect_served_too(test);
-	KUNIT_EXPECT_FALSE(test, is_served_by_hardware(b->ndev));
+	KUNIT_EXPECT_TRUE(test, test_becomes(is_served_by(covered_too, &recording_backend)));
+	KUNIT_EXPECT_FALSE(test, is_served_by(b->ndev, &recording_backend));
 	test_hold_ends(test);
 	wait_for(b, &recording_backend);
 }
@@ -1022,24 +796,9 @@ static void port_is_looked_at_when_the_one_beside_it_goes(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
 	offer_too(test, spec.netdevs[1]);
 	rhca_slot_flush();
-	KUNIT_EXPECT_FALSE(test, is_served_by_hardware(spec.netdevs[1]));
+	KUNIT_EXPECT_FALSE(test, is_served_by(spec.netdevs[1], &recording_backend));
 	test_netdev_remove(test, spec.netdevs[0]);
-	expect_served_too(test);
-}
-
-/* What was to make way for hardware is back when that has gone meanwhile */
-static void software_is_back_when_hardware_has_gone(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-
-	make_software(b);
-	test_hold(test, find(b));
-	add_offer(b);
-	test_hold_begins(test);
-	withdraw_offer(b);
-	test_hold_ends(test);
-	KUNIT_EXPECT_STREQ(test, TEST_NAME,
-			   dev_name(&wait_for(b, &rhca_sw_backend)->ibdev.dev));
+	KUNIT_EXPECT_TRUE(test, test_becomes(is_served_by(covered_too, &recording_backend)));
 }
 
 /* As rdma_rxe's exit does it; what is set until the end is there again */
@@ -1049,7 +808,7 @@ static void device_that_was_taken_returns(struct kunit *test)
 	struct rhca_dev *dev;
 	u32 serial;
 
-	make_software(b);
+	make(b, NULL);
 	dev = find(b);
 	serial = dev->serial;
 	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
@@ -1061,7 +820,7 @@ static void device_that_was_taken_returns(struct kunit *test)
 	KUNIT_EXPECT_NE(test, dev->serial, serial);
 	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
 	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
-	expect_partition(test, &dev->ports[0]);
+	partition(b, NULL);
 	/* Once */
 	test_device_remove(b->ndev);
 	msleep(10 * STEP_MS);
@@ -1080,7 +839,7 @@ static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
 	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(find(b)));
 	/* Hardware serves one port */
-	add_offer(b);
+	offer(b, NULL);
 	test_device_remove(b->ndev);
 	dev = wait_for(b, &rhca_sw_backend);
 	KUNIT_EXPECT_EQ(test, dev->num_ports, 2);
@@ -1094,7 +853,7 @@ static void device_that_returns_comes_after_the_user(struct kunit *test)
 	struct bench *b = make_bench(test);
 	struct rhca_slot_ports ports = { .num = 1 };
 
-	make_software(b);
+	make(b, NULL);
 	rhca_netdev_note(&ports.netdev[0], b->ndev);
 	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
 	rhca_slot_bring_back(b->ndev);
@@ -1110,7 +869,7 @@ static void device_that_ends_as_it_appears_is_followed(struct kunit *test)
 	struct rhca_slot_ports ports = { .num = 1 };
 	struct rhca_dev *dev;
 
-	make_software(b);
+	make(b, NULL);
 	dev = find(b);
 	rhca_netdev_note(&ports.netdev[0], b->ndev);
 	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
@@ -1130,7 +889,7 @@ static void device_that_was_taken_stays_where_it_was(struct kunit *test)
 	struct bench *b = make_bench(test);
 	struct rhca_dev *dev;
 
-	make_software(b);
+	make(b, NULL);
 	dev = find(b);
 	dev->ports[0].net = (const void *)dev;
 	KUNIT_EXPECT_FALSE(test, rhca_slot_device_taken(dev));
@@ -1140,41 +899,19 @@ static void device_that_was_taken_stays_where_it_was(struct kunit *test)
 }
 
 static struct kunit_case choice_cases[] = {
-	KUNIT_CASE(offer_makes_a_device),
+	KUNIT_CASE_PARAM(netdev_has_the_device_that_it_should, course_gen_params),
 	KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
 	KUNIT_CASE(offer_that_is_found_is_a_lock),
-	KUNIT_CASE(offer_that_is_not_able_makes_none),
-	KUNIT_CASE(settings_go_along_there_and_back),
-	KUNIT_CASE(settings_outlive_the_netdev_of_hardware),
-	KUNIT_CASE(settings_end_with_a_netdev_of_software),
-	KUNIT_CASE(settings_are_those_of_the_last_device),
-	KUNIT_CASE(settings_outlive_a_netdev_that_moves_meanwhile),
 	KUNIT_CASE(settings_of_all_ports_are_kept),
 	KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
-	KUNIT_CASE(settings_are_those_of_the_port),
-	KUNIT_CASE(settings_end_with_a_simulated_netdev),
-	KUNIT_CASE(port_with_partitions_stays_with_software),
-	KUNIT_CASE(hardware_serves_when_the_partitions_are_the_default_again),
-	KUNIT_CASE(partitions_outlive_the_netdev_of_hardware),
-	KUNIT_CASE(settings_end_with_what_the_user_removed),
-	KUNIT_CASE(nothing_stands_in_where_the_user_removed_it),
 	KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
 	KUNIT_CASE(kicks_do_not_put_off_a_standin),
-	KUNIT_CASE(software_serves_where_hardware_fails),
-	KUNIT_CASE(what_the_user_removed_does_not_come_back),
 	KUNIT_CASE(members_of_what_the_user_removed_have_none),
-	KUNIT_CASE(what_the_user_removed_stays_away_after_a_reload),
 	KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
 	KUNIT_CASE(offer_has_one_device_at_a_time),
 	KUNIT_CASE(software_waits_for_a_free_offer),
-	KUNIT_CASE(hardware_speaks_what_it_can),
-	KUNIT_CASE(hardware_takes_over_from_a_device_that_is_back),
-	KUNIT_CASE(software_stays_beside_another_driver),
-	KUNIT_CASE(nothing_is_made_beside_another_driver),
-	KUNIT_CASE(settings_outlive_a_standin_that_gives_way),
 	KUNIT_CASE(removal_that_hangs_holds_up_no_other_netdev),
 	KUNIT_CASE(port_is_looked_at_when_the_one_beside_it_goes),
-	KUNIT_CASE(software_is_back_when_hardware_has_gone),
 	KUNIT_CASE(device_that_was_taken_returns),
 	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
 	KUNIT_CASE(device_that_ends_as_it_appears_is_followed),

@@ -19,12 +19,10 @@
 #include "sw/rx/receive.h"
 #include "sw/tx/post_delay.h"
 
-#define SEND_ONLY	0x04
-#define READ_REQUEST	0x0c
 #define READ_RESPONSE	0x10
-#define ACKNOWLEDGE	0x11
 
 #define QPS		6
+#define SUBJECT		2		/* the QP to which something happens */
 #define FIRST_DEST	0x1000		/* each QP has a peer of its own */
 #define ALL		GENMASK(QPS - 1, 0)
 #define GAP_NS		(2 * NSEC_PER_SEC)	/* so that no burst is slower than it */
@@ -44,22 +42,14 @@ struct bench {
 	struct ib_qp *qp[QPS];
 };
 
-/**
- * struct seen - A packet that left
- * @qp: index of the QP that sent it
- * @nth: how many before it that QP has sent, from its first PSN
- * @opcode: of the BTH
- * @psn: of the BTH
- * @syndrome: of an acknowledgement
- * @sport: UDP source port
- */
+/* A packet that left */
 struct seen {
-	u32 qp;
-	u32 nth;
-	u8 opcode;
-	u32 psn;
-	u8 syndrome;
-	u16 sport;
+	u32 qp;		/* index of the QP that sent it */
+	u32 nth;	/* how many before it that QP has sent, from its first PSN */
+	u8 opcode;	/* of the BTH */
+	u32 psn;	/* of the BTH */
+	u8 syndrome;	/* of an acknowledgement */
+	u16 sport;	/* UDP source port */
 };
 
 /* Far from each other, and the last one's wrap */
@@ -89,8 +79,9 @@ static struct ib_qp *connect(struct bench *b, u32 index)
 	return qp;
 }
 
-static void setup(struct bench *b, struct kunit *test)
+static struct bench *setup(struct kunit *test)
 {
+	struct bench *b = test_alloc(test, sizeof(*b));
 	u32 i;
 
 	b->test = test;
@@ -101,6 +92,7 @@ static void setup(struct bench *b, struct kunit *test)
 	for (i = 0; i < QPS; i++)
 		b->qp[i] = connect(b, i);
 	rhca_doorbell_gap_ns = GAP_NS;
+	return b;
 }
 
 static struct rhca_sw_qp *sw_qp(struct bench *b, u32 index)
@@ -112,10 +104,7 @@ static struct rhca_sw_qp *sw_qp(struct bench *b, u32 index)
 
 static void post_to(struct bench *b, struct ib_qp *qp, u64 id, u32 bytes)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)b->hca->buffer, .length = bytes,
-		.lkey = b->hca->pd->local_dma_lkey,
-	};
+	struct ib_sge sge = test_sge(b->hca, 0, bytes);
 	struct ib_send_wr wr = {
 		.wr_id = id, .opcode = IB_WR_SEND, .sg_list = &sge,
 		.num_sge = 1,
@@ -279,19 +268,6 @@ static void acknowledge(struct bench *b, u32 index, u32 nth)
 	receive(acknowledgement(b, index, nth));
 }
 
-static void lone_packets_of_several_qps_leave_in_one_skb(struct kunit *test)
-{
-	struct bench b;
-
-	setup(&b, test);
-	begin_burst(&b);
-	post_each(&b);
-	end_burst();
-	expect_block(&b, ALL, 0);
-	expect_no_more(&b);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_TX_PACKETS), QPS + 1);
-}
-
 /* --- order ----------------------------------------------------------------------- */
 
 /* One whose own source port is not that of the block that its packet was in */
@@ -310,142 +286,143 @@ static u32 find_guest(struct bench *b, u16 port)
 static void source_port_stays_until_all_is_acknowledged(struct kunit *test)
 {
 	struct seen seen[QPS];
-	struct bench b;
+	struct bench *b = setup(test);
 	u32 guest;
 	u16 port;
 
-	setup(&b, test);
-	begin_burst(&b);
-	post_each(&b);
+	begin_burst(b);
+	post_each(b);
 	end_burst();
-	KUNIT_ASSERT_EQ(test, take(&b, seen), QPS);
+	KUNIT_ASSERT_EQ(test, take(b, seen), QPS);
 	port = seen[0].sport;
-	guest = find_guest(&b, port);
+	guest = find_guest(b, port);
 
-	post_alone(&b, guest);
-	KUNIT_EXPECT_EQ_MSG(test, expect_single(&b, guest, 1), port,
+	post_alone(b, guest);
+	KUNIT_EXPECT_EQ_MSG(test, expect_single(b, guest, 1), port,
 			    "behind one that was in the block");
-	acknowledge(&b, guest, 0);
-	post_alone(&b, guest);
-	KUNIT_EXPECT_EQ_MSG(test, expect_single(&b, guest, 2), port,
+	acknowledge(b, guest, 0);
+	post_alone(b, guest);
+	KUNIT_EXPECT_EQ_MSG(test, expect_single(b, guest, 2), port,
 			    "behind one that followed the block");
-	acknowledge(&b, guest, 2);
-	post_alone(&b, guest);
-	KUNIT_EXPECT_EQ_MSG(test, expect_single(&b, guest, 3),
-			    own_port(&b, guest), "behind nothing");
+	acknowledge(b, guest, 2);
+	post_alone(b, guest);
+	KUNIT_EXPECT_EQ_MSG(test, expect_single(b, guest, 3),
+			    own_port(b, guest), "behind nothing");
 }
 
 /* It would have another source port than what it must not overtake */
 static void qp_with_a_packet_under_way_shares_nothing(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	u32 i;
 
-	setup(&b, test);
-	begin_burst(&b);
-	post_each(&b);
+	begin_burst(b);
+	post_each(b);
 	end_burst();
-	expect_block(&b, ALL, 0);
-	acknowledge(&b, 4, 0);
-	acknowledge(&b, 5, 0);
-	begin_burst(&b);
-	post_each(&b);
+	expect_block(b, ALL, 0);
+	acknowledge(b, 4, 0);
+	acknowledge(b, 5, 0);
+	begin_burst(b);
+	post_each(b);
 	end_burst();
 	for (i = 0; i < 4; i++)
-		expect_single(&b, i, 1);
-	expect_block(&b, BIT(4) | BIT(5), 1);
-	expect_no_more(&b);
+		expect_single(b, i, 1);
+	expect_block(b, BIT(4) | BIT(5), 1);
+	expect_no_more(b);
 }
 
 /* They are a block of their own, with the QP's source port */
 static void two_packets_of_a_qp_leave_with_no_others(struct kunit *test)
 {
 	struct seen seen[QPS];
-	struct bench b;
+	struct bench *b = setup(test);
 	u32 i;
 
-	setup(&b, test);
-	begin_burst(&b);
-	post_each(&b);
-	post(&b, 3, 64);
+	begin_burst(b);
+	post_each(b);
+	post(b, 3, 64);
 	end_burst();
-	KUNIT_ASSERT_EQ(test, 2, take(&b, seen));
+	KUNIT_ASSERT_EQ(test, 2, take(b, seen));
 	for (i = 0; i < 2; i++) {
 		KUNIT_EXPECT_EQ(test, seen[i].qp, 3);
 		KUNIT_EXPECT_EQ(test, seen[i].nth, i);
-		KUNIT_EXPECT_EQ(test, seen[i].sport, own_port(&b, 3));
+		KUNIT_EXPECT_EQ(test, seen[i].sport, own_port(b, 3));
 	}
-	expect_block(&b, ALL & ~BIT(3), 0);
-	expect_no_more(&b);
+	expect_block(b, ALL & ~BIT(3), 0);
+	expect_no_more(b);
 }
 
 /* --- who is left out --------------------------------------------------------------- */
 
-static void qp_in_error_is_left_out(struct kunit *test)
+enum trouble { NONE, ERROR, SQD, LOSS };
+
+static const struct {
+	const char *desc;
+	enum trouble trouble;	/* of SUBJECT */
+} requests[] = {
+	{ "of several QPs", NONE },
+	{ "one QP is in error", ERROR },
+	/* No request is begun; in RTS again it is, and was not lost */
+	{ "one QP is in SQD", SQD },
+	/* Its packets go singly for a while: perhaps it was the block that got lost */
+	{ "one QP has lost packets", LOSS },
+};
+KUNIT_ARRAY_PARAM_DESC(request, requests, desc);
+
+static void lone_packets_leave_in_one_skb(struct kunit *test)
 {
-	struct bench b;
+	const typeof(requests[0]) *c = test->param_value;
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };
+	struct bench *b = setup(test);
+	struct rhca_sw_qp *subject = sw_qp(b, SUBJECT);
 	struct ib_wc wc;
 
-	setup(&b, test);
-	begin_burst(&b);
-	post_each(&b);
-	KUNIT_EXPECT_TRUE(test, rhca_qp_fail(&sw_qp(&b, 2)->base, IB_QPS_ERR));
+	if (c->trouble == LOSS)
+		rhca_block_lost(&subject->send.backoff);
+	begin_burst(b);
+	post_each(b);
+	if (c->trouble == ERROR)
+		KUNIT_EXPECT_TRUE(test, rhca_qp_fail(&subject->base, IB_QPS_ERR));
+	if (c->trouble == SQD)
+		WRITE_ONCE(subject->base.state, IB_QPS_SQD);
 	end_burst();
-	expect_block(&b, ALL & ~BIT(2), 0);
-	expect_no_more(&b);
-	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
-	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
-	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
-}
-
-/* In SQD no request is begun; in RTS again it is, and was not lost */
-static void qp_in_sqd_is_left_out(struct kunit *test)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };
-	struct bench b;
-
-	setup(&b, test);
-	begin_burst(&b);
-	post_each(&b);
-	WRITE_ONCE(sw_qp(&b, 2)->base.state, IB_QPS_SQD);
-	end_burst();
-	expect_block(&b, ALL & ~BIT(2), 0);
-	expect_no_more(&b);
-	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(b.qp[2], &attr, IB_QP_STATE));
-	KUNIT_EXPECT_EQ(test, expect_single(&b, 2, 0), own_port(&b, 2));
+	if (c->trouble == LOSS)
+		KUNIT_EXPECT_EQ(test, expect_single(b, SUBJECT, 0), own_port(b, SUBJECT));
+	expect_block(b, c->trouble == NONE ? ALL : ALL & ~BIT(SUBJECT), 0);
+	expect_no_more(b);
+	if (c->trouble == NONE)
+		KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_TX_PACKETS), QPS + 1);
+	if (c->trouble == ERROR)
+		test_expect_wc(b->hca, SUBJECT, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
+	if (c->trouble == SQD) {
+		KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(b->qp[SUBJECT], &attr, IB_QP_STATE));
+		KUNIT_EXPECT_EQ(test, expect_single(b, SUBJECT, 0), own_port(b, SUBJECT));
+	}
 }
 
 /* One that is longer needs a block of its own; a shorter one is a block's last */
 static void packets_of_other_sizes_leave_apart(struct kunit *test)
 {
 	static const u32 bytes[QPS] = { 64, 64, 68, 68, 8, 8 };
-	struct bench b;
+	struct bench *b = setup(test);
 	u32 i;
 
-	setup(&b, test);
-	begin_burst(&b);
+	begin_burst(b);
 	for (i = 0; i < QPS; i++)
-		post(&b, i, bytes[i]);
+		post(b, i, bytes[i]);
 	end_burst();
-	expect_block(&b, GENMASK(1, 0), 0);
-	expect_block(&b, GENMASK(4, 2), 0);
-	expect_single(&b, 5, 0);
-	expect_no_more(&b);
+	expect_block(b, GENMASK(1, 0), 0);
+	expect_block(b, GENMASK(4, 2), 0);
+	expect_single(b, 5, 0);
+	expect_no_more(b);
 }
 
 /* --- the local queue ---------------------------------------------------------------- */
 
 static bool arrives(struct bench *b, struct seen *seen)
 {
-	int ms;
-
-	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		if (take(b, seen))
-			return true;
-		msleep(STEP_MS);
-	}
-	return false;
+	return test_becomes(take(b, seen));
 }
 
 /* Each by its own QP, and singly: the queue may have no room for a block */
@@ -453,57 +430,32 @@ static void packets_of_a_refused_block_are_sent_again(struct kunit *test)
 {
 	unsigned long missing = ALL;
 	struct seen seen[QPS];
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	begin_burst(&b);
-	post_each(&b);
-	test_set_queue(b.hca, NET_XMIT_DROP);
+	begin_burst(b);
+	post_each(b);
+	test_set_queue(b->hca, NET_XMIT_DROP);
 	end_burst();
-	expect_no_more(&b);
-	test_set_queue(b.hca, NET_XMIT_SUCCESS);
-	while (missing && arrives(&b, seen)) {
+	expect_no_more(b);
+	test_set_queue(b->hca, NET_XMIT_SUCCESS);
+	while (missing && arrives(b, seen)) {
 		KUNIT_EXPECT_EQ(test, 0, seen[0].nth);
 		missing &= ~BIT(seen[0].qp);
 	}
 	KUNIT_EXPECT_EQ_MSG(test, 0, missing, "QPs whose packet is lost");
-	KUNIT_EXPECT_GE(test, test_count(b.hca, RHCA_TX_DROPPED), QPS);
-}
-
-/* Its packets go singly for a while: perhaps it was the block that got lost */
-static void qp_that_has_lost_packets_is_left_out(struct kunit *test)
-{
-	struct bench b;
-
-	setup(&b, test);
-	rhca_block_lost(&sw_qp(&b, 2)->send.backoff);
-	begin_burst(&b);
-	post_each(&b);
-	end_burst();
-	KUNIT_EXPECT_EQ(test, expect_single(&b, 2, 0), own_port(&b, 2));
-	expect_block(&b, ALL & ~BIT(2), 0);
-	expect_no_more(&b);
+	KUNIT_EXPECT_GE(test, test_count(b->hca, RHCA_TX_DROPPED), QPS);
 }
 
 /* --- while the block leaves --------------------------------------------------------- */
 
-/**
- * struct meanwhile - What happens to a QP whose packet is in a block on its way
- * @b: the bench
- * @ack: acknowledgement that arrives, or NULL
- * @posts: another request is posted
- * @sqd: the QP is moved to SQD
- * @ret: of posting
- */
+/* What happens to a QP whose packet is in a block on its way */
 struct meanwhile {
-	struct bench *b;
-	struct sk_buff *ack;
-	bool posts;
-	bool sqd;
-	int ret;
+	struct bench *b;	/* the bench */
+	struct sk_buff *ack;	/* acknowledgement that arrives, or NULL */
+	bool posts;		/* another request is posted */
+	bool sqd;		/* the QP is moved to SQD */
+	int ret;		/* of posting */
 };
-
-#define SUBJECT	2	/* the QP */
 
 static void happen(void *data)
 {
@@ -539,35 +491,33 @@ static void request_waits_for_the_block_with_the_one_before(struct kunit *test)
 {
 	struct meanwhile m = { .posts = true };
 	struct seen seen[QPS];
-	struct bench b;
+	struct bench *b = setup(test);
 	u16 port;
 
-	setup(&b, test);
-	send_block(&b, &m);
-	KUNIT_ASSERT_EQ(test, take(&b, seen), QPS);
+	send_block(b, &m);
+	KUNIT_ASSERT_EQ(test, take(b, seen), QPS);
 	port = seen[0].sport;
-	KUNIT_EXPECT_EQ(test, expect_single(&b, SUBJECT, 1), port);
-	expect_no_more(&b);
+	KUNIT_EXPECT_EQ(test, expect_single(b, SUBJECT, 1), port);
+	expect_no_more(b);
 }
 
 static void completion_may_come_before_the_block_has_left(struct kunit *test)
 {
 	struct meanwhile m = { .posts = true };
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 
-	setup(&b, test);
-	m.ack = acknowledgement(&b, SUBJECT, 0);
-	send_block(&b, &m);
-	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	m.ack = acknowledgement(b, SUBJECT, 0);
+	send_block(b, &m);
+	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.wr_id, SUBJECT);
 	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
-	expect_block(&b, ALL, 0);
-	KUNIT_EXPECT_EQ_MSG(test, expect_single(&b, SUBJECT, 1),
-			    own_port(&b, SUBJECT), "behind nothing");
-	expect_no_more(&b);
-	acknowledge(&b, SUBJECT, 1);
-	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	expect_block(b, ALL, 0);
+	KUNIT_EXPECT_EQ_MSG(test, expect_single(b, SUBJECT, 1),
+			    own_port(b, SUBJECT), "behind nothing");
+	expect_no_more(b);
+	acknowledge(b, SUBJECT, 1);
+	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.wr_id, QPS + 1);
 }
 
@@ -575,30 +525,22 @@ static void completion_may_come_before_the_block_has_left(struct kunit *test)
 static void sqd_is_drained_when_the_block_has_left(struct kunit *test)
 {
 	struct meanwhile m = { .sqd = true };
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	m.ack = acknowledgement(&b, SUBJECT, 0);
-	send_block(&b, &m);
-	expect_block(&b, ALL, 0);
-	expect_no_more(&b);
-	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &b.hca->events));
+	m.ack = acknowledgement(b, SUBJECT, 0);
+	send_block(b, &m);
+	expect_block(b, ALL, 0);
+	expect_no_more(b);
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &b->hca->events));
 }
 
-/**
- * struct verb - A call that another thread makes while the block leaves
- * @work: the thread's
- * @b: the bench
- * @done: it has returned
- * @ret: what
- * @in_time: it had returned before the block left
- */
+/* A call that another thread makes while the block leaves */
 struct verb {
-	struct work_struct work;
-	struct bench *b;
-	struct completion done;
-	int ret;
-	bool in_time;
+	struct work_struct work;	/* the thread's */
+	struct bench *b;		/* the bench */
+	struct completion done;		/* it has returned */
+	int ret;			/* what */
+	bool in_time;			/* it had returned before the block left */
 };
 
 static void destroy(struct work_struct *work)
@@ -645,25 +587,24 @@ static void begin_to_destroy(void *data)
 static void destruction_waits_for_the_block(struct kunit *test)
 {
 	struct verb *verb = test_alloc(test, sizeof(*verb));
-	struct bench b;
+	struct bench *b = setup(test);
 	u32 i;
 
-	setup(&b, test);
-	verb->b = &b;
+	verb->b = b;
 	init_completion(&verb->done);
 	INIT_WORK(&verb->work, destroy);
-	test_while_sending(b.hca, begin_to_destroy, verb);
-	begin_burst(&b);
-	post_each(&b);
+	test_while_sending(b->hca, begin_to_destroy, verb);
+	begin_burst(b);
+	post_each(b);
 	end_burst();
 	KUNIT_EXPECT_FALSE(test, verb->in_time);
 	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
 	KUNIT_EXPECT_EQ(test, 0, verb->ret);
-	for (i = 0; i < b.hca->num_qps; i++)
-		if (b.hca->qps[i] == b.qp[SUBJECT])
-			b.hca->qps[i] = b.hca->qps[--b.hca->num_qps];
-	expect_block(&b, ALL, 0);
-	expect_no_more(&b);
+	for (i = 0; i < b->hca->num_qps; i++)
+		if (b->hca->qps[i] == b->qp[SUBJECT])
+			b->hca->qps[i] = b->hca->qps[--b->hca->num_qps];
+	expect_block(b, ALL, 0);
+	expect_no_more(b);
 }
 
 static void reset_and_post(void *data)
@@ -701,25 +642,24 @@ static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
 {
 	const bool *refused = test->param_value;
 	struct verb *verb = test_alloc(test, sizeof(*verb));
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	verb->b = &b;
+	verb->b = b;
 	init_completion(&verb->done);
 	INIT_WORK(&verb->work, bring_up_again);
-	test_while_sending(b.hca, reset_and_post, verb);
+	test_while_sending(b->hca, reset_and_post, verb);
 	if (*refused)
-		test_set_queue(b.hca, NET_XMIT_DROP);
-	begin_burst(&b);
-	post_each(&b);
+		test_set_queue(b->hca, NET_XMIT_DROP);
+	begin_burst(b);
+	post_each(b);
 	end_burst();
-	test_set_queue(b.hca, NET_XMIT_SUCCESS);
+	test_set_queue(b->hca, NET_XMIT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
 	KUNIT_EXPECT_TRUE(test, verb->in_time);
 	KUNIT_EXPECT_EQ(test, 0, verb->ret);
 	if (!*refused)
-		expect_block(&b, ALL, 0);
-	expect_new_request(&b);
+		expect_block(b, ALL, 0);
+	expect_new_request(b);
 }
 
 /* --- acknowledgements ---------------------------------------------------------------- */
@@ -812,47 +752,36 @@ static void expect_answer(struct bench *b, u32 index, u8 opcode, u8 syndrome)
 	KUNIT_EXPECT_EQ(b->test, seen[0].sport, own_port(b, index));
 }
 
-static void acknowledgements_of_several_qps_leave_in_one_skb(struct kunit *test)
-{
-	static const u32 psn[QPS];
-	struct bench b;
+static const struct {
+	const char *desc;
+	bool reads;		/* SUBJECT has been asked for a READ before */
+	u32 psn;		/* of the SEND to it; 0 to the others */
+	bool alone;		/* its answer is */
+	u8 syndrome;
+} answers[] = {
+	{ "acknowledgements", .psn = 0 },
+	/* The peer would take responses for lost that it has overtaken */
+	{ "acknowledgement behind a response", .reads = true, .psn = 1, .alone = true },
+	/* It would repeat too much, or an acknowledgement before it come too late */
+	{ "NAK", .psn = 3, .alone = true, .syndrome = 0x60 },
+};
+KUNIT_ARRAY_PARAM_DESC(answer, answers, desc);
 
-	setup(&b, test);
-	send_to_each(&b, psn);
-	expect_acks(&b, ALL);
-	expect_no_more(&b);
-}
-
-/* Its answer is in an skb of its own, those of the others share one */
-static void expect_subject_alone(struct bench *b, u8 syndrome)
+static void answers_of_several_qps_leave_in_one_skb(struct kunit *test)
 {
-	expect_answer(b, SUBJECT, ACKNOWLEDGE, syndrome);
-	expect_acks(b, ALL & ~BIT(SUBJECT));
+	const typeof(answers[0]) *c = test->param_value;
+	const u32 psn[QPS] = { [SUBJECT] = c->psn };
+	struct bench *b = setup(test);
+
+	if (c->reads) {
+		read_nothing(b, SUBJECT);
+		expect_answer(b, SUBJECT, READ_RESPONSE, 0);
+	}
+	send_to_each(b, psn);
+	if (c->alone)
+		expect_answer(b, SUBJECT, ACKNOWLEDGE, c->syndrome);
+	expect_acks(b, c->alone ? ALL & ~BIT(SUBJECT) : ALL);
 	expect_no_more(b);
-}
-
-/* The peer would take responses for lost that an acknowledgement has overtaken */
-static void acknowledgement_behind_a_response_leaves_alone(struct kunit *test)
-{
-	static const u32 psn[QPS] = { [SUBJECT] = 1 };
-	struct bench b;
-
-	setup(&b, test);
-	read_nothing(&b, SUBJECT);
-	expect_answer(&b, SUBJECT, READ_RESPONSE, 0);
-	send_to_each(&b, psn);
-	expect_subject_alone(&b, 0);
-}
-
-/* It would repeat too much, or an acknowledgement before it come too late */
-static void nak_leaves_alone(struct kunit *test)
-{
-	static const u32 psn[QPS] = { [SUBJECT] = 3 };
-	struct bench b;
-
-	setup(&b, test);
-	send_to_each(&b, psn);
-	expect_subject_alone(&b, 0x60);
 }
 
 /* --- which packets share ------------------------------------------------------------- */
@@ -863,88 +792,27 @@ struct other_case {
 	bool shares;
 };
 
-static void same(struct rhca_address *address, struct rhca_bth_fields *fields)
-{
-}
+#define CHANGE(name, change)							\
+	static void name(struct rhca_address *address, struct rhca_bth_fields *fields)	\
+	{									\
+		change;								\
+	}
 
+CHANGE(same, (void)address)
 /* The source port of an address is the QP's, which gives it up for the block's */
-static void other_sport(struct rhca_address *address,
-			struct rhca_bth_fields *fields)
-{
-	address->flow.udp_sport ^= 0x100;
-}
-
-static void other_port(struct rhca_address *address,
-		       struct rhca_bth_fields *fields)
-{
-	address->port++;
-}
-
-static void other_netdev(struct rhca_address *address,
-			 struct rhca_bth_fields *fields)
-{
-	address->ifindex++;
-}
-
-static void other_vlan(struct rhca_address *address,
-		       struct rhca_bth_fields *fields)
-{
-	address->vlan_id = 7;
-}
-
-static void other_sl(struct rhca_address *address,
-		     struct rhca_bth_fields *fields)
-{
-	address->sl ^= 3;
-}
-
-static void other_mac(struct rhca_address *address,
-		      struct rhca_bth_fields *fields)
-{
-	address->dmac[5] ^= 1;
-}
-
-static void other_dgid(struct rhca_address *address,
-		       struct rhca_bth_fields *fields)
-{
-	address->flow.dgid.raw[15] ^= 1;
-}
-
-static void other_sgid(struct rhca_address *address,
-		       struct rhca_bth_fields *fields)
-{
-	address->flow.sgid.raw[15] ^= 1;
-}
-
-static void other_tclass(struct rhca_address *address,
-			 struct rhca_bth_fields *fields)
-{
-	address->flow.tclass ^= 0x20;
-}
-
-static void other_hop_limit(struct rhca_address *address,
-			    struct rhca_bth_fields *fields)
-{
-	address->flow.hop_limit--;
-}
-
-static void other_label(struct rhca_address *address,
-			struct rhca_bth_fields *fields)
-{
-	address->flow.flow_label ^= 0x12;
-}
-
-static void other_framing(struct rhca_address *address,
-			  struct rhca_bth_fields *fields)
-{
-	address->flow.encap = RHCA_V2_IPV4;
-}
-
-static void other_pkey(struct rhca_address *address,
-		       struct rhca_bth_fields *fields)
-{
-	fields->pkey = 0x8001;
-}
+CHANGE(other_sport, address->flow.udp_sport ^= 0x100)
+CHANGE(other_port, address->port++)
+CHANGE(other_netdev, address->ifindex++)
+CHANGE(other_vlan, address->vlan_id = 7)
+CHANGE(other_sl, address->sl ^= 3)
+CHANGE(other_mac, address->dmac[5] ^= 1)
+CHANGE(other_dgid, address->flow.dgid.raw[15] ^= 1)
+CHANGE(other_sgid, address->flow.sgid.raw[15] ^= 1)
+CHANGE(other_tclass, address->flow.tclass ^= 0x20)
+CHANGE(other_hop_limit, address->flow.hop_limit--)
+CHANGE(other_label, address->flow.flow_label ^= 0x12)
+CHANGE(other_framing, address->flow.encap = RHCA_V2_IPV4)
+CHANGE(other_pkey, fields->pkey = 0x8001)
 
 static const struct other_case others[] = {
 	{ "same headers", same, true },
@@ -1013,31 +881,30 @@ static void only_what_has_the_same_headers_shares(struct kunit *test)
 	struct rhca_path *path, *other;
 	struct seen seen[QPS];
 	struct sk_buff *first;
-	struct bench b;
+	struct bench *b = setup(test);
 	bool shares;
 
-	setup(&b, test);
 	shared = test_alloc(test, sizeof(*shared));
-	path = path_like(&b, 0, same, &fields[0]);
-	other = path_like(&b, 0, c->change, &fields[1]);
+	path = path_like(b, 0, same, &fields[0]);
+	other = path_like(b, 0, c->change, &fields[1]);
 	local_bh_disable();
 	rcu_read_lock();
 	rhca_shared_begin(shared);
-	KUNIT_EXPECT_TRUE(test, share(&b, shared, 0, path, &fields[0]));
-	shares = share(&b, shared, 1, other, &fields[1]) &&
+	KUNIT_EXPECT_TRUE(test, share(b, shared, 0, path, &fields[0]));
+	shares = share(b, shared, 1, other, &fields[1]) &&
 		 rhca_shared_packets(shared) == 2;
 	KUNIT_EXPECT_EQ(test, shares, c->shares);
 	/* If it does not share */
-	first = test_sent_v2(b.hca);
+	first = test_sent_v2(b->hca);
 	rhca_shared_send(shared);
 	rcu_read_unlock();
 	local_bh_enable();
 	KUNIT_EXPECT_EQ(test, !first, c->shares);
 	if (first)
-		KUNIT_EXPECT_EQ(test, 1, look_at_all(&b, first, RHCA_V2_IPV6,
+		KUNIT_EXPECT_EQ(test, 1, look_at_all(b, first, RHCA_V2_IPV6,
 						     seen));
 	if (c->shares)
-		expect_block(&b, BIT(0) | BIT(1), 0);
+		expect_block(b, BIT(0) | BIT(1), 0);
 	rhca_path_put(path);
 	rhca_path_put(other);
 }
@@ -1049,61 +916,55 @@ static void packet_outside_partitions_is_in_no_block(struct kunit *test)
 	struct rhca_bth_fields fields;
 	struct rhca_packet packet;
 	struct rhca_path *path;
-	struct bench b;
+	struct bench *b = setup(test);
 	u32 i;
 
-	setup(&b, test);
 	shared = test_alloc(test, sizeof(*shared));
 	fields = fields_of(0);
-	path = path_like(&b, 0, same, &fields);
+	path = path_like(b, 0, same, &fields);
 	local_bh_disable();
 	rcu_read_lock();
 	rhca_shared_begin(shared);
 	for (i = 0; i < QPS; i++) {
 		fields = fields_of(i);
 		if (i != SUBJECT) {
-			KUNIT_EXPECT_TRUE(test, share(&b, shared, i, path,
+			KUNIT_EXPECT_TRUE(test, share(b, shared, i, path,
 						      &fields));
 			continue;
 		}
 		fields.pkey = 0x8000;	/* the key of no partition */
 		KUNIT_EXPECT_TRUE(test, rhca_shared_begin_packet(shared, &packet,
-								 &sw_qp(&b, i)->base,
+								 &sw_qp(b, i)->base,
 								 path, &fields, 0));
 		rhca_packet_protect(&packet);
 		rhca_packet_seal(&packet);
 		KUNIT_EXPECT_FALSE(test, rhca_shared_add(shared, &packet,
-							 sw_qp(&b, i)));
+							 sw_qp(b, i)));
 		KUNIT_EXPECT_PTR_EQ(test, shared->senders, NULL);
 	}
 	rhca_shared_send(shared);
 	rcu_read_unlock();
 	local_bh_enable();
-	expect_block(&b, GENMASK(SUBJECT - 1, 0), 0);
-	expect_block(&b, GENMASK(QPS - 1, SUBJECT + 1), 0);
-	expect_no_more(&b);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_TX_DROPPED_BAD_PKEY), 1);
+	expect_block(b, GENMASK(SUBJECT - 1, 0), 0);
+	expect_block(b, GENMASK(QPS - 1, SUBJECT + 1), 0);
+	expect_no_more(b);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_TX_DROPPED_BAD_PKEY), 1);
 	rhca_path_put(path);
 }
 
 static struct kunit_case shared_tests[] = {
-	KUNIT_CASE(lone_packets_of_several_qps_leave_in_one_skb),
+	KUNIT_CASE_PARAM(lone_packets_leave_in_one_skb, request_gen_params),
 	KUNIT_CASE(source_port_stays_until_all_is_acknowledged),
 	KUNIT_CASE(qp_with_a_packet_under_way_shares_nothing),
 	KUNIT_CASE(two_packets_of_a_qp_leave_with_no_others),
-	KUNIT_CASE(qp_in_error_is_left_out),
-	KUNIT_CASE(qp_in_sqd_is_left_out),
 	KUNIT_CASE(packets_of_other_sizes_leave_apart),
 	KUNIT_CASE(packets_of_a_refused_block_are_sent_again),
-	KUNIT_CASE(qp_that_has_lost_packets_is_left_out),
 	KUNIT_CASE(request_waits_for_the_block_with_the_one_before),
 	KUNIT_CASE(completion_may_come_before_the_block_has_left),
 	KUNIT_CASE(sqd_is_drained_when_the_block_has_left),
 	KUNIT_CASE(destruction_waits_for_the_block),
 	KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves, refusal_gen_params),
-	KUNIT_CASE(acknowledgements_of_several_qps_leave_in_one_skb),
-	KUNIT_CASE(acknowledgement_behind_a_response_leaves_alone),
-	KUNIT_CASE(nak_leaves_alone),
+	KUNIT_CASE_PARAM(answers_of_several_qps_leave_in_one_skb, answer_gen_params),
 	KUNIT_CASE(packet_outside_partitions_is_in_no_block),
 	KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares, other_gen_params),
 	{}

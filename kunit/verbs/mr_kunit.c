@@ -59,8 +59,7 @@ static void range_must_lie_inside_the_region(struct kunit *test)
 	struct rhca_mem *mem = test_alloc(test, sizeof(*mem));
 	static const enum rhca_mem_kind kinds[] = {
 		RHCA_MEM_USER, RHCA_MEM_FAST_REG, RHCA_MEM_WINDOW_1,
-		RHCA_MEM_WINDOW_2,
-	};
+		RHCA_MEM_WINDOW_2, };
 	int i;
 
 	mem->iova = c->iova;
@@ -134,69 +133,52 @@ static struct rhca_mem *region_of_pages(struct kunit *test, unsigned int shift)
 	return mem;
 }
 
+#define NOWHERE		(-1)
+
+struct page_case {
+	const char *desc;
+	u64 at;			/* behind IOVA */
+	int page;		/* of the region */
+	unsigned int part;	/* of a large page */
+	unsigned int offset;	/* in it */
+	unsigned int bytes;	/* up to its end */
+	unsigned int larger;	/* pages are, by so many bits */
+	bool window;		/* the address is one of a window to the second page */
+};
+
+static const struct page_case page_cases[] = {
+	{ "first byte", 0, 0, 0, 0x123, PAGE_SIZE - 0x123 },
+	{ "second page", PAGE_SIZE - 0x123, 1, 0, 0, PAGE_SIZE },
+	{ "last byte", NUM_PAGES * PAGE_SIZE - 0x124, 2, 0, PAGE_SIZE - 1, 1 },
+	{ "large page", 3 * PAGE_SIZE + 9 - 0x123, 0, 3, 9, PAGE_SIZE - 9, .larger = 2 },
+	{ "second large page", 4 * PAGE_SIZE - 0x123, 1, 0, 0, PAGE_SIZE, .larger = 2 },
+	{ "behind the end", NUM_PAGES * PAGE_SIZE - 0x123, NOWHERE },
+	{ "before the begin", -0x124ULL, NOWHERE },
+	{ "far behind the end", U64_MAX - IOVA, NOWHERE },
+	{ "window", PAGE_SIZE, 1, 0, 0x123, PAGE_SIZE - 0x123, .window = true },
+};
+KUNIT_ARRAY_PARAM_DESC(page, page_cases, desc);
+
 static void address_leads_to_its_page(struct kunit *test)
 {
-	struct rhca_mem *mem = region_of_pages(test, PAGE_SHIFT);
-	unsigned int offset, bytes;
-
-	KUNIT_EXPECT_PTR_EQ(test, rhca_mem_page(mem, IOVA, &offset, &bytes),
-			    mem->pages[0]);
-	KUNIT_EXPECT_EQ(test, offset, 0x123);
-	KUNIT_EXPECT_EQ(test, bytes, PAGE_SIZE - 0x123);
-	KUNIT_EXPECT_PTR_EQ(test,
-			    rhca_mem_page(mem, IOVA + PAGE_SIZE - 0x123,
-					  &offset, &bytes), mem->pages[1]);
-	KUNIT_EXPECT_EQ(test, offset, 0);
-	KUNIT_EXPECT_EQ(test, bytes, PAGE_SIZE);
-	KUNIT_EXPECT_PTR_EQ(test,
-			    rhca_mem_page(mem, IOVA + mem->length - 1, &offset,
-					  &bytes), mem->pages[2]);
-	KUNIT_EXPECT_EQ(test, offset, PAGE_SIZE - 1);
-	KUNIT_EXPECT_EQ(test, bytes, 1);
-}
-
-static void address_leads_into_a_large_page(struct kunit *test)
-{
-	struct rhca_mem *mem = region_of_pages(test, PAGE_SHIFT + 2);
-	unsigned int offset, bytes;
-	u64 start = IOVA - mem->first_offset;
-
-	KUNIT_EXPECT_PTR_EQ(test,
-			    rhca_mem_page(mem, start + 3 * PAGE_SIZE + 9,
-					  &offset, &bytes), mem->pages[0] + 3);
-	KUNIT_EXPECT_EQ(test, offset, 9);
-	KUNIT_EXPECT_EQ(test, bytes, PAGE_SIZE - 9);
-	KUNIT_EXPECT_PTR_EQ(test,
-			    rhca_mem_page(mem, start + 4 * PAGE_SIZE, &offset,
-					  &bytes), mem->pages[1]);
-}
-
-static void address_behind_the_pages_leads_nowhere(struct kunit *test)
-{
-	struct rhca_mem *mem = region_of_pages(test, PAGE_SHIFT);
-	unsigned int offset, bytes;
-
-	KUNIT_EXPECT_NULL(test, rhca_mem_page(mem, IOVA + mem->length, &offset,
-					      &bytes));
-	KUNIT_EXPECT_NULL(test, rhca_mem_page(mem, IOVA - 0x124, &offset,
-					      &bytes));
-	KUNIT_EXPECT_NULL(test, rhca_mem_page(mem, U64_MAX, &offset, &bytes));
-}
-
-static void address_in_a_window_leads_to_its_regions_page(struct kunit *test)
-{
+	const struct page_case *c = test->param_value;
+	struct rhca_mem *region = region_of_pages(test, PAGE_SHIFT + c->larger);
 	struct rhca_mem *window = test_alloc(test, sizeof(*window));
 	unsigned int offset, bytes;
+	struct page *page;
 
 	window->kind = RHCA_MEM_WINDOW_2;
-	window->region = region_of_pages(test, PAGE_SHIFT);
+	window->region = region;
 	window->iova = IOVA + PAGE_SIZE;
 	window->length = PAGE_SIZE;
-	KUNIT_EXPECT_PTR_EQ(test,
-			    rhca_mem_page(window, window->iova, &offset, &bytes),
-			    window->region->pages[1]);
-	KUNIT_EXPECT_EQ(test, offset, 0x123);
-	KUNIT_EXPECT_EQ(test, bytes, PAGE_SIZE - 0x123);
+	page = rhca_mem_page(c->window ? window : region, IOVA + c->at, &offset, &bytes);
+	if (c->page == NOWHERE) {
+		KUNIT_EXPECT_NULL(test, page);
+		return;
+	}
+	KUNIT_EXPECT_PTR_EQ(test, page, region->pages[c->page] + c->part);
+	KUNIT_EXPECT_EQ(test, offset, c->offset);
+	KUNIT_EXPECT_EQ(test, bytes, c->bytes);
 }
 
 static void kernel_region_takes_virtual_addresses(struct kunit *test)
@@ -273,26 +255,28 @@ static void wait_for_user_of_first_cpu(struct kunit *test, void (*then)(void))
 	free_percpu(used->cpu_users);
 }
 
-static void brief_use_interrupts_no_cpu(struct kunit *test)
-{
-	wait_for_user_of_first_cpu(test, first_leaves);
-	KUNIT_EXPECT_EQ(test, num_pauses, 1);
-	KUNIT_EXPECT_EQ(test, num_expedited, 0);
-}
+static const struct {
+	const char *desc;
+	void (*then)(void);
+	unsigned int pauses;	/* so many, or any number if 0 */
+	unsigned int expedited;
+} waits[] = {
+	{ "brief use interrupts no CPU", first_leaves, .pauses = 1 },
+	{ "new users are not waited for", they_take_turns },
+	{ "a grace period for who stays", nobody_leaves, .expedited = 1 },
+};
+KUNIT_ARRAY_PARAM_DESC(wait, waits, desc);
 
-static void new_users_are_not_waited_for(struct kunit *test)
+static void users_are_waited_for(struct kunit *test)
 {
-	if (num_possible_cpus() < 2)
+	const typeof(waits[0]) *c = test->param_value;
+
+	if (c->then == they_take_turns && num_possible_cpus() < 2)
 		kunit_skip(test, "one CPU");
-	wait_for_user_of_first_cpu(test, they_take_turns);
+	wait_for_user_of_first_cpu(test, c->then);
 	KUNIT_EXPECT_GT(test, num_pauses, 0);
-	KUNIT_EXPECT_EQ(test, num_expedited, 0);
-}
-
-static void who_stays_is_waited_for_by_a_grace_period(struct kunit *test)
-{
-	wait_for_user_of_first_cpu(test, nobody_leaves);
-	KUNIT_EXPECT_EQ(test, num_expedited, 1);
+	KUNIT_EXPECT_EQ(test, num_pauses, c->pauses ?: num_pauses);
+	KUNIT_EXPECT_EQ(test, num_expedited, c->expedited);
 	KUNIT_EXPECT_LT(test, paused_us, 2000);
 }
 
@@ -315,14 +299,9 @@ static void page_list_of_the_longest_region_can_be_had(struct kunit *test)
 static struct kunit_case mr_tests[] = {
 	KUNIT_CASE_PARAM(range_must_lie_inside_the_region, range_gen_params),
 	KUNIT_CASE_PARAM(every_right_that_is_needed_must_be_there, access_gen_params),
-	KUNIT_CASE(address_leads_to_its_page),
-	KUNIT_CASE(address_leads_into_a_large_page),
-	KUNIT_CASE(address_behind_the_pages_leads_nowhere),
-	KUNIT_CASE(address_in_a_window_leads_to_its_regions_page),
+	KUNIT_CASE_PARAM(address_leads_to_its_page, page_gen_params),
 	KUNIT_CASE(kernel_region_takes_virtual_addresses),
-	KUNIT_CASE(brief_use_interrupts_no_cpu),
-	KUNIT_CASE(new_users_are_not_waited_for),
-	KUNIT_CASE(who_stays_is_waited_for_by_a_grace_period),
+	KUNIT_CASE_PARAM(users_are_waited_for, wait_gen_params),
 	KUNIT_CASE(page_list_of_the_longest_region_can_be_had),
 	{}
 };

@@ -27,25 +27,23 @@ static const struct test_qp_spec open_qp = {
 	.retries = 7,
 };
 
-/**
- * struct bench - A QP and a region that windows may be bound to
- * @hca: the device
- * @qp: the QP
- * @va: first address of the region
- */
+/* A QP and a region that windows may be bound to */
 struct bench {
-	struct test_hca *hca;
-	struct ib_qp *qp;
-	u64 va;
+	struct test_hca *hca;	/* the device */
+	struct ib_qp *qp;	/* the QP */
+	u64 va;			/* first address of the region */
 };
 
-static void setup(struct bench *b, struct kunit *test)
+static struct bench *setup(struct kunit *test)
 {
+	struct bench *b = test_alloc(test, sizeof(*b));
+
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->qp = test_qp(b->hca, IB_QPT_RC);
 	b->va = (uintptr_t)b->hca->buffer;
 	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
 	test_mr(b->hca, b->qp, REGION_BYTES, RIGHTS);
+	return b;
 }
 
 /* --- the packet ------------------------------------------------------------------ */
@@ -83,106 +81,67 @@ static void stop(struct rhca_mem *mem)
 
 /* --- packets that are handled together ------------------------------------------- */
 
-struct holder {
-	struct bench b;
-	struct rhca_mem *held;
+/**
+ * struct hold_case - Memory that is in use, and a key that is asked for next
+ * @desc: names it
+ * @other_key: the key is another one
+ * @other_device: whose own it is, though the same: some of a device's are another's, too
+ * @invalid: it has been taken away. Who goes on could keep who waits waiting for ever
+ * @goes_on: the use does, and is not counted twice
+ */
+struct hold_case {
+	const char *desc;
+	bool other_key, other_device, invalid, goes_on;
 };
 
-static struct rhca_mem *hold(struct holder *h, u32 key)
+static const struct hold_case hold_cases[] = {
+	{ "same key", .goes_on = true },
+	{ "another key", .other_key = true },
+	{ "key of another device", .other_device = true },
+	{ "key that is taken away", .invalid = true },
+};
+KUNIT_ARRAY_PARAM_DESC(hold, hold_cases, desc);
+
+/* As in a batch, with softirqs off meanwhile */
+static void use_goes_on_with_the_same_key(struct kunit *test)
 {
-	return rhca_mem_hold(&h->held, to_verbs_dev(h->b.hca->ibdev), key);
-}
-
-/* As in a batch: softirqs stay off until the test lets them on */
-static struct rhca_mem *begin_use(struct kunit *test, struct holder *h)
-{
-	struct rhca_mem *mem;
-
-	h->held = NULL;
-	setup(&h->b, test);
-	local_bh_disable();
-	mem = hold(h, h->b.hca->mr->rkey);
-	if (!mem)
-		local_bh_enable();
-	KUNIT_ASSERT_NOT_NULL(test, mem);
-	return mem;
-}
-
-static void key_that_is_asked_for_again_is_used_once(struct kunit *test)
-{
-	struct holder h;
-	struct rhca_mem *mem = begin_use(test, &h);
-
-	KUNIT_EXPECT_PTR_EQ(test, mem, hold(&h, h.b.hca->mr->rkey));
-	KUNIT_EXPECT_EQ(test, 1, atomic_read(&mem->users));
-	rhca_mem_release(&h.held);
-	KUNIT_EXPECT_NULL(test, h.held);
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
-	local_bh_enable();
-}
-
-/* A device has keys of its own, and some of them are another device's as well */
-static void key_of_another_device_ends_the_use_of_the_first(struct kunit *test)
-{
+	const struct hold_case *c = test->param_value;
 	struct rhca_verbs_dev *other = test_alloc(test, sizeof(*other));
-	struct holder h;
-	struct rhca_mem *mem = begin_use(test, &h);
+	struct bench *b = setup(test);
+	struct rhca_verbs_dev *dev = to_verbs_dev(b->hca->ibdev);
+	struct rhca_mem *mem, *held = NULL;
+	u32 key = b->hca->mr->rkey;
 
 	xa_init(&other->keys);
-	KUNIT_EXPECT_NULL(test, rhca_mem_hold(&h.held, other,
-					      h.b.hca->mr->rkey));
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
-	rhca_mem_release(&h.held);
-	local_bh_enable();
-}
-
-static void other_key_ends_the_use_of_the_first(struct kunit *test)
-{
-	struct holder h;
-	struct rhca_mem *mem = begin_use(test, &h);
-
-	KUNIT_EXPECT_NULL(test, hold(&h, h.b.hca->mr->rkey ^ 1));
-	KUNIT_EXPECT_NULL(test, h.held);
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
-	local_bh_enable();
-}
-
-/* Else somebody who goes on could keep who waits for the end waiting for ever */
-static void use_does_not_go_on_once_a_key_is_taken_away(struct kunit *test)
-{
-	struct holder h;
-	struct rhca_mem *mem = begin_use(test, &h);
-
-	WRITE_ONCE(mem->state, RHCA_MEM_INVALID);
-	KUNIT_EXPECT_NULL(test, hold(&h, h.b.hca->mr->rkey));
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
-	rhca_mem_set_valid(mem);
-	rhca_mem_release(&h.held);
+	local_bh_disable();
+	mem = rhca_mem_hold(&held, dev, key);
+	KUNIT_EXPECT_NOT_NULL(test, mem);
+	if (mem) {
+		WRITE_ONCE(mem->state, c->invalid ? RHCA_MEM_INVALID : mem->state);
+		KUNIT_EXPECT_PTR_EQ(test, c->goes_on ? mem : NULL,
+				    rhca_mem_hold(&held, c->other_device ? other : dev,
+						  key ^ c->other_key));
+		KUNIT_EXPECT_EQ(test, c->goes_on, atomic_read(&mem->users));
+		rhca_mem_set_valid(mem);
+		rhca_mem_release(&held);
+		KUNIT_EXPECT_NULL(test, held);
+		KUNIT_EXPECT_EQ(test, 0, atomic_read(&mem->users));
+	}
 	local_bh_enable();
 }
 
 /* --- verbs that wait ------------------------------------------------------------- */
 
-/**
- * struct verb - A verb that is called elsewhere, since it waits
- * @work: calls it
- * @call: the verb
- * @object: what it is called for
- * @b: whose objects
- * @ret: what it returned
- * @task: the thread that calls it
- * @switches: how often that had gone to sleep before
- * @done: it has returned
- */
+/* A verb that is called elsewhere, since it waits */
 struct verb {
-	struct work_struct work;
-	int (*call)(struct bench *b, void *object);
-	void *object;
-	struct bench *b;
-	int ret;
-	struct task_struct *task;
-	unsigned long switches;
-	struct completion done;
+	struct work_struct work;			/* calls it */
+	int (*call)(struct bench *b, void *object);	/* the verb */
+	void *object;					/* what it is called for */
+	struct bench *b;				/* whose objects */
+	int ret;					/* what it returned */
+	struct task_struct *task;			/* the thread that calls it */
+	unsigned long switches; /* how often that had gone to sleep before */
+	struct completion done;				/* it has returned */
 };
 
 static void verb_work(struct work_struct *work)
@@ -221,12 +180,9 @@ static bool waits_for(struct verb *verb, enum rhca_mem_state *state)
 static void expect_wait_for(struct kunit *test, struct verb *verb,
 			    struct rhca_mem *mem, enum rhca_mem_state *state)
 {
-	int tries = 10000;
 	bool waits;
 
-	while (!completion_done(&verb->done) && !waits_for(verb, state) &&
-	       tries--)
-		usleep_range(1000, 2000);
+	test_becomes(completion_done(&verb->done) || waits_for(verb, state));
 	msleep(100);
 	waits = !completion_done(&verb->done);
 	KUNIT_EXPECT_TRUE(test, waits);
@@ -316,56 +272,43 @@ static void deallocation_of_a_window_waits(struct kunit *test)
 	struct rhca_mw *mw;
 	struct rhca_mem *mem;
 	struct verb verb;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	mw = bound_window(test, &b, IB_MW_TYPE_1);
-	mem = write_by(&b, mw->mem->key);
+	mw = bound_window(test, b, IB_MW_TYPE_1);
+	mem = write_by(b, mw->mem->key);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
-	begin(&verb, &b, dealloc_mw, &mw->ibmw);
+	begin(&verb, b, dealloc_mw, &mw->ibmw);
 	expect_wait_for(test, &verb, mem, &mw->mem->state);
 }
 
-static void unbinding_waits(struct kunit *test)
-{
-	struct rhca_mem *mem;
-	struct rhca_mw *mw;
-	struct bench b;
-	u32 old_key;
-
-	setup(&b, test);
-	mw = bound_window(test, &b, IB_MW_TYPE_1);
-	old_key = mw->mem->key;
-	mem = write_by(&b, old_key);
-	KUNIT_ASSERT_NOT_NULL(test, mem);
-	KUNIT_EXPECT_EQ(test, -EINPROGRESS, bind(&b, mw, 0, 0));
-	KUNIT_EXPECT_NULL(test, write_by(&b, old_key));
-	stop(mem);
-	KUNIT_EXPECT_EQ(test, 0, bind(&b, mw, 0, 0));
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
-}
+static const struct {
+	const char *desc;
+	u32 bytes;
+	int access;
+} rebinds[] = {
+	{ "to nothing" },
+	{ "with other rights", 64, IB_ACCESS_REMOTE_READ },
+};
+KUNIT_ARRAY_PARAM_DESC(rebind, rebinds, desc);
 
 static void rebinding_waits(struct kunit *test)
 {
-	struct rhca_mem *mem;
-	struct rhca_mw *mw;
-	struct bench b;
-	u32 old_key;
+	const typeof(rebinds[0]) *c = test->param_value;
+	struct bench *b = setup(test);
+	struct rhca_mw *mw = bound_window(test, b, IB_MW_TYPE_1);
+	u32 old_key = mw->mem->key;
+	struct rhca_mem *mem = write_by(b, old_key);
 
-	setup(&b, test);
-	mw = bound_window(test, &b, IB_MW_TYPE_1);
-	old_key = mw->mem->key;
-	mem = write_by(&b, old_key);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
-	KUNIT_EXPECT_EQ(test, -EINPROGRESS,
-			bind(&b, mw, 64, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, -EINPROGRESS, bind(b, mw, c->bytes, c->access));
+	KUNIT_EXPECT_NULL(test, write_by(b, old_key));
 	KUNIT_EXPECT_EQ(test, mem->length, REGION_BYTES);
 	stop(mem);
-	KUNIT_EXPECT_EQ(test, 0, bind(&b, mw, 64, IB_ACCESS_REMOTE_READ));
-	KUNIT_EXPECT_NULL(test, write_by(&b, old_key));
-	KUNIT_EXPECT_NULL(test, write_by(&b, mw->mem->key));
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
-	KUNIT_EXPECT_EQ(test, 0, to_rhca_mr(b.hca->mr)->mem.num_windows);
+	KUNIT_EXPECT_EQ(test, 0, bind(b, mw, c->bytes, c->access));
+	KUNIT_EXPECT_NULL(test, write_by(b, old_key));
+	KUNIT_EXPECT_NULL(test, write_by(b, mw->mem->key));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, to_rhca_mr(b->hca->mr)->mem.num_windows);
 }
 
 /* The usual way of storage: one region that is always busy, and many windows */
@@ -373,25 +316,24 @@ static void window_does_not_wait_for_users_of_its_region(struct kunit *test)
 {
 	struct rhca_mem *busy, *other;
 	struct rhca_mw *mw, *mw2;
-	struct bench b;
+	struct bench *b = setup(test);
 	int ret;
 
-	setup(&b, test);
-	mw = bound_window(test, &b, IB_MW_TYPE_2);
-	mw2 = bound_window(test, &b, IB_MW_TYPE_2);
-	busy = write_by(&b, b.hca->mr->rkey);
-	other = write_by(&b, mw2->mem->key);
+	mw = bound_window(test, b, IB_MW_TYPE_2);
+	mw2 = bound_window(test, b, IB_MW_TYPE_2);
+	busy = write_by(b, b->hca->mr->rkey);
+	other = write_by(b, mw2->mem->key);
 	KUNIT_EXPECT_NOT_NULL(test, busy);
 	KUNIT_EXPECT_NOT_NULL(test, other);
 	local_bh_disable();
-	ret = rhca_key_invalidate(to_verbs_dev(b.hca->ibdev), b.hca->pd,
-				  mw->mem->key, b.qp->qp_num, true);
+	ret = rhca_key_invalidate(to_verbs_dev(b->hca->ibdev), b->hca->pd,
+				  mw->mem->key, b->qp->qp_num, true);
 	local_bh_enable();
 	KUNIT_EXPECT_EQ(test, 0, ret);
 	stop(other);
 	stop(busy);
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw2->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw2->ibmw));
 }
 
 /* --- regions --------------------------------------------------------------------- */
@@ -400,15 +342,14 @@ static void deregistration_waits(struct kunit *test)
 {
 	struct rhca_mem *mem;
 	struct verb verb;
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_mr *mr;
 
-	setup(&b, test);
-	mr = b.hca->ibdev->ops.get_dma_mr(b.hca->pd, RIGHTS);
+	mr = b->hca->ibdev->ops.get_dma_mr(b->hca->pd, RIGHTS);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
-	mem = write_by(&b, mr->rkey);
+	mem = write_by(b, mr->rkey);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
-	begin(&verb, &b, dereg_mr, mr);
+	begin(&verb, b, dereg_mr, mr);
 	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
 }
 
@@ -419,19 +360,18 @@ static void deregistration_waits_for_users_of_a_window(struct kunit *test)
 	struct rhca_mem *mem;
 	struct rhca_mw *mw;
 	struct verb verb;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	mr = b.hca->mr;
-	mw = bound_window(test, &b, IB_MW_TYPE_1);
-	KUNIT_EXPECT_EQ(test, -EINVAL, dereg_mr(&b, mr));
-	mem = write_by(&b, mw->mem->key);
+	mr = b->hca->mr;
+	mw = bound_window(test, b, IB_MW_TYPE_1);
+	KUNIT_EXPECT_EQ(test, -EINVAL, dereg_mr(b, mr));
+	mem = write_by(b, mw->mem->key);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
-	KUNIT_EXPECT_EQ(test, -EINPROGRESS, bind(&b, mw, 0, 0));
-	begin(&verb, &b, dereg_tracked_mr, mr);
-	b.hca->mr = NULL;
+	KUNIT_EXPECT_EQ(test, -EINPROGRESS, bind(b, mw, 0, 0));
+	begin(&verb, b, dereg_tracked_mr, mr);
+	b->hca->mr = NULL;
 	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw->ibmw));
 }
 
 static void new_rights_wait_for_users_by_the_old_ones(struct kunit *test)
@@ -440,22 +380,21 @@ static void new_rights_wait_for_users_by_the_old_ones(struct kunit *test)
 	struct rhca_mem *mem;
 	struct ib_mr *mr;
 	struct verb verb;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	mr = b.hca->ibdev->ops.get_dma_mr(b.hca->pd, RIGHTS);
+	mr = b->hca->ibdev->ops.get_dma_mr(b->hca->pd, RIGHTS);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
 	to_rhca_mr(mr)->umem = &umem;
-	mem = write_by(&b, mr->rkey);
+	mem = write_by(b, mr->rkey);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
-	begin(&verb, &b, take_rights, mr);
+	begin(&verb, b, take_rights, mr);
 	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
-	KUNIT_EXPECT_NULL(test, write_by(&b, mr->rkey));
-	mem = use(&b, mr->rkey, IB_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_NULL(test, write_by(b, mr->rkey));
+	mem = use(b, mr->rkey, IB_ACCESS_REMOTE_READ);
 	KUNIT_EXPECT_NOT_NULL(test, mem);
 	stop(mem);
 	to_rhca_mr(mr)->umem = NULL;
-	KUNIT_EXPECT_EQ(test, 0, dereg_mr(&b, mr));
+	KUNIT_EXPECT_EQ(test, 0, dereg_mr(b, mr));
 }
 
 static void rights_stay_while_windows_have_them(struct kunit *test)
@@ -464,47 +403,36 @@ static void rights_stay_while_windows_have_them(struct kunit *test)
 	struct rhca_mem *mem;
 	struct rhca_mr *mr;
 	struct rhca_mw *mw;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	mr = to_rhca_mr(b.hca->mr);
+	mr = to_rhca_mr(b->hca->mr);
 	mr->umem = &umem;
-	mw = bound_window(test, &b, IB_MW_TYPE_1);
-	KUNIT_EXPECT_EQ(test, -EINVAL, take_rights(&b, &mr->ibmr));
-	mem = write_by(&b, mr->mem.key);
+	mw = bound_window(test, b, IB_MW_TYPE_1);
+	KUNIT_EXPECT_EQ(test, -EINVAL, take_rights(b, &mr->ibmr));
+	mem = write_by(b, mr->mem.key);
 	KUNIT_EXPECT_NOT_NULL(test, mem);
 	stop(mem);
-	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&b, &mw->ibmw));
-	KUNIT_EXPECT_EQ(test, 0, take_rights(&b, &mr->ibmr));
-	KUNIT_EXPECT_NULL(test, write_by(&b, mr->mem.key));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw->ibmw));
+	KUNIT_EXPECT_EQ(test, 0, take_rights(b, &mr->ibmr));
+	KUNIT_EXPECT_NULL(test, write_by(b, mr->mem.key));
 	mr->umem = NULL;
 }
 
 static void pages_of_a_region_are_those_of_the_kernel(struct kunit *test)
 {
 	struct scatterlist sg;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	sg_init_one(&sg, b.hca->buffer, 4 * PAGE_SIZE);
-	KUNIT_ASSERT_EQ(test, 1, ib_dma_map_sg(b.hca->ibdev, &sg, 1,
+	sg_init_one(&sg, b->hca->buffer, 4 * PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, 1, ib_dma_map_sg(b->hca->ibdev, &sg, 1,
 					       DMA_BIDIRECTIONAL));
-	KUNIT_EXPECT_EQ(test, -EINVAL, ib_map_mr_sg(b.hca->mr, &sg, 1, NULL,
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_map_mr_sg(b->hca->mr, &sg, 1, NULL,
 						    2 * PAGE_SIZE));
-	KUNIT_EXPECT_EQ(test, 1, ib_map_mr_sg(b.hca->mr, &sg, 1, NULL,
+	KUNIT_EXPECT_EQ(test, 1, ib_map_mr_sg(b->hca->mr, &sg, 1, NULL,
 					      PAGE_SIZE));
 }
 
 /* --- work requests and QPs ------------------------------------------------------- */
-
-static bool completion_comes(struct bench *b, struct ib_wc *wc)
-{
-	int tries = 10000;
-
-	while (!test_poll(b->hca, wc) && tries--)
-		usleep_range(1000, 2000);
-	return tries >= 0;
-}
 
 static void map(struct bench *b, void *from)
 {
@@ -538,29 +466,28 @@ static void pages_stay_until_the_key_is_registered_again(struct kunit *test)
 	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV,
 					 .next = &reg.wr };
 	struct page *pages[2];
-	struct bench b;
+	struct bench *b = setup(test);
 	int i;
 
-	setup(&b, test);
 	for (i = 0; i < 2; i++)
-		pages[i] = virt_to_page(b.hca->buffer + (i + 4) * PAGE_SIZE);
-	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), virt_to_page(b.hca->buffer));
-	map(&b, page_address(pages[0]));
-	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), virt_to_page(b.hca->buffer));
+		pages[i] = virt_to_page(b->hca->buffer + (i + 4) * PAGE_SIZE);
+	KUNIT_EXPECT_PTR_EQ(test, first_page(b), virt_to_page(b->hca->buffer));
+	map(b, page_address(pages[0]));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(b), virt_to_page(b->hca->buffer));
 
-	invalidate.ex.invalidate_rkey = b.hca->mr->rkey;
-	reg.mr = b.hca->mr;
-	reg.key = b.hca->mr->rkey;
+	invalidate.ex.invalidate_rkey = b->hca->mr->rkey;
+	reg.mr = b->hca->mr;
+	reg.key = b->hca->mr->rkey;
 	reg.access = RIGHTS;
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &invalidate, NULL));
-	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[0]);
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &invalidate, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
 	/* Without a map in between it is the same memory */
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &invalidate, NULL));
-	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[0]);
-	map(&b, page_address(pages[1]));
-	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[0]);
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &invalidate, NULL));
-	KUNIT_EXPECT_PTR_EQ(test, first_page(&b), pages[1]);
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &invalidate, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
+	map(b, page_address(pages[1]));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &invalidate, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[1]);
 }
 
 static void local_invalidation_completes_when_users_have_gone(struct kunit *test)
@@ -568,18 +495,17 @@ static void local_invalidation_completes_when_users_have_gone(struct kunit *test
 	struct ib_send_wr wr = { .wr_id = 7, .opcode = IB_WR_LOCAL_INV };
 	struct rhca_mem *mem;
 	struct ib_wc wc;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	mem = write_by(&b, b.hca->mr->rkey);
+	mem = write_by(b, b->hca->mr->rkey);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
-	wr.ex.invalidate_rkey = b.hca->mr->rkey;
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b.qp, &wr, NULL));
-	KUNIT_EXPECT_NULL(test, write_by(&b, b.hca->mr->rkey));
+	wr.ex.invalidate_rkey = b->hca->mr->rkey;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &wr, NULL));
+	KUNIT_EXPECT_NULL(test, write_by(b, b->hca->mr->rkey));
 	msleep(20);
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
 	stop(mem);
-	KUNIT_ASSERT_TRUE(test, completion_comes(&b, &wc));
+	KUNIT_ASSERT_TRUE(test, test_poll_in_time(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.wr_id, 7);
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 }
@@ -588,16 +514,15 @@ static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 {
 	struct rhca_verbs_qp *qp;
 	struct verb verb;
-	struct bench b;
+	struct bench *b = setup(test);
 	bool waits;
 
-	setup(&b, test);
 	rcu_read_lock();
-	qp = rhca_qp_get(b.qp->qp_num);
+	qp = rhca_qp_get(b->qp->qp_num);
 	rcu_read_unlock();
 	KUNIT_ASSERT_NOT_NULL(test, qp);
-	b.hca->num_qps--;
-	begin(&verb, &b, destroy_qp, b.qp);
+	b->hca->num_qps--;
+	begin(&verb, b, destroy_qp, b->qp);
 	msleep(100);
 	waits = !completion_done(&verb.done);
 	KUNIT_EXPECT_TRUE(test, waits);
@@ -609,13 +534,9 @@ static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 }
 
 static struct kunit_case mw_tests[] = {
-	KUNIT_CASE(key_that_is_asked_for_again_is_used_once),
-	KUNIT_CASE(key_of_another_device_ends_the_use_of_the_first),
-	KUNIT_CASE(other_key_ends_the_use_of_the_first),
-	KUNIT_CASE(use_does_not_go_on_once_a_key_is_taken_away),
+	KUNIT_CASE_PARAM(use_goes_on_with_the_same_key, hold_gen_params),
 	KUNIT_CASE(deallocation_of_a_window_waits),
-	KUNIT_CASE(unbinding_waits),
-	KUNIT_CASE(rebinding_waits),
+	KUNIT_CASE_PARAM(rebinding_waits, rebind_gen_params),
 	KUNIT_CASE(window_does_not_wait_for_users_of_its_region),
 	KUNIT_CASE(deregistration_waits),
 	KUNIT_CASE(deregistration_waits_for_users_of_a_window),
