@@ -18,8 +18,7 @@ struct decision_case {
 
 static const struct decision_case decision_cases[] = {
 	{ "round robin", TWO_PORTS(BOND_MODE_ROUNDROBIN), RHCA_LAG_NONE },
-	{ "active-backup", TWO_PORTS(BOND_MODE_ACTIVEBACKUP),
-	  RHCA_LAG_ACTIVE_BACKUP },
+	{ "active-backup", TWO_PORTS(BOND_MODE_ACTIVEBACKUP), RHCA_LAG_ACTIVE_BACKUP },
 	{ "xor", TWO_PORTS(BOND_MODE_XOR), RHCA_LAG_ACTIVE_ACTIVE },
 	{ "broadcast", TWO_PORTS(BOND_MODE_BROADCAST), RHCA_LAG_NONE },
 	{ "802.3ad", TWO_PORTS(BOND_MODE_8023AD), RHCA_LAG_ACTIVE_ACTIVE },
@@ -144,8 +143,4 @@ static struct kunit_case lag_cases[] = {
 	{}
 };
 
-static struct kunit_suite lag_suite = {
-	.name = "rhca_lag",
-	.test_cases = lag_cases,
-};
-kunit_test_suite(lag_suite);
+TEST_SUITE("rhca_lag", lag_cases);

@@ -23,8 +23,6 @@
 
 /* Within which members' devices would be made again */
 #define COMES_BACK_MS	1000
-#define PATIENCE_MS	20000	/* on a busy machine */
-#define STEP_MS		20
 
 static void remove_device(void *data)
 {
@@ -46,9 +44,8 @@ static struct rhca_dev *make_device(struct kunit *test, const char *name,
 	KUNIT_ASSERT_EQ(test, rhca_dev_create(&spec), 0);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_device,
 							   spec.netdevs[0]));
-	dev = rhca_dev_find(spec.netdevs[0]);
+	dev = test_device_of(spec.netdevs[0]);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
-	ib_device_put(&dev->ibdev);
 	return dev;
 }
 
@@ -65,8 +62,7 @@ static void end_that_comes_late_freezes_no_table(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_lag_part(pair, ndev), 0);
 	rhca_slot_flush();
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
-	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&plain->ports[0],
-						  "1 0x8001"));
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&plain->ports[0], "1 0x8001"));
 	dev_put(ndev);
 }
 
@@ -146,9 +142,8 @@ static struct rhca_dev *choose_device(struct kunit *test, const char *name,
 	struct rhca_dev *dev;
 
 	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
-	dev = rhca_dev_find(ndev);
+	dev = test_device_of(ndev);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
-	ib_device_put(&dev->ibdev);
 	return dev;
 }
 
@@ -217,17 +212,9 @@ static void members_that_are_reset_keep_their_partitions(struct kunit *test)
 static struct rhca_dev *wait_for_own(const struct net_device *ndev)
 {
 	struct rhca_dev *dev;
-	int ms;
 
-	for (ms = 0; ms < PATIENCE_MS; ms += STEP_MS) {
-		dev = rhca_dev_find(ndev);
-		if (dev)
-			ib_device_put(&dev->ibdev);
-		if (dev && !dev->replaced.num_devices)
-			return dev;
-		msleep(STEP_MS);
-	}
-	return NULL;
+	return test_becomes((dev = test_device_of(ndev)) && !dev->replaced.num_devices) ?
+	       dev : NULL;
 }
 
 /* Under their names, with its partitions */
@@ -298,7 +285,7 @@ static void member_that_has_a_device_does_not_return(struct kunit *test)
 	rhca_netdev_note(&record.device[0].netdev[0], ndev);
 	rhca_recreate_replaced(&record, NULL);
 	test_device_remove(ndev);
-	msleep(10 * STEP_MS);
+	msleep(200);
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev));
 }
 
@@ -346,9 +333,4 @@ static struct kunit_case lag_job_cases[] = {
 	{}
 };
 
-static struct kunit_suite lag_job_suite = {
-	.name = "rhca_control_lag",
-	.test_cases = lag_job_cases,
-};
-
-kunit_test_suite(lag_job_suite);
+TEST_SUITE("rhca_control_lag", lag_job_cases);

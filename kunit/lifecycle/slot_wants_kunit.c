@@ -6,37 +6,28 @@
 #include <kunit/test.h>
 #include <linux/errno.h>
 
+#include "lib/suite.h"
 #include "lifecycle/slot_wants.h"
 
 /* A netdev that is up, of which nothing else is known */
 #define USUAL	.netdev = RHCA_NETDEV_UP, .can_roce = true, .one_port = true
 #define LINK	.wish = RHCA_WISH_LINK
 
-/**
- * struct wants_case - Facts, and what follows
- * @desc: names the case
- * @f: the facts
- * @row: the row that matches; the neighbours of a row match another
- * @want: what the netdev should have
- * @error: what a request gets
- * @settle_ms: when
- * @again_ms: and when to look again
- */
+/* Facts, and what follows */
 struct wants_case {
-	const char *desc;
-	struct rhca_slot_facts f;
-	unsigned int row;
-	enum rhca_want want;
-	int error;
-	unsigned int settle_ms;
-	unsigned int again_ms;
+	const char *desc;		/* names the case */
+	struct rhca_slot_facts f;	/* the facts */
+	unsigned int row; /* the row that matches; the neighbours of a row match another */
+	enum rhca_want want;		/* what the netdev should have */
+	int error;			/* what a request gets */
+	unsigned int settle_ms;		/* when */
+	unsigned int again_ms;		/* and when to look again */
 };
 
 static const struct wants_case wants_cases[] = {
 	{ "1 gone", { LINK, .can_roce = true, .one_port = true },
 	  1, RHCA_WANT_NOTHING, -ENODEV },
-	{ "1 unload", { USUAL, LINK, .stopping = true },
-	  1, RHCA_WANT_NOTHING, -ENODEV },
+	{ "1 unload", { USUAL, LINK, .stopping = true }, 1, RHCA_WANT_NOTHING, -ENODEV },
 	{ "1 no: down", { LINK, .netdev = RHCA_NETDEV_DOWN, .can_roce = true,
 			  .one_port = true },
 	  15, RHCA_WANT_SOFTWARE },
@@ -105,8 +96,7 @@ static const struct wants_case wants_cases[] = {
 	{ "10 no LAG either", { USUAL, .lag = RHCA_SLOT_LAG_HERE,
 				.rxe_leaving = true },
 	  10, RHCA_WANT_KEEP, -EBUSY, .again_ms = 200 },
-	{ "11 bond", { USUAL, .lag = RHCA_SLOT_LAG_HERE },
-	  11, RHCA_WANT_LAG },
+	{ "11 bond", { USUAL, .lag = RHCA_SLOT_LAG_HERE }, 11, RHCA_WANT_LAG },
 	{ "11 pair", { USUAL, LINK, .pair = RHCA_PAIR_USABLE,
 		       .has = RHCA_HAS_SOFTWARE },
 	  11, RHCA_WANT_LAG },
@@ -122,8 +112,7 @@ static const struct wants_case wants_cases[] = {
 	{ "12 no: withdrawn", { USUAL, .was_hardware = true,
 				.has = RHCA_HAS_HARDWARE },
 	  16, RHCA_WANT_SOFTWARE, .settle_ms = 1000 },
-	{ "13 hardware", { USUAL, .offer = RHCA_OFFER_FREE },
-	  13, RHCA_WANT_HARDWARE },
+	{ "13 hardware", { USUAL, .offer = RHCA_OFFER_FREE }, 13, RHCA_WANT_HARDWARE },
 	{ "13 takes over", { USUAL, LINK, .has = RHCA_HAS_SOFTWARE,
 			     .offer = RHCA_OFFER_FREE },
 	  13, RHCA_WANT_HARDWARE },
@@ -141,17 +130,14 @@ static const struct wants_case wants_cases[] = {
 	{ "14 no: partitions", { USUAL, LINK, .tenants = true,
 				 .offer = RHCA_OFFER_BUSY },
 	  15, RHCA_WANT_SOFTWARE },
-	{ "15 asked for", { USUAL, LINK, .request = true },
-	  15, RHCA_WANT_SOFTWARE },
+	{ "15 asked for", { USUAL, LINK, .request = true }, 15, RHCA_WANT_SOFTWARE },
 	{ "15 rule", { USUAL, .wish = RHCA_WISH_RULE, .ports_there = true },
 	  15, RHCA_WANT_SOFTWARE },
-	{ "15 hardware failed", { USUAL, .offer = RHCA_OFFER_FAILED },
-	  15, RHCA_WANT_SOFTWARE },
+	{ "15 hardware failed", { USUAL, .offer = RHCA_OFFER_FAILED }, 15, RHCA_WANT_SOFTWARE },
 	{ "15 partitions keep hardware away", { USUAL, .tenants = true,
 						.offer = RHCA_OFFER_FREE },
 	  15, RHCA_WANT_SOFTWARE },
-	{ "15 removed unasked", { USUAL, .returns = true },
-	  15, RHCA_WANT_SOFTWARE },
+	{ "15 removed unasked", { USUAL, .returns = true }, 15, RHCA_WANT_SOFTWARE },
 	{ "15 removed unasked, on two netdevs", { .netdev = RHCA_NETDEV_UP,
 						  .can_roce = true,
 						  .returns = true,
@@ -184,8 +170,7 @@ static const struct wants_case wants_cases[] = {
 	{ "17 no: no rule", { .netdev = RHCA_NETDEV_DOWN, .can_roce = true,
 			      .one_port = true },
 	  18, RHCA_WANT_NOTHING },
-	{ "18 nothing known", { USUAL },
-	  18, RHCA_WANT_NOTHING },
+	{ "18 nothing known", { USUAL }, 18, RHCA_WANT_NOTHING },
 };
 KUNIT_ARRAY_PARAM_DESC(wants, wants_cases, desc);
 
@@ -328,30 +313,25 @@ static void decisions_hold_the_invariants(struct kunit *test)
 			wrong = "decisions that do not come to rest";
 		wrongs += !!wrong;
 		if (wrong && wrongs <= 10)
-			KUNIT_FAIL(test, "facts_of_number(%u): %s", number,
-				   wrong);
+			KUNIT_FAIL(test, "facts_of_number(%u): %s", number, wrong);
 	}
 	KUNIT_EXPECT_EQ(test, wrongs, 0);
-	kunit_info(test, "%u of %u combinations are possible\n", possible,
-		   number);
+	kunit_info(test, "%u of %u combinations are possible\n", possible, number);
 }
 
 /* --- orders of events ------------------------------------------------------------- */
 
-static void other_comes(struct rhca_slot_facts *f)
-{
-	f->other = RHCA_OTHER_CHANGING;
-}
+#define HAPPENS(name, change)	static void name(struct rhca_slot_facts *f) { change; }
 
-static void other_serves(struct rhca_slot_facts *f)
-{
-	f->other = RHCA_OTHER_SERVES;
-}
-
-static void other_goes(struct rhca_slot_facts *f)
-{
-	f->other = RHCA_OTHER_NONE;
-}
+HAPPENS(other_comes, f->other = RHCA_OTHER_CHANGING)
+HAPPENS(other_serves, f->other = RHCA_OTHER_SERVES)
+HAPPENS(other_goes, f->other = RHCA_OTHER_NONE)
+HAPPENS(rxe_has_left, f->rxe_leaving = false)
+HAPPENS(partitions_are_default, f->tenants = false)
+HAPPENS(hardware_offers, f->offer = RHCA_OFFER_FREE)
+HAPPENS(hardware_is_unable, f->offer = RHCA_OFFER_LISTED)
+HAPPENS(goes_down, f->netdev = RHCA_NETDEV_DOWN)
+HAPPENS(comes_up, f->netdev = RHCA_NETDEV_UP)
 
 /* Each device of software with it */
 static void rxe_begins_to_leave(struct rhca_slot_facts *f)
@@ -363,36 +343,15 @@ static void rxe_begins_to_leave(struct rhca_slot_facts *f)
 	f->returns = true;
 }
 
-static void rxe_has_left(struct rhca_slot_facts *f)
-{
-	f->rxe_leaving = false;
-}
-
 /* Hardware, and what is about to leave, refuses them */
 static void partitions_are_set(struct rhca_slot_facts *f)
 {
 	f->tenants = f->has == RHCA_HAS_SOFTWARE;
 }
 
-static void partitions_are_default(struct rhca_slot_facts *f)
-{
-	f->tenants = false;
-}
-
-static void hardware_offers(struct rhca_slot_facts *f)
-{
-	f->offer = RHCA_OFFER_FREE;
-}
-
-static void hardware_is_unable(struct rhca_slot_facts *f)
-{
-	f->offer = RHCA_OFFER_LISTED;
-}
-
 static void hardware_is_able(struct rhca_slot_facts *f)
 {
-	f->offer = f->has == RHCA_HAS_HARDWARE ? RHCA_OFFER_BUSY :
-						 RHCA_OFFER_FREE;
+	f->offer = f->has == RHCA_HAS_HARDWARE ? RHCA_OFFER_BUSY : RHCA_OFFER_FREE;
 }
 
 /* Its device has ended when the withdrawal has */
@@ -405,16 +364,6 @@ static void hardware_withdraws(struct rhca_slot_facts *f)
 	f->was_hardware = true;
 }
 
-static void goes_down(struct rhca_slot_facts *f)
-{
-	f->netdev = RHCA_NETDEV_DOWN;
-}
-
-static void comes_up(struct rhca_slot_facts *f)
-{
-	f->netdev = RHCA_NETDEV_UP;
-}
-
 typedef void (*happening)(struct rhca_slot_facts *f);
 
 /* Each in its own order; the last one only where hardware does not stay */
@@ -424,8 +373,7 @@ static const happening happenings[][5] = {
 	{ partitions_are_set, partitions_are_default },
 	{ goes_down, comes_up },
 	{ hardware_offers, hardware_is_unable, hardware_is_able },
-	{ hardware_offers, hardware_is_unable, hardware_is_able,
-	  hardware_withdraws },
+	{ hardware_offers, hardware_is_unable, hardware_is_able, hardware_withdraws },
 };
 #define NUM_HAPPENINGS	5
 
@@ -532,9 +480,4 @@ static struct kunit_case slot_wants_tests[] = {
 	{}
 };
 
-static struct kunit_suite slot_wants_suite = {
-	.name = "rhca_slot_wants",
-	.test_cases = slot_wants_tests,
-};
-kunit_test_suite(slot_wants_suite);
-
+TEST_SUITE("rhca_slot_wants", slot_wants_tests);

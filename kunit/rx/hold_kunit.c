@@ -44,14 +44,17 @@ struct bench {
 	struct test_sent *sent;	/* room for an answer */
 };
 
-static void setup(struct bench *b, struct kunit *test)
+static struct bench *setup(struct kunit *test)
 {
+	struct bench *b = test_alloc(test, sizeof(*b));
+
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->qp = test_qp(b->hca, IB_QPT_RC);
 	b->sw = to_sw_qp(ibqp_to_verbs(b->qp));
 	b->sent = test_alloc(test, sizeof(*b->sent));
 	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
 	test_mr(b->hca, b->qp, REGION_BYTES, ALL_RIGHTS);
+	return b;
 }
 
 /* A request: its place behind FIRST_PSN, what it is, what it goes to */
@@ -175,33 +178,32 @@ static void request_has_its_turn(struct kunit *test)
 {
 	const struct kind_case *c = test->param_value;
 	bool sends = c->answer == ACKNOWLEDGE && c->request.opcode != WRITE_ONLY;
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 
-	setup(&b, test);
-	post_receives(&b, 2);
-	ask(&b, &c->request);
-	KUNIT_EXPECT_EQ(test, num_held(&b), 1);
-	KUNIT_EXPECT_GT(test, port_total(&b), 0);
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
-	expect_answer(&b, 0, NAK_PSN);
-	ask(&b, &(struct request) { 0, SEND_ONLY, 50, .silent = true });
-	expect_nothing_held(&b);
-	KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-	KUNIT_EXPECT_EQ(test, b.sent->opcode, c->answer);
-	KUNIT_EXPECT_EQ(test, b.sent->psn, (FIRST_PSN + 1) & 0xffffff);
-	KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+	post_receives(b, 2);
+	ask(b, &c->request);
+	KUNIT_EXPECT_EQ(test, num_held(b), 1);
+	KUNIT_EXPECT_GT(test, port_total(b), 0);
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
+	expect_answer(b, 0, NAK_PSN);
+	ask(b, &(struct request) { 0, SEND_ONLY, 50, .silent = true });
+	expect_nothing_held(b);
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(test, b->sent->opcode, c->answer);
+	KUNIT_EXPECT_EQ(test, b->sent->psn, (FIRST_PSN + 1) & 0xffffff);
+	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.wr_id, 0);
 	KUNIT_EXPECT_EQ(test, wc.byte_len, 50);
-	KUNIT_EXPECT_EQ(test, test_poll(b.hca, &wc), sends);
+	KUNIT_EXPECT_EQ(test, test_poll(b->hca, &wc), sends);
 	if (sends) {
 		KUNIT_EXPECT_EQ(test, wc.wr_id, 1);
 		KUNIT_EXPECT_EQ(test, wc.byte_len, 100);
-		KUNIT_EXPECT_MEMEQ(test, b.hca->buffer + BUFFER_OFFSET +
-				   BUFFER_BYTES, b.hca->buffer, 1);
+		KUNIT_EXPECT_MEMEQ(test, b->hca->buffer + BUFFER_OFFSET +
+				   BUFFER_BYTES, b->hca->buffer, 1);
 	}
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_HELD), 1);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_HELD_DROPPED), 0);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD), 1);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD_DROPPED), 0);
 }
 
 /* --- messages with holes ---------------------------------------------------------- */
@@ -234,125 +236,118 @@ static void write_packet(struct bench *b, int i)
 static void missing_packets_are_asked_for_one_by_one(struct kunit *test)
 {
 	const struct holes_case *c = test->param_value;
-	struct bench b;
+	struct bench *b = setup(test);
 	int i;
 
-	setup(&b, test);
-	memset(b.hca->buffer, 0, REGION_BYTES);
+	memset(b->hca->buffer, 0, REGION_BYTES);
 	for (i = 0; i < PACKETS; i++)
 		if (!(c->lost & BIT(i)))
-			write_packet(&b, i);
+			write_packet(b, i);
 	for (i = 0; i < PACKETS; i++) {
 		if (!(c->lost & BIT(i)))
 			continue;
-		expect_answer(&b, i, NAK_PSN);
-		KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
-		write_packet(&b, i);
+		expect_answer(b, i, NAK_PSN);
+		KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+		write_packet(b, i);
 	}
-	expect_answer(&b, PACKETS - 1, ACK);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
+	expect_answer(b, PACKETS - 1, ACK);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
 	for (i = 0; i < PACKETS * MTU; i++)
-		if (b.hca->buffer[i] != test_payload(i % MTU))
+		if (b->hca->buffer[i] != test_payload(i % MTU))
 			break;
 	KUNIT_EXPECT_EQ_MSG(test, i, PACKETS * MTU, "first wrong byte");
-	expect_nothing_held(&b);
+	expect_nothing_held(b);
 }
 
 static void pass_over_what_is_held_is_no_harm(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	int i;
 
-	setup(&b, test);
 	for (i = 0; i < PACKETS; i++)
 		if (i != 2 && i != 5)
-			write_packet(&b, i);
-	expect_answer(&b, 2, NAK_PSN);
-	KUNIT_EXPECT_EQ(test, num_held(&b), PACKETS - 4);
+			write_packet(b, i);
+	expect_answer(b, 2, NAK_PSN);
+	KUNIT_EXPECT_EQ(test, num_held(b), PACKETS - 4);
 	for (i = 2; i < PACKETS; i++)
-		write_packet(&b, i);
-	expect_nothing_held(&b);
-	KUNIT_EXPECT_EQ(test, b.sw->recv.expected_psn,
+		write_packet(b, i);
+	expect_nothing_held(b);
+	KUNIT_EXPECT_EQ(test, b->sw->recv.expected_psn,
 			(FIRST_PSN + PACKETS) & 0xffffff);
 }
 
 /* With a window of two packets nothing else would bring what is missing */
 static void duplicate_that_asks_is_answered_while_a_gap_is_open(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	int i;
 
-	setup(&b, test);
 	for (i = 0; i < 6; i++)
 		if (i != 4)
-			ask(&b, &(struct request) { i, WRITE_ONLY, 8, .silent = true });
-	expect_answer(&b, 4, NAK_PSN);
+			ask(b, &(struct request) { i, WRITE_ONLY, 8, .silent = true });
+	expect_answer(b, 4, NAK_PSN);
 	for (i = 0; i < 20; i++) {
-		ask(&b, &(struct request) { 0, WRITE_ONLY, 8 });
-		KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
-		ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-		KUNIT_ASSERT_TRUE(test, test_sent(b.hca, b.sent));
+		ask(b, &(struct request) { 0, WRITE_ONLY, 8 });
+		KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+		ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+		KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
 	}
 	/* It says what has come, not what is held */
-	KUNIT_EXPECT_EQ(test, b.sent->psn, (FIRST_PSN + 3) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, b->sent->psn, (FIRST_PSN + 3) & 0xffffff);
 }
 
 static void responses_leave_no_gap_of_psns(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	ask(&b, &(struct request) { 1, READ_REQUEST, 4 * MTU });
-	ask(&b, &(struct request) { 5, WRITE_ONLY, 8 });
-	KUNIT_EXPECT_EQ(test, num_held(&b), 2);
-	expect_answer(&b, 0, NAK_PSN);
-	ask(&b, &(struct request) { 0, WRITE_ONLY, 8 });
-	expect_nothing_held(&b);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 5);
-	while (test_sent(b.hca, b.sent))
+	ask(b, &(struct request) { 1, READ_REQUEST, 4 * MTU });
+	ask(b, &(struct request) { 5, WRITE_ONLY, 8 });
+	KUNIT_EXPECT_EQ(test, num_held(b), 2);
+	expect_answer(b, 0, NAK_PSN);
+	ask(b, &(struct request) { 0, WRITE_ONLY, 8 });
+	expect_nothing_held(b);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 5);
+	while (test_sent(b->hca, b->sent))
 		;
-	KUNIT_EXPECT_EQ(test, b.sent->psn, (FIRST_PSN + 5) & 0xffffff);
-	KUNIT_EXPECT_EQ(test, b.sent->opcode, ACKNOWLEDGE);
+	KUNIT_EXPECT_EQ(test, b->sent->psn, (FIRST_PSN + 5) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, b->sent->opcode, ACKNOWLEDGE);
 }
 
 /* --- limits ------------------------------------------------------------------------- */
 
 static void as_many_are_held_as_a_window_has(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	ask(&b, &(struct request) { RHCA_HOLD_PACKETS - 1, WRITE_ONLY, 8 });
-	KUNIT_EXPECT_EQ(test, num_held(&b), 1);
-	ask(&b, &(struct request) { RHCA_HOLD_PACKETS, WRITE_ONLY, 8 });
-	KUNIT_EXPECT_EQ(test, num_held(&b), 1);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_HELD_DROPPED), 1);
+	ask(b, &(struct request) { RHCA_HOLD_PACKETS - 1, WRITE_ONLY, 8 });
+	KUNIT_EXPECT_EQ(test, num_held(b), 1);
+	ask(b, &(struct request) { RHCA_HOLD_PACKETS, WRITE_ONLY, 8 });
+	KUNIT_EXPECT_EQ(test, num_held(b), 1);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD_DROPPED), 1);
 }
 
 static void packet_is_held_once(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-	KUNIT_EXPECT_EQ(test, num_held(&b), 1);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_DUPLICATE_REQUEST), 1);
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+	KUNIT_EXPECT_EQ(test, num_held(b), 1);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_DUPLICATE_REQUEST), 1);
 }
 
 static void port_has_a_limit(struct kunit *test)
 {
 	atomic_long_t *total;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	total = &to_verbs_port(port_of(&b))->held_truesize;
+	total = &to_verbs_port(port_of(b))->held_truesize;
 	atomic_long_set(total, RHCA_HOLD_PORT_BYTES);
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-	KUNIT_EXPECT_EQ(test, num_held(&b), 0);
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+	KUNIT_EXPECT_EQ(test, num_held(b), 0);
 	atomic_long_set(total, RHCA_HOLD_PORT_BYTES - 1);
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-	KUNIT_EXPECT_EQ(test, num_held(&b), 1);
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+	KUNIT_EXPECT_EQ(test, num_held(b), 1);
 	atomic_long_sub(RHCA_HOLD_PORT_BYTES - 1, total);
 }
 
@@ -361,108 +356,103 @@ static void half_of_the_port_is_for_all(struct kunit *test)
 {
 	const u32 most = RHCA_HOLD_BYTES_SCARCE / 4096;
 	atomic_long_t *total;
-	struct bench b;
+	struct bench *b = setup(test);
 	u32 i;
 
-	setup(&b, test);
-	total = &to_verbs_port(port_of(&b))->held_truesize;
+	total = &to_verbs_port(port_of(b))->held_truesize;
 	atomic_long_set(total, RHCA_HOLD_PORT_BYTES / 2 + 1);
 	for (i = 1; i <= most + 1; i++)
-		ask(&b, &(struct request) { i, WRITE_ONLY, 4096 });
-	KUNIT_EXPECT_EQ(test, num_held(&b), most);
+		ask(b, &(struct request) { i, WRITE_ONLY, 4096 });
+	KUNIT_EXPECT_EQ(test, num_held(b), most);
 	atomic_long_sub(RHCA_HOLD_PORT_BYTES / 2 + 1, total);
 	for (; i < RHCA_HOLD_PACKETS; i++)
-		ask(&b, &(struct request) { i, WRITE_ONLY, 4096 });
-	KUNIT_EXPECT_EQ(test, b.sw->recv.hold->bytes,
+		ask(b, &(struct request) { i, WRITE_ONLY, 4096 });
+	KUNIT_EXPECT_EQ(test, b->sw->recv.hold->bytes,
 			(RHCA_HOLD_PACKETS - 2) * 4096);
 }
 
 static void nothing_is_held_where_that_is_off(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	port_of(&b)->cc.selective_repeat = false;
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-	ask(&b, &(struct request) { 2, WRITE_ONLY, 8 });
-	expect_nothing_held(&b);
-	expect_answer(&b, 0, NAK_PSN);
-	ask(&b, &(struct request) { 0, WRITE_ONLY, 8 });
-	expect_answer(&b, 0, ACK);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
+	port_of(b)->cc.selective_repeat = false;
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+	ask(b, &(struct request) { 2, WRITE_ONLY, 8 });
+	expect_nothing_held(b);
+	expect_answer(b, 0, NAK_PSN);
+	ask(b, &(struct request) { 0, WRITE_ONLY, 8 });
+	expect_answer(b, 0, ACK);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
 }
 
 /* --- what happens meanwhile ----------------------------------------------------------- */
 
 static void not_ready_frees_what_is_held(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 	int i;
 
-	setup(&b, test);
-	post_receives(&b, 1);
+	post_receives(b, 1);
 	for (i = 1; i <= 3; i++)
-		ask(&b, &(struct request) { i, SEND_ONLY, 8 });
-	expect_answer(&b, 0, NAK_PSN);
-	ask(&b, &(struct request) { 0, SEND_ONLY, 8 });
-	expect_answer(&b, 1, RNR);
-	expect_nothing_held(&b);
-	KUNIT_EXPECT_EQ(test, test_count(b.hca, RHCA_RX_HELD_DROPPED), 2);
+		ask(b, &(struct request) { i, SEND_ONLY, 8 });
+	expect_answer(b, 0, NAK_PSN);
+	ask(b, &(struct request) { 0, SEND_ONLY, 8 });
+	expect_answer(b, 1, RNR);
+	expect_nothing_held(b);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD_DROPPED), 2);
 	/* What is on the wire is not asked for: all of it comes again */
-	ask(&b, &(struct request) { 4, SEND_ONLY, 8 });
-	expect_nothing_held(&b);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b.hca), 0);
-	post_receives(&b, 4);
+	ask(b, &(struct request) { 4, SEND_ONLY, 8 });
+	expect_nothing_held(b);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+	post_receives(b, 4);
 	for (i = 1; i <= 4; i++) {
-		ask(&b, &(struct request) { i, SEND_ONLY, 8 });
-		expect_answer(&b, i, ACK);
+		ask(b, &(struct request) { i, SEND_ONLY, 8 });
+		expect_answer(b, i, ACK);
 	}
 }
 
 static void fault_of_what_is_held_ends_the_connection(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8, .rkey_xor = 0x100 });
-	ask(&b, &(struct request) { 2, WRITE_ONLY, 8 });
-	expect_answer(&b, 0, NAK_PSN);
-	KUNIT_EXPECT_EQ(test, test_qp_state(b.qp), IB_QPS_RTS);
-	ask(&b, &(struct request) { 0, WRITE_ONLY, 8 });
-	expect_answer(&b, 1, NAK_ACCESS);
-	KUNIT_EXPECT_EQ(test, test_qp_state(b.qp), IB_QPS_ERR);
-	expect_nothing_held(&b);
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8, .rkey_xor = 0x100 });
+	ask(b, &(struct request) { 2, WRITE_ONLY, 8 });
+	expect_answer(b, 0, NAK_PSN);
+	KUNIT_EXPECT_EQ(test, test_qp_state(b->qp), IB_QPS_RTS);
+	ask(b, &(struct request) { 0, WRITE_ONLY, 8 });
+	expect_answer(b, 1, NAK_ACCESS);
+	KUNIT_EXPECT_EQ(test, test_qp_state(b->qp), IB_QPS_ERR);
+	expect_nothing_held(b);
 }
 
 static void message_is_held_while_a_key_goes(struct kunit *test)
 {
 	struct rhca_mem *mem;
-	struct bench b;
+	struct bench *b = setup(test);
 	struct ib_wc wc;
 	int i;
 
-	setup(&b, test);
-	post_receives(&b, 3);
+	post_receives(b, 3);
 	local_bh_disable();
-	mem = rhca_mem_get(to_verbs_dev(b.hca->ibdev), b.hca->mr->rkey);
+	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->hca->mr->rkey);
 	local_bh_enable();
 	KUNIT_ASSERT_NOT_NULL(test, mem);
-	ask(&b, &(struct request) { 0, SEND_ONLY_INV });
-	ask(&b, &(struct request) { 1, SEND_ONLY, 8 });
-	ask(&b, &(struct request) { 2, SEND_ONLY, 8 });
-	KUNIT_EXPECT_EQ(test, num_held(&b), 2);
-	KUNIT_EXPECT_FALSE(test, test_poll(b.hca, &wc));
+	ask(b, &(struct request) { 0, SEND_ONLY_INV });
+	ask(b, &(struct request) { 1, SEND_ONLY, 8 });
+	ask(b, &(struct request) { 2, SEND_ONLY, 8 });
+	KUNIT_EXPECT_EQ(test, num_held(b), 2);
+	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
 	local_bh_disable();
 	rhca_mem_put(mem);
 	local_bh_enable();
-	for (i = 0; i < 1000 && num_held(&b); i++)
+	for (i = 0; i < 1000 && num_held(b); i++)
 		usleep_range(1000, 2000);
 	for (i = 0; i < 3; i++) {
-		KUNIT_ASSERT_TRUE(test, test_poll(b.hca, &wc));
+		KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
 	}
-	expect_answer(&b, 2, ACK);
-	expect_nothing_held(&b);
+	expect_answer(b, 2, ACK);
+	expect_nothing_held(b);
 }
 
 static void to_state(struct bench *b, enum ib_qp_state state)
@@ -475,25 +465,24 @@ static void to_state(struct bench *b, enum ib_qp_state state)
 
 static void end_frees_what_is_held(struct kunit *test)
 {
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-	KUNIT_EXPECT_GT(test, port_total(&b), 0);
-	to_state(&b, IB_QPS_ERR);
-	expect_nothing_held(&b);
-	to_state(&b, IB_QPS_RESET);
-	test_qp_bring_up(b.hca, b.qp, &open_qp, IB_QPS_RTS);
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-	KUNIT_EXPECT_GT(test, port_total(&b), 0);
-	to_state(&b, IB_QPS_RESET);
-	expect_nothing_held(&b);
-	test_qp_bring_up(b.hca, b.qp, &open_qp, IB_QPS_RTS);
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-	KUNIT_EXPECT_GT(test, port_total(&b), 0);
-	b.hca->num_qps--;
-	KUNIT_ASSERT_EQ(test, 0, ib_destroy_qp(b.qp));
-	KUNIT_EXPECT_EQ(test, port_total(&b), 0);
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+	KUNIT_EXPECT_GT(test, port_total(b), 0);
+	to_state(b, IB_QPS_ERR);
+	expect_nothing_held(b);
+	to_state(b, IB_QPS_RESET);
+	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+	KUNIT_EXPECT_GT(test, port_total(b), 0);
+	to_state(b, IB_QPS_RESET);
+	expect_nothing_held(b);
+	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+	KUNIT_EXPECT_GT(test, port_total(b), 0);
+	b->hca->num_qps--;
+	KUNIT_ASSERT_EQ(test, 0, ib_destroy_qp(b->qp));
+	KUNIT_EXPECT_EQ(test, port_total(b), 0);
 }
 
 static void time_at(u64 ns)
@@ -509,25 +498,24 @@ static void stop_clock(void *unused)
 static void nothing_is_held_for_long(struct kunit *test)
 {
 	const u64 begin = 1000 * NSEC_PER_SEC;
-	struct bench b;
+	struct bench *b = setup(test);
 
-	setup(&b, test);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, stop_clock, NULL));
 	time_at(begin);
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
 	time_at(begin + RHCA_HOLD_SECONDS * NSEC_PER_SEC - 1);
 	rhca_holds_age();
-	KUNIT_EXPECT_EQ(test, num_held(&b), 1);
+	KUNIT_EXPECT_EQ(test, num_held(b), 1);
 	time_at(begin + RHCA_HOLD_SECONDS * NSEC_PER_SEC);
 	rhca_holds_age();
-	expect_nothing_held(&b);
-	KUNIT_EXPECT_PTR_EQ(test, b.sw->recv.hold, NULL);
+	expect_nothing_held(b);
+	KUNIT_EXPECT_PTR_EQ(test, b->sw->recv.hold, NULL);
 	/* It was as if lost */
-	expect_answer(&b, 0, NAK_PSN);
-	ask(&b, &(struct request) { 0, WRITE_ONLY, 8 });
-	expect_answer(&b, 0, ACK);
-	ask(&b, &(struct request) { 1, WRITE_ONLY, 8 });
-	expect_answer(&b, 1, ACK);
+	expect_answer(b, 0, NAK_PSN);
+	ask(b, &(struct request) { 0, WRITE_ONLY, 8 });
+	expect_answer(b, 0, ACK);
+	ask(b, &(struct request) { 1, WRITE_ONLY, 8 });
+	expect_answer(b, 1, ACK);
 }
 
 static struct kunit_case hold_cases[] = {

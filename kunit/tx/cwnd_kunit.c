@@ -5,6 +5,7 @@
 #include <kunit/test.h>
 #include <linux/time64.h>
 
+#include "lib/suite.h"
 #include "sw/qp/cwnd.h"
 #include "sw/qp/rtt.h"
 
@@ -266,8 +267,4 @@ static struct kunit_case cwnd_tests[] = {
 	{}
 };
 
-static struct kunit_suite cwnd_suite = {
-	.name = "rhca_cwnd",
-	.test_cases = cwnd_tests,
-};
-kunit_test_suite(cwnd_suite);
+TEST_SUITE("rhca_cwnd", cwnd_tests);

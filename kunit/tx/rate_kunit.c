@@ -5,6 +5,7 @@
 #include <kunit/test.h>
 #include <linux/time64.h>
 
+#include "lib/suite.h"
 #include "sw/tx/rate.h"
 
 #define PACKET	4096
@@ -265,8 +266,4 @@ static struct kunit_case rate_tests[] = {
 	{}
 };
 
-static struct kunit_suite rate_suite = {
-	.name = "rhca_rate",
-	.test_cases = rate_tests,
-};
-kunit_test_suite(rate_suite);
+TEST_SUITE("rhca_rate", rate_tests);

@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 
+#include "lib/suite.h"
 #include "sw/tx/recover.h"
 #include "sw/qp/rtt.h"
 
@@ -24,20 +25,13 @@ enum event {
 #define REPEAT	RHCA_RECOVER_REPEAT
 #define REWIND	RHCA_RECOVER_REWIND
 
-/**
- * struct step - Something that is heard
- * @event: what
- * @psn: of it
- * @us: when, in microseconds
- * @action: what is done
- * @oldest: AHEAD, TWICE: the response that is missing
- */
+/* Something that is heard */
 struct step {
-	enum event event;
-	u32 psn;
-	u32 us;
-	enum rhca_recover_action action;
-	u32 oldest;
+	enum event event;			/* what */
+	u32 psn;				/* of it */
+	u32 us;					/* when, in microseconds */
+	enum rhca_recover_action action;	/* what is done */
+	u32 oldest;				/* AHEAD, TWICE: the response that is missing */
 };
 
 struct recover_case {
@@ -291,8 +285,7 @@ static const struct wait_case wait_cases[] = {
 	{ "a path that varies", US(2000), US(900), false, 0, 0, US(67000), US(5600) },
 	{ "answers were quicker than a full window", US(200), US(100), true, US(90), 0,
 	  US(67000), US(360) },
-	{ "much quicker, twice in vain", US(200), US(100), true, US(9), 2, US(67000),
-	  US(800) },
+	{ "much quicker, twice in vain", US(200), US(100), true, US(9), 2, US(67000), US(800) },
 	{ "and slower", US(20), US(5), true, US(900), 0, US(67000), US(200) },
 	{ "a full queue", US(900), US(100), true, US(9), 0, US(67000), US(1800) },
 };
@@ -335,8 +328,4 @@ static struct kunit_case recover_suite_cases[] = {
 	{}
 };
 
-static struct kunit_suite recover_suite = {
-	.name = "rhca_recover",
-	.test_cases = recover_suite_cases,
-};
-kunit_test_suite(recover_suite);
+TEST_SUITE("rhca_recover", recover_suite_cases);
