@@ -9,7 +9,7 @@
  * Since:	4.3; looked at in 6.12 and 7.3.
  * If it changes: addresses of tunnels, PPP and loopback that come or go are not seen, or
  *		are read for nothing; GIDs that are all there are looked for again and again.
- * Test:	netdev-kinds.
+ * Test:	netdev-kinds, of the first; none of the second.
  */
 #ifndef RHCA_BORROWED_ROCE_GID_MGMT_H
 #define RHCA_BORROWED_ROCE_GID_MGMT_H
