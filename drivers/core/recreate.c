@@ -324,22 +324,6 @@ void rhca_recreate_cancel(const struct net_device *ndev)
 }
 
 /**
- * rhca_recreate_is_pending - Does a device wait to be made again?
- *
- * Context: may sleep. One that is just being made is waited for.
- */
-bool rhca_recreate_is_pending(void)
-{
-	bool pending;
-
-	flush_workqueue(recreate_wq);
-	spin_lock(&recreate_lock);
-	pending = !list_empty(&recreate_jobs);
-	spin_unlock(&recreate_lock);
-	return pending;
-}
-
-/**
  * rhca_recreate_stop - Module unload: no device is made again any more
  *
  * Context: may sleep, RTNL not held.

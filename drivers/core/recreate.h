@@ -17,7 +17,6 @@ void rhca_recreate_listen(void (*new)(const struct rhca_lag_record *record,
 void rhca_recreate_replaced(const struct rhca_lag_record *record,
 			    const struct rhca_pkey_table *pkeys);
 void rhca_recreate_cancel(const struct net_device *ndev);
-bool rhca_recreate_is_pending(void);
 void rhca_recreate_stop(void);
 int rhca_recreate_init(void);
 void rhca_recreate_exit(void);

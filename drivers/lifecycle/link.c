@@ -186,12 +186,6 @@ static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
 
-/* Of what has been asked for so far, what is ready is done */
-static bool is_busy(void)
-{
-	return rhca_recreate_is_pending() || rhca_slot_apply_is_pending();
-}
-
 /**
  * rhca_link_init - Begin to make devices
  * @backend: who serves them
@@ -208,7 +202,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = rhca_rxe_links_init();
 	if (ret)
 		return ret;
-	ret = rhca_slot_apply_init(backend, is_busy);
+	ret = rhca_slot_apply_init(backend);
 	if (ret)
 		goto err_exit_rxe_links;
 	ret = ib_register_client(&ib_client);

@@ -57,7 +57,6 @@
  * @has: and what the netdev had then
  * @changing: and that another driver's device was being registered or unregistered
  * @since: when the former two became so, in jiffies
- * @seen: when the netdev was last looked at
  */
 struct rhca_slot {
 	struct list_head entry;
@@ -79,7 +78,6 @@ struct rhca_slot {
 	enum rhca_slot_has has;
 	bool changing;
 	unsigned long since;
-	struct rhca_slot_seen seen;
 };
 
 static LIST_HEAD(slots);
@@ -789,33 +787,6 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 			rhca_pkeys_part_tenants(&slot->settings.pkeys);
 	}
 	mutex_unlock(&slots_mutex);
-}
-
-/**
- * rhca_slot_note_look - A netdev was looked at
- * @ndev: the netdev
- * @seen: what there was
- *
- * Context: may sleep.
- * Return: how often it was seen like this in a row.
- */
-unsigned int rhca_slot_note_look(const struct net_device *ndev,
-				 const struct rhca_slot_seen *seen)
-{
-	struct rhca_slot *slot;
-	unsigned int times = 0;
-
-	mutex_lock(&slots_mutex);
-	slot = get_slot(ndev, false);
-	if (slot) {
-		times = slot->seen.events == seen->events &&
-			!memcmp(&slot->seen.facts, &seen->facts,
-				sizeof(seen->facts)) ? slot->seen.times : 0;
-		slot->seen = *seen;
-		slot->seen.times = ++times;
-	}
-	mutex_unlock(&slots_mutex);
-	return times;
 }
 
 /**

@@ -86,18 +86,6 @@ struct rhca_slot_known {
 	bool tenants;
 };
 
-/**
- * struct rhca_slot_seen - A look at a netdev
- * @facts: what there was
- * @events: how much had happened to all netdevs until then
- * @times: looks in a row that saw the same
- */
-struct rhca_slot_seen {
-	struct rhca_slot_facts facts;
-	unsigned int events;
-	unsigned int times;
-};
-
 int rhca_slot_set(const struct net_device *ndev, enum rhca_slot_flag flag,
 		  bool on);
 bool rhca_slot_is_set(const struct net_device *ndev, enum rhca_slot_flag flag);
@@ -124,8 +112,6 @@ void rhca_slot_set_pair(const struct net_device *first,
 			const struct net_device *second);
 void rhca_slot_read(const struct net_device *ndev,
 		    struct rhca_slot_known *known);
-unsigned int rhca_slot_note_look(const struct net_device *ndev,
-				 const struct rhca_slot_seen *seen);
 unsigned long rhca_slot_decided(const struct net_device *ndev,
 				const struct rhca_slot_facts *f, unsigned int row);
 void rhca_slot_exit(void);

@@ -27,7 +27,6 @@
 #include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_facts.h"
-#include "lifecycle/slot_look.h"
 
 static void act(struct work_struct *work);
 
@@ -197,6 +196,31 @@ static void explain(struct net_device *ndev, const struct rhca_slot_facts *f,
 		rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
 }
 
+static void trace(const struct net_device *ndev,
+		  const struct rhca_slot_facts *f,
+		  const struct rhca_slot_decision *d)
+{
+	const u8 facts[] = {
+		f->has, f->netdev, f->wish, f->leader, f->offer, f->other,
+		f->lag, f->pair,
+	};
+
+	trace_rhca_slot_decide(ndev->name, d->row, d->want, facts,
+			       f->can_roce | f->standin_rule << 1 |
+			       f->was_hardware << 2 | f->under_bond << 3 |
+			       f->tenants << 4 | f->one_port << 5 |
+			       f->ports_there << 6 | f->rxe_leaving << 7 |
+			       f->returns << 8 | f->request << 9);
+}
+
+static void decide(struct net_device *ndev, enum rhca_wish asked,
+		   struct rhca_slot_facts *f, struct rhca_slot_decision *d)
+{
+	rhca_slot_look_at(ndev, asked, f);
+	rhca_slot_wants(f, d);
+	trace(ndev, f, d);
+}
+
 static void apply(struct net_device *ndev)
 {
 	bool rule_due = rhca_slot_take(ndev, RHCA_SLOT_RULE_DUE);
@@ -204,8 +228,7 @@ static void apply(struct net_device *ndev)
 	struct rhca_slot_facts f;
 
 	rhca_lag_apply(ndev);
-	rhca_slot_look_at(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f);
-	rhca_slot_wants(&f, &d);
+	decide(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f, &d);
 	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d)) {
 		if (rule_due)
 			rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE, true);
@@ -258,7 +281,6 @@ static void act(struct work_struct *work)
  */
 void rhca_slot_kick(const struct net_device *ndev)
 {
-	rhca_slot_look_soon();
 	if (!READ_ONCE(running) || (ndev && !is_concerned(ndev)))
 		return;
 	if (ndev)
@@ -298,8 +320,7 @@ int rhca_slot_request(struct net_device *ndev, const char *name)
 	struct rhca_slot_facts f;
 	int ret;
 
-	rhca_slot_look_at(ndev, RHCA_WISH_LINK, &f);
-	rhca_slot_wants(&f, &d);
+	decide(ndev, RHCA_WISH_LINK, &f, &d);
 	ret = d.error ? refuse(ndev, &d) : rhca_slot_create(&spec);
 	trace_rhca_netdev(ndev->name, "asked for", ret);
 	if (!ret)
@@ -317,16 +338,6 @@ void rhca_slot_device_lost(void)
 {
 	set_bit(DEVICE_LOST, &happened);
 	rhca_slot_kick(NULL);
-}
-
-/**
- * rhca_slot_apply_is_pending - Is there something that is not done yet?
- *
- * Context: any.
- */
-bool rhca_slot_apply_is_pending(void)
-{
-	return delayed_work_pending(&act_work);
 }
 
 /**
@@ -365,19 +376,16 @@ static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 /**
  * rhca_slot_apply_init - Begin to act
  * @backend: who serves what hardware does not
- * @busy: is there work left to do for who acts elsewhere? Finishes what is ready
  *
  * Return: 0 or -ENOMEM.
  */
-int rhca_slot_apply_init(const struct rhca_backend_ops *backend,
-			 bool (*busy)(void))
+int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
 {
 	rhca_slot_act_init(backend);
 	rhca_lag_init(backend, rhca_slot_kick);
 	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
 	if (!slots_wq)
 		return -ENOMEM;
-	rhca_slot_look_init(slots_wq, busy);
 	WRITE_ONCE(running, true);
 	/* Never fails */
 	register_pm_notifier(&resume_nb);
@@ -396,7 +404,6 @@ void rhca_slot_apply_stop(void)
 	rhca_offers_listen(NULL);
 	WRITE_ONCE(running, false);
 	cancel_delayed_work_sync(&act_work);
-	rhca_slot_look_stop();
 }
 
 /**

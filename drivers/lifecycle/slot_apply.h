@@ -13,10 +13,8 @@ struct rhca_backend_ops;
 int rhca_slot_request(struct net_device *ndev, const char *name);
 void rhca_slot_kick(const struct net_device *ndev);
 void rhca_slot_device_lost(void);
-bool rhca_slot_apply_is_pending(void);
 void rhca_slot_flush(void);
-int rhca_slot_apply_init(const struct rhca_backend_ops *backend,
-			 bool (*busy)(void));
+int rhca_slot_apply_init(const struct rhca_backend_ops *backend);
 void rhca_slot_apply_stop(void);
 void rhca_slot_apply_exit(void);
 

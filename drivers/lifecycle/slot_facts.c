@@ -278,7 +278,7 @@ void rhca_slot_look_at(struct net_device *ndev, enum rhca_wish asked,
 	struct net_device *bond;
 
 	read_slot(ndev, asked, &known);
-	memset(f, 0, sizeof(*f));	/* to be compared as bytes */
+	*f = (struct rhca_slot_facts) {};
 	f->wish = known.wish;
 	f->request = asked == RHCA_WISH_LINK;
 	f->was_hardware = known.flags & RHCA_SLOT_WAS_HARDWARE;

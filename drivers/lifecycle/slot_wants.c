@@ -24,12 +24,6 @@ static bool gives_way(const struct rhca_slot_facts *f)
 	return f->standin_rule || f->was_hardware;
 }
 
-static bool serves(const struct rhca_slot_facts *f)
-{
-	return f->has == RHCA_HAS_SOFTWARE || f->has == RHCA_HAS_HARDWARE ||
-	       f->has == RHCA_HAS_LAG;
-}
-
 static bool stands_for_others(const struct rhca_slot_facts *f)
 {
 	return f->lag == RHCA_SLOT_LAG_HERE || f->pair == RHCA_PAIR_USABLE;
@@ -203,53 +197,3 @@ bool rhca_slot_is_met(enum rhca_want want, enum rhca_slot_has has)
 	       has == wanted[want];
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_met);
-
-/* --- which facts there can be ----------------------------------------------------- */
-
-static bool device_is_possible(const struct rhca_slot_facts *f)
-{
-	switch (f->has) {
-	case RHCA_HAS_HARDWARE:
-		/* Its own offer; it has no partitions and one port */
-		return f->offer != RHCA_OFFER_FREE &&
-		       f->offer != RHCA_OFFER_FAILED && !f->tenants &&
-		       f->one_port && f->lag != RHCA_SLOT_LAG_HERE;
-	case RHCA_HAS_SOFTWARE:
-		/* A bond that has a device of its own stands for no others */
-		return f->lag != RHCA_SLOT_LAG_HERE;
-	default:
-		return true;
-	}
-}
-
-static bool bond_is_possible(const struct rhca_slot_facts *f)
-{
-	if (f->lag == RHCA_SLOT_LAG_MEMBER && !f->under_bond)
-		return false;
-	if (f->lag == RHCA_SLOT_LAG_HERE)
-		return !f->under_bond && f->leader == RHCA_LEADER_NONE &&
-		       f->pair == RHCA_PAIR_NO;
-	return true;
-}
-
-/**
- * rhca_slot_facts_possible - Can these facts occur together?
- * @f: the facts
- *
- * Only a user's request has an outcome, and it is the wish by then; a netdev that a
- * device of another one stands for has none of its own; one that has a device does not
- * wait for it to return.
- */
-bool rhca_slot_facts_possible(const struct rhca_slot_facts *f)
-{
-	if (f->request && f->wish != RHCA_WISH_LINK)
-		return false;
-	if (f->ports_there && f->wish != RHCA_WISH_RULE)
-		return false;
-	if (f->leader != RHCA_LEADER_NONE && f->has != RHCA_HAS_NONE)
-		return false;
-	if (f->returns && serves(f))
-		return false;
-	return device_is_possible(f) && bond_is_possible(f);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_slot_facts_possible);

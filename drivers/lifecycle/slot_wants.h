@@ -191,7 +191,6 @@ struct rhca_slot_decision {
 	unsigned int again_ms;
 };
 
-bool rhca_slot_facts_possible(const struct rhca_slot_facts *f);
 void rhca_slot_wants(const struct rhca_slot_facts *f,
 		     struct rhca_slot_decision *d);
 bool rhca_slot_is_met(enum rhca_want want, enum rhca_slot_has has);

@@ -63,7 +63,7 @@
 	{ BIT(2), "was_hardware" }, { BIT(3), "under_bond" },		\
 	{ BIT(4), "tenants" }, { BIT(5), "one_port" },			\
 	{ BIT(6), "ports_there" }, { BIT(7), "rxe_leaving" },		\
-	{ BIT(8), "returns" }
+	{ BIT(8), "returns" }, { BIT(9), "request" }
 
 /**
  * rhca_slot_decide - What a netdev should have, and what decides that

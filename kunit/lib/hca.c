@@ -14,7 +14,6 @@
 #include "core/device.h"
 #include "core/registry.h"
 #include "hca.h"
-#include "lifecycle/slot_look.h"
 #include "sw/verbs/counters.h"
 #include "sw/tx/post_delay.h"
 #include "sw/rx/receive.h"
@@ -127,8 +126,6 @@ struct net_device *test_netdev_of(struct kunit *test, u32 num,
 {
 	struct net_device *ndev = tap_create(test, num, parent, port);
 
-	/* Tests make devices that nobody has asked for */
-	rhca_slot_compare(false);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_netdev,
 							   ndev));
 	return ndev;

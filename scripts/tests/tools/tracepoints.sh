@@ -45,8 +45,7 @@ setup_pair 9000
 ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
 fired rhca_netdev "netdev=$IF_A what=\"asked for\" error=0"
 fired rhca_device "dev=$DEV_A netdev=$IF_A what=\"registered\" error=0"
-decides() { [ "$(lines rhca_slot_decide "netdev=$IF_A row=15 want=software has=software .*wish=link")" -gt 0 ]; }
-wait_check 60 "rhca_slot_decide fires: the row of the table" decides
+fired rhca_slot_decide "netdev=$IF_A row=15 want=software has=nothing .*wish=link .*request" "the row of the table"
 check_fails "a second device on the netdev" in_a rdma link add again type roce netdev "$IF_A"
 fired rhca_netdev "netdev=$IF_A what=\"asked for\" error=-" "why there is none"
 
