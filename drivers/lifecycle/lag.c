@@ -21,6 +21,7 @@
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_events.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/netdev_check.h"

@@ -18,6 +18,7 @@
 #include "lifecycle/rxe_links.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_apply.h"
+#include "lifecycle/slot_events.h"
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"
 #include "core/device_netdevs.h"

@@ -6,17 +6,17 @@
 #define RHCA_LIFECYCLE_SLOT_H
 
 #include <linux/bits.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
 #include <linux/types.h>
 
 #include "core/port/device_types.h"
+#include "core/port/settings.h"
 #include "core/rules/netdev_id.h"
 #include "lifecycle/slot_wants.h"
 
-struct net_device;
-struct rhca_dev;
 struct rhca_netdevs_rule;
-struct rhca_pkey_table;
-struct rhca_settings;
 
 /**
  * enum rhca_slot_flag - What is or is not so of a netdev
@@ -69,6 +69,53 @@ struct rhca_slot_ports {
 };
 
 /**
+ * struct rhca_slot - What is known of a netdev
+ * @entry: in the list of them; of those that are waited for, the last one to go is last
+ * @ndev: its netdev, there until the notifier takes it away; NULL when it has gone
+ * @parent: name of the netdev's parent device: after a reload or reset there is a
+ *	new netdev on it
+ * @perm_addr: the netdev's permanent address, which tells those on one parent
+ *	apart
+ * @dev_port: and so does this, on adapters with several ports
+ * @devlink_port: and this, on switches: their ports may have one address; all ones: none
+ * @wish: what the user has asked for
+ * @wish_before: that it was removed: the wish until then. A device that moves to another
+ *	RDMA namespace looks removed on its way
+ * @removed: and its number, by which it is known when it is back; 0: none
+ * @rule: of netdevs=, if that is the wish
+ * @pair: the netdev that the user has joined this one to
+ * @flags: of enum rhca_slot_flag
+ * @ports: of the device that is to be there again, with RHCA_SLOT_RETURNS
+ * @has_settings: @settings are those of the last port on it that was saved
+ * @settings: what is kept
+ * @row: of the table of decisions that matched last
+ * @has: and what the netdev had then
+ * @changing: and that another driver's device was being registered or unregistered
+ * @since: when the former two became so, in jiffies
+ */
+struct rhca_slot {
+	struct list_head entry;
+	const struct net_device *ndev;
+	char parent[64];
+	u8 perm_addr[MAX_ADDR_LEN];
+	u16 dev_port;
+	unsigned int devlink_port;
+	enum rhca_wish wish;
+	enum rhca_wish wish_before;
+	u32 removed;
+	const struct rhca_netdevs_rule *rule;
+	struct rhca_netdev_id pair;
+	unsigned int flags;
+	struct rhca_slot_ports ports;
+	bool has_settings;
+	struct rhca_settings settings;
+	unsigned int row;
+	enum rhca_slot_has has;
+	bool changing;
+	unsigned long since;
+};
+
+/**
  * struct rhca_slot_known - What decides on a netdev's device, and is kept of it
  * @wish: what the user has asked for
  * @rule: of netdevs=, if that is the wish
@@ -86,21 +133,20 @@ struct rhca_slot_known {
 	bool tenants;
 };
 
+/* For slot_events.c */
+extern struct list_head rhca_slots;
+extern struct mutex rhca_slots_mutex;
+
+struct rhca_slot *rhca_slot_find(const struct net_device *ndev);
+struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes);
+void rhca_slot_forget(struct rhca_slot *slot);
+
 int rhca_slot_set(const struct net_device *ndev, enum rhca_slot_flag flag,
 		  bool on);
 bool rhca_slot_is_set(const struct net_device *ndev, enum rhca_slot_flag flag);
 bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag);
 void rhca_slot_look_anew(bool lost);
 struct net_device *rhca_slot_take_kicked(void);
-int rhca_slot_save(struct rhca_dev *dev);
-void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name,
-		      const struct rhca_pkey_table *pkeys);
-struct rhca_settings *rhca_slot_copy(const struct net_device *ndev);
-void rhca_slot_netdev_came(const struct net_device *ndev);
-void rhca_slot_netdev_goes(const struct net_device *ndev);
-bool rhca_slot_device_taken(struct rhca_dev *dev);
-void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user);
-void rhca_slot_device_added(struct rhca_dev *dev);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule);

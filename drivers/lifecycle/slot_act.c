@@ -28,6 +28,7 @@
 #include "lifecycle/netdevs.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
+#include "lifecycle/slot_events.h"
 
 #define NAME_TRIES		20
 #define NAME_INTERVAL_MS	50

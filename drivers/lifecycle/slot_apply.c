@@ -26,6 +26,7 @@
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
+#include "lifecycle/slot_events.h"
 #include "lifecycle/slot_facts.h"
 
 static void act(struct work_struct *work);

@@ -24,6 +24,7 @@
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
+#include "lifecycle/slot_events.h"
 #include "sw/backend.h"
 
 #define STEP_MS		20

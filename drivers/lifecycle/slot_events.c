@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What events do to slots: netdevs come and go, devices appear and end.
+ *
+ * Settings are saved whenever a device ends that its user has not removed, and the next
+ * one has them. They are not forgotten then: its netdev may have moved before it was
+ * registered, so that it could not be found to be saved, and it ends at once.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/etherdevice.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/devlink.h>
+#include <rhca/compat.h>
+
+#include "lifecycle/slot_events.h"
+#include "core/device.h"
+#include "core/device_netdevs.h"
+#include "core/port/port_pkeys.h"
+#include "core/port/settings.h"
+#include "core/registry.h"
+#include "core/rules/lag.h"
+#include "core/rules/netdev.h"
+#include "core/rules/netdev_id.h"
+#include "lifecycle/slot.h"
+
+#define MAX_GONE	512	/* netdevs that are waited for */
+#define NO_PORT		UINT_MAX
+
+/* Would another netdev in its place be known as such? Those of software would not */
+static bool is_hardware(const struct net_device *ndev)
+{
+	return rhca_netdev_on_bus(ndev) &&
+	       memchr_inv(ndev->perm_addr, 0, sizeof(ndev->perm_addr));
+}
+
+static unsigned int devlink_port(const struct net_device *ndev)
+{
+	const struct devlink_port *port = rhca_netdev_devlink_port(ndev);
+
+	ASSERT_RTNL();
+	return port ? port->index : NO_PORT;
+}
+
+static void name_hardware(struct rhca_slot *slot, const struct net_device *ndev)
+{
+	strscpy(slot->parent, dev_name(ndev->dev.parent), sizeof(slot->parent));
+	memcpy(slot->perm_addr, ndev->perm_addr, sizeof(slot->perm_addr));
+	slot->dev_port = ndev->dev_port;
+	slot->devlink_port = devlink_port(ndev);
+}
+
+static bool is_on_hardware(const struct rhca_slot *slot,
+			   const struct net_device *ndev)
+{
+	return is_hardware(ndev) && slot->dev_port == ndev->dev_port &&
+	       slot->devlink_port == devlink_port(ndev) &&
+	       !strncmp(slot->parent, dev_name(ndev->dev.parent),
+			sizeof(slot->parent) - 1) &&
+	       !memcmp(slot->perm_addr, ndev->perm_addr,
+		       sizeof(slot->perm_addr));
+}
+
+/* --- settings ----------------------------------------------------------------------- */
+
+/* Of a netdev that stays, or has a next one that is known by its hardware */
+static bool outlives(const struct net_device *ndev)
+{
+	return ndev->reg_state == NETREG_REGISTERED || is_hardware(ndev);
+}
+
+static int save_port(struct rhca_port *port, bool goes)
+{
+	struct net_device *ndev = rhca_port_get_netdev(port);
+	bool wanted = ndev && outlives(ndev);
+	struct rhca_slot *slot = wanted ? rhca_slot_get(ndev, goes) : NULL;
+
+	if (slot) {
+		slot->has_settings = true;
+		rhca_settings_save(port, &slot->settings);
+	}
+	dev_put(ndev);
+	return wanted && !slot ? -ENOMEM : 0;
+}
+
+/*
+ * @goes: one of its netdevs does, and takes the device along. Others may be unregistered
+ * together with it; as the device is still there, they have not been announced yet.
+ */
+static int save(struct rhca_dev *dev, bool goes)
+{
+	int ret = 0;
+	u32 i;
+
+	if (!rhca_settings_cover(dev))
+		return 0;
+	for (i = 0; i < dev->num_ports; i++)
+		ret = save_port(&dev->ports[i], goes) ?: ret;
+	return ret;
+}
+
+/**
+ * rhca_slot_save - Keep the settings of a device for one that takes its place
+ * @dev: the device, which is going to be removed: its partitions do not change any more
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOMEM, and they can be written still.
+ */
+int rhca_slot_save(struct rhca_dev *dev)
+{
+	int ret;
+
+	rhca_pkeys_freeze_all(dev, true);
+	mutex_lock(&rhca_slots_mutex);
+	ret = save(dev, false);
+	mutex_unlock(&rhca_slots_mutex);
+	if (ret)
+		rhca_pkeys_freeze_all(dev, false);
+	return ret;
+}
+
+/**
+ * rhca_slot_member - Keep what a member of a LAG gets back of it with its next device
+ * @ndev: the member
+ * @goes: it goes, and rhca_slot_netdev_goes() follows
+ * @name: of the device that it had
+ * @pkeys: the LAG's partitions
+ *
+ * Context: may sleep.
+ */
+void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name,
+		      const struct rhca_pkey_table *pkeys)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&rhca_slots_mutex);
+	slot = rhca_slot_get(ndev, goes);
+	if (slot) {
+		slot->has_settings = true;
+		memset(&slot->settings, 0, sizeof(slot->settings));
+		strscpy(slot->settings.name, name, sizeof(slot->settings.name));
+		slot->settings.pkeys = *pkeys;
+		slot->settings.tclass.global = RHCA_TCLASS_OFF;
+		slot->settings.cc = (struct rhca_cc)RHCA_CC_DEFAULT;
+	} else {
+		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	}
+	mutex_unlock(&rhca_slots_mutex);
+}
+
+/**
+ * rhca_slot_copy - The settings that are kept for a netdev, for a new device on it
+ * @ndev: the netdev. They end with a device that its user has removed: the next one
+ *	begins anew. One that is only moved to another RDMA namespace, or made again
+ *	after rdma_rxe took it away, does not ask
+ *
+ * Context: may sleep.
+ * Return: a copy, for kfree(); NULL: there are none; -ENOMEM: a device without them
+ * would be in partitions that it was not in.
+ */
+struct rhca_settings *rhca_slot_copy(const struct net_device *ndev)
+{
+	struct rhca_settings *settings = NULL;
+	struct rhca_slot *slot;
+
+	mutex_lock(&rhca_slots_mutex);
+	slot = rhca_slot_find(ndev);
+	if (slot && slot->wish == RHCA_WISH_REMOVED)
+		slot->has_settings = false;
+	if (slot && slot->has_settings)
+		settings = kmemdup(&slot->settings, sizeof(slot->settings),
+				   GFP_KERNEL) ?: ERR_PTR(-ENOMEM);
+	mutex_unlock(&rhca_slots_mutex);
+	return settings;
+}
+
+/* --- netdevs ------------------------------------------------------------------------ */
+
+/**
+ * rhca_slot_netdev_came - A netdev is new, or comes from another namespace
+ * @ndev: the netdev; one that takes the place of a netdev that went is it from now on
+ *
+ * Context: RTNL held.
+ */
+void rhca_slot_netdev_came(const struct net_device *ndev)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&rhca_slots_mutex);
+	if (rhca_slot_find(ndev))
+		goto out;
+	list_for_each_entry(slot, &rhca_slots, entry) {
+		if (slot->ndev || !is_on_hardware(slot, ndev))
+			continue;
+		slot->ndev = ndev;
+		break;
+	}
+out:
+	mutex_unlock(&rhca_slots_mutex);
+}
+
+/* Of a netdev that is unregistered or moves nothing is wanted there */
+static void end_wish(struct rhca_slot *slot)
+{
+	if (slot->wish != RHCA_WISH_REMOVED)
+		slot->wish = RHCA_WISH_NONE;
+	slot->wish_before = RHCA_WISH_NONE;
+	slot->rule = NULL;
+	slot->flags &= ~(RHCA_SLOT_TABLES_DIFFERED | RHCA_SLOT_FAILED |
+			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_RETURNS |
+			 RHCA_SLOT_DUE);
+}
+
+/* Of the netdev, and of the one that was joined to it */
+static void end_pairs(const struct net_device *ndev)
+{
+	struct rhca_slot *slot;
+
+	list_for_each_entry(slot, &rhca_slots, entry)
+		if (slot->ndev == ndev || rhca_netdev_is(ndev, &slot->pair))
+			slot->pair = (struct rhca_netdev_id) {};
+}
+
+static void forget_oldest_gone(void)
+{
+	struct rhca_slot *slot, *oldest = NULL;
+	u32 num = 0;
+
+	list_for_each_entry_reverse(slot, &rhca_slots, entry) {
+		if (slot->ndev)
+			continue;
+		oldest = slot;
+		num++;
+	}
+	if (num > MAX_GONE)
+		rhca_slot_forget(oldest);
+}
+
+/* Another one may be found by what is known of its hardware */
+static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
+{
+	if (!is_hardware(ndev) ||
+	    !(slot->has_settings || slot->wish == RHCA_WISH_REMOVED ||
+	      slot->flags & RHCA_SLOT_WAS_HARDWARE)) {
+		rhca_slot_forget(slot);
+		return;
+	}
+	name_hardware(slot, ndev);
+	slot->ndev = NULL;
+	slot->flags &= ~RHCA_SLOT_LAG_OFF;
+	list_move_tail(&slot->entry, &rhca_slots);
+	forget_oldest_gone();
+}
+
+/**
+ * rhca_slot_netdev_goes - A netdev is being unregistered, or moves to another namespace
+ * @ndev: the netdev, whose device has not been told yet
+ *
+ * What its user has set is kept: of a netdev that moves, and of hardware's: a reload
+ * brings another one in its place. So it is of the other netdevs of the device, which
+ * goes. A device that is not registered has been made with what is kept, or its settings
+ * were saved when it began its way to another RDMA namespace.
+ *
+ * Context: RTNL held.
+ */
+void rhca_slot_netdev_goes(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	struct rhca_slot *slot;
+
+	if (dev)
+		rhca_pkeys_freeze_all(dev, true);
+	mutex_lock(&rhca_slots_mutex);
+	if (dev && save(dev, true))
+		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	slot = rhca_slot_find(ndev);
+	end_pairs(ndev);
+	if (slot)
+		end_wish(slot);
+	if (slot && ndev->reg_state != NETREG_REGISTERED)
+		wait_for_next(slot, ndev);
+	mutex_unlock(&rhca_slots_mutex);
+	if (dev)
+		ib_device_put(&dev->ibdev);
+}
+
+/* --- devices ------------------------------------------------------------------------ */
+
+static void note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports)
+{
+	for (ports->num = 0; ports->num < dev->num_ports; ports->num++)
+		rhca_netdev_note(&ports->netdev[ports->num],
+				 rtnl_dereference(dev->ports[ports->num].ndev));
+}
+
+/**
+ * rhca_slot_device_taken - Another driver has unregistered a device: it returns
+ * @dev: the device, which cannot be found any more. Until now its partitions could be
+ *	written
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: false where a netdev has moved: it stays away, and is in the way no more.
+ */
+bool rhca_slot_device_taken(struct rhca_dev *dev)
+{
+	struct rhca_slot_ports ports = {};
+	bool stays;
+	int ret = 0;
+
+	rtnl_lock();
+	stays = rhca_dev_netdevs_stay(dev);
+	if (stays) {
+		note_ports(dev, &ports);
+		/* Without them tenants that were kept apart would meet */
+		ret = rhca_slot_save(dev) ?:
+		      rhca_slot_set_returns(rtnl_dereference(dev->ports[0].ndev),
+					    &ports);
+	}
+	rtnl_unlock();
+	if (ret)
+		pr_warn("%s: no memory to bring it back\n",
+			dev_name(&dev->ibdev.dev));
+	return stays;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_device_taken);
+
+/* Drops the reference to it */
+static void note_unwanted(struct net_device *ndev, const struct rhca_dev *dev)
+{
+	struct rhca_slot *slot = ndev ? rhca_slot_get(ndev, false) : NULL;
+
+	if (slot) {
+		if (slot->wish != RHCA_WISH_REMOVED)
+			slot->wish_before = slot->wish;
+		slot->wish = RHCA_WISH_REMOVED;
+		slot->removed = dev->serial;
+	}
+	dev_put(ndev);
+}
+
+/* A LAG is the device of its members, too */
+static void set_unwanted(struct rhca_dev *dev)
+{
+	const struct rhca_lag_replaced *old = dev->replaced.device;
+	u32 i, port;
+
+	for (i = 0; i < dev->num_ports; i++)
+		note_unwanted(rhca_port_get_netdev(&dev->ports[i]), dev);
+	for (i = 0; i < dev->replaced.num_devices; i++, old++)
+		for (port = 0; port < old->num_ports; port++)
+			note_unwanted(rhca_netdev_get(&old->netdev[port]), dev);
+}
+
+/**
+ * rhca_slot_device_removed - A device is being unregistered, which nobody of us wanted
+ * @dev: the device. It may be on its way to another RDMA namespace, where it comes back
+ *	and cannot be found meanwhile: its settings are saved, but its partitions
+ *	can be written again there
+ * @by_user: its user has removed it, unless it comes back: while nobody wants a device
+ *	on its netdevs, none is made of an offer or by a rule, and none stands in
+ *
+ * Context: may sleep.
+ */
+void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user)
+{
+	mutex_lock(&rhca_slots_mutex);
+	save(dev, false);
+	if (by_user)
+		set_unwanted(dev);
+	mutex_unlock(&rhca_slots_mutex);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_device_removed);
+
+/* Its netdev may be another one by now, on the same hardware */
+static bool is_for(const struct rhca_slot *slot, const struct rhca_dev *dev)
+{
+	u32 i;
+
+	if (slot->removed == dev->serial)
+		return true;
+	if (!slot->ndev)
+		return false;
+	for (i = 0; i < dev->num_ports; i++)
+		if (dev->ports[i].made_on == slot->ndev)
+			return true;
+	return rhca_lag_record_covers(&dev->replaced, slot->ndev);
+}
+
+/**
+ * rhca_slot_device_added - There is a device
+ * @dev: the device, new or back from another RDMA namespace. Its netdevs may have moved
+ *	meanwhile, and it have let go of them
+ *
+ * Context: may sleep.
+ */
+void rhca_slot_device_added(struct rhca_dev *dev)
+{
+	bool ends = test_bit(RHCA_DEV_REMOVED, &dev->flags);
+	struct rhca_slot *slot;
+
+	mutex_lock(&rhca_slots_mutex);
+	list_for_each_entry(slot, &rhca_slots, entry) {
+		if (!is_for(slot, dev))
+			continue;
+		if (slot->wish == RHCA_WISH_REMOVED)
+			slot->wish = slot->wish_before;
+		slot->removed = 0;
+		slot->flags &= ~RHCA_SLOT_FAILED;
+		/* What is to follow one that ends already has been noted */
+		if (!ends || !dev->replaced.num_devices)
+			slot->flags &= ~RHCA_SLOT_RETURNS;
+		if (!ends && dev->offer)
+			slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
+	}
+	mutex_unlock(&rhca_slots_mutex);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_device_added);
