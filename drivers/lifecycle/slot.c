@@ -376,7 +376,8 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
  * another driver's device began to change before, since the end of that is no event.
  */
 unsigned long rhca_slot_decided(const struct net_device *ndev,
-				const struct rhca_slot_facts *f, unsigned int row)
+				const struct rhca_slot_facts *f,
+				enum rhca_slot_row row)
 {
 	unsigned long since = jiffies;
 	struct rhca_slot *slot;

@@ -109,7 +109,7 @@ struct rhca_slot {
 	struct rhca_slot_ports ports;
 	bool has_settings;
 	struct rhca_settings settings;
-	unsigned int row;
+	enum rhca_slot_row row;
 	enum rhca_slot_has has;
 	bool changing;
 	unsigned long since;
@@ -159,7 +159,8 @@ void rhca_slot_set_pair(const struct net_device *first,
 void rhca_slot_read(const struct net_device *ndev,
 		    struct rhca_slot_known *known);
 unsigned long rhca_slot_decided(const struct net_device *ndev,
-				const struct rhca_slot_facts *f, unsigned int row);
+				const struct rhca_slot_facts *f,
+				enum rhca_slot_row row);
 void rhca_slot_exit(void);
 
 #endif

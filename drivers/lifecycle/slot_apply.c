@@ -114,11 +114,11 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 			const struct rhca_slot_decision *d)
 {
 	switch (d->row) {
-	case 8:		/* another driver's device displaces ours */
-	case 13:	/* hardware serves */
-	case 16:	/* ours stands in */
+	case RHCA_ROW_OTHER_DISPLACES:
+	case RHCA_ROW_HARDWARE:
+	case RHCA_ROW_STANDS_IN:
 		return true;
-	case 15:	/* software: in place of what has left, or cannot; once more */
+	case RHCA_ROW_WANTED:	/* in place of what has left, or cannot; once more */
 		return f->was_hardware || f->standin_rule || f->returns ||
 		       f->offer == RHCA_OFFER_FREE;
 	default:
@@ -166,7 +166,7 @@ static bool is_kept_by_partitions(const struct rhca_slot_facts *f)
 static bool is_kept_by_other(const struct rhca_slot_facts *f,
 			     const struct rhca_slot_decision *d)
 {
-	return d->row == 9 && f->has == RHCA_HAS_NONE &&
+	return d->row == RHCA_ROW_BESIDE_OTHER && f->has == RHCA_HAS_NONE &&
 	       f->offer == RHCA_OFFER_FREE;
 }
 

@@ -130,26 +130,26 @@ struct row {
 	unsigned int again_ms;
 };
 
-/* The first row that matches. Columns: when, what, what a request gets, delays */
+/* The first row that matches. In a row: when, what, what a request gets, delays */
 static const struct row table[] = {
-	{ netdev_gone,		RHCA_WANT_NOTHING,	-ENODEV },
-	{ cannot_roce,		RHCA_WANT_NOTHING,	-EINVAL },
-	{ asked_for_twice,	RHCA_WANT_KEEP,		-EEXIST },
-	{ user_removed,		RHCA_WANT_NOTHING },
-	{ is_led,		RHCA_WANT_NOTHING,	-EBUSY },
-	{ lag_has_ended,	RHCA_WANT_NOTHING },
-	{ other_changes,	RHCA_WANT_KEEP,		-EBUSY, 0, CHANGING_MS },
-	{ other_displaces,	RHCA_WANT_NOTHING,	-EBUSY },
-	{ beside_other,		RHCA_WANT_KEEP,		-EBUSY },
-	{ rxe_leaves,		RHCA_WANT_KEEP,		-EBUSY, 0, UNLOADING_MS },
-	{ stands_for_others,	RHCA_WANT_LAG },
-	{ hardware_serves,	RHCA_WANT_KEEP },
-	{ hardware_can,		RHCA_WANT_HARDWARE },
-	{ hardware_ends,	RHCA_WANT_KEEP,		-EALREADY },
-	{ is_wanted,		RHCA_WANT_SOFTWARE },
-	{ stands_in,		RHCA_WANT_SOFTWARE,	0, SETTLE_MS },
-	{ may_stand_in_later,	RHCA_WANT_KEEP },
-	{ otherwise,		RHCA_WANT_NOTHING },
+	[RHCA_ROW_NETDEV_GONE]		= { netdev_gone, RHCA_WANT_NOTHING, -ENODEV },
+	[RHCA_ROW_NO_ROCE]		= { cannot_roce, RHCA_WANT_NOTHING, -EINVAL },
+	[RHCA_ROW_ASKED_TWICE]		= { asked_for_twice, RHCA_WANT_KEEP, -EEXIST },
+	[RHCA_ROW_USER_REMOVED]		= { user_removed, RHCA_WANT_NOTHING },
+	[RHCA_ROW_LED]			= { is_led, RHCA_WANT_NOTHING, -EBUSY },
+	[RHCA_ROW_LAG_ENDED]		= { lag_has_ended, RHCA_WANT_NOTHING },
+	[RHCA_ROW_OTHER_CHANGES]	= { other_changes, RHCA_WANT_KEEP, -EBUSY, 0, CHANGING_MS },
+	[RHCA_ROW_OTHER_DISPLACES]	= { other_displaces, RHCA_WANT_NOTHING, -EBUSY },
+	[RHCA_ROW_BESIDE_OTHER]		= { beside_other, RHCA_WANT_KEEP, -EBUSY },
+	[RHCA_ROW_RXE_LEAVES]		= { rxe_leaves, RHCA_WANT_KEEP, -EBUSY, 0, UNLOADING_MS },
+	[RHCA_ROW_LAG]			= { stands_for_others, RHCA_WANT_LAG },
+	[RHCA_ROW_HARDWARE_SERVES]	= { hardware_serves, RHCA_WANT_KEEP },
+	[RHCA_ROW_HARDWARE]		= { hardware_can, RHCA_WANT_HARDWARE },
+	[RHCA_ROW_HARDWARE_ENDS]	= { hardware_ends, RHCA_WANT_KEEP, -EALREADY },
+	[RHCA_ROW_WANTED]		= { is_wanted, RHCA_WANT_SOFTWARE },
+	[RHCA_ROW_STANDS_IN]		= { stands_in, RHCA_WANT_SOFTWARE, 0, SETTLE_MS },
+	[RHCA_ROW_MAY_STAND_IN]		= { may_stand_in_later, RHCA_WANT_KEEP },
+	[RHCA_ROW_OTHERWISE]		= { otherwise, RHCA_WANT_NOTHING },
 };
 
 /**
@@ -162,12 +162,12 @@ static const struct row table[] = {
 void rhca_slot_wants(const struct rhca_slot_facts *f,
 		     struct rhca_slot_decision *d)
 {
-	const struct row *row = table;
+	const struct row *row = &table[RHCA_ROW_NETDEV_GONE];
 
 	while (!row->matches(f))
 		row++;
 	d->want = row->want;
-	d->row = row - table + 1;
+	d->row = row - table;
 	d->error = row->error;
 	d->settle_ms = row->settle_ms;
 	/* Software takes the place of what is not back at once; who asks does not wait */

@@ -176,16 +176,58 @@ enum rhca_want {
 };
 
 /**
+ * enum rhca_slot_row - Rows of the table, by the numbers of lifecycle.rst
+ * @RHCA_ROW_NETDEV_GONE: the netdev goes, or the module does
+ * @RHCA_ROW_NO_ROCE: there can be no RoCE on it
+ * @RHCA_ROW_ASKED_TWICE: a user asks for a device, and there is one
+ * @RHCA_ROW_USER_REMOVED: its user has removed the device
+ * @RHCA_ROW_LED: a device of another netdev stands for it
+ * @RHCA_ROW_LAG_ENDED: the reason for its LAG is gone
+ * @RHCA_ROW_OTHER_CHANGES: another driver's device comes or goes
+ * @RHCA_ROW_OTHER_DISPLACES: another driver's device is in place of ours
+ * @RHCA_ROW_BESIDE_OTHER: another driver has a device
+ * @RHCA_ROW_RXE_LEAVES: rdma_rxe is being unloaded
+ * @RHCA_ROW_LAG: it stands for others
+ * @RHCA_ROW_HARDWARE_SERVES: hardware serves it
+ * @RHCA_ROW_HARDWARE: hardware can serve it
+ * @RHCA_ROW_HARDWARE_ENDS: hardware can when its last device has ended
+ * @RHCA_ROW_WANTED: somebody wants a device
+ * @RHCA_ROW_STANDS_IN: ours stands in
+ * @RHCA_ROW_MAY_STAND_IN: ours stands in, when it can
+ * @RHCA_ROW_OTHERWISE: none of these
+ */
+enum rhca_slot_row {
+	RHCA_ROW_NETDEV_GONE = 1,
+	RHCA_ROW_NO_ROCE,
+	RHCA_ROW_ASKED_TWICE,
+	RHCA_ROW_USER_REMOVED,
+	RHCA_ROW_LED,
+	RHCA_ROW_LAG_ENDED,
+	RHCA_ROW_OTHER_CHANGES,
+	RHCA_ROW_OTHER_DISPLACES,
+	RHCA_ROW_BESIDE_OTHER,
+	RHCA_ROW_RXE_LEAVES,
+	RHCA_ROW_LAG,
+	RHCA_ROW_HARDWARE_SERVES,
+	RHCA_ROW_HARDWARE,
+	RHCA_ROW_HARDWARE_ENDS,
+	RHCA_ROW_WANTED,
+	RHCA_ROW_STANDS_IN,
+	RHCA_ROW_MAY_STAND_IN,
+	RHCA_ROW_OTHERWISE,
+};
+
+/**
  * struct rhca_slot_decision - What follows from the facts
  * @want: what the netdev should have
- * @row: of the table, from 1
+ * @row: of the table
  * @error: what "rdma link add" gets: 0 or a negative errno
  * @settle_ms: do it when nothing has happened for so long
  * @again_ms: look again then, without an event; 0: no need
  */
 struct rhca_slot_decision {
 	enum rhca_want want;
-	unsigned int row;
+	enum rhca_slot_row row;
 	int error;
 	unsigned int settle_ms;
 	unsigned int again_ms;

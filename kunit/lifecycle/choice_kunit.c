@@ -544,13 +544,13 @@ static void another_driver_that_leaves_delays_a_standin_once(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 	struct rhca_slot_facts f = { .other = RHCA_OTHER_CHANGING };
-	unsigned long since = rhca_slot_decided(b->ndev, &f, 7);
+	unsigned long since = rhca_slot_decided(b->ndev, &f, RHCA_ROW_OTHER_CHANGES);
 
 	msleep(2 * STEP_MS);
 	f.other = RHCA_OTHER_NONE;
-	KUNIT_EXPECT_EQ(test, rhca_slot_decided(b->ndev, &f, 16), since);
-	KUNIT_EXPECT_EQ(test, rhca_slot_decided(b->ndev, &f, 16), since);
-	KUNIT_EXPECT_NE(test, rhca_slot_decided(b->ndev, &f, 17), since);
+	KUNIT_EXPECT_EQ(test, rhca_slot_decided(b->ndev, &f, RHCA_ROW_STANDS_IN), since);
+	KUNIT_EXPECT_EQ(test, rhca_slot_decided(b->ndev, &f, RHCA_ROW_STANDS_IN), since);
+	KUNIT_EXPECT_NE(test, rhca_slot_decided(b->ndev, &f, RHCA_ROW_MAY_STAND_IN), since);
 }
 
 /* What happens to others, however often, does not delay it */
