@@ -29,6 +29,14 @@
 static const struct rhca_backend_ops *software;
 static void (*kick)(const struct net_device *ndev);
 
+static int set_due(const struct net_device *ndev, enum rhca_slot_flag flag)
+{
+	int ret = rhca_slot_set(ndev, flag, true);
+
+	kick(ndev);
+	return ret;
+}
+
 /* --- making and ending ------------------------------------------------------------ */
 
 static void keep(const struct rhca_lag_replaced *old, const struct net_device *ndev,
@@ -164,12 +172,21 @@ static int make_lag(const struct rhca_lag_members *members,
 	return ret;
 }
 
+/* To a second netdev of a pair that had no device none returns: a rule may name it by now */
+static void follow_rule(const struct net_device *second)
+{
+	if (second && !rhca_slot_is_set(second, RHCA_SLOT_RETURNS) &&
+	    rhca_slot_take(second, RHCA_SLOT_RULE_MISSED))
+		set_due(second, RHCA_SLOT_RULE_DUE);
+}
+
 /*
  * It may have ended already, and another device be there, which stays. Its members have
  * devices again when it has ended, which is an event.
  */
 static void end_lag(struct net_device *ndev)
 {
+	struct net_device *second = NULL;
 	struct rhca_lag_frozen frozen = {};
 	struct rhca_lag_members members;
 
@@ -177,11 +194,15 @@ static void end_lag(struct net_device *ndev)
 	rhca_lag_find_replaced(ndev, &members);
 	if (frozen.num && members.record.num_devices) {
 		keep_for_all(&members);
+		second = rhca_port_get_second(&frozen.dev[0]->ports[0]);
 		/* Its user may have been removing it, which is for its members, too */
-		if (rhca_lag_remove_later(&frozen) && !rhca_slot_is_unwanted(ndev))
+		if (rhca_lag_remove_later(&frozen) && !rhca_slot_is_unwanted(ndev)) {
 			restore(&members);
+			follow_rule(second);
+		}
 	}
 	rhca_lag_thaw(&frozen);
+	dev_put(second);
 }
 
 /* @members has the record of the LAG that there is, or none and gets it */
@@ -344,14 +365,6 @@ void rhca_lag_apply(struct net_device *ndev)
 		end_lag(ndev);
 }
 
-static int set_due(const struct net_device *ndev, enum rhca_slot_flag flag)
-{
-	int ret = rhca_slot_set(ndev, flag, true);
-
-	kick(ndev);
-	return ret;
-}
-
 /**
  * rhca_lag_bond_changed - A bond got or lost a member
  * @bond: a bond's netdev; the caller has a reference or RTNL
@@ -415,15 +428,20 @@ void rhca_lag_netdev_gone(struct net_device *ndev)
 {
 	struct rhca_lag_frozen frozen = {};
 	struct rhca_lag_members members;
+	struct net_device *second;
 
 	keep_for_next(ndev);
 	rhca_lag_freeze(&frozen, ndev);
 	rhca_lag_find_replaced(ndev, &members);
 	if (frozen.num && members.record.num_devices) {
 		keep_for_all(&members);
+		second = rhca_port_get_second(&frozen.dev[0]->ports[0]);
 		if (rhca_dev_claim(frozen.dev[0]) &&
-		    !is_unwanted(frozen.dev[0]))
+		    !is_unwanted(frozen.dev[0])) {
 			restore(&members);
+			follow_rule(second);
+		}
+		dev_put(second);
 	}
 	/* It goes with its netdev: nothing is written any more */
 	if (frozen.num)

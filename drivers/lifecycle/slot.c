@@ -95,6 +95,7 @@ int rhca_slot_set(const struct net_device *ndev, enum rhca_slot_flag flag,
 	mutex_unlock(&rhca_slots_mutex);
 	return slot || !on ? 0 : -ENOMEM;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set);
 
 /**
  * rhca_slot_is_set - Is something so of a netdev?

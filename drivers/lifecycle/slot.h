@@ -28,7 +28,7 @@ struct rhca_netdevs_rule;
  *	happens to it
  * @RHCA_SLOT_RULE_DUE: a rule of netdevs= matches: it is new, or has a new name
  * @RHCA_SLOT_RULE_MISSED: a rule matched while another device was there still. If that
- *	leaves since it has lost its netdev, the rule is due
+ *	leaves since it has lost its netdev, or is a pair that ends, the rule is due
  * @RHCA_SLOT_KICKED: something has happened: it is to be looked at
  * @RHCA_SLOT_LATER: it is to be looked at again, then
  * @RHCA_SLOT_TOLD: the log says why hardware that offers to serve it does not

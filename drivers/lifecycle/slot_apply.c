@@ -230,7 +230,8 @@ static void apply(struct net_device *ndev)
 
 	rhca_lag_apply(ndev);
 	decide(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f, &d);
-	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d)) {
+	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d) ||
+	    (rule_due && f.has == RHCA_HAS_LEAVING)) {
 		if (rule_due)
 			rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE, true);
 		return;

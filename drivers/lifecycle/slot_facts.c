@@ -73,10 +73,10 @@ static const struct rhca_offer *look_at_device(const struct net_device *ndev,
 		look_at_none(ndev, f);
 		return NULL;
 	}
-	if (rcu_access_pointer(dev->ports[0].ndev) != ndev) {
-		f->leader = RHCA_LEADER_DEVICE;
-	} else if (test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
+	if (test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
 		f->has = RHCA_HAS_LEAVING;
+	} else if (rcu_access_pointer(dev->ports[0].ndev) != ndev) {
+		f->leader = RHCA_LEADER_DEVICE;
 	} else {
 		look_at_own(dev, f);
 		offer = dev->offer;

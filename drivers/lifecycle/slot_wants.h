@@ -41,7 +41,7 @@ enum rhca_wish {
  * @RHCA_HAS_HARDWARE: one by hardware
  * @RHCA_HAS_LAG: one by software in place of others: on a bond, or of a pair
  * @RHCA_HAS_LEAVING: one that is being unregistered, or that moves to another RDMA
- *	namespace
+ *	namespace; be it a further port of it
  */
 enum rhca_slot_has {
 	RHCA_HAS_NONE,

@@ -14,6 +14,7 @@
 #include "lib/hca.h"
 #include "lib/holder.h"
 #include "lib/recording_backend.h"
+#include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_events.h"
@@ -272,6 +273,34 @@ static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
 	}
 }
 
+/* The pair was in its way, and none returns to the netdev: it had no device before */
+static void rule_that_missed_a_pair_is_due_when_that_ends(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct rhca_dev *dev = choose_device(test, TEST_NAME "_a", ndev[0]);
+
+	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
+			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
+	rhca_slot_flush();
+	dev = rhca_dev_find(ndev[1]);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(ndev[1], RHCA_SLOT_RULE_MISSED, true));
+	test_hold(test, dev);
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
+	ib_device_put(&dev->ibdev);
+	test_hold_begins(test);
+	rhca_slot_flush();
+	KUNIT_EXPECT_TRUE(test, test_becomes(rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_DUE)));
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_MISSED));
+	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev[1]));
+	test_hold_ends(test);
+	KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[0]));
+	/* None names it, so that it comes to nothing */
+	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_DUE)));
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[1]));
+	test_device_remove(ndev[0]);
+}
+
 /* Nobody waits for what is there: when it is removed later, none comes by itself */
 static void member_that_has_a_device_does_not_return(struct kunit *test)
 {
@@ -326,6 +355,7 @@ static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(removal_counts_when_its_netdev_goes),
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
 	KUNIT_CASE(members_return_when_their_lag_ends),
+	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_ends),
 	KUNIT_CASE(member_that_has_a_device_does_not_return),
 	KUNIT_CASE(lag_that_cannot_end_holds_up_no_other),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
