@@ -104,34 +104,40 @@ static int set_parts(struct rhca_mlx5_qp *qp,
 	return 0;
 }
 
+/* Bytes of a request besides its data */
+static size_t send_overhead(enum ib_qp_type type)
+{
+	size_t bytes = sizeof(struct mlx5_wqe_ctrl_seg);
+
+	if (type == IB_QPT_RC || type == IB_QPT_UC)
+		return bytes + sizeof(struct mlx5_wqe_raddr_seg) +
+		       sizeof(struct mlx5_wqe_atomic_seg);
+	return bytes + sizeof(struct mlx5_wqe_datagram_seg);
+}
+
 /* Bytes of the largest send request */
 static size_t send_bytes(const struct ib_qp_init_attr *init)
 {
-	size_t bytes = sizeof(struct mlx5_wqe_ctrl_seg);
 	size_t memory = init->cap.max_send_sge *
 			sizeof(struct mlx5_wqe_data_seg);
 	size_t data = sizeof(struct mlx5_wqe_inline_seg) +
 		      init->cap.max_inline_data;
+	size_t bytes = send_overhead(init->qp_type) + max(memory, data);
 
-	if (init->qp_type == IB_QPT_RC || init->qp_type == IB_QPT_UC)
-		bytes += sizeof(struct mlx5_wqe_raddr_seg) +
-			 sizeof(struct mlx5_wqe_atomic_seg);
-	else
-		bytes += sizeof(struct mlx5_wqe_datagram_seg);
-	bytes += max(memory, data);
 	return max(ALIGN(bytes, MLX5_SEND_WQE_DS), RHCA_MLX5_UMR_BYTES);
 }
 
 static int size_send(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
+	size_t most = min_t(size_t, MAX_SEND_BYTES,
+			    MLX5_CAP_GEN(mdev, max_wqe_sz_sq));
 	size_t bytes = send_bytes(init);
 	struct rhca_mlx5_sq *sq = &qp->sq;
 
 	if (!init->cap.max_send_wr)
 		return 0;
-	if (bytes > min_t(size_t, MAX_SEND_BYTES,
-			  MLX5_CAP_GEN(mdev, max_wqe_sz_sq)))
+	if (bytes > most)
 		return -EINVAL;
 	sq->blocks_each = DIV_ROUND_UP(bytes, MLX5_SEND_WQE_BB);
 	sq->num_blocks = roundup_pow_of_two(init->cap.max_send_wr *
@@ -140,9 +146,13 @@ static int size_send(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 		return -EINVAL;
 	sq->max_wr = sq->num_blocks / sq->blocks_each;
 	sq->max_sge = init->cap.max_send_sge;
-	sq->max_inline = init->cap.max_inline_data;
+	/* What its blocks have room for: SMC-R asks what it has got */
+	sq->max_inline = min_t(size_t, sq->blocks_each * MLX5_SEND_WQE_BB, most) -
+			 send_overhead(init->qp_type) -
+			 sizeof(struct mlx5_wqe_inline_seg);
 	sq->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	init->cap.max_send_wr = sq->max_wr;
+	init->cap.max_inline_data = sq->max_inline;
 	qp->spec.has_send = true;
 	qp->spec.log_send = ilog2(sq->num_blocks);
 	return 0;
