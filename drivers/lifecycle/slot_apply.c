@@ -89,6 +89,9 @@ static void offer_withdrawn(struct rhca_offer *offer)
 
 static unsigned long next_look;		/* jiffies until then; only act() uses it */
 
+/* A rule that could not be followed is looked at again */
+#define RULE_AGAIN_MS	200
+
 static void look_later(const struct net_device *ndev, unsigned long delay)
 {
 	rhca_slot_set(ndev, RHCA_SLOT_LATER, true);
@@ -232,8 +235,11 @@ static void apply(struct net_device *ndev)
 	decide(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f, &d);
 	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d) ||
 	    (rule_due && f.has == RHCA_HAS_LEAVING)) {
-		if (rule_due)
+		if (rule_due) {
+			/* What is in the way may have gone since it was looked at */
 			rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE, true);
+			look_later(ndev, msecs_to_jiffies(RULE_AGAIN_MS));
+		}
 		return;
 	}
 	explain(ndev, &f, &d);

@@ -21,9 +21,9 @@
 /* A timer may be so late, and what was not sent meanwhile is made good */
 #define LATE_NS			250000
 /*
- * Where a user's limit holds the QP, not congestion: so much, and QUANTUM_BYTES at least, since at
- * 100 Mbit/s a packet takes 333 us. Its mean is what was asked for, and the window bounds
- * a burst.
+ * Where a user's limit holds the QP, not congestion: so much, as far as it is no more than a
+ * window, since responses have none, and QUANTUM_BYTES at least, since at 100 Mbit/s a
+ * packet takes 333 us. Its mean is what was asked for.
  */
 #define LATE_LIMITED_NS		NSEC_PER_MSEC
 #define FORGET_NS		NSEC_PER_SEC
@@ -241,14 +241,16 @@ u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
 }
 
 /* What was not sent from then on is made good */
-static u64 made_good_from(const struct rhca_rate *rate,
-			  const struct rhca_cc *cc, u64 now)
+static u64 made_good_from(const struct rhca_sw_qp *qp,
+			  const struct rhca_rate *rate, u64 now)
 {
-	u64 late = LATE_NS;
+	u64 late = LATE_NS, window;
 
-	if (rate->rate == rhca_rate_max(cc))
-		late = max_t(u64, LATE_LIMITED_NS,
-			     rhca_rate_time(rate, QUANTUM_BYTES));
+	if (rate->rate == rhca_rate_max(cc_of(qp))) {
+		window = rhca_rate_time(rate, RHCA_SEND_WINDOW * qp->mtu_bytes);
+		late = max_t(u64, late, min_t(u64, LATE_LIMITED_NS, window));
+		late = max(late, rhca_rate_time(rate, QUANTUM_BYTES));
+	}
 	return now - min(now, late);
 }
 
@@ -271,8 +273,8 @@ void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
 	spin_lock(&congestion->lock);
 	if (congestion->limited) {
 		congestion->clock = max(congestion->clock,
-					made_good_from(&congestion->rate,
-						       cc_of(qp), now)) +
+					made_good_from(qp, &congestion->rate,
+						       now)) +
 				    rhca_rate_time(&congestion->rate, bytes);
 		rhca_rate_sent(&congestion->rate, cc_of(qp), bytes);
 	}
