@@ -108,8 +108,7 @@ static void take_expected(struct qp *qp, const struct packet *packet)
 		return;
 	}
 	drain(qp);
-	if (rhca_hold_rule_filled(rule, PSN(packet->psn), PSN(recv->expected), recv->num_held,
-				  packet->asks))
+	if (rhca_hold_rule_filled(rule, PSN(packet->psn), PSN(recv->expected), recv->num_held))
 		answer(recv, true, recv->expected);
 }
 

@@ -43,7 +43,6 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_acked);
 
 static void shrink(struct rhca_cwnd *cwnd, u32 newest_psn)
 {
-	cwnd->before = cwnd->packets;
 	cwnd->threshold = max(cwnd->packets / 2, RHCA_CWND_LEAST);
 	cwnd->packets = cwnd->threshold;
 	cwnd->acked = 0;
@@ -67,21 +66,6 @@ void rhca_cwnd_lost(struct rhca_cwnd *cwnd, u32 psn, u32 newest_psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_lost);
 
 /**
- * rhca_cwnd_undo - What rhca_cwnd_lost() was told of had only been late
- * @cwnd: the window
- *
- * It is what it was before that, RFC 4015. Before are no more than RHCA_SEND_WINDOW.
- */
-void rhca_cwnd_undo(struct rhca_cwnd *cwnd)
-{
-	cwnd->threshold = max_t(u16, cwnd->threshold, cwnd->before);
-	cwnd->packets = max_t(u16, cwnd->packets, cwnd->before);
-	cwnd->before = 0;
-	cwnd->acked = 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_undo);
-
-/**
  * rhca_cwnd_timed_out - No answer has come
  * @cwnd: the window
  * @newest_psn: behind the newest packet that was sent
@@ -92,7 +76,6 @@ void rhca_cwnd_timed_out(struct rhca_cwnd *cwnd, u32 newest_psn)
 {
 	if (!cwnd->recovering)
 		shrink(cwnd, newest_psn);
-	cwnd->before = 0;
 	cwnd->packets = RHCA_CWND_LEAST;
 	cwnd->acked = 0;
 }

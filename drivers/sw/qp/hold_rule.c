@@ -5,138 +5,13 @@
  * that goes back N brings the next gap by itself, and is asked again only if its pass has
  * left something out: a NAK too many makes it begin anew.
  */
-#include <linux/minmax.h>
 #include <rhca/compat.h>
 
 #include "sw/qp/hold_rule.h"
 #include "wire/psn.h"
 
-/* Half as many are waited for after so many packets of which none was late */
+/* Packets in order after which a peer is believed to reorder half as much */
 #define IN_ORDER_LOWERS	1024
-
-/* Each that is taken for lost halves a window: three of them are enough to know */
-#define LATE_RAISES	4
-
-#define ASKED_BITS	64
-#define ASKED_PSNS	(2 * ASKED_BITS)
-
-/* --- reordering ------------------------------------------------------------ */
-
-/**
- * rhca_reorder_reset - Forget everything
- * @reorder: of a connection that begins
- */
-void rhca_reorder_reset(struct rhca_reorder *reorder)
-{
-	*reorder = (struct rhca_reorder){ .extent = 1 };
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_reset);
-
-/**
- * rhca_reorder_extent - How many later packets are waited for?
- * @reorder: of the connection
- * @psn: that is missing
- */
-u32 rhca_reorder_extent(struct rhca_reorder *reorder, u32 psn)
-{
-	u32 times = rhca_psn_sub(psn, reorder->late_psn) / IN_ORDER_LOWERS;
-
-	if (reorder->extent == 1 || !times)
-		return reorder->extent;
-	reorder->late_psn = psn;
-	reorder->extent = max(reorder->extent >> min(times, 7U), 1);
-	return reorder->extent;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_extent);
-
-/* Return: whether any of those that are too old now had come once only */
-static bool shift(struct rhca_reorder *reorder, u32 psns)
-{
-	u64 *asked = reorder->asked, old = asked[1];
-
-	if (!psns)
-		return false;
-	if (psns >= ASKED_BITS) {	/* of the newer half some may stay: no matter */
-		old |= asked[0];
-		asked[1] = psns < ASKED_PSNS ? asked[0] << (psns - ASKED_BITS) : 0;
-		asked[0] = 0;
-		return old;
-	}
-	asked[1] = asked[1] << psns | asked[0] >> (ASKED_BITS - psns);
-	asked[0] <<= psns;
-	return old >> (ASKED_BITS - psns);
-}
-
-/**
- * rhca_reorder_asked - A packet is missing, and asked for
- * @reorder: of the connection
- * @psn: of it, not before those that were asked for until now
- *
- * Those of a window ago that came once had been lost indeed.
- */
-void rhca_reorder_asked(struct rhca_reorder *reorder, u32 psn)
-{
-	if (shift(reorder, rhca_psn_sub(psn, reorder->asked_psn)) &&
-	    reorder->extent > 1)
-		reorder->extent /= 2;
-	reorder->asked[0] |= 1;
-	reorder->asked_psn = psn;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_asked);
-
-/* That holds @psn, and in it @bit; NULL where it was not asked for within a window */
-static u64 *asked_for(struct rhca_reorder *reorder, u32 psn, u64 *bit)
-{
-	u32 before = rhca_psn_sub(reorder->asked_psn, psn);
-	u64 *asked = &reorder->asked[before / ASKED_BITS % 2];
-
-	*bit = 1ULL << before % ASKED_BITS;
-	return before < ASKED_PSNS && (*asked & *bit) ? asked : NULL;
-}
-
-/**
- * rhca_reorder_filled - A packet that was missing has come
- * @reorder: of the connection
- * @psn: of it
- * @repeated: it looks like one that was sent again
- *
- * If so it had been lost, where it was asked for; if not, others have overtaken it.
- */
-void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated)
-{
-	u64 bit, *asked = asked_for(reorder, psn, &bit);
-
-	if (!repeated) {
-		reorder->late_psn = psn;
-	} else if (asked) {
-		*asked &= ~bit;
-		reorder->extent = max(reorder->extent / 2, 1);
-	}
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_filled);
-
-/**
- * rhca_reorder_twice - A packet has come twice
- * @reorder: of the connection
- * @psn: of it
- *
- * Return: true when it had been asked for, and the first one had not been sent again: it was
- * late, not lost.
- */
-bool rhca_reorder_twice(struct rhca_reorder *reorder, u32 psn)
-{
-	u64 bit, *asked = asked_for(reorder, psn, &bit);
-
-	if (!asked)
-		return false;
-	*asked &= ~bit;
-	reorder->late_psn = psn;
-	reorder->extent = min(LATE_RAISES * reorder->extent, RHCA_REORDER_MOST);
-	return true;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_twice);
-
-/* --- NAKs ------------------------------------------------------------------ */
 
 /**
  * rhca_hold_rule_reset - Forget everything
@@ -144,8 +19,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_twice);
  */
 void rhca_hold_rule_reset(struct rhca_hold_rule *rule)
 {
-	*rule = (struct rhca_hold_rule){};
-	rhca_reorder_reset(&rule->reorder);
+	*rule = (struct rhca_hold_rule){ .nak_after = 1, .was_late = true };
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_reset);
 
@@ -158,7 +32,7 @@ static void learn(struct rhca_hold_rule *rule, u32 psn)
 	if (!rhca_psn_before(psn, rule->end_psn))
 		rule->repeats = RHCA_REPEATS_ONE;
 	else if (psn == rhca_psn_add(rule->filled_psn, 1) &&
-		 !(rule->nak_sent && psn == rule->reorder.asked_psn))
+		 !(rule->nak_sent && psn == rule->nak_psn))
 		rule->repeats = RHCA_REPEATS_ALL;
 }
 
@@ -183,17 +57,28 @@ static bool may_ask_again(const struct rhca_hold_rule *rule)
  */
 bool rhca_hold_rule_asks(struct rhca_hold_rule *rule, u32 expected)
 {
-	rule->naks = rule->reorder.asked_psn == expected ? rule->naks + 1 : 1;
+	/* What was asked for before had been lost indeed */
+	if (rule->nak_psn != expected && !rule->was_late && rule->nak_after > 1)
+		rule->nak_after /= 2;
+	rule->naks = rule->nak_psn == expected ? rule->naks + 1 : 1;
 	rule->nak_sent = true;
-	rhca_reorder_asked(&rule->reorder, expected);
+	rule->nak_psn = expected;
+	rule->was_late = false;
 	return true;
 }
 
-/* Have so many come behind what is missing that it cannot only be late? */
-static bool is_lost(struct rhca_hold_rule *rule, u32 expected, u32 num_held)
+/**
+ * rhca_hold_rule_lower - A packet came in order
+ * @rule: of a connection whose packets have been late
+ */
+void rhca_hold_rule_lower(struct rhca_hold_rule *rule)
 {
-	return num_held >= rhca_reorder_extent(&rule->reorder, expected);
+	if (++rule->in_order < IN_ORDER_LOWERS)
+		return;
+	rule->in_order = 0;
+	rule->nak_after /= 2;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_lower);
 
 /**
  * rhca_hold_rule_ahead - A packet came before others that are missing
@@ -224,8 +109,8 @@ bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, u32 psn, u32 expected,
 	if (first || rhca_psn_before(rule->end_psn, end))
 		rule->end_psn = end;
 	if (!rule->nak_sent)
-		return (!num_held || is_lost(rule, expected, num_held)) &&
-		       rhca_hold_rule_asks(rule, expected);
+		return num_held && num_held < rule->nak_after ? false :
+			rhca_hold_rule_asks(rule, expected);
 	return num_held && ack_req && may_ask_again(rule) &&
 	       rhca_hold_rule_asks(rule, expected);
 }
@@ -237,16 +122,14 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_ahead);
  * @psn: of what came
  * @expected: what is missing now
  * @num_held: packets that are held behind that
- * @repeated: it looks like one that was sent again
  *
  * Return: whether a NAK is to be sent, for @expected.
  */
 bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, u32 psn, u32 expected,
-			   u32 num_held, bool repeated)
+			   u32 num_held)
 {
-	bool asked = rule->reorder.asked_psn == psn && rule->nak_sent;
+	bool asked = rule->nak_psn == psn && rule->nak_sent;
 
-	rhca_reorder_filled(&rule->reorder, psn, repeated);
 	learn(rule, psn);
 	rule->last_psn = psn;
 	rule->nak_sent = false;
@@ -255,8 +138,7 @@ bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, u32 psn, u32 expected,
 	rule->filled_psn = psn;
 	if (!num_held || rule->repeats == RHCA_REPEATS_ALL)
 		return false;
-	return is_lost(rule, expected, num_held) &&
-	       rhca_hold_rule_asks(rule, expected);
+	return rhca_hold_rule_asks(rule, expected);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_filled);
 
@@ -278,11 +160,15 @@ enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
 
 	learn(rule, dup->psn);
 	rule->last_psn = dup->psn;
-	rhca_reorder_twice(&rule->reorder, dup->psn);
+	/* What was asked for came twice: it had only been late */
+	if (dup->psn == rule->nak_psn && dup->psn != dup->expected &&
+	    !dup->is_read && !rule->was_late) {
+		rule->was_late = true;
+		rule->nak_after = min(2 * rule->nak_after, RHCA_NAK_AFTER_MOST);
+	}
 	if (!dup->num_held)
 		return RHCA_DUP_REPLAY;
-	if (!is_lost(rule, dup->expected, dup->num_held) ||
-	    (!pass && !(dup->ack_req && may_ask_again(rule))))
+	if (!pass && !(dup->ack_req && may_ask_again(rule)))
 		return dup->ack_req ? RHCA_DUP_REPLAY : RHCA_DUP_NOTHING;
 	rhca_hold_rule_asks(rule, dup->expected);
 	return RHCA_DUP_NAK;

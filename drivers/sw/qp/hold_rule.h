@@ -8,25 +8,8 @@
 
 #include <linux/types.h>
 
-/* Half of what can be held: a gap that is real has to be filled before that is used up */
-#define RHCA_REORDER_MOST	64
-
-/**
- * struct rhca_reorder - How far packets of a path overtake each other
- * @asked: bit n: the packet n before @asked_psn was asked for, and has not come again
- * @asked_psn: the newest that was asked for
- * @late_psn: of the newest packet that was late, or where @extent was last lowered
- * @extent: so many later packets are waited for, 1..RHCA_REORDER_MOST
- *
- * So many later ones are waited for before one that is missing counts as lost (RFC 4653;
- * RFC 8985, 6.2). What was asked for, and comes twice, had only been late.
- */
-struct rhca_reorder {
-	u64 asked[2];
-	u32 asked_psn;
-	u32 late_psn;
-	u8 extent;
-};
+/* A peer is believed to reorder packets by that much at most */
+#define RHCA_NAK_AFTER_MOST	64
 
 /* A packet is asked for so often: each NAK may cost the peer one of its retries */
 #define RHCA_NAKS_MOST		4
@@ -49,24 +32,30 @@ enum rhca_peer_repeats {
  * struct rhca_hold_rule - What has arrived, as far as a NAK depends on it
  * @last_psn: of the newest arrival
  * @end_psn: behind the furthest one, while something is missing
+ * @nak_psn: that the newest NAK has asked for
  * @filled_psn: that had been asked for and came, while @learns
+ * @in_order: packets that came in order since @nak_after was lowered
+ * @nak_after: so many later packets are waited for before one counts as lost
  * @repeats: what the peer does about a NAK
- * @naks: that have asked for what the newest one asked for
+ * @naks: that have asked for @nak_psn
  * @nak_sent: what is expected has been asked for
  * @not_ready: by an RNR NAK: the peer repeats all, and nothing is held
  * @learns: the next arrival shows what the peer does
- * @reorder: how far packets overtake each other, and what NAKs have asked for
+ * @was_late: what @nak_psn asked for came twice: it had not been lost
  */
 struct rhca_hold_rule {
 	u32 last_psn;
 	u32 end_psn;
+	u32 nak_psn;
 	u32 filled_psn;
+	u16 in_order;
+	u8 nak_after;
 	u8 repeats;
 	u8 naks;
 	bool nak_sent;
 	bool not_ready;
 	bool learns;
-	struct rhca_reorder reorder;
+	bool was_late;
 };
 
 /**
@@ -87,33 +76,32 @@ enum rhca_dup_reply {
  * @expected: what is expected
  * @num_held: packets that are held behind that
  * @ack_req: it asks for an acknowledgement
+ * @is_read: a READ or an atomic: maybe its response has been lost
  */
 struct rhca_duplicate {
 	u32 psn;
 	u32 expected;
 	u32 num_held;
 	bool ack_req;
+	bool is_read;
 };
-
-void rhca_reorder_reset(struct rhca_reorder *reorder);
-u32 rhca_reorder_extent(struct rhca_reorder *reorder, u32 psn);
-void rhca_reorder_asked(struct rhca_reorder *reorder, u32 psn);
-void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated);
-bool rhca_reorder_twice(struct rhca_reorder *reorder, u32 psn);
 
 void rhca_hold_rule_reset(struct rhca_hold_rule *rule);
 bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, u32 psn, u32 expected,
 			  u32 num_held, bool twice, bool ack_req);
 bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, u32 psn, u32 expected,
-			   u32 num_held, bool repeated);
+			   u32 num_held);
 enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
 					     const struct rhca_duplicate *dup);
+void rhca_hold_rule_lower(struct rhca_hold_rule *rule);
 bool rhca_hold_rule_asks(struct rhca_hold_rule *rule, u32 expected);
 
 /* What was to come next did, and nothing is or was missing */
 static inline void rhca_hold_rule_in_order(struct rhca_hold_rule *rule, u32 psn)
 {
 	rule->last_psn = psn;
+	if (unlikely(rule->nak_after > 1))
+		rhca_hold_rule_lower(rule);
 }
 
 /* Is anything open that rhca_hold_rule_filled() has to hear of? */

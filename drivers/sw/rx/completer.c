@@ -123,15 +123,6 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 	return !blocked;
 }
 
-/* Have so many answers come behind what is missing that it cannot only be late? */
-static bool is_lost(const struct rhca_requester *send)
-{
-	struct rhca_recovery *recovery = send->recovery;
-
-	return max(rhca_hold_num(recovery->hold), 1U) >=
-	       rhca_reorder_extent(&recovery->reorder, send->oldest_unacked_psn);
-}
-
 /* A READ or atomic response did not come, though a later answer has */
 static void ask_for_missing(struct rhca_sw_qp *qp, u32 psn, bool twice)
 {
@@ -139,15 +130,12 @@ static void ask_for_missing(struct rhca_sw_qp *qp, u32 psn, bool twice)
 	enum rhca_recover_action action;
 	struct rhca_loss loss;
 
-	if (!is_lost(send))
-		return;
 	loss = rhca_loss_of(qp, send->oldest_unacked_psn, rhca_now());
 	loss.held = true;
 	action = rhca_recover_ahead(&send->recovery->rule, &loss, psn, twice);
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
-	rhca_reorder_asked(&send->recovery->reorder, loss.psn);
 	rhca_repeat_lost(qp, loss.psn, action, "read");
 }
 
@@ -476,13 +464,6 @@ static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		take_late_nak(qp, batch);
 }
 
-/* As the response that is missing does where it is asked for again: mostly it is a middle one */
-static bool begins_answer(const struct rhca_rx *rx)
-{
-	return rx->opcode == IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST ||
-	       rx->opcode == IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY;
-}
-
 static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			struct rhca_batch *batch)
 {
@@ -496,18 +477,8 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	if (take_response(qp, rx, batch) &&
 	    unlikely(send->recovering) &&
-	    (rhca_hold_num(send->recovery->hold) || send->recovery->ack_waits)) {
-		rhca_reorder_filled(&send->recovery->reorder, rx->psn,
-				    begins_answer(rx));
+	    (rhca_hold_num(send->recovery->hold) || send->recovery->ack_waits))
 		drain(qp, batch);
-	}
-}
-
-/* What was taken for lost, and halved the window, had only been late */
-static void take_late_response(struct rhca_requester *send, u32 psn)
-{
-	if (rhca_reorder_twice(&send->recovery->reorder, psn))
-		rhca_cwnd_undo(&send->cwnd);
 }
 
 /* A response to something that was sent and is not acknowledged yet? */
@@ -564,8 +535,6 @@ void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	if (!in_window(send, rx->psn)) {
-		if (!is_plain_answer(rx))
-			take_late_response(send, rx->psn);
 		if (!take_late_credits(qp, rx))
 			rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 		return;

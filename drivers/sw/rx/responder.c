@@ -359,12 +359,6 @@ static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	}
 }
 
-/* Packets that are sent again ask, others seldom do. READs, which all do, do not say it */
-static bool looks_repeated(const struct rhca_rx *rx)
-{
-	return rhca_bth_ack_req(rx->bth) && !(rx->flags & RHCA_OP_RESOURCE);
-}
-
 static void take_expected(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			  struct rhca_batch *batch)
 {
@@ -381,7 +375,7 @@ static void take_expected(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	if (recv->fatal || recv->invalidating || recv->rule.not_ready)
 		return;
 	if (rhca_hold_rule_filled(&recv->rule, rx->psn, recv->expected_psn,
-				  rhca_hold_num(recv->hold), looks_repeated(rx)))
+				  rhca_hold_num(recv->hold)))
 		ask_for_missing(qp);
 }
 
@@ -393,10 +387,11 @@ static void take_duplicate(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 		.expected	= recv->expected_psn,
 		.num_held	= rhca_hold_num(recv->hold),
 		.ack_req	= wants_answer(rx),
+		.is_read	= rx->flags & RHCA_OP_RESOURCE,
 	};
 	enum rhca_dup_reply reply = rhca_hold_rule_duplicate(&recv->rule, &dup);
 
-	if (reply == RHCA_DUP_REPLAY || (rx->flags & RHCA_OP_RESOURCE))
+	if (reply == RHCA_DUP_REPLAY || dup.is_read)
 		rhca_replay(qp, rx);
 	else
 		rhca_qp_count(&qp->base, RHCA_DUPLICATE_REQUEST);

@@ -322,7 +322,6 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 	if (!recovery)
 		return;
 	rhca_recover_reset(&recovery->rule);
-	rhca_reorder_reset(&recovery->reorder);
 	rhca_hold_free(&recovery->hold);
 	recovery->ack_waits = false;
 	recovery->nak_waits = false;
@@ -348,7 +347,6 @@ int rhca_probe_init(struct rhca_sw_qp *qp)
 	recovery = kzalloc(sizeof(*recovery), GFP_KERNEL_ACCOUNT);
 	if (!recovery)
 		return -ENOMEM;
-	rhca_reorder_reset(&recovery->reorder);
 	qp->send.probe_timer.fired = probe_fired;
 	qp->send.recovery = recovery;
 	return 0;
