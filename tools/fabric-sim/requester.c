@@ -39,7 +39,7 @@ static void restart_ack_timer(struct sender *send)
 {
 	u32 taken = param.retry_cnt - send->retries_left;
 
-	send->deadline = now + max(ack_timeout() << min_t(u32, taken, MAX_BACKOFF_SHIFT),
+	send->deadline = now + max(ack_timeout() << min_t(u32, taken, RHCA_ACK_TIMEOUT_SHIFT),
 				   rhca_rtt_ack_ns(&send->rtt, ack_timeout()));
 }
 

@@ -135,7 +135,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_timeout);
  */
 u64 rhca_rtt_ack_ns(const struct rhca_rtt *rtt, u64 asked)
 {
-	return max(asked, min(rhca_rtt_timeout(rtt), RHCA_ACK_TIMEOUT_TIMES * asked));
+	return max(asked, min(rhca_rtt_timeout(rtt), asked << RHCA_ACK_TIMEOUT_SHIFT));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_ack_ns);
 

@@ -19,8 +19,8 @@
  */
 #define RHCA_LATE_ANSWERS	4ULL
 
-/* 9.7.6.1.3 lets the interval be up to four times what was asked for */
-#define RHCA_ACK_TIMEOUT_TIMES	4
+/* 9.7.6.1.3 lets the interval be up to four times, 1 << this, what was asked for */
+#define RHCA_ACK_TIMEOUT_SHIFT	2
 
 /**
  * struct rhca_rtt - Round-trip time of a connection

@@ -25,11 +25,6 @@
 /* A softirq may be late by some milliseconds without anything being lost */
 #define MIN_TIMEOUT	(max(HZ / 100, 2))
 
-static u64 timeout_ns(u8 code)
-{
-	return 4096ULL << code;
-}
-
 static unsigned long to_jiffies(u64 ns)
 {
 	return max_t(unsigned long, nsecs_to_jiffies(ns) + 1, MIN_TIMEOUT);
@@ -43,7 +38,7 @@ static unsigned long to_jiffies(u64 ns)
  */
 unsigned long rhca_ack_timeout(u8 code)
 {
-	return to_jiffies(timeout_ns(code));
+	return to_jiffies(rhca_ack_timeout_ns(code));
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_ack_timeout);
 
@@ -52,9 +47,6 @@ static bool waits_for_answer(const struct rhca_requester *send)
 	return send->next_psn != send->oldest_unacked_psn ||
 	       send->pause == RHCA_PAUSE_LOCAL_FULL;
 }
-
-/* log2 of RHCA_ACK_TIMEOUT_TIMES */
-#define MAX_BACKOFF_SHIFT	2
 
 /*
  * Repeats that come faster than a busy peer can take them keep it busy: wait
@@ -65,7 +57,7 @@ static u32 backoff_shift(const struct rhca_sw_qp *qp)
 	u8 retries = READ_ONCE(qp->base.attr.retry_cnt);
 	u8 left = qp->send.retries_left;
 
-	return left < retries ? min(retries - left, MAX_BACKOFF_SHIFT) : 0;
+	return left < retries ? min(retries - left, RHCA_ACK_TIMEOUT_SHIFT) : 0;
 }
 
 /**
@@ -81,7 +73,7 @@ void rhca_restart_ack_timer(struct rhca_sw_qp *qp)
 
 	if (!code)
 		return;
-	wait = to_jiffies(rhca_rtt_ack_ns(&send->rtt, timeout_ns(code)));
+	wait = to_jiffies(rhca_rtt_ack_ns(&send->rtt, rhca_ack_timeout_ns(code)));
 	if (unlikely(shift))
 		wait = max(wait, rhca_ack_timeout(code) << shift);
 	send->deadline = jiffies + wait;

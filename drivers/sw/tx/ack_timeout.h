@@ -6,6 +6,12 @@
 
 #define RHCA_RETRY_FOREVER	7	/* RNR retry count, 9.7.5.2.8 */
 
+/* Local ACK timeout of @code, 1..31, as 9.7.6.1.3 has it */
+static inline u64 rhca_ack_timeout_ns(u8 code)
+{
+	return 4096ULL << code;
+}
+
 void rhca_retry_init(struct rhca_sw_qp *qp);
 void rhca_retry_exit(struct rhca_sw_qp *qp);
 void rhca_arm_ack_timer(struct rhca_sw_qp *qp);

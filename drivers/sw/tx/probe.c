@@ -16,6 +16,7 @@
 #include "sw/qp/clock.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/turn_sched.h"
+#include "sw/tx/ack_timeout.h"
 #include "sw/tx/probe.h"
 #include "sw/tx/window.h"
 #include "sw/tx/send_sched.h"
@@ -42,7 +43,8 @@ static u64 wait_ns(const struct rhca_sw_qp *qp)
 	const struct rhca_requester *send = &qp->send;
 	const struct rhca_recovery *recovery = send->recovery;
 	u8 code = READ_ONCE(qp->base.attr.timeout);
-	u64 most = code ? max_t(u64, rhca_rtt_ack_ns(&send->rtt, 4096ULL << code),
+	u64 most = code ? max_t(u64, rhca_rtt_ack_ns(&send->rtt,
+						     rhca_ack_timeout_ns(code)),
 				10 * NSEC_PER_MSEC) : PROBE_MOST_NS;
 	bool repeats;
 
