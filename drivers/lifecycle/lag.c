@@ -31,7 +31,7 @@ static void (*kick)(const struct net_device *ndev);
 
 static int set_due(const struct net_device *ndev, enum rhca_slot_flag flag)
 {
-	int ret = rhca_slot_set(ndev, flag, true);
+	int ret = rhca_slot_set(ndev, flag | RHCA_SLOT_KICKED, true);
 
 	kick(ndev);
 	return ret;
@@ -175,9 +175,11 @@ static int make_lag(const struct rhca_lag_members *members,
 /* To a second netdev of a pair that had no device none returns: a rule may name it by now */
 static void follow_rule(const struct net_device *second)
 {
-	if (second && !rhca_slot_is_set(second, RHCA_SLOT_RETURNS) &&
-	    rhca_slot_take(second, RHCA_SLOT_RULE_MISSED))
-		set_due(second, RHCA_SLOT_RULE_DUE);
+	if (!second || rhca_slot_is_set(second, RHCA_SLOT_RETURNS) ||
+	    !rhca_slot_is_set(second, RHCA_SLOT_RULE_MISSED))
+		return;
+	rhca_slot_set(second, RHCA_SLOT_RULE_MISSED, false);
+	set_due(second, RHCA_SLOT_RULE_DUE);
 }
 
 /*

@@ -29,13 +29,16 @@
 
 static struct ib_client ib_client;
 
-static void kick_first(struct rhca_dev *dev)
+/* A device comes or goes with one netdev; the others are concerned, too */
+static void kick_all(struct rhca_dev *dev)
 {
-	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
+	struct net_device *ndevs[RHCA_DEV_NETDEVS];
+	u32 num = rhca_dev_get_netdevs(dev, ndevs);
 
-	if (ndev)
-		rhca_slot_kick(ndev);
-	dev_put(ndev);
+	while (num--) {
+		rhca_slot_kick(ndevs[num]);
+		dev_put(ndevs[num]);
+	}
 }
 
 static int device_added(struct ib_device *ibdev)
@@ -45,7 +48,7 @@ static int device_added(struct ib_device *ibdev)
 	if (rhca_is_device(ibdev)) {
 		rhca_slot_device_added(to_rhca_dev(ibdev));
 		rhca_dev_plugged(to_rhca_dev(ibdev));
-		kick_first(to_rhca_dev(ibdev));
+		kick_all(to_rhca_dev(ibdev));
 	} else {
 		ret = rhca_others_add(&ib_client, ibdev);
 		rhca_slot_kick(NULL);
@@ -72,7 +75,7 @@ static void device_removed(struct ib_device *ibdev, void *data)
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags))
 		rhca_slot_device_removed(dev, by_user);
 	rhca_dev_unplugged(dev);
-	kick_first(dev);
+	kick_all(dev);
 }
 
 static struct ib_client ib_client = {
@@ -104,26 +107,18 @@ static void netdev_added(struct net_device *ndev)
 	if (rhca_slot_may_stand_in(ndev))
 		return;
 	if (rhca_netdevs_rule_of(ndev))
-		rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE, true);
+		rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE | RHCA_SLOT_KICKED, true);
 	else
 		tell_left_out(ndev);
 }
 
-/* The device of one port goes with it, and so do the other ports' */
 static void kick_ports_beside(const struct net_device *ndev)
 {
-	struct net_device *beside[RHCA_DEV_NETDEVS];
 	struct rhca_dev *dev = rhca_dev_find(ndev);
-	u32 num, i;
 
 	if (!dev)
 		return;
-	num = rhca_dev_get_netdevs(dev, beside);
-	for (i = 0; i < num; i++) {
-		if (beside[i] != ndev)
-			rhca_slot_kick(beside[i]);
-		dev_put(beside[i]);
-	}
+	kick_all(dev);
 	ib_device_put(&dev->ibdev);
 }
 

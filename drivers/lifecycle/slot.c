@@ -77,21 +77,20 @@ void rhca_slot_forget(struct rhca_slot *slot)
 /**
  * rhca_slot_set - Something is so of a netdev, or not any more
  * @ndev: the netdev
- * @flag: what
+ * @flags: what, of enum rhca_slot_flag
  * @on: it is so
  *
  * Context: may sleep; RTNL may be held.
  * Return: 0 or -ENOMEM.
  */
-int rhca_slot_set(const struct net_device *ndev, enum rhca_slot_flag flag,
-		  bool on)
+int rhca_slot_set(const struct net_device *ndev, unsigned int flags, bool on)
 {
 	struct rhca_slot *slot;
 
 	mutex_lock(&rhca_slots_mutex);
 	slot = on ? rhca_slot_get(ndev, false) : rhca_slot_find(ndev);
 	if (slot)
-		slot->flags = (slot->flags & ~flag) | (on ? flag : 0);
+		slot->flags = (slot->flags & ~flags) | (on ? flags : 0);
 	mutex_unlock(&rhca_slots_mutex);
 	return slot || !on ? 0 : -ENOMEM;
 }
@@ -100,23 +99,26 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set);
 /**
  * rhca_slot_is_set - Is something so of a netdev?
  * @ndev: the netdev
- * @flag: what
+ * @flags: what: one of these
  *
  * Context: may sleep; RTNL may be held.
  */
-bool rhca_slot_is_set(const struct net_device *ndev, enum rhca_slot_flag flag)
+bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags)
 {
 	struct rhca_slot_known known;
 
 	rhca_slot_read(ndev, &known);
-	return known.flags & flag;
+	return known.flags & flags;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_set);
 
 /**
- * rhca_slot_take - Something is so of a netdev no more. Was it?
+ * rhca_slot_take - What is due is decided on, and no more due. Is it its turn?
  * @ndev: the netdev
  * @flag: what
+ *
+ * Not if something has happened to the netdev since it was looked at, which it will be
+ * again. Who makes something due sets RHCA_SLOT_KICKED with it: it may be due already.
  *
  * Context: may sleep; RTNL may be held.
  */
@@ -127,7 +129,7 @@ bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
 
 	mutex_lock(&rhca_slots_mutex);
 	slot = rhca_slot_find(ndev);
-	was = slot && slot->flags & flag;
+	was = slot && slot->flags & flag && !(slot->flags & RHCA_SLOT_KICKED);
 	if (was)
 		slot->flags &= ~flag;
 	mutex_unlock(&rhca_slots_mutex);

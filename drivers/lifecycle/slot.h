@@ -141,9 +141,8 @@ struct rhca_slot *rhca_slot_find(const struct net_device *ndev);
 struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes);
 void rhca_slot_forget(struct rhca_slot *slot);
 
-int rhca_slot_set(const struct net_device *ndev, enum rhca_slot_flag flag,
-		  bool on);
-bool rhca_slot_is_set(const struct net_device *ndev, enum rhca_slot_flag flag);
+int rhca_slot_set(const struct net_device *ndev, unsigned int flags, bool on);
+bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags);
 bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag);
 void rhca_slot_look_anew(bool lost);
 struct net_device *rhca_slot_take_kicked(void);

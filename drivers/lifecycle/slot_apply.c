@@ -89,9 +89,6 @@ static void offer_withdrawn(struct rhca_offer *offer)
 
 static unsigned long next_look;		/* jiffies until then; only act() uses it */
 
-/* A rule that could not be followed is looked at again */
-#define RULE_AGAIN_MS	200
-
 static void look_later(const struct net_device *ndev, unsigned long delay)
 {
 	rhca_slot_set(ndev, RHCA_SLOT_LATER, true);
@@ -227,21 +224,17 @@ static void decide(struct net_device *ndev, enum rhca_wish asked,
 
 static void apply(struct net_device *ndev)
 {
-	bool rule_due = rhca_slot_take(ndev, RHCA_SLOT_RULE_DUE);
+	bool rule_due = rhca_slot_is_set(ndev, RHCA_SLOT_RULE_DUE);
 	struct rhca_slot_decision d;
 	struct rhca_slot_facts f;
 
 	rhca_lag_apply(ndev);
 	decide(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f, &d);
+	/* A rule is due until then: the end of what is in its way is an event */
 	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d) ||
-	    (rule_due && f.has == RHCA_HAS_LEAVING)) {
-		if (rule_due) {
-			/* What is in the way may have gone since it was looked at */
-			rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE, true);
-			look_later(ndev, msecs_to_jiffies(RULE_AGAIN_MS));
-		}
+	    (rule_due && (f.has == RHCA_HAS_LEAVING ||
+			  !rhca_slot_take(ndev, RHCA_SLOT_RULE_DUE))))
 		return;
-	}
 	explain(ndev, &f, &d);
 	if (rule_due && apply_rule(ndev, &f, &d))
 		return;
@@ -253,7 +246,8 @@ static bool is_concerned(const struct net_device *ndev)
 {
 	struct rhca_offer_state offer;
 
-	return rhca_slot_is_set(ndev, RHCA_SLOT_DUE | RHCA_SLOT_RETURNS) ||
+	return rhca_slot_is_set(ndev, RHCA_SLOT_DUE | RHCA_SLOT_RETURNS |
+				RHCA_SLOT_KICKED) ||
 	       rhca_slot_may_stand_in(ndev) ||
 	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL, &offer));
 }

@@ -20,6 +20,7 @@
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
 #include "lib/holder.h"
+#include "lib/other_driver.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
@@ -41,7 +42,7 @@ struct bench {
 	bool offered;			/* the offer is in the list */
 	struct rhca_dev *dev;		/* its device, when that was noted */
 	unsigned int references;	/* those that ib_core has counted then */
-	void *other;			/* the device of another driver */
+	struct test_other *other;	/* the device of another driver */
 };
 
 static struct net_device *covered;
@@ -278,9 +279,8 @@ STEP(renamed, EXPECT(!is_named(b)))
 STEP(ttl, EXPECT(ttl_of(b, 0) == number(arg)))
 STEP(tclass, EXPECT(find(b)->ports[0].qos.tclass->global == number(arg)))
 STEP(partition, EXPECT(has_partition(b, 0)))
-
-static void other_comes(struct bench *b, const char *arg);
-static void other_goes(struct bench *b, const char *arg);
+STEP(other_comes, b->other = test_other_comes(b->test, b->ndev))
+STEP(other_goes, test_other_goes(b->test, b->other))
 
 #define MAX_STEPS	17
 
@@ -668,73 +668,6 @@ static void software_waits_for_a_free_offer(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, find(b), dev);
 	ib_device_put(&held->ibdev);
 	wait_for(b, &recording_backend);
-}
-
-/* A device of another driver, which does nothing but being on a netdev */
-struct other_device {
-	struct ib_device ibdev;
-};
-
-static int other_query_device(struct ib_device *ibdev,
-			      struct ib_device_attr *attr,
-			      struct ib_udata *udata)
-{
-	return 0;
-}
-
-static int other_query_port(struct ib_device *ibdev, u32 port,
-			    struct ib_port_attr *attr)
-{
-	attr->gid_tbl_len = 1;
-	return 0;
-}
-
-static int other_port_immutable(struct ib_device *ibdev, u32 port,
-				struct ib_port_immutable *immutable)
-{
-	immutable->core_cap_flags = RDMA_CORE_PORT_USNIC;
-	immutable->gid_tbl_len = 1;
-	return 0;
-}
-
-static const struct ib_device_ops other_verbs = {
-	.owner			= THIS_MODULE,
-	.driver_id		= RDMA_DRIVER_USNIC,
-
-	.get_port_immutable	= other_port_immutable,
-	.query_device		= other_query_device,
-	.query_port		= other_query_port,
-};
-
-static void remove_other(void *data)
-{
-	struct other_device *other = data;
-
-	ib_unregister_device(&other->ibdev);
-	ib_dealloc_device(&other->ibdev);
-}
-
-static void other_comes(struct bench *b, const char *arg)
-{
-	struct other_device *other = ib_alloc_device(other_device, ibdev);
-	int ret;
-
-	KUNIT_ASSERT_NOT_NULL(b->test, other);
-	other->ibdev.node_type = RDMA_NODE_USNIC_UDP;
-	other->ibdev.phys_port_cnt = 1;
-	ib_set_device_ops(&other->ibdev, &other_verbs);
-	ret = ib_device_set_netdev(&other->ibdev, b->ndev, 1) ?:
-	      ib_register_device(&other->ibdev, "kunit_other", NULL);
-	if (ret)
-		ib_dealloc_device(&other->ibdev);
-	KUNIT_ASSERT_EQ(b->test, ret, 0);
-	KUNIT_ASSERT_EQ(b->test, 0, kunit_add_action_or_reset(b->test, remove_other, other));
-	b->other = other;
-}
-
-static void other_goes(struct bench *b, const char *arg)
-{
-	kunit_release_action(b->test, remove_other, b->other);
 }
 
 static struct net_device *covered_too;

@@ -13,6 +13,7 @@
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
 #include "lib/holder.h"
+#include "lib/other_driver.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
@@ -273,12 +274,23 @@ static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
 	}
 }
 
-/* The pair was in its way, and none returns to the netdev: it had no device before */
+/* Until the netdev is to be looked at again, since the device that was held has gone */
+static void hold_ends_meanwhile(void *ndev)
+{
+	test_hold_lets_go();
+	test_becomes(rhca_slot_is_set(ndev, RHCA_SLOT_KICKED));
+}
+
+/*
+ * The pair was in its way, and none returns to the netdev: it had no device before. It ends
+ * between the look at the netdev's device and the decision.
+ */
 static void rule_that_missed_a_pair_is_due_when_that_ends(struct kunit *test)
 {
 	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
 	struct rhca_dev *dev = choose_device(test, TEST_NAME "_a", ndev[0]);
 
+	test_other_comes(test, test_netdev(test, 3));
 	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
 			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
 	rhca_slot_flush();
@@ -293,7 +305,8 @@ static void rule_that_missed_a_pair_is_due_when_that_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_DUE)));
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_MISSED));
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev[1]));
-	test_hold_ends(test);
+	test_other_when_asked(hold_ends_meanwhile, ndev[1]);
+	rhca_slot_kick(ndev[1]);
 	KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[0]));
 	/* None names it, so that it comes to nothing */
 	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_DUE)));
