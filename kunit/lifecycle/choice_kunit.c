@@ -137,7 +137,11 @@ static void able(struct bench *b, const char *arg)
 /* "devlink dev reload", of a driver that takes its netdev away first */
 static void reload(struct bench *b, const char *arg)
 {
+	const struct net_device *old = b->ndev;
+
 	test_netdev_remove(b->test, b->ndev);
+	/* Another one may have its address */
+	EXPECT(!rhca_slot_is_unwanted(old));
 	b->ndev = test_netdev_of(b->test, 1, b->parent, b->port);
 	WRITE_ONCE(covered, b->ndev);
 	if (b->offered)
@@ -361,6 +365,8 @@ static const struct course courses[] = {
 	{ "what the user removed comes back if it is asked for", .step = {
 		{ offer }, { on_hardware }, { user_removes }, { able }, { unserved }, { make },
 		{ able }, { on_hardware } } },
+	{ "what the user removed ends with a netdev of software", .step = {
+		{ offer }, { on_hardware }, { user_removes }, { reload }, { on_hardware } } },
 	/* Two reloads: of the first netdev the last one knows only what was kept */
 	{ "what the user removed stays away after reloads", ON_HARDWARE, {
 		{ offer }, { on_hardware }, { set_ttl, "7" }, { user_removes }, { reload },
