@@ -182,29 +182,46 @@ static void follow_rule(const struct net_device *second)
 	set_due(second, RHCA_SLOT_RULE_DUE);
 }
 
+/* Its user is removing it, which is for its members, too */
+static bool is_unwanted(struct rhca_dev *lag)
+{
+	struct net_device *ndev = rhca_port_get_netdev(&lag->ports[0]);
+	bool unwanted = ndev && rhca_slot_is_unwanted(ndev);
+
+	dev_put(ndev);
+	return unwanted;
+}
+
 /*
- * It may have ended already, and another device be there, which stays. Its members have
- * devices again when it has ended, which is an event.
+ * It is being removed: nothing is written any more. Its members have devices again when it
+ * has ended, which is an event.
  */
+static void give_back(struct rhca_dev *lag)
+{
+	struct net_device *second = rhca_port_get_second(&lag->ports[0]);
+	struct rhca_lag_members members = { .record = lag->replaced };
+
+	rhca_pkeys_freeze_all(lag, true);
+	rhca_pkeys_copy(&lag->ports[0], &members.pkeys);
+	keep_for_all(&members);
+	if (rhca_dev_claim(lag) && !is_unwanted(lag)) {
+		restore(&members);
+		follow_rule(second);
+	}
+	dev_put(second);
+}
+
+/* It may have ended already, and another device be there, which stays */
 static void end_lag(struct net_device *ndev)
 {
-	struct net_device *second = NULL;
-	struct rhca_lag_frozen frozen = {};
-	struct rhca_lag_members members;
+	struct rhca_dev *lag = rhca_dev_find(ndev);
 
-	rhca_lag_freeze(&frozen, ndev);
-	rhca_lag_find_replaced(ndev, &members);
-	if (frozen.num && members.record.num_devices) {
-		keep_for_all(&members);
-		second = rhca_port_get_second(&frozen.dev[0]->ports[0]);
-		/* Its user may have been removing it, which is for its members, too */
-		if (rhca_lag_remove_later(&frozen) && !rhca_slot_is_unwanted(ndev)) {
-			restore(&members);
-			follow_rule(second);
-		}
+	if (lag && lag->replaced.num_devices) {
+		give_back(lag);
+		rhca_dev_remove_later(lag);
+	} else if (lag) {
+		ib_device_put(&lag->ibdev);
 	}
-	rhca_lag_thaw(&frozen);
-	dev_put(second);
 }
 
 /* @members has the record of the LAG that there is, or none and gets it */
@@ -409,16 +426,6 @@ void rhca_lag_device_added(struct rhca_dev *dev)
 		bond_of_port_changed(&dev->ports[i]);
 }
 
-/* Its user is removing it, which is for its members, too */
-static bool is_unwanted(struct rhca_dev *dev)
-{
-	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
-	bool unwanted = ndev && rhca_slot_is_unwanted(ndev);
-
-	dev_put(ndev);
-	return unwanted;
-}
-
 /**
  * rhca_lag_netdev_gone - A netdev is being unregistered: so is a LAG on it, or of it
  * @ndev: the netdev, or one that moves to another namespace; its device has not been
@@ -428,26 +435,13 @@ static bool is_unwanted(struct rhca_dev *dev)
  */
 void rhca_lag_netdev_gone(struct net_device *ndev)
 {
-	struct rhca_lag_frozen frozen = {};
-	struct rhca_lag_members members;
-	struct net_device *second;
+	struct rhca_dev *lag = rhca_dev_find(ndev);
 
 	keep_for_next(ndev);
-	rhca_lag_freeze(&frozen, ndev);
-	rhca_lag_find_replaced(ndev, &members);
-	if (frozen.num && members.record.num_devices) {
-		keep_for_all(&members);
-		second = rhca_port_get_second(&frozen.dev[0]->ports[0]);
-		if (rhca_dev_claim(frozen.dev[0]) &&
-		    !is_unwanted(frozen.dev[0])) {
-			restore(&members);
-			follow_rule(second);
-		}
-		dev_put(second);
-	}
-	/* It goes with its netdev: nothing is written any more */
-	if (frozen.num)
-		ib_device_put(&frozen.dev[0]->ibdev);
+	if (lag && lag->replaced.num_devices)
+		give_back(lag);
+	if (lag)
+		ib_device_put(&lag->ibdev);
 }
 
 /* --- pairs that the user wants -------------------------------------------------- */

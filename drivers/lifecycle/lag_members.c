@@ -241,22 +241,6 @@ bool rhca_lag_remove_frozen(struct rhca_lag_frozen *frozen)
 }
 
 /**
- * rhca_lag_remove_later - rhca_lag_remove_frozen(), in the background
- * @frozen: as there
- *
- * Context: may sleep.
- * Return: as there.
- */
-bool rhca_lag_remove_later(struct rhca_lag_frozen *frozen)
-{
-	bool first = true;
-
-	while (frozen->num)
-		first &= rhca_dev_remove_later(frozen->dev[--frozen->num]);
-	return first;
-}
-
-/**
  * rhca_lag_has_member - Does a LAG device stand for this netdev?
  * @ndev: the netdev
  */

@@ -51,6 +51,5 @@ void rhca_lag_freeze_record(struct rhca_lag_frozen *frozen,
 			    const struct rhca_lag_record *record);
 void rhca_lag_thaw(struct rhca_lag_frozen *frozen);
 bool rhca_lag_remove_frozen(struct rhca_lag_frozen *frozen);
-bool rhca_lag_remove_later(struct rhca_lag_frozen *frozen);
 
 #endif
