@@ -108,11 +108,10 @@ static int qp_create(struct rhca_verbs_qp *base)
 	}
 	spin_lock_init(&qp->send.lock);
 	spin_lock_init(&qp->recv.lock);
-	rhca_hold_rule_reset(&qp->recv.rule);
 	rhca_flush_qp_init(qp);
 	rhca_retry_init(qp);
 	rhca_turn_init(&qp->send.turn, qp, &rhca_send_turn_ops);
-	rhca_turn_init(&qp->recv.turn, qp, &rhca_respond_turn_ops);
+	rhca_respond_init(qp);
 	return 0;
 }
 
@@ -125,7 +124,7 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 	struct rhca_sw_qp *qp = to_sw_qp(base);
 
 	rhca_turn_exit(&qp->send.turn, &qp->send.lock);
-	rhca_turn_exit(&qp->recv.turn, &qp->recv.lock);
+	rhca_respond_exit(qp);
 	rhca_retry_exit(qp);
 	rhca_probe_exit(qp);
 	rhca_flush_qp_stop(qp);

@@ -12,6 +12,7 @@
 #include "sw/qp/clock.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/qp.h"
+#include "sw/tx/window.h"
 #include "sw/verbs/memory/mem.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/qp/qp.h"
@@ -204,6 +205,46 @@ static void request_has_its_turn(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD), 1);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD_DROPPED), 0);
+}
+
+/* --- what may only be late --------------------------------------------------------- */
+
+static void overtake(struct bench *b, u32 wait_ns)
+{
+	b->sw->recv.reorder.wait_ns = wait_ns;
+	b->sw->recv.reorder.late_psn = FIRST_PSN;
+	ask(b, &(struct request) { 1, WRITE_ONLY, 100, .silent = true });
+	KUNIT_EXPECT_EQ(b->hca->test, num_held(b), 1);
+}
+
+/* The timer still waits when the QP goes */
+static void what_is_late_is_not_asked_for(struct kunit *test)
+{
+	struct bench *b = setup(test);
+
+	overtake(b, 4 * NSEC_PER_SEC);
+	ask(b, &(struct request) { 0, WRITE_ONLY, 50, .silent = true });
+	expect_nothing_held(b);
+	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_TRUE(test, rhca_wheel_is_queued(&b->sw->send.recovery->wait_timer));
+}
+
+static void what_does_not_come_is_asked_for(struct kunit *test)
+{
+	unsigned long end = jiffies + 10 * HZ;
+	struct bench *b = setup(test);
+	bool said;
+
+	overtake(b, NSEC_PER_MSEC);
+	do {
+		msleep(20);
+		spin_lock_bh(&b->sw->recv.lock);
+		said = b->sw->recv.rule.nak_sent;
+		spin_unlock_bh(&b->sw->recv.lock);
+	} while (!said && time_before(jiffies, end));
+	expect_answer(b, 0, NAK_PSN);
+	ask(b, &(struct request) { 0, WRITE_ONLY, 50 });
+	expect_answer(b, 1, ACK);
 }
 
 /* --- messages with holes ---------------------------------------------------------- */
@@ -520,6 +561,8 @@ static void nothing_is_held_for_long(struct kunit *test)
 
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE_PARAM(request_has_its_turn, kind_gen_params),
+	KUNIT_CASE(what_is_late_is_not_asked_for),
+	KUNIT_CASE(what_does_not_come_is_asked_for),
 	KUNIT_CASE_PARAM(missing_packets_are_asked_for_one_by_one, holes_gen_params),
 	KUNIT_CASE(pass_over_what_is_held_is_no_harm),
 	KUNIT_CASE(duplicate_that_asks_is_answered_while_a_gap_is_open),

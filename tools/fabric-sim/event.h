@@ -14,6 +14,7 @@ enum event_kind {
 	EVENT_RECEIVE,	/* of a host: packets wait for its processor */
 	EVENT_TURN,	/* of a QP: it may send */
 	EVENT_PROBE,	/* of a QP: nothing has been heard */
+	EVENT_WAITED,	/* of a QP: a packet may have been only late until now */
 	EVENT_TIMEOUT,	/* of a QP: the ACK timeout of verbs */
 	EVENT_START,	/* of a QP: its first message is posted */
 	EVENT_WORK,	/* of the workload */

@@ -54,6 +54,9 @@ static void handle(const struct event *event)
 	case EVENT_PROBE:
 		requester_probe_event(&qps[of]);
 		break;
+	case EVENT_WAITED:
+		responder_waited(&qps[of]);
+		break;
 	case EVENT_TIMEOUT:
 		time_out(&qps[of]);
 		break;

@@ -72,6 +72,7 @@ struct sender {
 /* drivers/sw/qp/qp.h: struct rhca_responder */
 struct receiver {
 	struct rhca_hold_rule rule;
+	struct rhca_reorder reorder;
 	u64 held[RHCA_HOLD_PACKETS / 64];
 	u64 held_ask[RHCA_HOLD_PACKETS / 64];
 	u32 num_held;
@@ -80,6 +81,7 @@ struct receiver {
 	u32 answer_psn;
 	bool answer_waits;
 	bool answer_nak;
+	bool waits;		/* an EVENT_WAITED is under way */
 	u64 cnp_due;
 };
 
@@ -180,6 +182,7 @@ void pace_cnp(struct qp *qp);
 void responder_reset(struct qp *qp);
 void responder_receive(struct qp *qp, const struct packet *packet);
 void responder_answer(struct qp *qp);
+void responder_waited(struct qp *qp);
 
 /* tcp.c */
 void tcp_reset(struct qp *qp);

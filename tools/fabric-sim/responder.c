@@ -17,6 +17,7 @@ enum hold { HOLD_REFUSED, HOLD_TWICE, HOLD_KEPT };
 
 void responder_reset(struct qp *qp)
 {
+	qp->recv.rule.reorder = &qp->recv.reorder;
 	rhca_hold_rule_reset(&qp->recv.rule);
 }
 
@@ -97,10 +98,32 @@ static void drain(struct qp *qp)
 	}
 }
 
+static struct rhca_arrival arrival_of(const struct receiver *recv, const struct packet *packet)
+{
+	return (struct rhca_arrival) {
+		.now	  = now,
+		.psn	  = PSN(packet->psn),
+		.expected = PSN(recv->expected),
+		.num_held = recv->num_held,
+		.ack_req  = packet->asks,
+	};
+}
+
+static void wait_for_missing(struct qp *qp)
+{
+	u64 due = rhca_hold_rule_due(&qp->recv.rule);
+
+	if (due > now && !qp->recv.waits) {
+		qp->recv.waits = true;
+		event_at(due, EVENT_WAITED, qp_index(qp));
+	}
+}
+
 static void take_expected(struct qp *qp, const struct packet *packet)
 {
 	struct receiver *recv = &qp->recv;
 	struct rhca_hold_rule *rule = &recv->rule;
+	struct rhca_arrival arrival;
 
 	accept(recv, packet->asks);
 	if (!recv->num_held && !rhca_hold_rule_open(rule)) {
@@ -108,35 +131,39 @@ static void take_expected(struct qp *qp, const struct packet *packet)
 		return;
 	}
 	drain(qp);
-	if (rhca_hold_rule_filled(rule, PSN(packet->psn), PSN(recv->expected), recv->num_held))
+	arrival = arrival_of(recv, packet);
+	if (rhca_hold_rule_filled(rule, &arrival))
 		answer(recv, true, recv->expected);
+	else
+		wait_for_missing(qp);
 }
 
 static void take_ahead(struct qp *qp, const struct packet *packet)
 {
 	struct receiver *recv = &qp->recv;
-	bool twice = hold(qp, packet) == HOLD_TWICE;
+	enum hold result = hold(qp, packet);
+	struct rhca_arrival arrival = arrival_of(recv, packet);
 
-	if (rhca_hold_rule_ahead(&recv->rule, PSN(packet->psn), PSN(recv->expected),
-				 recv->num_held, twice, packet->asks))
+	arrival.twice = result == HOLD_TWICE;
+	arrival.refused = result == HOLD_REFUSED;
+	if (rhca_hold_rule_ahead(&recv->rule, &arrival))
 		answer(recv, true, recv->expected);
+	else
+		wait_for_missing(qp);
 }
 
 static void take_duplicate(struct qp *qp, const struct packet *packet)
 {
 	struct receiver *recv = &qp->recv;
-	const struct rhca_duplicate dup = {
-		.psn		= PSN(packet->psn),
-		.expected	= PSN(recv->expected),
-		.num_held	= recv->num_held,
-		.ack_req	= packet->asks,
-	};
-	enum rhca_dup_reply reply = rhca_hold_rule_duplicate(&recv->rule, &dup);
+	struct rhca_arrival arrival = arrival_of(recv, packet);
+	enum rhca_dup_reply reply = rhca_hold_rule_duplicate(&recv->rule, &arrival);
 
 	if (reply == RHCA_DUP_REPLAY && (!recv->answer_waits || !recv->answer_nak))
 		answer(recv, false, recv->expected - 1);
 	else if (reply == RHCA_DUP_NAK)
 		answer(recv, true, recv->expected);
+	if (reply != RHCA_DUP_NAK)
+		wait_for_missing(qp);
 }
 
 static void send_back(const struct qp *qp, enum packet_kind kind, u32 psn)
@@ -153,6 +180,25 @@ static void answer_mark(struct qp *qp)
 	qp->recv.cnp_due = now + NSEC_PER_USEC * param.cc.np_min_time_between_cnps;
 	totals.cnps++;
 	send_back(qp, PACKET_CNP, 0);
+}
+
+/* A packet that is missing has been waited for */
+void responder_waited(struct qp *qp)
+{
+	struct receiver *recv = &qp->recv;
+	const struct rhca_arrival arrival = {
+		.now	  = now,
+		.expected = PSN(recv->expected),
+		.num_held = recv->num_held,
+	};
+
+	recv->waits = false;
+	if (!rhca_hold_rule_waited(&recv->rule, &arrival)) {
+		wait_for_missing(qp);
+		return;
+	}
+	answer(recv, true, recv->expected);
+	responder_answer(qp);
 }
 
 /* A request has come; responder_answer() follows when its batch is taken */

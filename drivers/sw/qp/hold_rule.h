@@ -6,10 +6,36 @@
 #ifndef RHCA_SW_QP_HOLD_RULE_H
 #define RHCA_SW_QP_HOLD_RULE_H
 
+#include <linux/time64.h>
 #include <linux/types.h>
 
-/* A peer is believed to reorder packets by that much at most */
-#define RHCA_NAK_AFTER_MOST	64
+/* Half of what can be held: a gap that is real has to be filled before that is used up */
+#define RHCA_REORDER_MOST	64
+/* A data center has no path that is longer than another by that */
+#define RHCA_REORDER_MOST_NS	(10 * NSEC_PER_MSEC)
+
+/**
+ * struct rhca_reorder - How far packets of a path overtake each other
+ * @asked: bit n: the packet n before @asked_psn was asked for, and has not come again
+ * @missed_at: since then what is missing has been missed; 0: nothing is, as far as is known
+ * @late_ns: so long one that was asked for, and not sent again, has been missed since one
+ *	came twice
+ * @wait_ns: so long what is missing is waited for; 0: no packet overtakes another
+ * @asked_psn: the newest that was asked for
+ * @late_psn: of the newest packet that was late, or where @wait_ns was last lowered
+ *
+ * So long is waited before a packet that is missing counts as lost (RFC 8985, 6.2), if not
+ * RHCA_REORDER_MOST have come behind it. What was asked for, and comes twice, had only been
+ * late. All times are in ns.
+ */
+struct rhca_reorder {
+	u64 asked[2];
+	u64 missed_at;
+	u32 late_ns;
+	u32 wait_ns;
+	u32 asked_psn;
+	u32 late_psn;
+};
 
 /* A packet is asked for so often: each NAK may cost the peer one of its retries */
 #define RHCA_NAKS_MOST		4
@@ -32,30 +58,24 @@ enum rhca_peer_repeats {
  * struct rhca_hold_rule - What has arrived, as far as a NAK depends on it
  * @last_psn: of the newest arrival
  * @end_psn: behind the furthest one, while something is missing
- * @nak_psn: that the newest NAK has asked for
  * @filled_psn: that had been asked for and came, while @learns
- * @in_order: packets that came in order since @nak_after was lowered
- * @nak_after: so many later packets are waited for before one counts as lost
  * @repeats: what the peer does about a NAK
- * @naks: that have asked for @nak_psn
+ * @naks: that have asked for what the newest one asked for
  * @nak_sent: what is expected has been asked for
  * @not_ready: by an RNR NAK: the peer repeats all, and nothing is held
  * @learns: the next arrival shows what the peer does
- * @was_late: what @nak_psn asked for came twice: it had not been lost
+ * @reorder: how far packets overtake each other, and what NAKs have asked for
  */
 struct rhca_hold_rule {
 	u32 last_psn;
 	u32 end_psn;
-	u32 nak_psn;
 	u32 filled_psn;
-	u16 in_order;
-	u8 nak_after;
 	u8 repeats;
 	u8 naks;
 	bool nak_sent;
 	bool not_ready;
 	bool learns;
-	bool was_late;
+	struct rhca_reorder *reorder;
 };
 
 /**
@@ -71,37 +91,51 @@ enum rhca_dup_reply {
 };
 
 /**
- * struct rhca_duplicate - A packet that has been executed before
+ * struct rhca_arrival - A request packet that is not the next one, or fills a gap
+ * @now: time, ns
  * @psn: of it
  * @expected: what is expected
  * @num_held: packets that are held behind that
  * @ack_req: it asks for an acknowledgement
- * @is_read: a READ or an atomic: maybe its response has been lost
+ * @is_read: a READ or an atomic, which always asks
+ * @twice: it is held already
+ * @refused: it cannot be held
  */
-struct rhca_duplicate {
+struct rhca_arrival {
+	u64 now;
 	u32 psn;
 	u32 expected;
 	u32 num_held;
 	bool ack_req;
 	bool is_read;
+	bool twice;
+	bool refused;
 };
 
+bool rhca_reorder_lost(struct rhca_reorder *reorder, u32 psn, u32 num_held, u64 now);
+void rhca_reorder_asked(struct rhca_reorder *reorder, u32 psn);
+void rhca_reorder_was_lost(struct rhca_reorder *reorder, u32 psn);
+void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated, u64 now);
+bool rhca_reorder_twice(struct rhca_reorder *reorder, u32 psn);
 void rhca_hold_rule_reset(struct rhca_hold_rule *rule);
-bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, u32 psn, u32 expected,
-			  u32 num_held, bool twice, bool ack_req);
-bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, u32 psn, u32 expected,
-			   u32 num_held);
+bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival);
+bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival);
+bool rhca_hold_rule_waited(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival);
 enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
-					     const struct rhca_duplicate *dup);
-void rhca_hold_rule_lower(struct rhca_hold_rule *rule);
+					     const struct rhca_arrival *arrival);
 bool rhca_hold_rule_asks(struct rhca_hold_rule *rule, u32 expected);
+
+/* When a NAK is due for what is missing; 0: it has been said, or nothing is missing */
+static inline u64 rhca_hold_rule_due(const struct rhca_hold_rule *rule)
+{
+	return rule->nak_sent || !rule->reorder->missed_at ? 0 :
+	       rule->reorder->missed_at + rule->reorder->wait_ns;
+}
 
 /* What was to come next did, and nothing is or was missing */
 static inline void rhca_hold_rule_in_order(struct rhca_hold_rule *rule, u32 psn)
 {
 	rule->last_psn = psn;
-	if (unlikely(rule->nak_after > 1))
-		rhca_hold_rule_lower(rule);
 }
 
 /* Is anything open that rhca_hold_rule_filled() has to hear of? */

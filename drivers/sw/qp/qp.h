@@ -265,6 +265,7 @@ static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
  * @late_wc: the completion that waits
  * @late_solicited: its SEND asked for an event
  * @late_missed: a request has been dropped meanwhile
+ * @reorder: of @rule, apart since it is seldom looked at
  */
 struct rhca_responder {
 	struct rhca_turn turn;
@@ -302,6 +303,7 @@ struct rhca_responder {
 	struct ib_wc late_wc;
 	bool late_solicited;
 	bool late_missed;
+	struct rhca_reorder reorder;
 };
 
 /* Bits of @deferred */

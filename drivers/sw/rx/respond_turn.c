@@ -18,6 +18,7 @@
 #include "sw/rx/answer.h"
 #include "sw/rx/recv_completion.h"
 #include "sw/rx/responder.h"
+#include "sw/tx/window.h"
 
 /* Something is to be done in a certain order, or takes long, or has to wait */
 static bool needs_turn(const struct rhca_responder *recv)
@@ -138,4 +139,46 @@ void rhca_respond_posted(struct rhca_verbs_qp *base)
 	spin_unlock_bh(&qp->recv.lock);
 	rcu_read_unlock();
 	rhca_batch_end_in_verb(qp, &batch);
+}
+
+/* What is missing has been waited for */
+static void waited(struct rhca_wheel_timer *timer)
+{
+	struct rhca_recovery *recovery = container_of(timer, struct rhca_recovery,
+						      wait_timer);
+	struct rhca_sw_qp *qp = recovery->qp;
+	struct rhca_batch batch = {};
+
+	rcu_read_lock();
+	spin_lock(&qp->recv.lock);
+	rhca_responder_waited(qp);
+	rhca_responder_continue(qp, &batch);
+	spin_unlock(&qp->recv.lock);
+	rcu_read_unlock();
+	rhca_batch_end(qp, &batch);
+}
+
+/**
+ * rhca_respond_init - A QP is created
+ * @qp: the QP, after rhca_probe_init()
+ */
+void rhca_respond_init(struct rhca_sw_qp *qp)
+{
+	rhca_turn_init(&qp->recv.turn, qp, &rhca_respond_turn_ops);
+	qp->recv.rule.reorder = &qp->recv.reorder;
+	if (qp->send.recovery)
+		qp->send.recovery->wait_timer.fired = waited;
+}
+
+/**
+ * rhca_respond_exit - Nothing responds any more
+ * @qp: a QP in RESET that no packet reaches
+ *
+ * Context: process.
+ */
+void rhca_respond_exit(struct rhca_sw_qp *qp)
+{
+	if (qp->send.recovery)
+		rhca_wheel_stop(&qp->send.recovery->wait_timer);
+	rhca_turn_exit(&qp->recv.turn, &qp->recv.lock);
 }

@@ -9,6 +9,8 @@
 
 extern const struct rhca_turn_ops rhca_respond_turn_ops;
 
+void rhca_respond_init(struct rhca_sw_qp *qp);
+void rhca_respond_exit(struct rhca_sw_qp *qp);
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 void rhca_respond_posted(struct rhca_verbs_qp *base);
 

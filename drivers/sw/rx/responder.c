@@ -9,6 +9,7 @@
 #include <rhca/compat.h>
 
 #include "sw/rx/responder.h"
+#include "sw/qp/clock.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/recv_half.h"
 #include "sw/qp/shared.h"
@@ -16,6 +17,7 @@
 #include "sw/rx/answer.h"
 #include "sw/rx/execute.h"
 #include "sw/rx/recv_completion.h"
+#include "sw/tx/window.h"
 #include "sw/verbs/memory/mw.h"
 #include "wire/psn.h"
 
@@ -315,19 +317,73 @@ static bool wants_answer(const struct rhca_rx *rx)
 	return rhca_bth_ack_req(rx->bth) || (rx->flags & RHCA_OP_RESOURCE);
 }
 
+static struct rhca_arrival arrival_of(const struct rhca_sw_qp *qp,
+				      const struct rhca_rx *rx)
+{
+	return (struct rhca_arrival) {
+		.now	  = rhca_now(),
+		.psn	  = rx->psn,
+		.expected = qp->recv.expected_psn,
+		.num_held = rhca_hold_num(qp->recv.hold),
+		.ack_req  = wants_answer(rx),
+		.is_read  = rx->flags & RHCA_OP_RESOURCE,
+	};
+}
+
+/* What is missing may only be late */
+static void wait_for_missing(struct rhca_sw_qp *qp, u64 now)
+{
+	struct rhca_wheel_timer *timer = &qp->send.recovery->wait_timer;
+	u64 due = rhca_hold_rule_due(&qp->recv.rule);
+
+	if (due > now && !rhca_wheel_is_queued(timer))
+		rhca_wheel_start(timer, now, due - now);
+}
+
+/**
+ * rhca_responder_waited - Time has passed since a request packet was missed
+ * @qp: the QP
+ *
+ * rhca_responder_continue() must follow.
+ *
+ * Context: recv.lock held, bottom halves off.
+ */
+void rhca_responder_waited(struct rhca_sw_qp *qp)
+{
+	struct rhca_responder *recv = &qp->recv;
+	const struct rhca_arrival arrival = {
+		.now	  = rhca_now(),
+		.expected = recv->expected_psn,
+		.num_held = rhca_hold_num(recv->hold),
+	};
+
+	lockdep_assert_held(&recv->lock);
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE) || recv->fatal ||
+	    recv->invalidating)
+		return;
+	if (rhca_hold_rule_waited(&recv->rule, &arrival))
+		ask_for_missing(qp);
+	else
+		wait_for_missing(qp, arrival.now);
+}
+
 static void take_ahead(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
-	bool twice;
+	enum rhca_hold_result result;
+	struct rhca_arrival arrival;
 
 	rhca_qp_count(&qp->base, RHCA_OUT_OF_SEQUENCE);
 	if (recv->fatal || recv->rule.not_ready)
 		return;
-	twice = hold(qp, rx) == RHCA_HOLD_TWICE;
-	if (rhca_hold_rule_ahead(&recv->rule, rx->psn, recv->expected_psn,
-				 rhca_hold_num(recv->hold), twice,
-				 wants_answer(rx)))
+	result = hold(qp, rx);
+	arrival = arrival_of(qp, rx);
+	arrival.twice = result == RHCA_HOLD_TWICE;
+	arrival.refused = result == RHCA_HOLD_REFUSED;
+	if (rhca_hold_rule_ahead(&recv->rule, &arrival))
 		ask_for_missing(qp);
+	else
+		wait_for_missing(qp, arrival.now);
 }
 
 static bool ack_waits(const struct rhca_responder *recv)
@@ -363,6 +419,7 @@ static void take_expected(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			  struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
+	struct rhca_arrival arrival;
 
 	accept(qp, rx, false, batch);
 	if (likely(!rhca_hold_num(recv->hold) &&
@@ -372,31 +429,30 @@ static void take_expected(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	recv->rule.not_ready = false;
 	drain(qp, batch);
-	if (recv->fatal || recv->invalidating || recv->rule.not_ready)
+	if (recv->fatal || recv->invalidating || recv->rule.not_ready) {
+		recv->reorder.missed_at = 0;
 		return;
-	if (rhca_hold_rule_filled(&recv->rule, rx->psn, recv->expected_psn,
-				  rhca_hold_num(recv->hold)))
+	}
+	arrival = arrival_of(qp, rx);
+	if (rhca_hold_rule_filled(&recv->rule, &arrival))
 		ask_for_missing(qp);
+	else
+		wait_for_missing(qp, arrival.now);
 }
 
 static void take_duplicate(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
-	struct rhca_responder *recv = &qp->recv;
-	const struct rhca_duplicate dup = {
-		.psn		= rx->psn,
-		.expected	= recv->expected_psn,
-		.num_held	= rhca_hold_num(recv->hold),
-		.ack_req	= wants_answer(rx),
-		.is_read	= rx->flags & RHCA_OP_RESOURCE,
-	};
-	enum rhca_dup_reply reply = rhca_hold_rule_duplicate(&recv->rule, &dup);
+	struct rhca_arrival arrival = arrival_of(qp, rx);
+	enum rhca_dup_reply reply = rhca_hold_rule_duplicate(&qp->recv.rule, &arrival);
 
-	if (reply == RHCA_DUP_REPLAY || dup.is_read)
+	if (reply == RHCA_DUP_REPLAY || (rx->flags & RHCA_OP_RESOURCE))
 		rhca_replay(qp, rx);
 	else
 		rhca_qp_count(&qp->base, RHCA_DUPLICATE_REQUEST);
 	if (reply == RHCA_DUP_NAK)
 		ask_for_missing(qp);
+	else
+		wait_for_missing(qp, arrival.now);
 }
 
 static void note_srq_limit(struct rhca_sw_qp *qp, struct rhca_batch *batch)

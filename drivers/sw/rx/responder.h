@@ -29,6 +29,7 @@ extern const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES];
 
 void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			 struct rhca_batch *batch);
+void rhca_responder_waited(struct rhca_sw_qp *qp);
 void rhca_responder_reset(struct rhca_sw_qp *qp);
 void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch);

@@ -324,6 +324,7 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 	if (!recovery)
 		return;
 	rhca_recover_reset(&recovery->rule);
+	recovery->reorder = (struct rhca_reorder){};
 	rhca_hold_free(&recovery->hold);
 	recovery->ack_waits = false;
 	recovery->nak_waits = false;
@@ -349,6 +350,7 @@ int rhca_probe_init(struct rhca_sw_qp *qp)
 	recovery = kzalloc(sizeof(*recovery), GFP_KERNEL_ACCOUNT);
 	if (!recovery)
 		return -ENOMEM;
+	recovery->qp = qp;
 	qp->send.probe_timer.fired = probe_fired;
 	qp->send.recovery = recovery;
 	return 0;
