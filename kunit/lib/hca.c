@@ -669,6 +669,7 @@ bool test_sent(struct test_hca *hca, struct test_sent *sent)
 	memset(sent, 0, sizeof(*sent));
 	sent->len = skb->len;
 	sent->priority = skb->priority;
+	sent->owner = skb->sk;
 	KUNIT_ASSERT_LE(hca->test, skb->len, sizeof(sent->bytes));
 	KUNIT_ASSERT_EQ(hca->test, 0, skb_copy_bits(skb, 0, sent->bytes,
 						    skb->len));

@@ -119,6 +119,7 @@ struct test_sent {
 	u32 dest_qpn;
 	const u8 *extended;
 	const u8 *payload;
+	const struct sock *owner;	/* who is charged for it */
 	unsigned int payload_bytes;
 	u8 bytes[TEST_PACKET_BYTES + 14];
 };

@@ -247,6 +247,24 @@ static void what_does_not_come_is_asked_for(struct kunit *test)
 	expect_answer(b, 1, ACK);
 }
 
+/* A GRO keeps packets of different owners apart: an ACK would overtake responses */
+static void answers_behind_responses_have_their_owner(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	const struct sock *owner;
+
+	ask(b, &(struct request) { 0, WRITE_ONLY, 50 });
+	expect_answer(b, 0, ACK);
+	KUNIT_EXPECT_PTR_EQ(test, b->sent->owner, NULL);
+	ask(b, &(struct request) { 1, READ_REQUEST, 100 });
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	owner = b->sent->owner;
+	KUNIT_EXPECT_PTR_NE(test, owner, NULL);
+	ask(b, &(struct request) { 2, WRITE_ONLY, 50 });
+	expect_answer(b, 2, ACK);
+	KUNIT_EXPECT_PTR_EQ(test, b->sent->owner, owner);
+}
+
 /* --- messages with holes ---------------------------------------------------------- */
 
 #define PACKETS		24
@@ -561,6 +579,7 @@ static void nothing_is_held_for_long(struct kunit *test)
 
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE_PARAM(request_has_its_turn, kind_gen_params),
+	KUNIT_CASE(answers_behind_responses_have_their_owner),
 	KUNIT_CASE(what_is_late_is_not_asked_for),
 	KUNIT_CASE(what_does_not_come_is_asked_for),
 	KUNIT_CASE_PARAM(missing_packets_are_asked_for_one_by_one, holes_gen_params),

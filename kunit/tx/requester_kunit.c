@@ -849,6 +849,24 @@ static void peer_that_holds_gets_what_is_missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_TX_RETRANSMITTED_PACKETS), 1);
 }
 
+/* A GRO keeps packets of different owners apart: new ones would overtake the repeated one */
+static void new_packets_have_the_owner_of_a_repeated_one(struct kunit *test)
+{
+	const struct sock *owner;
+	struct bench *b;
+
+	b = lose_one(test);
+	owner = b->sent->owner;
+	KUNIT_EXPECT_PTR_NE(test, owner, NULL);
+	answer(b, FIRST_PSN + 2, 0x1f, 0);
+	expect_sent(b, SEND_ONLY, 5);
+	KUNIT_EXPECT_PTR_EQ(test, b->sent->owner, owner);
+	answer(b, FIRST_PSN + 5, 0x1f, 2);
+	post(b, IB_WR_SEND, 0);
+	expect_sent(b, SEND_ONLY, 6);
+	KUNIT_EXPECT_PTR_EQ(test, b->sent->owner, NULL);
+}
+
 static void peer_that_drops_gets_everything(struct kunit *test)
 {
 	struct bench *b = lose_one(test);
@@ -1144,6 +1162,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
 	KUNIT_CASE(sequence_error_repeats_from_there),
 	KUNIT_CASE(peer_that_holds_gets_what_is_missing),
+	KUNIT_CASE(new_packets_have_the_owner_of_a_repeated_one),
 	KUNIT_CASE(peer_that_drops_gets_everything),
 	KUNIT_CASE(missing_packet_is_not_forgotten_by_a_full_queue),
 	KUNIT_CASE(silence_makes_the_oldest_packet_be_repeated),

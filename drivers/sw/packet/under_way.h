@@ -14,7 +14,9 @@
  * Bytes of memory, of what nothing else limits: datagrams, UC, responses to READs, and
  * what an RC requester sends again. What that sends for the first time is limited by its
  * window, 128 packets, acknowledgements by requests: to charge them would cost a request of
- * 64 bytes a tenth of its time where there are many QPs.
+ * 64 bytes a tenth of its time where there are many QPs. What must not overtake packets that
+ * are charged is charged, too: a GRO that meets skbs of a host's own (behind a veth) keeps
+ * those of each owner apart, and may so change their order.
  */
 #define RHCA_UNDER_WAY_MAX	(2U << 20)
 

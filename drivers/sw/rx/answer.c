@@ -89,7 +89,7 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		return;
 	}
 	rhca_tx_list_begin(&tx, &qp->base, path, NULL);
-	tx.uncharged = true;
+	tx.uncharged = loose;
 	tx.may_overtake = loose;
 	rhca_tx_list_add(&tx, &packet);
 	rhca_tx_list_send(&tx);

@@ -351,10 +351,16 @@ static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
 			UNTIL_OTHERS_BYTES;
 }
 
-/* Of RC the window bounds them, see RHCA_UNDER_WAY_MAX */
+/*
+ * Of RC the window bounds them, see RHCA_UNDER_WAY_MAX. But where something has just been
+ * repeated they have its owner: of packets that a veth hands to a GRO, those of one owner
+ * keep their order, and no others.
+ */
 static bool sends_first_copies(const struct rhca_requester *send)
 {
-	return send->next_psn == send->newest_psn && !send->hole_due;
+	return send->next_psn == send->newest_psn && !send->hole_due &&
+	       (!send->recovering ||
+		send->recovery->rule.mode == RHCA_RECOVER_FLOW);
 }
 
 static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx)
