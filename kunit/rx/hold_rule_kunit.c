@@ -131,6 +131,10 @@ static const struct rule_case rule_cases[] = {
 		{ AHEAD, 13, 12, 1, NAK }, { NEXT, 12, 14, 0, NOTHING, true },
 		{ BEFORE, 12, 14, 0, REPLAY }, { AHEAD, 15, 14, 1, NAK } },
 	  RHCA_REPEATS_ONE, 0 },
+	{ "or with which a peer may repeat", {
+		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
+		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NAK } },
+	  RHCA_REPEATS_UNKNOWN, 0 },
 	{ "but for READs", {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
 		{ AHEAD, 13, 12, 1, NAK }, { NEXT_READ, 12, 14, 0, NOTHING, true },

@@ -69,29 +69,6 @@ static void window_grows_by_one_after_a_loss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cwnd.packets, RHCA_SEND_WINDOW);
 }
 
-/* RFC 4015; what was under way before is no more than it was */
-static void window_is_given_back_for_what_was_only_late(struct kunit *test)
-{
-	struct rhca_cwnd cwnd;
-
-	rhca_cwnd_reset(&cwnd);
-	rhca_cwnd_acked(&cwnd, 32, psn(32));
-	rhca_cwnd_lost(&cwnd, psn(33), psn(96));
-	KUNIT_EXPECT_EQ(test, cwnd.packets, 32);
-	rhca_cwnd_lost(&cwnd, psn(40), psn(100));
-	rhca_cwnd_undo(&cwnd, psn(40));
-	KUNIT_EXPECT_EQ(test, cwnd.packets, 32);
-	rhca_cwnd_undo(&cwnd, psn(33));
-	KUNIT_EXPECT_EQ(test, cwnd.packets, 64);
-	KUNIT_EXPECT_EQ(test, cwnd.threshold, 64);
-	rhca_cwnd_undo(&cwnd, psn(33));
-	KUNIT_EXPECT_EQ(test, cwnd.packets, 64);
-	rhca_cwnd_acked(&cwnd, 1, psn(96));
-	rhca_cwnd_timed_out(&cwnd, psn(200));
-	rhca_cwnd_undo(&cwnd, psn(200));
-	KUNIT_EXPECT_EQ(test, cwnd.packets, RHCA_CWND_LEAST);
-}
-
 static void window_begins_anew_after_a_timeout(struct kunit *test)
 {
 	static const u16 expected[] = { 4, 8, 16, 17 };
@@ -258,7 +235,6 @@ static struct kunit_case cwnd_tests[] = {
 	KUNIT_CASE(window_doubles_until_it_is_the_most),
 	KUNIT_CASE(window_halves_once_for_what_was_under_way),
 	KUNIT_CASE(window_grows_by_one_after_a_loss),
-	KUNIT_CASE(window_is_given_back_for_what_was_only_late),
 	KUNIT_CASE(window_begins_anew_after_a_timeout),
 	KUNIT_CASE(window_is_never_closed),
 	KUNIT_CASE(timeout_is_as_long_as_answers_take),

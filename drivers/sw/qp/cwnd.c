@@ -41,10 +41,8 @@ void rhca_cwnd_acked(struct rhca_cwnd *cwnd, u32 packets, u32 upto)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_acked);
 
-static void shrink(struct rhca_cwnd *cwnd, u32 psn, u32 newest_psn)
+static void shrink(struct rhca_cwnd *cwnd, u32 newest_psn)
 {
-	cwnd->lost_psn = psn;
-	cwnd->before = cwnd->packets;
 	cwnd->threshold = max(cwnd->packets / 2, RHCA_CWND_LEAST);
 	cwnd->packets = cwnd->threshold;
 	cwnd->acked = 0;
@@ -63,28 +61,9 @@ static void shrink(struct rhca_cwnd *cwnd, u32 psn, u32 newest_psn)
 void rhca_cwnd_lost(struct rhca_cwnd *cwnd, u32 psn, u32 newest_psn)
 {
 	if (!cwnd->recovering || !rhca_psn_before(psn, cwnd->recover_psn))
-		shrink(cwnd, psn, newest_psn);
+		shrink(cwnd, newest_psn);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_lost);
-
-/**
- * rhca_cwnd_undo - What rhca_cwnd_lost() was told of had only been late
- * @cwnd: the window
- * @psn: of that
- *
- * If it is what has halved the window, that is what it was before, RFC 4015. Other losses
- * of what was under way then are one with it still.
- */
-void rhca_cwnd_undo(struct rhca_cwnd *cwnd, u32 psn)
-{
-	if (!cwnd->before || psn != cwnd->lost_psn)
-		return;
-	cwnd->threshold = max_t(u16, cwnd->threshold, cwnd->before);
-	cwnd->packets = max_t(u16, cwnd->packets, cwnd->before);
-	cwnd->before = 0;
-	cwnd->acked = 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_undo);
 
 /**
  * rhca_cwnd_timed_out - No answer has come
@@ -96,8 +75,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_cwnd_undo);
 void rhca_cwnd_timed_out(struct rhca_cwnd *cwnd, u32 newest_psn)
 {
 	if (!cwnd->recovering)
-		shrink(cwnd, newest_psn, newest_psn);
-	cwnd->before = 0;
+		shrink(cwnd, newest_psn);
 	cwnd->packets = RHCA_CWND_LEAST;
 	cwnd->acked = 0;
 }

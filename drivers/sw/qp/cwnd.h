@@ -28,28 +28,20 @@
  * @packets: that may be in flight
  * @threshold: where it begins to grow by one (ssthresh of RFC 5681)
  * @acked: packets acknowledged since it has grown
- * @recovering: @recover_psn says something
- * @before: @packets before the newest loss; 0: there has been none, or it was undone
  * @recover_psn: losses before this PSN belong to one that has been answered
- * @lost_psn: that has made it smaller
+ * @recovering: @recover_psn says something
  */
 struct rhca_cwnd {
 	u16 packets;
 	u16 threshold;
 	u16 acked;
 	bool recovering;
-	u8 before;
 	u32 recover_psn;
-	u32 lost_psn;
 };
-
-/* rhca_cwnd.before is a byte */
-static_assert(RHCA_SEND_WINDOW <= U8_MAX);
 
 void rhca_cwnd_reset(struct rhca_cwnd *cwnd);
 void rhca_cwnd_acked(struct rhca_cwnd *cwnd, u32 packets, u32 upto);
 void rhca_cwnd_lost(struct rhca_cwnd *cwnd, u32 psn, u32 newest_psn);
-void rhca_cwnd_undo(struct rhca_cwnd *cwnd, u32 psn);
 void rhca_cwnd_timed_out(struct rhca_cwnd *cwnd, u32 newest_psn);
 
 #endif

@@ -269,14 +269,15 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_ahead);
 
 /*
  * A peer that repeats one packet asks with that, which it seldom does otherwise, but for
- * READs. What any peer was asked for twice may have come by the first NAK.
+ * READs; one that goes back N need not. What was asked for twice may have come by the
+ * first NAK.
  */
 static bool is_repeated(const struct rhca_hold_rule *rule,
 			const struct rhca_arrival *arrival, bool asked)
 {
 	return (asked && rule->naks > 1) ||
 	       (arrival->ack_req && !arrival->is_read &&
-		rule->repeats == RHCA_REPEATS_ONE);
+		rule->repeats != RHCA_REPEATS_ALL);
 }
 
 /**

@@ -123,37 +123,19 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 	return !blocked;
 }
 
-/* What is missing may only be late; where nobody probes it is not waited for */
-static bool is_late(struct rhca_sw_qp *qp, u64 now)
-{
-	struct rhca_recovery *recovery = qp->send.recovery;
-
-	return !rhca_reorder_lost(&recovery->reorder, qp->send.oldest_unacked_psn,
-				  rhca_hold_num(recovery->hold), now) &&
-	       rhca_probe_adapts(qp);
-}
-
-/*
- * A READ or atomic response did not come, though a later answer has, which is
- * @held if it is one that can be
- */
-static void ask_for_missing(struct rhca_sw_qp *qp, u32 psn, enum rhca_hold_result held)
+/* A READ or atomic response did not come, though a later answer has */
+static void ask_for_missing(struct rhca_sw_qp *qp, u32 psn, bool twice)
 {
 	struct rhca_requester *send = &qp->send;
 	enum rhca_recover_action action;
-	u64 now = rhca_now();
 	struct rhca_loss loss;
 
-	if (is_late(qp, now) && held != RHCA_HOLD_REFUSED)
-		return;
-	loss = rhca_loss_of(qp, send->oldest_unacked_psn, now);
+	loss = rhca_loss_of(qp, send->oldest_unacked_psn, rhca_now());
 	loss.held = true;
-	action = rhca_recover_ahead(&send->recovery->rule, &loss, psn,
-				    held == RHCA_HOLD_TWICE);
+	action = rhca_recover_ahead(&send->recovery->rule, &loss, psn, twice);
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
-	rhca_reorder_asked(&send->recovery->reorder, loss.psn);
 	rhca_repeat_lost(qp, loss.psn, action, "read");
 }
 
@@ -168,7 +150,7 @@ static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 {
 	struct rhca_requester *send = &qp->send;
 	struct rhca_recovery *recovery = send->recovery;
-	enum rhca_hold_result held = RHCA_HOLD_KEPT;
+	bool twice = false;
 
 	if (!holds(qp)) {
 		repeat_read(qp);
@@ -176,12 +158,13 @@ static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	send->recovering = true;
 	if (rx->opcode != IB_OPCODE_RC_ACKNOWLEDGE)
-		held = rhca_hold_put(&recovery->hold, &send->lock, &qp->base, rx,
-				     send->oldest_unacked_psn);
+		twice = rhca_hold_put(&recovery->hold, &send->lock, &qp->base, rx,
+				      send->oldest_unacked_psn) ==
+			RHCA_HOLD_TWICE;
 	if (!recovery->ack_waits || rhca_psn_before(recovery->ack_psn, acked_psn))
 		recovery->ack_psn = acked_psn;
 	recovery->ack_waits = true;
-	ask_for_missing(qp, rx->psn, held);
+	ask_for_missing(qp, rx->psn, twice);
 }
 
 /* Does the peer keep what comes behind a gap? */
@@ -476,16 +459,9 @@ static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 			break;
 	}
 	if (rhca_hold_num(recovery->hold) || recovery->ack_waits)
-		ask_for_missing(qp, rhca_psn_sub(oldest, 1), RHCA_HOLD_KEPT);
+		ask_for_missing(qp, rhca_psn_sub(oldest, 1), false);
 	else
 		take_late_nak(qp, batch);
-}
-
-/* As the response that is missing does where it is asked for again: mostly it is a middle one */
-static bool begins_answer(const struct rhca_rx *rx)
-{
-	return rx->opcode != IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE &&
-	       rx->opcode != IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST;
 }
 
 static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
@@ -501,18 +477,8 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	if (take_response(qp, rx, batch) &&
 	    unlikely(send->recovering) &&
-	    (rhca_hold_num(send->recovery->hold) || send->recovery->ack_waits)) {
-		rhca_reorder_filled(&send->recovery->reorder, rx->psn,
-				    begins_answer(rx), rhca_now());
+	    (rhca_hold_num(send->recovery->hold) || send->recovery->ack_waits))
 		drain(qp, batch);
-	}
-}
-
-/* What was taken for lost, and halved the window, had only been late */
-static void take_late_response(struct rhca_sw_qp *qp, u32 psn)
-{
-	if (rhca_reorder_twice(&qp->send.recovery->reorder, psn))
-		rhca_requester_not_congested(qp, psn);
 }
 
 /* A response to something that was sent and is not acknowledged yet? */
@@ -569,8 +535,6 @@ void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	if (!in_window(send, rx->psn)) {
-		if (!is_plain_answer(rx))
-			take_late_response(qp, rx->psn);
 		if (!take_late_credits(qp, rx))
 			rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 		return;

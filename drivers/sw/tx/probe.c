@@ -324,7 +324,6 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 	if (!recovery)
 		return;
 	rhca_recover_reset(&recovery->rule);
-	recovery->reorder = (struct rhca_reorder){};
 	rhca_hold_free(&recovery->hold);
 	recovery->ack_waits = false;
 	recovery->nak_waits = false;

@@ -108,19 +108,6 @@ void rhca_requester_congested(struct rhca_sw_qp *qp, u32 psn)
 }
 
 /**
- * rhca_requester_not_congested - What rhca_requester_congested() was told of was only late
- * @qp: the QP
- * @psn: of the packet
- *
- * Context: send.lock held.
- */
-void rhca_requester_not_congested(struct rhca_sw_qp *qp, u32 psn)
-{
-	rhca_cwnd_undo(&qp->send.cwnd, psn);
-	trace_cwnd(qp);
-}
-
-/**
  * rhca_requester_starved - No answer has come for several round trips
  * @qp: the QP
  *

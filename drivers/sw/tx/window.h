@@ -7,7 +7,6 @@
 #define RHCA_SW_TX_WINDOW_H
 
 #include "sw/qp/qp.h"
-#include "sw/qp/hold_rule.h"
 #include "sw/tx/recover.h"
 #include "wire/psn.h"
 #include "wire/syndrome.h"
@@ -19,7 +18,6 @@
  * @loss_psn: of the newest loss, if @lossy
  * @ack_psn: acknowledged up to there but for responses that are missing, if @ack_waits
  * @nak_psn: the peer misses that, and responses to others are missing here, if @nak_waits
- * @reorder: how far responses overtake each other, and which were asked for again
  * @lossy: there was a loss lately
  * @ack_waits: see @ack_psn
  * @nak_waits: see @nak_psn
@@ -30,8 +28,8 @@
  * @qp: whose it is
  * @wait_timer: of the responder: a request packet that is missing is waited for
  *
- * All of it but @wait_timer is protected by send.lock. It is apart, since other QPs have none of it and
- * the allocator would take twice as much for one piece.
+ * All of it but @wait_timer is protected by send.lock. It is apart, since other QPs have
+ * none of it and the allocator would take twice as much for one piece.
  */
 struct rhca_recovery {
 	struct rhca_recover rule;
@@ -39,7 +37,6 @@ struct rhca_recovery {
 	u32 loss_psn;
 	u32 ack_psn;
 	u32 nak_psn;
-	struct rhca_reorder reorder;
 	bool lossy;
 	bool ack_waits;
 	bool nak_waits;
@@ -200,7 +197,6 @@ static inline bool rhca_requester_sends_new(const struct rhca_requester *send)
 void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn);
 void rhca_requester_repeat(struct rhca_sw_qp *qp, u32 psn, const char *cause);
 void rhca_requester_congested(struct rhca_sw_qp *qp, u32 psn);
-void rhca_requester_not_congested(struct rhca_sw_qp *qp, u32 psn);
 void rhca_requester_starved(struct rhca_sw_qp *qp);
 bool rhca_requester_goes_on(struct rhca_sw_qp *qp);
 
