@@ -225,7 +225,8 @@ static void set_wish(struct rhca_slot *slot, const struct rhca_dev *dev,
  * @wish: who has
  * @rule: of netdevs=, if it has; a constant
  *
- * What was refused is no wish: it was not made when its reason had gone.
+ * What was refused is no wish: it was not made when its reason had gone. A device of its
+ * own is none of a pair.
  *
  * Context: may sleep, RTNL not held: the netdev may have moved since, and its wish ended.
  */
@@ -243,6 +244,8 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 	if (slot) {
 		set_wish(slot, dev, wish);
 		slot->rule = rule;
+		if (!(slot->flags & RHCA_SLOT_JOIN_DUE))
+			slot->pair = (struct rhca_netdev_id) {};
 		slot->flags &= ~(RHCA_SLOT_FAILED | RHCA_SLOT_RULE_MISSED);
 	}
 	mutex_unlock(&rhca_slots_mutex);
@@ -250,7 +253,28 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 	if (dev)
 		ib_device_put(&dev->ibdev);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_wish);
+
+static bool is_served(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	bool served = dev && !test_bit(RHCA_DEV_REMOVED, &dev->flags);
+
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return served;
+}
+
+static int set_returns(const struct net_device *ndev,
+		       const struct rhca_slot_ports *ports)
+{
+	struct rhca_slot *slot = rhca_slot_get(ndev, false);
+
+	if (!slot)
+		return -ENOMEM;
+	slot->flags |= RHCA_SLOT_RETURNS;
+	slot->ports = *ports;
+	return 0;
+}
 
 /**
  * rhca_slot_set_returns - A device is removed that is to be there again
@@ -265,112 +289,55 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_wish);
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports)
 {
-	struct rhca_slot *slot;
+	int ret;
 
 	mutex_lock(&rhca_slots_mutex);
-	slot = rhca_slot_get(ndev, false);
-	if (slot) {
-		slot->flags |= RHCA_SLOT_RETURNS;
-		slot->ports = *ports;
-	}
+	ret = set_returns(ndev, ports);
 	mutex_unlock(&rhca_slots_mutex);
-	return slot ? 0 : -ENOMEM;
+	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_returns);
 
-/* The slot that has it that a device is to be on a netdev again */
-static const struct rhca_slot *find_returning(const struct net_device *ndev)
-{
-	const struct rhca_slot *slot;
-	u32 i;
-
-	list_for_each_entry(slot, &rhca_slots, entry) {
-		if (!(slot->flags & RHCA_SLOT_RETURNS) ||
-		    slot->wish == RHCA_WISH_REMOVED)
-			continue;
-		for (i = 0; i < slot->ports.num; i++)
-			if (rhca_netdev_is(ndev, &slot->ports.netdev[i]))
-				return slot;
-	}
-	return NULL;
-}
-
 /**
- * rhca_slot_returning - The device that returns to a netdev, for a LAG in its place
- * @ndev: the netdev
- * @device: filled in
- * @pkeys: partitions that the device had there
+ * rhca_slot_member_returns - The LAG ends that stood for a device
+ * @ndev: the device's first netdev
+ * @ports: all of its netdevs
  *
- * Context: may sleep; RTNL held, or the caller has a reference.
- * Return: false: there is none, or not one that a LAG can stand for.
+ * Somebody may have been quicker: one that has a device again does not wait for it. Who
+ * registers one meanwhile calls rhca_slot_device_added() afterwards.
+ *
+ * Context: may sleep; RTNL may be held.
+ * Return: 0 or -ENOMEM.
  */
-bool rhca_slot_returning(const struct net_device *ndev,
-			 struct rhca_lag_replaced *device,
-			 struct rhca_pkey_table *pkeys)
+int rhca_slot_member_returns(const struct net_device *ndev,
+			     const struct rhca_slot_ports *ports)
 {
-	const struct rhca_slot *slot, *own;
-	bool found;
+	int ret = 0;
 
 	mutex_lock(&rhca_slots_mutex);
-	slot = find_returning(ndev);
-	own = rhca_slot_find(ndev);
-	found = slot && slot->has_settings && own && own->has_settings &&
-		slot->ports.num <= RHCA_LAG_MEMBERS;
-	if (found) {
-		strscpy(device->name, slot->settings.name, sizeof(device->name));
-		device->num_ports = slot->ports.num;
-		memcpy(device->netdev, slot->ports.netdev, sizeof(device->netdev));
-		*pkeys = own->settings.pkeys;
-	}
+	if (!is_served(ndev))
+		ret = set_returns(ndev, ports);
 	mutex_unlock(&rhca_slots_mutex);
-	return found;
+	return ret;
 }
 
 /**
  * rhca_slot_set_pair - The user has joined a netdev to another one, or parted them
- * @first: the netdev, which is to be looked at
+ * @first: the netdev
  * @second: the other one, or NULL
  *
  * Context: may sleep.
- * Return: 0 or -ENOMEM.
  */
-int rhca_slot_set_pair(const struct net_device *first,
-		       const struct net_device *second)
+void rhca_slot_set_pair(const struct net_device *first,
+			const struct net_device *second)
 {
 	struct rhca_slot *slot;
 
 	mutex_lock(&rhca_slots_mutex);
-	slot = rhca_slot_get(first, false);
-	if (slot) {
+	slot = second ? rhca_slot_get(first, false) : rhca_slot_find(first);
+	if (slot)
 		rhca_netdev_note(&slot->pair, second);
-		slot->flags |= RHCA_SLOT_KICKED;
-	}
 	mutex_unlock(&rhca_slots_mutex);
-	return slot ? 0 : -ENOMEM;
-}
-
-/**
- * rhca_slot_joined_to - The netdev that the user has joined to this one
- * @second: this one
- *
- * Context: may sleep; the caller has a reference.
- * Return: with a reference, for dev_put(); NULL: there is none.
- */
-struct net_device *rhca_slot_joined_to(const struct net_device *second)
-{
-	struct net_device *first = NULL;
-	struct rhca_slot *slot;
-
-	mutex_lock(&rhca_slots_mutex);
-	list_for_each_entry(slot, &rhca_slots, entry) {
-		if (!slot->ndev || !rhca_netdev_is(second, &slot->pair))
-			continue;
-		first = (struct net_device *)slot->ndev;
-		dev_hold(first);
-		break;
-	}
-	mutex_unlock(&rhca_slots_mutex);
-	return first;
 }
 
 /* --- what is known, and followed from it -------------------------------------------- */
@@ -400,7 +367,6 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 	}
 	mutex_unlock(&rhca_slots_mutex);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_slot_read);
 
 /**
  * rhca_slot_decided - The table of decisions was asked for a netdev

@@ -13,7 +13,6 @@
 
 #include "core/port/device_types.h"
 #include "core/port/settings.h"
-#include "core/rules/lag.h"
 #include "core/rules/netdev_id.h"
 #include "lifecycle/slot_wants.h"
 
@@ -26,15 +25,19 @@ struct rhca_netdevs_rule;
  * @RHCA_SLOT_TABLES_DIFFERED: of a bond: its members' P_Key tables did when it was last
  *	looked at. That they become the same later changes nothing by itself
  * @RHCA_SLOT_FAILED: what it should have could not be made. It has nothing until something
- *	happens to it; of a bond: it is no LAG until its members change
+ *	happens to it
  * @RHCA_SLOT_RULE_DUE: a rule of netdevs= matches: it is new, or has a new name
  * @RHCA_SLOT_RULE_MISSED: a rule matched while another device was there still. If that
  *	leaves since it has lost its netdev, or is a pair that ends, the rule is due
  * @RHCA_SLOT_KICKED: something has happened: it is to be looked at
  * @RHCA_SLOT_LATER: it is to be looked at again, then
  * @RHCA_SLOT_TOLD: the log says why hardware that offers to serve it does not
+ * @RHCA_SLOT_BOND_DUE: it is a bond, whose members or their devices have changed
+ * @RHCA_SLOT_JOIN_DUE: its user joins it to another netdev
+ * @RHCA_SLOT_PART_DUE: its user parts it from the other one
  * @RHCA_SLOT_RETURNS: its device was removed, which its user did not ask for: it has one
- *	again when it can, which is when the LAG has ended that stands for it
+ *	again when it can
+ * @RHCA_SLOT_DUE: of these, what is to be done and decided with the next look
  */
 enum rhca_slot_flag {
 	RHCA_SLOT_WAS_HARDWARE		= BIT(0),
@@ -46,7 +49,13 @@ enum rhca_slot_flag {
 	RHCA_SLOT_KICKED		= BIT(6),
 	RHCA_SLOT_LATER			= BIT(7),
 	RHCA_SLOT_TOLD			= BIT(8),
-	RHCA_SLOT_RETURNS		= BIT(9),
+	RHCA_SLOT_BOND_DUE		= BIT(9),
+	RHCA_SLOT_JOIN_DUE		= BIT(10),
+	RHCA_SLOT_PART_DUE		= BIT(11),
+	RHCA_SLOT_RETURNS		= BIT(12),
+
+	RHCA_SLOT_DUE			= RHCA_SLOT_RULE_DUE | RHCA_SLOT_BOND_DUE |
+					  RHCA_SLOT_JOIN_DUE | RHCA_SLOT_PART_DUE,
 };
 
 /**
@@ -142,12 +151,10 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule);
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports);
-bool rhca_slot_returning(const struct net_device *ndev,
-			 struct rhca_lag_replaced *device,
-			 struct rhca_pkey_table *pkeys);
-int rhca_slot_set_pair(const struct net_device *first,
-		       const struct net_device *second);
-struct net_device *rhca_slot_joined_to(const struct net_device *second);
+int rhca_slot_member_returns(const struct net_device *ndev,
+			     const struct rhca_slot_ports *ports);
+void rhca_slot_set_pair(const struct net_device *first,
+			const struct net_device *second);
 void rhca_slot_read(const struct net_device *ndev,
 		    struct rhca_slot_known *known);
 unsigned long rhca_slot_decided(const struct net_device *ndev,

@@ -85,38 +85,6 @@ static int save_port(struct rhca_port *port, bool goes)
 	return wanted && !slot ? -ENOMEM : 0;
 }
 
-/* What a member of a LAG gets back of it with its next device */
-static void save_member(struct rhca_slot *slot, const char *name, struct rhca_dev *lag)
-{
-	slot->has_settings = true;
-	memset(&slot->settings, 0, sizeof(slot->settings));
-	strscpy(slot->settings.name, name, sizeof(slot->settings.name));
-	rhca_pkeys_copy(&lag->ports[0], &slot->settings.pkeys);
-	slot->settings.tclass.global = RHCA_TCLASS_OFF;
-	slot->settings.cc = (struct rhca_cc)RHCA_CC_DEFAULT;
-}
-
-/* They have had slots since their devices were removed. The LAG's own settings end */
-static void save_members(struct rhca_dev *lag)
-{
-	const struct rhca_lag_replaced *old;
-	struct rhca_slot *slot;
-	u32 i, port;
-
-	list_for_each_entry(slot, &rhca_slots, entry) {
-		if (!slot->ndev)
-			continue;
-		if (slot->ndev == lag->ports[0].made_on)
-			slot->has_settings = false;
-		for (i = 0; i < lag->replaced.num_devices; i++) {
-			old = &lag->replaced.device[i];
-			for (port = 0; port < old->num_ports; port++)
-				if (rhca_netdev_is(slot->ndev, &old->netdev[port]))
-					save_member(slot, old->name, lag);
-		}
-	}
-}
-
 /*
  * @goes: one of its netdevs does, and takes the device along. Others may be unregistered
  * together with it; as the device is still there, they have not been announced yet.
@@ -126,32 +94,16 @@ static int save(struct rhca_dev *dev, bool goes)
 	int ret = 0;
 	u32 i;
 
-	if (!rhca_settings_cover(dev)) {
-		save_members(dev);
+	if (!rhca_settings_cover(dev))
 		return 0;
-	}
 	for (i = 0; i < dev->num_ports; i++)
 		ret = save_port(&dev->ports[i], goes) ?: ret;
 	return ret;
 }
 
-/* To a second netdev of a pair that had no device none returns: a rule may name it by now */
-static void follow_rule(const struct rhca_dev *dev)
-{
-	const struct net_device *second = rcu_access_pointer(dev->ports[0].second);
-	struct rhca_slot *slot = second ? rhca_slot_find(second) : NULL;
-
-	if (!slot || slot->flags & RHCA_SLOT_RETURNS ||
-	    !(slot->flags & RHCA_SLOT_RULE_MISSED))
-		return;
-	slot->flags &= ~RHCA_SLOT_RULE_MISSED;
-	slot->flags |= RHCA_SLOT_RULE_DUE | RHCA_SLOT_KICKED;
-}
-
 /**
  * rhca_slot_save - Keep the settings of a device for one that takes its place
- * @dev: the device, which is going to be removed: its partitions do not change any more.
- *	Those of a LAG are for the devices that it stands for
+ * @dev: the device, which is going to be removed: its partitions do not change any more
  *
  * Context: may sleep.
  * Return: 0; -ENOMEM, and they can be written still.
@@ -163,11 +115,39 @@ int rhca_slot_save(struct rhca_dev *dev)
 	rhca_pkeys_freeze_all(dev, true);
 	mutex_lock(&rhca_slots_mutex);
 	ret = save(dev, false);
-	follow_rule(dev);
 	mutex_unlock(&rhca_slots_mutex);
 	if (ret)
 		rhca_pkeys_freeze_all(dev, false);
 	return ret;
+}
+
+/**
+ * rhca_slot_member - Keep what a member of a LAG gets back of it with its next device
+ * @ndev: the member
+ * @goes: it goes, and rhca_slot_netdev_goes() follows
+ * @name: of the device that it had
+ * @pkeys: the LAG's partitions
+ *
+ * Context: may sleep.
+ */
+void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name,
+		      const struct rhca_pkey_table *pkeys)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&rhca_slots_mutex);
+	slot = rhca_slot_get(ndev, goes);
+	if (slot) {
+		slot->has_settings = true;
+		memset(&slot->settings, 0, sizeof(slot->settings));
+		strscpy(slot->settings.name, name, sizeof(slot->settings.name));
+		slot->settings.pkeys = *pkeys;
+		slot->settings.tclass.global = RHCA_TCLASS_OFF;
+		slot->settings.cc = (struct rhca_cc)RHCA_CC_DEFAULT;
+	} else {
+		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	}
+	mutex_unlock(&rhca_slots_mutex);
 }
 
 /**
@@ -230,7 +210,7 @@ static void end_wish(struct rhca_slot *slot)
 	slot->rule = NULL;
 	slot->flags &= ~(RHCA_SLOT_TABLES_DIFFERED | RHCA_SLOT_FAILED |
 			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_RETURNS |
-			 RHCA_SLOT_RULE_DUE);
+			 RHCA_SLOT_DUE);
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -280,15 +260,14 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
  *
  * What its user has set is kept: of a netdev that moves, and of hardware's: a reload
  * brings another one in its place. So it is of the other netdevs of the device, which
- * goes, and of a LAG's members, be the netdev one of them: the LAG ends because of this.
- * A device that is not registered has been made with what is kept, or its settings
+ * goes. A device that is not registered has been made with what is kept, or its settings
  * were saved when it began its way to another RDMA namespace.
  *
  * Context: RTNL held.
  */
 void rhca_slot_netdev_goes(const struct net_device *ndev)
 {
-	struct rhca_dev *dev = rhca_dev_find(ndev) ?: rhca_dev_find_lag(ndev);
+	struct rhca_dev *dev = rhca_dev_find(ndev);
 	struct rhca_slot *slot;
 
 	if (dev)
@@ -296,8 +275,6 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 	mutex_lock(&rhca_slots_mutex);
 	if (dev && save(dev, true))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
-	if (dev)
-		follow_rule(dev);
 	slot = rhca_slot_find(ndev);
 	end_pairs(ndev);
 	if (slot)
@@ -318,19 +295,10 @@ static void note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports
 				 rtnl_dereference(dev->ports[ports->num].ndev));
 }
 
-/* The LAG of a bond that still makes one; of a pair, what its first netdev had is kept */
-static void save_lag(struct rhca_dev *lag)
-{
-	mutex_lock(&rhca_slots_mutex);
-	if (!rhca_lag_record_covers(&lag->replaced, rtnl_dereference(lag->ports[0].ndev)))
-		save_port(&lag->ports[0], false);
-	mutex_unlock(&rhca_slots_mutex);
-}
-
 /**
  * rhca_slot_device_taken - Another driver has unregistered a device: it returns
  * @dev: the device, which cannot be found any more. Until now its partitions could be
- *	written. A LAG is made again of the devices that return
+ *	written
  *
  * Context: may sleep, RTNL not held.
  * Return: false where a netdev has moved: it stays away, and is in the way no more.
@@ -346,12 +314,9 @@ bool rhca_slot_device_taken(struct rhca_dev *dev)
 	if (stays) {
 		note_ports(dev, &ports);
 		/* Without them tenants that were kept apart would meet */
-		ret = rhca_slot_save(dev);
-		if (!rhca_settings_cover(dev))
-			save_lag(dev);
-		else if (!ret)
-			ret = rhca_slot_set_returns(rtnl_dereference(dev->ports[0].ndev),
-						    &ports);
+		ret = rhca_slot_save(dev) ?:
+		      rhca_slot_set_returns(rtnl_dereference(dev->ports[0].ndev),
+					    &ports);
 	}
 	rtnl_unlock();
 	if (ret)
@@ -443,11 +408,9 @@ void rhca_slot_device_added(struct rhca_dev *dev)
 			slot->wish = slot->wish_before;
 		slot->removed = 0;
 		slot->flags &= ~RHCA_SLOT_FAILED;
-		/* What a LAG stands for returns when that has ended */
-		if (!slot->ndev || !rhca_lag_record_covers(&dev->replaced, slot->ndev))
+		/* What is to follow one that ends already has been noted */
+		if (!ends || !dev->replaced.num_devices)
 			slot->flags &= ~RHCA_SLOT_RETURNS;
-		if (!rcu_access_pointer(dev->ports[0].second))
-			slot->pair = (struct rhca_netdev_id) {};
 		if (!ends && dev->offer)
 			slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
 	}
