@@ -88,12 +88,8 @@ static u64 *asked_for(struct rhca_reorder *reorder, u32 psn, u64 *bit)
 	return before < ASKED_PSNS && (*asked & *bit) ? asked : NULL;
 }
 
-/**
- * rhca_reorder_was_lost - What came had been sent again: a second copy says nothing
- * @reorder: of the connection
- * @psn: of it
- */
-void rhca_reorder_was_lost(struct rhca_reorder *reorder, u32 psn)
+/* What came had been sent again: a second copy says nothing */
+static void note_lost(struct rhca_reorder *reorder, u32 psn)
 {
 	u64 bit, *asked = asked_for(reorder, psn, &bit);
 
@@ -116,7 +112,7 @@ void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated, u
 	u64 bit, *asked = asked_for(reorder, psn, &bit);
 
 	if (repeated)
-		rhca_reorder_was_lost(reorder, psn);
+		note_lost(reorder, psn);
 	else if (!asked)
 		reorder->late_psn = psn;
 	else if (reorder->missed_at)
@@ -170,7 +166,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_reset);
 static void see_pass(struct rhca_hold_rule *rule)
 {
 	rule->repeats = RHCA_REPEATS_ALL;
-	rhca_reorder_was_lost(rule->reorder, rule->filled_psn);
+	note_lost(rule->reorder, rule->filled_psn);
 }
 
 /* The packet behind one that was asked for shows how the peer repeats */

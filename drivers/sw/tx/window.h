@@ -28,8 +28,9 @@
  * @qp: whose it is
  * @wait_timer: of the responder: a request packet that is missing is waited for
  *
- * All of it but @wait_timer is protected by send.lock. It is apart, since other QPs have
- * none of it and the allocator would take twice as much for one piece.
+ * All of it is protected by send.lock, but @wait_timer, which is started under recv.lock. It
+ * is apart, since other QPs have none of it and the allocator would take twice as much for
+ * one piece.
  */
 struct rhca_recovery {
 	struct rhca_recover rule;
