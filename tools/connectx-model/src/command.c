@@ -354,6 +354,18 @@ static enum delivery run_entry(struct device *dev, u8 *entry)
 	return result;
 }
 
+/* The slot stays the device's: whoever waits for its answer waits for ever. */
+static bool lose_on_demand(struct device *dev, const u8 *entry)
+{
+	struct demanded_loss *loss = &dev->commands.loss;
+
+	if (!loss->left || loss->opcode != be16_at(entry + ENTRY_IN) || --loss->left)
+		return false;
+	loss->done++;
+	trace(TRACE_COMMAND, "dev%u %s is never answered", dev->index, command_name(loss->opcode));
+	return true;
+}
+
 static void run_slot(struct device *dev, u32 slot)
 {
 	u8 *entry = dma_at(&dev->dma, dev->commands.base + slot * ENTRY_BYTES, ENTRY_BYTES);
@@ -366,6 +378,8 @@ static void run_slot(struct device *dev, u32 slot)
 			  dev->index, slot);
 		return;
 	}
+	if (lose_on_demand(dev, entry))
+		return;
 	/* How it completes is fixed now: the command may create the EQ. */
 	by_event = eq_wanted(dev, EVENT_COMMAND);
 	result = run_entry(dev, entry);

@@ -58,11 +58,19 @@ struct demanded_refusal {
 	u64 done;		/* how many were, ever */
 };
 
+/* The Nth command of an opcode from now on is never executed, nor answered, once. */
+struct demanded_loss {
+	u16 opcode;
+	u32 left;		/* as above */
+	u64 done;
+};
+
 #define COMMAND_LOG	256u
 
 struct command_queue {
 	u64 base;
 	struct demanded_refusal refusal;
+	struct demanded_loss loss;
 	u16 log[COMMAND_LOG];	/* opcodes, a ring */
 	u64 logged;		/* how many, ever: executed or refused */
 	u64 told;		/* of these the control socket has heard */

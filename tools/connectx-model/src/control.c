@@ -271,6 +271,28 @@ static void set_refusal(struct request *r)
 	answer_number(r, "refused", refusal->done);
 }
 
+static void answer_lost(struct request *r)
+{
+	const struct demanded_loss *loss = &r->dev->commands.loss;
+
+	answer_number(r, "left", loss->left);
+	answer_number(r, "lost", loss->done);
+}
+
+static void set_loss(struct request *r)
+{
+	struct demanded_loss *loss = &r->dev->commands.loss;
+	char name[64];
+
+	loss->left = 0;
+	if (text_of(r->line, "opcode", name, sizeof(name))) {
+		loss->opcode = command_opcode(name);
+		if (loss->opcode)
+			loss->left = number_of(r->line, "after", 1);
+	}
+	answer_lost(r);
+}
+
 /* Names of the commands since it was last asked; the oldest may be lost. */
 static void answer_log(struct request *r)
 {
@@ -315,7 +337,7 @@ static const struct {
 	{ "unplug", unplug }, { "plug", plug }, { "refuse", set_refusal },
 	{ "latency", set_latency }, { "flush", set_flush }, { "pages", request_pages },
 	{ "log", answer_log }, { "trace", set_trace }, { "event", raise_event },
-	{ "drain", drain },
+	{ "drain", drain }, { "lose", set_loss }, { "lost", answer_lost },
 };
 
 static void serve_line(struct client *client, const char *line)

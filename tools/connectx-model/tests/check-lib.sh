@@ -4,9 +4,10 @@
 
 here=$(realpath "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/..")
 tree=$(realpath "$here/../..")
-# With CONNECTX_RESULTS, a new folder, consoles, logs and captures are kept there.
+# With CONNECTX_RESULTS, a folder, consoles, logs and captures are kept there, and what
+# parts have been done: the next run with it does the others, and its total is of all.
 if [ -n "${CONNECTX_RESULTS-}" ]; then
-	mkdir "$CONNECTX_RESULTS" || exit 2
+	mkdir -p "$CONNECTX_RESULTS" || exit 2
 	results=$(realpath "$CONNECTX_RESULTS")
 else
 	results=$(mktemp -d "${TMPDIR:-/tmp}/connectx-check.XXXXXX")
@@ -15,6 +16,43 @@ fi
 passed=0
 failed=0
 skipped=0
+left=
+
+# is_due PART: it has not been done, and may begin. CONNECTX_MINUTES: how long parts may
+is_due() {
+	! grep -q "^$1 " "$results/parts" 2> /dev/null || return 1
+	[ -z "${CONNECTX_MINUTES-}" ] || [ $SECONDS -lt $((CONNECTX_MINUTES * 60)) ]
+}
+
+# part NAME COMMAND...: if it is due. A line for it, when it has been done, good or bad: whoever
+# wants it again strikes that
+part() {
+	local name=$1 before=("$passed" "$failed" "$skipped") line
+
+	shift
+	if line=$(grep "^$name " "$results/parts" 2> /dev/null); then
+		read -ra line <<< "$line"
+		passed=$((passed + line[1]))
+		failed=$((failed + line[2]))
+		skipped=$((skipped + line[3]))
+		echo "DONE ${line[*]}"
+	elif ! is_due "$name"; then
+		left+=" $name"
+	else
+		rm -rf "${results:?}/$name"	# of a run that was ended in it
+		"$@"
+		echo "$name $((passed - before[0])) $((failed - before[1]))" \
+			"$((skipped - before[2])) $(date -I) $(commit)" >> "$results/parts"
+	fi
+}
+
+commit() {
+	local id
+
+	id=$(git -C "$tree" rev-parse --short HEAD 2> /dev/null) || { echo unknown; return; }
+	[ -z "$(git -C "$tree" status --porcelain -uno)" ] || id+=-changed
+	echo "$id"
+}
 
 verdict() { # verdict NAME STATUS
 	if [ "$2" -eq 0 ]; then
@@ -154,7 +192,10 @@ capture_good() { # capture_good NAME LEAST-PACKETS
 	[ -z "$found" ]
 }
 
+# 3: nothing has failed, and something is left
 summary() {
 	echo "$passed passed, $failed failed, $skipped skipped"
-	[ "$failed" -eq 0 ]
+	[ -z "$left" ] || echo "not begun, for the next run with this CONNECTX_RESULTS:$left"
+	[ "$failed" -eq 0 ] || return 1
+	[ -z "$left" ] || return 3
 }

@@ -299,6 +299,22 @@ def refused_on_demand(model):
            ['ALLOC_PD', 'NOP', 'ALLOC_PD', 'DEALLOC_PD', 'NOP'])
 
 
+def lost_on_demand(model):
+    """The second of its kind is never executed nor answered; the next one is, and others are."""
+    guest = model.guests[0]
+    expect('lose-armed', model.control(cmd='lose', opcode='ALLOC_PD', after=2)['left'], 2)
+    first = guest.create('alloc_pd', 'pd')
+    expect('lose-others-not', guest.status('nop'), g.OK)
+    before = model.control(cmd='objects')
+    guest.ring(layouts.opcodes['alloc_pd'].to_bytes(2, 'big') + bytes(14), 16)
+    expect('lost-no-answer', guest.answered(), False)
+    expect('lost-does-nothing', model.control(cmd='objects'), before)
+    expect('lost-once', guest.status('dealloc_pd', {'pd': first}), g.OK)
+    second = guest.create('alloc_pd', 'pd')
+    expect('lost-counted', model.control(cmd='lost')['lost'], 1)
+    guest.status('dealloc_pd', {'pd': second})
+
+
 LATENCY_US = 200000
 
 
@@ -353,6 +369,7 @@ def main():
         cases(model.guests[0])
     hang(model)
     refused_on_demand(model)
+    lost_on_demand(model)
     latency(model)
     pages(model)
     teardown(model.guests[0])
