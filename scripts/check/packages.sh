@@ -38,6 +38,13 @@ lint() {
 	lintian --fail-on error,warning "$out"/old/*.changes "$out"/new/*.changes
 }
 
+# With roce-lab-debug, if that kernel has been built: it takes a quarter of an hour.
+pack_lab() {
+	make -s lab
+	rm -f build/lab/*.deb
+	make -s lab-deb
+}
+
 try_in() { # try_in SUITE SCRIPT
 	local folder
 	folder=$(scripts/package/clean-folder "$1")
@@ -74,6 +81,7 @@ version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 count build scripts/package/build-deb --out "$out/old"
 count build-next scripts/package/build-deb --version "$version.1" --out "$out/new"
 count lintian lint
+count lab pack_lab
 count release try_release
 count rpm-build scripts/package/build-rpm --out "$out/rpm-old"
 count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$out/rpm-new"

@@ -89,7 +89,7 @@ check "where ptrace is forbidden" 2 "$(with : ./deny-syscalls.py $ptrace roce-la
 : "it does not wait for ever"
 as_user roce-lab run -- sh -c 'trap "" TERM; echo up; while :; do sleep 1; done' > "$work/up" &
 busywait 60 grep -q up "$work/up" || fail "a lab does not begin"
-pkill -TERM -u $uid -f roce_lab
+pkill -TERM -u $uid -x roce-lab
 wait $!
 check "a command that TERM does not end has KILL after it" 137 $?
 check "and --timeout then" 124 "$(as_user roce-lab run --timeout 3 -- sh -c \
@@ -109,9 +109,9 @@ refuses "files of 100 MB at most" 'a lab needs 192 MiB of memory, and "ulimit -H
 	prlimit --fsize=100000000:100000000 roce-lab run -- true
 refuses "100 MB of addresses" 'a lab needs 192 MiB of memory, and "ulimit -Hv" leaves 95 MiB' : \
 	prlimit --as=100000000:100000000 roce-lab run -- true
-refuses "itself in such a folder" ".*/linux cannot be executed: is the file system mounted noexec\?" \
-	'mount --bind "$work" "$work" && mount -o remount,bind,noexec "$work"' \
-	sh "$work/moved here/bin/roce-lab" run -- true
+refuses "its kernel in such a folder" ".*/linux cannot be executed: is the file system mounted noexec\?" \
+	'lib="$work/moved here/lib" && mount --bind "$lib" "$lib" && mount -o remount,bind,noexec "$lib"' \
+	roce-lab run -- true
 refuses "a container of 100 MiB" \
 	"a lab needs 192 MiB of memory, and this container or machine has 100 MiB" "$(memory_max 100)" roce-lab run -- true
 refuses "too little memory asked for" "a lab needs 192 MiB, and --memory says 64 MiB" : \
@@ -146,6 +146,8 @@ says() { # says LINE PREPARATION WORDS...: a line of check's, where something is
 }
 says 'note no provider rxe for libibverbs: install ibverbs-providers' \
 	"$(tmpfs /usr/lib/x86_64-linux-gnu/libibverbs ro)"
+check "and a command that fails is told so" "1 1" "$(with "$(tmpfs /usr/lib/x86_64-linux-gnu/libibverbs ro)" \
+	roce-lab run -- false 2> "$work/said"; echo "$? $(grep -c '^roce-lab: no provider rxe .* ibverbs-providers' "$work/said")")"
 says 'NO   open files: up to 100: raise it (ulimit -Hn' 'ulimit -n 100'
 says 'NO   a lab needs 192 MiB of memory, .* has 100 MiB: raise the limit' "$(memory_max 100)"
 says 'ok   the memory is a file in no folder' "$(temporary noexec)"

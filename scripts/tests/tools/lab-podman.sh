@@ -24,16 +24,15 @@ podman() { command podman --root "$work/podman" --runroot "$work/podman-run" --s
 
 # Names of files for tar: programs with their libraries, and what libibverbs loads
 root_files() {
-	local programs=(/usr/bin/{sh,dash,cat,grep,sleep,id,readlink,dirname,python3,ibv_rc_pingpong,ibv_devinfo}) file
+	local programs=(/usr/bin/{sh,dash,cat,grep,sleep,id,ibv_rc_pingpong,ibv_devinfo}) file
 
-	for file in /bin /sbin /lib /lib64 "${programs[@]}" "$(realpath /usr/bin/python3)" \
-		/usr/lib/python3.*[0-9] /usr/lib/x86_64-linux-gnu/{libibverbs,libnl-route-3.so.200} \
+	for file in /bin /sbin /lib /lib64 "${programs[@]}" \
+		/usr/lib/x86_64-linux-gnu/{libibverbs,libnl-route-3.so.200} \
 		/etc/{passwd,group,libibverbs.d,ld.so.cache,ld.so.conf,ld.so.conf.d}; do
 		echo "$file"
 	done
 	# ldd writes "NAME => /lib/FILE (ADDRESS)"; /lib is a link.
-	ldd "${programs[@]}" /usr/lib/x86_64-linux-gnu/libibverbs/librxe*.so \
-		/usr/lib/python3.*/lib-dynload/*.so |
+	ldd "${programs[@]}" /usr/lib/x86_64-linux-gnu/libibverbs/librxe*.so |
 		awk '{ for (i = 1; i < NF; i++) if ($i ~ "^/lib") print "/usr" $i }' | sort -u |
 		while read -r file; do echo "$file"; realpath "$file"; done
 }

@@ -85,7 +85,7 @@ try_apparmor() {
 	busywait $limit_s grep -q up "$work/up" || fail "a confined lab does not begin"
 	check "confined" "roce0" "$(head -n 1 "$work/up")"
 	check "and its kernel is" "rhca-lab (enforce)" "$(profiles_of_labs)"
-	pkill -KILL -u $uid -f roce_lab
+	pkill -KILL -u $uid -x roce-lab
 	{ wait $!; } 2> /dev/null
 	check "confined, without seccomp" roce0 \
 		"$(confined ./deny-syscalls.py $seccomp roce-lab run -- ls /sys/class/infiniband)"

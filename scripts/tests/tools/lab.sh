@@ -157,12 +157,12 @@ check "what is wrong is said" "lab: memlock=little: a size such as 64k, or unlim
 as_user roce-lab run -- sh -c 'echo up; sleep 1000' > "$work/up" &
 busywait 60 grep -q up "$work/up" || fail "a lab does not begin"
 check "one lab runs" 1 "$(labs)"
-pkill -KILL -u $uid -f roce_lab
+pkill -KILL -u $uid -x roce-lab
 check_ok "nothing is left of one whose runner was killed" busywait 10 none_left
 for after_s in 0.03 0.06 0.1 0.15 0.2 0.3; do
 	as_user roce-lab run -- sleep 1000 &
 	sleep $after_s
-	pkill -KILL -u $uid -f 'roce.lab'
+	pkill -KILL -u $uid -x roce-lab
 	wait $!
 done 2> "$work/err"
 check_ok "nor of those that were killed while they began" busywait 10 none_left

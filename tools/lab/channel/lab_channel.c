@@ -49,7 +49,7 @@ struct channel {
 		.direction = (_direction),			\
 	}
 
-/* The descriptors are those of tools/lab/roce_lab/machine.py. */
+/* The descriptors are those of tools/lab/runner/machine.c. */
 static struct channel channels[] = {
 	CHANNEL("orders", 3, IRQ_READ, 0600),
 	CHANNEL("reports", 4, IRQ_WRITE, 0600),

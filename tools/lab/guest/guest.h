@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "text.h"
+
 #define LAB_MAX_HOSTS	16
 #define LAB_MAX_DEVICES	4
 #define LAB_RUN		"/run/roce-lab"	/* what init leaves for hosts and launchers */
@@ -26,25 +28,11 @@ struct job {
 };
 
 /* --- say.c: words for the kernel's log, and the end of it all */
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void report(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void power_off(void) __attribute__((noreturn));
 void die_by_text(const char *text) __attribute__((noreturn));
 extern void (*die_hook)(const char *text);
 extern int reports_fd;
-
-/* --- text.c */
-char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void *must_alloc(size_t size);
-pid_t must_fork(void);
-bool write_file(const char *path, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-char *read_text(const char *path);
-size_t read_all(int fd, char **into);
-void append_file(const char *path, const char *text);
-void make_folders(const char *path, mode_t mode);
-char **split(char *text, const char *separators);
 
 /* --- job.c */
 struct job *job_read(int fd);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guest.h"
+#include "text.h"
 
 void *must_alloc(size_t size)
 {

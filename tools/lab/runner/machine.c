@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The User-Mode Linux kernel of a lab: its process, its pipes, its end */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runner.h"
+
+/* The descriptors of channel/lab_channel.c */
+#define FIRST_CHANNEL	3
+#define MAX_ARGUMENTS	128
+#define MOST_DESCRIPTORS 65536
+
+#ifndef SYS_close_range
+#define SYS_close_range	436
+#endif
+
+/* Where the guest reads */
+static const bool guest_reads[N_CHANNELS] = { [ORDERS] = true, [STDIN] = true };
+
+static const char * const usual_arguments[] = {
+	"rootfstype=hostfs", "rootflags=/", "ro", "init=/proc/self/cwd/init",
+	"quiet", "loglevel=4", "panic=-1", "log_buf_len=1M",
+	/* Hosts see their own devices, and netdevs that somebody has made. */
+	"ib_core.netns_mode=0", "fb_tunnels=none", "bonding.max_bonds=0", "dummy.numdummies=0",
+	"kunit.enable=0",
+	/* That the machine outside is busy is no fault of the kernel. */
+	"rcupdate.rcu_cpu_stall_suppress=1", "nowatchdog", "workqueue.watchdog_thresh=0",
+	"con=null", "con0=null,fd:1", "ssl=null",
+};
+
+static char **kernel_arguments(const struct options *options, unsigned int cpus, uint64_t bytes)
+{
+	char **arguments = must_alloc(MAX_ARGUMENTS * sizeof(*arguments));
+	const char **own = options->append;
+	size_t n = 0, i;
+
+	arguments[n++] = "linux";
+	arguments[n++] = text("mem=%lluK", (unsigned long long)bytes >> 10);
+	arguments[n++] = text("ncpus=%u", cpus);
+	arguments[n++] = cpus > 1 ? "seccomp=on" : "seccomp=auto";
+	for (i = 0; i < ARRAY_SIZE(usual_arguments); i++)
+		arguments[n++] = (char *)usual_arguments[i];
+	/* Nobody asks the kernel for anything by a socket, so it has no folder for one. Without
+	 * our patch it wants one: where none can be made, it says so and goes on.
+	 */
+	arguments[n++] = options->kernel ? "uml_dir=/proc/self/" : "uml_dir=";
+	if (options->debug)
+		arguments[n++] = "kasan_multi_shot";
+	for (; *own; own++) {
+		if (n == MAX_ARGUMENTS - 1)
+			die("--append: too many words for the kernel");
+		arguments[n++] = (char *)*own;
+	}
+	return arguments;
+}
+
+/* A debugger that has attached meets the kernel's first instruction by "tcatch exec". */
+static void wait_for_tracer(void)
+{
+	char *status;
+
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	while ((status = read_text("/proc/self/status")) && strstr(status, "\nTracerPid:\t0\n")) {
+		free(status);
+		usleep(50000);
+	}
+}
+
+/* Descriptors from FIRST_CHANNEL on, and the log in place of the caller's output */
+static void place_descriptors(const int *theirs, int log)
+{
+	int moved[N_CHANNELS + 1], i, fd;
+
+	/* Out of the way of where they go */
+	for (i = 0; i <= N_CHANNELS; i++)
+		moved[i] = fcntl(i ? theirs[i - 1] : log, F_DUPFD, FIRST_CHANNEL + N_CHANNELS + 1);
+	dup2(open("/dev/null", O_RDWR), 0);
+	dup2(moved[0], 1);
+	dup2(moved[0], 2);
+	for (i = 0; i < N_CHANNELS; i++)
+		dup2(moved[i + 1], FIRST_CHANNEL + i);
+	if (syscall(SYS_close_range, FIRST_CHANNEL + N_CHANNELS, ~0u, 0))
+		for (fd = FIRST_CHANNEL + N_CHANNELS; fd < MOST_DESCRIPTORS; fd++)
+			close(fd);
+}
+
+struct start {
+	const char *folder, *temporary;
+	char **arguments;
+	const int *theirs;
+	int log;
+	pid_t runner;
+	bool traced;
+};
+
+static void become_kernel(const struct start *start)
+{
+	char *variables[] = { text("TMPDIR=%s", start->temporary ?: "/tmp"), NULL };
+
+	/* With the runner it ends, whatever ends that. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != start->runner)
+		_exit(127);
+	setsid();
+	place_descriptors(start->theirs, start->log);
+	signal(SIGPIPE, SIG_IGN);
+	if (start->traced)
+		wait_for_tracer();
+	/* Never without variables: by them the kernel finds where its stack ends. */
+	if (!chdir(start->folder))
+		execve("./linux", start->arguments, variables);
+	dprintf(1, "cannot start the kernel: %s/linux: %s\n", start->folder, strerror(errno));
+	_exit(127);
+}
+
+static void make_pipes(struct machine *machine, int *theirs)
+{
+	int ends[2], i;
+
+	for (i = 0; i < N_CHANNELS; i++) {
+		pipe_make(ends);
+		machine->ends[i] = ends[guest_reads[i]];
+		theirs[i] = ends[!guest_reads[i]];
+	}
+}
+
+static void must(const char *why)
+{
+	if (why)
+		die("%s", why);
+}
+
+void machine_start(struct machine *machine, const struct options *options)
+{
+	int theirs[N_CHANNELS], log[2], i;
+	char *folder, *temporary;
+	struct start start;
+	uint64_t bytes;
+
+	must(place_find(options, &folder));
+	if (access("/proc/self/cwd", F_OK))
+		die("/proc is not mounted, and a lab's kernel needs it");
+	must(memory_size(options->memory, options->debug, &bytes));
+	must(memory_folder(bytes, options->kernel, &temporary));
+	raise_limits();
+	make_pipes(machine, theirs);
+	pipe_make(log);
+	start = (struct start){
+		.folder = folder, .temporary = temporary, .theirs = theirs, .log = log[1],
+		.arguments = kernel_arguments(options, processors(options->cpus), bytes),
+		.runner = getpid(), .traced = options->gdb,
+	};
+	machine->pid = fork();
+	if (machine->pid < 0)
+		die("this machine lets it start no process: %s", strerror(errno));
+	if (!machine->pid)
+		become_kernel(&start);
+	for (i = 0; i < N_CHANNELS; i++)
+		close(theirs[i]);
+	close(log[1]);
+	machine->log = log[0];
+}
+
+/* All of it: the processes of the guest are in the kernel's group. */
+void machine_kill(struct machine *machine)
+{
+	if (machine->pid <= 0)
+		return;
+	if (kill(-machine->pid, SIGKILL))
+		kill(machine->pid, SIGKILL);
+	while (waitpid(machine->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	machine->pid = 0;
+}

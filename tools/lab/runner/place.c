@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Where the parts of a lab are: a kernel, its modules and its pid 1 */
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runner.h"
+
+/* The folder that has base/ and version, as built or installed */
+static const char *library(void)
+{
+	const char *named = getenv("ROCE_LAB_FOLDER");
+
+	return named && *named ? named :
+	       text("%s/../lib/roce-lab", dirname(text("%s", self_path())));
+}
+
+static bool exists(const char *path)
+{
+	return !access(path, F_OK);
+}
+
+static time_t changed_s(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_mtime;
+}
+
+/* Of a kernel that the user has built: what tools/lab/build has put beside it */
+static const char *own_kernel(const char *folder, char **place)
+{
+	char *beside = text("%s/roce-lab", folder), *kernel, *driver;
+
+	*place = exists(beside) ? beside : text("%s", folder);
+	kernel = text("%s/linux", *place);
+	driver = text("%s/modules/roce_hca.ko", *place);
+	if (!exists(kernel) || !exists(driver))
+		return text("--kernel %s: the modules for it are missing: \"tools/lab/build "
+			    "--kernel %s\" in the work tree builds them", folder, folder);
+	if (changed_s(kernel) > changed_s(driver))
+		return text("--kernel %s: the kernel is newer than the modules for it: "
+			    "\"tools/lab/build --kernel %s\" in the work tree", folder, folder);
+	return NULL;
+}
+
+static const char *packed_kernel(bool debug, char **place)
+{
+	*place = text("%s/%s", library(), debug ? "debug" : "base");
+	if (exists(text("%s/linux", *place)))
+		return NULL;
+	if (debug)
+		return "there is no debug kernel here: it is in roce-lab-debug, and "
+		       "\"make lab-debug\" in the work tree builds it";
+	return "there is no kernel here; \"make lab\" in the work tree builds it";
+}
+
+static const char *why_not_usable(const char *folder)
+{
+	static const char * const names[] = { "linux", "init", "modules/lab_channel.ko" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (access(text("%s/%s", folder, names[i]), R_OK))
+			return text("%s/%s cannot be read", folder, names[i]);
+	if (access(text("%s/linux", folder), X_OK))
+		return text("%s/linux cannot be executed: is the file system mounted noexec?",
+			    folder);
+	return NULL;
+}
+
+/* The folder with linux, init and modules/ */
+const char *place_find(const struct options *options, char **folder)
+{
+	const char *why;
+
+	if (options && options->kernel)
+		why = own_kernel(options->kernel, folder);
+	else
+		why = packed_kernel(options && options->debug, folder);
+	if (!why)
+		why = why_not_usable(*folder);
+	if (!why)
+		*folder = realpath(*folder, NULL) ?: *folder;
+	return why;
+}
+
+/* What "make lab" wrote down: a name and a value a line */
+const char *place_version(void)
+{
+	return read_text(text("%s/version", library())) ?:
+	       "roce-lab without the version that \"make lab\" writes down";
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The runner, "roce-lab": one static program, which needs nothing of the machine but Linux and
+ * /proc. It starts a User-Mode Linux kernel, tells the guest what to do (../guest/job.c), and
+ * copies between the caller's streams and the guest's.
+ */
+#ifndef LAB_RUNNER_H
+#define LAB_RUNNER_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "../guest/text.h"
+
+#define ARRAY_SIZE(_array)	(sizeof(_array) / sizeof((_array)[0]))
+#define MIB			(1ull << 20)
+
+/* What roce-lab ends with when it is not the command's */
+#define STATUS_FAULT		99
+#define STATUS_TIMED_OUT	124
+#define STATUS_FAILED		125
+
+/* --- options.c */
+struct options {
+	const char *loss, *delay, *rate, *pcap, *memory, *user, *cwd, *kernel;
+	const char *driver, *trace, *trace_file;
+	const char **set, **rwdir, **overlay_rwdir, **append, **module;
+	unsigned int hosts, devices, mtu, vlan, cpus, timeout_s, tos, seed;
+	bool ecn, pwd, debug, gdb, verbose, tos_given, seed_given;
+	char **command;			/* what follows the options */
+};
+
+void options_parse(struct options *options, char **words);
+void options_help(void);
+
+/* --- place.c: where the parts of a lab are. What returns words says why something cannot be,
+ * or NULL.
+ */
+const char *place_find(const struct options *options, char **folder);
+const char *place_version(void);
+
+/* --- limits.c: what the machine outside allows */
+struct memory {
+	uint64_t bytes;			/* for the guest */
+	char *folder;			/* NULL: its memory is a file in none */
+};
+
+uint64_t memory_limit(const char **who);
+const char *memory_size(const char *asked, bool debug, uint64_t *bytes);
+const char *memory_folder(uint64_t bytes, bool own_kernel, char **folder);
+bool seccomp_allowed(void);
+unsigned int processors(unsigned int asked);
+void raise_limits(void);
+int temporary_file(char **path);
+
+/* --- terminal.c: the caller's */
+struct terminal {
+	bool is[3];			/* stdin, stdout, stderr */
+	bool foreground, raw;
+};
+
+void terminal_look(struct terminal *terminal);
+void terminal_take(const struct terminal *terminal);
+void terminal_give_back(void);
+char *terminal_window(const struct terminal *terminal);
+
+/* --- job.c: what the guest is told */
+struct message {
+	char *data;
+	size_t size, room;
+};
+
+void message_add(struct message *message, const char *name, const char *value);
+void job_write(struct message *message, const struct options *options,
+	       const struct terminal *terminal);
+
+/* --- machine.c: the kernel, a process, and its pipes */
+enum channel { ORDERS, REPORTS, STDIN, STDOUT, STDERR, CAPTURE, TRACE, N_CHANNELS };
+
+struct machine {
+	pid_t pid;
+	int ends[N_CHANNELS];		/* the runner's */
+	int log;
+};
+
+void machine_start(struct machine *machine, const struct options *options);
+void machine_kill(struct machine *machine);
+
+/* --- relay.c */
+struct relay {
+	pthread_t thread;
+	int from, to;
+	const char *at_end;
+	bool close_target;
+};
+
+void pipe_make(int *ends);
+bool write_all(int fd, const char *data, size_t size);
+struct relay *relay_start(int from, int to, const char *at_end, bool close_target);
+void relay_wait(struct relay *relay);
+
+/* --- run.c */
+int run(const struct options *options);
+
+/* --- check.c */
+int check(void);
+const char *provider_missing(void);
+
+/* --- main.c */
+char *self_path(void);
+double now_s(void);
+
+#endif

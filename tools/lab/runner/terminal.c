@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The caller's terminal. It is raw only where a pty inside has both its input and its output;
+ * otherwise its own line editing and its signals stay.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "runner.h"
+
+static struct termios saved;
+static bool is_saved;
+
+void terminal_look(struct terminal *terminal)
+{
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		terminal->is[fd] = isatty(fd);
+	terminal->foreground = terminal->is[0] && tcgetpgrp(0) == getpgrp();
+	terminal->raw = terminal->is[0] && terminal->is[1] && terminal->foreground;
+}
+
+void terminal_take(const struct terminal *terminal)
+{
+	struct termios modes;
+
+	if (!terminal->raw || is_saved || tcgetattr(0, &saved))
+		return;
+	modes = saved;
+	cfmakeraw(&modes);
+	is_saved = true;
+	tcsetattr(0, TCSADRAIN, &modes);
+}
+
+void terminal_give_back(void)
+{
+	void (*old)(int number);
+
+	if (!is_saved)
+		return;
+	/* In the background this would stop the runner. */
+	old = signal(SIGTTOU, SIG_IGN);
+	tcsetattr(0, TCSADRAIN, &saved);
+	signal(SIGTTOU, old);
+	is_saved = false;
+}
+
+/* ROWSxCOLUMNS, or NULL where no stream is a terminal */
+char *terminal_window(const struct terminal *terminal)
+{
+	struct winsize size;
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		if (terminal->is[fd] && !ioctl(fd, TIOCGWINSZ, &size))
+			return text("%hux%hu", size.ws_row, size.ws_col);
+	return NULL;
+}
