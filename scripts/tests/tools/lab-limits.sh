@@ -92,8 +92,19 @@ busywait 60 grep -q up "$work/up" || fail "a lab does not begin"
 pkill -TERM -u $uid -x roce-lab
 wait $!
 check "a command that TERM does not end has KILL after it" 137 $?
+# The console and the command fill a pipe of a page; nobody reads before they are to end.
+(
+	{
+		/usr/bin/python3 -c 'import fcntl; fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 4096)'
+		as_user roce-lab run --timeout 3 --verbose --append loglevel=8 -- yes 2>&1
+		echo $? > "$work/full"
+	} | busywait 60 test -s "$work/full"
+	echo "$? $(< "$work/full")" > "$work/unread"
+) &
 check "and --timeout then" 124 "$(as_user roce-lab run --timeout 3 -- sh -c \
 	'trap "" TERM; while :; do sleep 1; done'; echo $?)"
+wait $!
+check "nobody reads the output: --timeout ends it" "0 124" "$(< "$work/unread")"
 
 : "it says why it does not"
 refuses "two processors where seccomp is forbidden" "--cpus 2: this machine forbids seccomp, .*" : \

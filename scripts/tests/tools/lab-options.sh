@@ -41,6 +41,8 @@ check_ok "--trace: of the driver" test "$(grep -c ' rhca_tx: ' "$home/events")" 
 as_user roce-lab run --trace 'nonesuch:*' events -- true 2> "$work/said"
 check "--trace of no event" "125 roce-lab: --trace nonesuch:*: the kernel has no such events" \
 	"$? $(sed 's/ (.*//' "$work/said")"
+as_user roce-lab run --pcap /dev/full -- true 2> "$work/said"
+check "--pcap on a disk that is full" "125 roce-lab: --pcap: No space left on device" "$? $(< "$work/said")"
 
 : "the wire"
 check "--rate: 2 ms for 1500 bytes in each direction of 6mbit" yes "$(as_user roce-lab run --hosts 2 \

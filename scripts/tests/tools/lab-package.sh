@@ -6,6 +6,7 @@
 # timeout: 900
 #
 # The Debian packages of roce-lab: below 40 MiB, the same bytes twice, no word of lintian's;
+# built twice, the archive has the same bytes (but for the kernel, which is in the cache);
 # unpacked, a lab of it runs as an ordinary user, and so does one of "make install-lab". The
 # archive of "make lab-source" has the source of all that.
 #
@@ -33,6 +34,16 @@ fi
 
 archive=$(echo build/lab/roce-lab-[0-9]*-x86_64.tar.zst)
 check_ok "and the archive: $(stat -c %s "$archive") bytes" test "$(stat -c %s "$archive")" -lt $((40 << 20))
+tar --zstd -tf "$archive" | sed 's,^[^/]*/,,' > "$work/out"
+for name in bin/roce-lab share/man/man1/roce-lab.1 share/doc/roce-lab/{lab.rst,copyright,GPL-2.0,examples/mpi_sum.c}; do
+	check_ok "the archive has $name" grep -qx "$name" "$work/out"
+done
+
+: "built again, in a folder of another name"
+mkdir "$work/again"
+tar -c --exclude=./build . | tar -x -C "$work/again"
+"$work/again/tools/lab/build" > "$work/build.log" 2>&1 || { tail -n 20 "$work/build.log"; fail "it builds"; }
+check_ok "the archive has the same bytes" cmp "$archive" "$work/again/$archive"
 
 dpkg-deb -x "$package" "$work/unpacked"
 chmod 755 "$work/unpacked"

@@ -147,6 +147,11 @@ check('^Z', 'stopped', job.event())
 check('stopped: modes as before', True, job.is_as_before())
 os.write(job.go, b'.')
 check('raw again', True, job.becomes_raw())
+os.kill(job.pid, signal.SIGSTOP)
+check('STOP to the runner', 'stopped', job.event())
+termios.tcsetattr(job.slave, termios.TCSANOW, job.modes)    # as a shell does
+os.write(job.go, b'.')
+check('raw once more', True, job.becomes_raw())
 for name in ('USR1', 'USR2'):
     os.kill(job.pid, getattr(signal, 'SIG' + name))
     job.expect('a signal to the runner', b'got ' + name.encode())

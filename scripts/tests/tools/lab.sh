@@ -31,6 +31,10 @@ check_match "--version: ours, the kernel that runs, the commit" \
 	"^roce-lab [0-9][0-9.]* kernel $(as_user roce-lab run -- uname -r) commit [^ ]+$" \
 	"$(as_user roce-lab --version | paste -sd ' ')"
 check "root of the lab" 0 "$(as_user roce-lab run --user root -- id -u)"
+for case in some.one:some.one root:user a:b:user "two words:user"; do
+	check "name where LOGNAME is ${case%:*}" "$uid ${case##*:}" "$(as_user env LOGNAME="${case%:*}" \
+		roce-lab run -- sh -c 'echo $(id -u) $(id -un)')"
+done
 
 : "arguments and variables"
 check "arguments" "[][a b][*][\$HOME][\"][new
@@ -76,6 +80,18 @@ as_user roce-lab run cat < "$work/bytes" > "$work/copy"
 check "bytes through cat" "$(md5sum < "$work/bytes")" "$(md5sum < "$work/copy")"
 check "stdout and stderr" "out" "$(as_user roce-lab run -- sh -c 'echo out; echo err >&2' 2> "$work/err")"
 check "apart" "err" "$(< "$work/err")"
+# Both ends come late, so that each stream would block once.
+{ head -c 10000000 "$work/bytes"; sleep 1; tail -c +10000001 "$work/bytes"; } | {
+	/usr/bin/python3 -c 'import os; os.set_blocking(0, False); os.set_blocking(1, False)'
+	as_user roce-lab run cat
+	echo $? > "$work/status"
+} | { sleep 2; cat; } > "$work/copy"
+check "bytes through streams that do not block" "0 $(md5sum < "$work/bytes")" \
+	"$(< "$work/status") $(md5sum < "$work/copy")"
+as_user roce-lab run -- echo out > /dev/full 2> "$work/said"
+check "a disk that is full" "125 roce-lab: standard output: No space left on device" "$? $(< "$work/said")"
+as_user roce-lab run -- sh -c 'echo out; exit 3' > /dev/full 2> "$work/said"
+check "and a status of its own" 3 $?
 # shellcheck disable=SC2216
 check "a reader that ends" "y 141" "$({ as_user roce-lab run yes; echo $? >&2; } 2> "$work/err" |
 	head -n 1) $(tail -n 1 "$work/err")"
@@ -99,6 +115,10 @@ after_up '\003' | in_terminal roce-lab run -- sh -c \
 	'trap "echo int; exit 6" INT; echo up; while :; do sleep 0.1; done' > "$work/terminal"
 # The terminal echoes ^C when it has signalled, maybe behind what the command answers
 check_match "^C reaches the command" 'up .*int 6$' "$(sed 's/\^C//' "$work/terminal")"
+rm "$work/terminal"
+{ after_up '\032'; echo; } | in_terminal roce-lab run --timeout 30 -- sh -c \
+	'echo up; read -r line; echo went on' > "$work/terminal"
+check_match "^Z where no shell could bring it back: it goes on" 'went on 0$' "$(< "$work/terminal")"
 
 : "two hosts"
 cat > "$home/two" << 'END'

@@ -223,7 +223,7 @@ static char *run_lab(int *status)
 static enum verdict check_boot(const char **line)
 {
 	double began_s = now_s();
-	int status;
+	int status = STATUS_FAILED << 8;
 	char *said = run_lab(&status), *last = strrchr(said, '\n');
 
 	if (!status) {

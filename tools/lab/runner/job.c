@@ -234,21 +234,38 @@ static void add_environment(struct message *message, const struct options *optio
 
 /* --- the caller ------------------------------------------------------------- */
 
-/* By the file alone: a static program has no other ways of finding users. */
+#define LETTERS	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+
+static bool is_name(const char *name)
+{
+	return *name && strchr(LETTERS, *name) && !name[strspn(name, LETTERS "0123456789.-")];
+}
+
+/* By the file alone: a static program has no other ways of finding users. For whom it does not
+ * know the guest adds a line to its own: of words that it can have, and no name of another user.
+ */
 static void add_user(struct message *message, const struct options *options)
 {
-	const char *name = getenv("LOGNAME") ?: "user", *home = getenv("HOME") ?: "/";
+	const char *name = getenv("LOGNAME") ?: "", *home = getenv("HOME") ?: "";
 	FILE *users = fopen("/etc/passwd", "re");
 	struct passwd *entry;
+	bool good = is_name(name);
 
-	while (users && (entry = fgetpwent(users)))
+	if (*home != '/' || strpbrk(home, ":\n"))
+		home = "/";
+	while (users && (entry = fgetpwent(users))) {
+		good &= strcmp(entry->pw_name, name) != 0;
 		if (entry->pw_uid == getuid()) {
 			name = text("%s", entry->pw_name);
 			home = text("%s", entry->pw_dir);
+			good = true;
 			break;
 		}
+	}
 	if (users)
 		fclose(users);
+	if (!good)
+		name = "user";
 	if (options->user && !is_root_inside(options) && strcmp(options->user, name))
 		die("--user %s: there are root, and %s, who you are", options->user, name);
 	message_add(message, "user", name);

@@ -80,8 +80,13 @@ static void place_descriptors(const int *theirs, int log)
 	int moved[N_CHANNELS + 1], i, fd;
 
 	/* Out of the way of where they go */
-	for (i = 0; i <= N_CHANNELS; i++)
+	for (i = 0; i <= N_CHANNELS; i++) {
 		moved[i] = fcntl(i ? theirs[i - 1] : log, F_DUPFD, FIRST_CHANNEL + N_CHANNELS + 1);
+		if (moved[i] < 0) {
+			dprintf(log, "cannot start the kernel: open files: %s\n", strerror(errno));
+			_exit(127);
+		}
+	}
 	dup2(open("/dev/null", O_RDWR), 0);
 	dup2(moved[0], 1);
 	dup2(moved[0], 2);
@@ -112,6 +117,7 @@ static void become_kernel(const struct start *start)
 	setsid();
 	place_descriptors(start->theirs, start->log);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	if (start->traced)
 		wait_for_tracer();
 	/* Never without variables: by them the kernel finds where its stack ends. */

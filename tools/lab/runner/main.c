@@ -2,6 +2,7 @@
 /* The command line of roce-lab */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +96,13 @@ int main(int argc, char **argv)
 	int status;
 
 	open_missing_streams();
+	/* Who ignores it has nobody to wait for. */
+	signal(SIGCHLD, SIG_DFL);
 	status = act(argc ? argv + 1 : argv);
-	fflush(stdout);
+	if ((fflush(stdout) || ferror(stdout)) && !status) {
+		say("standard output: %s", strerror(errno));
+		status = STATUS_FAILED;
+	}
 	/* Threads that wait for the caller's input do not end by themselves. */
 	_exit(status);
 }

@@ -23,11 +23,11 @@ static bool exists(const char *path)
 	return !access(path, F_OK);
 }
 
-static time_t changed_s(const char *path)
+static double changed_s(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) ? 0 : st.st_mtime;
+	return stat(path, &st) ? 0 : st.st_mtim.tv_sec + st.st_mtim.tv_nsec / 1e9;
 }
 
 /* Of a kernel that the user has built: what tools/lab/build has put beside it */

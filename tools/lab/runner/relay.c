@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 
 #define PIPE_SIZE	(1 << 20)
 #define PIECE		(1 << 16)
+/* Whatever "ulimit -s" says: a piece is on it. */
+#define STACK_SIZE	(1 << 18)
 
 /* A pipe that takes a megabyte, where the machine lets it. */
 void pipe_make(int *ends)
@@ -20,13 +23,25 @@ void pipe_make(int *ends)
 	fcntl(ends[1], F_SETPIPE_SZ, PIPE_SIZE);
 }
 
+/* After an error, whether to try again: whoever else has the caller's streams open may have
+ * set them not to block.
+ */
+static bool goes_on(int fd, short event)
+{
+	struct pollfd waited = { .fd = fd, .events = event };
+
+	if (errno == EAGAIN && poll(&waited, 1, -1) >= 0)
+		return true;
+	return errno == EINTR;
+}
+
 bool write_all(int fd, const char *data, size_t size)
 {
 	ssize_t done;
 
 	for (; size; data += done, size -= done) {
 		done = write(fd, data, size);
-		if (done < 0 && errno != EINTR)
+		if (done < 0 && !goes_on(fd, POLLOUT))
 			return false;
 		if (done < 0)
 			done = 0;
@@ -40,7 +55,7 @@ static bool copy(const struct relay *relay)
 	ssize_t got;
 
 	while ((got = read(relay->from, piece, sizeof(piece))) != 0) {
-		if (got < 0 && errno == EINTR)
+		if (got < 0 && goes_on(relay->from, POLLIN))
 			continue;
 		if (got < 0 || !write_all(relay->to, piece, got))
 			return false;
@@ -53,9 +68,14 @@ static void *run_relay(void *arg)
 {
 	struct relay *relay = arg;
 
-	/* Closing the source is what tells the guest, by SIGPIPE. */
-	if (!copy(relay) && !relay->close_target)
-		close(relay->from);
+	if (!copy(relay)) {
+		relay->error = errno;
+		/* Closing the source is what tells the guest, by SIGPIPE. One of the caller's
+		 * stays: a terminal is to be given back.
+		 */
+		if (relay->from > 2 && !relay->close_target)
+			close(relay->from);
+	}
 	if (relay->close_target)
 		close(relay->to);
 	return NULL;
@@ -64,17 +84,23 @@ static void *run_relay(void *arg)
 struct relay *relay_start(int from, int to, const char *at_end, bool close_target)
 {
 	struct relay *relay = must_alloc(sizeof(*relay));
+	pthread_attr_t small;
 	int error;
 
 	*relay = (struct relay){ .from = from, .to = to, .at_end = at_end,
 				 .close_target = close_target };
-	error = pthread_create(&relay->thread, NULL, run_relay, relay);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK_SIZE);
+	error = pthread_create(&relay->thread, &small, run_relay, relay);
+	pthread_attr_destroy(&small);
 	if (error)
 		die("the machine refuses a thread: %s", strerror(error));
 	return relay;
 }
 
-void relay_wait(struct relay *relay)
+/* 0, or the error that it ended with */
+int relay_wait(struct relay *relay)
 {
 	pthread_join(relay->thread, NULL);
+	return relay->error;
 }

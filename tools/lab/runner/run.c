@@ -31,13 +31,16 @@ static struct run {
 	size_t orders_sent;
 	struct machine machine;
 	struct buffer console, reports;
-	struct relay *outputs[4];
+	int show;			/* for --verbose: what is written here is shown */
+	struct relay *shower;
+	size_t shown;			/* of the console */
+	struct output { struct relay *relay; const char *name; } outputs[4];
 	int n_outputs, copies[2];	/* files for CAPTURE and TRACE */
 	const char *log;
 	double began_s, kill_at_s;
-	bool ready, timed_out;
+	bool ready, timed_out, killed;
 	int result;
-} current = { .log = "", .copies = { -1, -1 }, .result = -1 };
+} current = { .log = "", .copies = { -1, -1 }, .result = -1, .show = -1 };
 
 static int signals[2] = { -1, -1 };
 
@@ -52,14 +55,67 @@ void say(const char *format, ...)
 	va_end(args);
 }
 
+/* --- the end of the kernel -------------------------------------------------- */
+
+/* Signals that are passed on. Those that come first end the runner, too, once the command has
+ * ended; USR1 and USR2 are meant for that alone.
+ */
+static const int caught[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
+			      SIGCONT };
+#define N_ENDING	4
+
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
+static void give_up(int number)
+{
+	(void)number;
+	if (current.timed_out)
+		_exit(STATUS_TIMED_OUT);
+	_exit(current.result > 0 ? current.result : STATUS_FAILED);
+}
+
+/* What is waited for from here on is whoever takes the output: signals end that, and where time
+ * was over before, so does an alarm.
+ */
+static void end_machine(void)
+{
+	size_t i;
+
+	machine_kill(&current.machine);
+	terminal_give_back();
+	for (i = 0; i < N_ENDING; i++)
+		if (!is_ignored(caught[i]))
+			signal(caught[i], SIG_DFL);
+	if (current.timed_out || current.kill_at_s) {
+		signal(SIGALRM, give_up);
+		alarm(KILL_AFTER_S);
+	}
+}
+
+static void show_rest(void)
+{
+	if (current.show < 0)
+		return;
+	write_all(current.show, current.console.data + current.shown,
+		  current.console.size - current.shown);
+	close(current.show);
+	current.show = -1;
+	relay_wait(current.shower);
+}
+
 /* roce-lab itself cannot go on, and says why in a line. */
 void die(const char *format, ...)
 {
 	va_list args;
 	char *why;
 
-	machine_kill(&current.machine);
-	terminal_give_back();
+	end_machine();
+	show_rest();
 	va_start(args, format);
 	if (vasprintf(&why, format, args) < 0)
 		why = "out of memory";
@@ -113,9 +169,9 @@ static void keep(struct buffer *buffer, const char *data, size_t size)
 }
 
 /* Some of it, or false at its end */
-static bool read_some(int fd, struct buffer *buffer, bool show)
+static bool read_some(int fd, struct buffer *buffer)
 {
-	char piece[65536];
+	static char piece[65536];
 	ssize_t got = read(fd, piece, sizeof(piece));
 
 	if (got < 0 && errno == EINTR)
@@ -123,30 +179,50 @@ static bool read_some(int fd, struct buffer *buffer, bool show)
 	if (got <= 0)
 		return false;
 	keep(buffer, piece, got);
-	if (show)
-		write_all(2, piece, got);
 	return true;
 }
 
-/* Nobody writes to it any more. */
+/* As much as is taken at once: nobody may read it. */
+static void show_some(void)
+{
+	ssize_t done = write(current.show, current.console.data + current.shown,
+			     current.console.size - current.shown);
+
+	if (done > 0)
+		current.shown += done;
+	else if (errno != EAGAIN && errno != EINTR)	/* Nobody will. */
+		current.shown = current.console.size;
+}
+
+/* Nobody writes to it any more. What the guest has said of its log comes behind it, and a NUL
+ * ends no search.
+ */
 static void read_console_to_its_end(void)
 {
-	while (read_some(current.machine.log, &current.console, current.options->verbose))
+	struct buffer *console = &current.console;
+	size_t i;
+
+	while (read_some(current.machine.log, console))
 		;
+	keep(console, current.log, strlen(current.log));
+	for (i = 0; i < console->size; i++)
+		if (!console->data[i])
+			console->data[i] = ' ';
 }
 
 /* In words: where it is */
 static char *keep_log(void)
 {
-	char *path;
+	char *path, *where;
 	int fd = temporary_file(&path);
 
 	if (fd < 0)
 		return text("its log has no place (%s)", strerror(errno));
-	write_all(fd, current.console.data ?: "", current.console.size);
-	write_all(fd, current.log, strlen(current.log));
+	where = write_all(fd, current.console.data, current.console.size) ?
+		text("its log is %s", path) :
+		text("a part of its log is %s (%s)", path, strerror(errno));
 	close(fd);
-	return text("its log is %s", path);
+	return where;
 }
 
 static const char *last_line(const char *log)
@@ -164,9 +240,9 @@ static void died(void)
 {
 	const char *said;
 
-	machine_kill(&current.machine);
+	end_machine();
 	read_console_to_its_end();
-	said = current.console.data ?: "";
+	said = current.console.data;
 	if (strstr(said, "check_ptrace") && !seccomp_allowed())
 		die("this machine forbids seccomp and ptrace, one of which a lab's kernel needs "
 		    "(docker run --security-opt seccomp=unconfined)");
@@ -217,9 +293,7 @@ static void note_signal(int number)
 
 static void catch_signals(void)
 {
-	static const int caught[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2,
-				      SIGWINCH, SIGCONT };
-	struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART }, old;
+	struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
 	size_t i;
 
 	pipe_make(signals);
@@ -227,7 +301,7 @@ static void catch_signals(void)
 	fcntl(signals[1], F_SETFL, O_NONBLOCK);
 	for (i = 0; i < ARRAY_SIZE(caught); i++)
 		/* One that is ignored, as by nohup, stays so. */
-		if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN)
+		if (!is_ignored(caught[i]))
 			sigaction(caught[i], &action, NULL);
 }
 
@@ -266,10 +340,15 @@ static void take_signals(void)
 /* --- reports ---------------------------------------------------------------- */
 
 /* The command was stopped: so is the runner, and whoever does so to it sees the terminal as it
- * was. It comes back by SIGCONT.
+ * was. It comes back by SIGCONT. In the group of its session's leader, or as pid 1, there is no
+ * shell to bring it back, and SIGTSTP does nothing.
  */
 static void stop(void)
 {
+	if (getpid() == 1 || getpgrp() == getsid(0)) {
+		order_signal(SIGCONT);
+		return;
+	}
 	terminal_give_back();
 	kill(0, SIGTSTP);
 }
@@ -303,7 +382,7 @@ static void take_reports(void)
 	struct buffer *reports = &current.reports;
 	char *start, *end;
 
-	if (!read_some(current.machine.ends[REPORTS], reports, false))
+	if (!read_some(current.machine.ends[REPORTS], reports))
 		died();
 	for (start = reports->data;
 	     (end = memchr(start, 0, reports->data + reports->size - start)); start = end + 1)
@@ -338,7 +417,9 @@ static void check_time(void)
 		return;
 	if (now > current.kill_at_s + KILL_AFTER_S)
 		current.result = 128 + SIGKILL;
-	order_signal(SIGKILL);
+	if (!current.killed)
+		order_signal(SIGKILL);
+	current.killed = true;
 }
 
 static void follow(void)
@@ -348,15 +429,18 @@ static void follow(void)
 		{ .fd = signals[0], .events = POLLIN },
 		{ .fd = current.machine.log, .events = POLLIN },
 		{ .events = POLLOUT },
+		{ .events = POLLOUT },
 	};
 
 	while (current.result < 0) {
 		fds[3].fd = current.orders_sent < current.orders.size ?
 			    current.machine.ends[ORDERS] : -1;
+		fds[4].fd = current.shown < current.console.size ? current.show : -1;
 		if (poll(fds, ARRAY_SIZE(fds), TICK_MS) < 0 && errno != EINTR)
 			die("poll: %s", strerror(errno));
-		if (fds[2].revents &&
-		    !read_some(current.machine.log, &current.console, current.options->verbose))
+		if (fds[4].revents)
+			show_some();
+		if (fds[2].revents && !read_some(current.machine.log, &current.console))
 			fds[2].fd = -1;
 		if (fds[3].revents)
 			send_orders();
@@ -377,10 +461,21 @@ static int open_file(const char *option, const char *path)
 	return fd;
 }
 
-static void start_output(int from, int to)
+static void start_output(int from, int to, const char *name)
 {
 	if (to >= 0)
-		current.outputs[current.n_outputs++] = relay_start(from, to, "", false);
+		current.outputs[current.n_outputs++] =
+			(struct output){ relay_start(from, to, "", false), name };
+}
+
+static void start_showing(void)
+{
+	int ends[2];
+
+	pipe_make(ends);
+	fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	current.show = ends[1];
+	current.shower = relay_start(ends[0], 2, "", false);
 }
 
 static void start_streams(void)
@@ -392,10 +487,26 @@ static void start_streams(void)
 
 	/* A cooked terminal's end of file is a character for the pty inside. */
 	relay_start(in, ends[STDIN], terminal->foreground ? "\x04" : "", !terminal->foreground);
-	start_output(ends[STDOUT], 1);
-	start_output(ends[STDERR], 2);
-	start_output(ends[CAPTURE], current.copies[0]);
-	start_output(ends[TRACE], current.copies[1]);
+	start_output(ends[STDOUT], 1, "standard output");
+	start_output(ends[STDERR], 2, "standard error");
+	start_output(ends[CAPTURE], current.copies[0], "--pcap");
+	start_output(ends[TRACE], current.copies[1], "--trace");
+}
+
+/* False where something could not be written that somebody wants */
+static bool wait_for_outputs(void)
+{
+	bool good = true;
+	int i, error;
+
+	for (i = 0; i < current.n_outputs; i++) {
+		error = relay_wait(current.outputs[i].relay);
+		if (!error || error == EPIPE || error == ECONNRESET)
+			continue;
+		say("%s: %s", current.outputs[i].name, strerror(error));
+		good = false;
+	}
+	return good;
 }
 
 static void tell_debugger(void)
@@ -405,9 +516,10 @@ static void tell_debugger(void)
 	    current.machine.pid);
 }
 
-static int judge(void)
+static int judge(bool written)
 {
-	const char *missing = current.result ? provider_missing() : NULL;
+	bool failed = current.result > 0 && current.result <= 123 && !current.timed_out;
+	const char *missing = failed ? provider_missing() : NULL;
 	char *fault = find_fault(current.log);
 
 	if (fault) {
@@ -419,12 +531,14 @@ static int judge(void)
 		say("%s", missing);
 	if (current.timed_out)
 		return STATUS_TIMED_OUT;
-	return fault && !current.result ? STATUS_FAULT : current.result;
+	if (current.result)
+		return current.result;
+	return fault ? STATUS_FAULT : written ? 0 : STATUS_FAILED;
 }
 
 int run(const struct options *options)
 {
-	int i;
+	bool written;
 
 	current.options = options;
 	terminal_look(&current.terminal);
@@ -436,17 +550,17 @@ int run(const struct options *options)
 	current.began_s = now_s();
 	fcntl(current.machine.ends[ORDERS], F_SETFL, O_NONBLOCK);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	catch_signals();
 	if (options->gdb)
 		tell_debugger();
 	start_streams();
-	follow();
-	machine_kill(&current.machine);
-	terminal_give_back();
-	read_console_to_its_end();
-	for (i = 0; i < current.n_outputs; i++)
-		relay_wait(current.outputs[i]);
 	if (options->verbose)
-		write_all(2, current.log, strlen(current.log));
-	return judge();
+		start_showing();
+	follow();
+	end_machine();
+	read_console_to_its_end();
+	written = wait_for_outputs();
+	show_rest();
+	return judge(written);
 }

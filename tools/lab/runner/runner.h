@@ -92,12 +92,13 @@ struct relay {
 	int from, to;
 	const char *at_end;
 	bool close_target;
+	int error;
 };
 
 void pipe_make(int *ends);
 bool write_all(int fd, const char *data, size_t size);
 struct relay *relay_start(int from, int to, const char *at_end, bool close_target);
-void relay_wait(struct relay *relay);
+int relay_wait(struct relay *relay);
 
 /* --- run.c */
 int run(const struct options *options);

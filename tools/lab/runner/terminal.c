@@ -24,11 +24,14 @@ void terminal_look(struct terminal *terminal)
 	terminal->raw = terminal->is[0] && terminal->is[1] && terminal->foreground;
 }
 
+/* In the background it is somebody else's. Who has stopped the runner by SIGSTOP may have set its
+ * modes meanwhile.
+ */
 void terminal_take(const struct terminal *terminal)
 {
 	struct termios modes;
 
-	if (!terminal->raw || is_saved || tcgetattr(0, &saved))
+	if (!terminal->raw || tcgetpgrp(0) != getpgrp() || (!is_saved && tcgetattr(0, &saved)))
 		return;
 	modes = saved;
 	cfmakeraw(&modes);
