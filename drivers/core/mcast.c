@@ -7,7 +7,8 @@
  * keeps with the attachment.
  *
  * RTNL protects the groups, which joining at a netdev needs anyway, and which
- * is held when a netdev goes. Packets look under RCU.
+ * is held when a netdev goes. Packets look under RCU. It is not held while the backend is
+ * asked, which for an adapter is a command of its firmware: RTNL is the whole host's.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -36,7 +37,9 @@ static DEFINE_READ_MOSTLY_HASHTABLE(groups, 10);
  * @gid: its GID
  * @port: the port
  * @attachments: QPs, struct rhca_mcast_attachment
- * @num_attachments: how many
+ * @reserved: likewise, that the backend is being asked to attach; not for packets
+ * @num_attachments: how many, reserved ones and those that are being detached too:
+ *	it keeps the group
  * @joins: netdevs that are members
  */
 struct group {
@@ -45,6 +48,7 @@ struct group {
 	union ib_gid gid;
 	struct rhca_port *port;
 	struct hlist_head attachments;
+	struct hlist_head reserved;
 	u32 num_attachments;
 	struct hlist_head joins;
 };
@@ -230,11 +234,11 @@ static void end_group(struct group *group)
 }
 
 static struct rhca_mcast_attachment *
-find_attachment(const struct group *group, const struct rhca_qp *qp)
+find_attachment(const struct hlist_head *attachments, const struct rhca_qp *qp)
 {
 	struct rhca_mcast_attachment *attachment;
 
-	hlist_for_each_entry(attachment, &group->attachments, node)
+	hlist_for_each_entry(attachment, attachments, node)
 		if (attachment->qp == qp)
 			return attachment;
 	return NULL;
@@ -277,64 +281,104 @@ static void destroy_attachment(struct rhca_mcast_attachment *attachment)
 	kfree_rcu(attachment, rcu);
 }
 
-static void add_attachment(struct group *group,
-			   struct rhca_mcast_attachment *attachment)
+/* The netdevs listen, and nobody attaches the QP once more, or ends the group */
+static int reserve(struct group *group, struct rhca_mcast_attachment *attachment)
 {
-	hlist_add_head_rcu(&attachment->node, &group->attachments);
+	int ret = group->num_attachments ? 0 : update_netdevs(group);
+
+	if (ret)
+		return ret;
+	hlist_add_head(&attachment->node, &group->reserved);
 	group->num_attachments++;
 	group->port->dev->num_mcast_attachments++;
+	return 0;
 }
 
-static void remove_attachment(struct group *group,
-			      struct rhca_mcast_attachment *attachment)
-{
-	struct rhca_dev *dev = group->port->dev;
-
-	hlist_del_rcu(&attachment->node);
-	group->num_attachments--;
-	dev->num_mcast_attachments--;
-	if (dev->backend->mcast_detach)
-		dev->backend->mcast_detach(attachment);
-	destroy_attachment(attachment);
-}
-
-/* Packets see the QP when the netdevs listen and the backend has agreed */
-static int attach_to_group(struct group *group, struct rhca_qp *qp)
+static struct rhca_mcast_attachment *attach_to_group(struct group *group,
+						     struct rhca_qp *qp)
 {
 	struct rhca_mcast_attachment *attachment;
-	int ret = 0;
+	int ret;
 
-	if (find_attachment(group, qp))
-		return -EEXIST;
+	if (find_attachment(&group->attachments, qp) ||
+	    find_attachment(&group->reserved, qp))
+		return ERR_PTR(-EEXIST);
 	if (!has_room(group))
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	attachment = create_attachment(group, qp);
 	if (IS_ERR(attachment))
-		return PTR_ERR(attachment);
-	if (!group->num_attachments)
-		ret = update_netdevs(group);
-	if (!ret)
-		ret = qp->dev->backend->mcast_attach(attachment);
-	if (ret)
+		return attachment;
+	ret = reserve(group, attachment);
+	if (ret) {
 		destroy_attachment(attachment);
+		return ERR_PTR(ret);
+	}
+	return attachment;
+}
+
+/* Everything but what the backend does, and packets do not see the QP yet */
+static struct rhca_mcast_attachment *begin_to_attach(struct rhca_port *port,
+						     struct rhca_qp *qp,
+						     const union ib_gid *gid)
+{
+	struct rhca_mcast_attachment *attachment;
+	struct group *group;
+
+	ASSERT_RTNL();
+	group = find_group(port, gid) ?: create_group(port, gid);
+	if (IS_ERR(group))
+		return ERR_CAST(group);
+	attachment = attach_to_group(group, qp);
+	if (IS_ERR(attachment) && !group->num_attachments)
+		end_group(group);
+	return attachment;
+}
+
+static struct group *group_of(struct rhca_mcast_attachment *attachment)
+{
+	return container_of(attachment->gid, struct group, gid);
+}
+
+/* In no list any more, nor is it the backend's */
+static void end_attachment(struct rhca_mcast_attachment *attachment)
+{
+	struct group *group = group_of(attachment);
+
+	ASSERT_RTNL();
+	group->num_attachments--;
+	group->port->dev->num_mcast_attachments--;
+	destroy_attachment(attachment);
+	if (!group->num_attachments)
+		end_group(group);
+}
+
+/* @error: what the backend has said */
+static void finish_to_attach(struct rhca_mcast_attachment *attachment, int error)
+{
+	ASSERT_RTNL();
+	hlist_del(&attachment->node);
+	if (error)
+		end_attachment(attachment);
 	else
-		add_attachment(group, attachment);
-	return ret;
+		hlist_add_head_rcu(&attachment->node,
+				   &group_of(attachment)->attachments);
 }
 
 static int attach(struct rhca_port *port, struct rhca_qp *qp,
 		  const union ib_gid *gid)
 {
-	struct group *group = find_group(port, gid);
+	struct rhca_mcast_attachment *attachment;
 	int ret;
 
-	if (!group)
-		group = create_group(port, gid);
-	if (IS_ERR(group))
-		return PTR_ERR(group);
-	ret = attach_to_group(group, qp);
-	if (!group->num_attachments)
-		end_group(group);
+	rtnl_lock();
+	attachment = begin_to_attach(port, qp, gid);
+	rtnl_unlock();
+	if (IS_ERR(attachment))
+		return PTR_ERR(attachment);
+	ret = qp->dev->backend->mcast_attach(attachment);
+	rtnl_lock();
+	finish_to_attach(attachment, ret);
+	rtnl_unlock();
 	return ret;
 }
 
@@ -343,45 +387,49 @@ static int attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct rhca_qp *qp = to_rhca_qp(ibqp);
 	struct rhca_port *port = READ_ONCE(qp->port);
-	int ret;
 
 	if (!port && qp->dev->num_ports == 1)
 		port = &qp->dev->ports[0];
 	if (!port)
 		return -EINVAL;		/* INIT says which it is */
-	rtnl_lock();
-	ret = attach(port, qp, gid);
-	rtnl_unlock();
-	return ret;
+	return attach(port, qp, gid);
 }
 
 /* Wherever it was attached: the QP may have changed its port since */
-static int detach(struct rhca_qp *qp, const union ib_gid *gid)
+static struct rhca_mcast_attachment *take_out(struct rhca_qp *qp,
+					      const union ib_gid *gid)
 {
 	struct rhca_mcast_attachment *attachment;
 	struct group *group;
 
 	hash_for_each_possible(groups, group, node, hash_gid(gid)) {
 		attachment = same_gid(&group->gid, gid) ?
-			find_attachment(group, qp) : NULL;
+			find_attachment(&group->attachments, qp) : NULL;
 		if (!attachment)
 			continue;
-		remove_attachment(group, attachment);
-		if (!group->num_attachments)
-			end_group(group);
-		return 0;
+		hlist_del_rcu(&attachment->node);
+		return attachment;
 	}
-	return -EINVAL;
+	return NULL;
 }
 
 static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
-	int ret;
+	struct rhca_qp *qp = to_rhca_qp(ibqp);
+	const struct rhca_backend_ops *backend = qp->dev->backend;
+	struct rhca_mcast_attachment *attachment;
 
 	rtnl_lock();
-	ret = detach(to_rhca_qp(ibqp), gid);
+	attachment = take_out(qp, gid);
 	rtnl_unlock();
-	return ret;
+	if (!attachment)
+		return -EINVAL;
+	if (backend->mcast_detach)
+		backend->mcast_detach(attachment);
+	rtnl_lock();
+	end_attachment(attachment);
+	rtnl_unlock();
+	return 0;
 }
 
 /* An adapter receives by itself. All attachments of a group are of one backend. */

@@ -154,9 +154,9 @@ struct rhca_qp_change {
  *	@attachment->port. The core has checked the QP, the GID and the limits of
  *	query_device, and attaches no QP twice; the port's netdev listens to the
  *	group. Set @attachment->private if packets that reach the host are to be
- *	delivered by this backend. Called with RTNL held.
+ *	delivered by this backend. May sleep; RTNL not held.
  * @mcast_detach: Optional. Undo @mcast_attach; packets do not find @attachment
- *	any more, but may still look at it. Called with RTNL held.
+ *	any more, but may still look at it. May sleep; RTNL not held.
  *
  * @has_counter: Optional: without it the device has all counters. One that the
  *	backend does not count is absent, not 0.
