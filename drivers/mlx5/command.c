@@ -36,9 +36,10 @@ int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
  * @bytes: of @in
  *
  * What refuses it may be passing, so it is tried some times. An object that is kept
- * all the same is lost until the function is reset; mlx5_core has logged why.
+ * all the same is lost until the function is reset; mlx5_core has logged why. A command
+ * without an answer took a minute, and the next one would as well: it is not tried again.
  *
- * Context: may sleep, for up to %GIVE_BACK_TRIES times %GIVE_BACK_MS.
+ * Context: may sleep, for up to %GIVE_BACK_TRIES times %GIVE_BACK_MS besides the commands.
  * Return: 0, or what the last try said, and the adapter may still use the object.
  */
 int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
@@ -47,7 +48,7 @@ int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
 	int ret, tries = GIVE_BACK_TRIES;
 
 	while ((ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out))) &&
-	       --tries)
+	       ret != -ETIMEDOUT && --tries)
 		msleep(GIVE_BACK_MS);
 	return ret;
 }

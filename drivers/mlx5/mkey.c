@@ -35,7 +35,8 @@ static u8 next_variant(struct rhca_mlx5 *hca)
 /*
  * From the cache; or by a command, which has the list of pages with it, where the adapter
  * does not want to make or to fill an empty key. By a key that could not be destroyed
- * after that it may still reach the memory.
+ * after that it may still reach the memory. Where it did not answer for a minute, it is
+ * not asked for another one.
  */
 static int get_key(struct rhca_mlx5_mr *mr, const struct rhca_mlx5_key_spec *spec,
 		   struct rhca_mlx5 *hca, u32 *key)
@@ -45,7 +46,7 @@ static int get_key(struct rhca_mlx5_mr *mr, const struct rhca_mlx5_key_spec *spe
 
 	if (mr->cached_pages) {
 		ret = rhca_mlx5_cached_key_get(hca, spec, variant, key);
-		if (!ret || *key)
+		if (!ret || *key || ret == -ETIMEDOUT)
 			return ret;
 		mr->cached_pages = 0;
 	}
@@ -121,8 +122,11 @@ static struct ib_mr *register_umem(struct ib_pd *ibpd, struct ib_umem *umem,
 	return &mr->ibmr;
 
 err_free:
-	/* By a key that is lost the adapter may still use the memory: so is that */
-	if (mr->ibmr.lkey)
+	/*
+	 * By a key that is lost the adapter may still use the memory: so is that. One that
+	 * it was told to make of the memory, and has not answered, it may make yet.
+	 */
+	if (mr->ibmr.lkey || (ret == -ETIMEDOUT && !mr->cached_pages))
 		umem = NULL;
 	kfree(mr);
 err_release:

@@ -284,11 +284,14 @@ static void restart(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 	};
 
 	queue->is_broken = rhca_mlx5_change_hw_qp(hca->mdev, &reset);
+	/* Firmware that is silent needs a minute for each command to be silent about */
+	if (queue->is_broken)
+		return;
 	while (take_completion(&queue->cq) != -EAGAIN)
 		;
 	queue->next_block = 0;
 	queue->buffer.db.db[MLX5_SND_DBR] = 0;
-	queue->is_broken |= start_qp(queue, hca);
+	queue->is_broken = start_qp(queue, hca);
 }
 
 /**
