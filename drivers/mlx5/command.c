@@ -79,19 +79,21 @@ void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number)
 }
 
 /*
- * Two page addresses make an octword; they come in groups of eight. A window needs
- * one octword, and gets what goes in one group.
+ * Two page addresses make an octword, as does a piece; octwords come in groups. A window
+ * needs one, and gets a group.
  */
 static u32 octwords_of(const struct rhca_mlx5_key_spec *spec)
 {
 	if (spec->is_window)
 		return OCTWORDS_IN_GROUP;
-	return ALIGN(spec->num_pages, 8) / 2;
+	return ALIGN(spec->has_pieces ? spec->num_pages :
+					DIV_ROUND_UP(spec->num_pages, 2),
+		     OCTWORDS_IN_GROUP);
 }
 
 static u8 access_mode(const struct rhca_mlx5_key_spec *spec)
 {
-	if (spec->is_window)
+	if (spec->is_window || spec->has_pieces)
 		return MLX5_MKC_ACCESS_MODE_KLMS;
 	return spec->unbounded ? MLX5_MKC_ACCESS_MODE_PA :
 				 MLX5_MKC_ACCESS_MODE_MTT;

@@ -37,11 +37,13 @@ struct rhca_mlx5_buffer;
  * @start: first I/O virtual address
  * @bytes: length
  * @page_shift: size of its pages
- * @num_pages: how many, or room for as many in a key to be filled by requests
+ * @num_pages: how many, or room for as many in a key to be filled by requests; pieces, with
+ *	@has_pieces
  * @unbounded: all of the bus's address space: it has no pages
  * @by_requests: begins free; requests on a queue fill it (fast registration,
  *	binding of a memory window)
- * @is_window: it translates to other keys, not to pages
+ * @has_pieces: it translates to pieces of any length, not to pages
+ * @is_window: it translates to another key
  * @remote_invalidate: the peer may free it
  * @translated: its addresses may be of another device, and the adapter is to ask the host
  *	for each where it is (ATS), if it can
@@ -56,6 +58,7 @@ struct rhca_mlx5_key_spec {
 	u32 num_pages;
 	bool unbounded;
 	bool by_requests;
+	bool has_pieces;
 	bool is_window;
 	bool remote_invalidate;
 	bool translated;

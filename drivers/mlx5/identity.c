@@ -229,6 +229,7 @@ int rhca_mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.vendor_part_id	= mdev->pdev->device,
 		.hw_ver		= mdev->pdev->revision,
 		.device_cap_flags = cap_flags(mdev),
+		.kernel_cap_flags = has_windows(mdev) ? IBK_SG_GAPS_REG : 0,
 	};
 	rhca_mlx5_describe(mdev, attr);
 	return answer_query_device(udata);

@@ -15,7 +15,6 @@
 #include "mkey.h"
 #include "umr.h"
 
-#define MIN_LIST_BYTES	2048	/* and a list begins at a multiple of that */
 #define MAX_PAGE_SHIFT	31
 /* Pages of 2 MiB and more are found in any case, and addresses are as their user says */
 #define WITHOUT_EFFECT	(IB_ACCESS_HUGETLB | IB_ZERO_BASED)
@@ -277,54 +276,35 @@ struct ib_mr *rhca_mlx5_get_dma_mr(struct ib_pd *ibpd, int access)
 	return &mr->ibmr;
 }
 
-/* The adapter reads the list when it executes the registration */
-static int alloc_list(struct rhca_mlx5_mr *mr, struct device *device,
-		      u32 max_pages)
-{
-	mr->list_bytes = ALIGN(max_pages * sizeof(*mr->list), 64);
-	/* kmalloc() aligns a power of two to itself */
-	mr->list = kzalloc(roundup_pow_of_two(max_t(size_t, mr->list_bytes,
-						    MIN_LIST_BYTES)),
-			   GFP_KERNEL);
-	if (!mr->list)
-		return -ENOMEM;
-	mr->list_dma = dma_map_single(device, mr->list, mr->list_bytes,
-				      DMA_TO_DEVICE);
-	if (dma_mapping_error(device, mr->list_dma)) {
-		kfree(mr->list);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static void free_list(struct rhca_mlx5_mr *mr, struct device *device)
-{
-	dma_unmap_single(device, mr->list_dma, mr->list_bytes, DMA_TO_DEVICE);
-	kfree(mr->list);
-}
-
+/*
+ * A key for a list with gaps is one of pieces, whose memory is named by the key that has
+ * all of it: an adapter translates those more slowly, and only who asks gets one.
+ */
 struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 				 u32 max_pages)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibpd->device);
+	bool has_pieces = type == IB_MR_TYPE_SG_GAPS;
 	struct rhca_mlx5_key_spec spec = {
 		.access		= IB_ACCESS_RELAXED_ORDERING,	/* likewise */
-		.page_shift	= PAGE_SHIFT,
+		.page_shift	= has_pieces ? 0 : PAGE_SHIFT,
 		.num_pages	= max_pages,
 		.by_requests	= true,
-		.translated	= true,
+		.has_pieces	= has_pieces,
+		.translated	= !has_pieces,
 	};
 	struct rhca_mlx5_mr *mr;
 	int ret;
 
-	if (type != IB_MR_TYPE_MEM_REG)
+	if (type != IB_MR_TYPE_MEM_REG && !has_pieces)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_pages || max_pages > rhca_mlx5_max_fast_reg_pages(mdev))
 		return ERR_PTR(-EINVAL);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	ret = alloc_list(mr, mdev->device, max_pages);
+	mr->list.has_pieces = has_pieces;
+	ret = rhca_mlx5_key_list_alloc(&mr->list, mdev->device, max_pages);
 	if (ret)
 		goto err_free;
 	ret = create_key(mr, ibpd, &spec);
@@ -333,7 +313,7 @@ struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 	return &mr->ibmr;
 
 err_free_list:
-	free_list(mr, mdev->device);
+	rhca_mlx5_key_list_free(&mr->list, mdev->device);
 err_free:
 	kfree(mr);
 	return ERR_PTR(ret);
@@ -341,27 +321,23 @@ err_free:
 
 static int add_page(struct ib_mr *ibmr, u64 address)
 {
-	struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
-
-	if (mr->num_pages * sizeof(*mr->list) >= mr->list_bytes)
-		return -ENOMEM;
-	mr->list[mr->num_pages++] = cpu_to_be64(address | RHCA_MLX5_PAGE_RIGHTS);
-	return 0;
+	return rhca_mlx5_key_list_add_page(&to_rhca_mlx5_mr(ibmr)->list,
+					   address);
 }
 
 int rhca_mlx5_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg,
 			int sg_entries, unsigned int *sg_offset)
 {
 	struct device *device = rhca_mlx5_mdev(ibmr->device)->device;
-	struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
+	struct rhca_mlx5_key_list *list = &to_rhca_mlx5_mr(ibmr)->list;
 	int num;
 
-	mr->num_pages = 0;
-	dma_sync_single_for_cpu(device, mr->list_dma, mr->list_bytes,
-				DMA_TO_DEVICE);
-	num = ib_sg_to_pages(ibmr, sg, sg_entries, sg_offset, add_page);
-	dma_sync_single_for_device(device, mr->list_dma, mr->list_bytes,
-				   DMA_TO_DEVICE);
+	rhca_mlx5_key_list_begin(list, device);
+	num = list->has_pieces ?
+	      rhca_mlx5_key_list_add_pieces(list, ibmr, sg, sg_entries,
+					    sg_offset) :
+	      ib_sg_to_pages(ibmr, sg, sg_entries, sg_offset, add_page);
+	rhca_mlx5_key_list_end(list, device);
 	return num;
 }
 
@@ -378,8 +354,8 @@ int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	      mlx5_core_destroy_mkey(hca->mdev, ibmr->lkey);
 	if (ret)
 		return ret;
-	if (mr->list)
-		free_list(mr, hca->mdev->device);
+	if (mr->list.entries)
+		rhca_mlx5_key_list_free(&mr->list, hca->mdev->device);
 	ib_umem_release(mr->umem);
 	kfree(mr);
 	return 0;

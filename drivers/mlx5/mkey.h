@@ -9,26 +9,22 @@
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
+#include "key_list.h"
+
 /**
  * struct rhca_mlx5_mr - Memory region
  * @ibmr: ib_core's part
  * @access: IB_ACCESS_*, of a process's
  * @umem: pinned memory of a process, or NULL
  * @cached_pages: what the key was got from the cache for, or 0
- * @list: page addresses of a region that requests fill, or NULL
- * @list_dma: bus address of @list
- * @list_bytes: room in @list
- * @num_pages: in @list
+ * @list: what requests fill the key with
  */
 struct rhca_mlx5_mr {
 	struct ib_mr ibmr;
 	int access;
 	struct ib_umem *umem;
 	u32 cached_pages;
-	__be64 *list;
-	dma_addr_t list_dma;
-	size_t list_bytes;
-	u32 num_pages;
+	struct rhca_mlx5_key_list list;
 };
 
 struct rhca_mlx5_mw {

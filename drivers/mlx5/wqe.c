@@ -14,8 +14,7 @@
 #include "wqe.h"
 
 #define UNIT_BYTES	MLX5_SEND_WQE_DS
-#define LIST_ALIGN	64	/* of page addresses that a registration names */
-#define MTT_PER_OCTWORD	2
+#define LIST_ALIGN	64	/* of what a registration names */
 
 /**
  * struct builder - A request that is being built
@@ -190,31 +189,35 @@ static u8 rights_of(int access)
 	       (access & IB_ACCESS_REMOTE_ATOMIC ? MLX5_PERM_ATOMIC : 0);
 }
 
-static void add_key(struct builder *b, const struct ib_reg_wr *wr)
+static void add_key(struct builder *b, const struct ib_reg_wr *wr, u32 octwords)
 {
 	const struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(wr->mr);
 	struct mlx5_mkey_seg *segment = append(b, sizeof(*segment));
+	bool has_pieces = mr->list.has_pieces;
 
-	segment->flags = rights_of(wr->access) | MLX5_MKC_ACCESS_MODE_MTT;
+	segment->flags = rights_of(wr->access) |
+			 (has_pieces ? MLX5_MKC_ACCESS_MODE_KLMS :
+				       MLX5_MKC_ACCESS_MODE_MTT);
 	/* Any queue pair may use it; the low byte is the key's variant */
 	segment->qpn_mkey7_0 = cpu_to_be32(0xffffff00 | (wr->key & 0xff));
 	segment->flags_pd = cpu_to_be32(MLX5_MKEY_REMOTE_INVAL);
 	segment->start_addr = cpu_to_be64(mr->ibmr.iova);
 	segment->len = cpu_to_be64(mr->ibmr.length);
-	segment->xlt_oct_size = cpu_to_be32(ALIGN(mr->num_pages, 8) /
-					    MTT_PER_OCTWORD);
-	segment->log2_page_size = ilog2(mr->ibmr.page_size);
+	segment->xlt_oct_size = cpu_to_be32(octwords);
+	if (!has_pieces)
+		segment->log2_page_size = ilog2(mr->ibmr.page_size);
 }
 
 static int add_registration(struct builder *b)
 {
 	const struct ib_reg_wr *wr = reg_wr(b->wr);
 	const struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(wr->mr);
-	u32 bytes = ALIGN(mr->num_pages * sizeof(*mr->list), LIST_ALIGN);
+	const struct rhca_mlx5_key_list *list = &mr->list;
+	u32 bytes = ALIGN(rhca_mlx5_key_list_bytes(list), LIST_ALIGN);
 	bool is_inline = bytes <= RHCA_MLX5_INLINE_LIST_BYTES;
 	struct mlx5_wqe_umr_ctrl_seg *control;
 
-	if (!mr->list || wr->wr.send_flags & IB_SEND_INLINE ||
+	if (!list->entries || wr->wr.send_flags & IB_SEND_INLINE ||
 	    rhca_mlx5_unchangeable_access(rhca_mlx5_mdev(mr->ibmr.device),
 					  wr->access))
 		return -EINVAL;
@@ -224,13 +227,13 @@ static int add_registration(struct builder *b)
 			 (is_inline ? MLX5_UMR_INLINE : 0);
 	control->xlt_octowords = cpu_to_be16(bytes / MLX5_OCTWORD);
 	control->mkey_mask = cpu_to_be64(registration_mask(wr->access));
-	add_key(b, wr);
+	add_key(b, wr, bytes / MLX5_OCTWORD);
 	if (is_inline)
-		memcpy(append(b, RHCA_MLX5_INLINE_LIST_BYTES), mr->list,
-		       mr->num_pages * sizeof(*mr->list));
+		memcpy(append(b, RHCA_MLX5_INLINE_LIST_BYTES), list->entries,
+		       rhca_mlx5_key_list_bytes(list));
 	else
 		set_data(append(b, sizeof(struct mlx5_wqe_data_seg)), bytes,
-			 b->qp->base.ibqp.pd->local_dma_lkey, mr->list_dma);
+			 b->qp->base.ibqp.pd->local_dma_lkey, list->dma);
 	return 0;
 }
 
