@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Firmware that never answers a command. Several processes wait for one each, all at once,
+since mlx5_core gives up after a minute. They are killed, and are gone when that is over;
+nothing is left of them; and meanwhile others go on: of the host, and of the device.
+
+usage: silent.py DEVICE GID-INDEX
+"""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from loopback import connect_to_itself
+from objects import (Bench, control, objects, step_cq, step_mr, step_multicast, step_pd, step_rc,
+                     step_srq)
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.pd import PD
+
+# Which command is lost of what a process does
+LOST = (
+    (step_pd, 'ALLOC_PD'), (step_cq, 'CREATE_CQ'), (step_rc, 'CREATE_QP'),
+    (step_rc, 'INIT2RTR_QP'), (step_mr, 'CREATE_MKEY'), (step_multicast, 'ATTACH_TO_MCG'),
+    (step_multicast, 'DETACH_FROM_MCG'), (step_srq, 'DESTROY_RMP'), (step_rc, 'DESTROY_QP'),
+    (step_cq, 'DESTROY_CQ'), (step_pd, 'DEALLOC_PD'),
+)
+BEGIN_S = 60            # until its command is lost; processors are emulated
+OTHERS_S = 20           # for who has nothing to do with it
+GIVE_UP_S = 60          # mlx5_core's patience
+END_S = GIVE_UP_S + 30
+failed = 0
+
+
+def expect(name, good, text=''):
+    global failed
+    failed += not good
+    print('%s %s %s' % ('PASS' if good else 'FAIL', name, '' if good else text), flush=True)
+
+
+def lost():
+    return control(cmd='lost')['lost']
+
+
+def wait_until(condition, seconds):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+    return condition()
+
+
+def begin(step, opcode, device, index):
+    """Returns the process that waits for a command of its own, or None."""
+    before = lost()
+    control(cmd='lose', opcode=opcode)
+    process = os.fork()
+    if not process:
+        bench = Bench(device, index)
+        step(bench)
+        bench.close()
+        os._exit(0)
+
+    return process if wait_until(lambda: lost() > before, BEGIN_S) else None
+
+
+def ip(*words):
+    return subprocess.run(['timeout', str(OTHERS_S), 'ip', 'link', *words], check=False).returncode
+
+
+def another_connection(device, index):
+    context = Context(name=device)
+    pd = PD(context)
+    queues = CQ(context, 16), CQ(context, 16)
+    connect_to_itself(context, pd, index, *queues).close()
+
+
+def in_time(function, *arguments):
+    """In a process of its own, which may hang."""
+    process = os.fork()
+    if not process:
+        function(*arguments)
+        os._exit(0)
+    status = []
+
+    def has_ended():
+        if not status:
+            found, code = os.waitpid(process, os.WNOHANG)
+            status.extend([code] if found else [])
+        return bool(status)
+    good = wait_until(has_ended, OTHERS_S) and status[0] == 0
+    if not status:
+        os.kill(process, signal.SIGKILL)
+    return good
+
+
+def main():
+    device, index = sys.argv[1], int(sys.argv[2])
+    before = objects()
+    waiting = {}
+    for step, opcode in LOST:
+        process = begin(step, opcode, device, index)
+        expect('silent-%s' % opcode, process, 'no such command')
+        if process:
+            waiting[process] = opcode
+    began = time.monotonic()
+    expect('host-goes-on', ip('add', 'other', 'type', 'dummy') == 0 == ip('del', 'other'),
+           'a network device took more than %d s' % OTHERS_S)
+    expect('device-goes-on', in_time(another_connection, device, index))
+    expect('all-wait', all(os.waitpid(process, os.WNOHANG)[0] == 0 for process in waiting))
+    for process in waiting:
+        os.kill(process, signal.SIGKILL)
+
+    def have_gone():
+        for process in list(waiting):
+            if os.waitpid(process, os.WNOHANG)[0]:
+                waiting.pop(process)
+        return not waiting
+    expect('all-killed', wait_until(have_gone, END_S), 'still there: %s' % list(waiting.values()))
+    print('gone %.0f s after the last was begun' % (time.monotonic() - began))
+    expect('nothing-left', wait_until(lambda: objects() == before, OTHERS_S),
+           '%s, before %s' % (objects(), before))
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
