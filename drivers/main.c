@@ -10,7 +10,6 @@
 #include "control/dcb.h"
 #include "control/sysfs.h"
 #include "core/mcast.h"
-#include "core/recreate.h"
 #include "core/rules/policy.h"
 #include "lifecycle/link.h"
 #include "sw/backend.h"
@@ -93,12 +92,9 @@ static int __init rhca_init(void)
 	ret = rhca_crc32_init();
 	if (ret)
 		return ret;
-	ret = rhca_recreate_init();
-	if (ret)
-		return ret;
 	ret = rhca_sw_init();
 	if (ret)
-		goto err_exit_recreate;
+		return ret;
 	ret = rhca_dcb_init();
 	if (ret)
 		goto err_exit_sw;
@@ -118,8 +114,6 @@ err_exit_dcb:
 	rhca_dcb_exit();
 err_exit_sw:
 	rhca_sw_exit();
-err_exit_recreate:
-	rhca_recreate_exit();
 	return ret;
 }
 
@@ -131,7 +125,6 @@ static void __exit rhca_exit(void)
 	rcu_barrier();		/* paths and regions are freed from RCU callbacks */
 	rhca_mcast_exit();
 	rhca_sw_exit();
-	rhca_recreate_exit();
 }
 
 module_init(rhca_init);

@@ -224,7 +224,6 @@ static int device_came(struct ib_device *ibdev)
 		return ret;
 	}
 	ib_set_client_data(ibdev, &folders_client, folders);
-	rhca_lag_device_added(to_rhca_dev(ibdev));
 	return 0;
 }
 

@@ -90,41 +90,6 @@ bool rhca_dev_netdevs_stay(const struct rhca_dev *dev)
 	return stay;
 }
 
-static u32 get_replaced(const struct rhca_lag_replaced *old,
-			struct net_device **ndevs)
-{
-	u32 port, num = 0;
-
-	for (port = 0; port < old->num_ports; port++) {
-		ndevs[num] = rhca_netdev_get(&old->netdev[port]);
-		num += !!ndevs[num];
-	}
-	return num;
-}
-
-/**
- * rhca_dev_get_netdevs - The netdevs of a device, and those that it stands for
- * @dev: the device
- * @ndevs: filled in, with a reference for dev_put(); room for RHCA_DEV_NETDEVS
- *
- * Context: any.
- * Return: how many there are still.
- */
-u32 rhca_dev_get_netdevs(struct rhca_dev *dev, struct net_device **ndevs)
-{
-	u32 i, num = 0;
-
-	for (i = 0; i < dev->num_ports; i++) {
-		ndevs[num] = rhca_port_get_netdev(&dev->ports[i]);
-		num += !!ndevs[num];
-		ndevs[num] = rhca_port_get_second(&dev->ports[i]);
-		num += !!ndevs[num];
-	}
-	for (i = 0; i < dev->replaced.num_devices; i++)
-		num += get_replaced(&dev->replaced.device[i], &ndevs[num]);
-	return num;
-}
-
 /**
  * rhca_dev_release_netdevs - A device lets go of its netdevs
  * @dev: the device

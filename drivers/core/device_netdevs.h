@@ -10,9 +10,6 @@
 #include "core/port/device_types.h"
 #include "core/rules/lag.h"
 
-/* At most: of its ports, and of the ports of each device that it stands for */
-#define RHCA_DEV_NETDEVS	(2 * RHCA_MAX_PORTS + RHCA_LAG_MEMBERS * RHCA_LAG_MEMBERS)
-
 struct net_device;
 struct rhca_dev;
 
@@ -21,7 +18,6 @@ bool rhca_dev_stands_for(const struct rhca_dev *dev,
 			 const struct net_device *ndev);
 bool rhca_dev_leads(const struct rhca_dev *dev, const struct net_device *ndev);
 bool rhca_dev_netdevs_stay(const struct rhca_dev *dev);
-u32 rhca_dev_get_netdevs(struct rhca_dev *dev, struct net_device **ndevs);
 void rhca_dev_release_netdevs(struct rhca_dev *dev);
 void rhca_dev_update_ports(struct rhca_dev *dev);
 

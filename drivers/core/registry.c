@@ -18,11 +18,8 @@
 #include "core/mcast.h"
 #include "core/offer.h"
 #include "core/port/gid_watch.h"
-#include "core/port/port_pkeys.h"
-#include "core/port/settings.h"
 #include "core/qp/port_qos.h"
 #include "core/qp/qp.h"
-#include "core/recreate.h"
 #include "core/registry.h"
 
 /*
@@ -78,19 +75,6 @@ static void destroy_device(struct rhca_dev *dev)
 	rhca_dev_free_parts(dev);
 }
 
-/* Drops the references to the netdevs of a device that is no more */
-static void tell_ended(struct net_device *const *ndevs, u32 num)
-{
-	u32 i;
-
-	lockdep_assert_held(&devices_mutex);
-	for (i = 0; i < num; i++) {
-		if (listener)
-			listener->ended(ndevs[i]);
-		dev_put(ndevs[i]);
-	}
-}
-
 /* rdma_rxe has the same driver id, by which its exit unregisters devices */
 static bool is_taken(const struct rhca_dev *dev)
 {
@@ -101,10 +85,6 @@ static bool is_taken(const struct rhca_dev *dev)
 
 static void tell_taken(struct rhca_dev *dev)
 {
-	if (!rhca_settings_cover(dev)) {
-		rhca_recreate_dev(dev, "was unregistered by another driver");
-		return;
-	}
 	mutex_lock(&devices_mutex);
 	if (listener)
 		listener->taken(dev);
@@ -114,23 +94,21 @@ static void tell_taken(struct rhca_dev *dev)
 /* ib_core calls this once no user of the device is left */
 static void dealloc_driver(struct ib_device *ibdev)
 {
-	struct net_device *ndevs[RHCA_DEV_NETDEVS];
 	struct rhca_dev *dev = to_rhca_dev(ibdev);
 	bool had_offer = dev->offer;
-	u32 num;
 
 	unlist_device(dev);
 	trace_rhca_device(ibdev->name, "", "gone", 0);
 	if (is_taken(dev))
 		tell_taken(dev);
-	num = rhca_dev_get_netdevs(dev, ndevs);
 	destroy_device(dev);
 	/* Its offer may serve again, maybe another netdev */
 	if (had_offer)
 		rhca_offers_recheck();
 	/* The last one out may let the module go: hold its text until here */
 	mutex_lock(&devices_mutex);
-	tell_ended(ndevs, num);
+	if (listener)
+		listener->ended();
 	if (atomic_dec_and_test(&num_devices))
 		wake_up(&devices_wait);
 	mutex_unlock(&devices_mutex);
@@ -257,17 +235,8 @@ static bool catch_up(struct rhca_dev *dev)
 		rhca_dev_update_ports(dev);
 	rtnl_unlock();
 	if (went && listener)
-		listener->lost();
+		listener->lost(dev);
 	return went;
-}
-
-/* A LAG whose end nobody has heard of: the devices come back that it stands for */
-static void restore_replaced(struct rhca_dev *dev)
-{
-	struct rhca_pkey_table pkeys;
-
-	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	rhca_recreate_replaced(&dev->replaced, &pkeys);
 }
 
 /* devices_mutex: none of them is freed meanwhile */
@@ -277,8 +246,7 @@ static void catch_up_all(struct work_struct *work)
 
 	mutex_lock(&devices_mutex);
 	list_for_each_entry(dev, &devices, entry)
-		if (catch_up(dev) && test_bit(RHCA_DEV_REMOVED, &dev->flags))
-			restore_replaced(dev);
+		catch_up(dev);
 	mutex_unlock(&devices_mutex);
 	/* Hardware that came meanwhile did not find the device to take its place */
 	rhca_offers_recheck();
@@ -410,7 +378,6 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 {
 	struct rhca_dev *found;
 
-	rhca_recreate_cancel(ndev);
 	rhca_mcast_forget_netdev(ndev);
 	found = rhca_dev_find(ndev);
 	if (!found)
@@ -419,22 +386,6 @@ void rhca_dev_remove_netdev(struct net_device *ndev)
 	ib_device_put(&found->ibdev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_netdev);
-
-/**
- * rhca_dev_remove_and_put - Remove a device for good
- * @dev: from rhca_dev_find(), whose reference goes
- *
- * Context: may sleep, RTNL not held. Its netdevs are free when it returns.
- * Return: whether nobody else was removing it.
- */
-bool rhca_dev_remove_and_put(struct rhca_dev *dev)
-{
-	bool first = rhca_dev_claim(dev);
-
-	ib_unregister_device_and_put(&dev->ibdev);
-	return first;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_and_put);
 
 /**
  * rhca_dev_remove_later - Remove a device for good, in the background

@@ -20,16 +20,15 @@ struct rhca_port;
  *	the device was not registered: it was in the way of what should have been made on
  *	its netdevs meanwhile
  * @taken: another driver has unregistered a device, which is there for the moment, and
- *	on no list; none that stands for others
- * @ended: a device is no more; called for each netdev that it was on to the end, and of
- *	those that it stood for
+ *	on no list
+ * @ended: a device is no more
  *
  * They only leave word: locks of ib_core are held.
  */
 struct rhca_device_listener {
-	void (*lost)(void);
+	void (*lost)(struct rhca_dev *dev);
 	void (*taken)(struct rhca_dev *dev);
-	void (*ended)(const struct net_device *ndev);
+	void (*ended)(void);
 };
 
 void rhca_devices_listen(const struct rhca_device_listener *new);
@@ -40,7 +39,6 @@ struct rhca_dev *rhca_dev_find(const struct net_device *ndev);
 struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev);
 void rhca_dev_plugged(struct rhca_dev *dev);
 void rhca_dev_unplugged(struct rhca_dev *dev);
-bool rhca_dev_remove_and_put(struct rhca_dev *dev);
 bool rhca_dev_remove_later(struct rhca_dev *dev);
 void rhca_dev_remove_netdev(struct net_device *ndev);
 void rhca_dev_remove_offer(const struct rhca_offer *offer,

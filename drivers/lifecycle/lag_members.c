@@ -15,18 +15,12 @@
 
 /* A LAG has one table: with two different ones isolation would be lost */
 static void compare_partitions(struct rhca_lag_members *members,
-			       struct rhca_dev *dev)
+			       const struct rhca_pkey_table *pkeys)
 {
-	struct rhca_pkey_table pkeys;
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++) {
-		rhca_pkeys_copy(&dev->ports[i], &pkeys);
-		if (!i && !members->record.num_devices)
-			members->pkeys = pkeys;
-		if (memcmp(&pkeys, &members->pkeys, sizeof(pkeys)))
-			members->facts.partitions_differ = true;
-	}
+	if (!members->record.num_devices)
+		members->pkeys = *pkeys;
+	else if (memcmp(pkeys, &members->pkeys, sizeof(*pkeys)))
+		members->facts.partitions_differ = true;
 }
 
 /**
@@ -39,34 +33,62 @@ void rhca_lag_record_device(struct rhca_lag_members *members,
 {
 	struct rhca_lag_record *record = &members->record;
 	struct rhca_lag_replaced *replaced;
-	const struct net_device *ndev;
+	struct rhca_pkey_table pkeys;
+	struct net_device *ndev;
 	u32 i;
 
 	if (record->num_devices == RHCA_LAG_MEMBERS)
 		return;
-	compare_partitions(members, dev);
-	replaced = &record->device[record->num_devices++];
+	replaced = &record->device[record->num_devices];
 	strscpy(replaced->name, dev_name(&dev->ibdev.dev),
 		sizeof(replaced->name));
-	rcu_read_lock();
 	for (i = 0; i < dev->num_ports && i < RHCA_LAG_MEMBERS; i++) {
-		ndev = rcu_dereference(dev->ports[i].ndev);
+		rhca_pkeys_copy(&dev->ports[i], &pkeys);
+		compare_partitions(members, &pkeys);
+		record->num_devices += !i;
+		ndev = rhca_port_get_netdev(&dev->ports[i]);
 		rhca_netdev_note(&replaced->netdev[i], ndev);
 		replaced->num_ports++;
+		dev_put(ndev);
 	}
-	rcu_read_unlock();
 }
 
-/* Ports of a member's device that are no members: a LAG would take them along */
-static u32 ports_outside(const struct rhca_dev *dev, struct net_device *bond)
+/**
+ * rhca_lag_record_returning - The same with a device that returns, if not to a LAG
+ * @members: the members
+ * @ndev: a netdev of the device; the caller has a reference or RTNL
+ *
+ * Context: may sleep.
+ * Return: whether there is one.
+ */
+bool rhca_lag_record_returning(struct rhca_lag_members *members,
+			       const struct net_device *ndev)
+{
+	struct rhca_lag_record *record = &members->record;
+	struct rhca_lag_replaced device;
+	struct rhca_pkey_table pkeys;
+
+	if (!rhca_slot_returning(ndev, &device, &pkeys))
+		return false;
+	compare_partitions(members, &pkeys);
+	if (!rhca_lag_record_covers(record, ndev) &&
+	    record->num_devices < RHCA_LAG_MEMBERS)
+		record->device[record->num_devices++] = device;
+	return true;
+}
+
+/* Ports of the members' devices that are no members: a LAG would take them along */
+static u32 ports_outside(const struct rhca_lag_record *record, struct net_device *bond)
 {
 	struct net_device *ndev;
-	u32 i, outside = 0;
+	u32 i, port, outside = 0;
 
-	for (i = 0; i < dev->num_ports; i++) {
-		ndev = rtnl_dereference(dev->ports[i].ndev);
-		outside += !ndev || netdev_master_upper_dev_get(ndev) != bond;
-		outside += !!rcu_access_pointer(dev->ports[i].second);
+	for (i = 0; i < record->num_devices; i++) {
+		for (port = 0; port < record->device[i].num_ports; port++) {
+			ndev = rhca_netdev_get(&record->device[i].netdev[port]);
+			outside += !ndev || netdev_master_upper_dev_get(ndev) != bond;
+			dev_put(ndev);
+		}
 	}
 	return outside;
 }
@@ -88,17 +110,20 @@ static void add_member(struct net_device *bond, struct net_device *member,
 
 	facts->num_members++;
 	facts->disabled |= rhca_slot_is_set(member, RHCA_SLOT_LAG_OFF);
-	if (!dev)
-		return;
-	/* One that is being removed is none any more */
-	if (!rhca_lag_by_hardware(dev) &&
-	    !test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
+	/* One that may be a LAG itself, whose members' devices would return */
+	facts->num_outside += netif_is_bond_master(member);
+	/* One that is being removed is none any more, unless it returns */
+	if (!dev || test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
+		facts->num_ports += rhca_lag_record_returning(members, member);
+	} else if (!rhca_lag_by_hardware(dev)) {
 		facts->num_ports++;
-		facts->num_outside += ports_outside(dev, bond);
+		facts->num_outside += dev->num_ports > RHCA_LAG_MEMBERS ||
+				      rcu_access_pointer(dev->ports[0].second);
 		if (!rhca_lag_record_covers(&members->record, member))
 			rhca_lag_record_device(members, dev);
 	}
-	ib_device_put(&dev->ibdev);
+	if (dev)
+		ib_device_put(&dev->ibdev);
 }
 
 /**
@@ -117,6 +142,7 @@ void rhca_lag_find_members(struct net_device *bond,
 	ASSERT_RTNL();
 	netdev_for_each_lower_dev(bond, member, iter)
 		add_member(bond, member, members);
+	members->facts.num_outside += ports_outside(&members->record, bond);
 }
 
 /**
@@ -163,81 +189,6 @@ void rhca_lag_find_replaced(const struct net_device *ndev,
 	members->record = dev->replaced;
 	rhca_pkeys_copy(&dev->ports[0], &members->pkeys);
 	ib_device_put(&dev->ibdev);
-}
-
-/**
- * rhca_lag_freeze - Let nobody write to the P_Key tables of a device
- * @frozen: the device is added, if there is one and it is not going
- * @ndev: a netdev of the device
- *
- * Context: may sleep; RTNL may be held.
- */
-void rhca_lag_freeze(struct rhca_lag_frozen *frozen,
-		     const struct net_device *ndev)
-{
-	struct rhca_dev *dev;
-
-	if (frozen->num == RHCA_LAG_MEMBERS)
-		return;
-	dev = rhca_dev_find(ndev);
-	if (!dev)
-		return;
-	rhca_pkeys_freeze_all(dev, true);
-	frozen->dev[frozen->num++] = dev;
-}
-
-/**
- * rhca_lag_freeze_record - rhca_lag_freeze() for every device of a record
- * @frozen: as there
- * @record: the devices
- *
- * Context: as there.
- */
-void rhca_lag_freeze_record(struct rhca_lag_frozen *frozen,
-			    const struct rhca_lag_record *record)
-{
-	struct net_device *ndev;
-	u32 i;
-
-	for (i = 0; i < record->num_devices; i++) {
-		ndev = rhca_netdev_get(&record->device[i].netdev[0]);
-		if (ndev)
-			rhca_lag_freeze(frozen, ndev);
-		dev_put(ndev);
-	}
-}
-
-/**
- * rhca_lag_thaw - Their tables may be written again
- * @frozen: none is left in it
- *
- * Context: as rhca_lag_freeze().
- */
-void rhca_lag_thaw(struct rhca_lag_frozen *frozen)
-{
-	struct rhca_dev *dev;
-
-	while (frozen->num) {
-		dev = frozen->dev[--frozen->num];
-		rhca_pkeys_freeze_all(dev, false);
-		ib_device_put(&dev->ibdev);
-	}
-}
-
-/**
- * rhca_lag_remove_frozen - Remove the devices whose tables have been copied
- * @frozen: none is left in it
- *
- * Context: may sleep, RTNL not held.
- * Return: whether nobody else was removing one of them.
- */
-bool rhca_lag_remove_frozen(struct rhca_lag_frozen *frozen)
-{
-	bool first = true;
-
-	while (frozen->num)
-		first &= rhca_dev_remove_and_put(frozen->dev[--frozen->num]);
-	return first;
 }
 
 /**

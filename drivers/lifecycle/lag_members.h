@@ -24,32 +24,17 @@ struct rhca_lag_members {
 	struct rhca_lag_facts facts;
 };
 
-/**
- * struct rhca_lag_frozen - Devices whose P_Key tables are being copied: what is written
- *	meanwhile would be lost, so nobody writes
- * @num: how many
- * @dev: the devices, with a reference to each: no other one takes its netdev
- */
-struct rhca_lag_frozen {
-	u32 num;
-	struct rhca_dev *dev[RHCA_LAG_MEMBERS];
-};
-
 bool rhca_lag_has_member(const struct net_device *ndev);
 bool rhca_lag_by_hardware(const struct rhca_dev *dev);
 void rhca_lag_record_device(struct rhca_lag_members *members,
 			    struct rhca_dev *dev);
+bool rhca_lag_record_returning(struct rhca_lag_members *members,
+			       const struct net_device *ndev);
 void rhca_lag_find_members(struct net_device *bond,
 			   struct rhca_lag_members *members);
 void rhca_lag_check_members(struct net_device *bond,
 			    struct rhca_lag_members *members);
 void rhca_lag_find_replaced(const struct net_device *ndev,
 			    struct rhca_lag_members *members);
-void rhca_lag_freeze(struct rhca_lag_frozen *frozen,
-		     const struct net_device *ndev);
-void rhca_lag_freeze_record(struct rhca_lag_frozen *frozen,
-			    const struct rhca_lag_record *record);
-void rhca_lag_thaw(struct rhca_lag_frozen *frozen);
-bool rhca_lag_remove_frozen(struct rhca_lag_frozen *frozen);
 
 #endif

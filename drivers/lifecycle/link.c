@@ -21,25 +21,11 @@
 #include "lifecycle/slot_events.h"
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"
-#include "core/device_netdevs.h"
 #include "core/mcast.h"
-#include "core/recreate.h"
 #include "core/port_events.h"
 #include "core/registry.h"
 
 static struct ib_client ib_client;
-
-/* A device comes or goes with one netdev; the others are concerned, too */
-static void kick_all(struct rhca_dev *dev)
-{
-	struct net_device *ndevs[RHCA_DEV_NETDEVS];
-	u32 num = rhca_dev_get_netdevs(dev, ndevs);
-
-	while (num--) {
-		rhca_slot_kick(ndevs[num]);
-		dev_put(ndevs[num]);
-	}
-}
 
 static int device_added(struct ib_device *ibdev)
 {
@@ -48,11 +34,11 @@ static int device_added(struct ib_device *ibdev)
 	if (rhca_is_device(ibdev)) {
 		rhca_slot_device_added(to_rhca_dev(ibdev));
 		rhca_dev_plugged(to_rhca_dev(ibdev));
-		kick_all(to_rhca_dev(ibdev));
+		rhca_lag_device_added(to_rhca_dev(ibdev));
 	} else {
 		ret = rhca_others_add(&ib_client, ibdev);
-		rhca_slot_kick(NULL);
 	}
+	rhca_slot_kick(NULL);
 	return ret;
 }
 
@@ -75,7 +61,7 @@ static void device_removed(struct ib_device *ibdev, void *data)
 	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags))
 		rhca_slot_device_removed(dev, by_user);
 	rhca_dev_unplugged(dev);
-	kick_all(dev);
+	rhca_slot_kick(NULL);
 }
 
 static struct ib_client ib_client = {
@@ -112,16 +98,6 @@ static void netdev_added(struct net_device *ndev)
 		tell_left_out(ndev);
 }
 
-static void kick_ports_beside(const struct net_device *ndev)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-
-	if (!dev)
-		return;
-	kick_all(dev);
-	ib_device_put(&dev->ibdev);
-}
-
 static void note_upper(struct netdev_notifier_changeupper_info *info)
 {
 	if (netif_is_bond_master(info->upper_dev))
@@ -144,9 +120,10 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		note_upper(ptr);
 		break;
 	case NETDEV_UNREGISTER:
-		rhca_lag_netdev_gone(ndev);
 		rhca_slot_netdev_goes(ndev);
-		kick_ports_beside(ndev);
+		/* Its device goes with it, and so do the other ports' */
+		if (rhca_netdev_served(ndev))
+			rhca_slot_kick(NULL);
 		rhca_dev_remove_netdev(ndev);
 		break;
 	case NETDEV_UP:
@@ -166,6 +143,18 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_DONE;
 }
 
+/* A LAG gives back what it stands for */
+static void device_lost(struct rhca_dev *dev)
+{
+	rhca_slot_save(dev);
+	rhca_slot_device_lost();
+}
+
+static void device_ended(void)
+{
+	rhca_slot_kick(NULL);
+}
+
 static void device_taken(struct rhca_dev *dev)
 {
 	if (!rhca_slot_device_taken(dev))
@@ -173,9 +162,9 @@ static void device_taken(struct rhca_dev *dev)
 }
 
 static const struct rhca_device_listener device_listener = {
-	.lost	= rhca_slot_device_lost,
+	.lost	= device_lost,
 	.taken	= device_taken,
-	.ended	= rhca_slot_kick,
+	.ended	= device_ended,
 };
 
 static struct notifier_block netdev_notifier = {
@@ -206,7 +195,6 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 		goto err_exit_apply;
 	/* Registering the notifier replays NETDEV_REGISTER, which makes devices */
 	rhca_devices_listen(&device_listener);
-	rhca_recreate_listen(rhca_lag_members_return);
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
@@ -217,7 +205,6 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 
 err_unregister_client:
 	rhca_devices_listen(NULL);
-	rhca_recreate_listen(NULL);
 	ib_unregister_client(&ib_client);
 err_exit_apply:
 	rhca_slot_apply_exit();
@@ -235,12 +222,9 @@ void rhca_link_exit(void)
 	rdma_link_unregister(&link_ops);
 	rhca_addresses_exit();
 	rhca_slot_apply_stop();
-	/* First who makes devices because others go */
-	rhca_recreate_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
 	rhca_devices_listen(NULL);
-	rhca_recreate_listen(NULL);
 	rhca_dev_remove_all();
 	ib_unregister_client(&ib_client);
 	rhca_slot_apply_exit();

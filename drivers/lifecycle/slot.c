@@ -225,8 +225,7 @@ static void set_wish(struct rhca_slot *slot, const struct rhca_dev *dev,
  * @wish: who has
  * @rule: of netdevs=, if it has; a constant
  *
- * What was refused is no wish: it was not made when its reason had gone. A device of its
- * own is none of a pair.
+ * What was refused is no wish: it was not made when its reason had gone.
  *
  * Context: may sleep, RTNL not held: the netdev may have moved since, and its wish ended.
  */
@@ -244,37 +243,14 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 	if (slot) {
 		set_wish(slot, dev, wish);
 		slot->rule = rule;
-		if (!(slot->flags & RHCA_SLOT_JOIN_DUE))
-			slot->pair = (struct rhca_netdev_id) {};
-		slot->flags &= ~(RHCA_SLOT_FAILED | RHCA_SLOT_RULE_MISSED);
+		slot->flags &= ~RHCA_SLOT_RULE_MISSED;
 	}
 	mutex_unlock(&rhca_slots_mutex);
 	rtnl_unlock();
 	if (dev)
 		ib_device_put(&dev->ibdev);
 }
-
-static bool is_served(const struct net_device *ndev)
-{
-	struct rhca_dev *dev = rhca_dev_find(ndev);
-	bool served = dev && !test_bit(RHCA_DEV_REMOVED, &dev->flags);
-
-	if (dev)
-		ib_device_put(&dev->ibdev);
-	return served;
-}
-
-static int set_returns(const struct net_device *ndev,
-		       const struct rhca_slot_ports *ports)
-{
-	struct rhca_slot *slot = rhca_slot_get(ndev, false);
-
-	if (!slot)
-		return -ENOMEM;
-	slot->flags |= RHCA_SLOT_RETURNS;
-	slot->ports = *ports;
-	return 0;
-}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_wish);
 
 /**
  * rhca_slot_set_returns - A device is removed that is to be there again
@@ -289,55 +265,142 @@ static int set_returns(const struct net_device *ndev,
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports)
 {
-	int ret;
+	struct rhca_slot *slot;
 
 	mutex_lock(&rhca_slots_mutex);
-	ret = set_returns(ndev, ports);
+	slot = rhca_slot_get(ndev, false);
+	if (slot) {
+		slot->flags |= RHCA_SLOT_RETURNS;
+		slot->ports = *ports;
+	}
 	mutex_unlock(&rhca_slots_mutex);
-	return ret;
+	return slot ? 0 : -ENOMEM;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_returns);
 
-/**
- * rhca_slot_member_returns - The LAG ends that stood for a device
- * @ndev: the device's first netdev
- * @ports: all of its netdevs
- *
- * Somebody may have been quicker: one that has a device again does not wait for it. Who
- * registers one meanwhile calls rhca_slot_device_added() afterwards.
- *
- * Context: may sleep; RTNL may be held.
- * Return: 0 or -ENOMEM.
- */
-int rhca_slot_member_returns(const struct net_device *ndev,
-			     const struct rhca_slot_ports *ports)
+/* The slot that has it that a device is to be on a netdev again */
+static const struct rhca_slot *find_returning(const struct net_device *ndev)
 {
-	int ret = 0;
+	const struct rhca_slot *slot;
+	u32 i;
+
+	list_for_each_entry(slot, &rhca_slots, entry) {
+		if (!(slot->flags & RHCA_SLOT_RETURNS) ||
+		    slot->wish == RHCA_WISH_REMOVED)
+			continue;
+		for (i = 0; i < slot->ports.num; i++)
+			if (rhca_netdev_is(ndev, &slot->ports.netdev[i]))
+				return slot;
+	}
+	return NULL;
+}
+
+/**
+ * rhca_slot_returning - The device that returns to a netdev, for a LAG in its place
+ * @ndev: the netdev
+ * @device: filled in
+ * @pkeys: partitions that the device had there
+ *
+ * Context: may sleep; RTNL held, or the caller has a reference.
+ * Return: false: there is none, or not one that a LAG can stand for.
+ */
+bool rhca_slot_returning(const struct net_device *ndev,
+			 struct rhca_lag_replaced *device,
+			 struct rhca_pkey_table *pkeys)
+{
+	const struct rhca_slot *slot, *own;
+	bool found;
 
 	mutex_lock(&rhca_slots_mutex);
-	if (!is_served(ndev))
-		ret = set_returns(ndev, ports);
+	slot = find_returning(ndev);
+	own = rhca_slot_find(ndev);
+	found = slot && slot->has_settings && own && own->has_settings &&
+		slot->ports.num <= RHCA_LAG_MEMBERS;
+	if (found) {
+		strscpy(device->name, slot->settings.name, sizeof(device->name));
+		device->num_ports = slot->ports.num;
+		memcpy(device->netdev, slot->ports.netdev, sizeof(device->netdev));
+		*pkeys = own->settings.pkeys;
+	}
 	mutex_unlock(&rhca_slots_mutex);
-	return ret;
+	return found;
+}
+
+/**
+ * rhca_slot_follow_rule - A pair ends: the rule that it was in the way of is due
+ * @ndev: the pair's second netdev, or NULL. To one that had no device none returns, and
+ *	a rule may name it by now
+ *
+ * Context: rhca_slots_mutex held.
+ */
+void rhca_slot_follow_rule(const struct net_device *ndev)
+{
+	struct rhca_slot *slot = ndev ? rhca_slot_find(ndev) : NULL;
+
+	if (!slot || slot->flags & RHCA_SLOT_RETURNS ||
+	    !(slot->flags & RHCA_SLOT_RULE_MISSED))
+		return;
+	slot->flags &= ~RHCA_SLOT_RULE_MISSED;
+	slot->flags |= RHCA_SLOT_RULE_DUE | RHCA_SLOT_KICKED;
+}
+
+/* Be there a LAG of it by now, or not */
+static void end_pair(struct rhca_slot *first)
+{
+	struct net_device *second = rhca_netdev_get(&first->pair);
+
+	rhca_slot_follow_rule(second);
+	dev_put(second);
+	first->flags &= ~RHCA_SLOT_LAG_RETURNS;
 }
 
 /**
  * rhca_slot_set_pair - The user has joined a netdev to another one, or parted them
- * @first: the netdev
+ * @first: the netdev, which is to be looked at
  * @second: the other one, or NULL
  *
  * Context: may sleep.
+ * Return: 0 or -ENOMEM.
  */
-void rhca_slot_set_pair(const struct net_device *first,
-			const struct net_device *second)
+int rhca_slot_set_pair(const struct net_device *first,
+		       const struct net_device *second)
 {
 	struct rhca_slot *slot;
 
 	mutex_lock(&rhca_slots_mutex);
-	slot = second ? rhca_slot_get(first, false) : rhca_slot_find(first);
-	if (slot)
+	slot = rhca_slot_get(first, false);
+	if (slot) {
+		end_pair(slot);
 		rhca_netdev_note(&slot->pair, second);
+		slot->flags |= RHCA_SLOT_KICKED;
+	}
 	mutex_unlock(&rhca_slots_mutex);
+	return slot ? 0 : -ENOMEM;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_pair);
+
+/**
+ * rhca_slot_joined_to - The netdev that the user has joined to this one
+ * @second: this one
+ *
+ * Context: may sleep; the caller has a reference.
+ * Return: with a reference, for dev_put(); NULL: there is none.
+ */
+struct net_device *rhca_slot_joined_to(const struct net_device *second)
+{
+	struct net_device *first = NULL;
+	struct rhca_slot *slot;
+
+	mutex_lock(&rhca_slots_mutex);
+	list_for_each_entry(slot, &rhca_slots, entry) {
+		if (!slot->ndev || !rhca_netdev_is(second, &slot->pair))
+			continue;
+		first = (struct net_device *)slot->ndev;
+		dev_hold(first);
+		break;
+	}
+	mutex_unlock(&rhca_slots_mutex);
+	return first;
 }
 
 /* --- what is known, and followed from it -------------------------------------------- */
@@ -367,6 +430,7 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 	}
 	mutex_unlock(&rhca_slots_mutex);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_read);
 
 /**
  * rhca_slot_decided - The table of decisions was asked for a netdev

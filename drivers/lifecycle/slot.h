@@ -13,6 +13,7 @@
 
 #include "core/port/device_types.h"
 #include "core/port/settings.h"
+#include "core/rules/lag.h"
 #include "core/rules/netdev_id.h"
 #include "lifecycle/slot_wants.h"
 
@@ -22,40 +23,33 @@ struct rhca_netdevs_rule;
  * enum rhca_slot_flag - What is or is not so of a netdev
  * @RHCA_SLOT_WAS_HARDWARE: hardware of ours served it until it went
  * @RHCA_SLOT_LAG_OFF: its user wants no LAG of it; forgotten when it is unregistered
- * @RHCA_SLOT_TABLES_DIFFERED: of a bond: its members' P_Key tables did when it was last
- *	looked at. That they become the same later changes nothing by itself
- * @RHCA_SLOT_FAILED: what it should have could not be made. It has nothing until something
- *	happens to it
+ * @RHCA_SLOT_LAG_WAITS: of a bond: it is no LAG until a device is made on it or on a member,
+ *	or it gets or loses one. Its members' P_Key tables differed when it was last looked
+ *	at, or its user has removed a device of its own: neither end has a LAG appear
+ * @RHCA_SLOT_LAG_FAILED: of a bond: its LAG could not be made, and it is none until it gets
+ *	or loses a member
  * @RHCA_SLOT_RULE_DUE: a rule of netdevs= matches: it is new, or has a new name
  * @RHCA_SLOT_RULE_MISSED: a rule matched while another device was there still. If that
  *	leaves since it has lost its netdev, or is a pair that ends, the rule is due
  * @RHCA_SLOT_KICKED: something has happened: it is to be looked at
  * @RHCA_SLOT_LATER: it is to be looked at again, then
  * @RHCA_SLOT_TOLD: the log says why hardware that offers to serve it does not
- * @RHCA_SLOT_BOND_DUE: it is a bond, whose members or their devices have changed
- * @RHCA_SLOT_JOIN_DUE: its user joins it to another netdev
- * @RHCA_SLOT_PART_DUE: its user parts it from the other one
  * @RHCA_SLOT_RETURNS: its device was removed, which its user did not ask for: it has one
- *	again when it can
- * @RHCA_SLOT_DUE: of these, what is to be done and decided with the next look
+ *	again when it can, which is when the LAG has ended that stands for it
+ * @RHCA_SLOT_LAG_RETURNS: so it is of the LAG on it, a bond or the first of a pair
  */
 enum rhca_slot_flag {
 	RHCA_SLOT_WAS_HARDWARE		= BIT(0),
 	RHCA_SLOT_LAG_OFF		= BIT(1),
-	RHCA_SLOT_TABLES_DIFFERED	= BIT(2),
-	RHCA_SLOT_FAILED		= BIT(3),
+	RHCA_SLOT_LAG_WAITS		= BIT(2),
+	RHCA_SLOT_LAG_FAILED		= BIT(3),
 	RHCA_SLOT_RULE_DUE		= BIT(4),
 	RHCA_SLOT_RULE_MISSED		= BIT(5),
 	RHCA_SLOT_KICKED		= BIT(6),
 	RHCA_SLOT_LATER			= BIT(7),
 	RHCA_SLOT_TOLD			= BIT(8),
-	RHCA_SLOT_BOND_DUE		= BIT(9),
-	RHCA_SLOT_JOIN_DUE		= BIT(10),
-	RHCA_SLOT_PART_DUE		= BIT(11),
-	RHCA_SLOT_RETURNS		= BIT(12),
-
-	RHCA_SLOT_DUE			= RHCA_SLOT_RULE_DUE | RHCA_SLOT_BOND_DUE |
-					  RHCA_SLOT_JOIN_DUE | RHCA_SLOT_PART_DUE,
+	RHCA_SLOT_RETURNS		= BIT(9),
+	RHCA_SLOT_LAG_RETURNS		= BIT(10),
 };
 
 /**
@@ -88,6 +82,7 @@ struct rhca_slot_ports {
  * @ports: of the device that is to be there again, with RHCA_SLOT_RETURNS
  * @has_settings: @settings are those of the last port on it that was saved
  * @settings: what is kept
+ * @lag: likewise of a LAG, with RHCA_SLOT_LAG_RETURNS
  * @row: of the table of decisions that matched last
  * @has: and what the netdev had then
  * @changing: and that another driver's device was being registered or unregistered
@@ -109,6 +104,7 @@ struct rhca_slot {
 	struct rhca_slot_ports ports;
 	bool has_settings;
 	struct rhca_settings settings;
+	struct rhca_settings lag;
 	enum rhca_slot_row row;
 	enum rhca_slot_has has;
 	bool changing;
@@ -140,6 +136,7 @@ extern struct mutex rhca_slots_mutex;
 struct rhca_slot *rhca_slot_find(const struct net_device *ndev);
 struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes);
 void rhca_slot_forget(struct rhca_slot *slot);
+void rhca_slot_follow_rule(const struct net_device *ndev);
 
 int rhca_slot_set(const struct net_device *ndev, unsigned int flags, bool on);
 bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags);
@@ -151,10 +148,12 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule);
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports);
-int rhca_slot_member_returns(const struct net_device *ndev,
-			     const struct rhca_slot_ports *ports);
-void rhca_slot_set_pair(const struct net_device *first,
-			const struct net_device *second);
+bool rhca_slot_returning(const struct net_device *ndev,
+			 struct rhca_lag_replaced *device,
+			 struct rhca_pkey_table *pkeys);
+int rhca_slot_set_pair(const struct net_device *first,
+		       const struct net_device *second);
+struct net_device *rhca_slot_joined_to(const struct net_device *second);
 void rhca_slot_read(const struct net_device *ndev,
 		    struct rhca_slot_known *known);
 unsigned long rhca_slot_decided(const struct net_device *ndev,

@@ -24,6 +24,8 @@
 #include "core/port/settings.h"
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
+#include "lifecycle/lag.h"
+#include "lifecycle/lag_members.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/netdevs.h"
 #include "lifecycle/slot.h"
@@ -203,7 +205,6 @@ void rhca_slot_stand_in(struct net_device *ndev)
 		return;
 	}
 	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
-	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
 }
 
 /**
@@ -236,16 +237,17 @@ void rhca_slot_create_by_rule(struct net_device *ndev,
 }
 
 /**
- * rhca_slot_give_way - Remove what stands in for a device that is there now
+ * rhca_slot_remove - Remove a device, of which the netdev is to have none
  * @ndev: the netdev
+ * @why: what the log says of the netdev
  *
  * Its QPs are flushed before it is unregistered, see rhca_dev_unplugged(). The next one
- * has its settings. Nobody waits for its end, which its users may put off: that is an
- * event.
+ * has its settings; of a LAG, those that it stands for. Nobody waits for its end, which its
+ * users may put off: that is an event.
  *
  * Context: may sleep, RTNL not held.
  */
-void rhca_slot_give_way(struct net_device *ndev)
+void rhca_slot_remove(struct net_device *ndev, const char *why)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
 
@@ -253,10 +255,9 @@ void rhca_slot_give_way(struct net_device *ndev)
 		return;
 	if (rhca_slot_save(dev))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
-	trace_rhca_netdev(ndev->name, "stand-in gives way", 0);
+	trace_rhca_netdev(ndev->name, "is to have none", 0);
 	if (rhca_dev_remove_later(dev))
-		pr_info("%s has an RDMA device of another driver: the stand-in is removed\n",
-			netdev_name(ndev));
+		pr_info("%s %s\n", netdev_name(ndev), why);
 }
 
 /**
@@ -286,45 +287,137 @@ void rhca_slot_create_by_offer(struct net_device *ndev)
 }
 
 /* Looked at again when its partitions cannot change any more */
-static bool may_give_up(struct rhca_dev *dev)
+static bool may_give_up(struct rhca_dev *dev, bool tenants)
 {
 	struct rhca_pkey_table pkeys;
 
-	if (rhca_slot_save(dev))
+	if (test_bit(RHCA_DEV_REMOVED, &dev->flags) || rhca_slot_save(dev))
 		return false;
 	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	if (!rhca_pkeys_part_tenants(&pkeys))
+	if (tenants || !rhca_pkeys_part_tenants(&pkeys))
 		return true;
 	rhca_pkeys_freeze_all(dev, false);
 	return false;
 }
 
 /**
- * rhca_slot_take_over - Remove software's device for one by hardware
- * @ndev: the netdev
+ * rhca_slot_make_room - Remove a device for another one: hardware's, or a LAG
+ * @ndev: its first netdev
+ * @tenants: the other one may have partitions
  *
- * That is made when the other one has ended; one by software, should the offer be
- * withdrawn until then; and none, should its user remove it.
+ * That is made when this one has ended; this one again, should there be no reason for the
+ * other one any more; and none, should its user remove it.
  *
  * Context: may sleep, RTNL not held.
+ * Return: whether it is being removed by this.
  */
-void rhca_slot_take_over(struct net_device *ndev)
+bool rhca_slot_make_room(struct net_device *ndev, bool tenants)
 {
-	struct rhca_slot_ports ports = { .num = 1 };
 	struct rhca_dev *dev = rhca_dev_find(ndev);
+	struct rhca_slot_ports ports;
+	struct net_device *port;
 
 	if (!dev)
-		return;
-	if (!may_give_up(dev)) {
+		return false;
+	if (!may_give_up(dev, tenants)) {
 		ib_device_put(&dev->ibdev);
-		return;
+		return false;
 	}
-	trace_rhca_netdev(ndev->name, "hardware takes over", 0);
-	rhca_netdev_note(&ports.netdev[0], ndev);
+	for (ports.num = 0; ports.num < dev->num_ports; ports.num++) {
+		port = rhca_port_get_netdev(&dev->ports[ports.num]);
+		rhca_netdev_note(&ports.netdev[ports.num], port);
+		dev_put(port);
+	}
+	trace_rhca_netdev(ndev->name, "makes room", 0);
 	/* Fails for no netdev that stays: its settings have been saved */
 	rhca_slot_set_returns(ndev, &ports);
-	if (rhca_dev_remove_later(dev))
-		pr_info("%s: hardware takes over\n", netdev_name(ndev));
+	return rhca_dev_remove_later(dev);
+}
+
+/* Whether a member's device has ended, which is removed otherwise */
+static bool has_made_room(const struct rhca_lag_replaced *old)
+{
+	struct net_device *ndev = rhca_netdev_get(&old->netdev[0]);
+	bool served;
+
+	if (!ndev)
+		return false;
+	rhca_slot_make_room(ndev, true);
+	served = rhca_netdev_served(ndev);
+	dev_put(ndev);
+	return !served;
+}
+
+/* One that rdma_rxe has taken along has what was set for it */
+static int create_lag(struct net_device *first, struct net_device *second,
+		      struct rhca_lag_members *members)
+{
+	struct rhca_settings *settings = rhca_slot_copy_lag(first);
+	struct rhca_dev_spec spec = {
+		.backend	= software,
+		.netdevs	= { first },
+		.num_ports	= 1,
+		.second		= second,
+		.replaced	= members->record,
+		.pkeys		= { &members->pkeys },
+		.settings	= { settings },
+	};
+	int ret;
+
+	if (IS_ERR(settings))
+		return PTR_ERR(settings);
+	spec.name = settings ? settings->name : NULL;
+	ret = create_under_name(&spec);
+	trace_rhca_netdev(first->name, "LAG in place of its members", ret);
+	kfree(settings);
+	return ret;
+}
+
+/* What cannot be made is no wish any more: its members' devices return */
+static int make_lag(struct net_device *first, struct net_device *second,
+		    struct rhca_lag_members *members)
+{
+	const struct rhca_lag_replaced *old = members->record.device;
+	int ret = create_lag(first, second, members);
+
+	if (!ret) {
+		pr_info("%s is one RDMA device now, in place of %s%s%s\n",
+			netdev_name(first), old[0].name,
+			members->record.num_devices > 1 ? " and " : "",
+			old[1].name);
+		return 0;
+	}
+	pr_warn("no RDMA device in place of those of %s's members: error %d\n",
+		netdev_name(first), ret);
+	rhca_slot_set(first, RHCA_SLOT_LAG_FAILED, true);
+	rhca_slot_set_pair(first, NULL);
+	return ret;
+}
+
+/**
+ * rhca_slot_make_lag - Make one device in place of those of a bond's or pair's members
+ * @first: the bond, or the first of the pair
+ *
+ * Users of the members' devices see them go as if they were unplugged. When all have ended,
+ * which are events, the new one is made.
+ *
+ * Context: may sleep, RTNL not held.
+ * Return: 0, or why it could not be made: its members are to be looked at.
+ */
+int rhca_slot_make_lag(struct net_device *first)
+{
+	struct rhca_lag_members members;
+	struct net_device *second;
+	bool is_free = rhca_lag_find(first, &members, &second);
+	u32 i, num = is_free ? members.record.num_devices : 0;
+	int ret = 0;
+
+	for (i = 0; i < num; i++)
+		is_free &= has_made_room(&members.record.device[i]);
+	if (is_free && !(second && rhca_netdev_served(second)))
+		ret = make_lag(first, second, &members);
+	dev_put(second);
+	return ret;
 }
 
 static bool find_ports(const struct rhca_slot_ports *ports,
@@ -379,6 +472,5 @@ void rhca_slot_bring_back(struct net_device *ndev)
 	pr_warn("%s had lost its RDMA device, which could not be brought back (error %d)\n",
 		netdev_name(ndev), ret);
 	rhca_slot_set(ndev, RHCA_SLOT_RETURNS, false);
-	rhca_slot_set(ndev, RHCA_SLOT_FAILED, true);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_bring_back);

@@ -5,6 +5,8 @@
 #ifndef RHCA_LIFECYCLE_SLOT_ACT_H
 #define RHCA_LIFECYCLE_SLOT_ACT_H
 
+#include <linux/types.h>
+
 struct net_device;
 struct rhca_backend_ops;
 struct rhca_dev_spec;
@@ -16,10 +18,11 @@ int rhca_slot_create(struct rhca_dev_spec *spec);
 void rhca_slot_stand_in(struct net_device *ndev);
 void rhca_slot_create_by_rule(struct net_device *ndev,
 			      const struct rhca_netdevs_rule *rule);
-void rhca_slot_give_way(struct net_device *ndev);
+void rhca_slot_remove(struct net_device *ndev, const char *why);
 void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret);
 void rhca_slot_create_by_offer(struct net_device *ndev);
-void rhca_slot_take_over(struct net_device *ndev);
+bool rhca_slot_make_room(struct net_device *ndev, bool tenants);
+int rhca_slot_make_lag(struct net_device *first);
 void rhca_slot_bring_back(struct net_device *ndev);
 
 #endif

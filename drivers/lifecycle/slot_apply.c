@@ -51,14 +51,15 @@ static bool apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 		       const struct rhca_slot_decision *d)
 {
 	const struct rhca_netdevs_rule *rule = rhca_slot_new_rule(ndev);
+	bool is_led = f->lag == RHCA_SLOT_LAG_MEMBER ||
+		      f->leader == RHCA_LEADER_LAG;
 	bool is_taken = f->has != RHCA_HAS_NONE || f->leader != RHCA_LEADER_NONE;
 	bool is_made = d->want == RHCA_WANT_SOFTWARE ||
 		       d->want == RHCA_WANT_HARDWARE;
 
-	if (!rule || f->lag == RHCA_SLOT_LAG_MEMBER ||
-	    f->leader == RHCA_LEADER_LAG)
+	if (!rule || (f->returns && is_led))
 		return false;
-	if (is_taken || (!d->error && !(is_made && f->ports_there))) {
+	if (is_taken || is_led || (!d->error && !(is_made && f->ports_there))) {
 		rhca_slot_set(ndev, RHCA_SLOT_RULE_MISSED, true);
 		return false;
 	}
@@ -114,7 +115,10 @@ static bool is_acted_on(const struct rhca_slot_facts *f,
 			const struct rhca_slot_decision *d)
 {
 	switch (d->row) {
+	case RHCA_ROW_LED:
+	case RHCA_ROW_LAG_ENDED:
 	case RHCA_ROW_OTHER_DISPLACES:
+	case RHCA_ROW_LAG:
 	case RHCA_ROW_HARDWARE:
 	case RHCA_ROW_STANDS_IN:
 		return true;
@@ -135,13 +139,32 @@ static bool is_undecided(const struct net_device *ndev,
 	return d->again_ms || d->error == -EALREADY;
 }
 
+static void make_lag(struct net_device *ndev)
+{
+	if (rhca_slot_make_lag(ndev))
+		rhca_slot_kick(NULL);
+}
+
+static void take_over(struct net_device *ndev)
+{
+	if (rhca_slot_make_room(ndev, false))
+		pr_info("%s: hardware takes over\n", netdev_name(ndev));
+}
+
 static void replace(struct net_device *ndev, const struct rhca_slot_facts *f,
 		    const struct rhca_slot_decision *d)
 {
-	if (d->want == RHCA_WANT_NOTHING)
-		rhca_slot_give_way(ndev);
+	if (d->row == RHCA_ROW_LED)
+		rhca_slot_make_room(ndev, true);
+	else if (d->row == RHCA_ROW_LAG_ENDED)
+		rhca_slot_remove(ndev, "is no LAG any more: its members have their own devices");
+	else if (d->want == RHCA_WANT_NOTHING)
+		rhca_slot_remove(ndev,
+				 "has an RDMA device of another driver: the stand-in is removed");
+	else if (d->want == RHCA_WANT_LAG)
+		make_lag(ndev);
 	else if (d->want == RHCA_WANT_HARDWARE && f->has == RHCA_HAS_SOFTWARE)
-		rhca_slot_take_over(ndev);
+		take_over(ndev);
 	else if (f->has != RHCA_HAS_NONE)
 		return;
 	else if (f->returns && d->want == RHCA_WANT_SOFTWARE)
@@ -228,13 +251,14 @@ static void apply(struct net_device *ndev)
 	struct rhca_slot_decision d;
 	struct rhca_slot_facts f;
 
-	rhca_lag_apply(ndev);
 	decide(ndev, rule_due ? RHCA_WISH_RULE : RHCA_WISH_NONE, &f, &d);
 	/* A rule is due until then: the end of what is in its way is an event */
 	if (!has_settled(ndev, &f, &d) || is_undecided(ndev, &d) ||
 	    (rule_due && (f.has == RHCA_HAS_LEAVING ||
 			  !rhca_slot_take(ndev, RHCA_SLOT_RULE_DUE))))
 		return;
+	if (f.pair == RHCA_PAIR_WAITS && f.has != RHCA_HAS_LEAVING)
+		rhca_slot_set_pair(ndev, NULL);
 	explain(ndev, &f, &d);
 	if (rule_due && apply_rule(ndev, &f, &d))
 		return;
@@ -246,9 +270,9 @@ static bool is_concerned(const struct net_device *ndev)
 {
 	struct rhca_offer_state offer;
 
-	return rhca_slot_is_set(ndev, RHCA_SLOT_DUE | RHCA_SLOT_RETURNS |
+	return rhca_slot_is_set(ndev, RHCA_SLOT_RULE_DUE | RHCA_SLOT_RETURNS |
 				RHCA_SLOT_KICKED) ||
-	       rhca_slot_may_stand_in(ndev) ||
+	       netif_is_bond_master(ndev) || rhca_slot_may_stand_in(ndev) ||
 	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL, &offer));
 }
 
@@ -384,7 +408,7 @@ static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
 {
 	rhca_slot_act_init(backend);
-	rhca_lag_init(backend, rhca_slot_kick);
+	rhca_lag_init(rhca_slot_kick);
 	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
 	if (!slots_wq)
 		return -ENOMEM;

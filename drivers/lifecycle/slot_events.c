@@ -85,6 +85,40 @@ static int save_port(struct rhca_port *port, bool goes)
 	return wanted && !slot ? -ENOMEM : 0;
 }
 
+/* What a member of a LAG gets back of it with its next device */
+static void save_member(struct rhca_slot *slot, const char *name, struct rhca_dev *lag)
+{
+	slot->has_settings = true;
+	memset(&slot->settings, 0, sizeof(slot->settings));
+	strscpy(slot->settings.name, name, sizeof(slot->settings.name));
+	rhca_pkeys_copy(&lag->ports[0], &slot->settings.pkeys);
+	slot->settings.tclass.global = RHCA_TCLASS_OFF;
+	slot->settings.cc = (struct rhca_cc)RHCA_CC_DEFAULT;
+}
+
+/* They have had slots since their devices were removed. The LAG's own settings end */
+static void save_members(struct rhca_dev *lag)
+{
+	const struct rhca_lag_replaced *old;
+	struct rhca_slot *slot;
+	u32 i, port;
+
+	list_for_each_entry(slot, &rhca_slots, entry) {
+		if (!slot->ndev)
+			continue;
+		if (slot->ndev == lag->ports[0].made_on) {
+			slot->has_settings = false;
+			slot->flags &= ~RHCA_SLOT_LAG_RETURNS;
+		}
+		for (i = 0; i < lag->replaced.num_devices; i++) {
+			old = &lag->replaced.device[i];
+			for (port = 0; port < old->num_ports; port++)
+				if (rhca_netdev_is(slot->ndev, &old->netdev[port]))
+					save_member(slot, old->name, lag);
+		}
+	}
+}
+
 /*
  * @goes: one of its netdevs does, and takes the device along. Others may be unregistered
  * together with it; as the device is still there, they have not been announced yet.
@@ -94,8 +128,10 @@ static int save(struct rhca_dev *dev, bool goes)
 	int ret = 0;
 	u32 i;
 
-	if (!rhca_settings_cover(dev))
+	if (!rhca_settings_cover(dev)) {
+		save_members(dev);
 		return 0;
+	}
 	for (i = 0; i < dev->num_ports; i++)
 		ret = save_port(&dev->ports[i], goes) ?: ret;
 	return ret;
@@ -103,7 +139,8 @@ static int save(struct rhca_dev *dev, bool goes)
 
 /**
  * rhca_slot_save - Keep the settings of a device for one that takes its place
- * @dev: the device, which is going to be removed: its partitions do not change any more
+ * @dev: the device, which is going to be removed: its partitions do not change any more.
+ *	Those of a LAG are for the devices that it stands for
  *
  * Context: may sleep.
  * Return: 0; -ENOMEM, and they can be written still.
@@ -115,46 +152,22 @@ int rhca_slot_save(struct rhca_dev *dev)
 	rhca_pkeys_freeze_all(dev, true);
 	mutex_lock(&rhca_slots_mutex);
 	ret = save(dev, false);
+	rhca_slot_follow_rule(rcu_access_pointer(dev->ports[0].second));
 	mutex_unlock(&rhca_slots_mutex);
 	if (ret)
 		rhca_pkeys_freeze_all(dev, false);
 	return ret;
 }
 
-/**
- * rhca_slot_member - Keep what a member of a LAG gets back of it with its next device
- * @ndev: the member
- * @goes: it goes, and rhca_slot_netdev_goes() follows
- * @name: of the device that it had
- * @pkeys: the LAG's partitions
- *
- * Context: may sleep.
- */
-void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name,
-		      const struct rhca_pkey_table *pkeys)
+static struct rhca_settings *copy(const struct rhca_settings *settings)
 {
-	struct rhca_slot *slot;
-
-	mutex_lock(&rhca_slots_mutex);
-	slot = rhca_slot_get(ndev, goes);
-	if (slot) {
-		slot->has_settings = true;
-		memset(&slot->settings, 0, sizeof(slot->settings));
-		strscpy(slot->settings.name, name, sizeof(slot->settings.name));
-		slot->settings.pkeys = *pkeys;
-		slot->settings.tclass.global = RHCA_TCLASS_OFF;
-		slot->settings.cc = (struct rhca_cc)RHCA_CC_DEFAULT;
-	} else {
-		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
-	}
-	mutex_unlock(&rhca_slots_mutex);
+	return kmemdup(settings, sizeof(*settings), GFP_KERNEL) ?: ERR_PTR(-ENOMEM);
 }
 
 /**
  * rhca_slot_copy - The settings that are kept for a netdev, for a new device on it
  * @ndev: the netdev. They end with a device that its user has removed: the next one
- *	begins anew. One that is only moved to another RDMA namespace, or made again
- *	after rdma_rxe took it away, does not ask
+ *	begins anew. One that is only moved to another RDMA namespace does not ask
  *
  * Context: may sleep.
  * Return: a copy, for kfree(); NULL: there are none; -ENOMEM: a device without them
@@ -170,8 +183,27 @@ struct rhca_settings *rhca_slot_copy(const struct net_device *ndev)
 	if (slot && slot->wish == RHCA_WISH_REMOVED)
 		slot->has_settings = false;
 	if (slot && slot->has_settings)
-		settings = kmemdup(&slot->settings, sizeof(slot->settings),
-				   GFP_KERNEL) ?: ERR_PTR(-ENOMEM);
+		settings = copy(&slot->settings);
+	mutex_unlock(&rhca_slots_mutex);
+	return settings;
+}
+
+/**
+ * rhca_slot_copy_lag - The same of a LAG that is made again
+ * @ndev: its netdev, or the first of a pair
+ *
+ * Context: may sleep.
+ * Return: as rhca_slot_copy().
+ */
+struct rhca_settings *rhca_slot_copy_lag(const struct net_device *ndev)
+{
+	struct rhca_settings *settings = NULL;
+	struct rhca_slot *slot;
+
+	mutex_lock(&rhca_slots_mutex);
+	slot = rhca_slot_find(ndev);
+	if (slot && slot->flags & RHCA_SLOT_LAG_RETURNS)
+		settings = copy(&slot->lag);
 	mutex_unlock(&rhca_slots_mutex);
 	return settings;
 }
@@ -208,9 +240,9 @@ static void end_wish(struct rhca_slot *slot)
 		slot->wish = RHCA_WISH_NONE;
 	slot->wish_before = RHCA_WISH_NONE;
 	slot->rule = NULL;
-	slot->flags &= ~(RHCA_SLOT_TABLES_DIFFERED | RHCA_SLOT_FAILED |
+	slot->flags &= ~(RHCA_SLOT_LAG_WAITS | RHCA_SLOT_LAG_FAILED |
 			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_RETURNS |
-			 RHCA_SLOT_DUE);
+			 RHCA_SLOT_LAG_RETURNS | RHCA_SLOT_RULE_DUE);
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -218,9 +250,12 @@ static void end_pairs(const struct net_device *ndev)
 {
 	struct rhca_slot *slot;
 
-	list_for_each_entry(slot, &rhca_slots, entry)
-		if (slot->ndev == ndev || rhca_netdev_is(ndev, &slot->pair))
-			slot->pair = (struct rhca_netdev_id) {};
+	list_for_each_entry(slot, &rhca_slots, entry) {
+		if (slot->ndev != ndev && !rhca_netdev_is(ndev, &slot->pair))
+			continue;
+		slot->pair = (struct rhca_netdev_id) {};
+		slot->flags &= ~RHCA_SLOT_LAG_RETURNS;
+	}
 }
 
 static void forget_oldest_gone(void)
@@ -260,14 +295,15 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
  *
  * What its user has set is kept: of a netdev that moves, and of hardware's: a reload
  * brings another one in its place. So it is of the other netdevs of the device, which
- * goes. A device that is not registered has been made with what is kept, or its settings
+ * goes, and of a LAG's members, be the netdev one of them: the LAG ends because of this.
+ * A device that is not registered has been made with what is kept, or its settings
  * were saved when it began its way to another RDMA namespace.
  *
  * Context: RTNL held.
  */
 void rhca_slot_netdev_goes(const struct net_device *ndev)
 {
-	struct rhca_dev *dev = rhca_dev_find(ndev);
+	struct rhca_dev *dev = rhca_dev_find(ndev) ?: rhca_dev_find_lag(ndev);
 	struct rhca_slot *slot;
 
 	if (dev)
@@ -275,6 +311,8 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 	mutex_lock(&rhca_slots_mutex);
 	if (dev && save(dev, true))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	if (dev)
+		rhca_slot_follow_rule(rcu_access_pointer(dev->ports[0].second));
 	slot = rhca_slot_find(ndev);
 	end_pairs(ndev);
 	if (slot)
@@ -295,10 +333,25 @@ static void note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports
 				 rtnl_dereference(dev->ports[ports->num].ndev));
 }
 
+/* For the LAG that is made again on the same netdevs */
+static int save_lag(struct rhca_dev *lag)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&rhca_slots_mutex);
+	slot = rhca_slot_get(rtnl_dereference(lag->ports[0].ndev), false);
+	if (slot) {
+		slot->flags |= RHCA_SLOT_LAG_RETURNS;
+		rhca_settings_save(&lag->ports[0], &slot->lag);
+	}
+	mutex_unlock(&rhca_slots_mutex);
+	return slot ? 0 : -ENOMEM;
+}
+
 /**
  * rhca_slot_device_taken - Another driver has unregistered a device: it returns
  * @dev: the device, which cannot be found any more. Until now its partitions could be
- *	written
+ *	written. A LAG is made again of the devices that return
  *
  * Context: may sleep, RTNL not held.
  * Return: false where a netdev has moved: it stays away, and is in the way no more.
@@ -314,9 +367,12 @@ bool rhca_slot_device_taken(struct rhca_dev *dev)
 	if (stays) {
 		note_ports(dev, &ports);
 		/* Without them tenants that were kept apart would meet */
-		ret = rhca_slot_save(dev) ?:
-		      rhca_slot_set_returns(rtnl_dereference(dev->ports[0].ndev),
-					    &ports);
+		ret = rhca_slot_save(dev);
+		if (!rhca_settings_cover(dev))
+			ret = save_lag(dev) ?: ret;
+		else if (!ret)
+			ret = rhca_slot_set_returns(rtnl_dereference(dev->ports[0].ndev),
+						    &ports);
 	}
 	rtnl_unlock();
 	if (ret)
@@ -336,6 +392,9 @@ static void note_unwanted(struct net_device *ndev, const struct rhca_dev *dev)
 			slot->wish_before = slot->wish;
 		slot->wish = RHCA_WISH_REMOVED;
 		slot->removed = dev->serial;
+		/* Of its own: nobody has asked for a LAG in its place */
+		if (netif_is_bond_master(ndev) && !dev->replaced.num_devices)
+			slot->flags |= RHCA_SLOT_LAG_WAITS;
 	}
 	dev_put(ndev);
 }
@@ -407,10 +466,12 @@ void rhca_slot_device_added(struct rhca_dev *dev)
 		if (slot->wish == RHCA_WISH_REMOVED)
 			slot->wish = slot->wish_before;
 		slot->removed = 0;
-		slot->flags &= ~RHCA_SLOT_FAILED;
-		/* What is to follow one that ends already has been noted */
-		if (!ends || !dev->replaced.num_devices)
+		slot->flags &= ~RHCA_SLOT_LAG_RETURNS;
+		/* What a LAG stands for returns when that has ended */
+		if (!slot->ndev || !rhca_lag_record_covers(&dev->replaced, slot->ndev))
 			slot->flags &= ~RHCA_SLOT_RETURNS;
+		if (!rcu_access_pointer(dev->ports[0].second))
+			slot->pair = (struct rhca_netdev_id) {};
 		if (!ends && dev->offer)
 			slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
 	}

@@ -9,13 +9,11 @@
 
 struct net_device;
 struct rhca_dev;
-struct rhca_pkey_table;
 struct rhca_settings;
 
 int rhca_slot_save(struct rhca_dev *dev);
-void rhca_slot_member(const struct net_device *ndev, bool goes, const char *name,
-		      const struct rhca_pkey_table *pkeys);
 struct rhca_settings *rhca_slot_copy(const struct net_device *ndev);
+struct rhca_settings *rhca_slot_copy_lag(const struct net_device *ndev);
 void rhca_slot_netdev_came(const struct net_device *ndev);
 void rhca_slot_netdev_goes(const struct net_device *ndev);
 bool rhca_slot_device_taken(struct rhca_dev *dev);

@@ -165,12 +165,14 @@ static void look_at_rule(struct net_device *ndev,
 /* The bond that a netdev is, or is a member of, with a reference */
 static struct net_device *bond_of(struct net_device *ndev)
 {
+	struct rhca_lag_members members;
 	struct net_device *bond;
 
 	ASSERT_RTNL();
 	bond = netif_is_bond_master(ndev) ? ndev :
 	       netdev_master_upper_dev_get(ndev);
-	if (!bond || !netif_is_bond_master(bond) || !rhca_lag_bond_is_lag(bond))
+	if (!bond || !netif_is_bond_master(bond) ||
+	    !rhca_lag_bond_is_lag(bond, &members))
 		return NULL;
 	dev_hold(bond);
 	return bond;
@@ -192,11 +194,18 @@ static void look_at_pair(struct net_device *ndev,
 			 struct rhca_slot_facts *f)
 {
 	struct net_device *second = rhca_netdev_get(&known->pair);
+	struct net_device *first = rhca_slot_joined_to(ndev);
+	struct rhca_lag_members members;
 
-	if (!second)
-		return;
-	f->pair = f->has == RHCA_HAS_LAG || rhca_lag_may_join(ndev, second) ?
-		  RHCA_PAIR_USABLE : RHCA_PAIR_WAITS;
+	if (second)
+		f->pair = f->has == RHCA_HAS_LAG ||
+			  rhca_lag_may_join(ndev, second, &members) ?
+			  RHCA_PAIR_USABLE : RHCA_PAIR_WAITS;
+	/* Of two that are each other's, the first one to be looked at has the LAG */
+	if (first && !second && rhca_lag_may_join(first, ndev, &members) &&
+	    !rhca_others_rival(first))
+		f->lag = RHCA_SLOT_LAG_MEMBER;
+	dev_put(first);
 	dev_put(second);
 }
 

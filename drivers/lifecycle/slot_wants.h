@@ -92,9 +92,9 @@ enum rhca_slot_other {
 };
 
 /**
- * enum rhca_slot_lag - Is one device to stand for the members of a bond?
+ * enum rhca_slot_lag - Is one device to stand for the members of a bond, or of a pair?
  * @RHCA_SLOT_LAG_NO: the netdev is in no such bond
- * @RHCA_SLOT_LAG_MEMBER: it is a member
+ * @RHCA_SLOT_LAG_MEMBER: it is a member, or the second of a pair
  * @RHCA_SLOT_LAG_HERE: it is the bond
  */
 enum rhca_slot_lag {
@@ -124,7 +124,7 @@ enum rhca_slot_pair {
  * @offer: of hardware
  * @other: devices of other drivers
  * @lag: its part in a bond that is one device
- * @pair: its part in a pair without a bond
+ * @pair: likewise in a pair without a bond, if it is the first of that
  * @stopping: the module is being unloaded
  * @can_roce: its link type carries a RoCE version that is enabled, and it is no VLAN
  * @request: "rdma link add" waits for the outcome

@@ -15,10 +15,11 @@
 #include "core/port/port_pkeys.h"
 #include "core/qp/port_qos.h"
 #include "core/qp/qp.h"
-#include "core/recreate.h"
 #include "core/registry.h"
+#include "core/rules/netdev_id.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
+#include "lifecycle/slot.h"
 
 #define MAX_CALLS	32
 #define STEP_MS		10
@@ -813,35 +814,6 @@ static void device_on_the_way_is_removed_when_it_is_back(struct kunit *test)
 		ib_unregister_device(&dev->ibdev);
 }
 
-static bool stays_without(const struct net_device *ndev)
-{
-	msleep(500);
-	return !test_device_of(ndev);
-}
-
-/*
- * A member may have moved while its LAG ended: another netdev with the index that it had
- * is not given a device in its place.
- */
-static void member_is_looked_for_where_it_was(struct kunit *test)
-{
-	struct net_device *ndev = test_netdev(test, 1);
-	struct rhca_lag_record record = {
-		.num_devices = 1,
-		.device = { { .name = TEST_NAME, .num_ports = 1 } },
-	};
-	struct rhca_netdev_id *id = &record.device[0].netdev[0];
-
-	rhca_netdev_note(id, ndev);
-	id->net_cookie++;
-	rhca_recreate_replaced(&record, NULL);
-	KUNIT_EXPECT_TRUE(test, stays_without(ndev));
-	id->net_cookie--;
-	rhca_recreate_replaced(&record, NULL);
-	KUNIT_EXPECT_TRUE(test, test_becomes(test_device_of(ndev)));
-	test_device_remove(ndev);
-}
-
 /* On @ndev, in place of one on @member. Reference as of make_on() */
 static struct rhca_dev *make_lag(struct kunit *test, struct net_device *ndev,
 				 struct net_device *member)
@@ -862,27 +834,13 @@ static void lag_on_the_way_leaves_its_members(struct kunit *test)
 	struct net_device *ndev = test_netdev(test, 1);
 	struct net_device *member = test_netdev(test, 2);
 	struct rhca_dev *dev = make_lag(test, ndev, member);
+	struct rhca_slot_ports ports = { .num = 1 };
 
+	rhca_netdev_note(&ports.netdev[0], member);
+	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(member, &ports));
 	move_and_plug(dev);
 	ib_device_put(&dev->ibdev);
 	KUNIT_EXPECT_TRUE(test, test_becomes(test_device_of(member)));
-	test_device_remove(member);
-	test_device_remove(ndev);
-}
-
-/* rdma_rxe's exit may have unregistered it when its netdev moves: no more than others */
-static void device_is_made_again_where_it_was(struct kunit *test)
-{
-	struct net_device *ndev = test_netdev(test, 1);
-	struct net_device *member = test_netdev(test, 2);
-	struct rhca_dev *dev = make_lag(test, ndev, member);
-
-	dev->ports[0].net = (const void *)dev;
-	rhca_recreate_dev(dev, "was tested");
-	ib_device_put(&dev->ibdev);
-	test_device_remove(ndev);
-	KUNIT_EXPECT_TRUE(test, test_becomes(test_device_of(member)));
-	KUNIT_EXPECT_TRUE(test, stays_without(ndev));
 	test_device_remove(member);
 	test_device_remove(ndev);
 }
@@ -941,9 +899,7 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(port_is_quiesced_before_its_netdev_is_free),
 	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
 	KUNIT_CASE(device_on_the_way_is_removed_when_it_is_back),
-	KUNIT_CASE(member_is_looked_for_where_it_was),
 	KUNIT_CASE(lag_on_the_way_leaves_its_members),
-	KUNIT_CASE(device_is_made_again_where_it_was),
 	KUNIT_CASE(unload_waits_for_a_device_on_the_way),
 	{}
 };

@@ -109,37 +109,10 @@ static void record_covers_its_netdevs_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_lag_record_covers(&two, ndev[0]));
 }
 
-static void same_devices_are_on_the_same_netdevs(struct kunit *test)
-{
-	const struct rhca_lag_record record = {
-		.num_devices = 2,
-		.device = {
-			{ .name = "roce0", .num_ports = 1, .netdev = { { 1, 7 } } },
-			{ .name = "roce1", .num_ports = 2, .netdev = { { 1, 8 }, { 1, 9 } } },
-		},
-	};
-	struct rhca_lag_record other = record;
-
-	strscpy(other.device[0].name, "renamed", sizeof(other.device[0].name));
-	KUNIT_EXPECT_TRUE(test, rhca_lag_same_devices(&record, &other));
-	other.device[1].netdev[1].ifindex = 10;
-	KUNIT_EXPECT_FALSE(test, rhca_lag_same_devices(&record, &other));
-	other = record;
-	other.device[0].netdev[0].net_cookie = 2;
-	KUNIT_EXPECT_FALSE(test, rhca_lag_same_devices(&record, &other));
-	other = record;
-	other.device[1].num_ports = 1;
-	KUNIT_EXPECT_FALSE(test, rhca_lag_same_devices(&record, &other));
-	other = record;
-	other.num_devices = 1;
-	KUNIT_EXPECT_FALSE(test, rhca_lag_same_devices(&record, &other));
-}
-
 static struct kunit_case lag_cases[] = {
 	KUNIT_CASE_PARAM(bond_of_two_ports_decides, decision_gen_params),
 	KUNIT_CASE_PARAM(label_chooses_before_the_qp, member_gen_params),
 	KUNIT_CASE(record_covers_its_netdevs_only),
-	KUNIT_CASE(same_devices_are_on_the_same_netdevs),
 	{}
 };
 

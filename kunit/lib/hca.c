@@ -336,8 +336,10 @@ void test_device_remove(const struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
 
-	if (dev)
-		rhca_dev_remove_and_put(dev);
+	if (!dev)
+		return;
+	set_bit(RHCA_DEV_REMOVED, &dev->flags);
+	ib_unregister_device_and_put(&dev->ibdev);
 }
 
 /* --- QPs ----------------------------------------------------------------------- */

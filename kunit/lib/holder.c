@@ -69,14 +69,6 @@ void test_hold_begins(struct kunit *test)
 }
 
 /**
- * test_hold_lets_go - Let go of it, where test_hold_ends() is still to be called
- */
-void test_hold_lets_go(void)
-{
-	complete_all(&ends);
-}
-
-/**
  * test_hold_ends - Let go of it
  * @test: the test
  */

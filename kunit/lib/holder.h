@@ -10,7 +10,6 @@ struct rhca_dev;
 
 void test_hold(struct kunit *test, struct rhca_dev *dev);
 void test_hold_begins(struct kunit *test);
-void test_hold_lets_go(void);
 void test_hold_ends(struct kunit *test);
 
 #endif

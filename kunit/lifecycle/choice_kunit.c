@@ -20,7 +20,6 @@
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
 #include "lib/holder.h"
-#include "lib/other_driver.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
@@ -42,7 +41,7 @@ struct bench {
 	bool offered;			/* the offer is in the list */
 	struct rhca_dev *dev;		/* its device, when that was noted */
 	unsigned int references;	/* those that ib_core has counted then */
-	struct test_other *other;	/* the device of another driver */
+	void *other;			/* the device of another driver */
 };
 
 static struct net_device *covered;
@@ -283,8 +282,9 @@ STEP(renamed, EXPECT(!is_named(b)))
 STEP(ttl, EXPECT(ttl_of(b, 0) == number(arg)))
 STEP(tclass, EXPECT(find(b)->ports[0].qos.tclass->global == number(arg)))
 STEP(partition, EXPECT(has_partition(b, 0)))
-STEP(other_comes, b->other = test_other_comes(b->test, b->ndev))
-STEP(other_goes, test_other_goes(b->test, b->other))
+
+static void other_comes(struct bench *b, const char *arg);
+static void other_goes(struct bench *b, const char *arg);
 
 #define MAX_STEPS	17
 
@@ -598,22 +598,31 @@ static void members_of_what_the_user_removed_have_none(struct kunit *test)
 	wait_for(b, &recording_backend);
 }
 
-/* The device is known by its number when it is back, its netdev is another one by then */
+/*
+ * The device is known by its number when it is back, its netdev is another one by then, of
+ * which nobody has asked for anything
+ */
 static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	/* Held, so that the next netdev has another address */
 	struct device *old = get_device(&b->ndev->dev);
+	struct rhca_slot_ports ports = {};
+	struct rhca_slot_known known;
 	struct rhca_dev *dev;
 
 	make(b, NULL);
 	dev = rhca_dev_find(b->ndev);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
+	rhca_slot_set_wish(b->ndev, RHCA_WISH_LINK, NULL);
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
 	rhca_slot_device_removed(dev, true);
 	reload(b, NULL);
 	KUNIT_EXPECT_TRUE(test, rhca_slot_is_unwanted(b->ndev));
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 	rhca_slot_device_added(dev);
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_unwanted(b->ndev));
+	rhca_slot_read(b->ndev, &known);
+	KUNIT_EXPECT_EQ(test, known.wish, RHCA_WISH_NONE);
 	ib_device_put(&dev->ibdev);
 	put_device(old);
 }
@@ -674,6 +683,106 @@ static void software_waits_for_a_free_offer(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, find(b), dev);
 	ib_device_put(&held->ibdev);
 	wait_for(b, &recording_backend);
+}
+
+/*
+ * A device of another driver, which does nothing but being on a netdev, and being asked for
+ * netdevs: that is when a netdev's own device has been looked at
+ */
+struct other_device {
+	struct ib_device ibdev;
+};
+
+static const struct net_device *kicked_when_asked;
+static bool is_noted;		/* it will be looked at again */
+
+static struct net_device *other_get_netdev(struct ib_device *ibdev, u32 port)
+{
+	const struct net_device *ndev = xchg(&kicked_when_asked, NULL);
+
+	if (ndev) {
+		rhca_slot_kick(ndev);
+		WRITE_ONCE(is_noted, rhca_slot_is_set(ndev, RHCA_SLOT_KICKED));
+	}
+	return NULL;
+}
+
+static int other_query_device(struct ib_device *ibdev,
+			      struct ib_device_attr *attr,
+			      struct ib_udata *udata)
+{
+	return 0;
+}
+
+static int other_query_port(struct ib_device *ibdev, u32 port,
+			    struct ib_port_attr *attr)
+{
+	attr->gid_tbl_len = 1;
+	return 0;
+}
+
+static int other_port_immutable(struct ib_device *ibdev, u32 port,
+				struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_PORT_USNIC;
+	immutable->gid_tbl_len = 1;
+	return 0;
+}
+
+static const struct ib_device_ops other_verbs = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_USNIC,
+
+	.get_netdev		= other_get_netdev,
+	.get_port_immutable	= other_port_immutable,
+	.query_device		= other_query_device,
+	.query_port		= other_query_port,
+};
+
+static void remove_other(void *data)
+{
+	struct other_device *other = data;
+
+	ib_unregister_device(&other->ibdev);
+	ib_dealloc_device(&other->ibdev);
+}
+
+static void other_comes(struct bench *b, const char *arg)
+{
+	struct other_device *other = ib_alloc_device(other_device, ibdev);
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(b->test, other);
+	other->ibdev.node_type = RDMA_NODE_USNIC_UDP;
+	other->ibdev.phys_port_cnt = 1;
+	ib_set_device_ops(&other->ibdev, &other_verbs);
+	ret = ib_device_set_netdev(&other->ibdev, b->ndev, 1) ?:
+	      ib_register_device(&other->ibdev, "kunit_other", NULL);
+	if (ret)
+		ib_dealloc_device(&other->ibdev);
+	KUNIT_ASSERT_EQ(b->test, ret, 0);
+	KUNIT_ASSERT_EQ(b->test, 0, kunit_add_action_or_reset(b->test, remove_other, other));
+	b->other = other;
+}
+
+static void other_goes(struct bench *b, const char *arg)
+{
+	kunit_release_action(b->test, remove_other, b->other);
+}
+
+/* What happens to its netdev after the look is not missed. None names it: it comes to nothing */
+static void rule_is_due_until_it_is_decided_on(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct bench other = { .test = test, .ndev = test_netdev(test, 2) };
+
+	other_comes(&other, NULL);
+	WRITE_ONCE(is_noted, false);
+	WRITE_ONCE(kicked_when_asked, b->ndev);
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(b->ndev, RHCA_SLOT_RULE_DUE, true));
+	rhca_slot_kick(b->ndev);
+	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(b->ndev, RHCA_SLOT_RULE_DUE)));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(is_noted));
 }
 
 static struct net_device *covered_too;
@@ -797,13 +906,13 @@ static void device_that_returns_comes_after_the_user(struct kunit *test)
 	rhca_netdev_note(&ports.netdev[0], b->ndev);
 	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
 	rhca_slot_bring_back(b->ndev);
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_FAILED));
+	KUNIT_EXPECT_TRUE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(b->ndev));
 	rhca_slot_device_added(find(b));
 }
 
-/* A LAG's members are to return when it ends, which it may before all have heard of it */
-static void device_that_ends_as_it_appears_is_followed(struct kunit *test)
+/* A LAG's members are to return when it ends */
+static void device_that_stands_for_others_is_followed(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
 	struct rhca_slot_ports ports = { .num = 1 };
@@ -814,14 +923,14 @@ static void device_that_ends_as_it_appears_is_followed(struct kunit *test)
 	rhca_netdev_note(&ports.netdev[0], b->ndev);
 	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
 	dev->replaced.num_devices = 1;
-	set_bit(RHCA_DEV_REMOVED, &dev->flags);
+	dev->replaced.device[0].num_ports = 1;
+	dev->replaced.device[0].netdev[0] = ports.netdev[0];
 	rhca_slot_device_added(dev);
 	dev->replaced.num_devices = 0;
 	KUNIT_EXPECT_TRUE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 	/* Of one that stands for no other it has come true */
 	rhca_slot_device_added(dev);
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
-	clear_bit(RHCA_DEV_REMOVED, &dev->flags);
 }
 
 static void device_that_was_taken_stays_where_it_was(struct kunit *test)
@@ -845,6 +954,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(settings_of_all_ports_are_kept),
 	KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
 	KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
+	KUNIT_CASE(rule_is_due_until_it_is_decided_on),
 	KUNIT_CASE(kicks_do_not_put_off_a_standin),
 	KUNIT_CASE(members_of_what_the_user_removed_have_none),
 	KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
@@ -854,7 +964,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(port_is_looked_at_when_the_one_beside_it_goes),
 	KUNIT_CASE(device_that_was_taken_returns),
 	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
-	KUNIT_CASE(device_that_ends_as_it_appears_is_followed),
+	KUNIT_CASE(device_that_stands_for_others_is_followed),
 	KUNIT_CASE(device_that_was_taken_stays_where_it_was),
 	KUNIT_CASE(device_that_returns_comes_after_the_user),
 	{}

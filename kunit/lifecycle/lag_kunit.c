@@ -8,12 +8,10 @@
 
 #include "core/device.h"
 #include "core/port/port_pkeys.h"
-#include "core/recreate.h"
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
 #include "lib/holder.h"
-#include "lib/other_driver.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
@@ -161,6 +159,29 @@ static void expect_member(struct kunit *test, const struct rhca_dev *dev,
 	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, RHCA_TCLASS_OFF);
 }
 
+/*
+ * The LAG on a netdev, as soon as there is one, and its clients have heard of it: it can
+ * be found before, but nobody removes it then. The caller puts it
+ */
+static struct rhca_dev *find_lag(struct kunit *test, const struct net_device *ndev)
+{
+	struct rhca_dev *dev;
+
+	KUNIT_ASSERT_TRUE(test, test_becomes((dev = test_device_of(ndev)) &&
+					     dev->replaced.num_devices));
+	rhca_slot_flush();
+	return rhca_dev_find(ndev);
+}
+
+/* The device on the first netdev, and one on the second if there is, become one */
+static struct rhca_dev *join_device(struct kunit *test, struct rhca_dev *dev,
+				    const struct net_device *second)
+{
+	KUNIT_EXPECT_EQ(test, strlen(second->name),
+			write_file(test, dev, "roce_lag_ecmp_dev", second->name));
+	return find_lag(test, second);
+}
+
 /* Two devices become one. The caller puts it */
 static struct rhca_dev *join(struct kunit *test, struct net_device *ndev[])
 {
@@ -168,11 +189,7 @@ static struct rhca_dev *join(struct kunit *test, struct net_device *ndev[])
 
 	choose_device(test, TEST_NAME "_b", ndev[1]);
 	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
-	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
-			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
-	rhca_slot_flush();
-	dev = rhca_dev_find(ndev[1]);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev = join_device(test, dev, ndev[1]);
 	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
 	return dev;
 }
@@ -219,24 +236,35 @@ static struct rhca_dev *wait_for_own(const struct net_device *ndev)
 	       dev : NULL;
 }
 
-/* Under their names, with its partitions */
-static void members_return_when_their_lag_ends(struct kunit *test)
+/* The LAG is parted: under their names, with its partitions, once */
+static void expect_members_return(struct kunit *test, struct rhca_dev *lag,
+				  struct net_device *ndev[])
 {
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
 	static const char *const name[] = { TEST_NAME "_a", TEST_NAME "_b" };
-	struct rhca_dev *dev = join(test, ndev);
+	struct rhca_dev *dev;
 	u32 i;
 
-	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
-	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
-	ib_device_put(&dev->ibdev);
-	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(lag, ndev[0]));
+	ib_device_put(&lag->ibdev);
+	for (i = 0; i < ARRAY_SIZE(name); i++) {
 		dev = wait_for_own(ndev[i]);
 		KUNIT_EXPECT_NOT_NULL(test, dev);
 		if (dev)
 			expect_member(test, dev, name[i]);
 		test_device_remove(ndev[i]);
 	}
+	msleep(200);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[0]));
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[1]));
+}
+
+static void members_return_when_their_lag_ends(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct rhca_dev *dev = join(test, ndev);
+
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	expect_members_return(test, dev, ndev);
 }
 
 /* One that its users hold is waited for by its members alone, and by no LAG that begins */
@@ -253,19 +281,12 @@ static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
 	test_hold_begins(test);
 	choose_device(test, TEST_NAME "_d", others[1]);
 	dev = choose_device(test, TEST_NAME "_c", others[0]);
-	KUNIT_EXPECT_EQ(test, strlen(others[1]->name),
-			write_file(test, dev, "roce_lag_ecmp_dev",
-				   others[1]->name));
-	rhca_slot_flush();
-	dev = rhca_dev_find(others[1]);
-	KUNIT_EXPECT_NOT_NULL(test, dev);
-	if (dev) {
-		KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
-		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(dev->ports[0].second),
-				    others[1]);
-		rhca_slot_device_removed(dev, true);
-		rhca_dev_remove_and_put(dev);
-	}
+	dev = join_device(test, dev, others[1]);
+	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(dev->ports[0].second), others[1]);
+	rhca_slot_device_removed(dev, true);
+	ib_device_put(&dev->ibdev);
+	test_device_remove(others[0]);
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev[0]));
 	test_hold_ends(test);
 	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
@@ -274,28 +295,13 @@ static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
 	}
 }
 
-/* Until the netdev is to be looked at again, since the device that was held has gone */
-static void hold_ends_meanwhile(void *ndev)
-{
-	test_hold_lets_go();
-	test_becomes(rhca_slot_is_set(ndev, RHCA_SLOT_KICKED));
-}
-
-/*
- * The pair was in its way, and none returns to the netdev: it had no device before. It ends
- * between the look at the netdev's device and the decision.
- */
+/* The pair was in its way, and none returns to the netdev: it had no device before */
 static void rule_that_missed_a_pair_is_due_when_that_ends(struct kunit *test)
 {
 	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
 	struct rhca_dev *dev = choose_device(test, TEST_NAME "_a", ndev[0]);
 
-	test_other_comes(test, test_netdev(test, 3));
-	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
-			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
-	rhca_slot_flush();
-	dev = rhca_dev_find(ndev[1]);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev = join_device(test, dev, ndev[1]);
 	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(ndev[1], RHCA_SLOT_RULE_MISSED, true));
 	test_hold(test, dev);
 	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
@@ -305,8 +311,7 @@ static void rule_that_missed_a_pair_is_due_when_that_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_DUE)));
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_MISSED));
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev[1]));
-	test_other_when_asked(hold_ends_meanwhile, ndev[1]);
-	rhca_slot_kick(ndev[1]);
+	test_hold_ends(test);
 	KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[0]));
 	/* None names it, so that it comes to nothing */
 	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_DUE)));
@@ -314,21 +319,73 @@ static void rule_that_missed_a_pair_is_due_when_that_ends(struct kunit *test)
 	test_device_remove(ndev[0]);
 }
 
-/* Nobody waits for what is there: when it is removed later, none comes by itself */
-static void member_that_has_a_device_does_not_return(struct kunit *test)
+/* There has not been a LAG of it */
+static void rule_that_missed_a_pair_is_due_when_that_is_given_up(struct kunit *test)
 {
-	struct net_device *ndev = test_netdev(test, 1);
-	struct rhca_lag_record record = {
-		.num_devices = 1,
-		.device = { { .name = TEST_NAME "_b", .num_ports = 1 } },
-	};
+	struct net_device *first = test_netdev(test, 1), *second = test_netdev(test, 2);
 
-	choose_device(test, TEST_NAME "_a", ndev);
-	rhca_netdev_note(&record.device[0].netdev[0], ndev);
-	rhca_recreate_replaced(&record, NULL);
-	test_device_remove(ndev);
-	msleep(200);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev));
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(first, second));
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(second, RHCA_SLOT_RULE_MISSED, true));
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(first, NULL));
+	/* And until it has been looked at, which it may have been */
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(second, RHCA_SLOT_RULE_MISSED));
+	rhca_slot_kick(NULL);
+	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(second, RHCA_SLOT_RULE_DUE)));
+}
+
+/* One of them, whichever is looked at first, has the device of both */
+static void netdevs_joined_to_each_other_are_a_pair(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct rhca_dev *dev;
+	u32 i;
+
+	choose_device(test, TEST_NAME "_b", ndev[1]);
+	choose_device(test, TEST_NAME "_a", ndev[0]);
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(ndev[1], ndev[0]));
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(ndev[0], ndev[1]));
+	rhca_slot_kick(NULL);
+	dev = find_lag(test, ndev[1]);
+	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
+	KUNIT_EXPECT_PTR_EQ(test, dev, test_device_of(ndev[0]));
+	/* The other one's wish has ended, too: only the first one's is parted here */
+	rhca_slot_flush();
+	i = dev->ports[0].made_on == ndev[1];
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[i]));
+	ib_device_put(&dev->ibdev);
+	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
+		KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[i]));
+		test_device_remove(ndev[i]);
+	}
+}
+
+/*
+ * As rdma_rxe's exit takes it: a LAG again, under its name and with its settings, whose
+ * members return when that ends
+ */
+static void lag_that_was_taken_is_one_again(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct rhca_dev *other = choose_device(test, "roce_lag0", test_netdev(test, 3));
+	struct rhca_dev *dev = join(test, ndev);
+	u32 serial = dev->serial;
+
+	test_device_remove(other->ports[0].made_on);
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
+	WRITE_ONCE(dev->ports[0].qos.ttl, 9);
+	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(dev));
+	ib_device_put(&dev->ibdev);
+	test_device_remove(ndev[0]);
+	dev = find_lag(test, ndev[1]);
+	KUNIT_EXPECT_NE(test, dev->serial, serial);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), "roce_lag1");
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 9);
+	expect_members_return(test, dev, ndev);
+	/* And no LAG afterwards has what was that one's */
+	dev = join(test, ndev);
+	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), "roce_lag0");
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
+	expect_members_return(test, dev, ndev);
 }
 
 /* The end finds the device while it is being removed, and its members' stay away, too */
@@ -340,8 +397,9 @@ static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test
 
 	rhca_slot_device_removed(dev, true);
 	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
-	ib_device_put(&dev->ibdev);
 	rhca_slot_flush();
+	ib_device_put(&dev->ibdev);
+	test_device_remove(ndev[0]);
 	msleep(COMES_BACK_MS);
 	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
 		KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[i]));
@@ -369,7 +427,9 @@ static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
 	KUNIT_CASE(members_return_when_their_lag_ends),
 	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_ends),
-	KUNIT_CASE(member_that_has_a_device_does_not_return),
+	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_is_given_up),
+	KUNIT_CASE(netdevs_joined_to_each_other_are_a_pair),
+	KUNIT_CASE(lag_that_was_taken_is_one_again),
 	KUNIT_CASE(lag_that_cannot_end_holds_up_no_other),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),

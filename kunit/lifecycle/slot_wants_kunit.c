@@ -205,10 +205,10 @@ static bool bond_is_possible(const struct rhca_slot_facts *f)
 	return true;
 }
 
+/* One of a LAG waits for its end */
 static bool serves(const struct rhca_slot_facts *f)
 {
-	return f->has == RHCA_HAS_SOFTWARE || f->has == RHCA_HAS_HARDWARE ||
-	       f->has == RHCA_HAS_LAG;
+	return f->has == RHCA_HAS_SOFTWARE || f->has == RHCA_HAS_HARDWARE;
 }
 
 /*
@@ -331,7 +331,7 @@ static void act(struct rhca_slot_facts *f, const struct rhca_slot_decision *d)
 	    f->offer == RHCA_OFFER_BUSY)
 		f->offer = RHCA_OFFER_FREE;
 	f->has = has[d->want];
-	f->returns &= f->has == RHCA_HAS_NONE;
+	f->returns &= !serves(f);
 	if (d->want == RHCA_WANT_HARDWARE) {
 		f->offer = RHCA_OFFER_BUSY;
 		f->was_hardware = false;

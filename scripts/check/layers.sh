@@ -127,8 +127,6 @@ $differences"
 # others than these, each of one line with all of its units:
 allowed_circles() {
 	sed 's/ *#.*//; /^$/d' << 'END'
-# a device that another driver has unregistered is planned again; the plan registers one
-core: recreate registry
 # a QP has a send queue and a state; which requests are legal, and what a state allows,
 # depends on the QP
 sw/verbs/qp: qp qp_state sq wr_rule

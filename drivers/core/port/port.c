@@ -36,17 +36,6 @@ struct net_device *rhca_port_get_netdev(struct rhca_port *port)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_port_get_netdev);
 
-/**
- * rhca_port_get_second - The other netdev of a port that a pair serves
- * @port: the port
- *
- * Return: the netdev with a reference, or NULL.
- */
-struct net_device *rhca_port_get_second(struct rhca_port *port)
-{
-	return hold_netdev(&port->second);
-}
-
 static enum ib_port_state netdev_state(const struct net_device *ndev)
 {
 	return ndev && netif_running(ndev) && netif_carrier_ok(ndev) ?

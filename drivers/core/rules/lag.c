@@ -60,39 +60,6 @@ bool rhca_lag_record_covers(const struct rhca_lag_record *record,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_lag_record_covers);
 
-static bool same_netdevs(const struct rhca_lag_replaced *a,
-			 const struct rhca_lag_replaced *b)
-{
-	u32 port;
-
-	if (a->num_ports != b->num_ports)
-		return false;
-	for (port = 0; port < a->num_ports; port++)
-		if (a->netdev[port].ifindex != b->netdev[port].ifindex ||
-		    a->netdev[port].net_cookie != b->netdev[port].net_cookie)
-			return false;
-	return true;
-}
-
-/**
- * rhca_lag_same_devices - Do two records name devices on the same netdevs?
- * @a: a record
- * @b: another one; the order counts, names do not: a device may be renamed
- */
-bool rhca_lag_same_devices(const struct rhca_lag_record *a,
-			   const struct rhca_lag_record *b)
-{
-	u32 i;
-
-	if (a->num_devices != b->num_devices)
-		return false;
-	for (i = 0; i < a->num_devices; i++)
-		if (!same_netdevs(&a->device[i], &b->device[i]))
-			return false;
-	return true;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_lag_same_devices);
-
 /**
  * rhca_lag_bond_member - The netdev under a bond that a packet leaves by
  * @ndev: any netdev

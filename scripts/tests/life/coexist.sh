@@ -143,6 +143,34 @@ else
 fi
 rm_ours
 
+order "rmmod rdma_rxe takes LAGs and their members along"
+load_rxe; load_ours
+for i in 1 2 3 4; do
+	in_moved ip link add l$i type dummy
+	show in_moved rdma link add m$i type roce netdev l$i
+done
+echo l2 > "$IB/m1/roce_lag_ecmp_dev"
+wait_check 60 "a pair" test -e "$IB/roce_lag0"
+show rdma dev set roce_lag0 name both
+echo 9 > "$IB/both/ttl/1/ttl"
+if in_moved ip link add lb type bond mode balance-xor || modprobe bonding; then
+	in_moved ip link add lb type bond mode balance-xor 2> /dev/null
+	show in_moved rdma link add own type roce netdev lb
+	for i in 3 4; do in_moved ip link set l$i master lb; done
+	members="own m3 m4"
+else
+	members="m3 m4"
+fi
+all_there() { for d in both $members; do [ -e "$IB/$d" ] || return 1; done; }
+check_ok "all are there" all_there
+log_mark lags
+rm_rxe
+all_back() { [ "$(log_since lags | grep -cE 'it is back|is one RDMA device')" -ge "$(wc -w <<< "both $members")" ]; }
+wait_check 60 "as many are back" all_back
+check_ok "under their names" all_there
+check "the pair's TTL" 9 "$(cat "$IB/both/ttl/1/ttl")"
+rm_ours
+
 order "one netdev, one driver after the other"
 load_rxe; load_ours
 for _ in 1 2; do

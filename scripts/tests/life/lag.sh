@@ -153,6 +153,38 @@ in_a ip link del "$BOND_A"
 in_b ip link del "$BOND_B"
 become "without the bonds" "la1 la2 lb1 lb2" va1 va2 vb1 vb2
 
+: "a bond's own device is left alone, and when its user removes it nothing appears"
+show_a ip link add "$BOND_A" type bond mode balance-xor
+show_a rdma link add own type roce netdev "$BOND_A"
+for i in 1 2; do
+	in_a ip link set va$i down
+	in_a ip link set va$i master "$BOND_A"
+done
+become "one of its own" "own la1 la2" "$BOND_A" va1 va2
+show_a rdma link del own
+sleep 1
+check "without it" "none la1 la2" "$(devices "$BOND_A" va1 va2)"
+show_a ip link set va2 nomaster
+in_a ip link set va2 down
+show_a ip link set va2 master "$BOND_A"
+become "a member that comes" "roce_bond0 none none" "$BOND_A" va1 va2
+: "a bond that is a member of another one stays what it is"
+if show_a ip link add ob type bond mode balance-xor && show_a ip link set "$BOND_A" master ob; then
+	show_a rdma link add la3 type roce netdev va3
+	in_a ip link set va3 down
+	show_a ip link set va3 master ob
+	log_mark nested
+	sleep 1
+	check "a bond in a bond" "none roce_bond0 la3 none none" "$(devices ob "$BOND_A" va3 va1 va2)"
+	check "and nothing was made" "" "$(log_since nested | grep 'RDMA device')"
+	in_a ip link del va3
+	in_a ip link del ob
+else
+	say "not run: this kernel has no bonds in bonds"
+fi
+in_a ip link del "$BOND_A"
+become "without the bond" "la1 la2" va1 va2
+
 : "a mode that RoCE does not know"
 show_a ip link add "$BOND_A" type bond mode balance-rr
 for i in 1 2; do
