@@ -188,6 +188,8 @@ static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 		send->newest_psn = send->next_psn;
 		send->rtt = (struct rhca_rtt){};
 		rhca_cwnd_reset(&send->cwnd);
+		if (send->recovery)
+			rhca_reorder_begin(&send->recovery->reorder, send->next_psn);
 	}
 	if (mask & IB_QP_RETRY_CNT)
 		send->retries_left = attr->retry_cnt;

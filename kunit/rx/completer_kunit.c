@@ -12,6 +12,8 @@
 #include "sw/verbs/qp/qp.h"
 #include "lib/hca.h"
 #include "sw/backend.h"
+#include "sw/qp/qp.h"
+#include "sw/tx/window.h"
 
 #define MTU		TEST_MTU_BYTES
 #define FIRST_PSN	0xfffffe
@@ -269,6 +271,102 @@ static void responses_behind_a_missing_one_are_held(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD_DROPPED), 0);
 }
 
+/* --- what may only be late --------------------------------------------------------- */
+
+#define READS	2	/* of two packets each: 0 and 1, 2 and 3 */
+
+static struct bench *setup_reads(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	int i;
+
+	for (i = 0; i < READS; i++)
+		post(b, IB_WR_RDMA_READ, 2 * MTU);
+	forget_sent(b);
+	return b;
+}
+
+static void expect_asked(struct bench *b, u32 psn)
+{
+	KUNIT_ASSERT_TRUE(b->hca->test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(b->hca->test, b->sent->opcode, READ_REQUEST);
+	KUNIT_EXPECT_EQ(b->hca->test, b->sent->psn, (FIRST_PSN + psn) & 0xffffff);
+}
+
+static u32 num_completed(struct bench *b)
+{
+	struct ib_wc wc;
+	u32 num = 0;
+
+	for (; test_poll(b->hca, &wc); num++)
+		KUNIT_EXPECT_EQ(b->hca->test, (int)wc.status, (int)IB_WC_SUCCESS);
+	return num;
+}
+
+static struct rhca_reorder *reorder_of(const struct bench *b)
+{
+	return &to_sw_qp(ibqp_to_verbs(b->qp))->send.recovery->reorder;
+}
+
+static void response_that_comes_twice_was_late(struct kunit *test)
+{
+	struct bench *b = setup_reads(test);
+
+	respond(b, READ_LAST, 1, MTU);
+	expect_asked(b, 0);
+	respond(b, READ_FIRST, 0, MTU);
+	KUNIT_EXPECT_EQ(test, reorder_of(b)->wait_ns, 0);
+	respond(b, READ_FIRST, 0, MTU);
+	KUNIT_EXPECT_GT(test, reorder_of(b)->wait_ns, 0);
+}
+
+/* A peer may answer with all that follows, and again what is asked for by itself */
+static void response_of_two_answers_says_nothing(struct kunit *test)
+{
+	struct bench *b = setup_reads(test);
+
+	respond(b, READ_LAST, 1, MTU);
+	expect_asked(b, 0);
+	respond(b, READ_FIRST, 0, MTU);
+	respond(b, READ_LAST, 3, MTU);
+	expect_asked(b, 2);
+	respond(b, READ_FIRST, 2, MTU);
+	respond(b, READ_FIRST, 2, MTU);
+	KUNIT_EXPECT_EQ(test, reorder_of(b)->wait_ns, 0);
+}
+
+static void overtake(struct bench *b, u32 wait_ns)
+{
+	to_rhca_dev(b->hca->ibdev)->ports[0].cc.adp_retrans = true;
+	reorder_of(b)->wait_ns = wait_ns;
+	reorder_of(b)->late_psn = FIRST_PSN;
+	respond(b, READ_LAST, 1, MTU);
+}
+
+static void response_that_is_late_is_not_asked_for(struct kunit *test)
+{
+	struct bench *b = setup_reads(test);
+
+	overtake(b, 4 * NSEC_PER_SEC);
+	respond(b, READ_LAST, 3, MTU);
+	respond(b, READ_FIRST, 0, MTU);
+	respond(b, READ_FIRST, 2, MTU);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+	KUNIT_EXPECT_EQ(test, num_completed(b), 2);
+}
+
+/* Then nobody has been silent: it is no probe that comes first */
+static void response_that_does_not_come_is_asked_for(struct kunit *test)
+{
+	struct bench *b = setup_reads(test);
+
+	overtake(b, 100 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+	test_becomes(test_num_sent(b->hca));
+	expect_asked(b, 0);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_IMPLIED_NAK_SEQ_ERR), 1);
+}
+
 static u64 dropped(struct bench *b)
 {
 	return test_count(b->hca, RHCA_RX_DROPPED_OUT_OF_WINDOW);
@@ -373,6 +471,10 @@ static struct kunit_case completer_tests[] = {
 	KUNIT_CASE(lost_response_is_asked_for_again),
 	KUNIT_CASE(acknowledgement_past_a_read_repeats_it),
 	KUNIT_CASE(responses_behind_a_missing_one_are_held),
+	KUNIT_CASE(response_that_comes_twice_was_late),
+	KUNIT_CASE(response_of_two_answers_says_nothing),
+	KUNIT_CASE(response_that_is_late_is_not_asked_for),
+	KUNIT_CASE(response_that_does_not_come_is_asked_for),
 	KUNIT_CASE(response_to_nothing_is_dropped),
 	KUNIT_CASE(noise_completes_each_request_once),
 	{}

@@ -9,12 +9,13 @@
 
 #define MAX_EVENTS	7
 
-enum what { END, MISSED, ASKED, LATE, REPEATED, TWICE, COPY };
+enum what { END, MISSED, ASKED, WATCHED, AGAIN, BROUGHT, CAME, LATE, REPEATED, TWICE, COPY };
 
 /**
  * struct event - What is seen of a path
- * @what: a packet is missed, asked for, comes late, comes repeated, or comes twice, which shows
- *	that it was late, or nothing
+ * @what: a packet is missed, asked for, asked for as a response, sent again with all that
+ *	follows, is brought by that or came by itself, comes late, comes repeated, or comes
+ *	twice, which shows that it was late, or nothing
  * @psn: of it
  * @at: when, us
  * @wait: what is waited for after that, us
@@ -68,12 +69,45 @@ static const struct reorder_case {
 		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
 		{ TWICE, 10, 99, 30 }, { LATE, 1000, 200, 30 },
 		{ MISSED, 2023, 300, 30 }, { MISSED, 2024, 301, 15 } } },
+	{ "a response that comes twice was late", {
+		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { CAME, 210, 21, 0 },
+		{ AGAIN, 220, 50, 0 }, { TWICE, 210, 99, 30 }, { COPY, 220, 99, 30 } } },
+	{ "but not one that a repeat before it brings, too", {
+		{ AGAIN, 210, 1, 0 }, { MISSED, 337, 1, 0 }, { WATCHED, 337, 1, 0 },
+		{ CAME, 337, 21, 0 }, { COPY, 337, 99, 0 } } },
+	{ "that was a window before", {
+		{ AGAIN, 210, 1, 0 }, { MISSED, 338, 1, 0 }, { WATCHED, 338, 1, 0 },
+		{ CAME, 338, 21, 0 }, { TWICE, 338, 99, 30 } } },
+	{ "nor one that was asked for twice", {
+		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { AGAIN, 210, 9, 0 },
+		{ CAME, 210, 21, 0 }, { COPY, 210, 99, 0 } } },
+	{ "nor one behind which all was sent again", {
+		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { AGAIN, 300, 5, 0 },
+		{ AGAIN, 209, 9, 0 }, { CAME, 210, 21, 0 }, { COPY, 210, 99, 0 } } },
+	{ "of one that was in time nothing is known from another", {
+		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { CAME, 210, 9001, 0 },
+		{ MISSED, 500, 9500, 0 }, { WATCHED, 500, 9500, 0 }, { CAME, 500, 9502, 0 },
+		{ TWICE, 500, 9599, 3 } } },
+	{ "what a repeat has brought does not keep the wait", {
+		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { CAME, 210, 21, 0 },
+		{ TWICE, 210, 99, 30 }, { AGAIN, 300, 99, 30 }, { BROUGHT, 301, 100, 30 },
+		{ MISSED, 1234, 200, 15 } } },
 	{ "behind the wrap", {
 		{ MISSED, 0xffffff, 1, 0 }, { ASKED, 0xffffff, 1, 0 },
 		{ LATE, 0xffffff, 21, 0 }, { ASKED, 70, 50, 0 }, { TWICE, 0xffffff, 99, 30 },
 		{ MISSED, 1022, 200, 30 }, { MISSED, 1023, 201, 15 } } },
 };
 KUNIT_ARRAY_PARAM_DESC(reorder, reorder_cases, desc);
+
+/* As a requester does that asks for a response */
+static void watch(struct rhca_reorder *reorder, u32 psn)
+{
+	bool alone = rhca_reorder_alone(reorder, psn);
+
+	rhca_reorder_repeated(reorder, psn);
+	if (alone)
+		rhca_reorder_watch(reorder, psn);
+}
 
 static void late_packets_are_waited_for(struct kunit *test)
 {
@@ -87,6 +121,16 @@ static void late_packets_are_waited_for(struct kunit *test)
 		switch (e->what) {
 		case ASKED:
 			rhca_reorder_asked(&reorder, e->psn);
+			break;
+		case WATCHED:
+			watch(&reorder, e->psn);
+			break;
+		case AGAIN:
+			rhca_reorder_repeated(&reorder, e->psn);
+			break;
+		case BROUGHT:
+		case CAME:
+			rhca_reorder_answered(&reorder, e->psn, e->what == BROUGHT, now);
 			break;
 		case TWICE:
 		case COPY:

@@ -98,6 +98,91 @@ static void note_lost(struct rhca_reorder *reorder, u32 psn)
 }
 
 /**
+ * rhca_reorder_begin - Of a requester: forget everything
+ * @reorder: of a connection that begins
+ * @psn: its first
+ */
+void rhca_reorder_begin(struct rhca_reorder *reorder, u32 psn)
+{
+	*reorder = (struct rhca_reorder) { .asked_psn = rhca_psn_sub(psn, ASKED_PSNS) };
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_begin);
+
+/**
+ * rhca_reorder_alone - Would a second copy of a response say that it had been late?
+ * @reorder: of the connection
+ * @psn: of the response, which is missing
+ *
+ * Return: true when nothing has been sent again up to a window before it. Who is asked again
+ * for a READ may answer with all that follows, to its end.
+ */
+bool rhca_reorder_alone(const struct rhca_reorder *reorder, u32 psn)
+{
+	return rhca_psn_sub(psn, reorder->asked_psn) >= ASKED_PSNS &&
+	       rhca_psn_sub(reorder->asked_psn, psn) >= ASKED_PSNS;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_alone);
+
+/**
+ * rhca_reorder_repeated - Requests are sent again
+ * @reorder: of the connection
+ * @psn: of the first: a second copy of a response to it, or to one behind it, says nothing
+ */
+void rhca_reorder_repeated(struct rhca_reorder *reorder, u32 psn)
+{
+	u32 before = rhca_psn_sub(reorder->asked_psn, psn);
+
+	if (before >= ASKED_PSNS) {
+		shift(reorder->asked, rhca_psn_sub(psn, reorder->asked_psn));
+		reorder->asked_psn = psn;
+		return;
+	}
+	for (; before < ASKED_PSNS; before--)
+		reorder->asked[before / ASKED_BITS] &= ~(1ULL << before % ASKED_BITS);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_repeated);
+
+/**
+ * rhca_reorder_watch - A second copy of a response will say that it had been late
+ * @reorder: of the connection
+ * @psn: of the response: the newest that rhca_reorder_repeated() was called for, of which
+ *	rhca_reorder_alone() was true before that
+ */
+void rhca_reorder_watch(struct rhca_reorder *reorder, u32 psn)
+{
+	rhca_reorder_asked(reorder, psn);
+	reorder->late_ns = 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_watch);
+
+/* It was missed so long */
+static void note_late(struct rhca_reorder *reorder, u64 now)
+{
+	if (reorder->missed_at)
+		reorder->late_ns = clamp_t(s64, now - reorder->missed_at,
+					   reorder->late_ns, RHCA_REORDER_MOST_NS);
+}
+
+/**
+ * rhca_reorder_answered - A response that was missing has come
+ * @reorder: of the connection
+ * @psn: of it
+ * @repeated: its request, or one before it that may bring it, has been sent again
+ * @now: time
+ */
+void rhca_reorder_answered(struct rhca_reorder *reorder, u32 psn, bool repeated, u64 now)
+{
+	u64 bit;
+
+	if (asked_for(reorder, psn, &bit))
+		note_late(reorder, now);
+	else if (!repeated)
+		reorder->late_psn = psn;
+	reorder->missed_at = 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_answered);
+
+/**
  * rhca_reorder_filled - A packet that was missing has come
  * @reorder: of the connection
  * @psn: of it
@@ -115,9 +200,8 @@ void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated, u
 		note_lost(reorder, psn);
 	else if (!asked)
 		reorder->late_psn = psn;
-	else if (reorder->missed_at)
-		reorder->late_ns = clamp_t(s64, now - reorder->missed_at,
-					   reorder->late_ns, RHCA_REORDER_MOST_NS);
+	else
+		note_late(reorder, now);
 	reorder->missed_at = 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_filled);

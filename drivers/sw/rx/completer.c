@@ -123,20 +123,13 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 	return !blocked;
 }
 
-/* A READ or atomic response did not come, though a later answer has */
-static void ask_for_missing(struct rhca_sw_qp *qp, u32 psn, bool twice)
+/* Nothing is held of what was refused: it has to come again anyway */
+static void ask_for_missing(struct rhca_sw_qp *qp, u32 psn, enum rhca_hold_result held)
 {
-	struct rhca_requester *send = &qp->send;
-	enum rhca_recover_action action;
-	struct rhca_loss loss;
+	u64 now = rhca_now();
 
-	loss = rhca_loss_of(qp, send->oldest_unacked_psn, rhca_now());
-	loss.held = true;
-	action = rhca_recover_ahead(&send->recovery->rule, &loss, psn, twice);
-	if (action == RHCA_RECOVER_NOTHING)
-		return;
-	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
-	rhca_repeat_lost(qp, loss.psn, action, "read");
+	if (!rhca_response_is_late(qp, now) || held == RHCA_HOLD_REFUSED)
+		rhca_ask_for_response(qp, now, psn, held == RHCA_HOLD_TWICE);
 }
 
 static bool holds(const struct rhca_sw_qp *qp)
@@ -150,7 +143,7 @@ static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 {
 	struct rhca_requester *send = &qp->send;
 	struct rhca_recovery *recovery = send->recovery;
-	bool twice = false;
+	enum rhca_hold_result held = RHCA_HOLD_KEPT;
 
 	if (!holds(qp)) {
 		repeat_read(qp);
@@ -158,13 +151,12 @@ static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	send->recovering = true;
 	if (rx->opcode != IB_OPCODE_RC_ACKNOWLEDGE)
-		twice = rhca_hold_put(&recovery->hold, &send->lock, &qp->base, rx,
-				      send->oldest_unacked_psn) ==
-			RHCA_HOLD_TWICE;
+		held = rhca_hold_put(&recovery->hold, &send->lock, &qp->base, rx,
+				     send->oldest_unacked_psn);
 	if (!recovery->ack_waits || rhca_psn_before(recovery->ack_psn, acked_psn))
 		recovery->ack_psn = acked_psn;
 	recovery->ack_waits = true;
-	ask_for_missing(qp, rx->psn, twice);
+	ask_for_missing(qp, rx->psn, held);
 }
 
 /* Does the peer keep what comes behind a gap? */
@@ -459,7 +451,7 @@ static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 			break;
 	}
 	if (rhca_hold_num(recovery->hold) || recovery->ack_waits)
-		ask_for_missing(qp, rhca_psn_sub(oldest, 1), false);
+		ask_for_missing(qp, rhca_psn_sub(oldest, 1), RHCA_HOLD_KEPT);
 	else
 		take_late_nak(qp, batch);
 }
@@ -468,6 +460,9 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
+	struct rhca_recovery *recovery = send->recovery;
+	bool repeated = unlikely(send->recovering) &&
+			rhca_recover_has_asked(&recovery->rule, rx->psn);
 
 	/* It also acknowledges all requests before its own */
 	if (rx->psn != send->oldest_unacked_psn &&
@@ -477,8 +472,11 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	if (take_response(qp, rx, batch) &&
 	    unlikely(send->recovering) &&
-	    (rhca_hold_num(send->recovery->hold) || send->recovery->ack_waits))
+	    (rhca_hold_num(recovery->hold) || recovery->ack_waits)) {
+		rhca_reorder_answered(&recovery->reorder, rx->psn, repeated,
+				      rhca_now());
 		drain(qp, batch);
+	}
 }
 
 /* A response to something that was sent and is not acknowledged yet? */
@@ -535,6 +533,8 @@ void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	if (!in_window(send, rx->psn)) {
+		if (!is_plain_answer(rx))
+			rhca_reorder_twice(&send->recovery->reorder, rx->psn);
 		if (!take_late_credits(qp, rx))
 			rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 		return;

@@ -38,14 +38,21 @@ bool rhca_probe_adapts(const struct rhca_sw_qp *qp)
 	       READ_ONCE(qp->base.port->cc.adp_retrans);
 }
 
+static u64 most_ns(const struct rhca_sw_qp *qp)
+{
+	u8 code = READ_ONCE(qp->base.attr.timeout);
+
+	if (!code)
+		return PROBE_MOST_NS;
+	return max_t(u64, rhca_rtt_ack_ns(&qp->send.rtt, rhca_ack_timeout_ns(code)),
+		     10 * NSEC_PER_MSEC);
+}
+
 static u64 wait_ns(const struct rhca_sw_qp *qp)
 {
 	const struct rhca_requester *send = &qp->send;
 	const struct rhca_recovery *recovery = send->recovery;
-	u8 code = READ_ONCE(qp->base.attr.timeout);
-	u64 most = code ? max_t(u64, rhca_rtt_ack_ns(&send->rtt,
-						     rhca_ack_timeout_ns(code)),
-				10 * NSEC_PER_MSEC) : PROBE_MOST_NS;
+	u64 most = most_ns(qp);
 	bool repeats;
 
 	if (!send->recovering)
@@ -56,9 +63,26 @@ static u64 wait_ns(const struct rhca_sw_qp *qp)
 				 recovery->doublings, most);
 }
 
+/*
+ * Until when a response that may only be late is waited for; 0: it is not, since none is
+ * missing, it has been asked for, or never would be. A wait must not cost a retry.
+ */
+static u64 late_until(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_requester *send = &qp->send;
+	const struct rhca_reorder *reorder = &send->recovery->reorder;
+
+	if (!send->recovering || !reorder->missed_at || !reorder->wait_ns ||
+	    !rhca_probe_adapts(qp) ||
+	    rhca_recover_has_asked(&send->recovery->rule, send->oldest_unacked_psn))
+		return 0;
+	return reorder->missed_at + min_t(u64, reorder->wait_ns, most_ns(qp) / 2);
+}
+
 static void wait_from(struct rhca_sw_qp *qp, u64 now)
 {
-	u64 wait = wait_ns(qp);
+	u64 until = late_until(qp);
+	u64 wait = !until ? wait_ns(qp) : until > now ? until - now : 0;
 
 	qp->send.heard = false;
 	qp->send.probe_at = now + wait;
@@ -185,6 +209,7 @@ void rhca_repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action action
 		trace_rhca_retransmit(rhca_qp_dev_name(&qp->base), qp->base.number,
 				      psn, rhca_psn_add(psn, 1), cause,
 				      send->retries_left);
+		rhca_reorder_repeated(&send->recovery->reorder, psn);
 		send->recovery->hole_psn = psn;
 		send->hole_due = true;
 	}
@@ -214,6 +239,75 @@ void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 	send->recovery->lossy = true;
 	send->recovery->loss_psn = psn;
 	rhca_repeat(qp, psn, action, cause);
+}
+
+/**
+ * rhca_response_is_late - Is the oldest response only late, as others of the path have been?
+ * @qp: the QP, to which a later one has come
+ * @now: time
+ *
+ * Then the probe timer asks for it when it has been waited for; where nobody probes nothing
+ * is waited for.
+ *
+ * Context: send.lock held.
+ */
+bool rhca_response_is_late(struct rhca_sw_qp *qp, u64 now)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_recovery *recovery = send->recovery;
+	u64 until;
+
+	lockdep_assert_held(&send->lock);
+	if (rhca_reorder_lost(&recovery->reorder, send->oldest_unacked_psn,
+			      rhca_hold_num(recovery->hold), now))
+		return false;
+	until = late_until(qp);
+	if (until <= now)
+		return false;
+	if (send->probe_at != until || send->heard)
+		wait_from(qp, now);
+	return true;
+}
+
+/**
+ * rhca_ask_for_response - A READ or atomic response did not come, though a later answer has
+ * @qp: the QP; a kick follows
+ * @now: time
+ * @psn: of the answer that came, or of what is before the missing one
+ * @twice: it had come before
+ *
+ * Context: send.lock held.
+ */
+void rhca_ask_for_response(struct rhca_sw_qp *qp, u64 now, u32 psn, bool twice)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_recovery *recovery = send->recovery;
+	enum rhca_recover_action action;
+	struct rhca_loss loss;
+	bool alone;
+
+	loss = rhca_loss_of(qp, send->oldest_unacked_psn, now);
+	loss.held = true;
+	action = rhca_recover_ahead(&recovery->rule, &loss, psn, twice);
+	if (action == RHCA_RECOVER_NOTHING)
+		return;
+	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
+	alone = rhca_reorder_alone(&recovery->reorder, loss.psn);
+	rhca_repeat_lost(qp, loss.psn, action, "read");
+	if (alone)
+		rhca_reorder_watch(&recovery->reorder, loss.psn);
+}
+
+/* A response has been waited for: it is asked for, as if a later one came now */
+static bool ask_for_waited(struct rhca_sw_qp *qp, u64 now, struct rhca_batch *batch)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	if (!late_until(qp))
+		return false;
+	rhca_ask_for_response(qp, now, rhca_psn_sub(send->oldest_unacked_psn, 1), false);
+	rhca_send_kick_locked(qp, RHCA_KICK_REPEAT, batch);
+	return true;
 }
 
 /* Then a response is missing, or the request for it: those behind it are held here */
@@ -270,20 +364,24 @@ static u64 heard_at(const struct rhca_requester *send, u64 now)
 static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
-	u64 now;
+	u64 now, until;
 
 	/* Mostly: of many QPs few have something under way */
 	if (send->newest_psn == send->oldest_unacked_psn ||
 	    !rhca_probe_adapts(qp) || !rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
 		return;
 	now = rhca_now();
-	if (send->pause || is_lent(send))
+	until = late_until(qp);
+	if (until)
+		send->probe_at = until;
+	else if (send->pause || is_lent(send))
 		send->probe_at = now + wait_ns(qp);
 	else if (send->heard)
 		send->probe_at = heard_at(send, now) + wait_ns(qp);
 	send->heard = false;
 	if (now >= send->probe_at) {
-		probe(qp, now, batch);
+		if (!ask_for_waited(qp, now, batch))
+			probe(qp, now, batch);
 		if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
 			return;
 	}

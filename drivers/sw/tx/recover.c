@@ -135,6 +135,24 @@ enum rhca_recover_action rhca_recover_nak(struct rhca_recover *recover,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_nak);
 
+static bool is_asked(const struct rhca_recover *recover, u32 psn)
+{
+	return recover->mode != RHCA_RECOVER_FLOW &&
+	       !rhca_psn_before(psn, recover->repeat_psn) &&
+	       rhca_psn_before(psn, recover->repeat_end);
+}
+
+/**
+ * rhca_recover_has_asked - May what has been repeated bring a response?
+ * @recover: of the connection
+ * @psn: of the response, not before what is missing
+ */
+bool rhca_recover_has_asked(const struct rhca_recover *recover, u32 psn)
+{
+	return recover->mode == RHCA_RECOVER_BACK || is_asked(recover, psn);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_has_asked);
+
 /**
  * rhca_recover_ahead - A response came before one that is missing
  * @recover: of the connection
@@ -150,10 +168,7 @@ enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 					    const struct rhca_loss *loss,
 					    u32 psn, bool twice)
 {
-	bool asked = recover->mode != RHCA_RECOVER_FLOW &&
-		     !rhca_psn_before(loss->psn, recover->repeat_psn) &&
-		     rhca_psn_before(loss->psn, recover->repeat_end);
-
+	bool asked = is_asked(recover, loss->psn);
 	bool same_answer = twice && rhca_psn_before(psn, recover->repeat_end);
 
 	if (recover->mode == RHCA_RECOVER_BACK)

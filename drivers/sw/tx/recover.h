@@ -111,6 +111,7 @@ enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 					    u32 psn, bool twice);
 enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 					    const struct rhca_loss *loss);
+bool rhca_recover_has_asked(const struct rhca_recover *recover, u32 psn);
 bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns);
 void rhca_recover_back(struct rhca_recover *recover,
 		       const struct rhca_loss *loss);

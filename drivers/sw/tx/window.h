@@ -7,6 +7,7 @@
 #define RHCA_SW_TX_WINDOW_H
 
 #include "sw/qp/qp.h"
+#include "sw/qp/hold_rule.h"
 #include "sw/tx/recover.h"
 #include "wire/psn.h"
 #include "wire/syndrome.h"
@@ -18,6 +19,7 @@
  * @loss_psn: of the newest loss, if @lossy
  * @ack_psn: acknowledged up to there but for responses that are missing, if @ack_waits
  * @nak_psn: the peer misses that, and responses to others are missing here, if @nak_waits
+ * @reorder: how far responses overtake each other, and what has been asked for again
  * @lossy: there was a loss lately
  * @ack_waits: see @ack_psn
  * @nak_waits: see @nak_psn
@@ -38,6 +40,7 @@ struct rhca_recovery {
 	u32 loss_psn;
 	u32 ack_psn;
 	u32 nak_psn;
+	struct rhca_reorder reorder;
 	bool lossy;
 	bool ack_waits;
 	bool nak_waits;
