@@ -130,15 +130,13 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_alone);
  */
 void rhca_reorder_repeated(struct rhca_reorder *reorder, u32 psn)
 {
-	u32 before = rhca_psn_sub(reorder->asked_psn, psn);
-
-	if (before >= ASKED_PSNS) {
+	if (rhca_psn_sub(reorder->asked_psn, psn) >= ASKED_PSNS) {
 		shift(reorder->asked, rhca_psn_sub(psn, reorder->asked_psn));
 		reorder->asked_psn = psn;
 		return;
 	}
-	for (; before < ASKED_PSNS; before--)
-		reorder->asked[before / ASKED_BITS] &= ~(1ULL << before % ASKED_BITS);
+	for (; !rhca_psn_before(reorder->asked_psn, psn); psn = rhca_psn_add(psn, 1))
+		note_lost(reorder, psn);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_repeated);
 
@@ -194,15 +192,9 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_answered);
  */
 void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated, u64 now)
 {
-	u64 bit, *asked = asked_for(reorder, psn, &bit);
-
 	if (repeated)
 		note_lost(reorder, psn);
-	else if (!asked)
-		reorder->late_psn = psn;
-	else
-		note_late(reorder, now);
-	reorder->missed_at = 0;
+	rhca_reorder_answered(reorder, psn, repeated, now);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_filled);
 

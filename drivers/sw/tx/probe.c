@@ -38,6 +38,7 @@ bool rhca_probe_adapts(const struct rhca_sw_qp *qp)
 	       READ_ONCE(qp->base.port->cc.adp_retrans);
 }
 
+/* No wait is longer: the ACK timeout has its turn */
 static u64 most_ns(const struct rhca_sw_qp *qp)
 {
 	u8 code = READ_ONCE(qp->base.attr.timeout);
@@ -299,15 +300,11 @@ void rhca_ask_for_response(struct rhca_sw_qp *qp, u64 now, u32 psn, bool twice)
 }
 
 /* A response has been waited for: it is asked for, as if a later one came now */
-static bool ask_for_waited(struct rhca_sw_qp *qp, u64 now, struct rhca_batch *batch)
+static void ask_for_waited(struct rhca_sw_qp *qp, u64 now, struct rhca_batch *batch)
 {
-	const struct rhca_requester *send = &qp->send;
-
-	if (!late_until(qp))
-		return false;
-	rhca_ask_for_response(qp, now, rhca_psn_sub(send->oldest_unacked_psn, 1), false);
+	rhca_ask_for_response(qp, now, rhca_psn_sub(qp->send.oldest_unacked_psn, 1),
+			      false);
 	rhca_send_kick_locked(qp, RHCA_KICK_REPEAT, batch);
-	return true;
 }
 
 /* Then a response is missing, or the request for it: those behind it are held here */
@@ -380,7 +377,9 @@ static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		send->probe_at = heard_at(send, now) + wait_ns(qp);
 	send->heard = false;
 	if (now >= send->probe_at) {
-		if (!ask_for_waited(qp, now, batch))
+		if (until)
+			ask_for_waited(qp, now, batch);
+		else
 			probe(qp, now, batch);
 		if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
 			return;
