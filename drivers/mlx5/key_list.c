@@ -12,7 +12,6 @@
 #include "key_list.h"
 
 #define MIN_LIST_BYTES	2048	/* and a list begins at a multiple of that */
-#define LIST_ALIGN	64	/* the adapter reads whole groups */
 
 /**
  * rhca_mlx5_key_list_alloc - Get memory for a list
@@ -27,7 +26,7 @@ int rhca_mlx5_key_list_alloc(struct rhca_mlx5_key_list *list,
 			     struct device *device, u32 max_entries)
 {
 	list->room = ALIGN(max_entries * rhca_mlx5_key_entry_bytes(list),
-			   LIST_ALIGN);
+			   RHCA_MLX5_LIST_ALIGN);
 	/* kmalloc() aligns a power of two to itself */
 	list->entries = kzalloc(roundup_pow_of_two(max_t(size_t, list->room,
 							 MIN_LIST_BYTES)),

@@ -9,6 +9,8 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_verbs.h>
 
+#define RHCA_MLX5_LIST_ALIGN	64	/* the adapter reads whole groups */
+
 /**
  * struct rhca_mlx5_key_list - Where the memory of a region is
  * @entries: addresses of pages (__be64), or pieces of any length; NULL for a region that

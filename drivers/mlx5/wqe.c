@@ -14,7 +14,6 @@
 #include "wqe.h"
 
 #define UNIT_BYTES	MLX5_SEND_WQE_DS
-#define LIST_ALIGN	64	/* of what a registration names */
 
 /**
  * struct builder - A request that is being built
@@ -213,7 +212,7 @@ static int add_registration(struct builder *b)
 	const struct ib_reg_wr *wr = reg_wr(b->wr);
 	const struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(wr->mr);
 	const struct rhca_mlx5_key_list *list = &mr->list;
-	u32 bytes = ALIGN(rhca_mlx5_key_list_bytes(list), LIST_ALIGN);
+	u32 bytes = ALIGN(rhca_mlx5_key_list_bytes(list), RHCA_MLX5_LIST_ALIGN);
 	bool is_inline = bytes <= RHCA_MLX5_INLINE_LIST_BYTES;
 	struct mlx5_wqe_umr_ctrl_seg *control;
 
