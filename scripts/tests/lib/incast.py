@@ -7,8 +7,9 @@ usage: incast.py SECONDS MBIT DUPLICATES_FILE NAME=ADDRESS...
 
 Prints "NAME BYTES STANDSTILL_MS" for each sender, where the standstill is the longest
 time in which certainly nothing came from it, then "all GOODPUT SECONDS SAMPLES": the part of
-the wire that first copies have had. Time begins once each sender has been heard, and a
-second later. A busy machine takes fewer samples.
+the wire that first copies have had at least. Time begins once each sender has been heard,
+and a second later. A busy machine takes fewer samples, and takes long for each: what is
+known of one is that it was taken between two times.
 """
 
 import json
@@ -42,6 +43,13 @@ def count(senders):
     return [(found[address]['packets'], found[address]['bytes']) for address in senders.values()]
 
 
+def sample(senders):
+    """(not before this time, what was counted, not after this time)"""
+    begin = time.monotonic()
+    counted = count(senders)
+    return begin, counted, time.monotonic()
+
+
 def duplicates(path):
     """Packets that had come before: of RoCE, and of TCP as DSACKs tell"""
     with open(path) as file:
@@ -66,11 +74,11 @@ def wait_for_all(senders):
 
 def standstill(samples, which):
     """Longest time between two samples with the same count of a sender, ms"""
-    longest, since, last = 0, samples[0][0], samples[0][1][which]
-    for when, counted in samples[1:]:
+    longest, since, last = 0, samples[0][2], samples[0][1][which]
+    for begin, counted, end in samples[1:]:
         if counted[which] != last:
-            since, last = when, counted[which]
-        longest = max(longest, when - since)
+            since, last = end, counted[which]
+        longest = max(longest, begin - since)
     return int(1000 * longest)
 
 
@@ -83,14 +91,14 @@ def main():
             return 1
         time.sleep(1)
         before = duplicates(path)
-        samples = [(time.monotonic(), count(senders))]
+        samples = [sample(senders)]
         while samples[-1][0] < samples[0][0] + seconds:
             time.sleep(STEP)
-            samples.append((time.monotonic(), count(senders)))
+            samples.append(sample(senders))
         again = duplicates(path) - before
     finally:
         nft('delete', 'table', 'ip', TABLE)
-    took = samples[-1][0] - samples[0][0]
+    took = samples[-1][2] - samples[0][0]
     grown = [(after[0] - was[0], after[1] - was[1])
              for was, after in zip(samples[0][1], samples[-1][1])]
     for which, name in enumerate(senders):
