@@ -332,6 +332,14 @@ spawn_b() { if [ -n "$NETNS" ]; then ip netns exec "$NS_B" "${ON_B[@]}" "$@" & e
 show_a() { echo "+ a: $*"; in_a "$@"; }
 show_b() { echo "+ b: $*"; in_b "$@"; }
 
+# set_conf NETDEV NAME VALUE: until the end; new namespaces begin with what this one has
+set_conf() {
+	local file=/proc/sys/net/ipv4/conf/$1/$2
+
+	defer "[ ! -e $file ] || echo $(< "$file") > $file"
+	echo "$3" > "$file"
+}
+
 # setup_wire [MTU]: the two hosts without RDMA devices
 setup_wire() {
 	local mtu=${1:-9000} i
@@ -344,9 +352,9 @@ setup_wire() {
 	else
 		show ip link add "$IF_A" mtu "$mtu" type veth peer name "$IF_B" mtu "$mtu" || die "no veth"
 		for i in all default "$IF_A" "$IF_B" lo; do
-			echo 1 > "/proc/sys/net/ipv4/conf/$i/accept_local"
-			echo 0 > "/proc/sys/net/ipv4/conf/$i/rp_filter"
-			echo 1 > "/proc/sys/net/ipv4/conf/$i/arp_ignore"
+			set_conf "$i" accept_local 1
+			set_conf "$i" rp_filter 0
+			set_conf "$i" arp_ignore 1
 		done
 	fi
 	show_a ip addr add $IP4_A/24 dev "$IF_A"
