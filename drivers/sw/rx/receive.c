@@ -14,7 +14,7 @@
 #include "sw/rx/early_copy.h"
 #include "sw/qp/qp.h"
 #include "sw/rx/receive.h"
-#include "sw/tx/cnp.h"
+#include "sw/tx/congestion.h"
 #include "sw/tx/congestion.h"
 #include "sw/tx/send_sched.h"
 #include "sw/qp/after.h"
@@ -91,7 +91,7 @@ static void count_admitted(struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
 	if (ecn_of(rx) == INET_ECN_CE) {
 		rhca_counter_inc(c, RHCA_NP_ECN_MARKED_ROCE_PACKETS);
 		if (!rhca_is_datagram(qp))
-			rhca_cnp_answer_mark(to_sw_qp(qp));
+			rhca_congestion_marked(to_sw_qp(qp));
 	}
 	if (static_branch_unlikely(&rhca_optional_key))
 		count_optional(c, rx);

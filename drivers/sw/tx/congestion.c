@@ -11,6 +11,7 @@
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
+#include "sw/packet/transmit.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/tx/congestion.h"
 #include "sw/tx/window.h"
@@ -160,14 +161,8 @@ u32 rhca_congestion_rate(const struct rhca_sw_qp *qp)
 	return kbits < RHCA_RATE_MOST ? DIV_ROUND_UP(kbits, 1000) : 0;
 }
 
-/**
- * rhca_congestion_answers_mark - A packet was marked: is a CNP due?
- * @qp: a connected QP with a port; the packet is its peer's
- *
- * Context: bottom halves off; none but the QP's own locks held.
- * Return: true for who has to send one.
- */
-bool rhca_congestion_answers_mark(struct rhca_sw_qp *qp)
+/* Has none been sent lately? Then the caller sends one */
+static bool cnp_is_due(struct rhca_sw_qp *qp)
 {
 	struct rhca_congestion *congestion = get(qp);
 	u64 now = ktime_get_ns();
@@ -182,6 +177,47 @@ bool rhca_congestion_answers_mark(struct rhca_sw_qp *qp)
 			READ_ONCE(cc_of(qp)->np_min_time_between_cnps);
 	spin_unlock(&congestion->lock);
 	return due;
+}
+
+/* Congestion notification packet, annex A17.9.3 */
+static void send_cnp(struct rhca_sw_qp *qp, struct rhca_path *path)
+{
+	struct rhca_bth_fields fields = {
+		.opcode		= RHCA_OPCODE_CNP,
+		.pkey		= rhca_qp_pkey(&qp->base),
+		.dest_qpn	= qp->base.attr.dest_qp_num,
+	};
+	struct rhca_packet packet __uninitialized;
+	struct rhca_tx_list tx __uninitialized;
+
+	if (rhca_packet_begin(&packet, &qp->base, path, &fields, 0))
+		return;		/* the next mark asks again */
+	memset(rhca_packet_header(&packet, RHCA_HDR_CNP_PAD), 0,
+	       sizeof(struct rhca_cnp_pad));
+	packet.bth->flags &= ~RHCA_BTH_MIGRATED;
+	packet.bth->dest |= cpu_to_be32(RHCA_BTH_BECN);
+	rhca_packet_protect(&packet);
+	rhca_packet_seal(&packet);
+	rhca_tx_list_begin(&tx, &qp->base, path, NULL);
+	tx.is_cnp = true;
+	tx.may_overtake = true;
+	rhca_tx_list_add(&tx, &packet);
+	rhca_tx_list_send(&tx);
+	rhca_qp_count(&qp->base, RHCA_NP_CNP_SENT);
+}
+
+/**
+ * rhca_congestion_marked - A packet of the peer was marked: it may have a CNP
+ * @qp: a connected QP with a port; the packet was admitted, its ICRC and P_Key are right
+ *
+ * Context: bottom halves off, RCU read side. The lock of a half may be held.
+ */
+void rhca_congestion_marked(struct rhca_sw_qp *qp)
+{
+	struct rhca_path *path = rcu_dereference(qp->base.path);
+
+	if (path && READ_ONCE(qp->base.port->cc.enable) && cnp_is_due(qp))
+		send_cnp(qp, path);
 }
 
 /* Without CNPs the limit is the user's, or there is none any more */

@@ -29,7 +29,7 @@ struct rhca_congestion {
 void rhca_congestion_reset(struct rhca_sw_qp *qp);
 void rhca_congestion_cnp(struct rhca_sw_qp *qp);
 u32 rhca_congestion_rate(const struct rhca_sw_qp *qp);
-bool rhca_congestion_answers_mark(struct rhca_sw_qp *qp);
+void rhca_congestion_marked(struct rhca_sw_qp *qp);
 u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns);
 void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes);
 
