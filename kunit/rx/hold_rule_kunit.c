@@ -15,7 +15,7 @@
  * next, a READ as well, or executed before; or one that cannot be held; or none comes, but the
  * timer fires
  */
-enum place { END, AHEAD, TWICE, NEXT, NEXT_READ, BEFORE, REFUSED, WAITED };
+enum place { END, AHEAD, TWICE, NEXT, NEXT_READ, BEFORE, BEFORE_READ, REFUSED, WAITED };
 
 /* What is said about it */
 enum said { NOTHING, NAK, REPLAY };
@@ -185,7 +185,7 @@ static enum said arrive(struct rhca_hold_rule *rule, const struct step *s, u64 n
 		.now = now, .psn = s->psn, .expected = s->expected,
 		.num_held = s->held, .ack_req = s->asks, .twice = s->place == TWICE,
 		.refused = s->place == REFUSED || !s->held,
-		.is_read = s->place == NEXT_READ,
+		.is_read = s->place == NEXT_READ || s->place == BEFORE_READ,
 	};
 
 	switch (s->place) {
@@ -195,6 +195,7 @@ static enum said arrive(struct rhca_hold_rule *rule, const struct step *s, u64 n
 	case WAITED:
 		return rhca_hold_rule_waited(rule, &arrival) ? NAK : NOTHING;
 	case BEFORE:
+	case BEFORE_READ:
 		switch (rhca_hold_rule_duplicate(rule, &arrival)) {
 		case RHCA_DUP_REPLAY:
 			return REPLAY;
@@ -225,7 +226,38 @@ static void nak_follows_the_rule(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reorder.wait_ns, c->wait_us * 1000);
 }
 
+#define GAPS	100
+
+/* Of so many READs that are asked for one in @one_in comes twice */
+static u32 wait_of_reads(u32 one_in)
+{
+	struct rhca_reorder reorder;
+	struct rhca_hold_rule rule = { .reorder = &reorder };
+	u64 now = NSEC_PER_SEC;
+	u32 i, psn = 10;
+
+	rhca_hold_rule_reset(&rule);
+	rhca_hold_rule_in_order(&rule, psn - 1);
+	for (i = 1; i <= GAPS; i++, psn += 2, now += NSEC_PER_MSEC) {
+		arrive(&rule, &(struct step) { AHEAD, psn + 1, psn, 1 }, now);
+		arrive(&rule, &(struct step) { NEXT_READ, psn, psn + 2 }, now + 1000);
+		if (i % one_in == 0)
+			arrive(&rule, &(struct step) { BEFORE_READ, psn, psn + 2 },
+			       now + 2000);
+	}
+	return reorder.wait_ns;
+}
+
+/* The answer to one that was lost may be lost, too: then it comes twice as well */
+static void reads_are_late_if_most_of_them_come_twice(struct kunit *test)
+{
+	KUNIT_EXPECT_GT(test, wait_of_reads(1), 0);
+	KUNIT_EXPECT_EQ(test, wait_of_reads(3), 0);
+	KUNIT_EXPECT_EQ(test, wait_of_reads(10), 0);
+}
+
 static struct kunit_case hold_rule_cases[] = {
+	KUNIT_CASE(reads_are_late_if_most_of_them_come_twice),
 	KUNIT_CASE_PARAM(nak_follows_the_rule, rule_gen_params),
 	{}
 };

@@ -16,6 +16,9 @@
 #define IN_ORDER_LOWERS	1024
 #define WAIT_LEAST_NS	(4 * NSEC_PER_USEC)
 
+/* Of rhca_hold_rule.late_reads: six more than half of what is asked for is no accident */
+#define LATE_READS	6
+
 #define ASKED_BITS	64
 #define ASKED_PSNS	(2 * ASKED_BITS)
 
@@ -279,7 +282,11 @@ static bool may_ask_again(const struct rhca_hold_rule *rule)
  */
 bool rhca_hold_rule_asks(struct rhca_hold_rule *rule, u32 expected)
 {
-	rule->naks = rule->reorder->asked_psn == expected ? rule->naks + 1 : 1;
+	bool again = rule->reorder->asked_psn == expected;
+
+	rule->naks = again ? rule->naks + 1 : 1;
+	if (!again && rule->late_reads)
+		rule->late_reads--;
 	rule->nak_sent = true;
 	rhca_reorder_asked(rule->reorder, expected);
 	return true;
@@ -381,6 +388,22 @@ bool rhca_hold_rule_filled(struct rhca_hold_rule *rule, const struct rhca_arriva
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_filled);
 
+/*
+ * A READ that comes twice may have been lost once, and so may the answer to it: that most
+ * of those that are asked for come twice says that they are late.
+ */
+static bool comes_late(struct rhca_hold_rule *rule, const struct rhca_arrival *arrival)
+{
+	u64 bit;
+
+	if (arrival->is_read && asked_for(rule->reorder, arrival->psn, &bit)) {
+		rule->late_reads = min(rule->late_reads + 2, LATE_READS);
+		if (rule->late_reads < LATE_READS)
+			note_lost(rule->reorder, arrival->psn);
+	}
+	return rhca_reorder_twice(rule->reorder, arrival->psn);
+}
+
 /* What the peer seemed to do behind it was the end of what had overtaken it */
 static void learn_anew(struct rhca_hold_rule *rule, u32 psn)
 {
@@ -407,7 +430,7 @@ enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
 
 	learn(rule, arrival->psn);
 	rule->last_psn = arrival->psn;
-	if (rhca_reorder_twice(rule->reorder, arrival->psn))
+	if (comes_late(rule, arrival))
 		learn_anew(rule, arrival->psn);
 	if (!arrival->num_held)
 		return RHCA_DUP_REPLAY;

@@ -61,6 +61,8 @@ enum rhca_peer_repeats {
  * @filled_psn: that had been asked for and came, while @learns
  * @repeats: what the peer does about a NAK
  * @naks: that have asked for what the newest one asked for
+ * @late_reads: two for each READ that was asked for and came twice, one less for each
+ *	packet that is asked for
  * @nak_sent: what is expected has been asked for
  * @not_ready: by an RNR NAK: the peer repeats all, and nothing is held
  * @learns: the next arrival shows what the peer does
@@ -72,6 +74,7 @@ struct rhca_hold_rule {
 	u32 filled_psn;
 	u8 repeats;
 	u8 naks;
+	u8 late_reads;
 	bool nak_sent;
 	bool not_ready;
 	bool learns;
