@@ -429,7 +429,7 @@ static void note_progress(struct qp *qp, u32 upto)
 	if (send->next < upto)
 		rewind_to(send, upto);
 	/* drivers/sw/tx/segment.c: so many packets after a loss the next is near */
-	if (send->lossy && send->next - send->loss_psn > 1024)
+	if (send->lossy && send->next - send->loss_psn > 64)
 		send->lossy = false;
 	work_progress(qp, acked);
 }

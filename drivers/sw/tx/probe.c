@@ -26,7 +26,7 @@
 #define PROBE_MOST_NS	NSEC_PER_SEC
 
 /* So many packets after a loss the next is near */
-#define LOSSY_PSNS	1024
+#define LOSSY_PSNS	64
 
 /* In a row without an answer: the path may not be what it was */
 #define MANY_PROBES	3
