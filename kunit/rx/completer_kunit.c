@@ -271,6 +271,172 @@ static void responses_behind_a_missing_one_are_held(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD_DROPPED), 0);
 }
 
+static u32 num_completed(struct bench *b)
+{
+	struct ib_wc wc;
+	u32 num = 0;
+
+	for (; test_poll(b->hca, &wc); num++)
+		KUNIT_EXPECT_EQ(b->hca->test, (int)wc.status, (int)IB_WC_SUCCESS);
+	return num;
+}
+
+/* --- what is missing behind the oldest, on a long path ------------------------------ */
+
+#define LONG_READS	4	/* of four packets each */
+
+static struct rhca_recovery *recovery_of(const struct bench *b)
+{
+	return to_sw_qp(ibqp_to_verbs(b->qp))->send.recovery;
+}
+
+static struct bench *setup_long(struct kunit *test, u32 path_ns)
+{
+	struct bench *b = setup(test);
+	struct rhca_rtt *rtt = &to_sw_qp(ibqp_to_verbs(b->qp))->send.rtt;
+	int i;
+
+	for (i = 0; i < LONG_READS; i++)
+		post(b, IB_WR_RDMA_READ, 4 * MTU);
+	forget_sent(b);
+	rtt->least = path_ns;
+	rtt->sent_at = 0;	/* none of these is timed */
+	return b;
+}
+
+static void expect_request(struct bench *b, u32 psn, u32 bytes)
+{
+	KUNIT_ASSERT_TRUE(b->hca->test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(b->hca->test, b->sent->opcode, READ_REQUEST);
+	KUNIT_EXPECT_EQ(b->hca->test, b->sent->psn, (FIRST_PSN + psn) & 0xffffff);
+	KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be32(b->sent->extended + 12), bytes);
+}
+
+static void expect_nothing(struct bench *b)
+{
+	KUNIT_EXPECT_FALSE(b->hca->test, test_sent(b->hca, b->sent));
+}
+
+/* 2, 5 and 8 to 10 are lost */
+static void lose_some(struct bench *b)
+{
+	respond(b, READ_FIRST, 0, MTU);
+	respond(b, READ_MIDDLE, 1, MTU);
+	respond(b, READ_LAST, 3, MTU);
+	respond(b, READ_FIRST, 4, MTU);
+	respond(b, READ_MIDDLE, 6, MTU);
+	respond(b, READ_LAST, 7, MTU);
+	respond(b, READ_LAST, 11, MTU);
+}
+
+/* From the beginning of a request: what is held of it may still have to go */
+static void all_that_is_missing_is_asked_for(struct kunit *test)
+{
+	struct bench *b = setup_long(test, NSEC_PER_MSEC);
+
+	lose_some(b);
+	expect_request(b, 2, 2 * MTU);
+	expect_request(b, 4, 4 * MTU);
+	expect_request(b, 8, 4 * MTU);
+	expect_nothing(b);
+	respond(b, READ_FIRST, 2, MTU);
+	respond(b, READ_MIDDLE, 5, MTU);
+	respond(b, READ_FIRST, 8, MTU);
+	respond(b, READ_MIDDLE, 9, MTU);
+	respond(b, READ_MIDDLE, 10, MTU);
+	expect_nothing(b);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_IMPLIED_NAK_SEQ_ERR), 3);
+	/* What is missing next has not been asked for */
+	respond(b, READ_LAST, 15, MTU);
+	expect_request(b, 12, 4 * MTU);
+	expect_nothing(b);
+}
+
+static void one_after_the_other_is_asked_for_nearby(struct kunit *test)
+{
+	struct bench *b = setup_long(test, 10 * NSEC_PER_USEC);
+
+	lose_some(b);
+	expect_request(b, 2, 2 * MTU);
+	expect_nothing(b);
+	respond(b, READ_FIRST, 2, MTU);
+	expect_request(b, 5, 3 * MTU);
+	expect_nothing(b);
+}
+
+static void nothing_more_is_asked_for_where_responses_are_late(struct kunit *test)
+{
+	struct bench *b = setup_long(test, NSEC_PER_MSEC);
+
+	recovery_of(b)->reorder.wait_ns = 1;
+	recovery_of(b)->reorder.late_psn = FIRST_PSN;
+	lose_some(b);
+	expect_request(b, 2, 2 * MTU);
+	expect_nothing(b);
+}
+
+/* Answers come in the order of requests: that to the oldest has been lost again */
+static void answer_to_a_later_request_says_lost_again(struct kunit *test)
+{
+	struct bench *b = setup_long(test, NSEC_PER_MSEC);
+
+	lose_some(b);
+	forget_sent(b);
+	respond(b, READ_FIRST, 4, MTU);
+	expect_request(b, 2, 2 * MTU);
+	respond(b, READ_MIDDLE, 5, MTU);
+	respond(b, READ_MIDDLE, 6, MTU);
+	expect_nothing(b);
+	respond(b, READ_FIRST, 2, MTU);
+	expect_nothing(b);
+}
+
+static void say_missing(struct bench *b, u32 psn)
+{
+	u8 nak[4] = { 0x60, 0, 0, 1 };
+	struct test_packet p = {
+		.bth = { .opcode = ACKNOWLEDGE, .psn = (FIRST_PSN + psn) & 0xffffff,
+			 .dest_qpn = b->qp->qp_num },
+		.extended = nak,
+		.extended_bytes = sizeof(nak),
+	};
+
+	test_receive(b->hca, &p);
+}
+
+/* Once, whatever the peer says again, and only to one that holds what is behind it */
+static void request_that_is_missing_need_not_wait_for_responses(struct kunit *test)
+{
+	struct bench *b = setup_long(test, NSEC_PER_MSEC);
+
+	recovery_of(b)->rule.way = RHCA_PEER_HOLDS;
+	respond(b, READ_MIDDLE, 1, MTU);
+	expect_request(b, 0, 4 * MTU);
+	respond(b, READ_MIDDLE, 2, MTU);
+	respond(b, READ_LAST, 3, MTU);
+	respond(b, READ_FIRST, 4, MTU);
+	respond(b, READ_MIDDLE, 5, MTU);
+	respond(b, READ_MIDDLE, 6, MTU);
+	respond(b, READ_LAST, 7, MTU);
+	say_missing(b, 8);
+	expect_request(b, 8, 4 * MTU);
+	say_missing(b, 8);
+	expect_nothing(b);
+	respond(b, READ_FIRST, 0, MTU);
+	KUNIT_EXPECT_EQ(test, num_completed(b), 2);
+	expect_nothing(b);
+}
+
+static void request_waits_for_responses_where_the_peer_may_drop(struct kunit *test)
+{
+	struct bench *b = setup_long(test, NSEC_PER_MSEC);
+
+	respond(b, READ_LAST, 3, MTU);
+	expect_request(b, 0, 4 * MTU);
+	say_missing(b, 8);
+	expect_nothing(b);
+}
+
 /* --- what may only be late --------------------------------------------------------- */
 
 #define READS	2	/* of two packets each: 0 and 1, 2 and 3 */
@@ -293,19 +459,9 @@ static void expect_asked(struct bench *b, u32 psn)
 	KUNIT_EXPECT_EQ(b->hca->test, b->sent->psn, (FIRST_PSN + psn) & 0xffffff);
 }
 
-static u32 num_completed(struct bench *b)
-{
-	struct ib_wc wc;
-	u32 num = 0;
-
-	for (; test_poll(b->hca, &wc); num++)
-		KUNIT_EXPECT_EQ(b->hca->test, (int)wc.status, (int)IB_WC_SUCCESS);
-	return num;
-}
-
 static struct rhca_reorder *reorder_of(const struct bench *b)
 {
-	return &to_sw_qp(ibqp_to_verbs(b->qp))->send.recovery->reorder;
+	return &recovery_of(b)->reorder;
 }
 
 static void response_that_comes_twice_was_late(struct kunit *test)
@@ -471,6 +627,12 @@ static struct kunit_case completer_tests[] = {
 	KUNIT_CASE(lost_response_is_asked_for_again),
 	KUNIT_CASE(acknowledgement_past_a_read_repeats_it),
 	KUNIT_CASE(responses_behind_a_missing_one_are_held),
+	KUNIT_CASE(all_that_is_missing_is_asked_for),
+	KUNIT_CASE(one_after_the_other_is_asked_for_nearby),
+	KUNIT_CASE(nothing_more_is_asked_for_where_responses_are_late),
+	KUNIT_CASE(answer_to_a_later_request_says_lost_again),
+	KUNIT_CASE(request_that_is_missing_need_not_wait_for_responses),
+	KUNIT_CASE(request_waits_for_responses_where_the_peer_may_drop),
 	KUNIT_CASE(response_that_comes_twice_was_late),
 	KUNIT_CASE(response_of_two_answers_says_nothing),
 	KUNIT_CASE(response_that_is_late_is_not_asked_for),

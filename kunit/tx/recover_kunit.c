@@ -16,6 +16,7 @@ enum event {
 	NAK,		/* @psn is missing */
 	AHEAD,		/* a response with @psn came before @oldest */
 	TWICE,		/* the same, for the second time */
+	MORE,		/* nothing: responses from @oldest to @psn are asked for, too */
 	ACK,		/* all before @psn is acknowledged, by an acknowledgement */
 	DATA,		/* by a response */
 	PROBE,		/* nothing is heard, @psn is the oldest */
@@ -31,7 +32,7 @@ struct step {
 	u32 psn;				/* of it */
 	u32 us;					/* when, in microseconds */
 	enum rhca_recover_action action;	/* what is done */
-	u32 oldest;				/* AHEAD, TWICE: the response that is missing */
+	u32 oldest;				/* AHEAD, TWICE, MORE: what is missing */
 };
 
 struct recover_case {
@@ -138,6 +139,22 @@ static const struct recover_case recover_cases[] = {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { TWICE, 11, 3, REPEAT, 10 },
 		{ TWICE, 12, 4, NOTHING, 10 }, { TWICE, 13, 5, NOTHING, 10 } },
 	  ONE, UNKNOWN, true },
+	{ "others behind it are asked for at once, and not again", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
+		{ DATA, 24, 30, NOTHING }, { AHEAD, 23, 31, NOTHING, 24 },
+		{ AHEAD, 33, 32, REPEAT, 32 } }, ONE, UNKNOWN, true },
+	{ "one of them is answered first: lost again, the others are not", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
+		{ TWICE, 25, 30, REPEAT, 10 }, { TWICE, 26, 31, NOTHING, 10 },
+		{ DATA, 24, 40, NOTHING }, { AHEAD, 23, 41, NOTHING, 24 } },
+	  ONE, UNKNOWN, true },
+	{ "it goes on until the last of them has come", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 48, 1, NOTHING, 40 },
+		{ DATA, 40, 30, NOTHING }, { AHEAD, 39, 31, NOTHING, 40 } },
+	  ONE, UNKNOWN, true },
+	{ "and no longer", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 48, 1, NOTHING, 40 },
+		{ DATA, 48, 30, NOTHING } }, FLOW, UNKNOWN, true },
 	{ "the next response is missing", {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { DATA, 18, 30, NOTHING },
 		{ AHEAD, 20, 31, REPEAT, 18 } }, ONE, UNKNOWN, true },
@@ -168,8 +185,11 @@ static enum rhca_recover_action hear(struct rhca_recover *recover,
 		action = rhca_recover_ahead(recover, &loss, s->psn,
 					    s->event == TWICE);
 		if (action == REPEAT)	/* of a READ: to the end of its chunk */
-			recover->repeat_end = s->oldest + 8;
+			rhca_recover_asks(recover, s->oldest, s->oldest + 8);
 		return action;
+	case MORE:
+		rhca_recover_asks(recover, s->oldest, s->psn);
+		return NOTHING;
 	case PROBE:
 		return rhca_recover_probe(recover, &loss);
 	case ACK:

@@ -162,12 +162,33 @@ static void drop(struct rhca_hold *hold, struct sk_buff **slot)
 	*slot = NULL;
 }
 
+/* Where a packet is; NULL where it is not */
+static struct sk_buff **find(struct rhca_hold *hold, u32 psn)
+{
+	struct sk_buff **slot = slot_of(hold, psn);
+
+	lockdep_assert_held(hold->lock);
+	return *slot && cb_of(*slot)->psn == psn ? slot : NULL;
+}
+
+/**
+ * rhca_hold_has - Does a packet wait?
+ * @hold: the hold
+ * @psn: of the packet
+ *
+ * Context: the lock of the hold held.
+ */
+bool rhca_hold_has(struct rhca_hold *hold, u32 psn)
+{
+	return find(hold, psn);
+}
+
 static enum rhca_hold_result put(struct rhca_hold *hold, const struct rhca_rx *rx)
 {
 	struct sk_buff **slot = slot_of(hold, rx->psn);
 	struct sk_buff *skb;
 
-	if (*slot && cb_of(*slot)->psn == rx->psn)
+	if (rhca_hold_has(hold, rx->psn))
 		return RHCA_HOLD_TWICE;
 	if (*slot)	/* among PSNs that responses have taken meanwhile */
 		drop(hold, slot);
@@ -224,15 +245,12 @@ enum rhca_hold_result rhca_hold_put(struct rhca_hold **owner, spinlock_t *lock,
  */
 struct sk_buff *rhca_hold_take(struct rhca_hold *hold, u32 psn)
 {
-	struct sk_buff **slot, *skb;
+	struct sk_buff **slot = rhca_hold_num(hold) ? find(hold, psn) : NULL;
+	struct sk_buff *skb;
 
-	if (!rhca_hold_num(hold))
+	if (!slot)
 		return NULL;
-	lockdep_assert_held(hold->lock);
-	slot = slot_of(hold, psn);
 	skb = *slot;
-	if (!skb || cb_of(skb)->psn != psn)
-		return NULL;
 	charge(hold, skb, -1);
 	*slot = NULL;
 	return skb;

@@ -63,6 +63,7 @@ enum rhca_hold_result {
 enum rhca_hold_result rhca_hold_put(struct rhca_hold **owner, spinlock_t *lock,
 				    struct rhca_verbs_qp *qp,
 				    const struct rhca_rx *rx, u32 expected);
+bool rhca_hold_has(struct rhca_hold *hold, u32 psn);
 struct sk_buff *rhca_hold_take(struct rhca_hold *hold, u32 psn);
 void rhca_hold_restore(const struct rhca_hold *hold, struct sk_buff *skb,
 		       struct rhca_rx *rx);

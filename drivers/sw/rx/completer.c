@@ -241,6 +241,8 @@ static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		repeat_missing(qp, rx->psn, batch);
 		return;
 	}
+	if (recovery->nak_psn != rx->psn || !recovery->nak_waits)
+		recovery->nak_asked = false;
 	recovery->nak_psn = rx->psn;
 	recovery->nak_waits = true;
 	wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
@@ -255,7 +257,7 @@ static void take_late_nak(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!recovery->nak_waits || rhca_psn_before(oldest, recovery->nak_psn))
 		return;
 	recovery->nak_waits = false;
-	if (oldest == recovery->nak_psn)
+	if (oldest == recovery->nak_psn && !recovery->nak_asked)
 		repeat_missing(qp, oldest, batch);
 }
 

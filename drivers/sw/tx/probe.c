@@ -17,6 +17,7 @@
 #include "sw/qp/hold.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/tx/ack_timeout.h"
+#include "sw/tx/missing.h"
 #include "sw/tx/probe.h"
 #include "sw/tx/window.h"
 #include "sw/tx/send_sched.h"
@@ -290,8 +291,10 @@ void rhca_ask_for_response(struct rhca_sw_qp *qp, u64 now, u32 psn, bool twice)
 	loss = rhca_loss_of(qp, send->oldest_unacked_psn, now);
 	loss.held = true;
 	action = rhca_recover_ahead(&recovery->rule, &loss, psn, twice);
-	if (action == RHCA_RECOVER_NOTHING)
+	if (action == RHCA_RECOVER_NOTHING) {
+		rhca_missing_due(qp);
 		return;
+	}
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
 	alone = rhca_reorder_alone(&recovery->reorder, loss.psn);
 	rhca_repeat_lost(qp, loss.psn, action, "read");

@@ -57,6 +57,7 @@ static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
 	recover->waits = mode == RHCA_RECOVER_ONE && !loss->held;
 	recover->repeat_psn = loss->psn;
 	recover->repeat_end = rhca_psn_add(loss->psn, 1);
+	recover->asked_end = recover->repeat_end;
 	recover->sent_end = loss->newest;
 	recover->repeat_at = loss->now;
 	recover->answered = false;
@@ -139,8 +140,40 @@ static bool is_asked(const struct rhca_recover *recover, u32 psn)
 {
 	return recover->mode != RHCA_RECOVER_FLOW &&
 	       !rhca_psn_before(psn, recover->repeat_psn) &&
-	       rhca_psn_before(psn, recover->repeat_end);
+	       rhca_psn_before(psn, recover->asked_end);
 }
+
+/**
+ * rhca_recover_asks - A request has been sent again
+ * @recover: of the connection, in RHCA_RECOVER_ONE
+ * @psn: of it: of what was to be repeated, or behind all that has been asked for since
+ * @end: behind the answers to it
+ */
+void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end)
+{
+	if (psn == recover->repeat_psn)
+		recover->repeat_end = end;
+	if (rhca_psn_before(recover->asked_end, end))
+		recover->asked_end = end;
+	/* It goes on until these have come, too */
+	if (rhca_psn_before(recover->recover_psn, end))
+		recover->recover_psn = end;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_asks);
+
+/**
+ * rhca_recover_asks_for_all - Is all asked for that is missing, not the oldest alone?
+ * @recover: of the connection, which misses responses
+ * @path_ns: how long an answer takes without queues; 0: not known
+ *
+ * Where that is long each that is missing would cost a round trip. Where it is short, what
+ * a full queue has dropped would come back to it at once.
+ */
+bool rhca_recover_asks_for_all(const struct rhca_recover *recover, u32 path_ns)
+{
+	return recover->mode == RHCA_RECOVER_ONE && path_ns >= LONG_PATH_NS;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_asks_for_all);
 
 /**
  * rhca_recover_has_asked - May what has been repeated bring a response?
@@ -162,24 +195,31 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_recover_has_asked);
  *
  * Responses come in the order of requests. So what has been asked for again is lost again
  * when something that was asked for later has come, or what follows it in the same answer.
- * The rest of that answer says nothing new: therefore once in a round trip.
+ * The rest of that answer says nothing new: therefore once in a round trip. What has been
+ * asked for behind it stays so.
  */
 enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 					    const struct rhca_loss *loss,
 					    u32 psn, bool twice)
 {
 	bool asked = is_asked(recover, loss->psn);
-	bool same_answer = twice && rhca_psn_before(psn, recover->repeat_end);
+	bool same_answer = twice && rhca_psn_before(psn, recover->asked_end);
+	u32 asked_end = recover->asked_end;
+	enum rhca_recover_action action;
 
 	if (recover->mode == RHCA_RECOVER_BACK)
 		return RHCA_RECOVER_NOTHING;
 	if (asked && !same_answer &&
 	    (is_recent(recover, loss) || rhca_psn_before(psn, recover->sent_end)))
 		return RHCA_RECOVER_NOTHING;
-	if (asked && same_answer && recover->asked_twice && is_recent(recover, loss))
+	if (asked && same_answer && recover->asked_twice &&
+	    loss->psn == recover->repeat_psn && is_recent(recover, loss))
 		return RHCA_RECOVER_NOTHING;
 	recover->asked_twice = asked;
-	return lost(recover, loss);
+	action = lost(recover, loss);
+	if (asked && same_answer)
+		recover->asked_end = asked_end;
+	return action;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_ahead);
 

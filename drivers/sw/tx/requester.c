@@ -9,9 +9,11 @@
 #include "sw/tx/requester.h"
 #include "sw/tx/local_op.h"
 #include "sw/tx/probe.h"
+#include "sw/qp/hold.h"
 #include "sw/qp/payload.h"
 #include "sw/tx/ack_timeout.h"
 #include "sw/tx/congestion.h"
+#include "sw/tx/missing.h"
 #include "sw/tx/segment.h"
 #include "sw/tx/send_completion.h"
 #include "sw/qp/shared.h"
@@ -306,7 +308,8 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	timed = send->rtt.sent_at;
 	rhca_requester_rewind(qp, send->recovery->hole_psn);
 	/* It may not have been lost: packets behind it are timed still */
-	if (send->recovery->rule.probed && send->rtt.psn != send->recovery->hole_psn)
+	if (send->recovery->rule.probed && send->rtt.psn != send->recovery->hole_psn &&
+	    !rhca_hold_num(send->recovery->hold))
 		send->rtt.sent_at = timed;
 	send->ask = true;
 	did = step(qp, tx, batch);
@@ -314,7 +317,7 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	if (did == STEP_FAILED)
 		return did;
 	if (did == STEP_PACKET)
-		send->recovery->rule.repeat_end = send->next_psn;
+		rhca_missing_asked(qp, send->recovery->hole_psn, send->next_psn);
 	rhca_tx_list_send(tx);
 	send->hole_due = tx->refused;
 	send->next = next;
@@ -322,6 +325,18 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	send->next_psn = next_psn;
 	send->reads_in_flight = reads;
 	return did;
+}
+
+/* False when the QP has left its state */
+static bool repeat_holes(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+			 struct rhca_batch *batch)
+{
+	enum step did;
+
+	do {
+		did = repeat_hole(qp, tx, batch);
+	} while (did == STEP_PACKET && rhca_missing_due(qp));
+	return did != STEP_FAILED;
 }
 
 /*
@@ -414,7 +429,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 			   rc ? rcu_dereference(qp->base.path) : NULL,
 			   &send->backoff);
 	tx.uncharged = uncharged;
-	if (send->hole_due && repeat_hole(qp, &tx, batch) == STEP_FAILED)
+	if (send->hole_due && !repeat_holes(qp, &tx, batch))
 		return RHCA_END_EMPTY;
 	tx.shared = rc && !paced ? batch->shared : NULL;
 	do {

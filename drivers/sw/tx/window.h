@@ -23,6 +23,7 @@
  * @lossy: there was a loss lately
  * @ack_waits: see @ack_psn
  * @nak_waits: see @nak_psn
+ * @nak_asked: it has been sent again all the same
  * @probes: times that send.probe_timer has asked since the last progress
  * @doublings: of the wait until it asks, since a round trip was last measured
  * @heard_at: when something new was last acknowledged, in ns; 0: not known
@@ -44,6 +45,7 @@ struct rhca_recovery {
 	bool lossy;
 	bool ack_waits;
 	bool nak_waits;
+	bool nak_asked;
 	u8 probes;
 	u8 doublings;
 	u64 heard_at;
