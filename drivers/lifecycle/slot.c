@@ -253,11 +253,26 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_wish);
 
 /**
+ * rhca_slot_note_ports - The netdevs that a device is on
+ * @dev: the device, which has all of them
+ * @ports: filled in
+ *
+ * Context: RTNL held.
+ */
+void rhca_slot_note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports)
+{
+	*ports = (struct rhca_slot_ports) { .serial = dev->serial };
+	for (; ports->num < dev->num_ports; ports->num++)
+		rhca_netdev_note(&ports->netdev[ports->num],
+				 rtnl_dereference(dev->ports[ports->num].ndev));
+}
+
+/**
  * rhca_slot_set_returns - A device is removed that is to be there again
  * @ndev: its first netdev
  * @ports: all of its netdevs
  *
- * Forgotten when there is one, and when the netdev goes or moves.
+ * Forgotten when there is another one, and when the netdev goes or moves.
  *
  * Context: may sleep; RTNL may be held.
  * Return: 0 or -ENOMEM.

@@ -54,10 +54,12 @@ enum rhca_slot_flag {
 
 /**
  * struct rhca_slot_ports - Netdevs of one device
+ * @serial: its number
  * @num: how many
  * @netdev: which, in the order of its ports
  */
 struct rhca_slot_ports {
+	u32 serial;
 	u32 num;
 	struct rhca_netdev_id netdev[RHCA_MAX_PORTS];
 };
@@ -146,6 +148,7 @@ struct net_device *rhca_slot_take_kicked(void);
 bool rhca_slot_is_unwanted(const struct net_device *ndev);
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule);
+void rhca_slot_note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports);
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports);
 bool rhca_slot_returning(const struct net_device *ndev,

@@ -14,11 +14,13 @@
 
 #include <linux/delay.h>
 #include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
 #include "core/device.h"
+#include "core/device_netdevs.h"
 #include "core/offer.h"
 #include "core/port/port_pkeys.h"
 #include "core/port/settings.h"
@@ -300,9 +302,29 @@ static bool may_give_up(struct rhca_dev *dev, bool tenants)
 	return false;
 }
 
+/*
+ * Of one that somebody else removes nothing returns because of this, nor does it to a netdev
+ * that has gone or moved, which RTNL keeps from happening meanwhile
+ */
+static bool claim_to_return(struct rhca_dev *dev)
+{
+	struct rhca_slot_ports ports;
+	bool claimed;
+
+	rtnl_lock();
+	claimed = rhca_dev_netdevs_stay(dev) && rhca_dev_claim(dev);
+	if (claimed) {
+		rhca_slot_note_ports(dev, &ports);
+		/* Does not fail: its settings have been saved */
+		rhca_slot_set_returns(rtnl_dereference(dev->ports[0].ndev), &ports);
+	}
+	rtnl_unlock();
+	return claimed;
+}
+
 /**
  * rhca_slot_make_room - Remove a device for another one: hardware's, or a LAG
- * @ndev: its first netdev
+ * @ndev: a netdev of it
  * @tenants: the other one may have partitions
  *
  * That is made when this one has ended; this one again, should there be no reason for the
@@ -314,25 +336,18 @@ static bool may_give_up(struct rhca_dev *dev, bool tenants)
 bool rhca_slot_make_room(struct net_device *ndev, bool tenants)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev);
-	struct rhca_slot_ports ports;
-	struct net_device *port;
 
 	if (!dev)
 		return false;
-	if (!may_give_up(dev, tenants)) {
+	if (!may_give_up(dev, tenants) || !claim_to_return(dev)) {
 		ib_device_put(&dev->ibdev);
 		return false;
 	}
-	for (ports.num = 0; ports.num < dev->num_ports; ports.num++) {
-		port = rhca_port_get_netdev(&dev->ports[ports.num]);
-		rhca_netdev_note(&ports.netdev[ports.num], port);
-		dev_put(port);
-	}
 	trace_rhca_netdev(ndev->name, "makes room", 0);
-	/* Fails for no netdev that stays: its settings have been saved */
-	rhca_slot_set_returns(ndev, &ports);
-	return rhca_dev_remove_later(dev);
+	rhca_dev_remove_later(dev);
+	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_make_room);
 
 /* Whether a member's device has ended, which is removed otherwise */
 static bool has_made_room(const struct rhca_lag_replaced *old)

@@ -326,13 +326,6 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 
 /* --- devices ------------------------------------------------------------------------ */
 
-static void note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports)
-{
-	for (ports->num = 0; ports->num < dev->num_ports; ports->num++)
-		rhca_netdev_note(&ports->netdev[ports->num],
-				 rtnl_dereference(dev->ports[ports->num].ndev));
-}
-
 /* For the LAG that is made again on the same netdevs */
 static int save_lag(struct rhca_dev *lag)
 {
@@ -358,14 +351,14 @@ static int save_lag(struct rhca_dev *lag)
  */
 bool rhca_slot_device_taken(struct rhca_dev *dev)
 {
-	struct rhca_slot_ports ports = {};
+	struct rhca_slot_ports ports;
 	bool stays;
 	int ret = 0;
 
 	rtnl_lock();
 	stays = rhca_dev_netdevs_stay(dev);
 	if (stays) {
-		note_ports(dev, &ports);
+		rhca_slot_note_ports(dev, &ports);
 		/* Without them tenants that were kept apart would meet */
 		ret = rhca_slot_save(dev);
 		if (!rhca_settings_cover(dev))
@@ -447,6 +440,29 @@ static bool is_for(const struct rhca_slot *slot, const struct rhca_dev *dev)
 	return rhca_lag_record_covers(&dev->replaced, slot->ndev);
 }
 
+/*
+ * It can be found before its clients hear of it, and they do once more when it is back from
+ * another RDMA namespace: be it already to make room, it is not the one that was to return
+ */
+static bool makes_room(const struct rhca_slot *slot, const struct rhca_dev *dev)
+{
+	return slot->flags & RHCA_SLOT_RETURNS && slot->ports.serial == dev->serial;
+}
+
+/* What was to follow devices before it has come */
+static void end_waiting(struct rhca_slot *slot, const struct rhca_dev *dev)
+{
+	slot->flags &= ~RHCA_SLOT_LAG_RETURNS;
+	/* What a LAG stands for returns when that has ended */
+	if (!slot->ndev || !rhca_lag_record_covers(&dev->replaced, slot->ndev))
+		slot->flags &= ~RHCA_SLOT_RETURNS;
+	if (!rcu_access_pointer(dev->ports[0].second))
+		slot->pair = (struct rhca_netdev_id) {};
+	/* Under the mutex: one that is withdrawn is claimed before its slot has this */
+	if (dev->offer && !test_bit(RHCA_DEV_REMOVED, &dev->flags))
+		slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
+}
+
 /**
  * rhca_slot_device_added - There is a device
  * @dev: the device, new or back from another RDMA namespace. Its netdevs may have moved
@@ -456,7 +472,6 @@ static bool is_for(const struct rhca_slot *slot, const struct rhca_dev *dev)
  */
 void rhca_slot_device_added(struct rhca_dev *dev)
 {
-	bool ends = test_bit(RHCA_DEV_REMOVED, &dev->flags);
 	struct rhca_slot *slot;
 
 	mutex_lock(&rhca_slots_mutex);
@@ -466,14 +481,8 @@ void rhca_slot_device_added(struct rhca_dev *dev)
 		if (slot->wish == RHCA_WISH_REMOVED)
 			slot->wish = slot->wish_before;
 		slot->removed = 0;
-		slot->flags &= ~RHCA_SLOT_LAG_RETURNS;
-		/* What a LAG stands for returns when that has ended */
-		if (!slot->ndev || !rhca_lag_record_covers(&dev->replaced, slot->ndev))
-			slot->flags &= ~RHCA_SLOT_RETURNS;
-		if (!rcu_access_pointer(dev->ports[0].second))
-			slot->pair = (struct rhca_netdev_id) {};
-		if (!ends && dev->offer)
-			slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
+		if (!makes_room(slot, dev))
+			end_waiting(slot, dev);
 	}
 	mutex_unlock(&rhca_slots_mutex);
 }

@@ -933,6 +933,57 @@ static void device_that_stands_for_others_is_followed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 }
 
+static bool is_new_and_named(struct bench *b, u32 old)
+{
+	struct rhca_dev *dev = rhca_dev_find(b->ndev);
+	bool is;
+
+	if (!dev)
+		return false;
+	is = dev->serial != old && !strcmp(dev_name(&dev->ibdev.dev), TEST_NAME);
+	ib_device_put(&dev->ibdev);
+	return is;
+}
+
+/* Looked at before its clients have heard of it, whose news is no reason to forget that */
+static void device_that_makes_room_as_it_appears_returns(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct net_device *second = test_netdev(test, 2);
+	struct rhca_slot_known known;
+	struct rhca_dev *dev;
+	u32 serial;
+
+	make(b, NULL);
+	dev = rhca_dev_find(b->ndev);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	serial = dev->serial;
+	test_hold(test, dev);
+	KUNIT_EXPECT_TRUE(test, rhca_slot_make_room(b->ndev, true));
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(b->ndev, second));
+	rhca_slot_device_added(dev);
+	ib_device_put(&dev->ibdev);
+	rhca_slot_read(b->ndev, &known);
+	KUNIT_EXPECT_TRUE(test, known.flags & RHCA_SLOT_RETURNS);
+	KUNIT_EXPECT_EQ(test, known.pair.ifindex, second->ifindex);
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(b->ndev, NULL));
+	test_hold_ends(test);
+	KUNIT_EXPECT_TRUE(test, test_becomes(is_new_and_named(b, serial)));
+}
+
+/* And of what somebody else removes at the same time nothing returns */
+static void device_that_is_removed_makes_no_room(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev;
+
+	make(b, NULL);
+	dev = find(b);
+	dev->ports[0].net = (const void *)dev;	/* its netdev has moved */
+	KUNIT_EXPECT_FALSE(test, rhca_slot_make_room(b->ndev, true));
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
+}
+
 static void device_that_was_taken_stays_where_it_was(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -965,6 +1016,8 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(device_that_was_taken_returns),
 	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
 	KUNIT_CASE(device_that_stands_for_others_is_followed),
+	KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
+	KUNIT_CASE(device_that_is_removed_makes_no_room),
 	KUNIT_CASE(device_that_was_taken_stays_where_it_was),
 	KUNIT_CASE(device_that_returns_comes_after_the_user),
 	{}
