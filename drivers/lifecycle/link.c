@@ -32,6 +32,8 @@ static int device_added(struct ib_device *ibdev)
 	int ret = 0;
 
 	if (rhca_is_device(ibdev)) {
+		/* First: it may be on its way out already */
+		rhca_set_link_ops(ibdev, &link_ops);
 		rhca_slot_device_added(to_rhca_dev(ibdev));
 		rhca_dev_plugged(to_rhca_dev(ibdev));
 		rhca_lag_device_added(to_rhca_dev(ibdev));

@@ -349,10 +349,9 @@ bool rhca_slot_make_room(struct net_device *ndev, bool tenants)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_make_room);
 
-/* Whether a member's device has ended, which is removed otherwise */
-static bool has_made_room(const struct rhca_lag_replaced *old)
+static bool port_is_free(const struct rhca_netdev_id *port)
 {
-	struct net_device *ndev = rhca_netdev_get(&old->netdev[0]);
+	struct net_device *ndev = rhca_netdev_get(port);
 	bool served;
 
 	if (!ndev)
@@ -361,6 +360,20 @@ static bool has_made_room(const struct rhca_lag_replaced *old)
 	served = rhca_netdev_served(ndev);
 	dev_put(ndev);
 	return !served;
+}
+
+/*
+ * Whether a member's device has ended, which is removed otherwise; and each that was made on
+ * a netdev of one that is to return, since that ended
+ */
+static bool has_made_room(const struct rhca_lag_replaced *old)
+{
+	bool is_free = true;
+	u32 i;
+
+	for (i = 0; i < old->num_ports; i++)
+		is_free &= port_is_free(&old->netdev[i]);
+	return is_free;
 }
 
 /* One that rdma_rxe has taken along has what was set for it */

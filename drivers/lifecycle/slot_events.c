@@ -258,6 +258,18 @@ static void end_pairs(const struct net_device *ndev)
 	}
 }
 
+/* A device that was on several netdevs does not return without one of them */
+static void end_returns(const struct net_device *ndev)
+{
+	struct rhca_slot *slot;
+	u32 i;
+
+	list_for_each_entry(slot, &rhca_slots, entry)
+		for (i = 0; i < slot->ports.num; i++)
+			if (rhca_netdev_is(ndev, &slot->ports.netdev[i]))
+				slot->flags &= ~RHCA_SLOT_RETURNS;
+}
+
 static void forget_oldest_gone(void)
 {
 	struct rhca_slot *slot, *oldest = NULL;
@@ -315,6 +327,7 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 		rhca_slot_follow_rule(rcu_access_pointer(dev->ports[0].second));
 	slot = rhca_slot_find(ndev);
 	end_pairs(ndev);
+	end_returns(ndev);
 	if (slot)
 		end_wish(slot);
 	if (slot && ndev->reg_state != NETREG_REGISTERED)
@@ -323,6 +336,7 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 	if (dev)
 		ib_device_put(&dev->ibdev);
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_slot_netdev_goes);
 
 /* --- devices ------------------------------------------------------------------------ */
 

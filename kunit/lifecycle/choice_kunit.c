@@ -896,6 +896,21 @@ static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
 	ib_device_put(&dev->ibdev);
 }
 
+static void device_returns_only_where_all_its_netdevs_stay(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct net_device *other = test_netdev(test, 2);
+	struct rhca_slot_ports ports = { .num = 2 };
+
+	rhca_netdev_note(&ports.netdev[0], b->ndev);
+	rhca_netdev_note(&ports.netdev[1], other);
+	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
+	rtnl_lock();
+	rhca_slot_netdev_goes(other);
+	rtnl_unlock();
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
+}
+
 /* Who asks for one before it is back has it, which is no failure */
 static void device_that_returns_comes_after_the_user(struct kunit *test)
 {
@@ -1015,6 +1030,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(port_is_looked_at_when_the_one_beside_it_goes),
 	KUNIT_CASE(device_that_was_taken_returns),
 	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
+	KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
 	KUNIT_CASE(device_that_stands_for_others_is_followed),
 	KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
 	KUNIT_CASE(device_that_is_removed_makes_no_room),

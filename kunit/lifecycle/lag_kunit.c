@@ -421,6 +421,38 @@ static void removal_counts_when_its_netdev_goes(struct kunit *test)
 	test_device_remove(ndev[1]);
 }
 
+/* A device that returns had two netdevs: the second one has another device by now */
+static void lag_waits_for_all_netdevs_of_what_it_stands_for(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct net_device *other = test_netdev(test, 3);
+	struct rhca_slot_ports ports = { .num = 2 };
+	struct rhca_dev *dev;
+
+	rhca_slot_device_removed(choose_device(test, TEST_NAME "_a", ndev[0]), false);
+	test_device_remove(ndev[0]);
+	test_hold(test, choose_device(test, TEST_NAME "_c", other));
+	rhca_slot_flush();
+	rhca_netdev_note(&ports.netdev[0], ndev[0]);
+	rhca_netdev_note(&ports.netdev[1], other);
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(ndev[0], ndev[1]));
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_returns(ndev[0], &ports));
+	rhca_slot_kick(NULL);
+	rhca_slot_flush();
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[0]));
+	test_hold_begins(test);
+	test_hold_ends(test);
+	dev = find_lag(test, ndev[1]);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(other));
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
+	ib_device_put(&dev->ibdev);
+	/* One of the two that were on it */
+	KUNIT_EXPECT_NOT_NULL(test, wait_for_own(other));
+	rhca_slot_flush();
+	test_device_remove(other);
+	test_device_remove(ndev[0]);
+}
+
 static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(end_while_the_user_removes_it_brings_nothing_back),
 	KUNIT_CASE(removal_counts_when_its_netdev_goes),
@@ -431,6 +463,7 @@ static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(netdevs_joined_to_each_other_are_a_pair),
 	KUNIT_CASE(lag_that_was_taken_is_one_again),
 	KUNIT_CASE(lag_that_cannot_end_holds_up_no_other),
+	KUNIT_CASE(lag_waits_for_all_netdevs_of_what_it_stands_for),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),
 	{}
