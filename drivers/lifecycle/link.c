@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
+#include <rhca/compat.h>
 
 #include "borrowed/rxe_module.h"
 #include "control/addresses.h"
@@ -21,11 +22,13 @@
 #include "lifecycle/slot_events.h"
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"
+#include "core/device_netdevs.h"
 #include "core/mcast.h"
 #include "core/port_events.h"
 #include "core/registry.h"
 
 static struct ib_client ib_client;
+static struct rdma_link_ops link_ops;
 
 static int device_added(struct ib_device *ibdev)
 {
@@ -78,9 +81,24 @@ static int newlink(const char *name, struct net_device *ndev)
 	return rhca_slot_request(ndev, name);
 }
 
+/*
+ * "rdma link del", also of a device that is leaving for another reason, be it to return:
+ * its user wants none there. Where its netdevs have gone, others' may be by now, and no
+ * device of theirs is meant.
+ */
+static int __maybe_unused dellink(struct ib_device *ibdev)
+{
+	struct rhca_dev *dev = to_rhca_dev(ibdev);
+
+	if (rhca_dev_netdevs_stay(dev))
+		rhca_slot_device_removed(dev, true);
+	return 0;
+}
+
 static struct rdma_link_ops link_ops = {
 	.type		= "roce",
 	.newlink	= newlink,
+	RHCA_LINK_DEL(dellink)
 };
 
 static void tell_left_out(const struct net_device *ndev)

@@ -15,6 +15,7 @@
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_counter.h>
+#include <rdma/rdma_netlink.h>
 #include <rdma/uverbs_ioctl.h>
 
 /* What segmentation says of itself stands in a header of its own in newer kernels. */
@@ -116,6 +117,37 @@
 static inline void rhca_del_netdev_gids(struct ib_device *ibdev, u32 port,
 					struct net_device *ndev)
 {
+}
+#endif
+
+/*
+ * Newer kernels tell the driver that a user removes a device, before they unregister it.
+ * RHCA_LINK_DEL() is for a table, the last one does what the kernel does, for tests.
+ */
+#ifdef HAVE_LINK_DEL
+#define RHCA_LINK_DEL(call)		.dellink = (call),
+
+static inline void rhca_set_link_ops(struct ib_device *ibdev,
+				     const struct rdma_link_ops *ops)
+{
+	ibdev->link_ops = ops;
+}
+
+static inline int rhca_link_del(struct ib_device *ibdev)
+{
+	return ibdev->link_ops ? ibdev->link_ops->dellink(ibdev) : -EINVAL;
+}
+#else
+#define RHCA_LINK_DEL(call)
+
+static inline void rhca_set_link_ops(struct ib_device *ibdev,
+				     const struct rdma_link_ops *ops)
+{
+}
+
+static inline int rhca_link_del(struct ib_device *ibdev)
+{
+	return -EOPNOTSUPP;
 }
 #endif
 

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 #include <net/devlink.h>
 #include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
 
 #include "core/device.h"
 #include "core/offer.h"
@@ -188,6 +189,20 @@ static void user_removes(struct bench *b, const char *arg)
 
 	KUNIT_ASSERT_NOT_NULL(b->test, dev);
 	ib_unregister_device_and_put(&dev->ibdev);
+}
+
+/* The same of a device that is leaving already: ib_core then has nothing left to do */
+static void user_removes_too(struct bench *b, const char *arg)
+{
+	struct rhca_dev *dev = rhca_dev_find(b->ndev);
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(b->test, dev);
+	ret = rhca_link_del(&dev->ibdev);
+	ib_device_put(&dev->ibdev);
+	if (ret == -EOPNOTSUPP)
+		kunit_skip(b->test, "this kernel does not tell of it");
+	KUNIT_EXPECT_EQ(b->test, ret, 0);
 }
 
 static void goes_down_and_up(struct bench *b, const char *arg)
@@ -395,6 +410,11 @@ static const struct course courses[] = {
 	{ "software is back when hardware has gone", .step = {
 		{ make }, { hold }, { offer }, { hold_begins }, { withdraw }, { hold_ends },
 		{ on_software }, { named } } },
+	/* And its user does not want it there, nor hardware's */
+	{ "what makes room stays away when the user removes it", .step = {
+		{ make }, { hold }, { offer }, { hold_begins }, { user_removes_too },
+		{ hold_ends }, { unserved }, { withdraw }, { unserved }, { make },
+		{ on_software } } },
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
 
