@@ -214,6 +214,7 @@ int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	if (ret)
 		return ret;
 	mutex_destroy(&cq->resize_lock);
+	ib_umem_release(cq->unanswered);
 	rhca_mlx5_buffer_free(&cq->buffer, mdev);
 	return 0;
 }
@@ -239,6 +240,16 @@ static int pin_new_entries(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
 					    &queue);
 }
 
+/* Without an answer the adapter uses either: it keeps both until it has no queue any more */
+static void drop_new_entries(struct rhca_mlx5_cq *cq, struct ib_umem *umem, int error)
+{
+	lockdep_assert_held(&cq->resize_lock);
+	if (error == -ETIMEDOUT)
+		cq->unanswered = umem;
+	else
+		ib_umem_release(umem);
+}
+
 static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
 			 struct ib_udata *udata)
 {
@@ -251,6 +262,8 @@ static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
 	int ret;
 
 	lockdep_assert_held(&cq->resize_lock);
+	if (cq->unanswered)
+		return -EIO;
 	if (log_entries == cq->log_entries)
 		return 0;
 	ret = pin_new_entries(cq, udata, &spec, &entries);
@@ -259,7 +272,7 @@ static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
 	ret = rhca_mlx5_resize_hw_cq(rhca_mlx5_mdev(cq->ibcq.device), &spec,
 				     &cq->hw);
 	if (ret) {
-		ib_umem_release(entries.umem);
+		drop_new_entries(cq, entries.umem, ret);
 		return ret;
 	}
 	rhca_mlx5_buffer_move_entries(&cq->buffer, &entries);
@@ -279,7 +292,8 @@ static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
  *
  * Context: process context of the owner.
  * Return: 0; -EINVAL for a size that the adapter does not have, or when more
- * entries are waiting than would fit; what pinning says.
+ * entries are waiting than would fit; -ETIMEDOUT where the firmware does not answer, and
+ * -EIO from then on, since nobody knows which entries the adapter uses; what pinning says.
  */
 int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 			struct ib_udata *udata)

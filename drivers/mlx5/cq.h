@@ -27,6 +27,8 @@ struct rhca_mlx5;
  * @wants_stamps: a process reads the times in its entries
  * @resize_lock: serialises resizes, which replace what is in @buffer
  * @log_entries: how many there are
+ * @unanswered: entries of a process that the adapter was told to use, and has not answered:
+ *	it may write there as long as it has the queue. Or NULL
  * @lock: protects the consumer index, one reader at a time, and the lists.
  *	Interrupts off: a completion handler may run in an interrupt. Taken before
  *	the locks of work queues
@@ -43,6 +45,7 @@ struct rhca_mlx5_cq {
 	bool wants_stamps;
 	struct mutex resize_lock;	/* protects the entries in @buffer and: */
 	u8 log_entries;
+	struct ib_umem *unanswered;
 	spinlock_t lock;	/* protects the consumer index and: */
 	struct list_head senders;
 	struct list_head receivers;
