@@ -186,6 +186,9 @@ static int fill_locked(struct rhca_mlx5 *hca,
 	int ret;
 
 	lockdep_assert_held(&hca->umr_lock);
+	/* The adapter may read the list yet, for the request that is on the queue still */
+	if (hca->umr_queue->is_broken)
+		return -EIO;
 	rdma_umem_for_each_dma_block(spec->umem, &it, BIT(spec->page_shift)) {
 		if (chunk.num == LIST_PAGES) {
 			ret = write_chunk(hca, spec, key, &chunk, 0);
