@@ -107,9 +107,10 @@ void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
  * @key: the key
  *
  * Context: may sleep.
- * Return: 0, with a key for rhca_mlx5_cached_key_put(); what creating or filling it says,
- * with a @key of 0, or with one that is lost, by which the adapter may read and write the
- * memory until the function is reset.
+ * Return: 0, with a key for rhca_mlx5_cached_key_put(); what creating it says, with a @key
+ * of 0; -EIO where it could not be filled, with a @key of 0 once the firmware has taken the
+ * key back, whatever became of the request; else what filling says, with a @key that is
+ * lost, by which the adapter may read and write the memory until the function is reset.
  */
 int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 			     const struct rhca_mlx5_key_spec *spec, u8 variant,
@@ -129,10 +130,13 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 	}
 	*key = (*key & ~0xff) | variant;
 	ret = rhca_mlx5_fill_key(hca, spec, *key);
+	if (!ret)
+		return 0;
 	/* A request that nobody has seen the end of may have filled it */
-	if (ret && !rhca_mlx5_give_key_back(hca->mdev, *key))
-		*key = 0;
-	return ret;
+	if (rhca_mlx5_give_key_back(hca->mdev, *key))
+		return ret;
+	*key = 0;
+	return -EIO;
 }
 
 /**
