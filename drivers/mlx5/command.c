@@ -48,7 +48,7 @@ int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
 	int ret, tries = GIVE_BACK_TRIES;
 
 	while ((ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out))) &&
-	       ret != -ETIMEDOUT && --tries)
+	       !rhca_mlx5_is_silence(ret) && --tries)
 		msleep(GIVE_BACK_MS);
 	return ret;
 }

@@ -194,6 +194,16 @@ struct rhca_mlx5_qp_change {
 	u32 *ece;
 };
 
+/*
+ * A minute has passed: without an answer (-ETIMEDOUT), and the firmware may execute the
+ * command yet; or without mlx5_core coming to hand it over (-ECANCELED), and the firmware
+ * has never seen it. The next one would take as long.
+ */
+static inline bool rhca_mlx5_is_silence(int error)
+{
+	return error == -ETIMEDOUT || error == -ECANCELED;
+}
+
 int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes);
 int rhca_mlx5_give_key_back(struct mlx5_core_dev *mdev, u32 key);
 int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number);

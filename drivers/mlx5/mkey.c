@@ -45,7 +45,7 @@ static int get_key(struct rhca_mlx5_mr *mr, const struct rhca_mlx5_key_spec *spe
 
 	if (mr->cached_pages) {
 		ret = rhca_mlx5_cached_key_get(hca, spec, variant, key);
-		if (!ret || *key || ret == -ETIMEDOUT)
+		if (!ret || *key || rhca_mlx5_is_silence(ret))
 			return ret;
 		mr->cached_pages = 0;
 	}
@@ -123,7 +123,8 @@ static struct ib_mr *register_umem(struct ib_pd *ibpd, struct ib_umem *umem,
 err_free:
 	/*
 	 * By a key that is lost the adapter may still use the memory: so is that. One that
-	 * it was told to make of the memory, and has not answered, it may make yet.
+	 * it was told to make of the memory, and has not answered, it may make yet; not
+	 * so one of a command that was cancelled before it was handed over.
 	 */
 	if (mr->ibmr.lkey || (ret == -ETIMEDOUT && !mr->cached_pages))
 		umem = NULL;
