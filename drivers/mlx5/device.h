@@ -133,12 +133,6 @@ static inline bool rhca_mlx5_has_real_time(const struct mlx5_core_dev *mdev)
 	       rhca_mlx5_cap_real_time(MLX5_CAP_ROCE(mdev, qp_ts_format));
 }
 
-/* Pages of a region that requests of the kernel fill */
-static inline u32 rhca_mlx5_max_fast_reg_pages(const struct mlx5_core_dev *mdev)
-{
-	return 1 << MLX5_CAP_GEN(mdev, log_max_klm_list_size);
-}
-
 static inline u32 rhca_mlx5_max_srq_sge(const struct mlx5_core_dev *mdev)
 {
 	return MLX5_CAP_GEN(mdev, max_wqe_sz_rq) / 16 - 1;

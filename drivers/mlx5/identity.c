@@ -10,6 +10,7 @@
 #include "fatal.h"
 #include "identity.h"
 #include "key_cache.h"
+#include "key_list.h"
 #include "lag.h"
 #include "umr.h"
 #include "wqe.h"
@@ -162,7 +163,7 @@ static void describe_rest(const struct mlx5_core_dev *mdev,
 		attr->max_mw = attr->max_mr;
 	attr->max_pd = 1 << MLX5_CAP_GEN(mdev, log_max_pd);
 	attr->max_ah = INT_MAX;
-	attr->max_fast_reg_page_list_len = rhca_mlx5_max_fast_reg_pages(mdev);
+	attr->max_fast_reg_page_list_len = rhca_mlx5_key_list_max(mdev);
 	attr->atomic_cap = has_atomics(mdev) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
 	attr->max_mcast_grp = 1 << MLX5_CAP_GEN(mdev, log_max_mcg);
 	attr->max_mcast_qp_attach = MLX5_CAP_GEN(mdev, max_qp_mcg);

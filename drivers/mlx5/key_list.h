@@ -6,6 +6,10 @@
 #ifndef RHCA_MLX5_KEY_LIST_H
 #define RHCA_MLX5_KEY_LIST_H
 
+#include <linux/align.h>
+#include <linux/bits.h>
+#include <linux/minmax.h>
+#include <linux/mlx5/driver.h>
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_verbs.h>
 
@@ -32,6 +36,17 @@ static inline size_t
 rhca_mlx5_key_entry_bytes(const struct rhca_mlx5_key_list *list)
 {
 	return list->has_pieces ? sizeof(struct mlx5_klm) : sizeof(__be64);
+}
+
+/*
+ * Pages or pieces of a region that requests of the kernel fill. A request counts a list in
+ * octwords, in 16 bits, and has whole groups alone. A piece is an octword, so that one of
+ * 65536 pieces, which adapters allow, would count none. Users know one limit for both.
+ */
+static inline u32 rhca_mlx5_key_list_max(const struct mlx5_core_dev *mdev)
+{
+	return min_t(u64, BIT_ULL(MLX5_CAP_GEN(mdev, log_max_klm_list_size)),
+		     ALIGN_DOWN(U16_MAX, RHCA_MLX5_LIST_ALIGN / MLX5_OCTWORD));
 }
 
 /* Without what fills up the last group */

@@ -299,7 +299,7 @@ struct ib_mr *rhca_mlx5_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 
 	if (type != IB_MR_TYPE_MEM_REG && !has_pieces)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!max_pages || max_pages > rhca_mlx5_max_fast_reg_pages(mdev))
+	if (!max_pages || max_pages > rhca_mlx5_key_list_max(mdev))
 		return ERR_PTR(-EINVAL);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
