@@ -364,11 +364,17 @@ int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
  * rhca_mlx5_own_cq_destroy - Undo rhca_mlx5_own_cq_create()
  * @cq: the completion queue; no queue pair completes there any more
  * @hca: the function
+ *
+ * Context: may sleep.
+ * Return: 0; or an error, and the adapter has the queue still, and its memory.
  */
-void rhca_mlx5_own_cq_destroy(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca)
+int rhca_mlx5_own_cq_destroy(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca)
 {
-	mlx5_core_destroy_cq(hca->mdev, &cq->hw);
-	rhca_mlx5_buffer_free(&cq->buffer, hca->mdev);
+	int ret = mlx5_core_destroy_cq(hca->mdev, &cq->hw);
+
+	if (!ret)
+		rhca_mlx5_buffer_free(&cq->buffer, hca->mdev);
+	return ret;
 }
 
 int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)

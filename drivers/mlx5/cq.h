@@ -66,6 +66,6 @@ int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
 			    u8 log_entries);
-void rhca_mlx5_own_cq_destroy(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca);
+int rhca_mlx5_own_cq_destroy(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca);
 
 #endif

@@ -24,9 +24,9 @@ static int create_pd(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 	return mlx5_core_alloc_pd(hca->mdev, &queue->pd);
 }
 
-static void destroy_pd(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+static int destroy_pd(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
-	mlx5_core_dealloc_pd(hca->mdev, queue->pd);
+	return mlx5_core_dealloc_pd(hca->mdev, queue->pd);
 }
 
 static int create_bus_key(struct rhca_mlx5_umr_queue *queue,
@@ -40,10 +40,10 @@ static int create_bus_key(struct rhca_mlx5_umr_queue *queue,
 	return rhca_mlx5_create_key(hca->mdev, &spec, 0, &queue->bus_key);
 }
 
-static void destroy_bus_key(struct rhca_mlx5_umr_queue *queue,
-			    struct rhca_mlx5 *hca)
+static int destroy_bus_key(struct rhca_mlx5_umr_queue *queue,
+			   struct rhca_mlx5 *hca)
 {
-	mlx5_core_destroy_mkey(hca->mdev, queue->bus_key);
+	return mlx5_core_destroy_mkey(hca->mdev, queue->bus_key);
 }
 
 static int create_list(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
@@ -67,12 +67,13 @@ static int create_list(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 	return 0;
 }
 
-static void destroy_list(struct rhca_mlx5_umr_queue *queue,
-			 struct rhca_mlx5 *hca)
+static int destroy_list(struct rhca_mlx5_umr_queue *queue,
+			struct rhca_mlx5 *hca)
 {
 	dma_unmap_single(hca->mdev->device, queue->list_dma,
 			 RHCA_MLX5_UMR_LIST_BYTES, DMA_TO_DEVICE);
 	kfree(queue->list);
+	return 0;
 }
 
 static int create_cq(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
@@ -80,9 +81,9 @@ static int create_cq(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 	return rhca_mlx5_own_cq_create(&queue->cq, hca, LOG_COMPLETIONS);
 }
 
-static void destroy_cq(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+static int destroy_cq(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
-	rhca_mlx5_own_cq_destroy(&queue->cq, hca);
+	return rhca_mlx5_own_cq_destroy(&queue->cq, hca);
 }
 
 static int create_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
@@ -116,10 +117,13 @@ static int create_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 	return 0;
 }
 
-static void destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+static int destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
-	rhca_mlx5_destroy_hw_qp(hca->mdev, queue->number);
-	rhca_mlx5_buffer_free(&queue->buffer, hca->mdev);
+	int ret = rhca_mlx5_give_qp_back(hca->mdev, queue->number);
+
+	if (!ret)
+		rhca_mlx5_buffer_free(&queue->buffer, hca->mdev);
+	return ret;
 }
 
 /* It has no peer: each state is entered with what has no default alone */
@@ -155,15 +159,16 @@ static int start_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 }
 
 /* Destroying the queue pair stops it */
-static void stop_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
+static int stop_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
+	return 0;
 }
 
 /* In the order in which one needs another */
 static const struct part {
 	int (*create)(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca);
-	void (*destroy)(struct rhca_mlx5_umr_queue *queue,
-			struct rhca_mlx5 *hca);
+	int (*destroy)(struct rhca_mlx5_umr_queue *queue,
+		       struct rhca_mlx5 *hca);
 } parts[] = {
 	{ create_pd, destroy_pd },
 	{ create_bus_key, destroy_bus_key },
@@ -173,11 +178,16 @@ static const struct part {
 	{ start_qp, stop_qp },
 };
 
+/*
+ * What the adapter does not give back is lost, and all that it needs with it: a request
+ * that was given up may be executed yet.
+ */
 static void destroy_parts(struct rhca_mlx5_umr_queue *queue,
 			  struct rhca_mlx5 *hca, size_t num)
 {
 	while (num--)
-		parts[num].destroy(queue, hca);
+		if (parts[num].destroy(queue, hca))
+			return;
 	kfree(queue);
 }
 

@@ -31,9 +31,9 @@ static int create_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
 	return rhca_mlx5_own_cq_create(&parts->cq, hca, LOG_ENTRIES);
 }
 
-static void destroy_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
+static int destroy_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
 {
-	rhca_mlx5_own_cq_destroy(&parts->cq, hca);
+	return rhca_mlx5_own_cq_destroy(&parts->cq, hca);
 }
 
 static int create_srq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
@@ -60,11 +60,14 @@ static int create_srq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
 	return ret;
 }
 
-static void destroy_srq(struct rhca_mlx5_xrc_parts *parts,
-			struct rhca_mlx5 *hca)
+static int destroy_srq(struct rhca_mlx5_xrc_parts *parts,
+		       struct rhca_mlx5 *hca)
 {
-	rhca_mlx5_destroy_hw_srq(hca->mdev, true, parts->srq);
-	rhca_mlx5_buffer_free(&parts->srq_buffer, hca->mdev);
+	int ret = rhca_mlx5_destroy_hw_srq(hca->mdev, true, parts->srq);
+
+	if (!ret)
+		rhca_mlx5_buffer_free(&parts->srq_buffer, hca->mdev);
+	return ret;
 }
 
 static int create_pd(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
@@ -72,9 +75,9 @@ static int create_pd(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
 	return mlx5_core_alloc_pd(hca->mdev, &parts->pd);
 }
 
-static void destroy_pd(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
+static int destroy_pd(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
 {
-	mlx5_core_dealloc_pd(hca->mdev, parts->pd);
+	return mlx5_core_dealloc_pd(hca->mdev, parts->pd);
 }
 
 static int create_domains(struct rhca_mlx5_xrc_parts *parts,
@@ -91,18 +94,18 @@ static int create_domains(struct rhca_mlx5_xrc_parts *parts,
 	return ret;
 }
 
-static void destroy_domains(struct rhca_mlx5_xrc_parts *parts,
-			    struct rhca_mlx5 *hca)
+static int destroy_domains(struct rhca_mlx5_xrc_parts *parts,
+			   struct rhca_mlx5 *hca)
 {
-	rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->empty_xrcd);
-	rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->srq_xrcd);
+	return rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->empty_xrcd) ?:
+	       rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->srq_xrcd);
 }
 
 /* In the order in which one needs another */
 static const struct part {
 	int (*create)(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca);
-	void (*destroy)(struct rhca_mlx5_xrc_parts *parts,
-			struct rhca_mlx5 *hca);
+	int (*destroy)(struct rhca_mlx5_xrc_parts *parts,
+		       struct rhca_mlx5 *hca);
 } all_parts[] = {
 	{ create_pd, destroy_pd },
 	{ create_cq, destroy_cq },
@@ -110,11 +113,13 @@ static const struct part {
 	{ create_srq, destroy_srq },
 };
 
+/* What the adapter does not give back is lost, and all that it needs with it */
 static void destroy_parts(struct rhca_mlx5_xrc_parts *parts,
 			  struct rhca_mlx5 *hca, size_t num)
 {
 	while (num--)
-		all_parts[num].destroy(parts, hca);
+		if (all_parts[num].destroy(parts, hca))
+			return;
 	kfree(parts);
 }
 
