@@ -207,6 +207,10 @@ static int pkeys_check(struct rhca_port *port,
 	return -EOPNOTSUPP;
 }
 
+/*
+ * Where no answer comes the core forgets the attachment, but the adapter may make it yet, and
+ * the QP would hear the group that its owner has asked for. It ends with the QP, as below.
+ */
 static int mcast_attach(struct rhca_mcast_attachment *attachment)
 {
 	struct rhca_qp *qp = attachment->qp;
@@ -216,7 +220,10 @@ static int mcast_attach(struct rhca_mcast_attachment *attachment)
 				    rhca_mlx5_qp_of(qp)->numbered.number);
 }
 
-/* Destroying the QP detaches it as well, should the command fail */
+/*
+ * Destroying the QP detaches it as well, should the command fail. An adapter that refused to
+ * destroy one in a group would keep it, and the driver its memory.
+ */
 static void mcast_detach(struct rhca_mcast_attachment *attachment)
 {
 	struct rhca_qp *qp = attachment->qp;
