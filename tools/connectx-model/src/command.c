@@ -354,22 +354,41 @@ static enum delivery run_entry(struct device *dev, u8 *entry)
 	return result;
 }
 
-/* The slot stays the device's: whoever waits for its answer waits for ever. */
-static bool lose_on_demand(struct device *dev, const u8 *entry)
+/* The slot stays the device's: whoever waits for its answer waits for ever, or until
+ * command_answer_lost().
+ */
+static bool lose_on_demand(struct device *dev, u32 slot, const u8 *entry)
 {
 	struct demanded_loss *loss = &dev->commands.loss;
 
 	if (!loss->left || loss->opcode != be16_at(entry + ENTRY_IN) || --loss->left)
 		return false;
 	loss->done++;
+	dev->commands.lost_slots |= 1u << slot;
 	trace(TRACE_COMMAND, "dev%u %s is never answered", dev->index, command_name(loss->opcode));
 	return true;
 }
 
+static u8 *entry_of(struct device *dev, u32 slot)
+{
+	return dma_at(&dev->dma, dev->commands.base + slot * ENTRY_BYTES, ENTRY_BYTES);
+}
+
+/* The slot is the driver's again. */
+static void hand_back(struct device *dev, u32 slot, u8 *entry, enum delivery result,
+		      bool by_event)
+{
+	u8 data[EQE_DATA_BYTES] = { 0 };
+
+	__atomic_store_n(&entry[ENTRY_STATUS], result << 1, __ATOMIC_RELEASE);
+	put_be32(data, 1u << slot);
+	if (by_event)
+		event_raise(dev, EVENT_COMMAND, 0, data);
+}
+
 static void run_slot(struct device *dev, u32 slot)
 {
-	u8 *entry = dma_at(&dev->dma, dev->commands.base + slot * ENTRY_BYTES, ENTRY_BYTES);
-	u8 data[EQE_DATA_BYTES] = { 0 };
+	u8 *entry = entry_of(dev, slot);
 	enum delivery result;
 	bool by_event;
 
@@ -378,7 +397,7 @@ static void run_slot(struct device *dev, u32 slot)
 			  dev->index, slot);
 		return;
 	}
-	if (lose_on_demand(dev, entry))
+	if (lose_on_demand(dev, slot, entry))
 		return;
 	/* How it completes is fixed now: the command may create the EQ. */
 	by_event = eq_wanted(dev, EVENT_COMMAND);
@@ -386,10 +405,24 @@ static void run_slot(struct device *dev, u32 slot)
 	if (result)
 		violation("dev%u: command slot %u not delivered: status %#x", dev->index, slot,
 			  result);
-	__atomic_store_n(&entry[ENTRY_STATUS], result << 1, __ATOMIC_RELEASE);
-	put_be32(data, 1u << slot);
-	if (by_event)
-		event_raise(dev, EVENT_COMMAND, 0, data);
+	hand_back(dev, slot, entry, result, by_event);
+}
+
+/* The memory for their output may be somebody else's by now, so there is none. */
+u32 command_answer_lost(struct device *dev)
+{
+	u32 slots = dev->commands.lost_slots, slot, count = 0;
+	u8 *entry;
+
+	dev->commands.lost_slots = 0;
+	for (slot = 0; slot < 1u << COMMAND_SLOTS_LOG; slot++) {
+		entry = slots >> slot & 1 ? entry_of(dev, slot) : NULL;
+		if (!entry)
+			continue;
+		hand_back(dev, slot, entry, DELIVERY_OK, eq_wanted(dev, EVENT_COMMAND));
+		count++;
+	}
+	return count;
 }
 
 static void run_later(struct device *dev, u32 slot)

@@ -71,11 +71,13 @@ struct command_queue {
 	u64 base;
 	struct demanded_refusal refusal;
 	struct demanded_loss loss;
+	struct demanded_loss request_loss;	/* of UMR requests, which are no commands */
 	u16 log[COMMAND_LOG];	/* opcodes, a ring */
 	u64 logged;		/* how many, ever: executed or refused */
 	u64 told;		/* of these the control socket has heard */
 	u8 interface_state;	/* of the init segment: 0 full driver, 1 disabled */
 	u32 hung_slots;
+	u32 lost_slots;
 	u64 due_ns[1 << COMMAND_SLOTS_LOG];	/* when a slot is executed; 0: none waits */
 	u64 executed;
 	u64 failed;
@@ -95,6 +97,9 @@ struct command_row {
 
 /* The driver rang for the slots in @vector. */
 void command_doorbell(struct device *dev, u32 vector);
+
+/* Answer what was lost, without executing it. Return: how many commands. */
+u32 command_answer_lost(struct device *dev);
 
 /* Execute what has waited for as long as this device's commands are to take. */
 void command_due(struct timer *timer);

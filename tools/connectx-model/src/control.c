@@ -274,20 +274,30 @@ static void set_refusal(struct request *r)
 static void answer_lost(struct request *r)
 {
 	const struct demanded_loss *loss = &r->dev->commands.loss;
+	const struct demanded_loss *requests = &r->dev->commands.request_loss;
 
-	answer_number(r, "left", loss->left);
-	answer_number(r, "lost", loss->done);
+	answer_number(r, "left", loss->left + requests->left);
+	answer_number(r, "lost", loss->done + requests->done);
+}
+
+static void answer_late(struct request *r)
+{
+	answer_number(r, "answered", command_answer_lost(r->dev));
 }
 
 static void set_loss(struct request *r)
 {
 	struct demanded_loss *loss = &r->dev->commands.loss;
+	struct demanded_loss *requests = &r->dev->commands.request_loss;
 	char name[64];
 
 	loss->left = 0;
+	requests->left = 0;
 	if (text_of(r->line, "opcode", name, sizeof(name))) {
 		loss->opcode = command_opcode(name);
-		if (loss->opcode)
+		if (!strcmp(name, "UMR"))
+			requests->left = number_of(r->line, "after", 1);
+		else if (loss->opcode)
 			loss->left = number_of(r->line, "after", 1);
 	}
 	answer_lost(r);
@@ -338,6 +348,7 @@ static const struct {
 	{ "latency", set_latency }, { "flush", set_flush }, { "pages", request_pages },
 	{ "log", answer_log }, { "trace", set_trace }, { "event", raise_event },
 	{ "drain", drain }, { "lose", set_loss }, { "lost", answer_lost },
+	{ "answer", answer_late },
 };
 
 static void serve_line(struct client *client, const char *line)

@@ -90,6 +90,7 @@ struct send_op {
 	u8 cqe_data[CQE_BYTES];		/* what came back, if that is where it goes */
 	bool started;			/* has its PSNs */
 	bool done;
+	bool lost;			/* on demand: it stays, and what is behind it */
 	u8 error;			/* enum cqe_syndrome; ends the QP when oldest */
 	u32 first_psn;
 	u32 packets;			/* PSNs it takes */

@@ -415,6 +415,17 @@ static bool must_wait(struct qp *qp, struct send_op *op)
 	return psn_diff(op->first_psn + op->sent, r->oldest_psn) >= WINDOW_PACKETS;
 }
 
+/* Nothing becomes of it until the QP is reset. */
+static bool lose_on_demand(struct qp *qp, struct send_op *op)
+{
+	struct demanded_loss *loss = &qp->dev->commands.request_loss;
+
+	if (op->opcode != WQE_UMR || op->done || !loss->left || --loss->left)
+		return false;
+	loss->done++;
+	return true;
+}
+
 /* An op that concerns only this adapter. Done when its turn comes. */
 static void run_local(struct qp *qp, struct send_op *op)
 {
@@ -437,6 +448,9 @@ static bool step(struct qp *qp)
 	if (!op || op->error || must_wait(qp, op) || !rate_allows(qp))
 		return false;
 	if (send_op_is_local(op)) {
+		op->lost = op->lost || lose_on_demand(qp, op);
+		if (op->lost)
+			return false;
 		if (!op->done)
 			run_local(qp, op);
 		qp->sq.current = op->error ? op : following(qp, op);

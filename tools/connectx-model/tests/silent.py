@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Firmware that never answers a command. Several processes wait for one each, all at once,
 since mlx5_core gives up after a minute. They are killed, and are gone when that is over;
-nothing is left of them; and meanwhile others go on: of the host, and of the device.
+nothing is left of them; and meanwhile others go on: of the host, and of the device. A queue
+whose resize is not answered keeps the memory that it was to have. Before that, a request that
+fills a key is never completed: the key is made by a command.
 
 usage: silent.py DEVICE GID-INDEX
 """
+import errno
 import os
 import signal
 import subprocess
@@ -13,11 +16,13 @@ import sys
 import time
 
 from loopback import connect_to_itself
-from objects import (Bench, control, objects, step_cq, step_mr, step_multicast, step_pd, step_rc,
-                     step_srq)
+from objects import (ACCESS, Bench, control, error_of, objects, step_cq, step_mr, step_multicast,
+                     step_pd, step_rc, step_srq)
 from pyverbs.cq import CQ
 from pyverbs.device import Context
+from pyverbs.mr import MR
 from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsError
 
 # Which command is lost of what a process does
 LOST = (
@@ -30,6 +35,9 @@ BEGIN_S = 60            # until its command is lost; processors are emulated
 OTHERS_S = 20           # for who has nothing to do with it
 GIVE_UP_S = 60          # mlx5_core's patience
 END_S = GIVE_UP_S + 30
+REQUEST_S = 30          # the driver gives up a request of its own after ten seconds
+PAGES = 64              # of a region, whose key a request fills
+ENTRIES, ENTRY_KIB = 1023, 1 / 16
 failed = 0
 
 
@@ -64,6 +72,51 @@ def begin(step, opcode, device, index):
     return process if wait_until(lambda: lost() > before, BEGIN_S) else None
 
 
+def pinned_kib():
+    with open('/proc/self/status') as file:
+        return int(next(line for line in file if line.startswith('VmPin')).split()[1])
+
+
+def resize_error(cq, entries):
+    try:
+        cq.resize(entries)
+    except PyverbsError as exception:
+        return error_of(exception)
+    return 0
+
+
+def step_resize(bench):
+    """The adapter may write to the new entries yet, until it has no queue any more."""
+    cq = CQ(bench.context(), 16)
+    small = pinned_kib()
+    assert resize_error(cq, ENTRIES) == errno.ETIMEDOUT
+    both = pinned_kib()
+    assert both == small + (ENTRIES + 1) * ENTRY_KIB, 'pinned: %d, then %d' % (small, both)
+    assert resize_error(cq, 100) == errno.EIO
+    cq.close()
+    assert pinned_kib() == 0, pinned_kib()
+
+
+def registered(device):
+    """Seconds that a region took."""
+    pd = PD(Context(name=device))
+    began = time.monotonic()
+    MR(pd, PAGES * 4096, ACCESS).close()
+    return time.monotonic() - began
+
+
+def request_without_end(device):
+    before = lost()
+    control(cmd='lose', opcode='UMR')
+    try:
+        seconds = registered(device)
+        expect('request-without-end', seconds < REQUEST_S and lost() == before + 1,
+               '%.1f s, %d lost' % (seconds, lost() - before))
+        expect('requests-go-on', registered(device) < REQUEST_S / 10)
+    except PyverbsError as exception:
+        expect('request-without-end', False, exception)
+
+
 def ip(*words):
     return subprocess.run(['timeout', str(OTHERS_S), 'ip', 'link', *words], check=False).returncode
 
@@ -75,12 +128,7 @@ def another_connection(device, index):
     connect_to_itself(context, pd, index, *queues).close()
 
 
-def in_time(function, *arguments):
-    """In a process of its own, which may hang."""
-    process = os.fork()
-    if not process:
-        function(*arguments)
-        os._exit(0)
+def ends_well(process, seconds):
     status = []
 
     def has_ended():
@@ -88,16 +136,27 @@ def in_time(function, *arguments):
             found, code = os.waitpid(process, os.WNOHANG)
             status.extend([code] if found else [])
         return bool(status)
-    good = wait_until(has_ended, OTHERS_S) and status[0] == 0
+    good = wait_until(has_ended, seconds) and status[0] == 0
     if not status:
         os.kill(process, signal.SIGKILL)
     return good
 
 
+def in_time(function, *arguments):
+    """In a process of its own, which may hang."""
+    process = os.fork()
+    if not process:
+        function(*arguments)
+        os._exit(0)
+    return ends_well(process, OTHERS_S)
+
+
 def main():
     device, index = sys.argv[1], int(sys.argv[2])
+    request_without_end(device)
     before = objects()
     waiting = {}
+    resizing = begin(step_resize, 'MODIFY_CQ', device, index)
     for step, opcode in LOST:
         process = begin(step, opcode, device, index)
         expect('silent-%s' % opcode, process, 'no such command')
@@ -116,10 +175,13 @@ def main():
             if os.waitpid(process, os.WNOHANG)[0]:
                 waiting.pop(process)
         return not waiting
+    expect('resize-keeps-memory', resizing and ends_well(resizing, END_S))
     expect('all-killed', wait_until(have_gone, END_S), 'still there: %s' % list(waiting.values()))
     print('gone %.0f s after the last was begun' % (time.monotonic() - began))
     expect('nothing-left', wait_until(lambda: objects() == before, OTHERS_S),
            '%s, before %s' % (objects(), before))
+    # mlx5_core takes all of its slots when it ends, and would wait for these for ever.
+    expect('answered-late', control(cmd='answer')['answered'] == len(LOST) + 1)
     return 1 if failed else 0
 
 
