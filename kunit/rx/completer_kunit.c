@@ -13,7 +13,10 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/qp/qp.h"
+#include "sw/qp/hold.h"
+#include "sw/tx/missing.h"
 #include "sw/tx/window.h"
+#include "sw/verbs/port.h"
 
 #define MTU		TEST_MTU_BYTES
 #define FIRST_PSN	0xfffffe
@@ -290,17 +293,23 @@ static struct rhca_recovery *recovery_of(const struct bench *b)
 	return to_sw_qp(ibqp_to_verbs(b->qp))->send.recovery;
 }
 
+/* No queue is full, and none of what has been sent is timed */
+static void set_path(struct bench *b, u32 path_ns)
+{
+	struct rhca_rtt *rtt = &to_sw_qp(ibqp_to_verbs(b->qp))->send.rtt;
+
+	*rtt = (struct rhca_rtt) { .least = path_ns, .smoothed = path_ns };
+}
+
 static struct bench *setup_long(struct kunit *test, u32 path_ns)
 {
 	struct bench *b = setup(test);
-	struct rhca_rtt *rtt = &to_sw_qp(ibqp_to_verbs(b->qp))->send.rtt;
 	int i;
 
 	for (i = 0; i < LONG_READS; i++)
 		post(b, IB_WR_RDMA_READ, 4 * MTU);
 	forget_sent(b);
-	rtt->least = path_ns;
-	rtt->sent_at = 0;	/* none of these is timed */
+	set_path(b, path_ns);
 	return b;
 }
 
@@ -424,6 +433,94 @@ static void request_that_is_missing_need_not_wait_for_responses(struct kunit *te
 	expect_nothing(b);
 	respond(b, READ_FIRST, 0, MTU);
 	KUNIT_EXPECT_EQ(test, num_completed(b), 2);
+	expect_nothing(b);
+}
+
+/* What a responder expects only grows: whoever says otherwise has us send nothing */
+static void request_is_sent_again_once_for_all_naks(struct kunit *test)
+{
+	struct bench *b = setup_long(test, NSEC_PER_MSEC);
+
+	recovery_of(b)->rule.way = RHCA_PEER_HOLDS;
+	respond(b, READ_MIDDLE, 1, MTU);
+	expect_request(b, 0, 4 * MTU);
+	say_missing(b, 8);
+	expect_request(b, 8, 4 * MTU);
+	say_missing(b, 4);
+	say_missing(b, 8);
+	expect_nothing(b);
+	say_missing(b, 12);
+	expect_request(b, 12, 4 * MTU);
+	expect_nothing(b);
+}
+
+static void nothing_is_asked_for_that_cannot_be_held(struct kunit *test)
+{
+	struct bench *b = setup_long(test, NSEC_PER_MSEC);
+	atomic_long_t *held = &to_verbs_port(&to_rhca_dev(b->hca->ibdev)->ports[0])->held_truesize;
+
+	respond(b, READ_MIDDLE, 1, MTU);
+	expect_request(b, 0, 4 * MTU);
+	atomic_long_add(RHCA_HOLD_PORT_BYTES, held);
+	respond(b, READ_LAST, 7, MTU);
+	expect_nothing(b);
+	atomic_long_sub(RHCA_HOLD_PORT_BYTES, held);
+	respond(b, READ_FIRST, 0, MTU);	/* and 1, which makes room */
+	forget_sent(b);
+	respond(b, READ_LAST, 7, MTU);
+	expect_request(b, 4, 4 * MTU);
+	expect_nothing(b);
+}
+
+static void other_requests_in_between_are_passed_over(struct kunit *test)
+{
+	struct bench *b = setup_long(test, NSEC_PER_MSEC);
+
+	post(b, IB_WR_RDMA_WRITE, 2 * MTU);
+	post(b, IB_WR_ATOMIC_FETCH_AND_ADD, 8);
+	post(b, IB_WR_RDMA_READ, 2 * MTU);	/* 19 and 20 */
+	forget_sent(b);
+	set_path(b, NSEC_PER_MSEC);
+	respond(b, READ_LAST, 15, MTU);
+	forget_sent(b);
+	respond(b, READ_LAST, 20, MTU);
+	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(test, b->sent->opcode, FETCH_ADD);
+	expect_request(b, 19, 2 * MTU);
+	expect_nothing(b);
+}
+
+/* Those within 128 packets can be held all the same */
+static void what_is_too_far_ahead_does_not_end_it(struct kunit *test)
+{
+	struct bench *b = setup_long(test, NSEC_PER_MSEC);
+
+	respond(b, READ_MIDDLE, 1, MTU);
+	respond(b, READ_LAST, 7, MTU);
+	forget_sent(b);
+	rhca_missing_refused(&to_sw_qp(ibqp_to_verbs(b->qp))->send, FIRST_PSN + 130);
+	respond(b, READ_LAST, 11, MTU);
+	expect_request(b, 8, 4 * MTU);
+	expect_nothing(b);
+}
+
+/* Where losses are recent a READ goes out as requests of 8 packets */
+static void request_of_several_is_asked_for_alone(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct rhca_requester *send = &to_sw_qp(ibqp_to_verbs(b->qp))->send;
+
+	send->recovering = true;
+	recovery_of(b)->lossy = true;
+	recovery_of(b)->loss_psn = FIRST_PSN;
+	post(b, IB_WR_RDMA_READ, 20 * MTU);
+	forget_sent(b);
+	set_path(b, NSEC_PER_MSEC);
+	respond(b, READ_MIDDLE, 1, MTU);
+	expect_request(b, 0, 8 * MTU);
+	respond(b, READ_MIDDLE, 17, MTU);
+	expect_request(b, 8, 8 * MTU);
+	expect_request(b, 16, 4 * MTU);
 	expect_nothing(b);
 }
 
@@ -632,6 +729,11 @@ static struct kunit_case completer_tests[] = {
 	KUNIT_CASE(nothing_more_is_asked_for_where_responses_are_late),
 	KUNIT_CASE(answer_to_a_later_request_says_lost_again),
 	KUNIT_CASE(request_that_is_missing_need_not_wait_for_responses),
+	KUNIT_CASE(request_is_sent_again_once_for_all_naks),
+	KUNIT_CASE(nothing_is_asked_for_that_cannot_be_held),
+	KUNIT_CASE(other_requests_in_between_are_passed_over),
+	KUNIT_CASE(what_is_too_far_ahead_does_not_end_it),
+	KUNIT_CASE(request_of_several_is_asked_for_alone),
 	KUNIT_CASE(request_waits_for_responses_where_the_peer_may_drop),
 	KUNIT_CASE(response_that_comes_twice_was_late),
 	KUNIT_CASE(response_of_two_answers_says_nothing),

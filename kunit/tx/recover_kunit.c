@@ -143,11 +143,21 @@ static const struct recover_case recover_cases[] = {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
 		{ DATA, 24, 30, NOTHING }, { AHEAD, 23, 31, NOTHING, 24 },
 		{ AHEAD, 33, 32, REPEAT, 32 } }, ONE, UNKNOWN, true },
-	{ "one of them is answered first: lost again, the others are not", {
+	{ "one of them is answered first: lost again, what is behind is not", {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
 		{ TWICE, 25, 30, REPEAT, 10 }, { TWICE, 26, 31, NOTHING, 10 },
-		{ DATA, 24, 40, NOTHING }, { AHEAD, 23, 41, NOTHING, 24 } },
+		{ DATA, 27, 40, NOTHING }, { AHEAD, 26, 41, NOTHING, 27 } },
 	  ONE, UNKNOWN, true },
+	{ "what is before that is", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
+		{ TWICE, 25, 30, REPEAT, 10 }, { DATA, 20, 40, NOTHING },
+		{ AHEAD, 19, 41, REPEAT, 20 }, { DATA, 28, 60, NOTHING },
+		{ AHEAD, 27, 61, NOTHING, 28 } }, ONE, UNKNOWN, true },
+	{ "a NAK does not have them asked for again", {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
+		{ DATA, 20, 10, NOTHING }, { NAK, 20, 11, REPEAT },
+		{ DATA, 24, 20, NOTHING }, { AHEAD, 23, 21, NOTHING, 24 } },
+	  ONE, HOLDS, true },
 	{ "it goes on until the last of them has come", {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 48, 1, NOTHING, 40 },
 		{ DATA, 40, 30, NOTHING }, { AHEAD, 39, 31, NOTHING, 40 } },

@@ -276,8 +276,8 @@ static bool repeat_hole(struct qp *qp, u32 *bytes)
 	send->ask = true;
 	did = step(qp, bytes);
 	send->ask = false;
-	if (did)
-		send->rule.repeat_end = PSN(send->next);
+	if (did && !send->refused)
+		rhca_recover_asks(&send->rule, PSN(send->hole_psn), PSN(send->next));
 	send->hole_due = send->refused;
 	send->next = next;
 	return did;
@@ -429,7 +429,7 @@ static void note_progress(struct qp *qp, u32 upto)
 	if (send->next < upto)
 		rewind_to(send, upto);
 	/* drivers/sw/tx/segment.c: so many packets after a loss the next is near */
-	if (send->lossy && send->next - send->loss_psn > 64)
+	if (send->lossy && send->oldest > send->loss_psn + 64)
 		send->lossy = false;
 	work_progress(qp, acked);
 }

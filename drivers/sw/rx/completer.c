@@ -10,6 +10,7 @@
 #include "sw/qp/clock.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/payload.h"
+#include "sw/tx/missing.h"
 #include "sw/tx/probe.h"
 #include "sw/tx/send_completion.h"
 #include "sw/tx/ack_timeout.h"
@@ -130,6 +131,7 @@ static void ask_for_missing(struct rhca_sw_qp *qp, u32 psn, enum rhca_hold_resul
 
 	if (!rhca_response_is_late(qp, now) || held == RHCA_HOLD_REFUSED)
 		rhca_ask_for_response(qp, now, psn, held == RHCA_HOLD_TWICE);
+	rhca_missing_due(qp);
 }
 
 static bool holds(const struct rhca_sw_qp *qp)
@@ -150,9 +152,12 @@ static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	send->recovering = true;
-	if (rx->opcode != IB_OPCODE_RC_ACKNOWLEDGE)
+	if (rx->opcode != IB_OPCODE_RC_ACKNOWLEDGE) {
 		held = rhca_hold_put(&recovery->hold, &send->lock, &qp->base, rx,
 				     send->oldest_unacked_psn);
+		if (held == RHCA_HOLD_REFUSED)
+			rhca_missing_refused(send, rx->psn);
+	}
 	if (!recovery->ack_waits || rhca_psn_before(recovery->ack_psn, acked_psn))
 		recovery->ack_psn = acked_psn;
 	recovery->ack_waits = true;
@@ -234,17 +239,13 @@ static void repeat_missing(struct rhca_sw_qp *qp, u32 psn, struct rhca_batch *ba
 static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 				struct rhca_batch *batch)
 {
-	struct rhca_recovery *recovery = qp->send.recovery;
-
 	rhca_qp_count(&qp->base, RHCA_PACKET_SEQ_ERR);
 	if (acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
 		repeat_missing(qp, rx->psn, batch);
 		return;
 	}
-	if (recovery->nak_psn != rx->psn || !recovery->nak_waits)
-		recovery->nak_asked = false;
-	recovery->nak_psn = rx->psn;
-	recovery->nak_waits = true;
+	if (holds(qp))
+		rhca_missing_nak(&qp->send, rx->psn);
 	wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
 }
 
@@ -257,7 +258,7 @@ static void take_late_nak(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!recovery->nak_waits || rhca_psn_before(oldest, recovery->nak_psn))
 		return;
 	recovery->nak_waits = false;
-	if (oldest == recovery->nak_psn && !recovery->nak_asked)
+	if (oldest == recovery->nak_psn && !rhca_missing_is_served(&qp->send))
 		repeat_missing(qp, oldest, batch);
 }
 
@@ -427,6 +428,7 @@ static bool take_held(struct rhca_sw_qp *qp, struct sk_buff *skb,
 	rhca_hold_restore(qp->send.recovery->hold, skb, &rx);
 	taken = take_response(qp, &rx, batch);
 	consume_skb(skb);
+	qp->send.recovery->no_room = false;
 	return taken;
 }
 
@@ -452,6 +454,8 @@ static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		if (send->oldest_unacked_psn == oldest)
 			break;
 	}
+	if (!rhca_hold_num(recovery->hold))
+		recovery->no_room = false;
 	if (rhca_hold_num(recovery->hold) || recovery->ack_waits)
 		ask_for_missing(qp, rhca_psn_sub(oldest, 1), RHCA_HOLD_KEPT);
 	else
@@ -479,13 +483,6 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 				      rhca_now());
 		drain(qp, batch);
 	}
-}
-
-/* A response to something that was sent and is not acknowledged yet? */
-static bool in_window(const struct rhca_requester *send, u32 psn)
-{
-	return !rhca_psn_before(psn, send->oldest_unacked_psn) &&
-	       rhca_psn_before(psn, send->newest_psn);
 }
 
 /* A NAK of a READ response stands in its AETH, without payload */
@@ -534,7 +531,7 @@ void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_QP_STATE);
 		return;
 	}
-	if (!in_window(send, rx->psn)) {
+	if (!rhca_requester_in_window(send, rx->psn)) {
 		if (!is_plain_answer(rx))
 			rhca_reorder_twice(&send->recovery->reorder, rx->psn);
 		if (!take_late_credits(qp, rx))

@@ -15,7 +15,6 @@
 #include "sw/qp/qp.h"
 #include "sw/rx/receive.h"
 #include "sw/tx/congestion.h"
-#include "sw/tx/congestion.h"
 #include "sw/tx/send_sched.h"
 #include "sw/qp/after.h"
 #include "sw/rx/recv_completion.h"

@@ -17,7 +17,6 @@
 #include "sw/qp/hold.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/tx/ack_timeout.h"
-#include "sw/tx/missing.h"
 #include "sw/tx/probe.h"
 #include "sw/tx/window.h"
 #include "sw/tx/send_sched.h"
@@ -213,6 +212,7 @@ void rhca_repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action action
 				      send->retries_left);
 		rhca_reorder_repeated(&send->recovery->reorder, psn);
 		send->recovery->hole_psn = psn;
+		send->recovery->hole_is_nak = false;
 		send->hole_due = true;
 	}
 	rhca_probe_soon(qp, send->recovery->rule.repeat_at);
@@ -291,10 +291,8 @@ void rhca_ask_for_response(struct rhca_sw_qp *qp, u64 now, u32 psn, bool twice)
 	loss = rhca_loss_of(qp, send->oldest_unacked_psn, now);
 	loss.held = true;
 	action = rhca_recover_ahead(&recovery->rule, &loss, psn, twice);
-	if (action == RHCA_RECOVER_NOTHING) {
-		rhca_missing_due(qp);
+	if (action == RHCA_RECOVER_NOTHING)
 		return;
-	}
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
 	alone = rhca_reorder_alone(&recovery->reorder, loss.psn);
 	rhca_repeat_lost(qp, loss.psn, action, "read");
@@ -427,6 +425,7 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 	rhca_hold_free(&recovery->hold);
 	recovery->ack_waits = false;
 	recovery->nak_waits = false;
+	recovery->no_room = false;
 	recovery->lossy = false;
 	recovery->heard_at = 0;
 	recovery->probes = 0;

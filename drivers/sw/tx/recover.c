@@ -57,6 +57,7 @@ static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
 	recover->waits = mode == RHCA_RECOVER_ONE && !loss->held;
 	recover->repeat_psn = loss->psn;
 	recover->repeat_end = rhca_psn_add(loss->psn, 1);
+	recover->asked_from = recover->repeat_end;
 	recover->asked_end = recover->repeat_end;
 	recover->sent_end = loss->newest;
 	recover->repeat_at = loss->now;
@@ -123,6 +124,22 @@ static bool is_stale(const struct rhca_recover *recover,
 	       loss->psn == recover->repeat_psn && is_recent(recover, loss);
 }
 
+/* What has been asked for behind it a moment ago need not be asked for again */
+static enum rhca_recover_action lost_again(struct rhca_recover *recover,
+					   const struct rhca_loss *loss, u32 from)
+{
+	bool recent = recover->mode == RHCA_RECOVER_ONE && is_recent(recover, loss);
+	u32 end = recover->asked_end;
+	enum rhca_recover_action action = lost(recover, loss);
+
+	if (action == RHCA_RECOVER_REPEAT && recent &&
+	    rhca_psn_before(recover->repeat_end, end)) {
+		recover->asked_from = from;
+		recover->asked_end = end;
+	}
+	return action;
+}
+
 /**
  * rhca_recover_nak - The peer says that a packet is missing
  * @recover: of the connection
@@ -132,15 +149,18 @@ enum rhca_recover_action rhca_recover_nak(struct rhca_recover *recover,
 					  const struct rhca_loss *loss)
 {
 	return is_stale(recover, loss) ? RHCA_RECOVER_NOTHING :
-					 lost(recover, loss);
+	       lost_again(recover, loss, recover->asked_from);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_nak);
 
 static bool is_asked(const struct rhca_recover *recover, u32 psn)
 {
-	return recover->mode != RHCA_RECOVER_FLOW &&
-	       !rhca_psn_before(psn, recover->repeat_psn) &&
-	       rhca_psn_before(psn, recover->asked_end);
+	if (recover->mode == RHCA_RECOVER_FLOW ||
+	    rhca_psn_before(psn, recover->repeat_psn))
+		return false;
+	return rhca_psn_before(psn, recover->repeat_end) ||
+	       (!rhca_psn_before(psn, recover->asked_from) &&
+		rhca_psn_before(psn, recover->asked_end));
 }
 
 /**
@@ -151,8 +171,11 @@ static bool is_asked(const struct rhca_recover *recover, u32 psn)
  */
 void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end)
 {
-	if (psn == recover->repeat_psn)
+	if (psn == recover->repeat_psn) {
 		recover->repeat_end = end;
+		if (rhca_psn_before(recover->asked_from, end))
+			recover->asked_from = end;
+	}
 	if (rhca_psn_before(recover->asked_end, end))
 		recover->asked_end = end;
 	/* It goes on until these have come, too */
@@ -160,6 +183,20 @@ void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end)
 		recover->recover_psn = end;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_asks);
+
+/**
+ * rhca_recover_refused - A response has come that there was no room for
+ * @recover: of the connection
+ * @psn: of it: it and those behind it do not count as asked for any more
+ */
+void rhca_recover_refused(struct rhca_recover *recover, u32 psn)
+{
+	if (!rhca_psn_before(psn, recover->asked_end))
+		return;
+	recover->asked_end = rhca_psn_before(psn, recover->repeat_end) ?
+			     recover->repeat_end : psn;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_recover_refused);
 
 /**
  * rhca_recover_asks_for_all - Is all asked for that is missing, not the oldest alone?
@@ -196,7 +233,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_recover_has_asked);
  * Responses come in the order of requests. So what has been asked for again is lost again
  * when something that was asked for later has come, or what follows it in the same answer.
  * The rest of that answer says nothing new: therefore once in a round trip. What has been
- * asked for behind it stays so.
+ * asked for behind the one that came stays so, what is missing before it has been lost, too.
  */
 enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 					    const struct rhca_loss *loss,
@@ -204,8 +241,6 @@ enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 {
 	bool asked = is_asked(recover, loss->psn);
 	bool same_answer = twice && rhca_psn_before(psn, recover->asked_end);
-	u32 asked_end = recover->asked_end;
-	enum rhca_recover_action action;
 
 	if (recover->mode == RHCA_RECOVER_BACK)
 		return RHCA_RECOVER_NOTHING;
@@ -216,10 +251,8 @@ enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 	    loss->psn == recover->repeat_psn && is_recent(recover, loss))
 		return RHCA_RECOVER_NOTHING;
 	recover->asked_twice = asked;
-	action = lost(recover, loss);
-	if (asked && same_answer)
-		recover->asked_end = asked_end;
-	return action;
+	return lost_again(recover, loss, asked && same_answer ? psn :
+					 recover->asked_from);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_ahead);
 

@@ -56,8 +56,8 @@ enum rhca_recover_action {
  * @again: times that @repeat_psn has been repeated again
  * @repeat_psn: of what was repeated last
  * @repeat_end: behind the answers to it: a READ has several
- * @asked_end: not before @repeat_end: responses before it that are missing have been asked
- *	for since then, too
+ * @asked_from: responses from there on that are missing have been asked for as well
+ * @asked_end: up to there; not before @repeat_end
  * @sent_end: behind what had been sent then
  * @recover_psn: behind what had been sent when the first loss was noticed
  * @answer_ns: from a repeat to its answer, smoothed; 0: there has been none
@@ -76,6 +76,7 @@ struct rhca_recover {
 	bool has_held;
 	u32 repeat_psn;
 	u32 repeat_end;
+	u32 asked_from;
 	u32 asked_end;
 	u32 sent_end;
 	u32 recover_psn;
@@ -115,6 +116,7 @@ enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 					    const struct rhca_loss *loss);
 void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end);
+void rhca_recover_refused(struct rhca_recover *recover, u32 psn);
 bool rhca_recover_asks_for_all(const struct rhca_recover *recover, u32 path_ns);
 bool rhca_recover_has_asked(const struct rhca_recover *recover, u32 psn);
 bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns);

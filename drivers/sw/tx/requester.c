@@ -297,7 +297,7 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 {
 	struct rhca_requester *send = &qp->send;
 	u32 next = send->next, next_offset = send->next_offset;
-	u32 next_psn = send->next_psn, reads = send->reads_in_flight;
+	u32 next_psn = send->next_psn, reads = send->reads_in_flight, end;
 	enum step did;
 	u64 timed;
 
@@ -316,10 +316,11 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	send->ask = false;
 	if (did == STEP_FAILED)
 		return did;
-	if (did == STEP_PACKET)
-		rhca_missing_asked(qp, send->recovery->hole_psn, send->next_psn);
+	end = send->next_psn;
 	rhca_tx_list_send(tx);
 	send->hole_due = tx->refused;
+	if (did == STEP_PACKET && !tx->refused)
+		rhca_missing_asked(qp, send->recovery->hole_psn, end);
 	send->next = next;
 	send->next_offset = next_offset;
 	send->next_psn = next_psn;

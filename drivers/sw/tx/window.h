@@ -24,6 +24,10 @@
  * @ack_waits: see @ack_psn
  * @nak_waits: see @nak_psn
  * @nak_asked: it has been sent again all the same
+ * @hole_is_nak: @hole_psn is @nak_psn, and sent for that
+ * @nak_asked_at: when, ns
+ * @no_room: a response that came before a missing one could not be held, and nothing that is
+ *	has had its turn since
  * @probes: times that send.probe_timer has asked since the last progress
  * @doublings: of the wait until it asks, since a round trip was last measured
  * @heard_at: when something new was last acknowledged, in ns; 0: not known
@@ -46,9 +50,12 @@ struct rhca_recovery {
 	bool ack_waits;
 	bool nak_waits;
 	bool nak_asked;
+	bool hole_is_nak;
+	bool no_room;
 	u8 probes;
 	u8 doublings;
 	u64 heard_at;
+	u64 nak_asked_at;
 	struct rhca_hold *hold;
 	struct rhca_sw_qp *qp;
 	struct rhca_wheel_timer wait_timer;
@@ -64,6 +71,13 @@ static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)
 static inline u32 rhca_requester_in_flight(const struct rhca_requester *send)
 {
 	return rhca_psn_diff(send->next_psn, send->oldest_unacked_psn);
+}
+
+/* Has it been sent, and is not acknowledged yet? */
+static inline bool rhca_requester_in_window(const struct rhca_requester *send, u32 psn)
+{
+	return !rhca_psn_before(psn, send->oldest_unacked_psn) &&
+	       rhca_psn_before(psn, send->newest_psn);
 }
 
 /* Looks at the queue only when all that has been seen there is used up */
