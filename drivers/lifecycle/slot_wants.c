@@ -149,7 +149,7 @@ static const struct row table[] = {
 	[RHCA_ROW_WANTED]		= { is_wanted, RHCA_WANT_SOFTWARE },
 	[RHCA_ROW_STANDS_IN]		= { stands_in, RHCA_WANT_SOFTWARE, 0, SETTLE_MS },
 	[RHCA_ROW_MAY_STAND_IN]		= { may_stand_in_later, RHCA_WANT_KEEP },
-	[RHCA_ROW_OTHERWISE]		= { otherwise, RHCA_WANT_NOTHING },
+	[RHCA_ROW_OTHERWISE]		= { otherwise, RHCA_WANT_KEEP },
 };
 
 /**

@@ -161,7 +161,7 @@ static const struct wants_case wants_cases[] = {
 					 .was_hardware = true },
 	  RHCA_ROW_WANTED, RHCA_WANT_SOFTWARE },
 	{ "15 no: a port is missing", { USUAL, .wish = RHCA_WISH_RULE },
-	  RHCA_ROW_OTHERWISE, RHCA_WANT_NOTHING },
+	  RHCA_ROW_OTHERWISE, RHCA_WANT_KEEP },
 	{ "16 stand-in", { USUAL, .standin_rule = true },
 	  RHCA_ROW_STANDS_IN, RHCA_WANT_SOFTWARE, .settle_ms = 1000 },
 	{ "16 no: bonded", { USUAL, .standin_rule = true, .under_bond = true },
@@ -172,8 +172,8 @@ static const struct wants_case wants_cases[] = {
 	  RHCA_ROW_MAY_STAND_IN, RHCA_WANT_KEEP },
 	{ "17 no: no rule", { .netdev = RHCA_NETDEV_DOWN, .can_roce = true,
 			      .one_port = true },
-	  RHCA_ROW_OTHERWISE, RHCA_WANT_NOTHING },
-	{ "18 nothing known", { USUAL }, RHCA_ROW_OTHERWISE, RHCA_WANT_NOTHING },
+	  RHCA_ROW_OTHERWISE, RHCA_WANT_KEEP },
+	{ "18 nothing known", { USUAL }, RHCA_ROW_OTHERWISE, RHCA_WANT_KEEP },
 };
 KUNIT_ARRAY_PARAM_DESC(wants, wants_cases, desc);
 
