@@ -35,6 +35,13 @@ for counter in rx_held tx_retransmitted_packets; do
 	check_match "$counter counts" '^[1-9]' \
 		$(($(hw_counter "$DEV_A" $counter) + $(hw_counter "$DEV_B" $counter)))
 done
+
+: "what is lost takes no retry: a QP that has none lives on where 1 % is lost"
+netem loss 1%
+timeouts=$(hw_counter "$DEV_A" local_ack_timeout_err)
+LIMIT=200 python traffic.py "$DEV_A" "$ia" "$DEV_B" "$ib" --seconds "${RHCA_NO_RETRY_SECONDS:-6}" \
+	--timeout 20 --retry 0 --least 100 --read
+check "ACK timeouts" "$timeouts" "$(hw_counter "$DEV_A" local_ack_timeout_err)"
 case $RHCA_KERNEL in uml-debug) finish ;; esac	# too slow to measure
 ko=$TOP/build/$RHCA_KERNEL/bench/rhca_bench.ko
 [ -e "$ko" ] || need gcc make

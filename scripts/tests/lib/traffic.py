@@ -33,6 +33,7 @@ parser.add_argument('--messages', type=int)
 parser.add_argument('--size', type=int, default=20000)
 parser.add_argument('--mtu', type=int, default=1024)
 parser.add_argument('--timeout', type=int, default=17)
+parser.add_argument('--retry', type=int, default=7)
 parser.add_argument('--window', type=int, default=8)
 parser.add_argument('--least', type=int, default=1)
 parser.add_argument('--read', action='store_true', help='READ and WRITE beside the SENDs')
@@ -46,7 +47,7 @@ args = parser.parse_args()
 PATTERN = random.Random(1).randbytes(args.size)
 a = verbs.End.open(args.a, args.index_a, size=1 << 20)
 b = verbs.End.open(args.b, args.index_b, size=1 << 20)
-verbs.connect(a, b, mtu=args.mtu, timeout=args.timeout, flow_label=args.flow_label)
+verbs.connect(a, b, mtu=args.mtu, timeout=args.timeout, retry=args.retry, flow_label=args.flow_label)
 
 slot = (args.size + 4095) // 4096 * 4096
 slots = (1 << 20) // slot
