@@ -84,7 +84,7 @@ static bool find_request(struct rhca_sw_qp *qp, u32 *psn)
 	const struct rhca_recovery *recovery = qp->send.recovery;
 
 	*psn = recovery->nak_psn;
-	return recovery->nak_waits && !recovery->nak_asked &&
+	return recovery->nak_waits && !recovery->nak_sent_at &&
 	       recovery->rule.way == RHCA_PEER_HOLDS &&
 	       rhca_psn_before(qp->send.oldest_unacked_psn, *psn);
 }
@@ -105,7 +105,7 @@ void rhca_missing_nak(struct rhca_requester *send, u32 psn)
 		return;
 	recovery->nak_psn = psn;
 	recovery->nak_waits = true;
-	recovery->nak_asked = false;
+	recovery->nak_sent_at = 0;
 }
 
 /**
@@ -118,8 +118,8 @@ bool rhca_missing_is_served(const struct rhca_requester *send)
 {
 	const struct rhca_recovery *recovery = send->recovery;
 
-	return recovery->nak_asked &&
-	       rhca_now() - recovery->nak_asked_at < 2ULL * send->rtt.smoothed;
+	return recovery->nak_sent_at &&
+	       rhca_now() - recovery->nak_sent_at < 2ULL * send->rtt.smoothed;
 }
 
 /**
@@ -197,10 +197,8 @@ void rhca_missing_asked(struct rhca_sw_qp *qp, u32 psn, u32 end)
 	bool nak = recovery->hole_is_nak;
 
 	lockdep_assert_held(&qp->send.lock);
-	if (psn == recovery->nak_psn) {
-		recovery->nak_asked = true;
-		recovery->nak_asked_at = rhca_now();
-	}
+	if (psn == recovery->nak_psn)
+		recovery->nak_sent_at = rhca_now();
 	if (psn != recovery->rule.repeat_psn)
 		tell(qp, psn, end, nak);
 	/* Of responses before that which a NAK names some may still be on their way */

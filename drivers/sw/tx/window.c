@@ -83,7 +83,7 @@ void rhca_requester_repeat(struct rhca_sw_qp *qp, u32 psn, const char *cause)
 	trace_rhca_retransmit(rhca_qp_dev_name(&qp->base), qp->base.number, psn,
 			      send->next_psn, cause, send->retries_left);
 	rhca_reorder_repeated(&send->recovery->reorder, psn);
-	send->recovery->nak_asked = false;
+	send->recovery->nak_sent_at = 0;
 	rhca_requester_rewind(qp, psn);
 }
 

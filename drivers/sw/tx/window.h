@@ -23,9 +23,8 @@
  * @lossy: there was a loss lately
  * @ack_waits: see @ack_psn
  * @nak_waits: see @nak_psn
- * @nak_asked: it has been sent again all the same
+ * @nak_sent_at: when @nak_psn was sent again before these responses came, in ns; 0: it was not
  * @hole_is_nak: @hole_psn is @nak_psn, and sent for that
- * @nak_asked_at: when, ns
  * @no_room: a response that came before a missing one could not be held, and nothing that is
  *	has had its turn since
  * @probes: times that send.probe_timer has asked since the last progress
@@ -49,13 +48,12 @@ struct rhca_recovery {
 	bool lossy;
 	bool ack_waits;
 	bool nak_waits;
-	bool nak_asked;
 	bool hole_is_nak;
 	bool no_room;
 	u8 probes;
 	u8 doublings;
 	u64 heard_at;
-	u64 nak_asked_at;
+	u64 nak_sent_at;
 	struct rhca_hold *hold;
 	struct rhca_sw_qp *qp;
 	struct rhca_wheel_timer wait_timer;
