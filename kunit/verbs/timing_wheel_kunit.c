@@ -199,12 +199,39 @@ static void one_of_many_that_need_not_fire_does_not(struct kunit *test)
 	stop_all(timed, MANY);
 }
 
+/* It stays where it was: it has to fire all the same, at its new time and once */
+static void one_that_need_not_fire_can_be_started_again(struct kunit *test)
+{
+	static const u64 waits[] = { NSEC_PER_MSEC, 4 * NSEC_PER_MSEC, 20 * NSEC_PER_MSEC };
+	struct timed *timed = make(test, MANY);
+	u32 i;
+
+	local_bh_disable();
+	for (i = 0; i < MANY; i++)
+		start(&timed[i], i < 3 ? 4 * NSEC_PER_MSEC : 60 * NSEC_PER_SEC);
+	for (i = 0; i < 3; i++) {
+		spin_lock(&timed[i].lock);
+		rhca_wheel_need_not_fire(&timed[i].timer);
+		start_locked(&timed[i], waits[i]);
+		spin_unlock(&timed[i].lock);
+	}
+	local_bh_enable();
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_TRUE(test, has_fired(&timed[i]));
+		KUNIT_EXPECT_FALSE(test, timed[i].early);
+		KUNIT_EXPECT_EQ(test, timed[i].calls, 1);
+	}
+	KUNIT_EXPECT_EQ(test, timed[2].order, 3);
+	stop_all(timed, MANY);
+}
+
 static struct kunit_case timing_wheel_cases[] = {
 	KUNIT_CASE(all_fire_and_none_is_early),
 	KUNIT_CASE(only_an_earlier_start_moves_it),
 	KUNIT_CASE(stopped_one_does_not_fire),
 	KUNIT_CASE(one_that_starts_itself_can_be_stopped),
 	KUNIT_CASE(one_of_many_that_need_not_fire_does_not),
+	KUNIT_CASE(one_that_need_not_fire_can_be_started_again),
 	{}
 };
 

@@ -22,15 +22,18 @@
 /* Functions that one softirq calls; each may send a packet */
 #define BUDGET		64
 
-/* To take out a timer that few share the wheel with costs more than to let it fire */
-#define MANY		16
+/*
+ * Of fewer that share the wheel each is started so often that to let it fire, once in a
+ * millisecond, costs less than to say for each request that it need not, and to start it again
+ */
+#define MANY		128
 
 /**
  * struct rhca_wheel - The timers of a CPU
  * @running: held while functions are called
  * @lock: protects the rest, taken inside of @running and of locks of QPs
  * @id: its CPU's number, from 1 on
- * @num: timers that wait
+ * @num: timers that are in its lists
  * @filled: a bit for each slot that has timers
  * @armed: tick at which @timer fires; IDLE: it does not
  * @slot: timers, by tick
@@ -93,8 +96,19 @@ static void take_out(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
 	hlist_del(&timer->node);
 	if (hlist_empty(&wheel->slot[timer->slot]))
 		wheel->filled &= ~BIT_ULL(timer->slot);
+	WRITE_ONCE(timer->linked, false);
 	WRITE_ONCE(timer->queued, false);
 	WRITE_ONCE(wheel->num, wheel->num - 1);
+}
+
+static void put_in(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer, u64 at,
+		   u64 now)
+{
+	timer->at = at;
+	WRITE_ONCE(timer->wheel, wheel->id);
+	WRITE_ONCE(timer->linked, true);
+	WRITE_ONCE(wheel->num, wheel->num + 1);
+	put(wheel, timer, now >> TICK_SHIFT);
 }
 
 /**
@@ -113,21 +127,18 @@ void rhca_wheel_start(struct rhca_wheel_timer *timer, u64 now, u64 ns)
 	u64 at = now + ns;
 
 	spin_lock(&wheel->lock);
-	if (wheel != here && !timer->queued && !timer->running) {
+	if (wheel != here && !timer->linked && !timer->running) {
 		spin_unlock(&wheel->lock);
 		wheel = here;
 		spin_lock(&wheel->lock);
 	}
-	if (timer->queued && timer->at <= at)
-		goto out;
-	if (timer->queued)
+	if (timer->linked && timer->at > at)
 		take_out(wheel, timer);
-	timer->at = at;
-	WRITE_ONCE(timer->wheel, wheel->id);
+	if (!timer->linked)
+		put_in(wheel, timer, at, now);
+	else if (!timer->queued)	/* its slot comes before that, and it is put on then */
+		timer->at = at;
 	WRITE_ONCE(timer->queued, true);
-	WRITE_ONCE(wheel->num, wheel->num + 1);
-	put(wheel, timer, now >> TICK_SHIFT);
-out:
 	spin_unlock(&wheel->lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_start);
@@ -144,10 +155,8 @@ void rhca_wheel_need_not_fire(struct rhca_wheel_timer *timer)
 
 	if (READ_ONCE(wheel->num) < MANY)
 		return;
-	spin_lock(&wheel->lock);
-	if (timer->queued)
-		take_out(wheel, timer);
-	spin_unlock(&wheel->lock);
+	/* Without the lock: who calls functions may be about to call this one's */
+	WRITE_ONCE(timer->queued, false);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_need_not_fire);
 
@@ -156,7 +165,7 @@ static void stop_in(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
 {
 	spin_lock_bh(&wheel->running);
 	spin_lock(&wheel->lock);
-	if (timer->queued && timer->wheel == wheel->id)
+	if (timer->linked && timer->wheel == wheel->id)
 		take_out(wheel, timer);
 	spin_unlock(&wheel->lock);
 	spin_unlock_bh(&wheel->running);
@@ -177,7 +186,7 @@ void rhca_wheel_stop(struct rhca_wheel_timer *timer)
 		if (!wheel)
 			return;
 		stop_in(wheel, timer);
-	} while (READ_ONCE(timer->queued) || READ_ONCE(timer->wheel) != wheel->id);
+	} while (READ_ONCE(timer->linked) || READ_ONCE(timer->wheel) != wheel->id);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_wheel_stop);
 
@@ -231,7 +240,9 @@ static void call_due(struct rhca_wheel *wheel, u64 now_ns)
 			continue;
 		}
 		timer = hlist_entry(wheel->due.first, struct rhca_wheel_timer, node);
-		if (timer->at > now_ns) {
+		if (!READ_ONCE(timer->queued)) {
+			take_out(wheel, timer);
+		} else if (timer->at > now_ns) {
 			hlist_del(&timer->node);
 			put(wheel, timer, now);
 		} else {

@@ -17,18 +17,21 @@
  * @at: when it fires, in ns of CLOCK_MONOTONIC
  * @wheel: number of the wheel in which it is, or was last; 0: none yet
  * @slot: in which it is, unless it is due
- * @queued: it waits
+ * @linked: @node is in a list
+ * @queued: it waits. One that need not fire stays where it is until its time, so that
+ *	starting it again touches no other timer
  * @running: @fired is being called
  * @fired: what is called, in softirq context, not before @at; may start the timer again
  *
- * But for @fired all is protected by the wheel's lock. The 32 bytes before @fired are
- * what starting and taking out touch.
+ * But for @fired all is protected by the wheel's lock; @queued is also cleared without it.
+ * The 32 bytes before @fired are what starting touches.
  */
 struct rhca_wheel_timer {
 	struct hlist_node node;
 	u64 at;
 	u16 wheel;
 	u8 slot;
+	bool linked;
 	bool queued;
 	bool running;
 	void (*fired)(struct rhca_wheel_timer *timer);
