@@ -229,7 +229,8 @@ static void advance(struct qp *qp, bool ask)
 	}
 	totals.sent++;
 	send->unasked = ask ? 0 : send->unasked + 1;
-	if (ask && send->next == send->newest && rhca_rtt_is_due(&send->rtt))
+	if (ask && send->next == send->newest &&
+	    rhca_rtt_is_due(&send->rtt, PSN(send->next)))
 		rhca_rtt_begin(&send->rtt, PSN(send->next), now);
 	send->next++;
 	send->newest = max(send->newest, send->next);

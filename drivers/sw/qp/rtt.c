@@ -15,8 +15,11 @@
  */
 #define LONGEST_PATH_NS		(4U * NSEC_PER_MSEC)
 
-/* To read a clock twice takes a twentieth of the time of a request of 64 bytes */
-#define NOT_TIMED	7
+/*
+ * A window: to read a clock twice takes a twentieth of the time of a request of 64 bytes. What
+ * is timed of a stream of long ones is each fourth acknowledgement
+ */
+#define NOT_TIMED	128
 
 /**
  * rhca_rtt_ends - Is the packet that is timed answered by this?

@@ -12,6 +12,8 @@
 
 #include <linux/types.h>
 
+#include "wire/psn.h"
+
 /*
  * Later than so many times what repeats take to be answered is late: as 2 round trips and
  * 4 deviations are, for what only a mean is known of. Round trips of what is sent for the
@@ -27,7 +29,7 @@
  * @sent_at: when @psn was sent, ns; 0: nothing is timed
  * @least_at: when @least was measured, ns
  * @psn: the packet that is timed
- * @skip: packets that ask for an acknowledgement and are not timed
+ * @skip: so many packets from @psn on are not timed
  * @smoothed: SRTT, ns; 0: there has been no sample
  * @deviation: RTTVAR, ns
  * @least: the least of the last RHCA_RTT_LEAST_NS, ns: the path without queues
@@ -51,17 +53,13 @@ static inline bool rhca_rtt_is_idle(const struct rhca_rtt *rtt)
 }
 
 /*
- * Is the next packet that asks for an acknowledgement to be timed? The clock need be read
+ * Is @psn, which asks for an acknowledgement, to be timed? The clock need be read
  * only then: where packets wait in no queue it is enough to time some.
  */
-static inline bool rhca_rtt_is_due(struct rhca_rtt *rtt)
+static inline bool rhca_rtt_is_due(const struct rhca_rtt *rtt, u32 psn)
 {
-	if (!rhca_rtt_is_idle(rtt))
-		return false;
-	if (!rtt->skip)
-		return true;
-	rtt->skip--;
-	return false;
+	return rhca_rtt_is_idle(rtt) &&
+	       (!rtt->skip || rhca_psn_diff(psn, rtt->psn) >= rtt->skip);
 }
 
 static inline void rhca_rtt_begin(struct rhca_rtt *rtt, u32 psn, u64 now)

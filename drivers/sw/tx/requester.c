@@ -51,7 +51,7 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	send->fault_ns = 0;
 	send->unasked = seg->fields.ack_req ? 0 : send->unasked + 1;
 	if (seg->fields.ack_req && send->next_psn == send->newest_psn &&
-	    rhca_rtt_is_due(&send->rtt))
+	    rhca_rtt_is_due(&send->rtt, send->next_psn))
 		rhca_rtt_begin(&send->rtt, send->next_psn,
 			       ktime_get_mono_fast_ns());
 	if (rhca_wqe_is_read(wqe))
