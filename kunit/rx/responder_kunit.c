@@ -833,10 +833,10 @@ static void nothing_is_flushed_to_a_queue_that_lost_completions(struct kunit *te
 {
 	struct bench *b = setup_failed(test, 64);
 
-	to_rhca_qp(b->qp)->is_user = true;
+	ibqp_to_verbs(b->qp)->is_user = true;
 	flush_once(b);
 	KUNIT_EXPECT_EQ(test, flush_once(b).flushed, 0);
-	to_rhca_qp(b->qp)->is_user = false;
+	ibqp_to_verbs(b->qp)->is_user = false;
 }
 
 static void failed_qp_gets_all_its_receives_back(struct kunit *test)
@@ -885,7 +885,7 @@ static void first_flush_waits_for_no_late_one(struct kunit *test)
 	init_completion(&o.end);
 	queue_work(rhca_flush_again_wq, &o.work);
 	wait_for_completion(&o.begun);
-	to_rhca_qp(b->qp)->is_user = true;
+	ibqp_to_verbs(b->qp)->is_user = true;
 	rhca_batch_end(to_sw_qp(ibqp_to_verbs(b->qp)), &batch);
 	while (flushed < MANY_RECEIVES && test_poll_in_time(b->hca, &wc))
 		flushed++;
@@ -896,7 +896,7 @@ static void first_flush_waits_for_no_late_one(struct kunit *test)
 	flush_delayed_work(&to_sw_qp(ibqp_to_verbs(b->qp))->flush_again);
 	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(b->qp, &(struct ib_qp_attr) {
 				.qp_state = IB_QPS_RESET }, IB_QP_STATE));
-	to_rhca_qp(b->qp)->is_user = false;
+	ibqp_to_verbs(b->qp)->is_user = false;
 	rhca_ring_free(unposted);
 }
 

@@ -38,8 +38,8 @@ static int sq_init(struct kunit *test)
 	b->dev = test_alloc(test, sizeof(*b->dev));
 	xa_init_flags(&b->dev->paths, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	b->qp.dev = b->dev;
-	b->qp.core.is_user = true;
-	b->qp.core.ibqp.qp_type = IB_QPT_RC;
+	b->qp.is_user = true;
+	b->qp.type = IB_QPT_RC;
 	ret = rhca_sq_init(sq, &cap, NULL, NULL);
 	if (ret)
 		return ret;
@@ -129,7 +129,7 @@ static void write_request(struct sq_bench *b, const struct fetch_case *c)
 {
 	u32 i;
 
-	b->qp.core.ibqp.qp_type = c->type;
+	b->qp.type = c->type;
 	b->slot->wr.wr_id = 0x1234;
 	b->slot->wr.opcode = c->opcode;
 	b->slot->wr.send_flags = c->flags;

@@ -11,18 +11,16 @@
 #include "sw/qp/turn_sched.h"
 
 /**
- * rhca_batch_end - Do what a batch left: flush the other half, raise events
+ * rhca_batch_finish - rhca_batch_end() of a batch that has left something
  * @qp: the QP
- * @batch: what was collected; what the flush adds is added
- *
- * Context: any but hardirq; none of the QP's locks held.
+ * @batch: what was collected
  */
-void rhca_batch_end(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+void rhca_batch_finish(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	rhca_flush_rest(qp, batch);
 	rhca_batch_raise(qp, batch);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_batch_end);
+EXPORT_SYMBOL_IF_KUNIT(rhca_batch_finish);
 
 /* --- in a verb ---------------------------------------------------------------- */
 
@@ -76,10 +74,11 @@ static void defer_events(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
  */
 void rhca_batch_end_in_verb(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
+	if (rhca_batch_is_empty(batch))
+		return;
 	rhca_flush_rest(qp, batch);
-	if (qp->base.core.is_user)
+	if (qp->base.is_user)
 		rhca_batch_raise(qp, batch);
-	else if (batch->raise_send || batch->raise_recv || batch->srq_limit ||
-		 batch->events)
+	else if (rhca_batch_raises(batch))
 		defer_events(qp, batch);
 }

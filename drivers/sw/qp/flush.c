@@ -52,7 +52,7 @@ static bool has_credit(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 
 static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
-	if (!qp->base.core.is_user) {
+	if (!qp->base.is_user) {
 		if (batch->flush_more) {
 			set_bit(RHCA_FLUSH_MORE, &qp->deferred);
 			rhca_turn_call_tasklet(&qp->send.turn);

@@ -331,9 +331,9 @@ struct rhca_responder {
  */
 struct rhca_sw_qp {
 	struct rhca_verbs_qp base;
-	u64 posted_at;
 	/* So that the words of its turn, its lock and the PSNs share a line */
 	struct rhca_requester send ____cacheline_aligned;
+	u64 posted_at;
 	struct rhca_responder recv ____cacheline_aligned;
 	u32 mtu_bytes;
 	struct rhca_congestion *congestion;
@@ -365,7 +365,6 @@ static inline void rhca_prefetch_qp(const struct rhca_verbs_qp *base,
 {
 	const struct rhca_sw_qp *qp = container_of(base, struct rhca_sw_qp, base);
 
-	prefetch(&base->core.ibqp.qp_type);
 	prefetch(&base->port);
 	prefetch(&base->attr);
 	if (for_requester) {

@@ -36,7 +36,7 @@ static void put_into_list(struct rhca_turn *turn)
 	preempt_disable();
 	list = this_cpu_ptr(&rhca_turn_lists);
 	WRITE_ONCE(turn->cpu, smp_processor_id());
-	if (turn == &turn->qp->send.turn && !qp->core.is_user)
+	if (turn == &turn->qp->send.turn && !qp->is_user)
 		this_cpu_inc(rhca_turn_lists.num_posts);
 	if (llist_add(&turn->listed, &list->listed))
 		tasklet_schedule(&list->task);

@@ -222,7 +222,7 @@ static bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 	ndev = rcu_dereference(rx->port->ndev);
 	if (!ndev || !net_eq(dev_net(ndev), net))
 		return false;
-	if (qp->core.ibqp.qp_type == IB_QPT_GSI)
+	if (qp->type == IB_QPT_GSI)
 		return true;	/* it was found by its GID */
 	if (rhca_is_datagram(qp))
 		return rhca_rx_to_group(rx) ||
@@ -241,7 +241,7 @@ static bool in_partition(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 	int index = 0;
 	bool in;
 
-	if (qp->core.ibqp.qp_type == IB_QPT_GSI) {
+	if (qp->type == IB_QPT_GSI) {
 		index = rhca_pkey_find(&rx->port->pkeys, pkey);
 		in = index >= 0;
 	} else {
@@ -400,7 +400,7 @@ bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 		return false;
 	}
 	if ((rx->opcode & RHCA_OPCODE_TRANSPORT) !=
-	    transport_of_type[qp->core.ibqp.qp_type]) {
+	    transport_of_type[qp->type]) {
 		rhca_rx_drop(qp, rx, RHCA_RX_DROPPED_BAD_OPCODE);
 		return false;
 	}

@@ -135,7 +135,7 @@ static enum rhca_request_status check_buffer(struct rhca_sw_qp *qp,
 	ret = rhca_responder_take_wqe(qp);
 	if (ret == -ENOENT) {
 		rhca_qp_count(&qp->base, RHCA_OUT_OF_BUFFER);
-		if (qp->base.core.ibqp.qp_type == IB_QPT_GSI)
+		if (qp->base.type == IB_QPT_GSI)
 			rhca_rx_drop(&qp->base, rx,
 				     RHCA_RX_DROPPED_NO_MAD_BUFFER);
 		return rhca_is_rc(&qp->base) ? RHCA_NO_BUFFER : RHCA_DROP;

@@ -119,7 +119,7 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (qp->base.srq)
 		return;
 	/* A process cannot find them in a CQ that is in error */
-	if (qp->base.core.is_user && rhca_cq_is_overrun(rhca_recv_cq(&qp->base)))
+	if (qp->base.is_user && rhca_cq_is_overrun(rhca_recv_cq(&qp->base)))
 		return;
 	while (rhca_responder_take_wqe(qp) != -ENOENT) {
 		rhca_responder_complete(qp, &wc, false, batch);

@@ -96,7 +96,7 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 	struct rhca_requester *send = &qp->send;
 
 	lockdep_assert_held(&send->lock);
-	if (qp->base.core.ibqp.qp_type != IB_QPT_RC ||
+	if (qp->base.type != IB_QPT_RC ||
 	    !READ_ONCE(qp->base.attr.timeout) || !waits_for_answer(send) ||
 	    send->ack_timed)
 		return;

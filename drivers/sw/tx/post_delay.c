@@ -36,7 +36,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
  */
 static u64 *last_post(struct rhca_sw_qp *qp)
 {
-	return qp->base.core.is_user ? &qp->posted_at :
+	return qp->base.is_user ? &qp->posted_at :
 				       &raw_cpu_ptr(&rhca_turn_lists)->posted_at;
 }
 
@@ -47,7 +47,7 @@ static u64 *last_post(struct rhca_sw_qp *qp)
  */
 static bool others_wait(const struct rhca_sw_qp *qp)
 {
-	return qp->base.core.is_user ?
+	return qp->base.is_user ?
 		rhca_turn_pause(rhca_turn_word(&qp->send.turn)) ==
 			RHCA_PAUSE_POST_DELAY :
 		raw_cpu_read(rhca_turn_lists.num_posts);
@@ -59,7 +59,7 @@ static bool others_wait(const struct rhca_sw_qp *qp)
  */
 static u32 rings_at_once(const struct rhca_sw_qp *qp)
 {
-	return qp->base.core.is_user ? 1 :
+	return qp->base.is_user ? 1 :
 		clamp(raw_cpu_read(rhca_turn_lists.last_served), 1U, MOST_AT_ONCE);
 }
 
@@ -69,7 +69,7 @@ static u32 rings_at_once(const struct rhca_sw_qp *qp)
  */
 static bool begins_anew(const struct rhca_sw_qp *qp)
 {
-	if (qp->base.core.is_user || !raw_cpu_read(rhca_cq_emptied))
+	if (qp->base.is_user || !raw_cpu_read(rhca_cq_emptied))
 		return false;
 	raw_cpu_write(rhca_cq_emptied, false);
 	return true;
@@ -94,7 +94,7 @@ static u32 num_waiting(const struct rhca_sw_qp *qp)
 	const struct rhca_sq *sq = &qp->base.sq;
 	u32 begun = READ_ONCE(qp->send.next) - READ_ONCE(sq->head);
 
-	if (qp->base.core.is_user)
+	if (qp->base.is_user)
 		return rhca_ring_count(&sq->ring) - begun;
 	return READ_ONCE(sq->tail) - READ_ONCE(sq->head) - begun;
 }
@@ -102,7 +102,7 @@ static u32 num_waiting(const struct rhca_sw_qp *qp)
 /* Is there room among those that wait on this processor? */
 static bool may_join(const struct rhca_sw_qp *qp)
 {
-	return qp->base.core.is_user ||
+	return qp->base.is_user ||
 	       (rhca_turn_word(&qp->send.turn) & RHCA_TURN_LISTED) ||
 	       raw_cpu_read(rhca_turn_lists.num_posts) < MAX_WAITING_QPS;
 }
@@ -126,7 +126,7 @@ enum rhca_kick_how rhca_post_delay_how(struct rhca_sw_qp *qp)
 	    num_waiting(qp) >= MAX_WAITING || !may_join(qp))
 		return RHCA_KICK_TAKE;
 	/* At the end of a system call a tasklet would run at once: a timer */
-	if (qp->base.core.is_user)
+	if (qp->base.is_user)
 		return RHCA_KICK_DELAY;
 	rhca_prefetch_half(&qp->send.turn.word);
 	prefetch(rcu_access_pointer(qp->base.path));
@@ -151,7 +151,7 @@ void rhca_post_delay_sent(struct rhca_sw_qp *qp)
  */
 void rhca_post_delay_queued(struct rhca_sw_qp *qp)
 {
-	if (qp->base.core.is_user ||
+	if (qp->base.is_user ||
 	    raw_cpu_read(rhca_turn_lists.num_posts) < MANY_WAITING_QPS)
 		return;
 	local_bh_disable();

@@ -165,7 +165,7 @@ static u32 dest_qpn(const struct rhca_sw_qp *qp,
 
 static u16 pkey_of(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
-	return qp->base.core.ibqp.qp_type == IB_QPT_GSI ?
+	return qp->base.type == IB_QPT_GSI ?
 		rhca_pkey_at(&qp->base.port->pkeys, wqe->pkey_index) :
 		rhca_qp_pkey(&qp->base);
 }
@@ -184,7 +184,7 @@ static void plan_message(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	seg->advance = seg->payload_bytes;
 	seg->psns = 1;
 	seg->fields.opcode = rhca_segment_opcode(wqe->opcode,
-						 qp->base.core.ibqp.qp_type, first,
+						 qp->base.type, first,
 						 last);
 	seg->fields.solicited = last && rhca_wqe_takes_receive(wqe) &&
 				(wqe->send_flags & IB_SEND_SOLICITED);

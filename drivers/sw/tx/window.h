@@ -84,7 +84,7 @@ static inline bool rhca_requester_sees_more(struct rhca_sw_qp *qp)
 	struct rhca_sq *sq = &qp->base.sq;
 	u32 end;
 
-	if (qp->base.core.is_user)
+	if (qp->base.is_user)
 		rhca_sq_fetch(&qp->base);
 	end = READ_ONCE(sq->tail);
 	if (end == qp->send.posted_end)

@@ -303,19 +303,6 @@ struct rhca_mem *rhca_mem_hold(struct rhca_mem **held,
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_hold);
 
 /**
- * rhca_mem_release - Stop using the memory of rhca_mem_hold()
- * @held: the memory, or NULL; set to NULL
- *
- * Context: as rhca_mem_hold(), on the same CPU.
- */
-void rhca_mem_release(struct rhca_mem **held)
-{
-	rhca_mem_put(*held);
-	*held = NULL;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_mem_release);
-
-/**
  * rhca_mem_allows - May this range be used in this way?
  * @mem: the memory
  * @addr: first address

@@ -107,13 +107,26 @@ void rhca_mem_put(struct rhca_mem *mem);
 struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key);
 struct rhca_mem *rhca_mem_hold(struct rhca_mem **held,
 			       struct rhca_verbs_dev *dev, u32 key);
-void rhca_mem_release(struct rhca_mem **held);
 bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
 		     int access);
 struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 			   unsigned int *offset, unsigned int *bytes);
 int rhca_mem_fault(const struct rhca_mem *mem, u64 addr, u64 bytes, u64 ahead);
 struct page *rhca_kernel_page(u64 addr);
+
+/**
+ * rhca_mem_release - Stop using the memory of rhca_mem_hold()
+ * @held: the memory, or NULL; set to NULL
+ *
+ * Context: as rhca_mem_hold(), on the same CPU.
+ */
+static inline void rhca_mem_release(struct rhca_mem **held)
+{
+	if (!*held)
+		return;
+	rhca_mem_put(*held);
+	*held = NULL;
+}
 
 #if IS_ENABLED(CONFIG_KUNIT)
 void rhca_mem_pause(unsigned int us);

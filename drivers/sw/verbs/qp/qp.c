@@ -120,7 +120,7 @@ static int reserve_number(struct rhca_verbs_qp *qp)
 {
 	int ret;
 
-	if (qp->core.ibqp.qp_type == IB_QPT_GSI) {
+	if (qp->type == IB_QPT_GSI) {
 		qp->number = GSI_NUMBER;
 		return rcu_access_pointer(to_verbs_port(qp->port)->gsi) ?
 			-EBUSY : 0;
@@ -133,7 +133,7 @@ static int reserve_number(struct rhca_verbs_qp *qp)
 
 static void release_number(struct rhca_verbs_qp *qp)
 {
-	if (qp->core.ibqp.qp_type == IB_QPT_GSI)
+	if (qp->type == IB_QPT_GSI)
 		RCU_INIT_POINTER(to_verbs_port(qp->port)->gsi, NULL);
 	else
 		xa_erase_bh(&qp_table, qp->number);
@@ -142,7 +142,7 @@ static void release_number(struct rhca_verbs_qp *qp)
 /* From here on packets find it */
 static void publish(struct rhca_verbs_qp *qp)
 {
-	if (qp->core.ibqp.qp_type == IB_QPT_GSI)
+	if (qp->type == IB_QPT_GSI)
 		rcu_assign_pointer(to_verbs_port(qp->port)->gsi, qp->handle);
 	else
 		xa_store_bh(&qp_table, qp->number, qp->handle, GFP_KERNEL);
@@ -239,6 +239,9 @@ int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 	qp->dev = core->dev->private;
 	if (!rhca_limit_take(qp->dev, RHCA_LIMIT_QP, RHCA_MAX_QP))
 		return -ENOMEM;
+	qp->type = init->qp_type;
+	qp->is_user = core->is_user;
+	qp->send_cq = to_rhca_cq(init->send_cq);
 	qp->port = core->port;
 	qp->counters = rhca_port_set(core->port ?: &core->dev->ports[0])->values;
 	qp->state = IB_QPS_RESET;
@@ -280,7 +283,7 @@ static void flush_all(struct rhca_verbs_qp *qp)
  */
 static void flush_if_unplugged(struct rhca_verbs_qp *qp)
 {
-	if (!qp->core.is_user ||
+	if (!qp->is_user ||
 	    !test_bit(RHCA_DEV_UNPLUGGED, &qp->core.dev->flags))
 		return;
 	mutex_lock(&qp->core.modify_lock);
@@ -337,8 +340,6 @@ static void prefetch_for_post(const struct rhca_verbs_qp *qp)
 {
 	const void *end = (const void *)(qp + 1) + 2 * L1_CACHE_BYTES, *at;
 
-	prefetch(&qp->core.ibqp.qp_type);
-	prefetch(&qp->core.is_user);
 	for (at = &qp->dev; at < end; at += L1_CACHE_BYTES)
 		prefetchw(at);
 }
@@ -355,7 +356,7 @@ static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		*bad_wr = wr;
 		return -EINVAL;
 	}
-	if (!qp->core.is_user)
+	if (!qp->is_user)
 		ret = rhca_sq_post(qp, wr, bad_wr);
 	qp->dev->transport->kick_send(qp);
 	return ret;

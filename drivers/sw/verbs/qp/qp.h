@@ -75,10 +75,13 @@ struct rhca_verbs_attr {
  * @path: where a connected QP sends to; RCU
  * @srq: shared receive queue, or NULL
  * @owner: of its packets on the way, from RTR on (sw/packet/under_way.h)
+ * @send_cq: its send CQ
  * @number: QP number, unique over all devices, except QP1
  * @lag_member: member of a LAG that it sits on, from INIT on
  * @state: changed under @core.modify_lock, or to ERR and SQE by the data path;
  *	read anywhere
+ * @type: enum ib_qp_type
+ * @is_user: as of @core
  * @attr: written under @core.modify_lock; the data path reads single fields
  * @sq: send queue
  * @rq: receive queue, unless @srq
@@ -92,9 +95,12 @@ struct rhca_verbs_qp {
 	struct rhca_path __rcu *path;
 	struct rhca_srq *srq;
 	struct socket *owner;
+	struct rhca_cq *send_cq;
 	u32 number;
 	u32 lag_member;
 	int state;
+	u8 type;
+	bool is_user;
 	struct rhca_verbs_attr attr;
 	struct rhca_sq sq;
 	struct rhca_rq rq;
@@ -110,14 +116,43 @@ static inline struct rhca_verbs_qp *ibqp_to_verbs(struct ib_qp *ibqp)
 	return to_verbs_qp(to_rhca_qp(ibqp));
 }
 
+/**
+ * rhca_qp_half_can - Does the QP's state allow this now?
+ * @qp: the QP
+ * @wanted: all of RHCA_QP_* that are needed
+ *
+ * Context: who holds the lock of the QP's send or receive half. modify_qp takes both
+ * between storing the attributes and the state, so that whoever sees the state under one
+ * of them sees the attributes as well. Without a lock it is a hint for whoever lets another
+ * ask again.
+ */
+static inline bool rhca_qp_half_can(const struct rhca_verbs_qp *qp, u8 wanted)
+{
+	return (rhca_qp_state_abilities[READ_ONCE(qp->state)] & wanted) == wanted;
+}
+
+/**
+ * rhca_qp_can - The same for who holds none of its locks
+ * @qp: the QP
+ * @wanted: all of RHCA_QP_* that are needed
+ */
+static inline bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 wanted)
+{
+	if (!rhca_qp_half_can(qp, wanted))
+		return false;
+	/* Pairs with the commit: the state's attributes are in place */
+	smp_acquire__after_ctrl_dep();
+	return true;
+}
+
 static inline bool rhca_is_datagram(const struct rhca_verbs_qp *qp)
 {
-	return rhca_qp_is_datagram(&qp->core);
+	return qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
 }
 
 static inline bool rhca_is_rc(const struct rhca_verbs_qp *qp)
 {
-	return qp->core.ibqp.qp_type == IB_QPT_RC;
+	return qp->type == IB_QPT_RC;
 }
 
 /* RCU read side; as the port's table has it now. 0 matches nothing */
@@ -128,7 +163,7 @@ static inline u16 rhca_qp_pkey(const struct rhca_verbs_qp *qp)
 
 static inline struct rhca_cq *rhca_send_cq(const struct rhca_verbs_qp *qp)
 {
-	return to_rhca_cq(qp->core.ibqp.send_cq);
+	return qp->send_cq;
 }
 
 static inline struct rhca_cq *rhca_recv_cq(const struct rhca_verbs_qp *qp)

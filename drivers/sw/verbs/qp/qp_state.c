@@ -10,7 +10,7 @@
 #include "sw/verbs/transport.h"
 
 /* IBTA vol. 1, 10.3.1, figure 124 and the text of each state */
-static const u8 abilities[IB_QPS_ERR + 1] = {
+const u8 rhca_qp_state_abilities[IB_QPS_ERR + 1] = {
 	[IB_QPS_RESET]	= 0,
 	[IB_QPS_INIT]	= RHCA_QP_POST_RECV,
 	[IB_QPS_RTR]	= RHCA_QP_POST_RECV | RHCA_QP_RECEIVE,
@@ -24,41 +24,13 @@ static const u8 abilities[IB_QPS_ERR + 1] = {
 	[IB_QPS_ERR]	= RHCA_QP_POST_RECV | RHCA_QP_POST_SEND |
 			  RHCA_QP_FLUSH_SEND | RHCA_QP_FLUSH_RECV,
 };
+EXPORT_SYMBOL_IF_KUNIT(rhca_qp_state_abilities);
 
 u8 rhca_qp_abilities(enum ib_qp_state state)
 {
-	return state <= IB_QPS_ERR ? abilities[state] : 0;
+	return state <= IB_QPS_ERR ? rhca_qp_state_abilities[state] : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_abilities);
-
-/**
- * rhca_qp_can - Does the QP's state allow this now?
- * @qp: the QP
- * @wanted: all of RHCA_QP_* that are needed
- */
-bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 wanted)
-{
-	if ((abilities[READ_ONCE(qp->state)] & wanted) != wanted)
-		return false;
-	/* Pairs with the commit: the state's attributes are in place */
-	smp_acquire__after_ctrl_dep();
-	return true;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_qp_can);
-
-/**
- * rhca_qp_half_can - The same for who holds the lock of the QP's send or receive half
- * @qp: the QP
- * @wanted: all of RHCA_QP_* that are needed
- *
- * modify_qp takes both locks between storing the attributes and the state, so
- * that whoever sees the state under one of them sees the attributes as well. Without a
- * lock it is a hint for whoever lets another ask again.
- */
-bool rhca_qp_half_can(const struct rhca_verbs_qp *qp, u8 wanted)
-{
-	return (abilities[READ_ONCE(qp->state)] & wanted) == wanted;
-}
 
 /**
  * rhca_qp_fail - The data path met an error

@@ -19,9 +19,9 @@ struct rhca_verbs_qp;
 #define RHCA_QP_FLUSH_SEND	BIT(5)	/* send requests complete as flushed */
 #define RHCA_QP_FLUSH_RECV	BIT(6)	/* receive requests likewise */
 
+extern const u8 rhca_qp_state_abilities[IB_QPS_ERR + 1];
+
 u8 rhca_qp_abilities(enum ib_qp_state state);
-bool rhca_qp_can(const struct rhca_verbs_qp *qp, u8 abilities);
-bool rhca_qp_half_can(const struct rhca_verbs_qp *qp, u8 abilities);
 bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to);
 void rhca_qp_enter_reset(struct rhca_verbs_qp *qp);
 

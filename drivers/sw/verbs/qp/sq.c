@@ -114,7 +114,7 @@ static void take_datagram(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 {
 	struct rhca_verbs_ah *ah = to_verbs_ah(ud_wr(wr)->ah);
 
-	wqe->path = rhca_path_get(qp->core.ibqp.qp_type == IB_QPT_GSI ?
+	wqe->path = rhca_path_get(qp->type == IB_QPT_GSI ?
 				  ah->path : ah->ud_path);
 	wqe->dest_qpn = ud_wr(wr)->remote_qpn & RHCA_QPN_MASK;
 	wqe->qkey = ud_wr(wr)->remote_qkey;
@@ -290,7 +290,7 @@ void rhca_sq_complete(struct rhca_verbs_qp *qp, u32 num)
 		drop_path(rhca_sq_wqe(sq, sq->head + i));
 	/* The slots are read no more before they may be written again */
 	smp_store_release(&sq->head, sq->head + num);
-	if (qp->core.is_user)
+	if (qp->is_user)
 		rhca_ring_release(&sq->ring, num);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_sq_complete);
@@ -307,7 +307,7 @@ void rhca_sq_reset(struct rhca_verbs_qp *qp)
 
 	if (sq->head != sq->tail)
 		rhca_sq_complete(qp, sq->tail - sq->head);
-	if (qp->core.is_user && sq->ring.shared) {
+	if (qp->is_user && sq->ring.shared) {
 		rhca_ring_release(&sq->ring, rhca_ring_filled(&sq->ring));
 		sq->head = sq->ring.index;
 		sq->tail = sq->ring.index;

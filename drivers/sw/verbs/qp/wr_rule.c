@@ -47,8 +47,8 @@ const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,
 	if (opcode >= ARRAY_SIZE(wr_rules))
 		return NULL;
 	rule = &wr_rules[opcode];
-	if (!(rule->qp_types & BIT(qp->core.ibqp.qp_type)) ||
-	    (qp->core.is_user ? rule->kernel_only : rule->process_only))
+	if (!(rule->qp_types & BIT(qp->type)) ||
+	    (qp->is_user ? rule->kernel_only : rule->process_only))
 		return NULL;
 	return rule;
 }
