@@ -31,7 +31,7 @@ machine_find() {
 	machine_initramfs=$("$guest_lib_dir/initramfs" "$machine_release")
 	machine_accel=$("$guest_lib_dir/accel" "$machine_release")
 	machine_folders_by=9p
-	grep -q '/9p\.ko' "$machine_modules/modules.dep" || machine_folders_by=virtiofs
+	grep -qs '/9p\.ko' "$machine_modules"/modules.{dep,builtin} || machine_folders_by=virtiofs
 	machine_clock=
 	[ "$machine_accel" = kvm ] || machine_clock=tsc_early_khz=$("$guest_lib_dir/tsc-khz")
 }
