@@ -38,6 +38,29 @@ ok    $place 80-after
 3 passed, 5 failed, 1 skipped\$
 END
 
+# And data races: ours wherever a module of ours is in either stack, and no other.
+race_log() { # race_log FRAME FRAME
+	printf '[ 1.0] %s\n' ============================== \
+		'BUG: KCSAN: data-race in dev_get_flags / dev_change_flags' \
+		'write to 0xffff888001 of 4 bytes by task 7 on cpu 0:' " $1" \
+		'read to 0xffff888001 of 4 bytes by task 8 on cpu 1:' " $2" \
+		============================== 'something else'
+}
+ours='rhca_port_open+0x10/0x20 [roce_hca]'
+other='dev_get_flags+0x10/0x20'
+if race_log "$other" "$ours" | scripts/vm/dmesg-check > "$report" ||
+   race_log "$ours" "$other" | scripts/vm/dmesg-check > "$report" ||
+   ! grep -q 'KCSAN' "$report"; then
+	echo "check-runner: a data race of ours was let pass" >&2
+	exit 1
+fi
+if ! race_log "$other" "$other" | scripts/vm/dmesg-check ||
+   [ "$(race_log "$other" "$other" | scripts/vm/dmesg-check --others)" != \
+     '1 data-race in dev_get_flags / dev_change_flags' ]; then
+	echo "check-runner: a data race of the kernel with itself was not just listed" >&2
+	exit 1
+fi
+
 # The same for the include directions.
 tree=$(mktemp -d)
 trap 'rm -rf "$report" "$tree"' EXIT

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A kernel of the distribution's, or that of scripts/vm/debug-kernel, in QEMU on the
+# A kernel of the distribution's, or one of scripts/vm/debug-kernel, in QEMU on the
 # host's own root, shared by scripts/vm/run and tools/connectx-model/run, on top of
 # guest-lib.sh.
 

@@ -128,8 +128,9 @@ kernel_log() { dmesg | sed -n "/$MARK begin/,\$p"; }
 log_mark() { echo "$MARK $*" > /dev/kmsg; }
 log_since() { dmesg | awk -v mark="$MARK $*" 'index($0, mark) { found = 1; next } found'; }
 
+# But for data races, which dmesg-check judges: not all are ours.
 kernel_complaints() {
-	kernel_log | grep -E 'WARNING:|BUG:|Oops|KASAN|UBSAN|KFENCE|general protection|refcount_t|possible (circular|recursive)|INFO: task .* blocked|list_(add|del) corruption|unregister_netdevice: waiting|kernel NULL pointer|sleeping function|restrack: |soft lockup|DEBUG_LOCKS|inconsistent lock|suspicious RCU'
+	kernel_log | grep -v 'BUG: KCSAN: ' | grep -E 'WARNING:|BUG:|Oops|KASAN|UBSAN|KFENCE|general protection|refcount_t|possible (circular|recursive)|INFO: task .* blocked|list_(add|del) corruption|unregister_netdevice: waiting|kernel NULL pointer|sleeping function|restrack: |soft lockup|DEBUG_LOCKS|inconsistent lock|suspicious RCU'
 }
 
 cleanup() {
