@@ -27,7 +27,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
 	uninstall-modules uninstall-tools lab lab-debug lab-deb lab-source install-lab demo check check-all \
-	check-connectx check-packages check-cross check-turn-model check-litmus \
+	check-connectx check-packages check-cross check-turn-model check-litmus check-kcsan \
 	fabric-sim check-fabric-sim soak deb rpm clean help
 
 all: modules
@@ -164,6 +164,9 @@ check-turn-model:
 check-litmus:
 	scripts/check/litmus.sh
 
+check-kcsan:
+	scripts/check/kcsan.sh
+
 # Loss recovery and congestion control in a simulated network, in build/fabric-sim
 fabric-sim:
 	tools/fabric-sim/build
@@ -211,6 +214,7 @@ help:
 	@echo 'make check-cross        builds for arm64 and s390x, scenarios on arm64'
 	@echo 'make check-turn-model   the model of the send scheduler, by Spin'
 	@echo 'make check-litmus       the barriers of the lockless parts, by Spin'
+	@echo 'make check-kcsan        data races, on an emulated kernel with KCSAN'
 	@echo 'make fabric-sim         the simulator of many hosts: build/fabric-sim/fabric-sim help'
 	@echo 'make check-fabric-sim   its checks and figures, half an hour of one processor'
 	@echo 'make soak HOURS=N       fuzz for N hours under faults and churn'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: uml uml-debug
+# where: uml uml-debug kcsan
 # tier: wide
 # timeout: 1200
 #

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: uml vm
+# where: uml vm kcsan
 # tier: full
 # every: 3
 # timeout: 900
