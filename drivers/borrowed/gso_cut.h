@@ -42,7 +42,7 @@ static inline bool rhca_gso_cut_is_kind(const struct net_device *ndev,
 /* Is it known to pass blocks whole, or to have the kernel cut them? */
 static inline bool rhca_gso_cut_is_known(const struct net_device *ndev)
 {
-	return ndev->flags & IFF_LOOPBACK ||
+	return READ_ONCE(ndev->flags) & IFF_LOOPBACK ||
 	       rhca_gso_cut_is_kind(ndev, rhca_whole_kinds,
 				    ARRAY_SIZE(rhca_whole_kinds));
 }

@@ -213,6 +213,14 @@ static void reset(struct rhca_sw_qp *qp)
 	rhca_flush_qp_reset(qp);
 }
 
+/* Of datagrams it may change at any time; packets are built with the lock held */
+static void set_mtu(struct rhca_sw_qp *qp, enum ib_mtu mtu)
+{
+	spin_lock_bh(&qp->send.lock);
+	qp->mtu_bytes = ib_mtu_enum_to_int(mtu);
+	spin_unlock_bh(&qp->send.lock);
+}
+
 static void qp_modify(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
 		      int mask, enum ib_qp_state next)
 {
@@ -223,9 +231,9 @@ static void qp_modify(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
 		return;
 	}
 	if (mask & IB_QP_PATH_MTU)
-		qp->mtu_bytes = ib_mtu_enum_to_int(attr->path_mtu);
+		set_mtu(qp, attr->path_mtu);
 	else if (rhca_is_datagram(base) && base->port)
-		qp->mtu_bytes = ib_mtu_enum_to_int(rhca_port_mtu(base->port));
+		set_mtu(qp, rhca_port_mtu(base->port));
 	set_rtr(qp, attr, mask);
 	set_rts(qp, attr, mask);
 }

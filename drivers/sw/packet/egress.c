@@ -67,7 +67,7 @@ static bool offers_segmentation(const struct net_device *ndev)
 {
 	netdev_features_t needed = NETIF_F_GSO_UDP_L4 | NETIF_F_HW_CSUM;
 
-	return (ndev->features & needed) == needed;
+	return (READ_ONCE(ndev->features) & needed) == needed;
 }
 
 /* Whoever sends asks: a bridge of more ports than this gets single packets */
@@ -112,7 +112,7 @@ static bool takes_blocks(struct net_device *ndev)
 bool rhca_egress_wants_checksum(struct net_device *ndev)
 {
 	return READ_ONCE(wanted) != BLOCKS_OFF &&
-	       !(ndev->flags & IFF_LOOPBACK) && takes_blocks(ndev);
+	       !(READ_ONCE(ndev->flags) & IFF_LOOPBACK) && takes_blocks(ndev);
 }
 
 /**

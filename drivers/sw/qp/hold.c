@@ -201,7 +201,7 @@ static enum rhca_hold_result put(struct rhca_hold *hold, const struct rhca_rx *r
 	}
 	*slot = skb;
 	charge(hold, skb, 1);
-	hold->since = rhca_now();
+	WRITE_ONCE(hold->since, rhca_now());
 	return RHCA_HOLD_KEPT;
 }
 

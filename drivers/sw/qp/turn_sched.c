@@ -49,9 +49,11 @@ static void put_into_list(struct rhca_turn *turn)
  */
 static bool post_delay_pends(struct rhca_turn *turn)
 {
-	return hrtimer_is_queued(&turn->timer) &&
-	       hrtimer_get_expires(&turn->timer) !=
-			ns_to_ktime(READ_ONCE(turn->not_before));
+	if (!hrtimer_is_queued(&turn->timer))
+		return false;
+	/* Whoever arms it while its time is read looks once more, see arm_again() */
+	return data_race(hrtimer_get_expires(&turn->timer)) !=
+	       ns_to_ktime(READ_ONCE(turn->not_before));
 }
 
 /*
@@ -61,7 +63,8 @@ static bool post_delay_pends(struct rhca_turn *turn)
 static void arm_timer(struct rhca_turn *turn, u32 word)
 {
 	if (rhca_turn_pause(word) != RHCA_PAUSE_POST_DELAY)
-		hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before),
+		hrtimer_start(&turn->timer,
+			      ns_to_ktime(READ_ONCE(turn->not_before)),
 			      HRTIMER_MODE_ABS_SOFT);
 	else if (!post_delay_pends(turn))
 		hrtimer_start(&turn->timer, ns_to_ktime(POST_DELAY_NS),

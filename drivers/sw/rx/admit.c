@@ -37,7 +37,7 @@ void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	if (bytes > qp->mtu_bytes || (full && bytes != qp->mtu_bytes))
 		rhca_qp_mtu_mismatch(&qp->base.core, roundup_pow_of_two(bytes),
 				     qp->mtu_bytes, &rx->flow.sgid,
-				     qp->base.attr.dest_qp_num);
+				     READ_ONCE(qp->base.attr.dest_qp_num));
 }
 
 static enum ib_gid_type gid_type_of(enum rhca_encap encap)
@@ -90,7 +90,7 @@ bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex)
 
 	if (rx->ifindex == ifindex)
 		return true;
-	if (rx->flow.encap != RHCA_V1 && (ndev->flags & IFF_LOOPBACK))
+	if (rx->flow.encap != RHCA_V1 && (READ_ONCE(ndev->flags) & IFF_LOOPBACK))
 		return true;
 	return !is_link_bound(rx) &&
 	       l3mdev_master_ifindex_by_index(dev_net(ndev), ifindex) ==

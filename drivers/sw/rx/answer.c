@@ -64,7 +64,7 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 	struct rhca_bth_fields fields = {
 		.opcode		= IB_OPCODE_RC_ACKNOWLEDGE,
 		.pkey		= rhca_qp_pkey(&qp->base),
-		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 		.psn		= psn,
 	};
 	bool loose = may_overtake(&qp->recv, syndrome);
@@ -148,7 +148,7 @@ static int build_read_response(struct rhca_sw_qp *qp,
 	struct rhca_bth_fields fields = {
 		.opcode		= response_opcode(res, first, last),
 		.pkey		= rhca_qp_pkey(&qp->base),
-		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 		.psn		= res->next_psn,
 	};
 	bool more = !last || another_is_due(&qp->recv);
@@ -176,7 +176,7 @@ static int build_atomic_response(struct rhca_sw_qp *qp,
 	struct rhca_bth_fields fields = {
 		.opcode		= IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE,
 		.pkey		= rhca_qp_pkey(&qp->base),
-		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 		.psn		= res->first_psn,
 	};
 	struct rhca_atomic_ack_eth *eth;

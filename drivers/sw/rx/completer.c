@@ -44,8 +44,8 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	if (unlikely(send->recovering))
 		rhca_recovery_acked(qp);
 	rhca_probe_answered(send);
-	send->retries_left = qp->base.attr.retry_cnt;
-	send->rnr_retries_left = qp->base.attr.rnr_retry;
+	send->retries_left = READ_ONCE(qp->base.attr.retry_cnt);
+	send->rnr_retries_left = READ_ONCE(qp->base.attr.rnr_retry);
 	send->repeating = false;
 	rhca_restart_ack_timer(qp);
 	/* It had been rewound, but what it would repeat has arrived */
@@ -78,7 +78,7 @@ static void repeat_later(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
 
-	send->retries_left = qp->base.attr.retry_cnt;
+	send->retries_left = READ_ONCE(qp->base.attr.retry_cnt);
 	send->repeating = true;
 	rhca_requester_repeat(qp, send->oldest_unacked_psn, "page fault");
 	rhca_pause_send(qp, RHCA_PAUSE_PAGE_FAULT, RHCA_PAGE_FAULT_NS);

@@ -170,7 +170,7 @@ void rhca_responder_fill_wc(const struct rhca_sw_qp *qp,
 		.opcode		= rx->flags & RHCA_OP_WRITE ?
 				  IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
 		.byte_len	= qp->recv.received,
-		.src_qp		= qp->base.attr.dest_qp_num,
+		.src_qp		= READ_ONCE(qp->base.attr.dest_qp_num),
 		.port_num	= rx->port->num,
 	};
 	if (rhca_opcode_has(rx->opcode, RHCA_HDR_IMMDT)) {

@@ -67,15 +67,18 @@ static void trace(const struct rhca_sw_qp *qp,
 static u32 used_rate(const struct rhca_sw_qp *qp)
 {
 	const struct rhca_requester *send = &qp->send;
-	u32 rtt = READ_ONCE(send->rtt.smoothed);
-	u64 bits = (u64)rhca_requester_in_flight(send) * qp->mtu_bytes * 8;
+	/* Without send.lock: packets may come and go meanwhile, and it is an estimate */
+	u32 rtt = data_race(READ_ONCE(send->rtt.smoothed));
+	/* Likewise */
+	u32 in_flight = data_race(rhca_requester_in_flight(send));
+	u64 bits = (u64)in_flight * qp->mtu_bytes * 8;
 
 	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MOST) : 0;
 }
 
 static u32 first_rate(const struct rhca_sw_qp *qp)
 {
-	u32 set = cc_of(qp)->rp_rate_to_set_on_first_cnp;
+	u32 set = READ_ONCE(cc_of(qp)->rp_rate_to_set_on_first_cnp);
 
 	if (set)
 		return min_t(u64, (u64)set * 1000, RHCA_RATE_MOST);
@@ -185,7 +188,7 @@ static void send_cnp(struct rhca_sw_qp *qp, struct rhca_path *path)
 	struct rhca_bth_fields fields = {
 		.opcode		= RHCA_OPCODE_CNP,
 		.pkey		= rhca_qp_pkey(&qp->base),
-		.dest_qpn	= qp->base.attr.dest_qp_num,
+		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 	};
 	struct rhca_packet packet __uninitialized;
 	struct rhca_tx_list tx __uninitialized;

@@ -92,11 +92,13 @@ static bool follows_closely(struct rhca_sw_qp *qp, u32 gap_ns)
 static u32 num_waiting(const struct rhca_sw_qp *qp)
 {
 	const struct rhca_sq *sq = &qp->base.sq;
-	u32 begun = READ_ONCE(qp->send.next) - READ_ONCE(sq->head);
+	/* It moves under send.lock: any of its values will do */
+	u32 next = data_race(READ_ONCE(qp->send.next));
 
-	if (qp->base.is_user)
-		return rhca_ring_count(&sq->ring) - begun;
-	return READ_ONCE(sq->tail) - READ_ONCE(sq->head) - begun;
+	if (!qp->base.is_user)
+		return READ_ONCE(sq->tail) - next;
+	/* So do these two, one after the other */
+	return data_race(rhca_ring_count(&sq->ring) + READ_ONCE(sq->head)) - next;
 }
 
 /* Is there room among those that wait on this processor? */

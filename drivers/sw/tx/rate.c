@@ -52,13 +52,13 @@ static u32 kbits(u32 mbits)
 /* No CNP makes a QP slower, kbit/s */
 static u32 least_rate(const struct rhca_cc *cc)
 {
-	return kbits(max(cc->rp_min_rate, 1U));
+	return kbits(max(READ_ONCE(cc->rp_min_rate), 1U));
 }
 
 /* Bytes between increases */
 static s32 byte_reset(const struct rhca_cc *cc)
 {
-	return clamp(cc->rp_byte_reset, 1U, (u32)S32_MAX / 64) * 64;
+	return clamp(READ_ONCE(cc->rp_byte_reset), 1U, (u32)S32_MAX / 64) * 64;
 }
 
 /**
@@ -75,7 +75,7 @@ void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,
 	*rate = (struct rhca_rate) {
 		.rate		= first,
 		.target		= first,
-		.alpha		= min_t(u32, cc->rp_initial_alpha_value, ONE - 1),
+		.alpha		= min_t(u32, READ_ONCE(cc->rp_initial_alpha_value), ONE - 1),
 		.raised		= true,
 		.bytes_left	= byte_reset(cc),
 		.alpha_at	= now,
@@ -90,10 +90,10 @@ static void raise(struct rhca_rate *rate, const struct rhca_cc *cc)
 	u8 least = min(rate->time_stage, rate->byte_stage);
 	u64 target = rate->target;
 
-	if (least >= cc->rp_threshold)
-		target += kbits(cc->rp_hai_rate);
-	else if (most >= cc->rp_threshold)
-		target += kbits(cc->rp_ai_rate);
+	if (least >= READ_ONCE(cc->rp_threshold))
+		target += kbits(READ_ONCE(cc->rp_hai_rate));
+	else if (most >= READ_ONCE(cc->rp_threshold))
+		target += kbits(READ_ONCE(cc->rp_ai_rate));
 	rate->target = min_t(u64, target, rhca_rate_max(cc));
 	rate->rate = ((u64)rate->rate + rate->target) / 2;
 	rate->raised = true;
@@ -118,7 +118,7 @@ static u64 alpha_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 {
 	u64 packet_ns = div_u64(packet * 8ULL * 1000000, rate->target);
 
-	return max(max(cc->rp_dce_tcp_rtt, 1U) * (u64)NSEC_PER_USEC, packet_ns);
+	return max(max(READ_ONCE(cc->rp_dce_tcp_rtt), 1U) * (u64)NSEC_PER_USEC, packet_ns);
 }
 
 static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
@@ -127,7 +127,7 @@ static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 	u64 period = alpha_period(rate, cc, packet);
 	u64 periods = now > rate->alpha_at ?
 		      div64_u64(now - rate->alpha_at, period) : 0;
-	u32 alpha = rate->alpha, g = min_t(u32, cc->rp_dce_tcp_g, ONE - 1);
+	u32 alpha = rate->alpha, g = min_t(u32, READ_ONCE(cc->rp_dce_tcp_g), ONE - 1);
 
 	if (!periods)
 		return;
@@ -158,7 +158,7 @@ static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 			u32 packet, u64 now)
 {
-	u64 period = max(cc->rp_time_reset, 1U) * (u64)NSEC_PER_USEC;
+	u64 period = max(READ_ONCE(cc->rp_time_reset), 1U) * (u64)NSEC_PER_USEC;
 	u64 raises = now > rate->raise_at ?
 		     div64_u64(now - rate->raise_at, period) : 0;
 
@@ -219,7 +219,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rate_sent);
 static u64 cut_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 		      u32 packet)
 {
-	return max(cc->rp_rate_reduce_monitor_period * (u64)NSEC_PER_USEC,
+	return max(READ_ONCE(cc->rp_rate_reduce_monitor_period) * (u64)NSEC_PER_USEC,
 		   rhca_rate_time(rate, CUT_PACKETS * packet) * rate->alpha / ONE);
 }
 
@@ -241,10 +241,11 @@ bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 	if (rate->cut_at && now < rate->cut_at + cut_period(rate, cc, packet))
 		return false;
 	rate->cut_at = now;
-	if (cc->rp_clamp_tgt_rate || (cc->rp_clamp_tgt_rate_ati && rate->raised))
+	if (READ_ONCE(cc->rp_clamp_tgt_rate) ||
+	    (READ_ONCE(cc->rp_clamp_tgt_rate_ati) && rate->raised))
 		rate->target = rate->rate;
-	cut = (u64)rate->rate * rate->alpha >> clamp(cc->rp_gd, 10U, 11U);
-	least = div_u64((u64)rate->rate * min(cc->rp_min_dec_fac, 100U), 100);
+	cut = (u64)rate->rate * rate->alpha >> clamp(READ_ONCE(cc->rp_gd), 10U, 11U);
+	least = div_u64((u64)rate->rate * min(READ_ONCE(cc->rp_min_dec_fac), 100U), 100);
 	least = max_t(u64, least, least_rate(cc));
 	rate->rate = max(rate->rate - cut, min_t(u64, least, rate->rate));
 	rate->time_stage = 0;

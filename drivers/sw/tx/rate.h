@@ -56,7 +56,7 @@ bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 /* The fastest that a QP may be, kbit/s */
 static inline u32 rhca_rate_max(const struct rhca_cc *cc)
 {
-	u64 most = (u64)cc->rp_max_rate * 1000;
+	u64 most = (u64)READ_ONCE(cc->rp_max_rate) * 1000;
 
 	return most && most < RHCA_RATE_MOST ? most : RHCA_RATE_MOST;
 }

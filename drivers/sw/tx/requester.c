@@ -166,7 +166,7 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	if (!wqe->numbered) {
 		if (!may_begin(qp, wqe))
 			return STEP_WAIT;
-		if (rhca_wqe_is_read(wqe) && !qp->base.attr.max_rd_atomic) {
+		if (rhca_wqe_is_read(wqe) && !READ_ONCE(qp->base.attr.max_rd_atomic)) {
 			wqe->status = IB_WC_LOC_QP_OP_ERR;
 			return step_bad(qp, wqe, batch);
 		}
@@ -265,7 +265,7 @@ static void check_drained(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	    repeats_head(qp))
 		return;
 	send->drain_told = true;
-	if (qp->base.attr.en_sqd_async_notify)
+	if (READ_ONCE(qp->base.attr.en_sqd_async_notify))
 		rhca_batch_event(batch, IB_EVENT_SQ_DRAINED);
 }
 

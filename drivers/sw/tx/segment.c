@@ -95,7 +95,7 @@ static u32 messages_of(const struct rhca_sw_qp *qp,
  */
 static u8 read_chunk(const struct rhca_sw_qp *qp)
 {
-	u32 fill = RHCA_SEND_WINDOW / max_t(u32, qp->base.attr.max_rd_atomic, 1);
+	u32 fill = RHCA_SEND_WINDOW / max_t(u32, READ_ONCE(qp->base.attr.max_rd_atomic), 1);
 
 	if (!qp->send.recovering || !qp->send.recovery->lossy)
 		return RHCA_READ_CHUNK;
@@ -160,7 +160,7 @@ static u32 dest_qpn(const struct rhca_sw_qp *qp,
 		    const struct rhca_send_wqe *wqe)
 {
 	return rhca_is_datagram(&qp->base) ? wqe->dest_qpn :
-						qp->base.attr.dest_qp_num;
+						READ_ONCE(qp->base.attr.dest_qp_num);
 }
 
 static u16 pkey_of(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
@@ -286,7 +286,7 @@ static void fill_datagram(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 			  const struct rhca_send_wqe *wqe)
 {
 	/* The high bit asks for the QP's own key, 10.2.5 */
-	u32 qkey = wqe->qkey & BIT(31) ? qp->base.attr.qkey : wqe->qkey;
+	u32 qkey = wqe->qkey & BIT(31) ? READ_ONCE(qp->base.attr.qkey) : wqe->qkey;
 
 	rhca_deth_fill(rhca_packet_header(packet, RHCA_HDR_DETH), qkey,
 		       qp->base.number);

@@ -132,7 +132,7 @@ static bool may_follow(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 	if ((wqe->send_flags & IB_SEND_FENCE) && send->reads_in_flight)
 		return false;
 	if (rhca_wqe_is_read(wqe) &&
-	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
+	    send->reads_in_flight >= READ_ONCE(qp->base.attr.max_rd_atomic))
 		return false;
 	return !rhca_requester_lacks_credit(send, wqe, ssn);
 }

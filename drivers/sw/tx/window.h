@@ -201,7 +201,7 @@ static inline bool rhca_requester_window_open(struct rhca_sw_qp *qp,
 	if (rhca_requester_in_flight(send) >= send->cwnd.packets)
 		return false;
 	if (rhca_wqe_is_read(wqe) &&
-	    send->reads_in_flight >= qp->base.attr.max_rd_atomic)
+	    send->reads_in_flight >= READ_ONCE(qp->base.attr.max_rd_atomic))
 		return false;
 	return rhca_requester_has_credit(qp, wqe);
 }

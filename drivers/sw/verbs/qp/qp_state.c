@@ -124,7 +124,8 @@ static void commit_reset(struct rhca_verbs_qp *qp,
 	rhca_qp_enter_reset(qp);
 	transport->qp_modify(qp, change->attr, change->mask, IB_QPS_RESET);
 	replace_path(qp, NULL);
-	memset(&qp->attr, 0, sizeof(qp->attr));
+	/* Packets that are about to see the state may still read: old or nothing */
+	data_race(memset(&qp->attr, 0, sizeof(qp->attr)));
 	transport->qp_entered(qp, IB_QPS_RESET);
 }
 
@@ -168,7 +169,8 @@ static void store(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
  */
 static void restore(struct rhca_verbs_qp *qp, struct replaced *old)
 {
-	qp->attr = old->attr;
+	/* Words that are read one by one, and this is what most of them were */
+	data_race(qp->attr = old->attr);
 	WRITE_ONCE(qp->port, old->port);
 	WRITE_ONCE(qp->counters, old->counters);
 	WRITE_ONCE(qp->lag_member, old->lag_member);

@@ -220,7 +220,7 @@ static void switch_rings(struct rhca_rq *rq, struct move *move)
 	swap(rq->ring, *fresh);
 	rq->freed = rq->ring.index;
 	rq->ready = 0;
-	rq->max_wr = rhca_ring_capacity(&rq->ring);
+	WRITE_ONCE(rq->max_wr, rhca_ring_capacity(&rq->ring));
 }
 
 /*

@@ -105,7 +105,8 @@ static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct rhca_srq *srq = to_rhca_srq(ibsrq);
-	u32 max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr : srq->rq.max_wr;
+	u32 max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr :
+					    READ_ONCE(srq->rq.max_wr);
 	int ret;
 
 	if (!max_wr || max_wr > RHCA_MAX_SRQ_WR)
@@ -113,7 +114,7 @@ static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if ((mask & IB_SRQ_LIMIT) && attr->srq_limit > max_wr)
 		return -EINVAL;
 	if ((mask & IB_SRQ_MAX_WR) && !(mask & IB_SRQ_LIMIT) &&
-	    max_wr < srq->limit)
+	    max_wr < READ_ONCE(srq->limit))
 		return -EINVAL;
 
 	if (mask & IB_SRQ_MAX_WR) {
@@ -123,7 +124,7 @@ static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	}
 	if (mask & IB_SRQ_LIMIT) {
 		spin_lock_bh(&srq->rq.take_lock);
-		srq->limit = attr->srq_limit;
+		WRITE_ONCE(srq->limit, attr->srq_limit);
 		spin_unlock_bh(&srq->rq.take_lock);
 	}
 	return 0;
@@ -133,9 +134,9 @@ static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct rhca_srq *srq = to_rhca_srq(ibsrq);
 
-	attr->max_wr = srq->rq.max_wr;
+	attr->max_wr = READ_ONCE(srq->rq.max_wr);
 	attr->max_sge = srq->rq.max_sge;
-	attr->srq_limit = srq->limit;
+	attr->srq_limit = READ_ONCE(srq->limit);
 	return 0;
 }
 
@@ -176,7 +177,7 @@ static bool take_limit(struct rhca_srq *srq)
 	lockdep_assert_held(&srq->rq.take_lock);
 	if (!srq->limit || rhca_ring_count(&srq->rq.ring) >= srq->limit)
 		return false;
-	srq->limit = 0;
+	WRITE_ONCE(srq->limit, 0);
 	return true;
 }
 

@@ -121,8 +121,8 @@ static void post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
 	if (lost && !cq->overrun) {
 		set_bit(RHCA_CQ_OVERRUN, &cq->due);
 		trace_rhca_cq_overrun(cq->ibcq.device->name, cq->ibcq.cqe);
+		WRITE_ONCE(cq->overrun, true);
 	}
-	cq->overrun |= lost;
 	if (take_arming(cq, solicited || wc->status != IB_WC_SUCCESS))
 		set_bit(RHCA_CQ_COMPLETION, &cq->due);
 }
