@@ -16,6 +16,25 @@
 #define GIVE_BACK_TRIES	5
 #define GIVE_BACK_MS	20
 
+/*
+ * As mlx5_cmd_exec(). -EBUSY of it has two meanings: the firmware's word that a resource is
+ * in use, with its status in the answer; and that a minute has passed in which no slot for
+ * the command became free, without an answer. That is silence as well, and the firmware has
+ * not seen the command: as if mlx5_core had not come to it.
+ */
+static int exec(struct mlx5_core_dev *mdev, void *in, int in_bytes, void *out,
+		int out_bytes)
+{
+	int ret;
+
+	/* The status is where each answer has it */
+	MLX5_SET(nop_out, out, status, MLX5_CMD_STAT_OK);
+	ret = mlx5_cmd_exec(mdev, in, in_bytes, out, out_bytes);
+	if (ret == -EBUSY && MLX5_GET(nop_out, out, status) == MLX5_CMD_STAT_OK)
+		ret = -ECANCELED;
+	return ret;
+}
+
 int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_uar_out)] = {};
@@ -47,7 +66,7 @@ int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
 	u32 out[MLX5_ST_SZ_DW(dealloc_uar_out)] = {};
 	int ret, tries = GIVE_BACK_TRIES;
 
-	while ((ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out))) &&
+	while ((ret = exec(mdev, in, bytes, out, sizeof(out))) &&
 	       !rhca_mlx5_is_silence(ret) && --tries)
 		msleep(GIVE_BACK_MS);
 	return ret;
@@ -144,6 +163,7 @@ int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 			 u32 *key)
 {
 	size_t bytes = MLX5_ST_SZ_BYTES(create_mkey_in);
+	u32 out[MLX5_ST_SZ_DW(create_mkey_out)] = {};
 	void *mkc;
 	u32 *in;
 	int ret;
@@ -154,15 +174,16 @@ int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 	in = kvzalloc(bytes, GFP_KERNEL);
 	if (!in)
 		return -ENOMEM;
+	MLX5_SET(create_mkey_in, in, opcode, MLX5_CMD_OP_CREATE_MKEY);
 	mkc = MLX5_ADDR_OF(create_mkey_in, in, memory_key_mkey_entry);
 	set_key(mdev, mkc, spec);
 	MLX5_SET(mkc, mkc, mkey_7_0, variant);
 	if (spec->umem)
 		list_pages(mdev, in, spec);
-	*key = variant;		/* older kernels add the rest to it */
-	ret = mlx5_core_create_mkey(mdev, key, in, bytes);
-	if (ret)
-		*key = 0;
+	ret = exec(mdev, in, bytes, out, sizeof(out));
+	if (!ret)
+		*key = mlx5_idx_to_mkey(MLX5_GET(create_mkey_out, out,
+						 mkey_index)) | variant;
 	kvfree(in);
 	return ret;
 }

@@ -196,8 +196,10 @@ struct rhca_mlx5_qp_change {
 
 /*
  * A minute has passed: without an answer (-ETIMEDOUT), and the firmware may execute the
- * command yet; or without mlx5_core coming to hand it over (-ECANCELED), and the firmware
- * has never seen it. The next one would take as long.
+ * command yet; or without mlx5_core coming to hand it over (-ECANCELED, also where there was
+ * no slot for it), and the firmware has never seen it. The next one would take as long. Once
+ * a minute has passed for all slots, newer kernels refuse commands at once (-EAGAIN), which
+ * may be tried again.
  */
 static inline bool rhca_mlx5_is_silence(int error)
 {

@@ -232,15 +232,26 @@ static void tell(const struct command *cmd, const struct command_row *row, u8 st
 			  cmd->note);
 }
 
+bool demand_meets(struct demand *demand)
+{
+	if (!demand->left || --demand->left)
+		return false;
+	demand->done++;
+	if (demand->times > 1) {
+		demand->times--;
+		demand->left = 1;
+	}
+	return true;
+}
+
 static enum command_status refuse_on_demand(struct command *cmd)
 {
-	struct demanded_refusal *refusal = &cmd->dev->commands.refusal;
+	struct command_queue *commands = &cmd->dev->commands;
 
-	if (!refusal->left || refusal->opcode != cmd->opcode || --refusal->left)
+	if (commands->refusal.opcode != cmd->opcode || !demand_meets(&commands->refusal))
 		return STATUS_OK;
-	refusal->done++;
 	cmd->demanded = true;
-	return command_fail(cmd, refusal->status, SYND_DEMANDED);
+	return command_fail(cmd, commands->refusal_status, SYND_DEMANDED);
 }
 
 static void log_command(struct command_queue *commands, u16 opcode)
@@ -359,11 +370,10 @@ static enum delivery run_entry(struct device *dev, u8 *entry)
  */
 static bool lose_on_demand(struct device *dev, u32 slot, const u8 *entry)
 {
-	struct demanded_loss *loss = &dev->commands.loss;
+	struct demand *loss = &dev->commands.loss;
 
-	if (!loss->left || loss->opcode != be16_at(entry + ENTRY_IN) || --loss->left)
+	if (loss->opcode != be16_at(entry + ENTRY_IN) || !demand_meets(loss))
 		return false;
-	loss->done++;
 	dev->commands.lost_slots |= 1u << slot;
 	trace(TRACE_COMMAND, "dev%u %s is never answered", dev->index, command_name(loss->opcode));
 	return true;

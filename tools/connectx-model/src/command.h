@@ -50,28 +50,22 @@ struct command {
 	char note[160];		/* for the trace */
 };
 
-/* The Nth command of an opcode from now on is refused, once. */
-struct demanded_refusal {
+/* The Nth command of an opcode from now on, and so many of it in all. */
+struct demand {
 	u16 opcode;
-	u8 status;		/* enum command_status */
-	u32 left;		/* 1: the next one; 0: nothing is to be refused */
+	u32 left;		/* 1: the next one; 0: nothing is demanded */
+	u32 times;
 	u64 done;		/* how many were, ever */
-};
-
-/* The Nth command of an opcode from now on is never executed, nor answered, once. */
-struct demanded_loss {
-	u16 opcode;
-	u32 left;		/* as above */
-	u64 done;
 };
 
 #define COMMAND_LOG	256u
 
 struct command_queue {
 	u64 base;
-	struct demanded_refusal refusal;
-	struct demanded_loss loss;
-	struct demanded_loss request_loss;	/* of UMR requests, which are no commands */
+	struct demand refusal;		/* it does nothing but answer with */
+	u8 refusal_status;		/* enum command_status */
+	struct demand loss;		/* it is never executed, nor answered */
+	struct demand request_loss;	/* of UMR requests, which are no commands */
 	u16 log[COMMAND_LOG];	/* opcodes, a ring */
 	u64 logged;		/* how many, ever: executed or refused */
 	u64 told;		/* of these the control socket has heard */
@@ -94,6 +88,9 @@ struct command_row {
 	const struct ifc_field *out_fields;
 	enum command_status (*execute)(struct command *cmd);
 };
+
+/* Another one has come of what is demanded. Return: it is one that is meant. */
+bool demand_meets(struct demand *demand);
 
 /* The driver rang for the slots in @vector. */
 void command_doorbell(struct device *dev, u32 vector);

@@ -254,18 +254,25 @@ static void plug(struct request *r)
 	r->dev->faults.gone = false;
 }
 
+static void set_demand(struct demand *demand, const char *line)
+{
+	demand->left = number_of(line, "after", 1);
+	demand->times = number_of(line, "times", 1);
+}
+
 /* Without an opcode nothing is refused any more. */
 static void set_refusal(struct request *r)
 {
-	struct demanded_refusal *refusal = &r->dev->commands.refusal;
+	struct command_queue *commands = &r->dev->commands;
+	struct demand *refusal = &commands->refusal;
 	char name[64];
 
 	refusal->left = 0;
 	if (text_of(r->line, "opcode", name, sizeof(name))) {
 		refusal->opcode = command_opcode(name);
-		refusal->status = number_of(r->line, "status", STATUS_LIMIT);
-		if (refusal->opcode && refusal->status)
-			refusal->left = number_of(r->line, "after", 1);
+		commands->refusal_status = number_of(r->line, "status", STATUS_LIMIT);
+		if (refusal->opcode && commands->refusal_status)
+			set_demand(refusal, r->line);
 	}
 	answer_number(r, "left", refusal->left);
 	answer_number(r, "refused", refusal->done);
@@ -273,8 +280,8 @@ static void set_refusal(struct request *r)
 
 static void answer_lost(struct request *r)
 {
-	const struct demanded_loss *loss = &r->dev->commands.loss;
-	const struct demanded_loss *requests = &r->dev->commands.request_loss;
+	const struct demand *loss = &r->dev->commands.loss;
+	const struct demand *requests = &r->dev->commands.request_loss;
 
 	answer_number(r, "left", loss->left + requests->left);
 	answer_number(r, "lost", loss->done + requests->done);
@@ -287,8 +294,8 @@ static void answer_late(struct request *r)
 
 static void set_loss(struct request *r)
 {
-	struct demanded_loss *loss = &r->dev->commands.loss;
-	struct demanded_loss *requests = &r->dev->commands.request_loss;
+	struct demand *loss = &r->dev->commands.loss;
+	struct demand *requests = &r->dev->commands.request_loss;
 	char name[64];
 
 	loss->left = 0;
@@ -296,9 +303,9 @@ static void set_loss(struct request *r)
 	if (text_of(r->line, "opcode", name, sizeof(name))) {
 		loss->opcode = command_opcode(name);
 		if (!strcmp(name, "UMR"))
-			requests->left = number_of(r->line, "after", 1);
+			set_demand(requests, r->line);
 		else if (loss->opcode)
-			loss->left = number_of(r->line, "after", 1);
+			set_demand(loss, r->line);
 	}
 	answer_lost(r);
 }

@@ -418,12 +418,8 @@ static bool must_wait(struct qp *qp, struct send_op *op)
 /* Nothing becomes of it until the QP is reset. */
 static bool lose_on_demand(struct qp *qp, struct send_op *op)
 {
-	struct demanded_loss *loss = &qp->dev->commands.request_loss;
-
-	if (op->opcode != WQE_UMR || op->done || !loss->left || --loss->left)
-		return false;
-	loss->done++;
-	return true;
+	return op->opcode == WQE_UMR && !op->done &&
+	       demand_meets(&qp->dev->commands.request_loss);
 }
 
 /* An op that concerns only this adapter. Done when its turn comes. */

@@ -4,7 +4,7 @@
 # answers some (silent.py): processes that wait can be killed and are gone when mlx5_core's
 # minute is over, the host's other network devices go on, also while the driver is unbound;
 # it can be bound again and unloaded, and nothing is left. mlx5_core itself begins before the
-# firmware is slow.
+# firmware is slow. Last, mlx5_core has no slot for a command any more (slots.py).
 #
 # usage: ours-slow.sh [DRIVER]   roce_hca_mlx5 (default), or mlx5_ib to compare the times
 . "$(dirname "$0")/guest-lib.sh"
@@ -112,5 +112,10 @@ check unloaded-slowly timed timeout 400 modprobe -r "$driver"
 slow
 check nobody-hung nobody_hung
 check nothing-left nothing_left "$alone"
+# The last, since UARs are lost
+check bring-up-again bring_up 10.7.0.1
+timeout 500 /usr/bin/python3 "$here/slots.py" "$rdma" || failed=1
+check unload-with-lost-uars modprobe -r "$driver"
+check nobody-hung-either nobody_hung
 [ ! -e "$work/host" ] || cat "$work/host" > "$RHCA_SHARE/host"
 finish
