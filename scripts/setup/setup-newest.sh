@@ -7,9 +7,10 @@
 # usage: scripts/setup/setup-newest.sh                    make it, print its path
 #        scripts/setup/setup-newest.sh build [--kind KIND] [MAKE-ARG...]
 #                                                     build build/newest in it, and the
-#                                                     modules of tests, bench and
-#                                                     subfunction, in folders there; for
-#                                                     a kernel of KIND in build/newest-KIND
+#                                                     modules of tests, bench,
+#                                                     subfunction and pieces, in folders
+#                                                     there; for a kernel of KIND in
+#                                                     build/newest-KIND
 #        scripts/setup/setup-newest.sh headers KIND         of that kernel, cloud or rt
 
 set -eu
@@ -87,16 +88,18 @@ build() {
 	# Work trees that share the cache do not share objects.
 	name=/build/$(echo "$tree" | sha256sum | cut -c1-12)${out#newest}
 	work=$folder$name
-	as_root mkdir -p "$work"/{scripts,bench,subfunction}
+	as_root mkdir -p "$work"/{scripts,bench,subfunction,pieces}
 	as_root cp "$tree/scripts/probe.sh" "$work/scripts/"
 	as_root cp -ruL -t "$work" "${parts[@]/#/$tree/}"
 	(cd "$work" && find . -name '*.[ch]') | while read -r file; do
 		[ -e "$tree/$file" ] || as_root rm -f "$work/$file"
 	done
 	as_root cp -u -t "$work/bench" "$tree"/scripts/bench/rhca_bench/{Kbuild,rhca_bench.c}
-	as_root cp -u -t "$work/subfunction" \
-		"$tree"/tools/connectx-model/tests/subfunction/{Kbuild,subfunction.c}
-	for part in "" /bench /subfunction; do
+	for part in subfunction pieces; do
+		as_root cp -u -t "$work/$part" \
+			"$tree/tools/connectx-model/tests/$part"/{Kbuild,"$part.c"}
+	done
+	for part in "" /bench /subfunction /pieces; do
 		inside "$folder" make -C "/usr/src/$headers" "M=$name$part" "-j$(nproc)" -s --no-print-directory "$@"
 		mkdir -p "$tree/build/$out$part"
 		cp "$work$part"/*.ko "$tree/build/$out$part/"

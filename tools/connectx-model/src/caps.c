@@ -164,6 +164,7 @@ static const struct optional_cap {
 	{ "rates", false, OF_GENERAL(stat_rate_support, STAT_RATES) },
 	{ "error-reason", false, OF_GENERAL(qpc_extension, 1) },
 	{ "error-reason", false, OF_GENERAL(qp_error_syndrome, 1) },
+	{ "long-lists", false, OF_GENERAL(log_max_klm_list_size, 16) },
 	{ "short-reads", false, OF_GENERAL(max_sgl_for_optimized_performance, 4) },
 	{ "small-fence", false, OF_GENERAL(umr_fence, UMR_FENCE_SMALL) },
 	{ "no-fence", false, OF_GENERAL(umr_fence, UMR_FENCE_NONE) },

@@ -39,7 +39,8 @@ static const char usage[] =
 "                    umr-page-size, umr-atomic, umr-offset, atomic-order, lag-affinity\n"
 "  --with WORDS      what they have besides (before --device): page-rights,\n"
 "                    relaxed-write, relaxed-read, relaxed-umr, ats, small-fence, no-fence,\n"
-"                    scatter-cqe, rates, error-reason, short-reads, extended-atomics\n"
+"                    scatter-cqe, rates, error-reason, short-reads, long-lists,\n"
+"                    extended-atomics\n"
 "  --strict          end at the first violation of the protocol by a driver\n"
 "  --once            end when the last guest has gone\n";
 

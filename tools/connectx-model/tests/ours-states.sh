@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # States that roce_hca_mlx5 does not choose: a send queue that fails, a netdev that moves
-# to another namespace under traffic, firmware that lacks what others have.
+# to another namespace under traffic, firmware that lacks what others have. Last, what the
+# adapter does not destroy of the driver's own queues (kept.py).
 #
 # usage: ours-states.sh [lacking | reasons]
 #   lacking  the model was started with --without=roce-v1,free-running
@@ -92,4 +93,9 @@ pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 	"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
+# The last, since the adapter keeps something
+check bring-up-again bring_up 10.7.0.1
+timeout 200 /usr/bin/python3 "$here/kept.py" "$rdma" "$gid" \
+	"$(basename $auxiliary/drivers/roce_hca_mlx5.rdma/mlx5_core.rdma.*)" || failed=1
+check unload-with-lost-queues modprobe -r roce_hca_mlx5
 finish

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Users of the kernel register as many pieces in one key as roce_hca_mlx5 says it can, on an
+# adapter whose lists are as long as a request can count (--with=long-lists), and on one
+# whose lists are shorter.
+#
+# usage: ours-pieces.sh PIECES   what is to be the most; pieces/build has built its module
+. "$(dirname "$0")/guest-lib.sh"
+tree=$(realpath "$(dirname "$0")/../../..")
+# shellcheck disable=SC2034 # for guest-lib.sh
+{
+	driver=roce_hca_mlx5
+	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
+}
+
+# The module fails where it does not work
+register() {
+	insmod "$tree/build/$(uname -r)/pieces/pieces.ko" "device=$rdma" "gid=$gid" || return 1
+	most=$(cat /sys/module/pieces/parameters/pieces)
+	rmmod pieces
+	echo "$most pieces"
+	[ "$most" = "$1" ]
+}
+
+start_alone
+check bring-up bring_up 10.7.0.1
+check pieces register "$1"
+pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" "ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
+check unload modprobe -r roce_hca_mlx5
+check nothing-left nothing_left "$alone"
+finish

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A user of the kernel that registers as many pieces in one key as its device says it can:
+ * what they have is written to other memory, and is to be there in order. It cannot be
+ * loaded where that does not work.
+ */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+/* Between two of them is a gap, so that they are no pages */
+#define PIECE_BYTES	sizeof(u64)
+#define STRIDE_BYTES	(2 * PIECE_BYTES)
+#define REQUESTS	2
+#define PATIENCE_S	60
+
+static char *device;
+module_param(device, charp, 0);
+MODULE_PARM_DESC(device, "name of the RDMA device");
+static uint gid;
+module_param(gid, uint, 0);
+MODULE_PARM_DESC(gid, "index of a GID of its first port");
+static uint pieces;
+module_param(pieces, uint, 0444);
+MODULE_PARM_DESC(pieces, "how many; 0: as many as it can");
+
+struct bench {
+	struct ib_device *ibdev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	struct ib_mr *mr;
+	struct sg_table from_list;
+	bool is_mapped;
+	u64 *from;
+	u64 *to;
+	u64 to_dma;
+};
+
+static int to_rtr(struct bench *bench)
+{
+	struct ib_qp_attr attr = {
+		.qp_state		= IB_QPS_RTR,
+		.path_mtu		= IB_MTU_1024,
+		.dest_qp_num		= bench->qp->qp_num,
+		.max_dest_rd_atomic	= 1,
+		.min_rnr_timer		= 12,
+	};
+	union ib_gid own;
+	int ret;
+
+	ret = rdma_query_gid(bench->ibdev, 1, gid, &own);
+	if (ret)
+		return ret;
+	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(&attr.ah_attr, 1);
+	rdma_ah_set_grh(&attr.ah_attr, &own, 0, gid, 64, 0);
+	return ib_modify_qp(bench->qp, &attr, IB_QP_STATE | IB_QP_AV |
+			    IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+			    IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+}
+
+/* With itself */
+static int connect(struct bench *bench)
+{
+	struct ib_qp_attr init = {
+		.qp_state		= IB_QPS_INIT,
+		.port_num		= 1,
+		.qp_access_flags	= IB_ACCESS_REMOTE_WRITE,
+	};
+	struct ib_qp_attr rts = {
+		.qp_state	= IB_QPS_RTS,
+		.timeout	= 18,
+		.retry_cnt	= 7,
+		.rnr_retry	= 7,
+		.max_rd_atomic	= 1,
+	};
+
+	return ib_modify_qp(bench->qp, &init, IB_QP_STATE | IB_QP_PKEY_INDEX |
+			    IB_QP_PORT | IB_QP_ACCESS_FLAGS) ?:
+	       to_rtr(bench) ?:
+	       ib_modify_qp(bench->qp, &rts, IB_QP_STATE | IB_QP_TIMEOUT |
+			    IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN |
+			    IB_QP_MAX_QP_RD_ATOMIC);
+}
+
+static int make_queues(struct bench *bench)
+{
+	struct ib_qp_init_attr attr = {
+		.cap		= { .max_send_wr = REQUESTS, .max_recv_wr = 1,
+				    .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type	= IB_QPT_RC,
+		.sq_sig_type	= IB_SIGNAL_ALL_WR,
+	};
+
+	/* A key for everything that it writes to: of its own memory alone */
+	bench->pd = ib_alloc_pd(bench->ibdev, IB_PD_UNSAFE_GLOBAL_RKEY);
+	if (IS_ERR(bench->pd))
+		return PTR_ERR(bench->pd);
+	bench->cq = ib_alloc_cq(bench->ibdev, NULL, 2 * REQUESTS, 0, IB_POLL_DIRECT);
+	if (IS_ERR(bench->cq))
+		return PTR_ERR(bench->cq);
+	attr.send_cq = bench->cq;
+	attr.recv_cq = bench->cq;
+	bench->qp = ib_create_qp(bench->pd, &attr);
+	if (IS_ERR(bench->qp))
+		return PTR_ERR(bench->qp);
+	return connect(bench);
+}
+
+static int make_memory(struct bench *bench)
+{
+	struct scatterlist *entry;
+	int ret, i;
+	u64 to;
+
+	bench->from = kzalloc(pieces * STRIDE_BYTES, GFP_KERNEL);
+	bench->to = kzalloc(pieces * PIECE_BYTES, GFP_KERNEL);
+	if (!bench->from || !bench->to)
+		return -ENOMEM;
+	ret = sg_alloc_table(&bench->from_list, pieces, GFP_KERNEL);
+	if (ret)
+		return ret;
+	for_each_sg(bench->from_list.sgl, entry, pieces, i) {
+		bench->from[2 * i] = ~(u64)i;
+		sg_set_buf(entry, bench->from + 2 * i, PIECE_BYTES);
+	}
+	if (ib_dma_map_sg(bench->ibdev, bench->from_list.sgl, pieces,
+			  DMA_TO_DEVICE) != pieces)
+		return -EIO;
+	bench->is_mapped = true;
+	to = ib_dma_map_single(bench->ibdev, bench->to, pieces * PIECE_BYTES,
+			       DMA_FROM_DEVICE);
+	ret = ib_dma_mapping_error(bench->ibdev, to);
+	if (!ret)
+		bench->to_dma = to;
+	return ret;
+}
+
+static int map(struct bench *bench)
+{
+	bench->mr = ib_alloc_mr(bench->pd, IB_MR_TYPE_SG_GAPS, pieces);
+	if (IS_ERR(bench->mr))
+		return PTR_ERR(bench->mr);
+	return ib_map_mr_sg(bench->mr, bench->from_list.sgl, pieces, NULL,
+			    PAGE_SIZE) == pieces ? 0 : -EMSGSIZE;
+}
+
+static int wait_for_all(struct bench *bench)
+{
+	unsigned long end = jiffies + PATIENCE_S * HZ;
+	int found, done = 0;
+	struct ib_wc wc;
+
+	while (done < REQUESTS) {
+		found = ib_poll_cq(bench->cq, 1, &wc);
+		if (found < 0)
+			return found;
+		if (found && wc.status != IB_WC_SUCCESS) {
+			pr_err("request %d: %s, %#x\n", done,
+			       ib_wc_status_msg(wc.status), wc.vendor_err);
+			return -EIO;
+		}
+		done += found;
+		if (!found && time_after(jiffies, end))
+			return -ETIMEDOUT;
+		if (!found)
+			msleep(1);
+	}
+	return 0;
+}
+
+static int write_all(struct bench *bench)
+{
+	struct ib_sge sge = {
+		.addr	= bench->mr->iova,
+		.length	= bench->mr->length,
+		.lkey	= bench->mr->lkey,
+	};
+	struct ib_rdma_wr write = {
+		.wr		= { .opcode = IB_WR_RDMA_WRITE, .sg_list = &sge,
+				    .num_sge = 1 },
+		.remote_addr	= bench->to_dma,
+		.rkey		= bench->pd->unsafe_global_rkey,
+	};
+	struct ib_reg_wr reg = {
+		.wr	= { .opcode = IB_WR_REG_MR, .next = &write.wr },
+		.mr	= bench->mr,
+		.key	= bench->mr->rkey,
+		.access	= IB_ACCESS_LOCAL_WRITE,
+	};
+
+	return ib_post_send(bench->qp, &reg.wr, NULL) ?: wait_for_all(bench);
+}
+
+static int compare(struct bench *bench)
+{
+	int i;
+
+	ib_dma_sync_single_for_cpu(bench->ibdev, bench->to_dma,
+				   pieces * PIECE_BYTES, DMA_FROM_DEVICE);
+	for (i = 0; i < pieces; i++)
+		if (bench->to[i] != ~(u64)i)
+			return -EBADMSG;
+	return 0;
+}
+
+static int use(struct bench *bench)
+{
+	u32 most = bench->ibdev->attrs.max_fast_reg_page_list_len;
+
+	if (!IS_ERR(ib_alloc_mr(bench->pd, IB_MR_TYPE_SG_GAPS, most + 1)))
+		return -ERANGE;
+	return map(bench) ?: write_all(bench) ?: compare(bench);
+}
+
+static void release_memory(struct bench *bench)
+{
+	if (bench->to_dma)
+		ib_dma_unmap_single(bench->ibdev, bench->to_dma,
+				    pieces * PIECE_BYTES, DMA_FROM_DEVICE);
+	if (bench->is_mapped)
+		ib_dma_unmap_sg(bench->ibdev, bench->from_list.sgl, pieces,
+				DMA_TO_DEVICE);
+	if (bench->from_list.sgl)
+		sg_free_table(&bench->from_list);
+	kfree(bench->from);
+	kfree(bench->to);
+}
+
+static void release(struct bench *bench)
+{
+	if (!IS_ERR_OR_NULL(bench->qp))
+		ib_destroy_qp(bench->qp);
+	if (!IS_ERR_OR_NULL(bench->mr))
+		ib_dereg_mr(bench->mr);
+	if (!IS_ERR_OR_NULL(bench->cq))
+		ib_free_cq(bench->cq);
+	release_memory(bench);
+	if (!IS_ERR_OR_NULL(bench->pd))
+		ib_dealloc_pd(bench->pd);
+	ib_device_put(bench->ibdev);
+}
+
+static int __init pieces_init(void)
+{
+	struct bench bench = {
+		.ibdev = ib_device_get_by_name(device, RDMA_DRIVER_MLX5),
+	};
+	int ret;
+
+	if (!bench.ibdev)
+		return -ENODEV;
+	if (!pieces)
+		pieces = bench.ibdev->attrs.max_fast_reg_page_list_len;
+	ret = make_queues(&bench) ?: make_memory(&bench) ?: use(&bench);
+	pr_info("%u pieces: error %d\n", pieces, ret);
+	release(&bench);
+	return ret;
+}
+
+static void __exit pieces_exit(void)
+{
+}
+
+module_init(pieces_init);
+module_exit(pieces_exit);
+MODULE_DESCRIPTION("As many pieces in a memory key as a device can have");
+MODULE_LICENSE("GPL");
