@@ -164,6 +164,9 @@ static const struct optional_cap {
 	{ "rates", false, OF_GENERAL(stat_rate_support, STAT_RATES) },
 	{ "error-reason", false, OF_GENERAL(qpc_extension, 1) },
 	{ "error-reason", false, OF_GENERAL(qp_error_syndrome, 1) },
+	{ "dcb", false, OF_GENERAL(qos, 1) },
+	{ "dcb", false, OF_GENERAL(qcam_reg, 1) },
+	{ "dcb", false, OF_GENERAL(vport_group_manager, 1) },
 	{ "long-lists", false, OF_GENERAL(log_max_klm_list_size, 16) },
 	{ "short-reads", false, OF_GENERAL(max_sgl_for_optimized_performance, 4) },
 	{ "small-fence", false, OF_GENERAL(umr_fence, UMR_FENCE_SMALL) },
@@ -237,6 +240,7 @@ bool caps_known(const struct caps *caps, u32 type)
 		return manages_switch(caps);
 	/* On-demand paging is asked about where pages can have rights, and is not there */
 	return type == CAP_GENERAL || type == CAP_ETHERNET || type == CAP_ATOMIC ||
+	       (type == CAP_QOS && GET(cmd_hca_cap, caps->maximum[CAP_GENERAL], qos)) ||
 	       (type == CAP_PAGING && GET(cmd_hca_cap, caps->maximum[CAP_GENERAL], pg)) ||
 	       type == CAP_ROCE || type == CAP_FLOW_TABLE;
 }

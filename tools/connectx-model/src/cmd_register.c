@@ -52,6 +52,50 @@ static void admin_status(struct access *a)
 	SET(paos_reg, a->out, oper_status, port_is_up(port) ? PORT_UP : PORT_DOWN);
 }
 
+/* Priority flow control: kept, without effect, as is that of the whole link. */
+static void flow_control(struct access *a)
+{
+	struct port *port = &a->cmd->dev->port;
+	u8 sent = GET(pfcc_reg, a->in, prio_mask_tx), heeded = GET(pfcc_reg, a->in, prio_mask_rx);
+
+	if (a->write) {
+		port->pfc_sent = (port->pfc_sent & ~sent) | (GET(pfcc_reg, a->in, pfctx) & sent);
+		port->pfc_heeded = (port->pfc_heeded & ~heeded) |
+				   (GET(pfcc_reg, a->in, pfcrx) & heeded);
+	}
+	SET(pfcc_reg, a->out, pfctx, port->pfc_sent);
+	SET(pfcc_reg, a->out, pfcrx, port->pfc_heeded);
+}
+
+/* What gives a packet its priority, kept and without effect: a VLAN's, or the DSCP. */
+static void trust(struct access *a)
+{
+	struct port *port = &a->cmd->dev->port;
+
+	if (a->write)
+		port->trust = GET(qpts_reg, a->in, trust_state);
+	SET(qpts_reg, a->out, trust_state, port->trust);
+}
+
+static void dscp_priorities(struct access *a)
+{
+	struct port *port = &a->cmd->dev->port;
+	u32 dscp, at = IFC_BYTES(qpdpm_reg) - DSCPS * IFC_BYTES(qpdpm_dscp_reg);
+
+	for (dscp = 0; dscp < DSCPS; dscp++, at += IFC_BYTES(qpdpm_dscp_reg)) {
+		if (a->write && GET(qpdpm_dscp_reg, a->in + at, e))
+			port->dscp_priority[dscp] = GET(qpdpm_dscp_reg, a->in + at, prio);
+		SET(qpdpm_dscp_reg, a->out + at, prio, port->dscp_priority[dscp]);
+	}
+}
+
+/* Which registers of quality of service there are. */
+static void service_capabilities(struct access *a)
+{
+	SET(qcam_reg, a->out, qos_access_reg_cap_mask.reg_cap.qpts, 1);
+	SET(qcam_reg, a->out, qos_access_reg_cap_mask.reg_cap.qpdpm, 1);
+}
+
 #define PUT(layout, field, value)							\
 	do {										\
 		SET(layout, set, field##_high, (value) >> 32);				\
@@ -96,10 +140,13 @@ static const struct {
 	u32 bytes;			/* at least, in either direction */
 	void (*access)(struct access *a);
 } registers[] = {
+	{ 0x4002, IFC_BYTES(qpts_reg), trust },
+	{ 0x4013, IFC_BYTES(qpdpm_reg), dscp_priorities },
+	{ 0x4019, IFC_BYTES(qcam_reg), service_capabilities },
 	{ 0x5003, IFC_BYTES(pmtu_reg), mtu },
 	{ 0x5004, IFC_BYTES(ptys_reg), link_type },
 	{ 0x5006, IFC_BYTES(paos_reg), admin_status },
-	{ 0x5007, 0, keep },		/* flow control: taken, without effect */
+	{ 0x5007, IFC_BYTES(pfcc_reg), flow_control },
 	{ 0x5008, IFC_BYTES(ppcnt_reg), port_counters },
 	{ 0x507f, IFC_BYTES(pcam_reg), port_capabilities },
 	{ 0x6001, 0, keep },		/* node description */

@@ -34,6 +34,8 @@ struct frame {
 	u8 data[];
 };
 
+#define DSCPS		64u
+
 struct port {
 	struct device *dev;
 	int fd;				/* -1: nothing connected */
@@ -43,6 +45,10 @@ struct port {
 	bool link_up;
 	bool enabled;			/* by the driver */
 	u32 mtu;			/* with headers */
+	u8 pfc_sent;			/* a bit for each priority; of no effect */
+	u8 pfc_heeded;
+	u8 trust;			/* what gives a packet its priority; likewise */
+	u8 dscp_priority[DSCPS];
 	u64 wire_packets[DIRECTIONS];	/* without what came back from here */
 	u64 wire_bytes[DIRECTIONS];
 	struct impairment impairment;

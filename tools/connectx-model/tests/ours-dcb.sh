@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The netdev of a port that roce_hca_mlx5 serves has DCB (--with=dcb): entries of the APP
+# table that name RoCE are refused by mlx5e, those of DSCP are taken, and roce-status says
+# which priorities have flow control.
+. "$(dirname "$0")/guest-lib.sh"
+tree=$(realpath "$(dirname "$0")/../../..")
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=roce_hca_mlx5
+
+# refuses ENTRY...: with EINVAL, and the table is as before
+refuses() {
+	local before
+
+	before=$(dcb app show dev "$netdev")
+	! dcb app add dev "$netdev" "$@" > "$work/refused" 2>&1 || return 1
+	cat "$work/refused"
+	grep -q 'Invalid argument' "$work/refused" &&
+		[ "$(dcb app show dev "$netdev")" = "$before" ]
+}
+
+takes_dscp() {
+	dcb app add dev "$netdev" dscp-prio 26:3 && dcb app show dev "$netdev" | tee "$work/app" &&
+		grep -E 'dscp-prio .*(26|AF31):3' "$work/app"
+}
+
+shows_flow_control() {
+	dcb pfc set dev "$netdev" prio-pfc 3:on && dcb pfc show dev "$netdev" | tee "$work/pfc" &&
+		grep '3:on' "$work/pfc" || return 1
+	"$tree/tools/user/roce-status" > "$work/status"
+	cat "$work/status"
+	grep 'PFC of priority 3' "$work/status"
+}
+
+forgets() {
+	dcb app del dev "$netdev" dscp-prio 26:3 && dcb pfc set dev "$netdev" prio-pfc 3:off
+}
+
+check bring-up bring_up 10.7.0.1
+for entry in 'ethtype-prio 0x8915:3' 'dgram-port-prio 4791:3' 'port-prio 4791:3'; do
+	# shellcheck disable=SC2086
+	check "refuses-${entry%% *}" refuses $entry
+done
+check takes-dscp takes_dscp
+check shows-flow-control shows_flow_control
+pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" "ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
+check forgets forgets
+check unload modprobe -r roce_hca_mlx5
+finish
