@@ -7,9 +7,10 @@
 # With "trace" also the users of the kernel: the connection manager, a disk and files over the
 # network, streams (SMC-R) and messages (RDS). The adapter's capabilities are run's: --model
 # --with=..., --without=... ("trace other-adapter"). Then, or with some parts alone, reasons
-# for differences that there are none of are no fault.
+# for differences that there are none of are no fault. With "lag" the RDMA device is that of
+# two ports in a bond (run --two --ports 2, of which machine a alone is used).
 #
-# usage: ours-commands.sh [trace [other-adapter] [PART...] | refuse [STEP...]]
+# usage: ours-commands.sh [trace [other-adapter | lag] [PART...] | refuse [STEP...]]
 #        PART: objects, commands, greeting, disk, files, streams, messages
 #        STEP: of objects.py
 . "$(dirname "$0")/guest-lib.sh"
@@ -117,6 +118,36 @@ part_messages() {
 	check "messages-$driver" of_kernel messages messaged
 }
 
+is_of_bond() {
+	grep -qsx bond0 "$(has_rdma | head -n 1)"/ports/1/gid_attrs/ndevs/*
+}
+
+make_bond() {
+	local port
+
+	modprobe bonding max_bonds=0
+	ip link add bond0 type bond mode balance-xor miimon 100 xmit_hash_policy layer3+4
+	for port in $(has_netdev); do
+		port=${port##*/}
+		ip link set "$port" down
+		ip link set "$port" master bond0 || return 1
+	done
+	ip address add "$1/24" dev bond0
+	ip link set bond0 mtu 4200 up
+}
+
+# bring_up_bond ADDRESS: as bring_up; the bond stays when the driver goes
+bring_up_bond() {
+	modprobe "$driver" && modprobe rdma_ucm && modprobe ib_umad || return 1
+	[ -e /sys/class/net/bond0 ] || make_bond "$1" || return 1
+	bind_functions
+	wait_for is_of_bond || return 1
+	rdma=$(basename "$(has_rdma | head -n 1)")
+	wait_for is_active && wait_for find_gid v2 ffff || return 1
+	gid=$(find_gid v2 ffff)
+	address=$1
+}
+
 # long COMMAND...: a minute on an idle host, and as much more as others take of it
 long() {
 	timeout $((RHCA_TIMEOUT / 3)) "$@"
@@ -127,7 +158,7 @@ traced() {
 	local part
 
 	driver=$1
-	check "bring-up-$driver" bring_up 10.7.0.1
+	check "bring-up-$driver" "$bring_up" 10.7.0.1
 	mark "driver $driver"
 	for part in "${@:2}"; do
 		"part_$part"
@@ -135,13 +166,18 @@ traced() {
 	check "unload-$driver" modprobe -r "$driver"
 }
 
-# choose [other-adapter] [PART...]: what is compared, and whether each reason is to have
+# choose [other-adapter | lag] [PART...]: what is compared, and whether each reason is to have
 # its difference
 rows=()
+bring_up=bring_up
 parts=(objects commands greeting disk files streams messages)
 choose() {
 	[ $# -eq 0 ] || rows=(other-adapter)
-	[ "${1-}" != other-adapter ] || shift
+	if [ "${1-}" = lag ]; then
+		bring_up=bring_up_bond
+		parts=(objects commands greeting)
+	fi
+	[[ ${1-} != other-adapter && ${1-} != lag ]] || shift
 	[ $# -eq 0 ] || parts=("$@")
 }
 
@@ -155,6 +191,7 @@ function_of() {
 	# mlx5_core logs each command that was refused, and here many are.
 	provoked='mlx5_cmd_out_err|SET_ROCE_ADDRESS'
 }
+[ "${VM_ROLE-a}" = a ] || finish
 modprobe mlx5_core "$no_keys_in_advance"
 start_alone
 # The oracle is mlx5_ib of 6.12, which is not the same as others.
