@@ -97,6 +97,32 @@ fatal() {
 	serves_again
 }
 
+said_since() { # said_since MESSAGES WORDS: the kernel, after so many
+	dmesg | tail -n +$(($1 + 1)) | grep -q "$2"
+}
+
+left_or_recovered() {
+	said_since "$1" 'error state. Unloading' || said_since "$1" 'health recovery succeeded'
+}
+
+# A second time within the grace period (a minute): mlx5_core does not reset it by itself, and
+# takes its functions away until somebody says so.
+fatal_again() {
+	local before
+
+	before=$(dmesg | wc -l)
+	start_traffic || return 1
+	control '{"cmd":"fatal","syndrome":1}'
+	traffic_ends "FATAL|catastrophic" || return 1
+	wait_for left_or_recovered "$before" || wait_for left_or_recovered "$before" || return 1
+	if said_since "$before" 'error state. Unloading'; then
+		! has_rdma && ! is_bound || return 1
+		timeout 100 devlink health recover "pci/$(slot)" reporter fw_fatal || return 1
+		echo "recovered by hand"
+	fi
+	serves_again
+}
+
 # Out under traffic, and in again.
 replug() {
 	local path
@@ -209,7 +235,7 @@ link_flap() {
 }
 
 events=("$@")
-[ $# -gt 0 ] || events=(link_flap switchdev reload fatal roce_off roce_on replug pull)
+[ $# -gt 0 ] || events=(link_flap switchdev reload fatal fatal_again roce_off roce_on replug pull)
 # What mlx5_core says of an adapter that is dead or gone
 # shellcheck disable=SC2034
 provoked='mlx5_cmd_out_err|mlx5_cmd_check|firmware'

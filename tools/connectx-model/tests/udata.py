@@ -395,11 +395,14 @@ class Verbs:
         for verb, request in self.requests.items():
             request.run(request.right, request.answer)      # a right one must work
             for name, private, answer in request.edges():
+                before = pinned()
                 try:
                     request.run(private, answer)
                     print(verb, name, 'accepted', sep='\t')
                 except Refused as refused:
                     print(verb, name, 'refused', errno.errorcode[refused.errno], sep='\t')
+                if pinned() != before:
+                    print('after %s %s: %s, before %s' % (verb, name, pinned(), before))
 
     def random(self, seed, seconds):
         rng = random.Random(seed)
@@ -411,13 +414,19 @@ class Verbs:
             if rng.random() < 0.3:
                 name = rng.choice(list(usual))
                 self.counts[name] = rng.choice((*EDGES[:34], 15, 255)) & 0x3fffffff
-            request = rng.choice(list(self.requests.values()))
+            verb = rng.choice(list(self.requests))
+            request = self.requests[verb]
+            private, answer = request.garbage(rng)
+            before = pinned()
             tries += 1
             try:
-                request.run(*request.garbage(rng))
+                request.run(private, answer)
                 accepted += 1
             except Refused:
                 pass
+            if pinned() != before:
+                print('after %s of %s with %s: %s, before %s' %
+                      (verb, private.hex(), self.counts, pinned(), before))
         print('seed %d: %d requests, %d accepted' % (seed, tries, accepted))
         self.counts.update(usual)
         for request in self.requests.values():
