@@ -55,10 +55,6 @@ nothing_of_processes() {
 	# mlx5_core logs what the firmware refuses.
 	provoked='mlx5_cmd_out_err'
 }
-if [[ $(uname -r) != 6.* ]]; then
-	echo "SKIP ours-udata (udata.py opens contexts as kernels before 7 do: EBADF on 7.3)"
-	finish
-fi
 modprobe mlx5_core "$no_keys_in_advance"
 start_alone
 check edges-mlx5_ib edges_of mlx5_ib

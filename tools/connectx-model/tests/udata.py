@@ -31,14 +31,14 @@ import time
 VERBS_IOCTL = 0xc0181b01
 DRIVER_MLX5 = 1
 MANDATORY = 1
-OBJECT_DEVICE, METHOD_INVOKE_WRITE = 0, 0
+OBJECT_DEVICE, METHOD_INVOKE_WRITE, METHOD_GET_CONTEXT = 0, 0, 3
 CORE_IN, CORE_OUT, WRITE_CMD = 0, 1, 2
 UHW_IN, UHW_OUT = 0x1000, 0x1001
 OBJECT_UAR, UAR_ALLOC, UAR_NC = 0x1008, 0x1000, 1
 UAR_HANDLE, UAR_TYPE, UAR_OFFSET, UAR_LENGTH, UAR_PAGE = range(0x1000, 0x1005)
 
 # IB_USER_VERBS_CMD_*
-GET_CONTEXT, ALLOC_PD, DEALLOC_PD, CREATE_AH, DESTROY_AH = 0, 3, 4, 5, 8
+ALLOC_PD, DEALLOC_PD, CREATE_AH, DESTROY_AH = 3, 4, 5, 8
 REG_MR, REREG_MR, DEREG_MR, ALLOC_MW, DEALLOC_MW = 9, 11, 13, 14, 16
 CREATE_CQ, RESIZE_CQ, DESTROY_CQ = 18, 19, 20
 CREATE_QP, DESTROY_QP, CREATE_SRQ, DESTROY_SRQ = 24, 27, 32, 35
@@ -69,6 +69,7 @@ class File:
     """An open uverbs device; each call is one system call."""
 
     answer_at = None        # where else than in memory the driver's answer is to go
+    keep = ()               # memory of the attributes of a call
 
     def __init__(self, device):
         for path in glob.glob('/sys/class/infiniband_verbs/uverbs*'):
@@ -96,31 +97,41 @@ class File:
             raise Refused(error.errno) from None
         return [struct.unpack_from('=Q', message, 24 + 16 * i + 8)[0] for i in range(len(attrs))]
 
+    def pointer(self, number, flags, data):
+        if len(data) <= 8:
+            return number, flags, len(data), int.from_bytes(data, 'little')
+        self.keep.append(ctypes.create_string_buffer(data, len(data)))
+        return number, flags, len(data), ctypes.addressof(self.keep[-1])
+
+    def room(self, number, flags, length):
+        self.keep.append(ctypes.create_string_buffer(max(length, 1)))
+        return self.keep[-1], (number, flags, length, ctypes.addressof(self.keep[-1]))
+
+    def of_driver(self, private, private_answer):
+        """Attributes of the driver's part."""
+        attrs = [self.pointer(UHW_IN, 0, private)] if private else []
+        if private_answer:
+            attrs.append(self.room(UHW_OUT, 0, private_answer)[1] if self.answer_at is None else
+                         (UHW_OUT, 0, private_answer, self.answer_at))
+        return attrs
+
+    def context(self, private, private_answer):
+        """Not by the number that write() has for it: newer kernels (7.3, not 6.12) look for
+        descriptors in the attribute of this method that has the number of WRITE_CMD, and
+        refuse the command as no such descriptor (EBADF)."""
+        self.keep = []
+        self.call(OBJECT_DEVICE, METHOD_GET_CONTEXT, *self.of_driver(private, private_answer))
+
     def verb(self, command, core, answer_bytes, private=b'', private_answer=0):
         """A verb by the number that write() has for it; the lengths are ours to choose."""
-        keep = []
-
-        def pointer(number, flags, data):
-            if len(data) <= 8:
-                return number, flags, len(data), int.from_bytes(data, 'little')
-            keep.append(ctypes.create_string_buffer(data, len(data)))
-            return number, flags, len(data), ctypes.addressof(keep[-1])
-
-        def room(number, flags, length):
-            keep.append(ctypes.create_string_buffer(max(length, 1)))
-            return keep[-1], (number, flags, length, ctypes.addressof(keep[-1]))
-
-        attrs = [pointer(CORE_IN, MANDATORY, core), (WRITE_CMD, MANDATORY, 8, command)]
+        self.keep = []
+        attrs = [self.pointer(CORE_IN, MANDATORY, core), (WRITE_CMD, MANDATORY, 8, command)]
         answer = b''
         if answer_bytes:
-            answer, attr = room(CORE_OUT, MANDATORY, answer_bytes)
+            answer, attr = self.room(CORE_OUT, MANDATORY, answer_bytes)
             attrs.append(attr)
-        if private:
-            attrs.append(pointer(UHW_IN, 0, private))
-        if private_answer:
-            attrs.append(room(UHW_OUT, 0, private_answer)[1] if self.answer_at is None else
-                         (UHW_OUT, 0, private_answer, self.answer_at))
-        self.call(OBJECT_DEVICE, METHOD_INVOKE_WRITE, *attrs)
+        self.call(OBJECT_DEVICE, METHOD_INVOKE_WRITE, *attrs,
+                  *self.of_driver(private, private_answer))
         return bytes(answer)
 
     def handle(self, *args):
@@ -233,7 +244,7 @@ class Verbs:
         self.at = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
         self.record = self.at + BUFFER_BYTES - PAGE
         self.file = File(device)
-        self.context(self.file, self.context_request(), 64)
+        self.file.context(self.context_request(), 64)
         self.pd = self.file.handle(ALLOC_PD, bytes(8), 4, b'', 4)
         self.uar = self.file.uar()
         self.counts = {'cqe': 15, 'wr': 15, 'sge': 1, 'access': 0xf, 'bytes': PAGE}
@@ -297,14 +308,10 @@ class Verbs:
 
     # Each makes an object and destroys it
 
-    @staticmethod
-    def context(file, private, answer):
-        os.close(file.handle(GET_CONTEXT, bytes(8), 8, private, answer))
-
     def try_context(self, private, answer):
         file = File(self.device)
         try:
-            self.context(file, private, answer)
+            file.context(private, answer)
         finally:
             file.close()
 
