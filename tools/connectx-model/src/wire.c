@@ -64,6 +64,7 @@ static void send_waiting(struct timer *timer);
 void port_init(struct port *port, struct device *dev)
 {
 	*port = (struct port){ .dev = dev, .fd = -1, .link_up = true, .mtu = DEFAULT_MTU,
+			       .trust = TRUST_VLAN,
 			       .random = dev->index + 1 };
 	list_init(&port->incoming);
 	list_init(&port->outgoing);

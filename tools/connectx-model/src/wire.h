@@ -35,6 +35,7 @@ struct frame {
 };
 
 #define DSCPS		64u
+#define TRUST_VLAN	1u
 
 struct port {
 	struct device *dev;
@@ -47,7 +48,8 @@ struct port {
 	u32 mtu;			/* with headers */
 	u8 pfc_sent;			/* a bit for each priority; of no effect */
 	u8 pfc_heeded;
-	u8 trust;			/* what gives a packet its priority; likewise */
+	u8 trust;			/* what gives a packet its priority: TRUST_VLAN, or
+					 * the DSCP; likewise */
 	u8 dscp_priority[DSCPS];
 	u64 wire_packets[DIRECTIONS];	/* without what came back from here */
 	u64 wire_bytes[DIRECTIONS];

@@ -297,6 +297,10 @@ def refused_on_demand(model):
     expect('refused-with-status', guest.status('nop'), g.BUSY)
     expect('commands-in-order', model.control(cmd='log')['names'].split(),
            ['ALLOC_PD', 'NOP', 'ALLOC_PD', 'DEALLOC_PD', 'NOP'])
+    model.control(cmd='refuse', opcode='NOP', status=6, after=2, times=3)
+    expect('refused-some-times', [guest.status('nop') for _ in range(6)],
+           [g.OK, g.BUSY, g.BUSY, g.BUSY, g.OK, g.OK])
+    expect('all-counted', model.control(cmd='refuse')['refused'], 5)
 
 
 def lost_on_demand(model):
@@ -350,6 +354,39 @@ def teardown(guest):
     expect('after-teardown', guest.status('alloc_pd'), g.BAD_SYS_STATE)
 
 
+def register(guest, number, layout, **fields):
+    """Write it, if there are fields; returns what it has, or a status."""
+    size = layouts.size(layout)
+    out = None
+    for op_mod in ((0, 1) if fields else (1,)):
+        out = guest.run('access_reg', {'register_id': number}, layout='access_register',
+                        rest=layouts.build(layout, fields if not op_mod else {}), op_mod=op_mod,
+                        out_rest=size)
+    return out if isinstance(out, int) else out[-size:]
+
+
+def service(program):
+    """Registers of quality of service, which keep what they are told."""
+    model = Model(program, '', options=['--with', 'dcb'])
+    guest = model.guests[0]
+    guest.start()
+
+    def field(layout, data, path):
+        return layouts.field(layout, data, path)
+    expect('trust-at-first', field('qpts_reg', register(guest, 0x4002, 'qpts_reg'), 'trust_state'),
+           1)
+    expect('trust-kept', field('qpts_reg', register(guest, 0x4002, 'qpts_reg', trust_state=2),
+                               'trust_state'), 2)
+    both = {'prio_mask_tx': 0xff, 'prio_mask_rx': 0xff, 'pfctx': 0x18, 'pfcrx': 0x8}
+    register(guest, 0x5007, 'pfcc_reg', **both)
+    part = register(guest, 0x5007, 'pfcc_reg', prio_mask_tx=0x10)
+    expect('flow-control-kept', [field('pfcc_reg', part, name) for name in ('pfctx', 'pfcrx')],
+           [0x8, 0x8])
+    # The last octet of those that there are: bit 2 is QPTS
+    expect('registers-there', register(guest, 0x4019, 'qcam_reg')[23] & 1 << 2, 1 << 2)
+    model.end()
+
+
 def strict(program):
     model = Model(program, '', options=['--strict'])
     guest = model.guests[0]
@@ -377,6 +414,7 @@ def main():
     page_keys(program)
     link_aggregation(program)
     switch(program)
+    service(program)
     strict(program)
     sys.exit(1 if g.failed else 0)
 
