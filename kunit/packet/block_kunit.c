@@ -735,8 +735,8 @@ static void other_segmentation_offload_is_refused(struct kunit *test)
 
 /* --- groups ---------------------------------------------------------------------- */
 
-#define GROUP_QPS	20
-#define GROUP_PACKETS	(2 * RHCA_BLOCK_PACKETS)
+#define GROUP_QPS	40
+#define GROUP_PACKETS	RHCA_BLOCK_PACKETS
 #define MAX_COPIES	(256 * RHCA_BLOCK_GROUP_PACKETS)
 
 static union ib_gid group = { .raw = { 0xff, 0x15, [13] = 1, 2, 5 } };

@@ -11,6 +11,7 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/qp/turn_sched.h"
+#include "sw/verbs/section.h"
 
 #define FIRST_PSN	0xfffff0
 #define RESPONSES	(TEST_BUFFER_BYTES / TEST_MTU_BYTES)
@@ -85,10 +86,10 @@ static void packets_behind_a_read_cost_no_responses(struct kunit *test)
 	hca = setup(test, &qp);
 	local_bh_disable();
 	read_all(hca, qp);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), RHCA_SEND_BUDGET);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), RHCA_SECTION_PACKETS);
 	for (i = 0; i < 4; i++)
 		write_nothing(hca, qp, i);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), RHCA_SEND_BUDGET);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), RHCA_SECTION_PACKETS);
 	local_bh_enable();
 	expect_all(hca, RESPONSES + 1);
 }
@@ -112,8 +113,8 @@ static void many_qps_share_what_is_sent_at_once(struct kunit *test)
 	sent = test_num_sent(hca);
 	local_bh_enable();
 	expect_all(hca, MANY_QPS * RESPONSES);
-	most = ticks * (RHCA_TASKLET_PACKETS + RHCA_SEND_BUDGET);
-	if (most >= MANY_QPS * RHCA_SEND_BUDGET)
+	most = ticks * (RHCA_TICK_PACKETS + RHCA_SECTION_PACKETS);
+	if (most >= MANY_QPS * RHCA_SECTION_PACKETS)
 		kunit_skip(test, "it took %u ticks, in which all may be sent", ticks);
 	KUNIT_EXPECT_LE(test, sent, most);
 }

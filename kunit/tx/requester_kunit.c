@@ -18,6 +18,7 @@
 #include "sw/tx/send_sched.h"
 #include "sw/qp/after.h"
 #include "sw/qp/turn_sched.h"
+#include "sw/verbs/section.h"
 
 #define MTU		TEST_MTU_BYTES
 #define FIRST_PSN	0xfffffe	/* the third packet is behind the wrap */
@@ -960,7 +961,7 @@ static void queue_that_takes_nothing_does_not_stop_uc(struct kunit *test)
 	struct ib_wc wc = {};
 
 	test_set_queue(b->hca, NET_XMIT_DROP);
-	post(b, IB_WR_RDMA_WRITE, (RHCA_SEND_BUDGET + 36) * MTU);
+	post(b, IB_WR_RDMA_WRITE, (RHCA_SECTION_PACKETS + 36) * MTU);
 	KUNIT_EXPECT_TRUE(test, test_poll_in_time(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
 }

@@ -62,6 +62,12 @@ struct rhca_block {
 	struct rhca_piece pieces[RHCA_BLOCK_PIECES];
 };
 
+/* Is there no room for another packet of the same size? */
+static inline bool rhca_block_is_full(const struct rhca_block *block)
+{
+	return block->segments && block->bytes + block->segment_bytes > RHCA_BLOCK_BYTES;
+}
+
 void rhca_block_lost(struct rhca_block_backoff *backoff);
 void rhca_block_left(struct rhca_block_backoff *backoff, u32 psn);
 void rhca_block_acked(struct rhca_block_backoff *backoff, u32 upto);

@@ -40,9 +40,6 @@
 #define RHCA_READ_CHUNK		32U
 #define RHCA_READ_CHUNK_LOSSY	8U	/* at least, where losses are recent */
 
-/* Packets that one pass in softirq context sends before it lets others run */
-#define RHCA_SEND_BUDGET		64
-
 /* Pauses of either half, until it is tried again */
 #define RHCA_QUEUE_FULL_NS	(500 * NSEC_PER_USEC)	/* a few packets at 1 Gb/s */
 #define RHCA_PAGE_FAULT_NS	(100 * NSEC_PER_USEC)	/* page cache, scheduling too */
@@ -404,7 +401,8 @@ struct rhca_shared_block;
  * @in_shared: a request of the QP is in @shared, which has taken the caller's
  *	reference to the QP
  * @flushed: requests that were flushed
- * @sent: packets of requests that were sent
+ * @sent: packets of requests, or responses, that were sent
+ * @sent_bytes: payload of requests that were sent
  * @events: BIT(enum ib_event_type) to raise
  * @received: where packets that came together leave their completions until
  *	rhca_responder_show(); NULL: each is shown at once
@@ -421,6 +419,7 @@ struct rhca_batch {
 	bool in_shared;
 	u32 flushed;
 	u32 sent;
+	u32 sent_bytes;
 	u32 events;
 	struct rhca_wc_list *received;
 	struct rhca_shared_block *shared;

@@ -8,6 +8,7 @@
 
 #include "sw/qp/turn_sched.h"
 #include "sw/qp/shared.h"
+#include "sw/verbs/section.h"
 
 /* What has been posted meanwhile is worth more than the timer's interrupt */
 #define POST_DELAY_NS	4000
@@ -225,9 +226,8 @@ static bool take_from_list(struct rhca_turn *turn)
 	return step.act == RHCA_ACT_RUN;
 }
 
-/* Returns how many packets it has sent */
-static u32 serve(struct rhca_turn *turn, struct rhca_shared_block *shared,
-		 const struct rhca_turn_list *list)
+static void serve(struct rhca_turn *turn, struct rhca_shared_block *shared,
+		  const struct rhca_turn_list *list)
 {
 	struct rhca_sw_qp *qp = turn->qp;
 	struct rhca_batch batch = {};
@@ -240,7 +240,18 @@ static u32 serve(struct rhca_turn *turn, struct rhca_shared_block *shared,
 	turn->ops->after(qp, &batch);
 	if (!batch.in_shared)
 		rhca_qp_put(&qp->base);
-	return batch.sent;
+	if (!batch.sent)	/* it took time all the same */
+		rhca_section_use(1, 0);
+}
+
+/* No packet is longer, and none may be left over: a turn that sends nothing comes back */
+#define MOST_PACKET_BYTES	4096
+
+static bool section_goes_on(void)
+{
+	struct rhca_allowance left = rhca_section_left();
+
+	return rhca_allows(&left, MOST_PACKET_BYTES);
 }
 
 static bool block_left(struct rhca_turn *turn, bool refused, bool here)
@@ -257,26 +268,31 @@ static bool block_left(struct rhca_turn *turn, bool refused, bool here)
 }
 
 /*
- * What was posted while their packet waited in the block may go now; with so many sent
- * that others have waited long, later. Returns how many packets that were.
+ * What was posted while their packet waited in the block may go now; where the section has
+ * sent what it may, later.
  */
-static u32 release_left(struct rhca_shared_block *shared, u32 sent_before)
+static void release_left(struct rhca_shared_block *shared)
 {
 	struct rhca_batch batch;
 	struct rhca_sw_qp *qp;
-	u32 sent = 0;
 
 	while ((qp = rhca_shared_next_left(shared))) {
 		if (block_left(&qp->send.turn, qp->send.shared_refused,
-			       sent_before + sent < RHCA_TASKLET_PACKETS)) {
+			       section_goes_on())) {
 			batch = (struct rhca_batch){};
 			qp->send.turn.ops->run(qp, &batch);
 			qp->send.turn.ops->after(qp, &batch);
-			sent += batch.sent;
 		}
 		rhca_qp_put(&qp->base);
 	}
-	return sent;
+}
+
+/* Those who posted meanwhile, too */
+static void all_served(struct rhca_turn_list *list)
+{
+	WRITE_ONCE(list->last_served, list->served);
+	list->served = 0;
+	WRITE_ONCE(list->num_posts, 0);
 }
 
 /* The packets of QPs that have only one to send share blocks */
@@ -284,26 +300,26 @@ static void run_listed(struct tasklet_struct *task)
 {
 	struct rhca_turn_list *list = container_of(task, struct rhca_turn_list, task);
 	struct rhca_shared_block shared __uninitialized;
+	bool begun = rhca_section_begin();
 	struct rhca_turn *turn;
-	u32 sent = 0, served = 0;
 
 	WRITE_ONCE(list->num_posts, 0);
 	list->answered = 0;
 	rhca_shared_begin(&shared);
 	rcu_read_lock();
-	while (sent < RHCA_TASKLET_PACKETS && (turn = next_listed(list))) {
-		sent += max(serve(turn, &shared, list), 1U);
-		served++;
-		sent += release_left(&shared, sent);
+	while (section_goes_on() && (turn = next_listed(list))) {
+		serve(turn, &shared, list);
+		list->served++;
+		release_left(&shared);
 	}
 	rhca_shared_send(&shared);
-	release_left(&shared, sent);
+	release_left(&shared);
 	rcu_read_unlock();
-	WRITE_ONCE(list->last_served, served);
+	rhca_section_end(begun);
 	if (others_follow(list))
 		tasklet_schedule(task);
-	else	/* who posted meanwhile has been served */
-		WRITE_ONCE(list->num_posts, 0);
+	else
+		all_served(list);
 }
 
 /*

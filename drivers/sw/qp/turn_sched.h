@@ -9,11 +9,11 @@
 #include "sw/qp/qp.h"
 
 /*
- * Packets that one tasklet sends before they are received, which have to fit into
- * net.core.netdev_max_backlog (1000) where the receiver is on this host and takes
+ * Packets of responses that what is received in a tick sends at once; they have to fit
+ * into net.core.netdev_max_backlog (1000) where the receiver is on this host and takes
  * them singly.
  */
-#define RHCA_TASKLET_PACKETS	512
+#define RHCA_TICK_PACKETS	512
 
 /**
  * struct rhca_turn_ops - A kind of half
@@ -33,7 +33,8 @@ struct rhca_turn_ops {
  * struct rhca_turn_list - Halves of QPs that wait on one CPU
  * @num_posts: kernel users' send halves that have been put into @listed since @task
  *	ran last
- * @last_served: halves that it has run then
+ * @served: halves that it has run since it began with those that wait now
+ * @last_served: those that it had run when none waited any more
  * @posted_at: when a kernel user posted here last, in ns of the monotonic clock
  * @answered_at: jiffies at which @answered was 0
  * @answered: packets of responses that received packets have sent at once since
@@ -43,6 +44,7 @@ struct rhca_turn_ops {
  */
 struct rhca_turn_list {
 	u32 num_posts;
+	u32 served;
 	u32 last_served;
 	u64 posted_at;
 	unsigned long answered_at;

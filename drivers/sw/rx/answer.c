@@ -18,6 +18,7 @@
 #include "sw/qp/shared.h"
 #include "sw/packet/transmit.h"
 #include "sw/packet/under_way.h"
+#include "sw/verbs/section.h"
 #include "wire/psn.h"
 #include "wire/syndrome.h"
 
@@ -243,9 +244,21 @@ static void pause_for(struct rhca_sw_qp *qp, int error)
 				rhca_fault_pause(&qp->recv.fault_ns));
 }
 
+/* Where the rest of a READ has to wait, it is best where a block is full */
+static bool has_sent_enough(const struct rhca_sw_qp *qp, const struct rhca_resource *res,
+			    const struct rhca_tx_list *tx,
+			    const struct rhca_allowance *left)
+{
+	u32 rest = rhca_psn_diff(res->last_psn, res->next_psn) + 1;
+
+	if (!rhca_allows(left, qp->mtu_bytes))
+		return true;
+	return rhca_block_is_full(&tx->block) && rest * qp->mtu_bytes > left->bytes;
+}
+
 /* Responses to one request, or some of them; false when no more can follow now */
 static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
-			  u32 *budget, struct rhca_batch *batch)
+			  struct rhca_allowance *left, struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_resource *res = rhca_resource_at(recv,
@@ -253,14 +266,15 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	struct rhca_packet packet __uninitialized;
 	int ret;
 
-	while (!rhca_psn_before(res->last_psn, res->next_psn) && *budget) {
+	while (!rhca_psn_before(res->last_psn, res->next_psn) &&
+	       !has_sent_enough(qp, res, tx, left)) {
 		ret = build_response(qp, res, tx, &packet);
 		if (ret == -ENOMEM || ret == -EINPROGRESS) {
 			pause_for(qp, ret);
 			return false;
 		}
 		if (ret == -EAGAIN) {	/* the rest in another pass */
-			*budget = 0;
+			left->packets = 0;
 			return false;
 		}
 		if (ret) {
@@ -273,7 +287,8 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		rhca_tx_list_add(tx, &packet);
 		recv->fault_ns = 0;
 		res->next_psn = rhca_psn_add(res->next_psn, 1);
-		(*budget)--;
+		left->packets--;
+		left->bytes -= packet.payload_bytes;
 		if (tx->refused)
 			return false;
 	}
@@ -282,11 +297,11 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		rhca_tx_list_send(tx);
 	if (tx->refused)
 		return false;
-	if (rhca_psn_before(res->last_psn, res->next_psn)) {
-		recv->sending_resource++;
-		recv->placed = 0;
-	}
-	return *budget;
+	if (!rhca_psn_before(res->last_psn, res->next_psn))
+		return false;
+	recv->sending_resource++;
+	recv->placed = 0;
+	return rhca_allows(left, qp->mtu_bytes);
 }
 
 /**
@@ -354,38 +369,42 @@ static bool ack_is_late(struct rhca_responder *recv)
 }
 
 /* As many packets as the QP's rate allows; if none, the turn ends with a pause */
-static bool may_respond(struct rhca_sw_qp *qp, u32 *budget)
+static bool may_respond(struct rhca_sw_qp *qp, u32 *packets)
 {
 	u64 wait_ns = 0;
 
-	*budget = min(*budget, rhca_pace_packets(qp, &wait_ns));
-	if (!*budget)
+	*packets = min(*packets, rhca_pace_packets(qp, &wait_ns));
+	if (!*packets)
 		rhca_pause_recv(qp, RHCA_PAUSE_PACE, wait_ns);
-	return *budget;
+	return *packets;
 }
 
 /*
  * Responses of the resources. Those of several requests leave together. False when some
- * are still due; @more: since the budget of a turn has been used.
+ * are still due; @more: now, or after the pause that the turn ends with.
  */
 static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 			   struct rhca_batch *batch, bool *more)
 {
 	struct rhca_responder *recv = &qp->recv;
 	struct rhca_tx_list tx __uninitialized;
-	u32 budget = RHCA_SEND_BUDGET, most;
+	struct rhca_allowance left = rhca_section_left(), most;
 	bool paced = rhca_is_paced(qp);
 
+	if (!rhca_allows(&left, qp->mtu_bytes)) {
+		*more = true;
+		return false;
+	}
 	if (rhca_under_way_full(&qp->base)) {
 		pause_for(qp, -ENOMEM);
 		return false;
 	}
-	if (paced && !may_respond(qp, &budget))
+	if (paced && !may_respond(qp, &left.packets))
 		return false;
-	most = budget;
+	most = left;
 	rhca_tx_list_begin(&tx, &qp->base, path, &recv->backoff);
 	while (recv->sending_resource != recv->newest_resource)
-		if (!add_responses(qp, &tx, &budget, batch))
+		if (!add_responses(qp, &tx, &left, batch))
 			break;
 	rhca_tx_list_send(&tx);
 	if (paced)
@@ -394,9 +413,10 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 		rhca_answer_go_back(recv, tx.refused_psn);
 		pause_for(qp, -ENOMEM);
 	}
-	batch->sent += most - budget;
-	*more = !budget;
-	return recv->sending_resource == recv->newest_resource;
+	batch->sent += most.packets - left.packets;
+	rhca_section_use(most.packets - left.packets, most.bytes - left.bytes);
+	*more = recv->sending_resource != recv->newest_resource;
+	return !*more;
 }
 
 /**
@@ -407,7 +427,8 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
  *
  * Context: recv.lock held, bottom halves off, RCU read side. Where responses of
  * resources are due, the caller owns the turn.
- * Return: true when some are still due since the budget of a turn has been used.
+ * Return: true when some are still due, since the section has sent what it may, or
+ *	until a pause is over.
  */
 bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			 struct rhca_batch *batch)

@@ -23,6 +23,7 @@
 #include "sw/rx/rx_batch.h"
 #include "sw/verbs/qp/mcast.h"
 #include "sw/verbs/port.h"
+#include "sw/verbs/section.h"
 #include "sw/verbs/qp/qp.h"
 
 /* The congestion mark of RoCE v2; v1 has none */
@@ -444,15 +445,19 @@ static void trace_arrival(const struct sk_buff *skb, enum rhca_encap encap)
  */
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 {
+	bool begun;
+
 	if (trace_rhca_rx_enabled())
 		trace_arrival(skb, encap);
 	local_bh_disable();	/* for all locks of QPs that are taken */
+	begun = rhca_section_begin();
 	rcu_read_lock();
 	if (skb_is_gso(skb))
 		receive_block(skb, encap);
 	else
 		receive_one(skb, encap);
 	rcu_read_unlock();
+	rhca_section_end(begun);
 	local_bh_enable();
 	consume_skb(skb);
 }
@@ -460,7 +465,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
 
 /**
  * rhca_receive_list - Take packets that have come together
- * @list: they, linked by skb->list, none of them a block; empty afterwards
+ * @list: they, linked by skb->list, none of them a block, of no more than a section
+ *	takes; empty afterwards
  * @encap: the framing
  *
  * Those in a row to the same half of one QP share a lookup, a lock and an
@@ -472,16 +478,19 @@ void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
 {
 	struct rhca_rx_batch walk __uninitialized;
 	struct sk_buff *skb;
+	bool begun;
 
 	if (trace_rhca_rx_enabled())
 		list_for_each_entry(skb, list, list)
 			trace_arrival(skb, encap);
 	local_bh_disable();
+	begun = rhca_section_begin();
 	rcu_read_lock();
 	rhca_rx_batch_begin_list(&walk, list, encap);
 	receive_walk(&walk);
 	consume_skb(walk.skb);
 	rcu_read_unlock();
+	rhca_section_end(begun);
 	local_bh_enable();
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_receive_list);

@@ -64,7 +64,7 @@ static void run_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	spin_unlock(&qp->recv.lock);
 }
 
-/* Many responders may wait for the same: they share the tasklet's budget */
+/* Many responders may wait for the same: they share what a section may send */
 const struct rhca_turn_ops rhca_respond_turn_ops = {
 	.run	= run_turn,
 	.after	= rhca_batch_end_deferred,
@@ -80,7 +80,7 @@ static enum rhca_kick_how how_of_request(void)
 		list->answered_at = jiffies;
 		list->answered = 0;
 	}
-	return list->answered < RHCA_TASKLET_PACKETS ? RHCA_KICK_RUN : RHCA_KICK_QUEUE;
+	return list->answered < RHCA_TICK_PACKETS ? RHCA_KICK_RUN : RHCA_KICK_QUEUE;
 }
 
 static void take_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)

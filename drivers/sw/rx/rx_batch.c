@@ -16,11 +16,11 @@
 /* --- beginning -------------------------------------------------------------- */
 
 /*
- * As many as the kernel's UDP sockets send at once, and twice what one of our
- * blocks has. A local process that hands a packet to a packet socket, or a guest,
- * chooses the segment size: it must not choose how long the softirq is busy.
+ * As many as GRO puts together, and as one of our blocks has. A local process that
+ * hands a packet to a packet socket, or a guest, chooses the segment size: it must not
+ * choose how long the softirq is busy.
  */
-#define MAX_SEGMENTS	(2 * RHCA_BLOCK_PACKETS)
+#define MAX_SEGMENTS	RHCA_BLOCK_PACKETS
 
 static bool is_block(const struct sk_buff *skb, enum rhca_encap encap)
 {

@@ -21,6 +21,7 @@
 #include "core/rules/policy.h"
 #include "sw/verbs/counters.h"
 #include "sw/verbs/port.h"
+#include "sw/verbs/section.h"
 #include "sw/rx/admit.h"
 #include "sw/rx/receive.h"
 #include "sw/rx/socket.h"
@@ -429,10 +430,11 @@ static int ether_receive(struct sk_buff *skb, struct net_device *ndev,
 	return NET_RX_SUCCESS;
 }
 
-/* What a driver with NAPI has taken from its ring at once */
+/* What a driver with NAPI has taken from its ring at once, in portions */
 static void ether_receive_list(struct list_head *list, struct packet_type *type,
 			       struct net_device *orig_ndev)
 {
+	struct rhca_allowance left = RHCA_WHOLE_ALLOWANCE;
 	struct sk_buff *skb, *next;
 	LIST_HEAD(frames);
 
@@ -441,10 +443,16 @@ static void ether_receive_list(struct list_head *list, struct packet_type *type,
 		skb = take_frame(skb, skb->dev);
 		if (!skb)
 			continue;
-		if (skb_is_gso(skb))
+		if (skb_is_gso(skb)) {
 			rhca_receive(skb, RHCA_V1);
-		else
-			list_add_tail(&skb->list, &frames);
+			continue;
+		}
+		if (!rhca_allows(&left, skb->len)) {
+			rhca_receive_list(&frames, RHCA_V1);
+			left = RHCA_WHOLE_ALLOWANCE;
+		}
+		list_add_tail(&skb->list, &frames);
+		rhca_allowance_use(&left, 1, skb->len);
 	}
 	rhca_receive_list(&frames, RHCA_V1);
 }

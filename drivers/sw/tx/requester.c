@@ -23,6 +23,7 @@
 #include "sw/tx/send_sched.h"
 #include "sw/tx/window.h"
 #include "sw/verbs/device.h"
+#include "sw/verbs/section.h"
 #include "wire/psn.h"
 
 /* --- order ---------------------------------------------------------------- */
@@ -194,6 +195,7 @@ static enum step step_packet(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 		add_to_shared(qp, &packet, batch);
 	else
 		rhca_tx_list_add(tx, &packet);
+	batch->sent_bytes += seg.payload_bytes;
 	advance(qp, wqe, &seg);
 	return STEP_PACKET;
 }
@@ -328,15 +330,21 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	return did;
 }
 
-/* False when the QP has left its state */
+/* False when the QP has left its state. With @left used up, send.hole_due may be left */
 static bool repeat_holes(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
-			 struct rhca_batch *batch)
+			 struct rhca_batch *batch, struct rhca_allowance *left)
 {
 	enum step did;
+	u32 before;
 
 	do {
+		before = batch->sent_bytes;
 		did = repeat_hole(qp, tx, batch);
-	} while (did == STEP_PACKET && rhca_missing_due(qp));
+		if (did != STEP_PACKET)
+			break;
+		left->packets--;
+		left->bytes -= batch->sent_bytes - before;
+	} while (rhca_missing_due(qp) && rhca_allows(left, qp->mtu_bytes));
 	return did != STEP_FAILED;
 }
 
@@ -350,6 +358,11 @@ static bool all_sent(struct rhca_sw_qp *qp)
 
 	return rhca_is_rc(&qp->base) && !send->unasked && !send->hole_due &&
 	       !rhca_requester_has_request(qp, send->next);
+}
+
+static bool has_more(struct rhca_sw_qp *qp)
+{
+	return qp->send.hole_due || rhca_requester_has_request(qp, qp->send.next);
 }
 
 /*
@@ -389,14 +402,49 @@ static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx
 }
 
 /* As many packets as the QP's rate allows; if none, the turn ends with a pause */
-static bool may_send(struct rhca_sw_qp *qp, u32 *budget)
+static bool may_send(struct rhca_sw_qp *qp, u32 *packets)
 {
 	u64 wait_ns = 0;
 
-	*budget = min(*budget, rhca_pace_packets(qp, &wait_ns));
-	if (!*budget)
+	*packets = min(*packets, rhca_pace_packets(qp, &wait_ns));
+	if (!*packets)
 		rhca_pause_send(qp, RHCA_PAUSE_PACE, wait_ns);
-	return *budget;
+	return *packets;
+}
+
+/*
+ * Does the turn end here? If the rest of a message does not fit, then where a block is
+ * full: the next one begins with a full block, too.
+ */
+static bool has_sent_enough(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx,
+			    const struct rhca_allowance *left)
+{
+	const struct rhca_requester *send = &qp->send;
+
+	if (!rhca_allows(left, qp->mtu_bytes))
+		return true;
+	return send->next_offset && rhca_block_is_full(&tx->block) &&
+	       rhca_sq_wqe(&qp->base.sq, send->next)->length - send->next_offset >
+			left->bytes;
+}
+
+/* Step by step, as long as something can be sent and @left allows it. Returns the last */
+static enum step send_steps(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
+			    struct rhca_batch *batch, struct rhca_allowance *left)
+{
+	u32 first_psn = qp->send.next_psn, before;
+	enum step did;
+
+	do {
+		before = batch->sent_bytes;
+		did = may_go_on(qp, tx) ? step(qp, tx, batch) : STEP_WAIT;
+		if (did == STEP_WAIT || did == STEP_FAILED)
+			break;
+		left->packets--;
+		left->bytes -= batch->sent_bytes - before;
+	} while (!has_sent_enough(qp, tx, left) && !gives_way(qp, first_psn) &&
+		 !tx->refused && !batch->in_shared);
+	return did;
 }
 
 /*
@@ -411,34 +459,31 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	bool was_idle = send->newest_psn == send->oldest_unacked_psn && !again;
 	bool rc = rhca_is_rc(&qp->base);
 	struct rhca_tx_list tx __uninitialized;
-	u32 budget = RHCA_SEND_BUDGET, most;
-	u32 first_psn = send->next_psn;
+	struct rhca_allowance left = rhca_section_left();
+	u32 most, bytes_before = batch->sent_bytes;
 	bool paced = rhca_is_paced(qp);
 	bool uncharged = rc && sends_first_copies(send);
-	bool goes_on;
-	enum step did;
+	enum step did = STEP_LOCAL;
 
 	if (!uncharged && rhca_under_way_full(&qp->base)) {
 		rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
 		return RHCA_END_PAUSE;
 	}
-	if (paced && !may_send(qp, &budget))
+	if (paced && !may_send(qp, &left.packets))
 		return RHCA_END_PAUSE;
-	most = budget;
+	most = left.packets;
 	send->may_transmit = rhca_qp_half_can(&qp->base, RHCA_QP_TRANSMIT);
 	rhca_tx_list_begin(&tx, &qp->base,
 			   rc ? rcu_dereference(qp->base.path) : NULL,
 			   &send->backoff);
 	tx.uncharged = uncharged;
-	if (send->hole_due && !repeat_holes(qp, &tx, batch))
+	if (send->hole_due && !repeat_holes(qp, &tx, batch, &left))
 		return RHCA_END_EMPTY;
 	tx.shared = rc && !paced ? batch->shared : NULL;
-	do {
-		did = may_go_on(qp, &tx) ? step(qp, &tx, batch) : STEP_WAIT;
-		goes_on = did != STEP_WAIT && did != STEP_FAILED;
-	} while (goes_on && --budget && !gives_way(qp, first_psn) &&
-		 !tx.refused && !batch->in_shared);
-	batch->sent += most - budget;
+	if (rhca_allows(&left, qp->mtu_bytes))
+		did = send_steps(qp, &tx, batch, &left);
+	batch->sent += most - left.packets;
+	rhca_section_use(most - left.packets, batch->sent_bytes - bytes_before);
 	if (did == STEP_WAIT && rhca_requester_sends_new(send))
 		ask_if_stuck(qp, &tx, batch);
 	end_tx_list(qp, &tx);
@@ -453,7 +498,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 		rhca_restart_ack_timer(qp);
 	rhca_arm_ack_timer(qp);
 	rhca_probe_arm(qp);
-	return goes_on ? RHCA_END_MORE : RHCA_END_EMPTY;
+	return did != STEP_WAIT && has_more(qp) ? RHCA_END_MORE : RHCA_END_EMPTY;
 }
 
 /*
@@ -484,6 +529,14 @@ static bool is_paused(struct rhca_requester *send, enum rhca_pause *resumed)
 	return false;
 }
 
+/* Or have others in this section left nothing? */
+static bool section_allows(const struct rhca_sw_qp *qp)
+{
+	struct rhca_allowance left = rhca_section_left();
+
+	return rhca_allows(&left, qp->mtu_bytes);
+}
+
 static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	enum rhca_turn_end end = RHCA_END_EMPTY;
@@ -497,6 +550,8 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
 	}
 	if (!rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE))
 		return end;
+	if (!all_sent(qp) && !section_allows(qp))
+		return RHCA_END_MORE;
 	if (is_paused(&qp->send, &resumed))
 		return RHCA_END_PAUSE;
 	if (resumed != RHCA_PAUSE_LOCAL_FULL && all_sent(qp))

@@ -12,6 +12,7 @@
 #include <linux/percpu.h>
 #include <rhca/compat.h>
 
+#include "sw/verbs/section.h"
 #include "sw/verbs/timing_wheel.h"
 
 #define TICK_SHIFT	17	/* 131 us: an eighth of what is mostly waited for */
@@ -226,6 +227,14 @@ static void call(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer)
 	timer->running = false;
 }
 
+/* What has been sent leaves the rest to another softirq */
+static bool has_sent_much(void)
+{
+	struct rhca_allowance left = rhca_section_left();
+
+	return !rhca_allows(&left, RHCA_SECTION_BYTES / 2);
+}
+
 /* Those that are due, up to a budget. Some may have to go round again */
 static void call_due(struct rhca_wheel *wheel, u64 now_ns)
 {
@@ -233,7 +242,7 @@ static void call_due(struct rhca_wheel *wheel, u64 now_ns)
 	struct rhca_wheel_timer *timer;
 	unsigned int budget = BUDGET;
 
-	while (budget) {
+	while (budget && !has_sent_much()) {
 		if (hlist_empty(&wheel->due)) {
 			if (!take_slot(wheel, now))
 				return;
@@ -267,6 +276,7 @@ static void arm_for_next(struct rhca_wheel *wheel)
 static enum hrtimer_restart wheel_fired(struct hrtimer *hrtimer)
 {
 	struct rhca_wheel *wheel = container_of(hrtimer, struct rhca_wheel, timer);
+	bool begun = rhca_section_begin();
 
 	spin_lock(&wheel->running);
 	spin_lock(&wheel->lock);
@@ -275,6 +285,7 @@ static enum hrtimer_restart wheel_fired(struct hrtimer *hrtimer)
 	arm_for_next(wheel);
 	spin_unlock(&wheel->lock);
 	spin_unlock(&wheel->running);
+	rhca_section_end(begun);
 	return HRTIMER_NORESTART;
 }
 

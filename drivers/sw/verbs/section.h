@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Sections: what runs from where bottom halves are turned off until they may be on again,
+ * and keeps the processor's other softirqs waiting (on PREEMPT_RT, those that have a
+ * lower priority). Each has an allowance of packets and bytes that it may send; what is
+ * beyond that is left to the next one, in a tasklet.
+ */
+#ifndef RHCA_SW_VERBS_SECTION_H
+#define RHCA_SW_VERBS_SECTION_H
+
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+/* About ten microseconds, and a message of 64 KiB goes in one */
+#define RHCA_SECTION_PACKETS	64U
+#define RHCA_SECTION_BYTES	(64U << 10)	/* of payload */
+
+/**
+ * struct rhca_allowance - What may still be sent
+ * @packets: so many packets
+ * @bytes: with so much payload together
+ */
+struct rhca_allowance {
+	u32 packets;
+	u32 bytes;
+};
+
+#define RHCA_WHOLE_ALLOWANCE \
+	((struct rhca_allowance) { RHCA_SECTION_PACKETS, RHCA_SECTION_BYTES })
+
+/* May another packet with so much payload be sent? */
+static inline bool rhca_allows(const struct rhca_allowance *left, u32 bytes)
+{
+	return left->packets && left->bytes >= bytes;
+}
+
+static inline void rhca_allowance_use(struct rhca_allowance *left, u32 packets, u32 bytes)
+{
+	left->packets -= min(packets, left->packets);
+	left->bytes -= min(bytes, left->bytes);
+}
+
+/**
+ * struct rhca_section - The section that is under way on a CPU
+ * @open: there is one
+ * @left: what it may still send
+ */
+struct rhca_section {
+	bool open;
+	struct rhca_allowance left;
+};
+
+DECLARE_PER_CPU(struct rhca_section, rhca_sections);
+
+/*
+ * A pass through a QP has the whole allowance where nobody has begun a section, since it
+ * is one by itself. All of these: bottom halves off.
+ */
+static inline struct rhca_allowance rhca_section_left(void)
+{
+	const struct rhca_section *section = this_cpu_ptr(&rhca_sections);
+
+	if (section->open)
+		return section->left;
+	return RHCA_WHOLE_ALLOWANCE;
+}
+
+static inline void rhca_section_use(u32 packets, u32 bytes)
+{
+	rhca_allowance_use(&this_cpu_ptr(&rhca_sections)->left, packets, bytes);
+}
+
+/* More than one pass is to follow. Returns false inside of a section, which goes on */
+static inline bool rhca_section_begin(void)
+{
+	struct rhca_section *section = this_cpu_ptr(&rhca_sections);
+
+	if (section->open)
+		return false;
+	section->left = RHCA_WHOLE_ALLOWANCE;
+	section->open = true;
+	return true;
+}
+
+/* @begun: by rhca_section_begin() */
+static inline void rhca_section_end(bool begun)
+{
+	if (begun)
+		this_cpu_ptr(&rhca_sections)->open = false;
+}
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How much is sent while bottom halves are off: not more than 64 packets, and not more
+ * than 64 KiB, whatever waits, and for however many QPs.
+ */
+#include <kunit/test.h>
+#include <linux/interrupt.h>
+#include <linux/sched.h>
+#include <linux/unaligned.h>
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/qp/qp.h"
+#include "sw/rx/receive.h"
+
+#define MOST_PACKETS	64
+#define MOST_BYTES	(64 * 1024)
+#define FIRST_PSN	1
+#define REQUESTS	4
+#define QPS		8
+
+static const struct test_qp_spec spec = {
+	.access = IB_ACCESS_REMOTE_READ, .rq_psn = FIRST_PSN, .sq_psn = FIRST_PSN,
+	.responder_resources = 4, .retries = 7,
+};
+
+struct section_case {
+	const char *desc;
+	enum ib_qp_type type;
+	u32 mtu;
+};
+
+static const struct section_case section_cases[] = {
+	{ "RC, large packets", IB_QPT_RC, 4096 },
+	{ "UC, small packets", IB_QPT_UC, TEST_MTU_BYTES },
+	{ "UC, large packets", IB_QPT_UC, 4096 },
+};
+KUNIT_ARRAY_PARAM_DESC(section, section_cases, desc);
+
+/* As many as either bound allows */
+static u32 most_of(u32 mtu)
+{
+	return min(MOST_PACKETS, MOST_BYTES / mtu);
+}
+
+/* Each case has a thread of its own, so this ends with the case */
+static struct test_hca *setup(struct kunit *test)
+{
+	struct test_hca *hca;
+
+	KUNIT_ASSERT_EQ(test, 0,
+			set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())));
+	hca = test_hca_create(test, &rhca_sw_backend, 1);
+	return hca;
+}
+
+static struct ib_qp *ready_qp(struct test_hca *hca, enum ib_qp_type type, u32 mtu)
+{
+	struct ib_qp *qp = test_qp(hca, type);
+
+	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
+	to_sw_qp(ibqp_to_verbs(qp))->mtu_bytes = mtu;
+	return qp;
+}
+
+/* A list of WRITEs of the whole buffer */
+static void post_writes(struct test_hca *hca, struct ib_qp *qp)
+{
+	struct ib_sge sge = test_sge(hca, 0, TEST_BUFFER_BYTES);
+	struct ib_rdma_wr wr[REQUESTS] = {};
+	u32 i;
+
+	for (i = 0; i < REQUESTS; i++) {
+		wr[i].wr.opcode = IB_WR_RDMA_WRITE;
+		wr[i].wr.sg_list = &sge;
+		wr[i].wr.num_sge = 1;
+		wr[i].wr.next = i + 1 < REQUESTS ? &wr[i + 1].wr : NULL;
+	}
+	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_send(qp, &wr[0].wr, NULL));
+}
+
+static void post_sends_no_more_than_that(struct kunit *test)
+{
+	const struct section_case *c = test->param_value;
+	struct test_hca *hca = setup(test);
+	struct ib_qp *qp = ready_qp(hca, c->type, c->mtu);
+
+	local_bh_disable();
+	post_writes(hca, qp);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), most_of(c->mtu));
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) > most_of(c->mtu)));
+}
+
+/* --- tasklets ---------------------------------------------------------------- */
+
+/**
+ * struct between - Runs between two runs of the tasklet that sends
+ * @task: behind that in the list of the CPU
+ * @hca: where it sends
+ * @seen: packets that had left when @task ran last
+ * @most: that left between two runs
+ * @runs: how many there were
+ */
+struct between {
+	struct tasklet_struct task;
+	struct test_hca *hca;
+	u32 seen;
+	u32 most;
+	u32 runs;
+};
+
+static void count_between(struct tasklet_struct *task)
+{
+	struct between *b = container_of(task, struct between, task);
+	u32 sent = test_num_sent(b->hca);
+
+	b->most = max(b->most, sent - b->seen);
+	if (sent == b->seen)
+		return;
+	b->seen = sent;
+	b->runs++;
+	tasklet_schedule(task);
+}
+
+/* Each has a turn's worth, and another one behind that */
+static void tasklet_sends_no_more_than_that(struct kunit *test)
+{
+	const struct section_case *c = test->param_value;
+	struct test_hca *hca = setup(test);
+	struct between *b = test_alloc(test, sizeof(*b));
+	struct ib_qp *qps[QPS];
+	u32 i;
+
+	b->hca = hca;
+	tasklet_setup(&b->task, count_between);
+	for (i = 0; i < QPS; i++)
+		qps[i] = ready_qp(hca, c->type, c->mtu);
+	local_bh_disable();
+	for (i = 0; i < QPS; i++)
+		post_writes(hca, qps[i]);
+	b->seen = test_num_sent(hca);
+	tasklet_schedule(&b->task);
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(test, test_becomes(b->runs >= QPS));
+	tasklet_kill(&b->task);
+	KUNIT_EXPECT_LE(test, b->most, most_of(c->mtu));
+}
+
+/* --- answers ----------------------------------------------------------------- */
+
+static struct sk_buff *read_request(struct test_hca *hca, struct ib_qp *qp)
+{
+	u8 *bytes = test_alloc(hca->test, TEST_PACKET_BYTES);
+	u8 reth[16];
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V1, .hop_limit = 64, .dgid = hca->gid },
+		.bth = {
+			.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST, .psn = FIRST_PSN,
+			.pkey = 0xffff, .dest_qpn = qp->qp_num, .ack_req = true,
+		},
+		.extended = reth, .extended_bytes = sizeof(reth),
+	};
+	struct sk_buff *skb;
+
+	test_peer_gid(&p.flow.sgid);
+	put_unaligned_be64((uintptr_t)hca->buffer, reth);
+	put_unaligned_be32(hca->mr->rkey, reth + 8);
+	put_unaligned_be32(TEST_BUFFER_BYTES, reth + 12);
+	skb = test_skb(hca->test, bytes, test_build(bytes, &p), TEST_LINEAR, 0);
+	skb->dev = hca->ndev[0];
+	return skb;
+}
+
+/* Requests to several QPs, in one list that an adapter's driver hands over */
+static void answers_are_no_more_than_that(struct kunit *test)
+{
+	const struct section_case *c = test->param_value;
+	struct test_hca *hca = setup(test);
+	LIST_HEAD(list);
+	u32 i;
+
+	for (i = 0; i < QPS; i++) {
+		struct ib_qp *qp = ready_qp(hca, IB_QPT_RC, c->mtu);
+
+		if (!i)
+			test_mr(hca, qp, TEST_BUFFER_BYTES,
+				spec.access | IB_ACCESS_LOCAL_WRITE);
+		list_add_tail(&read_request(hca, qp)->list, &list);
+	}
+	local_bh_disable();
+	rhca_receive_list(&list, RHCA_V1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), most_of(c->mtu));
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca) ==
+					     QPS * TEST_BUFFER_BYTES / c->mtu));
+}
+
+static struct kunit_case section_tests[] = {
+	KUNIT_CASE_PARAM(post_sends_no_more_than_that, section_gen_params),
+	KUNIT_CASE_PARAM(tasklet_sends_no_more_than_that, section_gen_params),
+	KUNIT_CASE_PARAM(answers_are_no_more_than_that, section_gen_params),
+	{}
+};
+
+TEST_SUITE("rhca_section", section_tests);
