@@ -82,6 +82,7 @@ count build scripts/package/build-deb --out "$out/old"
 count build-next scripts/package/build-deb --version "$version.1" --out "$out/new"
 count lintian lint
 count lab pack_lab
+count reproducible scripts/check/reproducible.sh
 count release try_release
 count rpm-build scripts/package/build-rpm --out "$out/rpm-old"
 count rpm-build-next scripts/package/build-rpm --version "$version.1" --out "$out/rpm-new"

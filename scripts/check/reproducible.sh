@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The same sources are the same packages, byte by byte: those of roce-hca, and roce-lab with
+# its archive, are built in two clones of this commit, in folders with other names, by
+# another hour, language, umask and file order.
+#
+# The lab's kernel is that of the cache for both, if it is there: its build takes a quarter
+# of an hour. "--kernel" builds it for each anew, in a cache of its own.
+#
+# usage: scripts/check/reproducible.sh [--kernel] [--out DIR]
+
+set -eu
+shopt -s inherit_errexit
+
+cd "$(dirname "$(realpath "$0")")/../.."
+kernel=
+out=build/reproducible
+while [ $# -gt 0 ]; do
+	case $1 in
+	--kernel) kernel=1 ;;
+	--out) out=$2; shift ;;
+	*) sed -n '/^# usage/s/^# //p' "$0" >&2; exit 2 ;;
+	esac
+	shift
+done
+rm -rf "$out"
+mkdir -p "$out"
+out=$(realpath "$out")
+
+# build_in FOLDER: a clone, and there all packages
+build_in() {
+	[ -z "$kernel" ] || export ROCE_HCA_CACHE=$1/cache
+	git -c 'safe.directory=*' clone -q . "$1/tree"
+	(
+		cd "$1/tree"
+		make -s deb
+		make -s lab
+		make -s lab-deb
+	) > "$1.log" 2>&1 || {
+		tail -n 40 "$1.log"
+		echo "FAIL  the build in $1"
+		return 1
+	}
+}
+
+# What is given away. Of what dpkg-buildpackage leaves, .buildinfo and .changes tell of the
+# build itself.
+packages() {
+	(cd "$1/tree/build" && sha256sum deb/*.{deb,dsc,tar.xz} lab/*.{deb,tar.zst})
+}
+
+mkdir "$out/one"
+(
+	umask 022
+	export TZ=UTC LC_ALL=C.UTF-8
+	build_in "$out/one"
+)
+sleep 2		# archives know of even seconds only
+mkdir "$out/another-with-a-longer-name"
+(
+	umask 077
+	export TZ=Pacific/Kiritimati LC_ALL=C
+	build_in "$out/another-with-a-longer-name"
+)
+packages "$out/one" > "$out/one.sums"
+packages "$out/another-with-a-longer-name" > "$out/another.sums"
+failed=$(comm -3 <(sort "$out/one.sums") <(sort "$out/another.sums") | awk '{ print $2 }' | sort -u)
+for file in $failed; do
+	echo "FAIL  $file is not the same twice"
+done
+passed=$(comm -12 <(sort "$out/one.sums") <(sort "$out/another.sums") | wc -l)
+echo "$passed passed, $(wc -w <<< "$failed") failed"
+[ -z "$failed" ]
