@@ -65,7 +65,7 @@ struct rhca_block {
 /* Is there no room for another packet of the same size? */
 static inline bool rhca_block_is_full(const struct rhca_block *block)
 {
-	return block->segments && block->bytes + block->segment_bytes > RHCA_BLOCK_BYTES;
+	return block->bytes + block->segment_bytes > RHCA_BLOCK_BYTES;
 }
 
 void rhca_block_lost(struct rhca_block_backoff *backoff);

@@ -42,6 +42,7 @@ void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 	tx->refused = false;
 	tx->asked = false;
 	tx->block.segments = 0;
+	tx->block.segment_bytes = 0;
 	tx->block.bytes = 0;
 	tx->block.num_pieces = 0;
 	tx->block.closed = false;

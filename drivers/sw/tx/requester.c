@@ -412,54 +412,59 @@ static bool may_send(struct rhca_sw_qp *qp, u32 *packets)
 	return *packets;
 }
 
-/*
- * Does the turn end here? If the rest of a message does not fit, then where a block is
- * full: the next one begins with a full block, too.
- */
-static bool has_sent_enough(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx,
-			    const struct rhca_allowance *left)
+/* May all that waits go in this turn, with so much payload left? */
+static bool rest_fits(struct rhca_sw_qp *qp, u32 bytes)
 {
-	const struct rhca_requester *send = &qp->send;
+	u32 index = qp->send.next, from = qp->send.next_offset, here;
 
-	if (!rhca_allows(left, qp->mtu_bytes))
-		return true;
-	return send->next_offset && rhca_block_is_full(&tx->block) &&
-	       rhca_sq_wqe(&qp->base.sq, send->next)->length - send->next_offset >
-			left->bytes;
+	for (; rhca_requester_has_request(qp, index); index++, from = 0) {
+		here = rhca_sq_wqe(&qp->base.sq, index)->length - from;
+		if (here > bytes)
+			return false;
+		bytes -= here;
+	}
+	return true;
 }
 
-/* Step by step, as long as something can be sent and @left allows it. Returns the last */
+/*
+ * Step by step, as long as something can be sent and @left allows it, as it does at first.
+ * If that is not for all, then until a block is full: the next turn begins with another.
+ * Returns the last step.
+ */
 static enum step send_steps(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			    struct rhca_batch *batch, struct rhca_allowance *left)
 {
-	u32 first_psn = qp->send.next_psn, before;
+	u32 bytes_end = batch->sent_bytes + left->bytes;
+	u32 first_psn = qp->send.next_psn;
+	u32 packets = left->packets;
 	enum step did;
 
 	do {
-		before = batch->sent_bytes;
 		did = may_go_on(qp, tx) ? step(qp, tx, batch) : STEP_WAIT;
 		if (did == STEP_WAIT || did == STEP_FAILED)
 			break;
-		left->packets--;
-		left->bytes -= batch->sent_bytes - before;
-	} while (!has_sent_enough(qp, tx, left) && !gives_way(qp, first_psn) &&
-		 !tx->refused && !batch->in_shared);
+		packets--;
+	} while (packets && batch->sent_bytes + qp->mtu_bytes <= bytes_end &&
+		 (likely(!rhca_block_is_full(&tx->block)) ||
+		  rest_fits(qp, bytes_end - batch->sent_bytes)) &&
+		 !gives_way(qp, first_psn) && !tx->refused && !batch->in_shared);
+	left->packets = packets;
+	left->bytes = bytes_end - batch->sent_bytes;
 	return did;
 }
 
 /*
  * Send what may be sent. @resumed: the pause that has just ended; after LOCAL_FULL what
- * leaves now has the whole time for its answer.
+ * leaves now has the whole time for its answer. @left: what the section allows.
  */
 static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch,
-				   enum rhca_pause resumed)
+				   enum rhca_pause resumed, struct rhca_allowance left)
 {
 	struct rhca_requester *send = &qp->send;
 	bool again = resumed == RHCA_PAUSE_LOCAL_FULL;
 	bool was_idle = send->newest_psn == send->oldest_unacked_psn && !again;
 	bool rc = rhca_is_rc(&qp->base);
 	struct rhca_tx_list tx __uninitialized;
-	struct rhca_allowance left = rhca_section_left();
 	u32 most, bytes_before = batch->sent_bytes;
 	bool paced = rhca_is_paced(qp);
 	bool uncharged = rc && sends_first_copies(send);
@@ -529,18 +534,12 @@ static bool is_paused(struct rhca_requester *send, enum rhca_pause *resumed)
 	return false;
 }
 
-/* Or have others in this section left nothing? */
-static bool section_allows(const struct rhca_sw_qp *qp)
-{
-	struct rhca_allowance left = rhca_section_left();
-
-	return rhca_allows(&left, qp->mtu_bytes);
-}
-
 static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	enum rhca_turn_end end = RHCA_END_EMPTY;
+	struct rhca_allowance left;
 	enum rhca_pause resumed;
+	bool nothing;
 
 	take_refusal(qp);
 	if (rhca_qp_half_can(&qp->base, RHCA_QP_FLUSH_SEND)) {
@@ -550,14 +549,16 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
 	}
 	if (!rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE))
 		return end;
-	if (!all_sent(qp) && !section_allows(qp))
+	left = rhca_section_left();
+	nothing = all_sent(qp);
+	if (!nothing && !rhca_allows(&left, qp->mtu_bytes))
 		return RHCA_END_MORE;
 	if (is_paused(&qp->send, &resumed))
 		return RHCA_END_PAUSE;
-	if (resumed != RHCA_PAUSE_LOCAL_FULL && all_sent(qp))
+	if (resumed != RHCA_PAUSE_LOCAL_FULL && nothing)
 		rhca_arm_ack_timer(qp);
 	else
-		end = send_all(qp, batch, resumed);
+		end = send_all(qp, batch, resumed, left);
 	check_drained(qp, batch);
 	if (batch->in_shared)
 		return RHCA_END_LENT;
