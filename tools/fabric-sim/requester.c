@@ -326,7 +326,7 @@ static bool send_all(struct qp *qp, enum pause resumed)
 	struct sender *send = &qp->send;
 	bool again = resumed == PAUSE_LOCAL_FULL, paced = pace_is_on(qp), did;
 	bool was_idle = send->newest == send->oldest && !again;
-	u32 budget = min(RHCA_SECTION_PACKETS, RHCA_SECTION_BYTES / (u32)param.mtu), bytes = 0;
+	u32 budget = RHCA_SECTION_PACKETS, bytes = 0;
 	u64 sent = totals.sent, wait = 0;
 
 	if (paced) {

@@ -5,8 +5,8 @@
 # every: 4
 # timeout: 600
 #
-# However much waits, not more than 64 packets and 64 KiB of payload leave, nor are taken,
-# at a time with bottom halves off: in a turn of a QP, in a tasklet, and for each packet or
+# However much waits, not more than 64 packets, and with PREEMPT_RT not more than 64 KiB of
+# payload, leave, nor are taken, at a time with bottom halves off: in a turn of a QP, in a tasklet, and for each packet or
 # block that arrives. The kernel's tracing tells what left when; sections.py adds it up.
 #
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
