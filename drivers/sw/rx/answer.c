@@ -253,7 +253,8 @@ static bool has_sent_enough(const struct rhca_sw_qp *qp, const struct rhca_resou
 
 	if (!rhca_allows(left, qp->mtu_bytes))
 		return true;
-	return rhca_block_is_full(&tx->block) && rest * qp->mtu_bytes > left->bytes;
+	return RHCA_SECTION_COUNTS_BYTES && rhca_block_is_full(&tx->block) &&
+	       rest * qp->mtu_bytes > left->bytes;
 }
 
 /* Responses to one request, or some of them; false when no more can follow now */

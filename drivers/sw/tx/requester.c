@@ -426,9 +426,17 @@ static bool rest_fits(struct rhca_sw_qp *qp, u32 bytes)
 	return true;
 }
 
+/* If not for all that waits, then until a block is full: the next turn begins with another */
+static bool has_bytes_left(struct rhca_sw_qp *qp, const struct rhca_tx_list *tx, u32 bytes)
+{
+	if (!RHCA_SECTION_COUNTS_BYTES)
+		return true;
+	return (s32)bytes >= (s32)qp->mtu_bytes &&
+	       (likely(!rhca_block_is_full(&tx->block)) || rest_fits(qp, bytes));
+}
+
 /*
  * Step by step, as long as something can be sent and @left allows it, as it does at first.
- * If that is not for all, then until a block is full: the next turn begins with another.
  * Returns the last step.
  */
 static enum step send_steps(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
@@ -444,9 +452,7 @@ static enum step send_steps(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		if (did == STEP_WAIT || did == STEP_FAILED)
 			break;
 		packets--;
-	} while (packets && batch->sent_bytes + qp->mtu_bytes <= bytes_end &&
-		 (likely(!rhca_block_is_full(&tx->block)) ||
-		  rest_fits(qp, bytes_end - batch->sent_bytes)) &&
+	} while (packets && has_bytes_left(qp, tx, bytes_end - batch->sent_bytes) &&
 		 !gives_way(qp, first_psn) && !tx->refused && !batch->in_shared);
 	left->packets = packets;
 	left->bytes = bytes_end - batch->sent_bytes;

@@ -17,17 +17,14 @@
  * softirqs are run again at most ten times in a row, and then by a thread, which costs up
  * to 8 % where requests are of 64 KiB: there it is 64 packets, whatever their size.
  */
-#define RHCA_SECTION_PACKETS	64U
-#ifdef CONFIG_PREEMPT_RT
-#define RHCA_SECTION_BYTES	(64U << 10)	/* of payload */
-#else
-#define RHCA_SECTION_BYTES	(RHCA_SECTION_PACKETS * 4096)
-#endif
+#define RHCA_SECTION_PACKETS		64U
+#define RHCA_SECTION_BYTES		(64U << 10)	/* of payload */
+#define RHCA_SECTION_COUNTS_BYTES	IS_ENABLED(CONFIG_PREEMPT_RT)
 
 /**
  * struct rhca_allowance - What may still be sent
  * @packets: so many packets
- * @bytes: with so much payload together
+ * @bytes: with so much payload together, where RHCA_SECTION_COUNTS_BYTES
  */
 struct rhca_allowance {
 	u32 packets;
@@ -40,7 +37,8 @@ struct rhca_allowance {
 /* May another packet with so much payload be sent? */
 static inline bool rhca_allows(const struct rhca_allowance *left, u32 bytes)
 {
-	return left->packets && left->bytes >= bytes;
+	return left->packets &&
+	       (!RHCA_SECTION_COUNTS_BYTES || left->bytes >= bytes);
 }
 
 static inline void rhca_allowance_use(struct rhca_allowance *left, u32 packets, u32 bytes)
