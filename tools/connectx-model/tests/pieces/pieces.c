@@ -74,7 +74,7 @@ static int connect(struct bench *bench)
 	};
 	struct ib_qp_attr rts = {
 		.qp_state	= IB_QPS_RTS,
-		.timeout	= 18,
+		.timeout	= 22,	/* the model needs seconds to find so many pieces */
 		.retry_cnt	= 7,
 		.rnr_retry	= 7,
 		.max_rd_atomic	= 1,
