@@ -303,7 +303,8 @@ static void run_listed(struct tasklet_struct *task)
 	bool begun = rhca_section_begin();
 	struct rhca_turn *turn;
 
-	WRITE_ONCE(list->num_posts, 0);
+	if (!list->next)	/* else some of those are still to be served */
+		WRITE_ONCE(list->num_posts, 0);
 	list->answered = 0;
 	rhca_shared_begin(&shared);
 	rcu_read_lock();

@@ -412,14 +412,14 @@ static bool may_send(struct rhca_sw_qp *qp, u32 *packets)
 	return *packets;
 }
 
-/* May all that waits go in this turn, with so much payload left? */
-static bool rest_fits(struct rhca_sw_qp *qp, u32 bytes)
+/* May all that waits go in this turn, with so many packets and so much payload left? */
+static bool rest_fits(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
 {
 	u32 index = qp->send.next, from = qp->send.next_offset, here;
 
 	for (; rhca_requester_has_request(qp, index); index++, from = 0) {
 		here = rhca_sq_wqe(&qp->base.sq, index)->length - from;
-		if (here > bytes)
+		if (!packets-- || here > bytes)
 			return false;
 		bytes -= here;
 	}
@@ -427,12 +427,14 @@ static bool rest_fits(struct rhca_sw_qp *qp, u32 bytes)
 }
 
 /* If not for all that waits, then until a block is full: the next turn begins with another */
-static bool has_bytes_left(struct rhca_sw_qp *qp, const struct rhca_tx_list *tx, u32 bytes)
+static bool has_bytes_left(struct rhca_sw_qp *qp, const struct rhca_tx_list *tx,
+			   u32 packets, u32 bytes)
 {
 	if (!RHCA_SECTION_COUNTS_BYTES)
 		return true;
 	return (s32)bytes >= (s32)qp->mtu_bytes &&
-	       (likely(!rhca_block_is_full(&tx->block)) || rest_fits(qp, bytes));
+	       (likely(!rhca_block_is_full(&tx->block)) ||
+		rest_fits(qp, packets, bytes));
 }
 
 /*
@@ -452,7 +454,8 @@ static enum step send_steps(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		if (did == STEP_WAIT || did == STEP_FAILED)
 			break;
 		packets--;
-	} while (packets && has_bytes_left(qp, tx, bytes_end - batch->sent_bytes) &&
+	} while (packets &&
+		 has_bytes_left(qp, tx, packets, bytes_end - batch->sent_bytes) &&
 		 !gives_way(qp, first_psn) && !tx->refused && !batch->in_shared);
 	left->packets = packets;
 	left->bytes = bytes_end - batch->sent_bytes;

@@ -10,6 +10,7 @@
 
 #include <linux/minmax.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 
 /*
@@ -49,11 +50,13 @@ static inline void rhca_allowance_use(struct rhca_allowance *left, u32 packets, 
 
 /**
  * struct rhca_section - The section that is under way on a CPU
- * @open: there is one
+ * @owner: whose it is, or NULL: there is none. Where threads with bottom halves off preempt
+ *	each other (PREEMPT_RT from 7.0 on) another one may be here meanwhile, for which it
+ *	is as if there were none
  * @left: what it may still send
  */
 struct rhca_section {
-	bool open;
+	const struct task_struct *owner;
 	struct rhca_allowance left;
 };
 
@@ -67,14 +70,17 @@ static inline struct rhca_allowance rhca_section_left(void)
 {
 	const struct rhca_section *section = this_cpu_ptr(&rhca_sections);
 
-	if (section->open)
+	if (section->owner == current)
 		return section->left;
 	return RHCA_WHOLE_ALLOWANCE;
 }
 
 static inline void rhca_section_use(u32 packets, u32 bytes)
 {
-	rhca_allowance_use(&this_cpu_ptr(&rhca_sections)->left, packets, bytes);
+	struct rhca_section *section = this_cpu_ptr(&rhca_sections);
+
+	if (section->owner == current)
+		rhca_allowance_use(&section->left, packets, bytes);
 }
 
 /* More than one pass is to follow. Returns false inside of a section, which goes on */
@@ -82,10 +88,10 @@ static inline bool rhca_section_begin(void)
 {
 	struct rhca_section *section = this_cpu_ptr(&rhca_sections);
 
-	if (section->open)
+	if (section->owner)
 		return false;
 	section->left = RHCA_WHOLE_ALLOWANCE;
-	section->open = true;
+	section->owner = current;
 	return true;
 }
 
@@ -93,7 +99,7 @@ static inline bool rhca_section_begin(void)
 static inline void rhca_section_end(bool begun)
 {
 	if (begun)
-		this_cpu_ptr(&rhca_sections)->open = false;
+		this_cpu_ptr(&rhca_sections)->owner = NULL;
 }
 
 #endif

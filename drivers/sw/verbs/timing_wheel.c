@@ -69,9 +69,11 @@ static struct rhca_wheel *wheel_of(const struct rhca_wheel_timer *timer)
 
 static void arm(struct rhca_wheel *wheel, u64 tick)
 {
+	/* What is due already is left to another softirq: one calls all that is before its time */
+	u64 at = max(tick << TICK_SHIFT, ktime_get_ns() + 1);
+
 	wheel->armed = tick;
-	hrtimer_start(&wheel->timer, ns_to_ktime(tick << TICK_SHIFT),
-		      HRTIMER_MODE_ABS_SOFT);
+	hrtimer_start(&wheel->timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
 }
 
 /* @now: tick */
