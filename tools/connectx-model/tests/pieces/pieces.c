@@ -243,24 +243,38 @@ static void release(struct bench *bench)
 	release_memory(bench);
 	if (!IS_ERR_OR_NULL(bench->pd))
 		ib_dealloc_pd(bench->pd);
-	ib_device_put(bench->ibdev);
 }
+
+static int result = -ENODEV;
+
+/* The device stays as long as this runs */
+static int add_device(struct ib_device *ibdev)
+{
+	struct bench bench = { .ibdev = ibdev };
+
+	if (strcmp(dev_name(&ibdev->dev), device))
+		return -EOPNOTSUPP;
+	if (!pieces)
+		pieces = ibdev->attrs.max_fast_reg_page_list_len;
+	result = make_queues(&bench) ?: make_memory(&bench) ?: use(&bench);
+	pr_info("%u pieces: error %d\n", pieces, result);
+	release(&bench);
+	return -EOPNOTSUPP;
+}
+
+static struct ib_client client = {
+	.name = "rhca_pieces",
+	.add = add_device,
+};
 
 static int __init pieces_init(void)
 {
-	struct bench bench = {
-		.ibdev = ib_device_get_by_name(device, RDMA_DRIVER_MLX5),
-	};
-	int ret;
+	int ret = ib_register_client(&client);
 
-	if (!bench.ibdev)
-		return -ENODEV;
-	if (!pieces)
-		pieces = bench.ibdev->attrs.max_fast_reg_page_list_len;
-	ret = make_queues(&bench) ?: make_memory(&bench) ?: use(&bench);
-	pr_info("%u pieces: error %d\n", pieces, ret);
-	release(&bench);
-	return ret;
+	if (ret)
+		return ret;
+	ib_unregister_client(&client);
+	return result;
 }
 
 static void __exit pieces_exit(void)
