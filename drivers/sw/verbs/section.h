@@ -15,8 +15,7 @@
 
 /*
  * With PREEMPT_RT about ten microseconds, and a message of 64 KiB goes in one. Elsewhere
- * softirqs are run again at most ten times in a row, and then by a thread, which costs up
- * to 8 % where requests are of 64 KiB: there it is 64 packets, whatever their size.
+ * nobody has asked for the latency: there it is 64 packets, whatever their size.
  */
 #define RHCA_SECTION_PACKETS		64U
 #define RHCA_SECTION_BYTES		(64U << 10)	/* of payload */
@@ -51,8 +50,8 @@ static inline void rhca_allowance_use(struct rhca_allowance *left, u32 packets, 
 /**
  * struct rhca_section - The section that is under way on a CPU
  * @owner: whose it is, or NULL: there is none. Where threads with bottom halves off preempt
- *	each other (PREEMPT_RT from 7.0 on) another one may be here meanwhile, for which it
- *	is as if there were none
+ *	each other (PREEMPT_RT without PREEMPT_RT_NEEDS_BH_LOCK) another one may be here
+ *	meanwhile, for which it is as if there were none
  * @left: what it may still send
  */
 struct rhca_section {
