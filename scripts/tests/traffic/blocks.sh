@@ -14,6 +14,7 @@
 #   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 
 . "$(dirname "$0")/../lib/lib.sh"
+. "$(dirname "$0")/../lib/blocks-lib.sh"
 
 only_ours
 need tc ethtool
@@ -24,17 +25,13 @@ keep_order
 blocks=/sys/module/roce_hca/parameters/blocks
 check "blocks are sent by default" known "$(< $blocks)"
 
-icrc_errors() {
-	echo $(($(hw_counter "$DEV_A" rx_icrc_encapsulated) + $(hw_counter "$DEV_B" rx_icrc_encapsulated)))
-}
+icrc_errors() { both_count rx_icrc_encapsulated; }
 
 # What RC takes for lost, at requesters and responders
 repeats() {
-	local device name sum=0
-	for device in "$DEV_A" "$DEV_B"; do
-		for name in packet_seq_err out_of_sequence implied_nak_seq_err; do
-			sum=$((sum + $(hw_counter "$device" $name)))
-		done
+	local name sum=0
+	for name in packet_seq_err out_of_sequence implied_nak_seq_err; do
+		sum=$((sum + $(both_count $name)))
 	done
 	echo $sum
 }
@@ -51,19 +48,7 @@ batch() { with_ends batch.py "$1" --label "v2 IPv$1 $2 " "${@:3}"; }
 ops() { with_ends ops.py "$1" --mtu "$2" --types RC,UC --label "v2 IPv$1 $3 " --quick; }
 
 # in_blocks WHAT COMMAND...: more packets than skbs, of both ends together
-in_blocks() {
-	local what=$1 packets sent
-	shift
-	packets=$(packets) sent=$(skbs)
-	"$@"
-	packets=$(($(packets) - packets)) sent=$(($(skbs) - sent))
-	check_ok "$what: $packets packets leave as $sent" [ $((2 * sent)) -lt $packets ]
-}
-packets() { echo $(($(hw_counter "$DEV_A" tx_packets) + $(hw_counter "$DEV_B" tx_packets))); }
-skbs() {
-	local file=statistics/tx_packets
-	echo $(($(in_a cat "/sys/class/net/$IF_A/$file") + $(in_b cat "/sys/class/net/$IF_B/$file")))
-}
+in_blocks() { leave_together 1/2 "$@"; }
 
 : "whole"
 for family in 4 6; do
@@ -93,9 +78,9 @@ both ethtool -K IF tx-udp-segmentation off > /dev/null
 ops 4 4096 single
 both ethtool -K IF tx-udp-segmentation on > /dev/null
 echo off > $blocks
-packets=$(packets) sent=$(skbs)
+packets=$(both_count tx_packets) sent=$(skbs)
 traffic 4 --messages 20
-packets=$(($(packets) - packets)) sent=$(($(skbs) - sent))
+packets=$(($(both_count tx_packets) - packets)) sent=$(($(skbs) - sent))
 check_ok "blocks=off: $packets packets leave as $sent" [ "$sent" -ge "$packets" ]
 echo known > $blocks
 check_fails "a policy that is unknown" sh -c "echo some > $blocks"

@@ -12,6 +12,7 @@
 #   routing rules send packets over the veth instead of lo)
 
 . "$(dirname "$0")/../lib/lib.sh"
+. "$(dirname "$0")/../lib/blocks-lib.sh"
 
 only_ours
 need tc taskset
@@ -43,27 +44,10 @@ bench() {
 	# shellcheck disable=SC2016
 	taskset -c 0 sh -c 'echo "$1" > "$2"' sh "$job" $bench
 }
-total() { # total COUNTER
-	echo $(($(hw_counter "$DEV_A" "$1") + $(hw_counter "$DEV_B" "$1")))
-}
-skbs() { cat /sys/class/net/{"$IF_A","$IF_B"}/statistics/tx_packets | awk '{ n += $1 } END { print n }'; }
 
 # shared WHAT ARGUMENT...: packets leave together. How many depends on how often the
-# completion queue is found empty in between. On a machine that is stopped for milliseconds
-# QPs ask after what is only late, each alone by its timer: that says nothing, once more.
-shared() {
-	local what=$1 packets sent again try
-	shift
-	for try in 1 2 3 4; do
-		packets=$(total tx_packets) sent=$(skbs) again=$(total tx_retransmitted_packets)
-		check_ok "$what" bench "$@"
-		packets=$(($(total tx_packets) - packets)) sent=$(($(skbs) - sent))
-		again=$(($(total tx_retransmitted_packets) - again))
-		[ $again -gt 0 ] || break
-		say "$what: $packets packets left as $sent, $again of them repeated (try $try)"
-	done
-	check_ok "$what: $packets packets leave as $sent" [ $((4 * sent)) -lt $((3 * packets)) ]
-}
+# completion queue is found empty in between.
+shared() { leave_together 3/4 "$1" check_ok "$1" bench "${@:2}"; }
 
 : "a debug kernel does not post as often as doorbells wait for"
 gap=/sys/module/roce_hca/parameters/doorbell_gap_ns
@@ -77,14 +61,14 @@ for family in 4 6; do
 	check_ok "IPv$family, READ of 64 QPs" bench $family read 64 64 10 1 64
 	check_ok "IPv$family, lists to 8 QPs" bench $family write 64 64 10 8 8
 done
-check "wrong ICRCs" 0 "$(total rx_icrc_encapsulated)"
-check "packets out of sequence" 0 "$(total out_of_sequence)"
+check "wrong ICRCs" 0 "$(both_count rx_icrc_encapsulated)"
+check "packets out of sequence" 0 "$(both_count out_of_sequence)"
 
 : "each alone"
 echo off > $BLOCKS_FILE
-packets=$(total tx_packets) sent=$(skbs)
+packets=$(both_count tx_packets) sent=$(skbs)
 check_ok "blocks=off" bench 4 write 64 64 10 1 64
-packets=$(($(total tx_packets) - packets)) sent=$(($(skbs) - sent))
+packets=$(($(both_count tx_packets) - packets)) sent=$(($(skbs) - sent))
 check_ok "blocks=off: $packets packets leave as $sent" [ "$sent" -ge "$packets" ]
 echo known > $BLOCKS_FILE
 
@@ -101,5 +85,5 @@ for what in "loss 1%" "duplicate 20%" "delay 1ms reorder 25% 50%"; do
 	check_ok "$what" bench 4 send 64 64 5 1 64
 done
 both tc qdisc del dev IF root
-check "wrong ICRCs" 0 "$(total rx_icrc_encapsulated)"
+check "wrong ICRCs" 0 "$(both_count rx_icrc_encapsulated)"
 finish
