@@ -18,8 +18,6 @@ out=build/cross
 passed=0
 failed=0
 
-. scripts/setup/root-lib.sh
-
 count() { # count WHAT COMMAND...
 	local what=$1 status=0 began=$SECONDS
 	shift
@@ -34,38 +32,11 @@ count() { # count WHAT COMMAND...
 	fi
 }
 
-# in_folder COMMAND...: with the work tree as /tree
-in_folder() {
-	# shellcheck disable=SC2016
-	as_root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
-		unshare --mount --propagation unchanged \
-		sh -c 'mount --make-rprivate / 2> /dev/null
-			mount -t proc proc "$1/proc" && mount --bind "$0" "$1/tree" &&
-			exec chroot "$@"' "$PWD" "$folder" "$@"
-}
-
-build() { # build ARCH RELEASE [KBUILD-ARGUMENT...]
-	local arch=$1 release=$2 compiler bench=build/$2/bench
-
-	shift 2
-	case $arch in
-	arm64) compiler=aarch64-linux-gnu- ;;
-	s390x) arch=s390 compiler=s390x-linux-gnu- ;;
-	esac
-	in_folder make -s -C /tree modules KVER="$release" ARCH="$arch" \
-		KDIR="/usr/src/linux-headers-$release" \
-		KBUILD_ARGS="CROSS_COMPILE=$compiler -j$(nproc) $*" &&
-		mkdir -p "$bench" &&
-		cp -u scripts/bench/rhca_bench/{Kbuild,rhca_bench.c} "$bench/" &&
-		in_folder make -s -C "/usr/src/linux-headers-$release" M="/tree/$bench" \
-			ARCH="$arch" CROSS_COMPILE=$compiler "$@" modules
-}
-
 # As in check/build.sh: sparse's complaints are no errors to make.
 sparse() { # sparse ARCH RELEASE
 	local log=$out/sparse.log
 
-	build "$1" "$2" C=2 CF=-D__CHECK_ENDIAN__ > "$log" 2>&1 || {
+	scripts/cross/build "$1" "$2" C=2 CF=-D__CHECK_ENDIAN__ > "$log" 2>&1 || {
 		cat "$log"
 		return 1
 	}
@@ -81,8 +52,10 @@ scripts/setup/setup.sh cross > /dev/null
 folder=$(scripts/cross/folder)
 mkdir -p "$out"
 for arch; do
+	grep -q "^$arch " "$folder/kernels" ||
+		echo "SKIP $arch: the mirror has no headers of a kernel for it"
 	while [[ $what = *build* ]] && read -r series release; do
-		count "build-$arch-$series" build "$arch" "$release" W=1 KCFLAGS=-Werror
+		count "build-$arch-$series" scripts/cross/build "$arch" "$release" W=1 KCFLAGS=-Werror
 		[ "$arch" != s390x ] || count "sparse-$arch-$series" sparse "$arch" "$release"
 	done < <(sed -n "s/^$arch //p" "$folder/kernels")
 	if [[ $what = *run* ]] && [ "$arch" = arm64 ]; then
