@@ -26,7 +26,7 @@ kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUI
 
 .DEFAULT_GOAL := all
 .PHONY: all modules mirror say-left-out install install-modules install-tools uninstall \
-	uninstall-modules uninstall-tools lab lab-debug lab-deb lab-source install-lab demo check check-all \
+	uninstall-modules uninstall-tools lab lab-debug lab-qemu lab-deb lab-source install-lab demo check check-all \
 	check-connectx check-packages check-cross check-turn-model check-litmus check-kcsan \
 	fabric-sim check-fabric-sim soak deb rpm clean help
 
@@ -126,6 +126,9 @@ lab:
 lab-debug:
 	+tools/lab/build --debug
 
+lab-qemu:
+	+tools/lab/build --qemu amd64
+
 lab-deb:
 	tools/lab/pack-deb
 
@@ -202,6 +205,7 @@ help:
 	@echo 'make uninstall          remove what make install put there'
 	@echo 'make lab                build roce-lab in build/lab: RDMA without root, for tests'
 	@echo 'make lab-debug          the same kernel with KASAN and lockdep, for roce-lab --debug'
+	@echo 'make lab-qemu           a distribution'\''s kernel for roce-lab --qemu'
 	@echo 'make lab-deb            Debian packages of what make lab (and lab-debug) built'
 	@echo 'make lab-source         pack the source of what make lab built, the kernel included'
 	@echo 'make install-lab        install what make lab built below PREFIX, such as ~/.local'

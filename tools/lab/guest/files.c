@@ -98,6 +98,20 @@ static char *overlay(const char *path, unsigned int number)
 	return merged;
 }
 
+/* A folder of the host as it is, at a place of the guest */
+static void mount_writable(unsigned int number, const char *path, const char *place)
+{
+	int error;
+
+	if (!emulated) {
+		must_mount("host", place, "hostfs", 0, path);
+		return;
+	}
+	error = mount_by_virtio(text("rw%u", number), place, true);
+	if (error)
+		die("%s does not come by 9p: %s", path, strerror(error));
+}
+
 /* What can be written; put_writable() puts it in its place in each host. */
 void files_writable(const struct job *job)
 {
@@ -107,7 +121,7 @@ void files_writable(const struct job *job)
 		char *place = text(PRIVATE "/rw%u", i);
 
 		mkdir(place, 0755);
-		must_mount("host", place, "hostfs", 0, job->rwdirs[i]);
+		mount_writable(i, job->rwdirs[i], place);
 	}
 	for (i = 0; job->overlays[i]; i++)
 		overlay(job->overlays[i], i);

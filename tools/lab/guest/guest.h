@@ -27,6 +27,17 @@ struct job {
 	const char *window;		/* ROWSxCOLUMNS */
 };
 
+/* --- boot.c: the caller's root, and in what it is */
+extern bool emulated;		/* not User-Mode Linux: a whole machine */
+const char *boot(void);
+int mount_by_virtio(const char *tag, const char *where, bool writable);
+
+/* --- channel.c: what leads to the runner */
+void channels_start(const struct job *job);
+void channels_finish(void);
+int channel_open(const char *name, int flags);
+ssize_t channel_read(int fd, void *into, size_t size);
+
 /* --- say.c: words for the kernel's log, and the end of it all */
 void report(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void power_off(void) __attribute__((noreturn));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pid 1 of a lab. The kernel finds it through the runner's current folder, the one with the
- * lab's programs, whatever that is called: the root is the host's, and there
+ * pid 1 of a lab. User-Mode Linux finds it through the runner's current folder, the one with
+ * the lab's programs, whatever that is called: the root is the host's, and there
  * /proc/self/cwd is a link to it until a /proc of the guest's own is mounted.
  */
 #include <errno.h>
@@ -16,16 +16,6 @@
 #include "broker.h"
 #include "guest.h"
 #include "run.h"
-
-static char programs[PATH_MAX];
-
-static void find_programs(void)
-{
-	ssize_t size = readlink("/proc/self/cwd", programs, sizeof(programs) - 1);
-
-	if (size < 0)
-		programs[0] = 0;
-}
 
 static void install_launcher(void)
 {
@@ -92,15 +82,6 @@ static void silence_switches(const struct job *job)
 	}
 }
 
-static int open_channel(const char *name, int flags)
-{
-	int fd = open(text("/dev/lab/%s", name), flags | O_CLOEXEC);
-
-	if (fd < 0)
-		die("/dev/lab/%s: %s", name, strerror(errno));
-	return fd;
-}
-
 static void set_limits(void)
 {
 	write_file("/proc/sys/kernel/core_pattern", "core");
@@ -112,20 +93,23 @@ static void set_limits(void)
 
 int main(int argc, char **argv)
 {
+	const char *programs;
 	struct job *job;
 	unsigned int i;
 	int orders;
 
 	if (getpid() != 1 || argc > 1)
 		return lab_main(argc, argv);
-	find_programs();
+	programs = boot();
 	files_first();
-	if (!programs[0])
+	if (!programs)
 		die("hostfs shows no /proc/self/cwd");
-	module_insert(text("%s/modules/lab_channel.ko", programs), "");
-	reports_fd = open_channel("reports", O_WRONLY);
-	orders = open_channel("orders", O_RDONLY);
+	if (!emulated)
+		module_insert(text("%s/modules/lab_channel.ko", programs), "");
+	reports_fd = channel_open("reports", O_WRONLY);
+	orders = channel_open("orders", O_RDONLY);
 	job = job_read(orders);
+	channels_start(job);
 	install_launcher();
 	files_writable(job);
 	files_etc(job);

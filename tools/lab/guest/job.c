@@ -70,9 +70,7 @@ char *next_order(int fd)
 
 	for (;;) {
 		if (used == have) {
-			got = read(fd, buffer, sizeof(buffer));
-			if (got < 0 && errno == EINTR)
-				continue;
+			got = channel_read(fd, buffer, sizeof(buffer));
 			if (got <= 0)
 				return NULL;
 			have = got;

@@ -128,7 +128,7 @@ void capture_start(const struct job *job)
 	int from = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
 	/* The signal that ends it may come just before it waits. */
 	struct timeval look = { .tv_usec = LOOK_MS * 1000 };
-	int to = open("/dev/lab/capture", O_WRONLY | O_CLOEXEC), room = 1 << 26, on = 1;
+	int to = channel_open("capture", O_WRONLY), room = 1 << 26, on = 1;
 	struct sigaction action = { .sa_handler = end_when_empty };
 
 	if (from < 0 || bind(from, (struct sockaddr *)&all, sizeof(all)) || to < 0)

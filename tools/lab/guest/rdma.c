@@ -44,15 +44,25 @@ static void check_knobs(char **knobs)
 	}
 }
 
+/* One of the kernel's own: a distribution need not have it. */
+static void insert_driver(const char *folder, const char *name)
+{
+	char *path = text("%s/%s.ko", folder, name);
+
+	if (access(path, F_OK))
+		die("this kernel comes without the driver %s", name);
+	module_insert(path, "");
+}
+
 void modules_load(const char *folder, const struct job *job)
 {
 	char *parameters = "";
 	char **knob;
 
 	if (!strcmp(job->driver, "rxe"))
-		return module_insert(text("%s/rdma_rxe.ko", folder), "");
+		return insert_driver(folder, "rdma_rxe");
 	if (!strcmp(job->driver, "siw"))
-		return module_insert(text("%s/siw.ko", folder), "");
+		return insert_driver(folder, "siw");
 	if (strcmp(job->driver, "roce"))
 		die("no driver %s", job->driver);
 	/* In a capture a block of packets would be one packet, longer than the MTU. */

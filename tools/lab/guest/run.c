@@ -128,15 +128,6 @@ static void take_orders(int orders)
 
 /* --- the command ---------------------------------------------------------- */
 
-static int channel(const char *name, int flags)
-{
-	int fd = open(text("/dev/lab/%s", name), flags | O_CLOEXEC);
-
-	if (fd < 0)
-		die("/dev/lab/%s: %s", name, strerror(errno));
-	return fd;
-}
-
 static void take_ids(const struct job *job)
 {
 	char **word = split(text("%s", job->groups ? job->groups : ""), ",");
@@ -179,9 +170,9 @@ void set_environment(char **variables, const char *host)
 /* In the child of the session's leader */
 static void run_command(const struct job *job)
 {
-	int in = job->tty_in ? slave : channel("stdin", O_RDONLY);
-	int out = job->tty_out ? slave : channel("stdout", O_WRONLY);
-	int err = job->tty_err ? slave : channel("stderr", O_WRONLY);
+	int in = job->tty_in ? slave : channel_open("stdin", O_RDONLY);
+	int out = job->tty_out ? slave : channel_open("stdout", O_WRONLY);
+	int err = job->tty_err ? slave : channel_open("stderr", O_WRONLY);
 
 	setpgid(0, 0);
 	if (slave >= 0)
@@ -261,10 +252,10 @@ void run_job(const struct job *job, int orders)
 		lead_session(job);
 	if (slave >= 0) {
 		close(slave);
-		copier = start_copy(master, channel(job->tty_out ? "stdout" : "stderr",
-						    O_WRONLY));
+		copier = start_copy(master, channel_open(job->tty_out ? "stdout" : "stderr",
+							 O_WRONLY));
 		if (job->tty_in)
-			start_copy(channel("stdin", O_RDONLY), master);
+			start_copy(channel_open("stdin", O_RDONLY), master);
 	}
 	if (!must_fork())
 		take_orders(orders);
@@ -274,6 +265,7 @@ void run_job(const struct job *job, int orders)
 	status = shared->status;
 	capture_stop();
 	trace_stop();
+	channels_finish();
 	sync();
 	report_log();
 	if (status == -1)

@@ -2,6 +2,7 @@
 /*
  * Words: to the kernel's log, where "roce-lab --verbose" finds them, and to the runner.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,27 +16,36 @@
 int reports_fd = -1;
 void (*die_hook)(const char *text);
 
-void say(const char *format, ...)
+static void log_line(const char *level, const char *line)
 {
 	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
-	va_list args;
 
 	if (fd < 0)
 		return;
-	va_start(args, format);
-	dprintf(fd, "roce-lab: ");
-	va_end(args);
-	va_start(args, format);
-	vdprintf(fd, format, args);
-	va_end(args);
+	dprintf(fd, "%sroce-lab: %s", level, line);
 	close(fd);
 }
 
-/* NAME=TEXT and a NUL, in one write: several processes report. */
+void say(const char *format, ...)
+{
+	va_list args;
+	char *line;
+
+	va_start(args, format);
+	if (vasprintf(&line, format, args) < 0)
+		line = NULL;
+	va_end(args);
+	log_line("", line ? line : "out of memory");
+	free(line);
+}
+
+/* NAME=TEXT and a NUL; in one write unless it is long: several processes report. */
 void report(const char *name, const char *format, ...)
 {
 	va_list args;
-	char *value, *line;
+	char *value, *line, *at;
+	ssize_t done;
+	size_t left;
 
 	if (reports_fd < 0)
 		return;
@@ -44,8 +54,14 @@ void report(const char *name, const char *format, ...)
 		value = "out of memory";
 	va_end(args);
 	line = text("%s=%s", name, value);
-	if (write(reports_fd, line, strlen(line) + 1) < 0)
-		say("report lost: %s", line);
+	left = strlen(line) + 1;
+	for (at = line; left; at += done, left -= done) {
+		done = write(reports_fd, at, left);
+		if (done < 0 && errno == EINTR)
+			done = 0;
+		if (done < 0)
+			return say("report lost: %s", name);
+	}
 }
 
 void power_off(void)
@@ -58,7 +74,8 @@ void power_off(void)
 
 void die_by_text(const char *what)
 {
-	say("%s", what);
+	/* On the console, too: before it has channels the runner sees no more. */
+	log_line("<2>", what);
 	report("error", "%s", what);
 	power_off();
 }

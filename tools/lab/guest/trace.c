@@ -71,7 +71,7 @@ void trace_stop(void)
 void trace_start(const struct job *job)
 {
 	struct sigaction action = { .sa_handler = end_when_empty };
-	int from, to = open("/dev/lab/trace", O_WRONLY | O_CLOEXEC);
+	int from, to = channel_open("trace", O_WRONLY);
 
 	if (mount("trace", TRACING, "tracefs", 0, NULL) && errno != EBUSY)
 		die("--trace: this kernel has no trace events (%s)", strerror(errno));

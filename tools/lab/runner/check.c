@@ -25,9 +25,10 @@ static enum verdict check_machine(const char **line)
 	int major = 0, minor = 0;
 
 	uname(&name);
-	if (strcmp(name.sysname, "Linux") || strcmp(name.machine, "x86_64")) {
-		*line = text("%s on %s: roce-lab runs on Linux on x86_64", name.sysname,
-			     name.machine);
+	if (strcmp(name.sysname, "Linux") ||
+	    (strcmp(name.machine, "x86_64") && strcmp(name.machine, "aarch64"))) {
+		*line = text("%s on %s: roce-lab runs on Linux on x86_64, and by QEMU on aarch64",
+			     name.sysname, name.machine);
 		return BAD;
 	}
 	sscanf(name.release, "%d.%d", &major, &minor);
@@ -65,7 +66,7 @@ static enum verdict check_processors(const char **line)
 	cpu_set_t set;
 	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 
-	if (seccomp_allowed()) {
+	if (seccomp_allowed() || emulator_is_needed()) {
 		*line = text("processors: %d", n);
 		return GOOD;
 	}
@@ -91,11 +92,11 @@ static enum verdict check_memory(const char **line)
 
 static enum verdict check_memory_place(const char **line)
 {
+	char *folder = NULL;
 	uint64_t bytes;
-	char *folder;
 
 	*line = memory_size(NULL, false, &bytes);
-	if (!*line)
+	if (!*line && !emulator_is_needed())
 		*line = memory_folder(bytes, false, &folder);
 	if (*line)
 		return BAD;

@@ -47,6 +47,22 @@ void message_add(struct message *message, const char *name, const char *value)
 	put(message, value, strlen(value) + 1);
 }
 
+/* The value of the next field of that name behind the value @after, which is one of another, or
+ * NULL for the first; NULL: there is none.
+ */
+const char *message_next(const struct message *message, const char *name, const char *after)
+{
+	const char *end = message->data + message->size, *at = message->data;
+	size_t size = strlen(name);
+
+	if (after)
+		at = after + strlen(after) + 1;
+	for (; at < end; at += strlen(at) + 1)
+		if (!strncmp(at, name, size) && at[size] == '=')
+			return at + size + 1;
+	return NULL;
+}
+
 static void add_number(struct message *message, const char *name, unsigned long value)
 {
 	message_add(message, name, text("%lu", value));
@@ -99,6 +115,8 @@ static char *current_folder(const struct options *options)
 	const char *named = getenv("PWD");
 	char *folder;
 
+	if (options->root)
+		return text("%s", options->cwd ?: "/");
 	if (options->cwd) {
 		if (!is_folder(options->cwd))
 			die("--cwd %s: no such folder", options->cwd);
@@ -367,7 +385,8 @@ void job_write(struct message *message, const struct options *options,
 	if (options->trace)
 		message_add(message, "trace", options->trace);
 	add_modules(message, options->module);
-	add_written(message, cwd, options);
+	if (!options->root)
+		add_written(message, cwd, options);
 	for (each = options->overlay_rwdir; *each; each++)
 		message_add(message, "overlay", real_folder("--overlay-rwdir", *each));
 	add_environment(message, options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The User-Mode Linux kernel of a lab: its process, its pipes, its end */
+/* The kernel of a lab, in User-Mode Linux or an emulator: its process, its pipes, its end */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -7,15 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runner.h"
 
-/* The descriptors of channel/lab_channel.c */
-#define FIRST_CHANNEL	3
-#define MAX_ARGUMENTS	128
 #define MOST_DESCRIPTORS 65536
 
 #ifndef SYS_close_range
@@ -36,30 +34,34 @@ static const char * const usual_arguments[] = {
 	"con=null", "con0=null,fd:1", "ssl=null",
 };
 
-static char **kernel_arguments(const struct options *options, unsigned int cpus, uint64_t bytes)
+void arguments_add(struct arguments *arguments, char *word)
 {
-	char **arguments = must_alloc(MAX_ARGUMENTS * sizeof(*arguments));
-	const char **own = options->append;
-	size_t n = 0, i;
+	if (arguments->n == ARRAY_SIZE(arguments->words) - 1)
+		die("too many words for the kernel");
+	arguments->words[arguments->n++] = word;
+}
 
-	arguments[n++] = "linux";
-	arguments[n++] = text("mem=%lluK", (unsigned long long)bytes >> 10);
-	arguments[n++] = text("ncpus=%u", cpus);
-	arguments[n++] = cpus > 1 ? "seccomp=on" : "seccomp=auto";
+static void kernel_arguments(struct arguments *to, const struct options *options, uint64_t bytes)
+{
+	unsigned int cpus = processors(options->cpus);
+	const char **own = options->append;
+	size_t i;
+
+	to->program = "./linux";
+	arguments_add(to, "linux");
+	arguments_add(to, text("mem=%lluK", (unsigned long long)bytes >> 10));
+	arguments_add(to, text("ncpus=%u", cpus));
+	arguments_add(to, cpus > 1 ? "seccomp=on" : "seccomp=auto");
 	for (i = 0; i < ARRAY_SIZE(usual_arguments); i++)
-		arguments[n++] = (char *)usual_arguments[i];
+		arguments_add(to, (char *)usual_arguments[i]);
 	/* Nobody asks the kernel for anything by a socket, so it has no folder for one. Without
 	 * our patch it wants one: where none can be made, it says so and goes on.
 	 */
-	arguments[n++] = options->kernel ? "uml_dir=/proc/self/" : "uml_dir=";
+	arguments_add(to, options->kernel ? "uml_dir=/proc/self/" : "uml_dir=");
 	if (options->debug)
-		arguments[n++] = "kasan_multi_shot";
-	for (; *own; own++) {
-		if (n == MAX_ARGUMENTS - 1)
-			die("--append: too many words for the kernel");
-		arguments[n++] = (char *)*own;
-	}
-	return arguments;
+		arguments_add(to, "kasan_multi_shot");
+	for (; *own; own++)
+		arguments_add(to, (char *)*own);
 }
 
 /* A debugger that has attached meets the kernel's first instruction by "tcatch exec". */
@@ -99,7 +101,7 @@ static void place_descriptors(const int *theirs, int log)
 
 struct start {
 	const char *folder, *temporary;
-	char **arguments;
+	const struct arguments *arguments;
 	const int *theirs;
 	int log;
 	pid_t runner;
@@ -122,17 +124,22 @@ static void become_kernel(const struct start *start)
 		wait_for_tracer();
 	/* Never without variables: by them the kernel finds where its stack ends. */
 	if (!chdir(start->folder))
-		execve("./linux", start->arguments, variables);
-	dprintf(1, "cannot start the kernel: %s/linux: %s\n", start->folder, strerror(errno));
+		execve(start->arguments->program, start->arguments->words, variables);
+	dprintf(1, "cannot start the kernel: %s in %s: %s\n", start->arguments->program,
+		start->folder, strerror(errno));
 	_exit(127);
 }
 
-static void make_pipes(struct machine *machine, int *theirs)
+/* An emulator wants sockets. */
+static void make_pipes(struct machine *machine, int *theirs, bool sockets)
 {
 	int ends[2], i;
 
 	for (i = 0; i < N_CHANNELS; i++) {
-		pipe_make(ends);
+		if (!sockets)
+			pipe_make(ends);
+		else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+			die("the machine refuses a socket: %s", strerror(errno));
 		machine->ends[i] = ends[guest_reads[i]];
 		theirs[i] = ends[!guest_reads[i]];
 	}
@@ -144,10 +151,12 @@ static void must(const char *why)
 		die("%s", why);
 }
 
-void machine_start(struct machine *machine, const struct options *options)
+void machine_start(struct machine *machine, const struct options *options,
+		   const struct message *job)
 {
 	int theirs[N_CHANNELS], log[2], i;
-	char *folder, *temporary;
+	struct arguments arguments = {};
+	char *folder, *temporary = NULL;
 	struct start start;
 	uint64_t bytes;
 
@@ -155,14 +164,18 @@ void machine_start(struct machine *machine, const struct options *options)
 	if (access("/proc/self/cwd", F_OK))
 		die("/proc is not mounted, and a lab's kernel needs it");
 	must(memory_size(options->memory, options->debug, &bytes));
-	must(memory_folder(bytes, options->kernel, &temporary));
+	if (options->qemu) {
+		emulator_arguments(&arguments, options, job, folder, bytes);
+	} else {
+		must(memory_folder(bytes, options->kernel, &temporary));
+		kernel_arguments(&arguments, options, bytes);
+	}
 	raise_limits();
-	make_pipes(machine, theirs);
+	make_pipes(machine, theirs, options->qemu);
 	pipe_make(log);
 	start = (struct start){
 		.folder = folder, .temporary = temporary, .theirs = theirs, .log = log[1],
-		.arguments = kernel_arguments(options, processors(options->cpus), bytes),
-		.runner = getpid(), .traced = options->gdb,
+		.arguments = &arguments, .runner = getpid(), .traced = options->gdb,
 	};
 	machine->pid = fork();
 	if (machine->pid < 0)

@@ -55,6 +55,13 @@ static const struct row table[] = {
 	{ "debug", NULL, "the kernel with KASAN and lockdep", FLAG, AT(debug), 0, 0, 0 },
 	{ "kernel", "DIR", "a User-Mode Linux kernel of your own", TEXT, AT(kernel), 0, 0, 0 },
 	{ "module", "FILE.ko", "loaded once the devices are there", LIST, AT(module), 0, 0, 0 },
+	{ "qemu", NULL, "a distribution's kernel in qemu-system, as always on arm64",
+	  FLAG, AT(qemu), 0, 0, 0 },
+	{ "arch", "NAME", "with --qemu: amd64 or arm64 (this machine's)", TEXT, AT(arch), 0, 0, 0 },
+	{ "root", "FOLDER", "with --qemu: another root than this machine's, read-only",
+	  TEXT, AT(root), 0, 0, 0 },
+	{ "disable-kvm", NULL, "with --qemu: emulate even where KVM answers",
+	  FLAG, AT(disable_kvm), 0, 0, 0 },
 	{ "gdb", NULL, "the kernel waits for a debugger before it starts",
 	  FLAG, AT(gdb), 0, 0, 0 },
 	{ "timeout", "SECONDS", "end the command after that time (status 124)",
@@ -135,6 +142,18 @@ static char **parse_one(struct options *options, char **words)
 	return words;
 }
 
+static void check_emulator(const struct options *options)
+{
+	if (!options->qemu && (options->arch || options->root || options->disable_kvm))
+		die("--%s is for --qemu", options->arch ? "arch" : options->root ? "root" : "disable-kvm");
+	if (options->qemu && (options->debug || options->kernel || options->gdb))
+		die("--%s is for User-Mode Linux, and not for --qemu",
+		    options->debug ? "debug" : options->kernel ? "kernel" : "gdb");
+	if (options->root && (*options->rwdir || *options->overlay_rwdir))
+		die("--root and --%s: nothing of another root is written through",
+		    *options->rwdir ? "rwdir" : "overlay-rwdir");
+}
+
 static void check_options(const struct options *options)
 {
 	const char *driver = options->driver;
@@ -145,6 +164,7 @@ static void check_options(const struct options *options)
 		die("--set is for the driver roce");
 	if (options->debug && options->kernel)
 		die("--debug and --kernel: a lab has one kernel");
+	check_emulator(options);
 	if (!strcmp(driver, "siw") && options->hosts > 1)
 		die("siw knows no network namespaces, so it has one host");
 	if (options->ecn && !options->loss)
@@ -170,6 +190,7 @@ void options_parse(struct options *options, char **words)
 		words = parse_one(options, words);
 	}
 	options->command = words;
+	options->qemu |= emulator_is_needed();
 	check_options(options);
 }
 

@@ -58,6 +58,19 @@ static const char *packed_kernel(bool debug, char **place)
 	return "there is no kernel here; \"make lab\" in the work tree builds it";
 }
 
+static const char *emulated_kernel(const char *wanted, char **place)
+{
+	const char *program, *arch, *why = emulator_find(wanted, &program, &arch);
+
+	if (why)
+		return why;
+	*place = text("%s/qemu-%s", library(), arch);
+	if (exists(text("%s/vmlinuz", *place)) && exists(text("%s/initrd", *place)))
+		return NULL;
+	return text("there is no kernel for --qemu here: it is in roce-lab-qemu-%s, and "
+		    "\"tools/lab/build --qemu %s\" in the work tree builds it", arch, arch);
+}
+
 static const char *why_not_usable(const char *folder)
 {
 	static const char * const names[] = { "linux", "init", "modules/lab_channel.ko" };
@@ -72,16 +85,21 @@ static const char *why_not_usable(const char *folder)
 	return NULL;
 }
 
-/* The folder with linux, init and modules/ */
+/* The folder with linux, init and modules/; of an emulator, with vmlinuz and initrd. NULL for
+ * options: what is taken where none are given.
+ */
 const char *place_find(const struct options *options, char **folder)
 {
+	bool qemu = options ? options->qemu : emulator_is_needed();
 	const char *why;
 
-	if (options && options->kernel)
+	if (qemu)
+		why = emulated_kernel(options ? options->arch : NULL, folder);
+	else if (options && options->kernel)
 		why = own_kernel(options->kernel, folder);
 	else
 		why = packed_kernel(options && options->debug, folder);
-	if (!why)
+	if (!why && !qemu)
 		why = why_not_usable(*folder);
 	if (!why)
 		*folder = realpath(*folder, NULL) ?: *folder;

@@ -2,6 +2,7 @@
 /* Copying between the caller's streams and the guest's: each in a thread, since the caller's
  * are to block, whoever else has them open.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -49,18 +50,36 @@ bool write_all(int fd, const char *data, size_t size)
 	return true;
 }
 
-static bool copy(const struct relay *relay)
+/* Framed: behind its size, since the guest sees no end of the file */
+static bool put(struct relay *relay, const char *data, size_t size)
 {
+	uint32_t head = htonl(size);
+
+	if (relay->framed && size && !write_all(relay->to, (const char *)&head, sizeof(head)))
+		return false;
+	if (!write_all(relay->to, data, size))
+		return false;
+	relay->bytes += size;
+	return true;
+}
+
+static bool copy(struct relay *relay)
+{
+	static const uint32_t end;
 	char piece[PIECE];
 	ssize_t got;
 
 	while ((got = read(relay->from, piece, sizeof(piece))) != 0) {
 		if (got < 0 && goes_on(relay->from, POLLIN))
 			continue;
-		if (got < 0 || !write_all(relay->to, piece, got))
+		if (got < 0 || !put(relay, piece, got))
 			return false;
 	}
-	return write_all(relay->to, relay->at_end, strlen(relay->at_end));
+	if (!put(relay, relay->at_end, strlen(relay->at_end)))
+		return false;
+	/* A cooked terminal has told its end by a character. */
+	return !relay->framed || *relay->at_end ||
+	       write_all(relay->to, (const char *)&end, sizeof(end));
 }
 
 /* Until the end, or until nobody reads any more */
@@ -78,17 +97,17 @@ static void *run_relay(void *arg)
 	}
 	if (relay->close_target)
 		close(relay->to);
+	relay->ended = true;
 	return NULL;
 }
 
-struct relay *relay_start(int from, int to, const char *at_end, bool close_target)
+static struct relay *start(const struct relay *what)
 {
 	struct relay *relay = must_alloc(sizeof(*relay));
 	pthread_attr_t small;
 	int error;
 
-	*relay = (struct relay){ .from = from, .to = to, .at_end = at_end,
-				 .close_target = close_target };
+	*relay = *what;
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, STACK_SIZE);
 	error = pthread_create(&relay->thread, &small, run_relay, relay);
@@ -96,6 +115,18 @@ struct relay *relay_start(int from, int to, const char *at_end, bool close_targe
 	if (error)
 		die("the machine refuses a thread: %s", strerror(error));
 	return relay;
+}
+
+struct relay *relay_start(int from, int to, const char *at_end, bool close_target)
+{
+	return start(&(struct relay){ .from = from, .to = to, .at_end = at_end,
+				      .close_target = close_target });
+}
+
+/* For copy_in() of the guest's channel.c */
+struct relay *relay_start_framed(int from, int to, const char *at_end)
+{
+	return start(&(struct relay){ .from = from, .to = to, .at_end = at_end, .framed = true });
 }
 
 /* 0, or the error that it ended with */

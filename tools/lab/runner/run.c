@@ -34,7 +34,11 @@ static struct run {
 	int show;			/* for --verbose: what is written here is shown */
 	struct relay *shower;
 	size_t shown;			/* of the console */
-	struct output { struct relay *relay; const char *name; } outputs[4];
+	struct output {
+		struct relay *relay;
+		const char *name, *channel;
+		uint64_t bytes;		/* that come, as the guest says */
+	} outputs[4];
 	int n_outputs, copies[2];	/* files for CAPTURE and TRACE */
 	const char *log;
 	double began_s, kill_at_s;
@@ -82,11 +86,10 @@ static void give_up(int number)
 /* What is waited for from here on is whoever takes the output: signals end that, and where time
  * was over before, so does an alarm.
  */
-static void end_machine(void)
+static void let_go(void)
 {
 	size_t i;
 
-	machine_kill(&current.machine);
 	terminal_give_back();
 	for (i = 0; i < N_ENDING; i++)
 		if (!is_ignored(caught[i]))
@@ -95,6 +98,12 @@ static void end_machine(void)
 		signal(SIGALRM, give_up);
 		alarm(KILL_AFTER_S);
 	}
+}
+
+static void end_machine(void)
+{
+	machine_kill(&current.machine);
+	let_go();
 }
 
 static void show_rest(void)
@@ -353,6 +362,20 @@ static void stop(void)
 	kill(0, SIGTSTP);
 }
 
+/* CHANNEL BYTES: so many are to come, though the guest has ended. */
+static void note_sent(const char *value)
+{
+	unsigned long long bytes;
+	char channel[16];
+	int i;
+
+	if (sscanf(value, "%15s %llu", channel, &bytes) != 2)
+		return;
+	for (i = 0; i < current.n_outputs; i++)
+		if (!strcmp(current.outputs[i].channel, channel))
+			current.outputs[i].bytes = bytes;
+}
+
 static void take_report(char *name)
 {
 	char *value = strchr(name, '=');
@@ -365,6 +388,8 @@ static void take_report(char *name)
 		terminal_take(&current.terminal);
 	} else if (!strcmp(name, "stopped") && current.terminal.raw) {
 		stop();
+	} else if (!strcmp(name, "sent")) {
+		note_sent(value);
 	} else if (!strcmp(name, "log")) {
 		current.log = text("%s", value);
 	} else if (!strcmp(name, "exit")) {
@@ -461,11 +486,11 @@ static int open_file(const char *option, const char *path)
 	return fd;
 }
 
-static void start_output(int from, int to, const char *name)
+static void start_output(int from, int to, const char *name, const char *channel)
 {
 	if (to >= 0)
 		current.outputs[current.n_outputs++] =
-			(struct output){ relay_start(from, to, "", false), name };
+			(struct output){ relay_start(from, to, "", false), name, channel, 0 };
 }
 
 static void start_showing(void)
@@ -486,11 +511,26 @@ static void start_streams(void)
 	int in = terminal->is[0] && !terminal->foreground ? open("/dev/null", O_RDONLY) : 0;
 
 	/* A cooked terminal's end of file is a character for the pty inside. */
-	relay_start(in, ends[STDIN], terminal->foreground ? "\x04" : "", !terminal->foreground);
-	start_output(ends[STDOUT], 1, "standard output");
-	start_output(ends[STDERR], 2, "standard error");
-	start_output(ends[CAPTURE], current.copies[0], "--pcap");
-	start_output(ends[TRACE], current.copies[1], "--trace");
+	const char *at_end = terminal->foreground ? "\x04" : "";
+
+	if (current.options->qemu)
+		relay_start_framed(in, ends[STDIN], at_end);
+	else
+		relay_start(in, ends[STDIN], at_end, !terminal->foreground);
+	start_output(ends[STDOUT], 1, "standard output", "stdout");
+	start_output(ends[STDERR], 2, "standard error", "stderr");
+	start_output(ends[CAPTURE], current.copies[0], "--pcap", "capture");
+	start_output(ends[TRACE], current.copies[1], "--trace", "trace");
+}
+
+/* Of an emulator, which takes what is under way with it when it ends */
+static void wait_for_bytes(void)
+{
+	const struct output *output;
+
+	for (output = current.outputs; output < current.outputs + current.n_outputs; output++)
+		while (output->relay->bytes < output->bytes && !output->relay->ended)
+			usleep(1000);
 }
 
 /* False where something could not be written that somebody wants */
@@ -546,7 +586,7 @@ int run(const struct options *options)
 	current.copies[0] = open_file("pcap", options->pcap);
 	current.copies[1] = open_file("trace", options->trace_file);
 	job_write(&current.orders, options, &current.terminal);
-	machine_start(&current.machine, options);
+	machine_start(&current.machine, options, &current.orders);
 	current.began_s = now_s();
 	fcntl(current.machine.ends[ORDERS], F_SETFL, O_NONBLOCK);
 	signal(SIGPIPE, SIG_IGN);
@@ -558,6 +598,10 @@ int run(const struct options *options)
 	if (options->verbose)
 		start_showing();
 	follow();
+	if (options->qemu) {
+		let_go();
+		wait_for_bytes();
+	}
 	end_machine();
 	read_console_to_its_end();
 	written = wait_for_outputs();

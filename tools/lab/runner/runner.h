@@ -25,8 +25,9 @@ struct options {
 	const char *loss, *delay, *rate, *pcap, *memory, *user, *cwd, *kernel;
 	const char *driver, *trace, *trace_file;
 	const char **set, **rwdir, **overlay_rwdir, **append, **module;
+	const char *arch, *root;
 	unsigned int hosts, devices, mtu, vlan, cpus, timeout_s, tos, seed;
-	bool ecn, pwd, debug, gdb, verbose, tos_given, seed_given;
+	bool ecn, pwd, debug, gdb, verbose, qemu, disable_kvm, tos_given, seed_given;
 	char **command;			/* what follows the options */
 };
 
@@ -71,6 +72,7 @@ struct message {
 };
 
 void message_add(struct message *message, const char *name, const char *value);
+const char *message_next(const struct message *message, const char *name, const char *after);
 void job_write(struct message *message, const struct options *options,
 	       const struct terminal *terminal);
 
@@ -83,21 +85,41 @@ struct machine {
 	int log;
 };
 
-void machine_start(struct machine *machine, const struct options *options);
+struct arguments {
+	const char *program;		/* its path */
+	char *words[256];
+	size_t n;
+};
+
+/* The descriptors of channel/lab_channel.c, and those that an emulator is told of */
+#define FIRST_CHANNEL	3
+
+void arguments_add(struct arguments *arguments, char *word);
+void machine_start(struct machine *machine, const struct options *options,
+		   const struct message *job);
 void machine_kill(struct machine *machine);
+
+/* --- emulator.c: QEMU as the machine */
+const char *emulator_find(const char *wanted, const char **program, const char **arch);
+bool emulator_is_needed(void);
+void emulator_arguments(struct arguments *arguments, const struct options *options,
+			const struct message *job, const char *folder, uint64_t bytes);
 
 /* --- relay.c */
 struct relay {
 	pthread_t thread;
 	int from, to;
 	const char *at_end;
-	bool close_target;
+	bool close_target, framed;
 	int error;
+	volatile bool ended;
+	_Atomic uint64_t bytes;		/* copied */
 };
 
 void pipe_make(int *ends);
 bool write_all(int fd, const char *data, size_t size);
 struct relay *relay_start(int from, int to, const char *at_end, bool close_target);
+struct relay *relay_start_framed(int from, int to, const char *at_end);
 int relay_wait(struct relay *relay);
 
 /* --- run.c */
