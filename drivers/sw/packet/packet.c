@@ -200,21 +200,6 @@ void rhca_packet_protect(struct rhca_packet *packet)
 EXPORT_SYMBOL_IF_KUNIT(rhca_packet_protect);
 
 /**
- * rhca_packet_copy - Append payload
- * @packet: after rhca_packet_protect()
- * @from: bytes that may change meanwhile
- * @bytes: how many, all together the packet's payload_bytes
- */
-void rhca_packet_copy(struct rhca_packet *packet, const void *from,
-		      unsigned int bytes)
-{
-	packet->crc = rhca_crc32_copy(packet->vectors, packet->crc,
-				      packet->tail, from, bytes);
-	packet->tail += bytes;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_packet_copy);
-
-/**
  * rhca_packet_seal - Finish a packet
  * @packet: after rhca_packet_protect(), with all its payload
  */

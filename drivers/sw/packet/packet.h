@@ -10,6 +10,7 @@
 #include "borrowed/skb_cb.h"
 #include "sw/verbs/qp/path.h"
 #include "sw/verbs/qp/qp.h"
+#include "wire/crc32.h"
 #include "wire/encap.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
@@ -80,8 +81,6 @@ bool rhca_packet_begin_segment(struct rhca_packet *packet,
 unsigned int rhca_packet_bytes(const struct rhca_packet *packet);
 void rhca_packet_write_network(struct rhca_packet *packet, unsigned int bytes);
 void rhca_packet_protect(struct rhca_packet *packet);
-void rhca_packet_copy(struct rhca_packet *packet, const void *from,
-		      unsigned int bytes);
 void rhca_packet_seal(struct rhca_packet *packet);
 void rhca_packet_drop(struct rhca_packet *packet);
 void rhca_packet_free(struct rhca_packet *packet);
@@ -97,6 +96,19 @@ static inline void *rhca_packet_header(const struct rhca_packet *packet,
 static inline unsigned int rhca_segment_bytes(const struct rhca_packet *packet)
 {
 	return packet->tail - packet->room;
+}
+
+/**
+ * rhca_packet_copy - Append payload
+ * @packet: after rhca_packet_protect()
+ * @from: bytes that may change meanwhile
+ * @bytes: how many, all together the packet's payload_bytes
+ */
+static inline void rhca_packet_copy(struct rhca_packet *packet, const void *from,
+				    unsigned int bytes)
+{
+	packet->crc = rhca_crc32_copy(packet->vectors, packet->crc, packet->tail, from, bytes);
+	packet->tail += bytes;
 }
 
 #endif

@@ -12,65 +12,68 @@
 #include "sw/packet/packet.h"
 #include "wire/crc32.h"
 
-/**
- * struct transfer - What is done with the bytes of a range of memory
- * @to: the packet that is being built takes them; or NULL
- * @check: gives them, and their CRC is computed; or NULL
- * @skb: the packet that was received gives them; or NULL
- * @data: gives them; or NULL. With none of the four, caches are written back
- * @look: nothing is done: is the memory there?
- * @offset: of the next byte in @skb or @data
- */
-struct transfer {
-	struct rhca_packet *to;
-	struct rhca_check *check;
-	const struct sk_buff *skb;
-	const u8 *data;
-	bool look;
-	unsigned int offset;
-};
+/* What is done with each piece of memory; a constant wherever it is used, and so in line */
+typedef void (*piece_fn)(void *with, void *at, unsigned int bytes);
 
-/* What lies in one piece need not be looked for again */
-static struct transfer transfer_from(const struct rhca_rx *rx)
+static void append_piece(void *packet, void *at, unsigned int bytes)
 {
-	const u8 *payload = rhca_rx_payload(rx);
-
-	if (payload)
-		return (struct transfer){ .data = payload };
-	return (struct transfer){
-		.skb	= rx->skb,
-		.offset	= rx->payload_offset,
-	};
+	rhca_packet_copy(packet, at, bytes);
 }
 
-static void copy_checked(struct rhca_check *check, void *to, unsigned int bytes)
+static void copy_checked(void *with, void *at, unsigned int bytes)
 {
-	check->crc = rhca_crc32_copy(check->vectors, check->crc, to,
-				     check->data, bytes);
+	struct rhca_check *check = with;
+
+	check->crc = rhca_crc32_copy(check->vectors, check->crc, at, check->data, bytes);
 	check->data += bytes;
 }
 
-static void move_piece(struct transfer *transfer, void *at, unsigned int bytes)
+/**
+ * struct source - Payload that is copied to memory
+ * @skb: the packet, unless @data has it in one piece
+ * @data: next byte; or NULL
+ * @offset: of the next byte in @skb
+ */
+struct source {
+	const struct sk_buff *skb;
+	const u8 *data;
+	unsigned int offset;
+};
+
+static struct source source_of(const struct rhca_rx *rx)
 {
-	if (transfer->to)
-		rhca_packet_copy(transfer->to, at, bytes);
-	else if (transfer->check)
-		copy_checked(transfer->check, at, bytes);
-	else if (transfer->skb)
-		skb_copy_bits(transfer->skb, transfer->offset, at, bytes);
-	else if (transfer->data)
-		memcpy(at, transfer->data + transfer->offset, bytes);
-	else if (!transfer->look)
-		arch_wb_cache_pmem(at, bytes);
-	transfer->offset += bytes;
+	return (struct source){ rx->skb, rhca_rx_payload(rx), rx->payload_offset };
+}
+
+static void copy_piece(void *with, void *at, unsigned int bytes)
+{
+	struct source *source = with;
+
+	if (source->data) {
+		memcpy(at, source->data, bytes);
+		source->data += bytes;
+	} else {
+		skb_copy_bits(source->skb, source->offset, at, bytes);
+		source->offset += bytes;
+	}
+}
+
+/* Is the memory there? */
+static void only_look(void *with, void *at, unsigned int bytes)
+{
+}
+
+static void write_piece_back(void *with, void *at, unsigned int bytes)
+{
+	arch_wb_cache_pmem(at, bytes);
 }
 
 /*
  * Page by page; @ahead of them, from @addr on, are going to be moved. -EFAULT for an
  * address that is no memory; -EINPROGRESS for a page that has to be brought in first
  */
-static int move(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
-		struct transfer *transfer)
+static __always_inline int move(const struct rhca_mem *mem, u64 addr, u32 bytes,
+				u32 ahead, piece_fn fn, void *with)
 {
 	unsigned int in_page, here;
 	struct page *page;
@@ -82,7 +85,7 @@ static int move(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
 			return rhca_mem_fault(mem, addr, bytes, ahead);
 		here = min(here, bytes);
 		kaddr = kmap_local_page(page);
-		move_piece(transfer, kaddr + in_page, here);
+		fn(with, kaddr + in_page, here);
 		kunmap_local(kaddr);
 		addr += here;
 		bytes -= here;
@@ -105,9 +108,7 @@ static int move(const struct rhca_mem *mem, u64 addr, u32 bytes, u32 ahead,
 int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 		       u32 ahead, struct rhca_packet *packet)
 {
-	struct transfer transfer = { .to = packet };
-
-	return move(mem, addr, bytes, ahead, &transfer);
+	return move(mem, addr, bytes, ahead, append_piece, packet);
 }
 
 /**
@@ -122,9 +123,9 @@ int rhca_mem_to_packet(const struct rhca_mem *mem, u64 addr, u32 bytes,
 int rhca_rx_to_mem(const struct rhca_mem *mem, u64 addr, u32 ahead,
 		   const struct rhca_rx *rx)
 {
-	struct transfer transfer = transfer_from(rx);
+	struct source source = source_of(rx);
 
-	return move(mem, addr, rx->payload_bytes, ahead, &transfer);
+	return move(mem, addr, rx->payload_bytes, ahead, copy_piece, &source);
 }
 
 /**
@@ -141,9 +142,7 @@ int rhca_rx_to_mem(const struct rhca_mem *mem, u64 addr, u32 ahead,
 int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 			u32 ahead, struct rhca_check *check)
 {
-	struct transfer transfer = { .check = check };
-
-	return move(mem, addr, bytes, ahead, &transfer);
+	return move(mem, addr, bytes, ahead, copy_checked, check);
 }
 
 /**
@@ -156,9 +155,7 @@ int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
  */
 void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
 {
-	struct transfer transfer = {};
-
-	move(mem, addr, bytes, bytes, &transfer);
+	move(mem, addr, bytes, bytes, write_piece_back, NULL);
 }
 
 /**
@@ -215,9 +212,9 @@ static struct rhca_mem *get_local(struct rhca_verbs_qp *qp,
 }
 
 /* Entry by entry: the key of each is asked for anew */
-static enum ib_wc_status move_span(struct rhca_verbs_qp *qp,
-				   const struct rhca_span *span, int access,
-				   struct transfer *transfer)
+static __always_inline enum ib_wc_status
+move_span(struct rhca_verbs_qp *qp, const struct rhca_span *span, int access,
+	  piece_fn fn, void *with)
 {
 	struct sge_walk walk = { .span = *span };
 	struct rhca_mem *mem;
@@ -227,7 +224,7 @@ static enum ib_wc_status move_span(struct rhca_verbs_qp *qp,
 		mem = get_local(qp, &walk, access);
 		if (!mem)
 			return IB_WC_LOC_PROT_ERR;
-		ret = move(mem, walk.addr, walk.bytes, walk.ahead, transfer);
+		ret = move(mem, walk.addr, walk.bytes, walk.ahead, fn, with);
 		if (ret)
 			return ret == -EINPROGRESS ? RHCA_WC_PAGE_FAULT :
 						     IB_WC_LOC_PROT_ERR;
@@ -247,9 +244,7 @@ static enum ib_wc_status move_span(struct rhca_verbs_qp *qp,
 enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			      struct rhca_packet *packet)
 {
-	struct transfer transfer = { .to = packet };
-
-	return move_span(qp, span, 0, &transfer);
+	return move_span(qp, span, 0, append_piece, packet);
 }
 
 /**
@@ -265,9 +260,9 @@ enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *
 enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span *span,
 			       const struct rhca_rx *rx)
 {
-	struct transfer transfer = transfer_from(rx);
+	struct source source = source_of(rx);
 
-	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, copy_piece, &source);
 }
 
 /**
@@ -280,9 +275,7 @@ enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span 
 enum ib_wc_status rhca_scatter_ready(struct rhca_verbs_qp *qp,
 				     const struct rhca_span *span)
 {
-	struct transfer transfer = { .look = true };
-
-	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, only_look, NULL);
 }
 
 /**
@@ -297,9 +290,9 @@ enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
 				     const struct rhca_span *span,
 				     const void *data)
 {
-	struct transfer transfer = { .data = data };
+	struct source source = { .data = data };
 
-	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, copy_piece, &source);
 }
 
 /**
@@ -315,7 +308,5 @@ enum ib_wc_status rhca_scatter_checked(struct rhca_verbs_qp *qp,
 				       const struct rhca_span *span,
 				       struct rhca_check *check)
 {
-	struct transfer transfer = { .check = check };
-
-	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, &transfer);
+	return move_span(qp, span, IB_ACCESS_LOCAL_WRITE, copy_checked, check);
 }

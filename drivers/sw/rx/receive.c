@@ -122,8 +122,8 @@ static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 }
 
 /* The rest of passes_unlocked_checks(), with the lock of the packet's half held */
-static bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
-				 struct rhca_rx_batch *walk)
+static __always_inline bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
+						 struct rhca_rx_batch *walk)
 {
 	if (!(rx->flags & RHCA_OP_MIDDLE))
 		return true;
@@ -419,7 +419,7 @@ static void receive_walk(struct rhca_rx_batch *walk)
 	rhca_shared_send(&walk->answers);
 }
 
-static void receive_block(struct sk_buff *skb, enum rhca_encap encap)
+static __always_inline void receive_block(struct sk_buff *skb, enum rhca_encap encap)
 {
 	struct rhca_rx_batch walk __uninitialized;
 
