@@ -6,7 +6,7 @@
 #
 # usage: scripts/check/build.sh KERNEL...
 #        scripts/check/build.sh --can KERNEL   only say whether its headers are here
-#   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, debug or kcsan (those of
+#   KERNEL  6.1, 6.12, a release, uml-base, uml-debug, debug, debug-rt or kcsan (those of
 #           scripts/vm/debug-kernel), newest, or one of these three for another kind
 #           of machine, for which scripts/setup/setup.sh headers-KERNEL is needed:
 #           6.1-cloud, 6.1-rt, 6.12-cloud, 6.12-rt, newest-cloud, newest-rt
@@ -25,7 +25,7 @@ sparse_series=6.12
 release_of() {
 	case $1 in
 	6.*-cloud | 6.*-rt) scripts/vm/kernel flavour "$1" ;;
-	6.* | debug | kcsan) scripts/vm/kernel release "$1" ;;
+	6.* | debug | debug-rt | kcsan) scripts/vm/kernel release "$1" ;;
 	*) echo "$1" ;;
 	esac
 }

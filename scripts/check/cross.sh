@@ -3,7 +3,7 @@
 # Other architectures: the modules, and the one that scenarios post kernel verbs with, are
 # built for arm64 and for s390x, which is big-endian, with every warning the kernel's W=1
 # knows as an error, and with sparse where numbers lie the other way round. Then the
-# scenarios of tier core run on a stock kernel of arm64, emulated.
+# scenarios of tier core run on a stock kernel of arm64, emulated, and roce-lab does so.
 #
 # usage: scripts/check/cross.sh [build|run] [ARCH...]     (both, and all)
 #
@@ -43,6 +43,13 @@ sparse() { # sparse ARCH RELEASE
 	! grep -E "^/tree/build/.*(warning|error): " "$log"
 }
 
+# roce-lab's machine, emulated by this one
+lab() {
+	tools/lab/build --qemu arm64
+	scripts/tests/run --on host lab-qemu
+	grep '^ok   arm64: pingpong' build/results/host/lab-qemu.out
+}
+
 what="build run"
 case ${1-} in
 build | run) what=$1; shift ;;
@@ -63,6 +70,7 @@ for arch; do
 		count run-arm64 scripts/cross/machine arm64 \
 			$(scripts/tests/run --list --on vm-6.12 --tier core | cut -d' ' -f2)
 		grep '^== ' "$out/run-arm64.log" | sed 's/^/    /' || :
+		count lab-arm64 lab
 	fi
 done
 echo "$passed passed, $failed failed"

@@ -218,6 +218,7 @@ setup_package() {
 
 setup_cross() {
 	install debootstrap
+	install qemu-system-arm cpio zstd
 	scripts/cross/folder > /dev/null
 }
 

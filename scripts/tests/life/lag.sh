@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: vm uml uml-debug kcsan
+# where: vm uml uml-debug kcsan debug-rt
 # tier: wide
 # every: 3
 # timeout: 1200

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: uml uml-debug kcsan
+# where: uml uml-debug kcsan debug-rt
 # tier: wide
 # spread: yes
 # every: 3

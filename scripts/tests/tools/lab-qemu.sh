@@ -111,6 +111,13 @@ else
 	cpio -idm --quiet -D "$work/arm64" < "$(scripts/cross/folder)/machine/arm64/root.cpio"
 	check "arm64: a root of its own" "aarch64 $uid / roce0" "$(emulated --arch arm64 --root "$work/arm64" -- \
 		sh -c 'echo $(uname -m) $(id -u) $PWD $(ls /sys/class/infiniband)' 2>&1)"
+	mkdir "$work/arm64/lab"
+	tar -C "$work/arm64/lab" --zstd --strip-components=1 -xf build/lab/roce-lab-*-aarch64.tar.zst
+	chmod -R a+rX "$work/arm64"
+	check "arm64: the command for it" "roce-lab roce-lab: --qemu: qemu-system-aarch64 is not installed: \
+apt-get install qemu-system-arm 125" "$(emulated --arch arm64 --root "$work/arm64" -- sh -c '
+		/lab/bin/roce-lab --version | sed -n "s/ [0-9.]*$//p"; /lab/bin/roce-lab run -- true; echo $?' 2>&1 |
+			paste -sd ' ')"
 	check "arm64: pingpong between two hosts" "1 1 0" "$(sed 's/pair.out/\/tmp\/pair.out/' "$home/pair" |
 		all emulated --arch arm64 --root "$work/arm64" --hosts 2 -- sh)"
 fi

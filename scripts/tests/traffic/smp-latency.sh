@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: uml kcsan
+# where: uml kcsan debug-rt
 # tier: full
 # every: 3
 # timeout: 600
