@@ -116,21 +116,32 @@ static void flush_first(struct work_struct *work)
 				   FLUSH_INTERVAL);
 }
 
+/*
+ * Until the next look, which comes later and later while nothing is found. When the QP is
+ * reset meanwhile, that stays.
+ */
+static unsigned long next_delay(struct rhca_sw_qp *qp, bool found)
+{
+	unsigned long delay = READ_ONCE(qp->flush_delay);
+	unsigned long next = FLUSH_INTERVAL;
+
+	if (!found)
+		next = min(2 * delay, FLUSH_LONGEST);
+	return try_cmpxchg(&qp->flush_delay, &delay, next) ? next : delay;
+}
+
 /* As long as the QP is in ERR */
 static void flush_again(struct work_struct *work)
 {
 	struct rhca_sw_qp *qp = container_of(to_delayed_work(work),
 					     struct rhca_sw_qp, flush_again);
 	struct rhca_batch batch = {};
+	unsigned long delay;
 
 	flush_portion(qp, &batch);
-	if (batch.flushed)
-		qp->flush_delay = FLUSH_INTERVAL;
-	else
-		qp->flush_delay = min(2 * qp->flush_delay, FLUSH_LONGEST);
+	delay = next_delay(qp, batch.flushed);
 	if (batch.flush_more || posts_are_silent(qp))
-		queue_delayed_work(rhca_flush_again_wq, &qp->flush_again,
-				   qp->flush_delay);
+		queue_delayed_work(rhca_flush_again_wq, &qp->flush_again, delay);
 }
 
 /* --- life ------------------------------------------------------------------- */
@@ -146,7 +157,8 @@ void rhca_flush_qp_reset(struct rhca_sw_qp *qp)
 	if (!qp->base.srq)
 		most += qp->base.rq.ring.mask;
 	atomic_set(&qp->flush_credit, most);
-	qp->flush_delay = FLUSH_INTERVAL;
+	/* The work may still be under way, see next_delay() */
+	WRITE_ONCE(qp->flush_delay, FLUSH_INTERVAL);
 }
 
 /**
