@@ -12,6 +12,7 @@
 #include "sw/verbs/counters.h"
 #include "sw/identity.h"
 #include "sw/verbs/qp/mcast.h"
+#include "sw/verbs/memory/dwell.h"
 #include "sw/verbs/memory/mr.h"
 #include "sw/verbs/memory/mw.h"
 #include "sw/verbs/memory/odp_lanes.h"
@@ -350,6 +351,7 @@ int rhca_sw_init(void)
 	ret = rhca_socket_init();
 	if (ret)
 		goto err_odp_exit;
+	rhca_dwell_init();
 	return 0;
 
 err_odp_exit:
@@ -361,6 +363,7 @@ err_flush_exit:
 
 void rhca_sw_exit(void)
 {
+	rhca_dwell_exit();
 	rhca_socket_exit();
 	rhca_holds_exit();
 	rhca_turn_lists_exit();

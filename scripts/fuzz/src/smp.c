@@ -12,7 +12,8 @@
  * - everything ends: requests complete, verbs return.
  *
  * With --rough somebody outside disturbs links, addresses and devices: then requests
- * may fail and objects may be refused, but the same holds.
+ * may fail and objects may be refused, but the same holds. With --takes memory is taken
+ * away all the time.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -76,7 +77,7 @@ static struct {
 	uint64_t seed;
 	double seconds;
 	int threads;
-	bool rough;
+	bool rough, takes;
 } options = { .seconds = 10, .threads = 4 };
 
 static struct device devices[2];
@@ -342,6 +343,49 @@ static bool take_back(struct worker *worker, struct loan *loan)
 	return !ret;
 }
 
+/* How many bytes have got @value, which they get in order */
+static size_t progress(const volatile uint8_t *memory, uint8_t value)
+{
+	size_t low = 0, high = REGION;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (memory[middle] == value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* WRITEs or READs of all that the peer has lent; false when they are not taken */
+static bool use_memory(struct worker *worker, int i, enum wr_opcode opcode, uint32_t key)
+{
+	memset(worker->end[i].memory, 1, REGION);
+	memset(worker->end[!i].memory, 2, REGION);
+	for (int slot = 0; slot < DEPTH; slot++)
+		post(worker, i, opcode, slot, LARGE_BLOCK, key);
+	return kick(worker, i);
+}
+
+/*
+ * What nobody may change any more is as it is in @then, and what nobody may read is
+ * secret. Where end @i has got to comes first: if anything changes, it is that.
+ */
+static void note_memory(struct worker *worker, int i, enum wr_opcode opcode, uint8_t *then)
+{
+	uint8_t *lent = worker->end[!i].memory;
+	size_t at = opcode == WR_WRITE ? progress(lent, 1) : progress(worker->end[i].memory, 2);
+
+	if (opcode == WR_READ) {
+		memset(lent + at, SECRET, REGION - at);
+		memset(lent, SECRET, at);
+	}
+	memcpy(then + at, lent + at, REGION - at);
+	memcpy(then, lent, at);
+}
+
 /*
  * End !@i lends its memory and takes it back while end @i uses it. WRITEs: what is
  * there then must stay. READs: what is put there then must not arrive.
@@ -351,31 +395,25 @@ static void take_memory_away(struct worker *worker, int i)
 	enum wr_opcode opcode = rng_percent(&worker->rng, 50) ? WR_WRITE : WR_READ;
 	struct loan loan = { .i = !i, .way = rng_below(&worker->rng, NUM_WAYS) };
 	volatile uint32_t spins = 1u << rng_below(&worker->rng, 16);
-	struct end *owner = &worker->end[!i];
 	static __thread uint8_t then[REGION];
 	bool taken = false, used;
 
 	used = lend(worker, &loan);
 	if (!used && !options.rough)
 		complain(worker, "a window cannot be bound: way, opcode", loan.way, opcode);
-	memset(worker->end[i].memory, 1, REGION);
-	memset(owner->memory, 2, REGION);
-	for (int slot = 0; used && slot < DEPTH; slot++)
-		post(worker, i, opcode, slot, LARGE_BLOCK, loan.key);
-	used = used && kick(worker, i);
+	used = used && use_memory(worker, i, opcode, loan.key);
 	/* They are under way, until some of them have been done */
 	while (used && spins-- && !ring_first(&worker->end[i].cq.ring))
 		;
 	if (used)
 		taken = take_back(worker, &loan);
-	if (taken && opcode == WR_READ)
-		memset(owner->memory, SECRET, REGION);
-	memcpy(then, owner->memory, REGION);
+	if (taken)
+		note_memory(worker, i, opcode, then);
 	if (used)
 		reap(worker, i, DEPTH);
 	worker->tries[loan.way] += used;
 	worker->fences[loan.way] += taken;
-	if (taken && memcmp(then, owner->memory, REGION))
+	if (taken && memcmp(then, worker->end[!i].memory, REGION))
 		complain(worker, "memory changed after it was taken away: way, opcode", loan.way, opcode);
 	if (taken && opcode == WR_READ && memchr(worker->end[i].memory, SECRET, REGION))
 		complain(worker, "memory was read after it was taken away: way, opcode", loan.way, opcode);
@@ -410,8 +448,8 @@ static int restore(struct worker *worker)
 
 /*
  * What a fence waits for is the copy of one packet, which takes less time than it takes
- * to look whether it has been waited for. It shows when the processor that copies stands
- * still, be it that the host has fewer, so it is tried often.
+ * to look whether it has been waited for. It shows where the driver makes it last, see
+ * smp-churn.sh, or when the processor that copies stands still, so it is tried often.
  */
 static void take_memory_away_often(struct worker *worker)
 {
@@ -440,7 +478,7 @@ static void tell_connected(void)
 
 static void live(struct worker *worker)
 {
-	int exchanges = rng_below(&worker->rng, 12), ret = 0;
+	int exchanges = options.takes ? 0 : rng_below(&worker->rng, 12), ret = 0;
 
 	for (int i = 0; !ret && i < 2; i++)
 		ret = create_end(worker, i);
@@ -457,7 +495,7 @@ static void live(struct worker *worker)
 		if (!exchange(worker, rng_below(&worker->rng, 2)))
 			ret = 1;
 	/* The end comes with requests under way, or with the memory */
-	if (!ret && rng_percent(&worker->rng, 50))
+	if (!ret && (options.takes || rng_percent(&worker->rng, 50)))
 		take_memory_away_often(worker);
 	else if (!ret) {
 		for (int slot = 0; slot < DEPTH; slot++)
@@ -517,13 +555,14 @@ static void judge_fences(const struct worker *workers)
 
 static void usage(void)
 {
-	fputs("usage: smp [--seed N] [--seconds S] [--threads N] [--rough] A INDEX_A B INDEX_B\n", stderr);
+	fputs("usage: smp [--seed N] [--seconds S] [--threads N] [--rough] [--takes] A INDEX_A B INDEX_B\n", stderr);
 	exit(2);
 }
 
 static const struct option long_options[] = {
 	{ "seed", 1, NULL, 'S' }, { "seconds", 1, NULL, 't' }, { "threads", 1, NULL, 'n' },
-	{ "rough", 0, NULL, 'r' }, {}
+	{ "rough", 0, NULL, 'r' },
+	{ "takes", 0, NULL, 'k' }, {}
 };
 
 static void parse(int argc, char **argv)
@@ -537,6 +576,7 @@ static void parse(int argc, char **argv)
 		case 't': options.seconds = atof(optarg); break;
 		case 'n': options.threads = atoi(optarg); break;
 		case 'r': options.rough = true; break;
+		case 'k': options.takes = true; break;
 		default: usage();
 		}
 	}

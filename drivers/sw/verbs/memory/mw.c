@@ -8,6 +8,7 @@
 #include <rhca/compat.h>
 
 #include "sw/verbs/device.h"
+#include "sw/verbs/memory/dwell.h"
 #include "sw/verbs/memory/mr.h"
 #include "sw/verbs/memory/mw.h"
 
@@ -80,7 +81,10 @@ struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
 {
 	struct rhca_mem *mem = rhca_mem_hold(held, remote->dev, remote->rkey);
 
-	return mem && remote_allowed(mem, remote) ? mem : NULL;
+	if (!mem || !remote_allowed(mem, remote))
+		return NULL;
+	rhca_dwell();
+	return mem;
 }
 
 static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
