@@ -17,14 +17,14 @@
 #define EACH	8
 
 static DEFINE_PER_CPU(unsigned int, num_uses);
-static u32 dwell_us;
+u32 rhca_dwell_us;
 
 /**
  * rhca_dwell_init - Offer the file to write microseconds to
  */
 void rhca_dwell_init(void)
 {
-	debugfs_create_u32("roce_hca_dwell_us", 0600, NULL, &dwell_us);
+	debugfs_create_u32("roce_hca_dwell_us", 0600, NULL, &rhca_dwell_us);
 }
 
 /**
@@ -36,15 +36,13 @@ void rhca_dwell_exit(void)
 }
 
 /**
- * rhca_dwell - Stay as long as the file says, each eighth time
+ * rhca_dwell_now - Stay as long as the file says, each eighth time
  *
  * Context: any.
  */
-void rhca_dwell(void)
+void rhca_dwell_now(void)
 {
-	u32 us = READ_ONCE(dwell_us);
-
-	if (us && !(this_cpu_inc_return(num_uses) % EACH))
-		udelay(min(us, MOST_US));
+	if (!(this_cpu_inc_return(num_uses) % EACH))
+		udelay(min(READ_ONCE(rhca_dwell_us), MOST_US));
 }
 #endif
