@@ -43,13 +43,29 @@ def file_of(device, port, name):
 # --- priorities and classes ----------------------------------------------------------
 
 
-def pfc_trouble(port):
+def class_of_priority(port, prio):
+    """A traffic class whose upper three bits are it, by a DSCP that the APP table has there"""
+    known = (port["classes"] or {}).get("dscp", {})
+    return next((dscp for dscp in sorted(known) if known[dscp] == prio == dscp >> 3),
+                prio << 3) << 2
+
+
+def give_priority(device, port, prio):
+    """What gives it to packets that have none; whose APP table takes no entry for RoCE has classes"""
+    if port["apps_of_roce"]:
+        return (f"dcb app add dev {port['netdev']} ethtype-prio 0x8915:{prio} "
+                f"dgram-port-prio 4791:{prio}")
+    return (f"echo {class_of_priority(port, prio)} > "
+            f"/sys/class/infiniband/{device['dev']}/tc/{port['port']}/traffic_class")
+
+
+def pfc_trouble(device, port):
     on, netdev = lossless(port), port["netdev"]
     for prio in used(port)[0] if on else []:
         if prio in on:
             continue
         mend = (f"dcb pfc set dev {netdev} prio-pfc {prio}:on" if prio else
-                f"dcb app add dev {netdev} ethtype-prio 0x8915:{on[0]} dgram-port-prio 4791:{on[0]}")
+                give_priority(device, port, on[0]))
         yield (f"PFC is off on priority {prio}, which RoCE uses, and on for "
                f"{','.join(map(str, on))}. Next: {mend}; the same at the switch")
 
@@ -214,7 +230,7 @@ def old_rxe_trouble(device, kernel):
 
 
 def trouble(device, port, kernel):
-    for found in (pfc_trouble(port), ets_trouble(port), trust_trouble(port),
+    for found in (pfc_trouble(device, port), ets_trouble(port), trust_trouble(port),
                   cnp_trouble(device, port), mark_trouble(device, port),
                   silent_peer_trouble(device, port), rate_trouble(device, port),
                   old_rxe_trouble(device, kernel)):

@@ -15,6 +15,9 @@ ROCE_V2_PORT = 4791
 ROCE_V1_ETHERTYPE = 0x8915
 CAP_IPC_LOCK = 14
 ADAPTER_DRIVERS = ("mlx4_core", "mlx5_core")
+# Of netdevs whose APP tables take entries of DSCP alone: they have an ieee_setapp that refuses
+# others with EINVAL (kernels 6.1, 6.12 and 7.3)
+DSCP_ONLY_DRIVERS = ("hns3", "ice", "mlx5_core")
 FORCED_FILE = "/etc/roce-hca/forced.conf"	# that roce-forced applies
 
 
@@ -139,9 +142,15 @@ def wanted(device, port):
             words[1] in ("*", str(port.number))]
 
 
+def driver_of(netdev):
+    return os.path.basename(os.path.realpath(
+        roce.path("sys/class/net", netdev, "device/driver")))
+
+
 def port_facts(device, port):
     netdev = port.netdev()
     here = bool(netdev) and port.is_here()
+    driver = driver_of(netdev) if here else None
     gids = port.gids()
     versions = port.read("roce_versions")	# of other drivers' ports nobody says
     netdev_mtu = number(roce.read("sys/class/net", netdev, "mtu")) if here else None
@@ -162,8 +171,7 @@ def port_facts(device, port):
         "ring": receive_ring(netdev) if here else None,
         "queues": queues(netdev) if here else [],
         "cc": {name: number(port.read("cc", name)) for name in roce.listing(port.folder, "cc")},
-        "adapter": here and os.path.basename(os.path.realpath(
-            roce.path("sys/class/net", netdev, "device/driver"))) in ADAPTER_DRIVERS,
+        "adapter": driver in ADAPTER_DRIVERS, "apps_of_roce": driver not in DSCP_ONLY_DRIVERS,
     }
 
 

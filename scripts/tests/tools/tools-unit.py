@@ -493,6 +493,15 @@ class Congestion(Findings):
         self.finds("PFC is off on priority 0.*Next: dcb app add dev eth0 ethtype-prio 0x8915:3 "
                    "dgram-port-prio 4791:3;")
 
+    def test_no_priority_where_the_app_table_takes_none_for_roce(self):
+        for dscps, tclass in (([[26, 3]], 104), ([[8, 3], [24, 2], [48, 6]], 96), ([], 96)):
+            with self.subTest(dscps=dscps):
+                self.setUp()
+                self.host.link("sys/class/net/eth0/device/driver", "sys/bus/pci/drivers/mlx5_core")
+                self.port(dcb={"dscp_prio": dscps}, qp={"drv_priority": 0, "drv_traffic_class": 0})
+                self.finds("is served in software", "PFC is off on priority 0.*Next: "
+                           f"echo {tclass} > /sys/class/infiniband/roce0/tc/1/traffic_class;")
+
     def test_pfc_is_off_on_the_priority_of_the_app_table(self):
         self.port(dcb={"dgram_port_prio": [[4791, 5], [53, 3]]})
         self.finds("PFC is off on priority 5")
