@@ -41,6 +41,24 @@ struct bench {
 	u64 to_dma;
 };
 
+/* From its own GID to that. The kernel resolves an address for processes alone */
+static int address_itself(struct bench *bench, struct rdma_ah_attr *attr)
+{
+	const struct ib_gid_attr *own = rdma_get_gid_attr(bench->ibdev, 1, gid);
+	union ib_gid dgid;
+	int ret;
+
+	if (IS_ERR(own))
+		return PTR_ERR(own);
+	dgid = own->gid;
+	attr->type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(attr, 1);
+	rdma_ah_set_grh(attr, &dgid, 0, gid, 64, 0);
+	ret = rdma_read_gid_l2_fields(own, NULL, attr->roce.dmac);
+	rdma_put_gid_attr(own);
+	return ret;
+}
+
 static int to_rtr(struct bench *bench)
 {
 	struct ib_qp_attr attr = {
@@ -50,15 +68,10 @@ static int to_rtr(struct bench *bench)
 		.max_dest_rd_atomic	= 1,
 		.min_rnr_timer		= 12,
 	};
-	union ib_gid own;
-	int ret;
+	int ret = address_itself(bench, &attr.ah_attr);
 
-	ret = rdma_query_gid(bench->ibdev, 1, gid, &own);
 	if (ret)
 		return ret;
-	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
-	rdma_ah_set_port_num(&attr.ah_attr, 1);
-	rdma_ah_set_grh(&attr.ah_attr, &own, 0, gid, 64, 0);
 	return ib_modify_qp(bench->qp, &attr, IB_QP_STATE | IB_QP_AV |
 			    IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
 			    IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
