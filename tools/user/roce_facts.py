@@ -15,8 +15,8 @@ ROCE_V2_PORT = 4791
 ROCE_V1_ETHERTYPE = 0x8915
 CAP_IPC_LOCK = 14
 ADAPTER_DRIVERS = ("mlx4_core", "mlx5_core")
-# Of netdevs whose APP tables take entries of DSCP alone: they have an ieee_setapp that refuses
-# others with EINVAL (kernels 6.1, 6.12 and 7.3)
+# Of netdevs whose APP tables take entries of DSCP alone: their ieee_setapp() refuses others
+# with EINVAL (in 6.12)
 DSCP_ONLY_DRIVERS = ("hns3", "ice", "mlx5_core")
 FORCED_FILE = "/etc/roce-hca/forced.conf"	# that roce-forced applies
 
