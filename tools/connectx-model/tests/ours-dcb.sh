@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The netdev of a port that roce_hca_mlx5 serves has DCB (--with=dcb): entries of the APP
 # table that name RoCE are refused by mlx5e, those of DSCP are taken, and roce-status says
-# which priorities have flow control.
+# which priorities have flow control, and what gives connections such a one.
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 # shellcheck disable=SC2034 # for guest-lib.sh
@@ -32,6 +32,23 @@ shows_flow_control() {
 	grep 'PFC of priority 3' "$work/status"
 }
 
+status_beside_traffic() {
+	start_polling || return 1
+	"$tree/tools/user/roce-status" "$rdma" > "$work/status"
+	end_polling
+	cat "$work/status"
+}
+
+# Traffic without a priority beside a lossless one: what it says is done, and it says nothing
+advises_class() {
+	local advice
+
+	status_beside_traffic
+	advice=$(sed -n 's/.*PFC is off on priority 0.*Next: \(echo [^;]*\);.*/\1/p' "$work/status")
+	[ -n "$advice" ] && sh -c "$advice" && status_beside_traffic || return 1
+	! grep 'PFC is off' "$work/status"
+}
+
 forgets() {
 	dcb app del dev "$netdev" dscp-prio 26:3 && dcb pfc set dev "$netdev" prio-pfc 3:off
 }
@@ -44,6 +61,7 @@ done
 check takes-dscp takes_dscp
 check shows-flow-control shows_flow_control
 pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" "ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
+check advises-class advises_class
 check forgets forgets
 check unload modprobe -r roce_hca_mlx5
 finish
