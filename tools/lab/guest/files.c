@@ -6,6 +6,7 @@
  * The root is hostfs itself and no overlay: of a lower layer each file that was once seen
  * keeps a descriptor of the host.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -126,6 +127,43 @@ void files_writable(const struct job *job)
 	for (i = 0; job->overlays[i]; i++)
 		overlay(job->overlays[i], i);
 	must_mount(overlay("/etc", i), "/etc", NULL, MS_BIND, NULL);
+}
+
+/* The modules of one kernel; those that were first stay. */
+static void add_modules_of(const char *tree, const char *folder, const char *release)
+{
+	char *from = text("%s/%s", folder, release), *to = text("%s/%s", tree, release);
+
+	if (*release == '.' || !is_folder(from) || mkdir(to, 0755))
+		return;
+	must_mount(from, to, NULL, MS_BIND, NULL);
+}
+
+static void add_modules(const char *tree, const char *folder)
+{
+	DIR *releases = opendir(folder);
+	struct dirent *release;
+
+	while (releases && (release = readdir(releases)))
+		add_modules_of(tree, folder, release->d_name);
+	if (releases)
+		closedir(releases);
+}
+
+/* Where modprobe looks: the modules that the lab has for its kernel, beside the host's. No
+ * overlay, for the same reason as with the root.
+ */
+void files_modules(const char *packed)
+{
+	static const char where[] = "/lib/modules", tree[] = PRIVATE "/modules";
+
+	if (!is_folder(packed) || !is_folder(where))
+		return;
+	mkdir(tree, 0755);
+	must_mount("modules", tree, "tmpfs", 0, "mode=755");
+	add_modules(tree, packed);
+	add_modules(tree, where);
+	must_mount(tree, where, NULL, MS_BIND | MS_REC, NULL);
 }
 
 static bool is_below(const char *path, const char *folder)

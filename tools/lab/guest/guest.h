@@ -54,6 +54,7 @@ void files_first(void);
 void files_writable(const struct job *job);
 void files_of_host(const struct job *job);
 void files_etc(const struct job *job);
+void files_modules(const char *packed);
 
 /* --- netlink.c */
 struct netlink {
@@ -94,9 +95,12 @@ struct wire {
 const char *wire_parse(struct wire *wire, const char *what, const char *value);
 int wire_set(const char *port, const struct wire *wire);
 
-/* --- rdma.c */
-void modules_load(const char *folder, const struct job *job);
+/* --- modules.c */
 void module_insert(const char *path, const char *parameters);
+void modules_load(const char *folder, const struct job *job);
+void modules_insert(const char *programs, char **modules);
+
+/* --- rdma.c */
 void device_add(const struct job *job, struct netlink *initial, int initial_ns,
 		struct netlink *own, int own_ns, const char *name, const char *netdev,
 		const char *address);

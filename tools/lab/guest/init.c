@@ -113,6 +113,7 @@ int main(int argc, char **argv)
 	install_launcher();
 	files_writable(job);
 	files_etc(job);
+	files_modules(text("%s/lib/modules", programs));
 	set_limits();
 	modules_load(text("%s/modules", programs), job);
 	for (i = 0; i < job->devices; i++)
@@ -124,8 +125,7 @@ int main(int argc, char **argv)
 		capture_start(job);
 	if (job->trace)
 		trace_start(job);
-	for (i = 0; job->modules[i]; i++)
-		module_insert(job->modules[i], "");
+	modules_insert(programs, job->modules);
 	broker_start();
 	report("ready", "1");
 	run_job(job, orders);

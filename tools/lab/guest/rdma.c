@@ -1,78 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The driver, and its devices. RDMA namespaces are exclusive (ib_core.netns_mode=0), so
+ * The RDMA devices. RDMA namespaces are exclusive (ib_core.netns_mode=0), so
  * that a program sees the devices of its own host and no others.
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "guest.h"
 
 /* A device whose port is not active after this long will not be. */
 #define DEVICE_WAIT_MS	60000
-
-void module_insert(const char *path, const char *parameters)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		die("%s: %s", path, strerror(errno));
-	if (syscall(SYS_finit_module, fd, parameters, 0) && errno != EEXIST)
-		die("the kernel does not take %s%s%s: %s (roce-lab --verbose shows its log)",
-		    strrchr(path, '/') + 1, *parameters ? " with " : "", parameters,
-		    strerror(errno));
-	close(fd);
-}
-
-/* The kernel takes no offence at a parameter that a module has not. */
-static void check_knobs(char **knobs)
-{
-	for (; *knobs; knobs++) {
-		char *name = split(text("%s", *knobs), "=")[0];
-
-		if (!name || access(text("/sys/module/roce_hca/parameters/%s", name), F_OK))
-			die("--set %s: roce_hca has no parameter of that name", *knobs);
-	}
-}
-
-/* One of the kernel's own: a distribution need not have it. */
-static void insert_driver(const char *folder, const char *name)
-{
-	char *path = text("%s/%s.ko", folder, name);
-
-	if (access(path, F_OK))
-		die("this kernel comes without the driver %s", name);
-	module_insert(path, "");
-}
-
-void modules_load(const char *folder, const struct job *job)
-{
-	char *parameters = "";
-	char **knob;
-
-	if (!strcmp(job->driver, "rxe"))
-		return insert_driver(folder, "rdma_rxe");
-	if (!strcmp(job->driver, "siw"))
-		return insert_driver(folder, "siw");
-	if (strcmp(job->driver, "roce"))
-		die("no driver %s", job->driver);
-	/* In a capture a block of packets would be one packet, longer than the MTU. */
-	if (job->pcap)
-		parameters = "blocks=off ";
-	for (knob = job->knobs; *knob; knob++)
-		parameters = text("%s%s ", parameters, *knob);
-	module_insert(text("%s/roce_hca.ko", folder), parameters);
-	check_knobs(job->knobs);
-}
 
 struct search {
 	const char *name;

@@ -342,14 +342,26 @@ static void add_wire(struct message *message, const struct options *options)
 	add_number(message, "seed_set", options->seed_given);
 }
 
-static void add_modules(struct message *message, const char **paths)
+static bool is_module_file(const char *module)
+{
+	const char *dot = strrchr(module, '.');
+
+	return strchr(module, '/') || (dot && !strcmp(dot, ".ko"));
+}
+
+/* A file, or else the name of one that the lab has */
+static void add_modules(struct message *message, const char **modules)
 {
 	char *path;
 
-	for (; *paths; paths++) {
-		path = realpath(*paths, NULL);
+	for (; *modules; modules++) {
+		if (!is_module_file(*modules)) {
+			message_add(message, "module", *modules);
+			continue;
+		}
+		path = realpath(*modules, NULL);
 		if (!path || access(path, R_OK))
-			die("--module %s: it cannot be read", *paths);
+			die("--module %s: it cannot be read", *modules);
 		message_add(message, "module", path);
 	}
 }
