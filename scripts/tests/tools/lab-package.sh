@@ -27,7 +27,9 @@ for each in "${packages[@]}"; do
 	check_ok "the same twice: ${each##*/}" cmp "$each" "$work/first/${each##*/}"
 done
 check_ok "below 40 MiB: $(stat -c %s "$package") bytes" test "$(stat -c %s "$package")" -lt $((40 << 20))
-check_match "Built-Using" '^linux \(= [0-9].*\), glibc \(= [0-9].*\)$' "$(dpkg-deb -f "$package" Built-Using)"
+kernel=$(sed -n "s/^kernel [0-9][^ ]*, of Debian's linux //p" build/lab/lib/roce-lab/version)
+check "Built-Using" "linux (= $kernel), glibc (= $(dpkg-query -W -f '${source:Version}' libc6-dev))" \
+	"$(dpkg-deb -f "$package" Built-Using)"
 if command -v lintian > /dev/null; then
 	check "lintian" "" "$(lintian --no-cfg --allow-root --fail-on error,warning "${packages[@]}" 2>&1)"
 fi
@@ -35,7 +37,8 @@ fi
 archive=$(echo build/lab/roce-lab-[0-9]*-x86_64.tar.zst)
 check_ok "and the archive: $(stat -c %s "$archive") bytes" test "$(stat -c %s "$archive")" -lt $((40 << 20))
 tar --zstd -tf "$archive" | sed 's,^[^/]*/,,' > "$work/out"
-for name in bin/roce-lab share/man/man1/roce-lab.1 share/doc/roce-lab/{lab.rst,copyright,GPL-2.0,examples/mpi_sum.c}; do
+for name in bin/roce-lab share/man/man1/roce-lab.1 share/doc/roce-lab/{lab.rst,copyright,GPL-2.0,examples/mpi_sum.c} \
+	'lib/roce-lab/base/lib/modules/.*/nvme-rdma\.ko'; do
 	check_ok "the archive has $name" grep -qx "$name" "$work/out"
 done
 
@@ -50,6 +53,9 @@ chmod 755 "$work/unpacked"
 check "a lab runs" roce0 "$(as_user "$work/unpacked/usr/bin/roce-lab" run -- ls /sys/class/infiniband)"
 check "its version" "roce-lab $(dpkg-deb -f "$package" Version | sed 's/-1$//')" \
 	"$(as_user "$work/unpacked/usr/bin/roce-lab" --version | head -n 1)"
+release=$(as_user "$work/unpacked/usr/bin/roce-lab" run -- uname -r)
+check "and its kernel, and ours" "kernel $release, of Debian's linux $kernel commit" "$(as_user "$work/unpacked/usr/bin/roce-lab" \
+	--version | sed -n '2p; 3s/ .*//p' | paste -sd ' ')"
 check_ok "its manual page" test -s "$work/unpacked/usr/share/man/man1/roce-lab.1.gz"
 
 : "below a folder"
@@ -73,7 +79,7 @@ if [[ $commit = *-dirty ]]; then
 	check_match "a lab of no commit has none" 'what was built is in no commit$' "$(< "$work/said")"
 else
 	tar --zstd -tf "$source" > "$work/out"
-	for name in 'linux-source-.*\.deb' roce-hca/scripts/uml/base.config \
+	for name in 'linux-source-.*\.deb' 'glibc_.*\.orig\.tar\.xz' roce-hca/scripts/uml/base.config \
 		roce-hca/scripts/uml/small-code-model.patch roce-hca/Kbuild BUILD; do
 		check_ok "has $name" grep -qx "roce-lab-[^/]*-source/$name" "$work/out"
 	done
