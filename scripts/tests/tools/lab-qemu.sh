@@ -59,6 +59,8 @@ check "20 MB of standard input" "$(md5sum < "$work/bytes")" "$(md5sum < "$home/c
 check "20 MB to standard output" "$(md5sum < "$work/bytes")" "$(emulated -- cat copied | md5sum)"
 emulated -- cat copied | (sleep 40; md5sum) > "$work/out"
 check "to one that takes its time" "$(md5sum < "$work/bytes")" "$(cat "$work/out")"
+emulated -- head -c 3000000 /dev/zero | (sleep 60; wc -c) > "$work/out"
+check "to one that begins after the end" 3000000 "$(< "$work/out")"
 emulated -- yes | head -n 1 > "$work/out"
 check "a pipe that closes ends the command" "y 141" "$(cat "$work/out") ${PIPESTATUS[0]}"
 
@@ -111,6 +113,8 @@ else
 	cpio -idm --quiet -D "$work/arm64" < "$(scripts/cross/folder)/machine/arm64/root.cpio"
 	check "arm64: a root of its own" "aarch64 $uid / roce0" "$(emulated --arch arm64 --root "$work/arm64" -- \
 		sh -c 'echo $(uname -m) $(id -u) $PWD $(ls /sys/class/infiniband)' 2>&1)"
+	check "arm64: a root by a relative name" aarch64 "$(cd "$work" && home=$work all emulated --arch arm64 \
+		--root arm64 -- uname -m | sed 's/ 0$//')"
 	mkdir "$work/arm64/lab"
 	tar -C "$work/arm64/lab" --zstd --strip-components=1 -xf build/lab/roce-lab-*-aarch64.tar.zst
 	chmod -R a+rX "$work/arm64"

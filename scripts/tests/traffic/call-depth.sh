@@ -7,7 +7,8 @@
 #
 # A packet's way is short: where the payload of a WRITE is copied not more than 7 of the
 # driver's functions are on the stack, as they were compiled, from the send queue's kick on
-# and from the UDP socket on. A kprobe tells the stacks.
+# and from the UDP socket on; that which copies is one of them, and jumps to the assembler
+# routine at its end. A kprobe tells the stacks.
 #
 #   a (ra$$)  ====== veth, MTU 4200 ======  b (rb$$)
 
@@ -50,7 +51,7 @@ ways() {
 				open = 0
 			}
 		}
-		END { judge(); for (each in n) print n[each], each }' $tracing/trace | sort -rn
+		END { judge(); for (each in n) print n[each], each }' $tracing/per_cpu/cpu*/trace | sort -rn
 }
 # short WHAT FROM TO: every way, the most frequent often enough
 short() {

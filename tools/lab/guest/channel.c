@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,6 +25,7 @@
 #define PORTS		"/sys/class/virtio-ports"
 #define PIECE		32768		/* a port takes no more at once */
 #define LOOK_US		1000
+#define PORT_WAIT_US	30000000
 
 static struct stream {
 	const char *name;
@@ -60,12 +62,18 @@ static char *port_path(const char *name)
 
 static int port_open(const char *name, int flags)
 {
-	char *path = port_path(name);
-	int fd = path ? open(path, flags | O_CLOEXEC) : -1;
+	int left = PORT_WAIT_US / LOOK_US, fd;
+	char *path;
 
-	if (fd < 0)
-		die("the emulator has no port %s", name);
-	return fd;
+	/* The kernel is told of them after its driver has been loaded. */
+	do {
+		path = port_path(name);
+		fd = path ? open(path, flags | O_CLOEXEC) : -1;
+		if (fd >= 0)
+			return fd;
+		usleep(LOOK_US);
+	} while (left--);
+	die("the emulator has no port %s", name);
 }
 
 /* The emulator tells of its end of a port after the port itself. */
@@ -156,27 +164,48 @@ static void send_out(int port, const char *data, size_t size, uint64_t *count)
 	}
 }
 
-/* SIGTERM ends it once the pipe is empty. */
+static ssize_t copy_piece(int from, int port, size_t most, uint64_t *count)
+{
+	static char piece[PIECE];
+	ssize_t got = read(from, piece, most < sizeof(piece) ? most : sizeof(piece));
+
+	if (got > 0)
+		send_out(port, piece, got, count);
+	return got;
+}
+
+/* Whoever goes on writing to it is not waited for. */
+static void copy_rest(int from, int port, uint64_t *count)
+{
+	ssize_t got;
+	int left;
+
+	if (ioctl(from, FIONREAD, &left))
+		_exit(1);
+	for (; left > 0; left -= got) {
+		got = copy_piece(from, port, left, count);
+		if (got <= 0)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* Until SIGTERM, and then what is in the pipe. */
 static void copy_out(int from, int port, uint64_t *count)
 {
 	struct pollfd fds[] = { { .fd = from, .events = POLLIN }, { .fd = port } };
-	const struct timespec none = {};
-	static char piece[PIECE];
 	sigset_t open;
-	ssize_t got;
 
 	sigemptyset(&open);
-	for (;;) {
-		if (ppoll(fds, 2, last ? &none : NULL, &open) < 0)
+	while (!last) {
+		if (ppoll(fds, 2, NULL, &open) < 0)
 			continue;
 		if (fds[1].revents & POLLHUP)
 			_exit(0);
-		got = fds[0].revents ? read(from, piece, sizeof(piece)) : 0;
-		if (got > 0)
-			send_out(port, piece, got, count);
-		else if (last)
-			_exit(0);
+		if (fds[0].revents)
+			copy_piece(from, port, PIECE, count);
 	}
+	copy_rest(from, port, count);
 }
 
 static void wait_for_runner(int port)

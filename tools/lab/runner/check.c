@@ -100,6 +100,10 @@ static enum verdict check_memory_place(const char **line)
 		*line = memory_folder(bytes, false, &folder);
 	if (*line)
 		return BAD;
+	if (emulator_is_needed()) {
+		*line = "the memory is the emulator's";
+		return GOOD;
+	}
 	*line = text("the memory is a file in %s", folder ?: "no folder (memfd_create)");
 	return GOOD;
 }

@@ -24,10 +24,15 @@
 
 /* "arch" as Debian and virtme-ng call it, "machine" as the kernel does */
 static const struct target {
-	const char *arch, *machine, *program, *package, *board, *processor, *console;
+	const char *arch, *machine, *program, *package, *board, *processor, *console, *emulation;
 } targets[] = {
-	{ "amd64", "x86_64", "qemu-system-x86_64", "qemu-system-x86", "q35", "max", "ttyS0" },
-	{ "arm64", "aarch64", "qemu-system-aarch64", "qemu-system-arm", "virt", "max", "ttyAMA0" },
+	/* Processors of x86 that are emulated at once meet the breakpoints by which the kernel
+	 * changes its code after they are gone.
+	 */
+	{ "amd64", "x86_64", "qemu-system-x86_64", "qemu-system-x86", "q35", "max", "ttyS0",
+	  "tcg,thread=single" },
+	{ "arm64", "aarch64", "qemu-system-aarch64", "qemu-system-arm", "virt", "max", "ttyAMA0",
+	  "tcg" },
 };
 
 static const char * const port_names[N_CHANNELS] = {
@@ -59,8 +64,8 @@ static const char *in_path(const char *program)
 	char **folder = split(text("%s", getenv("PATH") ?: "/usr/bin:/bin"), ":"), *path;
 
 	for (; *folder; folder++) {
-		path = text("%s/%s", *folder, program);
-		if (!access(path, X_OK))
+		path = realpath(text("%s/%s", *folder, program), NULL);
+		if (path && !access(path, X_OK))
 			return path;
 	}
 	return NULL;
@@ -89,7 +94,6 @@ static void try_machine(const char *program, const struct target *target)
 	int ends[2], nowhere = open("/dev/null", O_RDWR);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	alarm(KVM_LIMIT_S);
 	if (pipe(ends) || write(ends[1], quit, strlen(quit)) < 0)
 		_exit(127);
 	dup2(ends[0], 0);
@@ -104,6 +108,7 @@ static void try_machine(const char *program, const struct target *target)
 /* A /dev/kvm that opens may still give the emulator no processor. */
 static bool kvm_answers(const char *program, const struct target *target)
 {
+	double until_s = now_s() + KVM_LIMIT_S;
 	int status = -1;
 	pid_t pid;
 
@@ -112,8 +117,11 @@ static bool kvm_answers(const char *program, const struct target *target)
 	pid = fork();
 	if (!pid)
 		try_machine(program, target);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	while (pid > 0 && !waitpid(pid, &status, WNOHANG)) {
+		if (now_s() > until_s)
+			kill(pid, SIGKILL);
+		usleep(1000);
+	}
 	return !status;
 }
 
@@ -203,13 +211,10 @@ void emulator_arguments(struct arguments *to, const struct options *options,
 	add(to, "-display", "none");
 	add(to, "-machine", (char *)target->board);
 	add(to, "-cpu", (char *)target->processor);
-	/* Emulated processors of x86 that run at once meet the breakpoints by which the kernel
-	 * changes its code after they are gone.
-	 */
 	if (!options->disable_kvm && kvm_answers(to->program, target))
 		add(to, "-accel", "kvm");
 	else
-		add(to, "-accel", is_native(target) ? "tcg,thread=single" : "tcg");
+		add(to, "-accel", (char *)target->emulation);
 	add(to, "-smp", text("%u", options->cpus ?: DEFAULT_PROCESSORS));
 	add(to, "-m", text("%" PRIu64 "M", (uint64_t)(bytes / MIB)));
 	add(to, "-kernel", text("%s/vmlinuz", folder));

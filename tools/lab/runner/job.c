@@ -128,7 +128,7 @@ static char *current_folder(const struct options *options)
 	return named && *named == '/' && is_same(named, folder) ? text("%s", named) : folder;
 }
 
-static char *real_folder(const char *option, const char *given)
+char *real_folder(const char *option, const char *given)
 {
 	char *path = realpath(given, NULL);
 

@@ -150,6 +150,8 @@ static void check_emulator(const struct options *options)
 	if (options->qemu && (options->debug || options->kernel || options->gdb))
 		die("--%s is for User-Mode Linux, and not for --qemu",
 		    options->debug ? "debug" : options->kernel ? "kernel" : "gdb");
+	if (options->root && *options->module)
+		die("--root and --module: a module of this machine is not in another root");
 	if (options->root && (*options->rwdir || *options->overlay_rwdir))
 		die("--root and --%s: nothing of another root is written through",
 		    *options->rwdir ? "rwdir" : "overlay-rwdir");
@@ -193,6 +195,8 @@ void options_parse(struct options *options, char **words)
 	options->command = words;
 	options->qemu |= emulator_is_needed();
 	check_options(options);
+	if (options->root)
+		options->root = real_folder("--root", options->root);
 }
 
 void options_help(void)

@@ -67,8 +67,8 @@ static const char *emulated_kernel(const char *wanted, char **place)
 	*place = text("%s/qemu-%s", library(), arch);
 	if (exists(text("%s/vmlinuz", *place)) && exists(text("%s/initrd", *place)))
 		return NULL;
-	return text("there is no kernel for --qemu here: it is in roce-lab-qemu-%s, and "
-		    "\"tools/lab/build --qemu %s\" in the work tree builds it", arch, arch);
+	return text("there is no kernel for --qemu of %s here: \"tools/lab/build --qemu %s\" in the "
+		    "work tree builds it", arch, arch);
 }
 
 static const char *why_not_usable(const char *folder)

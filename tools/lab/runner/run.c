@@ -144,6 +144,16 @@ static const char * const fault_words[] = {
 	"scheduling while atomic", "bad unlock balance", "unregister_netdevice: waiting",
 };
 
+/* Stock kernels warn of processors by that word, too, but not at the beginning. */
+static bool is_fault(const char *line, const char *word)
+{
+	const char *at = strstr(line, word);
+
+	if (!at || strcmp(word, "WARNING: ") || at == line)
+		return at;
+	return at[-1] == '>' || (at - line >= 2 && at[-2] == ']');
+}
+
 /* The first line of a fault, or NULL */
 static char *find_fault(const char *log)
 {
@@ -155,7 +165,7 @@ static char *find_fault(const char *log)
 		end = strchrnul(line, '\n');
 		copy = strndup(line, end - line);
 		for (i = 0; copy && i < ARRAY_SIZE(fault_words); i++)
-			if (strstr(copy, fault_words[i]))
+			if (is_fault(copy, fault_words[i]))
 				return copy;
 		free(copy);
 	}
@@ -541,6 +551,8 @@ static bool wait_for_outputs(void)
 
 	for (i = 0; i < current.n_outputs; i++) {
 		error = relay_wait(current.outputs[i].relay);
+		if (!error && current.outputs[i].relay->bytes < current.outputs[i].bytes)
+			error = EIO;
 		if (!error || error == EPIPE || error == ECONNRESET)
 			continue;
 		say("%s: %s", current.outputs[i].name, strerror(error));

@@ -76,6 +76,8 @@ const char *message_next(const struct message *message, const char *name, const 
 void job_write(struct message *message, const struct options *options,
 	       const struct terminal *terminal);
 
+char *real_folder(const char *option, const char *given);
+
 /* --- machine.c: the kernel, a process, and its pipes */
 enum channel { ORDERS, REPORTS, STDIN, STDOUT, STDERR, CAPTURE, TRACE, N_CHANNELS };
 
