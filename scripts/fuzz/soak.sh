@@ -1,18 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: uml uml-debug
+# where: uml uml-debug vm
 # tier: full
 # timeout: 7200
 #
 # Rounds of fuzzing for RHCA_SOAK_SECONDS (default 600): in a calm time the hostile
 # peer and the hostile process run side by side and are judged; in a wild time they
-# run while memory allocations of theirs fail, processes are killed, links flap and
-# lose packets, MTUs and addresses change, and devices and whole hosts are removed
-# and made again. Then only an end, and a kernel without complaint, is asked of
-# them, and of the next calm time that everything works. See make soak.
+# run while memory allocations of theirs fail, memory is full, processes are killed, links
+# flap and lose packets, MTUs and addresses change, processors go and come (where the
+# kernel lets them), and devices and whole hosts are removed and made again. Then only an
+# end, and a kernel without complaint, is asked of them, and of the next calm time that
+# everything works. After a calm time the kernel must not have more memory than after
+# that of minute 10. See make soak.
 
 . "$(dirname "$0")/../tests/lib/lib.sh"
 . "$TOP/scripts/fuzz/lib.sh"
+. "$TOP/scripts/fuzz/memory-lib.sh"
 
 only_ours
 fuzz_build
@@ -61,8 +64,19 @@ fresh_hosts() {
 	fuzz_setup_peer
 } > /dev/null
 
+# A processor goes and comes. User-Mode Linux has none that can.
+cpu_flap() {
+	local files=(/sys/devices/system/cpu/cpu*/online) file
+
+	file=${files[RANDOM % ${#files[@]}]}
+	[ -w "$file" ] || return 0
+	echo 0 > "$file" && CPU_FLAPS=$((CPU_FLAPS + 1))
+	sleep 0.$((RANDOM % 10))
+	echo 1 > "$file"
+}
+
 churn() {
-	case $((RANDOM % 10)) in
+	case $((RANDOM % 12)) in
 	0) in_a ip link set "$IF_A" down; sleep 0.$((RANDOM % 10)); in_a ip link set "$IF_A" up ;;
 	1) in_b ip link set "$IF_B" mtu $((1280 + RANDOM % 7000)) ;;
 	2) in_a ip link set "$IF_A" mtu $((1280 + RANDOM % 7000)) ;;
@@ -74,6 +88,8 @@ churn() {
 	7) pkill -9 -f "$FUZZ/" ;;
 	8) [ $((RANDOM % 4)) != 0 ] || fresh_hosts ;;
 	9) in_a ip addr add 10.9.0.77/24 dev "$IF_A"; in_a ip addr del 10.9.0.77/24 dev "$IF_A" ;;
+	10) cpu_flap ;;
+	11) [ $((RANDOM % 4)) != 0 ] || memory_pressure ;;
 	esac
 	make_device_nodes
 	fuzz_setup_peer
@@ -85,6 +101,7 @@ wild_time() {
 	WILD=()
 	touch "$WORK/wild"
 	faults 2
+	echo "rhca-test: expect page allocation failure" > /dev/kmsg
 	wild peer
 	wild process
 	while [ $SECONDS -lt $end ]; do
@@ -97,6 +114,7 @@ wild_time() {
 		gone() { ! kill -0 "$pid"; }
 		wait_check 600 "a wild fuzzer ends ($churns changes around it)" gone
 	done
+	echo "rhca-test: expect nothing" > /dev/kmsg
 	fresh_hosts
 }
 
@@ -113,13 +131,18 @@ calm_time() {
 	wait_check 60 "every object is gone" fuzz_objects_gone
 }
 
+# The end is a calm time. At least one is wild: to get there may have taken longer.
 setup_pair 9000
 fuzz_setup_peer
-while :; do
+CPU_FLAPS=0
+for ((rounds = 0; ; rounds++)); do
 	seed=$((seed + 1))
 	calm_time
+	memory_look $SECONDS
+	[ $rounds = 0 ] || [ $SECONDS -lt "${RHCA_SOAK_SECONDS:-600}" ] || break
 	wild_time
-	# At least once: to get here may have taken longer.
-	[ $SECONDS -lt "${RHCA_SOAK_SECONDS:-600}" ] || break
 done
+memory_judge
+echo "RESULT $rounds wild times in $SECONDS s, processors that went: $CPU_FLAPS"
+[ ! -w /sys/devices/system/cpu/cpu1/online ] || check_ok "a processor went" test $CPU_FLAPS -gt 0
 finish

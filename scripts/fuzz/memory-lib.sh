@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What the kernel's own memory comes to in calm minutes, for soak.sh on top of
+# scripts/tests/lib/lib.sh: a leak that no tool knows as one still makes it grow.
+
+MEMORY_FIRST_S=600	# until then caches fill, and memory pools of the driver
+MEMORY_GROWTH_PERCENT=10 MEMORY_GROWTH_BYTES=$((1 << 20))
+
+# What can be given back is: files' pages and names, then what is free in each cache, which
+# KASAN's quarantine leaves then, too.
+memory_give_back() {
+	local file
+
+	sync
+	echo 3 > /proc/sys/vm/drop_caches
+	sleep 1		# a grace period, after which memory is freed
+	for file in /sys/kernel/slab/*/shrink; do
+		[ -h "${file%/shrink}" ] || echo 1 > "$file"
+	done
+}
+
+# memory_use FILE: lines "NAME BYTES", of vmalloc and of each cache; of all caches together
+# where the kernel does not tell them apart
+memory_use() {
+	memory_give_back
+	if [ -e /proc/slabinfo ]; then
+		awk -v page="$(getconf PAGE_SIZE)" 'NR > 2 { print $1, $15 * $6 * page }' /proc/slabinfo
+	else
+		awk '$1 == "Slab:" { print "all-caches", $2 * 1024 }' /proc/meminfo
+	fi > "$1"
+	awk '$1 == "VmallocUsed:" { print "VmallocUsed", $2 * 1024 }' /proc/meminfo >> "$1"
+}
+
+# memory_look SECONDS: a sample, in a calm minute after so many seconds. The first one
+# after MEMORY_FIRST_S is what later ones are compared with.
+memory_look() {
+	[ "$1" -ge $MEMORY_FIRST_S ] || return 0
+	if [ ! -e "$WORK/memory.first" ]; then
+		memory_use "$WORK/memory.first"
+		MEMORY_FIRST=$1
+	else
+		memory_use "$WORK/memory.last"
+		MEMORY_LAST=$1
+	fi
+}
+
+# memory_grown: lines "NAME BYTES BYTES" of what has grown by more than both limits
+memory_grown() {
+	awk -v percent=$MEMORY_GROWTH_PERCENT -v bytes=$MEMORY_GROWTH_BYTES '
+		NR == FNR { first[$1] = $2; next }
+		$2 > first[$1] * (1 + percent / 100) && $2 > first[$1] + bytes {
+			print $1, first[$1] + 0, $2
+		}' "$WORK/memory.first" "$WORK/memory.last"
+}
+
+memory_report() {
+	awk -v first="$MEMORY_FIRST" -v last="$MEMORY_LAST" '
+		NR == FNR { before[$1] = $2; next }
+		$1 == "VmallocUsed" { vmalloc = sprintf("%.1f, then %.1f MB", before[$1] / 1e6, $2 / 1e6); next }
+		{ slab[0] += before[$1]; slab[1] += $2 }
+		$2 - before[$1] > most { most = $2 - before[$1]; name = $1 }
+		END {
+			printf "RESULT memory after %d s, then %d s: slab %.1f, then %.1f MB (most: %s, %.2f MB); vmalloc %s\n",
+				first, last, slab[0] / 1e6, slab[1] / 1e6, name ? name : "none", most / 1e6, vmalloc
+		}' "$WORK/memory.first" "$WORK/memory.last"
+}
+
+# What is on its way out, a namespace or a process, is not there the next time.
+has_not_grown() {
+	local grown
+
+	memory_use "$WORK/memory.last"
+	grown=$(memory_grown)
+	[ -z "$grown" ] || { echo "$grown"; return 1; }
+}
+
+# memory_judge: at the end
+memory_judge() {
+	if [ ! -e "$WORK/memory.last" ]; then
+		echo "RESULT memory: not judged, no two calm minutes after $MEMORY_FIRST_S s"
+		return
+	fi
+	memory_report
+	wait_check 120 "no cache and no vmalloc has grown by more than $MEMORY_GROWTH_PERCENT % and 1 MiB" \
+		has_not_grown || memory_grown
+}
+
+# Nothing is free but what has to be taken from somebody, for a moment. Who asks for more
+# is refused, or makes the kernel end a process: this one before others.
+memory_pressure() {
+	local all
+
+	all=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
+	mkdir -p "$WORK/full"
+	mount -t tmpfs -o size=100% none "$WORK/full" || return
+	(
+		echo 1000 > /proc/$BASHPID/oom_score_adj
+		exec timeout 20 dd if=/dev/zero of="$WORK/full/fill" bs=1M count=$((all - all / 50)) 2> /dev/null
+	)
+	sleep 1
+	umount "$WORK/full"
+}
