@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# where: uml
+# where: uml vm
 # tier: full
 # every: 20
 # timeout: 3600
@@ -14,7 +14,9 @@
 # RHCA_TENANT_SECONDS (default 2, 20 in "make check-all"): how long each measurement is.
 # From 10 on the others also have to keep half of their operations, and a p99 of ten times
 # at most, by turns with what they are compared with; a row that does not hold is measured
-# again, twice at most, since what disturbs the machine once is not the driver.
+# again, twice at most, since what disturbs the machine once is not the driver. "registers" is
+# judged on a stock kernel only: User-Mode Linux maps and unmaps each page of a queue by a call
+# of its host, with its processor taken meanwhile.
 #
 #   hostile, 1, 2   a (ra$$)  ====== veth, MTU 9000 ======  b (rb$$)
 #   3               c (rc$$)  ====== veth, MTU 9000 ======  d (rd$$), other namespaces
@@ -56,6 +58,8 @@ add_cgroup() { # add_cgroup NUMBER HANDLES OBJECTS
 	defer rmdir "$group"
 	for device in "$DEV_A" "$DEV_B" rc$$ rd$$; do
 		echo "$device hca_handle=$2 hca_object=$3" > "$group/rdma.max" || die "no rdma.max"
+		# 6.12 keeps a limit beyond its cgroup, and trips over it when the device goes.
+		defer "echo '$device hca_handle=max hca_object=max' > '$group/rdma.max'"
 	done
 }
 
@@ -176,6 +180,10 @@ holds() { # holds KIND: what is kept, and the p99
 	[ -z "$(compare "$1" | awk '$1 < 500 || $2 > 10000')" ]
 }
 
+is_judged() { # is_judged KIND
+	[ -n "$strict" ] && { [ "$1" != registers ] || emulated; }
+}
+
 report() { # report KIND
 	local number
 
@@ -196,18 +204,17 @@ row() {
 		[ -z "$strict" ] || measure burn || return
 		measure "$kind" || return
 		report "$kind"
-		if [ -z "$strict" ] || [ "$kind" = registers ] || holds "$kind"; then break; fi
+		if ! is_judged "$kind" || holds "$kind"; then break; fi
 		say "$kind: does not hold ($try)"
 	done
 	pass "$kind: the others are served, and have what their limits let them"
 	check_ok "$kind: the log has less than 10 lines a second" \
 		[ "$(< "$WORK/$kind.log")" -lt $((10 * $(< "$WORK/$kind.seconds"))) ]
-	if [ "$kind" = registers ]; then
-		# Known not to hold, and why is not: see performance.rst
-		say "$kind: what the others keep, their p99, not judged: $(compare "$kind" | paste -sd,)"
-	elif [ -n "$strict" ]; then
+	if is_judged "$kind"; then
 		check_ok "$kind: half of the operations, a p99 of ten times: $(compare "$kind" | paste -sd,)" \
 			holds "$kind"
+	elif [ -n "$strict" ]; then
+		say "$kind: what the others keep, their p99, not judged: $(compare "$kind" | paste -sd,)"
 	fi
 }
 
