@@ -91,6 +91,7 @@ struct send_op {
 	bool started;			/* has its PSNs */
 	bool done;
 	bool lost;			/* on demand: it stays, and what is behind it */
+	u64 list_digest;		/* of a lost one: umr_list_digest() */
 	u8 error;			/* enum cqe_syndrome; ends the QP when oldest */
 	u32 first_psn;
 	u32 packets;			/* PSNs it takes */

@@ -135,6 +135,16 @@ void requester_flush(struct qp *qp)
 		;
 }
 
+/* One that was not completed may be executed yet: its list was not the driver's to write to. */
+static void check_list(const struct qp *qp, const struct send_op *op)
+{
+	u64 digest = op->list_digest ? umr_list_digest(qp, op) : 0;
+
+	if (digest && digest != op->list_digest)
+		violation("dev%u QP %#x: the list of a request that was not completed was changed",
+			  qp->dev->index, qp->object.id);
+}
+
 void requester_reset(struct qp *qp)
 {
 	struct send_op *op;
@@ -142,6 +152,7 @@ void requester_reset(struct qp *qp)
 	timer_cancel(&qp->requester.timer);
 	timer_cancel(&qp->rate.pace);
 	while ((op = oldest(qp)) != NULL) {
+		check_list(qp, op);
 		list_unlink(&op->link);
 		free(op);
 	}
@@ -418,8 +429,10 @@ static bool must_wait(struct qp *qp, struct send_op *op)
 /* Nothing becomes of it until the QP is reset. */
 static bool lose_on_demand(struct qp *qp, struct send_op *op)
 {
-	return op->opcode == WQE_UMR && !op->done &&
-	       demand_meets(&qp->dev->commands.request_loss);
+	if (op->opcode != WQE_UMR || op->done || !demand_meets(&qp->dev->commands.request_loss))
+		return false;
+	op->list_digest = umr_list_digest(qp, op);
+	return true;
 }
 
 /* An op that concerns only this adapter. Done when its turn comes. */

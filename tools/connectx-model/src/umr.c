@@ -26,6 +26,8 @@ enum {
 #define MASK_UPDATABLE		0x0000840022fe71c3ull
 #define GROUP_OCTWORDS		4u	/* page addresses come in 64 bytes */
 #define LIST_ALIGN		2048u	/* of a list that is not in the request itself */
+#define DIGEST_BEGIN		0xcbf29ce484222325ull	/* FNV-1a */
+#define DIGEST_FACTOR		0x100000001b3ull
 
 struct update {
 	struct device *dev;
@@ -326,4 +328,21 @@ enum cqe_syndrome umr_execute(struct qp *qp, const struct send_op *op)
 		return CQE_OK;
 	}
 	return CQE_LOCAL_QP_OP;
+}
+
+u64 umr_list_digest(const struct qp *qp, const struct send_op *op)
+{
+	u32 bytes = be16_at(op->wqe + UMR_OCTWORDS) * MKEY_OCTWORD, i;
+	u64 digest = 0;
+	u8 *list;
+
+	if (op->wqe_bytes < UMR_DATA || (op->wqe[UMR_FLAGS] & FLAG_INLINE) || !bytes)
+		return 0;
+	list = zalloc(bytes);
+	if (fetch_translations(qp->dev, qp->pd, qp->reserved_lkey, op->wqe, op->wqe_bytes, list,
+			       bytes))
+		for (i = 0, digest = DIGEST_BEGIN; i < bytes; i++)
+			digest = (digest ^ list[i]) * DIGEST_FACTOR;
+	free(list);
+	return digest;
 }

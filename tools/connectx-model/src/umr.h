@@ -12,4 +12,10 @@ enum cqe_syndrome umr_execute(struct qp *qp, const struct send_op *op);
 enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, const u8 *wqe,
 			    u32 bytes);
 
+/*
+ * A number that depends on all that a request's list has. Return: 0 where it has none outside
+ * of itself, or none that the adapter can read.
+ */
+u64 umr_list_digest(const struct qp *qp, const struct send_op *op);
+
 #endif

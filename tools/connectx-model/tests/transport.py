@@ -467,8 +467,7 @@ class KeyChanges(Connection):
         self.posted = 0
         self.guest.memory[self.record:self.record + 8] = bytes(8)
 
-    def change(self, mask=EVERYTHING, octwords=4, byte_count=64, at=0, entry=0x1003, **context):
-        """The syndrome of such a request; the queue has begun anew when it was refused."""
+    def request(self, mask=EVERYTHING, octwords=4, byte_count=64, at=0, entry=0x1003, **context):
         head = {'lr': 1, 'access_mode_1_0': 1, 'qpn': ANY_QPN, 'pd': self.pd, 'len': 4096,
                 'log_page_size': 12, **context}
         self.guest.memory[self.list:self.list + 8] = entry.to_bytes(8, 'big')
@@ -478,12 +477,19 @@ class KeyChanges(Connection):
         wqe = struct.pack('>IIII', self.posted << 8 & 0xffff00 | KEY_OPCODE,
                           self.qps[0] << 8 | 1 + len(segments) // 16, SIGNALLED, self.empty)
         self.put(wqe + segments)
+
+    def begin_anew(self):
+        self.guest.run('2rst_qp', {'qpn': self.qps[0]}, layout='qp_2rst')
+        self.begin()
+
+    def change(self, **request):
+        """The syndrome of such a request; the queue has begun anew when it was refused."""
+        self.request(**request)
         end, result = time.monotonic() + PATIENCE_S, None
         while result is None and time.monotonic() < end:
             result = self.poll()
         if result and result[1]:
-            self.guest.run('2rst_qp', {'qpn': self.qps[0]}, layout='qp_2rst')
-            self.begin()
+            self.begin_anew()
         return result[1] if result else 'no completion'
 
     def put(self, wqe):
@@ -515,10 +521,29 @@ def key_changes(program):
     model.end()
 
 
+def lost_key_change(program):
+    """A list may not be written to while the request that names it is on its queue."""
+    model = Model(program, '')
+    changes = KeyChanges(model.guests[0])
+    for count, (name, page, wanted) in enumerate((('left', b'\0\0', 0), ('written', b'\0\1', 1))):
+        before = model.control(cmd='counters')['violations']
+        model.control(cmd='lose', opcode='UMR')
+        changes.request()
+        end = time.monotonic() + PATIENCE_S
+        while model.control(cmd='lost')['lost'] == count and time.monotonic() < end:
+            time.sleep(0.01)
+        changes.guest.memory[changes.list:changes.list + 2] = page
+        changes.begin_anew()
+        expect('list-of-lost-request-' + name,
+               model.control(cmd='counters')['violations'] - before, wanted)
+    model.end()
+
+
 def main():
     program = sys.argv[1]
     counted(program)
     key_changes(program)
+    lost_key_change(program)
     data_in_completions(program)
     rates(program)
     why_failed(program)
