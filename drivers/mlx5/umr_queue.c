@@ -5,6 +5,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
+#include <linux/kmemleak.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
@@ -185,9 +186,12 @@ static const struct part {
 static void destroy_parts(struct rhca_mlx5_umr_queue *queue,
 			  struct rhca_mlx5 *hca, size_t num)
 {
-	while (num--)
-		if (parts[num].destroy(queue, hca))
+	while (num--) {
+		if (parts[num].destroy(queue, hca)) {
+			kmemleak_not_leak(queue);
 			return;
+		}
+	}
 	kfree(queue);
 }
 

@@ -3,6 +3,7 @@
  * XRC domains, and the objects that every XRC queue pair has to name. Those are made
  * when the first one needs them, since few hosts have any.
  */
+#include <linux/kmemleak.h>
 #include <linux/slab.h>
 
 #include "command.h"
@@ -117,9 +118,12 @@ static const struct part {
 static void destroy_parts(struct rhca_mlx5_xrc_parts *parts,
 			  struct rhca_mlx5 *hca, size_t num)
 {
-	while (num--)
-		if (all_parts[num].destroy(parts, hca))
+	while (num--) {
+		if (all_parts[num].destroy(parts, hca)) {
+			kmemleak_not_leak(parts);
 			return;
+		}
+	}
 	kfree(parts);
 }
 
