@@ -2,18 +2,30 @@
 # SPDX-License-Identifier: GPL-2.0
 """Queues of roce_hca_mlx5's own that the firmware does not destroy when the driver is
 unbound: the queue pair that changes keys, and the receive queue of XRC. What they need is
-not destroyed either, and their memory stays mapped for the adapter, which may use it.
+not destroyed either, and their memory is not given back, since the adapter may use it.
+
+Last, the queue pair that changes keys is not reset, with a request on it that has not been
+completed: the list of pages that the adapter may read yet is left as it is.
 
 usage: kept.py DEVICE GID-INDEX FUNCTION
 """
 import collections
+import os
+import subprocess
 import sys
 
-from objects import commands, control, objects, run, wait_for_device
+from objects import ACCESS, commands, control, objects, run, wait_for_device
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from silent import BEGIN_S, ends_well, lost, PAGES, wait_until
 
 DRIVER = '/sys/bus/auxiliary/drivers/roce_hca_mlx5.rdma/'
-DMA = '/sys/kernel/debug/dma-api/dump'  # of kernels that debug it
+TRACING = '/sys/kernel/tracing/'        # not in each kernel
+PROBE = 'kept/given_back'
+END_S = 60              # of a registration, which the driver waits ten seconds for
 BUSY = 6                # a status
+BUFFERS = 2             # of the queue, and of its completion queue
 TRIES = 5               # of the driver, for what nobody would destroy again
 # The command, how often it is refused, and what is left then
 ROWS = (
@@ -27,20 +39,37 @@ def write(word, function):
         file.write(function)
 
 
-def mapped():
-    """Pieces of memory that the driver and mlx5_core share with the adapter, or None."""
+def trace(name, words):
+    with open(TRACING + name, 'a') as file:
+        file.write(words + '\n')
+
+
+def count_given_back():
+    if not os.path.isdir(TRACING):
+        return
+    if not os.path.exists(TRACING + 'kprobe_events'):
+        subprocess.run(['mount', '-t', 'tracefs', 'tracefs', TRACING], check=True)
+    if not os.path.exists(TRACING + 'events/' + PROBE):
+        trace('kprobe_events', 'p:%s mlx5_core:mlx5_frag_buf_free' % PROBE)
+    trace('events/%s/enable' % PROBE, '1')
+
+
+def given_back():
+    """How many queues' memory has been, or None."""
     try:
-        with open(DMA) as file:
-            return sum('mlx5_core' in line and 'coherent' in line for line in file)
+        with open(TRACING + 'kprobe_profile') as file:
+            return sum(int(line.split()[1]) for line in file)
     except OSError:
         return None
 
 
 def unbound(function):
-    """(commands, what the adapter has, what is mapped)"""
+    """(commands, what the adapter has, how much memory was given back)"""
     commands(may_be_lost=True)
+    before = given_back()
     write('unbind', function)
-    return commands(), collections.Counter(objects()), mapped()
+    now = given_back()
+    return commands(), collections.Counter(objects()), None if now is None else now - before
 
 
 def prepare(device, index, function):
@@ -52,34 +81,70 @@ def prepare(device, index, function):
 
 def problem_of(row, usual, device, index, function):
     opcode, times, left = row
-    names, before, dma = usual
+    names, before, freed = usual
     prepare(device, index, function)
     done = control(cmd='refuse')['refused']
     # Its own go last
     control(cmd='refuse', opcode=opcode, after=names.count(opcode), status=BUSY, times=times)
-    names, now, dma_now = unbound(function)
+    names, now, freed_now = unbound(function)
     refused = control(cmd='refuse')['refused'] - done
     if refused != times:
         return '%d refused' % refused
     behind = names[len(names) - names[::-1].index(opcode):]
     if now - before != collections.Counter(left) or before - now:
         return 'left: %s, gone: %s, asked for then: %s' % (now - before, before - now, behind)
-    if dma is not None and dma_now <= dma:
-        return '%d mapped, %d before' % (dma_now, dma)
+    if freed is not None and freed_now != freed - BUFFERS:
+        return '%d buffers given back, %d when nothing is kept' % (freed_now, freed)
     return None
+
+
+def registering(device, condition):
+    """A process that registers memory once the condition is met, and deregisters it."""
+    process = os.fork()
+    if not process:
+        pd = PD(Context(name=device))
+        assert wait_until(condition, BEGIN_S)
+        MR(pd, PAGES * 4096, ACCESS).close()
+        os._exit(0)
+    return process
+
+
+def problem_of_list(device, index, function):
+    prepare(device, index, function)
+    violations, done = control(cmd='counters')['violations'], control(cmd='refuse')['refused']
+    count = lost()
+    control(cmd='refuse', opcode='2RST_QP')
+    control(cmd='lose', opcode='UMR')
+    # The second one waits for the first one's request when that is given up
+    second = registering(device, lambda: lost() > count)
+    first = registering(device, lambda: True)
+    good = ends_well(first, END_S), ends_well(second, END_S)
+    refused = control(cmd='refuse')['refused'] - done
+    if good != (True, True) or lost() - count != 1 or refused != 1:
+        return 'registered: %s, %d requests lost, %d resets refused' % (
+            good, lost() - count, refused)
+    # The model compares the list when the queue pair is destroyed
+    write('unbind', function)
+    if control(cmd='counters')['violations'] != violations:
+        return 'the list was written to'
+    return None
+
+
+def verdict(name, problem):
+    print('FAIL kept-%s (%s)' % (name, problem) if problem else 'PASS kept-' + name, flush=True)
+    return bool(problem)
 
 
 def main():
     device, index, function = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     failed = 0
+    count_given_back()
     write('unbind', function)
     for row in ROWS:
         prepare(device, index, function)
         usual = unbound(function)
-        problem = problem_of(row, usual, device, index, function)
-        failed += bool(problem)
-        print('FAIL kept-%s (%s)' % (row[0], problem) if problem else 'PASS kept-' + row[0],
-              flush=True)
+        failed += verdict(row[0], problem_of(row, usual, device, index, function))
+    failed += verdict('list', problem_of_list(device, index, function))
     write('bind', function)
     return 1 if failed else 0
 

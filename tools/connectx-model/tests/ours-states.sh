@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0
 # States that roce_hca_mlx5 does not choose: a send queue that fails, a netdev that moves
 # to another namespace under traffic, firmware that lacks what others have. Last, what the
-# adapter does not destroy of the driver's own queues (kept.py).
+# adapter does not destroy, or not reset, of the driver's own queues (kept.py).
 #
 # usage: ours-states.sh [lacking | reasons]
 #   lacking  the model was started with --without=roce-v1,free-running
 #   reasons  with --with=error-reason: the log says why queue pairs failed
 . "$(dirname "$0")/guest-lib.sh"
-# shellcheck disable=SC2034 # for guest-lib.sh
-driver=roce_hca_mlx5
 here=$(realpath "$(dirname "$0")")
-kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
+# shellcheck disable=SC2034 # for guest-lib.sh
+{
+	driver=roce_hca_mlx5
+	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
+	# mlx5_core logs what kept.py has refused.
+	provoked='mlx5_cmd_out_err.*(DESTROY_QP|DESTROY_XRC_SRQ|2RST_QP)'
+}
 
 speaks_v2_only() {
 	[ "$(cat "/sys/class/infiniband/$rdma/ports/1/roce_versions")" = v2 ] &&
@@ -95,7 +99,7 @@ check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
 # The last, since the adapter keeps something
 check bring-up-again bring_up 10.7.0.1
-timeout 200 /usr/bin/python3 "$here/kept.py" "$rdma" "$gid" \
+timeout 300 /usr/bin/python3 "$here/kept.py" "$rdma" "$gid" \
 	"$(basename $auxiliary/drivers/roce_hca_mlx5.rdma/mlx5_core.rdma.*)" || failed=1
 check unload-with-lost-queues modprobe -r roce_hca_mlx5
 finish
