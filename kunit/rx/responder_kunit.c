@@ -111,7 +111,7 @@ static unsigned int put_headers(u8 *to, struct bench *b,
 {
 	unsigned int bytes = 0;
 
-	switch (r->opcode & 0x1f) {
+	switch (r->opcode & ~UC) {
 	case WRITE_FIRST:
 	case WRITE_ONLY:
 	case READ_REQUEST:
