@@ -5,8 +5,9 @@
 # files, parameters of congestion control, counters, attributes of QPs in netlink. The
 # README and the manual pages of the modules have the parameters, roce_hca(7) the files,
 # too. Constants that knobs.rst names must exist, and limits have the value it says. The
-# KUnit cases, and rows of theirs, that promises.rst names must exist, and a scenario must
-# try each fault of operating.rst and each kind of netdev of netdevs.rst.
+# KUnit cases, and rows of theirs, that promises.rst names must exist, the table of devices in
+# lifecycle.rst must be that of slot_wants.c, and a scenario must try each fault of
+# operating.rst and each kind of netdev of netdevs.rst.
 #
 # usage: scripts/check/knobs.sh
 
@@ -69,6 +70,12 @@ code_cases() {
 	done
 }
 
+# NUMBER:NAME:WANT:ERROR of each row of the table of devices
+code_devices() {
+	sed -n 's/^\t\[RHCA_ROW_\([A-Z_]*\)\].*RHCA_WANT_\([A-Z]*\)\(, -\([A-Z]*\)\)\?.*/\1:\2:\4/p' \
+		drivers/lifecycle/slot_wants.c | awk '{ print NR ":" $0 }'
+}
+
 # Names without blanks, as compare() wants them
 scenario_faults() { sed -n 's/^row "\(.*\)"$/\1/p' scripts/tests/tools/troubleshooting.sh | tr ' ' _; }
 scenario_kinds() { grep -oP '^\s*(PREFIX=\d+ )?kind \K[a-z0-9]+' scripts/tests/net/netdev-kinds.sh; }
@@ -128,6 +135,14 @@ doc_faults() {
 }
 
 doc_kinds() { sed -n '/^netdev /,/^$/s/^\([a-z0-9]*\)  *v[12].*/\1/p' Documentation/netdevs.rst; }
+
+# Its cells: number and name, when, then, what a request gets
+doc_devices() {
+	tr -d '`;' < Documentation/lifecycle.rst | awk '
+		/^   \* - / { row = $3 ~ /^[0-9]+$/ ? $3 ":" $4 : ""; cell = 0; next }
+		/^     -/ && row != "" && ++cell == 2 { want = toupper($2) }
+		/^     -/ && cell == 3 { print row ":" want ":" ($2 ~ /^E/ ? $2 : ""); row = ""; cell = 0 }'
+}
 
 doc_rows() { grep -oP '^ *\* ``\w+\.\w+``( \\\*)?: \K".*"$' Documentation/promises.rst; }
 doc_cases() { grep -oP '^ *\* ``\K\w+\.\w+(?=``)' Documentation/promises.rst; }
@@ -204,6 +219,7 @@ done
 while read -r row; do
 	grep -rqF "{ $row" kunit || complain "row $row is in Documentation/promises.rst and not in kunit/"
 done < <(doc_rows)
+compare "row of the table of devices" code_devices doc_devices Documentation/lifecycle.rst
 compare fault scenario_faults doc_faults Documentation/operating.rst
 compare "kind of netdev" scenario_kinds doc_kinds Documentation/netdevs.rst
 check_limits

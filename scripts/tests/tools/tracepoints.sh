@@ -33,7 +33,8 @@ switch() { # switch VALUE EVENT...
 lines() { grep -c " $1: $2" $TRACING/trace; }
 fired() { check_match "$1 fires${3:+: $3}" '^[1-9]' "$(lines "$1" "$2")"; }
 
-documented=$(sed -n 's/^``\(rhca_[a-z_]*\)``.*/\1/p' "$HERE/../../../Documentation/tracing.rst" | sort -u)
+DOCUMENTATION=$HERE/../../../Documentation
+documented=$(sed -n 's/^``\(rhca_[a-z_]*\)``.*/\1/p' "$DOCUMENTATION/tracing.rst" | sort -u)
 check "those of tracing.rst, and no others" "$documented" "$(events)"
 
 echo 4096 > $TRACING/buffer_size_kb
@@ -45,7 +46,8 @@ setup_pair 9000
 ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
 fired rhca_netdev "netdev=$IF_A what=\"asked for\" error=0"
 fired rhca_device "dev=$DEV_A netdev=$IF_A what=\"registered\" error=0"
-fired rhca_slot_decide "netdev=$IF_A row=15 want=software has=nothing .*wish=link .*request" "the row of the table"
+row=$(sed -n 's/^   \* - \([0-9]*\) ``WANTED``$/\1/p' "$DOCUMENTATION/lifecycle.rst")
+fired rhca_slot_decide "netdev=$IF_A row=$row want=software has=nothing .*wish=link .*request" "the row of the table"
 check_fails "a second device on the netdev" in_a rdma link add again type roce netdev "$IF_A"
 fired rhca_netdev "netdev=$IF_A what=\"asked for\" error=-" "why there is none"
 
