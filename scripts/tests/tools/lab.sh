@@ -44,8 +44,9 @@ piece=$(head -c 100000 /dev/zero | tr '\0' x)
 check "a megabyte of environment" "$((10 * 100000))" \
 	"$(as_user env P0="$piece" P1="$piece" P2="$piece" P3="$piece" P4="$piece" P5="$piece" \
 		P6="$piece" P7="$piece" P8="$piece" P9="$piece" LD_LIBRARY_PATH=/there \
-		DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=x roce-lab run -- sh -c '
-		test -z "${DISPLAY-}${DBUS_SESSION_BUS_ADDRESS-}" && test $LD_LIBRARY_PATH = /there &&
+		DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=x SSH_AUTH_SOCK=/x roce-lab run -- sh -c '
+		test -z "${DISPLAY-}${DBUS_SESSION_BUS_ADDRESS-}${SSH_AUTH_SOCK-}" &&
+		test $LD_LIBRARY_PATH = /there &&
 		lab a env | sed -n "s/^P.=//p" | tr -d "\n" | wc -c')"
 
 : "exit statuses"
@@ -66,6 +67,13 @@ check "status of a kernel fault" 99 $?
 log=$(sed -n 's/^roce-lab: its log is //p' "$work/said")
 check "its log is kept" 1 "$(grep -c 'WARNING: made up' "$log")"
 rm -f "$log"
+# KASAN's and lockdep's, real ones, are the scenario lab-debug's.
+for case in "99:BUG: made up" "99:refcount_t: made up" \
+	"0:rcu: INFO: rcu_sched self-detected stall on CPU"; do
+	as_user roce-lab run --user root -- sh -c 'echo "$0" > /dev/kmsg' "${case#*:}" 2> "$work/said"
+	check "status after ${case#*:}" "${case%%:*}" $?
+	rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"
+done
 as_user roce-lab run --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg; exit 3' 2> "$work/said"
 check "a command that failed has its own, and the fault is said" "3 1" \
 	"$? $(grep -c "^roce-lab: the lab's kernel reported a fault: .*made up" "$work/said")"
@@ -145,6 +153,10 @@ check "a pingpong, a status, names, memory of their own" \
 	"$(as_user roce-lab run --hosts 2 -- sh ./two 2> "$work/err" | tr '\n' ,)"
 check "an unknown host is said" "lab: no host nobody in this lab (a b)" "$(< "$work/err")"
 
+check "sixteen hosts: the last is reached" "p 16 0" "$(as_user roce-lab run --hosts 16 -- sh -c '
+	ping -4 -c 4 -i 0.5 -W 10 p > /dev/null; status=$?
+	echo $(lab p hostname) $(echo $ROCE_LAB_HOSTS | wc -w) $status')"
+
 : "the wire"
 cat > "$home/wire" << 'END'
 try() { ping -4 -c 1 -W 1 b > /dev/null; echo -n "$? "; }
@@ -156,6 +168,12 @@ lab unplug b; lab b ls /sys/class/infiniband | wc -l
 END
 check "loss, cable, delay, unplugged device" "0 1 0 1 0 125 1 0" \
 	"$(as_user roce-lab run --hosts 2 --delay 20ms -- sh ./wire 2> /dev/null)"
+cat > "$home/start" << 'END'
+try() { ping -4 -c 4 -i 0.5 -W 1 b > /dev/null; echo $?; }
+try; lab set b loss 0; try; lab set a loss 0; try
+END
+check "--loss: from the start, of both hosts' ports" "1 1 0" \
+	"$(as_user roce-lab run --hosts 2 --loss 100% -- sh ./start 2> /dev/null | paste -sd ' ')"
 
 : "faults"
 gcc -Wall -o "$home/faults" scripts/tests/tools/lab-faults.c -libverbs || fail "lab-faults.c"
