@@ -46,14 +46,14 @@ finish() {
 	exit
 }
 
-lab_setup() {
+lab_setup() { # lab_setup [--plain]: as tools/lab/build has it
 	if [ "$(id -u)" -ne 0 ]; then
 		echo "SKIP only root can become another user"
 		exit 4
 	fi
-	[ -n "${RHCA_LAB-}" ] || tools/lab/build > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+	[ -n "${RHCA_LAB-}" ] || tools/lab/build "$@" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 	mkdir -p "$work/moved here" "$home"
-	cp -a "${RHCA_LAB:-build/lab}"/{bin,lib} "$work/moved here/"
+	cp -a "${RHCA_LAB:-build/lab${1+-plain}}"/{bin,lib} "$work/moved here/"
 	chown $uid:$uid "$home"
 	chmod 755 "$work"
 }

@@ -12,7 +12,7 @@
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
 . scripts/tests/lib/lab-lib.sh
-lab_setup
+lab_setup --plain
 
 : "the caller"
 cat > "$home/who" << 'END'
@@ -28,7 +28,7 @@ check "groups and limits, memlock apart, on each host" \
 		--nofile=333:444 --core=512: --memlock=65536:65536 roce-lab run --hosts 2 -- \
 		sh -c "$ids; lab b sh -c '$ids'" | tr '\n' ,)"
 check_match "--version: ours, the kernel that runs, the commit" \
-	"^roce-lab [0-9][0-9.]* kernel $(as_user roce-lab run -- uname -r) commit [^ ]+$" \
+	"^roce-lab [0-9][0-9.]* kernel $(as_user roce-lab run -- uname -r), of Debian's linux [^ ]+ commit [^ ]+$" \
 	"$(as_user roce-lab --version | paste -sd ' ')"
 check "root of the lab" 0 "$(as_user roce-lab run --user root -- id -u)"
 for case in some.one:some.one root:user a:b:user "two words:user"; do
