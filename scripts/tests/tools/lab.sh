@@ -168,6 +168,10 @@ lab unplug b; lab b ls /sys/class/infiniband | wc -l
 END
 check "loss, cable, delay, unplugged device" "0 1 0 1 0 125 1 0" \
 	"$(as_user roce-lab run --hosts 2 --delay 20ms -- sh ./wire 2> /dev/null)"
+check "lab set: the kernel asks for no module" "" "$(as_user roce-lab run --user root -- sh -c '
+	ask=/run/roce-lab/ask
+	printf "#!/bin/sh\necho \$* >> $ask.ed\n" > $ask; chmod 755 $ask; echo $ask > /proc/sys/kernel/modprobe
+	lab set a up; cat $ask.ed 2> /dev/null')"
 cat > "$home/start" << 'END'
 try() { ping -4 -c 4 -i 0.5 -W 1 b > /dev/null; echo $?; }
 try; lab set b loss 0; try; lab set a loss 0; try

@@ -214,7 +214,8 @@ static void set_wire(const char *host, const char *what, const char *value)
 
 	for (device = 0; device < LAB_MAX_DEVICES; device++) {
 		port = port_name(host_number(host), device);
-		if (link_index(port))
+		/* Asked by name for one that is not there, the kernel starts modprobe. */
+		if (!access(text("/sys/class/net/%s", port), F_OK))
 			set_port(port, what, value);
 	}
 }
