@@ -203,12 +203,9 @@ static int open_ports_sets(struct rhca_dev *dev)
 	return 0;
 }
 
-/**
- * rhca_counters_init - Set up what the device's ports count into
- * @dev: the device, after its backend's dev_init
- *
- * Context: may sleep.
- * Return: 0, -ENOMEM, or what the backend says; nothing is kept then.
+/*
+ * Set up what the device's ports count into. @dev: the device, after its backend's dev_init.
+ * May sleep. Returns 0, -ENOMEM, or what the backend says; nothing is kept then.
  */
 int rhca_counters_init(struct rhca_dev *dev)
 {
@@ -225,10 +222,7 @@ int rhca_counters_init(struct rhca_dev *dev)
 	return ret;
 }
 
-/**
- * rhca_counters_exit - Undo rhca_counters_init()
- * @dev: the device, whose QPs and rdma_counters have gone
- */
+/* Undo rhca_counters_init(). @dev: the device, whose QPs and rdma_counters have gone. */
 void rhca_counters_exit(struct rhca_dev *dev)
 {
 	close_ports_sets(dev, dev->num_ports);
@@ -236,14 +230,10 @@ void rhca_counters_exit(struct rhca_dev *dev)
 	xa_destroy(&dev->counter_sets);
 }
 
-/**
- * rhca_port_totals - Everything that was counted on a port
- * @port: the port
- * @totals: by enum rhca_counter: its own counters, and those of all counter sets,
- *	also of those that have gone
- *
- * Context: may sleep.
- * Return: 0, or what the backend says.
+/*
+ * Everything that was counted on a port. @totals: by enum rhca_counter: its own counters, and
+ * those of all counter sets, also of those that have gone. May sleep. Returns 0, or what the
+ * backend says.
  */
 int rhca_port_totals(struct rhca_port *port, u64 *totals)
 {

@@ -203,11 +203,8 @@ static void exit_ports(struct rhca_dev *dev, u32 num)
 	}
 }
 
-/**
- * rhca_dev_open_ports - Begin to accept packets at all ports
- * @dev: the device
- *
- * Return: 0, or what the backend says, with no port open.
+/*
+ * Begin to accept packets at all ports. Returns 0, or what the backend says, with no port open.
  */
 int rhca_dev_open_ports(struct rhca_dev *dev)
 {
@@ -328,13 +325,10 @@ err_dealloc:
 	return ERR_PTR(ret);
 }
 
-/**
- * rhca_dev_alloc - Everything of a device that does not show outside
- * @spec: what it should be
- *
- * Context: may sleep.
- * Return: the device, with its ports closed; -ENOMEM; -EALREADY while its offer has
- * another device; what the backend says.
+/*
+ * Everything of a device that does not show outside. @spec: what it should be. May sleep.
+ * Returns the device, with its ports closed; -ENOMEM; -EALREADY while its offer has another
+ * device; what the backend says.
  */
 struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
 {

@@ -13,13 +13,7 @@
 #include "core/port/port.h"
 #include "core/rules/netdev_id.h"
 
-/**
- * rhca_dev_is_on - Is a netdev one of a device?
- * @dev: the device
- * @ndev: the netdev
- *
- * Context: any.
- */
+/* Is a netdev one of a device? Any context. */
 bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev)
 {
 	u32 i;
@@ -30,12 +24,11 @@ bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev)
 	return false;
 }
 
-/**
- * rhca_dev_stands_for - Was a LAG made of the device on a netdev, and others?
+/*
+ * Was a LAG made of the device on a netdev, and others?
  * @dev: the LAG, or another device
  * @ndev: the netdev, which need not be its member any more
- *
- * Context: any; the caller has a reference to the netdev, RTNL or the RCU read side.
+ * Any context; the caller has a reference to the netdev, RTNL or the RCU read side.
  */
 bool rhca_dev_stands_for(const struct rhca_dev *dev,
 			 const struct net_device *ndev)
@@ -43,15 +36,10 @@ bool rhca_dev_stands_for(const struct rhca_dev *dev,
 	return rhca_lag_record_covers(&dev->replaced, ndev);
 }
 
-/**
- * rhca_dev_leads - Does a LAG keep a netdev from having a device of its own?
- * @dev: the LAG, or another device
- * @ndev: the netdev
- *
- * It does to its end, of which @ndev hears; but whose netdev has gone may be held by its
- * users for long.
- *
- * Context: as rhca_dev_stands_for().
+/*
+ * Does a LAG keep a netdev from having a device of its own? It does to its end, of which @ndev
+ * hears; but whose netdev has gone may be held by its users for long. @dev: the LAG, or another
+ * device. Context: as rhca_dev_stands_for().
  */
 bool rhca_dev_leads(const struct rhca_dev *dev, const struct net_device *ndev)
 {
@@ -90,14 +78,10 @@ bool rhca_dev_netdevs_stay(const struct rhca_dev *dev)
 	return stay;
 }
 
-/**
- * rhca_dev_release_netdevs - A device lets go of its netdevs
- * @dev: the device
- *
- * Who waits for the unregistration of a netdev finds its sockets closed: the backend
- * stops to listen while the netdev is still held.
- *
- * Context: may sleep; RTNL may be held.
+/*
+ * A device lets go of its netdevs. Who waits for the unregistration of a netdev finds its
+ * sockets closed: the backend stops to listen while the netdev is still held. May sleep; RTNL
+ * may be held.
  */
 void rhca_dev_release_netdevs(struct rhca_dev *dev)
 {
@@ -112,11 +96,9 @@ void rhca_dev_release_netdevs(struct rhca_dev *dev)
 	}
 }
 
-/**
- * rhca_dev_update_ports - Look at the state of all netdevs of a device
- * @dev: the device: news that came before it was registered was heard by no port
- *
- * Context: may sleep, RTNL held.
+/*
+ * Look at the state of all netdevs of a device. @dev: the device: news that came before it was
+ * registered was heard by no port. May sleep, RTNL held.
  */
 void rhca_dev_update_ports(struct rhca_dev *dev)
 {

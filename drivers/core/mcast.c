@@ -172,12 +172,7 @@ void rhca_mcast_gids_changed(void)
 	schedule_work(&update_work);
 }
 
-/**
- * rhca_mcast_forget_netdev - A netdev is going, or moves to another namespace
- * @ndev: the netdev
- *
- * Context: RTNL held.
- */
+/* A netdev is going, or moves to another namespace. RTNL held. */
 void rhca_mcast_forget_netdev(const struct net_device *ndev)
 {
 	struct rhca_mcast_join *join;

@@ -103,15 +103,10 @@ static bool carries_v1(const struct net_device *ndev)
 	       BIT(IB_GID_TYPE_ROCE);
 }
 
-/**
- * rhca_mcast_join - Make a netdev a member of a group, as far as it is not yet
- * @join: the membership
- * @gid: the group
- *
- * A netdev without IPv4 or IPv6 cannot be in such a group; it may later.
- *
- * Context: RTNL held.
- * Return: 0, or -ENOMEM; what was joined stays joined.
+/*
+ * Make a netdev a member of a group, as far as it is not yet. A netdev without IPv4 or IPv6
+ * cannot be in such a group; it may later. RTNL held. Returns 0, or -ENOMEM; what was joined
+ * stays joined.
  */
 int rhca_mcast_join(struct rhca_mcast_join *join, const union ib_gid *gid)
 {
@@ -137,13 +132,7 @@ int rhca_mcast_join(struct rhca_mcast_join *join, const union ib_gid *gid)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mcast_join);
 
-/**
- * rhca_mcast_leave - Undo rhca_mcast_join()
- * @join: the membership
- * @gid: the group
- *
- * Context: RTNL held.
- */
+/* Undo rhca_mcast_join(). RTNL held. */
 void rhca_mcast_leave(struct rhca_mcast_join *join, const union ib_gid *gid)
 {
 	u8 mac[ETH_ALEN];

@@ -51,12 +51,7 @@ static struct rhca_mcast_owner *find_owner(kuid_t uid)
 	return owner;
 }
 
-/**
- * rhca_mcast_owner_put - The attachment has gone
- * @owner: from rhca_mcast_owner_get(), or NULL
- *
- * Context: RTNL held.
- */
+/* The attachment has gone. @owner: from rhca_mcast_owner_get(), or NULL. RTNL held. */
 void rhca_mcast_owner_put(struct rhca_mcast_owner *owner)
 {
 	if (!owner || --owner->attachments)
@@ -80,15 +75,12 @@ static void explain_limit(const struct rhca_qp *qp)
 			       mcast_user_limit);
 }
 
-/**
- * rhca_mcast_owner_get - Count one attachment more for the calling user
+/*
+ * Count one attachment more for the calling user.
  * @port: the group's port
- * @qp: the QP
  * @owner: set to the user, for rhca_mcast_owner_put(); NULL for one without a limit
- *
- * Context: RTNL held.
- * Return: 0; -ENOMEM when the user has as many as mcast_user_limit, which the log then
- * names, or without memory.
+ * RTNL held. Returns 0; -ENOMEM when the user has as many as mcast_user_limit, which the log
+ * then names, or without memory.
  */
 int rhca_mcast_owner_get(struct rhca_port *port, const struct rhca_qp *qp,
 			 struct rhca_mcast_owner **owner)

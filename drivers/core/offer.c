@@ -223,16 +223,11 @@ void rhca_offer_release(struct rhca_offer *offer)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_offer_release);
 
-/**
- * rhca_offer_claim - A device is to be made of an offer, which serves one at a time
- * @offer: an offer that the caller holds
- *
- * A device that is being unregistered has left its netdev and still has objects, and
- * memory of the hardware: another one waits until it is gone.
- *
- * Context: may sleep.
- * Return: 0, for rhca_offer_unclaim(); -EALREADY while there is a device, whose end is
- * told to the listener.
+/*
+ * A device is to be made of an offer, which serves one at a time. A device that is being
+ * unregistered has left its netdev and still has objects, and memory of the hardware: another
+ * one waits until it is gone. @offer: an offer that the caller holds. May sleep. Returns 0, for
+ * rhca_offer_unclaim(); -EALREADY while there is a device, whose end is told to the listener.
  */
 int rhca_offer_claim(struct rhca_offer *offer)
 {
@@ -249,13 +244,11 @@ int rhca_offer_claim(struct rhca_offer *offer)
 	return ret;
 }
 
-/**
- * rhca_offer_unclaim - The device that was made of an offer has ended, or none was
- * @offer: from rhca_offer_claim(), may be gone when this returns
- *
- * Context: may sleep. The listener is told by rhca_offers_recheck(), unless no device
- * came of it. What the end of a device takes needs no map: a withdrawal ends devices
- * itself, so lockdep sees the same locks there.
+/*
+ * The device that was made of an offer has ended, or none was. @offer: from rhca_offer_claim(),
+ * may be gone when this returns. May sleep. The listener is told by rhca_offers_recheck(),
+ * unless no device came of it. What the end of a device takes needs no map: a withdrawal ends
+ * devices itself, so lockdep sees the same locks there.
  */
 void rhca_offer_unclaim(struct rhca_offer *offer)
 {

@@ -404,13 +404,9 @@ bool rhca_dev_remove_later(struct rhca_dev *dev)
 	return first;
 }
 
-/**
- * rhca_port_for_each - Look at all ports
- * @see: called for each port of each device, those that are not registered too;
- *	does not sleep
- * @what: given to @see
- *
- * Context: any but interrupts.
+/*
+ * Look at all ports. @see: called for each port of each device, those that are not registered
+ * too; does not sleep. @what: given to @see. Any context but interrupts.
  */
 void rhca_port_for_each(void (*see)(struct rhca_port *port, const void *what),
 			const void *what)

@@ -51,12 +51,9 @@ static bool has_own(const struct net_device *bond)
 	       (known.flags & RHCA_SLOT_RETURNS && known.wish != RHCA_WISH_REMOVED);
 }
 
-/**
- * rhca_lag_bond_is_lag - Is one device to stand for the members of a bond?
- * @bond: the bond
- * @members: its members' devices, or those that the LAG stands for
- *
- * Context: RTNL held.
+/*
+ * Is one device to stand for the members of a bond? @members: its members' devices, or those
+ * that the LAG stands for. RTNL held.
  */
 bool rhca_lag_bond_is_lag(struct net_device *bond, struct rhca_lag_members *members)
 {
@@ -103,11 +100,9 @@ static void bond_of_port_changed(struct rhca_port *port)
 	dev_put(ndev);
 }
 
-/**
- * rhca_lag_device_added - A device of ours has appeared, perhaps on a member
- * @dev: the device. The caller kicks bonds
- *
- * Context: may sleep.
+/*
+ * A device of ours has appeared, perhaps on a member. @dev: the device. The caller kicks bonds.
+ * May sleep.
  */
 void rhca_lag_device_added(struct rhca_dev *dev)
 {
@@ -138,13 +133,9 @@ static bool record_half(struct rhca_lag_members *members, struct net_device *nde
 	return usable && !members->facts.partitions_differ;
 }
 
-/**
- * rhca_lag_may_join - Can one device stand for two netdevs without a bond?
- * @first: a netdev
- * @second: another one; the caller has a reference to both
- * @members: set: their devices
- *
- * Context: may sleep.
+/*
+ * Can one device stand for two netdevs without a bond? @first: a netdev. @second: another one;
+ * the caller has a reference to both. @members: set: their devices. May sleep.
  */
 bool rhca_lag_may_join(struct net_device *first, struct net_device *second,
 		       struct rhca_lag_members *members)
@@ -154,14 +145,11 @@ bool rhca_lag_may_join(struct net_device *first, struct net_device *second,
 	       record_half(members, second);
 }
 
-/**
- * rhca_lag_find - What one device on a netdev would stand for
+/*
+ * What one device on a netdev would stand for.
  * @first: a bond, or a netdev that the user has joined to another one
- * @members: set
  * @second: the other one, with a reference, or NULL
- *
- * Context: may sleep, RTNL not held.
- * Return: false: nothing.
+ * May sleep, RTNL not held. Returns false: nothing.
  */
 bool rhca_lag_find(struct net_device *first, struct rhca_lag_members *members,
 		   struct net_device **second)
@@ -249,10 +237,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_lag_part);
 
 /* --- life ----------------------------------------------------------------------------- */
 
-/**
- * rhca_lag_init - Begin to watch bonds
- * @slot_kick: rhca_slot_kick()
- */
+/* Begin to watch bonds. @slot_kick: rhca_slot_kick(). */
 void rhca_lag_init(void (*slot_kick)(const struct net_device *ndev))
 {
 	kick = slot_kick;

@@ -23,10 +23,9 @@ static void compare_partitions(struct rhca_lag_members *members,
 		members->facts.partitions_differ = true;
 }
 
-/**
- * rhca_lag_record_device - Enter a member's device into the record
- * @members: the members; unchanged when two devices are recorded already
- * @dev: the device
+/*
+ * Enter a member's device into the record. @members: the members; unchanged when two devices
+ * are recorded already.
  */
 void rhca_lag_record_device(struct rhca_lag_members *members,
 			    struct rhca_dev *dev)
@@ -53,13 +52,9 @@ void rhca_lag_record_device(struct rhca_lag_members *members,
 	}
 }
 
-/**
- * rhca_lag_record_returning - The same with a device that returns, if not to a LAG
- * @members: the members
- * @ndev: a netdev of the device; the caller has a reference or RTNL
- *
- * Context: may sleep.
- * Return: whether there is one.
+/*
+ * The same with a device that returns, if not to a LAG. @ndev: a netdev of the device; the
+ * caller has a reference or RTNL. May sleep. Returns whether there is one.
  */
 bool rhca_lag_record_returning(struct rhca_lag_members *members,
 			       const struct net_device *ndev)
@@ -126,12 +121,9 @@ static void add_member(struct net_device *bond, struct net_device *member,
 		ib_device_put(&dev->ibdev);
 }
 
-/**
- * rhca_lag_find_members - The members of a bond whose devices are their own
- * @bond: the bond
- * @members: record and facts are added to
- *
- * Context: RTNL held.
+/*
+ * The members of a bond whose devices are their own. @members: record and facts are added to.
+ * RTNL held.
  */
 void rhca_lag_find_members(struct net_device *bond,
 			   struct rhca_lag_members *members)
@@ -145,12 +137,9 @@ void rhca_lag_find_members(struct net_device *bond,
 	members->facts.num_outside += ports_outside(&members->record, bond);
 }
 
-/**
- * rhca_lag_check_members - The members of a bond whose LAG has their devices
- * @bond: the bond
- * @members: with the record of the LAG; facts are added to
- *
- * Context: RTNL held.
+/*
+ * The members of a bond whose LAG has their devices. @members: with the record of the LAG;
+ * facts are added to. RTNL held.
  */
 void rhca_lag_check_members(struct net_device *bond,
 			    struct rhca_lag_members *members)
@@ -170,13 +159,9 @@ void rhca_lag_check_members(struct net_device *bond,
 	}
 }
 
-/**
- * rhca_lag_find_replaced - The devices that a LAG was made of
- * @ndev: its netdev
- * @members: set: no device when there is no LAG, else the record and the
- *	partitions that the LAG has, which they are to have when it ends
- *
- * Context: any.
+/*
+ * The devices that a LAG was made of. @members: set: no device when there is no LAG, else the
+ * record and the partitions that the LAG has, which they are to have when it ends. Any context.
  */
 void rhca_lag_find_replaced(const struct net_device *ndev,
 			    struct rhca_lag_members *members)
@@ -191,10 +176,7 @@ void rhca_lag_find_replaced(const struct net_device *ndev,
 	ib_device_put(&dev->ibdev);
 }
 
-/**
- * rhca_lag_has_member - Does a LAG device stand for this netdev?
- * @ndev: the netdev
- */
+/* Does a LAG device stand for this netdev? */
 bool rhca_lag_has_member(const struct net_device *ndev)
 {
 	struct rhca_lag_members members = {};

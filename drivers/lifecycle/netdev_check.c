@@ -15,12 +15,7 @@
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/others.h"
 
-/**
- * rhca_netdev_can_roce - Can there be a RoCE device on a netdev at all?
- * @ndev: the netdev
- *
- * Context: any.
- */
+/* Can there be a RoCE device on a netdev at all? Any context. */
 bool rhca_netdev_can_roce(const struct net_device *ndev)
 {
 	return rhca_netdev_gid_types(ndev) & rhca_gid_types_enabled() &&
@@ -41,13 +36,10 @@ static void explain(const struct net_device *ndev)
 			netdev_name(ndev), netdev_name(vlan_dev_real_dev(ndev)));
 }
 
-/**
- * rhca_netdev_check - May a device of ours be on this netdev?
- * @ndev: the netdev
- *
- * Return: 0; -EINVAL for a VLAN, and when it carries no RoCE version that is
- * enabled; -EEXIST when there is one; -EBUSY when another driver serves it or a
- * LAG stands for it. The log says so.
+/*
+ * May a device of ours be on this netdev? Returns 0; -EINVAL for a VLAN, and when it carries no
+ * RoCE version that is enabled; -EEXIST when there is one; -EBUSY when another driver serves it
+ * or a LAG stands for it. The log says so.
  */
 int rhca_netdev_check(struct net_device *ndev)
 {

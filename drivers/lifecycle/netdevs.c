@@ -86,14 +86,12 @@ static const char *parse_rule(struct rhca_netdevs_rule *rule, char *text)
 	return NULL;
 }
 
-/**
- * rhca_netdevs_parse - Read the parameter
+/*
+ * Read the parameter.
  * @netdevs: filled in; on error but for @netdevs->wrong without meaning
  * @value: the text; empty is no netdev at all
- *
- * Return: 0; -EINVAL for an empty, overlong or impossible name, an unknown word
- * behind a colon, a pattern or a name twice in a list of ports, or too many
- * rules; -ENAMETOOLONG.
+ * Returns 0; -EINVAL for an empty, overlong or impossible name, an unknown word behind a colon,
+ * a pattern or a name twice in a list of ports, or too many rules; -ENAMETOOLONG.
  */
 int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)
 {
@@ -123,12 +121,9 @@ int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_parse);
 
-/**
- * rhca_netdevs_match - The rule that a netdev falls under
- * @netdevs: the parsed parameter
- * @name: the netdev's name
- *
- * Return: the first rule with a pattern that matches, or NULL.
+/*
+ * The rule that a netdev falls under. @name: the netdev's name. Returns the first rule with a
+ * pattern that matches, or NULL.
  */
 const struct rhca_netdevs_rule *
 rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name)
@@ -143,12 +138,9 @@ rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_match);
 
-/**
- * rhca_netdevs_rule_names - Does a rule name a netdev in full?
- * @rule: the rule that it falls under
- * @name: the netdev's name
- *
- * Patterns meet netdevs that nobody had in mind.
+/*
+ * Does a rule name a netdev in full? Patterns meet netdevs that nobody had in mind. @rule: the
+ * rule that it falls under. @name: the netdev's name.
  */
 bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
 			     const char *name)
@@ -157,13 +149,11 @@ bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_rule_names);
 
-/**
- * rhca_netdevs_concern - Can rules be meant for a netdev at all?
- * @ndev: the netdev; the caller has a reference or RTNL
- *
- * A user namespace lets any user make network namespaces, and netdevs there of any name.
- * They must not become RDMA devices by themselves: "rdma link add" wants the
- * administrator, too. Hardware is there because the administrator has moved it.
+/*
+ * Can rules be meant for a netdev at all? A user namespace lets any user make network
+ * namespaces, and netdevs there of any name. They must not become RDMA devices by themselves:
+ * "rdma link add" wants the administrator, too. Hardware is there because the administrator has
+ * moved it. @ndev: the netdev; the caller has a reference or RTNL.
  */
 bool rhca_netdevs_concern(const struct net_device *ndev)
 {
@@ -214,11 +204,9 @@ static const struct kernel_param_ops netdevs_ops = {
 module_param_cb(netdevs, &netdevs_ops, NULL, 0444);
 MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports, eth0:standin one while no other driver has a device there (default: none)");
 
-/**
- * rhca_netdevs_rule_of - The rule of netdevs= for a netdev
- * @ndev: the netdev; the caller has a reference or RTNL
- *
- * Return: a constant, or NULL.
+/*
+ * The rule of netdevs= for a netdev. @ndev: the netdev; the caller has a reference or RTNL.
+ * Returns a constant, or NULL.
  */
 const struct rhca_netdevs_rule *
 rhca_netdevs_rule_of(const struct net_device *ndev)
@@ -237,13 +225,11 @@ bool rhca_netdevs_leave_out(const struct net_device *ndev)
 	       rhca_netdevs_match(&auto_netdevs, ndev->name);
 }
 
-/**
- * rhca_netdevs_find_ports - The netdevs of all ports of a rule
- * @rule: the rule
+/*
+ * The netdevs of all ports of a rule.
  * @ndev: one of them; the caller has a reference
  * @port: filled in, in order, with a reference to each, for dev_put()
- *
- * Return: how many there are up to the first that is missing.
+ * Returns how many there are up to the first that is missing.
  */
 u32 rhca_netdevs_find_ports(const struct rhca_netdevs_rule *rule,
 			    struct net_device *ndev, struct net_device **port)

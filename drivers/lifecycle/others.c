@@ -20,13 +20,9 @@ struct other_device {
 static LIST_HEAD(other_devices);
 static DEFINE_MUTEX(other_devices_mutex);	/* protects the list */
 
-/**
- * rhca_others_add - ib_core tells of a device of another driver
- * @client: who is told, and keeps what it needs for rhca_others_remove()
- * @ibdev: the device
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
+/*
+ * ib_core tells of a device of another driver. @client: who is told, and keeps what it needs
+ * for rhca_others_remove(). May sleep. Returns 0 or -ENOMEM.
  */
 int rhca_others_add(struct ib_client *client, struct ib_device *ibdev)
 {
@@ -42,12 +38,7 @@ int rhca_others_add(struct ib_client *client, struct ib_device *ibdev)
 	return 0;
 }
 
-/**
- * rhca_others_remove - That device is being unregistered
- * @other: the client's data of it
- *
- * Context: may sleep.
- */
+/* That device is being unregistered. @other: the client's data of it. May sleep. */
 void rhca_others_remove(struct other_device *other)
 {
 	mutex_lock(&other_devices_mutex);
@@ -90,13 +81,9 @@ static bool adapter_serves(const struct net_device *ndev, char *name,
 	return found;
 }
 
-/**
- * rhca_others_serve - Does another driver have a device on this netdev?
- * @ndev: the netdev
- * @name: gets the device's name
- * @bytes: that @name has room for
- *
- * Context: may sleep.
+/*
+ * Does another driver have a device on this netdev? @name: gets the device's name. @bytes: that
+ * @name has room for. May sleep.
  */
 bool rhca_others_serve(struct net_device *ndev, char *name, size_t bytes)
 {
@@ -123,15 +110,10 @@ static bool is_listed(const struct ib_device *ibdev)
 	return found;
 }
 
-/**
- * rhca_others_rival - Does another driver have a device on this netdev, or nearly?
- * @ndev: the netdev
- *
- * ib_core binds a device to its netdev before it tells clients of it, and after it
- * tells them that it goes.
- *
- * Context: may sleep.
- * Return: 1 or 0; -EAGAIN while a device is bound that clients do not know.
+/*
+ * Does another driver have a device on this netdev, or nearly? ib_core binds a device to its
+ * netdev before it tells clients of it, and after it tells them that it goes. May sleep.
+ * Returns 1 or 0; -EAGAIN while a device is bound that clients do not know.
  */
 int rhca_others_rival(struct net_device *ndev)
 {

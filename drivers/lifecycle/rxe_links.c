@@ -47,10 +47,9 @@ static bool in_tree_module_loaded(void)
 	return kobj;
 }
 
-/**
- * rhca_rxe_links_init - Keep rdma_rxe out, if the parameter asks for it
- *
- * Return: 0, or -EBUSY when rdma_rxe is loaded; the log says so.
+/*
+ * Keep rdma_rxe out, if the parameter asks for it. Returns 0, or -EBUSY when rdma_rxe is
+ * loaded; the log says so.
  */
 int rhca_rxe_links_init(void)
 {
@@ -69,9 +68,7 @@ int rhca_rxe_links_init(void)
 	return 0;
 }
 
-/**
- * rhca_rxe_links_exit - Undo rhca_rxe_links_init()
- */
+/* Undo rhca_rxe_links_init() */
 void rhca_rxe_links_exit(void)
 {
 	if (rxe_links)
@@ -91,9 +88,7 @@ void rhca_rxe_links_start(int (*newlink)(const char *name,
 	rdma_link_register(&rxe_link_ops);
 }
 
-/**
- * rhca_rxe_links_stop - Undo rhca_rxe_links_start()
- */
+/* Undo rhca_rxe_links_start() */
 void rhca_rxe_links_stop(void)
 {
 	if (rxe_links)

@@ -19,13 +19,7 @@
 LIST_HEAD(rhca_slots);
 DEFINE_MUTEX(rhca_slots_mutex);	/* protects it, and what is in it */
 
-/**
- * rhca_slot_find - The slot of a netdev
- * @ndev: the netdev
- *
- * Context: rhca_slots_mutex held.
- * Return: NULL: it has none.
- */
+/* The slot of a netdev. rhca_slots_mutex held. Returns NULL: it has none. */
 struct rhca_slot *rhca_slot_find(const struct net_device *ndev)
 {
 	struct rhca_slot *slot;
@@ -37,14 +31,11 @@ struct rhca_slot *rhca_slot_find(const struct net_device *ndev)
 	return NULL;
 }
 
-/**
- * rhca_slot_get - The slot of a netdev, which it gets if it has none
- * @ndev: the netdev
- * @goes: it may be one that is being unregistered: rhca_slot_netdev_goes(), which looks at
- *	it afterwards or is still to be called for it, and who is called before it
- *
- * Context: may sleep; rhca_slots_mutex held.
- * Return: NULL: no memory, or the netdev has gone.
+/*
+ * The slot of a netdev, which it gets if it has none. @goes: it may be one that is being
+ * unregistered: rhca_slot_netdev_goes(), which looks at it afterwards or is still to be called
+ * for it, and who is called before it. May sleep; rhca_slots_mutex held. Returns NULL: no
+ * memory, or the netdev has gone.
  */
 struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes)
 {
@@ -60,11 +51,9 @@ struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes)
 	return slot;
 }
 
-/**
- * rhca_slot_forget - Nothing is known of a netdev any more
- * @slot: its slot, which is freed
- *
- * Context: rhca_slots_mutex held.
+/*
+ * Nothing is known of a netdev any more. @slot: its slot, which is freed. rhca_slots_mutex
+ * held.
  */
 void rhca_slot_forget(struct rhca_slot *slot)
 {
@@ -112,15 +101,10 @@ bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_set);
 
-/**
- * rhca_slot_take - What is due is decided on, and no more due. Is it its turn?
- * @ndev: the netdev
- * @flag: what
- *
- * Not if something has happened to the netdev since it was looked at, which it will be
- * again. Who makes something due sets RHCA_SLOT_KICKED with it: it may be due already.
- *
- * Context: may sleep; RTNL may be held.
+/*
+ * What is due is decided on, and no more due. Is it its turn? Not if something has happened to
+ * the netdev since it was looked at, which it will be again. Who makes something due sets
+ * RHCA_SLOT_KICKED with it: it may be due already. May sleep; RTNL may be held.
  */
 bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
 {
@@ -136,13 +120,9 @@ bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
 	return was;
 }
 
-/**
- * rhca_slot_look_anew - A look at netdevs begins
- * @lost: a device has left that may have been in the way of rules
- *
- * Those that were to be looked at later are to be looked at now.
- *
- * Context: may sleep.
+/*
+ * A look at netdevs begins. Those that were to be looked at later are to be looked at now.
+ * @lost: a device has left that may have been in the way of rules. May sleep.
  */
 void rhca_slot_look_anew(bool lost)
 {
@@ -161,12 +141,9 @@ void rhca_slot_look_anew(bool lost)
 	mutex_unlock(&rhca_slots_mutex);
 }
 
-/**
- * rhca_slot_take_kicked - A netdev that is to be looked at
- *
- * Context: may sleep.
- * Return: with a reference, for dev_put(), once for each time that RHCA_SLOT_KICKED was
- * set; NULL: none.
+/*
+ * A netdev that is to be looked at. May sleep. Returns with a reference, for dev_put(), once
+ * for each time that RHCA_SLOT_KICKED was set; NULL: none.
  */
 struct net_device *rhca_slot_take_kicked(void)
 {
@@ -190,12 +167,7 @@ struct net_device *rhca_slot_take_kicked(void)
 
 /* --- wishes ------------------------------------------------------------------------- */
 
-/**
- * rhca_slot_is_unwanted - Has its user removed the device on a netdev?
- * @ndev: the netdev
- *
- * Context: may sleep.
- */
+/* Has its user removed the device on a netdev? May sleep. */
 bool rhca_slot_is_unwanted(const struct net_device *ndev)
 {
 	const struct rhca_slot *slot;
@@ -219,15 +191,10 @@ static void set_wish(struct rhca_slot *slot, const struct rhca_dev *dev,
 		slot->wish = wish;
 }
 
-/**
- * rhca_slot_set_wish - A device was made because somebody has asked for it
- * @ndev: its first netdev
- * @wish: who has
- * @rule: of netdevs=, if it has; a constant
- *
- * What was refused is no wish: it was not made when its reason had gone.
- *
- * Context: may sleep, RTNL not held: the netdev may have moved since, and its wish ended.
+/*
+ * A device was made because somebody has asked for it. What was refused is no wish: it was not
+ * made when its reason had gone. @rule: of netdevs=, if it has; a constant. May sleep, RTNL not
+ * held: the netdev may have moved since, and its wish ended.
  */
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule)
@@ -252,13 +219,7 @@ void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_wish);
 
-/**
- * rhca_slot_note_ports - The netdevs that a device is on
- * @dev: the device, which has all of them
- * @ports: filled in
- *
- * Context: RTNL held.
- */
+/* The netdevs that a device is on. @dev: the device, which has all of them. RTNL held. */
 void rhca_slot_note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *ports)
 {
 	*ports = (struct rhca_slot_ports) { .serial = dev->serial };
@@ -267,15 +228,10 @@ void rhca_slot_note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *po
 				 rtnl_dereference(dev->ports[ports->num].ndev));
 }
 
-/**
- * rhca_slot_set_returns - A device is removed that is to be there again
- * @ndev: its first netdev
- * @ports: all of its netdevs
- *
- * Forgotten when there is another one, and when the netdev goes or moves.
- *
- * Context: may sleep; RTNL may be held.
- * Return: 0 or -ENOMEM.
+/*
+ * A device is removed that is to be there again. Forgotten when there is another one, and when
+ * the netdev goes or moves. @ports: all of its netdevs. May sleep; RTNL may be held. Returns 0
+ * or -ENOMEM.
  */
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports)
@@ -310,14 +266,10 @@ static const struct rhca_slot *find_returning(const struct net_device *ndev)
 	return NULL;
 }
 
-/**
- * rhca_slot_returning - The device that returns to a netdev, for a LAG in its place
- * @ndev: the netdev
- * @device: filled in
- * @pkeys: partitions that the device had there
- *
- * Context: may sleep; RTNL held, or the caller has a reference.
- * Return: false: there is none, or not one that a LAG can stand for.
+/*
+ * The device that returns to a netdev, for a LAG in its place. @pkeys: partitions that the
+ * device had there. May sleep; RTNL held, or the caller has a reference. Returns false: there
+ * is none, or not one that a LAG can stand for.
  */
 bool rhca_slot_returning(const struct net_device *ndev,
 			 struct rhca_lag_replaced *device,
@@ -341,12 +293,10 @@ bool rhca_slot_returning(const struct net_device *ndev,
 	return found;
 }
 
-/**
- * rhca_slot_follow_rule - A pair ends: the rule that it was in the way of is due
- * @ndev: the pair's second netdev, or NULL. To one that had no device none returns, and
- *	a rule may name it by now
- *
- * Context: rhca_slots_mutex held.
+/*
+ * A pair ends: the rule that it was in the way of is due. @ndev: the pair's second netdev, or
+ * NULL. To one that had no device none returns, and a rule may name it by now. rhca_slots_mutex
+ * held.
  */
 void rhca_slot_follow_rule(const struct net_device *ndev)
 {
@@ -369,13 +319,9 @@ static void end_pair(struct rhca_slot *first)
 	first->flags &= ~RHCA_SLOT_LAG_RETURNS;
 }
 
-/**
- * rhca_slot_set_pair - The user has joined a netdev to another one, or parted them
- * @first: the netdev, which is to be looked at
- * @second: the other one, or NULL
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
+/*
+ * The user has joined a netdev to another one, or parted them. @first: the netdev, which is to
+ * be looked at. @second: the other one, or NULL. May sleep. Returns 0 or -ENOMEM.
  */
 int rhca_slot_set_pair(const struct net_device *first,
 		       const struct net_device *second)
@@ -394,12 +340,9 @@ int rhca_slot_set_pair(const struct net_device *first,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_pair);
 
-/**
- * rhca_slot_joined_to - The netdev that the user has joined to this one
- * @second: this one
- *
- * Context: may sleep; the caller has a reference.
- * Return: with a reference, for dev_put(); NULL: there is none.
+/*
+ * The netdev that the user has joined to this one. May sleep; the caller has a reference.
+ * Returns with a reference, for dev_put(); NULL: there is none.
  */
 struct net_device *rhca_slot_joined_to(const struct net_device *second)
 {
@@ -420,12 +363,9 @@ struct net_device *rhca_slot_joined_to(const struct net_device *second)
 
 /* --- what is known, and followed from it -------------------------------------------- */
 
-/**
- * rhca_slot_read - What is known of a netdev
- * @ndev: the netdev
- * @known: filled in; all zero if it has no slot
- *
- * Context: may sleep; RTNL may be held.
+/*
+ * What is known of a netdev. @known: filled in; all zero if it has no slot. May sleep; RTNL may
+ * be held.
  */
 void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known)
 {
@@ -447,15 +387,10 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_read);
 
-/**
- * rhca_slot_decided - The table of decisions was asked for a netdev
- * @ndev: the netdev
- * @f: the facts
- * @row: the row that matched
- *
- * Context: may sleep.
- * Return: in jiffies, since when it is this row, and the netdev has this; or since
- * another driver's device began to change before, since the end of that is no event.
+/*
+ * The table of decisions was asked for a netdev. @row: the row that matched. May sleep. Returns,
+ * in jiffies, since when it is this row, and the netdev has this; or since another driver's
+ * device began to change before, since the end of that is no event.
  */
 unsigned long rhca_slot_decided(const struct net_device *ndev,
 				const struct rhca_slot_facts *f,
@@ -479,9 +414,7 @@ unsigned long rhca_slot_decided(const struct net_device *ndev,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_decided);
 
-/**
- * rhca_slot_exit - Forget everything, when nobody asks any more
- */
+/* Forget everything, when nobody asks any more */
 void rhca_slot_exit(void)
 {
 	struct rhca_slot *slot, *next;

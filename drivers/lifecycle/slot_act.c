@@ -122,16 +122,12 @@ static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
 	return create_under_name(spec);
 }
 
-/**
- * rhca_choice_create - Make a device, by the best backend there is
- * @spec: what it should be; its backend is the one that always can
- *
- * Hardware serves single ports only: of devices with several it would have to own
- * all.
- *
- * Context: may sleep, RTNL not held.
- * Return: as rhca_dev_create(). After -EALREADY hardware will serve, once its last
- * device has gone. -ENOMEM also where what was set before cannot be taken over.
+/*
+ * Make a device, by the best backend there is. Hardware serves single ports only: of devices
+ * with several it would have to own all. @spec: what it should be; its backend is the one that
+ * always can. May sleep, RTNL not held. Returns as rhca_dev_create(). After -EALREADY hardware
+ * will serve, once its last device has gone. -ENOMEM also where what was set before cannot be
+ * taken over.
  */
 int rhca_choice_create(struct rhca_dev_spec *spec)
 {
@@ -159,21 +155,15 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_choice_create);
 
 static const struct rhca_backend_ops *software;
 
-/**
- * rhca_slot_act_init - Before the first device is made
- * @backend: who serves what hardware does not
- */
+/* Before the first device is made. @backend: who serves what hardware does not. */
 void rhca_slot_act_init(const struct rhca_backend_ops *backend)
 {
 	software = backend;
 }
 
-/**
- * rhca_slot_create - Make a device on netdevs that may have one
- * @spec: what it should be; its backend is chosen here
- *
- * Context: may sleep, RTNL not held.
- * Return: as rhca_netdev_check() and rhca_choice_create().
+/*
+ * Make a device on netdevs that may have one. @spec: what it should be; its backend is chosen
+ * here. May sleep, RTNL not held. Returns as rhca_netdev_check() and rhca_choice_create().
  */
 int rhca_slot_create(struct rhca_dev_spec *spec)
 {
@@ -189,11 +179,9 @@ int rhca_slot_create(struct rhca_dev_spec *spec)
 	return rhca_choice_create(spec);
 }
 
-/**
- * rhca_slot_stand_in - Make a device where another driver has none, or hardware has gone
- * @ndev: the netdev
- *
- * Context: as rhca_slot_create().
+/*
+ * Make a device where another driver has none, or hardware has gone. Context: as
+ * rhca_slot_create().
  */
 void rhca_slot_stand_in(struct net_device *ndev)
 {
@@ -209,11 +197,10 @@ void rhca_slot_stand_in(struct net_device *ndev)
 	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
 }
 
-/**
- * rhca_slot_create_by_rule - Make the device that a rule of netdevs= asks for
+/*
+ * Make the device that a rule of netdevs= asks for.
  * @ndev: one of its netdevs; all must be there, the last one to come makes it
  * @rule: the rule, a constant
- *
  * Context: as rhca_slot_create().
  */
 void rhca_slot_create_by_rule(struct net_device *ndev,
@@ -238,16 +225,11 @@ void rhca_slot_create_by_rule(struct net_device *ndev,
 		dev_put(spec.netdevs[i]);
 }
 
-/**
- * rhca_slot_remove - Remove a device, of which the netdev is to have none
- * @ndev: the netdev
- * @why: what the log says of the netdev
- *
- * Its QPs are flushed before it is unregistered, see rhca_dev_unplugged(). The next one
- * has its settings; of a LAG, those that it stands for. Nobody waits for its end, which its
- * users may put off: that is an event.
- *
- * Context: may sleep, RTNL not held.
+/*
+ * Remove a device, of which the netdev is to have none. Its QPs are flushed before it is
+ * unregistered, see rhca_dev_unplugged(). The next one has its settings; of a LAG, those that
+ * it stands for. Nobody waits for its end, which its users may put off: that is an event. @why:
+ * what the log says of the netdev. May sleep, RTNL not held.
  */
 void rhca_slot_remove(struct net_device *ndev, const char *why)
 {
@@ -262,10 +244,9 @@ void rhca_slot_remove(struct net_device *ndev, const char *why)
 		pr_info("%s %s\n", netdev_name(ndev), why);
 }
 
-/**
- * rhca_slot_tell_of_offer - Say what has become of an offer
- * @ndev: the netdev that hardware offers to serve
- * @ret: 0, or why it does not
+/*
+ * Say what has become of an offer. @ndev: the netdev that hardware offers to serve. @ret: 0, or
+ * why it does not.
  */
 void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret)
 {
@@ -275,12 +256,7 @@ void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret)
 			netdev_name(ndev), ret);
 }
 
-/**
- * rhca_slot_create_by_offer - Make a device that hardware offers
- * @ndev: the netdev
- *
- * Context: as rhca_slot_create().
- */
+/* Make a device that hardware offers. Context: as rhca_slot_create(). */
 void rhca_slot_create_by_offer(struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
@@ -322,16 +298,13 @@ static bool claim_to_return(struct rhca_dev *dev)
 	return claimed;
 }
 
-/**
- * rhca_slot_make_room - Remove a device for another one: hardware's, or a LAG
+/*
+ * Remove a device for another one: hardware's, or a LAG. That is made when this one has ended;
+ * this one again, should there be no reason for the other one any more; and none, should its
+ * user remove it.
  * @ndev: a netdev of it
  * @tenants: the other one may have partitions
- *
- * That is made when this one has ended; this one again, should there be no reason for the
- * other one any more; and none, should its user remove it.
- *
- * Context: may sleep, RTNL not held.
- * Return: whether it is being removed by this.
+ * May sleep, RTNL not held. Returns whether it is being removed by this.
  */
 bool rhca_slot_make_room(struct net_device *ndev, bool tenants)
 {
@@ -422,15 +395,11 @@ static int make_lag(struct net_device *first, struct net_device *second,
 	return ret;
 }
 
-/**
- * rhca_slot_make_lag - Make one device in place of those of a bond's or pair's members
- * @first: the bond, or the first of the pair
- *
- * Users of the members' devices see them go as if they were unplugged. When all have ended,
- * which are events, the new one is made.
- *
- * Context: may sleep, RTNL not held.
- * Return: 0, or why it could not be made: its members are to be looked at.
+/*
+ * Make one device in place of those of a bond's or pair's members. Users of the members'
+ * devices see them go as if they were unplugged. When all have ended, which are events, the new
+ * one is made. @first: the bond, or the first of the pair. May sleep, RTNL not held. Returns 0,
+ * or why it could not be made: its members are to be looked at.
  */
 int rhca_slot_make_lag(struct net_device *first)
 {
@@ -478,14 +447,10 @@ static int create_again(struct net_device *ndev)
 	return ret;
 }
 
-/**
- * rhca_slot_bring_back - Make a device again that its user did not ask to be removed
- * @ndev: its first netdev
- *
- * Tried once, unless hardware has a device that is ending: that is an event. A user may be
- * quicker.
- *
- * Context: as rhca_slot_create().
+/*
+ * Make a device again that its user did not ask to be removed. Tried once, unless hardware has
+ * a device that is ending: that is an event. A user may be quicker. Context: as
+ * rhca_slot_create().
  */
 void rhca_slot_bring_back(struct net_device *ndev)
 {

@@ -299,11 +299,10 @@ static void act(struct work_struct *work)
 		queue_delayed_work(slots_wq, &act_work, next_look);
 }
 
-/**
- * rhca_slot_kick - Something has happened that may decide on a netdev's device
- * @ndev: the netdev; the caller has a reference or RTNL. NULL: it may be any
- *
- * Context: may sleep, unless @ndev is NULL; RTNL and locks of ib_core may be held.
+/*
+ * Something has happened that may decide on a netdev's device. @ndev: the netdev; the caller
+ * has a reference or RTNL. NULL: it may be any. May sleep, unless @ndev is NULL; RTNL and locks
+ * of ib_core may be held.
  */
 void rhca_slot_kick(const struct net_device *ndev)
 {
@@ -326,16 +325,12 @@ static int refuse(struct net_device *ndev, const struct rhca_slot_decision *d)
 	return d->error;
 }
 
-/**
- * rhca_slot_request - A user asks for a device
+/*
+ * A user asks for a device. The table is asked here, and what it says is done: other netdevs,
+ * whose turn may be before and take long, are not waited for.
  * @ndev: on which netdev; the caller has a reference
  * @name: the device's name
- *
- * The table is asked here, and what it says is done: other netdevs, whose turn may be
- * before and take long, are not waited for.
- *
- * Context: may sleep, RTNL not held.
- * Return: 0, what the table says, or as rhca_slot_create().
+ * May sleep, RTNL not held. Returns 0, what the table says, or as rhca_slot_create().
  */
 int rhca_slot_request(struct net_device *ndev, const char *name)
 {
@@ -355,22 +350,14 @@ int rhca_slot_request(struct net_device *ndev, const char *name)
 	return ret;
 }
 
-/**
- * rhca_slot_device_lost - A device leaves, since a netdev of it went unnoticed
- *
- * Context: any.
- */
+/* A device leaves, since a netdev of it went unnoticed. Any context. */
 void rhca_slot_device_lost(void)
 {
 	set_bit(DEVICE_LOST, &happened);
 	rhca_slot_kick(NULL);
 }
 
-/**
- * rhca_slot_flush - Wait until what was kicked so far has been looked at
- *
- * Context: may sleep, RTNL not held.
- */
+/* Wait until what was kicked so far has been looked at. May sleep, RTNL not held. */
 void rhca_slot_flush(void)
 {
 	flush_delayed_work(&act_work);
@@ -399,12 +386,7 @@ static const struct rhca_offer_listener offer_listener = {
 
 static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 
-/**
- * rhca_slot_apply_init - Begin to act
- * @backend: who serves what hardware does not
- *
- * Return: 0 or -ENOMEM.
- */
+/* Begin to act. @backend: who serves what hardware does not. Returns 0 or -ENOMEM. */
 int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
 {
 	rhca_slot_act_init(backend);
@@ -419,11 +401,9 @@ int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
 	return 0;
 }
 
-/**
- * rhca_slot_apply_stop - No device is made or removed any more
- *
- * Context: may sleep, RTNL not held. No offer is left, since those who made them need
- * this module.
+/*
+ * No device is made or removed any more. May sleep, RTNL not held. No offer is left, since
+ * those who made them need this module.
  */
 void rhca_slot_apply_stop(void)
 {
@@ -432,11 +412,7 @@ void rhca_slot_apply_stop(void)
 	cancel_delayed_work_sync(&act_work);
 }
 
-/**
- * rhca_slot_apply_exit - Undo rhca_slot_apply_init(), when nothing kicks any more
- *
- * Context: may sleep, RTNL not held.
- */
+/* Undo rhca_slot_apply_init(), when nothing kicks any more. May sleep, RTNL not held. */
 void rhca_slot_apply_exit(void)
 {
 	unregister_pm_notifier(&resume_nb);

@@ -137,13 +137,10 @@ static int save(struct rhca_dev *dev, bool goes)
 	return ret;
 }
 
-/**
- * rhca_slot_save - Keep the settings of a device for one that takes its place
- * @dev: the device, which is going to be removed: its partitions do not change any more.
- *	Those of a LAG are for the devices that it stands for
- *
- * Context: may sleep.
- * Return: 0; -ENOMEM, and they can be written still.
+/*
+ * Keep the settings of a device for one that takes its place. @dev: the device, which is going
+ * to be removed: its partitions do not change any more. Those of a LAG are for the devices that
+ * it stands for. May sleep. Returns 0; -ENOMEM, and they can be written still.
  */
 int rhca_slot_save(struct rhca_dev *dev)
 {
@@ -164,14 +161,11 @@ static struct rhca_settings *copy(const struct rhca_settings *settings)
 	return kmemdup(settings, sizeof(*settings), GFP_KERNEL) ?: ERR_PTR(-ENOMEM);
 }
 
-/**
- * rhca_slot_copy - The settings that are kept for a netdev, for a new device on it
- * @ndev: the netdev. They end with a device that its user has removed: the next one
- *	begins anew. One that is only moved to another RDMA namespace does not ask
- *
- * Context: may sleep.
- * Return: a copy, for kfree(); NULL: there are none; -ENOMEM: a device without them
- * would be in partitions that it was not in.
+/*
+ * The settings that are kept for a netdev, for a new device on it. @ndev: the netdev. They end
+ * with a device that its user has removed: the next one begins anew. One that is only moved to
+ * another RDMA namespace does not ask. May sleep. Returns a copy, for kfree(); NULL: there are
+ * none; -ENOMEM: a device without them would be in partitions that it was not in.
  */
 struct rhca_settings *rhca_slot_copy(const struct net_device *ndev)
 {
@@ -188,12 +182,9 @@ struct rhca_settings *rhca_slot_copy(const struct net_device *ndev)
 	return settings;
 }
 
-/**
- * rhca_slot_copy_lag - The same of a LAG that is made again
- * @ndev: its netdev, or the first of a pair
- *
- * Context: may sleep.
- * Return: as rhca_slot_copy().
+/*
+ * The same of a LAG that is made again. @ndev: its netdev, or the first of a pair. May sleep.
+ * Returns as rhca_slot_copy().
  */
 struct rhca_settings *rhca_slot_copy_lag(const struct net_device *ndev)
 {
@@ -210,11 +201,9 @@ struct rhca_settings *rhca_slot_copy_lag(const struct net_device *ndev)
 
 /* --- netdevs ------------------------------------------------------------------------ */
 
-/**
- * rhca_slot_netdev_came - A netdev is new, or comes from another namespace
- * @ndev: the netdev; one that takes the place of a netdev that went is it from now on
- *
- * Context: RTNL held.
+/*
+ * A netdev is new, or comes from another namespace. @ndev: the netdev; one that takes the place
+ * of a netdev that went is it from now on. RTNL held.
  */
 void rhca_slot_netdev_came(const struct net_device *ndev)
 {
@@ -301,17 +290,13 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 	forget_oldest_gone();
 }
 
-/**
- * rhca_slot_netdev_goes - A netdev is being unregistered, or moves to another namespace
- * @ndev: the netdev, whose device has not been told yet
- *
- * What its user has set is kept: of a netdev that moves, and of hardware's: a reload
- * brings another one in its place. So it is of the other netdevs of the device, which
- * goes, and of a LAG's members, be the netdev one of them: the LAG ends because of this.
- * A device that is not registered has been made with what is kept, or its settings
- * were saved when it began its way to another RDMA namespace.
- *
- * Context: RTNL held.
+/*
+ * A netdev is being unregistered, or moves to another namespace. What its user has set is kept:
+ * of a netdev that moves, and of hardware's: a reload brings another one in its place. So it is
+ * of the other netdevs of the device, which goes, and of a LAG's members, be the netdev one of
+ * them: the LAG ends because of this. A device that is not registered has been made with what
+ * is kept, or its settings were saved when it began its way to another RDMA namespace. @ndev:
+ * the netdev, whose device has not been told yet. RTNL held.
  */
 void rhca_slot_netdev_goes(const struct net_device *ndev)
 {
@@ -355,13 +340,11 @@ static int save_lag(struct rhca_dev *lag)
 	return slot ? 0 : -ENOMEM;
 }
 
-/**
- * rhca_slot_device_taken - Another driver has unregistered a device: it returns
- * @dev: the device, which cannot be found any more. Until now its partitions could be
- *	written. A LAG is made again of the devices that return
- *
- * Context: may sleep, RTNL not held.
- * Return: false where a netdev has moved: it stays away, and is in the way no more.
+/*
+ * Another driver has unregistered a device: it returns. @dev: the device, which cannot be found
+ * any more. Until now its partitions could be written. A LAG is made again of the devices that
+ * return. May sleep, RTNL not held. Returns false where a netdev has moved: it stays away, and
+ * is in the way no more.
  */
 bool rhca_slot_device_taken(struct rhca_dev *dev)
 {
@@ -419,15 +402,14 @@ static void set_unwanted(struct rhca_dev *dev)
 			note_unwanted(rhca_netdev_get(&old->netdev[port]), dev);
 }
 
-/**
- * rhca_slot_device_removed - A device is being unregistered, which nobody of us wanted
- * @dev: the device. It may be on its way to another RDMA namespace, where it comes back
- *	and cannot be found meanwhile: its settings are saved, but its partitions
- *	can be written again there
- * @by_user: its user has removed it, unless it comes back: while nobody wants a device
- *	on its netdevs, none is made of an offer or by a rule, and none stands in
- *
- * Context: may sleep.
+/*
+ * A device is being unregistered, which nobody of us wanted.
+ * @dev: the device. It may be on its way to another RDMA namespace, where it comes back and
+ *   cannot be found meanwhile: its settings are saved, but its partitions can be written again
+ *   there
+ * @by_user: its user has removed it, unless it comes back: while nobody wants a device on its
+ *   netdevs, none is made of an offer or by a rule, and none stands in
+ * May sleep.
  */
 void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user)
 {
@@ -477,12 +459,9 @@ static void end_waiting(struct rhca_slot *slot, const struct rhca_dev *dev)
 		slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;
 }
 
-/**
- * rhca_slot_device_added - There is a device
- * @dev: the device, new or back from another RDMA namespace. Its netdevs may have moved
- *	meanwhile, and it have let go of them
- *
- * Context: may sleep.
+/*
+ * There is a device. @dev: the device, new or back from another RDMA namespace. Its netdevs may
+ * have moved meanwhile, and it have let go of them. May sleep.
  */
 void rhca_slot_device_added(struct rhca_dev *dev)
 {

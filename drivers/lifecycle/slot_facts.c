@@ -109,14 +109,10 @@ static void look_at_netdev(const struct net_device *ndev,
 	f->was_hardware &= ethernet;
 }
 
-/**
- * rhca_slot_new_rule - The rule of netdevs= that makes a device on a netdev
- * @ndev: the netdev; the caller has a reference or RTNL
- *
- * Patterns are for NICs: who wants one of these, or wants to know why there is none,
- * names it. The members of a bond may become one device.
- *
- * Return: a constant, or NULL.
+/*
+ * The rule of netdevs= that makes a device on a netdev. Patterns are for NICs: who wants one of
+ * these, or wants to know why there is none, names it. The members of a bond may become one
+ * device. @ndev: the netdev; the caller has a reference or RTNL. Returns a constant, or NULL.
  */
 const struct rhca_netdevs_rule *
 rhca_slot_new_rule(const struct net_device *ndev)
@@ -234,12 +230,10 @@ static enum rhca_slot_offer look_at_offers(const struct net_device *ndev,
 	return state.failed ? RHCA_OFFER_FAILED : RHCA_OFFER_FREE;
 }
 
-/**
- * rhca_slot_may_stand_in - Is a device of ours there while another one is not?
- * @ndev: the netdev; the caller has a reference or RTNL
- *
- * Context: may sleep.
- * Return: whether netdevs= says so, or hardware of ours served it until it went.
+/*
+ * Is a device of ours there while another one is not? @ndev: the netdev; the caller has a
+ * reference or RTNL. May sleep. Returns whether netdevs= says so, or hardware of ours served it
+ * until it went.
  */
 bool rhca_slot_may_stand_in(const struct net_device *ndev)
 {
@@ -269,15 +263,13 @@ static void read_slot(const struct net_device *ndev, enum rhca_wish asked,
 	known->wish = RHCA_WISH_LINK;
 }
 
-/**
- * rhca_slot_look_at - Collect what decides on the device of a netdev
+/*
+ * Collect what decides on the device of a netdev.
  * @ndev: the netdev; the caller has a reference
- * @asked: RHCA_WISH_RULE: a rule of netdevs= matches; RHCA_WISH_LINK: a user asks for a
- *	device; RHCA_WISH_NONE: neither
- * @f: filled in. What is looked at one after the other may not fit together while things
- *	change
- *
- * Context: may sleep, RTNL not held.
+ * @asked: RHCA_WISH_RULE: a rule of netdevs= matches; RHCA_WISH_LINK: a user asks for a device;
+ *   RHCA_WISH_NONE: neither
+ * @f: filled in. What is looked at one after the other may not fit together while things change
+ * May sleep, RTNL not held.
  */
 void rhca_slot_look_at(struct net_device *ndev, enum rhca_wish asked,
 		       struct rhca_slot_facts *f)

@@ -152,13 +152,7 @@ static const struct row table[] = {
 	[RHCA_ROW_OTHERWISE]		= { otherwise, RHCA_WANT_KEEP },
 };
 
-/**
- * rhca_slot_wants - Which device should a netdev have?
- * @f: what is known of it
- * @d: filled in
- *
- * Context: any; has no effect.
- */
+/* Which device should a netdev have? @f: what is known of it. Any context; has no effect. */
 void rhca_slot_wants(const struct rhca_slot_facts *f,
 		     struct rhca_slot_decision *d)
 {
@@ -177,12 +171,9 @@ void rhca_slot_wants(const struct rhca_slot_facts *f,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_wants);
 
-/**
- * rhca_slot_is_met - Does a netdev have what it should?
- * @want: what it should have
- * @has: what it has
- *
- * Return: true also while a device leaves: its end is an event.
+/*
+ * Does a netdev have what it should? @want: what it should have. @has: what it has. Returns
+ * true also while a device leaves: its end is an event.
  */
 bool rhca_slot_is_met(enum rhca_want want, enum rhca_slot_has has)
 {

@@ -184,10 +184,7 @@ enum ib_mtu rhca_port_mtu(struct rhca_port *port)
 	return mtu;
 }
 
-/**
- * rhca_port_num_gids - GIDs that the port offers
- * @port: the port; two netdevs share the table, as on adapters
- */
+/* GIDs that the port offers. @port: the port; two netdevs share the table, as on adapters. */
 u32 rhca_port_num_gids(const struct rhca_port *port)
 {
 	u32 num = port->dev->caps.num_gids;
@@ -195,13 +192,7 @@ u32 rhca_port_num_gids(const struct rhca_port *port)
 	return rcu_access_pointer(port->second) ? num / 2 : num;
 }
 
-/**
- * rhca_port_event - Raise an asynchronous event of the port
- * @port: the port
- * @type: the event
- *
- * Context: any; users hear of it in the background.
- */
+/* Raise an asynchronous event of the port. Any context; users hear of it in the background. */
 void rhca_port_event(struct rhca_port *port, enum ib_event_type type)
 {
 	struct ib_event event = {

@@ -65,13 +65,10 @@ void rhca_pkeys_exit(struct rhca_port *port)
 	kfree(rcu_dereference_protected(port->pkeys.table, true));
 }
 
-/**
- * rhca_pkeys_freeze - Let nobody write the table, or let them again
- * @port: the port
- * @frozen: true: not from now on; false: undo one call with true. Work items of
- *	several queues look whether something else shall take the port's place
- *
- * Context: may sleep; RTNL may be held.
+/*
+ * Let nobody write the table, or let them again. @frozen: true: not from now on; false: undo
+ * one call with true. Work items of several queues look whether something else shall take the
+ * port's place. May sleep; RTNL may be held.
  */
 void rhca_pkeys_freeze(struct rhca_port *port, bool frozen)
 {

@@ -7,10 +7,7 @@
 #include "borrowed/bonding.h"
 #include "core/rules/lag.h"
 
-/**
- * rhca_lag_kind_of_mode - What a bonding mode can be
- * @bond_mode: BOND_MODE_*
- */
+/* What a bonding mode can be. @bond_mode: BOND_MODE_*. */
 enum rhca_lag_kind rhca_lag_kind_of_mode(int bond_mode)
 {
 	switch (bond_mode) {

@@ -272,13 +272,9 @@ static bool matches(const struct rhca_tclass_rule *rule,
 				  rule->dest_bits));
 }
 
-/**
- * rhca_tclass_find - Which class is forced on a connection?
- * @table: the rules of its port
- * @source: its source GID
- * @dest: its destination GID
- *
- * Return: 0 to 255, or RHCA_TCLASS_OFF.
+/*
+ * Which class is forced on a connection? @table: the rules of its port. Returns 0 to 255, or
+ * RHCA_TCLASS_OFF.
  */
 int rhca_tclass_find(const struct rhca_tclass_table *table,
 		     const union ib_gid *source, const union ib_gid *dest)
