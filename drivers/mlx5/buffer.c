@@ -107,15 +107,13 @@ static dma_addr_t record_address(const struct rhca_mlx5_record_page *page,
 	       (record & ~PAGE_MASK);
 }
 
-/**
- * rhca_mlx5_buffer_pin_entries - Take a process's memory for the entries alone
+/*
+ * Take a process's memory for the entries alone.
  * @buffer: filled in, but for the doorbell record
  * @context: the process's
  * @queue: where the entries are
- *
- * Context: process context of the owner.
- * Return: 0; -EINVAL for memory that is not aligned as the adapter needs it;
- * what pinning says.
+ * Process context of the owner. Returns 0; -EINVAL for memory that is not aligned as the
+ * adapter needs it; what pinning says.
  */
 int rhca_mlx5_buffer_pin_entries(struct rhca_mlx5_buffer *buffer,
 				 struct rhca_mlx5_ucontext *context,
@@ -152,15 +150,12 @@ void rhca_mlx5_buffer_move_entries(struct rhca_mlx5_buffer *buffer,
 	buffer->num_pages = entries->num_pages;
 }
 
-/**
- * rhca_mlx5_buffer_pin - Take a process's memory for a queue
- * @buffer: filled in
+/*
+ * Take a process's memory for a queue.
  * @context: the process's
  * @queue: where it is; without bytes the doorbell record is all there is
- *
- * Context: process context of the owner.
- * Return: 0; -EINVAL for memory that is not aligned as the adapter needs it;
- * what pinning says.
+ * Process context of the owner. Returns 0; -EINVAL for memory that is not aligned as the
+ * adapter needs it; what pinning says.
  */
 int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
 			 struct rhca_mlx5_ucontext *context,
@@ -181,14 +176,9 @@ int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
 	return 0;
 }
 
-/**
- * rhca_mlx5_buffer_alloc - Allocate memory for a queue of the kernel
- * @buffer: filled in; entries and doorbell record are zero
- * @mdev: the adapter
- * @bytes: of the entries
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
+/*
+ * Allocate memory for a queue of the kernel. @buffer: filled in; entries and doorbell record
+ * are zero. @bytes: of the entries. May sleep. Returns 0 or -ENOMEM.
  */
 int rhca_mlx5_buffer_alloc(struct rhca_mlx5_buffer *buffer,
 			   struct mlx5_core_dev *mdev, size_t bytes)
@@ -213,10 +203,9 @@ int rhca_mlx5_buffer_alloc(struct rhca_mlx5_buffer *buffer,
 	return 0;
 }
 
-/**
- * rhca_mlx5_buffer_free - Give the memory of a queue back
- * @buffer: pinned or allocated; the adapter does not use it any more
- * @mdev: the adapter
+/*
+ * Give the memory of a queue back. @buffer: pinned or allocated; the adapter does not use it
+ * any more.
  */
 void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
 			   struct mlx5_core_dev *mdev)
@@ -230,11 +219,7 @@ void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
 	}
 }
 
-/**
- * rhca_mlx5_buffer_addresses - List the pages for a command
- * @buffer: the buffer
- * @addresses: has room for its num_pages
- */
+/* List the pages for a command. @addresses: has room for its num_pages. */
 void rhca_mlx5_buffer_addresses(const struct rhca_mlx5_buffer *buffer,
 				__be64 *addresses)
 {

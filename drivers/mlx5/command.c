@@ -48,18 +48,15 @@ int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
 	return ret;
 }
 
-/**
- * rhca_mlx5_give_back - Execute a command that nobody would repeat
- * @mdev: the adapter
+/*
+ * Execute a command that nobody would repeat. What refuses it may be passing, so it is tried
+ * some times. An object that is kept all the same is lost until the function is reset;
+ * mlx5_core has logged why. A command without an answer took a minute, and the next one would
+ * as well: it is not tried again.
  * @in: a command that gives an object back, and answers nothing but its status
  * @bytes: of @in
- *
- * What refuses it may be passing, so it is tried some times. An object that is kept
- * all the same is lost until the function is reset; mlx5_core has logged why. A command
- * without an answer took a minute, and the next one would as well: it is not tried again.
- *
- * Context: may sleep, for up to %GIVE_BACK_TRIES times %GIVE_BACK_MS besides the commands.
- * Return: 0, or what the last try said, and the adapter may still use the object.
+ * May sleep, for up to GIVE_BACK_TRIES times GIVE_BACK_MS besides the commands. Returns 0, or
+ * what the last try said, and the adapter may still use the object.
  */
 int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
 {
@@ -72,12 +69,8 @@ int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
 	return ret;
 }
 
-/**
- * rhca_mlx5_give_key_back - Destroy a memory key that nobody else knows
- * @mdev: the adapter
- * @key: the key
- *
- * Context and Return: as of rhca_mlx5_give_back().
+/*
+ * Destroy a memory key that nobody else knows. Context and Return: as of rhca_mlx5_give_back().
  */
 int rhca_mlx5_give_key_back(struct mlx5_core_dev *mdev, u32 key)
 {
@@ -224,11 +217,9 @@ int rhca_mlx5_create_hw_cq(struct mlx5_core_dev *mdev,
 	return ret;
 }
 
-/**
- * rhca_mlx5_resize_hw_cq - Give a completion queue other entries
- * @mdev: the adapter
- * @spec: memory, size and number of the new ones; the rest does not count
- * @cq: the queue
+/*
+ * Give a completion queue other entries. @spec: memory, size and number of the new ones; the
+ * rest does not count.
  */
 int rhca_mlx5_resize_hw_cq(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_cq_spec *spec,

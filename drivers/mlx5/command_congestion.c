@@ -86,12 +86,7 @@ static void set_field(__be32 *set, const struct layout *layout, u32 value)
 	set[layout->dword] = cpu_to_be32(dword | value << layout->shift);
 }
 
-/**
- * rhca_mlx5_query_cc_param - Read a parameter of congestion control
- * @mdev: the adapter
- * @param: which
- * @value: set, in the firmware's unit
- */
+/* Read a parameter of congestion control. @value: set, in the firmware's unit. */
 int rhca_mlx5_query_cc_param(struct mlx5_core_dev *mdev,
 			     enum rhca_mlx5_cc_param param, u32 *value)
 {
@@ -143,14 +138,10 @@ static int modify_set(struct mlx5_core_dev *mdev,
 			     answer, sizeof(answer));
 }
 
-/**
- * rhca_mlx5_modify_cc_param - Change a parameter of congestion control
- * @mdev: the adapter
- * @param: which
- * @value: in the firmware's unit; -EINVAL where the field is too small for it, or
- *	the firmware does not want it
- *
- * Context: not twice at a time: it reads what it writes back.
+/*
+ * Change a parameter of congestion control. @value: in the firmware's unit; -EINVAL where the
+ * field is too small for it, or the firmware does not want it. Not twice at a time: it reads
+ * what it writes back.
  */
 int rhca_mlx5_modify_cc_param(struct mlx5_core_dev *mdev,
 			      enum rhca_mlx5_cc_param param, u32 value)

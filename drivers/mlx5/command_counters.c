@@ -68,11 +68,9 @@ void rhca_mlx5_dealloc_counter_set(struct mlx5_core_dev *mdev, u16 set)
 	rhca_mlx5_give_back(mdev, in, sizeof(in));
 }
 
-/**
- * rhca_mlx5_query_counter_set - What queue pairs have counted
- * @mdev: the adapter
- * @set: the set that they count into
- * @values: by enum rhca_counter; only those of the set are written
+/*
+ * What queue pairs have counted. @set: the set that they count into. @values: by enum
+ * rhca_counter; only those of the set are written.
  */
 int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
 				u64 *values)
@@ -93,10 +91,9 @@ int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
 	return 0;
 }
 
-/**
- * rhca_mlx5_query_congestion - What the port has counted of congestion
- * @mdev: the adapter; of a LAG both functions are counted
- * @values: by enum rhca_counter; only those of congestion are written
+/*
+ * What the port has counted of congestion. @mdev: the adapter; of a LAG both functions are
+ * counted. @values: by enum rhca_counter; only those of congestion are written.
  */
 int rhca_mlx5_query_congestion(struct mlx5_core_dev *mdev, u64 *values)
 {
@@ -130,10 +127,9 @@ bool rhca_mlx5_counts_icrc(const struct mlx5_core_dev *mdev)
 	return MLX5_CAP_PCAM_FEATURE(mdev, rx_icrc_encapsulated_counter);
 }
 
-/**
- * rhca_mlx5_query_icrc - What the port has counted of packets with a wrong ICRC
- * @mdev: the adapter
- * @value: the counter; not written where firmware has none
+/*
+ * What the port has counted of packets with a wrong ICRC. @value: the counter; not written
+ * where firmware has none.
  */
 int rhca_mlx5_query_icrc(struct mlx5_core_dev *mdev, u64 *value)
 {

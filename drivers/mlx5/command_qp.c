@@ -407,12 +407,8 @@ static int reset_hw_qp(struct mlx5_core_dev *mdev, u32 number)
 	return mlx5_cmd_exec_in(mdev, qp_2rst, in);
 }
 
-/**
- * rhca_mlx5_fail_hw_qp - Move a queue pair to the error state
- * @mdev: the adapter
- * @number: the queue pair
- *
- * Its requests are completed in error, in the background.
+/*
+ * Move a queue pair to the error state. Its requests are completed in error, in the background.
  */
 int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number)
 {
@@ -423,14 +419,11 @@ int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number)
 	return mlx5_cmd_exec_in(mdev, qp_2err, in);
 }
 
-/**
- * rhca_mlx5_change_hw_qp - Change a queue pair's state or attributes
- * @mdev: the adapter
- * @change: what is asked for; legal by ib_modify_qp_is_ok()
- *
- * Return: as other commands; -EOPNOTSUPP for a transition that the adapter does
- * not have a command for. The kernel's headers name none to SQD: the adapter goes there
- * of its own accord.
+/*
+ * Change a queue pair's state or attributes. @change: what is asked for; legal by
+ * ib_modify_qp_is_ok(). Returns as other commands; -EOPNOTSUPP for a transition that the
+ * adapter does not have a command for. The kernel's headers name none to SQD: the adapter goes
+ * there of its own accord.
  */
 int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_change *change)
@@ -447,11 +440,9 @@ int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 	return run_transition(mdev, change, transition);
 }
 
-/**
- * rhca_mlx5_count_into - Let a queue pair count into another set
- * @mdev: the adapter; has the capability rts2rts_qp_counters_set_id
- * @number: the queue pair, in RTS
- * @set: the set
+/*
+ * Let a queue pair count into another set. @mdev: the adapter; has the capability
+ * rts2rts_qp_counters_set_id. @number: the queue pair, in RTS.
  */
 int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set)
 {
@@ -475,12 +466,9 @@ int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number)
 	return mlx5_cmd_exec_in(mdev, destroy_qp, in);
 }
 
-/**
- * rhca_mlx5_give_qp_back - Destroy a queue pair that nobody would destroy again
- * @mdev: the adapter
- * @number: the queue pair
- *
- * Context and Return: as of rhca_mlx5_give_back().
+/*
+ * Destroy a queue pair that nobody would destroy again. Context and Return: as of
+ * rhca_mlx5_give_back().
  */
 int rhca_mlx5_give_qp_back(struct mlx5_core_dev *mdev, u32 number)
 {

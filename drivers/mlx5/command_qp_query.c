@@ -42,12 +42,7 @@ static void *query_hw_qp(struct mlx5_core_dev *mdev, u32 number, bool and_error)
 	return ERR_PTR(ret);
 }
 
-/**
- * rhca_mlx5_query_hw_qp - What only the adapter knows of a queue pair
- * @mdev: the adapter
- * @number: the queue pair
- * @attr: its state and PSNs are filled in
- */
+/* What only the adapter knows of a queue pair. @attr: its state and PSNs are filled in. */
 int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 			  struct ib_qp_attr *attr)
 {
@@ -68,13 +63,9 @@ int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 	return 0;
 }
 
-/**
- * rhca_mlx5_hw_qp_has_work - Has the adapter requests that it has not completed?
- * @mdev: the adapter
- * @number: the queue pair
- * @has_recv: it has a receive queue of its own
- *
- * Return: false also where the adapter does not answer.
+/*
+ * Has the adapter requests that it has not completed? @has_recv: it has a receive queue of its
+ * own. Returns false also where the adapter does not answer.
  */
 bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 			      bool has_recv)
@@ -94,12 +85,7 @@ bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 	return has_work;
 }
 
-/**
- * rhca_mlx5_query_qp_error - Why a queue pair failed
- * @mdev: the adapter; rhca_mlx5_tells_qp_error()
- * @number: the queue pair
- * @error: filled in
- */
+/* Why a queue pair failed. @mdev: the adapter; rhca_mlx5_tells_qp_error(). */
 int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,
 			     struct rhca_mlx5_qp_error *error)
 {

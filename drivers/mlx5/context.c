@@ -15,18 +15,14 @@
 #define UVERBS_MODULE_NAME roce_hca_mlx5
 #include <rdma/uverbs_named_ioctl.h>
 
-/**
- * rhca_mlx5_take_request - Copy what a process's library says besides the verb
- * @udata: of the verb
+/*
+ * Copy what a process's library says besides the verb. It is read once, into @request, where
+ * the process cannot change it any more.
  * @request: all zero; what an older library does not know of stays so
  * @bytes: of @request
  * @least: what the oldest library says that there is
- *
- * It is read once, into @request, where the process cannot change it any more.
- *
- * Context: process context of the owner.
- * Return: 0; -EINVAL for less than @least; -EOPNOTSUPP for a request of something that
- * this driver does not know; -EFAULT.
+ * Process context of the owner. Returns 0; -EINVAL for less than @least; -EOPNOTSUPP for a
+ * request of something that this driver does not know; -EFAULT.
  */
 int rhca_mlx5_take_request(struct ib_udata *udata, void *request, size_t bytes,
 			   size_t least)

@@ -18,11 +18,7 @@ static struct mlx5_core_dev *mdev_of(const struct rhca_port *port)
 	return rhca_mlx5_mdev(&port->dev->ibdev);
 }
 
-/**
- * rhca_mlx5_has_counter - Does the adapter keep a counter, or the core for it?
- * @dev: the device
- * @which: the counter
- */
+/* Does the adapter keep a counter, or the core for it? */
 bool rhca_mlx5_has_counter(const struct rhca_dev *dev, enum rhca_counter which)
 {
 	const struct rhca_mlx5 *hca = dev->private;

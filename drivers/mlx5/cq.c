@@ -40,13 +40,9 @@ static void raise_event(struct mlx5_core_cq *hw, enum mlx5_event type)
 		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
-/**
- * rhca_mlx5_cq_entry - An entry of a CQ of the kernel
- * @cq: the CQ
- * @index: counts on from round to round
- *
- * Context: @cq->lock held.
- * Return: the entry, or NULL while the adapter has not written it.
+/*
+ * An entry of a CQ of the kernel. @index: counts on from round to round. @cq->lock held.
+ * Returns the entry, or NULL while the adapter has not written it.
  */
 struct mlx5_cqe64 *rhca_mlx5_cq_entry(struct rhca_mlx5_cq *cq, u32 index)
 {
@@ -281,19 +277,16 @@ static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
 	return 0;
 }
 
-/**
- * rhca_mlx5_resize_cq - The resize_cq verb
+/*
+ * The resize_cq verb. The adapter ends the old entries with one that says so. The process
+ * copies those before it, which it has not read yet, to the new place.
  * @ibcq: a completion queue of a process: ib_core offers it to nobody else
  * @entries: how many it is to have room for
  * @udata: where the process has put the new entries
- *
- * The adapter ends the old entries with one that says so. The process copies those
- * before it, which it has not read yet, to the new place.
- *
- * Context: process context of the owner.
- * Return: 0; -EINVAL for a size that the adapter does not have, or when more
- * entries are waiting than would fit; -ETIMEDOUT where the firmware does not answer, and
- * -EIO from then on, since nobody knows which entries the adapter uses; what pinning says.
+ * Process context of the owner. Returns 0; -EINVAL for a size that the adapter does not have,
+ * or when more entries are waiting than would fit; -ETIMEDOUT where the firmware does not
+ * answer, and -EIO from then on, since nobody knows which entries the adapter uses; what
+ * pinning says.
  */
 int rhca_mlx5_resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 			struct ib_udata *udata)
@@ -326,16 +319,10 @@ int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
 					      period_us, count);
 }
 
-/**
- * rhca_mlx5_own_cq_create - Create a completion queue that only the driver uses
- * @cq: all zero
- * @hca: the function
- * @log_entries: its size
- *
- * It is never armed: who needs its entries reads them by rhca_mlx5_cq_entry().
- *
- * Context: may sleep.
- * Return: 0 or an error, with nothing left allocated.
+/*
+ * Create a completion queue that only the driver uses. It is never armed: who needs its entries
+ * reads them by rhca_mlx5_cq_entry(). @cq: all zero. May sleep. Returns 0 or an error, with
+ * nothing left allocated.
  */
 int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
 			    u8 log_entries)
@@ -360,13 +347,9 @@ int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
 	return ret;
 }
 
-/**
- * rhca_mlx5_own_cq_destroy - Undo rhca_mlx5_own_cq_create()
- * @cq: the completion queue; no queue pair completes there any more
- * @hca: the function
- *
- * Context: may sleep.
- * Return: 0; or an error, and the adapter has the queue still, and its memory.
+/*
+ * Undo rhca_mlx5_own_cq_create(). @cq: the completion queue; no queue pair completes there any
+ * more. May sleep. Returns 0; or an error, and the adapter has the queue still, and its memory.
  */
 int rhca_mlx5_own_cq_destroy(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca)
 {

@@ -26,9 +26,8 @@ static const struct {
 	{ MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR,	IB_WC_REM_ABORT_ERR },
 };
 
-/**
- * rhca_mlx5_status_of - What verbs say to an error of the adapter's
- * @syndrome: of a completion, or of a queue pair
+/*
+ * What verbs say to an error of the adapter's. @syndrome: of a completion, or of a queue pair.
  */
 enum ib_wc_status rhca_mlx5_status_of(u8 syndrome)
 {

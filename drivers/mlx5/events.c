@@ -18,13 +18,9 @@
 #define NUMBER_MASK	GENMASK(23, 0)
 #define NO_EVENT	(-1)
 
-/**
- * rhca_mlx5_for_each_qp - Do something to every queue pair
- * @hca: the function
- * @fn: may sleep; the queue pair is not destroyed meanwhile
- * @data: for @fn
- *
- * Context: may sleep.
+/*
+ * Do something to every queue pair. @fn: may sleep; the queue pair is not destroyed meanwhile.
+ * @data: for @fn. May sleep.
  */
 void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca,
 			   void (*fn)(struct rhca_mlx5_qp *qp, void *data),

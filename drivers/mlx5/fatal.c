@@ -13,12 +13,7 @@
 #include "fatal.h"
 #include "qp_types.h"
 
-/**
- * rhca_mlx5_flush_add - A queue pair of the kernel is there to be flushed
- * @qp: the queue pair
- *
- * Context: may sleep.
- */
+/* A queue pair of the kernel is there to be flushed. May sleep. */
 void rhca_mlx5_flush_add(struct rhca_mlx5_qp *qp)
 {
 	struct rhca_mlx5_cq *send_cq = to_rhca_mlx5_cq(qp->base.ibqp.send_cq);
@@ -32,12 +27,10 @@ void rhca_mlx5_flush_add(struct rhca_mlx5_qp *qp)
 	spin_unlock_irq(&recv_cq->lock);
 }
 
-/**
- * rhca_mlx5_flush_remove - Undo rhca_mlx5_flush_add()
- * @qp: the queue pair; nobody completes its requests when this returns. It may have
- *	been removed before, when the adapter did not let it be destroyed
- *
- * Context: may sleep.
+/*
+ * Undo rhca_mlx5_flush_add(). @qp: the queue pair; nobody completes its requests when this
+ * returns. It may have been removed before, when the adapter did not let it be destroyed. May
+ * sleep.
  */
 void rhca_mlx5_flush_remove(struct rhca_mlx5_qp *qp)
 {
@@ -99,15 +92,12 @@ static bool flush_recv(struct rhca_mlx5_qp *qp, struct ib_wc *wc)
 	return found;
 }
 
-/**
- * rhca_mlx5_flush - Complete what a dead adapter does not
+/*
+ * Complete what a dead adapter does not.
  * @cq: a completion queue of the kernel
  * @num: room in @wc
- * @wc: filled in
- *
- * Context: @cq->lock held. What the adapter wrote and nobody has read is flushed as
- * well. Requests on a shared receive queue belong to no queue pair, and stay.
- * Return: how many.
+ * @cq->lock held. What the adapter wrote and nobody has read is flushed as well. Requests on a
+ * shared receive queue belong to no queue pair, and stay. Returns how many.
  */
 int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
 {

@@ -32,13 +32,9 @@ static u8 key_fence_of(const struct mlx5_core_dev *mdev)
 	}
 }
 
-/**
- * rhca_mlx5_device_init - Make a function ready for an RDMA device
- * @hca: the function
- * @ibdev: the RDMA device
- *
- * Context: may sleep.
- * Return: 0 or an error, with nothing left allocated.
+/*
+ * Make a function ready for an RDMA device. May sleep. Returns 0 or an error, with nothing left
+ * allocated.
  */
 int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 {
@@ -80,9 +76,8 @@ err_exit_xrc:
 	return ret;
 }
 
-/**
- * rhca_mlx5_device_exit - Undo rhca_mlx5_device_init()
- * @hca: the function; nothing of the RDMA device is left on it
+/*
+ * Undo rhca_mlx5_device_init(). @hca: the function; nothing of the RDMA device is left on it.
  */
 void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 {
@@ -173,11 +168,7 @@ static void describe_rest(const struct mlx5_core_dev *mdev,
 	attr->local_ca_ack_delay = MLX5_CAP_GEN(mdev, local_ca_ack_delay);
 }
 
-/**
- * rhca_mlx5_describe - Fill in what the adapter can do
- * @mdev: the adapter
- * @attr: limits, as verbs have them
- */
+/* Fill in what the adapter can do. @attr: limits, as verbs have them. */
 void rhca_mlx5_describe(const struct mlx5_core_dev *mdev,
 			struct ib_device_attr *attr)
 {

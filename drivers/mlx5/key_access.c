@@ -23,12 +23,11 @@ static bool may_relax_reads(struct mlx5_core_dev *mdev)
 		pcie_relaxed_ordering_enabled(mdev->pdev));
 }
 
-/**
- * rhca_mlx5_set_key_access - Write what a memory key is to allow
- * @mdev: the adapter
+/*
+ * Write what a memory key is to allow.
  * @mkc: the key's context, of a command or of a request; only what is set is written
- * @access: IB_ACCESS_*; local read is always allowed. A relaxed order that the adapter
- *	does not have is none
+ * @access: IB_ACCESS_*; local read is always allowed. A relaxed order that the adapter does not
+ *   have is none
  */
 void rhca_mlx5_set_key_access(struct mlx5_core_dev *mdev, void *mkc, int access)
 {
@@ -45,11 +44,9 @@ void rhca_mlx5_set_key_access(struct mlx5_core_dev *mdev, void *mkc, int access)
 		 relaxed && may_relax_reads(mdev));
 }
 
-/**
- * rhca_mlx5_key_access_mask - Which of it a request changes
- * @mdev: the adapter
- *
- * Return: MLX5_MKEY_MASK_*, all that the adapter lets a request change.
+/*
+ * Which of it a request changes. Returns MLX5_MKEY_MASK_*, all that the adapter lets a request
+ * change.
  */
 u64 rhca_mlx5_key_access_mask(const struct mlx5_core_dev *mdev)
 {
@@ -75,12 +72,9 @@ static bool fixes_order(const struct mlx5_core_dev *mdev)
 	       (reads && !MLX5_CAP_GEN(mdev, relaxed_ordering_read_umr));
 }
 
-/**
- * rhca_mlx5_unchangeable_access - What a key has to be created with
- * @mdev: the adapter
- * @access: IB_ACCESS_*, that the key is to have, or in which two keys differ
- *
- * Return: those of @access that no request can give to a key or take away.
+/*
+ * What a key has to be created with. @access: IB_ACCESS_*, that the key is to have, or in which
+ * two keys differ. Returns those of @access that no request can give to a key or take away.
  */
 int rhca_mlx5_unchangeable_access(const struct mlx5_core_dev *mdev, int access)
 {

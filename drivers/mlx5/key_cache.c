@@ -99,17 +99,13 @@ void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
 				mlx5_core_destroy_mkey(hca->mdev, key);
 }
 
-/**
- * rhca_mlx5_cached_key_get - A key for a process's memory
- * @hca: the function
+/*
+ * A key for a process's memory.
  * @spec: what it is to be; allowed by rhca_mlx5_can_fill_key()
  * @variant: its low byte, so that what the key was before does not work
- * @key: the key
- *
- * Context: may sleep.
- * Return: 0, with a key for rhca_mlx5_cached_key_put(); what creating it says, with a @key
- * of 0; -EIO where it could not be filled, with a @key of 0 once the firmware has taken the
- * key back, whatever became of the request; else what filling says, with a @key that is
+ * May sleep. Returns 0, with a key for rhca_mlx5_cached_key_put(); what creating it says, with
+ * a @key of 0; -EIO where it could not be filled, with a @key of 0 once the firmware has taken
+ * the key back, whatever became of the request; else what filling says, with a @key that is
  * lost, by which the adapter may read and write the memory until the function is reset.
  */
 int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
@@ -139,16 +135,12 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 	return -EIO;
 }
 
-/**
- * rhca_mlx5_cached_key_put - Give a key back
- * @hca: the function
+/*
+ * Give a key back.
  * @num_pages: that it was got for
  * @access: IB_ACCESS_* that it has
- * @key: the key
- *
- * Context: may sleep.
- * Return: 0, and the adapter neither reads nor writes the memory any more; or an error,
- * and the key is still the caller's, who may try again.
+ * May sleep. Returns 0, and the adapter neither reads nor writes the memory any more; or an
+ * error, and the key is still the caller's, who may try again.
  */
 int rhca_mlx5_cached_key_put(struct rhca_mlx5 *hca, u32 num_pages, int access,
 			     u32 key)

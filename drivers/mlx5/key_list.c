@@ -13,14 +13,9 @@
 
 #define MIN_LIST_BYTES	2048	/* and a list begins at a multiple of that */
 
-/**
- * rhca_mlx5_key_list_alloc - Get memory for a list
- * @list: the list, of which @has_pieces is set
- * @device: who reads it
- * @max_entries: what it is to have room for
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
+/*
+ * Get memory for a list. @list: the list, of which @has_pieces is set. @max_entries: what it is
+ * to have room for. May sleep. Returns 0 or -ENOMEM.
  */
 int rhca_mlx5_key_list_alloc(struct rhca_mlx5_key_list *list,
 			     struct device *device, u32 max_entries)
@@ -54,13 +49,7 @@ static bool is_full(const struct rhca_mlx5_key_list *list)
 	return rhca_mlx5_key_list_bytes(list) >= list->room;
 }
 
-/**
- * rhca_mlx5_key_list_begin - Begin to fill a list anew
- * @list: the list
- * @device: who reads it
- *
- * No request that names it is under way.
- */
+/* Begin to fill a list anew. No request that names it is under way. */
 void rhca_mlx5_key_list_begin(struct rhca_mlx5_key_list *list,
 			      struct device *device)
 {
@@ -85,15 +74,14 @@ int rhca_mlx5_key_list_add_page(struct rhca_mlx5_key_list *list, u64 address)
 	return 0;
 }
 
-/**
- * rhca_mlx5_key_list_add_pieces - Fill a list of pieces
+/*
+ * Fill a list of pieces.
  * @list: the list, which is empty
  * @ibmr: the region, of which address and length are set
  * @sg: memory, mapped for the adapter
  * @sg_entries: how many there are in @sg
  * @sg_offset: what of the first one is left out, or NULL; afterwards of the next
- *
- * Return: how many entries of @sg are in the list, as of ib_sg_to_pages().
+ * Returns how many entries of @sg are in the list, as of ib_sg_to_pages().
  */
 int rhca_mlx5_key_list_add_pieces(struct rhca_mlx5_key_list *list,
 				  struct ib_mr *ibmr, struct scatterlist *sg,

@@ -20,13 +20,7 @@ static int is_of_function(struct net_device *lower,
 	return lower->dev.parent == function->data;
 }
 
-/**
- * rhca_mlx5_lag_covers - Is a netdev the bond that an aggregated function serves?
- * @hca: the function
- * @ndev: any netdev
- *
- * Context: RCU read side.
- */
+/* Is a netdev the bond that an aggregated function serves? RCU read side. */
 bool rhca_mlx5_lag_covers(const struct rhca_mlx5 *hca,
 			  const struct net_device *ndev)
 {
@@ -37,12 +31,9 @@ bool rhca_mlx5_lag_covers(const struct rhca_mlx5 *hca,
 					     is_of_function, &function);
 }
 
-/**
- * rhca_mlx5_lag_init - Take what arrives on all ports of a LAG
- * @hca: the function
- *
- * Context: may sleep.
- * Return: 0, also where there is no LAG; or an error, with nothing left.
+/*
+ * Take what arrives on all ports of a LAG. May sleep. Returns 0, also where there is no LAG; or
+ * an error, with nothing left.
  */
 int rhca_mlx5_lag_init(struct rhca_mlx5 *hca)
 {
@@ -66,10 +57,7 @@ int rhca_mlx5_lag_init(struct rhca_mlx5 *hca)
 	return ret;
 }
 
-/**
- * rhca_mlx5_lag_exit - Undo rhca_mlx5_lag_init()
- * @hca: the function
- */
+/* Undo rhca_mlx5_lag_init() */
 void rhca_mlx5_lag_exit(struct rhca_mlx5 *hca)
 {
 	if (!hca->lag_ports)
@@ -89,16 +77,10 @@ static bool queues_choose(const struct rhca_mlx5 *hca)
 		 MLX5_CAP_PORT_SELECTION(hca->mdev, port_select_flow_table_bypass));
 }
 
-/**
- * rhca_mlx5_lag_assign - The port by which a new queue pair sends
- * @hca: the function
- * @type: of the queue pair
- *
- * One after the other gets the next port, as mlx5_ib has it.
- *
- * Context: any.
- * Return: the port, from 1; 0 leaves it to the adapter: for QP1, where tables choose, and
- * where there is no LAG.
+/*
+ * The port by which a new queue pair sends. One after the other gets the next port, as mlx5_ib
+ * has it. @type: of the queue pair. Any context. Returns the port, from 1; 0 leaves it to the
+ * adapter: for QP1, where tables choose, and where there is no LAG.
  */
 u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 {
@@ -107,15 +89,12 @@ u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 	return (u32)atomic_inc_return(&hca->lag_assigned) % hca->lag_ports + 1;
 }
 
-/**
- * rhca_mlx5_lag_port_of - The port that the bond's own policy has for a connection
- * @hca: the function
+/*
+ * The port that the bond's own policy has for a connection.
  * @attr: attributes that a queue pair is to get
  * @mask: which of them
- *
- * Context: any.
- * Return: the port, from 1; 0 where ib_core did not ask the bond (it does so for the
- * kernel's connections alone), a queue pair cannot change it, or none has one.
+ * Any context. Returns the port, from 1; 0 where ib_core did not ask the bond (it does so for
+ * the kernel's connections alone), a queue pair cannot change it, or none has one.
  */
 u8 rhca_mlx5_lag_port_of(struct rhca_mlx5 *hca, const struct ib_qp_attr *attr,
 			 int mask)

@@ -210,9 +210,10 @@ static struct ib_mr *register_again(const struct rhca_mlx5_mr *mr, int access,
 			     access);
 }
 
-/**
- * rhca_mlx5_rereg_user_mr - The rereg_mr verb
- * @ibmr: the region
+/*
+ * The rereg_mr verb. Where memory and address stay, so do the key and the pinned pages. But
+ * pages that were pinned for reading have to be pinned anew for writing, and an adapter may not
+ * be able to change the right to atomic operations or the order on the bus.
  * @flags: what changes, IB_MR_REREG_*
  * @start: user address, with IB_MR_REREG_TRANS; likewise the next two
  * @length: in bytes
@@ -220,16 +221,11 @@ static struct ib_mr *register_again(const struct rhca_mlx5_mr *mr, int access,
  * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS
  * @ibpd: the protection domain, a new one with IB_MR_REREG_PD
  * @udata: nothing
- *
- * Where memory and address stay, so do the key and the pinned pages. But pages that
- * were pinned for reading have to be pinned anew for writing, and an adapter may not
- * be able to change the right to atomic operations or the order on the bus.
- *
- * Context: process context of the owner; ib_core lets nobody else use the region.
- * Return: NULL when the region has changed, with what it had before in an error;
- * or a new region with a new key, which ib_core puts in the place of the old one and
- * deregisters that. -EOPNOTSUPP where it would have to be new, but is a DMA buffer or
- * another process's memory. What registering or rhca_mlx5_change_key() says.
+ * Process context of the owner; ib_core lets nobody else use the region. Returns NULL when the
+ * region has changed, with what it had before in an error; or a new region with a new key,
+ * which ib_core puts in the place of the old one and deregisters that. -EOPNOTSUPP where it
+ * would have to be new, but is a DMA buffer or another process's memory. What registering or
+ * rhca_mlx5_change_key() says.
  */
 struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				      u64 length, u64 iova, int access,

@@ -4,15 +4,7 @@
  */
 #include "number.h"
 
-/**
- * rhca_mlx5_number_add - Let events find an object
- * @table: objects of its kind
- * @number: its number
- * @object: in the object
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
- */
+/* Let events find an object. @object: in the object. May sleep. Returns 0 or -ENOMEM. */
 int rhca_mlx5_number_add(struct xarray *table, u32 number,
 			 struct rhca_mlx5_numbered *object)
 {
@@ -22,22 +14,16 @@ int rhca_mlx5_number_add(struct xarray *table, u32 number,
 	return xa_err(xa_store_irq(table, number, object, GFP_KERNEL));
 }
 
-/**
- * rhca_mlx5_number_put - An event has been raised
- * @object: from rhca_mlx5_number_get()
- */
+/* An event has been raised. @object: from rhca_mlx5_number_get(). */
 void rhca_mlx5_number_put(struct rhca_mlx5_numbered *object)
 {
 	if (refcount_dec_and_test(&object->refs))
 		complete(&object->idle);
 }
 
-/**
- * rhca_mlx5_number_remove - No event finds the object any more
- * @table: objects of its kind
- * @object: in the object
- *
- * Context: may sleep; waits for events that are being raised.
+/*
+ * No event finds the object any more. @object: in the object. May sleep; waits for events that
+ * are being raised.
  */
 void rhca_mlx5_number_remove(struct xarray *table,
 			     struct rhca_mlx5_numbered *object)
@@ -48,13 +34,9 @@ void rhca_mlx5_number_remove(struct xarray *table,
 	wait_for_completion(&object->idle);
 }
 
-/**
- * rhca_mlx5_number_get - The object with a number
- * @table: objects of its kind
- * @number: the number
- *
- * Context: any.
- * Return: the object, which stays until rhca_mlx5_number_put(), or NULL.
+/*
+ * The object with a number. Any context. Returns the object, which stays until
+ * rhca_mlx5_number_put(), or NULL.
  */
 struct rhca_mlx5_numbered *rhca_mlx5_number_get(struct xarray *table, u32 number)
 {

@@ -220,12 +220,9 @@ static void drop_entry(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe)
 				   be16_to_cpu(cqe->wqe_counter));
 }
 
-/**
- * rhca_mlx5_cq_purge - Take out what is left of a queue pair
- * @cq: a completion queue of the kernel
- * @qp: in RESET: nothing new of it comes
- *
- * From the newest to the oldest, those that stay move up into the gaps.
+/*
+ * Take out what is left of a queue pair. From the newest to the oldest, those that stay move up
+ * into the gaps. @cq: a completion queue of the kernel. @qp: in RESET: nothing new of it comes.
  */
 void rhca_mlx5_cq_purge(struct rhca_mlx5_cq *cq, struct rhca_mlx5_qp *qp)
 {

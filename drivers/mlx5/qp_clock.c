@@ -39,14 +39,12 @@ static int clock_for(const struct ib_cq *ibcq, u8 cap)
 	return usual_clock(cap);
 }
 
-/**
- * rhca_mlx5_qp_clock - The clock that both completion queues agree on
- * @mdev: the adapter
+/*
+ * The clock that both completion queues agree on.
  * @init: names the completion queues; one may be missing
  * @is_user: it is a process's; those of the kernel are read without stamps
- *
- * Return: MLX5_TIMESTAMP_FORMAT_*; -EOPNOTSUPP for a clock that the adapter does not have,
- * or two different ones.
+ * Returns MLX5_TIMESTAMP_FORMAT_*; -EOPNOTSUPP for a clock that the adapter does not have, or
+ * two different ones.
  */
 int rhca_mlx5_qp_clock(struct mlx5_core_dev *mdev,
 		       const struct ib_qp_init_attr *init, bool is_user)

@@ -64,12 +64,9 @@ void rhca_mlx5_qp_error_exit(struct rhca_mlx5 *hca)
 	cancel_work_sync(&hca->qp_error_work);
 }
 
-/**
- * rhca_mlx5_qp_error_note - An event says that a queue pair has failed
- * @hca: the function
- * @number: the queue pair; not in the log if it is destroyed before the adapter is asked
- *
- * Context: any.
+/*
+ * An event says that a queue pair has failed. @number: the queue pair; not in the log if it is
+ * destroyed before the adapter is asked. Any context.
  */
 void rhca_mlx5_qp_error_note(struct rhca_mlx5 *hca, u32 number)
 {

@@ -98,15 +98,13 @@ static void take_queues(struct rhca_mlx5_qp_spec *spec,
 	spec->ece = cmd->ece_options;
 }
 
-/**
- * rhca_mlx5_qp_pin - Pin the queues of a process's queue pair
+/*
+ * Pin the queues of a process's queue pair.
  * @qp: the queue pair, with the parts that it names
  * @init: what was asked for; the sizes of the receive queue are what they became
  * @udata: where the process says they are
- *
- * Context: process context of the owner.
- * Return: 0; -EINVAL or -EOPNOTSUPP for what no adapter, or this driver does not have;
- * what pinning says.
+ * Process context of the owner. Returns 0; -EINVAL or -EOPNOTSUPP for what no adapter, or this
+ * driver does not have; what pinning says.
  */
 int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata)
@@ -142,13 +140,12 @@ int rhca_mlx5_qp_answer(const struct rhca_mlx5_qp *qp, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
 }
 
-/**
- * rhca_mlx5_ece_asked - Options that a process asks for
+/*
+ * Options that a process asks for.
  * @udata: of the modify_qp verb, or NULL
  * @ece: options of the connection's establishment (ECE), 0 for none
- *
- * Context: process context.
- * Return: 0; -EOPNOTSUPP where it asks for more, such as a rate of raw packets.
+ * Process context. Returns 0; -EOPNOTSUPP where it asks for more, such as a rate of raw
+ * packets.
  */
 int rhca_mlx5_ece_asked(struct ib_udata *udata, u32 *ece)
 {

@@ -300,13 +300,9 @@ int rhca_mlx5_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	return ret;
 }
 
-/**
- * rhca_mlx5_srq_take - An entry was used up: free it
- * @srq: a queue of the kernel
- * @index: of the entry, from the completion
- *
- * Context: the completion queue's lock held.
- * Return: the request's wr_id.
+/*
+ * An entry was used up: free it. @srq: a queue of the kernel. @index: of the entry, from the
+ * completion. The completion queue's lock held. Returns the request's wr_id.
  */
 u64 rhca_mlx5_srq_take(struct rhca_mlx5_srq *srq, u16 index)
 {

@@ -32,15 +32,11 @@ static bool has_rate(const struct mlx5_core_dev *mdev, u8 rate)
 	return BIT(number_of(rate)) & MLX5_CAP_GEN(mdev, stat_rate_support);
 }
 
-/**
- * rhca_mlx5_static_rate - What an address vector names for a rate
- * @mdev: the adapter
- * @rate: enum ib_rate, as the user of the address says
- *
- * Where the adapter does not have the rate, it is the next lower one of verbs' numbers that
- * it has, as mlx5_ib has it; so no limit where it has none.
- *
- * Return: the adapter's number of the rate, 0 for no limit; -EINVAL for no rate of verbs.
+/*
+ * What an address vector names for a rate. Where the adapter does not have the rate, it is the
+ * next lower one of verbs' numbers that it has, as mlx5_ib has it; so no limit where it has
+ * none. @rate: enum ib_rate, as the user of the address says. Returns the adapter's number of
+ * the rate, 0 for no limit; -EINVAL for no rate of verbs.
  */
 int rhca_mlx5_static_rate(const struct mlx5_core_dev *mdev, u8 rate)
 {

@@ -48,14 +48,10 @@ static u64 mask_of(const struct rhca_mlx5 *hca,
 	       (change->new_access ? rhca_mlx5_key_access_mask(hca->mdev) : 0);
 }
 
-/**
- * rhca_mlx5_change_key - Change a memory key that stays in use
- * @hca: the function
- * @change: what is to change
- *
- * Context: may sleep, as long as the adapter takes for one request.
- * Return: 0; -EOPNOTSUPP where the adapter cannot change what is asked for;
- * what rhca_mlx5_umr_execute() says.
+/*
+ * Change a memory key that stays in use. @change: what is to change. May sleep, as long as the
+ * adapter takes for one request. Returns 0; -EOPNOTSUPP where the adapter cannot change what is
+ * asked for; what rhca_mlx5_umr_execute() says.
  */
 int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 			 const struct rhca_mlx5_key_change *change)
@@ -76,11 +72,7 @@ int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 	return execute(hca, &request, change->key);
 }
 
-/**
- * rhca_mlx5_can_fill_key - May a key that requests fill be what is asked for?
- * @hca: the function
- * @spec: the key of a process's memory
- */
+/* May a key that requests fill be what is asked for? @spec: the key of a process's memory. */
 bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
 			    const struct rhca_mlx5_key_spec *spec)
 {
@@ -90,14 +82,9 @@ bool rhca_mlx5_can_fill_key(const struct rhca_mlx5 *hca,
 	       !READ_ONCE(hca->umr_queue->is_broken);
 }
 
-/**
- * rhca_mlx5_create_empty_key - Create a key for rhca_mlx5_fill_key()
- * @hca: the function
- * @log_pages: it is to have room for as many
- * @access: IB_ACCESS_*, what filling could not give it
- * @key: the key
- *
- * Context: may sleep.
+/*
+ * Create a key for rhca_mlx5_fill_key(). @log_pages: it is to have room for as many. @access:
+ * IB_ACCESS_*, what filling could not give it. May sleep.
  */
 int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, int access,
 			       u32 *key)
@@ -204,14 +191,12 @@ static int fill_locked(struct rhca_mlx5 *hca,
 	return write_chunk(hca, spec, key, &chunk, mask);
 }
 
-/**
- * rhca_mlx5_fill_key - Let an empty key translate to a process's memory
- * @hca: the function
+/*
+ * Let an empty key translate to a process's memory.
  * @spec: what the key is to be; allowed by rhca_mlx5_can_fill_key()
  * @key: the key, with room for as many pages, and the low byte that it is to have
- *
- * Context: may sleep, as long as the adapter takes for a request of each 8192 pages.
- * Return: what rhca_mlx5_umr_execute() says.
+ * May sleep, as long as the adapter takes for a request of each 8192 pages. Returns what
+ * rhca_mlx5_umr_execute() says.
  */
 int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
 		       const struct rhca_mlx5_key_spec *spec, u32 key)
@@ -224,14 +209,10 @@ int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
 	return ret;
 }
 
-/**
- * rhca_mlx5_empty_key - Take a key's memory away
- * @hca: the function
- * @key: a key that rhca_mlx5_fill_key() has filled; it may be empty already
- *
- * Context: may sleep, as long as the adapter takes for one request.
- * Return: 0, and the adapter reads and writes nothing by the key any more; else what
- * rhca_mlx5_umr_execute() says.
+/*
+ * Take a key's memory away. @key: a key that rhca_mlx5_fill_key() has filled; it may be empty
+ * already. May sleep, as long as the adapter takes for one request. Returns 0, and the adapter
+ * reads and writes nothing by the key any more; else what rhca_mlx5_umr_execute() says.
  */
 int rhca_mlx5_empty_key(struct rhca_mlx5 *hca, u32 key)
 {

@@ -195,12 +195,9 @@ static void destroy_parts(struct rhca_mlx5_umr_queue *queue,
 	kfree(queue);
 }
 
-/**
- * rhca_mlx5_umr_queue_create - Create the queue of a function that has none
- * @hca: the function, with its doorbells
- *
- * Context: may sleep.
- * Return: 0 or an error, with nothing left allocated.
+/*
+ * Create the queue of a function that has none. @hca: the function, with its doorbells. May
+ * sleep. Returns 0 or an error, with nothing left allocated.
  */
 int rhca_mlx5_umr_queue_create(struct rhca_mlx5 *hca)
 {
@@ -308,16 +305,13 @@ static void restart(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 	queue->is_broken = start_qp(queue, hca);
 }
 
-/**
- * rhca_mlx5_umr_execute - Execute a request
- * @hca: the function
+/*
+ * Execute a request.
  * @request: the request, but for @control
  * @key: the key that it changes
- *
- * Context: @hca->umr_lock held; sleeps as long as the adapter takes.
- * Return: 0; -EIO where the adapter refused, is dead, or did not let the queue be
- * started again after an earlier request: the key is as it was. -ETIMEDOUT where it
- * did not answer: the key is as it was, or as it was to be.
+ * @hca->umr_lock held; sleeps as long as the adapter takes. Returns 0; -EIO where the adapter
+ * refused, is dead, or did not let the queue be started again after an earlier request: the key
+ * is as it was. -ETIMEDOUT where it did not answer: the key is as it was, or as it was to be.
  */
 int rhca_mlx5_umr_execute(struct rhca_mlx5 *hca,
 			  struct rhca_mlx5_umr_request *request, u32 key)

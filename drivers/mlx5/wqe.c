@@ -403,12 +403,9 @@ int rhca_mlx5_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return ret;
 }
 
-/**
- * rhca_mlx5_set_scatter - Write where a receive request's data goes
- * @to: in the queue's entry
- * @wr: the request
- * @room: how many the entry has; not fewer than the request
- * @end_of_list: the adapter's key for that
+/*
+ * Write where a receive request's data goes. @to: in the queue's entry. @room: how many the
+ * entry has; not fewer than the request. @end_of_list: the adapter's key for that.
  */
 void rhca_mlx5_set_scatter(struct mlx5_wqe_data_seg *to,
 			   const struct ib_recv_wr *wr, u32 room,

@@ -146,12 +146,9 @@ static struct rhca_mlx5_xrc_parts *create_parts(struct rhca_mlx5 *hca)
 	return parts;
 }
 
-/**
- * rhca_mlx5_xrc_parts - What an XRC queue pair has to name
- * @hca: the function
- *
- * Context: may sleep.
- * Return: the parts, which stay until rhca_mlx5_xrc_exit(), or an error.
+/*
+ * What an XRC queue pair has to name. May sleep. Returns the parts, which stay until
+ * rhca_mlx5_xrc_exit(), or an error.
  */
 const struct rhca_mlx5_xrc_parts *rhca_mlx5_xrc_parts(struct rhca_mlx5 *hca)
 {
