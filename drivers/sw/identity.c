@@ -85,12 +85,9 @@ static void get_dev_fw_str(struct ib_device *ibdev, char *str)
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "1.0.0");
 }
 
-/**
- * rhca_verbs_dev_init - Set up the software HCA's part of a device
- * @core: the device
- * @transport: the datapath of its QPs
- *
- * Return: 0 or -ENOMEM, with nothing kept.
+/*
+ * Set up the software HCA's part of a device. @transport: the datapath of its QPs. Returns 0 or
+ * -ENOMEM, with nothing kept.
  */
 int rhca_verbs_dev_init(struct rhca_dev *core,
 			const struct rhca_transport_ops *transport)
@@ -124,10 +121,7 @@ int rhca_verbs_dev_init(struct rhca_dev *core,
 	return 0;
 }
 
-/**
- * rhca_verbs_dev_exit - Undo rhca_verbs_dev_init()
- * @core: the device; no object is left
- */
+/* Undo rhca_verbs_dev_init(). @core: the device; no object is left. */
 void rhca_verbs_dev_exit(struct rhca_dev *core)
 {
 	struct rhca_verbs_dev *dev = core->private;

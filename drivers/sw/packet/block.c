@@ -44,10 +44,9 @@ void rhca_block_lost(struct rhca_block_backoff *backoff)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_lost);
 
-/**
- * rhca_block_left - A block has been sent
- * @backoff: of the half of a QP that has sent it
- * @psn: of its first packet
+/*
+ * A block has been sent. @backoff: of the half of a QP that has sent it. @psn: of its first
+ * packet.
  */
 void rhca_block_left(struct rhca_block_backoff *backoff, u32 psn)
 {
@@ -110,10 +109,9 @@ static u32 max_packets(const struct rhca_packet *packet)
 		RHCA_BLOCK_GROUP_PACKETS : RHCA_BLOCK_PACKETS;
 }
 
-/**
- * rhca_block_fits - Can a packet be the next segment?
- * @block: has a segment
- * @packet: a sealed segment to the same destination
+/*
+ * Can a packet be the next segment? @block: has a segment. @packet: a sealed segment to the
+ * same destination.
  */
 bool rhca_block_fits(const struct rhca_block *block,
 		     const struct rhca_packet *packet)
@@ -143,12 +141,9 @@ void rhca_block_precede(struct rhca_block *block, struct rhca_packet *packet)
 		packet->like = &block->network;
 }
 
-/**
- * rhca_block_add - Add a packet
- * @block: empty, or rhca_block_fits() has said yes
- * @packet: a sealed segment, the one begun last on this CPU
- *
- * Context: bottom halves off since the segment was begun.
+/*
+ * Add a packet. @block: empty, or rhca_block_fits() has said yes. @packet: a sealed segment,
+ * the one begun last on this CPU. Bottom halves off since the segment was begun.
  */
 void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet)
 {
@@ -201,10 +196,9 @@ static void fill_totals(struct sk_buff *skb, enum rhca_encap encap)
 		ip_send_check(ip_hdr(skb));
 }
 
-/**
- * rhca_block_request_checksum - Have the egress device compute the UDP checksum
- * @skb: a RoCE v2 packet or block, skb->data at its network header
- * @encap: the framing
+/*
+ * Have the egress device compute the UDP checksum. @skb: a RoCE v2 packet or block, skb->data
+ * at its network header.
  */
 void rhca_block_request_checksum(struct sk_buff *skb, enum rhca_encap encap)
 {
@@ -264,13 +258,9 @@ static void fill(struct sk_buff *skb, const struct rhca_block *block,
 	}
 }
 
-/**
- * rhca_block_finish - Make an skb of a block
- * @block: with one segment at least; empty afterwards
- * @encap: the framing
- *
- * Context: bottom halves off.
- * Return: the skb; NULL without memory: then the packets are lost.
+/*
+ * Make an skb of a block. @block: with one segment at least; empty afterwards. Bottom halves
+ * off. Returns the skb; NULL without memory: then the packets are lost.
  */
 struct sk_buff *rhca_block_finish(struct rhca_block *block,
 				  enum rhca_encap encap)

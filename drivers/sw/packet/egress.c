@@ -96,18 +96,14 @@ static bool takes_blocks(struct net_device *ndev)
 	       !netdev_walk_all_lower_dev_rcu(ndev, refuses, &priv);
 }
 
-/**
- * rhca_egress_wants_checksum - Shall single packets have a UDP checksum?
- * @ndev: that they leave by
- *
- * RoCE v2 packets have none (A17.3.2 wants 0 from senders), but what is cut out of a
- * block has one. A receiver's GRO holds packets with a checksum back, to join them, and
- * lets those without pass: they would overtake. So where blocks leave all packets have
- * one, since what passes a block whole need not be the last to see it: a qdisc cuts it,
- * or an adapter to which a bridge leads. What the checksum is, the egress device finds
- * out: a veth pair never does. Acknowledgements that may overtake do without.
- *
- * Context: bottom halves off, RCU read side.
+/*
+ * Shall single packets have a UDP checksum? RoCE v2 packets have none (A17.3.2 wants 0 from
+ * senders), but what is cut out of a block has one. A receiver's GRO holds packets with a
+ * checksum back, to join them, and lets those without pass: they would overtake. So where
+ * blocks leave all packets have one, since what passes a block whole need not be the last to
+ * see it: a qdisc cuts it, or an adapter to which a bridge leads. What the checksum is, the
+ * egress device finds out: a veth pair never does. Acknowledgements that may overtake do
+ * without. @ndev: that they leave by. Bottom halves off, RCU read side.
  */
 bool rhca_egress_wants_checksum(struct net_device *ndev)
 {
@@ -115,14 +111,9 @@ bool rhca_egress_wants_checksum(struct net_device *ndev)
 	       !(READ_ONCE(ndev->flags) & IFF_LOOPBACK) && takes_blocks(ndev);
 }
 
-/**
- * rhca_egress_takes_blocks - May packets to a destination travel in blocks?
- * @path: the destination
- * @lag_member: the member of a LAG that they leave by
- *
- * RoCE v1 has no segmentation offload.
- *
- * Context: bottom halves off, RCU read side.
+/*
+ * May packets to a destination travel in blocks? RoCE v1 has no segmentation offload.
+ * @lag_member: the member of a LAG that they leave by. Bottom halves off, RCU read side.
  */
 bool rhca_egress_takes_blocks(struct rhca_path *path, u32 lag_member)
 {

@@ -25,10 +25,9 @@
 
 /* --- Ethernet ------------------------------------------------------------- */
 
-/**
- * rhca_frame_fits - Is a packet, or each one that a block is cut into, short enough?
- * @skb: skb->data at its network header
- * @mtu: how long it may be from there
+/*
+ * Is a packet, or each one that a block is cut into, short enough? @skb: skb->data at its
+ * network header. @mtu: how long it may be from there.
  */
 bool rhca_frame_fits(const struct sk_buff *skb, unsigned int mtu)
 {
@@ -96,14 +95,9 @@ static struct net_device *tag_frame(struct sk_buff *skb, struct net_device *ndev
 	return vlan_dev_priv(ndev)->real_dev;	/* may be a VLAN itself */
 }
 
-/**
- * rhca_frame_send_v1 - Send a RoCE v1 packet
- * @skb: the packet, consumed
- * @path: where it goes
- * @gid_ndev: netdev of its source GID
- *
- * Context: bottom halves off, RCU read side.
- * Return: as dev_queue_xmit().
+/*
+ * Send a RoCE v1 packet. @skb: the packet, consumed. @gid_ndev: netdev of its source GID.
+ * Bottom halves off, RCU read side. Returns as dev_queue_xmit().
  */
 int rhca_frame_send_v1(struct sk_buff *skb, struct rhca_path *path,
 		       struct net_device *gid_ndev)
@@ -141,13 +135,10 @@ static int frame_post_routing(struct net *net, struct sock *sk,
 		       skb->dev, frame_output);
 }
 
-/**
- * rhca_frame_needed - Does the Ethernet header have to be ours?
- * @dst: the route
- *
- * VLANs want the service level in their tags, bonds the member that the QP or
- * the flow label names. What IPsec or a tunnel of the route makes of a packet is the
- * IP stack's to send.
+/*
+ * Does the Ethernet header have to be ours? VLANs want the service level in their tags, bonds
+ * the member that the QP or the flow label names. What IPsec or a tunnel of the route makes of
+ * a packet is the IP stack's to send.
  */
 bool rhca_frame_needed(const struct dst_entry *dst)
 {
@@ -155,14 +146,10 @@ bool rhca_frame_needed(const struct dst_entry *dst)
 	       rhca_route_is_plain(dst);
 }
 
-/**
- * rhca_frame_send_ip - Send a RoCE v2 packet with an Ethernet header of ours
- * @skb: the packet with its route, consumed
- * @path: where it goes
- * @net: namespace of the port
- *
- * Context: bottom halves off, RCU read side.
- * Return: as dev_queue_xmit(), or what netfilter says.
+/*
+ * Send a RoCE v2 packet with an Ethernet header of ours. @skb: the packet with its route,
+ * consumed. Bottom halves off, RCU read side. Returns as dev_queue_xmit(), or what netfilter
+ * says.
  */
 int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 		       struct net *net)

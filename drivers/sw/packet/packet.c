@@ -139,11 +139,7 @@ static u8 traffic_class(const struct rhca_packet *packet)
 	return address->flow.tclass | INET_ECN_ECT_0;
 }
 
-/**
- * rhca_packet_write_network - Write the network headers
- * @packet: the packet
- * @bytes: from the BTH to the end of the ICRC
- */
+/* Write the network headers. @bytes: from the BTH to the end of the ICRC. */
 void rhca_packet_write_network(struct rhca_packet *packet, unsigned int bytes)
 {
 	const struct rhca_address *address = &packet->path->address;
@@ -232,11 +228,9 @@ void rhca_packet_drop(struct rhca_packet *packet)
 	rhca_packet_free(packet);
 }
 
-/**
- * rhca_packet_free - A packet is not sent
- * @packet: sealed; empty afterwards
- *
- * Context: bottom halves off since it was begun.
+/*
+ * A packet is not sent. @packet: sealed; empty afterwards. Bottom halves off since it was
+ * begun.
  */
 void rhca_packet_free(struct rhca_packet *packet)
 {

@@ -75,16 +75,12 @@ static bool turn(struct pool *pool)
 	return true;
 }
 
-/**
- * rhca_pool_room - Where contiguous bytes could be taken
- * @bytes: how many at most, not more than a page of the pool
- *
- * They follow those taken last, if these left enough room in their page. Nothing
- * is taken before rhca_pool_take(). It, or rhca_pool_give_up(), must follow before
- * more room is asked for, or anything is sent.
- *
- * Context: bottom halves off until then.
- * Return: the place, or NULL without memory: then nothing must follow.
+/*
+ * Where contiguous bytes could be taken. They follow those taken last, if these left enough
+ * room in their page. Nothing is taken before rhca_pool_take(). It, or rhca_pool_give_up(),
+ * must follow before more room is asked for, or anything is sent. @bytes: how many at most, not
+ * more than a page of the pool. Bottom halves off until then. Returns the place, or NULL
+ * without memory: then nothing must follow.
  */
 void *rhca_pool_room(unsigned int bytes)
 {
@@ -107,13 +103,12 @@ void *rhca_pool_room(unsigned int bytes)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pool_room);
 
-/**
- * rhca_pool_take - Take bytes from where rhca_pool_room() has pointed to
+/*
+ * Take bytes from where rhca_pool_room() has pointed to.
  * @bytes: how many
- * @piece: memory that they follow, to which they are added; or empty, or other
- *	memory: then it is overwritten by them, with a reference to their page
- *
- * Context: bottom halves off since rhca_pool_room().
+ * @piece: memory that they follow, to which they are added; or empty, or other memory: then it
+ *   is overwritten by them, with a reference to their page
+ * Bottom halves off since rhca_pool_room().
  */
 void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
 {
@@ -131,10 +126,9 @@ void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pool_take);
 
-/**
- * rhca_pool_give_up - Take nothing of what rhca_pool_room() has pointed to
- *
- * Context: bottom halves off since rhca_pool_room().
+/*
+ * Take nothing of what rhca_pool_room() has pointed to. Bottom halves off since
+ * rhca_pool_room().
  */
 void rhca_pool_give_up(void)
 {

@@ -10,11 +10,7 @@
 #include "sw/qp/raise.h"
 #include "sw/qp/turn_sched.h"
 
-/**
- * rhca_batch_finish - rhca_batch_end() of a batch that has left something
- * @qp: the QP
- * @batch: what was collected
- */
+/* rhca_batch_end() of a batch that has left something */
 void rhca_batch_finish(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	rhca_flush_rest(qp, batch);

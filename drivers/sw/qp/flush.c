@@ -66,12 +66,9 @@ static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 				   FLUSH_FIRST);
 }
 
-/**
- * rhca_flush_rest - Flush the half that whoever ends has not held
- * @qp: the QP
- * @batch: what has been left; what the flush finds to be raised is added
- *
- * Context: any but hardirq; none of the QP's locks held.
+/*
+ * Flush the half that whoever ends has not held. @batch: what has been left; what the flush
+ * finds to be raised is added. Any context but hardirq; none of the QP's locks held.
  */
 void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {

@@ -386,11 +386,7 @@ static bool find_old(struct old_hold *old)
 	return found;
 }
 
-/**
- * rhca_holds_age - Free what nobody has added to for a while
- *
- * Context: process context.
- */
+/* Free what nobody has added to for a while. Process context. */
 void rhca_holds_age(void)
 {
 	struct old_hold old;

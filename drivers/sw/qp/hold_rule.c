@@ -68,10 +68,9 @@ static void shift(u64 *asked, u32 psns)
 	asked[0] <<= psns;
 }
 
-/**
- * rhca_reorder_asked - A packet is missing, and asked for
- * @reorder: of the connection
- * @psn: of it, not before those that were asked for until now
+/*
+ * A packet is missing, and asked for. @reorder: of the connection. @psn: of it, not before
+ * those that were asked for until now.
  */
 void rhca_reorder_asked(struct rhca_reorder *reorder, u32 psn)
 {
@@ -183,15 +182,11 @@ void rhca_reorder_answered(struct rhca_reorder *reorder, u32 psn, bool repeated,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_answered);
 
-/**
- * rhca_reorder_filled - A packet that was missing has come
+/*
+ * A packet that was missing has come. If so it had been lost. If not, and it was not asked for,
+ * others have overtaken it. If it was, it is seen whether it comes a second time.
  * @reorder: of the connection
- * @psn: of it
  * @repeated: it looks like one that was sent again
- * @now: time
- *
- * If so it had been lost. If not, and it was not asked for, others have overtaken it. If it
- * was, it is seen whether it comes a second time.
  */
 void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated, u64 now)
 {

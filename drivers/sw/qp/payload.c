@@ -145,13 +145,12 @@ int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 	return move(mem, addr, bytes, ahead, copy_checked, check);
 }
 
-/**
- * rhca_mem_write_back - Write cache lines back to memory that keeps them
+/*
+ * Write cache lines back to memory that keeps them. pmem_wmb() has to follow. What is no memory
+ * any more is left out.
  * @mem: the memory; rhca_mem_allows() has said yes
  * @addr: first address
  * @bytes: how many
- *
- * pmem_wmb() has to follow. What is no memory any more is left out.
  */
 void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
 {

@@ -15,12 +15,9 @@ static void raise_events(struct rhca_sw_qp *qp, u32 events)
 		rhca_qp_event(&qp->base.core, type);
 }
 
-/**
- * rhca_batch_raise - Raise the events of completions, of an SRQ and of the QP
- * @qp: the QP
- * @batch: what was collected
- *
- * Context: any but hardirq; none of the QP's locks held.
+/*
+ * Raise the events of completions, of an SRQ and of the QP. Any context but hardirq; none of
+ * the QP's locks held.
  */
 void rhca_batch_raise(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {

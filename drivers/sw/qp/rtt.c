@@ -114,11 +114,9 @@ bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_is_queued);
 
-/**
- * rhca_rtt_timeout - When an answer counts as late
- * @rtt: the estimate
- *
- * Return: RFC 6298's RTO without its lower bound, ns; 0: there has been no sample
+/*
+ * When an answer counts as late. Returns RFC 6298's RTO without its lower bound, ns; 0: there
+ * has been no sample.
  */
 u64 rhca_rtt_timeout(const struct rhca_rtt *rtt)
 {

@@ -186,11 +186,9 @@ void rhca_shared_send(struct rhca_shared_block *shared)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_shared_send);
 
-/**
- * rhca_shared_next_left - A requester whose packet has left
- * @shared: the block
- *
- * Return: the QP, with the block's reference, or NULL when there is no more.
+/*
+ * A requester whose packet has left. Returns the QP, with the block's reference, or NULL when
+ * there is no more.
  */
 struct rhca_sw_qp *rhca_shared_next_left(struct rhca_shared_block *shared)
 {

@@ -221,14 +221,10 @@ static inline struct rhca_turn_step rhca_turn_begin(u32 word,
 	}
 }
 
-/**
- * rhca_turn_kick - There may be something to send
- * @word: the word
- * @reason: why
- * @how: where the turn is to run
- *
- * What the kick is about can be seen before its word is stored. A kick that begins no
- * turn is noted, and seen by the turn that is under way or comes.
+/*
+ * There may be something to send. What the kick is about can be seen before its word is stored.
+ * A kick that begins no turn is noted, and seen by the turn that is under way or comes. @how:
+ * where the turn is to run.
  */
 static inline struct rhca_turn_step
 rhca_turn_kick(u32 word, enum rhca_kick reason, enum rhca_kick_how how)
@@ -285,13 +281,10 @@ rhca_turn_end(u32 word, enum rhca_turn_end how, enum rhca_pause pause)
 	}
 }
 
-/**
- * rhca_turn_timer - The hrtimer has fired, and the pause is over
- * @word: the word
- * @how: RHCA_KICK_RUN or RHCA_KICK_QUEUE
- *
- * A pause begins before its timer is started: one that fires in another state is an
- * older pause's, which has ended early.
+/*
+ * The hrtimer has fired, and the pause is over. A pause begins before its timer is started: one
+ * that fires in another state is an older pause's, which has ended early. @how: RHCA_KICK_RUN
+ * or RHCA_KICK_QUEUE.
  */
 static inline struct rhca_turn_step rhca_turn_timer(u32 word,
 						    enum rhca_kick_how how)
@@ -301,11 +294,9 @@ static inline struct rhca_turn_step rhca_turn_timer(u32 word,
 	return rhca_turn_begin(word | RHCA_TURN_KICK(RHCA_KICK_RESUME), how);
 }
 
-/**
- * rhca_turn_block_left - The block with the only packet has left
- * @word: the word, LENT
- * @refused: the local queue has not taken it
- * @how: RHCA_KICK_RUN or RHCA_KICK_QUEUE
+/*
+ * The block with the only packet has left. @word: the word, LENT. @refused: the local queue has
+ * not taken it. @how: RHCA_KICK_RUN or RHCA_KICK_QUEUE.
  */
 static inline struct rhca_turn_step
 rhca_turn_block_left(u32 word, bool refused, enum rhca_kick_how how)
@@ -315,10 +306,7 @@ rhca_turn_block_left(u32 word, bool refused, enum rhca_kick_how how)
 	return rhca_turn_stay(rhca_turn_to(word, RHCA_TURN_IDLE));
 }
 
-/**
- * rhca_turn_visit - A tasklet is to look at the half, whatever its turn is
- * @word: the word
- */
+/* A tasklet is to look at the half, whatever its turn is */
 static inline struct rhca_turn_step rhca_turn_visit(u32 word)
 {
 	if (word & RHCA_TURN_LISTED)
@@ -328,11 +316,9 @@ static inline struct rhca_turn_step rhca_turn_visit(u32 word)
 	};
 }
 
-/**
- * rhca_turn_pop - A tasklet has taken the half off its list
- * @word: the word, LISTED
- *
- * The entry is stale where somebody else has taken the turn meanwhile.
+/*
+ * A tasklet has taken the half off its list. The entry is stale where somebody else has taken
+ * the turn meanwhile. @word: the word, LISTED.
  */
 static inline struct rhca_turn_step rhca_turn_pop(u32 word)
 {
@@ -342,9 +328,8 @@ static inline struct rhca_turn_step rhca_turn_pop(u32 word)
 	return rhca_turn_run(word);
 }
 
-/**
- * rhca_turn_drop - The half could not be put into a list: its QP has no reference left
- * @word: the word, LISTED
+/*
+ * The half could not be put into a list: its QP has no reference left. @word: the word, LISTED.
  */
 static inline struct rhca_turn_step rhca_turn_drop(u32 word)
 {

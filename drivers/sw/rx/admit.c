@@ -20,13 +20,12 @@
 #include "sw/verbs/port.h"
 #include "sw/verbs/qp/qp.h"
 
-/**
- * rhca_rx_note_mtu - A packet has not the size that the path MTU asks for
+/*
+ * A packet has not the size that the path MTU asks for. The first and middle packets of a
+ * message are as long as the sender's path MTU; others may be too long for ours, and then
+ * theirs is the next that they fit in.
  * @qp: a connected QP
  * @rx: the packet, which is the one that it waits for but for its size
- *
- * The first and middle packets of a message are as long as the sender's path MTU;
- * others may be too long for ours, and then theirs is the next that they fit in.
  */
 void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -72,17 +71,14 @@ static bool is_link_bound(const struct rhca_rx *rx)
 	       (ipv6_addr_type(dgid) & IPV6_ADDR_LINKLOCAL);
 }
 
-/**
- * rhca_rx_came_by - Did a packet come the way to a GID of ours?
+/*
+ * Did a packet come the way to a GID of ours? By the GID's own netdev; or, on routed addresses,
+ * by any in the same layer 3 domain: IP hosts take what is addressed to them on whichever
+ * netdev it arrives, as far as rp_filter and netfilter let it. What a host says to itself is
+ * looped back by the IP stack over another netdev.
  * @rx: a parsed packet
  * @ifindex: netdev of the GID
- *
- * By the GID's own netdev; or, on routed addresses, by any in the same layer 3
- * domain: IP hosts take what is addressed to them on whichever netdev it arrives,
- * as far as rp_filter and netfilter let it. What a host says to itself is looped
- * back by the IP stack over another netdev.
- *
- * Context: RCU read side.
+ * RCU read side.
  */
 bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex)
 {
@@ -144,13 +140,11 @@ static void prefetch_for(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	}
 }
 
-/**
- * rhca_rx_find_qp - The QP that a packet names
+/*
+ * The QP that a packet names.
  * @rx: a parsed packet with its netdev; its port is filled in
  * @handle: what is found under the number, or NULL
- *
- * Context: RCU read side.
- * Return: the QP with a reference, or NULL.
+ * RCU read side. Returns the QP with a reference, or NULL.
  */
 struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
 				      struct rhca_qp_handle *handle)
@@ -287,13 +281,9 @@ static struct rhca_port *port_to_count_at(const struct sk_buff *skb,
 	return rhca_port_find_gid(&query, &index);
 }
 
-/**
- * rhca_rx_drop_at - Count a packet that reaches no QP, where its port is known
- * @port: the port
- * @flow: its network headers, or NULL
- * @which: why
- *
- * Context: RCU read side.
+/*
+ * Count a packet that reaches no QP, where its port is known. @flow: its network headers, or
+ * NULL. RCU read side.
  */
 void rhca_rx_drop_at(struct rhca_port *port, const struct rhca_flow *flow,
 		     enum rhca_counter which)
@@ -303,14 +293,7 @@ void rhca_rx_drop_at(struct rhca_port *port, const struct rhca_flow *flow,
 			   0, flow ? flow->sgid.raw : NULL);
 }
 
-/**
- * rhca_rx_count_drop - Count a packet that reaches no QP
- * @skb: the packet
- * @flow: its network headers, or NULL
- * @which: why
- *
- * Context: RCU read side.
- */
+/* Count a packet that reaches no QP. @flow: its network headers, or NULL. RCU read side. */
 void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
 			enum rhca_counter which)
 {
@@ -342,13 +325,9 @@ static const enum rhca_counter parse_counters[] = {
 	[RHCA_PARSE_BAD_LENGTH]	= RHCA_RX_DROPPED_BAD_LENGTH,
 };
 
-/**
- * rhca_rx_count_fault - Count a packet that cannot be taken apart
- * @skb: the packet
- * @flow: its network headers, or NULL
- * @fault: why
- *
- * Context: RCU read side.
+/*
+ * Count a packet that cannot be taken apart. @flow: its network headers, or NULL. RCU read
+ * side.
  */
 void rhca_rx_count_fault(const struct sk_buff *skb, const struct rhca_flow *flow,
 			 enum rhca_parse fault)
@@ -356,13 +335,9 @@ void rhca_rx_count_fault(const struct sk_buff *skb, const struct rhca_flow *flow
 	rhca_rx_count_drop(skb, flow, parse_counters[fault]);
 }
 
-/**
- * rhca_rx_count_malformed - The same where the parser has refused all of it
- * @rx: what was parsed: the packet may still have network headers
- * @encap: the framing
- * @fault: why
- *
- * Context: RCU read side.
+/*
+ * The same where the parser has refused all of it. @rx: what was parsed: the packet may still
+ * have network headers. RCU read side.
  */
 void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
 			     enum rhca_parse fault)
@@ -381,15 +356,10 @@ void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
 	rhca_rx_count_fault(rx->skb, flow, fault);
 }
 
-/**
- * rhca_rx_admissible - May a packet reach its QP?
- * @qp: the QP that it names
- * @rx: the packet
- *
- * All is asked but for the ICRC, which is the packet's own matter, and the P_Key,
- * which is asked behind it: a flipped bit is no violation. What is refused is counted.
- *
- * Context: RCU read side.
+/*
+ * May a packet reach its QP? All is asked but for the ICRC, which is the packet's own matter,
+ * and the P_Key, which is asked behind it: a flipped bit is no violation. What is refused is
+ * counted. @qp: the QP that it names. RCU read side.
  */
 bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
@@ -411,14 +381,9 @@ bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 	return true;
 }
 
-/**
- * rhca_rx_in_partition - Has the packet a P_Key of its QP?
- * @qp: the QP
- * @rx: a packet with a right ICRC
- *
- * A violation is counted and reported.
- *
- * Context: RCU read side.
+/*
+ * Has the packet a P_Key of its QP? A violation is counted and reported. @rx: a packet with a
+ * right ICRC. RCU read side.
  */
 bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
@@ -429,12 +394,9 @@ bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 	return false;
 }
 
-/**
- * rhca_rx_cnp_admissible - May a CNP slow a QP down?
- * @qp: the QP that it names
- * @rx: the packet, whose ICRC is not looked at. RoCE v1 has no CNPs, A16
- *
- * Context: RCU read side.
+/*
+ * May a CNP slow a QP down? @qp: the QP that it names. @rx: the packet, whose ICRC is not
+ * looked at. RoCE v1 has no CNPs, A16. RCU read side.
  */
 bool rhca_rx_cnp_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {

@@ -49,15 +49,12 @@ static bool may_overtake(const struct rhca_responder *recv, u8 syndrome)
 	return says_ack(syndrome) && !recv->has_responded;
 }
 
-/**
- * rhca_send_aeth - Send an acknowledgement or NAK
- * @qp: the QP
- * @path: its path
+/*
+ * Send an acknowledgement or NAK.
  * @syndrome: of the AETH
  * @psn: what it answers
  * @shared: block that it shares if it may overtake, or NULL: it leaves at once
- *
- * Context: recv.lock held, bottom halves off, RCU read side.
+ * recv.lock held, bottom halves off, RCU read side.
  */
 void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		    u8 syndrome, u32 psn, struct rhca_shared_block *shared)
@@ -305,15 +302,10 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	return rhca_allows(left, qp->mtu_bytes);
 }
 
-/**
- * rhca_answer_go_back - Responses are due again
- * @recv: the responder
- * @refused_psn: of a response that the local queue has refused, and with it all
- *	behind it
- *
- * Their resources are still there, since recv.lock has kept new requests out.
- *
- * Context: recv.lock held.
+/*
+ * Responses are due again. Their resources are still there, since recv.lock has kept new
+ * requests out. @refused_psn: of a response that the local queue has refused, and with it all
+ * behind it. recv.lock held.
  */
 void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn)
 {
@@ -340,14 +332,10 @@ static bool is_ack(const struct rhca_responder *recv)
 	return says_ack(recv->answer_syndrome);
 }
 
-/**
- * rhca_answer_withdraw_nak - The request that a NAK asks for has come
- * @qp: the QP
- *
- * A NAK that still waits to be sent would cost the requester a retry for nothing.
- * What came before the gap it acknowledges too, and that is still to be said.
- *
- * Context: recv.lock held.
+/*
+ * The request that a NAK asks for has come. A NAK that still waits to be sent would cost the
+ * requester a retry for nothing. What came before the gap it acknowledges too, and that is
+ * still to be said. recv.lock held.
  */
 void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp)
 {
@@ -420,16 +408,10 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 	return !*more;
 }
 
-/**
- * rhca_send_responses - Send the responses that are due, then the answer
- * @qp: the QP
- * @path: its path
- * @batch: collects events
- *
- * Context: recv.lock held, bottom halves off, RCU read side. Where responses of
- * resources are due, the caller owns the turn.
- * Return: true when some are still due, since the section has sent what it may, or
- *	until a pause is over.
+/*
+ * Send the responses that are due, then the answer. recv.lock held, bottom halves off, RCU read
+ * side. Where responses of resources are due, the caller owns the turn. Returns true when some
+ * are still due, since the section has sent what it may, or until a pause is over.
  */
 bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			 struct rhca_batch *batch)
@@ -542,15 +524,9 @@ static void replay_single(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	send_from(recv, index);
 }
 
-/**
- * rhca_replay - Answer a duplicate
- * @qp: the QP
- * @rx: the request
- *
- * SENDs and WRITEs have been executed: say so again, 9.7.5.1.4, unless a NAK waits:
- * it acknowledges as much, and a gap is reported only once.
- *
- * Context: recv.lock held.
+/*
+ * Answer a duplicate. SENDs and WRITEs have been executed: say so again, 9.7.5.1.4, unless a
+ * NAK waits: it acknowledges as much, and a gap is reported only once. recv.lock held.
  */
 void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {

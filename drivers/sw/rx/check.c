@@ -341,14 +341,9 @@ static enum rhca_request_status check_memory(struct rhca_sw_qp *qp,
 	return check_atomic_write(qp, rx);
 }
 
-/**
- * rhca_request_check - May a request be executed?
- * @qp: the QP
- * @rx: the packet
- *
- * Context: recv.lock held.
- *
- * Return: the first that is not RHCA_PASS, or RHCA_PASS.
+/*
+ * May a request be executed? recv.lock held. Returns the first that is not RHCA_PASS, or
+ * RHCA_PASS.
  */
 enum rhca_request_status rhca_request_check(struct rhca_sw_qp *qp,
 					    const struct rhca_rx *rx)

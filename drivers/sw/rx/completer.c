@@ -513,13 +513,9 @@ static bool take_late_credits(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	return true;
 }
 
-/**
- * rhca_completer_receive - Handle a response
- * @qp: an RC QP
- * @rx: the packet: parsed, ICRC checked, from the QP's peer
- * @batch: collects events
- *
- * Context: send.lock held, bottom halves off.
+/*
+ * Handle a response. @qp: an RC QP. @rx: the packet: parsed, ICRC checked, from the QP's peer.
+ * send.lock held, bottom halves off.
  */
 void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			    struct rhca_batch *batch)

@@ -113,13 +113,9 @@ static bool copy_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 /* --- both ------------------------------------------------------------------ */
 
-/**
- * rhca_early_copy_is_due - Is a packet a middle one that the QP waits for?
- * @qp: the QP
- * @rx: a packet that is admitted, but for its ICRC and P_Key
- *
- * Context: the lock of its half held.
- * Return: true when rhca_early_copy() may be tried.
+/*
+ * Is a packet a middle one that the QP waits for? @rx: a packet that is admitted, but for its
+ * ICRC and P_Key. The lock of its half held. Returns true when rhca_early_copy() may be tried.
  */
 bool rhca_early_copy_is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -142,14 +138,11 @@ static bool copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	return copy_write(qp, rx, check);
 }
 
-/**
- * rhca_early_copy - Copy the payload, and check the ICRC
- * @qp: the QP
- * @rx: a packet of which rhca_early_copy_is_due() has said yes under the same lock
- *
- * Context: the lock of its half held, bottom halves off, RCU read side.
- * Return: true when the packet is intact and its payload is where it belongs; else
- * nothing has happened, and the packet is handled like any other.
+/*
+ * Copy the payload, and check the ICRC. @rx: a packet of which rhca_early_copy_is_due() has
+ * said yes under the same lock. The lock of its half held, bottom halves off, RCU read side.
+ * Returns true when the packet is intact and its payload is where it belongs; else nothing has
+ * happened, and the packet is handled like any other.
  */
 bool rhca_early_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {

@@ -274,15 +274,10 @@ static enum rhca_request_status invalidate(struct rhca_sw_qp *qp,
 	return !ret || recv->invalidating ? RHCA_PASS : RHCA_BAD_KEY;
 }
 
-/**
- * rhca_request_execute - Do what a request asks for
- * @qp: the QP
- * @rx: the packet, which has passed rhca_request_check()
- *
- * Context: recv.lock held.
- *
- * Return: RHCA_PASS, or why it could not be done: a key may have gone since it
- * was checked.
+/*
+ * Do what a request asks for. @rx: the packet, which has passed rhca_request_check(). recv.lock
+ * held. Returns RHCA_PASS, or why it could not be done: a key may have gone since it was
+ * checked.
  */
 enum rhca_request_status rhca_request_execute(struct rhca_sw_qp *qp,
 					      const struct rhca_rx *rx)

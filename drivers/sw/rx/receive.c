@@ -435,13 +435,9 @@ static void trace_arrival(const struct sk_buff *skb, enum rhca_encap encap)
 		      encap);
 }
 
-/**
- * rhca_receive - Take a packet, or a block of packets
- * @skb: skb->data at the network header; a block is a UDP GSO packet. Always
- *	consumed
- * @encap: the framing
- *
- * Context: receive softirq.
+/*
+ * Take a packet, or a block of packets. @skb: skb->data at the network header; a block is a UDP
+ * GSO packet. Always consumed. Receive softirq.
  */
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 {
@@ -463,16 +459,10 @@ void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
 
-/**
- * rhca_receive_list - Take packets that have come together
- * @list: they, linked by skb->list, none of them a block, of no more than a section
- *	takes; empty afterwards
- * @encap: the framing
- *
- * Those in a row to the same half of one QP share a lookup, a lock and an
- * acknowledgement.
- *
- * Context: receive softirq.
+/*
+ * Take packets that have come together. Those in a row to the same half of one QP share a
+ * lookup, a lock and an acknowledgement. @list: they, linked by skb->list, none of them a
+ * block, of no more than a section takes; empty afterwards. Receive softirq.
  */
 void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
 {

@@ -17,13 +17,7 @@ static void give_slots_back(struct rhca_sw_qp *qp)
 		rhca_ring_give_back(&qp->base.rq.ring);
 }
 
-/**
- * rhca_responder_show - Show the completions that packets have left
- * @qp: the QP
- * @batch: with @received; collects events
- *
- * Context: recv.lock held.
- */
+/* Show the completions that packets have left. recv.lock held. */
 void rhca_responder_show(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_wc_list *received = batch->received;
@@ -62,14 +56,13 @@ static void leave_completion(struct rhca_sw_qp *qp, const struct ib_wc *wc,
 		rhca_responder_show(qp, batch);
 }
 
-/**
- * rhca_responder_complete - The receive request that was taken is done
+/*
+ * The receive request that was taken is done.
  * @qp: the QP, with recv.have_wqe
  * @wc: its completion, but for the request's cookie and the QP
  * @solicited: the sender asked for an event
  * @batch: collects events; with @received the completion is shown later
- *
- * Context: recv.lock held.
+ * recv.lock held.
  */
 void rhca_responder_complete(struct rhca_sw_qp *qp, struct ib_wc *wc,
 			     bool solicited, struct rhca_batch *batch)
@@ -151,13 +144,9 @@ static void fill_datagram_wc(const struct rhca_rx *rx, struct ib_wc *wc)
 	}
 }
 
-/**
- * rhca_responder_fill_wc - The completion of a message that has arrived
- * @qp: the QP
- * @rx: its last packet
- * @wc: filled in, but for what rhca_responder_complete() adds
- *
- * Context: recv.lock held.
+/*
+ * The completion of a message that has arrived. @wc: filled in, but for what
+ * rhca_responder_complete() adds. recv.lock held.
  */
 void rhca_responder_fill_wc(const struct rhca_sw_qp *qp,
 			    const struct rhca_rx *rx, struct ib_wc *wc)

@@ -93,13 +93,7 @@ static void take_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	this_cpu_add(rhca_turn_lists.answered, batch->sent - before);
 }
 
-/**
- * rhca_responder_continue - Send the answers that are due
- * @qp: the QP
- * @batch: collects events
- *
- * Context: recv.lock held, bottom halves off, RCU read side.
- */
+/* Send the answers that are due. recv.lock held, bottom halves off, RCU read side. */
 void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	lockdep_assert_held(&qp->recv.lock);

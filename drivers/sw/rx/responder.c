@@ -44,13 +44,9 @@ const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES] = {
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_nak_actions);
 
-/**
- * rhca_responder_move_to_error - The QP fails
- * @qp: the QP
- * @event: names the fault, 11.6.3.2; a shared queue's QP tells its end too
- * @batch: collects events
- *
- * Context: recv.lock held.
+/*
+ * The QP fails. @event: names the fault, 11.6.3.2; a shared queue's QP tells its end too.
+ * recv.lock held.
  */
 void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
 				  enum ib_event_type event,
@@ -163,12 +159,9 @@ static void complete_with_error(struct rhca_sw_qp *qp, enum ib_wc_status status,
 		rhca_responder_complete(qp, &wc, true, batch);
 }
 
-/**
- * rhca_responder_fail - The peer has been told of a fatal fault: the QP fails
- * @qp: the QP, with the fault in recv.fatal
- * @batch: collects events
- *
- * Context: recv.lock held.
+/*
+ * The peer has been told of a fatal fault: the QP fails. @qp: the QP, with the fault in
+ * recv.fatal. recv.lock held.
  */
 void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -340,13 +333,9 @@ static void wait_for_missing(struct rhca_sw_qp *qp, u64 now)
 		rhca_wheel_start(timer, now, due - now);
 }
 
-/**
- * rhca_responder_waited - Time has passed since a request packet was missed
- * @qp: the QP
- *
- * rhca_responder_continue() must follow.
- *
- * Context: recv.lock held, bottom halves off.
+/*
+ * Time has passed since a request packet was missed. rhca_responder_continue() must follow.
+ * recv.lock held, bottom halves off.
  */
 void rhca_responder_waited(struct rhca_sw_qp *qp)
 {
@@ -461,15 +450,10 @@ static void note_srq_limit(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	qp->recv.srq_limit_reached = false;
 }
 
-/**
- * rhca_responder_take - Handle a request, but for the answer
- * @qp: the QP
- * @rx: the packet: parsed, ICRC checked, meant for the QP
- * @batch: collects events
- *
- * rhca_responder_continue() must follow when all that came together is taken.
- *
- * Context: recv.lock held, bottom halves off, RCU read side.
+/*
+ * Handle a request, but for the answer. rhca_responder_continue() must follow when all that
+ * came together is taken. @rx: the packet: parsed, ICRC checked, meant for the QP. recv.lock
+ * held, bottom halves off, RCU read side.
  */
 void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			 struct rhca_batch *batch)
@@ -501,16 +485,11 @@ void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 /* --- answers ------------------------------------------------------------------ */
 
-/**
- * rhca_responder_invalidate - Complete the SEND with Invalidate that waits
- * @qp: the QP; recv.invalidating
- * @batch: collects events
- *
- * It completes when nothing uses the memory any more, 10.6.5. What came meanwhile was
- * held, or dropped, and then the peer is told to repeat it.
- *
- * Context: recv.lock held by the owner of the turn.
- * Return: false when something still uses it: the turn ends with a pause.
+/*
+ * Complete the SEND with Invalidate that waits. It completes when nothing uses the memory any
+ * more, 10.6.5. What came meanwhile was held, or dropped, and then the peer is told to repeat
+ * it. @qp: the QP; recv.invalidating. recv.lock held by the owner of the turn. Returns false
+ * when something still uses it: the turn ends with a pause.
  */
 bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {

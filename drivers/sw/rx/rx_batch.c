@@ -44,13 +44,9 @@ static void begin(struct rhca_rx_batch *walk)
 	rhca_shared_begin(&walk->answers);
 }
 
-/**
- * rhca_rx_batch_begin_block - Stand in front of the first segment of a block
- * @walk: filled in
- * @skb: the packet, skb->data at the network header; stays the caller's
- * @encap: the framing
- *
- * Return: false when it is no block.
+/*
+ * Stand in front of the first segment of a block. @skb: the packet, skb->data at the network
+ * header; stays the caller's. Returns false when it is no block.
  */
 bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
 			       enum rhca_encap encap)
@@ -77,12 +73,10 @@ bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_begin_block);
 
-/**
- * rhca_rx_batch_begin_list - Stand in front of the first packet of a list
- * @walk: filled in
- * @list: skbs that are no blocks, linked by skb->list. The walk frees each when it
- *	goes on, and leaves the last, in @walk->skb, to the caller
- * @encap: the framing
+/*
+ * Stand in front of the first packet of a list. @list: skbs that are no blocks, linked by
+ * skb->list. The walk frees each when it goes on, and leaves the last, in @walk->skb, to the
+ * caller.
  */
 void rhca_rx_batch_begin_list(struct rhca_rx_batch *walk, struct list_head *list,
 			      enum rhca_encap encap)
@@ -208,12 +202,9 @@ static bool next_in_list(struct rhca_rx_batch *walk)
 	return false;
 }
 
-/**
- * rhca_rx_batch_next - To the next packet that can be parsed
- * @walk: goes on; those that cannot be parsed are counted
- *
- * Context: RCU read side.
- * Return: false at the end.
+/*
+ * To the next packet that can be parsed. @walk: goes on; those that cannot be parsed are
+ * counted. RCU read side. Returns false at the end.
  */
 bool rhca_rx_batch_next(struct rhca_rx_batch *walk)
 {
@@ -241,14 +232,10 @@ static struct rhca_qp_ahead *ahead_at(struct rhca_rx_batch *walk,
 	return &walk->ahead[(walk->place + distance) % RHCA_WALK_AHEAD];
 }
 
-/**
- * rhca_rx_batch_look_ahead - Have what the QPs of the next packets need brought to the caches
- * @walk: stands at a packet of a block, whose own QP has been found
- *
- * Where many QPs are in use, none of them is in the caches. First the handle is fetched,
- * and when that has come the QP.
- *
- * Context: RCU read side.
+/*
+ * Have what the QPs of the next packets need brought to the caches. Where many QPs are in use,
+ * none of them is in the caches. First the handle is fetched, and when that has come the QP.
+ * @walk: stands at a packet of a block, whose own QP has been found. RCU read side.
  */
 void rhca_rx_batch_look_ahead(struct rhca_rx_batch *walk)
 {
@@ -271,12 +258,9 @@ void rhca_rx_batch_look_ahead(struct rhca_rx_batch *walk)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_look_ahead);
 
-/**
- * rhca_rx_batch_find_handle - The handle of the QP that a packet names
- * @walk: stands at the packet
- *
- * Context: RCU read side.
- * Return: the handle, or NULL.
+/*
+ * The handle of the QP that a packet names. @walk: stands at the packet. RCU read side. Returns
+ * the handle, or NULL.
  */
 struct rhca_qp_handle *rhca_rx_batch_find_handle(struct rhca_rx_batch *walk)
 {
@@ -334,11 +318,9 @@ static void set_id(struct rhca_rx_batch *walk, enum id_rule rule)
 			rhca_icrc_flow_crc(&walk->icrc, be16_to_cpu(ip->id));
 }
 
-/**
- * rhca_rx_batch_guess_id - Give a segment the identification that it is likely to have had
- * @walk: stands at it
- *
- * It is the one by the rule of the segment before. rhca_rx_batch_intact() tries others.
+/*
+ * Give a segment the identification that it is likely to have had. It is the one by the rule of
+ * the segment before. rhca_rx_batch_intact() tries others. @walk: stands at it.
  */
 void rhca_rx_batch_guess_id(struct rhca_rx_batch *walk)
 {
@@ -377,14 +359,13 @@ static bool intact_after_loss(struct rhca_rx_batch *walk)
 	return false;
 }
 
-/**
- * rhca_rx_batch_intact - Is the ICRC right?
+/*
+ * Is the ICRC right?
  * @walk: stands at the packet
  * @c: counters that a wrong one is counted in
- *
- * Return: true when it is right by one of the rules of identifications, or by the first
- * when some packets were lost before it; after MAX_DAMAGED wrong ones only by the rule of
- * the packet before.
+ * Returns true when it is right by one of the rules of identifications, or by the first when
+ * some packets were lost before it; after MAX_DAMAGED wrong ones only by the rule of the packet
+ * before.
  */
 bool rhca_rx_batch_intact(struct rhca_rx_batch *walk, struct rhca_counters __percpu *c)
 {

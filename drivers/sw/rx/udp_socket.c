@@ -72,17 +72,15 @@ static void take_blocks(struct socket *sock)
 			      sizeof(on));
 }
 
-/**
- * rhca_udp_socket_open - Receive RoCE v2 packets
+/*
+ * Receive RoCE v2 packets.
  * @net: namespace
- * @ifindex: L3 master device (VRF) whose packets are wanted, or 0 for those of
- *	netdevs that have none
+ * @ifindex: L3 master device (VRF) whose packets are wanted, or 0 for those of netdevs that
+ *   have none
  * @family: AF_INET or AF_INET6
  * @out: set to the socket, which is shared until rhca_udp_socket_share() ends that
- *
- * Context: may sleep.
- * Return: 0 or a negative error, -EADDRINUSE when somebody else has the port
- * number, a socket of ours that is not shared included.
+ * May sleep. Returns 0 or a negative error, -EADDRINUSE when somebody else has the port number,
+ * a socket of ours that is not shared included.
  */
 int rhca_udp_socket_open(struct net *net, int ifindex, sa_family_t family,
 			 struct socket **out)
@@ -108,16 +106,11 @@ int rhca_udp_socket_open(struct net *net, int ifindex, sa_family_t family,
 	return 0;
 }
 
-/**
- * rhca_udp_socket_close - Undo rhca_udp_socket_open()
- * @sock: the socket, set to NULL; or NULL
- *
- * Unlike udp_tunnel_sock_release() of 6.12 and older it waits for no grace period,
- * which who holds RTNL would have everybody wait for: nothing hangs on the socket, and
- * the kernel frees it after one.
- *
- * Context: may sleep, RTNL may be held. Packets that came before may still be under way
- * in RCU read sides.
+/*
+ * Undo rhca_udp_socket_open(). Unlike udp_tunnel_sock_release() of 6.12 and older it waits for
+ * no grace period, which who holds RTNL would have everybody wait for: nothing hangs on the
+ * socket, and the kernel frees it after one. @sock: the socket, set to NULL; or NULL. May
+ * sleep, RTNL may be held. Packets that came before may still be under way in RCU read sides.
  */
 void rhca_udp_socket_close(struct socket **sock)
 {

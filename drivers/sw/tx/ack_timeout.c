@@ -30,11 +30,9 @@ static unsigned long to_jiffies(u64 ns)
 	return max_t(unsigned long, nsecs_to_jiffies(ns) + 1, MIN_TIMEOUT);
 }
 
-/**
- * rhca_ack_timeout - Local ACK timeout
- * @code: 1..31, for 4.096 us << @code
- *
- * Return: jiffies; at least 10 ms, or two ticks where a tick is longer than 5 ms.
+/*
+ * Local ACK timeout. @code: 1..31, for 4.096 us << @code. Returns jiffies; at least 10 ms, or
+ * two ticks where a tick is longer than 5 ms.
  */
 unsigned long rhca_ack_timeout(u8 code)
 {
@@ -85,12 +83,7 @@ static void run_ack_timer(struct rhca_requester *send)
 	mod_timer(&send->ack_timer, send->deadline);
 }
 
-/**
- * rhca_arm_ack_timer - Start the timer if something waits for an answer
- * @qp: the QP
- *
- * Context: send.lock held.
- */
+/* Start the timer if something waits for an answer. send.lock held. */
 void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;

@@ -39,14 +39,11 @@ static int execute_bind(struct rhca_verbs_qp *qp,
 	return rhca_mw_bind(qp->dev, &bind);
 }
 
-/**
- * rhca_local_execute - Carry out a local operation
- * @qp: the QP
- * @wqe: a request of which rhca_wqe_is_local()
- *
- * Context: send.lock held, bottom halves off; the QP uses no memory meanwhile.
- * Return: 0; -EINPROGRESS while packets still use the memory whose key is taken away:
- * try again; another error when the request is not legal.
+/*
+ * Carry out a local operation. @wqe: a request of which rhca_wqe_is_local(). send.lock held,
+ * bottom halves off; the QP uses no memory meanwhile. Returns 0; -EINPROGRESS while packets
+ * still use the memory whose key is taken away: try again; another error when the request is
+ * not legal.
  */
 int rhca_local_execute(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 {

@@ -183,13 +183,9 @@ static void tell(struct rhca_sw_qp *qp, u32 psn, u32 end, bool nak)
 	rhca_reorder_repeated(&qp->send.recovery->reorder, psn);
 }
 
-/**
- * rhca_missing_asked - A request has left again
- * @qp: the QP
- * @psn: of it: recovery.hole_psn
- * @end: behind the answers to it
- *
- * Context: send.lock held.
+/*
+ * A request has left again. @psn: of it: recovery.hole_psn. @end: behind the answers to it.
+ * send.lock held.
  */
 void rhca_missing_asked(struct rhca_sw_qp *qp, u32 psn, u32 end)
 {

@@ -109,12 +109,9 @@ static bool may_join(const struct rhca_sw_qp *qp)
 	       raw_cpu_read(rhca_turn_lists.num_posts) < MAX_WAITING_QPS;
 }
 
-/**
- * rhca_post_delay_how - The doorbell rings: may it wait?
- * @qp: the QP, with new work in its send queue
- *
- * Context: any but hardirq.
- * Return: how to kick. After RHCA_KICK_TAKE, rhca_post_delay_sent() follows, after
+/*
+ * The doorbell rings: may it wait? @qp: the QP, with new work in its send queue. Any context
+ * but hardirq. Returns how to kick. After RHCA_KICK_TAKE, rhca_post_delay_sent() follows, after
  * RHCA_KICK_QUEUE rhca_post_delay_queued().
  */
 enum rhca_kick_how rhca_post_delay_how(struct rhca_sw_qp *qp)
@@ -135,22 +132,14 @@ enum rhca_kick_how rhca_post_delay_how(struct rhca_sw_qp *qp)
 	return RHCA_KICK_QUEUE;
 }
 
-/**
- * rhca_post_delay_sent - The caller has done what the doorbell rang for
- * @qp: the QP
- */
+/* The caller has done what the doorbell rang for */
 void rhca_post_delay_sent(struct rhca_sw_qp *qp)
 {
 	if (READ_ONCE(rhca_doorbell_gap_ns))
 		WRITE_ONCE(*last_post(qp), ktime_get_mono_fast_ns());
 }
 
-/**
- * rhca_post_delay_queued - The tasklet will: at once if it has enough to do
- * @qp: the QP
- *
- * Context: any in which softirqs may run.
- */
+/* The tasklet will: at once if it has enough to do. Any context in which softirqs may run. */
 void rhca_post_delay_queued(struct rhca_sw_qp *qp)
 {
 	if (qp->base.is_user ||

@@ -90,11 +90,9 @@ static void wait_from(struct rhca_sw_qp *qp, u64 now)
 	rhca_wheel_start(&qp->send.probe_timer, now, wait);
 }
 
-/**
- * rhca_probe_start - Something waits for an answer from now on
- * @qp: the QP, whose timer does not run
- *
- * Context: send.lock held.
+/*
+ * Something waits for an answer from now on. @qp: the QP, whose timer does not run. send.lock
+ * held.
  */
 void rhca_probe_start(struct rhca_sw_qp *qp)
 {
@@ -103,13 +101,7 @@ void rhca_probe_start(struct rhca_sw_qp *qp)
 		wait_from(qp, rhca_now());
 }
 
-/**
- * rhca_probe_soon - A packet is repeated: its answer is waited for
- * @qp: the QP
- * @now: time
- *
- * Context: send.lock held.
- */
+/* A packet is repeated: its answer is waited for. send.lock held. */
 void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now)
 {
 	lockdep_assert_held(&qp->send.lock);
@@ -185,14 +177,9 @@ struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now)
 	};
 }
 
-/**
- * rhca_repeat - Do what has been decided about a packet that was not answered
- * @qp: the QP; a kick follows
- * @psn: of what is missing
- * @action: what to do
- * @cause: why, for who traces
- *
- * Context: send.lock held.
+/*
+ * Do what has been decided about a packet that was not answered. @qp: the QP; a kick follows.
+ * @psn: of what is missing. @action: what to do. @cause: why, for who traces. send.lock held.
  */
 void rhca_repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action action,
 		 const char *cause)
@@ -405,12 +392,7 @@ static void probe_fired(struct rhca_wheel_timer *timer)
 	rhca_batch_end(qp, &batch);
 }
 
-/**
- * rhca_probe_reset - Forget everything
- * @qp: a QP in RESET
- *
- * Context: send.lock held.
- */
+/* Forget everything. @qp: a QP in RESET. send.lock held. */
 void rhca_probe_reset(struct rhca_sw_qp *qp)
 {
 	struct rhca_recovery *recovery = qp->send.recovery;

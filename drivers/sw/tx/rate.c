@@ -61,13 +61,7 @@ static s32 byte_reset(const struct rhca_cc *cc)
 	return clamp(READ_ONCE(cc->rp_byte_reset), 1U, (u32)S32_MAX / 64) * 64;
 }
 
-/**
- * rhca_rate_begin - A QP has a rate from now on
- * @rate: filled in
- * @cc: the parameters
- * @first: its rate, kbit/s
- * @now: ns
- */
+/* A QP has a rate from now on. @first: its rate, kbit/s. @now: ns. */
 void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,
 		     u32 first, u64 now)
 {
@@ -144,16 +138,12 @@ static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 	rate->alpha = alpha;
 }
 
-/**
- * rhca_rate_catch_up - What time alone changes
- * @rate: the rate
- * @cc: the parameters
+/*
+ * What time alone changes. The parameters are made for adapters, which send many packets in
+ * rp_time_reset. Where the wire is slow an increase waits for packets as well, for some time:
+ * the marks that it brings about are to come before the next one.
  * @packet: bytes of a packet
  * @now: ns
- *
- * The parameters are made for adapters, which send many packets in rp_time_reset. Where
- * the wire is slow an increase waits for packets as well, for some time: the marks that
- * it brings about are to come before the next one.
  */
 void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 			u32 packet, u64 now)
@@ -175,14 +165,12 @@ void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
 
-/**
- * rhca_rate_used - A QP does not send as fast as it may
+/*
+ * A QP does not send as fast as it may. To reduce a rate that it does not use would change
+ * nothing: a QP that windows or the wire hold at 25 Mbit/s, and whose rate is 80 Gbit/s, would
+ * answer no mark for long.
  * @rate: the rate, as of now
- * @cc: the parameters
  * @used: what it sends, kbit/s; 0: not known
- *
- * To reduce a rate that it does not use would change nothing: a QP that windows or the
- * wire hold at 25 Mbit/s, and whose rate is 80 Gbit/s, would answer no mark for long.
  */
 void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
 {
@@ -195,12 +183,7 @@ void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_used);
 
-/**
- * rhca_rate_sent - What sending changes
- * @rate: the rate
- * @cc: the parameters
- * @bytes: that have left
- */
+/* What sending changes. @bytes: that have left. */
 void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes)
 {
 	s32 reset = byte_reset(cc), raises;
@@ -223,14 +206,9 @@ static u64 cut_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 		   rhca_rate_time(rate, CUT_PACKETS * packet) * rate->alpha / ONE);
 }
 
-/**
- * rhca_rate_cnp - A CNP has come
- * @rate: the rate, as of now
- * @cc: the parameters
- * @packet: bytes of a packet
- * @now: ns
- *
- * Return: false where the rate stays, since it was reduced a moment ago.
+/*
+ * A CNP has come. @rate: the rate, as of now. @packet: bytes of a packet. @now: ns. Returns
+ * false where the rate stays, since it was reduced a moment ago.
  */
 bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 		   u64 now)

@@ -34,10 +34,7 @@
 #define MANY_IN_ROW	3
 #define LONG_PATH_NS	(500 * NSEC_PER_USEC)
 
-/**
- * rhca_recover_reset - Forget everything
- * @recover: of a connection that begins
- */
+/* Forget everything. @recover: of a connection that begins. */
 void rhca_recover_reset(struct rhca_recover *recover)
 {
 	*recover = (struct rhca_recover){};
@@ -184,10 +181,9 @@ void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_asks);
 
-/**
- * rhca_recover_refused - A response has come that there was no room for
- * @recover: of the connection
- * @psn: of it: it and those behind it do not count as asked for any more
+/*
+ * A response has come that there was no room for. @recover: of the connection. @psn: of it: it
+ * and those behind it do not count as asked for any more.
  */
 void rhca_recover_refused(struct rhca_recover *recover, u32 psn)
 {
@@ -198,13 +194,12 @@ void rhca_recover_refused(struct rhca_recover *recover, u32 psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_refused);
 
-/**
- * rhca_recover_asks_for_all - Is all asked for that is missing, not the oldest alone?
+/*
+ * Is all asked for that is missing, not the oldest alone? Where that is long each that is
+ * missing would cost a round trip. Where it is short, what a full queue has dropped would come
+ * back to it at once.
  * @recover: of the connection, which misses responses
  * @path_ns: how long an answer takes without queues; 0: not known
- *
- * Where that is long each that is missing would cost a round trip. Where it is short, what
- * a full queue has dropped would come back to it at once.
  */
 bool rhca_recover_asks_for_all(const struct rhca_recover *recover, u32 path_ns)
 {
@@ -223,17 +218,16 @@ bool rhca_recover_has_asked(const struct rhca_recover *recover, u32 psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_has_asked);
 
-/**
- * rhca_recover_ahead - A response came before one that is missing
+/*
+ * A response came before one that is missing. Responses come in the order of requests. So what
+ * has been asked for again is lost again when something that was asked for later has come, or
+ * what follows it in the same answer. The rest of that answer says nothing new: therefore once
+ * in a round trip. What has been asked for behind the one that came stays so, what is missing
+ * before it has been lost, too.
  * @recover: of the connection
  * @loss: the response that is missing
  * @psn: of the one that came
  * @twice: it had come before
- *
- * Responses come in the order of requests. So what has been asked for again is lost again
- * when something that was asked for later has come, or what follows it in the same answer.
- * The rest of that answer says nothing new: therefore once in a round trip. What has been
- * asked for behind the one that came stays so, what is missing before it has been lost, too.
  */
 enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 					    const struct rhca_loss *loss,
@@ -270,14 +264,13 @@ static bool answered_alone(const struct rhca_recover *recover, u32 upto)
 	       rhca_psn_before(upto, recover->sent_end);
 }
 
-/**
- * rhca_recover_probe - Nothing has been heard for longer than an answer takes
+/*
+ * Nothing has been heard for longer than an answer takes. It is repeated: whoever holds, goes
+ * back N, or has answered and the answer was lost, answers that. Who is not known to hold, and
+ * has not answered that, gets everything; so does who has answered a READ that was repeated,
+ * and none behind it.
  * @recover: of the connection
  * @loss: the oldest packet that is not acknowledged
- *
- * It is repeated: whoever holds, goes back N, or has answered and the answer was lost,
- * answers that. Who is not known to hold, and has not answered that, gets everything; so
- * does who has answered a READ that was repeated, and none behind it.
  */
 enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 					    const struct rhca_loss *loss)
@@ -301,13 +294,11 @@ enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_probe);
 
-/**
- * rhca_recover_costs_window - Does a loss cost all that had been sent behind it?
+/*
+ * Does a loss cost all that had been sent behind it? The more is under way the more is sent
+ * again. Where that is not needed to keep the path busy, less is better.
  * @recover: of the connection
  * @path_ns: how long an answer takes without queues; 0: not known
- *
- * The more is under way the more is sent again. Where that is not needed to keep the path
- * busy, less is better.
  */
 bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns)
 {
@@ -315,10 +306,9 @@ bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_costs_window);
 
-/**
- * rhca_recover_back - Everything is repeated, for a reason of the caller's
- * @recover: of the connection
- * @loss: from where on
+/*
+ * Everything is repeated, for a reason of the caller's. @recover: of the connection. @loss:
+ * from where on.
  */
 void rhca_recover_back(struct rhca_recover *recover,
 		       const struct rhca_loss *loss)
@@ -345,13 +335,12 @@ static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 	return true;
 }
 
-/**
- * rhca_recover_acked - Something that was not acknowledged is
+/*
+ * Something that was not acknowledged is.
  * @recover: of the connection, not in RHCA_RECOVER_FLOW
  * @upto: behind it
  * @now: time, in ns
- *
- * Return: whether that has measured how long an answer takes.
+ * Returns whether that has measured how long an answer takes.
  */
 bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 {

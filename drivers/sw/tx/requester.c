@@ -574,12 +574,9 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
 	return qp->send.pause ? RHCA_END_PAUSE : end;
 }
 
-/**
- * rhca_requester_run - A turn: send what can be sent, and end it
- * @qp: the QP; the caller owns the turn of its requester
- * @batch: collects events
- *
- * Context: send.lock held, bottom halves off, RCU read side.
+/*
+ * A turn: send what can be sent, and end it. @qp: the QP; the caller owns the turn of its
+ * requester. send.lock held, bottom halves off, RCU read side.
  */
 void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {

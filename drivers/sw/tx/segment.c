@@ -46,12 +46,9 @@ static u8 transport_of(enum ib_qp_type type)
 	}
 }
 
-/**
- * rhca_segment_opcode - Opcode of a packet of a SEND or WRITE
- * @wr_opcode: IB_WR_SEND*, IB_WR_RDMA_WRITE*
- * @type: of the QP
- * @first: it begins the message
- * @last: it ends the message
+/*
+ * Opcode of a packet of a SEND or WRITE. @wr_opcode: IB_WR_SEND*, IB_WR_RDMA_WRITE*. @type: of
+ * the QP. @first: it begins the message. @last: it ends the message.
  */
 u8 rhca_segment_opcode(u32 wr_opcode, enum ib_qp_type type, bool first,
 		       bool last)
@@ -102,13 +99,7 @@ static u8 read_chunk(const struct rhca_sw_qp *qp)
 	return clamp(fill, RHCA_READ_CHUNK_LOSSY, RHCA_READ_CHUNK);
 }
 
-/**
- * rhca_wqe_number - A request begins: give it its PSNs
- * @qp: the QP
- * @wqe: the request to send next
- *
- * Context: send.lock held.
- */
+/* A request begins: give it its PSNs. send.lock held. */
 void rhca_wqe_number(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe)
 {
 	struct rhca_requester *send = &qp->send;
@@ -232,13 +223,9 @@ static void plan_single(const struct rhca_send_wqe *wqe,
 	seg->psns = 1;
 }
 
-/**
- * rhca_segment_plan - What the next packet is
- * @qp: the QP, in which nothing changes: the packet may fail to be built
- * @wqe: the request to send next
- * @seg: what to fill
- *
- * Context: send.lock held, RCU read side.
+/*
+ * What the next packet is. @qp: the QP, in which nothing changes: the packet may fail to be
+ * built. @seg: what to fill. send.lock held, RCU read side.
  */
 void rhca_segment_plan(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		       struct rhca_segment *seg)
@@ -390,17 +377,13 @@ static void keep_source_port(struct rhca_requester *send,
 		packet->udp_sport = send->udp_sport;
 }
 
-/**
- * rhca_segment_build - Make the packet
- * @qp: the QP
- * @wqe: the request
+/*
+ * Make the packet.
  * @seg: by rhca_segment_plan()
  * @packet: what to fill; without an skb where there was no memory for one
  * @tx: what it will be added to
- *
- * Context: send.lock held, RCU read side.
- *
- * Return: IB_WC_SUCCESS, or the status that the request ends with.
+ * send.lock held, RCU read side. Returns IB_WC_SUCCESS, or the status that the request ends
+ * with.
  */
 enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     const struct rhca_send_wqe *wqe,

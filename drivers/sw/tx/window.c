@@ -109,12 +109,7 @@ void rhca_requester_congested(struct rhca_sw_qp *qp, u32 psn)
 	trace_cwnd(qp);
 }
 
-/**
- * rhca_requester_starved - No answer has come for several round trips
- * @qp: the QP
- *
- * Context: send.lock held.
- */
+/* No answer has come for several round trips. send.lock held. */
 void rhca_requester_starved(struct rhca_sw_qp *qp)
 {
 	rhca_cwnd_timed_out(&qp->send.cwnd, qp->send.newest_psn);
@@ -137,15 +132,11 @@ static bool may_follow(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 	return !rhca_requester_lacks_credit(send, wqe, ssn);
 }
 
-/**
- * rhca_requester_goes_on - Will a packet follow the last one of a request?
- * @qp: an RC QP; send.next is that request
- *
- * If none will before that packet is acknowledged, it has to ask for it.
- *
- * Context: send.lock held.
- * Return: true when the next request that is a packet may be begun at once, as far
- * as can be known.
+/*
+ * Will a packet follow the last one of a request? If none will before that packet is
+ * acknowledged, it has to ask for it. @qp: an RC QP; send.next is that request. send.lock held.
+ * Returns true when the next request that is a packet may be begun at once, as far as can be
+ * known.
  */
 bool rhca_requester_goes_on(struct rhca_sw_qp *qp)
 {

@@ -12,11 +12,7 @@
 
 DEFINE_STATIC_KEY_FALSE(rhca_optional_key);
 
-/**
- * rhca_counter_sum - One counter over all CPUs
- * @c: the counters
- * @which: the counter
- */
+/* One counter over all CPUs */
 u64 rhca_counter_sum(const struct rhca_counters __percpu *c,
 		     enum rhca_counter which)
 {

@@ -11,13 +11,10 @@
 
 #include "sw/verbs/memory/charge.h"
 
-/**
- * rhca_charge_explain - Name RLIMIT_MEMLOCK in the log if it was hit
- * @ibdev: the device
- * @bytes: that the process wanted to lock
- *
- * Programs get a bare -ENOMEM and show it as "Cannot allocate memory" on a
- * machine with gigabytes free.
+/*
+ * Name RLIMIT_MEMLOCK in the log if it was hit. Programs get a bare -ENOMEM and show it as
+ * "Cannot allocate memory" on a machine with gigabytes free. @bytes: that the process wanted to
+ * lock.
  */
 void rhca_charge_explain(struct ib_device *ibdev, u64 bytes)
 {

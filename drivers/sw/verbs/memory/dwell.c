@@ -35,11 +35,7 @@ void rhca_dwell_exit(void)
 	debugfs_lookup_and_remove("roce_hca_dwell_us", NULL);
 }
 
-/**
- * rhca_dwell_now - Stay as long as the file says, each eighth time
- *
- * Context: any.
- */
+/* Stay as long as the file says, each eighth time. Any context. */
 void rhca_dwell_now(void)
 {
 	if (!(this_cpu_inc_return(num_uses) % EACH))

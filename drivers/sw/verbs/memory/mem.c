@@ -27,17 +27,13 @@ static int alloc_users(struct rhca_mem *mem)
 	return mem->cpu_users ? 0 : -ENOMEM;
 }
 
-/**
- * rhca_mem_publish - Give memory a key
+/*
+ * Give memory a key. The entry is reserved first and filled when @mem is complete, so lookups
+ * never see a half-made one. It starts out invalid.
  * @mem: zeroed but for what describes the memory; freed by the caller on error
- * @dev: the device
  * @pd: protection domain
  * @kind: what it is
- *
- * The entry is reserved first and filled when @mem is complete, so lookups
- * never see a half-made one. It starts out invalid.
- *
- * Return: 0 or -ENOMEM.
+ * Returns 0 or -ENOMEM.
  */
 int rhca_mem_publish(struct rhca_mem *mem, struct rhca_verbs_dev *dev,
 		     struct ib_pd *pd, enum rhca_mem_kind kind)
@@ -64,10 +60,7 @@ int rhca_mem_publish(struct rhca_mem *mem, struct rhca_verbs_dev *dev,
 	return 0;
 }
 
-/**
- * rhca_mem_set_valid - Let users in
- * @mem: memory that is complete
- */
+/* Let users in. @mem: memory that is complete. */
 void rhca_mem_set_valid(struct rhca_mem *mem)
 {
 	/* What the key means before the state that lets users in */
@@ -75,11 +68,9 @@ void rhca_mem_set_valid(struct rhca_mem *mem)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_set_valid);
 
-/**
- * rhca_mem_is_idle - Has everybody stopped using the memory?
- * @mem: memory whose state has been changed, so that no more can come
- *
- * Context: any. All accesses of the users have happened when it is true.
+/*
+ * Has everybody stopped using the memory? @mem: memory whose state has been changed, so that no
+ * more can come. Any context. All accesses of the users have happened when it is true.
  */
 bool rhca_mem_is_idle(const struct rhca_mem *mem)
 {
@@ -93,14 +84,11 @@ bool rhca_mem_is_idle(const struct rhca_mem *mem)
 	return !users;
 }
 
-/**
- * rhca_mem_wait_idle - Wait for the packets that use the memory just now
- * @mem: memory whose state has been changed, so that no more can come
- *
- * Users run with bottom halves off, which is an RCU read side: after a grace
- * period they have gone. Busy memory is rare here, so it may take that long.
- *
- * Context: may sleep.
+/*
+ * Wait for the packets that use the memory just now. Users run with bottom halves off, which is
+ * an RCU read side: after a grace period they have gone. Busy memory is rare here, so it may
+ * take that long. @mem: memory whose state has been changed, so that no more can come. May
+ * sleep.
  */
 void rhca_mem_wait_idle(const struct rhca_mem *mem)
 {
@@ -148,16 +136,12 @@ static bool comes_to_rest(const struct rhca_mem *mem, int cpu,
 	return true;
 }
 
-/**
- * rhca_mem_wait_past_users - Wait for users who may have seen what is not there any more
- * @mem: memory whose key goes on working; a page of it has just been taken out
- *
- * New users are not waited for: a user stays on its CPU, so those of before have gone when
- * each CPU has been seen without users once. That takes microseconds. Only where a CPU is
- * in use whenever one looks, all are interrupted: what makes pages go, and who uses them,
- * may be one process without privileges.
- *
- * Context: may sleep.
+/*
+ * Wait for users who may have seen what is not there any more. New users are not waited for: a
+ * user stays on its CPU, so those of before have gone when each CPU has been seen without users
+ * once. That takes microseconds. Only where a CPU is in use whenever one looks, all are
+ * interrupted: what makes pages go, and who uses them, may be one process without privileges.
+ * @mem: memory whose key goes on working; a page of it has just been taken out. May sleep.
  */
 void rhca_mem_wait_past_users(const struct rhca_mem *mem)
 {
@@ -174,14 +158,10 @@ void rhca_mem_wait_past_users(const struct rhca_mem *mem)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_wait_past_users);
 
-/**
- * rhca_mem_withdraw - Take the key away and wait for packets that use it
- * @mem: published memory in state RHCA_MEM_GONE
- *
- * What @mem points to may be freed afterwards, and @mem itself after a grace
- * period.
- *
- * Context: may sleep.
+/*
+ * Take the key away and wait for packets that use it. What @mem points to may be freed
+ * afterwards, and @mem itself after a grace period. @mem: published memory in state
+ * RHCA_MEM_GONE. May sleep.
  */
 void rhca_mem_withdraw(struct rhca_mem *mem)
 {
@@ -239,15 +219,10 @@ void rhca_mem_put(struct rhca_mem *mem)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_put);
 
-/**
- * rhca_mem_get - Find the memory that a key names
- * @dev: the device
- * @key: local or remote key, from a work request or a packet
- *
- * Nothing of what the key means changes until rhca_mem_put().
- *
- * Context: bottom halves off until rhca_mem_put().
- * Return: memory in use, or NULL when the key is not one that works now.
+/*
+ * Find the memory that a key names. Nothing of what the key means changes until rhca_mem_put().
+ * @key: local or remote key, from a work request or a packet. Bottom halves off until
+ * rhca_mem_put(). Returns memory in use, or NULL when the key is not one that works now.
  */
 struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key)
 {
@@ -321,11 +296,9 @@ bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_allows);
 
-/**
- * rhca_kernel_page - The page behind an address of the kernel
- * @addr: the address
- *
- * Return: the page, not referenced; NULL for an address that is no memory.
+/*
+ * The page behind an address of the kernel. Returns the page, not referenced; NULL for an
+ * address that is no memory.
  */
 struct page *rhca_kernel_page(u64 addr)
 {

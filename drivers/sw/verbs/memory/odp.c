@@ -105,13 +105,9 @@ struct rhca_odp {
 	u32 next_failure;
 };
 
-/**
- * rhca_odp_page - A page of an implicit region
- * @odp: of a region in use
- * @addr: address of the region
- *
- * Context: bottom halves off.
- * Return: the page, the region's user may have it; NULL when it is not there.
+/*
+ * A page of an implicit region. @odp: of a region in use. @addr: address of the region. Bottom
+ * halves off. Returns the page, the region's user may have it; NULL when it is not there.
  */
 struct page *rhca_odp_page(struct rhca_odp *odp, u64 addr)
 {
@@ -237,16 +233,15 @@ static bool has_failed(struct rhca_odp *odp, u64 addr)
 	return false;
 }
 
-/**
- * rhca_odp_fault - Ask for pages that are not there
+/*
+ * Ask for pages that are not there.
  * @odp: of a region in use
  * @addr: address of the region, of a page that is not there
  * @bytes: that are needed from there; rhca_mem_allows() has said yes
- * @ahead: that are going to be needed from there, as far as the region goes; not
- *	less than @bytes
- *
- * Context: bottom halves off, also between rhca_crc32_begin() and rhca_crc32_end().
- * Return: -EINPROGRESS: try again soon; -EFAULT: the process has no such memory.
+ * @ahead: that are going to be needed from there, as far as the region goes; not less than
+ *   @bytes
+ * Bottom halves off, also between rhca_crc32_begin() and rhca_crc32_end(). Returns
+ * -EINPROGRESS: try again soon; -EFAULT: the process has no such memory.
  */
 int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 {
@@ -355,29 +350,23 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 	return odp;
 }
 
-/**
- * rhca_odp_is_implicit - Is this the whole address space?
- * @start: address in the process
- * @length: bytes
- * @access: IB_ACCESS_*
- *
- * It is asked for with the length that no memory can have, as of all drivers.
+/*
+ * Is this the whole address space? It is asked for with the length that no memory can have, as
+ * of all drivers. @start: address in the process. @length: bytes. @access: IB_ACCESS_*.
  */
 bool rhca_odp_is_implicit(u64 start, u64 length, int access)
 {
 	return access & IB_ACCESS_ON_DEMAND && !start && length == U64_MAX;
 }
 
-/**
- * rhca_odp_create - Make a region that pins nothing
+/*
+ * Make a region that pins nothing.
  * @mem: the region, with its addresses; not published
- * @ibdev: the device
  * @start: address in the calling process
  * @length: bytes; U64_MAX with a @start of 0 for the whole address space
  * @access: IB_ACCESS_*
- *
- * Return: 0 with the odp and the pages of @mem set; -ENOMEM; -EINVAL for a range
- * that is none; nothing is kept after an error.
+ * Returns 0 with the odp and the pages of @mem set; -ENOMEM; -EINVAL for a range that is none;
+ * nothing is kept after an error.
  */
 int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 		    u64 length, int access)
@@ -401,15 +390,11 @@ int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 	return 0;
 }
 
-/**
- * rhca_odp_destroy - Undo rhca_odp_create()
- * @mem: a region that nobody can find any more and that has no users; nothing
- *	happens to one without on-demand paging
- *
- * A page that is being brought in is not waited for. Until it comes, or is refused, the
- * tables are charged and the module cannot be unloaded.
- *
- * Context: may sleep.
+/*
+ * Undo rhca_odp_create(). A page that is being brought in is not waited for. Until it comes, or
+ * is refused, the tables are charged and the module cannot be unloaded. @mem: a region that
+ * nobody can find any more and that has no users; nothing happens to one without on-demand
+ * paging. May sleep.
  */
 void rhca_odp_destroy(struct rhca_mem *mem)
 {

@@ -88,11 +88,7 @@ static struct rhca_odp_lanes *find(const struct mm_struct *mm)
 	return NULL;
 }
 
-/**
- * rhca_odp_lanes_get - The lanes of the calling process
- *
- * Return: lanes with a reference, or NULL without memory.
- */
+/* The lanes of the calling process. Returns lanes with a reference, or NULL without memory. */
 struct rhca_odp_lanes *rhca_odp_lanes_get(void)
 {
 	struct rhca_odp_lanes *lanes;
@@ -111,12 +107,7 @@ struct rhca_odp_lanes *rhca_odp_lanes_get(void)
 	return lanes;
 }
 
-/**
- * rhca_odp_lanes_put - Drop a reference
- * @lanes: the lanes
- *
- * Context: may sleep; also from work in one of the lanes.
- */
+/* Drop a reference. May sleep; also from work in one of the lanes. */
 void rhca_odp_lanes_put(struct rhca_odp_lanes *lanes)
 {
 	if (!refcount_dec_and_mutex_lock(&lanes->refs, &all_mutex))
@@ -126,12 +117,7 @@ void rhca_odp_lanes_put(struct rhca_odp_lanes *lanes)
 	queue_work(end_wq, &lanes->end);
 }
 
-/**
- * rhca_odp_lanes_next - A lane for one more region
- * @lanes: the lanes
- *
- * Return: a workqueue that does one thing at a time.
- */
+/* A lane for one more region. Returns a workqueue that does one thing at a time. */
 struct workqueue_struct *rhca_odp_lanes_next(struct rhca_odp_lanes *lanes)
 {
 	struct workqueue_struct *wq;

@@ -115,15 +115,12 @@ static int wait_for_pages(struct ib_umem_odp *umem, u64 user_addr, u64 bytes)
 	return ret;
 }
 
-/**
- * rhca_odp_range_bring_in - Have the process's pages in memory, and know them
- * @range: the range
+/*
+ * Have the process's pages in memory, and know them.
  * @user_addr: first address, in the process
  * @bytes: how many, all of them in @range
- *
- * Context: may sleep; one caller at a time.
- * Return: 0; -EFAULT when the process has nothing there, or not for writing; -EBUSY
- * when it changed all the time; what else ib_core finds.
+ * May sleep; one caller at a time. Returns 0; -EFAULT when the process has nothing there, or
+ * not for writing; -EBUSY when it changed all the time; what else ib_core finds.
  */
 int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 			    u64 bytes)
@@ -152,13 +149,12 @@ int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 
 /* --- its life ---------------------------------------------------------------- */
 
-/**
- * rhca_odp_range_create - Know the pages of some addresses
+/*
+ * Know the pages of some addresses.
  * @users: of the region that they are part of
- * @umem: of ib_core, with rhca_odp_notifier_ops; the range's from now on, or the
- *	caller's still after an error
- *
- * Return: a range without pages, or NULL without memory.
+ * @umem: of ib_core, with rhca_odp_notifier_ops; the range's from now on, or the caller's still
+ *   after an error
+ * Returns a range without pages, or NULL without memory.
  */
 struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
 					     struct ib_umem_odp *umem)
@@ -180,11 +176,9 @@ struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
 	return range;
 }
 
-/**
- * rhca_odp_range_destroy - Let the pages be forgotten
- * @range: of a region that has gone, or that no user finds any more; or NULL
- *
- * Context: may sleep, and waits for users of the region that have found it before.
+/*
+ * Let the pages be forgotten. @range: of a region that has gone, or that no user finds any
+ * more; or NULL. May sleep, and waits for users of the region that have found it before.
  */
 void rhca_odp_range_destroy(struct rhca_odp_range *range)
 {

@@ -67,14 +67,10 @@ static struct rhca_odp_range *make_range(struct rhca_odp_ranges *all,
 	return range;
 }
 
-/**
- * rhca_odp_ranges_get - Find or make the range that an address lies in
- * @all: the ranges
- * @user_addr: address of the process; a peer may name any, and what no process can have
- *	makes no range
- *
- * Context: may sleep; one caller at a time.
- * Return: the range, or an error.
+/*
+ * Find or make the range that an address lies in. @user_addr: address of the process; a peer
+ * may name any, and what no process can have makes no range. May sleep; one caller at a time.
+ * Returns the range, or an error.
  */
 struct rhca_odp_range *rhca_odp_ranges_get(struct rhca_odp_ranges *all,
 					   u64 user_addr)
@@ -91,13 +87,12 @@ struct rhca_odp_range *rhca_odp_ranges_get(struct rhca_odp_ranges *all,
 	return make_range(all, user_addr >> RHCA_ODP_RANGE_SHIFT);
 }
 
-/**
- * rhca_odp_ranges_page - A page of an implicit region
+/*
+ * A page of an implicit region.
  * @all: the ranges, of a region in use
  * @addr: address of the process
- *
- * Context: bottom halves off.
- * Return: the page, the region's user may have it; NULL when it is not there.
+ * Bottom halves off. Returns the page, the region's user may have it; NULL when it is not
+ * there.
  */
 struct page *rhca_odp_ranges_page(struct rhca_odp_ranges *all, u64 addr)
 {

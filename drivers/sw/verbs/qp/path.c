@@ -30,14 +30,12 @@ static int init_routes(struct rhca_path *path, gfp_t gfp)
 	return dst_cache_init(&path->second_route, gfp);
 }
 
-/**
- * rhca_path_create - A path to an address
+/*
+ * A path to an address.
  * @address: a resolved one; copied
  * @pd: protection domain of the handle or QP
  * @gfp: GFP_KERNEL where the caller may sleep: per-CPU memory is scarce without
- *
- * Context: any that @gfp allows.
- * Return: a path with one reference, or -ENOMEM.
+ * Any context that @gfp allows. Returns a path with one reference, or -ENOMEM.
  */
 struct rhca_path *rhca_path_create(const struct rhca_address *address,
 				   struct ib_pd *pd, gfp_t gfp)
@@ -59,12 +57,7 @@ struct rhca_path *rhca_path_create(const struct rhca_address *address,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_path_create);
 
-/**
- * rhca_path_put - Drop a reference
- * @path: the path, or NULL
- *
- * Context: any.
- */
+/* Drop a reference. @path: the path, or NULL. Any context. */
 void rhca_path_put(struct rhca_path *path)
 {
 	if (path && refcount_dec_and_test(&path->refs))
@@ -72,14 +65,12 @@ void rhca_path_put(struct rhca_path *path)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_path_put);
 
-/**
- * rhca_path_get_number - The path of a user's address handle
- * @dev: the device
+/*
+ * The path of a user's address handle.
  * @pd: protection domain of the QP that asks
  * @number: from the work request
- *
- * Return: a referenced path, or NULL when there is none with that number or it
- * belongs to another protection domain.
+ * Returns a referenced path, or NULL when there is none with that number or it belongs to
+ * another protection domain.
  */
 struct rhca_path *rhca_path_get_number(struct rhca_verbs_dev *dev,
 				       struct ib_pd *pd, u32 number)

@@ -59,12 +59,9 @@ struct rhca_qp_handle *rhca_qp_find_handle(u32 number)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_find_handle);
 
-/**
- * rhca_qp_get - Find a QP by number
- * @number: from a packet
- *
- * Context: RCU read side.
- * Return: the QP with a reference that destroy_qp waits for, or NULL.
+/*
+ * Find a QP by number. @number: from a packet. RCU read side. Returns the QP with a reference
+ * that destroy_qp waits for, or NULL.
  */
 struct rhca_verbs_qp *rhca_qp_get(u32 number)
 {

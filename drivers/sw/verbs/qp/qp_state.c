@@ -55,15 +55,11 @@ bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_fail);
 
-/**
- * rhca_qp_enter_reset - Make RESET visible
- * @qp: the QP
- *
- * A completion is visible before the acknowledgement of its message has left. Whoever
- * has polled it may reset or destroy the QP at once, and the peer is to hear all the
- * same that its message has arrived: the pass that completed it ends first.
- *
- * Context: may not be called from the data path; no lock of it held.
+/*
+ * Make RESET visible. A completion is visible before the acknowledgement of its message has
+ * left. Whoever has polled it may reset or destroy the QP at once, and the peer is to hear all
+ * the same that its message has arrived: the pass that completed it ends first. May not be
+ * called from the data path; no lock of it held.
  */
 void rhca_qp_enter_reset(struct rhca_verbs_qp *qp)
 {

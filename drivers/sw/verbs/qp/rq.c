@@ -10,15 +10,13 @@
 static_assert(sizeof(struct rhca_sge) == sizeof(struct rxe_sge));
 static_assert(sizeof(struct rhca_sge) == sizeof(struct ib_sge));
 
-/**
- * rhca_rq_init - Make a receive queue
- * @rq: filled in
+/*
+ * Make a receive queue.
  * @max_wr: requests that it must hold
  * @max_sge: entries that each may have
  * @udata: the verb's, or NULL for a kernel user
  * @info: where a process maps it
- *
- * Return: 0 or -ENOMEM.
+ * Returns 0 or -ENOMEM.
  */
 int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,
 		 struct ib_udata *udata, struct mminfo *info)
@@ -72,14 +70,9 @@ static int post_one(struct rhca_rq *rq, const struct ib_recv_wr *wr, u32 produce
 	return 0;
 }
 
-/**
- * rhca_rq_post - Post receive requests of a kernel user
- * @rq: its queue
- * @wr: list of requests
- * @bad_wr: on failure the first request that was not posted
- *
- * Context: any.
- * Return: 0, -ENOMEM when the queue is full, -EINVAL for too many entries.
+/*
+ * Post receive requests of a kernel user. @bad_wr: on failure the first request that was not
+ * posted. Any context. Returns 0, -ENOMEM when the queue is full, -EINVAL for too many entries.
  */
 int rhca_rq_post(struct rhca_rq *rq, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad_wr)
@@ -256,17 +249,12 @@ static int move_some(struct rhca_rq *rq, struct move *move)
 	return -EAGAIN;
 }
 
-/**
- * rhca_rq_resize - Exchange the ring for one of another length
- * @rq: the queue
- * @ring: empty, with elements of the same size; on success the old ring
- *
- * Requests that nobody has taken go over in order; kernel users may post and QPs
- * take meanwhile. A process must not post: it holds its library's lock.
- *
- * Context: process; the caller lets one resize run at a time.
- * Return: 0, -EINVAL when more requests are posted than fit, -EBUSY when the other
- * side posts faster than they can be moved.
+/*
+ * Exchange the ring for one of another length. Requests that nobody has taken go over in order;
+ * kernel users may post and QPs take meanwhile. A process must not post: it holds its library's
+ * lock. @ring: empty, with elements of the same size; on success the old ring. Process; the
+ * caller lets one resize run at a time. Returns 0, -EINVAL when more requests are posted than
+ * fit, -EBUSY when the other side posts faster than they can be moved.
  */
 int rhca_rq_resize(struct rhca_rq *rq, struct rhca_ring *ring)
 {

@@ -16,15 +16,13 @@
 #include "sw/verbs/qp/wr_rule.h"
 #include "wire/headers.h"
 
-/**
- * rhca_sq_init - Make a send queue
- * @sq: filled in
- * @cap: what is wanted, within the device's limits; set to what there is. A
- *	process may put more into its ring, where it waits for a free slot
+/*
+ * Make a send queue.
+ * @cap: what is wanted, within the device's limits; set to what there is. A process may put
+ *   more into its ring, where it waits for a free slot
  * @udata: the verb's, or NULL for a kernel user
  * @info: where a process maps the ring
- *
- * Return: 0 or -ENOMEM.
+ * Returns 0 or -ENOMEM.
  */
 int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 		 struct ib_udata *udata, struct mminfo *info)
@@ -61,10 +59,7 @@ int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_sq_init);
 
-/**
- * rhca_sq_exit - Free a send queue
- * @sq: the queue; its requests have been dropped by rhca_sq_reset()
- */
+/* Free a send queue. @sq: the queue; its requests have been dropped by rhca_sq_reset(). */
 void rhca_sq_exit(struct rhca_sq *sq)
 {
 	rhca_ring_free(&sq->ring);
@@ -233,15 +228,10 @@ static void prefetch_slot(const struct rhca_sq *sq)
 		prefetchw(slot + at);
 }
 
-/**
- * rhca_sq_post - Queue send requests of a kernel user
- * @qp: the QP
- * @wr: list of requests
- * @bad_wr: on failure the first request that was not queued
- *
- * Context: any.
- * Return: 0; -ENOMEM when the queue is full; -EINVAL or -EMSGSIZE for a request
- * that is not legal.
+/*
+ * Queue send requests of a kernel user. @bad_wr: on failure the first request that was not
+ * queued. Any context. Returns 0; -ENOMEM when the queue is full; -EINVAL or -EMSGSIZE for a
+ * request that is not legal.
  */
 int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 		 const struct ib_send_wr **bad_wr)

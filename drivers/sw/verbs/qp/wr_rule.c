@@ -32,12 +32,11 @@ static const struct rhca_wr_rule wr_rules[] = {
 	[RHCA_WR_ATOMIC_WRITE]		= { FOR_RC, .exact_bytes = 8 },
 };
 
-/**
- * rhca_wr_rule_find - The rule for a work request
+/*
+ * The rule for a work request.
  * @qp: the QP that it is posted to
  * @opcode: enum ib_wr_opcode, or what a process has written there
- *
- * Return: the rule, or NULL when the QP or its user may not have such a request.
+ * Returns the rule, or NULL when the QP or its user may not have such a request.
  */
 const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,
 					     u32 opcode)
@@ -61,14 +60,12 @@ u32 rhca_wr_max_bytes(const struct rhca_verbs_qp *qp)
 		RHCA_MAX_MSG_BYTES;
 }
 
-/**
- * rhca_wr_check - Is the length of a request legal?
- * @qp: the QP
+/*
+ * Is the length of a request legal?
  * @wqe: the request, with its flags
  * @rule: for it
  * @length: bytes of all its scatter/gather entries, or inline
- *
- * Return: 0; -EMSGSIZE for a message that is too long; -EINVAL.
+ * Returns 0; -EMSGSIZE for a message that is too long; -EINVAL.
  */
 int rhca_wr_check(const struct rhca_verbs_qp *qp,
 		  const struct rhca_send_wqe *wqe,
