@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A RoCE HCA on every Ethernet port: module parameters, init and exit.
- */
+/* A RoCE HCA on every Ethernet port: module parameters, init and exit. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * News of IP addresses, for ports whose netdev ib_core does not watch.
- */
+/* News of IP addresses, for ports whose netdev ib_core does not watch. */
 #include <linux/inetdevice.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * IP addresses of netdevs that come and go.
- */
+/* IP addresses of netdevs that come and go. */
 #ifndef RHCA_CONTROL_ADDRESSES_H
 #define RHCA_CONTROL_ADDRESSES_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * News of DCB APP tables, which "dcb app" or an LLDP agent writes.
- */
+/* News of DCB APP tables, which "dcb app" or an LLDP agent writes. */
 #include <linux/notifier.h>
 #include <net/dcbevent.h>
 #include <net/dcbnl.h>

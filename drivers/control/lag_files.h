@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * roce_lag_enable and roce_lag_ecmp_dev in a device's folder.
- */
+/* roce_lag_enable and roce_lag_ecmp_dev in a device's folder. */
 #ifndef RHCA_CONTROL_LAG_FILES_H
 #define RHCA_CONTROL_LAG_FILES_H
 

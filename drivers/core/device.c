@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A device: what it says of itself, and how it is put together and taken apart.
- */
+/* A device: what it says of itself, and how it is put together and taken apart. */
 #include <linux/etherdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * One RDMA device with one or more ports, each over a netdev: its creation.
- */
+/* One RDMA device with one or more ports, each over a netdev: its creation. */
 #ifndef RHCA_CORE_DEVICE_H
 #define RHCA_CORE_DEVICE_H
 

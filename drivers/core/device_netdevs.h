@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The netdevs that the ports of a device are on.
- */
+/* The netdevs that the ports of a device are on. */
 #ifndef RHCA_CORE_DEVICE_NETDEVS_H
 #define RHCA_CORE_DEVICE_NETDEVS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Management datagrams that the driver answers by itself.
- */
+/* Management datagrams that the driver answers by itself. */
 #ifndef RHCA_CORE_MAD_H
 #define RHCA_CORE_MAD_H
 

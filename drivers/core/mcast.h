@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Multicast groups and the UD QPs that are attached to them, IBTA vol. 1, 10.5.
- */
+/* Multicast groups and the UD QPs that are attached to them, IBTA vol. 1, 10.5. */
 #ifndef RHCA_CORE_MCAST_H
 #define RHCA_CORE_MCAST_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a netdev must know so that packets to a multicast group reach the host.
- */
+/* What a netdev must know so that packets to a multicast group reach the host. */
 #ifndef RHCA_CORE_MCAST_JOIN_H
 #define RHCA_CORE_MCAST_JOIN_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The limit on multicast attachments of a user.
- */
+/* The limit on multicast attachments of a user. */
 #ifndef RHCA_CORE_MCAST_LIMIT_H
 #define RHCA_CORE_MCAST_LIMIT_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Who offers to serve which netdev; which offer is taken is control's to decide.
- */
+/* Who offers to serve which netdev; which offer is taken is control's to decide. */
 #ifndef RHCA_CORE_OFFER_H
 #define RHCA_CORE_OFFER_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * All devices.
- */
+/* All devices. */
 #ifndef RHCA_CORE_REGISTRY_H
 #define RHCA_CORE_REGISTRY_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Which bonds and pairs of netdevs make one device.
- */
+/* Which bonds and pairs of netdevs make one device. */
 #ifndef RHCA_LIFECYCLE_LAG_H
 #define RHCA_LIFECYCLE_LAG_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The module parameter netdevs=: on which netdevs devices appear by themselves.
- */
+/* The module parameter netdevs=: on which netdevs devices appear by themselves. */
 #ifndef RHCA_LIFECYCLE_NETDEVS_H
 #define RHCA_LIFECYCLE_NETDEVS_H
 

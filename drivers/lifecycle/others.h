@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Devices of other drivers
- */
+/* Devices of other drivers */
 #ifndef RHCA_LIFECYCLE_OTHERS_H
 #define RHCA_LIFECYCLE_OTHERS_H
 

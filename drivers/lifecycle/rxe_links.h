@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Links of type rxe, for scripts that were written for the in-tree driver.
- */
+/* Links of type rxe, for scripts that were written for the in-tree driver. */
 #ifndef RHCA_LIFECYCLE_RXE_LINKS_H
 #define RHCA_LIFECYCLE_RXE_LINKS_H
 

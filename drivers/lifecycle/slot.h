@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Slots: what is known of netdevs
- */
+/* Slots: what is known of netdevs */
 #ifndef RHCA_LIFECYCLE_SLOT_H
 #define RHCA_LIFECYCLE_SLOT_H
 

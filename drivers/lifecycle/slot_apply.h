@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Netdevs get the devices that they should have.
- */
+/* Netdevs get the devices that they should have. */
 #ifndef RHCA_LIFECYCLE_SLOT_APPLY_H
 #define RHCA_LIFECYCLE_SLOT_APPLY_H
 

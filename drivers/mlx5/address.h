@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Address handles, as the adapter wants them in a datagram's request.
- */
+/* Address handles, as the adapter wants them in a datagram's request. */
 #ifndef RHCA_MLX5_ADDRESS_H
 #define RHCA_MLX5_ADDRESS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A ConnectX adapter as a backend.
- */
+/* A ConnectX adapter as a backend. */
 #ifndef RHCA_MLX5_BACKEND_H
 #define RHCA_MLX5_BACKEND_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Firmware commands of UARs, memory keys and completion queues.
- */
+/* Firmware commands of UARs, memory keys and completion queues. */
 #include <linux/delay.h>
 #include <linux/log2.h>
 #include <linux/slab.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Firmware commands of counters.
- */
+/* Firmware commands of counters. */
 #include <linux/mlx5/vport.h>
 #include <linux/slab.h>
 

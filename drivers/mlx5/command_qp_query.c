@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What only the adapter knows of a queue pair.
- */
+/* What only the adapter knows of a queue pair. */
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <rhca/compat.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Contexts of processes and protection domains.
- */
+/* Contexts of processes and protection domains. */
 #ifndef RHCA_MLX5_CONTEXT_H
 #define RHCA_MLX5_CONTEXT_H
 

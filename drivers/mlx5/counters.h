@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Counters that the adapter keeps, under the names that the core has for them.
- */
+/* Counters that the adapter keeps, under the names that the core has for them. */
 #ifndef RHCA_MLX5_COUNTERS_H
 #define RHCA_MLX5_COUNTERS_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Completion queues: create, resize, destroy, arm. Reading them is in poll.c.
- */
+/* Completion queues: create, resize, destroy, arm. Reading them is in poll.c. */
 #include <linux/interrupt.h>
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>

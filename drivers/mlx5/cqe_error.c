@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Errors as the adapter numbers them, and as verbs do.
- */
+/* Errors as the adapter numbers them, and as verbs do. */
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/driver.h>
 

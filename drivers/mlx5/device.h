@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * One function of an adapter, and the RDMA device that serves its port.
- */
+/* One function of an adapter, and the RDMA device that serves its port. */
 #ifndef RHCA_MLX5_DEVICE_H
 #define RHCA_MLX5_DEVICE_H
 

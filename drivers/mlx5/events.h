@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Events that the adapter raises for queue pairs and shared receive queues.
- */
+/* Events that the adapter raises for queue pairs and shared receive queues. */
 #ifndef RHCA_MLX5_EVENTS_H
 #define RHCA_MLX5_EVENTS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * An adapter whose firmware died, until mlx5_core resets it.
- */
+/* An adapter whose firmware died, until mlx5_core resets it. */
 #ifndef RHCA_MLX5_FATAL_H
 #define RHCA_MLX5_FATAL_H
 

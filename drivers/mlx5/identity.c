@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What an RDMA device needs of its function while it lives, and what it can do.
- */
+/* What an RDMA device needs of its function while it lives, and what it can do. */
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 

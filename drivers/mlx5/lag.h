@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Two functions of an adapter whose netdevs are the ports of a bond.
- */
+/* Two functions of an adapter whose netdevs are the ports of a bond. */
 #ifndef RHCA_MLX5_LAG_H
 #define RHCA_MLX5_LAG_H
 

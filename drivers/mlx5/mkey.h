@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Memory regions and memory windows.
- */
+/* Memory regions and memory windows. */
 #ifndef RHCA_MLX5_MKEY_H
 #define RHCA_MLX5_MKEY_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Objects by the numbers that the adapter gives them.
- */
+/* Objects by the numbers that the adapter gives them. */
 #include "number.h"
 
 /* Let events find an object. @object: in the object. May sleep. Returns 0 or -ENOMEM. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Objects by the numbers that the adapter gives them.
- */
+/* Objects by the numbers that the adapter gives them. */
 #ifndef RHCA_MLX5_NUMBER_H
 #define RHCA_MLX5_NUMBER_H
 

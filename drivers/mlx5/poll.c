@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Reading completion queues of the kernel.
- */
+/* Reading completion queues of the kernel. */
 #include <linux/bitfield.h>
 #include <linux/mlx5/cq.h>
 #include <rdma/ib_cache.h>

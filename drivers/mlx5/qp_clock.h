@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * By which clock the completions of a queue pair are stamped.
- */
+/* By which clock the completions of a queue pair are stamped. */
 #ifndef RHCA_MLX5_QP_CLOCK_H
 #define RHCA_MLX5_QP_CLOCK_H
 

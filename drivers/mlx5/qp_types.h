@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Queue pairs, as the adapter has them.
- */
+/* Queue pairs, as the adapter has them. */
 #ifndef RHCA_MLX5_QP_TYPES_H
 #define RHCA_MLX5_QP_TYPES_H
 

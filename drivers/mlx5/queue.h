@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Work queues of the kernel: what posting and polling know of them.
- */
+/* Work queues of the kernel: what posting and polling know of them. */
 #ifndef RHCA_MLX5_QUEUE_H
 #define RHCA_MLX5_QUEUE_H
 

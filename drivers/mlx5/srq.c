@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Shared receive queues, basic ones and those of XRC domains.
- */
+/* Shared receive queues, basic ones and those of XRC domains. */
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include <rdma/mlx5-abi.h>

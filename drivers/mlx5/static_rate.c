@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The rate that an address vector may not exceed, as the adapter numbers rates.
- */
+/* The rate that an address vector may not exceed, as the adapter numbers rates. */
 #include <linux/mlx5/device.h>
 #include <linux/mlx5/driver.h>
 #include <rdma/ib_verbs.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The queue pair whose requests change memory keys. It is the driver's own.
- */
+/* The queue pair whose requests change memory keys. It is the driver's own. */
 #ifndef RHCA_MLX5_UMR_QUEUE_H
 #define RHCA_MLX5_UMR_QUEUE_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Work requests of the kernel.
- */
+/* Work requests of the kernel. */
 #ifndef RHCA_MLX5_WQE_H
 #define RHCA_MLX5_WQE_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A device of the software HCA: what it is made of, and what it says of itself.
- */
+/* A device of the software HCA: what it is made of, and what it says of itself. */
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <rdma/rdma_user_rxe.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Writing and reading the network headers of RoCE v1 (annex A16) and v2 (A17).
- */
+/* Writing and reading the network headers of RoCE v1 (annex A16) and v2 (A17). */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>

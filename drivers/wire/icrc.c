@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The invariant CRC of a packet.
- */
+/* The invariant CRC of a packet. */
 #include <linux/crc32.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>

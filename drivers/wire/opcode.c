@@ -101,10 +101,7 @@ const struct rhca_opcode rhca_opcodes[256] = {
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_opcodes);
 
-/**
- * rhca_header_bytes - Size of several extended headers
- * @headers: BIT(enum rhca_header) of each
- */
+/* Size of several extended headers. @headers: BIT(enum rhca_header) of each. */
 unsigned int rhca_header_bytes(u16 headers)
 {
 	return BYTES_OF(headers);

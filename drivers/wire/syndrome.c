@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What the values in the syndrome of an AETH stand for.
- */
+/* What the values in the syndrome of an AETH stand for. */
 #include <rhca/compat.h>
 
 #include "wire/syndrome.h"

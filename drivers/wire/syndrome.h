@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Codes in the syndrome of an AETH: credits of receive requests, delays of RNR NAKs.
- */
+/* Codes in the syndrome of an AETH: credits of receive requests, delays of RNR NAKs. */
 #ifndef RHCA_WIRE_SYNDROME_H
 #define RHCA_WIRE_SYNDROME_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Which RoCE versions a netdev can carry.
- */
+/* Which RoCE versions a netdev can carry. */
 #include <kunit/test.h>
 #include <linux/if_arp.h>
 #include <net/rtnetlink.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Netdevs that work is to be done for later: they may go meanwhile.
- */
+/* Netdevs that work is to be done for later: they may go meanwhile. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/netdevice.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * States of QPs that nobody modifies: hardware moves them, or the device goes.
- */
+/* States of QPs that nobody modifies: hardware moves them, or the device goes. */
 #include <kunit/test.h>
 #include <rdma/ib_verbs.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A user of a device by the kernel that takes its time to let go of it.
- */
+/* A user of a device by the kernel that takes its time to let go of it. */
 #ifndef RHCA_KUNIT_HOLDER_H
 #define RHCA_KUNIT_HOLDER_H
 

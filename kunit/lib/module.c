@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * roce_hca_kunit.ko: the suites run when it is loaded.
- */
+/* roce_hca_kunit.ko: the suites run when it is loaded. */
 #include <linux/module.h>
 #include <rhca/compat.h>
 

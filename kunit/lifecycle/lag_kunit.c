@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Jobs about LAGs that come too late, and files about LAGs where hardware decides.
- */
+/* Jobs about LAGs that come too late, and files about LAGs where hardware decides. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/device.h>

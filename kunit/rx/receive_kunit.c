@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The parser on packets that are cut, that lie, and that lie in pieces.
- */
+/* The parser on packets that are cut, that lie, and that lie in pieces. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/skbuff.h>

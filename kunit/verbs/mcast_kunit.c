@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Who gets what is sent to a multicast group, and what the netdev knows of it.
- */
+/* Who gets what is sent to a multicast group, and what the netdev knows of it. */
 #include <kunit/test.h>
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>

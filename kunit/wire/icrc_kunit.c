@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ICRC against packets whose ICRC scapy has computed.
- */
+/* The ICRC against packets whose ICRC scapy has computed. */
 #include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/skbuff.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * GIDs on netdevs whose addresses ib_core does not watch.
- */
+/* GIDs on netdevs whose addresses ib_core does not watch. */
 #ifndef RHCA_CORE_PORT_GID_WATCH_H
 #define RHCA_CORE_PORT_GID_WATCH_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Port attributes and link state, as the netdev has them.
- */
+/* Port attributes and link state, as the netdev has them. */
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_sysfs.h>

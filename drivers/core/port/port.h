@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A port: one netdev, its link state, its GID table and its counters.
- */
+/* A port: one netdev, its link state, its GID table and its counters. */
 #ifndef RHCA_CORE_PORT_PORT_H
 #define RHCA_CORE_PORT_PORT_H
 

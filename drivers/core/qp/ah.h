@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Address handles, IBTA vol. 1, 11.2.2.
- */
+/* Address handles, IBTA vol. 1, 11.2.2. */
 #ifndef RHCA_CORE_QP_AH_H
 #define RHCA_CORE_QP_AH_H
 

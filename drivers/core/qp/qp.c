@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Queue pairs: create, list, destroy, events.
- */
+/* Queue pairs: create, list, destroy, events. */
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>

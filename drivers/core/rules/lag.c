@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Which bonds make a LAG, and which member of one a packet leaves by.
- */
+/* Which bonds make a LAG, and which member of one a packet leaves by. */
 #include <rhca/compat.h>
 
 #include "borrowed/bonding.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a netdev can carry.
- */
+/* What a netdev can carry. */
 #ifndef RHCA_CORE_RULES_NETDEV_H
 #define RHCA_CORE_RULES_NETDEV_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Netdevs to come back to, and others beside them.
- */
+/* Netdevs to come back to, and others beside them. */
 #ifndef RHCA_CORE_RULES_NETDEV_ID_H
 #define RHCA_CORE_RULES_NETDEV_ID_H
 

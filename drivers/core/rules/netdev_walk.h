@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Every netdev of every namespace, one after the other, without RTNL.
- */
+/* Every netdev of every namespace, one after the other, without RTNL. */
 #ifndef RHCA_CORE_RULES_NETDEV_WALK_H
 #define RHCA_CORE_RULES_NETDEV_WALK_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Tables of P_Keys: what is written to one, and which entry lets a packet in.
- */
+/* Tables of P_Keys: what is written to one, and which entry lets a packet in. */
 #include <linux/ctype.h>
 #include <linux/string.h>
 #include <rdma/ib_mad.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Partitions, IBTA vol. 1, 10.9: P_Key tables, and who may talk to whom.
- */
+/* Partitions, IBTA vol. 1, 10.9: P_Key tables, and who may talk to whom. */
 #ifndef RHCA_CORE_RULES_PKEY_H
 #define RHCA_CORE_RULES_PKEY_H
 

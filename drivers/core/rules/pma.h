@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Performance management: the counters of a port as datagrams have them.
- */
+/* Performance management: the counters of a port as datagrams have them. */
 #ifndef RHCA_CORE_RULES_PMA_H
 #define RHCA_CORE_RULES_PMA_H
 

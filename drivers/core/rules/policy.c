@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Module-wide choices and the words that people write for them.
- */
+/* Module-wide choices and the words that people write for them. */
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Blocks: packets that travel as one skb.
- */
+/* Blocks: packets that travel as one skb. */
 #ifndef RHCA_SW_PACKET_BLOCK_H
 #define RHCA_SW_PACKET_BLOCK_H
 

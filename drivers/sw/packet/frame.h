@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Packets whose Ethernet header is ours: RoCE v1, VLANs, bonds.
- */
+/* Packets whose Ethernet header is ours: RoCE v1, VLANs, bonds. */
 #ifndef RHCA_SW_PACKET_FRAME_H
 #define RHCA_SW_PACKET_FRAME_H
 

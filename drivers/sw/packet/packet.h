@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A packet out: headers, payload that is copied while its ICRC is computed, seal.
- */
+/* A packet out: headers, payload that is copied while its ICRC is computed, seal. */
 #ifndef RHCA_SW_PACKET_PACKET_H
 #define RHCA_SW_PACKET_PACKET_H
 

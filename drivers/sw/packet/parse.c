@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A packet taken apart. Nothing in it is believed: lengths first, then headers.
- */
+/* A packet taken apart. Nothing in it is believed: lengths first, then headers. */
 #include <linux/skbuff.h>
 #include <linux/string.h>
 #include <rhca/compat.h>

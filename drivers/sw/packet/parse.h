@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A packet that is being received, taken apart.
- */
+/* A packet that is being received, taken apart. */
 #ifndef RHCA_SW_PACKET_PARSE_H
 #define RHCA_SW_PACKET_PARSE_H
 

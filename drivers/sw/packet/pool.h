@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Contiguous memory for segments, recycled.
- */
+/* Contiguous memory for segments, recycled. */
 #ifndef RHCA_SW_PACKET_POOL_H
 #define RHCA_SW_PACKET_POOL_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Routes of RoCE v2 packets, kept with the path.
- */
+/* Routes of RoCE v2 packets, kept with the path. */
 #include <linux/netdevice.h>
 #include <net/dst_cache.h>
 #include <net/ip.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Routes of RoCE v2 packets.
- */
+/* Routes of RoCE v2 packets. */
 #ifndef RHCA_SW_PACKET_ROUTE_H
 #define RHCA_SW_PACKET_ROUTE_H
 

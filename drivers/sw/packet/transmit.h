@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Packets out, in lists.
- */
+/* Packets out, in lists. */
 #ifndef RHCA_SW_PACKET_TRANSMIT_H
 #define RHCA_SW_PACKET_TRANSMIT_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a QP has sent and the host has not: bytes in the queues of netdevs.
- */
+/* What a QP has sent and the host has not: bytes in the queues of netdevs. */
 #ifndef RHCA_SW_PACKET_UNDER_WAY_H
 #define RHCA_SW_PACKET_UNDER_WAY_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What is done for a QP after one of its locks has been released.
- */
+/* What is done for a QP after one of its locks has been released. */
 #ifndef RHCA_SW_QP_AFTER_H
 #define RHCA_SW_QP_AFTER_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The time by which losses are judged.
- */
+/* The time by which losses are judged. */
 #ifndef RHCA_SW_QP_CLOCK_H
 #define RHCA_SW_QP_CLOCK_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Flushing the queues of a QP in ERR, and of a send queue in SQE.
- */
+/* Flushing the queues of a QP in ERR, and of a send queue in SQE. */
 #ifndef RHCA_SW_QP_FLUSH_H
 #define RHCA_SW_QP_FLUSH_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Packets that came before others that are missing, kept until these have come.
- */
+/* Packets that came before others that are missing, kept until these have come. */
 #ifndef RHCA_SW_QP_HOLD_H
 #define RHCA_SW_QP_HOLD_H
 

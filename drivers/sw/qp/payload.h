@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Payload between packets and the memory that keys name.
- */
+/* Payload between packets and the memory that keys name. */
 #ifndef RHCA_SW_QP_PAYLOAD_H
 #define RHCA_SW_QP_PAYLOAD_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * RDMA FLUSH at the responder.
- */
+/* RDMA FLUSH at the responder. */
 #ifndef RHCA_SW_QP_PLACEMENT_H
 #define RHCA_SW_QP_PLACEMENT_H
 

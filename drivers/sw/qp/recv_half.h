@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The receive half of a QP: what all parts of the responder take from it.
- */
+/* The receive half of a QP: what all parts of the responder take from it. */
 #ifndef RHCA_SW_QP_RECV_HALF_H
 #define RHCA_SW_QP_RECV_HALF_H
 

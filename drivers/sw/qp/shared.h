@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Blocks that several QPs share.
- */
+/* Blocks that several QPs share. */
 #ifndef RHCA_SW_QP_SHARED_H
 #define RHCA_SW_QP_SHARED_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Turns begin, wait and end, see turn.h for what may follow what.
- */
+/* Turns begin, wait and end, see turn.h for what may follow what. */
 #include <linux/ktime.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Which packets reach a QP.
- */
+/* Which packets reach a QP. */
 #ifndef RHCA_SW_RX_ADMIT_H
 #define RHCA_SW_RX_ADMIT_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the responder sends: acknowledgements, NAKs, responses.
- */
+/* What the responder sends: acknowledgements, NAKs, responses. */
 #ifndef RHCA_SW_RX_ANSWER_H
 #define RHCA_SW_RX_ANSWER_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Checks on requests, and what they can say.
- */
+/* Checks on requests, and what they can say. */
 #ifndef RHCA_SW_RX_CHECK_H
 #define RHCA_SW_RX_CHECK_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * How receive requests end.
- */
+/* How receive requests end. */
 #ifndef RHCA_SW_RX_RECV_COMPLETION_H
 #define RHCA_SW_RX_RECV_COMPLETION_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Packets that arrive together: the segments of a block, or a list of skbs.
- */
+/* Packets that arrive together: the segments of a block, or a list of skbs. */
 #ifndef RHCA_SW_RX_RX_BATCH_H
 #define RHCA_SW_RX_RX_BATCH_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * One UDP socket of RoCE v2.
- */
+/* One UDP socket of RoCE v2. */
 #ifndef RHCA_SW_RX_UDP_SOCKET_H
 #define RHCA_SW_RX_UDP_SOCKET_H
 

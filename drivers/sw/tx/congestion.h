@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Congestion of a QP: its rate, and when it has to answer a mark.
- */
+/* Congestion of a QP: its rate, and when it has to answer a mark. */
 #ifndef RHCA_SW_TX_CONGESTION_H
 #define RHCA_SW_TX_CONGESTION_H
 

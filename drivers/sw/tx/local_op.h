@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Send requests that are carried out here.
- */
+/* Send requests that are carried out here. */
 #ifndef RHCA_SW_TX_LOCAL_OP_H
 #define RHCA_SW_TX_LOCAL_OP_H
 

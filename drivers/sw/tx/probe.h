@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Losses of a requester: what is repeated, and when somebody who hears nothing asks.
- */
+/* Losses of a requester: what is repeated, and when somebody who hears nothing asks. */
 #ifndef RHCA_SW_TX_PROBE_H
 #define RHCA_SW_TX_PROBE_H
 

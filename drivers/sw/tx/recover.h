@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a requester does about a loss. State in, decision out: no packet, lock or QP.
- */
+/* What a requester does about a loss. State in, decision out: no packet, lock or QP. */
 #ifndef RHCA_SW_TX_RECOVER_H
 #define RHCA_SW_TX_RECOVER_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Packets of a send request.
- */
+/* Packets of a send request. */
 #ifndef RHCA_SW_TX_SEGMENT_H
 #define RHCA_SW_TX_SEGMENT_H
 

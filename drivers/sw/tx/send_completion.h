@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * How send requests end.
- */
+/* How send requests end. */
 #ifndef RHCA_SW_TX_SEND_COMPLETION_H
 #define RHCA_SW_TX_SEND_COMPLETION_H
 

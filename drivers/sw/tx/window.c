@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Window of a requester: where sending goes on, and whether a packet may follow.
- */
+/* Window of a requester: where sending goes on, and whether a packet may follow. */
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 

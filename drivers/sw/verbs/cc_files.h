@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Loss and congestion of a port of the software HCA as files, ports/1/cc/.
- */
+/* Loss and congestion of a port of the software HCA as files, ports/1/cc/. */
 #ifndef RHCA_SW_VERBS_CC_FILES_H
 #define RHCA_SW_VERBS_CC_FILES_H
 

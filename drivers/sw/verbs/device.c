@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * How many objects a device has, and may have.
- */
+/* How many objects a device has, and may have. */
 #include "sw/verbs/device.h"
 
 /**

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the software HCA keeps about a device, and its limits.
- */
+/* What the software HCA keeps about a device, and its limits. */
 #ifndef RHCA_SW_VERBS_DEVICE_H
 #define RHCA_SW_VERBS_DEVICE_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The list of ports that packets are for.
- */
+/* The list of ports that packets are for. */
 #include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>

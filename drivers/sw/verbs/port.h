@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Ports that the software HCA serves, as packets find them.
- */
+/* Ports that the software HCA serves, as packets find them. */
 #ifndef RHCA_SW_VERBS_PORT_H
 #define RHCA_SW_VERBS_PORT_H
 

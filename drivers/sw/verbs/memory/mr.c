@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Memory regions, IBTA vol. 1, 10.6: the verbs that make and change them.
- */
+/* Memory regions, IBTA vol. 1, 10.6: the verbs that make and change them. */
 #include <linux/ioport.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Memory regions: ib_core's objects over the memory that keys name.
- */
+/* Memory regions: ib_core's objects over the memory that keys name. */
 #ifndef RHCA_SW_VERBS_MEMORY_MR_H
 #define RHCA_SW_VERBS_MEMORY_MR_H
 

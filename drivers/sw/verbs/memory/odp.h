@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * On-demand paging: regions whose pages are not pinned.
- */
+/* On-demand paging: regions whose pages are not pinned. */
 #ifndef RHCA_SW_VERBS_MEMORY_ODP_H
 #define RHCA_SW_VERBS_MEMORY_ODP_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Workqueues for the page faults of one process.
- */
+/* Workqueues for the page faults of one process. */
 #ifndef RHCA_SW_VERBS_MEMORY_ODP_LANES_H
 #define RHCA_SW_VERBS_MEMORY_ODP_LANES_H
 

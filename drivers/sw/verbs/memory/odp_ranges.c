@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ranges of an implicit region with on-demand paging.
- */
+/* The ranges of an implicit region with on-demand paging. */
 #include <linux/mm.h>
 #include <rdma/ib_umem_odp.h>
 #include <rhca/compat.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Protection domains, IBTA vol. 1, 10.2.3.
- */
+/* Protection domains, IBTA vol. 1, 10.2.3. */
 #include "sw/verbs/device.h"
 #include "sw/verbs/memory/pd.h"
 

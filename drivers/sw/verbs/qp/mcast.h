@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Delivery to the QPs of a multicast group, IBTA vol. 1, 10.5.
- */
+/* Delivery to the QPs of a multicast group, IBTA vol. 1, 10.5. */
 #ifndef RHCA_SW_VERBS_QP_MCAST_H
 #define RHCA_SW_VERBS_QP_MCAST_H
 

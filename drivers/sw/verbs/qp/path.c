@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Paths: shared by those who send to one destination.
- */
+/* Paths: shared by those who send to one destination. */
 #include <linux/slab.h>
 #include <rhca/compat.h>
 

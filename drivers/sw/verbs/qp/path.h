@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The way to one destination: an address, and the routes that lead there.
- */
+/* The way to one destination: an address, and the routes that lead there. */
 #ifndef RHCA_SW_VERBS_QP_PATH_H
 #define RHCA_SW_VERBS_QP_PATH_H
 

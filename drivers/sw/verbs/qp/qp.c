@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Queue pairs: number, find, build, destroy, post.
- */
+/* Queue pairs: number, find, build, destroy, post. */
 #include <linux/prefetch.h>
 #include <linux/random.h>
 #include <linux/slab.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Queue pairs of the software HCA: number, queues, state. The datapath embeds this.
- */
+/* Queue pairs of the software HCA: number, queues, state. The datapath embeds this. */
 #ifndef RHCA_SW_VERBS_QP_QP_H
 #define RHCA_SW_VERBS_QP_QP_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * QP states, IBTA vol. 1, 10.3.1: what each allows, and how a QP moves.
- */
+/* QP states, IBTA vol. 1, 10.3.1: what each allows, and how a QP moves. */
 #ifndef RHCA_SW_VERBS_QP_QP_STATE_H
 #define RHCA_SW_VERBS_QP_QP_STATE_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Receive queues. Processes write to the ring themselves, kernel users post.
- */
+/* Receive queues. Processes write to the ring themselves, kernel users post. */
 #include <rhca/compat.h>
 
 #include "sw/verbs/device.h"

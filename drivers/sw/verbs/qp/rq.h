@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Receive queues, of one QP or shared: a ring of receive work requests.
- */
+/* Receive queues, of one QP or shared: a ring of receive work requests. */
 #ifndef RHCA_SW_VERBS_QP_RQ_H
 #define RHCA_SW_VERBS_QP_RQ_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Send requests of processes: copied out of the ring, and checked.
- */
+/* Send requests of processes: copied out of the ring, and checked. */
 #include <rhca/compat.h>
 
 #include "sw/verbs/device.h"

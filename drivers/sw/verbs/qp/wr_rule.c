@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Which send work requests are legal, by the type of the QP and by who posts them.
- */
+/* Which send work requests are legal, by the type of the QP and by who posts them. */
 #include "sw/verbs/qp/wr_rule.h"
 #include "sw/verbs/device.h"
 #include "sw/verbs/qp/qp.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Rules for send work requests.
- */
+/* Rules for send work requests. */
 #ifndef RHCA_SW_VERBS_QP_WR_RULE_H
 #define RHCA_SW_VERBS_QP_WR_RULE_H
 

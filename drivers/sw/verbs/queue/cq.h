@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Completion queues, of processes (a ring they map) and of the kernel.
- */
+/* Completion queues, of processes (a ring they map) and of the kernel. */
 #ifndef RHCA_SW_VERBS_QUEUE_CQ_H
 #define RHCA_SW_VERBS_QUEUE_CQ_H
 

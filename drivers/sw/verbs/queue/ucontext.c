@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Processes that have the device open.
- */
+/* Processes that have the device open. */
 #include <linux/module.h>
 
 #include "sw/verbs/queue/ring.h"
