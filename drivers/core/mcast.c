@@ -30,27 +30,18 @@
 /* Of all devices: a packet needs one lookup, its netdev says which are meant */
 static DEFINE_READ_MOSTLY_HASHTABLE(groups, 10);
 
-/**
- * struct group - A multicast group on a port
- * @node: in the table
- * @rcu: packets may look at it while it goes
- * @gid: its GID
- * @port: the port
- * @attachments: QPs, struct rhca_mcast_attachment
- * @reserved: likewise, that the backend is being asked to attach; not for packets
- * @num_attachments: how many, reserved ones and those that are being detached too:
- *	it keeps the group
- * @joins: netdevs that are members
- */
+/* A multicast group on a port */
 struct group {
-	struct hlist_node node;
-	struct rcu_head rcu;
-	union ib_gid gid;
-	struct rhca_port *port;
-	struct hlist_head attachments;
+	struct hlist_node node;		/* in the table */
+	struct rcu_head rcu;		/* packets may look at it while it goes */
+	union ib_gid gid;		/* its GID */
+	struct rhca_port *port;		/* the port */
+	struct hlist_head attachments;	/* QPs, struct rhca_mcast_attachment */
+	/* likewise, that the backend is being asked to attach; not for packets */
 	struct hlist_head reserved;
+	/* how many, reserved ones and those that are being detached too: it keeps the group */
 	u32 num_attachments;
-	struct hlist_head joins;
+	struct hlist_head joins;	/* netdevs that are members */
 };
 
 /* Processes choose GIDs: nobody shall be able to fill one bucket */

@@ -22,16 +22,11 @@ static unsigned int mcast_user_limit = 256;
 module_param(mcast_user_limit, uint, 0644);
 MODULE_PARM_DESC(mcast_user_limit, "Attachments to multicast groups of one user without CAP_NET_ADMIN, on all devices (default: 256)");
 
-/**
- * struct rhca_mcast_owner - A user with attached QPs
- * @entry: in the list of them, under RTNL
- * @uid: the user
- * @attachments: of the QPs of all its processes
- */
+/* A user with attached QPs */
 struct rhca_mcast_owner {
-	struct list_head entry;
-	kuid_t uid;
-	u32 attachments;
+	struct list_head entry;	/* in the list of them, under RTNL */
+	kuid_t uid;		/* the user */
+	u32 attachments;	/* of the QPs of all its processes */
 };
 
 static LIST_HEAD(owners);

@@ -10,16 +10,11 @@
 
 struct rhca_dev;
 
-/**
- * struct rhca_lag_members - The devices of members
- * @record: what they are
- * @pkeys: partitions of the first port found
- * @facts: what decides on a LAG
- */
+/* The devices of members */
 struct rhca_lag_members {
-	struct rhca_lag_record record;
-	struct rhca_pkey_table pkeys;
-	struct rhca_lag_facts facts;
+	struct rhca_lag_record record;	/* what they are */
+	struct rhca_pkey_table pkeys;	/* partitions of the first port found */
+	struct rhca_lag_facts facts;	/* what decides on a LAG */
 };
 
 bool rhca_lag_has_member(const struct net_device *ndev);

@@ -50,16 +50,11 @@ enum rhca_slot_flag {
 	RHCA_SLOT_LAG_RETURNS		= BIT(10),
 };
 
-/**
- * struct rhca_slot_ports - Netdevs of one device
- * @serial: its number
- * @num: how many
- * @netdev: which, in the order of its ports
- */
+/* Netdevs of one device */
 struct rhca_slot_ports {
-	u32 serial;
-	u32 num;
-	struct rhca_netdev_id netdev[RHCA_MAX_PORTS];
+	u32 serial;					/* its number */
+	u32 num;					/* how many */
+	struct rhca_netdev_id netdev[RHCA_MAX_PORTS];	/* which, in the order of its ports */
 };
 
 /**

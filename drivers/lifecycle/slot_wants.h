@@ -217,20 +217,13 @@ enum rhca_slot_row {
 	RHCA_ROW_OTHERWISE,
 };
 
-/**
- * struct rhca_slot_decision - What follows from the facts
- * @want: what the netdev should have
- * @row: of the table
- * @error: what "rdma link add" gets: 0 or a negative errno
- * @settle_ms: do it when nothing has happened for so long
- * @again_ms: look again then, without an event; 0: no need
- */
+/* What follows from the facts */
 struct rhca_slot_decision {
-	enum rhca_want want;
-	enum rhca_slot_row row;
-	int error;
-	unsigned int settle_ms;
-	unsigned int again_ms;
+	enum rhca_want want;	/* what the netdev should have */
+	enum rhca_slot_row row;	/* of the table */
+	int error;		/* what "rdma link add" gets: 0 or a negative errno */
+	unsigned int settle_ms;	/* do it when nothing has happened for so long */
+	unsigned int again_ms;	/* look again then, without an event; 0: no need */
 };
 
 void rhca_slot_wants(const struct rhca_slot_facts *f,

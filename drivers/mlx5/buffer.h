@@ -37,17 +37,12 @@ struct rhca_mlx5_buffer {
 	struct mlx5_db db;
 };
 
-/**
- * struct rhca_mlx5_user_queue - Where a process says its queue is
- * @address: of the entries
- * @bytes: of the entries
- * @record: address of the doorbell record
- * @access: 0 where the adapter only reads the entries, else IB_ACCESS_LOCAL_WRITE
- */
+/* Where a process says its queue is */
 struct rhca_mlx5_user_queue {
-	u64 address;
-	size_t bytes;
-	u64 record;
+	u64 address;	/* of the entries */
+	size_t bytes;	/* of the entries */
+	u64 record;	/* address of the doorbell record */
+	/* 0 where the adapter only reads the entries, else IB_ACCESS_LOCAL_WRITE */
 	int access;
 };
 

@@ -30,139 +30,97 @@ struct rhca_mlx5_buffer;
  */
 #define RHCA_MLX5_PAGE_RIGHTS	(MLX5_EN_RD | MLX5_EN_WR)
 
-/**
- * struct rhca_mlx5_key_spec - A memory key to create
- * @pd: number of its protection domain
- * @access: IB_ACCESS_*; local read is always allowed
- * @start: first I/O virtual address
- * @bytes: length
- * @page_shift: size of its pages
- * @num_pages: how many, or room for as many in a key to be filled by requests; pieces, with
- *	@has_pieces
- * @unbounded: all of the bus's address space: it has no pages
- * @by_requests: begins free; requests on a queue fill it (fast registration,
- *	binding of a memory window)
- * @has_pieces: it translates to pieces of any length, not to pages
- * @is_window: it translates to another key
- * @remote_invalidate: the peer may free it
- * @translated: its addresses may be of another device, and the adapter is to ask the host
- *	for each where it is (ATS), if it can
- * @umem: pinned memory that it translates to, or NULL
- */
+/* A memory key to create */
 struct rhca_mlx5_key_spec {
-	u32 pd;
-	int access;
-	u64 start;
-	u64 bytes;
-	u8 page_shift;
+	u32 pd;			/* number of its protection domain */
+	int access;		/* IB_ACCESS_*; local read is always allowed */
+	u64 start;		/* first I/O virtual address */
+	u64 bytes;		/* length */
+	u8 page_shift;		/* size of its pages */
+	/*
+	 * how many, or room for as many in a key to be filled by requests; pieces, with
+	 * @has_pieces
+	 */
 	u32 num_pages;
-	bool unbounded;
+	bool unbounded;		/* all of the bus's address space: it has no pages */
+	/*
+	 * begins free; requests on a queue fill it (fast registration, binding of a memory
+	 * window)
+	 */
 	bool by_requests;
-	bool has_pieces;
-	bool is_window;
-	bool remote_invalidate;
+	bool has_pieces;	/* it translates to pieces of any length, not to pages */
+	bool is_window;		/* it translates to another key */
+	bool remote_invalidate;	/* the peer may free it */
+	/*
+	 * its addresses may be of another device, and the adapter is to ask the host for each
+	 * where it is (ATS), if it can
+	 */
 	bool translated;
-	struct ib_umem *umem;
+	struct ib_umem *umem;	/* pinned memory that it translates to, or NULL */
 };
 
-/**
- * struct rhca_mlx5_cq_spec - A completion queue to create
- * @buffer: its memory
- * @log_entries: its size
- * @cqe_bytes: 64 or 128
- * @uar: where its doorbell is rung
- * @eqn: event queue that it raises
- * @ignore_overrun: the owner promises to keep up
- */
+/* A completion queue to create */
 struct rhca_mlx5_cq_spec {
-	const struct rhca_mlx5_buffer *buffer;
-	u8 log_entries;
-	u8 cqe_bytes;
-	u32 uar;
-	u32 eqn;
-	bool ignore_overrun;
+	const struct rhca_mlx5_buffer *buffer;	/* its memory */
+	u8 log_entries;				/* its size */
+	u8 cqe_bytes;				/* 64 or 128 */
+	u32 uar;				/* where its doorbell is rung */
+	u32 eqn;				/* event queue that it raises */
+	bool ignore_overrun;			/* the owner promises to keep up */
 };
 
-/**
- * struct rhca_mlx5_srq_spec - A shared receive queue to create
- * @buffer: its memory
- * @log_entries: its size
- * @log_entry_bytes: of one entry
- * @pd: number of its protection domain
- * @is_xrc: it belongs to an XRC domain; the rest is for such a one
- * @xrcd: number of its XRC domain
- * @cq: number of the completion queue of what arrives
- * @user_index: what completions call it
- */
+/* A shared receive queue to create */
 struct rhca_mlx5_srq_spec {
+	/* its memory */
 	const struct rhca_mlx5_buffer *buffer;
-	u8 log_entries;
-	u8 log_entry_bytes;
-	u32 pd;
-	bool is_xrc;
-	u32 xrcd;
-	u32 cq;
-	u32 user_index;
+	u8 log_entries;		/* its size */
+	u8 log_entry_bytes;	/* of one entry */
+	u32 pd;			/* number of its protection domain */
+	bool is_xrc;		/* it belongs to an XRC domain; the rest is for such a one */
+	u32 xrcd;		/* number of its XRC domain */
+	u32 cq;			/* number of the completion queue of what arrives */
+	u32 user_index;		/* what completions call it */
 };
 
-/**
- * struct rhca_mlx5_qp_spec - A queue pair, as creation and modification name it
- * @service: MLX5_QP_ST_*
- * @pd: number of its protection domain
- * @send_cq: number
- * @recv_cq: number
- * @srq: number, where @has_srq
- * @has_srq: receives come from a shared queue
- * @xrcd: number of its XRC domain, where @service is MLX5_QP_ST_XRC
- * @buffer: its memory: receive entries, then send entries; without any it has a
- *	doorbell record at most
- * @log_recv: number of receive entries, where @has_recv
- * @log_recv_bytes: size of one
- * @has_recv: it has a receive queue of its own
- * @log_send: number of 64 byte blocks of the send queue, where @has_send
- * @has_send: it has a send queue
- * @uar: where its doorbell is rung
- * @user_index: what completions call it
- * @fast_registration: its requests may fill memory keys by lists of pages
- * @timestamps: of its completions, MLX5_TIMESTAMP_FORMAT_*
- * @received_in_cqe: small data that arrives is in its completion: cs_res, or 0
- * @read_in_cqe: likewise what a READ or an atomic operation brings: cs_req
- * @lag_port: port of a LAG by which it sends, from 1; 0: the firmware's choice
- * @ece: options of enhanced connection establishment that a process asks for; 0: those
- *	that the adapter has
- */
+/* A queue pair, as creation and modification name it */
 struct rhca_mlx5_qp_spec {
-	u8 service;
-	u32 pd;
-	u32 send_cq;
-	u32 recv_cq;
-	u32 srq;
-	bool has_srq;
-	u32 xrcd;
+	u8 service;		/* MLX5_QP_ST_* */
+	u32 pd;			/* number of its protection domain */
+	u32 send_cq;		/* number */
+	u32 recv_cq;		/* number */
+	u32 srq;		/* number, where @has_srq */
+	bool has_srq;		/* receives come from a shared queue */
+	u32 xrcd;		/* number of its XRC domain, where @service is MLX5_QP_ST_XRC */
+	/*
+	 * its memory: receive entries, then send entries; without any it has a doorbell record
+	 * at most
+	 */
 	const struct rhca_mlx5_buffer *buffer;
-	u8 log_recv;
-	u8 log_recv_bytes;
-	bool has_recv;
+	u8 log_recv;		/* number of receive entries, where @has_recv */
+	u8 log_recv_bytes;	/* size of one */
+	bool has_recv;		/* it has a receive queue of its own */
+	/* number of 64 byte blocks of the send queue, where @has_send */
 	u8 log_send;
-	bool has_send;
-	u32 uar;
-	u32 user_index;
-	bool fast_registration;
-	u8 timestamps;
-	u8 received_in_cqe;
-	u8 read_in_cqe;
+	bool has_send;		/* it has a send queue */
+	u32 uar;		/* where its doorbell is rung */
+	u32 user_index;		/* what completions call it */
+	bool fast_registration;	/* its requests may fill memory keys by lists of pages */
+	u8 timestamps;		/* of its completions, MLX5_TIMESTAMP_FORMAT_* */
+	u8 received_in_cqe;	/* small data that arrives is in its completion: cs_res, or 0 */
+	u8 read_in_cqe;		/* likewise what a READ or an atomic operation brings: cs_req */
+	/* port of a LAG by which it sends, from 1; 0: the firmware's choice */
 	u8 lag_port;
+	/*
+	 * options of enhanced connection establishment that a process asks for; 0: those that
+	 * the adapter has
+	 */
 	u32 ece;
 };
 
-/**
- * struct rhca_mlx5_new_qp - What the adapter says of a new queue pair
- * @number: its number
- * @ece: options of enhanced connection establishment that it has
- */
+/* What the adapter says of a new queue pair */
 struct rhca_mlx5_new_qp {
-	u32 number;
-	u32 ece;
+	u32 number;	/* its number */
+	u32 ece;	/* options of enhanced connection establishment that it has */
 };
 
 /**

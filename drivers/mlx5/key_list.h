@@ -15,21 +15,17 @@
 
 #define RHCA_MLX5_LIST_ALIGN	64	/* the adapter reads whole groups */
 
-/**
- * struct rhca_mlx5_key_list - Where the memory of a region is
- * @entries: addresses of pages (__be64), or pieces of any length; NULL for a region that
- *	no request fills
- * @dma: bus address of @entries
- * @room: in bytes
- * @num: how many entries there are
- * @has_pieces: it is a list of pieces
- */
+/* Where the memory of a region is */
 struct rhca_mlx5_key_list {
+	/*
+	 * addresses of pages (__be64), or pieces of any length; NULL for a region that no
+	 * request fills
+	 */
 	void *entries;
-	dma_addr_t dma;
-	size_t room;
-	u32 num;
-	bool has_pieces;
+	dma_addr_t dma;		/* bus address of @entries */
+	size_t room;		/* in bytes */
+	u32 num;		/* how many entries there are */
+	bool has_pieces;	/* it is a list of pieces */
 };
 
 static inline size_t

@@ -9,20 +9,13 @@
 
 #include "key_list.h"
 
-/**
- * struct rhca_mlx5_mr - Memory region
- * @ibmr: ib_core's part
- * @access: IB_ACCESS_*, of a process's
- * @umem: pinned memory of a process, or NULL
- * @cached_pages: what the key was got from the cache for, or 0
- * @list: what requests fill the key with
- */
+/* Memory region */
 struct rhca_mlx5_mr {
-	struct ib_mr ibmr;
-	int access;
-	struct ib_umem *umem;
-	u32 cached_pages;
-	struct rhca_mlx5_key_list list;
+	struct ib_mr ibmr;		/* ib_core's part */
+	int access;			/* IB_ACCESS_*, of a process's */
+	struct ib_umem *umem;		/* pinned memory of a process, or NULL */
+	u32 cached_pages;		/* what the key was got from the cache for, or 0 */
+	struct rhca_mlx5_key_list list;	/* what requests fill the key with */
 };
 
 struct rhca_mlx5_mw {

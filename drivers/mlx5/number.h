@@ -8,16 +8,11 @@
 #include <linux/types.h>
 #include <linux/xarray.h>
 
-/**
- * struct rhca_mlx5_numbered - An object that events find by its number
- * @refs: the object itself, and events that are being raised
- * @idle: completed when the last of @refs has gone
- * @number: the adapter's
- */
+/* An object that events find by its number */
 struct rhca_mlx5_numbered {
-	refcount_t refs;
-	struct completion idle;
-	u32 number;
+	refcount_t refs;	/* the object itself, and events that are being raised */
+	struct completion idle;	/* completed when the last of @refs has gone */
+	u32 number;		/* the adapter's */
 };
 
 int rhca_mlx5_number_add(struct xarray *table, u32 number,

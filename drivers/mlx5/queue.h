@@ -49,18 +49,12 @@ struct rhca_mlx5_sq {
 	u8 scratch[MLX5_SEND_WQE_MAX_SIZE] __aligned(8);
 };
 
-/**
- * struct rhca_mlx5_request - A posted send request
- * @wr_id: the user's
- * @number: how many were posted up to and with this one
- * @blocks: that it takes
- * @opcode: of its completion
- */
+/* A posted send request */
 struct rhca_mlx5_request {
-	u64 wr_id;
-	u32 number;
-	u8 blocks;
-	enum ib_wc_opcode opcode;
+	u64 wr_id;			/* the user's */
+	u32 number;			/* how many were posted up to and with this one */
+	u8 blocks;			/* that it takes */
+	enum ib_wc_opcode opcode;	/* of its completion */
 };
 
 /**

@@ -101,14 +101,10 @@ int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, int access,
 	return rhca_mlx5_create_key(hca->mdev, &spec, 0, key);
 }
 
-/**
- * struct chunk - What of a key's list of pages the next request writes
- * @first: page
- * @num: pages that are in the list
- */
+/* What of a key's list of pages the next request writes */
 struct chunk {
-	u32 first;
-	u32 num;
+	u32 first;	/* page */
+	u32 num;	/* pages that are in the list */
 };
 
 /* Of the list's last group, too, the adapter reads all: what is no page is empty */

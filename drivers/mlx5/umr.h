@@ -11,22 +11,14 @@
 struct rhca_mlx5;
 struct rhca_mlx5_key_spec;
 
-/**
- * struct rhca_mlx5_key_change - What is to change in a memory key
- * @key: the key, of a process's memory
- * @new_access: the rights change
- * @old_access: IB_ACCESS_* that it has
- * @access: IB_ACCESS_* that it gets, with @new_access
- * @new_pd: the protection domain changes
- * @pd: number of the new one, with @new_pd
- */
+/* What is to change in a memory key */
 struct rhca_mlx5_key_change {
-	u32 key;
-	bool new_access;
-	int old_access;
-	int access;
-	bool new_pd;
-	u32 pd;
+	u32 key;		/* the key, of a process's memory */
+	bool new_access;	/* the rights change */
+	int old_access;		/* IB_ACCESS_* that it has */
+	int access;		/* IB_ACCESS_* that it gets, with @new_access */
+	bool new_pd;		/* the protection domain changes */
+	u32 pd;			/* number of the new one, with @new_pd */
 };
 
 int rhca_mlx5_umr_init(struct rhca_mlx5 *hca);

@@ -41,17 +41,12 @@ struct rhca_mlx5_umr_queue {
 	bool is_broken;
 };
 
-/**
- * struct rhca_mlx5_umr_request - A request: to which key, what, and how it is then
- * @control: filled in when it is posted
- * @umr: what changes
- * @key: the key's new context
- * @list: where addresses of pages are; not there with MLX5_UMR_INLINE
- */
+/* A request: to which key, what, and how it is then */
 struct rhca_mlx5_umr_request {
-	struct mlx5_wqe_ctrl_seg control;
-	struct mlx5_wqe_umr_ctrl_seg umr;
-	struct mlx5_mkey_seg key;
+	struct mlx5_wqe_ctrl_seg control;	/* filled in when it is posted */
+	struct mlx5_wqe_umr_ctrl_seg umr;	/* what changes */
+	struct mlx5_mkey_seg key;		/* the key's new context */
+	/* where addresses of pages are; not there with MLX5_UMR_INLINE */
 	struct mlx5_wqe_data_seg list;
 };
 

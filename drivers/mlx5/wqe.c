@@ -15,16 +15,11 @@
 
 #define UNIT_BYTES	MLX5_SEND_WQE_DS
 
-/**
- * struct builder - A request that is being built
- * @qp: where it is posted
- * @wr: what the user wants
- * @at: end of what is there
- */
+/* A request that is being built */
 struct builder {
-	struct rhca_mlx5_qp *qp;
-	const struct ib_send_wr *wr;
-	u8 *at;
+	struct rhca_mlx5_qp *qp;	/* where it is posted */
+	const struct ib_send_wr *wr;	/* what the user wants */
+	u8 *at;				/* end of what is there */
 };
 
 static const struct request_kind {

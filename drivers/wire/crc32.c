@@ -89,14 +89,10 @@ static bool initialised;
 
 #define TEST_BYTES	4160	/* a payload of 4096 from any alignment */
 
-/**
- * struct crc32_test - Memory to test with
- * @from: what is read
- * @to: what is copied to
- */
+/* Memory to test with */
 struct crc32_test {
-	u8 from[TEST_BYTES];
-	u8 to[TEST_BYTES];
+	u8 from[TEST_BYTES];	/* what is read */
+	u8 to[TEST_BYTES];	/* what is copied to */
 };
 
 static bool test_range(const struct crc32_variant *variant,

@@ -39,56 +39,35 @@
 	!!test_tries;						\
 })
 
-/**
- * struct test_hca - A device and its users' objects
- * @test: the test
- * @num_ports: ports of the device
- * @ndev: their netdevs
- * @ibdev: the device, with a reference
- * @pd: protection domain
- * @cq: completion queue of all QPs
- * @mr: region over @buffer, or NULL
- * @srq: receive queue of QPs that are made from now on, or NULL
- * @qps: QPs that test_qp() made
- * @num_qps: how many
- * @buffer: TEST_BUFFER_BYTES of memory from the page allocator
- * @events: BIT(enum ib_event_type) of each that a QP has raised
- * @gid: the v1 GID of port 1
- * @gid_index: its index
- */
+/* A device and its users' objects */
 struct test_hca {
-	struct kunit *test;
-	u32 num_ports;
+	struct kunit *test;	/* the test */
+	u32 num_ports;		/* ports of the device */
+	/* their netdevs */
 	struct net_device *ndev[TEST_MAX_PORTS];
+	/* the device, with a reference */
 	struct ib_device *ibdev;
-	struct ib_pd *pd;
-	struct ib_cq *cq;
-	struct ib_mr *mr;
-	struct ib_srq *srq;
+	struct ib_pd *pd;	/* protection domain */
+	struct ib_cq *cq;	/* completion queue of all QPs */
+	struct ib_mr *mr;	/* region over @buffer, or NULL */
+	struct ib_srq *srq;	/* receive queue of QPs that are made from now on, or NULL */
+	/* QPs that test_qp() made */
 	struct ib_qp *qps[TEST_MAX_QPS];
-	u32 num_qps;
-	u8 *buffer;
-	unsigned long events;
-	union ib_gid gid;
-	u16 gid_index;
+	u32 num_qps;		/* how many */
+	u8 *buffer;		/* TEST_BUFFER_BYTES of memory from the page allocator */
+	unsigned long events;	/* BIT(enum ib_event_type) of each that a QP has raised */
+	union ib_gid gid;	/* the v1 GID of port 1 */
+	u16 gid_index;		/* its index */
 };
 
-/**
- * struct test_qp_spec - What test_qp_bring_up() makes of a QP
- * @access: qp_access_flags
- * @rq_psn: of the first request that comes
- * @sq_psn: of the first packet that goes
- * @responder_resources: max_dest_rd_atomic
- * @initiator_depth: max_rd_atomic
- * @retries: retry_cnt and rnr_retry
- */
+/* What test_qp_bring_up() makes of a QP */
 struct test_qp_spec {
-	int access;
-	u32 rq_psn;
-	u32 sq_psn;
-	u8 responder_resources;
-	u8 initiator_depth;
-	u8 retries;
+	int access;		/* qp_access_flags */
+	u32 rq_psn;		/* of the first request that comes */
+	u32 sq_psn;		/* of the first packet that goes */
+	u8 responder_resources;	/* max_dest_rd_atomic */
+	u8 initiator_depth;	/* max_rd_atomic */
+	u8 retries;		/* retry_cnt and rnr_retry */
 };
 
 /**

@@ -13,20 +13,13 @@
 
 #define TEST_PACKET_BYTES	(128 + 4096 + 8)	/* the longest */
 
-/**
- * struct test_packet - What a packet should be
- * @flow: network header fields
- * @bth: BTH fields; the padding is computed
- * @extended: extended headers, in order
- * @extended_bytes: how many
- * @payload_bytes: of test_payload()
- */
+/* What a packet should be */
 struct test_packet {
-	struct rhca_flow flow;
-	struct rhca_bth_fields bth;
-	const void *extended;
-	unsigned int extended_bytes;
-	unsigned int payload_bytes;
+	struct rhca_flow flow;		/* network header fields */
+	struct rhca_bth_fields bth;	/* BTH fields; the padding is computed */
+	const void *extended;		/* extended headers, in order */
+	unsigned int extended_bytes;	/* how many */
+	unsigned int payload_bytes;	/* of test_payload() */
 };
 
 /* How the bytes of an skb lie */

@@ -36,25 +36,16 @@ enum recorded_call {
 	RECORDED_NUM_CALLS,
 };
 
-/**
- * struct recorded - One call
- * @call: which
- * @port_num: of calls about a port
- * @has_netdev: likewise: it has its netdev
- * @qp: of calls about a QP
- * @from: state that a modify begins at
- * @state: state that it leads to
- * @mask: attributes that it names
- * @address: destination that it, a readdress or an address handle has
- */
+/* One call */
 struct recorded {
-	enum recorded_call call;
-	u32 port_num;
-	bool has_netdev;
-	const struct rhca_qp *qp;
-	enum ib_qp_state from;
-	enum ib_qp_state state;
-	int mask;
+	enum recorded_call call;	/* which */
+	u32 port_num;			/* of calls about a port */
+	bool has_netdev;		/* likewise: it has its netdev */
+	const struct rhca_qp *qp;	/* of calls about a QP */
+	enum ib_qp_state from;		/* state that a modify begins at */
+	enum ib_qp_state state;		/* state that it leads to */
+	int mask;			/* attributes that it names */
+	/* destination that it, a readdress or an address handle has */
 	struct rhca_address address;
 };
 

@@ -9,20 +9,17 @@
 
 enum what { END, MISSED, ASKED, WATCHED, AGAIN, BROUGHT, CAME, LATE, REPEATED, TWICE, COPY };
 
-/**
- * struct event - What is seen of a path
- * @what: a packet is missed, asked for, asked for as a response, sent again with all that
- *	follows, is brought by that or came by itself, comes late, comes repeated, or comes
- *	twice, which shows that it was late, or nothing
- * @psn: of it
- * @at: when, us
- * @wait: what is waited for after that, us
- */
+/* What is seen of a path */
 struct event {
+	/*
+	 * a packet is missed, asked for, asked for as a response, sent again with all that
+	 * follows, is brought by that or came by itself, comes late, comes repeated, or comes
+	 * twice, which shows that it was late, or nothing
+	 */
 	enum what what;
-	u32 psn;
-	u32 at;
-	u32 wait;
+	u32 psn;	/* of it */
+	u32 at;		/* when, us */
+	u32 wait;	/* what is waited for after that, us */
 };
 
 static const struct reorder_case {

@@ -96,20 +96,13 @@ static void post_sends_no_more_than_that(struct kunit *test)
 
 /* --- tasklets ---------------------------------------------------------------- */
 
-/**
- * struct between - Runs between two runs of the tasklet that sends
- * @task: behind that in the list of the CPU
- * @hca: where it sends
- * @seen: packets that had left when @task ran last
- * @most: that left between two runs
- * @runs: how many there were
- */
+/* Runs between two runs of the tasklet that sends */
 struct between {
-	struct tasklet_struct task;
-	struct test_hca *hca;
-	u32 seen;
-	u32 most;
-	u32 runs;
+	struct tasklet_struct task;	/* behind that in the list of the CPU */
+	struct test_hca *hca;		/* where it sends */
+	u32 seen;			/* packets that had left when @task ran last */
+	u32 most;			/* that left between two runs */
+	u32 runs;			/* how many there were */
 };
 
 static void count_between(struct tasklet_struct *task)

@@ -41,18 +41,13 @@ struct rhca_counter_set {
 	void *private;
 };
 
-/**
- * struct rhca_gid_watch - What is to be done about the addresses of a port's netdev
- * @work: has ib_core read them again
- * @retry: queues @work once more, while a default GID is missing
- * @retry_delay: until then, in jiffies; only @work uses it
- * @removed: bit 0: one has gone since they were read
- */
+/* What is to be done about the addresses of a port's netdev */
 struct rhca_gid_watch {
-	struct work_struct work;
+	struct work_struct work;	/* has ib_core read them again */
+	/* queues @work once more, while a default GID is missing */
 	struct delayed_work retry;
-	unsigned long retry_delay;
-	unsigned long removed;
+	unsigned long retry_delay;	/* until then, in jiffies; only @work uses it */
+	unsigned long removed;		/* bit 0: one has gone since they were read */
 };
 
 /**

@@ -14,16 +14,11 @@
 #include "wire/icrc.h"
 #include "wire/opcode.h"
 
-/**
- * struct rhca_network - Network headers of packets of one size
- * @hdr: those of one of them
- * @has_icrc: @icrc is known
- * @icrc: over them
- */
+/* Network headers of packets of one size */
 struct rhca_network {
-	u8 hdr[RHCA_MAX_NETWORK_BYTES];
-	bool has_icrc;
-	struct rhca_icrc_flow icrc;
+	u8 hdr[RHCA_MAX_NETWORK_BYTES];	/* those of one of them */
+	bool has_icrc;			/* @icrc is known */
+	struct rhca_icrc_flow icrc;	/* over them */
 };
 
 /**

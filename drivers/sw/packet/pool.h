@@ -10,16 +10,11 @@
 #define RHCA_POOL_PAGE_BYTES	(PAGE_SHIFT < 15 ? SZ_32K : PAGE_SIZE)
 #define RHCA_POOL_PAGES		(SZ_512K / RHCA_POOL_PAGE_BYTES)	/* a send window */
 
-/**
- * struct rhca_piece - Bytes in the pool
- * @page: compound page that they lie in
- * @offset: first byte
- * @bytes: how many
- */
+/* Bytes in the pool */
 struct rhca_piece {
-	struct page *page;
-	unsigned int offset;
-	unsigned int bytes;
+	struct page *page;	/* compound page that they lie in */
+	unsigned int offset;	/* first byte */
+	unsigned int bytes;	/* how many */
 };
 
 struct page *rhca_pool_new_page(void);

@@ -13,14 +13,10 @@
 #include "core/device.h"
 #include "wire/headers.h"
 
-/**
- * struct egress - A way out of a path's source GID
- * @ifindex: netdev that the route must take
- * @cache: where the route is kept
- */
+/* A way out of a path's source GID */
 struct egress {
-	int ifindex;
-	struct dst_cache *cache;
+	int ifindex;			/* netdev that the route must take */
+	struct dst_cache *cache;	/* where the route is kept */
 };
 
 /*

@@ -30,18 +30,12 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_test_now);
 static LIST_HEAD(holds);
 static DEFINE_SPINLOCK(holds_lock);	/* protects @holds; innermost */
 
-/**
- * struct held_cb - Control block of a packet that is held
- * @psn: of the packet
- * @ib_bytes: from the BTH to the end of the ICRC, which is not kept
- * @ifindex: netdev that it arrived by
- * @encap: its framing
- */
+/* Control block of a packet that is held */
 struct held_cb {
-	u32 psn;
-	unsigned int ib_bytes;
-	int ifindex;
-	enum rhca_encap encap;
+	u32 psn;		/* of the packet */
+	unsigned int ib_bytes;	/* from the BTH to the end of the ICRC, which is not kept */
+	int ifindex;		/* netdev that it arrived by */
+	enum rhca_encap encap;	/* its framing */
 };
 
 static struct held_cb *cb_of(struct sk_buff *skb)

@@ -54,30 +54,22 @@ enum rhca_peer_repeats {
 	RHCA_REPEATS_ONE,
 };
 
-/**
- * struct rhca_hold_rule - What has arrived, as far as a NAK depends on it
- * @last_psn: of the newest arrival
- * @end_psn: behind the furthest one, while something is missing
- * @filled_psn: that had been asked for and came, while @learns
- * @repeats: what the peer does about a NAK
- * @naks: that have asked for what the newest one asked for
- * @late_reads: two for each READ that was asked for and came twice, one less for each
- *	packet that is asked for
- * @nak_sent: what is expected has been asked for
- * @not_ready: by an RNR NAK: the peer repeats all, and nothing is held
- * @learns: the next arrival shows what the peer does
- * @reorder: how far packets overtake each other, and what NAKs have asked for
- */
+/* What has arrived, as far as a NAK depends on it */
 struct rhca_hold_rule {
-	u32 last_psn;
-	u32 end_psn;
-	u32 filled_psn;
-	u8 repeats;
-	u8 naks;
+	u32 last_psn;	/* of the newest arrival */
+	u32 end_psn;	/* behind the furthest one, while something is missing */
+	u32 filled_psn;	/* that had been asked for and came, while @learns */
+	u8 repeats;	/* what the peer does about a NAK */
+	u8 naks;	/* that have asked for what the newest one asked for */
+	/*
+	 * two for each READ that was asked for and came twice, one less for each packet that is
+	 * asked for
+	 */
 	u8 late_reads;
-	bool nak_sent;
-	bool not_ready;
-	bool learns;
+	bool nak_sent;	/* what is expected has been asked for */
+	bool not_ready;	/* by an RNR NAK: the peer repeats all, and nothing is held */
+	bool learns;	/* the next arrival shows what the peer does */
+	/* how far packets overtake each other, and what NAKs have asked for */
 	struct rhca_reorder *reorder;
 };
 

@@ -28,16 +28,11 @@ static void copy_checked(void *with, void *at, unsigned int bytes)
 	check->data += bytes;
 }
 
-/**
- * struct source - Payload that is copied to memory
- * @skb: the packet, unless @data has it in one piece
- * @data: next byte; or NULL
- * @offset: of the next byte in @skb
- */
+/* Payload that is copied to memory */
 struct source {
-	const struct sk_buff *skb;
-	const u8 *data;
-	unsigned int offset;
+	const struct sk_buff *skb;	/* the packet, unless @data has it in one piece */
+	const u8 *data;			/* next byte; or NULL */
+	unsigned int offset;		/* of the next byte in @skb */
 };
 
 static struct source source_of(const struct rhca_rx *rx)
@@ -157,20 +152,13 @@ void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
 	move(mem, addr, bytes, bytes, write_piece_back, NULL);
 }
 
-/**
- * struct sge_walk - Position in a scatter/gather list
- * @span: what is left of the span
- * @addr: address of the next piece
- * @bytes: its size
- * @ahead: bytes of its entry from @addr on
- * @lkey: its key
- */
+/* Position in a scatter/gather list */
 struct sge_walk {
-	struct rhca_span span;
-	u64 addr;
-	u32 bytes;
-	u32 ahead;
-	u32 lkey;
+	struct rhca_span span;	/* what is left of the span */
+	u64 addr;		/* address of the next piece */
+	u32 bytes;		/* its size */
+	u32 ahead;		/* bytes of its entry from @addr on */
+	u32 lkey;		/* its key */
 };
 
 /* The next piece that lies in one entry; false at the end */

@@ -128,14 +128,10 @@ enum rhca_turn_act {
 	RHCA_ACT_ARM,
 };
 
-/**
- * struct rhca_turn_step - What an event makes of a word
- * @word: the next word
- * @act: what is to be done when that is stored
- */
+/* What an event makes of a word */
 struct rhca_turn_step {
-	u32 word;
-	enum rhca_turn_act act;
+	u32 word;		/* the next word */
+	enum rhca_turn_act act;	/* what is to be done when that is stored */
 };
 
 #define RHCA_TURN_KICK(reason)	BIT(8 + (reason))

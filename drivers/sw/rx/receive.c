@@ -168,18 +168,12 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
  */
 #define MAX_COPIES	(256 * RHCA_BLOCK_GROUP_PACKETS)
 
-/**
- * struct copies - A packet on its way to the QPs of a group
- * @visitor: for rhca_mcast_visit()
- * @rx: the packet
- * @counted: it is counted once, as it came
- * @made: QPs that it went to
- */
+/* A packet on its way to the QPs of a group */
 struct copies {
-	struct rhca_mcast_visitor visitor;
-	struct rhca_rx *rx;
-	bool counted;
-	unsigned int made;
+	struct rhca_mcast_visitor visitor;	/* for rhca_mcast_visit() */
+	struct rhca_rx *rx;			/* the packet */
+	bool counted;				/* it is counted once, as it came */
+	unsigned int made;			/* QPs that it went to */
 };
 
 static void receive_copy(struct copies *copies, struct rhca_verbs_qp *qp)

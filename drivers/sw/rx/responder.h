@@ -7,22 +7,15 @@
 #include "sw/packet/parse.h"
 #include "sw/verbs/memory/mw.h"
 
-/**
- * struct rhca_nak_action - What RC does about a request that fails a check
- * @answers: a NAK or RNR NAK is sent
- * @type: type of its syndrome
- * @nak: NAK code
- * @fatal: the QP moves to ERR
- * @wc: status of the receive request, when @fatal and one was taken
- * @event: asynchronous event, when @fatal
- */
+/* What RC does about a request that fails a check */
 struct rhca_nak_action {
-	bool answers;
-	enum rhca_syndrome_type type;
-	enum rhca_nak nak;
-	bool fatal;
+	bool answers;			/* a NAK or RNR NAK is sent */
+	enum rhca_syndrome_type type;	/* type of its syndrome */
+	enum rhca_nak nak;		/* NAK code */
+	bool fatal;			/* the QP moves to ERR */
+	/* status of the receive request, when @fatal and one was taken */
 	enum ib_wc_status wc;
-	enum ib_event_type event;
+	enum ib_event_type event;	/* asynchronous event, when @fatal */
 };
 
 extern const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES];

@@ -14,14 +14,10 @@
 /* Packets to QPs of their own: so many before its turn one is looked for in memory */
 #define RHCA_WALK_AHEAD	2
 
-/**
- * struct rhca_qp_ahead - The QP of a packet whose turn has not come
- * @number: as the packet says; 0 is no QP's
- * @handle: what is found under it, or NULL; RCU
- */
+/* The QP of a packet whose turn has not come */
 struct rhca_qp_ahead {
-	u32 number;
-	struct rhca_qp_handle *handle;
+	u32 number;			/* as the packet says; 0 is no QP's */
+	struct rhca_qp_handle *handle;	/* what is found under it, or NULL; RCU */
 };
 
 /**

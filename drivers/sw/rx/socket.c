@@ -34,22 +34,14 @@
 /* How often a port number that somebody else holds is tried again */
 #define RETRY_INTERVAL	(2 * HZ)
 
-/**
- * struct listener - The sockets of one L3 domain of a namespace
- * @entry: in the namespace's list
- * @vrf: ifindex of the VRF, or 0 for the netdevs that are in none
- * @name: of the VRF
- * @ipv4: socket, or NULL
- * @ipv6: socket, or NULL
- * @told: the log says already that the port number is taken
- */
+/* The sockets of one L3 domain of a namespace */
 struct listener {
-	struct list_head entry;
-	int vrf;
-	char name[IFNAMSIZ];
-	struct socket *ipv4;
-	struct socket *ipv6;
-	bool told;
+	struct list_head entry;	/* in the namespace's list */
+	int vrf;		/* ifindex of the VRF, or 0 for the netdevs that are in none */
+	char name[IFNAMSIZ];	/* of the VRF */
+	struct socket *ipv4;	/* socket, or NULL */
+	struct socket *ipv6;	/* socket, or NULL */
+	bool told;		/* the log says already that the port number is taken */
 };
 
 /**

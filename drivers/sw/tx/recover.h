@@ -41,46 +41,28 @@ enum rhca_recover_action {
 	RHCA_RECOVER_REWIND,
 };
 
-/**
- * struct rhca_recover - A connection's losses
- * @way: enum rhca_peer_way
- * @mode: enum rhca_recover_mode
- * @waits: the one packet has not been answered
- * @probed: it was repeated though nothing said that it is missing
- * @answered: @answer_ns knows of it
- * @asked_twice: a response that was asked for again was lost again
- * @has_held: @way has been RHCA_PEER_HOLDS
- * @in_row: losses of which each was the packet behind the one before
- * @again: times that @repeat_psn has been repeated again
- * @repeat_psn: of what was repeated last
- * @repeat_end: behind the answers to it: a READ has several
- * @asked_from: responses from there on that are missing have been asked for as well
- * @asked_end: up to there; not before @repeat_end
- * @sent_end: behind what had been sent then
- * @recover_psn: behind what had been sent when the first loss was noticed
- * @answer_ns: from a repeat to its answer, smoothed; 0: there has been none
- * @repeat_at: when it was repeated, in ns
- * @drops_at: when @way became RHCA_PEER_DROPS
- */
+/* A connection's losses */
 struct rhca_recover {
-	u8 way;
-	u8 mode;
-	u8 in_row;
-	u8 again;
-	bool waits;
-	bool probed;
-	bool answered;
-	bool asked_twice;
-	bool has_held;
-	u32 repeat_psn;
-	u32 repeat_end;
+	u8 way;			/* enum rhca_peer_way */
+	u8 mode;		/* enum rhca_recover_mode */
+	u8 in_row;		/* losses of which each was the packet behind the one before */
+	u8 again;		/* times that @repeat_psn has been repeated again */
+	bool waits;		/* the one packet has not been answered */
+	bool probed;		/* it was repeated though nothing said that it is missing */
+	bool answered;		/* @answer_ns knows of it */
+	bool asked_twice;	/* a response that was asked for again was lost again */
+	bool has_held;		/* @way has been RHCA_PEER_HOLDS */
+	u32 repeat_psn;		/* of what was repeated last */
+	u32 repeat_end;		/* behind the answers to it: a READ has several */
+	/* responses from there on that are missing have been asked for as well */
 	u32 asked_from;
-	u32 asked_end;
-	u32 sent_end;
-	u32 recover_psn;
+	u32 asked_end;		/* up to there; not before @repeat_end */
+	u32 sent_end;		/* behind what had been sent then */
+	u32 recover_psn;	/* behind what had been sent when the first loss was noticed */
+	/* from a repeat to its answer, smoothed; 0: there has been none */
 	u32 answer_ns;
-	u64 repeat_at;
-	u64 drops_at;
+	u64 repeat_at;		/* when it was repeated, in ns */
+	u64 drops_at;		/* when @way became RHCA_PEER_DROPS */
 };
 
 /**

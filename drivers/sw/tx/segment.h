@@ -6,20 +6,14 @@
 #include "sw/packet/transmit.h"
 #include "sw/qp/qp.h"
 
-/**
- * struct rhca_segment - The next packet of a request
- * @fields: of the BTH
- * @payload_bytes: payload
- * @message_bytes: length that a RETH names
- * @psns: PSNs that it takes: more than one for READ requests
- * @advance: bytes of the request that it covers
- */
+/* The next packet of a request */
 struct rhca_segment {
+	/* of the BTH */
 	struct rhca_bth_fields fields;
-	u32 payload_bytes;
-	u32 message_bytes;
-	u32 psns;
-	u32 advance;
+	u32 payload_bytes;	/* payload */
+	u32 message_bytes;	/* length that a RETH names */
+	u32 psns;		/* PSNs that it takes: more than one for READ requests */
+	u32 advance;		/* bytes of the request that it covers */
 };
 
 u8 rhca_segment_opcode(u32 wr_opcode, enum ib_qp_type type, bool first,

@@ -12,18 +12,12 @@
 #include "core/rules/cc.h"
 #include "sw/verbs/cc_files.h"
 
-/**
- * struct cc_file - A parameter as a file
- * @attr: the file
- * @offset: of its value in struct rhca_cc
- * @least: least value
- * @most: greatest value
- */
+/* A parameter as a file */
 struct cc_file {
-	struct ib_port_attribute attr;
-	size_t offset;
-	u32 least;
-	u32 most;
+	struct ib_port_attribute attr;	/* the file */
+	size_t offset;			/* of its value in struct rhca_cc */
+	u32 least;			/* least value */
+	u32 most;			/* greatest value */
 };
 
 static u32 *value_of(struct ib_device *ibdev, u32 port_num,

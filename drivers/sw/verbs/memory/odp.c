@@ -46,14 +46,10 @@
 /* Remembered at once: users of one region that meet bad pages at the same time */
 #define MAX_FAILURES	32
 
-/**
- * struct failure - A page that could not be brought in
- * @page: its number, from address 0
- * @until: until when that counts, in 64-bit jiffies
- */
+/* A page that could not be brought in */
 struct failure {
-	u64 page;
-	u64 until;
+	u64 page;	/* its number, from address 0 */
+	u64 until;	/* until when that counts, in 64-bit jiffies */
 };
 
 /**

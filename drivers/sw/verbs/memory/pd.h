@@ -4,12 +4,9 @@
 
 #include <rdma/ib_verbs.h>
 
-/**
- * struct rhca_pd - Protection domain; objects compare the pointer
- * @ibpd: ib_core's part
- */
+/* Protection domain; objects compare the pointer */
 struct rhca_pd {
-	struct ib_pd ibpd;
+	struct ib_pd ibpd;	/* ib_core's part */
 };
 
 extern const struct ib_device_ops rhca_pd_verbs;

@@ -34,32 +34,19 @@ struct rhca_qp_handle {
 	struct rhca_verbs_qp *qp;
 };
 
-/**
- * struct rhca_verbs_attr - Attributes that packets ask for, as in struct ib_qp_attr
- * @dest_qp_num: the peer's QP
- * @pkey_index: index in the port's table
- * @timeout: code of the ACK timeout
- * @max_rd_atomic: READs and atomics that may be under way
- * @qp_access_flags: what the peer may do
- * @qkey: Q_Key
- * @max_dest_rd_atomic: those of the peer that are remembered
- * @retry_cnt: timeouts and sequence errors in a row
- * @rnr_retry: "receiver not ready" in a row
- * @min_rnr_timer: code of the wait that a peer is told
- * @en_sqd_async_notify: tell when the send queue has drained
- */
+/* Attributes that packets ask for, as in struct ib_qp_attr */
 struct rhca_verbs_attr {
-	u32 dest_qp_num;
-	u16 pkey_index;
-	u8 timeout;
-	u8 max_rd_atomic;
-	int qp_access_flags;
-	u32 qkey;
-	u8 max_dest_rd_atomic;
-	u8 retry_cnt;
-	u8 rnr_retry;
-	u8 min_rnr_timer;
-	u8 en_sqd_async_notify;
+	u32 dest_qp_num;	/* the peer's QP */
+	u16 pkey_index;		/* index in the port's table */
+	u8 timeout;		/* code of the ACK timeout */
+	u8 max_rd_atomic;	/* READs and atomics that may be under way */
+	int qp_access_flags;	/* what the peer may do */
+	u32 qkey;		/* Q_Key */
+	u8 max_dest_rd_atomic;	/* those of the peer that are remembered */
+	u8 retry_cnt;		/* timeouts and sequence errors in a row */
+	u8 rnr_retry;		/* "receiver not ready" in a row */
+	u8 min_rnr_timer;	/* code of the wait that a peer is told */
+	u8 en_sqd_async_notify;	/* tell when the send queue has drained */
 };
 
 /**

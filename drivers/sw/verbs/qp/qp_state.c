@@ -125,22 +125,15 @@ static void commit_reset(struct rhca_verbs_qp *qp,
 	transport->qp_entered(qp, IB_QPS_RESET);
 }
 
-/**
- * struct replaced - What a change has replaced, until the new state is visible
- * @attr: attributes
- * @port: port
- * @counters: what the QP counted into
- * @lag_member: member of a LAG that it sat on
- * @path: where it sent to; the holder's reference
- * @has_path: @path has been replaced
- */
+/* What a change has replaced, until the new state is visible */
 struct replaced {
-	struct rhca_verbs_attr attr;
-	struct rhca_port *port;
+	struct rhca_verbs_attr attr;	/* attributes */
+	struct rhca_port *port;		/* port */
+	/* what the QP counted into */
 	struct rhca_counters __percpu *counters;
-	u32 lag_member;
-	struct rhca_path *path;
-	bool has_path;
+	u32 lag_member;			/* member of a LAG that it sat on */
+	struct rhca_path *path;		/* where it sent to; the holder's reference */
+	bool has_path;			/* @path has been replaced */
 };
 
 static void store(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,

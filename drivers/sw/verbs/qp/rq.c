@@ -154,18 +154,13 @@ int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rq_take);
 
-/**
- * struct move - Of a resize: requests go over in order
- * @fresh: the ring that they go to
- * @put: how many were copied
- * @ahead: of these, the last ones, how many had not been taken when last seen
- * @taken: rhca_rq.taken when last seen
- */
+/* Of a resize: requests go over in order */
 struct move {
-	struct rhca_ring *fresh;
-	u32 put;
+	struct rhca_ring *fresh;	/* the ring that they go to */
+	u32 put;			/* how many were copied */
+	/* of these, the last ones, how many had not been taken when last seen */
 	u32 ahead;
-	u32 taken;
+	u32 taken;			/* rhca_rq.taken when last seen */
 };
 
 /* What is copied with the locks held takes some microseconds at most */

@@ -9,22 +9,14 @@ struct rhca_path;
 struct rhca_send_wqe;
 struct rhca_verbs_qp;
 
-/**
- * struct rhca_wr_rule - What a work request opcode may be
- * @qp_types: BIT(enum ib_qp_type) of the types that take it
- * @kernel_only: not for processes
- * @process_only: ib_verbs.h has no request of it
- * @exact_bytes: length that the message must have; 0 for any
- * @no_inline: its list says where the response goes to
- * @no_data: operation without a scatter/gather list
- */
+/* What a work request opcode may be */
 struct rhca_wr_rule {
-	u16 qp_types;
-	bool kernel_only;
-	bool process_only;
-	u8 exact_bytes;
-	bool no_inline;
-	bool no_data;
+	u16 qp_types;		/* BIT(enum ib_qp_type) of the types that take it */
+	bool kernel_only;	/* not for processes */
+	bool process_only;	/* ib_verbs.h has no request of it */
+	u8 exact_bytes;		/* length that the message must have; 0 for any */
+	bool no_inline;		/* its list says where the response goes to */
+	bool no_data;		/* operation without a scatter/gather list */
 };
 
 const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,

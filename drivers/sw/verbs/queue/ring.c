@@ -15,26 +15,17 @@
 #include "sw/verbs/queue/ring.h"
 #include "sw/verbs/queue/ucontext.h"
 
-/**
- * struct ring_memory - Memory of a ring that a process may map
- * @refs: the object's, and one of each mapping
- * @shared: the ring
- * @charge: what it counts for
- */
+/* Memory of a ring that a process may map */
 struct ring_memory {
-	struct kref refs;
-	void *shared;
-	struct rhca_charge charge;
+	struct kref refs;		/* the object's, and one of each mapping */
+	void *shared;			/* the ring */
+	struct rhca_charge charge;	/* what it counts for */
 };
 
-/**
- * struct rhca_ring_mapping - The right to map a ring
- * @entry: in the ucontext's table of mmap offsets
- * @memory: what is mapped, with a reference
- */
+/* The right to map a ring */
 struct rhca_ring_mapping {
-	struct rdma_user_mmap_entry entry;
-	struct ring_memory *memory;
+	struct rdma_user_mmap_entry entry;	/* in the ucontext's table of mmap offsets */
+	struct ring_memory *memory;		/* what is mapped, with a reference */
 };
 
 static void free_memory(struct kref *refs)

@@ -5,12 +5,9 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-/**
- * struct rhca_ucontext - A process that has the device open
- * @ibuc: ib_core's part, which holds the mmap offsets
- */
+/* A process that has the device open */
 struct rhca_ucontext {
-	struct ib_ucontext ibuc;
+	struct ib_ucontext ibuc;	/* ib_core's part, which holds the mmap offsets */
 };
 
 extern const struct ib_device_ops rhca_ucontext_verbs;
