@@ -55,17 +55,6 @@ static void expect_calls(struct kunit *test, const struct ib_qp *qp,
 	}
 }
 
-static int move(struct test_hca *hca, struct ib_qp *qp, enum ib_qp_state next)
-{
-	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
-	int ret;
-
-	attr->qp_state = next;
-	ret = ib_modify_qp(qp, attr, IB_QP_STATE);
-	kunit_kfree(hca->test, attr);
-	return ret;
-}
-
 static const struct wanted_call life_of_a_qp[] = {
 	{ RECORDED_QP_CREATE },
 	{ RECORDED_QP_MODIFY,	IB_QPS_RESET,	IB_QPS_INIT },
@@ -81,13 +70,12 @@ static const struct wanted_call life_of_a_qp[] = {
 static void backend_hears_of_a_qp_in_order(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 
-	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
-	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_SQD), 0);
-	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_RTS), 0);
-	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_ERR), 0);
-	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_RESET), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_SQD), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_RTS), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_ERR), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_RESET), 0);
 	ib_destroy_qp(qp);
 	hca->num_qps--;
 	expect_calls(test, qp, life_of_a_qp, ARRAY_SIZE(life_of_a_qp));
@@ -96,12 +84,11 @@ static void backend_hears_of_a_qp_in_order(struct kunit *test)
 static void backend_gets_the_attributes_that_were_named(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTR);
 	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 	int mask;
 
-	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTR);
 	KUNIT_ASSERT_EQ(test, recording_of_qp(qp, got, MAX_CALLS), 3);
 	test_qp_attr(hca, qp, &plain, IB_QPS_INIT, attr, &mask);
 	KUNIT_EXPECT_EQ(test, got[1].mask, mask);
@@ -117,8 +104,8 @@ static void backend_does_not_hear_of_what_is_refused(struct kunit *test)
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
 
-	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_RTS), -EINVAL);
-	KUNIT_EXPECT_EQ(test, move(hca, qp, IB_QPS_INIT), -EINVAL);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_RTS), -EINVAL);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_INIT), -EINVAL);
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RESET);
 	expect_calls(test, qp, life_of_a_qp, 1);
 }
@@ -159,13 +146,12 @@ static void attribute_out_of_range_changes_nothing(struct kunit *test)
 {
 	const struct limit_case *c = test->param_value;
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, c->next - 1);
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 	u32 calls;
 	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
 	int mask;
 
-	test_qp_bring_up(hca, qp, &plain, c->next - 1);
 	calls = recording_of_qp(qp, got, MAX_CALLS);
 	test_qp_attr(hca, qp, &plain, c->next, attr, &mask);
 	c->change(attr);
@@ -191,7 +177,7 @@ static void put_in(struct test_hca *hca, struct ib_qp *qp,
 {
 	test_qp_bring_up(hca, qp, &plain, min_t(int, state, IB_QPS_RTS));
 	if (state == IB_QPS_SQD || state == IB_QPS_ERR)
-		KUNIT_ASSERT_EQ(hca->test, 0, move(hca, qp, state));
+		KUNIT_ASSERT_EQ(hca->test, 0, test_qp_move(qp, state));
 	else if (state == IB_QPS_SQE)
 		recording_set_state(qp, IB_QPS_SQE);
 	KUNIT_ASSERT_EQ(hca->test, (int)test_qp_state(qp), (int)state);
@@ -228,7 +214,7 @@ static void try_transition(struct test_hca *hca, struct ib_qp *qp,
 	KUNIT_EXPECT_EQ_MSG(hca->test, (int)test_qp_state(qp),
 			    (int)(ok ? next : from),
 			    "from %d to %d, mask %#x", from, next, mask);
-	KUNIT_ASSERT_EQ(hca->test, 0, move(hca, qp, IB_QPS_RESET));
+	KUNIT_ASSERT_EQ(hca->test, 0, test_qp_move(qp, IB_QPS_RESET));
 	kunit_kfree(hca->test, attr);
 }
 
@@ -250,10 +236,9 @@ static void transitions_are_those_of_ib_core(struct kunit *test)
 static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 
-	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
 	attr->qp_state = IB_QPS_SQD;
 	attr->cur_qp_state = IB_QPS_RTS;
 	recording_set_state(qp, IB_QPS_ERR);
@@ -393,9 +378,8 @@ static void refusal_of_the_backend_reaches_the_caller(struct kunit *test)
 {
 	const struct refusal_case *c = test->param_value;
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_INIT);
 
-	test_qp_bring_up(hca, qp, &plain, IB_QPS_INIT);
 	recording_fail(c->call, -ENOSPC);
 	KUNIT_EXPECT_EQ(test, c->try(hca, qp), -ENOSPC);
 	recording_fail(c->call, 0);
@@ -464,9 +448,8 @@ static void connected_qp_is_readdressed(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 
-	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
 	to_rhca_qp(qp)->address.flow.encap = RHCA_V2_IPV6;	/* v1 has no class */
 	KUNIT_EXPECT_EQ(test, rhca_tclass_store(port, "tclass=104"), 0);
 	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_QP_READDRESS), 1);

@@ -71,9 +71,9 @@ static void request_shows_the_path_mtu(struct kunit *test)
 {
 	const struct size_case *c = test->param_value;
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp(hca, c->opcode & UC ? IB_QPT_UC : IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, c->opcode & UC ? IB_QPT_UC : IB_QPT_RC, &spec,
+				      IB_QPS_RTS);
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
 	test_post_recv(hca, qp, 1, 0, 8192);
 	receive(hca, qp, c->opcode, 0, c->bytes);
 	KUNIT_EXPECT_EQ(test, count(hca), c->shows);
@@ -83,10 +83,9 @@ static void request_shows_the_path_mtu(struct kunit *test)
 static void middle_packet_shows_it_too(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_UC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
 	int round;
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
 	test_post_recv(hca, qp, 1, 0, 8192);
 	for (round = 0; round < 3; round++) {
 		receive(hca, qp, UC | SEND_FIRST, 2 * round, MTU);
@@ -107,14 +106,13 @@ static void read_response_shows_the_path_mtu(struct kunit *test)
 {
 	const struct size_case *c = test->param_value;
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	struct ib_sge sge = test_sge(hca, 0, 600);
 	struct ib_rdma_wr wr = {
 		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge,
 			.num_sge = 1 },
 	};
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
 	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
 	receive(hca, qp, c->opcode, 0, c->bytes);
 	KUNIT_EXPECT_EQ(test, count(hca), c->shows);
@@ -124,19 +122,17 @@ static void read_response_shows_the_path_mtu(struct kunit *test)
 static void wish_for_more_than_the_port_has_is_refused(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_INIT);
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
-	struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };
 	int mask;
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_INIT);
 	WRITE_ONCE(hca->ndev[0]->mtu, 1500);
 	test_qp_attr(hca, qp, &spec, IB_QPS_RTR, attr, &mask);
 	attr->path_mtu = IB_MTU_4096;
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), -EINVAL);
 	KUNIT_EXPECT_EQ(test, count(hca), 1);
 	KUNIT_EXPECT_TRUE(test, told(qp));
-	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(qp, &reset, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, 0, test_qp_move(qp, IB_QPS_RESET));
 	KUNIT_EXPECT_FALSE(test, told(qp));
 }
 

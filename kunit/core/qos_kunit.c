@@ -211,9 +211,8 @@ static void app_table_holds_for_connections_that_are_there(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct dcb_app app = { ETHERTYPE, 5, 0x8915 };
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &qp_spec, IB_QPS_RTS);
 
-	test_qp_bring_up(hca, qp, &qp_spec, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, priority_of_a_send(hca, qp), 0);
 	KUNIT_ASSERT_EQ(test, 0, dcb_ieee_setapp(hca->ndev[0], &app));
 	KUNIT_EXPECT_EQ(test, priority_of_a_send(hca, qp), 5);

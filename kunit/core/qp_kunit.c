@@ -54,9 +54,8 @@ static void expect_last_move(struct test_hca *hca, const struct ib_qp *qp,
 static void user_says_where_hardware_moved_a_qp(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, without_state(), 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UD, &plain, IB_QPS_RTS);
 
-	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, 0, leave(hca, qp, IB_QPS_SQE, IB_QPS_RTS));
 	expect_last_move(hca, qp, IB_QPS_SQE, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, 0, leave(hca, qp, IB_QPS_SQD, IB_QPS_RTS));

@@ -480,6 +480,24 @@ void test_qp_bring_up(struct test_hca *hca, struct ib_qp *qp,
 	}
 }
 
+/* A new QP in that state */
+struct ib_qp *test_qp_in(struct test_hca *hca, enum ib_qp_type type,
+			 const struct test_qp_spec *spec, enum ib_qp_state state)
+{
+	struct ib_qp *qp = test_qp(hca, type);
+
+	test_qp_bring_up(hca, qp, spec, state);
+	return qp;
+}
+
+/* The state alone is asked for */
+int test_qp_move(struct ib_qp *qp, enum ib_qp_state next)
+{
+	struct ib_qp_attr attr = { .qp_state = next };
+
+	return ib_modify_qp(qp, &attr, IB_QP_STATE);
+}
+
 enum ib_qp_state test_qp_state(struct ib_qp *qp)
 {
 	struct ib_qp_init_attr init;
@@ -576,6 +594,16 @@ void test_expect_wc(struct test_hca *hca, u64 id, enum ib_wc_status status)
 	KUNIT_EXPECT_EQ(hca->test, (int)wc.status, (int)status);
 }
 
+/* All completions there are: so many, in order, each a success */
+void test_expect_completions(struct test_hca *hca, u64 first, u32 num)
+{
+	struct ib_wc wc;
+
+	while (num--)
+		test_expect_wc(hca, first++, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(hca->test, test_poll(hca, &wc));
+}
+
 /* --- packets ------------------------------------------------------------------- */
 
 /**
@@ -613,6 +641,21 @@ void test_receive_on(struct test_hca *hca, struct test_packet *p,
 void test_receive(struct test_hca *hca, struct test_packet *p)
 {
 	test_receive_on(hca, p, hca->ndev[0]);
+}
+
+/* The peer answers with an AETH, behind which an atomic has the value 0x12345678 */
+void test_answer(struct test_hca *hca, const struct ib_qp *qp, u8 opcode, u32 psn,
+		 u32 aeth, unsigned int payload_bytes)
+{
+	__be32 headers[3] = { cpu_to_be32(aeth), 0, cpu_to_be32(0x12345678) };
+	struct test_packet p = {
+		.bth = { .opcode = opcode, .psn = psn & 0xffffff, .dest_qpn = qp->qp_num },
+		.extended = headers,
+		.extended_bytes = opcode == READ_MIDDLE ? 0 : opcode == ATOMIC_ACK ? 12 : 4,
+		.payload_bytes = payload_bytes,
+	};
+
+	test_receive(hca, &p);
 }
 
 static u32 field(const u8 *at, unsigned int bytes)

@@ -124,6 +124,9 @@ void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
 		  struct ib_qp_attr *attr, int *mask);
 void test_qp_bring_up(struct test_hca *hca, struct ib_qp *qp,
 		      const struct test_qp_spec *spec, enum ib_qp_state to);
+struct ib_qp *test_qp_in(struct test_hca *hca, enum ib_qp_type type,
+			 const struct test_qp_spec *spec, enum ib_qp_state state);
+int test_qp_move(struct ib_qp *qp, enum ib_qp_state next);
 enum ib_qp_state test_qp_state(struct ib_qp *qp);
 u64 test_count(struct test_hca *hca, enum rhca_counter which);
 struct ib_sge test_sge(struct test_hca *hca, u32 offset, u32 bytes);
@@ -134,12 +137,15 @@ bool test_poll(struct test_hca *hca, struct ib_wc *wc);
 bool test_poll_in_time(struct test_hca *hca, struct ib_wc *wc);
 void test_expect_payload(struct test_hca *hca, u32 offset, u32 bytes);
 void test_expect_wc(struct test_hca *hca, u64 id, enum ib_wc_status status);
+void test_expect_completions(struct test_hca *hca, u64 first, u32 num);
 
 void test_address(struct test_hca *hca, struct rdma_ah_attr *ah);
 void test_peer_gid(union ib_gid *gid);
 void test_receive(struct test_hca *hca, struct test_packet *p);
 void test_receive_on(struct test_hca *hca, struct test_packet *p,
 		     struct net_device *ndev);
+void test_answer(struct test_hca *hca, const struct ib_qp *qp, u8 opcode, u32 psn,
+		 u32 aeth, unsigned int payload_bytes);
 bool test_sent(struct test_hca *hca, struct test_sent *sent);
 struct sk_buff *test_sent_v2(struct test_hca *hca);
 struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb);

@@ -419,20 +419,6 @@ static void post_recvs(struct bench *b, struct ib_qp *qp, u64 first,
 		test_post_recv(b->hca, qp, first + i, TARGET + i * 2048, 2048);
 }
 
-static void expect_completions(struct bench *b, u64 first, unsigned int num)
-{
-	struct kunit *test = b->hca->test;
-	struct ib_wc wc;
-	unsigned int i;
-
-	for (i = 0; i < num; i++) {
-		KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-		KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
-		KUNIT_EXPECT_EQ(test, wc.wr_id, first + i);
-	}
-	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
-}
-
 static void each_message_of_a_block_completes(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -443,7 +429,7 @@ static void each_message_of_a_block_completes(struct kunit *test)
 	append(b, SEND_ONLY, 2, 64);
 	append(b, SEND_ONLY, 3, 3);
 	arrive(b);
-	expect_completions(b, 7, 4);
+	test_expect_completions(b->hca, 7, 4);
 	test_expect_payload(b->hca, TARGET, 64);
 	test_expect_payload(b->hca, TARGET + 4096, 64);
 	test_expect_payload(b->hca, TARGET + 6144, 3);
@@ -462,7 +448,7 @@ static void message_of_many_packets_arrives_in_one_block(struct kunit *test)
 	append(b, SEND_MIDDLE, 2, MTU);
 	append(b, SEND_LAST, 3, 9);
 	arrive(b);
-	expect_completions(b, 1, 1);
+	test_expect_completions(b->hca, 1, 1);
 	test_expect_payload(b->hca, TARGET, MTU);
 	test_expect_payload(b->hca, TARGET + 2 * MTU, MTU);
 	test_expect_payload(b->hca, TARGET + 3 * MTU, 9);
@@ -481,7 +467,7 @@ static void damaged_middle_packet_is_replaced(struct kunit *test)
 	append(b, SEND_MIDDLE, 3, MTU);
 	append(b, SEND_LAST, 4, 9);
 	arrive(b);
-	expect_completions(b, 1, 0);
+	test_expect_completions(b->hca, 1, 0);
 	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_ICRC_ENCAPSULATED), 1);
 	KUNIT_EXPECT_EQ(test, counter(b, RHCA_OUT_OF_SEQUENCE), 2);
 	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_PACKETS), 4);
@@ -489,7 +475,7 @@ static void damaged_middle_packet_is_replaced(struct kunit *test)
 		append(b, SEND_MIDDLE, i, MTU);
 	append(b, SEND_LAST, 4, 9);
 	arrive(b);
-	expect_completions(b, 1, 1);
+	test_expect_completions(b->hca, 1, 1);
 	for (i = 0; i < 4; i++)
 		test_expect_payload(b->hca, TARGET + i * MTU, MTU);
 	test_expect_payload(b->hca, TARGET + 4 * MTU, 9);
@@ -505,7 +491,7 @@ static void damaged_last_packet_touches_nothing(struct kunit *test)
 	append(b, SEND_FIRST, 0, MTU);
 	append(b, SEND_LAST, 1, 64)[30] ^= 0x10;
 	arrive(b);
-	expect_completions(b, 1, 0);
+	test_expect_completions(b->hca, 1, 0);
 	for (i = 0; i < 64; i++)
 		KUNIT_EXPECT_EQ(test, b->hca->buffer[TARGET + MTU + i], 0);
 }
@@ -524,7 +510,7 @@ static void middle_packet_of_another_partition_is_refused(struct kunit *test)
 	memcpy(segment, b->packet + 48, SEGMENT_BYTES(MTU));
 	append(b, SEND_LAST, 2, 9);
 	arrive(b);
-	expect_completions(b, 1, 0);
+	test_expect_completions(b->hca, 1, 0);
 	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_DROPPED_BAD_PKEY), 1);
 	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_PACKETS), 2);
 }
@@ -557,13 +543,13 @@ static void fault_in_the_middle_loses_that_packet(struct kunit *test)
 	append(b, SEND_ONLY, 2, 64);
 	append(b, SEND_ONLY, 3, 64);
 	arrive(b);
-	expect_completions(b, 1, 1);
+	test_expect_completions(b->hca, 1, 1);
 	KUNIT_EXPECT_EQ(test, counter(b, c->counter), 1);
 	KUNIT_EXPECT_EQ(test, counter(b, RHCA_OUT_OF_SEQUENCE), 2);
 	for (i = 1; i < 4; i++)
 		append(b, SEND_ONLY, i, 64);
 	arrive(b);
-	expect_completions(b, 2, 3);
+	test_expect_completions(b->hca, 2, 3);
 	test_expect_payload(b->hca, TARGET + 6144, 64);
 }
 
@@ -577,7 +563,7 @@ static void datagrams_behind_a_fault_arrive(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		append(b, UD_SEND_ONLY, i, 64)[c->offset] ^= i == 1 ? 0xff : 0;
 	arrive(b);
-	expect_completions(b, 1, 3);
+	test_expect_completions(b->hca, 1, 3);
 	test_expect_payload(b->hca, TARGET + 2048 + 40, 64);
 	KUNIT_EXPECT_EQ(test, counter(b, c->counter), 1);
 }
@@ -587,8 +573,7 @@ static void packets_of_other_qps_may_be_in_between(struct kunit *test)
 	struct ib_qp *other;
 	struct bench *b = setup(test, IB_QPT_RC);
 
-	other = test_qp(b->hca, IB_QPT_RC);
-	test_qp_bring_up(b->hca, other, &spec, IB_QPS_RTS);
+	other = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	post_recvs(b, b->qp, 1, 1);
 	post_recvs(b, other, 2, 1);
 	post_recvs(b, b->qp, 3, 1);
@@ -598,7 +583,7 @@ static void packets_of_other_qps_may_be_in_between(struct kunit *test)
 	append(b, SEND_ONLY, 1, 64);
 	append_to(b, other, SEND_ONLY, 1, 64);
 	arrive(b);
-	expect_completions(b, 1, 4);
+	test_expect_completions(b->hca, 1, 4);
 }
 
 static void post_read(struct bench *b, u64 id, u32 bytes)
@@ -624,7 +609,7 @@ static void several_read_responses_arrive_in_one_block(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		append(b, READ_ONLY, i, 32);
 	arrive(b);
-	expect_completions(b, 0, 3);
+	test_expect_completions(b->hca, 0, 3);
 	for (i = 0; i < 3; i++)
 		test_expect_payload(b->hca, TARGET + i * 2048, 32);
 }
@@ -642,7 +627,7 @@ static void read_response_and_request_share_a_block(struct kunit *test)
 	append(b, SEND_ONLY, 0, MTU);
 	append(b, READ_LAST, 2, 8);
 	arrive(b);
-	expect_completions(b, 9, 2);
+	test_expect_completions(b->hca, 9, 2);
 	test_expect_payload(b->hca, TARGET + 10 * 2048 + MTU, MTU);
 	test_expect_payload(b->hca, TARGET + 10 * 2048 + 2 * MTU, 8);
 }
@@ -658,13 +643,13 @@ static void damaged_middle_response_is_replaced(struct kunit *test)
 	append(b, READ_MIDDLE, 2, MTU)[100] ^= 0x10;
 	append(b, READ_LAST, 3, 8);
 	arrive(b);
-	expect_completions(b, 0, 0);
+	test_expect_completions(b->hca, 0, 0);
 	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_ICRC_ENCAPSULATED), 1);
 	KUNIT_EXPECT_EQ(test, counter(b, RHCA_IMPLIED_NAK_SEQ_ERR), 1);
 	append(b, READ_MIDDLE, 2, MTU);
 	append(b, READ_LAST, 3, 8);
 	arrive(b);
-	expect_completions(b, 0, 1);
+	test_expect_completions(b->hca, 0, 1);
 	test_expect_payload(b->hca, TARGET + MTU, MTU);
 	test_expect_payload(b->hca, TARGET + 2 * MTU, MTU);
 	test_expect_payload(b->hca, TARGET + 3 * MTU, 8);
@@ -707,12 +692,12 @@ static void segment_size_that_lies_is_refused(struct kunit *test)
 		  counter(b, RHCA_RX_DROPPED_BAD_OPCODE);
 	KUNIT_EXPECT_GE(test, refused, 1);
 	KUNIT_EXPECT_LE(test, refused, 2);
-	expect_completions(b, 1, 0);
+	test_expect_completions(b->hca, 1, 0);
 	/* And nothing is left behind */
 	append(b, SEND_ONLY, 0, 64);
 	append(b, SEND_ONLY, 1, 64);
 	arrive(b);
-	expect_completions(b, 1, 2);
+	test_expect_completions(b->hca, 1, 2);
 }
 
 static void other_segmentation_offload_is_refused(struct kunit *test)
@@ -729,7 +714,7 @@ static void other_segmentation_offload_is_refused(struct kunit *test)
 	local_bh_disable();
 	rhca_receive(b->skb, RHCA_V2_IPV6);
 	local_bh_enable();
-	expect_completions(b, 1, 0);
+	test_expect_completions(b->hca, 1, 0);
 	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_DROPPED_BAD_LENGTH), 1);
 }
 
@@ -750,10 +735,8 @@ static void copies_of_a_block_to_a_group_are_bounded(struct kunit *test)
 	struct bench *b = setup(test, IB_QPT_UD);
 
 	qp[0] = b->qp;
-	for (i = 1; i < GROUP_QPS; i++) {
-		qp[i] = test_qp(b->hca, IB_QPT_UD);
-		test_qp_bring_up(b->hca, qp[i], &spec, IB_QPS_RTS);
-	}
+	for (i = 1; i < GROUP_QPS; i++)
+		qp[i] = test_qp_in(b->hca, IB_QPT_UD, &spec, IB_QPS_RTS);
 	for (i = 0; i < GROUP_QPS; i++)
 		KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp[i], &group, 0));
 	b->hca->gid = group;

@@ -86,8 +86,7 @@ static struct bench *setup(struct kunit *test)
 
 	b->test = test;
 	b->hca = test_hca_create(test, &rhca_sw_backend, 2);
-	b->primer = test_qp(b->hca, IB_QPT_RC);
-	test_qp_bring_up(b->hca, b->primer, &plain, IB_QPS_RTS);
+	b->primer = test_qp_in(b->hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 	test_hca_speak_v2(b->hca);
 	for (i = 0; i < QPS; i++)
 		b->qp[i] = connect(b, i);
@@ -372,7 +371,6 @@ KUNIT_ARRAY_PARAM_DESC(request, requests, desc);
 static void lone_packets_leave_in_one_skb(struct kunit *test)
 {
 	const typeof(requests[0]) *c = test->param_value;
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };
 	struct bench *b = setup(test);
 	struct rhca_sw_qp *subject = sw_qp(b, SUBJECT);
 	struct ib_wc wc;
@@ -396,7 +394,7 @@ static void lone_packets_leave_in_one_skb(struct kunit *test)
 		test_expect_wc(b->hca, SUBJECT, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
 	if (c->trouble == SQD) {
-		KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(b->qp[SUBJECT], &attr, IB_QP_STATE));
+		KUNIT_EXPECT_EQ(test, 0, test_qp_move(b->qp[SUBJECT], IB_QPS_RTS));
 		KUNIT_EXPECT_EQ(test, expect_single(b, SUBJECT, 0), own_port(b, SUBJECT));
 	}
 }
@@ -505,20 +503,16 @@ static void completion_may_come_before_the_block_has_left(struct kunit *test)
 {
 	struct meanwhile m = { .posts = true };
 	struct bench *b = setup(test);
-	struct ib_wc wc;
 
 	m.ack = acknowledgement(b, SUBJECT, 0);
 	send_block(b, &m);
-	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, wc.wr_id, SUBJECT);
-	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+	test_expect_wc(b->hca, SUBJECT, IB_WC_SUCCESS);
 	expect_block(b, ALL, 0);
 	KUNIT_EXPECT_EQ_MSG(test, expect_single(b, SUBJECT, 1),
 			    own_port(b, SUBJECT), "behind nothing");
 	expect_no_more(b);
 	acknowledge(b, SUBJECT, 1);
-	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, wc.wr_id, QPS + 1);
+	test_expect_wc(b->hca, QPS + 1, IB_WC_SUCCESS);
 }
 
 /* Nobody else would look again */

@@ -49,7 +49,7 @@ static void frame_is_taken_from_the_netdev_of_its_gid(struct kunit *test)
 {
 	const struct way_case *c = test->param_value;
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
-	struct ib_qp *qp = test_qp(hca, c->type);
+	struct ib_qp *qp = test_qp_in(hca, c->type, &spec, IB_QPS_RTR);
 	const __be32 deth[2] = { cpu_to_be32(TEST_QKEY),
 				 cpu_to_be32(TEST_PEER_QPN) };
 	struct test_packet p = {
@@ -61,7 +61,6 @@ static void frame_is_taken_from_the_netdev_of_its_gid(struct kunit *test)
 	};
 	struct ib_wc wc;
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTR);
 	test_post_recv(hca, qp, 1, 0, 256);
 	test_receive_on(hca, &p, hca->ndev[c->port - 1]);
 	KUNIT_EXPECT_EQ(test, test_poll(hca, &wc), c->taken);
@@ -161,10 +160,9 @@ static int send_datagram(struct test_hca *hca, struct ib_qp *qp, u32 port)
 static void datagram_leaves_by_the_port_of_its_qp(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UD, &spec, IB_QPS_RTS);
 	struct ib_wc wc;
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, send_datagram(hca, qp, 2), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, test_poll(hca, &wc));
 	KUNIT_EXPECT_EQ(test, send_datagram(hca, qp, 1), 0);
@@ -174,11 +172,10 @@ static void datagram_leaves_by_the_port_of_its_qp(struct kunit *test)
 static void connection_leaves_by_the_port_of_its_qp(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_UC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_INIT);
 	struct ib_qp_attr attr;
 	int mask;
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_INIT);
 	test_qp_attr(hca, qp, &spec, IB_QPS_RTR, &attr, &mask);
 	address_by(hca, 2, &attr.ah_attr);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &attr, mask), -EINVAL);

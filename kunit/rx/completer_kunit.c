@@ -83,20 +83,10 @@ static void forget_sent(struct bench *b)
 		;
 }
 
-/* AETH of an ACK without credits, value of an atomic behind it */
+/* AETH of an ACK without credits */
 static void respond(struct bench *b, u8 opcode, int psn, u32 payload_bytes)
 {
-	u8 headers[12] = { 0x1f, 0, 0, 1, 0, 0, 0, 0, 0x12, 0x34, 0x56, 0x78 };
-	struct test_packet p = {
-		.bth = { .opcode = opcode, .psn = (FIRST_PSN + psn) & 0xffffff,
-			 .dest_qpn = b->qp->qp_num },
-		.extended = headers,
-		.extended_bytes = opcode == READ_MIDDLE ? 0 :
-				  opcode == ATOMIC_ACK ? 12 : 4,
-		.payload_bytes = payload_bytes,
-	};
-
-	test_receive(b->hca, &p);
+	test_answer(b->hca, b->qp, opcode, FIRST_PSN + psn, 0x1f << 24 | 1, payload_bytes);
 }
 
 static void expect_status(struct kunit *test, struct bench *b,
@@ -109,6 +99,20 @@ static void expect_status(struct kunit *test, struct bench *b,
 	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp),
 			status == IB_WC_SUCCESS ? IB_QPS_RTS : IB_QPS_ERR);
+}
+
+/* A READ request, which names so many bytes */
+static void expect_request(struct bench *b, u32 psn, u32 bytes)
+{
+	KUNIT_ASSERT_TRUE(b->hca->test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_EQ(b->hca->test, b->sent->opcode, READ_REQUEST);
+	KUNIT_EXPECT_EQ(b->hca->test, b->sent->psn, (FIRST_PSN + psn) & 0xffffff);
+	KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be32(b->sent->extended + 12), bytes);
+}
+
+static void expect_nothing(struct bench *b)
+{
+	KUNIT_EXPECT_FALSE(b->hca->test, test_sent(b->hca, b->sent));
 }
 
 static void read_completes_with_its_last_response(struct kunit *test)
@@ -207,14 +211,9 @@ static void lost_response_is_asked_for_again(struct kunit *test)
 	respond(b, READ_MIDDLE, 2, MTU);
 	respond(b, READ_LAST, 3, MTU);
 	/* Once, from the one that is missing */
-	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
-	KUNIT_EXPECT_EQ(test, b->sent->opcode, READ_REQUEST);
-	KUNIT_EXPECT_EQ(test, b->sent->psn, FIRST_PSN + 1);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be64(b->sent->extended),
-			REMOTE_ADDR + MTU);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be32(b->sent->extended + 12),
-			3 * MTU);
-	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
+	expect_request(b, 1, 3 * MTU);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(b->sent->extended), REMOTE_ADDR + MTU);
+	expect_nothing(b);
 	respond(b, READ_FIRST, 1, MTU);
 	respond(b, READ_MIDDLE, 2, MTU);
 	respond(b, READ_LAST, 3, MTU);
@@ -233,15 +232,12 @@ static void acknowledgement_past_a_read_repeats_it(struct kunit *test)
 	forget_sent(b);
 	respond(b, ACKNOWLEDGE, 1, 0);
 	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
-	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
-	KUNIT_EXPECT_EQ(test, b->sent->opcode, READ_REQUEST);
-	KUNIT_EXPECT_EQ(test, b->sent->psn, FIRST_PSN);
+	expect_request(b, 0, 8);
 	/* The acknowledgement is not forgotten */
 	respond(b, READ_ONLY, 0, 8);
-	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+	test_expect_wc(b->hca, 8, IB_WC_SUCCESS);
 	expect_status(test, b, IB_WC_SUCCESS);
-	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
+	expect_nothing(b);
 }
 
 /* Of three READs the first response is lost: what came behind it is not asked for again */
@@ -259,17 +255,14 @@ static void responses_behind_a_missing_one_are_held(struct kunit *test)
 	respond(b, READ_LAST, 3, MTU);
 	respond(b, READ_FIRST, 4, MTU);
 	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
-	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
-	KUNIT_EXPECT_EQ(test, b->sent->psn, FIRST_PSN);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be32(b->sent->extended + 12), 2 * MTU);
-	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
+	expect_request(b, 0, 2 * MTU);
+	expect_nothing(b);
 	respond(b, READ_FIRST, 0, MTU);
-	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+	test_expect_wc(b->hca, 2 * MTU, IB_WC_SUCCESS);
 	expect_status(test, b, IB_WC_SUCCESS);
 	respond(b, READ_LAST, 5, MTU);
 	expect_status(test, b, IB_WC_SUCCESS);
-	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
+	expect_nothing(b);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD), 4);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_HELD_DROPPED), 0);
 }
@@ -311,24 +304,6 @@ static struct bench *setup_long(struct kunit *test, u32 path_ns)
 	forget_sent(b);
 	set_path(b, path_ns);
 	return b;
-}
-
-static void expect_asked(struct bench *b, u32 psn)
-{
-	KUNIT_ASSERT_TRUE(b->hca->test, test_sent(b->hca, b->sent));
-	KUNIT_EXPECT_EQ(b->hca->test, b->sent->opcode, READ_REQUEST);
-	KUNIT_EXPECT_EQ(b->hca->test, b->sent->psn, (FIRST_PSN + psn) & 0xffffff);
-}
-
-static void expect_request(struct bench *b, u32 psn, u32 bytes)
-{
-	expect_asked(b, psn);
-	KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be32(b->sent->extended + 12), bytes);
-}
-
-static void expect_nothing(struct bench *b)
-{
-	KUNIT_EXPECT_FALSE(b->hca->test, test_sent(b->hca, b->sent));
 }
 
 /* 2, 5 and 8 to 10 are lost */
@@ -407,15 +382,7 @@ static void answer_to_a_later_request_says_lost_again(struct kunit *test)
 
 static void say_missing(struct bench *b, u32 psn)
 {
-	u8 nak[4] = { 0x60, 0, 0, 1 };
-	struct test_packet p = {
-		.bth = { .opcode = ACKNOWLEDGE, .psn = (FIRST_PSN + psn) & 0xffffff,
-			 .dest_qpn = b->qp->qp_num },
-		.extended = nak,
-		.extended_bytes = sizeof(nak),
-	};
-
-	test_receive(b->hca, &p);
+	test_answer(b->hca, b->qp, ACKNOWLEDGE, FIRST_PSN + psn, 0x60 << 24 | 1, 0);
 }
 
 /* Once, whatever the peer says again, and only to one that holds what is behind it */
@@ -564,7 +531,7 @@ static void response_that_comes_twice_was_late(struct kunit *test)
 	struct bench *b = setup_reads(test);
 
 	respond(b, READ_LAST, 1, MTU);
-	expect_asked(b, 0);
+	expect_request(b, 0, 2 * MTU);
 	respond(b, READ_FIRST, 0, MTU);
 	KUNIT_EXPECT_EQ(test, reorder_of(b)->wait_ns, 0);
 	respond(b, READ_FIRST, 0, MTU);
@@ -577,10 +544,10 @@ static void response_of_two_answers_says_nothing(struct kunit *test)
 	struct bench *b = setup_reads(test);
 
 	respond(b, READ_LAST, 1, MTU);
-	expect_asked(b, 0);
+	expect_request(b, 0, 2 * MTU);
 	respond(b, READ_FIRST, 0, MTU);
 	respond(b, READ_LAST, 3, MTU);
-	expect_asked(b, 2);
+	expect_request(b, 2, 2 * MTU);
 	respond(b, READ_FIRST, 2, MTU);
 	respond(b, READ_FIRST, 2, MTU);
 	KUNIT_EXPECT_EQ(test, reorder_of(b)->wait_ns, 0);
@@ -614,7 +581,7 @@ static void response_that_does_not_come_is_asked_for(struct kunit *test)
 	overtake(b, 100 * NSEC_PER_MSEC);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
 	test_becomes(test_num_sent(b->hca));
-	expect_asked(b, 0);
+	expect_request(b, 0, 2 * MTU);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_IMPLIED_NAK_SEQ_ERR), 1);
 }
 
@@ -689,7 +656,6 @@ static void respond_at_random(struct bench *b, struct rnd_state *rnd)
 /* Whatever is answered: each request completes once, in order */
 static void noise_completes_each_request_once(struct kunit *test)
 {
-	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 	struct rnd_state rnd;
 	struct bench *b = setup(test);
 	struct ib_wc wc;
@@ -701,14 +667,12 @@ static void noise_completes_each_request_once(struct kunit *test)
 			post_at_random(b, &rnd, i);
 		for (i = 0; i < RESPONSES; i++)
 			respond_at_random(b, &rnd);
-		attr->qp_state = IB_QPS_ERR;
-		KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, attr, IB_QP_STATE));
+		KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_ERR));
 		for (i = 0; test_poll(b->hca, &wc); i++)
 			KUNIT_EXPECT_EQ(test, wc.wr_id, i);
 		KUNIT_EXPECT_EQ_MSG(test, i, REQUESTS, "round %d", round);
 		forget_sent(b);
-		attr->qp_state = IB_QPS_RESET;
-		KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, attr, IB_QP_STATE));
+		KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
 		test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
 	}
 }

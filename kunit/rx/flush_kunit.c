@@ -218,14 +218,12 @@ static void grow_region(struct bench *b, u64 bytes)
 	mem->num_pages = num;
 }
 
-#define MAX_TRIES	10000	/* of 1 ms at least: its processor may be taken away */
 
 static void large_region_is_written_back_in_portions(struct kunit *test)
 {
 	struct page **pages;
 	struct rhca_mem *mem;
 	struct bench *b = setup(test, &open_qp, WRITABLE | BOTH);
-	int tries;
 
 	mem = &container_of(b->hca->mr, struct rhca_mr, ibmr)->mem;
 	pages = mem->pages;
@@ -234,8 +232,7 @@ static void large_region_is_written_back_in_portions(struct kunit *test)
 	ask(b, &(struct flush) { TO_PERSISTENT | ALL_OF_IT });
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
 	local_bh_enable();
-	for (tries = 0; tries < MAX_TRIES && !test_num_sent(b->hca); tries++)
-		usleep_range(1000, 2000);
+	test_becomes(test_num_sent(b->hca));
 	expect_done(test, b, 0);
 	ask(b, &(struct flush) { TO_PERSISTENT, 0, SEVERAL_PORTIONS, .psn = 1 });
 	expect_done(test, b, 1);
@@ -268,7 +265,6 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 	struct rhca_mem *mem;
 	struct bench *b = setup(test, &open_qp, WRITABLE | BOTH);
 	u64 *word;
-	int tries;
 
 	mem = &container_of(b->hca->mr, struct rhca_mr, ibmr)->mem;
 	pages = mem->pages;
@@ -281,8 +277,7 @@ static void atomic_write_does_not_overtake_a_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
 	KUNIT_EXPECT_EQ(test, *word, 0xa5a5a5a5a5a5a5a5);
 	local_bh_enable();
-	for (tries = 0; tries < MAX_TRIES && test_num_sent(b->hca) < 2; tries++)
-		usleep_range(1000, 2000);
+	test_becomes(test_num_sent(b->hca) >= 2);
 	expect_done(test, b, 0);
 	KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
 	KUNIT_EXPECT_EQ(test, b->sent->extended[0], RNR | TEST_RNR_TIMER);
@@ -315,21 +310,6 @@ static void post_flush(struct bench *b)
 	qp->dev->transport->kick_send(qp);
 }
 
-static void done_by_the_peer(struct bench *b)
-{
-	u8 aeth[4] = { 0x1f };
-	struct test_packet p = {
-		.bth = {
-			.opcode = READ_ONLY, .psn = FIRST_PSN,
-			.dest_qpn = b->qp->qp_num,
-		},
-		.extended = aeth,
-		.extended_bytes = sizeof(aeth),
-	};
-
-	test_receive(b->hca, &p);
-}
-
 static void requester_says_what_shall_be_placed(struct kunit *test)
 {
 	struct ib_wc wc = {};
@@ -350,7 +330,7 @@ static void requester_says_what_shall_be_placed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(headers + 16), 0xddeeff00);
 	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
 
-	done_by_the_peer(b);
+	test_answer(b->hca, b->qp, READ_ONLY, FIRST_PSN, 0x1f << 24, 0);
 	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.wr_id, 7);
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);

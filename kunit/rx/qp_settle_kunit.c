@@ -41,9 +41,7 @@ static int destroy(struct ib_qp *qp)
 
 static int reset(struct ib_qp *qp)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
-
-	return ib_modify_qp(qp, &attr, IB_QP_STATE);
+	return test_qp_move(qp, IB_QPS_RESET);
 }
 
 static int query(struct ib_qp *qp)
@@ -124,8 +122,7 @@ static void completed_message_is_acknowledged(struct kunit *test)
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs a second processor");
-	remote.qp = test_qp(hca, IB_QPT_RC);
-	test_qp_bring_up(hca, remote.qp, &plain, IB_QPS_RTS);
+	remote.qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 	if (c->destroys)
 		hca->num_qps--;
 	INIT_WORK_ONSTACK(&remote.work, call_verb);
@@ -172,8 +169,7 @@ static void query_knows_of_errors_that_were_polled(struct kunit *test)
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs a second processor");
-	remote.qp = test_qp(hca, c->type);
-	test_qp_bring_up(hca, remote.qp, &plain, IB_QPS_RTS);
+	remote.qp = test_qp_in(hca, c->type, &plain, IB_QPS_RTS);
 	qp = to_sw_qp(ibqp_to_verbs(remote.qp));
 	INIT_WORK_ONSTACK(&remote.work, call_verb);
 	fail(&remote, c->of_send ? &qp->send.lock : &qp->recv.lock, c->state);
@@ -280,8 +276,7 @@ static void failure_is_told_before_the_state_moves(struct kunit *test)
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs a second processor");
-	ibqp = test_qp(hca, IB_QPT_RC);
-	test_qp_bring_up(hca, ibqp, &plain, IB_QPS_RTS);
+	ibqp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 	post_what_will_fail(hca, ibqp, c);
 	qp = to_sw_qp(ibqp_to_verbs(ibqp));
 	arrival.packet.bth.dest_qpn = ibqp->qp_num;

@@ -22,14 +22,6 @@ static const struct test_qp_spec spec = {
 	.rq_psn = FIRST_PSN, .responder_resources = 4, .retries = 3,
 };
 
-static struct ib_qp *ready_qp(struct test_hca *hca)
-{
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
-
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
-	return qp;
-}
-
 /* A READ of the whole buffer, or a WRITE of nothing */
 static void ask(struct test_hca *hca, struct ib_qp *qp, u8 opcode, u32 psn, u32 length)
 {
@@ -62,17 +54,14 @@ static struct test_hca *setup(struct kunit *test, struct ib_qp **qp)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 
-	*qp = ready_qp(hca);
+	*qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	test_mr(hca, *qp, TEST_BUFFER_BYTES, spec.access | IB_ACCESS_LOCAL_WRITE);
 	return hca;
 }
 
 static void expect_all(struct test_hca *hca, u32 num)
 {
-	int tries;
-
-	for (tries = 0; tries < 10000 && test_num_sent(hca) < num; tries++)
-		usleep_range(1000, 2000);
+	test_becomes(test_num_sent(hca) >= num);
 	KUNIT_EXPECT_EQ(hca->test, test_num_sent(hca), num);
 }
 
@@ -104,7 +93,7 @@ static void many_qps_share_what_is_sent_at_once(struct kunit *test)
 
 	hca = setup(test, &qps[0]);
 	for (i = 1; i < MANY_QPS; i++)
-		qps[i] = ready_qp(hca);
+		qps[i] = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	local_bh_disable();
 	began = jiffies;
 	for (i = 0; i < MANY_QPS; i++)

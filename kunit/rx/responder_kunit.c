@@ -841,12 +841,11 @@ static void nothing_is_flushed_to_a_queue_that_lost_completions(struct kunit *te
 
 static void failed_qp_gets_all_its_receives_back(struct kunit *test)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct bench *b = setup_failed(test, 512);
 	struct ib_wc wc;
 	int i;
 
-	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, &attr, IB_QP_STATE));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_ERR));
 	for (i = 0; i < MANY_RECEIVES; i++) {
 		KUNIT_ASSERT_TRUE(test, test_poll_in_time(b->hca, &wc));
 		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
@@ -894,8 +893,7 @@ static void first_flush_waits_for_no_late_one(struct kunit *test)
 	flush_work(&o.work);
 	destroy_work_on_stack(&o.work);
 	flush_delayed_work(&to_sw_qp(ibqp_to_verbs(b->qp))->flush_again);
-	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(b->qp, &(struct ib_qp_attr) {
-				.qp_state = IB_QPS_RESET }, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
 	ibqp_to_verbs(b->qp)->is_user = false;
 	rhca_ring_free(unposted);
 }
@@ -903,13 +901,12 @@ static void first_flush_waits_for_no_late_one(struct kunit *test)
 /* Who polls may see the failure, and make the QP anew, before the flush is begun */
 static void late_flush_leaves_a_new_life_alone(struct kunit *test)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 	struct rhca_batch batch = { .flush_send = true, .flush_recv = true };
 	struct bench *b = setup(test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
 	struct ib_wc wc;
 
 	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(ibqp_to_verbs(b->qp), IB_QPS_ERR));
-	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, &attr, IB_QP_STATE));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
 	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_INIT);
 	test_post_recv(b->hca, b->qp, 1, BUFFER_OFFSET, BUFFER_BYTES);
 	rhca_batch_end(to_sw_qp(ibqp_to_verbs(b->qp)), &batch);
@@ -996,8 +993,7 @@ static void qp_that_does_not_receive_is_deaf(struct kunit *test)
 	u64 before;
 
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
-	b->qp = test_qp(b->hca, IB_QPT_RC);
-	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_INIT);
+	b->qp = test_qp_in(b->hca, IB_QPT_RC, &open_qp, IB_QPS_INIT);
 	test_post_recv(b->hca, b->qp, 1, BUFFER_OFFSET, BUFFER_BYTES);
 	from_the_peer(b, &p);
 	before = count(b, RHCA_RX_DROPPED_QP_STATE);
@@ -1042,7 +1038,6 @@ static void datagram_comes_with_its_grh(struct kunit *test)
 static void datagram_that_does_not_fit_is_dropped(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_UD, &open_qp, 0);
-	struct ib_wc wc;
 	u64 before;
 
 	test_post_recv(b->hca, b->qp, 1, BUFFER_OFFSET, 40 + 10);
@@ -1053,9 +1048,7 @@ static void datagram_that_does_not_fit_is_dropped(struct kunit *test)
 			before + 1);
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), IB_QPS_RTS);
 	datagram(b, TEST_QKEY, 10);
-	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, wc.wr_id, 1);
+	test_expect_wc(b->hca, 1, IB_WC_SUCCESS);
 }
 
 static void first_message_in_rtr_tells_that_the_peer_is_there(struct kunit *test)
@@ -1177,18 +1170,14 @@ static void ask_at_random(struct bench *b, struct rnd_state *rnd)
 
 static void restart(struct bench *b)
 {
-	struct ib_qp_attr *attr = test_alloc(b->hca->test, sizeof(*attr));
 	struct ib_wc wc;
 
-	attr->qp_state = IB_QPS_RESET;
-	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_modify_qp(b->qp, attr,
-						      IB_QP_STATE));
+	KUNIT_ASSERT_EQ(b->hca->test, 0, test_qp_move(b->qp, IB_QPS_RESET));
 	while (test_poll(b->hca, &wc))
 		;
 	while (test_sent(b->hca, b->sent))
 		;
 	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
-	kunit_kfree(b->hca->test, attr);
 }
 
 /* Neither around the region nor around the buffers does a byte change */

@@ -302,20 +302,12 @@ static const struct test_qp_spec spec = {
 	.access = IB_ACCESS_REMOTE_WRITE, .rq_psn = FIRST_PSN, .retries = 7,
 };
 
-static struct ib_qp *add_qp(struct bench *b, enum ib_qp_type type)
-{
-	struct ib_qp *qp = test_qp(b->hca, type);
-
-	test_qp_bring_up(b->hca, qp, &spec, IB_QPS_RTS);
-	return qp;
-}
-
 static struct bench *setup(struct kunit *test, enum ib_qp_type type)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
 
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
-	b->qp = add_qp(b, type);
+	b->qp = test_qp_in(b->hca, type, &spec, IB_QPS_RTS);
 	INIT_LIST_HEAD(&b->list);
 	b->posted = 0;
 	return b;
@@ -366,21 +358,6 @@ static void arrive(struct bench *b)
 	KUNIT_EXPECT_TRUE(b->hca->test, list_empty(&b->list));
 }
 
-/* In the order of the list */
-static void expect_completions(struct bench *b, unsigned int num)
-{
-	struct kunit *test = b->hca->test;
-	struct ib_wc wc;
-	unsigned int i;
-
-	for (i = 0; i < num; i++) {
-		KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-		KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
-		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
-	}
-	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
-}
-
 static void packets_of_one_qp_are_acknowledged_once(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -390,7 +367,7 @@ static void packets_of_one_qp_are_acknowledged_once(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		append(b, b->qp, i, false);
 	arrive(b);
-	expect_completions(b, 4);
+	test_expect_completions(b->hca, 0, 4);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_PACKETS), 4);
 }
@@ -409,7 +386,7 @@ static void damaged_packet_is_as_good_as_lost(struct kunit *test)
 	for (i = 1; i < 4; i++)
 		append(b, b->qp, i, false);
 	arrive(b);
-	expect_completions(b, 4);
+	test_expect_completions(b->hca, 0, 4);
 }
 
 static void what_is_no_packet_is_passed_over(struct kunit *test)
@@ -428,7 +405,7 @@ static void what_is_no_packet_is_passed_over(struct kunit *test)
 		list_add_tail(&skb->list, &b->list);
 	}
 	arrive(b);
-	expect_completions(b, 2);
+	test_expect_completions(b->hca, 0, 2);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_TRUNCATED), 2);
 }
 
@@ -438,8 +415,8 @@ static void qps_take_turns(struct kunit *test)
 	struct bench *b = setup(test, IB_QPT_RC);
 	int i;
 
-	other = add_qp(b, IB_QPT_RC);
-	ud = add_qp(b, IB_QPT_UD);
+	other = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
+	ud = test_qp_in(b->hca, IB_QPT_UD, &spec, IB_QPS_RTS);
 	for (i = 0; i < 3; i++) {
 		post_recvs(b, b->qp, 1);
 		post_recvs(b, ud, 1);
@@ -449,7 +426,7 @@ static void qps_take_turns(struct kunit *test)
 		append(b, other, i, false);
 	}
 	arrive(b);
-	expect_completions(b, 9);
+	test_expect_completions(b->hca, 0, 9);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 6);
 }
 
@@ -488,7 +465,7 @@ static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *te
 	append(b, b->qp, 2, false);
 	arrive(b);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_NO_RESOURCE), 0);
-	expect_completions(b, 2);
+	test_expect_completions(b->hca, 0, 2);
 }
 
 /* Who polls while a list is being taken */
@@ -534,7 +511,7 @@ static void list_without_packets_is_harmless(struct kunit *test)
 	struct bench *b = setup(test, IB_QPT_RC);
 
 	arrive(b);
-	expect_completions(b, 0);
+	test_expect_completions(b->hca, 0, 0);
 }
 
 static struct kunit_case walk_tests[] = {

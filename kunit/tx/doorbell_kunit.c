@@ -42,8 +42,7 @@ static struct bench *setup(struct kunit *test)
 
 	stay_on_this_processor(test);
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
-	b->qp = test_qp(b->hca, IB_QPT_RC);
-	test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
+	b->qp = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	return b;
 }
 
@@ -225,10 +224,8 @@ static void qps_wait_for_one_softirq_together(struct kunit *test)
 	u32 i;
 
 	others = test_alloc(test, MAX_WAITING_QPS * sizeof(*others));
-	for (i = 0; i < MAX_WAITING_QPS; i++) {
-		others[i] = test_qp(b->hca, IB_QPT_RC);
-		test_qp_bring_up(b->hca, others[i], &spec, IB_QPS_RTS);
-	}
+	for (i = 0; i < MAX_WAITING_QPS; i++)
+		others[i] = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	local_bh_disable();
 	post_first(b);
 	for (i = 0; i < MAX_WAITING_QPS; i++)

@@ -92,13 +92,6 @@ static u32 be32_at(const struct bench *b, u32 offset)
 	return get_unaligned_be32(b->sent->extended + offset);
 }
 
-static int move(struct bench *b, enum ib_qp_state next)
-{
-	struct ib_qp_attr attr = { .qp_state = next };
-
-	return ib_modify_qp(b->qp, &attr, IB_QP_STATE);
-}
-
 /* A request for the first @bytes of the buffer */
 static void fill_wr(struct bench *b, struct ib_rdma_wr *wr, struct ib_sge *sge,
 		    enum ib_wr_opcode opcode, u32 bytes)
@@ -415,13 +408,13 @@ static void requester_of_another_state_is_silent(struct kunit *test)
 	struct bench *b = setup(test, IB_QPT_RC);
 	struct ib_wc wc;
 
-	KUNIT_ASSERT_EQ(test, 0, move(b, IB_QPS_SQD));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_SQD));
 	post(b, IB_WR_SEND, 8);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
 	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
-	KUNIT_ASSERT_EQ(test, 0, move(b, IB_QPS_RTS));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RTS));
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
-	KUNIT_ASSERT_EQ(test, 0, move(b, IB_QPS_ERR));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_ERR));
 	post(b, IB_WR_SEND, 9);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
 	test_expect_wc(b->hca, 8, IB_WC_WR_FLUSH_ERR);
@@ -516,14 +509,7 @@ static void datagram_is_one_packet(struct kunit *test)
 
 static void answer(struct bench *b, u32 psn, u8 syndrome, u32 msn)
 {
-	__be32 aeth = cpu_to_be32(syndrome << 24 | msn);
-	struct test_packet p = {
-		.bth = { .opcode = ACKNOWLEDGE, .psn = psn & 0xffffff,
-			 .dest_qpn = b->qp->qp_num },
-		.extended = &aeth, .extended_bytes = sizeof(aeth),
-	};
-
-	test_receive(b->hca, &p);
+	test_answer(b->hca, b->qp, ACKNOWLEDGE, psn, syndrome << 24 | msn, 0);
 }
 
 /* Who takes acknowledgements has none of the poster's copying to do */
@@ -766,16 +752,7 @@ static void slot_is_free_before_its_completion_shows(struct kunit *test)
 /* A response of one packet to a READ for the buffer */
 static void respond(struct bench *b, u8 opcode, u32 psn)
 {
-	__be32 aeth = cpu_to_be32(0x1f << 24 | 1);
-	struct test_packet p = {
-		.bth = { .opcode = opcode, .psn = psn & 0xffffff,
-			 .dest_qpn = b->qp->qp_num },
-		.extended = &aeth,
-		.extended_bytes = opcode == READ_MIDDLE ? 0 : sizeof(aeth),
-		.payload_bytes = MTU,
-	};
-
-	test_receive(b->hca, &p);
+	test_answer(b->hca, b->qp, opcode, psn, 0x1f << 24 | 1, MTU);
 }
 
 /* The WRITE is planned and never b->sent, so it is not it that waits for an answer */
@@ -1006,15 +983,13 @@ static void shorter_timeout_holds_at_once(struct kunit *test)
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD, .timeout = 31 };
 	int mask = IB_QP_STATE | IB_QP_TIMEOUT;
 
-	KUNIT_ASSERT_EQ(test, ib_modify_qp(b->qp, &attr, IB_QP_STATE), 0);
+	KUNIT_ASSERT_EQ(test, test_qp_move(b->qp, IB_QPS_SQD), 0);
 	KUNIT_ASSERT_EQ(test, ib_modify_qp(b->qp, &attr, mask), 0);
-	attr.qp_state = IB_QPS_RTS;
-	KUNIT_ASSERT_EQ(test, ib_modify_qp(b->qp, &attr, IB_QP_STATE), 0);
+	KUNIT_ASSERT_EQ(test, test_qp_move(b->qp, IB_QPS_RTS), 0);
 	post(b, IB_WR_SEND, 1);
 	KUNIT_EXPECT_TRUE(test, time_after(b->send->ack_timer.expires,
 					   jiffies + 3600 * HZ));
-	attr.qp_state = IB_QPS_SQD;
-	KUNIT_ASSERT_EQ(test, ib_modify_qp(b->qp, &attr, IB_QP_STATE), 0);
+	KUNIT_ASSERT_EQ(test, test_qp_move(b->qp, IB_QPS_SQD), 0);
 	attr.timeout = 14;
 	KUNIT_ASSERT_EQ(test, ib_modify_qp(b->qp, &attr, mask), 0);
 	KUNIT_EXPECT_TRUE(test, time_before(b->send->ack_timer.expires,
@@ -1038,18 +1013,15 @@ static void nak_fails_its_request_and_the_qp(struct kunit *test)
 {
 	const struct nak_case *c = test->param_value;
 	struct bench *b = setup(test, IB_QPT_RC);
-	struct ib_wc wc;
 	u32 bytes;
 
 	for (bytes = 1; bytes <= 3; bytes++)
 		post(b, IB_WR_SEND, bytes);
 	/* The first was good, the second is refused, the third goes with it */
 	answer(b, FIRST_PSN + 1, c->syndrome, 1);
-	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	test_expect_wc(b->hca, 1, IB_WC_SUCCESS);
 	test_expect_wc(b->hca, 2, c->status);
-	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
+	test_expect_wc(b->hca, 3, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), IB_QPS_ERR);
 }
 
@@ -1064,8 +1036,7 @@ static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
 	b->hca->srq = srq;
-	b->qp = test_qp(b->hca, IB_QPT_RC);
-	test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
+	b->qp = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	fill_wr(b, &wr, &sge, IB_WR_SEND, 8);
 	sge.lkey = ~sge.lkey;
 	local_bh_disable();
@@ -1082,12 +1053,10 @@ static void receiver_that_is_never_ready_fails_the_request(struct kunit *test)
 {
 	static const struct test_qp_spec no_retries = { .sq_psn = FIRST_PSN };
 	struct bench *b = setup_of(test, IB_QPT_RC, &no_retries);
-	struct ib_wc wc;
 
 	post(b, IB_WR_SEND, 1);
 	answer(b, FIRST_PSN, 0x21, 0);
-	KUNIT_ASSERT_TRUE(test, test_poll(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_RNR_RETRY_EXC_ERR);
+	test_expect_wc(b->hca, 1, IB_WC_RNR_RETRY_EXC_ERR);
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), IB_QPS_ERR);
 }
 
@@ -1097,8 +1066,7 @@ static void receiver_not_ready_is_asked_again_later(struct kunit *test)
 
 	post(b, IB_WR_SEND, 1);
 	look_at_next(b);
-	answer(b, FIRST_PSN, 0x20,
-	       0);	/* 655.36 ms: longer than a stall */
+	answer(b, FIRST_PSN, 0x20, 0);	/* 655.36 ms: longer than a stall */
 	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
 	test_becomes(test_num_sent(b->hca));
 	expect_nth(b, 0);

@@ -58,9 +58,8 @@ static struct test_hca *setup(struct kunit *test)
 
 static struct ib_qp *ready_qp(struct test_hca *hca, enum ib_qp_type type, u32 mtu)
 {
-	struct ib_qp *qp = test_qp(hca, type);
+	struct ib_qp *qp = test_qp_in(hca, type, &spec, IB_QPS_RTS);
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
 	to_sw_qp(ibqp_to_verbs(qp))->mtu_bytes = mtu;
 	return qp;
 }

@@ -20,14 +20,6 @@
 
 static const struct test_qp_spec spec = { .sq_psn = 1, .retries = 3 };
 
-static struct ib_qp *ready_qp(struct test_hca *hca, enum ib_qp_type type)
-{
-	struct ib_qp *qp = test_qp(hca, type);
-
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
-	return qp;
-}
-
 static void post_write(struct test_hca *hca, struct ib_qp *qp, u32 bytes)
 {
 	struct ib_sge sge = test_sge(hca, 0, bytes);
@@ -45,25 +37,18 @@ static void post_write(struct test_hca *hca, struct ib_qp *qp, u32 bytes)
 static void expect_completions(struct test_hca *hca, u32 num)
 {
 	struct ib_wc wc;
-	u32 done = 0;
-	int tries;
 
-	for (tries = 0; tries < 10000 && done < num; tries++) {
-		if (!test_poll(hca, &wc)) {
-			usleep_range(1000, 2000);
-			continue;
-		}
+	while (num--) {
+		KUNIT_ASSERT_TRUE(hca->test, test_poll_in_time(hca, &wc));
 		KUNIT_EXPECT_EQ(hca->test, wc.status, IB_WC_SUCCESS);
-		done++;
 	}
-	KUNIT_EXPECT_EQ(hca->test, done, num);
 }
 
 /* What was refused stays lost, and the rest of the message comes later */
 static void uc_waits_for_a_full_queue(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
 	u32 packets = TEST_BUFFER_BYTES / TEST_MTU_BYTES;
 	u64 dropped;
 
@@ -81,7 +66,7 @@ static void uc_waits_for_a_full_queue(struct kunit *test)
 static void posts_do_not_end_the_wait(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
 	u32 i;
 
 	test_set_queue(hca, NET_XMIT_DROP);
@@ -99,13 +84,10 @@ static void posts_do_not_end_the_wait(struct kunit *test)
 static void post_delay_is_not_put_off_by_an_older_pause(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
 	struct rhca_turn *turn = &to_sw_qp(ibqp_to_verbs(qp))->send.turn;
-	u32 i;
 
-	for (i = 0; i < 10000 && rhca_turn_word(turn) != RHCA_TURN_IDLE; i++)
-		usleep_range(1000, 2000);
-	KUNIT_ASSERT_EQ(test, rhca_turn_word(turn), RHCA_TURN_IDLE);
+	KUNIT_ASSERT_TRUE(test, test_becomes(rhca_turn_word(turn) == RHCA_TURN_IDLE));
 	WRITE_ONCE(turn->not_before, ktime_get_ns() + 3600ULL * NSEC_PER_SEC);
 	hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before), HRTIMER_MODE_ABS_SOFT);
 	KUNIT_EXPECT_FALSE(test, rhca_turn_start(turn, RHCA_KICK_POST, RHCA_KICK_DELAY));
@@ -117,18 +99,16 @@ static void post_delay_is_not_put_off_by_an_older_pause(struct kunit *test)
 static void what_is_under_way_is_bounded(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = ready_qp(hca, IB_QPT_UC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
 	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
 	struct sock *owner = sw_qp->base.owner->sk;
 	u32 posts = RHCA_UNDER_WAY_MAX / TEST_BUFFER_BYTES, before;
-	struct test_sent *sent = kunit_kzalloc(test, sizeof(*sent), GFP_KERNEL);
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
 	u32 i;
 
-	KUNIT_ASSERT_NOT_NULL(test, sent);
 	for (i = 0; i < posts; i++)
 		post_write(hca, qp, TEST_BUFFER_BYTES);
-	for (i = 0; i < 10000 && !rhca_under_way_full(&sw_qp->base); i++)
-		usleep_range(1000, 2000);
+	test_becomes(rhca_under_way_full(&sw_qp->base));
 	msleep(20);		/* of pauses of 500 us */
 	KUNIT_EXPECT_LT(test, sk_wmem_alloc_get(owner),
 			RHCA_UNDER_WAY_MAX + 64 * SKB_TRUESIZE(TEST_PACKET_BYTES));
@@ -136,9 +116,7 @@ static void what_is_under_way_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_LT(test, before, posts * TEST_BUFFER_BYTES / TEST_MTU_BYTES);
 	for (i = 0; i < before; i++)
 		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
-	for (i = 0; i < 10000 && !test_num_sent(hca); i++)
-		usleep_range(1000, 2000);
-	KUNIT_EXPECT_GT(test, test_num_sent(hca), 0);
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca)));
 }
 
 /* --- many that kick ------------------------------------------------------------- */
@@ -221,11 +199,11 @@ static bool is_at_rest(void)
 static void no_kick_is_lost(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = ready_qp(hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	struct rhca_turn *turn = &to_sw_qp(ibqp_to_verbs(qp))->send.turn;
 	const struct rhca_turn_ops *ops = turn->ops;
 	struct task_struct *kicker;
-	int i, tries;
+	int i;
 
 	memset(&stress, 0, sizeof(stress));
 	stress.turn = turn;
@@ -236,9 +214,7 @@ static void no_kick_is_lost(struct kunit *test)
 		if (IS_ERR(kicker))
 			atomic_dec(&stress.kickers);
 	}
-	for (tries = 0; tries < 30000 && !is_at_rest(); tries++)
-		usleep_range(1000, 2000);
-	KUNIT_EXPECT_TRUE(test, is_at_rest());
+	KUNIT_EXPECT_TRUE(test, test_becomes(is_at_rest()));
 	KUNIT_EXPECT_EQ(test, stress.seen, (u32)atomic_read(&stress.posted));
 	KUNIT_EXPECT_GT(test, stress.seen, 0);
 	KUNIT_EXPECT_FALSE(test, stress.two_owners);

@@ -181,11 +181,9 @@ static void qp_is_bound_once(struct kunit *test)
 static void binding_outlives_a_change_of_port_attributes(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 
 	KUNIT_ASSERT_EQ(test, bind(b), 0);
-	attr->qp_state = IB_QPS_RESET;
-	KUNIT_ASSERT_EQ(test, ib_modify_qp(b->ibqp, attr, IB_QP_STATE), 0);
+	KUNIT_ASSERT_EQ(test, test_qp_move(b->ibqp, IB_QPS_RESET), 0);
 	test_qp_bring_up(b->hca, b->ibqp, &plain, IB_QPS_INIT);
 	count(b, 1);
 	KUNIT_EXPECT_EQ(test, own(b), 0);

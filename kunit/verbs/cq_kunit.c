@@ -180,8 +180,7 @@ static void qp_of_a_cq_in_error_stays_in_reset(struct kunit *test)
 	test_qp_attr(b->hca, b->idle, &spec, IB_QPS_INIT, attr, &mask);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(b->idle, attr, mask), -EINVAL);
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->idle), IB_QPS_RESET);
-	attr->qp_state = IB_QPS_RESET;
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(b->busy, attr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(b->busy, IB_QPS_RESET), 0);
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->busy), IB_QPS_RESET);
 }
 

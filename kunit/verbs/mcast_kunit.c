@@ -34,9 +34,8 @@ static bool in_filter(struct net_device *ndev)
 
 static struct ib_qp *ud_qp(struct test_hca *hca, u64 id)
 {
-	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UD, &plain, IB_QPS_RTS);
 
-	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
 	test_post_recv(hca, qp, id, id * 1024, RECV_BYTES);
 	return qp;
 }
@@ -164,9 +163,8 @@ static void group_is_one_of_its_port(struct kunit *test)
 static void group_of_another_backend_is_not_ours(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_UD);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UD, &plain, IB_QPS_RTS);
 
-	test_qp_bring_up(hca, qp, &plain, IB_QPS_RTS);
 	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
 	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
 	KUNIT_EXPECT_EQ(test, received(hca), 0);

@@ -113,8 +113,8 @@ static void resources_keep_what_they_know_when_they_grow(struct kunit *test)
 	recv->sending_resource = 7;
 	for (i = 3; i < 7; i++)
 		recv->resources[i & 3].first_psn = i;
+	KUNIT_ASSERT_EQ(test, test_qp_move(qp, IB_QPS_SQD), 0);
 	attr->qp_state = IB_QPS_SQD;
-	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, attr, IB_QP_STATE), 0);
 	attr->max_dest_rd_atomic = 16;
 	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, attr, IB_QP_STATE |
 					   IB_QP_MAX_DEST_RD_ATOMIC), 0);

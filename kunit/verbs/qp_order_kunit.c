@@ -27,6 +27,8 @@ struct call {
 	enum ib_qp_state visible;	/* the QP's state as others saw it during the call */
 };
 
+static const struct test_qp_spec plain = { .retries = 7 };
+
 static struct call calls[MAX_CALLS];
 static u32 num_calls;
 static int prepare_result;
@@ -121,14 +123,6 @@ static struct bench *make_bench(struct kunit *test)
 	return b;
 }
 
-static int move(struct bench *b, struct ib_qp *qp, enum ib_qp_state next)
-{
-	struct ib_qp_attr *attr = test_alloc(b->hca->test, sizeof(*attr));
-
-	attr->qp_state = next;
-	return ib_modify_qp(qp, attr, IB_QP_STATE);
-}
-
 /*
  * What the verbs do first, the transport hears first; states become visible last.
  * What is under way ends before a state is looked at, and before RESET.
@@ -186,7 +180,6 @@ static void expect_calls(struct kunit *test, const struct call *wanted, u32 num)
 
 static void transport_hears_of_a_qp_in_order(struct kunit *test)
 {
-	static const struct test_qp_spec plain = { .retries = 7 };
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
 	struct bench *b = make_bench(test);
 	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
@@ -196,11 +189,11 @@ static void transport_hears_of_a_qp_in_order(struct kunit *test)
 	test_qp_bring_up(b->hca, qp, &plain, IB_QPS_RTS);
 	test_post_recv(b->hca, qp, 1, 0, 16);
 	KUNIT_EXPECT_EQ(test, ib_post_send(qp, &wr, NULL), 0);
-	KUNIT_EXPECT_EQ(test, move(b, qp, IB_QPS_SQD), 0);
-	KUNIT_EXPECT_EQ(test, move(b, qp, IB_QPS_RTS), 0);
-	KUNIT_EXPECT_EQ(test, move(b, qp, IB_QPS_ERR), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_SQD), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_RTS), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_ERR), 0);
 	test_post_recv(b->hca, qp, 2, 0, 16);
-	KUNIT_EXPECT_EQ(test, move(b, qp, IB_QPS_RESET), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_RESET), 0);
 	ib_destroy_qp(qp);
 	b->hca->num_qps--;
 	expect_calls(test, life_of_a_qp, ARRAY_SIZE(life_of_a_qp));
@@ -209,15 +202,13 @@ static void transport_hears_of_a_qp_in_order(struct kunit *test)
 /* The data path may move a QP to ERR while a modify is under way to it */
 static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 {
-	static const struct test_qp_spec plain = { .retries = 7 };
 	struct bench *b = make_bench(test);
-	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(b->hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 	struct rhca_qp_change change = {
 		.attr = test_alloc(test, sizeof(*change.attr)),
 		.mask = IB_QP_STATE, .from = IB_QPS_RTS, .next = IB_QPS_SQD,
 	};
 
-	test_qp_bring_up(b->hca, qp, &plain, IB_QPS_RTS);
 	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(ibqp_to_verbs(qp), IB_QPS_ERR));
 	mutex_lock(&to_rhca_qp(qp)->modify_lock);
 	KUNIT_EXPECT_EQ(test, -EINVAL,
@@ -228,13 +219,11 @@ static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 
 static void modify_without_memory_changes_nothing(struct kunit *test)
 {
-	static const struct test_qp_spec plain = { .retries = 7 };
 	struct bench *b = make_bench(test);
-	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
+	struct ib_qp *qp = test_qp_in(b->hca, IB_QPT_RC, &plain, IB_QPS_INIT);
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 	int mask;
 
-	test_qp_bring_up(b->hca, qp, &plain, IB_QPS_INIT);
 	test_qp_attr(b->hca, qp, &plain, IB_QPS_RTR, attr, &mask);
 	prepare_result = -ENOMEM;
 	num_calls = 0;

@@ -133,7 +133,6 @@ static void last_wqe_is_told_once(struct kunit *test)
 		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
 		.qp_type = IB_QPT_RC,
 	};
-	struct ib_qp_attr to_error = { .qp_state = IB_QPS_ERR };
 	const struct test_qp_spec spec = {};
 	struct ib_qp *qp;
 
@@ -142,9 +141,9 @@ static void last_wqe_is_told_once(struct kunit *test)
 	qp = ib_create_qp(hca->pd, &init);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(qp));
 	test_qp_bring_up(hca, qp, &spec, IB_QPS_INIT);
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &to_error, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_ERR), 0);
 	KUNIT_EXPECT_EQ(test, told, 1);
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &to_error, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_ERR), 0);
 	KUNIT_EXPECT_EQ(test, told, 1);
 	ib_destroy_qp(qp);
 	ib_destroy_srq(init.srq);
@@ -182,10 +181,9 @@ static void refused_change_of_rights_is_not_in_force(struct kunit *test)
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	const struct test_qp_spec spec = { .access = IB_ACCESS_REMOTE_WRITE };
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };
-	struct ib_qp *qp = test_qp(hca, IB_QPT_UC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
 	struct rhca_verbs_qp *verbs = ibqp_to_verbs(qp);
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			modify_while_failing(qp, &attr, IB_QP_STATE |
 							IB_QP_ACCESS_FLAGS));
@@ -202,11 +200,10 @@ static void refused_change_of_path_is_not_in_force(struct kunit *test)
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	const struct test_qp_spec spec = { .access = IB_ACCESS_REMOTE_WRITE };
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
-	struct ib_qp *qp = test_qp(hca, IB_QPT_UC);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
 	struct rhca_verbs_qp *verbs = ibqp_to_verbs(qp);
 	struct rhca_path *path;
 
-	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
 	path = rcu_access_pointer(verbs->path);
 	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, &attr, IB_QP_STATE), 0);
 	test_address(hca, &attr.ah_attr);
