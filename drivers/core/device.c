@@ -31,11 +31,15 @@ static int modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
+static struct rhca_dev *dev_of(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct rhca_dev, ibdev);
+}
+
 static ssize_t parent_show(struct device *device, struct device_attribute *attr,
 			   char *buf)
 {
-	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
-							 ibdev);
+	struct rhca_dev *dev = dev_of(device);
 	struct net_device *ndev;
 	ssize_t len;
 
@@ -50,10 +54,7 @@ static DEVICE_ATTR_RO(parent);
 static ssize_t backend_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
-	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
-							 ibdev);
-
-	return sysfs_emit(buf, "%s\n", dev->backend->name);
+	return sysfs_emit(buf, "%s\n", dev_of(device)->backend->name);
 }
 static DEVICE_ATTR_RO(backend);
 
@@ -64,30 +65,21 @@ static DEVICE_ATTR_RO(backend);
 static ssize_t hca_type_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
-	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
-							 ibdev);
-
-	return sysfs_emit(buf, "%s\n", dev->hca_type);
+	return sysfs_emit(buf, "%s\n", dev_of(device)->hca_type);
 }
 static DEVICE_ATTR_RO(hca_type);
 
 static ssize_t hw_rev_show(struct device *device,
 			   struct device_attribute *attr, char *buf)
 {
-	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
-							 ibdev);
-
-	return sysfs_emit(buf, "%x\n", dev->ibdev.attrs.hw_ver);
+	return sysfs_emit(buf, "%x\n", dev_of(device)->ibdev.attrs.hw_ver);
 }
 static DEVICE_ATTR_RO(hw_rev);
 
 static ssize_t board_id_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
-	struct rhca_dev *dev = rdma_device_to_drv_device(device, struct rhca_dev,
-							 ibdev);
-
-	return sysfs_emit(buf, "%s\n", dev->board_id);
+	return sysfs_emit(buf, "%s\n", dev_of(device)->board_id);
 }
 static DEVICE_ATTR_RO(board_id);
 
@@ -267,16 +259,6 @@ static int limit_gid_types(struct rhca_dev *dev)
 	return 0;
 }
 
-/* An adapter writes headers by itself, of what a process's library gives it */
-static void tell_of_datagrams(const struct rhca_dev *dev,
-			      const struct net_device *netdev)
-{
-	if (!dev->backend->qp_readdress &&
-	    rhca_policy.ud_gid_type != RHCA_UD_GID_AUTO)
-		netdev_info(netdev,
-			    "ud_gid_type is for the kernel's datagrams: processes choose by the GID's index\n");
-}
-
 static atomic_t last_serial = ATOMIC_INIT(0);
 
 static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
@@ -311,7 +293,11 @@ static struct rhca_dev *alloc_parts(const struct rhca_dev_spec *spec)
 	if (ret)
 		goto err_exit_dev;
 	set_verbs(dev);
-	tell_of_datagrams(dev, spec->netdevs[0]);
+	/* An adapter writes headers by itself, of what a process's library gives it */
+	if (!dev->backend->qp_readdress &&
+	    rhca_policy.ud_gid_type != RHCA_UD_GID_AUTO)
+		netdev_info(spec->netdevs[0],
+			    "ud_gid_type is for the kernel's datagrams: processes choose by the GID's index\n");
 	return dev;
 
 err_exit_dev:

@@ -97,12 +97,6 @@ static void leave_ip(struct net_device *ndev, const union ib_gid *gid)
 		ipv6_dev_mc_dec(ndev, to_ipv6(gid));
 }
 
-static bool carries_v1(const struct net_device *ndev)
-{
-	return rhca_gid_types_enabled() & rhca_netdev_gid_types(ndev) &
-	       BIT(IB_GID_TYPE_ROCE);
-}
-
 /*
  * Make a netdev a member of a group, as far as it is not yet. A netdev without IPv4 or IPv6
  * cannot be in such a group; it may later. RTNL held. Returns 0, or -ENOMEM; what was joined
@@ -117,7 +111,8 @@ int rhca_mcast_join(struct rhca_mcast_join *join, const union ib_gid *gid)
 	ASSERT_RTNL();
 	if (join->ip_side != ip)
 		put_ip_side(join, gid);		/* its groups went with it */
-	if (!join->in_mac_filter && carries_v1(join->ndev)) {
+	if (!join->in_mac_filter && rhca_gid_types_enabled() &
+	    rhca_netdev_gid_types(join->ndev) & BIT(IB_GID_TYPE_ROCE)) {
 		rhca_mcast_mac(gid, mac);
 		ret = dev_mc_add(join->ndev, mac);
 		join->in_mac_filter = !ret;

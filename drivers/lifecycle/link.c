@@ -101,21 +101,15 @@ static struct rdma_link_ops link_ops = {
 	RHCA_LINK_DEL(dellink)
 };
 
-static void tell_left_out(const struct net_device *ndev)
-{
-	if (rhca_netdevs_leave_out(ndev))
-		pr_info_once("netdevs= leaves out what users make in network namespaces of their own, such as %s\n",
-			     netdev_name(ndev));
-}
-
 static void netdev_added(struct net_device *ndev)
 {
 	if (rhca_slot_may_stand_in(ndev))
 		return;
 	if (rhca_netdevs_rule_of(ndev))
 		rhca_slot_set(ndev, RHCA_SLOT_RULE_DUE | RHCA_SLOT_KICKED, true);
-	else
-		tell_left_out(ndev);
+	else if (rhca_netdevs_leave_out(ndev))
+		pr_info_once("netdevs= leaves out what users make in network namespaces of their own, such as %s\n",
+			     netdev_name(ndev));
 }
 
 static void note_upper(struct netdev_notifier_changeupper_info *info)

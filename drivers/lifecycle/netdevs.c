@@ -18,11 +18,6 @@
 #include "core/rules/netdev.h"
 #include "core/rules/netdev_id.h"
 
-static bool is_pattern(const char *text)
-{
-	return strpbrk(text, "*?[");
-}
-
 /* Why no netdev can have this name, or NULL */
 static const char *wrong_name(const char *name)
 {
@@ -55,7 +50,7 @@ static const char *add_port(struct rhca_netdevs_rule *rule, const char *name,
 
 	if (wrong)
 		return wrong;
-	if (many && is_pattern(name))
+	if (many && strpbrk(name, "*?["))
 		return "the ports of one device are named in full, not by a pattern";
 	if (has_port(rule, name))
 		return "a netdev is one port of a device, not two";

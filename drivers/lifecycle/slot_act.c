@@ -77,11 +77,6 @@ static bool has_kept_name(const struct rhca_dev_spec *spec)
 	return false;
 }
 
-static bool can_take(const struct rhca_settings *settings)
-{
-	return !settings || !rhca_pkeys_part_tenants(&settings->pkeys);
-}
-
 /*
  * The old device of that name may be held for a moment by who looks at it. A name
  * that the user gives is taken, or refused, as it is.
@@ -140,7 +135,8 @@ int rhca_choice_create(struct rhca_dev_spec *spec)
 		return ret;
 	if (spec->num_ports == 1)
 		offer = rhca_offer_find(ndev);
-	if (offer && can_take(spec->settings[0]))
+	if (offer && !(spec->settings[0] &&
+		       rhca_pkeys_part_tenants(&spec->settings[0]->pkeys)))
 		ret = create_by(spec, offer);
 	else
 		ret = create_under_name(spec);

@@ -35,12 +35,6 @@
 #define FLUSH_MAX_MS	2000	/* in all: it may not count what it flushes */
 #define FIRMWARE_PORT	1	/* a function has one */
 
-/* The device's entry: find the function by the offer that won */
-static struct rhca_mlx5 *function_of(const struct rhca_dev *dev)
-{
-	return container_of(dev->offer, struct rhca_mlx5, offer);
-}
-
 /* As mlx5_ib judges: either version is for both address families */
 static unsigned long gid_types_of(const struct mlx5_core_dev *mdev)
 {
@@ -102,7 +96,8 @@ static int take_guids(struct rhca_mlx5 *hca)
 
 static int dev_init(struct rhca_dev *dev)
 {
-	struct rhca_mlx5 *hca = function_of(dev);
+	/* The offer that won */
+	struct rhca_mlx5 *hca = container_of(dev->offer, struct rhca_mlx5, offer);
 	struct ib_device *ibdev = &dev->ibdev;
 	int ret;
 

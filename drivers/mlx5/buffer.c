@@ -100,13 +100,6 @@ static void put_record_page(struct rhca_mlx5_record_page *page)
 	kfree(page);
 }
 
-static dma_addr_t record_address(const struct rhca_mlx5_record_page *page,
-				 u64 record)
-{
-	return sg_dma_address(page->umem->sgt_append.sgt.sgl) +
-	       (record & ~PAGE_MASK);
-}
-
 /*
  * Take a process's memory for the entries alone.
  * @buffer: filled in, but for the doorbell record
@@ -172,7 +165,8 @@ int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
 		ib_umem_release(buffer->umem);
 		return PTR_ERR(buffer->record_page);
 	}
-	buffer->record = record_address(buffer->record_page, queue->record);
+	buffer->record = sg_dma_address(buffer->record_page->umem->sgt_append.sgt.sgl) +
+			 (queue->record & ~PAGE_MASK);
 	return 0;
 }
 

@@ -52,12 +52,6 @@ static int check_request(struct ib_device *ibdev,
 	return 0;
 }
 
-static u8 log_uar_bytes(const struct mlx5_core_dev *mdev)
-{
-	return MLX5_CAP_GEN(mdev, uar_4k) ? MLX5_ADAPTER_PAGE_SHIFT :
-					    PAGE_SHIFT;
-}
-
 static struct rhca_mlx5_ucontext *to_context(struct ib_ucontext *ibucontext)
 {
 	return container_of(ibucontext, struct rhca_mlx5_ucontext, ibucontext);
@@ -77,7 +71,8 @@ static void describe(struct ib_ucontext *ibucontext,
 	resp->max_recv_wr = 1 << MLX5_CAP_GEN(mdev, log_max_qp_sz);
 	resp->max_srq_recv_wr = 1 << MLX5_CAP_GEN(mdev, log_max_srq_sz);
 	resp->num_ports = 1;
-	resp->log_uar_size = log_uar_bytes(mdev);
+	resp->log_uar_size = MLX5_CAP_GEN(mdev, uar_4k) ? MLX5_ADAPTER_PAGE_SHIFT :
+							  PAGE_SHIFT;
 	resp->num_uars_per_page = rhca_mlx5_uars_per_page(mdev);
 	resp->eth_min_inline = MLX5_USER_INLINE_MODE_NONE;
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |

@@ -171,12 +171,6 @@ struct ib_mr *rhca_mlx5_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 	return register_umem(ibpd, &dmabuf->umem, iova, access);
 }
 
-/* Pages that were pinned for reading only cannot be written to */
-static bool memory_allows(const struct ib_umem *umem, int access)
-{
-	return umem->writable || !ib_access_writable(access);
-}
-
 /* The key stays: peers that know it go on with the new rights, or fail */
 static int change_key(struct rhca_mlx5_mr *mr, int flags, int access,
 		      struct ib_pd *ibpd)
@@ -243,7 +237,8 @@ struct ib_mr *rhca_mlx5_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EOPNOTSUPP);
 	if (flags & IB_MR_REREG_TRANS)
 		return register_user(ibpd, start, length, iova, access);
-	if (!memory_allows(mr->umem, access))
+	/* Pages that were pinned for reading only cannot be written to */
+	if (!mr->umem->writable && ib_access_writable(access))
 		return register_again(mr, access, ibpd);
 	ret = change_key(mr, flags, access, ibpd);
 	if (ret == -EOPNOTSUPP)

@@ -39,11 +39,6 @@ static bool is_send(u8 opcode)
 	return opcode == MLX5_CQE_REQ || opcode == MLX5_CQE_REQ_ERR;
 }
 
-static bool is_error(u8 opcode)
-{
-	return opcode == MLX5_CQE_REQ_ERR || opcode == MLX5_CQE_RESP_ERR;
-}
-
 /* A completion stands for all requests before it that asked for none */
 static void take_send(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
 		      struct ib_wc *wc)
@@ -126,7 +121,7 @@ static void fill(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
 		take_send(qp, cqe, wc);
 	else
 		take_recv(qp, cqe, wc);
-	if (is_error(opcode)) {
+	if (opcode == MLX5_CQE_REQ_ERR || opcode == MLX5_CQE_RESP_ERR) {
 		wc->status = rhca_mlx5_status_of(error->syndrome);
 		wc->vendor_err = error->vendor_err_synd;
 		return;

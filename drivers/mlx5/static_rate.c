@@ -25,11 +25,6 @@ static u8 number_of(u8 rate)
 	return rate + MLX5_STAT_RATE_OFFSET;
 }
 
-static bool has_rate(const struct mlx5_core_dev *mdev, u8 rate)
-{
-	return BIT(number_of(rate)) & MLX5_CAP_GEN(mdev, stat_rate_support);
-}
-
 /*
  * What an address vector names for a rate. Where the adapter does not have the rate, it is the
  * next lower one of verbs' numbers that it has, as mlx5_ib has it; so no limit where it has
@@ -43,7 +38,8 @@ int rhca_mlx5_static_rate(const struct mlx5_core_dev *mdev, u8 rate)
 		return NO_LIMIT;
 	if (rate < IB_RATE_2_5_GBPS)
 		return -EINVAL;
-	while (rate >= IB_RATE_2_5_GBPS && !has_rate(mdev, rate))
+	while (rate >= IB_RATE_2_5_GBPS &&
+	       !(BIT(number_of(rate)) & MLX5_CAP_GEN(mdev, stat_rate_support)))
 		rate--;
 	return rate < IB_RATE_2_5_GBPS ? NO_LIMIT : number_of(rate);
 }

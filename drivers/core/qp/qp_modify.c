@@ -60,13 +60,6 @@ static int check_pkey_index(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 	return -EINVAL;
 }
 
-static const struct rdma_ah_attr *peer_of(const struct rhca_qp *qp,
-					  const struct ib_qp_attr *attr,
-					  int mask)
-{
-	return mask & IB_QP_AV ? &attr->ah_attr : &qp->attr.ah_attr;
-}
-
 static int check_path_mtu(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 			  int mask)
 {
@@ -80,7 +73,8 @@ static int check_path_mtu(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 	/* Most often a peer's wish: rdma_cm asks for the path MTU of who began */
 	rhca_qp_mtu_mismatch(qp, ib_mtu_enum_to_int(attr->path_mtu),
 			     ib_mtu_enum_to_int(port_mtu),
-			     &rdma_ah_read_grh(peer_of(qp, attr, mask))->dgid,
+			     &rdma_ah_read_grh(mask & IB_QP_AV ? &attr->ah_attr :
+					       &qp->attr.ah_attr)->dgid,
 			     mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
 						     qp->attr.dest_qp_num);
 	return -EINVAL;

@@ -38,12 +38,6 @@ static bool put_gid(struct sk_buff *msg, const char *name,
 	return !rdma_nl_put_driver_string(msg, name, text);
 }
 
-static bool put_vlan(struct sk_buff *msg, u16 vlan_id)
-{
-	return vlan_id == RHCA_NO_VLAN ||
-	       !rdma_nl_put_driver_u32(msg, "vlan", vlan_id);
-}
-
 /* What leaves for this destination, as the packets have it */
 static bool put_address(struct sk_buff *msg, const struct rhca_address *address)
 {
@@ -64,7 +58,8 @@ static bool put_address(struct sk_buff *msg, const struct rhca_address *address)
 	       put_facts(msg, facts, ARRAY_SIZE(facts)) &&
 	       (v1 || !rdma_nl_put_driver_u32(msg, "udp_sport",
 					      flow->udp_sport)) &&
-	       put_vlan(msg, address->vlan_id);
+	       (address->vlan_id == RHCA_NO_VLAN ||
+		!rdma_nl_put_driver_u32(msg, "vlan", address->vlan_id));
 }
 
 static bool put_rate(struct sk_buff *msg, struct rhca_qp *qp)

@@ -14,11 +14,6 @@ void rhca_gid_table_init(struct rhca_gid_table *table)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_table_init);
 
-static bool is_empty(const struct rhca_gid_entry *entry)
-{
-	return !memchr_inv(&entry->gid, 0, sizeof(entry->gid));
-}
-
 /**
  * rhca_gid_table_set - Change one entry
  * @table: the table
@@ -31,7 +26,8 @@ void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
 	write_seqlock_bh(&table->lock);
 	table->entry[index] = *entry;
 	table->end = RHCA_NUM_GIDS;
-	while (table->end && is_empty(&table->entry[table->end - 1]))
+	while (table->end && !memchr_inv(&table->entry[table->end - 1].gid, 0,
+					 sizeof(union ib_gid)))
 		table->end--;
 	write_sequnlock_bh(&table->lock);
 }

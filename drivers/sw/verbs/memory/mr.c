@@ -79,13 +79,6 @@ static int list_pages(struct rhca_mem *mem, struct ib_umem *umem)
 	return 0;
 }
 
-static bool is_persistent(const struct page *page)
-{
-	return region_intersects(page_to_phys(page), PAGE_SIZE, IORESOURCE_MEM,
-				 IORES_DESC_PERSISTENT_MEMORY) ==
-		REGION_INTERSECTS;
-}
-
 /* Who is promised persistence must have memory that can keep it, A19 */
 static int check_persistence(const struct rhca_mem *mem, int access)
 {
@@ -94,7 +87,8 @@ static int check_persistence(const struct rhca_mem *mem, int access)
 	if (!(access & RHCA_ACCESS_FLUSH_PERSISTENT))
 		return 0;
 	for (i = 0; i < mem->num_pages; i++) {
-		if (!is_persistent(mem->pages[i]))
+		if (region_intersects(page_to_phys(mem->pages[i]), PAGE_SIZE, IORESOURCE_MEM,
+				      IORES_DESC_PERSISTENT_MEMORY) != REGION_INTERSECTS)
 			return -EINVAL;
 		cond_resched();
 	}

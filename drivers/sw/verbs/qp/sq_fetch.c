@@ -156,12 +156,6 @@ static int copy_wqe(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 	return ret ?: rhca_wr_check(qp, wqe, rule, wqe->length);
 }
 
-/* A malformed request completes with the status that names the fault */
-static enum ib_wc_status status_of(int error)
-{
-	return error == -EMSGSIZE ? IB_WC_LOC_LEN_ERR : IB_WC_LOC_QP_OP_ERR;
-}
-
 /**
  * rhca_sq_fetch - Take the next request out of a process's ring
  * @qp: a QP of a process
@@ -183,8 +177,9 @@ bool rhca_sq_fetch(struct rhca_verbs_qp *qp)
 	if (rhca_is_datagram(qp))
 		wqe->path = NULL;
 	ret = copy_wqe(qp, wqe, rhca_ring_slot(&sq->ring, sq->tail));
+	/* A malformed request completes with the status that names the fault */
 	if (ret)
-		wqe->status = status_of(ret);
+		wqe->status = ret == -EMSGSIZE ? IB_WC_LOC_LEN_ERR : IB_WC_LOC_QP_OP_ERR;
 	sq->tail++;
 	return true;
 }
