@@ -5,7 +5,6 @@
 #include <net/dcbnl.h>
 
 #include "control/dcb.h"
-#include "core/device.h"
 #include "core/port_events.h"
 
 static int apps_changed(struct notifier_block *nb, unsigned long event,

@@ -7,7 +7,6 @@
 #include <rhca/compat.h>
 
 #include "control/lag_files.h"
-#include "core/device.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/slot.h"

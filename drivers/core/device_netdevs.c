@@ -6,12 +6,10 @@
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/backend.h>
-#include <rhca/compat.h>
 
 #include "core/device_netdevs.h"
 #include "core/port/device_types.h"
 #include "core/port/port.h"
-#include "core/rules/netdev_id.h"
 
 /* Is a netdev one of a device? Any context. */
 bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev)

@@ -11,8 +11,6 @@
 #include <rhca/compat.h>
 
 #include "lifecycle/slot.h"
-#include "core/device.h"
-#include "core/port/port_pkeys.h"
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
 

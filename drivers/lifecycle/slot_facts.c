@@ -8,10 +8,8 @@
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_verbs.h>
-#include <rhca/compat.h>
 
 #include "borrowed/rxe_module.h"
-#include "core/device.h"
 #include "core/offer.h"
 #include "core/port/port_pkeys.h"
 #include "core/registry.h"

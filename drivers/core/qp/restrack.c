@@ -8,7 +8,6 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
-#include "core/port/device_types.h"
 #include "core/qp/qp.h"
 #include "core/qp/restrack.h"
 

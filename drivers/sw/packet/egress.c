@@ -16,7 +16,6 @@
 #include "borrowed/gso_cut.h"
 #include "sw/packet/egress.h"
 #include "sw/verbs/qp/path.h"
-#include "core/device.h"
 #include "sw/packet/route.h"
 
 /* Where blocks leave by, as the user wants it */

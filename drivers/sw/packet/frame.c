@@ -13,11 +13,9 @@
 #include <net/dst.h>
 #include <net/ip.h>
 
-#include <rhca/compat.h>
 
 #include "borrowed/ipsec_route.h"
 #include "borrowed/loop_back.h"
-#include "core/device.h"
 #include "core/mcast.h"
 #include "core/rules/lag.h"
 #include "sw/packet/frame.h"

@@ -10,7 +10,6 @@
 #include <rhca/compat.h>
 
 #include "sw/packet/packet.h"
-#include "core/device.h"
 #include "sw/packet/pool.h"
 #include "wire/crc32.h"
 #include "wire/encap.h"

@@ -10,7 +10,6 @@
 #include "borrowed/ipsec_route.h"
 #include "sw/packet/route.h"
 #include "sw/verbs/qp/path.h"
-#include "core/device.h"
 #include "wire/headers.h"
 
 /* A way out of a path's source GID */

@@ -8,7 +8,6 @@
 #include <net/ipv6.h>
 #include <rhca/trace.h>
 
-#include "core/device.h"
 #include "core/rules/lag.h"
 #include "sw/packet/egress.h"
 #include "sw/packet/frame.h"

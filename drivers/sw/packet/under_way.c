@@ -8,7 +8,6 @@
  */
 #include <linux/net.h>
 #include <net/net_namespace.h>
-#include <rhca/compat.h>
 
 #include "sw/packet/under_way.h"
 

@@ -8,7 +8,6 @@
 #include <linux/skbuff.h>
 
 #include "sw/qp/payload.h"
-#include "core/device.h"
 #include "sw/packet/packet.h"
 #include "wire/crc32.h"
 

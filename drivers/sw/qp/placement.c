@@ -8,7 +8,6 @@
  * on that order waits meanwhile.
  */
 #include <linux/sizes.h>
-#include <rhca/compat.h>
 
 #include "sw/qp/payload.h"
 #include "sw/qp/placement.h"

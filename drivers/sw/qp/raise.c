@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Events that work on a QP has left to be raised without its locks. */
-#include <rhca/compat.h>
 
 #include "sw/qp/raise.h"
 

@@ -13,7 +13,6 @@
 #include <rhca/compat.h>
 
 #include "sw/qp/shared.h"
-#include "core/device.h"
 #include "core/rules/lag.h"
 
 /**

@@ -14,7 +14,6 @@
 
 #include "sw/rx/admit.h"
 #include "core/counters.h"
-#include "core/device.h"
 #include "core/port/port_pkeys.h"
 #include "sw/qp/qp.h"
 #include "sw/verbs/port.h"

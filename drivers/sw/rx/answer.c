@@ -10,7 +10,6 @@
 #include "sw/rx/answer.h"
 #include "sw/qp/payload.h"
 #include "sw/qp/placement.h"
-#include "sw/rx/admit.h"
 #include "sw/rx/recv_completion.h"
 #include "sw/rx/responder.h"
 #include "sw/qp/recv_half.h"

@@ -6,7 +6,6 @@
 #include <rhca/compat.h>
 
 #include "sw/rx/check.h"
-#include "sw/qp/payload.h"
 #include "sw/qp/placement.h"
 #include "sw/rx/admit.h"
 #include "sw/qp/recv_half.h"

@@ -9,7 +9,6 @@
  * checked first.
  */
 #include "sw/rx/early_copy.h"
-#include "sw/rx/execute.h"
 #include "sw/qp/payload.h"
 #include "sw/tx/window.h"
 #include "sw/qp/recv_half.h"

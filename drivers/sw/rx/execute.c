@@ -13,7 +13,6 @@
 #include "sw/verbs/memory/mw.h"
 #include "sw/qp/payload.h"
 #include "sw/qp/placement.h"
-#include "sw/rx/admit.h"
 #include "sw/qp/recv_half.h"
 #include "wire/psn.h"
 

@@ -8,7 +8,6 @@
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
-#include "core/device.h"
 #include "core/mcast.h"
 #include "sw/rx/completer.h"
 #include "sw/rx/early_copy.h"
@@ -22,7 +21,6 @@
 #include "sw/rx/responder.h"
 #include "sw/rx/rx_batch.h"
 #include "sw/verbs/qp/mcast.h"
-#include "sw/verbs/port.h"
 #include "sw/verbs/section.h"
 #include "sw/verbs/qp/qp.h"
 

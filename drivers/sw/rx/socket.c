@@ -17,9 +17,7 @@
 #include <net/netns/generic.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
 #include "core/rules/policy.h"
-#include "sw/verbs/counters.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/section.h"
 #include "sw/rx/admit.h"

@@ -22,7 +22,6 @@
 #include "sw/packet/under_way.h"
 #include "sw/tx/send_sched.h"
 #include "sw/tx/window.h"
-#include "sw/verbs/device.h"
 #include "sw/verbs/section.h"
 #include "wire/psn.h"
 

@@ -10,7 +10,6 @@
 #include "sw/tx/send_sched.h"
 #include "sw/qp/after.h"
 #include "sw/qp/turn_sched.h"
-#include "sw/tx/ack_timeout.h"
 #include "sw/tx/post_delay.h"
 #include "sw/tx/requester.h"
 #include "sw/tx/send_completion.h"

@@ -7,7 +7,6 @@
 #include <linux/stddef.h>
 #include <rdma/ib_sysfs.h>
 
-#include "core/device.h"
 #include "core/port/port.h"
 #include "core/rules/cc.h"
 #include "sw/verbs/cc_files.h"

@@ -2,7 +2,6 @@
 /* The ranges of an implicit region with on-demand paging. */
 #include <linux/mm.h>
 #include <rdma/ib_umem_odp.h>
-#include <rhca/compat.h>
 
 #include "sw/verbs/memory/odp_ranges.h"
 

@@ -2,7 +2,6 @@
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "core/device.h"
 #include "sw/verbs/device.h"
 #include "sw/verbs/qp/ah.h"
 #include "sw/verbs/qp/path.h"
