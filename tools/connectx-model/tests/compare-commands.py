@@ -26,6 +26,7 @@ import sys
 
 LINE = re.compile(r'^\s*[\d.]+ (\w+)\s+(.*)$')
 COMMAND = re.compile(r'^dev0 (\w+) op_mod=(\w+) in=(\d+) out=(\d+)')
+OF_ANOTHER = re.compile(r'^dev[1-9]\d* \w+ op_mod=')   # adapter's function, such as of a LAG
 FIELD = re.compile(r'^in (\S+) = (\w+)$')
 BY_VALUES = 'kernel-'
 
@@ -87,7 +88,7 @@ def add_field(command, name, value, step):
 
 def read_lines(lines):
     """{driver: {step: [(command, {field: value})]}}, drivers in order."""
-    drivers, steps, step, now = {}, None, None, None
+    drivers, steps, step, now, of_first = {}, None, None, None, True
     for line in lines:
         match = LINE.match(line)
         if not match:
@@ -100,9 +101,10 @@ def read_lines(lines):
             now = steps.setdefault(step, []) if word == 'step' else None
         elif topic in ('command', 'wqe') and now is not None:
             command = COMMAND.match(text)
+            of_first = bool(command) or of_first and not OF_ANOTHER.match(text)
             if command:
                 now.append(new_command(command, topic == 'wqe' and is_by_values(step)))
-        elif topic == 'field' and now:
+        elif topic == 'field' and now and of_first:
             field = FIELD.match(text)
             if field:
                 add_field(now[-1], *field.groups(), step)

@@ -40,7 +40,7 @@ def write(word, function):
 
 
 def trace(name, words):
-    with open(TRACING + name, 'a') as file:
+    with open(TRACING + name, 'w') as file:     # no seeking, as to append
         file.write(words + '\n')
 
 

@@ -118,8 +118,9 @@ part_messages() {
 	check "messages-$driver" of_kernel messages messaged
 }
 
+# Each port's own device has the bond's addresses, too, until mlx5_core has taken both away.
 is_of_bond() {
-	grep -qsx bond0 "$(has_rdma | head -n 1)"/ports/1/gid_attrs/ndevs/*
+	dmesg | grep -q 'lag map:' && grep -qsx bond0 "$(has_rdma | head -n 1)"/ports/1/gid_attrs/ndevs/*
 }
 
 make_bond() {
@@ -163,18 +164,20 @@ traced() {
 	for part in "${@:2}"; do
 		"part_$part"
 	done
-	check "unload-$driver" modprobe -r "$driver"
+	check "unload-$driver" "${unload[@]}" "$driver"
 }
 
 # choose [other-adapter | lag] [PART...]: what is compared, and whether each reason is to have
 # its difference
 rows=()
 bring_up=bring_up
+unload=(modprobe -r)
 parts=(objects commands greeting disk files streams messages)
 choose() {
 	[ $# -eq 0 ] || rows=(other-adapter)
 	if [ "${1-}" = lag ]; then
 		bring_up=bring_up_bond
+		unload=(rmmod)	# mlx5_core stays, and the bond has its ports
 		parts=(objects commands greeting)
 	fi
 	[[ ${1-} != other-adapter && ${1-} != lag ]] || shift
