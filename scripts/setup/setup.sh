@@ -61,11 +61,17 @@ update_lists() {
 	lists_are_fresh=1
 }
 
-# newest_package PREFIX SERIES [KIND]: such as linux-image 6.12; of kind cloud or rt
-newest_package() {
-	update_lists >&2
+# releases PREFIX SERIES [KIND]: of packages such as linux-image of 6.12; of kind cloud or rt
+releases() {
 	apt-cache --names-only search "^$1-${2//./\\.}[.-][^-]*[0-9][^-]*(-[0-9]+)?${3:+-$3}-amd64\$" |
-		cut -d' ' -f1 | sort -V | tail -n 1
+		sed "s/^$1-//; s/ .*//" | sort
+}
+
+# newest_release SERIES [KIND]: that has both headers and an image. Signed images come some
+# hours or days after the headers that belong to them
+newest_release() {
+	update_lists >&2
+	comm -12 <(releases linux-headers "$@") <(releases linux-image "$@") | sort -V | tail -n 1
 }
 
 # A release already here is good enough, except where everything starts anew.
@@ -78,12 +84,12 @@ have_headers() {
 }
 
 setup_headers() {
-	local series=$1 package
+	local series=$1 release
 
 	have_headers "$series" && return
-	package=$(newest_package linux-headers "$series")
-	if [ -n "$package" ]; then
-		install "$package"
+	release=$(newest_release "$series")
+	if [ -n "$release" ]; then
+		install "linux-headers-$release"
 	else
 		echo "setup.sh: this Debian has no headers of kernel $series: not built for it" >&2
 	fi
@@ -91,16 +97,16 @@ setup_headers() {
 
 # setup_flavour SERIES-KIND: headers of a kernel for other machines than amd64's
 setup_flavour() {
-	local series=${1%-*} kind=${1##*-} package
+	local series=${1%-*} kind=${1##*-} release
 
 	if [ "$series" = newest ]; then
 		scripts/setup/setup-newest.sh headers "$kind"
 		return
 	fi
 	! scripts/vm/kernel flavour "$1" > /dev/null 2>&1 || return 0
-	package=$(newest_package linux-headers "$series" "$kind")
-	if [ -n "$package" ]; then
-		install "$package"
+	release=$(newest_release "$series" "$kind")
+	if [ -n "$release" ]; then
+		install "linux-headers-$release"
 	else
 		echo "setup.sh: this Debian has no headers of kernel $1: not built for it" >&2
 	fi
@@ -136,16 +142,28 @@ finish_image() {
 	as_root mv "$1.new" "$1"
 }
 
-setup_image() { # setup_image SERIES [KIND]
-	local series=$1${2+-$2} package folder
+# setup_image SERIES [KIND]: and its headers, where those that are here are of another release
+setup_image() {
+	local series=$1${2+-$2}
 
-	have_kernel modules "$series" && return
-	package=$(newest_package linux-image "$@")
-	if [ -z "$package" ]; then
-		echo "setup.sh: this Debian has no kernel $series: not tested on it" >&2
+	if ! have_kernel modules "$series"; then
+		fetch_image "$@"
+	fi
+	if have_kernel modules "$series" && ! have_kernel headers "$series"; then
+		install "linux-headers-$(scripts/vm/kernel release "$series")"
+	fi
+}
+
+fetch_image() { # fetch_image SERIES [KIND]
+	local release package folder
+
+	release=$(newest_release "$@")
+	if [ -z "$release" ]; then
+		echo "setup.sh: this Debian has no kernel $1${2+-$2}: not tested on it" >&2
 		return
 	fi
-	folder=$cache/kernels/${package#linux-image-}
+	package=linux-image-$release
+	folder=$cache/kernels/$release
 	as_root mkdir -p "$folder.new"
 	(
 		cd "$folder.new"
@@ -153,7 +171,7 @@ setup_image() { # setup_image SERIES [KIND]
 		as_root dpkg-deb -x "$package"_*.deb .
 		as_root rm "$package"_*.deb
 	)
-	finish_image "$folder" "${package#linux-image-}"
+	finish_image "$folder" "$release"
 }
 
 # Kernels for clouds have no 9p: their machines take the host's folders by virtio-fs.
