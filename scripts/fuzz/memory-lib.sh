@@ -31,17 +31,12 @@ memory_use() {
 	awk '$1 == "VmallocUsed:" { print "VmallocUsed", $2 * 1024 }' /proc/meminfo >> "$1"
 }
 
-# memory_look SECONDS: a sample, in a calm minute after so many seconds. The first one
-# after MEMORY_FIRST_S is what later ones are compared with.
+# memory_look: in a calm minute, unless one is the last. The first from MEMORY_FIRST_S on is
+# what the end is compared with.
 memory_look() {
-	[ "$1" -ge $MEMORY_FIRST_S ] || return 0
-	if [ ! -e "$WORK/memory.first" ]; then
-		memory_use "$WORK/memory.first"
-		MEMORY_FIRST=$1
-	else
-		memory_use "$WORK/memory.last"
-		MEMORY_LAST=$1
-	fi
+	[ $SECONDS -ge $MEMORY_FIRST_S ] && [ ! -e "$WORK/memory.first" ] || return 0
+	MEMORY_FIRST=$SECONDS
+	memory_use "$WORK/memory.first"
 }
 
 # memory_grown: lines "NAME BYTES BYTES" of what has grown by more than both limits
@@ -54,7 +49,7 @@ memory_grown() {
 }
 
 memory_report() {
-	awk -v first="$MEMORY_FIRST" -v last="$MEMORY_LAST" '
+	awk -v first="$MEMORY_FIRST" -v last=$SECONDS '
 		NR == FNR { before[$1] = $2; next }
 		$1 == "VmallocUsed" { vmalloc = sprintf("%.1f, then %.1f MB", before[$1] / 1e6, $2 / 1e6); next }
 		{ slab[0] += before[$1]; slab[1] += $2 }
@@ -67,22 +62,19 @@ memory_report() {
 
 # What is on its way out, a namespace or a process, is not there the next time.
 has_not_grown() {
-	local grown
-
 	memory_use "$WORK/memory.last"
-	grown=$(memory_grown)
-	[ -z "$grown" ] || { echo "$grown"; return 1; }
+	[ -z "$(memory_grown)" ]
 }
 
-# memory_judge: at the end
+# memory_judge: at the end, which is calm
 memory_judge() {
-	if [ ! -e "$WORK/memory.last" ]; then
+	if [ ! -e "$WORK/memory.first" ]; then
 		echo "RESULT memory: not judged, no two calm minutes after $MEMORY_FIRST_S s"
 		return
 	fi
-	memory_report
 	wait_check 120 "no cache and no vmalloc has grown by more than $MEMORY_GROWTH_PERCENT % and 1 MiB" \
 		has_not_grown || memory_grown
+	memory_report
 }
 
 # Nothing is free but what has to be taken from somebody, for a moment. Who asks for more

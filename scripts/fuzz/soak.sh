@@ -138,8 +138,8 @@ CPU_FLAPS=0
 for ((rounds = 0; ; rounds++)); do
 	seed=$((seed + 1))
 	calm_time
-	memory_look $SECONDS
 	[ $rounds = 0 ] || [ $SECONDS -lt "${RHCA_SOAK_SECONDS:-600}" ] || break
+	memory_look
 	wild_time
 done
 memory_judge

@@ -142,28 +142,25 @@ finish_image() {
 	as_root mv "$1.new" "$1"
 }
 
-# setup_image SERIES [KIND]: and its headers, where those that are here are of another release
+# setup_image SERIES [KIND]: and the headers that belong to it
 setup_image() {
-	local series=$1${2+-$2}
+	local series=$1${2+-$2} release
 
-	if ! have_kernel modules "$series"; then
-		fetch_image "$@"
-	fi
-	if have_kernel modules "$series" && ! have_kernel headers "$series"; then
-		install "linux-headers-$(scripts/vm/kernel release "$series")"
-	fi
-}
-
-fetch_image() { # fetch_image SERIES [KIND]
-	local release package folder
-
-	release=$(newest_release "$@")
-	if [ -z "$release" ]; then
-		echo "setup.sh: this Debian has no kernel $1${2+-$2}: not tested on it" >&2
+	if have_kernel modules "$series" && have_kernel headers "$series"; then
 		return
 	fi
-	package=linux-image-$release
-	folder=$cache/kernels/$release
+	release=$(newest_release "$@")
+	if [ -z "$release" ]; then
+		echo "setup.sh: this Debian has no kernel $series: not tested on it" >&2
+		return
+	fi
+	install "linux-headers-$release"
+	[ -e "$cache/kernels/$release" ] || fetch_image "$release"
+}
+
+fetch_image() { # fetch_image RELEASE
+	local package=linux-image-$1 folder=$cache/kernels/$1
+
 	as_root mkdir -p "$folder.new"
 	(
 		cd "$folder.new"
@@ -171,7 +168,7 @@ fetch_image() { # fetch_image SERIES [KIND]
 		as_root dpkg-deb -x "$package"_*.deb .
 		as_root rm "$package"_*.deb
 	)
-	finish_image "$folder" "$release"
+	finish_image "$folder" "$1"
 }
 
 # Kernels for clouds have no 9p: their machines take the host's folders by virtio-fs.
