@@ -216,7 +216,7 @@ static void reset(struct rhca_sw_qp *qp)
 static void set_mtu(struct rhca_sw_qp *qp, enum ib_mtu mtu)
 {
 	spin_lock_bh(&qp->send.lock);
-	qp->mtu_bytes = ib_mtu_enum_to_int(mtu);
+	qp->base.mtu_bytes = ib_mtu_enum_to_int(mtu);
 	spin_unlock_bh(&qp->send.lock);
 }
 

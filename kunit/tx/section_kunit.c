@@ -60,7 +60,7 @@ static struct ib_qp *ready_qp(struct test_hca *hca, enum ib_qp_type type, u32 mt
 {
 	struct ib_qp *qp = test_qp_in(hca, type, &spec, IB_QPS_RTS);
 
-	to_sw_qp(ibqp_to_verbs(qp))->mtu_bytes = mtu;
+	to_sw_qp(ibqp_to_verbs(qp))->base.mtu_bytes = mtu;
 	return qp;
 }
 

@@ -33,14 +33,14 @@ struct rhca_qp {
 	struct ib_qp ibqp;
 	struct rhca_dev *dev;
 	struct list_head entry;
-	bool is_user;
 	unsigned long mtu_told;
+	bool is_user;
 
 	struct mutex modify_lock;	/* protects: */
-	struct rhca_port *port;
-	enum ib_qp_state state;
-	struct ib_qp_attr attr;
 	bool has_address;
+	enum ib_qp_state state;
+	struct rhca_port *port;
+	struct ib_qp_attr attr;
 	struct rhca_address address;
 	struct ib_qp_init_attr init;
 };

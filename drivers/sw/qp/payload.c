@@ -190,7 +190,7 @@ static struct rhca_mem *get_local(struct rhca_verbs_qp *qp,
 	struct rhca_mem *mem = rhca_mem_hold(walk->span.held, qp->dev,
 					     walk->lkey);
 
-	if (mem && READ_ONCE(mem->pd) == qp->core.ibqp.pd &&
+	if (mem && READ_ONCE(mem->pd) == qp->pd &&
 	    mem->kind != RHCA_MEM_WINDOW_1 && mem->kind != RHCA_MEM_WINDOW_2 &&
 	    rhca_mem_allows(mem, walk->addr, walk->bytes, access))
 		return mem;

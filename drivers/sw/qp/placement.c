@@ -35,7 +35,7 @@ static struct rhca_mem *get_memory(struct rhca_sw_qp *qp,
 {
 	struct rhca_remote remote = {
 		.dev	= qp->base.dev,
-		.pd	= qp->base.core.ibqp.pd,
+		.pd	= qp->base.pd,
 		.qp_num	= qp->base.number,
 		.rkey	= res->rkey,
 		.va	= res->va,

@@ -132,6 +132,7 @@ struct rhca_turn {
  * @shared_refused: the local queue has not taken the block with its only packet; the
  *	block's, as @shared_next, while the turn is LENT
  * @drain_told: the SQ-drained event of this SQD has been raised
+ * @may_be_limited: the QP has a &struct rhca_congestion; set without @lock
  * @udp_sport: of all packets until everything is acknowledged, since a packet was in a
  *	block that other QPs share; 0: the path's
  * @backoff: keeps packets out of blocks after a loss
@@ -177,6 +178,7 @@ struct rhca_requester {
 	bool shared_refused;
 	bool drain_told;
 	bool ack_timed;
+	bool may_be_limited;
 	u16 udp_sport;
 	struct rhca_block_backoff backoff;
 	struct rhca_cwnd cwnd;
@@ -315,7 +317,6 @@ struct rhca_responder {
  * @posted_at: of a process's QP: when it posted last, in ns of the monotonic clock
  * @send: requester
  * @recv: responder
- * @mtu_bytes: path MTU
  * @congestion: its rate, since it has met congestion or has a limit; else NULL. Stays
  *	until the QP is destroyed
  * @deferred: what is left to a tasklet, see RHCA_RAISE_*
@@ -332,7 +333,6 @@ struct rhca_sw_qp {
 	struct rhca_requester send ____cacheline_aligned;
 	u64 posted_at;
 	struct rhca_responder recv ____cacheline_aligned;
-	u32 mtu_bytes;
 	struct rhca_congestion *congestion;
 	unsigned long deferred;
 	atomic_t deferred_events;
@@ -368,7 +368,6 @@ static inline void rhca_prefetch_qp(const struct rhca_verbs_qp *base,
 		prefetchw(&base->sq.head);
 		rhca_prefetch_half(&qp->send.turn.word);
 	} else {
-		prefetch(&base->core.ibqp);
 		prefetch(&base->rq.ring);
 		rhca_prefetch_half(&qp->recv.turn.word);
 	}

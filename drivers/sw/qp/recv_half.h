@@ -34,7 +34,7 @@ static inline struct rhca_mem *rhca_responder_hold(struct rhca_sw_qp *qp,
 {
 	struct rhca_remote remote = {
 		.dev	= qp->base.dev,
-		.pd	= qp->base.core.ibqp.pd,
+		.pd	= qp->base.pd,
 		.qp_num	= qp->base.number,
 		.rkey	= rkey,
 		.va	= va,
@@ -63,7 +63,7 @@ rhca_resource_at(struct rhca_responder *recv, u32 index)
 
 static inline u32 rhca_response_packets(const struct rhca_sw_qp *qp, u32 length)
 {
-	return max(DIV_ROUND_UP(length, qp->mtu_bytes), 1U);
+	return max(DIV_ROUND_UP(length, qp->base.mtu_bytes), 1U);
 }
 
 #endif

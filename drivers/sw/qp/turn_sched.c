@@ -188,7 +188,8 @@ static void prefetch_next(const struct llist_node *node)
 		return;
 	qp = container_of(node, struct rhca_sw_qp, send.turn.listed);
 	prefetch(&qp->base.port);
-	prefetch(&qp->base.sq);
+	prefetch(&qp->base.attr);
+	prefetchw(&qp->base.sq.head);
 	rhca_prefetch_half(&qp->send.turn.word);
 }
 

@@ -32,9 +32,9 @@ void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	bool full = !(rx->flags & RHCA_OP_ENDS) && is_power_of_2(bytes) &&
 		    bytes >= 256 && bytes <= 4096;
 
-	if (bytes > qp->mtu_bytes || (full && bytes != qp->mtu_bytes))
+	if (bytes > qp->base.mtu_bytes || (full && bytes != qp->base.mtu_bytes))
 		rhca_qp_mtu_mismatch(&qp->base.core, roundup_pow_of_two(bytes),
-				     qp->mtu_bytes, &rx->flow.sgid,
+				     qp->base.mtu_bytes, &rx->flow.sgid,
 				     READ_ONCE(qp->base.attr.dest_qp_num));
 }
 
@@ -132,9 +132,9 @@ static void prefetch_for(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	prefetch(path);
 	prefetch(path + L1_CACHE_BYTES);
 	if (rx->flags & RHCA_OP_RESPONSE) {
-		rhca_prefetch_half(&qp->send);
+		rhca_prefetch_half(&qp->send.turn.word);
 	} else {
-		rhca_prefetch_half(&qp->recv);
+		rhca_prefetch_half(&qp->recv.turn.word);
 		prefetch(qp->base.rq.ring.shared);
 	}
 }

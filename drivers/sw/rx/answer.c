@@ -123,7 +123,7 @@ static u32 response_bytes(const struct rhca_sw_qp *qp,
 			  const struct rhca_resource *res, u32 offset)
 {
 	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ?
-		min(res->length - offset, qp->mtu_bytes) : 0;
+		min(res->length - offset, qp->base.mtu_bytes) : 0;
 }
 
 /* Are there requests to answer behind the one that is being answered? */
@@ -137,7 +137,7 @@ static int build_read_response(struct rhca_sw_qp *qp,
 			       struct rhca_tx_list *tx,
 			       struct rhca_packet *packet)
 {
-	u32 offset = qp->mtu_bytes * rhca_psn_diff(res->next_psn,
+	u32 offset = qp->base.mtu_bytes * rhca_psn_diff(res->next_psn,
 						   res->first_psn);
 	u32 bytes = response_bytes(qp, res, offset);
 	bool first = res->next_psn == res->first_psn;
@@ -247,10 +247,10 @@ static bool has_sent_enough(const struct rhca_sw_qp *qp, const struct rhca_resou
 {
 	u32 rest = rhca_psn_diff(res->last_psn, res->next_psn) + 1;
 
-	if (!rhca_allows(left, qp->mtu_bytes))
+	if (!rhca_allows(left, qp->base.mtu_bytes))
 		return true;
 	return RHCA_SECTION_COUNTS_BYTES && rhca_block_is_full(&tx->block) &&
-	       rest * qp->mtu_bytes > left->bytes;
+	       rest * qp->base.mtu_bytes > left->bytes;
 }
 
 /* Responses to one request, or some of them; false when no more can follow now */
@@ -298,7 +298,7 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		return false;
 	recv->sending_resource++;
 	recv->placed = 0;
-	return rhca_allows(left, qp->mtu_bytes);
+	return rhca_allows(left, qp->base.mtu_bytes);
 }
 
 /*
@@ -379,7 +379,7 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 	struct rhca_allowance left = rhca_section_left(), most;
 	bool paced = rhca_is_paced(qp);
 
-	if (!rhca_allows(&left, qp->mtu_bytes)) {
+	if (!rhca_allows(&left, qp->base.mtu_bytes)) {
 		*more = true;
 		return false;
 	}
@@ -487,7 +487,7 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	if (!res || res->opcode != IB_OPCODE_RC_RDMA_READ_REQUEST ||
 	    is_ahead(res, rx->psn))
 		return;
-	offset = qp->mtu_bytes * rhca_psn_diff(rx->psn, res->first_psn);
+	offset = qp->base.mtu_bytes * rhca_psn_diff(rx->psn, res->first_psn);
 	if (be64_to_cpu(reth->va) != res->va + offset ||
 	    length > res->length - offset)
 		return;

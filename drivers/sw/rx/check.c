@@ -212,11 +212,11 @@ static enum rhca_request_status check_packet_length(struct rhca_sw_qp *qp,
 	if (rhca_is_datagram(&qp->base) || !(rx->flags & RHCA_OP_PAYLOAD))
 		return RHCA_PASS;
 	if (whole)
-		ok = rx->payload_bytes == qp->mtu_bytes;
+		ok = rx->payload_bytes == qp->base.mtu_bytes;
 	else if (rx->flags & RHCA_OP_LAST)
-		ok = rx->payload_bytes && rx->payload_bytes <= qp->mtu_bytes;
+		ok = rx->payload_bytes && rx->payload_bytes <= qp->base.mtu_bytes;
 	else
-		ok = rx->payload_bytes <= qp->mtu_bytes;
+		ok = rx->payload_bytes <= qp->base.mtu_bytes;
 	if (ok)
 		return RHCA_PASS;
 	rhca_rx_note_mtu(qp, rx);

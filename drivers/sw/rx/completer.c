@@ -311,7 +311,7 @@ static u32 expected_bytes(const struct rhca_sw_qp *qp,
 {
 	if (wqe->opcode == RHCA_WR_ATOMIC_WRITE)
 		return 0;
-	return min(wqe->length - offset, qp->mtu_bytes);
+	return min(wqe->length - offset, qp->base.mtu_bytes);
 }
 
 static enum ib_wc_status take_read(struct rhca_sw_qp *qp,
@@ -321,7 +321,7 @@ static enum ib_wc_status take_read(struct rhca_sw_qp *qp,
 	struct rhca_span span = {
 		.sge	 = wqe->sge,
 		.num_sge = wqe->num_sge,
-		.offset	 = qp->mtu_bytes * rhca_psn_diff(rx->psn,
+		.offset	 = qp->base.mtu_bytes * rhca_psn_diff(rx->psn,
 							 wqe->first_psn),
 		.held	 = &qp->send.held,
 	};

@@ -101,7 +101,7 @@ static bool copy_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	struct rhca_span span = {
 		.sge	 = wqe->sge,
 		.num_sge = wqe->num_sge,
-		.offset	 = qp->mtu_bytes * rhca_psn_diff(rx->psn,
+		.offset	 = qp->base.mtu_bytes * rhca_psn_diff(rx->psn,
 							 wqe->first_psn),
 		.bytes	 = rx->payload_bytes,
 		.held	 = &qp->send.held,
@@ -119,7 +119,7 @@ static bool copy_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 bool rhca_early_copy_is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	if (!(rx->flags & RHCA_OP_MIDDLE) || !rhca_is_rc(&qp->base) ||
-	    rx->payload_bytes != qp->mtu_bytes || rhca_bth_pad(rx->bth) ||
+	    rx->payload_bytes != qp->base.mtu_bytes || rhca_bth_pad(rx->bth) ||
 	    !rhca_pkeys_match(be16_to_cpu(rx->bth->pkey),
 			      rhca_qp_pkey(&qp->base)))
 		return false;

@@ -267,7 +267,7 @@ static enum rhca_request_status invalidate(struct rhca_sw_qp *qp,
 	ieth = rhca_rx_header(rx, RHCA_HDR_IETH);
 	recv->invalid_key = be32_to_cpu(ieth->rkey);
 	rhca_mem_release(&recv->held);	/* not to be waited for */
-	ret = rhca_key_invalidate(qp->base.dev, qp->base.core.ibqp.pd,
+	ret = rhca_key_invalidate(qp->base.dev, qp->base.pd,
 				  recv->invalid_key, qp->base.number, true);
 	recv->invalidating = ret == -EINPROGRESS;
 	return !ret || recv->invalidating ? RHCA_PASS : RHCA_BAD_KEY;

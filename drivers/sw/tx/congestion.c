@@ -49,8 +49,10 @@ static struct rhca_congestion *get(struct rhca_sw_qp *qp)
 	if (!congestion)
 		return NULL;
 	spin_lock_init(&congestion->lock);
-	if (try_cmpxchg(&qp->congestion, &other, congestion))
+	if (try_cmpxchg(&qp->congestion, &other, congestion)) {
+		WRITE_ONCE(qp->send.may_be_limited, true);
 		return congestion;
+	}
 	kfree(congestion);
 	return other;
 }
@@ -71,7 +73,7 @@ static u32 used_rate(const struct rhca_sw_qp *qp)
 	u32 rtt = data_race(READ_ONCE(send->rtt.smoothed));
 	/* Likewise */
 	u32 in_flight = data_race(rhca_requester_in_flight(send));
-	u64 bits = (u64)in_flight * qp->mtu_bytes * 8;
+	u64 bits = (u64)in_flight * qp->base.mtu_bytes * 8;
 
 	return rtt ? min_t(u64, div_u64(bits * 1000000, rtt), RHCA_RATE_MOST) : 0;
 }
@@ -98,6 +100,19 @@ static void begin(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
 	congestion->clock = now;
 	congestion->cnp_at = now;
 	WRITE_ONCE(congestion->limited, true);
+}
+
+/**
+ * rhca_congestion_limits - Has congestion slowed the QP down?
+ * @qp: any QP
+ *
+ * Context: any but interrupts.
+ */
+bool rhca_congestion_limits(const struct rhca_sw_qp *qp)
+{
+	const struct rhca_congestion *congestion = READ_ONCE(qp->congestion);
+
+	return congestion && READ_ONCE(congestion->limited);
 }
 
 /**
@@ -133,10 +148,10 @@ void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 	if (!congestion->limited)
 		begin(qp, congestion, first_rate(qp), now);
 	congestion->cnp_at = now;
-	rhca_rate_catch_up(&congestion->rate, cc_of(qp), qp->mtu_bytes, now);
+	rhca_rate_catch_up(&congestion->rate, cc_of(qp), qp->base.mtu_bytes, now);
 	if (!is_responding(qp))
 		rhca_rate_used(&congestion->rate, cc_of(qp), used_rate(qp));
-	if (rhca_rate_cnp(&congestion->rate, cc_of(qp), qp->mtu_bytes, now))
+	if (rhca_rate_cnp(&congestion->rate, cc_of(qp), qp->base.mtu_bytes, now))
 		trace(qp, congestion, "cnp");
 	spin_unlock(&congestion->lock);
 }
@@ -239,8 +254,8 @@ static u32 quantum(const struct rhca_sw_qp *qp, const struct rhca_rate *rate)
 {
 	u64 bytes = div_u64((u64)rate->rate * QUANTUM_NS, 8 * 1000000);
 
-	return clamp_t(u64, bytes, qp->mtu_bytes,
-		       max(QUANTUM_BYTES, qp->mtu_bytes));
+	return clamp_t(u64, bytes, qp->base.mtu_bytes,
+		       max(QUANTUM_BYTES, qp->base.mtu_bytes));
 }
 
 /**
@@ -264,9 +279,9 @@ u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
 		begin(qp, congestion, RHCA_RATE_MOST, now);
 	if (!is_over(qp, congestion, now)) {
 		rhca_rate_catch_up(&congestion->rate, cc_of(qp),
-				   qp->mtu_bytes, now);
+				   qp->base.mtu_bytes, now);
 		bytes = quantum(qp, &congestion->rate);
-		packets = bytes / qp->mtu_bytes;
+		packets = bytes / qp->base.mtu_bytes;
 		ready = congestion->clock -
 			min(congestion->clock,
 			    rhca_rate_time(&congestion->rate, bytes));
@@ -286,7 +301,7 @@ static u64 made_good_from(const struct rhca_sw_qp *qp,
 	u64 late = LATE_NS, window;
 
 	if (rate->rate == rhca_rate_max(cc_of(qp))) {
-		window = rhca_rate_time(rate, RHCA_SEND_WINDOW * qp->mtu_bytes);
+		window = rhca_rate_time(rate, RHCA_SEND_WINDOW * qp->base.mtu_bytes);
 		late = max_t(u64, late, min_t(u64, LATE_LIMITED_NS, window));
 		late = max(late, rhca_rate_time(rate, QUANTUM_BYTES));
 	}

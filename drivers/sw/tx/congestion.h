@@ -27,6 +27,7 @@ struct rhca_congestion {
 void rhca_congestion_reset(struct rhca_sw_qp *qp);
 void rhca_congestion_cnp(struct rhca_sw_qp *qp);
 u32 rhca_congestion_rate(const struct rhca_sw_qp *qp);
+bool rhca_congestion_limits(const struct rhca_sw_qp *qp);
 void rhca_congestion_marked(struct rhca_sw_qp *qp);
 u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns);
 void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes);
@@ -34,10 +35,8 @@ void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes);
 /* May the QP have a rate? If not, nothing needs to be counted */
 static inline bool rhca_is_paced(const struct rhca_sw_qp *qp)
 {
-	const struct rhca_congestion *congestion =
-		READ_ONCE(qp->congestion);
-
-	return unlikely((congestion && READ_ONCE(congestion->limited)) ||
+	return unlikely((READ_ONCE(qp->send.may_be_limited) &&
+			 rhca_congestion_limits(qp)) ||
 			READ_ONCE(qp->base.port->cc.rp_max_rate));
 }
 

@@ -15,7 +15,7 @@ static int execute_invalidate(struct rhca_verbs_qp *qp,
 	if (wqe->invalidated)
 		return rhca_key_is_idle(qp->dev, wqe->invalidate_rkey) ?
 			0 : -EINPROGRESS;
-	ret = rhca_key_invalidate(qp->dev, qp->core.ibqp.pd,
+	ret = rhca_key_invalidate(qp->dev, qp->pd,
 				  wqe->invalidate_rkey,
 				  qp->number, false);
 	wqe->invalidated = ret == -EINPROGRESS;
@@ -32,7 +32,7 @@ static int execute_bind(struct rhca_verbs_qp *qp,
 		.addr		= wqe->bind.addr,
 		.length		= wqe->bind.length,
 		.access		= wqe->bind.access,
-		.pd		= qp->core.ibqp.pd,
+		.pd		= qp->pd,
 		.qp_num		= qp->number,
 	};
 
@@ -49,7 +49,7 @@ int rhca_local_execute(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 {
 	switch (wqe->opcode) {
 	case IB_WR_REG_MR:
-		return rhca_key_register(wqe->mr, qp->core.ibqp.pd, wqe->key,
+		return rhca_key_register(wqe->mr, qp->pd, wqe->key,
 					 wqe->access);
 	case IB_WR_LOCAL_INV:
 		return execute_invalidate(qp, wqe);

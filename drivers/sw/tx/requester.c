@@ -343,7 +343,7 @@ static bool repeat_holes(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			break;
 		left->packets--;
 		left->bytes -= batch->sent_bytes - before;
-	} while (rhca_missing_due(qp) && rhca_allows(left, qp->mtu_bytes));
+	} while (rhca_missing_due(qp) && rhca_allows(left, qp->base.mtu_bytes));
 	return did != STEP_FAILED;
 }
 
@@ -375,7 +375,7 @@ static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
 	struct rhca_requester *send = &qp->send;
 
 	return !send->next_offset && spin_is_contended(&send->lock) &&
-	       rhca_psn_diff(send->next_psn, first_psn) * qp->mtu_bytes >=
+	       rhca_psn_diff(send->next_psn, first_psn) * qp->base.mtu_bytes >=
 			UNTIL_OTHERS_BYTES;
 }
 
@@ -431,7 +431,7 @@ static bool has_bytes_left(struct rhca_sw_qp *qp, const struct rhca_tx_list *tx,
 {
 	if (!RHCA_SECTION_COUNTS_BYTES)
 		return true;
-	return (s32)bytes >= (s32)qp->mtu_bytes &&
+	return (s32)bytes >= (s32)qp->base.mtu_bytes &&
 	       (likely(!rhca_block_is_full(&tx->block)) ||
 		rest_fits(qp, packets, bytes));
 }
@@ -493,7 +493,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	if (send->hole_due && !repeat_holes(qp, &tx, batch, &left))
 		return RHCA_END_EMPTY;
 	tx.shared = rc && !paced ? batch->shared : NULL;
-	if (rhca_allows(&left, qp->mtu_bytes))
+	if (rhca_allows(&left, qp->base.mtu_bytes))
 		did = send_steps(qp, &tx, batch, &left);
 	batch->sent += most - left.packets;
 	rhca_section_use(most - left.packets, batch->sent_bytes - bytes_before);
@@ -559,7 +559,7 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
 		return end;
 	left = rhca_section_left();
 	nothing = all_sent(qp);
-	if (!nothing && !rhca_allows(&left, qp->mtu_bytes))
+	if (!nothing && !rhca_allows(&left, qp->base.mtu_bytes))
 		return RHCA_END_MORE;
 	if (is_paused(&qp->send, &resumed))
 		return RHCA_END_PAUSE;

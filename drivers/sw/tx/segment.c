@@ -72,9 +72,9 @@ static bool is_single(const struct rhca_send_wqe *wqe)
 static u32 packets_of(const struct rhca_sw_qp *qp,
 		      const struct rhca_send_wqe *wqe)
 {
-	if (is_single(wqe) || wqe->length <= qp->mtu_bytes)
+	if (is_single(wqe) || wqe->length <= qp->base.mtu_bytes)
 		return 1;
-	return DIV_ROUND_UP(wqe->length, qp->mtu_bytes);
+	return DIV_ROUND_UP(wqe->length, qp->base.mtu_bytes);
 }
 
 /* READs count once for each request that they go out as */
@@ -169,7 +169,7 @@ static void plan_message(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 
 	/* A datagram is one packet; its length was checked when it was posted */
 	seg->payload_bytes = rhca_is_datagram(&qp->base) ? wqe->length :
-			     min(wqe->length - offset, qp->mtu_bytes);
+			     min(wqe->length - offset, qp->base.mtu_bytes);
 	last = offset + seg->payload_bytes == wqe->length;
 	seg->message_bytes = wqe->length;
 	seg->advance = seg->payload_bytes;
@@ -186,7 +186,7 @@ static void plan_message(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 static void plan_read(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		      struct rhca_segment *seg)
 {
-	u32 chunk = wqe->chunk * qp->mtu_bytes;
+	u32 chunk = wqe->chunk * qp->base.mtu_bytes;
 	u32 offset = qp->send.next_offset;
 	u32 end = min_t(u64, wqe->length,
 			(u64)(offset / chunk + 1) * chunk);
@@ -195,7 +195,7 @@ static void plan_read(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	seg->fields.ack_req = true;
 	seg->message_bytes = end - offset;
 	seg->advance = end - offset;
-	seg->psns = max(DIV_ROUND_UP(end - offset, qp->mtu_bytes), 1U);
+	seg->psns = max(DIV_ROUND_UP(end - offset, qp->base.mtu_bytes), 1U);
 }
 
 static void plan_single(const struct rhca_send_wqe *wqe,

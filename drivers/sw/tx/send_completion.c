@@ -56,7 +56,7 @@ static bool shows(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 {
 	return status != IB_WC_SUCCESS ||
 	       (wqe->send_flags & IB_SEND_SIGNALED) ||
-	       qp->base.core.init.sq_sig_type == IB_SIGNAL_ALL_WR;
+	       qp->base.signal_all;
 }
 
 static void fill_wc(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,

@@ -52,7 +52,7 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 		reads += reads_open_before(send, wqe, psn);
 		if (!rhca_psn_before(wqe->last_psn, psn)) {
 			if (rhca_psn_before(wqe->first_psn, psn))
-				send->next_offset = qp->mtu_bytes *
+				send->next_offset = qp->base.mtu_bytes *
 					rhca_psn_diff(psn, wqe->first_psn);
 			break;
 		}

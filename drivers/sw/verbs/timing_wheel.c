@@ -20,14 +20,24 @@
 /* From now until the last slot that can be filled: the one that is being emptied is not */
 #define MOST_TICKS	(SLOTS - 2)
 
-/* Functions that one softirq calls; each may send a packet */
-#define BUDGET		64
+/*
+ * What one softirq may do: 64 functions are called, each of which may send a packet, or 512
+ * timers taken out that need not fire
+ */
+#define BUDGET		512
+#define CALL_COSTS	8
 
 /*
  * Of fewer that share the wheel each is started so often that to let it fire, once in a
  * millisecond, costs less than to say for each request that it need not, and to start it again
  */
 #define MANY		128
+
+/*
+ * Then it fires every half of a millisecond at most. Of many timers one is due at each tick, and
+ * each time is an interrupt
+ */
+#define MANY_TICKS	4
 
 /**
  * struct rhca_wheel - The timers of a CPU
@@ -76,11 +86,20 @@ static void arm(struct rhca_wheel *wheel, u64 tick)
 	hrtimer_start(&wheel->timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
 }
 
+/* The first one after its time, so never early. @now: tick */
+static u64 tick_for(const struct rhca_wheel *wheel, u64 at, u64 now)
+{
+	u64 tick = (at >> TICK_SHIFT) + 1;
+
+	if (wheel->num >= MANY)
+		tick = round_up(tick, MANY_TICKS);
+	return min(tick, now + MOST_TICKS);
+}
+
 /* @now: tick */
 static void put(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer, u64 now)
 {
-	/* The first one after its time, so never early */
-	u64 tick = min((timer->at >> TICK_SHIFT) + 1, now + MOST_TICKS);
+	u64 tick = tick_for(wheel, timer->at, now);
 	unsigned int slot = tick % SLOTS;
 
 	lockdep_assert_held(&wheel->lock);
@@ -119,7 +138,8 @@ static void put_in(struct rhca_wheel *wheel, struct rhca_wheel_timer *timer, u64
  * @timer: the timer, set to 0 before it is first used but for its function; one that will
  *	fire earlier than that is left as it is
  * @now: CLOCK_MONOTONIC, in ns
- * @ns: it fires so much later, or up to two ticks after that
+ * @ns: it fires so much later, or up to two ticks after that; where MANY share the wheel
+ *	up to MANY_TICKS + 1
  *
  * Context: bottom halves off. Who starts it holds a lock against others who do, which its
  * function may take.
@@ -242,9 +262,9 @@ static void call_due(struct rhca_wheel *wheel, u64 now_ns)
 {
 	u64 now = now_ns >> TICK_SHIFT;
 	struct rhca_wheel_timer *timer;
-	unsigned int budget = BUDGET;
+	int budget = BUDGET;
 
-	while (budget && !has_sent_much()) {
+	while (budget > 0 && !has_sent_much()) {
 		if (hlist_empty(&wheel->due)) {
 			if (!take_slot(wheel, now))
 				return;
@@ -258,6 +278,7 @@ static void call_due(struct rhca_wheel *wheel, u64 now_ns)
 			put(wheel, timer, now);
 		} else {
 			call(wheel, timer);
+			budget -= CALL_COSTS - 1;
 		}
 		budget--;
 	}

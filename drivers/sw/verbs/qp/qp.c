@@ -236,6 +236,8 @@ int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 		return -ENOMEM;
 	qp->type = init->qp_type;
 	qp->is_user = core->is_user;
+	qp->pd = core->ibqp.pd;
+	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->send_cq = to_rhca_cq(init->send_cq);
 	qp->port = core->port;
 	qp->counters = rhca_port_set(core->port ?: &core->dev->ports[0])->values;
@@ -329,14 +331,14 @@ void rhca_verbs_qp_count(struct rhca_qp *core, enum rhca_counter which)
 
 /*
  * Where many QPs are in use, none of them is in the caches. What a request asks lies
- * together, up to the beginning of what the transport keeps behind its QP.
+ * together; the word of its turn is in the second line that the transport keeps behind its QP.
  */
 static void prefetch_for_post(const struct rhca_verbs_qp *qp)
 {
-	const void *end = (const void *)(qp + 1) + 2 * L1_CACHE_BYTES, *at;
-
-	for (at = &qp->dev; at < end; at += L1_CACHE_BYTES)
-		prefetchw(at);
+	prefetch(&qp->pd);
+	prefetch(&qp->attr);
+	prefetchw(&qp->sq.head);
+	prefetchw((const void *)(qp + 1) + L1_CACHE_BYTES);
 }
 
 /* A process calls this with no requests: they are in the ring already */

@@ -52,6 +52,7 @@ struct rhca_verbs_attr {
 /**
  * struct rhca_verbs_qp - Queue pair
  * @core: the core's part
+ * @pd: its protection domain
  * @dev: its device
  * @port: its port, from INIT on
  * @handle: what packets find
@@ -62,17 +63,23 @@ struct rhca_verbs_attr {
  * @owner: of its packets on the way, from RTR on (sw/packet/under_way.h)
  * @send_cq: its send CQ
  * @number: QP number, unique over all devices, except QP1
- * @lag_member: member of a LAG that it sits on, from INIT on
+ * @mtu_bytes: path MTU
  * @state: changed under @core.modify_lock, or to ERR and SQE by the data path;
  *	read anywhere
  * @type: enum ib_qp_type
  * @is_user: as of @core
+ * @lag_member: member of a LAG that it sits on, from INIT on
+ * @signal_all: each send request has a completion
  * @attr: written under @core.modify_lock; the data path reads single fields
  * @sq: send queue
  * @rq: receive queue, unless @srq
+ *
+ * With many QPs in use each line that a packet or a request touches is a miss: from @pd on
+ * these are in three, and in @core is nothing that they ask for.
  */
 struct rhca_verbs_qp {
 	struct rhca_qp core;
+	struct ib_pd *pd ____cacheline_aligned;
 	struct rhca_verbs_dev *dev;
 	struct rhca_port *port;
 	struct rhca_qp_handle *handle;
@@ -82,10 +89,12 @@ struct rhca_verbs_qp {
 	struct socket *owner;
 	struct rhca_cq *send_cq;
 	u32 number;
-	u32 lag_member;
+	u32 mtu_bytes;
 	int state;
 	u8 type;
 	bool is_user;
+	u8 lag_member;
+	bool signal_all;
 	struct rhca_verbs_attr attr;
 	struct rhca_sq sq;
 	struct rhca_rq rq;

@@ -228,7 +228,7 @@ int rhca_verbs_qp_modify(struct rhca_qp *core,
 	if (ret)
 		return ret;
 	if (change->address) {
-		path = rhca_path_create(change->address, core->ibqp.pd,
+		path = rhca_path_create(change->address, qp->pd,
 					GFP_KERNEL_ACCOUNT);
 		if (IS_ERR(path))
 			return PTR_ERR(path);

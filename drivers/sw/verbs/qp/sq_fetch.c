@@ -62,7 +62,7 @@ static int fetch_flush(struct rhca_send_wqe *wqe, const struct rxe_send_wr *wr)
 static int fetch_datagram(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 			  const struct rxe_send_wr *wr)
 {
-	wqe->path = rhca_path_get_number(qp->dev, qp->core.ibqp.pd,
+	wqe->path = rhca_path_get_number(qp->dev, qp->pd,
 					 wr->wr.ud.ah_num);
 	wqe->dest_qpn = wr->wr.ud.remote_qpn & RHCA_QPN_MASK;
 	wqe->qkey = wr->wr.ud.remote_qkey;
