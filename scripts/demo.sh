@@ -215,7 +215,7 @@ outside() {
 	if [ $status -eq 0 ]; then
 		release=$(scripts/vm/kernel release "$series")
 		echo "Building the modules for kernel $release ..."
-		make -s modules KVER="$release" > "$log" 2>&1 || status=$?
+		make -s modules KVER="$release" KBUILD_ARGS="-j$(nproc)" > "$log" 2>&1 || status=$?
 	fi
 	if [ $status -ne 0 ]; then
 		cat "$log"

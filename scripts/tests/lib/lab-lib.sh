@@ -41,6 +41,18 @@ busywait() { # busywait SECONDS COMMAND...
 		sleep 0.1
 	done
 }
+# check_demo FILE LINK: what scripts/demo.sh has said; LINK: the client's, with its port
+check_demo() {
+	local row
+
+	for row in 'ibv_rc_pingpong.* us .* us' 'rping.* 20 pings .*20 pings' \
+		'ib_write_bw.* (MiB.s|unmeasured) .* (MiB.s|unmeasured)' \
+		'ib_send_lat.* (us|unmeasured) .* (us|unmeasured)'; do
+		check "$row" 1 "$(grep -cE "^  $row\$" "$1")"
+	done
+	check "nothing failed" "" "$(grep -F "failed (" "$1")"
+	check_match "bytes went over its port" ' tx_packets [1-9][0-9]+ ' "$(grep "^link $2 " "$1")"
+}
 finish() {
 	[ "$checks" -gt 0 ] && [ "$fails" -eq 0 ]
 	exit
