@@ -59,7 +59,7 @@ part_commands() {
 }
 
 part_greeting() {
-	check "greeting-$driver" of_kernel greeting greeted
+	check "greeting-$driver" of_kernel "$greeting" greeted
 }
 
 part_disk() {
@@ -172,11 +172,13 @@ traced() {
 rows=()
 bring_up=bring_up
 unload=(modprobe -r)
+greeting=greeting	# the step's name in commands-differ.txt
 parts=(objects commands greeting disk files streams messages)
 choose() {
 	[ $# -eq 0 ] || rows=(other-adapter)
 	if [ "${1-}" = lag ]; then
 		bring_up=bring_up_bond
+		greeting="greeting-lag"
 		unload=(rmmod)	# mlx5_core stays, and the bond has its ports
 		parts=(objects commands greeting)
 	fi
