@@ -171,12 +171,14 @@ fetch_image() { # fetch_image RELEASE
 	finish_image "$folder" "$1"
 }
 
-# Kernels for clouds have no 9p: their machines take the host's folders by virtio-fs.
+# Kernels for clouds have no 9p: their machines take the host's folders by virtio-fs, and
+# programs through bindfs, see scripts/vm/init.
 setup_flavour_image() {
 	local series=${1%-*} kind=${1##*-}
 
-	if [ "$kind" = cloud ] && [ ! -e /usr/lib/qemu/virtiofsd ]; then
-		install virtiofsd
+	if [ "$kind" = cloud ]; then
+		install bindfs
+		[ -e /usr/lib/qemu/virtiofsd ] || install virtiofsd
 	fi
 	if [ "$series" = newest ]; then
 		setup_newest_image "$kind"
