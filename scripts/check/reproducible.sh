@@ -26,11 +26,14 @@ done
 rm -rf "$out"
 mkdir -p "$out"
 out=$(realpath "$out")
+# Who works here may commit in between.
+commit=$(git -c 'safe.directory=*' rev-parse HEAD)
 
 # build_in FOLDER: a clone, and there all packages
 build_in() {
 	[ -z "$kernel" ] || export ROCE_HCA_CACHE=$1/cache
 	git -c 'safe.directory=*' clone -q . "$1/tree"
+	git -C "$1/tree" checkout -q --detach "$commit"
 	(
 		cd "$1/tree"
 		make -s deb
