@@ -356,7 +356,7 @@ static inline void rhca_prefetch_half(const void *half)
 	prefetchw(half + 3 * L1_CACHE_BYTES);
 }
 
-/* Before a packet is handled: what the QP that it is for is asked first */
+/* Before a packet is handled, or a turn is run: what its QP is asked first */
 static inline void rhca_prefetch_qp(const struct rhca_verbs_qp *base,
 				    bool for_requester)
 {

@@ -187,10 +187,7 @@ static void prefetch_next(const struct llist_node *node)
 	if (!node)
 		return;
 	qp = container_of(node, struct rhca_sw_qp, send.turn.listed);
-	prefetch(&qp->base.port);
-	prefetch(&qp->base.attr);
-	prefetchw(&qp->base.sq.head);
-	rhca_prefetch_half(&qp->send.turn.word);
+	rhca_prefetch_qp(&qp->base, true);
 }
 
 static struct rhca_turn *next_listed(struct rhca_turn_list *list)
