@@ -20,6 +20,7 @@
  * @lock: as the send lock of a QP
  * @due: not before this, ns
  * @calls: of its function
+ * @fired_at: when it was called last, ns
  * @early: it was called before @due
  * @again_ns: started again by its function after so long, if not 0
  * @order: how many of the test had fired before, from 1
@@ -30,6 +31,7 @@ struct timed {
 	spinlock_t lock;		/* of who starts it */
 	u64 due;
 	u32 calls;
+	u64 fired_at;
 	bool early;
 	u64 again_ns;
 	u32 order;
@@ -61,7 +63,8 @@ static void fired(struct rhca_wheel_timer *timer)
 	spin_lock(&t->lock);
 	if (!rhca_wheel_is_queued(timer)) {
 		t->calls++;
-		t->early |= ktime_get_ns() < t->due;
+		t->fired_at = ktime_get_ns();
+		t->early |= t->fired_at < t->due;
 		t->order = atomic_inc_return(&num_fired);
 		if (t->again_ns)
 			start_locked(t, t->again_ns);
@@ -199,6 +202,23 @@ static void one_of_many_that_need_not_fire_does_not(struct kunit *test)
 	stop_all(timed, MANY);
 }
 
+/* Each time is an interrupt, so those of half of a millisecond (2^19 ns) have one at its end */
+static void many_share_an_interrupt(struct kunit *test)
+{
+	struct timed *timed = make(test, MANY);
+	u32 i;
+
+	local_bh_disable();
+	for (i = MANY; i-- > 0; )	/* those that wait long are there first */
+		start(&timed[i], i < 200 ? i * 30 * NSEC_PER_USEC : 60 * NSEC_PER_SEC);
+	local_bh_enable();
+	for (i = 0; i < 200; i++) {
+		KUNIT_EXPECT_TRUE(test, has_fired(&timed[i]));
+		KUNIT_EXPECT_GT(test, timed[i].fired_at >> 19, timed[i].due >> 19);
+	}
+	stop_all(timed, MANY);
+}
+
 /* It stays where it was: it has to fire all the same, at its new time and once */
 static void one_that_need_not_fire_can_be_started_again(struct kunit *test)
 {
@@ -230,6 +250,7 @@ static struct kunit_case timing_wheel_cases[] = {
 	KUNIT_CASE(only_an_earlier_start_moves_it),
 	KUNIT_CASE(stopped_one_does_not_fire),
 	KUNIT_CASE(one_that_starts_itself_can_be_stopped),
+	KUNIT_CASE(many_share_an_interrupt),
 	KUNIT_CASE(one_of_many_that_need_not_fire_does_not),
 	KUNIT_CASE(one_that_need_not_fire_can_be_started_again),
 	{}
