@@ -1073,6 +1073,30 @@ static void receiver_not_ready_is_asked_again_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), IB_QPS_RTS);
 }
 
+/* The peer lives, and has asked for the time: RNR retries are what it costs, 9.7.5.2.8 */
+static void time_that_a_receiver_asks_for_is_no_timeout(struct kunit *test)
+{
+	struct bench *b = setup(test, IB_QPT_RC);
+
+	WRITE_ONCE(b->sw->base.attr.timeout, 20);	/* 4.3 s */
+	post(b, IB_WR_SEND, 1);
+	look_at_next(b);
+	spin_lock_bh(&b->send->lock);
+	b->send->deadline = jiffies + HZ;
+	b->send->retries_left = 0;
+	b->send->recovering = true;
+	b->send->recovery->probes = 2;
+	spin_unlock_bh(&b->send->lock);
+	answer(b, FIRST_PSN, 0x21, 0);	/* 10 us */
+	test_becomes(test_num_sent(b->hca));
+	expect_nth(b, 0);
+	spin_lock_bh(&b->send->lock);
+	KUNIT_EXPECT_TRUE(test, time_after(b->send->deadline, jiffies + 2 * HZ));
+	KUNIT_EXPECT_EQ(test, b->send->retries_left, spec.retries);
+	KUNIT_EXPECT_EQ(test, b->send->recovery->probes, 0);
+	spin_unlock_bh(&b->send->lock);
+}
+
 /* The local queue was full at the third packet, and the peer at the first */
 static void receiver_not_ready_is_heard_while_the_queue_is_full(struct kunit *test)
 {
@@ -1143,6 +1167,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(event_of_a_verb_is_raised_behind_it),
 	KUNIT_CASE(receiver_that_is_never_ready_fails_the_request),
 	KUNIT_CASE(receiver_not_ready_is_asked_again_later),
+	KUNIT_CASE(time_that_a_receiver_asks_for_is_no_timeout),
 	KUNIT_CASE(receiver_not_ready_is_heard_while_the_queue_is_full),
 	{}
 };

@@ -122,7 +122,8 @@ struct rhca_turn {
  * @hole_due: a packet is to be sent again before anything new
  * @recovering: @recovery has something to say: there has been a loss lately. Else who
  *	sends and who takes acknowledgements need not look there
- * @heard: something new has been acknowledged since @probe_timer fired
+ * @heard: something new has been acknowledged since @probe_timer fired, or a pause that the
+ *	peer has asked for is over
  * @ack_timed: @ack_timer runs, or has fired and is about to look
  * @fault_ns: last pause for a page that has not come yet, or 0
  * @pause: enum rhca_pause: nothing is sent before turn.not_before, whoever owns the

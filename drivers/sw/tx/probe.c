@@ -109,6 +109,17 @@ void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now)
 		wait_from(qp, now);
 }
 
+/* The peer has asked for a pause, which is over. send.lock held. */
+void rhca_probe_resumed(struct rhca_requester *send)
+{
+	lockdep_assert_held(&send->lock);
+	send->heard = true;
+	if (!send->recovering)
+		return;
+	send->recovery->probes = 0;
+	send->recovery->heard_at = rhca_now();
+}
+
 /* Is there anything that who sends or takes acknowledgements has to know? */
 static bool still_recovers(const struct rhca_recovery *recovery)
 {

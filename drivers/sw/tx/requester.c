@@ -542,6 +542,14 @@ static bool is_paused(struct rhca_requester *send, enum rhca_pause *resumed)
 	return false;
 }
 
+/* The peer lives: what leaves now has the whole time for its answer */
+static void end_rnr(struct rhca_sw_qp *qp)
+{
+	qp->send.retries_left = READ_ONCE(qp->base.attr.retry_cnt);
+	rhca_restart_ack_timer(qp);
+	rhca_probe_resumed(&qp->send);
+}
+
 static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	enum rhca_turn_end end = RHCA_END_EMPTY;
@@ -563,6 +571,8 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
 		return RHCA_END_MORE;
 	if (is_paused(&qp->send, &resumed))
 		return RHCA_END_PAUSE;
+	if (resumed == RHCA_PAUSE_RNR)
+		end_rnr(qp);
 	if (resumed != RHCA_PAUSE_LOCAL_FULL && nothing)
 		rhca_arm_ack_timer(qp);
 	else

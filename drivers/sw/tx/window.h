@@ -29,7 +29,8 @@
  *	has had its turn since
  * @probes: times that send.probe_timer has asked since the last progress
  * @doublings: of the wait until it asks, since a round trip was last measured
- * @heard_at: when something new was last acknowledged, in ns; 0: not known
+ * @heard_at: when something new was last acknowledged, or a pause ended that the peer has
+ *	asked for, in ns; 0: not known
  * @hold: responses that came before others that are missing, or NULL
  * @qp: whose it is
  * @wait_timer: of the responder: a request packet that is missing is waited for
