@@ -176,7 +176,7 @@ static void set_rtr(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 }
 
 static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
-		    int mask)
+		    int mask, enum ib_qp_state next)
 {
 	struct rhca_requester *send = &qp->send;
 
@@ -196,7 +196,9 @@ static void set_rts(struct rhca_sw_qp *qp, const struct ib_qp_attr *attr,
 		send->rnr_retries_left = attr->rnr_retry;
 	if (mask & IB_QP_TIMEOUT)
 		rhca_ack_timeout_changed(qp);
-	send->drain_told = false;
+	/* In SQD once: only RTS leads there */
+	if (next != IB_QPS_SQD)
+		send->drain_told = false;
 	spin_unlock_bh(&send->lock);
 }
 
@@ -234,7 +236,7 @@ static void qp_modify(struct rhca_verbs_qp *base, const struct ib_qp_attr *attr,
 	else if (rhca_is_datagram(base) && base->port)
 		set_mtu(qp, rhca_port_mtu(base->port));
 	set_rtr(qp, attr, mask);
-	set_rts(qp, attr, mask);
+	set_rts(qp, attr, mask, next);
 }
 
 static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)

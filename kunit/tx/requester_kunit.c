@@ -914,6 +914,26 @@ static void queue_is_not_drained_while_a_request_is_repeated(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &b->hca->events));
 }
 
+/* Who changes an attribute of a QP in SQD has heard that it is drained */
+static void drained_queue_is_told_of_once(struct kunit *test)
+{
+	struct bench *b = setup(test, IB_QPT_RC);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD, .timeout = 14,
+				   .en_sqd_async_notify = 1 };
+
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, &attr, IB_QP_STATE |
+					      IB_QP_EN_SQD_ASYNC_NOTIFY));
+	KUNIT_EXPECT_TRUE(test, test_and_clear_bit(IB_EVENT_SQ_DRAINED,
+						   &b->hca->events));
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, &attr, IB_QP_STATE |
+					      IB_QP_TIMEOUT));
+	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_SQ_DRAINED, &b->hca->events));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RTS));
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, &attr, IB_QP_STATE |
+					      IB_QP_EN_SQD_ASYNC_NOTIFY));
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &b->hca->events));
+}
+
 /* NET_XMIT_CN: something was dropped, which need not have been the packet */
 static void congested_queue_has_taken_the_packet(struct kunit *test)
 {
@@ -1158,6 +1178,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(missing_packet_is_not_forgotten_by_a_full_queue),
 	KUNIT_CASE(silence_makes_the_oldest_packet_be_repeated),
 	KUNIT_CASE(queue_is_not_drained_while_a_request_is_repeated),
+	KUNIT_CASE(drained_queue_is_told_of_once),
 	KUNIT_CASE(congested_queue_has_taken_the_packet),
 	KUNIT_CASE(queue_that_takes_nothing_does_not_stop_uc),
 	KUNIT_CASE(queue_that_never_takes_a_packet_fails_its_request),
