@@ -651,6 +651,65 @@ static void packet_that_is_waited_for_asks_at_once(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, b->sent->ack_req);
 }
 
+#define MANY		1000
+
+static struct ib_qp *qp_for_many(struct bench *b)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = b->hca->cq, .recv_cq = b->hca->cq,
+		.cap = { .max_send_wr = MANY + 1, .max_send_sge = 1 },
+		.qp_type = IB_QPT_RC,
+	};
+
+	return ib_create_qp(b->hca->pd, &init);
+}
+
+/* A SEND and behind it registrations, in one list */
+static void post_many(struct bench *b, struct ib_reg_wr *regs)
+{
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
+	u32 i;
+
+	fill_wr(b, &wr, &sge, IB_WR_SEND, 1);
+	wr.wr.next = &regs[0].wr;
+	for (i = 0; i < MANY; i++) {
+		regs[i].wr.opcode = IB_WR_REG_MR;
+		regs[i].mr = ib_alloc_mr(b->hca->pd, IB_MR_TYPE_MEM_REG, 1);
+		KUNIT_ASSERT_FALSE(b->hca->test, IS_ERR(regs[i].mr));
+		regs[i].key = regs[i].mr->rkey;
+		regs[i].wr.next = i + 1 < MANY ? &regs[i + 1].wr : NULL;
+	}
+	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(b->qp, &wr.wr, NULL));
+}
+
+/* Who takes the acknowledgement of the first completes all of them, bottom halves off */
+static void requests_without_a_packet_do_not_pile_up(struct kunit *test)
+{
+	struct bench *b = setup(test, IB_QPT_RC);
+	struct ib_reg_wr *regs = test_alloc(test, MANY * sizeof(*regs));
+	struct rhca_sq *sq;
+	u32 i;
+
+	b->qp = qp_for_many(b);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->qp));
+	b->hca->qps[b->hca->num_qps++] = b->qp;
+	b->sw = to_sw_qp(ibqp_to_verbs(b->qp));
+	b->send = &b->sw->send;
+	sq = &b->sw->base.sq;
+	test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
+	post_many(b, regs);
+	msleep(100);
+	KUNIT_EXPECT_LE(test, READ_ONCE(b->send->next), 4 * RHCA_SEND_WINDOW);
+	look_at_next(b);
+	KUNIT_EXPECT_TRUE(test, b->sent->ack_req);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+	answer(b, FIRST_PSN, 0x1f, 1);
+	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(sq->head) == MANY + 1));
+	for (i = 0; i < MANY; i++)
+		ib_dereg_mr(regs[i].mr);
+}
+
 /* What stands before it is never acknowledged: it is done when it has been sent */
 static void uc_invalidates_behind_what_is_sent_with_it(struct kunit *test)
 {
@@ -1167,6 +1226,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(datagram_is_one_packet),
 	KUNIT_CASE(acknowledgement_completes_what_it_covers),
 	KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
+	KUNIT_CASE(requests_without_a_packet_do_not_pile_up),
 	KUNIT_CASE(uc_invalidates_behind_what_is_sent_with_it),
 	KUNIT_CASE(empty_queue_begins_with_the_same_slot),
 	KUNIT_CASE(slot_is_free_before_its_completion_shows),

@@ -38,6 +38,8 @@ static bool may_begin(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 		return false;
 	if (wqe->opcode == IB_WR_LOCAL_INV)
 		return send->next == qp->base.sq.head;
+	if (rhca_wqe_is_local(wqe))
+		return !rhca_requester_is_far(qp, send->next);
 	return true;
 }
 

@@ -143,6 +143,8 @@ bool rhca_requester_goes_on(struct rhca_sw_qp *qp)
 
 	lockdep_assert_held(&qp->send.lock);
 	for (; rhca_requester_has_request(qp, index); index++) {
+		if (rhca_requester_is_far(qp, index))
+			return false;
 		wqe = rhca_sq_wqe(&qp->base.sq, index);
 		if (wqe->done)		/* a local one, while repeating */
 			continue;

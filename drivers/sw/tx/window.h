@@ -60,6 +60,13 @@ struct rhca_recovery {
 	struct rhca_wheel_timer wait_timer;
 };
 
+/*
+ * Requests that have been begun and not completed. The window bounds those that are packets,
+ * this the others, which are carried out at once: who takes an acknowledgement goes over
+ * all of them with bottom halves off.
+ */
+#define RHCA_OPEN_MOST	(4 * RHCA_SEND_WINDOW)
+
 /* Index behind the requests of which a packet has been sent */
 static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)
 {
@@ -136,6 +143,12 @@ static inline bool rhca_wqe_takes_receive(const struct rhca_send_wqe *wqe)
 	return wqe->opcode == IB_WR_SEND || wqe->opcode == IB_WR_SEND_WITH_IMM ||
 	       wqe->opcode == IB_WR_SEND_WITH_INV ||
 	       wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* Does a request have to wait until others have completed, unless it is a packet? */
+static inline bool rhca_requester_is_far(const struct rhca_sw_qp *qp, u32 index)
+{
+	return index - qp->base.sq.head >= RHCA_OPEN_MOST;
 }
 
 /*
