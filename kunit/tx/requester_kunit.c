@@ -1195,6 +1195,22 @@ static void receiver_not_ready_is_heard_while_the_queue_is_full(struct kunit *te
 	KUNIT_EXPECT_EQ(test, b->send->pause, RHCA_PAUSE_RNR);
 }
 
+static void response_to_a_read_brings_credits(struct kunit *test)
+{
+	struct bench *b = setup(test, IB_QPT_RC);
+	int i;
+
+	post(b, IB_WR_SEND, 1);
+	answer(b, FIRST_PSN, 0x00, 1);
+	post(b, IB_WR_RDMA_READ, 8);
+	/* Two receives behind two messages */
+	test_answer(b->hca, b->qp, READ_ONLY, FIRST_PSN + 1, 0x02 << 24 | 2, 8);
+	forget_sent(b);
+	for (i = 0; i < 3; i++)
+		post(b, IB_WR_SEND, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 2);
+}
+
 static void datagram_opcode_is_that_of_table_38(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY,
@@ -1215,6 +1231,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(entries_of_a_list_are_joined),
 	KUNIT_CASE_PARAM(read_is_asked_for_in_chunks, read_gen_params),
 	KUNIT_CASE(reads_in_flight_are_limited),
+	KUNIT_CASE(response_to_a_read_brings_credits),
 	KUNIT_CASE(atomic_carries_its_operands),
 	KUNIT_CASE(unanswered_packet_is_repeated_early),
 	KUNIT_CASE(timeout_of_the_verbs_takes_a_retry),

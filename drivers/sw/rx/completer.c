@@ -489,6 +489,21 @@ static bool is_plain_answer(const struct rhca_rx *rx)
 	return rx->opcode == IB_OPCODE_RC_ACKNOWLEDGE;
 }
 
+/* What acknowledges a READ or an atomic brings credits like any other, 9.7.7.2 */
+static void take_credits_of_data(struct rhca_requester *send, const struct rhca_rx *rx)
+{
+	const struct rhca_aeth *aeth;
+	u8 syndrome;
+
+	if (!rhca_opcode_has(rx->opcode, RHCA_HDR_AETH))
+		return;
+	aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
+	syndrome = rhca_aeth_syndrome(aeth);
+	if (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) == RHCA_AETH_ACK)
+		rhca_requester_take_credits(send, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE),
+					    rhca_aeth_msn(aeth));
+}
+
 /*
  * The newest acknowledgement again may bring new credits, and nothing else: a
  * late NAK is about something that has been settled.
@@ -532,8 +547,10 @@ void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 		return;
 	}
-	if (is_plain_answer(rx))
+	if (is_plain_answer(rx)) {
 		handle_aeth(qp, rx, batch);
-	else
-		handle_data(qp, rx, batch);
+		return;
+	}
+	take_credits_of_data(send, rx);
+	handle_data(qp, rx, batch);
 }
