@@ -287,7 +287,7 @@ def flushed_slowly(program):
 
 
 PRIMARY_PATH, RNR_TIMEOUT, READ_RIGHT = 1 << 7, 1 << 6, 1 << 1	# of opt_param_mask
-UD, EXPEDITED = 2, 46
+UC, UD, EXPEDITED = 1, 2, 46
 
 
 def frames_of(path):
@@ -331,6 +331,27 @@ def moved(program):
             guest.run(step, {'qpn': datagrams})
         expect('moved-datagrams', change(PRIMARY_PATH, qpn=datagrams), g.BAD_PARAM)
         model.end()
+
+
+RAE, RWE, Q_KEY = 1 << 2, 1 << 3, 1 << 5
+
+
+def options_of_services(program):
+    """A transition takes the options that a service has a meaning for, and no others."""
+    model = Model(program, '')
+    guest, connection = model.guests[0], Connection(model.guests[0])
+    qps = {'rc': connection.qps[0], 'uc': connection.make_qp(guest.page(), guest.page(), UC),
+           'ud': connection.make_qp(guest.page(), guest.page(), UD)}
+    connection.connect(qps['uc'], qps['uc'])
+    for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
+        guest.run(step, {'qpn': qps['ud']})
+    takes = {'rc': READ_RIGHT | RAE | RWE | RNR_TIMEOUT, 'uc': RWE, 'ud': Q_KEY}
+    for name, qpn in qps.items():
+        for option in (READ_RIGHT, RAE, RWE, Q_KEY, RNR_TIMEOUT):
+            expect('option-%s-%#x' % (name, option),
+                   guest.status('rts2rts_qp', {'qpn': qpn, 'opt_param_mask': option}),
+                   g.OK if option & takes[name] else g.BAD_PARAM)
+    model.end()
 
 
 RDMA_RECEIVE, TO_OTHER_DOMAIN, ALLOW, BY_MISC = 7, 2, 1, 2
@@ -438,7 +459,8 @@ def why_failed(program):
     model.end()
 
 
-KEY_CHANGES, KEY_OPCODE, NOT_FREE_CHECK = 12, 0x25, 0x20
+KEY_CHANGES, KEY_OPCODE, NOT_FREE_CHECK, AT_OFFSET = 12, 0x25, 0x20, 0x10
+FAR = 0x10000		# octwords; an adapter may know more bits of it, or not
 # Of a mask: length, page size, start, domain, rights, and that it is free no more
 EVERYTHING = 1 << 0 | 1 << 1 | 1 << 6 | 1 << 7 | 0xf << 17 | 1 << 29
 ATOMIC, RELAXED_WRITE = 1 << 21, 1 << 25
@@ -456,10 +478,11 @@ class KeyChanges(Connection):
             'qpc.rq_type': 3, 'qpc.dbr_addr': self.record}, rest=struct.pack('>Q', self.ring))
         self.begin()
         self.list = guest.page()
-        self.empty = guest.create('create_mkey', 'mkey_index', {
+        self.empty, self.long = (guest.create('create_mkey', 'mkey_index', {
             'memory_key_mkey_entry.' + name: value for name, value in {
-                'access_mode_1_0': 1, 'free': 1, 'umr_en': 1, 'lr': 1, 'qpn': ANY_QPN,
-                'pd': self.pd, 'log_page_size': 12, 'translations_octword_size': 8}.items()}) << 8
+                'access_mode_1_0': 1, 'free': 1, 'umr_en': 1, 'lr': 1, 'qpn': ANY_QPN, 'pd': self.pd,
+                'log_page_size': 12, 'translations_octword_size': octwords}.items()}) << 8
+            for octwords in (8, 2 * FAR))
 
     def begin(self):
         for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
@@ -467,15 +490,18 @@ class KeyChanges(Connection):
         self.posted = 0
         self.guest.memory[self.record:self.record + 8] = bytes(8)
 
-    def request(self, mask=EVERYTHING, octwords=4, byte_count=64, at=0, entry=0x1003, **context):
+    def request(self, mask=EVERYTHING, octwords=4, byte_count=64, at=0, entry=0x1003, offset=0,
+                key=None, **context):
         head = {'lr': 1, 'access_mode_1_0': 1, 'qpn': ANY_QPN, 'pd': self.pd, 'len': 4096,
                 'log_page_size': 12, **context}
         self.guest.memory[self.list:self.list + 8] = entry.to_bytes(8, 'big')
-        segments = struct.pack('>BxxxHHQ32x', NOT_FREE_CHECK, octwords, 0, mask) + \
+        segments = struct.pack(
+            '>BxxxHHQI28x', NOT_FREE_CHECK | AT_OFFSET, octwords, offset & 0xffff, mask,
+            offset >> 16) + \
             layouts.build('mkc', head) + \
             struct.pack('>IIQ', byte_count, self.key, self.list + at)
         wqe = struct.pack('>IIII', self.posted << 8 & 0xffff00 | KEY_OPCODE,
-                          self.qps[0] << 8 | 1 + len(segments) // 16, SIGNALLED, self.empty)
+                          self.qps[0] << 8 | 1 + len(segments) // 16, SIGNALLED, key or self.empty)
         self.put(wqe + segments)
 
     def begin_anew(self):
@@ -503,7 +529,7 @@ class KeyChanges(Connection):
 
 def key_changes(program):
     """What a request may not change, or name, is refused and leaves the key as it is."""
-    model = Model(program, '', options=['--without', 'umr-atomic'])
+    model = Model(program, '', options=['--without', 'umr-atomic,umr-offset'])
     changes = KeyChanges(model.guests[0])
     for name, wanted, request in (
             ('atomic-without-cap', QP_OPERATION, {'mask': EVERYTHING | ATOMIC}),
@@ -511,6 +537,8 @@ def key_changes(program):
             ('no-such-domain', QP_OPERATION, {'pd': changes.pd + 99}),
             ('no-page-size', QP_OPERATION, {'log_page_size': 0}),
             ('half-a-group', QP_OPERATION, {'octwords': 2, 'byte_count': 32}),
+            ('far-without-cap', QP_OPERATION, {'key': changes.long, 'offset': FAR}),
+            ('not-so-far', 0, {'key': changes.long, 'offset': FAR - 4}),
             ('more-than-the-key-has', QP_OPERATION, {'octwords': 12, 'byte_count': 192}),
             ('list-too-short', PROTECTION, {'byte_count': 32}),
             ('list-not-aligned', PROTECTION, {'at': 64}),
@@ -518,6 +546,10 @@ def key_changes(program):
             ('good', 0, {}),
             ('filled-already', REFUSED_KEY, {})):
         expect('key-change-' + name, changes.change(**request), wanted)
+    model.end()
+    model = Model(program, '')
+    changes = KeyChanges(model.guests[0])
+    expect('key-change-far', changes.change(key=changes.long, offset=FAR), 0)
     model.end()
 
 
@@ -550,6 +582,7 @@ def main():
     drained(program)
     flushed_slowly(program)
     moved(program)
+    options_of_services(program)
     switchdev(program)
     reads_over(program, 'reads')
     reads_over(program, 'reads-duplicated', duplicate_ppm=300000)
