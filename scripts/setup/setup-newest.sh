@@ -7,10 +7,9 @@
 # usage: scripts/setup/setup-newest.sh                    make it, print its path
 #        scripts/setup/setup-newest.sh build [--kind KIND] [MAKE-ARG...]
 #                                                     build build/newest in it, and the
-#                                                     modules of tests, bench,
-#                                                     subfunction and pieces, in folders
-#                                                     there; for a kernel of KIND in
-#                                                     build/newest-KIND
+#                                                     modules of tests and of the bench
+#                                                     in folders there; for a kernel of
+#                                                     KIND in build/newest-KIND
 #        scripts/setup/setup-newest.sh headers KIND         of that kernel, cloud or rt
 
 set -eu
@@ -57,6 +56,12 @@ folder=$cache/newest-$({
 	declare -f make_folder
 } | folder_key)
 
+# Modules besides ours, PLACE=FOLDER; each is called as its folder
+others=(bench=scripts/bench/rhca_bench stay_awake=scripts/vm/stay_awake
+	ask_firmware=tools/user/ask_firmware
+	subfunction=tools/connectx-model/tests/subfunction
+	pieces=tools/connectx-model/tests/pieces)
+
 headers_of() { "$newest" package linux-headers "$1"; }
 
 add_headers() {
@@ -74,7 +79,7 @@ add_headers() {
 
 # The work tree's mirror is links into the tree, which mean nothing in there.
 build() {
-	local release name work file part parts=(Kbuild dkms.conf drivers include) out=newest
+	local release name work file other part parts=(Kbuild dkms.conf drivers include) out=newest
 
 	if [ "${1-}" = --kind ]; then
 		out=newest-$2
@@ -88,18 +93,19 @@ build() {
 	# Work trees that share the cache do not share objects.
 	name=/build/$(echo "$tree" | sha256sum | cut -c1-12)${out#newest}
 	work=$folder$name
-	as_root mkdir -p "$work"/{scripts,bench,subfunction,pieces}
+	as_root mkdir -p "$work/scripts"
 	as_root cp "$tree/scripts/probe.sh" "$work/scripts/"
 	as_root cp -ruL -t "$work" "${parts[@]/#/$tree/}"
 	(cd "$work" && find . -name '*.[ch]') | while read -r file; do
 		[ -e "$tree/$file" ] || as_root rm -f "$work/$file"
 	done
-	as_root cp -u -t "$work/bench" "$tree"/scripts/bench/rhca_bench/{Kbuild,rhca_bench.c}
-	for part in subfunction pieces; do
-		as_root cp -u -t "$work/$part" \
-			"$tree/tools/connectx-model/tests/$part"/{Kbuild,"$part.c"}
+	for other in "${others[@]}"; do
+		part=${other#*=}
+		as_root mkdir -p "$work/${other%%=*}"
+		as_root cp -u -t "$work/${other%%=*}" "$tree/$part"/{Kbuild,"${part##*/}.c"}
 	done
-	for part in "" /bench /subfunction /pieces; do
+	for part in "" "${others[@]/%=*/}"; do
+		part=${part:+/$part}
 		inside "$folder" make -C "/usr/src/$headers" "M=$name$part" "-j$(nproc)" -s --no-print-directory "$@"
 		mkdir -p "$tree/build/$out$part"
 		cp "$work$part"/*.ko "$tree/build/$out$part/"
