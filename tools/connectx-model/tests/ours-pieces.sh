@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Users of the kernel register as many pieces in one key as roce_hca_mlx5 says it can, on an
 # adapter whose lists are as long as a request can count (--with=long-lists), and on one
-# whose lists are shorter.
+# whose lists are shorter. Registrations wait for nothing there (--with=no-fence), and cannot
+# change the right to atomic operations (--without=umr-atomic): an invalidation waits for a
+# READ all the same if it is told to, and a registration with that right is refused. READs into
+# more than four pieces are better done by a key (--with=short-reads).
 #
 # usage: ours-pieces.sh PIECES   what is to be the most; pieces/build has built its module
 . "$(dirname "$0")/guest-lib.sh"
@@ -15,11 +18,12 @@ tree=$(realpath "$(dirname "$0")/../../..")
 
 # The module fails where it does not work
 register() {
-	insmod "$tree/build/$(uname -r)/pieces/pieces.ko" "device=$rdma" "gid=$gid" || return 1
-	most=$(cat /sys/module/pieces/parameters/pieces)
+	insmod "$tree/build/$(uname -r)/pieces/pieces.ko" "device=$rdma" "gid=$gid" \
+		fixed_atomics=1 || return 1
+	most=$(cat /sys/module/pieces/parameters/{pieces,read_pieces})
 	rmmod pieces
-	echo "$most pieces"
-	[ "$most" = "$1" ]
+	echo "$most"
+	[ "$most" = "$1"$'\n'4 ]
 }
 
 start_alone

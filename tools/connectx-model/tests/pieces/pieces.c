@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A user of the kernel that registers as many pieces in one key as its device says it can:
- * what they have is written to other memory, and is to be there in order. It cannot be
- * loaded where that does not work.
+ * what they have is written to other memory, and is to be there in order. Then the key is
+ * invalidated behind a READ into it, which it is to wait for. It cannot be loaded where
+ * that does not work.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/scatterlist.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -16,6 +18,7 @@
 #define PIECE_BYTES	sizeof(u64)
 #define STRIDE_BYTES	(2 * PIECE_BYTES)
 #define REQUESTS	2
+#define READ_BYTES	SZ_64K	/* so many that their packets are not all there at once */
 #define PATIENCE_S	60
 
 static char *device;
@@ -27,6 +30,12 @@ MODULE_PARM_DESC(gid, "index of a GID of its first port");
 static uint pieces;
 module_param(pieces, uint, 0444);
 MODULE_PARM_DESC(pieces, "how many; 0: as many as it can");
+static int read_pieces;
+module_param(read_pieces, int, 0444);
+MODULE_PARM_DESC(read_pieces, "answer: a READ into more is better done by a key");
+static bool fixed_atomics;
+module_param(fixed_atomics, bool, 0);
+MODULE_PARM_DESC(fixed_atomics, "requests cannot change the right to atomic operations");
 
 struct bench {
 	struct ib_device *ibdev;
@@ -83,7 +92,8 @@ static int connect(struct bench *bench)
 	struct ib_qp_attr init = {
 		.qp_state		= IB_QPS_INIT,
 		.port_num		= 1,
-		.qp_access_flags	= IB_ACCESS_REMOTE_WRITE,
+		.qp_access_flags	= IB_ACCESS_REMOTE_WRITE |
+					  IB_ACCESS_REMOTE_READ,
 	};
 	struct ib_qp_attr rts = {
 		.qp_state	= IB_QPS_RTS,
@@ -143,11 +153,11 @@ static int make_memory(struct bench *bench)
 		sg_set_buf(entry, bench->from + 2 * i, PIECE_BYTES);
 	}
 	if (ib_dma_map_sg(bench->ibdev, bench->from_list.sgl, pieces,
-			  DMA_TO_DEVICE) != pieces)
+			  DMA_BIDIRECTIONAL) != pieces)
 		return -EIO;
 	bench->is_mapped = true;
 	to = ib_dma_map_single(bench->ibdev, bench->to, pieces * PIECE_BYTES,
-			       DMA_FROM_DEVICE);
+			       DMA_BIDIRECTIONAL);
 	ret = ib_dma_mapping_error(bench->ibdev, to);
 	if (!ret)
 		bench->to_dma = to;
@@ -210,12 +220,50 @@ static int write_all(struct bench *bench)
 	return ib_post_send(bench->qp, &reg.wr, NULL) ?: wait_for_all(bench);
 }
 
+/* A key that allows atomic operations is not given without them */
+static int register_atomic(struct bench *bench)
+{
+	struct ib_reg_wr reg = {
+		.wr	= { .opcode = IB_WR_REG_MR },
+		.mr	= bench->mr,
+		.key	= bench->mr->rkey,
+		.access	= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC,
+	};
+
+	if (!fixed_atomics)
+		return 0;
+	return ib_post_send(bench->qp, &reg.wr, NULL) == -EINVAL ? 0 : -EPERM;
+}
+
+/* Without its fence the invalidation would be done before all of the READ has come */
+static int read_and_invalidate(struct bench *bench)
+{
+	struct ib_sge sge = {
+		.addr	= bench->mr->iova,
+		.length	= min_t(u64, bench->mr->length, READ_BYTES),
+		.lkey	= bench->mr->lkey,
+	};
+	struct ib_send_wr invalidate = {
+		.opcode		= IB_WR_LOCAL_INV,
+		.send_flags	= IB_SEND_FENCE,
+		.ex.invalidate_rkey = bench->mr->rkey,
+	};
+	struct ib_rdma_wr read = {
+		.wr		= { .opcode = IB_WR_RDMA_READ, .sg_list = &sge,
+				    .num_sge = 1, .next = &invalidate },
+		.remote_addr	= bench->to_dma,
+		.rkey		= bench->pd->unsafe_global_rkey,
+	};
+
+	return ib_post_send(bench->qp, &read.wr, NULL) ?: wait_for_all(bench);
+}
+
 static int compare(struct bench *bench)
 {
 	int i;
 
 	ib_dma_sync_single_for_cpu(bench->ibdev, bench->to_dma,
-				   pieces * PIECE_BYTES, DMA_FROM_DEVICE);
+				   pieces * PIECE_BYTES, DMA_BIDIRECTIONAL);
 	for (i = 0; i < pieces; i++)
 		if (bench->to[i] != ~(u64)i)
 			return -EBADMSG;
@@ -228,17 +276,18 @@ static int use(struct bench *bench)
 
 	if (!IS_ERR(ib_alloc_mr(bench->pd, IB_MR_TYPE_SG_GAPS, most + 1)))
 		return -ERANGE;
-	return map(bench) ?: write_all(bench) ?: compare(bench);
+	return map(bench) ?: register_atomic(bench) ?: write_all(bench) ?:
+	       compare(bench) ?: read_and_invalidate(bench);
 }
 
 static void release_memory(struct bench *bench)
 {
 	if (bench->to_dma)
 		ib_dma_unmap_single(bench->ibdev, bench->to_dma,
-				    pieces * PIECE_BYTES, DMA_FROM_DEVICE);
+				    pieces * PIECE_BYTES, DMA_BIDIRECTIONAL);
 	if (bench->is_mapped)
 		ib_dma_unmap_sg(bench->ibdev, bench->from_list.sgl, pieces,
-				DMA_TO_DEVICE);
+				DMA_BIDIRECTIONAL);
 	if (bench->from_list.sgl)
 		sg_free_table(&bench->from_list);
 	kfree(bench->from);
@@ -267,6 +316,7 @@ static int add_device(struct ib_device *ibdev)
 
 	if (strcmp(dev_name(&ibdev->dev), device))
 		return -EOPNOTSUPP;
+	read_pieces = ibdev->attrs.max_sgl_rd;
 	if (!pieces)
 		pieces = ibdev->attrs.max_fast_reg_page_list_len;
 	result = make_queues(&bench) ?: make_memory(&bench) ?: use(&bench);
