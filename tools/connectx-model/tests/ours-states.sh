@@ -36,6 +36,22 @@ netns_move() {
 	bring_up 10.7.0.1
 }
 
+# Of processes, whose queues may be many: no handler of theirs runs in the interrupt
+completions_in_tasklet() {
+	local tracing=/sys/kernel/tracing probe=where/completion status=0
+
+	[ -e $tracing/kprobe_events ] || mount -t tracefs tracefs $tracing || return 1
+	echo "p:$probe ib_uverbs:ib_uverbs_comp_handler" >> $tracing/kprobe_events &&
+		echo 1 > $tracing/events/$probe/enable || return 1
+	both_ends "" localhost ibv_rc_pingpong -e -d "$rdma" -g "$gid" -n 50 || status=1
+	echo 0 > $tracing/events/$probe/enable
+	grep ' completion: ' $tracing/trace > "$work/contexts" || status=1
+	echo "-:$probe" >> $tracing/kprobe_events
+	tail -n 5 "$work/contexts"
+	# The third flag behind the processor: h, H and Z are in a hard interrupt
+	! grep -E '\] ..[hHZ]' "$work/contexts" && [ $status -eq 0 ]
+}
+
 lent() {
 	control "{\"cmd\":\"pages\",\"count\":${1-0}}" | tr -dc '0-9\n'
 }
@@ -80,6 +96,7 @@ start_alone
 check bring-up bring_up 10.7.0.1
 if [ "${1-}" = lacking ]; then
 	check speaks-v2-only speaks_v2_only
+	timeout 60 /usr/bin/python3 "$here/stamps.py" "$rdma" || failed=1
 	pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 		"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 	pair rping "rping -s -a $address -C 5" "rping -c -a $address -C 5"
@@ -89,6 +106,11 @@ timeout 120 /usr/bin/python3 "$here/states.py" "$rdma" "$gid" "$RHCA_SHARE" || f
 if [ "${1-}" = reasons ]; then
 	check reason-logged wait_for reason_logged
 	finish
+fi
+if [ -d /sys/kernel/tracing ]; then
+	check completions-in-tasklet completions_in_tasklet
+else
+	echo "SKIP completions-in-tasklet (the kernel has no probes)"
 fi
 check pages-on-demand pages_on_demand
 check netns-move netns_move
