@@ -27,7 +27,7 @@ from objects import ACCESS, Bench, connection, make_qp, traced
 
 PAGE = 4096
 HUGE_PAGE = 2 << 20
-MAP_FIXED = 0x10
+PROT_NONE, MAP_FIXED = 0, 0x10        # mmap has neither
 RATE_10_GBPS = 3        # enum ibv_rate, which pyverbs has not
 # About the limits of a group of addresses, of a page of them, and of a request
 SIZES = (3, 8, 9, 512, 513, 600, 8193, 20000)
@@ -54,6 +54,21 @@ def scattered(pages, size=PAGE, flags=0):
     for place, page in enumerate([*range(0, pages, 2), *range(1, pages, 2)]):
         LIBC.mmap(start + place * size, size, rights, mmap.MAP_SHARED | MAP_FIXED, file,
                   page * size)
+    os.close(file)
+    return start
+
+
+def repeated(times, pages=511):
+    """The address of memory that is a file of some pages again and again: long, and yet not
+    much of it. An odd number, so that no two pages are one of twice the size."""
+    file = os.memfd_create('repeated')
+    os.posix_fallocate(file, 0, pages * PAGE)
+    rights = mmap.PROT_READ | mmap.PROT_WRITE
+    start = LIBC.mmap(None, times * pages * PAGE, PROT_NONE,
+                      mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    for place in range(times):
+        LIBC.mmap(start + place * pages * PAGE, pages * PAGE, rights,
+                  mmap.MAP_SHARED | MAP_FIXED, file, 0)
     os.close(file)
     return start
 

@@ -20,6 +20,7 @@ from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError
 from pyverbs.wr import SGE, RecvWR, SendWR
 
+from commands import repeated
 from loopback import ACCESS, RIGHTS, connect_to_itself
 
 PAGE = 4096
@@ -66,10 +67,13 @@ class Peer:
         return found
 
 
-def arrives(peer, region, pages):
-    """Writes to pages here and there; then each must have its own byte."""
-    places = sorted({0, pages // 2, pages - 1, *(p for p in (511, 512, 8191, 8192, 16384)
-                                                  if p < pages)})
+def here_and_there(pages):
+    return sorted({0, pages // 2, pages - 1, *(p for p in (511, 512, 8191, 8192, 16384)
+                                               if p < pages)})
+
+
+def arrives(peer, region, places):
+    """Writes to these pages; then each must have its own byte."""
     for number, page in enumerate(places):
         status = peer.write(region, page * PAGE, number + 1)
         if status:
@@ -85,8 +89,22 @@ def sizes(peer):
     for again in ('', '-again'):
         for pages in PAGES:
             region = MR(peer.pd, pages * PAGE, ACCESS)
-            verdict('region-of-%d%s' % (pages, again), arrives(peer, region, pages))
+            verdict('region-of-%d%s' % (pages, again), arrives(peer, region, here_and_there(pages)))
             region.close()
+
+
+# Half of it is behind what the offset of a request reaches without its extension
+REPEATS, REPEATED = 281, 511
+
+
+def long(peer):
+    """All places are different pages of the file, too."""
+    pages = REPEATS * REPEATED
+    start = repeated(REPEATS, REPEATED)
+    region = MR(peer.pd, pages * PAGE, ACCESS, address=start)
+    verdict('region-of-%d' % pages, arrives(peer, region, (
+        0, 65535, 65536, 131071, 131072, pages - 1)))
+    region.close()
 
 
 def flags(peer):
@@ -98,7 +116,7 @@ def flags(peer):
                 verdict('%s-%d' % (name, pages), error)
                 continue
             writable = access & e.IBV_ACCESS_REMOTE_WRITE and name != 'zero-based'
-            verdict('%s-%d' % (name, pages), arrives(peer, region, pages) if writable else None)
+            verdict('%s-%d' % (name, pages), arrives(peer, region, here_and_there(pages)) if writable else None)
             region.close()
 
 
@@ -120,7 +138,7 @@ def again(peer):
                 change()
             except PyverbsError as error:
                 verdict('rereg-%s-%d' % (name, pages), error)
-        verdict('rereg-%d' % pages, arrives(peer, region, pages))
+        verdict('rereg-%d' % pages, arrives(peer, region, here_and_there(pages)))
         region.close()
         other.close()
 
@@ -177,6 +195,7 @@ def refused(peer):
 def main():
     peer = Peer(sys.argv[1], int(sys.argv[2]))
     sizes(peer)
+    long(peer)
     flags(peer)
     again(peer)
     small(sys.argv[1], int(sys.argv[2]))

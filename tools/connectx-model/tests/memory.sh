@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Regions of all sizes, rights and ways to register again (memory.py), with mlx5_ib, then
 # with roce_hca_mlx5. The adapter's capabilities are run's: --model --with=..., --without=...
-# The GUIDs that programs see are the same with both.
+# The GUIDs that programs see are the same with both, and what atomic operations mean.
 #
 # usage: memory.sh [DRIVER...]
 . "$(dirname "$0")/guest-lib.sh"
@@ -12,10 +12,10 @@ drivers=("$@")
 # shellcheck disable=SC2034 # for guest-lib.sh
 kinds='CQ|PD|QP|UAR|mkey'
 
-guids() {
-	local folder=/sys/class/infiniband/$rdma
-
-	cat "$folder/node_guid" "$folder/sys_image_guid" | tee "$work/guids.$driver"
+identity() {
+	ibv_devinfo -v -d "$rdma" | grep -E 'node_guid|sys_image_guid|atomic_cap' |
+		tee "$work/identity.$driver"
+	[ "$(wc -l < "$work/identity.$driver")" = 3 ]
 }
 
 # A page of 4 KiB each, or what one request takes is never exceeded
@@ -26,7 +26,7 @@ modprobe mlx5_core "$no_keys_in_advance"
 start_alone
 for driver in "${drivers[@]}"; do
 	check "bring-up-$driver" bring_up 10.7.0.1
-	check "guids-$driver" guids
+	check "identity-$driver" identity
 	timeout $((RHCA_TIMEOUT / 2 - 60)) /usr/bin/python3 "$here/memory.py" "$rdma" "$gid" |
 		sed "s/^\(PASS\|FAIL\) /&$driver-/" | tee "$work/memory"
 	! grep -q ^FAIL "$work/memory" && grep -q on-demand "$work/memory" || failed=1
@@ -34,5 +34,5 @@ for driver in "${drivers[@]}"; do
 	check "nothing-left-$driver" nothing_left "$alone"
 done
 [ ${#drivers[@]} -lt 2 ] ||
-	check guids-the-same cmp "$work/guids.mlx5_ib" "$work/guids.roce_hca_mlx5"
+	check identity-the-same diff "$work/identity.mlx5_ib" "$work/identity.roce_hca_mlx5"
 finish
