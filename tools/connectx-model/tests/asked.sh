@@ -1,12 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # hardware-report --ask-firmware, on a model that was started with --with=page-rights: who
-# uses the function is left alone, the answers are those of the model, and nothing is left.
+# uses the function is left alone, the answers are those of the model, and nothing is left,
+# or it is said what.
 # Its module has been built by asked/build.
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 # shellcheck disable=SC2034 # for guest-lib.sh
-kinds='PD|mkey'
+{
+	kinds='PD|mkey'
+	# Of a protection domain that left_behind() has kept in use
+	provoked='mlx5_cmd_out_err.*DEALLOC_PD'
+}
 
 # A host builds the module, which takes minutes here
 mkdir "$work/bin"
@@ -45,12 +50,19 @@ answered() {
 		return 1
 	}
 	sed -n '/asked$/,$p' "$work/report" | tee "$work/answers"
-	for line in 'cap pg: 1' 'empty key: made' 'empty key for 262144 pages: made' \
+	for line in 'cap pg: 1' 'cap atomic_operations: 3' 'empty key: made' 'empty key for 262144 pages: made' \
 		'list of bare addresses: made' 'list with rights, and pg_access: made'; do
 		grep -qx "$line" "$work/answers" || return 1
 	done
 	grep -q '^empty key without a page size: refused, status 0x3' "$work/answers" &&
 		grep -q '^list with rights, without pg_access: refused, status 0x3' "$work/answers"
+}
+
+# The firmware does not destroy a key
+left_behind() {
+	control '{"cmd":"refuse","opcode":"DESTROY_MKEY","status":6}'
+	report_told yes > "$work/report" || return 1
+	grep 'LEFT BEHIND' "$work/report" && [ "$(grep -c 'LEFT BEHIND' "$work/report")" = 2 ]
 }
 
 start_alone
@@ -63,6 +75,7 @@ check not-without-a-yes refused 'nothing was asked' no
 check answered answered
 check nothing-left nothing_left "$alone"
 check module-has-gone test ! -e /sys/module/ask_firmware
+check left-behind left_behind
 # It makes keys of its own, in the background
 modprobe mlx5_ib
 wait_for has_rdma

@@ -27,7 +27,7 @@ static char *function;
 module_param(function, charp, 0444);
 MODULE_PARM_DESC(function, "its RDMA function on the auxiliary bus, such as mlx5_core.rdma.0");
 
-static char answers[2048];
+static char answers[4000];	/* sysfs has a page for them */
 module_param_string(answers, answers, sizeof(answers), 0444);
 MODULE_PARM_DESC(answers, "what the firmware said, a line for each question");
 
@@ -69,6 +69,39 @@ static void __printf(1, 2) answer(const char *format, ...)
 }
 
 #define TELL_CAP(mdev, name)	answer("cap " #name ": %u\n", MLX5_CAP_GEN(mdev, name))
+#define TELL_ATOMIC(mdev, name)	answer("cap " #name ": %u\n", MLX5_CAP_ATOMIC(mdev, name))
+#define TELL_ROCE(mdev, name)	answer("cap " #name ": %u\n", MLX5_CAP_ROCE(mdev, name))
+
+#define LINE_BYTES	32
+#define CAP_LINES	8	/* no header has names beyond */
+
+/*
+ * As the firmware said them, to be read by mlx5_ifc.h of another kernel: not each has a
+ * name for all that decides (relaxed_ordering_read_pci_enabled, qp_error_syndrome).
+ */
+static void tell_as_said(const char *name, const void *caps)
+{
+	int i;
+
+	for (i = 0; i < CAP_LINES; i++)
+		answer("%s caps from byte %d: %*phN\n", name, i * LINE_BYTES,
+		       LINE_BYTES, caps + i * LINE_BYTES);
+}
+
+static void tell_caps_of_others(struct mlx5_core_dev *mdev)
+{
+	TELL_ATOMIC(mdev, atomic_operations);
+	TELL_ATOMIC(mdev, atomic_size_qp);
+	TELL_ATOMIC(mdev, atomic_req_8B_endianness_mode);
+	TELL_ROCE(mdev, qp_ts_format);
+	TELL_ROCE(mdev, roce_address_table_size);
+	answer("cap port_select_flow_table_bypass: %u\n",
+	       MLX5_CAP_PORT_SELECTION(mdev, port_select_flow_table_bypass));
+	answer("cap log_min_mkey_entity_size: %u\n",
+	       MLX5_CAP_GEN_2(mdev, log_min_mkey_entity_size));
+	tell_as_said("general", mdev->caps.hca[MLX5_CAP_GENERAL]->cur);
+	tell_as_said("more general", mdev->caps.hca[MLX5_CAP_GENERAL_2]->cur);
+}
 
 /* They were asked for when mlx5_core started */
 static void tell_caps(struct mlx5_core_dev *mdev)
@@ -90,8 +123,7 @@ static void tell_caps(struct mlx5_core_dev *mdev)
 	TELL_CAP(mdev, max_sgl_for_optimized_performance);
 	TELL_CAP(mdev, lag_tx_port_affinity);
 	TELL_CAP(mdev, set_deth_sqpn);
-	answer("cap log_min_mkey_entity_size: %u\n",
-	       MLX5_CAP_GEN_2(mdev, log_min_mkey_entity_size));
+	tell_caps_of_others(mdev);
 }
 
 static void set_key(u32 *in, const struct question *question, u32 pd)
@@ -179,10 +211,12 @@ static int ask_all(struct mlx5_core_dev *mdev)
 		goto free;
 	for (i = 0; i < ARRAY_SIZE(questions); i++)
 		ask(mdev, &questions[i], pd, page);
-	/* By a key that is left behind the adapter may still reach the page */
 	ret = mlx5_core_dealloc_pd(mdev, pd);
-	if (ret)
-		return ret;
+	if (ret) {
+		/* By a key that is left behind the adapter may still reach the page */
+		answer("the protection domain is LEFT BEHIND (error %d)\n", ret);
+		return 0;	/* the answers are wanted all the same */
+	}
 free:
 	dma_free_coherent(mdev->device, PAGE_SIZE, memory, page);
 	return ret;
