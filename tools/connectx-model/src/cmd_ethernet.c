@@ -216,12 +216,12 @@ enum command_status command_query_rq(struct command *cmd)
 	return STATUS_OK;
 }
 
-/* Only an adapter with two ports has a choice. */
+/* Only an adapter with two ports has a choice, and one in a LAG that somebody else has made. */
 static enum command_status set_affinity(struct command *cmd, struct tis *tis, const u8 *c)
 {
 	u32 affinity = GET(tisc, c, lag_tx_port_affinity);
 
-	if (affinity > (cmd->dev->partner ? LAG_PORTS : 0))
+	if (affinity > CAP(cmd->dev, num_lag_ports))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_LAG);
 	tis->affinity = affinity;
 	return STATUS_OK;

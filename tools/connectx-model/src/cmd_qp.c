@@ -358,7 +358,7 @@ static enum command_status check_attributes(struct command *cmd, const struct qp
 {
 	u32 mtu = GET(qpc, c, mtu);
 
-	if (GET(qpc, c, lag_tx_port_affinity) > (cmd->dev->partner ? LAG_PORTS : 0))
+	if (GET(qpc, c, lag_tx_port_affinity) > CAP(cmd->dev, num_lag_ports))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_LAG);
 	if ((options & OPT_PRIMARY_PATH) && !has_address(qp))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_OPT_PARAM);

@@ -40,7 +40,7 @@ static const char usage[] =
 "  --with WORDS      what they have besides (before --device): page-rights,\n"
 "                    relaxed-write, relaxed-read, relaxed-umr, ats, small-fence, no-fence,\n"
 "                    scatter-cqe, rates, error-reason, short-reads, long-lists,\n"
-"                    dcb, extended-atomics\n"
+"                    dcb, extended-atomics, lag-elsewhere\n"
 "  --strict          end at the first violation of the protocol by a driver\n"
 "  --once            end when the last guest has gone\n";
 

@@ -268,6 +268,19 @@ def one_port_has_no_lag(guest):
         'ctx.transport_domain': td, 'ctx.lag_tx_port_affinity': 1}), g.BAD_PARAM)
 
 
+def lag_elsewhere(program):
+    """Its ports may be named by a function that has no part in the LAG."""
+    model = Model(program, '', options=['--with', 'lag-elsewhere'])
+    guest = model.guests[0]
+    guest.start()
+    expect('lag-elsewhere', guest.status('create_lag'), g.BAD_OP)
+    td = guest.create('alloc_transport_domain', 'transport_domain')
+    for port, wanted in ((2, g.OK), (3, g.BAD_PARAM)):
+        expect('affinity-elsewhere-%d' % port, guest.status('create_tis', {
+            'ctx.transport_domain': td, 'ctx.lag_tx_port_affinity': port}), wanted)
+    model.end()
+
+
 def hang(model):
     guest = model.guests[0]
     model.control(cmd='hang', on=True)
@@ -413,6 +426,7 @@ def main():
     expect('end', model.end(), 0)
     page_keys(program)
     link_aggregation(program)
+    lag_elsewhere(program)
     switch(program)
     service(program)
     strict(program)
