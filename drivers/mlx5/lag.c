@@ -68,13 +68,23 @@ void rhca_mlx5_lag_exit(struct rhca_mlx5 *hca)
 
 /*
  * In a LAG each queue pair has a port, or all would send by one; unless tables of the
- * adapter choose for each packet, by its hash, which they do for those without a port.
+ * adapter choose for each packet, by its hash, which they do for those without a port. The
+ * LAG may be another's as well, such as an adapter's that has a host of its own: nobody
+ * tells a function of it that cannot make one. Returns how many ports there are to choose
+ * from, or 0.
  */
-static bool queues_choose(const struct rhca_mlx5 *hca)
+static u8 num_ports(const struct rhca_mlx5 *hca)
 {
-	return hca->lag_ports &&
-	       !(mlx5_lag_mode_is_hash(hca->mdev) &&
-		 MLX5_CAP_PORT_SELECTION(hca->mdev, port_select_flow_table_bypass));
+	struct mlx5_core_dev *mdev = hca->mdev;
+
+	if (hca->lag_ports)
+		return mlx5_lag_mode_is_hash(mdev) &&
+		       MLX5_CAP_PORT_SELECTION(mdev, port_select_flow_table_bypass) ?
+		       0 : hca->lag_ports;
+	if (mlx5_lag_is_lacp_owner(mdev) || MLX5_CAP_GEN(mdev, num_lag_ports) < 2 ||
+	    !MLX5_CAP_GEN(mdev, lag_tx_port_affinity))
+		return 0;
+	return MLX5_CAP_GEN(mdev, num_lag_ports);
 }
 
 /*
@@ -84,9 +94,11 @@ static bool queues_choose(const struct rhca_mlx5 *hca)
  */
 u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 {
-	if (!queues_choose(hca) || type == IB_QPT_GSI)
+	u8 ports = num_ports(hca);
+
+	if (!ports || type == IB_QPT_GSI)
 		return 0;
-	return (u32)atomic_inc_return(&hca->lag_assigned) % hca->lag_ports + 1;
+	return (u32)atomic_inc_return(&hca->lag_assigned) % ports + 1;
 }
 
 /*
@@ -99,7 +111,7 @@ u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 u8 rhca_mlx5_lag_port_of(struct rhca_mlx5 *hca, const struct ib_qp_attr *attr,
 			 int mask)
 {
-	if (!queues_choose(hca) || !(mask & IB_QP_AV) || !attr->xmit_slave ||
+	if (!num_ports(hca) || !(mask & IB_QP_AV) || !attr->xmit_slave ||
 	    !MLX5_CAP_GEN(hca->mdev, init2_lag_tx_port_affinity))
 		return 0;
 	return mlx5_lag_get_slave_port(hca->mdev, attr->xmit_slave);
