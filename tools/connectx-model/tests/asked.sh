@@ -50,7 +50,8 @@ answered() {
 		return 1
 	}
 	sed -n '/asked$/,$p' "$work/report" | tee "$work/answers"
-	for line in 'cap pg: 1' 'cap atomic_operations: 3' 'empty key: made' 'empty key for 262144 pages: made' \
+	for line in 'cap pg: 1' 'cap atomic_operations: 3' 'empty key: made' \
+		'empty key for 262144 pages: made' \
 		'list of bare addresses: made' 'list with rights, and pg_access: made'; do
 		grep -qx "$line" "$work/answers" || return 1
 	done

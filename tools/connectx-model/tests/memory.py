@@ -116,7 +116,8 @@ def flags(peer):
                 verdict('%s-%d' % (name, pages), error)
                 continue
             writable = access & e.IBV_ACCESS_REMOTE_WRITE and name != 'zero-based'
-            verdict('%s-%d' % (name, pages), arrives(peer, region, here_and_there(pages)) if writable else None)
+            verdict('%s-%d' % (name, pages),
+                    arrives(peer, region, here_and_there(pages)) if writable else None)
             region.close()
 
 

@@ -480,9 +480,9 @@ class KeyChanges(Connection):
         self.list = guest.page()
         self.empty, self.long = (guest.create('create_mkey', 'mkey_index', {
             'memory_key_mkey_entry.' + name: value for name, value in {
-                'access_mode_1_0': 1, 'free': 1, 'umr_en': 1, 'lr': 1, 'qpn': ANY_QPN, 'pd': self.pd,
-                'log_page_size': 12, 'translations_octword_size': octwords}.items()}) << 8
-            for octwords in (8, 2 * FAR))
+                'access_mode_1_0': 1, 'free': 1, 'umr_en': 1, 'lr': 1, 'qpn': ANY_QPN,
+                'pd': self.pd, 'log_page_size': 12,
+                'translations_octword_size': octwords}.items()}) << 8 for octwords in (8, 2 * FAR))
 
     def begin(self):
         for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
