@@ -27,10 +27,10 @@ start_alone
 for driver in "${drivers[@]}"; do
 	check "bring-up-$driver" bring_up 10.7.0.1
 	check "identity-$driver" identity
-	timeout $((RHCA_TIMEOUT / 2 - 60)) /usr/bin/python3 "$here/memory.py" "$rdma" "$gid" |
+	timeout $((RHCA_TIMEOUT / 2 - 60)) /usr/bin/python3 "$here/memory.py" "$rdma" "$gid" "$driver" |
 		sed "s/^\(PASS\|FAIL\) /&$driver-/" | tee "$work/memory"
-	! grep -q ^FAIL "$work/memory" && grep -q on-demand "$work/memory" || failed=1
-	check "unload-$driver" modprobe -r "$driver"
+	! grep -q ^FAIL "$work/memory" && grep -qx finished "$work/memory" || failed=1
+	check "unload-$driver" rmmod "$driver"	# mlx5_core stays
 	check "nothing-left-$driver" nothing_left "$alone"
 done
 [ ${#drivers[@]} -lt 2 ] ||
