@@ -16,6 +16,11 @@ machine_kernel_arguments=(
 	no_timer_check watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120
 )
 
+# Set by who counts: the machine is emulated, and its time is that of its instructions, a
+# nanosecond each, whatever else the host does. A program is as fast as it is short. While
+# all sleep no time is lost: the next timer is due at once
+machine_counts=
+
 # machine_find SERIES QEMU: what the machine is made of
 machine_find() {
 	local series=$1
@@ -29,11 +34,18 @@ machine_find() {
 	*-debug-*) machine_kernel_arguments+=(kasan_multi_shot workqueue.watchdog_thresh=120) ;;
 	esac
 	machine_initramfs=$("$guest_lib_dir/initramfs" "$machine_release")
-	machine_accel=$("$guest_lib_dir/accel" "$machine_release")
+	if [ -n "$machine_counts" ]; then
+		machine_accel=tcg
+	else
+		machine_accel=$("$guest_lib_dir/accel" "$machine_release")
+	fi
 	machine_folders_by=9p
 	grep -qs '/9p\.ko' "$machine_modules"/modules.{dep,builtin} || machine_folders_by=virtiofs
-	machine_clock=
-	[ "$machine_accel" = kvm ] || machine_clock=tsc_early_khz=$("$guest_lib_dir/tsc-khz")
+	case $machine_accel$machine_counts in
+	kvm) machine_clock= ;;
+	tcg) machine_clock=tsc_early_khz=$("$guest_lib_dir/tsc-khz") ;;
+	*) machine_clock=tsc_early_khz=1000000 ;;
+	esac
 }
 
 # machine_folder TAG PATH [FSDEV-OPTION]: a folder of the host's, over 9p
@@ -65,7 +77,8 @@ machine_with_folders() {
 # Where it is emulated, a processor with AVX is a slower one: libc then moves
 # memory by wide vectors, and the emulator makes a call of each.
 machine_boot() {
-	local share=$1 cpus=$2 memory=$3 cpu=Westmere accel=tcg,thread=multi tree
+	local share=$1 cpus=$2 memory=$3 cpu=Westmere tree
+	local accel=(-accel "tcg,thread=multi")
 
 	shift 3
 	tree=$(realpath "$guest_lib_dir/../..")
@@ -77,11 +90,13 @@ machine_boot() {
 	fi
 	if [ "$machine_accel" = kvm ]; then
 		cpu=host
-		accel=kvm
+		accel=(-accel kvm)
+	elif [ -n "$machine_counts" ]; then
+		accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off")
 	fi
 	machine_with_folders "$share"
 	guest_supervise "$share" "${machine_server[@]}" "$machine_qemu" \
-		-accel $accel -cpu $cpu -smp "$cpus" -m "$memory" \
+		"${accel[@]}" -cpu $cpu -smp "$cpus" -m "$memory" \
 		-nodefaults -no-user-config -display none -no-reboot -serial stdio \
 		-kernel "$machine_image" -initrd "$machine_initramfs" \
 		-append "${machine_kernel_arguments[*]} $machine_clock rhca.tree=$tree" \
