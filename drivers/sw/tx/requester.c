@@ -586,6 +586,21 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
 }
 
 /*
+ * Has the requester nothing to do but to wait for answers, or for requests? Then an
+ * acknowledgement needs no turn: who posts meanwhile begins one. send.lock held, bottom halves
+ * off, RCU read side. @qp: a QP that may complete requests.
+ */
+bool rhca_requester_only_waits(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	lockdep_assert_held(&qp->send.lock);
+	if (qp->send.pause || qp->send.shared_refused || !all_sent(qp))
+		return false;
+	rhca_arm_ack_timer(qp);
+	check_drained(qp, batch);
+	return true;
+}
+
+/*
  * A turn: send what can be sent, and end it. @qp: the QP; the caller owns the turn of its
  * requester. send.lock held, bottom halves off, RCU read side.
  */
