@@ -70,19 +70,20 @@ static void arm_timer(struct rhca_turn *turn, u32 word)
 			      HRTIMER_MODE_REL_SOFT);
 }
 
-/* Returns whether the caller owns the turn */
-static bool act(struct rhca_turn *turn, struct rhca_turn_step step)
+static noinline void leave_to_others(struct rhca_turn *turn, struct rhca_turn_step step)
 {
-	switch (step.act) {
-	case RHCA_ACT_LIST:
+	if (step.act == RHCA_ACT_LIST)
 		put_into_list(turn);
-		return false;
-	case RHCA_ACT_ARM:
+	else
 		arm_timer(turn, step.word);
-		return false;
-	default:
-		return step.act == RHCA_ACT_RUN;
-	}
+}
+
+/* Returns whether the caller owns the turn */
+static __always_inline bool act(struct rhca_turn *turn, struct rhca_turn_step step)
+{
+	if (step.act == RHCA_ACT_LIST || step.act == RHCA_ACT_ARM)
+		leave_to_others(turn, step);
+	return step.act == RHCA_ACT_RUN;
 }
 
 /* rhca/trace.h has a name for each */
@@ -91,7 +92,7 @@ static_assert(RHCA_NUM_PAUSES == 7);
 static_assert(RHCA_NUM_KICKS == 9);
 
 /* @kick: a kick that @to does not show, since its turn begins */
-static void note(const struct rhca_turn *turn, u32 from, u32 to, u32 kick)
+static __always_inline void note(const struct rhca_turn *turn, u32 from, u32 to, u32 kick)
 {
 	if (trace_rhca_turn_enabled())
 		trace_rhca_turn(turn->qp->base.number,

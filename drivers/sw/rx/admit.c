@@ -205,8 +205,8 @@ static bool to_port(const struct rhca_rx *rx)
 	       rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, index));
 }
 
-static bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx,
-		   const struct net *net)
+static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx,
+				   const struct net *net)
 {
 	const struct net_device *ndev;
 
@@ -228,7 +228,7 @@ static bool for_us(const struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 }
 
 /* 10.9.3; QP1 is in every partition of the port */
-static bool in_partition(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)
+static __always_inline bool in_partition(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	u16 pkey = be16_to_cpu(rx->bth->pkey);
 	int index = 0;
