@@ -49,6 +49,8 @@ def count_given_back():
         return
     if not os.path.exists(TRACING + 'kprobe_events'):
         subprocess.run(['mount', '-t', 'tracefs', 'tracefs', TRACING], check=True)
+    if not os.path.exists(TRACING + 'kprobe_events'):
+        return          # the kernel traces, and has no probes
     if not os.path.exists(TRACING + 'events/' + PROBE):
         trace('kprobe_events', 'p:%s mlx5_core:mlx5_frag_buf_free' % PROBE)
     trace('events/%s/enable' % PROBE, '1')
