@@ -4,6 +4,7 @@
  * libmlx5 learns the sizes that it lays its queues out with.
  */
 #include <linux/mlx5/driver.h>
+#include <linux/sched/task.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_std_types.h>
@@ -96,8 +97,7 @@ static void describe(struct ib_ucontext *ibucontext,
 		resp->bf_reg_size = 1 << MLX5_CAP_GEN(mdev, log_bf_reg_size);
 }
 
-int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
-			     struct ib_udata *udata)
+static int alloc_ucontext(struct ib_ucontext *ibucontext, struct ib_udata *udata)
 {
 	struct rhca_mlx5_ucontext *context = to_context(ibucontext);
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibucontext->device);
@@ -119,6 +119,29 @@ int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
 	describe(ibucontext, &resp);
 	resp.response_length = min(udata->outlen, sizeof(resp));
 	return ib_copy_to_udata(udata, &resp, resp.response_length);
+}
+
+/*
+ * A context that is refused ib_core frees without its reference to the task where it was asked
+ * for by ioctl, 7.3 too, and gives that back where by write. libmlx5 asks for DEVX first: each
+ * process would stay in memory. Without a task neither way gives one back, see borrowed.rst.
+ */
+static void forget_task(struct rdma_restrack_entry *res)
+{
+	if (!res->task)
+		return;
+	put_task_struct(res->task);
+	res->task = NULL;
+}
+
+int rhca_mlx5_alloc_ucontext(struct ib_ucontext *ibucontext,
+			     struct ib_udata *udata)
+{
+	int ret = alloc_ucontext(ibucontext, udata);
+
+	if (ret)
+		forget_task(&ibucontext->res);
+	return ret;
 }
 
 /* Another process shares the context, and learns what the first one did */

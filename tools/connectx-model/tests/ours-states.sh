@@ -52,6 +52,25 @@ completions_in_tasklet() {
 	! grep -E '\] ..[hHZ]' "$work/contexts" && [ $status -eq 0 ]
 }
 
+tasks() {
+	echo 1 > /sys/kernel/slab/task_struct/shrink
+	awk '$1 == "task_struct" { print $2 }' /proc/slabinfo
+}
+
+# ib_core keeps the task of whom a driver refuses a context by ioctl, which libmlx5 hears first
+processes_go() {
+	local before after
+
+	before=$(tasks)
+	for _ in $(seq 60); do
+		ibv_devinfo -d "$rdma" > /dev/null || return 1
+	done
+	sleep 2
+	after=$(tasks)
+	echo "tasks in memory before: $before, after 60 processes: $after"
+	[ $((after - before)) -lt 30 ]
+}
+
 lent() {
 	control "{\"cmd\":\"pages\",\"count\":${1-0}}" | tr -dc '0-9\n'
 }
@@ -112,6 +131,7 @@ if [ -d /sys/kernel/tracing ]; then
 else
 	echo "SKIP completions-in-tasklet (the kernel has no probes)"
 fi
+check processes-go processes_go
 check pages-on-demand pages_on_demand
 check netns-move netns_move
 check slow-flush slow_flush
