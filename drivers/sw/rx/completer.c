@@ -489,19 +489,17 @@ static bool is_plain_answer(const struct rhca_rx *rx)
 	return rx->opcode == IB_OPCODE_RC_ACKNOWLEDGE;
 }
 
-/* What acknowledges a READ or an atomic brings credits like any other, 9.7.7.2 */
-static void take_credits_of_data(struct rhca_requester *send, const struct rhca_rx *rx)
+/* What acknowledges brings credits, 9.7.7.2. Returns false for a NAK. @rx: with an AETH */
+static bool take_credits(struct rhca_requester *send, const struct rhca_rx *rx)
 {
-	const struct rhca_aeth *aeth;
-	u8 syndrome;
+	const struct rhca_aeth *aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
+	u8 syndrome = rhca_aeth_syndrome(aeth);
 
-	if (!rhca_opcode_has(rx->opcode, RHCA_HDR_AETH))
-		return;
-	aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
-	syndrome = rhca_aeth_syndrome(aeth);
-	if (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) == RHCA_AETH_ACK)
-		rhca_requester_take_credits(send, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE),
-					    rhca_aeth_msn(aeth));
+	if (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) != RHCA_AETH_ACK)
+		return false;
+	rhca_requester_take_credits(send, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE),
+				    rhca_aeth_msn(aeth));
+	return true;
 }
 
 /*
@@ -510,20 +508,9 @@ static void take_credits_of_data(struct rhca_requester *send, const struct rhca_
  */
 static bool take_late_credits(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
-	const struct rhca_aeth *aeth;
-	u8 syndrome;
-
-	if (!is_plain_answer(rx) ||
-	    rx->psn != rhca_psn_sub(qp->send.oldest_unacked_psn, 1))
-		return false;
-	aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
-	syndrome = rhca_aeth_syndrome(aeth);
-	if (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) != RHCA_AETH_ACK)
-		return false;
-	rhca_requester_take_credits(&qp->send,
-				    u8_get_bits(syndrome, RHCA_SYNDROME_VALUE),
-				    rhca_aeth_msn(aeth));
-	return true;
+	return is_plain_answer(rx) &&
+	       rx->psn == rhca_psn_sub(qp->send.oldest_unacked_psn, 1) &&
+	       take_credits(&qp->send, rx);
 }
 
 /*
@@ -551,6 +538,7 @@ void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		handle_aeth(qp, rx, batch);
 		return;
 	}
-	take_credits_of_data(send, rx);
+	if (rhca_opcode_has(rx->opcode, RHCA_HDR_AETH))
+		take_credits(send, rx);
 	handle_data(qp, rx, batch);
 }
