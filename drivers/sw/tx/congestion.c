@@ -221,7 +221,8 @@ static void send_cnp(struct rhca_sw_qp *qp, struct rhca_path *path)
 	tx.may_overtake = true;
 	rhca_tx_list_add(&tx, &packet);
 	rhca_tx_list_send(&tx);
-	rhca_qp_count(&qp->base, RHCA_NP_CNP_SENT);
+	if (tx.sent_packets)
+		rhca_qp_count(&qp->base, RHCA_NP_CNP_SENT);
 }
 
 /**
