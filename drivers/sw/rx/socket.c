@@ -91,21 +91,23 @@ static struct listener *find_listener(struct rhca_udp *udp, int vrf)
 	return NULL;
 }
 
-static void add_listener(struct rhca_udp *udp, const struct net_device *vrf)
+/* Whether there is one, now at least */
+static bool have_listener(struct rhca_udp *udp, const struct net_device *vrf)
 {
 	struct listener *listener;
 
 	if (find_listener(udp, vrf ? vrf->ifindex : 0))
-		return;
+		return true;
 	listener = kzalloc(sizeof(*listener), GFP_ATOMIC);
 	if (!listener)
-		return;
+		return false;
 	if (vrf) {
 		listener->vrf = vrf->ifindex;
 		strscpy(listener->name, netdev_name(vrf),
 			sizeof(listener->name));
 	}
 	list_add_tail(&listener->entry, &udp->listeners);
+	return true;
 }
 
 static void remove_listener(struct listener *listener)
@@ -137,20 +139,23 @@ static bool is_vrf(struct net *net, int ifindex)
 	return vrf;
 }
 
-static void update_listeners(struct rhca_udp *udp)
+/* Return: whether there was memory for all */
+static bool update_listeners(struct rhca_udp *udp)
 {
 	struct listener *listener, *next;
 	const struct net_device *ndev;
+	bool all;
 
 	list_for_each_entry_safe(listener, next, &udp->listeners, entry)
 		if (listener->vrf && !is_vrf(udp->net, listener->vrf))
 			remove_listener(listener);
-	add_listener(udp, NULL);
+	all = have_listener(udp, NULL);
 	rcu_read_lock();
 	for_each_netdev_rcu(udp->net, ndev)
 		if (netif_is_l3_master(ndev))
-			add_listener(udp, ndev);
+			all &= have_listener(udp, ndev);
 	rcu_read_unlock();
+	return all;
 }
 
 /* --- opening ----------------------------------------------------------------- */
@@ -225,12 +230,12 @@ static void end_whole(struct rhca_udp *udp, struct net *net)
 static void update_locked(struct rhca_udp *udp)
 {
 	struct listener *listener;
-	bool all_open = true;
+	bool all_open;
 
 	lockdep_assert_held(&udp->lock);
 	if (!udp->whole)
 		udp->whole = !rhca_gso_intact_begin(udp->net);
-	update_listeners(udp);
+	all_open = update_listeners(udp);
 	share_sockets(udp, true);
 	list_for_each_entry(listener, &udp->listeners, entry)
 		all_open &= open_listener(udp->net, listener);
