@@ -191,10 +191,14 @@ int rhca_mlx5_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return ret;
 }
 
+/* With a lost queue its number is lost as well: ib_core would have it in use for ever */
 int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	return mlx5_core_dealloc_pd(rhca_mlx5_mdev(ibpd->device),
-				    to_rhca_mlx5_pd(ibpd)->number);
+	const struct rhca_mlx5_pd *pd = to_rhca_mlx5_pd(ibpd);
+	int ret = mlx5_core_dealloc_pd(rhca_mlx5_mdev(ibpd->device),
+				       pd->number);
+
+	return pd->has_lost ? 0 : ret;
 }
 
 #define QUERY_PD_HANDLER	UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)

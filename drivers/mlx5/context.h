@@ -22,9 +22,16 @@ struct rhca_mlx5_ucontext {
 	struct list_head records;
 };
 
+/**
+ * struct rhca_mlx5_pd - A protection domain
+ * @ibpd: ib_core's part
+ * @number: the adapter's for it
+ * @has_lost: the adapter keeps a queue in it that nobody can destroy any more
+ */
 struct rhca_mlx5_pd {
 	struct ib_pd ibpd;
 	u32 number;
+	bool has_lost;
 };
 
 static inline struct rhca_mlx5_ucontext *

@@ -203,7 +203,9 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return ret;
 	ret = create_numbered(srq, &spec, udata, &is_lost);
 	if (ret) {
-		if (!is_lost)
+		if (is_lost)
+			to_rhca_mlx5_pd(ibsrq->pd)->has_lost = true;
+		else
 			free_memory(srq);
 		return ret;
 	}
