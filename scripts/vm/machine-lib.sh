@@ -75,9 +75,9 @@ machine_with_folders() {
 # machine's, and its work tree is the shared folder.
 #
 # Where it is emulated, a processor with AVX is a slower one: libc then moves
-# memory by wide vectors, and the emulator makes a call of each.
+# memory by wide vectors, and the emulator makes a call of each. Pages of 1 GiB it has.
 machine_boot() {
-	local share=$1 cpus=$2 memory=$3 cpu=Westmere tree
+	local share=$1 cpus=$2 memory=$3 cpu=Westmere,+pdpe1gb tree
 	local accel=(-accel "tcg,thread=multi")
 
 	shift 3

@@ -6,8 +6,10 @@ in the model's trace.
 
 usage: commands.py DEVICE GID-INDEX
 
-Wants some pages of 2 MiB in the pool. DMA buffers are not among the programs: mlx5_ib takes them
-where the adapter has on-demand paging alone, which the model has not.
+Wants some pages of 2 MiB in the pool, and one of 1 GiB, which the kernel's command line asks for
+(hugepagesz=1G hugepages=1): else that step is skipped, and said to be. DMA buffers are not among
+the programs: mlx5_ib takes them where the adapter has on-demand paging alone, which the model has
+not.
 """
 import ctypes
 import mmap
@@ -26,7 +28,9 @@ from loopback import RIGHTS
 from objects import ACCESS, Bench, connection, make_qp, traced
 
 PAGE = 4096
-HUGE_PAGE = 2 << 20
+HUGE_PAGE, GIANT_PAGE = 2 << 20, 1 << 30
+MFD_HUGE_1GB = 30 << 26         # os has it from Python 3.13 on
+GIANT_POOL = '/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages'
 PROT_NONE, MAP_FIXED = 0, 0x10        # mmap has neither
 RATE_10_GBPS = 3        # enum ibv_rate, which pyverbs has not
 # About the limits of a group of addresses, of a page of them, and of a request
@@ -42,6 +46,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
                       ctypes.c_long]
+LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 def scattered(pages, size=PAGE, flags=0):
@@ -89,6 +94,21 @@ def huge(bench):
     """Three pages of 2 MiB, from the pool."""
     start = scattered(3, HUGE_PAGE, os.MFD_HUGETLB)
     bench.add(MR(domain(bench), 3 * HUGE_PAGE, ACCESS, address=start))
+
+
+def giant(bench):
+    """One page of 1 GiB."""
+    start = scattered(1, GIANT_PAGE, os.MFD_HUGETLB | MFD_HUGE_1GB)
+    bench.later(lambda: LIBC.munmap(start, GIANT_PAGE))
+    bench.add(MR(domain(bench), GIANT_PAGE, ACCESS, address=start))
+
+
+def has_giant_page():
+    try:
+        with open(GIANT_POOL) as file:
+            return int(file.read()) > 0
+    except FileNotFoundError:
+        return False
 
 
 def again(change, pages):
@@ -180,6 +200,10 @@ def programs():
         for pages in (3, 600):
             yield 'again-%s-%d' % (name, pages), again(change, pages)
     yield 'huge', huge
+    if has_giant_page():
+        yield 'giant', giant
+    else:
+        print('SKIP commands-giant (no page of 1 GiB in the pool)')
     yield 'ece', options
     yield 'path', path
     for name, access in (('nothing', 0), ('read', e.IBV_ACCESS_REMOTE_READ),
