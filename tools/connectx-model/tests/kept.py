@@ -47,7 +47,7 @@ def trace(name, words):
 def count_given_back():
     if not os.path.isdir(TRACING):
         return
-    if not os.path.exists(TRACING + 'kprobe_events'):
+    if not os.path.ismount(TRACING):
         subprocess.run(['mount', '-t', 'tracefs', 'tracefs', TRACING], check=True)
     if not os.path.exists(TRACING + 'kprobe_events'):
         return          # the kernel traces, and has no probes

@@ -36,11 +36,16 @@ netns_move() {
 	bring_up 10.7.0.1
 }
 
+tracing=/sys/kernel/tracing
+
+has_probes() {
+	mountpoint -q $tracing || mount -t tracefs tracefs $tracing && [ -e $tracing/kprobe_events ]
+}
+
 # Of processes, whose queues may be many: no handler of theirs runs in the interrupt
 completions_in_tasklet() {
-	local tracing=/sys/kernel/tracing probe=where/completion status=0
+	local probe=where/completion status=0
 
-	[ -e $tracing/kprobe_events ] || mount -t tracefs tracefs $tracing || return 1
 	echo "p:$probe ib_uverbs:ib_uverbs_comp_handler" >> $tracing/kprobe_events &&
 		echo 1 > $tracing/events/$probe/enable || return 1
 	both_ends "" localhost ibv_rc_pingpong -e -d "$rdma" -g "$gid" -n 50 || status=1
@@ -126,7 +131,7 @@ if [ "${1-}" = reasons ]; then
 	check reason-logged wait_for reason_logged
 	finish
 fi
-if [ -d /sys/kernel/tracing ]; then
+if has_probes; then
 	check completions-in-tasklet completions_in_tasklet
 else
 	echo "SKIP completions-in-tasklet (the kernel has no probes)"
