@@ -6,8 +6,9 @@
 # timeout: 900
 #
 # The machine is suspended under checked traffic, and resumed: devices and queue pairs stay,
-# and nothing is lost. It goes as far as an emulated machine wakes from by itself: all but
-# the sleep (pm_test). Its root outlives that by a module, see scripts/vm/stay_awake.
+# and nothing is lost. It does all but sleep (pm_test), which would take its root away; that
+# outlives the rest by a module, see scripts/vm/stay_awake. The sleep of a machine whose root
+# is in its memory is one of tools/connectx-model.
 #
 #   a (ra$$)  ====== veth ======  b (rb$$)
 

@@ -5,9 +5,11 @@
 # device stays, and its queue pairs go on. mlx5_ib is judged by the same words as
 # roce_hca_mlx5.
 #
-# usage: suspend.sh [DRIVER...]   mlx5_ib, roce_hca_mlx5, roce_hca (software in the place
-#                                 of an adapter's driver); default: each, in this order
-# Its module is built, see scripts/vm/stay_awake.
+# usage: suspend.sh [deep] [DRIVER...]
+#   deep     it sleeps (S3) until its clock wakes it; wants run --sleeps
+#   DRIVER   mlx5_ib, roce_hca_mlx5, roce_hca (software in the place of an adapter's
+#            driver); default: each, in this order
+# But for deep its module is built, see scripts/vm/stay_awake.
 . "$(dirname "$0")/guest-lib.sh"
 # shellcheck source=tools/connectx-model/tests/nvme-lib.sh
 . "$(dirname "$0")/nvme-lib.sh"
@@ -33,14 +35,60 @@ has_device() {
 
 # suspend STATE LEVEL: the kernel goes as far as that, and wakes by itself two seconds
 # later: "devices" is that each has been told, "platform" that their interrupts are off as
-# well, and "core" is all but the sleep itself. (Nothing wakes an emulated machine that
-# sleeps but its host.)
+# well, and "core" is all but the sleep itself. With "none" the machine sleeps.
 suspend() {
 	local before
 
 	before=$(cat /sys/power/suspend_stats/success)
-	echo "$2" > /sys/power/pm_test && echo "$1" > /sys/power/state &&
-		[ "$(cat /sys/power/suspend_stats/success)" -gt "$before" ]
+	echo "$2" > /sys/power/pm_test || return 1
+	if [ "$2" = none ]; then
+		sleep_until_alarm "$1" || return 1
+	else
+		echo "$1" > /sys/power/state || return 1
+	fi
+	[ "$(cat /sys/power/suspend_stats/success)" -gt "$before" ]
+}
+
+clock=/sys/class/rtc/rtc0
+alarm_s=20	# falling asleep takes seconds, emulated
+chipset=/sys/bus/pci/devices/0000:00:1f.0/config
+
+# sleep_until_alarm STATE: QEMU resets the devices of a machine that wakes. Virtio's driver of
+# the shared folder does not come back from that, and SeaBIOS does not set PMBASE and
+# ACPI_CNTL of the chipset again, without which the kernel only believes that it sleeps the
+# next time, and is not switched off.
+sleep_until_alarm() {
+	local begin said status=0
+
+	begin=$(< $clock/since_epoch)
+	said=$(dmesg | wc -l)
+	leave_folder || return 1
+	dd if=$chipset of="$work/chipset" bs=8 skip=8 count=1 status=none
+	echo +$alarm_s > $clock/wakealarm && echo "$1" > /sys/power/state || status=1
+	dd if="$work/chipset" of=$chipset bs=8 seek=8 count=1 conv=notrunc status=none
+	return_to_folder || return 1
+	dmesg | tail -n +$((said + 1)) | grep 'ACPI: PM: Low-level resume complete' &&
+		[ $(($(< $clock/since_epoch) - begin)) -ge $alarm_s ] && return $status
+}
+
+virtio=/sys/bus/virtio/drivers/9pnet_virtio
+
+leave_folder() {
+	local device
+
+	umount "$RHCA_SHARE" || return 1
+	for device in "$virtio"/virtio*; do
+		basename "$device" > $virtio/unbind
+	done
+}
+
+return_to_folder() {
+	local device
+
+	for device in /sys/bus/virtio/devices/*; do
+		[ -e "$device/driver" ] || basename "$device" > $virtio/bind
+	done
+	mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288 share "$RHCA_SHARE"
 }
 
 # The device is there again, under its name, and has its address
@@ -160,13 +208,13 @@ listen_again() {
 
 # A disk goes with the adapter's device, as when that is pulled out.
 disk_of_adapter() {
-	start_writing && suspend freeze devices || return 1
+	start_writing && suspend "${short[@]}" || return 1
 	wait $writing
 	wait_for has_no_disk && wait_for is_back && listen_again && connect && write_and_compare
 }
 
 disk_of_software() {
-	start_writing && suspend freeze devices && kill -0 $writing || return 1
+	start_writing && suspend "${short[@]}" && kill -0 $writing || return 1
 	kill $writing
 	wait $writing
 	write_and_compare
@@ -177,7 +225,7 @@ disk_of_software() {
 unloaded() {
 	local end
 
-	rmmod mlx5_ib && suspend freeze devices || return 1
+	rmmod mlx5_ib && suspend "${short[@]}" || return 1
 	end=$((SECONDS + 60))
 	until has_software; do
 		[ $SECONDS -lt $end ] || return 1
@@ -197,9 +245,13 @@ adapter() {
 	check "$driver-bring-up" bring_up 10.7.0.1
 	modprobe mlx5_ib
 	check "$driver-policy" set_policy
-	check "$driver-freeze" of_adapter freeze platform
-	next_connection freeze
-	check "$driver-mem" of_adapter mem core
+	if [ -n "$deep" ]; then
+		check "$driver-sleep" of_adapter mem none
+	else
+		check "$driver-freeze" of_adapter freeze platform
+		next_connection freeze
+		check "$driver-mem" of_adapter mem core
+	fi
 	next_connection mem
 	check "$driver-target" make_target
 	check "$driver-connect" connect
@@ -224,8 +276,12 @@ software() {
 	rdma=$(basename "$(has_software | head -n 1)")
 	check "$driver-bring-up" wait_for is_back
 	check "$driver-policy" set_policy
-	check "$driver-freeze" of_software freeze platform
-	check "$driver-mem" of_software mem core
+	if [ -n "$deep" ]; then
+		check "$driver-sleep" of_software mem none
+	else
+		check "$driver-freeze" of_software freeze platform
+		check "$driver-mem" of_software mem core
+	fi
 	next_connection mem
 	check "$driver-target" make_target
 	check "$driver-connect" connect
@@ -234,9 +290,19 @@ software() {
 	check "$driver-remove-target" remove_target
 }
 
+# What a disk, and who is to stand in, live through
+short=(freeze devices)
+deep=
+if [ "${1-}" = deep ]; then
+	shift
+	deep=1
+	short=(mem none)
+	echo deep > /sys/power/mem_sleep || exit 1
+else
+	insmod "$tree/build/$(uname -r)/stay_awake/stay_awake.ko" || exit 1
+fi
 drivers=("$@")
 [ $# -gt 0 ] || drivers=(mlx5_ib roce_hca_mlx5 roce_hca)
-insmod "$tree/build/$(uname -r)/stay_awake/stay_awake.ko" || exit 1
 echo 2 > /sys/module/suspend/parameters/pm_test_delay
 modprobe mlx5_core "$no_keys_in_advance"
 wait_for has_netdev
