@@ -11,6 +11,9 @@
 #                                                     in folders there; for a kernel of
 #                                                     KIND in build/newest-KIND
 #        scripts/setup/setup-newest.sh headers KIND         of that kernel, cloud or rt
+#        scripts/setup/setup-newest.sh modules FOLDER [MAKE-ARG...]
+#                                                     build those of FOLDER, in a copy of it
+#                                                     in there, and bring them back
 
 set -eu
 shopt -s inherit_errexit
@@ -114,10 +117,24 @@ build() {
 	ln -sfn "$out" "$tree/build/$release"
 }
 
+# modules FOLDER [MAKE-ARG...]
+modules() {
+	local from=$1 name
+
+	shift
+	name=/build/$(echo "$from" | sha256sum | cut -c1-12)
+	as_root mkdir -p "$folder/build"
+	as_root cp -rT "$from" "$folder$name"
+	inside "$folder" make -C "/usr/src/$headers" "M=$name" "-j$(nproc)" -s "$@" modules
+	cp "$folder$name"/*.ko "$from/"
+	as_root rm -rf "${folder:?}$name"
+}
+
 ensure_folder newest make_folder
 case ${1-} in
 '') echo "$folder" ;;
 build) shift; build "$@" ;;
 headers) add_headers "${2:?usage: headers KIND}" ;;
+modules) modules "$(realpath "${2:?usage: modules FOLDER}")" "${@:3}" ;;
 *) sed -n '/^# usage/,/^$/s/^# //p' "$0" >&2; exit 2 ;;
 esac
