@@ -21,8 +21,11 @@ ia=$(gid_index "$DEV_A" v2 $IP4_A) ib=$(gid_index "$DEV_B" v2 $IP4_B)
 show_a tc qdisc replace dev "$IF_A" root tbf rate 8mbit burst 100kb limit 1gb || die "no tbf"
 backlog() { in_a tc -s -j qdisc show dev "$IF_A" | sed 's/.*"backlog":\([0-9]*\).*/\1/'; }
 waits() { [ "$(backlog)" -ge $ENOUGH ]; }
+is_empty() { [ "$(backlog)" -eq 0 ]; }
 
 for kind in UC READ; do
+	# What the QP before this one has left there is not this one's
+	busywait 60 is_empty || die "the queue does not become empty: $(backlog) bytes"
 	$PYTHON "$HERE/under-way.py" "$DEV_A" "$ia" "$DEV_B" "$ib" $kind > "$WORK/$kind" 2>&1 &
 	sender=$!
 	busywait 60 grep -q running "$WORK/$kind" || die "nothing is sent: $(cat "$WORK/$kind")"

@@ -233,6 +233,8 @@ done
 in_a ip route add 10.9.1.2/32 nexthop dev va1 nexthop dev va2 || say "no multipath: both are on link"
 in_b ip route add 10.9.1.1/32 nexthop dev vb1 nexthop dev vb2
 show ecmp la1 va2
+# Of two LAGs the one that is made first has the first name.
+become "joined" "roce_lag0 none" va1 va2
 show ecmp lb1 vb2
 # Neighbour entries of both ways first: whom an ARP request reaches late is not our subject.
 # The answer to a ping comes by whichever netdev the other host's route chooses, so its
@@ -245,7 +247,6 @@ for i in 1 2; do
 	busywait 60 knows a va$i 10.9.1.2 || die "va$i finds no neighbour 10.9.1.2: $(in_a ip neigh)"
 	busywait 60 knows b vb$i 10.9.1.1 || die "vb$i finds no neighbour 10.9.1.1: $(in_b ip neigh)"
 done
-become "joined" "roce_lag0 none" va1 va2
 become "the other host" "roce_lag1 none" vb1 vb2
 DEV_A=roce_lag0 DEV_B=roce_lag1
 make_device_nodes

@@ -24,6 +24,6 @@ nfs_copy() {
 nfs_end() {
 	rpc.nfsd 0
 	exportfs -au
-	killall rpc.mountd rpcbind
+	killall -w rpc.mountd rpcbind	# whose files are below
 	umount /proc/fs/nfsd /var/lib/nfs /dev/shm/export
 }
