@@ -9,8 +9,12 @@ third column is part of an error that means the same on some kernel.
 
 Some tests draw what they ask for by lot, and skip when the driver refuses it. The
 lot is the same in each run, and a test whose skip is not listed draws again.
+
+A test that skips half-way leaves objects in a cycle. Collected, a context of pyverbs may be
+closed before what is in it, which then is used after free (libibverbs 56): none is collected.
 """
 import fnmatch
+import gc
 import importlib
 import os
 import random
@@ -93,6 +97,7 @@ def match(name, found):
 
 
 def main():
+    gc.disable()
     result = Lines()
     found = set()
     for file in sorted(os.listdir('tests')):
