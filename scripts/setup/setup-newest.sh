@@ -80,6 +80,11 @@ add_headers() {
 	inside "$folder" apt-get install -y -q --no-install-recommends "$package" > /dev/null
 }
 
+one_build_at_a_time() {
+	exec 8> "$cache/newest-build.lock"
+	flock 8
+}
+
 # The work tree's mirror is links into the tree, which mean nothing in there.
 build() {
 	local release name work file other part parts=(Kbuild dkms.conf drivers include) out=newest
@@ -91,8 +96,7 @@ build() {
 	fi
 	release=${headers#linux-headers-}
 	[ ! -d "$tree/kunit" ] || parts+=(kunit)
-	exec 8> "$cache/newest-build.lock"
-	flock 8
+	one_build_at_a_time
 	# Work trees that share the cache do not share objects.
 	name=/build/$(echo "$tree" | sha256sum | cut -c1-12)${out#newest}
 	work=$folder$name
@@ -117,17 +121,18 @@ build() {
 	ln -sfn "$out" "$tree/build/$release"
 }
 
-# modules FOLDER [MAKE-ARG...]
+# modules FOLDER [MAKE-ARG...]: of a build that failed its copy stays until the next one
 modules() {
-	local from=$1 name
+	local from=$1 work=$folder/build/modules
 
 	shift
-	name=/build/$(echo "$from" | sha256sum | cut -c1-12)
-	as_root mkdir -p "$folder/build"
-	as_root cp -rT "$from" "$folder$name"
-	inside "$folder" make -C "/usr/src/$headers" "M=$name" "-j$(nproc)" -s "$@" modules
-	cp "$folder$name"/*.ko "$from/"
-	as_root rm -rf "${folder:?}$name"
+	one_build_at_a_time
+	as_root rm -rf "$work"
+	as_root mkdir -p "${work%/*}"
+	as_root cp -rT "$from" "$work"
+	inside "$folder" make -C "/usr/src/$headers" M=/build/modules "-j$(nproc)" -s "$@" modules
+	cp "$work"/*.ko "$from/"
+	as_root rm -rf "$work"
 }
 
 ensure_folder newest make_folder
