@@ -64,7 +64,7 @@ struct rhca_slot_ports {
  * @parent: name of the netdev's parent device: after a reload or reset there is a
  *	new netdev on it
  * @perm_addr: the netdev's permanent address, which tells those on one parent
- *	apart
+ *	apart; all zero: none, as of a virtual function at first
  * @dev_port: and so does this, on adapters with several ports
  * @devlink_port: and this, on switches: their ports may have one address; all ones: none
  * @wish: what the user has asked for

@@ -10,6 +10,7 @@
 
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
+#include <linux/pci.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/devlink.h>
@@ -29,11 +30,21 @@
 #define MAX_GONE	512	/* netdevs that are waited for */
 #define NO_PORT		UINT_MAX
 
+/*
+ * A virtual function has no permanent address until its administrator gives it one, and each
+ * netdev on it a random one: its port is what stays.
+ */
+static bool is_function(const struct net_device *ndev)
+{
+	return dev_is_pci(ndev->dev.parent) && rhca_netdev_devlink_port(ndev);
+}
+
 /* Would another netdev in its place be known as such? Those of software would not */
 static bool is_hardware(const struct net_device *ndev)
 {
 	return rhca_netdev_on_bus(ndev) &&
-	       memchr_inv(ndev->perm_addr, 0, sizeof(ndev->perm_addr));
+	       (memchr_inv(ndev->perm_addr, 0, sizeof(ndev->perm_addr)) ||
+		is_function(ndev));
 }
 
 static unsigned int devlink_port(const struct net_device *ndev)
