@@ -77,7 +77,10 @@ static void name_board(const struct mlx5_core_dev *mdev, struct rhca_dev *dev)
 	strscpy(dev->board_id, mdev->board_id, sizeof(dev->board_id));
 }
 
-/* The adapter's own, whichever driver serves it: the core has made one up of the MAC */
+/*
+ * The adapter's own, whichever driver serves it: the core has made one up of the MAC. That
+ * stays for a virtual function that nobody has given one: programs tell devices by it.
+ */
 static int take_guids(struct rhca_mlx5 *hca)
 {
 	u64 node, system;
@@ -89,7 +92,8 @@ static int take_guids(struct rhca_mlx5 *hca)
 	ret = mlx5_query_nic_vport_system_image_guid(hca->mdev, &system);
 	if (ret)
 		return ret;
-	hca->ibdev->node_guid = cpu_to_be64(node);
+	if (node)
+		hca->ibdev->node_guid = cpu_to_be64(node);
 	hca->system_guid = cpu_to_be64(system);
 	return 0;
 }

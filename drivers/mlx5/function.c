@@ -48,7 +48,7 @@ enum { FUNCTION, REPRESENTORS };
 /*
  * What is left to the in-tree driver, and why. In switchdev mode a function has another
  * name on the bus, and its representors belong to it. A LAG of a switch is one for its
- * virtual functions.
+ * virtual functions, which are served.
  */
 static const char *reason_against(struct mlx5_core_dev *mdev,
 				  kernel_ulong_t kind)
@@ -57,8 +57,6 @@ static const char *reason_against(struct mlx5_core_dev *mdev,
 		return "its switch is in switchdev mode";
 	if (MLX5_CAP_GEN(mdev, port_type) != MLX5_CAP_PORT_TYPE_ETH)
 		return "its port is InfiniBand's";
-	if (mlx5_core_is_vf(mdev))
-		return "it is a virtual function";
 	if (mdev->coredev_type == MLX5_COREDEV_SF)
 		return "it is a subfunction";
 	if (mlx5_lag_is_active(mdev) && !mlx5_lag_is_roce(mdev))

@@ -176,6 +176,12 @@ void rhca_mlx5_describe(const struct mlx5_core_dev *mdev,
 	attr->hca_core_clock = MLX5_CAP_GEN(mdev, device_frequency_khz);
 }
 
+static u32 kernel_cap_flags(const struct mlx5_core_dev *mdev)
+{
+	return (has_windows(mdev) ? IBK_SG_GAPS_REG : 0) |
+	       (mlx5_core_is_vf(mdev) ? IBK_VIRTUAL_FUNCTION : 0);
+}
+
 static u64 cap_flags(const struct mlx5_core_dev *mdev)
 {
 	u64 flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
@@ -219,7 +225,7 @@ int rhca_mlx5_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.vendor_part_id	= mdev->pdev->device,
 		.hw_ver		= mdev->pdev->revision,
 		.device_cap_flags = cap_flags(mdev),
-		.kernel_cap_flags = has_windows(mdev) ? IBK_SG_GAPS_REG : 0,
+		.kernel_cap_flags = kernel_cap_flags(mdev),
 	};
 	rhca_mlx5_describe(mdev, attr);
 	return answer_query_device(udata);

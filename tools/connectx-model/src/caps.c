@@ -74,6 +74,11 @@ static const struct cap_value switch_manager[] = {
 	GENERAL(vport_group_manager, 1), GENERAL(eswitch_manager, 1),
 };
 
+/* What is the port's, a virtual function neither sees nor sets. */
+static const struct cap_value virtual_function[] = {
+	GENERAL(cc_query_allowed, 0), GENERAL(cc_modify_allowed, 0),
+};
+
 #define ETHERNET(field, value) \
 	FIELD(per_protocol_networking_offload_caps, field, value)
 
@@ -258,7 +263,7 @@ static void add_switch(struct caps *caps)
 		   flow_table_properties_nic_receive_rdma), leaves_domain);
 }
 
-void caps_init(struct caps *caps, u32 port_number, bool has_switch)
+void caps_init(struct caps *caps, u32 port_number, bool has_switch, bool is_virtual)
 {
 	u8 *nic = caps->maximum[CAP_FLOW_TABLE];
 
@@ -277,6 +282,8 @@ void caps_init(struct caps *caps, u32 port_number, bool has_switch)
 	SET_ALL(AT(flow_table_nic_cap, nic, flow_table_properties_nic_transmit_rdma), flow_table);
 	if (has_switch)
 		add_switch(caps);
+	if (is_virtual)
+		SET_ALL(caps->maximum[CAP_GENERAL], virtual_function);
 	set_chosen(caps);
 	memcpy(caps->current, caps->maximum, sizeof(caps->current));
 }

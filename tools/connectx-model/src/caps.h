@@ -35,7 +35,7 @@ bool caps_have_roce(const struct caps *caps, u32 version);
  * @port_number: of an adapter with two ports, 0 for one that has but one
  * @has_switch: the function manages the adapter's switch, see steering.h
  */
-void caps_init(struct caps *caps, u32 port_number, bool has_switch);
+void caps_init(struct caps *caps, u32 port_number, bool has_switch, bool is_virtual);
 bool caps_known(const struct caps *caps, u32 type);
 
 /* Does the adapter have all that is wanted? */

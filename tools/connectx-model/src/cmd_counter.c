@@ -75,11 +75,24 @@ enum command_status command_query_q_counter(struct command *cmd)
 	return STATUS_OK;
 }
 
+/* may_see() and may_set() are the first question of each command about congestion. */
+static bool may_see(const struct command *cmd)
+{
+	return GET(cmd_hca_cap, cmd->dev->caps.current[CAP_GENERAL], cc_query_allowed);
+}
+
+static bool may_set(const struct command *cmd)
+{
+	return GET(cmd_hca_cap, cmd->dev->caps.current[CAP_GENERAL], cc_modify_allowed);
+}
+
 enum command_status command_query_cong_status(struct command *cmd)
 {
 	u32 protocol = GET(query_cong_status_in, cmd->in, cong_protocol);
 	const struct congestion *c = &cmd->dev->congestion;
 
+	if (!may_see(cmd))
+		return command_fail(cmd, STATUS_BAD_OP, SYND_CAPABILITY_MISSING);
 	if (protocol != PROTOCOL_REACTION && protocol != PROTOCOL_NOTIFICATION)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_CONGESTION);
 	SET(query_cong_status_out, cmd->out, enable, protocol == PROTOCOL_REACTION ?
@@ -92,6 +105,8 @@ enum command_status command_modify_cong_status(struct command *cmd)
 	u32 protocol = GET(modify_cong_status_in, cmd->in, cong_protocol);
 	bool enable = GET(modify_cong_status_in, cmd->in, enable);
 
+	if (!may_set(cmd))
+		return command_fail(cmd, STATUS_BAD_OP, SYND_CAPABILITY_MISSING);
 	if (protocol == PROTOCOL_REACTION)
 		cmd->dev->congestion.reaction_enabled = enable;
 	else if (protocol == PROTOCOL_NOTIFICATION)
@@ -112,6 +127,8 @@ enum command_status command_query_cong_params(struct command *cmd)
 {
 	u8 *values = parameters(cmd->dev, GET(query_cong_params_in, cmd->in, cong_protocol));
 
+	if (!may_see(cmd))
+		return command_fail(cmd, STATUS_BAD_OP, SYND_CAPABILITY_MISSING);
 	if (!values)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_CONGESTION);
 	if (cmd->out_bytes < PARAMETERS_AT + sizeof(cmd->dev->congestion.reaction))
@@ -163,6 +180,8 @@ enum command_status command_modify_cong_params(struct command *cmd)
 	u8 *values = parameters(cmd->dev, protocol);
 	u32 i;
 
+	if (!may_set(cmd))
+		return command_fail(cmd, STATUS_BAD_OP, SYND_CAPABILITY_MISSING);
 	if (!values)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_CONGESTION);
 	for (i = 0; i < rows; i++)
@@ -181,6 +200,8 @@ enum command_status command_query_cong_statistics(struct command *cmd)
 	const struct device_counters *c = &cmd->dev->counters;
 	u8 *out = cmd->out;
 
+	if (!may_see(cmd))
+		return command_fail(cmd, STATUS_BAD_OP, SYND_CAPABILITY_MISSING);
 #define PUT(field, value)								\
 	do {										\
 		SET(query_cong_statistics_out, out, field##_high, (value) >> 32);	\

@@ -64,7 +64,7 @@ void device_init(struct device *dev, u32 index)
 	dev->guest.fd = dev->guest.listen_fd = -1;
 	pci_init(&dev->pci);
 	resources_init(&dev->objects);
-	caps_init(&dev->caps, dev->port_number, dev->has_switch);
+	caps_init(&dev->caps, dev->port_number, dev->has_switch, dev->pci.is_virtual);
 	vport_init(&dev->vport, mac);
 	port_init(&dev->port, dev);
 	congestion_init(&dev->congestion);
@@ -85,7 +85,7 @@ void device_reset(struct device *dev)
 	memset(&dev->commands, 0, sizeof(dev->commands));
 	memset(&dev->steering, 0, sizeof(dev->steering));
 	memset(&dev->faults, 0, sizeof(dev->faults));
-	caps_init(&dev->caps, dev->port_number, dev->has_switch);
+	caps_init(&dev->caps, dev->port_number, dev->has_switch, dev->pci.is_virtual);
 	lag_reset(dev);
 	vport_reset(&dev->vport);
 	congestion_init(&dev->congestion);

@@ -17,13 +17,15 @@
 static bool once;
 static const char *wires[MAX_DEVICES];
 static const char *first_ports[MAX_DEVICES];	/* by the index of the second */
+static const char *physical[MAX_DEVICES];	/* by the index of the virtual function */
 
 static const char usage[] =
 "usage: connectx-model --device SOCKET[,wire=WIRE][,mac=MAC] ... [option ...]\n"
 "\n"
 "  --device SOCKET   serve an adapter on this UNIX socket (up to 4 times)\n"
 "      port2-of=N          the second port of the adapter that N is the first of\n"
-"      virtual             a virtual function, by its PCI identity\n"
+"      virtual             a virtual function\n"
+"      virtual-of=N        a virtual function of the adapter that N is the function of\n"
 "      switch              the function manages a switch without other functions\n"
 "      wire=none           nothing connected (the default)\n"
 "      wire=udp:LOCAL:REMOTE   frames in UDP datagrams on 127.0.0.1\n"
@@ -50,6 +52,14 @@ static bool parse_mac(const char *text, u8 mac[MAC_BYTES])
 		      &mac[3], &mac[4], &mac[5]) == MAC_BYTES;
 }
 
+static void make_virtual(struct device *dev)
+{
+	dev->pci.is_virtual = true;
+	dev->vport.is_virtual = true;
+	pci_init(&dev->pci);
+	device_reset(dev);
+}
+
 static bool device_setting(struct device *dev, const char *setting)
 {
 	u8 mac[MAC_BYTES];
@@ -59,8 +69,12 @@ static bool device_setting(struct device *dev, const char *setting)
 		return true;
 	}
 	if (!strcmp(setting, "virtual")) {
-		dev->pci.is_virtual = true;
-		pci_init(&dev->pci);
+		make_virtual(dev);
+		return true;
+	}
+	if (!strncmp(setting, "virtual-of=", 11)) {
+		make_virtual(dev);
+		physical[dev->index] = setting + 11;
 		return true;
 	}
 	if (!strcmp(setting, "switch")) {
@@ -191,6 +205,26 @@ static bool pair_ports(void)
 	return true;
 }
 
+/* Functions of one adapter have its system image GUID. */
+static bool join_functions(void)
+{
+	u32 i, first;
+
+	for (i = 0; i < device_count; i++) {
+		if (!physical[i])
+			continue;
+		first = strtoul(physical[i], NULL, 10);
+		if (first >= device_count || devices[first]->pci.is_virtual) {
+			fprintf(stderr, "connectx-model: virtual-of=%s: no such function, or virtual\n",
+				physical[i]);
+			return false;
+		}
+		memcpy(devices[i]->vport.adapter_mac, devices[first]->vport.mac, MAC_BYTES);
+		vport_reset(&devices[i]->vport);
+	}
+	return true;
+}
+
 /* What poll() watches: for each adapter its guest and its wire, then control. */
 #define MAX_FDS	(2 * MAX_DEVICES + 1 + CONTROL_CLIENTS)
 
@@ -288,7 +322,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	if (!pair_ports() || !connect_wires())
+	if (!pair_ports() || !join_functions() || !connect_wires())
 		return 1;
 	run();
 	if (violation_count())

@@ -52,6 +52,7 @@
 	X(SYND_FLOW_ACTION,	"flow action or destination not modelled") \
 	X(SYND_REGISTER,	"access register not modelled") \
 	X(SYND_CAPABILITY,	"capability above what the device can do") \
+	X(SYND_CAPABILITY_MISSING, "without the capability for it") \
 	X(SYND_VPORT,		"no such vport, or vport context field not modelled") \
 	X(SYND_LAG,		"link aggregation state does not allow this") \
 	X(SYND_CONGESTION,	"congestion parameter out of range") \

@@ -18,7 +18,7 @@ static u64 guid_of(const u8 mac[MAC_BYTES])
 
 void vport_reset(struct vport *vport)
 {
-	struct vport fresh = { .admin_state = 1 };
+	struct vport fresh = { .admin_state = 1, .is_virtual = vport->is_virtual };
 	u8 *c = vport->context;
 
 	memcpy(fresh.mac, vport->mac, MAC_BYTES);
@@ -27,6 +27,8 @@ void vport_reset(struct vport *vport)
 	SET(nic_vport_context, c, mtu, 1500);
 	SET(nic_vport_context, c, system_image_guid, guid_of(vport->adapter_mac));
 	SET(nic_vport_context, c, port_guid, guid_of(vport->mac));
+	if (vport->is_virtual)
+		return;
 	SET(nic_vport_context, c, node_guid, guid_of(vport->mac));
 	memcpy(AT(nic_vport_context, c, permanent_address) + 2, vport->mac, MAC_BYTES);
 }

@@ -35,6 +35,7 @@ enum vport_list_type { VPORT_UNICAST, VPORT_MULTICAST, VPORT_VLANS, VPORT_LISTS 
 struct vport {
 	u8 mac[MAC_BYTES];
 	u8 adapter_mac[MAC_BYTES];	/* of its first port */
+	bool is_virtual;		/* nobody has given it a MAC, and with that a node GUID */
 	u8 context[IFC_BYTES(nic_vport_context)];
 	struct vport_list list[VPORT_LISTS];
 	struct roce_address address[ROCE_ADDRESSES];

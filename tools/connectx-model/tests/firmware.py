@@ -222,6 +222,28 @@ def link_aggregation(program):
     model.end()
 
 
+def virtual_function(program):
+    model = Model(program, '', 'virtual-of=0')
+    physical, virtual = model.guests
+    for guest in model.guests:
+        guest.start()
+    for command in 'query_cong_status', 'query_cong_params', 'query_cong_statistics':
+        expect('port-%s' % command, [guest.status(command, {'cong_protocol': REACTION}
+                                                  if command != 'query_cong_statistics' else {})
+                                     for guest in (physical, virtual)], [g.OK, g.BAD_OP])
+    expect('port-modify_cong_params', [modify_congestion(guest, NOTIFICATION, CNP_DSCP_SELECT,
+                                                         congestion_parameters(0, 26))
+                                       for guest in (physical, virtual)], [g.OK, g.BAD_OP])
+    guids = [[layouts.field('query_nic_vport_context_out', out, 'nic_vport_context.' + field)
+              for field in ('system_image_guid', 'node_guid', 'permanent_address.mac_addr_31_0')]
+             for out in (guest.run('query_nic_vport_context', layout='query_nic_vport_context')
+                         for guest in (physical, virtual))]
+    expect('one-adapter-of-both', guids[1][0], guids[0][0])
+    expect('given-by-nobody', [[bool(given) for given in guid[1:]] for guid in guids],
+           [[True, True], [False, False]])
+    model.end()
+
+
 NIC_RECEIVE, SWITCH, RDMA_RECEIVE = 0, 4, 7		# types of flow tables
 SWITCH_FLOW_TABLE_CAP, SWITCH_CAP = 8, 9
 FORWARD, TO_VPORT, TO_OTHER_DOMAIN = 4, 0, 2
@@ -426,6 +448,7 @@ def main():
     expect('end', model.end(), 0)
     page_keys(program)
     link_aggregation(program)
+    virtual_function(program)
     lag_elsewhere(program)
     switch(program)
     service(program)

@@ -1,10 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Functions that roce_hca_mlx5 leaves alone, which it says: a virtual function ("--virtual"),
-# which mlx5_ib serves then; and one that says it is a subfunction until a module of the
-# test is unloaded, which it serves itself afterwards.
-#
-# usage: ours-left.sh [subfunction]   (its module is built, see tests/subfunction)
+# A function that roce_hca_mlx5 leaves alone, which it says: one that says it is a subfunction
+# until a module of the test is unloaded (tests/subfunction, which is built). Afterwards the
+# same driver serves it.
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 
@@ -18,16 +16,11 @@ is_left() {
 
 modprobe mlx5_core
 wait_for has_netdev
-case ${1-virtual} in
-virtual) check left is_left "it is a virtual function" ;;
-subfunction)
-	check marked insmod "$tree/build/$(uname -r)/subfunction/subfunction.ko"
-	check left is_left "it is a subfunction"
-	check unmarked rmmod subfunction
-	# shellcheck disable=SC2034 # for guest-lib.sh
-	driver=roce_hca_mlx5
-	;;
-esac
+check marked insmod "$tree/build/$(uname -r)/subfunction/subfunction.ko"
+check left is_left "it is a subfunction"
+check unmarked rmmod subfunction
+# shellcheck disable=SC2034 # for guest-lib.sh
+driver=roce_hca_mlx5
 check bring-up bring_up 10.7.0.1
 pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 	"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
