@@ -15,6 +15,10 @@ ROCE_V2_PORT = 4791
 ROCE_V1_ETHERTYPE = 0x8915
 CAP_IPC_LOCK = 14
 ADAPTER_DRIVERS = ("mlx4_core", "mlx5_core")
+# PCI ids of these adapters' virtual functions (in 6.12): the machine that one was passed to
+# sees no physical function
+VIRTUAL_IDS = ("0x1002", "0x1004", "0x1012", "0x1014", "0x1016", "0x1018", "0x101a", "0x101c",
+               "0x101e", "0xa2d3")
 # Of netdevs whose APP tables take entries of DSCP alone: their ieee_setapp() refuses others
 # with EINVAL (in 6.12)
 DSCP_ONLY_DRIVERS = ("hns3", "ice", "mlx5_core")
@@ -147,6 +151,12 @@ def driver_of(netdev):
         roce.path("sys/class/net", netdev, "device/driver")))
 
 
+def is_virtual(device):
+    """Is it a virtual function's? Its port is the physical one's."""
+    return (os.path.exists(roce.path(device.folder, "device/physfn")) or
+            device.driver() in ADAPTER_DRIVERS and device.read("device/device") in VIRTUAL_IDS)
+
+
 def port_facts(device, port):
     netdev = port.netdev()
     here = bool(netdev) and port.is_here()
@@ -171,7 +181,8 @@ def port_facts(device, port):
         "ring": receive_ring(netdev) if here else None,
         "queues": queues(netdev) if here else [],
         "cc": {name: number(port.read("cc", name)) for name in roce.listing(port.folder, "cc")},
-        "adapter": driver in ADAPTER_DRIVERS, "apps_of_roce": driver not in DSCP_ONLY_DRIVERS,
+        "adapter": driver in ADAPTER_DRIVERS, "virtual": is_virtual(device),
+        "apps_of_roce": driver not in DSCP_ONLY_DRIVERS,
     }
 
 

@@ -328,6 +328,15 @@ class RoceStatus(Findings):
         self.host.answer("dcb", '{"prio_pfc": [false, false, false, false]}')
         self.finds("^mlx5_0 port 1: flow control is off: .*Next: dcb pfc set dev ens1 prio-pfc 3:on, ")
 
+    def test_virtual_function_does_not_know_flow_control(self):
+        self.host.adapter(**{"device/device": "0x1018"})
+        self.host.answer("ethtool", '[{"ifname": "ens1", "rx": false, "tx": false}]')
+        self.assertEqual(self.host.status(), (0, []))
+        self.host.put("sys/class/infiniband/mlx5_0/device/device", "0x1019")
+        self.finds("flow control is off")
+        self.host.put("sys/class/infiniband/mlx5_0/device/physfn/device", "0x1019")
+        self.assertEqual(self.host.status(), (0, []))
+
     def test_hardware_with_pause(self):
         self.host.adapter()
         self.host.answer("ethtool", '[{"ifname": "ens1", "rx": true, "tx": true}]')
