@@ -418,7 +418,7 @@ static void run_slot(struct device *dev, u32 slot)
 	hand_back(dev, slot, entry, result, by_event);
 }
 
-/* The memory for their output may be somebody else's by now, so there is none. */
+/* They have failed, which whoever still waits is told; what a mailbox was may be somebody else's. */
 u32 command_answer_lost(struct device *dev)
 {
 	u32 slots = dev->commands.lost_slots, slot, count = 0;
@@ -429,6 +429,9 @@ u32 command_answer_lost(struct device *dev)
 		entry = slots >> slot & 1 ? entry_of(dev, slot) : NULL;
 		if (!entry)
 			continue;
+		memset(entry + ENTRY_OUT, 0, INLINE_BYTES);
+		entry[ENTRY_OUT] = STATUS_INTERNAL;
+		put_be32(entry + ENTRY_OUT + 4, SYND_DEMANDED);
 		hand_back(dev, slot, entry, DELIVERY_OK, eq_wanted(dev, EVENT_COMMAND));
 		count++;
 	}

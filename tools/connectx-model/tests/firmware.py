@@ -351,6 +351,12 @@ def lost_on_demand(model):
     expect('lost-once', guest.status('dealloc_pd', {'pd': first}), g.OK)
     second = guest.create('alloc_pd', 'pd')
     expect('lost-counted', model.control(cmd='lost')['lost'], 1)
+    model.control(cmd='answer')
+    model.control(cmd='lose', opcode='ALLOC_PD')
+    guest.ring(layouts.opcodes['alloc_pd'].to_bytes(2, 'big') + bytes(14), 16)
+    expect('lost-then-answered', (model.control(cmd='answer')['answered'], guest.answered()),
+           (1, True))
+    expect('lost-has-failed', guest.outcome(), g.INTERNAL)
     guest.status('dealloc_pd', {'pd': second})
 
 

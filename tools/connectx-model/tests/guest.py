@@ -28,7 +28,7 @@ SEG_QUEUE_HIGH, SEG_QUEUE_LOW, SEG_DOORBELL = 0x10, 0x14, 0x18
 PAGES = 68
 PATIENCE_S = 60		# for the model to begin, on a busy machine
 
-OK, BAD_OP, BAD_PARAM, BAD_SYS_STATE, BAD_RESOURCE, BUSY = 0, 2, 3, 4, 5, 6
+OK, INTERNAL, BAD_OP, BAD_PARAM, BAD_SYS_STATE, BAD_RESOURCE, BUSY = range(7)
 LIMIT, BAD_RES_STATE, BAD_QP_STATE, BAD_INPUT_LEN, BAD_OUTPUT_LEN = 8, 9, 0x10, 0x50, 0x51
 
 failed = 0
@@ -185,6 +185,10 @@ class Guest:
 
     def answered(self):
         return not self.memory[QUEUE + 63] & 1
+
+    def outcome(self):
+        """The status of the command that was rung last."""
+        return self.memory[QUEUE + 32]
 
     def command(self, data, out_bytes=16, token=None):
         """Returns (delivery status, command status, output)."""
