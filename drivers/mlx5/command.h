@@ -236,6 +236,7 @@ struct rhca_mlx5_traffic {
 	} rx, tx, rx_multicast, tx_multicast;
 };
 
+bool rhca_mlx5_has_counter_sets(const struct mlx5_core_dev *mdev);
 int rhca_mlx5_alloc_counter_set(struct mlx5_core_dev *mdev, u16 *set);
 void rhca_mlx5_dealloc_counter_set(struct mlx5_core_dev *mdev, u16 set);
 int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,

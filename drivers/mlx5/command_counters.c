@@ -43,12 +43,21 @@ static const struct {
 	  MLX5_BYTE_OFF(query_q_counter_out, local_ack_timeout_err) + 16 },
 };
 
+/* Else queue pairs count into set 0, which is nobody's */
+bool rhca_mlx5_has_counter_sets(const struct mlx5_core_dev *mdev)
+{
+	return MLX5_CAP_GEN(mdev, max_qp_cnt);
+}
+
 int rhca_mlx5_alloc_counter_set(struct mlx5_core_dev *mdev, u16 *set)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_q_counter_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_q_counter_in)] = {};
 	int ret;
 
+	*set = 0;
+	if (!rhca_mlx5_has_counter_sets(mdev))
+		return 0;
 	MLX5_SET(alloc_q_counter_in, in, opcode, MLX5_CMD_OP_ALLOC_Q_COUNTER);
 	ret = mlx5_cmd_exec_inout(mdev, alloc_q_counter, in, out);
 	if (!ret)
@@ -60,6 +69,8 @@ void rhca_mlx5_dealloc_counter_set(struct mlx5_core_dev *mdev, u16 set)
 {
 	u32 in[MLX5_ST_SZ_DW(dealloc_q_counter_in)] = {};
 
+	if (!rhca_mlx5_has_counter_sets(mdev))
+		return;
 	MLX5_SET(dealloc_q_counter_in, in, opcode,
 		 MLX5_CMD_OP_DEALLOC_Q_COUNTER);
 	MLX5_SET(dealloc_q_counter_in, in, counter_set_id, set);
@@ -78,6 +89,8 @@ int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
 	size_t i;
 	int ret;
 
+	if (!rhca_mlx5_has_counter_sets(mdev))
+		return 0;
 	MLX5_SET(query_q_counter_in, in, opcode, MLX5_CMD_OP_QUERY_Q_COUNTER);
 	MLX5_SET(query_q_counter_in, in, counter_set_id, set);
 	ret = mlx5_cmd_exec_inout(mdev, query_q_counter, in, out);

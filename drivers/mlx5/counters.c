@@ -26,10 +26,11 @@ bool rhca_mlx5_has_counter(const struct rhca_dev *dev, enum rhca_counter which)
 
 	switch (which) {
 	case RHCA_RX_PACKETS ... RHCA_TX_MULTICAST_PACKETS:
-	case RHCA_RX_WRITE_REQUESTS ... RHCA_RESP_REMOTE_ACCESS_ERRORS:
 	case RHCA_PATH_MTU_MISMATCH:
 	case RHCA_LINK_DOWNED:
 		return true;
+	case RHCA_RX_WRITE_REQUESTS ... RHCA_RESP_REMOTE_ACCESS_ERRORS:
+		return rhca_mlx5_has_counter_sets(mdev);
 	case RHCA_NP_ECN_MARKED_ROCE_PACKETS:
 	case RHCA_RP_CNP_IGNORED:
 	case RHCA_RP_CNP_HANDLED:
@@ -39,7 +40,8 @@ bool rhca_mlx5_has_counter(const struct rhca_dev *dev, enum rhca_counter which)
 		return rhca_mlx5_counts_icrc(mdev);
 	case RHCA_ROCE_ADP_RETRANS:
 	case RHCA_ROCE_ADP_RETRANS_TO ... RHCA_ROCE_SLOW_RESTART_TRANS:
-		return MLX5_CAP_GEN(mdev, roce_accl);
+		return MLX5_CAP_GEN(mdev, roce_accl) &&
+		       rhca_mlx5_has_counter_sets(mdev);
 	default:
 		return false;
 	}
@@ -181,7 +183,8 @@ int rhca_mlx5_counters_bind(struct rhca_qp *base, struct rhca_counter_set *set)
 	int ret = 0;
 
 	lockdep_assert_held(&base->modify_lock);
-	if (!MLX5_CAP_GEN(mdev, rts2rts_qp_counters_set_id))
+	if (!MLX5_CAP_GEN(mdev, rts2rts_qp_counters_set_id) ||
+	    !rhca_mlx5_has_counter_sets(mdev))
 		return -EOPNOTSUPP;
 	if (base->state == IB_QPS_RTS && (!leaves || may_be_in_rts(mdev, qp))) {
 		ret = rhca_mlx5_count_into(mdev, qp->numbered.number,

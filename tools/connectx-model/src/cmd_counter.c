@@ -39,8 +39,11 @@ enum command_status command_query_vport_counter(struct command *cmd)
 
 enum command_status command_alloc_q_counter(struct command *cmd)
 {
-	struct q_counter *counter = zalloc(sizeof(*counter));
+	struct q_counter *counter;
 
+	if (!GET(cmd_hca_cap, cmd->dev->caps.current[CAP_GENERAL], max_qp_cnt))
+		return command_fail(cmd, STATUS_LIMIT, SYND_CAPABILITY_MISSING);
+	counter = zalloc(sizeof(*counter));
 	if (!object_add(&cmd->dev->objects, OBJ_Q_COUNTER, &counter->object)) {
 		free(counter);
 		return command_fail(cmd, STATUS_LIMIT, SYND_LIMIT);

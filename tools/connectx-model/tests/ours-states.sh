@@ -5,7 +5,7 @@
 # adapter does not destroy, or not reset, of the driver's own queues (kept.py).
 #
 # usage: ours-states.sh [lacking | reasons]
-#   lacking  the model was started with --without=roce-v1,free-running
+#   lacking  the model was started with --without=roce-v1,free-running,q-counters
 #   reasons  with --with=error-reason: the log says why queue pairs failed
 . "$(dirname "$0")/guest-lib.sh"
 here=$(realpath "$(dirname "$0")")
@@ -14,12 +14,20 @@ here=$(realpath "$(dirname "$0")")
 	driver=roce_hca_mlx5
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
 	# mlx5_core logs what kept.py has refused.
-	provoked='mlx5_cmd_out_err.*(DESTROY_QP|DESTROY_XRC_SRQ|2RST_QP)'
+	provoked='mlx5_cmd_out_err.*(DESTROY_QP|DESTROY_XRC_SRQ|2RST_QP|ALLOC_Q_COUNTER)'
 }
 
 speaks_v2_only() {
 	[ "$(cat "/sys/class/infiniband/$rdma/ports/1/roce_versions")" = v2 ] &&
 		! find_gid v1 ffff
+}
+
+# What queue pairs count is not there, and no zeros in its place; packets of the port are
+counts_port_alone() {
+	local files=/sys/class/infiniband/$rdma/ports/1/hw_counters
+
+	ls "$files"
+	[ "$(cat "$files/tx_packets")" -gt 50 ] && [ ! -e "$files/out_of_sequence" ]
 }
 
 # A process keeps the device's objects while the netdev goes, and comes back.
@@ -124,6 +132,7 @@ if [ "${1-}" = lacking ]; then
 	pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 		"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 	pair rping "rping -s -a $address -C 5" "rping -c -a $address -C 5"
+	check counts-port-alone counts_port_alone
 	finish
 fi
 timeout 120 /usr/bin/python3 "$here/states.py" "$rdma" "$gid" "$RHCA_SHARE" || failed=1
