@@ -184,6 +184,32 @@ static void qp_of_a_cq_in_error_stays_in_reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->busy), IB_QPS_RESET);
 }
 
+/* What is in the queue of a QP that has gone points to nothing */
+static void completions_go_with_their_qp(struct kunit *test)
+{
+	struct bench *b = setup(test), other = *b;
+	struct ib_wc wc[CQ_ENTRIES];
+
+	other.busy = create_qp(b, b->hca->cq, b->cq, &b->of_idle);
+	test_qp_bring_up(b->hca, b->busy, &spec, IB_QPS_RTS);
+	test_qp_bring_up(b->hca, other.busy, &spec, IB_QPS_RTS);
+	complete_receives(b, 0, 1);
+	complete_receives(&other, 0, 1);
+	complete_receives(b, 1, 2);
+	complete_receives(&other, 1, 2);
+
+	KUNIT_ASSERT_PTR_EQ(test, b->hca->qps[0], b->busy);
+	b->hca->qps[0] = b->hca->qps[--b->hca->num_qps];
+	KUNIT_ASSERT_EQ(test, ib_destroy_qp(b->busy), 0);
+	complete_receives(&other, 2, CQ_ENTRIES);
+	KUNIT_EXPECT_FALSE(test, rhca_cq_is_overrun(to_rhca_cq(b->cq)));
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(b->cq, CQ_ENTRIES, wc), CQ_ENTRIES);
+	KUNIT_EXPECT_PTR_EQ(test, wc[0].qp, other.busy);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 0);
+	KUNIT_EXPECT_PTR_EQ(test, wc[1].qp, other.busy);
+	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 1);
+}
+
 /* In the ring of a process, which it looks at without a lock */
 static void list_of_completions_is_added_in_order(struct kunit *test)
 {
@@ -221,6 +247,7 @@ static struct kunit_case cq_tests[] = {
 	KUNIT_CASE(overrun_fails_every_qp_of_the_cq),
 	KUNIT_CASE(cq_in_error_takes_no_completion),
 	KUNIT_CASE(qp_of_a_cq_in_error_stays_in_reset),
+	KUNIT_CASE(completions_go_with_their_qp),
 	{}
 };
 

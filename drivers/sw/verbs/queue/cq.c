@@ -172,6 +172,36 @@ bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
 	return READ_ONCE(cq->due);
 }
 
+/**
+ * rhca_cq_purge - Take out what is left of a QP
+ * @cq: the queue; a process's stays as it is: it names QPs by number, and its library
+ *	polls it as it likes
+ * @qp: a QP that completes nothing any more
+ *
+ * Completions of the kernel point to their QP, and who shares the queue with others may
+ * follow that when the QP has been freed.
+ *
+ * Context: any.
+ */
+void rhca_cq_purge(struct rhca_cq *cq, const struct ib_qp *qp)
+{
+	const struct ib_wc *wc;
+	unsigned long flags;
+	u32 from, to;
+
+	if (cq->user)
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	to = cq->consumer;
+	for (from = cq->consumer; from != cq->producer; from++) {
+		wc = &cq->wcs[from & cq->mask];
+		if (wc->qp != qp)
+			cq->wcs[to++ & cq->mask] = *wc;
+	}
+	cq->producer = to;
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
 static void call_handler(struct rhca_cq *cq)
 {
 	if (cq->ibcq.comp_handler)

@@ -80,6 +80,7 @@ DECLARE_PER_CPU(bool, rhca_cq_emptied);
 
 bool rhca_cq_post_list(struct rhca_cq *cq, const struct rhca_wc_list *list);
 bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited);
+void rhca_cq_purge(struct rhca_cq *cq, const struct ib_qp *qp);
 void rhca_cq_raise(struct rhca_cq *cq);
 
 extern const struct ib_device_ops rhca_cq_verbs;
