@@ -261,6 +261,18 @@ static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)
 	rhca_batch_end(qp, &batch);
 }
 
+/* 11.2.5.3; whoever has not asked for the event looks here */
+static int qp_query(struct rhca_qp *core, struct ib_qp_attr *attr, int mask)
+{
+	struct rhca_sw_qp *qp = to_sw_qp(to_verbs_qp(core));
+
+	spin_lock_bh(&qp->send.lock);
+	attr->sq_draining = attr->qp_state == IB_QPS_SQD &&
+			    !qp->send.drain_told;
+	spin_unlock_bh(&qp->send.lock);
+	return 0;
+}
+
 static u32 qp_rate(struct rhca_qp *qp)
 {
 	return rhca_congestion_rate(to_sw_qp(to_verbs_qp(qp)));
@@ -311,6 +323,7 @@ const struct rhca_backend_ops rhca_sw_backend = {
 	.qp_modify		= rhca_verbs_qp_modify,
 	.qp_readdress		= rhca_verbs_qp_readdress,
 	.qp_state		= rhca_verbs_qp_state,
+	.qp_query		= qp_query,
 	.qp_rate		= qp_rate,
 	.qp_count		= rhca_verbs_qp_count,
 	.ah_create		= rhca_verbs_ah_create,

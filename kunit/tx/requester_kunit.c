@@ -993,6 +993,30 @@ static void drained_queue_is_told_of_once(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &b->hca->events));
 }
 
+static bool is_draining(struct bench *b)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_query_qp(b->qp, &attr, IB_QP_STATE, &init));
+	return attr.sq_draining;
+}
+
+/* Who has not asked for the event looks there, 11.2.5.3 */
+static void query_tells_whether_the_queue_is_drained(struct kunit *test)
+{
+	struct bench *b = setup(test, IB_QPT_RC);
+
+	post(b, IB_WR_SEND, 1);
+	KUNIT_EXPECT_FALSE(test, is_draining(b));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_SQD));
+	KUNIT_EXPECT_TRUE(test, is_draining(b));
+	answer(b, FIRST_PSN, 0x1f, 1);
+	KUNIT_EXPECT_FALSE(test, is_draining(b));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RTS));
+	KUNIT_EXPECT_FALSE(test, is_draining(b));
+}
+
 /* NET_XMIT_CN: something was dropped, which need not have been the packet */
 static void congested_queue_has_taken_the_packet(struct kunit *test)
 {
@@ -1256,6 +1280,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(silence_makes_the_oldest_packet_be_repeated),
 	KUNIT_CASE(queue_is_not_drained_while_a_request_is_repeated),
 	KUNIT_CASE(drained_queue_is_told_of_once),
+	KUNIT_CASE(query_tells_whether_the_queue_is_drained),
 	KUNIT_CASE(congested_queue_has_taken_the_packet),
 	KUNIT_CASE(queue_that_takes_nothing_does_not_stop_uc),
 	KUNIT_CASE(queue_that_never_takes_a_packet_fails_its_request),

@@ -132,7 +132,8 @@ struct rhca_turn {
  * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
  * @shared_refused: the local queue has not taken the block with its only packet; the
  *	block's, as @shared_next, while the turn is LENT
- * @drain_told: the SQ-drained event of this SQD has been raised
+ * @drain_told: the queue has drained in this SQD, and the event for that, if it was asked
+ *	for, has been raised
  * @may_be_limited: the QP has a &struct rhca_congestion; set without @lock
  * @udp_sport: of all packets until everything is acknowledged, since a packet was in a
  *	block that other QPs share; 0: the path's
