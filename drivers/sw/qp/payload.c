@@ -183,14 +183,15 @@ static bool next_piece(struct sge_walk *walk)
 	return false;
 }
 
-/* The memory of a local key, if this QP may use the range in this way */
+/* The memory of a local key, if the list may name the range in this way */
 static struct rhca_mem *get_local(struct rhca_verbs_qp *qp,
 				  const struct sge_walk *walk, int access)
 {
+	const struct ib_pd *pd = walk->span.pd ?: qp->pd;
 	struct rhca_mem *mem = rhca_mem_hold(walk->span.held, qp->dev,
 					     walk->lkey);
 
-	if (mem && READ_ONCE(mem->pd) == qp->pd &&
+	if (mem && READ_ONCE(mem->pd) == pd &&
 	    mem->kind != RHCA_MEM_WINDOW_1 && mem->kind != RHCA_MEM_WINDOW_2 &&
 	    rhca_mem_allows(mem, walk->addr, walk->bytes, access))
 		return mem;
@@ -220,7 +221,7 @@ move_span(struct rhca_verbs_qp *qp, const struct rhca_span *span, int access,
 
 /**
  * rhca_gather - Append a span of a scatter/gather list to a packet
- * @qp: whose protection domain counts
+ * @qp: whose protection domain counts, unless @span names another
  * @span: what to append
  * @packet: the packet, protected and not yet sealed
  *
@@ -235,7 +236,7 @@ enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp, const struct rhca_span *
 
 /**
  * rhca_scatter - Copy the payload of a packet to a span of a scatter/gather list
- * @qp: whose protection domain counts
+ * @qp: whose protection domain counts, unless @span names another
  * @span: where to
  * @rx: the packet
  *
@@ -253,7 +254,7 @@ enum ib_wc_status rhca_scatter(struct rhca_verbs_qp *qp, const struct rhca_span 
 
 /**
  * rhca_scatter_ready - Could a span take payload now?
- * @qp: whose protection domain counts
+ * @qp: whose protection domain counts, unless @span names another
  * @span: where to
  *
  * Return: as rhca_scatter().
@@ -266,7 +267,7 @@ enum ib_wc_status rhca_scatter_ready(struct rhca_verbs_qp *qp,
 
 /**
  * rhca_scatter_bytes - Copy bytes to a span of a scatter/gather list
- * @qp: whose protection domain counts
+ * @qp: whose protection domain counts, unless @span names another
  * @span: where to
  * @data: @span->bytes bytes
  *
@@ -283,7 +284,7 @@ enum ib_wc_status rhca_scatter_bytes(struct rhca_verbs_qp *qp,
 
 /**
  * rhca_scatter_checked - Copy payload to a span, and compute its CRC
- * @qp: whose protection domain counts
+ * @qp: whose protection domain counts, unless @span names another
  * @span: where to
  * @check: the payload
  *

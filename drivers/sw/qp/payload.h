@@ -35,6 +35,7 @@ struct rhca_check {
  * @num_sge: its entries
  * @offset: first byte, counted through the list
  * @bytes: how many
+ * @pd: domain that the keys of the list have to be of; NULL: the QP's
  * @held: for rhca_mem_hold(); the caller releases it at the end of its pass
  */
 struct rhca_span {
@@ -42,6 +43,7 @@ struct rhca_span {
 	u32 num_sge;
 	u32 offset;
 	u32 bytes;
+	struct ib_pd *pd;
 	struct rhca_mem **held;
 };
 

@@ -55,6 +55,12 @@ static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
 	return rhca_rq_take(&qp->base.rq, qp->recv.wqe);
 }
 
+/* What is posted to a shared queue names memory of that one's domain, 10.2.3 */
+static inline struct ib_pd *rhca_responder_wqe_pd(const struct rhca_sw_qp *qp)
+{
+	return qp->base.srq ? qp->base.srq->ibsrq.pd : qp->base.pd;
+}
+
 static inline struct rhca_resource *
 rhca_resource_at(struct rhca_responder *recv, u32 index)
 {

@@ -44,6 +44,7 @@ static bool copy_send(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		.num_sge = qp->recv.wqe->num_sge,
 		.offset	 = qp->recv.received,
 		.bytes	 = rx->payload_bytes,
+		.pd	 = rhca_responder_wqe_pd(qp),
 		.held	 = &qp->recv.held,
 	};
 

@@ -31,6 +31,7 @@ static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
 		.num_sge = qp->recv.wqe->num_sge,
 		.offset	 = offset,
 		.bytes	 = rx->payload_bytes,
+		.pd	 = rhca_responder_wqe_pd(qp),
 		.held	 = &qp->recv.held,
 	};
 
@@ -47,6 +48,7 @@ static enum rhca_request_status put_grh(struct rhca_sw_qp *qp,
 		.sge	 = qp->recv.wqe->sge,
 		.num_sge = qp->recv.wqe->num_sge,
 		.bytes	 = RHCA_GRH_BYTES,
+		.pd	 = rhca_responder_wqe_pd(qp),
 		.held	 = &qp->recv.held,
 	};
 	u8 grh[RHCA_GRH_BYTES] = {};

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Shared receive queues: whose memory their requests name. */
+#include <kunit/test.h>
+
+#include "lib/hca.h"
+#include "lib/opcodes.h"
+#include "sw/backend.h"
+#include "lib/suite.h"
+
+#define MAX_WR	4
+#define BYTES	64
+
+static const struct test_qp_spec spec = { .access = IB_ACCESS_LOCAL_WRITE };
+
+/* An SRQ in a domain of its own, and a QP in another that takes from it */
+struct bench {
+	struct test_hca *hca;	/* the device, whose domain is the QP's */
+	struct ib_pd *pd;	/* domain of the SRQ */
+	struct ib_qp *qp;	/* RC, in RTR */
+};
+
+static void dealloc_pd(void *pd)
+{
+	ib_dealloc_pd(pd);
+}
+
+/* Freed before the device's own objects are, and before the domain */
+static void destroy_queues(void *data)
+{
+	struct test_hca *hca = data;
+
+	while (hca->num_qps)
+		ib_destroy_qp(hca->qps[--hca->num_qps]);
+	ib_destroy_srq(hca->srq);
+	hca->srq = NULL;
+}
+
+static struct bench *setup(struct kunit *test)
+{
+	struct ib_srq_init_attr init = { .attr = { .max_wr = MAX_WR, .max_sge = 1 } };
+	struct bench *b = test_alloc(test, sizeof(*b));
+	struct ib_srq *srq;
+
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->pd = ib_alloc_pd(b->hca->ibdev, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->pd));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, dealloc_pd, b->pd));
+	srq = ib_create_srq(b->pd, &init);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
+	b->hca->srq = srq;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_queues, b->hca));
+	b->qp = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTR);
+	return b;
+}
+
+/* A request of one entry is posted, and a message comes in @packets for it */
+static void receive(struct bench *b, u32 lkey, u32 packets)
+{
+	static const u8 opcodes[] = { SEND_FIRST, SEND_MIDDLE, SEND_LAST };
+	struct ib_sge sge = test_sge(b->hca, 0, packets * TEST_MTU_BYTES);
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+	struct test_packet p = { .bth = { .pkey = 0xffff, .dest_qpn = b->qp->qp_num } };
+	u32 i;
+
+	sge.lkey = lkey;
+	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_srq_recv(b->hca->srq, &wr, NULL));
+	for (i = 0; i < packets; i++) {
+		p.bth.opcode = packets == 1 ? SEND_ONLY : opcodes[i];
+		p.bth.psn = i;
+		p.payload_bytes = TEST_MTU_BYTES;
+		test_receive(b->hca, &p);
+	}
+}
+
+/* IBTA vol. 1, 10.2.3: what is posted to an SRQ names memory of its domain */
+static void domain_of_the_queue_counts(struct kunit *test)
+{
+	struct bench *b = setup(test);
+
+	receive(b, b->pd->local_dma_lkey, 3);
+	test_expect_wc(b->hca, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, test_qp_state(b->qp), IB_QPS_RTR);
+}
+
+static void domain_of_the_qp_does_not_count(struct kunit *test)
+{
+	struct bench *b = setup(test);
+
+	receive(b, b->hca->pd->local_dma_lkey, 1);
+	test_expect_wc(b->hca, 0, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, test_qp_state(b->qp), IB_QPS_ERR);
+}
+
+static struct kunit_case srq_tests[] = {
+	KUNIT_CASE(domain_of_the_queue_counts),
+	KUNIT_CASE(domain_of_the_qp_does_not_count),
+	{}
+};
+
+TEST_SUITE("rhca_srq", srq_tests);
