@@ -212,6 +212,26 @@ static void refused_change_of_path_is_not_in_force(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, path, rcu_access_pointer(verbs->path));
 }
 
+/* A flush goes on in portions, and its user need not wait for the last of them */
+static void what_waited_before_sqe_is_flushed_not_sent(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &(struct test_qp_spec) {}, IB_QPS_RTS);
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+
+	KUNIT_ASSERT_EQ(test, test_qp_move(qp, IB_QPS_SQD), 0);
+	for (wr.wr_id = 0; wr.wr_id < 2; wr.wr_id++)
+		KUNIT_ASSERT_EQ(test, ib_post_send(qp, &wr, NULL), 0);
+	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(ibqp_to_verbs(qp), IB_QPS_SQE));
+	KUNIT_ASSERT_EQ(test, test_qp_move(qp, IB_QPS_RTS), 0);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
+	test_expect_wc(hca, 0, IB_WC_WR_FLUSH_ERR);
+	test_expect_wc(hca, 1, IB_WC_WR_FLUSH_ERR);
+	KUNIT_ASSERT_EQ(test, ib_post_send(qp, &wr, NULL), 0);
+	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
+	test_expect_wc(hca, 2, IB_WC_SUCCESS);
+}
+
 static struct kunit_case qp_state_tests[] = {
 	KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
 	KUNIT_CASE(state_that_does_not_exist_allows_nothing),
@@ -220,6 +240,7 @@ static struct kunit_case qp_state_tests[] = {
 	KUNIT_CASE(last_wqe_is_told_once),
 	KUNIT_CASE(refused_change_of_rights_is_not_in_force),
 	KUNIT_CASE(refused_change_of_path_is_not_in_force),
+	KUNIT_CASE(what_waited_before_sqe_is_flushed_not_sent),
 	{}
 };
 

@@ -208,6 +208,27 @@ static int commit(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
 	return ret;
 }
 
+static bool has_sends(const struct rhca_verbs_qp *qp)
+{
+	return qp->is_user ? rhca_ring_filled(&qp->sq.ring) :
+			     READ_ONCE(qp->sq.head) != READ_ONCE(qp->sq.tail);
+}
+
+/*
+ * What was posted before the failed request was heard of is flushed, 10.3.1.6. That goes on
+ * in portions, and would end with the state. A process may post as fast, but not for ever.
+ */
+static void finish_flush(struct rhca_verbs_qp *qp)
+{
+	u32 rounds = qp->sq.max_wr;
+
+	lockdep_assert_held(&qp->core.modify_lock);
+	while (rounds-- && has_sends(qp)) {
+		qp->dev->transport->kick_send(qp);
+		cond_resched();
+	}
+}
+
 /* &struct rhca_backend_ops.qp_modify; -EINVAL when the QP or a CQ of it has failed */
 int rhca_verbs_qp_modify(struct rhca_qp *core,
 			 const struct rhca_qp_change *change,
@@ -233,6 +254,8 @@ int rhca_verbs_qp_modify(struct rhca_qp *core,
 		if (IS_ERR(path))
 			return PTR_ERR(path);
 	}
+	if (change->from == IB_QPS_SQE && change->next == IB_QPS_RTS)
+		finish_flush(qp);
 	return commit(qp, change, path);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_verbs_qp_modify);
