@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues: whose memory their requests name. */
+/* Shared receive queues: what their creation says, and whose memory requests name. */
 #include <kunit/test.h>
 
 #include "lib/hca.h"
@@ -91,9 +91,26 @@ static void domain_of_the_qp_does_not_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->qp), IB_QPS_ERR);
 }
 
+/* It is set by modify_srq. Programs leave anything there, ibv_create_srq(3) */
+static void limit_is_of_no_account_at_creation(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_srq_init_attr init = {
+		.attr = { .max_wr = MAX_WR, .max_sge = 1, .srq_limit = U32_MAX },
+	};
+	struct ib_srq *srq = ib_create_srq(hca->pd, &init);
+	struct ib_srq_attr attr;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
+	hca->srq = srq;
+	KUNIT_ASSERT_EQ(test, ib_query_srq(srq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
+}
+
 static struct kunit_case srq_tests[] = {
 	KUNIT_CASE(domain_of_the_queue_counts),
 	KUNIT_CASE(domain_of_the_qp_does_not_count),
+	KUNIT_CASE(limit_is_of_no_account_at_creation),
 	{}
 };
 

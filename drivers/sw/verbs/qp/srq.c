@@ -12,9 +12,9 @@ static int check_init(const struct ib_srq_init_attr *init)
 {
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
+	/* The limit is modify_srq's to set: programs leave anything there */
 	if (!init->attr.max_wr || init->attr.max_wr > RHCA_MAX_SRQ_WR ||
-	    init->attr.max_sge > RHCA_MAX_SGE ||
-	    init->attr.srq_limit > init->attr.max_wr)
+	    init->attr.max_sge > RHCA_MAX_SGE)
 		return -EINVAL;
 	return 0;
 }
@@ -59,7 +59,6 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return ret;
 	}
 	mutex_init(&srq->resize_lock);
-	srq->limit = init->attr.srq_limit;
 	init->attr.max_wr = srq->rq.max_wr;
 	init->attr.max_sge = srq->rq.max_sge;
 	return 0;
