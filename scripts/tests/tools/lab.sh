@@ -128,6 +128,25 @@ rm "$work/terminal"
 	'echo up; read -r line; echo went on' > "$work/terminal"
 check_match "^Z where no shell could bring it back: it goes on" 'went on 0$' "$(< "$work/terminal")"
 
+: "while it begins"
+# The runner passes this one on, too, behind what it tells the guest at first.
+as_user roce-lab run -- lab a echo good > "$work/out" 2> "$work/err" &
+while kill -0 $! 2> /dev/null; do
+	pkill -CONT -u $uid -x roce-lab
+	sleep 0.02
+done
+wait $!
+check "an order that comes before the command: status, what \"lab\" runs" "0 good" "$? $(< "$work/out")"
+statuses=
+for after_s in 0.02 0.05 0.08 0.1 0.15; do
+	as_user roce-lab run -- sleep 3 &
+	sleep $after_s
+	until pkill -QUIT -u $uid -x roce-lab; do :; done
+	wait $!
+	statuses+="$? "
+done 2> "$work/err"
+check "a signal that ends no runner waits for the command" "131 131 131 131 131 " "$statuses"
+
 : "two hosts"
 cat > "$home/two" << 'END'
 counter() { lab "$1" cat /sys/class/infiniband/$2/ports/1/hw_counters/tx_packets; }
@@ -152,6 +171,20 @@ check "a pingpong, a status, names, memory of their own" \
 	"packets 1,b,roce1,3,x,2,125,0,2,a,b," \
 	"$(as_user roce-lab run --hosts 2 -- sh ./two 2> "$work/err" | tr '\n' ,)"
 check "an unknown host is said" "lab: no host nobody in this lab (a b)" "$(< "$work/err")"
+
+cat > "$home/signals" << 'END'
+lab b sh -c 'trap "echo got; exit 7" TERM; : > up; while :; do sleep 0.1; done' &
+until [ -e up ]; do sleep 0.1; done
+kill $!; wait $!; echo $?
+timeout 2 lab b sleep 1000; echo $?
+lab b sleep 2000 &
+until lab b pgrep -fx 'sleep 2000' > pid; do sleep 0.1; done
+kill -KILL $!
+for i in 1 2 3 4 5 6 7 8 9; do lab b pgrep -fx 'sleep 2000' > pid || break; sleep 0.1; done
+wc -c < pid
+END
+check "signals to \"lab\" are its command's, which ends with it" "got 7 124 0" \
+	"$(as_user timeout -k 1 60 roce-lab run --hosts 2 -- sh ./signals 2> "$work/err" | paste -sd ' ')"
 
 check "sixteen hosts: the last is reached" "p 16 0" "$(as_user roce-lab run --hosts 16 -- sh -c '
 	ping -4 -c 4 -i 0.5 -W 10 p > /dev/null; status=$?

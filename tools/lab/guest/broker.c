@@ -5,6 +5,7 @@
  * from which alone those of all hosts can be entered.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -111,43 +112,70 @@ static void run_request(const struct request *request)
 	_exit(command_exec(job->argv));
 }
 
+/* Its group, which it may not have made yet */
+static void signal_command(pid_t pid, int number)
+{
+	if (kill(-pid, number))
+		kill(pid, number);
+}
+
 /* Signals for the command, until the caller ends, and the command with him */
-static void follow_caller(int socket, pid_t pid)
+static void follow_caller(int socket, int told)
 {
 	char *order;
 	int number;
+	pid_t pid;
 
+	if (read(told, &pid, sizeof(pid)) != sizeof(pid))
+		_exit(1);
 	while ((order = next_order(socket))) {
 		if (sscanf(order, "signal=%d", &number) == 1)
-			kill(-pid, number);
+			signal_command(pid, number);
 		free(order);
 	}
-	kill(-pid, SIGKILL);
+	signal_command(pid, SIGKILL);
 	_exit(0);
+}
+
+/* Before the host is entered: in there the command's process has another number. */
+static pid_t start_follower(int socket, int *tell)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		refuse(strerror(errno));
+	pid = must_fork();
+	if (!pid) {
+		close(ends[1]);
+		follow_caller(socket, ends[0]);
+	}
+	close(ends[0]);
+	*tell = ends[1];
+	return pid;
 }
 
 static void serve(struct request *request)
 {
 	pid_t pid, follower;
-	int status;
+	int status, tell;
 
 	client = request->socket;
 	die_hook = refuse;
 	find_caller(request);
 	receive_streams(request);
 	request->job = job_read(request->socket);
+	follower = start_follower(request->socket, &tell);
 	if (request->job->host)
 		host_enter(request->job->host);
 	pid = must_fork();
 	if (!pid)
 		run_request(request);
-	follower = must_fork();
-	if (!follower)
-		follow_caller(request->socket, pid);
+	if (write(tell, &pid, sizeof(pid)) != sizeof(pid))
+		refuse(strerror(errno));
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (follower > 0)
-		kill(follower, SIGKILL);
+	kill(follower, SIGKILL);
 	if (WIFSIGNALED(status))
 		answer("signalled", text("%d", WTERMSIG(status)));
 	else
@@ -184,6 +212,7 @@ void broker_start(void)
 	if (!must_fork()) {
 		close(reports_fd);
 		reports_fd = -1;
+		orders_forget();
 		listen_for_ever(fd);
 	}
 	close(fd);

@@ -48,6 +48,7 @@ extern int reports_fd;
 /* --- job.c */
 struct job *job_read(int fd);
 char *next_order(int fd);
+void orders_forget(void);
 
 /* --- files.c: what is where */
 void files_first(void);

@@ -88,6 +88,12 @@ char *next_order(int fd)
 	}
 }
 
+/* For a process of pid 1 that takes orders of others: pid 1 may have read ahead. */
+void orders_forget(void)
+{
+	have = used = 0;
+}
+
 /* The fields of a list come one after the other. */
 static void append(char ***list, char *value)
 {

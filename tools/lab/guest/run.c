@@ -110,6 +110,14 @@ static pid_t start_copy(int from, int to)
 
 /* --- orders --------------------------------------------------------------- */
 
+/* One that came while the lab began waits for the command. */
+static void pass_on(int number)
+{
+	while (!shared->command)
+		usleep(1000);
+	kill(-shared->command, number);
+}
+
 static void take_orders(int orders)
 {
 	char *order;
@@ -118,8 +126,8 @@ static void take_orders(int orders)
 	while ((order = next_order(orders))) {
 		if (!strncmp(order, "window=", 7))
 			set_window(order + 7);
-		else if (sscanf(order, "signal=%d", &number) == 1 && shared->command > 0)
-			kill(-shared->command, number);
+		else if (sscanf(order, "signal=%d", &number) == 1)
+			pass_on(number);
 		free(order);
 	}
 	/* The runner has ended: nobody is there for this lab. */
