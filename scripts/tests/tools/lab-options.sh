@@ -41,6 +41,23 @@ check_ok "--trace: of the driver" test "$(grep -c ' rhca_tx: ' "$home/events")" 
 as_user roce-lab run --trace 'nonesuch:*' events -- true 2> "$work/said"
 check "--trace of no event" "125 roce-lab: --trace nonesuch:*: the kernel has no such events" \
 	"$? $(sed 's/ (.*//' "$work/said")"
+# read_late OPTION...: of a file that nobody reads before the command has ended, and which is longer
+# than pipes are; into $work/late
+read_late() {
+	rm -f "$home"/{slow,ended}
+	as_user mkfifo slow
+	as_user sh -c 'exec < slow; until [ -e ended ]; do sleep 0.1; done; sleep 1; cat' > "$work/late" &
+	as_user roce-lab run --hosts 2 "$@" slow -- sh -c \
+		'ping -4 -q -s 4000 -i 0.002 -c 600 b > /dev/null; touch ended'
+	status=$?
+	wait $!
+}
+read_late --pcap
+check "--pcap that is read late: status, pings and answers" "0 1200" \
+	"$status $(tcpdump -n -r "$work/late" icmp 2> "$work/err" | wc -l)"
+read_late --trace 'sched:*,skb:*,net:*'
+check "--trace that is read late: status" 0 $status
+check_ok "--trace: to the command's end" grep -q prev_comm=touch "$work/late"
 as_user roce-lab run --pcap /dev/full -- true 2> "$work/said"
 check "--pcap on a disk that is full" "125 roce-lab: --pcap: No space left on device" "$? $(< "$work/said")"
 

@@ -81,6 +81,13 @@ rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"
 as_user roce-lab run --user root -- sh -c 'echo c > /proc/sysrq-trigger' 2> "$work/said"
 check "status of a panic" 125 $?
 rm -f "$(sed -n 's/.*its log is //p' "$work/said")"
+{
+	as_user roce-lab run --user root -- sh -c \
+		'head -c 900000 /dev/zero; echo c > /proc/sysrq-trigger' 2> "$work/said"
+	echo $? > "$work/status"
+} | { busywait 3 test -s "$work/status"; wc -c > "$work/out"; }
+check "and what the command wrote before it" "125 900000" "$(< "$work/status") $(< "$work/out")"
+rm -f "$(sed -n 's/.*its log is //p' "$work/said")"
 
 : "streams"
 head -c 20000000 /dev/urandom > "$work/bytes"

@@ -100,17 +100,6 @@ static void read_whole(int port, void *into, size_t size)
 	}
 }
 
-static void write_whole(int to, const char *data, size_t size)
-{
-	ssize_t done;
-
-	for (; size; data += done, size -= done) {
-		done = write(to, data, size);
-		if (done < 0)
-			_exit(1);
-	}
-}
-
 /* Pieces, each behind its size; one of none is the end. */
 static void copy_in(int port, int to)
 {
@@ -126,7 +115,8 @@ static void copy_in(int port, int to)
 		for (; size; size -= now) {
 			now = size < sizeof(piece) ? size : sizeof(piece);
 			read_whole(port, piece, now);
-			write_whole(to, piece, now);
+			if (!write_whole(to, piece, now))
+				_exit(1);
 		}
 	}
 }

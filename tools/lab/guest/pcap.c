@@ -102,7 +102,7 @@ static void capture(const struct job *job, int from, int to)
 		head->seconds = now.tv_sec;
 		head->nanoseconds = now.tv_nsec;
 		head->captured = head->length = got;
-		if (write(to, packet, sizeof(*head) + got) < 0) {
+		if (!write_whole(to, packet, sizeof(*head) + got)) {
 			say("capture: %s", strerror(errno));
 			_exit(1);
 		}

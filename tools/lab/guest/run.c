@@ -271,6 +271,10 @@ void run_job(const struct job *job, int orders)
 		;
 	drain_pty(copier);
 	status = shared->status;
+	/* What is left waits for whoever reads the runner's files. */
+	if (status != -1)
+		report("ended", "%d", WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+				WEXITSTATUS(status));
 	capture_stop();
 	trace_stop();
 	channels_finish();

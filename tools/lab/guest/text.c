@@ -84,6 +84,22 @@ size_t read_all(int fd, char **into)
 	return size;
 }
 
+/* Whatever signals come meanwhile; false with errno */
+bool write_whole(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+	ssize_t done;
+
+	for (; size; at += done, size -= done) {
+		done = write(fd, at, size);
+		if (done < 0 && errno != EINTR)
+			return false;
+		if (done < 0)
+			done = 0;
+	}
+	return true;
+}
+
 /* A file's text without the last line's end, or NULL */
 char *read_text(const char *path)
 {

@@ -18,6 +18,7 @@ bool write_file(const char *path, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 char *read_text(const char *path);
 size_t read_all(int fd, char **into);
+bool write_whole(int fd, const void *data, size_t size);
 void append_file(const char *path, const char *text);
 void make_folders(const char *path, mode_t mode);
 char **split(char *text, const char *separators);

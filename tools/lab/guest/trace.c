@@ -48,7 +48,7 @@ static void copy_events(int from, int to)
 
 	for (;;) {
 		got = read(from, buffer, sizeof(buffer));
-		if (got > 0 && write(to, buffer, got) != got)
+		if (got > 0 && !write_whole(to, buffer, got))
 			_exit(1);
 		if (got > 0 || (got < 0 && errno == EINTR))
 			continue;

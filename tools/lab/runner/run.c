@@ -43,6 +43,7 @@ static struct run {
 	const char *log;
 	double began_s, kill_at_s;
 	bool ready, timed_out, killed;
+	int ended;			/* what the command ended with, while its rest comes */
 	int result;
 } current = { .log = "", .copies = { -1, -1 }, .result = -1, .show = -1 };
 
@@ -80,7 +81,7 @@ static void give_up(int number)
 	(void)number;
 	if (current.timed_out)
 		_exit(STATUS_TIMED_OUT);
-	_exit(current.result > 0 ? current.result : STATUS_FAILED);
+	_exit(current.result > 0 ? current.result : current.ended ?: STATUS_FAILED);
 }
 
 /* What is waited for from here on is whoever takes the output: signals end that, and where time
@@ -88,6 +89,7 @@ static void give_up(int number)
  */
 static void let_go(void)
 {
+	unsigned int left_s;
 	size_t i;
 
 	terminal_give_back();
@@ -96,7 +98,9 @@ static void let_go(void)
 			signal(caught[i], SIG_DFL);
 	if (current.timed_out || current.kill_at_s) {
 		signal(SIGALRM, give_up);
-		alarm(KILL_AFTER_S);
+		left_s = alarm(KILL_AFTER_S);
+		if (left_s)	/* It was to come before. */
+			alarm(left_s);
 	}
 }
 
@@ -117,13 +121,33 @@ static void show_rest(void)
 	relay_wait(current.shower);
 }
 
-/* roce-lab itself cannot go on, and says why in a line. */
+/* False where something could not be written that somebody wants */
+static bool wait_for_outputs(void)
+{
+	bool good = true;
+	int i, error;
+
+	for (i = 0; i < current.n_outputs; i++) {
+		error = relay_wait(current.outputs[i].relay);
+		if (!error && current.outputs[i].relay->bytes < current.outputs[i].bytes)
+			error = EIO;
+		if (!error || error == EPIPE || error == ECONNRESET)
+			continue;
+		say("%s: %s", current.outputs[i].name, strerror(error));
+		good = false;
+	}
+	current.n_outputs = 0;
+	return good;
+}
+
+/* roce-lab itself cannot go on, and says why in a line, behind what the command has written. */
 void die(const char *format, ...)
 {
 	va_list args;
 	char *why;
 
 	end_machine();
+	wait_for_outputs();
 	show_rest();
 	va_start(args, format);
 	if (vasprintf(&why, format, args) < 0)
@@ -398,6 +422,9 @@ static void take_report(char *name)
 		terminal_take(&current.terminal);
 	} else if (!strcmp(name, "stopped") && current.terminal.raw) {
 		stop();
+	} else if (!strcmp(name, "ended")) {
+		current.ended = atoi(value);
+		let_go();
 	} else if (!strcmp(name, "sent")) {
 		note_sent(value);
 	} else if (!strcmp(name, "log")) {
@@ -498,9 +525,13 @@ static int open_file(const char *option, const char *path)
 
 static void start_output(int from, int to, const char *name, const char *channel)
 {
-	if (to >= 0)
-		current.outputs[current.n_outputs++] =
-			(struct output){ relay_start(from, to, "", false), name, channel, 0 };
+	struct relay *relay;
+
+	if (to < 0)
+		return;
+	/* Where that ends in die(), those before it are waited for. */
+	relay = relay_start(from, to, "", false);
+	current.outputs[current.n_outputs++] = (struct output){ relay, name, channel, 0 };
 }
 
 static void start_showing(void)
@@ -541,24 +572,6 @@ static void wait_for_bytes(void)
 	for (output = current.outputs; output < current.outputs + current.n_outputs; output++)
 		while (output->relay->bytes < output->bytes && !output->relay->ended)
 			usleep(1000);
-}
-
-/* False where something could not be written that somebody wants */
-static bool wait_for_outputs(void)
-{
-	bool good = true;
-	int i, error;
-
-	for (i = 0; i < current.n_outputs; i++) {
-		error = relay_wait(current.outputs[i].relay);
-		if (!error && current.outputs[i].relay->bytes < current.outputs[i].bytes)
-			error = EIO;
-		if (!error || error == EPIPE || error == ECONNRESET)
-			continue;
-		say("%s: %s", current.outputs[i].name, strerror(error));
-		good = false;
-	}
-	return good;
 }
 
 static void tell_debugger(void)
