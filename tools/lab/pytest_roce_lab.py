@@ -12,18 +12,25 @@
 
 A session that has such tests is run again as a whole inside one lab, so options, breakpoints,
 output and coverage are pytest's as ever. Without a lab they are skipped, with the reason;
-with --rdma-lab=require they fail.
+with --rdma-lab=require they fail. A lab that ends before its session does is no reason to skip
+them: the status is 125 then.
 """
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 
 import pytest
 
 FIXTURES = ('rdma_lab', 'rdma_hosts')
 FAILED = 125
+# A file outside that the session inside makes
+BEGAN = 'ROCE_LAB_PYTEST_BEGAN'
 
 
 def pytest_addoption(parser):
@@ -38,6 +45,9 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line('markers', 'rdma_lab(hosts=N): the test wants a lab of N hosts')
     config.rdma_lab_reason = 'roce-lab: the test is not in a lab'
+    began = os.environ.pop(BEGAN, None)
+    if began and inside():
+        open(began, 'w').close()
 
 
 def inside():
@@ -66,20 +76,81 @@ def command():
     return shutil.which('roce-lab')
 
 
+def marker(stack, options):
+    """A file that the session inside makes, or None where no folder can be written through."""
+    if any(option.split('=')[0] == '--root' for option in options):
+        return None
+    try:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix='roce-lab-'))
+    except OSError:
+        return None
+    return os.path.join(os.path.realpath(folder), 'began')
+
+
+class Signals:
+    """Those that would end this process reach the lab, and end it only when that has ended."""
+
+    def __init__(self, stack):
+        self.lab = None
+        self.came = []
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            # Who ignores it, or has a handler, keeps that.
+            if signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, self.take)
+                stack.callback(signal.signal, number, signal.SIG_DFL)
+
+    def take(self, number, _frame):
+        self.came.append(number)
+        if self.lab:
+            self.lab.send_signal(number)
+
+    def run(self, words, environment):
+        """Its status."""
+        if self.came:
+            return 128 + self.came[0]
+        with subprocess.Popen(words, env=environment) as self.lab:
+            try:
+                # One may have come before there was a process to send it to.
+                for number in self.came:
+                    self.lab.send_signal(number)
+                return self.lab.wait()
+            except BaseException:
+                self.lab.kill()
+                raise
+
+    def end_by_same(self, status):
+        """Where the lab has ended by one that came."""
+        for number in self.came:
+            if status in (-number, 128 + number):
+                os.kill(os.getpid(), number)
+
+
 def run_again(config, hosts):
     """The whole session in a lab: its status, or None if there is none."""
     lab = command()
     if not lab:
         config.rdma_lab_reason = 'roce-lab: it is not installed here'
         return None
-    words = [lab, 'run', '--hosts', str(hosts)] + config.getini('rdma_lab_options') + [
-        '--cwd', str(config.invocation_params.dir), '--', sys.executable, '-m', 'pytest']
+    words = [lab, 'run', '--hosts', str(hosts)] + config.getini('rdma_lab_options')
+    session = ['--cwd', str(config.invocation_params.dir), '--', sys.executable, '-m', 'pytest'] + [
+        str(arg) for arg in config.invocation_params.args]
+    environment = dict(os.environ)
     sys.stdout.flush()
-    done = subprocess.run(words + [str(arg) for arg in config.invocation_params.args])
-    if done.returncode == FAILED:
-        config.rdma_lab_reason = 'roce-lab: no lab here ("roce-lab check" says why)'
-        return None
-    return done.returncode
+    with contextlib.ExitStack() as stack:
+        signals = Signals(stack)
+        began = marker(stack, words)
+        if began:
+            environment[BEGAN] = began
+            words += ['--rwdir', os.path.dirname(began)]
+        status = signals.run(words + session, environment)
+        # After its beginning the kernel has ended under it, or a capture has found no room.
+        if status == FAILED and not (began and os.path.exists(began)):
+            config.rdma_lab_reason = 'roce-lab: no lab here ("roce-lab check" says why)'
+            status = None
+    signals.end_by_same(status)
+    return status
 
 
 @pytest.hookimpl(trylast=True)

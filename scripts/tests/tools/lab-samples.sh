@@ -69,6 +69,35 @@ as_user env ROCE_LAB_FOLDER=/nowhere PYTHONPATH="$python_path" PYTHONDONTWRITEBY
 	/usr/bin/python3 -m pytest -p pytest_roce_lab -p no:cacheprovider --rdma-lab=require \
 	test_rdma.py > "$work/said" 2>&1
 check "with --rdma-lab=require and no lab: status" 1 $?
+cat > "$home/test_ends.py" << 'END'
+def test_ends(rdma_lab): open('/proc/sysrq-trigger', 'w').write('c')
+END
+as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest \
+	-p pytest_roce_lab -p no:cacheprovider -rs -o rdma_lab_options='--user root' test_ends.py \
+	> "$work/said" 2>&1
+check "a lab that ends under its tests: status, those that are skipped" "125 0" \
+	"$? $(grep -c SKIPPED "$work/said")"
+rm -f "$(sed -n 's/.*its log is //p' "$work/said")"
+
+cat > "$home/test_lasts.py" << 'END'
+import time
+def test_lasts(rdma_lab):
+    open('begun', 'w').close()
+    time.sleep(1000)
+END
+for name in TERM HUP; do
+	rm -f "$home/begun"
+	as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest \
+		-p pytest_roce_lab -p no:cacheprovider test_lasts.py > "$work/said" 2>&1 &
+	busywait 100 test -e "$home/begun" || fail "test_lasts.py does not begin"
+	pkill -$name -o -u $uid -f '^/usr/bin/python3 -m pytest'
+	wait $!
+	status=$?
+	check "$name to pytest: status" $((128 + $(kill -l $name))) $status
+	check_ok "$name to pytest: no process is left" busywait 10 none_left
+	check "$name to pytest: no folder either" "" "$(find /tmp -maxdepth 1 -user $uid)"
+	pkill -KILL -u $uid
+done
 
 : "pytest's own options"
 cat > "$home/test_options.py" << 'END'
@@ -84,8 +113,9 @@ def test_expected(rdma_lab): assert False
 def test_last(rdma_lab): pass
 END
 in_pytest() { # in_pytest OPTION...: its status and last line
-	as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 timeout 100 /usr/bin/python3 -m pytest \
-		-p pytest_roce_lab -q "$@" test_options.py > "$work/said" 2>&1
+	# In /tmp its folder would be called as that of any user without a name.
+	as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 PYTEST_DEBUG_TEMPROOT="$home" \
+		timeout 100 /usr/bin/python3 -m pytest -p pytest_roce_lab -q "$@" test_options.py > "$work/said" 2>&1
 	echo "$? $(tail -n 1 "$work/said" | sed 's/ in [0-9.]*s.*//')"
 }
 check "failed, skipped and expected to fail" "1 1 failed, 2 passed, 1 skipped, 1 xfailed" "$(in_pytest)"
