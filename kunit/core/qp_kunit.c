@@ -97,10 +97,27 @@ static void qp_of_a_device_that_goes_is_flushed_late(struct kunit *test)
 	to_rhca_qp(qp)->is_user = false;
 }
 
+/* What leaves by its path has P_Keys of its port: one of both alone stays where it is */
+static void port_of_a_connection_is_that_of_its_path(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
+	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(qp, IB_QPS_SQD));
+	attr->qp_state = IB_QPS_SQD;
+	attr->port_num = 2;
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_PORT));
+	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->port->num, 1);
+	attr->port_num = 1;
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_PORT));
+}
+
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(user_says_where_hardware_moved_a_qp),
 	KUNIT_CASE(user_moves_no_qp_by_saying_so),
 	KUNIT_CASE(qp_of_a_device_that_goes_is_flushed_late),
+	KUNIT_CASE(port_of_a_connection_is_that_of_its_path),
 	{}
 };
 

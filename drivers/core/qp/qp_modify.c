@@ -80,16 +80,23 @@ static int check_path_mtu(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 	return -EINVAL;
 }
 
-/* The peer is reached by the QP's own port, whose P_Keys it has */
+/*
+ * The peer is reached by the QP's own port, whose P_Keys it has: neither the port nor the
+ * path of a connection moves to another one without the other
+ */
 static int check_path_port(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 			   int mask)
 {
-	u32 num;
+	u32 num, path;
 
-	if (!(mask & IB_QP_AV))
+	if (mask & IB_QP_AV)
+		path = rdma_ah_get_port_num(&attr->ah_attr);
+	else if (qp->has_address)
+		path = qp->address.port->num;
+	else
 		return 0;
 	num = mask & IB_QP_PORT ? attr->port_num : qp->port->num;
-	return rdma_ah_get_port_num(&attr->ah_attr) == num ? 0 : -EINVAL;
+	return path == num ? 0 : -EINVAL;
 }
 
 static int check_attr(struct rhca_qp *qp, const struct ib_qp_attr *attr,
