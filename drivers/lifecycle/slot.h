@@ -78,7 +78,7 @@ struct rhca_slot_ports {
  * @has_settings: @settings are those of the last port on it that was saved
  * @settings: what is kept
  * @lag: likewise of a LAG, with RHCA_SLOT_LAG_RETURNS
- * @row: of the table of decisions that matched last
+ * @row: of the table of decisions that matched last; 0: none, on this netdev, where it is
  * @has: and what the netdev had then
  * @changing: and that another driver's device was being registered or unregistered
  * @since: when the former two became so, in jiffies

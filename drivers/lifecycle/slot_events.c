@@ -285,6 +285,13 @@ static void forget_oldest_gone(void)
 		rhca_slot_forget(oldest);
 }
 
+/* What the table of decisions says from now on it has not said before */
+static void decide_anew(struct rhca_slot *slot)
+{
+	slot->row = 0;
+	slot->changing = false;
+}
+
 /* Another one may be found by what is known of its hardware */
 static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 {
@@ -324,8 +331,10 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 	slot = rhca_slot_find(ndev);
 	end_pairs(ndev);
 	end_returns(ndev);
-	if (slot)
+	if (slot) {
 		end_wish(slot);
+		decide_anew(slot);
+	}
 	if (slot && ndev->reg_state != NETREG_REGISTERED)
 		wait_for_next(slot, ndev);
 	mutex_unlock(&rhca_slots_mutex);

@@ -579,6 +579,28 @@ static void another_driver_that_leaves_delays_a_standin_once(struct kunit *test)
 	KUNIT_EXPECT_NE(test, rhca_slot_decided(b->ndev, &f, RHCA_ROW_MAY_STAND_IN), since);
 }
 
+/*
+ * The next netdev on the same hardware, whose offer is yet to come, begins to wait. (Its
+ * user has removed the device, so that nobody else decides on it here.)
+ */
+static void standin_waits_anew_on_the_next_netdev(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct rhca_slot_facts f = {};
+	unsigned long since;
+
+	choose(b, NULL);
+	user_removes(b, NULL);
+	rhca_slot_flush();
+	f.other = RHCA_OTHER_CHANGING;
+	since = rhca_slot_decided(b->ndev, &f, RHCA_ROW_STANDS_IN);
+	msleep(2 * STEP_MS);
+	reload(b, NULL);
+	KUNIT_EXPECT_TRUE(test, rhca_slot_is_unwanted(b->ndev));
+	f.other = RHCA_OTHER_NONE;
+	KUNIT_EXPECT_NE(test, rhca_slot_decided(b->ndev, &f, RHCA_ROW_STANDS_IN), since);
+}
+
 /* What happens to others, however often, does not delay it */
 static void kicks_do_not_put_off_a_standin(struct kunit *test)
 {
@@ -1040,6 +1062,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(settings_of_all_ports_are_kept),
 	KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
 	KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
+	KUNIT_CASE(standin_waits_anew_on_the_next_netdev),
 	KUNIT_CASE(rule_is_due_until_it_is_decided_on),
 	KUNIT_CASE(kicks_do_not_put_off_a_standin),
 	KUNIT_CASE(members_of_what_the_user_removed_have_none),
