@@ -428,15 +428,13 @@ static bool find_ports(const struct rhca_slot_ports *ports,
 }
 
 /* On the netdevs that it was on, which need not be there any more */
-static int create_again(struct net_device *ndev)
+static int create_again(const struct rhca_slot_ports *ports)
 {
 	struct rhca_dev_spec spec = {};
-	struct rhca_slot_known known;
 	int ret = -ENODEV;
 	u32 i;
 
-	rhca_slot_read(ndev, &known);
-	if (find_ports(&known.ports, &spec))
+	if (find_ports(ports, &spec))
 		ret = rhca_slot_create(&spec);
 	for (i = 0; i < spec.num_ports; i++)
 		dev_put(spec.netdevs[i]);
@@ -445,13 +443,19 @@ static int create_again(struct net_device *ndev)
 
 /*
  * Make a device again that its user did not ask to be removed. Tried once, unless hardware has
- * a device that is ending: that is an event. A user may be quicker. Context: as
+ * a device that is ending: that is an event. A user may be quicker, and the netdev may have
+ * gone, or moved, since this was decided on: then there is no such device any more. Context: as
  * rhca_slot_create().
  */
 void rhca_slot_bring_back(struct net_device *ndev)
 {
-	int ret = create_again(ndev);
+	struct rhca_slot_known known;
+	int ret;
 
+	rhca_slot_read(ndev, &known);
+	if (!(known.flags & RHCA_SLOT_RETURNS))
+		return;
+	ret = create_again(&known.ports);
 	trace_rhca_netdev(ndev->name, "brought back", ret);
 	if (!ret)
 		pr_info("%s had lost its RDMA device; it is back\n",

@@ -968,6 +968,18 @@ static void device_that_returns_comes_after_the_user(struct kunit *test)
 	rhca_slot_device_added(find(b));
 }
 
+/* Unregistered after it was decided that its device returns: its slot has gone, too */
+static void device_of_a_netdev_that_has_gone_does_not_return(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 2);
+	struct rhca_slot_known known;
+
+	rhca_slot_read(ndev, &known);
+	KUNIT_EXPECT_EQ(test, known.ports.num, 0);
+	rhca_slot_bring_back(ndev);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev));
+}
+
 /* A LAG's members are to return when it ends */
 static void device_that_stands_for_others_is_followed(struct kunit *test)
 {
@@ -1079,6 +1091,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(device_that_is_removed_makes_no_room),
 	KUNIT_CASE(device_that_was_taken_stays_where_it_was),
 	KUNIT_CASE(device_that_returns_comes_after_the_user),
+	KUNIT_CASE(device_of_a_netdev_that_has_gone_does_not_return),
 	{}
 };
 
