@@ -212,6 +212,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
+	rhca_slot_apply_start();
 	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);

@@ -386,7 +386,10 @@ static const struct rhca_offer_listener offer_listener = {
 
 static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 
-/* Begin to act. @backend: who serves what hardware does not. Returns 0 or -ENOMEM. */
+/*
+ * Get ready, for rhca_slot_apply_start(). @backend: who serves what hardware does not. Returns 0
+ * or -ENOMEM.
+ */
 int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
 {
 	rhca_slot_act_init(backend);
@@ -394,11 +397,20 @@ int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
 	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
 	if (!slots_wq)
 		return -ENOMEM;
-	WRITE_ONCE(running, true);
 	/* Never fails */
 	register_pm_notifier(&resume_nb);
 	rhca_offers_listen(&offer_listener);
 	return 0;
+}
+
+/*
+ * Begin to act, also on what has happened until now. Not before it is heard of netdevs that
+ * are unregistered: what is looked at has a slot, which only that ends. Any context.
+ */
+void rhca_slot_apply_start(void)
+{
+	WRITE_ONCE(running, true);
+	rhca_slot_kick(NULL);
 }
 
 /*
