@@ -74,6 +74,17 @@ for case in "99:BUG: made up" "99:refcount_t: made up" \
 	check "status after ${case#*:}" "${case%%:*}" $?
 	rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"
 done
+as_user roce-lab run --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg; dmesg -C' 2> "$work/said"
+check "status after a fault in a log that was cleared, and the fault is said" "99 1" \
+	"$? $(grep -c "^roce-lab: the lab's kernel reported a fault: .*made up" "$work/said")"
+rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"
+# As a fault does it, the kernel is tainted by "warn".
+as_user roce-lab run --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg; cd /proc/sys/kernel
+	echo 512 > tainted; echo on > printk_devkmsg
+	head -c 3M /dev/zero | tr "\0" x | dd bs=900 iflag=fullblock of=/dev/kmsg status=none' 2> "$work/said"
+check "status after a fault that newer records have driven out of the log" "99 0" \
+	"$? $(grep -c 'made up' "$(sed -n 's/^roce-lab: its log is //p' "$work/said")")"
+rm -f "$(sed -n 's/^roce-lab: its log is //p' "$work/said")"
 as_user roce-lab run --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg; exit 3' 2> "$work/said"
 check "a command that failed has its own, and the fault is said" "3 1" \
 	"$? $(grep -c "^roce-lab: the lab's kernel reported a fault: .*made up" "$work/said")"

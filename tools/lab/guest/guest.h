@@ -121,6 +121,9 @@ void host_set_memlock(const char *name);
 void capture_start(const struct job *job);
 void capture_stop(void);
 
+/* --- log.c */
+void report_log(void);
+
 /* --- trace.c */
 void trace_start(const struct job *job);
 void trace_stop(void);

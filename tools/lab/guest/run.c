@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -232,16 +231,6 @@ static void drain_pty(pid_t copier)
 
 	while (copier > 0 && left-- && !waitpid(copier, NULL, WNOHANG))
 		usleep(1000);
-}
-
-static void report_log(void)
-{
-	int size = klogctl(10, NULL, 0);
-	char *log = must_alloc(size + 1);
-
-	if (klogctl(3, log, size) > 0)
-		report("log", "%s", log);
-	free(log);
 }
 
 void run_job(const struct job *job, int orders)

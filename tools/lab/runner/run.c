@@ -43,6 +43,7 @@ static struct run {
 	const char *log;
 	double began_s, kill_at_s;
 	bool ready, timed_out, killed;
+	bool tainted;			/* by a fault, says the kernel besides its log */
 	int ended;			/* what the command ended with, while its rest comes */
 	int result;
 } current = { .log = "", .copies = { -1, -1 }, .result = -1, .show = -1 };
@@ -429,6 +430,8 @@ static void take_report(char *name)
 		note_sent(value);
 	} else if (!strcmp(name, "log")) {
 		current.log = text("%s", value);
+	} else if (!strcmp(name, "tainted")) {
+		current.tainted = true;
 	} else if (!strcmp(name, "exit")) {
 		current.result = atoi(value);
 	} else if (!strcmp(name, "signalled")) {
@@ -587,6 +590,8 @@ static int judge(bool written)
 	const char *missing = failed ? provider_missing() : NULL;
 	char *fault = find_fault(current.log);
 
+	if (!fault && current.tainted)
+		fault = "its log has lost which";
 	if (fault) {
 		say("the lab's kernel reported a fault: %s", fault);
 		say("%s", keep_log());
