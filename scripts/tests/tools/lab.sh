@@ -54,6 +54,8 @@ for case in "exit 7:7" "kill -9 \$\$:137" "exec nonesuch:127" "exec /etc/passwd:
 	as_user roce-lab run -- sh -c "${case%:*}" 2> /dev/null
 	check "status of ${case%:*}" "${case##*:}" $?
 done
+check "status of \"lab a nonesuch\", which cannot be said" 127 \
+	"$(as_user roce-lab run -- sh -c 'lab a nonesuch 2> /dev/full; echo $?')"
 printf 'echo $(readlink /proc/$$/exe | sed s,/usr,,) $ROCE_LAB_HOSTS\nexit 4\n' |
 	SHELL=/bin/dash as_user roce-lab shell --hosts 2 > "$work/out"
 check "shell: the caller's, and its status" "4 /bin/dash a b" "$? $(< "$work/out")"
@@ -62,6 +64,11 @@ check "status after --timeout" 124 $?
 as_user roce-lab run --hosts 17 -- true 2> "$work/said"
 check "status of 17 hosts" 125 $?
 check "and why" "roce-lab: --hosts 17: a number from 1 to 16" "$(< "$work/said")"
+for words in "run --hosts 17 -- true" nonesuch ""; do
+	# shellcheck disable=SC2086
+	{ sleep 1; as_user roce-lab $words 2>&1; echo $? > "$work/status"; } | true
+	check "status of \"roce-lab $words\", which says why to nobody" 125 "$(< "$work/status")"
+done
 as_user roce-lab run --user root -- sh -c 'echo "WARNING: made up" > /dev/kmsg' 2> "$work/said"
 check "status of a kernel fault" 99 $?
 log=$(sed -n 's/^roce-lab: its log is //p' "$work/said")
@@ -123,6 +130,8 @@ check "a reader that ends" "y 141" "$({ as_user roce-lab run yes; echo $? >&2; }
 	head -n 1) $(tail -n 1 "$work/err")"
 as_user roce-lab run -- sh -c 'cat > got; echo out; echo err >&2; exit 3' <&- >&- 2>&-
 check "closed ones: status, nothing to read" "3 0" "$? $(stat -c %s "$home/got")"
+check "closed ones of \"lab\": status, nothing to read, or to write to" "0 0 1" "$(as_user timeout 60 roce-lab run -- sh -c '
+	lab a cat <&-; echo $?; lab a echo x >&-; echo $?; lab a cat nonesuch 2>&-; echo $?' | paste -sd ' ')"
 check "who is left holds nothing up" "done" "$(as_user timeout 60 roce-lab run -- sh -c 'sleep 1000 & echo done')"
 
 : "a terminal"

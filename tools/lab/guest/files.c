@@ -46,15 +46,6 @@ static void must_mount(const char *what, const char *where, const char *type,
 		die("cannot mount %s at %s: %s", type ? type : what ? what : "root", where, strerror(errno));
 }
 
-static void open_missing_descriptors(void)
-{
-	int fd;
-
-	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd < 3)
-		;
-	close(fd);
-}
-
 static void make_device_links(void)
 {
 	if (symlink("/proc/self/fd", "/dev/fd") || symlink("fd/0", "/dev/stdin") ||
@@ -66,7 +57,7 @@ void files_first(void)
 {
 	must_mount("proc", "/proc", "proc", 0, NULL);
 	must_mount("dev", "/dev", "devtmpfs", 0, NULL);
-	open_missing_descriptors();
+	open_missing_streams();
 	must_mount("sys", "/sys", "sysfs", 0, NULL);
 	must_mount("run", "/run", "tmpfs", 0, "mode=755");
 	mkdir("/dev/pts", 0755);

@@ -295,6 +295,7 @@ int lab_main(int argc, char **argv)
 	const char *self = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	const char *word = argc > 1 ? argv[1] : "";
 
+	open_missing_streams();
 	die_hook = fail;
 	if (!strcmp(self, "lab-rsh"))
 		return rsh(argc, argv);

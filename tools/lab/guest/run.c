@@ -36,9 +36,12 @@ static int master = -1, slave = -1;
 /* execvp() with a shell's statuses */
 int command_exec(char **argv)
 {
+	int error;
+
 	execvp(argv[0], argv);
-	dprintf(2, "roce-lab: %s: %s\n", argv[0], strerror(errno));
-	return errno == ENOENT || errno == ENOTDIR ? 127 : 126;
+	error = errno;
+	dprintf(2, "roce-lab: %s: %s\n", argv[0], strerror(error));
+	return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 
 static void set_window(const char *window)

@@ -149,3 +149,13 @@ char **split(char *what, const char *separators)
 		words[n++] = word;
 	return words;
 }
+
+/* Where a standard stream is closed, what is opened next would have its number. */
+void open_missing_streams(void)
+{
+	int fd;
+
+	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2)
+		;
+	close(fd);
+}

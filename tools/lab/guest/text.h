@@ -22,5 +22,6 @@ bool write_whole(int fd, const void *data, size_t size);
 void append_file(const char *path, const char *text);
 void make_folders(const char *path, mode_t mode);
 char **split(char *text, const char *separators);
+void open_missing_streams(void);
 
 #endif

@@ -39,6 +39,9 @@ char *self_path(void)
 
 static int help(FILE *to)
 {
+	/* As in say() */
+	if (to == stderr)
+		signal(SIGPIPE, SIG_IGN);
 	fputs(usage, to);
 	if (to == stdout)
 		options_help();
@@ -79,16 +82,6 @@ static int act(char **words)
 	if (!strcmp(word, "check") && !words[1])
 		return check();
 	die("no command %s (roce-lab --help)", word);
-}
-
-/* Where one is closed, a pipe of the lab's would have its number. */
-static void open_missing_streams(void)
-{
-	int fd;
-
-	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2)
-		;
-	close(fd);
 }
 
 int main(int argc, char **argv)

@@ -54,6 +54,8 @@ void say(const char *format, ...)
 {
 	va_list args;
 
+	/* Who cannot be told of it gets its status still. */
+	signal(SIGPIPE, SIG_IGN);
 	va_start(args, format);
 	fprintf(stderr, "roce-lab: ");
 	vfprintf(stderr, format, args);
