@@ -6,7 +6,9 @@ usage: lab-terminal.py ROCE_LAB
 
 Window size, ^\\ and ^Z reach the command; TERM, HUP, INT, USR1 and USR2 of the runner do; the
 terminal's modes are as they were before whenever the caller sees it: while the job is stopped,
-at its end, and when the lab's kernel has died.
+at its end, and when the lab's kernel has died. All that the command has shown is there, whenever
+it is read. Where the output is no terminal, each ^D ends
+what is read.
 """
 
 import fcntl
@@ -62,7 +64,8 @@ class Job:
         while True:
             _pid, status = os.waitpid(pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
-                os.write(event, b'%d\n' % os.WEXITSTATUS(status))
+                os.write(event, b'%d\n' % (os.WEXITSTATUS(status) if os.WIFEXITED(status)
+                                           else 128 + os.WTERMSIG(status)))
                 os._exit(0)
             os.tcsetpgrp(self.slave, os.getpid())
             os.write(event, b'stopped\n')
@@ -109,6 +112,15 @@ class Job:
         while select.select([self.master], [], [], 0)[0]:
             self.seen += os.read(self.master, 65536)
         return self.seen.decode(errors='replace')
+
+    def all(self):
+        """What it says to its end, and its status."""
+        said = b''
+        while not select.select([self.events], [], [], 0)[0]:
+            if select.select([self.master], [], [], 0.1)[0]:
+                said += os.read(self.master, 65536)
+        self.seen = said
+        return self.event()
 
     def is_as_before(self):
         return termios.tcgetattr(self.slave) == self.modes
@@ -160,6 +172,55 @@ for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     os.kill(job.pid, number)
 check('TERM, HUP and INT to the runner: status', '5', job.event())
 check('its end: modes as before', True, job.is_as_before())
+
+# All that it writes before there is no more room on the way, the last of it in the pty
+FILL = r'''
+import os, time
+os.set_blocking(1, False)
+rest = b''.join(b'%d\n' % number for number in range(1000000))
+size, until = len(rest), time.monotonic() + 3
+while time.monotonic() < until:
+    try:
+        rest = rest[os.write(1, rest[:4096]):]
+        until = time.monotonic() + 3
+    except BlockingIOError:
+        time.sleep(0.01)
+open('written', 'w').write(str(size - len(rest)))
+os.rename('written', 'ended')
+'''
+for what in ('read late', 'not read, and TERM to the runner'):
+    if os.path.exists('ended'):
+        os.unlink('ended')
+    job = Job([lab, 'run', '--', '/usr/bin/python3', '-c', FILL])
+    end = time.monotonic() + LIMIT_S
+    while not os.path.exists('ended') and time.monotonic() < end:
+        time.sleep(0.1)
+    time.sleep(2)
+    if what == 'read late':
+        check(what + ': status', '0', job.all())
+        written = b''.join(b'%d\n' % number for number in range(1000000))
+        with open('ended', encoding='ascii') as size:
+            written = written[:int(size.read())].replace(b'\n', b'\r\n').decode()
+        said = job.rest()
+        check(what + ': bytes', len(written), len(said))
+        check(what + ': which are those', True, written == said)
+    else:
+        os.kill(job.pid, signal.SIGTERM)
+        check(what + ': status', '143', job.event())
+    check(what + ': modes as before', True, job.is_as_before())
+# HUP comes from the terminal whose session has ended.
+for left in ('sleep 1000', 'yes'):
+    job = Job([lab, 'run', '--', 'sh', '-c', '(trap "" HUP; exec %s) & sleep 1; exit 3' % left])
+    check('one that leaves "%s": status' % left, '3', job.all())
+
+# Its output a file, the terminal keeps its line editing, with ^D for what has no end of a line, too.
+for what, typed, expected in (('^D twice within a line', b'abc\x04\x04\x04', 'abc-'),
+                              ('^D for one reader and the next', b'one\n\x04two\n\x04', 'one,-two,')):
+    job = Job(['sh', '-c', 'exec "$0" run -- sh -c "cat; printf -; cat" > out', lab])
+    os.write(job.master, typed)
+    check(what + ': status', '0', job.event())
+    with open('out', encoding='ascii') as out:
+        check(what + ': what was read', expected, out.read().replace('\n', ','))
 
 job = Job([lab, 'run', '--user', 'root', '--', 'sh', '-c',
            'echo up; read line; echo c > /proc/sysrq-trigger'])

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@
 #include "guest.h"
 #include "run.h"
 
-#define DRAIN_MS	500
+/* More than a pty holds, in bytes */
+#define MOST_HELD	(256 << 10)
 
 static struct shared {
 	volatile pid_t command;		/* a group of its own */
@@ -32,6 +34,7 @@ static struct shared {
 } *shared;
 
 static int master = -1, slave = -1;
+static volatile sig_atomic_t last;
 
 /* execvp() with a shell's statuses */
 int command_exec(char **argv)
@@ -87,26 +90,68 @@ static void open_pty(const struct job *job)
 		make_plain();
 }
 
-static void copy(int from, int to)
+static void start_typing(int from)
 {
 	static char buffer[65536];
-	ssize_t got, done, now;
+	ssize_t got;
 
+	if (must_fork())
+		return;
 	while ((got = read(from, buffer, sizeof(buffer))) > 0 || (got < 0 && errno == EINTR))
-		for (done = 0; done < got; done += now) {
-			now = write(to, buffer + done, got - done);
-			if (now < 0)
-				_exit(1);
-		}
+		if (got > 0 && !write_whole(master, buffer, got))
+			_exit(1);
 	_exit(0);
 }
 
-static pid_t start_copy(int from, int to)
+static void end_when_empty(int number)
 {
-	pid_t pid = must_fork();
+	(void)number;
+	last = 1;
+}
 
-	if (!pid)
-		copy(from, to);
+/* What the command's terminal shows: to its end, which comes when nobody has it open any more, or
+ * until SIGTERM, and then what it holds. Processes that the command has left may go on writing.
+ */
+static void copy_screen(int to)
+{
+	struct pollfd fds = { .fd = master, .events = POLLIN };
+	static char buffer[16384];
+	size_t left = MOST_HELD;
+	sigset_t open;
+	ssize_t got;
+
+	sigemptyset(&open);
+	for (;;) {
+		/* Read by others, too, it cannot be set not to block. */
+		got = ppoll(&fds, 1, last ? &(struct timespec){} : NULL, &open);
+		if (got < 0)
+			continue;
+		if (!got || !left)
+			_exit(0);
+		got = read(master, buffer, sizeof(buffer));
+		if (got <= 0 || !write_whole(to, buffer, got))
+			_exit(got < 0);
+		if (last)
+			left -= (size_t)got < left ? (size_t)got : left;
+	}
+}
+
+static pid_t start_screen(int to)
+{
+	struct sigaction action = { .sa_handler = end_when_empty };
+	sigset_t blocked, before;
+	pid_t pid;
+
+	/* It comes in ppoll() alone. */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTERM);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	pid = must_fork();
+	if (!pid) {
+		sigaction(SIGTERM, &action, NULL);
+		copy_screen(to);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid;
 }
 
@@ -225,15 +270,14 @@ static void lead_session(const struct job *job)
 	_exit(0);
 }
 
-/* What the command wrote to its terminal before it ended is read to the end, which comes when
- * nobody has it open any more; processes that it left are not waited for.
- */
+/* What the command wrote to its terminal is on its way, however slowly that is read outside. */
 static void drain_pty(pid_t copier)
 {
-	int left = DRAIN_MS;
-
-	while (copier > 0 && left-- && !waitpid(copier, NULL, WNOHANG))
-		usleep(1000);
+	if (copier <= 0)
+		return;
+	kill(copier, SIGTERM);
+	while (waitpid(copier, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 void run_job(const struct job *job, int orders)
@@ -252,21 +296,20 @@ void run_job(const struct job *job, int orders)
 		lead_session(job);
 	if (slave >= 0) {
 		close(slave);
-		copier = start_copy(master, channel_open(job->tty_out ? "stdout" : "stderr",
-							 O_WRONLY));
+		copier = start_screen(channel_open(job->tty_out ? "stdout" : "stderr", O_WRONLY));
 		if (job->tty_in)
-			start_copy(channel_open("stdin", O_RDONLY), master);
+			start_typing(channel_open("stdin", O_RDONLY));
 	}
 	if (!must_fork())
 		take_orders(orders);
 	while (waitpid(leader, &status, 0) < 0 && errno == EINTR)
 		;
-	drain_pty(copier);
 	status = shared->status;
 	/* What is left waits for whoever reads the runner's files. */
 	if (status != -1)
 		report("ended", "%d", WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
 				WEXITSTATUS(status));
+	drain_pty(copier);
 	capture_stop();
 	trace_stop();
 	channels_finish();

@@ -66,20 +66,26 @@ static bool put(struct relay *relay, const char *data, size_t size)
 static bool copy(struct relay *relay)
 {
 	static const uint32_t end;
+	static const char end_of_file = 4;	/* a pty's VEOF, as it is at first */
 	char piece[PIECE];
 	ssize_t got;
+	bool ended;
 
-	while ((got = read(relay->from, piece, sizeof(piece))) != 0) {
+	while ((got = read(relay->from, piece, sizeof(piece))) != 0 ||
+	       (relay->terminal && terminal_goes_on(relay->from))) {
 		if (got < 0 && goes_on(relay->from, POLLIN))
 			continue;
 		if (got < 0 || !put(relay, piece, got))
 			return false;
+		/* What ^D has ended, and no end of a line */
+		ended = relay->terminal && (!got || piece[got - 1] != '\n') &&
+			terminal_goes_on(relay->from);
+		if (ended && !put(relay, &end_of_file, 1))
+			return false;
 	}
-	if (!put(relay, relay->at_end, strlen(relay->at_end)))
-		return false;
-	/* A cooked terminal has told its end by a character. */
-	return !relay->framed || *relay->at_end ||
-	       write_all(relay->to, (const char *)&end, sizeof(end));
+	if (relay->terminal)
+		return put(relay, &end_of_file, 1);
+	return !relay->framed || write_all(relay->to, (const char *)&end, sizeof(end));
 }
 
 /* Until the end, or until nobody reads any more */
@@ -117,16 +123,21 @@ static struct relay *start(const struct relay *what)
 	return relay;
 }
 
-struct relay *relay_start(int from, int to, const char *at_end, bool close_target)
+struct relay *relay_start(int from, int to, bool close_target)
 {
-	return start(&(struct relay){ .from = from, .to = to, .at_end = at_end,
-				      .close_target = close_target });
+	return start(&(struct relay){ .from = from, .to = to, .close_target = close_target });
+}
+
+/* The caller's terminal: for a pty of the guest, which sees no end of the file, but characters */
+struct relay *relay_start_terminal(int from, int to, bool framed)
+{
+	return start(&(struct relay){ .from = from, .to = to, .terminal = true, .framed = framed });
 }
 
 /* For copy_in() of the guest's channel.c */
-struct relay *relay_start_framed(int from, int to, const char *at_end)
+struct relay *relay_start_framed(int from, int to)
 {
-	return start(&(struct relay){ .from = from, .to = to, .at_end = at_end, .framed = true });
+	return start(&(struct relay){ .from = from, .to = to, .framed = true });
 }
 
 /* 0, or the error that it ended with */

@@ -42,7 +42,7 @@ static struct run {
 	int n_outputs, copies[2];	/* files for CAPTURE and TRACE */
 	const char *log;
 	double began_s, kill_at_s;
-	bool ready, timed_out, killed;
+	bool ready, timed_out, killed, let_go;
 	bool tainted;			/* by a fault, says the kernel besides its log */
 	int ended;			/* what the command ended with, while its rest comes */
 	int result;
@@ -82,9 +82,17 @@ static bool is_ignored(int number)
 static void give_up(int number)
 {
 	(void)number;
+	terminal_give_back();
 	if (current.timed_out)
 		_exit(STATUS_TIMED_OUT);
 	_exit(current.result > 0 ? current.result : current.ended ?: STATUS_FAILED);
+}
+
+static void end_by_signal(int number)
+{
+	terminal_give_back();
+	signal(number, SIG_DFL);
+	raise(number);
 }
 
 /* What is waited for from here on is whoever takes the output: signals end that, and where time
@@ -95,10 +103,11 @@ static void let_go(void)
 	unsigned int left_s;
 	size_t i;
 
-	terminal_give_back();
+	current.let_go = true;
+	terminal_give_back_input();
 	for (i = 0; i < N_ENDING; i++)
 		if (!is_ignored(caught[i]))
-			signal(caught[i], SIG_DFL);
+			signal(caught[i], end_by_signal);
 	if (current.timed_out || current.kill_at_s) {
 		signal(SIGALRM, give_up);
 		left_s = alarm(KILL_AFTER_S);
@@ -124,19 +133,24 @@ static void show_rest(void)
 	relay_wait(current.shower);
 }
 
-/* False where something could not be written that somebody wants */
+/* The terminal is given back behind what they show. False where something could not be written
+ * that somebody wants.
+ */
 static bool wait_for_outputs(void)
 {
+	int i, errors[ARRAY_SIZE(current.outputs)];
 	bool good = true;
-	int i, error;
 
 	for (i = 0; i < current.n_outputs; i++) {
-		error = relay_wait(current.outputs[i].relay);
-		if (!error && current.outputs[i].relay->bytes < current.outputs[i].bytes)
-			error = EIO;
-		if (!error || error == EPIPE || error == ECONNRESET)
+		errors[i] = relay_wait(current.outputs[i].relay);
+		if (!errors[i] && current.outputs[i].relay->bytes < current.outputs[i].bytes)
+			errors[i] = EIO;
+	}
+	terminal_give_back();
+	for (i = 0; i < current.n_outputs; i++) {
+		if (!errors[i] || errors[i] == EPIPE || errors[i] == ECONNRESET)
 			continue;
-		say("%s: %s", current.outputs[i].name, strerror(error));
+		say("%s: %s", current.outputs[i].name, strerror(errors[i]));
 		good = false;
 	}
 	current.n_outputs = 0;
@@ -361,7 +375,7 @@ static void tell_window(void)
 
 static void take_signal(int number)
 {
-	if (number == SIGCONT && current.ready)
+	if (number == SIGCONT && current.ready && !current.let_go)
 		terminal_take(&current.terminal);
 	if (number == SIGCONT || number == SIGWINCH)
 		tell_window();
@@ -469,6 +483,9 @@ static void time_out(void)
 	}
 	current.kill_at_s = now_s() + KILL_AFTER_S;
 	order_signal(SIGTERM);
+	/* The command has ended before. */
+	if (current.let_go)
+		let_go();
 }
 
 static void check_time(void)
@@ -535,7 +552,7 @@ static void start_output(int from, int to, const char *name, const char *channel
 	if (to < 0)
 		return;
 	/* Where that ends in die(), those before it are waited for. */
-	relay = relay_start(from, to, "", false);
+	relay = relay_start(from, to, false);
 	current.outputs[current.n_outputs++] = (struct output){ relay, name, channel, 0 };
 }
 
@@ -546,7 +563,7 @@ static void start_showing(void)
 	pipe_make(ends);
 	fcntl(ends[1], F_SETFL, O_NONBLOCK);
 	current.show = ends[1];
-	current.shower = relay_start(ends[0], 2, "", false);
+	current.shower = relay_start(ends[0], 2, false);
 }
 
 static void start_streams(void)
@@ -556,13 +573,12 @@ static void start_streams(void)
 	/* In the background its terminal is not to be read. */
 	int in = terminal->is[0] && !terminal->foreground ? open("/dev/null", O_RDONLY) : 0;
 
-	/* A cooked terminal's end of file is a character for the pty inside. */
-	const char *at_end = terminal->foreground ? "\x04" : "";
-
-	if (current.options->qemu)
-		relay_start_framed(in, ends[STDIN], at_end);
+	if (terminal->foreground)
+		relay_start_terminal(in, ends[STDIN], current.options->qemu);
+	else if (current.options->qemu)
+		relay_start_framed(in, ends[STDIN]);
 	else
-		relay_start(in, ends[STDIN], at_end, !terminal->foreground);
+		relay_start(in, ends[STDIN], true);
 	start_output(ends[STDOUT], 1, "standard output", "stdout");
 	start_output(ends[STDERR], 2, "standard error", "stderr");
 	start_output(ends[CAPTURE], current.copies[0], "--pcap", "capture");

@@ -62,7 +62,9 @@ struct terminal {
 
 void terminal_look(struct terminal *terminal);
 void terminal_take(const struct terminal *terminal);
+void terminal_give_back_input(void);
 void terminal_give_back(void);
+bool terminal_goes_on(int fd);
 char *terminal_window(const struct terminal *terminal);
 
 /* --- job.c: what the guest is told */
@@ -111,8 +113,7 @@ void emulator_arguments(struct arguments *arguments, const struct options *optio
 struct relay {
 	pthread_t thread;
 	int from, to;
-	const char *at_end;
-	bool close_target, framed;
+	bool terminal, close_target, framed;
 	int error;
 	volatile bool ended;
 	_Atomic uint64_t bytes;		/* copied */
@@ -120,8 +121,9 @@ struct relay {
 
 void pipe_make(int *ends);
 bool write_all(int fd, const char *data, size_t size);
-struct relay *relay_start(int from, int to, const char *at_end, bool close_target);
-struct relay *relay_start_framed(int from, int to, const char *at_end);
+struct relay *relay_start(int from, int to, bool close_target);
+struct relay *relay_start_terminal(int from, int to, bool framed);
+struct relay *relay_start_framed(int from, int to);
 int relay_wait(struct relay *relay);
 
 /* --- run.c */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The caller's terminal. It is raw only where a pty inside has both its input and its output;
- * otherwise its own line editing and its signals stay.
+ * otherwise its own line editing and its signals stay. Its modes are set without waiting for what
+ * was written before (TCSADRAIN), which has been treated: whoever is to read that may not.
  */
 #include <signal.h>
 #include <string.h>
@@ -36,20 +37,44 @@ void terminal_take(const struct terminal *terminal)
 	modes = saved;
 	cfmakeraw(&modes);
 	is_saved = true;
-	tcsetattr(0, TCSADRAIN, &modes);
+	tcsetattr(0, TCSANOW, &modes);
 }
 
-void terminal_give_back(void)
+static void set_modes(const struct termios *modes)
 {
-	void (*old)(int number);
+	/* In the background this would stop the runner. */
+	void (*old)(int number) = signal(SIGTTOU, SIG_IGN);
+
+	tcsetattr(0, TCSANOW, modes);
+	signal(SIGTTOU, old);
+}
+
+/* But for its treatment of output, while some is to come that the pty has treated */
+void terminal_give_back_input(void)
+{
+	struct termios modes = saved;
 
 	if (!is_saved)
 		return;
-	/* In the background this would stop the runner. */
-	old = signal(SIGTTOU, SIG_IGN);
-	tcsetattr(0, TCSADRAIN, &saved);
-	signal(SIGTTOU, old);
+	modes.c_oflag &= ~OPOST;
+	set_modes(&modes);
+}
+
+/* Signal handlers call it, too. */
+void terminal_give_back(void)
+{
+	if (!is_saved)
+		return;
+	set_modes(&saved);
 	is_saved = false;
+}
+
+/* Whether more can come behind ^D: it has its line editing, and nobody has hung up. */
+bool terminal_goes_on(int fd)
+{
+	struct termios modes;
+
+	return !tcgetattr(fd, &modes) && modes.c_lflag & ICANON;
 }
 
 /* ROWSxCOLUMNS, or NULL where no stream is a terminal */
