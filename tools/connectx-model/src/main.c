@@ -189,17 +189,21 @@ static bool connect_wires(void)
 	return true;
 }
 
-static bool pair_ports(void)
+/*
+ * Join each adapter for which some other one is named to that one, or say why not.
+ * @named: by the joined one's index; @option: that names it
+ */
+static bool join_named(const char *const *named, const char *option, const char *refusal,
+		       bool (*join)(struct device *first, struct device *second))
 {
 	u32 i, first;
 
 	for (i = 0; i < device_count; i++) {
-		if (!first_ports[i])
+		if (!named[i])
 			continue;
-		first = strtoul(first_ports[i], NULL, 10);
-		if (first >= device_count || !lag_pair(devices[first], devices[i])) {
-			fprintf(stderr, "connectx-model: port2-of=%s: no such adapter, or taken\n",
-				first_ports[i]);
+		first = strtoul(named[i], NULL, 10);
+		if (first >= device_count || !join(devices[first], devices[i])) {
+			fprintf(stderr, "connectx-model: %s=%s: %s\n", option, named[i], refusal);
 			return false;
 		}
 	}
@@ -207,23 +211,19 @@ static bool pair_ports(void)
 }
 
 /* Functions of one adapter have its system image GUID. */
-static bool join_functions(void)
+static bool join_function(struct device *first, struct device *second)
 {
-	u32 i, first;
-
-	for (i = 0; i < device_count; i++) {
-		if (!physical[i])
-			continue;
-		first = strtoul(physical[i], NULL, 10);
-		if (first >= device_count || devices[first]->pci.is_virtual) {
-			fprintf(stderr, "connectx-model: virtual-of=%s: no such function, or virtual\n",
-				physical[i]);
-			return false;
-		}
-		memcpy(devices[i]->vport.adapter_mac, devices[first]->vport.mac, MAC_BYTES);
-		vport_reset(&devices[i]->vport);
-	}
+	if (first->pci.is_virtual)
+		return false;
+	memcpy(second->vport.adapter_mac, first->vport.mac, MAC_BYTES);
+	vport_reset(&second->vport);
 	return true;
+}
+
+static bool join_devices(void)
+{
+	return join_named(first_ports, "port2-of", "no such adapter, or taken", lag_pair) &&
+	       join_named(physical, "virtual-of", "no such function, or virtual", join_function);
 }
 
 /* What poll() watches: for each adapter its guest and its wire, then control. */
@@ -323,7 +323,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	if (!pair_ports() || !join_functions() || !connect_wires())
+	if (!join_devices() || !connect_wires())
 		return 1;
 	run();
 	if (violation_count())

@@ -2,7 +2,6 @@
 /*
  * Words: to the kernel's log, where "roce-lab --verbose" finds them, and to the runner.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,9 +42,7 @@ void say(const char *format, ...)
 void report(const char *name, const char *format, ...)
 {
 	va_list args;
-	char *value, *line, *at;
-	ssize_t done;
-	size_t left;
+	char *value, *line;
 
 	if (reports_fd < 0)
 		return;
@@ -54,14 +51,8 @@ void report(const char *name, const char *format, ...)
 		value = "out of memory";
 	va_end(args);
 	line = text("%s=%s", name, value);
-	left = strlen(line) + 1;
-	for (at = line; left; at += done, left -= done) {
-		done = write(reports_fd, at, left);
-		if (done < 0 && errno == EINTR)
-			done = 0;
-		if (done < 0)
-			return say("report lost: %s", name);
-	}
+	if (!write_whole(reports_fd, line, strlen(line) + 1))
+		say("report lost: %s", name);
 }
 
 /* An emulator would take what has not left its ports with it: the runner ends that one. */
