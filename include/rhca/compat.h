@@ -99,8 +99,10 @@
 /* Newer kernels hand reg_user_mr() a DMA handle, which software ignores. */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define rhca_dmah_arg			struct ib_dmah *dmah,
+#define rhca_no_dmah			NULL,
 #else
 #define rhca_dmah_arg
+#define rhca_no_dmah
 #endif
 
 /* Older kernels hand reg_user_mr_dmabuf() the udata, newer ones its bundle. */

@@ -362,3 +362,4 @@ int rhca_mem_fault(const struct rhca_mem *mem, u64 addr, u64 bytes, u64 ahead)
 		mem = mem->region;
 	return mem->odp ? rhca_odp_fault(mem->odp, addr, bytes, ahead) : -EFAULT;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_fault);

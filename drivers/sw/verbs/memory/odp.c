@@ -46,9 +46,13 @@
 /* Remembered at once: users of one region that meet bad pages at the same time */
 #define MAX_FAILURES	32
 
-/* A page that could not be brought in */
+/*
+ * Pages that could not be brought in, one of them at least: which one is not known, so that
+ * only who needs all of them has failed
+ */
 struct failure {
-	u64 page;	/* its number, from address 0 */
+	u64 first;	/* number of the first one, from address 0 */
+	u64 last;	/* of the last one */
 	u64 until;	/* until when that counts, in 64-bit jiffies */
 };
 
@@ -148,13 +152,14 @@ static int bring_in(struct rhca_odp *odp, u64 addr, u64 bytes)
 	return 0;
 }
 
-static void note_failure(struct rhca_odp *odp, u64 addr)
+static void note_failure(struct rhca_odp *odp, u64 addr, u64 bytes)
 {
 	struct failure *failure;
 
 	raw_spin_lock_irq(&odp->lock);
 	failure = &odp->failures[odp->next_failure++ % MAX_FAILURES];
-	failure->page = addr >> PAGE_SHIFT;
+	failure->first = addr >> PAGE_SHIFT;
+	failure->last = (addr + bytes - 1) >> PAGE_SHIFT;
 	failure->until = get_jiffies_64() + FAILURE_LIFE;
 	raw_spin_unlock_irq(&odp->lock);
 }
@@ -211,19 +216,20 @@ static void fault_work(struct work_struct *work)
 	trace_rhca_odp(odp->start + (addr - odp->iova), ahead,
 		       ktime_us_delta(ktime_get(), begin), ret);
 	if (!may_pass(odp, ret))
-		note_failure(odp, addr);
+		note_failure(odp, addr, bytes);
 	put_odp(odp);
 }
 
 /* A packet may ask twice: what is copied in the pass of the ICRC, and then is not */
-static bool has_failed(struct rhca_odp *odp, u64 addr)
+static bool has_failed(struct rhca_odp *odp, u64 addr, u64 bytes)
 {
 	const struct failure *failure = odp->failures;
+	u64 first = addr >> PAGE_SHIFT, last = (addr + bytes - 1) >> PAGE_SHIFT;
 	u64 now = get_jiffies_64();
 
 	lockdep_assert_held(&odp->lock);
 	for (; failure < odp->failures + MAX_FAILURES; failure++)
-		if (failure->page == addr >> PAGE_SHIFT &&
+		if (failure->first >= first && failure->last <= last &&
 		    time_before64(now, failure->until))
 			return true;
 	return false;
@@ -246,7 +252,7 @@ int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 	bool ask = false;
 
 	raw_spin_lock(&odp->lock);
-	if (has_failed(odp, addr)) {
+	if (has_failed(odp, addr, bytes)) {
 		ret = -EFAULT;
 	} else if (!odp->wanted) {
 		ask = true;

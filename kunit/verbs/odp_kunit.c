@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Pages of a process that nobody has pinned: which can be had, and which cannot. */
+#include <kunit/test.h>
+#include <linux/mman.h>
+#include <linux/mm.h>
+#include <rhca/compat.h>
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/verbs/device.h"
+#include "sw/verbs/memory/mr.h"
+
+#define NUM_PAGES	3
+
+/* Memory of a process, which the test is, and a region on demand over it */
+struct bench {
+	struct test_hca *hca;
+	struct ib_mr *mr;
+	unsigned long at;	/* first address, also of the region */
+};
+
+static struct bench *setup(struct kunit *test)
+{
+	struct bench *b = test_alloc(test, sizeof(*b));
+	const struct ib_device_ops *ops;
+
+	if (!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
+		kunit_skip(test, "no on-demand paging");
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->at = kunit_vm_mmap(test, NULL, 0, NUM_PAGES * PAGE_SIZE,
+			      PROT_READ | PROT_WRITE,
+			      MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_NE(test, b->at, 0);
+	ops = &b->hca->ibdev->ops;
+	b->mr = ops->reg_user_mr(b->hca->pd, b->at, NUM_PAGES * PAGE_SIZE,
+				 b->at, IB_ACCESS_LOCAL_WRITE |
+				 IB_ACCESS_ON_DEMAND, rhca_no_dmah NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b->mr);
+	return b;
+}
+
+static void finish(struct bench *b)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, 0,
+			b->hca->ibdev->ops.dereg_mr(b->mr, NULL));
+}
+
+/* What one who needs pages is told: 0 when the first one is there */
+static int ask(struct bench *b, unsigned int page, unsigned int pages)
+{
+	u64 addr = b->at + page * PAGE_SIZE, bytes = pages * PAGE_SIZE;
+	unsigned int offset, left;
+	struct rhca_mem *mem;
+	int ret = -ENOENT;
+
+	local_bh_disable();
+	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->mr->lkey);
+	if (mem)
+		ret = rhca_mem_page(mem, addr, &offset, &left) ? 0 :
+			rhca_mem_fault(mem, addr, bytes, bytes);
+	rhca_mem_put(mem);
+	local_bh_enable();
+	return ret;
+}
+
+static void page_comes_when_it_is_asked_for(struct kunit *test)
+{
+	struct bench *b = setup(test);
+
+	KUNIT_EXPECT_EQ(test, ask(b, 1, 1), -EINPROGRESS);
+	KUNIT_EXPECT_TRUE(test, test_becomes(!ask(b, 1, 1)));
+	finish(b);
+}
+
+/* One who needs the bad page as well has failed, and nobody else */
+static void good_page_comes_beside_a_bad_one(struct kunit *test)
+{
+	struct bench *b = setup(test);
+
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(b->at + PAGE_SIZE, PAGE_SIZE));
+	KUNIT_EXPECT_TRUE(test, test_becomes(ask(b, 0, NUM_PAGES) == -EFAULT));
+	KUNIT_EXPECT_TRUE(test, test_becomes(ask(b, 0, 2) == -EFAULT));
+	KUNIT_EXPECT_EQ(test, ask(b, 0, 1), -EINPROGRESS);
+	KUNIT_EXPECT_TRUE(test, test_becomes(!ask(b, 0, 1)));
+	KUNIT_EXPECT_TRUE(test, test_becomes(ask(b, 1, 1) == -EFAULT));
+	finish(b);
+}
+
+static struct kunit_case odp_tests[] = {
+	KUNIT_CASE(page_comes_when_it_is_asked_for),
+	KUNIT_CASE(good_page_comes_beside_a_bad_one),
+	{}
+};
+
+TEST_SUITE("rhca_odp", odp_tests);
