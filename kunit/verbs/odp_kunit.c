@@ -7,6 +7,7 @@
 
 #include "lib/hca.h"
 #include "sw/backend.h"
+#include "sw/qp/qp.h"
 #include "sw/verbs/device.h"
 #include "sw/verbs/memory/mr.h"
 
@@ -86,9 +87,32 @@ static void good_page_comes_beside_a_bad_one(struct kunit *test)
 	finish(b);
 }
 
+#define LONGEST_PAUSE_MS	DIV_ROUND_UP(RHCA_PAGE_FAULT_MOST_NS, NSEC_PER_MSEC)
+
+/* Or it would be asked for again, for ever */
+static void who_comes_after_the_longest_pause_hears_of_a_bad_page(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	int ret, tries = 10;
+	ktime_t begin;
+	s64 took;
+
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(b->at, PAGE_SIZE));
+	do {	/* where the machine is too busy, that is no fault */
+		KUNIT_EXPECT_TRUE(test, test_becomes(ask(b, 0, 1) == -EINPROGRESS));
+		begin = ktime_get();
+		msleep(LONGEST_PAUSE_MS);
+		ret = ask(b, 0, 1);
+		took = ktime_ms_delta(ktime_get(), begin);
+	} while (took > LONGEST_PAUSE_MS + 40 && tries--);
+	KUNIT_EXPECT_EQ(test, ret, -EFAULT);
+	finish(b);
+}
+
 static struct kunit_case odp_tests[] = {
 	KUNIT_CASE(page_comes_when_it_is_asked_for),
 	KUNIT_CASE(good_page_comes_beside_a_bad_one),
+	KUNIT_CASE(who_comes_after_the_longest_pause_hears_of_a_bad_page),
 	{}
 };
 

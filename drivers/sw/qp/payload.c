@@ -9,7 +9,13 @@
 
 #include "sw/qp/payload.h"
 #include "sw/packet/packet.h"
+#include "sw/qp/qp.h"
+#include "sw/verbs/memory/odp.h"
 #include "wire/crc32.h"
+
+/* Or a page that cannot be brought in would be asked for again, for ever */
+static_assert(RHCA_PAGE_FAULT_MOST_NS <
+	      (RHCA_ODP_FAILURE_LIFE - 1ULL) * NSEC_PER_SEC / HZ);
 
 /* What is done with each piece of memory; a constant wherever it is used, and so in line */
 typedef void (*piece_fn)(void *with, void *at, unsigned int bytes);

@@ -34,11 +34,6 @@
 /* Brought in at once: more than a requester has in flight */
 #define MAX_FAULT_BYTES	SZ_1M
 /*
- * Who met a page that cannot be brought in comes again sooner; who comes later asks
- * anew, since the process may have got memory there.
- */
-#define FAILURE_LIFE	(HZ / 10)
-/*
  * Times in a row that there may be no memory, before a page counts as one that cannot
  * be brought in: for half a second of a requester, which asks less and less often
  */
@@ -160,7 +155,7 @@ static void note_failure(struct rhca_odp *odp, u64 addr, u64 bytes)
 	failure = &odp->failures[odp->next_failure++ % MAX_FAILURES];
 	failure->first = addr >> PAGE_SHIFT;
 	failure->last = (addr + bytes - 1) >> PAGE_SHIFT;
-	failure->until = get_jiffies_64() + FAILURE_LIFE;
+	failure->until = get_jiffies_64() + RHCA_ODP_FAILURE_LIFE;
 	raw_spin_unlock_irq(&odp->lock);
 }
 

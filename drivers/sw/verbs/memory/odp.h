@@ -9,6 +9,12 @@ struct page;
 struct rhca_mem;
 struct rhca_odp;
 
+/*
+ * Who met a page that cannot be brought in comes again sooner; who comes later asks
+ * anew, since the process may have got memory there. In jiffies.
+ */
+#define RHCA_ODP_FAILURE_LIFE	(HZ / 5)
+
 bool rhca_odp_is_implicit(u64 start, u64 length, int access);
 int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 		    u64 length, int access);
