@@ -109,10 +109,27 @@ static void who_comes_after_the_longest_pause_hears_of_a_bad_page(struct kunit *
 	finish(b);
 }
 
+static const struct test_qp_spec plain = { .retries = 7 };
+
+/* What the last one waited for says nothing of the next one's pages */
+static void connection_begins_with_a_short_pause(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *ibqp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
+	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(ibqp));
+
+	qp->send.fault_ns = RHCA_PAGE_FAULT_MOST_NS;
+	qp->recv.fault_ns = RHCA_PAGE_FAULT_MOST_NS;
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(ibqp, IB_QPS_RESET));
+	KUNIT_EXPECT_EQ(test, rhca_fault_pause(&qp->send.fault_ns), RHCA_PAGE_FAULT_NS);
+	KUNIT_EXPECT_EQ(test, rhca_fault_pause(&qp->recv.fault_ns), RHCA_PAGE_FAULT_NS);
+}
+
 static struct kunit_case odp_tests[] = {
 	KUNIT_CASE(page_comes_when_it_is_asked_for),
 	KUNIT_CASE(good_page_comes_beside_a_bad_one),
 	KUNIT_CASE(who_comes_after_the_longest_pause_hears_of_a_bad_page),
+	KUNIT_CASE(connection_begins_with_a_short_pause),
 	{}
 };
 

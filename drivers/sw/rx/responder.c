@@ -535,6 +535,7 @@ void rhca_responder_reset(struct rhca_sw_qp *qp)
 	recv->sending_resource = 0;
 	recv->has_responded = false;
 	recv->placed = 0;
+	recv->fault_ns = 0;
 	recv->answer_waits = false;
 	recv->fatal = RHCA_PASS;
 	recv->have_wqe = false;

@@ -642,6 +642,7 @@ void rhca_requester_reset(struct rhca_sw_qp *qp)
 	send->probe_ssn = 0;
 	send->limited = false;
 	send->pause = RHCA_NO_PAUSE;
+	send->fault_ns = 0;
 	send->udp_sport = 0;
 	send->repeating = false;
 	rhca_probe_reset(qp);
