@@ -113,11 +113,31 @@ static void port_of_a_connection_is_that_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_PORT));
 }
 
+/* Who has not made it finds out all that it sends by */
+static void address_handle_says_what_it_was_made_of(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct rdma_ah_attr given = {}, got;
+	struct ib_ah *ah;
+
+	test_address(hca, &given);
+	rdma_ah_set_sl(&given, 3);
+	rdma_ah_set_static_rate(&given, IB_RATE_25_GBPS);
+	given.grh.traffic_class = 0x41;
+	given.grh.flow_label = 0x54321;
+	ah = rdma_create_ah(hca->pd, &given, RDMA_CREATE_AH_SLEEPABLE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ah);
+	KUNIT_EXPECT_EQ(test, 0, rdma_query_ah(ah, &got));
+	KUNIT_EXPECT_MEMEQ(test, &got, &given, sizeof(got));
+	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+}
+
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(user_says_where_hardware_moved_a_qp),
 	KUNIT_CASE(user_moves_no_qp_by_saying_so),
 	KUNIT_CASE(qp_of_a_device_that_goes_is_flushed_late),
 	KUNIT_CASE(port_of_a_connection_is_that_of_its_path),
+	KUNIT_CASE(address_handle_says_what_it_was_made_of),
 	{}
 };
 

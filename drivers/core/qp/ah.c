@@ -41,6 +41,7 @@ static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	attr->type = ibah->type;
 	rdma_ah_set_port_num(attr, address->port->num);
 	rdma_ah_set_sl(attr, address->sl);
+	rdma_ah_set_static_rate(attr, address->static_rate);
 	rdma_ah_set_ah_flags(attr, IB_AH_GRH);
 	rdma_ah_set_grh(attr, (union ib_gid *)&address->flow.dgid,
 			address->flow.flow_label, address->sgid_index,
