@@ -114,6 +114,15 @@ static int qp_create(struct rhca_verbs_qp *base)
 	return 0;
 }
 
+/* ib_core of older kernels shows a QP by netlink until it has been destroyed: see qp_rate() */
+static void free_congestion(struct rhca_sw_qp *qp)
+{
+	mutex_lock(&qp->base.core.modify_lock);
+	kfree(qp->congestion);
+	qp->congestion = NULL;
+	mutex_unlock(&qp->base.core.modify_lock);
+}
+
 /*
  * Nobody has a reference any more: what may still begin a turn is a timer. No turn, no
  * hrtimer: so each is stopped once.
@@ -132,7 +141,7 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 	rhca_hold_free(&qp->recv.hold);
 	spin_unlock_bh(&qp->recv.lock);
 	rhca_under_way_close(base);
-	kfree(qp->congestion);
+	free_congestion(qp);
 	kfree(qp->recv.resources);
 	kfree(qp->recv.wqe);
 }

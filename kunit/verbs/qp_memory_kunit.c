@@ -9,6 +9,7 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/qp/qp.h"
+#include "sw/tx/congestion.h"
 
 #define DEPTH		16
 #define MOST_BYTES	(6 * 1024)
@@ -127,11 +128,44 @@ static void resources_keep_what_they_know_when_they_grow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, recv->num_resources, 32);
 }
 
+static const struct rhca_qp *watched;
+static const struct rhca_congestion *left;
+
+static int destroy_and_look(struct rhca_qp *core, struct ib_udata *udata)
+{
+	int ret = rhca_sw_backend.qp_destroy(core, udata);
+
+	if (core == watched)
+		left = READ_ONCE(to_sw_qp(to_verbs_qp(core))->congestion);
+	return ret;
+}
+
+/* Some kernels show a QP until ib_core has freed it, and its rate with it */
+static void rate_of_a_destroyed_qp_is_not_looked_for(struct kunit *test)
+{
+	struct rhca_backend_ops *backend = test_alloc(test, sizeof(*backend));
+	struct test_hca *hca;
+	struct rhca_sw_qp *qp;
+
+	*backend = rhca_sw_backend;
+	backend->qp_destroy = destroy_and_look;
+	hca = test_hca_create(test, backend, 1);
+	qp = to_sw_qp(ibqp_to_verbs(create_qp(hca, DEPTH)));
+	qp->congestion = kzalloc(sizeof(*qp->congestion), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, qp->congestion);
+	spin_lock_init(&qp->congestion->lock);
+	watched = &qp->base.core;
+	left = qp->congestion;
+	test_hca_remove(hca);
+	KUNIT_EXPECT_NULL(test, left);
+}
+
 static struct kunit_case qp_memory_tests[] = {
 	KUNIT_CASE(idle_rc_qp_of_depth_16_takes_6_kib),
 	KUNIT_CASE(send_queue_takes_all_it_was_made_for),
 	KUNIT_CASE_PARAM(responder_resources_are_as_many_as_asked_for, room_gen_params),
 	KUNIT_CASE(resources_keep_what_they_know_when_they_grow),
+	KUNIT_CASE(rate_of_a_destroyed_qp_is_not_looked_for),
 	{}
 };
 
