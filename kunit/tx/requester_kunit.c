@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The requester: which packets a send request becomes, and what answers do. */
 #include <kunit/test.h>
+#include <linux/rtnetlink.h>
 #include <linux/unaligned.h>
 #include <linux/workqueue.h>
 
@@ -1247,6 +1248,20 @@ static void datagram_opcode_is_that_of_table_38(struct kunit *test)
 					    true, true));
 }
 
+/* What a netdev that is down swallows is not counted as sent */
+static void nothing_leaves_by_a_netdev_that_is_down(struct kunit *test)
+{
+	struct bench *b = setup(test, IB_QPT_UC);
+
+	rtnl_lock();
+	dev_close(b->hca->ndev[0]);
+	rtnl_unlock();
+	post(b, IB_WR_SEND, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_TX_PACKETS), 0);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_TX_DROPPED_NO_NETDEV), 1);
+}
+
 static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(datagram_opcode_is_that_of_table_38),
 	KUNIT_CASE_PARAM(message_is_cut_at_the_mtu, segment_gen_params),
@@ -1292,6 +1307,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(receiver_not_ready_is_asked_again_later),
 	KUNIT_CASE(time_that_a_receiver_asks_for_is_no_timeout),
 	KUNIT_CASE(receiver_not_ready_is_heard_while_the_queue_is_full),
+	KUNIT_CASE(nothing_leaves_by_a_netdev_that_is_down),
 	{}
 };
 

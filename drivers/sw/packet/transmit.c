@@ -193,7 +193,8 @@ static int send_packet(struct sk_buff *skb, struct rhca_path *path,
 		return send_v2(skb, path, net);
 	if (path->address.ifindex != port_ndev->ifindex)
 		gid_ndev = dev_get_by_index_rcu(net, path->address.ifindex);
-	if (!gid_ndev) {
+	/* The frame passes a VLAN's own queue by; that of any other would swallow it */
+	if (!gid_ndev || !netif_running(gid_ndev)) {
 		kfree_skb(skb);
 		return -ENODEV;
 	}
