@@ -232,6 +232,22 @@ static void what_waited_before_sqe_is_flushed_not_sent(struct kunit *test)
 	test_expect_wc(hca, 2, IB_WC_SUCCESS);
 }
 
+/* Whoever uses the QP again would take them for those of its new requests */
+static void reset_takes_completions_away(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &(struct test_qp_spec) {}, IB_QPS_RTS);
+	struct ib_qp *other = test_qp_in(hca, IB_QPT_UC, &(struct test_qp_spec) {},
+					 IB_QPS_RTS);
+	struct ib_send_wr wr = { .wr_id = 1, .opcode = IB_WR_SEND };
+
+	KUNIT_ASSERT_EQ(test, ib_post_send(qp, &wr, NULL), 0);
+	wr.wr_id = 2;
+	KUNIT_ASSERT_EQ(test, ib_post_send(other, &wr, NULL), 0);
+	KUNIT_ASSERT_EQ(test, test_qp_move(qp, IB_QPS_RESET), 0);
+	test_expect_completions(hca, 2, 1);
+}
+
 static struct kunit_case qp_state_tests[] = {
 	KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
 	KUNIT_CASE(state_that_does_not_exist_allows_nothing),
@@ -241,6 +257,7 @@ static struct kunit_case qp_state_tests[] = {
 	KUNIT_CASE(refused_change_of_rights_is_not_in_force),
 	KUNIT_CASE(refused_change_of_path_is_not_in_force),
 	KUNIT_CASE(what_waited_before_sqe_is_flushed_not_sent),
+	KUNIT_CASE(reset_takes_completions_away),
 	{}
 };
 

@@ -289,13 +289,6 @@ static void flush_if_unplugged(struct rhca_verbs_qp *qp)
 	mutex_unlock(&qp->core.modify_lock);
 }
 
-static void purge_completions(struct rhca_verbs_qp *qp)
-{
-	rhca_cq_purge(rhca_recv_cq(qp), &qp->core.ibqp);
-	if (rhca_send_cq(qp) != rhca_recv_cq(qp))
-		rhca_cq_purge(rhca_send_cq(qp), &qp->core.ibqp);
-}
-
 /* &struct rhca_backend_ops.qp_destroy */
 int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata)
 {
@@ -308,7 +301,7 @@ int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata)
 	rhca_qp_put(qp);
 	wait_for_completion(&qp->handle->idle);
 	qp->dev->transport->qp_destroy(qp);
-	purge_completions(qp);
+	rhca_qp_purge_completions(qp);
 	destroy_queues(qp);
 	rhca_path_put(rcu_replace_pointer(qp->path, NULL, true));
 	kfree_rcu(qp->handle, rcu);

@@ -70,6 +70,14 @@ void rhca_qp_enter_reset(struct rhca_verbs_qp *qp)
 	smp_store_release(&qp->state, IB_QPS_RESET);
 }
 
+/* Of a QP in RESET, in which nothing completes any more */
+void rhca_qp_purge_completions(struct rhca_verbs_qp *qp)
+{
+	rhca_cq_purge(rhca_recv_cq(qp), &qp->core.ibqp);
+	if (rhca_send_cq(qp) != rhca_recv_cq(qp))
+		rhca_cq_purge(rhca_send_cq(qp), &qp->core.ibqp);
+}
+
 #define STORE(bit, field) \
 	do { if (mask & (bit)) WRITE_ONCE(to->field, attr->field); } while (0)
 
@@ -119,6 +127,7 @@ static void commit_reset(struct rhca_verbs_qp *qp,
 
 	rhca_qp_enter_reset(qp);
 	transport->qp_modify(qp, change->attr, change->mask, IB_QPS_RESET);
+	rhca_qp_purge_completions(qp);
 	replace_path(qp, NULL);
 	/* Packets that are about to see the state may still read: old or nothing */
 	data_race(memset(&qp->attr, 0, sizeof(qp->attr)));
