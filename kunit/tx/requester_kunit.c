@@ -994,6 +994,24 @@ static void drained_queue_is_told_of_once(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_SQ_DRAINED, &b->hca->events));
 }
 
+/* It was for an earlier time */
+static void drained_queue_is_told_of_where_that_is_asked_for(struct kunit *test)
+{
+	struct bench *b = setup(test, IB_QPT_RC);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD, .en_sqd_async_notify = 1 };
+	struct ib_qp_init_attr init;
+
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, &attr, IB_QP_STATE |
+					      IB_QP_EN_SQD_ASYNC_NOTIFY));
+	KUNIT_EXPECT_TRUE(test, test_and_clear_bit(IB_EVENT_SQ_DRAINED,
+						   &b->hca->events));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RTS));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_SQD));
+	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_SQ_DRAINED, &b->hca->events));
+	KUNIT_ASSERT_EQ(test, 0, ib_query_qp(b->qp, &attr, IB_QP_EN_SQD_ASYNC_NOTIFY, &init));
+	KUNIT_EXPECT_EQ(test, attr.en_sqd_async_notify, 0);
+}
+
 static bool is_draining(struct bench *b)
 {
 	struct ib_qp_init_attr init;
@@ -1295,6 +1313,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(silence_makes_the_oldest_packet_be_repeated),
 	KUNIT_CASE(queue_is_not_drained_while_a_request_is_repeated),
 	KUNIT_CASE(drained_queue_is_told_of_once),
+	KUNIT_CASE(drained_queue_is_told_of_where_that_is_asked_for),
 	KUNIT_CASE(query_tells_whether_the_queue_is_drained),
 	KUNIT_CASE(congested_queue_has_taken_the_packet),
 	KUNIT_CASE(queue_that_takes_nothing_does_not_stop_uc),

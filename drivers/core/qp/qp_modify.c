@@ -183,6 +183,8 @@ static void store(struct rhca_qp *qp, const struct rhca_qp_change *change)
 		forget(qp);
 		return;
 	}
+	if (change->next != IB_QPS_SQD)
+		qp->attr.en_sqd_async_notify = 0;
 	store_attr(qp, change->attr, change->mask);
 	if (change->mask & IB_QP_PORT)
 		WRITE_ONCE(qp->port, change->port);

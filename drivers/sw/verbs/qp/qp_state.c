@@ -81,11 +81,15 @@ void rhca_qp_purge_completions(struct rhca_verbs_qp *qp)
 #define STORE(bit, field) \
 	do { if (mask & (bit)) WRITE_ONCE(to->field, attr->field); } while (0)
 
-static void store_attr(struct rhca_verbs_qp *qp, const struct ib_qp_attr *attr,
-		       int mask)
+static void store_attr(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change)
 {
+	const struct ib_qp_attr *attr = change->attr;
 	struct rhca_verbs_attr *to = &qp->attr;
+	int mask = change->mask;
 
+	/* Asked for with the transition to SQD, and for that one */
+	if (change->next != IB_QPS_SQD)
+		WRITE_ONCE(to->en_sqd_async_notify, 0);
 	STORE(IB_QP_ACCESS_FLAGS, qp_access_flags);
 	STORE(IB_QP_PKEY_INDEX, pkey_index);
 	STORE(IB_QP_QKEY, qkey);
@@ -152,7 +156,7 @@ static void store(struct rhca_verbs_qp *qp, const struct rhca_qp_change *change,
 		.attr = qp->attr, .port = qp->port, .counters = qp->counters,
 		.lag_member = qp->lag_member, .has_path = path,
 	};
-	store_attr(qp, change->attr, change->mask);
+	store_attr(qp, change);
 	if (change->mask & IB_QP_PORT)
 		store_port(qp, change->port);
 	if (path)
