@@ -709,6 +709,23 @@ static void request_is_refused_as_table_44_says(struct kunit *test)
 	requests_have_their_consequences(test);
 }
 
+/* It reads the memory as it is now */
+static void duplicate_read_needs_the_right_to_read(struct kunit *test)
+{
+	struct bench *b = setup(test, IB_QPT_RC, &open_qp, ALL_RIGHTS);
+	struct ib_qp_attr attr = { .qp_access_flags = IB_ACCESS_REMOTE_WRITE };
+	const struct request read = { READ_REQUEST, .length = MTU };
+
+	ask(b, &read);
+	KUNIT_EXPECT_TRUE(test, test_sent(b->hca, b->sent));
+	ask(b, &read);
+	KUNIT_EXPECT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(b->qp, &attr, IB_QP_ACCESS_FLAGS));
+	ask(b, &read);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), IB_QPS_RTS);
+}
+
 static void expect_ack(struct kunit *test, struct bench *b, int psn, u32 msn)
 {
 	expect(test, b, &(struct step)ACK(psn, msn));
@@ -1223,6 +1240,7 @@ static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
 static struct kunit_case responder_tests[] = {
 	KUNIT_CASE_PARAM(request_is_refused_as_table_44_says, refusal_gen_params),
 	KUNIT_CASE_PARAM(requests_have_their_consequences, course_gen_params),
+	KUNIT_CASE(duplicate_read_needs_the_right_to_read),
 	KUNIT_CASE(table_of_nak_actions_is_complete),
 	KUNIT_CASE(invalidation_completes_when_users_have_gone),
 	KUNIT_CASE(flush_goes_on_in_portions),

@@ -483,6 +483,9 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	struct rhca_resource *res;
 	u32 index, offset;
 
+	/* Memory is read once more; its key is looked at with each response */
+	if (!(READ_ONCE(qp->base.attr.qp_access_flags) & IB_ACCESS_REMOTE_READ))
+		return;
 	res = find_resource(recv, rx->psn, &index);
 	if (!res || res->opcode != IB_OPCODE_RC_RDMA_READ_REQUEST ||
 	    is_ahead(res, rx->psn))
