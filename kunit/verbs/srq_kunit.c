@@ -107,10 +107,28 @@ static void limit_is_of_no_account_at_creation(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
 }
 
+/* It has room for more than was asked for, and than may be asked for */
+static void longest_queue_may_have_a_limit(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
+	struct ib_srq_init_attr init = {
+		.attr = { .max_wr = hca->ibdev->attrs.max_srq_wr, .max_sge = 1 },
+	};
+	struct ib_srq *srq = ib_create_srq(hca->pd, &init);
+	struct ib_srq_attr attr = { .srq_limit = 1 };
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
+	hca->srq = srq;
+	KUNIT_EXPECT_EQ(test, ib_modify_srq(srq, &attr, IB_SRQ_LIMIT), 0);
+	KUNIT_ASSERT_EQ(test, ib_query_srq(srq, &attr), 0);
+	KUNIT_EXPECT_EQ(test, attr.srq_limit, 1);
+}
+
 static struct kunit_case srq_tests[] = {
 	KUNIT_CASE(domain_of_the_queue_counts),
 	KUNIT_CASE(domain_of_the_qp_does_not_count),
 	KUNIT_CASE(limit_is_of_no_account_at_creation),
+	KUNIT_CASE(longest_queue_may_have_a_limit),
 	{}
 };
 

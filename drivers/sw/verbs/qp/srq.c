@@ -106,7 +106,7 @@ static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 					    READ_ONCE(srq->rq.max_wr);
 	int ret;
 
-	if (!max_wr || max_wr > RHCA_MAX_SRQ_WR)
+	if ((mask & IB_SRQ_MAX_WR) && (!max_wr || max_wr > RHCA_MAX_SRQ_WR))
 		return -EINVAL;
 	if ((mask & IB_SRQ_LIMIT) && attr->srq_limit > max_wr)
 		return -EINVAL;
