@@ -239,11 +239,14 @@ void rhca_congestion_marked(struct rhca_sw_qp *qp)
 		send_cnp(qp, path);
 }
 
-/* Without CNPs the limit is the user's, or there is none any more */
+/*
+ * Without CNPs the limit is the user's, or there is none any more. One may have come after
+ * @now, while the caller waited for the lock.
+ */
 static bool is_over(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
 		    u64 now)
 {
-	if (now - congestion->cnp_at < FORGET_NS ||
+	if ((s64)(now - congestion->cnp_at) < FORGET_NS ||
 	    READ_ONCE(cc_of(qp)->rp_max_rate))
 		return false;
 	WRITE_ONCE(congestion->limited, false);
