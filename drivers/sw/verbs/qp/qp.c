@@ -253,26 +253,6 @@ int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 	return 0;
 }
 
-static bool has_posted(const struct rhca_verbs_qp *qp)
-{
-	return rhca_ring_filled(&qp->sq.ring) ||
-	       (!qp->srq && rhca_ring_filled(&qp->rq.ring));
-}
-
-/* The transport flushes in portions; a process may post as fast, but not for ever */
-static void flush_all(struct rhca_verbs_qp *qp)
-{
-	const struct rhca_transport_ops *transport = qp->dev->transport;
-	u32 rounds = qp->sq.max_wr + (qp->srq ? 0 : qp->rq.max_wr);
-
-	lockdep_assert_held(&qp->core.modify_lock);
-	while (rounds-- && has_posted(qp)) {
-		transport->kick_send(qp);
-		transport->kick_recv(qp);
-		cond_resched();
-	}
-}
-
 /*
  * The device is being unregistered under a process that may wait for
  * completions in the rings that it has mapped: let it have them. The core has moved
@@ -285,7 +265,7 @@ static void flush_if_unplugged(struct rhca_verbs_qp *qp)
 		return;
 	mutex_lock(&qp->core.modify_lock);
 	if (rhca_qp_can(qp, RHCA_QP_FLUSH_RECV))
-		flush_all(qp);
+		rhca_qp_flush_all(qp);
 	mutex_unlock(&qp->core.modify_lock);
 }
 

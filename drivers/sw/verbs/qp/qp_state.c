@@ -227,17 +227,24 @@ static bool has_sends(const struct rhca_verbs_qp *qp)
 			     READ_ONCE(qp->sq.head) != READ_ONCE(qp->sq.tail);
 }
 
-/*
- * What was posted before the failed request was heard of is flushed, 10.3.1.6. That goes on
- * in portions, and would end with the state. A process may post as fast, but not for ever.
- */
-static void finish_flush(struct rhca_verbs_qp *qp)
+static bool has_receives(const struct rhca_verbs_qp *qp)
 {
-	u32 rounds = qp->sq.max_wr;
+	return rhca_qp_can(qp, RHCA_QP_FLUSH_RECV) && !qp->srq &&
+	       rhca_ring_filled(&qp->rq.ring);
+}
+
+/*
+ * Flush what has been posted to a QP in ERR or SQE. The transport does that in portions; a
+ * process may post as fast, but not for ever. modify_lock held.
+ */
+void rhca_qp_flush_all(struct rhca_verbs_qp *qp)
+{
+	u32 rounds = qp->sq.max_wr + (qp->srq ? 0 : qp->rq.max_wr);
 
 	lockdep_assert_held(&qp->core.modify_lock);
-	while (rounds-- && has_sends(qp)) {
+	while (rounds-- && (has_sends(qp) || has_receives(qp))) {
 		qp->dev->transport->kick_send(qp);
+		qp->dev->transport->kick_recv(qp);
 		cond_resched();
 	}
 }
@@ -267,8 +274,9 @@ int rhca_verbs_qp_modify(struct rhca_qp *core,
 		if (IS_ERR(path))
 			return PTR_ERR(path);
 	}
+	/* What was posted before the failed request was heard of, 10.3.1.6 */
 	if (change->from == IB_QPS_SQE && change->next == IB_QPS_RTS)
-		finish_flush(qp);
+		rhca_qp_flush_all(qp);
 	return commit(qp, change, path);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_verbs_qp_modify);
