@@ -32,9 +32,8 @@
 	{ 4, "LOCAL_FULL" }, { 5, "PAGE_FAULT" }, { 6, "MEM_BUSY" }
 #define RHCA_TRACE_KICKS						\
 	{ BIT(0), "POST" }, { BIT(1), "ACK" }, { BIT(2), "TIMEOUT" },	\
-	{ BIT(3), "RESUME" }, { BIT(4), "BLOCK_LEFT" },			\
-	{ BIT(5), "BUDGET" }, { BIT(6), "STATE" }, { BIT(7), "RATE" },	\
-	{ BIT(8), "REPEAT" }
+	{ BIT(3), "RESUME" }, { BIT(4), "BUDGET" }, { BIT(5), "STATE" },	\
+	{ BIT(6), "REPEAT" }
 
 /* enum rhca_want, enum rhca_slot_has and others: lifecycle/slot_wants.h */
 #define RHCA_TRACE_WANTS						\

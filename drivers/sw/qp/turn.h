@@ -16,7 +16,7 @@
 /* Parts of the word */
 #define RHCA_TURN_STATE		GENMASK(2, 0)	/* enum rhca_turn_state */
 #define RHCA_TURN_PAUSE		GENMASK(5, 3)	/* TIMED: enum rhca_pause */
-#define RHCA_TURN_KICKS		GENMASK(16, 8)	/* BIT(8 + enum rhca_kick): not seen yet */
+#define RHCA_TURN_KICKS		GENMASK(14, 8)	/* BIT(8 + enum rhca_kick): not seen yet */
 #define RHCA_TURN_LISTED	BIT(30)		/* in a CPU's list, which has a reference */
 #define RHCA_TURN_DYING		BIT(31)		/* the QP is being destroyed */
 
@@ -65,10 +65,8 @@ enum rhca_pause {
  * @RHCA_KICK_ACK: responses have been taken
  * @RHCA_KICK_TIMEOUT: the ACK timeout has rewound the requester
  * @RHCA_KICK_RESUME: a pause is over
- * @RHCA_KICK_BLOCK_LEFT: bytes under way have left the local queue
  * @RHCA_KICK_BUDGET: a turn ended early
  * @RHCA_KICK_STATE: the QP's state allows more than before
- * @RHCA_KICK_RATE: its rate has changed
  * @RHCA_KICK_REPEAT: packets are to be sent again
  */
 enum rhca_kick {
@@ -76,10 +74,8 @@ enum rhca_kick {
 	RHCA_KICK_ACK,
 	RHCA_KICK_TIMEOUT,
 	RHCA_KICK_RESUME,
-	RHCA_KICK_BLOCK_LEFT,
 	RHCA_KICK_BUDGET,
 	RHCA_KICK_STATE,
-	RHCA_KICK_RATE,
 	RHCA_KICK_REPEAT,
 	RHCA_NUM_KICKS
 };
@@ -158,8 +154,7 @@ static inline bool rhca_pause_yields(enum rhca_pause pause, u32 kicks)
 	if (pause == RHCA_PAUSE_POST_DELAY)
 		any = RHCA_TURN_KICKS;
 	else if (pause == RHCA_PAUSE_PACE)
-		any |= RHCA_TURN_KICK(RHCA_KICK_RATE) |
-		       RHCA_TURN_KICK(RHCA_KICK_REPEAT);
+		any |= RHCA_TURN_KICK(RHCA_KICK_REPEAT);
 	return kicks & any;
 }
 

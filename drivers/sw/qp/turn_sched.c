@@ -89,7 +89,7 @@ static __always_inline bool act(struct rhca_turn *turn, struct rhca_turn_step st
 /* rhca/trace.h has a name for each */
 static_assert(RHCA_NUM_TURN_STATES == 5);
 static_assert(RHCA_NUM_PAUSES == 7);
-static_assert(RHCA_NUM_KICKS == 9);
+static_assert(RHCA_NUM_KICKS == 7);
 
 /* @kick: a kick that @to does not show, since its turn begins */
 static __always_inline void note(const struct rhca_turn *turn, u32 from, u32 to, u32 kick)
