@@ -26,12 +26,6 @@ const u8 rhca_qp_state_abilities[IB_QPS_ERR + 1] = {
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_state_abilities);
 
-u8 rhca_qp_abilities(enum ib_qp_state state)
-{
-	return state <= IB_QPS_ERR ? rhca_qp_state_abilities[state] : 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_qp_abilities);
-
 /**
  * rhca_qp_fail - The data path met an error
  * @qp: the QP

@@ -19,7 +19,6 @@ struct rhca_verbs_qp;
 
 extern const u8 rhca_qp_state_abilities[IB_QPS_ERR + 1];
 
-u8 rhca_qp_abilities(enum ib_qp_state state);
 bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to);
 void rhca_qp_enter_reset(struct rhca_verbs_qp *qp);
 void rhca_qp_purge_completions(struct rhca_verbs_qp *qp);
