@@ -31,8 +31,7 @@ static int init_queue(struct rhca_srq *srq, struct ib_srq_init_attr *init,
 			   max(init->attr.max_sge, 1U), udata, &resp.mi);
 	if (ret)
 		return ret;
-	srq->number = atomic_inc_return(&next_number);
-	resp.srq_num = srq->number;
+	resp.srq_num = atomic_inc_return(&next_number);
 	if (udata) {
 		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 		if (ret)

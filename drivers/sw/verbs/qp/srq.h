@@ -13,14 +13,12 @@
  * @rq: the requests; @rq.take_lock also protects @limit
  * @resize_lock: one resize at a time
  * @limit: raise the limit event when fewer requests than this remain, 0 = off
- * @number: how the user ABI calls it
  */
 struct rhca_srq {
 	struct ib_srq ibsrq;
 	struct rhca_rq rq;
 	struct mutex resize_lock;	/* one at a time */
 	u32 limit;
-	u32 number;
 };
 
 static inline struct rhca_srq *to_rhca_srq(struct ib_srq *ibsrq)
