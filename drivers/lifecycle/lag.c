@@ -221,7 +221,7 @@ int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 }
 
 /**
- * rhca_lag_part - End in a moment what rhca_lag_join() made; else do nothing
+ * rhca_lag_part - End in a moment what rhca_lag_join() made, or is about to; else do nothing
  * @dev: the device
  * @first: its netdev; the caller holds a reference
  *
@@ -229,7 +229,10 @@ int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
  */
 int rhca_lag_part(struct rhca_dev *dev, struct net_device *first)
 {
-	if (!rcu_access_pointer(dev->ports[0].second))
+	struct rhca_slot_known known;
+
+	rhca_slot_read(first, &known);
+	if (!rcu_access_pointer(dev->ports[0].second) && !known.pair.ifindex)
 		return 0;
 	return set_pair(first, NULL);
 }

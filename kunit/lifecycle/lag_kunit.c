@@ -331,6 +331,43 @@ static void rule_that_missed_a_pair_is_due_when_that_is_given_up(struct kunit *t
 	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(second, RHCA_SLOT_RULE_DUE)));
 }
 
+/* One of its own that has followed another one, and is not to be followed itself */
+static bool has_returned(const struct net_device *ndev, u32 old)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	bool is;
+
+	if (!dev)
+		return false;
+	is = dev->serial != old && !dev->replaced.num_devices &&
+	     !rhca_slot_is_set(ndev, RHCA_SLOT_RETURNS);
+	ib_device_put(&dev->ibdev);
+	return is;
+}
+
+/* While the members' devices make room for it: they return, and are two */
+static void pair_is_given_up_before_it_has_a_device(struct kunit *test)
+{
+	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	u32 i, serial[ARRAY_SIZE(ndev)];
+	struct rhca_dev *dev;
+
+	serial[1] = choose_device(test, TEST_NAME "_b", ndev[1])->serial;
+	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
+	serial[0] = dev->serial;
+	test_hold(test, dev);
+	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
+			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
+	test_hold_begins(test);
+	KUNIT_EXPECT_EQ(test, 1, write_file(test, dev, "roce_lag_ecmp_dev", "\n"));
+	test_hold_ends(test);
+	for (i = 0; i < ARRAY_SIZE(ndev); i++)
+		KUNIT_EXPECT_TRUE(test, test_becomes(has_returned(ndev[i], serial[i])));
+	rhca_slot_flush();
+	for (i = 0; i < ARRAY_SIZE(ndev); i++)
+		test_device_remove(ndev[i]);
+}
+
 /* One of them, whichever is looked at first, has the device of both */
 static void netdevs_joined_to_each_other_are_a_pair(struct kunit *test)
 {
@@ -457,6 +494,7 @@ static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
 	KUNIT_CASE(members_return_when_their_lag_ends),
 	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_ends),
+	KUNIT_CASE(pair_is_given_up_before_it_has_a_device),
 	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_is_given_up),
 	KUNIT_CASE(netdevs_joined_to_each_other_are_a_pair),
 	KUNIT_CASE(lag_that_was_taken_is_one_again),
