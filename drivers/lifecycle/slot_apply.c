@@ -103,10 +103,11 @@ static bool has_settled(const struct net_device *ndev,
 {
 	unsigned long due = rhca_slot_decided(ndev, f, d->row) +
 			    msecs_to_jiffies(d->settle_ms);
+	unsigned long now = jiffies;	/* once: it goes on meanwhile, past @due */
 
-	if (time_after_eq(jiffies, due))
+	if (time_after_eq(now, due))
 		return true;
-	look_later(ndev, due - jiffies);
+	look_later(ndev, due - now);
 	return false;
 }
 
