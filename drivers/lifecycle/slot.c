@@ -308,13 +308,15 @@ void rhca_slot_follow_rule(const struct net_device *ndev)
 }
 
 /* Be there a LAG of it by now, or not */
-static void end_pair(struct rhca_slot *first)
+static void set_pair(struct rhca_slot *first, const struct net_device *second)
 {
-	struct net_device *second = rhca_netdev_get(&first->pair);
+	struct net_device *before = rhca_netdev_get(&first->pair);
 
-	rhca_slot_follow_rule(second);
-	dev_put(second);
+	rhca_slot_follow_rule(before);
+	dev_put(before);
+	rhca_netdev_note(&first->pair, second);
 	first->flags &= ~RHCA_SLOT_LAG_RETURNS;
+	first->flags |= RHCA_SLOT_KICKED;
 }
 
 /*
@@ -328,15 +330,27 @@ int rhca_slot_set_pair(const struct net_device *first,
 
 	mutex_lock(&rhca_slots_mutex);
 	slot = rhca_slot_get(first, false);
-	if (slot) {
-		end_pair(slot);
-		rhca_netdev_note(&slot->pair, second);
-		slot->flags |= RHCA_SLOT_KICKED;
-	}
+	if (slot)
+		set_pair(slot, second);
 	mutex_unlock(&rhca_slots_mutex);
 	return slot ? 0 : -ENOMEM;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_pair);
+
+/*
+ * A netdev and the one that it was joined to cannot have one device. Whom the user has joined
+ * it to since that was looked at is to be looked at first. May sleep.
+ */
+void rhca_slot_give_up_pair(const struct net_device *first)
+{
+	struct rhca_slot *slot;
+
+	mutex_lock(&rhca_slots_mutex);
+	slot = rhca_slot_find(first);
+	if (slot && !(slot->flags & RHCA_SLOT_KICKED))
+		set_pair(slot, NULL);
+	mutex_unlock(&rhca_slots_mutex);
+}
 
 /*
  * The netdev that the user has joined to this one. May sleep; the caller has a reference.

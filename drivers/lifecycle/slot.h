@@ -149,6 +149,7 @@ bool rhca_slot_returning(const struct net_device *ndev,
 			 struct rhca_pkey_table *pkeys);
 int rhca_slot_set_pair(const struct net_device *first,
 		       const struct net_device *second);
+void rhca_slot_give_up_pair(const struct net_device *first);
 struct net_device *rhca_slot_joined_to(const struct net_device *second);
 void rhca_slot_read(const struct net_device *ndev,
 		    struct rhca_slot_known *known);

@@ -259,7 +259,7 @@ static void apply(struct net_device *ndev)
 			  !rhca_slot_take(ndev, RHCA_SLOT_RULE_DUE))))
 		return;
 	if (f.pair == RHCA_PAIR_WAITS && f.has != RHCA_HAS_LEAVING)
-		rhca_slot_set_pair(ndev, NULL);
+		rhca_slot_give_up_pair(ndev);
 	explain(ndev, &f, &d);
 	if (rule_due && apply_rule(ndev, &f, &d))
 		return;

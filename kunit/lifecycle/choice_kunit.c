@@ -89,6 +89,16 @@ static struct bench *make_bench(struct kunit *test)
 	return make_bench_on(test, NULL);
 }
 
+/* One of the test with another netdev, its @i-th, in software */
+static struct bench *make_bench_beside(struct kunit *test, unsigned int i)
+{
+	struct bench *b = test_alloc(test, sizeof(*b));
+
+	b->test = test;
+	b->ndev = test_netdev(test, i);
+	return b;
+}
+
 /* On hardware, as it looks to a netdev */
 static struct bench *make_hardware_bench(struct kunit *test)
 {
@@ -736,12 +746,15 @@ struct other_device {
 };
 
 static const struct net_device *kicked_when_asked;
+static const struct net_device *joined_when_asked;	/* to this one, or NULL */
 static bool is_noted;		/* it will be looked at again */
 
 static struct net_device *other_get_netdev(struct ib_device *ibdev, u32 port)
 {
 	const struct net_device *ndev = xchg(&kicked_when_asked, NULL);
 
+	if (ndev && joined_when_asked)
+		rhca_slot_set_pair(ndev, joined_when_asked);
 	if (ndev) {
 		rhca_slot_kick(ndev);
 		WRITE_ONCE(is_noted, rhca_slot_is_set(ndev, RHCA_SLOT_KICKED));
@@ -816,15 +829,52 @@ static void other_goes(struct bench *b, const char *arg)
 static void rule_is_due_until_it_is_decided_on(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	struct bench other = { .test = test, .ndev = test_netdev(test, 2) };
+	struct bench *other = make_bench_beside(test, 2);
 
-	other_comes(&other, NULL);
+	other_comes(other, NULL);
 	WRITE_ONCE(is_noted, false);
 	WRITE_ONCE(kicked_when_asked, b->ndev);
 	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(b->ndev, RHCA_SLOT_RULE_DUE, true));
 	rhca_slot_kick(b->ndev);
 	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(b->ndev, RHCA_SLOT_RULE_DUE)));
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(is_noted));
+}
+
+static bool has_lag(const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+	bool has = dev && dev->replaced.num_devices;
+
+	if (dev)
+		ib_device_put(&dev->ibdev);
+	return has;
+}
+
+/* The one before is given up, since its partitions are others, and not this one with it */
+static void pair_that_comes_during_a_look_is_looked_at(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct bench *second = make_bench_beside(test, 2);
+	struct bench *other = make_bench_beside(test, 3);
+	struct net_device *newer = test_netdev(test, 4);
+
+	choose(b, NULL);
+	choose(second, NULL);
+	set_pkeys(second, "1 0x8001");
+	other_comes(other, NULL);
+	rhca_slot_flush();
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(b->ndev, second->ndev));
+	joined_when_asked = newer;
+	WRITE_ONCE(kicked_when_asked, b->ndev);
+	rhca_slot_kick(b->ndev);
+	KUNIT_EXPECT_TRUE(test, test_becomes(has_lag(newer)));
+	KUNIT_EXPECT_FALSE(test, has_lag(second->ndev));
+	joined_when_asked = NULL;
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(b->ndev, NULL));
+	rhca_slot_kick(b->ndev);
+	KUNIT_EXPECT_TRUE(test, test_becomes(find(b) && !has_lag(b->ndev)));
+	rhca_slot_flush();
+	test_device_remove(second->ndev);
 }
 
 static struct net_device *covered_too;
@@ -1076,6 +1126,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
 	KUNIT_CASE(standin_waits_anew_on_the_next_netdev),
 	KUNIT_CASE(rule_is_due_until_it_is_decided_on),
+	KUNIT_CASE(pair_that_comes_during_a_look_is_looked_at),
 	KUNIT_CASE(kicks_do_not_put_off_a_standin),
 	KUNIT_CASE(members_of_what_the_user_removed_have_none),
 	KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
