@@ -307,15 +307,21 @@ void rhca_slot_follow_rule(const struct net_device *ndev)
 	slot->flags |= RHCA_SLOT_RULE_DUE | RHCA_SLOT_KICKED;
 }
 
-/* Be there a LAG of it by now, or not */
+/* The wish for a pair ends, be there a LAG of it by now, or not. rhca_slots_mutex held. */
+void rhca_slot_end_pair(struct rhca_slot *first)
+{
+	struct net_device *second = rhca_netdev_get(&first->pair);
+
+	rhca_slot_follow_rule(second);
+	dev_put(second);
+	first->pair = (struct rhca_netdev_id) {};
+	first->flags &= ~RHCA_SLOT_LAG_RETURNS;
+}
+
 static void set_pair(struct rhca_slot *first, const struct net_device *second)
 {
-	struct net_device *before = rhca_netdev_get(&first->pair);
-
-	rhca_slot_follow_rule(before);
-	dev_put(before);
+	rhca_slot_end_pair(first);
 	rhca_netdev_note(&first->pair, second);
-	first->flags &= ~RHCA_SLOT_LAG_RETURNS;
 	first->flags |= RHCA_SLOT_KICKED;
 }
 

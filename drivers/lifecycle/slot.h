@@ -132,6 +132,7 @@ struct rhca_slot *rhca_slot_find(const struct net_device *ndev);
 struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes);
 void rhca_slot_forget(struct rhca_slot *slot);
 void rhca_slot_follow_rule(const struct net_device *ndev);
+void rhca_slot_end_pair(struct rhca_slot *first);
 
 int rhca_slot_set(const struct net_device *ndev, unsigned int flags, bool on);
 bool rhca_slot_is_set(const struct net_device *ndev, unsigned int flags);

@@ -250,12 +250,9 @@ static void end_pairs(const struct net_device *ndev)
 {
 	struct rhca_slot *slot;
 
-	list_for_each_entry(slot, &rhca_slots, entry) {
-		if (slot->ndev != ndev && !rhca_netdev_is(ndev, &slot->pair))
-			continue;
-		slot->pair = (struct rhca_netdev_id) {};
-		slot->flags &= ~RHCA_SLOT_LAG_RETURNS;
-	}
+	list_for_each_entry(slot, &rhca_slots, entry)
+		if (slot->ndev == ndev || rhca_netdev_is(ndev, &slot->pair))
+			rhca_slot_end_pair(slot);
 }
 
 /* A device that was on several netdevs does not return without one of them */
@@ -473,7 +470,7 @@ static void end_waiting(struct rhca_slot *slot, const struct rhca_dev *dev)
 	if (!slot->ndev || !rhca_lag_record_covers(&dev->replaced, slot->ndev))
 		slot->flags &= ~RHCA_SLOT_RETURNS;
 	if (!rcu_access_pointer(dev->ports[0].second))
-		slot->pair = (struct rhca_netdev_id) {};
+		rhca_slot_end_pair(slot);
 	/* Under the mutex: one that is withdrawn is claimed before its slot has this */
 	if (dev->offer && !test_bit(RHCA_DEV_REMOVED, &dev->flags))
 		slot->flags &= ~RHCA_SLOT_WAS_HARDWARE;

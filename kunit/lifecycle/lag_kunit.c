@@ -331,6 +331,29 @@ static void rule_that_missed_a_pair_is_due_when_that_is_given_up(struct kunit *t
 	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(second, RHCA_SLOT_RULE_DUE)));
 }
 
+/* Likewise, since its first netdev goes, or has a device that stands for no other */
+static void rule_that_missed_a_pair_is_due_when_that_comes_to_nothing(struct kunit *test)
+{
+	struct net_device *gone = test_netdev(test, 1), *own = test_netdev(test, 2);
+	struct net_device *second[] = { test_netdev(test, 3), test_netdev(test, 4) };
+	u32 i;
+
+	rhca_slot_flush();
+	for (i = 0; i < ARRAY_SIZE(second); i++)
+		KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(second[i], RHCA_SLOT_RULE_MISSED, true));
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(gone, second[0]));
+	test_netdev_remove(test, gone);
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(second[0], RHCA_SLOT_RULE_MISSED));
+	rhca_slot_flush();
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(own, second[1]));
+	choose_device(test, NULL, own);
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(second[1], RHCA_SLOT_RULE_MISSED));
+	for (i = 0; i < ARRAY_SIZE(second); i++)
+		KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(second[i],
+								       RHCA_SLOT_RULE_DUE)));
+	test_device_remove(own);
+}
+
 /* One of its own that has followed another one, and is not to be followed itself */
 static bool has_returned(const struct net_device *ndev, u32 old)
 {
@@ -496,6 +519,7 @@ static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_ends),
 	KUNIT_CASE(pair_is_given_up_before_it_has_a_device),
 	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_is_given_up),
+	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_comes_to_nothing),
 	KUNIT_CASE(netdevs_joined_to_each_other_are_a_pair),
 	KUNIT_CASE(lag_that_was_taken_is_one_again),
 	KUNIT_CASE(lag_that_cannot_end_holds_up_no_other),
