@@ -188,8 +188,10 @@ static int register_device(struct rhca_dev *dev,
 	if (ret)
 		return ret;
 	list_device(dev);
+	WRITE_ONCE(dev->registrant, current);
 	ret = ib_register_device(&dev->ibdev, name_of(spec),
 				 dev->offer ? dev->offer->dma_device : NULL);
+	WRITE_ONCE(dev->registrant, NULL);
 	if (ret) {
 		list_del_rcu(&dev->entry);
 		synchronize_rcu();

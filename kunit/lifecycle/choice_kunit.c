@@ -622,13 +622,11 @@ static void kicks_do_not_put_off_a_standin(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(find(b) || (rhca_slot_kick(NULL), false)));
 }
 
-/* The device of a LAG is that of its members */
-static void members_of_what_the_user_removed_have_none(struct kunit *test)
+static struct rhca_dev *make_lag(struct bench *b)
 {
-	struct bench *b = make_bench(test);
 	struct rhca_dev_spec spec = {
 		.name = TEST_NAME "_lag", .backend = &rhca_sw_backend,
-		.netdevs = { test_netdev(test, 2) }, .num_ports = 1,
+		.netdevs = { test_netdev(b->test, 2) }, .num_ports = 1,
 		.replaced = {
 			.num_devices = 1,
 			.device = { { .name = "member", .num_ports = 1 } },
@@ -637,9 +635,18 @@ static void members_of_what_the_user_removed_have_none(struct kunit *test)
 	struct rhca_dev *dev;
 
 	rhca_netdev_note(&spec.replaced.device[0].netdev[0], b->ndev);
-	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	KUNIT_ASSERT_EQ(b->test, 0, rhca_dev_create(&spec));
 	dev = rhca_dev_find(spec.netdevs[0]);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
+	KUNIT_ASSERT_NOT_NULL(b->test, dev);
+	return dev;
+}
+
+/* The device of a LAG is that of its members */
+static void members_of_what_the_user_removed_have_none(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev = make_lag(b);
+
 	ib_unregister_device_and_put(&dev->ibdev);
 	offer(b, NULL);
 	msleep(10 * STEP_MS);
@@ -647,6 +654,19 @@ static void members_of_what_the_user_removed_have_none(struct kunit *test)
 	/* Until somebody asks for it */
 	make(b, NULL);
 	able(b, NULL);
+	wait_for(b, &recording_backend);
+}
+
+/* Its clients have heard of it by then, and who registers it unregisters it, as ib_core does */
+static void members_of_what_cannot_be_registered_have_theirs(struct kunit *test)
+{
+	struct bench *b = make_bench(test);
+	struct rhca_dev *dev = make_lag(b);
+
+	WRITE_ONCE(dev->registrant, current);
+	ib_unregister_device_and_put(&dev->ibdev);
+	KUNIT_EXPECT_FALSE(test, rhca_slot_is_unwanted(b->ndev));
+	offer(b, NULL);
 	wait_for(b, &recording_backend);
 }
 
@@ -1129,6 +1149,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(pair_that_comes_during_a_look_is_looked_at),
 	KUNIT_CASE(kicks_do_not_put_off_a_standin),
 	KUNIT_CASE(members_of_what_the_user_removed_have_none),
+	KUNIT_CASE(members_of_what_cannot_be_registered_have_theirs),
 	KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
 	KUNIT_CASE(offer_has_one_device_at_a_time),
 	KUNIT_CASE(software_waits_for_a_free_offer),

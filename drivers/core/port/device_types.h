@@ -136,6 +136,8 @@ enum rhca_dev_flag {
  * @num_mcast_groups: groups on its ports, under RTNL
  * @num_mcast_attachments: QPs that are attached to them, under RTNL
  * @serial: its number among all that were ever made, from 1
+ * @registrant: who is registering it, to compare, or NULL. ib_core has a device that cannot be
+ *	registered after all unregistered by the same task
  * @flags: of enum rhca_dev_flag
  * @replaced: the devices of members that come back when this LAG ends
  * @num_ports: 1..RHCA_MAX_PORTS
@@ -160,6 +162,7 @@ struct rhca_dev {
 	u32 num_mcast_groups;
 	u32 num_mcast_attachments;
 	u32 serial;
+	const struct task_struct *registrant;
 	unsigned long flags;
 	struct rhca_lag_record replaced;
 	u32 num_ports;
