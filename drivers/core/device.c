@@ -169,7 +169,9 @@ static int init_port(struct rhca_dev *dev, u32 i,
 	ret = rhca_port_init(port, dev, i + 1, spec->netdevs[i]);
 	if (ret)
 		return ret;
-	ret = rhca_pkeys_init(port, spec->pkeys[i]);
+	/* That it moves from now on is noticed, see rhca_dev_netdevs_stay() */
+	ret = spec->net && !net_eq(port->net, spec->net) ? -ENODEV :
+	      rhca_pkeys_init(port, spec->pkeys[i]);
 	if (ret) {
 		rhca_port_exit(port);
 		return ret;
@@ -312,7 +314,7 @@ err_dealloc:
 /*
  * Everything of a device that does not show outside. @spec: what it should be. May sleep.
  * Returns the device, with its ports closed; -ENOMEM; -EALREADY while its offer has another
- * device; what the backend says.
+ * device; -ENODEV when a netdev has moved; what the backend says.
  */
 struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
 {

@@ -15,6 +15,7 @@ struct rhca_settings;
  * @backend: who serves it
  * @offer: the offer that @backend made, or NULL
  * @netdevs: one netdev a port; the caller holds a reference to each
+ * @net: the namespace that they are to be in, to compare; NULL: any
  * @pkeys: of each port the partitions to begin with, or NULL for the default
  * @num_ports: how many
  * @second: the netdev that the only port sends by as well, or NULL
@@ -26,6 +27,7 @@ struct rhca_dev_spec {
 	const struct rhca_backend_ops *backend;
 	struct rhca_offer *offer;
 	struct net_device *netdevs[RHCA_MAX_PORTS];
+	const struct net *net;
 	const struct rhca_pkey_table *pkeys[RHCA_MAX_PORTS];
 	u32 num_ports;
 	struct net_device *second;

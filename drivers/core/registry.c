@@ -309,8 +309,8 @@ static int create_locked(const struct rhca_dev_spec *spec)
  * Context: may sleep; RTNL not held, since registration asks ethtool.
  * Return: 0; -EEXIST when one of the netdevs is served already; -EALREADY while the
  * offer has another device, which goes; -ENFILE or
- * -EEXIST from ib_core when the name is taken; -ENODEV when a netdev has gone
- * meanwhile, and the device goes in the background; what the backend says.
+ * -EEXIST from ib_core when the name is taken; -ENODEV when a netdev has gone or moved
+ * meanwhile, and the device, if there is one, goes in the background; what the backend says.
  */
 int rhca_dev_create(const struct rhca_dev_spec *spec)
 {

@@ -167,6 +167,9 @@ int rhca_slot_create(struct rhca_dev_spec *spec)
 	int ret;
 
 	spec->backend = software;
+	/* It is not wanted elsewhere: where they have moved by then, there is none */
+	if (!spec->net)
+		spec->net = dev_net(spec->netdevs[0]);
 	for (i = 0; i < spec->num_ports; i++) {
 		ret = rhca_netdev_check(spec->netdevs[i]);
 		if (ret)
@@ -353,6 +356,7 @@ static int create_lag(struct net_device *first, struct net_device *second,
 	struct rhca_dev_spec spec = {
 		.backend	= software,
 		.netdevs	= { first },
+		.net		= dev_net(first),
 		.num_ports	= 1,
 		.second		= second,
 		.replaced	= members->record,

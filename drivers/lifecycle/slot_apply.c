@@ -336,7 +336,7 @@ static int refuse(struct net_device *ndev, const struct rhca_slot_decision *d)
 int rhca_slot_request(struct net_device *ndev, const char *name)
 {
 	struct rhca_dev_spec spec = {
-		.name = name, .netdevs = { ndev }, .num_ports = 1,
+		.name = name, .netdevs = { ndev }, .net = dev_net(ndev), .num_ports = 1,
 	};
 	struct rhca_slot_decision d;
 	struct rhca_slot_facts f;

@@ -558,6 +558,22 @@ static void netdev_is_served_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
 }
 
+/* Only compared: any address will do for another namespace than the netdev's */
+static void netdev_that_moved_before_is_not_served(struct kunit *test)
+{
+	struct rhca_dev_spec spec = {
+		.name = TEST_NAME, .backend = &recording_backend,
+		.netdevs = { test_netdev(test, 1) }, .net = (const void *)test, .num_ports = 1,
+	};
+
+	KUNIT_EXPECT_EQ(test, rhca_dev_create(&spec), -ENODEV);
+	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
+	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_DEV_INIT), 0);
+	spec.net = dev_net(spec.netdevs[0]);
+	KUNIT_EXPECT_EQ(test, rhca_dev_create(&spec), 0);
+	test_device_remove(spec.netdevs[0]);
+}
+
 /* A device that was renamed to what ib_core takes for a pattern, and is made again */
 static void name_is_no_pattern(struct kunit *test)
 {
@@ -878,6 +894,7 @@ static struct kunit_case device_tests[] = {
 	KUNIT_CASE(port_that_does_not_exist_is_refused),
 	KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
 	KUNIT_CASE(default_gid_in_use_is_back_after_its_user),
+	KUNIT_CASE(netdev_that_moved_before_is_not_served),
 	KUNIT_CASE(name_is_no_pattern),
 	KUNIT_CASE(port_is_quiesced_before_its_netdev_is_free),
 	KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
