@@ -147,19 +147,18 @@ static ssize_t roce_lag_ecmp_dev_store(struct device *device,
 {
 	struct rhca_dev *dev = dev_of(device);
 	struct net_device *first;
-	char name[IFNAMSIZ + 1];	/* and a newline */
+	char name[ALTIFNAMSIZ + 1];	/* and a newline */
+	bool is_whole = strscpy(name, buf, sizeof(name)) >= 0;
 	int ret = -ENODEV;
 
 	if (refused_by_hardware(dev, "roce_lag_ecmp_dev"))
 		return -EOPNOTSUPP;
-	if (strscpy(name, buf, sizeof(name)) < 0)
-		name[IFNAMSIZ] = '\0';	/* too long for any netdev */
 	strim(name);
 	rcu_read_lock();
 	first = rcu_dereference(dev->ports[0].ndev);
 	dev_hold(first);
 	rcu_read_unlock();
-	if (first)
+	if (first && is_whole)
 		ret = name[0] ? rhca_lag_join(dev, first, name) : rhca_lag_part(dev, first);
 	dev_put(first);
 	if (ret)

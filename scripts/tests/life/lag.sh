@@ -222,7 +222,9 @@ done
 ecmp() { sh -c "echo $2 > $IB/$1/roce_lag_ecmp_dev"; }
 check_fails "no such netdev" ecmp la1 nothing
 check_fails "itself" ecmp la1 va1
-check_fails "a long name" ecmp la1 abcdefghijklmnopqrstuvwxyz
+show_a ip link property add dev va2 altname abcdefghijklmnop
+check_fails "a name that begins with one of va2" ecmp la1 abcdefghijklmnopqrstuvwxyz
+check_fails "a long name" ecmp la1 "abcdefghijklmnop$(printf %0128d 0)"
 check_match "says what it takes" 'takes the name of another Ethernet netdev' "$(kernel_log)"
 become "nothing has changed" "la1 la2" va1 va2
 for host in a b; do
