@@ -322,8 +322,9 @@ static void rule_that_missed_a_pair_is_due_when_that_is_given_up(struct kunit *t
 {
 	struct net_device *first = test_netdev(test, 1), *second = test_netdev(test, 2);
 
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(first, second));
+	/* First: who looks at the two before they are parted gives the pair up, too */
 	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(second, RHCA_SLOT_RULE_MISSED, true));
+	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(first, second));
 	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(first, NULL));
 	/* And until it has been looked at, which it may have been */
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(second, RHCA_SLOT_RULE_MISSED));
