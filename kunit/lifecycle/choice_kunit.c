@@ -293,6 +293,7 @@ STEP(on_hardware, wait_for(b, &recording_backend))
 STEP(on_software, wait_for(b, &rhca_sw_backend))
 STEP(on_none, wait_for(b, NULL))
 STEP(gone, EXPECT(!rhca_netdev_served(b->ndev) && !atomic_read(&b->offer.users)))
+STEP(ended, EXPECT(test_becomes(!rhca_netdev_served(b->ndev))))
 STEP(unserved, msleep(10 * STEP_MS); EXPECT(!rhca_netdev_served(b->ndev)))
 STEP(unserved_for_long, msleep(1500); EXPECT(!rhca_netdev_served(b->ndev)))
 STEP(a_moment, msleep(10 * STEP_MS))
@@ -423,7 +424,7 @@ static const struct course courses[] = {
 	/* And its user does not want it there, nor hardware's */
 	{ "what makes room stays away when the user removes it", .step = {
 		{ make }, { hold }, { offer }, { hold_begins }, { user_removes_too },
-		{ hold_ends }, { unserved }, { withdraw }, { unserved }, { make },
+		{ hold_ends }, { ended }, { unserved }, { withdraw }, { unserved }, { make },
 		{ on_software } } },
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
