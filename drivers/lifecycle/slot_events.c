@@ -76,10 +76,14 @@ static bool is_on_hardware(const struct rhca_slot *slot,
 
 /* --- settings ----------------------------------------------------------------------- */
 
-/* Of a netdev that stays, or has a next one that is known by its hardware */
+/*
+ * Of a netdev that stays, or has a next one that is known by its hardware. One that has been
+ * unregistered, while its device was on its way to another RDMA namespace, has had its turn.
+ */
 static bool outlives(const struct net_device *ndev)
 {
-	return ndev->reg_state == NETREG_REGISTERED || is_hardware(ndev);
+	return ndev->reg_state == NETREG_REGISTERED ||
+	       (ndev->reg_state == NETREG_UNREGISTERING && is_hardware(ndev));
 }
 
 static int save_port(struct rhca_port *port, bool goes)

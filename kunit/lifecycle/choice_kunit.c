@@ -576,6 +576,52 @@ static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
 	user_removes(b, NULL);
 }
 
+/* Of a netdev, elsewhere, since it waits for who uses it */
+struct unregistration {
+	struct work_struct work;	/* unregisters it */
+	struct kunit *test;		/* the test that it is of */
+	struct net_device *ndev;	/* the netdev */
+};
+
+static void unregister_work(struct work_struct *work)
+{
+	struct unregistration *u = container_of(work, struct unregistration, work);
+
+	test_netdev_remove(u->test, u->ndev);
+}
+
+/*
+ * It did not find its device, which was on its way. When the other netdev of that goes before
+ * the device has looked at both, what is known of this one is not of a netdev any more
+ */
+static void netdev_that_was_unregistered_is_not_known_again(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
+	struct unregistration u = { .test = test, .ndev = second };
+	struct rhca_slot_known known;
+
+	make_two_ports(b, TEST_NAME "_way", second);
+	set_both_ports(b);
+	begin_way(b, NULL);
+	INIT_WORK_ONSTACK(&u.work, unregister_work);
+	queue_work(system_unbound_wq, &u.work);
+	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(second->reg_state) ==
+					     NETREG_UNREGISTERED));
+	refcount_set(&b->dev->ibdev.refcount, b->references);
+	rtnl_lock();
+	rhca_slot_netdev_goes(b->ndev);
+	rhca_dev_remove_netdev(b->ndev);
+	rtnl_unlock();
+	flush_work(&u.work);
+	destroy_work_on_stack(&u.work);
+	rhca_slot_read(second, &known);		/* compares its address */
+	KUNIT_EXPECT_FALSE(test, known.tenants);
+	/* Other tests have hardware of the same name */
+	choose(b, NULL);
+	user_removes(b, NULL);
+}
+
 /* ib_core parts a device from its netdev after it has said that it leaves */
 static void another_driver_that_leaves_delays_a_standin_once(struct kunit *test)
 {
@@ -1144,6 +1190,7 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(offer_that_is_found_is_a_lock),
 	KUNIT_CASE(settings_of_all_ports_are_kept),
 	KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
+	KUNIT_CASE(netdev_that_was_unregistered_is_not_known_again),
 	KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
 	KUNIT_CASE(standin_waits_anew_on_the_next_netdev),
 	KUNIT_CASE(rule_is_due_until_it_is_decided_on),
