@@ -59,13 +59,13 @@ static void device_removed(struct ib_device *ibdev, void *data)
 		return;
 	}
 	/*
-	 * Nobody of us wanted it removed: its user did, unless it is back soon, or could not
-	 * be registered after all, or rdma_rxe does, after which it is made again if its
-	 * netdev stays where it is
+	 * Nobody of us wanted it removed: its user did, unless it is back soon, or
+	 * rdma_rxe does, after which it is made again if its netdev stays where it is.
+	 * One that cannot be registered after all has nothing that was not kept before
 	 */
-	by_user = READ_ONCE(dev->registrant) != current &&
-		  (dev->offer || !rhca_in_tree_unloading());
-	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags))
+	by_user = dev->offer || !rhca_in_tree_unloading();
+	if (!test_bit(RHCA_DEV_REMOVED, &dev->flags) &&
+	    READ_ONCE(dev->registrant) != current)
 		rhca_slot_device_removed(dev, by_user);
 	rhca_dev_unplugged(dev);
 	rhca_slot_kick(NULL);

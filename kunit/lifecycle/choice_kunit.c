@@ -708,13 +708,19 @@ static void members_of_what_the_user_removed_have_none(struct kunit *test)
 static void members_of_what_cannot_be_registered_have_theirs(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	struct rhca_dev *dev = make_lag(b);
+	struct rhca_dev *dev;
 
+	choose(b, NULL);
+	set_ttl(b, "7");
+	rhca_slot_device_removed(find(b), false);
+	test_device_remove(b->ndev);
+	dev = make_lag(b);
 	WRITE_ONCE(dev->registrant, current);
 	ib_unregister_device_and_put(&dev->ibdev);
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_unwanted(b->ndev));
 	offer(b, NULL);
 	wait_for(b, &recording_backend);
+	ttl(b, "7");
 }
 
 /*
