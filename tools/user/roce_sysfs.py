@@ -7,6 +7,7 @@ Device names are never assumed: udev rules may have given others.
 import argparse
 import collections
 import functools
+import io
 import ipaddress
 import json
 import os
@@ -31,8 +32,8 @@ def path(*parts):
 def read(*parts):
     """The text of a file without its line end, or None where there is none."""
     try:
-        with open(path(*parts), encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
+        with open(path(*parts), "rb") as file:
+            return os.fsdecode(file.read()).strip()
     except OSError:
         return None
 
@@ -187,13 +188,13 @@ def command(*words):
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.decode(errors="replace")
+    return os.fsdecode(done.stdout)
 
 
 def command_json(*words):
-    """The same, read as JSON."""
+    """The same, read as JSON. iproute2 leaves control characters in names as they are."""
     try:
-        return json.loads(command(*words) or "null")
+        return json.loads(command(*words) or "null", strict=False)
     except ValueError:
         return None
 
@@ -213,9 +214,22 @@ def print_json(value):
     print(json.dumps(value, indent=4))
 
 
+class Screen(io.TextIOWrapper):
+    """Names are others' to choose: what a terminal would obey, or is no text, is a '?' there."""
+
+    def write(self, text):
+        return super().write("".join(char if char.isprintable() or char in "\n\t" else "?"
+                                     for char in text))
+
+
 def run(main):
     """Run a tool's main() and exit with its status."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream:	# it may be closed
+            setattr(sys, name, Screen(stream.buffer, encoding=stream.encoding, errors="replace",
+                                      line_buffering=stream.line_buffering))
     try:
         sys.exit(main() or 0)
     except Trouble as trouble:

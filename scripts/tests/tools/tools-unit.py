@@ -375,6 +375,35 @@ class RoceStatus(Findings):
                                       "client 42".split())
         self.assertEqual(code, 0)
 
+    def test_names_of_processes_are_anybodys_to_choose(self):
+        self.host.software()
+        self.host.process(42, 1 << 30, 100)
+        # iproute2 writes what is no text as it is, also into JSON.
+        self.host.answer("rdma", json.dumps([{**QP, "comm": "NAME"}]).replace(
+            "NAME", "\x1b[2J\x9bm\x01x"))
+        code, text, _ = self.host.run("roce-status")
+        self.assertEqual(code, 0, text)
+        self.assertIn(" ?[2J?m?x 42\n", text)
+
+    def test_names_that_are_no_utf8(self):
+        self.host.software()
+        top = os.fsencode(os.path.join(self.host.folder.name, "sys/class"))
+        os.rename(top + b"/infiniband/roce0", top + b"/infiniband/roce\xff")
+        os.rename(top + b"/net/eth0", top + b"/net/eth\xfe")
+        folder = top + b"/infiniband/roce\xff/ports/1/gid_attrs/ndevs/"
+        for index in os.listdir(folder):
+            with open(folder + index, "wb") as file:
+                file.write(b"eth\xfe\n")
+        with open(os.path.join(self.host.folder.name, "links"), "wb") as file:
+            file.write(b'[{"ifname": "roce\xff", "port": 1, "netdev": "eth\xfe"}]')
+        os.environ["PYTHONIOENCODING"] = "utf-8:strict"	# as in most locales
+        self.addCleanup(os.environ.pop, "PYTHONIOENCODING")
+        self.assertEqual(self.host.run("ibdev2netdev"),
+                         (0, "roce? port 1 ==> eth? (Up)\n", ""))
+        self.assertEqual(self.host.status(), (0, []))
+        row, = json.loads(self.host.run("ibdev2netdev", "--json")[1])
+        self.assertEqual(os.fsencode(row["dev"]), b"roce\xff")
+
     def test_queue_pair_whose_mtu_is_more_than_the_ports(self):
         self.host.software()
         self.host.answer("rdma", json.dumps([{**QP, "drv_path_mtu": 4096}]))
