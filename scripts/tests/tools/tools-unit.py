@@ -843,6 +843,14 @@ class CompatGid(unittest.TestCase):
             with self.subTest(words=words):
                 self.assertEqual(self.host.run("compat_gid_gen", *words)[0], 2)
 
+    def test_command_that_is_not_there(self):
+        self.bond("none 0")
+        done = subprocess.run([sys.executable, os.path.join(TOOLS, "compat_gid_gen"), "-d", "bond0"],
+                              env={"ROCE_ROOT": self.host.folder.name, "PATH": "/nowhere"},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "compat_gid_gen: ip: No such file or directory\n"))
+
     def test_no_such_netdev(self):
         code, _, errors = self.host.run("compat_gid_gen", "-d", "eth7")
         self.assertEqual(code, 1)
@@ -882,6 +890,20 @@ class Tables(unittest.TestCase):
         self.assertEqual([cell.strip() for cell in lines[2].split("\t")],
                          ["roce0", "1", "0", LINK_LOCAL, "", "v1", "eth0"])
         self.assertEqual(lines[-1], "n_gids_found=4")
+
+    def test_output_that_cannot_be_written(self):
+        self.host.software()
+        for words in (["show_gids"], ["show_gids", "--help"], ["roce-status", "--json"]):
+            for buffered in ("", "1"):
+                with self.subTest(words=words, buffered=buffered), \
+                        open("/dev/full", "w", encoding="utf-8") as full:
+                    done = subprocess.run(
+                        [sys.executable, os.path.join(TOOLS, words[0]), *words[1:]],
+                        env={**os.environ, "ROCE_ROOT": self.host.folder.name,
+                             "PYTHONUNBUFFERED": buffered},
+                        stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+                    self.assertEqual((done.returncode, done.stderr),
+                                     (1, f"{words[0]}: output: No space left on device\n"))
 
     def test_show_gids_without_gids(self):
         self.host.software(gids=[])
