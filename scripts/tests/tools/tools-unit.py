@@ -328,6 +328,17 @@ class RoceStatus(Findings):
         self.host.answer("dcb", '{"prio_pfc": [false, false, false, false]}')
         self.finds("^mlx5_0 port 1: flow control is off: .*Next: dcb pfc set dev ens1 prio-pfc 3:on, ")
 
+    def test_hardware_whose_flow_control_nobody_tells(self):
+        self.host.adapter()
+        self.host.answer("ethtool", "")
+        self.host.answer("dcb", "")
+        self.assertEqual(self.host.status(), (0, []))
+        self.host.answer("ethtool", '[{"ifname": "ens1", "rx": false, "tx": false}]')
+        self.finds("flow control is off")
+        del self.host.links[0]["netdev"]	# it is in another network namespace
+        self.host.put("links", json.dumps(self.host.links))
+        self.assertEqual(self.host.status(), (0, []))
+
     def test_virtual_function_does_not_know_flow_control(self):
         self.host.adapter(**{"device/device": "0x1018"})
         self.host.answer("ethtool", '[{"ifname": "ens1", "rx": false, "tx": false}]')
