@@ -1067,6 +1067,14 @@ class RoceBackend(unittest.TestCase):
         self.assertNotIn("ib_core", errors)
         self.assertIsNone(self.written("mlx5_ib", "unbind"))
 
+    def test_an_empty_name_is_nobodys(self):
+        self.in_tree()
+        self.host.put("sys/module/roce_hca_mlx5/x", "")
+        code, _, errors = self.host.run("roce-backend", "-w", "0", "", "hardware")
+        self.assertIsNone(self.written("mlx5_ib", "unbind"))
+        self.assertEqual(code, 1)
+        self.assertIn("'' is no RoCE device", errors)
+
     def test_force_moves_it(self):
         self.in_tree()
         self.open_by(77, "ib_write_bw")
