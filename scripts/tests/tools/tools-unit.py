@@ -1075,6 +1075,21 @@ class RoceBackend(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("'' is no RoCE device", errors)
 
+    def test_netdev_of_another_namespace_with_its_name(self):
+        self.bind("roce_hca_mlx5")
+        self.host.device("roce0", "ens1", [TEN], backend="mlx5")
+        self.host.link("sys/class/infiniband/roce0/device", f"sys/devices/{self.PCI}")
+        self.host.device("roce1", "ens1", [TEN], backend="software")
+        del self.host.links[1]["netdev"]
+        self.host.put("links", json.dumps(self.host.links))
+        self.assertIn("roce1/1 on ens1: software (roce_hca): ens1 is no port of a ConnectX",
+                      self.host.run("roce-backend", "roce1")[1])
+        self.assertNotIn("roce1", self.host.run("roce-backend", "ens1")[1])
+        # Else it were served so already
+        self.host.put("sys/module/roce_hca/x", "")
+        self.host.run("roce-backend", "-w", "0", "ens1", "software")
+        self.assertEqual(self.written("roce_hca_mlx5", "unbind"), self.NAME)
+
     def test_force_moves_it(self):
         self.in_tree()
         self.open_by(77, "ib_write_bw")
@@ -1113,7 +1128,7 @@ class RoceBackend(unittest.TestCase):
         os.rename(spare, hidden)
         self.host.put("bin/rdma", f"""#!/bin/sh
 [ "$*" != "link add roce_ens1 type roce netdev ens1" ] || mv {hidden} {made}
-echo '[]'""")
+echo '[{{"ifname": "roce_ens1", "port": 1, "netdev": "ens1"}}]'""")
         code, text, errors = self.host.run("roce-backend", "-w", "0.2", "ens1", "software")
         self.assertEqual((code, errors), (0, ""))
         self.assertEqual(self.written("mlx5_ib", "unbind"), self.NAME)
