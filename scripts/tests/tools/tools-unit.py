@@ -1090,6 +1090,18 @@ class RoceBackend(unittest.TestCase):
         self.host.run("roce-backend", "-w", "0", "ens1", "software")
         self.assertEqual(self.written("roce_hca_mlx5", "unbind"), self.NAME)
 
+    def test_refuses_where_nobody_tells_who_uses_it(self):
+        self.in_tree()
+        self.host.put("sys/module/roce_hca_mlx5/x", "")
+        self.host.put("bin/rdma", "#!/bin/sh\nexit 1")
+        code, _, errors = self.host.run("roce-backend", "-w", "0", "ens1", "hardware")
+        self.assertIsNone(self.written("mlx5_ib", "unbind"))
+        self.assertEqual(code, 1)
+        self.assertIn("mlx5_0: perhaps users in the kernel: the command rdma (iproute2) is missing "
+                      "or fails\n", errors)
+        self.host.run("roce-backend", "-w", "0", "--force", "ens1", "hardware")
+        self.assertEqual(self.written("mlx5_ib", "unbind"), self.NAME)
+
     def test_force_moves_it(self):
         self.in_tree()
         self.open_by(77, "ib_write_bw")
