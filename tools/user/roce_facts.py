@@ -255,9 +255,8 @@ def everything(names):
     pairs = queue_pairs()
     found = []
     for device in roce.devices(names):
-        ports = [port_facts(device, port) for port in device.ports()
-                 if port.read("link_layer") == "Ethernet"]
-        if not ports:		# InfiniBand, or about to go
+        ports = [port_facts(device, port) for port in device.ports() if port.is_roce()]
+        if not ports:		# InfiniBand, iWARP, or about to go
             continue
         by_number = {port["port"]: port for port in ports}
         for entry in pairs or []:
@@ -268,4 +267,6 @@ def everything(names):
         found.append({"dev": device.name, "backend": device.backend(),
                       "driver": device.driver(), "fw": device.read("fw_ver"),
                       "desc": device.read("node_desc"), "ports": ports})
+    if not found:
+        raise roce.Trouble("no RoCE port here")
     return found, pairs is not None

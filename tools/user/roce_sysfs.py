@@ -20,6 +20,8 @@ ROOT = os.environ.get("ROCE_ROOT", "/")
 
 Gid = collections.namedtuple("Gid", "index gid type netdev")
 
+SOFTWARE_DRIVERS = {"rxe": "rdma_rxe", "Software iWARP stack": "siw"}	# by node_desc
+
 
 class Trouble(Exception):
     """Told to the user; exit status 1."""
@@ -86,6 +88,11 @@ class Port:
     def read(self, *parts):
         return read(self.folder, *parts)
 
+    def is_roce(self):
+        """Neither InfiniBand nor iWARP, whose devices are no channel adapters"""
+        return (self.read("link_layer") == "Ethernet" and
+                (self.device.read("node_type") or "1: CA").startswith("1:"))
+
     def state(self):
         """ACTIVE, DOWN, ..."""
         return (self.read("state") or "0: NA").split(": ")[-1]
@@ -147,7 +154,7 @@ class Device:
         if said:		# a device of roce_hca: software, or the kind of adapter
             return "software" if said == "software" else "hardware"
         # The kernel's software drivers call their nodes by their own names.
-        software = (self.read("node_desc") or "") in ("rxe", "siw") or not self.driver()
+        software = self.read("node_desc") in SOFTWARE_DRIVERS or not self.driver()
         return "software" if software else "hardware"
 
     def ports(self):

@@ -365,6 +365,24 @@ class RoceStatus(Findings):
         self.assertEqual(self.host.status(), (0, []))
         self.assertNotIn("mlx5_0", self.host.run("roce-status")[1])
 
+    def test_iwarp_port_is_not_judged(self):
+        self.host.software()
+        self.host.device("siw0", "eth1", [NO_GID.replace("0000:", "0266:", 1)],
+                         node_desc="Software iWARP stack", node_type="4: RNIC")
+        os.remove(os.path.join(self.host.folder.name,
+                               "sys/class/infiniband/siw0/ports/1/gids/1"))
+        self.assertEqual(self.host.status(), (0, []))
+        code, _, errors = self.host.run("roce-status", "siw0")
+        self.assertEqual((code, errors), (1, "roce-status: no RoCE port here\n"))
+        self.assertNotIn("siw0", self.host.run("roce-backend")[1])
+
+    def test_software_on_an_adapters_netdev(self):
+        for desc in ("Software iWARP stack", "rxe"):
+            self.host.adapter(node_desc=desc)
+            row, = json.loads(self.host.run("ibdev2netdev", "--json")[1])
+            self.assertEqual(row["backend"], "software")
+            self.setUp()
+
     def test_queue_pair_of_a_device_that_goes(self):
         self.host.software()
         os.makedirs(os.path.join(self.host.folder.name, "sys/class/infiniband/gone/ports"))
@@ -1001,7 +1019,7 @@ class RoceBackend(unittest.TestCase):
         self.addCleanup(host.folder.cleanup)
         code, _, errors = host.run("roce-backend")
         self.assertEqual(code, 1)
-        self.assertIn("no RDMA device and no ConnectX adapter here", errors)
+        self.assertIn("no RoCE device and no ConnectX adapter here", errors)
 
     def test_in_tree_driver_was_first(self):
         self.in_tree()
