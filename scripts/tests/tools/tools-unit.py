@@ -287,7 +287,22 @@ class RoceStatus(Findings):
 
     def test_watch_wants_time(self):
         self.host.software()
-        self.assertEqual(self.host.run("roce-status", "--watch", "0")[0], 2)
+        for words in (("-w", "0"), ("-w", "nan"), ("-w", "inf"), ("-w", "1e300"),
+                      ("-w", "1", "-n", "0"), ("-w", "1", "-n", "-1"), ("-n", "1")):
+            with self.subTest(words=words):
+                code, text, errors = self.host.run("roce-status", *words)
+                self.assertEqual((code, text), (2, ""))
+                self.assertIn("roce-status: error: ", errors)
+
+    def test_rates_are_of_the_time_that_passed(self):
+        self.counted(tx_packets=0)
+        counter = os.path.join(self.host.folder.name,
+                               "sys/class/infiniband/roce0/ports/1/hw_counters/tx_packets")
+        # It is slow, and what is counted meanwhile belongs to the first interval.
+        self.host.put("bin/ethtool", f"#!/bin/sh\nsleep 0.5\necho 1000 > {counter}\necho '[{{}}]'")
+        text = self.host.run("roce-status", "-w", "0.1", "-n", "1")[1]
+        sent = float(re.match(r"roce0/1: sends ([0-9.]+) packets/s", text).group(1))
+        self.assertLess(sent, 1000 / 0.6)
 
     def test_rates(self):
         def devices(**counters):
