@@ -979,6 +979,20 @@ class Tables(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("say which device with -C: mlx5_0 roce0", errors)
 
+    def test_perfquery_wrong_values(self):
+        self.host.software()
+        for words in (("-t", "0"), ("-t", "-5"), ("-t", "5000000000"), ("300",), ("1", "0x10000"),
+                      ("1", "-1"), ("1", "nine")):
+            with self.subTest(words=words):
+                code, _, errors = self.host.run("roce-perfquery", *words)
+                self.assertEqual(code, 2, errors)
+                self.assertRegex(errors, "error: argument (-t|target|mask).* not a number in")
+        for address in "", "10..0.1", "x" * 70:
+            with self.subTest(address=address):
+                code, _, errors = self.host.run("roce-perfquery", "-G", address)
+                self.assertEqual((code, errors), (
+                    1, f"roce-perfquery: '{address}' is neither a GID nor an address\n"))
+
     def test_cma_wrong_values(self):
         for words in (("cma_roce_mode", "-m", "0"), ("cma_roce_mode", "-m", "v2"),
                       ("cma_roce_tos", "-t", "256"), ("cma_roce_tos", "-t", "-1"),
