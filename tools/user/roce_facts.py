@@ -3,7 +3,6 @@
 
 import glob
 import ipaddress
-import json
 import os
 import re
 
@@ -112,10 +111,20 @@ def unanswered(netdevs):
     return found
 
 
+def names_port(expression):
+    """Does a rule or set of nftables name the UDP port? What it has counted is no name."""
+    if isinstance(expression, dict):
+        return any(names_port(value) for key, value in expression.items()
+                   if key not in ("counter", "handle"))
+    if isinstance(expression, list):
+        return any(map(names_port, expression))
+    return str(expression) == str(ROCE_V2_PORT)
+
+
 def blocking_chains():
     """Chains of hook input that drop what no rule lets in, where none names the UDP port."""
     items = (roce.command_json("nft", "-j", "list", "ruleset") or {}).get("nftables", [])
-    if str(ROCE_V2_PORT) in json.dumps([item["rule"] for item in items if "rule" in item]):
+    if any(names_port(item.get(kind)) for item in items for kind in ("rule", "set", "map")):
         return []
     chains = [item["chain"] for item in items if "chain" in item]
     return [f"{chain['family']} {chain['table']} {chain['name']}" for chain in chains

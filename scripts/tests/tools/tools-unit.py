@@ -251,9 +251,23 @@ class RoceStatus(Findings):
         self.finds("chain inet filter input drops .* Next: nft add rule inet filter input udp "
                    "dport 4791 accept")
 
+    def test_firewall_whose_counters_are_like_the_port(self):
+        self.host.software()
+        for rule in ({"handle": 4791}, {"expr": [{"counter": {"packets": 4791, "bytes": 1479100}}]},
+                     {"expr": [{"match": {"right": 14791}}]}):
+            with self.subTest(rule=rule):
+                self.firewall([rule])
+                self.finds("chain inet filter input drops")
+
     def test_firewall_that_lets_roce_in(self):
         self.host.software()
-        self.firewall([{"expr": [{"match": {"right": 4791}}]}])
+        for right in 4791, {"set": [22, 4791]}, {"range": [4791, 4800]}, "4791":
+            self.firewall([{"expr": [{"match": {"right": right}}]}])
+            self.assertEqual(self.host.status(), (0, []))
+        self.host.answer("nft", json.dumps({"nftables": [
+            {"chain": {"family": "inet", "table": "filter", "name": "input", "hook": "input",
+                       "policy": "drop"}},
+            {"set": {"name": "open", "elem": [22, 4791]}}, {"rule": {"expr": ["@open"]}}]}))
         self.assertEqual(self.host.status(), (0, []))
         self.firewall([], "accept")
         self.assertEqual(self.host.status(), (0, []))
