@@ -146,10 +146,12 @@ def cnp_dscp_trouble(device, port):
 
 
 def cnp_trouble(device, port):
-    if port["cc"].get("enable") == 0 or "np_cnp_dscp" not in port["cc"]:
+    if port["cc"].get("enable") == 0:
         return
-    yield from cnp_priority_trouble(device, port)
-    yield from cnp_dscp_trouble(device, port)
+    if "np_cnp_prio" in port["cc"]:
+        yield from cnp_priority_trouble(device, port)
+    if "np_cnp_dscp" in port["cc"]:
+        yield from cnp_dscp_trouble(device, port)
 
 # --- rings and queues that the software HCA shares with its netdev -------------------
 

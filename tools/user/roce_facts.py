@@ -83,10 +83,15 @@ def kernel():
     return found and tuple(map(int, found.groups()))
 
 
+def numbers(port, folder):
+    """Of a port's files in it; those that cannot be read, since the device goes, are left out."""
+    found = {name: number(port.read(folder, name)) for name in roce.listing(port.folder, folder)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def counters(port):
     """All that the driver counts. Its files are in the device's own namespace only."""
-    found = {name: number(port.read("hw_counters", name))
-             for name in roce.listing(port.folder, "hw_counters")}
+    found = numbers(port, "hw_counters")
     if not found:
         rows = roce.command_json("rdma", "-j", "statistic", "show", "link",
                                  f"{port.device.name}/{port.number}") or [{}]
@@ -189,7 +194,7 @@ def port_facts(device, port):
         "classes": classes(netdev) if here else None,
         "ring": receive_ring(netdev) if here else None,
         "queues": queues(netdev) if here else [],
-        "cc": {name: number(port.read("cc", name)) for name in roce.listing(port.folder, "cc")},
+        "cc": numbers(port, "cc"),
         "adapter": driver in ADAPTER_DRIVERS, "virtual": is_virtual(device),
         "apps_of_roce": driver not in DSCP_ONLY_DRIVERS,
     }

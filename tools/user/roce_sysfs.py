@@ -104,8 +104,10 @@ class Port:
             gid = self.read("gids", index)
             if not gid or not int(gid.replace(":", ""), 16):
                 continue
-            kind = self.read("gid_attrs", "types", index) or ""
+            kind = self.read("gid_attrs", "types", index)
             netdev = self.read("gid_attrs", "ndevs", index) or ""
+            if kind is None:	# it has gone
+                continue
             found.append(Gid(int(index), gid, "v2" if kind.endswith("v2") else "v1", netdev))
         return found
 

@@ -661,6 +661,14 @@ class Congestion(Findings):
         self.port(qp={}, np_cnp_dscp=26)
         self.finds("CNPs have DSCP 26, as data has.*Next: echo 48 > .*/np_cnp_dscp$")
 
+    def test_files_that_cannot_be_read(self):
+        for name in CNP_FILES:	# the device goes, or the firmware refuses
+            for text in "", "none":
+                with self.subTest(name=name, text=text):
+                    self.setUp()
+                    self.port(dcb={}, qp={}, **{name: text})
+                    self.is_well()
+
     def test_dscp_of_cnps_is_lossless(self):
         self.port(dcb={"dscp_prio": [[26, 3], [48, 3]]}, qp={})
         self.finds("DSCP 48, which CNPs have, has the lossless priority 3. "
@@ -972,6 +980,14 @@ class Tables(unittest.TestCase):
         self.host.software(gids=[TEN] * 12)
         rows = json.loads(self.host.run("show_gids", "--json")[1])
         self.assertEqual([row["index"] for row in rows], list(range(12)))
+
+    def test_gid_that_goes_meanwhile(self):
+        self.host.software()
+        for attribute in "types", "ndevs":
+            os.remove(os.path.join(self.host.folder.name, "sys/class/infiniband/roce0/ports/1",
+                                   "gid_attrs", attribute, "3"))
+        rows = json.loads(self.host.run("show_gids", "--json")[1])
+        self.assertEqual([row["index"] for row in rows], [0, 1, 2])
 
     def test_dat_conf(self):
         self.host.software()
