@@ -1269,6 +1269,13 @@ GID fe80:0000:0000:0000:ba59:9fff:feaa:bbcc ::ffff:192.168.7.8 192.168.7.8 node 
         host.put("bin/dmesg", "#!/bin/sh\necho 'dmesg: Operation not permitted'\nexit 1")
         self.assertIn("(status 1)", host.run("hardware-report")[1])
 
+    def test_other_lines_of_the_log_are_left_out(self):
+        host = Host()
+        self.addCleanup(host.folder.cleanup)
+        host.software()
+        host.answer("dmesg", "[1.0] systemd[1]: Mounted the disk of somebody (private)")
+        self.assertIn("== kernel log\n(nothing)\n", host.run("hardware-report")[1])
+
     def test_equal_addresses_get_equal_words(self):
         hidden = self.tool["Mask"]().hide("a 10.0.0.1 b 10.0.0.2 c 10.0.0.1 d ::").split()
         self.assertEqual(hidden, "a <ip-1> b <ip-2> c <ip-1> d ::".split())
