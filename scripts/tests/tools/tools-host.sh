@@ -63,6 +63,18 @@ COMP_WORDS=(cma_roce_mode -m "") COMP_CWORD=2
 _roce_complete cma_roce_mode "" -m
 check "cma_roce_mode -m is completed" test "${COMPREPLY[*]}" = "1 2"
 
+# A netdev may be called so, and who completes a command may be root.
+name='$(:>pwned)'
+completed=$(
+	cd "$work" || exit
+	_roce_netdevs() { echo "$name"; }
+	COMP_WORDS=(compat_gid_gen -d "") COMP_CWORD=2
+	_roce_complete compat_gid_gen "" -d
+	eval "echo ${COMPREPLY[*]}"
+)
+check "completion runs nothing that a name says" test ! -e "$work/pwned"
+check "what is completed is that name" test "$completed" = "$name"
+
 # --- samples ----------------------------------------------------------------------
 
 samples=$root/usr/share/doc/roce-hca/examples

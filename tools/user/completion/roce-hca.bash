@@ -61,10 +61,14 @@ _roce_words() {
 }
 
 _roce_complete() {
-	local words
+	local words word
 
 	words=$(_roce_argument "${1##*/}" "$3") || words=$(_roce_words "${1##*/}")
-	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$2")
+	COMPREPLY=()
+	# compgen would run what is written in a name: "$(reboot)" is one of a netdev
+	while read -r word; do
+		[[ -z $word || $word != "$2"* ]] || COMPREPLY+=("$(printf %q "$word")")
+	done < <(tr ' ' '\n' <<< "$words")
 }
 
 complete -F _roce_complete show_gids ibdev2netdev cma_roce_mode cma_roce_tos \
