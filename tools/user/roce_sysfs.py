@@ -18,6 +18,9 @@ import sys
 # Tests put a tree of their own here, with sys/ and proc/ below it.
 ROOT = os.environ.get("ROCE_ROOT", "/")
 
+# Where ethtool, dcb, nft and modprobe are: not in the path of who is not root, or came by "su"
+os.environ["PATH"] = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+
 Gid = collections.namedtuple("Gid", "index gid type netdev")
 
 SOFTWARE_DRIVERS = {"rxe": "rdma_rxe", "Software iWARP stack": "siw"}	# by node_desc

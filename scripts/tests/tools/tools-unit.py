@@ -909,14 +909,6 @@ class CompatGid(unittest.TestCase):
             with self.subTest(words=words):
                 self.assertEqual(self.host.run("compat_gid_gen", *words)[0], 2)
 
-    def test_command_that_is_not_there(self):
-        self.bond("none 0")
-        done = subprocess.run([sys.executable, os.path.join(TOOLS, "compat_gid_gen"), "-d", "bond0"],
-                              env={"ROCE_ROOT": self.host.folder.name, "PATH": "/nowhere"},
-                              capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stderr),
-                         (1, "compat_gid_gen: ip: No such file or directory\n"))
-
     def test_no_such_netdev(self):
         code, _, errors = self.host.run("compat_gid_gen", "-d", "eth7")
         self.assertEqual(code, 1)
@@ -970,6 +962,13 @@ class Tables(unittest.TestCase):
                         stdout=full, stderr=subprocess.PIPE, text=True, check=False)
                     self.assertEqual((done.returncode, done.stderr),
                                      (1, f"{words[0]}: output: No space left on device\n"))
+
+    def test_commands_in_sbin_are_found(self):
+        # The path of who is not root, and of "su" without "-"
+        words = "import roce_sysfs; print(roce_sysfs.command('ldconfig', '--version'))"
+        done = subprocess.run([sys.executable, "-c", words], env={"PATH": "/usr/bin:/bin"},
+                              cwd=TOOLS, capture_output=True, text=True, check=True)
+        self.assertIn("ldconfig", done.stdout)
 
     def test_show_gids_without_gids(self):
         self.host.software(gids=[])
@@ -1347,6 +1346,16 @@ GID fe80:0000:0000:0000:ba59:9fff:feaa:bbcc ::ffff:192.168.7.8 192.168.7.8 node 
         self.assertEqual((code, loaded), (1, False))
         self.assertIn("cannot be built", errors)
         self.assertIn("no headers", errors)
+
+    def test_command_that_is_not_there(self):
+        host = self.unused()
+        os.remove(os.path.join(host.folder.name, "bin/make"))
+        done = subprocess.run([sys.executable, os.path.join(TOOLS, "hardware-report"),
+                               "--ask-firmware", self.PCI], input="yes\n",
+                              env={"ROCE_ROOT": host.folder.name, "PATH": f"{host.folder.name}/bin"},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("hardware-report: make: No such file or directory\n", done.stderr)
 
     def test_report_goes_on_without_an_adapter(self):
         host = Host()
