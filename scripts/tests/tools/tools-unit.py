@@ -834,6 +834,13 @@ class RoceForced(unittest.TestCase):
         self.assertEqual(self.apply(), (0, ""))
         self.assertEqual([self.found(0), self.found(1)], [["104", "7"], ["8", "7"]])
 
+    def test_last_line_without_an_end(self):
+        path = os.path.join(self.host.folder.name, "etc/roce-hca/forced.conf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("* * ttl 7\n* * traffic_class 104")
+        self.assertEqual(self.apply(), (0, ""))
+        self.assertEqual(self.found(0), ["104", "7"])
+
     def test_driver_that_knows_none(self):
         folder = os.path.join(self.host.folder.name, "sys/class/infiniband/mlx5_0/tc/1")
         for name in os.listdir(folder):
