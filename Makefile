@@ -76,11 +76,14 @@ SBINDIR := $(DESTDIR)$(PREFIX)/sbin
 MANDIR := $(DESTDIR)$(PREFIX)/share/man
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/roce-hca
 COMPLETIONDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+# Half of such a name would be removed as a whole; Kbuild cannot install there either.
+$(foreach name,DESTDIR PREFIX LIBDIR SBINDIR MANDIR DOCDIR COMPLETIONDIR,\
+	$(if $(word 2,x$($(name))x),$(error no blanks in $(name), please: $($(name)))))
 
 install: install-modules install-tools
 
 install-modules: modules
-	+$(kbuild) $(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) \
+	+$(kbuild) $(if $(DESTDIR),INSTALL_MOD_PATH=$(abspath $(DESTDIR))) \
 		INSTALL_MOD_DIR=updates modules_install
 	$(if $(DESTDIR),,depmod $(KVER))
 	@! $(has_adapter_driver) || \

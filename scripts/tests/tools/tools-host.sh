@@ -90,4 +90,27 @@ done
 check "make uninstall-tools" make -s uninstall-tools $install
 check "nothing is left" test -z "$(find "$root" ! -type d)"
 
+# --- where to ---------------------------------------------------------------------
+
+refuses() { # refuses TARGET VARIABLE=VALUE: and leaves alone what a blank makes of it
+	mkdir -p "$work/with"
+	touch "$work/with/file"
+	! make -s "$@" > "$work/said" 2>&1 &&
+		grep -q "no blanks in .*with blank" "$work/said" &&
+		test -e "$work/with/file" -a ! -e blank
+}
+for target in install-tools uninstall-tools uninstall-modules; do
+	check "$target: blanks are refused" refuses $target "DESTDIR=$work/with blank"
+done
+check "uninstall-tools: blanks in PREFIX are refused" refuses uninstall-tools "PREFIX=$work/with blank"
+
+# Kbuild works in a folder of its own.
+headers=$work/headers
+mkdir -p "$headers/include/config"
+echo CONFIG_INFINIBAND=m > "$headers/include/config/auto.conf"
+printf 'modules:\nmodules_install:\n\t@echo path $(INSTALL_MOD_PATH)\n' > "$headers/Makefile"
+path=$(make -s install-modules KVER=6.5.0 "KDIR=$headers" DESTDIR=stage | sed -n 's/^path //p')
+check "install-modules: DESTDIR may be relative" test "$path" = "$PWD/stage"
+rm -rf build/6.5.0
+
 [ $fails -eq 0 ]
