@@ -113,4 +113,19 @@ path=$(make -s install-modules KVER=6.5.0 "KDIR=$headers" DESTDIR=stage | sed -n
 check "install-modules: DESTDIR may be relative" test "$path" = "$PWD/stage"
 rm -rf build/6.5.0
 
+# --- packages: what they are built with is elsewhere ----------------------------------
+
+mkdir -p "$work/bin" "$work/packages"
+for tool in dpkg-buildpackage dh_dkms rpmbuild; do
+	printf '#!/bin/sh\n' > "$work/bin/$tool"
+	chmod +x "$work/bin/$tool"
+done
+for build in build-deb build-rpm; do
+	touch "$work/packages/file" "$work/packages/roce-hca-dkms_0.0.9-1_all.deb"
+	touch "$work/packages/roce-hca-tools-0.0.9-1.noarch.rpm"
+	check "$build" env "PATH=$work/bin:$PATH" scripts/package/$build --out "$work/packages"
+	check "$build: other files stay" test -e "$work/packages/file"
+	check "$build: old packages go" test -z "$(find "$work/packages" -name "*0.0.9*.${build#build-}")"
+done
+
 [ $fails -eq 0 ]
