@@ -938,6 +938,11 @@ class Tables(unittest.TestCase):
                          "- mlx5_0 (MT4121 - MCX556A-ECAT) host fw 1.0.0 port 1 (ACTIVE) ==> "
                          "ens1 (Up)\n")
 
+    def test_ibdev2netdev_of_software_on_an_adapters_netdev(self):
+        self.host.adapter(backend="software")	# its parent is the netdev's
+        self.assertEqual(self.host.run("ibdev2netdev", "-v")[1],
+                         "- mlx5_0 (NA - NA) host fw 1.0.0 port 1 (ACTIVE) ==> ens1 (Up)\n")
+
     def test_ibdev2netdev_where_the_netdev_is_elsewhere(self):
         self.host.software()
         os.rename(os.path.join(self.host.folder.name, "sys/class/net/eth0"),
