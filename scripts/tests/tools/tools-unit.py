@@ -1034,6 +1034,12 @@ class Tables(unittest.TestCase):
                 self.assertEqual((code, errors), (
                     1, f"roce-perfquery: '{address}' is neither a GID nor an address\n"))
 
+    def test_perfquery_takes_an_address_with_its_netdev(self):
+        self.host.software()
+        code, _, errors = self.host.run("roce-perfquery", "-G", "fe80::1%eth0")
+        self.assertEqual(code, 1)
+        self.assertIn("no umad node of roce0", errors)	# the address is right
+
     def test_cma_wrong_values(self):
         for words in (("cma_roce_mode", "-m", "0"), ("cma_roce_mode", "-m", "v2"),
                       ("cma_roce_tos", "-t", "256"), ("cma_roce_tos", "-t", "-1"),
