@@ -46,6 +46,11 @@ for tool in $tools; do
 	check "$tool: has completion" test -s "$root/usr/share/bash-completion/completions/$tool"
 done
 
+packaged=$(sed -n 's,.*DOCDIR=.*/\(share/doc/[^/]*\)$,\1,p' scripts/package/debian/rules)
+for page in $(grep -l share/doc/roce-hca "$root"/usr/share/man/man?/*); do
+	check "${page##*/}: names the packages' $packaged" grep -q "$packaged" "$page"
+done
+
 # --- each option is described and completed --------------------------------------
 
 . tools/user/completion/roce-hca.bash
