@@ -904,6 +904,21 @@ class CompatGid(unittest.TestCase):
                          (0, "ip -6 addr add fe80::202:c9ff:fe00:1/64 dev bond0\n"
                              "ip -6 addr add fe80::202:c9ff:fe00:2/64 dev bond0\n"))
 
+    def test_example_of_the_manual_page(self):
+        self.host.put("sys/class/net/eth0/type", "1")
+        self.host.put("sys/class/net/eth0/address", "00:02:c9:00:00:01")
+        self.host.put("proc/sys/net/ipv6/conf/eth0/disable_ipv6", "0")
+        with open(os.path.join(TREE, "Documentation/man/compat_gid_gen.8"), encoding="utf-8") as page:
+            words, text = re.search(r"^# compat_gid_gen (.*)\n((?:ip .*\n)+)", page.read(),
+                                    re.MULTILINE).groups()
+        self.assertEqual(self.host.run("compat_gid_gen", *words.split()), (0, text, ""))
+
+    def test_member_that_has_gone(self):
+        self.bond("active 1")
+        os.remove(os.path.join(self.host.folder.name, "sys/class/net/eth2/address"))
+        code, _, errors = self.host.run("compat_gid_gen", "-d", "bond0", "-n")
+        self.assertEqual((code, errors), (1, "compat_gid_gen: netdev eth2 has no address\n"))
+
     def test_ipv6_is_switched_on(self):
         self.bond("none 0")
         self.host.put("proc/sys/net/ipv6/conf/bond0/disable_ipv6", "1")
