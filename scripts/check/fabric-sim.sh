@@ -72,6 +72,38 @@ small() {
 	expect "without selective repeat it costs more" "$line" repeated '>' .1
 }
 
+# Each run prints figures of what was asked for, or says what is wrong
+refused() {
+	local words said status
+
+	for words in hosts= hosts=x hosts=9x hosts=-1 hosts=1 hosts=nan hosts=99999999999 \
+		host_mbps=0 mtu=0 "work=poisson flows=0" "work=poisson load=0" work=nonsense \
+		topo=ring transport=quic sizes=large rp_gd=x enable=-1 enable=4294967296 \
+		"topo=leaf-spine leaves=0" "topo=leaf-spine spines=0" "topo=leaf-spine hosts=9" \
+		"topo=leaf-spine hosts=8 spines=1 flap_period_us=10"; do
+		# shellcheck disable=SC2086
+		said=$($sim $words 2>&1) && status=0 || status=$?
+		if [ $status -eq 2 ] && [[ $said == "fabric-sim: "* ]]; then
+			echo "ok    fabric-sim, $words is refused"
+			passed=$((passed + 1))
+		else
+			echo "FAIL  fabric-sim, $words: status $status, ${said%%$'\n'*}"
+			failed=$((failed + 1))
+		fi
+	done
+	for words in help --help; do
+		$sim $words > /dev/null && status=0 || status=$?
+		compare "status of $words" $status == 0
+	done
+	# What the help names is there, each with figures of its own
+	said=$(for words in $($sim help | sed -n 's/^  work  *\(.*\) (incast)$/\1/p' | tr -d ,); do
+		$sim work="$words" hosts=9 flows=9 messages=3 stagger_us=50 run_us=300
+	done | sort -u | grep -c ^label=)
+	compare "kinds of work in the help" "$said" == 6
+	$sim hosts=2 messages=1 until_done=1 > /dev/full && status=0 || status=$?
+	compare "status where the disk is full" $status == 1
+}
+
 # row FIGURE LABEL: what that row of a figure came to
 row() {
 	grep "^label=$2 " "build/fabric-sim/$1.rows"
@@ -141,6 +173,7 @@ check_figures() {
 }
 
 small
+refused
 [ "${1-}" != --all ] || check_figures
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 		if (!param_set(argv[i])) {
 			printf("usage: fabric-sim [NAME=VALUE...]\n");
 			param_help();
-			return strcmp(argv[i], "help") ? 2 : 0;
+			return strcmp(argv[i], "help") && strcmp(argv[i], "--help") ? 2 : 0;
 		}
 	random_seed(param.seed);
 	topo_make();
@@ -113,5 +113,9 @@ int main(int argc, char **argv)
 	}
 	run(param.run_us * 1000);
 	stats_end();
+	if (fflush(stdout)) {
+		perror("fabric-sim");
+		return 1;
+	}
 	return 0;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,28 +18,35 @@ struct param param = {
 	.cc = RHCA_CC_DEFAULT,
 };
 
-struct number { const char *name; double *value; const char *help; };
-struct word { const char *name; const char **value; const char *help; };
+#define MOST_HOSTS	65536
+#define MOST		1e15		/* of all others: exact as a double */
+#define LEAST_RATE	1e-3
+
+struct number { const char *name; double *value; const char *help; double least, most; };
+struct word { const char *name; const char **value; const char *help; const char *one_of[7]; };
 struct knob { const char *name; u32 *value; };
 
-#define NUMBER(name, help)	{ #name, &param.name, help }
-#define WORD(name, help)	{ #name, &param.name, help }
-#define KNOB(name)		{ #name, &param.cc.name }
+#define NUMBER(name, help)		{ #name, &param.name, help, 0, MOST }
+#define NUMBER_FROM(least, name, help)	{ #name, &param.name, help, least, MOST }
+#define WORD(name, help, ...)		{ #name, &param.name, help, { __VA_ARGS__ } }
+#define KNOB(name)			{ #name, &param.cc.name }
 
 static const struct word words[] = {
-	WORD(topo, "star, or leaf-spine"),
-	WORD(transport, "roce, or tcp: a window, selective repeats"),
-	WORD(work, "incast, pairs, all-to-all, poisson, elephant"),
-	WORD(sizes, "of messages: fixed, heavy (half of one packet, some of megabytes)"),
+	WORD(topo, "star, or leaf-spine", "star", "leaf-spine"),
+	WORD(transport, "roce, or tcp: a window, selective repeats", "roce", "tcp"),
+	WORD(work, "incast, steps, permutation, all-to-all, poisson, elephant",
+	     "incast", "steps", "permutation", "all-to-all", "poisson", "elephant"),
+	WORD(sizes, "of messages: fixed, heavy (half of one packet, some of megabytes)",
+	     "fixed", "heavy"),
 	WORD(out, "folder for CSV files"),
 	WORD(label, "first column of the summary"),
 };
 
 static const struct number numbers[] = {
-	NUMBER(hosts, "how many; leaf-spine: a multiple of leaves"),
-	NUMBER(leaves, "leaf switches"),
-	NUMBER(spines, "spine switches"),
-	NUMBER(host_mbps, "rate of a host's link"),
+	{ "hosts", &param.hosts, "how many; leaf-spine: a multiple of leaves", 2, MOST_HOSTS },
+	{ "leaves", &param.leaves, "leaf switches", 1, MOST_HOSTS },
+	{ "spines", &param.spines, "spine switches", 1, MOST_HOSTS },
+	NUMBER_FROM(LEAST_RATE, host_mbps, "rate of a host's link"),
 	NUMBER(port_mbps, "of the link from the switch to host 0, 0: as others (star)"),
 	NUMBER(uplink_mbps, "of a link from leaf to spine, 0: no oversubscription"),
 	NUMBER(link_ns, "delay of each link"),
@@ -62,7 +70,7 @@ static const struct number numbers[] = {
 	NUMBER(rx_ns, "processor time of a packet that arrives"),
 	NUMBER(rx_delay_ns, "time until the processor looks at it"),
 	NUMBER(tx_ns, "processor time of a packet that is sent"),
-	NUMBER(mtu, "payload of a packet, bytes"),
+	NUMBER_FROM(1, mtu, "payload of a packet, bytes"),
 	NUMBER(frame_bytes, "what a packet takes of the wire besides"),
 	NUMBER(timeout, "ACK timeout of verbs, 4.096 us << N"),
 	NUMBER(retry_cnt, "of verbs"),
@@ -75,10 +83,10 @@ static const struct number numbers[] = {
 	NUMBER(sample_us, "time between figures over time, 0: none"),
 	NUMBER(kb, "size of a message, KiB"),
 	NUMBER(messages, "of a QP, 0: without end"),
-	NUMBER(depth, "messages of a QP at once"),
-	NUMBER(load, "of the hosts' links, poisson"),
-	NUMBER(flows, "how many, poisson and elephant"),
-	NUMBER(qps, "of each pair of hosts"),
+	NUMBER_FROM(1, depth, "messages of a QP at once"),
+	NUMBER_FROM(LEAST_RATE, load, "of the hosts' links, poisson"),
+	NUMBER_FROM(1, flows, "how many, poisson and elephant"),
+	NUMBER_FROM(1, qps, "of each pair of hosts"),
 	NUMBER(stagger_us, "QPs begin so much after each other, or at random times within it"),
 	NUMBER(until_done, "1: end when all messages have arrived"),
 };
@@ -92,23 +100,63 @@ static const struct knob knobs[] = {
 	KNOB(rp_rate_reduce_monitor_period), KNOB(rp_initial_alpha_value), KNOB(rp_gd),
 };
 
+static void refuse(const char *name, const char *value, const char *wanted)
+{
+	fprintf(stderr, "fabric-sim: %s=%s: %s\n", name, value, wanted);
+	exit(2);
+}
+
+static void set_word(const struct word *word, const char *value)
+{
+	size_t i;
+
+	for (i = 0; word->one_of[i]; i++)
+		if (!strcmp(word->one_of[i], value))
+			break;
+	if (i && !word->one_of[i])
+		refuse(word->name, value, word->help);
+	*word->value = value;
+}
+
+static void set_number(const struct number *number, const char *value)
+{
+	double found;
+	char *end;
+
+	found = strtod(value, &end);
+	if (end == value || *end || !(found >= number->least && found <= number->most))
+		refuse(number->name, value, "no number, too small or too large");
+	*number->value = found;
+}
+
+static void set_knob(const struct knob *knob, const char *value)
+{
+	unsigned long long found;
+	char *end;
+
+	found = strtoull(value, &end, 0);
+	if (*value < '0' || *value > '9' || *end || found > UINT32_MAX)
+		refuse(knob->name, value, "no number, or too large");
+	*knob->value = found;
+}
+
 static bool set(const char *name, size_t len, const char *value)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (strlen(words[i].name) == len && !strncmp(words[i].name, name, len)) {
-			*words[i].value = value;
+			set_word(&words[i], value);
 			return true;
 		}
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (strlen(numbers[i].name) == len && !strncmp(numbers[i].name, name, len)) {
-			*numbers[i].value = strtod(value, NULL);
+			set_number(&numbers[i], value);
 			return true;
 		}
 	for (i = 0; i < ARRAY_SIZE(knobs); i++)
 		if (strlen(knobs[i].name) == len && !strncmp(knobs[i].name, name, len)) {
-			*knobs[i].value = strtoul(value, NULL, 0);
+			set_knob(&knobs[i], value);
 			return true;
 		}
 	return false;

@@ -4,6 +4,7 @@
  * connection takes the spine that its hash says (ECMP). Ports are numbered so that a route
  * is arithmetic.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,11 @@ static void make_leaves_and_spines(void)
 
 	leaves = param.leaves;
 	spines = param.spines;
+	if (hosts % leaves || (param.flap_period_us && spines < 2)) {
+		fprintf(stderr, "fabric-sim: hosts=%u leaves=%u spines=%u: as many hosts at each "
+			"leaf, and two spines where a link flaps\n", hosts, leaves, spines);
+		exit(2);
+	}
 	per_leaf = hosts / leaves;
 	uplink = param.uplink_mbps ?: param.host_mbps * per_leaf / spines;
 	net_make(hosts, leaves + spines, 2 * hosts + 2 * leaves * spines);
