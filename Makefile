@@ -113,7 +113,7 @@ uninstall: uninstall-tools uninstall-modules
 uninstall-modules:
 	rm -f $(addprefix $(DESTDIR)/lib/modules/$(KVER)/updates/,$(addsuffix .ko*,\
 		roce_hca roce_hca_kunit roce_hca_mlx5))
-	$(if $(DESTDIR),,depmod $(KVER))
+	$(if $(DESTDIR),,[ ! -d /lib/modules/$(KVER) ] || depmod $(KVER))
 
 uninstall-tools:
 	rm -rf $(LIBDIR) $(DOCDIR)

@@ -109,6 +109,8 @@ for target in install-tools uninstall-tools uninstall-modules; do
 done
 check "uninstall-tools: blanks in PREFIX are refused" refuses uninstall-tools "PREFIX=$work/with blank"
 
+check "uninstall-modules: of a kernel that is not here" make -s uninstall-modules KVER=6.5.0-none
+
 # Kbuild works in a folder of its own.
 headers=$work/headers
 mkdir -p "$headers/include/config"
