@@ -238,24 +238,22 @@ def run(main):
     """Run a tool's main() and exit with its status."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream:	# it may be closed
-            setattr(sys, name, Screen(stream.buffer, encoding=stream.encoding, errors="replace",
-                                      line_buffering=stream.line_buffering))
+        stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")	# it was closed
+        how = {"encoding": stream.encoding, "line_buffering": stream.line_buffering}
+        setattr(sys, name, Screen(stream.detach(), errors="replace", **how))
     try:
         try:
             sys.exit(main() or 0)
         finally:
-            if sys.stdout:
-                sys.stdout.flush()
+            sys.stdout.flush()
     except Trouble as trouble:
         print(f"{os.path.basename(sys.argv[0])}: {trouble}", file=sys.stderr)
         sys.exit(1)
     except OSError as error:	# the disk that output goes to is full, a command is not there
         print(f"{os.path.basename(sys.argv[0])}: {error.filename or 'output'}: {error.strerror}",
               file=sys.stderr)
-        if sys.stdout:	# what could not be written is not tried again
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # What could not be written is not tried again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

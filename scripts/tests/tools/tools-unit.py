@@ -976,6 +976,17 @@ class Tables(unittest.TestCase):
                          ["roce0", "1", "0", LINK_LOCAL, "", "v1", "eth0"])
         self.assertEqual(lines[-1], "n_gids_found=4")
 
+    def test_closed_streams(self):
+        self.host.software()
+        for words, closed, status in (("--nonsense", "2>&-", 2), ("mlx5_7", "2>&-", 1),
+                                      ("roce0", ">&-", 0), ("--help", ">&-", 0)):
+            with self.subTest(words=words):
+                done = subprocess.run(
+                    f"{sys.executable} {TOOLS}/show_gids {words} {closed}", shell=True, text=True,
+                    env={**os.environ, "ROCE_ROOT": self.host.folder.name},
+                    capture_output=True, check=False)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (status, "", ""))
+
     def test_output_that_cannot_be_written(self):
         self.host.software()
         for words in (["show_gids"], ["show_gids", "--help"], ["roce-status", "--json"]):
