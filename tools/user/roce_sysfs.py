@@ -239,7 +239,8 @@ def run(main):
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")	# it was closed
-        how = {"encoding": stream.encoding, "line_buffering": stream.line_buffering}
+        how = {"encoding": stream.encoding, "line_buffering": stream.line_buffering,
+               "write_through": name == "stderr"}
         setattr(sys, name, Screen(stream.detach(), errors="replace", **how))
     try:
         try:
