@@ -122,6 +122,15 @@ rm -rf build/6.5.0
 
 # --- packages: what they are built with is elsewhere ----------------------------------
 
+# Who has a release has no git.
+release=$(scripts/package/tarball --out "$work/first")
+tar -C "$work" -xf "$release"
+top=$work/$(basename "$release" .tar.xz)
+mkdir -p "$top/build" "$top/debian"
+touch "$top/build/made" "$top/debian/made"
+check "a tarball of what is in a tarball" "$top/scripts/package/tarball" --out "$work/second"
+check "is the same" cmp "$release" "$work/second/${release##*/}"
+
 mkdir -p "$work/bin" "$work/packages"
 for tool in dpkg-buildpackage dh_dkms rpmbuild; do
 	printf '#!/bin/sh\n' > "$work/bin/$tool"
