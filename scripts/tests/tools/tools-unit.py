@@ -1300,6 +1300,8 @@ GID fe80:0000:0000:0000:ba59:9fff:feaa:bbcc ::ffff:192.168.7.8 192.168.7.8 node 
                 ("[fe80::1]:4420", "[<ip-1>]:4420"), ("::ffff:10.0.0.1", "<ip-1>"),
                 ("at 2001:db8::5.", "at <ip-1>."), ("fe80::", "<ip-1>"),
                 ("enxb8599faabbcc", "enx<mac-1>"), ("rocexb8599f0300aabbcc", "rocex<mac-1>"),
+                ("roce_enxb8599faabbcc/1", "roce_enx<mac-1>/1"),
+                ("host_10.0.0.1_up", "host_<ip-1>_up"), ("version 1.10.0.0.1", "version 1.10.0.0.1"),
                 ("0000:3b:00.0: 12:30:45", "0000:3b:00.0: 12:30:45")):
             with self.subTest(text):
                 self.assertEqual(self.tool["Mask"]().hide(text), hidden)
@@ -1322,6 +1324,11 @@ GID fe80:0000:0000:0000:ba59:9fff:feaa:bbcc ::ffff:192.168.7.8 192.168.7.8 node 
     def test_equal_addresses_get_equal_words(self):
         hidden = self.tool["Mask"]().hide("a 10.0.0.1 b 10.0.0.2 c 10.0.0.1 d ::").split()
         self.assertEqual(hidden, "a <ip-1> b <ip-2> c <ip-1> d ::".split())
+        self.assertEqual(self.tool["Mask"]().hide("b8:59:9f:aa:bb:cc B8-59-9F-AA-BB-CC enxb8599faabbcc"),
+                         "<mac-1> <mac-1> enx<mac-1>")
+        self.assertEqual(self.tool["Mask"]().hide(
+            f"fe80::202:c9ff:fe00:1 {LINK_LOCAL} 10.0.0.1 ::ffff:10.0.0.1 {TEN}"),
+                         "<ip-1> <ip-1> <ip-2> <ip-2> <ip-2>")
 
     PCI = "0000:3b:00.0"
     FOLDER = "sys/bus/pci/devices/" + PCI
