@@ -461,6 +461,10 @@ static const struct course courses[] = {
 	{ "RNR NAK is withdrawn when the message has its buffer", .step = {
 		PAUSE, ASK(SEND_ONLY), POST(1), ASK(SEND_ONLY, .no_ack = true),
 		RECEIVED(0, 0, 0), RESUME, ACK(-1, 1), QUIET } },
+	/* Of three receives one is left behind the second message: that is what it says */
+	{ "ACK promises no receive twice", .step = {
+		POST(3), PAUSE, ASK(SEND_ONLY), ASK(SEND_ONLY, .psn = 1, .no_ack = true), RESUME,
+		NAK(0, 1), MSN(2) } },
 	{ "response makes an older ACK superfluous", .step = {
 		PAUSE, ASK(WRITE_ONLY), ASK_READ(1, 0, 2 * MTU), RESUME,
 		RESPONSE(READ_FIRST, 1, 0, MTU), RESPONSE(READ_LAST, 2, MTU, MTU), QUIET,

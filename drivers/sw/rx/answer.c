@@ -21,11 +21,8 @@
 #include "wire/psn.h"
 #include "wire/syndrome.h"
 
-/**
- * rhca_ack_syndrome - Syndrome of an acknowledgement sent now
- * @qp: the QP; its posted receive requests are the credits
- */
-u8 rhca_ack_syndrome(struct rhca_sw_qp *qp)
+/* Of an acknowledgement that is sent now. @qp: its posted receive requests are the credits */
+static u8 ack_syndrome(struct rhca_sw_qp *qp)
 {
 	if (qp->base.srq)
 		return rhca_syndrome(RHCA_AETH_ACK, RHCA_CREDIT_INVALID);
@@ -155,7 +152,7 @@ static int build_read_response(struct rhca_sw_qp *qp,
 		return -ENOMEM;
 	if (rhca_opcode_has(fields.opcode, RHCA_HDR_AETH))
 		rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
-			       rhca_ack_syndrome(qp), qp->recv.msn);
+			       ack_syndrome(qp), qp->recv.msn);
 	rhca_packet_protect(packet);
 	ret = build_read_data(qp, res, offset, bytes, packet);
 	if (ret)
@@ -181,7 +178,7 @@ static int build_atomic_response(struct rhca_sw_qp *qp,
 	if (rhca_tx_list_begin_packet(tx, packet, &fields, 0, false))
 		return -ENOMEM;
 	rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
-		       rhca_ack_syndrome(qp), qp->recv.msn);
+		       ack_syndrome(qp), qp->recv.msn);
 	eth = rhca_packet_header(packet, RHCA_HDR_ATOMIC_ACK_ETH);
 	eth->original = cpu_to_be64(res->original);
 	rhca_packet_protect(packet);
@@ -342,8 +339,7 @@ void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp)
 
 	lockdep_assert_held(&recv->lock);
 	if (recv->answer_waits && !is_ack(recv))
-		rhca_answer(qp, rhca_ack_syndrome(qp),
-			    rhca_psn_sub(recv->answer_psn, 1));
+		rhca_answer_ack(qp, rhca_psn_sub(recv->answer_psn, 1));
 }
 
 /* A response to a younger request acknowledges all before it, 9.7.5.1.2 */
@@ -427,7 +423,8 @@ bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 	}
 	if (recv->answer_waits) {
 		recv->answer_waits = false;
-		rhca_send_aeth(qp, path, recv->answer_syndrome,
+		rhca_send_aeth(qp, path, is_ack(recv) ? ack_syndrome(qp) :
+							recv->answer_syndrome,
 			       recv->answer_psn, batch->shared);
 		if (recv->fatal)
 			rhca_responder_fail(qp, batch);
@@ -539,6 +536,5 @@ void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	else if (rx->flags & RHCA_OP_RESOURCE)
 		replay_single(qp, rx);
 	else if (!qp->recv.answer_waits || is_ack(&qp->recv))
-		rhca_answer(qp, rhca_ack_syndrome(qp),
-			    rhca_psn_sub(qp->recv.expected_psn, 1));
+		rhca_answer_ack(qp, rhca_psn_sub(qp->recv.expected_psn, 1));
 }

@@ -8,7 +8,6 @@
 
 struct rhca_rx;
 
-u8 rhca_ack_syndrome(struct rhca_sw_qp *qp);
 void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		    u8 syndrome, u32 psn, struct rhca_shared_block *shared);
 bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
@@ -23,6 +22,12 @@ static inline void rhca_answer(struct rhca_sw_qp *qp, u8 syndrome, u32 psn)
 	qp->recv.answer_waits = true;
 	qp->recv.answer_syndrome = syndrome;
 	qp->recv.answer_psn = psn;
+}
+
+/* Its credits stand beside its MSN: both are those of when it leaves */
+static inline void rhca_answer_ack(struct rhca_sw_qp *qp, u32 psn)
+{
+	rhca_answer(qp, rhca_syndrome(RHCA_AETH_ACK, RHCA_CREDIT_INVALID), psn);
 }
 
 #endif

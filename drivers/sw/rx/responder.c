@@ -124,7 +124,7 @@ static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx, bool asked,
 		finish_message(qp, rx, batch);
 	if (rhca_is_rc(&qp->base) && (asked || rhca_bth_ack_req(rx->bth)) &&
 	    (rx->flags & (RHCA_OP_SEND | RHCA_OP_WRITE)))
-		rhca_answer(qp, rhca_ack_syndrome(qp), rx->psn);
+		rhca_answer_ack(qp, rx->psn);
 }
 
 /* --- rejected requests ---------------------------------------------------- */
