@@ -15,6 +15,7 @@
 #include "sw/qp/qp.h"
 #include "sw/qp/hold.h"
 #include "sw/tx/missing.h"
+#include "sw/tx/send_sched.h"
 #include "sw/tx/window.h"
 #include "sw/verbs/port.h"
 
@@ -592,6 +593,24 @@ static u64 dropped(struct bench *b)
 	return test_count(b->hca, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 }
 
+/* The local queue has refused the repetition, and then comes what was asked for at first */
+static void response_is_taken_before_its_request_is_repeated(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(b->qp));
+
+	post(b, IB_WR_RDMA_READ, 2 * MTU);
+	local_bh_disable();
+	spin_lock(&qp->send.lock);
+	rhca_requester_rewind(qp, FIRST_PSN);
+	rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, NSEC_PER_SEC);
+	spin_unlock(&qp->send.lock);
+	local_bh_enable();
+	respond(b, READ_FIRST, 0, MTU);
+	respond(b, READ_LAST, 1, MTU);
+	expect_status(test, b, IB_WC_SUCCESS);
+}
+
 static void response_to_nothing_is_dropped(struct kunit *test)
 {
 	static const int psns[] = { -1, 1, 2, 100, 0x7fffff, 0x800000 };
@@ -703,6 +722,7 @@ static struct kunit_case completer_tests[] = {
 	KUNIT_CASE(response_of_two_answers_says_nothing),
 	KUNIT_CASE(response_that_is_late_is_not_asked_for),
 	KUNIT_CASE(response_that_does_not_come_is_asked_for),
+	KUNIT_CASE(response_is_taken_before_its_request_is_repeated),
 	KUNIT_CASE(response_to_nothing_is_dropped),
 	KUNIT_CASE(noise_completes_each_request_once),
 	{}

@@ -375,8 +375,7 @@ static struct rhca_send_wqe *awaits_data(struct rhca_sw_qp *qp, u32 psn)
 	struct rhca_sq *sq = &qp->base.sq;
 	struct rhca_send_wqe *wqe;
 
-	if (sq->head == rhca_requester_sent_end(send) ||
-	    psn != send->oldest_unacked_psn)
+	if (sq->head == send->posted_end || psn != send->oldest_unacked_psn)
 		return NULL;
 	wqe = rhca_sq_wqe(sq, sq->head);
 	return wqe->numbered &&
