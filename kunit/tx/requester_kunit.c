@@ -1036,6 +1036,25 @@ static void query_tells_whether_the_queue_is_drained(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_draining(b));
 }
 
+/* What a process has written wrongly is told when its turn comes: in SQD others wait, too */
+static void bad_request_waits_while_the_queue_is_drained(struct kunit *test)
+{
+	struct bench *b = setup(test, IB_QPT_RC);
+	struct rhca_sq *sq = &b->sw->base.sq;
+
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_SQD));
+	post(b, IB_WR_SEND, 1);
+	spin_lock_bh(&b->send->lock);
+	rhca_sq_wqe(sq, sq->head)->status = IB_WC_LOC_QP_OP_ERR;
+	spin_unlock_bh(&b->send->lock);
+	post(b, IB_WR_SEND, 2);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), IB_QPS_SQD);
+	KUNIT_EXPECT_FALSE(test, is_draining(b));
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RTS));
+	test_expect_wc(b->hca, 1, IB_WC_LOC_QP_OP_ERR);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), IB_QPS_ERR);
+}
+
 /* NET_XMIT_CN: something was dropped, which need not have been the packet */
 static void congested_queue_has_taken_the_packet(struct kunit *test)
 {
@@ -1315,6 +1334,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(drained_queue_is_told_of_once),
 	KUNIT_CASE(drained_queue_is_told_of_where_that_is_asked_for),
 	KUNIT_CASE(query_tells_whether_the_queue_is_drained),
+	KUNIT_CASE(bad_request_waits_while_the_queue_is_drained),
 	KUNIT_CASE(congested_queue_has_taken_the_packet),
 	KUNIT_CASE(queue_that_takes_nothing_does_not_stop_uc),
 	KUNIT_CASE(queue_that_never_takes_a_packet_fails_its_request),

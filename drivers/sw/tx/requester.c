@@ -215,7 +215,8 @@ static enum step step(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		return STEP_LOCAL;
 	}
 	if (wqe->status != IB_WC_SUCCESS)
-		return step_bad(qp, wqe, batch);
+		return wqe->numbered || send->may_transmit ?
+			step_bad(qp, wqe, batch) : STEP_WAIT;
 	if (rhca_wqe_is_local(wqe))
 		return step_local(qp, wqe, batch);
 	return step_packet(qp, wqe, tx, batch);
