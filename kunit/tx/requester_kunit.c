@@ -652,6 +652,34 @@ static void packet_that_is_waited_for_asks_at_once(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, b->sent->ack_req);
 }
 
+/* Sending stopped behind a request that is sent again: its rate allowed one packet */
+static void registration_behind_a_repeated_request_completes(struct kunit *test)
+{
+	static const struct mix_case both = {
+		.num = 2, .wrs = { { IB_WR_SEND, 1 }, { IB_WR_REG_MR } },
+	};
+	struct bench *b = setup(test, IB_QPT_RC);
+	struct ib_wc wc;
+	u32 done = 0;
+
+	b->hca->mr = ib_alloc_mr(b->hca->pd, IB_MR_TYPE_MEM_REG, 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->hca->mr));
+	post_mixed(b, &both);
+	local_bh_disable();
+	spin_lock(&b->send->lock);
+	rhca_requester_rewind(b->sw, FIRST_PSN);
+	b->send->next++;
+	b->send->next_psn++;
+	rhca_pause_send(b->sw, RHCA_PAUSE_PACE, 10 * NSEC_PER_MSEC);
+	spin_unlock(&b->send->lock);
+	local_bh_enable();
+	answer(b, FIRST_PSN, 0x1f, 1);
+	msleep(50);
+	while (test_poll(b->hca, &wc))
+		done++;
+	KUNIT_EXPECT_EQ(test, done, 2);
+}
+
 #define MANY		1000
 
 static struct ib_qp *qp_for_many(struct bench *b)
@@ -1319,6 +1347,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(datagram_is_one_packet),
 	KUNIT_CASE(acknowledgement_completes_what_it_covers),
 	KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
+	KUNIT_CASE(registration_behind_a_repeated_request_completes),
 	KUNIT_CASE(requests_without_a_packet_do_not_pile_up),
 	KUNIT_CASE(uc_invalidates_behind_what_is_sent_with_it),
 	KUNIT_CASE(empty_queue_begins_with_the_same_slot),

@@ -142,7 +142,8 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	u32 end = sq->head;
 
 	lockdep_assert_held(&send->lock);
-	while (end != rhca_requester_sent_end(send) &&
+	/* Wherever sending goes on: a local one that is done may stand there, after a rewind */
+	while (end != send->posted_end &&
 	       is_acknowledged(send, rhca_sq_wqe(sq, end)))
 		end++;
 	if (end != sq->head)
