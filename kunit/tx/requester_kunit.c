@@ -948,6 +948,21 @@ static void peer_that_drops_gets_everything(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 3);
 }
 
+/* All is repeated then, and new packets follow; what is acknowledged alone says nothing */
+static void receiver_not_ready_ends_the_wait_for_one_packet(struct kunit *test)
+{
+	struct bench *b = lose_one(test);
+	u32 i;
+
+	answer(b, FIRST_PSN + 1, 0x21, 0);	/* 10 us */
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(b->hca) >= 5));
+	for (i = 1; i <= 5; i++)
+		expect_nth(b, i);
+	KUNIT_EXPECT_TRUE(test, b->sent->ack_req);
+	answer(b, FIRST_PSN + 1, 0x1f, 0);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 0);
+}
+
 /* It is sent as soon as the queue has room, and nothing but it */
 static void missing_packet_is_not_forgotten_by_a_full_queue(struct kunit *test)
 {
@@ -1357,6 +1372,7 @@ static struct kunit_case requester_tests[] = {
 	KUNIT_CASE(peer_that_holds_gets_what_is_missing),
 	KUNIT_CASE(new_packets_have_the_owner_of_a_repeated_one),
 	KUNIT_CASE(peer_that_drops_gets_everything),
+	KUNIT_CASE(receiver_not_ready_ends_the_wait_for_one_packet),
 	KUNIT_CASE(missing_packet_is_not_forgotten_by_a_full_queue),
 	KUNIT_CASE(silence_makes_the_oldest_packet_be_repeated),
 	KUNIT_CASE(queue_is_not_drained_while_a_request_is_repeated),

@@ -185,6 +185,19 @@ static void handle_ack(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	rhca_requester_note_probe(qp);
 }
 
+/* All from there is sent again: the answer to one repeated packet shows nothing any more */
+static void repeat_all(struct rhca_sw_qp *qp, u32 psn)
+{
+	struct rhca_requester *send = &qp->send;
+	struct rhca_loss loss;
+
+	if (send->recovering && send->recovery->rule.waits) {
+		loss = rhca_loss_of(qp, psn, rhca_now());
+		rhca_recover_back(&send->recovery->rule, &loss);
+	}
+	rhca_requester_repeat(qp, psn, "rnr");
+}
+
 static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		       u8 syndrome, struct rhca_batch *batch)
 {
@@ -204,7 +217,7 @@ static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 	if (send->rnr_retries_left != RHCA_RETRY_FOREVER)
 		send->rnr_retries_left--;
-	rhca_requester_repeat(qp, rx->psn, "rnr");
+	repeat_all(qp, rx->psn);
 	rhca_pause_send(qp, RHCA_PAUSE_RNR,
 			rhca_rnr_delay_us(code) * (u64)NSEC_PER_USEC);
 }
