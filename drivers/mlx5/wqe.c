@@ -157,20 +157,18 @@ static int add_segments(struct builder *b)
 	return 0;
 }
 
-/* Parts of the key that a registration sets */
-static u64 registration_mask(int access)
+/*
+ * Parts of the key that a registration sets. Not every adapter can change the right to atomic
+ * operations; one that can has to take it from a key that had it in the registration before.
+ */
+static u64 registration_mask(const struct mlx5_core_dev *mdev)
 {
-	u64 mask = MLX5_MKEY_MASK_LEN | MLX5_MKEY_MASK_PAGE_SIZE |
-		   MLX5_MKEY_MASK_START_ADDR | MLX5_MKEY_MASK_EN_RINVAL |
-		   MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_LR |
-		   MLX5_MKEY_MASK_LW | MLX5_MKEY_MASK_RR |
-		   MLX5_MKEY_MASK_RW | MLX5_MKEY_MASK_SMALL_FENCE |
-		   MLX5_MKEY_MASK_FREE;
-
-	/* Not every adapter can change this one: leave it if nobody asks */
-	if (access & IB_ACCESS_REMOTE_ATOMIC)
-		mask |= MLX5_MKEY_MASK_A;
-	return mask;
+	return MLX5_MKEY_MASK_LEN | MLX5_MKEY_MASK_PAGE_SIZE |
+	       MLX5_MKEY_MASK_START_ADDR | MLX5_MKEY_MASK_EN_RINVAL |
+	       MLX5_MKEY_MASK_KEY | MLX5_MKEY_MASK_LR | MLX5_MKEY_MASK_LW |
+	       MLX5_MKEY_MASK_RR | MLX5_MKEY_MASK_RW |
+	       MLX5_MKEY_MASK_SMALL_FENCE | MLX5_MKEY_MASK_FREE |
+	       (rhca_mlx5_key_access_mask(mdev) & MLX5_MKEY_MASK_A);
 }
 
 /* What the bus may reorder was said when the key was created */
@@ -209,18 +207,18 @@ static int add_registration(struct builder *b)
 	const struct rhca_mlx5_key_list *list = &mr->list;
 	u32 bytes = ALIGN(rhca_mlx5_key_list_bytes(list), RHCA_MLX5_LIST_ALIGN);
 	bool is_inline = bytes <= RHCA_MLX5_INLINE_LIST_BYTES;
+	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(mr->ibmr.device);
 	struct mlx5_wqe_umr_ctrl_seg *control;
 
 	if (!list->entries || wr->wr.send_flags & IB_SEND_INLINE ||
-	    rhca_mlx5_unchangeable_access(rhca_mlx5_mdev(mr->ibmr.device),
-					  wr->access))
+	    rhca_mlx5_unchangeable_access(mdev, wr->access))
 		return -EINVAL;
 	control = append(b, sizeof(*control));
 	/* Fails if the key is in use: it has to be invalidated first */
 	control->flags = MLX5_UMR_CHECK_NOT_FREE |
 			 (is_inline ? MLX5_UMR_INLINE : 0);
 	control->xlt_octowords = cpu_to_be16(bytes / MLX5_OCTWORD);
-	control->mkey_mask = cpu_to_be64(registration_mask(wr->access));
+	control->mkey_mask = cpu_to_be64(registration_mask(mdev));
 	add_key(b, wr, bytes / MLX5_OCTWORD);
 	if (is_inline)
 		memcpy(append(b, RHCA_MLX5_INLINE_LIST_BYTES), list->entries,

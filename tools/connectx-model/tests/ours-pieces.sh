@@ -7,7 +7,11 @@
 # READ all the same if it is told to, and a registration with that right is refused. READs into
 # more than four pieces are better done by a key (--with=short-reads).
 #
-# usage: ours-pieces.sh PIECES   what is to be the most; pieces/build has built its module
+# Where requests can change it (atomics), a key that was registered with the right does not
+# have it when it is registered again without.
+#
+# usage: ours-pieces.sh PIECES [atomics]
+#        what is to be the most; pieces/build has built its module
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 # shellcheck disable=SC2034 # for guest-lib.sh
@@ -16,10 +20,13 @@ tree=$(realpath "$(dirname "$0")/../../..")
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
 }
 
+fixed=1
+[ "${2-}" != atomics ] || fixed=0
+
 # The module fails where it does not work
 register() {
 	insmod "$tree/build/$(uname -r)/pieces/pieces.ko" "device=$rdma" "gid=$gid" \
-		fixed_atomics=1 || return 1
+		"fixed_atomics=$fixed" || return 1
 	most=$(cat /sys/module/pieces/parameters/{pieces,read_pieces})
 	rmmod pieces
 	echo "$most"

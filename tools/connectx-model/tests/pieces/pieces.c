@@ -2,7 +2,8 @@
 /*
  * A user of the kernel that registers as many pieces in one key as its device says it can:
  * what they have is written to other memory, and is to be there in order. Then the key is
- * invalidated behind a READ into it, which it is to wait for. It cannot be loaded where
+ * invalidated behind a READ into it, which it is to wait for. Last, it is registered for
+ * atomic operations, and again without, when there are to be none. It cannot be loaded where
  * that does not work.
  */
 #include <linux/delay.h>
@@ -93,7 +94,8 @@ static int connect(struct bench *bench)
 		.qp_state		= IB_QPS_INIT,
 		.port_num		= 1,
 		.qp_access_flags	= IB_ACCESS_REMOTE_WRITE |
-					  IB_ACCESS_REMOTE_READ,
+					  IB_ACCESS_REMOTE_READ |
+					  IB_ACCESS_REMOTE_ATOMIC,
 	};
 	struct ib_qp_attr rts = {
 		.qp_state	= IB_QPS_RTS,
@@ -258,6 +260,86 @@ static int read_and_invalidate(struct bench *bench)
 	return ib_post_send(bench->qp, &read.wr, NULL) ?: wait_for_all(bench);
 }
 
+/* Execute a request that has a completion. Returns the status of that, or an error */
+static int execute(struct bench *bench, const struct ib_send_wr *wr)
+{
+	unsigned long end = jiffies + PATIENCE_S * HZ;
+	int ret = ib_post_send(bench->qp, wr, NULL);
+	struct ib_wc wc;
+
+	while (!ret) {
+		ret = ib_poll_cq(bench->cq, 1, &wc);
+		if (ret > 0)
+			return wc.status;
+		if (!ret && time_after(jiffies, end))
+			ret = -ETIMEDOUT;
+		if (!ret)
+			msleep(1);
+	}
+	return ret;
+}
+
+static int register_for(struct bench *bench, int access)
+{
+	const struct ib_reg_wr reg = {
+		.wr	= { .opcode = IB_WR_REG_MR },
+		.mr	= bench->mr,
+		.key	= bench->mr->rkey,
+		.access	= access,
+	};
+
+	return execute(bench, &reg.wr);
+}
+
+static int invalidate(struct bench *bench)
+{
+	const struct ib_send_wr wr = {
+		.opcode			= IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey	= bench->mr->rkey,
+	};
+
+	return execute(bench, &wr);
+}
+
+static int add_to_first(struct bench *bench)
+{
+	struct ib_sge sge = {
+		.addr	= bench->to_dma,
+		.length	= PIECE_BYTES,
+		.lkey	= bench->pd->local_dma_lkey,
+	};
+	const struct ib_atomic_wr wr = {
+		.wr		= { .opcode = IB_WR_ATOMIC_FETCH_AND_ADD,
+				    .sg_list = &sge, .num_sge = 1 },
+		.remote_addr	= bench->mr->iova,
+		.compare_add	= 1,
+		.rkey		= bench->mr->rkey,
+	};
+
+	return execute(bench, &wr.wr);
+}
+
+/*
+ * The last: the queue pair fails, as who answers before it does as who asked, so that the request
+ * may be flushed. The key is free
+ */
+static int end_atomics(struct bench *bench)
+{
+	int ret;
+
+	if (fixed_atomics)
+		return 0;
+	ret = register_for(bench, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC) ?:
+	      add_to_first(bench) ?: invalidate(bench) ?:
+	      register_for(bench, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ);
+	if (ret)
+		return -EIO;
+	ret = add_to_first(bench);
+	pr_info("atomic operation without the right: %d\n", ret);
+	return ret == IB_WC_REM_ACCESS_ERR || ret == IB_WC_WR_FLUSH_ERR ?
+	       0 : -EACCES;
+}
+
 static int compare(struct bench *bench)
 {
 	int i;
@@ -277,7 +359,8 @@ static int use(struct bench *bench)
 	if (!IS_ERR(ib_alloc_mr(bench->pd, IB_MR_TYPE_SG_GAPS, most + 1)))
 		return -ERANGE;
 	return map(bench) ?: register_atomic(bench) ?: write_all(bench) ?:
-	       compare(bench) ?: read_and_invalidate(bench);
+	       compare(bench) ?: read_and_invalidate(bench) ?:
+	       end_atomics(bench);
 }
 
 static void release_memory(struct bench *bench)
