@@ -191,7 +191,7 @@ int rhca_mlx5_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return ret;
 }
 
-/* With a lost queue its number is lost as well: ib_core would have it in use for ever */
+/* With a lost queue or key its number is lost as well: ib_core would have it in use for ever */
 int rhca_mlx5_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	const struct rhca_mlx5_pd *pd = to_rhca_mlx5_pd(ibpd);

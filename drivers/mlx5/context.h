@@ -26,7 +26,7 @@ struct rhca_mlx5_ucontext {
  * struct rhca_mlx5_pd - A protection domain
  * @ibpd: ib_core's part
  * @number: the adapter's for it
- * @has_lost: the adapter keeps a queue in it that nobody can destroy any more
+ * @has_lost: the adapter keeps a queue or a key in it that nobody can destroy any more
  */
 struct rhca_mlx5_pd {
 	struct ib_pd ibpd;

@@ -133,9 +133,9 @@ static int tell_number(const struct rhca_mlx5_cq *cq, struct ib_udata *udata)
 }
 
 /*
- * Destroy a new CQ that the process could not be told of. Nobody can try again: where the
- * adapter keeps it, it writes completions to the memory of the entries, so they are lost
- * with it. But events find it no more, and when those under way have ended it may be freed.
+ * Destroy a CQ that nobody can destroy again. Where the adapter keeps it, it writes completions
+ * to the memory of the entries, so they are lost with it. But events find it no more, and when
+ * those under way have ended it may be freed.
  */
 static int abandon(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
 {
@@ -191,6 +191,7 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return 0;
 
 err_destroy:
+	/* The process could not be told of it */
 	if (abandon(cq, hca->mdev))
 		return ret;
 err_free:
@@ -198,15 +199,17 @@ err_free:
 	return ret;
 }
 
+/* With a lost queue it is lost as well: ib_core would have it in use for ever */
 int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibcq->device);
 	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
 	int ret;
 
-	ret = mlx5_core_destroy_cq(mdev, &cq->hw);
+	ret = cq->has_lost ? abandon(cq, mdev) :
+			     mlx5_core_destroy_cq(mdev, &cq->hw);
 	if (ret)
-		return ret;
+		return cq->has_lost ? 0 : ret;
 	mutex_destroy(&cq->resize_lock);
 	ib_umem_release(cq->unanswered);
 	rhca_mlx5_buffer_free(&cq->buffer, mdev);

@@ -25,6 +25,8 @@ struct rhca_mlx5;
  * @entry_bytes: size of an entry, 64 or 128
  * @real_time: a process wants the time of day in its entries, not the adapter's clock
  * @wants_stamps: a process reads the times in its entries
+ * @has_lost: the adapter keeps a queue that completes here and that nobody can destroy any
+ *	more
  * @resize_lock: serialises resizes, which replace what is in @buffer
  * @log_entries: how many there are
  * @unanswered: entries of a process that the adapter was told to use, and has not answered:
@@ -43,6 +45,7 @@ struct rhca_mlx5_cq {
 	u8 entry_bytes;
 	bool real_time;
 	bool wants_stamps;
+	bool has_lost;
 	struct mutex resize_lock;	/* protects the entries in @buffer and: */
 	u8 log_entries;
 	struct ib_umem *unanswered;

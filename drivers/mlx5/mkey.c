@@ -402,8 +402,9 @@ int rhca_mlx5_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	if (ret)
 		return ret;
 	ret = answer_alloc_mw(udata);
-	if (ret)
-		mlx5_core_destroy_mkey(hca->mdev, ibmw->rkey);
+	/* Nobody can try again */
+	if (ret && rhca_mlx5_give_key_back(hca->mdev, ibmw->rkey))
+		to_rhca_mlx5_pd(ibmw->pd)->has_lost = true;
 	return ret;
 }
 

@@ -302,15 +302,36 @@ static int destroy_numbered(struct rhca_mlx5_qp *qp)
 	return ret;
 }
 
+/*
+ * The adapter keeps a queue pair that nobody can destroy any more. So it keeps what that names:
+ * ib_core is to have none of it in use for ever.
+ */
+static void lose_parts(struct rhca_mlx5_qp *qp,
+		       const struct ib_qp_init_attr *init)
+{
+	struct ib_pd *ibpd = qp->base.ibqp.pd;
+
+	if (ibpd)
+		to_rhca_mlx5_pd(ibpd)->has_lost = true;
+	if (init->send_cq)
+		to_rhca_mlx5_cq(init->send_cq)->has_lost = true;
+	if (init->recv_cq)
+		to_rhca_mlx5_cq(init->recv_cq)->has_lost = true;
+	if (init->srq)
+		to_rhca_mlx5_srq(init->srq)->has_lost = true;
+	if (init->xrcd)
+		to_rhca_mlx5_xrcd(init->xrcd)->has_lost = true;
+}
+
 int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 			struct ib_udata *udata)
 {
+	struct rhca_mlx5 *hca = rhca_mlx5_of(base->ibqp.device);
 	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
 	bool is_lost = false;
 	int ret;
 
-	ret = check_init(rhca_mlx5_mdev(base->ibqp.device), init,
-			 base->is_user);
+	ret = check_init(hca->mdev, init, base->is_user);
 	if (ret)
 		return ret;
 	ret = set_parts(qp, init);
@@ -332,14 +353,13 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	return 0;
 
 err_destroy:
-	/* Nobody can try again: what the adapter keeps is lost, and its memory with it */
-	if (destroy_numbered(qp)) {
-		rhca_mlx5_number_remove(&rhca_mlx5_of(base->ibqp.device)->qps,
-					&qp->numbered);
-		return ret;
-	}
+	is_lost = rhca_mlx5_give_qp_back(hca->mdev, qp->numbered.number);
+	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
 err_free:
-	if (!is_lost)
+	/* While the adapter has the queue pair, it has its memory */
+	if (is_lost)
+		lose_parts(qp, init);
+	else
 		free_memory(qp);
 	return ret;
 }

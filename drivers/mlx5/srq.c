@@ -182,6 +182,16 @@ static void describe(struct rhca_mlx5_srq *srq,
 		       sizeof(struct mlx5_wqe_data_seg);
 }
 
+/* The adapter keeps a queue, and so what that names */
+static void lose_parts(struct ib_srq *ibsrq, const struct ib_srq_init_attr *init)
+{
+	to_rhca_mlx5_pd(ibsrq->pd)->has_lost = true;
+	if (init->srq_type != IB_SRQT_XRC)
+		return;
+	to_rhca_mlx5_cq(init->ext.cq)->has_lost = true;
+	to_rhca_mlx5_xrcd(init->ext.xrc.xrcd)->has_lost = true;
+}
+
 int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 			 struct ib_udata *udata)
 {
@@ -204,7 +214,7 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	ret = create_numbered(srq, &spec, udata, &is_lost);
 	if (ret) {
 		if (is_lost)
-			to_rhca_mlx5_pd(ibsrq->pd)->has_lost = true;
+			lose_parts(ibsrq, init);
 		else
 			free_memory(srq);
 		return ret;
@@ -246,6 +256,7 @@ int rhca_mlx5_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	return 0;
 }
 
+/* With a lost queue pair it is lost as well, and what the adapter keeps has its memory */
 int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
@@ -254,10 +265,11 @@ int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	ret = rhca_mlx5_destroy_hw_srq(hca->mdev, is_xrc(srq),
 				       srq->numbered.number);
-	if (ret)
+	if (ret && !srq->has_lost)
 		return ret;
 	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
-	free_memory(srq);
+	if (!ret)
+		free_memory(srq);
 	return 0;
 }
 

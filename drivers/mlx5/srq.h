@@ -21,6 +21,8 @@
  * @buffer: its memory
  * @num_entries: a power of two; one of them stays free
  * @max_sge: of one request
+ * @has_lost: the adapter keeps a queue pair that receives from it and that nobody can destroy
+ *	any more
  * @lock: protects the rest, of the kernel's. Interrupts off: users post from
  *	interrupts as well. Taken inside the lock of a completion queue
  * @entries: finds an entry
@@ -35,6 +37,7 @@ struct rhca_mlx5_srq {
 	struct rhca_mlx5_buffer buffer;
 	u32 num_entries;
 	u32 max_sge;
+	bool has_lost;
 	spinlock_t lock;	/* protects: */
 	struct mlx5_frag_buf_ctrl entries;
 	u16 head;

@@ -23,8 +23,11 @@ int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 int rhca_mlx5_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	return rhca_mlx5_dealloc_hw_xrcd(rhca_mlx5_mdev(ibxrcd->device),
-				      to_rhca_mlx5_xrcd(ibxrcd)->number);
+	const struct rhca_mlx5_xrcd *xrcd = to_rhca_mlx5_xrcd(ibxrcd);
+	int ret = rhca_mlx5_dealloc_hw_xrcd(rhca_mlx5_mdev(ibxrcd->device),
+					    xrcd->number);
+
+	return xrcd->has_lost ? 0 : ret;
 }
 
 static int create_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)

@@ -16,6 +16,7 @@ struct rhca_mlx5;
 struct rhca_mlx5_xrcd {
 	struct ib_xrcd ibxrcd;
 	u32 number;
+	bool has_lost;	/* the adapter keeps a queue in it, as in a protection domain */
 };
 
 /**

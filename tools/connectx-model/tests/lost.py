@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""A queue that is made, and whose process cannot be told of it: for completions, and for
-receives of several queue pairs. What the adapter does not give up again keeps its memory, which
-it goes on to use; what it gives up is released.
+"""A queue or a memory window that is made, and whose process cannot be told of it. What the
+adapter does not give up again keeps its memory, which it goes on to use; what it gives up is
+released. The process goes after that, and all that it has made: that the log is clean then, and
+the driver can be unloaded, is the caller's to look at.
 
 usage: lost.py DEVICE GID-INDEX
 """
+import collections
 import errno
 import sys
 
@@ -14,20 +16,30 @@ from objects import control
 
 NO_ADDRESS = 8          # of an answer: no page is there
 BUSY = 6                # status of a command
+TRIES = 5               # of the driver, for what nobody would destroy again
 
-
-# Request of udata.py, what the adapter has then, the command that takes it away
-QUEUES = (('cq', 'CQ', 'DESTROY_CQ'), ('srq', 'RMP', 'DESTROY_RMP'))
+# Request of udata.py, what the adapter has then, the command that takes it away, how often it
+# has to be refused, whether it has memory
+Row = collections.namedtuple('Row', 'name kind command times pins')
+ROWS = (
+    Row('cq', 'CQ', 'DESTROY_CQ', 1, True),
+    Row('srq', 'RMP', 'DESTROY_RMP', 1, True),
+    Row('xsrq', 'XRC SRQ', 'DESTROY_XRC_SRQ', 1, True),
+    Row('mw2', 'mkey', 'DESTROY_MKEY', TRIES, False),
+    Row('qp-rc', 'QP', 'DESTROY_QP', TRIES, True),
+    Row('qp-srq', 'QP', 'DESTROY_QP', TRIES, True),
+    Row('qp-xrc-ini', 'QP', 'DESTROY_QP', TRIES, True),
+)
 
 
 def count(kind):
     return control(cmd='objects')[kind]
 
 
-def attempt(verbs, name, kind):
-    """Returns (errno, queues more than before, whether more memory is pinned)."""
-    before = count(kind), udata.pinned()
-    request = verbs.requests[name]
+def attempt(verbs, row):
+    """Returns (errno, objects more than before, whether more memory is pinned)."""
+    before = count(row.kind), udata.pinned()
+    request = verbs.requests[row.name]
     verbs.file.answer_at = NO_ADDRESS
     try:
         request.run(request.right, request.answer)
@@ -35,20 +47,31 @@ def attempt(verbs, name, kind):
     except udata.Refused as refused:
         error = errno.errorcode[refused.errno]
     verbs.file.answer_at = None
-    return error, count(kind) - before[0], udata.pinned() != before[1]
+    return error, count(row.kind) - before[0], udata.pinned() != before[1]
+
+
+def add_request(verbs):
+    """A queue pair that receives from a shared queue."""
+    right = verbs.requests['srq']
+    srq = verbs.create_srq(right.right, right.answer)
+
+    def run(private, answer):
+        verbs.file.destroy(udata.DESTROY_QP, verbs.create_qp(udata.RC, private, answer, srq))
+    verbs.requests['qp-srq'] = udata.Request(run, verbs.qp_request(), answer=32)
 
 
 def main():
     verbs = udata.Verbs(sys.argv[1], int(sys.argv[2]))
+    add_request(verbs)
     failed = 0
-    for name, kind, command in QUEUES:
+    for row in ROWS:
         for end, status, wanted in (('given-up', 0, ('EFAULT', 0, False)),
-                                    ('kept', BUSY, ('EFAULT', 1, True))):
+                                    ('kept', BUSY, ('EFAULT', 1, row.pins))):
             if status:
-                control(cmd='refuse', opcode=command, status=status)
-            found = attempt(verbs, name, kind)
+                control(cmd='refuse', opcode=row.command, status=status, times=row.times)
+            found = attempt(verbs, row)
             failed += found != wanted
-            print('%s untold-%s-%s %s' % ('FAIL' if found != wanted else 'PASS', name, end,
+            print('%s untold-%s-%s %s' % ('FAIL' if found != wanted else 'PASS', row.name, end,
                                           '' if found == wanted else found), flush=True)
     verbs.file.close()
     return 1 if failed else 0

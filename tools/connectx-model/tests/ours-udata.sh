@@ -4,7 +4,7 @@
 # values in each field, and garbage: roce_hca_mlx5 refuses what mlx5_ib refuses
 # (udata-differ.txt explains the differences), nothing is left of it, and others go on.
 #
-# Last, a queue whose making the process cannot be told of (lost.py).
+# Last, queues and a window whose making the process cannot be told of (lost.py).
 #
 # usage: ours-udata.sh [SEED]
 . "$(dirname "$0")/guest-lib.sh"
@@ -73,6 +73,6 @@ check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
 # The last, since the adapter keeps something
 check bring-up-again bring_up 10.7.0.1
-timeout 60 /usr/bin/python3 "$here/lost.py" "$rdma" "$gid" || failed=1
+timeout 120 /usr/bin/python3 "$here/lost.py" "$rdma" "$gid" || failed=1
 check unload-with-a-lost-queue modprobe -r roce_hca_mlx5
 finish

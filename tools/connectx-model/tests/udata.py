@@ -357,12 +357,12 @@ class Verbs:
         finally:
             self.file.destroy(DESTROY_CQ, handle)
 
-    def create_qp(self, kind, private, answer):
+    def create_qp(self, kind, private, answer, srq=0):
         xrc = kind in (XRC_INI, XRC_TGT)
         core = struct.pack('=QQIIIIIIIIIBBBB', 0, 0, self.xrcd if kind == XRC_TGT else self.pd,
-                           self.cq, 0 if xrc else self.cq, 0, self.counts['wr'],
+                           self.cq, 0 if xrc else self.cq, srq, self.counts['wr'],
                            0 if xrc else self.counts['wr'], self.counts['sge'],
-                           0 if xrc else self.counts['sge'], 0, 0, kind, 0, 0)
+                           0 if xrc else self.counts['sge'], 0, 0, kind, bool(srq), 0)
         return self.file.handle(CREATE_QP, core, 32, private, answer)
 
     def try_qp(self, kind, private, answer):
@@ -379,9 +379,12 @@ class Verbs:
             self.file.verb(EX_MODIFY_QP, bytes(core), 8, private if number else b'',
                            answer if number else 0)
 
-    def try_srq(self, private, answer):
+    def create_srq(self, private, answer):
         core = struct.pack('=QQIIII', 0, 0, self.pd, self.counts['wr'], self.counts['sge'], 0)
-        self.file.destroy(DESTROY_SRQ, self.file.handle(CREATE_SRQ, core, 16, private, answer))
+        return self.file.handle(CREATE_SRQ, core, 16, private, answer)
+
+    def try_srq(self, private, answer):
+        self.file.destroy(DESTROY_SRQ, self.create_srq(private, answer))
 
     def try_xsrq(self, private, answer):
         core = struct.pack('=QQIIIIIIII', 0, 0, 1, self.pd, self.counts['wr'],
