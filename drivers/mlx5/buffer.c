@@ -3,6 +3,7 @@
  * Queue memory. A process keeps the doorbell records of many queues in one page:
  * that page is pinned, and accounted, once.
  */
+#include <linux/kmemleak.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rhca/compat.h>
@@ -211,6 +212,13 @@ void rhca_mlx5_buffer_free(struct rhca_mlx5_buffer *buffer,
 		mlx5_frag_buf_free(mdev, &buffer->frags);
 		mlx5_db_free(mdev, &buffer->db);
 	}
+}
+
+/* The adapter keeps a queue of the kernel. @buffer: its memory, which is lost on purpose. */
+void rhca_mlx5_buffer_lose(const struct rhca_mlx5_buffer *buffer)
+{
+	if (!buffer->record_page && buffer->num_pages)
+		kmemleak_not_leak(buffer->frags.frags);
 }
 
 /* List the pages for a command. @addresses: has room for its num_pages. */

@@ -146,6 +146,7 @@ static int abandon(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
 	synchronize_irq(cq->hw.irqn);
 	mlx5_cq_put(&cq->hw);
 	wait_for_completion(&cq->hw.free);
+	rhca_mlx5_buffer_lose(&cq->buffer);
 	return ret;
 }
 

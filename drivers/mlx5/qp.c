@@ -285,8 +285,8 @@ static int create_numbered(struct rhca_mlx5_qp *qp, bool *is_lost)
 }
 
 /*
- * A queue pair that the adapter keeps is found on. ib_core tells nobody that a target of
- * XRC was kept, and its domain could never be freed.
+ * A process's queue pair that the adapter keeps is found on. ib_core tells nobody that a target
+ * of XRC was kept, and its domain could never be freed.
  */
 static int destroy_numbered(struct rhca_mlx5_qp *qp)
 {
@@ -401,19 +401,38 @@ static int reset(struct rhca_mlx5_qp *qp)
 }
 
 /*
- * A queue pair of the kernel is reset first: once nothing new of it comes, its
- * completions are taken out, and only then may its number become another's. While
- * the adapter has the queue pair, it has its memory.
+ * Once nothing new of it comes, its completions are taken out, and only then may its number
+ * become another's. Its user forgets it, whatever is answered: where the adapter keeps it, no
+ * event finds it any more, and it has its memory.
  */
+static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
+{
+	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
+	int is_lost;
+
+	reset(qp);
+	rhca_mlx5_flush_remove(qp);
+	purge_completions(qp);
+	is_lost = rhca_mlx5_give_qp_back(hca->mdev, qp->numbered.number);
+	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
+	if (is_lost) {
+		lose_parts(qp, &qp->base.init);
+		rhca_mlx5_buffer_lose(&qp->buffer);
+		free_records(qp);
+	} else {
+		free_memory(qp);
+	}
+}
+
+/* While the adapter has the queue pair, it has its memory */
 int rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata)
 {
 	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
 	int ret;
 
 	if (!base->is_user) {
-		reset(qp);
-		rhca_mlx5_flush_remove(qp);
-		purge_completions(qp);
+		destroy_of_kernel(qp);
+		return 0;
 	}
 	ret = destroy_numbered(qp);
 	if (!ret)

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Queues of roce_hca_mlx5's own that the firmware does not destroy when the driver is
-unbound: the queue pair that changes keys, and the receive queue of XRC. What they need is
-not destroyed either, and their memory is not given back, since the adapter may use it.
+"""Queues that the firmware does not destroy when roce_hca_mlx5 is unbound: of its own, which are
+the queue pair that changes keys and the receive queue of XRC, and the queue pair of MADs. What
+they need is not destroyed either, and their memory is not given back, since the adapter may use
+it. Nobody tries again later, so the driver does some times.
 
 Last, the queue pair that changes keys is not reset, with a request on it that has not been
 completed: the list of pages that the adapter may read yet is left as it is.
@@ -27,10 +28,13 @@ END_S = 60              # of a registration, which the driver waits ten seconds 
 BUSY = 6                # a status
 BUFFERS = 2             # of the queue, and of its completion queue
 TRIES = 5               # of the driver, for what nobody would destroy again
-# The command, how often it is refused, and what is left then
+# The command, which one of those that there are (0: the last), how often it is refused, and what
+# is left then. The driver's own go last
 ROWS = (
-    ('DESTROY_XRC_SRQ', 1, {'XRC SRQ': 1, 'CQ': 1, 'PD': 1, 'XRC domain': 2}),
-    ('DESTROY_QP', TRIES, {'QP': 1, 'CQ': 1, 'PD': 1, 'mkey': 1}),
+    ('DESTROY_XRC_SRQ', 0, 1, {'XRC SRQ': 1, 'CQ': 1, 'PD': 1, 'XRC domain': 2}),
+    ('DESTROY_QP', 1, TRIES - 1, {}),
+    ('DESTROY_QP', 1, TRIES, {'QP': 1, 'CQ': 1, 'PD': 1}),
+    ('DESTROY_QP', 0, TRIES, {'QP': 1, 'CQ': 1, 'PD': 1, 'mkey': 1}),
 )
 
 
@@ -82,12 +86,12 @@ def prepare(device, index, function):
 
 
 def problem_of(row, usual, device, index, function):
-    opcode, times, left = row
+    opcode, which, times, left = row
     names, before, freed = usual
     prepare(device, index, function)
     done = control(cmd='refuse')['refused']
-    # Its own go last
-    control(cmd='refuse', opcode=opcode, after=names.count(opcode), status=BUSY, times=times)
+    control(cmd='refuse', opcode=opcode, after=which or names.count(opcode), status=BUSY,
+            times=times)
     names, now, freed_now = unbound(function)
     refused = control(cmd='refuse')['refused'] - done
     if refused != times:
@@ -95,7 +99,7 @@ def problem_of(row, usual, device, index, function):
     behind = names[len(names) - names[::-1].index(opcode):]
     if now - before != collections.Counter(left) or before - now:
         return 'left: %s, gone: %s, asked for then: %s' % (now - before, before - now, behind)
-    if freed is not None and freed_now != freed - BUFFERS:
+    if freed is not None and freed_now != freed - (BUFFERS if left else 0):
         return '%d buffers given back, %d when nothing is kept' % (freed_now, freed)
     return None
 
@@ -145,7 +149,7 @@ def main():
     for row in ROWS:
         prepare(device, index, function)
         usual = unbound(function)
-        failed += verdict(row[0], problem_of(row, usual, device, index, function))
+        failed += verdict('%s-%d-%d' % row[:3], problem_of(row, usual, device, index, function))
     failed += verdict('list', problem_of_list(device, index, function))
     write('bind', function)
     return 1 if failed else 0
