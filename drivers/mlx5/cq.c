@@ -200,17 +200,20 @@ err_free:
 	return ret;
 }
 
-/* With a lost queue it is lost as well: ib_core would have it in use for ever */
+/*
+ * With a lost queue it is lost as well: ib_core would have it in use for ever. And one of
+ * the kernel ib_core frees, whatever is answered.
+ */
 int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibcq->device);
 	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
+	bool is_last = cq->has_lost || !udata;
 	int ret;
 
-	ret = cq->has_lost ? abandon(cq, mdev) :
-			     mlx5_core_destroy_cq(mdev, &cq->hw);
+	ret = is_last ? abandon(cq, mdev) : mlx5_core_destroy_cq(mdev, &cq->hw);
 	if (ret)
-		return cq->has_lost ? 0 : ret;
+		return is_last ? 0 : ret;
 	mutex_destroy(&cq->resize_lock);
 	ib_umem_release(cq->unanswered);
 	rhca_mlx5_buffer_free(&cq->buffer, mdev);

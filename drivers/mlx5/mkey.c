@@ -333,19 +333,30 @@ int rhca_mlx5_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg,
 	return num;
 }
 
-/* Afterwards the adapter neither reads nor writes the memory */
+static int put_key(struct rhca_mlx5 *hca, const struct rhca_mlx5_mr *mr)
+{
+	return mr->cached_pages ?
+	       rhca_mlx5_cached_key_put(hca, mr->cached_pages, mr->access,
+					mr->ibmr.lkey) :
+	       mlx5_core_destroy_mkey(hca->mdev, mr->ibmr.lkey);
+}
+
+/*
+ * Afterwards the adapter neither reads nor writes a process's memory. A user in the kernel does
+ * not try again: a key of one that the adapter keeps is lost.
+ */
 int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(ibmr->device);
 	struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
 	int ret;
 
-	ret = mr->cached_pages ?
-	      rhca_mlx5_cached_key_put(hca, mr->cached_pages, mr->access,
-				       ibmr->lkey) :
-	      mlx5_core_destroy_mkey(hca->mdev, ibmr->lkey);
-	if (ret)
+	ret = mr->umem ? put_key(hca, mr) :
+			 rhca_mlx5_give_key_back(hca->mdev, ibmr->lkey);
+	if (ret && mr->umem)
 		return ret;
+	if (ret)
+		to_rhca_mlx5_pd(ibmr->pd)->has_lost = true;
 	if (mr->list.entries)
 		rhca_mlx5_key_list_free(&mr->list, hca->mdev->device);
 	ib_umem_release(mr->umem);

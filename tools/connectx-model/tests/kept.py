@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Queues that the firmware does not destroy when roce_hca_mlx5 is unbound: of its own, which are
-the queue pair that changes keys and the receive queue of XRC, and the queue pair of MADs. What
-they need is not destroyed either, and their memory is not given back, since the adapter may use
-it. Nobody tries again later, so the driver does some times.
+the queue pair that changes keys and the receive queue of XRC, and those of MADs; and the key
+of their domain. What they need is not destroyed either, and their memory is not given back, since
+the adapter may use it. Nobody tries again later, so the driver does some times.
 
 Last, the queue pair that changes keys is not reset, with a request on it that has not been
 completed: the list of pages that the adapter may read yet is left as it is.
@@ -26,7 +26,6 @@ TRACING = '/sys/kernel/tracing/'        # not in each kernel
 PROBE = 'kept/given_back'
 END_S = 60              # of a registration, which the driver waits ten seconds for
 BUSY = 6                # a status
-BUFFERS = 2             # of the queue, and of its completion queue
 TRIES = 5               # of the driver, for what nobody would destroy again
 # The command, which one of those that there are (0: the last), how often it is refused, and what
 # is left then. The driver's own go last
@@ -34,6 +33,9 @@ ROWS = (
     ('DESTROY_XRC_SRQ', 0, 1, {'XRC SRQ': 1, 'CQ': 1, 'PD': 1, 'XRC domain': 2}),
     ('DESTROY_QP', 1, TRIES - 1, {}),
     ('DESTROY_QP', 1, TRIES, {'QP': 1, 'CQ': 1, 'PD': 1}),
+    ('DESTROY_CQ', 1, 1, {'CQ': 1}),
+    ('DESTROY_MKEY', 1, TRIES - 1, {}),
+    ('DESTROY_MKEY', 1, TRIES, {'mkey': 1, 'PD': 1}),
     ('DESTROY_QP', 0, TRIES, {'QP': 1, 'CQ': 1, 'PD': 1, 'mkey': 1}),
 )
 
@@ -99,7 +101,9 @@ def problem_of(row, usual, device, index, function):
     behind = names[len(names) - names[::-1].index(opcode):]
     if now - before != collections.Counter(left) or before - now:
         return 'left: %s, gone: %s, asked for then: %s' % (now - before, before - now, behind)
-    if freed is not None and freed_now != freed - (BUFFERS if left else 0):
+    # Each queue has one
+    kept = sum(number for kind, number in left.items() if kind in ('QP', 'CQ', 'XRC SRQ'))
+    if freed is not None and freed_now != freed - kept:
         return '%d buffers given back, %d when nothing is kept' % (freed_now, freed)
     return None
 
