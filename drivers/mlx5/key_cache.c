@@ -87,16 +87,21 @@ static bool keep(struct rhca_mlx5_key_cache *cache, struct key_class class, u32 
 	return has_room;
 }
 
-/* No region is left */
+/*
+ * No region is left. Firmware that is silent about one key would need a minute for each of the
+ * others: they are lost with it.
+ */
 void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
 {
 	struct key_class class;
+	int ret = 0;
 	u32 key;
 
 	for (class.kind = 0; class.kind < RHCA_MLX5_KEY_KINDS; class.kind++)
 		for (class.size = 0; class.size < RHCA_MLX5_KEY_SIZES; class.size++)
-			while (take(&hca->key_cache, class, &key))
-				mlx5_core_destroy_mkey(hca->mdev, key);
+			while (!rhca_mlx5_is_silence(ret) &&
+			       take(&hca->key_cache, class, &key))
+				ret = rhca_mlx5_give_key_back(hca->mdev, key);
 }
 
 /*

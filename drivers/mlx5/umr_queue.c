@@ -44,7 +44,7 @@ static int create_bus_key(struct rhca_mlx5_umr_queue *queue,
 static int destroy_bus_key(struct rhca_mlx5_umr_queue *queue,
 			   struct rhca_mlx5 *hca)
 {
-	return mlx5_core_destroy_mkey(hca->mdev, queue->bus_key);
+	return rhca_mlx5_give_key_back(hca->mdev, queue->bus_key);
 }
 
 static int create_list(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)

@@ -5,8 +5,11 @@ the queue pair that changes keys and the receive queue of XRC, and those of MADs
 of their domain. What they need is not destroyed either, and their memory is not given back, since
 the adapter may use it. Nobody tries again later, so the driver does some times.
 
-Last, the queue pair that changes keys is not reset, with a request on it that has not been
+Then the queue pair that changes keys is not reset, with a request on it that has not been
 completed: the list of pages that the adapter may read yet is left as it is.
+
+Last, the firmware is silent about the keys that the driver has kept of regions: it waits a minute
+for the first one, and for no other of them; and one for the key of its own queue.
 
 usage: kept.py DEVICE GID-INDEX FUNCTION
 """
@@ -14,12 +17,13 @@ import collections
 import os
 import subprocess
 import sys
+import time
 
 from objects import ACCESS, commands, control, objects, run, wait_for_device
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from silent import BEGIN_S, ends_well, lost, PAGES, wait_until
+from silent import BEGIN_S, ends_well, GIVE_UP_S, lost, PAGES, wait_until
 
 DRIVER = '/sys/bus/auxiliary/drivers/roce_hca_mlx5.rdma/'
 TRACING = '/sys/kernel/tracing/'        # not in each kernel
@@ -36,6 +40,8 @@ ROWS = (
     ('DESTROY_CQ', 1, 1, {'CQ': 1}),
     ('DESTROY_MKEY', 1, TRIES - 1, {}),
     ('DESTROY_MKEY', 1, TRIES, {'mkey': 1, 'PD': 1}),
+    ('DESTROY_MKEY', 2, TRIES - 1, {}),
+    ('DESTROY_MKEY', 0, TRIES - 1, {}),
     ('DESTROY_QP', 0, TRIES, {'QP': 1, 'CQ': 1, 'PD': 1, 'mkey': 1}),
 )
 
@@ -108,13 +114,13 @@ def problem_of(row, usual, device, index, function):
     return None
 
 
-def registering(device, condition):
+def registering(device, condition, pages=PAGES):
     """A process that registers memory once the condition is met, and deregisters it."""
     process = os.fork()
     if not process:
         pd = PD(Context(name=device))
         assert wait_until(condition, BEGIN_S)
-        MR(pd, PAGES * 4096, ACCESS).close()
+        MR(pd, pages * 4096, ACCESS).close()
         os._exit(0)
     return process
 
@@ -140,6 +146,24 @@ def problem_of_list(device, index, function):
     return None
 
 
+def problem_of_silence(device, index, function):
+    prepare(device, index, function)
+    for pages in 16, 32, 64:
+        assert ends_well(registering(device, lambda: True, pages), END_S)
+    count, began = lost(), time.monotonic()
+    # Behind that of the domain of MADs; more than there are
+    control(cmd='lose', opcode='DESTROY_MKEY', after=2, times=9)
+    write('unbind', function)
+    seconds = time.monotonic() - began
+    count = lost() - count
+    control(cmd='lose')
+    # mlx5_core takes all of its slots when it ends
+    control(cmd='answer')
+    if count != 2 or seconds > 3 * GIVE_UP_S:
+        return '%d commands lost, %.0f s' % (count, seconds)
+    return None
+
+
 def verdict(name, problem):
     print('FAIL kept-%s (%s)' % (name, problem) if problem else 'PASS kept-' + name, flush=True)
     return bool(problem)
@@ -155,6 +179,7 @@ def main():
         usual = unbound(function)
         failed += verdict('%s-%d-%d' % row[:3], problem_of(row, usual, device, index, function))
     failed += verdict('list', problem_of_list(device, index, function))
+    failed += verdict('silence', problem_of_silence(device, index, function))
     write('bind', function)
     return 1 if failed else 0
 

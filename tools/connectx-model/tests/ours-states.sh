@@ -14,7 +14,7 @@ here=$(realpath "$(dirname "$0")")
 	driver=roce_hca_mlx5
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
 	# mlx5_core logs what kept.py has refused.
-	provoked='mlx5_cmd_out_err.*(DESTROY_(QP|CQ|MKEY|XRC_SRQ)|DEALLOC_PD|2RST_QP|ALLOC_Q_COUNTER)'
+	provoked='mlx5_cmd_out_err.*(DESTROY_(QP|CQ|MKEY|XRC_SRQ)|DEALLOC_PD|2RST_QP|ALLOC_Q_COUNTER)|timeout'
 }
 
 speaks_v2_only() {
@@ -155,7 +155,7 @@ check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
 # The last, since the adapter keeps something
 check bring-up-again bring_up 10.7.0.1
-timeout 300 /usr/bin/python3 "$here/kept.py" "$rdma" "$gid" \
+timeout 500 /usr/bin/python3 "$here/kept.py" "$rdma" "$gid" \
 	"$(basename $auxiliary/drivers/roce_hca_mlx5.rdma/mlx5_core.rdma.*)" || failed=1
 check unload-with-lost-queues modprobe -r roce_hca_mlx5
 finish
