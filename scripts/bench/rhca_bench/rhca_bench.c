@@ -20,6 +20,8 @@
  *	 pingpong          a SEND each way, half of the round trip is told
  *	 floor             an skb of SIZE from A's netdev to a handler on B's
  *	 memcpy, crc       SIZE bytes copied, or put through crc32_le()
+ *	 carry             what nobody can do without: SIZE bytes put through crc32_le() at
+ *			   A, copied to B, and put through it again there, MTU at a time
  *
  * Answer: "MINIMUM MEDIAN P99", nanoseconds for one operation, over ROUNDS rounds of
  * PER_ROUND operations. P99: 99 of 100 rounds are not slower.
@@ -50,7 +52,7 @@
 #define PORT		1
 
 enum kind { KIND_WRITE, KIND_SEND, KIND_READ, KIND_PINGPONG, KIND_FLOOR,
-	    KIND_MEMCPY, KIND_CRC, NUM_KINDS };
+	    KIND_MEMCPY, KIND_CRC, KIND_CARRY, NUM_KINDS };
 
 static const char *const kind_names[NUM_KINDS] = {
 	[KIND_WRITE]	= "write",
@@ -60,6 +62,7 @@ static const char *const kind_names[NUM_KINDS] = {
 	[KIND_FLOOR]	= "floor",
 	[KIND_MEMCPY]	= "memcpy",
 	[KIND_CRC]	= "crc",
+	[KIND_CARRY]	= "carry",
 };
 
 struct device_entry {
@@ -79,7 +82,7 @@ struct side {
 	void *memory[MAX_CHUNKS];
 	u64 address[MAX_CHUNKS];
 	u32 num_chunks;
-	u64 walked;
+	u32 walked;
 	struct ib_cqe send_cqe;
 	struct ib_cqe recv_cqe;
 	u32 sent;
@@ -279,16 +282,30 @@ static int open_verbs(struct side *side, const struct job *job)
 	       open_qps(side, job->depth + job->list, job->qps + job->idle);
 }
 
-/* Where the next request reads or writes */
+/* Where the next request reads or writes: a chunk, and how far into it */
+static u32 next_chunk(struct side *side, u32 size, u32 *offset)
+{
+	u32 slot = side->walked++;
+
+	*offset = 0;
+	if (side->num_chunks == 1)
+		return 0;
+	*offset = slot / MAX_CHUNKS % (CHUNK_BYTES / size) * size;
+	return slot % MAX_CHUNKS;
+}
+
 static u64 next_address(struct side *side, u32 size)
 {
-	u32 slots = CHUNK_BYTES / size;
-	u64 slot = side->walked++;
+	u32 offset, chunk = next_chunk(side, size, &offset);
 
-	if (side->num_chunks == 1)
-		return side->address[0];
-	return side->address[(u32)slot % MAX_CHUNKS] +
-	       (u64)((u32)slot / MAX_CHUNKS % slots) * size;
+	return side->address[chunk] + offset;
+}
+
+static void *next_memory(struct side *side, u32 size)
+{
+	u32 offset, chunk = next_chunk(side, size, &offset);
+
+	return side->memory[chunk] + offset;
 }
 
 static void route_to(struct rdma_ah_attr *ah, const struct side *from,
@@ -571,6 +588,24 @@ static int crc_round(struct job *job)
 	return 0;
 }
 
+static int carry_round(struct job *job)
+{
+	u32 i, done, piece;
+	void *from, *to;
+
+	for (i = 0; i < job->per_round; i++) {
+		from = next_memory(&job->a, job->size);
+		to = next_memory(&job->b, job->size);
+		for (done = 0; done < job->size; done += piece) {
+			piece = min(job->mtu, job->size - done);
+			crc_result = crc32_le(crc_result, from + done, piece);
+			memcpy(to + done, from + done, piece);
+			crc_result = crc32_le(crc_result, to + done, piece);
+		}
+	}
+	return 0;
+}
+
 static int (*const round_of[NUM_KINDS])(struct job *job) = {
 	[KIND_WRITE]	= stream_round,
 	[KIND_SEND]	= stream_round,
@@ -579,6 +614,7 @@ static int (*const round_of[NUM_KINDS])(struct job *job) = {
 	[KIND_FLOOR]	= floor_round,
 	[KIND_MEMCPY]	= memcpy_round,
 	[KIND_CRC]	= crc_round,
+	[KIND_CARRY]	= carry_round,
 };
 
 /* --- a job ----------------------------------------------------------------- */
@@ -681,7 +717,7 @@ static int parse_job(struct job *job, char *line)
 		   &job->list, &job->qps, &job->idle, &job->walk) < 10)
 		return -EINVAL;
 	found = match_string(kind_names, NUM_KINDS, kind);
-	if (found < 0 || !job->depth || job->depth > MAX_DEPTH ||
+	if (found < 0 || !job->depth || job->depth > MAX_DEPTH || !job->mtu ||
 	    !job->size || job->size > MAX_SIZE || !job->list ||
 	    job->list > MAX_LIST || job->list > job->depth || !job->qps ||
 	    job->qps > MAX_QPS || job->idle > MAX_QPS || !job->rounds || job->rounds > MAX_ROUNDS ||
