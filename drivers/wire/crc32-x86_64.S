@@ -134,7 +134,7 @@
  * As many whole vectors as there are, into the accumulator 0. Four at a time
  * where there are four; LEN is what is left then.
  */
-.macro fold_vectors bits, copy, fold_one, fold_four
+.macro fold_vectors bits, copy, fold_four
 	cmp	$(\bits / 2), LEN
 	jb	.Lone_\@
 	load	\bits, \copy, 0, 0
@@ -160,7 +160,7 @@
 	jae	.Lfour_\@
 .Lfour_end_\@:
 	add	$(\bits / 2), LEN
-	factors	\bits, \fold_one, 4
+	factors	\bits, .Lfold_\bits, 4
 	fold	\bits, 0, 4, 1
 	fold	\bits, 0, 4, 2
 	fold	\bits, 0, 4, 3
@@ -168,7 +168,7 @@
 .Lone_\@:
 	load	\bits, \copy, 0, 0
 	begin	\bits, 0
-	factors	\bits, \fold_one, 4
+	factors	\bits, .Lfold_\bits, 4
 	advance	\copy, (\bits / 8)
 	sub	$(\bits / 8), LEN
 .Lmore_\@:
@@ -251,36 +251,17 @@
 
 /* --- entries -------------------------------------------------------------- */
 
-.macro crc32_128 copy
-	fold_vectors 128, \copy, .Lfold_128, .Lfold_512
-	fold_tail \copy
-	reduce
-	RET
-.endm
-
-.macro crc32_256 copy
-	cmp	$32, LEN
+/* Fewer bytes than a vector has go in vectors of 128 bits */
+.macro crc32 bits, copy, fold_four
+.if \bits > 128
+	cmp	$(\bits / 8), LEN
 	jb	.Lshort_\@
-	fold_vectors 256, \copy, .Lfold_256, .Lfold_1024
-	vextracti128 $1, %ymm0, %xmm1
-	vzeroupper
-	factors	128, .Lfold_128, 4
-	fold	128, 0, 4, 1
-	fold_rest \copy
-	fold_tail \copy
-	reduce
-	RET
-.Lshort_\@:
-	crc32_128 \copy
-.endm
-
-.macro crc32_512 copy
-	cmp	$64, LEN
-	jb	.Lshort_\@
-	fold_vectors 512, \copy, .Lfold_512, .Lfold_2048
+	fold_vectors \bits, \copy, \fold_four
+.if \bits == 512
 	vextracti64x4 $1, %zmm0, %ymm1
 	factors	256, .Lfold_256, 4
 	fold	256, 0, 4, 1
+.endif
 	vextracti128 $1, %ymm0, %xmm1
 	vzeroupper
 	factors	128, .Lfold_128, 4
@@ -290,7 +271,11 @@
 	reduce
 	RET
 .Lshort_\@:
-	crc32_128 \copy
+.endif
+	fold_vectors 128, \copy, .Lfold_512
+	fold_tail \copy
+	reduce
+	RET
 .endm
 
 /*
@@ -301,18 +286,18 @@
  * At least 16 bytes. The copying ones copy whole 16 bytes; the caller has copied
  * the rest.
  */
-.macro entry bits
+.macro entry bits, fold_four
 SYM_TYPED_FUNC_START(rhca_crc32_\bits)
 	mov	%rdx, %rcx
 	mov	%rsi, %rdx
-	crc32_\bits 0
+	crc32	\bits, 0, \fold_four
 SYM_FUNC_END(rhca_crc32_\bits)
 
 SYM_TYPED_FUNC_START(rhca_crc32_copy_\bits)
-	crc32_\bits 1
+	crc32	\bits, 1, \fold_four
 SYM_FUNC_END(rhca_crc32_copy_\bits)
 .endm
 
-	entry	128
-	entry	256
-	entry	512
+	entry	128, .Lfold_512
+	entry	256, .Lfold_1024
+	entry	512, .Lfold_2048
