@@ -130,6 +130,20 @@
 
 /* --- the message ---------------------------------------------------------- */
 
+/* Whole vectors that are left, into the accumulator 0 with the factors in 4 */
+.macro fold_more bits, copy
+	sub	$(\bits / 8), LEN
+	jb	.Lmore_end_\@
+.Lnext_\@:
+	load	\bits, \copy, 0, 10
+	fold	\bits, 0, 4, 10
+	advance	\copy, (\bits / 8)
+	sub	$(\bits / 8), LEN
+	jae	.Lnext_\@
+.Lmore_end_\@:
+	add	$(\bits / 8), LEN
+.endm
+
 /*
  * As many whole vectors as there are, into the accumulator 0. Four at a time
  * where there are four; LEN is what is left then.
@@ -172,35 +186,7 @@
 	advance	\copy, (\bits / 8)
 	sub	$(\bits / 8), LEN
 .Lmore_\@:
-	sub	$(\bits / 8), LEN
-	jb	.Lmore_end_\@
-.Lnext_\@:
-	load	\bits, \copy, 0, 10
-	fold	\bits, 0, 4, 10
-	advance	\copy, (\bits / 8)
-	sub	$(\bits / 8), LEN
-	jae	.Lnext_\@
-.Lmore_end_\@:
-	add	$(\bits / 8), LEN
-.endm
-
-/*
- * 128 bits and what is left of whole 16 bytes, into the accumulator 0. What
- * follows after 256 and 512 bits uses no register that is not there in SSE; the
- * state has been cleared above, so that mixing the two costs nothing.
- */
-.macro fold_rest copy
-	factors	128, .Lfold_128, 4
-	sub	$16, LEN
-	jb	.Lrest_end_\@
-.Lrest_\@:
-	load	128, \copy, 0, 10
-	fold	128, 0, 4, 10
-	advance	\copy, 16
-	sub	$16, LEN
-	jae	.Lrest_\@
-.Lrest_end_\@:
-	add	$16, LEN
+	fold_more \bits, \copy
 .endm
 
 /*
@@ -262,11 +248,12 @@
 	factors	256, .Lfold_256, 4
 	fold	256, 0, 4, 1
 .endif
+	/* Behind vzeroupper SSE alone: in the cleared state mixing the two costs nothing */
 	vextracti128 $1, %ymm0, %xmm1
 	vzeroupper
 	factors	128, .Lfold_128, 4
 	fold	128, 0, 4, 1
-	fold_rest \copy
+	fold_more 128, \copy
 	fold_tail \copy
 	reduce
 	RET
