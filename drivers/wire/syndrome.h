@@ -9,8 +9,14 @@
 
 #include "wire/headers.h"
 
-extern const u32 rhca_credits[RHCA_CREDIT_INVALID];
-extern const u32 rhca_rnr_delays_us[32];
+/**
+ * rhca_credits - Receive requests that a credit code stands for, 9.7.7.2.1, table 46
+ * @code: from 2 on there are two for each power of two: it, and one and a half of it
+ */
+static inline u32 rhca_credits(u8 code)
+{
+	return code < 2 ? code : (2 + (code & 1)) << (code / 2 - 1);
+}
 
 /**
  * rhca_credit_code - The credit code for a number of posted receive requests
@@ -20,23 +26,22 @@ extern const u32 rhca_rnr_delays_us[32];
  */
 static inline u8 rhca_credit_code(u32 requests)
 {
-	const u8 most = ARRAY_SIZE(rhca_credits) - 1;
 	unsigned int log;
 
 	if (requests < 2)
 		return requests;
-	/* Two codes for each power of two: it, and one and a half of it */
 	log = ilog2(requests);
-	return min(2 * log + (requests >> (log - 1) & 1), (unsigned int)most);
+	return min(2 * log + (requests >> (log - 1) & 1), RHCA_CREDIT_INVALID - 1U);
 }
 
 /**
- * rhca_rnr_delay_us - Delay that an RNR NAK asks for
+ * rhca_rnr_delay_us - Delay that an RNR NAK asks for, 9.7.5.2.8, table 45
  * @code: 5 bits from the syndrome
  */
 static inline u32 rhca_rnr_delay_us(u8 code)
 {
-	return rhca_rnr_delays_us[code & 31];
+	/* The same steps, of 10 us; 0 stands for the one behind 31 */
+	return 10 * rhca_credits(code & 31 ?: 32);
 }
 
 #endif

@@ -94,6 +94,9 @@ static void credit_code_promises_no_more_than_there_is(struct kunit *test)
 	const struct credit_case *c = test->param_value;
 
 	KUNIT_EXPECT_EQ(test, rhca_credit_code(c->requests), c->code);
+	KUNIT_EXPECT_LE(test, rhca_credits(c->code), c->requests);
+	if (c->code < RHCA_CREDIT_INVALID - 1)
+		KUNIT_EXPECT_GT(test, rhca_credits(c->code + 1), c->requests);
 }
 
 static struct kunit_case retry_tests[] = {

@@ -174,7 +174,7 @@ static inline void rhca_requester_take_credits(struct rhca_requester *send, u8 c
 		send->limited = false;
 		return;
 	}
-	limit = rhca_psn_add(msn, rhca_credits[code]);
+	limit = rhca_psn_add(msn, rhca_credits(code));
 	if (!send->limited || rhca_psn_before(send->limit_ssn, limit))
 		send->limit_ssn = limit;
 	send->limited = true;
