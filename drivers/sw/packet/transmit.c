@@ -11,7 +11,6 @@
 #include "core/rules/lag.h"
 #include "sw/packet/egress.h"
 #include "sw/packet/frame.h"
-#include "sw/packet/route.h"
 #include "sw/packet/transmit.h"
 #include "sw/packet/under_way.h"
 
