@@ -113,13 +113,10 @@ static bool copy_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 
 /* --- both ------------------------------------------------------------------ */
 
-/*
- * Is a packet a middle one that the QP waits for? @rx: a packet that is admitted, but for its
- * ICRC and P_Key. The lock of its half held. Returns true when rhca_early_copy() may be tried.
- */
-bool rhca_early_copy_is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+/* Does the QP wait for it? */
+static bool is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
-	if (!(rx->flags & RHCA_OP_MIDDLE) || !rhca_is_rc(&qp->base) ||
+	if (!rhca_is_rc(&qp->base) ||
 	    rx->payload_bytes != qp->base.mtu_bytes || rhca_bth_pad(rx->bth) ||
 	    !rhca_pkeys_match(be16_to_cpu(rx->bth->pkey),
 			      rhca_qp_pkey(&qp->base)))
@@ -139,10 +136,10 @@ static bool copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 }
 
 /*
- * Copy the payload, and check the ICRC. @rx: a packet of which rhca_early_copy_is_due() has
- * said yes under the same lock. The lock of its half held, bottom halves off, RCU read side.
- * Returns true when the packet is intact and its payload is where it belongs; else nothing has
- * happened, and the packet is handled like any other.
+ * Copy the payload, and check the ICRC. @rx: a middle packet, which is admitted but for its
+ * ICRC and P_Key. The lock of its half held, bottom halves off, RCU read side. Returns true when
+ * the packet is intact and its payload is where it belongs; else nothing has happened, and the
+ * packet is handled like any other.
  */
 bool rhca_early_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -150,7 +147,7 @@ bool rhca_early_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	__le32 icrc;
 	bool copied;
 
-	if (!check.data)
+	if (!check.data || !is_due(qp, rx))
 		return false;
 	check.vectors = rhca_crc32_begin(rx->payload_bytes);
 	check.crc = rhca_icrc_headers(check.vectors, rx->flow.encap,

@@ -5,7 +5,6 @@
 #include "sw/qp/qp.h"
 #include "sw/packet/parse.h"
 
-bool rhca_early_copy_is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
 bool rhca_early_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
 
 #endif

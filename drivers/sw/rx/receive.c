@@ -127,7 +127,7 @@ static __always_inline bool passes_locked_checks(struct rhca_sw_qp *qp, struct r
 		return true;
 	if (walk)
 		rhca_rx_batch_guess_id(walk);
-	rx->in_place = rhca_early_copy_is_due(qp, rx) && rhca_early_copy(qp, rx);
+	rx->in_place = rhca_early_copy(qp, rx);
 	if (!rx->in_place && !icrc_and_pkey_right(&qp->base, rx, walk))
 		return false;
 	count_admitted(&qp->base, rx, walk);
