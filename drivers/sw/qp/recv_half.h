@@ -5,6 +5,7 @@
 
 #include <linux/ktime.h>
 
+#include "sw/qp/payload.h"
 #include "sw/qp/qp.h"
 #include "sw/verbs/memory/mw.h"
 
@@ -59,6 +60,19 @@ static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
 static inline struct ib_pd *rhca_responder_wqe_pd(const struct rhca_sw_qp *qp)
 {
 	return qp->base.srq ? qp->base.srq->ibsrq.pd : qp->base.pd;
+}
+
+/* Bytes of the receive request that was taken; recv.held of this pass */
+static inline struct rhca_span rhca_receive_span(struct rhca_sw_qp *qp, u32 offset, u32 bytes)
+{
+	return (struct rhca_span) {
+		.sge	 = qp->recv.wqe->sge,
+		.num_sge = qp->recv.wqe->num_sge,
+		.offset	 = offset,
+		.bytes	 = bytes,
+		.pd	 = rhca_responder_wqe_pd(qp),
+		.held	 = &qp->recv.held,
+	};
 }
 
 static inline struct rhca_resource *

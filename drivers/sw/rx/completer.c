@@ -331,16 +331,11 @@ static enum ib_wc_status take_read(struct rhca_sw_qp *qp,
 				   const struct rhca_rx *rx,
 				   struct rhca_send_wqe *wqe)
 {
-	struct rhca_span span = {
-		.sge	 = wqe->sge,
-		.num_sge = wqe->num_sge,
-		.offset	 = qp->base.mtu_bytes * rhca_psn_diff(rx->psn,
-							 wqe->first_psn),
-		.held	 = &qp->send.held,
-	};
+	struct rhca_span span = rhca_send_span(qp, wqe, qp->base.mtu_bytes *
+					       rhca_psn_diff(rx->psn, wqe->first_psn),
+					       rx->payload_bytes);
 
-	span.bytes = expected_bytes(qp, wqe, span.offset);
-	if (rx->payload_bytes != span.bytes) {
+	if (span.bytes != expected_bytes(qp, wqe, span.offset)) {
 		rhca_rx_note_mtu(qp, rx);
 		return IB_WC_BAD_RESP_ERR;
 	}
@@ -356,12 +351,7 @@ static enum ib_wc_status take_atomic(struct rhca_sw_qp *qp,
 	const struct rhca_atomic_ack_eth *eth =
 		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ACK_ETH);
 	u64 original = be64_to_cpu(eth->original);
-	struct rhca_span span = {
-		.sge	 = wqe->sge,
-		.num_sge = wqe->num_sge,
-		.bytes	 = sizeof(original),
-		.held	 = &qp->send.held,
-	};
+	struct rhca_span span = rhca_send_span(qp, wqe, 0, sizeof(original));
 
 	return rhca_scatter_bytes(&qp->base, &span, &original);
 }

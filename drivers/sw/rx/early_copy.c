@@ -39,14 +39,8 @@ static bool request_is_due(const struct rhca_sw_qp *qp, const struct rhca_rx *rx
 static bool copy_send(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		      struct rhca_check *check)
 {
-	struct rhca_span span = {
-		.sge	 = qp->recv.wqe->sge,
-		.num_sge = qp->recv.wqe->num_sge,
-		.offset	 = qp->recv.received,
-		.bytes	 = rx->payload_bytes,
-		.pd	 = rhca_responder_wqe_pd(qp),
-		.held	 = &qp->recv.held,
-	};
+	struct rhca_span span = rhca_receive_span(qp, qp->recv.received,
+						  rx->payload_bytes);
 
 	return rhca_scatter_checked(&qp->base, &span, check) == IB_WC_SUCCESS;
 }
@@ -99,14 +93,9 @@ static bool copy_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			  struct rhca_check *check)
 {
 	const struct rhca_send_wqe *wqe = read_of(qp, rx);
-	struct rhca_span span = {
-		.sge	 = wqe->sge,
-		.num_sge = wqe->num_sge,
-		.offset	 = qp->base.mtu_bytes * rhca_psn_diff(rx->psn,
-							 wqe->first_psn),
-		.bytes	 = rx->payload_bytes,
-		.held	 = &qp->send.held,
-	};
+	struct rhca_span span = rhca_send_span(qp, wqe, qp->base.mtu_bytes *
+					       rhca_psn_diff(rx->psn, wqe->first_psn),
+					       rx->payload_bytes);
 
 	return rhca_scatter_checked(&qp->base, &span, check) == IB_WC_SUCCESS;
 }

@@ -26,14 +26,7 @@ static enum rhca_request_status scattered(enum ib_wc_status status)
 static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
 					      const struct rhca_rx *rx, u32 offset)
 {
-	struct rhca_span span = {
-		.sge	 = qp->recv.wqe->sge,
-		.num_sge = qp->recv.wqe->num_sge,
-		.offset	 = offset,
-		.bytes	 = rx->payload_bytes,
-		.pd	 = rhca_responder_wqe_pd(qp),
-		.held	 = &qp->recv.held,
-	};
+	struct rhca_span span = rhca_receive_span(qp, offset, rx->payload_bytes);
 
 	if (rx->in_place)
 		return RHCA_PASS;
@@ -44,13 +37,7 @@ static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
 static enum rhca_request_status put_grh(struct rhca_sw_qp *qp,
 					const struct rhca_rx *rx)
 {
-	struct rhca_span span = {
-		.sge	 = qp->recv.wqe->sge,
-		.num_sge = qp->recv.wqe->num_sge,
-		.bytes	 = RHCA_GRH_BYTES,
-		.pd	 = rhca_responder_wqe_pd(qp),
-		.held	 = &qp->recv.held,
-	};
+	struct rhca_span span = rhca_receive_span(qp, 0, RHCA_GRH_BYTES);
 	u8 grh[RHCA_GRH_BYTES] = {};
 
 	if (rx->flow.encap == RHCA_V2_IPV4)

@@ -132,13 +132,8 @@ static enum ib_wc_status place_for_answer(struct rhca_sw_qp *qp,
 					  const struct rhca_send_wqe *wqe,
 					  const struct rhca_segment *seg)
 {
-	struct rhca_span span = {
-		.sge	 = wqe->sge,
-		.num_sge = wqe->num_sge,
-		.offset	 = qp->send.next_offset,
-		.bytes	 = seg->advance,
-		.held	 = &qp->send.held,
-	};
+	struct rhca_span span = rhca_send_span(qp, wqe, qp->send.next_offset,
+					       seg->advance);
 
 	if ((wqe->opcode != IB_WR_RDMA_READ && !rhca_wqe_is_atomic(wqe)) ||
 	    !atomic_read(&qp->base.dev->num_on_demand))

@@ -252,13 +252,8 @@ static enum ib_wc_status add_payload(struct rhca_sw_qp *qp,
 				     const struct rhca_send_wqe *wqe,
 				     struct rhca_packet *packet)
 {
-	struct rhca_span span = {
-		.sge		= wqe->sge,
-		.num_sge	= wqe->num_sge,
-		.offset		= qp->send.next_offset,
-		.bytes		= packet->payload_bytes,
-		.held		= &qp->send.held,
-	};
+	struct rhca_span span = rhca_send_span(qp, wqe, qp->send.next_offset,
+					       packet->payload_bytes);
 
 	if (wqe->send_flags & IB_SEND_INLINE) {
 		rhca_packet_copy(packet,

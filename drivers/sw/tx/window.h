@@ -8,6 +8,7 @@
 
 #include "sw/qp/qp.h"
 #include "sw/qp/hold_rule.h"
+#include "sw/qp/payload.h"
 #include "sw/tx/recover.h"
 #include "wire/psn.h"
 #include "wire/syndrome.h"
@@ -149,6 +150,20 @@ static inline bool rhca_wqe_takes_receive(const struct rhca_send_wqe *wqe)
 static inline bool rhca_requester_is_far(const struct rhca_sw_qp *qp, u32 index)
 {
 	return index - qp->base.sq.head >= RHCA_OPEN_MOST;
+}
+
+/* Bytes of a send request's list; send.held of this pass */
+static inline struct rhca_span rhca_send_span(struct rhca_sw_qp *qp,
+					      const struct rhca_send_wqe *wqe,
+					      u32 offset, u32 bytes)
+{
+	return (struct rhca_span) {
+		.sge	 = wqe->sge,
+		.num_sge = wqe->num_sge,
+		.offset	 = offset,
+		.bytes	 = bytes,
+		.held	 = &qp->send.held,
+	};
 }
 
 /*
