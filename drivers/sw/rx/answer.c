@@ -89,10 +89,16 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 	rhca_tx_list_send(&tx);
 }
 
-static u8 response_opcode(const struct rhca_resource *res, bool first,
-			  bool last)
+static bool is_atomic(const struct rhca_resource *res)
 {
-	if (first)
+	return rhca_opcodes[res->opcode].flags & RHCA_OP_ATOMIC;
+}
+
+static u8 response_opcode(const struct rhca_resource *res, bool last)
+{
+	if (is_atomic(res))
+		return IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE;
+	if (res->next_psn == res->first_psn)
 		return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY :
 			      IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST;
 	return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST :
@@ -129,30 +135,44 @@ static bool another_is_due(const struct rhca_responder *recv)
 	return recv->sending_resource + 1 != recv->newest_resource;
 }
 
-static int build_read_response(struct rhca_sw_qp *qp,
-			       const struct rhca_resource *res,
-			       struct rhca_tx_list *tx,
-			       struct rhca_packet *packet)
+static void fill_response(struct rhca_sw_qp *qp, const struct rhca_resource *res,
+			  struct rhca_packet *packet)
+{
+	struct rhca_atomic_ack_eth *eth;
+	u8 opcode = packet->bth->opcode;
+
+	if (rhca_opcode_has(opcode, RHCA_HDR_AETH))
+		rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
+			       ack_syndrome(qp), qp->recv.msn);
+	if (rhca_opcode_has(opcode, RHCA_HDR_ATOMIC_ACK_ETH)) {
+		eth = rhca_packet_header(packet, RHCA_HDR_ATOMIC_ACK_ETH);
+		eth->original = cpu_to_be64(res->original);
+	}
+}
+
+static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
+			  struct rhca_tx_list *tx, struct rhca_packet *packet)
 {
 	u32 offset = qp->base.mtu_bytes * rhca_psn_diff(res->next_psn,
 						   res->first_psn);
 	u32 bytes = response_bytes(qp, res, offset);
-	bool first = res->next_psn == res->first_psn;
 	bool last = res->next_psn == res->last_psn;
 	struct rhca_bth_fields fields = {
-		.opcode		= response_opcode(res, first, last),
+		.opcode		= response_opcode(res, last),
 		.pkey		= rhca_qp_pkey(&qp->base),
 		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 		.psn		= res->next_psn,
 	};
-	bool more = !last || another_is_due(&qp->recv);
-	int ret;
+	bool more = !last || (!is_atomic(res) && another_is_due(&qp->recv));
+	int ret = 0;
 
+	if (res->opcode == RHCA_OPCODE_FLUSH)
+		ret = rhca_flush_place(qp, res);
+	if (ret)
+		return ret;
 	if (rhca_tx_list_begin_packet(tx, packet, &fields, bytes, more))
 		return -ENOMEM;
-	if (rhca_opcode_has(fields.opcode, RHCA_HDR_AETH))
-		rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
-			       ack_syndrome(qp), qp->recv.msn);
+	fill_response(qp, res, packet);
 	rhca_packet_protect(packet);
 	ret = build_read_data(qp, res, offset, bytes, packet);
 	if (ret)
@@ -160,52 +180,6 @@ static int build_read_response(struct rhca_sw_qp *qp,
 	else
 		rhca_packet_seal(packet);
 	return ret;
-}
-
-static int build_atomic_response(struct rhca_sw_qp *qp,
-				 const struct rhca_resource *res,
-				 struct rhca_tx_list *tx,
-				 struct rhca_packet *packet)
-{
-	struct rhca_bth_fields fields = {
-		.opcode		= IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE,
-		.pkey		= rhca_qp_pkey(&qp->base),
-		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
-		.psn		= res->first_psn,
-	};
-	struct rhca_atomic_ack_eth *eth;
-
-	if (rhca_tx_list_begin_packet(tx, packet, &fields, 0, false))
-		return -ENOMEM;
-	rhca_aeth_fill(rhca_packet_header(packet, RHCA_HDR_AETH),
-		       ack_syndrome(qp), qp->recv.msn);
-	eth = rhca_packet_header(packet, RHCA_HDR_ATOMIC_ACK_ETH);
-	eth->original = cpu_to_be64(res->original);
-	rhca_packet_protect(packet);
-	rhca_packet_seal(packet);
-	return 0;
-}
-
-static bool is_read_resource(const struct rhca_resource *res)
-{
-	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ||
-	       res->opcode == RHCA_OPCODE_FLUSH ||
-	       res->opcode == RHCA_OPCODE_ATOMIC_WRITE;
-}
-
-static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
-			  struct rhca_tx_list *tx, struct rhca_packet *packet)
-{
-	int ret;
-
-	if (res->opcode == RHCA_OPCODE_FLUSH) {
-		ret = rhca_flush_place(qp, res);
-		if (ret)
-			return ret;
-	}
-	if (is_read_resource(res))
-		return build_read_response(qp, res, tx, packet);
-	return build_atomic_response(qp, res, tx, packet);
 }
 
 /*
