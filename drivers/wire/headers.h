@@ -188,6 +188,11 @@ static inline u32 rhca_aeth_msn(const struct rhca_aeth *aeth)
 	return be32_get_bits(aeth->word, RHCA_AETH_MSN);
 }
 
+static inline bool rhca_syndrome_is_ack(u8 syndrome)
+{
+	return u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) == RHCA_AETH_ACK;
+}
+
 static inline u8 rhca_syndrome(enum rhca_syndrome_type type, u8 value)
 {
 	return u8_encode_bits(type, RHCA_SYNDROME_TYPE) |

@@ -30,23 +30,10 @@ static u8 ack_syndrome(struct rhca_sw_qp *qp)
 			     rhca_credit_code(rhca_ring_count(&qp->base.rq.ring)));
 }
 
-static bool says_ack(u8 syndrome)
-{
-	return u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) == RHCA_AETH_ACK;
-}
-
 /*
- * May an answer overtake what was sent before, by another source port than the QP's
- * own, or since GRO does not hold it back? Not behind responses: the requester would
- * take them for lost.
- */
-static bool may_overtake(const struct rhca_responder *recv, u8 syndrome)
-{
-	return says_ack(syndrome) && !recv->has_responded;
-}
-
-/*
- * Send an acknowledgement or NAK.
+ * Send an acknowledgement or NAK. The former may overtake what was sent before, by another source
+ * port than the QP's own, or since GRO does not hold it back; but no responses: the requester
+ * would take them for lost.
  * @syndrome: of the AETH
  * @psn: what it answers
  * @shared: block that it shares if it may overtake, or NULL: it leaves at once
@@ -61,12 +48,13 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 		.psn		= psn,
 	};
-	bool loose = may_overtake(&qp->recv, syndrome);
+	bool is_ack = rhca_syndrome_is_ack(syndrome);
+	bool loose = is_ack && !qp->recv.has_responded;
 	struct rhca_packet packet __uninitialized;
 	struct rhca_tx_list tx __uninitialized;
 
 	lockdep_assert_held(&qp->recv.lock);
-	if (!says_ack(syndrome))
+	if (!is_ack)
 		trace_rhca_nak(rhca_qp_dev_name(&qp->base), qp->base.number, true,
 			       syndrome, psn);
 	if ((!shared || !loose ||
@@ -297,11 +285,6 @@ void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_answer_go_back);
 
-static bool is_ack(const struct rhca_responder *recv)
-{
-	return says_ack(recv->answer_syndrome);
-}
-
 /*
  * The request that a NAK asks for has come. A NAK that still waits to be sent would cost the
  * requester a retry for nothing. What came before the gap it acknowledges too, and that is
@@ -312,7 +295,7 @@ void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp)
 	struct rhca_responder *recv = &qp->recv;
 
 	lockdep_assert_held(&recv->lock);
-	if (recv->answer_waits && !is_ack(recv))
+	if (recv->answer_waits && !rhca_syndrome_is_ack(recv->answer_syndrome))
 		rhca_answer_ack(qp, rhca_psn_sub(recv->answer_psn, 1));
 }
 
@@ -322,7 +305,7 @@ static bool ack_is_late(struct rhca_responder *recv)
 	const struct rhca_resource *newest =
 		rhca_resource_at(recv, recv->newest_resource - 1);
 
-	return is_ack(recv) &&
+	return rhca_syndrome_is_ack(recv->answer_syndrome) &&
 	       rhca_psn_before(recv->answer_psn, newest->last_psn);
 }
 
@@ -397,9 +380,10 @@ bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 	}
 	if (recv->answer_waits) {
 		recv->answer_waits = false;
-		rhca_send_aeth(qp, path, is_ack(recv) ? ack_syndrome(qp) :
-							recv->answer_syndrome,
-			       recv->answer_psn, batch->shared);
+		if (rhca_syndrome_is_ack(recv->answer_syndrome))
+			recv->answer_syndrome = ack_syndrome(qp);
+		rhca_send_aeth(qp, path, recv->answer_syndrome, recv->answer_psn,
+			       batch->shared);
 		if (recv->fatal)
 			rhca_responder_fail(qp, batch);
 	}
@@ -509,6 +493,6 @@ void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 		replay_read(qp, rx);
 	else if (rx->flags & RHCA_OP_RESOURCE)
 		replay_single(qp, rx);
-	else if (!qp->recv.answer_waits || is_ack(&qp->recv))
+	else if (!qp->recv.answer_waits || rhca_syndrome_is_ack(qp->recv.answer_syndrome))
 		rhca_answer_ack(qp, rhca_psn_sub(qp->recv.expected_psn, 1));
 }

@@ -300,7 +300,7 @@ static void handle_aeth(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	const struct rhca_aeth *aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
 	u8 syndrome = rhca_aeth_syndrome(aeth);
 
-	if (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) != RHCA_AETH_ACK)
+	if (!rhca_syndrome_is_ack(syndrome))
 		trace_rhca_nak(rhca_qp_dev_name(&qp->base), qp->base.number, false,
 			       syndrome, rx->psn);
 	switch (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE)) {
@@ -497,7 +497,7 @@ static bool take_credits(struct rhca_requester *send, const struct rhca_rx *rx)
 	const struct rhca_aeth *aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
 	u8 syndrome = rhca_aeth_syndrome(aeth);
 
-	if (u8_get_bits(syndrome, RHCA_SYNDROME_TYPE) != RHCA_AETH_ACK)
+	if (!rhca_syndrome_is_ack(syndrome))
 		return false;
 	rhca_requester_take_credits(send, u8_get_bits(syndrome, RHCA_SYNDROME_VALUE),
 				    rhca_aeth_msn(aeth));

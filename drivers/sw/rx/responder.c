@@ -375,13 +375,6 @@ static void take_ahead(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 		wait_for_missing(qp, arrival.now);
 }
 
-static bool ack_waits(const struct rhca_responder *recv)
-{
-	return recv->answer_waits &&
-	       u8_get_bits(recv->answer_syndrome, RHCA_SYNDROME_TYPE) ==
-			RHCA_AETH_ACK;
-}
-
 /* It is the turn of what is held, as if it came now */
 static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -397,7 +390,8 @@ static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		rhca_hold_restore(recv->hold, skb, &rx);
 		status = check_and_execute(qp, &rx);
 		if (status == RHCA_PASS)
-			accept(qp, &rx, ack_waits(recv), batch);
+			accept(qp, &rx, recv->answer_waits &&
+			       rhca_syndrome_is_ack(recv->answer_syndrome), batch);
 		else
 			reject(qp, &rx, status, batch);
 		consume_skb(skb);
