@@ -70,14 +70,6 @@ struct udp_net {
 	struct rhca_udp *udp;
 };
 
-static void put_udp(struct rhca_udp *udp)
-{
-	if (!refcount_dec_and_test(&udp->refs))
-		return;
-	cancel_delayed_work_sync(&udp->update);
-	kfree(udp);
-}
-
 /* --- which sockets there should be ------------------------------------------ */
 
 static struct listener *find_listener(struct rhca_udp *udp, int vrf)
@@ -118,13 +110,16 @@ static void remove_listener(struct listener *listener)
 	kfree(listener);
 }
 
-static void remove_listeners(struct rhca_udp *udp)
+static void stop(struct rhca_udp *udp)
 {
 	struct listener *listener, *next;
 
 	lockdep_assert_held(&udp->lock);
 	list_for_each_entry_safe(listener, next, &udp->listeners, entry)
 		remove_listener(listener);
+	if (udp->whole)
+		rhca_gso_intact_end(udp->net);
+	udp->whole = false;
 }
 
 static bool is_vrf(struct net *net, int ifindex)
@@ -219,14 +214,6 @@ static bool open_listener(struct net *net, struct listener *listener)
 	return !ret;
 }
 
-static void end_whole(struct rhca_udp *udp, struct net *net)
-{
-	lockdep_assert_held(&udp->lock);
-	if (udp->whole)
-		rhca_gso_intact_end(net);
-	udp->whole = false;
-}
-
 static void update_locked(struct rhca_udp *udp)
 {
 	struct listener *listener;
@@ -293,10 +280,8 @@ struct rhca_udp *rhca_udp_open(struct net *net)
 void rhca_udp_quiesce(struct rhca_udp *udp)
 {
 	mutex_lock(&udp->lock);
-	if (!--udp->users) {
-		remove_listeners(udp);
-		end_whole(udp, udp->net);
-	}
+	if (!--udp->users)
+		stop(udp);
 	mutex_unlock(&udp->lock);
 }
 
@@ -308,7 +293,10 @@ void rhca_udp_quiesce(struct rhca_udp *udp)
  */
 void rhca_udp_close(struct rhca_udp *udp)
 {
-	put_udp(udp);
+	if (!refcount_dec_and_test(&udp->refs))
+		return;
+	cancel_delayed_work_sync(&udp->update);
+	kfree(udp);
 }
 
 /**
@@ -354,13 +342,12 @@ static void __net_exit exit_net_udp(struct net *net)
 	struct rhca_udp *udp = per_net->udp;
 
 	mutex_lock(&udp->lock);
+	stop(udp);
 	udp->net = NULL;
-	remove_listeners(udp);
-	end_whole(udp, net);
 	mutex_unlock(&udp->lock);
 	if (udp->used)
 		rhca_nfqueue_drain(net);
-	put_udp(udp);
+	rhca_udp_close(udp);
 }
 
 static struct pernet_operations net_ops = {
