@@ -24,7 +24,7 @@
 #include "sw/qp/after.h"
 #include "sw/qp/flush.h"
 #include "sw/packet/pool.h"
-#include "sw/packet/under_way.h"
+#include "sw/packet/transmit.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/turn_sched.h"

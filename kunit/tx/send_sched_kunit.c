@@ -13,7 +13,6 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/packet/transmit.h"
-#include "sw/packet/under_way.h"
 #include "sw/qp/turn_sched.h"
 
 #define POSTS	8

@@ -4,15 +4,54 @@
  * routing and qdiscs see it; v1 is handed to the netdev.
  */
 #include <linux/etherdevice.h>
+#include <linux/net.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <net/net_namespace.h>
 #include <rhca/trace.h>
 
 #include "core/rules/lag.h"
 #include "sw/packet/egress.h"
 #include "sw/packet/frame.h"
 #include "sw/packet/transmit.h"
-#include "sw/packet/under_way.h"
+
+/* --- who is charged -------------------------------------------------------- */
+
+/**
+ * rhca_under_way_open - Begin to count what a QP has under way
+ * @qp: the QP; nothing changes when it is counted already
+ *
+ * A socket of the QP's own owns its packets, which is never bound and receives nothing: the
+ * kernel's sock_wfree() subtracts what has been freed, so packets may outlive the QP, the
+ * device and this module. Its namespace is the initial one, which does not end before packets
+ * that are still in the queue of a netdev. No callback says when there is room: a half that
+ * has to wait looks again after a pause.
+ *
+ * Context: process; the QP sends nothing yet.
+ * Return: 0 or an error of sock_create_kern().
+ */
+int rhca_under_way_open(struct rhca_verbs_qp *qp)
+{
+	if (qp->owner)
+		return 0;
+	return sock_create_kern(&init_net, PF_INET, SOCK_DGRAM, IPPROTO_UDP,
+				&qp->owner);
+}
+
+/**
+ * rhca_under_way_close - The QP sends nothing any more
+ * @qp: the QP
+ *
+ * Context: process.
+ */
+void rhca_under_way_close(struct rhca_verbs_qp *qp)
+{
+	if (qp->owner)
+		sock_release(qp->owner);
+	qp->owner = NULL;
+}
+
+/* --- lists ----------------------------------------------------------------- */
 
 /**
  * rhca_tx_list_begin - Begin an empty list
@@ -244,8 +283,8 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 	if (ndev && !tx->refused) {
 		RHCA_PACKET_CB(skb)->lag_member = lag_member(tx);
 		RHCA_PACKET_CB(skb)->may_overtake = tx->may_overtake;
-		if (tx->qp && !tx->uncharged)
-			rhca_under_way_charge(tx->qp, skb);
+		if (tx->qp && !tx->uncharged && likely(tx->qp->owner))
+			skb_set_owner_w(skb, tx->qp->owner->sk);
 		result = send_packet(skb, tx->path, ndev, tx->is_cnp);
 	} else {
 		kfree_skb(skb);

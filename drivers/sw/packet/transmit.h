@@ -4,6 +4,7 @@
 #define RHCA_SW_PACKET_TRANSMIT_H
 
 #include <linux/skbuff.h>
+#include <net/sock.h>
 
 #include "sw/packet/block.h"
 #include "sw/packet/packet.h"
@@ -56,6 +57,16 @@ struct rhca_tx_list {
 
 #define RHCA_TX_LIST_PACKETS	16
 
+/*
+ * Bytes of memory that a QP may have under way: in the queues of netdevs, of what nothing else
+ * limits: datagrams, UC, responses to READs, and what an RC requester sends again. What that
+ * sends for the first time is limited by its window, 128 packets, acknowledgements by requests:
+ * to charge them would cost a request of 64 bytes a tenth of its time where there are many QPs.
+ * What must not overtake packets that are charged is charged, too: a GRO that meets skbs of a
+ * host's own (behind a veth) keeps those of each owner apart, and may so change their order.
+ */
+#define RHCA_UNDER_WAY_MAX	(2U << 20)
+
 void rhca_tx_list_begin(struct rhca_tx_list *tx, const struct rhca_verbs_qp *qp,
 			struct rhca_path *path,
 			struct rhca_block_backoff *backoff);
@@ -67,5 +78,15 @@ int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
 bool rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet);
 bool rhca_tx_list_takes_blocks(struct rhca_tx_list *tx);
 void rhca_tx_list_send(struct rhca_tx_list *tx);
+int rhca_under_way_open(struct rhca_verbs_qp *qp);
+void rhca_under_way_close(struct rhca_verbs_qp *qp);
+
+/* Is so much under way that nothing is to be added? */
+static inline bool rhca_under_way_full(const struct rhca_verbs_qp *qp)
+{
+	const struct socket *owner = qp->owner;
+
+	return owner && sk_wmem_alloc_get(owner->sk) >= RHCA_UNDER_WAY_MAX;
+}
 
 #endif

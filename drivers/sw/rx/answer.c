@@ -16,7 +16,6 @@
 #include "sw/tx/congestion.h"
 #include "sw/qp/shared.h"
 #include "sw/packet/transmit.h"
-#include "sw/packet/under_way.h"
 #include "sw/verbs/section.h"
 #include "wire/psn.h"
 #include "wire/syndrome.h"

@@ -19,7 +19,6 @@
 #include "sw/qp/shared.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/packet/transmit.h"
-#include "sw/packet/under_way.h"
 #include "sw/tx/send_sched.h"
 #include "sw/tx/window.h"
 #include "sw/verbs/section.h"

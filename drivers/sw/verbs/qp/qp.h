@@ -60,7 +60,7 @@ struct rhca_verbs_attr {
  *	@core.modify_lock, read under RCU
  * @path: where a connected QP sends to; RCU
  * @srq: shared receive queue, or NULL
- * @owner: of its packets on the way, from RTR on (sw/packet/under_way.h)
+ * @owner: of its packets on the way, from RTR on (sw/packet/transmit.h)
  * @send_cq: its send CQ
  * @number: QP number, unique over all devices, except QP1
  * @mtu_bytes: path MTU
