@@ -175,16 +175,6 @@ void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_add);
 
-static void describe_segments(struct sk_buff *skb,
-			      const struct rhca_block *block)
-{
-	struct skb_shared_info *shared = skb_shinfo(skb);
-
-	shared->gso_size = block->segment_bytes;
-	shared->gso_segs = block->segments;
-	shared->gso_type = SKB_GSO_UDP_L4;
-}
-
 /* Lengths of the whole */
 static void fill_totals(struct sk_buff *skb, enum rhca_encap encap)
 {
@@ -254,7 +244,9 @@ static void fill(struct sk_buff *skb, const struct rhca_block *block,
 	if (block->segments > 1) {
 		fill_totals(skb, encap);
 		rhca_block_request_checksum(skb, encap);
-		describe_segments(skb, block);
+		skb_shinfo(skb)->gso_size = block->segment_bytes;
+		skb_shinfo(skb)->gso_segs = block->segments;
+		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
 	}
 }
 

@@ -8,12 +8,6 @@
 #include "wire/crc32.h"
 #include "wire/icrc.h"
 
-/* In place where the headers lie in one piece, else copied out once */
-static const u8 *pull_headers(struct rhca_rx *rx, unsigned int bytes)
-{
-	return skb_header_pointer(rx->skb, 0, bytes, rx->copy);
-}
-
 /**
  * rhca_rx_find_piece - Bytes of a packet, where they lie in one piece
  * @skb: the packet
@@ -116,7 +110,7 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 	rx->bth_offset = network;
 	if (skb->len < bth_end + RHCA_ICRC_BYTES)
 		return RHCA_PARSE_TRUNCATED;
-	rx->network = pull_headers(rx, bth_end);
+	rx->network = skb_header_pointer(skb, 0, bth_end, rx->copy);
 	if (!rx->network)
 		return RHCA_PARSE_TRUNCATED;
 	ib_bytes = ib_bytes_of(skb, encap, rx->network);
@@ -127,7 +121,7 @@ enum rhca_parse rhca_rx_parse(struct rhca_rx *rx, struct sk_buff *skb,
 	parse = rhca_rx_parse_transport(rx, ib_bytes);
 	if (parse != RHCA_PARSE_OK)
 		return parse;
-	rx->network = pull_headers(rx, rx->payload_offset);
+	rx->network = skb_header_pointer(skb, 0, rx->payload_offset, rx->copy);
 	if (!rx->network)
 		return RHCA_PARSE_TRUNCATED;
 	rx->bth = (const struct rhca_bth *)(rx->network + network);

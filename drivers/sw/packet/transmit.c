@@ -152,12 +152,6 @@ int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
 				 payload_bytes);
 }
 
-static void count_dropped(const struct rhca_tx_list *tx, u32 packets,
-			  enum rhca_counter reason)
-{
-	rhca_counter_add(tx->counters, reason, packets);
-}
-
 static void finish_block(struct rhca_tx_list *tx)
 {
 	u32 packets = tx->block.segments;
@@ -169,7 +163,7 @@ static void finish_block(struct rhca_tx_list *tx)
 	if (skb)
 		__skb_queue_tail(&tx->packets, skb);
 	else
-		count_dropped(tx, packets, RHCA_TX_DROPPED_NO_MEMORY);
+		rhca_counter_add(tx->counters, RHCA_TX_DROPPED_NO_MEMORY, packets);
 }
 
 /* The entry of the table that it was to go by has been cleared: it must not go */
@@ -302,7 +296,7 @@ static bool send_member(struct rhca_tx_list *tx, struct sk_buff *skb,
 			rhca_block_left(tx->backoff, psn);
 		return true;
 	}
-	count_dropped(tx, packets, drop_reason(result));
+	rhca_counter_add(tx->counters, drop_reason(result), packets);
 	if (result > 0 && !tx->refused) {
 		tx->refused = true;
 		tx->refused_psn = psn;

@@ -221,13 +221,6 @@ static enum rhca_request_status execute_atomic_write(struct rhca_sw_qp *qp,
 	return RHCA_PASS;
 }
 
-static enum rhca_request_status execute_flush(struct rhca_sw_qp *qp,
-					      const struct rhca_rx *rx)
-{
-	rhca_flush_begin(qp, new_resource(qp, rx, 1), rx);
-	return RHCA_PASS;
-}
-
 static enum rhca_request_status execute(struct rhca_sw_qp *qp,
 					const struct rhca_rx *rx)
 {
@@ -239,8 +232,10 @@ static enum rhca_request_status execute(struct rhca_sw_qp *qp,
 		return execute_read(qp, rx);
 	if (rx->flags & RHCA_OP_ATOMIC)
 		return execute_atomic(qp, rx);
-	if (rx->flags & RHCA_OP_FLUSH)
-		return execute_flush(qp, rx);
+	if (rx->flags & RHCA_OP_FLUSH) {
+		rhca_flush_begin(qp, new_resource(qp, rx, 1), rx);
+		return RHCA_PASS;
+	}
 	return execute_atomic_write(qp, rx);
 }
 

@@ -491,15 +491,13 @@ bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 
 	lockdep_assert_held(&recv->lock);
 	rhca_mem_release(&recv->held);	/* not to be waited for */
-	if (!rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
-		rhca_pause_recv(qp, RHCA_PAUSE_MEM_BUSY, RHCA_MEM_BUSY_NS);
-		return false;
+	if (rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
+		recv->invalidating = false;
+		rhca_responder_complete(qp, &recv->late_wc, recv->late_solicited, batch);
+		drain(qp, batch);
+		note_srq_limit(qp, batch);
 	}
-	recv->invalidating = false;
-	rhca_responder_complete(qp, &recv->late_wc, recv->late_solicited, batch);
-	drain(qp, batch);
-	note_srq_limit(qp, batch);
-	if (recv->invalidating) {	/* by what was held */
+	if (recv->invalidating) {	/* still, or by what was held */
 		rhca_pause_recv(qp, RHCA_PAUSE_MEM_BUSY, RHCA_MEM_BUSY_NS);
 		return false;
 	}
