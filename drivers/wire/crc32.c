@@ -25,7 +25,7 @@
 /**
  * struct crc32_variant - One way to compute it
  * @name: as the user names it
- * @usable: can this CPU run it?
+ * @usable: can this CPU run it? NULL: any can
  * @avoid: may be NULL; true where the next variant serves this CPU better
  * @run: over at least VECTOR_BYTES. The lower half of @first is the value so far, the
  *	upper half is added to the bytes from the fifth to the eighth, as in a register
@@ -64,14 +64,9 @@ static u32 kernel_copy(u64 first, void *to, const void *from,
 	return kernel_run(first, to, bytes);
 }
 
-static bool always(void)
-{
-	return true;
-}
-
 static const struct crc32_variant variants[] = {
 	RHCA_CRC32_VARIANTS
-	{ "kernel", always, NULL, kernel_run, kernel_copy },
+	{ "kernel", NULL, NULL, kernel_run, kernel_copy },
 };
 
 #define KERNEL_VARIANT	(&variants[ARRAY_SIZE(variants) - 1])
@@ -82,7 +77,7 @@ DEFINE_STATIC_CALL(rhca_crc32_run_copy, kernel_copy);
 
 static DEFINE_MUTEX(choice_lock);	/* protects: */
 static const struct crc32_variant *chosen = KERNEL_VARIANT;
-static const char *wanted = "auto";
+static const struct crc32_variant *wanted;	/* NULL: the first that fits */
 static bool initialised;
 
 /* --- the test of a variant ------------------------------------------------ */
@@ -158,9 +153,9 @@ static bool is_right(const struct crc32_variant *variant)
 
 static bool fits(const struct crc32_variant *variant)
 {
-	if (!sysfs_streq(wanted, "auto"))
-		return sysfs_streq(wanted, variant->name) && variant->usable();
-	return variant->usable() && !(variant->avoid && variant->avoid());
+	if (variant->usable && !variant->usable())
+		return false;
+	return wanted ? variant == wanted : !variant->avoid || !variant->avoid();
 }
 
 /* A packet that is under way may see old and new, which are both right */
@@ -189,19 +184,6 @@ static int choose(void)
 	return -EOPNOTSUPP;
 }
 
-/* The names that are known, so that one can be kept without a copy */
-static const char *find_name(const char *name)
-{
-	unsigned int i;
-
-	if (sysfs_streq(name, "auto"))
-		return "auto";
-	for (i = 0; i < ARRAY_SIZE(variants); i++)
-		if (sysfs_streq(name, variants[i].name))
-			return variants[i].name;
-	return NULL;
-}
-
 /**
  * rhca_crc32_choose - The user wants a variant
  * @name: "auto", or that of a variant; before rhca_crc32_init() it is kept for it
@@ -212,14 +194,18 @@ static const char *find_name(const char *name)
  */
 int rhca_crc32_choose(const char *name)
 {
-	const char *known = find_name(name), *before;
+	const struct crc32_variant *variant = NULL, *before;
+	unsigned int i;
 	int ret = 0;
 
-	if (!known)
+	for (i = 0; i < ARRAY_SIZE(variants); i++)
+		if (sysfs_streq(name, variants[i].name))
+			variant = &variants[i];
+	if (!variant && !sysfs_streq(name, "auto"))
 		return -EINVAL;
 	mutex_lock(&choice_lock);
 	before = wanted;
-	wanted = known;
+	wanted = variant;
 	if (initialised)
 		ret = choose();
 	if (ret)
@@ -252,7 +238,7 @@ int rhca_crc32_init(void)
 	initialised = !ret;
 	mutex_unlock(&choice_lock);
 	if (ret)
-		pr_err("crc32=%s: not on this CPU\n", wanted);
+		pr_err("crc32=%s: not on this CPU\n", wanted->name);
 	return ret;
 }
 

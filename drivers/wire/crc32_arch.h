@@ -30,15 +30,7 @@ RHCA_CRC32_VARIANT(512);
  * Here the kernel is a program: its registers are kept with its host thread, and
  * in the frame of a signal that interrupts it.
  */
-static inline bool rhca_cpu_keeps_ymm(void)
-{
-	return true;
-}
-
-static inline bool rhca_cpu_keeps_zmm(void)
-{
-	return true;
-}
+#define rhca_cpu_keeps(features)	true
 
 static inline bool rhca_cpu_prefers_ymm(void)
 {
@@ -49,16 +41,7 @@ static inline bool rhca_cpu_prefers_ymm(void)
 #else
 #include <asm/fpu/types.h>
 
-static inline bool rhca_cpu_keeps_ymm(void)
-{
-	return cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
-}
-
-static inline bool rhca_cpu_keeps_zmm(void)
-{
-	return cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM |
-				 XFEATURE_MASK_AVX512, NULL);
-}
+#define rhca_cpu_keeps(features)	cpu_has_xfeatures(features, NULL)
 
 /* Some CPUs lower the clock of a core that uses 512 bits, for a while */
 static inline bool rhca_cpu_prefers_ymm(void)
@@ -95,13 +78,15 @@ static inline bool rhca_cpu_multiplies_128(void)
 static inline bool rhca_cpu_multiplies_256(void)
 {
 	return rhca_cpu_multiplies_128() && boot_cpu_has(X86_FEATURE_AVX2) &&
-	       boot_cpu_has(X86_FEATURE_VPCLMULQDQ) && rhca_cpu_keeps_ymm();
+	       boot_cpu_has(X86_FEATURE_VPCLMULQDQ) &&
+	       rhca_cpu_keeps(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM);
 }
 
 static inline bool rhca_cpu_multiplies_512(void)
 {
 	return rhca_cpu_multiplies_256() &&
-	       boot_cpu_has(X86_FEATURE_AVX512F) && rhca_cpu_keeps_zmm();
+	       boot_cpu_has(X86_FEATURE_AVX512F) &&
+	       rhca_cpu_keeps(XFEATURE_MASK_AVX512);
 }
 
 static inline bool rhca_vectors_begin(void)
