@@ -96,13 +96,16 @@ static void count_admitted(struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
 }
 
 /* Has the packet, at which the walk of its block stands if it is in one, a right ICRC? */
+static bool is_intact(struct rhca_rx *rx, struct rhca_rx_batch *walk,
+		      struct rhca_counters __percpu *c)
+{
+	return walk ? rhca_rx_batch_intact(walk, c) : rhca_rx_intact(rx, c);
+}
+
 static bool icrc_and_pkey_right(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 				struct rhca_rx_batch *walk)
 {
-	struct rhca_counters __percpu *c = rhca_qp_counters(qp);
-
-	return (walk ? rhca_rx_batch_intact(walk, c) : rhca_rx_intact(rx, c)) &&
-	       rhca_rx_in_partition(qp, rx);
+	return is_intact(rx, walk, rhca_qp_counters(qp)) && rhca_rx_in_partition(qp, rx);
 }
 
 /* Those from the middle of a message are looked at later, under a lock */
@@ -228,8 +231,7 @@ static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 				RHCA_RX_DROPPED_NO_RESOURCE);
 		return;
 	}
-	if (walk ? rhca_rx_batch_intact(walk, rhca_port_set(rx->port)->values) :
-		   rhca_rx_intact(rx, rhca_port_set(rx->port)->values))
+	if (is_intact(rx, walk, rhca_port_set(rx->port)->values))
 		rhca_mcast_visit(&rx->flow.dgid, ndev, &copies.visitor);
 	if (walk)
 		walk->copies += copies.made;
@@ -249,7 +251,7 @@ static void take_cnp(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 		rhca_counter_inc(c, RHCA_RP_CNP_IGNORED);
 		return;
 	}
-	if (!(walk ? rhca_rx_batch_intact(walk, c) : rhca_rx_intact(rx, c)))
+	if (!is_intact(rx, walk, c))
 		return;		/* counted there */
 	rhca_counter_inc(c, RHCA_RP_CNP_HANDLED);
 	rhca_congestion_cnp(to_sw_qp(qp));
@@ -427,10 +429,7 @@ static void trace_arrival(const struct sk_buff *skb, enum rhca_encap encap)
 		      encap);
 }
 
-/*
- * Take a packet, or a block of packets. @skb: skb->data at the network header; a block is a UDP
- * GSO packet. Always consumed. Receive softirq.
- */
+/* Consume a packet, or a block (a UDP GSO packet): data at its network header. Receive softirq */
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 {
 	bool begun;
@@ -452,9 +451,9 @@ void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
 
 /*
- * Take packets that have come together. Those in a row to the same half of one QP share a
- * lookup, a lock and an acknowledgement. @list: they, linked by skb->list, none of them a
- * block, of no more than a section takes; empty afterwards. Receive softirq.
+ * Consume packets that have come together, no more than a section takes and none a block. Those
+ * in a row to the same half of one QP share a lookup, a lock and an acknowledgement. Receive
+ * softirq.
  */
 void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
 {
