@@ -20,11 +20,9 @@
 #include "sw/verbs/qp/qp.h"
 
 /*
- * A packet has not the size that the path MTU asks for. The first and middle packets of a
- * message are as long as the sender's path MTU; others may be too long for ours, and then
+ * A connected QP waits for this packet, but not of this size. The first and middle packets of
+ * a message are as long as the sender's path MTU; others may be too long for ours, and then
  * theirs is the next that they fit in.
- * @qp: a connected QP
- * @rx: the packet, which is the one that it waits for but for its size
  */
 void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -71,13 +69,10 @@ static bool is_link_bound(const struct rhca_rx *rx)
 }
 
 /*
- * Did a packet come the way to a GID of ours? By the GID's own netdev; or, on routed addresses,
- * by any in the same layer 3 domain: IP hosts take what is addressed to them on whichever
- * netdev it arrives, as far as rp_filter and netfilter let it. What a host says to itself is
- * looped back by the IP stack over another netdev.
- * @rx: a parsed packet
- * @ifindex: netdev of the GID
- * RCU read side.
+ * Did a packet come the way to a GID of ours? By the GID's own netdev, @ifindex; or, on routed
+ * addresses, by any in the same layer 3 domain: IP hosts take what is addressed to them on
+ * whichever netdev it arrives, as far as rp_filter and netfilter let it. What a host says to
+ * itself is looped back by the IP stack over another netdev. RCU read side.
  */
 bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex)
 {
@@ -139,12 +134,7 @@ static void prefetch_for(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	}
 }
 
-/*
- * The QP that a packet names.
- * @rx: a parsed packet with its netdev; its port is filled in
- * @handle: what is found under the number, or NULL
- * RCU read side. Returns the QP with a reference, or NULL.
- */
+/* The QP that a packet names, with a reference, or NULL; rx->port is filled in. RCU read side */
 struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
 				      struct rhca_qp_handle *handle)
 {
@@ -280,10 +270,7 @@ static struct rhca_port *port_to_count_at(const struct sk_buff *skb,
 	return rhca_port_find_gid(&query, &index);
 }
 
-/*
- * Count a packet that reaches no QP, where its port is known. @flow: its network headers, or
- * NULL. RCU read side.
- */
+/* Count a packet that reaches a port and no QP. @flow: its headers, or NULL. RCU read side */
 void rhca_rx_drop_at(struct rhca_port *port, const struct rhca_flow *flow,
 		     enum rhca_counter which)
 {
@@ -302,14 +289,7 @@ void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
 		rhca_rx_drop_at(port, flow, which);
 }
 
-/**
- * rhca_rx_drop - Count a packet that its QP does not take
- * @qp: the QP
- * @rx: the packet
- * @which: why
- *
- * Context: RCU read side.
- */
+/* Count a packet that its QP does not take. RCU read side */
 void rhca_rx_drop(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
 		  enum rhca_counter which)
 {
@@ -324,20 +304,14 @@ static const enum rhca_counter parse_counters[] = {
 	[RHCA_PARSE_BAD_LENGTH]	= RHCA_RX_DROPPED_BAD_LENGTH,
 };
 
-/*
- * Count a packet that cannot be taken apart. @flow: its network headers, or NULL. RCU read
- * side.
- */
+/* Count a packet that cannot be taken apart. @flow: its headers, or NULL. RCU read side */
 void rhca_rx_count_fault(const struct sk_buff *skb, const struct rhca_flow *flow,
 			 enum rhca_parse fault)
 {
 	rhca_rx_count_drop(skb, flow, parse_counters[fault]);
 }
 
-/*
- * The same where the parser has refused all of it. @rx: what was parsed: the packet may still
- * have network headers. RCU read side.
- */
+/* The same where the parser has refused all of it: there may be network headers all the same */
 void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
 			     enum rhca_parse fault)
 {
@@ -380,10 +354,7 @@ bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 	return true;
 }
 
-/*
- * Has the packet a P_Key of its QP? A violation is counted and reported. @rx: a packet with a
- * right ICRC. RCU read side.
- */
+/* Has a packet with a right ICRC a P_Key of its QP? If not, that is counted and reported */
 bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	if (in_partition(qp, rx))

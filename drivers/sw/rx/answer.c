@@ -30,13 +30,10 @@ static u8 ack_syndrome(struct rhca_sw_qp *qp)
 }
 
 /*
- * Send an acknowledgement or NAK. The former may overtake what was sent before, by another source
- * port than the QP's own, or since GRO does not hold it back; but no responses: the requester
- * would take them for lost.
- * @syndrome: of the AETH
- * @psn: what it answers
- * @shared: block that it shares if it may overtake, or NULL: it leaves at once
- * recv.lock held, bottom halves off, RCU read side.
+ * Send an acknowledgement or NAK. The former may overtake what was sent before, by another
+ * source port than the QP's own, or since GRO does not hold it back; but no responses: the
+ * requester would take them for lost. @shared: block that it shares if it may overtake, or
+ * NULL: it leaves at once. recv.lock held, bottom halves off, RCU read side.
  */
 void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		    u8 syndrome, u32 psn, struct rhca_shared_block *shared)
@@ -116,12 +113,6 @@ static u32 response_bytes(const struct rhca_sw_qp *qp,
 		min(res->length - offset, qp->base.mtu_bytes) : 0;
 }
 
-/* Are there requests to answer behind the one that is being answered? */
-static bool another_is_due(const struct rhca_responder *recv)
-{
-	return recv->sending_resource + 1 != recv->newest_resource;
-}
-
 static void fill_response(struct rhca_sw_qp *qp, const struct rhca_resource *res,
 			  struct rhca_packet *packet)
 {
@@ -150,7 +141,8 @@ static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
 		.dest_qpn	= READ_ONCE(qp->base.attr.dest_qp_num),
 		.psn		= res->next_psn,
 	};
-	bool more = !last || (!is_atomic(res) && another_is_due(&qp->recv));
+	bool another_is_due = qp->recv.sending_resource + 1 != qp->recv.newest_resource;
+	bool more = !last || (!is_atomic(res) && another_is_due);
 	int ret = 0;
 
 	if (res->opcode == RHCA_OPCODE_FLUSH)
@@ -360,9 +352,9 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 }
 
 /*
- * Send the responses that are due, then the answer. recv.lock held, bottom halves off, RCU read
- * side. Where responses of resources are due, the caller owns the turn. Returns true when some
- * are still due, since the section has sent what it may, or until a pause is over.
+ * Send the responses that are due, then the answer. Where there are responses, the caller owns
+ * the turn. recv.lock held, bottom halves off, RCU read side. Returns true when some are still
+ * due, since the section has sent what it may, or until a pause is over.
  */
 bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			 struct rhca_batch *batch)

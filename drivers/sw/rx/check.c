@@ -340,10 +340,7 @@ static enum rhca_request_status check_memory(struct rhca_sw_qp *qp,
 	return check_atomic_write(qp, rx);
 }
 
-/*
- * May a request be executed? recv.lock held. Returns the first that is not RHCA_PASS, or
- * RHCA_PASS.
- */
+/* May a request be executed? What the first check says that does not pass. recv.lock held */
 enum rhca_request_status rhca_request_check(struct rhca_sw_qp *qp,
 					    const struct rhca_rx *rx)
 {

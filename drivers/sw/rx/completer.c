@@ -515,10 +515,7 @@ static bool take_late_credits(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	       take_credits(&qp->send, rx);
 }
 
-/*
- * Handle a response. @qp: an RC QP. @rx: the packet: parsed, ICRC checked, from the QP's peer.
- * send.lock held, bottom halves off.
- */
+/* Handle a response of an RC QP's peer, ICRC checked. send.lock held, bottom halves off */
 void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			    struct rhca_batch *batch)
 {

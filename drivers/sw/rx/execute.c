@@ -258,9 +258,8 @@ static enum rhca_request_status invalidate(struct rhca_sw_qp *qp,
 }
 
 /*
- * Do what a request asks for. @rx: the packet, which has passed rhca_request_check(). recv.lock
- * held. Returns RHCA_PASS, or why it could not be done: a key may have gone since it was
- * checked.
+ * Do what a request asks for that has passed rhca_request_check(). recv.lock held. Returns
+ * RHCA_PASS, or why it could not be done: a key may have gone since it was checked.
  */
 enum rhca_request_status rhca_request_execute(struct rhca_sw_qp *qp,
 					      const struct rhca_rx *rx)

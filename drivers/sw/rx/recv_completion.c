@@ -57,12 +57,8 @@ static void leave_completion(struct rhca_sw_qp *qp, const struct ib_wc *wc,
 }
 
 /*
- * The receive request that was taken is done.
- * @qp: the QP, with recv.have_wqe
- * @wc: its completion, but for the request's cookie and the QP
- * @solicited: the sender asked for an event
- * @batch: collects events; with @received the completion is shown later
- * recv.lock held.
+ * The receive request that was taken is done. @wc: its completion, but for the request's cookie
+ * and the QP. @solicited: the sender asked for an event. recv.lock held.
  */
 void rhca_responder_complete(struct rhca_sw_qp *qp, struct ib_wc *wc,
 			     bool solicited, struct rhca_batch *batch)
@@ -144,10 +140,7 @@ static void fill_datagram_wc(const struct rhca_rx *rx, struct ib_wc *wc)
 	}
 }
 
-/*
- * The completion of a message that has arrived. @wc: filled in, but for what
- * rhca_responder_complete() adds. recv.lock held.
- */
+/* The completion of a message, but for what rhca_responder_complete() adds. recv.lock held */
 void rhca_responder_fill_wc(const struct rhca_sw_qp *qp,
 			    const struct rhca_rx *rx, struct ib_wc *wc)
 {

@@ -44,10 +44,7 @@ const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES] = {
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_nak_actions);
 
-/*
- * The QP fails. @event: names the fault, 11.6.3.2; a shared queue's QP tells its end too.
- * recv.lock held.
- */
+/* The QP fails. @event: names the fault, 11.6.3.2. recv.lock held */
 void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
 				  enum ib_event_type event,
 				  struct rhca_batch *batch)
@@ -159,10 +156,7 @@ static void complete_with_error(struct rhca_sw_qp *qp, enum ib_wc_status status,
 		rhca_responder_complete(qp, &wc, true, batch);
 }
 
-/*
- * The peer has been told of a fatal fault: the QP fails. @qp: the QP, with the fault in
- * recv.fatal. recv.lock held.
- */
+/* The peer has been told of the fault in recv.fatal: the QP fails. recv.lock held */
 void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	const struct rhca_nak_action *action = &rhca_nak_actions[qp->recv.fatal];
@@ -334,8 +328,8 @@ static void wait_for_missing(struct rhca_sw_qp *qp, u64 now)
 }
 
 /*
- * Time has passed since a request packet was missed. rhca_responder_continue() must follow.
- * recv.lock held, bottom halves off.
+ * Time has passed since a request packet was missed. recv.lock held, bottom halves off;
+ * rhca_responder_continue() must follow.
  */
 void rhca_responder_waited(struct rhca_sw_qp *qp)
 {
@@ -445,9 +439,8 @@ static void note_srq_limit(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /*
- * Handle a request, but for the answer. rhca_responder_continue() must follow when all that
- * came together is taken. @rx: the packet: parsed, ICRC checked, meant for the QP. recv.lock
- * held, bottom halves off, RCU read side.
+ * Handle a request for the QP, ICRC checked, but for the answer: rhca_responder_continue() must
+ * follow when all that came together is taken. recv.lock held, bottom halves off, RCU read side.
  */
 void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			 struct rhca_batch *batch)
@@ -480,10 +473,9 @@ void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 /* --- answers ------------------------------------------------------------------ */
 
 /*
- * Complete the SEND with Invalidate that waits. It completes when nothing uses the memory any
- * more, 10.6.5. What came meanwhile was held, or dropped, and then the peer is told to repeat
- * it. @qp: the QP; recv.invalidating. recv.lock held by the owner of the turn. Returns false
- * when something still uses it: the turn ends with a pause.
+ * Complete the SEND with Invalidate that waits, if nothing uses the memory any more, 10.6.5. What
+ * came meanwhile was held, or dropped, and then the peer is told to repeat it. recv.lock held by
+ * the owner of the turn. Returns false when something still uses it: the turn ends with a pause.
  */
 bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -510,9 +502,7 @@ bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 
 /**
  * rhca_responder_reset - Forget everything
- * @qp: a QP in RESET
- *
- * Context: recv.lock held.
+ * @qp: a QP in RESET; recv.lock held
  */
 void rhca_responder_reset(struct rhca_sw_qp *qp)
 {

@@ -45,8 +45,8 @@ static void begin(struct rhca_rx_batch *walk)
 }
 
 /*
- * Stand in front of the first segment of a block. @skb: the packet, skb->data at the network
- * header; stays the caller's. Returns false when it is no block.
+ * Stand in front of the first segment of a block, which stays the caller's. @skb: data at the
+ * network header. Returns false when it is no block.
  */
 bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
 			       enum rhca_encap encap)
@@ -74,9 +74,8 @@ bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_begin_block);
 
 /*
- * Stand in front of the first packet of a list. @list: skbs that are no blocks, linked by
- * skb->list. The walk frees each when it goes on, and leaves the last, in @walk->skb, to the
- * caller.
+ * Stand in front of the first packet of a list, of which none is a block. The walk frees each when
+ * it goes on, and leaves the last, in @walk->skb, to the caller.
  */
 void rhca_rx_batch_begin_list(struct rhca_rx_batch *walk, struct list_head *list,
 			      enum rhca_encap encap)
@@ -202,10 +201,7 @@ static bool next_in_list(struct rhca_rx_batch *walk)
 	return false;
 }
 
-/*
- * To the next packet that can be parsed. @walk: goes on; those that cannot be parsed are
- * counted. RCU read side. Returns false at the end.
- */
+/* To the next packet that can be parsed; others are counted. False at the end. RCU read side */
 bool rhca_rx_batch_next(struct rhca_rx_batch *walk)
 {
 	walk->parsed = walk->behind ? next_in_list(walk) : next_segment(walk);
@@ -233,9 +229,9 @@ static struct rhca_qp_ahead *ahead_at(struct rhca_rx_batch *walk,
 }
 
 /*
- * Have what the QPs of the next packets need brought to the caches. Where many QPs are in use,
- * none of them is in the caches. First the handle is fetched, and when that has come the QP.
- * @walk: stands at a packet of a block, whose own QP has been found. RCU read side.
+ * Have what the QPs of the next packets need brought to the caches, where they are not if many
+ * are in use: first the handle, and when that has come the QP. The QP of the packet itself has
+ * been found. RCU read side.
  */
 void rhca_rx_batch_look_ahead(struct rhca_rx_batch *walk)
 {
@@ -258,10 +254,7 @@ void rhca_rx_batch_look_ahead(struct rhca_rx_batch *walk)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_look_ahead);
 
-/*
- * The handle of the QP that a packet names. @walk: stands at the packet. RCU read side. Returns
- * the handle, or NULL.
- */
+/* The handle of the QP that the packet names, or NULL. RCU read side */
 struct rhca_qp_handle *rhca_rx_batch_find_handle(struct rhca_rx_batch *walk)
 {
 	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
@@ -318,10 +311,7 @@ static void set_id(struct rhca_rx_batch *walk, enum id_rule rule)
 			rhca_icrc_flow_crc(&walk->icrc, be16_to_cpu(ip->id));
 }
 
-/*
- * Give a segment the identification that it is likely to have had. It is the one by the rule of
- * the segment before. rhca_rx_batch_intact() tries others. @walk: stands at it.
- */
+/* The identification by the rule of the segment before; rhca_rx_batch_intact() tries others */
 void rhca_rx_batch_guess_id(struct rhca_rx_batch *walk)
 {
 	if (has_ids(walk))
@@ -360,12 +350,9 @@ static bool intact_after_loss(struct rhca_rx_batch *walk)
 }
 
 /*
- * Is the ICRC right?
- * @walk: stands at the packet
- * @c: counters that a wrong one is counted in
- * Returns true when it is right by one of the rules of identifications, or by the first when
- * some packets were lost before it; after MAX_DAMAGED wrong ones only by the rule of the packet
- * before.
+ * Is the ICRC right, by one of the rules of identifications, or by the first when some packets were
+ * lost before it? After MAX_DAMAGED wrong ones, which are counted in @c, only by the rule of the
+ * packet before.
  */
 bool rhca_rx_batch_intact(struct rhca_rx_batch *walk, struct rhca_counters __percpu *c)
 {

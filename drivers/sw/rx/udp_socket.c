@@ -74,10 +74,7 @@ static void take_blocks(struct socket *sock)
 
 /*
  * Receive RoCE v2 packets.
- * @net: namespace
- * @ifindex: L3 master device (VRF) whose packets are wanted, or 0 for those of netdevs that
- *   have none
- * @family: AF_INET or AF_INET6
+ * @ifindex: VRF whose packets are wanted, or 0 for those of netdevs that are in none
  * @out: set to the socket, which is shared until rhca_udp_socket_share() ends that
  * May sleep. Returns 0 or a negative error, -EADDRINUSE when somebody else has the port number,
  * a socket of ours that is not shared included.
@@ -107,10 +104,10 @@ int rhca_udp_socket_open(struct net *net, int ifindex, sa_family_t family,
 }
 
 /*
- * Undo rhca_udp_socket_open(). Unlike udp_tunnel_sock_release() of 6.12 and older it waits for
- * no grace period, which who holds RTNL would have everybody wait for: nothing hangs on the
- * socket, and the kernel frees it after one. @sock: the socket, set to NULL; or NULL. May
- * sleep, RTNL may be held. Packets that came before may still be under way in RCU read sides.
+ * Close a socket that may be open. Unlike udp_tunnel_sock_release() of 6.12 and older it waits
+ * for no grace period, which who holds RTNL would have everybody wait for: nothing hangs on the
+ * socket, and the kernel frees it after one. May sleep, RTNL may be held. Packets that came
+ * before may still be under way in RCU read sides.
  */
 void rhca_udp_socket_close(struct socket **sock)
 {
