@@ -27,9 +27,7 @@
 
 /**
  * rhca_block_lost - Packets have been lost, perhaps since they were a block
- * @backoff: of the half of a QP that has sent them
- *
- * The next ones leave singly, twice as many with each loss.
+ * @backoff: the next ones leave singly, twice as many with each loss
  */
 void rhca_block_lost(struct rhca_block_backoff *backoff)
 {
@@ -44,10 +42,7 @@ void rhca_block_lost(struct rhca_block_backoff *backoff)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_lost);
 
-/*
- * A block has been sent. @backoff: of the half of a QP that has sent it. @psn: of its first
- * packet.
- */
+/* A block has been sent. @psn: of its first packet */
 void rhca_block_left(struct rhca_block_backoff *backoff, u32 psn)
 {
 	if (backoff->is_out || backoff->proven)
@@ -59,10 +54,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_block_left);
 
 /**
  * rhca_block_acked - Packets have arrived
- * @backoff: of the half of a QP that has sent them
+ * @backoff: one that left in a block and was not repeated shows that blocks arrive
  * @upto: behind the newest of them
- *
- * One that left in a block and was not repeated shows that blocks arrive.
  */
 void rhca_block_acked(struct rhca_block_backoff *backoff, u32 upto)
 {
@@ -75,11 +68,9 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_block_acked);
 
 /**
  * rhca_block_sent - Packets have been sent
- * @backoff: of the half of a QP that has sent them
+ * @backoff: where no block arrives, few leave between two losses: then the window grows in
+ *	spite of what is taken off here
  * @packets: how many
- *
- * Where no block arrives, few leave between two losses: then the window grows in
- * spite of what is taken off here.
  */
 void rhca_block_sent(struct rhca_block_backoff *backoff, u32 packets)
 {
@@ -109,10 +100,7 @@ static u32 max_packets(const struct rhca_packet *packet)
 		RHCA_BLOCK_GROUP_PACKETS : RHCA_BLOCK_PACKETS;
 }
 
-/*
- * Can a packet be the next segment? @block: has a segment. @packet: a sealed segment to the
- * same destination.
- */
+/* Can a sealed segment to the same destination be the next one? @block: has one */
 bool rhca_block_fits(const struct rhca_block *block,
 		     const struct rhca_packet *packet)
 {
@@ -128,11 +116,9 @@ bool rhca_block_fits(const struct rhca_block *block,
 EXPORT_SYMBOL_IF_KUNIT(rhca_block_fits);
 
 /**
- * rhca_block_precede - What a packet has in common with those in the block
+ * rhca_block_precede - Network headers and the ICRC's beginning need not be made again
  * @block: to the same destination
  * @packet: a segment that will be added next, with all that says how it is sent
- *
- * Network headers and the beginning of the ICRC need not be made again.
  */
 void rhca_block_precede(struct rhca_block *block, struct rhca_packet *packet)
 {
@@ -142,8 +128,8 @@ void rhca_block_precede(struct rhca_block *block, struct rhca_packet *packet)
 }
 
 /*
- * Add a packet. @block: empty, or rhca_block_fits() has said yes. @packet: a sealed segment,
- * the one begun last on this CPU. Bottom halves off since the segment was begun.
+ * Add a sealed segment, the one begun last on this CPU. @block: empty, or rhca_block_fits() has
+ * said yes. Bottom halves off since the segment was begun.
  */
 void rhca_block_add(struct rhca_block *block, struct rhca_packet *packet)
 {
@@ -186,10 +172,7 @@ static void fill_totals(struct sk_buff *skb, enum rhca_encap encap)
 		ip_send_check(ip_hdr(skb));
 }
 
-/*
- * Have the egress device compute the UDP checksum. @skb: a RoCE v2 packet or block, skb->data
- * at its network header.
- */
+/* Have the egress device compute the UDP checksum of a packet or block: data at the IP header */
 void rhca_block_request_checksum(struct sk_buff *skb, enum rhca_encap encap)
 {
 	unsigned int udp_bytes = skb->len - skb_transport_offset(skb);
@@ -251,8 +234,8 @@ static void fill(struct sk_buff *skb, const struct rhca_block *block,
 }
 
 /*
- * Make an skb of a block. @block: with one segment at least; empty afterwards. Bottom halves
- * off. Returns the skb; NULL without memory: then the packets are lost.
+ * Make an skb of a block, which is empty afterwards. Bottom halves off. Returns NULL without
+ * memory: then the packets are lost.
  */
 struct sk_buff *rhca_block_finish(struct rhca_block *block,
 				  enum rhca_encap encap)

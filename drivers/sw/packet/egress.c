@@ -101,12 +101,10 @@ static struct net_device *second_netdev(const struct rhca_path *path,
 }
 
 /*
- * The route of a RoCE v2 packet.
- * @path: where it goes; keeps the route for the next packet
- * @lag_member: the member of a LAG that it should leave by
- * Bottom halves off, RCU read side. Returns the route, with a reference; or an error: -EPERM
- * where an IPsec policy forbids the packet or has no state for it, -ENETUNREACH without a
- * route.
+ * The route of a RoCE v2 packet, which is kept for the next. @lag_member: of a LAG, that it
+ * should leave by. Bottom halves off, RCU read side. Returns the route, with a reference; or an
+ * error: -EPERM where an IPsec policy forbids the packet or has no state for it, -ENETUNREACH
+ * without a route.
  */
 struct dst_entry *rhca_route_find(struct rhca_path *path, struct net *net,
 				  u32 lag_member)

@@ -13,7 +13,6 @@
 #include <net/dst.h>
 #include <net/ip.h>
 
-
 #include "borrowed/ipsec_route.h"
 #include "borrowed/loop_back.h"
 #include "core/mcast.h"
@@ -23,10 +22,7 @@
 
 /* --- Ethernet ------------------------------------------------------------- */
 
-/*
- * Is a packet, or each one that a block is cut into, short enough? @skb: skb->data at its
- * network header. @mtu: how long it may be from there.
- */
+/* Is a packet, or each one that a block is cut into, short enough from its network header on? */
 bool rhca_frame_fits(const struct sk_buff *skb, unsigned int mtu)
 {
 	return skb_is_gso(skb) ? skb_gso_validate_network_len(skb, mtu) :
@@ -94,8 +90,8 @@ static struct net_device *tag_frame(struct sk_buff *skb, struct net_device *ndev
 }
 
 /*
- * Send a RoCE v1 packet. @skb: the packet, consumed. @gid_ndev: netdev of its source GID.
- * Bottom halves off, RCU read side. Returns as dev_queue_xmit().
+ * Send and consume a RoCE v1 packet. @gid_ndev: netdev of its source GID. Bottom halves off, RCU
+ * read side. Returns as dev_queue_xmit().
  */
 int rhca_frame_send_v1(struct sk_buff *skb, struct rhca_path *path,
 		       struct net_device *gid_ndev)
@@ -145,9 +141,8 @@ bool rhca_frame_needed(const struct dst_entry *dst)
 }
 
 /*
- * Send a RoCE v2 packet with an Ethernet header of ours. @skb: the packet with its route,
- * consumed. Bottom halves off, RCU read side. Returns as dev_queue_xmit(), or what netfilter
- * says.
+ * Send and consume a RoCE v2 packet, which has its route, with an Ethernet header of ours. Bottom
+ * halves off, RCU read side. Returns as dev_queue_xmit(), or what netfilter says.
  */
 int rhca_frame_send_ip(struct sk_buff *skb, struct rhca_path *path,
 		       struct net *net)

@@ -227,10 +227,7 @@ void rhca_packet_drop(struct rhca_packet *packet)
 	rhca_packet_free(packet);
 }
 
-/*
- * A packet is not sent. @packet: sealed; empty afterwards. Bottom halves off since it was
- * begun.
- */
+/* A sealed packet is not sent; it is empty afterwards. Bottom halves off since it was begun */
 void rhca_packet_free(struct rhca_packet *packet)
 {
 	kfree_skb(packet->skb);

@@ -76,10 +76,9 @@ static bool turn(struct pool *pool)
 }
 
 /*
- * Where contiguous bytes could be taken. They follow those taken last, if these left enough
- * room in their page. Nothing is taken before rhca_pool_take(). It, or rhca_pool_give_up(),
- * must follow before more room is asked for, or anything is sent. @bytes: how many at most, not
- * more than a page of the pool. Bottom halves off until then. Returns the place, or NULL
+ * Where contiguous bytes could be taken, a page of the pool at most. They follow those taken last,
+ * if these left enough room in their page. rhca_pool_take() or rhca_pool_give_up() must follow
+ * before more room is asked for, or anything is sent; bottom halves off until then. Returns NULL
  * without memory: then nothing must follow.
  */
 void *rhca_pool_room(unsigned int bytes)
@@ -104,11 +103,9 @@ void *rhca_pool_room(unsigned int bytes)
 EXPORT_SYMBOL_IF_KUNIT(rhca_pool_room);
 
 /*
- * Take bytes from where rhca_pool_room() has pointed to.
- * @bytes: how many
- * @piece: memory that they follow, to which they are added; or empty, or other memory: then it
- *   is overwritten by them, with a reference to their page
- * Bottom halves off since rhca_pool_room().
+ * Take bytes from where rhca_pool_room() has pointed to. @piece: memory that they follow, to which
+ * they are added; or empty, or other memory: then it is overwritten by them, with a reference to
+ * their page.
  */
 void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
 {
@@ -126,10 +123,7 @@ void rhca_pool_take(unsigned int bytes, struct rhca_piece *piece)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pool_take);
 
-/*
- * Take nothing of what rhca_pool_room() has pointed to. Bottom halves off since
- * rhca_pool_room().
- */
+/* Take nothing of what rhca_pool_room() has pointed to */
 void rhca_pool_give_up(void)
 {
 	local_unlock_nested_bh(&pools.lock);

@@ -342,11 +342,10 @@ static void send_finished(struct rhca_tx_list *tx)
 
 /**
  * rhca_tx_list_send - Send what is in the list
- * @tx: the list, empty afterwards; @tx->refused tells whether the local
- *	queue took all of it
+ * @tx: empty afterwards; @tx->refused tells whether the local queue took all of it
  *
- * Context: bottom halves off, RCU read side. QP locks may be held: no stack
- * path delivers a packet to a receiver from inside a send.
+ * Context: bottom halves off, RCU read side. QP locks may be held: no stack path delivers a
+ * packet to a receiver from inside a send.
  */
 void rhca_tx_list_send(struct rhca_tx_list *tx)
 {
