@@ -281,34 +281,6 @@ static void receive_unclaimed(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 		rhca_rx_count_drop(rx->skb, &rx->flow, RHCA_RX_DROPPED_NO_QP);
 }
 
-static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
-{
-	enum rhca_parse fault;
-	struct rhca_qp_handle *handle;
-	struct rhca_verbs_qp *qp;
-	struct rhca_rx rx __uninitialized;
-
-	fault = rhca_rx_parse(&rx, skb, encap);
-	if (fault != RHCA_PARSE_OK) {
-		rhca_rx_count_malformed(&rx, encap, fault);
-		return;
-	}
-	rx.ifindex = rhca_rx_ifindex(skb, encap);
-	handle = rhca_qp_find_handle(rhca_bth_dest_qpn(rx.bth));
-	if (rx.flags & RHCA_OP_CNP) {
-		receive_cnp(&rx, handle, NULL);
-		return;
-	}
-	qp = rhca_rx_find_qp(&rx, handle);
-	if (!qp) {
-		receive_unclaimed(&rx, NULL);
-		return;
-	}
-	if (passes_unlocked_checks(qp, &rx, NULL))
-		hand_over(to_sw_qp(qp), &rx);
-	rhca_qp_put(qp);
-}
-
 /* --- several at once -------------------------------------------------------- */
 
 /*
@@ -383,32 +355,54 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk)
 	rhca_batch_end(qp, &batch);
 }
 
-/* The packet where the walk stands, and those behind it that go with it */
-static void receive_segments(struct rhca_rx_batch *walk)
+/* --- each packet ------------------------------------------------------------- */
+
+/* @walk: stands at the packet, and takes those behind it along that go with it; or NULL */
+static __always_inline void receive_parsed(struct rhca_rx *rx, struct rhca_qp_handle *handle,
+					   struct rhca_rx_batch *walk)
 {
-	struct rhca_rx *rx = &walk->rx;
 	struct rhca_verbs_qp *qp;
 
-	walk->parsed = false;
 	if (rx->flags & RHCA_OP_CNP) {
-		receive_cnp(rx, rhca_rx_batch_find_handle(walk), walk);
+		receive_cnp(rx, handle, walk);
 		return;
 	}
-	qp = rhca_rx_find_qp(rx, rhca_rx_batch_find_handle(walk));
-	rhca_rx_batch_look_ahead(walk);
+	qp = rhca_rx_find_qp(rx, handle);
+	if (walk)
+		rhca_rx_batch_look_ahead(walk);
 	if (!qp) {
 		receive_unclaimed(rx, walk);
 		return;
 	}
-	if (passes_unlocked_checks(qp, rx, walk))
-		hand_over_block(to_sw_qp(qp), walk);
+	if (passes_unlocked_checks(qp, rx, walk)) {
+		if (walk)
+			hand_over_block(to_sw_qp(qp), walk);
+		else
+			hand_over(to_sw_qp(qp), rx);
+	}
 	rhca_qp_put(qp);
+}
+
+static void receive_one(struct sk_buff *skb, enum rhca_encap encap)
+{
+	struct rhca_rx rx __uninitialized;
+	enum rhca_parse fault;
+
+	fault = rhca_rx_parse(&rx, skb, encap);
+	if (fault != RHCA_PARSE_OK) {
+		rhca_rx_count_malformed(&rx, encap, fault);
+		return;
+	}
+	rx.ifindex = rhca_rx_ifindex(skb, encap);
+	receive_parsed(&rx, rhca_qp_find_handle(rhca_bth_dest_qpn(rx.bth)), NULL);
 }
 
 static void receive_walk(struct rhca_rx_batch *walk)
 {
-	while (walk->parsed || rhca_rx_batch_next(walk))
-		receive_segments(walk);
+	while (walk->parsed || rhca_rx_batch_next(walk)) {
+		walk->parsed = false;
+		receive_parsed(&walk->rx, rhca_rx_batch_find_handle(walk), walk);
+	}
 	count_walk(walk);
 	rhca_shared_send(&walk->answers);
 }
