@@ -13,6 +13,7 @@
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <net/l3mdev.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include <rhca/compat.h>
@@ -122,18 +123,6 @@ static void stop(struct rhca_udp *udp)
 	udp->whole = false;
 }
 
-static bool is_vrf(struct net *net, int ifindex)
-{
-	const struct net_device *ndev;
-	bool vrf;
-
-	rcu_read_lock();
-	ndev = dev_get_by_index_rcu(net, ifindex);
-	vrf = ndev && netif_is_l3_master(ndev);
-	rcu_read_unlock();
-	return vrf;
-}
-
 /* Return: whether there was memory for all */
 static bool update_listeners(struct rhca_udp *udp)
 {
@@ -142,7 +131,7 @@ static bool update_listeners(struct rhca_udp *udp)
 	bool all;
 
 	list_for_each_entry_safe(listener, next, &udp->listeners, entry)
-		if (listener->vrf && !is_vrf(udp->net, listener->vrf))
+		if (listener->vrf && !netif_index_is_l3_master(udp->net, listener->vrf))
 			remove_listener(listener);
 	all = have_listener(udp, NULL);
 	rcu_read_lock();
