@@ -298,12 +298,6 @@ static void ask_for_missing(struct rhca_sw_qp *qp)
 		    qp->recv.expected_psn);
 }
 
-/* By a bit, or since it is a READ or an atomic */
-static bool wants_answer(const struct rhca_rx *rx)
-{
-	return rhca_bth_ack_req(rx->bth) || (rx->flags & RHCA_OP_RESOURCE);
-}
-
 static struct rhca_arrival arrival_of(const struct rhca_sw_qp *qp,
 				      const struct rhca_rx *rx)
 {
@@ -312,18 +306,20 @@ static struct rhca_arrival arrival_of(const struct rhca_sw_qp *qp,
 		.psn	  = rx->psn,
 		.expected = qp->recv.expected_psn,
 		.num_held = rhca_hold_num(qp->recv.hold),
-		.ack_req  = wants_answer(rx),
+		.ack_req  = rhca_bth_ack_req(rx->bth) || (rx->flags & RHCA_OP_RESOURCE),
 		.is_read  = rx->flags & RHCA_OP_RESOURCE,
 	};
 }
 
-/* What is missing may only be late */
-static void wait_for_missing(struct rhca_sw_qp *qp, u64 now)
+/* What is missing is asked for, or may only be late */
+static void ask_or_wait(struct rhca_sw_qp *qp, bool ask, u64 now)
 {
 	struct rhca_wheel_timer *timer = &qp->send.recovery->wait_timer;
 	u64 due = rhca_hold_rule_due(&qp->recv.rule);
 
-	if (due > now && !rhca_wheel_is_queued(timer))
+	if (ask)
+		ask_for_missing(qp);
+	else if (due > now && !rhca_wheel_is_queued(timer))
 		rhca_wheel_start(timer, now, due - now);
 }
 
@@ -344,10 +340,7 @@ void rhca_responder_waited(struct rhca_sw_qp *qp)
 	if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE) || recv->fatal ||
 	    recv->invalidating)
 		return;
-	if (rhca_hold_rule_waited(&recv->rule, &arrival))
-		ask_for_missing(qp);
-	else
-		wait_for_missing(qp, arrival.now);
+	ask_or_wait(qp, rhca_hold_rule_waited(&recv->rule, &arrival), arrival.now);
 }
 
 static void take_ahead(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
@@ -363,10 +356,7 @@ static void take_ahead(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	arrival = arrival_of(qp, rx);
 	arrival.twice = result == RHCA_HOLD_TWICE;
 	arrival.refused = result == RHCA_HOLD_REFUSED;
-	if (rhca_hold_rule_ahead(&recv->rule, &arrival))
-		ask_for_missing(qp);
-	else
-		wait_for_missing(qp, arrival.now);
+	ask_or_wait(qp, rhca_hold_rule_ahead(&recv->rule, &arrival), arrival.now);
 }
 
 /* It is the turn of what is held, as if it came now */
@@ -411,10 +401,7 @@ static void take_expected(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	arrival = arrival_of(qp, rx);
-	if (rhca_hold_rule_filled(&recv->rule, &arrival))
-		ask_for_missing(qp);
-	else
-		wait_for_missing(qp, arrival.now);
+	ask_or_wait(qp, rhca_hold_rule_filled(&recv->rule, &arrival), arrival.now);
 }
 
 static void take_duplicate(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
@@ -426,10 +413,7 @@ static void take_duplicate(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 		rhca_replay(qp, rx);
 	else
 		rhca_qp_count(&qp->base, RHCA_DUPLICATE_REQUEST);
-	if (reply == RHCA_DUP_NAK)
-		ask_for_missing(qp);
-	else
-		wait_for_missing(qp, arrival.now);
+	ask_or_wait(qp, reply == RHCA_DUP_NAK, arrival.now);
 }
 
 static void note_srq_limit(struct rhca_sw_qp *qp, struct rhca_batch *batch)
