@@ -144,26 +144,19 @@ static u8 nak_syndrome(struct rhca_sw_qp *qp, enum rhca_request_status status)
 	return rhca_syndrome(RHCA_AETH_NAK, action->nak);
 }
 
-static void complete_with_error(struct rhca_sw_qp *qp, enum ib_wc_status status,
-				struct rhca_batch *batch)
-{
-	struct ib_wc wc = {
-		.status	= status,
-		.opcode	= IB_WC_RECV,
-	};
-
-	if (qp->recv.have_wqe)
-		rhca_responder_complete(qp, &wc, true, batch);
-}
-
-/* The peer has been told of the fault in recv.fatal: the QP fails. recv.lock held */
+/* The peer, if it hears of it, has been told of the fault in recv.fatal. recv.lock held */
 void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	const struct rhca_nak_action *action = &rhca_nak_actions[qp->recv.fatal];
+	struct ib_wc wc = {
+		.status	= action->wc,
+		.opcode	= IB_WC_RECV,
+	};
 
 	lockdep_assert_held(&qp->recv.lock);
 	qp->recv.fatal = RHCA_PASS;
-	complete_with_error(qp, action->wc, batch);
+	if (qp->recv.have_wqe)
+		rhca_responder_complete(qp, &wc, true, batch);
 	rhca_responder_move_to_error(qp, action->event, batch);
 	rhca_responder_flush(qp, batch);
 }
@@ -206,9 +199,8 @@ static void drop_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	if (!rhca_is_datagram(&qp->base))
 		qp->recv.expected_psn = rhca_psn_add(rx->psn, 1);
 	if (status == RHCA_LOCAL_FAULT) {
-		complete_with_error(qp, IB_WC_LOC_PROT_ERR, batch);
-		rhca_responder_move_to_error(qp, IB_EVENT_QP_FATAL, batch);
-		rhca_responder_flush(qp, batch);
+		qp->recv.fatal = status;
+		rhca_responder_fail(qp, batch);
 	}
 }
 
