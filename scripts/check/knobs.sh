@@ -50,7 +50,7 @@ code_cc() { sed -n 's/^\tROW(\([a-z_]*\), .*/\1/p' drivers/sw/verbs/cc_files.c; 
 
 # Rows of the table, each with the counter's enum first
 code_counters() {
-	sed -n 's/.*\<RHCA_[A-Z0-9_]*[],].*"\([a-z0-9_]*\)".*/\1/p' drivers/core/counters.c
+	sed -n 's/.*\<COUNTER(RHCA_[A-Z0-9_]*, "\([a-z0-9_]*\)").*/\1/p' include/rhca/counter.h
 }
 
 code_attributes() {
