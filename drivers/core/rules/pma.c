@@ -89,61 +89,39 @@ static const struct field counter_select = { .bit = 16, .bits = 16 };
 #define FIELD(id, type, member) \
 	{ (id), offsetof(struct type, member) * BITS_PER_BYTE, \
 	  sizeof_field(struct type, member) * BITS_PER_BYTE }
-#define NIBBLE(id, type, member, shift) \
-	{ (id), offsetof(struct type, member) * BITS_PER_BYTE + (shift), 4 }
+#define COUNTER(id, member)	FIELD(id, ib_pma_portcounters, member)
+#define NIBBLE(id, member, shift) \
+	{ (id), offsetof(struct ib_pma_portcounters, member) * BITS_PER_BYTE + (shift), 4 }
+#define EXT_COUNTER(id, member)	FIELD(id, ib_pma_portcounters_ext, member)
 
 static const struct field port_counters[] = {
-	FIELD(RHCA_PMA_SYMBOL_ERROR,
-	      ib_pma_portcounters, symbol_error_counter),
-	FIELD(RHCA_PMA_LINK_ERROR_RECOVERY,
-	      ib_pma_portcounters, link_error_recovery_counter),
-	FIELD(RHCA_PMA_LINK_DOWNED,
-	      ib_pma_portcounters, link_downed_counter),
-	FIELD(RHCA_PMA_RCV_ERRORS,
-	      ib_pma_portcounters, port_rcv_errors),
-	FIELD(RHCA_PMA_RCV_REMOTE_PHYSICAL_ERRORS,
-	      ib_pma_portcounters, port_rcv_remphys_errors),
-	FIELD(RHCA_PMA_RCV_SWITCH_RELAY_ERRORS,
-	      ib_pma_portcounters, port_rcv_switch_relay_errors),
-	FIELD(RHCA_PMA_XMIT_DISCARDS,
-	      ib_pma_portcounters, port_xmit_discards),
-	FIELD(RHCA_PMA_XMIT_CONSTRAINT_ERRORS,
-	      ib_pma_portcounters, port_xmit_constraint_errors),
-	FIELD(RHCA_PMA_RCV_CONSTRAINT_ERRORS,
-	      ib_pma_portcounters, port_rcv_constraint_errors),
-	NIBBLE(RHCA_PMA_LOCAL_LINK_INTEGRITY_ERRORS,
-	       ib_pma_portcounters, link_overrun_errors, 0),
-	NIBBLE(RHCA_PMA_EXCESSIVE_BUFFER_OVERRUNS,
-	       ib_pma_portcounters, link_overrun_errors, 4),
-	FIELD(RHCA_PMA_VL15_DROPPED,
-	      ib_pma_portcounters, vl15_dropped),
-	FIELD(RHCA_PMA_XMIT_DATA,
-	      ib_pma_portcounters, port_xmit_data),
-	FIELD(RHCA_PMA_RCV_DATA,
-	      ib_pma_portcounters, port_rcv_data),
-	FIELD(RHCA_PMA_XMIT_PACKETS,
-	      ib_pma_portcounters, port_xmit_packets),
-	FIELD(RHCA_PMA_RCV_PACKETS,
-	      ib_pma_portcounters, port_rcv_packets),
+	COUNTER(RHCA_PMA_SYMBOL_ERROR, symbol_error_counter),
+	COUNTER(RHCA_PMA_LINK_ERROR_RECOVERY, link_error_recovery_counter),
+	COUNTER(RHCA_PMA_LINK_DOWNED, link_downed_counter),
+	COUNTER(RHCA_PMA_RCV_ERRORS, port_rcv_errors),
+	COUNTER(RHCA_PMA_RCV_REMOTE_PHYSICAL_ERRORS, port_rcv_remphys_errors),
+	COUNTER(RHCA_PMA_RCV_SWITCH_RELAY_ERRORS, port_rcv_switch_relay_errors),
+	COUNTER(RHCA_PMA_XMIT_DISCARDS, port_xmit_discards),
+	COUNTER(RHCA_PMA_XMIT_CONSTRAINT_ERRORS, port_xmit_constraint_errors),
+	COUNTER(RHCA_PMA_RCV_CONSTRAINT_ERRORS, port_rcv_constraint_errors),
+	NIBBLE(RHCA_PMA_LOCAL_LINK_INTEGRITY_ERRORS, link_overrun_errors, 0),
+	NIBBLE(RHCA_PMA_EXCESSIVE_BUFFER_OVERRUNS, link_overrun_errors, 4),
+	COUNTER(RHCA_PMA_VL15_DROPPED, vl15_dropped),
+	COUNTER(RHCA_PMA_XMIT_DATA, port_xmit_data),
+	COUNTER(RHCA_PMA_RCV_DATA, port_rcv_data),
+	COUNTER(RHCA_PMA_XMIT_PACKETS, port_xmit_packets),
+	COUNTER(RHCA_PMA_RCV_PACKETS, port_rcv_packets),
 };
 
 static const struct field port_counters_ext[] = {
-	FIELD(RHCA_PMA_XMIT_DATA,
-	      ib_pma_portcounters_ext, port_xmit_data),
-	FIELD(RHCA_PMA_RCV_DATA,
-	      ib_pma_portcounters_ext, port_rcv_data),
-	FIELD(RHCA_PMA_XMIT_PACKETS,
-	      ib_pma_portcounters_ext, port_xmit_packets),
-	FIELD(RHCA_PMA_RCV_PACKETS,
-	      ib_pma_portcounters_ext, port_rcv_packets),
-	FIELD(RHCA_PMA_UNICAST_XMIT_PACKETS,
-	      ib_pma_portcounters_ext, port_unicast_xmit_packets),
-	FIELD(RHCA_PMA_UNICAST_RCV_PACKETS,
-	      ib_pma_portcounters_ext, port_unicast_rcv_packets),
-	FIELD(RHCA_PMA_MULTICAST_XMIT_PACKETS,
-	      ib_pma_portcounters_ext, port_multicast_xmit_packets),
-	FIELD(RHCA_PMA_MULTICAST_RCV_PACKETS,
-	      ib_pma_portcounters_ext, port_multicast_rcv_packets),
+	EXT_COUNTER(RHCA_PMA_XMIT_DATA, port_xmit_data),
+	EXT_COUNTER(RHCA_PMA_RCV_DATA, port_rcv_data),
+	EXT_COUNTER(RHCA_PMA_XMIT_PACKETS, port_xmit_packets),
+	EXT_COUNTER(RHCA_PMA_RCV_PACKETS, port_rcv_packets),
+	EXT_COUNTER(RHCA_PMA_UNICAST_XMIT_PACKETS, port_unicast_xmit_packets),
+	EXT_COUNTER(RHCA_PMA_UNICAST_RCV_PACKETS, port_unicast_rcv_packets),
+	EXT_COUNTER(RHCA_PMA_MULTICAST_XMIT_PACKETS, port_multicast_xmit_packets),
+	EXT_COUNTER(RHCA_PMA_MULTICAST_RCV_PACKETS, port_multicast_rcv_packets),
 };
 
 static const struct {
