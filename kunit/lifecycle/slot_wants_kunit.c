@@ -27,8 +27,6 @@ struct wants_case {
 static const struct wants_case wants_cases[] = {
 	{ "gone", { LINK, .can_roce = true, .one_port = true },
 	  RHCA_ROW_NETDEV_GONE, RHCA_WANT_NOTHING, -ENODEV },
-	{ "unload", { USUAL, LINK, .stopping = true },
-	  RHCA_ROW_NETDEV_GONE, RHCA_WANT_NOTHING, -ENODEV },
 	{ "not gone: down", { LINK, .netdev = RHCA_NETDEV_DOWN, .can_roce = true,
 			      .one_port = true },
 	  RHCA_ROW_WANTED, RHCA_WANT_SOFTWARE },
