@@ -16,12 +16,15 @@
 
 static int set_roce_mode(const char *value, const struct kernel_param *kp)
 {
-	int ret = rhca_roce_mode_parse(value, &rhca_policy.roce_mode);
+	int mode = rhca_roce_mode_parse(value);
 
-	if (ret)
+	if (mode < 0) {
 		pr_err("roce_mode=%s is not one of 0 or v1 (RoCE v1), 2 or v2 (RoCE v2), 4 or both\n",
 		       value);
-	return ret;
+		return mode;
+	}
+	rhca_policy.roce_mode = mode;
+	return 0;
 }
 
 static int get_roce_mode(char *buffer, const struct kernel_param *kp)
@@ -38,12 +41,15 @@ MODULE_PARM_DESC(roce_mode, "RoCE versions of all ports: 0 or v1, 2 or v2, 4 or 
 
 static int set_ud_gid_type(const char *value, const struct kernel_param *kp)
 {
-	int ret = rhca_ud_gid_type_parse(value, &rhca_policy.ud_gid_type);
+	int type = rhca_ud_gid_type_parse(value);
 
-	if (ret)
+	if (type < 0) {
 		pr_err("ud_gid_type=%s is not one of 0 or v1 (RoCE v1), 2 or v2 (RoCE v2), auto (as the address handle)\n",
 		       value);
-	return ret;
+		return type;
+	}
+	rhca_policy.ud_gid_type = type;
+	return 0;
 }
 
 static int get_ud_gid_type(char *buffer, const struct kernel_param *kp)

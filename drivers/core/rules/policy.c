@@ -31,6 +31,7 @@ static const struct word ud_gid_types[] = {
 	{ "auto", RHCA_UD_GID_AUTO },
 };
 
+/* A newline behind is ignored */
 static int find_word(const struct word *words, size_t num, const char *text)
 {
 	size_t i;
@@ -41,39 +42,17 @@ static int find_word(const struct word *words, size_t num, const char *text)
 	return -EINVAL;
 }
 
-/**
- * rhca_roce_mode_parse - Read a value of the parameter roce_mode
- * @text: 0, 2, 4, v1, v2 or both; a trailing newline is ignored
- * @mode: set on success only
- *
- * Return: 0, or -EINVAL for any other text.
- */
-int rhca_roce_mode_parse(const char *text, enum rhca_roce_mode *mode)
+/* A value of the parameter roce_mode: enum rhca_roce_mode, or -EINVAL */
+int rhca_roce_mode_parse(const char *text)
 {
-	int value = find_word(roce_modes, ARRAY_SIZE(roce_modes), text);
-
-	if (value < 0)
-		return value;
-	*mode = value;
-	return 0;
+	return find_word(roce_modes, ARRAY_SIZE(roce_modes), text);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_parse);
 
-/**
- * rhca_ud_gid_type_parse - Read a value of the parameter ud_gid_type
- * @text: 0, 2, v1, v2 or auto; a trailing newline is ignored
- * @type: set on success only
- *
- * Return: 0, or -EINVAL for any other text.
- */
-int rhca_ud_gid_type_parse(const char *text, enum rhca_ud_gid_type *type)
+/* A value of the parameter ud_gid_type: enum rhca_ud_gid_type, or -EINVAL */
+int rhca_ud_gid_type_parse(const char *text)
 {
-	int value = find_word(ud_gid_types, ARRAY_SIZE(ud_gid_types), text);
-
-	if (value < 0)
-		return value;
-	*type = value;
-	return 0;
+	return find_word(ud_gid_types, ARRAY_SIZE(ud_gid_types), text);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_ud_gid_type_parse);
 
@@ -90,11 +69,7 @@ const char *rhca_roce_mode_name(enum rhca_roce_mode mode)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_name);
 
-/**
- * rhca_gid_types_enabled - The GID types that the mode gives to ports
- *
- * Return: a bit for each enum ib_gid_type.
- */
+/* The GID types that the mode gives to ports: a bit for each enum ib_gid_type */
 unsigned long rhca_gid_types_enabled(void)
 {
 	unsigned long types = 0;
@@ -106,10 +81,7 @@ unsigned long rhca_gid_types_enabled(void)
 	return types;
 }
 
-/**
- * rhca_gid_type_enabled - Does the mode give ports GIDs of this type?
- * @type: RoCE v1 or v2
- */
+/* Does the mode give ports GIDs of this type? */
 bool rhca_gid_type_enabled(enum ib_gid_type type)
 {
 	return rhca_gid_types_enabled() & BIT(type);
