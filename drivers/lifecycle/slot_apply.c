@@ -11,15 +11,16 @@
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
 #include <linux/notifier.h>
+#include <linux/rtnetlink.h>
 #include <linux/suspend.h>
 #include <linux/workqueue.h>
+#include <net/net_namespace.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
 #include "core/device.h"
 #include "core/offer.h"
 #include "core/registry.h"
-#include "core/rules/netdev_walk.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/netdev_check.h"
 #include "lifecycle/netdevs.h"
@@ -277,9 +278,19 @@ static bool is_concerned(const struct net_device *ndev)
 	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL, &offer));
 }
 
-static void note_kick(struct net_device *ndev)
+static void note_kicks(void)
 {
-	rhca_slot_set(ndev, RHCA_SLOT_KICKED, true);
+	struct net_device *ndev;
+	struct net *net;
+
+	rtnl_lock();
+	down_read(&net_rwsem);
+	for_each_net(net)
+		for_each_netdev(net, ndev)
+			if (is_concerned(ndev))
+				rhca_slot_set(ndev, RHCA_SLOT_KICKED, true);
+	up_read(&net_rwsem);
+	rtnl_unlock();
 }
 
 static void act(struct work_struct *work)
@@ -290,7 +301,7 @@ static void act(struct work_struct *work)
 	/* Here, where no rule is just being found to have missed */
 	rhca_slot_look_anew(test_and_clear_bit(DEVICE_LOST, &happened));
 	if (test_and_clear_bit(ALL_KICKED, &happened))
-		rhca_netdev_walk(is_concerned, note_kick);
+		note_kicks();
 	while (READ_ONCE(running) && (ndev = rhca_slot_take_kicked())) {
 		apply(ndev);
 		dev_put(ndev);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which RoCE versions a netdev can carry. */
+/* Which RoCE versions a netdev can carry; and netdevs to come back to. */
 #include <kunit/test.h>
 #include <linux/if_arp.h>
 #include <net/rtnetlink.h>
 
 #include "core/rules/netdev.h"
-#include "lib/suite.h"
+#include "core/rules/netdev_id.h"
+#include "lib/hca.h"
 
 #define V1	BIT(IB_GID_TYPE_ROCE)
 #define V2	BIT(IB_GID_TYPE_ROCE_UDP_ENCAP)
@@ -60,8 +61,26 @@ static void netdev_carries_what_its_link_type_allows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_netdev_gid_types(ndev), c->gid_types);
 }
 
+static void noted_netdev_is_found_while_it_is_there(struct kunit *test)
+{
+	struct rhca_netdev_id id, none, elsewhere;
+	struct net_device *ndev = test_netdev(test, 1);
+
+	rhca_netdev_note(&id, ndev);
+	rhca_netdev_note(&none, NULL);
+	elsewhere = id;
+	elsewhere.net_cookie++;
+	KUNIT_EXPECT_PTR_EQ(test, rhca_netdev_get(&id), ndev);
+	dev_put(ndev);
+	KUNIT_EXPECT_NULL(test, rhca_netdev_get(&none));
+	KUNIT_EXPECT_NULL(test, rhca_netdev_get(&elsewhere));
+	test_netdev_remove(test, ndev);
+	KUNIT_EXPECT_NULL(test, rhca_netdev_get(&id));
+}
+
 static struct kunit_case netdev_tests[] = {
 	KUNIT_CASE_PARAM(netdev_carries_what_its_link_type_allows, carries_gen_params),
+	KUNIT_CASE(noted_netdev_is_found_while_it_is_there),
 	{}
 };
 
