@@ -61,25 +61,6 @@ void rhca_offer_add(struct rhca_offer *offer)
 }
 RHCA_EXPORT(rhca_offer_add);
 
-/**
- * rhca_offer_changed - The hardware can serve now, or cannot for now
- * @offer: a backend's own
- * @able: whether it can. Where it cannot, devices that it serves stay until it is
- *	withdrawn
- *
- * Context: as rhca_offer_add().
- */
-void rhca_offer_changed(struct rhca_offer *offer, bool able)
-{
-	mutex_lock(&offers_mutex);
-	offer->able = able;
-	offer->failed = false;
-	if (listener)
-		listener->changed();
-	mutex_unlock(&offers_mutex);
-}
-RHCA_EXPORT(rhca_offer_changed);
-
 static const struct rhca_offer_listener *unlist(struct rhca_offer *offer)
 {
 	const struct rhca_offer_listener *told;
@@ -262,8 +243,7 @@ void rhca_offer_unclaim(struct rhca_offer *offer)
  * rhca_offer_fail - No device could be made of an offer
  * @offer: an offer that the caller holds
  *
- * Nobody tries again but a user who asks for a device, until the backend says that
- * something has changed.
+ * Nobody tries again but a user who asks for a device, until it is offered anew.
  *
  * Context: may sleep.
  */

@@ -9,9 +9,8 @@ struct net_device;
 
 /**
  * struct rhca_offer_listener - Who makes devices of offers
- * @changed: There is an offer more, one has become able or unable, or its device
- *	has gone. Any context that may sleep; locks of a bus may be held: only
- *	leaves word.
+ * @changed: There is an offer more, or its device has gone. Any context that may
+ *	sleep; locks of a bus may be held: only leaves word.
  * @withdrawn: No new device is made of this offer: remove those that it serves,
  *	and return when they have been unregistered. Called again while there
  *	are some. May sleep.
@@ -23,7 +22,7 @@ struct rhca_offer_listener {
 
 /**
  * struct rhca_offer_state - What there is of an offer
- * @able: the hardware can serve now
+ * @able: the hardware can serve
  * @has_device: it has a device, which may be ending
  * @failed: no device could be made of it
  */

@@ -235,8 +235,7 @@ struct rhca_backend_ops {
  * @backend: who offers
  * @dma_device: that memory is mapped for, or NULL
  * @covers: would it serve this netdev? Called under RCU; does not sleep
- * @able: false: it holds the hardware, but somebody else should serve for now; see
- *	rhca_offer_changed()
+ * @able: false: it holds the hardware, but somebody else should serve
  * @decides_lag: the hardware itself makes one device of bonded ports
  *
  * Owned by the backend, which embeds it in what it knows of its hardware.
@@ -256,13 +255,12 @@ struct rhca_offer {
 };
 
 /*
- * rhca_offer_add() and rhca_offer_changed() only leave word: devices are
- * registered later, by a work item that holds none of the caller's locks.
+ * rhca_offer_add() only leaves word: devices are registered later, by a work item
+ * that holds none of the caller's locks.
  * rhca_offer_withdraw() sleeps until the devices that the offer serves are
  * quiesced, unregistered and freed.
  */
 void rhca_offer_add(struct rhca_offer *offer);
-void rhca_offer_changed(struct rhca_offer *offer, bool able);
 void rhca_offer_withdraw(struct rhca_offer *offer);
 
 #endif

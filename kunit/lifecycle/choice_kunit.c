@@ -139,9 +139,12 @@ static void offer(struct bench *b, const char *arg)
 	b->offered = true;
 }
 
+/* What an adapter's next offer would be */
 static void able(struct bench *b, const char *arg)
 {
-	rhca_offer_changed(&b->offer, true);
+	WRITE_ONCE(b->offer.able, true);
+	WRITE_ONCE(b->offer.failed, false);
+	rhca_slot_kick(NULL);
 }
 
 /* "devlink dev reload", of a driver that takes its netdev away first */
@@ -155,7 +158,7 @@ static void reload(struct bench *b, const char *arg)
 	b->ndev = test_netdev_of(b->test, 1, b->parent, b->port);
 	WRITE_ONCE(covered, b->ndev);
 	if (b->offered)
-		rhca_offer_changed(&b->offer, true);
+		able(b, NULL);
 }
 
 /* The last test's device of that name may be held for a moment by who looks at it */
