@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One RDMA device with one or more ports, each over a netdev: its creation. */
+/* One RDMA device with one or more ports, each over a netdev: its creation, and its netdevs. */
 #ifndef RHCA_CORE_DEVICE_H
 #define RHCA_CORE_DEVICE_H
 
@@ -41,5 +41,13 @@ struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec);
 void rhca_dev_free_parts(struct rhca_dev *dev);
 int rhca_dev_open_ports(struct rhca_dev *dev);
 void rhca_dev_close_ports(struct rhca_dev *dev);
+
+bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev);
+bool rhca_dev_stands_for(const struct rhca_dev *dev,
+			 const struct net_device *ndev);
+bool rhca_dev_leads(const struct rhca_dev *dev, const struct net_device *ndev);
+bool rhca_dev_netdevs_stay(const struct rhca_dev *dev);
+void rhca_dev_release_netdevs(struct rhca_dev *dev);
+void rhca_dev_update_ports(struct rhca_dev *dev);
 
 #endif

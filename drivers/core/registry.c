@@ -14,7 +14,6 @@
 
 #include "borrowed/rxe_module.h"
 #include "core/device.h"
-#include "core/device_netdevs.h"
 #include "core/mcast.h"
 #include "core/offer.h"
 #include "core/port/gid_watch.h"

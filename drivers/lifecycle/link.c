@@ -22,7 +22,6 @@
 #include "lifecycle/slot_events.h"
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"
-#include "core/device_netdevs.h"
 #include "core/mcast.h"
 #include "core/port_events.h"
 #include "core/registry.h"

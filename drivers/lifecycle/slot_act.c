@@ -20,7 +20,6 @@
 #include <rhca/trace.h>
 
 #include "core/device.h"
-#include "core/device_netdevs.h"
 #include "core/offer.h"
 #include "core/port/port_pkeys.h"
 #include "core/port/settings.h"

@@ -18,7 +18,6 @@
 
 #include "lifecycle/slot_events.h"
 #include "core/device.h"
-#include "core/device_netdevs.h"
 #include "core/port/port_pkeys.h"
 #include "core/port/settings.h"
 #include "core/registry.h"
