@@ -6,6 +6,9 @@
  * They take numbers and strings, so that any folder may include this. Where the
  * arguments cost something on the data path they stand behind trace_..._enabled().
  * Names are arrays: the arguments of __assign_str() changed in 6.10.
+ *
+ * In all of them dev and netdev are names, qpn is our QP's number, and error is 0 or a
+ * negative errno.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rhca
@@ -66,7 +69,6 @@
 
 /**
  * rhca_slot_decide - What a netdev should have, and what decides that
- * @netdev: its name
  * @row: of the table in lifecycle.rst that matches
  * @want: what it should have
  * @facts: enumerations in this order, as struct rhca_slot_facts has them: what it has,
@@ -121,9 +123,7 @@ TRACE_EVENT(rhca_slot_decide,
 
 /**
  * rhca_netdev - Which device a netdev has, or why not
- * @netdev: its name
  * @what: what has happened
- * @error: 0, or a negative errno
  */
 TRACE_EVENT(rhca_netdev,
 	TP_PROTO(const char *netdev, const char *what, int error),
@@ -148,7 +148,6 @@ TRACE_EVENT(rhca_netdev,
  * @netdev: of its first port
  * @what: "registered"; "failed"; "unplugged": taken from its users, to go or to move to
  *	another RDMA namespace; "gone"
- * @error: 0, or a negative errno
  */
 TRACE_EVENT(rhca_device,
 	TP_PROTO(const char *dev, const char *netdev, const char *what,
@@ -172,8 +171,6 @@ TRACE_EVENT(rhca_device,
 
 /**
  * rhca_qp_state - A QP has another state
- * @dev: device
- * @qpn: QP number
  * @from: state before, enum ib_qp_state
  * @to: state now
  * @by: "modify_qp", or "error": the data path
@@ -203,8 +200,6 @@ TRACE_EVENT(rhca_qp_state,
 
 /**
  * rhca_qp_event - An asynchronous event of a QP
- * @dev: device
- * @qpn: QP number
  * @event: as ib_event_msg() names it
  */
 TRACE_EVENT(rhca_qp_event,
@@ -226,8 +221,6 @@ TRACE_EVENT(rhca_qp_event,
 
 /**
  * rhca_wc_error - A completion in error, other than a flushed request
- * @dev: device
- * @qpn: QP number
  * @wr_id: of the request
  * @status: as ib_wc_status_msg() names it
  * @opcode: enum ib_wc_opcode
@@ -294,7 +287,6 @@ TRACE_EVENT(rhca_rx_drop,
 
 /**
  * rhca_tx - Packets have been handed to the network stack, as one skb
- * @dev: device
  * @qpn: QP number; 0: packets of several QPs
  * @psn: of the first packet
  * @packets: how many; several are a block
@@ -360,8 +352,6 @@ TRACE_EVENT(rhca_rx,
 
 /**
  * rhca_nak - A NAK or RNR NAK has been sent or received, IBTA vol. 1, 9.7.5.2
- * @dev: device
- * @qpn: our QP
  * @sent: true: by our responder; false: taken by our requester
  * @syndrome: of the AETH
  * @psn: that it names
@@ -391,8 +381,6 @@ TRACE_EVENT(rhca_nak,
 
 /**
  * rhca_retransmit - The requester sends an older packet, or all from there, again
- * @dev: device
- * @qpn: QP number
  * @from: PSN from which it sends again
  * @to: one behind the newest that it sends again
  * @cause: "nak", "read" (a response is missing), "rnr", "timeout" (of the verbs),
@@ -426,8 +414,6 @@ TRACE_EVENT(rhca_retransmit,
 
 /**
  * rhca_repeat_answered - A packet that was sent again has been acknowledged
- * @dev: device
- * @qpn: QP number
  * @ns: after so long
  *
  * Of packets that a NAK or a missing response had named and that were repeated once: nobody
@@ -452,7 +438,6 @@ TRACE_EVENT(rhca_repeat_answered,
 
 /**
  * rhca_turn - The turn of a half of a QP has another word, send-scheduler.rst
- * @qpn: QP number
  * @requester: true: who sends requests; false: responses
  * @from: the word before
  * @to: the word now
@@ -486,8 +471,6 @@ TRACE_EVENT(rhca_turn,
 
 /**
  * rhca_cwnd - The congestion window of a QP has been reduced, congestion.rst
- * @dev: device
- * @qpn: QP number
  * @packets: it is so many now
  * @in_flight: packets that wait for an acknowledgement
  * @rtt_ns: smoothed round-trip time, 0: not measured
@@ -517,8 +500,6 @@ TRACE_EVENT(rhca_cwnd,
 
 /**
  * rhca_rate - The rate of a QP has been reduced, or is not limited any more
- * @dev: device
- * @qpn: QP number
  * @rate: rate, kbit/s
  * @target: what it goes back to, kbit/s
  * @alpha: how congested the path is, of 1024
@@ -554,7 +535,6 @@ TRACE_EVENT(rhca_rate,
  * @addr: address in the process
  * @bytes: how many
  * @waited_us: until they were there
- * @error: 0, or a negative errno
  */
 TRACE_EVENT(rhca_odp,
 	TP_PROTO(u64 addr, u64 bytes, u64 waited_us, int error),
@@ -578,7 +558,6 @@ TRACE_EVENT(rhca_odp,
 
 /**
  * rhca_cq_overrun - A completion found no room: the CQ is in error
- * @dev: device
  * @entries: that the CQ has
  */
 TRACE_EVENT(rhca_cq_overrun,
