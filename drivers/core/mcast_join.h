@@ -7,20 +7,13 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-/**
- * struct rhca_mcast_join - A group's membership at one netdev
- * @node: in the group's list; RCU
- * @rcu: packets may look at it while it leaves
- * @ndev: the netdev, without a reference: a membership ends before its netdev
- * @in_mac_filter: the group's MAC is in the netdev's filter, for RoCE v1
- * @ip_side: the netdev's IPv4 or IPv6 side that is a member of the IP group, for
- *	RoCE v2, with a reference, or NULL
- */
+/* A group's membership at one netdev */
 struct rhca_mcast_join {
-	struct hlist_node node;
-	struct rcu_head rcu;
-	struct net_device *ndev;
-	bool in_mac_filter;
+	struct hlist_node node;		/* in the group's list; RCU */
+	struct rcu_head rcu;		/* packets may look at it while it leaves */
+	struct net_device *ndev;	/* no reference: a membership ends before its netdev */
+	bool in_mac_filter;		/* the netdev's, for RoCE v1 */
+	/* For RoCE v2: the netdev's IPv4 or IPv6 side, with a reference, or NULL */
 	void *ip_side;
 };
 

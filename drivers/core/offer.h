@@ -20,16 +20,11 @@ struct rhca_offer_listener {
 	void (*withdrawn)(struct rhca_offer *offer);
 };
 
-/**
- * struct rhca_offer_state - What there is of an offer
- * @able: the hardware can serve
- * @has_device: it has a device, which may be ending
- * @failed: no device could be made of it
- */
+/* What there is of an offer */
 struct rhca_offer_state {
-	bool able;
-	bool has_device;
-	bool failed;
+	bool able;		/* the hardware can serve */
+	bool has_device;	/* it has a device, which may be ending */
+	bool failed;		/* no device could be made of it */
 };
 
 void rhca_offers_listen(const struct rhca_offer_listener *listener);

@@ -9,29 +9,19 @@
 #define RHCA_NETDEVS_BYTES	256	/* longest value of the parameter */
 #define RHCA_MAX_NETDEV_RULES	32
 
-/**
- * struct rhca_netdevs_rule - One element of the list
- * @pattern: shell patterns, one a port; several make one device of many ports
- * @num_ports: how many
- * @standin: only while no other driver has a device there
- */
+/* One element of the list */
 struct rhca_netdevs_rule {
-	const char *pattern[8];
+	const char *pattern[8];	/* shell patterns, one for each port of the device */
 	u32 num_ports;
-	bool standin;
+	bool standin;		/* only while no other driver has a device there */
 };
 
-/**
- * struct rhca_netdevs - The parsed parameter
- * @text: what the patterns point into
- * @rule: the rules in order
- * @num_rules: how many
- * @wrong: why the text was refused, in words; NULL where it was not
- */
+/* The parsed parameter */
 struct rhca_netdevs {
-	char text[RHCA_NETDEVS_BYTES];
+	char text[RHCA_NETDEVS_BYTES];	/* what the patterns point into */
 	struct rhca_netdevs_rule rule[RHCA_MAX_NETDEV_RULES];
 	u32 num_rules;
+	/* Why the text was refused, in words, or NULL */
 	const char *wrong;
 };
 

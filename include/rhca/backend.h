@@ -34,49 +34,32 @@ struct rhca_pma_values;
 struct rhca_port;
 struct rhca_qp;
 
-/**
- * struct rhca_caps - What a device can do, as far as the core has to know
- * @max_qp_wr: work requests of a send or receive queue
- * @max_send_sge: scatter/gather entries of a send request
- * @max_recv_sge: likewise of a receive request
- * @max_inline: bytes of inline data
- * @max_rd_atomic: READs and atomics in flight of a QP, in either direction
- * @max_msg_bytes: longest message
- * @num_gids: entries of a port's GID table, at most RHCA_NUM_GIDS
- * @num_pkeys: entries of a port's P_Key table, at most RHCA_NUM_PKEYS
- * @gid_types: RoCE versions, BIT(enum ib_gid_type)
- * @any_net: packets do not pass the host's IP stack: a GID serves whatever network
- *	namespace its netdev is in, and not only in that of the port's netdev
- */
+/* What a device can do, as far as the core has to know */
 struct rhca_caps {
-	u32 max_qp_wr;
-	u32 max_send_sge;
-	u32 max_recv_sge;
-	u32 max_inline;
-	u8 max_rd_atomic;
-	u32 max_msg_bytes;
-	u16 num_gids;
-	u16 num_pkeys;
-	unsigned long gid_types;
+	u32 max_qp_wr;			/* work requests of a send or receive queue */
+	u32 max_send_sge;		/* scatter/gather entries of a send request */
+	u32 max_recv_sge;		/* likewise of a receive request */
+	u32 max_inline;			/* bytes of inline data */
+	u8 max_rd_atomic;		/* READs and atomics in flight of a QP, either way */
+	u32 max_msg_bytes;		/* longest message */
+	u16 num_gids;			/* of a port, at most RHCA_NUM_GIDS */
+	u16 num_pkeys;			/* likewise, at most RHCA_NUM_PKEYS */
+	unsigned long gid_types;	/* RoCE versions, BIT(enum ib_gid_type) */
+	/*
+	 * Packets do not pass the host's IP stack: a GID serves whatever network namespace
+	 * its netdev is in, and not only in that of the port's netdev
+	 */
 	bool any_net;
 };
 
-/**
- * struct rhca_qp_change - What modify_qp asks for, checked and resolved
- * @attr: attributes
- * @mask: which of @attr count
- * @from: the state that the check was made against
- * @next: the state to move to; @from when the state stays
- * @port: with IB_QP_PORT, the port that @attr names; else the QP's, or NULL
- * @address: with IB_QP_AV, where the QP sends to from now on; else NULL
- */
+/* What modify_qp asks for, checked and resolved */
 struct rhca_qp_change {
 	const struct ib_qp_attr *attr;
-	int mask;
-	enum ib_qp_state from;
-	enum ib_qp_state next;
-	struct rhca_port *port;
-	const struct rhca_address *address;
+	int mask;				/* which of @attr count */
+	enum ib_qp_state from;			/* what the check was made against */
+	enum ib_qp_state next;			/* @from when the state stays */
+	struct rhca_port *port;			/* the one that @attr names, or the QP's, or NULL */
+	const struct rhca_address *address;	/* with IB_QP_AV: from now on; else NULL */
 };
 
 /**

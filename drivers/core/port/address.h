@@ -17,30 +17,18 @@
 /* Above all rates that a user can ask for: no limit */
 #define RHCA_STATIC_RATE_MOST	31
 
-/**
- * struct rhca_address - Where packets go, and how they say so
- * @port: the port that they leave from
- * @sgid_index: index of the source GID in the port's table
- * @static_rate: enum ib_rate of the address vector; software has no use for it
- * @vlan_id: VLAN of that GID's netdev, RHCA_NO_VLAN without
- * @ifindex: that netdev, in the namespace of the port's netdev
- * @sl: service level of the address vector, 0 if it gives none; see
- *	rhca_address_priority()
- * @tclass: traffic class of the address vector; in @flow is what is in effect
- * @dmac: destination MAC, for RoCE v1 and for VLANs
- * @flow: network header fields; the UDP source port is set for connected QPs,
- *	else it is the sender's to choose
- */
+/* Where packets go, and how they say so */
 struct rhca_address {
 	struct rhca_port *port;
 	u16 sgid_index : 11;	/* of RHCA_NUM_GIDS */
-	u16 static_rate : 5;	/* a QP has several of these: another byte doubles it */
-	u16 vlan_id;
-	int ifindex;
-	u8 sl;
-	u8 tclass;
-	u8 dmac[ETH_ALEN];
-	struct rhca_flow flow;
+	/* enum ib_rate. A QP has several of these structs: another byte doubles it */
+	u16 static_rate : 5;
+	u16 vlan_id;		/* of the source GID's netdev, RHCA_NO_VLAN without */
+	int ifindex;		/* of that netdev, in the namespace of the port's */
+	u8 sl;			/* see rhca_address_priority() */
+	u8 tclass;		/* of the address vector; in @flow is what is in effect */
+	u8 dmac[ETH_ALEN];	/* for RoCE v1 and for VLANs */
+	struct rhca_flow flow;	/* the UDP source port only of connected QPs */
 };
 
 /* Reliable connections, IBTA vol. 1, 9.7, and annex A14 */

@@ -12,20 +12,13 @@
 struct rhca_dev;
 struct rhca_port;
 
-/**
- * struct rhca_settings - Settings of a port
- * @name: its device's name, or empty
- * @pkeys: partitions
- * @tclass: rules for the traffic class
- * @ttl: forced TTL, or 0
- * @cc: loss and congestion of software
- */
+/* Settings of a port */
 struct rhca_settings {
-	char name[IB_DEVICE_NAME_MAX];
-	struct rhca_pkey_table pkeys;
-	struct rhca_tclass_table tclass;
-	u8 ttl;
-	struct rhca_cc cc;
+	char name[IB_DEVICE_NAME_MAX];		/* its device's name, or empty */
+	struct rhca_pkey_table pkeys;		/* partitions */
+	struct rhca_tclass_table tclass;	/* rules for the traffic class */
+	u8 ttl;					/* forced TTL, or 0 */
+	struct rhca_cc cc;			/* loss and congestion of software */
 };
 
 bool rhca_settings_cover(const struct rhca_dev *dev);

@@ -7,20 +7,12 @@
 
 #include "core/port/address.h"
 
-/**
- * struct rhca_ah - Address handle; a backend embeds it
- * @ibah: ib_core's part
- * @address: the destination with the source GID that the handle names
- * @ud_address: the same with the GID type that ud_gid_type asks for, for datagrams
- *	of processes; may be @address
- * @ud_sgid: the source GID of @ud_address, where that is another one: its entry in
- *	the table is not given to another GID while there is the handle; or NULL
- */
+/* Address handle; a backend embeds it */
 struct rhca_ah {
 	struct ib_ah ibah;
-	struct rhca_address address;
-	struct rhca_address ud_address;
-	const struct ib_gid_attr *ud_sgid;
+	struct rhca_address address;		/* with the source GID that the handle names */
+	struct rhca_address ud_address;		/* with the type that ud_gid_type asks for */
+	const struct ib_gid_attr *ud_sgid;	/* held, where that is another GID; or NULL */
 };
 
 static inline struct rhca_ah *to_rhca_ah(struct ib_ah *ibah)

@@ -14,35 +14,21 @@
 
 struct rhca_dev;
 
-/**
- * struct rhca_qp - Queue pair; a backend embeds it
- * @ibqp: ib_core's part
- * @dev: its device
- * @entry: in the device's list of QPs
- * @is_user: a process's
- * @mtu_told: bit 0: the log has a line about the peer's path MTU; until RESET
- * @modify_lock: serialises modify_qp; protects what follows
- * @port: its port, from INIT on; QP1's from the beginning
- * @state: as modify_qp left it; see rhca_qp_state()
- * @attr: as modify_qp set it
- * @has_address: it is connected: @address is where it sends to
- * @address: its peer
- * @init: capabilities and flags, for query_qp
- */
+/* Queue pair; a backend embeds it */
 struct rhca_qp {
 	struct ib_qp ibqp;
 	struct rhca_dev *dev;
-	struct list_head entry;
-	unsigned long mtu_told;
-	bool is_user;
+	struct list_head entry;		/* in the device's list of QPs */
+	unsigned long mtu_told;		/* bit 0: the log has a line about the peer's path MTU */
+	bool is_user;			/* a process's */
 
-	struct mutex modify_lock;	/* protects: */
-	bool has_address;
-	enum ib_qp_state state;
-	struct rhca_port *port;
-	struct ib_qp_attr attr;
-	struct rhca_address address;
-	struct ib_qp_init_attr init;
+	struct mutex modify_lock;	/* serialises modify_qp; protects: */
+	bool has_address;		/* it is connected */
+	enum ib_qp_state state;		/* as modify_qp left it; see rhca_qp_state() */
+	struct rhca_port *port;		/* from INIT on; QP1's from the beginning */
+	struct ib_qp_attr attr;		/* as modify_qp set it */
+	struct rhca_address address;	/* where it sends to, with @has_address */
+	struct ib_qp_init_attr init;	/* capabilities and flags, for query_qp */
 };
 
 static inline struct rhca_qp *to_rhca_qp(struct ib_qp *ibqp)

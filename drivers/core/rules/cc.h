@@ -8,57 +8,36 @@
 
 #include <linux/types.h>
 
-/**
- * struct rhca_cc - How a port of the software HCA deals with loss and congestion
- * @enable: data is ECN-capable, marks are answered with CNPs, and CNPs slow QPs down
- * @selective_repeat: hold what comes behind a gap, and repeat only what is missing
- * @adp_retrans: repeat by the measured round trip; only the ACK timeout takes a retry
- * @np_min_time_between_cnps: of a QP, us
- * @np_cnp_dscp: of CNPs
- * @np_cnp_prio: of CNPs
- * @np_cnp_prio_mode: 0: @np_cnp_prio holds; 1: CNPs have the priority of data
- * @rp_clamp_tgt_rate: a CNP sets the target rate also where nothing was gained since
- *	the last one
- * @rp_clamp_tgt_rate_ati: a CNP after an increase sets the target rate
- * @rp_time_reset: time between increases, us
- * @rp_byte_reset: bytes between increases, in units of 64 bytes
- * @rp_threshold: increases until fast recovery ends
- * @rp_max_rate: no QP sends faster, Mbit/s; 0: no limit
- * @rp_ai_rate: additive increase, Mbit/s
- * @rp_hai_rate: hyper increase, Mbit/s
- * @rp_min_dec_fac: what a CNP leaves of the rate at least, %
- * @rp_min_rate: no CNP makes a QP slower, Mbit/s
- * @rp_rate_to_set_on_first_cnp: rate at the first CNP, Mbit/s; 0: the QP's own
- * @rp_dce_tcp_g: weight of the old alpha, of 1024
- * @rp_dce_tcp_rtt: time between updates of alpha, us
- * @rp_rate_reduce_monitor_period: time between two reductions, us
- * @rp_initial_alpha_value: alpha at the first CNP, of 1024
- * @rp_gd: a reduction is by alpha / 2^rp_gd
- */
+/* How a port of the software HCA deals with loss and congestion */
 struct rhca_cc {
+	/* Data is ECN-capable, marks are answered with CNPs, and CNPs slow QPs down */
 	u32 enable;
+	/* Hold what comes behind a gap, and repeat only what is missing */
 	u32 selective_repeat;
+	/* Repeat by the measured round trip; only the ACK timeout takes a retry */
 	u32 adp_retrans;
-	u32 np_min_time_between_cnps;
-	u32 np_cnp_dscp;
-	u32 np_cnp_prio;
+	u32 np_min_time_between_cnps;		/* of a QP, us */
+	u32 np_cnp_dscp;			/* of CNPs */
+	u32 np_cnp_prio;			/* of CNPs */
+	/* 0: @np_cnp_prio holds; 1: CNPs have the priority of data */
 	u32 np_cnp_prio_mode;
+	/* A CNP sets the target rate also where nothing was gained since the last one */
 	u32 rp_clamp_tgt_rate;
-	u32 rp_clamp_tgt_rate_ati;
-	u32 rp_time_reset;
-	u32 rp_byte_reset;
-	u32 rp_threshold;
-	u32 rp_max_rate;
-	u32 rp_ai_rate;
-	u32 rp_hai_rate;
-	u32 rp_min_dec_fac;
-	u32 rp_min_rate;
-	u32 rp_rate_to_set_on_first_cnp;
-	u32 rp_dce_tcp_g;
-	u32 rp_dce_tcp_rtt;
-	u32 rp_rate_reduce_monitor_period;
-	u32 rp_initial_alpha_value;
-	u32 rp_gd;
+	u32 rp_clamp_tgt_rate_ati;		/* a CNP after an increase sets the target rate */
+	u32 rp_time_reset;			/* time between increases, us */
+	u32 rp_byte_reset;			/* bytes between increases, in units of 64 bytes */
+	u32 rp_threshold;			/* increases until fast recovery ends */
+	u32 rp_max_rate;			/* no QP sends faster, Mbit/s; 0: no limit */
+	u32 rp_ai_rate;				/* additive increase, Mbit/s */
+	u32 rp_hai_rate;			/* hyper increase, Mbit/s */
+	u32 rp_min_dec_fac;			/* what a CNP leaves of the rate at least, % */
+	u32 rp_min_rate;			/* no CNP makes a QP slower, Mbit/s */
+	u32 rp_rate_to_set_on_first_cnp;	/* rate at the first CNP, Mbit/s; 0: the QP's own */
+	u32 rp_dce_tcp_g;			/* weight of the old alpha, of 1024 */
+	u32 rp_dce_tcp_rtt;			/* time between updates of alpha, us */
+	u32 rp_rate_reduce_monitor_period;	/* time between two reductions, us */
+	u32 rp_initial_alpha_value;		/* alpha at the first CNP, of 1024 */
+	u32 rp_gd;				/* a reduction is by alpha / 2^rp_gd */
 };
 
 #define RHCA_CC_DEFAULT	{				\

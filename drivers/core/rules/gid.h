@@ -14,47 +14,30 @@
 
 #define RHCA_NUM_GIDS	128
 
-/**
- * struct rhca_gid_entry - One GID as packets see it
- * @gid: the GID; all zero when the entry is empty, as it is where ib_core has a GID
- *	on a netdev of another namespace than the port's
- * @type: RoCE v1 or v2
- * @ifindex: netdev of the address: the port's, a VLAN on it, an upper device
- * @vlan_id: VLAN of that netdev, RHCA_NO_VLAN without
- */
+/* One GID as packets see it */
 struct rhca_gid_entry {
+	/* All zero: empty, as where ib_core has one on a netdev of another namespace */
 	union ib_gid gid;
 	enum ib_gid_type type;
-	int ifindex;
-	u16 vlan_id;
+	int ifindex;		/* of the port's netdev, a VLAN on it, an upper device */
+	u16 vlan_id;		/* of that netdev, RHCA_NO_VLAN without */
 };
 
 #define RHCA_NO_VLAN	0xffff
 
-/**
- * struct rhca_gid_table - What packets without a connection are matched with
- * @lock: protects the rest; a packet reads without taking it
- * @end: index behind the last entry in use
- * @entry: by index of ib_core's table
- */
+/* What packets without a connection are matched with */
 struct rhca_gid_table {
-	seqlock_t lock;
-	int end;
-	struct rhca_gid_entry entry[RHCA_NUM_GIDS];
+	seqlock_t lock;					/* packets read without taking it */
+	int end;					/* behind the last entry in use */
+	struct rhca_gid_entry entry[RHCA_NUM_GIDS];	/* by index of ib_core's table */
 };
 
-/**
- * struct rhca_gid_query - A destination that a packet names
- * @net: namespace that it arrived in
- * @gid: destination GID
- * @type: by its framing
- * @ifindex: netdev that the GID must be on; 0 for any
- */
+/* A destination that a packet names */
 struct rhca_gid_query {
-	const struct net *net;
-	const union ib_gid *gid;
-	enum ib_gid_type type;
-	int ifindex;
+	const struct net *net;		/* namespace that it arrived in */
+	const union ib_gid *gid;	/* destination GID */
+	enum ib_gid_type type;		/* by its framing */
+	int ifindex;			/* netdev that the GID must be on; 0 for any */
 };
 
 void rhca_gid_table_init(struct rhca_gid_table *table);

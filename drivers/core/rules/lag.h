@@ -13,55 +13,33 @@
 
 #define RHCA_LAG_MEMBERS	2	/* as on adapters: their two ports */
 
-/**
- * enum rhca_lag_kind - What a bond is to its members' RDMA devices
- * @RHCA_LAG_NONE: nothing; they go on as they are
- * @RHCA_LAG_ACTIVE_BACKUP: one device; the bond says which member works
- * @RHCA_LAG_ACTIVE_ACTIVE: one device; its QPs spread over both members
- */
+/* What a bond is to its members' RDMA devices */
 enum rhca_lag_kind {
-	RHCA_LAG_NONE,
-	RHCA_LAG_ACTIVE_BACKUP,
-	RHCA_LAG_ACTIVE_ACTIVE,
+	RHCA_LAG_NONE,		/* nothing; they go on as they are */
+	RHCA_LAG_ACTIVE_BACKUP,	/* one device; the bond says which member works */
+	RHCA_LAG_ACTIVE_ACTIVE,	/* one device; its QPs spread over both members */
 };
 
-/**
- * struct rhca_lag_facts - What the decision rests on
- * @bond_mode: BOND_MODE_* of net/bonding.h
- * @num_members: netdevs under the bond
- * @num_ports: how many of them are ports of ours
- * @num_outside: ports that the members' devices have outside the bond
- * @partitions_differ: those ports' P_Key tables are not the same
- * @disabled: the user does not want a LAG of one of them
- */
+/* What the decision rests on */
 struct rhca_lag_facts {
-	int bond_mode;
-	u32 num_members;
-	u32 num_ports;
-	u32 num_outside;
-	bool partitions_differ;
-	bool disabled;
+	int bond_mode;		/* BOND_MODE_* of net/bonding.h */
+	u32 num_members;	/* netdevs under the bond */
+	u32 num_ports;		/* how many of them are ports of ours */
+	u32 num_outside;	/* ports that the members' devices have outside the bond */
+	bool partitions_differ;	/* those ports' P_Key tables are not the same */
+	bool disabled;		/* the user does not want a LAG of one of them */
 };
 
-/**
- * struct rhca_lag_replaced - A device that a LAG stands for
- * @name: its name
- * @num_ports: how many ports it had
- * @netdev: their netdevs
- */
+/* A device that a LAG stands for */
 struct rhca_lag_replaced {
 	char name[IB_DEVICE_NAME_MAX];
 	u32 num_ports;
-	struct rhca_netdev_id netdev[RHCA_LAG_MEMBERS];
+	struct rhca_netdev_id netdev[RHCA_LAG_MEMBERS];	/* of its ports */
 };
 
-/**
- * struct rhca_lag_record - What comes back when a LAG ends
- * @num_devices: how many; 0 for a device that no LAG made
- * @device: the devices
- */
+/* What comes back when a LAG ends */
 struct rhca_lag_record {
-	u32 num_devices;
+	u32 num_devices;	/* 0 for a device that no LAG made */
 	struct rhca_lag_replaced device[RHCA_LAG_MEMBERS];
 };
 

@@ -7,15 +7,13 @@
 
 struct net_device;
 
-/**
- * struct rhca_netdev_id - A netdev to come back to, of which nothing is held: a job
- *	that waits for another one does not keep it from being unregistered
- * @net_cookie: of its network namespace
- * @ifindex: its index there; 0: none
+/*
+ * A netdev to come back to, of which nothing is held: a job that waits for another one does
+ * not keep it from being unregistered
  */
 struct rhca_netdev_id {
-	u64 net_cookie;
-	int ifindex;
+	u64 net_cookie;		/* of its network namespace */
+	int ifindex;		/* 0: none */
 };
 
 void rhca_netdev_note(struct rhca_netdev_id *id, const struct net_device *ndev);

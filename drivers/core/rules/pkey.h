@@ -14,51 +14,35 @@
 #define RHCA_PKEY_FULL	BIT(15)		/* full membership, else limited */
 #define RHCA_PKEY_BASE	GENMASK(14, 0)	/* the partition; 0 is invalid */
 
-/**
- * struct rhca_pkey_table - P_Keys of a port. Immutable once published
- * @num: all entries from here on are invalid
- * @key: 0 is an entry that is not used
- */
+/* P_Keys of a port. Immutable once published */
 struct rhca_pkey_table {
-	u16 num;
-	u16 key[RHCA_NUM_PKEYS];
+	u16 num;			/* all entries from here on are invalid */
+	u16 key[RHCA_NUM_PKEYS];	/* 0 is an entry that is not used */
 };
 
-/**
- * struct rhca_pkey_violation - What is told of a packet, as trap 257 would
- * @pkey: of the packet
- * @qpn: that it was for
- * @sgid: where it came from
- * @dgid: where it went
- */
+/* What is told of a packet, as trap 257 would */
 struct rhca_pkey_violation {
-	u16 pkey;
-	u32 qpn;
-	union ib_gid sgid;
-	union ib_gid dgid;
+	u16 pkey;		/* of the packet */
+	u32 qpn;		/* that it was for */
+	union ib_gid sgid;	/* where it came from */
+	union ib_gid dgid;	/* where it went */
 };
 
-/**
- * struct rhca_pkeys - Partitions of a port
- * @lock: serialises writers of @table
- * @frozen: how many look at the table, or have copied it, for a port that is to take
- *	this one's place: nothing is written meanwhile
- * @table: read under RCU
- * @report: tells of @violation
- * @reporting: bit 0: @violation is being told of, and @report owns it; else the
- *	packet that sets the bit does
- * @reported: when the last report was made, in jiffies
- * @violation: the first since then
- */
+/* Partitions of a port */
 struct rhca_pkeys {
-	struct mutex lock;		/* protects: */
+	struct mutex lock;			/* protects: */
+	/*
+	 * How many look at the table, or have copied it, for a port that is to take this
+	 * one's place: nothing is written meanwhile
+	 */
 	unsigned int frozen;
-	struct rhca_pkey_table __rcu *table;	/* writes */
+	struct rhca_pkey_table __rcu *table;	/* writes; read under RCU */
 
-	struct delayed_work report;
+	struct delayed_work report;		/* tells of @violation */
+	/* Bit 0: @report owns @violation; else the packet that sets the bit does */
 	unsigned long reporting;
-	unsigned long reported;
-	struct rhca_pkey_violation violation;
+	unsigned long reported;			/* when the last report was made, in jiffies */
+	struct rhca_pkey_violation violation;	/* the first since then */
 };
 
 static inline bool rhca_pkey_valid(u16 pkey)

@@ -42,13 +42,10 @@ enum rhca_pma_attribute {
 	RHCA_PMA_NUM_ATTRIBUTES,
 };
 
-/**
- * struct rhca_pma - Zero points of a port's counters
- * @lock: protects @zero; a counter shows what has been counted since then
- * @zero: totals when a counter was set, less what it was set to
- */
+/* Zero points of a port's counters */
 struct rhca_pma {
 	struct mutex lock;		/* protects: */
+	/* Totals when a counter was set, less what it was set to: it shows what came since */
 	struct rhca_pma_values zero[RHCA_PMA_NUM_ATTRIBUTES];
 };
 

@@ -12,19 +12,12 @@
 #include "core/rules/tclass.h"
 #include "wire/encap.h"
 
-/**
- * struct rhca_qos - Settings of a port
- * @ttl: IPv4 TTL or IPv6 hop limit of every RoCE v2 packet; 0: as the address
- *	vector says
- * @app_priority: by framing, what the netdev's DCB APP table says; 0 if nothing
- * @tclass_lock: protects @tclass
- * @tclass: rules for the traffic class of RC connections over RoCE v2
- */
+/* Settings of a port */
 struct rhca_qos {
-	u8 ttl;
-	u8 app_priority[RHCA_NUM_ENCAPS];
-	struct mutex tclass_lock;	/* protects: */
-	struct rhca_tclass_table *tclass;
+	u8 ttl;					/* of RoCE v2; 0: as the address vector says */
+	u8 app_priority[RHCA_NUM_ENCAPS];	/* of the netdev's DCB APP table, or 0 */
+	struct mutex tclass_lock;		/* protects: */
+	struct rhca_tclass_table *tclass;	/* of RC connections over RoCE v2 */
 };
 
 /* Of a packet that is about to leave */

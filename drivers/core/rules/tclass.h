@@ -12,34 +12,21 @@
 #define RHCA_MAX_TCLASS_RULES	40	/* as the vendor's driver */
 #define RHCA_TCLASS_OFF		(-1)
 
-/**
- * struct rhca_tclass_rule - A class for the connections that match
- * @tclass: 0 to 255, or RHCA_TCLASS_OFF in a rule that removes another
- * @by_source: @source must be the connection's
- * @by_dest: the first @dest_bits of @dest must be the connection's; without
- *	either the rule is for all
- * @dest_bits: of 128
- * @source: source GID; an IPv4 address is a mapped one, ::ffff:a.b.c.d
- * @dest: destination GID, likewise; bits that do not count are 0
- */
+/* A class for the connections that match; of all, by neither source nor destination */
 struct rhca_tclass_rule {
-	s16		tclass;
-	bool		by_source;
-	bool		by_dest;
-	u8		dest_bits;
-	union ib_gid	source;
-	union ib_gid	dest;
+	s16		tclass;		/* 0 to 255, or RHCA_TCLASS_OFF to remove another */
+	bool		by_source;	/* @source must be the connection's */
+	bool		by_dest;	/* the first @dest_bits of @dest must be */
+	u8		dest_bits;	/* of 128 */
+	union ib_gid	source;		/* an IPv4 address is a mapped one, ::ffff:a.b.c.d */
+	union ib_gid	dest;		/* likewise; bits that do not count are 0 */
 };
 
-/**
- * struct rhca_tclass_table - The rules of a port
- * @global: class of all, or RHCA_TCLASS_OFF
- * @num_rules: how many of @rules there are
- * @rules: the first that matches counts, so the more specific one goes first
- */
+/* The rules of a port */
 struct rhca_tclass_table {
-	int			global;
+	int			global;		/* class of all, or RHCA_TCLASS_OFF */
 	u32			num_rules;
+	/* The first that matches counts, so the more specific one goes first */
 	struct rhca_tclass_rule	rules[RHCA_MAX_TCLASS_RULES];
 };
 
