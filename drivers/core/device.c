@@ -212,10 +212,7 @@ int rhca_dev_open_ports(struct rhca_dev *dev)
 	return 0;
 }
 
-/**
- * rhca_dev_close_ports - Undo rhca_dev_open_ports()
- * @dev: the device; no packet of it is being handled when this returns
- */
+/* Undo rhca_dev_open_ports(). No packet of the device is being handled when this returns. */
 void rhca_dev_close_ports(struct rhca_dev *dev)
 {
 	close_first_ports(dev, dev->num_ports);
@@ -329,9 +326,8 @@ struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
 	return dev;
 }
 
-/**
- * rhca_dev_free_parts - Undo rhca_dev_alloc(), but for the memory itself
- * @dev: the device, whose ports are closed; ib_core frees it
+/*
+ * Undo rhca_dev_alloc() of a device whose ports are closed. The memory itself ib_core frees.
  */
 void rhca_dev_free_parts(struct rhca_dev *dev)
 {
@@ -385,12 +381,7 @@ static bool netdev_stays(const struct rhca_port *port,
 	       net_eq(dev_net(ndev), port->net);
 }
 
-/**
- * rhca_dev_netdevs_stay - Are all netdevs of a device where they were?
- * @dev: the device
- *
- * Context: any.
- */
+/* Are all netdevs of a device where they were? Any context. */
 bool rhca_dev_netdevs_stay(const struct rhca_dev *dev)
 {
 	struct net_device *second;

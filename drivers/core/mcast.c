@@ -476,9 +476,7 @@ void rhca_mcast_visit(const union ib_gid *gid, const struct net_device *ndev,
 	}
 }
 
-/**
- * rhca_mcast_exit - Module exit: no device, so no group, is left
- */
+/* Module exit: no device, so no group, is left */
 void rhca_mcast_exit(void)
 {
 	cancel_work_sync(&update_work);

@@ -30,11 +30,9 @@ static __be32 to_ipv4(const union ib_gid *gid)
 	return to_ipv6(gid)->s6_addr32[3];
 }
 
-/**
- * rhca_mcast_mac - The MAC that packets to a multicast GID are sent to
- * @gid: an IPv6 multicast address, or an IPv4 one, mapped
- * @mac: filled in: 33:33 and the low 32 bits (A16.5.1), or 01:00:5e and the low
- *	23 bits (RFC 1112)
+/*
+ * The MAC that packets to a multicast GID are sent to: 33:33 and the low 32 bits (A16.5.1), or
+ * 01:00:5e and the low 23 bits of an IPv4 address (RFC 1112).
  */
 void rhca_mcast_mac(const union ib_gid *gid, u8 *mac)
 {

@@ -104,11 +104,9 @@ bool rhca_offers_exist(void)
 	return !list_empty(&offers);
 }
 
-/**
- * rhca_offers_recheck - A device was made that did not ask for offers, one that was
- *	made of an offer has gone, or what kept hardware from a port has
- *
- * Context: may sleep.
+/*
+ * A device was made that did not ask for offers, one that was made of an offer has gone, or
+ * what kept hardware from a port has. May sleep.
  */
 void rhca_offers_recheck(void)
 {

@@ -210,10 +210,7 @@ rhca_netdevs_rule_of(const struct net_device *ndev)
 	       rhca_netdevs_match(&auto_netdevs, ndev->name) : NULL;
 }
 
-/**
- * rhca_netdevs_leave_out - Is there a rule that does not concern a netdev?
- * @ndev: the netdev; the caller has a reference or RTNL
- */
+/* Is there a rule that does not concern a netdev? The caller has a reference or RTNL. */
 bool rhca_netdevs_leave_out(const struct net_device *ndev)
 {
 	return !rhca_netdevs_concern(ndev) &&

@@ -75,10 +75,7 @@ void rhca_rxe_links_exit(void)
 		unregister_module_notifier(&module_notifier);
 }
 
-/**
- * rhca_rxe_links_start - Make links of type rxe, if the parameter asks for it
- * @newlink: makes one, as &struct rdma_link_ops has it
- */
+/* Make links of type rxe by @newlink, if the parameter asks for it */
 void rhca_rxe_links_start(int (*newlink)(const char *name,
 					 struct net_device *ndev))
 {

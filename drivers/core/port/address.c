@@ -100,15 +100,10 @@ static int resolve_from(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 	return take_netdev(address, sgid);
 }
 
-/**
- * rhca_address_resolve - Resolve an address vector
- * @dev: the device
- * @attr: from ib_core, which has looked up the source GID and the MAC
- * @address: filled in; of no meaning after an error
- *
- * Context: any.
- * Return: 0; -EINVAL for an address that RoCE cannot express; -ENODEV when the
- * GID's netdev has gone, or is where the backend does not reach it.
+/*
+ * Resolve an address vector of ib_core, which has looked up the source GID and the MAC. Any
+ * context. Returns 0; -EINVAL for an address that RoCE cannot express; -ENODEV when the GID's
+ * netdev has gone, or is where the backend does not reach it.
  */
 int rhca_address_resolve(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 			 struct rhca_address *address)
@@ -151,19 +146,11 @@ static const struct ib_gid_attr *sibling_gid(struct rhca_dev *dev,
 	return found;
 }
 
-/**
- * rhca_address_resolve_ud - Resolve an address vector for a process's datagrams
- * @dev: the device
- * @attr: the address vector
- * @own: what rhca_address_resolve() made of it
- * @address: filled in: @own, or the same by the GID of the type that the module
- *	parameter ud_gid_type asks for. Where there is no such GID, the address
- *	vector's own serves
- * @sgid: that other GID, which keeps its index until rdma_put_gid_attr(); or NULL,
- *	as after an error
- *
- * Context: any.
- * Return: 0, or -ENODEV as rhca_address_resolve().
+/*
+ * Resolve an address vector for a process's datagrams. @own: what rhca_address_resolve() made
+ * of it. @address: @own, or the same by the GID of the type that ud_gid_type asks for, if there
+ * is one. @sgid: that GID, which keeps its index until rdma_put_gid_attr(); or NULL, as after
+ * an error. Any context. Returns 0, or -ENODEV as rhca_address_resolve().
  */
 int rhca_address_resolve_ud(struct rhca_dev *dev,
 			    const struct rdma_ah_attr *attr,
@@ -207,15 +194,9 @@ static u8 tclass_in_effect(const struct rhca_address *address,
 						       forced);
 }
 
-/**
- * rhca_address_connect - What belongs to a connection
- * @address: a resolved one; gets the traffic class that the rules force and the
- *	UDP source port, A17.4.5
- * @type: of the QP that sends there
- * @qpn: its number
- * @dest_qpn: its peer's
- *
- * Context: may sleep.
+/*
+ * What belongs to a connection: a resolved address gets the traffic class that the rules force
+ * and the UDP source port, A17.4.5. May sleep.
  */
 void rhca_address_connect(struct rhca_address *address, enum ib_qp_type type,
 			  u32 qpn, u32 dest_qpn)
@@ -225,13 +206,9 @@ void rhca_address_connect(struct rhca_address *address, enum ib_qp_type type,
 	address->flow.tclass = tclass_in_effect(address, type);
 }
 
-/**
- * rhca_address_renew - The rules for the traffic class have changed
- * @address: of a connected QP; gets the class that is in effect now
- * @type: of the QP
- *
- * Context: may sleep.
- * Return: whether that is another one.
+/*
+ * The rules for the traffic class have changed: the address of a connected QP gets the class
+ * that is in effect now. May sleep. Returns whether that is another one.
  */
 bool rhca_address_renew(struct rhca_address *address, enum ib_qp_type type)
 {

@@ -96,11 +96,9 @@ void rhca_gid_watch_init(struct rhca_port *port)
 	port->gid_watch.retry_delay = FIRST_RETRY;
 }
 
-/**
- * rhca_gid_watch_exit - Undo rhca_gid_watch_init()
- * @port: a port that rhca_gid_watch_address() is not called for any more
- *
- * Context: may sleep, RTNL not held.
+/*
+ * Undo rhca_gid_watch_init() of a port that nobody tells of addresses any more. May sleep, RTNL
+ * not held.
  */
 void rhca_gid_watch_exit(struct rhca_port *port)
 {
@@ -109,13 +107,7 @@ void rhca_gid_watch_exit(struct rhca_port *port)
 	cancel_work_sync(&port->gid_watch.work);
 }
 
-/**
- * rhca_gid_watch_address - An address was added to a port's netdev, or removed
- * @port: the port
- * @removed: which of both
- *
- * Context: RCU read side.
- */
+/* An address was added to a port's netdev, or removed. RCU read side. */
 void rhca_gid_watch_address(struct rhca_port *port, bool removed)
 {
 	const struct net_device *ndev = rcu_dereference(port->ndev);
@@ -128,12 +120,7 @@ void rhca_gid_watch_address(struct rhca_port *port, bool removed)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_watch_address);
 
-/**
- * rhca_gid_watch_registered - Do what could not be done before a device was registered
- * @dev: the device
- *
- * Context: any.
- */
+/* Do what could not be done before a device was registered. Any context. */
 void rhca_gid_watch_registered(struct rhca_dev *dev)
 {
 	u32 i;

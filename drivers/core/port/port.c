@@ -68,15 +68,9 @@ static enum ib_mtu netdev_mtu(const struct net_device *ndev)
 	return mtu ? mtu : IB_MTU_256;
 }
 
-/**
- * rhca_port_init - Set a port up over its netdev, but for what the device's creation
- * puts into it
- * @port: zeroed memory
- * @dev: the device it belongs to
- * @num: its number, from 1
- * @ndev: its netdev; the port takes a reference of its own
- *
- * Return: 0 or -ENOMEM, with nothing held.
+/*
+ * Set a port up over its netdev, to which it takes a reference, but for what the device's
+ * creation puts into it. Returns 0, or -ENOMEM with nothing held.
  */
 int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 		   struct net_device *ndev)
@@ -101,11 +95,7 @@ int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 	return 0;
 }
 
-/**
- * rhca_port_set_second - Let the port use a second netdev
- * @port: a port that nobody sees yet
- * @ndev: the netdev; the port takes a reference of its own
- */
+/* Let a port that nobody sees yet use a second netdev, to which it takes a reference */
 void rhca_port_set_second(struct rhca_port *port, struct net_device *ndev)
 {
 	netdev_hold(ndev, &port->second_tracker, GFP_KERNEL);
@@ -113,12 +103,9 @@ void rhca_port_set_second(struct rhca_port *port, struct net_device *ndev)
 	port->state = port_state(port);
 }
 
-/**
- * rhca_port_release_netdev - Let go of the netdev, which is going away
- * @port: the port; packets that are under way may still use the netdev, which
- *	its unregistration waits for
- *
- * Context: may sleep; safe against itself.
+/*
+ * Let go of the netdevs. Packets that are under way may still use them, which their
+ * unregistration waits for. May sleep; safe against itself.
  */
 void rhca_port_release_netdev(struct rhca_port *port)
 {
@@ -132,10 +119,7 @@ void rhca_port_release_netdev(struct rhca_port *port)
 	netdev_put(second, &port->second_tracker);
 }
 
-/**
- * rhca_port_exit - Undo rhca_port_init()
- * @port: the port
- */
+/* Undo rhca_port_init() */
 void rhca_port_exit(struct rhca_port *port)
 {
 	rhca_port_release_netdev(port);

@@ -32,12 +32,9 @@ static const struct rhca_pkey_table default_table = {
 
 static void report_violation(struct work_struct *work);
 
-/**
- * rhca_pkeys_init - Give a port its table
- * @port: the port
- * @initial: the table to copy; NULL for full membership in the default partition
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Give a port a copy of @initial; NULL: full membership in the default partition. Returns 0 or
+ * -ENOMEM.
  */
 int rhca_pkeys_init(struct rhca_port *port,
 		    const struct rhca_pkey_table *initial)
@@ -55,10 +52,7 @@ int rhca_pkeys_init(struct rhca_port *port,
 	return 0;
 }
 
-/**
- * rhca_pkeys_exit - Undo rhca_pkeys_init()
- * @port: a port that no packet finds any more
- */
+/* Undo rhca_pkeys_init() of a port that no packet finds any more */
 void rhca_pkeys_exit(struct rhca_port *port)
 {
 	cancel_delayed_work_sync(&port->pkeys.report);

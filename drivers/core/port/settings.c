@@ -33,11 +33,9 @@ void rhca_settings_save(struct rhca_port *port, struct rhca_settings *settings)
 	settings->cc = port->cc;
 }
 
-/**
- * rhca_settings_restore - Put in force what was noted
- * @port: a port of a device that nobody sees yet; the device's name, and partitions,
- *	come by its description, &struct rhca_dev_spec
- * @settings: the rest
+/*
+ * Put in force what was noted, on a port of a device that nobody sees yet; its name and
+ * partitions come by &struct rhca_dev_spec
  */
 void rhca_settings_restore(struct rhca_port *port,
 			   const struct rhca_settings *settings)

@@ -123,15 +123,11 @@ static u8 read_app(struct net_device *ndev, const struct dcb_app *candidates)
 /* Two that have different news of one port must not overtake each other */
 static DEFINE_SPINLOCK(apps_lock);
 
-/**
- * rhca_qos_read_apps - Take over the priorities that a netdev gives to RoCE
- * @port: the port on it
- *
- * The kernel finds a table by the netdev's index alone, which netdevs of other
- * namespaces have as well: a container's veth would get what was set for the
- * host's adapter. Only a netdev whose driver speaks DCB has a table.
- *
- * Context: any but interrupts; does not sleep.
+/*
+ * Take over the priorities that a port's netdev gives to RoCE. The kernel finds a table by the
+ * netdev's index alone, which netdevs of other namespaces have as well: a container's veth
+ * would get what was set for the host's adapter. Only a netdev whose driver speaks DCB has a
+ * table. Any context but interrupts; does not sleep.
  */
 void rhca_qos_read_apps(struct rhca_port *port)
 {

@@ -313,13 +313,10 @@ void rhca_qp_readdress(struct rhca_qp *qp)
 			   qp->ibqp.qp_num, ret);
 }
 
-/**
- * rhca_qp_quiesce - The device is about to go: a process's QP fails
- * @qp: the QP; goes to ERR, so that whoever polls for its completions gets them
- *	while there still is a device that writes them. Kernel users are told by
- *	ib_core, and drain their QPs themselves
- *
- * Context: may sleep.
+/*
+ * The device is about to go: a process's QP goes to ERR, so that whoever polls for its
+ * completions gets them while there still is a device that writes them. Kernel users are told
+ * by ib_core, and drain their QPs themselves. May sleep.
  */
 void rhca_qp_quiesce(struct rhca_qp *qp)
 {

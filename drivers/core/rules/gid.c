@@ -14,12 +14,7 @@ void rhca_gid_table_init(struct rhca_gid_table *table)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_table_init);
 
-/**
- * rhca_gid_table_set - Change one entry
- * @table: the table
- * @index: below RHCA_NUM_GIDS
- * @entry: its new value, all zero to empty it
- */
+/* Change entry @index, below RHCA_NUM_GIDS. @entry: all zero to empty it. */
 void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
 			const struct rhca_gid_entry *entry)
 {
@@ -64,13 +59,9 @@ static int find_entry(const struct rhca_gid_table *table,
 	return -ENOENT;
 }
 
-/**
- * rhca_gid_find - Is this destination in the table?
- * @table: the table
- * @query: what the packet says; its namespace does not count here
- *
- * Context: any.
- * Return: the index, or -ENOENT.
+/*
+ * The index of the GID that a packet is for, or -ENOENT; its namespace does not count here. Any
+ * context.
  */
 int rhca_gid_find(struct rhca_gid_table *table,
 		  const struct rhca_gid_query *query)
@@ -112,11 +103,7 @@ int rhca_gid_ifindex(struct rhca_gid_table *table, u16 index)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_ifindex);
 
-/**
- * rhca_gid_has_netdev - Is there a GID on a netdev?
- * @table: of a port
- * @ifindex: the netdev
- */
+/* Is there a GID on a netdev? */
 bool rhca_gid_has_netdev(struct rhca_gid_table *table, int ifindex)
 {
 	bool found = false;

@@ -90,17 +90,12 @@ static int check_unique(const struct rhca_pkey_table *table)
 	return 0;
 }
 
-/**
- * rhca_pkey_table_edit - Apply what was written to the file
- * @table: a copy of the table that is not published; of no use after an error
- * @text: lines; a comma will do as well, since a shell's own printf may write
- *	line by line
- *
- * The same key at two indices is refused. Full and limited membership of one
- * partition are two keys, so both may be there, 10.9.2.
- *
- * Return: 0; -EINVAL for a line that is none, an index beyond the table or a
- * key without a partition; -EEXIST for a key that would be there twice.
+/*
+ * Apply what was written to the file to a copy of the table, which is of no use after an error.
+ * @text: lines; a comma will do as well, since a shell's own printf may write line by line. The
+ * same key at two indices is refused; full and limited membership of one partition are two
+ * keys, 10.9.2. Returns 0; -EINVAL for a line that is none, an index beyond the table or a key
+ * without a partition; -EEXIST for a key that would be there twice.
  */
 int rhca_pkey_table_edit(struct rhca_pkey_table *table, const char *text)
 {

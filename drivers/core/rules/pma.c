@@ -46,11 +46,7 @@ static u64 rest(u64 whole, u64 part)
 	return whole > part ? whole - part : 0;
 }
 
-/**
- * rhca_pma_totals - Our counters as performance management calls them
- * @counters: everything counted on a port, by enum rhca_counter
- * @totals: the same; data in 32-bit words, 16.1.3.5
- */
+/* Our counters as performance management calls them; data in 32-bit words, 16.1.3.5 */
 void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals)
 {
 	u64 *v = totals->value;
@@ -137,12 +133,7 @@ static const struct {
 		port_counters_ext, ARRAY_SIZE(port_counters_ext) },
 };
 
-/**
- * rhca_pma_attribute_of - Which attribute has this ID?
- * @id: as a datagram has it
- *
- * Return: enum rhca_pma_attribute, or -ENOENT for one without counters.
- */
+/* Which attribute has this ID? -ENOENT for one without counters. */
 int rhca_pma_attribute_of(__be16 id)
 {
 	int i;
@@ -182,12 +173,7 @@ static void put_field(const struct field *f, u64 value, u8 *data)
 	}
 }
 
-/**
- * rhca_pma_encode - Write the counters of an attribute
- * @attribute: which
- * @shown: values
- * @data: the attribute: zeroed, but for PortSelect and CounterSelect
- */
+/* Write the counters of an attribute, which is zeroed but for PortSelect and CounterSelect */
 void rhca_pma_encode(enum rhca_pma_attribute attribute,
 		     const struct rhca_pma_values *shown, u8 *data)
 {
@@ -199,12 +185,9 @@ void rhca_pma_encode(enum rhca_pma_attribute attribute,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pma_encode);
 
-/**
- * rhca_pma_set - Set the counters that CounterSelect names
- * @attribute: which attribute was set
- * @data: the attribute
- * @totals: everything counted until now
- * @zero: of this attribute; moved so that a counter shows what it was set to
+/*
+ * Set the counters that CounterSelect of @data names. @totals: everything counted until now.
+ * @zero: moved so that a counter shows what it was set to.
  */
 void rhca_pma_set(enum rhca_pma_attribute attribute, const u8 *data,
 		  const struct rhca_pma_values *totals,

@@ -26,13 +26,9 @@ void rhca_qos_exit(struct rhca_qos *qos)
 	kfree(qos->tclass);
 }
 
-/**
- * rhca_qos_forced_tclass - Which class is forced on a connection?
- * @qos: of its port
- * @flow: its network headers
- *
- * Context: may sleep.
- * Return: 0 to 255, or RHCA_TCLASS_OFF.
+/*
+ * Which class is forced on a connection with these network headers? May sleep. Returns 0 to
+ * 255, or RHCA_TCLASS_OFF.
  */
 int rhca_qos_forced_tclass(struct rhca_qos *qos, const struct rhca_flow *flow)
 {

@@ -139,12 +139,9 @@ static int parse_item(struct rhca_tclass_rule *rule, char *item, u32 *seen)
 	return keys[key].parse(rule, item ?: name);
 }
 
-/**
- * rhca_tclass_parse - Read a rule
- * @text: one line; a newline behind it is ignored
- * @rule: filled in; of no meaning after an error
- *
- * Return: 0, or -EINVAL: not a rule, a key twice, IPv4 and IPv6 in one.
+/*
+ * Read a rule: one line; a newline behind it is ignored. Returns 0; -EINVAL: not a rule, a key
+ * twice, IPv4 and IPv6 in one. Then @rule has no meaning.
  */
 int rhca_tclass_parse(const char *text, struct rhca_tclass_rule *rule)
 {
@@ -235,13 +232,9 @@ static int insert_rule(struct rhca_tclass_table *table,
 	return 0;
 }
 
-/**
- * rhca_tclass_apply - Add, change or remove what a line says
- * @table: the rules of a port
- * @rule: the line
- *
- * Return: 0; -ENOMEM when there are as many rules as there may be, -ENOENT when
- * there is none to remove. Nothing is changed then.
+/*
+ * Add, change or remove what a line says. Returns 0; -ENOMEM when there are as many rules as
+ * there may be, -ENOENT when there is none to remove: nothing is changed then.
  */
 int rhca_tclass_apply(struct rhca_tclass_table *table,
 		      const struct rhca_tclass_rule *rule)
@@ -316,13 +309,9 @@ static int emit_rule(char *line, const struct rhca_tclass_rule *rule)
 	return len + scnprintf(line + len, LINE_CHARS - len, "\n");
 }
 
-/**
- * rhca_tclass_emit - Write the rules as they may be written, first come first
- * @table: the rules of a port
- * @buf: a page; 40 rules of long IPv6 addresses do not fit, then the last line
- *	is "..."
- *
- * Return: bytes written.
+/*
+ * Write the rules as they may be written, first come first, to a page: 40 rules of long IPv6
+ * addresses do not fit, then the last line is "...". Returns bytes.
  */
 ssize_t rhca_tclass_emit(const struct rhca_tclass_table *table, char *buf)
 {
