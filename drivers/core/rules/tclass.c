@@ -26,7 +26,7 @@ static struct in6_addr *in6(const union ib_gid *gid)
 
 /* --- from text ------------------------------------------------------------- */
 
-static int parse_class(struct rhca_tclass_rule *rule, char *text)
+static int parse_class(struct rhca_tclass_rule *rule, char *text, bool ipv6)
 {
 	int tclass;
 
@@ -37,61 +37,41 @@ static int parse_class(struct rhca_tclass_rule *rule, char *text)
 	return 0;
 }
 
-static int parse_ipv4(const char *text, union ib_gid *gid)
+/* A mapped address is no address of RoCE over IPv6 */
+static int parse_address(const char *text, bool ipv6, union ib_gid *gid)
 {
 	const char *end;
 	__be32 addr;
 
+	if (ipv6)
+		return in6_pton(text, -1, gid->raw, -1, &end) && !*end &&
+		       !ipv6_addr_v4mapped(in6(gid)) ? 0 : -EINVAL;
 	if (!in4_pton(text, -1, (u8 *)&addr, -1, &end) || *end)
 		return -EINVAL;
 	ipv6_addr_set_v4mapped(addr, in6(gid));
 	return 0;
 }
 
-/* A mapped address is no address of RoCE over IPv6 */
-static int parse_ipv6(const char *text, union ib_gid *gid)
-{
-	const char *end;
-
-	if (!in6_pton(text, -1, gid->raw, -1, &end) || *end ||
-	    ipv6_addr_v4mapped(in6(gid)))
-		return -EINVAL;
-	return 0;
-}
-
-static int parse_source_ipv4(struct rhca_tclass_rule *rule, char *text)
+static int parse_source(struct rhca_tclass_rule *rule, char *text, bool ipv6)
 {
 	rule->by_source = true;
-	return parse_ipv4(text, &rule->source);
+	return parse_address(text, ipv6, &rule->source);
 }
 
-static int parse_dest_ipv4(struct rhca_tclass_rule *rule, char *text)
+static int parse_dest(struct rhca_tclass_rule *rule, char *text, bool ipv6)
 {
-	char *address = strsep(&text, "/");
+	char *address = ipv6 ? text : strsep(&text, "/");
+	u8 bits = ipv6 ? GID_BITS : IPV4_BITS;
 	union ib_gid dest;
-	u8 bits = IPV4_BITS;
 
-	if (text && (kstrtou8(text, 10, &bits) || bits > IPV4_BITS))
+	if (!ipv6 && text && (kstrtou8(text, 10, &bits) || bits > IPV4_BITS))
 		return -EINVAL;
-	if (parse_ipv4(address, &dest))
+	if (parse_address(address, ipv6, &dest))
 		return -EINVAL;
 	rule->by_dest = true;
-	rule->dest_bits = MAPPED_BITS + bits;
+	rule->dest_bits = ipv6 ? bits : MAPPED_BITS + bits;
 	ipv6_addr_prefix(in6(&rule->dest), in6(&dest), rule->dest_bits);
 	return 0;
-}
-
-static int parse_source_ipv6(struct rhca_tclass_rule *rule, char *text)
-{
-	rule->by_source = true;
-	return parse_ipv6(text, &rule->source);
-}
-
-static int parse_dest_ipv6(struct rhca_tclass_rule *rule, char *text)
-{
-	rule->by_dest = true;
-	rule->dest_bits = GID_BITS;
-	return parse_ipv6(text, &rule->dest);
 }
 
 enum rule_key {
@@ -108,13 +88,14 @@ enum rule_key {
 
 static const struct {
 	const char *name;
-	int (*parse)(struct rhca_tclass_rule *rule, char *text);
+	int (*parse)(struct rhca_tclass_rule *rule, char *text, bool ipv6);
+	bool ipv6;
 } keys[NUM_KEYS] = {
 	[KEY_CLASS]		= { "tclass",	parse_class },
-	[KEY_SOURCE_IPV4]	= { "src_ip",	parse_source_ipv4 },
-	[KEY_DEST_IPV4]		= { "dst_ip",	parse_dest_ipv4 },
-	[KEY_SOURCE_IPV6]	= { "src_ip6",	parse_source_ipv6 },
-	[KEY_DEST_IPV6]		= { "dst_ip6",	parse_dest_ipv6 },
+	[KEY_SOURCE_IPV4]	= { "src_ip",	parse_source },
+	[KEY_DEST_IPV4]		= { "dst_ip",	parse_dest },
+	[KEY_SOURCE_IPV6]	= { "src_ip6",	parse_source, true },
+	[KEY_DEST_IPV6]		= { "dst_ip6",	parse_dest, true },
 };
 
 static int find_key(const char *name)
@@ -136,7 +117,7 @@ static int parse_item(struct rhca_tclass_rule *rule, char *item, u32 *seen)
 	if (key < 0 || (*seen & BIT(key)))
 		return -EINVAL;
 	*seen |= BIT(key);
-	return keys[key].parse(rule, item ?: name);
+	return keys[key].parse(rule, item ?: name, keys[key].ipv6);
 }
 
 /*
