@@ -17,9 +17,8 @@ static DEFINE_MUTEX(offers_mutex);	/* protects both */
 static DECLARE_WAIT_QUEUE_HEAD(users_gone);
 
 /*
- * A withdrawal waits for whoever has found the offer, which no lock shows: a lock that
- * both hold would be a deadlock that lockdep does not see. rhca_offer.users_map stands
- * in for the lock, as that of a work item does for flush_work().
+ * A withdrawal waits for whoever has found the offer: rhca_offer.users_map shows lockdep a lock
+ * that both hold, as that of a work item does for flush_work().
  */
 static struct lock_class_key users_key;
 
@@ -42,8 +41,6 @@ void rhca_offers_listen(const struct rhca_offer_listener *new)
 /**
  * rhca_offer_add - A backend can serve netdevs
  * @offer: what it can; stays the backend's, which withdraws it before it goes
- *
- * Devices are made later, without any lock of the caller's.
  *
  * Context: may sleep; locks of the bus may be held.
  */
@@ -203,9 +200,8 @@ void rhca_offer_release(struct rhca_offer *offer)
 EXPORT_SYMBOL_IF_KUNIT(rhca_offer_release);
 
 /*
- * A device is to be made of an offer, which serves one at a time. A device that is being
- * unregistered has left its netdev and still has objects, and memory of the hardware: another
- * one waits until it is gone. @offer: an offer that the caller holds. May sleep. Returns 0, for
+ * A device is to be made of an offer that the caller holds. It has one at a time: one that is
+ * being unregistered still has objects, and memory of the hardware. May sleep. Returns 0, for
  * rhca_offer_unclaim(); -EALREADY while there is a device, whose end is told to the listener.
  */
 int rhca_offer_claim(struct rhca_offer *offer)
@@ -224,9 +220,8 @@ int rhca_offer_claim(struct rhca_offer *offer)
 }
 
 /*
- * The device that was made of an offer has ended, or none was. @offer: from rhca_offer_claim(),
- * may be gone when this returns. May sleep. The listener is told by rhca_offers_recheck(),
- * unless no device came of it. What the end of a device takes needs no map: a withdrawal ends
+ * Undo rhca_offer_claim(): the device has ended, or none was made. The offer may be gone when
+ * this returns. May sleep. What the end of a device takes needs no map: a withdrawal ends
  * devices itself, so lockdep sees the same locks there.
  */
 void rhca_offer_unclaim(struct rhca_offer *offer)

@@ -68,26 +68,12 @@ static void unlist_device(struct rhca_dev *dev)
 	synchronize_rcu();
 }
 
-static void destroy_device(struct rhca_dev *dev)
-{
-	rhca_dev_close_ports(dev);
-	rhca_dev_free_parts(dev);
-}
-
 /* rdma_rxe has the same driver id, by which its exit unregisters devices */
 static bool is_taken(const struct rhca_dev *dev)
 {
 	/* Hardware is its bus's to bring back */
 	return !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !dev->offer &&
 	       rhca_in_tree_unloading();
-}
-
-static void tell_taken(struct rhca_dev *dev)
-{
-	mutex_lock(&devices_mutex);
-	if (listener)
-		listener->taken(dev);
-	mutex_unlock(&devices_mutex);
 }
 
 /* ib_core calls this once no user of the device is left */
@@ -98,9 +84,12 @@ static void dealloc_driver(struct ib_device *ibdev)
 
 	unlist_device(dev);
 	trace_rhca_device(ibdev->name, "", "gone", 0);
-	if (is_taken(dev))
-		tell_taken(dev);
-	destroy_device(dev);
+	mutex_lock(&devices_mutex);
+	if (listener && is_taken(dev))
+		listener->taken(dev);
+	mutex_unlock(&devices_mutex);
+	rhca_dev_close_ports(dev);
+	rhca_dev_free_parts(dev);
 	/* Its offer may serve again, maybe another netdev */
 	if (had_offer)
 		rhca_offers_recheck();
@@ -114,11 +103,9 @@ static void dealloc_driver(struct ib_device *ibdev)
 }
 
 /**
- * rhca_dev_unplugged - The device is being unregistered
- * @dev: the device; processes that have it open are about to lose their objects,
- *	and their QPs go to ERR before that, with all their completions. It may be
- *	back, see rhca_dev_plugged(): ib_core takes a device from all its users to
- *	move it to another RDMA namespace
+ * rhca_dev_unplugged - Processes are about to lose their objects
+ * @dev: the device, which is being unregistered, or moved to another RDMA namespace, see
+ *	rhca_dev_plugged(). QPs go to ERR before that, with all their completions
  *
  * Context: may sleep.
  */
@@ -257,8 +244,8 @@ static DECLARE_WORK(catch_up_work, catch_up_all);
 
 /**
  * rhca_dev_plugged - The device is there for its users
- * @dev: the device, new or back from another RDMA namespace. It could not be found on
- *	the way, so what became of its netdevs is looked at by a work item
+ * @dev: the device, new or back from another RDMA namespace: what became of its netdevs on
+ *	the way is looked at by a work item
  *
  * Context: any.
  */
@@ -368,10 +355,8 @@ struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev)
  * rhca_dev_remove_netdev - A netdev is being unregistered: its device goes
  * @ndev: the netdev
  *
- * The device leaves in the background; its ports stop to listen and its references
- * to netdevs go at once, of all ports: the unregistration of the netdev does not wait
- * for users of the device, and a device that takes its place finds the other netdevs
- * free.
+ * In the background, but its ports stop to listen and let go of their netdevs at once: the
+ * unregistration does not wait for users of the device, and the other netdevs are free.
  *
  * Context: RTNL held.
  */
@@ -392,8 +377,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_netdev);
  * rhca_dev_remove_later - Remove a device for good, in the background
  * @dev: from rhca_dev_find(), whose reference goes
  *
- * Context: may sleep. The end of the device is told, see &struct rhca_device_listener:
- * then its netdevs are free.
+ * Context: may sleep. Its netdevs are free when its end is told to the listener.
  * Return: whether nobody else was removing it.
  */
 bool rhca_dev_remove_later(struct rhca_dev *dev)
@@ -405,10 +389,7 @@ bool rhca_dev_remove_later(struct rhca_dev *dev)
 	return first;
 }
 
-/*
- * Look at all ports. @see: called for each port of each device, those that are not registered
- * too; does not sleep. @what: given to @see. Any context but interrupts.
- */
+/* Call @see, which does not sleep, for all ports, of devices that are not registered too */
 void rhca_port_for_each(void (*see)(struct rhca_port *port, const void *what),
 			const void *what)
 {

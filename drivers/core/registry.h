@@ -5,7 +5,6 @@
 
 #include <linux/types.h>
 
-struct ib_device;
 struct net_device;
 struct rhca_dev;
 struct rhca_dev_spec;

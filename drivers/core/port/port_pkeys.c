@@ -59,11 +59,7 @@ void rhca_pkeys_exit(struct rhca_port *port)
 	kfree(rcu_dereference_protected(port->pkeys.table, true));
 }
 
-/*
- * Let nobody write the table, or let them again. @frozen: true: not from now on; false: undo
- * one call with true. Work items of several queues look whether something else shall take the
- * port's place. May sleep; RTNL may be held.
- */
+/* Let nobody write the table from now on; false: undo that. May sleep; RTNL may be held. */
 void rhca_pkeys_freeze(struct rhca_port *port, bool frozen)
 {
 	mutex_lock(&port->pkeys.lock);
@@ -72,13 +68,7 @@ void rhca_pkeys_freeze(struct rhca_port *port, bool frozen)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_freeze);
 
-/**
- * rhca_pkeys_freeze_all - rhca_pkeys_freeze() for all ports of a device
- * @dev: the device
- * @frozen: as there
- *
- * Context: may sleep; RTNL may be held.
- */
+/* rhca_pkeys_freeze() for all ports of a device */
 void rhca_pkeys_freeze_all(struct rhca_dev *dev, bool frozen)
 {
 	u32 i;
@@ -102,15 +92,6 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_copy);
 
 /* --- the file ------------------------------------------------------------------ */
 
-/* Can it be meant by who serves the port? */
-static int check_backend(struct rhca_port *port,
-			 const struct rhca_pkey_table *table)
-{
-	const struct rhca_backend_ops *backend = port->dev->backend;
-
-	return backend->pkeys_check ? backend->pkeys_check(port, table) : 0;
-}
-
 /*
  * Readers see the old table or the new one, never some lines of a write. Returns
  * the one that no longer counts.
@@ -118,6 +99,7 @@ static int check_backend(struct rhca_port *port,
 static struct rhca_pkey_table *replace_table(struct rhca_port *port,
 					     const char *text)
 {
+	const struct rhca_backend_ops *backend = port->dev->backend;
 	struct rhca_pkeys *pkeys = &port->pkeys;
 	struct rhca_pkey_table *table, *old;
 	int ret;
@@ -131,8 +113,8 @@ static struct rhca_pkey_table *replace_table(struct rhca_port *port,
 	if (!table)
 		return ERR_PTR(-ENOMEM);
 	ret = rhca_pkey_table_edit(table, text);
-	if (!ret)
-		ret = check_backend(port, table);
+	if (!ret && backend->pkeys_check)
+		ret = backend->pkeys_check(port, table);
 	if (ret) {
 		kfree(table);
 		return ERR_PTR(ret);
