@@ -52,8 +52,8 @@ static bool has_own(const struct net_device *bond)
 }
 
 /*
- * Is one device to stand for the members of a bond? @members: its members' devices, or those
- * that the LAG stands for. RTNL held.
+ * Is one device to stand for the members of a bond? @members: set: their devices, or those that
+ * the LAG stands for. RTNL held.
  */
 bool rhca_lag_bond_is_lag(struct net_device *bond, struct rhca_lag_members *members)
 {
@@ -100,10 +100,7 @@ static void bond_of_port_changed(struct rhca_port *port)
 	dev_put(ndev);
 }
 
-/*
- * A device of ours has appeared, perhaps on a member. @dev: the device. The caller kicks bonds.
- * May sleep.
- */
+/* A device of ours has appeared, perhaps on a member. The caller kicks bonds. May sleep. */
 void rhca_lag_device_added(struct rhca_dev *dev)
 {
 	u32 i;
@@ -134,8 +131,8 @@ static bool record_half(struct rhca_lag_members *members, struct net_device *nde
 }
 
 /*
- * Can one device stand for two netdevs without a bond? @first: a netdev. @second: another one;
- * the caller has a reference to both. @members: set: their devices. May sleep.
+ * Can one device stand for two netdevs without a bond, to which the caller has references?
+ * @members: set: their devices. May sleep.
  */
 bool rhca_lag_may_join(struct net_device *first, struct net_device *second,
 		       struct rhca_lag_members *members)
@@ -146,10 +143,9 @@ bool rhca_lag_may_join(struct net_device *first, struct net_device *second,
 }
 
 /*
- * What one device on a netdev would stand for.
- * @first: a bond, or a netdev that the user has joined to another one
- * @second: the other one, with a reference, or NULL
- * May sleep, RTNL not held. Returns false: nothing.
+ * What one device on a netdev would stand for. @first: a bond, or a netdev that the user has
+ * joined to @second, which is set, with a reference. May sleep, RTNL not held. Returns false:
+ * nothing.
  */
 bool rhca_lag_find(struct net_device *first, struct rhca_lag_members *members,
 		   struct net_device **second)
@@ -238,9 +234,7 @@ int rhca_lag_part(struct rhca_dev *dev, struct net_device *first)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_lag_part);
 
-/* --- life ----------------------------------------------------------------------------- */
-
-/* Begin to watch bonds. @slot_kick: rhca_slot_kick(). */
+/* @slot_kick: rhca_slot_kick() */
 void rhca_lag_init(void (*slot_kick)(const struct net_device *ndev))
 {
 	kick = slot_kick;

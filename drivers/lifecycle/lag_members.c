@@ -11,8 +11,6 @@
 #include "core/registry.h"
 #include "lifecycle/slot.h"
 
-/* --- members ------------------------------------------------------------------ */
-
 /* A LAG has one table: with two different ones isolation would be lost */
 static void compare_partitions(struct rhca_lag_members *members,
 			       const struct rhca_pkey_table *pkeys)
@@ -23,10 +21,7 @@ static void compare_partitions(struct rhca_lag_members *members,
 		members->facts.partitions_differ = true;
 }
 
-/*
- * Enter a member's device into the record. @members: the members; unchanged when two devices
- * are recorded already.
- */
+/* Enter a member's device into the record, unless that has two already */
 void rhca_lag_record_device(struct rhca_lag_members *members,
 			    struct rhca_dev *dev)
 {
@@ -53,8 +48,8 @@ void rhca_lag_record_device(struct rhca_lag_members *members,
 }
 
 /*
- * The same with a device that returns, if not to a LAG. @ndev: a netdev of the device; the
- * caller has a reference or RTNL. May sleep. Returns whether there is one.
+ * The same with a device that returns to @ndev, if not to a LAG. The caller has a reference or
+ * RTNL. May sleep. Returns whether there is one.
  */
 bool rhca_lag_record_returning(struct rhca_lag_members *members,
 			       const struct net_device *ndev)
@@ -121,10 +116,7 @@ static void add_member(struct net_device *bond, struct net_device *member,
 		ib_device_put(&dev->ibdev);
 }
 
-/*
- * The members of a bond whose devices are their own. @members: record and facts are added to.
- * RTNL held.
- */
+/* The members of a bond whose devices are their own: record and facts. RTNL held. */
 void rhca_lag_find_members(struct net_device *bond,
 			   struct rhca_lag_members *members)
 {
@@ -137,10 +129,7 @@ void rhca_lag_find_members(struct net_device *bond,
 	members->facts.num_outside += ports_outside(&members->record, bond);
 }
 
-/*
- * The members of a bond whose LAG has their devices. @members: with the record of the LAG;
- * facts are added to. RTNL held.
- */
+/* The facts of a bond whose LAG, which @members has the record of, stands for them. RTNL held. */
 void rhca_lag_check_members(struct net_device *bond,
 			    struct rhca_lag_members *members)
 {
@@ -160,8 +149,8 @@ void rhca_lag_check_members(struct net_device *bond,
 }
 
 /*
- * The devices that a LAG was made of. @members: set: no device when there is no LAG, else the
- * record and the partitions that the LAG has, which they are to have when it ends. Any context.
+ * The devices that a LAG was made of, none where there is no LAG, and the LAG's partitions,
+ * which they are to have when it ends. Any context.
  */
 void rhca_lag_find_replaced(const struct net_device *ndev,
 			    struct rhca_lag_members *members)

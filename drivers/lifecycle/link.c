@@ -113,16 +113,11 @@ static void netdev_added(struct net_device *ndev)
 			     netdev_name(ndev));
 }
 
-static void note_upper(struct netdev_notifier_changeupper_info *info)
-{
-	if (netif_is_bond_master(info->upper_dev))
-		rhca_lag_bond_changed(info->upper_dev);
-}
-
 static int netdev_event(struct notifier_block *nb, unsigned long event,
 			void *ptr)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+	const struct netdev_notifier_changeupper_info *info = ptr;
 
 	switch (event) {
 	case NETDEV_REGISTER:
@@ -132,7 +127,8 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		netdev_added(ndev);
 		break;
 	case NETDEV_CHANGEUPPER:
-		note_upper(ptr);
+		if (netif_is_bond_master(info->upper_dev))
+			rhca_lag_bond_changed(info->upper_dev);
 		break;
 	case NETDEV_UNREGISTER:
 		rhca_slot_netdev_goes(ndev);

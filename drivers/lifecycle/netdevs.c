@@ -32,7 +32,9 @@ static const char *wrong_name(const char *name)
 	return NULL;
 }
 
-static bool has_port(const struct rhca_netdevs_rule *rule, const char *name)
+/* Does a rule name a netdev in full? Patterns meet netdevs that nobody had in mind. */
+bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
+			     const char *name)
 {
 	u32 i;
 
@@ -41,6 +43,7 @@ static bool has_port(const struct rhca_netdevs_rule *rule, const char *name)
 			return true;
 	return false;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_rule_names);
 
 /* Ports of one device are named one by one: a pattern would be ambiguous */
 static const char *add_port(struct rhca_netdevs_rule *rule, const char *name,
@@ -52,7 +55,7 @@ static const char *add_port(struct rhca_netdevs_rule *rule, const char *name,
 		return wrong;
 	if (many && strpbrk(name, "*?["))
 		return "the ports of one device are named in full, not by a pattern";
-	if (has_port(rule, name))
+	if (rhca_netdevs_rule_names(rule, name))
 		return "a netdev is one port of a device, not two";
 	if (rule->num_ports == ARRAY_SIZE(rule->pattern))
 		return "a device has at most 8 ports";
@@ -82,11 +85,8 @@ static const char *parse_rule(struct rhca_netdevs_rule *rule, char *text)
 }
 
 /*
- * Read the parameter.
- * @netdevs: filled in; on error but for @netdevs->wrong without meaning
- * @value: the text; empty is no netdev at all
- * Returns 0; -EINVAL for an empty, overlong or impossible name, an unknown word behind a colon,
- * a pattern or a name twice in a list of ports, or too many rules; -ENAMETOOLONG.
+ * Read the parameter; empty is no netdev at all. Returns 0; -EINVAL or -ENAMETOOLONG, and of
+ * @netdevs only @netdevs->wrong has a meaning.
  */
 int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)
 {
@@ -116,10 +116,7 @@ int rhca_netdevs_parse(struct rhca_netdevs *netdevs, const char *value)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_parse);
 
-/*
- * The rule that a netdev falls under. @name: the netdev's name. Returns the first rule with a
- * pattern that matches, or NULL.
- */
+/* The rule that a netdev falls under: the first with a pattern that matches, or NULL */
 const struct rhca_netdevs_rule *
 rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name)
 {
@@ -132,17 +129,6 @@ rhca_netdevs_match(const struct rhca_netdevs *netdevs, const char *name)
 	return NULL;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_match);
-
-/*
- * Does a rule name a netdev in full? Patterns meet netdevs that nobody had in mind. @rule: the
- * rule that it falls under. @name: the netdev's name.
- */
-bool rhca_netdevs_rule_names(const struct rhca_netdevs_rule *rule,
-			     const char *name)
-{
-	return has_port(rule, name);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_netdevs_rule_names);
 
 /*
  * Can rules be meant for a netdev at all? A user namespace lets any user make network
@@ -199,10 +185,7 @@ static const struct kernel_param_ops netdevs_ops = {
 module_param_cb(netdevs, &netdevs_ops, NULL, 0444);
 MODULE_PARM_DESC(netdevs, "netdevs that get an RDMA device by themselves: names or shell patterns, comma separated; eth1+eth2 is one device with two ports, eth0:standin one while no other driver has a device there (default: none)");
 
-/*
- * The rule of netdevs= for a netdev. @ndev: the netdev; the caller has a reference or RTNL.
- * Returns a constant, or NULL.
- */
+/* The rule of netdevs= for a netdev, or NULL. The caller has a reference or RTNL. */
 const struct rhca_netdevs_rule *
 rhca_netdevs_rule_of(const struct net_device *ndev)
 {
@@ -218,10 +201,8 @@ bool rhca_netdevs_leave_out(const struct net_device *ndev)
 }
 
 /*
- * The netdevs of all ports of a rule.
- * @ndev: one of them; the caller has a reference
- * @port: filled in, in order, with a reference to each, for dev_put()
- * Returns how many there are up to the first that is missing.
+ * The netdevs of all ports of a rule, of which @ndev is one, into @port, in order and with a
+ * reference to each, for dev_put(). Returns how many there are up to the first that is missing.
  */
 u32 rhca_netdevs_find_ports(const struct rhca_netdevs_rule *rule,
 			    struct net_device *ndev, struct net_device **port)

@@ -20,10 +20,7 @@ struct other_device {
 static LIST_HEAD(other_devices);
 static DEFINE_MUTEX(other_devices_mutex);	/* protects the list */
 
-/*
- * ib_core tells of a device of another driver. @client: who is told, and keeps what it needs
- * for rhca_others_remove(). May sleep. Returns 0 or -ENOMEM.
- */
+/* ib_core tells @client of a device of another driver. May sleep. Returns 0 or -ENOMEM. */
 int rhca_others_add(struct ib_client *client, struct ib_device *ibdev)
 {
 	struct other_device *other = kzalloc(sizeof(*other), GFP_KERNEL);
@@ -38,7 +35,7 @@ int rhca_others_add(struct ib_client *client, struct ib_device *ibdev)
 	return 0;
 }
 
-/* That device is being unregistered. @other: the client's data of it. May sleep. */
+/* That device is being unregistered. May sleep. */
 void rhca_others_remove(struct other_device *other)
 {
 	mutex_lock(&other_devices_mutex);
@@ -81,10 +78,7 @@ static bool adapter_serves(const struct net_device *ndev, char *name,
 	return found;
 }
 
-/*
- * Does another driver have a device on this netdev? @name: gets the device's name. @bytes: that
- * @name has room for. May sleep.
- */
+/* Does another driver have a device on this netdev? @name: gets its name. May sleep. */
 bool rhca_others_serve(struct net_device *ndev, char *name, size_t bytes)
 {
 	struct ib_device *ibdev = ib_device_get_by_netdev(ndev,

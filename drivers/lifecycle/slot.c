@@ -31,9 +31,8 @@ struct rhca_slot *rhca_slot_find(const struct net_device *ndev)
 
 /*
  * The slot of a netdev, which it gets if it has none. @goes: it may be one that is being
- * unregistered: rhca_slot_netdev_goes(), which looks at it afterwards or is still to be called
- * for it, and who is called before it. May sleep; rhca_slots_mutex held. Returns NULL: no
- * memory, or the netdev has gone.
+ * unregistered: rhca_slot_netdev_goes() looks at it afterwards. May sleep; rhca_slots_mutex held.
+ * Returns NULL: no memory, or the netdev has gone.
  */
 struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes)
 {
@@ -49,10 +48,7 @@ struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes)
 	return slot;
 }
 
-/*
- * Nothing is known of a netdev any more. @slot: its slot, which is freed. rhca_slots_mutex
- * held.
- */
+/* Nothing is known of a netdev any more. rhca_slots_mutex held. */
 void rhca_slot_forget(struct rhca_slot *slot)
 {
 	list_del(&slot->entry);
@@ -101,8 +97,8 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_set);
 
 /*
  * What is due is decided on, and no more due. Is it its turn? Not if something has happened to
- * the netdev since it was looked at, which it will be again. Who makes something due sets
- * RHCA_SLOT_KICKED with it: it may be due already. May sleep; RTNL may be held.
+ * the netdev since it was looked at: who makes something due, again, sets RHCA_SLOT_KICKED with
+ * it. May sleep; RTNL may be held.
  */
 bool rhca_slot_take(const struct net_device *ndev, enum rhca_slot_flag flag)
 {
@@ -168,14 +164,10 @@ struct net_device *rhca_slot_take_kicked(void)
 /* Has its user removed the device on a netdev? May sleep. */
 bool rhca_slot_is_unwanted(const struct net_device *ndev)
 {
-	const struct rhca_slot *slot;
-	bool unwanted;
+	struct rhca_slot_known known;
 
-	mutex_lock(&rhca_slots_mutex);
-	slot = rhca_slot_find(ndev);
-	unwanted = slot && slot->wish == RHCA_WISH_REMOVED;
-	mutex_unlock(&rhca_slots_mutex);
-	return unwanted;
+	rhca_slot_read(ndev, &known);
+	return known.wish == RHCA_WISH_REMOVED;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_is_unwanted);
 
@@ -190,9 +182,8 @@ static void set_wish(struct rhca_slot *slot, const struct rhca_dev *dev,
 }
 
 /*
- * A device was made because somebody has asked for it. What was refused is no wish: it was not
- * made when its reason had gone. @rule: of netdevs=, if it has; a constant. May sleep, RTNL not
- * held: the netdev may have moved since, and its wish ended.
+ * A device was made because somebody has asked for it, or a @rule of netdevs=. May sleep, RTNL
+ * not held: the netdev may have moved since, and its wish ended.
  */
 void rhca_slot_set_wish(struct net_device *ndev, enum rhca_wish wish,
 			const struct rhca_netdevs_rule *rule)
@@ -227,9 +218,8 @@ void rhca_slot_note_ports(const struct rhca_dev *dev, struct rhca_slot_ports *po
 }
 
 /*
- * A device is removed that is to be there again. Forgotten when there is another one, and when
- * the netdev goes or moves. @ports: all of its netdevs. May sleep; RTNL may be held. Returns 0
- * or -ENOMEM.
+ * A device is removed that is to be there again, on all of @ports, unless there is another one
+ * before, or a netdev goes or moves. May sleep; RTNL may be held. Returns 0 or -ENOMEM.
  */
 int rhca_slot_set_returns(const struct net_device *ndev,
 			  const struct rhca_slot_ports *ports)
@@ -247,7 +237,7 @@ int rhca_slot_set_returns(const struct net_device *ndev,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_set_returns);
 
-/* The slot that has it that a device is to be on a netdev again */
+/* The slot of the device that is to be on a netdev again */
 static const struct rhca_slot *find_returning(const struct net_device *ndev)
 {
 	const struct rhca_slot *slot;
@@ -265,9 +255,9 @@ static const struct rhca_slot *find_returning(const struct net_device *ndev)
 }
 
 /*
- * The device that returns to a netdev, for a LAG in its place. @pkeys: partitions that the
- * device had there. May sleep; RTNL held, or the caller has a reference. Returns false: there
- * is none, or not one that a LAG can stand for.
+ * The device that returns to a netdev, for a LAG in its place, and its partitions there. May
+ * sleep; RTNL held, or the caller has a reference. Returns false: there is none, or not one
+ * that a LAG can stand for.
  */
 bool rhca_slot_returning(const struct net_device *ndev,
 			 struct rhca_lag_replaced *device,
@@ -292,9 +282,8 @@ bool rhca_slot_returning(const struct net_device *ndev,
 }
 
 /*
- * A pair ends: the rule that it was in the way of is due. @ndev: the pair's second netdev, or
- * NULL. To one that had no device none returns, and a rule may name it by now. rhca_slots_mutex
- * held.
+ * A pair ends: the rule that it was in the way of is due, unless a device returns to its second
+ * netdev, @ndev, which may be NULL. rhca_slots_mutex held.
  */
 void rhca_slot_follow_rule(const struct net_device *ndev)
 {
@@ -326,8 +315,8 @@ static void set_pair(struct rhca_slot *first, const struct net_device *second)
 }
 
 /*
- * The user has joined a netdev to another one, or parted them. @first: the netdev, which is to
- * be looked at. @second: the other one, or NULL. May sleep. Returns 0 or -ENOMEM.
+ * The user has joined a netdev, which is to be looked at, to another one; or parted them: NULL.
+ * May sleep. Returns 0 or -ENOMEM.
  */
 int rhca_slot_set_pair(const struct net_device *first,
 		       const struct net_device *second)
@@ -381,10 +370,7 @@ struct net_device *rhca_slot_joined_to(const struct net_device *second)
 
 /* --- what is known, and followed from it -------------------------------------------- */
 
-/*
- * What is known of a netdev. @known: filled in; all zero if it has no slot. May sleep; RTNL may
- * be held.
- */
+/* What is known of a netdev; all zero if it has no slot. May sleep; RTNL may be held. */
 void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known)
 {
 	const struct rhca_slot *slot;
@@ -406,9 +392,9 @@ void rhca_slot_read(const struct net_device *ndev, struct rhca_slot_known *known
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_read);
 
 /*
- * The table of decisions was asked for a netdev. @row: the row that matched. May sleep. Returns,
- * in jiffies, since when it is this row, and the netdev has this; or since another driver's
- * device began to change before, since the end of that is no event.
+ * The table of decisions was asked for a netdev. May sleep. Returns since when, in jiffies, the
+ * same row matches, and the netdev has the same; or since another driver's device began to
+ * change before, since the end of that is no event.
  */
 unsigned long rhca_slot_decided(const struct net_device *ndev,
 				const struct rhca_slot_facts *f,
@@ -432,7 +418,6 @@ unsigned long rhca_slot_decided(const struct net_device *ndev,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_decided);
 
-/* Forget everything, when nobody asks any more */
 void rhca_slot_exit(void)
 {
 	struct rhca_slot *slot, *next;

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Devices are made and removed, for netdevs of which has been decided which they should
- * have (slot_apply.c).
- *
- * A device is made by the best backend there is: hardware before software, which serves
- * where hardware fails. What the user has set for its ports goes along, under the same
+ * Devices are made and removed, by the best backend there is: hardware before software, which
+ * serves where hardware fails. What the user has set for its ports goes along, under the same
  * name.
  *
  * A port whose partitions are not the default ones stays with software: hardware
@@ -117,11 +114,10 @@ static int create_by(struct rhca_dev_spec *spec, struct rhca_offer *offer)
 }
 
 /*
- * Make a device, by the best backend there is. Hardware serves single ports only: of devices
- * with several it would have to own all. @spec: what it should be; its backend is the one that
- * always can. May sleep, RTNL not held. Returns as rhca_dev_create(). After -EALREADY hardware
- * will serve, once its last device has gone. -ENOMEM also where what was set before cannot be
- * taken over.
+ * Make a device, by the best backend there is; that of @spec can always. Hardware serves single
+ * ports only: of devices with several it would have to own all. May sleep, RTNL not held.
+ * Returns as rhca_dev_create(). After -EALREADY hardware will serve, once its last device has
+ * gone. -ENOMEM also where what was set before cannot be taken over.
  */
 int rhca_choice_create(struct rhca_dev_spec *spec)
 {
@@ -150,15 +146,15 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_choice_create);
 
 static const struct rhca_backend_ops *software;
 
-/* Before the first device is made. @backend: who serves what hardware does not. */
+/* @backend: who serves what hardware does not */
 void rhca_slot_act_init(const struct rhca_backend_ops *backend)
 {
 	software = backend;
 }
 
 /*
- * Make a device on netdevs that may have one. @spec: what it should be; its backend is chosen
- * here. May sleep, RTNL not held. Returns as rhca_netdev_check() and rhca_choice_create().
+ * Make a device on netdevs that may have one; the backend of @spec is chosen here. May sleep,
+ * RTNL not held. Returns as rhca_netdev_check() and rhca_choice_create().
  */
 int rhca_slot_create(struct rhca_dev_spec *spec)
 {
@@ -177,10 +173,7 @@ int rhca_slot_create(struct rhca_dev_spec *spec)
 	return rhca_choice_create(spec);
 }
 
-/*
- * Make a device where another driver has none, or hardware has gone. Context: as
- * rhca_slot_create().
- */
+/* Make a device where another driver has none, or hardware has gone */
 void rhca_slot_stand_in(struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
@@ -195,12 +188,7 @@ void rhca_slot_stand_in(struct net_device *ndev)
 	pr_warn("no stand-in on %s: error %d\n", netdev_name(ndev), ret);
 }
 
-/*
- * Make the device that a rule of netdevs= asks for.
- * @ndev: one of its netdevs; all must be there, the last one to come makes it
- * @rule: the rule, a constant
- * Context: as rhca_slot_create().
- */
+/* Make the device that a rule of netdevs= asks for, when the last of its netdevs has come */
 void rhca_slot_create_by_rule(struct net_device *ndev,
 			      const struct rhca_netdevs_rule *rule)
 {
@@ -224,10 +212,9 @@ void rhca_slot_create_by_rule(struct net_device *ndev,
 }
 
 /*
- * Remove a device, of which the netdev is to have none. Its QPs are flushed before it is
- * unregistered, see rhca_dev_unplugged(). The next one has its settings; of a LAG, those that
- * it stands for. Nobody waits for its end, which its users may put off: that is an event. @why:
- * what the log says of the netdev. May sleep, RTNL not held.
+ * Remove a device, of which the netdev is to have none. The next one has its settings; of a
+ * LAG, those that it stands for. Nobody waits for its end, which its users may put off: that is
+ * an event. @why: what the log says of the netdev. May sleep, RTNL not held.
  */
 void rhca_slot_remove(struct net_device *ndev, const char *why)
 {
@@ -242,10 +229,7 @@ void rhca_slot_remove(struct net_device *ndev, const char *why)
 		pr_info("%s %s\n", netdev_name(ndev), why);
 }
 
-/*
- * Say what has become of an offer. @ndev: the netdev that hardware offers to serve. @ret: 0, or
- * why it does not.
- */
+/* Say what has become of an offer to serve a netdev. @ret: 0, or why it is not taken. */
 void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret)
 {
 	trace_rhca_netdev(ndev->name, "hardware offers to serve", ret);
@@ -254,7 +238,7 @@ void rhca_slot_tell_of_offer(const struct net_device *ndev, int ret)
 			netdev_name(ndev), ret);
 }
 
-/* Make a device that hardware offers. Context: as rhca_slot_create(). */
+/* Make a device that hardware offers */
 void rhca_slot_create_by_offer(struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = { .netdevs = { ndev }, .num_ports = 1 };
@@ -297,12 +281,10 @@ static bool claim_to_return(struct rhca_dev *dev)
 }
 
 /*
- * Remove a device for another one: hardware's, or a LAG. That is made when this one has ended;
- * this one again, should there be no reason for the other one any more; and none, should its
- * user remove it.
- * @ndev: a netdev of it
- * @tenants: the other one may have partitions
- * May sleep, RTNL not held. Returns whether it is being removed by this.
+ * Remove the device on a netdev for another one: hardware's, or a LAG. That is made when this
+ * one has ended; this one again, should there be no reason for the other one any more; and
+ * none, should its user remove it. @tenants: the other one may have partitions. May sleep, RTNL
+ * not held. Returns whether it is being removed by this.
  */
 bool rhca_slot_make_room(struct net_device *ndev, bool tenants)
 {
@@ -333,10 +315,7 @@ static bool port_is_free(const struct rhca_netdev_id *port)
 	return !served;
 }
 
-/*
- * Whether a member's device has ended, which is removed otherwise; and each that was made on
- * a netdev of one that is to return, since that ended
- */
+/* Has a member's device ended, and what was made on its netdevs since? If not it is removed */
 static bool has_made_room(const struct rhca_lag_replaced *old)
 {
 	bool is_free = true;
@@ -395,10 +374,10 @@ static int make_lag(struct net_device *first, struct net_device *second,
 }
 
 /*
- * Make one device in place of those of a bond's or pair's members. Users of the members'
- * devices see them go as if they were unplugged. When all have ended, which are events, the new
- * one is made. @first: the bond, or the first of the pair. May sleep, RTNL not held. Returns 0,
- * or why it could not be made: its members are to be looked at.
+ * Make one device in place of those of a bond's or pair's members, which go as if they were
+ * unplugged. When all have ended, which are events, the new one is made. @first: the bond, or
+ * the first of the pair. May sleep, RTNL not held. Returns 0, or why it could not be made: its
+ * members are to be looked at.
  */
 int rhca_slot_make_lag(struct net_device *first)
 {
@@ -447,8 +426,7 @@ static int create_again(const struct rhca_slot_ports *ports)
 /*
  * Make a device again that its user did not ask to be removed. Tried once, unless hardware has
  * a device that is ending: that is an event. A user may be quicker, and the netdev may have
- * gone, or moved, since this was decided on: then there is no such device any more. Context: as
- * rhca_slot_create().
+ * gone, or moved, since this was decided on.
  */
 void rhca_slot_bring_back(struct net_device *ndev)
 {

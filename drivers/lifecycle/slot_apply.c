@@ -312,9 +312,9 @@ static void act(struct work_struct *work)
 }
 
 /*
- * Something has happened that may decide on a netdev's device. @ndev: the netdev; the caller
- * has a reference or RTNL. NULL: it may be any. May sleep, unless @ndev is NULL; RTNL and locks
- * of ib_core may be held.
+ * Something has happened that may decide on a netdev's device, to which the caller has a
+ * reference or RTNL; NULL: it may be any. May sleep, unless @ndev is NULL; RTNL and locks of
+ * ib_core may be held.
  */
 void rhca_slot_kick(const struct net_device *ndev)
 {
@@ -339,10 +339,8 @@ static int refuse(struct net_device *ndev, const struct rhca_slot_decision *d)
 
 /*
  * A user asks for a device. The table is asked here, and what it says is done: other netdevs,
- * whose turn may be before and take long, are not waited for.
- * @ndev: on which netdev; the caller has a reference
- * @name: the device's name
- * May sleep, RTNL not held. Returns 0, what the table says, or as rhca_slot_create().
+ * whose turn may be before and take long, are not waited for. The caller has a reference to the
+ * netdev. May sleep, RTNL not held. Returns 0, what the table says, or as rhca_slot_create().
  */
 int rhca_slot_request(struct net_device *ndev, const char *name)
 {
@@ -398,10 +396,7 @@ static const struct rhca_offer_listener offer_listener = {
 
 static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 
-/*
- * Get ready, for rhca_slot_apply_start(). @backend: who serves what hardware does not. Returns 0
- * or -ENOMEM.
- */
+/* Get ready, for rhca_slot_apply_start(). Returns 0 or -ENOMEM. */
 int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
 {
 	rhca_slot_act_init(backend);

@@ -152,9 +152,9 @@ static int save(struct rhca_dev *dev, bool goes)
 }
 
 /*
- * Keep the settings of a device for one that takes its place. @dev: the device, which is going
- * to be removed: its partitions do not change any more. Those of a LAG are for the devices that
- * it stands for. May sleep. Returns 0; -ENOMEM, and they can be written still.
+ * Keep the settings of a device that is going to be removed for one that takes its place: its
+ * partitions do not change any more. Those of a LAG are for the devices that it stands for. May
+ * sleep. Returns 0; -ENOMEM, and they can be written still.
  */
 int rhca_slot_save(struct rhca_dev *dev)
 {
@@ -176,10 +176,10 @@ static struct rhca_settings *copy(const struct rhca_settings *settings)
 }
 
 /*
- * The settings that are kept for a netdev, for a new device on it. @ndev: the netdev. They end
- * with a device that its user has removed: the next one begins anew. One that is only moved to
- * another RDMA namespace does not ask. May sleep. Returns a copy, for kfree(); NULL: there are
- * none; -ENOMEM: a device without them would be in partitions that it was not in.
+ * The settings that are kept for a netdev, for a new device on it. They end with a device that
+ * its user has removed: one that is only moved to another RDMA namespace does not ask. May
+ * sleep. Returns a copy, for kfree(); NULL: there are none; -ENOMEM: a device without them would
+ * be in partitions that it was not in.
  */
 struct rhca_settings *rhca_slot_copy(const struct net_device *ndev)
 {
@@ -196,10 +196,7 @@ struct rhca_settings *rhca_slot_copy(const struct net_device *ndev)
 	return settings;
 }
 
-/*
- * The same of a LAG that is made again. @ndev: its netdev, or the first of a pair. May sleep.
- * Returns as rhca_slot_copy().
- */
+/* The same of a LAG that is made again. @ndev: its netdev, or the first of a pair. */
 struct rhca_settings *rhca_slot_copy_lag(const struct net_device *ndev)
 {
 	struct rhca_settings *settings = NULL;
@@ -216,8 +213,8 @@ struct rhca_settings *rhca_slot_copy_lag(const struct net_device *ndev)
 /* --- netdevs ------------------------------------------------------------------------ */
 
 /*
- * A netdev is new, or comes from another namespace. @ndev: the netdev; one that takes the place
- * of a netdev that went is it from now on. RTNL held.
+ * A netdev is new, or comes from another namespace. One that takes the place of a netdev that
+ * went is it from now on. RTNL held.
  */
 void rhca_slot_netdev_came(const struct net_device *ndev)
 {
@@ -246,6 +243,9 @@ static void end_wish(struct rhca_slot *slot)
 	slot->flags &= ~(RHCA_SLOT_LAG_WAITS | RHCA_SLOT_LAG_FAILED |
 			 RHCA_SLOT_RULE_MISSED | RHCA_SLOT_RETURNS |
 			 RHCA_SLOT_LAG_RETURNS | RHCA_SLOT_RULE_DUE);
+	/* What the table of decisions says from now on it has not said before */
+	slot->row = 0;
+	slot->changing = false;
 }
 
 /* Of the netdev, and of the one that was joined to it */
@@ -285,13 +285,6 @@ static void forget_oldest_gone(void)
 		rhca_slot_forget(oldest);
 }
 
-/* What the table of decisions says from now on it has not said before */
-static void decide_anew(struct rhca_slot *slot)
-{
-	slot->row = 0;
-	slot->changing = false;
-}
-
 /* Another one may be found by what is known of its hardware */
 static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 {
@@ -309,12 +302,12 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 }
 
 /*
- * A netdev is being unregistered, or moves to another namespace. What its user has set is kept:
- * of a netdev that moves, and of hardware's: a reload brings another one in its place. So it is
- * of the other netdevs of the device, which goes, and of a LAG's members, be the netdev one of
- * them: the LAG ends because of this. A device that is not registered has been made with what
- * is kept, or its settings were saved when it began its way to another RDMA namespace. @ndev:
- * the netdev, whose device has not been told yet. RTNL held.
+ * A netdev is being unregistered, or moves to another namespace; its device has not been told
+ * yet. What its user has set is kept: of a netdev that moves, and of hardware's: a reload brings
+ * another one in its place. So it is of the other netdevs of the device, which goes, and of a
+ * LAG's members, be the netdev one of them. A device that is not registered has been made with
+ * what is kept, or its settings were saved when it began its way to another RDMA namespace.
+ * RTNL held.
  */
 void rhca_slot_netdev_goes(const struct net_device *ndev)
 {
@@ -331,10 +324,8 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 	slot = rhca_slot_find(ndev);
 	end_pairs(ndev);
 	end_returns(ndev);
-	if (slot) {
+	if (slot)
 		end_wish(slot);
-		decide_anew(slot);
-	}
 	if (slot && ndev->reg_state != NETREG_REGISTERED)
 		wait_for_next(slot, ndev);
 	mutex_unlock(&rhca_slots_mutex);
@@ -361,10 +352,9 @@ static int save_lag(struct rhca_dev *lag)
 }
 
 /*
- * Another driver has unregistered a device: it returns. @dev: the device, which cannot be found
- * any more. Until now its partitions could be written. A LAG is made again of the devices that
- * return. May sleep, RTNL not held. Returns false where a netdev has moved: it stays away, and
- * is in the way no more.
+ * Another driver has unregistered a device: it returns. Until now its partitions could be
+ * written. A LAG is made again of the devices that return. May sleep, RTNL not held. Returns
+ * false where a netdev has moved: it stays away, and is in the way no more.
  */
 bool rhca_slot_device_taken(struct rhca_dev *dev)
 {
@@ -423,13 +413,10 @@ static void set_unwanted(struct rhca_dev *dev)
 }
 
 /*
- * A device is being unregistered, which nobody of us wanted.
- * @dev: the device. It may be on its way to another RDMA namespace, where it comes back and
- *   cannot be found meanwhile: its settings are saved, but its partitions can be written again
- *   there
- * @by_user: its user has removed it, unless it comes back: while nobody wants a device on its
- *   netdevs, none is made of an offer or by a rule, and none stands in
- * May sleep.
+ * A device is being unregistered, which nobody of us wanted. It may be on its way to another
+ * RDMA namespace, where it comes back and its partitions can be written again. @by_user: its
+ * user has removed it, unless it comes back: none is made on its netdevs until somebody wants
+ * one. May sleep.
  */
 void rhca_slot_device_removed(struct rhca_dev *dev, bool by_user)
 {
@@ -480,8 +467,8 @@ static void end_waiting(struct rhca_slot *slot, const struct rhca_dev *dev)
 }
 
 /*
- * There is a device. @dev: the device, new or back from another RDMA namespace. Its netdevs may
- * have moved meanwhile, and it have let go of them. May sleep.
+ * There is a device, new or back from another RDMA namespace. Its netdevs may have moved
+ * meanwhile, and it have let go of them. May sleep.
  */
 void rhca_slot_device_added(struct rhca_dev *dev)
 {

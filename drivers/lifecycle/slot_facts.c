@@ -34,18 +34,13 @@ static enum rhca_slot_has kind_of(const struct rhca_dev *dev)
 	return RHCA_HAS_SOFTWARE;
 }
 
-static bool part_tenants(struct rhca_dev *dev)
+static void look_at_own(struct rhca_dev *dev, struct rhca_slot_facts *f)
 {
 	struct rhca_pkey_table pkeys;
 
 	rhca_pkeys_copy(&dev->ports[0], &pkeys);
-	return rhca_pkeys_part_tenants(&pkeys);
-}
-
-static void look_at_own(struct rhca_dev *dev, struct rhca_slot_facts *f)
-{
+	f->tenants = rhca_pkeys_part_tenants(&pkeys);
 	f->has = kind_of(dev);
-	f->tenants = part_tenants(dev);
 	if (f->has == RHCA_HAS_SOFTWARE)
 		f->one_port = dev->num_ports == 1;
 }
@@ -108,9 +103,9 @@ static void look_at_netdev(const struct net_device *ndev,
 }
 
 /*
- * The rule of netdevs= that makes a device on a netdev. Patterns are for NICs: who wants one of
- * these, or wants to know why there is none, names it. The members of a bond may become one
- * device. @ndev: the netdev; the caller has a reference or RTNL. Returns a constant, or NULL.
+ * The rule of netdevs= that makes a device on a netdev, or NULL. Patterns are for NICs: who
+ * wants another one, or wants to know why there is none, names it. The members of a bond may
+ * become one device. The caller has a reference or RTNL.
  */
 const struct rhca_netdevs_rule *
 rhca_slot_new_rule(const struct net_device *ndev)
@@ -229,9 +224,8 @@ static enum rhca_slot_offer look_at_offers(const struct net_device *ndev,
 }
 
 /*
- * Is a device of ours there while another one is not? @ndev: the netdev; the caller has a
- * reference or RTNL. May sleep. Returns whether netdevs= says so, or hardware of ours served it
- * until it went.
+ * Is a device of ours there while another one is not? netdevs= says so, or hardware of ours
+ * served it until it went. The caller has a reference or RTNL. May sleep.
  */
 bool rhca_slot_may_stand_in(const struct net_device *ndev)
 {
@@ -262,12 +256,10 @@ static void read_slot(const struct net_device *ndev, enum rhca_wish asked,
 }
 
 /*
- * Collect what decides on the device of a netdev.
- * @ndev: the netdev; the caller has a reference
- * @asked: RHCA_WISH_RULE: a rule of netdevs= matches; RHCA_WISH_LINK: a user asks for a device;
- *   RHCA_WISH_NONE: neither
- * @f: filled in. What is looked at one after the other may not fit together while things change
- * May sleep, RTNL not held.
+ * Collect what decides on the device of a netdev, to which the caller has a reference. What is
+ * looked at one after the other may not fit together while things change. @asked:
+ * RHCA_WISH_RULE: a rule of netdevs= matches; RHCA_WISH_LINK: a user asks for a device. May
+ * sleep, RTNL not held.
  */
 void rhca_slot_look_at(struct net_device *ndev, enum rhca_wish asked,
 		       struct rhca_slot_facts *f)

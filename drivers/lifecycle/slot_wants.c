@@ -152,7 +152,7 @@ static const struct row table[] = {
 	[RHCA_ROW_OTHERWISE]		= { otherwise, RHCA_WANT_KEEP },
 };
 
-/* Which device should a netdev have? @f: what is known of it. Any context; has no effect. */
+/* Which device should a netdev have? Any context; has no effect. */
 void rhca_slot_wants(const struct rhca_slot_facts *f,
 		     struct rhca_slot_decision *d)
 {
@@ -171,10 +171,7 @@ void rhca_slot_wants(const struct rhca_slot_facts *f,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_wants);
 
-/*
- * Does a netdev have what it should? @want: what it should have. @has: what it has. Returns
- * true also while a device leaves: its end is an event.
- */
+/* Does a netdev have what it should? So it does while a device leaves: its end is an event. */
 bool rhca_slot_is_met(enum rhca_want want, enum rhca_slot_has has)
 {
 	static const enum rhca_slot_has wanted[] = {
