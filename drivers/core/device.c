@@ -165,14 +165,12 @@ static int init_port(struct rhca_dev *dev, u32 i,
 	struct rhca_port *port = &dev->ports[i];
 	int ret;
 
-	ret = rhca_port_init(port, dev, i + 1, spec->netdevs[i]);
-	if (ret)
-		return ret;
+	rhca_port_init(port, dev, i + 1, spec->netdevs[i]);
 	/* That it moves from now on is noticed, see rhca_dev_netdevs_stay() */
 	ret = spec->net && !net_eq(port->net, spec->net) ? -ENODEV :
 	      rhca_pkeys_init(port, spec->pkeys[i]);
 	if (ret) {
-		rhca_port_exit(port);
+		rhca_port_release_netdev(port);
 		return ret;
 	}
 	rhca_gid_watch_init(port);
@@ -190,7 +188,6 @@ static void exit_ports(struct rhca_dev *dev, u32 num)
 		rhca_gid_watch_exit(port);
 		rhca_port_release_netdev(port);
 		rhca_pkeys_exit(port);
-		rhca_port_exit(port);
 	}
 }
 

@@ -309,7 +309,7 @@ STEP(v2_only, EXPECT(rdma_protocol_roce_udp_encap(&find(b)->ibdev, 1) &&
 STEP(named, EXPECT(is_named(b)))
 STEP(renamed, EXPECT(!is_named(b)))
 STEP(ttl, EXPECT(ttl_of(b, 0) == number(arg)))
-STEP(tclass, EXPECT(find(b)->ports[0].qos.tclass->global == number(arg)))
+STEP(tclass, EXPECT(find(b)->ports[0].qos.tclass.global == number(arg)))
 STEP(partition, EXPECT(has_partition(b, 0)))
 
 static void other_comes(struct bench *b, const char *arg);

@@ -154,7 +154,7 @@ static void expect_member(struct kunit *test, const struct rhca_dev *dev,
 	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), name);
 	KUNIT_EXPECT_EQ(test, pkeys.key[1], 0x8001);
 	KUNIT_EXPECT_EQ(test, dev->ports[0].cc.enable, 1);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass->global, RHCA_TCLASS_OFF);
+	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.tclass.global, RHCA_TCLASS_OFF);
 }
 
 /*

@@ -70,16 +70,12 @@ static enum ib_mtu netdev_mtu(const struct net_device *ndev)
 
 /*
  * Set a port up over its netdev, to which it takes a reference, but for what the device's
- * creation puts into it. Returns 0, or -ENOMEM with nothing held.
+ * creation puts into it
  */
-int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
-		   struct net_device *ndev)
+void rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
+		    struct net_device *ndev)
 {
-	int ret;
-
-	ret = rhca_qos_init(&port->qos);
-	if (ret)
-		return ret;
+	rhca_qos_init(&port->qos);
 	port->dev = dev;
 	port->num = num;
 	port->cc = (struct rhca_cc)RHCA_CC_DEFAULT;
@@ -92,7 +88,6 @@ int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 	port->made_on = ndev;
 	port->net = dev_net(ndev);
 	rcu_assign_pointer(port->ndev, ndev);
-	return 0;
 }
 
 /* Let a port that nobody sees yet use a second netdev, to which it takes a reference */
@@ -117,13 +112,6 @@ void rhca_port_release_netdev(struct rhca_port *port)
 	synchronize_net();
 	netdev_put(ndev, &port->ndev_tracker);
 	netdev_put(second, &port->second_tracker);
-}
-
-/* Undo rhca_port_init() */
-void rhca_port_exit(struct rhca_port *port)
-{
-	rhca_port_release_netdev(port);
-	rhca_qos_exit(&port->qos);
 }
 
 /**

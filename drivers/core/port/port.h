@@ -8,10 +8,9 @@
 
 #include "core/port/device_types.h"
 
-int rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
-		   struct net_device *ndev);
+void rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
+		    struct net_device *ndev);
 void rhca_port_set_second(struct rhca_port *port, struct net_device *ndev);
-void rhca_port_exit(struct rhca_port *port);
 void rhca_port_release_netdev(struct rhca_port *port);
 struct net_device *rhca_port_get_netdev(struct rhca_port *port);
 struct net *rhca_port_get_net(struct rhca_port *port);

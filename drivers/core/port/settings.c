@@ -27,7 +27,7 @@ void rhca_settings_save(struct rhca_port *port, struct rhca_settings *settings)
 		sizeof(settings->name));
 	rhca_pkeys_copy(port, &settings->pkeys);
 	mutex_lock(&port->qos.tclass_lock);
-	settings->tclass = *port->qos.tclass;
+	settings->tclass = port->qos.tclass;
 	mutex_unlock(&port->qos.tclass_lock);
 	settings->ttl = READ_ONCE(port->qos.ttl);
 	settings->cc = port->cc;
@@ -40,7 +40,7 @@ void rhca_settings_save(struct rhca_port *port, struct rhca_settings *settings)
 void rhca_settings_restore(struct rhca_port *port,
 			   const struct rhca_settings *settings)
 {
-	*port->qos.tclass = settings->tclass;
+	port->qos.tclass = settings->tclass;
 	port->qos.ttl = settings->ttl;
 	port->cc = settings->cc;
 }

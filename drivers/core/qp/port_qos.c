@@ -38,7 +38,7 @@ ssize_t rhca_tclass_show(struct rhca_port *port, char *buf)
 	ssize_t len;
 
 	mutex_lock(&qos->tclass_lock);
-	len = rhca_tclass_emit(qos->tclass, buf);
+	len = rhca_tclass_emit(&qos->tclass, buf);
 	mutex_unlock(&qos->tclass_lock);
 	if (!reaches_connected(port))
 		len += sysfs_emit_at(buf, len, "# new connections only\n");
@@ -57,7 +57,7 @@ int rhca_tclass_store(struct rhca_port *port, const char *text)
 	if (ret)
 		return ret;
 	mutex_lock(&qos->tclass_lock);
-	ret = rhca_tclass_apply(qos->tclass, &rule);
+	ret = rhca_tclass_apply(&qos->tclass, &rule);
 	mutex_unlock(&qos->tclass_lock);
 	if (ret)
 		return ret;

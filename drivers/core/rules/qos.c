@@ -7,23 +7,12 @@
  * rdma_cm's default_roce_tos. rdma_cm has joined the last two when it hands us
  * an address vector.
  */
-#include <linux/slab.h>
-
 #include "core/rules/qos.h"
 
-int rhca_qos_init(struct rhca_qos *qos)
+void rhca_qos_init(struct rhca_qos *qos)
 {
-	qos->tclass = kzalloc(sizeof(*qos->tclass), GFP_KERNEL);
-	if (!qos->tclass)
-		return -ENOMEM;
-	qos->tclass->global = RHCA_TCLASS_OFF;
+	qos->tclass.global = RHCA_TCLASS_OFF;
 	mutex_init(&qos->tclass_lock);
-	return 0;
-}
-
-void rhca_qos_exit(struct rhca_qos *qos)
-{
-	kfree(qos->tclass);
 }
 
 /*
@@ -37,7 +26,7 @@ int rhca_qos_forced_tclass(struct rhca_qos *qos, const struct rhca_flow *flow)
 	if (flow->encap == RHCA_V1)
 		return RHCA_TCLASS_OFF;
 	mutex_lock(&qos->tclass_lock);
-	tclass = rhca_tclass_find(qos->tclass, &flow->sgid, &flow->dgid);
+	tclass = rhca_tclass_find(&qos->tclass, &flow->sgid, &flow->dgid);
 	mutex_unlock(&qos->tclass_lock);
 	return tclass;
 }

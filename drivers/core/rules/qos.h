@@ -17,7 +17,7 @@ struct rhca_qos {
 	u8 ttl;					/* of RoCE v2; 0: as the address vector says */
 	u8 app_priority[RHCA_NUM_ENCAPS];	/* of the netdev's DCB APP table, or 0 */
 	struct mutex tclass_lock;		/* protects: */
-	struct rhca_tclass_table *tclass;	/* of RC connections over RoCE v2 */
+	struct rhca_tclass_table tclass;	/* of RC connections over RoCE v2 */
 };
 
 /* Of a packet that is about to leave */
@@ -46,8 +46,7 @@ static inline u8 rhca_qos_priority(const struct rhca_qos *qos, u8 sl,
 	return flow->tclass >> 5 ?: READ_ONCE(qos->app_priority[flow->encap]);
 }
 
-int rhca_qos_init(struct rhca_qos *qos);
-void rhca_qos_exit(struct rhca_qos *qos);
+void rhca_qos_init(struct rhca_qos *qos);
 int rhca_qos_forced_tclass(struct rhca_qos *qos, const struct rhca_flow *flow);
 
 #endif
