@@ -134,10 +134,7 @@ static int open_ports_sets(struct rhca_dev *dev)
 	return 0;
 }
 
-/*
- * Set up what the device's ports count into. @dev: the device, after its backend's dev_init.
- * May sleep. Returns 0, -ENOMEM, or what the backend says; nothing is kept then.
- */
+/* Set up what the ports count into, after the backend's dev_init. May sleep. */
 int rhca_counters_init(struct rhca_dev *dev)
 {
 	int ret;
@@ -153,7 +150,7 @@ int rhca_counters_init(struct rhca_dev *dev)
 	return ret;
 }
 
-/* Undo rhca_counters_init(). @dev: the device, whose QPs and rdma_counters have gone. */
+/* Undo rhca_counters_init() of a device whose QPs and rdma_counters have gone */
 void rhca_counters_exit(struct rhca_dev *dev)
 {
 	close_ports_sets(dev, dev->num_ports);
@@ -162,9 +159,8 @@ void rhca_counters_exit(struct rhca_dev *dev)
 }
 
 /*
- * Everything that was counted on a port. @totals: by enum rhca_counter: its own counters, and
- * those of all counter sets, also of those that have gone. May sleep. Returns 0, or what the
- * backend says.
+ * Everything that was counted on a port: its own counters, and those of all counter sets, also
+ * of those that have gone. May sleep. Returns 0, or what the backend says.
  */
 int rhca_port_totals(struct rhca_port *port, u64 *totals)
 {

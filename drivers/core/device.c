@@ -191,9 +191,7 @@ static void exit_ports(struct rhca_dev *dev, u32 num)
 	}
 }
 
-/*
- * Begin to accept packets at all ports. Returns 0, or what the backend says, with no port open.
- */
+/* Begin to accept packets at all ports; after an error at none */
 int rhca_dev_open_ports(struct rhca_dev *dev)
 {
 	u32 i;
@@ -305,9 +303,9 @@ err_dealloc:
 }
 
 /*
- * Everything of a device that does not show outside. @spec: what it should be. May sleep.
- * Returns the device, with its ports closed; -ENOMEM; -EALREADY while its offer has another
- * device; -ENODEV when a netdev has moved; what the backend says.
+ * Everything of a device that does not show outside. May sleep. Returns it with its ports
+ * closed; -ENOMEM; -EALREADY while its offer has another device; -ENODEV when a netdev has
+ * moved; what the backend says.
  */
 struct rhca_dev *rhca_dev_alloc(const struct rhca_dev_spec *spec)
 {
@@ -349,9 +347,7 @@ bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev)
 }
 
 /*
- * Was a LAG made of the device on a netdev, and others?
- * @dev: the LAG, or another device
- * @ndev: the netdev, which need not be its member any more
+ * Was a LAG made of the device on a netdev, which need not be its member any more, and others?
  * Any context; the caller has a reference to the netdev, RTNL or the RCU read side.
  */
 bool rhca_dev_stands_for(const struct rhca_dev *dev,
@@ -362,8 +358,7 @@ bool rhca_dev_stands_for(const struct rhca_dev *dev,
 
 /*
  * Does a LAG keep a netdev from having a device of its own? It does to its end, of which @ndev
- * hears; but whose netdev has gone may be held by its users for long. @dev: the LAG, or another
- * device. Context: as rhca_dev_stands_for().
+ * hears; but whose netdev has gone may be held by its users for long.
  */
 bool rhca_dev_leads(const struct rhca_dev *dev, const struct net_device *ndev)
 {
@@ -398,9 +393,8 @@ bool rhca_dev_netdevs_stay(const struct rhca_dev *dev)
 }
 
 /*
- * A device lets go of its netdevs. Who waits for the unregistration of a netdev finds its
- * sockets closed: the backend stops to listen while the netdev is still held. May sleep; RTNL
- * may be held.
+ * Let go of the netdevs. Who waits for the unregistration of one finds its sockets closed: the
+ * backend stops to listen while the netdev is still held. May sleep; RTNL may be held.
  */
 void rhca_dev_release_netdevs(struct rhca_dev *dev)
 {
@@ -416,8 +410,8 @@ void rhca_dev_release_netdevs(struct rhca_dev *dev)
 }
 
 /*
- * Look at the state of all netdevs of a device. @dev: the device: news that came before it was
- * registered was heard by no port. May sleep, RTNL held.
+ * Look at the state of all netdevs: news that came before the device was registered was heard
+ * by no port. May sleep, RTNL held.
  */
 void rhca_dev_update_ports(struct rhca_dev *dev)
 {

@@ -34,13 +34,11 @@ static DEFINE_READ_MOSTLY_HASHTABLE(groups, 10);
 struct group {
 	struct hlist_node node;		/* in the table */
 	struct rcu_head rcu;		/* packets may look at it while it goes */
-	union ib_gid gid;		/* its GID */
-	struct rhca_port *port;		/* the port */
+	union ib_gid gid;
+	struct rhca_port *port;
 	struct hlist_head attachments;	/* QPs, struct rhca_mcast_attachment */
-	/* likewise, that the backend is being asked to attach; not for packets */
-	struct hlist_head reserved;
-	/* how many, reserved ones and those that are being detached too: it keeps the group */
-	u32 num_attachments;
+	struct hlist_head reserved;	/* likewise: the backend is being asked; not for packets */
+	u32 num_attachments;		/* of both, and of those that are being detached */
 	struct hlist_head joins;	/* netdevs that are members */
 };
 
@@ -151,12 +149,9 @@ static void update_all(struct work_struct *work)
 
 static DECLARE_WORK(update_work, update_all);
 
-/**
- * rhca_mcast_gids_changed - A port may have its GIDs on other netdevs now, or one of
- *	these another IP side
- *
- * Context: any. ib_core adds and deletes GIDs with and without RTNL, so the
- * work is done later.
+/*
+ * A port may have its GIDs on other netdevs now, or one of these another IP side. Any context:
+ * ib_core adds and deletes GIDs with and without RTNL, so the work is done later.
  */
 void rhca_mcast_gids_changed(void)
 {
@@ -249,8 +244,7 @@ create_attachment(struct group *group, struct rhca_qp *qp)
 	attachment = kzalloc(sizeof(*attachment), GFP_KERNEL_ACCOUNT);
 	if (!attachment)
 		return ERR_PTR(-ENOMEM);
-	ret = rhca_mcast_owner_get(group->port, qp,
-				   &attachment->owner);
+	ret = rhca_mcast_owner_get(group->port, qp, &attachment->owner);
 	if (ret) {
 		kfree(attachment);
 		return ERR_PTR(ret);

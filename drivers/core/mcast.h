@@ -9,27 +9,19 @@
 struct rhca_port;
 struct rhca_qp;
 
-/**
- * struct rhca_mcast_attachment - A QP in a multicast group
- * @node: in the group's list; packets walk it under RCU
- * @rcu: packets may look at it while it goes
- * @qp: the QP, which is detached before it is destroyed; not for packets, which
- *	RCU does not keep it for
- * @port: the group's port
- * @gid: the group
- * @owner: user who is charged with it; NULL: no process's, or nobody's who is
- *	limited
- * @private: the backend's, constant after &struct rhca_backend_ops.mcast_attach;
- *	packets may look at what it points to until a grace period after
- *	@mcast_detach. NULL: packets that reach the host are not for this backend
- */
+/* A QP in a multicast group */
 struct rhca_mcast_attachment {
-	struct hlist_node node;
-	struct rcu_head rcu;
-	struct rhca_qp *qp;
+	struct hlist_node node;		/* in the group's list; packets walk it under RCU */
+	struct rcu_head rcu;		/* packets may look at it while it goes */
+	struct rhca_qp *qp;		/* not for packets, which RCU does not keep it for */
 	struct rhca_port *port;
-	const union ib_gid *gid;
-	struct rhca_mcast_owner *owner;
+	const union ib_gid *gid;	/* the group */
+	struct rhca_mcast_owner *owner;	/* who is charged with it; NULL: nobody who is limited */
+	/*
+	 * The backend's, constant after &struct rhca_backend_ops.mcast_attach; packets may
+	 * look at what it points to until a grace period after @mcast_detach. NULL: packets
+	 * that reach the host are not for this backend
+	 */
 	void *private;
 };
 

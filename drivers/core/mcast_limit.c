@@ -71,11 +71,9 @@ static void explain_limit(const struct rhca_qp *qp)
 }
 
 /*
- * Count one attachment more for the calling user.
- * @port: the group's port
- * @owner: set to the user, for rhca_mcast_owner_put(); NULL for one without a limit
- * RTNL held. Returns 0; -ENOMEM when the user has as many as mcast_user_limit, which the log
- * then names, or without memory.
+ * Count one attachment more for the calling user. @owner: set to it, for rhca_mcast_owner_put();
+ * NULL for one without a limit. RTNL held. Returns 0; -ENOMEM when the user has as many as
+ * mcast_user_limit, which the log then names, or without memory.
  */
 int rhca_mcast_owner_get(struct rhca_port *port, const struct rhca_qp *qp,
 			 struct rhca_mcast_owner **owner)

@@ -140,9 +140,8 @@ static bool returns_to_default(const struct rhca_pkey_table *old,
  * @port: the port
  * @text: lines
  *
- * When it returns, every packet is sent and checked by the new table; ib_core
- * and its users are told in the background. So is hardware that did not serve the
- * port because of its partitions.
+ * When it returns, every packet is sent and checked by the new table; ib_core and its
+ * users are told in the background.
  *
  * Context: may sleep.
  * Return: as rhca_pkey_table_edit(), -EBUSY while another device takes over,

@@ -76,15 +76,12 @@ void rhca_qp_event(struct rhca_qp *qp, enum ib_event_type type)
 RHCA_EXPORT(rhca_qp_event);
 
 /**
- * rhca_qp_mtu_mismatch - The peer uses another path MTU
+ * rhca_qp_mtu_mismatch - Count that the peer uses another path MTU, and log it once
  * @qp: the QP
  * @peer_bytes: the peer's, as its packets show it or as it asks for
  * @our_bytes: path MTU of the QP, or the largest that its port has
  * @peer: its GID
  * @peer_qpn: its QP
- *
- * Counts it. The log has a line for the first one of a QP, and not for many QPs
- * at once.
  *
  * Context: any; QP locks may be held.
  */

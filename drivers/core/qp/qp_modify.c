@@ -257,14 +257,10 @@ static void quiesce_locked(struct rhca_qp *qp)
 }
 
 /*
- * The modify_qp verb. Where the device is being unregistered, a process's QP is in ERR
- * afterwards: whoever went over all QPs may have passed this one in RESET.
- * @attr: new attributes
- * @mask: which of them
- * @udata: the backend's
- * Returns 0; -EINVAL for a transition, attribute or limit that is not legal, with nothing
- * changed, or when the QP failed meanwhile and is in ERR; -EOPNOTSUPP for path migration;
- * -ENODEV when the netdev of the source GID has gone; what the backend says.
+ * Where the device is being unregistered, a process's QP is in ERR afterwards: whoever went
+ * over all QPs may have passed this one in RESET. Returns 0; -EINVAL for what is not legal, with
+ * nothing changed, or when the QP failed meanwhile and is in ERR; -EOPNOTSUPP for path
+ * migration; -ENODEV when the netdev of the source GID has gone; what the backend says.
  */
 int rhca_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -297,8 +293,8 @@ static int readdress_locked(struct rhca_qp *qp)
 }
 
 /*
- * The rules for the traffic class have changed. @qp: the QP; a connected one follows with its
- * next packet, where the backend can change it. May sleep.
+ * The rules for the traffic class have changed: a connected QP follows with its next packet,
+ * where the backend can change it. May sleep.
  */
 void rhca_qp_readdress(struct rhca_qp *qp)
 {
@@ -327,10 +323,7 @@ void rhca_qp_quiesce(struct rhca_qp *qp)
 	mutex_unlock(&qp->modify_lock);
 }
 
-/*
- * The query_qp verb. @attr: filled in, all of it. @mask: which of @attr are asked for; the
- * backend may leave others out. Returns 0, or what the backend says.
- */
+/* All of @attr is filled in, but that the backend may leave out what @mask does not ask for */
 int rhca_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
