@@ -256,7 +256,7 @@ static bool may_give_up(struct rhca_dev *dev, bool tenants)
 	rhca_pkeys_copy(&dev->ports[0], &pkeys);
 	if (tenants || !rhca_pkeys_part_tenants(&pkeys))
 		return true;
-	rhca_pkeys_freeze_all(dev, false);
+	rhca_pkeys_freeze(dev, false);
 	return false;
 }
 

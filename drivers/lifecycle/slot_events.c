@@ -160,13 +160,13 @@ int rhca_slot_save(struct rhca_dev *dev)
 {
 	int ret;
 
-	rhca_pkeys_freeze_all(dev, true);
+	rhca_pkeys_freeze(dev, true);
 	mutex_lock(&rhca_slots_mutex);
 	ret = save(dev, false);
 	rhca_slot_follow_rule(rcu_access_pointer(dev->ports[0].second));
 	mutex_unlock(&rhca_slots_mutex);
 	if (ret)
-		rhca_pkeys_freeze_all(dev, false);
+		rhca_pkeys_freeze(dev, false);
 	return ret;
 }
 
@@ -315,7 +315,7 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 	struct rhca_slot *slot;
 
 	if (dev)
-		rhca_pkeys_freeze_all(dev, true);
+		rhca_pkeys_freeze(dev, true);
 	mutex_lock(&rhca_slots_mutex);
 	if (dev && save(dev, true))
 		pr_warn("%s: its settings are lost\n", netdev_name(ndev));

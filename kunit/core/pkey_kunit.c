@@ -497,11 +497,11 @@ static void table_is_frozen_until_all_have_looked(struct kunit *test)
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
 
-	rhca_pkeys_freeze(port, true);
-	rhca_pkeys_freeze(port, true);
-	rhca_pkeys_freeze(port, false);
+	rhca_pkeys_freeze(port->dev, true);
+	rhca_pkeys_freeze(port->dev, true);
+	rhca_pkeys_freeze(port->dev, false);
 	KUNIT_EXPECT_EQ(test, rhca_pkeys_store(port, "1 0x8001"), -EBUSY);
-	rhca_pkeys_freeze(port, false);
+	rhca_pkeys_freeze(port->dev, false);
 	KUNIT_EXPECT_EQ(test, rhca_pkeys_store(port, "1 0x8001"), 0);
 }
 

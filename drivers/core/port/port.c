@@ -155,7 +155,7 @@ enum ib_mtu rhca_port_mtu(struct rhca_port *port)
 }
 
 /* GIDs that the port offers. @port: the port; two netdevs share the table, as on adapters. */
-u32 rhca_port_num_gids(const struct rhca_port *port)
+static u32 num_gids(const struct rhca_port *port)
 {
 	u32 num = port->dev->caps.num_gids;
 
@@ -236,7 +236,7 @@ static int query_port(struct ib_device *ibdev, u32 port_num,
 		IB_PORT_PHYS_STATE_LINK_UP : netdev_phys_state(ndev);
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = rhca_port_mtu(port);
-	attr->gid_tbl_len = rhca_port_num_gids(port);
+	attr->gid_tbl_len = num_gids(port);
 	attr->pkey_tbl_len = port->dev->caps.num_pkeys;
 	attr->max_msg_sz = port->dev->caps.max_msg_bytes;
 	attr->max_vl_num = 1;
@@ -289,7 +289,7 @@ static int get_port_immutable(struct ib_device *ibdev, u32 port_num,
 
 	if (!port)
 		return -EINVAL;
-	immutable->gid_tbl_len = rhca_port_num_gids(port);
+	immutable->gid_tbl_len = num_gids(port);
 	immutable->pkey_tbl_len = port->dev->caps.num_pkeys;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	if (rhca_port_has_gid_type(port, IB_GID_TYPE_ROCE))

@@ -15,7 +15,6 @@ void rhca_port_release_netdev(struct rhca_port *port);
 struct net_device *rhca_port_get_netdev(struct rhca_port *port);
 struct net *rhca_port_get_net(struct rhca_port *port);
 enum ib_mtu rhca_port_mtu(struct rhca_port *port);
-u32 rhca_port_num_gids(const struct rhca_port *port);
 void rhca_port_event(struct rhca_port *port, enum ib_event_type type);
 void rhca_port_update(struct rhca_port *port, bool mtu_changed);
 

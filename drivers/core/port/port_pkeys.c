@@ -59,23 +59,20 @@ void rhca_pkeys_exit(struct rhca_port *port)
 	kfree(rcu_dereference_protected(port->pkeys.table, true));
 }
 
-/* Let nobody write the table from now on; false: undo that. May sleep; RTNL may be held. */
-void rhca_pkeys_freeze(struct rhca_port *port, bool frozen)
+/* Let nobody write the tables from now on; false: undo that. May sleep; RTNL may be held. */
+void rhca_pkeys_freeze(struct rhca_dev *dev, bool frozen)
 {
-	mutex_lock(&port->pkeys.lock);
-	port->pkeys.frozen += frozen ? 1 : -1;
-	mutex_unlock(&port->pkeys.lock);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_freeze);
-
-/* rhca_pkeys_freeze() for all ports of a device */
-void rhca_pkeys_freeze_all(struct rhca_dev *dev, bool frozen)
-{
+	struct rhca_pkeys *pkeys;
 	u32 i;
 
-	for (i = 0; i < dev->num_ports; i++)
-		rhca_pkeys_freeze(&dev->ports[i], frozen);
+	for (i = 0; i < dev->num_ports; i++) {
+		pkeys = &dev->ports[i].pkeys;
+		mutex_lock(&pkeys->lock);
+		pkeys->frozen += frozen ? 1 : -1;
+		mutex_unlock(&pkeys->lock);
+	}
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_freeze);
 
 /**
  * rhca_pkeys_copy - The table of a port, for a port that takes its place

@@ -16,8 +16,7 @@ struct rhca_port;
 int rhca_pkeys_init(struct rhca_port *port,
 		    const struct rhca_pkey_table *initial);
 void rhca_pkeys_exit(struct rhca_port *port);
-void rhca_pkeys_freeze(struct rhca_port *port, bool frozen);
-void rhca_pkeys_freeze_all(struct rhca_dev *dev, bool frozen);
+void rhca_pkeys_freeze(struct rhca_dev *dev, bool frozen);
 void rhca_pkeys_copy(struct rhca_port *port, struct rhca_pkey_table *to);
 void rhca_pkey_violated(struct rhca_port *port,
 			const struct rhca_pkey_violation *violation);

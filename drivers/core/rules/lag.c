@@ -6,7 +6,7 @@
 #include "core/rules/lag.h"
 
 /* What a bonding mode can be. @bond_mode: BOND_MODE_*. */
-enum rhca_lag_kind rhca_lag_kind_of_mode(int bond_mode)
+static enum rhca_lag_kind kind_of_mode(int bond_mode)
 {
 	switch (bond_mode) {
 	case BOND_MODE_ACTIVEBACKUP:
@@ -33,7 +33,7 @@ enum rhca_lag_kind rhca_lag_decide(const struct rhca_lag_facts *facts)
 	    facts->num_ports != RHCA_LAG_MEMBERS ||
 	    facts->num_outside || facts->partitions_differ || facts->disabled)
 		return RHCA_LAG_NONE;
-	return rhca_lag_kind_of_mode(facts->bond_mode);
+	return kind_of_mode(facts->bond_mode);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_lag_decide);
 
@@ -73,7 +73,7 @@ struct net_device *rhca_lag_bond_member(const struct net_device *ndev,
 
 	if (!netif_is_bond_master(ndev))
 		return NULL;
-	if (rhca_lag_kind_of_mode(rhca_bonding_mode(ndev)) != RHCA_LAG_ACTIVE_ACTIVE)
+	if (kind_of_mode(rhca_bonding_mode(ndev)) != RHCA_LAG_ACTIVE_ACTIVE)
 		return NULL;
 	num = rhca_bonding_sender(ndev, wanted, &member);
 	return num == RHCA_LAG_MEMBERS ? member : NULL;

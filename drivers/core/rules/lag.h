@@ -44,7 +44,6 @@ struct rhca_lag_record {
 };
 
 enum rhca_lag_kind rhca_lag_decide(const struct rhca_lag_facts *facts);
-enum rhca_lag_kind rhca_lag_kind_of_mode(int bond_mode);
 bool rhca_lag_record_covers(const struct rhca_lag_record *record,
 			    const struct net_device *ndev);
 struct net_device *rhca_lag_bond_member(const struct net_device *ndev,
