@@ -22,6 +22,12 @@
 #define RHCA_TRACE_NAME	16	/* IFNAMSIZ; longer names of devices are cut off */
 #define RHCA_TRACE_WORD	32	/* names of counters, states, reasons */
 
+/* What most events begin with */
+#define RHCA_TRACE_QP_ENTRY						\
+	__array(char, dev, RHCA_TRACE_NAME) __field(u32, qpn)
+#define RHCA_TRACE_QP_ASSIGN						\
+	strscpy(__entry->dev, dev, RHCA_TRACE_NAME); __entry->qpn = qpn
+
 #define RHCA_TRACE_STATES						\
 	{ 0, "RESET" }, { 1, "INIT" }, { 2, "RTR" }, { 3, "RTS" },	\
 	{ 4, "SQD" }, { 5, "SQE" }, { 6, "ERR" }
@@ -179,15 +185,13 @@ TRACE_EVENT(rhca_qp_state,
 	TP_PROTO(const char *dev, u32 qpn, int from, int to, const char *by),
 	TP_ARGS(dev, qpn, from, to, by),
 	TP_STRUCT__entry(
-		__array(char, dev, RHCA_TRACE_NAME)
-		__field(u32, qpn)
+		RHCA_TRACE_QP_ENTRY
 		__field(u8, from)
 		__field(u8, to)
 		__array(char, by, RHCA_TRACE_NAME)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
-		__entry->qpn = qpn;
+		RHCA_TRACE_QP_ASSIGN;
 		__entry->from = from;
 		__entry->to = to;
 		strscpy(__entry->by, by, RHCA_TRACE_NAME);
@@ -206,13 +210,11 @@ TRACE_EVENT(rhca_qp_event,
 	TP_PROTO(const char *dev, u32 qpn, const char *event),
 	TP_ARGS(dev, qpn, event),
 	TP_STRUCT__entry(
-		__array(char, dev, RHCA_TRACE_NAME)
-		__field(u32, qpn)
+		RHCA_TRACE_QP_ENTRY
 		__array(char, event, RHCA_TRACE_WORD)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
-		__entry->qpn = qpn;
+		RHCA_TRACE_QP_ASSIGN;
 		strscpy(__entry->event, event, RHCA_TRACE_WORD);
 	),
 	TP_printk("dev=%s qpn=%u event=\"%s\"", __entry->dev, __entry->qpn,
@@ -230,15 +232,13 @@ TRACE_EVENT(rhca_wc_error,
 		 u32 opcode),
 	TP_ARGS(dev, qpn, wr_id, status, opcode),
 	TP_STRUCT__entry(
-		__array(char, dev, RHCA_TRACE_NAME)
-		__field(u32, qpn)
+		RHCA_TRACE_QP_ENTRY
 		__field(u64, wr_id)
 		__array(char, status, RHCA_TRACE_WORD)
 		__field(u32, opcode)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
-		__entry->qpn = qpn;
+		RHCA_TRACE_QP_ASSIGN;
 		__entry->wr_id = wr_id;
 		strscpy(__entry->status, status, RHCA_TRACE_WORD);
 		__entry->opcode = opcode;
@@ -300,8 +300,7 @@ TRACE_EVENT(rhca_tx,
 		 const char *netdev, int result),
 	TP_ARGS(dev, qpn, psn, packets, bytes, netdev, result),
 	TP_STRUCT__entry(
-		__array(char, dev, RHCA_TRACE_NAME)
-		__field(u32, qpn)
+		RHCA_TRACE_QP_ENTRY
 		__field(u32, psn)
 		__field(u32, packets)
 		__field(u32, bytes)
@@ -309,8 +308,7 @@ TRACE_EVENT(rhca_tx,
 		__field(int, result)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
-		__entry->qpn = qpn;
+		RHCA_TRACE_QP_ASSIGN;
 		__entry->psn = psn;
 		__entry->packets = packets;
 		__entry->bytes = bytes;
@@ -360,15 +358,13 @@ TRACE_EVENT(rhca_nak,
 	TP_PROTO(const char *dev, u32 qpn, bool sent, u8 syndrome, u32 psn),
 	TP_ARGS(dev, qpn, sent, syndrome, psn),
 	TP_STRUCT__entry(
-		__array(char, dev, RHCA_TRACE_NAME)
-		__field(u32, qpn)
+		RHCA_TRACE_QP_ENTRY
 		__field(bool, sent)
 		__field(u8, syndrome)
 		__field(u32, psn)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
-		__entry->qpn = qpn;
+		RHCA_TRACE_QP_ASSIGN;
 		__entry->sent = sent;
 		__entry->syndrome = syndrome;
 		__entry->psn = psn;
@@ -392,16 +388,14 @@ TRACE_EVENT(rhca_retransmit,
 		 u8 retries_left),
 	TP_ARGS(dev, qpn, from, to, cause, retries_left),
 	TP_STRUCT__entry(
-		__array(char, dev, RHCA_TRACE_NAME)
-		__field(u32, qpn)
+		RHCA_TRACE_QP_ENTRY
 		__field(u32, from)
 		__field(u32, to)
 		__array(char, cause, RHCA_TRACE_NAME)
 		__field(u8, retries_left)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
-		__entry->qpn = qpn;
+		RHCA_TRACE_QP_ASSIGN;
 		__entry->from = from;
 		__entry->to = to;
 		strscpy(__entry->cause, cause, RHCA_TRACE_NAME);
@@ -423,13 +417,11 @@ TRACE_EVENT(rhca_repeat_answered,
 	TP_PROTO(const char *dev, u32 qpn, u64 ns),
 	TP_ARGS(dev, qpn, ns),
 	TP_STRUCT__entry(
-		__array(char, dev, RHCA_TRACE_NAME)
-		__field(u32, qpn)
+		RHCA_TRACE_QP_ENTRY
 		__field(u64, ns)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
-		__entry->qpn = qpn;
+		RHCA_TRACE_QP_ASSIGN;
 		__entry->ns = ns;
 	),
 	TP_printk("dev=%s qpn=%u ns=%llu", __entry->dev, __entry->qpn,
@@ -480,15 +472,13 @@ TRACE_EVENT(rhca_cwnd,
 		 u64 rtt_ns),
 	TP_ARGS(dev, qpn, packets, in_flight, rtt_ns),
 	TP_STRUCT__entry(
-		__array(char, dev, RHCA_TRACE_NAME)
-		__field(u32, qpn)
+		RHCA_TRACE_QP_ENTRY
 		__field(u32, packets)
 		__field(u32, in_flight)
 		__field(u64, rtt_ns)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
-		__entry->qpn = qpn;
+		RHCA_TRACE_QP_ASSIGN;
 		__entry->packets = packets;
 		__entry->in_flight = in_flight;
 		__entry->rtt_ns = rtt_ns;
@@ -510,16 +500,14 @@ TRACE_EVENT(rhca_rate,
 		 const char *cause),
 	TP_ARGS(dev, qpn, rate, target, alpha, cause),
 	TP_STRUCT__entry(
-		__array(char, dev, RHCA_TRACE_NAME)
-		__field(u32, qpn)
+		RHCA_TRACE_QP_ENTRY
 		__field(u32, rate)
 		__field(u32, target)
 		__field(u32, alpha)
 		__array(char, cause, RHCA_TRACE_NAME)
 	),
 	TP_fast_assign(
-		strscpy(__entry->dev, dev, RHCA_TRACE_NAME);
-		__entry->qpn = qpn;
+		RHCA_TRACE_QP_ASSIGN;
 		__entry->rate = rate;
 		__entry->target = target;
 		__entry->alpha = alpha;
