@@ -8,31 +8,19 @@
 
 struct rhca_settings;
 
-/**
- * struct rhca_dev_spec - What a new device should be
- * @name: its name, or NULL for the next free one: roce%d, roce_bond%d on a bond,
- *	roce_lag%d with a second netdev
- * @backend: who serves it
- * @offer: the offer that @backend made, or NULL
- * @netdevs: one netdev a port; the caller holds a reference to each
- * @net: the namespace that they are to be in, to compare; NULL: any
- * @pkeys: of each port the partitions to begin with, or NULL for the default
- * @num_ports: how many
- * @second: the netdev that the only port sends by as well, or NULL
- * @replaced: devices that it stands for
- * @settings: of each port, besides its partitions, or NULL; also copied
- */
+/* What a new device should be. Of each port: netdev, partitions, settings besides */
 struct rhca_dev_spec {
+	/* NULL: the next free one of roce%d, roce_bond%d on a bond, roce_lag%d with @second */
 	const char *name;
 	const struct rhca_backend_ops *backend;
-	struct rhca_offer *offer;
-	struct net_device *netdevs[RHCA_MAX_PORTS];
-	const struct net *net;
-	const struct rhca_pkey_table *pkeys[RHCA_MAX_PORTS];
+	struct rhca_offer *offer;			/* of @backend, or NULL */
+	struct net_device *netdevs[RHCA_MAX_PORTS];	/* the caller holds references */
+	const struct net *net;				/* theirs, to compare; NULL: any */
+	const struct rhca_pkey_table *pkeys[RHCA_MAX_PORTS];	/* NULL: the default */
 	u32 num_ports;
-	struct net_device *second;
-	struct rhca_lag_record replaced;
-	const struct rhca_settings *settings[RHCA_MAX_PORTS];
+	struct net_device *second;			/* the only port has it, too; or NULL */
+	struct rhca_lag_record replaced;		/* devices that it stands for */
+	const struct rhca_settings *settings[RHCA_MAX_PORTS];	/* copied, or NULL */
 };
 
 bool rhca_dev_claim(struct rhca_dev *dev);

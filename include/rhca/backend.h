@@ -67,7 +67,8 @@ struct rhca_qp_change {
  *
  * Everything may sleep unless it says otherwise. "Optional" operations are NULL
  * in a backend that has nothing to do there, or that cannot do it. None may ask
- * for a lock that is held where the backend's offer is added or withdrawn.
+ * for a lock that is held where the backend's offer is added or withdrawn. From @qp_modify
+ * to @qp_rate, and in @counters_bind, @qp->modify_lock is held.
  *
  * @name: short name for logs and for the sysfs file "backend".
  * @verbs: the first table of verbs that the device gets; the first table that
@@ -107,23 +108,18 @@ struct rhca_qp_change {
  * @qp_destroy: No completion of the QP is written and none of its memory is used
  *	once it returns 0. An error leaves the QP, in RESET or ERR, to be destroyed
  *	again.
- * @qp_modify: Make the change. Called with @qp->modify_lock held; the core stores
- *	the attributes afterwards. An error leaves the QP as it was, or in ERR.
- *	Must fail at once when the hardware has gone: all QPs of a device are
- *	moved one after the other before it is unregistered.
- * @qp_readdress: Optional. The knobs have changed: a connected QP sends to
- *	@address from now on, where only the traffic class differs. Called with
- *	@qp->modify_lock held. Without it knobs hold for new connections only, and
- *	their files say so.
- * @qp_state: Optional. The QP's state now, and no older one than the completions
- *	that are visible tell of. Without it the core takes the state
- *	that modify_qp left it in, or SQE where its user says so (IB_QP_CUR_STATE)
- *	of one in RTS, which @qp_modify checks. Called with
- *	@qp->modify_lock held.
- * @qp_query: Optional. The core has filled in what was set; put in what only the
- *	backend knows of what @mask asks for. Called with @qp->modify_lock held.
- * @qp_rate: Optional. What congestion has slowed the QP down to, Mbit/s, 0 if it
- *	has not. Called with @qp->modify_lock held.
+ * @qp_modify: Make the change; the core stores the attributes afterwards. An error leaves
+ *	the QP as it was, or in ERR. Must fail at once when the hardware has gone: all QPs
+ *	of a device are moved one after the other before it is unregistered.
+ * @qp_readdress: Optional. The knobs have changed: a connected QP sends to @address from
+ *	now on, where only the traffic class differs. Without it knobs hold for new
+ *	connections only, and their files say so.
+ * @qp_state: Optional. The QP's state now, and no older one than the completions that are
+ *	visible tell of. Without it the core takes the state that modify_qp left it in, or
+ *	SQE where its user says so (IB_QP_CUR_STATE) of one in RTS, which @qp_modify checks.
+ * @qp_query: Optional. The core has filled in what was set; put in what only the backend
+ *	knows of what @mask asks for.
+ * @qp_rate: Optional. What congestion has slowed the QP down to, Mbit/s, 0 if it has not.
  * @qp_count: Optional. The core has seen something of the QP that has a counter.
  *	Any context.
  *
@@ -151,10 +147,9 @@ struct rhca_qp_change {
  *	rhca_counter, NULL for a port's own, is what users were last shown of it:
  *	what was counted beyond that falls to the port.
  * @counters_read: Fill @values, which are 0, by enum rhca_counter.
- * @counters_bind: The QP counts into the set from now on; until it is bound, and
- *	from INIT on, it counts into its port's own. Called with
- *	@qp->modify_lock held. Binding to the port's own set cannot fail.
- *	Optional: without it QPs are not bound to counters.
+ * @counters_bind: The QP counts into the set from now on; until it is bound, and from
+ *	INIT on, it counts into its port's own. Binding to that cannot fail. Optional:
+ *	without it QPs are not bound to counters.
  * @counters_enable: Optional. Turn an optional counter of the port on or off.
  * @pma_read: Optional. Everything that was ever counted on the port, as the
  *	performance management class has it, but for the downs of the link, which
@@ -207,34 +202,23 @@ struct rhca_backend_ops {
 	int (*pma_read)(struct rhca_port *port, struct rhca_pma_values *values);
 };
 
-/**
- * struct rhca_offer - A backend can serve netdevs
- * @entry: in the list of offers; the core's
- * @users: the device that it serves, and who is about to make one; the core's
- * @users_map: shows lockdep that a withdrawal waits for them; the core's
- * @has_device: from before @dev_init to behind @dev_exit of that device, which is
- *	the only one; the core's
- * @failed: no device could be made of it, so that software serves; the core's
- * @backend: who offers
- * @dma_device: that memory is mapped for, or NULL
- * @covers: would it serve this netdev? Called under RCU; does not sleep
- * @able: false: it holds the hardware, but somebody else should serve
- * @decides_lag: the hardware itself makes one device of bonded ports
- *
- * Owned by the backend, which embeds it in what it knows of its hardware.
- */
+/* A backend can serve netdevs. It embeds this in what it knows of its hardware */
 struct rhca_offer {
+	/* The core's: */
 	struct list_head entry;
-	atomic_t users;
-	struct lockdep_map users_map;
-	bool has_device;
-	bool failed;
+	atomic_t users;			/* its device, and who is about to make one */
+	struct lockdep_map users_map;	/* shows lockdep that a withdrawal waits for them */
+	bool has_device;		/* one, from before @dev_init to behind @dev_exit */
+	bool failed;			/* no device could be made of it, so that software serves */
+
+	/* The backend's: */
 	const struct rhca_backend_ops *backend;
-	struct device *dma_device;
+	struct device *dma_device;	/* that memory is mapped for, or NULL */
+	/* Would it serve this netdev? Called under RCU; does not sleep */
 	bool (*covers)(const struct rhca_offer *offer,
 		       const struct net_device *ndev);
-	bool able;
-	bool decides_lag;
+	bool able;			/* false: somebody else should serve */
+	bool decides_lag;		/* the hardware itself makes one device of bonded ports */
 };
 
 /*
