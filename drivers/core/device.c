@@ -346,6 +346,12 @@ bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev)
 	return false;
 }
 
+/* Does it stand for other devices, which have what their users have set? Any context. */
+bool rhca_dev_is_lag(const struct rhca_dev *dev)
+{
+	return dev->replaced.num_devices || rcu_access_pointer(dev->ports[0].second);
+}
+
 /*
  * Was a LAG made of the device on a netdev, which need not be its member any more, and others?
  * Any context; the caller has a reference to the netdev, RTNL or the RCU read side.

@@ -31,6 +31,7 @@ int rhca_dev_open_ports(struct rhca_dev *dev);
 void rhca_dev_close_ports(struct rhca_dev *dev);
 
 bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev);
+bool rhca_dev_is_lag(const struct rhca_dev *dev);
 bool rhca_dev_stands_for(const struct rhca_dev *dev,
 			 const struct net_device *ndev);
 bool rhca_dev_leads(const struct rhca_dev *dev, const struct net_device *ndev);

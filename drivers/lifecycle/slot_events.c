@@ -142,7 +142,7 @@ static int save(struct rhca_dev *dev, bool goes)
 	int ret = 0;
 	u32 i;
 
-	if (!rhca_settings_cover(dev)) {
+	if (rhca_dev_is_lag(dev)) {
 		save_members(dev);
 		return 0;
 	}
@@ -368,7 +368,7 @@ bool rhca_slot_device_taken(struct rhca_dev *dev)
 		rhca_slot_note_ports(dev, &ports);
 		/* Without them tenants that were kept apart would meet */
 		ret = rhca_slot_save(dev);
-		if (!rhca_settings_cover(dev))
+		if (rhca_dev_is_lag(dev))
 			ret = save_lag(dev) ?: ret;
 		else if (!ret)
 			ret = rhca_slot_set_returns(rtnl_dereference(dev->ports[0].ndev),

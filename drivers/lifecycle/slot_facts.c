@@ -10,6 +10,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "borrowed/rxe_module.h"
+#include "core/device.h"
 #include "core/offer.h"
 #include "core/port/port_pkeys.h"
 #include "core/registry.h"
@@ -28,10 +29,7 @@ static enum rhca_slot_has kind_of(const struct rhca_dev *dev)
 {
 	if (dev->offer)
 		return RHCA_HAS_HARDWARE;
-	if (dev->replaced.num_devices ||
-	    rcu_access_pointer(dev->ports[0].second))
-		return RHCA_HAS_LAG;
-	return RHCA_HAS_SOFTWARE;
+	return rhca_dev_is_lag(dev) ? RHCA_HAS_LAG : RHCA_HAS_SOFTWARE;
 }
 
 static void look_at_own(struct rhca_dev *dev, struct rhca_slot_facts *f)

@@ -4,16 +4,6 @@
 #include "core/port/settings.h"
 
 /**
- * rhca_settings_cover - Can another device have all that the user has set for this one?
- * @dev: the device. A LAG stands for others, which have what is theirs
- */
-bool rhca_settings_cover(const struct rhca_dev *dev)
-{
-	return !dev->replaced.num_devices &&
-	       !rcu_access_pointer(dev->ports[0].second);
-}
-
-/**
  * rhca_settings_save - Note what the user has set
  * @port: the port. A tenant that is let into a partition afterwards is forgotten, see
  *	rhca_pkeys_freeze()

@@ -9,7 +9,6 @@
 #include "core/rules/pkey.h"
 #include "core/rules/tclass.h"
 
-struct rhca_dev;
 struct rhca_port;
 
 /* Settings of a port */
@@ -21,7 +20,6 @@ struct rhca_settings {
 	struct rhca_cc cc;			/* loss and congestion of software */
 };
 
-bool rhca_settings_cover(const struct rhca_dev *dev);
 void rhca_settings_save(struct rhca_port *port,
 			struct rhca_settings *settings);
 void rhca_settings_restore(struct rhca_port *port,
