@@ -7,7 +7,6 @@
 
 #include "sw/qp/after.h"
 #include "sw/qp/flush.h"
-#include "sw/qp/raise.h"
 #include "sw/qp/turn_sched.h"
 
 /* rhca_batch_end() of a batch that has left something */

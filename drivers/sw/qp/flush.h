@@ -27,5 +27,6 @@ void rhca_flush_qp_init(struct rhca_sw_qp *qp);
 void rhca_flush_qp_stop(struct rhca_sw_qp *qp);
 void rhca_flush_qp_reset(struct rhca_sw_qp *qp);
 void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+void rhca_batch_raise(struct rhca_sw_qp *qp, const struct rhca_batch *batch);
 
 #endif
