@@ -68,7 +68,6 @@ static void charge(struct rhca_hold *hold, const struct sk_buff *skb, int sign)
 
 	hold->num += sign;
 	hold->bytes += sign * bytes;
-	hold->truesize += sign * (int)skb->truesize;
 	atomic_long_add(sign * (long)skb->truesize, port_total(hold));
 }
 

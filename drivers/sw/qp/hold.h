@@ -25,9 +25,8 @@ struct sk_buff;
  * @slot: by PSN modulo RHCA_HOLD_PACKETS
  * @num: packets
  * @bytes: their payload
- * @truesize: their memory, which @port is charged for
  * @since: when the newest was put in, in ns
- * @port: the port they came to
+ * @port: the port they came to, which is charged for their memory
  * @qp: whose they are
  * @lock: protects all of this: of a half of @qp
  * @owner: where @qp keeps the pointer, under @lock
@@ -37,7 +36,6 @@ struct rhca_hold {
 	struct sk_buff *slot[RHCA_HOLD_PACKETS];
 	u32 num;
 	u32 bytes;
-	unsigned int truesize;
 	u64 since;
 	struct rhca_port *port;
 	struct rhca_verbs_qp *qp;

@@ -108,7 +108,6 @@ void rhca_reorder_begin(struct rhca_reorder *reorder, u32 psn)
 {
 	*reorder = (struct rhca_reorder) { .asked_psn = rhca_psn_sub(psn, ASKED_PSNS) };
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_begin);
 
 /**
  * rhca_reorder_alone - Would a second copy of a response say that it had been late?

@@ -192,7 +192,6 @@ void rhca_recover_refused(struct rhca_recover *recover, u32 psn)
 	recover->asked_end = rhca_psn_before(psn, recover->repeat_end) ?
 			     recover->repeat_end : psn;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_recover_refused);
 
 /*
  * Is all asked for that is missing, not the oldest alone? Where that is long each that is
@@ -205,7 +204,6 @@ bool rhca_recover_asks_for_all(const struct rhca_recover *recover, u32 path_ns)
 {
 	return recover->mode == RHCA_RECOVER_ONE && path_ns >= LONG_PATH_NS;
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_recover_asks_for_all);
 
 /**
  * rhca_recover_has_asked - May what has been repeated bring a response?
@@ -216,7 +214,6 @@ bool rhca_recover_has_asked(const struct rhca_recover *recover, u32 psn)
 {
 	return recover->mode == RHCA_RECOVER_BACK || is_asked(recover, psn);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_recover_has_asked);
 
 /*
  * A response came before one that is missing. Responses come in the order of requests. So what
