@@ -133,8 +133,8 @@ static void qp_destroy(struct rhca_verbs_qp *base)
 
 	rhca_turn_exit(&qp->send.turn, &qp->send.lock);
 	rhca_respond_exit(qp);
-	rhca_retry_exit(qp);
-	rhca_probe_exit(qp);
+	timer_delete_sync(&qp->send.ack_timer);
+	rhca_wheel_stop(&qp->send.probe_timer);
 	rhca_flush_qp_stop(qp);
 	rhca_probe_free(qp);
 	spin_lock_bh(&qp->recv.lock);

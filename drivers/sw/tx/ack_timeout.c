@@ -182,12 +182,3 @@ void rhca_retry_init(struct rhca_sw_qp *qp)
 {
 	timer_setup(&qp->send.ack_timer, ack_timer_fired, 0);
 }
-
-/**
- * rhca_retry_exit - Stop the timers for good
- * @qp: a QP in RESET that no packet reaches
- */
-void rhca_retry_exit(struct rhca_sw_qp *qp)
-{
-	timer_delete_sync(&qp->send.ack_timer);
-}

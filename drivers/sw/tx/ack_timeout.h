@@ -13,7 +13,6 @@ static inline u64 rhca_ack_timeout_ns(u8 code)
 }
 
 void rhca_retry_init(struct rhca_sw_qp *qp);
-void rhca_retry_exit(struct rhca_sw_qp *qp);
 void rhca_arm_ack_timer(struct rhca_sw_qp *qp);
 void rhca_restart_ack_timer(struct rhca_sw_qp *qp);
 void rhca_ack_timeout_changed(struct rhca_sw_qp *qp);

@@ -90,23 +90,12 @@ static void wait_from(struct rhca_sw_qp *qp, u64 now)
 	rhca_wheel_start(&qp->send.probe_timer, now, wait);
 }
 
-/*
- * Something waits for an answer from now on. @qp: the QP, whose timer does not run. send.lock
- * held.
- */
+/* Something waits for an answer from now on */
 void rhca_probe_start(struct rhca_sw_qp *qp)
 {
 	lockdep_assert_held(&qp->send.lock);
 	if (rhca_probe_adapts(qp))
 		wait_from(qp, rhca_now());
-}
-
-/* A packet is repeated: its answer is waited for. send.lock held. */
-void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now)
-{
-	lockdep_assert_held(&qp->send.lock);
-	if (rhca_probe_adapts(qp))
-		wait_from(qp, now);
 }
 
 /* The peer has asked for a pause, which is over. send.lock held. */
@@ -213,7 +202,8 @@ void rhca_repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action action
 		send->recovery->hole_is_nak = false;
 		send->hole_due = true;
 	}
-	rhca_probe_soon(qp, send->recovery->rule.repeat_at);
+	if (rhca_probe_adapts(qp))
+		wait_from(qp, send->recovery->rule.repeat_at);
 }
 
 /**
@@ -447,19 +437,7 @@ int rhca_probe_init(struct rhca_sw_qp *qp)
 	return 0;
 }
 
-/**
- * rhca_probe_exit - Stop the timer for good
- * @qp: a QP in RESET that no packet reaches
- */
-void rhca_probe_exit(struct rhca_sw_qp *qp)
-{
-	rhca_wheel_stop(&qp->send.probe_timer);
-}
-
-/**
- * rhca_probe_free - Free what rhca_probe_init() has made
- * @qp: a QP that has been stopped
- */
+/* Free what rhca_probe_init() has made. @qp: a QP that has been stopped. */
 void rhca_probe_free(struct rhca_sw_qp *qp)
 {
 	if (!qp->send.recovery)

@@ -10,11 +10,9 @@ struct rhca_batch;
 
 bool rhca_probe_adapts(const struct rhca_sw_qp *qp);
 int rhca_probe_init(struct rhca_sw_qp *qp);
-void rhca_probe_exit(struct rhca_sw_qp *qp);
 void rhca_probe_free(struct rhca_sw_qp *qp);
 void rhca_probe_reset(struct rhca_sw_qp *qp);
 void rhca_probe_start(struct rhca_sw_qp *qp);
-void rhca_probe_soon(struct rhca_sw_qp *qp, u64 now);
 void rhca_probe_resumed(struct rhca_requester *send);
 struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now);
 void rhca_recovery_acked(struct rhca_sw_qp *qp);
