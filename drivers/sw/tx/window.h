@@ -209,16 +209,6 @@ static inline void rhca_requester_note_probe(struct rhca_sw_qp *qp)
 		qp->send.probe_ssn = wqe->ssn;
 }
 
-/* 9.7.7.2: without a buffer at the peer only a single packet may probe */
-static inline bool rhca_requester_has_credit(struct rhca_sw_qp *qp,
-					     const struct rhca_send_wqe *wqe)
-{
-	struct rhca_requester *send = &qp->send;
-
-	return !rhca_requester_lacks_credit(send, wqe, wqe->ssn) ||
-	       !rhca_requester_in_flight(send);
-}
-
 /* May a packet of a request that has been begun be sent now? */
 static inline bool rhca_requester_window_open(struct rhca_sw_qp *qp,
 					      const struct rhca_send_wqe *wqe)
@@ -232,7 +222,9 @@ static inline bool rhca_requester_window_open(struct rhca_sw_qp *qp,
 	if (rhca_wqe_is_read(wqe) &&
 	    send->reads_in_flight >= READ_ONCE(qp->base.attr.max_rd_atomic))
 		return false;
-	return rhca_requester_has_credit(qp, wqe);
+	/* 9.7.7.2: without a buffer at the peer only a single packet may probe */
+	return !rhca_requester_lacks_credit(send, wqe, wqe->ssn) ||
+	       !rhca_requester_in_flight(send);
 }
 
 /* While a peer shows what it does about a loss, nothing new is sent */
