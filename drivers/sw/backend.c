@@ -262,7 +262,7 @@ static void qp_entered(struct rhca_verbs_qp *base, enum ib_qp_state state)
 		break;
 	case IB_QPS_RTS:
 	case IB_QPS_SQD:
-		rhca_send_kick(qp, RHCA_KICK_STATE, RHCA_KICK_TAKE, &batch);
+		rhca_send_kick(qp, RHCA_KICK_STATE, &batch);
 		break;
 	default:
 		break;

@@ -46,17 +46,16 @@ static void flush_posted(struct rhca_sw_qp *qp, struct rhca_batch *batch)
  * rhca_send_kick - The requester may have something to send
  * @qp: the QP
  * @reason: why
- * @how: where the turn is to run
  * @batch: collects what rhca_batch_end() has to do
  *
  * Context: any but hardirq, interrupts on; no lock of the QP held.
  */
 void rhca_send_kick(struct rhca_sw_qp *qp, enum rhca_kick reason,
-		    enum rhca_kick_how how, struct rhca_batch *batch)
+		    struct rhca_batch *batch)
 {
 	rcu_read_lock();
 	local_bh_disable();
-	if (rhca_turn_start(&qp->send.turn, reason, how))
+	if (rhca_turn_start(&qp->send.turn, reason, RHCA_KICK_TAKE))
 		run_turn(qp, batch);
 	else
 		flush_posted(qp, batch);
@@ -130,7 +129,7 @@ void rhca_send_posted(struct rhca_verbs_qp *base)
 	}
 	how = rhca_post_delay_how(qp);
 	if (how == RHCA_KICK_TAKE) {
-		rhca_send_kick(qp, RHCA_KICK_POST, how, &batch);
+		rhca_send_kick(qp, RHCA_KICK_POST, &batch);
 		rhca_batch_end_in_verb(qp, &batch);
 		rhca_post_delay_sent(qp);
 		return;

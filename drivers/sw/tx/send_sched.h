@@ -8,7 +8,7 @@
 extern const struct rhca_turn_ops rhca_send_turn_ops;
 
 void rhca_send_kick(struct rhca_sw_qp *qp, enum rhca_kick reason,
-		    enum rhca_kick_how how, struct rhca_batch *batch);
+		    struct rhca_batch *batch);
 void rhca_send_kick_locked(struct rhca_sw_qp *qp, enum rhca_kick reason,
 			   struct rhca_batch *batch);
 void rhca_send_posted(struct rhca_verbs_qp *base);
