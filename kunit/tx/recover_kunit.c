@@ -212,11 +212,10 @@ static enum rhca_recover_action hear(struct rhca_recover *recover,
 static void loss_is_recovered(struct kunit *test)
 {
 	const struct recover_case *c = test->param_value;
-	struct rhca_recover recover;
+	struct rhca_recover recover = {};
 	u32 newest = NEWEST;
 	int i;
 
-	rhca_recover_reset(&recover);
 	for (i = 0; i < MAX_STEPS && c->steps[i].event != END; i++)
 		KUNIT_EXPECT_EQ_MSG(test, c->steps[i].action,
 				    hear(&recover, &c->steps[i], c->path_us, &newest),
@@ -257,9 +256,8 @@ static void loss_costs_the_window_where_the_peer_drops(struct kunit *test)
 static void nothing_is_repeated_singly_where_that_is_off(struct kunit *test)
 {
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .now = 1 };
-	struct rhca_recover recover;
+	struct rhca_recover recover = {};
 
-	rhca_recover_reset(&recover);
 	KUNIT_EXPECT_EQ(test, rhca_recover_nak(&recover, &loss), REWIND);
 	KUNIT_EXPECT_EQ(test, rhca_recover_probe(&recover, &loss), REWIND);
 }
@@ -269,9 +267,8 @@ static void only_what_was_missing_is_measured(struct kunit *test)
 {
 	struct rhca_loss loss = { .psn = 10, .newest = NEWEST, .one = true,
 				  .now = NSEC_PER_SEC };
-	struct rhca_recover recover;
+	struct rhca_recover recover = {};
 
-	rhca_recover_reset(&recover);
 	rhca_recover_nak(&recover, &loss);
 	KUNIT_EXPECT_TRUE(test, rhca_recover_acked(&recover, 15, loss.now + 5000));
 	KUNIT_EXPECT_EQ(test, recover.answer_ns, 5000);

@@ -18,7 +18,7 @@ void requester_reset(struct qp *qp)
 {
 	struct sender *send = &qp->send;
 
-	rhca_recover_reset(&send->rule);
+	send->rule = (struct rhca_recover){};
 	rhca_cwnd_reset(&send->cwnd);
 	send->retries_left = param.retry_cnt;
 }

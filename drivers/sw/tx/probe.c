@@ -404,15 +404,8 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 	qp->send.recovering = false;
 	if (!recovery)
 		return;
-	rhca_recover_reset(&recovery->rule);
 	rhca_hold_free(&recovery->hold);
-	recovery->ack_waits = false;
-	recovery->nak_waits = false;
-	recovery->no_room = false;
-	recovery->lossy = false;
-	recovery->heard_at = 0;
-	recovery->probes = 0;
-	recovery->doublings = 0;
+	memset_after(recovery, 0, wait_timer);
 }
 
 /**

@@ -34,13 +34,6 @@
 #define MANY_IN_ROW	3
 #define LONG_PATH_NS	(500 * NSEC_PER_USEC)
 
-/* Forget everything. @recover: of a connection that begins. */
-void rhca_recover_reset(struct rhca_recover *recover)
-{
-	*recover = (struct rhca_recover){};
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_recover_reset);
-
 static void begin(struct rhca_recover *recover, const struct rhca_loss *loss,
 		  enum rhca_recover_mode mode)
 {

@@ -41,7 +41,7 @@ enum rhca_recover_action {
 	RHCA_RECOVER_REWIND,
 };
 
-/* A connection's losses */
+/* A connection's losses; all 0 as it begins */
 struct rhca_recover {
 	u8 way;			/* enum rhca_peer_way */
 	u8 mode;		/* enum rhca_recover_mode */
@@ -87,7 +87,6 @@ struct rhca_loss {
 	bool held;
 };
 
-void rhca_recover_reset(struct rhca_recover *recover);
 enum rhca_recover_action rhca_recover_nak(struct rhca_recover *recover,
 					  const struct rhca_loss *loss);
 enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,

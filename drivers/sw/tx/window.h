@@ -41,6 +41,10 @@
  * one piece.
  */
 struct rhca_recovery {
+	struct rhca_hold *hold;
+	struct rhca_sw_qp *qp;
+	struct rhca_wheel_timer wait_timer;
+	/* What follows is 0 when a connection begins */
 	struct rhca_recover rule;
 	u32 hole_psn;
 	u32 loss_psn;
@@ -56,9 +60,6 @@ struct rhca_recovery {
 	u8 doublings;
 	u64 heard_at;
 	u64 nak_sent_at;
-	struct rhca_hold *hold;
-	struct rhca_sw_qp *qp;
-	struct rhca_wheel_timer wait_timer;
 };
 
 /*
