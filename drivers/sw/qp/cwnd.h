@@ -23,20 +23,13 @@
 /* With one packet less an acknowledgement that is lost stops everything */
 #define RHCA_CWND_LEAST		2
 
-/**
- * struct rhca_cwnd - Congestion window
- * @packets: that may be in flight
- * @threshold: where it begins to grow by one (ssthresh of RFC 5681)
- * @acked: packets acknowledged since it has grown
- * @recover_psn: losses before this PSN belong to one that has been answered
- * @recovering: @recover_psn says something
- */
+/* Congestion window */
 struct rhca_cwnd {
-	u16 packets;
-	u16 threshold;
-	u16 acked;
-	bool recovering;
-	u32 recover_psn;
+	u16 packets;		/* that may be in flight */
+	u16 threshold;		/* where it begins to grow by one (ssthresh of RFC 5681) */
+	u16 acked;		/* packets acknowledged since it has grown */
+	bool recovering;	/* @recover_psn says something */
+	u32 recover_psn;	/* losses before this PSN belong to one that has been answered */
 };
 
 void rhca_cwnd_reset(struct rhca_cwnd *cwnd);

@@ -9,15 +9,11 @@
 extern struct workqueue_struct *rhca_flush_again_wq;
 #endif
 
-/**
- * struct rhca_flush_ops - Flushing a portion of one queue
- * @send: of the send queue; send.lock held
- * @recv: of the receive queue; recv.lock held
- *
- * Nothing is done where the QP's state does not ask for it.
- */
+/* Flushing a portion of one queue. Nothing is done where the QP's state does not ask for it. */
 struct rhca_flush_ops {
+	/* of the send queue; send.lock held */
 	void (*send)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+	/* of the receive queue; recv.lock held */
 	void (*recv)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 };
 

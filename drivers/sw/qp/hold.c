@@ -342,16 +342,10 @@ static bool is_old(const struct rhca_hold *hold)
 	       RHCA_HOLD_SECONDS * (u64)NSEC_PER_SEC;
 }
 
-/**
- * struct old_hold - A hold that has grown old
- * @hold: which; it may have gone when @lock is taken
- * @qp: its QP, with a reference
- * @lock: of it
- * @owner: of it
- */
+/* A hold that has grown old */
 struct old_hold {
-	struct rhca_hold *hold;
-	struct rhca_verbs_qp *qp;
+	struct rhca_hold *hold;		/* may have gone when @lock is taken */
+	struct rhca_verbs_qp *qp;	/* with a reference */
 	spinlock_t *lock;		/* not its own */
 	struct rhca_hold **owner;
 };

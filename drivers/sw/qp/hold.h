@@ -20,40 +20,24 @@ struct rhca_rx;
 struct rhca_verbs_qp;
 struct sk_buff;
 
-/**
- * struct rhca_hold - Packets that wait
- * @slot: by PSN modulo RHCA_HOLD_PACKETS
- * @num: packets
- * @bytes: their payload
- * @since: when the newest was put in, in ns
- * @port: the port they came to, which is charged for their memory
- * @qp: whose they are
- * @lock: protects all of this: of a half of @qp
- * @owner: where @qp keeps the pointer, under @lock
- * @entry: in the list of those that grow old
- */
+/* Packets that wait */
 struct rhca_hold {
-	struct sk_buff *slot[RHCA_HOLD_PACKETS];
-	u32 num;
-	u32 bytes;
-	u64 since;
-	struct rhca_port *port;
-	struct rhca_verbs_qp *qp;
-	spinlock_t *lock;		/* protects all of this */
-	struct rhca_hold **owner;
-	struct list_head entry;
+	struct sk_buff *slot[RHCA_HOLD_PACKETS];	/* by PSN modulo RHCA_HOLD_PACKETS */
+	u32 num;			/* packets */
+	u32 bytes;			/* their payload */
+	u64 since;			/* when the newest was put in, in ns */
+	struct rhca_port *port;		/* where they came, which is charged for their memory */
+	struct rhca_verbs_qp *qp;	/* whose they are */
+	spinlock_t *lock;		/* protects all of this: of a half of @qp */
+	struct rhca_hold **owner;	/* where @qp keeps the pointer, under @lock */
+	struct list_head entry;		/* in the list of those that grow old */
 };
 
-/**
- * enum rhca_hold_result - What became of a packet
- * @RHCA_HOLD_KEPT: it waits
- * @RHCA_HOLD_TWICE: the same waits already
- * @RHCA_HOLD_REFUSED: there is no room for it
- */
+/* What became of a packet */
 enum rhca_hold_result {
-	RHCA_HOLD_KEPT,
-	RHCA_HOLD_TWICE,
-	RHCA_HOLD_REFUSED,
+	RHCA_HOLD_KEPT,		/* it waits */
+	RHCA_HOLD_TWICE,	/* the same waits already */
+	RHCA_HOLD_REFUSED,	/* there is no room for it */
 };
 
 enum rhca_hold_result rhca_hold_put(struct rhca_hold **owner, spinlock_t *lock,

@@ -14,27 +14,19 @@
 /* A data center has no path that is longer than another by that */
 #define RHCA_REORDER_MOST_NS	(10 * NSEC_PER_MSEC)
 
-/**
- * struct rhca_reorder - How far packets of a path overtake each other
- * @asked: bit n: the packet n before @asked_psn was asked for, and has not come again
- * @missed_at: since then what is missing has been missed; 0: nothing is, as far as is known
- * @late_ns: so long one that was asked for, and not sent again, has been missed since one
- *	came twice
- * @wait_ns: so long what is missing is waited for; 0: no packet overtakes another
- * @asked_psn: the newest that was asked for
- * @late_psn: of the newest packet that was late, or where @wait_ns was last lowered
- *
- * So long is waited before a packet that is missing counts as lost (RFC 8985, 6.2), if not
- * RHCA_REORDER_MOST have come behind it. What was asked for, and comes twice, had only been
- * late. All times are in ns.
+/*
+ * How far packets of a path overtake each other. So long is waited before a packet that is
+ * missing counts as lost (RFC 8985, 6.2), if not RHCA_REORDER_MOST have come behind it. What
+ * was asked for, and comes twice, had only been late. All times are in ns.
  */
 struct rhca_reorder {
-	u64 asked[2];
-	u64 missed_at;
+	u64 asked[2];	/* bit n: that n before @asked_psn was asked for, and has not come again */
+	u64 missed_at;	/* since then something is missing; 0: nothing is, as far as is known */
+	/* So long one that was asked for, not sent again, has been missed since one came twice */
 	u32 late_ns;
-	u32 wait_ns;
-	u32 asked_psn;
-	u32 late_psn;
+	u32 wait_ns;	/* so long what is missing is waited for; 0: no packet overtakes another */
+	u32 asked_psn;	/* the newest that was asked for */
+	u32 late_psn;	/* of the newest packet that was late, or where @wait_ns was last lowered */
 };
 
 /* A packet is asked for so often: each NAK may cost the peer one of its retries */
@@ -42,16 +34,11 @@ struct rhca_reorder {
 /* To a peer that repeats one packet a NAK too many does nothing: for a window of READs */
 #define RHCA_NAKS_TO_ONE	16
 
-/**
- * enum rhca_peer_repeats - How a peer repeats, as far as it has been seen
- * @RHCA_REPEATS_UNKNOWN: it has not
- * @RHCA_REPEATS_ALL: everything from the missing packet on: it goes back N
- * @RHCA_REPEATS_ONE: the missing packet, and then what is new
- */
+/* How a peer repeats, as far as it has been seen */
 enum rhca_peer_repeats {
-	RHCA_REPEATS_UNKNOWN,
-	RHCA_REPEATS_ALL,
-	RHCA_REPEATS_ONE,
+	RHCA_REPEATS_UNKNOWN,	/* it has not */
+	RHCA_REPEATS_ALL,	/* everything from the missing packet on: it goes back N */
+	RHCA_REPEATS_ONE,	/* the missing packet, and then what is new */
 };
 
 /* What has arrived, as far as a NAK depends on it */
@@ -73,38 +60,23 @@ struct rhca_hold_rule {
 	struct rhca_reorder *reorder;
 };
 
-/**
- * enum rhca_dup_reply - What is said about a request that was executed before
- * @RHCA_DUP_REPLAY: what was said then
- * @RHCA_DUP_NAK: that something else is missing
- * @RHCA_DUP_NOTHING: nothing, since that has been said
- */
+/* What is said about a request that was executed before */
 enum rhca_dup_reply {
-	RHCA_DUP_REPLAY,
-	RHCA_DUP_NAK,
-	RHCA_DUP_NOTHING,
+	RHCA_DUP_REPLAY,	/* what was said then */
+	RHCA_DUP_NAK,		/* that something else is missing */
+	RHCA_DUP_NOTHING,	/* nothing, since that has been said */
 };
 
-/**
- * struct rhca_arrival - A request packet that is not the next one, or fills a gap
- * @now: time, ns
- * @psn: of it
- * @expected: what is expected
- * @num_held: packets that are held behind that
- * @ack_req: it asks for an acknowledgement
- * @is_read: a READ or an atomic, which always asks
- * @twice: it is held already
- * @refused: it cannot be held
- */
+/* A request packet that is not the next one, or fills a gap */
 struct rhca_arrival {
-	u64 now;
-	u32 psn;
-	u32 expected;
-	u32 num_held;
-	bool ack_req;
-	bool is_read;
-	bool twice;
-	bool refused;
+	u64 now;	/* time, ns */
+	u32 psn;	/* of it */
+	u32 expected;	/* what is expected */
+	u32 num_held;	/* packets that are held behind that */
+	bool ack_req;	/* it asks for an acknowledgement */
+	bool is_read;	/* a READ or an atomic, which always asks */
+	bool twice;	/* it is held already */
+	bool refused;	/* it cannot be held */
 };
 
 bool rhca_reorder_lost(struct rhca_reorder *reorder, u32 psn, u32 num_held, u64 now);

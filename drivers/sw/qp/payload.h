@@ -17,34 +17,21 @@ struct rhca_packet;
  */
 #define RHCA_WC_PAGE_FAULT	((enum ib_wc_status)(IB_WC_GENERAL_ERR + 1))
 
-/**
- * struct rhca_check - Payload whose CRC is computed while it is copied
- * @data: next byte
- * @vectors: from rhca_crc32_begin()
- * @crc: CRC of what has been copied
- */
+/* Payload whose CRC is computed while it is copied */
 struct rhca_check {
-	const u8 *data;
-	bool vectors;
-	u32 crc;
+	const u8 *data;	/* next byte */
+	bool vectors;	/* from rhca_crc32_begin() */
+	u32 crc;	/* CRC of what has been copied */
 };
 
-/**
- * struct rhca_span - A range of bytes in a scatter/gather list
- * @sge: the list
- * @num_sge: its entries
- * @offset: first byte, counted through the list
- * @bytes: how many
- * @pd: domain that the keys of the list have to be of; NULL: the QP's
- * @held: for rhca_mem_hold(); the caller releases it at the end of its pass
- */
+/* A range of bytes in a scatter/gather list */
 struct rhca_span {
-	const struct rhca_sge *sge;
-	u32 num_sge;
-	u32 offset;
-	u32 bytes;
-	struct ib_pd *pd;
-	struct rhca_mem **held;
+	const struct rhca_sge *sge;	/* the list */
+	u32 num_sge;			/* its entries */
+	u32 offset;			/* first byte, counted through the list */
+	u32 bytes;			/* how many */
+	struct ib_pd *pd;		/* that its keys have to be of; NULL: the QP's */
+	struct rhca_mem **held;		/* for rhca_mem_hold(); released at the end of the pass */
 };
 
 enum ib_wc_status rhca_gather(struct rhca_verbs_qp *qp,

@@ -77,234 +77,150 @@ struct rhca_recovery;
 struct rhca_sw_qp;
 struct rhca_turn_ops;
 
-/**
- * struct rhca_turn - Who sends for one half of a QP, see turn.h
- * @timer: ends pauses
- * @not_before: of a pause but a post delay's: when it ends, in ns of the monotonic
- *	clock; written with the half's lock held
- * @qp: the QP
- * @ops: the kind of half
- * @listed: in the list of @cpu, with a reference to the QP
- * @cpu: in whose list it was put last
- * @word: state, reason of a pause, kicks
- */
+/* Who sends for one half of a QP, see turn.h */
 struct rhca_turn {
-	struct hrtimer timer;
+	struct hrtimer timer;			/* ends pauses */
+	/* When a pause but a post delay's ends, monotonic ns; written under the half's lock */
 	u64 not_before;
 	struct rhca_sw_qp *qp;
-	const struct rhca_turn_ops *ops;
-	struct llist_node listed;
-	int cpu;
-	atomic_t word;			/* beside the half's lock */
+	const struct rhca_turn_ops *ops;	/* the kind of half */
+	struct llist_node listed;		/* in the list of @cpu, with a reference to @qp */
+	int cpu;				/* in whose list it was put last */
+	atomic_t word;		/* state, reason of a pause, kicks; beside the half's lock */
 };
 
-/**
- * struct rhca_requester - Send queue side, and the responses to it
- * @turn: who sends
- * @lock: protects all of this, and sq.head and the slots of the send queue
- * @posted_end: index behind the requests that are known to be posted. A slot is used
- *	again and again: what it says is about the request at an index only before this
- * @next: index of the request to send next; those before it have been sent
- * @next_offset: payload bytes of @next that have been sent
- * @next_psn: PSN of the next packet
- * @oldest_unacked_psn: first PSN that the peer has not acknowledged
- * @newest_psn: behind the newest PSN ever sent; above @next_psn while repeating
- * @unasked: packets since the last one that asked for an acknowledgement
- * @reads_in_flight: READ and atomic requests without their last response
- * @ssn: send sequence number of the newest numbered request
- * @limit_ssn: requests up to this have a receive buffer at the peer
- * @probe_ssn: request beyond @limit_ssn whose first packet was acknowledged
- * @ask: the next packet must ask for one
- * @may_transmit: new requests may be begun: the QP's state as this pass began
- * @limited: the peer counts its receive buffers
- * @retries_left: sequence errors and timeouts until the QP gives up
- * @rnr_retries_left: receiver-not-ready answers until it gives up
- * @hole_due: a packet is to be sent again before anything new
- * @recovering: @recovery has something to say: there has been a loss lately. Else who
- *	sends and who takes acknowledgements need not look there
- * @heard: something new has been acknowledged since @probe_timer fired, or a pause that the
- *	peer has asked for is over
- * @ack_timed: @ack_timer runs, or has fired and is about to look
- * @fault_ns: last pause for a page that has not come yet, or 0
- * @pause: enum rhca_pause: nothing is sent before turn.not_before, whoever owns the
- *	turn. LOCAL_FULL: the local queue has not taken what was sent last. RC sends it
- *	again, and @deadline is the first try's: the queue may never take it
- * @repeating: a loss has been noticed and @oldest_unacked_psn is sent again
- * @shared_refused: the local queue has not taken the block with its only packet; the
- *	block's, as @shared_next, while the turn is LENT
- * @drain_told: the queue has drained in this SQD, and the event for that, if it was asked
- *	for, has been raised
- * @may_be_limited: the QP has a &struct rhca_congestion; set without @lock
- * @udp_sport: of all packets until everything is acknowledged, since a packet was in a
- *	block that other QPs share; 0: the path's
- * @backoff: keeps packets out of blocks after a loss
- * @cwnd: how many packets may be in flight
- * @recovery: RC: what has been lost, and what is done about it
- * @rtt: of the path, queues included
- * @shared_next: another QP with a packet there
- * @held: memory that the pass which holds @lock goes on using, or NULL
- * @deadline: when the oldest packet is sent again and takes a retry, in jiffies: what
- *	the verbs know as timeout
- * @probe_at: when @probe_timer asks, in ns, unless @heard
- * @probe_timer: RC: nothing has been heard for a while
- * @ack_timer: looks at @deadline
- *
- * What a request touches is in four cache lines, from the end of @turn to @probe_timer;
- * with a thousand QPs each more is a miss.
+/*
+ * Send queue side, and the responses to it. What a request touches is in four cache lines, from
+ * the end of @turn to @probe_timer; with a thousand QPs each more is a miss.
  */
 struct rhca_requester {
-	struct rhca_turn turn;
-	spinlock_t lock;		/* protects all of this but @turn */
+	struct rhca_turn turn;		/* who sends */
+	/* protects all of this but @turn, and sq.head and the slots of the send queue */
+	spinlock_t lock;
+	/*
+	 * Index behind the requests that are known to be posted. A slot is used again and again:
+	 * what it says is about the request at an index only before this
+	 */
 	u32 posted_end;
-	u32 next;
-	u32 next_offset;
-	u32 next_psn;
-	u32 oldest_unacked_psn;
-	u32 newest_psn;
-	u32 unasked;
-	u32 reads_in_flight;
-	u32 ssn;
-	u32 limit_ssn;
-	u32 probe_ssn;
-	bool ask;
-	bool may_transmit;
-	bool limited;
-	u8 retries_left;
-	u8 rnr_retries_left;
-	bool hole_due;
+	u32 next;			/* index of the request to send next */
+	u32 next_offset;		/* payload bytes of @next that have been sent */
+	u32 next_psn;			/* PSN of the next packet */
+	u32 oldest_unacked_psn;		/* first PSN that the peer has not acknowledged */
+	u32 newest_psn;			/* behind all ever sent; above @next_psn while repeating */
+	u32 unasked;			/* packets since the last that asked to be acknowledged */
+	u32 reads_in_flight;		/* READ and atomic requests without their last response */
+	u32 ssn;			/* send sequence number of the newest numbered request */
+	u32 limit_ssn;			/* requests up to this have a receive buffer at the peer */
+	u32 probe_ssn;			/* request beyond that whose first packet was taken */
+	bool ask;			/* the next packet must ask for an acknowledgement */
+	bool may_transmit;		/* new requests might be begun when this pass began */
+	bool limited;			/* the peer counts its receive buffers */
+	u8 retries_left;		/* sequence errors and timeouts until the QP gives up */
+	u8 rnr_retries_left;		/* receiver-not-ready answers until it gives up */
+	bool hole_due;			/* a packet is to be sent again before anything new */
+	/* There has been a loss lately: only then @recovery has something to say */
 	bool recovering;
+	/* Since @probe_timer fired something was acknowledged, or a pause of the peer's ended */
 	bool heard;
-	u32 fault_ns;
+	u32 fault_ns;			/* last pause for a page that has not come yet, or 0 */
+	/*
+	 * enum rhca_pause: nothing is sent before turn.not_before, whoever owns the turn.
+	 * LOCAL_FULL: the local queue has not taken what was sent last. RC sends it again, and
+	 * @deadline is the first try's: the queue may never take it
+	 */
 	u8 pause;
-	bool repeating;
+	bool repeating;			/* after a loss, from @oldest_unacked_psn on */
+	/*
+	 * The local queue has not taken the block with its only packet; the block's, as
+	 * @shared_next, while the turn is LENT
+	 */
 	bool shared_refused;
-	bool drain_told;
-	bool ack_timed;
-	bool may_be_limited;
+	bool drain_told;		/* it has drained in this SQD, and that has been told */
+	bool ack_timed;			/* @ack_timer runs, or has fired and is about to look */
+	bool may_be_limited;		/* there is a struct rhca_congestion; set without @lock */
+	/*
+	 * Of all packets until everything is acknowledged, since a packet was in a block that
+	 * other QPs share; 0: the path's
+	 */
 	u16 udp_sport;
-	struct rhca_block_backoff backoff;
-	struct rhca_cwnd cwnd;
-	struct rhca_recovery *recovery;
-	struct rhca_rtt rtt;
-	struct rhca_sw_qp *shared_next;
-	struct rhca_mem *held;
+	struct rhca_block_backoff backoff;	/* keeps packets out of blocks after a loss */
+	struct rhca_cwnd cwnd;		/* how many packets may be in flight */
+	struct rhca_recovery *recovery;	/* RC: what has been lost, and what is done about it */
+	struct rhca_rtt rtt;		/* of the path, queues included */
+	struct rhca_sw_qp *shared_next;	/* another QP with a packet in that block */
+	struct rhca_mem *held;		/* memory that who holds @lock goes on using, or NULL */
+	/* When the oldest packet is sent again and takes a retry, jiffies: the verbs' timeout */
 	unsigned long deadline;
-	u64 probe_at;
-	struct rhca_wheel_timer probe_timer;
-	struct timer_list ack_timer;
+	u64 probe_at;			/* when @probe_timer asks, in ns, unless @heard */
+	struct rhca_wheel_timer probe_timer;	/* RC: nothing has been heard for a while */
+	struct timer_list ack_timer;	/* looks at @deadline */
 };
 
-/**
- * struct rhca_resource - A READ, atomic or FLUSH that is being or has been answered
- * @opcode: of the request; 0 when the slot is empty
- * @first_psn: of the first response
- * @last_psn: of the last response
- * @next_psn: of the next response to send; behind @last_psn when all are sent
- * @replayed: it answers a repeated request: the peer may have the first answer by
- *	now, and have taken the request for done
- * @placement: FLUSH: RHCA_PLACE_*
- * @whole: FLUSH: all that the key names, whatever @va and @length say
- * @va: READs and FLUSH: address of the first byte
- * @original: atomics: value before the operation
- * @rkey: READs and FLUSH: key
- * @length: READs and FLUSH: bytes
- */
+/* A READ, atomic or FLUSH that is being or has been answered */
 struct rhca_resource {
-	u8 opcode;
-	bool replayed;
-	u8 placement;
-	bool whole;
-	u32 first_psn;
-	u32 last_psn;
-	u32 next_psn;
+	u8 opcode;	/* of the request; 0 when the slot is empty */
+	bool replayed;	/* it came again: the peer may have taken it for done by now */
+	u8 placement;	/* FLUSH: RHCA_PLACE_* */
+	bool whole;	/* FLUSH: all that the key names, whatever @va and @length say */
+	u32 first_psn;	/* of the first response */
+	u32 last_psn;	/* of the last response */
+	u32 next_psn;	/* of the next response to send; behind @last_psn when all are sent */
 	union {
-		u64 va;
-		u64 original;
+		u64 va;		/* READs and FLUSH: address of the first byte */
+		u64 original;	/* atomics: value before the operation */
 	};
-	u32 rkey;
-	u32 length;
+	u32 rkey;	/* READs and FLUSH: key */
+	u32 length;	/* READs and FLUSH: bytes */
 };
 static_assert(sizeof(struct rhca_resource) == 32);	/* there are many */
 
-/**
- * struct rhca_responder - Receive queue side
- * @turn: who sends responses to READs, atomics and FLUSHes, and what waits behind them
- * @lock: protects all of this, and the consumer side of the receive queue
- * @expected_psn: of the next request packet
- * @msn: messages completed, 24 bits
- * @message_opcode: of the last packet
- * @in_message: a message has begun and not ended
- * @established_told: the communication-established event has been raised
- * @rule: what has arrived, as far as NAKs depend on it
- * @hold: requests that came before others that are missing, or NULL
- * @num_resources: a power of two, or 0
- * @newest_resource: index behind the newest
- * @sending_resource: index of the oldest with responses to send
- * @has_responded: there has been a READ, atomic or FLUSH since RESET
- * @answer_waits: an acknowledgement goes out behind the resources
- * @answer_syndrome: its syndrome
- * @fatal: enum rhca_request_status that the answer tells of, and that ends the
- *	connection with it; RHCA_PASS as long as there is none
- * @answer_psn: its PSN
- * @have_wqe: @wqe is a receive request that a message is being written to
- * @srq_limit_reached: taking it reached the limit of the shared queue
- * @invalidating: a SEND has taken @invalid_key away, but packets still use its
- *	memory. Its completion waits, and so does everything behind it
- * @fault_ns: last pause for a page that has not come yet, or 0
- * @pause: enum rhca_pause that the turn ends with
- * @received: payload bytes of the message so far
- * @write_rkey: RDMA WRITE: key
- * @write_va: RDMA WRITE: address of the next byte
- * @write_left: RDMA WRITE: bytes to come
- * @invalid_key: key that the peer has invalidated
- * @held: memory that the pass which holds @lock goes on using, or NULL
- * @wqe: that request
- * @backoff: keeps responses out of blocks after one has been asked for again
- * @resources: ring of answers; RC only, from RTR on. Twice max_dest_rd_atomic at
- *	least: a repeated answer that is still due keeps no new request out
- * @placed: bytes that the FLUSH there has written back
- * @late_wc: the completion that waits
- * @late_solicited: its SEND asked for an event
- * @late_missed: a request has been dropped meanwhile
- * @reorder: of @rule, apart since it is seldom looked at
- */
+/* Receive queue side */
 struct rhca_responder {
-	struct rhca_turn turn;
-	spinlock_t lock;		/* protects all of this but @turn */
-	u32 expected_psn;
-	u32 msn;
-	u8 message_opcode;
-	bool in_message;
-	bool established_told;
-	struct rhca_hold_rule rule;
-	struct rhca_hold *hold;
-	u32 num_resources;
-	u32 newest_resource;
-	u32 sending_resource;
-	bool has_responded;
-	bool answer_waits;
-	u8 answer_syndrome;
+	struct rhca_turn turn;		/* sends READ responses and such, and what waits behind */
+	spinlock_t lock;	/* protects all of this but @turn, and the queue's consumer side */
+	u32 expected_psn;		/* of the next request packet */
+	u32 msn;			/* messages completed, 24 bits */
+	u8 message_opcode;		/* of the last packet */
+	bool in_message;		/* a message has begun and not ended */
+	bool established_told;		/* the communication-established event has been raised */
+	struct rhca_hold_rule rule;	/* what has arrived, as far as NAKs depend on it */
+	struct rhca_hold *hold;		/* what came before others that are missing, or NULL */
+	u32 num_resources;		/* a power of two, or 0 */
+	u32 newest_resource;		/* index behind the newest */
+	u32 sending_resource;		/* index of the oldest with responses to send */
+	bool has_responded;		/* there has been a READ, atomic or FLUSH since RESET */
+	bool answer_waits;		/* an acknowledgement goes out behind the resources */
+	u8 answer_syndrome;		/* its syndrome */
+	/* enum rhca_request_status that it tells of and that ends the connection, or RHCA_PASS */
 	u8 fatal;
-	u32 answer_psn;
-	bool have_wqe;
-	bool srq_limit_reached;
+	u32 answer_psn;			/* its PSN */
+	bool have_wqe;			/* @wqe is a request that a message is being written to */
+	bool srq_limit_reached;		/* taking it reached the limit of the shared queue */
+	/*
+	 * A SEND has taken @invalid_key away, but packets still use its memory. Its completion
+	 * waits, and so does everything behind it
+	 */
 	bool invalidating;
-	u32 fault_ns;
-	u8 pause;
-	u32 received;
-	u32 write_rkey;
-	u64 write_va;
-	u32 write_left;
-	u32 invalid_key;
-	struct rhca_mem *held;
+	u32 fault_ns;			/* last pause for a page that has not come yet, or 0 */
+	u8 pause;			/* enum rhca_pause that the turn ends with */
+	u32 received;			/* payload bytes of the message so far */
+	u32 write_rkey;			/* RDMA WRITE: key */
+	u64 write_va;			/* RDMA WRITE: address of the next byte */
+	u32 write_left;			/* RDMA WRITE: bytes to come */
+	u32 invalid_key;		/* key that the peer has invalidated */
+	struct rhca_mem *held;		/* memory that who holds @lock goes on using, or NULL */
 	struct rhca_recv_wqe *wqe;
-	struct rhca_block_backoff backoff;
+	struct rhca_block_backoff backoff;	/* no blocks after a response was asked for again */
+	/*
+	 * Ring of answers; RC only, from RTR on. Twice max_dest_rd_atomic at least: a repeated
+	 * answer that is still due keeps no new request out
+	 */
 	struct rhca_resource *resources;
-	u64 placed;
-	struct ib_wc late_wc;
-	bool late_solicited;
-	bool late_missed;
-	struct rhca_reorder reorder;
+	u64 placed;			/* bytes that the FLUSH there has written back */
+	struct ib_wc late_wc;		/* the completion that waits */
+	bool late_solicited;		/* its SEND asked for an event */
+	bool late_missed;		/* a request has been dropped meanwhile */
+	struct rhca_reorder reorder;	/* of @rule, apart since it is seldom looked at */
 };
 
 /* Bits of @deferred */
@@ -313,35 +229,21 @@ struct rhca_responder {
 #define RHCA_RAISE_SRQ_LIMIT	2
 #define RHCA_FLUSH_MORE		3
 
-/**
- * struct rhca_sw_qp - QP of the software HCA
- * @base: the core's part
- * @posted_at: of a process's QP: when it posted last, in ns of the monotonic clock
- * @send: requester
- * @recv: responder
- * @congestion: its rate, since it has met congestion or has a limit; else NULL. Stays
- *	until the QP is destroyed
- * @deferred: what is left to a tasklet, see RHCA_RAISE_*
- * @deferred_events: BIT(enum ib_event_type) of the QP's, likewise
- * @flush_first: flushes what is left of the queues of a process's QP in ERR
- * @flush_again: flushes what the process posts to them afterwards
- * @flush_credit: requests that may be flushed without a pause: those that can
- *	have been posted before the QP went to ERR
- * @flush_delay: until @flush_again looks again, in jiffies
- */
+/* QP of the software HCA */
 struct rhca_sw_qp {
 	struct rhca_verbs_qp base;
 	/* So that the words of its turn, its lock and the PSNs share a line */
 	struct rhca_requester send ____cacheline_aligned;
-	u64 posted_at;
+	u64 posted_at;		/* of a process's QP: when it posted last, monotonic ns */
 	struct rhca_responder recv ____cacheline_aligned;
+	/* Once it has met congestion or had a limit, else NULL. Stays until it is destroyed */
 	struct rhca_congestion *congestion;
-	unsigned long deferred;
-	atomic_t deferred_events;
-	struct work_struct flush_first;
-	struct delayed_work flush_again;
-	atomic_t flush_credit;
-	unsigned long flush_delay;
+	unsigned long deferred;			/* what is left to a tasklet, see RHCA_RAISE_* */
+	atomic_t deferred_events;		/* BIT(enum ib_event_type) of the QP's, likewise */
+	struct work_struct flush_first;		/* what a process's QP in ERR has in its queues */
+	struct delayed_work flush_again;	/* and what the process posts to them afterwards */
+	atomic_t flush_credit;	/* that many can have been posted before ERR: without a pause */
+	unsigned long flush_delay;		/* until @flush_again looks again, in jiffies */
 };
 
 static inline struct rhca_sw_qp *to_sw_qp(struct rhca_verbs_qp *qp)
@@ -391,39 +293,22 @@ static inline u64 rhca_fault_pause(u32 *fault_ns)
 
 struct rhca_shared_block;
 
-/**
- * struct rhca_batch - What one pass through a QP leaves to be done without locks
- * @raise_send: the send CQ has a completion that was waited for
- * @raise_recv: the receive CQ likewise
- * @flush_send: the QP has failed: flush the other half
- * @flush_recv: likewise
- * @flush_more: a flush has used its budget
- * @srq_limit: raise the limit event of the shared receive queue
- * @in_shared: a request of the QP is in @shared, which has taken the caller's
- *	reference to the QP
- * @flushed: requests that were flushed
- * @sent: packets of requests, or responses, that were sent
- * @sent_bytes: payload of requests that were sent
- * @events: BIT(enum ib_event_type) to raise
- * @received: where packets that came together leave their completions until
- *	rhca_responder_show(); NULL: each is shown at once
- * @shared: block that a packet which is alone may share with those of other QPs, or
- *	NULL
- */
+/* What one pass through a QP leaves to be done without locks */
 struct rhca_batch {
-	bool raise_send;
-	bool raise_recv;
-	bool flush_send;
-	bool flush_recv;
-	bool flush_more;
-	bool srq_limit;
-	bool in_shared;
-	u32 flushed;
-	u32 sent;
-	u32 sent_bytes;
-	u32 events;
+	bool raise_send;	/* the send CQ has a completion that was waited for */
+	bool raise_recv;	/* the receive CQ likewise */
+	bool flush_send;	/* the QP has failed: flush the other half */
+	bool flush_recv;	/* likewise */
+	bool flush_more;	/* a flush has used its budget */
+	bool srq_limit;		/* raise the limit event of the shared receive queue */
+	bool in_shared;		/* a request is in @shared, with the caller's reference to the QP */
+	u32 flushed;		/* requests that were flushed */
+	u32 sent;		/* packets of requests, or responses, that were sent */
+	u32 sent_bytes;		/* payload of requests that were sent */
+	u32 events;		/* BIT(enum ib_event_type) to raise */
+	/* Completions wait there until rhca_responder_show(); NULL: each is shown at once */
 	struct rhca_wc_list *received;
-	struct rhca_shared_block *shared;
+	struct rhca_shared_block *shared;	/* takes packets that are alone, or NULL */
 };
 
 static inline void rhca_batch_event(struct rhca_batch *batch,

@@ -24,24 +24,15 @@
 /* 9.7.6.1.3 lets the interval be up to four times, 1 << this, what was asked for */
 #define RHCA_ACK_TIMEOUT_SHIFT	2
 
-/**
- * struct rhca_rtt - Round-trip time of a connection
- * @sent_at: when @psn was sent, ns; 0: nothing is timed
- * @least_at: when @least was measured, ns
- * @psn: the packet that is timed
- * @skip: so many packets from @psn on are not timed
- * @smoothed: SRTT, ns; 0: there has been no sample
- * @deviation: RTTVAR, ns
- * @least: the least of the last RHCA_RTT_LEAST_NS, ns: the path without queues
- */
+/* Round-trip time of a connection */
 struct rhca_rtt {
-	u64 sent_at;
-	u64 least_at;
-	u32 psn : 24;
-	u32 skip : 8;
-	u32 smoothed;
-	u32 deviation;
-	u32 least;
+	u64 sent_at;	/* when @psn was sent, ns; 0: nothing is timed */
+	u64 least_at;	/* when @least was measured, ns */
+	u32 psn : 24;	/* the packet that is timed */
+	u32 skip : 8;	/* so many packets from @psn on are not timed */
+	u32 smoothed;	/* SRTT, ns; 0: there has been no sample */
+	u32 deviation;	/* RTTVAR, ns */
+	u32 least;	/* the least of the last RHCA_RTT_LEAST_NS, ns: the path without queues */
 };
 
 /* Routes change: what was the shortest way longer ago does not count */

@@ -6,23 +6,14 @@
 #include "sw/packet/transmit.h"
 #include "sw/qp/qp.h"
 
-/**
- * struct rhca_shared_block - Lone packets of several QPs that leave as one block
- * @tx: what is in the block; its path, counters and LAG member are those of the first
- *	packet and of all others
- * @pkey: of all
- * @held: memory in use by those whose packets are in the block or were before: the next
- *	is likely to use it, too. Until the block is sent
- * @senders: requesters that have a packet in it, see struct rhca_requester.
- *	Each has a reference
- * @left: requesters whose packet has left
- */
+/* Lone packets of several QPs that leave as one block */
 struct rhca_shared_block {
-	struct rhca_tx_list tx;
-	u16 pkey;
+	struct rhca_tx_list tx;		/* path, counters, LAG member: all packets' */
+	u16 pkey;			/* of all */
+	/* In use by those whose packets are or were there: the next is likely to use it, too */
 	struct rhca_mem *held;
-	struct rhca_sw_qp *senders;
-	struct rhca_sw_qp *left;
+	struct rhca_sw_qp *senders;	/* requesters with a packet in it, each with a reference */
+	struct rhca_sw_qp *left;	/* requesters whose packet has left */
 };
 
 void rhca_shared_begin(struct rhca_shared_block *shared);

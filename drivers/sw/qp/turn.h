@@ -20,108 +20,66 @@
 #define RHCA_TURN_LISTED	BIT(30)		/* in a CPU's list, which has a reference */
 #define RHCA_TURN_DYING		BIT(31)		/* the QP is being destroyed */
 
-/**
- * enum rhca_turn_state - What will happen to a half by itself
- * @RHCA_TURN_IDLE: nothing: an event has to come
- * @RHCA_TURN_QUEUED: the tasklet of the CPU in whose list it is will run it
- * @RHCA_TURN_RUNNING: somebody owns the turn: has the lock of the half, or waits for it
- * @RHCA_TURN_TIMED: its hrtimer will run it
- * @RHCA_TURN_LENT: its only packet waits in a block that QPs share; who sends that
- *	says so
- */
+/* What will happen to a half by itself */
 enum rhca_turn_state {
-	RHCA_TURN_IDLE,
-	RHCA_TURN_QUEUED,
+	RHCA_TURN_IDLE,		/* nothing: an event has to come */
+	RHCA_TURN_QUEUED,	/* the tasklet of the CPU in whose list it is will run it */
+	/* somebody owns the turn: has the lock of the half, or waits for it */
 	RHCA_TURN_RUNNING,
-	RHCA_TURN_TIMED,
+	RHCA_TURN_TIMED,	/* its hrtimer will run it */
+	/* its only packet waits in a block that QPs share; who sends that says so */
 	RHCA_TURN_LENT,
 	RHCA_NUM_TURN_STATES
 };
 
-/**
- * enum rhca_pause - What a half that is TIMED waits for
- * @RHCA_NO_PAUSE: it does not
- * @RHCA_PAUSE_POST_DELAY: more requests, for some microseconds
- * @RHCA_PAUSE_PACE: the time at which its rate allows the next packet
- * @RHCA_PAUSE_RNR: the peer's receive buffers, 9.7.5.2.8
- * @RHCA_PAUSE_LOCAL_FULL: room in the local queue
- * @RHCA_PAUSE_PAGE_FAULT: pages of memory with on-demand paging
- * @RHCA_PAUSE_MEM_BUSY: packets that still use memory whose key is taken away
- */
+/* What a half that is TIMED waits for */
 enum rhca_pause {
-	RHCA_NO_PAUSE,
-	RHCA_PAUSE_POST_DELAY,
-	RHCA_PAUSE_PACE,
-	RHCA_PAUSE_RNR,
-	RHCA_PAUSE_LOCAL_FULL,
-	RHCA_PAUSE_PAGE_FAULT,
-	RHCA_PAUSE_MEM_BUSY,
+	RHCA_NO_PAUSE,		/* it does not */
+	RHCA_PAUSE_POST_DELAY,	/* more requests, for some microseconds */
+	RHCA_PAUSE_PACE,	/* the time at which its rate allows the next packet */
+	RHCA_PAUSE_RNR,		/* the peer's receive buffers, 9.7.5.2.8 */
+	RHCA_PAUSE_LOCAL_FULL,	/* room in the local queue */
+	RHCA_PAUSE_PAGE_FAULT,	/* pages of memory with on-demand paging */
+	RHCA_PAUSE_MEM_BUSY,	/* packets that still use memory whose key is taken away */
 	RHCA_NUM_PAUSES
 };
 
-/**
- * enum rhca_kick - Why a half may have something to send
- * @RHCA_KICK_POST: requests were posted, or came from the peer
- * @RHCA_KICK_ACK: responses have been taken
- * @RHCA_KICK_TIMEOUT: the ACK timeout has rewound the requester
- * @RHCA_KICK_RESUME: a pause is over
- * @RHCA_KICK_BUDGET: a turn ended early
- * @RHCA_KICK_STATE: the QP's state allows more than before
- * @RHCA_KICK_REPEAT: packets are to be sent again
- */
+/* Why a half may have something to send */
 enum rhca_kick {
-	RHCA_KICK_POST,
-	RHCA_KICK_ACK,
-	RHCA_KICK_TIMEOUT,
-	RHCA_KICK_RESUME,
-	RHCA_KICK_BUDGET,
-	RHCA_KICK_STATE,
-	RHCA_KICK_REPEAT,
+	RHCA_KICK_POST,		/* requests were posted, or came from the peer */
+	RHCA_KICK_ACK,		/* responses have been taken */
+	RHCA_KICK_TIMEOUT,	/* the ACK timeout has rewound the requester */
+	RHCA_KICK_RESUME,	/* a pause is over */
+	RHCA_KICK_BUDGET,	/* a turn ended early */
+	RHCA_KICK_STATE,	/* the QP's state allows more than before */
+	RHCA_KICK_REPEAT,	/* packets are to be sent again */
 	RHCA_NUM_KICKS
 };
 
-/**
- * enum rhca_kick_how - Where the turn that a kick begins is to run
- * @RHCA_KICK_TAKE: here, also if a tasklet was going to
- * @RHCA_KICK_RUN: here, unless a tasklet is going to
- * @RHCA_KICK_QUEUE: in this CPU's tasklet
- * @RHCA_KICK_DELAY: POST only: in the hrtimer, after the post delay
- */
+/* Where the turn that a kick begins is to run */
 enum rhca_kick_how {
-	RHCA_KICK_TAKE,
-	RHCA_KICK_RUN,
-	RHCA_KICK_QUEUE,
-	RHCA_KICK_DELAY,
+	RHCA_KICK_TAKE,		/* here, also if a tasklet was going to */
+	RHCA_KICK_RUN,		/* here, unless a tasklet is going to */
+	RHCA_KICK_QUEUE,	/* in this CPU's tasklet */
+	RHCA_KICK_DELAY,	/* POST only: in the hrtimer, after the post delay */
 	RHCA_NUM_KICK_HOWS
 };
 
-/**
- * enum rhca_turn_end - How a turn has ended
- * @RHCA_END_EMPTY: nothing more can be sent until something happens
- * @RHCA_END_MORE: its budget was used up
- * @RHCA_END_PAUSE: nothing may be sent before a point in time
- * @RHCA_END_LENT: its only packet is in a block that QPs share
- */
+/* How a turn has ended */
 enum rhca_turn_end {
-	RHCA_END_EMPTY,
-	RHCA_END_MORE,
-	RHCA_END_PAUSE,
-	RHCA_END_LENT,
+	RHCA_END_EMPTY,	/* nothing more can be sent until something happens */
+	RHCA_END_MORE,	/* its budget was used up */
+	RHCA_END_PAUSE,	/* nothing may be sent before a point in time */
+	RHCA_END_LENT,	/* its only packet is in a block that QPs share */
 	RHCA_NUM_TURN_ENDS
 };
 
-/**
- * enum rhca_turn_act - What who has exchanged the word does next
- * @RHCA_ACT_NONE: nothing
- * @RHCA_ACT_RUN: it owns the turn now, and runs it
- * @RHCA_ACT_LIST: it puts the half into this CPU's list
- * @RHCA_ACT_ARM: it starts the hrtimer
- */
+/* What who has exchanged the word does next */
 enum rhca_turn_act {
-	RHCA_ACT_NONE,
-	RHCA_ACT_RUN,
-	RHCA_ACT_LIST,
-	RHCA_ACT_ARM,
+	RHCA_ACT_NONE,	/* nothing */
+	RHCA_ACT_RUN,	/* it owns the turn now, and runs it */
+	RHCA_ACT_LIST,	/* it puts the half into this CPU's list */
+	RHCA_ACT_ARM,	/* it starts the hrtimer */
 };
 
 /* What an event makes of a word */

@@ -15,43 +15,29 @@
  */
 #define RHCA_TICK_PACKETS	512
 
-/**
- * struct rhca_turn_ops - A kind of half
- * @run: run a turn. The caller owns it; the function takes the half's lock and ends the
- *	turn. Context: bottom halves off, RCU read side. Counts in batch->sent
- * @after: do what a batch has collected, and what has been left to a tasklet; no lock is
- *	held
- * @timer: where a turn runs whose pause is over
- */
+/* A kind of half */
 struct rhca_turn_ops {
+	/*
+	 * Run a turn, which the caller owns: takes the half's lock and ends the turn. Bottom halves
+	 * off, RCU read side. Counts in batch->sent
+	 */
 	void (*run)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+	/* Do what a batch has collected, and what was left to a tasklet; no lock is held */
 	void (*after)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
-	enum rhca_kick_how timer;
+	enum rhca_kick_how timer;	/* where a turn runs whose pause is over */
 };
 
-/**
- * struct rhca_turn_list - Halves of QPs that wait on one CPU
- * @num_posts: kernel users' send halves that have been put into @listed since @task
- *	ran last
- * @served: halves that it has run since it began with those that wait now
- * @last_served: those that it had run when none waited any more
- * @posted_at: when a kernel user posted here last, in ns of the monotonic clock
- * @answered_at: jiffies at which @answered was 0
- * @answered: packets of responses that received packets have sent at once since
- * @listed: the halves, each with a reference to its QP, newest first
- * @next: those that @task has taken from there, oldest first; its own
- * @task: runs them
- */
+/* Halves of QPs that wait on one CPU */
 struct rhca_turn_list {
-	u32 num_posts;
-	u32 served;
-	u32 last_served;
-	u64 posted_at;
-	unsigned long answered_at;
-	u32 answered;
-	struct llist_head listed;
-	struct llist_node *next;
-	struct tasklet_struct task;
+	u32 num_posts;			/* kernel users' send halves put in since @task ran last */
+	u32 served;			/* run since it began with those that wait now */
+	u32 last_served;		/* that it had run when none waited any more */
+	u64 posted_at;			/* when a kernel user posted here last, monotonic ns */
+	unsigned long answered_at;	/* jiffies at which @answered was 0 */
+	u32 answered;			/* response packets sent at once, by what came in, since */
+	struct llist_head listed;	/* each with a reference to its QP, newest first */
+	struct llist_node *next;	/* taken from there, oldest first; @task's own */
+	struct tasklet_struct task;	/* runs them */
 };
 
 DECLARE_PER_CPU(struct rhca_turn_list, rhca_turn_lists);

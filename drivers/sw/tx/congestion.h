@@ -6,21 +6,14 @@
 #include "sw/qp/qp.h"
 #include "sw/tx/rate.h"
 
-/**
- * struct rhca_congestion - Of a QP that has met congestion, or has a limit
- * @lock: the innermost: both halves of the QP send, and CNPs come beside them
- * @limited: the QP has a rate
- * @cnp_due: the next CNP may be sent then, ns
- * @cnp_at: when the last one came, ns
- * @clock: when what has been sent has left at the QP's rate, ns
- * @rate: the rate
- */
+/* Of a QP that has met congestion, or has a limit */
 struct rhca_congestion {
-	spinlock_t lock;	/* protects the rest */
-	bool limited;
-	u64 cnp_due;
-	u64 cnp_at;
-	u64 clock;
+	/* Protects the rest; the innermost: both halves of the QP send, and CNPs come beside */
+	spinlock_t lock;
+	bool limited;		/* the QP has a rate */
+	u64 cnp_due;		/* the next CNP may be sent then, ns */
+	u64 cnp_at;		/* when the last one came, ns */
+	u64 clock;		/* when what has been sent has left at the QP's rate, ns */
 	struct rhca_rate rate;
 };
 

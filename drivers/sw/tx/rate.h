@@ -14,34 +14,20 @@
 /* kbit/s, where the netdev's speed says nothing: 400 Gbit/s, the fastest there are */
 #define RHCA_RATE_MOST		400000000U
 
-/**
- * struct rhca_rate - Rate of a QP
- * @rate: now, kbit/s
- * @target: what it goes back to, kbit/s
- * @alpha: how congested the path is, of 1024
- * @time_stage: increases by time since the last reduction
- * @byte_stage: increases by bytes since then
- * @marked: a CNP has come since @alpha_at
- * @raised: there was an increase since the last reduction
- * @bytes_left: until the next increase by bytes
- * @bytes_since: sent since the last increase by time
- * @alpha_at: when @alpha was brought up to date, ns
- * @raise_at: when the last increase by time was due, ns
- * @cut_at: when the last reduction was, ns
- */
+/* Rate of a QP */
 struct rhca_rate {
-	u32 rate;
-	u32 target;
-	u16 alpha;
-	u8 time_stage;
-	u8 byte_stage;
-	bool marked;
-	bool raised;
-	s32 bytes_left;
-	u32 bytes_since;
-	u64 alpha_at;
-	u64 raise_at;
-	u64 cut_at;
+	u32 rate;	/* now, kbit/s */
+	u32 target;	/* what it goes back to, kbit/s */
+	u16 alpha;	/* how congested the path is, of 1024 */
+	u8 time_stage;	/* increases by time since the last reduction */
+	u8 byte_stage;	/* increases by bytes since then */
+	bool marked;	/* a CNP has come since @alpha_at */
+	bool raised;	/* there was an increase since the last reduction */
+	s32 bytes_left;	/* until the next increase by bytes */
+	u32 bytes_since;	/* sent since the last increase by time */
+	u64 alpha_at;	/* when @alpha was brought up to date, ns */
+	u64 raise_at;	/* when the last increase by time was due, ns */
+	u64 cut_at;	/* when the last reduction was, ns */
 };
 
 void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,

@@ -5,40 +5,25 @@
 
 #include <linux/types.h>
 
-/**
- * enum rhca_peer_way - What a peer does with what comes behind a gap
- * @RHCA_PEER_UNKNOWN: nothing has been lost yet
- * @RHCA_PEER_HOLDS: keeps it
- * @RHCA_PEER_DROPS: throws it away
- */
+/* What a peer does with what comes behind a gap */
 enum rhca_peer_way {
-	RHCA_PEER_UNKNOWN,
-	RHCA_PEER_HOLDS,
-	RHCA_PEER_DROPS,
+	RHCA_PEER_UNKNOWN,	/* nothing has been lost yet */
+	RHCA_PEER_HOLDS,	/* keeps it */
+	RHCA_PEER_DROPS,	/* throws it away */
 };
 
-/**
- * enum rhca_recover_mode - What is going on
- * @RHCA_RECOVER_FLOW: nothing is missing, as far as is known
- * @RHCA_RECOVER_ONE: one packet is repeated, and new ones follow
- * @RHCA_RECOVER_BACK: everything from a packet on is repeated
- */
+/* What is going on */
 enum rhca_recover_mode {
-	RHCA_RECOVER_FLOW,
-	RHCA_RECOVER_ONE,
-	RHCA_RECOVER_BACK,
+	RHCA_RECOVER_FLOW,	/* nothing is missing, as far as is known */
+	RHCA_RECOVER_ONE,	/* one packet is repeated, and new ones follow */
+	RHCA_RECOVER_BACK,	/* everything from a packet on is repeated */
 };
 
-/**
- * enum rhca_recover_action - What is to be done
- * @RHCA_RECOVER_NOTHING: nothing: it is done already
- * @RHCA_RECOVER_REPEAT: repeat one packet
- * @RHCA_RECOVER_REWIND: go back
- */
+/* What is to be done */
 enum rhca_recover_action {
-	RHCA_RECOVER_NOTHING,
-	RHCA_RECOVER_REPEAT,
-	RHCA_RECOVER_REWIND,
+	RHCA_RECOVER_NOTHING,	/* nothing: it is done already */
+	RHCA_RECOVER_REPEAT,	/* repeat one packet */
+	RHCA_RECOVER_REWIND,	/* go back */
 };
 
 /* A connection's losses; all 0 as it begins */
@@ -65,25 +50,16 @@ struct rhca_recover {
 	u64 drops_at;		/* when @way became RHCA_PEER_DROPS */
 };
 
-/**
- * struct rhca_loss - What is missing
- * @psn: of the packet
- * @newest: behind the newest that was ever sent
- * @now: time, in ns
- * @round_trip: how long an answer takes, in ns; 0: not known
- * @path: how long it takes without queues, in ns; 0: not known
- * @queued: packets wait in queues of the path
- * @one: single packets may be repeated
- * @held: it is a response, and those behind it are held here: whatever the peer does
- */
+/* What is missing */
 struct rhca_loss {
-	u32 psn;
-	u32 newest;
-	u64 now;
-	u64 round_trip;
-	u32 path;
-	bool queued;
-	bool one;
+	u32 psn;	/* of the packet */
+	u32 newest;	/* behind the newest that was ever sent */
+	u64 now;	/* time, in ns */
+	u64 round_trip;	/* how long an answer takes, in ns; 0: not known */
+	u32 path;	/* how long it takes without queues, in ns; 0: not known */
+	bool queued;	/* packets wait in queues of the path */
+	bool one;	/* single packets may be repeated */
+	/* it is a response, and those behind it are held here: whatever the peer does */
 	bool held;
 };
 

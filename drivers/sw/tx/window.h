@@ -13,53 +13,32 @@
 #include "wire/psn.h"
 #include "wire/syndrome.h"
 
-/**
- * struct rhca_recovery - What an RC QP does about losses
- * @rule: what has been lost, and what is done about it
- * @hole_psn: what is to be sent again, if send.hole_due
- * @loss_psn: of the newest loss, if @lossy
- * @ack_psn: acknowledged up to there but for responses that are missing, if @ack_waits
- * @nak_psn: the peer misses that, and responses to others are missing here, if @nak_waits
- * @reorder: how far responses overtake each other, and what has been asked for again
- * @lossy: there was a loss lately
- * @ack_waits: see @ack_psn
- * @nak_waits: see @nak_psn
- * @nak_sent_at: when @nak_psn was sent again before these responses came, in ns; 0: it was not
- * @hole_is_nak: @hole_psn is @nak_psn, and sent for that
- * @no_room: a response that came before a missing one could not be held, and nothing that is
- *	has had its turn since
- * @probes: times that send.probe_timer has asked since the last progress
- * @doublings: of the wait until it asks, since a round trip was last measured
- * @heard_at: when something new was last acknowledged, or a pause ended that the peer has
- *	asked for, in ns; 0: not known
- * @hold: responses that came before others that are missing, or NULL
- * @qp: whose it is
- * @wait_timer: of the responder: a request packet that is missing is waited for
- *
- * All of it is protected by send.lock, but @wait_timer, which is started under recv.lock. It
- * is apart, since other QPs have none of it and the allocator would take twice as much for
- * one piece.
+/*
+ * What an RC QP does about losses. All of it is protected by send.lock, but @wait_timer, which
+ * is started under recv.lock. It is apart, since other QPs have none of it and the allocator
+ * would take twice as much for one piece.
  */
 struct rhca_recovery {
-	struct rhca_hold *hold;
-	struct rhca_sw_qp *qp;
-	struct rhca_wheel_timer wait_timer;
+	struct rhca_hold *hold;		/* responses that came before missing ones, or NULL */
+	struct rhca_sw_qp *qp;		/* whose it is */
+	struct rhca_wheel_timer wait_timer;	/* responder: a packet that is missing */
 	/* What follows is 0 when a connection begins */
-	struct rhca_recover rule;
-	u32 hole_psn;
-	u32 loss_psn;
-	u32 ack_psn;
-	u32 nak_psn;
-	struct rhca_reorder reorder;
-	bool lossy;
+	struct rhca_recover rule;	/* what has been lost, and what is done about it */
+	u32 hole_psn;			/* what is to be sent again, if send.hole_due */
+	u32 loss_psn;			/* of the newest loss, if @lossy */
+	u32 ack_psn;	/* if @ack_waits: acknowledged up to there but for missing responses */
+	u32 nak_psn;	/* if @nak_waits: the peer misses that, and responses are missing here */
+	struct rhca_reorder reorder;	/* of responses, and what has been asked for again */
+	bool lossy;			/* there was a loss lately */
 	bool ack_waits;
 	bool nak_waits;
-	bool hole_is_nak;
-	bool no_room;
-	u8 probes;
-	u8 doublings;
+	bool hole_is_nak;		/* @hole_psn is @nak_psn, and sent for that */
+	bool no_room;	/* for a response that overtook others; none that is held was taken since */
+	u8 probes;			/* times that send.probe_timer has asked without progress */
+	u8 doublings;			/* of the wait until it asks, since the last round trip */
+	/* When something was last acknowledged, or a pause of the peer's ended, ns; 0: not known */
 	u64 heard_at;
-	u64 nak_sent_at;
+	u64 nak_sent_at;	/* when @nak_psn was sent again before those came, ns; or 0 */
 };
 
 /*
