@@ -20,7 +20,6 @@
 #include "sw/tx/send_sched.h"
 #include "sw/tx/ack_timeout.h"
 #include "sw/tx/window.h"
-#include "wire/psn.h"
 
 /* A softirq may be late by some milliseconds without anything being lost */
 #define MIN_TIMEOUT	(max(HZ / 100, 2))

@@ -177,16 +177,12 @@ struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now)
 	};
 }
 
-/*
- * Do what has been decided about a packet that was not answered. @qp: the QP; a kick follows.
- * @psn: of what is missing. @action: what to do. @cause: why, for who traces. send.lock held.
- */
-void rhca_repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action action,
-		 const char *cause)
+/* Do what has been decided about a packet that was not answered; a kick follows */
+static void repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action action,
+		   const char *cause)
 {
 	struct rhca_requester *send = &qp->send;
 
-	lockdep_assert_held(&send->lock);
 	if (action == RHCA_RECOVER_NOTHING)
 		return;
 	rhca_block_lost(&send->backoff);
@@ -228,7 +224,7 @@ void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 		rhca_requester_congested(qp, psn);
 	send->recovery->lossy = true;
 	send->recovery->loss_psn = psn;
-	rhca_repeat(qp, psn, action, cause);
+	repeat(qp, psn, action, cause);
 }
 
 /**
@@ -329,8 +325,7 @@ static void probe(struct rhca_sw_qp *qp, u64 now, struct rhca_batch *batch)
 	send->recovery->doublings = min(send->recovery->doublings + 1, U8_MAX);
 	if (send->recovery->probes >= MANY_PROBES)
 		send->backoff.proven = false;
-	rhca_repeat(qp, psn, rhca_recover_probe(&send->recovery->rule, &loss),
-		    "probe");
+	repeat(qp, psn, rhca_recover_probe(&send->recovery->rule, &loss), "probe");
 	rhca_send_kick_locked(qp, RHCA_KICK_REPEAT, batch);
 }
 

@@ -18,8 +18,6 @@ struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now);
 void rhca_recovery_acked(struct rhca_sw_qp *qp);
 bool rhca_response_is_late(struct rhca_sw_qp *qp, u64 now);
 void rhca_ask_for_response(struct rhca_sw_qp *qp, u64 now, u32 psn, bool twice);
-void rhca_repeat(struct rhca_sw_qp *qp, u32 psn,
-		 enum rhca_recover_action action, const char *cause);
 void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 		      enum rhca_recover_action action, const char *cause);
 
