@@ -123,10 +123,7 @@ static void free_congestion(struct rhca_sw_qp *qp)
 	mutex_unlock(&qp->base.core.modify_lock);
 }
 
-/*
- * Nobody has a reference any more: what may still begin a turn is a timer. No turn, no
- * hrtimer: so each is stopped once.
- */
+/* Without a reference only a timer begins a turn, and without a turn no hrtimer: each stops once */
 static void qp_destroy(struct rhca_verbs_qp *base)
 {
 	struct rhca_sw_qp *qp = to_sw_qp(base);

@@ -14,9 +14,8 @@
 #define UVERBS_ABI_VERSION	2	/* of rdma/rdma_user_rxe.h */
 
 /*
- * No company's: the IEEE assigns no OUI with these bits. 0 would do as well, but
- * rdma-core's own tests take it for a device that was not asked. rdma_rxe says the
- * same.
+ * No company's, as rdma_rxe's: the IEEE assigns no OUI with these bits. rdma-core's own tests
+ * take 0 for a device that was not asked.
  */
 #define VENDOR_ID		0xffffff
 
@@ -83,10 +82,7 @@ static void get_dev_fw_str(struct ib_device *ibdev, char *str)
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "1.0.0");
 }
 
-/*
- * Set up the software HCA's part of a device. @transport: the datapath of its QPs. Returns 0 or
- * -ENOMEM, with nothing kept.
- */
+/* Set up the software HCA's part of a device. Returns 0 or -ENOMEM, with nothing kept. */
 int rhca_verbs_dev_init(struct rhca_dev *core,
 			const struct rhca_transport_ops *transport)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * After a QP's lock has been released: the other half is flushed if the QP has failed,
- * and events are raised.
- */
+/* After a QP's lock has been released: flush the other half of one that failed, raise events */
 #include <rhca/compat.h>
 
 #include "sw/qp/after.h"

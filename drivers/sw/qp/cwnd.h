@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Congestion window: how many packets of a connection may be under way, by what
- * became of those before. As in RFC 5681 it doubles with each window that arrives
- * until a loss halves it, and grows by one from there. Pure: no clock, lock or packet
- * in it.
+ * Congestion window: how many packets of a connection may be under way. As in RFC 5681 it
+ * doubles with each window that arrives until a loss halves it, and grows by one from there.
+ * Pure: no clock, lock or packet in it.
  */
 #ifndef RHCA_SW_QP_CWND_H
 #define RHCA_SW_QP_CWND_H
@@ -11,9 +10,8 @@
 #include <linux/types.h>
 
 /*
- * Packets that a requester has in flight at most: 512 KiB at the largest MTU, which is
- * the bandwidth-delay product of 40 Gb/s and 100 us, and half of the default
- * backlog of a CPU (net.core.netdev_max_backlog).
+ * In flight at most: 512 KiB at the largest MTU, the bandwidth-delay product of 40 Gb/s and 100
+ * us, and half of the default backlog of a CPU (net.core.netdev_max_backlog).
  */
 #define RHCA_SEND_WINDOW	128
 

@@ -2,11 +2,10 @@
 /*
  * Flushing the queues of a QP in ERR, and of a send queue in SQE, IBTA vol. 1, 10.8.5.
  *
- * What was posted before the QP failed is flushed at once, in portions. A process can
- * fill its rings as fast as they are emptied: what it posts afterwards has to wait, so
- * that it cannot keep the kernel busy at nobody's cost. Each kind has a workqueue of its
- * own: however many QPs are looked at again and again, one that has just failed waits
- * only for others that have just failed.
+ * What was posted before the QP failed is flushed at once, in portions. What a process posts
+ * afterwards has to wait: it fills its rings as fast as they are emptied, and would keep the
+ * kernel busy at nobody's cost. Each kind has a workqueue of its own: one that has just failed
+ * waits only for others that have.
  */
 #include <linux/workqueue.h>
 #include <rhca/compat.h>
@@ -14,18 +13,12 @@
 #include "sw/qp/flush.h"
 #include "sw/qp/turn_sched.h"
 
-/*
- * One QP at a time each: they do not take more than two CPUs from others. The second
- * one is seen by tests.
- */
+/* One QP at a time each: they take no more than two CPUs from others. Tests see the second one */
 static struct workqueue_struct *first_wq;
 VISIBLE_IF_KUNIT struct workqueue_struct *rhca_flush_again_wq;
 EXPORT_SYMBOL_IF_KUNIT(rhca_flush_again_wq);
 
-/*
- * A process posts receives without telling: look for them after an error, and
- * less often the longer nothing comes.
- */
+/* A process posts receives without telling: look after an error, less often while nothing comes */
 #define FLUSH_FIRST		msecs_to_jiffies(10)
 #define FLUSH_INTERVAL		msecs_to_jiffies(100)
 #define FLUSH_LONGEST		msecs_to_jiffies(1600)
@@ -41,10 +34,7 @@ static void raise_events(struct rhca_sw_qp *qp, u32 events)
 		rhca_qp_event(&qp->base.core, type);
 }
 
-/*
- * Raise the events of completions, of an SRQ and of the QP. Any context but hardirq; none of
- * the QP's locks held.
- */
+/* Any context but hardirq; none of the QP's locks held */
 void rhca_batch_raise(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
 	if (batch->raise_send || batch->raise_recv) {
@@ -94,10 +84,7 @@ static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 				   FLUSH_FIRST);
 }
 
-/*
- * Flush the half that whoever ends has not held. @batch: what has been left; what the flush
- * finds to be raised is added. Any context but hardirq; none of the QP's locks held.
- */
+/* Flush the other half, adding to @batch. Any context but hardirq; none of the QP's locks held */
 void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	if (batch->flush_send)
@@ -141,10 +128,7 @@ static void flush_first(struct work_struct *work)
 				   FLUSH_INTERVAL);
 }
 
-/*
- * Until the next look, which comes later and later while nothing is found. When the QP is
- * reset meanwhile, that stays.
- */
+/* Later and later while nothing is found. When the QP is reset meanwhile, that stays */
 static unsigned long next_delay(struct rhca_sw_qp *qp, bool found)
 {
 	unsigned long delay = READ_ONCE(qp->flush_delay);

@@ -68,10 +68,7 @@ static void shift(u64 *asked, u32 psns)
 	asked[0] <<= psns;
 }
 
-/*
- * A packet is missing, and asked for. @reorder: of the connection. @psn: of it, not before
- * those that were asked for until now.
- */
+/* A packet is missing, and asked for. @psn: not before those that were asked for until now. */
 void rhca_reorder_asked(struct rhca_reorder *reorder, u32 psn)
 {
 	shift(reorder->asked, rhca_psn_sub(psn, reorder->asked_psn));
@@ -182,10 +179,9 @@ void rhca_reorder_answered(struct rhca_reorder *reorder, u32 psn, bool repeated,
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_answered);
 
 /*
- * A packet that was missing has come. If so it had been lost. If not, and it was not asked for,
- * others have overtaken it. If it was, it is seen whether it comes a second time.
- * @reorder: of the connection
- * @repeated: it looks like one that was sent again
+ * A packet that was missing has come. If @repeated it looks like one that was sent again, and
+ * had been lost. If not, others have overtaken it, or it was asked for: then it is seen whether
+ * it comes a second time.
  */
 void rhca_reorder_filled(struct rhca_reorder *reorder, u32 psn, bool repeated, u64 now)
 {
@@ -341,9 +337,8 @@ bool rhca_hold_rule_ahead(struct rhca_hold_rule *rule, const struct rhca_arrival
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_ahead);
 
 /*
- * A peer that repeats one packet asks with that, which it seldom does otherwise, but for
- * READs; one that goes back N need not. What was asked for twice may have come by the
- * first NAK.
+ * A peer that repeats one packet asks with that, seldom otherwise but for READs; one that goes
+ * back N need not. What was asked for twice may have come by the first NAK.
  */
 static bool is_repeated(const struct rhca_hold_rule *rule,
 			const struct rhca_arrival *arrival, bool asked)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * When a responder that holds what comes behind a gap says that something is missing.
- * State in, decision out: no packet, lock or QP.
- */
+/* When a responder that holds what is behind a gap says so. Pure: no packet, lock or QP in it. */
 #ifndef RHCA_SW_QP_HOLD_RULE_H
 #define RHCA_SW_QP_HOLD_RULE_H
 
@@ -48,11 +45,7 @@ struct rhca_hold_rule {
 	u32 filled_psn;	/* that had been asked for and came, while @learns */
 	u8 repeats;	/* what the peer does about a NAK */
 	u8 naks;	/* that have asked for what the newest one asked for */
-	/*
-	 * two for each READ that was asked for and came twice, one less for each packet that is
-	 * asked for
-	 */
-	u8 late_reads;
+	u8 late_reads;	/* 2 more for a READ asked for that came twice, 1 less for each asked */
 	bool nak_sent;	/* what is expected has been asked for */
 	bool not_ready;	/* by an RNR NAK: the peer repeats all, and nothing is held */
 	bool learns;	/* the next arrival shows what the peer does */

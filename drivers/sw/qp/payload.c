@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Payload. Each byte is copied once in either direction: out in the pass of the
- * ICRC, in to where it belongs.
- */
+/* Payload. Each byte is copied once: out in the pass of the ICRC, in to where it belongs. */
 #include <linux/highmem.h>
 #include <linux/libnvdimm.h>
 #include <linux/skbuff.h>
@@ -68,10 +65,7 @@ static void write_piece_back(void *with, void *at, unsigned int bytes)
 	arch_wb_cache_pmem(at, bytes);
 }
 
-/*
- * Page by page; @ahead of them, from @addr on, are going to be moved. -EFAULT for an
- * address that is no memory; -EINPROGRESS for a page that has to be brought in first
- */
+/* Page by page; @ahead from @addr on are going to be moved. Returns as rhca_mem_to_packet() */
 static __always_inline int move(const struct rhca_mem *mem, u64 addr, u32 bytes,
 				u32 ahead, piece_fn fn, void *with)
 {
@@ -146,11 +140,8 @@ int rhca_checked_to_mem(const struct rhca_mem *mem, u64 addr, u32 bytes,
 }
 
 /*
- * Write cache lines back to memory that keeps them. pmem_wmb() has to follow. What is no memory
- * any more is left out.
- * @mem: the memory; rhca_mem_allows() has said yes
- * @addr: first address
- * @bytes: how many
+ * Write cache lines back to memory that keeps them; pmem_wmb() has to follow. What is no memory
+ * any more is left out. @mem: rhca_mem_allows() has said yes.
  */
 void rhca_mem_write_back(const struct rhca_mem *mem, u64 addr, u32 bytes)
 {

@@ -11,10 +11,7 @@
 
 struct rhca_packet;
 
-/*
- * No completion has this status: a page of local memory is being brought in, and
- * what needs it is to be tried again.
- */
+/* No completion has this status: a page of local memory is being brought in; try again */
 #define RHCA_WC_PAGE_FAULT	((enum ib_wc_status)(IB_WC_GENERAL_ERR + 1))
 
 /* Payload whose CRC is computed while it is copied */

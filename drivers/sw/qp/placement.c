@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA FLUSH, IBTA vol. 1, annex A19: the requester learns when what it wrote before
- * has got to where it wants it. Requests of a QP are executed in order, by processors
- * whose caches are coherent: global visibility takes no more than a barrier.
- * Persistence takes writing cache lines back: a little at once, what is longer in
- * portions when the answer is due, since a region may have gigabytes. What relies
- * on that order waits meanwhile.
+ * RDMA FLUSH, IBTA vol. 1, annex A19: the requester learns when what it wrote before has got to
+ * where it wants it. Requests of a QP are executed in order, by processors whose caches are
+ * coherent: global visibility takes no more than a barrier. Persistence takes writing cache
+ * lines back: a little at once, what is longer in portions when the answer is due, since a
+ * region may have gigabytes. What relies on that order waits.
  */
 #include <linux/sizes.h>
 

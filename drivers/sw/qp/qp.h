@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the software datapath keeps about a QP: one half for each direction,
- * with one lock each.
+ * What the software datapath keeps about a QP: one half for each direction, with a lock each.
  *
- * Lock order: send.lock and recv.lock are never held together. Inside either:
- * the lock of a shared receive queue, binding_lock, the lock of a CQ. Events
- * and completion handlers run with none of them held.
+ * Lock order: send.lock and recv.lock are never held together. Inside either: the lock of a
+ * shared receive queue, binding_lock, the lock of a CQ. Events and completion handlers run with
+ * none held.
  */
 #ifndef RHCA_SW_QP_QP_H
 #define RHCA_SW_QP_QP_H
@@ -33,9 +32,8 @@
 #define RHCA_ACK_INTERVAL_LOSSY	8
 
 /*
- * Response packets that one READ request asks for: longer READs go out as
- * several requests, so that the requester, who knows what it has lost, sets the
- * pace. Responses to one request may all be on the wire at once.
+ * Response packets that one READ request asks for. Longer READs go out as several: who knows
+ * what was lost sets the pace. Responses to one may all be on the wire at once.
  */
 #define RHCA_READ_CHUNK		32U
 #define RHCA_READ_CHUNK_LOSSY	8U	/* at least, where losses are recent */

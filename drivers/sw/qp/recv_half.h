@@ -25,10 +25,7 @@ static inline void rhca_pause_recv(struct rhca_sw_qp *qp, enum rhca_pause pause,
 	WRITE_ONCE(qp->recv.turn.not_before, ktime_get_ns() + delay_ns);
 }
 
-/*
- * The memory of a peer's key, if this QP may use the range; recv.held of this pass.
- * The key may have been taken away since the request came: check each time.
- */
+/* The memory of a peer's key, if the QP may use the range; it may go at any time: check anew */
 static inline struct rhca_mem *rhca_responder_hold(struct rhca_sw_qp *qp,
 						   u32 rkey, u64 va, u32 length,
 						   int access)

@@ -9,16 +9,10 @@
 /* Waiting in queues of less than this is a busy host's, not a full switch's */
 #define LEAST_QUEUEING_NS	(250U * NSEC_PER_USEC)
 
-/*
- * Paths of RoCE are shorter than this: who has never seen less began when the queue
- * was full already.
- */
+/* Paths of RoCE are shorter: who has never seen less began when the queue was full already */
 #define LONGEST_PATH_NS		(4U * NSEC_PER_MSEC)
 
-/*
- * A window: to read a clock twice takes a twentieth of the time of a request of 64 bytes. What
- * is timed of a stream of long ones is each fourth acknowledgement
- */
+/* A window: to read a clock twice takes a twentieth of the time of a request of 64 bytes */
 #define NOT_TIMED	128
 
 /**
@@ -114,10 +108,7 @@ bool rhca_rtt_is_queued(const struct rhca_rtt *rtt)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rtt_is_queued);
 
-/*
- * When an answer counts as late. Returns RFC 6298's RTO without its lower bound, ns; 0: there
- * has been no sample.
- */
+/* When an answer counts as late: RFC 6298's RTO without its lower bound, ns; 0: no sample yet */
 u64 rhca_rtt_timeout(const struct rhca_rtt *rtt)
 {
 	return rtt->smoothed + 4ULL * rtt->deviation;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Round-trip time of a connection, as RFC 6298 estimates it, in nanoseconds. Pure:
- * no clock, lock or packet in it.
- *
- * One packet is timed at a time: it asks for an acknowledgement and is sent for the
- * first time (Karn's rule: of one that was repeated nobody knows which copy is
- * answered).
+ * Round-trip time of a connection, as RFC 6298 estimates it, in ns. Pure: no clock, lock or
+ * packet in it. One packet is timed at a time: it asks for an acknowledgement and is sent for
+ * the first time (Karn's rule: of one that was repeated nobody knows which copy is answered).
  */
 #ifndef RHCA_SW_QP_RTT_H
 #define RHCA_SW_QP_RTT_H

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who has many connections to one host and posts to one after the other sends
- * packets that are alone, and gets acknowledgements that are.
- * Such packets share a block. A block has one UDP source port, but which one a
- * packet has is for the sender to choose, A17.4.5, as long as packets that must stay
- * in order keep to theirs, since switches spread ports over links. So a request
- * takes the port of a block only while its QP has nothing else under way, and what
- * follows it has the same until all is acknowledged. An acknowledgement may overtake
- * another, since it acknowledges all before it, but no response to a READ or an atomic.
+ * Who has many connections to one host and posts to one after the other sends packets that are
+ * alone, and gets acknowledgements that are. Such packets share a block. It has one UDP source
+ * port, but which one a packet has is for the sender to choose, A17.4.5, as long as packets
+ * that must stay in order keep to theirs, since switches spread ports over links. So a request
+ * takes the port of a block only while its QP has nothing else under way, and what follows has
+ * the same until all is acknowledged. An acknowledgement may overtake another, since it
+ * acknowledges all before it, but no response to a READ or an atomic.
  */
 #include <linux/etherdevice.h>
 #include <rhca/compat.h>
@@ -185,10 +184,7 @@ void rhca_shared_send(struct rhca_shared_block *shared)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_shared_send);
 
-/*
- * A requester whose packet has left. Returns the QP, with the block's reference, or NULL when
- * there is no more.
- */
+/* A requester whose packet has left, with the block's reference; NULL when there is no more */
 struct rhca_sw_qp *rhca_shared_next_left(struct rhca_shared_block *shared)
 {
 	struct rhca_sw_qp *qp = shared->left;

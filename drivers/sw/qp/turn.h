@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Turns: who sends for one half of a QP, and when. One atomic word says it, and what
- * happens to a half (an event) turns one word into the next. These functions are
- * pure: who uses them exchanges the word atomically and does what they
- * ask for. Documentation/send-scheduler.rst has the table; KUnit walks all words
- * and events; scripts/check/turn.pml is the model that Spin checks.
+ * Turns: who sends for one half of a QP, and when. One atomic word says it, and an event turns
+ * one word into the next. These functions are pure: who uses them exchanges the word and does
+ * what they ask for. Documentation/send-scheduler.rst has the table; KUnit walks all words and
+ * events; scripts/check/turn.pml is the model that Spin checks.
  */
 #ifndef RHCA_SW_QP_TURN_H
 #define RHCA_SW_QP_TURN_H
@@ -101,9 +100,8 @@ static inline enum rhca_pause rhca_turn_pause(u32 word)
 }
 
 /*
- * Does a pause end early by this kick? Requests wait for more only as long as nothing
- * else is going to be sent. STATE ends each: what the QP waited for was another
- * connection's.
+ * Does this kick end a pause early? Requests wait for more only while nothing else is going to
+ * be sent. STATE ends each: what the QP waited for was another connection's.
  */
 static inline bool rhca_pause_yields(enum rhca_pause pause, u32 kicks)
 {
@@ -171,9 +169,8 @@ static inline struct rhca_turn_step rhca_turn_begin(u32 word,
 }
 
 /*
- * There may be something to send. What the kick is about can be seen before its word is stored.
- * A kick that begins no turn is noted, and seen by the turn that is under way or comes. @how:
- * where the turn is to run.
+ * There may be something to send, which can be seen before the word is stored. A kick that
+ * begins no turn is noted, and seen by the turn that is under way or comes.
  */
 static inline struct rhca_turn_step
 rhca_turn_kick(u32 word, enum rhca_kick reason, enum rhca_kick_how how)
@@ -231,9 +228,8 @@ rhca_turn_end(u32 word, enum rhca_turn_end how, enum rhca_pause pause)
 }
 
 /*
- * The hrtimer has fired, and the pause is over. A pause begins before its timer is started: one
- * that fires in another state is an older pause's, which has ended early. @how: RHCA_KICK_RUN
- * or RHCA_KICK_QUEUE.
+ * The hrtimer has fired, and the pause is over. In another state it is an older pause's, which
+ * has ended early: a pause begins before its timer is started.
  */
 static inline struct rhca_turn_step rhca_turn_timer(u32 word,
 						    enum rhca_kick_how how)
@@ -243,10 +239,7 @@ static inline struct rhca_turn_step rhca_turn_timer(u32 word,
 	return rhca_turn_begin(word | RHCA_TURN_KICK(RHCA_KICK_RESUME), how);
 }
 
-/*
- * The block with the only packet has left. @word: the word, LENT. @refused: the local queue has
- * not taken it. @how: RHCA_KICK_RUN or RHCA_KICK_QUEUE.
- */
+/* The block with the only packet has left, or was @refused by the local queue. @word: LENT. */
 static inline struct rhca_turn_step
 rhca_turn_block_left(u32 word, bool refused, enum rhca_kick_how how)
 {
@@ -265,10 +258,7 @@ static inline struct rhca_turn_step rhca_turn_visit(u32 word)
 	};
 }
 
-/*
- * A tasklet has taken the half off its list. The entry is stale where somebody else has taken
- * the turn meanwhile. @word: the word, LISTED.
- */
+/* A tasklet has taken the half off its list. Stale where somebody else has taken the turn */
 static inline struct rhca_turn_step rhca_turn_pop(u32 word)
 {
 	word &= ~RHCA_TURN_LISTED;
@@ -277,9 +267,7 @@ static inline struct rhca_turn_step rhca_turn_pop(u32 word)
 	return rhca_turn_run(word);
 }
 
-/*
- * The half could not be put into a list: its QP has no reference left. @word: the word, LISTED.
- */
+/* The half could not be put into a list: its QP has no reference left. @word: LISTED. */
 static inline struct rhca_turn_step rhca_turn_drop(u32 word)
 {
 	word &= ~RHCA_TURN_LISTED;

@@ -15,10 +15,7 @@ DEFINE_PER_CPU(struct rhca_turn_list, rhca_turn_lists);
 
 /* --- the word ----------------------------------------------------------------- */
 
-/*
- * The half goes into the list of this CPU, with a reference; a QP that has none left is
- * about to go, and nothing has to be done for it.
- */
+/* Into this CPU's list, with a reference. A QP that has none left is about to go: do nothing */
 static void put_into_list(struct rhca_turn *turn)
 {
 	struct rhca_verbs_qp *qp = &turn->qp->base;
@@ -264,10 +261,7 @@ static bool block_left(struct rhca_turn *turn, bool refused, bool here)
 	return act(turn, step);
 }
 
-/*
- * What was posted while their packet waited in the block may go now; where the section has
- * sent what it may, later.
- */
+/* What was posted while their packet waited may go now, or later where the section is used up */
 static void release_left(struct rhca_shared_block *shared)
 {
 	struct rhca_batch batch;
@@ -320,10 +314,7 @@ static void run_listed(struct tasklet_struct *task)
 		all_served(list);
 }
 
-/*
- * Not by an initializer: 6.12 and older do not relocate the per-CPU data of a module,
- * so an address in it is 0.
- */
+/* 6.12 and older do not relocate a module's per-CPU data: an address in an initializer is 0 */
 void rhca_turn_lists_init(void)
 {
 	int cpu;

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Turns begin, wait and end: the word of a half is exchanged, and what that asks for is
- * done. Each CPU has a list of halves that wait, and a tasklet that runs them.
- */
+/* Turns begin, wait and end. Each CPU has a list of halves that wait, and a tasklet for them. */
 #ifndef RHCA_SW_QP_TURN_SCHED_H
 #define RHCA_SW_QP_TURN_SCHED_H
 
 #include "sw/qp/qp.h"
 
 /*
- * Packets of responses that what is received in a tick sends at once; they have to fit
- * into net.core.netdev_max_backlog (1000) where the receiver is on this host and takes
- * them singly.
+ * Packets of responses that what is received in a tick sends at once: they have to fit into
+ * net.core.netdev_max_backlog (1000) where the receiver is on this host and takes them singly.
  */
 #define RHCA_TICK_PACKETS	512
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Timers of the requester: lost acknowledgements (9.7.6.1.3), receiver not ready
- * (9.7.5.2.8), and a local queue that was full.
- *
- * The acknowledgement timer is not moved by each packet: progress only moves
- * the deadline, and the timer looks at it when it fires.
- *
- * A timeout of the verbs is seldom less than 67 ms, and a lost packet would cost as
- * much: what has not been answered after a few round trips is sent again by probe.c,
- * which takes no retry.
+ * ACK timer of the requester, 9.7.6.1.3. Progress only moves the deadline, and the timer looks
+ * at it when it fires. A timeout of the verbs is seldom less than 67 ms, and a lost packet
+ * would cost as much: what was not answered after a few round trips is sent again by probe.c,
+ * without a retry.
  */
 #include <linux/jiffies.h>
 #include <rhca/compat.h>
@@ -29,10 +24,7 @@ static unsigned long to_jiffies(u64 ns)
 	return max_t(unsigned long, nsecs_to_jiffies(ns) + 1, MIN_TIMEOUT);
 }
 
-/*
- * Local ACK timeout. @code: 1..31, for 4.096 us << @code. Returns jiffies; at least 10 ms, or
- * two ticks where a tick is longer than 5 ms.
- */
+/* Of @code, 1..31; in jiffies. At least 10 ms, or two ticks where a tick is longer than 5 ms. */
 unsigned long rhca_ack_timeout(u8 code)
 {
 	return to_jiffies(rhca_ack_timeout_ns(code));

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Local operations, IBTA vol. 1, 10.6: send requests that are no packets but change
- * what keys name.
- */
+/* Local operations, IBTA vol. 1, 10.6: requests that send nothing but change what keys name. */
 #include "sw/tx/local_op.h"
 #include "sw/verbs/memory/mw.h"
 #include "sw/verbs/qp/qp.h"
@@ -40,10 +37,9 @@ static int execute_bind(struct rhca_verbs_qp *qp,
 }
 
 /*
- * Carry out a local operation. @wqe: a request of which rhca_wqe_is_local(). send.lock held,
- * bottom halves off; the QP uses no memory meanwhile. Returns 0; -EINPROGRESS while packets
- * still use the memory whose key is taken away: try again; another error when the request is
- * not legal.
+ * Carry out a local operation. send.lock held, bottom halves off; the QP uses no memory
+ * meanwhile. Returns 0; -EINPROGRESS while packets still use the memory whose key is taken
+ * away: try again; another error when the request is not legal.
  */
 int rhca_local_execute(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 {

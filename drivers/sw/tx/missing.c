@@ -183,10 +183,7 @@ static void tell(struct rhca_sw_qp *qp, u32 psn, u32 end, bool nak)
 	rhca_reorder_repeated(&qp->send.recovery->reorder, psn);
 }
 
-/*
- * A request has left again. @psn: of it: recovery.hole_psn. @end: behind the answers to it.
- * send.lock held.
- */
+/* A request has left again. @psn: recovery.hole_psn. @end: behind the answers to it. */
 void rhca_missing_asked(struct rhca_sw_qp *qp, u32 psn, u32 end)
 {
 	struct rhca_recovery *recovery = qp->send.recovery;

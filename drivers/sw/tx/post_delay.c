@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Post delay. A user who posts one request after the other rings the doorbell for each,
- * and each would be a packet alone. While posts follow each other closely, they are left
- * to a softirq, which finds several requests and sends them as one block, and which
- * sends for several QPs at once. The first doorbell after a pause sends at once, so a
- * ping-pong is not delayed.
+ * Post delay. Who posts one request after the other rings the doorbell for each, and each would
+ * be a packet alone. Posts that follow each other closely are left to a softirq, which sends
+ * several requests as one block, and for several QPs at once. The first doorbell after a pause
+ * sends at once, so a ping-pong is not delayed.
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -29,10 +28,9 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_doorbell_gap_ns);
 #define MOST_AT_ONCE		32U
 
 /*
- * Whoever has many QPs posts to one after the other, and these are as busy
- * together as one QP alone: one softirq sends for all of them. Each QP of a process
- * has a timer, which costs more than sending a single request: only its own
- * doorbell counts. Who has been moved to another processor meanwhile loses nothing.
+ * Whoever has many QPs posts to one after the other, and these together are as busy as one: one
+ * softirq sends for all. Each QP of a process has a timer, which costs more than to send one
+ * request: only its own doorbell counts. Who changes processors meanwhile loses nothing.
  */
 static u64 *last_post(struct rhca_sw_qp *qp)
 {
@@ -41,9 +39,8 @@ static u64 *last_post(struct rhca_sw_qp *qp)
 }
 
 /*
- * Does something wait already? The softirq runs at the latest when whoever posts
- * waits for a completion, so he need not be quick, and the clock, which may be
- * slow to read, need not be asked.
+ * Does something wait already? The softirq runs at the latest when who posts waits for a
+ * completion: the clock, which may be slow to read, need not be asked.
  */
 static bool others_wait(const struct rhca_sw_qp *qp)
 {
@@ -63,10 +60,7 @@ static u32 rings_at_once(const struct rhca_sw_qp *qp)
 		clamp(raw_cpu_read(rhca_turn_lists.last_served), 1U, MOST_AT_ONCE);
 }
 
-/*
- * A kernel user that has seen all completions there are is not in the middle of a
- * burst: somebody may wait for what he posts now.
- */
+/* A kernel user that has seen all completions is in no burst: he may wait for what he posts now */
 static bool begins_anew(const struct rhca_sw_qp *qp)
 {
 	if (qp->base.is_user || !raw_cpu_read(rhca_cq_emptied))
@@ -110,9 +104,8 @@ static bool may_join(const struct rhca_sw_qp *qp)
 }
 
 /*
- * The doorbell rings: may it wait? @qp: the QP, with new work in its send queue. Any context
- * but hardirq. Returns how to kick. After RHCA_KICK_TAKE, rhca_post_delay_sent() follows, after
- * RHCA_KICK_QUEUE rhca_post_delay_queued().
+ * The doorbell rings: may it wait? Any context but hardirq. After RHCA_KICK_TAKE follows
+ * rhca_post_delay_sent(), after RHCA_KICK_QUEUE rhca_post_delay_queued().
  */
 enum rhca_kick_how rhca_post_delay_how(struct rhca_sw_qp *qp)
 {

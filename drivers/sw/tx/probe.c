@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A requester that hears nothing for longer than an answer takes repeats the oldest packet
- * that is not acknowledged, and asks. That costs a packet, and finds out what was lost at
- * the end of what was sent, where no later packet makes the peer say NAK. The ACK timeout
- * (ack_timeout.c) is what a retry is counted for.
- *
- * The timer is not moved by each answer: an answer leaves a note, and the timer looks for
- * it when it fires.
+ * A requester that hears nothing for longer than an answer takes repeats the oldest packet that
+ * is not acknowledged, and asks. That finds out what was lost at the end, where no later packet
+ * makes the peer say NAK. Retries are counted by the ACK timeout (ack_timeout.c). An answer
+ * does not move the timer: it leaves a note, which the timer finds when it fires.
  */
 #include <linux/slab.h>
 #include <rhca/compat.h>

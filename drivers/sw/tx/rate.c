@@ -19,10 +19,9 @@
 /* At 4 KiB and 2 Gbit/s that is rp_time_reset's default */
 #define RAISE_PACKETS	16
 /*
- * Not longer than so many rp_time_reset: after a burst of CNPs a QP of a fast port sends
- * 16 packets in some ms, and its first increase takes back half of that. Simulated,
- * tools/fabric-sim: 16 senders of 1 MiB at 100 Gbit/s take 10 ms without this, 4.3 with
- * 8; less than 8 lets few of 8 senders at 200 Mbit/s have most.
+ * Not longer than so many rp_time_reset: after a burst of CNPs a QP of a fast port sends 16
+ * packets in some ms. Simulated (tools/fabric-sim): 16 senders of 1 MiB at 100 Gbit/s take 10
+ * ms without this, 4.3 with 8; less than 8 lets few of 8 senders at 200 Mbit/s have most.
  */
 #define RAISE_PERIODS	8
 /*
@@ -34,9 +33,8 @@
  */
 #define CUT_PACKETS	4
 /*
- * A rate that is more than so many times what is sent is not what holds a QP. Of 1 to 16
- * this is the best, simulated: with less, bursts end later, since what is in flight at their
- * end says little; with more, shares are less equal.
+ * What is more than so many times the rate that is used does not hold a QP. The best of 1 to
+ * 16, simulated: with less, bursts end later; with more, shares are less equal.
  */
 #define UNUSED_TIMES	8
 /* More at once only say that nothing was sent for long, or that rp_byte_reset is small */
@@ -141,9 +139,8 @@ static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 /*
  * What time alone changes. The parameters are made for adapters, which send many packets in
  * rp_time_reset. Where the wire is slow an increase waits for packets as well, for some time:
- * the marks that it brings about are to come before the next one.
- * @packet: bytes of a packet
- * @now: ns
+ * the marks that it brings about are to come before the next one. @packet: bytes of one. @now:
+ * ns.
  */
 void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 			u32 packet, u64 now)
@@ -166,11 +163,9 @@ void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
 
 /*
- * A QP does not send as fast as it may. To reduce a rate that it does not use would change
- * nothing: a QP that windows or the wire hold at 25 Mbit/s, and whose rate is 80 Gbit/s, would
- * answer no mark for long.
- * @rate: the rate, as of now
- * @used: what it sends, kbit/s; 0: not known
+ * A QP does not send as fast as it may. To reduce what it does not use would change nothing:
+ * held at 25 Mbit/s by windows or the wire, at a rate of 80 Gbit/s, it would answer no mark for
+ * long. @used: what it sends, kbit/s; 0: not known.
  */
 void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
 {
@@ -206,10 +201,7 @@ static u64 cut_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 		   rhca_rate_time(rate, CUT_PACKETS * packet) * rate->alpha / ONE);
 }
 
-/*
- * A CNP has come. @rate: the rate, as of now. @packet: bytes of a packet. @now: ns. Returns
- * false where the rate stays, since it was reduced a moment ago.
- */
+/* A CNP has come. Returns false where the rate stays, since it was reduced a moment ago */
 bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 		   u64 now)
 {

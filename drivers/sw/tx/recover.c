@@ -26,10 +26,9 @@
 #define MOST_DOUBLINGS	4
 
 /*
- * So many packets in a row, each missing: what is behind them is as well, it seems. To
- * repeat one after the other takes a round trip each. Where that is short it is still
- * the better way: a full queue has dropped them, and gets its whole window again if all
- * are repeated (tools/fabric-sim, figure recovery).
+ * So many packets in a row, each missing: what is behind them is as well, it seems. To repeat
+ * one after the other takes a round trip each, and is still better where that is short: a full
+ * queue would get its whole window again (tools/fabric-sim, figure recovery).
  */
 #define MANY_IN_ROW	3
 #define LONG_PATH_NS	(500 * NSEC_PER_USEC)
@@ -174,10 +173,7 @@ void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_asks);
 
-/*
- * A response has come that there was no room for. @recover: of the connection. @psn: of it: it
- * and those behind it do not count as asked for any more.
- */
+/* There was no room for a response: it and those behind it do not count as asked for any more */
 void rhca_recover_refused(struct rhca_recover *recover, u32 psn)
 {
 	if (!rhca_psn_before(psn, recover->asked_end))
@@ -187,11 +183,9 @@ void rhca_recover_refused(struct rhca_recover *recover, u32 psn)
 }
 
 /*
- * Is all asked for that is missing, not the oldest alone? Where that is long each that is
- * missing would cost a round trip. Where it is short, what a full queue has dropped would come
- * back to it at once.
- * @recover: of the connection, which misses responses
- * @path_ns: how long an answer takes without queues; 0: not known
+ * Is all asked for that is missing, not the oldest alone? Where the path is long each would
+ * cost a round trip. Where it is short, what a full queue has dropped would come back to it at
+ * once. @path_ns: how long an answer takes without queues; 0: not known.
  */
 bool rhca_recover_asks_for_all(const struct rhca_recover *recover, u32 path_ns)
 {
@@ -213,11 +207,7 @@ bool rhca_recover_has_asked(const struct rhca_recover *recover, u32 psn)
  * has been asked for again is lost again when something that was asked for later has come, or
  * what follows it in the same answer. The rest of that answer says nothing new: therefore once
  * in a round trip. What has been asked for behind the one that came stays so, what is missing
- * before it has been lost, too.
- * @recover: of the connection
- * @loss: the response that is missing
- * @psn: of the one that came
- * @twice: it had come before
+ * before it has been lost, too. @psn: of the one that came. @twice: it had come before.
  */
 enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 					    const struct rhca_loss *loss,
@@ -258,9 +248,7 @@ static bool answered_alone(const struct rhca_recover *recover, u32 upto)
  * Nothing has been heard for longer than an answer takes. It is repeated: whoever holds, goes
  * back N, or has answered and the answer was lost, answers that. Who is not known to hold, and
  * has not answered that, gets everything; so does who has answered a READ that was repeated,
- * and none behind it.
- * @recover: of the connection
- * @loss: the oldest packet that is not acknowledged
+ * and none behind it. @loss: the oldest that is not acknowledged.
  */
 enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 					    const struct rhca_loss *loss)
@@ -286,9 +274,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_recover_probe);
 
 /*
  * Does a loss cost all that had been sent behind it? The more is under way the more is sent
- * again. Where that is not needed to keep the path busy, less is better.
- * @recover: of the connection
- * @path_ns: how long an answer takes without queues; 0: not known
+ * again: less is better where that keeps the path busy. @path_ns: without queues; 0: not known.
  */
 bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns)
 {
@@ -296,10 +282,7 @@ bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_costs_window);
 
-/*
- * Everything is repeated, for a reason of the caller's. @recover: of the connection. @loss:
- * from where on.
- */
+/* Everything is repeated from @loss on, for a reason of the caller's */
 void rhca_recover_back(struct rhca_recover *recover,
 		       const struct rhca_loss *loss)
 {
@@ -307,10 +290,7 @@ void rhca_recover_back(struct rhca_recover *recover,
 	begin(recover, loss, RHCA_RECOVER_BACK);
 }
 
-/*
- * Only of what was missing and was repeated once: nobody knows which of several copies is
- * answered.
- */
+/* Only of what was missing and repeated once: of several copies nobody knows which is answered */
 static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 {
 	u64 sample = min_t(u64, now - recover->repeat_at, MOST_ANSWER_NS);
@@ -326,11 +306,8 @@ static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 }
 
 /*
- * Something that was not acknowledged is.
- * @recover: of the connection, not in RHCA_RECOVER_FLOW
- * @upto: behind it
- * @now: time, in ns
- * Returns whether that has measured how long an answer takes.
+ * Something up to @upto that was not acknowledged is; not in RHCA_RECOVER_FLOW. Returns whether
+ * that has measured how long an answer takes.
  */
 bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 {

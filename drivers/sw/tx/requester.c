@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requester, IBTA vol. 1, 9.7.2-9.7.3: when send requests are begun and go on. A
- * request stays in the queue until the peer has acknowledged it, and "rewinding" to a
- * PSN is all that repeating takes.
+ * Requester, IBTA vol. 1, 9.7.2-9.7.3: when send requests are begun and go on. One stays in the
+ * queue until it is acknowledged: "rewinding" to a PSN is all that repeating takes.
  */
 #include <rhca/compat.h>
 
@@ -268,9 +267,8 @@ static void check_drained(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /*
- * The newest packet did not ask for an acknowledgement, since another request could
- * follow it at once; but something has happened since: that one turned out to be
- * bad, its memory is busy, or the QP is in SQD. Send the packet again, asking.
+ * The newest packet did not ask, since another request could follow at once; but that one
+ * turned out to be bad, its memory is busy, or the QP is in SQD. Send the packet again, asking.
  */
 static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			 struct rhca_batch *batch)
@@ -286,10 +284,7 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	send->ask = false;
 }
 
-/*
- * One packet again, alone and before anything new. Where sending goes on afterwards
- * does not change.
- */
+/* One packet again, alone and before anything new. Sending goes on afterwards where it was */
 static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			     struct rhca_batch *batch)
 {
@@ -433,10 +428,7 @@ static bool has_bytes_left(struct rhca_sw_qp *qp, const struct rhca_tx_list *tx,
 		rest_fits(qp, packets, bytes));
 }
 
-/*
- * Step by step, as long as something can be sent and @left allows it, as it does at first.
- * Returns the last step.
- */
+/* Step by step, as long as something can be sent and @left allows it. Returns the last step */
 static enum step send_steps(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			    struct rhca_batch *batch, struct rhca_allowance *left)
 {
@@ -511,10 +503,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	return did != STEP_WAIT && has_more(qp) ? RHCA_END_MORE : RHCA_END_EMPTY;
 }
 
-/*
- * The block with its only packet has left, or the local queue has refused it: then that
- * packet is sent again.
- */
+/* The block with its only packet has left; what the local queue has refused is sent again */
 static void take_refusal(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
@@ -581,9 +570,8 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
 }
 
 /*
- * Has the requester nothing to do but to wait for answers, or for requests? Then an
- * acknowledgement needs no turn: who posts meanwhile begins one. send.lock held, bottom halves
- * off, RCU read side. @qp: a QP that may complete requests.
+ * Is there nothing to do but to wait for answers, or for requests? Then an acknowledgement
+ * needs no turn: who posts meanwhile begins one. Bottom halves off, RCU read side.
  */
 bool rhca_requester_only_waits(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -595,10 +583,7 @@ bool rhca_requester_only_waits(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	return true;
 }
 
-/*
- * A turn: send what can be sent, and end it. @qp: the QP; the caller owns the turn of its
- * requester. send.lock held, bottom halves off, RCU read side.
- */
+/* A turn, the caller's: send what can be sent, and end it. Bottom halves off, RCU read side */
 void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_shared_block *shared = batch->shared;

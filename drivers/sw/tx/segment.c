@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Segments: send requests are numbered when they are begun and cut into packets
- * of the path MTU.
- */
+/* Send requests are numbered when they are begun, and cut into packets of the path MTU. */
 #include <rhca/compat.h>
 
 #include "sw/tx/segment.h"
@@ -46,10 +43,7 @@ static u8 transport_of(enum ib_qp_type type)
 	}
 }
 
-/*
- * Opcode of a packet of a SEND or WRITE. @wr_opcode: IB_WR_SEND*, IB_WR_RDMA_WRITE*. @type: of
- * the QP. @first: it begins the message. @last: it ends the message.
- */
+/* Opcode of a packet of a SEND or WRITE, by whether it begins and ends the message */
 u8 rhca_segment_opcode(u32 wr_opcode, enum ib_qp_type type, bool first,
 		       bool last)
 {
@@ -223,10 +217,7 @@ static void plan_single(const struct rhca_send_wqe *wqe,
 	seg->psns = 1;
 }
 
-/*
- * What the next packet is. @qp: the QP, in which nothing changes: the packet may fail to be
- * built. @seg: what to fill. send.lock held, RCU read side.
- */
+/* What the next packet is. Nothing in the QP changes: it may fail to be built. RCU read side */
 void rhca_segment_plan(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		       struct rhca_segment *seg)
 {
@@ -373,12 +364,8 @@ static void keep_source_port(struct rhca_requester *send,
 }
 
 /*
- * Make the packet.
- * @seg: by rhca_segment_plan()
- * @packet: what to fill; without an skb where there was no memory for one
- * @tx: what it will be added to
- * send.lock held, RCU read side. Returns IB_WC_SUCCESS, or the status that the request ends
- * with.
+ * Make the packet, without an skb where there was no memory for one. RCU read side. Returns
+ * IB_WC_SUCCESS, or the status that the request ends with.
  */
 enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     const struct rhca_send_wqe *wqe,

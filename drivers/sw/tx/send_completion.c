@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * How send requests end: acknowledged, failed or flushed. They complete in the order
- * in which they were posted.
- */
+/* How send requests end, in the order in which they were posted: acknowledged, failed, flushed. */
 #include <rhca/compat.h>
 
 #include "sw/tx/send_completion.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who sends requests, and when. What happens to a QP is a kick of its requester: a turn
- * begins here and now, or later in a tasklet or timer, or the one that is under way sees
- * it. Documentation/send-scheduler.rst.
+ * Who sends requests, and when. A kick of the requester begins a turn here and now, or later in
+ * a tasklet or timer, or is seen by that under way. Documentation/send-scheduler.rst.
  */
 #include <linux/ktime.h>
 #include <rhca/compat.h>

@@ -131,10 +131,9 @@ static bool may_follow(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 }
 
 /*
- * Will a packet follow the last one of a request? If none will before that packet is
- * acknowledged, it has to ask for it. @qp: an RC QP; send.next is that request. send.lock held.
- * Returns true when the next request that is a packet may be begun at once, as far as can be
- * known.
+ * Will a packet follow the last one of the request send.next? If none will before that is
+ * acknowledged, it has to ask. Returns true when the next request that is a packet may be begun
+ * at once, as far as can be known.
  */
 bool rhca_requester_goes_on(struct rhca_sw_qp *qp)
 {

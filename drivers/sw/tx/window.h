@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Window of a requester: what is asked of its queue and its counters, by all who send
- * requests, complete them and take responses.
- */
+/* Window of a requester: what who sends requests or takes responses asks of it. */
 #ifndef RHCA_SW_TX_WINDOW_H
 #define RHCA_SW_TX_WINDOW_H
 
