@@ -31,10 +31,8 @@
 #include "sw/tx/congestion.h"
 #include "sw/tx/probe.h"
 #include "sw/tx/requester.h"
-#include "sw/tx/send_completion.h"
 #include "sw/tx/send_sched.h"
 #include "sw/rx/execute.h"
-#include "sw/rx/recv_completion.h"
 #include "sw/rx/respond_turn.h"
 #include "sw/rx/responder.h"
 #include "sw/tx/ack_timeout.h"
@@ -344,11 +342,6 @@ const struct rhca_backend_ops rhca_sw_backend = {
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_sw_backend);
 
-static const struct rhca_flush_ops flush_ops = {
-	.send	= rhca_requester_flush,
-	.recv	= rhca_responder_flush,
-};
-
 /**
  * rhca_sw_init - Begin to receive packets
  *
@@ -361,7 +354,7 @@ int rhca_sw_init(void)
 	rhca_pool_init();
 	rhca_turn_lists_init();
 	rhca_wheels_init();
-	ret = rhca_flush_init(&flush_ops);
+	ret = rhca_flush_init();
 	if (ret)
 		return ret;
 	ret = rhca_odp_lanes_init();

@@ -23,8 +23,6 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_flush_again_wq);
 #define FLUSH_INTERVAL		msecs_to_jiffies(100)
 #define FLUSH_LONGEST		msecs_to_jiffies(1600)
 
-static const struct rhca_flush_ops *halves;
-
 static void raise_events(struct rhca_sw_qp *qp, u32 events)
 {
 	unsigned long left = events;
@@ -51,13 +49,10 @@ void rhca_batch_raise(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 		raise_events(qp, batch->events);
 }
 
-static void flush_half(struct rhca_sw_qp *qp, spinlock_t *lock,
-		       void (*flush)(struct rhca_sw_qp *qp,
-				     struct rhca_batch *batch),
-		       struct rhca_batch *batch)
+static void flush_half(struct rhca_turn *half, spinlock_t *lock, struct rhca_batch *batch)
 {
 	spin_lock_bh(lock);
-	flush(qp, batch);
+	half->ops->flush(half->qp, batch);
 	spin_unlock_bh(lock);
 }
 
@@ -88,9 +83,9 @@ static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	if (batch->flush_send)
-		flush_half(qp, &qp->send.lock, halves->send, batch);
+		flush_half(&qp->send.turn, &qp->send.lock, batch);
 	if (batch->flush_recv)
-		flush_half(qp, &qp->recv.lock, halves->recv, batch);
+		flush_half(&qp->recv.turn, &qp->recv.lock, batch);
 	if (batch->flush_more || batch->flush_send || batch->flush_recv)
 		flush_later(qp, batch);
 }
@@ -101,8 +96,8 @@ void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 static void flush_portion(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	rcu_read_lock();
-	flush_half(qp, &qp->send.lock, halves->send, batch);
-	flush_half(qp, &qp->recv.lock, halves->recv, batch);
+	flush_half(&qp->send.turn, &qp->send.lock, batch);
+	flush_half(&qp->recv.turn, &qp->recv.lock, batch);
 	rcu_read_unlock();
 	rhca_batch_raise(qp, batch);
 }
@@ -195,13 +190,11 @@ void rhca_flush_qp_stop(struct rhca_sw_qp *qp)
 
 /**
  * rhca_flush_init - Before the first QP
- * @ops: how a half is flushed
  *
  * Return: 0 or -ENOMEM.
  */
-int rhca_flush_init(const struct rhca_flush_ops *ops)
+int rhca_flush_init(void)
 {
-	halves = ops;
 	first_wq = alloc_workqueue("roce_hca_flush", WQ_UNBOUND, 1);
 	if (!first_wq)
 		return -ENOMEM;

@@ -9,15 +9,7 @@
 extern struct workqueue_struct *rhca_flush_again_wq;
 #endif
 
-/* Flushing a portion of one queue. Nothing is done where the QP's state does not ask for it. */
-struct rhca_flush_ops {
-	/* of the send queue; send.lock held */
-	void (*send)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
-	/* of the receive queue; recv.lock held */
-	void (*recv)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
-};
-
-int rhca_flush_init(const struct rhca_flush_ops *ops);
+int rhca_flush_init(void);
 void rhca_flush_exit(void);
 void rhca_flush_qp_init(struct rhca_sw_qp *qp);
 void rhca_flush_qp_stop(struct rhca_sw_qp *qp);

@@ -20,6 +20,8 @@ struct rhca_turn_ops {
 	void (*run)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 	/* Do what a batch has collected, and what was left to a tasklet; no lock is held */
 	void (*after)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
+	/* Flush a portion of its queue, if the QP's state asks for it; the half's lock is held */
+	void (*flush)(struct rhca_sw_qp *qp, struct rhca_batch *batch);
 	enum rhca_kick_how timer;	/* where a turn runs whose pause is over */
 };
 

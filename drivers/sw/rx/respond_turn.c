@@ -68,6 +68,7 @@ static void run_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 const struct rhca_turn_ops rhca_respond_turn_ops = {
 	.run	= run_turn,
 	.after	= rhca_batch_end_deferred,
+	.flush	= rhca_responder_flush,
 	.timer	= RHCA_KICK_QUEUE,
 };
 
