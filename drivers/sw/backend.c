@@ -97,12 +97,13 @@ static int qp_create(struct rhca_verbs_qp *base)
 
 	qp->recv.wqe = kzalloc(struct_size(qp->recv.wqe, sge, max_sge),
 			       GFP_KERNEL_ACCOUNT);
-	if (!qp->recv.wqe)
-		return -ENOMEM;
-	if (rhca_probe_init(qp)) {
+	qp->congestion = kzalloc(sizeof(*qp->congestion), GFP_KERNEL_ACCOUNT);
+	if (!qp->recv.wqe || !qp->congestion || rhca_probe_init(qp)) {
 		kfree(qp->recv.wqe);
+		kfree(qp->congestion);
 		return -ENOMEM;
 	}
+	spin_lock_init(&qp->congestion->lock);
 	spin_lock_init(&qp->send.lock);
 	spin_lock_init(&qp->recv.lock);
 	rhca_flush_qp_init(qp);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Congestion of a QP: how long it keeps the rate that a CNP has given it. */
 #include <kunit/test.h>
-#include <linux/slab.h>
 #include <linux/timekeeping.h>
 
 #include "lib/hca.h"
@@ -11,20 +10,12 @@
 
 static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
 
-/* Its last CNP came at that time of the monotonic clock; freed with the QP */
-static struct rhca_congestion *congest(struct kunit *test, struct ib_qp *ibqp, u64 cnp_at)
+/* Its last CNP came at that time of the monotonic clock */
+static void congest(struct rhca_sw_qp *qp, u64 cnp_at)
 {
-	struct rhca_sw_qp *qp = to_sw_qp(ibqp_to_verbs(ibqp));
-	struct rhca_congestion *congestion = kzalloc(sizeof(*congestion), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, congestion);
-	spin_lock_init(&congestion->lock);
-	rhca_rate_begin(&congestion->rate, &qp->base.port->cc, RHCA_RATE_MOST / 2, cnp_at);
-	congestion->cnp_at = cnp_at;
-	congestion->limited = true;
-	qp->congestion = congestion;
-	WRITE_ONCE(qp->send.may_be_limited, true);
-	return congestion;
+	rhca_rate_begin(&qp->congestion->rate, &qp->base.port->cc, RHCA_RATE_MOST / 2, cnp_at);
+	qp->congestion->cnp_at = cnp_at;
+	WRITE_ONCE(qp->send.has_rate, true);
 }
 
 /* When a CNP came, as seen by who sends now, and what that makes of the rate */
@@ -48,12 +39,12 @@ static void rate_holds_for_a_second(struct kunit *test)
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
-	struct rhca_congestion *congestion;
+	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
 
-	congestion = congest(test, qp, ktime_get_ns() - c->age_ns);
+	congest(sw_qp, ktime_get_ns() - c->age_ns);
 	KUNIT_ASSERT_EQ(test, ib_post_send(qp, &wr, NULL), 0);
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 1);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(congestion->limited), c->limited);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(sw_qp->send.has_rate), c->limited);
 }
 
 static struct kunit_case congestion_tests[] = {

@@ -41,7 +41,7 @@ static size_t bytes_of(struct rhca_sw_qp *qp)
 {
 	return ksize(qp) + ksize(qp->base.sq.slots) + ksize(qp->base.handle) +
 	       ksize(qp->recv.resources) + ksize(qp->recv.wqe) +
-	       ksize(qp->send.recovery) +
+	       ksize(qp->send.recovery) + ksize(qp->congestion) +
 	       ksize(rcu_access_pointer(qp->base.path));
 }
 
@@ -151,9 +151,6 @@ static void rate_of_a_destroyed_qp_is_not_looked_for(struct kunit *test)
 	backend->qp_destroy = destroy_and_look;
 	hca = test_hca_create(test, backend, 1);
 	qp = to_sw_qp(ibqp_to_verbs(create_qp(hca, DEPTH)));
-	qp->congestion = kzalloc(sizeof(*qp->congestion), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, qp->congestion);
-	spin_lock_init(&qp->congestion->lock);
 	watched = &qp->base.core;
 	left = qp->congestion;
 	test_hca_remove(hca);

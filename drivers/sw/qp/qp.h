@@ -135,7 +135,7 @@ struct rhca_requester {
 	bool shared_refused;
 	bool drain_told;		/* it has drained in this SQD, and that has been told */
 	bool ack_timed;			/* @ack_timer runs, or has fired and is about to look */
-	bool may_be_limited;		/* there is a struct rhca_congestion; set without @lock */
+	bool has_rate;			/* that of @congestion, whose lock protects this */
 	/*
 	 * Of all packets until everything is acknowledged, since a packet was in a block that
 	 * other QPs share; 0: the path's
@@ -234,7 +234,6 @@ struct rhca_sw_qp {
 	struct rhca_requester send ____cacheline_aligned;
 	u64 posted_at;		/* of a process's QP: when it posted last, monotonic ns */
 	struct rhca_responder recv ____cacheline_aligned;
-	/* Once it has met congestion or had a limit, else NULL. Stays until it is destroyed */
 	struct rhca_congestion *congestion;
 	unsigned long deferred;			/* what is left to a tasklet, see RHCA_RAISE_* */
 	atomic_t deferred_events;		/* BIT(enum ib_event_type) of the QP's, likewise */

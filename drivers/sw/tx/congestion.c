@@ -7,7 +7,6 @@
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
-#include <linux/slab.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
@@ -34,27 +33,6 @@
 static const struct rhca_cc *cc_of(const struct rhca_sw_qp *qp)
 {
 	return &qp->base.port->cc;
-}
-
-/* NULL without memory: then nothing is limited and no mark answered */
-static struct rhca_congestion *get(struct rhca_sw_qp *qp)
-{
-	struct rhca_congestion *congestion, *other = NULL;
-
-	/* Pairs with the exchange below: its lock is set up */
-	congestion = smp_load_acquire(&qp->congestion);
-	if (congestion)
-		return congestion;
-	congestion = kzalloc(sizeof(*congestion), GFP_ATOMIC | __GFP_NOWARN);
-	if (!congestion)
-		return NULL;
-	spin_lock_init(&congestion->lock);
-	if (try_cmpxchg(&qp->congestion, &other, congestion)) {
-		WRITE_ONCE(qp->send.may_be_limited, true);
-		return congestion;
-	}
-	kfree(congestion);
-	return other;
 }
 
 static void trace(const struct rhca_sw_qp *qp,
@@ -99,20 +77,7 @@ static void begin(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
 	rhca_rate_begin(&congestion->rate, cc_of(qp), rate, now);
 	congestion->clock = now;
 	congestion->cnp_at = now;
-	WRITE_ONCE(congestion->limited, true);
-}
-
-/**
- * rhca_congestion_limits - Has congestion slowed the QP down?
- * @qp: any QP
- *
- * Context: any but interrupts.
- */
-bool rhca_congestion_limits(const struct rhca_sw_qp *qp)
-{
-	const struct rhca_congestion *congestion = READ_ONCE(qp->congestion);
-
-	return congestion && READ_ONCE(congestion->limited);
+	WRITE_ONCE(qp->send.has_rate, true);
 }
 
 /**
@@ -121,14 +86,10 @@ bool rhca_congestion_limits(const struct rhca_sw_qp *qp)
  */
 void rhca_congestion_reset(struct rhca_sw_qp *qp)
 {
-	struct rhca_congestion *congestion = READ_ONCE(qp->congestion);
-
-	if (!congestion)
-		return;
-	spin_lock_bh(&congestion->lock);
-	WRITE_ONCE(congestion->limited, false);
-	congestion->cnp_due = 0;
-	spin_unlock_bh(&congestion->lock);
+	spin_lock_bh(&qp->congestion->lock);
+	WRITE_ONCE(qp->send.has_rate, false);
+	qp->congestion->cnp_due = 0;
+	spin_unlock_bh(&qp->congestion->lock);
 }
 
 /**
@@ -139,13 +100,11 @@ void rhca_congestion_reset(struct rhca_sw_qp *qp)
  */
 void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 {
-	struct rhca_congestion *congestion = get(qp);
+	struct rhca_congestion *congestion = qp->congestion;
 	u64 now = ktime_get_ns();
 
-	if (!congestion)
-		return;
 	spin_lock(&congestion->lock);
-	if (!congestion->limited)
+	if (!qp->send.has_rate)
 		begin(qp, congestion, first_rate(qp), now);
 	congestion->cnp_at = now;
 	rhca_rate_catch_up(&congestion->rate, cc_of(qp), qp->base.mtu_bytes, now);
@@ -165,14 +124,13 @@ void rhca_congestion_cnp(struct rhca_sw_qp *qp)
  */
 u32 rhca_congestion_rate(const struct rhca_sw_qp *qp)
 {
-	/* Pairs with the exchange in get(): its lock is set up */
-	struct rhca_congestion *congestion = smp_load_acquire(&qp->congestion);
+	struct rhca_congestion *congestion = qp->congestion;
 	u32 kbits = 0;
 
-	if (!congestion)
+	if (!congestion)	/* destroyed, and not yet forgotten by ib_core */
 		return 0;
 	spin_lock_bh(&congestion->lock);
-	if (congestion->limited &&
+	if (qp->send.has_rate &&
 	    ktime_get_ns() - congestion->cnp_at < FORGET_NS)
 		kbits = congestion->rate.rate;
 	spin_unlock_bh(&congestion->lock);
@@ -182,12 +140,10 @@ u32 rhca_congestion_rate(const struct rhca_sw_qp *qp)
 /* Has none been sent lately? Then the caller sends one */
 static bool cnp_is_due(struct rhca_sw_qp *qp)
 {
-	struct rhca_congestion *congestion = get(qp);
+	struct rhca_congestion *congestion = qp->congestion;
 	u64 now = ktime_get_ns();
 	bool due;
 
-	if (!congestion)
-		return false;
 	spin_lock(&congestion->lock);
 	due = now >= congestion->cnp_due;
 	if (due)
@@ -249,7 +205,7 @@ static bool is_over(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
 	if ((s64)(now - congestion->cnp_at) < FORGET_NS ||
 	    READ_ONCE(cc_of(qp)->rp_max_rate))
 		return false;
-	WRITE_ONCE(congestion->limited, false);
+	WRITE_ONCE(qp->send.has_rate, false);
 	trace(qp, congestion, "over");
 	return true;
 }
@@ -272,14 +228,12 @@ static u32 quantum(const struct rhca_sw_qp *qp, const struct rhca_rate *rate)
  */
 u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
 {
-	struct rhca_congestion *congestion = get(qp);
+	struct rhca_congestion *congestion = qp->congestion;
 	u64 now = ktime_get_ns(), ready;
 	u32 packets = U32_MAX, bytes;
 
-	if (!congestion)
-		return packets;
 	spin_lock(&congestion->lock);
-	if (!congestion->limited)
+	if (!qp->send.has_rate)
 		begin(qp, congestion, RHCA_RATE_MOST, now);
 	if (!is_over(qp, congestion, now)) {
 		rhca_rate_catch_up(&congestion->rate, cc_of(qp),
@@ -322,14 +276,14 @@ static u64 made_good_from(const struct rhca_sw_qp *qp,
  */
 void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
 {
-	struct rhca_congestion *congestion = READ_ONCE(qp->congestion);
+	struct rhca_congestion *congestion = qp->congestion;
 	u64 now = ktime_get_ns();
 
-	if (!congestion || !packets)
+	if (!packets)
 		return;
 	bytes += packets * FRAME_BYTES;
 	spin_lock(&congestion->lock);
-	if (congestion->limited) {
+	if (qp->send.has_rate) {
 		congestion->clock = max(congestion->clock,
 					made_good_from(qp, &congestion->rate,
 						       now)) +

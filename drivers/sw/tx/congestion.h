@@ -6,11 +6,10 @@
 #include "sw/qp/qp.h"
 #include "sw/tx/rate.h"
 
-/* Of a QP that has met congestion, or has a limit */
+/* Congestion of a QP, or its limit; apart, since the allocator would take twice as much for both */
 struct rhca_congestion {
 	/* Protects the rest; the innermost: both halves of the QP send, and CNPs come beside */
 	spinlock_t lock;
-	bool limited;		/* the QP has a rate */
 	u64 cnp_due;		/* the next CNP may be sent then, ns */
 	u64 cnp_at;		/* when the last one came, ns */
 	u64 clock;		/* when what has been sent has left at the QP's rate, ns */
@@ -20,7 +19,6 @@ struct rhca_congestion {
 void rhca_congestion_reset(struct rhca_sw_qp *qp);
 void rhca_congestion_cnp(struct rhca_sw_qp *qp);
 u32 rhca_congestion_rate(const struct rhca_sw_qp *qp);
-bool rhca_congestion_limits(const struct rhca_sw_qp *qp);
 void rhca_congestion_marked(struct rhca_sw_qp *qp);
 u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns);
 void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes);
@@ -28,8 +26,7 @@ void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes);
 /* May the QP have a rate? If not, nothing needs to be counted */
 static inline bool rhca_is_paced(const struct rhca_sw_qp *qp)
 {
-	return unlikely((READ_ONCE(qp->send.may_be_limited) &&
-			 rhca_congestion_limits(qp)) ||
+	return unlikely(READ_ONCE(qp->send.has_rate) ||
 			READ_ONCE(qp->base.port->cc.rp_max_rate));
 }
 
