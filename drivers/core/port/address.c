@@ -96,6 +96,11 @@ static int resolve_from(struct rhca_dev *dev, const struct rdma_ah_attr *attr,
 					  IB_GRH_FLOWLABEL_MASK,
 		},
 	};
+	/*
+	 * Of datagrams a route serves many pairs of QPs. It is looked up by this port: theirs
+	 * where there is a flow label, else one of RoCE's, since rules may name them
+	 */
+	address->flow.udp_sport = rdma_get_udp_sport(address->flow.flow_label, 0, 0);
 	ether_addr_copy(address->dmac, attr->roce.dmac);
 	return take_netdev(address, sgid);
 }

@@ -95,12 +95,14 @@ forget() {
 
 # --- traffic -------------------------------------------------------------------------
 
-listen() { # what leaves either host, as frames: of a VLAN and a bond those of the netdevs below
+# listen [N]: to what leaves either host by any netdev, where VLAN tags are not seen; or by va$N
+# and vb$N, where they are
+listen() {
 	local host
 
 	for host in a b; do
 		rm -f "$WORK/$host.pcap"
-		"spawn_$host" tcpdump -i any -Q out -s 128 -B 8192 --immediate-mode -U -w "$WORK/$host.pcap" \
+		"spawn_$host" tcpdump -i "${1:+v$host}${1:-any}" -Q out -s 128 -B 8192 --immediate-mode -U -w "$WORK/$host.pcap" \
 			'not arp' 2> "$WORK/$host.err"
 		eval "LISTENER_$host=$!"
 		busywait 60 grep -q 'listening on' "$WORK/$host.err" || die "tcpdump: $(cat "$WORK/$host.err")"

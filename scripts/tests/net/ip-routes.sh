@@ -43,11 +43,38 @@ done
 # tags: "untagged N, tagged M" of what left host b for UDP 4791
 tags() { echo "untagged $(count_packets b 'udp.dstport == 4791 && !vlan'), tagged $(count_packets b 'udp.dstport == 4791 && vlan')"; }
 
+# RoCE's source ports, A17.4.5: datagrams have one a pair of QPs, and a route serves many pairs.
+# (An IPv4 route that prohibits does not do so where the netdev is given.)
+no_route() { hw_counter "$DB" tx_dropped_no_route; }
+on 7 "$DEV_A" "$DEV_B" 6
+in_b ip -6 route add prohibit "$A" table 78
+if show_b ip -6 rule add ipproto udp sport 49152-65534 lookup 78; then
+	before=$(no_route)
+	spawn_a timeout 60 ibv_ud_pingpong -d "$DA" -g "$IA" -p 20099 -n 20 > /dev/null 2>&1
+	server=$!
+	busywait 60 listens_tcp $server 20099
+	in_b timeout -k 1 3 ibv_ud_pingpong -d "$DB" -g "$IB_" -p 20099 -n 20 10.9.0.1 > /dev/null 2>&1
+	check "datagrams that a rule by source ports prohibits get no answer" 124 $?
+	check_ok "tx_dropped_no_route counts them ($before, $(no_route))" [ "$(no_route)" -gt "$before" ]
+	kill $server
+	wait $server 2> /dev/null
+	in_b ip -6 rule del lookup 78
+else
+	say "no rules by ports on this kernel"
+fi
+
+# Table 77 leads to host a by the netdev instead of its VLAN
+for prefix in 10.9.7.1/32 fd97::1/128; do
+	in_b ip route add $prefix dev vb3 table 77
+	# Who asks by ND is answered on the address's own netdev only.
+	in_b ip neigh replace "${prefix%/*}" lladdr "$(in_a cat /sys/class/net/va3/address)" dev vb3
+done
+
 if command -v nft > /dev/null && in_b nft add table inet rhca$$; then
 	for family in 4 6; do
 		on 7 "$DEV_A" "$DEV_B" $family
-		word=ip prefix=32
-		[ $family = 4 ] || word=ip6 prefix=128
+		word=ip
+		[ $family = 4 ] || word=ip6
 		in_b nft -f - <<- END
 			flush table inet rhca$$
 			table inet rhca$$ {
@@ -55,10 +82,7 @@ if command -v nft > /dev/null && in_b nft add table inet rhca$$; then
 			}
 		END
 		in_b ip -$family rule add fwmark 7 lookup 77
-		in_b ip -$family route add "$A/$prefix" dev vb3 table 77
-		# Who asks by ND is answered on the address's own netdev only.
-		in_b ip neigh replace "$A" lladdr "$(in_a cat /sys/class/net/va3/address)" dev vb3
-		listen
+		listen 3
 		ping_pong "IPv$family: a rule of netfilter changes the route" -n 20 -s 8192
 		heard
 		check_match "IPv$family: off the VLAN, as the route with the mark leads" 'untagged [1-9].*, tagged 0' "$(tags)"
