@@ -11,7 +11,7 @@
  * reads its own store before others do.
  *
  * Each model says which lines of the code it speaks of ("code: FILE: TEXT"); one that is
- * not there any more fails the check. With BREAK_x defined, a barrier is missing, and
+ * not there any more fails the check. Where BREAK_x is 1 a barrier is missing, and
  * Spin has to find what goes wrong. scripts/check/litmus.sh runs all of them.
  */
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 # Check models with Spin: a model is right as it is, and with a fault that its comment
-# names (BREAK_x) Spin finds what goes wrong. Sourced, at the top of the tree; who sources
+# names (BREAK_x is 1) Spin finds what goes wrong. Sourced, at the top of the tree; who sources
 # it sets seconds, the time of a search, and pan, the options for its compiler.
 
 passed=0 failed=0
@@ -29,9 +29,11 @@ variants_of() {
 
 # search MODEL VARIANT DEPTH: build the search in this folder and run it, into report
 search() {
-	local define=()
+	local define=() fault
 
-	[ "$2" = right ] || define=("-D$2")
+	for fault in $(variants_of "$top/$1" | tail -n +2); do
+		define+=("-D$fault=$([ "$fault" = "$2" ] && echo 1 || echo 0)")
+	done
 	spin "-Pcpp -w -I $top/scripts/check" "${define[@]}" -a "$top/$1" > spin.log ||
 		{ cat spin.log >&2; exit 1; }
 	# shellcheck disable=SC2154  # of who sources this

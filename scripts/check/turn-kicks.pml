@@ -36,7 +36,7 @@ byte seen;		/* of posted, by a turn */
 #define TAIL	0
 #define KICK	1
 
-#ifdef BREAK_KICK
+#if BREAK_KICK
 #define POSTED	0
 #else
 #define POSTED	B(TAIL)		/* atomic_try_cmpxchg(): fully ordered */
@@ -64,7 +64,7 @@ proctype post(byte request)
 #define LOOK	2
 #define END	3
 
-#ifdef BREAK_SEE
+#if BREAK_SEE
 #define CLEARED 0
 #define RELOOK	0
 #else
@@ -83,7 +83,7 @@ proctype turn()
 
 	do
 	:: atomic { CAN(KICKS, 0) -> sees_kick = kicked; DID(KICKS) }
-#ifdef BREAK_LOOK
+#if BREAK_LOOK
 	:: atomic { CAN(CLEAR, B(KICKS) | B(LOOK)) -> kicked = kicked && !sees_kick; DID(CLEAR) }
 #else
 	:: atomic { CAN(CLEAR, B(KICKS)) ->
@@ -120,7 +120,7 @@ proctype put()
 
 	atomic { first = (listed == 0); listed++ }	/* llist_add() */
 	if
-#ifdef BREAK_FIRST
+#if BREAK_FIRST
 	:: first && ran > 0 -> scheduled = true
 #else
 	:: first -> scheduled = true
@@ -141,7 +141,7 @@ end:	do
 		:: atomic { taken == 0 && listed == 0 -> break }
 		:: ran > 0 -> break	/* so many packets have been sent */
 		od;
-#ifdef BREAK_REST
+#if BREAK_REST
 		skip
 #else
 		atomic { more = taken > 0 || listed > 0 }

@@ -12,7 +12,7 @@
  *   - nobody waits for ever
  *
  * Each atomic { } is one cmpxchg of the word, or one step that a lock protects.
- * With BREAK_x defined the model has a known fault, which Spin has to find:
+ * Where BREAK_x is 1 the model has a known fault, which Spin has to find:
  *   BREAK_KICK	a kick during a turn is not noted
  *   BREAK_END	a turn ends without a look at the kicks
  *   BREAK_POP	a stale list entry begins a turn
@@ -122,7 +122,7 @@ inline kick(q, reason, how, act) {
 			:: else
 			fi
 		:: !dying[q] && state[q] == RUNNING ->
-#ifndef BREAK_KICK
+#if !BREAK_KICK
 			kicks[q] = kicks[q] | reason
 #else
 			skip
@@ -152,7 +152,7 @@ inline turn_end(q, how, act) {
 		:: !dying[q] && how == MORE -> kicks[q] = kicks[q] | BUDGET; to_queue(q, act)
 		:: !dying[q] && how == EMPTY ->
 			if
-#ifndef BREAK_END
+#if !BREAK_END
 			:: kicks[q] -> to_queue(q, act)
 #endif
 			:: else -> state[q] = IDLE; kicks[q] = 0
@@ -165,7 +165,7 @@ inline turn_end(q, how, act) {
 
 /* The half goes into the list of processor c; the word says LISTED already */
 inline put_into_list(c, q) {
-#ifndef BREAK_REF
+#if !BREAK_REF
 	if
 	:: refs[q] > 0 -> refs[q]++; list[c]!q; due[c] = 1
 	:: else ->
@@ -214,7 +214,7 @@ inline turn(q, may_lend, how, act) {
 		:: !pausing[q] && (unsent[q] == 0 || room[q] == 0)
 		fi
 	}
-#ifdef BREAK_ARM
+#if BREAK_ARM
 	armed[q] = armed[q] || how == PAUSES;
 	turn_end(q, how, act);
 	act = (act == ARMS -> NOTHING : act)
@@ -297,7 +297,7 @@ end:	do
 				touch(q);
 				listed[q] = 0;
 				if
-#ifndef BREAK_POP
+#if !BREAK_POP
 				:: state[q] == QUEUED -> to_run(q, act)
 #else
 				:: state[q] != TIMED && state[q] != LENT && !dying[q] -> to_run(q, act)
@@ -316,7 +316,7 @@ end:	do
 				touch(q);
 				if
 				:: was == LENDS && state[q] == LENT -> lent = q
-#ifndef BREAK_REF
+#if !BREAK_REF
 				:: else -> refs[q]--
 #else
 				:: else
@@ -390,7 +390,7 @@ proctype destroy(byte q)
 {
 	atomic { users[q] == 0 -> unsent[q] = 0; refs[q]-- }	/* who posts does not destroy */
 	refs[q] == 0;
-#ifndef BREAK_DIE
+#if !BREAK_DIE
 	d_step {
 		dying[q] = 1;
 		if
@@ -399,7 +399,7 @@ proctype destroy(byte q)
 		fi
 	}
 #endif
-#ifndef BREAK_SETTLE
+#if !BREAK_SETTLE
 	!locked[q];		/* the last owner has started its timer by then */
 #endif
 	armed[q] = 0;

@@ -51,36 +51,12 @@ bool late;		/* and a packet has written there afterwards */
 #define ACCESS2	8
 #define UNCOUNT	9
 
-#ifdef BREAK_ENTER
-#define ENTER	0
-#else
-#define ENTER	B(COUNT)	/* atomic_inc_return(): fully ordered */
-#endif
-#ifdef BREAK_DEP
-#define ENTERED	ENTER
-#else
-#define ENTERED	(B(COUNT) | B(STATE))	/* smp_acquire__after_ctrl_dep() */
-#endif
-#ifdef BREAK_KEY
-#define FOUND	0
-#else
-#define FOUND	ENTERED
-#endif
-#ifdef BREAK_LEAVE
-#define LEAVE	B(STATE)
-#else
-#define LEAVE	B(ACCESS)	/* atomic_dec_return_release() */
-#endif
-#if defined(BREAK_LEAVE) || defined(BREAK_HELD)
-#define LEAVE2	LEAVE
-#else
-#define LEAVE2	(LEAVE | B(ACCESS2))
-#endif
-#ifdef BREAK_CPU
-#define OUT(cpu) (1 - (cpu))
-#else
-#define OUT(cpu) (cpu)
-#endif
+#define ENTER	(BREAK_ENTER -> 0 : B(COUNT))	/* atomic_inc_return(): fully ordered */
+#define ENTERED	(BREAK_DEP -> ENTER : B(COUNT) | B(STATE))	/* smp_acquire__after_ctrl_dep() */
+#define FOUND	(BREAK_KEY -> 0 : ENTERED)
+#define LEAVE	(BREAK_LEAVE -> B(STATE) : B(ACCESS))	/* atomic_dec_return_release() */
+#define LEAVE2	(BREAK_LEAVE || BREAK_HELD -> LEAVE : LEAVE | B(ACCESS2))
+#define OUT(cpu) (BREAK_CPU -> 1 - (cpu) : (cpu))
 
 /* What follows a branch may be read, but not be written before the branch is known */
 #define BRANCH	(B(STATE) | B(KEY))
@@ -135,22 +111,10 @@ proctype packets(byte cpu; byte wanted; bool second)
 #define NEW_KEY	6
 #define VALID	7
 
-#ifdef BREAK_IDLE
-#define LOOK	0
-#else
-#define LOOK	B(INVALID)	/* smp_mb() */
-#endif
+#define LOOK	(BREAK_IDLE -> 0 : B(INVALID))	/* smp_mb() */
 #define IDLE	(B(LOOK0) | B(LOOK1))	/* what is stored depends on it */
-#ifdef BREAK_COUNT
-#define LOOKED	0
-#else
-#define LOOKED	IDLE		/* atomic_read_acquire() */
-#endif
-#ifdef BREAK_VALID
-#define PUBLISH	(IDLE | B(INVALID))
-#else
-#define PUBLISH	(IDLE | B(INVALID) | B(SEE) | B(FREE) | B(MEANING) | B(NEW_KEY))
-#endif
+#define LOOKED	(BREAK_COUNT -> 0 : IDLE)	/* atomic_read_acquire() */
+#define PUBLISH	(IDLE | B(INVALID) | (BREAK_VALID -> 0 : B(SEE) | B(FREE) | B(MEANING) | B(NEW_KEY)))
 
 proctype change()
 {

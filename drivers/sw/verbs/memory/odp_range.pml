@@ -37,21 +37,10 @@ bool seen;		/* its contents have been looked at */
 #define ACCESS	2
 #define UNCOUNT	3
 
-#ifdef BREAK_ENTER
-#define ENTER	0
-#else
-#define ENTER	B(COUNT)	/* atomic_inc_return(): fully ordered */
-#endif
-#ifdef BREAK_LEAVE
-#define LEAVE	(B(COUNT) | B(PAGE))
-#else
-#define LEAVE	(B(COUNT) | B(PAGE) | B(ACCESS))	/* atomic_dec_return_release() */
-#endif
-#ifdef BREAK_CPU
-#define OUT(cpu) (1 - (cpu))
-#else
-#define OUT(cpu) (cpu)
-#endif
+#define ENTER	(BREAK_ENTER -> 0 : B(COUNT))	/* atomic_inc_return(): fully ordered */
+/* atomic_dec_return_release() */
+#define LEAVE	(B(COUNT) | B(PAGE) | (BREAK_LEAVE -> 0 : B(ACCESS)))
+#define OUT(cpu) (BREAK_CPU -> 1 - (cpu) : (cpu))
 
 /* The next packet's count is fully ordered behind the last one's */
 proctype packets(byte cpu)
@@ -78,16 +67,8 @@ proctype packets(byte cpu)
 #define SEE	3	/* reads what packets wrote */
 #define FREE	4
 
-#ifdef BREAK_FENCE
-#define FENCE	0
-#else
-#define FENCE	B(CLEAR)	/* smp_mb() */
-#endif
-#ifdef BREAK_COUNT
-#define WAITED	0
-#else
-#define WAITED	(B(WAIT0) | B(WAIT1))	/* atomic_read_acquire() */
-#endif
+#define FENCE	(BREAK_FENCE -> 0 : B(CLEAR))	/* smp_mb() */
+#define WAITED	(BREAK_COUNT -> 0 : B(WAIT0) | B(WAIT1))	/* atomic_read_acquire() */
 
 proctype invalidate()
 {
@@ -96,11 +77,7 @@ proctype invalidate()
 	do
 	:: atomic { CAN(CLEAR, 0) -> there = false; DID(CLEAR) }
 	:: atomic { CAN(WAIT0, FENCE) && users[0] == 0 -> DID(WAIT0) }
-#ifdef BREAK_WAIT
-	:: atomic { CAN(WAIT1, FENCE) -> DID(WAIT1) }
-#else
-	:: atomic { CAN(WAIT1, FENCE) && users[1] == 0 -> DID(WAIT1) }
-#endif
+	:: atomic { CAN(WAIT1, FENCE) && (BREAK_WAIT || users[1] == 0) -> DID(WAIT1) }
 	:: atomic { CAN(SEE, WAITED) -> seen = true; DID(SEE) }
 	:: atomic { CAN(FREE, B(CLEAR) | B(WAIT0) | B(WAIT1)) -> gone = true; DID(FREE) }
 	:: atomic { done == B(FREE + 1) - 1 -> break }

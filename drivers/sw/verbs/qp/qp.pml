@@ -20,16 +20,8 @@
 
 bool posted, error, flushed;
 
-#ifdef BREAK_POST
-#define POSTED	0
-#else
-#define POSTED	B(0)	/* smp_mb() */
-#endif
-#ifdef BREAK_FAIL
-#define FAILED	0
-#else
-#define FAILED	B(0)	/* try_cmpxchg(), xchg(): fully ordered */
-#endif
+#define POSTED	(BREAK_POST -> 0 : B(0))	/* smp_mb() */
+#define FAILED	(BREAK_FAIL -> 0 : B(0))	/* try_cmpxchg(), xchg(): fully ordered */
 
 bool sees_error, sees_request;
 

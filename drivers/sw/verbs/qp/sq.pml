@@ -35,13 +35,8 @@ byte slot[2];
 #define SLOT2	4
 #define TAIL2	5
 
-#ifdef BREAK_POST
-#define POSTED1	0
-#define POSTED2	B(TAIL1)
-#else
-#define POSTED1	B(SLOT1)			/* smp_wmb() */
-#define POSTED2	(B(BASE) | B(SLOT2) | B(TAIL1))
-#endif
+#define POSTED1	(BREAK_POST -> 0 : B(SLOT1))	/* smp_wmb() */
+#define POSTED2	(B(TAIL1) | (BREAK_POST -> 0 : B(BASE) | B(SLOT2)))
 
 proctype post()
 {
@@ -51,11 +46,7 @@ proctype post()
 	do
 	:: atomic { CAN(SLOT1, 0) -> slot[0] = 1; DID(SLOT1) }
 	:: atomic { CAN(TAIL1, POSTED1) -> tail = 1; DID(TAIL1) }
-#ifdef BREAK_ANEW
-	:: atomic { CAN(EMPTY, 0) -> anew = true; DID(EMPTY) }
-#else
-	:: atomic { CAN(EMPTY, 0) -> anew = (head == 1); DID(EMPTY) }
-#endif
+	:: atomic { CAN(EMPTY, 0) -> anew = (BREAK_ANEW || head == 1); DID(EMPTY) }
 	/* What is written depends on what was read */
 	:: atomic { CAN(BASE, B(EMPTY)) -> base = (anew -> 1 : 0); DID(BASE) }
 	:: atomic { CAN(SLOT2, B(EMPTY) | B(SLOT1)) -> slot[(anew -> 0 : 1)] = 2; DID(SLOT2) }
@@ -72,18 +63,9 @@ proctype post()
 #define AT2	5
 #define READ2	6
 
-#ifdef BREAK_SEE
-#define SEEN1	0
-#define SEEN2	0
-#else
-#define SEEN1	B(SEE1)			/* smp_acquire__after_ctrl_dep() */
-#define SEEN2	(B(SEE1) | B(SEE2))
-#endif
-#ifdef BREAK_DONE
-#define USED1	B(SEE1)
-#else
-#define USED1	(B(SEE1) | B(AT1) | B(READ1))	/* smp_store_release() */
-#endif
+#define SEEN1	(BREAK_SEE -> 0 : B(SEE1))	/* smp_acquire__after_ctrl_dep() */
+#define SEEN2	(BREAK_SEE -> 0 : B(SEE1) | B(SEE2))
+#define USED1	(B(SEE1) | (BREAK_DONE -> 0 : B(AT1) | B(READ1)))	/* smp_store_release() */
 
 proctype send()
 {

@@ -20,16 +20,8 @@
 bool pending = true;	/* an event is on its way */
 bool added, seen, again;
 
-#ifdef BREAK_CLEAR
-#define CLEARED	0
-#else
-#define CLEARED	B(0)	/* smp_mb__after_atomic() */
-#endif
-#ifdef BREAK_SET
-#define ADDED	0
-#else
-#define ADDED	B(0)	/* test_and_set_bit(): fully ordered */
-#endif
+#define CLEARED	(BREAK_CLEAR -> 0 : B(0))	/* smp_mb__after_atomic() */
+#define ADDED	(BREAK_SET -> 0 : B(0))	/* test_and_set_bit(): fully ordered */
 
 proctype raise_here()
 {

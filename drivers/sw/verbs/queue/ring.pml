@@ -32,18 +32,9 @@ byte slot[2];		/* two words of the slot: what number of element is in there */
 #define B2	5
 #define PUT2	6
 
-#ifdef BREAK_PUBLISH
-#define WRITTEN1 0
-#define WRITTEN2 B(PUT1)
-#else
-#define WRITTEN1 (B(A1) | B(B1))		/* smp_store_release() */
-#define WRITTEN2 (B(A2) | B(B2) | B(PUT1))
-#endif
-#ifdef BREAK_ROOM
-#define HAS_ROOM 0
-#else
-#define HAS_ROOM B(ROOM)
-#endif
+#define WRITTEN1 (BREAK_PUBLISH -> 0 : B(A1) | B(B1))	/* smp_store_release() */
+#define WRITTEN2 (B(PUT1) | (BREAK_PUBLISH -> 0 : B(A2) | B(B2)))
+#define HAS_ROOM (BREAK_ROOM -> 0 : B(ROOM))
 
 proctype produce()
 {
@@ -70,20 +61,10 @@ proctype produce()
 #define GETB2	6
 #define GIVE2	7
 
-#ifdef BREAK_FILLED
-#define SEEN1	0
-#define SEEN2	0
-#else
-#define SEEN1	B(FILLED1)		/* smp_load_acquire() */
-#define SEEN2	(B(FILLED1) | B(FILLED2))
-#endif
-#ifdef BREAK_GIVE
-#define READ1	B(FILLED1)
-#define READ2	(B(FILLED2) | B(GIVE1))
-#else
-#define READ1	(B(FILLED1) | B(GETA1) | B(GETB1))	/* smp_store_release() */
-#define READ2	(B(FILLED2) | B(GETA2) | B(GETB2) | B(GIVE1))
-#endif
+#define SEEN1	(BREAK_FILLED -> 0 : B(FILLED1))	/* smp_load_acquire() */
+#define SEEN2	(BREAK_FILLED -> 0 : B(FILLED1) | B(FILLED2))
+#define READ1	(B(FILLED1) | (BREAK_GIVE -> 0 : B(GETA1) | B(GETB1)))	/* smp_store_release() */
+#define READ2	(B(FILLED2) | B(GIVE1) | (BREAK_GIVE -> 0 : B(GETA2) | B(GETB2)))
 
 proctype consume()
 {
