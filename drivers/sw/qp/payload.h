@@ -23,7 +23,7 @@ struct rhca_check {
 
 /* A range of bytes in a scatter/gather list */
 struct rhca_span {
-	const struct rhca_sge *sge;	/* the list */
+	const struct ib_sge *sge;		/* the list */
 	u32 num_sge;			/* its entries */
 	u32 offset;			/* first byte, counted through the list */
 	u32 bytes;			/* how many */

@@ -5,8 +5,8 @@
 #include "sw/verbs/device.h"
 #include "sw/verbs/qp/rq.h"
 
-static_assert(sizeof(struct rhca_sge) == sizeof(struct rxe_sge));
-static_assert(sizeof(struct rhca_sge) == sizeof(struct ib_sge));
+/* One layout: entries are copied as they are */
+static_assert(sizeof(struct ib_sge) == sizeof(struct rxe_sge));
 
 /*
  * Make a receive queue.

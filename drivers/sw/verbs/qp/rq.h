@@ -6,7 +6,6 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-#include "sw/verbs/memory/sge.h"
 #include "sw/verbs/queue/ring.h"
 
 /**
@@ -20,7 +19,7 @@ struct rhca_recv_wqe {
 	u64 wr_id;
 	u64 length;
 	u32 num_sge;
-	struct rhca_sge sge[];
+	struct ib_sge sge[];
 };
 
 /**

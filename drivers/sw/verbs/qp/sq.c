@@ -27,18 +27,18 @@
 int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 		 struct ib_udata *udata, struct mminfo *info)
 {
-	u32 tail_bytes = max_t(u32, cap->max_send_sge * sizeof(struct rhca_sge),
+	u32 tail_bytes = max_t(u32, cap->max_send_sge * sizeof(struct ib_sge),
 			       cap->max_inline_data);
 	u32 slots = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	int ret;
 
-	tail_bytes = ALIGN(tail_bytes, sizeof(struct rhca_sge));
+	tail_bytes = ALIGN(tail_bytes, sizeof(struct ib_sge));
 	spin_lock_init(&sq->post_lock);
 	sq->stride = ALIGN(sizeof(struct rhca_send_wqe) + tail_bytes,
 			   L1_CACHE_BYTES);
 	sq->mask = slots - 1;
 	sq->max_wr = slots;
-	sq->max_sge = tail_bytes / sizeof(struct rhca_sge);
+	sq->max_sge = tail_bytes / sizeof(struct ib_sge);
 	sq->max_inline = tail_bytes;
 	sq->slots = kvzalloc(array_size(slots, sq->stride), GFP_KERNEL_ACCOUNT);
 	if (!sq->slots)

@@ -10,7 +10,6 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-#include "sw/verbs/memory/sge.h"
 #include "sw/verbs/queue/ring.h"
 
 /* RDMA FLUSH and ATOMIC WRITE as in uverbs; older kernels have no name for them */
@@ -111,7 +110,7 @@ struct rhca_send_wqe {
 	u32 last_psn;
 	u32 ssn;
 	union {
-		DECLARE_FLEX_ARRAY(struct rhca_sge, sge);
+		DECLARE_FLEX_ARRAY(struct ib_sge, sge);
 		DECLARE_FLEX_ARRAY(u8, inline_data);
 	};
 };
