@@ -19,7 +19,7 @@
 #include "sw/verbs/port.h"
 #include "sw/verbs/timing_wheel.h"
 #include "sw/verbs/transport.h"
-#include "sw/verbs/queue/cq_resize.h"
+#include "sw/verbs/queue/cq.h"
 #include "sw/verbs/queue/ucontext.h"
 #include "sw/qp/after.h"
 #include "sw/qp/flush.h"

@@ -329,24 +329,40 @@ static void forget_found(const struct rhca_cq *cq)
 			WRITE_ONCE(per_cpu(polled_here, cpu).found, NULL);
 }
 
-static int create_user(struct rhca_cq *cq, u32 entries, struct ib_udata *udata)
+/* One answer to two verbs */
+static_assert(sizeof(struct rxe_create_cq_resp) == sizeof(struct rxe_resize_cq_resp));
+
+/**
+ * rhca_cq_ring_alloc - Make the ring of a process's queue, and say where to map it
+ * @ring: filled in
+ * @entries: how many it must hold, at least 1
+ * @udata: of create_cq or resize_cq
+ *
+ * Return: as rhca_ring_alloc(); -EINVAL or -EFAULT where the answer does not fit.
+ */
+int rhca_cq_ring_alloc(struct rhca_ring *ring, u32 entries, struct ib_udata *udata)
 {
 	struct rxe_create_cq_resp resp = {};
 	int ret;
 
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
-	ret = rhca_ring_alloc(&cq->ring, entries, sizeof(struct ib_uverbs_wc),
-			      udata, &resp.mi);
+	ret = rhca_ring_alloc(ring, entries, sizeof(struct ib_uverbs_wc), udata, &resp.mi);
 	if (ret)
 		return ret;
 	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (ret) {
-		rhca_ring_free(&cq->ring);
-		return ret;
-	}
-	cq->ibcq.cqe = rhca_ring_capacity(&cq->ring);
-	return 0;
+	if (ret)
+		rhca_ring_free(ring);
+	return ret;
+}
+
+static int create_user(struct rhca_cq *cq, u32 entries, struct ib_udata *udata)
+{
+	int ret = rhca_cq_ring_alloc(&cq->ring, entries, udata);
+
+	if (!ret)
+		cq->ibcq.cqe = rhca_ring_capacity(&cq->ring);
+	return ret;
 }
 
 static int create_kernel(struct rhca_cq *cq, u32 entries)

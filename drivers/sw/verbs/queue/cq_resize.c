@@ -3,11 +3,8 @@
  * Resizing a completion queue of a process, IBTA vol. 1, 11.2.8.4: it gets another ring,
  * and completions come meanwhile.
  */
-#include <rdma/rdma_user_rxe.h>
-#include <rdma/uverbs_ioctl.h>
 #include <rhca/compat.h>
 
-#include "sw/verbs/queue/cq_resize.h"
 #include "sw/verbs/queue/cq.h"
 #include "sw/verbs/device.h"
 
@@ -103,25 +100,19 @@ static int resize_cq(struct ib_cq *ibcq, rhca_cqe_count entries,
 		     struct ib_udata *udata)
 {
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
-	struct rxe_resize_cq_resp resp = {};
 	struct move move;
 	int ret;
 
 	if (!udata || !cq->user)
 		return -EOPNOTSUPP;
-	if (entries < 1 || entries > RHCA_MAX_CQE ||
-	    udata->outlen < sizeof(resp))
+	if (entries < 1 || entries > RHCA_MAX_CQE)
 		return -EINVAL;
-	ret = rhca_ring_alloc(&move.fresh, entries, sizeof(struct ib_uverbs_wc),
-			      udata, &resp.mi);
+	ret = rhca_cq_ring_alloc(&move.fresh, entries, udata);
 	if (ret)
 		return ret;
-	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (!ret) {
-		mutex_lock(&cq->resize_lock);
-		ret = move_all(cq, &move);
-		mutex_unlock(&cq->resize_lock);
-	}
+	mutex_lock(&cq->resize_lock);
+	ret = move_all(cq, &move);
+	mutex_unlock(&cq->resize_lock);
 	if (ret)
 		rhca_ring_free(&move.fresh);
 	return ret;
