@@ -20,7 +20,7 @@
 #include "sw/verbs/timing_wheel.h"
 #include "sw/verbs/transport.h"
 #include "sw/verbs/queue/cq.h"
-#include "sw/verbs/queue/ucontext.h"
+#include "sw/verbs/queue/ring.h"
 #include "sw/qp/after.h"
 #include "sw/qp/flush.h"
 #include "sw/packet/pool.h"

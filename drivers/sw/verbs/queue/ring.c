@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings that user space maps. The memory, and what it is charged for, lasts until the
- * object has been destroyed and the last mapping is gone: a process may keep one, move it,
- * unmap a part of it or leave it to a child.
+ * Rings that user space maps, and the processes that do. The memory, and what it is charged
+ * for, lasts until the object has been destroyed and the last mapping is gone: a process may
+ * keep one, move it, unmap a part of it or leave it to a child.
  */
 #include <linux/kref.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <rdma/uverbs_ioctl.h>
 #include <rhca/compat.h>
 
 #include "sw/verbs/memory/charge.h"
 #include "sw/verbs/queue/ring.h"
-#include "sw/verbs/queue/ucontext.h"
+
+static struct ib_ucontext *ucontext_of(struct ib_udata *udata)
+{
+	return rdma_udata_to_uverbs_attr_bundle(udata)->context;
+}
 
 /* Memory of a ring that a process may map */
 struct ring_memory {
@@ -85,17 +90,16 @@ static struct rhca_ring_mapping *insert_mapping(struct ring_memory *memory,
 static int offer_mapping(struct rhca_ring *ring, size_t bytes,
 			 struct ib_udata *udata, struct mminfo *info)
 {
-	struct rhca_ucontext *uctx = rdma_udata_to_drv_context(udata,
-						struct rhca_ucontext, ibuc);
+	struct ib_ucontext *context = ucontext_of(udata);
 	struct rhca_ring_mapping *mapping;
 	struct ring_memory *memory;
 
-	memory = charge_memory(ring->shared, bytes, uctx->ibuc.device);
+	memory = charge_memory(ring->shared, bytes, context->device);
 	if (IS_ERR(memory)) {
 		vfree(ring->shared);
 		return PTR_ERR(memory);
 	}
-	mapping = insert_mapping(memory, &uctx->ibuc, bytes);
+	mapping = insert_mapping(memory, context, bytes);
 	if (IS_ERR(mapping)) {
 		put_memory(memory);
 		return PTR_ERR(mapping);
@@ -122,10 +126,7 @@ static struct rxe_queue_buf *alloc_shared(size_t bytes, bool is_user)
 
 static void explain_enomem(struct ib_udata *udata, size_t bytes)
 {
-	struct rhca_ucontext *uctx = rdma_udata_to_drv_context(udata,
-						struct rhca_ucontext, ibuc);
-
-	ibdev_warn_ratelimited(uctx->ibuc.device,
+	ibdev_warn_ratelimited(ucontext_of(udata)->device,
 			       "%s[%d]: no memory for a queue of %zu bytes: its memory cgroup or the machine has no more\n",
 			       current->comm, task_pid_nr(current), bytes);
 }
@@ -192,7 +193,7 @@ void rhca_ring_free(struct rhca_ring *ring)
 EXPORT_SYMBOL_IF_KUNIT(rhca_ring_free);
 
 /* Last reference to the entry is gone: no mmap() can be on its way to it */
-void rhca_mmap_free(struct rdma_user_mmap_entry *entry)
+static void free_mapping(struct rdma_user_mmap_entry *entry)
 {
 	struct rhca_ring_mapping *mapping =
 		container_of(entry, struct rhca_ring_mapping, entry);
@@ -238,7 +239,7 @@ static int insert_pages(struct vm_area_struct *vma, void *shared)
 	return ret;
 }
 
-int rhca_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
+static int mmap_ring(struct ib_ucontext *context, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
 	struct rhca_ring_mapping *mapping;
@@ -258,3 +259,38 @@ int rhca_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 	rdma_user_mmap_entry_put(entry);
 	return ret;
 }
+
+/* --- processes ---------------------------------------------------------------- */
+
+/*
+ * A process that has the device open keeps the module: ib_core lets go of it for drivers
+ * that can be unplugged, but unloading is not unplugging.
+ */
+static int alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	return try_module_get(THIS_MODULE) ? 0 : -ENODEV;
+}
+
+/* Also called when the device is unplugged under the process */
+static void dealloc_ucontext(struct ib_ucontext *ibuc)
+{
+	module_put(THIS_MODULE);
+}
+
+/*
+ * The device is removed while the process goes on. Mapped rings are plain memory, which
+ * the mappings keep, so there is nothing to tear down; that this operation exists is what
+ * lets ib_core remove the device without waiting for the process.
+ */
+static void disassociate_ucontext(struct ib_ucontext *ibuc)
+{
+}
+
+const struct ib_device_ops rhca_ucontext_verbs = {
+	.alloc_ucontext		= alloc_ucontext,
+	.dealloc_ucontext	= dealloc_ucontext,
+	.disassociate_ucontext	= disassociate_ucontext,
+	.mmap			= mmap_ring,
+	.mmap_free		= free_mapping,
+	.size_ib_ucontext	= sizeof(struct ib_ucontext),
+};

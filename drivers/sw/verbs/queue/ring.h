@@ -33,8 +33,8 @@ struct rhca_ring {
 int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
 		    struct ib_udata *udata, struct mminfo *info);
 void rhca_ring_free(struct rhca_ring *ring);
-void rhca_mmap_free(struct rdma_user_mmap_entry *entry);
-int rhca_mmap(struct ib_ucontext *context, struct vm_area_struct *vma);
+
+extern const struct ib_device_ops rhca_ucontext_verbs;
 
 /* Elements that fit */
 static inline u32 rhca_ring_capacity(const struct rhca_ring *ring)
