@@ -20,3 +20,22 @@ void rhca_limit_give(struct rhca_verbs_dev *dev, enum rhca_limited which)
 {
 	atomic_dec(&dev->num_objects[which]);
 }
+
+/* Protection domains, IBTA vol. 1, 10.2.3, are no more than that: objects compare the pointer */
+static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	return rhca_limit_take(to_verbs_dev(ibpd->device), RHCA_LIMIT_PD,
+			       RHCA_MAX_PD) ? 0 : -ENOMEM;
+}
+
+static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	rhca_limit_give(to_verbs_dev(ibpd->device), RHCA_LIMIT_PD);
+	return 0;
+}
+
+const struct ib_device_ops rhca_pd_verbs = {
+	.alloc_pd	= alloc_pd,
+	.dealloc_pd	= dealloc_pd,
+	.size_ib_pd	= sizeof(struct ib_pd),
+};

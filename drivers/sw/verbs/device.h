@@ -75,4 +75,6 @@ bool rhca_limit_take(struct rhca_verbs_dev *dev, enum rhca_limited which,
 		     int max);
 void rhca_limit_give(struct rhca_verbs_dev *dev, enum rhca_limited which);
 
+extern const struct ib_device_ops rhca_pd_verbs;
+
 #endif
