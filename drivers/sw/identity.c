@@ -9,7 +9,7 @@
 #include "sw/identity.h"
 #include "sw/verbs/device.h"
 #include "sw/verbs/memory/odp.h"
-#include "sw/verbs/qp/cq_error.h"
+#include "sw/verbs/qp/qp_state.h"
 
 #define UVERBS_ABI_VERSION	2	/* of rdma/rdma_user_rxe.h */
 

@@ -275,6 +275,38 @@ int rhca_verbs_qp_modify(struct rhca_qp *core,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_verbs_qp_modify);
 
+static void fail_qp_of_cq(struct rhca_qp *core)
+{
+	struct rhca_verbs_qp *qp = to_verbs_qp(core);
+	bool moved;
+
+	if (!rhca_qp_has_cq_error(qp))
+		return;
+	/* Behind a modify_qp that did not see the error yet */
+	mutex_lock(&core->modify_lock);
+	moved = rhca_qp_fail(qp, IB_QPS_ERR);
+	if (moved)
+		qp->dev->transport->qp_entered(qp, IB_QPS_ERR);
+	mutex_unlock(&core->modify_lock);
+	if (moved)
+		rhca_qp_event(core, IB_EVENT_QP_FATAL);
+}
+
+/*
+ * CQ errors, 11.6.3.2: a CQ that had no room for a completion has lost it, so nobody can
+ * know any more what its QPs have done. One look finds the QPs of all CQs that have overrun
+ * since the last one, those that have nothing to complete too. modify_qp lets none of them
+ * out of RESET again.
+ */
+void rhca_cq_errors_work(struct work_struct *work)
+{
+	struct rhca_verbs_dev *dev = container_of(to_delayed_work(work),
+						  struct rhca_verbs_dev,
+						  cq_errors);
+
+	rhca_qp_for_each(dev->core, fail_qp_of_cq);
+}
+
 /* &struct rhca_backend_ops.qp_readdress; holds from the next packet on */
 int rhca_verbs_qp_readdress(struct rhca_qp *core,
 			    const struct rhca_address *address)

@@ -23,6 +23,7 @@ bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to);
 void rhca_qp_enter_reset(struct rhca_verbs_qp *qp);
 void rhca_qp_purge_completions(struct rhca_verbs_qp *qp);
 void rhca_qp_flush_all(struct rhca_verbs_qp *qp);
+void rhca_cq_errors_work(struct work_struct *work);
 
 int rhca_verbs_qp_modify(struct rhca_qp *core,
 			 const struct rhca_qp_change *change,

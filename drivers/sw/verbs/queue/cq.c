@@ -258,7 +258,7 @@ static bool raise_remotely(struct rhca_cq *cq)
 
 /*
  * Its user is told, and its QPs follow in the background, each with IB_EVENT_QP_FATAL:
- * see cq_error.c. A process can make its CQs overrun as often as it likes, but not keep
+ * see qp_state.c. A process can make its CQs overrun as often as it likes, but not keep
  * a CPU busy looking for their QPs. No lock of a CQ or QP is held.
  */
 #define LOOK_DELAY	msecs_to_jiffies(10)
