@@ -102,7 +102,7 @@ static void acknowledge(struct remote *remote)
 
 	local_bh_disable();
 	rcu_read_lock();
-	rhca_qp_get(remote->qp->qp_num);
+	rhca_qp_get_handle(rhca_qp_find_handle(remote->qp->qp_num));
 	spin_lock(&qp->recv.lock);
 	rhca_answer(qp, rhca_syndrome(RHCA_AETH_ACK, 0), FIRST_PSN);
 	call_remotely(remote);

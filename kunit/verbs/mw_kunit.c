@@ -518,7 +518,7 @@ static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 	bool waits;
 
 	rcu_read_lock();
-	qp = rhca_qp_get(b->qp->qp_num);
+	qp = rhca_qp_get_handle(rhca_qp_find_handle(b->qp->qp_num));
 	rcu_read_unlock();
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	b->hca->num_qps--;

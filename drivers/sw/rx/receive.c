@@ -20,7 +20,6 @@
 #include "sw/rx/respond_turn.h"
 #include "sw/rx/responder.h"
 #include "sw/rx/rx_batch.h"
-#include "sw/verbs/qp/mcast.h"
 #include "sw/verbs/section.h"
 #include "sw/verbs/qp/qp.h"
 
@@ -193,7 +192,7 @@ static void visit_attachment(struct rhca_mcast_visitor *visitor,
 			     const struct rhca_mcast_attachment *attachment)
 {
 	struct copies *copies = container_of(visitor, struct copies, visitor);
-	struct rhca_verbs_qp *qp = rhca_mcast_qp_get(attachment);
+	struct rhca_verbs_qp *qp = rhca_qp_get_mcast(attachment);
 
 	copies->made++;
 	if (!qp)

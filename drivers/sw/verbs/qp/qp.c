@@ -8,6 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rhca/compat.h>
 
+#include "core/mcast.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/qp/qp.h"
 #include "sw/verbs/transport.h"
@@ -35,7 +36,7 @@ void rhca_qp_table_exit(void)
  * @handle: found under RCU, or NULL
  *
  * Context: RCU read side.
- * Return: as rhca_qp_get().
+ * Return: the QP with a reference that destroy_qp waits for, or NULL.
  */
 struct rhca_verbs_qp *rhca_qp_get_handle(struct rhca_qp_handle *handle)
 {
@@ -43,6 +44,7 @@ struct rhca_verbs_qp *rhca_qp_get_handle(struct rhca_qp_handle *handle)
 		return NULL;
 	return handle->qp;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_qp_get_handle);
 
 /**
  * rhca_qp_find_handle - What is found under a number
@@ -57,22 +59,12 @@ struct rhca_qp_handle *rhca_qp_find_handle(u32 number)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_find_handle);
 
-/*
- * Find a QP by number. @number: from a packet. RCU read side. Returns the QP with a reference
- * that destroy_qp waits for, or NULL.
- */
-struct rhca_verbs_qp *rhca_qp_get(u32 number)
-{
-	return rhca_qp_get_handle(rhca_qp_find_handle(number));
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_qp_get);
-
 /**
  * rhca_qp_get_gsi - QP1 of a port
  * @port: the port
  *
  * Context: RCU read side.
- * Return: as rhca_qp_get().
+ * Return: as rhca_qp_get_handle().
  */
 struct rhca_verbs_qp *rhca_qp_get_gsi(struct rhca_port *port)
 {
@@ -81,7 +73,7 @@ struct rhca_verbs_qp *rhca_qp_get_gsi(struct rhca_port *port)
 
 /**
  * rhca_qp_put - Drop a reference
- * @qp: from one of the functions above
+ * @qp: from one of rhca_qp_get_*()
  */
 void rhca_qp_put(struct rhca_verbs_qp *qp)
 {
@@ -91,6 +83,31 @@ void rhca_qp_put(struct rhca_verbs_qp *qp)
 		complete(&handle->idle);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_put);
+
+/* &struct rhca_backend_ops.mcast_attach: the handle outlives the QP by RCU */
+int rhca_verbs_mcast_attach(struct rhca_mcast_attachment *attachment)
+{
+	attachment->private = to_verbs_qp(attachment->qp)->handle;
+	return 0;
+}
+
+/**
+ * rhca_qp_get_mcast - A QP that gets a copy of a multicast packet
+ * @attachment: found by rhca_mcast_visit()
+ *
+ * Context: RCU read side.
+ * Return: as rhca_qp_get_handle(); NULL also if it is on another port now.
+ */
+struct rhca_verbs_qp *
+rhca_qp_get_mcast(const struct rhca_mcast_attachment *attachment)
+{
+	struct rhca_verbs_qp *qp = rhca_qp_get_handle(attachment->private);
+
+	if (!qp || READ_ONCE(qp->port) == attachment->port)
+		return qp;
+	rhca_qp_put(qp);
+	return NULL;
+}
 
 static int check_init(const struct ib_qp_init_attr *init, bool is_user)
 {

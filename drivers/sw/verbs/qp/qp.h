@@ -17,6 +17,7 @@
 #include "sw/verbs/qp/srq.h"
 #include "sw/verbs/queue/cq.h"
 
+struct rhca_mcast_attachment;
 struct rhca_verbs_qp;
 struct socket;
 
@@ -195,14 +196,16 @@ static inline const char *rhca_qp_dev_name(const struct rhca_verbs_qp *qp)
 
 struct rhca_qp_handle *rhca_qp_find_handle(u32 number);
 struct rhca_verbs_qp *rhca_qp_get_handle(struct rhca_qp_handle *handle);
-struct rhca_verbs_qp *rhca_qp_get(u32 number);
 struct rhca_verbs_qp *rhca_qp_get_gsi(struct rhca_port *port);
+struct rhca_verbs_qp *
+rhca_qp_get_mcast(const struct rhca_mcast_attachment *attachment);
 void rhca_qp_put(struct rhca_verbs_qp *qp);
 void rhca_qp_table_exit(void);
 
 int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 			 struct ib_udata *udata);
 int rhca_verbs_qp_destroy(struct rhca_qp *core, struct ib_udata *udata);
+int rhca_verbs_mcast_attach(struct rhca_mcast_attachment *attachment);
 int rhca_verbs_qp_bind(struct rhca_qp *core, struct rhca_counter_set *core_set);
 void rhca_verbs_qp_count(struct rhca_qp *core, enum rhca_counter which);
 
