@@ -9,7 +9,6 @@
 #include "sw/verbs/qp/ah.h"
 #include "sw/verbs/counters.h"
 #include "sw/identity.h"
-#include "sw/verbs/memory/dwell.h"
 #include "sw/verbs/memory/mr.h"
 #include "sw/verbs/memory/mw.h"
 #include "sw/verbs/memory/odp_lanes.h"

@@ -3,12 +3,15 @@
  * Memory windows, and the work requests that change what a key means: bind,
  * fast registration, local and remote invalidation. IBTA vol. 1, 10.6.6-10.6.8.
  */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
 #include "sw/verbs/device.h"
-#include "sw/verbs/memory/dwell.h"
 #include "sw/verbs/memory/mr.h"
 #include "sw/verbs/memory/mw.h"
 
@@ -68,6 +71,38 @@ struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_get_remote);
 
+/*
+ * What a fence waits for is the copy of one packet, which takes less time than it takes
+ * to look whether it has been waited for. A kernel for tests can make each eighth one last:
+ * smp-churn writes to a file for how long. No other kernel has anything of this.
+ */
+#define DWELL_FILE	"roce_hca_dwell_us"
+#define DWELL_EACH	8
+/* A softirq handles up to 64 packets, and shall not take seconds for them */
+#define DWELL_MOST_US	1000U
+
+static DEFINE_PER_CPU(unsigned int, num_dwells);
+static u32 dwell_us;
+
+static void dwell(void)
+{
+	if (IS_ENABLED(CONFIG_KUNIT) && unlikely(READ_ONCE(dwell_us)) &&
+	    !(this_cpu_inc_return(num_dwells) % DWELL_EACH))
+		udelay(min(READ_ONCE(dwell_us), DWELL_MOST_US));
+}
+
+void rhca_dwell_init(void)
+{
+	if (IS_ENABLED(CONFIG_KUNIT))
+		debugfs_create_u32(DWELL_FILE, 0600, NULL, &dwell_us);
+}
+
+void rhca_dwell_exit(void)
+{
+	if (IS_ENABLED(CONFIG_KUNIT))
+		debugfs_lookup_and_remove(DWELL_FILE, NULL);
+}
+
 /**
  * rhca_mem_hold_remote - The same, to go on using it
  * @held: as of rhca_mem_hold()
@@ -83,7 +118,7 @@ struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
 
 	if (!mem || !remote_allowed(mem, remote))
 		return NULL;
-	rhca_dwell();
+	dwell();
 	return mem;
 }
 

@@ -71,6 +71,8 @@ int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
 			u32 qp_num, bool remote);
 bool rhca_key_is_idle(struct rhca_verbs_dev *dev, u32 key);
 int rhca_key_register(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access);
+void rhca_dwell_init(void);
+void rhca_dwell_exit(void);
 
 extern const struct ib_device_ops rhca_mw_verbs;
 
