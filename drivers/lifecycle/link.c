@@ -11,7 +11,6 @@
 #include <rhca/compat.h>
 
 #include "borrowed/rxe_module.h"
-#include "control/addresses.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/link.h"
 #include "lifecycle/netdevs.h"
@@ -205,7 +204,6 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	if (ret)
 		goto err_unregister_client;
 	rhca_slot_apply_start();
-	rhca_addresses_init();
 	rdma_link_register(&link_ops);
 	rhca_rxe_links_start(newlink);
 	return 0;
@@ -225,7 +223,6 @@ void rhca_link_exit(void)
 {
 	rhca_rxe_links_stop();
 	rdma_link_unregister(&link_ops);
-	rhca_addresses_exit();
 	rhca_slot_apply_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);

@@ -51,7 +51,6 @@ may() {
 allowed_includes() {
 	sed 's/[ \t]*#.*//; /^$/d' << 'END'
 core/port/port_pkeys.c core/offer.h		# lifecycle/slot_apply: told of partitions by a pointer
-lifecycle/link.c control/addresses.h		# main.c starts the notifiers of control/
 END
 }
 
