@@ -34,10 +34,8 @@ static const struct nf_hook_ops passing_hook = {
  * @net: a namespace in which nothing of ours is sent any more
  *
  * The verdict on such a packet goes on to frame_post_routing() or frame_output(),
- * which are about to go with the module. When a hook is unregistered, netfilter
- * drops all that is queued in the namespace, because it may have come from there;
- * nothing else tells it to. Packets of others are dropped with ours. The second
- * round is for those that a verdict has just let into the next queue.
+ * which are about to go with the module. Packets of others are dropped with ours.
+ * The second round is for those that a verdict has just let into the next queue.
  *
  * Context: may sleep.
  */

@@ -31,7 +31,6 @@ struct kobject *rhca_in_tree_module(void)
 /**
  * rhca_in_tree_unloading - Is the in-tree software driver being unloaded?
  *
- * It shares our driver id, and its exit unregisters every device with that id.
  * Removal by netlink looks the same to a device, but happens while that module
  * lives or is not there.
  *

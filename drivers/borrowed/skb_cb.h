@@ -24,11 +24,7 @@
 #include <net/ip.h>
 #include <rhca/compat.h>
 
-/*
- * Control block of a packet. The IP stack has the first bytes of it for itself, and
- * segmentation those behind SKB_GSO_CB_OFFSET: a queue of netfilter's may be behind
- * both when the frame is made.
- */
+/* Control block of a packet */
 struct rhca_packet_cb {
 	u8 ip_stack[24];
 	u8 dmac[ETH_ALEN];
