@@ -80,30 +80,17 @@ static ssize_t store_value(struct ib_device *ibdev, u32 port_num,
 	ROW(rp_initial_alpha_value, 1, 1023)			\
 	ROW(rp_gd, 10, 11)
 
-enum {
-#define NUMBER_ROW(_name, _least, _most)	CC_##_name,
-	CC_FILES(NUMBER_ROW)
-#undef NUMBER_ROW
-	NUM_CC_FILES
-};
-
-static struct cc_file files[NUM_CC_FILES] = {
 #define FILE_ROW(_name, _least, _most)					\
-	[CC_##_name] = {						\
+	&((struct cc_file) {						\
 		.attr	= __ATTR(_name, 0644, show_value, store_value),	\
 		.offset	= offsetof(struct rhca_cc, _name),		\
 		.least	= (_least),					\
 		.most	= (_most),					\
-	},
-	CC_FILES(FILE_ROW)
-#undef FILE_ROW
-};
+	}).attr.attr,
 
-static struct attribute *attributes[NUM_CC_FILES + 1] = {
-#define ATTRIBUTE_ROW(_name, _least, _most)				\
-	[CC_##_name] = &files[CC_##_name].attr.attr,
-	CC_FILES(ATTRIBUTE_ROW)
-#undef ATTRIBUTE_ROW
+static struct attribute *attributes[] = {
+	CC_FILES(FILE_ROW)
+	NULL
 };
 
 static const struct attribute_group group = {
