@@ -98,7 +98,6 @@ static int fetch_data(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 {
 	u32 i;
 
-	*length = 0;
 	if ((wqe->send_flags & IB_SEND_INLINE) ||
 	    wqe->opcode == RHCA_WR_ATOMIC_WRITE) {
 		wqe->send_flags |= IB_SEND_INLINE;
@@ -128,7 +127,7 @@ static int copy_wqe(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 	const struct rhca_wr_rule *rule;
 	struct rxe_dma_info head;
 	struct rxe_send_wr wr;
-	u64 length;
+	u64 length = 0;
 	int ret;
 
 	memcpy(&wr, &slot->wr, sizeof(wr));
@@ -148,12 +147,12 @@ static int copy_wqe(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 		ret = fetch_data(qp, wqe, &head, slot, &length);
 		if (ret)
 			return ret;
-		if (length > rhca_wr_max_bytes(qp))
-			return -EMSGSIZE;
-		wqe->length = length;
 	}
-	ret = fetch_parameters(qp, wqe, &wr);
-	return ret ?: rhca_wr_check(qp, wqe, rule, wqe->length);
+	ret = rhca_wr_check(qp, wqe, rule, length);
+	if (ret)
+		return ret;
+	wqe->length = length;
+	return fetch_parameters(qp, wqe, &wr);
 }
 
 /**

@@ -51,7 +51,7 @@ const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,
 }
 
 /* Datagrams are one packet, 9.8.3.1 */
-u32 rhca_wr_max_bytes(const struct rhca_verbs_qp *qp)
+static u32 max_bytes(const struct rhca_verbs_qp *qp)
 {
 	return rhca_is_datagram(qp) ?
 		ib_mtu_enum_to_int(rhca_port_mtu(qp->port)) :
@@ -69,7 +69,7 @@ int rhca_wr_check(const struct rhca_verbs_qp *qp,
 		  const struct rhca_send_wqe *wqe,
 		  const struct rhca_wr_rule *rule, u64 length)
 {
-	if (length > rhca_wr_max_bytes(qp))
+	if (length > max_bytes(qp))
 		return -EMSGSIZE;
 	if (rule->exact_bytes && length != rule->exact_bytes)
 		return -EINVAL;

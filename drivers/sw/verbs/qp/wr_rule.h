@@ -21,7 +21,6 @@ struct rhca_wr_rule {
 
 const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,
 					     u32 opcode);
-u32 rhca_wr_max_bytes(const struct rhca_verbs_qp *qp);
 int rhca_wr_check(const struct rhca_verbs_qp *qp,
 		  const struct rhca_send_wqe *wqe,
 		  const struct rhca_wr_rule *rule, u64 length);
