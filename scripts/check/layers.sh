@@ -130,7 +130,7 @@ allowed_circles() {
 # depends on the QP
 sw/verbs/qp: qp qp_state sq wr_rule
 # using the memory of a key may have to bring in its pages, which are the key's memory
-sw/verbs/memory: mem odp odp_range odp_ranges
+sw/verbs/memory: mem odp odp_range
 # a request that fails a check is answered, and an answer that fails ends the connection
 sw/rx: answer responder
 # a turn starts the ACK and the probe timer, which begin a turn when they fire

@@ -6,7 +6,7 @@
  * pauses, the responder says "receiver not ready" as an adapter does.
  *
  * An explicit region has one range of addresses, whose pages are the region's list.
- * An implicit one is the whole address space of the process, see odp_ranges.h.
+ * An implicit one is the whole address space of the process, see odp_range.h.
  *
  * A page may not come for as long as the process, or whoever serves the page, likes. Who
  * deregisters the region does not wait for that: what the work needs is the work's then,
@@ -29,7 +29,6 @@
 #include "sw/verbs/memory/odp.h"
 #include "sw/verbs/memory/odp_lanes.h"
 #include "sw/verbs/memory/odp_range.h"
-#include "sw/verbs/memory/odp_ranges.h"
 
 /* Brought in at once: more than a requester has in flight */
 #define MAX_FAULT_BYTES	SZ_1M
@@ -276,7 +275,7 @@ static int charge_tables(struct rhca_odp *odp, struct ib_device *ibdev,
 static int create_explicit(struct rhca_odp *odp, struct rhca_mem *mem,
 			   struct ib_device *ibdev, u64 length, int access)
 {
-	struct ib_umem_odp *umem;
+	struct rhca_odp_range *range;
 	int ret;
 
 	ret = charge_tables(odp, ibdev,
@@ -284,17 +283,14 @@ static int create_explicit(struct rhca_odp *odp, struct rhca_mem *mem,
 			    PAGE_SHIFT);
 	if (ret)
 		return ret;
-	umem = ib_umem_odp_get(ibdev, odp->start, length, access,
-			       &rhca_odp_notifier_ops);
-	if (IS_ERR(umem))
-		return PTR_ERR(umem);
-	odp->range = rhca_odp_range_create(&odp->users, umem);
-	if (!odp->range) {
-		ib_umem_odp_release(umem);
-		return -ENOMEM;
-	}
-	mem->pages = odp->range->pages;
-	mem->num_pages = ib_umem_odp_num_pages(umem);
+	range = rhca_odp_range_create(&odp->users,
+				      ib_umem_odp_get(ibdev, odp->start, length, access,
+						      &rhca_odp_notifier_ops));
+	if (IS_ERR(range))
+		return PTR_ERR(range);
+	odp->range = range;
+	mem->pages = range->pages;
+	mem->num_pages = ib_umem_odp_num_pages(range->umem);
 	mem->max_pages = mem->num_pages;
 	mem->first_offset = offset_in_page(odp->start);
 	return 0;

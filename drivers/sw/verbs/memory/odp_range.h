@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A range of a process's addresses, whose pages come and go: an explicit region with
- * on-demand paging has one, an implicit one has many.
+ * Ranges of a process's addresses, whose pages come and go. An explicit region with on-demand
+ * paging has one. An implicit one, which is the whole address space, has them where pages are
+ * asked for. There are so many and no more; the one that has not been used for longest makes
+ * room, and its pages have to be asked for again.
  */
 #ifndef RHCA_SW_VERBS_MEMORY_ODP_RANGE_H
 #define RHCA_SW_VERBS_MEMORY_ODP_RANGE_H
@@ -9,6 +11,7 @@
 #include <linux/mm_types.h>
 #include <linux/mmu_notifier.h>
 #include <linux/rwsem.h>
+#include <linux/xarray.h>
 #include <rdma/ib_umem_odp.h>
 
 struct rhca_mem;
@@ -38,6 +41,29 @@ struct rhca_odp_range {
 	bool used;
 };
 
+/* Tables of 8 KiB, as those of ib_core, for each range */
+#define RHCA_ODP_RANGE_SHIFT	21
+#define RHCA_ODP_RANGE_BYTES	BIT_ULL(RHCA_ODP_RANGE_SHIFT)
+/* So a region has pages of 1 GiB at a time, and some MiB of tables */
+#define RHCA_ODP_MAX_RANGES	512
+
+/**
+ * struct rhca_odp_ranges - Ranges of an implicit region
+ * @root: the process and its rights; NULL when there is no implicit region
+ * @users: of the region
+ * @ranges: by their address in RHCA_ODP_RANGE_BYTES; changed by one caller at a time,
+ *	read by users of the region
+ * @num: how many
+ * @hand: from here on the next one to be dropped is looked for
+ */
+struct rhca_odp_ranges {
+	struct ib_umem_odp *root;
+	struct rhca_odp_users *users;
+	struct xarray ranges;
+	unsigned int num;
+	unsigned long hand;
+};
+
 extern const struct mmu_interval_notifier_ops rhca_odp_notifier_ops;
 
 struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
@@ -45,5 +71,12 @@ struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
 void rhca_odp_range_destroy(struct rhca_odp_range *range);
 int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 			    u64 bytes);
+
+void rhca_odp_ranges_init(struct rhca_odp_ranges *all,
+			  struct rhca_odp_users *users);
+void rhca_odp_ranges_destroy(struct rhca_odp_ranges *all);
+struct rhca_odp_range *rhca_odp_ranges_get(struct rhca_odp_ranges *all,
+					   u64 user_addr);
+struct page *rhca_odp_ranges_page(struct rhca_odp_ranges *all, u64 addr);
 
 #endif
