@@ -21,20 +21,13 @@
 
 #define SHOWN_CHARS	64	/* of a refused text in the log */
 
-/**
- * struct port_file - A file that each port of a device has
- * @attr: name and mode
- * @folder: below the device
- * @takes: for the log, what may be written
- * @show: writes at most a page; the port's netdev may have gone
- * @store: takes all of the text or changes nothing and says why not; the text
- *	ends with a 0; the port's netdev may have gone
- */
+/* A file that each port of a device has; the port's netdev may have gone */
 struct port_file {
-	struct attribute attr;
-	const char *folder;
-	const char *takes;
-	ssize_t (*show)(struct rhca_port *port, char *buf);
+	struct attribute attr;	/* name and mode */
+	const char *folder;	/* below the device */
+	const char *takes;	/* for the log, what may be written */
+	ssize_t (*show)(struct rhca_port *port, char *buf);	/* writes at most a page */
+	/* takes all of the text, which ends with a 0, or changes nothing and says why not */
 	int (*store)(struct rhca_port *port, const char *text);
 };
 
@@ -59,16 +52,11 @@ static const struct port_file port_files[] = {
 	FILE_RW("ttl", "ttl", rhca_ttl_show, rhca_ttl_store, TAKES_TTL),
 };
 
-/**
- * struct folder - A folder that we made
- * @kobj: its name is the folder's
- * @entry: in the order of creation; a folder comes behind the one it lies in
- * @port: whose files it has, or NULL for a folder of ports
- */
+/* A folder that we made */
 struct folder {
-	struct kobject kobj;
-	struct list_head entry;
-	struct rhca_port *port;
+	struct kobject kobj;		/* its name is the folder's */
+	struct list_head entry;		/* a folder comes behind the one it lies in */
+	struct rhca_port *port;		/* whose files it has, or NULL for a folder of ports */
 };
 
 /* What a device has; the client's data of it */

@@ -29,20 +29,13 @@ static inline void rhca_counter_inc(struct rhca_counters __percpu *c,
 	this_cpu_inc(c->value[which]);
 }
 
-/**
- * struct rhca_verbs_set - A set of counters
- * @values: per CPU
- * @optional: of a port's own set: counters that are on, from RHCA_FIRST_OPTIONAL
- * @port: the port's own set, which gets what is counted late
- * @shown: what users were last shown of it; set when the set goes
- * @rcu: packets may still count into it when it goes
- */
+/* A set of counters */
 struct rhca_verbs_set {
 	struct rhca_counters __percpu *values;
-	unsigned long optional;
-	struct rhca_verbs_set *port;
-	struct rhca_counters shown;
-	struct rcu_head rcu;
+	unsigned long optional;		/* of a port: those that are on, from RHCA_FIRST_OPTIONAL */
+	struct rhca_verbs_set *port;	/* the port's own set, which gets what is counted late */
+	struct rhca_counters shown;	/* what users were last shown; set when the set goes */
+	struct rcu_head rcu;		/* packets may still count into it when it goes */
 };
 
 static inline struct rhca_verbs_set *

@@ -42,28 +42,17 @@ enum rhca_limited {
 	RHCA_NUM_LIMITS,
 };
 
-/**
- * struct rhca_verbs_dev - A device of the software HCA
- * @core: the core's part
- * @transport: the datapath of its QPs
- * @keys: memory regions and windows by the upper 24 bits of their key
- * @paths: address handles by the number that the user ABI gives them
- * @next_key: where @keys looks for a free number
- * @next_path: where @paths does
- * @cq_errors: moves the QPs of CQs in error to ERR
- * @num_on_demand: regions with on-demand paging
- * @num_objects: objects that have a limit, see enum rhca_limited
- */
+/* A device of the software HCA */
 struct rhca_verbs_dev {
-	struct rhca_dev *core;
-	const struct rhca_transport_ops *transport;
-	struct xarray keys;
-	struct xarray paths;
-	u32 next_key;
-	u32 next_path;
-	struct delayed_work cq_errors;
-	atomic_t num_on_demand;
-	atomic_t num_objects[RHCA_NUM_LIMITS];
+	struct rhca_dev *core;		/* the core's part */
+	const struct rhca_transport_ops *transport;	/* the datapath of its QPs */
+	struct xarray keys;		/* regions and windows by the upper 24 bits of their key */
+	struct xarray paths;		/* of address handles, by their number in the user ABI */
+	u32 next_key;			/* where @keys looks for a free number */
+	u32 next_path;			/* where @paths does */
+	struct delayed_work cq_errors;	/* moves the QPs of CQs in error to ERR */
+	atomic_t num_on_demand;		/* regions with on-demand paging */
+	atomic_t num_objects[RHCA_NUM_LIMITS];	/* that have a limit */
 };
 
 static inline struct rhca_verbs_dev *to_verbs_dev(struct ib_device *ibdev)

@@ -11,22 +11,14 @@
 
 struct rhca_qp_handle;
 
-/**
- * struct rhca_verbs_port - A port
- * @entry: in the list of all of them; RCU
- * @core: the core's part
- * @gsi: QP1, or NULL
- * @held_truesize: memory of packets that its QPs hold until others before them come
- * @quiesced: the transport listens for it no more
- * @transport: the transport's own
- */
+/* A port */
 struct rhca_verbs_port {
-	struct list_head entry;
-	struct rhca_port *core;
-	struct rhca_qp_handle __rcu *gsi;
-	atomic_long_t held_truesize;
-	bool quiesced;
-	void *transport;
+	struct list_head entry;		/* in the list of all of them; RCU */
+	struct rhca_port *core;		/* the core's part */
+	struct rhca_qp_handle __rcu *gsi;	/* QP1, or NULL */
+	atomic_long_t held_truesize;	/* of packets that its QPs hold until others come */
+	bool quiesced;			/* the transport listens for it no more */
+	void *transport;		/* the transport's own */
 };
 
 static inline struct rhca_verbs_port *to_verbs_port(const struct rhca_port *port)

@@ -21,14 +21,10 @@
 #define RHCA_SECTION_BYTES		(64U << 10)	/* of payload */
 #define RHCA_SECTION_COUNTS_BYTES	IS_ENABLED(CONFIG_PREEMPT_RT)
 
-/**
- * struct rhca_allowance - What may still be sent
- * @packets: so many packets
- * @bytes: with so much payload together, where RHCA_SECTION_COUNTS_BYTES
- */
+/* What may still be sent */
 struct rhca_allowance {
-	u32 packets;
-	u32 bytes;
+	u32 packets;	/* so many packets */
+	u32 bytes;	/* of payload together, where RHCA_SECTION_COUNTS_BYTES */
 };
 
 #define RHCA_WHOLE_ALLOWANCE \
@@ -47,16 +43,14 @@ static inline void rhca_allowance_use(struct rhca_allowance *left, u32 packets, 
 	left->bytes -= min(bytes, left->bytes);
 }
 
-/**
- * struct rhca_section - The section that is under way on a CPU
- * @owner: whose it is, or NULL: there is none. Where threads with bottom halves off preempt
- *	each other (PREEMPT_RT without PREEMPT_RT_NEEDS_BH_LOCK) another one may be here
- *	meanwhile, for which it is as if there were none
- * @left: what it may still send
+/*
+ * The section that is under way on a CPU. Where threads with bottom halves off preempt each
+ * other (PREEMPT_RT without PREEMPT_RT_NEEDS_BH_LOCK) another one may be here meanwhile, for
+ * which it is as if there were none.
  */
 struct rhca_section {
-	const struct task_struct *owner;
-	struct rhca_allowance left;
+	const struct task_struct *owner;	/* whose it is; NULL: there is none */
+	struct rhca_allowance left;		/* what it may still send */
 };
 
 DECLARE_PER_CPU(struct rhca_section, rhca_sections);

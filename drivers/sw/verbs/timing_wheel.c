@@ -39,30 +39,18 @@
  */
 #define MANY_TICKS	4
 
-/**
- * struct rhca_wheel - The timers of a CPU
- * @running: held while functions are called
- * @lock: protects the rest, taken inside of @running and of locks of QPs
- * @id: its CPU's number, from 1 on
- * @num: timers that are in its lists
- * @filled: a bit for each slot that has timers
- * @armed: tick at which @timer fires; IDLE: it does not
- * @slot: timers, by tick
- * @tick: of the oldest in each slot
- * @due: timers of a slot whose time has come
- * @timer: fires at the next tick with timers
- */
+/* The timers of a CPU */
 struct rhca_wheel {
 	spinlock_t running;		/* held while functions are called */
-	spinlock_t lock;		/* protects the rest */
-	u16 id;
-	unsigned int num;
-	u64 filled;
-	u64 armed;
-	struct hlist_head slot[SLOTS];
-	u64 tick[SLOTS];
-	struct hlist_head due;
-	struct hrtimer timer;
+	spinlock_t lock;		/* protects the rest; inside of @running and QPs' locks */
+	u16 id;				/* its CPU's number, from 1 on */
+	unsigned int num;		/* timers that are in its lists */
+	u64 filled;			/* a bit for each slot that has timers */
+	u64 armed;			/* tick at which @timer fires, or IDLE */
+	struct hlist_head slot[SLOTS];	/* timers, by tick */
+	u64 tick[SLOTS];		/* of the oldest in each slot */
+	struct hlist_head due;		/* timers of a slot whose time has come */
+	struct hrtimer timer;		/* fires at the next tick with timers */
 };
 
 #define IDLE	U64_MAX

@@ -12,29 +12,23 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-/**
- * struct rhca_wheel_timer - A timer
- * @node: in a slot of its wheel, or in the list of those that are due
- * @at: when it fires, in ns of CLOCK_MONOTONIC
- * @wheel: number of the wheel in which it is, or was last; 0: none yet
- * @slot: in which it is, unless it is due
- * @linked: @node is in a list
- * @queued: it waits. One that need not fire stays where it is until its time, so that
- *	starting it again touches no other timer
- * @running: @fired is being called
- * @fired: what is called, in softirq context, not before @at; may start the timer again
- *
- * But for @fired all is protected by the wheel's lock; @queued is also cleared without it.
- * The 32 bytes before @fired are what starting touches.
+/*
+ * A timer. But for @fired all is protected by the wheel's lock; @queued is also cleared without
+ * it. The 32 bytes before @fired are what starting touches.
  */
 struct rhca_wheel_timer {
-	struct hlist_node node;
-	u64 at;
-	u16 wheel;
-	u8 slot;
-	bool linked;
+	struct hlist_node node;	/* in a slot of its wheel, or in the list of those that are due */
+	u64 at;			/* when it fires, in ns of CLOCK_MONOTONIC */
+	u16 wheel;		/* number of that in which it is, or was last; 0: none yet */
+	u8 slot;		/* in which it is, unless it is due */
+	bool linked;		/* @node is in a list */
+	/*
+	 * It waits. One that need not fire stays where it is until its time, so that starting it
+	 * again touches no other timer
+	 */
 	bool queued;
-	bool running;
+	bool running;		/* @fired is being called */
+	/* in softirq context, not before @at; may start the timer again */
 	void (*fired)(struct rhca_wheel_timer *timer);
 };
 

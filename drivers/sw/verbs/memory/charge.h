@@ -5,14 +5,10 @@
 #include <linux/mm_types.h>
 #include <rdma/ib_verbs.h>
 
-/**
- * struct rhca_charge - Locked memory that counts against a process's limit
- * @mm: the process, of which the struct is held; NULL when nothing is charged
- * @pages: how much
- */
+/* Locked memory that counts against a process's limit */
 struct rhca_charge {
-	struct mm_struct *mm;
-	unsigned long pages;
+	struct mm_struct *mm;	/* the process, of which the struct is held, or NULL */
+	unsigned long pages;	/* how much */
 };
 
 int rhca_charge_take(struct rhca_charge *charge, struct ib_device *ibdev,

@@ -28,61 +28,47 @@ enum rhca_mem_state {
 	RHCA_MEM_GONE,		/* being deregistered: will never be valid again */
 };
 
-/**
- * struct rhca_mem - A region or window
- * @users: packets that use it just now. A lookup counts itself in and then looks
- *	at @state; who takes the memory away changes @state and then looks at the
- *	count, so one of them sees the other. What follows @state is only changed
- *	when the memory is not valid and has no users. The struct itself lives
- *	for a grace period longer
- * @cpu_users: the same for each CPU, in place of @users: for regions that only
- *	verbs take away. Many QPs may share those, and a verb may look at all CPUs
- * @rcu: for the grace period
- * @dev: the device
- * @kind: what it is
- * @binding_lock: protects what the key means: @state, and changes of the rest
- * @num_windows: windows bound to a region, which cannot go meanwhile
- * @state: usable or not
- * @pd: protection domain
- * @key: both local and remote key; the low byte is the consumer's to vary
- * @access: IB_ACCESS_*
- * @iova: first address
- * @length: bytes
- * @pages: one entry for each 1 << @page_shift bytes; windows have none. With
- *	on-demand paging those that are not there are NULL, and an implicit
- *	region, the whole address space, has none: see rhca_odp_page()
- * @num_pages: entries of @pages
- * @max_pages: room in @pages
- * @page_shift: log2 of the bytes an entry covers
- * @first_offset: of @iova in the first page
- * @odp: brings pages in; NULL without on-demand paging
- * @region: of a window: the region it is bound to; for users only, since it is
- *	stale when the window is not valid
- * @qp_num: of a type 2 window: the QP it is bound to
+/*
+ * A region or window. What follows @state is only changed when the memory is not valid and has
+ * no users. The struct itself lives for a grace period longer.
  */
 struct rhca_mem {
+	/*
+	 * Packets that use it just now. A lookup counts itself in and then looks at @state; who
+	 * takes the memory away changes @state and then looks at the count, so one of them sees
+	 * the other.
+	 */
 	atomic_t users;
+	/*
+	 * The same for each CPU, in place of @users: for regions that only verbs take away. Many
+	 * QPs may share those, and a verb may look at all CPUs.
+	 */
 	atomic_t __percpu *cpu_users;
-	struct rcu_head rcu;
+	struct rcu_head rcu;		/* for the grace period */
 	struct rhca_verbs_dev *dev;
 	enum rhca_mem_kind kind;
 
-	spinlock_t binding_lock;	/* protects: */
-	u32 num_windows;
-	enum rhca_mem_state state;
+	spinlock_t binding_lock;	/* protects what the key means, @state and the rest: */
+	u32 num_windows;		/* bound to a region, which cannot go meanwhile */
+	enum rhca_mem_state state;	/* usable or not */
 	struct ib_pd *pd;
-	u32 key;
-	int access;
-	u64 iova;
-	u64 length;
+	u32 key;		/* local and remote; the low byte is the consumer's to vary */
+	int access;		/* IB_ACCESS_* */
+	u64 iova;		/* first address */
+	u64 length;		/* bytes */
+	/*
+	 * One entry for each 1 << @page_shift bytes; windows have none. With on-demand paging
+	 * those that are not there are NULL, and an implicit region, the whole address space,
+	 * has none: see rhca_odp_page()
+	 */
 	struct page **pages;
-	u32 num_pages;
-	u32 max_pages;
-	u32 page_shift;
-	u32 first_offset;
-	struct rhca_odp *odp;
-	struct rhca_mem *region;
-	u32 qp_num;
+	u32 num_pages;		/* entries of @pages */
+	u32 max_pages;		/* room in @pages */
+	u32 page_shift;		/* log2 of the bytes an entry covers */
+	u32 first_offset;	/* of @iova in the first page */
+	struct rhca_odp *odp;	/* brings pages in; NULL without on-demand paging */
+	struct rhca_mem *region;	/* of a window; for users only: stale when not valid */
+	u32 qp_num;		/* of a type 2 window: the QP it is bound to */
 };
 
 /*

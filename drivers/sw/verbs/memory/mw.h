@@ -4,14 +4,10 @@
 
 #include "sw/verbs/memory/mem.h"
 
-/**
- * struct rhca_mw - Memory window
- * @ibmw: ib_core's part
- * @mem: what its key finds; allocated apart, since lookups may outlive @ibmw
- */
+/* Memory window */
 struct rhca_mw {
-	struct ib_mw ibmw;
-	struct rhca_mem *mem;
+	struct ib_mw ibmw;	/* ib_core's part */
+	struct rhca_mem *mem;	/* what its key finds; lookups may outlive @ibmw */
 };
 
 static inline struct rhca_mw *to_rhca_mw(struct ib_mw *ibmw)
@@ -41,26 +37,16 @@ struct rhca_bind {
 	u32 qp_num;
 };
 
-/**
- * struct rhca_remote - What a peer asks for
- * @dev: the device
- * @pd: of the QP
- * @qp_num: of the QP
- * @rkey: remote key
- * @va: first address
- * @length: bytes
- * @whole: all that @rkey names, in place of @va and @length
- * @access: IB_ACCESS_REMOTE_*, RHCA_ACCESS_FLUSH_*
- */
+/* What a peer asks for */
 struct rhca_remote {
 	struct rhca_verbs_dev *dev;
-	struct ib_pd *pd;
-	u32 qp_num;
+	struct ib_pd *pd;	/* of the QP */
+	u32 qp_num;		/* of the QP */
 	u32 rkey;
-	u64 va;
-	u64 length;
-	bool whole;
-	int access;
+	u64 va;			/* first address */
+	u64 length;		/* bytes */
+	bool whole;		/* all that @rkey names, in place of @va and @length */
+	int access;		/* IB_ACCESS_REMOTE_*, RHCA_ACCESS_FLUSH_* */
 };
 
 struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote);

@@ -50,53 +50,34 @@ struct failure {
 	u64 until;	/* until when that counts, in 64-bit jiffies */
 };
 
-/**
- * struct rhca_odp - The memory of a region with on-demand paging
- * @refs: the region's, and one of @work from when it is queued to its end
- * @ibdev: the device, of which the struct is held
- * @gone: the region has been deregistered
- * @start: address that the process has for the region's first one
- * @iova: the region's first address
- * @length: bytes of the region
- * @users: of the region
- * @range: of an explicit region: all of it; NULL of an implicit one
- * @ranges: of an implicit region
- * @charge: the tables, which ib_core charges to nobody; holds the process's memory map
- * @lanes: workqueues of the process
- * @lane: the one that @work is done in
- * @work: brings pages in
- * @memoryless: times in a row that @work got no memory for it
- * @lock: protects what follows. A packet's memory is found missing while its ICRC is
- *	computed, where nobody may sleep, on PREEMPT_RT either
- * @wanted: @work has something to do, or is about to begin it:
- * @addr: from here
- * @bytes: these are needed
- * @ahead: and these are going to be
- * @failures: the newest ones
- * @next_failure: where the next one goes, modulo MAX_FAILURES
- */
+/* The memory of a region with on-demand paging */
 struct rhca_odp {
-	refcount_t refs;
-	struct ib_device *ibdev;
-	bool gone;
-	u64 start;
-	u64 iova;
-	u64 length;
-	struct rhca_odp_users users;
-	struct rhca_odp_range *range;
-	struct rhca_odp_ranges ranges;
+	refcount_t refs;		/* the region's, and @work's from when it is queued on */
+	struct ib_device *ibdev;	/* of which the struct is held */
+	bool gone;			/* the region has been deregistered */
+	u64 start;			/* address that the process has for the first one */
+	u64 iova;			/* the region's first address */
+	u64 length;			/* bytes of the region */
+	struct rhca_odp_users users;	/* of the region */
+	struct rhca_odp_range *range;	/* of an explicit region: all of it; else NULL */
+	struct rhca_odp_ranges ranges;	/* of an implicit region */
+	/* the tables, which ib_core charges to nobody; holds the process's memory map */
 	struct rhca_charge charge;
-	struct rhca_odp_lanes *lanes;
-	struct workqueue_struct *lane;
-	struct work_struct work;
-	unsigned int memoryless;
-	raw_spinlock_t lock;		/* protects what follows */
-	bool wanted;
-	u64 addr;
-	u64 bytes;
-	u64 ahead;
-	struct failure failures[MAX_FAILURES];
-	u32 next_failure;
+	struct rhca_odp_lanes *lanes;	/* workqueues of the process */
+	struct workqueue_struct *lane;	/* the one that @work is done in */
+	struct work_struct work;	/* brings pages in */
+	unsigned int memoryless;	/* times in a row that @work got no memory for it */
+	/*
+	 * Protects what follows. A packet's memory is found missing while its ICRC is
+	 * computed, where nobody may sleep, on PREEMPT_RT either
+	 */
+	raw_spinlock_t lock;
+	bool wanted;			/* @work has something to do, or is about to begin it: */
+	u64 addr;			/* from here */
+	u64 bytes;			/* these are needed */
+	u64 ahead;			/* and these are going to be */
+	struct failure failures[MAX_FAILURES];	/* the newest ones */
+	u32 next_failure;		/* where the next one goes, modulo MAX_FAILURES */
 };
 
 /*

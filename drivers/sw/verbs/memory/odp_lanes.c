@@ -17,22 +17,14 @@
 /* Faults of a process at the same time: its regions are spread over so many lanes */
 #define NUM_LANES	4
 
-/**
- * struct rhca_odp_lanes - Lanes of a process
- * @entry: in the table of all
- * @mm: the process
- * @refs: regions
- * @next: lane that the next region gets, modulo NUM_LANES; protected by all_mutex
- * @end: destroys them: the last reference may be dropped by work in one of them
- * @wq: one fault at a time each
- */
+/* Lanes of a process */
 struct rhca_odp_lanes {
-	struct hlist_node entry;
-	struct mm_struct *mm;
-	refcount_t refs;
-	unsigned int next;
-	struct work_struct end;
-	struct workqueue_struct *wq[NUM_LANES];
+	struct hlist_node entry;	/* in the table of all */
+	struct mm_struct *mm;		/* the process */
+	refcount_t refs;		/* regions */
+	unsigned int next;		/* of the next region, modulo NUM_LANES; by all_mutex */
+	struct work_struct end;		/* destroys them: work in one may drop the last reference */
+	struct workqueue_struct *wq[NUM_LANES];	/* one fault at a time each */
 };
 
 static DEFINE_HASHTABLE(all_lanes, 6);

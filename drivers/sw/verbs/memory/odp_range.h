@@ -16,29 +16,18 @@
 
 struct rhca_mem;
 
-/**
- * struct rhca_odp_users - Who may have found pages of a region
- * @lock: for writing, where @mem changes
- * @mem: the region; NULL when it has been deregistered: it has no users then
- */
+/* Who may have found pages of a region */
 struct rhca_odp_users {
-	struct rw_semaphore lock;	/* protects: */
-	const struct rhca_mem *mem;
+	struct rw_semaphore lock;	/* for writing, where @mem changes */
+	const struct rhca_mem *mem;	/* NULL when it is deregistered: it has no users then */
 };
 
-/**
- * struct rhca_odp_range - Pages of a process that nobody has pinned
- * @users: of the region
- * @umem: ib_core's part: the process, the addresses, and their notifier
- * @pages: those that are there, the others NULL; written under umem_mutex, read by
- *	users of the region
- * @used: a user of the region has looked here of late
- */
+/* Pages of a process that nobody has pinned */
 struct rhca_odp_range {
-	struct rhca_odp_users *users;
-	struct ib_umem_odp *umem;
-	struct page **pages;
-	bool used;
+	struct rhca_odp_users *users;	/* of the region */
+	struct ib_umem_odp *umem;	/* ib_core's: process, addresses, and their notifier */
+	struct page **pages;		/* or NULL; written under umem_mutex, read by users */
+	bool used;			/* a user of the region has looked here of late */
 };
 
 /* Tables of 8 KiB, as those of ib_core, for each range */
@@ -47,21 +36,14 @@ struct rhca_odp_range {
 /* So a region has pages of 1 GiB at a time, and some MiB of tables */
 #define RHCA_ODP_MAX_RANGES	512
 
-/**
- * struct rhca_odp_ranges - Ranges of an implicit region
- * @root: the process and its rights; NULL when there is no implicit region
- * @users: of the region
- * @ranges: by their address in RHCA_ODP_RANGE_BYTES; changed by one caller at a time,
- *	read by users of the region
- * @num: how many
- * @hand: from here on the next one to be dropped is looked for
- */
+/* Ranges of an implicit region */
 struct rhca_odp_ranges {
-	struct ib_umem_odp *root;
-	struct rhca_odp_users *users;
+	struct ib_umem_odp *root;	/* the process and its rights; NULL: none is implicit */
+	struct rhca_odp_users *users;	/* of the region */
+	/* by their address in RHCA_ODP_RANGE_BYTES; one changes it, users of the region read */
 	struct xarray ranges;
-	unsigned int num;
-	unsigned long hand;
+	unsigned int num;		/* how many */
+	unsigned long hand;		/* the next one to be dropped is looked for from here on */
 };
 
 extern const struct mmu_interval_notifier_ops rhca_odp_notifier_ops;

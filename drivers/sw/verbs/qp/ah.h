@@ -10,18 +10,12 @@
 
 struct rhca_path;
 
-/**
- * struct rhca_verbs_ah - Address handle
- * @core: the core's part
- * @path: to @core.address
- * @ud_path: to @core.ud_address; may be @path
- * @number: how the user ABI calls it, 0 for kernel users
- */
+/* Address handle */
 struct rhca_verbs_ah {
-	struct rhca_ah core;
-	struct rhca_path *path;
-	struct rhca_path *ud_path;
-	u32 number;
+	struct rhca_ah core;		/* the core's part */
+	struct rhca_path *path;		/* to @core.address */
+	struct rhca_path *ud_path;	/* to @core.ud_address; may be @path */
+	u32 number;			/* how the user ABI calls it, 0 for kernel users */
 };
 
 static inline struct rhca_verbs_ah *to_verbs_ah(struct ib_ah *ibah)

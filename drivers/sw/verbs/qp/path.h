@@ -11,22 +11,14 @@
 
 struct rhca_verbs_dev;
 
-/**
- * struct rhca_path - The way to one destination. Immutable once published
- * @refs: users: an address handle, a QP, a posted datagram
- * @rcu: readers find it through RCU pointers
- * @pd: of the address handle; datagrams of other domains may not use it
- * @address: the destination
- * @route: cached IP route of RoCE v2, per CPU; use with bottom halves off
- * @second_route: the same by the port's second netdev, where it has one
- */
+/* The way to one destination. Immutable once published */
 struct rhca_path {
-	refcount_t refs;
-	struct rcu_head rcu;
-	struct ib_pd *pd;
-	struct rhca_address address;
-	struct dst_cache route;
-	struct dst_cache second_route;
+	refcount_t refs;		/* an address handle, a QP, a posted datagram */
+	struct rcu_head rcu;		/* readers find it through RCU pointers */
+	struct ib_pd *pd;		/* of the address handle; none of another may use it */
+	struct rhca_address address;	/* the destination */
+	struct dst_cache route;		/* IP route of RoCE v2, per CPU; bottom halves off */
+	struct dst_cache second_route;	/* by the port's second netdev, where it has one */
 };
 
 struct rhca_path *rhca_path_create(const struct rhca_address *address,

@@ -21,18 +21,12 @@ struct rhca_mcast_attachment;
 struct rhca_verbs_qp;
 struct socket;
 
-/**
- * struct rhca_qp_handle - What packets find under a QP number
- * @refs: the QP itself, and packets that are being handled
- * @idle: completed when the last of @refs has gone
- * @rcu: lookups run under RCU; the handle outlives the QP by a grace period
- * @qp: valid as long as a reference is held
- */
+/* What packets find under a QP number; it outlives the QP by a grace period */
 struct rhca_qp_handle {
-	refcount_t refs;
-	struct completion idle;
-	struct rcu_head rcu;
-	struct rhca_verbs_qp *qp;
+	refcount_t refs;		/* the QP itself, and packets that are being handled */
+	struct completion idle;		/* completed when the last of @refs has gone */
+	struct rcu_head rcu;		/* lookups run under RCU */
+	struct rhca_verbs_qp *qp;	/* valid as long as a reference is held */
 };
 
 /* Attributes that packets ask for, as in struct ib_qp_attr */
@@ -50,55 +44,32 @@ struct rhca_verbs_attr {
 	u8 en_sqd_async_notify;	/* tell when the send queue has drained */
 };
 
-/**
- * struct rhca_verbs_qp - Queue pair
- * @core: the core's part
- * @pd: its protection domain
- * @dev: its device
- * @port: its port, from INIT on
- * @handle: what packets find
- * @counters: what it counts into: its port's or a counter set's; written under
- *	@core.modify_lock, read under RCU
- * @path: where a connected QP sends to; RCU
- * @srq: shared receive queue, or NULL
- * @owner: of its packets on the way, from RTR on (sw/packet/transmit.h)
- * @send_cq: its send CQ
- * @number: QP number, unique over all devices, except QP1
- * @mtu_bytes: path MTU
- * @state: changed under @core.modify_lock, or to ERR and SQE by the data path;
- *	read anywhere
- * @type: enum ib_qp_type
- * @is_user: as of @core
- * @lag_member: member of a LAG that it sits on, from INIT on
- * @signal_all: each send request has a completion
- * @attr: written under @core.modify_lock; the data path reads single fields
- * @sq: send queue
- * @rq: receive queue, unless @srq
- *
- * With many QPs in use each line that a packet or a request touches is a miss: from @pd on
- * these are in three, and in @core is nothing that they ask for.
+/*
+ * Queue pair. With many QPs in use each line that a packet or a request touches is a miss: from
+ * @pd on these are in three, and in @core is nothing that they ask for.
  */
 struct rhca_verbs_qp {
-	struct rhca_qp core;
+	struct rhca_qp core;		/* the core's part */
 	struct ib_pd *pd ____cacheline_aligned;
 	struct rhca_verbs_dev *dev;
-	struct rhca_port *port;
-	struct rhca_qp_handle *handle;
+	struct rhca_port *port;		/* from INIT on */
+	struct rhca_qp_handle *handle;	/* what packets find */
+	/* its port's or a counter set's; written under @core.modify_lock, read under RCU */
 	struct rhca_counters __percpu *counters;
-	struct rhca_path __rcu *path;
-	struct rhca_srq *srq;
-	struct socket *owner;
+	struct rhca_path __rcu *path;	/* where a connected QP sends to */
+	struct rhca_srq *srq;		/* or NULL */
+	struct socket *owner;		/* of its packets on the way, from RTR on (transmit.h) */
 	struct rhca_cq *send_cq;
-	u32 number;
-	u32 mtu_bytes;
-	int state;
-	u8 type;
-	bool is_user;
-	u8 lag_member;
-	bool signal_all;
-	struct rhca_verbs_attr attr;
+	u32 number;			/* QP number, unique over all devices, except QP1 */
+	u32 mtu_bytes;			/* path MTU */
+	int state;			/* by @core.modify_lock; to ERR and SQE by the data path */
+	u8 type;			/* enum ib_qp_type */
+	bool is_user;			/* as of @core */
+	u8 lag_member;			/* member of a LAG that it sits on, from INIT on */
+	bool signal_all;		/* each send request has a completion */
+	struct rhca_verbs_attr attr;	/* by @core.modify_lock; packets read single fields */
 	struct rhca_sq sq;
-	struct rhca_rq rq;
+	struct rhca_rq rq;		/* unless @srq */
 };
 
 static inline struct rhca_verbs_qp *to_verbs_qp(const struct rhca_qp *qp)

@@ -8,41 +8,26 @@
 
 #include "sw/verbs/queue/ring.h"
 
-/**
- * struct rhca_recv_wqe - A receive work request, copied out of its ring
- * @wr_id: the user's cookie
- * @length: bytes of all of @sge
- * @num_sge: entries of @sge
- * @sge: where to put the message; as many as the queue's max_sge
- */
+/* A receive work request, copied out of its ring */
 struct rhca_recv_wqe {
-	u64 wr_id;
-	u64 length;
-	u32 num_sge;
-	struct ib_sge sge[];
+	u64 wr_id;		/* the user's cookie */
+	u64 length;		/* bytes of all of @sge */
+	u32 num_sge;		/* entries of @sge */
+	struct ib_sge sge[];	/* where to put the message; as many as the queue's max_sge */
 };
 
-/**
- * struct rhca_rq - Receive queue
- * @max_sge: entries that a request may have
- * @max_wr: requests that fit, at least those that were asked for
- * @post_lock: serialises kernel users that post; innermost
- * @freed: consumer index of @ring as last seen by who posts
- * @take_lock: of a shared queue; for that of a QP the backend's lock does
- * @ring: the requests
- * @ready: requests in @ring that are known to be posted
- * @taken: how many were taken so far
- */
+/* Receive queue */
 struct rhca_rq {
-	u32 max_sge;
-	u32 max_wr;
-	spinlock_t post_lock;		/* producer side, of kernel users, and: */
-	u32 freed;
+	u32 max_sge;			/* entries that a request may have */
+	u32 max_wr;			/* requests that fit, at least those that were asked for */
+	spinlock_t post_lock;		/* kernel users that post, innermost; protects: */
+	u32 freed;			/* consumer index of @ring as last seen by who posts */
 
-	spinlock_t take_lock;		/* shared queues: consumer side of: */
-	struct rhca_ring ring;
-	u32 ready;
-	u32 taken;
+	/* of a shared queue: the consumer side of what follows; the QP's half has its own */
+	spinlock_t take_lock;
+	struct rhca_ring ring;		/* the requests */
+	u32 ready;			/* requests in @ring that are known to be posted */
+	u32 taken;			/* how many were taken so far */
 };
 
 int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,

@@ -115,35 +115,23 @@ struct rhca_send_wqe {
 	};
 };
 
-/**
- * struct rhca_sq - Send queue
- * @slots: the requests; that of index i is (i - @base) & @mask
- * @stride: bytes of a slot of @slots
- * @mask: number of slots minus one
- * @base: index that the first slot has; 0 for a process
- * @tail: index behind the newest request
- * @head: oldest request that has not completed; the backend's, under its lock
- * @post_lock: serialises kernel users that post; protects writes of @tail for
- *	them, @base and @freed
- * @freed: @head as last seen by who posts
- * @max_sge: entries that a request may have
- * @max_wr: requests that fit
- * @max_inline: bytes of inline data that a request may have
- * @ring: of a process, with @max_wr slots or more; its requests are taken from
- *	there in order, and keep their slots until they complete
- */
+/* Send queue */
 struct rhca_sq {
-	void *slots;
-	u32 stride;
-	u32 mask;
-	u32 base;
-	u32 tail;
-	u32 head;
-	spinlock_t post_lock;		/* kernel users: writes to @tail, @base, @freed */
-	u32 freed;
-	u32 max_sge;
-	u32 max_wr;
-	u32 max_inline;
+	void *slots;		/* the requests; that of index i is (i - @base) & @mask */
+	u32 stride;		/* bytes of a slot of @slots */
+	u32 mask;		/* number of slots minus one */
+	u32 base;		/* index that the first slot has; 0 for a process */
+	u32 tail;		/* index behind the newest request */
+	u32 head;		/* oldest request that has not completed; by the backend's lock */
+	spinlock_t post_lock;	/* kernel users that post: writes to @tail, @base, @freed */
+	u32 freed;		/* @head as last seen by who posts */
+	u32 max_sge;		/* entries that a request may have */
+	u32 max_wr;		/* requests that fit */
+	u32 max_inline;		/* bytes of inline data that a request may have */
+	/*
+	 * of a process, with @max_wr slots or more; its requests are taken from there in order,
+	 * and keep their slots until they complete
+	 */
 	struct rhca_ring ring;
 };
 

@@ -7,18 +7,12 @@
 
 #include "sw/verbs/qp/rq.h"
 
-/**
- * struct rhca_srq - Shared receive queue
- * @ibsrq: ib_core's part
- * @rq: the requests; @rq.take_lock also protects @limit
- * @resize_lock: one resize at a time
- * @limit: raise the limit event when fewer requests than this remain, 0 = off
- */
+/* Shared receive queue */
 struct rhca_srq {
-	struct ib_srq ibsrq;
-	struct rhca_rq rq;
-	struct mutex resize_lock;	/* one at a time */
-	u32 limit;
+	struct ib_srq ibsrq;		/* ib_core's part */
+	struct rhca_rq rq;		/* the requests; @rq.take_lock also protects @limit */
+	struct mutex resize_lock;	/* one resize at a time */
+	u32 limit;			/* event when fewer requests than this remain, 0 = off */
 };
 
 static inline struct rhca_srq *to_rhca_srq(struct ib_srq *ibsrq)

@@ -307,15 +307,11 @@ static int __maybe_unused pre_destroy_cq(struct ib_cq *ibcq)
 	return 0;
 }
 
-/**
- * struct polled - Polls on one processor
- * @found: queue that had something at the last poll of it; NULL when it is known to
- *	have no more. Compared only
- * @passed: polls of empty queues since softirqs were let run
- */
+/* Polls on one processor */
 struct polled {
+	/* queue that had something at its last poll, compared only; NULL: it has no more */
 	const struct rhca_cq *found;
-	u32 passed;
+	u32 passed;		/* polls of empty queues since softirqs were let run */
 };
 
 static DEFINE_PER_CPU(struct polled, polled_here);

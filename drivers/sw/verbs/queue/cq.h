@@ -15,54 +15,32 @@
 #define RHCA_CQ_COMPLETION	0
 #define RHCA_CQ_OVERRUN		1
 
-/**
- * struct rhca_cq - Completion queue
- * @ibcq: ib_core's part
- * @user: entries are struct ib_uverbs_wc in @ring; else struct ib_wc in @wcs
- * @remote_call: raises the completion event on the vector's CPU
- * @remote_pending: @remote_call is on its way there
- * @remote_calls: on their way or running
- * @due: events to raise, RHCA_CQ_COMPLETION and RHCA_CQ_OVERRUN
- * @resize_lock: serialises resizing, during which @ring is copied without @lock
- * @lock: protects what follows
- * @ring: of a process
- * @wcs: of the kernel, @mask + 1 entries
- * @mask: number of @wcs minus one
- * @producer: next entry of @wcs to write
- * @consumer: next entry of @wcs to poll
- * @armed: which completions raise an event, 0 when none does
- * @overrun: an entry was lost: the CQ is in error for good
- */
+/* Completion queue */
 struct rhca_cq {
-	struct ib_cq ibcq;
-	bool user;
-	call_single_data_t remote_call;
-	unsigned long remote_pending;
-	atomic_t remote_calls;
-	unsigned long due;
-	struct mutex resize_lock;	/* serialises resize_cq */
+	struct ib_cq ibcq;		/* ib_core's part */
+	bool user;			/* entries: ib_uverbs_wc in @ring; else ib_wc in @wcs */
+	call_single_data_t remote_call;	/* raises the completion event on the vector's CPU */
+	unsigned long remote_pending;	/* @remote_call is on its way there */
+	atomic_t remote_calls;		/* on their way or running */
+	unsigned long due;		/* events: RHCA_CQ_COMPLETION and RHCA_CQ_OVERRUN */
+	struct mutex resize_lock;	/* one at a time, which copies @ring without @lock */
 
 	spinlock_t lock;		/* protects: */
-	struct rhca_ring ring;
-	struct ib_wc *wcs;
-	u32 mask;
-	u32 producer;
-	u32 consumer;
-	enum ib_cq_notify_flags armed;
-	bool overrun;
+	struct rhca_ring ring;		/* of a process */
+	struct ib_wc *wcs;		/* of the kernel, @mask + 1 entries */
+	u32 mask;			/* number of @wcs minus one */
+	u32 producer;			/* next entry of @wcs to write */
+	u32 consumer;			/* next entry of @wcs to poll */
+	enum ib_cq_notify_flags armed;	/* which completions raise an event; 0: none */
+	bool overrun;			/* an entry was lost: the CQ is in error for good */
 };
 
 #define RHCA_WC_LIST_MOST	8	/* it lies on the stack */
 
-/**
- * struct rhca_wc_list - Completions that are added together
- * @num: how many
- * @solicited: BIT() of those whose sender asked for an event
- * @wc: they
- */
+/* Completions that are added together */
 struct rhca_wc_list {
 	u32 num;
-	u32 solicited;
+	u32 solicited;		/* BIT() of those whose sender asked for an event */
 	struct ib_wc wc[RHCA_WC_LIST_MOST];
 };
 

@@ -14,20 +14,13 @@
 
 struct rhca_ring_mapping;
 
-/**
- * struct rhca_ring - A power of two of elements; one slot always stays empty
- * @shared: header and elements; vmalloc memory where a process maps it
- * @mapping: what lets the process map @shared, or NULL for kernel users
- * @index: our side's index: consumer of work queues, producer of CQs
- * @mask: number of slots minus one
- * @stride_shift: log2 of the bytes of a slot
- */
+/* A power of two of elements; one slot always stays empty */
 struct rhca_ring {
-	struct rxe_queue_buf *shared;
-	struct rhca_ring_mapping *mapping;
-	u32 index;
-	u32 mask;
-	u32 stride_shift;
+	struct rxe_queue_buf *shared;	/* header and elements; vmalloc where it is mapped */
+	struct rhca_ring_mapping *mapping;	/* of a process, to map @shared; or NULL */
+	u32 index;		/* our side's: consumer of work queues, producer of CQs */
+	u32 mask;		/* number of slots minus one */
+	u32 stride_shift;	/* log2 of the bytes of a slot */
 };
 
 int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
