@@ -246,13 +246,11 @@ static int bind(struct bench *b, struct rhca_mw *mw, u32 bytes, int access)
 		.addr		= b->va,
 		.length		= bytes,
 		.access		= access,
-		.pd		= b->hca->pd,
-		.qp_num		= b->qp->qp_num,
 	};
 	int ret;
 
 	local_bh_disable();
-	ret = rhca_mw_bind(to_verbs_dev(b->hca->ibdev), &bind);
+	ret = rhca_mw_bind(to_verbs_dev(b->hca->ibdev), b->hca->pd, b->qp->qp_num, &bind);
 	local_bh_enable();
 	return ret;
 }

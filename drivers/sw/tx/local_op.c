@@ -19,23 +19,6 @@ static int execute_invalidate(struct rhca_verbs_qp *qp,
 	return ret;
 }
 
-static int execute_bind(struct rhca_verbs_qp *qp,
-			const struct rhca_send_wqe *wqe)
-{
-	struct rhca_bind bind = {
-		.window_key	= wqe->bind.window_key,
-		.new_key	= wqe->bind.new_key,
-		.region_key	= wqe->bind.region_key,
-		.addr		= wqe->bind.addr,
-		.length		= wqe->bind.length,
-		.access		= wqe->bind.access,
-		.pd		= qp->pd,
-		.qp_num		= qp->number,
-	};
-
-	return rhca_mw_bind(qp->dev, &bind);
-}
-
 /*
  * Carry out a local operation. send.lock held, bottom halves off; the QP uses no memory
  * meanwhile. Returns 0; -EINPROGRESS while packets still use the memory whose key is taken
@@ -50,6 +33,6 @@ int rhca_local_execute(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 	case IB_WR_LOCAL_INV:
 		return execute_invalidate(qp, wqe);
 	default:
-		return execute_bind(qp, wqe);
+		return rhca_mw_bind(qp->dev, qp->pd, qp->number, &wqe->bind);
 	}
 }

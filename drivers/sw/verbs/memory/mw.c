@@ -159,11 +159,11 @@ static struct rhca_mem *find_by_index(struct rhca_verbs_dev *dev, u32 key)
 	return xa_load(&dev->keys, RHCA_KEY_INDEX(key));
 }
 
-static int check_window(const struct rhca_mem *window,
+static int check_window(const struct rhca_mem *window, struct ib_pd *pd,
 			const struct rhca_bind *bind)
 {
 	if (!is_window(window) || window->state == RHCA_MEM_GONE ||
-	    window->pd != bind->pd || window->key != bind->window_key)
+	    window->pd != pd || window->key != bind->window_key)
 		return -EINVAL;
 	if (window->kind == RHCA_MEM_WINDOW_2) {
 		/* Bound type 2 windows must be invalidated first, C10-70.2.1 */
@@ -177,11 +177,11 @@ static int check_window(const struct rhca_mem *window,
 	return 0;
 }
 
-static int check_region(const struct rhca_mem *region,
+static int check_region(const struct rhca_mem *region, struct ib_pd *pd,
 			const struct rhca_bind *bind)
 {
 	if (region->state != RHCA_MEM_VALID ||
-	    region->kind == RHCA_MEM_DMA || region->pd != bind->pd ||
+	    region->kind == RHCA_MEM_DMA || region->pd != pd ||
 	    !(region->access & IB_ACCESS_MW_BIND))
 		return -EINVAL;
 	/* Local write is no right of a window, but applications ask for it */
@@ -196,7 +196,8 @@ static int check_region(const struct rhca_mem *region,
 }
 
 /* The region stays as it is as long as a window is bound to it */
-static int take_region(struct rhca_mem *region, const struct rhca_bind *bind)
+static int take_region(struct rhca_mem *region, struct ib_pd *pd,
+		       const struct rhca_bind *bind)
 {
 	int ret;
 
@@ -204,7 +205,7 @@ static int take_region(struct rhca_mem *region, const struct rhca_bind *bind)
 	if (!region || is_window(region))
 		return -EINVAL;
 	spin_lock_nested(&region->binding_lock, SINGLE_DEPTH_NESTING);
-	ret = check_region(region, bind);
+	ret = check_region(region, pd, bind);
 	if (!ret)
 		region->num_windows++;
 	spin_unlock(&region->binding_lock);
@@ -218,20 +219,19 @@ static void attach(struct rhca_mem *window, struct rhca_mem *region,
 	window->iova = bind->addr;
 	window->length = bind->length;
 	window->access = bind->access;
-	window->qp_num = bind->qp_num;
 	WRITE_ONCE(window->key, bind->new_key);
 	rhca_mem_set_valid(window);
 }
 
 static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
-		       const struct rhca_bind *bind)
+		       struct ib_pd *pd, u32 qp_num, const struct rhca_bind *bind)
 {
 	int ret;
 
 	lockdep_assert_held(&window->binding_lock);
-	ret = check_window(window, bind);
+	ret = check_window(window, pd, bind);
 	if (!ret && bind->length)
-		ret = take_region(region, bind);
+		ret = take_region(region, pd, bind);
 	if (ret)
 		return ret;
 	detach(window, RHCA_MEM_INVALID);
@@ -240,6 +240,7 @@ static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
 			drop_region(region);
 		return -EINPROGRESS;
 	}
+	window->qp_num = qp_num;
 	if (bind->length)
 		attach(window, region, bind);
 	else
@@ -250,6 +251,8 @@ static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
 /**
  * rhca_mw_bind - Carry out a bind work request
  * @dev: the device
+ * @pd: of the QP
+ * @qp_num: of the QP
  * @bind: the request
  *
  * Context: bottom halves off.
@@ -257,7 +260,8 @@ static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
  * -EINPROGRESS when packets still use the window by its old binding, which lets
  * no more of them in: try again.
  */
-int rhca_mw_bind(struct rhca_verbs_dev *dev, const struct rhca_bind *bind)
+int rhca_mw_bind(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 qp_num,
+		 const struct rhca_bind *bind)
 {
 	struct rhca_mem *window, *region = NULL;
 	int ret = -EINVAL;
@@ -268,7 +272,7 @@ int rhca_mw_bind(struct rhca_verbs_dev *dev, const struct rhca_bind *bind)
 		region = rhca_mem_get(dev, bind->region_key);
 	if (window) {
 		spin_lock(&window->binding_lock);
-		ret = bind_locked(window, region, bind);
+		ret = bind_locked(window, region, pd, qp_num, bind);
 		spin_unlock(&window->binding_lock);
 	}
 	rhca_mem_put(region);

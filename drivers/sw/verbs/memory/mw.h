@@ -15,26 +15,14 @@ static inline struct rhca_mw *to_rhca_mw(struct ib_mw *ibmw)
 	return container_of(ibmw, struct rhca_mw, ibmw);
 }
 
-/**
- * struct rhca_bind - A bind work request
- * @window_key: key that the window has now
- * @new_key: key that it shall have; same index
- * @region_key: local key of the region
- * @addr: first address
- * @length: bytes; 0 unbinds a type 1 window
- * @access: IB_ACCESS_*
- * @pd: of the QP
- * @qp_num: of the QP
- */
+/* A bind work request */
 struct rhca_bind {
-	u32 window_key;
-	u32 new_key;
-	u32 region_key;
-	u64 addr;
-	u64 length;
-	int access;
-	struct ib_pd *pd;
-	u32 qp_num;
+	u64 addr;		/* first address */
+	u64 length;		/* bytes; 0 unbinds a type 1 window */
+	u32 window_key;		/* key that the window has now */
+	u32 new_key;		/* key that it shall have; same index */
+	u32 region_key;		/* local key of the region */
+	int access;		/* IB_ACCESS_* */
 };
 
 /* What a peer asks for */
@@ -52,7 +40,8 @@ struct rhca_remote {
 struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote);
 struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
 				      const struct rhca_remote *remote);
-int rhca_mw_bind(struct rhca_verbs_dev *dev, const struct rhca_bind *bind);
+int rhca_mw_bind(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 qp_num,
+		 const struct rhca_bind *bind);
 int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
 			u32 qp_num, bool remote);
 bool rhca_key_is_idle(struct rhca_verbs_dev *dev, u32 key);

@@ -10,6 +10,7 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
+#include "sw/verbs/memory/mw.h"
 #include "sw/verbs/queue/ring.h"
 
 /* RDMA FLUSH and ATOMIC WRITE as in uverbs; older kernels have no name for them */
@@ -21,95 +22,55 @@
 struct rhca_path;
 struct rhca_verbs_qp;
 
-/**
- * struct rhca_send_wqe - A send work request
- * @wr_id: the user's cookie
- * @opcode: enum ib_wr_opcode
- * @send_flags: enum ib_send_flags
- * @status: what it will complete with; set when it fails before it is sent
- * @num_sge: entries of @sge
- * @length: bytes of the message
- * @imm_data: immediate data, or
- * @invalidate_rkey: key to invalidate at the peer or here
- * @remote_addr: RDMA and atomics
- * @rkey: RDMA and atomics
- * @compare_add: atomics
- * @swap: atomics
- * @flush_bytes: FLUSH: bytes of the range
- * @placement: FLUSH: RHCA_PLACE_*
- * @selectivity: FLUSH: enum rhca_selectivity
- * @path: datagrams: a reference, dropped on completion
- * @dest_qpn: datagrams
- * @qkey: datagrams
- * @pkey_index: datagrams of QP1; those of others go by the QP's
- * @mr: fast registration: the region
- * @key: fast registration: its new key
- * @access: fast registration
- * @bind: memory window binding
- * @chunk: READ: responses that one request on the wire asks for, once @numbered
- * @numbered: PSNs have been assigned
- * @done: nothing more has to happen, it completes when its turn comes
- * @invalidated: its key works no more, but packets still use the memory
- * @first_psn: of the first packet
- * @last_psn: of the last packet; of READs, of the last response
- * @ssn: send sequence number, for end-to-end credits
- * @sge: scatter/gather list, or inline data
- */
+/* A send work request */
 struct rhca_send_wqe {
-	u64 wr_id;
-	u32 opcode;
-	u32 send_flags;
-	enum ib_wc_status status;
-	u32 num_sge;
-	u32 length;
+	u64 wr_id;		/* the user's cookie */
+	u32 opcode;		/* enum ib_wr_opcode */
+	u32 send_flags;		/* enum ib_send_flags */
+	enum ib_wc_status status;	/* of its completion; set when it fails before it is sent */
+	u32 num_sge;		/* entries of @sge */
+	u32 length;		/* bytes of the message */
 	union {
-		__be32 imm_data;
-		u32 invalidate_rkey;
+		__be32 imm_data;	/* immediate data, or */
+		u32 invalidate_rkey;	/* key to invalidate at the peer or here */
 	};
 	union {
-		struct {
+		struct {		/* RDMA, atomics, FLUSH */
 			u64 remote_addr;
 			u32 rkey;
 			union {
-				struct {
+				struct {	/* atomics */
 					u64 compare_add;
 					u64 swap;
 				};
-				struct {
-					u32 flush_bytes;
-					u8 placement;
-					u8 selectivity;
+				struct {	/* FLUSH */
+					u32 flush_bytes;	/* of the range */
+					u8 placement;		/* RHCA_PLACE_* */
+					u8 selectivity;		/* enum rhca_selectivity */
 				};
 			};
 		};
-		struct {
-			struct rhca_path *path;
+		struct {		/* datagrams */
+			struct rhca_path *path;	/* a reference, dropped on completion */
 			u32 dest_qpn;
 			u32 qkey;
-			u16 pkey_index;
+			u16 pkey_index;	/* of QP1; those of others go by the QP's */
 		};
-		struct {
-			struct ib_mr *mr;
-			u32 key;
+		struct {		/* fast registration */
+			struct ib_mr *mr;	/* the region */
+			u32 key;		/* its new key */
 			int access;
 		};
-		struct {
-			u64 addr;
-			u64 length;
-			u32 window_key;
-			u32 new_key;
-			u32 region_key;
-			int access;
-		} bind;
+		struct rhca_bind bind;	/* memory window */
 	};
-	u8 chunk;
-	bool numbered;
-	bool done;
-	bool invalidated;
-	u32 first_psn;
-	u32 last_psn;
-	u32 ssn;
-	union {
+	u8 chunk;		/* READ: responses that one request asks for, once @numbered */
+	bool numbered;		/* PSNs have been assigned */
+	bool done;		/* nothing more has to happen, it completes when its turn comes */
+	bool invalidated;	/* its key works no more, but packets still use the memory */
+	u32 first_psn;		/* of the first packet */
+	u32 last_psn;		/* of the last packet; of READs, of the last response */
+	u32 ssn;		/* send sequence number, for end-to-end credits */
+	union {			/* scatter/gather list, or inline data */
 		DECLARE_FLEX_ARRAY(struct ib_sge, sge);
 		DECLARE_FLEX_ARRAY(u8, inline_data);
 	};
