@@ -28,6 +28,22 @@ static struct rhca_mr *alloc_mr_object(struct ib_pd *pd)
 	return mr;
 }
 
+static void put_pages(struct rhca_mr *mr)
+{
+	rhca_odp_destroy(&mr->mem);
+	kvfree(mr->mem.pages);
+	kvfree(mr->mapping.pages);
+	ib_umem_release(mr->umem);
+}
+
+/* A region that has got no key */
+static struct ib_mr *give_up(struct rhca_mr *mr, int error)
+{
+	put_pages(mr);
+	kfree(mr);
+	return ERR_PTR(error);
+}
+
 static int publish_mr(struct rhca_mr *mr, enum rhca_mem_kind kind)
 {
 	int ret = rhca_mem_publish(&mr->mem, to_verbs_dev(mr->ibmr.device),
@@ -50,10 +66,8 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 	mr->mem.access = access;
 	mr->mem.length = U64_MAX;
 	ret = publish_mr(mr, RHCA_MEM_DMA);
-	if (ret) {
-		kfree(mr);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		return give_up(mr, ret);
 	rhca_mem_set_valid(&mr->mem);
 	return &mr->ibmr;
 }
@@ -95,27 +109,18 @@ static int check_persistence(const struct rhca_mem *mem, int access)
 	return 0;
 }
 
-static struct ib_umem *pin(struct ib_pd *pd, u64 start, u64 length, int access)
-{
-	struct ib_umem *umem = ib_umem_get_va(pd->device, start, length,
-					      access);
-
-	if (umem == ERR_PTR(-ENOMEM))
-		rhca_charge_explain(pd->device, length);	/* ib_core did not */
-	return umem;
-}
-
 static int get_pinned(struct rhca_mr *mr, u64 start, int access)
 {
+	struct ib_device *ibdev = mr->ibmr.device;
+	struct ib_umem *umem = ib_umem_get_va(ibdev, start, mr->mem.length, access);
 	int ret;
 
-	mr->umem = pin(mr->ibmr.pd, start, mr->mem.length, access);
-	if (IS_ERR(mr->umem)) {
-		ret = PTR_ERR(mr->umem);
-		mr->umem = NULL;
-		return ret;
-	}
-	ret = list_pages(&mr->mem, mr->umem);
+	if (umem == ERR_PTR(-ENOMEM))
+		rhca_charge_explain(ibdev, mr->mem.length);	/* ib_core did not */
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	mr->umem = umem;
+	ret = list_pages(&mr->mem, umem);
 	return ret ?: check_persistence(&mr->mem, access);
 }
 
@@ -126,13 +131,6 @@ static int get_on_demand(struct rhca_mr *mr, u64 start, int access)
 		return -EOPNOTSUPP;
 	return rhca_odp_create(&mr->mem, mr->ibmr.device, start,
 			       mr->mem.length, access);
-}
-
-static void put_user_memory(struct rhca_mr *mr)
-{
-	rhca_odp_destroy(&mr->mem);
-	kvfree(mr->mem.pages);
-	ib_umem_release(mr->umem);
 }
 
 static int check_range(u64 start, u64 length, u64 iova, int access)
@@ -162,20 +160,14 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	mr->mem.length = length;
 	ret = access & IB_ACCESS_ON_DEMAND ? get_on_demand(mr, start, access) :
 					     get_pinned(mr, start, access);
+	if (!ret)
+		ret = publish_mr(mr, RHCA_MEM_USER);
 	if (ret)
-		goto err_free;
-	ret = publish_mr(mr, RHCA_MEM_USER);
-	if (ret)
-		goto err_free;
+		return give_up(mr, ret);
 	mr->ibmr.iova = iova;
 	mr->ibmr.length = length;
 	rhca_mem_set_valid(&mr->mem);
 	return &mr->ibmr;
-
-err_free:
-	put_user_memory(mr);
-	kfree(mr);
-	return ERR_PTR(ret);
 }
 
 static int check_rereg(const struct rhca_mr *mr, int flags, int access)
@@ -236,12 +228,6 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return NULL;
 }
 
-static void free_page_lists(struct rhca_mr *mr)
-{
-	kvfree(mr->mem.pages);
-	kvfree(mr->mapping.pages);
-}
-
 static int alloc_page_lists(struct rhca_mr *mr, u32 max_pages)
 {
 	mr->mem.max_pages = max_pages;
@@ -250,10 +236,7 @@ static int alloc_page_lists(struct rhca_mr *mr, u32 max_pages)
 				 GFP_KERNEL_ACCOUNT);
 	mr->mapping.pages = kvcalloc(max_pages, sizeof(*mr->mapping.pages),
 				     GFP_KERNEL_ACCOUNT);
-	if (mr->mem.pages && mr->mapping.pages)
-		return 0;
-	free_page_lists(mr);
-	return -ENOMEM;
+	return mr->mem.pages && mr->mapping.pages ? 0 : -ENOMEM;
 }
 
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
@@ -270,18 +253,9 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	ret = alloc_page_lists(mr, max_num_sg);
-	if (ret)
-		goto err_free;
-	ret = publish_mr(mr, RHCA_MEM_FAST_REG);
-	if (ret)
-		goto err_free_pages;
-	return &mr->ibmr;
-
-err_free_pages:
-	free_page_lists(mr);
-err_free:
-	kfree(mr);
-	return ERR_PTR(ret);
+	if (!ret)
+		ret = publish_mr(mr, RHCA_MEM_FAST_REG);
+	return ret ? give_up(mr, ret) : &mr->ibmr;
 }
 
 static int set_page(struct ib_mr *ibmr, u64 addr)
@@ -332,8 +306,7 @@ static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (ret)
 		return ret;
 	rhca_mem_withdraw(&mr->mem);
-	put_user_memory(mr);
-	kvfree(mr->mapping.pages);
+	put_pages(mr);
 	call_rcu(&mr->mem.rcu, free_mr);
 	return 0;
 }
