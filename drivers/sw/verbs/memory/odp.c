@@ -303,7 +303,7 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 
 	if (!odp)
 		return NULL;
-	odp->lanes = rhca_odp_lanes_get();
+	odp->lanes = rhca_odp_lanes_get(&odp->lane);
 	if (!odp->lanes) {
 		kfree(odp);
 		return NULL;
@@ -315,7 +315,6 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 	odp->start = start;
 	odp->iova = mem->iova;
 	odp->length = mem->length;
-	odp->lane = rhca_odp_lanes_next(odp->lanes);
 	init_rwsem(&odp->users.lock);
 	odp->users.mem = mem;
 	rhca_odp_ranges_init(&odp->ranges, &odp->users);

@@ -80,8 +80,11 @@ static struct rhca_odp_lanes *find(const struct mm_struct *mm)
 	return NULL;
 }
 
-/* The lanes of the calling process. Returns lanes with a reference, or NULL without memory. */
-struct rhca_odp_lanes *rhca_odp_lanes_get(void)
+/*
+ * The lanes of the calling process. @lane: that of one more region, which does one thing at a
+ * time. Returns lanes with a reference, or NULL without memory.
+ */
+struct rhca_odp_lanes *rhca_odp_lanes_get(struct workqueue_struct **lane)
 {
 	struct rhca_odp_lanes *lanes;
 
@@ -95,6 +98,8 @@ struct rhca_odp_lanes *rhca_odp_lanes_get(void)
 			hash_add(all_lanes, &lanes->entry,
 				 (unsigned long)lanes->mm);
 	}
+	if (lanes)
+		*lane = lanes->wq[lanes->next++ % NUM_LANES];
 	mutex_unlock(&all_mutex);
 	return lanes;
 }
@@ -109,22 +114,7 @@ void rhca_odp_lanes_put(struct rhca_odp_lanes *lanes)
 	queue_work(end_wq, &lanes->end);
 }
 
-/* A lane for one more region. Returns a workqueue that does one thing at a time. */
-struct workqueue_struct *rhca_odp_lanes_next(struct rhca_odp_lanes *lanes)
-{
-	struct workqueue_struct *wq;
-
-	mutex_lock(&all_mutex);
-	wq = lanes->wq[lanes->next++ % NUM_LANES];
-	mutex_unlock(&all_mutex);
-	return wq;
-}
-
-/**
- * rhca_odp_lanes_init - Before the first region
- *
- * Return: 0 or -ENOMEM.
- */
+/* Before the first region */
 int rhca_odp_lanes_init(void)
 {
 	end_wq = alloc_workqueue("roce_hca_odp_end", WQ_UNBOUND, 0);

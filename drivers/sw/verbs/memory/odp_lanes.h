@@ -9,8 +9,7 @@ struct rhca_odp_lanes;
 
 int rhca_odp_lanes_init(void);
 void rhca_odp_lanes_exit(void);
-struct rhca_odp_lanes *rhca_odp_lanes_get(void);
+struct rhca_odp_lanes *rhca_odp_lanes_get(struct workqueue_struct **lane);
 void rhca_odp_lanes_put(struct rhca_odp_lanes *lanes);
-struct workqueue_struct *rhca_odp_lanes_next(struct rhca_odp_lanes *lanes);
 
 #endif
