@@ -6,7 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <rhca/compat.h>
 
-#include "control/lag_files.h"
+#include "control/sysfs.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/slot.h"

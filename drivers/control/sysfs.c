@@ -16,8 +16,6 @@
 #include "core/device.h"
 #include "core/port/port_pkeys.h"
 #include "core/qp/port_qos.h"
-#include "lifecycle/lag.h"
-#include "control/lag_files.h"
 
 #define SHOWN_CHARS	64	/* of a refused text in the log */
 

@@ -12,7 +12,6 @@
 #include "sw/verbs/memory/mr.h"
 #include "sw/verbs/memory/mw.h"
 #include "sw/verbs/memory/odp_lanes.h"
-#include "sw/verbs/cc_files.h"
 #include "sw/verbs/device.h"
 #include "sw/verbs/port.h"
 #include "sw/verbs/timing_wheel.h"

@@ -16,7 +16,7 @@
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_events.h"
 #include "lifecycle/lag.h"
-#include "control/lag_files.h"
+#include "control/sysfs.h"
 #include "sw/backend.h"
 
 /* Within which members' devices would be made again */

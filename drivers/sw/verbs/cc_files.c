@@ -9,7 +9,7 @@
 
 #include "core/port/port.h"
 #include "core/rules/cc.h"
-#include "sw/verbs/cc_files.h"
+#include "sw/verbs/port.h"
 
 /* A parameter as a file */
 struct cc_file {

@@ -32,4 +32,6 @@ struct rhca_port *rhca_port_find_gid(const struct rhca_gid_query *query,
 				     u16 *index);
 struct rhca_port *rhca_port_find_netdev(const struct net_device *ndev);
 
+extern const struct ib_device_ops rhca_cc_verbs;	/* cc_files.c */
+
 #endif
