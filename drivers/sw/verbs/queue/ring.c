@@ -20,89 +20,45 @@ static struct ib_ucontext *ucontext_of(struct ib_udata *udata)
 	return rdma_udata_to_uverbs_attr_bundle(udata)->context;
 }
 
-/* Memory of a ring that a process may map */
-struct ring_memory {
-	struct kref refs;		/* the object's, and one of each mapping */
-	void *shared;			/* the ring */
-	struct rhca_charge charge;	/* what it counts for */
-};
-
-/* The right to map a ring */
+/* A ring that a process may map */
 struct rhca_ring_mapping {
 	struct rdma_user_mmap_entry entry;	/* in the ucontext's table of mmap offsets */
-	struct ring_memory *memory;		/* what is mapped, with a reference */
+	struct kref refs;			/* of @entry, and one of each mapping */
+	void *shared;				/* the ring */
+	struct rhca_charge charge;		/* what it counts for */
 };
 
-static void free_memory(struct kref *refs)
+static void free_mapping(struct kref *refs)
 {
-	struct ring_memory *memory = container_of(refs, struct ring_memory, refs);
+	struct rhca_ring_mapping *mapping =
+		container_of(refs, struct rhca_ring_mapping, refs);
 
-	vfree(memory->shared);
-	rhca_charge_give(&memory->charge);
-	kfree(memory);
+	vfree(mapping->shared);
+	rhca_charge_give(&mapping->charge);
+	kfree(mapping);
 }
 
-static void put_memory(struct ring_memory *memory)
-{
-	kref_put(&memory->refs, free_memory);
-}
-
-/* The ring is the memory's from now on; after an error it is the caller's still */
-static struct ring_memory *charge_memory(void *shared, size_t bytes,
-					 struct ib_device *ibdev)
-{
-	struct ring_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
-	int ret;
-
-	if (!memory)
-		return ERR_PTR(-ENOMEM);
-	ret = rhca_charge_take(&memory->charge, ibdev, bytes);
-	if (ret) {
-		kfree(memory);
-		return ERR_PTR(ret);
-	}
-	kref_init(&memory->refs);
-	memory->shared = shared;
-	return memory;
-}
-
-static struct rhca_ring_mapping *insert_mapping(struct ring_memory *memory,
-						struct ib_ucontext *context,
-						size_t bytes)
-{
-	struct rhca_ring_mapping *mapping;
-	int ret;
-
-	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
-	if (!mapping)
-		return ERR_PTR(-ENOMEM);
-	mapping->memory = memory;
-	ret = rdma_user_mmap_entry_insert(context, &mapping->entry,
-					  PAGE_ALIGN(bytes));
-	if (ret) {
-		kfree(mapping);
-		return ERR_PTR(ret);
-	}
-	return mapping;
-}
-
-/* The ring is freed with the mapping from now on, and after an error at once */
+/* The ring is freed with the mapping from now on; after an error it is the caller's still */
 static int offer_mapping(struct rhca_ring *ring, size_t bytes,
 			 struct ib_udata *udata, struct mminfo *info)
 {
 	struct ib_ucontext *context = ucontext_of(udata);
 	struct rhca_ring_mapping *mapping;
-	struct ring_memory *memory;
+	int ret;
 
-	memory = charge_memory(ring->shared, bytes, context->device);
-	if (IS_ERR(memory)) {
-		vfree(ring->shared);
-		return PTR_ERR(memory);
-	}
-	mapping = insert_mapping(memory, context, bytes);
-	if (IS_ERR(mapping)) {
-		put_memory(memory);
-		return PTR_ERR(mapping);
+	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
+	if (!mapping)
+		return -ENOMEM;
+	kref_init(&mapping->refs);
+	mapping->shared = ring->shared;
+	ret = rhca_charge_take(&mapping->charge, context->device, bytes);
+	if (!ret)
+		ret = rdma_user_mmap_entry_insert(context, &mapping->entry,
+						  PAGE_ALIGN(bytes));
+	if (ret) {
+		rhca_charge_give(&mapping->charge);
+		kfree(mapping);
+		return ret;
 	}
 	ring->mapping = mapping;
 	*info = (struct mminfo) {
@@ -169,6 +125,7 @@ int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
 	if (udata) {
 		ret = offer_mapping(ring, bytes, udata, info);
 		if (ret) {
+			vfree(ring->shared);
 			ring->shared = NULL;
 			return ret;
 		}
@@ -193,13 +150,10 @@ void rhca_ring_free(struct rhca_ring *ring)
 EXPORT_SYMBOL_IF_KUNIT(rhca_ring_free);
 
 /* Last reference to the entry is gone: no mmap() can be on its way to it */
-static void free_mapping(struct rdma_user_mmap_entry *entry)
+static void end_entry(struct rdma_user_mmap_entry *entry)
 {
-	struct rhca_ring_mapping *mapping =
-		container_of(entry, struct rhca_ring_mapping, entry);
-
-	put_memory(mapping->memory);
-	kfree(mapping);
+	kref_put(&container_of(entry, struct rhca_ring_mapping, entry)->refs,
+		 free_mapping);
 }
 
 /* --- mappings ----------------------------------------------------------------- */
@@ -211,15 +165,17 @@ static void free_mapping(struct rdma_user_mmap_entry *entry)
  */
 static void open_mapping(struct vm_area_struct *vma)
 {
-	struct ring_memory *memory = vma->vm_private_data;
+	struct rhca_ring_mapping *mapping = vma->vm_private_data;
 
-	kref_get(&memory->refs);
+	kref_get(&mapping->refs);
 	__module_get(THIS_MODULE);
 }
 
 static void close_mapping(struct vm_area_struct *vma)
 {
-	put_memory(vma->vm_private_data);
+	struct rhca_ring_mapping *mapping = vma->vm_private_data;
+
+	kref_put(&mapping->refs, free_mapping);
 	module_put(THIS_MODULE);
 }
 
@@ -250,9 +206,9 @@ static int mmap_ring(struct ib_ucontext *context, struct vm_area_struct *vma)
 	if (!entry)
 		return -EINVAL;
 	mapping = container_of(entry, struct rhca_ring_mapping, entry);
-	ret = insert_pages(vma, mapping->memory->shared);
+	ret = insert_pages(vma, mapping->shared);
 	if (!ret) {
-		vma->vm_private_data = mapping->memory;
+		vma->vm_private_data = mapping;
 		vma->vm_ops = &ring_vm_ops;
 		open_mapping(vma);
 	}
@@ -291,6 +247,6 @@ const struct ib_device_ops rhca_ucontext_verbs = {
 	.dealloc_ucontext	= dealloc_ucontext,
 	.disassociate_ucontext	= disassociate_ucontext,
 	.mmap			= mmap_ring,
-	.mmap_free		= free_mapping,
+	.mmap_free		= end_entry,
 	.size_ib_ucontext	= sizeof(struct ib_ucontext),
 };
