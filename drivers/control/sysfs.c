@@ -57,11 +57,6 @@ struct folder {
 	struct rhca_port *port;		/* whose files it has, or NULL for a folder of ports */
 };
 
-/* What a device has; the client's data of it */
-struct device_folders {
-	struct list_head list;
-};
-
 static ssize_t show_file(struct kobject *kobj, struct attribute *attr,
 			 char *buf)
 {
@@ -104,13 +99,13 @@ static const struct kobj_type folder_type = {
 	.sysfs_ops	= &folder_ops,
 };
 
-static struct folder *find_folder(struct device_folders *folders,
+static struct folder *find_folder(struct list_head *folders,
 				  const struct kobject *parent,
 				  const char *name)
 {
 	struct folder *folder;
 
-	list_for_each_entry(folder, &folders->list, entry)
+	list_for_each_entry(folder, folders, entry)
 		if (folder->kobj.parent == parent &&
 		    !strcmp(kobject_name(&folder->kobj), name))
 			return folder;
@@ -118,7 +113,7 @@ static struct folder *find_folder(struct device_folders *folders,
 }
 
 /* The folder of that name, made if there is none */
-static struct folder *get_folder(struct device_folders *folders,
+static struct folder *get_folder(struct list_head *folders,
 				 struct kobject *parent, const char *name,
 				 struct rhca_port *port)
 {
@@ -137,11 +132,11 @@ static struct folder *get_folder(struct device_folders *folders,
 		kobject_put(&folder->kobj);
 		return ERR_PTR(ret);
 	}
-	list_add_tail(&folder->entry, &folders->list);
+	list_add_tail(&folder->entry, folders);
 	return folder;
 }
 
-static int add_file(struct device_folders *folders, struct rhca_port *port,
+static int add_file(struct list_head *folders, struct rhca_port *port,
 		    const struct port_file *file)
 {
 	struct folder *of_file, *of_port;
@@ -158,7 +153,7 @@ static int add_file(struct device_folders *folders, struct rhca_port *port,
 	return sysfs_create_file(&of_port->kobj, &file->attr);
 }
 
-static int add_files(struct device_folders *folders, struct rhca_dev *dev)
+static int add_files(struct list_head *folders, struct rhca_dev *dev)
 {
 	u32 i, port;
 	int ret;
@@ -175,11 +170,11 @@ static int add_files(struct device_folders *folders, struct rhca_dev *dev)
 }
 
 /* Deleting a folder waits for who is reading or writing a file in it */
-static void remove_folders(struct device_folders *folders)
+static void remove_folders(struct list_head *folders)
 {
 	struct folder *folder, *next;
 
-	list_for_each_entry_safe_reverse(folder, next, &folders->list, entry) {
+	list_for_each_entry_safe_reverse(folder, next, folders, entry) {
 		list_del(&folder->entry);
 		kobject_del(&folder->kobj);
 		kobject_put(&folder->kobj);
@@ -191,7 +186,7 @@ static struct ib_client folders_client;
 
 static int device_came(struct ib_device *ibdev)
 {
-	struct device_folders *folders;
+	struct list_head *folders;
 	int ret;
 
 	if (!rhca_is_device(ibdev))
@@ -199,7 +194,7 @@ static int device_came(struct ib_device *ibdev)
 	folders = kzalloc(sizeof(*folders), GFP_KERNEL);
 	if (!folders)
 		return -ENOMEM;
-	INIT_LIST_HEAD(&folders->list);
+	INIT_LIST_HEAD(folders);	/* the client's data of the device */
 	ret = add_files(folders, to_rhca_dev(ibdev));
 	if (!ret)
 		ret = sysfs_create_group(&ibdev->dev.kobj, &rhca_lag_files);
