@@ -16,8 +16,6 @@ static struct rhca_dev *dev_of(struct device *device)
 	return rdma_device_to_drv_device(device, struct rhca_dev, ibdev);
 }
 
-typedef int (*member_step)(struct net_device *ndev, bool *enabled);
-
 static struct net_device *bond_of(struct net_device *ndev)
 {
 	struct net_device *master = netdev_master_upper_dev_get(ndev) ?: ndev;
@@ -25,73 +23,59 @@ static struct net_device *bond_of(struct net_device *ndev)
 	return netif_is_bond_master(master) ? master : NULL;
 }
 
-/* The members of the bond that a port is or belongs to; else its netdev */
-static int step_members(struct net_device *ndev, member_step step,
-			bool *enabled)
+static bool is_enabled(struct net_device *ndev)
 {
-	struct net_device *bond = bond_of(ndev);
+	return !rhca_slot_is_set(ndev, RHCA_SLOT_LAG_OFF);
+}
+
+/* All members of the bond that a port's netdev is or belongs to; else the netdev, if any */
+static bool members_enabled(struct net_device *ndev)
+{
+	struct net_device *bond = ndev ? bond_of(ndev) : NULL;
+	struct net_device *member;
+	struct list_head *iter;
+	bool enabled = true;
+
+	ASSERT_RTNL();
+	if (!bond)
+		return !ndev || is_enabled(ndev);
+	netdev_for_each_lower_dev(bond, member, iter)
+		enabled &= is_enabled(member);
+	return enabled;
+}
+
+/* The same members; the bond may be a LAG now, or none any more */
+static int enable_members(struct net_device *ndev, bool enable)
+{
+	struct net_device *bond = ndev ? bond_of(ndev) : NULL;
 	struct net_device *member;
 	struct list_head *iter;
 	int ret = 0;
 
 	ASSERT_RTNL();
 	if (!bond)
-		return step(ndev, enabled);
+		return ndev ? rhca_slot_set(ndev, RHCA_SLOT_LAG_OFF, !enable) : 0;
 	netdev_for_each_lower_dev(bond, member, iter) {
-		ret = step(member, enabled);
+		ret = rhca_slot_set(member, RHCA_SLOT_LAG_OFF, !enable);
 		if (ret)
 			break;
 	}
+	rhca_lag_bond_changed(bond);
 	return ret;
-}
-
-static int step_ports(struct rhca_dev *dev, member_step step, bool *enabled)
-{
-	struct net_device *ndev;
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; i < dev->num_ports && !ret; i++) {
-		ndev = rtnl_dereference(dev->ports[i].ndev);
-		if (ndev)
-			ret = step_members(ndev, step, enabled);
-	}
-	return ret;
-}
-
-static int collect_enabled(struct net_device *ndev, bool *enabled)
-{
-	*enabled &= !rhca_slot_is_set(ndev, RHCA_SLOT_LAG_OFF);
-	return 0;
-}
-
-static int set_enabled(struct net_device *ndev, bool *enabled)
-{
-	return rhca_slot_set(ndev, RHCA_SLOT_LAG_OFF, !*enabled);
 }
 
 static ssize_t roce_lag_enable_show(struct device *device,
 				    struct device_attribute *attr, char *buf)
 {
+	struct rhca_dev *dev = dev_of(device);
 	bool enabled = true;
-
-	rtnl_lock();
-	step_ports(dev_of(device), collect_enabled, &enabled);
-	rtnl_unlock();
-	return sysfs_emit(buf, "%d\n", enabled);
-}
-
-static void recheck_bonds(struct rhca_dev *dev)
-{
-	struct net_device *ndev, *bond;
 	u32 i;
 
-	for (i = 0; i < dev->num_ports; i++) {
-		ndev = rtnl_dereference(dev->ports[i].ndev);
-		bond = ndev ? bond_of(ndev) : NULL;
-		if (bond)
-			rhca_lag_bond_changed(bond);
-	}
+	rtnl_lock();
+	for (i = 0; i < dev->num_ports; i++)
+		enabled &= members_enabled(rtnl_dereference(dev->ports[i].ndev));
+	rtnl_unlock();
+	return sysfs_emit(buf, "%d\n", enabled);
 }
 
 static bool refused_by_hardware(struct rhca_dev *dev, const char *file)
@@ -109,8 +93,8 @@ static ssize_t roce_lag_enable_store(struct device *device,
 				     const char *buf, size_t len)
 {
 	struct rhca_dev *dev = dev_of(device);
-	bool enabled;
-	int ret;
+	int ret = 0;
+	u32 i;
 
 	if (!sysfs_streq(buf, "0") && !sysfs_streq(buf, "1")) {
 		ibdev_err(&dev->ibdev,
@@ -119,10 +103,9 @@ static ssize_t roce_lag_enable_store(struct device *device,
 	}
 	if (refused_by_hardware(dev, "roce_lag_enable"))
 		return -EOPNOTSUPP;
-	enabled = buf[0] == '1';
 	rtnl_lock();
-	ret = step_ports(dev, set_enabled, &enabled);
-	recheck_bonds(dev);
+	for (i = 0; i < dev->num_ports && !ret; i++)
+		ret = enable_members(rtnl_dereference(dev->ports[i].ndev), buf[0] == '1');
 	rtnl_unlock();
 	return ret ?: len;
 }
