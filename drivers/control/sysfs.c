@@ -5,10 +5,7 @@
  * ib_core tells when a device appears and goes, also when it only changes its
  * network namespace, as it tells every client of RDMA devices.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/kobject.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 

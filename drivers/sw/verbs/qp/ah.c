@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <rdma/rdma_user_rxe.h>
-#include <rdma/uverbs_ioctl.h>
 
 #include "sw/verbs/device.h"
 #include "sw/verbs/qp/ah.h"

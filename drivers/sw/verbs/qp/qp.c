@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queue pairs: number, find, build, destroy, post. */
 #include <linux/prefetch.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include <rdma/rdma_user_rxe.h>
-#include <rdma/uverbs_ioctl.h>
 #include <rhca/compat.h>
 
 #include "core/mcast.h"

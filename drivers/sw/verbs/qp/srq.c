@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Shared receive queues, IBTA vol. 1, 10.2.9. */
 #include <rdma/rdma_user_rxe.h>
-#include <rdma/uverbs_ioctl.h>
 
 #include "sw/verbs/device.h"
 #include "sw/verbs/qp/srq.h"
