@@ -129,8 +129,7 @@ static int get_on_demand(struct rhca_mr *mr, u64 start, int access)
 {
 	if (access & RHCA_ACCESS_FLUSH_PERSISTENT)
 		return -EOPNOTSUPP;
-	return rhca_odp_create(&mr->mem, mr->ibmr.device, start,
-			       mr->mem.length, access);
+	return rhca_odp_create(&mr->mem, mr->ibmr.device, start, access);
 }
 
 static int check_range(u64 start, u64 length, u64 iova, int access)

@@ -246,27 +246,13 @@ int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 
 /* --- its life ---------------------------------------------------------------- */
 
-static int charge_tables(struct rhca_odp *odp, struct ib_device *ibdev,
-			 u64 num_pages)
-{
-	return rhca_charge_take(&odp->charge, ibdev,
-				num_pages * RHCA_ODP_BYTES_A_PAGE);
-}
-
-static int create_explicit(struct rhca_odp *odp, struct rhca_mem *mem,
-			   struct ib_device *ibdev, u64 length, int access)
+static int create_explicit(struct rhca_odp *odp, struct rhca_mem *mem, int access)
 {
 	struct rhca_odp_range *range;
-	int ret;
 
-	ret = charge_tables(odp, ibdev,
-			    PAGE_ALIGN(offset_in_page(odp->start) + length) >>
-			    PAGE_SHIFT);
-	if (ret)
-		return ret;
 	range = rhca_odp_range_create(&odp->users,
-				      ib_umem_odp_get(ibdev, odp->start, length, access,
-						      &rhca_odp_notifier_ops));
+				      ib_umem_odp_get(odp->ibdev, odp->start, odp->length,
+						      access, &rhca_odp_notifier_ops));
 	if (IS_ERR(range))
 		return PTR_ERR(range);
 	odp->range = range;
@@ -277,19 +263,10 @@ static int create_explicit(struct rhca_odp *odp, struct rhca_mem *mem,
 	return 0;
 }
 
-/* Its tables are charged before they are there: a peer decides when that is */
-static int create_implicit(struct rhca_odp *odp, struct ib_device *ibdev,
-			   int access)
+static int create_implicit(struct rhca_odp *odp, int access)
 {
-	struct ib_umem_odp *root;
-	int ret;
+	struct ib_umem_odp *root = ib_umem_odp_alloc_implicit(odp->ibdev, access);
 
-	ret = charge_tables(odp, ibdev,
-			    RHCA_ODP_MAX_RANGES *
-			    (RHCA_ODP_RANGE_BYTES >> PAGE_SHIFT));
-	if (ret)
-		return ret;
-	root = ib_umem_odp_alloc_implicit(ibdev, access);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
 	odp->ranges.root = root;
@@ -334,25 +311,31 @@ bool rhca_odp_is_implicit(u64 start, u64 length, int access)
 
 /*
  * Make a region that pins nothing.
- * @mem: the region, with its addresses; not published
+ * @mem: the region, with its addresses; not published. A length of U64_MAX with a @start of 0
+ *   is the whole address space
  * @start: address in the calling process
- * @length: bytes; U64_MAX with a @start of 0 for the whole address space
  * @access: IB_ACCESS_*
  * Returns 0 with the odp and the pages of @mem set; -ENOMEM; -EINVAL for a range that is none;
  * nothing is kept after an error.
  */
 int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
-		    u64 length, int access)
+		    int access)
 {
+	bool is_implicit = rhca_odp_is_implicit(start, mem->length, access);
+	/* Of an implicit one all that there may be: a peer decides when tables are made */
+	u64 bytes = is_implicit ? RHCA_ODP_MAX_RANGES * RHCA_ODP_RANGE_BYTES :
+				  PAGE_ALIGN(offset_in_page(start) + mem->length);
 	struct rhca_odp *odp = alloc_odp(mem, ibdev, start);
 	int ret;
 
 	if (!odp)
 		return -ENOMEM;
 	access &= ~IB_ACCESS_HUGETLB;	/* huge pages are found as small ones */
-	ret = rhca_odp_is_implicit(start, length, access) ?
-		create_implicit(odp, ibdev, access) :
-		create_explicit(odp, mem, ibdev, length, access);
+	ret = rhca_charge_take(&odp->charge, ibdev,
+			       (bytes >> PAGE_SHIFT) * RHCA_ODP_BYTES_A_PAGE);
+	if (!ret)
+		ret = is_implicit ? create_implicit(odp, access) :
+				    create_explicit(odp, mem, access);
 	if (ret) {
 		put_odp(odp);
 		return ret;

@@ -17,7 +17,7 @@ struct rhca_odp;
 
 bool rhca_odp_is_implicit(u64 start, u64 length, int access);
 int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
-		    u64 length, int access);
+		    int access);
 void rhca_odp_destroy(struct rhca_mem *mem);
 struct page *rhca_odp_page(struct rhca_odp *odp, u64 addr);
 int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead);
