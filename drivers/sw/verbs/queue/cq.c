@@ -328,14 +328,7 @@ static void forget_found(const struct rhca_cq *cq)
 /* One answer to two verbs */
 static_assert(sizeof(struct rxe_create_cq_resp) == sizeof(struct rxe_resize_cq_resp));
 
-/**
- * rhca_cq_ring_alloc - Make the ring of a process's queue, and say where to map it
- * @ring: filled in
- * @entries: how many it must hold, at least 1
- * @udata: of create_cq or resize_cq
- *
- * Return: as rhca_ring_alloc(); -EINVAL or -EFAULT where the answer does not fit.
- */
+/* Make the ring of a process's queue, for create_cq or resize_cq, and say where to map it */
 int rhca_cq_ring_alloc(struct rhca_ring *ring, u32 entries, struct ib_udata *udata)
 {
 	struct rxe_create_cq_resp resp = {};
