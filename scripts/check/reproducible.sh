@@ -35,10 +35,7 @@ build_in() {
 	git -c 'safe.directory=*' clone -q . "$1/tree"
 	git -C "$1/tree" checkout -q --detach "$commit"
 	(
-		cd "$1/tree"
-		make -s deb
-		make -s lab
-		make -s lab-deb
+		cd "$1/tree" && make -s deb && make -s lab && make -s lab-deb
 	) > "$1.log" 2>&1 || {
 		tail -n 40 "$1.log"
 		echo "FAIL  the build in $1"
