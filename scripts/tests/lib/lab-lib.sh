@@ -3,9 +3,10 @@
 # What the scenarios of roce-lab share: it is built, moved to a folder of its own, and used
 # by a user that nobody knows, without a capability, and whom no other run has.
 
+. scripts/tests/lib/checks.sh
+
 # With an argument: for a child of a scenario, which has made the folders.
 if [ $# -eq 0 ]; then
-	fails=0 checks=0
 	uid=$((50000000 + $$))
 	# Not below /tmp or /var/tmp, which are others inside
 	work=$(mktemp -d /var/lib/rhca-lab.XXXXXX)
@@ -18,29 +19,6 @@ cleanup() {
 	rm -rf "$work"
 }
 
-pass() { checks=$((checks + 1)); echo "ok   $*"; }
-fail() { checks=$((checks + 1)); fails=$((fails + 1)); echo "FAIL $*"; }
-check() { # check WHAT EXPECTED GOT
-	if [ "$2" = "$3" ]; then pass "$1: $3"; else fail "$1: expected '$2', got '$3'"; fi
-}
-check_match() { # check_match WHAT REGEX GOT
-	if [[ $3 =~ $2 ]]; then pass "$1"; else fail "$1: expected /$2/, got '$3'"; fi
-}
-check_ok() { # check_ok WHAT COMMAND...
-	local what=$1
-
-	shift
-	if "$@"; then pass "$what"; else fail "$what: status $? of: $*"; fi
-}
-busywait() { # busywait SECONDS COMMAND...
-	local end=$((SECONDS + $1))
-
-	shift
-	while ! "$@" > /dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.1
-	done
-}
 # check_demo FILE LINK: what scripts/demo.sh has said; LINK: the client's, with its port
 check_demo() {
 	local row
@@ -54,7 +32,7 @@ check_demo() {
 	check_match "bytes went over its port" ' tx_packets [1-9][0-9]+ ' "$(grep "^link $2 " "$1")"
 }
 finish() {
-	[ "$checks" -gt 0 ] && [ "$fails" -eq 0 ]
+	[ "$CHECKS" -gt 0 ] && [ "$FAILS" -eq 0 ]
 	exit
 }
 

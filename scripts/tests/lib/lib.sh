@@ -31,7 +31,7 @@ NS_A=rhca-a-$$ NS_B=rhca-b-$$
 NETNS=1
 [ "$RHCA_LINK_TYPE" = rxe ] && NETNS=
 
-CHECKS=0 FAILS=0 FINISHED= SPLIT_ROUTED= LEFT_BEHIND=
+FINISHED= SPLIT_ROUTED= LEFT_BEHIND=
 DEFERRED=()
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/rhca-$SELF.XXXXXX")
 MARK="rhca-test $SELF $$"
@@ -39,31 +39,11 @@ IB=/sys/class/infiniband
 
 # --- saying and checking ----------------------------------------------------
 
+. "$LIB/checks.sh"
+
 say() { echo "# $*"; }
-pass() { CHECKS=$((CHECKS + 1)); echo "ok   $*"; }
-fail() { CHECKS=$((CHECKS + 1)); FAILS=$((FAILS + 1)); echo "FAIL $*"; }
 die() { echo "FAIL $*"; exit 1; }
 skip() { FINISHED=1; echo "SKIP $*"; exit 4; }
-
-# check WHAT EXPECTED GOT
-check() {
-	if [ "$2" = "$3" ]; then pass "$1: $3"; else fail "$1: expected '$2', got '$3'"; fi
-}
-
-# check_match WHAT REGEX GOT
-check_match() {
-	if [[ $3 =~ $2 ]]; then pass "$1"; else fail "$1: expected /$2/, got '$3'"; fi
-}
-
-# check_ok WHAT COMMAND...: the command succeeds
-check_ok() {
-	local what=$1 rc
-	shift
-	"$@" && { pass "$what"; return 0; }
-	rc=$?
-	fail "$what: expected success, got status $rc of: $*"
-	return 1
-}
 
 # check_fails WHAT COMMAND...: the command exits non-zero (not by a time limit)
 check_fails() {
@@ -84,18 +64,6 @@ show() { echo "+ $*"; "$@"; }
 # An emulated machine takes twenty times as long: there only what a stock kernel may do
 # otherwise.
 emulated() { [[ ${RHCA_KERNEL:-} != uml-* ]]; }
-
-# busywait SECONDS COMMAND...: until the command succeeds. What is waited for
-# takes some seconds on an emulated machine, and more of them on a busy one: a
-# limit below 60 s tells nothing but how fast the machine was.
-busywait() {
-	local end=$((SECONDS + $1))
-	shift
-	while ! "$@" > /dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.1
-	done
-}
 
 # wait_check SECONDS WHAT COMMAND...
 wait_check() {
@@ -128,11 +96,6 @@ kernel_log() { dmesg | sed -n "/$MARK begin/,\$p"; }
 log_mark() { echo "$MARK $*" > /dev/kmsg; }
 log_since() { dmesg | awk -v mark="$MARK $*" 'index($0, mark) { found = 1; next } found'; }
 
-# But for data races, which dmesg-check judges: not all are ours.
-kernel_complaints() {
-	kernel_log | grep -v 'BUG: KCSAN: ' | grep -E 'WARNING:|BUG:|Oops|KASAN|UBSAN|KFENCE|general protection|refcount_t|possible (circular|recursive)|INFO: task .* blocked|list_(add|del) corruption|unregister_netdevice: waiting|kernel NULL pointer|sleeping function|restrack: |soft lockup|DEBUG_LOCKS|inconsistent lock|suspicious RCU'
-}
-
 cleanup() {
 	local status=$? i complaints
 	trap - EXIT INT TERM
@@ -146,11 +109,9 @@ cleanup() {
 		echo "FAIL left behind: $LEFT_BEHIND"
 		FAILS=$((FAILS + 1))
 	fi
-	complaints=$(kernel_complaints)
-	if [ -n "$complaints" ] && [ -z "${ALLOW_KERNEL_COMPLAINTS:-}" ]; then
+	if ! complaints=$(kernel_log | "$TOP/scripts/vm/dmesg-check"); then
 		echo "FAIL the kernel complained:"
-		echo "$complaints" | head -20
-		kernel_log | grep -n -A40 -m1 -E 'WARNING:|BUG:|Oops|KASAN' | head -60
+		echo "$complaints" | head -60
 		FAILS=$((FAILS + 1))
 	fi
 	rm -rf "$WORK"
@@ -190,8 +151,7 @@ module_file() { # module_file NAME: the file built for the running kernel
 	roce_hca) [ -n "${RHCA_KO:-}" ] && { echo "$RHCA_KO"; return; } ;;
 	rdma_rxe) [ -n "${RHCA_RXE_KO:-}" ] && { echo "$RHCA_RXE_KO"; return; } ;;
 	esac
-	for ko in "${RHCA_MODULES:-$TOP/build/$(uname -r)}/$1.ko" "$TOP"/build/*/"$1.ko" \
-		"${bdir:-/nonexistent}/drivers/infiniband/sw/rxe/$1.ko"; do
+	for ko in "${RHCA_MODULES:-$TOP/build/$(uname -r)}/$1.ko" "$TOP"/build/*/"$1.ko"; do
 		[ -e "$ko" ] || continue
 		[ "$(modinfo -F vermagic "$ko" | cut -d' ' -f1)" = "$(uname -r)" ] || continue
 		echo "$ko"
@@ -233,7 +193,6 @@ load_support() {
 		mount -t configfs configfs /sys/kernel/config 2> /dev/null
 	}
 	[ -e /dev/infiniband/rdma_cm ] || make_device_nodes
-	grep -q MHz /proc/cpuinfo || fake_cpu_mhz
 	true
 }
 
@@ -253,14 +212,6 @@ make_device_nodes() {
 		rm -f "$node"
 		mknod -m 666 "$node" c "$major" "$minor"
 	done
-}
-
-# perftest refuses to run without a clock rate (User-Mode Linux shows none).
-fake_cpu_mhz() {
-	local fake
-	fake=$(mktemp "${TMPDIR:-/tmp}/cpuinfo.XXXXXX")
-	{ cat /proc/cpuinfo; echo "cpu MHz		: 2000.000"; } > "$fake"
-	mount --bind "$fake" /proc/cpuinfo
 }
 
 load_driver() { # [PARAMETER...]
@@ -648,9 +599,6 @@ drops() {
 }
 
 hw_counter() { cat "$IB/$1/ports/${3:-1}/hw_counters/$2" 2> /dev/null; }
-
-# users DEVICE: QPs that user programs hold on it
-user_objects() { rdma resource show "$2" link "$1" 2> /dev/null | grep -c ' pid '; }
 
 # python SCRIPT ARGUMENT...: a helper, of this folder or beside the scenario, that prints
 # ok and FAIL lines of its own; they count here. IN=in_a runs it at a.

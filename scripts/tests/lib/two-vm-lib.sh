@@ -7,8 +7,7 @@
 #   eth0 10.9.0.1/24 fd09::1/64 ===== wire ====== eth0 10.9.0.2/24 fd09::2/64
 #   RDMA device hca0                               RDMA device hca0
 
-VM_SHARE=${VM_SHARE:-${VM_SHARED:-}}
-if [ -z "${VM_ROLE:-}" ] || [ -z "$VM_SHARE" ]; then
+if [ -z "${VM_ROLE:-}" ] || [ -z "${VM_SHARE:-}" ]; then
 	echo "FAIL a scenario for two machines: run it with scripts/vm/run --two"
 	exit 1
 fi

@@ -12,7 +12,6 @@
 set -u
 cd "$(dirname "$(realpath "$0")")/../../.." || exit
 . scripts/tests/lib/lab-lib.sh no-lab
-fails=0 checks=0
 
 if [ "$(id -u)" -ne 0 ] && ! sudo -n true 2> /dev/null; then
 	echo "SKIP only root has packages installed"

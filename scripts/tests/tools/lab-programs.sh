@@ -181,5 +181,5 @@ fi
 for name in valgrind gdb strace pyverbs UCX libfabric fio qperf QEMU; do
 	on_page "$name"
 done
-[ "$fails" -eq 0 ] || tail -n 5 "$home"/*.client
+[ "$FAILS" -eq 0 ] || tail -n 5 "$home"/*.client
 finish

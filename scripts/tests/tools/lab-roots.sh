@@ -74,7 +74,7 @@ END
 	check "pyverbs of rdma-core 56: as root has it" "0 0 1" "$? $(grep -c '^FAIL' "$work/out") $(
 		grep -cE '^# [12][0-9][0-9] tests, 0 misjudged$' "$work/out")"
 	grep -E '^FAIL|^# ' "$work/out"
-	[ "$fails" -eq 0 ] || tail -n 20 "$work/out"
+	[ "$FAILS" -eq 0 ] || tail -n 20 "$work/out"
 else
 	echo "     no folder with Debian 13's rdma-core: left out"
 fi
