@@ -145,6 +145,9 @@ doc_devices() {
 }
 
 doc_rows() { grep -oP '^ *\* ``\w+\.\w+``( \\\*)?: \K".*"$' Documentation/promises.rst; }
+# The first cell may name siblings that have the same value: RHCA_MAX_QP, _CQ
+doc_limits() { section Limits | sed -e 's/([a-z/.]*)//' -e 's/, _[A-Z_, ]*/ /' | grep '^RHCA_'; }
+doc_constants() { first_column Constants | grep -oE '^[A-Z][A-Z0-9_]{4,}'; }
 doc_cases() { grep -oP '^ *\* ``\K\w+\.\w+(?=``)' Documentation/promises.rst; }
 
 # --- comparing -------------------------------------------------------------------
@@ -175,23 +178,21 @@ defined() {
 		sed -e 's/[()]//g' -e 's/1U*L* << \([0-9]*\)/2^\1/'
 }
 
-# The first cell may name siblings that have the same value: RHCA_MAX_QP, _CQ
 check_limits() {
 	local name value found
 
 	while read -r name value _; do
 		name=${name%,}
-		case $name in RHCA_*) ;; *) continue ;; esac
 		found=$(defined "$name")
 		[ "$found" = "$value" ] || complain "$name is '$found' in the sources and '$value' in $knobs"
-	done < <(section Limits | sed -e 's/([a-z/.]*)//' -e 's/, _[A-Z_, ]*/ /')
+	done < <(doc_limits)
 }
 
 check_constants() {
 	local name
 
 	# shellcheck disable=SC2086
-	for name in $(first_column Constants | grep -oE '^[A-Z][A-Z0-9_]{4,}'); do
+	for name in $(doc_constants); do
 		grep -qE "#define[[:space:]]+$name\>" $sources include/rhca/*.h ||
 			complain "constant $name is in $knobs and not in the sources"
 	done
@@ -212,7 +213,9 @@ done
 for name in $(files_not_in_man); do
 	complain "$name is in the sources and not in $man/roce_hca.7"
 done
-[ -n "$(doc_cases)" ] || complain "no cases in promises.rst: look at doc_cases in this script"
+for found in doc_limits doc_constants doc_cases doc_rows; do
+	[ -n "$($found)" ] || complain "nothing is found: look at $found in this script"
+done
 for name in $(comm -13 <(code_cases | sort -u) <(doc_cases | sort -u)); do
 	complain "case $name is in Documentation/promises.rst and not in kunit/"
 done

@@ -34,7 +34,8 @@ ignored=(
 checkpatch() {
 	local script
 
-	script=$(compgen -G "$cache/uml/source-????????????/scripts/checkpatch.pl" | tail -n 1) || {
+	script=$(compgen -G "$cache/uml/source-????????????/scripts/checkpatch.pl" | tail -n 1)
+	[ -n "$script" ] || {
 		echo "check-style: no kernel source: run scripts/uml/build base" >&2
 		return 1
 	}
@@ -56,8 +57,7 @@ is_python() {
 
 # What it says of references to other packages' pages depends on the machine.
 manual_pages() {
-	mandoc -T lint -W warning "$@" | grep -v 'mandoc.db' || return 0
-	return 1
+	! mandoc -T lint -W warning "$@" 2>&1 | grep -v 'mandoc.db'
 }
 
 documents() {
