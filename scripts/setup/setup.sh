@@ -38,6 +38,9 @@ usage() {
 
 . scripts/setup/root-lib.sh
 
+# Most of what fills it does not ask for root, scripts/newest and scripts/uml/build to begin with.
+[ -w "$cache" ] || as_root install -d -o "$(id -u)" -g "$(id -g)" "$cache" "$cache/kernels"
+
 # Asking dpkg first spares a fresh package list, and the network, each time.
 install() {
 	local package missing=()
@@ -161,6 +164,7 @@ setup_image() {
 fetch_image() { # fetch_image RELEASE
 	local package=linux-image-$1 folder=$cache/kernels/$1
 
+	as_root rm -rf "$folder.new"
 	as_root mkdir -p "$folder.new"
 	(
 		cd "$folder.new"
