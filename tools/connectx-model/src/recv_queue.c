@@ -20,14 +20,16 @@ u32 recv_queue_posted(struct device *dev, const struct recv_queue *queue)
 	return (u16)(posted - queue->consumed);
 }
 
-static void parse(const struct recv_queue *queue, const u8 *entry, struct recv_wqe *wqe)
+/* @bytes: of the entry, as far as it was read */
+static void parse(const struct recv_queue *queue, const u8 *entry, u32 bytes,
+		  struct recv_wqe *wqe)
 {
 	struct segment *segment;
 	u32 at = queue->linked ? SEGMENT_BYTES : 0;
 
 	wqe->segments = 0;
 	wqe->bytes = 0;
-	for (; at + SEGMENT_BYTES <= queue->stride && wqe->segments < RECV_MAX_SEGMENTS;
+	for (; at + SEGMENT_BYTES <= bytes && wqe->segments < RECV_MAX_SEGMENTS;
 	     at += SEGMENT_BYTES) {
 		segment = &wqe->segment[wqe->segments];
 		segment->bytes = be32_at(entry + at) & 0x7fffffff;
@@ -61,7 +63,7 @@ bool recv_queue_take(struct device *dev, struct recv_queue *queue, struct recv_w
 	if (!ring_read(&dev->dma, &queue->ring,
 		       queue->start + (wqe->index & mask) * queue->stride, entry, bytes))
 		return false;
-	parse(queue, entry, wqe);
+	parse(queue, entry, bytes, wqe);
 	queue->next = be16_at(entry + NEXT_INDEX) & mask;
 	queue->consumed++;
 	return true;
