@@ -228,12 +228,21 @@ bool caps_have_roce(const struct caps *caps, u32 version)
 bool caps_within(const struct caps *caps, u32 type, const u8 *wanted, u32 bytes)
 {
 	const struct cap_value *cap = settable[type].values;
+	u8 is_number[CAP_BYTES] = { 0 };
 	u32 i;
 
-	for (i = 0; i < settable[type].count; i++, cap++)
-		if (cap->bit + cap->bits <= bytes * 8 &&
-		    ifc_get_bits(wanted, cap->bit, cap->bits) >
+	if (!cap)
+		return true;
+	for (i = 0; i < settable[type].count; i++, cap++) {
+		if (cap->bit + cap->bits > bytes * 8)
+			continue;
+		if (ifc_get_bits(wanted, cap->bit, cap->bits) >
 		    ifc_get_bits(caps->maximum[type], cap->bit, cap->bits))
+			return false;
+		ifc_set_bits(is_number, cap->bit, cap->bits, ~0ull);
+	}
+	for (i = 0; i < bytes; i++)
+		if (wanted[i] & ~(caps->maximum[type][i] | is_number[i]))
 			return false;
 	return true;
 }

@@ -37,7 +37,7 @@ static enum command_status add_eq(struct command *cmd, struct eq *eq)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QUEUE_SIZE);
 	if (eq->vector >= VFIO_USER_VECTORS)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_EQ);
-	if (!object_find(&cmd->dev->objects, OBJ_UAR, GET(eqc, c, uar_page)))
+	if (!object_find(&cmd->dev->objects, OBJ_UAR, eq->uar))
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_UAR);
 	if (!ring_init(&eq->ring, &layout))
 		return command_fail(cmd, STATUS_BAD_INPUT_LEN, SYND_PAS);
@@ -55,6 +55,7 @@ enum command_status command_create_eq(struct command *cmd)
 
 	eq->object.destroy = eq_destroy;
 	eq->log_size = GET(eqc, c, log_eq_size);
+	eq->uar = GET(eqc, c, uar_page);
 	eq->vector = GET(eqc, c, intr);
 	for (i = 0; i < ARRAY_SIZE(eq->events); i++)
 		eq->events[i] = be64_at(AT(create_eq_in, cmd->in, event_bitmask) + 8 * i);

@@ -9,7 +9,6 @@
 #define WQ_CYCLIC		1
 #define MEMORY_INLINE		0
 #define SQ_STRIDE_LOG		6
-#define TIR_SELECT_RQT		(1u << 0)	/* modify_tir_bitmask, low word */
 
 static enum command_status wq_check(struct command *cmd, const u8 *wq)
 {
@@ -244,7 +243,6 @@ enum command_status command_create_tis(struct command *cmd)
 	tis = zalloc(sizeof(*tis));
 	tis->object.destroy = tis_destroy;
 	tis->td = td;
-	memcpy(tis->context, c, sizeof(tis->context));
 	status = set_affinity(cmd, tis, c);
 	if (!status)
 		status = command_add(cmd, OBJ_TIS, &tis->object);

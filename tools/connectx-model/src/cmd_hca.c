@@ -32,6 +32,7 @@ enum command_status command_disable_hca(struct command *cmd)
 	if (cmd->dev->state != HCA_ENABLED)
 		return command_fail(cmd, STATUS_BAD_SYS_STATE, SYND_HCA_STATE);
 	cmd->dev->state = HCA_DISABLED;
+	cmd->dev->issi = 0;
 	cmd->dev->pages.count = 0;
 	return STATUS_OK;
 }
@@ -61,7 +62,7 @@ enum command_status command_teardown_hca(struct command *cmd)
 
 enum command_status command_query_issi(struct command *cmd)
 {
-	SET(query_issi_out, cmd->out, current_issi, 0);
+	SET(query_issi_out, cmd->out, current_issi, cmd->dev->issi);
 	SET(query_issi_out, cmd->out, supported_issi_dw0, 3);
 	return STATUS_OK;
 }
@@ -70,6 +71,7 @@ enum command_status command_set_issi(struct command *cmd)
 {
 	if (GET(set_issi_in, cmd->in, current_issi) > 1)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_CAPABILITY);
+	cmd->dev->issi = GET(set_issi_in, cmd->in, current_issi);
 	return STATUS_OK;
 }
 

@@ -121,7 +121,8 @@ static enum command_status find_parts(struct command *cmd, struct qp *qp)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_PD);
 	qp->send_cq = cq_find(cmd->dev, GET(qpc, c, cqn_snd));
 	qp->recv_cq = cq_find(cmd->dev, GET(qpc, c, cqn_rcv));
-	if ((!qp->send_cq && !GET(qpc, c, no_sq)) || (!qp->recv_cq && type == RQ_OWN))
+	if ((!qp->send_cq && !GET(qpc, c, no_sq)) ||
+	    (!qp->recv_cq && (type == RQ_OWN || (type == RQ_SHARED && qp->service != SERVICE_XRC))))
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_CQ);
 	if (!GET(qpc, c, no_sq) && !object_find(objects, OBJ_UAR, qp->uar))
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_UAR);

@@ -11,7 +11,6 @@
 
 #define SRQ_GOOD		0
 #define WQ_LINKED_LIST		0
-#define WQ_CYCLIC		1
 #define MAX_STRIDE_LOG		9
 
 /* An XRC queue is nobody's own: a QP may be in the middle of a message for it. */
@@ -100,8 +99,11 @@ enum command_status command_create_srq(struct command *cmd)
 		.log_page_size = GET(srqc, c, log_page_size),
 		.page_offset = GET(srqc, c, page_offset),
 	};
-	struct srq *srq = new_srq(cmd);
+	struct srq *srq;
 
+	if (cmd->dev->issi)
+		return command_fail(cmd, STATUS_BAD_OP, SYND_ISSI);
+	srq = new_srq(cmd);
 	srq->queue.log_count = GET(srqc, c, log_srq_size);
 	srq->queue.stride = 16u << GET(srqc, c, log_rq_stride);
 	srq->queue.doorbell = GET(srqc, c, dbr_addr);

@@ -134,14 +134,15 @@ void cq_post_with_data(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited, c
 	post(cq, copy, solicited, is_half ? NULL : before);
 }
 
-void cq_doorbell(struct device *dev, u32 word, u32 cqn)
+void cq_doorbell(struct device *dev, u32 uar, u32 word, u32 cqn)
 {
 	u32 consumed = word & COUNTER_MASK;
 	struct cq *cq = cq_find(dev, cqn);
 	bool waiting;
 
-	if (!cq) {
-		violation("dev%u: doorbell for CQ %#x, which does not exist", dev->index, cqn);
+	if (!cq || cq->uar != uar) {
+		violation("dev%u: doorbell for CQ %#x, which does not exist or is not of UAR %u",
+			  dev->index, cqn, uar);
 		return;
 	}
 	dev->counters.work.arms++;

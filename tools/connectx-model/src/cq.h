@@ -83,7 +83,7 @@ void cq_post(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited);
  */
 void cq_post_with_data(struct cq *cq, const u8 cqe[CQE_BYTES], bool solicited, const u8 *data,
 		       u32 bytes);
-void cq_doorbell(struct device *dev, u32 word, u32 cqn);
+void cq_doorbell(struct device *dev, u32 uar, u32 word, u32 cqn);
 
 /* Tell the driver where the old buffer ends and go on in @ring. */
 void cq_resize(struct cq *cq, struct ring *ring, u32 log_size);

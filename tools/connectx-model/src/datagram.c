@@ -101,7 +101,6 @@ static bool right_qkey(const struct qp *qp, const struct roce_packet *packet)
 void datagram_receive(struct qp *qp, const struct roce_packet *packet)
 {
 	struct recv_queue *queue = qp->srq ? &qp->srq->queue : &qp->rq;
-	u32 pd = qp->srq ? qp->srq->queue.pd : qp->pd;
 	struct recv_wqe wqe;
 
 	if (!qp_receives(qp))
@@ -122,9 +121,8 @@ void datagram_receive(struct qp *qp, const struct roce_packet *packet)
 		qp_enter_error(qp);
 		return;
 	}
-	if (qp_scatter(qp, &wqe, pd, qp->reserved_lkey, 0, packet->grh, GRH_BYTES) ||
-	    qp_scatter(qp, &wqe, pd, qp->reserved_lkey, GRH_BYTES, packet->payload,
-		       packet->payload_bytes)) {
+	if (qp_scatter(qp, queue, &wqe, 0, packet->grh, GRH_BYTES) ||
+	    qp_scatter(qp, queue, &wqe, GRH_BYTES, packet->payload, packet->payload_bytes)) {
 		qp_receive_error(qp, &wqe, CQE_LOCAL_PROTECTION);
 		qp_enter_error(qp);
 		return;

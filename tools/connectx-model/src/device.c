@@ -19,7 +19,7 @@
 /* The init segment, IFC layout of struct mlx5_init_seg. */
 enum {
 	SEG_FW = 0x0, SEG_CMDIF = 0x4, SEG_QUEUE_HIGH = 0x10, SEG_QUEUE_LOW = 0x14,
-	SEG_DOORBELL = 0x18, SEG_INITIALIZING = 0x1fc, SEG_HEALTH_TIME = 0x22c,
+	SEG_DOORBELL = 0x18, SEG_INITIALIZING = 0x1fc,
 	SEG_HEALTH_SEVERITY = 0x238, SEG_HEALTH_SYNDROME = 0x23c, SEG_TIMER_HIGH = 0x1000, SEG_TIMER_LOW = 0x1004,
 	SEG_HEALTH_COUNTER = 0x1010, SEG_END = 0x2000,
 };
@@ -81,6 +81,7 @@ void device_reset(struct device *dev)
 	timer_cancel(&dev->poll_timer);
 	timer_cancel(&dev->command_timer);
 	dev->state = HCA_DISABLED;
+	dev->issi = 0;
 	dev->pages.count = 0;
 	memset(&dev->commands, 0, sizeof(dev->commands));
 	memset(&dev->steering, 0, sizeof(dev->steering));
@@ -225,9 +226,9 @@ static void uar_write(struct device *dev, u32 uar, u32 at, const u8 *from, u32 b
 		return;
 	}
 	if ((at == UAR_EQ || at == UAR_EQ_ARM) && bytes == 4)
-		eq_doorbell(dev, from[0], be32_at(from), at == UAR_EQ_ARM);
+		eq_doorbell(dev, uar, from[0], be32_at(from), at == UAR_EQ_ARM);
 	else if (at == UAR_CQ && bytes == 8)
-		cq_doorbell(dev, be32_at(from), be32_at(from + 4) & 0xffffff);
+		cq_doorbell(dev, uar, be32_at(from), be32_at(from + 4) & 0xffffff);
 	else if (at >= UAR_SEND_FIRST && at % UAR_SEND_STRIDE == 0 && bytes == 8)
 		send_doorbell(dev, uar, from);
 	else

@@ -36,6 +36,7 @@ struct device {
 	struct pci pci;
 	struct resources objects;
 	enum hca_state state;
+	u32 issi;			/* version of the interface that the driver has chosen */
 	struct command_queue commands;
 	struct caps caps;
 	struct pages pages;

@@ -36,7 +36,6 @@ void eq_deliver(struct device *dev, struct eq *eq, u32 type, u32 subtype,
 	u8 *entry = ring_at(&dev->dma, &eq->ring, index * EQE_BYTES, EQE_BYTES);
 
 	if (!entry || ((eq->produced - eq->consumed) & COUNTER_MASK) >> eq->log_size) {
-		eq->overruns++;
 		violation("dev%u: EQ %u overrun, event type %#x lost", dev->index,
 			  eq->object.id, type);
 		return;
@@ -70,13 +69,14 @@ void event_queue_number(struct device *dev, u32 type, u32 kind, u32 number)
 	event_raise(dev, type, 0, data);
 }
 
-void eq_doorbell(struct device *dev, u32 eqn, u32 consumed, bool arm)
+void eq_doorbell(struct device *dev, u32 uar, u32 eqn, u32 consumed, bool arm)
 {
 	struct object *object = object_find(&dev->objects, OBJ_EQ, eqn);
 	struct eq *eq = object ? container_of(object, struct eq, object) : NULL;
 
-	if (!eq) {
-		violation("dev%u: doorbell for EQ %u, which does not exist", dev->index, eqn);
+	if (!eq || eq->uar != uar) {
+		violation("dev%u: doorbell for EQ %u, which does not exist or is not of UAR %u",
+			  dev->index, eqn, uar);
 		return;
 	}
 	eq->consumed = consumed & COUNTER_MASK;

@@ -32,12 +32,12 @@ struct eq {
 	struct object object;
 	struct ring ring;
 	u32 log_size;
+	u32 uar;
 	u32 vector;
 	bool armed;
 	u32 produced;
 	u32 consumed;
 	u64 events[4];
-	u64 overruns;
 };
 
 /* Is there an EQ that takes this type? */
@@ -50,6 +50,6 @@ void event_raise(struct device *dev, u32 type, u32 subtype, const u8 data[EQE_DA
 void event_queue_number(struct device *dev, u32 type, u32 kind, u32 number);
 void eq_deliver(struct device *dev, struct eq *eq, u32 type, u32 subtype,
 		const u8 data[EQE_DATA_BYTES]);
-void eq_doorbell(struct device *dev, u32 eqn, u32 consumed, bool arm);
+void eq_doorbell(struct device *dev, u32 uar, u32 eqn, u32 consumed, bool arm);
 
 #endif

@@ -35,7 +35,6 @@ struct rq {
 	struct cq *cq;
 	u32 user_index;
 	bool keep_vlan;
-	bool keep_fcs;
 	u32 counter_set;
 	u8 context[IFC_BYTES(rqc)];
 };
@@ -50,7 +49,6 @@ struct tis {
 	struct object object;
 	struct object *td;
 	u32 affinity;		/* see lag_egress() */
-	u8 context[IFC_BYTES(tisc)];
 };
 
 #define RQT_MAX		2048u

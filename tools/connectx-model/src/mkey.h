@@ -49,7 +49,6 @@ struct mkey {
 	u32 page_shift;
 	u32 octwords;		/* size of the translation table */
 	u8 *table;		/* big-endian, as the driver wrote it */
-	u32 psvs;
 };
 
 /* Who asks, and for what. */

@@ -337,12 +337,12 @@ void qp_destroy(struct object *object)
 	free(qp);
 }
 
-enum mkey_fault qp_scatter(struct qp *qp, const struct recv_wqe *wqe, u32 pd, bool reserved_lkey,
-			   u32 offset, const u8 *from, u32 bytes)
+enum mkey_fault qp_scatter(struct qp *qp, const struct recv_queue *queue,
+			   const struct recv_wqe *wqe, u32 offset, const u8 *from, u32 bytes)
 {
-	struct mkey_access who = { .pd = pd, .qpn = qp->object.id,
+	struct mkey_access who = { .pd = queue->pd, .qpn = qp->object.id,
 				   .rights = RIGHT_LOCAL_WRITE,
-				   .reserved_lkey = reserved_lkey };
+				   .reserved_lkey = queue->reserved_lkey };
 	const struct segment *segment = wqe->segment;
 	enum mkey_fault fault;
 	u32 i, part;

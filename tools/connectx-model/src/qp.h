@@ -289,9 +289,9 @@ u32 qp_cqe_room(const struct qp *qp, bool of_request);
 void qp_complete_receive(struct qp *qp, struct cq *cq, u8 *cqe, bool solicited);
 void qp_receive_error(struct qp *qp, const struct recv_wqe *wqe, enum cqe_syndrome syndrome);
 
-/* Copy to the memory that a list of segments names. */
-enum mkey_fault qp_scatter(struct qp *qp, const struct recv_wqe *wqe, u32 pd, bool reserved_lkey,
-			   u32 offset, const u8 *from, u32 bytes);
+/* Copy to the memory that a receive of @queue names, by the rights of that queue. */
+enum mkey_fault qp_scatter(struct qp *qp, const struct recv_queue *queue,
+			   const struct recv_wqe *wqe, u32 offset, const u8 *from, u32 bytes);
 bool qp_is_reliable(const struct qp *qp);
 
 /* Does it take packets of a peer in its state? */

@@ -187,10 +187,10 @@ bool responder_send(struct qp *qp)
 	return !list_empty(responses);
 }
 
-/* Shared queues bring their own protection domain. */
-static u32 receive_pd(const struct qp *qp)
+/* Where receives come from. Shared queues bring their own protection domain. */
+static struct recv_queue *receive_queue(struct qp *qp)
 {
-	return qp->responder.srq ? qp->responder.srq->queue.pd : qp->pd;
+	return qp->responder.srq ? &qp->responder.srq->queue : &qp->rq;
 }
 
 static bool choose_srq(struct qp *qp, const struct roce_packet *packet)
@@ -207,11 +207,10 @@ static bool choose_srq(struct qp *qp, const struct roce_packet *packet)
 static enum verdict take_receive(struct qp *qp)
 {
 	struct responder *r = &qp->responder;
-	struct recv_queue *queue = r->srq ? &r->srq->queue : &qp->rq;
 
 	if (r->have_wqe)
 		return PASS;
-	if ((!r->srq && !qp->has_rq) || !recv_queue_take(qp->dev, queue, &r->wqe)) {
+	if ((!r->srq && !qp->has_rq) || !recv_queue_take(qp->dev, receive_queue(qp), &r->wqe)) {
 		qp_count(qp, Q_OUT_OF_BUFFER);
 		return NOT_READY;
 	}
@@ -242,10 +241,10 @@ static enum verdict check_order(const struct qp *qp, u8 traits)
 	return qp->responder.message == kind ? PASS : BAD_REQUEST;
 }
 
-static struct mkey_access remote_access(const struct qp *qp, u32 rkey, u8 rights)
+static struct mkey_access remote_access(struct qp *qp, u32 rkey, u8 rights)
 {
 	/* An XRC target has no domain of its own: the SRQ's counts. */
-	u32 pd = qp->service == SERVICE_XRC ? receive_pd(qp) : qp->pd;
+	u32 pd = qp->service == SERVICE_XRC ? receive_queue(qp)->pd : qp->pd;
 
 	return (struct mkey_access){ .key = rkey, .pd = pd, .qpn = qp->object.id,
 				     .rights = rights };
@@ -321,8 +320,8 @@ static enum verdict take_send(struct qp *qp, const struct roce_packet *packet,
 	if (r->offset + packet->payload_bytes > r->wqe.bytes)
 		return BAD_LENGTH;
 	if (!in_completion &&
-	    qp_scatter(qp, &r->wqe, receive_pd(qp), qp->reserved_lkey, r->offset,
-		       packet->payload, packet->payload_bytes))
+	    qp_scatter(qp, receive_queue(qp), &r->wqe, r->offset, packet->payload,
+		       packet->payload_bytes))
 		return BAD_MEMORY;
 	r->offset += packet->payload_bytes;
 	r->message = MESSAGE_SEND;

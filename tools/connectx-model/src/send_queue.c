@@ -16,7 +16,6 @@
 #define INLINE			0x80000000u
 #define INLINE_MASK		0x3ffu
 #define AV_EXTENDED		0x80000000u
-#define AV_GRH			(1u << 30)
 #define WQE_CQ_UPDATE		0x08u
 #define WQE_SOLICITED		0x02u
 #define DS_MASK			0x3fu

@@ -16,6 +16,7 @@
 	X(SYND_RESERVED,	"a reserved field is not zero") \
 	X(SYND_OP_MOD,		"op_mod has no meaning for this command") \
 	X(SYND_HCA_STATE,	"not allowed before ENABLE_HCA or INIT_HCA, or after it") \
+	X(SYND_ISSI,		"of ISSI 0: under 1 a shared receive queue is an RMP") \
 	X(SYND_PAGES,		"firmware has not been given its pages") \
 	X(SYND_NOT_FOUND,	"no such object") \
 	X(SYND_BUSY,		"the object is used by another") \

@@ -21,7 +21,6 @@ enum {
 #define MASK_PD			(1ull << 7)
 #define MASK_ATOMIC		(1ull << 21)
 #define MASK_RELAXED_WRITE	(1ull << 25)
-#define MASK_FREE		(1ull << 29)
 #define MASK_RELAXED_READ	(1ull << 47)
 #define MASK_UPDATABLE		0x0000840022fe71c3ull
 #define GROUP_OCTWORDS		4u	/* page addresses come in 64 bytes */
@@ -179,7 +178,7 @@ static u64 offset_of(const u8 *wqe)
 static bool fetch_translations(struct device *dev, u32 pd, bool reserved_lkey, const u8 *wqe,
 			       u32 wqe_bytes, u8 *to, u32 bytes)
 {
-	struct mkey_access who = { .pd = pd, .qpn = MKEY_ANY_QPN, .rights = 0,
+	struct mkey_access who = { .pd = pd, .qpn = MKEY_ANY_QPN, .rights = RIGHT_LOCAL_READ,
 				   .reserved_lkey = reserved_lkey };
 
 	if (wqe[UMR_FLAGS] & FLAG_INLINE) {
