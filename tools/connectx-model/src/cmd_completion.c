@@ -70,21 +70,14 @@ enum command_status command_create_eq(struct command *cmd)
 	return STATUS_OK;
 }
 
-enum command_status command_destroy_eq(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_EQ, GET(destroy_eq_in, cmd->in, eq_number));
-}
-
 enum command_status command_query_eq(struct command *cmd)
 {
-	struct object *object = object_find(&cmd->dev->objects, OBJ_EQ,
-					    GET(query_eq_in, cmd->in, eq_number));
-	const struct eq *eq;
+	const struct eq *eq = find_object(struct eq, cmd->dev, OBJ_EQ,
+					  GET(query_eq_in, cmd->in, eq_number));
 	u8 *c = AT(query_eq_out, cmd->out, eq_context_entry);
 
-	if (!object)
+	if (!eq)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
-	eq = container_of(object, struct eq, object);
 	SET(eqc, c, st, eq->armed ? STATUS_ARMED : STATUS_FIRED);
 	SET(eqc, c, log_eq_size, eq->log_size);
 	SET(eqc, c, intr, eq->vector);
@@ -107,12 +100,11 @@ static void cq_layout(struct command *cmd, const u8 *c, struct ring_layout *layo
 static enum command_status add_cq(struct command *cmd, struct cq *cq)
 {
 	const u8 *c = AT(create_cq_in, cmd->in, cq_context);
-	struct object *eq = object_find(&cmd->dev->objects, OBJ_EQ,
-					GET(cqc, c, c_eqn_or_apu_element));
 	struct ring_layout layout;
 
 	cq_layout(cmd, c, &layout);
-	if (!eq)
+	cq->eq = find_object(struct eq, cmd->dev, OBJ_EQ, GET(cqc, c, c_eqn_or_apu_element));
+	if (!cq->eq)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_EQ);
 	if (cq->log_size > CAP(cmd->dev, log_max_cq_sz) || GET(cqc, c, cqe_sz) > 1)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QUEUE_SIZE);
@@ -122,7 +114,6 @@ static enum command_status add_cq(struct command *cmd, struct cq *cq)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_DOORBELL);
 	if (!ring_init(&cq->ring, &layout))
 		return command_fail(cmd, STATUS_BAD_INPUT_LEN, SYND_PAS);
-	cq->eq = container_of(eq, struct eq, object);
 	return command_add(cmd, OBJ_CQ, &cq->object);
 }
 
@@ -152,11 +143,6 @@ enum command_status command_create_cq(struct command *cmd)
 	command_note(cmd, " 2^%u entries of %u, EQ %u", cq->log_size, cq->cqe_bytes,
 		     cq->eq->object.id);
 	return STATUS_OK;
-}
-
-enum command_status command_destroy_cq(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_CQ, GET(destroy_cq_in, cmd->in, cqn));
 }
 
 enum command_status command_query_cq(struct command *cmd)

@@ -52,25 +52,17 @@ enum command_status command_alloc_q_counter(struct command *cmd)
 	return STATUS_OK;
 }
 
-enum command_status command_dealloc_q_counter(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_Q_COUNTER,
-			       GET(dealloc_q_counter_in, cmd->in, counter_set_id));
-}
-
 enum command_status command_query_q_counter(struct command *cmd)
 {
 #define Q_BIT(name, field)	[name] = IFC_BIT(query_q_counter_out, field),
 	static const u32 bit[Q_COUNT] = { Q_COUNTERS(Q_BIT) };
 #undef Q_BIT
-	struct object *object = object_find(&cmd->dev->objects, OBJ_Q_COUNTER,
-					    GET(query_q_counter_in, cmd->in, counter_set_id));
-	struct q_counter *counter;
+	struct q_counter *counter = find_object(struct q_counter, cmd->dev, OBJ_Q_COUNTER,
+						GET(query_q_counter_in, cmd->in, counter_set_id));
 	u32 i;
 
-	if (!object)
+	if (!counter)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
-	counter = container_of(object, struct q_counter, object);
 	for (i = 0; i < Q_COUNT; i++)
 		put_be32(cmd->out + bit[i] / 8, counter->value[i]);
 	if (GET(query_q_counter_in, cmd->in, clear))
@@ -205,15 +197,9 @@ enum command_status command_query_cong_statistics(struct command *cmd)
 
 	if (!may_see(cmd))
 		return command_fail(cmd, STATUS_BAD_OP, SYND_CAPABILITY_MISSING);
-#define PUT(field, value)								\
-	do {										\
-		SET(query_cong_statistics_out, out, field##_high, (value) >> 32);	\
-		SET(query_cong_statistics_out, out, field##_low, (value));		\
-	} while (0)
-	PUT(rp_cnp_ignored, c->cnp_ignored);
-	PUT(rp_cnp_handled, c->cnp_handled);
-	PUT(np_ecn_marked_roce_packets, c->ecn_marked);
-	PUT(np_cnp_sent, c->cnp_sent);
-#undef PUT
+	SET_HALVES(query_cong_statistics_out, out, rp_cnp_ignored, c->cnp_ignored);
+	SET_HALVES(query_cong_statistics_out, out, rp_cnp_handled, c->cnp_handled);
+	SET_HALVES(query_cong_statistics_out, out, np_ecn_marked_roce_packets, c->ecn_marked);
+	SET_HALVES(query_cong_statistics_out, out, np_cnp_sent, c->cnp_sent);
 	return STATUS_OK;
 }

@@ -48,7 +48,6 @@ static enum command_status add_sq(struct command *cmd, struct sq *sq)
 	const u8 *wq = AT(sqc, sq->context, wq);
 	enum command_status status = wq_check(cmd, AT(sqc, AT(create_sq_in, cmd->in, ctx), wq));
 	u32 tises = GET(sqc, sq->context, tis_lst_sz);
-	struct object *tis;
 
 	if (status)
 		return status;
@@ -59,10 +58,10 @@ static enum command_status add_sq(struct command *cmd, struct sq *sq)
 	if (!sq->pd_object)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_PD);
 	if (tises) {
-		tis = object_find(&cmd->dev->objects, OBJ_TIS, GET(sqc, sq->context, tis_num_0));
-		if (!tis)
+		sq->tis = find_object(struct tis, cmd->dev, OBJ_TIS,
+				      GET(sqc, sq->context, tis_num_0));
+		if (!sq->tis)
 			return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_TIS);
-		sq->tis = container_of(tis, struct tis, object);
 	}
 	if (!wq_ring(&sq->ring, AT(sqc, AT(create_sq_in, cmd->in, ctx), wq),
 		     command_rest(cmd, IFC_BYTES(create_sq_in)),
@@ -107,11 +106,6 @@ enum command_status command_modify_sq(struct command *cmd)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
 	return change_state(cmd, &sq->state, GET(modify_sq_in, cmd->in, sq_state),
 			    GET(sqc, AT(modify_sq_in, cmd->in, ctx), state));
-}
-
-enum command_status command_destroy_sq(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_SQ, GET(destroy_sq_in, cmd->in, sqn));
 }
 
 enum command_status command_query_sq(struct command *cmd)
@@ -198,11 +192,6 @@ enum command_status command_modify_rq(struct command *cmd)
 			    GET(rqc, c, state));
 }
 
-enum command_status command_destroy_rq(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_RQ, GET(destroy_rq_in, cmd->in, rqn));
-}
-
 enum command_status command_query_rq(struct command *cmd)
 {
 	struct rq *rq = rq_find(cmd->dev, GET(query_rq_in, cmd->in, rqn));
@@ -255,20 +244,14 @@ enum command_status command_create_tis(struct command *cmd)
 
 enum command_status command_modify_tis(struct command *cmd)
 {
-	struct object *object = object_find(&cmd->dev->objects, OBJ_TIS,
-					    GET(modify_tis_in, cmd->in, tisn));
+	struct tis *tis = find_object(struct tis, cmd->dev, OBJ_TIS,
+				      GET(modify_tis_in, cmd->in, tisn));
 
-	if (!object)
+	if (!tis)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
 	if (!GET(modify_tis_in, cmd->in, bitmask.lag_tx_port_affinity))
 		return STATUS_OK;
-	return set_affinity(cmd, container_of(object, struct tis, object),
-			    AT(modify_tis_in, cmd->in, ctx));
-}
-
-enum command_status command_destroy_tis(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_TIS, GET(destroy_tis_in, cmd->in, tisn));
+	return set_affinity(cmd, tis, AT(modify_tis_in, cmd->in, ctx));
 }
 
 static enum command_status check_tir(struct command *cmd, const u8 *c)
@@ -311,13 +294,11 @@ enum command_status command_create_tir(struct command *cmd)
 enum command_status command_modify_tir(struct command *cmd)
 {
 	const u8 *c = AT(modify_tir_in, cmd->in, ctx);
-	struct object *object = object_find(&cmd->dev->objects, OBJ_TIR,
-					    GET(modify_tir_in, cmd->in, tirn));
-	struct tir *tir;
+	struct tir *tir = find_object(struct tir, cmd->dev, OBJ_TIR,
+				      GET(modify_tir_in, cmd->in, tirn));
 
-	if (!object)
+	if (!tir)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
-	tir = container_of(object, struct tir, object);
 	if (GET(modify_tir_in, cmd->in, bitmask.hash)) {
 		memcpy(AT(tirc, tir->context, rx_hash_toeplitz_key),
 		       AT(tirc, c, rx_hash_toeplitz_key), IFC_WIDTH(tirc, rx_hash_toeplitz_key) / 8);
@@ -326,11 +307,6 @@ enum command_status command_modify_tir(struct command *cmd)
 		    GET(tirc, c, rx_hash_field_selector_outer.selected_fields));
 	}
 	return STATUS_OK;
-}
-
-enum command_status command_destroy_tir(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_TIR, GET(destroy_tir_in, cmd->in, tirn));
 }
 
 static enum command_status fill_rqt(struct command *cmd, struct rqt *rqt, const u8 *c)
@@ -363,16 +339,10 @@ enum command_status command_create_rqt(struct command *cmd)
 
 enum command_status command_modify_rqt(struct command *cmd)
 {
-	struct object *object = object_find(&cmd->dev->objects, OBJ_RQT,
-					    GET(modify_rqt_in, cmd->in, rqtn));
+	struct rqt *rqt = find_object(struct rqt, cmd->dev, OBJ_RQT,
+				      GET(modify_rqt_in, cmd->in, rqtn));
 
-	if (!object)
+	if (!rqt)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
-	return fill_rqt(cmd, container_of(object, struct rqt, object),
-			AT(modify_rqt_in, cmd->in, ctx));
-}
-
-enum command_status command_destroy_rqt(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_RQT, GET(destroy_rqt_in, cmd->in, rqtn));
+	return fill_rqt(cmd, rqt, AT(modify_rqt_in, cmd->in, ctx));
 }

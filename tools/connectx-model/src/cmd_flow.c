@@ -16,8 +16,7 @@
 
 static struct flow_table *table_find(struct command *cmd, u32 type, u32 id)
 {
-	struct object *object = object_find(&cmd->dev->objects, OBJ_FLOW_TABLE, id);
-	struct flow_table *table = object ? container_of(object, struct flow_table, object) : NULL;
+	struct flow_table *table = find_object(struct flow_table, cmd->dev, OBJ_FLOW_TABLE, id);
 
 	return table && table->type == type ? table : NULL;
 }
@@ -182,12 +181,12 @@ enum command_status command_destroy_flow_group(struct command *cmd)
 	u32 id = GET(destroy_flow_group_in, cmd->in, group_id);
 	struct flow_table *table = table_find(cmd, GET(destroy_flow_group_in, cmd->in, table_type),
 					      GET(destroy_flow_group_in, cmd->in, table_id));
-	struct object *group = object_find(&cmd->dev->objects, OBJ_FLOW_GROUP, id);
+	struct flow_group *group = find_object(struct flow_group, cmd->dev, OBJ_FLOW_GROUP, id);
 	enum command_status status;
 
 	if (!table)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_FLOW_TABLE);
-	if (!group || container_of(group, struct flow_group, object)->table != table->object.id)
+	if (!group || group->table != table->object.id)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_FLOW_GROUP);
 	status = command_destroy(cmd, OBJ_FLOW_GROUP, id);
 	if (!status)
@@ -304,7 +303,7 @@ enum command_status command_set_flow_entry(struct command *cmd)
 	struct flow_table *table = table_find(cmd, GET(set_fte_in, cmd->in, table_type),
 					      GET(set_fte_in, cmd->in, table_id));
 	struct flow_entry *entry;
-	struct object *group;
+	struct flow_group *group;
 	enum command_status status;
 
 	if (!table)
@@ -315,11 +314,10 @@ enum command_status command_set_flow_entry(struct command *cmd)
 		status = check_destinations(cmd, table, entry);
 	if (!status && cmd->op_mod == 1)
 		merge(table, entry, GET(set_fte_in, cmd->in, modify_enable_mask));
-	group = object_find(&cmd->dev->objects, OBJ_FLOW_GROUP, entry->group);
+	group = find_object(struct flow_group, cmd->dev, OBJ_FLOW_GROUP, entry->group);
 	if (!status && !group)
 		status = command_fail(cmd, STATUS_BAD_RESOURCE, SYND_FLOW_GROUP);
-	if (!status && (entry->index < container_of(group, struct flow_group, object)->first ||
-			entry->index > container_of(group, struct flow_group, object)->last))
+	if (!status && (entry->index < group->first || entry->index > group->last))
 		status = command_fail(cmd, STATUS_BAD_PARAM, SYND_FLOW_INDEX);
 	if (status) {
 		free(entry);
@@ -364,24 +362,17 @@ enum command_status command_alloc_flow_counter(struct command *cmd)
 	return STATUS_OK;
 }
 
-enum command_status command_dealloc_flow_counter(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_FLOW_COUNTER,
-			       GET(dealloc_flow_counter_in, cmd->in, flow_counter_id));
-}
-
 enum command_status command_query_flow_counter(struct command *cmd)
 {
-	struct object *object = object_find(&cmd->dev->objects, OBJ_FLOW_COUNTER,
-					    GET(query_flow_counter_in, cmd->in, flow_counter_id));
-	const struct flow_counter *counter;
+	const struct flow_counter *counter =
+		find_object(struct flow_counter, cmd->dev, OBJ_FLOW_COUNTER,
+			    GET(query_flow_counter_in, cmd->in, flow_counter_id));
 	u8 *out = cmd->out + IFC_BYTES(query_flow_counter_out);
 
-	if (!object)
+	if (!counter)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
 	if (cmd->out_bytes < IFC_BYTES(query_flow_counter_out) + IFC_BYTES(traffic_counter))
 		return command_fail(cmd, STATUS_BAD_OUTPUT_LEN, SYND_OUT_LENGTH);
-	counter = container_of(object, struct flow_counter, object);
 	SET(traffic_counter, out, packets, counter->packets);
 	SET(traffic_counter, out, octets, counter->bytes);
 	return STATUS_OK;

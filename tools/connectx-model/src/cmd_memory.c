@@ -9,58 +9,6 @@
 #define MKEY_LIST_OFFSET	IFC_BYTES(create_mkey_in)
 #define MAX_OCTWORDS		(1u << 19)
 
-/* An object that is nothing but its number. */
-static enum command_status add_plain(struct command *cmd, enum object_kind kind)
-{
-	struct object *object = zalloc(sizeof(*object));
-	enum command_status status = command_add(cmd, kind, object);
-
-	if (status)
-		free(object);
-	return status;
-}
-
-enum command_status command_alloc_pd(struct command *cmd)
-{
-	return add_plain(cmd, OBJ_PD);
-}
-
-enum command_status command_dealloc_pd(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_PD, GET(dealloc_pd_in, cmd->in, pd));
-}
-
-enum command_status command_alloc_uar(struct command *cmd)
-{
-	return add_plain(cmd, OBJ_UAR);
-}
-
-enum command_status command_dealloc_uar(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_UAR, GET(dealloc_uar_in, cmd->in, uar));
-}
-
-enum command_status command_alloc_xrcd(struct command *cmd)
-{
-	return add_plain(cmd, OBJ_XRCD);
-}
-
-enum command_status command_dealloc_xrcd(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_XRCD, GET(dealloc_xrcd_in, cmd->in, xrcd));
-}
-
-enum command_status command_alloc_transport_domain(struct command *cmd)
-{
-	return add_plain(cmd, OBJ_TRANSPORT_DOMAIN);
-}
-
-enum command_status command_dealloc_transport_domain(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_TRANSPORT_DOMAIN,
-			       GET(dealloc_transport_domain_in, cmd->in, transport_domain));
-}
-
 enum command_status command_query_special_contexts(struct command *cmd)
 {
 	SET(query_special_contexts_out, cmd->out, dump_fill_mkey, MKEY_DUMP_FILL);
@@ -191,15 +139,12 @@ enum command_status command_create_mkey(struct command *cmd)
 
 enum command_status command_query_mkey(struct command *cmd)
 {
-	struct object *object = object_find(&cmd->dev->objects, OBJ_MKEY,
-					    GET(query_mkey_in, cmd->in, mkey_index));
-	const struct mkey *mkey;
-	u8 *c;
+	const struct mkey *mkey = find_object(struct mkey, cmd->dev, OBJ_MKEY,
+					      GET(query_mkey_in, cmd->in, mkey_index));
+	u8 *c = AT(query_mkey_out, cmd->out, memory_key_mkey_entry);
 
-	if (!object)
+	if (!mkey)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
-	mkey = container_of(object, struct mkey, object);
-	c = AT(query_mkey_out, cmd->out, memory_key_mkey_entry);
 	SET(mkc, c, free, mkey->free);
 	SET(mkc, c, access_mode_1_0, mkey->mode);
 	SET(mkc, c, mkey_7_0, mkey->variant);
@@ -212,11 +157,6 @@ enum command_status command_query_mkey(struct command *cmd)
 	SET(mkc, c, log_page_size, mkey->page_shift);
 	SET(mkc, c, translations_octword_size, mkey->octwords);
 	return STATUS_OK;
-}
-
-enum command_status command_destroy_mkey(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_MKEY, GET(destroy_mkey_in, cmd->in, mkey_index));
 }
 
 /* Signature state is created and destroyed; signature offload is not modelled. */
@@ -237,9 +177,4 @@ enum command_status command_create_psv(struct command *cmd)
 			     object->id);
 	}
 	return STATUS_OK;
-}
-
-enum command_status command_destroy_psv(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_PSV, GET(destroy_psv_in, cmd->in, psvn));
 }

@@ -284,11 +284,6 @@ enum command_status command_create_qp(struct command *cmd)
 	return STATUS_OK;
 }
 
-enum command_status command_destroy_qp(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_QP, GET(destroy_qp_in, cmd->in, qpn));
-}
-
 /* How much was posted, and how much of it is completed. */
 static void set_counters(struct qp *qp, u8 *c)
 {

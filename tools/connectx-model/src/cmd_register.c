@@ -96,12 +96,6 @@ static void service_capabilities(struct access *a)
 	SET(qcam_reg, a->out, qos_access_reg_cap_mask.reg_cap.qpdpm, 1);
 }
 
-#define PUT(layout, field, value)							\
-	do {										\
-		SET(layout, set, field##_high, (value) >> 32);				\
-		SET(layout, set, field##_low, (value));					\
-	} while (0)
-
 /* Port counters: of its groups that of IEEE 802.3, and of the extended one a wrong ICRC. */
 static void port_counters(struct access *a)
 {
@@ -111,19 +105,21 @@ static void port_counters(struct access *a)
 
 	switch (GET(ppcnt_reg, a->in, grp)) {
 	case GROUP_802_3:
-		PUT(eth_802_3_cntrs_grp_data_layout, a_frames_received_ok, packets[COUNT_RX]);
-		PUT(eth_802_3_cntrs_grp_data_layout, a_frames_transmitted_ok, packets[COUNT_TX]);
-		PUT(eth_802_3_cntrs_grp_data_layout, a_octets_received_ok, bytes[COUNT_RX]);
-		PUT(eth_802_3_cntrs_grp_data_layout, a_octets_transmitted_ok, bytes[COUNT_TX]);
+		SET_HALVES(eth_802_3_cntrs_grp_data_layout, set, a_frames_received_ok,
+			   packets[COUNT_RX]);
+		SET_HALVES(eth_802_3_cntrs_grp_data_layout, set, a_frames_transmitted_ok,
+			   packets[COUNT_TX]);
+		SET_HALVES(eth_802_3_cntrs_grp_data_layout, set, a_octets_received_ok,
+			   bytes[COUNT_RX]);
+		SET_HALVES(eth_802_3_cntrs_grp_data_layout, set, a_octets_transmitted_ok,
+			   bytes[COUNT_TX]);
 		break;
 	case GROUP_EXTENDED:
-		PUT(eth_extended_cntrs_grp_data_layout, rx_icrc_encapsulated,
-		    dev->counters.rx_icrc_errors);
+		SET_HALVES(eth_extended_cntrs_grp_data_layout, set, rx_icrc_encapsulated,
+			   dev->counters.rx_icrc_errors);
 		break;
 	}
 }
-
-#undef PUT
 
 /* Which registers of ports there are, and what they can. */
 static void port_capabilities(struct access *a)

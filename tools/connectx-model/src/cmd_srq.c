@@ -112,11 +112,6 @@ enum command_status command_create_srq(struct command *cmd)
 	return finish(cmd, srq, OBJ_SRQ, &layout);
 }
 
-enum command_status command_destroy_srq(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_SRQ, GET(destroy_srq_in, cmd->in, srqn));
-}
-
 enum command_status command_query_srq(struct command *cmd)
 {
 	struct srq *srq = srq_find(cmd->dev, OBJ_SRQ, GET(query_srq_in, cmd->in, srqn));
@@ -164,11 +159,6 @@ enum command_status command_create_xrc_srq(struct command *cmd)
 	srq->queue.reserved_lkey = GET(xrc_srqc, c, rlky);
 	srq->user_index = GET(xrc_srqc, c, user_index);
 	return finish(cmd, srq, OBJ_XRC_SRQ, &layout);
-}
-
-enum command_status command_destroy_xrc_srq(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_XRC_SRQ, GET(destroy_xrc_srq_in, cmd->in, xrc_srqn));
 }
 
 enum command_status command_query_xrc_srq(struct command *cmd)
@@ -220,11 +210,6 @@ enum command_status command_modify_rmp(struct command *cmd)
 		return STATUS_OK;
 	return set_limit(cmd, OBJ_RMP, GET(modify_rmp_in, cmd->in, rmpn),
 			 GET(wq, AT(rmpc, c, wq), lwm));
-}
-
-enum command_status command_destroy_rmp(struct command *cmd)
-{
-	return command_destroy(cmd, OBJ_RMP, GET(destroy_rmp_in, cmd->in, rmpn));
 }
 
 enum command_status command_query_rmp(struct command *cmd)

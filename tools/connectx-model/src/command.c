@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "command.h"
+#include "commands.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,6 +89,22 @@ enum command_status command_destroy(struct command *cmd, int kind, u32 id)
 	return STATUS_OK;
 }
 
+enum command_status command_add_object(struct command *cmd)
+{
+	struct object *object = zalloc(sizeof(*object));
+	enum command_status status = command_add(cmd, cmd->row->kind, object);
+
+	if (status)
+		free(object);
+	return status;
+}
+
+enum command_status command_destroy_object(struct command *cmd)
+{
+	return command_destroy(cmd, cmd->row->kind,
+			       ifc_get_bits(cmd->in, cmd->row->number_bit, cmd->row->number_bits));
+}
+
 static const struct command_row *find_row(u16 opcode)
 {
 	u32 i;
@@ -140,8 +156,9 @@ static const struct ifc_field *reserved_in_use(const struct command_row *row,
 	return NULL;
 }
 
-static enum command_status check(struct command *cmd, const struct command_row *row)
+static enum command_status check(struct command *cmd)
 {
+	const struct command_row *row = cmd->row;
 	const struct ifc_field *field;
 
 	if (!command_knows_op_mod(cmd->opcode, cmd->op_mod))
@@ -211,21 +228,23 @@ static bool ends_in_pages(const struct command *cmd)
 	return false;
 }
 
-static void trace_command(const struct command *cmd, const struct command_row *row)
+static void trace_command(const struct command *cmd)
 {
+	const struct command_row *row = cmd->row;
+
 	trace_fields("in", row->in_fields, cmd->in, cmd->in_bytes);
 	if (ends_in_pages(cmd) && cmd->in_bytes >= row->in_bytes + 8)
 		command_trace_pages(cmd->in + row->in_bytes, (cmd->in_bytes - row->in_bytes) / 8);
 	trace_fields("out", row->out_fields, cmd->out, cmd->out_bytes);
 }
 
-static void tell(const struct command *cmd, const struct command_row *row, u8 status)
+static void tell(const struct command *cmd, u8 status)
 {
 	trace(TRACE_COMMAND, "dev%u %s op_mod=%#x in=%u out=%u%s%s%s", cmd->dev->index,
 	      command_name(cmd->opcode), cmd->op_mod, cmd->in_bytes, cmd->out_bytes, cmd->note,
 	      status ? " REFUSED: " : "", status ? syndrome_text(cmd->syndrome) : "");
-	if (row && (trace_topics & TRACE_FIELD))
-		trace_command(cmd, row);
+	if (cmd->row && (trace_topics & TRACE_FIELD))
+		trace_command(cmd);
 	if (status && !cmd->demanded)
 		violation("dev%u: command %s refused, status %#x: %s%s", cmd->dev->index,
 			  command_name(cmd->opcode), status, syndrome_text(cmd->syndrome),
@@ -263,30 +282,29 @@ void command_execute(struct device *dev, const u8 *in, u32 in_bytes, u8 *out, u3
 {
 	struct command cmd = { .dev = dev, .in = in, .in_bytes = in_bytes,
 			       .out = out, .out_bytes = out_bytes };
-	const struct command_row *row;
 	enum command_status status;
 
 	cmd.opcode = be16_at(in);
 	cmd.op_mod = be16_at(in + 6);
-	row = find_row(cmd.opcode);
-	if (row)
-		dev->counters.work.commands[row - command_table]++;
-	if (row)
-		status = check(&cmd, row);
-	else
+	cmd.row = find_row(cmd.opcode);
+	if (cmd.row) {
+		dev->counters.work.commands[cmd.row - command_table]++;
+		status = check(&cmd);
+	} else {
 		status = command_fail(&cmd, STATUS_BAD_OP, SYND_OPCODE);
+	}
 	log_command(&dev->commands, cmd.opcode);
 	if (!status)
 		status = refuse_on_demand(&cmd);
 	if (!status)
-		status = row->execute(&cmd);
+		status = cmd.row->execute(&cmd);
 	if (status)
 		memset(out, 0, out_bytes);
 	out[0] = status;
 	put_be32(out + 4, cmd.syndrome);
 	dev->commands.executed++;
 	dev->commands.failed += !!status;
-	tell(&cmd, row, status);
+	tell(&cmd, status);
 }
 
 /* A command that is being carried: both of its halves, in the model's memory. */

@@ -9,6 +9,7 @@
 #include "ifc.h"
 #include "syndrome.h"
 
+struct command_row;
 struct device;
 struct object;
 struct timer;
@@ -39,6 +40,7 @@ enum command_status {
 /* A command being executed. @in and @out hold all of it, header included. */
 struct command {
 	struct device *dev;
+	const struct command_row *row;	/* NULL: there is no such command */
 	const u8 *in;
 	u32 in_bytes;
 	u8 *out;
@@ -87,6 +89,9 @@ struct command_row {
 	const struct ifc_field *in_fields;
 	const struct ifc_field *out_fields;
 	enum command_status (*execute)(struct command *cmd);
+	u8 kind;		/* enum object_kind, of those that only add or destroy one */
+	u16 number_bit;		/* where the input names the one to destroy */
+	u16 number_bits;
 };
 
 /* Another one has come of what is demanded. Return: it is one that is meant. */

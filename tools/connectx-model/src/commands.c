@@ -12,22 +12,38 @@
 
 #include "tables.inc"
 
-#define COMMAND_LEAST(name, layout, function, state, least)		\
-	{								\
+#define ROW(name, layout, function, state, least)			\
 		.opcode = MLX5_CMD_OP_##name,				\
 		.needs = state,						\
 		.in_bytes = IFC_BYTES(layout##_in),			\
 		.out_bytes = least,					\
 		.in_fields = layout##_in_fields,			\
 		.out_fields = layout##_out_fields,			\
-		.execute = command_##function,				\
-	}
+		.execute = command_##function
+
+#define COMMAND_LEAST(name, layout, function, state, least)		\
+	{ ROW(name, layout, function, state, least) }
 
 #define COMMAND(name, layout, function, state)				\
 	COMMAND_LEAST(name, layout, function, state, IFC_BYTES(layout##_out))
 
 /* Most commands: named as their layout and their function are, for a running HCA. */
 #define RUNNING(name, same)	COMMAND(name, same, same, HCA_RUNNING)
+
+/* Objects that are nothing but their number, and the end of any, whose number @field has. */
+#define ADDS(name, layout, object)					\
+	{								\
+		ROW(name, layout, add_object, HCA_RUNNING, IFC_BYTES(layout##_out)), \
+		.kind = object,						\
+	}
+
+#define DESTROYS(name, layout, object, field)				\
+	{								\
+		ROW(name, layout, destroy_object, HCA_RUNNING, IFC_BYTES(layout##_out)), \
+		.kind = object,						\
+		.number_bit = IFC_BIT(layout##_in, field),		\
+		.number_bits = IFC_WIDTH(layout##_in, field),		\
+	}
 
 /* The answer has grown: an older driver asks for the queue pair's context alone. */
 #define QUERY_QP_LEAST	(IFC_OFFSET(query_qp_out, qpc) + IFC_BYTES(qpc))
@@ -49,32 +65,33 @@ const struct command_row command_table[] = {
 	COMMAND(ACCESS_REG, access_register, access_register, HCA_ENABLED),
 	COMMAND(NOP, nop, nothing, HCA_ENABLED),
 	/* Handles without much behind them */
-	RUNNING(ALLOC_PD, alloc_pd),
-	RUNNING(DEALLOC_PD, dealloc_pd),
-	RUNNING(ALLOC_UAR, alloc_uar),
-	RUNNING(DEALLOC_UAR, dealloc_uar),
-	RUNNING(ALLOC_XRCD, alloc_xrcd),
-	RUNNING(DEALLOC_XRCD, dealloc_xrcd),
-	RUNNING(ALLOC_TRANSPORT_DOMAIN, alloc_transport_domain),
-	RUNNING(DEALLOC_TRANSPORT_DOMAIN, dealloc_transport_domain),
+	ADDS(ALLOC_PD, alloc_pd, OBJ_PD),
+	DESTROYS(DEALLOC_PD, dealloc_pd, OBJ_PD, pd),
+	ADDS(ALLOC_UAR, alloc_uar, OBJ_UAR),
+	DESTROYS(DEALLOC_UAR, dealloc_uar, OBJ_UAR, uar),
+	ADDS(ALLOC_XRCD, alloc_xrcd, OBJ_XRCD),
+	DESTROYS(DEALLOC_XRCD, dealloc_xrcd, OBJ_XRCD, xrcd),
+	ADDS(ALLOC_TRANSPORT_DOMAIN, alloc_transport_domain, OBJ_TRANSPORT_DOMAIN),
+	DESTROYS(DEALLOC_TRANSPORT_DOMAIN, dealloc_transport_domain, OBJ_TRANSPORT_DOMAIN,
+		 transport_domain),
 	RUNNING(QUERY_SPECIAL_CONTEXTS, query_special_contexts),
 	/* Memory */
 	RUNNING(CREATE_MKEY, create_mkey),
 	RUNNING(QUERY_MKEY, query_mkey),
-	RUNNING(DESTROY_MKEY, destroy_mkey),
+	DESTROYS(DESTROY_MKEY, destroy_mkey, OBJ_MKEY, mkey_index),
 	RUNNING(CREATE_PSV, create_psv),
-	RUNNING(DESTROY_PSV, destroy_psv),
+	DESTROYS(DESTROY_PSV, destroy_psv, OBJ_PSV, psvn),
 	/* Event and completion queues */
 	RUNNING(CREATE_EQ, create_eq),
-	RUNNING(DESTROY_EQ, destroy_eq),
+	DESTROYS(DESTROY_EQ, destroy_eq, OBJ_EQ, eq_number),
 	RUNNING(QUERY_EQ, query_eq),
 	RUNNING(CREATE_CQ, create_cq),
-	RUNNING(DESTROY_CQ, destroy_cq),
+	DESTROYS(DESTROY_CQ, destroy_cq, OBJ_CQ, cqn),
 	RUNNING(QUERY_CQ, query_cq),
 	RUNNING(MODIFY_CQ, modify_cq),
 	/* Queue pairs */
 	RUNNING(CREATE_QP, create_qp),
-	RUNNING(DESTROY_QP, destroy_qp),
+	DESTROYS(DESTROY_QP, destroy_qp, OBJ_QP, qpn),
 	COMMAND_LEAST(QUERY_QP, query_qp, query_qp, HCA_RUNNING, QUERY_QP_LEAST),
 	COMMAND(RST2INIT_QP, rst2init_qp, modify_qp, HCA_RUNNING),
 	COMMAND(INIT2INIT_QP, init2init_qp, modify_qp, HCA_RUNNING),
@@ -89,16 +106,16 @@ const struct command_row command_table[] = {
 	RUNNING(DETACH_FROM_MCG, detach_from_mcg),
 	/* Shared receive queues */
 	RUNNING(CREATE_SRQ, create_srq),
-	RUNNING(DESTROY_SRQ, destroy_srq),
+	DESTROYS(DESTROY_SRQ, destroy_srq, OBJ_SRQ, srqn),
 	RUNNING(QUERY_SRQ, query_srq),
 	COMMAND(ARM_RQ, arm_rq, arm_srq, HCA_RUNNING),
 	RUNNING(CREATE_XRC_SRQ, create_xrc_srq),
-	RUNNING(DESTROY_XRC_SRQ, destroy_xrc_srq),
+	DESTROYS(DESTROY_XRC_SRQ, destroy_xrc_srq, OBJ_XRC_SRQ, xrc_srqn),
 	RUNNING(QUERY_XRC_SRQ, query_xrc_srq),
 	RUNNING(ARM_XRC_SRQ, arm_xrc_srq),
 	RUNNING(CREATE_RMP, create_rmp),
 	RUNNING(MODIFY_RMP, modify_rmp),
-	RUNNING(DESTROY_RMP, destroy_rmp),
+	DESTROYS(DESTROY_RMP, destroy_rmp, OBJ_RMP, rmpn),
 	RUNNING(QUERY_RMP, query_rmp),
 	/* Port, addresses, counters */
 	RUNNING(QUERY_VPORT_STATE, query_vport_state),
@@ -116,7 +133,7 @@ const struct command_row command_table[] = {
 	RUNNING(DESTROY_VPORT_LAG, destroy_vport_lag),
 	RUNNING(QUERY_VPORT_COUNTER, query_vport_counter),
 	RUNNING(ALLOC_Q_COUNTER, alloc_q_counter),
-	RUNNING(DEALLOC_Q_COUNTER, dealloc_q_counter),
+	DESTROYS(DEALLOC_Q_COUNTER, dealloc_q_counter, OBJ_Q_COUNTER, counter_set_id),
 	RUNNING(QUERY_Q_COUNTER, query_q_counter),
 	RUNNING(QUERY_CONG_STATUS, query_cong_status),
 	RUNNING(MODIFY_CONG_STATUS, modify_cong_status),
@@ -126,21 +143,21 @@ const struct command_row command_table[] = {
 	/* Ethernet queues */
 	RUNNING(CREATE_SQ, create_sq),
 	RUNNING(MODIFY_SQ, modify_sq),
-	RUNNING(DESTROY_SQ, destroy_sq),
+	DESTROYS(DESTROY_SQ, destroy_sq, OBJ_SQ, sqn),
 	RUNNING(QUERY_SQ, query_sq),
 	RUNNING(CREATE_RQ, create_rq),
 	RUNNING(MODIFY_RQ, modify_rq),
-	RUNNING(DESTROY_RQ, destroy_rq),
+	DESTROYS(DESTROY_RQ, destroy_rq, OBJ_RQ, rqn),
 	RUNNING(QUERY_RQ, query_rq),
 	RUNNING(CREATE_TIS, create_tis),
 	RUNNING(MODIFY_TIS, modify_tis),
-	RUNNING(DESTROY_TIS, destroy_tis),
+	DESTROYS(DESTROY_TIS, destroy_tis, OBJ_TIS, tisn),
 	RUNNING(CREATE_TIR, create_tir),
 	RUNNING(MODIFY_TIR, modify_tir),
-	RUNNING(DESTROY_TIR, destroy_tir),
+	DESTROYS(DESTROY_TIR, destroy_tir, OBJ_TIR, tirn),
 	RUNNING(CREATE_RQT, create_rqt),
 	RUNNING(MODIFY_RQT, modify_rqt),
-	RUNNING(DESTROY_RQT, destroy_rqt),
+	DESTROYS(DESTROY_RQT, destroy_rqt, OBJ_RQT, rqtn),
 	/* Steering */
 	RUNNING(CREATE_FLOW_TABLE, create_flow_table),
 	RUNNING(MODIFY_FLOW_TABLE, modify_flow_table),
@@ -151,7 +168,7 @@ const struct command_row command_table[] = {
 	COMMAND(SET_FLOW_TABLE_ENTRY, set_fte, set_flow_entry, HCA_RUNNING),
 	COMMAND(DELETE_FLOW_TABLE_ENTRY, delete_fte, delete_flow_entry, HCA_RUNNING),
 	RUNNING(ALLOC_FLOW_COUNTER, alloc_flow_counter),
-	RUNNING(DEALLOC_FLOW_COUNTER, dealloc_flow_counter),
+	DESTROYS(DEALLOC_FLOW_COUNTER, dealloc_flow_counter, OBJ_FLOW_COUNTER, flow_counter_id),
 	RUNNING(QUERY_FLOW_COUNTER, query_flow_counter),
 	COMMAND(SET_L2_TABLE_ENTRY, set_l2_table_entry, nothing, HCA_RUNNING),
 	COMMAND(DELETE_L2_TABLE_ENTRY, delete_l2_table_entry, nothing, HCA_RUNNING),

@@ -8,6 +8,10 @@
 #define COMMAND_FUNCTION(name) \
 	enum command_status command_##name(struct command *cmd)
 
+/* command.c: with the kind of object in the row */
+COMMAND_FUNCTION(add_object);
+COMMAND_FUNCTION(destroy_object);
+
 /* cmd_hca.c */
 COMMAND_FUNCTION(nothing);
 COMMAND_FUNCTION(enable_hca);
@@ -26,33 +30,20 @@ COMMAND_FUNCTION(manage_pages);
 COMMAND_FUNCTION(access_register);
 
 /* cmd_memory.c */
-COMMAND_FUNCTION(alloc_pd);
-COMMAND_FUNCTION(dealloc_pd);
-COMMAND_FUNCTION(alloc_uar);
-COMMAND_FUNCTION(dealloc_uar);
-COMMAND_FUNCTION(alloc_xrcd);
-COMMAND_FUNCTION(dealloc_xrcd);
-COMMAND_FUNCTION(alloc_transport_domain);
-COMMAND_FUNCTION(dealloc_transport_domain);
 COMMAND_FUNCTION(query_special_contexts);
 COMMAND_FUNCTION(create_mkey);
 COMMAND_FUNCTION(query_mkey);
-COMMAND_FUNCTION(destroy_mkey);
 COMMAND_FUNCTION(create_psv);
-COMMAND_FUNCTION(destroy_psv);
 
 /* cmd_completion.c */
 COMMAND_FUNCTION(create_eq);
-COMMAND_FUNCTION(destroy_eq);
 COMMAND_FUNCTION(query_eq);
 COMMAND_FUNCTION(create_cq);
-COMMAND_FUNCTION(destroy_cq);
 COMMAND_FUNCTION(query_cq);
 COMMAND_FUNCTION(modify_cq);
 
 /* cmd_qp.c */
 COMMAND_FUNCTION(create_qp);
-COMMAND_FUNCTION(destroy_qp);
 COMMAND_FUNCTION(query_qp);
 COMMAND_FUNCTION(modify_qp);
 COMMAND_FUNCTION(qp_to_error);
@@ -62,16 +53,13 @@ COMMAND_FUNCTION(detach_from_mcg);
 
 /* cmd_srq.c */
 COMMAND_FUNCTION(create_srq);
-COMMAND_FUNCTION(destroy_srq);
 COMMAND_FUNCTION(query_srq);
 COMMAND_FUNCTION(arm_srq);
 COMMAND_FUNCTION(create_xrc_srq);
-COMMAND_FUNCTION(destroy_xrc_srq);
 COMMAND_FUNCTION(query_xrc_srq);
 COMMAND_FUNCTION(arm_xrc_srq);
 COMMAND_FUNCTION(create_rmp);
 COMMAND_FUNCTION(modify_rmp);
-COMMAND_FUNCTION(destroy_rmp);
 COMMAND_FUNCTION(query_rmp);
 
 /* cmd_vport.c */
@@ -94,7 +82,6 @@ COMMAND_FUNCTION(destroy_vport_lag);
 /* cmd_counter.c */
 COMMAND_FUNCTION(query_vport_counter);
 COMMAND_FUNCTION(alloc_q_counter);
-COMMAND_FUNCTION(dealloc_q_counter);
 COMMAND_FUNCTION(query_q_counter);
 COMMAND_FUNCTION(query_cong_status);
 COMMAND_FUNCTION(modify_cong_status);
@@ -105,21 +92,16 @@ COMMAND_FUNCTION(query_cong_statistics);
 /* cmd_ethernet.c */
 COMMAND_FUNCTION(create_sq);
 COMMAND_FUNCTION(modify_sq);
-COMMAND_FUNCTION(destroy_sq);
 COMMAND_FUNCTION(query_sq);
 COMMAND_FUNCTION(create_rq);
 COMMAND_FUNCTION(modify_rq);
-COMMAND_FUNCTION(destroy_rq);
 COMMAND_FUNCTION(query_rq);
 COMMAND_FUNCTION(create_tis);
 COMMAND_FUNCTION(modify_tis);
-COMMAND_FUNCTION(destroy_tis);
 COMMAND_FUNCTION(create_tir);
 COMMAND_FUNCTION(modify_tir);
-COMMAND_FUNCTION(destroy_tir);
 COMMAND_FUNCTION(create_rqt);
 COMMAND_FUNCTION(modify_rqt);
-COMMAND_FUNCTION(destroy_rqt);
 
 /* cmd_flow.c */
 COMMAND_FUNCTION(create_flow_table);
@@ -131,7 +113,6 @@ COMMAND_FUNCTION(destroy_flow_group);
 COMMAND_FUNCTION(set_flow_entry);
 COMMAND_FUNCTION(delete_flow_entry);
 COMMAND_FUNCTION(alloc_flow_counter);
-COMMAND_FUNCTION(dealloc_flow_counter);
 COMMAND_FUNCTION(query_flow_counter);
 
 #undef COMMAND_FUNCTION

@@ -13,10 +13,10 @@
 
 void q_counter_add(struct device *dev, u32 set, u32 counter)
 {
-	struct object *object = object_find(&dev->objects, OBJ_Q_COUNTER, set);
+	struct q_counter *q_counter = find_object(struct q_counter, dev, OBJ_Q_COUNTER, set);
 
-	if (object)
-		container_of(object, struct q_counter, object)->value[counter]++;
+	if (q_counter)
+		q_counter->value[counter]++;
 }
 
 static enum traffic_cast cast_of(const u8 *frame)

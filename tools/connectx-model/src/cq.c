@@ -13,9 +13,7 @@
 
 struct cq *cq_find(struct device *dev, u32 cqn)
 {
-	struct object *object = object_find(&dev->objects, OBJ_CQ, cqn);
-
-	return object ? container_of(object, struct cq, object) : NULL;
+	return find_object(struct cq, dev, OBJ_CQ, cqn);
 }
 
 static void notify(struct cq *cq)

@@ -71,8 +71,7 @@ void event_queue_number(struct device *dev, u32 type, u32 kind, u32 number)
 
 void eq_doorbell(struct device *dev, u32 uar, u32 eqn, u32 consumed, bool arm)
 {
-	struct object *object = object_find(&dev->objects, OBJ_EQ, eqn);
-	struct eq *eq = object ? container_of(object, struct eq, object) : NULL;
+	struct eq *eq = find_object(struct eq, dev, OBJ_EQ, eqn);
 
 	if (!eq || eq->uar != uar) {
 		violation("dev%u: doorbell for EQ %u, which does not exist or is not of UAR %u",

@@ -27,9 +27,7 @@ enum { HASH_SRC_IP = 1, HASH_DST_IP = 2, HASH_SPORT = 4, HASH_DPORT = 8 };
 
 struct rq *rq_find(struct device *dev, u32 number)
 {
-	struct object *object = object_find(&dev->objects, OBJ_RQ, number);
-
-	return object ? container_of(object, struct rq, object) : NULL;
+	return find_object(struct rq, dev, OBJ_RQ, number);
 }
 
 void rq_destroy(struct object *object)
@@ -177,21 +175,16 @@ static bool blocked(const struct tir *tir, const struct incoming *in)
 
 static struct rq *choose_queue(struct device *dev, u32 tirn, const struct incoming *in, u32 *hash)
 {
-	struct object *object = object_find(&dev->objects, OBJ_TIR, tirn);
-	const struct tir *tir;
+	const struct tir *tir = find_object(struct tir, dev, OBJ_TIR, tirn);
 	const struct rqt *rqt;
 
-	if (!object)
-		return NULL;
-	tir = container_of(object, struct tir, object);
-	if (blocked(tir, in))
+	if (!tir || blocked(tir, in))
 		return NULL;
 	if (!GET(tirc, tir->context, disp_type))
 		return rq_find(dev, GET(tirc, tir->context, inline_rqn));
-	object = object_find(&dev->objects, OBJ_RQT, GET(tirc, tir->context, indirect_table));
-	if (!object)
+	rqt = find_object(struct rqt, dev, OBJ_RQT, GET(tirc, tir->context, indirect_table));
+	if (!rqt)
 		return NULL;
-	rqt = container_of(object, struct rqt, object);
 	*hash = hash_of(tir, in);
 	return rqt->count ? rq_find(dev, rqt->rqn[*hash % rqt->count]) : NULL;
 }

@@ -43,9 +43,7 @@ struct headers {
 
 struct sq *sq_find(struct device *dev, u32 number)
 {
-	struct object *object = object_find(&dev->objects, OBJ_SQ, number);
-
-	return object ? container_of(object, struct sq, object) : NULL;
+	return find_object(struct sq, dev, OBJ_SQ, number);
 }
 
 void sq_destroy(struct object *object)

@@ -49,4 +49,11 @@ void ifc_set_bits(u8 *base, u32 bit, u32 bits, u64 value);
 	ifc_set_bits((u8 *)(base), IFC_BIT(type, field), IFC_WIDTH(type, field), (value))
 #define AT(type, base, field)	((u8 *)(base) + IFC_OFFSET(type, field))
 
+/* A number of 64 bits in two fields. */
+#define SET_HALVES(type, base, field, value)				\
+	do {								\
+		SET(type, base, field##_high, (value) >> 32);		\
+		SET(type, base, field##_low, (value));			\
+	} while (0)
+
 #endif

@@ -22,8 +22,7 @@ const char *mkey_fault_name(enum mkey_fault fault)
 
 struct mkey *mkey_find(struct device *dev, u32 key)
 {
-	struct object *object = object_find(&dev->objects, OBJ_MKEY, key >> 8);
-	struct mkey *mkey = object ? container_of(object, struct mkey, object) : NULL;
+	struct mkey *mkey = find_object(struct mkey, dev, OBJ_MKEY, key >> 8);
 
 	return mkey && mkey->variant == (key & 0xff) ? mkey : NULL;
 }

@@ -15,12 +15,7 @@
 
 struct qp *qp_find(struct device *dev, u32 qpn)
 {
-	struct object *object;
-
-	if (qpn == GSI_QPN)
-		qpn = dev->gsi_qpn;
-	object = object_find(&dev->objects, OBJ_QP, qpn);
-	return object ? container_of(object, struct qp, object) : NULL;
+	return find_object(struct qp, dev, OBJ_QP, qpn == GSI_QPN ? dev->gsi_qpn : qpn);
 }
 
 bool qp_receives(const struct qp *qp)

@@ -71,9 +71,7 @@ bool recv_queue_take(struct device *dev, struct recv_queue *queue, struct recv_w
 
 struct srq *srq_find(struct device *dev, enum object_kind kind, u32 number)
 {
-	struct object *object = object_find(&dev->objects, kind, number);
-
-	return object ? container_of(object, struct srq, object) : NULL;
+	return find_object(struct srq, dev, kind, number);
 }
 
 void srq_check_limit(struct srq *srq)

@@ -508,6 +508,21 @@ bool requester_send(struct qp *qp)
 	return true;
 }
 
+/* The peer has answered: complete what is done, and send on. */
+static void go_on(struct qp *qp)
+{
+	struct requester *r = &qp->requester;
+
+	r->recovering = false;
+	r->retries_left = qp->retry_count;
+	r->rnr_left = qp->rnr_retry;
+	complete_done(qp);
+	if (!qp_requests(qp))
+		return;
+	restart_timer(qp);
+	qp_wake(qp);
+}
+
 /* Everything up to and including @psn has arrived at the peer. */
 static void acknowledge(struct qp *qp, u32 psn)
 {
@@ -537,14 +552,7 @@ static void acknowledge(struct qp *qp, u32 psn)
 			op->done = true;
 	}
 	advance_oldest(qp, next);
-	r->recovering = false;
-	r->retries_left = qp->retry_count;
-	r->rnr_left = qp->rnr_retry;
-	complete_done(qp);
-	if (!qp_requests(qp))
-		return;
-	restart_timer(qp);
-	qp_wake(qp);
+	go_on(qp);
 }
 
 static void rnr_nak(struct qp *qp, u32 psn, u8 code)
@@ -624,19 +632,10 @@ static struct send_op *op_of_response(struct qp *qp, u32 psn)
 /* A response also says that all before it has arrived. */
 static void response_progress(struct qp *qp, struct send_op *op)
 {
-	struct requester *r = &qp->requester;
-
 	if (op->received == op->packets)
 		op->done = true;
-	advance_oldest(qp, r->oldest_psn);
-	r->recovering = false;
-	r->retries_left = qp->retry_count;
-	r->rnr_left = qp->rnr_retry;
-	complete_done(qp);
-	if (!qp_requests(qp))
-		return;
-	restart_timer(qp);
-	qp_wake(qp);
+	advance_oldest(qp, qp->requester.oldest_psn);
+	go_on(qp);
 }
 
 /* Is this packet the next one the op waits for? Asks again when one is missing. */

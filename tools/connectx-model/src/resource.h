@@ -58,6 +58,11 @@ u32 resources_reset(struct resources *resources);
 bool object_add(struct resources *resources, enum object_kind kind, struct object *object);
 struct object *object_find(struct resources *resources, enum object_kind kind, u32 id);
 
+/* The structure that an object with this number is the first member of, or NULL. */
+#define find_object(type, dev, kind, id)					\
+	((type *)object_find(&(dev)->objects, (kind),				\
+			     (id) + BUILD_ZERO(offsetof(type, object))))
+
 /* Forgets the number and calls the object's destroy(). */
 void object_remove(struct resources *resources, struct object *object);
 

@@ -95,22 +95,14 @@ void steering_headers(const u8 *frame, u32 bytes, u8 match[MATCH_BYTES])
 		ipv6(frame + at, bytes - at, match);
 }
 
-static struct flow_table *find_table(struct device *dev, u32 id)
-{
-	struct object *object = object_find(&dev->objects, OBJ_FLOW_TABLE, id);
-
-	return object ? container_of(object, struct flow_table, object) : NULL;
-}
-
 static bool matches(struct device *dev, const struct flow_entry *entry, const u8 *match)
 {
-	struct object *object = object_find(&dev->objects, OBJ_FLOW_GROUP, entry->group);
-	const struct flow_group *group;
+	const struct flow_group *group = find_object(struct flow_group, dev, OBJ_FLOW_GROUP,
+						     entry->group);
 	u32 i;
 
-	if (!object)
+	if (!group)
 		return false;
-	group = container_of(object, struct flow_group, object);
 	for (i = 0; i < MATCH_BYTES; i++)
 		if ((match[i] ^ entry->value[i]) & group->mask[i])
 			return false;
@@ -119,11 +111,11 @@ static bool matches(struct device *dev, const struct flow_entry *entry, const u8
 
 static void count(struct device *dev, u32 id, u32 bytes)
 {
-	struct object *object = object_find(&dev->objects, OBJ_FLOW_COUNTER, id);
+	struct flow_counter *counter = find_object(struct flow_counter, dev, OBJ_FLOW_COUNTER, id);
 
-	if (object) {
-		container_of(object, struct flow_counter, object)->packets++;
-		container_of(object, struct flow_counter, object)->bytes += bytes;
+	if (counter) {
+		counter->packets++;
+		counter->bytes += bytes;
 	}
 }
 
@@ -160,7 +152,7 @@ void steering_walk(struct device *dev, u32 type, const u8 *frame, u32 bytes,
 		SET(fte_match_param, match, misc_parameters.source_port,
 		    vport_owns(&dev->vport, frame + MAC_BYTES) ? SWITCH_MANAGER : SWITCH_UPLINK);
 	for (hops = 0; hops < MAX_HOPS; hops++) {
-		table = find_table(dev, id);
+		table = find_object(struct flow_table, dev, OBJ_FLOW_TABLE, id);
 		if (!table)
 			return;
 		for (i = 0; i < table->entries; i++)

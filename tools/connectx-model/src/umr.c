@@ -257,7 +257,6 @@ enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, cons
 			    u32 bytes)
 {
 	struct update u = { .dev = dev };
-	struct object *object;
 	enum cqe_syndrome result;
 	u64 mask;
 	u32 i;
@@ -265,8 +264,7 @@ enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, cons
 	if (bytes < UMR_DATA)
 		return CQE_LOCAL_QP_OP;
 	/* The key's low byte may be about to change, so it is not compared. */
-	object = object_find(&dev->objects, OBJ_MKEY, be32_at(wqe + UMR_MKEY) >> 8);
-	u.mkey = object ? container_of(object, struct mkey, object) : NULL;
+	u.mkey = find_object(struct mkey, dev, OBJ_MKEY, be32_at(wqe + UMR_MKEY) >> 8);
 	if (!u.mkey || !u.mkey->umr_enabled || !precondition(u.mkey, wqe[UMR_FLAGS]))
 		return CQE_MW_BIND;
 	mask = be64_at(wqe + UMR_MASK);

@@ -20,6 +20,9 @@ typedef uint64_t u64;
 #define MAC_BYTES		6
 #define GID_BYTES		16
 
+/* 0, or where the number is not 0 an error of the compiler. */
+#define BUILD_ZERO(number)	((int)sizeof(char[(number) ? -1 : 1]) - 1)
+
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
