@@ -17,29 +17,6 @@ enum command_status command_query_special_contexts(struct command *cmd)
 	return STATUS_OK;
 }
 
-static void read_context(struct mkey *mkey, const u8 *c)
-{
-	mkey->variant = GET(mkc, c, mkey_7_0);
-	mkey->mode = GET(mkc, c, access_mode_4_2) << 2 | GET(mkc, c, access_mode_1_0);
-	mkey->free = GET(mkc, c, free);
-	mkey->umr_enabled = GET(mkc, c, umr_en);
-	mkey->remote_invalidate = GET(mkc, c, en_rinval);
-	mkey->unbounded = GET(mkc, c, length64);
-	mkey->relaxed_write = GET(mkc, c, relaxed_ordering_write);
-	mkey->relaxed_read = GET(mkc, c, relaxed_ordering_read);
-	mkey->rights = GET(mkc, c, lr) * RIGHT_LOCAL_READ | GET(mkc, c, lw) * RIGHT_LOCAL_WRITE |
-		       GET(mkc, c, rr) * RIGHT_REMOTE_READ |
-		       GET(mkc, c, rw) * RIGHT_REMOTE_WRITE |
-		       GET(mkc, c, a) * RIGHT_REMOTE_ATOMIC;
-	mkey->qpn = GET(mkc, c, qpn);
-	mkey->start = GET(mkc, c, start_addr);
-	mkey->bytes = GET(mkc, c, len);
-	mkey->page_shift = GET(mkc, c, log_page_size);
-	mkey->pd_number = GET(mkc, c, pd);
-	/* Translations come in blocks of 64 bytes, whatever was asked for. */
-	mkey->octwords = (GET(mkc, c, translations_octword_size) + 3) & ~3u;
-}
-
 static bool has_table(const struct mkey *mkey)
 {
 	return mkey->mode != MKEY_PHYSICAL;
@@ -90,10 +67,8 @@ static enum command_status check_mkey(struct command *cmd, struct mkey *mkey, u3
 	if (GET(mkc, AT(create_mkey_in, cmd->in, memory_key_mkey_entry), ma_translation_mode) &&
 	    !CAP(cmd->dev, ats))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_ATS);
-	if (!has_table(mkey)) {
-		mkey->octwords = 0;	/* whatever was said: none can be loaded later */
+	if (!has_table(mkey))
 		return STATUS_OK;
-	}
 	if (mkey->octwords > MAX_OCTWORDS || !mkey->octwords || actual > mkey->octwords ||
 	    command_rest(cmd, MKEY_LIST_OFFSET) < actual * MKEY_OCTWORD)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_MKEY_XLT);
@@ -113,7 +88,8 @@ enum command_status command_create_mkey(struct command *cmd)
 	enum command_status status;
 
 	mkey->object.destroy = mkey_destroy;
-	read_context(mkey, c);
+	memcpy(mkey->context, c, sizeof(mkey->context));
+	mkey_load_context(mkey);
 	mkey->pages_have_rights = GET(create_mkey_in, cmd->in, pg_access);
 	status = check_mkey(cmd, mkey, actual);
 	mkey->pd = object_find(&cmd->dev->objects, OBJ_PD, mkey->pd_number);
@@ -145,16 +121,7 @@ enum command_status command_query_mkey(struct command *cmd)
 
 	if (!mkey)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
-	SET(mkc, c, free, mkey->free);
-	SET(mkc, c, access_mode_1_0, mkey->mode);
-	SET(mkc, c, mkey_7_0, mkey->variant);
-	SET(mkc, c, pd, mkey->pd_number);
-	SET(mkc, c, start_addr, mkey->start);
-	SET(mkc, c, len, mkey->bytes);
-	SET(mkc, c, length64, mkey->unbounded);
-	SET(mkc, c, relaxed_ordering_write, mkey->relaxed_write);
-	SET(mkc, c, relaxed_ordering_read, mkey->relaxed_read);
-	SET(mkc, c, log_page_size, mkey->page_shift);
+	memcpy(c, mkey->context, sizeof(mkey->context));
 	SET(mkc, c, translations_octword_size, mkey->octwords);
 	return STATUS_OK;
 }

@@ -27,6 +27,39 @@ struct mkey *mkey_find(struct device *dev, u32 key)
 	return mkey && mkey->variant == (key & 0xff) ? mkey : NULL;
 }
 
+void mkey_load_context(struct mkey *mkey)
+{
+	const u8 *c = mkey->context;
+
+	mkey->variant = GET(mkc, c, mkey_7_0);
+	mkey->mode = GET(mkc, c, access_mode_4_2) << 2 | GET(mkc, c, access_mode_1_0);
+	mkey->free = GET(mkc, c, free);
+	mkey->umr_enabled = GET(mkc, c, umr_en);
+	mkey->remote_invalidate = GET(mkc, c, en_rinval);
+	mkey->unbounded = GET(mkc, c, length64);
+	mkey->relaxed_write = GET(mkc, c, relaxed_ordering_write);
+	mkey->relaxed_read = GET(mkc, c, relaxed_ordering_read);
+	mkey->rights = GET(mkc, c, lr) * RIGHT_LOCAL_READ | GET(mkc, c, lw) * RIGHT_LOCAL_WRITE |
+		       GET(mkc, c, rr) * RIGHT_REMOTE_READ |
+		       GET(mkc, c, rw) * RIGHT_REMOTE_WRITE |
+		       GET(mkc, c, a) * RIGHT_REMOTE_ATOMIC;
+	mkey->qpn = GET(mkc, c, qpn);
+	mkey->start = GET(mkc, c, start_addr);
+	mkey->bytes = GET(mkc, c, len);
+	mkey->page_shift = GET(mkc, c, log_page_size);
+	mkey->pd_number = GET(mkc, c, pd);
+	/* Translations come in blocks of 64 bytes, and a physical key has none, whatever was said. */
+	mkey->octwords = (GET(mkc, c, translations_octword_size) + 3) & ~3u;
+	if (mkey->mode == MKEY_PHYSICAL)
+		mkey->octwords = 0;
+}
+
+void mkey_invalidate(struct mkey *mkey)
+{
+	SET(mkc, mkey->context, free, 1);
+	mkey->free = true;
+}
+
 void mkey_destroy(struct object *object)
 {
 	struct mkey *mkey = container_of(object, struct mkey, object);

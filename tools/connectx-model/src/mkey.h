@@ -3,6 +3,7 @@
 #ifndef CONNECTX_MKEY_H
 #define CONNECTX_MKEY_H
 
+#include "ifc.h"
 #include "resource.h"
 
 struct device;
@@ -32,6 +33,7 @@ enum mkey_mode { MKEY_PHYSICAL = 0, MKEY_PAGES = 1, MKEY_LIST = 2, MKEY_FIXED_LI
 struct mkey {
 	struct object object;
 	struct object *pd;
+	u8 context[IFC_BYTES(mkc)];	/* which mkey_load_context() takes the fields below from */
 	u32 pd_number;
 	u8 variant;		/* low byte of the key */
 	enum mkey_mode mode;
@@ -66,6 +68,10 @@ enum mkey_fault {
 };
 
 struct mkey *mkey_find(struct device *dev, u32 key);
+void mkey_load_context(struct mkey *mkey);
+
+/* Nobody may use it until a request says otherwise. */
+void mkey_invalidate(struct mkey *mkey);
 enum mkey_fault mkey_check(struct device *dev, const struct mkey_access *who, u64 va, u64 bytes);
 
 /* Copy between the model and guest memory, through a key, after checks. */

@@ -257,7 +257,7 @@ static enum verdict invalidate(struct qp *qp, u32 key)
 	if (!mkey || mkey->free || mkey->pd_number != remote_access(qp, key, 0).pd ||
 	    !mkey->remote_invalidate)
 		return BAD_INVALIDATE;
-	mkey->free = true;
+	mkey_invalidate(mkey);
 	return PASS;
 }
 

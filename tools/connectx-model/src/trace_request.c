@@ -6,6 +6,7 @@
 #include "device.h"
 #include "send_queue.h"
 #include "trace.h"
+#include "umr.h"
 
 #define REMOTE_AT	16u
 #define AV_AT		16u
@@ -134,25 +135,14 @@ void trace_request(const struct qp *qp, const struct send_op *op)
 	trace_memory(op);
 }
 
-/* Fields of a key's context that count only where a bit of the mask says so. */
-static const struct {
-	const char *name;
-	u32 bit;
-} masked[] = {
-	{ "len", 0 }, { "length64", 0 }, { "log_page_size", 1 }, { "start_addr", 6 },
-	{ "pd", 7 }, { "en_rinval", 8 }, { "mkey_7_0", 13 }, { "qpn", 14 }, { "lr", 17 },
-	{ "lw", 18 }, { "rr", 19 }, { "rw", 20 }, { "a", 21 },
-	{ "small_fence_on_rdma_read_response", 23 }, { "relaxed_ordering_write", 25 },
-	{ "free", 29 }, { "relaxed_ordering_read", 47 },
-};
-
+/* Is it a field that a bit of the mask stands for, and has that bit? */
 static bool counts(const char *name, u64 mask)
 {
-	u32 i;
+	const struct umr_field *f;
 
-	for (i = 0; i < ARRAY_SIZE(masked); i++)
-		if (!strcmp(masked[i].name, name))
-			return mask >> masked[i].bit & 1;
+	for (f = umr_fields; f->name; f++)
+		if (!strcmp(f->name, name))
+			return mask >> f->mask_bit & 1;
 	return true;
 }
 

@@ -28,109 +28,33 @@ enum {
 #define DIGEST_BEGIN		0xcbf29ce484222325ull	/* FNV-1a */
 #define DIGEST_FACTOR		0x100000001b3ull
 
-struct update {
-	struct device *dev;
-	struct mkey *mkey;
-	const u8 *context;	/* mkc, as in CREATE_MKEY */
+#define FIELD(mask_bit, field) \
+	{ mask_bit, #field, IFC_BIT(mkc, field), IFC_WIDTH(mkc, field) }
+
+const struct umr_field umr_fields[] = {
+	FIELD(0, len), FIELD(0, length64), FIELD(1, log_page_size), FIELD(6, start_addr),
+	FIELD(7, pd), FIELD(8, en_rinval), FIELD(13, mkey_7_0), FIELD(14, qpn), FIELD(17, lr),
+	FIELD(18, lw), FIELD(19, rr), FIELD(20, rw), FIELD(21, a),
+	FIELD(23, small_fence_on_rdma_read_response), FIELD(25, relaxed_ordering_write),
+	FIELD(29, free), FIELD(47, relaxed_ordering_read), { 0 }
 };
 
-static void set_length(struct update *u)
+/* What is not among the fields is a hint. */
+static void update(struct device *dev, struct mkey *mkey, const u8 *context, u64 mask)
 {
-	u->mkey->bytes = GET(mkc, u->context, len);
-	u->mkey->unbounded = GET(mkc, u->context, length64);
+	const struct umr_field *field;
+
+	for (field = umr_fields; field->name; field++)
+		if (mask >> field->mask_bit & 1)
+			ifc_set_bits(mkey->context, field->bit, field->bits,
+				     ifc_get_bits(context, field->bit, field->bits));
+	mkey_load_context(mkey);
+	if (!(mask & MASK_PD))
+		return;
+	object_unuse(mkey->pd);
+	mkey->pd = object_find(&dev->objects, OBJ_PD, mkey->pd_number);
+	object_use(mkey->pd);
 }
-
-static void set_page_size(struct update *u)
-{
-	u->mkey->page_shift = GET(mkc, u->context, log_page_size);
-}
-
-static void set_start(struct update *u)
-{
-	u->mkey->start = GET(mkc, u->context, start_addr);
-}
-
-static void set_pd(struct update *u)
-{
-	struct object *pd = object_find(&u->dev->objects, OBJ_PD, GET(mkc, u->context, pd));
-
-	object_unuse(u->mkey->pd);
-	u->mkey->pd = pd;
-	u->mkey->pd_number = GET(mkc, u->context, pd);
-	object_use(pd);
-}
-
-static void set_remote_invalidate(struct update *u)
-{
-	u->mkey->remote_invalidate = GET(mkc, u->context, en_rinval);
-}
-
-static void set_key(struct update *u)
-{
-	u->mkey->variant = GET(mkc, u->context, mkey_7_0);
-}
-
-static void set_qpn(struct update *u)
-{
-	u->mkey->qpn = GET(mkc, u->context, qpn);
-}
-
-static void set_right(struct update *u, u8 right, bool value)
-{
-	u->mkey->rights = value ? u->mkey->rights | right : u->mkey->rights & ~right;
-}
-
-static void set_local_read(struct update *u)
-{
-	set_right(u, RIGHT_LOCAL_READ, GET(mkc, u->context, lr));
-}
-
-static void set_local_write(struct update *u)
-{
-	set_right(u, RIGHT_LOCAL_WRITE, GET(mkc, u->context, lw));
-}
-
-static void set_remote_read(struct update *u)
-{
-	set_right(u, RIGHT_REMOTE_READ, GET(mkc, u->context, rr));
-}
-
-static void set_remote_write(struct update *u)
-{
-	set_right(u, RIGHT_REMOTE_WRITE, GET(mkc, u->context, rw));
-}
-
-static void set_atomic(struct update *u)
-{
-	set_right(u, RIGHT_REMOTE_ATOMIC, GET(mkc, u->context, a));
-}
-
-static void set_relaxed_write(struct update *u)
-{
-	u->mkey->relaxed_write = GET(mkc, u->context, relaxed_ordering_write);
-}
-
-static void set_relaxed_read(struct update *u)
-{
-	u->mkey->relaxed_read = GET(mkc, u->context, relaxed_ordering_read);
-}
-
-static void set_free(struct update *u)
-{
-	u->mkey->free = GET(mkc, u->context, free);
-}
-
-/* The bits of the mask that change something here; the others are hints. */
-static const struct {
-	u32 bit;
-	void (*set)(struct update *u);
-} updates[] = {
-	{ 0, set_length }, { 1, set_page_size }, { 6, set_start }, { 7, set_pd },
-	{ 8, set_remote_invalidate }, { 13, set_key }, { 14, set_qpn }, { 17, set_local_read },
-	{ 18, set_local_write }, { 19, set_remote_read }, { 20, set_remote_write },
-	{ 21, set_atomic }, { 25, set_relaxed_write }, { 29, set_free },
-	{ 47, set_relaxed_read },
-};
 
 /* What a request may change on this adapter. */
 static u64 updatable(const struct device *dev)
@@ -256,31 +180,27 @@ static enum cqe_syndrome load_translations(struct device *dev, struct mkey *mkey
 enum cqe_syndrome umr_apply(struct device *dev, u32 pd, bool reserved_lkey, const u8 *wqe,
 			    u32 bytes)
 {
-	struct update u = { .dev = dev };
+	const u8 *context = wqe + UMR_CONTEXT;
 	enum cqe_syndrome result;
+	struct mkey *mkey;
 	u64 mask;
-	u32 i;
 
 	if (bytes < UMR_DATA)
 		return CQE_LOCAL_QP_OP;
 	/* The key's low byte may be about to change, so it is not compared. */
-	u.mkey = find_object(struct mkey, dev, OBJ_MKEY, be32_at(wqe + UMR_MKEY) >> 8);
-	if (!u.mkey || !u.mkey->umr_enabled || !precondition(u.mkey, wqe[UMR_FLAGS]))
+	mkey = find_object(struct mkey, dev, OBJ_MKEY, be32_at(wqe + UMR_MKEY) >> 8);
+	if (!mkey || !mkey->umr_enabled || !precondition(mkey, wqe[UMR_FLAGS]))
 		return CQE_MW_BIND;
 	mask = be64_at(wqe + UMR_MASK);
-	u.context = wqe + UMR_CONTEXT;
-	if ((mask & ~updatable(dev)) || !context_good(dev, u.mkey, u.context, mask)) {
+	if ((mask & ~updatable(dev)) || !context_good(dev, mkey, context, mask)) {
 		violation("dev%u: UMR of key %#x, mask %#llx: a field that cannot be changed so",
-			  dev->index, u.mkey->object.id, (unsigned long long)mask);
+			  dev->index, mkey->object.id, (unsigned long long)mask);
 		return CQE_LOCAL_QP_OP;
 	}
-	result = load_translations(dev, u.mkey, pd, reserved_lkey, wqe, bytes);
-	if (result)
-		return result;
-	for (i = 0; i < ARRAY_SIZE(updates); i++)
-		if (mask >> updates[i].bit & 1)
-			updates[i].set(&u);
-	return CQE_OK;
+	result = load_translations(dev, mkey, pd, reserved_lkey, wqe, bytes);
+	if (!result)
+		update(dev, mkey, context, mask);
+	return result;
 }
 
 static enum cqe_syndrome local_invalidate(struct qp *qp, const struct send_op *op)
@@ -289,7 +209,7 @@ static enum cqe_syndrome local_invalidate(struct qp *qp, const struct send_op *o
 
 	if (!mkey || (qp->pd != MKEY_ANY_PD && mkey->pd_number != qp->pd))
 		return CQE_MW_BIND;
-	mkey->free = true;
+	mkey_invalidate(mkey);
 	return CQE_OK;
 }
 

@@ -5,6 +5,16 @@
 
 #include "qp.h"
 
+/* A field of a key's context that a request changes where this bit of its mask says so. */
+struct umr_field {
+	u8 mask_bit;
+	const char *name;
+	u32 bit;
+	u32 bits;
+};
+
+extern const struct umr_field umr_fields[];	/* up to one without a name */
+
 /* Execute a local work request. Return: CQE_OK or why it failed. */
 enum cqe_syndrome umr_execute(struct qp *qp, const struct send_op *op);
 
