@@ -86,7 +86,7 @@ for kernel; do
 	scripts/bench/rhca_bench/build "$release" > /dev/null
 	case $release in
 	uml-* | newest* | *-cloud-* | *-rt-* | *-kcsan-*) ;;	# no suspend is tried there
-	*) scripts/vm/stay_awake/build "$release" > /dev/null ;;
+	*) scripts/check/test-module scripts/vm/stay_awake "$release" > /dev/null ;;
 	esac
 	percpu_without_pointers "$release"
 done

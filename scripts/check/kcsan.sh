@@ -33,7 +33,7 @@ planted() {
 find_planted() {
 	local module
 
-	module=$(scripts/vm/rhca_race/build "$release")
+	module=$(scripts/check/test-module scripts/vm/rhca_race "$release")
 	mkdir -p $out
 	if [ "$(planted)" = 126 ] &&
 	   grep -q 'KCSAN: data-race in rhca_race_\(read\|write\)' $out/faults; then

@@ -19,7 +19,7 @@ KO=$TOP/build/$(uname -r)/stay_awake/stay_awake.ko
 DELAY=/sys/module/suspend/parameters/pm_test_delay
 
 [ -e /sys/power/pm_test ] || skip "this kernel has no PM_DEBUG"
-[ -e "$KO" ] || skip "not built: scripts/vm/stay_awake/build $(uname -r)"
+[ -e "$KO" ] || skip "not built: scripts/check/test-module scripts/vm/stay_awake $(uname -r)"
 show insmod "$KO" || die "stay_awake does not load"
 defer "rmmod stay_awake"
 delay=$(< $DELAY)

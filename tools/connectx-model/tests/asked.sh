@@ -3,7 +3,7 @@
 # hardware-report --ask-firmware, on a model that was started with --with=page-rights: who
 # uses the function is left alone, the answers are those of the model, and nothing is left,
 # or it is said what.
-# Its module has been built by asked/build.
+# Its module has been built by scripts/check/test-module.
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 # shellcheck disable=SC2034 # for guest-lib.sh

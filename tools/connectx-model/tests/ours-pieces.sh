@@ -11,7 +11,7 @@
 # have it when it is registered again without.
 #
 # usage: ours-pieces.sh PIECES [atomics]
-#        what is to be the most; pieces/build has built its module
+#        what is to be the most; scripts/check/test-module has built its module
 . "$(dirname "$0")/guest-lib.sh"
 tree=$(realpath "$(dirname "$0")/../../..")
 # shellcheck disable=SC2034 # for guest-lib.sh
