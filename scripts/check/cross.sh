@@ -15,24 +15,7 @@ shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
 out=build/cross
-passed=0
-failed=0
-
-count() { # count WHAT COMMAND...
-	local what=$1 status=0 began=$SECONDS
-	shift
-	# Waited for, not tested: errexit is off in a function that is tested.
-	"$@" > "$out/$what.log" 2>&1 &
-	wait $! || status=$?
-	if [ $status -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok   $what, $((SECONDS - began)) s"
-	else
-		failed=$((failed + 1))
-		echo "FAIL $what: status $status of $*"
-		tail -n 40 "$out/$what.log" | sed 's/^/    /'
-	fi
-}
+. scripts/check/count-lib.sh
 
 # As in check/build.sh: sparse's complaints are no errors to make.
 sparse() { # sparse ARCH RELEASE
@@ -67,16 +50,15 @@ for arch; do
 	grep -q "^$arch " "$folder/kernels" ||
 		echo "SKIP $arch: the mirror has no headers of a kernel for it"
 	while [[ $what = *build* ]] && read -r series release; do
-		count "build-$arch-$series" scripts/cross/build "$arch" "$release" W=1 KCFLAGS=-Werror
-		[ "$arch" != s390x ] || count "sparse-$arch-$series" sparse "$arch" "$release"
+		step "build-$arch-$series" scripts/cross/build "$arch" "$release" W=1 KCFLAGS=-Werror
+		[ "$arch" != s390x ] || step "sparse-$arch-$series" sparse "$arch" "$release"
 	done < <(sed -n "s/^$arch //p" "$folder/kernels")
 	if [[ $what = *run* ]] && [ "$arch" = arm64 ]; then
 		# shellcheck disable=SC2046
-		count run-arm64 scripts/cross/machine arm64 \
+		step run-arm64 scripts/cross/machine arm64 \
 			$(scripts/tests/run --list --on vm-6.12 --tier core | cut -d' ' -f2)
 		grep '^== ' "$out/run-arm64.log" | sed 's/^/    /' || :
-		count lab-arm64 lab
+		step lab-arm64 lab
 	fi
 done
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+total

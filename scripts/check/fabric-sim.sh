@@ -11,7 +11,7 @@ shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
 sim=build/fabric-sim/fabric-sim
-passed=0 failed=0
+. scripts/check/count-lib.sh
 
 tools/fabric-sim/build
 
@@ -32,11 +32,9 @@ expect() {
 		shift 3
 	done
 	if [ -n "$wrong" ]; then
-		printf 'FAIL  fabric-sim, %s:%s\n      %s\n' "$label" "$wrong" "$line"
-		failed=$((failed + 1))
+		fail "fabric-sim, $label:$wrong"$'\n'"      $line"
 	else
-		echo "ok    fabric-sim, $label"
-		passed=$((passed + 1))
+		ok "fabric-sim, $label"
 	fi
 }
 
@@ -84,11 +82,9 @@ refused() {
 		# shellcheck disable=SC2086
 		said=$($sim $words 2>&1) && status=0 || status=$?
 		if [ $status -eq 2 ] && [[ $said == "fabric-sim: "* ]]; then
-			echo "ok    fabric-sim, $words is refused"
-			passed=$((passed + 1))
+			ok "fabric-sim, $words is refused"
 		else
-			echo "FAIL  fabric-sim, $words: status $status, ${said%%$'\n'*}"
-			failed=$((failed + 1))
+			fail "fabric-sim, $words: status $status, ${said%%$'\n'*}"
 		fi
 	done
 	for words in help --help; do
@@ -112,11 +108,9 @@ row() {
 # compare LABEL A OPERATOR B: two numbers
 compare() {
 	if awk "BEGIN { exit !($2 $3 $4) }"; then
-		echo "ok    fabric-sim, $1"
-		passed=$((passed + 1))
+		ok "fabric-sim, $1"
 	else
-		echo "FAIL  fabric-sim, $1: $2 is not $3 $4"
-		failed=$((failed + 1))
+		fail "fabric-sim, $1: $2 is not $3 $4"
 	fi
 }
 
@@ -142,8 +136,7 @@ check_figures() {
 	for figure in $(tools/fabric-sim/figures --list); do
 		tools/fabric-sim/figures "$figure" > "build/fabric-sim/$figure.log" || {
 			cat "build/fabric-sim/$figure.log"
-			echo "FAIL  fabric-sim, figure $figure"
-			failed=$((failed + 1))
+			fail "fabric-sim, figure $figure"
 			continue
 		}
 		check_rows "$figure"
@@ -175,5 +168,4 @@ check_figures() {
 small
 refused
 [ "${1-}" != --all ] || check_figures
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+total

@@ -10,16 +10,7 @@ shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
 out=build/results/kcsan-planted
-passed=0
-failed=0
-
-verdict() { # verdict ok|FAIL TEXT
-	echo "$1 $2"
-	case $1 in
-	ok) passed=$((passed + 1)) ;;
-	*) failed=$((failed + 1)) ;;
-	esac
-}
+. scripts/check/count-lib.sh
 
 # planted [PARAMETER]: the status of a machine in which the threads run for a while
 planted() {
@@ -37,14 +28,14 @@ find_planted() {
 	mkdir -p $out
 	if [ "$(planted)" = 126 ] &&
 	   grep -q 'KCSAN: data-race in rhca_race_\(read\|write\)' $out/faults; then
-		verdict ok "a planted race is found"
+		ok "a planted race is found"
 	else
-		verdict FAIL "a planted race is found, see $out.log"
+		fail "a planted race is found, see $out.log"
 	fi
 	if [ "$(planted marked=1)" = 0 ]; then
-		verdict ok "the same accesses, marked, are left alone"
+		ok "the same accesses, marked, are left alone"
 	else
-		verdict FAIL "the same accesses, marked, are left alone, see $out.log"
+		fail "the same accesses, marked, are left alone, see $out.log"
 	fi
 }
 
@@ -63,10 +54,10 @@ scenarios() {
 hand_over() {
 	if tools/connectx-model/run --kernel kcsan --cpus 4 --timeout 3600 -- \
 		tools/connectx-model/tests/stand-in.sh 3 > build/results/kcsan-hand-over.log 2>&1; then
-		verdict ok "kcsan-4 hand-over"
+		ok "kcsan-4 hand-over"
 	else
 		tail -n 60 build/results/kcsan-hand-over.log
-		verdict FAIL "kcsan-4 hand-over, see build/results/kcsan-hand-over.log"
+		fail "kcsan-4 hand-over, see build/results/kcsan-hand-over.log"
 	fi
 }
 
@@ -76,5 +67,4 @@ find_planted
 scenarios kcsan "$@"
 scenarios kcsan-4 "$@"
 [ $# -gt 0 ] || hand_over
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+total

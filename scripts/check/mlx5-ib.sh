@@ -11,30 +11,11 @@ shopt -s inherit_errexit
 cd "$(dirname "$(realpath "$0")")/../.."
 cache=${ROCE_HCA_CACHE:-/var/cache/roce-hca}
 tool=tools/mlx5_ib/source
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0
-failed=0
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
 skipped=0
 
-check() { # check WHAT COMMAND...
-	local what=$1
-
-	shift
-	if "$@" > "$work/log" 2>&1; then
-		echo "ok    $what"
-		passed=$((passed + 1))
-	else
-		echo "FAIL  $what"
-		cat "$work/log"
-		failed=$((failed + 1))
-	fi
-}
-
-# For what changes its folder
-in_a_shell() {
-	("$@")
-}
+. scripts/check/count-lib.sh
 
 # changed PATCH...: the files that they change and none of them makes
 changed() {
@@ -70,13 +51,13 @@ applies() {
 	local folder=$1 patch
 
 	shift
-	rm -rf "$work/tree"
-	cp -r "$folder" "$work/tree"
+	rm -rf "$out/tree"
+	cp -r "$folder" "$out/tree"
 	for patch; do
-		patch -f -p1 -F0 -d "$work/tree" < "$patch" || return 1
+		patch -f -p1 -F0 -d "$out/tree" < "$patch" || return 1
 	done
 	# The profiles of main.c are alike, and a hunk may fit the wrong one.
-	sed -n '/ pf_profile = {$/,/^}/p' "$work/tree/drivers/infiniband/hw/mlx5/main.c" |
+	sed -n '/ pf_profile = {$/,/^}/p' "$out/tree/drivers/infiniband/hw/mlx5/main.c" |
 		grep MLX5_IB_STAGE_FORCE
 }
 
@@ -87,7 +68,7 @@ series_applies() {
 	mapfile -t patches < <("$tool" --patches "$series")
 	mapfile -t files < <(changed "${patches[@]}")
 	if [ -d "$source" ]; then
-		folder=$work/$series
+		folder=$out/$series
 		copy_changed "$source" "$folder" "${files[@]}"
 	else
 		folder=$cache/mlx5-ib/$(basename "$source")-$(stat -c %s-%Y "$source")-$(
@@ -104,7 +85,7 @@ check_series() {
 		echo "skip  $series: its source is not installed (apt-get install linux-source-$series)"
 		skipped=$((skipped + 1))
 	else
-		check "the series applies to $series" series_applies "$series" "$source"
+		step "the series applies to $series" series_applies "$series" "$source"
 	fi
 }
 
@@ -123,9 +104,9 @@ newest_tree() {
 
 # checkpatch PATCH...: copies, since it takes what git knows for a source
 checkpatch() {
-	mkdir -p "$work/patches"
-	cp --parents "$@" "$work/patches"
-	cd "$work/patches"
+	mkdir -p "$out/patches"
+	cp --parents "$@" "$out/patches"
+	cd "$out/patches"
 	perl "$newest/scripts/checkpatch.pl" --no-tree --strict --quiet --no-summary --terse \
 		--show-types --ignore FILE_PATH_CHANGES,BAD_SIGN_OFF,NO_AUTHOR_SIGN_OFF "$@"
 }
@@ -155,19 +136,18 @@ else
 fi
 if [ -n "$newest" ]; then
 	mapfile -t all < <(find tools/mlx5_ib/patches -name '*.patch' | sort)
-	check "the patches pass checkpatch" in_a_shell checkpatch "${all[@]}"
+	step "the patches pass checkpatch" checkpatch "${all[@]}"
 fi
-check "each patch leaves the sign-off to who sends it" \
+step "each patch leaves the sign-off to who sends it" \
 	test "$(grep -L "^Signed-off-by: SUBMITTER'S NAME" -r tools/mlx5_ib/patches | wc -l)" -eq 0
-check "no source: it says what to install" fails_saying \
-	'apt-get install linux-source-9.99' tools/mlx5_ib/build 9.99.0-1-amd64 "$work" "$work/out"
-check "no source: it says where" fails_saying "there is no $work/none" \
-	env "LINUX_SOURCE=$work/none" tools/mlx5_ib/build 6.12.0-1-amd64 "$work" "$work/out"
-check "another source: it says which patch" fails_saying \
+step "no source: it says what to install" fails_saying \
+	'apt-get install linux-source-9.99' tools/mlx5_ib/build 9.99.0-1-amd64 "$out" "$out/built"
+step "no source: it says where" fails_saying "there is no $out/none" \
+	env "LINUX_SOURCE=$out/none" tools/mlx5_ib/build 6.12.0-1-amd64 "$out" "$out/built"
+step "another source: it says which patch" fails_saying \
 	"$(basename "$($tool --patches 6.12 | head -n 1)") does not apply" \
-	env "LINUX_SOURCE=$work/other" bash -c "mkdir -p $work/other/drivers/infiniband/hw/mlx5 &&
-		tools/mlx5_ib/build 6.12.0-1-amd64 $work $work/out"
-check "a kernel that is too old: it says so" fails_saying 'older than 6.1' \
-	env "LINUX_SOURCE=$work/other" tools/mlx5_ib/build 5.15.0-1-amd64 "$work" "$work/out"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+	env "LINUX_SOURCE=$out/other" bash -c "mkdir -p $out/other/drivers/infiniband/hw/mlx5 &&
+		tools/mlx5_ib/build 6.12.0-1-amd64 $out $out/built"
+step "a kernel that is too old: it says so" fails_saying 'older than 6.1' \
+	env "LINUX_SOURCE=$out/other" tools/mlx5_ib/build 5.15.0-1-amd64 "$out" "$out/built"
+total ", $skipped skipped"

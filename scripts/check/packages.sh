@@ -14,26 +14,13 @@ shopt -s inherit_errexit
 
 cd "$(dirname "$(realpath "$0")")/../.."
 out=$(realpath -m build/check-packages)
-failed=0
-passed=0
 
 . scripts/setup/root-lib.sh
+. scripts/check/count-lib.sh
 
 count() { # count WHAT COMMAND...
-	local what=$1 status=0
-	shift
-	# Waited for, not tested: errexit is off in a function that is tested.
-	"$@" > "$out/$what.log" 2>&1 &
-	wait $! || status=$?
-	if [ $status -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok   $what"
-	else
-		failed=$((failed + 1))
-		echo "FAIL $what: status $status of $*"
-		tail -n 60 "$out/$what.log" | sed 's/^/    /'
-	fi
-	grep -E '^(FAIL|signer:|# .* s, status|roce-(hca|lab): )' "$out/$what.log" | sed 's/^/    /' || :
+	step "$@"
+	grep -E '^(FAIL|signer:|# .* s, status|roce-(hca|lab): )' "$out/$1.log" | sed 's/^/    /' || :
 }
 
 lint() {
@@ -96,5 +83,4 @@ for suite; do
 	count "rpm-$suite" try_in "$suite" try-rpm
 	count "autopkgtest-$suite" try_in "$suite" try-autopkgtest
 done
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+total

@@ -4,21 +4,11 @@
 # names (BREAK_x is 1) Spin finds what goes wrong. Sourced, at the top of the tree; who sources
 # it sets seconds, the time of a search, and pan, the options for its compiler.
 
-passed=0 failed=0
+. scripts/check/count-lib.sh
 
 command -v spin > /dev/null || {
 	echo "${0##*/}: Spin is not installed: run scripts/setup/setup.sh model" >&2
 	exit 1
-}
-
-ok() {
-	echo "ok    $*"
-	passed=$((passed + 1))
-}
-
-fail() {
-	echo "FAIL  $*"
-	failed=$((failed + 1))
 }
 
 # variants_of MODEL

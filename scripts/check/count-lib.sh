@@ -1,0 +1,38 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+# What a check has come to, line by line and in all. Sourced, by who ends with total.
+
+passed=0 failed=0
+
+ok() {
+	echo "ok    $*"
+	passed=$((passed + 1))
+}
+
+fail() {
+	echo "FAIL  $*"
+	failed=$((failed + 1))
+}
+
+# step WHAT COMMAND...: what it says is in $out/WHAT.log, and its end is shown if it fails
+step() {
+	local what=$1 status=0 began=$SECONDS
+
+	shift
+	# Waited for, not tested: errexit is off in a function that is tested.
+	# shellcheck disable=SC2154  # of who sources this
+	"$@" > "$out/$what.log" 2>&1 &
+	wait $! || status=$?
+	if [ $status -eq 0 ]; then
+		ok "$what, $((SECONDS - began)) s"
+	else
+		fail "$what: status $status of $*"
+		tail -n 60 "$out/$what.log" | sed 's/^/    /'
+	fi
+}
+
+# total [MORE]
+total() {
+	echo "$passed passed, $failed failed$*"
+	[ $failed -eq 0 ]
+}
