@@ -138,6 +138,14 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+static bool take_ppm(u32 *ppm)
+{
+	char *end;
+
+	*ppm = strtoul(optarg, &end, 10);
+	return end != optarg && !*end && *ppm <= 1000000;
+}
+
 static bool take_option(int option)
 {
 	switch (option) {
@@ -153,17 +161,13 @@ static bool take_option(int option)
 	case OPT_PCAP:
 		return pcap_open(optarg);
 	case OPT_LOSS:
-		impairment.loss_ppm = atoi(optarg);
-		return true;
+		return take_ppm(&impairment.loss_ppm);
 	case OPT_REORDER:
-		impairment.reorder_ppm = atoi(optarg);
-		return true;
+		return take_ppm(&impairment.reorder_ppm);
 	case OPT_CORRUPT:
-		impairment.corrupt_ppm = atoi(optarg);
-		return true;
+		return take_ppm(&impairment.corrupt_ppm);
 	case OPT_MARK:
-		impairment.mark_ppm = atoi(optarg);
-		return true;
+		return take_ppm(&impairment.mark_ppm);
 	case OPT_WITHOUT:
 	case OPT_WITH:
 		return caps_choose(optarg, option == OPT_WITHOUT);
