@@ -134,10 +134,7 @@ class Packet:
             self.wrong('a fragment')
         if data[8] == 0:
             self.wrong('TTL 0')
-        total = sum(struct.unpack_from('!10H', data, 0))
-        while total >> 16:
-            total = (total & 0xffff) + (total >> 16)
-        if total != 0xffff:
+        if Block.sum(data[:20]) != 0xffff:
             self.wrong('IP header checksum')
         if not self.fits(length, data, 'IP total length'):
             return
@@ -189,11 +186,7 @@ class Packet:
         start = self.l3 + (12 if ip4 else 8)
         addresses = self.frame[start:start + (8 if ip4 else 32)]
         raw = addresses + struct.pack('!HHI', 17, 0, len(data) if length is None else length) + data
-        raw += b'\0' * (len(raw) % 2)
-        total = sum(struct.unpack(f'!{len(raw) // 2}H', raw))
-        while total >> 16:
-            total = (total & 0xffff) + (total >> 16)
-        return total
+        return Block.sum(raw + b'\0' * (len(raw) % 2))
 
     # --- transport
 

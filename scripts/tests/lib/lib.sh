@@ -294,7 +294,8 @@ set_conf() {
 
 # setup_wire [MTU]: the two hosts without RDMA devices
 setup_wire() {
-	local mtu=${1:-9000} i
+	local mtu=${1:-9000}
+
 	if [ -n "$NETNS" ]; then
 		show ip netns add "$NS_A" && show ip netns add "$NS_B" || die "no network namespaces"
 		show ip link add "$IF_A" netns "$NS_A" mtu "$mtu" type veth \
@@ -303,12 +304,19 @@ setup_wire() {
 		in_b ip link set lo up
 	else
 		show ip link add "$IF_A" mtu "$mtu" type veth peer name "$IF_B" mtu "$mtu" || die "no veth"
-		for i in all default "$IF_A" "$IF_B" lo; do
-			set_conf "$i" accept_local 1
-			set_conf "$i" rp_filter 0
-			set_conf "$i" arp_ignore 1
-		done
 	fi
+	address_wire
+}
+
+# address_wire: the two ends of it
+address_wire() {
+	local i
+
+	[ -n "$NETNS" ] || for i in all default "$IF_A" "$IF_B" lo; do
+		set_conf "$i" accept_local 1
+		set_conf "$i" rp_filter 0
+		set_conf "$i" arp_ignore 1
+	done
 	show_a ip addr add $IP4_A/24 dev "$IF_A"
 	show_b ip addr add $IP4_B/24 dev "$IF_B"
 	in_a ip -6 addr add $IP6_A/64 dev "$IF_A" nodad
@@ -369,10 +377,7 @@ add_vlan() {
 setup_pair() {
 	load_driver
 	setup_wire "$@"
-	add_link a "$DEV_A" "$IF_A"
-	add_link b "$DEV_B" "$IF_B"
-	make_device_nodes
-	wait_gids
+	add_links
 	busywait 60 gid_index "$DEV_A" v2 $IP6_A || die "no v2 GID for $IP6_A on $DEV_A"
 	busywait 60 gid_index "$DEV_B" v2 $IP6_B || die "no v2 GID for $IP6_B on $DEV_B"
 }
@@ -397,6 +402,11 @@ setup_wire_here() {
 setup_pair_here() {
 	load_driver
 	setup_wire_here "$@"
+	add_links
+}
+
+# add_links: the two devices, with their GIDs
+add_links() {
 	add_link a "$DEV_A" "$IF_A"
 	add_link b "$DEV_B" "$IF_B"
 	make_device_nodes

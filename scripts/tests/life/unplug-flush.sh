@@ -22,10 +22,7 @@ defer ip netns del "$other"
 again() { # the pair anew after one of its devices or netdevs went
 	teardown_pair
 	setup_wire 1500
-	add_link a "$DEV_A" "$IF_A"
-	add_link b "$DEV_B" "$IF_B"
-	make_device_nodes
-	wait_gids
+	add_links
 }
 
 # Here uverbs is loaded first in any case; elsewhere because we need a symbol of it

@@ -18,10 +18,7 @@ setup_pair 9000
 again() { # the pair anew after one of its devices or netdevs went
 	teardown_pair
 	setup_wire 9000
-	add_link a "$DEV_A" "$IF_A"
-	add_link b "$DEV_B" "$IF_B"
-	make_device_nodes
-	wait_gids
+	add_links
 }
 device_gone() { [ ! -e "$IB/$1" ]; }
 sockets() { in_a ss -Huln sport = :4791; }

@@ -48,10 +48,7 @@ show_a ip link add red type vrf table $table || skip "no VRF in this kernel"
 show_a ip link set red up
 enslave "$IF_A"
 busywait 60 in_a ping -I red -c1 -W1 $IP4_B || die "$IP4_B does not answer in the VRF"
-add_link a "$DEV_A" "$IF_A"
-add_link b "$DEV_B" "$IF_B"
-make_device_nodes
-wait_gids
+add_links
 check "sockets: two for the VRF, two for the rest" 4 "$(sockets "$NS_A")"
 check "and RoCE v2 is said to come in" "v1 v2" "$(< "$IB/$DEV_A/ports/1/roce_versions")"
 check "no route to b but the VRF's" "" "$(in_a ip route show to match $IP4_B)"

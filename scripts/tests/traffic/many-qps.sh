@@ -28,9 +28,7 @@ defer "rmmod rhca_bench"
 bench=/sys/kernel/debug/rhca_bench/run
 [ -e $bench ] || mount -t debugfs debugfs /sys/kernel/debug
 setup_wire 9000
-add_link a "$DEV_A" "$IF_A"
-add_link b "$DEV_B" "$IF_B"
-make_device_nodes
+add_links
 busywait 60 gid_index "$DEV_A" v2 $IP6_A || die "no v2 GID for $IP6_A on $DEV_A"
 busywait 60 gid_index "$DEV_B" v2 $IP6_B || die "no v2 GID for $IP6_B on $DEV_B"
 

@@ -31,10 +31,7 @@ wire_types() {
 
 for value in 0 2 auto; do
 	reload_driver ud_gid_type=$value || die "ud_gid_type=$value does not load"
-	add_link a "$DEV_A" "$IF_A"
-	add_link b "$DEV_B" "$IF_B"
-	make_device_nodes
-	wait_gids
+	add_links
 	for gid in v1 v2; do
 		case $value in
 		0) want=v1 ;;
