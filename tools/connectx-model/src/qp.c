@@ -120,6 +120,7 @@ void qp_load_context(struct qp *qp)
 	qp->retry_count = GET(qpc, c, retry_count);
 	qp->rnr_retry = GET(qpc, c, rnr_retry);
 	qp->max_reads = MIN(1u << GET(qpc, c, log_sra_max), MAX_READS);
+	qp->max_resources = MIN(1u << GET(qpc, c, log_rra_max), MAX_READS);
 	qp->counter_set = GET(qpc, c, counter_set_id);
 	qp->access = (GET(qpc, c, rre) ? RIGHT_REMOTE_READ : 0) |
 		     (GET(qpc, c, rwe) ? RIGHT_REMOTE_WRITE : 0) |

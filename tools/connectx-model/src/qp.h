@@ -169,7 +169,7 @@ struct responder {
 	u32 write_bytes;
 	struct srq *srq;		/* of this message: the QP's, or XRC's choice */
 	struct responder_resource resource[MAX_READS];
-	u32 resources;			/* ever used; the newest MAX_READS are kept */
+	u32 resources;			/* ever used; the newest max_resources are kept */
 	struct list responses;
 	u32 queued[2];			/* READs and atomics among them: asked once, again */
 };
@@ -221,7 +221,8 @@ struct qp {
 	u8 retry_count;
 	u8 rnr_retry;
 	u8 ack_timeout;
-	u32 max_reads;
+	u32 max_reads;			/* and atomics, not done: as requester */
+	u32 max_resources;		/* as responder */
 	u32 counter_set;
 	u32 port_affinity;
 	struct roce_route route;

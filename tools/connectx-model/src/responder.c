@@ -386,21 +386,21 @@ static enum verdict take_write(struct qp *qp, const struct roce_packet *packet,
 static struct responder_resource *new_resource(struct qp *qp, u32 psn, u32 packets)
 {
 	struct responder *r = &qp->responder;
-	struct responder_resource *resource = &r->resource[r->resources++ % MAX_READS];
+	struct responder_resource *resource = &r->resource[r->resources++ % qp->max_resources];
 
 	*resource = (struct responder_resource){ .first_psn = psn, .packets = packets };
 	return resource;
 }
 
 /*
- * A peer may not ask for more at a time than was advertised. It may ask again,
+ * A peer may not ask for more at a time than the QP was given for. It may ask again,
  * so those do not count, but they have a limit too.
  */
 static struct response *queue_expensive(struct qp *qp, u8 operation, u32 psn, bool again)
 {
 	struct response *response;
 
-	if (qp->responder.queued[again] == MAX_READS)
+	if (qp->responder.queued[again] >= (again ? MAX_READS : qp->max_resources))
 		return NULL;
 	qp->responder.queued[again]++;
 	response = queue_response(qp, operation, psn);
@@ -586,7 +586,7 @@ static void replay_atomic(struct qp *qp, u32 psn)
 	struct response *response;
 	u32 i;
 
-	for (i = 0; i < MAX_READS && i < qp->responder.resources; i++) {
+	for (i = 0; i < qp->max_resources && i < qp->responder.resources; i++) {
 		resource = &qp->responder.resource[i];
 		if (!resource->atomic || resource->first_psn != psn)
 			continue;
