@@ -70,11 +70,11 @@ releases() {
 		sed "s/^$1-//; s/ .*//" | sort
 }
 
-# newest_release SERIES [KIND]: that has both headers and an image. Signed images come some
-# hours or days after the headers that belong to them
+# newest_release SERIES [KIND]: into release; it has both headers and an image. Signed images
+# come some hours or days after the headers that belong to them
 newest_release() {
 	update_lists >&2
-	comm -12 <(releases linux-headers "$@") <(releases linux-image "$@") | sort -V | tail -n 1
+	release=$(comm -12 <(releases linux-headers "$@") <(releases linux-image "$@") | sort -V | tail -n 1)
 }
 
 # A release already here is good enough, except where everything starts anew.
@@ -90,7 +90,7 @@ setup_headers() {
 	local series=$1 release
 
 	have_headers "$series" && return
-	release=$(newest_release "$series")
+	newest_release "$series"
 	if [ -n "$release" ]; then
 		install "linux-headers-$release"
 	else
@@ -107,7 +107,7 @@ setup_flavour() {
 		return
 	fi
 	! scripts/vm/kernel flavour "$1" > /dev/null 2>&1 || return 0
-	release=$(newest_release "$series" "$kind")
+	newest_release "$series" "$kind"
 	if [ -n "$release" ]; then
 		install "linux-headers-$release"
 	else
@@ -152,7 +152,7 @@ setup_image() {
 	if have_kernel modules "$series" && have_kernel headers "$series"; then
 		return
 	fi
-	release=$(newest_release "$@")
+	newest_release "$@"
 	if [ -z "$release" ]; then
 		echo "setup.sh: this Debian has no kernel $series: not tested on it" >&2
 		return
