@@ -351,20 +351,15 @@ static void note_event(struct ib_event *event, void *context)
 	set_bit(event->event, &hca->events);
 }
 
-struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type)
+/* Destroyed with the device, if it was not taken from @hca->qps before */
+struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type,
+			 const struct ib_qp_cap *cap)
 {
 	struct ib_qp_init_attr init = {
-		.event_handler = note_event,
-		.qp_context = hca,
-		.send_cq = hca->cq,
-		.recv_cq = hca->cq,
-		.srq = hca->srq,
-		.cap = { .max_send_wr = 64, .max_recv_wr = 8,
-			 .max_send_sge = 4, .max_recv_sge = 2,
-			 .max_inline_data = 64 },
-		.sq_sig_type = IB_SIGNAL_ALL_WR,
-		.qp_type = type,
-		.port_num = 1,
+		.event_handler = note_event, .qp_context = hca,
+		.send_cq = hca->cq, .recv_cq = hca->cq, .srq = hca->srq,
+		.cap = *cap, .sq_sig_type = IB_SIGNAL_ALL_WR,
+		.qp_type = type, .port_num = 1,
 	};
 	struct ib_qp *qp;
 
@@ -373,6 +368,16 @@ struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type)
 	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(qp));
 	hca->qps[hca->num_qps++] = qp;
 	return qp;
+}
+
+struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type)
+{
+	static const struct ib_qp_cap cap = {
+		.max_send_wr = 64, .max_recv_wr = 8, .max_send_sge = 4,
+		.max_recv_sge = 2, .max_inline_data = 64,
+	};
+
+	return test_qp_of(hca, type, &cap);
 }
 
 /* fe80:: with the EUI-64 of the peer's MAC */

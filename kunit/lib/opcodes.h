@@ -30,6 +30,7 @@
 #define UNDEFINED	0x15	/* reserved */
 #define SEND_LAST_INV	0x16
 #define SEND_ONLY_INV	0x17
+#define FLUSH		0x1c
 #define ATOMIC_WRITE	0x1d
 #define UC		0x20
 #define UD_SEND_ONLY	0x64

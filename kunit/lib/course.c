@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <kunit/test.h>
+#include <linux/unaligned.h>
+
+#include "core/device.h"
+#include "lib/course.h"
+#include "sw/tx/send_sched.h"
+#include "sw/tx/window.h"
+#include "sw/verbs/port.h"
+
+/* A QP in that state, of a device that it has for itself */
+struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
+			 const struct test_qp_spec *spec, enum ib_qp_state state)
+{
+	struct bench *b = test_alloc(test, sizeof(*b));
+
+	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->sent = test_alloc(test, sizeof(*b->sent));
+	b->spec = *spec;
+	b->qp = test_qp_in(b->hca, type, spec, state);
+	b->sw = to_sw_qp(ibqp_to_verbs(b->qp));
+	b->send = &b->sw->send;
+	return b;
+}
+
+/**
+ * test_course - The row that is the test's parameter
+ * @test: the test
+ * @usual: of the QP, where the row says nothing else, and the rights of its region
+ * @region_bytes: of the QP's region, or 0
+ */
+void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 region_bytes)
+{
+	const struct course *c = test->param_value;
+	struct test_qp_spec spec = *(c->spec ?: usual);
+	struct bench *b;
+	u32 i;
+
+	spec.access = c->access ?: usual->access;
+	if (c->resources)
+		spec.responder_resources = max(c->resources, 0);
+	b = test_bench(test, c->type ?: IB_QPT_RC, &spec, IB_QPS_RTS);
+	if (region_bytes && c->region != NONE)
+		test_mr(b->hca, b->qp, region_bytes, c->region ?: usual->access);
+	for (i = 0; i < MAX_STEPS && c->step[i].act; i++) {
+		c->step[i].act(b, &c->step[i]);
+		if (test->status == KUNIT_FAILURE) {
+			kunit_err(test, "step %u of \"%s\"", i + 1, c->desc);
+			return;
+		}
+	}
+}
+
+struct rhca_port *test_port(const struct bench *b)
+{
+	return &to_rhca_dev(b->hca->ibdev)->ports[0];
+}
+
+/* --- the peer asks ------------------------------------------------------------------ */
+
+static unsigned int put_reth(u8 *to, struct bench *b, const struct request *r)
+{
+	put_unaligned_be64((uintptr_t)b->hca->buffer + r->va, to);
+	put_unaligned_be32((b->hca->mr ? b->hca->mr->rkey : 0) ^ r->rkey_xor, to + 8);
+	put_unaligned_be32(r->length, to + 12);
+	return 16;
+}
+
+static unsigned int put_headers(u8 *to, struct bench *b, const struct request *r)
+{
+	unsigned int bytes = 0;
+
+	switch (r->opcode & ~UC) {
+	case WRITE_FIRST:
+	case WRITE_ONLY:
+	case READ_REQUEST:
+	case ATOMIC_WRITE:
+		return put_reth(to, b, r);
+	case WRITE_ONLY_IMM:
+		bytes = put_reth(to, b, r);
+		break;
+	case CMP_SWAP:
+	case FETCH_ADD:
+		put_reth(to, b, r);
+		put_unaligned_be64(r->swap_add, to + 12);
+		put_unaligned_be64(r->compare, to + 20);
+		return 28;
+	case SEND_LAST_IMM:
+	case SEND_ONLY_IMM:
+		break;
+	case SEND_ONLY_INV:
+		put_unaligned_be32(b->hca->mr->rkey ^ r->rkey_xor, to);
+		return 4;
+	case FLUSH:
+		put_unaligned_be32(r->immediate, to);
+		return 4 + put_reth(to + 4, b, r);
+	case UD_SEND_ONLY & ~UC:
+		put_unaligned_be32(r->immediate, to);
+		put_unaligned_be32(TEST_PEER_QPN, to + 4);
+		return 8;
+	default:
+		return 0;
+	}
+	put_unaligned_be32(r->immediate, to + bytes);
+	return bytes + 4;
+}
+
+/* A request of the peer, its PSN counted from the first that the QP expects */
+void test_ask(struct bench *b, const struct request *r)
+{
+	u8 headers[32];
+	struct test_packet p = {
+		.bth = {
+			.opcode = r->opcode, .psn = (b->spec.rq_psn + r->psn) & 0xffffff,
+			.dest_qpn = b->qp->qp_num, .ack_req = !r->no_ack,
+		},
+		.extended = headers,
+		.extended_bytes = put_headers(headers, b, r),
+		.payload_bytes = r->payload_bytes,
+	};
+
+	test_receive(b->hca, &p);
+}
+
+void do_post(struct bench *b, const struct step *s)
+{
+	u32 i, at;
+
+	for (i = 0; i < s->n; i++) {
+		at = BUFFER_OFFSET + b->posted * BUFFER_BYTES;
+		memset(b->hca->buffer + at, 0, BUFFER_BYTES);
+		test_post_recv(b->hca, b->qp, ++b->posted, at, BUFFER_BYTES);
+	}
+}
+
+void do_ask(struct bench *b, const struct step *s)
+{
+	test_ask(b, &s->r);
+}
+
+static bool look_at_answer(struct bench *b, const struct step *s, u8 opcode)
+{
+	struct kunit *test = b->hca->test;
+
+	if (!test_sent(b->hca, b->sent)) {
+		KUNIT_FAIL(test, "no answer");
+		return false;
+	}
+	KUNIT_EXPECT_EQ(test, b->sent->opcode, opcode);
+	KUNIT_EXPECT_EQ(test, b->sent->psn, (b->spec.rq_psn + s->r.psn) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, b->sent->dest_qpn, TEST_PEER_QPN);
+	KUNIT_EXPECT_EQ(test, b->sent->payload_bytes, s->r.payload_bytes);
+	return true;
+}
+
+void is_ack(struct bench *b, const struct step *s)
+{
+	if (!look_at_answer(b, s, ACKNOWLEDGE))
+		return;
+	KUNIT_EXPECT_EQ(b->hca->test, b->sent->extended[0] >> 5, 0);
+	if (s->n != ANY)
+		is_msn(b, s);
+}
+
+void is_nak(struct bench *b, const struct step *s)
+{
+	if (look_at_answer(b, s, ACKNOWLEDGE))
+		KUNIT_EXPECT_EQ(b->hca->test, b->sent->extended[0], s->n);
+}
+
+/* With what the buffer has at @va */
+void is_response(struct bench *b, const struct step *s)
+{
+	if (!look_at_answer(b, s, s->r.opcode))
+		return;
+	KUNIT_EXPECT_MEMEQ(b->hca->test, b->sent->payload, b->hca->buffer + s->r.va,
+			   s->r.payload_bytes);
+	if (s->r.opcode != READ_MIDDLE)
+		KUNIT_EXPECT_EQ(b->hca->test, b->sent->extended[0] >> 5, 0);
+}
+
+void is_atomic(struct bench *b, const struct step *s)
+{
+	if (!look_at_answer(b, s, ATOMIC_ACK))
+		return;
+	KUNIT_EXPECT_EQ(b->hca->test, b->sent->extended[0] >> 5, 0);
+	KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be64(b->sent->extended + 4), s->r.swap_add);
+}
+
+void is_msn(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be32(b->sent->extended) & 0xffffff, s->n);
+}
+
+void is_received(struct bench *b, const struct step *s)
+{
+	struct kunit *test = b->hca->test;
+	struct ib_wc wc = {};
+
+	KUNIT_EXPECT_TRUE(test, test_poll(b->hca, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, ++b->received);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.opcode, IB_WC_RECV);
+	KUNIT_EXPECT_EQ(test, wc.byte_len, s->r.payload_bytes);
+	KUNIT_EXPECT_EQ(test, wc.src_qp, TEST_PEER_QPN);
+	KUNIT_EXPECT_EQ(test, (u32)wc.wc_flags, s->n);
+	if (s->n & IB_WC_WITH_IMM)
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(wc.ex.imm_data), s->r.immediate);
+	if (s->n & IB_WC_WITH_INVALIDATE)
+		KUNIT_EXPECT_EQ(test, wc.ex.invalidate_rkey, b->hca->mr->rkey);
+}
+
+/* --- the peer answers --------------------------------------------------------------- */
+
+void test_fill_wr(struct bench *b, const struct request *r, struct ib_rdma_wr *wr,
+		  struct ib_sge *sge)
+{
+	*sge = test_sge(b->hca, r->va, r->length);
+	sge->lkey ^= r->rkey_xor;
+	*wr = (struct ib_rdma_wr) {
+		.wr = {
+			.wr_id = r->length, .opcode = r->opcode, .sg_list = sge,
+			.num_sge = r->length ? 1 : 0, .send_flags = IB_SEND_SIGNALED,
+			.ex.imm_data = cpu_to_be32(IMM),
+		},
+		.remote_addr = REMOTE_ADDR, .rkey = REMOTE_KEY,
+	};
+	if (r->opcode == IB_WR_SEND_WITH_INV)
+		wr->wr.ex.invalidate_rkey = REMOTE_KEY;
+}
+
+/* A work request of that ID */
+void test_post(struct bench *b, const struct request *r, u64 id)
+{
+	union {
+		struct ib_rdma_wr rdma;
+		struct ib_atomic_wr atomic;
+	} u;
+	struct ib_sge sge;
+
+	test_fill_wr(b, r, &u.rdma, &sge);
+	if (r->opcode == IB_WR_ATOMIC_FETCH_AND_ADD)
+		u.atomic = (struct ib_atomic_wr) { .wr = u.rdma.wr, .remote_addr = REMOTE_ADDR };
+	u.rdma.wr.wr_id = id;
+	KUNIT_EXPECT_EQ(b->hca->test, 0, ib_post_send(b->qp, &u.rdma.wr, NULL));
+}
+
+void do_request(struct bench *b, const struct step *s)
+{
+	test_post(b, &s->r, s->r.length);
+}
+
+void do_answer(struct bench *b, const struct step *s)
+{
+	test_answer(b->hca, b->qp, ACKNOWLEDGE, b->spec.sq_psn + s->r.psn,
+		    s->n << 24 | s->r.length, 0);
+}
+
+void do_respond(struct bench *b, const struct step *s)
+{
+	test_answer(b->hca, b->qp, s->r.opcode, b->spec.sq_psn + s->r.psn,
+		    s->n ?: NO_CREDITS << 24 | 1, s->r.payload_bytes);
+}
+
+void is_left(struct bench *b, const struct step *s)
+{
+	struct kunit *test = b->hca->test;
+
+	if (!test_sent(b->hca, b->sent)) {
+		KUNIT_FAIL(test, "no packet");
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, b->sent->psn, (b->spec.sq_psn + s->r.psn) & 0xffffff);
+	if (s->r.opcode != ANY_OPCODE)
+		KUNIT_EXPECT_EQ(test, b->sent->opcode, s->r.opcode);
+	if (s->r.length)	/* of a READ: what its RETH says */
+		KUNIT_EXPECT_EQ(test, get_unaligned_be32(b->sent->extended + 12), s->r.length);
+}
+
+void is_asking(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, (u32)b->sent->ack_req, s->n);
+}
+
+void is_done(struct bench *b, const struct step *s)
+{
+	struct ib_wc wc = {};
+
+	KUNIT_EXPECT_TRUE(b->hca->test, test_poll(b->hca, &wc));
+	KUNIT_EXPECT_EQ(b->hca->test, wc.wr_id, s->r.length);
+	KUNIT_EXPECT_EQ(b->hca->test, (u32)wc.status, s->n);
+	if (s->r.opcode)
+		KUNIT_EXPECT_EQ(b->hca->test, (u32)wc.opcode, s->r.opcode);
+}
+
+void do_note_owner(struct bench *b, const struct step *s)
+{
+	b->owner = b->sent->owner;
+	KUNIT_EXPECT_PTR_NE(b->hca->test, b->owner, NULL);
+}
+
+void is_owned(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_PTR_EQ(b->hca->test, b->sent->owner, s->n ? b->owner : NULL);
+}
+
+/* --- either ------------------------------------------------------------------------- */
+
+void do_move(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, 0, test_qp_move(b->qp, s->n));
+}
+
+void do_bring_up(struct bench *b, const struct step *s)
+{
+	test_qp_bring_up(b->hca, b->qp, &b->spec, IB_QPS_RTS);
+}
+
+void do_go_back(struct bench *b, const struct step *s)
+{
+	test_port(b)->cc.selective_repeat = false;
+}
+
+void do_adp(struct bench *b, const struct step *s)
+{
+	test_port(b)->cc.adp_retrans = true;
+}
+
+void do_others(struct bench *b, const struct step *s)
+{
+	atomic_long_add(s->r.va, &to_verbs_port(test_port(b))->held_truesize);
+}
+
+/* What it was is sent again from there, when a second has passed */
+void do_local_full(struct bench *b, const struct step *s)
+{
+	local_bh_disable();
+	spin_lock(&b->send->lock);
+	rhca_requester_rewind(b->sw, (b->spec.sq_psn + s->r.psn) & 0xffffff);
+	rhca_pause_send(b->sw, RHCA_PAUSE_LOCAL_FULL, NSEC_PER_SEC);
+	spin_unlock(&b->send->lock);
+	local_bh_enable();
+}
+
+void do_queue(struct bench *b, const struct step *s)
+{
+	test_set_queue(b->hca, s->n);
+}
+
+void do_clear(struct bench *b, const struct step *s)
+{
+	memset(b->hca->buffer + s->r.va, 0, s->r.length);
+}
+
+void do_forget(struct bench *b, const struct step *s)
+{
+	while (test_sent(b->hca, b->sent))
+		;
+}
+
+void is_sent(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca), s->n);
+}
+
+void is_coming(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_TRUE(b->hca->test, test_becomes(test_num_sent(b->hca) >= s->n));
+}
+
+void is_pending(struct bench *b, const struct step *s)
+{
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_FALSE(b->hca->test, test_poll(b->hca, &wc));
+}
+
+void is_quiet(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca), 0);
+	is_pending(b, s);
+}
+
+void is_payload(struct bench *b, const struct step *s)
+{
+	test_expect_payload(b->hca, s->r.va, s->r.length);
+}
+
+void is_zero(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_PTR_EQ(b->hca->test, NULL,
+			    memchr_inv(b->hca->buffer + s->r.va, 0, s->r.length));
+}
+
+void is_state(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, (u32)test_qp_state(b->qp), s->n);
+}
+
+void is_count(struct bench *b, const struct step *s)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, test_count(b->hca, s->r.length), s->n);
+}

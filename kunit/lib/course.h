@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A QP of the software HCA and its peer, which is the test; and sequences of what both do
+ * and see, as rows of tables. A step that no other suite needs is a function of its suite.
+ */
+#ifndef RHCA_KUNIT_LIB_COURSE_H
+#define RHCA_KUNIT_LIB_COURSE_H
+
+#include "lib/hca.h"
+#include "sw/backend.h"
+#include "sw/qp/qp.h"
+
+#define BUFFER_OFFSET	(48 * 1024)	/* receive buffers, one behind the other */
+#define BUFFER_BYTES	600
+
+/* Syndromes of table 43 */
+#define NO_CREDITS	0x1f		/* an ACK that says nothing of them */
+#define NAK_PSN		0x60
+#define NAK_INVALID	0x61
+#define NAK_ACCESS	0x62
+#define NAK_OPERATION	0x63
+#define RNR		(0x20 | TEST_RNR_TIMER)
+
+#define ALL_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+
+#define REMOTE_ADDR	0x1000000000ULL
+#define REMOTE_KEY	0x4711
+#define IMM		0x12345678
+
+/* A QP; its region, if it has one, is over the first bytes of the buffer */
+struct bench {
+	struct test_hca *hca;		/* the device */
+	struct ib_qp *qp;		/* the QP */
+	struct rhca_sw_qp *sw;		/* the same */
+	struct rhca_requester *send;	/* a half of it */
+	struct test_qp_spec spec;	/* what it was made of */
+	struct test_sent *sent;		/* the packet that was looked at last */
+	const struct sock *owner;	/* of one that was looked at before */
+	u32 posted;			/* ID of the last receive request of a course */
+	u32 received;			/* of the last one that has completed */
+};
+
+/* Of the peer, or a work request; what an opcode does not have is left out */
+struct request {
+	u8 opcode;		/* of the BTH, or enum ib_wr_opcode */
+	int psn;		/* behind the first */
+	bool no_ack;		/* no acknowledgement is asked for */
+	u32 payload_bytes;
+	s64 va;			/* from the begin of the buffer */
+	u32 length;
+	u32 rkey_xor;		/* makes the key another one */
+	u64 swap_add;
+	u64 compare;
+	u32 immediate;		/* or FETH, or Q_Key */
+};
+
+/* What is done, or looked at */
+struct step {
+	void (*act)(struct bench *b, const struct step *s);
+	u32 n;			/* syndrome, MSN, number, flags, status or state */
+	struct request r;	/* the request, or what an answer has */
+};
+
+#define STEP(what, with, ...)	{ .act = (what), .n = (with), .r = { __VA_ARGS__ } }
+
+/* --- the peer asks ---------------------------------------------------------------- */
+
+#define POST(num)		STEP(do_post, num)	/* receive requests */
+#define ASK(...)		STEP(do_ask, 0, __VA_ARGS__)
+#define ASK_WRITE(at_psn, at, bytes)	ASK(WRITE_ONLY, .psn = (at_psn), .va = (at), \
+					    .length = (bytes), .payload_bytes = (bytes))
+#define ASK_READ(at_psn, at, bytes)	ASK(READ_REQUEST, .psn = (at_psn), .va = (at), \
+					    .length = (bytes))
+/* The next answer; of an ACK whatever the credits, and whatever the MSN if that is ANY */
+#define ACK(at_psn, msn)	STEP(is_ack, msn, .psn = (at_psn))
+#define ANY			U32_MAX
+#define NAK(at_psn, code)	STEP(is_nak, code, .psn = (at_psn))
+#define RESPONSE(op, at_psn, at, bytes)	STEP(is_response, 0, (op), .psn = (at_psn), \
+					     .va = (at), .payload_bytes = (bytes))
+#define ATOMIC(at_psn, was)	STEP(is_atomic, 0, .psn = (at_psn), .swap_add = (was))
+#define MSN(num)		STEP(is_msn, num)	/* of the answer looked at */
+/* The next receive has completed, with those flags and that immediate */
+#define RECEIVED(bytes, flags, imm)	STEP(is_received, flags, .payload_bytes = (bytes), \
+					     .immediate = (imm))
+
+/* --- the peer answers --------------------------------------------------------------- */
+
+/* A request is posted, whose ID is its length; with a list of entries, if that is not 0 */
+#define WR(op, bytes, ...)	STEP(do_request, 0, (op), .length = (bytes), __VA_ARGS__)
+#define SENDS(bytes)		WR(IB_WR_SEND, bytes)
+#define WRITES(bytes)		WR(IB_WR_RDMA_WRITE, bytes)
+#define READS(bytes)		WR(IB_WR_RDMA_READ, bytes)
+#define ANSWER(at_psn, code, msn)	STEP(do_answer, code, .psn = (at_psn), .length = (msn))
+#define RESPOND(op, at_psn, bytes)	STEP(do_respond, 0, (op), .psn = (at_psn), \
+					     .payload_bytes = (bytes))
+/* The next packet of the QP; of any opcode if that is ANY_OPCODE */
+#define LEFT(op, at_psn)	STEP(is_left, 0, (op), .psn = (at_psn))
+#define ASKED(at_psn, bytes)	STEP(is_left, 0, READ_REQUEST, .psn = (at_psn), .length = (bytes))
+#define ANY_OPCODE		0xff
+#define ASKS(yes)		STEP(is_asking, yes)	/* it wants to be acknowledged */
+#define DONE(id, with)		STEP(is_done, IB_WC_##with, .length = (id))
+#define DONE_AS(id, what)	STEP(is_done, IB_WC_SUCCESS, IB_WC_##what, .length = (id))
+
+/* --- either ------------------------------------------------------------------------- */
+
+#define MOVE(to)		STEP(do_move, IB_QPS_##to)
+#define BRING_UP		STEP(do_bring_up, 0)	/* to RTS */
+#define GO_BACK			STEP(do_go_back, 0)	/* selective repeat is off */
+#define ADP			STEP(do_adp, 0)		/* probes go out early */
+#define OTHERS(bytes)		STEP(do_others, 0, .va = (bytes))	/* QPs of the port hold */
+#define LOCAL_FULL(at_psn)	STEP(do_local_full, 0, .psn = (at_psn))
+#define QUEUE(says)		STEP(do_queue, NET_XMIT_##says)
+#define CLEAR(at, bytes)	STEP(do_clear, 0, .va = (at), .length = (bytes))
+#define FORGET			STEP(do_forget, 0)	/* packets that have left */
+#define NOTE_OWNER		STEP(do_note_owner, 0)	/* of the packet looked at */
+#define OWNED(so)		STEP(is_owned, so)	/* that one has it, too, or else none */
+#define SENT(num)		STEP(is_sent, num)	/* have left, and nobody has looked */
+#define COMES(num)		STEP(is_coming, num)	/* at least so many, soon */
+#define PENDING			STEP(is_pending, 0)	/* nothing has completed */
+#define QUIET			STEP(is_quiet, 0)	/* nor is anything sent */
+#define PAYLOAD(at, bytes)	STEP(is_payload, 0, .va = (at), .length = (bytes))
+#define ZERO(at, bytes)		STEP(is_zero, 0, .va = (at), .length = (bytes))
+#define STATE(state)		STEP(is_state, IB_QPS_##state)
+#define COUNT(which, num)	STEP(is_count, num, .length = RHCA_##which)
+
+#define MAX_STEPS	28
+#define NONE		(-1)	/* where 0 stands for something */
+
+struct course {
+	const char *desc;			/* names it */
+	enum ib_qp_type type;			/* of the QP, RC if 0 */
+	/* the suite's, where it is NULL or 0 */
+	const struct test_qp_spec *spec;	/* of the QP */
+	int access;				/* its qp_access_flags */
+	int resources;				/* its max_dest_rd_atomic */
+	int region;				/* rights of the region, by default the QP's */
+	struct step step[MAX_STEPS];		/* one after the other */
+};
+
+struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
+			 const struct test_qp_spec *spec, enum ib_qp_state state);
+void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 region_bytes);
+void test_ask(struct bench *b, const struct request *r);
+void test_fill_wr(struct bench *b, const struct request *r, struct ib_rdma_wr *wr,
+		  struct ib_sge *sge);
+void test_post(struct bench *b, const struct request *r, u64 id);
+struct rhca_port *test_port(const struct bench *b);
+
+void do_post(struct bench *b, const struct step *s);
+void do_ask(struct bench *b, const struct step *s);
+void do_request(struct bench *b, const struct step *s);
+void do_answer(struct bench *b, const struct step *s);
+void do_respond(struct bench *b, const struct step *s);
+void do_move(struct bench *b, const struct step *s);
+void do_bring_up(struct bench *b, const struct step *s);
+void do_go_back(struct bench *b, const struct step *s);
+void do_adp(struct bench *b, const struct step *s);
+void do_others(struct bench *b, const struct step *s);
+void do_local_full(struct bench *b, const struct step *s);
+void do_queue(struct bench *b, const struct step *s);
+void do_clear(struct bench *b, const struct step *s);
+void do_forget(struct bench *b, const struct step *s);
+void is_ack(struct bench *b, const struct step *s);
+void is_nak(struct bench *b, const struct step *s);
+void is_response(struct bench *b, const struct step *s);
+void is_atomic(struct bench *b, const struct step *s);
+void is_msn(struct bench *b, const struct step *s);
+void is_received(struct bench *b, const struct step *s);
+void do_note_owner(struct bench *b, const struct step *s);
+void is_owned(struct bench *b, const struct step *s);
+void is_left(struct bench *b, const struct step *s);
+void is_asking(struct bench *b, const struct step *s);
+void is_done(struct bench *b, const struct step *s);
+void is_sent(struct bench *b, const struct step *s);
+void is_coming(struct bench *b, const struct step *s);
+void is_pending(struct bench *b, const struct step *s);
+void is_quiet(struct bench *b, const struct step *s);
+void is_payload(struct bench *b, const struct step *s);
+void is_zero(struct bench *b, const struct step *s);
+void is_state(struct bench *b, const struct step *s);
+void is_count(struct bench *b, const struct step *s);
+
+#endif
