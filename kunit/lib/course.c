@@ -15,6 +15,7 @@ struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
 	struct bench *b = test_alloc(test, sizeof(*b));
 
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	b->hca->gid_index += spec->v2;	/* behind the v1 GID of the same address */
 	b->sent = test_alloc(test, sizeof(*b->sent));
 	b->spec = *spec;
 	b->qp = test_qp_in(b->hca, type, spec, state);

@@ -403,6 +403,7 @@ static void attr_init(struct ib_qp *qp, const struct test_qp_spec *spec,
 		      struct ib_qp_attr *attr, int *mask)
 {
 	attr->port_num = 1;
+	attr->pkey_index = spec->pkey_index;
 	*mask |= IB_QP_PKEY_INDEX | IB_QP_PORT;
 	if (qp->qp_type == IB_QPT_UD) {
 		attr->qkey = TEST_QKEY;
@@ -421,7 +422,7 @@ static void attr_rtr(struct test_hca *hca, struct ib_qp *qp,
 		return;
 	test_address(hca, &attr->ah_attr);
 	attr->path_mtu = IB_MTU_256;
-	attr->dest_qp_num = TEST_PEER_QPN;
+	attr->dest_qp_num = spec->dest_qpn ?: TEST_PEER_QPN;
 	attr->rq_psn = spec->rq_psn;
 	*mask |= IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
 	if (qp->qp_type == IB_QPT_RC) {

@@ -68,6 +68,9 @@ struct test_qp_spec {
 	u8 responder_resources;	/* max_dest_rd_atomic */
 	u8 initiator_depth;	/* max_rd_atomic */
 	u8 retries;		/* retry_cnt and rnr_retry */
+	u16 pkey_index;
+	u32 dest_qpn;		/* of the peer, TEST_PEER_QPN if 0 */
+	bool v2;		/* speaks it over IPv6; used by test_bench() */
 };
 
 /**

@@ -9,17 +9,15 @@
 #include <linux/udp.h>
 #include <net/ip.h>
 
-#include "core/counters.h"
 #include "core/device.h"
-#include "sw/verbs/qp/qp.h"
-#include "lib/hca.h"
-#include "sw/backend.h"
+#include "lib/course.h"
 #include "sw/packet/block.h"
 #include "sw/rx/receive.h"
 
 #define MTU		TEST_MTU_BYTES
 #define FIRST_PSN	0xfffffe		/* wraps inside a block */
 #define TARGET		16384
+#define SLOT		2048			/* bytes of a buffer there */
 
 #define SEGMENT_BYTES(payload)	(12 + (payload) + 4)
 
@@ -314,32 +312,14 @@ static void block_is_not_larger_than_an_ip_packet(struct kunit *test)
 
 /* --- receiving ----------------------------------------------------------------- */
 
-struct bench {
-	struct test_hca *hca;
-	struct ib_qp *qp;
-	struct sk_buff *skb;
-	u8 *packet;
-};
-
 static const struct test_qp_spec spec = {
 	.rq_psn = FIRST_PSN, .sq_psn = FIRST_PSN, .initiator_depth = 16,
-	.retries = 7,
+	.retries = 7, .v2 = true,
 };
 
-/* The v2 GID stands behind the v1 GID of the same address */
-static struct bench *setup(struct kunit *test, enum ib_qp_type type)
-{
-	struct bench *b = test_alloc(test, sizeof(*b));
-
-	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
-	b->hca->gid_index++;
-	b->qp = test_qp(b->hca, type);
-	b->packet = test_alloc(test, TEST_PACKET_BYTES);
-	b->skb = NULL;
-	test_qp_bring_up(b->hca, b->qp, &spec, IB_QPS_RTS);
-	memset(b->hca->buffer + TARGET, 0, TEST_BUFFER_BYTES - TARGET);
-	return b;
-}
+/* The block that is about to arrive, and its newest segment */
+static struct sk_buff *block;
+static u8 *segment;
 
 static unsigned int extended_bytes_of(u8 opcode)
 {
@@ -355,12 +335,11 @@ static unsigned int extended_bytes_of(u8 opcode)
 	}
 }
 
-/* The next segment of the block that is about to arrive, to @qp */
-static u8 *append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn,
-		     u32 bytes)
+/* Its next segment, to @qp */
+static void append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn, u32 bytes)
 {
-	static const u8 aeth[8] = { 0x1f, 0, 0, 1 };
-	static const u8 deth[8] = { 0x11, 0x11, 0x11, 0x11 };
+	static const u8 aeth[8] = { NO_CREDITS, 0, 0, 1 };
+	static const u8 deth[8] = { 0x11, 0x11, 0x11, 0x11, 0, 0, 0xbe, 0xef };
 	struct test_packet p = {
 		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 64,
 			  .udp_sport = 0xd00d, .dgid = b->hca->gid },
@@ -370,289 +349,195 @@ static u8 *append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn,
 		.extended_bytes = extended_bytes_of(opcode),
 		.payload_bytes = bytes,
 	};
+	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
 	unsigned int network = rhca_network_bytes(RHCA_V2_IPV6), len;
 
 	test_peer_gid(&p.flow.sgid);
-	len = test_build(b->packet, &p);
-	if (!b->skb) {
-		b->skb = alloc_skb(65536, GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(b->hca->test, b->skb);
-		skb_put_data(b->skb, b->packet, network);
-		skb_shinfo(b->skb)->gso_size = len - network;
+	len = test_build(packet, &p);
+	if (!block) {
+		block = alloc_skb(65536, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(b->hca->test, block);
+		skb_put_data(block, packet, network);
+		skb_shinfo(block)->gso_size = len - network;
 	}
-	return skb_put_data(b->skb, b->packet + network, len - network);
+	segment = skb_put_data(block, packet + network, len - network);
+	kunit_kfree(b->hca->test, packet);
 }
 
-static u8 *append(struct bench *b, u8 opcode, int psn, u32 bytes)
+static void do_append(struct bench *b, const struct step *s)
 {
-	return append_to(b, b->qp, opcode, psn, bytes);
+	append_to(b, b->qp, s->r.opcode, s->r.psn, s->r.payload_bytes);
 }
 
-/* With the type that GRO and blocks have where a socket gets them */
-static void arrive(struct bench *b)
+static void do_spoil(struct bench *b, const struct step *s)
 {
-	struct sk_buff *skb = b->skb;
+	segment[s->r.va] ^= s->n;
+}
+
+/* Its ICRC is right */
+static void do_repartition(struct bench *b, const struct step *s)
+{
+	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
+
+	segment[2] = 0x12;
+	memcpy(packet, block->data, 48);
+	memcpy(packet + 48, segment, SEGMENT_BYTES(MTU));
+	test_seal(packet, 48 + SEGMENT_BYTES(MTU), RHCA_V2_IPV6);
+	memcpy(segment, packet + 48, SEGMENT_BYTES(MTU));
+}
+
+/* With the type that GRO and blocks have where a socket gets them, or another one */
+static void do_arrive(struct bench *b, const struct step *s)
+{
+	struct sk_buff *skb = block;
 
 	skb_reset_network_header(skb);
 	rhca_network_resize(RHCA_V2_IPV6, skb->data,
 			    skb->len - rhca_network_bytes(RHCA_V2_IPV6));
-	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL;
+	skb_shinfo(skb)->gso_type = s->n | SKB_GSO_UDP_TUNNEL;
 	skb_shinfo(skb)->gso_segs = 2;
 	skb->dev = b->hca->ndev[0];
-	b->skb = NULL;
+	block = NULL;
 	local_bh_disable();
 	rhca_receive(skb, RHCA_V2_IPV6);
 	local_bh_enable();
 }
 
-static u64 counter(struct bench *b, enum rhca_counter which)
+static void post_recv(struct bench *b, struct ib_qp *qp)
 {
-	return rhca_counter_sum(ibqp_to_verbs(b->qp)->counters, which);
+	u32 at = TARGET + b->posted * SLOT;
+
+	memset(b->hca->buffer + at, 0, SLOT);
+	test_post_recv(b->hca, qp, ++b->posted, at, SLOT);
 }
 
-static void post_recvs(struct bench *b, struct ib_qp *qp, u64 first,
-		       unsigned int num)
+static void do_recvs(struct bench *b, const struct step *s)
 {
-	unsigned int i;
-
-	for (i = 0; i < num; i++)
-		test_post_recv(b->hca, qp, first + i, TARGET + i * 2048, 2048);
-}
-
-static void each_message_of_a_block_completes(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-
-	post_recvs(b, b->qp, 7, 4);
-	append(b, SEND_ONLY, 0, 64);
-	append(b, SEND_ONLY, 1, 64);
-	append(b, SEND_ONLY, 2, 64);
-	append(b, SEND_ONLY, 3, 3);
-	arrive(b);
-	test_expect_completions(b->hca, 7, 4);
-	test_expect_payload(b->hca, TARGET, 64);
-	test_expect_payload(b->hca, TARGET + 4096, 64);
-	test_expect_payload(b->hca, TARGET + 6144, 3);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_PACKETS), 4);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_BYTES),
-			4 * (48 + 12 + 4) + 3 * 64 + 4);
-}
-
-static void message_of_many_packets_arrives_in_one_block(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-
-	post_recvs(b, b->qp, 1, 1);
-	append(b, SEND_FIRST, 0, MTU);
-	append(b, SEND_MIDDLE, 1, MTU);
-	append(b, SEND_MIDDLE, 2, MTU);
-	append(b, SEND_LAST, 3, 9);
-	arrive(b);
-	test_expect_completions(b->hca, 1, 1);
-	test_expect_payload(b->hca, TARGET, MTU);
-	test_expect_payload(b->hca, TARGET + 2 * MTU, MTU);
-	test_expect_payload(b->hca, TARGET + 3 * MTU, 9);
-}
-
-/* Its payload is copied before anyone knows; the right one replaces it */
-static void damaged_middle_packet_is_replaced(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-	int i;
-
-	post_recvs(b, b->qp, 1, 1);
-	append(b, SEND_FIRST, 0, MTU);
-	append(b, SEND_MIDDLE, 1, MTU);
-	append(b, SEND_MIDDLE, 2, MTU)[100] ^= 0x10;
-	append(b, SEND_MIDDLE, 3, MTU);
-	append(b, SEND_LAST, 4, 9);
-	arrive(b);
-	test_expect_completions(b->hca, 1, 0);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_ICRC_ENCAPSULATED), 1);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_OUT_OF_SEQUENCE), 2);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_PACKETS), 4);
-	for (i = 2; i < 4; i++)
-		append(b, SEND_MIDDLE, i, MTU);
-	append(b, SEND_LAST, 4, 9);
-	arrive(b);
-	test_expect_completions(b->hca, 1, 1);
-	for (i = 0; i < 4; i++)
-		test_expect_payload(b->hca, TARGET + i * MTU, MTU);
-	test_expect_payload(b->hca, TARGET + 4 * MTU, 9);
-}
-
-/* Programs wait for its last byte */
-static void damaged_last_packet_touches_nothing(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
 	u32 i;
 
-	post_recvs(b, b->qp, 1, 1);
-	append(b, SEND_FIRST, 0, MTU);
-	append(b, SEND_LAST, 1, 64)[30] ^= 0x10;
-	arrive(b);
-	test_expect_completions(b->hca, 1, 0);
-	for (i = 0; i < 64; i++)
-		KUNIT_EXPECT_EQ(test, b->hca->buffer[TARGET + MTU + i], 0);
+	for (i = 0; i < s->n; i++)
+		post_recv(b, b->qp);
 }
 
-static void middle_packet_of_another_partition_is_refused(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-	u8 *segment;
-
-	post_recvs(b, b->qp, 1, 1);
-	append(b, SEND_FIRST, 0, MTU);
-	segment = append(b, SEND_MIDDLE, 1, MTU);
-	segment[2] = 0x12;
-	memcpy(b->packet + 48, segment, SEGMENT_BYTES(MTU));
-	test_seal(b->packet, 48 + SEGMENT_BYTES(MTU), RHCA_V2_IPV6);
-	memcpy(segment, b->packet + 48, SEGMENT_BYTES(MTU));
-	append(b, SEND_LAST, 2, 9);
-	arrive(b);
-	test_expect_completions(b->hca, 1, 0);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_DROPPED_BAD_PKEY), 1);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_PACKETS), 2);
-}
-
-struct fault_case {
-	const char *desc;
-	u8 offset;		/* of a byte in the segment, which is flipped */
-	enum rhca_counter counter;
-};
-
-static const struct fault_case faults[] = {
-	{ "payload", 20, RHCA_RX_ICRC_ENCAPSULATED },
-	{ "PSN", 11, RHCA_RX_ICRC_ENCAPSULATED },
-	{ "P_Key", 3, RHCA_RX_ICRC_ENCAPSULATED },
-	{ "opcode", 0, RHCA_RX_DROPPED_BAD_OPCODE },
-	{ "QP number", 5, RHCA_RX_DROPPED_NO_QP },
-};
-KUNIT_ARRAY_PARAM_DESC(fault, faults, desc);
+#define RECVS(num)	STEP(do_recvs, num)	/* of SLOT bytes each */
+#define SEG(op, at_psn, bytes)	STEP(do_append, 0, (op), .psn = (at_psn), \
+				     .payload_bytes = (bytes))
+#define SPOIL(at, bits)	STEP(do_spoil, bits, .va = (at))
+#define REPARTITION	STEP(do_repartition, 0)
+#define ARRIVE_AS(type)	STEP(do_arrive, type)
+#define ARRIVE		ARRIVE_AS(SKB_GSO_UDP_L4)
+#define GOT(bytes)	RECEIVED(bytes, 0, 0)
+#define GOT_UD(bytes)	RECEIVED(40 + (bytes), IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE, 0)
+#define READ_AT(slot, bytes)	CLEAR(TARGET + (slot) * SLOT, SLOT), \
+				WR(IB_WR_RDMA_READ, bytes, .va = TARGET + (slot) * SLOT)
 
 /* As if the wire had lost it: what follows is out of sequence, and repeated */
-static void fault_in_the_middle_loses_that_packet(struct kunit *test)
-{
-	const struct fault_case *c = test->param_value;
-	struct bench *b = setup(test, IB_QPT_RC);
-	int i;
+#define FAULT_IN_THE_MIDDLE(name, at, counts) {						\
+	"fault in the middle loses that packet: " name, .step = {			\
+		RECVS(4), SEG(SEND_ONLY, 0, 64), SEG(SEND_ONLY, 1, 64), SPOIL(at, 0xff), \
+		SEG(SEND_ONLY, 2, 64), SEG(SEND_ONLY, 3, 64), ARRIVE, GOT(64), PENDING,	\
+		COUNT(counts, 1), COUNT(OUT_OF_SEQUENCE, 2), SEG(SEND_ONLY, 1, 64),	\
+		SEG(SEND_ONLY, 2, 64), SEG(SEND_ONLY, 3, 64), ARRIVE, GOT(64), GOT(64),	\
+		GOT(64), PENDING, PAYLOAD(TARGET + 3 * SLOT, 64) } }
+#define FAULT_OF_A_DATAGRAM(name, at, counts) {						\
+	"datagrams behind a fault arrive: " name, .type = IB_QPT_UD, .step = {		\
+		RECVS(3), SEG(UD_SEND_ONLY, 0, 64), SEG(UD_SEND_ONLY, 1, 64),		\
+		SPOIL(at, 0xff), SEG(UD_SEND_ONLY, 2, 64), SEG(UD_SEND_ONLY, 3, 64),	\
+		ARRIVE, GOT_UD(64), GOT_UD(64), GOT_UD(64), PENDING,			\
+		PAYLOAD(TARGET + SLOT + 40, 64), COUNT(counts, 1) } }
+#define FAULT(...)	FAULT_IN_THE_MIDDLE(__VA_ARGS__), FAULT_OF_A_DATAGRAM(__VA_ARGS__)
 
-	post_recvs(b, b->qp, 1, 4);
-	append(b, SEND_ONLY, 0, 64);
-	append(b, SEND_ONLY, 1, 64)[c->offset] ^= 0xff;
-	append(b, SEND_ONLY, 2, 64);
-	append(b, SEND_ONLY, 3, 64);
-	arrive(b);
-	test_expect_completions(b->hca, 1, 1);
-	KUNIT_EXPECT_EQ(test, counter(b, c->counter), 1);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_OUT_OF_SEQUENCE), 2);
-	for (i = 1; i < 4; i++)
-		append(b, SEND_ONLY, i, 64);
-	arrive(b);
-	test_expect_completions(b->hca, 2, 3);
-	test_expect_payload(b->hca, TARGET + 6144, 64);
+static const struct course courses[] = {
+	{ "each message of a block completes", .step = {
+		RECVS(4), SEG(SEND_ONLY, 0, 64), SEG(SEND_ONLY, 1, 64), SEG(SEND_ONLY, 2, 64),
+		SEG(SEND_ONLY, 3, 3), ARRIVE, GOT(64), GOT(64), GOT(64), GOT(3), PENDING,
+		PAYLOAD(TARGET, 64), PAYLOAD(TARGET + 2 * SLOT, 64), PAYLOAD(TARGET + 3 * SLOT, 3),
+		COUNT(RX_PACKETS, 4), COUNT(RX_BYTES, 4 * (48 + 12 + 4) + 3 * 64 + 4) } },
+	{ "message of many packets arrives in one block", .step = {
+		RECVS(1), SEG(SEND_FIRST, 0, MTU), SEG(SEND_MIDDLE, 1, MTU),
+		SEG(SEND_MIDDLE, 2, MTU), SEG(SEND_LAST, 3, 9), ARRIVE, GOT(3 * MTU + 9),
+		PENDING, PAYLOAD(TARGET, MTU), PAYLOAD(TARGET + 2 * MTU, MTU),
+		PAYLOAD(TARGET + 3 * MTU, 9) } },
+	/* Its payload is copied before anyone knows; the right one replaces it */
+	{ "damaged middle packet is replaced", .step = {
+		RECVS(1), SEG(SEND_FIRST, 0, MTU), SEG(SEND_MIDDLE, 1, MTU),
+		SEG(SEND_MIDDLE, 2, MTU), SPOIL(100, 0x10), SEG(SEND_MIDDLE, 3, MTU),
+		SEG(SEND_LAST, 4, 9), ARRIVE, PENDING, COUNT(RX_ICRC_ENCAPSULATED, 1),
+		COUNT(OUT_OF_SEQUENCE, 2), COUNT(RX_PACKETS, 4), SEG(SEND_MIDDLE, 2, MTU),
+		SEG(SEND_MIDDLE, 3, MTU), SEG(SEND_LAST, 4, 9), ARRIVE, GOT(4 * MTU + 9), PENDING,
+		PAYLOAD(TARGET, MTU), PAYLOAD(TARGET + MTU, MTU), PAYLOAD(TARGET + 2 * MTU, MTU),
+		PAYLOAD(TARGET + 3 * MTU, MTU), PAYLOAD(TARGET + 4 * MTU, 9) } },
+	/* Programs wait for its last byte */
+	{ "damaged last packet touches nothing", .step = {
+		RECVS(1), SEG(SEND_FIRST, 0, MTU), SEG(SEND_LAST, 1, 64), SPOIL(30, 0x10), ARRIVE,
+		PENDING, ZERO(TARGET + MTU, 64) } },
+	{ "middle packet of another partition is refused", .step = {
+		RECVS(1), SEG(SEND_FIRST, 0, MTU), SEG(SEND_MIDDLE, 1, MTU), REPARTITION,
+		SEG(SEND_LAST, 2, 9), ARRIVE, PENDING, COUNT(RX_DROPPED_BAD_PKEY, 1),
+		COUNT(RX_PACKETS, 2) } },
+	FAULT("payload", 20, RX_ICRC_ENCAPSULATED),
+	FAULT("PSN", 11, RX_ICRC_ENCAPSULATED),
+	FAULT("P_Key", 3, RX_ICRC_ENCAPSULATED),
+	FAULT("opcode", 0, RX_DROPPED_BAD_OPCODE),
+	FAULT("QP number", 5, RX_DROPPED_NO_QP),
+	{ "several READ responses arrive in one block", .step = {
+		READ_AT(0, 32), READ_AT(1, 32), READ_AT(2, 32), SEG(READ_ONLY, 0, 32),
+		SEG(READ_ONLY, 1, 32), SEG(READ_ONLY, 2, 32), ARRIVE, DONE(32, SUCCESS),
+		DONE(32, SUCCESS), DONE(32, SUCCESS), PENDING, PAYLOAD(TARGET, 32),
+		PAYLOAD(TARGET + SLOT, 32), PAYLOAD(TARGET + 2 * SLOT, 32) } },
+	/* The request in between goes to the other half of the QP */
+	{ "READ response and request share a block", .step = {
+		RECVS(1), READ_AT(1, 2 * MTU + 8), SEG(READ_FIRST, 0, MTU), ARRIVE,
+		SEG(READ_MIDDLE, 1, MTU), SEG(SEND_ONLY, 0, MTU), SEG(READ_LAST, 2, 8), ARRIVE,
+		GOT(MTU), DONE(2 * MTU + 8, SUCCESS), PENDING, PAYLOAD(TARGET + SLOT + MTU, MTU),
+		PAYLOAD(TARGET + SLOT + 2 * MTU, 8) } },
+	{ "damaged middle response is replaced", .step = {
+		READ_AT(0, 3 * MTU + 8), SEG(READ_FIRST, 0, MTU), ARRIVE,
+		SEG(READ_MIDDLE, 1, MTU), SEG(READ_MIDDLE, 2, MTU), SPOIL(100, 0x10),
+		SEG(READ_LAST, 3, 8), ARRIVE, PENDING, COUNT(RX_ICRC_ENCAPSULATED, 1),
+		COUNT(IMPLIED_NAK_SEQ_ERR, 1), SEG(READ_MIDDLE, 2, MTU), SEG(READ_LAST, 3, 8),
+		ARRIVE, DONE(3 * MTU + 8, SUCCESS), PENDING, PAYLOAD(TARGET + MTU, MTU),
+		PAYLOAD(TARGET + 2 * MTU, MTU), PAYLOAD(TARGET + 3 * MTU, 8) } },
+	{ "other segmentation offload is refused", .step = {
+		RECVS(2), SEG(SEND_ONLY, 0, 64), SEG(SEND_ONLY, 1, 64), ARRIVE_AS(SKB_GSO_TCPV6),
+		PENDING, COUNT(RX_DROPPED_BAD_LENGTH, 1) } },
+};
+KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
+
+static void block_has_its_consequences(struct kunit *test)
+{
+	block = NULL;
+	test_course(test, &spec, 0);
 }
 
-static void datagrams_behind_a_fault_arrive(struct kunit *test)
+static struct bench *setup(struct kunit *test, enum ib_qp_type type)
 {
-	const struct fault_case *c = test->param_value;
-	struct bench *b = setup(test, IB_QPT_UD);
-	int i;
+	block = NULL;
+	return test_bench(test, type, &spec, IB_QPS_RTS);
+}
 
-	post_recvs(b, b->qp, 1, 3);
-	for (i = 0; i < 4; i++)
-		append(b, UD_SEND_ONLY, i, 64)[c->offset] ^= i == 1 ? 0xff : 0;
-	arrive(b);
-	test_expect_completions(b->hca, 1, 3);
-	test_expect_payload(b->hca, TARGET + 2048 + 40, 64);
-	KUNIT_EXPECT_EQ(test, counter(b, c->counter), 1);
+static void append(struct bench *b, int psn)
+{
+	append_to(b, b->qp, SEND_ONLY, psn, 64);
+}
+
+static void arrive(struct bench *b)
+{
+	do_arrive(b, &(struct step)ARRIVE);
 }
 
 static void packets_of_other_qps_may_be_in_between(struct kunit *test)
 {
-	struct ib_qp *other;
 	struct bench *b = setup(test, IB_QPT_RC);
-
-	other = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
-	post_recvs(b, b->qp, 1, 1);
-	post_recvs(b, other, 2, 1);
-	post_recvs(b, b->qp, 3, 1);
-	post_recvs(b, other, 4, 1);
-	append(b, SEND_ONLY, 0, 64);
-	append_to(b, other, SEND_ONLY, 0, 64);
-	append(b, SEND_ONLY, 1, 64);
-	append_to(b, other, SEND_ONLY, 1, 64);
-	arrive(b);
-	test_expect_completions(b->hca, 1, 4);
-}
-
-static void post_read(struct bench *b, u64 id, u32 bytes)
-{
-	struct ib_sge sge = test_sge(b->hca, TARGET + id * 2048, bytes);
-	struct ib_rdma_wr wr = {
-		.wr = { .wr_id = id, .opcode = IB_WR_RDMA_READ,
-			.send_flags = IB_SEND_SIGNALED, .sg_list = &sge,
-			.num_sge = 1 },
-		.remote_addr = 0x1000,
-	};
-
-	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(b->qp, &wr.wr, NULL));
-}
-
-static void several_read_responses_arrive_in_one_block(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
+	struct ib_qp *qp[] = { b->qp, test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS) };
 	int i;
 
-	for (i = 0; i < 3; i++)
-		post_read(b, i, 32);
-	for (i = 0; i < 3; i++)
-		append(b, READ_ONLY, i, 32);
+	for (i = 0; i < 4; i++)
+		post_recv(b, qp[i % 2]);
+	for (i = 0; i < 4; i++)
+		append_to(b, qp[i % 2], SEND_ONLY, i / 2, 64);
 	arrive(b);
-	test_expect_completions(b->hca, 0, 3);
-	for (i = 0; i < 3; i++)
-		test_expect_payload(b->hca, TARGET + i * 2048, 32);
-}
-
-/* The request in between goes to the other half of the QP */
-static void read_response_and_request_share_a_block(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-
-	post_recvs(b, b->qp, 9, 1);
-	post_read(b, 10, 2 * MTU + 8);
-	append(b, READ_FIRST, 0, MTU);
-	arrive(b);
-	append(b, READ_MIDDLE, 1, MTU);
-	append(b, SEND_ONLY, 0, MTU);
-	append(b, READ_LAST, 2, 8);
-	arrive(b);
-	test_expect_completions(b->hca, 9, 2);
-	test_expect_payload(b->hca, TARGET + 10 * 2048 + MTU, MTU);
-	test_expect_payload(b->hca, TARGET + 10 * 2048 + 2 * MTU, 8);
-}
-
-static void damaged_middle_response_is_replaced(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-
-	post_read(b, 0, 3 * MTU + 8);
-	append(b, READ_FIRST, 0, MTU);
-	arrive(b);
-	append(b, READ_MIDDLE, 1, MTU);
-	append(b, READ_MIDDLE, 2, MTU)[100] ^= 0x10;
-	append(b, READ_LAST, 3, 8);
-	arrive(b);
-	test_expect_completions(b->hca, 0, 0);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_ICRC_ENCAPSULATED), 1);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_IMPLIED_NAK_SEQ_ERR), 1);
-	append(b, READ_MIDDLE, 2, MTU);
-	append(b, READ_LAST, 3, 8);
-	arrive(b);
-	test_expect_completions(b->hca, 0, 1);
-	test_expect_payload(b->hca, TARGET + MTU, MTU);
-	test_expect_payload(b->hca, TARGET + 2 * MTU, MTU);
-	test_expect_payload(b->hca, TARGET + 3 * MTU, 8);
+	test_expect_completions(b->hca, 1, 4);
 }
 
 struct size_case {
@@ -675,47 +560,27 @@ KUNIT_ARRAY_PARAM_DESC(size, sizes, desc);
 static void segment_size_that_lies_is_refused(struct kunit *test)
 {
 	const struct size_case *c = test->param_value;
-	u64 before, refused;
 	struct bench *b = setup(test, IB_QPT_RC);
 	unsigned int i;
+	u64 refused;
 
-	post_recvs(b, b->qp, 1, 2);
-	before = counter(b, RHCA_RX_DROPPED_BAD_LENGTH);
-	for (i = 0; i < c->packets; i++)
-		append(b, SEND_ONLY, i, 64);
-	append(b, SEND_ONLY, i, 64);
-	skb_shinfo(b->skb)->gso_size = c->gso_size;
+	do_recvs(b, &(struct step)RECVS(2));
+	for (i = 0; i <= c->packets; i++)
+		append(b, i);
+	skb_shinfo(block)->gso_size = c->gso_size;
 	arrive(b);
-	refused = counter(b, RHCA_RX_DROPPED_BAD_LENGTH) - before +
-		  counter(b, RHCA_RX_DROPPED_TRUNCATED) +
-		  counter(b, RHCA_RX_ICRC_ENCAPSULATED) +
-		  counter(b, RHCA_RX_DROPPED_BAD_OPCODE);
+	refused = test_count(b->hca, RHCA_RX_DROPPED_BAD_LENGTH) +
+		  test_count(b->hca, RHCA_RX_DROPPED_TRUNCATED) +
+		  test_count(b->hca, RHCA_RX_ICRC_ENCAPSULATED) +
+		  test_count(b->hca, RHCA_RX_DROPPED_BAD_OPCODE);
 	KUNIT_EXPECT_GE(test, refused, 1);
 	KUNIT_EXPECT_LE(test, refused, 2);
 	test_expect_completions(b->hca, 1, 0);
 	/* And nothing is left behind */
-	append(b, SEND_ONLY, 0, 64);
-	append(b, SEND_ONLY, 1, 64);
+	append(b, 0);
+	append(b, 1);
 	arrive(b);
 	test_expect_completions(b->hca, 1, 2);
-}
-
-static void other_segmentation_offload_is_refused(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-
-	post_recvs(b, b->qp, 1, 2);
-	append(b, SEND_ONLY, 0, 64);
-	append(b, SEND_ONLY, 1, 64);
-	skb_reset_network_header(b->skb);
-	rhca_network_resize(RHCA_V2_IPV6, b->skb->data, b->skb->len - 48);
-	skb_shinfo(b->skb)->gso_type = SKB_GSO_TCPV6 | SKB_GSO_UDP_TUNNEL;
-	b->skb->dev = b->hca->ndev[0];
-	local_bh_disable();
-	rhca_receive(b->skb, RHCA_V2_IPV6);
-	local_bh_enable();
-	test_expect_completions(b->hca, 1, 0);
-	KUNIT_EXPECT_EQ(test, counter(b, RHCA_RX_DROPPED_BAD_LENGTH), 1);
 }
 
 /* --- groups ---------------------------------------------------------------------- */
@@ -774,19 +639,9 @@ static struct kunit_case block_tests[] = {
 	KUNIT_CASE_PARAM(lone_packet_is_no_block, framing_gen_params),
 	KUNIT_CASE_PARAM(what_does_not_follow_does_not_fit, framing_gen_params),
 	KUNIT_CASE_PARAM(block_is_not_larger_than_an_ip_packet, framing_gen_params),
-	KUNIT_CASE(each_message_of_a_block_completes),
-	KUNIT_CASE(message_of_many_packets_arrives_in_one_block),
-	KUNIT_CASE(damaged_middle_packet_is_replaced),
-	KUNIT_CASE(damaged_last_packet_touches_nothing),
-	KUNIT_CASE(middle_packet_of_another_partition_is_refused),
-	KUNIT_CASE(damaged_middle_response_is_replaced),
-	KUNIT_CASE_PARAM(fault_in_the_middle_loses_that_packet, fault_gen_params),
-	KUNIT_CASE_PARAM(datagrams_behind_a_fault_arrive, fault_gen_params),
+	KUNIT_CASE_PARAM(block_has_its_consequences, course_gen_params),
 	KUNIT_CASE(packets_of_other_qps_may_be_in_between),
-	KUNIT_CASE(several_read_responses_arrive_in_one_block),
-	KUNIT_CASE(read_response_and_request_share_a_block),
 	KUNIT_CASE_PARAM(segment_size_that_lies_is_refused, size_gen_params),
-	KUNIT_CASE(other_segmentation_offload_is_refused),
 	KUNIT_CASE(copies_of_a_block_to_a_group_are_bounded),
 	KUNIT_CASE_PARAM(block_to_a_group_is_short, framing_gen_params),
 	{}
