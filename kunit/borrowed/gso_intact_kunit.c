@@ -182,9 +182,5 @@ static struct kunit_case whole_tests[] = {
 	{}
 };
 
-static struct kunit_suite whole_suite = {
-	.name = "rhca_gso_intact",
-	.test_cases = whole_tests,
-};
-kunit_test_suite(whole_suite);
+TEST_SUITE("rhca_gso_intact", whole_tests);
 #endif

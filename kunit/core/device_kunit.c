@@ -429,10 +429,7 @@ KUNIT_ARRAY_PARAM_DESC(undo, undo_cases, desc);
 static void device_that_does_not_come_up_leaves_nothing(struct kunit *test)
 {
 	const struct undo_case *c = test->param_value;
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME, .backend = &recording_backend,
-		.netdevs = { test_netdev(test, 1) }, .num_ports = 1,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, test_netdev(test, 1));
 	bool came_up = c->fails != RECORDED_DEV_INIT;
 
 	recording_fail(c->fails, -ENOSPC);
@@ -466,10 +463,9 @@ static void rules_say_where_they_hold_for_new_connections_only(struct kunit *tes
 {
 	static const char notice[] = "# new connections only\n";
 	static struct rhca_backend_ops connect_only;
-	char *page = kunit_kmalloc(test, PAGE_SIZE, GFP_KERNEL);
+	char *page = test_alloc(test, PAGE_SIZE);
 	struct test_hca *hca;
 
-	KUNIT_ASSERT_NOT_NULL(test, page);
 	hca = test_hca_create(test, &recording_backend, 1);
 	rhca_tclass_show(&to_rhca_dev(hca->ibdev)->ports[0], page);
 	KUNIT_EXPECT_STREQ(test, page, "Global tclass=-1\n");
@@ -523,14 +519,10 @@ static void port_that_does_not_open_undoes_the_device(struct kunit *test)
 		{ .call = RECORDED_PORT_OPEN,	.port_num = 2 },
 		{ .call = RECORDED_PORT_CLOSE,	.port_num = 1 },
 	};
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME, .backend = &recording_backend,
-		.num_ports = 2,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, test_netdev(test, 1),
+						test_netdev(test, 2));
 	u32 i;
 
-	for (i = 0; i < 2; i++)
-		spec.netdevs[i] = test_netdev(test, i + 1);
 	recording_fail_port(2, -EADDRINUSE);
 	KUNIT_EXPECT_EQ(test, rhca_dev_create(&spec), -EADDRINUSE);
 	expect_port_calls(test, wanted, ARRAY_SIZE(wanted));
@@ -543,11 +535,9 @@ static void port_that_does_not_open_undoes_the_device(struct kunit *test)
 static void netdev_is_served_once(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME "_too", .backend = &recording_backend,
-		.netdevs = { hca->ndev[1] }, .num_ports = 1,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, hca->ndev[1]);
 
+	spec.name = TEST_NAME "_too";
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(hca->ndev[0]));
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(hca->ndev[1]));
 	KUNIT_EXPECT_EQ(test, rhca_dev_create(&spec), -EEXIST);
@@ -561,11 +551,9 @@ static void netdev_is_served_once(struct kunit *test)
 /* Only compared: any address will do for another namespace than the netdev's */
 static void netdev_that_moved_before_is_not_served(struct kunit *test)
 {
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME, .backend = &recording_backend,
-		.netdevs = { test_netdev(test, 1) }, .net = (const void *)test, .num_ports = 1,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, test_netdev(test, 1));
 
+	spec.net = (const void *)test;
 	KUNIT_EXPECT_EQ(test, rhca_dev_create(&spec), -ENODEV);
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(spec.netdevs[0]));
 	KUNIT_EXPECT_EQ(test, num_calls(test, RECORDED_DEV_INIT), 0);
@@ -577,15 +565,12 @@ static void netdev_that_moved_before_is_not_served(struct kunit *test)
 /* A device that was renamed to what ib_core takes for a pattern, and is made again */
 static void name_is_no_pattern(struct kunit *test)
 {
-	struct rhca_dev_spec spec = {
-		.name = "pattern%d", .backend = &recording_backend,
-		.netdevs = { test_netdev(test, 1) }, .num_ports = 1,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, test_netdev(test, 1));
 	struct rhca_dev *dev;
 
+	spec.name = "pattern%d";
 	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
-	dev = rhca_dev_find(spec.netdevs[0]);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev = test_device_get(test, spec.netdevs[0]);
 	KUNIT_EXPECT_TRUE(test, strstarts(dev_name(&dev->ibdev.dev), "roce"));
 	ib_unregister_device_and_put(&dev->ibdev);
 }
@@ -598,27 +583,17 @@ static enum ib_port_state port_state(struct test_hca *hca, u32 num)
 	return attr.state;
 }
 
-static void set_up(struct net_device *ndev, bool up)
-{
-	rtnl_lock();
-	if (up)
-		dev_open(ndev, NULL);
-	else
-		dev_close(ndev);
-	rtnl_unlock();
-}
-
 static void ports_have_a_state_each(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
 
 	KUNIT_EXPECT_EQ(test, port_state(hca, 1), IB_PORT_ACTIVE);
 	KUNIT_EXPECT_EQ(test, port_state(hca, 2), IB_PORT_ACTIVE);
-	set_up(hca->ndev[1], false);
+	test_netdev_set_up(hca->ndev[1], false);
 	KUNIT_EXPECT_EQ(test, port_state(hca, 1), IB_PORT_ACTIVE);
 	KUNIT_EXPECT_EQ(test, port_state(hca, 2), IB_PORT_DOWN);
-	set_up(hca->ndev[1], true);
-	set_up(hca->ndev[0], false);
+	test_netdev_set_up(hca->ndev[1], true);
+	test_netdev_set_up(hca->ndev[0], false);
 	KUNIT_EXPECT_EQ(test, port_state(hca, 1), IB_PORT_DOWN);
 	KUNIT_EXPECT_EQ(test, port_state(hca, 2), IB_PORT_ACTIVE);
 }
@@ -705,16 +680,10 @@ static void gid_of_another_namespace_is_for_adapters(struct kunit *test)
 
 static struct rhca_dev *make_on(struct kunit *test, struct net_device *ndev)
 {
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME, .backend = &recording_backend,
-		.netdevs = { ndev }, .num_ports = 1,
-	};
-	struct rhca_dev *dev;
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, ndev);
 
 	KUNIT_ASSERT_EQ(test, rhca_dev_create(&spec), 0);
-	dev = rhca_dev_find(ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
-	return dev;
+	return test_device_get(test, ndev);
 }
 
 static bool has_default_gid(struct rhca_dev *dev)
@@ -904,9 +873,4 @@ static struct kunit_case device_tests[] = {
 	{}
 };
 
-static struct kunit_suite device_suite = {
-	.name = "rhca_device",
-	.init = device_init,
-	.test_cases = device_tests,
-};
-kunit_test_suite(device_suite);
+TEST_SUITE_WITH("rhca_device", device_tests, device_init, NULL);

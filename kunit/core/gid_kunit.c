@@ -160,10 +160,4 @@ static struct kunit_case gid_tests[] = {
 	{}
 };
 
-static struct kunit_suite gid_suite = {
-	.name = "rhca_gid",
-	.init = gid_init,
-	.exit = gid_exit,
-	.test_cases = gid_tests,
-};
-kunit_test_suite(gid_suite);
+TEST_SUITE_WITH("rhca_gid", gid_tests, gid_init, gid_exit);

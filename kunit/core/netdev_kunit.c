@@ -7,6 +7,7 @@
 #include "core/rules/netdev.h"
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
+#include "lib/packet.h"
 
 #define V1	BIT(IB_GID_TYPE_ROCE)
 #define V2	BIT(IB_GID_TYPE_ROCE_UDP_ENCAP)
@@ -47,11 +48,9 @@ KUNIT_ARRAY_PARAM_DESC(carries, carries_cases, desc);
 static void netdev_carries_what_its_link_type_allows(struct kunit *test)
 {
 	const struct carries_case *c = test->param_value;
-	struct rtnl_link_ops *ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
-	struct net_device *ndev = kunit_kzalloc(test, sizeof(*ndev), GFP_KERNEL);
+	struct rtnl_link_ops *ops = test_alloc(test, sizeof(*ops));
+	struct net_device *ndev = test_alloc(test, sizeof(*ndev));
 
-	KUNIT_ASSERT_NOT_NULL(test, ops);
-	KUNIT_ASSERT_NOT_NULL(test, ndev);
 	ndev->type = c->type;
 	ndev->dev_addr = c->mac ?: some_mac;
 	if (c->kind) {

@@ -396,8 +396,7 @@ static struct agent_bench *open_agent(struct kunit *test)
 	b->agent = ib_register_mad_agent(b->hca->ibdev, 1, IB_QPT_GSI, &request,
 					 0, mad_sent, mad_received, b, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b->agent));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, close_agent,
-							   b));
+	test_at_end(test, close_agent, b);
 	test_address(b->hca, &attr);
 	b->ah = rdma_create_ah(b->agent->qp->pd, &attr, 0);
 	if (IS_ERR(b->ah))

@@ -176,18 +176,14 @@ static void app_table_is_read_at_first(struct kunit *test)
 	const typeof(drivers[0]) *c = test->param_value;
 	struct net_device *ndev = test_netdev(test, 9);
 	const struct dcbnl_rtnl_ops *ops = ndev->dcbnl_ops;
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME, .backend = &rhca_sw_backend,
-		.netdevs = { ndev }, .num_ports = 1,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, ndev);
 	struct dcb_app app = { ETHERTYPE, 5, 0x8915 };
 	struct rhca_dev *dev;
 
 	KUNIT_ASSERT_EQ(test, 0, dcb_ieee_setapp(ndev, &app));
 	ndev->dcbnl_ops = c->speaks ? ops : NULL;
 	KUNIT_EXPECT_EQ(test, 0, rhca_dev_create(&spec));
-	dev = rhca_dev_find(ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev = test_device_get(test, ndev);
 	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.app_priority[RHCA_V1], c->priority);
 	ib_unregister_device_and_put(&dev->ibdev);
 	ndev->dcbnl_ops = ops;

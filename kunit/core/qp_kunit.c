@@ -141,9 +141,4 @@ static struct kunit_case qp_cases[] = {
 	{}
 };
 
-static struct kunit_suite qp_suite = {
-	.name = "rhca_core_qp",
-	.test_cases = qp_cases,
-	.init = qp_init,
-};
-kunit_test_suite(qp_suite);
+TEST_SUITE_WITH("rhca_core_qp", qp_cases, qp_init, NULL);

@@ -5,7 +5,6 @@
  */
 #include <kunit/test.h>
 #include <linux/inet.h>
-#include <linux/slab.h>
 #include <net/ipv6.h>
 
 #include "core/rules/tclass.h"
@@ -88,14 +87,6 @@ static struct rhca_tclass_table *new_table(struct kunit *test)
 	return table;
 }
 
-static char *new_page(struct kunit *test)
-{
-	char *page = kunit_kmalloc(test, PAGE_SIZE, GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, page);
-	return page;
-}
-
 static int write_line(struct rhca_tclass_table *table, const char *line)
 {
 	struct rhca_tclass_rule rule;
@@ -108,7 +99,7 @@ static void line_is_a_rule_or_refused(struct kunit *test)
 {
 	const struct line_case *c = test->param_value;
 	struct rhca_tclass_table *table = new_table(test);
-	char expected[128], *shown = new_page(test);
+	char expected[128], *shown = test_alloc(test, PAGE_SIZE);
 	bool rule;
 	int ret;
 
@@ -258,7 +249,7 @@ static void rules_are_shown_in_their_order(struct kunit *test)
 		"4,src_ip=1.1.1.1,dst_ip=1.0.0.0/8", "5,dst_ip6=fd00::1", "9",
 	};
 	struct rhca_tclass_table *table = new_table(test);
-	char *shown = new_page(test);
+	char *shown = test_alloc(test, PAGE_SIZE);
 	ssize_t len;
 	size_t i;
 
@@ -278,7 +269,7 @@ static void rules_are_shown_in_their_order(struct kunit *test)
 static void more_than_a_page_is_cut_between_lines(struct kunit *test)
 {
 	struct rhca_tclass_table *table = new_table(test);
-	char line[128], *shown = new_page(test);
+	char line[128], *shown = test_alloc(test, PAGE_SIZE);
 	ssize_t len;
 	u32 i;
 

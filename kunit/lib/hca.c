@@ -64,6 +64,16 @@ static const struct net_device_ops tap_ops = {
 /* It has an APP table, which needs no help from a driver */
 static const struct dcbnl_rtnl_ops tap_dcb_ops = {};
 
+void test_netdev_set_up(struct net_device *ndev, bool up)
+{
+	rtnl_lock();
+	if (up)
+		dev_open(ndev, NULL);
+	else
+		dev_close(ndev);
+	rtnl_unlock();
+}
+
 static struct net_device *tap_create(struct kunit *test, u32 num,
 				     struct device *parent,
 				     struct devlink_port *port)
@@ -92,10 +102,8 @@ static struct net_device *tap_create(struct kunit *test, u32 num,
 	if (ret)
 		free_netdev(ndev);
 	KUNIT_ASSERT_EQ(test, ret, 0);
-	rtnl_lock();
-	ret = dev_open(ndev, NULL);
-	rtnl_unlock();
-	KUNIT_EXPECT_EQ(test, ret, 0);
+	test_netdev_set_up(ndev, true);
+	KUNIT_EXPECT_TRUE(test, netif_running(ndev));
 	return ndev;
 }
 
@@ -126,8 +134,7 @@ struct net_device *test_netdev_of(struct kunit *test, u32 num,
 {
 	struct net_device *ndev = tap_create(test, num, parent, port);
 
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_netdev,
-							   ndev));
+	test_at_end(test, destroy_netdev, ndev);
 	return ndev;
 }
 
@@ -144,9 +151,7 @@ struct device *test_hardware(struct kunit *test)
 	device = platform_device_register_simple("kunit_adapter",
 						 PLATFORM_DEVID_AUTO, NULL, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(device));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
-							   unregister_hardware,
-							   device));
+	test_at_end(test, unregister_hardware, device);
 	return &device->dev;
 }
 
@@ -224,8 +229,7 @@ static void register_hca(struct test_hca *hca,
 		spec.netdevs[i] = hca->ndev[i];
 	}
 	KUNIT_ASSERT_EQ(hca->test, rhca_dev_create(&spec), 0);
-	dev = rhca_dev_find(hca->ndev[0]);
-	KUNIT_ASSERT_NOT_NULL(hca->test, dev);
+	dev = test_device_get(hca->test, hca->ndev[0]);
 	hca->ibdev = &dev->ibdev;
 	/* What a test does not ask for does not happen */
 	for (i = 0; i < hca->num_ports; i++)
@@ -281,9 +285,7 @@ struct test_hca *test_hca_create(struct kunit *test,
 	rhca_doorbell_gap_ns = 0;	/* what is posted is sent at once */
 	hca->test = test;
 	hca->num_ports = num_ports;
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
-							   test_hca_destroy,
-							   hca));
+	test_at_end(test, test_hca_destroy, hca);
 	hca->buffer = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP,
 					     get_order(TEST_BUFFER_BYTES));
 	KUNIT_ASSERT_NOT_NULL(test, hca->buffer);
@@ -329,6 +331,23 @@ struct rhca_dev *test_device_of(const struct net_device *ndev)
 	if (dev)
 		ib_device_put(&dev->ibdev);
 	return dev;
+}
+
+/* The one on a netdev, which must be there, with a reference */
+struct rhca_dev *test_device_get(struct kunit *test, const struct net_device *ndev)
+{
+	struct rhca_dev *dev = rhca_dev_find(ndev);
+
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	return dev;
+}
+
+/* It parts from its device at once, as when it moves to another namespace */
+void test_netdev_leave(struct net_device *ndev)
+{
+	rtnl_lock();
+	rhca_dev_remove_netdev(ndev);
+	rtnl_unlock();
 }
 
 /* The one on a netdev, if there is one, and not by its user */

@@ -39,6 +39,12 @@
 	!!test_tries;						\
 })
 
+/* What a device is made of: a backend, and a netdev for each port */
+#define TEST_DEVICE(by, ...) {							\
+	.name = TEST_NAME, .backend = (by), .netdevs = { __VA_ARGS__ },		\
+	.num_ports = ARRAY_SIZE(((struct net_device *[]) { __VA_ARGS__ })),	\
+}
+
 /* A device and its users' objects */
 struct test_hca {
 	struct kunit *test;	/* the test */
@@ -116,6 +122,9 @@ struct net_device *test_netdev_of(struct kunit *test, u32 num,
 				  struct devlink_port *port);
 struct rhca_dev *test_device_of(const struct net_device *ndev);
 void test_device_remove(const struct net_device *ndev);
+struct rhca_dev *test_device_get(struct kunit *test, const struct net_device *ndev);
+void test_netdev_set_up(struct net_device *ndev, bool up);
+void test_netdev_leave(struct net_device *ndev);
 void test_netdev_remove(struct kunit *test, struct net_device *ndev);
 void test_netdevs_remove(struct kunit *test, struct net_device *first,
 			 struct net_device *second);

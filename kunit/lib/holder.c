@@ -7,6 +7,7 @@
 
 #include "core/device.h"
 #include "lib/holder.h"
+#include "lib/packet.h"
 
 #define PATIENCE	msecs_to_jiffies(20000)	/* on a busy machine */
 
@@ -53,8 +54,7 @@ void test_hold(struct kunit *test, struct rhca_dev *dev)
 	reinit_completion(&ends);
 	WRITE_ONCE(held, &dev->ibdev);
 	KUNIT_ASSERT_EQ(test, 0, ib_register_client(&holder));
-	KUNIT_ASSERT_EQ(test, 0,
-			kunit_add_action_or_reset(test, end_hold, NULL));
+	test_at_end(test, end_hold, NULL);
 }
 
 /**

@@ -21,6 +21,12 @@ void *test_alloc(struct kunit *test, size_t bytes)
 	return p;
 }
 
+/* Or before, by kunit_release_action() */
+void test_at_end(struct kunit *test, void (*call)(void *data), void *data)
+{
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, call, data));
+}
+
 /* A flow with another value in every field */
 void test_flow(struct rhca_flow *flow, enum rhca_encap encap)
 {

@@ -36,5 +36,6 @@ void test_seal(u8 *packet, unsigned int bytes, enum rhca_encap encap);
 struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 			 enum test_shape shape, unsigned int head_bytes);
 void *test_alloc(struct kunit *test, size_t bytes);
+void test_at_end(struct kunit *test, void (*call)(void *data), void *data);
 
 #endif

@@ -4,12 +4,15 @@
 
 #include <kunit/test.h>
 
-/* A suite whose cases need nothing done before each */
-#define TEST_SUITE(suite_name, cases)				\
+/* Each case is between @begins and @ends, which may be NULL */
+#define TEST_SUITE_WITH(suite_name, cases, begins, ends)	\
 	static struct kunit_suite cases##_suite = {		\
 		.name = suite_name,				\
+		.init = begins, .exit = ends,			\
 		.test_cases = cases,				\
 	};							\
 	kunit_test_suite(cases##_suite)
+
+#define TEST_SUITE(suite_name, cases)	TEST_SUITE_WITH(suite_name, cases, NULL, NULL)
 
 #endif

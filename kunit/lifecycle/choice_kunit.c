@@ -80,7 +80,7 @@ static struct bench *make_bench_on(struct kunit *test, struct device *parent)
 	b->offer.covers = covers;
 	b->offer.able = true;
 	WRITE_ONCE(covered, b->ndev);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_all, b));
+	test_at_end(test, remove_all, b);
 	return b;
 }
 
@@ -164,10 +164,7 @@ static void reload(struct bench *b, const char *arg)
 /* The last test's device of that name may be held for a moment by who looks at it */
 static void make(struct bench *b, const char *arg)
 {
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME, .backend = &rhca_sw_backend,
-		.netdevs = { b->ndev }, .num_ports = 1,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev);
 	int ret = 0;
 
 	test_becomes((ret = rhca_dev_create(&spec)) != -ENFILE);
@@ -176,20 +173,18 @@ static void make(struct bench *b, const char *arg)
 
 static void choose(struct bench *b, const char *arg)
 {
-	struct rhca_dev_spec spec = {
-		.backend = &rhca_sw_backend, .netdevs = { b->ndev }, .num_ports = 1,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev);
 
+	spec.name = NULL;
 	KUNIT_ASSERT_EQ(b->test, 0, rhca_choice_create(&spec));
 }
 
 /* The netdev has not found its device, which is not registered yet, to save what it has */
 static void move_meanwhile(struct bench *b, const char *arg)
 {
-	struct rhca_dev_spec spec = {
-		.backend = &recording_backend, .netdevs = { b->ndev }, .num_ports = 1,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, b->ndev);
 
+	spec.name = NULL;
 	recording_move_netdevs(true);
 	KUNIT_ASSERT_EQ(b->test, -ENODEV, rhca_choice_create(&spec));
 	recording_move_netdevs(false);
@@ -198,19 +193,17 @@ static void move_meanwhile(struct bench *b, const char *arg)
 /* As "rdma link del" does */
 static void user_removes(struct bench *b, const char *arg)
 {
-	struct rhca_dev *dev = rhca_dev_find(b->ndev);
+	struct rhca_dev *dev = test_device_get(b->test, b->ndev);
 
-	KUNIT_ASSERT_NOT_NULL(b->test, dev);
 	ib_unregister_device_and_put(&dev->ibdev);
 }
 
 /* The same of a device that is leaving already: ib_core then has nothing left to do */
 static void user_removes_too(struct bench *b, const char *arg)
 {
-	struct rhca_dev *dev = rhca_dev_find(b->ndev);
+	struct rhca_dev *dev = test_device_get(b->test, b->ndev);
 	int ret;
 
-	KUNIT_ASSERT_NOT_NULL(b->test, dev);
 	ret = rhca_link_del(&dev->ibdev);
 	ib_device_put(&dev->ibdev);
 	if (ret == -EOPNOTSUPP)
@@ -220,10 +213,8 @@ static void user_removes_too(struct bench *b, const char *arg)
 
 static void goes_down_and_up(struct bench *b, const char *arg)
 {
-	rtnl_lock();
-	dev_close(b->ndev);
-	dev_open(b->ndev, NULL);
-	rtnl_unlock();
+	test_netdev_set_up(b->ndev, false);
+	test_netdev_set_up(b->ndev, true);
 }
 
 /* On its way between RDMA namespaces it cannot be found: as ib_core leaves the count */
@@ -442,7 +433,7 @@ static struct device *radio(struct kunit *test)
 	struct device *parent = root_device_register("kunit_radio");
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(parent));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unregister_radio, parent));
+	test_at_end(test, unregister_radio, parent);
 	return parent;
 }
 
@@ -525,11 +516,9 @@ static void offer_that_is_found_is_a_lock(struct kunit *test)
 /* A device of two ports, by software: its first netdev is the bench's */
 static void make_two_ports(struct bench *b, const char *name, struct net_device *second)
 {
-	struct rhca_dev_spec spec = {
-		.name = name, .backend = &rhca_sw_backend,
-		.netdevs = { b->ndev, second }, .num_ports = 2,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, second);
 
+	spec.name = name;
 	KUNIT_ASSERT_EQ(b->test, 0, rhca_choice_create(&spec));
 }
 
@@ -674,21 +663,15 @@ static void kicks_do_not_put_off_a_standin(struct kunit *test)
 
 static struct rhca_dev *make_lag(struct bench *b)
 {
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME "_lag", .backend = &rhca_sw_backend,
-		.netdevs = { test_netdev(b->test, 2) }, .num_ports = 1,
-		.replaced = {
-			.num_devices = 1,
-			.device = { { .name = "member", .num_ports = 1 } },
-		},
-	};
-	struct rhca_dev *dev;
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, test_netdev(b->test, 2));
 
+	spec.name = TEST_NAME "_lag";
+	spec.replaced = (struct rhca_lag_record) {
+		.num_devices = 1, .device = { { .name = "member", .num_ports = 1 } },
+	};
 	rhca_netdev_note(&spec.replaced.device[0].netdev[0], b->ndev);
 	KUNIT_ASSERT_EQ(b->test, 0, rhca_dev_create(&spec));
-	dev = rhca_dev_find(spec.netdevs[0]);
-	KUNIT_ASSERT_NOT_NULL(b->test, dev);
-	return dev;
+	return test_device_get(b->test, spec.netdevs[0]);
 }
 
 /* The device of a LAG is that of its members */
@@ -740,8 +723,7 @@ static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
 	struct rhca_dev *dev;
 
 	make(b, NULL);
-	dev = rhca_dev_find(b->ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev = test_device_get(test, b->ndev);
 	rhca_slot_set_wish(b->ndev, RHCA_WISH_LINK, NULL);
 	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
 	rhca_slot_device_removed(dev, true);
@@ -768,11 +750,8 @@ static void offer_has_one_device_at_a_time(struct kunit *test)
 
 	offer(b, NULL);
 	wait_for(b, &recording_backend);
-	dev = rhca_dev_find(b->ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
-	rtnl_lock();
-	rhca_dev_remove_netdev(b->ndev);
-	rtnl_unlock();
+	dev = test_device_get(test, b->ndev);
+	test_netdev_leave(b->ndev);
 	b->ndev = other;
 	WRITE_ONCE(covered, other);
 	able(b, NULL);
@@ -797,11 +776,8 @@ static void software_waits_for_a_free_offer(struct kunit *test)
 
 	offer(b, NULL);
 	wait_for(b, &recording_backend);
-	held = rhca_dev_find(first);
-	KUNIT_ASSERT_NOT_NULL(test, held);
-	rtnl_lock();
-	rhca_dev_remove_netdev(first);
-	rtnl_unlock();
+	held = test_device_get(test, first);
+	test_netdev_leave(first);
 	b->ndev = test_netdev(test, 2);
 	make(b, NULL);
 	dev = find(b);
@@ -892,7 +868,7 @@ static void other_comes(struct bench *b, const char *arg)
 	if (ret)
 		ib_dealloc_device(&other->ibdev);
 	KUNIT_ASSERT_EQ(b->test, ret, 0);
-	KUNIT_ASSERT_EQ(b->test, 0, kunit_add_action_or_reset(b->test, remove_other, other));
+	test_at_end(b->test, remove_other, other);
 	b->other = other;
 }
 
@@ -981,7 +957,7 @@ static void offer_too(struct kunit *test, struct net_device *ndev)
 	};
 	WRITE_ONCE(covered_too, ndev);
 	rhca_offer_add(too);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_too, too));
+	test_at_end(test, remove_too, too);
 }
 
 /* Hardware takes over from software that cannot leave; another netdev is served */
@@ -1003,13 +979,10 @@ static void removal_that_hangs_holds_up_no_other_netdev(struct kunit *test)
 /* Hardware serves single ports: the other one, when the device goes with its first */
 static void port_is_looked_at_when_the_one_beside_it_goes(struct kunit *test)
 {
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME, .backend = &rhca_sw_backend, .num_ports = 2,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, test_netdev(test, 1),
+						test_netdev(test, 2));
 
 	recording_clear();
-	spec.netdevs[0] = test_netdev(test, 1);
-	spec.netdevs[1] = test_netdev(test, 2);
 	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
 	offer_too(test, spec.netdevs[1]);
 	rhca_slot_flush();
@@ -1047,10 +1020,7 @@ static void device_that_was_taken_returns(struct kunit *test)
 static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	struct rhca_dev_spec spec = {
-		.name = TEST_NAME, .backend = &rhca_sw_backend,
-		.netdevs = { b->ndev, test_netdev(test, 2) }, .num_ports = 2,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, test_netdev(test, 2));
 	struct rhca_dev *dev;
 
 	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
@@ -1150,8 +1120,7 @@ static void device_that_makes_room_as_it_appears_returns(struct kunit *test)
 	u32 serial;
 
 	make(b, NULL);
-	dev = rhca_dev_find(b->ndev);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev = test_device_get(test, b->ndev);
 	serial = dev->serial;
 	test_hold(test, dev);
 	KUNIT_EXPECT_TRUE(test, rhca_slot_make_room(b->ndev, true));

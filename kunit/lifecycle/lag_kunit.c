@@ -32,13 +32,12 @@ static struct rhca_dev *make_device(struct kunit *test, const char *name,
 				    u32 num, struct net_device *second,
 				    struct rhca_offer *offer)
 {
-	struct rhca_dev_spec spec = {
-		.name = name, .backend = &recording_backend,
-		.netdevs = { test_netdev(test, num) }, .num_ports = 1,
-		.second = second, .offer = offer,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, test_netdev(test, num));
 	struct rhca_dev *dev;
 
+	spec.name = name;
+	spec.second = second;
+	spec.offer = offer;
 	KUNIT_ASSERT_EQ(test, rhca_dev_create(&spec), 0);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_device,
 							   spec.netdevs[0]));
@@ -133,12 +132,10 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 static struct rhca_dev *choose_device(struct kunit *test, const char *name,
 				      struct net_device *ndev)
 {
-	struct rhca_dev_spec spec = {
-		.name = name, .backend = &rhca_sw_backend,
-		.netdevs = { ndev }, .num_ports = 1,
-	};
+	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, ndev);
 	struct rhca_dev *dev;
 
+	spec.name = name;
 	KUNIT_ASSERT_EQ(test, 0, rhca_choice_create(&spec));
 	dev = test_device_of(ndev);
 	KUNIT_ASSERT_NOT_NULL(test, dev);

@@ -59,10 +59,8 @@ KUNIT_ARRAY_PARAM_DESC(netdevs, netdevs_cases, desc);
 static struct rhca_netdevs *parse(struct kunit *test, const char *text,
 				  int *ret)
 {
-	struct rhca_netdevs *netdevs = kunit_kzalloc(test, sizeof(*netdevs),
-						     GFP_KERNEL);
+	struct rhca_netdevs *netdevs = test_alloc(test, sizeof(*netdevs));
 
-	KUNIT_ASSERT_NOT_NULL(test, netdevs);
 	*ret = rhca_netdevs_parse(netdevs, text);
 	return netdevs;
 }
@@ -99,10 +97,9 @@ static void netdevs_tells_stand_ins(struct kunit *test)
 
 static void netdevs_refuses_more_than_it_can_hold(struct kunit *test)
 {
-	char *text = kunit_kzalloc(test, RHCA_NETDEVS_BYTES + 1, GFP_KERNEL);
+	char *text = test_alloc(test, RHCA_NETDEVS_BYTES + 1);
 	int ret, i;
 
-	KUNIT_ASSERT_NOT_NULL(test, text);
 	for (i = 0; i < RHCA_MAX_NETDEV_RULES; i++)
 		strlcat(text, i ? ",a" : "a", RHCA_NETDEVS_BYTES);
 	parse(test, text, &ret);

@@ -125,10 +125,8 @@ static void grow_region(struct bench *b, u64 bytes)
 {
 	struct rhca_mem *mem = mem_of(b);
 	u32 i, num = bytes / PAGE_SIZE + 1;
-	struct page **pages = kunit_kcalloc(b->hca->test, num, sizeof(*pages),
-					    GFP_KERNEL);
+	struct page **pages = test_alloc(b->hca->test, num * sizeof(*pages));
 
-	KUNIT_ASSERT_NOT_NULL(b->hca->test, pages);
 	for (i = 0; i < num; i++)
 		pages[i] = mem->pages[0];
 	mem->length = bytes;

@@ -83,7 +83,7 @@ static void stop_clock(void *unused)
 /* It is that time, and what is held is looked at */
 static void do_age(struct bench *b, const struct step *s)
 {
-	KUNIT_ASSERT_EQ(b->hca->test, 0, kunit_add_action(b->hca->test, stop_clock, NULL));
+	test_at_end(b->hca->test, stop_clock, NULL);
 	WRITE_ONCE(rhca_test_now, s->r.swap_add);
 	rhca_holds_age();
 }

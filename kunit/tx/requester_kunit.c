@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The requester: which packets a send request becomes, and what answers do. */
 #include <kunit/test.h>
-#include <linux/rtnetlink.h>
 #include <linux/unaligned.h>
 #include <linux/workqueue.h>
 
@@ -475,9 +474,7 @@ static void do_spoil(struct bench *b, const struct step *s)
 
 static void do_close(struct bench *b, const struct step *s)
 {
-	rtnl_lock();
-	dev_close(b->hca->ndev[0]);
-	rtnl_unlock();
+	test_netdev_set_up(b->hca->ndev[0], false);
 }
 
 #define DATA(at)	STEP(is_data, at)	/* in the packet looked at */

@@ -85,10 +85,8 @@ static struct bench *setup(struct kunit *test)
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->cq = ib_create_cq(b->hca->ibdev, NULL, note, &b->of_busy, &attr);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b->cq));
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, destroy_cq,
-							b->cq), 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, destroy_qps, b),
-			0);
+	test_at_end(test, destroy_cq, b->cq);
+	test_at_end(test, destroy_qps, b);
 	KUNIT_ASSERT_EQ(test, b->cq->cqe, CQ_ENTRIES);
 	b->busy = create_qp(b, b->hca->cq, b->cq, &b->of_busy);
 	b->idle = create_qp(b, b->cq, b->hca->cq, &b->of_idle);

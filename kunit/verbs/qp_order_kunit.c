@@ -118,8 +118,7 @@ static struct bench *make_bench(struct kunit *test)
 	verbs_dev(b)->transport = &recording_transport;
 	num_calls = 0;
 	prepare_result = 0;
-	KUNIT_ASSERT_EQ(test, 0,
-			kunit_add_action_or_reset(test, give_transport_back, b));
+	test_at_end(test, give_transport_back, b);
 	return b;
 }
 

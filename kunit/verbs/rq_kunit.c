@@ -262,10 +262,4 @@ static struct kunit_case rq_tests[] = {
 	{}
 };
 
-static struct kunit_suite rq_suite = {
-	.name = "rhca_rq",
-	.init = rq_init,
-	.exit = rq_exit,
-	.test_cases = rq_tests,
-};
-kunit_test_suite(rq_suite);
+TEST_SUITE_WITH("rhca_rq", rq_tests, rq_init, rq_exit);

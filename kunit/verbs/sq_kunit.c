@@ -263,10 +263,4 @@ static struct kunit_case sq_tests[] = {
 	{}
 };
 
-static struct kunit_suite sq_suite = {
-	.name = "rhca_sq",
-	.init = sq_init,
-	.exit = sq_exit,
-	.test_cases = sq_tests,
-};
-kunit_test_suite(sq_suite);
+TEST_SUITE_WITH("rhca_sq", sq_tests, sq_init, sq_exit);

@@ -44,11 +44,11 @@ static struct bench *setup(struct kunit *test)
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->pd = ib_alloc_pd(b->hca->ibdev, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b->pd));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, dealloc_pd, b->pd));
+	test_at_end(test, dealloc_pd, b->pd);
 	srq = ib_create_srq(b->pd, &init);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
 	b->hca->srq = srq;
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_queues, b->hca));
+	test_at_end(test, destroy_queues, b->hca);
 	b->qp = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTR);
 	return b;
 }

@@ -11,7 +11,7 @@
 #include <linux/ktime.h>
 #include <linux/slab.h>
 
-#include "lib/suite.h"
+#include "lib/packet.h"
 #include "sw/verbs/timing_wheel.h"
 
 /**
@@ -75,10 +75,9 @@ static void fired(struct rhca_wheel_timer *timer)
 
 static struct timed *make(struct kunit *test, u32 num)
 {
-	struct timed *timed = kunit_kcalloc(test, num, sizeof(*timed), GFP_KERNEL);
+	struct timed *timed = test_alloc(test, num * sizeof(*timed));
 	u32 i;
 
-	KUNIT_ASSERT_NOT_NULL(test, timed);
 	atomic_set(&num_fired, 0);
 	for (i = 0; i < num; i++) {
 		timed[i].timer.fired = fired;

@@ -38,8 +38,7 @@ static void choose(struct kunit *test)
 		kunit_skip(test, "this CPU has no CRC-32 in %s bits",
 			   variant->desc);
 	KUNIT_ASSERT_EQ(test, ret, 0);
-	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, choose_auto, NULL),
-			0);
+	test_at_end(test, choose_auto, NULL);
 	KUNIT_ASSERT_STREQ(test, rhca_crc32_name(), variant->desc);
 }
 
