@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A peer with another path MTU: which packets show it, and that it is counted. */
 #include <kunit/test.h>
-#include <linux/unaligned.h>
 
 #include "core/device.h"
 #include "core/qp/qp.h"
-#include "lib/hca.h"
-#include "sw/backend.h"
+#include "lib/course.h"
 
 #define MTU		TEST_MTU_BYTES
 #define FIRST_PSN	5
@@ -16,130 +14,71 @@ static const struct test_qp_spec spec = {
 	.retries = 3,
 };
 
-static u64 count(struct test_hca *hca)
+static void do_recv(struct bench *b, const struct step *s)
 {
-	return test_count(hca, RHCA_PATH_MTU_MISMATCH);
+	test_post_recv(b->hca, b->qp, 1, 0, 8192);
 }
 
-static bool told(struct ib_qp *qp)
+/* So many packets have shown that the peer has another path MTU */
+static void is_shown(struct bench *b, const struct step *s)
 {
-	return to_rhca_qp(qp)->mtu_told;
+	is_count(b, &(struct step)COUNT(PATH_MTU_MISMATCH, s->n));
+	KUNIT_EXPECT_EQ(b->hca->test, to_rhca_qp(b->qp)->mtu_told, s->n > 0);
 }
 
-static void receive(struct test_hca *hca, struct ib_qp *qp, u8 opcode, u32 psn,
-		    u32 bytes)
-{
-	static const u8 aeth[4] = { 0x1f };
-	struct test_packet p = {
-		.bth = { .opcode = opcode, .psn = FIRST_PSN + psn,
-			 .dest_qpn = qp->qp_num },
-		.payload_bytes = bytes,
-	};
+#define RECV			STEP(do_recv, 0)
+#define SHOWN(times)		STEP(is_shown, times)
+#define PACKET(op, bytes)	ASK(op, .payload_bytes = (bytes))
+#define OF_UC(name, ...)	{ name, .type = IB_QPT_UC, .step = { RECV, __VA_ARGS__ } }
+#define REQUEST(name, ...)	{ name, .step = { RECV, __VA_ARGS__ } }
+#define RESPONDS(name, ...)	{ "READ response: " name, .step = { READS(600), __VA_ARGS__ } }
+/* The second packet of an UC message is longer, as each is */
+#define MESSAGE(psn_of_first)	ASK(UC | SEND_FIRST, (psn_of_first), .payload_bytes = MTU), \
+				ASK(UC | SEND_MIDDLE, (psn_of_first) + 1, .payload_bytes = 1024)
 
-	if (opcode >= READ_FIRST && opcode <= READ_ONLY &&
-	    opcode != READ_MIDDLE) {
-		p.extended = aeth;
-		p.extended_bytes = sizeof(aeth);
-	}
-	test_receive(hca, &p);
-}
-
-/* A packet of a size */
-struct size_case {
-	const char *desc;	/* which */
-	u8 opcode;		/* of the packet, that comes at the begin of a message */
-	u32 bytes;		/* payload */
-	bool shows;		/* it shows that the peer has another path MTU */
+static const struct course courses[] = {
+	REQUEST("first of our MTU", PACKET(SEND_FIRST, 256), SHOWN(0)),
+	REQUEST("first of 512", PACKET(SEND_FIRST, 512), SHOWN(1)),
+	REQUEST("first of 4096", PACKET(SEND_FIRST, 4096), SHOWN(1)),
+	REQUEST("first of no MTU, short", PACKET(SEND_FIRST, 128), SHOWN(0)),
+	REQUEST("first of no MTU, long", PACKET(SEND_FIRST, 300), SHOWN(1)),
+	REQUEST("only, short", PACKET(SEND_ONLY, 128), SHOWN(0)),
+	REQUEST("only of our MTU", PACKET(SEND_ONLY, 256), SHOWN(0)),
+	REQUEST("only, longer than our MTU", PACKET(SEND_ONLY, 257), SHOWN(1)),
+	OF_UC("UC first of 1024", PACKET(UC | SEND_FIRST, 1024), SHOWN(1)),
+	OF_UC("UC only of 300", PACKET(UC | SEND_ONLY, 300), SHOWN(1)),
+	OF_UC("UC only of 200", PACKET(UC | SEND_ONLY, 200), SHOWN(0)),
+	OF_UC("middle packets show it, too", MESSAGE(0), MESSAGE(2), MESSAGE(4), SHOWN(3)),
+	RESPONDS("first of our MTU", RESPOND(READ_FIRST, 0, 256), SHOWN(0)),
+	RESPONDS("first of 512", RESPOND(READ_FIRST, 0, 512), SHOWN(1)),
+	RESPONDS("only, longer than our MTU", RESPOND(READ_ONLY, 0, 600), SHOWN(1)),
+	RESPONDS("first that is too short", RESPOND(READ_FIRST, 0, 100), SHOWN(0)),
 };
+KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
 
-static const struct size_case request_cases[] = {
-	{ "first of our MTU",		SEND_FIRST,	 256,	false },
-	{ "first of 512",		SEND_FIRST,	 512,	true },
-	{ "first of 4096",		SEND_FIRST,	 4096,	true },
-	{ "first of no MTU, short",	SEND_FIRST,	 128,	false },
-	{ "first of no MTU, long",	SEND_FIRST,	 300,	true },
-	{ "only, short",		SEND_ONLY,	 128,	false },
-	{ "only of our MTU",		SEND_ONLY,	 256,	false },
-	{ "only, longer than our MTU",	SEND_ONLY,	 257,	true },
-	{ "UC first of 1024",		UC | SEND_FIRST, 1024,	true },
-	{ "UC only of 300",		UC | SEND_ONLY,	 300,	true },
-	{ "UC only of 200",		UC | SEND_ONLY,	 200,	false },
-};
-KUNIT_ARRAY_PARAM_DESC(request, request_cases, desc);
-
-static void request_shows_the_path_mtu(struct kunit *test)
+static void packet_shows_the_path_mtu(struct kunit *test)
 {
-	const struct size_case *c = test->param_value;
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp_in(hca, c->opcode & UC ? IB_QPT_UC : IB_QPT_RC, &spec,
-				      IB_QPS_RTS);
-
-	test_post_recv(hca, qp, 1, 0, 8192);
-	receive(hca, qp, c->opcode, 0, c->bytes);
-	KUNIT_EXPECT_EQ(test, count(hca), c->shows);
-	KUNIT_EXPECT_EQ(test, told(qp), c->shows);
-}
-
-static void middle_packet_shows_it_too(struct kunit *test)
-{
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
-	int round;
-
-	test_post_recv(hca, qp, 1, 0, 8192);
-	for (round = 0; round < 3; round++) {
-		receive(hca, qp, UC | SEND_FIRST, 2 * round, MTU);
-		receive(hca, qp, UC | SEND_MIDDLE, 2 * round + 1, 1024);
-	}
-	KUNIT_EXPECT_EQ(test, count(hca), 3);
-}
-
-static const struct size_case response_cases[] = {
-	{ "first of our MTU",		READ_FIRST,	256,	false },
-	{ "first of 512",		READ_FIRST,	512,	true },
-	{ "only, longer than our MTU",	READ_ONLY,	600,	true },
-	{ "first that is too short",	READ_FIRST,	100,	false },
-};
-KUNIT_ARRAY_PARAM_DESC(response, response_cases, desc);
-
-static void read_response_shows_the_path_mtu(struct kunit *test)
-{
-	const struct size_case *c = test->param_value;
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
-	struct ib_sge sge = test_sge(hca, 0, 600);
-	struct ib_rdma_wr wr = {
-		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge,
-			.num_sge = 1 },
-	};
-
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
-	receive(hca, qp, c->opcode, 0, c->bytes);
-	KUNIT_EXPECT_EQ(test, count(hca), c->shows);
+	test_course(test, &spec, 0);
 }
 
 /* rdma_cm asks for the path MTU of who began, which may not fit here */
 static void wish_for_more_than_the_port_has_is_refused(struct kunit *test)
 {
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_INIT);
+	struct bench *b = test_bench(test, IB_QPT_RC, &spec, IB_QPS_INIT);
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 	int mask;
 
-	WRITE_ONCE(hca->ndev[0]->mtu, 1500);
-	test_qp_attr(hca, qp, &spec, IB_QPS_RTR, attr, &mask);
+	WRITE_ONCE(b->hca->ndev[0]->mtu, 1500);
+	test_qp_attr(b->hca, b->qp, &spec, IB_QPS_RTR, attr, &mask);
 	attr->path_mtu = IB_MTU_4096;
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), -EINVAL);
-	KUNIT_EXPECT_EQ(test, count(hca), 1);
-	KUNIT_EXPECT_TRUE(test, told(qp));
-	KUNIT_EXPECT_EQ(test, 0, test_qp_move(qp, IB_QPS_RESET));
-	KUNIT_EXPECT_FALSE(test, told(qp));
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(b->qp, attr, mask), -EINVAL);
+	is_shown(b, &(struct step)SHOWN(1));
+	KUNIT_EXPECT_EQ(test, 0, test_qp_move(b->qp, IB_QPS_RESET));
+	KUNIT_EXPECT_FALSE(test, to_rhca_qp(b->qp)->mtu_told);
 }
 
 static struct kunit_case path_mtu_cases[] = {
-	KUNIT_CASE_PARAM(request_shows_the_path_mtu, request_gen_params),
-	KUNIT_CASE(middle_packet_shows_it_too),
-	KUNIT_CASE_PARAM(read_response_shows_the_path_mtu, response_gen_params),
+	KUNIT_CASE_PARAM(packet_shows_the_path_mtu, course_gen_params),
 	KUNIT_CASE(wish_for_more_than_the_port_has_is_refused),
 	{}
 };
