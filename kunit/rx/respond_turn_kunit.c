@@ -4,12 +4,9 @@
  * busy for long.
  */
 #include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/jiffies.h>
-#include <linux/unaligned.h>
 
-#include "lib/hca.h"
-#include "sw/backend.h"
+#include "lib/course.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/verbs/section.h"
 
@@ -22,41 +19,18 @@ static const struct test_qp_spec spec = {
 	.rq_psn = FIRST_PSN, .responder_resources = 4, .retries = 3,
 };
 
-/* A READ of the whole buffer, or a WRITE of nothing */
-static void ask(struct test_hca *hca, struct ib_qp *qp, u8 opcode, u32 psn, u32 length)
+static void read_all(struct bench *b, struct ib_qp *qp)
 {
-	u8 reth[16];
-	struct test_packet p = {
-		.bth = {
-			.opcode = opcode, .psn = (FIRST_PSN + psn) & 0xffffff,
-			.dest_qpn = qp->qp_num, .ack_req = true,
-		},
-		.extended = reth, .extended_bytes = sizeof(reth),
-	};
-
-	put_unaligned_be64((uintptr_t)hca->buffer, reth);
-	put_unaligned_be32(hca->mr->rkey, reth + 8);
-	put_unaligned_be32(length, reth + 12);
-	test_receive(hca, &p);
+	b->qp = qp;
+	test_ask(b, &(struct request) { READ_REQUEST, .length = TEST_BUFFER_BYTES });
 }
 
-static void read_all(struct test_hca *hca, struct ib_qp *qp)
+static struct bench *setup(struct kunit *test)
 {
-	ask(hca, qp, IB_OPCODE_RC_RDMA_READ_REQUEST, 0, TEST_BUFFER_BYTES);
-}
+	struct bench *b = test_bench(test, IB_QPT_RC, &spec, IB_QPS_RTS);
 
-static void write_nothing(struct test_hca *hca, struct ib_qp *qp, u32 n)
-{
-	ask(hca, qp, IB_OPCODE_RC_RDMA_WRITE_ONLY, RESPONSES + n, 0);
-}
-
-static struct test_hca *setup(struct kunit *test, struct ib_qp **qp)
-{
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-
-	*qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
-	test_mr(hca, *qp, TEST_BUFFER_BYTES, spec.access | IB_ACCESS_LOCAL_WRITE);
-	return hca;
+	test_mr(b->hca, b->qp, TEST_BUFFER_BYTES, spec.access | IB_ACCESS_LOCAL_WRITE);
+	return b;
 }
 
 static void expect_all(struct test_hca *hca, u32 num)
@@ -68,40 +42,36 @@ static void expect_all(struct test_hca *hca, u32 num)
 /* Each packet that follows used to cost another 64 responses */
 static void packets_behind_a_read_cost_no_responses(struct kunit *test)
 {
-	struct test_hca *hca;
-	struct ib_qp *qp;
+	struct bench *b = setup(test);
 	u32 i;
 
-	hca = setup(test, &qp);
 	local_bh_disable();
-	read_all(hca, qp);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), RHCA_SECTION_PACKETS);
+	read_all(b, b->qp);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), RHCA_SECTION_PACKETS);
 	for (i = 0; i < 4; i++)
-		write_nothing(hca, qp, i);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), RHCA_SECTION_PACKETS);
+		test_ask(b, &(struct request) { WRITE_ONLY, RESPONSES + i });
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), RHCA_SECTION_PACKETS);
 	local_bh_enable();
-	expect_all(hca, RESPONSES + 1);
+	expect_all(b->hca, RESPONSES + 1);
 }
 
 /* Nor do many QPs: what they send at once is counted together */
 static void many_qps_share_what_is_sent_at_once(struct kunit *test)
 {
-	struct ib_qp *qps[MANY_QPS];
-	struct test_hca *hca;
-	unsigned long began;
+	struct bench *b = setup(test);
 	u32 i, ticks, sent, most;
+	unsigned long began;
 
-	hca = setup(test, &qps[0]);
 	for (i = 1; i < MANY_QPS; i++)
-		qps[i] = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
+		test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	local_bh_disable();
 	began = jiffies;
 	for (i = 0; i < MANY_QPS; i++)
-		read_all(hca, qps[i]);
+		read_all(b, b->hca->qps[i]);
 	ticks = jiffies - began + 1;
-	sent = test_num_sent(hca);
+	sent = test_num_sent(b->hca);
 	local_bh_enable();
-	expect_all(hca, MANY_QPS * RESPONSES);
+	expect_all(b->hca, MANY_QPS * RESPONSES);
 	most = ticks * (RHCA_TICK_PACKETS + RHCA_SECTION_PACKETS);
 	if (most >= MANY_QPS * RHCA_SECTION_PACKETS)
 		kunit_skip(test, "it took %u ticks, in which all may be sent", ticks);
