@@ -197,21 +197,12 @@ static void set_index(struct test_hca *hca, struct ib_qp *qp, u16 index,
 	KUNIT_EXPECT_EQ(hca->test, ib_modify_qp(qp, attr, mask), ret);
 }
 
-/* To RTS, by way of INIT again, with another index there */
-static struct ib_qp *tenant_qp(struct test_hca *hca, enum ib_qp_type type,
-			       u16 index)
+static struct ib_qp *tenant_qp(struct test_hca *hca, enum ib_qp_type type, u16 index)
 {
-	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
-	struct ib_qp *qp = test_qp(hca, type);
-	enum ib_qp_state next;
-	int mask;
+	struct test_qp_spec tenant = spec;
 
-	for (next = IB_QPS_INIT; next <= IB_QPS_RTS; next++) {
-		test_qp_attr(hca, qp, &spec, next, attr, &mask);
-		attr->pkey_index = index;
-		KUNIT_ASSERT_EQ(hca->test, 0, ib_modify_qp(qp, attr, mask));
-	}
-	return qp;
+	tenant.pkey_index = index;
+	return test_qp_in(hca, type, &tenant, IB_QPS_RTS);
 }
 
 static void qp_needs_an_entry_that_is_valid(struct kunit *test)
@@ -494,7 +485,7 @@ static void mad_says_which_index_let_it_in(struct kunit *test)
 static void table_is_frozen_until_all_have_looked(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
+	struct rhca_port *port = port_of(hca);
 
 	rhca_pkeys_freeze(port->dev, true);
 	rhca_pkeys_freeze(port->dev, true);

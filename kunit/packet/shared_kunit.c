@@ -19,8 +19,6 @@
 #include "sw/rx/receive.h"
 #include "sw/tx/post_delay.h"
 
-#define READ_RESPONSE	0x10
-
 #define QPS		6
 #define SUBJECT		2		/* the QP to which something happens */
 #define FIRST_DEST	0x1000		/* each QP has a peer of its own */
@@ -60,23 +58,12 @@ static u32 first_psn(u32 index)
 
 static struct ib_qp *connect(struct bench *b, u32 index)
 {
-	struct ib_qp_attr *attr = test_alloc(b->test, sizeof(*attr));
 	struct test_qp_spec spec = {
-		.access = IB_ACCESS_REMOTE_READ,
-		.sq_psn = first_psn(index), .initiator_depth = 1,
-		.responder_resources = 1, .retries = 7,
+		.access = IB_ACCESS_REMOTE_READ, .sq_psn = first_psn(index), .initiator_depth = 1,
+		.responder_resources = 1, .retries = 7, .dest_qpn = FIRST_DEST + index,
 	};
-	struct ib_qp *qp = test_qp(b->hca, IB_QPT_RC);
-	enum ib_qp_state state;
-	int mask;
 
-	for (state = IB_QPS_INIT; state <= IB_QPS_RTS; state++) {
-		test_qp_attr(b->hca, qp, &spec, state, attr, &mask);
-		if (state == IB_QPS_RTR)
-			attr->dest_qp_num = FIRST_DEST + index;
-		KUNIT_ASSERT_EQ(b->test, 0, ib_modify_qp(qp, attr, mask));
-	}
-	return qp;
+	return test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 }
 
 static struct bench *setup(struct kunit *test)
@@ -135,6 +122,14 @@ static void post_each(struct bench *b)
 
 	for (i = 0; i < QPS; i++)
 		post(b, i, 64);
+}
+
+/* All of the QPs post one */
+static void burst(struct bench *b)
+{
+	begin_burst(b);
+	post_each(b);
+	end_burst();
 }
 
 static void post_alone(struct bench *b, u32 index)
@@ -289,9 +284,7 @@ static void source_port_stays_until_all_is_acknowledged(struct kunit *test)
 	u32 guest;
 	u16 port;
 
-	begin_burst(b);
-	post_each(b);
-	end_burst();
+	burst(b);
 	KUNIT_ASSERT_EQ(test, take(b, seen), QPS);
 	port = seen[0].sport;
 	guest = find_guest(b, port);
@@ -315,15 +308,11 @@ static void qp_with_a_packet_under_way_shares_nothing(struct kunit *test)
 	struct bench *b = setup(test);
 	u32 i;
 
-	begin_burst(b);
-	post_each(b);
-	end_burst();
+	burst(b);
 	expect_block(b, ALL, 0);
 	acknowledge(b, 4, 0);
 	acknowledge(b, 5, 0);
-	begin_burst(b);
-	post_each(b);
-	end_burst();
+	burst(b);
 	for (i = 0; i < 4; i++)
 		expect_single(b, i, 1);
 	expect_block(b, BIT(4) | BIT(5), 1);
@@ -478,9 +467,7 @@ static void send_block(struct bench *b, struct meanwhile *m)
 {
 	m->b = b;
 	test_while_sending(b->hca, happen, m);
-	begin_burst(b);
-	post_each(b);
-	end_burst();
+	burst(b);
 	KUNIT_EXPECT_EQ(b->test, 0, m->ret);
 }
 
@@ -551,7 +538,8 @@ static void destroy(struct work_struct *work)
 static void bring_up_again(struct work_struct *work)
 {
 	struct test_qp_spec spec = { .sq_psn = NEW_PSN, .retries = 7,
-				     .responder_resources = 1, .initiator_depth = 1 };
+				     .responder_resources = 1, .initiator_depth = 1,
+				     .dest_qpn = FIRST_DEST + SUBJECT };
 	struct verb *verb = container_of(work, struct verb, work);
 	struct ib_qp *qp = verb->b->qp[SUBJECT];
 	struct ib_qp_attr attr;
@@ -559,7 +547,6 @@ static void bring_up_again(struct work_struct *work)
 
 	for (state = IB_QPS_RESET; state <= IB_QPS_RTS && !verb->ret; state++) {
 		test_qp_attr(verb->b->hca, qp, &spec, state, &attr, &mask);
-		attr.dest_qp_num = FIRST_DEST + SUBJECT;
 		verb->ret = ib_modify_qp(qp, &attr, mask);
 	}
 	complete(&verb->done);
@@ -588,9 +575,7 @@ static void destruction_waits_for_the_block(struct kunit *test)
 	init_completion(&verb->done);
 	INIT_WORK(&verb->work, destroy);
 	test_while_sending(b->hca, begin_to_destroy, verb);
-	begin_burst(b);
-	post_each(b);
-	end_burst();
+	burst(b);
 	KUNIT_EXPECT_FALSE(test, verb->in_time);
 	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
 	KUNIT_EXPECT_EQ(test, 0, verb->ret);
@@ -644,9 +629,7 @@ static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
 	test_while_sending(b->hca, reset_and_post, verb);
 	if (*refused)
 		test_set_queue(b->hca, NET_XMIT_DROP);
-	begin_burst(b);
-	post_each(b);
-	end_burst();
+	burst(b);
 	test_set_queue(b->hca, NET_XMIT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
 	KUNIT_EXPECT_TRUE(test, verb->in_time);
@@ -769,7 +752,7 @@ static void answers_of_several_qps_leave_in_one_skb(struct kunit *test)
 
 	if (c->reads) {
 		read_nothing(b, SUBJECT);
-		expect_answer(b, SUBJECT, READ_RESPONSE, 0);
+		expect_answer(b, SUBJECT, READ_ONLY, 0);
 	}
 	send_to_each(b, psn);
 	if (c->alone)
