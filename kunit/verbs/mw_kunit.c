@@ -13,8 +13,7 @@
 
 #include "core/device.h"
 #include "sw/verbs/qp/qp.h"
-#include "lib/hca.h"
-#include "sw/backend.h"
+#include "lib/course.h"
 #include "sw/verbs/memory/mr.h"
 #include "sw/verbs/memory/mw.h"
 
@@ -28,20 +27,10 @@ static const struct test_qp_spec open_qp = {
 };
 
 /* A QP and a region that windows may be bound to */
-struct bench {
-	struct test_hca *hca;	/* the device */
-	struct ib_qp *qp;	/* the QP */
-	u64 va;			/* first address of the region */
-};
-
 static struct bench *setup(struct kunit *test)
 {
-	struct bench *b = test_alloc(test, sizeof(*b));
+	struct bench *b = test_bench(test, IB_QPT_RC, &open_qp, IB_QPS_RTS);
 
-	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
-	b->qp = test_qp(b->hca, IB_QPT_RC);
-	b->va = (uintptr_t)b->hca->buffer;
-	test_qp_bring_up(b->hca, b->qp, &open_qp, IB_QPS_RTS);
 	test_mr(b->hca, b->qp, REGION_BYTES, RIGHTS);
 	return b;
 }
@@ -55,7 +44,7 @@ static struct rhca_mem *use(struct bench *b, u32 rkey, int access)
 		.pd	= b->hca->pd,
 		.qp_num	= b->qp->qp_num,
 		.rkey	= rkey,
-		.va	= b->va,
+		.va	= (uintptr_t)b->hca->buffer,
 		.length	= 64,
 		.access	= access,
 	};
@@ -243,7 +232,7 @@ static int bind(struct bench *b, struct rhca_mw *mw, u32 bytes, int access)
 		.window_key	= mw->mem->key,
 		.new_key	= mw->mem->key ^ 1,
 		.region_key	= b->hca->mr->lkey,
-		.addr		= b->va,
+		.addr		= (uintptr_t)b->hca->buffer,
 		.length		= bytes,
 		.access		= access,
 	};
