@@ -41,6 +41,7 @@ struct bench {
 	struct rhca_offer offer;	/* covers it */
 	bool offered;			/* the offer is in the list */
 	struct rhca_dev *dev;		/* its device, when that was noted */
+	u32 serial;			/* that one's */
 	unsigned int references;	/* those that ib_core has counted then */
 	void *other;			/* the device of another driver */
 };
@@ -291,7 +292,7 @@ STEP(ended, EXPECT(test_becomes(!rhca_netdev_served(b->ndev))))
 STEP(unserved, msleep(10 * STEP_MS); EXPECT(!rhca_netdev_served(b->ndev)))
 STEP(unserved_for_long, msleep(1500); EXPECT(!rhca_netdev_served(b->ndev)))
 STEP(a_moment, msleep(10 * STEP_MS))
-STEP(note, b->dev = find(b))
+STEP(note, b->dev = find(b); b->serial = b->dev ? b->dev->serial : 0)
 STEP(stays, msleep(10 * STEP_MS); EXPECT(b->dev && find(b) == b->dev))
 STEP(no_offer, EXPECT(!find(b)->offer))
 STEP(tried, EXPECT(test_becomes(is_tried(1))))
@@ -303,8 +304,22 @@ STEP(ttl, EXPECT(ttl_of(b, 0) == number(arg)))
 STEP(tclass, EXPECT(find(b)->ports[0].qos.tclass.global == number(arg)))
 STEP(partition, EXPECT(has_partition(b, 0)))
 
+STEP(another, EXPECT(find(b)->serial != b->serial))
+STEP(goes, test_device_remove(b->ndev))
+/* Its netdev has, of which the namespace is compared only */
+STEP(has_moved, find(b)->ports[0].net = (const void *)b)
+STEP(is_taken, EXPECT(rhca_slot_device_taken(find(b))))
+STEP(is_not_taken, EXPECT(!rhca_slot_device_taken(find(b))))
+STEP(pkeys_are_kept, EXPECT(rhca_pkeys_store(&find(b)->ports[0], arg)))
+STEP(makes_no_room, EXPECT(!rhca_slot_make_room(b->ndev, true) &&
+			   !rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS)))
+STEP(kicked_until_served, EXPECT(test_becomes(find(b) || (rhca_slot_kick(NULL), false))))
+
 static void other_comes(struct bench *b, const char *arg);
 static void other_goes(struct bench *b, const char *arg);
+static void lag_comes_and_goes(struct bench *b, const char *arg);
+static void offer_for_another(struct bench *b, const char *arg);
+static void other_served_alone(struct bench *b, const char *arg);
 
 #define MAX_STEPS	17
 
@@ -420,6 +435,27 @@ static const struct course courses[] = {
 		{ make }, { hold }, { offer }, { hold_begins }, { user_removes_too },
 		{ hold_ends }, { ended }, { unserved }, { withdraw }, { unserved }, { make },
 		{ on_software } } },
+	/* What happens to others, however often, does not delay it */
+	{ "kicks do not put off a stand-in", .step = {
+		{ offer }, { on_hardware }, { withdraw }, { kicked_until_served } } },
+	/* The device of a LAG is that of its members, until somebody asks for one of them */
+	{ "members of what the user removed have none", .step = {
+		{ lag_comes_and_goes }, { offer }, { unserved }, { make }, { able },
+		{ on_hardware } } },
+	/* Hardware takes over from software that cannot leave; another netdev is served */
+	{ "removal that hangs holds up no other netdev", .step = {
+		{ make }, { hold }, { offer }, { hold_begins }, { offer_for_another },
+		{ other_served_alone }, { hold_ends }, { on_hardware } } },
+	/* As rdma_rxe's exit does it; what is set until the end is there again; once */
+	{ "device that was taken returns", .step = {
+		{ make }, { note }, { set_ttl, "7" }, { set_pkeys, "1 0x8001" }, { is_taken },
+		{ pkeys_are_kept, "1 0" }, { goes }, { on_software }, { another }, { named },
+		{ ttl, "7" }, { partition }, { goes }, { unserved } } },
+	{ "device that was taken stays where it was", .step = {
+		{ make }, { has_moved }, { is_not_taken }, { goes }, { unserved } } },
+	/* And of what somebody else removes at the same time nothing returns */
+	{ "device that is removed makes no room", .step = {
+		{ make }, { has_moved }, { makes_no_room } } },
 };
 KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
 
@@ -650,17 +686,6 @@ static void standin_waits_anew_on_the_next_netdev(struct kunit *test)
 	KUNIT_EXPECT_NE(test, rhca_slot_decided(b->ndev, &f, RHCA_ROW_STANDS_IN), since);
 }
 
-/* What happens to others, however often, does not delay it */
-static void kicks_do_not_put_off_a_standin(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-
-	offer(b, NULL);
-	wait_for(b, &recording_backend);
-	withdraw_offer(b);
-	KUNIT_EXPECT_TRUE(test, test_becomes(find(b) || (rhca_slot_kick(NULL), false)));
-}
-
 static struct rhca_dev *make_lag(struct bench *b)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, test_netdev(b->test, 2));
@@ -674,20 +699,9 @@ static struct rhca_dev *make_lag(struct bench *b)
 	return test_device_get(b->test, spec.netdevs[0]);
 }
 
-/* The device of a LAG is that of its members */
-static void members_of_what_the_user_removed_have_none(struct kunit *test)
+static void lag_comes_and_goes(struct bench *b, const char *arg)
 {
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev = make_lag(b);
-
-	ib_unregister_device_and_put(&dev->ibdev);
-	offer(b, NULL);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
-	/* Until somebody asks for it */
-	make(b, NULL);
-	able(b, NULL);
-	wait_for(b, &recording_backend);
+	ib_unregister_device_and_put(&make_lag(b)->ibdev);
 }
 
 /* Its clients have heard of it by then, and who registers it unregisters it, as ib_core does */
@@ -960,20 +974,15 @@ static void offer_too(struct kunit *test, struct net_device *ndev)
 	test_at_end(test, remove_too, too);
 }
 
-/* Hardware takes over from software that cannot leave; another netdev is served */
-static void removal_that_hangs_holds_up_no_other_netdev(struct kunit *test)
+static void offer_for_another(struct bench *b, const char *arg)
 {
-	struct bench *b = make_bench(test);
+	offer_too(b->test, test_netdev(b->test, 2));
+}
 
-	make(b, NULL);
-	test_hold(test, find(b));
-	offer(b, NULL);
-	test_hold_begins(test);
-	offer_too(test, test_netdev(test, 2));
-	KUNIT_EXPECT_TRUE(test, test_becomes(is_served_by(covered_too, &recording_backend)));
-	KUNIT_EXPECT_FALSE(test, is_served_by(b->ndev, &recording_backend));
-	test_hold_ends(test);
-	wait_for(b, &recording_backend);
+static void other_served_alone(struct bench *b, const char *arg)
+{
+	EXPECT(test_becomes(is_served_by(covered_too, &recording_backend)));
+	EXPECT(!is_served_by(b->ndev, &recording_backend));
 }
 
 /* Hardware serves single ports: the other one, when the device goes with its first */
@@ -989,32 +998,6 @@ static void port_is_looked_at_when_the_one_beside_it_goes(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_served_by(spec.netdevs[1], &recording_backend));
 	test_netdev_remove(test, spec.netdevs[0]);
 	KUNIT_EXPECT_TRUE(test, test_becomes(is_served_by(covered_too, &recording_backend)));
-}
-
-/* As rdma_rxe's exit does it; what is set until the end is there again */
-static void device_that_was_taken_returns(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-	u32 serial;
-
-	make(b, NULL);
-	dev = find(b);
-	serial = dev->serial;
-	KUNIT_ASSERT_EQ(test, 0, rhca_ttl_store(&dev->ports[0], "7"));
-	KUNIT_ASSERT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
-	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(dev));
-	KUNIT_EXPECT_NE(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0"));
-	test_device_remove(b->ndev);
-	dev = wait_for(b, &rhca_sw_backend);
-	KUNIT_EXPECT_NE(test, dev->serial, serial);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), TEST_NAME);
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 7);
-	partition(b, NULL);
-	/* Once */
-	test_device_remove(b->ndev);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
 }
 
 static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
@@ -1135,33 +1118,6 @@ static void device_that_makes_room_as_it_appears_returns(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(is_new_and_named(b, serial)));
 }
 
-/* And of what somebody else removes at the same time nothing returns */
-static void device_that_is_removed_makes_no_room(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-
-	make(b, NULL);
-	dev = find(b);
-	dev->ports[0].net = (const void *)dev;	/* its netdev has moved */
-	KUNIT_EXPECT_FALSE(test, rhca_slot_make_room(b->ndev, true));
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
-}
-
-static void device_that_was_taken_stays_where_it_was(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_dev *dev;
-
-	make(b, NULL);
-	dev = find(b);
-	dev->ports[0].net = (const void *)dev;
-	KUNIT_EXPECT_FALSE(test, rhca_slot_device_taken(dev));
-	test_device_remove(b->ndev);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(b->ndev));
-}
-
 static struct kunit_case choice_cases[] = {
 	KUNIT_CASE_PARAM(netdev_has_the_device_that_it_should, course_gen_params),
 	KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
@@ -1173,21 +1129,15 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(standin_waits_anew_on_the_next_netdev),
 	KUNIT_CASE(rule_is_due_until_it_is_decided_on),
 	KUNIT_CASE(pair_that_comes_during_a_look_is_looked_at),
-	KUNIT_CASE(kicks_do_not_put_off_a_standin),
-	KUNIT_CASE(members_of_what_the_user_removed_have_none),
 	KUNIT_CASE(members_of_what_cannot_be_registered_have_theirs),
 	KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
 	KUNIT_CASE(offer_has_one_device_at_a_time),
 	KUNIT_CASE(software_waits_for_a_free_offer),
-	KUNIT_CASE(removal_that_hangs_holds_up_no_other_netdev),
 	KUNIT_CASE(port_is_looked_at_when_the_one_beside_it_goes),
-	KUNIT_CASE(device_that_was_taken_returns),
 	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
 	KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
 	KUNIT_CASE(device_that_stands_for_others_is_followed),
 	KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
-	KUNIT_CASE(device_that_is_removed_makes_no_room),
-	KUNIT_CASE(device_that_was_taken_stays_where_it_was),
 	KUNIT_CASE(device_that_returns_comes_after_the_user),
 	KUNIT_CASE(device_of_a_netdev_that_has_gone_does_not_return),
 	{}

@@ -215,6 +215,13 @@ static void reset_members(struct kunit *test, u32 first)
 	}
 }
 
+/* The LAG, whose reference is put here, begins to end */
+static void part(struct kunit *test, struct rhca_dev *lag, struct net_device *ndev)
+{
+	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(lag, ndev));
+	ib_device_put(&lag->ibdev);
+}
+
 /* Tenants stay apart whichever of the netdevs goes first */
 static void members_that_are_reset_keep_their_partitions(struct kunit *test)
 {
@@ -231,6 +238,16 @@ static struct rhca_dev *wait_for_own(const struct net_device *ndev)
 	       dev : NULL;
 }
 
+static void expect_own(struct kunit *test, struct net_device *ndev[])
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[i]));
+		test_device_remove(ndev[i]);
+	}
+}
+
 /* The LAG is parted: under their names, with its partitions, once */
 static void expect_members_return(struct kunit *test, struct rhca_dev *lag,
 				  struct net_device *ndev[])
@@ -239,8 +256,7 @@ static void expect_members_return(struct kunit *test, struct rhca_dev *lag,
 	struct rhca_dev *dev;
 	u32 i;
 
-	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(lag, ndev[0]));
-	ib_device_put(&lag->ibdev);
+	part(test, lag, ndev[0]);
 	for (i = 0; i < ARRAY_SIZE(name); i++) {
 		dev = wait_for_own(ndev[i]);
 		KUNIT_EXPECT_NOT_NULL(test, dev);
@@ -268,11 +284,9 @@ static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
 	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
 	struct net_device *others[] = { test_netdev(test, 3), test_netdev(test, 4) };
 	struct rhca_dev *dev = join(test, ndev);
-	u32 i;
 
 	test_hold(test, dev);
-	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
-	ib_device_put(&dev->ibdev);
+	part(test, dev, ndev[0]);
 	test_hold_begins(test);
 	choose_device(test, TEST_NAME "_d", others[1]);
 	dev = choose_device(test, TEST_NAME "_c", others[0]);
@@ -284,10 +298,7 @@ static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
 	test_device_remove(others[0]);
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev[0]));
 	test_hold_ends(test);
-	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
-		KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[i]));
-		test_device_remove(ndev[i]);
-	}
+	expect_own(test, ndev);
 }
 
 /* The pair was in its way, and none returns to the netdev: it had no device before */
@@ -299,8 +310,7 @@ static void rule_that_missed_a_pair_is_due_when_that_ends(struct kunit *test)
 	dev = join_device(test, dev, ndev[1]);
 	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(ndev[1], RHCA_SLOT_RULE_MISSED, true));
 	test_hold(test, dev);
-	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
-	ib_device_put(&dev->ibdev);
+	part(test, dev, ndev[0]);
 	test_hold_begins(test);
 	rhca_slot_flush();
 	KUNIT_EXPECT_TRUE(test, test_becomes(rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_DUE)));
@@ -407,12 +417,8 @@ static void netdevs_joined_to_each_other_are_a_pair(struct kunit *test)
 	/* The other one's wish has ended, too: only the first one's is parted here */
 	rhca_slot_flush();
 	i = dev->ports[0].made_on == ndev[1];
-	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[i]));
-	ib_device_put(&dev->ibdev);
-	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
-		KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[i]));
-		test_device_remove(ndev[i]);
-	}
+	part(test, dev, ndev[i]);
+	expect_own(test, ndev);
 }
 
 /*
@@ -500,8 +506,7 @@ static void lag_waits_for_all_netdevs_of_what_it_stands_for(struct kunit *test)
 	test_hold_ends(test);
 	dev = find_lag(test, ndev[1]);
 	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(other));
-	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
-	ib_device_put(&dev->ibdev);
+	part(test, dev, ndev[0]);
 	/* One of the two that were on it */
 	KUNIT_EXPECT_NOT_NULL(test, wait_for_own(other));
 	rhca_slot_flush();
