@@ -4,6 +4,7 @@
 
 #include "core/device.h"
 #include "lib/course.h"
+#include "sw/rx/receive.h"
 #include "sw/tx/send_sched.h"
 #include "sw/tx/window.h"
 #include "sw/verbs/port.h"
@@ -107,7 +108,7 @@ static unsigned int put_headers(u8 *to, struct bench *b, const struct request *r
 }
 
 /* A request of the peer, its PSN counted from the first that the QP expects */
-void test_ask(struct bench *b, const struct request *r)
+struct sk_buff *test_request(struct bench *b, const struct request *r)
 {
 	u8 headers[32];
 	struct test_packet p = {
@@ -120,7 +121,17 @@ void test_ask(struct bench *b, const struct request *r)
 		.payload_bytes = r->payload_bytes,
 	};
 
-	test_receive(b->hca, &p);
+	return test_packet_on(b->hca, &p, b->hca->ndev[0]);
+}
+
+/* It arrives */
+void test_ask(struct bench *b, const struct request *r)
+{
+	struct sk_buff *skb = test_request(b, r);
+
+	local_bh_disable();
+	rhca_receive(skb, RHCA_V1);
+	local_bh_enable();
 }
 
 void do_post(struct bench *b, const struct step *s)

@@ -632,19 +632,18 @@ void test_expect_completions(struct test_hca *hca, u64 first, u32 num)
 /* --- packets ------------------------------------------------------------------- */
 
 /**
- * test_receive_on - A packet arrives
+ * test_packet_on - A packet that has not arrived yet
  * @hca: the device
  * @p: the packet; its flow is set here, from the peer to this HCA, unless the
  *	test has set a hop limit
- * @ndev: by this netdev
+ * @ndev: the netdev that it comes by
  */
-void test_receive_on(struct test_hca *hca, struct test_packet *p,
-		     struct net_device *ndev)
+struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
+			       struct net_device *ndev)
 {
 	/* Bottom halves may be off, so that no tasklet runs between two packets */
 	u8 *bytes = kzalloc(TEST_PACKET_BYTES, GFP_ATOMIC);
 	struct sk_buff *skb;
-	unsigned int len;
 
 	KUNIT_ASSERT_NOT_NULL(hca->test, bytes);
 	if (!p->flow.hop_limit) {
@@ -653,13 +652,21 @@ void test_receive_on(struct test_hca *hca, struct test_packet *p,
 		test_peer_gid(&p->flow.sgid);
 		p->flow.dgid = hca->gid;
 	}
-	len = test_build(bytes, p);
-	skb = test_skb(hca->test, bytes, len, TEST_LINEAR, 0);
+	skb = test_skb(hca->test, bytes, test_build(bytes, p), TEST_LINEAR, 0);
 	skb->dev = ndev;
+	kfree(bytes);
+	return skb;
+}
+
+/* It arrives */
+void test_receive_on(struct test_hca *hca, struct test_packet *p,
+		     struct net_device *ndev)
+{
+	struct sk_buff *skb = test_packet_on(hca, p, ndev);
+
 	local_bh_disable();
 	rhca_receive(skb, RHCA_V1);
 	local_bh_enable();
-	kfree(bytes);
 }
 
 /* By the netdev of port 1 */

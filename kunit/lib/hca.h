@@ -79,37 +79,22 @@ struct test_qp_spec {
 	bool v2;		/* speaks it over IPv6; used by test_bench() */
 };
 
-/**
- * struct test_sent - A packet that left, taken apart by numbers
- * @len: bytes from the Ethernet header on
- * @priority: that the netdev was told
- * @opcode: of the BTH
- * @solicited: of the BTH
- * @ack_req: of the BTH
- * @pad: of the BTH
- * @pkey: of the BTH
- * @psn: of the BTH
- * @dest_qpn: of the BTH
- * @extended: behind the BTH
- * @payload: payload
- * @payload_bytes: how many
- * @bytes: all of it
- */
+/* A packet that left, taken apart by numbers */
 struct test_sent {
-	unsigned int len;
-	u32 priority;
-	u8 opcode;
+	unsigned int len;	/* bytes from the Ethernet header on */
+	u32 priority;		/* that the netdev was told */
+	u8 opcode;		/* of the BTH, like what follows */
 	bool solicited;
 	bool ack_req;
 	u8 pad;
 	u16 pkey;
 	u32 psn;
 	u32 dest_qpn;
-	const u8 *extended;
+	const u8 *extended;	/* behind the BTH */
 	const u8 *payload;
 	const struct sock *owner;	/* who is charged for it */
 	unsigned int payload_bytes;
-	u8 bytes[TEST_PACKET_BYTES + 14];
+	u8 bytes[TEST_PACKET_BYTES + 14];	/* all of it */
 };
 
 struct test_hca *test_hca_create(struct kunit *test,
@@ -156,6 +141,8 @@ void test_expect_completions(struct test_hca *hca, u64 first, u32 num);
 void test_address(struct test_hca *hca, struct rdma_ah_attr *ah);
 void test_peer_gid(union ib_gid *gid);
 void test_receive(struct test_hca *hca, struct test_packet *p);
+struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
+			       struct net_device *ndev);
 void test_receive_on(struct test_hca *hca, struct test_packet *p,
 		     struct net_device *ndev);
 void test_answer(struct test_hca *hca, const struct ib_qp *qp, u8 opcode, u32 psn,

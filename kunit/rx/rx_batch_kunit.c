@@ -7,16 +7,14 @@
 #include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/percpu.h>
-#include <linux/unaligned.h>
 
-#include "lib/hca.h"
-#include "sw/backend.h"
+#include "lib/course.h"
 #include "sw/rx/receive.h"
 #include "sw/rx/rx_batch.h"
 #include "sw/verbs/counters.h"
 #include "sw/verbs/qp/qp.h"
 
-#define PAYLOAD		64
+#define BYTES		64
 #define FIRST_PSN	0xfffffe		/* wraps */
 #define FIRST_ID	0xfffe			/* wraps as well */
 #define MAX_PACKETS	5
@@ -52,7 +50,7 @@ static unsigned int build(u8 *packet, u8 psn, u8 id)
 	struct test_packet p = {
 		.bth = { .opcode = SEND_ONLY, .dest_qpn = 0x17,
 			 .psn = (FIRST_PSN + psn) & 0xffffff },
-		.payload_bytes = PAYLOAD,
+		.payload_bytes = BYTES,
 	};
 	unsigned int bytes;
 
@@ -192,7 +190,7 @@ static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
 {
 	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
 	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
-	struct test_packet p = { .payload_bytes = PAYLOAD };
+	struct test_packet p = { .payload_bytes = BYTES };
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
@@ -291,26 +289,17 @@ static void qps_of_the_next_packets_are_known(struct kunit *test)
 
 /* --- lists ---------------------------------------------------------------------- */
 
-struct bench {
-	struct test_hca *hca;
-	struct ib_qp *qp;
-	struct list_head list;
-	u64 posted;
-};
-
 static const struct test_qp_spec spec = {
 	.access = IB_ACCESS_REMOTE_WRITE, .rq_psn = FIRST_PSN, .retries = 7,
 };
 
+/* The list that is about to arrive */
+static struct list_head list;
+
 static struct bench *setup(struct kunit *test, enum ib_qp_type type)
 {
-	struct bench *b = test_alloc(test, sizeof(*b));
-
-	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
-	b->qp = test_qp_in(b->hca, type, &spec, IB_QPS_RTS);
-	INIT_LIST_HEAD(&b->list);
-	b->posted = 0;
-	return b;
+	INIT_LIST_HEAD(&list);
+	return test_bench(test, type, &spec, IB_QPS_RTS);
 }
 
 static void post_recvs(struct bench *b, struct ib_qp *qp, unsigned int num)
@@ -319,43 +308,30 @@ static void post_recvs(struct bench *b, struct ib_qp *qp, unsigned int num)
 		test_post_recv(b->hca, qp, b->posted++, 0, 2048);
 }
 
-static void append_packet(struct bench *b, struct test_packet *p, bool flip)
+/* Its next packet; @flip spoils its payload */
+static void append(struct bench *b, const struct request *r, bool flip)
 {
-	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
-	struct sk_buff *skb;
-	unsigned int bytes;
+	struct sk_buff *skb = test_request(b, r);
 
-	test_peer_gid(&p->flow.sgid);
-	bytes = test_build(packet, p);
-	packet[bytes - 8] ^= flip;
-	skb = test_skb(b->hca->test, packet, bytes, TEST_LINEAR, 0);
-	skb->dev = b->hca->ndev[0];
-	list_add_tail(&skb->list, &b->list);
+	skb->data[skb->len - 8] ^= flip;
+	list_add_tail(&skb->list, &list);
 }
 
-/* The next packet of the list that is about to arrive; @flip spoils its payload */
-static void append(struct bench *b, struct ib_qp *qp, int psn, bool flip)
+static void append_send(struct bench *b, struct ib_qp *qp, int psn, bool flip)
 {
-	static const u8 deth[8] = { 0x11, 0x11, 0x11, 0x11 };
 	bool ud = qp->qp_type == IB_QPT_UD;
-	struct test_packet p = {
-		.flow = { .encap = RHCA_V1, .hop_limit = 64, .dgid = b->hca->gid },
-		.bth = { .opcode = ud ? UD_SEND_ONLY : SEND_ONLY, .ack_req = !ud,
-			 .psn = (FIRST_PSN + psn) & 0xffffff,
-			 .dest_qpn = qp->qp_num },
-		.extended = deth, .extended_bytes = ud ? sizeof(deth) : 0,
-		.payload_bytes = PAYLOAD,
-	};
 
-	append_packet(b, &p, flip);
+	b->qp = qp;
+	append(b, &(struct request) { ud ? UD_SEND_ONLY : SEND_ONLY, psn, ud, BYTES,
+				      .immediate = TEST_QKEY }, flip);
 }
 
 static void arrive(struct bench *b)
 {
 	local_bh_disable();
-	rhca_receive_list(&b->list, RHCA_V1);
+	rhca_receive_list(&list, RHCA_V1);
 	local_bh_enable();
-	KUNIT_EXPECT_TRUE(b->hca->test, list_empty(&b->list));
+	KUNIT_EXPECT_TRUE(b->hca->test, list_empty(&list));
 }
 
 static void packets_of_one_qp_are_acknowledged_once(struct kunit *test)
@@ -365,7 +341,7 @@ static void packets_of_one_qp_are_acknowledged_once(struct kunit *test)
 
 	post_recvs(b, b->qp, 4);
 	for (i = 0; i < 4; i++)
-		append(b, b->qp, i, false);
+		append_send(b, b->qp, i, false);
 	arrive(b);
 	test_expect_completions(b->hca, 0, 4);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
@@ -379,12 +355,12 @@ static void damaged_packet_is_as_good_as_lost(struct kunit *test)
 
 	post_recvs(b, b->qp, 4);
 	for (i = 0; i < 4; i++)
-		append(b, b->qp, i, i == 1);
+		append_send(b, b->qp, i, i == 1);
 	arrive(b);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_ICRC_ENCAPSULATED), 1);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_OUT_OF_SEQUENCE), 2);
 	for (i = 1; i < 4; i++)
-		append(b, b->qp, i, false);
+		append_send(b, b->qp, i, false);
 	arrive(b);
 	test_expect_completions(b->hca, 0, 4);
 }
@@ -397,12 +373,12 @@ static void what_is_no_packet_is_passed_over(struct kunit *test)
 
 	post_recvs(b, b->qp, 2);
 	for (i = 0; i < 2; i++) {
-		append(b, b->qp, i, false);
+		append_send(b, b->qp, i, false);
 		skb = alloc_skb(64, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, skb);
 		skb_put_zero(skb, 7);
 		skb->dev = b->hca->ndev[0];
-		list_add_tail(&skb->list, &b->list);
+		list_add_tail(&skb->list, &list);
 	}
 	arrive(b);
 	test_expect_completions(b->hca, 0, 2);
@@ -411,39 +387,23 @@ static void what_is_no_packet_is_passed_over(struct kunit *test)
 
 static void qps_take_turns(struct kunit *test)
 {
-	struct ib_qp *other, *ud;
 	struct bench *b = setup(test, IB_QPT_RC);
+	struct ib_qp *one = b->qp, *other, *ud;
 	int i;
 
 	other = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	ud = test_qp_in(b->hca, IB_QPT_UD, &spec, IB_QPS_RTS);
 	for (i = 0; i < 3; i++) {
-		post_recvs(b, b->qp, 1);
+		post_recvs(b, one, 1);
 		post_recvs(b, ud, 1);
 		post_recvs(b, other, 1);
-		append(b, b->qp, i, false);
-		append(b, ud, i, false);
-		append(b, other, i, false);
+		append_send(b, one, i, false);
+		append_send(b, ud, i, false);
+		append_send(b, other, i, false);
 	}
 	arrive(b);
 	test_expect_completions(b->hca, 0, 9);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 6);
-}
-
-/* Packet @psn of a connection, with one extended header; a WRITE has payload */
-static void append_keyed(struct bench *b, u8 opcode, int psn, const u8 *extended,
-			 unsigned int extended_bytes)
-{
-	struct test_packet p = {
-		.flow = { .encap = RHCA_V1, .hop_limit = 64, .dgid = b->hca->gid },
-		.bth = { .opcode = opcode, .ack_req = true,
-			 .psn = (FIRST_PSN + psn) & 0xffffff,
-			 .dest_qpn = b->qp->qp_num },
-		.extended = extended, .extended_bytes = extended_bytes,
-		.payload_bytes = opcode == WRITE_ONLY ? PAYLOAD : 0,
-	};
-
-	append_packet(b, &p, false);
 }
 
 /*
@@ -453,16 +413,12 @@ static void append_keyed(struct bench *b, u8 opcode, int psn, const u8 *extended
 static void key_is_not_in_use_when_the_same_list_invalidates_it(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
-	u8 extended[16];
 
 	test_mr(b->hca, b->qp, 4096, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 	post_recvs(b, b->qp, 2);
-	put_unaligned_be64((uintptr_t)b->hca->buffer, extended);
-	put_unaligned_be32(b->hca->mr->rkey, extended + 8);
-	put_unaligned_be32(PAYLOAD, extended + 12);
-	append_keyed(b, WRITE_ONLY, 0, extended, 16);
-	append_keyed(b, SEND_ONLY_INV, 1, extended + 8, 4);
-	append(b, b->qp, 2, false);
+	append(b, &(struct request) { WRITE_ONLY, 0, false, BYTES, .length = BYTES }, false);
+	append(b, &(struct request) { SEND_ONLY_INV, 1 }, false);
+	append_send(b, b->qp, 2, false);
 	arrive(b);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_NO_RESOURCE), 0);
 	test_expect_completions(b->hca, 0, 2);
@@ -498,8 +454,8 @@ static void completions_wait_for_no_more_than_a_quarter_of_the_queue(struct kuni
 	depth = ibqp_to_verbs(b->qp)->rq.max_wr;
 	post_recvs(b, b->qp, depth);
 	for (i = 0; i < depth; i++)
-		append(b, b->qp, i, false);
-	list_for_each_entry(skb, &b->list, list)
+		append_send(b, b->qp, i, false);
+	list_for_each_entry(skb, &list, list)
 		skb->destructor = poll_at_end_of_packet;
 	arrive(b);
 	KUNIT_EXPECT_EQ(test, watch.freed, depth);

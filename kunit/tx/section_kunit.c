@@ -6,11 +6,8 @@
 #include <kunit/test.h>
 #include <linux/interrupt.h>
 #include <linux/sched.h>
-#include <linux/unaligned.h>
 
-#include "lib/hca.h"
-#include "sw/backend.h"
-#include "sw/qp/qp.h"
+#include "lib/course.h"
 #include "sw/rx/receive.h"
 
 #define MOST_PACKETS	64
@@ -143,44 +140,21 @@ static void tasklet_sends_no_more_than_that(struct kunit *test)
 
 /* --- answers ----------------------------------------------------------------- */
 
-static struct sk_buff *read_request(struct test_hca *hca, struct ib_qp *qp)
-{
-	u8 *bytes = test_alloc(hca->test, TEST_PACKET_BYTES);
-	u8 reth[16];
-	struct test_packet p = {
-		.flow = { .encap = RHCA_V1, .hop_limit = 64, .dgid = hca->gid },
-		.bth = {
-			.opcode = IB_OPCODE_RC_RDMA_READ_REQUEST, .psn = FIRST_PSN,
-			.pkey = 0xffff, .dest_qpn = qp->qp_num, .ack_req = true,
-		},
-		.extended = reth, .extended_bytes = sizeof(reth),
-	};
-	struct sk_buff *skb;
-
-	test_peer_gid(&p.flow.sgid);
-	put_unaligned_be64((uintptr_t)hca->buffer, reth);
-	put_unaligned_be32(hca->mr->rkey, reth + 8);
-	put_unaligned_be32(TEST_BUFFER_BYTES, reth + 12);
-	skb = test_skb(hca->test, bytes, test_build(bytes, &p), TEST_LINEAR, 0);
-	skb->dev = hca->ndev[0];
-	return skb;
-}
-
 /* Requests to several QPs, in one list that an adapter's driver hands over */
 static void answers_are_no_more_than_that(struct kunit *test)
 {
 	const struct section_case *c = test->param_value;
 	struct test_hca *hca = setup(test);
+	struct bench b = { .hca = hca, .spec = spec };
 	LIST_HEAD(list);
 	u32 i;
 
 	for (i = 0; i < QPS; i++) {
-		struct ib_qp *qp = ready_qp(hca, IB_QPT_RC, c->mtu);
-
+		b.qp = ready_qp(hca, IB_QPT_RC, c->mtu);
 		if (!i)
-			test_mr(hca, qp, TEST_BUFFER_BYTES,
-				spec.access | IB_ACCESS_LOCAL_WRITE);
-		list_add_tail(&read_request(hca, qp)->list, &list);
+			test_mr(hca, b.qp, TEST_BUFFER_BYTES, spec.access | IB_ACCESS_LOCAL_WRITE);
+		list_add_tail(&test_request(&b, &(struct request) {
+			READ_REQUEST, .length = TEST_BUFFER_BYTES })->list, &list);
 	}
 	local_bh_disable();
 	rhca_receive_list(&list, RHCA_V1);
