@@ -24,11 +24,13 @@
 
 static const struct test_qp_spec plain = { .rq_psn = FIRST_PSN, .retries = 7 };
 
-/* A verb on another processor */
+/* What is done on another processor */
 struct remote {
-	struct work_struct work;	/* calls it */
-	int (*verb)(struct ib_qp *qp);	/* the verb */
+	struct work_struct work;	/* does it */
+	int (*verb)(struct ib_qp *qp);	/* a verb, or NULL: the packet comes */
 	struct ib_qp *qp;		/* its QP */
+	struct test_hca *hca;		/* the device */
+	struct test_packet packet;
 	struct completion called;	/* the next thing is the call */
 	struct completion returned;	/* it has returned */
 	int result;			/* what it returned; of a query the state */
@@ -54,7 +56,10 @@ static void call_verb(struct work_struct *work)
 	struct remote *remote = container_of(work, struct remote, work);
 
 	complete(&remote->called);
-	remote->result = remote->verb(remote->qp);
+	if (remote->verb)
+		remote->result = remote->verb(remote->qp);
+	else
+		test_receive(remote->hca, &remote->packet);
 	complete(&remote->returned);
 }
 
@@ -63,13 +68,29 @@ static bool has_passed(ktime_t begin, u32 ms)
 	return ktime_after(ktime_get(), ktime_add_ms(begin, ms));
 }
 
+/* A QP of that type, where there is another processor */
+static void set_up(struct kunit *test, struct remote *remote, enum ib_qp_type type)
+{
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second processor");
+	remote->hca = test_hca_create(test, &rhca_sw_backend, 1);
+	remote->qp = test_qp_in(remote->hca, type, &plain, IB_QPS_RTS);
+	init_completion(&remote->called);
+	init_completion(&remote->returned);
+	INIT_WORK_ONSTACK(&remote->work, call_verb);
+}
+
+static void wait_until_done(struct remote *remote)
+{
+	flush_work(&remote->work);
+	destroy_work_on_stack(&remote->work);
+}
+
 /* Bottom halves are off: this processor does nothing else */
 static void call_remotely(struct remote *remote)
 {
 	ktime_t begin = ktime_get();
 
-	init_completion(&remote->called);
-	init_completion(&remote->returned);
 	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
 			 &remote->work);
 	while (!completion_done(&remote->called) &&
@@ -116,21 +137,16 @@ static void acknowledge(struct remote *remote)
 static void completed_message_is_acknowledged(struct kunit *test)
 {
 	const struct end_case *c = test->param_value;
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct test_sent *sent = test_alloc(test, sizeof(*sent));
 	struct remote remote = { .verb = c->verb };
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a second processor");
-	remote.qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
+	set_up(test, &remote, IB_QPT_RC);
 	if (c->destroys)
-		hca->num_qps--;
-	INIT_WORK_ONSTACK(&remote.work, call_verb);
+		remote.hca->num_qps--;
 	acknowledge(&remote);
-	flush_work(&remote.work);
-	destroy_work_on_stack(&remote.work);
+	wait_until_done(&remote);
 	KUNIT_EXPECT_EQ(test, remote.result, 0);
-	KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
+	KUNIT_ASSERT_TRUE(test, test_sent(remote.hca, sent));
 	KUNIT_EXPECT_EQ(test, sent->opcode, ACKNOWLEDGE);
 	KUNIT_EXPECT_EQ(test, sent->psn, FIRST_PSN);
 }
@@ -163,18 +179,13 @@ KUNIT_ARRAY_PARAM_DESC(error, error_cases, desc);
 static void query_knows_of_errors_that_were_polled(struct kunit *test)
 {
 	const struct error_case *c = test->param_value;
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct remote remote = { .verb = query };
 	struct rhca_sw_qp *qp;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a second processor");
-	remote.qp = test_qp_in(hca, c->type, &plain, IB_QPS_RTS);
+	set_up(test, &remote, c->type);
 	qp = to_sw_qp(ibqp_to_verbs(remote.qp));
-	INIT_WORK_ONSTACK(&remote.work, call_verb);
 	fail(&remote, c->of_send ? &qp->send.lock : &qp->recv.lock, c->state);
-	flush_work(&remote.work);
-	destroy_work_on_stack(&remote.work);
+	wait_until_done(&remote);
 	KUNIT_EXPECT_EQ(test, remote.result, (int)c->state);
 }
 
@@ -199,20 +210,6 @@ static const struct failure_case failure_cases[] = {
 	  .status = IB_WC_LOC_PROT_ERR },
 };
 KUNIT_ARRAY_PARAM_DESC(failure, failure_cases, desc);
-
-/* A packet on another processor */
-struct arrival {
-	struct work_struct work;	/* takes it */
-	struct test_hca *hca;		/* the device */
-	struct test_packet packet;	/* the packet */
-};
-
-static void take_packet(struct work_struct *work)
-{
-	struct arrival *arrival = container_of(work, struct arrival, work);
-
-	test_receive(arrival->hca, &arrival->packet);
-}
 
 static void post_what_will_fail(struct test_hca *hca, struct ib_qp *qp,
 				const struct failure_case *c)
@@ -239,8 +236,7 @@ static bool is_free(spinlock_t *lock)
 }
 
 /* The pass that fails has the lock of its half, and waits here for that of the CQ */
-static enum ib_qp_state state_before_completion(struct arrival *arrival,
-						struct rhca_sw_qp *qp,
+static enum ib_qp_state state_before_completion(struct remote *remote, struct rhca_sw_qp *qp,
 						spinlock_t *half)
 {
 	struct rhca_cq *cq = rhca_send_cq(&qp->base);
@@ -249,7 +245,7 @@ static enum ib_qp_state state_before_completion(struct arrival *arrival,
 
 	spin_lock_irq(&cq->lock);
 	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
-			 &arrival->work);
+			 &remote->work);
 	while (is_free(half) && !has_passed(begin, 30 * MSEC_PER_SEC))
 		cpu_relax();
 	begin = ktime_get();
@@ -267,28 +263,22 @@ static enum ib_qp_state state_before_completion(struct arrival *arrival,
 static void failure_is_told_before_the_state_moves(struct kunit *test)
 {
 	const struct failure_case *c = test->param_value;
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct arrival arrival = { .hca = hca, .packet = c->packet };
+	struct remote remote = { .packet = c->packet };
 	enum ib_qp_state state;
 	struct rhca_sw_qp *qp;
-	struct ib_qp *ibqp;
 	struct ib_wc wc;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a second processor");
-	ibqp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
-	post_what_will_fail(hca, ibqp, c);
-	qp = to_sw_qp(ibqp_to_verbs(ibqp));
-	arrival.packet.bth.dest_qpn = ibqp->qp_num;
-	INIT_WORK_ONSTACK(&arrival.work, take_packet);
-	state = state_before_completion(&arrival, qp, c->of_send ?
+	set_up(test, &remote, IB_QPT_RC);
+	post_what_will_fail(remote.hca, remote.qp, c);
+	qp = to_sw_qp(ibqp_to_verbs(remote.qp));
+	remote.packet.bth.dest_qpn = remote.qp->qp_num;
+	state = state_before_completion(&remote, qp, c->of_send ?
 					&qp->send.lock : &qp->recv.lock);
-	flush_work(&arrival.work);
-	destroy_work_on_stack(&arrival.work);
+	wait_until_done(&remote);
 	KUNIT_EXPECT_EQ(test, (int)state, IB_QPS_RTS);
-	KUNIT_ASSERT_TRUE(test, test_poll(hca, &wc));
+	KUNIT_ASSERT_TRUE(test, test_poll(remote.hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.status, c->status);
-	KUNIT_EXPECT_EQ(test, (int)test_qp_state(ibqp), IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(remote.qp), IB_QPS_ERR);
 }
 
 static struct kunit_case settle_cases[] = {
