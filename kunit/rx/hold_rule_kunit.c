@@ -35,6 +35,10 @@ struct rule_case {
 	u32 wait_us;
 };
 
+/* The first that was asked for comes twice: it was late by a millisecond */
+#define ONE_LATE	{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING }, \
+			{ BEFORE, 10, 12, 0, REPLAY }
+
 static const struct rule_case rule_cases[] = {
 	{ "a gap is reported once", {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING, true },
@@ -86,15 +90,12 @@ static const struct rule_case rule_cases[] = {
 		{ AHEAD, 11, 10, 1, NAK }, { BEFORE, 9, 10, 1, NAK },
 		{ AHEAD, 12, 10, 2, NOTHING } }, RHCA_REPEATS_UNKNOWN, 0 },
 	{ "what comes twice was late, and half as long again is waited", {
-		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NOTHING },
-		{ AHEAD, 14, 12, 2, NOTHING }, { AHEAD, 15, 12, 3, NAK } },
-	  RHCA_REPEATS_ONE, 1500 },
+		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING }, { AHEAD, 14, 12, 2, NOTHING },
+		{ AHEAD, 15, 12, 3, NAK } }, RHCA_REPEATS_ONE, 1500 },
 	{ "nor is the next gap reported before that, when one is filled", {
-		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 14, 12, 1, NOTHING },
-		{ NEXT, 12, 13, 1, NOTHING }, { NEXT, 13, 15, 1, NOTHING },
-		{ WAITED, 0, 15, 1, NOTHING }, { WAITED, 0, 15, 1, NAK },
+		ONE_LATE, { AHEAD, 14, 12, 1, NOTHING }, { NEXT, 12, 13, 1, NOTHING },
+		{ NEXT, 13, 15, 1, NOTHING }, { WAITED, 0, 15, 1, NOTHING },
+		{ WAITED, 0, 15, 1, NAK },
 		{ WAITED, 0, 15, 1, NOTHING } }, RHCA_REPEATS_ONE, 1500 },
 	{ "nor by what comes twice itself", {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING },
@@ -102,27 +103,21 @@ static const struct rule_case rule_cases[] = {
 		{ NEXT, 12, 14, 0, NOTHING }, { AHEAD, 15, 14, 1, NOTHING },
 		{ BEFORE, 12, 14, 1, REPLAY, true } }, RHCA_REPEATS_UNKNOWN, 3000 },
 	{ "half of what can be held is not late", {
-		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 75, 12, 63, NOTHING },
+		ONE_LATE, { AHEAD, 75, 12, 63, NOTHING },
 		{ AHEAD, 76, 12, 64, NAK } }, RHCA_REPEATS_ONE, 1500 },
 	{ "what cannot be held is asked for", {
-		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NOTHING },
+		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING },
 		{ REFUSED, 14, 12, 1, NAK } }, RHCA_REPEATS_ONE, 1500 },
 	{ "what was missed once is not missed since then", {
-		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 14, 12, 1, NOTHING },
-		{ WAITED, 0, 13, 0, NOTHING }, { AHEAD, 15, 13, 1, NOTHING } },
-	  RHCA_REPEATS_ONE, 1500 },
+		ONE_LATE, { AHEAD, 14, 12, 1, NOTHING }, { WAITED, 0, 13, 0, NOTHING },
+		{ AHEAD, 15, 13, 1, NOTHING } }, RHCA_REPEATS_ONE, 1500 },
 	{ "overtaken packets keep what is waited for", {
-		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 601, 600, 1, NOTHING },
-		{ NEXT, 600, 602, 0, NOTHING }, { AHEAD, 1101, 1100, 1, NOTHING },
+		ONE_LATE, { AHEAD, 601, 600, 1, NOTHING }, { NEXT, 600, 602, 0, NOTHING },
+		{ AHEAD, 1101, 1100, 1, NOTHING },
 		{ AHEAD, 1102, 1100, 2, NOTHING } }, RHCA_REPEATS_ONE, 1500 },
 	{ "what a peer repeats unasked has not been overtaken", {
-		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 601, 600, 1, NOTHING },
-		{ NEXT, 600, 602, 0, NOTHING, true }, { AHEAD, 1101, 1100, 1, NOTHING },
+		ONE_LATE, { AHEAD, 601, 600, 1, NOTHING }, { NEXT, 600, 602, 0, NOTHING, true },
+		{ AHEAD, 1101, 1100, 1, NOTHING },
 		{ AHEAD, 1102, 1100, 2, NAK } }, RHCA_REPEATS_ONE, 750 },
 	{ "what a peer that repeats one packet asks with was lost", {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
@@ -146,21 +141,17 @@ static const struct rule_case rule_cases[] = {
 		{ NEXT, 10, 13, 0, NOTHING }, { BEFORE, 11, 13, 0, REPLAY },
 		{ BEFORE, 10, 13, 0, REPLAY } }, RHCA_REPEATS_ALL, 0 },
 	{ "what is waited for is no pass", {
-		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 14, 12, 1, NOTHING },
-		{ WAITED, 0, 12, 1, NOTHING }, { WAITED, 0, 12, 1, NAK },
-		{ NEXT, 12, 13, 1, NOTHING }, { NEXT, 13, 15, 0, NOTHING } },
-	  RHCA_REPEATS_ONE, 1500 },
+		ONE_LATE, { AHEAD, 14, 12, 1, NOTHING }, { WAITED, 0, 12, 1, NOTHING },
+		{ WAITED, 0, 12, 1, NAK }, { NEXT, 12, 13, 1, NOTHING },
+		{ NEXT, 13, 15, 0, NOTHING } }, RHCA_REPEATS_ONE, 1500 },
 	{ "the end of what overtakes is no pass", {
 		{ AHEAD, 12, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING },
 		{ NEXT, 10, 11, 2, NAK }, { NEXT, 11, 14, 0, NOTHING },
 		{ AHEAD, 15, 14, 1, NAK }, { NEXT, 14, 16, 0, NOTHING },
 		{ BEFORE, 10, 16, 0, REPLAY, true } }, RHCA_REPEATS_UNKNOWN, 3000 },
 	{ "copies of what is held do not begin the wait again", {
-		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NOTHING },
-		{ TWICE, 13, 12, 1, NOTHING }, { TWICE, 13, 12, 1, NAK } },
-	  RHCA_REPEATS_ONE, 1500 },
+		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING }, { TWICE, 13, 12, 1, NOTHING },
+		{ TWICE, 13, 12, 1, NAK } }, RHCA_REPEATS_ONE, 1500 },
 	{ "a timer that has nothing to ask for", {
 		{ AHEAD, 11, 10, 1, NAK }, { WAITED, 0, 10, 1, NOTHING },
 		{ NEXT, 10, 12, 0, NOTHING }, { WAITED, 0, 12, 0, NOTHING } },

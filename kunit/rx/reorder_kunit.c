@@ -22,47 +22,41 @@ struct event {
 	u32 wait;	/* what is waited for after that, us */
 };
 
+/* Asked for at once, and 20 us late */
+#define ONE_LATE	{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 }
+
 static const struct reorder_case {
 	const char *desc;
 	struct event events[MAX_EVENTS];
 } reorder_cases[] = {
 	{ "what comes twice was late, each once", {
-		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
-		{ TWICE, 10, 99, 30 }, { COPY, 10, 99, 30 } } },
+		ONE_LATE, { TWICE, 10, 99, 30 }, { COPY, 10, 99, 30 } } },
 	{ "what was not asked for says nothing", {
-		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
-		{ COPY, 9, 99, 0 }, { COPY, 11, 99, 0 } } },
+		ONE_LATE, { COPY, 9, 99, 0 }, { COPY, 11, 99, 0 } } },
 	{ "the longest wait stays", {
-		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
-		{ TWICE, 10, 99, 30 }, { ASKED, 20, 99, 30 }, { LATE, 20, 103, 30 },
+		ONE_LATE, { TWICE, 10, 99, 30 }, { ASKED, 20, 99, 30 }, { LATE, 20, 103, 30 },
 		{ TWICE, 20, 109, 30 } } },
 	{ "no path is longer by more than 10 ms", {
 		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 40001, 0 },
 		{ TWICE, 10, 50000, 15000 } } },
 	{ "a window later it is too late", {
-		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
-		{ ASKED, 138, 50, 0 }, { COPY, 10, 99, 0 } } },
+		ONE_LATE, { ASKED, 138, 50, 0 }, { COPY, 10, 99, 0 } } },
 	{ "just within a window", {
-		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
-		{ ASKED, 137, 50, 0 }, { TWICE, 10, 99, 30 } } },
+		ONE_LATE, { ASKED, 137, 50, 0 }, { TWICE, 10, 99, 30 } } },
 	{ "in the older half of it", {
-		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
-		{ ASKED, 74, 50, 0 }, { ASKED, 100, 60, 0 }, { TWICE, 10, 99, 30 } } },
+		ONE_LATE, { ASKED, 74, 50, 0 }, { ASKED, 100, 60, 0 }, { TWICE, 10, 99, 30 } } },
 	{ "what was repeated had been lost, and twice says nothing", {
-		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
-		{ ASKED, 12, 30, 0 }, { REPEATED, 12, 40, 0 }, { COPY, 12, 99, 0 },
+		ONE_LATE, { ASKED, 12, 30, 0 }, { REPEATED, 12, 40, 0 }, { COPY, 12, 99, 0 },
 		{ TWICE, 10, 99, 30 } } },
 	{ "what was asked for and is late does not keep the wait", {
-		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
-		{ TWICE, 10, 99, 30 }, { ASKED, 1000, 150, 30 }, { LATE, 1000, 200, 30 },
-		{ MISSED, 1034, 201, 15 } } },
+		ONE_LATE, { TWICE, 10, 99, 30 }, { ASKED, 1000, 150, 30 },
+		{ LATE, 1000, 200, 30 }, { MISSED, 1034, 201, 15 } } },
 	{ "packets in order lower it, to nothing", {
 		{ ASKED, 10, 1, 0 }, { MISSED, 10, 1, 0 }, { LATE, 10, 21, 0 },
 		{ TWICE, 10, 99, 30 }, { MISSED, 1033, 200, 30 },
 		{ MISSED, 1034, 201, 15 }, { MISSED, 4106, 300, 0 } } },
 	{ "not where they overtake others", {
-		{ MISSED, 10, 1, 0 }, { ASKED, 10, 1, 0 }, { LATE, 10, 21, 0 },
-		{ TWICE, 10, 99, 30 }, { LATE, 1000, 200, 30 },
+		ONE_LATE, { TWICE, 10, 99, 30 }, { LATE, 1000, 200, 30 },
 		{ MISSED, 2023, 300, 30 }, { MISSED, 2024, 301, 15 } } },
 	{ "a response that comes twice was late", {
 		{ MISSED, 210, 1, 0 }, { WATCHED, 210, 1, 0 }, { CAME, 210, 21, 0 },
