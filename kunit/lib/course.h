@@ -149,37 +149,9 @@ void test_post(struct bench *b, const struct request *r, u64 id);
 struct rhca_port *test_port(const struct bench *b);
 
 void do_post(struct bench *b, const struct step *s);
-void do_ask(struct bench *b, const struct step *s);
-void do_request(struct bench *b, const struct step *s);
-void do_answer(struct bench *b, const struct step *s);
-void do_respond(struct bench *b, const struct step *s);
-void do_move(struct bench *b, const struct step *s);
-void do_bring_up(struct bench *b, const struct step *s);
-void do_go_back(struct bench *b, const struct step *s);
-void do_adp(struct bench *b, const struct step *s);
-void do_others(struct bench *b, const struct step *s);
-void do_local_full(struct bench *b, const struct step *s);
-void do_queue(struct bench *b, const struct step *s);
-void do_clear(struct bench *b, const struct step *s);
-void do_forget(struct bench *b, const struct step *s);
-void is_ack(struct bench *b, const struct step *s);
-void is_nak(struct bench *b, const struct step *s);
-void is_response(struct bench *b, const struct step *s);
-void is_atomic(struct bench *b, const struct step *s);
-void is_msn(struct bench *b, const struct step *s);
-void is_received(struct bench *b, const struct step *s);
-void do_note_owner(struct bench *b, const struct step *s);
-void is_owned(struct bench *b, const struct step *s);
-void is_left(struct bench *b, const struct step *s);
-void is_asking(struct bench *b, const struct step *s);
-void is_done(struct bench *b, const struct step *s);
-void is_sent(struct bench *b, const struct step *s);
-void is_coming(struct bench *b, const struct step *s);
-void is_pending(struct bench *b, const struct step *s);
-void is_quiet(struct bench *b, const struct step *s);
-void is_payload(struct bench *b, const struct step *s);
-void is_zero(struct bench *b, const struct step *s);
-void is_state(struct bench *b, const struct step *s);
-void is_count(struct bench *b, const struct step *s);
+typeof(do_post) do_ask, do_request, do_answer, do_respond, do_move, do_bring_up, do_go_back,
+	do_adp, do_others, do_local_full, do_queue, do_clear, do_forget, is_ack, is_nak, is_response,
+	is_atomic, is_msn, is_received, do_note_owner, is_owned, is_left, is_asking, is_done, is_sent,
+	is_coming, is_pending, is_quiet, is_payload, is_zero, is_state, is_count;
 
 #endif

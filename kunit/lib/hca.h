@@ -155,4 +155,9 @@ void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
 			void *data);
 u32 test_num_sent(struct test_hca *hca);
 
+/* A user of a device by the kernel that takes its time to let go of it: holder.c */
+void test_hold(struct kunit *test, struct rhca_dev *dev);
+void test_hold_begins(struct kunit *test);
+void test_hold_ends(struct kunit *test);
+
 #endif

@@ -6,8 +6,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "core/device.h"
-#include "lib/holder.h"
-#include "lib/packet.h"
+#include "lib/hca.h"
 
 #define PATIENCE	msecs_to_jiffies(20000)	/* on a busy machine */
 

@@ -408,3 +408,16 @@ u32 recording_of_call(enum recorded_call call, struct recorded *to, u32 room)
 {
 	return select_calls(is_call, &call, to, room);
 }
+
+/* How often it was called */
+u32 recording_num(enum recorded_call call)
+{
+	unsigned long flags;
+	u32 i, num = 0;
+
+	spin_lock_irqsave(&recording_lock, flags);
+	for (i = 0; i < num_recorded; i++)
+		num += recording[i].call == call;
+	spin_unlock_irqrestore(&recording_lock, flags);
+	return num;
+}

@@ -55,6 +55,7 @@ void recording_clear(void);
 u32 recording_of_qp(const struct ib_qp *qp, struct recorded *to, u32 room);
 u32 recording_of_ports(struct recorded *to, u32 room);
 u32 recording_of_call(enum recorded_call call, struct recorded *to, u32 room);
+u32 recording_num(enum recorded_call call);
 void recording_fail(enum recorded_call call, int error);
 void recording_limit_gid_types(unsigned long types);
 void recording_fail_port(u32 port_num, int error);

@@ -9,7 +9,6 @@
 #include "core/registry.h"
 #include "core/rules/netdev_id.h"
 #include "lib/hca.h"
-#include "lib/holder.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
