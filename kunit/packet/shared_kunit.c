@@ -228,26 +228,31 @@ static u16 own_port(struct bench *b, u32 index)
 	return port;
 }
 
+/* From the peer to a QP */
+static void address(struct bench *b, struct test_packet *p, u32 index)
+{
+	p->flow = (struct rhca_flow) { .encap = RHCA_V2_IPV6, .hop_limit = 64,
+				       .udp_sport = 0xd00d, .dgid = b->hca->gid };
+	test_peer_gid(&p->flow.sgid);
+	p->bth.dest_qpn = b->qp[index]->qp_num;
+}
+
+static struct sk_buff *packet_to(struct bench *b, struct test_packet *p, u32 index)
+{
+	address(b, p, index);
+	return test_packet_on(b->hca, p, b->hca->ndev[0]);
+}
+
 /* That the peer has all packets of the QP up to the @nth */
 static struct sk_buff *acknowledgement(struct bench *b, u32 index, u32 nth)
 {
 	const u8 aeth[4] = { 0x1f, 0, 0, nth + 1 };
-	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
 	struct test_packet p = {
-		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 64,
-			  .udp_sport = 0xd00d, .dgid = b->hca->gid },
-		.bth = { .opcode = ACKNOWLEDGE,
-			 .dest_qpn = b->qp[index]->qp_num,
-			 .psn = (first_psn(index) + nth) & 0xffffff },
+		.bth = { .opcode = ACKNOWLEDGE, .psn = (first_psn(index) + nth) & 0xffffff },
 		.extended = aeth, .extended_bytes = sizeof(aeth),
 	};
-	struct sk_buff *skb;
 
-	test_peer_gid(&p.flow.sgid);
-	skb = test_skb(b->test, packet, test_build(packet, &p), TEST_LINEAR, 0);
-	skb->dev = b->hca->ndev[0];
-	kunit_kfree(b->test, packet);
-	return skb;
+	return packet_to(b, &p, index);
 }
 
 static void receive(struct sk_buff *skb)
@@ -552,6 +557,15 @@ static void bring_up_again(struct work_struct *work)
 	complete(&verb->done);
 }
 
+static void prepare(struct bench *b, struct verb *verb, work_func_t call,
+		    void (*meanwhile)(void *data))
+{
+	verb->b = b;
+	init_completion(&verb->done);
+	INIT_WORK(&verb->work, call);
+	test_while_sending(b->hca, meanwhile, verb);
+}
+
 static void begin_verb(struct verb *verb, int patience_ms)
 {
 	queue_work(system_unbound_wq, &verb->work);
@@ -571,10 +585,7 @@ static void destruction_waits_for_the_block(struct kunit *test)
 	struct bench *b = setup(test);
 	u32 i;
 
-	verb->b = b;
-	init_completion(&verb->done);
-	INIT_WORK(&verb->work, destroy);
-	test_while_sending(b->hca, begin_to_destroy, verb);
+	prepare(b, verb, destroy, begin_to_destroy);
 	burst(b);
 	KUNIT_EXPECT_FALSE(test, verb->in_time);
 	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
@@ -623,10 +634,7 @@ static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
 	struct verb *verb = test_alloc(test, sizeof(*verb));
 	struct bench *b = setup(test);
 
-	verb->b = b;
-	init_completion(&verb->done);
-	INIT_WORK(&verb->work, bring_up_again);
-	test_while_sending(b->hca, reset_and_post, verb);
+	prepare(b, verb, bring_up_again, reset_and_post);
 	if (*refused)
 		test_set_queue(b->hca, NET_XMIT_DROP);
 	burst(b);
@@ -641,36 +649,16 @@ static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
 
 /* --- acknowledgements ---------------------------------------------------------------- */
 
-/* A packet of the peer to a QP, at @to; returns its bytes behind the network headers */
-static unsigned int build_request(struct bench *b, u8 *to, u32 index, u8 opcode,
-				  u32 psn, const u8 *reth)
-{
-	struct test_packet p = {
-		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 64,
-			  .udp_sport = 0xd00d, .dgid = b->hca->gid },
-		.bth = { .opcode = opcode, .ack_req = true, .psn = psn,
-			 .dest_qpn = b->qp[index]->qp_num },
-		.extended = reth, .extended_bytes = reth ? 16 : 0,
-		.payload_bytes = reth ? 0 : 64,
-	};
-
-	test_peer_gid(&p.flow.sgid);
-	return test_build(to, &p) - rhca_network_bytes(RHCA_V2_IPV6);
-}
-
 /* A READ of no bytes, which is answered by a response of none */
 static void read_nothing(struct bench *b, u32 index)
 {
 	static const u8 reth[16];
-	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
-	unsigned int bytes = build_request(b, packet, index, READ_REQUEST, 0, reth);
-	struct sk_buff *skb = test_skb(b->test, packet, bytes +
-				       rhca_network_bytes(RHCA_V2_IPV6),
-				       TEST_LINEAR, 0);
+	struct test_packet p = {
+		.bth = { .opcode = READ_REQUEST, .ack_req = true },
+		.extended = reth, .extended_bytes = sizeof(reth),
+	};
 
-	skb->dev = b->hca->ndev[0];
-	receive(skb);
-	kunit_kfree(b->test, packet);
+	receive(packet_to(b, &p, index));
 }
 
 /* A SEND to each QP arrives, in one block; @psn of each */
@@ -679,12 +667,17 @@ static void send_to_each(struct bench *b, const u32 *psn)
 	unsigned int network = rhca_network_bytes(RHCA_V2_IPV6), bytes;
 	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
 	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
+	struct test_packet p = {
+		.bth = { .opcode = SEND_ONLY, .ack_req = true }, .payload_bytes = 64,
+	};
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(b->test, skb);
 	for (i = 0; i < QPS; i++) {
 		test_post_recv(b->hca, b->qp[i], i, 0, 64);
-		bytes = build_request(b, packet, i, SEND_ONLY, psn[i], NULL);
+		p.bth.psn = psn[i];
+		address(b, &p, i);
+		bytes = test_build(packet, &p) - network;
 		if (!i)
 			skb_put_data(skb, packet, network);
 		skb_put_data(skb, packet + network, bytes);

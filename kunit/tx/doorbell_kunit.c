@@ -8,9 +8,7 @@
 #include <linux/ktime.h>
 #include <linux/sched.h>
 
-#include "lib/hca.h"
-#include "sw/backend.h"
-#include "sw/qp/qp.h"
+#include "lib/course.h"
 #include "sw/tx/post_delay.h"
 
 /* The longest that there is, and one that can be waited for */
@@ -22,12 +20,8 @@
 
 static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
 
-/* Somebody who posts on one processor */
-struct bench {
-	struct test_hca *hca;	/* the device */
-	struct ib_qp *qp;	/* a QP of it */
-	ktime_t begun;		/* what he has posted since follows closely */
-};
+/* What somebody who posts on one processor has posted since follows closely */
+static ktime_t begun;
 
 /* Each case has a thread of its own, so this ends with the case */
 static void stay_on_this_processor(struct kunit *test)
@@ -38,12 +32,8 @@ static void stay_on_this_processor(struct kunit *test)
 
 static struct bench *setup(struct kunit *test)
 {
-	struct bench *b = test_alloc(test, sizeof(*b));
-
 	stay_on_this_processor(test);
-	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
-	b->qp = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
-	return b;
+	return test_bench(test, IB_QPT_RC, &spec, IB_QPS_RTS);
 }
 
 static void post_to(struct bench *b, struct ib_qp *qp, unsigned int num)
@@ -64,14 +54,14 @@ static void post_first(struct bench *b)
 {
 	rhca_doorbell_gap_ns = 1;
 	udelay(5);
-	b->begun = ktime_get();
+	begun = ktime_get();
 	post(b, 1);
 	rhca_doorbell_gap_ns = GAP_NS;
 }
 
-static bool has_begun_within(struct bench *b, u64 ns)
+static bool has_begun_within(u64 ns)
 {
-	return ktime_before(ktime_get(), ktime_add_ns(b->begun, ns));
+	return ktime_before(ktime_get(), ktime_add_ns(begun, ns));
 }
 
 /* The rest waits. On a machine that has stood still for a gap nothing has to */
@@ -79,7 +69,7 @@ static void expect_sent_so_far(struct bench *b, u32 num)
 {
 	u32 sent = test_num_sent(b->hca);
 
-	if (has_begun_within(b, GAP_NS))
+	if (has_begun_within(GAP_NS))
 		KUNIT_EXPECT_EQ(b->hca->test, sent, num);
 }
 
@@ -95,8 +85,7 @@ static void expect_after_a_gap(struct bench *b, bool at_once)
 	msleep(SHORT_GAP_MS + 10);
 	local_bh_disable();
 	post(b, 1);
-	if (at_once || has_begun_within(b, MOST_GAPS * SHORT_GAP_MS *
-					   (u64)NSEC_PER_MSEC))
+	if (at_once || has_begun_within(MOST_GAPS * SHORT_GAP_MS * (u64)NSEC_PER_MSEC))
 		KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca),
 				before + at_once);
 	local_bh_enable();
@@ -139,19 +128,14 @@ static void poll_of_an_empty_queue_lets_them_leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 4);
 }
 
-/* A message arrives, and its completion is polled */
-static void give(struct bench *b, u32 psn)
+/* A message arrives, and its completion is polled by who has room for so many */
+static void give(struct bench *b, u32 psn, int room)
 {
-	struct test_packet p = {
-		.bth = { .opcode = SEND_ONLY, .psn = psn },
-		.payload_bytes = 4,
-	};
-	struct ib_wc wc;
+	struct ib_wc wc[2];
 
-	p.bth.dest_qpn = b->qp->qp_num;
 	test_post_recv(b->hca, b->qp, 1, 0, 64);
-	test_receive(b->hca, &p);
-	KUNIT_ASSERT_TRUE(b->hca->test, test_poll(b->hca, &wc));
+	test_ask(b, &(struct request) { SEND_ONLY, psn, .no_ack = true, .payload_bytes = 4 });
+	KUNIT_ASSERT_EQ(b->hca->test, ib_poll_cq(b->hca->cq, room, wc), 1);
 }
 
 /* How many leave by the first, and by the second poll of an empty queue */
@@ -184,7 +168,7 @@ static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 	post_first(b);
 	/* A softirq may come in between by chance */
 	for (tries = 0; tries < 20 && first; tries++) {
-		give(b, tries);
+		give(b, tries, 1);
 		poll_twice(b, other, &first, &second);
 		KUNIT_EXPECT_EQ(test, second, 1);
 	}
@@ -195,16 +179,10 @@ static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 /* Whoever has seen all that was done is not in a burst, how soon he may post */
 static void request_after_the_last_completion_leaves_at_once(struct kunit *test)
 {
-	struct ib_wc wc[2];
 	struct bench *b = setup(test);
-	struct test_packet p = { .bth = { .opcode = SEND_ONLY },
-				 .payload_bytes = 4 };
 
 	post_first(b);
-	p.bth.dest_qpn = b->qp->qp_num;
-	test_post_recv(b->hca, b->qp, 1, 0, 64);
-	test_receive(b->hca, &p);
-	KUNIT_ASSERT_EQ(test, ib_poll_cq(b->hca->cq, 2, wc), 1);
+	give(b, 0, 2);
 	local_bh_disable();
 	post(b, 1);
 	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 2);
@@ -219,13 +197,12 @@ static void request_after_the_last_completion_leaves_at_once(struct kunit *test)
 /* One after the other, as by somebody who has many peers */
 static void qps_wait_for_one_softirq_together(struct kunit *test)
 {
-	struct ib_qp **others;
 	struct bench *b = setup(test);
+	struct ib_qp **others = &b->hca->qps[1];
 	u32 i;
 
-	others = test_alloc(test, MAX_WAITING_QPS * sizeof(*others));
 	for (i = 0; i < MAX_WAITING_QPS; i++)
-		others[i] = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
+		test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	local_bh_disable();
 	post_first(b);
 	for (i = 0; i < MAX_WAITING_QPS; i++)
@@ -247,7 +224,7 @@ static void full_block_of_them_does_not_wait(struct kunit *test)
 {
 	struct bench *b = setup(test);
 
-	to_sw_qp(ibqp_to_verbs(b->qp))->send.cwnd.packets = RHCA_SEND_WINDOW;
+	b->send->cwnd.packets = RHCA_SEND_WINDOW;
 	local_bh_disable();
 	post_first(b);
 	post(b, 31);
