@@ -12,38 +12,27 @@ struct decision_case {
 	enum rhca_lag_kind kind;
 };
 
-#define TWO_PORTS(_mode) { .bond_mode = (_mode), .num_members = 2, .num_ports = 2 }
+/* A bond of that mode, its members, and how many of them are ports of ours */
+#define BOND(mode, members, ports)	\
+	.bond_mode = BOND_MODE_##mode, .num_members = (members), .num_ports = (ports)
 
 static const struct decision_case decision_cases[] = {
-	{ "round robin", TWO_PORTS(BOND_MODE_ROUNDROBIN), RHCA_LAG_NONE },
-	{ "active-backup", TWO_PORTS(BOND_MODE_ACTIVEBACKUP), RHCA_LAG_ACTIVE_BACKUP },
-	{ "xor", TWO_PORTS(BOND_MODE_XOR), RHCA_LAG_ACTIVE_ACTIVE },
-	{ "broadcast", TWO_PORTS(BOND_MODE_BROADCAST), RHCA_LAG_NONE },
-	{ "802.3ad", TWO_PORTS(BOND_MODE_8023AD), RHCA_LAG_ACTIVE_ACTIVE },
-	{ "tlb", TWO_PORTS(BOND_MODE_TLB), RHCA_LAG_NONE },
-	{ "alb", TWO_PORTS(BOND_MODE_ALB), RHCA_LAG_NONE },
-	{ "no such mode", TWO_PORTS(17), RHCA_LAG_NONE },
-	{ "no member", { .bond_mode = BOND_MODE_XOR }, RHCA_LAG_NONE },
-	{ "one member", { .bond_mode = BOND_MODE_XOR, .num_members = 1,
-			  .num_ports = 1 }, RHCA_LAG_NONE },
-	{ "three members", { .bond_mode = BOND_MODE_XOR, .num_members = 3,
-			     .num_ports = 3 }, RHCA_LAG_NONE },
-	{ "a third member that is no port", { .bond_mode = BOND_MODE_XOR,
-			     .num_members = 3, .num_ports = 2 },
-	  RHCA_LAG_NONE },
-	{ "one member is no port", { .bond_mode = BOND_MODE_XOR,
-				     .num_members = 2, .num_ports = 1 },
-	  RHCA_LAG_NONE },
-	{ "a device has another port", { .bond_mode = BOND_MODE_8023AD,
-					 .num_members = 2, .num_ports = 2,
-					 .num_outside = 1 }, RHCA_LAG_NONE },
-	{ "partitions differ", { .bond_mode = BOND_MODE_8023AD,
-				 .num_members = 2, .num_ports = 2,
-				 .partitions_differ = true },
-	  RHCA_LAG_NONE },
-	{ "the user objects", { .bond_mode = BOND_MODE_ACTIVEBACKUP,
-				.num_members = 2, .num_ports = 2,
-				.disabled = true }, RHCA_LAG_NONE },
+	{ "round robin", { BOND(ROUNDROBIN, 2, 2) }, RHCA_LAG_NONE },
+	{ "active-backup", { BOND(ACTIVEBACKUP, 2, 2) }, RHCA_LAG_ACTIVE_BACKUP },
+	{ "xor", { BOND(XOR, 2, 2) }, RHCA_LAG_ACTIVE_ACTIVE },
+	{ "broadcast", { BOND(BROADCAST, 2, 2) }, RHCA_LAG_NONE },
+	{ "802.3ad", { BOND(8023AD, 2, 2) }, RHCA_LAG_ACTIVE_ACTIVE },
+	{ "tlb", { BOND(TLB, 2, 2) }, RHCA_LAG_NONE },
+	{ "alb", { BOND(ALB, 2, 2) }, RHCA_LAG_NONE },
+	{ "no such mode", { .bond_mode = 17, .num_members = 2, .num_ports = 2 }, RHCA_LAG_NONE },
+	{ "no member", { BOND(XOR, 0, 0) }, RHCA_LAG_NONE },
+	{ "one member", { BOND(XOR, 1, 1) }, RHCA_LAG_NONE },
+	{ "three members", { BOND(XOR, 3, 3) }, RHCA_LAG_NONE },
+	{ "a third member that is no port", { BOND(XOR, 3, 2) }, RHCA_LAG_NONE },
+	{ "one member is no port", { BOND(XOR, 2, 1) }, RHCA_LAG_NONE },
+	{ "a device has another port", { BOND(8023AD, 2, 2), .num_outside = 1 }, RHCA_LAG_NONE },
+	{ "partitions differ", { BOND(8023AD, 2, 2), .partitions_differ = true }, RHCA_LAG_NONE },
+	{ "the user objects", { BOND(ACTIVEBACKUP, 2, 2), .disabled = true }, RHCA_LAG_NONE },
 };
 KUNIT_ARRAY_PARAM_DESC(decision, decision_cases, desc);
 
