@@ -389,6 +389,19 @@ struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type,
 	return qp;
 }
 
+/* Receive queue of QPs that are made from now on */
+struct ib_srq *test_srq(struct test_hca *hca, struct ib_pd *pd, u32 max_wr, u32 limit)
+{
+	struct ib_srq_init_attr init = {
+		.attr = { .max_wr = max_wr, .max_sge = 1, .srq_limit = limit },
+	};
+	struct ib_srq *srq = ib_create_srq(pd, &init);
+
+	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(srq));
+	hca->srq = srq;
+	return srq;
+}
+
 struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type)
 {
 	static const struct ib_qp_cap cap = {

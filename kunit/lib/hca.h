@@ -118,6 +118,7 @@ void test_hca_speak_v2(struct test_hca *hca);
 struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type);
 struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type,
 			 const struct ib_qp_cap *cap);
+struct ib_srq *test_srq(struct test_hca *hca, struct ib_pd *pd, u32 max_wr, u32 limit);
 void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
 		  const struct test_qp_spec *spec, enum ib_qp_state next,
 		  struct ib_qp_attr *attr, int *mask);

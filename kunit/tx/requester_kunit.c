@@ -686,6 +686,22 @@ static const struct mix_case mix_cases[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(mix, mix_cases, desc);
 
+static void alloc_mr(struct bench *b)
+{
+	b->hca->mr = ib_alloc_mr(b->hca->pd, IB_MR_TYPE_MEM_REG, 1);
+	KUNIT_ASSERT_FALSE(b->hca->test, IS_ERR(b->hca->mr));
+}
+
+static u32 num_done(struct bench *b)
+{
+	struct ib_wc wc;
+	u32 num = 0;
+
+	while (test_poll(b->hca, &wc))
+		num++;
+	return num;
+}
+
 /* In one list: request by request each would be the last, and ask */
 static void post_mixed(struct bench *b, const struct mix_case *c)
 {
@@ -719,8 +735,7 @@ static void packet_that_is_waited_for_asks_at_once(struct kunit *test)
 	struct bench *b = test_bench(test, IB_QPT_RC, &one, IB_QPS_RTS);
 	u32 i;
 
-	b->hca->mr = ib_alloc_mr(b->hca->pd, IB_MR_TYPE_MEM_REG, 1);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(b->hca->mr));
+	alloc_mr(b);
 	post(b, IB_WR_SEND, 1);
 	look_at_next(b);
 	answer(b, FIRST_PSN, c->without_credit ? 0x00 : 0x1f, 1);
@@ -739,11 +754,8 @@ static void registration_behind_a_repeated_request_completes(struct kunit *test)
 		.num = 2, .wrs = { { IB_WR_SEND, 1 }, { IB_WR_REG_MR } },
 	};
 	struct bench *b = setup(test, IB_QPT_RC);
-	struct ib_wc wc;
-	u32 done = 0;
 
-	b->hca->mr = ib_alloc_mr(b->hca->pd, IB_MR_TYPE_MEM_REG, 1);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(b->hca->mr));
+	alloc_mr(b);
 	post_mixed(b, &both);
 	local_bh_disable();
 	spin_lock(&b->send->lock);
@@ -755,9 +767,7 @@ static void registration_behind_a_repeated_request_completes(struct kunit *test)
 	local_bh_enable();
 	answer(b, FIRST_PSN, 0x1f, 1);
 	msleep(50);
-	while (test_poll(b->hca, &wc))
-		done++;
-	KUNIT_EXPECT_EQ(test, done, 2);
+	KUNIT_EXPECT_EQ(test, num_done(b), 2);
 }
 
 #define MANY		1000
@@ -814,15 +824,10 @@ static void uc_invalidates_behind_what_is_sent_with_it(struct kunit *test)
 		.num = 2, .wrs = { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_LOCAL_INV } },
 	};
 	struct bench *b = setup(test, IB_QPT_UC);
-	struct ib_wc wc;
-	u32 done = 0;
 
-	b->hca->mr = ib_alloc_mr(b->hca->pd, IB_MR_TYPE_MEM_REG, 1);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(b->hca->mr));
+	alloc_mr(b);
 	post_mixed(b, &both);
-	while (test_poll(b->hca, &wc))
-		done++;
-	KUNIT_EXPECT_EQ(test, 2, done);
+	KUNIT_EXPECT_EQ(test, num_done(b), 2);
 }
 
 /* An acknowledgement that another processor takes */
@@ -974,14 +979,11 @@ static void shorter_timeout_holds_at_once(struct kunit *test)
 /* Whoever posts may hold a lock that the handler of its events takes */
 static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
 {
-	struct ib_srq_init_attr init = { .attr = { .max_wr = 1, .max_sge = 1 } };
 	struct bench *b = setup(test, IB_QPT_RC);
-	struct ib_srq *srq = ib_create_srq(b->hca->pd, &init);
 	struct ib_rdma_wr wr;
 	struct ib_sge sge;
 
-	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
-	b->hca->srq = srq;
+	test_srq(b->hca, b->hca->pd, 1, 0);
 	b->qp = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 	fill_wr(b, &wr, &sge, IB_WR_SEND, 8);
 	sge.lkey = ~sge.lkey;

@@ -37,17 +37,13 @@ static void destroy_queues(void *data)
 
 static struct bench *setup(struct kunit *test)
 {
-	struct ib_srq_init_attr init = { .attr = { .max_wr = MAX_WR, .max_sge = 1 } };
 	struct bench *b = test_alloc(test, sizeof(*b));
-	struct ib_srq *srq;
 
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->pd = ib_alloc_pd(b->hca->ibdev, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b->pd));
 	test_at_end(test, dealloc_pd, b->pd);
-	srq = ib_create_srq(b->pd, &init);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
-	b->hca->srq = srq;
+	test_srq(b->hca, b->pd, MAX_WR, 0);
 	test_at_end(test, destroy_queues, b->hca);
 	b->qp = test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTR);
 	return b;
@@ -95,14 +91,9 @@ static void domain_of_the_qp_does_not_count(struct kunit *test)
 static void limit_is_of_no_account_at_creation(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_srq_init_attr init = {
-		.attr = { .max_wr = MAX_WR, .max_sge = 1, .srq_limit = U32_MAX },
-	};
-	struct ib_srq *srq = ib_create_srq(hca->pd, &init);
+	struct ib_srq *srq = test_srq(hca, hca->pd, MAX_WR, U32_MAX);
 	struct ib_srq_attr attr;
 
-	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
-	hca->srq = srq;
 	KUNIT_ASSERT_EQ(test, ib_query_srq(srq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 0);
 }
@@ -111,14 +102,9 @@ static void limit_is_of_no_account_at_creation(struct kunit *test)
 static void longest_queue_may_have_a_limit(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_srq_init_attr init = {
-		.attr = { .max_wr = hca->ibdev->attrs.max_srq_wr, .max_sge = 1 },
-	};
-	struct ib_srq *srq = ib_create_srq(hca->pd, &init);
+	struct ib_srq *srq = test_srq(hca, hca->pd, hca->ibdev->attrs.max_srq_wr, 0);
 	struct ib_srq_attr attr = { .srq_limit = 1 };
 
-	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
-	hca->srq = srq;
 	KUNIT_EXPECT_EQ(test, ib_modify_srq(srq, &attr, IB_SRQ_LIMIT), 0);
 	KUNIT_ASSERT_EQ(test, ib_query_srq(srq, &attr), 0);
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 1);

@@ -14,28 +14,17 @@
 #include "lib/packet.h"
 #include "sw/verbs/timing_wheel.h"
 
-/**
- * struct timed - A timer of a test
- * @timer: the timer
- * @lock: as the send lock of a QP
- * @due: not before this, ns
- * @calls: of its function
- * @fired_at: when it was called last, ns
- * @early: it was called before @due
- * @again_ns: started again by its function after so long, if not 0
- * @order: how many of the test had fired before, from 1
- * @done: it has fired
- */
+/* A timer of a test */
 struct timed {
 	struct rhca_wheel_timer timer;
-	spinlock_t lock;		/* of who starts it */
-	u64 due;
-	u32 calls;
-	u64 fired_at;
-	bool early;
-	u64 again_ns;
-	u32 order;
-	struct completion done;
+	spinlock_t lock;	/* of who starts it, as the send lock of a QP */
+	u64 due;		/* not before this, ns */
+	u32 calls;		/* of its function */
+	u64 fired_at;		/* when it was called last, ns */
+	bool early;		/* it was called before @due */
+	u64 again_ns;		/* started again by its function after so long, if not 0 */
+	u32 order;		/* how many of the test had fired before, from 1 */
+	struct completion done;	/* it has fired */
 };
 
 static atomic_t num_fired;
