@@ -25,11 +25,9 @@ struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
 	return b;
 }
 
-/**
- * test_course - The row that is the test's parameter
- * @test: the test
- * @usual: of the QP, where the row says nothing else, and the rights of its region
- * @region_bytes: of the QP's region, or 0
+/*
+ * The row that is the test's parameter; @usual is of the QP, where the row says nothing else,
+ * and its access that of the region, if there is to be one
  */
 void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 region_bytes)
 {

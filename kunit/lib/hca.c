@@ -269,12 +269,7 @@ static void find_gid(struct test_hca *hca)
 	KUNIT_ASSERT_TRUE_MSG(hca->test, false, "no RoCE v1 GID");
 }
 
-/**
- * test_hca_create - Make a device, gone when the test ends
- * @test: the test
- * @backend: who serves it
- * @num_ports: how many, each over a netdev of its own
- */
+/* A device by that backend, each port over a netdev of its own; gone when the test ends */
 struct test_hca *test_hca_create(struct kunit *test,
 				 const struct rhca_backend_ops *backend,
 				 u32 num_ports)
@@ -306,10 +301,9 @@ void test_hca_remove(struct test_hca *hca)
 /* Of a kind that is known to take blocks whole */
 static struct rtnl_link_ops veth_ops = { .kind = "veth" };
 
-/**
- * test_hca_speak_v2 - QPs that are brought up from now on speak RoCE v2 over IPv6
- * @hca: the device; its port 1 takes blocks, and packets leave it without neighbours.
- *	See test_sent_v2()
+/*
+ * QPs that are brought up from now on speak RoCE v2 over IPv6; port 1 takes blocks, and
+ * packets leave it without neighbours. See test_sent_v2()
  */
 void test_hca_speak_v2(struct test_hca *hca)
 {
@@ -479,15 +473,7 @@ static void attr_rts(struct ib_qp *qp, const struct test_qp_spec *spec,
 	}
 }
 
-/**
- * test_qp_attr - The attributes that the way to a state needs
- * @hca: the device
- * @qp: the QP
- * @spec: what is the test's to choose
- * @next: INIT, RTR or RTS from the state before; others need none
- * @attr: filled in
- * @mask: filled in
- */
+/* The attributes that the way from the state before to INIT, RTR or RTS needs; others need none */
 void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
 		  const struct test_qp_spec *spec, enum ib_qp_state next,
 		  struct ib_qp_attr *attr, int *mask)
@@ -644,12 +630,9 @@ void test_expect_completions(struct test_hca *hca, u64 first, u32 num)
 
 /* --- packets ------------------------------------------------------------------- */
 
-/**
- * test_packet_on - A packet that has not arrived yet
- * @hca: the device
- * @p: the packet; its flow is set here, from the peer to this HCA, unless the
- *	test has set a hop limit
- * @ndev: the netdev that it comes by
+/*
+ * A packet that has not arrived yet. Its flow is set here, from the peer to this HCA, unless
+ * the test has set a hop limit
  */
 struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 			       struct net_device *ndev)
@@ -742,13 +725,7 @@ static void expect_sound(struct test_hca *hca, struct sk_buff *skb)
 	kunit_kfree(hca->test, rx);
 }
 
-/**
- * test_sent - The oldest packet that left by port 1 and was not looked at
- * @hca: the device
- * @sent: filled in; the packet has been parsed and its ICRC checked
- *
- * Return: false when there is none.
- */
+/* The oldest packet that left by port 1 and was not looked at, its ICRC checked; or false */
 bool test_sent(struct test_hca *hca, struct test_sent *sent)
 {
 	struct tap *tap = netdev_priv(hca->ndev[0]);
@@ -769,12 +746,7 @@ bool test_sent(struct test_hca *hca, struct test_sent *sent)
 	return true;
 }
 
-/**
- * test_sent_v2 - The oldest skb of RoCE v2 that left by port 1 and was not looked at
- * @hca: the device
- *
- * Return: the skb, the caller's, at its Ethernet header; or NULL.
- */
+/* The same of RoCE v2: the skb, the caller's, at its Ethernet header; or NULL */
 struct sk_buff *test_sent_v2(struct test_hca *hca)
 {
 	struct tap *tap = netdev_priv(hca->ndev[0]);
@@ -782,12 +754,9 @@ struct sk_buff *test_sent_v2(struct test_hca *hca)
 	return skb_dequeue(&tap->sent_v2);
 }
 
-/**
- * test_segments - What a block is cut into on its way
- * @test: the test
- * @skb: the block, at its Ethernet header, consumed; or a single packet
- *
- * Return: a list of packets by skb->next; a single one is itself.
+/*
+ * What a block, which is consumed, is cut into on its way: a list of packets by skb->next. A
+ * single packet is itself
  */
 struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb)
 {
@@ -801,11 +770,9 @@ struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb)
 	return list;
 }
 
-/**
- * test_set_queue - What the queue of port 1 says to packets from now on
- * @hca: the device
- * @result: NET_XMIT_SUCCESS, as at first, or NET_XMIT_CN: it takes them;
- *	NET_XMIT_DROP: it does not
+/*
+ * What the queue of port 1 says to packets from now on: NET_XMIT_SUCCESS, as at first, or
+ * NET_XMIT_CN when it takes them, NET_XMIT_DROP when it does not
  */
 void test_set_queue(struct test_hca *hca, int result)
 {
@@ -814,12 +781,9 @@ void test_set_queue(struct test_hca *hca, int result)
 	WRITE_ONCE(tap->result, result);
 }
 
-/**
- * test_while_sending - Something happens while an skb leaves
- * @hca: the device
- * @meanwhile: called once, when the next skb of RoCE v2 is handed to port 1 and before
- *	it is kept or refused. In softirq as a rule: it must not assert, only expect
- * @data: for @meanwhile
+/*
+ * @meanwhile is called once, when the next skb of RoCE v2 is handed to port 1 and before it is
+ * kept or refused. In softirq as a rule: it must not assert, only expect
  */
 void test_while_sending(struct test_hca *hca, void (*meanwhile)(void *data),
 			void *data)

@@ -42,11 +42,7 @@ static void end_hold(void *unused)
 	ib_unregister_client(&holder);
 }
 
-/**
- * test_hold - Use a device until test_hold_ends()
- * @test: the test, with whose end it ends at the latest
- * @dev: the device; one at a time
- */
+/* Uses a device, one at a time, until test_hold_ends() or the test's end */
 void test_hold(struct kunit *test, struct rhca_dev *dev)
 {
 	reinit_completion(&begun);
@@ -56,19 +52,12 @@ void test_hold(struct kunit *test, struct rhca_dev *dev)
 	test_at_end(test, end_hold, NULL);
 }
 
-/**
- * test_hold_begins - Wait until the device is being unregistered
- * @test: the test, which fails otherwise
- */
+/* Waits until the device is being unregistered */
 void test_hold_begins(struct kunit *test)
 {
 	KUNIT_ASSERT_NE(test, 0UL, wait_for_completion_timeout(&begun, PATIENCE));
 }
 
-/**
- * test_hold_ends - Let go of it
- * @test: the test
- */
 void test_hold_ends(struct kunit *test)
 {
 	kunit_release_action(test, end_hold, NULL);

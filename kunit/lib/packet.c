@@ -66,13 +66,7 @@ void test_seal(u8 *packet, unsigned int bytes, enum rhca_encap encap)
 	memcpy(packet + end, &icrc, sizeof(icrc));
 }
 
-/**
- * test_build - Write a whole packet, from network header to ICRC
- * @to: TEST_PACKET_BYTES of room
- * @p: what it should be
- *
- * Return: its bytes.
- */
+/* Writes a whole packet, from network header to ICRC, and returns its bytes */
 unsigned int test_build(u8 *to, const struct test_packet *p)
 {
 	unsigned int network = rhca_network_bytes(p->flow.encap);
@@ -127,14 +121,7 @@ static void add_list(struct sk_buff *skb, struct sk_buff *member)
 	skb->truesize += member->truesize;
 }
 
-/**
- * test_skb - Lay bytes into an skb
- * @test: the test; the skb is the caller's to free
- * @bytes: the packet
- * @len: how many
- * @shape: how they should lie
- * @head_bytes: how many lie in the linear part, for other shapes than linear
- */
+/* The caller frees it; of other shapes than linear @head_bytes lie in the linear part */
 struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 			 enum test_shape shape, unsigned int head_bytes)
 {
