@@ -16,8 +16,7 @@ struct mac_case {
 
 /* Annex A16.5.1, RFC 2464 section 7, RFC 1112 section 6.4 */
 static const struct mac_case mac_cases[] = {
-	{ "IPv6",
-	  { .raw = { 0xff, 0x15, [13] = 0x12, 0x34, 0x56 } },
+	{ "IPv6", { .raw = { 0xff, 0x15, [13] = 0x12, 0x34, 0x56 } },
 	  { 0x33, 0x33, 0x00, 0x12, 0x34, 0x56 } },
 	{ "IPv6, all of the low 32 bits",
 	  { .raw = { 0xff, 0x02, [11] = 0x01, 0xff, 0xab, 0xcd, 0xef } },
@@ -25,12 +24,9 @@ static const struct mac_case mac_cases[] = {
 	{ "rdma_cm's form of IPv4 for v1 is an IPv6 group",
 	  { .raw = { 0xff, 0x0e, [10] = 0xff, 0xff, 239, 9, 1, 2 } },
 	  { 0x33, 0x33, 239, 9, 1, 2 } },
-	{ "IPv4",
-	  { .raw = { [10] = 0xff, 0xff, 239, 9, 1, 2 } },
-	  { 0x01, 0x00, 0x5e, 9, 1, 2 } },
+	{ "IPv4", { .raw = { [10] = 0xff, 0xff, 239, 9, 1, 2 } }, { 0x01, 0x00, 0x5e, 9, 1, 2 } },
 	{ "IPv4, only the low 23 bits",
-	  { .raw = { [10] = 0xff, 0xff, 224, 0x81, 2, 3 } },
-	  { 0x01, 0x00, 0x5e, 0x01, 2, 3 } },
+	  { .raw = { [10] = 0xff, 0xff, 224, 0x81, 2, 3 } }, { 0x01, 0x00, 0x5e, 0x01, 2, 3 } },
 };
 KUNIT_ARRAY_PARAM_DESC(mac, mac_cases, desc);
 

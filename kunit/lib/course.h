@@ -150,8 +150,9 @@ struct rhca_port *test_port(const struct bench *b);
 
 void do_post(struct bench *b, const struct step *s);
 typeof(do_post) do_ask, do_request, do_answer, do_respond, do_move, do_bring_up, do_go_back,
-	do_adp, do_others, do_local_full, do_queue, do_clear, do_forget, is_ack, is_nak, is_response,
-	is_atomic, is_msn, is_received, do_note_owner, is_owned, is_left, is_asking, is_done, is_sent,
-	is_coming, is_pending, is_quiet, is_payload, is_zero, is_state, is_count;
+	do_adp, do_others, do_local_full, do_queue, do_clear, do_forget, is_ack, is_nak,
+	is_response, is_atomic, is_msn, is_received, do_note_owner, is_owned, is_left, is_asking,
+	is_done, is_sent, is_coming, is_pending, is_quiet, is_payload, is_zero, is_state,
+	is_count;
 
 #endif

@@ -147,8 +147,8 @@ static void large_region_is_written_back_in_portions(struct kunit *test)
 	local_bh_enable();
 	test_becomes(test_num_sent(b->hca));
 	expect_done(b, 0);
-	test_ask(b, &(struct request) { FLUSH, 1, .immediate = TO_PERSISTENT,
-					.length = SEVERAL_PORTIONS });
+	test_ask(b, &(struct request) {
+		FLUSH, 1, .immediate = TO_PERSISTENT, .length = SEVERAL_PORTIONS });
 	expect_done(b, 1);
 	mem->pages = pages;
 	mem->num_pages = 1;
@@ -156,8 +156,8 @@ static void large_region_is_written_back_in_portions(struct kunit *test)
 
 static void write_atomically(struct bench *b, int psn)
 {
-	test_ask(b, &(struct request) { ATOMIC_WRITE, psn, .length = sizeof(u64),
-					.payload_bytes = sizeof(u64) });
+	test_ask(b, &(struct request) {
+		ATOMIC_WRITE, psn, .length = sizeof(u64), .payload_bytes = sizeof(u64) });
 }
 
 /* A commit record must not be there before what it vouches for */

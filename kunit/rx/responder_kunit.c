@@ -312,7 +312,7 @@ static const struct course courses[] = {
 		PAYLOAD(BUFFER_OFFSET + MTU, MTU), PAYLOAD(BUFFER_OFFSET + 2 * MTU, 5), QUIET } },
 	{ "WRITE goes to its address", .step = {
 		CLEAR(0, REGION_BYTES), ASK(WRITE_FIRST, .va = 100, .no_ack = true,
-					 .payload_bytes = MTU, .length = MTU + 9),
+					    .payload_bytes = MTU, .length = MTU + 9),
 		ASK(WRITE_LAST, .psn = 1, .payload_bytes = 9), ACK(1, 1), PAYLOAD(100, MTU),
 		PAYLOAD(100 + MTU, 9), ZERO(99, 1), ZERO(100 + MTU + 9, 1), QUIET } },
 	{ "WRITE to the last byte is allowed", .step = {
@@ -342,7 +342,8 @@ static const struct course courses[] = {
 		POST(2), ASK(SEND_ONLY, .payload_bytes = 4), ACK(0, 1), RECEIVED(4, 0, 0),
 		ASK(SEND_ONLY, .payload_bytes = 4), ACK(0, 1), QUIET } },
 	{ "duplicate WRITE does not write", .step = {
-		ASK_WRITE(0, 0, 8), ACK(0, 1), CLEAR(0, 8), ASK_WRITE(0, 0, 8), ACK(0, 1), WORD(0) } },
+		ASK_WRITE(0, 0, 8), ACK(0, 1), CLEAR(0, 8), ASK_WRITE(0, 0, 8), ACK(0, 1),
+		WORD(0) } },
 	{ "duplicate atomic is answered from memory", .step = {
 		SET_WORD(5), ASK(FETCH_ADD, .swap_add = 1), ATOMIC(0, 5),
 		ASK(FETCH_ADD, .swap_add = 1), ATOMIC(0, 5), WORD(6) } },
@@ -646,7 +647,7 @@ struct foreign_case {
 
 #define CHANGE(name, change)	static void name(struct test_packet *p) { change; }
 
-CHANGE(same, )
+CHANGE(same, (void)p)
 CHANGE(other_source, p->flow.sgid.raw[15] ^= 1)
 CHANGE(other_destination, p->flow.dgid.raw[15] ^= 1)
 CHANGE(other_pkey, p->bth.pkey = 0x1234)

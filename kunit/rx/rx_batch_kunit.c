@@ -206,6 +206,16 @@ static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
 	return skb;
 }
 
+static void make_qps(struct test_hca *hca, u32 *numbers)
+{
+	u32 i;
+
+	for (i = 0; i < QPS; i++)
+		numbers[i] = test_qp(hca, IB_QPT_RC)->qp_num;
+	numbers[NOBODY] = 0xabcdef;
+	numbers[FAULT] = numbers[0];
+}
+
 /* Of what lies ahead only the next two packets may be known, and nothing wrong */
 static void expect_known(struct kunit *test, struct rhca_rx_batch *walk,
 			 const struct ahead_case *c, const u32 *numbers)
@@ -231,16 +241,10 @@ static void packet_is_for_the_qp_that_it_names(struct kunit *test)
 	const struct ahead_case *c = test->param_value;
 	unsigned int i, packets = 0, taken = 0;
 	struct rhca_qp_handle *handle;
-	struct ib_qp *qp[QPS];
 	u32 numbers[QPS + 2];
 	struct sk_buff *skb;
 
-	for (i = 0; i < QPS; i++) {
-		qp[i] = test_qp(hca, IB_QPT_RC);
-		numbers[i] = qp[i]->qp_num;
-	}
-	numbers[NOBODY] = 0xabcdef;
-	numbers[FAULT] = numbers[0];
+	make_qps(hca, numbers);
 	skb = block_to(test, c, numbers);
 	rcu_read_lock();
 	KUNIT_EXPECT_TRUE(test, rhca_rx_batch_begin_block(walk, skb, RHCA_V2_IPV4));
@@ -268,10 +272,8 @@ static void qps_of_the_next_packets_are_known(struct kunit *test)
 	const struct rhca_qp_ahead *ahead;
 	u32 numbers[QPS + 2];
 	struct sk_buff *skb;
-	unsigned int i;
 
-	for (i = 0; i < QPS; i++)
-		numbers[i] = test_qp(hca, IB_QPT_RC)->qp_num;
+	make_qps(hca, numbers);
 	skb = block_to(test, &c, numbers);
 	rcu_read_lock();
 	KUNIT_EXPECT_TRUE(test, rhca_rx_batch_begin_block(walk, skb, RHCA_V2_IPV4));
@@ -322,8 +324,8 @@ static void append_send(struct bench *b, struct ib_qp *qp, int psn, bool flip)
 	bool ud = qp->qp_type == IB_QPT_UD;
 
 	b->qp = qp;
-	append(b, &(struct request) { ud ? UD_SEND_ONLY : SEND_ONLY, psn, ud, BYTES,
-				      .immediate = TEST_QKEY }, flip);
+	append(b, &(struct request) {
+		ud ? UD_SEND_ONLY : SEND_ONLY, psn, ud, BYTES, .immediate = TEST_QKEY }, flip);
 }
 
 static void arrive(struct bench *b)

@@ -52,27 +52,34 @@ static u8 *some_bytes(struct kunit *test)
 	return data;
 }
 
-static u32 run(u32 crc, const void *data, unsigned int bytes)
+/* Returns whether there are vectors */
+static bool begin(void)
 {
-	bool vectors;
-
 	local_bh_disable();
-	vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
-	crc = rhca_crc32(vectors, crc, data, bytes);
+	return rhca_crc32_begin(RHCA_CRC32_MOST);
+}
+
+static void end(bool vectors)
+{
 	rhca_crc32_end(vectors);
 	local_bh_enable();
+}
+
+static u32 run(u32 crc, const void *data, unsigned int bytes)
+{
+	bool vectors = begin();
+
+	crc = rhca_crc32(vectors, crc, data, bytes);
+	end(vectors);
 	return crc;
 }
 
 static u32 run_copy(u32 crc, void *to, const void *from, unsigned int bytes)
 {
-	bool vectors;
+	bool vectors = begin();
 
-	local_bh_disable();
-	vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
 	crc = rhca_crc32_copy(vectors, crc, to, from, bytes);
-	rhca_crc32_end(vectors);
-	local_bh_enable();
+	end(vectors);
 	return crc;
 }
 
@@ -163,16 +170,14 @@ static void crc32_asks_nobody_to_clear_registers(struct kunit *test)
 
 	choose(test);
 	for (bytes = 16; bytes <= 1100; bytes++) {
-		local_bh_disable();
-		vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
+		vectors = begin();
 		if (vectors)
 			leave_bits_in_registers();
 		crc = rhca_crc32(vectors, bytes, from, bytes);
 		if (vectors)
 			leave_bits_in_registers();
 		copy = rhca_crc32_copy(vectors, bytes, to, from, bytes);
-		rhca_crc32_end(vectors);
-		local_bh_enable();
+		end(vectors);
 		wrong += crc != crc32_le(bytes, from, bytes);
 		wrong += copy != crc32_le(bytes, from, bytes);
 	}
@@ -190,14 +195,12 @@ static void crc32_masks_one_byte(struct kunit *test)
 
 	choose(test);
 	for (bytes = 8; bytes <= 1100; bytes += 4) {
-		local_bh_disable();
-		vectors = rhca_crc32_begin(RHCA_CRC32_MOST);
+		vectors = begin();
 		if (vectors)
 			leave_bits_in_registers();
 		data[4] = bytes >> 2;
 		crc = rhca_crc32_masked(vectors, bytes, data, bytes);
-		rhca_crc32_end(vectors);
-		local_bh_enable();
+		end(vectors);
 		data[4] = 0xff;
 		want = crc32_le(bytes, data, bytes);
 		wrong += crc != want;
