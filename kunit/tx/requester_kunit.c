@@ -501,12 +501,9 @@ static void do_close(struct bench *b, const struct step *s)
 		SENDS(1), SENDS(2), SENDS(3), ANSWER(1, code, 1), DONE(1, SUCCESS),	\
 		DONE(2, with), DONE(3, WR_FLUSH_ERR), STATE(ERR) } }
 
-static const struct test_qp_spec two_reads = { .initiator_depth = 2 };
 static const struct test_qp_spec no_retries = { .sq_psn = FIRST_PSN };
 
 static const struct course courses[] = {
-	{ "READs in flight are limited", .spec = &two_reads, .step = {
-		READS(8), READS(8), READS(8), READS(8), READS(8), SENT(2) } },
 	{ "requester of another state is silent", .step = {
 		MOVE(SQD), SENDS(8), SENT(0), PENDING, MOVE(RTS), SENT(1), MOVE(ERR), SENDS(9),
 		SENT(1), DONE(8, WR_FLUSH_ERR), DONE(9, WR_FLUSH_ERR) } },
