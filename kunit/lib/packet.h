@@ -29,6 +29,14 @@ enum test_shape {
 	TEST_FRAG_LIST,		/* from some byte on in a second skb */
 };
 
+/* For KUNIT_ARRAY_PARAM() */
+static inline void test_framing_desc(const enum rhca_encap *encap, char *desc)
+{
+	static const char *const names[] = { "v1", "v2 IPv4", "v2 IPv6" };
+
+	strscpy(desc, names[*encap], KUNIT_PARAM_DESC_SIZE);
+}
+
 u8 test_payload(unsigned int i);
 void test_flow(struct rhca_flow *flow, enum rhca_encap encap);
 unsigned int test_build(u8 *to, const struct test_packet *p);

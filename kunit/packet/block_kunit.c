@@ -97,14 +97,8 @@ static void blocks_that_arrive_are_kept_to(struct kunit *test)
 
 /* --- building ------------------------------------------------------------------ */
 
-static void framing_desc(const enum rhca_encap *encap, char *desc)
-{
-	strscpy(desc, *encap == RHCA_V2_IPV4 ? "v2 IPv4" : "v2 IPv6",
-		KUNIT_PARAM_DESC_SIZE);
-}
-
 static const enum rhca_encap framings[] = { RHCA_V2_IPV4, RHCA_V2_IPV6 };
-KUNIT_ARRAY_PARAM(framing, framings, framing_desc);
+KUNIT_ARRAY_PARAM(framing, framings, test_framing_desc);
 
 struct builder {
 	struct kunit *test;

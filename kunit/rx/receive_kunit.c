@@ -7,16 +7,8 @@
 #include "lib/packet.h"
 #include "sw/rx/receive.h"
 
-static void framing_desc(const enum rhca_encap *encap, char *desc)
-{
-	static const char *const names[] = { "v1", "v2 IPv4", "v2 IPv6" };
-
-	strscpy(desc, names[*encap], KUNIT_PARAM_DESC_SIZE);
-}
-
-static const enum rhca_encap framings[] = {
-	RHCA_V1, RHCA_V2_IPV4, RHCA_V2_IPV6, };
-KUNIT_ARRAY_PARAM(framing, framings, framing_desc);
+static const enum rhca_encap framings[] = { RHCA_V1, RHCA_V2_IPV4, RHCA_V2_IPV6 };
+KUNIT_ARRAY_PARAM(framing, framings, test_framing_desc);
 
 /* Literal, so that a wrong table cannot agree with itself */
 static const u8 network_bytes[] = { 40, 28, 48 };
