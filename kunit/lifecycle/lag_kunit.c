@@ -214,13 +214,6 @@ static void reset_members(struct kunit *test, u32 first)
 	}
 }
 
-/* The LAG, whose reference is put here, begins to end */
-static void part(struct kunit *test, struct rhca_dev *lag, struct net_device *ndev)
-{
-	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(lag, ndev));
-	ib_device_put(&lag->ibdev);
-}
-
 /* Tenants stay apart whichever of the netdevs goes first */
 static void members_that_are_reset_keep_their_partitions(struct kunit *test)
 {
@@ -237,130 +230,6 @@ static struct rhca_dev *wait_for_own(const struct net_device *ndev)
 	       dev : NULL;
 }
 
-static void expect_own(struct kunit *test, struct net_device *ndev[])
-{
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
-		KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[i]));
-		test_device_remove(ndev[i]);
-	}
-}
-
-/* The LAG is parted: under their names, with its partitions, once */
-static void expect_members_return(struct kunit *test, struct rhca_dev *lag,
-				  struct net_device *ndev[])
-{
-	static const char *const name[] = { TEST_NAME "_a", TEST_NAME "_b" };
-	struct rhca_dev *dev;
-	u32 i;
-
-	part(test, lag, ndev[0]);
-	for (i = 0; i < ARRAY_SIZE(name); i++) {
-		dev = wait_for_own(ndev[i]);
-		KUNIT_EXPECT_NOT_NULL(test, dev);
-		if (dev)
-			expect_member(test, dev, name[i]);
-		test_device_remove(ndev[i]);
-	}
-	msleep(200);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[0]));
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[1]));
-}
-
-static void members_return_when_their_lag_ends(struct kunit *test)
-{
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
-	struct rhca_dev *dev = join(test, ndev);
-
-	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
-	expect_members_return(test, dev, ndev);
-}
-
-/* One that its users hold is waited for by its members alone, and by no LAG that begins */
-static void lag_that_cannot_end_holds_up_no_other(struct kunit *test)
-{
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
-	struct net_device *others[] = { test_netdev(test, 3), test_netdev(test, 4) };
-	struct rhca_dev *dev = join(test, ndev);
-
-	test_hold(test, dev);
-	part(test, dev, ndev[0]);
-	test_hold_begins(test);
-	choose_device(test, TEST_NAME "_d", others[1]);
-	dev = choose_device(test, TEST_NAME "_c", others[0]);
-	dev = join_device(test, dev, others[1]);
-	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
-	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(dev->ports[0].second), others[1]);
-	rhca_slot_device_removed(dev, true);
-	ib_device_put(&dev->ibdev);
-	test_device_remove(others[0]);
-	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev[0]));
-	test_hold_ends(test);
-	expect_own(test, ndev);
-}
-
-/* The pair was in its way, and none returns to the netdev: it had no device before */
-static void rule_that_missed_a_pair_is_due_when_that_ends(struct kunit *test)
-{
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
-	struct rhca_dev *dev = choose_device(test, TEST_NAME "_a", ndev[0]);
-
-	dev = join_device(test, dev, ndev[1]);
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(ndev[1], RHCA_SLOT_RULE_MISSED, true));
-	test_hold(test, dev);
-	part(test, dev, ndev[0]);
-	test_hold_begins(test);
-	rhca_slot_flush();
-	KUNIT_EXPECT_TRUE(test, test_becomes(rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_DUE)));
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_MISSED));
-	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev[1]));
-	test_hold_ends(test);
-	KUNIT_EXPECT_NOT_NULL(test, wait_for_own(ndev[0]));
-	/* None names it, so that it comes to nothing */
-	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(ndev[1], RHCA_SLOT_RULE_DUE)));
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[1]));
-	test_device_remove(ndev[0]);
-}
-
-/* There has not been a LAG of it */
-static void rule_that_missed_a_pair_is_due_when_that_is_given_up(struct kunit *test)
-{
-	struct net_device *first = test_netdev(test, 1), *second = test_netdev(test, 2);
-
-	/* First: who looks at the two before they are parted gives the pair up, too */
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(second, RHCA_SLOT_RULE_MISSED, true));
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(first, second));
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(first, NULL));
-	/* And until it has been looked at, which it may have been */
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(second, RHCA_SLOT_RULE_MISSED));
-	rhca_slot_kick(NULL);
-	KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(second, RHCA_SLOT_RULE_DUE)));
-}
-
-/* Likewise, since its first netdev goes, or has a device that stands for no other */
-static void rule_that_missed_a_pair_is_due_when_that_comes_to_nothing(struct kunit *test)
-{
-	struct net_device *gone = test_netdev(test, 1), *own = test_netdev(test, 2);
-	struct net_device *second[] = { test_netdev(test, 3), test_netdev(test, 4) };
-	u32 i;
-
-	rhca_slot_flush();
-	for (i = 0; i < ARRAY_SIZE(second); i++)
-		KUNIT_EXPECT_EQ(test, 0, rhca_slot_set(second[i], RHCA_SLOT_RULE_MISSED, true));
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(gone, second[0]));
-	test_netdev_remove(test, gone);
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(second[0], RHCA_SLOT_RULE_MISSED));
-	rhca_slot_flush();
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(own, second[1]));
-	choose_device(test, NULL, own);
-	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(second[1], RHCA_SLOT_RULE_MISSED));
-	for (i = 0; i < ARRAY_SIZE(second); i++)
-		KUNIT_EXPECT_TRUE(test, test_becomes(!rhca_slot_is_set(second[i],
-								       RHCA_SLOT_RULE_DUE)));
-	test_device_remove(own);
-}
-
 /* One of its own that has followed another one, and is not to be followed itself */
 static bool has_returned(const struct net_device *ndev, u32 old)
 {
@@ -375,157 +244,216 @@ static bool has_returned(const struct net_device *ndev, u32 old)
 	return is;
 }
 
-/* While the members' devices make room for it: they return, and are two */
-static void pair_is_given_up_before_it_has_a_device(struct kunit *test)
-{
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
-	u32 i, serial[ARRAY_SIZE(ndev)];
-	struct rhca_dev *dev;
+/* --- what happens to LAGs, and what is seen of it ---------------------------------- */
 
-	serial[1] = choose_device(test, TEST_NAME "_b", ndev[1])->serial;
-	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
-	serial[0] = dev->serial;
-	test_hold(test, dev);
-	KUNIT_EXPECT_EQ(test, strlen(ndev[1]->name),
-			write_file(test, dev, "roce_lag_ecmp_dev", ndev[1]->name));
-	test_hold_begins(test);
-	KUNIT_EXPECT_EQ(test, 1, write_file(test, dev, "roce_lag_ecmp_dev", "\n"));
-	test_hold_ends(test);
-	for (i = 0; i < ARRAY_SIZE(ndev); i++)
-		KUNIT_EXPECT_TRUE(test, test_becomes(has_returned(ndev[i], serial[i])));
-	rhca_slot_flush();
-	for (i = 0; i < ARRAY_SIZE(ndev); i++)
-		test_device_remove(ndev[i]);
+#define NETDEVS	4
+
+/* Netdevs, of which the first two become one device */
+struct bench {
+	struct kunit *test;			/* the test */
+	struct net_device *ndev[NETDEVS];	/* the netdevs */
+	u32 serial[NETDEVS];			/* of the devices that were chosen on them */
+	struct rhca_dev *dev;			/* the LAG, or a device that is to be part of it */
+	u32 lag_serial;				/* of the LAG, when that was noted */
+};
+
+static const char *const names[NETDEVS] = {
+	TEST_NAME "_a", TEST_NAME "_b", TEST_NAME "_c", TEST_NAME "_d",
+};
+
+#define STEP(name, ...)	static void name(struct bench *b, u32 n) { __VA_ARGS__; }
+#define EXPECT(is)	KUNIT_EXPECT_TRUE_MSG(b->test, is, "%u", n)
+#define EXPECT_DONE(call)	KUNIT_EXPECT_EQ(b->test, 0, call)
+#define IS_SET(flag)	rhca_slot_is_set(b->ndev[n], RHCA_SLOT_##flag)
+
+/* One netdev's file names the next one */
+static void asks_to_join(struct bench *b, u32 n)
+{
+	b->dev = test_device_of(b->ndev[n]);
+	KUNIT_EXPECT_EQ(b->test, strlen(b->ndev[n + 1]->name),
+			write_file(b->test, b->dev, "roce_lag_ecmp_dev", b->ndev[n + 1]->name));
 }
 
-/* One of them, whichever is looked at first, has the device of both */
-static void netdevs_joined_to_each_other_are_a_pair(struct kunit *test)
+/* A device returns that was on the first and on the third netdev */
+static void returns_with_third(struct bench *b, u32 n)
 {
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
+	struct rhca_slot_ports ports = { .num = 2 };
+
+	rhca_netdev_note(&ports.netdev[0], b->ndev[0]);
+	rhca_netdev_note(&ports.netdev[1], b->ndev[2]);
+	EXPECT_DONE(rhca_slot_set_returns(b->ndev[0], &ports));
+}
+
+/* Under their names, with its partitions, once */
+static void members_return(struct bench *b, u32 n)
+{
 	struct rhca_dev *dev;
 	u32 i;
 
-	choose_device(test, TEST_NAME "_b", ndev[1]);
-	choose_device(test, TEST_NAME "_a", ndev[0]);
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(ndev[1], ndev[0]));
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(ndev[0], ndev[1]));
-	rhca_slot_kick(NULL);
-	dev = find_lag(test, ndev[1]);
-	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
-	KUNIT_EXPECT_PTR_EQ(test, dev, test_device_of(ndev[0]));
-	/* The other one's wish has ended, too: only the first one's is parted here */
-	rhca_slot_flush();
-	i = dev->ports[0].made_on == ndev[1];
-	part(test, dev, ndev[i]);
-	expect_own(test, ndev);
+	for (i = 0; i < 2; i++) {
+		dev = wait_for_own(b->ndev[i]);
+		KUNIT_EXPECT_NOT_NULL(b->test, dev);
+		if (dev)
+			expect_member(b->test, dev, names[i]);
+		test_device_remove(b->ndev[i]);
+	}
+	msleep(200);
+	KUNIT_EXPECT_FALSE(b->test, rhca_netdev_served(b->ndev[0]));
+	KUNIT_EXPECT_FALSE(b->test, rhca_netdev_served(b->ndev[1]));
 }
 
-/*
- * As rdma_rxe's exit takes it: a LAG again, under its name and with its settings, whose
- * members return when that ends
- */
-static void lag_that_was_taken_is_one_again(struct kunit *test)
+/* Where two are joined to each other, only the first one's wish is parted */
+static void ends_for_whom_it_was_made(struct bench *b, u32 n)
 {
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
-	struct rhca_dev *other = choose_device(test, "roce_lag0", test_netdev(test, 3));
-	struct rhca_dev *dev = join(test, ndev);
-	u32 serial = dev->serial;
-
-	test_device_remove(other->ports[0].made_on);
-	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
-	WRITE_ONCE(dev->ports[0].qos.ttl, 9);
-	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(dev));
-	ib_device_put(&dev->ibdev);
-	test_device_remove(ndev[0]);
-	dev = find_lag(test, ndev[1]);
-	KUNIT_EXPECT_NE(test, dev->serial, serial);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), "roce_lag1");
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 9);
-	expect_members_return(test, dev, ndev);
-	/* And no LAG afterwards has what was that one's */
-	dev = join(test, ndev);
-	KUNIT_EXPECT_STREQ(test, dev_name(&dev->ibdev.dev), "roce_lag0");
-	KUNIT_EXPECT_EQ(test, dev->ports[0].qos.ttl, 0);
-	expect_members_return(test, dev, ndev);
+	n = b->dev->ports[0].made_on == b->ndev[1];
+	EXPECT_DONE(rhca_lag_part(b->dev, b->ndev[n]));
 }
 
-/* The end finds the device while it is being removed, and its members' stay away, too */
-static void end_while_the_user_removes_it_brings_nothing_back(struct kunit *test)
+static bool is_lag_number(const struct rhca_dev *dev, u32 n)
 {
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
-	struct rhca_dev *dev = join(test, ndev);
+	char name[IB_DEVICE_NAME_MAX];
+
+	snprintf(name, sizeof(name), "roce_lag%u", n);
+	return !strcmp(dev_name(&dev->ibdev.dev), name);
+}
+
+STEP(choose, b->serial[n] = choose_device(b->test, names[n], b->ndev[n])->serial)
+STEP(choose_lag_0, choose_device(b->test, "roce_lag0", b->ndev[n]))
+STEP(finds_lag, b->dev = find_lag(b->test, b->ndev[n]))
+STEP(stands_for, EXPECT(b->dev->replaced.num_devices == n))
+STEP(note_lag, b->lag_serial = b->dev->serial)
+STEP(another_lag, EXPECT(b->dev->serial != b->lag_serial))
+STEP(lag_number, EXPECT(is_lag_number(b->dev, n)))
+STEP(set_pkeys, EXPECT_DONE(rhca_pkeys_store(&b->dev->ports[0], "1 0x8001")))
+STEP(set_ttl, WRITE_ONCE(b->dev->ports[0].qos.ttl, n))
+STEP(ttl, EXPECT(b->dev->ports[0].qos.ttl == n))
+STEP(second_is, EXPECT(rcu_access_pointer(b->dev->ports[0].second) == b->ndev[n]))
+STEP(same_on, EXPECT(test_device_of(b->ndev[n]) == b->dev))
+STEP(ends, EXPECT_DONE(rhca_lag_part(b->dev, b->ndev[n])))
+STEP(user_removes, rhca_slot_device_removed(b->dev, true))
+STEP(removed, rhca_slot_device_removed(test_device_of(b->ndev[n]), false))
+STEP(is_taken, EXPECT(rhca_slot_device_taken(b->dev)))
+STEP(put, ib_device_put(&b->dev->ibdev))
+STEP(asks_to_part, KUNIT_EXPECT_EQ(b->test, 1, write_file(b->test, b->dev, "roce_lag_ecmp_dev",
+							  "\n")))
+STEP(hold_lag, test_hold(b->test, b->dev))
+STEP(hold, test_hold(b->test, test_device_of(b->ndev[n])))
+STEP(hold_begins, test_hold_begins(b->test))
+STEP(hold_ends, test_hold_ends(b->test))
+STEP(flush, rhca_slot_flush())
+STEP(kick, rhca_slot_kick(NULL))
+STEP(a_while, msleep(COMES_BACK_MS))
+STEP(missed, EXPECT_DONE(rhca_slot_set(b->ndev[n], RHCA_SLOT_RULE_MISSED, true)))
+STEP(not_missed, EXPECT(!IS_SET(RULE_MISSED)))
+STEP(due, EXPECT(test_becomes(IS_SET(RULE_DUE))))
+/* None names it, so that it comes to nothing */
+STEP(not_due, EXPECT(test_becomes(!IS_SET(RULE_DUE))))
+STEP(pair, EXPECT_DONE(rhca_slot_set_pair(b->ndev[n], b->ndev[n + 1])))
+STEP(pair_back, EXPECT_DONE(rhca_slot_set_pair(b->ndev[n], b->ndev[n - 1])))
+STEP(unpair, EXPECT_DONE(rhca_slot_set_pair(b->ndev[n], NULL)))
+STEP(served, EXPECT(rhca_netdev_served(b->ndev[n])))
+STEP(unserved, EXPECT(!rhca_netdev_served(b->ndev[n])))
+STEP(own, EXPECT(wait_for_own(b->ndev[n])))
+STEP(returned, EXPECT(test_becomes(has_returned(b->ndev[n], b->serial[n]))))
+STEP(goes, test_device_remove(b->ndev[n]))
+STEP(netdev_goes, test_netdev_remove(b->test, b->ndev[n]))
+
+#define JOIN(first)	{ asks_to_join, first }, { finds_lag, (first) + 1 }
+#define JOIN_TWO(first)	{ choose, (first) + 1 }, { choose, first }, JOIN(first), { stands_for, 2 }
+#define PART		{ ends, 0 }, { put }
+#define OWN(nth)	{ own, nth }, { goes, nth }
+
+#define MAX_STEPS	32
+
+static const struct course {
+	const char *desc;
+	struct {
+		void (*act)(struct bench *b, u32 n);
+		u32 n;
+	} step[MAX_STEPS];
+} courses[] = {
+	{ "members return when their LAG ends", {
+		JOIN_TWO(0), { set_pkeys }, PART, { members_return } } },
+	/* One that its users hold is waited for by its members alone, and by no LAG that begins */
+	{ "LAG that cannot end holds up no other", {
+		JOIN_TWO(0), { hold_lag }, PART, { hold_begins }, JOIN_TWO(2), { second_is, 3 },
+		{ user_removes }, { put }, { goes, 2 }, { served, 0 }, { hold_ends }, OWN(0),
+		OWN(1) } },
+	/* The pair was in its way, and none returns to the netdev: it had no device before */
+	{ "rule that missed a pair is due when that ends", {
+		{ choose, 0 }, JOIN(0), { missed, 1 }, { hold_lag }, PART, { hold_begins },
+		{ flush }, { due, 1 }, { not_missed, 1 }, { served, 1 }, { hold_ends },
+		{ own, 0 }, { not_due, 1 }, { unserved, 1 }, { goes, 0 } } },
+	/*
+	 * There has not been a LAG of it. Missed first: who looks at the two before they are
+	 * parted gives the pair up, too. And until it has been looked at, which it may have been
+	 */
+	{ "rule that missed a pair is due when that is given up", {
+		{ missed, 1 }, { pair, 0 }, { unpair, 0 }, { not_missed, 1 }, { kick },
+		{ not_due, 1 } } },
+	/* Likewise, since its first netdev goes, or has a device that stands for no other */
+	{ "rule that missed a pair is due when that comes to nothing", {
+		{ flush }, { missed, 1 }, { missed, 3 }, { pair, 0 }, { netdev_goes, 0 },
+		{ not_missed, 1 }, { flush }, { pair, 2 }, { choose, 2 }, { not_missed, 3 },
+		{ not_due, 1 }, { not_due, 3 }, { goes, 2 } } },
+	/* While the members' devices make room for it: they return, and are two */
+	{ "pair is given up before it has a device", {
+		{ choose, 1 }, { choose, 0 }, { hold, 0 }, { asks_to_join, 0 }, { hold_begins },
+		{ asks_to_part }, { hold_ends }, { returned, 0 }, { returned, 1 }, { flush },
+		{ goes, 0 }, { goes, 1 } } },
+	/* One of them, whichever is looked at first, has the device of both */
+	{ "netdevs joined to each other are a pair", {
+		{ choose, 1 }, { choose, 0 }, { pair_back, 1 }, { pair, 0 }, { kick },
+		{ finds_lag, 1 }, { stands_for, 2 }, { same_on, 0 }, { flush },
+		{ ends_for_whom_it_was_made }, { put }, OWN(0), OWN(1) } },
+	/*
+	 * As rdma_rxe's exit takes it: a LAG again, under its name and with its settings, whose
+	 * members return when that ends. And no LAG afterwards has what was that one's
+	 */
+	{ "LAG that was taken is one again", {
+		{ choose_lag_0, 2 }, JOIN_TWO(0), { note_lag }, { goes, 2 }, { set_pkeys },
+		{ set_ttl, 9 }, { is_taken }, { put }, { goes, 0 }, { finds_lag, 1 },
+		{ another_lag }, { lag_number, 1 }, { ttl, 9 }, PART, { members_return },
+		JOIN_TWO(0), { lag_number, 0 }, { ttl, 0 }, PART, { members_return } } },
+	/* The end finds the device while it is being removed, and its members' stay away, too */
+	{ "end while the user removes it brings nothing back", {
+		JOIN_TWO(0), { user_removes }, { ends, 0 }, { flush }, { put }, { goes, 0 },
+		{ a_while }, { unserved, 0 }, { goes, 0 }, { unserved, 1 }, { goes, 1 } } },
+	/* Likewise when a netdev of it goes meanwhile, as a bond does */
+	{ "removal counts when its netdev goes", {
+		JOIN_TWO(0), { user_removes }, { put }, { netdev_goes, 0 }, { a_while },
+		{ unserved, 1 }, { goes, 1 } } },
+	/* A device that returns had two netdevs: the second one has another device by now */
+	{ "LAG waits for all netdevs of what it stands for", {
+		{ choose, 0 }, { removed, 0 }, { goes, 0 }, { choose, 2 }, { hold, 2 }, { flush },
+		{ pair, 0 }, { returns_with_third }, { kick }, { flush }, { unserved, 0 },
+		{ hold_begins }, { hold_ends }, { finds_lag, 1 }, { unserved, 2 }, PART,
+		/* One of the two that were on it */
+		{ own, 2 }, { flush }, { goes, 2 }, { goes, 0 } } },
+};
+KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
+
+static void lags_are_what_they_should(struct kunit *test)
+{
+	const struct course *c = test->param_value;
+	struct bench *b = test_alloc(test, sizeof(*b));
 	u32 i;
 
-	rhca_slot_device_removed(dev, true);
-	KUNIT_EXPECT_EQ(test, 0, rhca_lag_part(dev, ndev[0]));
-	rhca_slot_flush();
-	ib_device_put(&dev->ibdev);
-	test_device_remove(ndev[0]);
-	msleep(COMES_BACK_MS);
-	for (i = 0; i < ARRAY_SIZE(ndev); i++) {
-		KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[i]));
-		test_device_remove(ndev[i]);
+	b->test = test;
+	for (i = 0; i < NETDEVS; i++)
+		b->ndev[i] = test_netdev(test, i + 1);
+	for (i = 0; i < MAX_STEPS && c->step[i].act; i++) {
+		c->step[i].act(b, c->step[i].n);
+		if (test->status == KUNIT_FAILURE) {
+			kunit_err(test, "step %u of \"%s\"", i + 1, c->desc);
+			return;
+		}
 	}
 }
 
-/* Likewise when a netdev of it goes meanwhile, as a bond does */
-static void removal_counts_when_its_netdev_goes(struct kunit *test)
-{
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
-	struct rhca_dev *dev = join(test, ndev);
-
-	rhca_slot_device_removed(dev, true);
-	ib_device_put(&dev->ibdev);
-	test_netdev_remove(test, ndev[0]);
-	msleep(COMES_BACK_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[1]));
-	test_device_remove(ndev[1]);
-}
-
-/* A device that returns had two netdevs: the second one has another device by now */
-static void lag_waits_for_all_netdevs_of_what_it_stands_for(struct kunit *test)
-{
-	struct net_device *ndev[] = { test_netdev(test, 1), test_netdev(test, 2) };
-	struct net_device *other = test_netdev(test, 3);
-	struct rhca_slot_ports ports = { .num = 2 };
-	struct rhca_dev *dev;
-
-	rhca_slot_device_removed(choose_device(test, TEST_NAME "_a", ndev[0]), false);
-	test_device_remove(ndev[0]);
-	test_hold(test, choose_device(test, TEST_NAME "_c", other));
-	rhca_slot_flush();
-	rhca_netdev_note(&ports.netdev[0], ndev[0]);
-	rhca_netdev_note(&ports.netdev[1], other);
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_pair(ndev[0], ndev[1]));
-	KUNIT_EXPECT_EQ(test, 0, rhca_slot_set_returns(ndev[0], &ports));
-	rhca_slot_kick(NULL);
-	rhca_slot_flush();
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(ndev[0]));
-	test_hold_begins(test);
-	test_hold_ends(test);
-	dev = find_lag(test, ndev[1]);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(other));
-	part(test, dev, ndev[0]);
-	/* One of the two that were on it */
-	KUNIT_EXPECT_NOT_NULL(test, wait_for_own(other));
-	rhca_slot_flush();
-	test_device_remove(other);
-	test_device_remove(ndev[0]);
-}
-
 static struct kunit_case lag_job_cases[] = {
-	KUNIT_CASE(end_while_the_user_removes_it_brings_nothing_back),
-	KUNIT_CASE(removal_counts_when_its_netdev_goes),
+	KUNIT_CASE_PARAM(lags_are_what_they_should, course_gen_params),
 	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
-	KUNIT_CASE(members_return_when_their_lag_ends),
-	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_ends),
-	KUNIT_CASE(pair_is_given_up_before_it_has_a_device),
-	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_is_given_up),
-	KUNIT_CASE(rule_that_missed_a_pair_is_due_when_that_comes_to_nothing),
-	KUNIT_CASE(netdevs_joined_to_each_other_are_a_pair),
-	KUNIT_CASE(lag_that_was_taken_is_one_again),
-	KUNIT_CASE(lag_that_cannot_end_holds_up_no_other),
-	KUNIT_CASE(lag_waits_for_all_netdevs_of_what_it_stands_for),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),
 	{}
