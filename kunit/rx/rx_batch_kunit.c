@@ -336,55 +336,52 @@ static void arrive(struct bench *b)
 	KUNIT_EXPECT_TRUE(b->hca->test, list_empty(&list));
 }
 
-static void packets_of_one_qp_are_acknowledged_once(struct kunit *test)
+static void do_append(struct bench *b, const struct step *s)
 {
-	struct bench *b = setup(test, IB_QPT_RC);
-	int i;
-
-	post_recvs(b, b->qp, 4);
-	for (i = 0; i < 4; i++)
-		append_send(b, b->qp, i, false);
-	arrive(b);
-	test_expect_completions(b->hca, 0, 4);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
-	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_PACKETS), 4);
+	append_send(b, b->qp, s->r.psn, s->n);
 }
 
-static void damaged_packet_is_as_good_as_lost(struct kunit *test)
+/* Bytes that are no packet */
+static void do_append_noise(struct bench *b, const struct step *s)
 {
-	struct bench *b = setup(test, IB_QPT_RC);
-	int i;
+	struct sk_buff *skb = alloc_skb(64, GFP_KERNEL);
 
-	post_recvs(b, b->qp, 4);
-	for (i = 0; i < 4; i++)
-		append_send(b, b->qp, i, i == 1);
-	arrive(b);
-	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_ICRC_ENCAPSULATED), 1);
-	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_OUT_OF_SEQUENCE), 2);
-	for (i = 1; i < 4; i++)
-		append_send(b, b->qp, i, false);
-	arrive(b);
-	test_expect_completions(b->hca, 0, 4);
+	KUNIT_ASSERT_NOT_NULL(b->hca->test, skb);
+	skb_put_zero(skb, 7);
+	skb->dev = b->hca->ndev[0];
+	list_add_tail(&skb->list, &list);
 }
 
-static void what_is_no_packet_is_passed_over(struct kunit *test)
+static void do_arrive(struct bench *b, const struct step *s)
 {
-	struct sk_buff *skb;
-	struct bench *b = setup(test, IB_QPT_RC);
-	int i;
-
-	post_recvs(b, b->qp, 2);
-	for (i = 0; i < 2; i++) {
-		append_send(b, b->qp, i, false);
-		skb = alloc_skb(64, GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, skb);
-		skb_put_zero(skb, 7);
-		skb->dev = b->hca->ndev[0];
-		list_add_tail(&skb->list, &list);
-	}
 	arrive(b);
-	test_expect_completions(b->hca, 0, 2);
-	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_TRUNCATED), 2);
+}
+
+#define NEXT(at_psn)	STEP(do_append, false, .psn = (at_psn))
+#define SPOILT(at_psn)	STEP(do_append, true, .psn = (at_psn))
+#define NOISE		STEP(do_append_noise, 0)
+#define ARRIVE		STEP(do_arrive, 0)
+#define GOT		RECEIVED(BYTES, 0, 0)
+
+static const struct course courses[] = {
+	{ "packets of one QP are acknowledged once", .step = {
+		POST(4), NEXT(0), NEXT(1), NEXT(2), NEXT(3), ARRIVE, GOT, GOT, GOT, GOT, PENDING,
+		SENT(1), COUNT(RX_PACKETS, 4) } },
+	{ "damaged packet is as good as lost", .step = {
+		POST(4), NEXT(0), SPOILT(1), NEXT(2), NEXT(3), ARRIVE,
+		COUNT(RX_ICRC_ENCAPSULATED, 1), COUNT(OUT_OF_SEQUENCE, 2), NEXT(1), NEXT(2),
+		NEXT(3), ARRIVE, GOT, GOT, GOT, GOT, PENDING } },
+	{ "what is no packet is passed over", .step = {
+		POST(2), NEXT(0), NOISE, NEXT(1), NOISE, ARRIVE, GOT, GOT, PENDING,
+		COUNT(RX_DROPPED_TRUNCATED, 2) } },
+	{ "list without packets is harmless", .step = { ARRIVE, PENDING } },
+};
+KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
+
+static void list_has_its_consequences(struct kunit *test)
+{
+	INIT_LIST_HEAD(&list);
+	test_course(test, &spec, 0);
 }
 
 static void qps_take_turns(struct kunit *test)
@@ -464,26 +461,15 @@ static void completions_wait_for_no_more_than_a_quarter_of_the_queue(struct kuni
 	KUNIT_EXPECT_LT(test, watch.behind, depth / 4);
 }
 
-static void list_without_packets_is_harmless(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-
-	arrive(b);
-	test_expect_completions(b->hca, 0, 0);
-}
-
 static struct kunit_case walk_tests[] = {
 	KUNIT_CASE_PARAM(identifications_are_found_by_their_rule, id_gen_params),
 	KUNIT_CASE(wrong_icrcs_cost_little_more_than_right_ones),
 	KUNIT_CASE_PARAM(packet_is_for_the_qp_that_it_names, ahead_gen_params),
 	KUNIT_CASE(qps_of_the_next_packets_are_known),
-	KUNIT_CASE(packets_of_one_qp_are_acknowledged_once),
-	KUNIT_CASE(damaged_packet_is_as_good_as_lost),
-	KUNIT_CASE(what_is_no_packet_is_passed_over),
+	KUNIT_CASE_PARAM(list_has_its_consequences, course_gen_params),
 	KUNIT_CASE(qps_take_turns),
 	KUNIT_CASE(key_is_not_in_use_when_the_same_list_invalidates_it),
 	KUNIT_CASE(completions_wait_for_no_more_than_a_quarter_of_the_queue),
-	KUNIT_CASE(list_without_packets_is_harmless),
 	{}
 };
 
