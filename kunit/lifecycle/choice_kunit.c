@@ -307,6 +307,19 @@ STEP(makes_no_room, EXPECT(!rhca_slot_make_room(b->ndev, true) &&
 			   !rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS)))
 STEP(kicked_until_served, EXPECT(test_becomes(find(b) || (rhca_slot_kick(NULL), false))))
 
+/* A device on it, alone, is to return */
+static void set_returns(struct bench *b, const char *arg)
+{
+	struct rhca_slot_ports ports = { .num = 1 };
+
+	rhca_netdev_note(&ports.netdev[0], b->ndev);
+	KUNIT_ASSERT_EQ(b->test, 0, rhca_slot_set_returns(b->ndev, &ports));
+}
+
+STEP(bring_back, rhca_slot_bring_back(b->ndev))
+STEP(returns, EXPECT(rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS)))
+STEP(is_added, rhca_slot_device_added(find(b)))
+
 static void other_comes(struct bench *b, const char *arg);
 static void other_goes(struct bench *b, const char *arg);
 static void lag_comes_and_goes(struct bench *b, const char *arg);
@@ -443,6 +456,10 @@ static const struct course courses[] = {
 		{ make }, { note }, { set_ttl, "7" }, { set_pkeys, "1 0x8001" }, { is_taken },
 		{ pkeys_are_kept, "1 0" }, { goes }, { on_software }, { another }, { named },
 		{ ttl, "7" }, { partition }, { goes }, { unserved } } },
+	/* Who asks for one before it is back has it, which is no failure */
+	{ "device that returns comes after the user", .step = {
+		{ make }, { note }, { set_returns }, { bring_back }, { returns }, { stays },
+		{ is_added } } },
 	{ "device that was taken stays where it was", .step = {
 		{ make }, { has_moved }, { is_not_taken }, { goes }, { unserved } } },
 	/* And of what somebody else removes at the same time nothing returns */
@@ -1023,21 +1040,6 @@ static void device_returns_only_where_all_its_netdevs_stay(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
 }
 
-/* Who asks for one before it is back has it, which is no failure */
-static void device_that_returns_comes_after_the_user(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct rhca_slot_ports ports = { .num = 1 };
-
-	make(b, NULL);
-	rhca_netdev_note(&ports.netdev[0], b->ndev);
-	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
-	rhca_slot_bring_back(b->ndev);
-	KUNIT_EXPECT_TRUE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
-	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(b->ndev));
-	rhca_slot_device_added(find(b));
-}
-
 /* Unregistered after it was decided that its device returns: its slot has gone, too */
 static void device_of_a_netdev_that_has_gone_does_not_return(struct kunit *test)
 {
@@ -1054,16 +1056,14 @@ static void device_of_a_netdev_that_has_gone_does_not_return(struct kunit *test)
 static void device_that_stands_for_others_is_followed(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	struct rhca_slot_ports ports = { .num = 1 };
 	struct rhca_dev *dev;
 
 	make(b, NULL);
 	dev = find(b);
-	rhca_netdev_note(&ports.netdev[0], b->ndev);
-	KUNIT_ASSERT_EQ(test, 0, rhca_slot_set_returns(b->ndev, &ports));
+	set_returns(b, NULL);
 	dev->replaced.num_devices = 1;
 	dev->replaced.device[0].num_ports = 1;
-	dev->replaced.device[0].netdev[0] = ports.netdev[0];
+	rhca_netdev_note(&dev->replaced.device[0].netdev[0], b->ndev);
 	rhca_slot_device_added(dev);
 	dev->replaced.num_devices = 0;
 	KUNIT_EXPECT_TRUE(test, rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS));
@@ -1129,7 +1129,6 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
 	KUNIT_CASE(device_that_stands_for_others_is_followed),
 	KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
-	KUNIT_CASE(device_that_returns_comes_after_the_user),
 	KUNIT_CASE(device_of_a_netdev_that_has_gone_does_not_return),
 	{}
 };
