@@ -97,28 +97,28 @@ static void gid_is_found_by_value_type_and_netdev(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(test->priv, &query), c->index);
 }
 
+static const struct rhca_gid_query v1_query = {
+	.net = &init_net, .gid = &gid_a, .type = IB_GID_TYPE_ROCE,
+};
+
 static void gid_of_another_namespace_is_not_found(struct kunit *test)
 {
 	static const struct net other;
-	struct rhca_gid_query query = {
-		.net = &other, .gid = &gid_a, .type = IB_GID_TYPE_ROCE,
-	};
+	struct rhca_gid_query query = v1_query;
 
+	query.net = &other;
 	KUNIT_EXPECT_EQ(test, find(test->priv, &query), -ENOENT);
 }
 
 static void gid_of_a_port_without_netdev_is_not_found(struct kunit *test)
 {
 	struct rhca_port *port = test->priv;
-	struct rhca_gid_query query = {
-		.net = &init_net, .gid = &gid_a, .type = IB_GID_TYPE_ROCE,
-	};
 	struct net_device *ndev;
 
 	ndev = rcu_replace_pointer(port->ndev, NULL, true);
-	KUNIT_EXPECT_EQ(test, find(port, &query), -ENOENT);
+	KUNIT_EXPECT_EQ(test, find(port, &v1_query), -ENOENT);
 	rcu_assign_pointer(port->ndev, ndev);
-	KUNIT_EXPECT_EQ(test, find(port, &query), 0);
+	KUNIT_EXPECT_EQ(test, find(port, &v1_query), 0);
 }
 
 static void gid_knows_its_vlan(struct kunit *test)
@@ -134,9 +134,7 @@ static void gid_is_found_behind_a_hole_and_not_once_gone(struct kunit *test)
 {
 	static const struct rhca_gid_entry empty;
 	struct rhca_port *port = test->priv;
-	struct rhca_gid_query query = {
-		.net = &init_net, .gid = &gid_a, .type = IB_GID_TYPE_ROCE,
-	};
+	struct rhca_gid_query query = v1_query;
 
 	rhca_gid_table_set(&port->gids, 0, &empty);
 	KUNIT_EXPECT_EQ(test, find(port, &query), RHCA_NUM_GIDS - 1);

@@ -25,6 +25,15 @@ struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
 	return b;
 }
 
+/* An RC QP in RTS, and a region over the first bytes of the buffer with the same rights */
+struct bench *test_bench_mr(struct kunit *test, const struct test_qp_spec *spec, u32 bytes)
+{
+	struct bench *b = test_bench(test, IB_QPT_RC, spec, IB_QPS_RTS);
+
+	test_mr(b->hca, b->qp, bytes, spec->access | IB_ACCESS_LOCAL_WRITE);
+	return b;
+}
+
 /*
  * The row that is the test's parameter; @usual is of the QP, where the row says nothing else,
  * and its access that of the region, if there is to be one

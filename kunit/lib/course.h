@@ -140,6 +140,7 @@ struct course {
 
 struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
 			 const struct test_qp_spec *spec, enum ib_qp_state state);
+struct bench *test_bench_mr(struct kunit *test, const struct test_qp_spec *spec, u32 bytes);
 void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 region_bytes);
 struct sk_buff *test_request(struct bench *b, const struct request *r);
 void test_ask(struct bench *b, const struct request *r);

@@ -103,10 +103,7 @@ static void flush_is_carried_out_or_refused(struct kunit *test)
 
 static struct bench *setup(struct kunit *test)
 {
-	struct bench *b = test_bench(test, IB_QPT_RC, &open_qp, IB_QPS_RTS);
-
-	test_mr(b->hca, b->qp, REGION_BYTES, WRITABLE | BOTH);
-	return b;
+	return test_bench_mr(test, &open_qp, REGION_BYTES);
 }
 
 static void expect_done(struct bench *b, int psn)

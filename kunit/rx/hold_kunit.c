@@ -25,10 +25,7 @@ static const struct test_qp_spec open_qp = {
 
 static struct bench *setup(struct kunit *test)
 {
-	struct bench *b = test_bench(test, IB_QPT_RC, &open_qp, IB_QPS_RTS);
-
-	test_mr(b->hca, b->qp, REGION_BYTES, ALL_RIGHTS);
-	return b;
+	return test_bench_mr(test, &open_qp, REGION_BYTES);
 }
 
 static u32 num_held(const struct bench *b)

@@ -27,10 +27,7 @@ static void read_all(struct bench *b, struct ib_qp *qp)
 
 static struct bench *setup(struct kunit *test)
 {
-	struct bench *b = test_bench(test, IB_QPT_RC, &spec, IB_QPS_RTS);
-
-	test_mr(b->hca, b->qp, TEST_BUFFER_BYTES, spec.access | IB_ACCESS_LOCAL_WRITE);
-	return b;
+	return test_bench_mr(test, &spec, TEST_BUFFER_BYTES);
 }
 
 static void expect_all(struct test_hca *hca, u32 num)

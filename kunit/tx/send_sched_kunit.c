@@ -10,8 +10,7 @@
 #include <linux/ktime.h>
 #include <linux/random.h>
 
-#include "lib/hca.h"
-#include "sw/backend.h"
+#include "lib/course.h"
 #include "sw/packet/transmit.h"
 #include "sw/qp/turn_sched.h"
 
@@ -19,18 +18,9 @@
 
 static const struct test_qp_spec spec = { .sq_psn = 1, .retries = 3 };
 
-static void post_write(struct test_hca *hca, struct ib_qp *qp, u32 bytes)
+static void post_write(struct bench *b, u32 bytes)
 {
-	struct ib_sge sge = test_sge(hca, 0, bytes);
-	struct ib_rdma_wr wr = {
-		.wr = {
-			.opcode = IB_WR_RDMA_WRITE, .sg_list = &sge,
-			.num_sge = bytes ? 1 : 0, .send_flags = IB_SEND_SIGNALED,
-		},
-		.remote_addr = 0x1000, .rkey = 0x4711,
-	};
-
-	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_send(qp, &wr.wr, NULL));
+	test_post(b, &(struct request) { IB_WR_RDMA_WRITE, .length = bytes }, bytes);
 }
 
 static void expect_completions(struct test_hca *hca, u32 num)
@@ -46,45 +36,42 @@ static void expect_completions(struct test_hca *hca, u32 num)
 /* What was refused stays lost, and the rest of the message comes later */
 static void uc_waits_for_a_full_queue(struct kunit *test)
 {
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
+	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
 	u32 packets = TEST_BUFFER_BYTES / TEST_MTU_BYTES;
 	u64 dropped;
 
-	test_set_queue(hca, NET_XMIT_DROP);
+	test_set_queue(b->hca, NET_XMIT_DROP);
 	local_bh_disable();
-	post_write(hca, qp, TEST_BUFFER_BYTES);
-	dropped = test_count(hca, RHCA_TX_DROPPED);
+	post_write(b, TEST_BUFFER_BYTES);
+	dropped = test_count(b->hca, RHCA_TX_DROPPED);
 	KUNIT_EXPECT_EQ(test, dropped, RHCA_TX_LIST_PACKETS);
-	test_set_queue(hca, NET_XMIT_SUCCESS);
+	test_set_queue(b->hca, NET_XMIT_SUCCESS);
 	local_bh_enable();
-	expect_completions(hca, 1);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), packets - (u32)dropped);
+	expect_completions(b->hca, 1);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), packets - (u32)dropped);
 }
 
 static void posts_do_not_end_the_wait(struct kunit *test)
 {
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
+	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
 	u32 i;
 
-	test_set_queue(hca, NET_XMIT_DROP);
+	test_set_queue(b->hca, NET_XMIT_DROP);
 	local_bh_disable();
 	for (i = 0; i < POSTS; i++)
-		post_write(hca, qp, 1);
-	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_DROPPED), 1);
-	test_set_queue(hca, NET_XMIT_SUCCESS);
+		post_write(b, 1);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_TX_DROPPED), 1);
+	test_set_queue(b->hca, NET_XMIT_SUCCESS);
 	local_bh_enable();
-	expect_completions(hca, POSTS);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), POSTS - 1);
+	expect_completions(b->hca, POSTS);
+	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), POSTS - 1);
 }
 
 /* A timer that fires early arms itself again, and may do so for a pause that has ended */
 static void post_delay_is_not_put_off_by_an_older_pause(struct kunit *test)
 {
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
-	struct rhca_turn *turn = &to_sw_qp(ibqp_to_verbs(qp))->send.turn;
+	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
+	struct rhca_turn *turn = &b->send->turn;
 
 	KUNIT_ASSERT_TRUE(test, test_becomes(rhca_turn_word(turn) == RHCA_TURN_IDLE));
 	WRITE_ONCE(turn->not_before, ktime_get_ns() + 3600ULL * NSEC_PER_SEC);
@@ -97,25 +84,22 @@ static void post_delay_is_not_put_off_by_an_older_pause(struct kunit *test)
 /* The test's netdev keeps what it is sent: nothing ever leaves */
 static void what_is_under_way_is_bounded(struct kunit *test)
 {
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp_in(hca, IB_QPT_UC, &spec, IB_QPS_RTS);
-	struct rhca_sw_qp *sw_qp = to_sw_qp(ibqp_to_verbs(qp));
-	struct sock *owner = sw_qp->base.owner->sk;
+	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
+	struct sock *owner = b->sw->base.owner->sk;
 	u32 posts = RHCA_UNDER_WAY_MAX / TEST_BUFFER_BYTES, before;
-	struct test_sent *sent = test_alloc(test, sizeof(*sent));
 	u32 i;
 
 	for (i = 0; i < posts; i++)
-		post_write(hca, qp, TEST_BUFFER_BYTES);
-	test_becomes(rhca_under_way_full(&sw_qp->base));
+		post_write(b, TEST_BUFFER_BYTES);
+	test_becomes(rhca_under_way_full(&b->sw->base));
 	msleep(20);		/* of pauses of 500 us */
 	KUNIT_EXPECT_LT(test, sk_wmem_alloc_get(owner),
 			RHCA_UNDER_WAY_MAX + 64 * SKB_TRUESIZE(TEST_PACKET_BYTES));
-	before = test_num_sent(hca);
+	before = test_num_sent(b->hca);
 	KUNIT_EXPECT_LT(test, before, posts * TEST_BUFFER_BYTES / TEST_MTU_BYTES);
 	for (i = 0; i < before; i++)
-		KUNIT_ASSERT_TRUE(test, test_sent(hca, sent));
-	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(hca)));
+		KUNIT_ASSERT_TRUE(test, test_sent(b->hca, b->sent));
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(b->hca)));
 }
 
 /* --- many that kick ------------------------------------------------------------- */
@@ -197,9 +181,8 @@ static bool is_at_rest(void)
 
 static void no_kick_is_lost(struct kunit *test)
 {
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &spec, IB_QPS_RTS);
-	struct rhca_turn *turn = &to_sw_qp(ibqp_to_verbs(qp))->send.turn;
+	struct bench *b = test_bench(test, IB_QPT_RC, &spec, IB_QPS_RTS);
+	struct rhca_turn *turn = &b->send->turn;
 	const struct rhca_turn_ops *ops = turn->ops;
 	struct task_struct *kicker;
 	int i;

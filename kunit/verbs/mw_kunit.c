@@ -29,10 +29,7 @@ static const struct test_qp_spec open_qp = {
 /* A QP and a region that windows may be bound to */
 static struct bench *setup(struct kunit *test)
 {
-	struct bench *b = test_bench(test, IB_QPT_RC, &open_qp, IB_QPS_RTS);
-
-	test_mr(b->hca, b->qp, REGION_BYTES, RIGHTS);
-	return b;
+	return test_bench_mr(test, &open_qp, REGION_BYTES);
 }
 
 /* --- the packet ------------------------------------------------------------------ */
@@ -256,13 +253,11 @@ static struct rhca_mw *bound_window(struct kunit *test, struct bench *b,
 
 static void deallocation_of_a_window_waits(struct kunit *test)
 {
-	struct rhca_mw *mw;
-	struct rhca_mem *mem;
-	struct verb verb;
 	struct bench *b = setup(test);
+	struct rhca_mw *mw = bound_window(test, b, IB_MW_TYPE_1);
+	struct rhca_mem *mem = write_by(b, mw->mem->key);
+	struct verb verb;
 
-	mw = bound_window(test, b, IB_MW_TYPE_1);
-	mem = write_by(b, mw->mem->key);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
 	begin(&verb, b, dealloc_mw, &mw->ibmw);
 	expect_wait_for(test, &verb, mem, &mw->mem->state);
@@ -301,15 +296,13 @@ static void rebinding_waits(struct kunit *test)
 /* The usual way of storage: one region that is always busy, and many windows */
 static void window_does_not_wait_for_users_of_its_region(struct kunit *test)
 {
-	struct rhca_mem *busy, *other;
-	struct rhca_mw *mw, *mw2;
 	struct bench *b = setup(test);
+	struct rhca_mw *mw = bound_window(test, b, IB_MW_TYPE_2);
+	struct rhca_mw *mw2 = bound_window(test, b, IB_MW_TYPE_2);
+	struct rhca_mem *busy = write_by(b, b->hca->mr->rkey);
+	struct rhca_mem *other = write_by(b, mw2->mem->key);
 	int ret;
 
-	mw = bound_window(test, b, IB_MW_TYPE_2);
-	mw2 = bound_window(test, b, IB_MW_TYPE_2);
-	busy = write_by(b, b->hca->mr->rkey);
-	other = write_by(b, mw2->mem->key);
 	KUNIT_EXPECT_NOT_NULL(test, busy);
 	KUNIT_EXPECT_NOT_NULL(test, other);
 	local_bh_disable();
@@ -325,16 +318,21 @@ static void window_does_not_wait_for_users_of_its_region(struct kunit *test)
 
 /* --- regions --------------------------------------------------------------------- */
 
+static struct ib_mr *dma_mr(struct bench *b)
+{
+	struct ib_mr *mr = b->hca->ibdev->ops.get_dma_mr(b->hca->pd, RIGHTS);
+
+	KUNIT_ASSERT_FALSE(b->hca->test, IS_ERR(mr));
+	return mr;
+}
+
 static void deregistration_waits(struct kunit *test)
 {
-	struct rhca_mem *mem;
-	struct verb verb;
 	struct bench *b = setup(test);
-	struct ib_mr *mr;
+	struct ib_mr *mr = dma_mr(b);
+	struct rhca_mem *mem = write_by(b, mr->rkey);
+	struct verb verb;
 
-	mr = b->hca->ibdev->ops.get_dma_mr(b->hca->pd, RIGHTS);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
-	mem = write_by(b, mr->rkey);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
 	begin(&verb, b, dereg_mr, mr);
 	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
@@ -343,14 +341,12 @@ static void deregistration_waits(struct kunit *test)
 /* The window has gone, and with it what keeps the region from being taken away */
 static void deregistration_waits_for_users_of_a_window(struct kunit *test)
 {
-	struct ib_mr *mr;
-	struct rhca_mem *mem;
-	struct rhca_mw *mw;
-	struct verb verb;
 	struct bench *b = setup(test);
+	struct rhca_mw *mw = bound_window(test, b, IB_MW_TYPE_1);
+	struct ib_mr *mr = b->hca->mr;
+	struct rhca_mem *mem;
+	struct verb verb;
 
-	mr = b->hca->mr;
-	mw = bound_window(test, b, IB_MW_TYPE_1);
 	KUNIT_EXPECT_EQ(test, -EINVAL, dereg_mr(b, mr));
 	mem = write_by(b, mw->mem->key);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
@@ -363,14 +359,12 @@ static void deregistration_waits_for_users_of_a_window(struct kunit *test)
 
 static void new_rights_wait_for_users_by_the_old_ones(struct kunit *test)
 {
+	struct bench *b = setup(test);
+	struct ib_mr *mr = dma_mr(b);
 	struct ib_umem umem = {};
 	struct rhca_mem *mem;
-	struct ib_mr *mr;
 	struct verb verb;
-	struct bench *b = setup(test);
 
-	mr = b->hca->ibdev->ops.get_dma_mr(b->hca->pd, RIGHTS);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
 	to_rhca_mr(mr)->umem = &umem;
 	mem = write_by(b, mr->rkey);
 	KUNIT_ASSERT_NOT_NULL(test, mem);
@@ -386,13 +380,12 @@ static void new_rights_wait_for_users_by_the_old_ones(struct kunit *test)
 
 static void rights_stay_while_windows_have_them(struct kunit *test)
 {
+	struct bench *b = setup(test);
+	struct rhca_mr *mr = to_rhca_mr(b->hca->mr);
 	struct ib_umem umem = {};
 	struct rhca_mem *mem;
-	struct rhca_mr *mr;
 	struct rhca_mw *mw;
-	struct bench *b = setup(test);
 
-	mr = to_rhca_mr(b->hca->mr);
 	mr->umem = &umem;
 	mw = bound_window(test, b, IB_MW_TYPE_1);
 	KUNIT_EXPECT_EQ(test, -EINVAL, take_rights(b, &mr->ibmr));
