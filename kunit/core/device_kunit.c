@@ -26,6 +26,8 @@
 
 static const struct test_qp_spec plain = { .retries = 7 };
 
+static struct recorded got[MAX_CALLS];	/* calls that are looked at */
+
 static int device_init(struct kunit *test)
 {
 	recording_clear();
@@ -41,7 +43,6 @@ struct wanted_call {
 static void expect_calls(struct kunit *test, const struct ib_qp *qp,
 			 const struct wanted_call *wanted, u32 num)
 {
-	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
 	u32 i, num_got = recording_of_qp(qp, got, MAX_CALLS);
 
 	KUNIT_ASSERT_EQ(test, num_got, num);
@@ -85,7 +86,6 @@ static void backend_gets_the_attributes_that_were_named(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTR);
-	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 	int mask;
 
@@ -138,7 +138,6 @@ static void attribute_out_of_range_changes_nothing(struct kunit *test)
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, c->next - 1);
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
 	u32 calls;
-	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
 	int mask;
 
 	calls = recording_of_qp(qp, got, MAX_CALLS);
@@ -151,14 +150,11 @@ static void attribute_out_of_range_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
 }
 
-static void qp_type_desc(const enum ib_qp_type *type, char *desc)
-{
-	strscpy(desc, *type == IB_QPT_RC ? "RC" : *type == IB_QPT_UC ? "UC" :
-		"UD", KUNIT_PARAM_DESC_SIZE);
-}
-
-static const enum ib_qp_type qp_types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
-KUNIT_ARRAY_PARAM(qp_type, qp_types, qp_type_desc);
+static const struct {
+	const char *desc;
+	enum ib_qp_type type;
+} qp_types[] = { { "RC", IB_QPT_RC }, { "UC", IB_QPT_UC }, { "UD", IB_QPT_UD } };
+KUNIT_ARRAY_PARAM_DESC(qp_type, qp_types, desc);
 
 /* From RESET to any state */
 static void put_in(struct test_hca *hca, struct ib_qp *qp,
@@ -210,8 +206,8 @@ static void try_transition(struct test_hca *hca, struct ib_qp *qp,
 static void transitions_are_those_of_ib_core(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
-	enum ib_qp_type type = *(const enum ib_qp_type *)test->param_value;
-	struct ib_qp *qp = test_qp(hca, type);
+	const typeof(qp_types[0]) *c = test->param_value;
+	struct ib_qp *qp = test_qp(hca, c->type);
 	enum ib_qp_state from, next;
 	int round;
 
@@ -466,7 +462,6 @@ static void rules_say_where_they_hold_for_new_connections_only(struct kunit *tes
 static void expect_port_calls(struct kunit *test,
 			      const struct recorded *wanted, u32 num)
 {
-	struct recorded *got = test_alloc(test, MAX_CALLS * sizeof(*got));
 	u32 i;
 
 	KUNIT_ASSERT_EQ(test, recording_of_ports(got, MAX_CALLS), num);

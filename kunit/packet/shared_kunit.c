@@ -619,30 +619,28 @@ static void expect_new_request(struct bench *b)
 	KUNIT_EXPECT_EQ(b->test, seen[0].sport, own_port(b, SUBJECT));
 }
 
-static const bool refusals[] = { false, true };
-
-static void refusal_desc(const bool *refused, char *desc)
-{
-	strscpy(desc, *refused ? "refused" : "sent", KUNIT_PARAM_DESC_SIZE);
-}
-KUNIT_ARRAY_PARAM(refusal, refusals, refusal_desc);
+static const struct {
+	const char *desc;
+	bool refused;
+} refusals[] = { { "sent", false }, { "refused", true } };
+KUNIT_ARRAY_PARAM_DESC(refusal, refusals, desc);
 
 /* What its packet was is no matter of the new connection */
 static void qp_begins_anew_while_the_block_leaves(struct kunit *test)
 {
-	const bool *refused = test->param_value;
+	const typeof(refusals[0]) *c = test->param_value;
 	struct verb *verb = test_alloc(test, sizeof(*verb));
 	struct bench *b = setup(test);
 
 	prepare(b, verb, bring_up_again, reset_and_post);
-	if (*refused)
+	if (c->refused)
 		test_set_queue(b->hca, NET_XMIT_DROP);
 	burst(b);
 	test_set_queue(b->hca, NET_XMIT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&verb->done, 10 * HZ));
 	KUNIT_EXPECT_TRUE(test, verb->in_time);
 	KUNIT_EXPECT_EQ(test, 0, verb->ret);
-	if (!*refused)
+	if (!c->refused)
 		expect_block(b, ALL, 0);
 	expect_new_request(b);
 }
