@@ -6,6 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/scatterlist.h>
 #include <linux/udp.h>
+#include <linux/unaligned.h>
 #include <net/dcbnl.h>
 #include <net/gso.h>
 #include <net/rtnetlink.h>
@@ -116,15 +117,10 @@ static void tap_free(struct net_device *ndev)
 	free_netdev(ndev);
 }
 
-static void tap_destroy(struct net_device *ndev)
+static void tap_destroy(void *ndev)
 {
 	unregister_netdev(ndev);
 	tap_free(ndev);
-}
-
-static void destroy_netdev(void *data)
-{
-	tap_destroy(data);
 }
 
 /* A netdev of a piece of hardware, whose driver comes and goes; each may be NULL */
@@ -134,7 +130,7 @@ struct net_device *test_netdev_of(struct kunit *test, u32 num,
 {
 	struct net_device *ndev = tap_create(test, num, parent, port);
 
-	test_at_end(test, destroy_netdev, ndev);
+	test_at_end(test, tap_destroy, ndev);
 	return ndev;
 }
 
@@ -164,7 +160,7 @@ struct net_device *test_netdev(struct kunit *test, u32 num)
 /* Before the test ends */
 void test_netdev_remove(struct kunit *test, struct net_device *ndev)
 {
-	kunit_release_action(test, destroy_netdev, ndev);
+	kunit_release_action(test, tap_destroy, ndev);
 }
 
 /* Two that a driver unregisters at once, as when an adapter is unplugged */
@@ -173,8 +169,8 @@ void test_netdevs_remove(struct kunit *test, struct net_device *first,
 {
 	LIST_HEAD(list);
 
-	kunit_remove_action(test, destroy_netdev, first);
-	kunit_remove_action(test, destroy_netdev, second);
+	kunit_remove_action(test, tap_destroy, first);
+	kunit_remove_action(test, tap_destroy, second);
 	rtnl_lock();
 	unregister_netdevice_queue(first, &list);
 	unregister_netdevice_queue(second, &list);
@@ -686,15 +682,6 @@ void test_answer(struct test_hca *hca, const struct ib_qp *qp, u8 opcode, u32 ps
 	test_receive(hca, &p);
 }
 
-static u32 field(const u8 *at, unsigned int bytes)
-{
-	u32 value = 0;
-
-	while (bytes--)
-		value = value << 8 | *at++;
-	return value;
-}
-
 #define BTH_AT	(14 + 40)	/* Ethernet, GRH */
 
 static void take_apart(struct test_sent *sent)
@@ -704,11 +691,11 @@ static void take_apart(struct test_sent *sent)
 
 	sent->opcode = bth[0];
 	sent->solicited = bth[1] >> 7;
-	sent->pkey = field(bth + 2, 2);
+	sent->pkey = get_unaligned_be16(bth + 2);
 	sent->pad = bth[1] >> 4 & 3;
-	sent->dest_qpn = field(bth + 5, 3);
+	sent->dest_qpn = get_unaligned_be24(bth + 5);
 	sent->ack_req = bth[8] >> 7;
-	sent->psn = field(bth + 9, 3);
+	sent->psn = get_unaligned_be24(bth + 9);
 	sent->extended = bth + 12;
 	sent->payload = bth + headers;
 	sent->payload_bytes = sent->len - BTH_AT - headers - sent->pad - 4;

@@ -170,10 +170,8 @@ static int qp_readdress(struct rhca_qp *qp, const struct rhca_address *address)
 	});
 }
 
-static enum ib_qp_state qp_state(const struct rhca_qp *qp)
-{
-	return READ_ONCE(to_recording_qp(qp)->state);
-}
+RECORDS(enum ib_qp_state, qp_state, return READ_ONCE(to_recording_qp(qp)->state),
+	const struct rhca_qp *qp)
 
 static int ah_create(struct rhca_ah *ah, u32 flags, struct ib_udata *udata)
 {
@@ -229,24 +227,11 @@ RECORDS(int, destroy_cq, return 0, struct ib_cq *cq, struct ib_udata *udata)
 RECORDS(int, poll_cq, return 0, struct ib_cq *cq, int num, struct ib_wc *wc)
 RECORDS(int, req_notify_cq, return 0, struct ib_cq *cq, enum ib_cq_notify_flags flags)
 
-static int post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
-		     const struct ib_send_wr **bad_wr)
-{
-	return 0;
-}
-
-static int post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
-		     const struct ib_recv_wr **bad_wr)
-{
-	return 0;
-}
-
-static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
-		     rhca_create_cq_arg *arg)
-{
-	cq->cqe = attr->cqe;
-	return 0;
-}
+RECORDS(int, post_send, return 0, struct ib_qp *qp, const struct ib_send_wr *wr,
+	const struct ib_send_wr **bad_wr)
+RECORDS(int, post_recv, return 0, struct ib_qp *qp, const struct ib_recv_wr *wr,
+	const struct ib_recv_wr **bad_wr)
+RECORDS(int, dereg_mr, kfree(mr); return 0, struct ib_mr *mr, struct ib_udata *udata)
 
 static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 {
@@ -255,9 +240,10 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 	return mr ?: ERR_PTR(-ENOMEM);
 }
 
-static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
+static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+		     rhca_create_cq_arg *arg)
 {
-	kfree(mr);
+	cq->cqe = attr->cqe;
 	return 0;
 }
 
