@@ -328,15 +328,10 @@ static void other_served_alone(struct bench *b, const char *arg);
 
 #define MAX_STEPS	17
 
-/**
- * struct course - What happens to a netdev, and what is seen of it
- * @desc: names it
- * @on: what the netdev is on: nothing, hardware, or what software has made
- * @step: one after the other
- */
+/* What happens to a netdev, and what is seen of it */
 struct course {
 	const char *desc;
-	enum { ON_NOTHING, ON_HARDWARE, ON_RADIO } on;
+	enum { ON_NOTHING, ON_HARDWARE, ON_RADIO } on;	/* what it is, the last is of software */
 	struct {
 		void (*act)(struct bench *b, const char *arg);
 		const char *arg;

@@ -67,17 +67,13 @@ static void stop(struct rhca_mem *mem)
 
 /* --- packets that are handled together ------------------------------------------- */
 
-/**
- * struct hold_case - Memory that is in use, and a key that is asked for next
- * @desc: names it
- * @other_key: the key is another one
- * @other_device: whose own it is, though the same: some of a device's are another's, too
- * @invalid: it has been taken away. Who goes on could keep who waits waiting for ever
- * @goes_on: the use does, and is not counted twice
- */
+/* Memory that is in use, and a key that is asked for next */
 struct hold_case {
 	const char *desc;
-	bool other_key, other_device, invalid, goes_on;
+	bool other_key;		/* it is another one */
+	bool other_device;	/* the same of another device, which some keys are of, too */
+	bool invalid;	/* it is taken away: who goes on could keep who waits waiting for ever */
+	bool goes_on;		/* the use does, and is not counted twice */
 };
 
 static const struct hold_case hold_cases[] = {

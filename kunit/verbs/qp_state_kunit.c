@@ -117,21 +117,17 @@ static void count_last_wqe(struct ib_event *event, void *context)
 static void last_wqe_is_told_once(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_srq_init_attr srq_init = {
-		.attr = { .max_wr = 4, .max_sge = 1 },
-	};
 	int told = 0;
 	struct ib_qp_init_attr init = {
 		.event_handler = count_last_wqe, .qp_context = &told,
 		.send_cq = hca->cq, .recv_cq = hca->cq,
+		.srq = test_srq(hca, hca->pd, 4, 0),
 		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
 		.qp_type = IB_QPT_RC,
 	};
 	const struct test_qp_spec spec = {};
 	struct ib_qp *qp;
 
-	init.srq = ib_create_srq(hca->pd, &srq_init);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(init.srq));
 	qp = ib_create_qp(hca->pd, &init);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(qp));
 	test_qp_bring_up(hca, qp, &spec, IB_QPS_INIT);
@@ -140,7 +136,6 @@ static void last_wqe_is_told_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_qp_move(qp, IB_QPS_ERR), 0);
 	KUNIT_EXPECT_EQ(test, told, 1);
 	ib_destroy_qp(qp);
-	ib_destroy_srq(init.srq);
 }
 
 /* The data path's error comes when the change has been stored and not been shown */
