@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Firmware commands of UARs, memory keys and completion queues. */
+/* Firmware commands of memory keys, completion queues, and of whatever has a number. */
 #include <linux/delay.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -33,59 +33,75 @@ static int exec(struct mlx5_core_dev *mdev, void *in, int in_bytes, void *out,
 	return ret;
 }
 
-int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number)
+/* An object's number stands at one place, also one of fewer bits: in its first ones */
+#define NUMBERED(layout, number)					\
+	static_assert(MLX5_ST_SZ_BYTES(layout) == MLX5_ST_SZ_BYTES(dealloc_uar_in) && \
+		      __mlx5_dw_off(layout, number) == __mlx5_dw_off(dealloc_uar_in, uar) && \
+		      !__mlx5_dw_bit_off(layout, number))
+NUMBERED(dealloc_uar_in, uar);
+NUMBERED(dealloc_xrcd_in, xrcd);
+NUMBERED(dealloc_q_counter_in, counter_set_id);
+NUMBERED(destroy_mkey_in, mkey_index);
+NUMBERED(destroy_qp_in, qpn);
+NUMBERED(qp_2rst_in, qpn);
+NUMBERED(qp_2err_in, qpn);
+NUMBERED(destroy_rmp_in, rmpn);
+NUMBERED(destroy_xrc_srq_in, xrc_srqn);
+NUMBERED(alloc_uar_out, uar);
+NUMBERED(alloc_xrcd_out, xrcd);
+NUMBERED(alloc_q_counter_out, counter_set_id);
+
+/* Execute a command that makes an object of which nothing is to be said. @number: the object. */
+int rhca_mlx5_alloc_number(struct mlx5_core_dev *mdev, u16 opcode, u32 *number)
 {
 	u32 out[MLX5_ST_SZ_DW(alloc_uar_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(alloc_uar_in)] = {};
 	int ret;
 
-	MLX5_SET(alloc_uar_in, in, opcode, MLX5_CMD_OP_ALLOC_UAR);
+	MLX5_SET(alloc_uar_in, in, opcode, opcode);
 	ret = mlx5_cmd_exec_inout(mdev, alloc_uar, in, out);
 	if (!ret)
 		*number = MLX5_GET(alloc_uar_out, out, uar);
 	return ret;
 }
 
+/* Execute a command that names an object, and answers nothing but its status. */
+int rhca_mlx5_command_on(struct mlx5_core_dev *mdev, u16 opcode, u32 number)
+{
+	u32 in[MLX5_ST_SZ_DW(dealloc_uar_in)] = {};
+
+	MLX5_SET(dealloc_uar_in, in, opcode, opcode);
+	MLX5_SET(dealloc_uar_in, in, uar, number);
+	return mlx5_cmd_exec_in(mdev, dealloc_uar, in);
+}
+
 /*
- * Execute a command that nobody would repeat. What refuses it may be passing, so it is tried
- * some times. An object that is kept all the same is lost until the function is reset;
- * mlx5_core has logged why. A command without an answer took a minute, and the next one would
- * as well: it is not tried again.
- * @in: a command that gives an object back, and answers nothing but its status
- * @bytes: of @in
- * May sleep, for up to GIVE_BACK_TRIES times GIVE_BACK_MS besides the commands. Returns 0, or
- * what the last try said, and the adapter may still use the object.
+ * As rhca_mlx5_command_on(), to give an object back where nobody would repeat it. What refuses
+ * it may be passing, so it is tried some times. An object that is kept all the same is lost
+ * until the function is reset; mlx5_core has logged why. A command without an answer took a
+ * minute, and the next one would as well: it is not tried again. May sleep, for up to
+ * GIVE_BACK_TRIES times GIVE_BACK_MS besides the commands. Returns 0, or what the last try
+ * said, and the adapter may still use the object.
  */
-int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes)
+int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, u16 opcode, u32 number)
 {
 	u32 out[MLX5_ST_SZ_DW(dealloc_uar_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(dealloc_uar_in)] = {};
 	int ret, tries = GIVE_BACK_TRIES;
 
-	while ((ret = exec(mdev, in, bytes, out, sizeof(out))) &&
+	MLX5_SET(dealloc_uar_in, in, opcode, opcode);
+	MLX5_SET(dealloc_uar_in, in, uar, number);
+	while ((ret = exec(mdev, in, sizeof(in), out, sizeof(out))) &&
 	       !rhca_mlx5_is_silence(ret) && --tries)
 		msleep(GIVE_BACK_MS);
 	return ret;
 }
 
-/*
- * Destroy a memory key that nobody else knows. Context and Return: as of rhca_mlx5_give_back().
- */
+/* Destroy a memory key that nobody else knows, as rhca_mlx5_give_back(). */
 int rhca_mlx5_give_key_back(struct mlx5_core_dev *mdev, u32 key)
 {
-	u32 in[MLX5_ST_SZ_DW(destroy_mkey_in)] = {};
-
-	MLX5_SET(destroy_mkey_in, in, opcode, MLX5_CMD_OP_DESTROY_MKEY);
-	MLX5_SET(destroy_mkey_in, in, mkey_index, mlx5_mkey_to_idx(key));
-	return rhca_mlx5_give_back(mdev, in, sizeof(in));
-}
-
-void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number)
-{
-	u32 in[MLX5_ST_SZ_DW(dealloc_uar_in)] = {};
-
-	MLX5_SET(dealloc_uar_in, in, opcode, MLX5_CMD_OP_DEALLOC_UAR);
-	MLX5_SET(dealloc_uar_in, in, uar, number);
-	rhca_mlx5_give_back(mdev, in, sizeof(in));
+	return rhca_mlx5_give_back(mdev, MLX5_CMD_OP_DESTROY_MKEY,
+				   mlx5_mkey_to_idx(key));
 }
 
 /*

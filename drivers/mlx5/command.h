@@ -164,10 +164,10 @@ static inline bool rhca_mlx5_is_silence(int error)
 	return error == -ETIMEDOUT || error == -ECANCELED;
 }
 
-int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, void *in, int bytes);
+int rhca_mlx5_alloc_number(struct mlx5_core_dev *mdev, u16 opcode, u32 *number);
+int rhca_mlx5_command_on(struct mlx5_core_dev *mdev, u16 opcode, u32 number);
+int rhca_mlx5_give_back(struct mlx5_core_dev *mdev, u16 opcode, u32 number);
 int rhca_mlx5_give_key_back(struct mlx5_core_dev *mdev, u32 key);
-int rhca_mlx5_alloc_uar(struct mlx5_core_dev *mdev, u32 *number);
-void rhca_mlx5_dealloc_uar(struct mlx5_core_dev *mdev, u32 number);
 
 int rhca_mlx5_create_key(struct mlx5_core_dev *mdev,
 			 const struct rhca_mlx5_key_spec *spec, u8 variant,
@@ -188,9 +188,6 @@ int rhca_mlx5_query_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
 			   u16 *limit);
 int rhca_mlx5_destroy_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc,
 			     u32 number);
-
-int rhca_mlx5_alloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 *number);
-int rhca_mlx5_dealloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 number);
 
 int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_spec *spec,
@@ -218,9 +215,6 @@ struct rhca_mlx5_qp_error {
 int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,
 			     struct rhca_mlx5_qp_error *error);
 int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set);
-int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number);
-int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number);
-int rhca_mlx5_give_qp_back(struct mlx5_core_dev *mdev, u32 number);
 
 /**
  * struct rhca_mlx5_traffic - RoCE packets of a function since it was powered on
@@ -237,8 +231,6 @@ struct rhca_mlx5_traffic {
 };
 
 bool rhca_mlx5_has_counter_sets(const struct mlx5_core_dev *mdev);
-int rhca_mlx5_alloc_counter_set(struct mlx5_core_dev *mdev, u16 *set);
-void rhca_mlx5_dealloc_counter_set(struct mlx5_core_dev *mdev, u16 set);
 int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
 				u64 *values);
 int rhca_mlx5_query_congestion(struct mlx5_core_dev *mdev, u64 *values);

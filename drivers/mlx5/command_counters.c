@@ -49,34 +49,6 @@ bool rhca_mlx5_has_counter_sets(const struct mlx5_core_dev *mdev)
 	return MLX5_CAP_GEN(mdev, max_qp_cnt);
 }
 
-int rhca_mlx5_alloc_counter_set(struct mlx5_core_dev *mdev, u16 *set)
-{
-	u32 out[MLX5_ST_SZ_DW(alloc_q_counter_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(alloc_q_counter_in)] = {};
-	int ret;
-
-	*set = 0;
-	if (!rhca_mlx5_has_counter_sets(mdev))
-		return 0;
-	MLX5_SET(alloc_q_counter_in, in, opcode, MLX5_CMD_OP_ALLOC_Q_COUNTER);
-	ret = mlx5_cmd_exec_inout(mdev, alloc_q_counter, in, out);
-	if (!ret)
-		*set = MLX5_GET(alloc_q_counter_out, out, counter_set_id);
-	return ret;
-}
-
-void rhca_mlx5_dealloc_counter_set(struct mlx5_core_dev *mdev, u16 set)
-{
-	u32 in[MLX5_ST_SZ_DW(dealloc_q_counter_in)] = {};
-
-	if (!rhca_mlx5_has_counter_sets(mdev))
-		return;
-	MLX5_SET(dealloc_q_counter_in, in, opcode,
-		 MLX5_CMD_OP_DEALLOC_Q_COUNTER);
-	MLX5_SET(dealloc_q_counter_in, in, counter_set_id, set);
-	rhca_mlx5_give_back(mdev, in, sizeof(in));
-}
-
 /*
  * What queue pairs have counted. @set: the set that they count into. @values: by enum
  * rhca_counter; only those of the set are written.

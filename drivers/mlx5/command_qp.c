@@ -398,27 +398,6 @@ free:
 	return ret;
 }
 
-static int reset_hw_qp(struct mlx5_core_dev *mdev, u32 number)
-{
-	u32 in[MLX5_ST_SZ_DW(qp_2rst_in)] = {};
-
-	MLX5_SET(qp_2rst_in, in, opcode, MLX5_CMD_OP_2RST_QP);
-	MLX5_SET(qp_2rst_in, in, qpn, number);
-	return mlx5_cmd_exec_in(mdev, qp_2rst, in);
-}
-
-/*
- * Move a queue pair to the error state. Its requests are completed in error, in the background.
- */
-int rhca_mlx5_fail_hw_qp(struct mlx5_core_dev *mdev, u32 number)
-{
-	u32 in[MLX5_ST_SZ_DW(qp_2err_in)] = {};
-
-	MLX5_SET(qp_2err_in, in, opcode, MLX5_CMD_OP_2ERR_QP);
-	MLX5_SET(qp_2err_in, in, qpn, number);
-	return mlx5_cmd_exec_in(mdev, qp_2err, in);
-}
-
 /*
  * Change a queue pair's state or attributes. @change: what is asked for; legal by
  * ib_modify_qp_is_ok(). Returns as other commands; -EOPNOTSUPP for a transition that the
@@ -432,9 +411,11 @@ int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 		&transitions[change->from][change->next];
 
 	if (change->next == IB_QPS_RESET)
-		return reset_hw_qp(mdev, change->number);
+		return rhca_mlx5_command_on(mdev, MLX5_CMD_OP_2RST_QP,
+					    change->number);
 	if (change->next == IB_QPS_ERR)
-		return rhca_mlx5_fail_hw_qp(mdev, change->number);
+		return rhca_mlx5_command_on(mdev, MLX5_CMD_OP_2ERR_QP,
+					    change->number);
 	if (!transition->opcode)
 		return -EOPNOTSUPP;
 	return run_transition(mdev, change, transition);
@@ -455,26 +436,4 @@ int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set)
 		 MLX5_QP_OPTPAR_COUNTER_SET_ID);
 	MLX5_SET(qpc, qpc, counter_set_id, set);
 	return mlx5_cmd_exec_in(mdev, rts2rts_qp, in);
-}
-
-int rhca_mlx5_destroy_hw_qp(struct mlx5_core_dev *mdev, u32 number)
-{
-	u32 in[MLX5_ST_SZ_DW(destroy_qp_in)] = {};
-
-	MLX5_SET(destroy_qp_in, in, opcode, MLX5_CMD_OP_DESTROY_QP);
-	MLX5_SET(destroy_qp_in, in, qpn, number);
-	return mlx5_cmd_exec_in(mdev, destroy_qp, in);
-}
-
-/*
- * Destroy a queue pair that nobody would destroy again. Context and Return: as of
- * rhca_mlx5_give_back().
- */
-int rhca_mlx5_give_qp_back(struct mlx5_core_dev *mdev, u32 number)
-{
-	u32 in[MLX5_ST_SZ_DW(destroy_qp_in)] = {};
-
-	MLX5_SET(destroy_qp_in, in, opcode, MLX5_CMD_OP_DESTROY_QP);
-	MLX5_SET(destroy_qp_in, in, qpn, number);
-	return rhca_mlx5_give_back(mdev, in, sizeof(in));
 }

@@ -89,41 +89,6 @@ static int query_rmp(struct mlx5_core_dev *mdev, u32 number, u16 *limit)
 	return ret;
 }
 
-static int destroy_rmp(struct mlx5_core_dev *mdev, u32 number)
-{
-	u32 in[MLX5_ST_SZ_DW(destroy_rmp_in)] = {};
-
-	MLX5_SET(destroy_rmp_in, in, opcode, MLX5_CMD_OP_DESTROY_RMP);
-	MLX5_SET(destroy_rmp_in, in, rmpn, number);
-	return mlx5_cmd_exec_in(mdev, destroy_rmp, in);
-}
-
-int rhca_mlx5_alloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 *number)
-{
-	u32 out[MLX5_ST_SZ_DW(alloc_xrcd_out)] = {};
-	u32 in[MLX5_ST_SZ_DW(alloc_xrcd_in)] = {};
-	int ret;
-
-	MLX5_SET(alloc_xrcd_in, in, opcode, MLX5_CMD_OP_ALLOC_XRCD);
-	ret = mlx5_cmd_exec_inout(mdev, alloc_xrcd, in, out);
-	if (!ret)
-		*number = MLX5_GET(alloc_xrcd_out, out, xrcd);
-	return ret;
-}
-
-/*
- * To ib_core a domain without a file, whose freeing was refused once, is in use for ever:
- * it counts a user too many.
- */
-int rhca_mlx5_dealloc_hw_xrcd(struct mlx5_core_dev *mdev, u32 number)
-{
-	u32 in[MLX5_ST_SZ_DW(dealloc_xrcd_in)] = {};
-
-	MLX5_SET(dealloc_xrcd_in, in, opcode, MLX5_CMD_OP_DEALLOC_XRCD);
-	MLX5_SET(dealloc_xrcd_in, in, xrcd, number);
-	return rhca_mlx5_give_back(mdev, in, sizeof(in));
-}
-
 static void set_xrc_srq(void *srqc, const struct rhca_mlx5_srq_spec *spec)
 {
 	u64 record = spec->buffer->record;
@@ -197,15 +162,6 @@ static int query_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 *limit)
 	return ret;
 }
 
-static int destroy_xrc_srq(struct mlx5_core_dev *mdev, u32 number)
-{
-	u32 in[MLX5_ST_SZ_DW(destroy_xrc_srq_in)] = {};
-
-	MLX5_SET(destroy_xrc_srq_in, in, opcode, MLX5_CMD_OP_DESTROY_XRC_SRQ);
-	MLX5_SET(destroy_xrc_srq_in, in, xrc_srqn, number);
-	return mlx5_cmd_exec_in(mdev, destroy_xrc_srq, in);
-}
-
 int rhca_mlx5_create_hw_srq(struct mlx5_core_dev *mdev,
 			    const struct rhca_mlx5_srq_spec *spec, u32 *number)
 {
@@ -231,6 +187,7 @@ int rhca_mlx5_query_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
 int rhca_mlx5_destroy_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc,
 			     u32 number)
 {
-	return is_xrc ? destroy_xrc_srq(mdev, number) :
-			destroy_rmp(mdev, number);
+	return rhca_mlx5_command_on(mdev, is_xrc ? MLX5_CMD_OP_DESTROY_XRC_SRQ :
+						   MLX5_CMD_OP_DESTROY_RMP,
+				    number);
 }

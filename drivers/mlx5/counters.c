@@ -54,13 +54,16 @@ static bool is_ports_own(const struct rhca_counter_set *set)
 
 int rhca_mlx5_counters_open(struct rhca_counter_set *set)
 {
+	struct mlx5_core_dev *mdev = mdev_of(set->port);
 	struct rhca_mlx5_counter_set *own;
-	int ret;
+	int ret = 0;
 
 	own = kzalloc(sizeof(*own), GFP_KERNEL);
 	if (!own)
 		return -ENOMEM;
-	ret = rhca_mlx5_alloc_counter_set(mdev_of(set->port), &own->number);
+	if (rhca_mlx5_has_counter_sets(mdev))
+		ret = rhca_mlx5_alloc_number(mdev, MLX5_CMD_OP_ALLOC_Q_COUNTER,
+					     &own->number);
 	if (ret) {
 		kfree(own);
 		return ret;
@@ -87,11 +90,14 @@ static void keep_late(struct rhca_counter_set *set, const u64 *shown)
 
 void rhca_mlx5_counters_close(struct rhca_counter_set *set, const u64 *shown)
 {
+	struct mlx5_core_dev *mdev = mdev_of(set->port);
 	struct rhca_mlx5_counter_set *own = set->private;
 
 	if (shown && !is_ports_own(set))
 		keep_late(set, shown);
-	rhca_mlx5_dealloc_counter_set(mdev_of(set->port), own->number);
+	if (rhca_mlx5_has_counter_sets(mdev))
+		rhca_mlx5_give_back(mdev, MLX5_CMD_OP_DEALLOC_Q_COUNTER,
+				    own->number);
 	mutex_destroy(&own->late_lock);
 	kfree(own);
 	set->private = NULL;

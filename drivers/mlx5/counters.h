@@ -22,7 +22,7 @@ struct rhca_qp;
  *	been shown them
  */
 struct rhca_mlx5_counter_set {
-	u16 number;
+	u32 number;
 	atomic64_t mtu_mismatches;
 	struct mutex late_lock;		/* protects: */
 	u64 late[RHCA_NUM_COUNTERS];

@@ -280,25 +280,8 @@ static int create_numbered(struct rhca_mlx5_qp *qp, bool *is_lost)
 	qp->spec.ece = new.ece;
 	ret = rhca_mlx5_number_add(&hca->qps, new.number, &qp->numbered);
 	if (ret)
-		*is_lost = rhca_mlx5_give_qp_back(hca->mdev, new.number);
-	return ret;
-}
-
-/*
- * A process's queue pair that the adapter keeps is found on. ib_core tells nobody that a target
- * of XRC was kept, and its domain could never be freed.
- */
-static int destroy_numbered(struct rhca_mlx5_qp *qp)
-{
-	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
-	u32 number = qp->numbered.number;
-	int ret;
-
-	ret = qp->base.ibqp.qp_type == IB_QPT_XRC_TGT ?
-	      rhca_mlx5_give_qp_back(hca->mdev, number) :
-	      rhca_mlx5_destroy_hw_qp(hca->mdev, number);
-	if (!ret)
-		rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
+		*is_lost = rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP,
+					       new.number);
 	return ret;
 }
 
@@ -353,7 +336,8 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	return 0;
 
 err_destroy:
-	is_lost = rhca_mlx5_give_qp_back(hca->mdev, qp->numbered.number);
+	is_lost = rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP,
+				      qp->numbered.number);
 	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
 err_free:
 	/* While the adapter has the queue pair, it has its memory */
@@ -388,18 +372,6 @@ static void empty_queues(struct rhca_mlx5_qp *qp)
 	qp->buffer.db.db[MLX5_SND_DBR] = 0;
 }
 
-static int reset(struct rhca_mlx5_qp *qp)
-{
-	const struct rhca_mlx5_qp_change change = {
-		.spec	= &qp->spec,
-		.number	= qp->numbered.number,
-		.next	= IB_QPS_RESET,
-	};
-
-	return rhca_mlx5_change_hw_qp(rhca_mlx5_mdev(qp->base.ibqp.device),
-				      &change);
-}
-
 /*
  * Once nothing new of it comes, its completions are taken out, and only then may its number
  * become another's. Its user forgets it, whatever is answered: where the adapter keeps it, no
@@ -410,10 +382,12 @@ static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
 	int is_lost;
 
-	reset(qp);
+	rhca_mlx5_command_on(hca->mdev, MLX5_CMD_OP_2RST_QP,
+			     qp->numbered.number);
 	rhca_mlx5_flush_remove(qp);
 	purge_completions(qp);
-	is_lost = rhca_mlx5_give_qp_back(hca->mdev, qp->numbered.number);
+	is_lost = rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP,
+				      qp->numbered.number);
 	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
 	if (is_lost) {
 		lose_parts(qp, &qp->base.init);
@@ -424,20 +398,29 @@ static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
 	}
 }
 
-/* While the adapter has the queue pair, it has its memory */
+/*
+ * A process's queue pair that the adapter keeps has its memory, and is found on. ib_core tells
+ * nobody that a target of XRC was kept, and its domain could never be freed.
+ */
 int rhca_mlx5_qp_destroy(struct rhca_qp *base, struct ib_udata *udata)
 {
+	struct rhca_mlx5 *hca = rhca_mlx5_of(base->ibqp.device);
 	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
+	u32 number = qp->numbered.number;
 	int ret;
 
 	if (!base->is_user) {
 		destroy_of_kernel(qp);
 		return 0;
 	}
-	ret = destroy_numbered(qp);
-	if (!ret)
-		free_memory(qp);
-	return ret;
+	ret = base->ibqp.qp_type == IB_QPT_XRC_TGT ?
+	      rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP, number) :
+	      rhca_mlx5_command_on(hca->mdev, MLX5_CMD_OP_DESTROY_QP, number);
+	if (ret)
+		return ret;
+	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
+	free_memory(qp);
+	return 0;
 }
 
 /* Bound to no other set, a queue pair counts into its port's */

@@ -133,7 +133,8 @@ void rhca_mlx5_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct uar *uar = container_of(entry, struct uar, entry);
 
-	rhca_mlx5_dealloc_uar(mdev_of(entry->ucontext), uar->number);
+	rhca_mlx5_give_back(mdev_of(entry->ucontext), MLX5_CMD_OP_DEALLOC_UAR,
+			    uar->number);
 	kfree(uar);
 }
 
@@ -147,7 +148,7 @@ static struct uar *create_uar(struct ib_ucontext *context, bool write_combining)
 	if (!uar)
 		return ERR_PTR(-ENOMEM);
 	uar->write_combining = write_combining;
-	ret = rhca_mlx5_alloc_uar(mdev, &uar->number);
+	ret = rhca_mlx5_alloc_number(mdev, MLX5_CMD_OP_ALLOC_UAR, &uar->number);
 	if (ret)
 		goto err_free;
 	ret = rdma_user_mmap_entry_insert_range(context, &uar->entry, PAGE_SIZE,
@@ -157,7 +158,7 @@ static struct uar *create_uar(struct ib_ucontext *context, bool write_combining)
 	return uar;
 
 err_dealloc:
-	rhca_mlx5_dealloc_uar(mdev, uar->number);
+	rhca_mlx5_give_back(mdev, MLX5_CMD_OP_DEALLOC_UAR, uar->number);
 err_free:
 	kfree(uar);
 	return ERR_PTR(ret);

@@ -120,7 +120,8 @@ static int create_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 
 static int destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
-	int ret = rhca_mlx5_give_qp_back(hca->mdev, queue->number);
+	int ret = rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP,
+				      queue->number);
 
 	if (!ret)
 		rhca_mlx5_buffer_free(&queue->buffer, hca->mdev);
@@ -288,13 +289,8 @@ static int wait_until_done(struct rhca_mlx5_umr_queue *queue,
 /* A request that fails leaves the queue pair in error, or is on it still */
 static void restart(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
-	const struct rhca_mlx5_qp_change reset = {
-		.spec	= &queue->spec,
-		.number	= queue->number,
-		.next	= IB_QPS_RESET,
-	};
-
-	queue->is_broken = rhca_mlx5_change_hw_qp(hca->mdev, &reset);
+	queue->is_broken = rhca_mlx5_command_on(hca->mdev, MLX5_CMD_OP_2RST_QP,
+						queue->number);
 	/* Firmware that is silent needs a minute for each command to be silent about */
 	if (queue->is_broken)
 		return;

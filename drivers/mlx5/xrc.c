@@ -17,15 +17,24 @@ int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	if (!MLX5_CAP_GEN(rhca_mlx5_mdev(ibxrcd->device), xrc))
 		return -EOPNOTSUPP;
-	return rhca_mlx5_alloc_hw_xrcd(rhca_mlx5_mdev(ibxrcd->device),
-				    &to_rhca_mlx5_xrcd(ibxrcd)->number);
+	return rhca_mlx5_alloc_number(rhca_mlx5_mdev(ibxrcd->device),
+				      MLX5_CMD_OP_ALLOC_XRCD,
+				      &to_rhca_mlx5_xrcd(ibxrcd)->number);
+}
+
+/*
+ * To ib_core a domain without a file, whose freeing was refused once, is in use for ever:
+ * it counts a user too many.
+ */
+static int free_xrcd(struct mlx5_core_dev *mdev, u32 number)
+{
+	return rhca_mlx5_give_back(mdev, MLX5_CMD_OP_DEALLOC_XRCD, number);
 }
 
 int rhca_mlx5_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	const struct rhca_mlx5_xrcd *xrcd = to_rhca_mlx5_xrcd(ibxrcd);
-	int ret = rhca_mlx5_dealloc_hw_xrcd(rhca_mlx5_mdev(ibxrcd->device),
-					    xrcd->number);
+	int ret = free_xrcd(rhca_mlx5_mdev(ibxrcd->device), xrcd->number);
 
 	return xrcd->has_lost ? 0 : ret;
 }
@@ -89,20 +98,22 @@ static int create_domains(struct rhca_mlx5_xrc_parts *parts,
 {
 	int ret;
 
-	ret = rhca_mlx5_alloc_hw_xrcd(hca->mdev, &parts->srq_xrcd);
+	ret = rhca_mlx5_alloc_number(hca->mdev, MLX5_CMD_OP_ALLOC_XRCD,
+				     &parts->srq_xrcd);
 	if (ret)
 		return ret;
-	ret = rhca_mlx5_alloc_hw_xrcd(hca->mdev, &parts->empty_xrcd);
+	ret = rhca_mlx5_alloc_number(hca->mdev, MLX5_CMD_OP_ALLOC_XRCD,
+				     &parts->empty_xrcd);
 	if (ret)
-		rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->srq_xrcd);
+		free_xrcd(hca->mdev, parts->srq_xrcd);
 	return ret;
 }
 
 static int destroy_domains(struct rhca_mlx5_xrc_parts *parts,
 			   struct rhca_mlx5 *hca)
 {
-	return rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->empty_xrcd) ?:
-	       rhca_mlx5_dealloc_hw_xrcd(hca->mdev, parts->srq_xrcd);
+	return free_xrcd(hca->mdev, parts->empty_xrcd) ?:
+	       free_xrcd(hca->mdev, parts->srq_xrcd);
 }
 
 /* In the order in which one needs another */
