@@ -111,16 +111,10 @@ struct rhca_mlx5_qp_spec {
 	/* port of a LAG by which it sends, from 1; 0: the firmware's choice */
 	u8 lag_port;
 	/*
-	 * options of enhanced connection establishment that a process asks for; 0: those that
-	 * the adapter has
+	 * options of enhanced connection establishment that a process asks for, 0: those that
+	 * the adapter has; once created, those that it has
 	 */
 	u32 ece;
-};
-
-/* What the adapter says of a new queue pair */
-struct rhca_mlx5_new_qp {
-	u32 number;	/* its number */
-	u32 ece;	/* options of enhanced connection establishment that it has */
 };
 
 /**
@@ -190,8 +184,7 @@ int rhca_mlx5_destroy_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc,
 			     u32 number);
 
 int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
-			   const struct rhca_mlx5_qp_spec *spec,
-			   struct rhca_mlx5_new_qp *qp);
+			   struct rhca_mlx5_qp_spec *spec, u32 *number);
 int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_change *change);
 int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,

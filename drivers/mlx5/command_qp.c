@@ -171,8 +171,7 @@ static void set_new(void *qpc, const struct rhca_mlx5_qp_spec *spec)
 }
 
 int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
-			   const struct rhca_mlx5_qp_spec *spec,
-			   struct rhca_mlx5_new_qp *qp)
+			   struct rhca_mlx5_qp_spec *spec, u32 *number)
 {
 	size_t bytes = MLX5_ST_SZ_BYTES(create_qp_in) +
 		       rhca_mlx5_buffer_list_bytes(spec->buffer);
@@ -191,9 +190,9 @@ int rhca_mlx5_create_hw_qp(struct mlx5_core_dev *mdev,
 				   MLX5_ADDR_OF(create_qp_in, in, pas));
 	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
 	kvfree(in);
-	qp->number = MLX5_GET(create_qp_out, out, qpn);
-	qp->ece = MLX5_CAP_GEN(mdev, ece_support) ?
-		  MLX5_GET(create_qp_out, out, ece) : 0;
+	*number = MLX5_GET(create_qp_out, out, qpn);
+	spec->ece = MLX5_CAP_GEN(mdev, ece_support) ?
+		    MLX5_GET(create_qp_out, out, ece) : 0;
 	return ret;
 }
 

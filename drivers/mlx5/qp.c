@@ -271,17 +271,16 @@ static void free_memory(struct rhca_mlx5_qp *qp)
 static int create_numbered(struct rhca_mlx5_qp *qp, bool *is_lost)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
-	struct rhca_mlx5_new_qp new;
+	u32 number;
 	int ret;
 
-	ret = rhca_mlx5_create_hw_qp(hca->mdev, &qp->spec, &new);
+	ret = rhca_mlx5_create_hw_qp(hca->mdev, &qp->spec, &number);
 	if (ret)
 		return ret;
-	qp->spec.ece = new.ece;
-	ret = rhca_mlx5_number_add(&hca->qps, new.number, &qp->numbered);
+	ret = rhca_mlx5_number_add(&hca->qps, number, &qp->numbered);
 	if (ret)
 		*is_lost = rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP,
-					       new.number);
+					       number);
 	return ret;
 }
 

@@ -89,7 +89,6 @@ static int destroy_cq(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 
 static int create_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
-	struct rhca_mlx5_new_qp qp;
 	int ret;
 
 	ret = rhca_mlx5_buffer_alloc(&queue->buffer, hca->mdev,
@@ -109,13 +108,10 @@ static int create_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 		.fast_registration = true,
 		.timestamps	= mlx5_get_qp_default_ts(hca->mdev),
 	};
-	ret = rhca_mlx5_create_hw_qp(hca->mdev, &queue->spec, &qp);
-	if (ret) {
+	ret = rhca_mlx5_create_hw_qp(hca->mdev, &queue->spec, &queue->number);
+	if (ret)
 		rhca_mlx5_buffer_free(&queue->buffer, hca->mdev);
-		return ret;
-	}
-	queue->number = qp.number;
-	return 0;
+	return ret;
 }
 
 static int destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
