@@ -18,6 +18,9 @@
 #define MAD_BYTES_LOG		8
 #define ATOMIC_SIZES	GENMASK(8, 0)	/* of 1 to 256 bytes: larger have no mode */
 #define ACCESS	(MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RAE | MLX5_QP_OPTPAR_RWE)
+#define PARTITION	(MLX5_QP_OPTPAR_PKEY_INDEX | MLX5_QP_OPTPAR_PRI_PORT)
+#define CONNECTED	(ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT | PARTITION)
+#define IN_RTS		(ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT | MLX5_QP_OPTPAR_Q_KEY)
 #define ANY_TRANSITION_BYTES	MLX5_ST_SZ_BYTES(init2rtr_qp_in)
 
 /* The transitions' layouts differ in their names only */
@@ -28,80 +31,29 @@ static_assert(MLX5_ST_SZ_BYTES(rts2rts_qp_in) == ANY_TRANSITION_BYTES);
 static_assert(MLX5_ST_SZ_BYTES(sqerr2rts_qp_in) == ANY_TRANSITION_BYTES);
 static_assert(MLX5_ST_SZ_BYTES(sqd2rts_qp_in) == ANY_TRANSITION_BYTES);
 
-/**
- * struct transition - A command that changes a queue pair
- * @opcode: the command; 0: there is none
- * @optional: fields that it takes where they are named, by service
- */
-struct transition {
-	u16 opcode;
-	u32 optional[MLX5_QP_ST_XRC + 1];
+/* Fields that commands take only where they are named: those that a service has */
+static const u32 service_fields[] = {
+	[MLX5_QP_ST_RC]		= CONNECTED,
+	[MLX5_QP_ST_UC]		= MLX5_QP_OPTPAR_RWE | PARTITION,
+	[MLX5_QP_ST_UD]		= MLX5_QP_OPTPAR_Q_KEY | PARTITION,
+	[MLX5_QP_ST_XRC]	= CONNECTED,
 };
 
-static const struct transition
-transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
-	[IB_QPS_RESET][IB_QPS_INIT] = {
-		.opcode = MLX5_CMD_OP_RST2INIT_QP,
-	},
-	[IB_QPS_INIT][IB_QPS_INIT] = {
-		.opcode = MLX5_CMD_OP_INIT2INIT_QP,
-		.optional = {
-			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX |
-					  MLX5_QP_OPTPAR_PRI_PORT,
-			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE |
-					  MLX5_QP_OPTPAR_PKEY_INDEX |
-					  MLX5_QP_OPTPAR_PRI_PORT,
-			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_PKEY_INDEX |
-					  MLX5_QP_OPTPAR_Q_KEY |
-					  MLX5_QP_OPTPAR_PRI_PORT,
-			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX |
-					   MLX5_QP_OPTPAR_PRI_PORT,
-		},
-	},
-	[IB_QPS_INIT][IB_QPS_RTR] = {
-		.opcode = MLX5_CMD_OP_INIT2RTR_QP,
-		.optional = {
-			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX,
-			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE |
-					  MLX5_QP_OPTPAR_PKEY_INDEX,
-			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_PKEY_INDEX |
-					  MLX5_QP_OPTPAR_Q_KEY,
-			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_PKEY_INDEX,
-		},
-	},
-	[IB_QPS_RTR][IB_QPS_RTS] = {
-		.opcode = MLX5_CMD_OP_RTR2RTS_QP,
-		.optional = {
-			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
-			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
-			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
-			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
-		},
-	},
-	[IB_QPS_RTS][IB_QPS_RTS] = {
-		.opcode = MLX5_CMD_OP_RTS2RTS_QP,
-		.optional = {
-			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
-			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
-			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
-			[MLX5_QP_ST_XRC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
-		},
-	},
-	[IB_QPS_SQE][IB_QPS_RTS] = {
-		.opcode = MLX5_CMD_OP_SQERR2RTS_QP,
-		.optional = {
-			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
-			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
-		},
-	},
-	[IB_QPS_SQD][IB_QPS_RTS] = {
-		.opcode = MLX5_CMD_OP_SQD_RTS_QP,
-		.optional = {
-			[MLX5_QP_ST_RC] = ACCESS | MLX5_QP_OPTPAR_RNR_TIMEOUT,
-			[MLX5_QP_ST_UC] = MLX5_QP_OPTPAR_RWE,
-			[MLX5_QP_ST_UD] = MLX5_QP_OPTPAR_Q_KEY,
-		},
-	},
+/* The command, and those of the fields that it takes; 0: there is none */
+static const struct transition {
+	u16 opcode;
+	u32 fields;
+} transitions[IB_QPS_ERR + 1][IB_QPS_ERR + 1] = {
+	[IB_QPS_RESET][IB_QPS_INIT] = { MLX5_CMD_OP_RST2INIT_QP },
+	[IB_QPS_INIT][IB_QPS_INIT] = { MLX5_CMD_OP_INIT2INIT_QP,
+				       ACCESS | MLX5_QP_OPTPAR_Q_KEY | PARTITION },
+	[IB_QPS_INIT][IB_QPS_RTR] = { MLX5_CMD_OP_INIT2RTR_QP,
+				      ACCESS | MLX5_QP_OPTPAR_Q_KEY |
+				      MLX5_QP_OPTPAR_PKEY_INDEX },
+	[IB_QPS_RTR][IB_QPS_RTS] = { MLX5_CMD_OP_RTR2RTS_QP, IN_RTS },
+	[IB_QPS_RTS][IB_QPS_RTS] = { MLX5_CMD_OP_RTS2RTS_QP, IN_RTS },
+	[IB_QPS_SQE][IB_QPS_RTS] = { MLX5_CMD_OP_SQERR2RTS_QP, IN_RTS },
+	[IB_QPS_SQD][IB_QPS_RTS] = { MLX5_CMD_OP_SQD_RTS_QP, IN_RTS },
 };
 
 static u32 optional_of(int mask)
@@ -365,9 +317,9 @@ static int run_transition(struct mlx5_core_dev *mdev,
 	in = kzalloc(ANY_TRANSITION_BYTES, GFP_KERNEL);
 	if (!in)
 		return -ENOMEM;
-	if (service < ARRAY_SIZE(transition->optional))
-		optional = optional_of(change->mask) &
-			   transition->optional[service];
+	if (service < ARRAY_SIZE(service_fields))
+		optional = optional_of(change->mask) & transition->fields &
+			   service_fields[service];
 	qpc = MLX5_ADDR_OF(init2rtr_qp_in, in, qpc);
 	optional |= set_lag_port(qpc, change);
 	MLX5_SET(init2rtr_qp_in, in, opcode, transition->opcode);
