@@ -14,10 +14,10 @@
 #include <rdma/ib_verbs.h>
 
 #include "core/counters.h"
-#include "core/port/address.h"
 
 struct ib_umem;
 struct rhca_mlx5_buffer;
+struct rhca_qp_change;
 
 /* Attributes that the peer's rights depend on */
 #define RHCA_MLX5_ACCESS_MASK	(IB_QP_ACCESS_FLAGS | IB_QP_MAX_DEST_RD_ATOMIC)
@@ -121,11 +121,7 @@ struct rhca_mlx5_qp_spec {
  * struct rhca_mlx5_qp_change - A queue pair's next state
  * @spec: the queue pair
  * @number: its number
- * @from: state that it is in
- * @next: state that it is to have; the same changes attributes
- * @attr: attributes
- * @mask: which of them
- * @address: where it sends to, with IB_QP_AV
+ * @asked: states and attributes, legal by ib_modify_qp_is_ok()
  * @lag_port: port of a LAG by which it is to send from RTR on; 0: as it is
  * @access: IB_ACCESS_* of the peer, where @mask has what it depends on
  * @counter_set: what it counts into, from INIT on
@@ -135,11 +131,7 @@ struct rhca_mlx5_qp_spec {
 struct rhca_mlx5_qp_change {
 	const struct rhca_mlx5_qp_spec *spec;
 	u32 number;
-	enum ib_qp_state from;
-	enum ib_qp_state next;
-	const struct ib_qp_attr *attr;
-	int mask;
-	const struct rhca_address *address;
+	const struct rhca_qp_change *asked;
 	u8 lag_port;
 	int access;
 	u16 counter_set;

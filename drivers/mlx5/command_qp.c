@@ -7,10 +7,12 @@
 #include <linux/etherdevice.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
+#include <rhca/backend.h>
 #include <rhca/compat.h>
 
 #include "buffer.h"
 #include "command.h"
+#include "core/port/address.h"
 #include "static_rate.h"
 
 #define ACK_REQUEST_LOG		8	/* an acknowledgement for 256 packets */
@@ -164,22 +166,11 @@ static void set_address(void *ads, const struct rhca_address *address)
 	MLX5_SET(ads, ads, udp_sport, address->flow.udp_sport);
 }
 
-static int set_rate(void *ads, const struct mlx5_core_dev *mdev,
-		    const struct rhca_address *address)
-{
-	int rate = rhca_mlx5_static_rate(mdev, address->static_rate);
-
-	if (rate < 0)
-		return rate;
-	MLX5_SET(ads, ads, stat_rate, rate);
-	return 0;
-}
-
 static int set_path(void *ads, const struct mlx5_core_dev *mdev,
 		    const struct rhca_mlx5_qp_change *change)
 {
-	const struct ib_qp_attr *attr = change->attr;
-	int mask = change->mask;
+	const struct ib_qp_attr *attr = change->asked->attr;
+	int rate, mask = change->asked->mask;
 
 	/* Whatever the number of the RDMA port: a function has one */
 	MLX5_SET(ads, ads, vhca_port_num, 1);
@@ -187,10 +178,14 @@ static int set_path(void *ads, const struct mlx5_core_dev *mdev,
 		MLX5_SET(ads, ads, pkey_index, attr->pkey_index);
 	if (mask & IB_QP_TIMEOUT)
 		MLX5_SET(ads, ads, ack_timeout, attr->timeout);
-	if (!change->address)
+	if (!change->asked->address)
 		return 0;
-	set_address(ads, change->address);
-	return set_rate(ads, mdev, change->address);
+	rate = rhca_mlx5_static_rate(mdev, change->asked->address->static_rate);
+	if (rate < 0)
+		return rate;
+	MLX5_SET(ads, ads, stat_rate, rate);
+	set_address(ads, change->asked->address);
+	return 0;
 }
 
 static void set_sizes(void *qpc, const struct rhca_mlx5_qp_change *change,
@@ -207,9 +202,9 @@ static void set_sizes(void *qpc, const struct rhca_mlx5_qp_change *change,
 		MLX5_SET(qpc, qpc, log_msg_max, DATAGRAM_BYTES_LOG);
 		break;
 	default:
-		if (!(change->mask & IB_QP_PATH_MTU))
+		if (!(change->asked->mask & IB_QP_PATH_MTU))
 			break;
-		MLX5_SET(qpc, qpc, mtu, change->attr->path_mtu);
+		MLX5_SET(qpc, qpc, mtu, change->asked->attr->path_mtu);
 		MLX5_SET(qpc, qpc, log_msg_max, log_max_message);
 	}
 }
@@ -248,8 +243,8 @@ static int set_access(void *qpc, const struct mlx5_core_dev *mdev, int access)
 
 static void set_responder(void *qpc, const struct rhca_mlx5_qp_change *change)
 {
-	const struct ib_qp_attr *attr = change->attr;
-	int mask = change->mask;
+	const struct ib_qp_attr *attr = change->asked->attr;
+	int mask = change->asked->mask;
 
 	if (mask & IB_QP_RQ_PSN)
 		MLX5_SET(qpc, qpc, next_rcv_psn, attr->rq_psn);
@@ -284,9 +279,9 @@ static void set_requester(void *qpc, const struct ib_qp_attr *attr, int mask)
  */
 static u32 set_lag_port(void *qpc, const struct rhca_mlx5_qp_change *change)
 {
-	bool is_rtr = change->from == IB_QPS_INIT && change->next == IB_QPS_RTR;
+	bool is_rtr = change->asked->from == IB_QPS_INIT && change->asked->next == IB_QPS_RTR;
 
-	if (change->from == IB_QPS_RESET)
+	if (change->asked->from == IB_QPS_RESET)
 		MLX5_SET(qpc, qpc, lag_tx_port_affinity,
 			 change->spec->lag_port);
 	if (!is_rtr || !change->lag_port)
@@ -299,8 +294,8 @@ static u32 set_lag_port(void *qpc, const struct rhca_mlx5_qp_change *change)
 static bool takes_ece(const struct mlx5_core_dev *mdev,
 		      const struct rhca_mlx5_qp_change *change)
 {
-	return change->ece && change->from != IB_QPS_SQE &&
-	       change->from != IB_QPS_SQD && MLX5_CAP_GEN(mdev, ece_support);
+	return change->ece && change->asked->from != IB_QPS_SQE &&
+	       change->asked->from != IB_QPS_SQD && MLX5_CAP_GEN(mdev, ece_support);
 }
 
 static int run_transition(struct mlx5_core_dev *mdev,
@@ -318,7 +313,7 @@ static int run_transition(struct mlx5_core_dev *mdev,
 	if (!in)
 		return -ENOMEM;
 	if (service < ARRAY_SIZE(service_fields))
-		optional = optional_of(change->mask) & transition->fields &
+		optional = optional_of(change->asked->mask) & transition->fields &
 			   service_fields[service];
 	qpc = MLX5_ADDR_OF(init2rtr_qp_in, in, qpc);
 	optional |= set_lag_port(qpc, change);
@@ -331,13 +326,13 @@ static int run_transition(struct mlx5_core_dev *mdev,
 		       change);
 	if (ret)
 		goto free;
-	if (change->mask & RHCA_MLX5_ACCESS_MASK) {
+	if (change->asked->mask & RHCA_MLX5_ACCESS_MASK) {
 		ret = set_access(qpc, mdev, change->access);
 		if (ret)
 			goto free;
 	}
 	set_responder(qpc, change);
-	set_requester(qpc, change->attr, change->mask);
+	set_requester(qpc, change->asked->attr, change->asked->mask);
 	MLX5_SET(qpc, qpc, counter_set_id, change->counter_set);
 	if (takes_ece(mdev, change))
 		MLX5_SET(init2rtr_qp_in, in, ece, *change->ece);
@@ -359,12 +354,12 @@ int rhca_mlx5_change_hw_qp(struct mlx5_core_dev *mdev,
 			   const struct rhca_mlx5_qp_change *change)
 {
 	const struct transition *transition =
-		&transitions[change->from][change->next];
+		&transitions[change->asked->from][change->asked->next];
 
-	if (change->next == IB_QPS_RESET)
+	if (change->asked->next == IB_QPS_RESET)
 		return rhca_mlx5_command_on(mdev, MLX5_CMD_OP_2RST_QP,
 					    change->number);
-	if (change->next == IB_QPS_ERR)
+	if (change->asked->next == IB_QPS_ERR)
 		return rhca_mlx5_command_on(mdev, MLX5_CMD_OP_2ERR_QP,
 					    change->number);
 	if (!transition->opcode)

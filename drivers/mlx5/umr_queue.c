@@ -8,6 +8,7 @@
 #include <linux/kmemleak.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
+#include <rhca/backend.h>
 
 #include "device.h"
 #include "umr_queue.h"
@@ -136,22 +137,22 @@ static int start_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 		{ IB_QPS_RTS, 0 },
 	};
 	const struct ib_qp_attr attr = {};
-	struct rhca_mlx5_qp_change change = {
+	struct rhca_qp_change step = { .attr = &attr, .from = IB_QPS_RESET };
+	const struct rhca_mlx5_qp_change change = {
 		.spec	= &queue->spec,
 		.number	= queue->number,
-		.attr	= &attr,
-		.from	= IB_QPS_RESET,
+		.asked	= &step,
 	};
 	size_t i;
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		change.next = steps[i].next;
-		change.mask = steps[i].mask;
+		step.next = steps[i].next;
+		step.mask = steps[i].mask;
 		ret = rhca_mlx5_change_hw_qp(hca->mdev, &change);
 		if (ret)
 			return ret;
-		change.from = change.next;
+		step.from = step.next;
 	}
 	return 0;
 }
