@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Firmware commands, one function each. Beyond here nobody knows their layout.
+ * Firmware commands, one function each. Beyond here nobody knows their layout, but for
+ * those of congestion control (congestion.c).
  * All of them sleep, and return 0, what the firmware's status stands for (-EINVAL,
  * -ENOMEM, -EIO ...) or the transport's error. Pages, PDs, multicast groups and
  * GIDs are commands that mlx5_core has functions for.
@@ -223,35 +224,5 @@ bool rhca_mlx5_counts_icrc(const struct mlx5_core_dev *mdev);
 int rhca_mlx5_query_icrc(struct mlx5_core_dev *mdev, u64 *value);
 int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev,
 			    struct rhca_mlx5_traffic *traffic);
-
-/* Parameters of congestion control: of the reaction and the notification point */
-enum rhca_mlx5_cc_param {
-	RHCA_MLX5_RP_CLAMP_TGT_RATE,
-	RHCA_MLX5_RP_CLAMP_TGT_RATE_ATI,
-	RHCA_MLX5_RP_TIME_RESET,
-	RHCA_MLX5_RP_BYTE_RESET,
-	RHCA_MLX5_RP_THRESHOLD,
-	RHCA_MLX5_RP_MAX_RATE,
-	RHCA_MLX5_RP_AI_RATE,
-	RHCA_MLX5_RP_HAI_RATE,
-	RHCA_MLX5_RP_MIN_DEC_FAC,
-	RHCA_MLX5_RP_MIN_RATE,
-	RHCA_MLX5_RP_RATE_ON_FIRST_CNP,
-	RHCA_MLX5_RP_DCE_TCP_G,
-	RHCA_MLX5_RP_DCE_TCP_RTT,
-	RHCA_MLX5_RP_RATE_REDUCE_PERIOD,
-	RHCA_MLX5_RP_INITIAL_ALPHA,
-	RHCA_MLX5_RP_GD,
-	RHCA_MLX5_NP_MIN_TIME_BETWEEN_CNPS,
-	RHCA_MLX5_NP_CNP_DSCP,
-	RHCA_MLX5_NP_CNP_PRIO_MODE,
-	RHCA_MLX5_NP_CNP_PRIO,
-	RHCA_MLX5_NUM_CC_PARAMS
-};
-
-int rhca_mlx5_query_cc_param(struct mlx5_core_dev *mdev,
-			     enum rhca_mlx5_cc_param param, u32 *value);
-int rhca_mlx5_modify_cc_param(struct mlx5_core_dev *mdev,
-			      enum rhca_mlx5_cc_param param, u32 value);
 
 #endif

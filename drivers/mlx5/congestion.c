@@ -2,33 +2,141 @@
 /*
  * Parameters of congestion control (DCQCN) as files of the port, ports/1/cc/. They
  * are the function's: the firmware forgets them when it restarts, not when the
- * RDMA device goes.
+ * RDMA device goes. It has two sets of them: for the side that is told of congestion
+ * and slows down (reaction point), and for the side that sees it and tells
+ * (notification point).
  */
 #include <linux/mutex.h>
+#include <linux/slab.h>
 #include <rdma/ib_sysfs.h>
 
-#include "command.h"
 #include "congestion.h"
 #include "core/port/port.h"
 #include "device.h"
 
+enum { PROTOCOL_rp = 1, PROTOCOL_np = 2 };	/* the sets, as commands name them */
+
 static DEFINE_MUTEX(modify_mutex);	/* from reading a set to writing it back */
 
+/* The names that mlx5_ib gives them in debugfs; bit, set and field */
+#define CC_PARAMS(ROW)							\
+	ROW(rp_clamp_tgt_rate, 1, rp, clamp_tgt_rate)			\
+	ROW(rp_clamp_tgt_rate_ati, 2, rp, clamp_tgt_rate_after_time_inc) \
+	ROW(rp_time_reset, 3, rp, rpg_time_reset)			\
+	ROW(rp_byte_reset, 4, rp, rpg_byte_reset)			\
+	ROW(rp_threshold, 5, rp, rpg_threshold)				\
+	ROW(rp_max_rate, 6, rp, rpg_max_rate)				\
+	ROW(rp_ai_rate, 7, rp, rpg_ai_rate)				\
+	ROW(rp_hai_rate, 8, rp, rpg_hai_rate)				\
+	ROW(rp_min_dec_fac, 9, rp, rpg_min_dec_fac)			\
+	ROW(rp_min_rate, 10, rp, rpg_min_rate)				\
+	ROW(rp_rate_to_set_on_first_cnp, 11, rp, rate_to_set_on_first_cnp) \
+	ROW(rp_dce_tcp_g, 12, rp, dce_tcp_g)				\
+	ROW(rp_dce_tcp_rtt, 13, rp, dce_tcp_rtt)			\
+	ROW(rp_rate_reduce_monitor_period, 14, rp, rate_reduce_monitor_period) \
+	ROW(rp_initial_alpha_value, 15, rp, initial_alpha_value)	\
+	ROW(rp_gd, 16, rp, rpg_gd)					\
+	ROW(np_min_time_between_cnps, 2, np, min_time_between_cnps)	\
+	ROW(np_cnp_dscp, 3, np, cnp_dscp)				\
+	ROW(np_cnp_prio_mode, 4, np, cnp_prio_mode)			\
+	ROW(np_cnp_prio, 4, np, cnp_802p_prio)
+
+enum {
+#define NUMBER_ROW(_name, ...)	_name,
+	CC_PARAMS(NUMBER_ROW)
+#undef NUMBER_ROW
+	NUM_CC_PARAMS
+};
+
+/**
+ * struct cc_file - A field of a set, and its file
+ * @attr: the file
+ * @protocol: the set
+ * @select: bit that selects the field for a change
+ * @dword: where the field is in the set
+ * @shift: likewise in its word
+ * @mask: largest value
+ */
 struct cc_file {
 	struct ib_port_attribute attr;
-	enum rhca_mlx5_cc_param param;
+	u8 protocol;
+	u8 select;
+	u8 dword;
+	u8 shift;
+	u32 mask;
 };
+
+static int query_set(struct mlx5_core_dev *mdev, u8 protocol, void *out)
+{
+	u32 in[MLX5_ST_SZ_DW(query_cong_params_in)] = {};
+
+	MLX5_SET(query_cong_params_in, in, opcode,
+		 MLX5_CMD_OP_QUERY_CONG_PARAMS);
+	MLX5_SET(query_cong_params_in, in, cong_protocol, protocol);
+	return mlx5_cmd_exec(mdev, in, sizeof(in), out,
+			     MLX5_ST_SZ_BYTES(query_cong_params_out));
+}
 
 static ssize_t show_param(struct ib_device *ibdev, u32 port_num,
 			  struct ib_port_attribute *attr, char *buf)
 {
 	const struct cc_file *file = container_of(attr, struct cc_file, attr);
-	u32 value;
+	const __be32 *set;
+	void *out;
 	int ret;
 
-	ret = rhca_mlx5_query_cc_param(rhca_mlx5_mdev(ibdev), file->param,
-				       &value);
-	return ret ?: sysfs_emit(buf, "%u\n", value);
+	out = kzalloc(MLX5_ST_SZ_BYTES(query_cong_params_out), GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	set = MLX5_ADDR_OF(query_cong_params_out, out, congestion_parameters);
+	ret = query_set(rhca_mlx5_mdev(ibdev), file->protocol, out);
+	if (!ret)
+		ret = sysfs_emit(buf, "%u\n", be32_to_cpu(set[file->dword]) >>
+					      file->shift & file->mask);
+	kfree(out);
+	return ret;
+}
+
+static struct cc_file files[NUM_CC_PARAMS];
+
+/*
+ * A bit can select two fields (mode and priority of CNPs): what the other one has is
+ * written back. But a priority counts in mode 0 alone, so who sets it wants that.
+ */
+static void set_field(__be32 *set, const struct cc_file *file, u32 value)
+{
+	u32 dword = be32_to_cpu(set[file->dword]);
+
+	dword &= ~(file->mask << file->shift);
+	set[file->dword] = cpu_to_be32(dword | value << file->shift);
+	if (file == &files[np_cnp_prio])
+		MLX5_SET(cong_control_r_roce_ecn_np, set, cnp_prio_mode, 0);
+}
+
+static int modify_set(struct mlx5_core_dev *mdev, const struct cc_file *file,
+		      u32 value, void *in, void *out)
+{
+	u32 answer[MLX5_ST_SZ_DW(modify_cong_params_out)] = {};
+	void *set = MLX5_ADDR_OF(modify_cong_params_in, in,
+				 congestion_parameters);
+	__be32 *select = MLX5_ADDR_OF(modify_cong_params_in, in, field_select);
+	int ret;
+
+	lockdep_assert_held(&modify_mutex);
+	ret = query_set(mdev, file->protocol, out);
+	if (ret)
+		return ret;
+	memcpy(set, MLX5_ADDR_OF(query_cong_params_out, out,
+				 congestion_parameters),
+	       MLX5_FLD_SZ_BYTES(modify_cong_params_in,
+				 congestion_parameters));
+	set_field(set, file, value);
+	*select = cpu_to_be32(BIT(file->select));
+	MLX5_SET(modify_cong_params_in, in, opcode,
+		 MLX5_CMD_OP_MODIFY_CONG_PARAMS);
+	MLX5_SET(modify_cong_params_in, in, cong_protocol, file->protocol);
+	return mlx5_cmd_exec(mdev, in, MLX5_ST_SZ_BYTES(modify_cong_params_in),
+			     answer, sizeof(answer));
 }
 
 static ssize_t store_param(struct ib_device *ibdev, u32 port_num,
@@ -36,55 +144,46 @@ static ssize_t store_param(struct ib_device *ibdev, u32 port_num,
 			   size_t len)
 {
 	const struct cc_file *file = container_of(attr, struct cc_file, attr);
+	void *in, *out;
 	u32 value;
 	int ret;
 
 	ret = kstrtou32(buf, 0, &value);
 	if (ret)
 		return ret;
+	if (value > file->mask)
+		return -EINVAL;
+	ret = -ENOMEM;
+	in = kzalloc(MLX5_ST_SZ_BYTES(modify_cong_params_in), GFP_KERNEL);
+	out = kzalloc(MLX5_ST_SZ_BYTES(query_cong_params_out), GFP_KERNEL);
 	mutex_lock(&modify_mutex);
-	ret = rhca_mlx5_modify_cc_param(rhca_mlx5_mdev(ibdev), file->param,
-					value);
+	if (in && out)
+		ret = modify_set(rhca_mlx5_mdev(ibdev), file, value, in, out);
 	mutex_unlock(&modify_mutex);
+	kfree(out);
+	kfree(in);
 	return ret ?: len;
 }
 
-/* The names that mlx5_ib gives them in debugfs */
-#define CC_PARAMS(ROW)							\
-	ROW(RHCA_MLX5_RP_CLAMP_TGT_RATE, rp_clamp_tgt_rate)		\
-	ROW(RHCA_MLX5_RP_CLAMP_TGT_RATE_ATI, rp_clamp_tgt_rate_ati)	\
-	ROW(RHCA_MLX5_RP_TIME_RESET, rp_time_reset)			\
-	ROW(RHCA_MLX5_RP_BYTE_RESET, rp_byte_reset)			\
-	ROW(RHCA_MLX5_RP_THRESHOLD, rp_threshold)			\
-	ROW(RHCA_MLX5_RP_MAX_RATE, rp_max_rate)				\
-	ROW(RHCA_MLX5_RP_AI_RATE, rp_ai_rate)				\
-	ROW(RHCA_MLX5_RP_HAI_RATE, rp_hai_rate)				\
-	ROW(RHCA_MLX5_RP_MIN_DEC_FAC, rp_min_dec_fac)			\
-	ROW(RHCA_MLX5_RP_MIN_RATE, rp_min_rate)				\
-	ROW(RHCA_MLX5_RP_RATE_ON_FIRST_CNP, rp_rate_to_set_on_first_cnp)	\
-	ROW(RHCA_MLX5_RP_DCE_TCP_G, rp_dce_tcp_g)			\
-	ROW(RHCA_MLX5_RP_DCE_TCP_RTT, rp_dce_tcp_rtt)			\
-	ROW(RHCA_MLX5_RP_RATE_REDUCE_PERIOD, rp_rate_reduce_monitor_period)	\
-	ROW(RHCA_MLX5_RP_INITIAL_ALPHA, rp_initial_alpha_value)		\
-	ROW(RHCA_MLX5_RP_GD, rp_gd)					\
-	ROW(RHCA_MLX5_NP_MIN_TIME_BETWEEN_CNPS, np_min_time_between_cnps)	\
-	ROW(RHCA_MLX5_NP_CNP_DSCP, np_cnp_dscp)				\
-	ROW(RHCA_MLX5_NP_CNP_PRIO_MODE, np_cnp_prio_mode)		\
-	ROW(RHCA_MLX5_NP_CNP_PRIO, np_cnp_prio)
-
-static struct cc_file files[RHCA_MLX5_NUM_CC_PARAMS] = {
-#define FILE_ROW(_param, _name)						\
-	[_param] = {							\
+static struct cc_file files[NUM_CC_PARAMS] = {
+#define FILE_ROW(_name, _select, _set, _field)				\
+	[_name] = {							\
 		.attr	= __ATTR(_name, 0644, show_param, store_param),	\
-		.param	= (_param),					\
+		.protocol = PROTOCOL_##_set,				\
+		.select	= (_select),					\
+		.dword	= __mlx5_dw_off(cong_control_r_roce_ecn_##_set,	\
+					_field),			\
+		.shift	= __mlx5_dw_bit_off(cong_control_r_roce_ecn_##_set, \
+					    _field),			\
+		.mask	= __mlx5_mask(cong_control_r_roce_ecn_##_set, _field), \
 	},
 	CC_PARAMS(FILE_ROW)
 #undef FILE_ROW
 };
 
-static struct attribute *attributes[RHCA_MLX5_NUM_CC_PARAMS + 1] = {
-#define ATTRIBUTE_ROW(_param, _name)					\
-	[_param] = &files[_param].attr.attr,
+static struct attribute *attributes[NUM_CC_PARAMS + 1] = {
+#define ATTRIBUTE_ROW(_name, ...)					\
+	[_name] = &files[_name].attr.attr,
 	CC_PARAMS(ATTRIBUTE_ROW)
 #undef ATTRIBUTE_ROW
 };

@@ -43,7 +43,7 @@ code_files() {
 }
 
 # rows of mlx5/congestion.c
-code_congestion() { code '\bROW\(RHCA_MLX5_[A-Z_]+, \K\w+'; }
+code_congestion() { code '\bROW\(\K\w+(?=, \d+, [rn]p,)'; }
 
 # rows of sw/verbs/cc_files.c
 code_cc() { sed -n 's/^\tROW(\([a-z_]*\), .*/\1/p' drivers/sw/verbs/cc_files.c; }
