@@ -202,27 +202,12 @@ int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,
 			     struct rhca_mlx5_qp_error *error);
 int rhca_mlx5_count_into(struct mlx5_core_dev *mdev, u32 number, u16 set);
 
-/**
- * struct rhca_mlx5_traffic - RoCE packets of a function since it was powered on
- * @rx: received, to the function alone
- * @tx: sent, to one receiver
- * @rx_multicast: received, to a group
- * @tx_multicast: sent, to a group
- */
-struct rhca_mlx5_traffic {
-	struct rhca_mlx5_amount {
-		u64 packets;
-		u64 octets;
-	} rx, tx, rx_multicast, tx_multicast;
-};
-
 bool rhca_mlx5_has_counter_sets(const struct mlx5_core_dev *mdev);
 int rhca_mlx5_query_counter_set(struct mlx5_core_dev *mdev, u16 set,
 				u64 *values);
 int rhca_mlx5_query_congestion(struct mlx5_core_dev *mdev, u64 *values);
 bool rhca_mlx5_counts_icrc(const struct mlx5_core_dev *mdev);
 int rhca_mlx5_query_icrc(struct mlx5_core_dev *mdev, u64 *value);
-int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev,
-			    struct rhca_mlx5_traffic *traffic);
+int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev, u64 *values);
 
 #endif

@@ -133,14 +133,8 @@ int rhca_mlx5_query_icrc(struct mlx5_core_dev *mdev, u64 *value)
 	return ret;
 }
 
-static void take_amount(const void *counter, struct rhca_mlx5_amount *amount)
-{
-	amount->packets = MLX5_GET64(traffic_counter, counter, packets);
-	amount->octets = MLX5_GET64(traffic_counter, counter, octets);
-}
-
-int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev,
-			    struct rhca_mlx5_traffic *traffic)
+/* RoCE packets of the function since it was powered on. @values: by enum rhca_counter. */
+int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev, u64 *values)
 {
 	void *out;
 	int ret;
@@ -151,14 +145,18 @@ int rhca_mlx5_query_traffic(struct mlx5_core_dev *mdev,
 	ret = mlx5_core_query_vport_counter(mdev, 0, 0, 1, out);
 	if (ret)
 		goto free;
-#define TAKE(field, to) \
-	take_amount(MLX5_ADDR_OF(query_vport_counter_out, out, field), \
-		    &traffic->to)
-	TAKE(received_ib_unicast, rx);
-	TAKE(transmitted_ib_unicast, tx);
-	TAKE(received_ib_multicast, rx_multicast);
-	TAKE(transmitted_ib_multicast, tx_multicast);
-#undef TAKE
+#define COUNT(field)	MLX5_GET64(query_vport_counter_out, out, field)
+	values[RHCA_RX_MULTICAST_PACKETS] = COUNT(received_ib_multicast.packets);
+	values[RHCA_RX_PACKETS] = COUNT(received_ib_unicast.packets) +
+				  values[RHCA_RX_MULTICAST_PACKETS];
+	values[RHCA_RX_BYTES] = COUNT(received_ib_unicast.octets) +
+				COUNT(received_ib_multicast.octets);
+	values[RHCA_TX_MULTICAST_PACKETS] = COUNT(transmitted_ib_multicast.packets);
+	values[RHCA_TX_PACKETS] = COUNT(transmitted_ib_unicast.packets) +
+				  values[RHCA_TX_MULTICAST_PACKETS];
+	values[RHCA_TX_BYTES] = COUNT(transmitted_ib_unicast.octets) +
+				COUNT(transmitted_ib_multicast.octets);
+#undef COUNT
 free:
 	kvfree(out);
 	return ret;

@@ -11,8 +11,6 @@
 #include "device.h"
 #include "qp_types.h"
 
-#define OCTETS_PER_WORD	4	/* the performance class counts data in words */
-
 static struct mlx5_core_dev *mdev_of(const struct rhca_port *port)
 {
 	return rhca_mlx5_mdev(&port->dev->ibdev);
@@ -103,37 +101,17 @@ void rhca_mlx5_counters_close(struct rhca_counter_set *set, const u64 *shown)
 	set->private = NULL;
 }
 
-static void take_traffic(const struct rhca_mlx5_traffic *traffic, u64 *values)
-{
-	values[RHCA_RX_PACKETS] = traffic->rx.packets +
-				  traffic->rx_multicast.packets;
-	values[RHCA_RX_BYTES] = traffic->rx.octets +
-				traffic->rx_multicast.octets;
-	values[RHCA_RX_MULTICAST_PACKETS] = traffic->rx_multicast.packets;
-	values[RHCA_TX_PACKETS] = traffic->tx.packets +
-				  traffic->tx_multicast.packets;
-	values[RHCA_TX_BYTES] = traffic->tx.octets +
-				traffic->tx_multicast.octets;
-	values[RHCA_TX_MULTICAST_PACKETS] = traffic->tx_multicast.packets;
-}
-
 /* What the adapter does not count by queue pair */
 static int read_port(struct rhca_counter_set *set, u64 *values)
 {
 	struct mlx5_core_dev *mdev = mdev_of(set->port);
-	struct rhca_mlx5_traffic traffic;
 	int ret;
 
 	ret = rhca_mlx5_query_congestion(mdev, values);
 	if (ret)
 		return ret;
 	ret = rhca_mlx5_query_icrc(mdev, &values[RHCA_RX_ICRC_ENCAPSULATED]);
-	if (ret)
-		return ret;
-	ret = rhca_mlx5_query_traffic(mdev, &traffic);
-	if (!ret)
-		take_traffic(&traffic, values);
-	return ret;
+	return ret ?: rhca_mlx5_query_traffic(mdev, values);
 }
 
 static void add_late(struct rhca_mlx5_counter_set *own, u64 *values)
@@ -215,26 +193,11 @@ void rhca_mlx5_qp_count(struct rhca_qp *base, enum rhca_counter which)
 
 int rhca_mlx5_pma_read(struct rhca_port *port, struct rhca_pma_values *values)
 {
-	struct rhca_mlx5_traffic traffic;
-	u64 *value = values->value;
+	u64 counted[RHCA_NUM_COUNTERS] = {};
 	int ret;
 
-	ret = rhca_mlx5_query_traffic(mdev_of(port), &traffic);
-	if (ret)
-		return ret;
-	value[RHCA_PMA_XMIT_DATA] = (traffic.tx.octets +
-				     traffic.tx_multicast.octets) /
-				    OCTETS_PER_WORD;
-	value[RHCA_PMA_RCV_DATA] = (traffic.rx.octets +
-				    traffic.rx_multicast.octets) /
-				   OCTETS_PER_WORD;
-	value[RHCA_PMA_XMIT_PACKETS] = traffic.tx.packets +
-				       traffic.tx_multicast.packets;
-	value[RHCA_PMA_RCV_PACKETS] = traffic.rx.packets +
-				      traffic.rx_multicast.packets;
-	value[RHCA_PMA_UNICAST_XMIT_PACKETS] = traffic.tx.packets;
-	value[RHCA_PMA_UNICAST_RCV_PACKETS] = traffic.rx.packets;
-	value[RHCA_PMA_MULTICAST_XMIT_PACKETS] = traffic.tx_multicast.packets;
-	value[RHCA_PMA_MULTICAST_RCV_PACKETS] = traffic.rx_multicast.packets;
-	return 0;
+	ret = rhca_mlx5_query_traffic(mdev_of(port), counted);
+	if (!ret)
+		rhca_pma_totals(counted, values);
+	return ret;
 }

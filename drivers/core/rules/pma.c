@@ -64,7 +64,7 @@ void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals)
 		rest(v[RHCA_PMA_RCV_PACKETS],
 		     v[RHCA_PMA_MULTICAST_RCV_PACKETS]);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_pma_totals);
+RHCA_EXPORT(rhca_pma_totals);
 
 void rhca_pma_init(struct rhca_pma *pma)
 {
