@@ -62,7 +62,7 @@ struct rhca_mlx5_key_cache {
  * @umr_queue: what changes memory keys
  * @key_cache: memory keys that can be filled
  * @queue_nb: hears their events
- * @qp_error_work: asks why queue pairs have failed; see qp_error.c
+ * @qp_error_work: asks why queue pairs have failed; see events.c
  * @ibdev: the RDMA device
  * @fatal_nb: hears that the firmware has died
  * @fatal_work: tells users then; see fatal.c

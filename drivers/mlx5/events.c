@@ -3,20 +3,25 @@
  * Asynchronous events of queue pairs and shared receive queues. mlx5_core calls
  * in the interrupt of its event queue; users' handlers cope with any context.
  * Those of completion queues go by mlx5_core's own table (cq.c).
+ *
+ * Why queue pairs failed of which no completion tells the adapter knows, and the log is to
+ * know it, too: it is asked in the background, since asking sleeps.
  */
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/eq.h>
 #include <rdma/ib_verbs.h>
+#include <rhca/compat.h>
 
+#include "command.h"
+#include "cq.h"
 #include "device.h"
 #include "events.h"
 #include "number.h"
-#include "qp_error.h"
 #include "qp_types.h"
 #include "srq.h"
 
 #define NUMBER_MASK	GENMASK(23, 0)
-#define NO_EVENT	(-1)
+#define HAS_FAILED	XA_MARK_0
 
 /*
  * Do something to every queue pair. @fn: may sleep; the queue pair is not destroyed meanwhile.
@@ -38,58 +43,72 @@ void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca,
 	}
 }
 
-static int qp_event_of(u8 type)
+/* 0, which is a CQ's error, for others */
+static const u8 qp_events[] = {
+	[MLX5_EVENT_TYPE_PATH_MIG]		= IB_EVENT_PATH_MIG,
+	[MLX5_EVENT_TYPE_PATH_MIG_FAILED]	= IB_EVENT_PATH_MIG_ERR,
+	[MLX5_EVENT_TYPE_COMM_EST]		= IB_EVENT_COMM_EST,
+	[MLX5_EVENT_TYPE_SQ_DRAINED]		= IB_EVENT_SQ_DRAINED,
+	[MLX5_EVENT_TYPE_SRQ_LAST_WQE]		= IB_EVENT_QP_LAST_WQE_REACHED,
+	[MLX5_EVENT_TYPE_WQ_CATAS_ERROR]	= IB_EVENT_QP_FATAL,
+	[MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR]	= IB_EVENT_QP_REQ_ERR,
+	[MLX5_EVENT_TYPE_WQ_ACCESS_ERROR]	= IB_EVENT_QP_ACCESS_ERR,
+};
+
+static void mark(struct rhca_mlx5 *hca, u32 number, bool failed)
 {
-	switch (type) {
-	case MLX5_EVENT_TYPE_PATH_MIG:
-		return IB_EVENT_PATH_MIG;
-	case MLX5_EVENT_TYPE_PATH_MIG_FAILED:
-		return IB_EVENT_PATH_MIG_ERR;
-	case MLX5_EVENT_TYPE_COMM_EST:
-		return IB_EVENT_COMM_EST;
-	case MLX5_EVENT_TYPE_SQ_DRAINED:
-		return IB_EVENT_SQ_DRAINED;
-	case MLX5_EVENT_TYPE_SRQ_LAST_WQE:
-		return IB_EVENT_QP_LAST_WQE_REACHED;
-	case MLX5_EVENT_TYPE_WQ_CATAS_ERROR:
-		return IB_EVENT_QP_FATAL;
-	case MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR:
-		return IB_EVENT_QP_REQ_ERR;
-	case MLX5_EVENT_TYPE_WQ_ACCESS_ERROR:
-		return IB_EVENT_QP_ACCESS_ERR;
-	default:
-		return NO_EVENT;
+	unsigned long flags;
+
+	xa_lock_irqsave(&hca->qps, flags);
+	if (failed)
+		__xa_set_mark(&hca->qps, number, HAS_FAILED);
+	else
+		__xa_clear_mark(&hca->qps, number, HAS_FAILED);
+	xa_unlock_irqrestore(&hca->qps, flags);
+}
+
+static void tell(struct rhca_mlx5 *hca, u32 number)
+{
+	struct rhca_mlx5_qp_error error;
+
+	if (rhca_mlx5_query_qp_error(hca->mdev, number, &error))
+		return;
+	ibdev_warn_ratelimited(hca->ibdev,
+			       "QP %#x failed: %s (%#x, vendor's %#x, hardware's %#x of type %#x)\n",
+			       number,
+			       ib_wc_status_msg(rhca_mlx5_status_of(error.syndrome)),
+			       error.syndrome, error.vendor, error.hardware,
+			       error.hardware_type);
+}
+
+static void tell_all(struct work_struct *work)
+{
+	struct rhca_mlx5 *hca = container_of(work, struct rhca_mlx5,
+					     qp_error_work);
+	unsigned long number;
+	void *object;
+
+	xa_for_each_marked(&hca->qps, number, object, HAS_FAILED) {
+		mark(hca, number, false);
+		tell(hca, number);
 	}
 }
 
-static void raise_qp_event(struct rhca_mlx5 *hca, u32 number, int event)
+static void hear_of_qp(struct rhca_mlx5 *hca, u32 number, int event)
 {
-	struct rhca_mlx5_numbered *object = rhca_mlx5_number_get(&hca->qps, number);
+	struct rhca_mlx5_numbered *object;
 
+	if ((event == IB_EVENT_QP_FATAL || event == IB_EVENT_QP_ACCESS_ERR) &&
+	    rhca_mlx5_tells_qp_error(hca->mdev)) {
+		mark(hca, number, true);
+		schedule_work(&hca->qp_error_work);
+	}
+	object = rhca_mlx5_number_get(&hca->qps, number);
 	if (!object)
 		return;
 	rhca_qp_event(&container_of(object, struct rhca_mlx5_qp,
 				    numbered)->base, event);
 	rhca_mlx5_number_put(object);
-}
-
-static void hear_of_qp(struct rhca_mlx5 *hca, u32 number, int event)
-{
-	if (event == IB_EVENT_QP_FATAL || event == IB_EVENT_QP_ACCESS_ERR)
-		rhca_mlx5_qp_error_note(hca, number);
-	raise_qp_event(hca, number, event);
-}
-
-static int srq_event_of(u8 type)
-{
-	switch (type) {
-	case MLX5_EVENT_TYPE_SRQ_RQ_LIMIT:
-		return IB_EVENT_SRQ_LIMIT_REACHED;
-	case MLX5_EVENT_TYPE_SRQ_CATAS_ERROR:
-		return IB_EVENT_SRQ_ERR;
-	default:
-		return NO_EVENT;
-	}
 }
 
 static void raise_srq_event(struct rhca_mlx5 *hca, u32 number, int type)
@@ -116,10 +135,12 @@ static int hear_event(struct notifier_block *nb, unsigned long type, void *data)
 	bool is_qp = eqe->data.qp_srq.type == MLX5_EVENT_QUEUE_TYPE_QP;
 
 	/* Numbers of the netdev's queues may be those of queue pairs */
-	if (qp_event_of(type) != NO_EVENT && is_qp)
-		hear_of_qp(hca, number, qp_event_of(type));
-	else if (srq_event_of(type) != NO_EVENT)
-		raise_srq_event(hca, number, srq_event_of(type));
+	if (is_qp && type < ARRAY_SIZE(qp_events) && qp_events[type])
+		hear_of_qp(hca, number, qp_events[type]);
+	else if (type == MLX5_EVENT_TYPE_SRQ_RQ_LIMIT)
+		raise_srq_event(hca, number, IB_EVENT_SRQ_LIMIT_REACHED);
+	else if (type == MLX5_EVENT_TYPE_SRQ_CATAS_ERROR)
+		raise_srq_event(hca, number, IB_EVENT_SRQ_ERR);
 	else
 		return NOTIFY_DONE;
 	return NOTIFY_OK;
@@ -129,7 +150,7 @@ int rhca_mlx5_events_init(struct rhca_mlx5 *hca)
 {
 	xa_init_flags(&hca->qps, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&hca->srqs, XA_FLAGS_LOCK_IRQ);
-	rhca_mlx5_qp_error_init(hca);
+	INIT_WORK(&hca->qp_error_work, tell_all);
 	MLX5_NB_INIT(&hca->queue_nb, hear_event, NOTIFY_ANY);
 	return mlx5_eq_notifier_register(hca->mdev, &hca->queue_nb);
 }
@@ -137,7 +158,7 @@ int rhca_mlx5_events_init(struct rhca_mlx5 *hca)
 void rhca_mlx5_events_exit(struct rhca_mlx5 *hca)
 {
 	mlx5_eq_notifier_unregister(hca->mdev, &hca->queue_nb);
-	rhca_mlx5_qp_error_exit(hca);
+	cancel_work_sync(&hca->qp_error_work);
 	xa_destroy(&hca->srqs);
 	xa_destroy(&hca->qps);
 }

@@ -6,7 +6,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "cq.h"
-#include "cqe_error.h"
 #include "device.h"
 #include "fatal.h"
 #include "poll.h"
