@@ -10,10 +10,10 @@
 #include <rhca/backend.h>
 #include <rhca/compat.h>
 
+#include "address.h"
 #include "buffer.h"
 #include "command.h"
 #include "core/port/address.h"
-#include "static_rate.h"
 
 #define ACK_REQUEST_LOG		8	/* an acknowledgement for 256 packets */
 #define DATAGRAM_BYTES_LOG	12

@@ -13,7 +13,6 @@
 #include "lag.h"
 #include "poll.h"
 #include "qp.h"
-#include "qp_clock.h"
 #include "qp_user.h"
 #include "srq.h"
 #include "wqe.h"
@@ -81,7 +80,9 @@ static int set_parts(struct rhca_mlx5_qp *qp,
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
 	struct rhca_mlx5_qp_spec *spec = &qp->spec;
-	int clock = rhca_mlx5_qp_clock(hca->mdev, init, qp->base.is_user);
+	/* Completions of the kernel are read without stamps */
+	int clock = qp->base.is_user ? rhca_mlx5_qp_clock(hca->mdev, init) :
+				       mlx5_get_qp_default_ts(hca->mdev);
 
 	if (clock < 0)
 		return clock;
