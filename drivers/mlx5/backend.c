@@ -280,7 +280,7 @@ static const struct ib_device_ops mlx5_verbs = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, rhca_mlx5_ah, base.ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, rhca_mlx5_cq, ibcq),
-	INIT_RDMA_OBJ_SIZE(ib_mw, rhca_mlx5_mw, ibmw),
+	.size_ib_mw		= sizeof(struct ib_mw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rhca_mlx5_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, rhca_mlx5_qp, base.ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, rhca_mlx5_srq, ibsrq),

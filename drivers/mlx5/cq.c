@@ -241,16 +241,6 @@ static int pin_new_entries(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
 					    &queue);
 }
 
-/* Without an answer the adapter uses either: it keeps both until it has no queue any more */
-static void drop_new_entries(struct rhca_mlx5_cq *cq, struct ib_umem *umem, int error)
-{
-	lockdep_assert_held(&cq->resize_lock);
-	if (error == -ETIMEDOUT)
-		cq->unanswered = umem;
-	else
-		ib_umem_release(umem);
-}
-
 static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
 			 struct ib_udata *udata)
 {
@@ -272,10 +262,13 @@ static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
 		return ret;
 	ret = rhca_mlx5_resize_hw_cq(rhca_mlx5_mdev(cq->ibcq.device), &spec,
 				     &cq->hw);
-	if (ret) {
-		drop_new_entries(cq, entries.umem, ret);
+	/* Without an answer the adapter uses either: it keeps both as long as the queue */
+	if (ret == -ETIMEDOUT)
+		cq->unanswered = entries.umem;
+	else if (ret)
+		ib_umem_release(entries.umem);
+	if (ret)
 		return ret;
-	}
 	rhca_mlx5_buffer_move_entries(&cq->buffer, &entries);
 	cq->log_entries = log_entries;
 	cq->ibcq.cqe = BIT(log_entries) - 1;

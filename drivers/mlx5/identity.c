@@ -10,7 +10,7 @@
 #include "key_cache.h"
 #include "key_list.h"
 #include "lag.h"
-#include "umr.h"
+#include "umr_queue.h"
 #include "wqe.h"
 #include "xrc.h"
 
@@ -47,7 +47,7 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 	ret = mlx5_alloc_bfreg(hca->mdev, &hca->doorbells, false, false);
 	if (ret)
 		goto err_exit_xrc;
-	ret = rhca_mlx5_umr_init(hca);
+	ret = rhca_mlx5_umr_queue_create(hca);
 	if (ret)
 		goto err_free_doorbells;
 	ret = rhca_mlx5_events_init(hca);
@@ -66,7 +66,7 @@ err_exit_lag:
 err_exit_events:
 	rhca_mlx5_events_exit(hca);
 err_exit_umr:
-	rhca_mlx5_umr_exit(hca);
+	rhca_mlx5_umr_queue_destroy(hca);
 err_free_doorbells:
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
 err_exit_xrc:
@@ -84,7 +84,7 @@ void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 	rhca_mlx5_xrc_exit(hca);
 	rhca_mlx5_events_exit(hca);
 	rhca_mlx5_key_cache_exit(hca);
-	rhca_mlx5_umr_exit(hca);
+	rhca_mlx5_umr_queue_destroy(hca);
 	mlx5_free_bfreg(hca->mdev, &hca->doorbells);
 }
 

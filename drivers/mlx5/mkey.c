@@ -333,14 +333,6 @@ int rhca_mlx5_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg,
 	return num;
 }
 
-static int put_key(struct rhca_mlx5 *hca, const struct rhca_mlx5_mr *mr)
-{
-	return mr->cached_pages ?
-	       rhca_mlx5_cached_key_put(hca, mr->cached_pages, mr->access,
-					mr->ibmr.lkey) :
-	       mlx5_core_destroy_mkey(hca->mdev, mr->ibmr.lkey);
-}
-
 /*
  * Afterwards the adapter neither reads nor writes a process's memory. A user in the kernel does
  * not try again: a key of one that the adapter keeps is lost.
@@ -351,8 +343,13 @@ int rhca_mlx5_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct rhca_mlx5_mr *mr = to_rhca_mlx5_mr(ibmr);
 	int ret;
 
-	ret = mr->umem ? put_key(hca, mr) :
-			 rhca_mlx5_give_key_back(hca->mdev, ibmr->lkey);
+	if (!mr->umem)
+		ret = rhca_mlx5_give_key_back(hca->mdev, ibmr->lkey);
+	else if (mr->cached_pages)
+		ret = rhca_mlx5_cached_key_put(hca, mr->cached_pages,
+					       mr->access, ibmr->lkey);
+	else
+		ret = mlx5_core_destroy_mkey(hca->mdev, ibmr->lkey);
 	if (ret && mr->umem)
 		return ret;
 	if (ret)

@@ -18,10 +18,6 @@ struct rhca_mlx5_mr {
 	struct rhca_mlx5_key_list list;	/* what requests fill the key with */
 };
 
-struct rhca_mlx5_mw {
-	struct ib_mw ibmw;
-};
-
 static inline struct rhca_mlx5_mr *to_rhca_mlx5_mr(struct ib_mr *ibmr)
 {
 	return container_of(ibmr, struct rhca_mlx5_mr, ibmr);

@@ -160,33 +160,6 @@ static int write_chunk(struct rhca_mlx5 *hca,
 	return ret;
 }
 
-static int fill_locked(struct rhca_mlx5 *hca,
-		       const struct rhca_mlx5_key_spec *spec, u32 key)
-{
-	u64 mask = CONTENTS | rhca_mlx5_key_access_mask(hca->mdev);
-	struct chunk chunk = {};
-	struct ib_block_iter it;
-	int ret;
-
-	lockdep_assert_held(&hca->umr_lock);
-	/* The adapter may read the list yet, for the request that is on the queue still */
-	if (hca->umr_queue->is_broken)
-		return -EIO;
-	rdma_umem_for_each_dma_block(spec->umem, &it, BIT(spec->page_shift)) {
-		if (chunk.num == LIST_PAGES) {
-			ret = write_chunk(hca, spec, key, &chunk, 0);
-			if (ret)
-				return ret;
-			chunk.first += chunk.num;
-			chunk.num = 0;
-		}
-		hca->umr_queue->list[chunk.num++] =
-			cpu_to_be64(rdma_block_iter_dma_address(&it) |
-				    RHCA_MLX5_PAGE_RIGHTS);
-	}
-	return write_chunk(hca, spec, key, &chunk, mask);
-}
-
 /*
  * Let an empty key translate to a process's memory.
  * @spec: what the key is to be; allowed by rhca_mlx5_can_fill_key()
@@ -197,10 +170,29 @@ static int fill_locked(struct rhca_mlx5 *hca,
 int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
 		       const struct rhca_mlx5_key_spec *spec, u32 key)
 {
-	int ret;
+	u64 mask = CONTENTS | rhca_mlx5_key_access_mask(hca->mdev);
+	struct chunk chunk = {};
+	struct ib_block_iter it;
+	int ret = -EIO;
 
 	mutex_lock(&hca->umr_lock);
-	ret = fill_locked(hca, spec, key);
+	/* The adapter may read the list yet, for the request that is on the queue still */
+	if (hca->umr_queue->is_broken)
+		goto unlock;
+	rdma_umem_for_each_dma_block(spec->umem, &it, BIT(spec->page_shift)) {
+		if (chunk.num == LIST_PAGES) {
+			ret = write_chunk(hca, spec, key, &chunk, 0);
+			if (ret)
+				goto unlock;
+			chunk.first += chunk.num;
+			chunk.num = 0;
+		}
+		hca->umr_queue->list[chunk.num++] =
+			cpu_to_be64(rdma_block_iter_dma_address(&it) |
+				    RHCA_MLX5_PAGE_RIGHTS);
+	}
+	ret = write_chunk(hca, spec, key, &chunk, mask);
+unlock:
 	mutex_unlock(&hca->umr_lock);
 	return ret;
 }
@@ -223,22 +215,4 @@ int rhca_mlx5_empty_key(struct rhca_mlx5 *hca, u32 key)
 	};
 
 	return execute(hca, &request, key);
-}
-
-int rhca_mlx5_umr_init(struct rhca_mlx5 *hca)
-{
-	int ret;
-
-	mutex_init(&hca->umr_lock);
-	ret = rhca_mlx5_umr_queue_create(hca);
-	if (ret)
-		mutex_destroy(&hca->umr_lock);
-	return ret;
-}
-
-/* No region is left */
-void rhca_mlx5_umr_exit(struct rhca_mlx5 *hca)
-{
-	rhca_mlx5_umr_queue_destroy(hca);
-	mutex_destroy(&hca->umr_lock);
 }

@@ -21,8 +21,6 @@ struct rhca_mlx5_key_change {
 	u32 pd;			/* number of the new one, with @new_pd */
 };
 
-int rhca_mlx5_umr_init(struct rhca_mlx5 *hca);
-void rhca_mlx5_umr_exit(struct rhca_mlx5 *hca);
 int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
 			 const struct rhca_mlx5_key_change *change);
 

@@ -213,18 +213,17 @@ int rhca_mlx5_umr_queue_create(struct rhca_mlx5 *hca)
 			return ret;
 		}
 	}
+	mutex_init(&hca->umr_lock);
 	hca->umr_queue = queue;
 	return 0;
 }
 
-/**
- * rhca_mlx5_umr_queue_destroy - Undo rhca_mlx5_umr_queue_create()
- * @hca: the function; no key is in the queue's protection domain any more
- */
+/* Undo rhca_mlx5_umr_queue_create(). No key is in its protection domain any more. */
 void rhca_mlx5_umr_queue_destroy(struct rhca_mlx5 *hca)
 {
 	destroy_parts(hca->umr_queue, hca, ARRAY_SIZE(parts));
 	hca->umr_queue = NULL;
+	mutex_destroy(&hca->umr_lock);
 }
 
 /* Block by block, since a request may begin at the end of the ring */
