@@ -78,9 +78,8 @@ static void name_board(const struct mlx5_core_dev *mdev, struct rhca_dev *dev)
 }
 
 /*
- * The adapter's own, whichever driver serves it: the core has made one up of the MAC. That
- * stays for a virtual function that nobody has given one, and a MAC: programs tell devices by
- * it.
+ * The adapter's own, whichever driver serves it. What the core has made up of the MAC stays for
+ * a virtual function that nobody has given one: programs tell devices by it.
  */
 static int take_guids(struct rhca_mlx5 *hca)
 {

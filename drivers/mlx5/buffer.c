@@ -102,12 +102,8 @@ static void put_record_page(struct rhca_mlx5_record_page *page)
 }
 
 /*
- * Take a process's memory for the entries alone.
- * @buffer: filled in, but for the doorbell record
- * @context: the process's
- * @queue: where the entries are
- * Process context of the owner. Returns 0; -EINVAL for memory that is not aligned as the
- * adapter needs it; what pinning says.
+ * Take a process's memory for the entries alone. Process context of the owner. Returns 0;
+ * -EINVAL for memory that is not aligned as the adapter needs it; what pinning says.
  */
 int rhca_mlx5_buffer_pin_entries(struct rhca_mlx5_buffer *buffer,
 				 struct rhca_mlx5_ucontext *context,
@@ -129,10 +125,9 @@ int rhca_mlx5_buffer_pin_entries(struct rhca_mlx5_buffer *buffer,
 	return 0;
 }
 
-/**
- * rhca_mlx5_buffer_move_entries - The adapter uses other entries from now on
- * @buffer: pinned; its old entries are given back, its doorbell record stays
- * @entries: new ones, from rhca_mlx5_buffer_pin_entries(); now @buffer's
+/*
+ * The adapter uses other entries from now on, of rhca_mlx5_buffer_pin_entries(). They are
+ * @buffer's now; its old ones are given back, its doorbell record stays.
  */
 void rhca_mlx5_buffer_move_entries(struct rhca_mlx5_buffer *buffer,
 				   const struct rhca_mlx5_buffer *entries)
@@ -145,11 +140,8 @@ void rhca_mlx5_buffer_move_entries(struct rhca_mlx5_buffer *buffer,
 }
 
 /*
- * Take a process's memory for a queue.
- * @context: the process's
- * @queue: where it is; without bytes the doorbell record is all there is
- * Process context of the owner. Returns 0; -EINVAL for memory that is not aligned as the
- * adapter needs it; what pinning says.
+ * As rhca_mlx5_buffer_pin_entries(), with the doorbell record, which is all there is of a queue
+ * without bytes.
  */
 int rhca_mlx5_buffer_pin(struct rhca_mlx5_buffer *buffer,
 			 struct rhca_mlx5_ucontext *context,

@@ -38,25 +38,13 @@ struct rhca_mlx5_key_spec {
 	u64 start;		/* first I/O virtual address */
 	u64 bytes;		/* length */
 	u8 page_shift;		/* size of its pages */
-	/*
-	 * how many, or room for as many in a key to be filled by requests; pieces, with
-	 * @has_pieces
-	 */
-	u32 num_pages;
+	u32 num_pages;		/* how many there are, or is room for; or pieces */
 	bool unbounded;		/* all of the bus's address space: it has no pages */
-	/*
-	 * begins free; requests on a queue fill it (fast registration, binding of a memory
-	 * window)
-	 */
-	bool by_requests;
+	bool by_requests;	/* begins free; requests on a queue fill it */
 	bool has_pieces;	/* it translates to pieces of any length, not to pages */
 	bool is_window;		/* it translates to another key */
 	bool remote_invalidate;	/* the peer may free it */
-	/*
-	 * its addresses may be of another device, and the adapter is to ask the host for each
-	 * where it is (ATS), if it can
-	 */
-	bool translated;
+	bool translated;	/* addresses may be of another device: ask the host (ATS) */
 	struct ib_umem *umem;	/* pinned memory that it translates to, or NULL */
 };
 
@@ -72,8 +60,7 @@ struct rhca_mlx5_cq_spec {
 
 /* A shared receive queue to create */
 struct rhca_mlx5_srq_spec {
-	/* its memory */
-	const struct rhca_mlx5_buffer *buffer;
+	const struct rhca_mlx5_buffer *buffer;	/* its memory */
 	u8 log_entries;		/* its size */
 	u8 log_entry_bytes;	/* of one entry */
 	u32 pd;			/* number of its protection domain */
@@ -92,16 +79,12 @@ struct rhca_mlx5_qp_spec {
 	u32 srq;		/* number, where @has_srq */
 	bool has_srq;		/* receives come from a shared queue */
 	u32 xrcd;		/* number of its XRC domain, where @service is MLX5_QP_ST_XRC */
-	/*
-	 * its memory: receive entries, then send entries; without any it has a doorbell record
-	 * at most
-	 */
+	/* its memory, if any: a doorbell record; receive entries, then send entries */
 	const struct rhca_mlx5_buffer *buffer;
 	u8 log_recv;		/* number of receive entries, where @has_recv */
 	u8 log_recv_bytes;	/* size of one */
 	bool has_recv;		/* it has a receive queue of its own */
-	/* number of 64 byte blocks of the send queue, where @has_send */
-	u8 log_send;
+	u8 log_send;		/* number of 64 byte blocks of sends, where @has_send */
 	bool has_send;		/* it has a send queue */
 	u32 uar;		/* where its doorbell is rung */
 	u32 user_index;		/* what completions call it */
@@ -109,12 +92,8 @@ struct rhca_mlx5_qp_spec {
 	u8 timestamps;		/* of its completions, MLX5_TIMESTAMP_FORMAT_* */
 	u8 received_in_cqe;	/* small data that arrives is in its completion: cs_res, or 0 */
 	u8 read_in_cqe;		/* likewise what a READ or an atomic operation brings: cs_req */
-	/* port of a LAG by which it sends, from 1; 0: the firmware's choice */
-	u8 lag_port;
-	/*
-	 * options of enhanced connection establishment that a process asks for, 0: those that
-	 * the adapter has; once created, those that it has
-	 */
+	u8 lag_port;		/* by which it sends, from 1; 0: the firmware's choice */
+	/* options of connection establishment: asked for (0: all), and then those that it has */
 	u32 ece;
 };
 

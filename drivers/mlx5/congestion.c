@@ -203,10 +203,7 @@ static const struct ib_device_ops verbs = {
 	.port_groups	= port_groups,
 };
 
-/**
- * rhca_mlx5_congestion_add_files - Give a device's port the files
- * @ibdev: not registered yet; without them where its firmware does not let us
- */
+/* Give the port of a device, which is not registered yet, the files, if firmware lets us */
 void rhca_mlx5_congestion_add_files(struct ib_device *ibdev)
 {
 	const struct mlx5_core_dev *mdev = rhca_mlx5_mdev(ibdev);

@@ -20,7 +20,6 @@
  * Copy what a process's library says besides the verb. It is read once, into @request, where
  * the process cannot change it any more.
  * @request: all zero; what an older library does not know of stays so
- * @bytes: of @request
  * @least: what the oldest library says that there is
  * Process context of the owner. Returns 0; -EINVAL for less than @least; -EOPNOTSUPP for a
  * request of something that this driver does not know; -EFAULT.

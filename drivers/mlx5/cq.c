@@ -278,9 +278,6 @@ static int resize_locked(struct rhca_mlx5_cq *cq, u8 log_entries,
 /*
  * The resize_cq verb. The adapter ends the old entries with one that says so. The process
  * copies those before it, which it has not read yet, to the new place.
- * @ibcq: a completion queue of a process: ib_core offers it to nobody else
- * @entries: how many it is to have room for
- * @udata: where the process has put the new entries
  * Process context of the owner. Returns 0; -EINVAL for a size that the adapter does not have,
  * or when more entries are waiting than would fit; -ETIMEDOUT where the firmware does not
  * answer, and -EIO from then on, since nobody knows which entries the adapter uses; what

@@ -93,11 +93,8 @@ static bool flush_recv(struct rhca_mlx5_qp *qp, struct ib_wc *wc)
 }
 
 /*
- * Complete what a dead adapter does not.
- * @cq: a completion queue of the kernel
- * @num: room in @wc
- * @cq->lock held. What the adapter wrote and nobody has read is flushed as well. Requests on a
- * shared receive queue belong to no queue pair, and stay. Returns how many.
+ * Complete what a dead adapter does not. What it wrote and nobody has read is flushed as well.
+ * Requests on a shared receive queue belong to no queue pair, and stay. Returns how many.
  */
 int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
 {

@@ -74,9 +74,7 @@ err_exit_xrc:
 	return ret;
 }
 
-/*
- * Undo rhca_mlx5_device_init(). @hca: the function; nothing of the RDMA device is left on it.
- */
+/* Undo rhca_mlx5_device_init(). Nothing of the RDMA device is left. */
 void rhca_mlx5_device_exit(struct rhca_mlx5 *hca)
 {
 	rhca_mlx5_fatal_exit(hca);

@@ -150,9 +150,7 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 int rhca_mlx5_cached_key_put(struct rhca_mlx5 *hca, u32 num_pages, int access,
 			     u32 key)
 {
-	/* Where no request is possible any more a command may be, and on a dead adapter
-	 * it succeeds
-	 */
+	/* Where no request is possible a command may be; on a dead adapter it succeeds */
 	if (!rhca_mlx5_empty_key(hca, key) &&
 	    keep(&hca->key_cache, class_of(hca, num_pages, access), key))
 		return 0;

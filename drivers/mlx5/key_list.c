@@ -75,13 +75,8 @@ int rhca_mlx5_key_list_add_page(struct rhca_mlx5_key_list *list, u64 address)
 }
 
 /*
- * Fill a list of pieces.
- * @list: the list, which is empty
- * @ibmr: the region, of which address and length are set
- * @sg: memory, mapped for the adapter
- * @sg_entries: how many there are in @sg
- * @sg_offset: what of the first one is left out, or NULL; afterwards of the next
- * Returns how many entries of @sg are in the list, as of ib_sg_to_pages().
+ * Fill an empty list of pieces, as ib_sg_to_pages() does one of pages. Returns how many entries
+ * of @sg are in the list.
  */
 int rhca_mlx5_key_list_add_pieces(struct rhca_mlx5_key_list *list,
 				  struct ib_mr *ibmr, struct scatterlist *sg,

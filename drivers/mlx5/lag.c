@@ -102,11 +102,9 @@ u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 }
 
 /*
- * The port that the bond's own policy has for a connection.
- * @attr: attributes that a queue pair is to get
- * @mask: which of them
- * Any context. Returns the port, from 1; 0 where ib_core did not ask the bond (it does so for
- * the kernel's connections alone), a queue pair cannot change it, or none has one.
+ * The port that the bond's own policy has for a connection. Any context. Returns the port, from
+ * 1; 0 where ib_core did not ask the bond (it does so for the kernel's connections alone), a
+ * queue pair cannot change it, or none has one.
  */
 u8 rhca_mlx5_lag_port_of(struct rhca_mlx5 *hca, const struct ib_qp_attr *attr,
 			 int mask)

@@ -208,13 +208,6 @@ static struct ib_mr *register_again(const struct rhca_mlx5_mr *mr, int access,
  * The rereg_mr verb. Where memory and address stay, so do the key and the pinned pages. But
  * pages that were pinned for reading have to be pinned anew for writing, and an adapter may not
  * be able to change the right to atomic operations or the order on the bus.
- * @flags: what changes, IB_MR_REREG_*
- * @start: user address, with IB_MR_REREG_TRANS; likewise the next two
- * @length: in bytes
- * @iova: address that requests name
- * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS
- * @ibpd: the protection domain, a new one with IB_MR_REREG_PD
- * @udata: nothing
  * Process context of the owner; ib_core lets nobody else use the region. Returns NULL when the
  * region has changed, with what it had before in an error; or a new region with a new key,
  * which ib_core puts in the place of the old one and deregisters that. -EOPNOTSUPP where it

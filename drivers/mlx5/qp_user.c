@@ -99,12 +99,9 @@ static void take_queues(struct rhca_mlx5_qp_spec *spec,
 }
 
 /*
- * Pin the queues of a process's queue pair.
- * @qp: the queue pair, with the parts that it names
- * @init: what was asked for; the sizes of the receive queue are what they became
- * @udata: where the process says they are
- * Process context of the owner. Returns 0; -EINVAL or -EOPNOTSUPP for what no adapter, or this
- * driver does not have; what pinning says.
+ * Pin the queues of a process's queue pair, which has the parts that it names. @init: sizes of
+ * the receive queue are afterwards what they became. Process context of the owner. Returns 0;
+ * -EINVAL or -EOPNOTSUPP for what no adapter, or this driver does not have; what pinning says.
  */
 int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata)
@@ -191,11 +188,8 @@ int rhca_mlx5_qp_answer(const struct rhca_mlx5_qp *qp, struct ib_udata *udata)
 }
 
 /*
- * Options that a process asks for.
- * @udata: of the modify_qp verb, or NULL
- * @ece: options of the connection's establishment (ECE), 0 for none
- * Process context. Returns 0; -EOPNOTSUPP where it asks for more, such as a rate of raw
- * packets.
+ * Options of the connection's establishment (ECE) that a process asks for, 0 for none. Returns
+ * 0; -EOPNOTSUPP where it asks for more, such as a rate of raw packets.
  */
 int rhca_mlx5_ece_asked(struct ib_udata *udata, u32 *ece)
 {

@@ -161,11 +161,9 @@ static int write_chunk(struct rhca_mlx5 *hca,
 }
 
 /*
- * Let an empty key translate to a process's memory.
- * @spec: what the key is to be; allowed by rhca_mlx5_can_fill_key()
- * @key: the key, with room for as many pages, and the low byte that it is to have
- * May sleep, as long as the adapter takes for a request of each 8192 pages. Returns what
- * rhca_mlx5_umr_execute() says.
+ * Let an empty key translate to a process's memory. @spec: allowed by rhca_mlx5_can_fill_key().
+ * @key: has room for as many pages, and the low byte that it is to have. May sleep, as long as
+ * the adapter takes for a request of each 8192 pages. Returns what rhca_mlx5_umr_execute() says.
  */
 int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
 		       const struct rhca_mlx5_key_spec *spec, u32 key)
