@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Firmware commands of memory keys, completion queues, and of whatever has a number. */
 #include <linux/delay.h>
-#include <linux/log2.h>
 #include <linux/slab.h>
 #include <rhca/compat.h>
 
@@ -47,6 +46,10 @@ NUMBERED(qp_2rst_in, qpn);
 NUMBERED(qp_2err_in, qpn);
 NUMBERED(destroy_rmp_in, rmpn);
 NUMBERED(destroy_xrc_srq_in, xrc_srqn);
+NUMBERED(create_rmp_out, rmpn);
+NUMBERED(create_xrc_srq_out, xrc_srqn);
+NUMBERED(query_rmp_in, rmpn);
+NUMBERED(query_xrc_srq_in, xrc_srqn);
 NUMBERED(alloc_uar_out, uar);
 NUMBERED(alloc_xrcd_out, xrcd);
 NUMBERED(alloc_q_counter_out, counter_set_id);

@@ -8,7 +8,6 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include <rhca/backend.h>
-#include <rhca/compat.h>
 
 #include "address.h"
 #include "buffer.h"

@@ -4,7 +4,6 @@
  * memory pool, which queue pairs name; one of an XRC domain is another object,
  * which senders name.
  */
-#include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "buffer.h"
@@ -23,28 +22,59 @@ static void set_wq(void *wq, const struct rhca_mlx5_srq_spec *spec)
 	MLX5_SET(wq, wq, pd, spec->pd);
 }
 
-static int create_rmp(struct mlx5_core_dev *mdev,
-		      const struct rhca_mlx5_srq_spec *spec, u32 *number)
+static void set_rmp(void *in, const struct rhca_mlx5_srq_spec *spec)
 {
-	size_t bytes = MLX5_ST_SZ_BYTES(create_rmp_in) +
-		       rhca_mlx5_buffer_list_bytes(spec->buffer);
+	void *rmpc = MLX5_ADDR_OF(create_rmp_in, in, ctx);
+
+	MLX5_SET(create_rmp_in, in, opcode, MLX5_CMD_OP_CREATE_RMP);
+	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
+	set_wq(MLX5_ADDR_OF(rmpc, rmpc, wq), spec);
+	rhca_mlx5_buffer_addresses(spec->buffer,
+				   MLX5_ADDR_OF(rmpc, rmpc, wq.pas));
+}
+
+static void set_xrc_srq(void *in, const struct rhca_mlx5_srq_spec *spec)
+{
+	void *srqc = MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry);
+	u64 record = spec->buffer->record;
+
+	MLX5_SET(create_xrc_srq_in, in, opcode, MLX5_CMD_OP_CREATE_XRC_SRQ);
+	MLX5_SET(xrc_srqc, srqc, log_xrc_srq_size, spec->log_entries);
+	MLX5_SET(xrc_srqc, srqc, log_rq_stride,
+		 spec->log_entry_bytes - LOG_ENTRY_UNIT);
+	MLX5_SET(xrc_srqc, srqc, log_page_size,
+		 rhca_mlx5_buffer_log_pages(spec->buffer));
+	MLX5_SET(xrc_srqc, srqc, page_offset, spec->buffer->page_offset);
+	MLX5_SET(xrc_srqc, srqc, db_record_addr_h, upper_32_bits(record));
+	MLX5_SET(xrc_srqc, srqc, db_record_addr_l, lower_32_bits(record) >> 2);
+	MLX5_SET(xrc_srqc, srqc, pd, spec->pd);
+	MLX5_SET(xrc_srqc, srqc, xrcd, spec->xrcd);
+	MLX5_SET(xrc_srqc, srqc, cqn, spec->cq);
+	MLX5_SET(xrc_srqc, srqc, user_index, spec->user_index);
+	rhca_mlx5_buffer_addresses(spec->buffer,
+				   MLX5_ADDR_OF(create_xrc_srq_in, in, pas));
+}
+
+int rhca_mlx5_create_hw_srq(struct mlx5_core_dev *mdev,
+			    const struct rhca_mlx5_srq_spec *spec, u32 *number)
+{
+	size_t bytes = rhca_mlx5_buffer_list_bytes(spec->buffer) +
+		       (spec->is_xrc ? MLX5_ST_SZ_BYTES(create_xrc_srq_in) :
+				       MLX5_ST_SZ_BYTES(create_rmp_in));
 	u32 out[MLX5_ST_SZ_DW(create_rmp_out)] = {};
-	void *rmpc;
-	u32 *in;
+	void *in;
 	int ret;
 
 	in = kvzalloc(bytes, GFP_KERNEL);
 	if (!in)
 		return -ENOMEM;
-	MLX5_SET(create_rmp_in, in, opcode, MLX5_CMD_OP_CREATE_RMP);
-	rmpc = MLX5_ADDR_OF(create_rmp_in, in, ctx);
-	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
-	set_wq(MLX5_ADDR_OF(rmpc, rmpc, wq), spec);
-	rhca_mlx5_buffer_addresses(spec->buffer,
-				   MLX5_ADDR_OF(rmpc, rmpc, wq.pas));
+	if (spec->is_xrc)
+		set_xrc_srq(in, spec);
+	else
+		set_rmp(in, spec);
 	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
 	kvfree(in);
-	if (!ret)
+	if (!ret)	/* where the other answer has it, too */
 		*number = MLX5_GET(create_rmp_out, out, rmpn);
 	return ret;
 }
@@ -71,66 +101,6 @@ static int arm_rmp(struct mlx5_core_dev *mdev, u32 number, u16 limit)
 	return ret;
 }
 
-static int query_rmp(struct mlx5_core_dev *mdev, u32 number, u16 *limit)
-{
-	u32 in[MLX5_ST_SZ_DW(query_rmp_in)] = {};
-	u32 *out;
-	int ret;
-
-	out = kvzalloc(MLX5_ST_SZ_BYTES(query_rmp_out), GFP_KERNEL);
-	if (!out)
-		return -ENOMEM;
-	MLX5_SET(query_rmp_in, in, opcode, MLX5_CMD_OP_QUERY_RMP);
-	MLX5_SET(query_rmp_in, in, rmpn, number);
-	ret = mlx5_cmd_exec_inout(mdev, query_rmp, in, out);
-	if (!ret)
-		*limit = MLX5_GET(query_rmp_out, out, rmp_context.wq.lwm);
-	kvfree(out);
-	return ret;
-}
-
-static void set_xrc_srq(void *srqc, const struct rhca_mlx5_srq_spec *spec)
-{
-	u64 record = spec->buffer->record;
-
-	MLX5_SET(xrc_srqc, srqc, log_xrc_srq_size, spec->log_entries);
-	MLX5_SET(xrc_srqc, srqc, log_rq_stride,
-		 spec->log_entry_bytes - LOG_ENTRY_UNIT);
-	MLX5_SET(xrc_srqc, srqc, log_page_size,
-		 rhca_mlx5_buffer_log_pages(spec->buffer));
-	MLX5_SET(xrc_srqc, srqc, page_offset, spec->buffer->page_offset);
-	MLX5_SET(xrc_srqc, srqc, db_record_addr_h, upper_32_bits(record));
-	MLX5_SET(xrc_srqc, srqc, db_record_addr_l, lower_32_bits(record) >> 2);
-	MLX5_SET(xrc_srqc, srqc, pd, spec->pd);
-	MLX5_SET(xrc_srqc, srqc, xrcd, spec->xrcd);
-	MLX5_SET(xrc_srqc, srqc, cqn, spec->cq);
-	MLX5_SET(xrc_srqc, srqc, user_index, spec->user_index);
-}
-
-static int create_xrc_srq(struct mlx5_core_dev *mdev,
-			  const struct rhca_mlx5_srq_spec *spec, u32 *number)
-{
-	size_t bytes = MLX5_ST_SZ_BYTES(create_xrc_srq_in) +
-		       rhca_mlx5_buffer_list_bytes(spec->buffer);
-	u32 out[MLX5_ST_SZ_DW(create_xrc_srq_out)] = {};
-	u32 *in;
-	int ret;
-
-	in = kvzalloc(bytes, GFP_KERNEL);
-	if (!in)
-		return -ENOMEM;
-	MLX5_SET(create_xrc_srq_in, in, opcode, MLX5_CMD_OP_CREATE_XRC_SRQ);
-	set_xrc_srq(MLX5_ADDR_OF(create_xrc_srq_in, in, xrc_srq_context_entry),
-		    spec);
-	rhca_mlx5_buffer_addresses(spec->buffer,
-				   MLX5_ADDR_OF(create_xrc_srq_in, in, pas));
-	ret = mlx5_cmd_exec(mdev, in, bytes, out, sizeof(out));
-	kvfree(in);
-	if (!ret)
-		*number = MLX5_GET(create_xrc_srq_out, out, xrc_srqn);
-	return ret;
-}
-
 static int arm_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 limit)
 {
 	u32 in[MLX5_ST_SZ_DW(arm_xrc_srq_in)] = {};
@@ -141,32 +111,6 @@ static int arm_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 limit)
 	MLX5_SET(arm_xrc_srq_in, in, xrc_srqn, number);
 	MLX5_SET(arm_xrc_srq_in, in, lwm, limit);
 	return mlx5_cmd_exec_in(mdev, arm_xrc_srq, in);
-}
-
-static int query_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 *limit)
-{
-	u32 in[MLX5_ST_SZ_DW(query_xrc_srq_in)] = {};
-	u32 *out;
-	int ret;
-
-	out = kvzalloc(MLX5_ST_SZ_BYTES(query_xrc_srq_out), GFP_KERNEL);
-	if (!out)
-		return -ENOMEM;
-	MLX5_SET(query_xrc_srq_in, in, opcode, MLX5_CMD_OP_QUERY_XRC_SRQ);
-	MLX5_SET(query_xrc_srq_in, in, xrc_srqn, number);
-	ret = mlx5_cmd_exec_inout(mdev, query_xrc_srq, in, out);
-	if (!ret)
-		*limit = MLX5_GET(query_xrc_srq_out, out,
-				  xrc_srq_context_entry.lwm);
-	kvfree(out);
-	return ret;
-}
-
-int rhca_mlx5_create_hw_srq(struct mlx5_core_dev *mdev,
-			    const struct rhca_mlx5_srq_spec *spec, u32 *number)
-{
-	return spec->is_xrc ? create_xrc_srq(mdev, spec, number) :
-			      create_rmp(mdev, spec, number);
 }
 
 /* An event is raised once, when fewer than @limit receives are left */
@@ -180,8 +124,26 @@ int rhca_mlx5_arm_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
 int rhca_mlx5_query_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
 			   u16 *limit)
 {
-	return is_xrc ? query_xrc_srq(mdev, number, limit) :
-			query_rmp(mdev, number, limit);
+	size_t bytes = is_xrc ? MLX5_ST_SZ_BYTES(query_xrc_srq_out) :
+				MLX5_ST_SZ_BYTES(query_rmp_out);
+	u32 in[MLX5_ST_SZ_DW(query_rmp_in)] = {};
+	void *out;
+	int ret;
+
+	out = kvzalloc(bytes, GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	MLX5_SET(query_rmp_in, in, opcode, is_xrc ? MLX5_CMD_OP_QUERY_XRC_SRQ :
+						    MLX5_CMD_OP_QUERY_RMP);
+	MLX5_SET(query_rmp_in, in, rmpn, number);
+	ret = mlx5_cmd_exec(mdev, in, sizeof(in), out, bytes);
+	if (!ret)
+		*limit = is_xrc ? MLX5_GET(query_xrc_srq_out, out,
+					   xrc_srq_context_entry.lwm) :
+				  MLX5_GET(query_rmp_out, out,
+					   rmp_context.wq.lwm);
+	kvfree(out);
+	return ret;
 }
 
 int rhca_mlx5_destroy_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc,

@@ -11,7 +11,6 @@
 #include "key_list.h"
 #include "lag.h"
 #include "umr_queue.h"
-#include "wqe.h"
 #include "xrc.h"
 
 #define MELLANOX_OUI	0x0002c9

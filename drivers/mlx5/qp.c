@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queue pairs: where their queues are, and their states, which are commands. */
 #include <linux/log2.h>
-#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
