@@ -7,16 +7,12 @@
 
 #include "core/qp/ah.h"
 
-/**
- * struct rhca_mlx5_ah - Address handle
- * @base: the core's part
- * @av: what a request to QP1 copies; its Q_Key and QP number are the request's
- * @ud_av: likewise other datagrams, by the GID that ud_gid_type asks for
- */
+/* Address handle */
 struct rhca_mlx5_ah {
-	struct rhca_ah base;
+	struct rhca_ah base;	/* the core's part */
+	/* what a request to QP1 copies; its Q_Key and QP number are the request's */
 	struct mlx5_av av;
-	struct mlx5_av ud_av;
+	struct mlx5_av ud_av;	/* likewise other datagrams, by the GID that ud_gid_type asks for */
 };
 
 static inline struct rhca_mlx5_ah *rhca_mlx5_ah_of(struct ib_ah *ibah)

@@ -13,22 +13,14 @@
 
 #define RECORD_BYTES	8	/* a receive and a send counter */
 
-/**
- * struct rhca_mlx5_record_page - A page of doorbell records of a process
- * @entry: in the list of its context
- * @context: the context
- * @umem: the pinned page
- * @mm: whose page: a context may be shared with a forked child
- * @start: user address of the page
- * @users: queues that have a record there; under the context's records_lock
- */
+/* A page of doorbell records of a process */
 struct rhca_mlx5_record_page {
-	struct list_head entry;
-	struct rhca_mlx5_ucontext *context;
-	struct ib_umem *umem;
-	struct mm_struct *mm;
-	u64 start;
-	u32 users;
+	struct list_head entry;	/* in the list of its context */
+	struct rhca_mlx5_ucontext *context;	/* the context */
+	struct ib_umem *umem;	/* the pinned page */
+	struct mm_struct *mm;	/* whose page: a context may be shared with a forked child */
+	u64 start;		/* user address of the page */
+	u32 users;		/* queues with a record there; under the context's records_lock */
 };
 
 static struct rhca_mlx5_record_page *

@@ -14,27 +14,17 @@ struct ib_umem;
 struct rhca_mlx5_ucontext;
 struct rhca_mlx5_record_page;
 
-/**
- * struct rhca_mlx5_buffer - Entries and doorbell record of one queue
- * @record: bus address of the doorbell record
- * @num_pages: how many addresses the adapter is told
- * @page_shift: size of these pages
- * @page_offset: where the entries begin in the first page, in 64ths of a page
- * @umem: entries of a process, NULL for the kernel's or without any
- * @record_page: the process's page that has the doorbell record, NULL for the
- *	kernel's
- * @frags: entries of the kernel
- * @db: doorbell record of the kernel
- */
+/* Entries and doorbell record of one queue */
 struct rhca_mlx5_buffer {
-	dma_addr_t record;
-	u32 num_pages;
-	u8 page_shift;
-	u8 page_offset;
-	struct ib_umem *umem;
+	dma_addr_t record;	/* bus address of the doorbell record */
+	u32 num_pages;		/* how many addresses the adapter is told */
+	u8 page_shift;		/* size of these pages */
+	u8 page_offset;		/* where the entries begin in the first page, in 64ths of a page */
+	struct ib_umem *umem;	/* entries of a process, NULL for the kernel's or without any */
+	/* the process's page that has the doorbell record, NULL for the kernel's */
 	struct rhca_mlx5_record_page *record_page;
-	struct mlx5_frag_buf frags;
-	struct mlx5_db db;
+	struct mlx5_frag_buf frags;	/* entries of the kernel */
+	struct mlx5_db db;	/* doorbell record of the kernel */
 };
 
 /* Where a process says its queue is */

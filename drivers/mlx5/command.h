@@ -97,25 +97,15 @@ struct rhca_mlx5_qp_spec {
 	u32 ece;
 };
 
-/**
- * struct rhca_mlx5_qp_change - A queue pair's next state
- * @spec: the queue pair
- * @number: its number
- * @asked: states and attributes, legal by ib_modify_qp_is_ok()
- * @lag_port: port of a LAG by which it is to send from RTR on; 0: as it is
- * @access: IB_ACCESS_* of the peer, where @mask has what it depends on
- * @counter_set: what it counts into, from INIT on
- * @ece: options of enhanced connection establishment that are asked for, and then those
- *	that it has; or NULL
- */
+/* A queue pair's next state */
 struct rhca_mlx5_qp_change {
-	const struct rhca_mlx5_qp_spec *spec;
-	u32 number;
-	const struct rhca_qp_change *asked;
-	u8 lag_port;
-	int access;
-	u16 counter_set;
-	u32 *ece;
+	const struct rhca_mlx5_qp_spec *spec;	/* the queue pair */
+	u32 number;		/* its number */
+	const struct rhca_qp_change *asked;	/* legal by ib_modify_qp_is_ok() */
+	u8 lag_port;		/* by which it is to send from RTR on; 0: as it is */
+	int access;		/* IB_ACCESS_* of the peer, where @mask has what it depends on */
+	u16 counter_set;	/* what it counts into, from INIT on */
+	u32 *ece;		/* as in struct rhca_mlx5_qp_spec, or NULL */
 };
 
 /*
@@ -163,18 +153,12 @@ int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 			  struct ib_qp_attr *attr);
 bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 			      bool has_recv);
-/**
- * struct rhca_mlx5_qp_error - Why a queue pair failed, as the adapter tells
- * @syndrome: as of a completion in error
- * @vendor: the vendor's number for it
- * @hardware: the hardware's
- * @hardware_type: what kind of number that is
- */
+/* Why a queue pair failed, as the adapter tells */
 struct rhca_mlx5_qp_error {
-	u8 syndrome;
-	u8 vendor;
-	u8 hardware;
-	u8 hardware_type;
+	u8 syndrome;		/* as of a completion in error */
+	u8 vendor;		/* the vendor's number for it */
+	u8 hardware;		/* the hardware's */
+	u8 hardware_type;	/* what kind of number that is */
 };
 
 int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,

@@ -48,22 +48,14 @@ enum {
 	NUM_CC_PARAMS
 };
 
-/**
- * struct cc_file - A field of a set, and its file
- * @attr: the file
- * @protocol: the set
- * @select: bit that selects the field for a change
- * @dword: where the field is in the set
- * @shift: likewise in its word
- * @mask: largest value
- */
+/* A field of a set, and its file */
 struct cc_file {
-	struct ib_port_attribute attr;
-	u8 protocol;
-	u8 select;
-	u8 dword;
-	u8 shift;
-	u32 mask;
+	struct ib_port_attribute attr;	/* the file */
+	u8 protocol;		/* the set */
+	u8 select;		/* bit that selects the field for a change */
+	u8 dword;		/* where the field is in the set */
+	u8 shift;		/* likewise in its word */
+	u32 mask;		/* largest value */
 };
 
 static int query_set(struct mlx5_core_dev *mdev, u8 protocol, void *out)

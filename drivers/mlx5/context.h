@@ -8,29 +8,19 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-/**
- * struct rhca_mlx5_ucontext - What a process has opened
- * @ibucontext: ib_core's part
- * @cqe_version: 1: completions have the user index of their queue
- * @records_lock: protects @records and the use counts of its entries
- * @records: pages of doorbell records, see buffer.c
- */
+/* What a process has opened */
 struct rhca_mlx5_ucontext {
-	struct ib_ucontext ibucontext;
-	u8 cqe_version;
+	struct ib_ucontext ibucontext;	/* ib_core's part */
+	u8 cqe_version;		/* 1: completions have the user index of their queue */
 	struct mutex records_lock;	/* protects: */
-	struct list_head records;
+	struct list_head records;	/* pages of doorbell records, see buffer.c */
 };
 
-/**
- * struct rhca_mlx5_pd - A protection domain
- * @ibpd: ib_core's part
- * @number: the adapter's for it
- * @has_lost: the adapter keeps a queue or a key in it that nobody can destroy any more
- */
+/* A protection domain */
 struct rhca_mlx5_pd {
-	struct ib_pd ibpd;
-	u32 number;
+	struct ib_pd ibpd;	/* ib_core's part */
+	u32 number;		/* the adapter's for it */
+	/* the adapter keeps a queue or a key in it that nobody can destroy any more */
 	bool has_lost;
 };
 

@@ -13,18 +13,12 @@ struct rhca_counter_set;
 struct rhca_dev;
 struct rhca_qp;
 
-/**
- * struct rhca_mlx5_counter_set - What queue pairs count into
- * @number: the adapter's
- * @mtu_mismatches: counted by the core: the adapter knows of none
- * @late_lock: protects @late
- * @late: of a port's own set: what was counted into others after users had last
- *	been shown them
- */
+/* What queue pairs count into */
 struct rhca_mlx5_counter_set {
-	u32 number;
-	atomic64_t mtu_mismatches;
-	struct mutex late_lock;		/* protects: */
+	u32 number;		/* the adapter's */
+	atomic64_t mtu_mismatches;	/* counted by the core: the adapter knows of none */
+	struct mutex late_lock;	/* protects: */
+	/* of a port's own set: what was counted into others after users had last been shown them */
 	u64 late[RHCA_NUM_COUNTERS];
 };
 

@@ -16,42 +16,30 @@
 
 struct rhca_mlx5;
 
-/**
- * struct rhca_mlx5_cq - Completion queue
- * @ibcq: ib_core's part
- * @hw: mlx5_core's part; its consumer index is under @lock
- * @buffer: entries and doorbell record
- * @entries: finds an entry of the kernel's by its index
- * @entry_bytes: size of an entry, 64 or 128
- * @real_time: a process wants the time of day in its entries, not the adapter's clock
- * @wants_stamps: a process reads the times in its entries
- * @has_lost: the adapter keeps a queue that completes here and that nobody can destroy any
- *	more
- * @resize_lock: serialises resizes, which replace what is in @buffer
- * @log_entries: how many there are
- * @unanswered: entries of a process that the adapter was told to use, and has not answered:
- *	it may write there as long as it has the queue. Or NULL
- * @lock: protects the consumer index, one reader at a time, and the lists.
- *	Interrupts off: a completion handler may run in an interrupt. Taken before
- *	the locks of work queues
- * @senders: queue pairs of the kernel that complete their sends here
- * @receivers: likewise receives, but those of shared receive queues
- */
+/* Completion queue */
 struct rhca_mlx5_cq {
-	struct ib_cq ibcq;
-	struct mlx5_core_cq hw;
-	struct rhca_mlx5_buffer buffer;
-	struct mlx5_frag_buf_ctrl entries;
-	u8 entry_bytes;
-	bool real_time;
-	bool wants_stamps;
-	bool has_lost;
-	struct mutex resize_lock;	/* protects the entries in @buffer and: */
-	u8 log_entries;
+	struct ib_cq ibcq;	/* ib_core's part */
+	struct mlx5_core_cq hw;	/* mlx5_core's part; its consumer index is under @lock */
+	struct rhca_mlx5_buffer buffer;	/* entries and doorbell record */
+	struct mlx5_frag_buf_ctrl entries;	/* finds an entry of the kernel's by its index */
+	u8 entry_bytes;		/* size of an entry, 64 or 128 */
+	bool real_time;		/* a process wants the time of day there, not the adapter's */
+	bool wants_stamps;	/* a process reads the times in its entries */
+	bool has_lost;		/* the adapter keeps a queue of it, as of struct rhca_mlx5_pd */
+	struct mutex resize_lock;	/* protects the entries in @buffer, and: */
+	u8 log_entries;		/* how many there are */
+	/*
+	 * entries of a process that the adapter was told to use, and has not answered: it may
+	 * write there as long as it has the queue. Or NULL
+	 */
 	struct ib_umem *unanswered;
-	spinlock_t lock;	/* protects the consumer index and: */
-	struct list_head senders;
-	struct list_head receivers;
+	/*
+	 * Interrupts off: a completion handler may run in an interrupt. Taken before the locks
+	 * of work queues
+	 */
+	spinlock_t lock;	/* protects the consumer index, one reader at a time, and: */
+	struct list_head senders;	/* queue pairs of the kernel that complete sends here */
+	struct list_head receivers;	/* likewise receives, but those of shared receive queues */
 };
 
 static inline struct rhca_mlx5_cq *to_rhca_mlx5_cq(struct ib_cq *ibcq)

@@ -28,70 +28,41 @@ struct rhca_mlx5_xrc_parts;
 /* By the access that no request can give them: none, atomics, relaxed order, both */
 #define RHCA_MLX5_KEY_KINDS		4
 
-/**
- * struct rhca_mlx5_key_cache - Keys without pages, by kind and by the pages that they
- *	have room for
- * @lock: protects what follows; nothing is taken under it
- * @num: how many there are
- * @keys: the keys
- */
+/* Keys without pages, by kind and by the pages that they have room for */
 struct rhca_mlx5_key_cache {
 	spinlock_t lock;	/* protects: */
-	u8 num[RHCA_MLX5_KEY_KINDS][RHCA_MLX5_KEY_SIZES];
+	u8 num[RHCA_MLX5_KEY_KINDS][RHCA_MLX5_KEY_SIZES];	/* how many there are */
 	u32 keys[RHCA_MLX5_KEY_KINDS][RHCA_MLX5_KEY_SIZES][RHCA_MLX5_KEYS_KEPT];
 };
 
-/**
- * struct rhca_mlx5 - A function of an adapter
- * @offer: what control chooses from; there is an RDMA device when it has
- * @mdev: mlx5_core's part
- * @lag_ports: how many ports of the adapter a bond has joined, 0 or at least 2
- * @lag_assigned: queue pairs that were given a port; this and the rest are valid while
- *	there is an RDMA device
- * @lag_demux: what arrives on these ports
- * @doorbells: UAR of the kernel's queues
- * @key_variant: low byte of the next memory key
- * @key_fence: what a change of a key waits for, MLX5_FENCE_MODE_*
- * @end_of_list: key that ends a list of memory
- * @system_guid: of the adapter, the same for its functions
- * @qps: queue pairs by number
- * @srqs: shared receive queues by number
- * @xrc_lock: protects @xrc_parts
- * @xrc_parts: what XRC queue pairs have to name, or NULL before the first one
- * @umr_lock: protects what @umr_queue has, and lets one request at a time be on it
- * @umr_queue: what changes memory keys
- * @key_cache: memory keys that can be filled
- * @queue_nb: hears their events
- * @qp_error_work: asks why queue pairs have failed; see events.c
- * @ibdev: the RDMA device
- * @fatal_nb: hears that the firmware has died
- * @fatal_work: tells users then; see fatal.c
- * @fatal_told: bit 0: they know
- */
+/* A function of an adapter */
 struct rhca_mlx5 {
+	/* what control chooses from; there is an RDMA device when it has */
 	struct rhca_offer offer;
-	struct mlx5_core_dev *mdev;
-	u8 lag_ports;
-	atomic_t lag_assigned;
-	struct mlx5_flow_table *lag_demux;
-	struct mlx5_sq_bfreg doorbells;
-	atomic_t key_variant;
-	u8 key_fence;
-	__be32 end_of_list;
-	__be64 system_guid;
-	struct xarray qps;
-	struct xarray srqs;
+	struct mlx5_core_dev *mdev;	/* mlx5_core's part */
+	u8 lag_ports;		/* ports of the adapter that a bond has joined, 0 or at least 2 */
+	/* The rest is valid while there is an RDMA device */
+	atomic_t lag_assigned;	/* queue pairs that were given a port */
+	struct mlx5_flow_table *lag_demux;	/* what arrives on these ports */
+	struct mlx5_sq_bfreg doorbells;	/* UAR of the kernel's queues */
+	atomic_t key_variant;	/* low byte of the next memory key */
+	u8 key_fence;		/* what a change of a key waits for, MLX5_FENCE_MODE_* */
+	__be32 end_of_list;	/* key that ends a list of memory */
+	__be64 system_guid;	/* of the adapter, the same for its functions */
+	struct xarray qps;	/* queue pairs by number */
+	struct xarray srqs;	/* shared receive queues by number */
 	struct mutex xrc_lock;	/* protects: */
+	/* what XRC queue pairs have to name, or NULL before the first one */
 	struct rhca_mlx5_xrc_parts *xrc_parts;
-	struct mutex umr_lock;	/* protects: */
-	struct rhca_mlx5_umr_queue *umr_queue;
-	struct rhca_mlx5_key_cache key_cache;
-	struct mlx5_nb queue_nb;
-	struct work_struct qp_error_work;
-	struct ib_device *ibdev;
-	struct notifier_block fatal_nb;
-	struct work_struct fatal_work;
-	unsigned long fatal_told;
+	struct mutex umr_lock;	/* protects, and lets one request at a time be on: */
+	struct rhca_mlx5_umr_queue *umr_queue;	/* what changes memory keys */
+	struct rhca_mlx5_key_cache key_cache;	/* memory keys that can be filled */
+	struct mlx5_nb queue_nb;	/* hears events of queues */
+	struct work_struct qp_error_work;	/* asks why queue pairs have failed; see events.c */
+	struct ib_device *ibdev;	/* the RDMA device */
+	struct notifier_block fatal_nb;	/* hears that the firmware has died */
+	struct work_struct fatal_work;	/* tells users then; see fatal.c */
+	unsigned long fatal_told;	/* bit 0: they know */
 };
 
 static inline struct rhca_mlx5 *rhca_mlx5_of(struct ib_device *ibdev)

@@ -17,14 +17,10 @@
 /* Keys of one size have 8 bytes a page in the adapter: 256 KiB in all, or one key */
 #define PAGES_KEPT_LOG	15
 
-/**
- * struct key_class - Keys that are as good as each other
- * @kind: by the access that requests cannot change
- * @size: by the pages; not below %RHCA_MLX5_KEY_SIZES for one too large to be kept
- */
+/* Keys that are as good as each other */
 struct key_class {
-	u8 kind;
-	u8 size;
+	u8 kind;		/* by the access that requests cannot change */
+	u8 size;		/* by the pages; from RHCA_MLX5_KEY_SIZES on too large to be kept */
 };
 
 void rhca_mlx5_key_cache_init(struct rhca_mlx5 *hca)

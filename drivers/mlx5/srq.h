@@ -14,36 +14,21 @@
 #include "buffer.h"
 #include "number.h"
 
-/**
- * struct rhca_mlx5_srq - Shared receive queue
- * @ibsrq: ib_core's part
- * @numbered: what events find it by
- * @buffer: its memory
- * @num_entries: a power of two; one of them stays free
- * @max_sge: of one request
- * @has_lost: the adapter keeps a queue pair that receives from it and that nobody can destroy
- *	any more
- * @lock: protects the rest, of the kernel's. Interrupts off: users post from
- *	interrupts as well. Taken inside the lock of a completion queue
- * @entries: finds an entry
- * @head: the next one to be filled
- * @tail: the last free one, where freed ones are put behind
- * @posted: requests, ever
- * @wr_id: by entry
- */
+/* Shared receive queue */
 struct rhca_mlx5_srq {
-	struct ib_srq ibsrq;
-	struct rhca_mlx5_numbered numbered;
-	struct rhca_mlx5_buffer buffer;
-	u32 num_entries;
-	u32 max_sge;
-	bool has_lost;
-	spinlock_t lock;	/* protects: */
-	struct mlx5_frag_buf_ctrl entries;
-	u16 head;
-	u16 tail;
-	u16 posted;
-	u64 *wr_id;
+	struct ib_srq ibsrq;	/* ib_core's part */
+	struct rhca_mlx5_numbered numbered;	/* what events find it by */
+	struct rhca_mlx5_buffer buffer;	/* its memory */
+	u32 num_entries;	/* a power of two; one of them stays free */
+	u32 max_sge;		/* of one request */
+	bool has_lost;		/* the adapter keeps a QP of it, as of struct rhca_mlx5_pd */
+	/* Interrupts off: users post from interrupts. Inside the lock of a completion queue */
+	spinlock_t lock;	/* protects the rest, of the kernel's: */
+	struct mlx5_frag_buf_ctrl entries;	/* finds an entry */
+	u16 head;		/* the next one to be filled */
+	u16 tail;		/* the last free one, where freed ones are put behind */
+	u16 posted;		/* requests, ever */
+	u64 *wr_id;		/* by entry */
 };
 
 static inline struct rhca_mlx5_srq *to_rhca_mlx5_srq(struct ib_srq *ibsrq)

@@ -26,16 +26,12 @@
 #define CLOCK_PAGE_OFFSET	(MLX5_IB_MMAP_CORE_CLOCK << 8)
 #define CLOCK_INFO_PAGE_OFFSET	(MLX5_IB_MMAP_CLOCK_INFO << 8)
 
-/**
- * struct uar - A UAR that a process may map
- * @entry: the mapping; it holds the UAR until the last one has gone
- * @number: how commands name it
- * @write_combining: BlueFlame is possible
- */
+/* A UAR that a process may map */
 struct uar {
+	/* the mapping; it holds the UAR until the last one has gone */
 	struct rdma_user_mmap_entry entry;
-	u32 number;
-	bool write_combining;
+	u32 number;		/* how commands name it */
+	bool write_combining;	/* BlueFlame is possible */
 };
 
 static struct mlx5_core_dev *mdev_of(const struct ib_ucontext *context)

@@ -15,30 +15,18 @@ struct rhca_mlx5;
 /* What one request takes of a longer list of pages */
 #define RHCA_MLX5_UMR_LIST_BYTES	SZ_64K
 
-/**
- * struct rhca_mlx5_umr_queue - A queue pair whose requests change memory keys
- * @pd: number of its protection domain, which also has keys that nobody uses
- * @bus_key: key of all memory, by which the adapter reads @list
- * @list: addresses of pages for a key that is filled, part by part
- * @list_dma: bus address of @list
- * @cq: its completion queue
- * @buffer: its send queue
- * @spec: what the adapter knows of it
- * @number: its number
- * @next_block: of the next request; counts on from round to round
- * @is_broken: it could not be started again after a request that failed
- */
+/* A queue pair whose requests change memory keys */
 struct rhca_mlx5_umr_queue {
-	u32 pd;
-	u32 bus_key;
-	__be64 *list;
-	dma_addr_t list_dma;
-	struct rhca_mlx5_cq cq;
-	struct rhca_mlx5_buffer buffer;
-	struct rhca_mlx5_qp_spec spec;
-	u32 number;
-	u16 next_block;
-	bool is_broken;
+	u32 pd;			/* number of its domain, which also has keys that nobody uses */
+	u32 bus_key;		/* key of all memory, by which the adapter reads @list */
+	__be64 *list;		/* addresses of pages for a key that is filled, part by part */
+	dma_addr_t list_dma;	/* bus address of @list */
+	struct rhca_mlx5_cq cq;	/* its completion queue */
+	struct rhca_mlx5_buffer buffer;	/* its send queue */
+	struct rhca_mlx5_qp_spec spec;	/* what the adapter knows of it */
+	u32 number;		/* its number */
+	u16 next_block;		/* of the next request; counts on from round to round */
+	bool is_broken;		/* it could not be started again after a request that failed */
 };
 
 /* A request: to which key, what, and how it is then */

@@ -19,23 +19,17 @@ struct rhca_mlx5_xrcd {
 	bool has_lost;	/* the adapter keeps a queue in it, as in a protection domain */
 };
 
-/**
- * struct rhca_mlx5_xrc_parts - What verbs do not give an XRC queue pair, but the
- *	adapter wants named in its context. Nothing ever uses them
- * @pd: number of a protection domain
- * @cq: completion queue
- * @srq_xrcd: number of the domain of @srq
- * @srq_buffer: memory of @srq
- * @srq: number of a shared receive queue, without entries
- * @empty_xrcd: number of a domain without shared receive queues, for initiators:
- *	what a peer sends to one reaches nobody
+/*
+ * What verbs do not give an XRC queue pair, but the adapter wants named in its context. Nothing
+ * ever uses them
  */
 struct rhca_mlx5_xrc_parts {
-	u32 pd;
-	struct rhca_mlx5_cq cq;
-	u32 srq_xrcd;
-	struct rhca_mlx5_buffer srq_buffer;
-	u32 srq;
+	u32 pd;			/* number of a protection domain */
+	struct rhca_mlx5_cq cq;	/* completion queue */
+	u32 srq_xrcd;		/* number of the domain of @srq */
+	struct rhca_mlx5_buffer srq_buffer;	/* memory of @srq */
+	u32 srq;		/* number of a shared receive queue, without entries */
+	/* for initiators, a domain without any: what a peer sends to one reaches nobody */
 	u32 empty_xrcd;
 };
 
