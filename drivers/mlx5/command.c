@@ -32,7 +32,7 @@ static int exec(struct mlx5_core_dev *mdev, void *in, int in_bytes, void *out,
 	return ret;
 }
 
-/* An object's number stands at one place, also one of fewer bits: in its first ones */
+/* Where each of these has the object's number, of as many bits as it has */
 #define NUMBERED(layout, number)					\
 	static_assert(MLX5_ST_SZ_BYTES(layout) == MLX5_ST_SZ_BYTES(dealloc_uar_in) && \
 		      __mlx5_dw_off(layout, number) == __mlx5_dw_off(dealloc_uar_in, uar) && \

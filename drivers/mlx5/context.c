@@ -73,7 +73,9 @@ static void describe(struct ib_ucontext *ibucontext,
 	resp->num_ports = 1;
 	resp->log_uar_size = MLX5_CAP_GEN(mdev, uar_4k) ? MLX5_ADAPTER_PAGE_SHIFT :
 							  PAGE_SHIFT;
-	resp->num_uars_per_page = rhca_mlx5_uars_per_page(mdev);
+	/* Of those that a process may use */
+	resp->num_uars_per_page = MLX5_CAP_GEN(mdev, uar_4k) ?
+				  MLX5_CAP_GEN(mdev, num_of_uars_per_page) : 1;
 	resp->eth_min_inline = MLX5_USER_INLINE_MODE_NONE;
 	resp->cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
 			      MLX5_USER_CMDS_SUPP_UHW_CREATE_AH;

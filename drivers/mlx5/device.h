@@ -75,13 +75,6 @@ static inline struct mlx5_core_dev *rhca_mlx5_mdev(struct ib_device *ibdev)
 	return rhca_mlx5_of(ibdev)->mdev;
 }
 
-/* UARs that a page of the host has, of those that a process may use */
-static inline u32 rhca_mlx5_uars_per_page(const struct mlx5_core_dev *mdev)
-{
-	return MLX5_CAP_GEN(mdev, uar_4k) ?
-	       MLX5_CAP_GEN(mdev, num_of_uars_per_page) : 1;
-}
-
 /* A process may map the page with the adapter's clock: nothing else is in the host's page */
 static inline bool rhca_mlx5_offers_clock(void)
 {
