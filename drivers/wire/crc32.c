@@ -301,8 +301,9 @@ u32 rhca_crc32_masked(bool vectors, u32 crc, const void *data,
 		      unsigned int bytes)
 {
 	unsigned int few = min(bytes, 12U), i;
+	__le32 begin[VECTOR_BYTES / sizeof(__le32)] = {};
+	__le32 *first = begin + (VECTOR_BYTES - few) / sizeof(__le32);
 	const u8 *at = data;
-	u8 first[12];
 	u64 mask;
 
 	if (vectors && bytes >= VECTOR_BYTES) {
@@ -311,10 +312,15 @@ u32 rhca_crc32_masked(bool vectors, u32 crc, const void *data,
 		return static_call(rhca_crc32_run)(mask << 32 | crc, data,
 						   bytes);
 	}
-	for (i = 0; i < few; i += sizeof(u32))
-		memcpy(first + i, at + i, sizeof(u32));		/* no call of it */
-	first[MASKED_BYTE] = 0xff;
-	crc = crc32_le(crc, first, few);
+	for (i = 0; i < few / sizeof(u32); i++)
+		memcpy(&first[i], at + i * sizeof(u32), sizeof(u32));	/* no call of it */
+	((u8 *)first)[MASKED_BYTE] = 0xff;
+	if (vectors) {
+		/* With a CRC of 0 zeros in front change nothing */
+		*first ^= cpu_to_le32(crc);
+		return static_call(rhca_crc32_run)(0, begin, sizeof(begin));
+	}
+	crc = crc32_le(crc, (const u8 *)first, few);
 	return rhca_crc32(vectors, crc, at + few, bytes - few);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_masked);
