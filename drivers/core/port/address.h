@@ -28,7 +28,7 @@ struct rhca_address {
 	u8 sl;			/* see rhca_address_priority() */
 	u8 tclass;		/* of the address vector; in @flow is what is in effect */
 	u8 dmac[ETH_ALEN];	/* for RoCE v1 and for VLANs */
-	struct rhca_flow flow;	/* the UDP source port only of connected QPs */
+	struct rhca_flow flow;	/* packets have its UDP source port on connected QPs only */
 };
 
 /* Reliable connections, IBTA vol. 1, 9.7, and annex A14 */
