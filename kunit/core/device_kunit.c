@@ -87,6 +87,7 @@ static void backend_gets_the_attributes_that_were_named(struct kunit *test)
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTR);
 	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
+	const struct rhca_flow *flow = &got[2].address.flow;
 	int mask;
 
 	KUNIT_ASSERT_EQ(test, recording_of_qp(qp, got, MAX_CALLS), 3);
@@ -96,7 +97,8 @@ static void backend_gets_the_attributes_that_were_named(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got[2].mask, mask);
 	KUNIT_EXPECT_EQ(test, got[1].port_num, 1);
 	KUNIT_EXPECT_EQ(test, (u32)got[2].address.sgid_index, hca->gid_index);
-	KUNIT_EXPECT_NE(test, got[2].address.flow.udp_sport, 0);
+	KUNIT_EXPECT_EQ(test, flow->udp_sport,
+			rdma_get_udp_sport(flow->flow_label, qp->qp_num, TEST_PEER_QPN));
 }
 
 /* An attribute out of range, in a modify that is else right */
