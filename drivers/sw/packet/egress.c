@@ -62,6 +62,7 @@ static struct dst_entry *route_ipv4(const struct rhca_flow *flow, struct net *ne
 	return dst;
 }
 
+#if IS_ENABLED(CONFIG_IPV6)	/* without it there is no dst_cache_set_ip6() */
 static struct dst_entry *route_ipv6(const struct rhca_flow *flow, struct net *net,
 				    int ifindex, struct dst_cache *cache)
 {
@@ -79,6 +80,13 @@ static struct dst_entry *route_ipv6(const struct rhca_flow *flow, struct net *ne
 		dst_cache_set_ip6(cache, dst, &fl6.saddr);
 	return dst;
 }
+#else
+static struct dst_entry *route_ipv6(const struct rhca_flow *flow, struct net *net,
+				    int ifindex, struct dst_cache *cache)
+{
+	return ERR_PTR(-ENETUNREACH);
+}
+#endif
 
 /*
  * The port's second netdev, if this packet leaves by it. Packets to VLANs stay
@@ -117,10 +125,9 @@ struct dst_entry *rhca_route_find(struct rhca_path *path, struct net *net,
 
 	if (dst)
 		return dst;
-	dst = ERR_PTR(-ENETUNREACH);
 	if (flow->encap == RHCA_V2_IPV4)
 		dst = route_ipv4(flow, net, ifindex, cache);
-	else if (IS_ENABLED(CONFIG_IPV6))
+	else
 		dst = route_ipv6(flow, net, ifindex, cache);
 	return IS_ERR(dst) && dst != ERR_PTR(-EPERM) ? ERR_PTR(-ENETUNREACH) : dst;
 }
