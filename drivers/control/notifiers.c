@@ -60,6 +60,8 @@ static struct notifier_block inet6addr_notifier = {
 
 /**
  * rhca_notifiers_init - Begin to listen, before there are ports
+ *
+ * Return: 0, or an error with nothing registered.
  */
 int rhca_notifiers_init(void)
 {
@@ -73,6 +75,9 @@ int rhca_notifiers_init(void)
 	return 0;
 }
 
+/**
+ * rhca_notifiers_exit - Undo rhca_notifiers_init()
+ */
 void rhca_notifiers_exit(void)
 {
 	if (IS_ENABLED(CONFIG_IPV6))

@@ -346,7 +346,12 @@ bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev)
 	return false;
 }
 
-/* Does it stand for other devices, which have what their users have set? Any context. */
+/**
+ * rhca_dev_is_lag - Does a device stand for others, which have what their users have set?
+ * @dev: the device
+ *
+ * Context: any.
+ */
 bool rhca_dev_is_lag(const struct rhca_dev *dev)
 {
 	return dev->replaced.num_devices || rcu_access_pointer(dev->ports[0].second);
@@ -379,7 +384,12 @@ static bool netdev_stays(const struct rhca_port *port,
 	       net_eq(dev_net(ndev), port->net);
 }
 
-/* Are all netdevs of a device where they were? Any context. */
+/**
+ * rhca_dev_netdevs_stay - Are all netdevs of a device where they were?
+ * @dev: the device
+ *
+ * Context: any.
+ */
 bool rhca_dev_netdevs_stay(const struct rhca_dev *dev)
 {
 	struct net_device *second;

@@ -149,9 +149,11 @@ static void update_all(struct work_struct *work)
 
 static DECLARE_WORK(update_work, update_all);
 
-/*
- * A port may have its GIDs on other netdevs now, or one of these another IP side. Any context:
- * ib_core adds and deletes GIDs with and without RTNL, so the work is done later.
+/**
+ * rhca_mcast_gids_changed - A port may have its GIDs on other netdevs now, or one of
+ *	these another IP side
+ *
+ * Context: any. ib_core adds and deletes GIDs with and without RTNL, so the work is done later.
  */
 void rhca_mcast_gids_changed(void)
 {
@@ -470,7 +472,9 @@ void rhca_mcast_visit(const union ib_gid *gid, const struct net_device *ndev,
 	}
 }
 
-/* Module exit: no device, so no group, is left */
+/**
+ * rhca_mcast_exit - Module exit: no device, so no group, is left
+ */
 void rhca_mcast_exit(void)
 {
 	cancel_work_sync(&update_work);

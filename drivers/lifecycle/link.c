@@ -181,9 +181,13 @@ static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
 
-/*
- * Begin to make devices. Netdevs that are there already are announced by the registration of
- * the notifier. Returns 0; -ENOMEM; -EBUSY when rdma_rxe is loaded and rxe_links=Y.
+/**
+ * rhca_link_init - Begin to make devices
+ * @backend: who serves them
+ *
+ * Netdevs that are there already are announced by the registration of the notifier.
+ *
+ * Return: 0; -ENOMEM; -EBUSY when rdma_rxe is loaded and rxe_links=Y.
  */
 int rhca_link_init(const struct rhca_backend_ops *backend)
 {
@@ -218,7 +222,9 @@ err_exit_rxe_links:
 	return ret;
 }
 
-/* Stop making devices, and remove all */
+/**
+ * rhca_link_exit - Stop making devices, and remove all
+ */
 void rhca_link_exit(void)
 {
 	rhca_rxe_links_stop();

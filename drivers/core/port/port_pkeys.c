@@ -59,7 +59,15 @@ void rhca_pkeys_exit(struct rhca_port *port)
 	kfree(rcu_dereference_protected(port->pkeys.table, true));
 }
 
-/* Let nobody write the tables from now on; false: undo that. May sleep; RTNL may be held. */
+/**
+ * rhca_pkeys_freeze - Let nobody write the tables of a device's ports, or let them again
+ * @dev: the device
+ * @frozen: true: not from now on; false: undo one call with true
+ *
+ * Work items of several queues look whether something else shall take the device's place.
+ *
+ * Context: may sleep; RTNL may be held.
+ */
 void rhca_pkeys_freeze(struct rhca_dev *dev, bool frozen)
 {
 	struct rhca_pkeys *pkeys;

@@ -76,10 +76,14 @@ unsigned long rhca_netdev_gid_types(const struct net_device *ndev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_gid_types);
 
-/*
- * Is a netdev on a device of a bus, so on hardware or what looks it? Any context. One that
- * software has made may have a parent device as well: radios of mac80211_hwsim do, which any
- * user can make in a user namespace of his own, with any address.
+/**
+ * rhca_netdev_on_bus - Is a netdev on a device of a bus, so on hardware or what looks it?
+ * @ndev: the netdev
+ *
+ * One that software has made may have a parent device as well: radios of mac80211_hwsim
+ * do, which any user can make in a user namespace of his own, with any address.
+ *
+ * Context: any.
  */
 bool rhca_netdev_on_bus(const struct net_device *ndev)
 {

@@ -71,10 +71,16 @@ struct net_device *rhca_netdev_get(const struct rhca_netdev_id *id)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_get);
 
-/*
- * The netdev of this name beside one that the caller has a reference to, with a reference, or
- * NULL. Any context. A netdev that leaves a namespace does not keep that from being freed: it is
- * looked at under RCU.
+/**
+ * rhca_netdev_beside - Another netdev of the same namespace
+ * @ndev: a netdev that the caller has a reference to
+ * @name: of the other one
+ *
+ * A netdev that leaves a namespace does not keep that from being freed: it is looked at
+ * under RCU.
+ *
+ * Context: any.
+ * Return: the netdev with a reference, for dev_put(), or NULL.
  */
 struct net_device *rhca_netdev_beside(const struct net_device *ndev,
 				      const char *name)

@@ -46,7 +46,11 @@ static u64 rest(u64 whole, u64 part)
 	return whole > part ? whole - part : 0;
 }
 
-/* Our counters as performance management calls them; data in 32-bit words, 16.1.3.5 */
+/**
+ * rhca_pma_totals - Our counters as performance management calls them
+ * @counters: everything counted on a port, by enum rhca_counter
+ * @totals: the same; data in 32-bit words, 16.1.3.5
+ */
 void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals)
 {
 	u64 *v = totals->value;

@@ -42,14 +42,24 @@ static int find_word(const struct word *words, size_t num, const char *text)
 	return -EINVAL;
 }
 
-/* A value of the parameter roce_mode: enum rhca_roce_mode, or -EINVAL */
+/**
+ * rhca_roce_mode_parse - Read a value of the parameter roce_mode
+ * @text: 0, 2, 4, v1, v2 or both; a trailing newline is ignored
+ *
+ * Return: an enum rhca_roce_mode, or -EINVAL for any other text.
+ */
 int rhca_roce_mode_parse(const char *text)
 {
 	return find_word(roce_modes, ARRAY_SIZE(roce_modes), text);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_parse);
 
-/* A value of the parameter ud_gid_type: enum rhca_ud_gid_type, or -EINVAL */
+/**
+ * rhca_ud_gid_type_parse - Read a value of the parameter ud_gid_type
+ * @text: 0, 2, v1, v2 or auto; a trailing newline is ignored
+ *
+ * Return: an enum rhca_ud_gid_type, or -EINVAL for any other text.
+ */
 int rhca_ud_gid_type_parse(const char *text)
 {
 	return find_word(ud_gid_types, ARRAY_SIZE(ud_gid_types), text);
@@ -69,7 +79,11 @@ const char *rhca_roce_mode_name(enum rhca_roce_mode mode)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_name);
 
-/* The GID types that the mode gives to ports: a bit for each enum ib_gid_type */
+/**
+ * rhca_gid_types_enabled - The GID types that the mode gives to ports
+ *
+ * Return: a bit for each enum ib_gid_type.
+ */
 unsigned long rhca_gid_types_enabled(void)
 {
 	unsigned long types = 0;
@@ -81,7 +95,10 @@ unsigned long rhca_gid_types_enabled(void)
 	return types;
 }
 
-/* Does the mode give ports GIDs of this type? */
+/**
+ * rhca_gid_type_enabled - Does the mode give ports GIDs of this type?
+ * @type: RoCE v1 or v2
+ */
 bool rhca_gid_type_enabled(enum ib_gid_type type)
 {
 	return rhca_gid_types_enabled() & BIT(type);
