@@ -19,7 +19,7 @@
 #include "wire/crc32.h"
 #include "wire/crc32_arch.h"
 
-#define VECTOR_BYTES	16	/* the smallest; fewer bytes go by the table */
+#define VECTOR_BYTES	16	/* the smallest; fewer go by the table, but for headers */
 #define MASKED_BYTE	4	/* that rhca_crc32_masked() takes for ones */
 
 /**
@@ -321,7 +321,7 @@ u32 rhca_crc32_masked(bool vectors, u32 crc, const void *data,
 		return static_call(rhca_crc32_run)(0, begin, sizeof(begin));
 	}
 	crc = crc32_le(crc, (const u8 *)first, few);
-	return rhca_crc32(vectors, crc, at + few, bytes - few);
+	return crc32_le(crc, at + few, bytes - few);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32_masked);
 
