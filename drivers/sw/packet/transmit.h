@@ -78,6 +78,20 @@ int rhca_tx_list_begin_packet(struct rhca_tx_list *tx,
 bool rhca_tx_list_add(struct rhca_tx_list *tx, struct rhca_packet *packet);
 bool rhca_tx_list_takes_blocks(struct rhca_tx_list *tx);
 void rhca_tx_list_send(struct rhca_tx_list *tx);
+
+/**
+ * rhca_tx_list_protect - rhca_packet_protect() by what the list's block knows already
+ * @tx: the list that the packet is added to next
+ * @packet: begun for it, all but its payload in place
+ *
+ * Context: as rhca_packet_protect().
+ */
+static inline void rhca_tx_list_protect(struct rhca_tx_list *tx, struct rhca_packet *packet)
+{
+	if (packet->room && !packet->shared)	/* a segment of this list's */
+		rhca_block_precede(&tx->block, packet);
+	rhca_packet_protect(packet);
+}
 int rhca_under_way_open(struct rhca_verbs_qp *qp);
 void rhca_under_way_close(struct rhca_verbs_qp *qp);
 

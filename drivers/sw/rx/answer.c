@@ -152,9 +152,7 @@ static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
 	if (rhca_tx_list_begin_packet(tx, packet, &fields, bytes, more))
 		return -ENOMEM;
 	fill_response(qp, res, packet);
-	if (packet->room)
-		rhca_block_precede(&tx->block, packet);
-	rhca_packet_protect(packet);
+	rhca_tx_list_protect(tx, packet);
 	ret = build_read_data(qp, res, offset, bytes, packet);
 	if (ret)
 		rhca_packet_drop(packet);

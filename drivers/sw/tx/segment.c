@@ -388,9 +388,7 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 		keep_source_port(&qp->send, packet);
 	}
 	fill_headers(qp, packet, wqe, seg->message_bytes);
-	if (packet->room && !packet->shared)
-		rhca_block_precede(&tx->block, packet);
-	rhca_packet_protect(packet);
+	rhca_tx_list_protect(tx, packet);
 	status = add_payload(qp, wqe, packet);
 	if (status == IB_WC_SUCCESS)
 		rhca_packet_seal(packet);
