@@ -149,6 +149,22 @@ void rhca_ring_free(struct rhca_ring *ring)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_ring_free);
 
+/**
+ * rhca_ring_copy - Copy elements to a ring of another length
+ * @to: the ring, with elements of the same size
+ * @to_index: where the first one goes
+ * @from: where they are
+ * @from_index: the first one
+ * @n: how many
+ */
+void rhca_ring_copy(const struct rhca_ring *to, u32 to_index,
+		    const struct rhca_ring *from, u32 from_index, u32 n)
+{
+	while (n--)
+		memcpy(rhca_ring_slot(to, to_index++), rhca_ring_slot(from, from_index++),
+		       1U << to->stride_shift);
+}
+
 /* Last reference to the entry is gone: no mmap() can be on its way to it */
 static void end_entry(struct rdma_user_mmap_entry *entry)
 {

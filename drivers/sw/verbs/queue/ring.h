@@ -26,6 +26,8 @@ struct rhca_ring {
 int rhca_ring_alloc(struct rhca_ring *ring, u32 elements, u32 element_bytes,
 		    struct ib_udata *udata, struct mminfo *info);
 void rhca_ring_free(struct rhca_ring *ring);
+void rhca_ring_copy(const struct rhca_ring *to, u32 to_index,
+		    const struct rhca_ring *from, u32 from_index, u32 n);
 
 extern const struct ib_device_ops rhca_ucontext_verbs;
 
