@@ -154,55 +154,18 @@ int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rq_take);
 
-/* Of a resize: requests go over in order */
-struct move {
-	struct rhca_ring *fresh;	/* the ring that they go to */
-	u32 put;			/* how many were copied */
-	/* of these, the last ones, how many had not been taken when last seen */
-	u32 ahead;
-	u32 taken;			/* rhca_rq.taken when last seen */
-};
-
-/* What is copied with the locks held takes some microseconds at most */
-#define MOVE_AT_ONCE	16
+/* Copied at once, with interrupts off: some microseconds at most */
+#define MOVE_AT_ONCE	32U
 /* Who posts faster than this many rounds can copy has no need of a longer queue */
-#define MOVE_ROUNDS	16
+#define MOVE_ROUNDS	(4 * RHCA_MAX_SRQ_WR / MOVE_AT_ONCE)
 
-/*
- * Raw: they are checked when they are taken. While no lock is held, some may be
- * taken and their slots posted to again; then see_progress() drops the copies.
- */
-static void copy_requests(const struct rhca_rq *rq, struct move *move,
-			  u32 from, u32 n)
+/* Of a resize: requests go over in order. Both count them as rhca_rq.taken does */
+static void switch_rings(struct rhca_rq *rq, struct rhca_ring *fresh, u32 taken, u32 posted)
 {
-	while (n--)
-		memcpy(rhca_ring_slot(move->fresh, move->put++),
-		       rhca_ring_slot(&rq->ring, from++),
-		       1U << move->fresh->stride_shift);
-}
-
-/* Return: how many requests of the @filled ones have no copy */
-static u32 see_progress(const struct rhca_rq *rq, struct move *move, u32 filled)
-{
-	u32 taken = rq->taken - move->taken;
-
-	lockdep_assert_held(&rq->take_lock);
-	move->taken = rq->taken;
-	move->ahead = taken < move->ahead ? move->ahead - taken : 0;
-	/* A process may take back what it has posted, at its own risk */
-	move->ahead = min(move->ahead, filled);
-	return filled - move->ahead;
-}
-
-static void switch_rings(struct rhca_rq *rq, struct move *move)
-{
-	struct rhca_ring *fresh = move->fresh;
-
-	fresh->index = (move->put - move->ahead) & fresh->mask;
+	fresh->index = taken & fresh->mask;
 	fresh->shared->consumer_index = fresh->index;
 	/* The requests before the index that announces them */
-	smp_store_release(&fresh->shared->producer_index,
-			  move->put & fresh->mask);
+	smp_store_release(&fresh->shared->producer_index, posted & fresh->mask);
 	swap(rq->ring, *fresh);
 	rq->freed = rq->ring.index;
 	rq->ready = 0;
@@ -210,54 +173,53 @@ static void switch_rings(struct rhca_rq *rq, struct move *move)
 }
 
 /*
- * One round: copy all without a lock, or the last few with both, and be done.
- *
- * Return: 0 when the rings were exchanged, -EAGAIN when there is more, -EINVAL when
- * the new ring is too small.
+ * Copy the next requests, raw: they are checked when they are taken. Between two rounds some may
+ * be taken and their slots posted to again.
+ * @copied: requests before this one have a copy, or have been taken
+ * Returns 0 when @fresh and the old ring have been exchanged, -EAGAIN when there are more,
+ * -EINVAL when they do not fit.
  */
-static int move_some(struct rhca_rq *rq, struct move *move)
+static int move_some(struct rhca_rq *rq, struct rhca_ring *fresh, u32 *copied)
 {
-	u32 filled, from, n;
+	u32 filled, done, n;
+	int ret = -EINVAL;
 
 	spin_lock_bh(&rq->take_lock);
 	spin_lock_irq(&rq->post_lock);
 	filled = rhca_ring_filled(&rq->ring);
-	n = see_progress(rq, move, filled);
-	from = rq->ring.index + move->ahead;
-	if (filled <= rhca_ring_capacity(move->fresh)) {
-		move->ahead = filled;
-		if (n <= MOVE_AT_ONCE) {
-			copy_requests(rq, move, from, n);
-			switch_rings(rq, move);
-		}
+	/* A process may take back what it has posted, at its own risk */
+	done = clamp_t(s32, *copied - rq->taken, 0, filled);
+	if (filled <= rhca_ring_capacity(fresh)) {
+		n = min(filled - done, MOVE_AT_ONCE);
+		*copied = rq->taken + done + n;
+		rhca_ring_copy(fresh, rq->taken + done, &rq->ring, rq->ring.index + done, n);
+		ret = done + n == filled ? 0 : -EAGAIN;
 	}
+	if (!ret)
+		switch_rings(rq, fresh, rq->taken, *copied);
 	spin_unlock_irq(&rq->post_lock);
 	spin_unlock_bh(&rq->take_lock);
-
-	if (filled > rhca_ring_capacity(move->fresh))
-		return -EINVAL;
-	if (n <= MOVE_AT_ONCE)
-		return 0;
-	copy_requests(rq, move, from, n);
-	return -EAGAIN;
+	return ret;
 }
 
 /*
  * Exchange the ring for one of another length. Requests that nobody has taken go over in order;
  * kernel users may post and QPs take meanwhile. A process must not post: it holds its library's
- * lock. @ring: empty, with elements of the same size; on success the old ring. Process; the
+ * lock. @fresh: empty, with elements of the same size; on success the old ring. Process; the
  * caller lets one resize run at a time. Returns 0, -EINVAL when more requests are posted than
  * fit, -EBUSY when the other side posts faster than they can be moved.
  */
-int rhca_rq_resize(struct rhca_rq *rq, struct rhca_ring *ring)
+int rhca_rq_resize(struct rhca_rq *rq, struct rhca_ring *fresh)
 {
-	struct move move = { .fresh = ring };
-	int round, ret = -EAGAIN;
+	u32 copied = READ_ONCE(rq->taken);
+	int rounds, ret;
 
-	for (round = 0; round < MOVE_ROUNDS && ret == -EAGAIN; round++) {
-		ret = move_some(rq, &move);
+	for (rounds = MOVE_ROUNDS; rounds; rounds--) {
+		ret = move_some(rq, fresh, &copied);
+		if (ret != -EAGAIN)
+			return ret;
 		cond_resched();
 	}
-	return ret == -EAGAIN ? -EBUSY : ret;
+	return -EBUSY;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rq_resize);

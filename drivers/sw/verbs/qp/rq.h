@@ -37,6 +37,6 @@ int rhca_rq_post(struct rhca_rq *rq, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad_wr);
 void rhca_rq_reset(struct rhca_rq *rq);
 int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe);
-int rhca_rq_resize(struct rhca_rq *rq, struct rhca_ring *ring);
+int rhca_rq_resize(struct rhca_rq *rq, struct rhca_ring *fresh);
 
 #endif
