@@ -63,8 +63,7 @@ struct rhca_odp {
 	struct rhca_odp_ranges ranges;	/* of an implicit region */
 	/* the tables, which ib_core charges to nobody; holds the process's memory map */
 	struct rhca_charge charge;
-	struct rhca_odp_lanes *lanes;	/* workqueues of the process */
-	struct workqueue_struct *lane;	/* the one that @work is done in */
+	struct rhca_odp_lanes *lanes;	/* of the process; @work is done there */
 	struct work_struct work;	/* brings pages in */
 	unsigned int memoryless;	/* times in a row that @work got no memory for it */
 	/*
@@ -239,7 +238,7 @@ int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 	raw_spin_unlock(&odp->lock);
 	if (ask) {
 		refcount_inc(&odp->refs);
-		queue_work(odp->lane, &odp->work);
+		queue_work(odp->lanes->wq, &odp->work);
 	}
 	return ret;
 }
@@ -280,7 +279,7 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 
 	if (!odp)
 		return NULL;
-	odp->lanes = rhca_odp_lanes_get(&odp->lane);
+	odp->lanes = rhca_odp_lanes_get();
 	if (!odp->lanes) {
 		kfree(odp);
 		return NULL;

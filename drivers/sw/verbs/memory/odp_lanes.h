@@ -3,13 +3,21 @@
 #ifndef RHCA_SW_VERBS_MEMORY_ODP_LANES_H
 #define RHCA_SW_VERBS_MEMORY_ODP_LANES_H
 
+#include <linux/refcount.h>
 #include <linux/workqueue.h>
 
-struct rhca_odp_lanes;
+/* Of a process: its workqueue, in which so many faults are under way at the same time */
+struct rhca_odp_lanes {
+	struct hlist_node entry;	/* in the table of all */
+	struct mm_struct *mm;		/* the process */
+	refcount_t refs;		/* regions */
+	struct work_struct end;		/* destroys it: work in @wq may drop the last reference */
+	struct workqueue_struct *wq;
+};
 
 int rhca_odp_lanes_init(void);
 void rhca_odp_lanes_exit(void);
-struct rhca_odp_lanes *rhca_odp_lanes_get(struct workqueue_struct **lane);
+struct rhca_odp_lanes *rhca_odp_lanes_get(void);
 void rhca_odp_lanes_put(struct rhca_odp_lanes *lanes);
 
 #endif
