@@ -309,21 +309,15 @@ static int __maybe_unused pre_destroy_cq(struct ib_cq *ibcq)
 
 /* Polls on one processor */
 struct polled {
-	/* queue that had something at its last poll, compared only; NULL: it has no more */
+	/*
+	 * queue that had something at its last poll; NULL: it has no more. It is compared
+	 * only, and may have been destroyed
+	 */
 	const struct rhca_cq *found;
 	u32 passed;		/* polls of empty queues since softirqs were let run */
 };
 
 static DEFINE_PER_CPU(struct polled, polled_here);
-
-static void forget_found(const struct rhca_cq *cq)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		if (READ_ONCE(per_cpu(polled_here, cpu).found) == cq)
-			WRITE_ONCE(per_cpu(polled_here, cpu).found, NULL);
-}
 
 /* One answer to two verbs */
 static_assert(sizeof(struct rxe_create_cq_resp) == sizeof(struct rxe_resize_cq_resp));
@@ -400,7 +394,6 @@ static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rhca_cq *cq = to_rhca_cq(ibcq);
 
 	drain_remote_calls(cq);
-	forget_found(cq);
 	if (cq->user)
 		rhca_ring_free(&cq->ring);
 	kvfree(cq->wcs);
