@@ -107,16 +107,13 @@ rhca_qp_get_mcast(const struct rhca_mcast_attachment *attachment)
 	return NULL;
 }
 
-static int check_init(const struct ib_qp_init_attr *init, bool is_user)
+static int check_init(const struct ib_qp_init_attr *init)
 {
 	switch (init->qp_type) {
 	case IB_QPT_RC:
 	case IB_QPT_UC:
 	case IB_QPT_UD:
-		break;
 	case IB_QPT_GSI:
-		if (is_user)
-			return -EINVAL;
 		break;
 	default:
 		return -EOPNOTSUPP;
@@ -240,7 +237,7 @@ int rhca_verbs_qp_create(struct rhca_qp *core, struct ib_qp_init_attr *init,
 	struct rhca_verbs_qp *qp = to_verbs_qp(core);
 	int ret;
 
-	ret = check_init(init, udata);
+	ret = check_init(init);
 	if (ret)
 		return ret;
 	if (udata && (udata->inlen ||
