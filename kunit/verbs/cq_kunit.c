@@ -226,7 +226,7 @@ static void list_of_completions_is_added_in_order(struct kunit *test)
 		list->wc[list->num] = (struct ib_wc) { .wr_id = list->num,
 						       .qp = qp };
 	list->solicited = BIT(CQ_ENTRIES - 1);
-	KUNIT_EXPECT_TRUE(test, rhca_cq_post_list(cq, list));
+	KUNIT_EXPECT_TRUE(test, rhca_cq_post(cq, list->wc, list->num, list->solicited));
 	KUNIT_EXPECT_TRUE(test, test_bit(RHCA_CQ_COMPLETION, &cq->due));
 	KUNIT_EXPECT_EQ(test, cq->ring.shared->producer_index, CQ_ENTRIES);
 	for (i = 0; i < CQ_ENTRIES; i++) {
@@ -234,7 +234,7 @@ static void list_of_completions_is_added_in_order(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, wc->wr_id, i);
 	}
 	KUNIT_EXPECT_FALSE(test, rhca_cq_is_overrun(cq));
-	rhca_cq_post_list(cq, list);
+	rhca_cq_post(cq, list->wc, list->num, list->solicited);
 	KUNIT_EXPECT_TRUE(test, rhca_cq_is_overrun(cq));
 	KUNIT_EXPECT_EQ(test, cq->ring.shared->producer_index, cq->ring.mask);
 	rhca_ring_free(&cq->ring);

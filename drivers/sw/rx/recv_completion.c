@@ -26,8 +26,8 @@ void rhca_responder_show(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	if (!received->num)
 		return;
 	give_slots_back(qp);
-	batch->raise_recv |= rhca_cq_post_list(rhca_recv_cq(&qp->base),
-					       received);
+	batch->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), received->wc,
+					  received->num, received->solicited);
 	received->num = 0;
 	received->solicited = 0;
 }
@@ -74,8 +74,7 @@ void rhca_responder_complete(struct rhca_sw_qp *qp, struct ib_wc *wc,
 		return;
 	}
 	give_slots_back(qp);
-	batch->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), wc,
-					  solicited);
+	batch->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), wc, 1, solicited);
 }
 
 /**

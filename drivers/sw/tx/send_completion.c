@@ -78,8 +78,8 @@ static void free_and_show(struct rhca_sw_qp *qp, u32 num,
 {
 	rhca_sq_complete(&qp->base, num);
 	if (list->num)
-		batch->raise_send |= rhca_cq_post_list(rhca_send_cq(&qp->base),
-						       list);
+		batch->raise_send |= rhca_cq_post(qp->base.send_cq, list->wc, list->num,
+						  list->solicited);
 	list->num = 0;
 }
 

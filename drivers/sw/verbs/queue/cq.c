@@ -128,49 +128,31 @@ static void post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
 }
 
 /**
- * rhca_cq_post_list - Add completions
+ * rhca_cq_post - Add completions
  * @cq: the queue
- * @list: the completions; copied
+ * @wc: the completions; copied
+ * @num: how many, RHCA_WC_LIST_MOST at most
+ * @solicited: BIT() of those whose sender asked for an event
  *
  * Without room they are lost, and the CQ is in error from then on.
  *
  * Context: any; QP locks may be held, so the event is left to the caller.
  * Return: true when the caller must call rhca_cq_raise() once it holds no lock.
  */
-bool rhca_cq_post_list(struct rhca_cq *cq, const struct rhca_wc_list *list)
+bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, u32 num, u32 solicited)
 {
 	unsigned long flags;
 	u32 i;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	for (i = 0; i < list->num; i++)
-		post(cq, &list->wc[i], list->solicited & BIT(i));
+	for (i = 0; i < num; i++)
+		post(cq, &wc[i], solicited & BIT(i));
 	if (cq->user)
 		rhca_ring_publish(&cq->ring);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return READ_ONCE(cq->due);
 }
-EXPORT_SYMBOL_IF_KUNIT(rhca_cq_post_list);
-
-/**
- * rhca_cq_post - Add one completion
- * @cq: the queue
- * @wc: the completion; copied
- * @solicited: the sender asked for an event
- *
- * Context, Return: as rhca_cq_post_list().
- */
-bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	post(cq, wc, solicited);
-	if (cq->user)
-		rhca_ring_publish(&cq->ring);
-	spin_unlock_irqrestore(&cq->lock, flags);
-	return READ_ONCE(cq->due);
-}
+EXPORT_SYMBOL_IF_KUNIT(rhca_cq_post);
 
 /**
  * rhca_cq_purge - Take out what is left of a QP

@@ -57,8 +57,7 @@ static inline bool rhca_cq_is_overrun(const struct rhca_cq *cq)
 DECLARE_PER_CPU(bool, rhca_cq_emptied);
 
 int rhca_cq_ring_alloc(struct rhca_ring *ring, u32 entries, struct ib_udata *udata);
-bool rhca_cq_post_list(struct rhca_cq *cq, const struct rhca_wc_list *list);
-bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, bool solicited);
+bool rhca_cq_post(struct rhca_cq *cq, const struct ib_wc *wc, u32 num, u32 solicited);
 void rhca_cq_purge(struct rhca_cq *cq, const struct ib_qp *qp);
 void rhca_cq_raise(struct rhca_cq *cq);
 
