@@ -45,10 +45,12 @@ static struct rhca_mem *use(struct bench *b, u32 rkey, int access)
 		.length	= 64,
 		.access	= access,
 	};
-	struct rhca_mem *mem;
+	struct rhca_mem *mem, *held = NULL;
 
 	local_bh_disable();
-	mem = rhca_mem_get_remote(&remote);
+	mem = rhca_mem_hold_remote(&held, &remote);
+	if (!mem)
+		rhca_mem_release(&held);
 	local_bh_enable();
 	return mem;
 }

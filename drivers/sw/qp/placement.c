@@ -29,8 +29,8 @@ static int access_of(u8 placement)
 	return access;
 }
 
-static struct rhca_mem *get_memory(struct rhca_sw_qp *qp,
-				   const struct rhca_resource *res)
+static struct rhca_mem *hold_memory(struct rhca_sw_qp *qp,
+				    const struct rhca_resource *res)
 {
 	struct rhca_remote remote = {
 		.dev	= qp->base.dev,
@@ -43,7 +43,8 @@ static struct rhca_mem *get_memory(struct rhca_sw_qp *qp,
 		.access	= access_of(res->placement),
 	};
 
-	return rhca_mem_get_remote(&remote);
+	lockdep_assert_held(&qp->recv.lock);
+	return rhca_mem_hold_remote(&qp->recv.held, &remote);
 }
 
 /**
@@ -81,12 +82,9 @@ static void describe(struct rhca_resource *res, const struct rhca_rx *rx)
 bool rhca_flush_allowed(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_resource res;
-	struct rhca_mem *mem;
 
 	describe(&res, rx);
-	mem = get_memory(qp, &res);
-	rhca_mem_put(mem);
-	return mem;
+	return hold_memory(qp, &res);
 }
 
 static u64 start_of(const struct rhca_resource *res, const struct rhca_mem *mem)
@@ -122,12 +120,11 @@ void rhca_flush_begin(struct rhca_sw_qp *qp, struct rhca_resource *res,
 	describe(res, rx);
 	if (!(res->placement & RHCA_PLACE_PERSISTENT))
 		return;
-	mem = get_memory(qp, res);
+	mem = hold_memory(qp, res);
 	if (mem && bytes_of(res, mem) <= AT_ONCE_BYTES) {
 		rhca_mem_write_back(mem, start_of(res, mem), bytes_of(res, mem));
 		mark_placed(res);
 	}
-	rhca_mem_put(mem);
 }
 
 /* True when all of it has been written back */
@@ -161,13 +158,12 @@ int rhca_flush_place(struct rhca_sw_qp *qp, struct rhca_resource *res)
 	smp_wmb();	/* what was written before the answer that says so */
 	if (!(res->placement & RHCA_PLACE_PERSISTENT))
 		return 0;
-	mem = get_memory(qp, res);
+	mem = hold_memory(qp, res);
 	if (!mem)
 		return -EACCES;
 	done = write_back_portion(&qp->recv, res, mem);
 	if (done)
 		mark_placed(res);
-	rhca_mem_put(mem);
 	return done ? 0 : -EAGAIN;
 }
 

@@ -53,24 +53,6 @@ static bool remote_allowed(const struct rhca_mem *mem,
 			       remote->access);
 }
 
-/**
- * rhca_mem_get_remote - The memory that a peer asks for, if it may have it
- * @remote: what it asks for
- *
- * Context: bottom halves off until rhca_mem_put().
- * Return: memory in use, whose addresses are those of @remote; or NULL.
- */
-struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote)
-{
-	struct rhca_mem *mem = rhca_mem_get(remote->dev, remote->rkey);
-
-	if (!mem || remote_allowed(mem, remote))
-		return mem;
-	rhca_mem_put(mem);
-	return NULL;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_mem_get_remote);
-
 /*
  * What a fence waits for is the copy of one packet, which takes less time than it takes
  * to look whether it has been waited for. A kernel for tests can make each eighth one last:
@@ -104,12 +86,13 @@ void rhca_dwell_exit(void)
 }
 
 /**
- * rhca_mem_hold_remote - The same, to go on using it
+ * rhca_mem_hold_remote - The memory that a peer asks for, if it may have it
  * @held: as of rhca_mem_hold()
- * @remote: what the peer asks for
+ * @remote: what it asks for
  *
  * Context: as rhca_mem_hold().
- * Return: memory in use, or NULL; @held may be in use even then.
+ * Return: memory in use, whose addresses are those of @remote; or NULL, and @held may be in
+ * use even then.
  */
 struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
 				      const struct rhca_remote *remote)
@@ -121,6 +104,7 @@ struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
 	dwell();
 	return mem;
 }
+EXPORT_SYMBOL_IF_KUNIT(rhca_mem_hold_remote);
 
 static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {

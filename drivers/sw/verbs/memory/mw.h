@@ -37,7 +37,6 @@ struct rhca_remote {
 	int access;		/* IB_ACCESS_REMOTE_*, RHCA_ACCESS_FLUSH_* */
 };
 
-struct rhca_mem *rhca_mem_get_remote(const struct rhca_remote *remote);
 struct rhca_mem *rhca_mem_hold_remote(struct rhca_mem **held,
 				      const struct rhca_remote *remote);
 int rhca_mw_bind(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 qp_num,
