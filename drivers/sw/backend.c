@@ -297,8 +297,8 @@ static const struct ib_device_ops sizes = {
 };
 
 static const struct ib_device_ops *const verbs[] = {
-	&rhca_identity_verbs, &rhca_ucontext_verbs, &rhca_pd_verbs,
-	&rhca_cq_verbs, &rhca_cq_resize_verbs, &rhca_srq_verbs, &rhca_mr_verbs,
+	&rhca_identity_verbs, &rhca_ucontext_verbs, &rhca_cq_verbs,
+	&rhca_cq_resize_verbs, &rhca_srq_verbs, &rhca_mr_verbs,
 	&rhca_mw_verbs, &rhca_verbs_qp_verbs, &rhca_cc_verbs,
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A device of the software HCA: what it is made of, and what it says of itself. */
+/*
+ * A device of the software HCA: what it is made of, what it says of itself, and its protection
+ * domains.
+ */
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <rdma/rdma_user_rxe.h>
@@ -34,8 +37,6 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_mr_size		= RHCA_MAX_MR_BYTES,
 		.page_size_cap		= PAGE_SIZE,
 		.vendor_id		= VENDOR_ID,
-		.vendor_part_id		= 0,
-		.hw_ver			= 0,
 		.max_qp			= RHCA_MAX_QP,
 		.max_qp_wr		= RHCA_MAX_QP_WR,
 		.device_cap_flags	= IB_DEVICE_BAD_PKEY_CNTR |
@@ -80,6 +81,19 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 static void get_dev_fw_str(struct ib_device *ibdev, char *str)
 {
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "1.0.0");
+}
+
+/* Protection domains, IBTA vol. 1, 10.2.3, are no more than that: objects compare the pointer */
+static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	return rhca_limit_take(to_verbs_dev(ibpd->device), RHCA_LIMIT_PD,
+			       RHCA_MAX_PD) ? 0 : -ENOMEM;
+}
+
+static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	rhca_limit_give(to_verbs_dev(ibpd->device), RHCA_LIMIT_PD);
+	return 0;
 }
 
 /* Set up the software HCA's part of a device. Returns 0 or -ENOMEM, with nothing kept. */
@@ -131,6 +145,9 @@ const struct ib_device_ops rhca_identity_verbs = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_RXE,
 	.uverbs_abi_ver		= UVERBS_ABI_VERSION,
+	.alloc_pd		= alloc_pd,
+	.dealloc_pd		= dealloc_pd,
 	.get_dev_fw_str		= get_dev_fw_str,
 	.query_device		= query_device,
+	.size_ib_pd		= sizeof(struct ib_pd),
 };

@@ -60,10 +60,15 @@ static inline struct rhca_verbs_dev *to_verbs_dev(struct ib_device *ibdev)
 	return to_rhca_dev(ibdev)->private;
 }
 
-bool rhca_limit_take(struct rhca_verbs_dev *dev, enum rhca_limited which,
-		     int max);
-void rhca_limit_give(struct rhca_verbs_dev *dev, enum rhca_limited which);
+/* Count an object that is about to be created. Returns false when there are @max already */
+static inline bool rhca_limit_take(struct rhca_verbs_dev *dev, enum rhca_limited which, int max)
+{
+	return atomic_add_unless(&dev->num_objects[which], 1, max);
+}
 
-extern const struct ib_device_ops rhca_pd_verbs;
+static inline void rhca_limit_give(struct rhca_verbs_dev *dev, enum rhca_limited which)
+{
+	atomic_dec(&dev->num_objects[which]);
+}
 
 #endif
