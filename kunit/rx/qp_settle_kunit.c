@@ -239,7 +239,7 @@ static bool is_free(spinlock_t *lock)
 static enum ib_qp_state state_before_completion(struct remote *remote, struct rhca_sw_qp *qp,
 						spinlock_t *half)
 {
-	struct rhca_cq *cq = rhca_send_cq(&qp->base);
+	struct rhca_cq *cq = qp->base.send_cq;
 	ktime_t begin = ktime_get();
 	enum ib_qp_state state;
 

@@ -38,7 +38,7 @@ void rhca_batch_raise(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 	if (batch->raise_send || batch->raise_recv) {
 		local_bh_disable();
 		if (batch->raise_send)
-			rhca_cq_raise(rhca_send_cq(&qp->base));
+			rhca_cq_raise(qp->base.send_cq);
 		if (batch->raise_recv)
 			rhca_cq_raise(rhca_recv_cq(&qp->base));
 		local_bh_enable();

@@ -293,7 +293,8 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 	odp->length = mem->length;
 	init_rwsem(&odp->users.lock);
 	odp->users.mem = mem;
-	rhca_odp_ranges_init(&odp->ranges, &odp->users);
+	odp->ranges.users = &odp->users;
+	xa_init(&odp->ranges.ranges);
 	raw_spin_lock_init(&odp->lock);
 	INIT_WORK(&odp->work, fault_work);
 	return odp;

@@ -290,13 +290,6 @@ struct page *rhca_odp_ranges_page(struct rhca_odp_ranges *all, u64 addr)
 				      PAGE_SHIFT]);
 }
 
-void rhca_odp_ranges_init(struct rhca_odp_ranges *all,
-			  struct rhca_odp_users *users)
-{
-	xa_init(&all->ranges);
-	all->users = users;
-}
-
 /* Context: may sleep; nobody looks for a range any more */
 void rhca_odp_ranges_destroy(struct rhca_odp_ranges *all)
 {

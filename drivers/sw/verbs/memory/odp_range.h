@@ -54,8 +54,6 @@ void rhca_odp_range_destroy(struct rhca_odp_range *range);
 int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 			    u64 bytes);
 
-void rhca_odp_ranges_init(struct rhca_odp_ranges *all,
-			  struct rhca_odp_users *users);
 void rhca_odp_ranges_destroy(struct rhca_odp_ranges *all);
 struct rhca_odp_range *rhca_odp_ranges_get(struct rhca_odp_ranges *all,
 					   u64 user_addr);

@@ -121,15 +121,19 @@ static inline bool rhca_is_rc(const struct rhca_verbs_qp *qp)
 	return qp->type == IB_QPT_RC;
 }
 
+/*
+ * A QP sends by its own port only, whose P_Keys it has: an address handle of another port would
+ * carry them out there.
+ */
+static inline bool rhca_qp_may_use(const struct rhca_verbs_qp *qp, const struct rhca_path *path)
+{
+	return path->address.port == qp->port;
+}
+
 /* RCU read side; as the port's table has it now. 0 matches nothing */
 static inline u16 rhca_qp_pkey(const struct rhca_verbs_qp *qp)
 {
 	return rhca_pkey_at(&qp->port->pkeys, READ_ONCE(qp->attr.pkey_index));
-}
-
-static inline struct rhca_cq *rhca_send_cq(const struct rhca_verbs_qp *qp)
-{
-	return qp->send_cq;
 }
 
 static inline struct rhca_cq *rhca_recv_cq(const struct rhca_verbs_qp *qp)
@@ -140,7 +144,7 @@ static inline struct rhca_cq *rhca_recv_cq(const struct rhca_verbs_qp *qp)
 /* Has the QP a CQ that lost a completion? It is of no use any more */
 static inline bool rhca_qp_has_cq_error(const struct rhca_verbs_qp *qp)
 {
-	return rhca_cq_is_overrun(rhca_send_cq(qp)) ||
+	return rhca_cq_is_overrun(qp->send_cq) ||
 	       rhca_cq_is_overrun(rhca_recv_cq(qp));
 }
 

@@ -68,8 +68,8 @@ void rhca_qp_enter_reset(struct rhca_verbs_qp *qp)
 void rhca_qp_purge_completions(struct rhca_verbs_qp *qp)
 {
 	rhca_cq_purge(rhca_recv_cq(qp), &qp->core.ibqp);
-	if (rhca_send_cq(qp) != rhca_recv_cq(qp))
-		rhca_cq_purge(rhca_send_cq(qp), &qp->core.ibqp);
+	if (qp->send_cq != rhca_recv_cq(qp))
+		rhca_cq_purge(qp->send_cq, &qp->core.ibqp);
 }
 
 #define STORE(bit, field) \

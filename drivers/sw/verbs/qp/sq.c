@@ -81,28 +81,6 @@ static void copy_inline(struct rhca_send_wqe *wqe, const struct ib_send_wr *wr)
 	}
 }
 
-static void take_rdma(struct rhca_send_wqe *wqe, const struct ib_send_wr *wr)
-{
-	wqe->remote_addr = rdma_wr(wr)->remote_addr;
-	wqe->rkey = rdma_wr(wr)->rkey;
-}
-
-static void take_atomic(struct rhca_send_wqe *wqe, const struct ib_send_wr *wr)
-{
-	wqe->remote_addr = atomic_wr(wr)->remote_addr;
-	wqe->rkey = atomic_wr(wr)->rkey;
-	wqe->compare_add = atomic_wr(wr)->compare_add;
-	wqe->swap = atomic_wr(wr)->swap;
-}
-
-static void take_registration(struct rhca_send_wqe *wqe,
-			      const struct ib_send_wr *wr)
-{
-	wqe->mr = reg_wr(wr)->mr;
-	wqe->key = reg_wr(wr)->key;
-	wqe->access = reg_wr(wr)->access;
-}
-
 /* User QPs' datagrams may be forced to one GID type; management ones never */
 static void take_datagram(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 			  const struct ib_send_wr *wr)
@@ -128,14 +106,20 @@ static void take_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 	case IB_WR_RDMA_WRITE_WITH_IMM:
 	case IB_WR_RDMA_READ:
 	case RHCA_WR_ATOMIC_WRITE:
-		take_rdma(wqe, wr);
+		wqe->remote_addr = rdma_wr(wr)->remote_addr;
+		wqe->rkey = rdma_wr(wr)->rkey;
 		break;
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		take_atomic(wqe, wr);
+		wqe->remote_addr = atomic_wr(wr)->remote_addr;
+		wqe->rkey = atomic_wr(wr)->rkey;
+		wqe->compare_add = atomic_wr(wr)->compare_add;
+		wqe->swap = atomic_wr(wr)->swap;
 		break;
 	case IB_WR_REG_MR:
-		take_registration(wqe, wr);
+		wqe->mr = reg_wr(wr)->mr;
+		wqe->key = reg_wr(wr)->key;
+		wqe->access = reg_wr(wr)->access;
 		break;
 	default:
 		break;
@@ -165,7 +149,7 @@ static int post_one(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 	if (!rule || wr->num_sge < 0 || wr->num_sge > sq->max_sge)
 		return -EINVAL;
 	if (rhca_is_datagram(qp) &&
-	    !rhca_wr_own_port(qp, to_verbs_ah(ud_wr(wr)->ah)->path))
+	    !rhca_qp_may_use(qp, to_verbs_ah(ud_wr(wr)->ah)->path))
 		return -EINVAL;
 	if (!has_room(sq, index))
 		return -ENOMEM;
@@ -258,12 +242,6 @@ int rhca_sq_post(struct rhca_verbs_qp *qp, const struct ib_send_wr *wr,
 
 /* --- the end of requests -------------------------------------------------- */
 
-static void drop_path(struct rhca_send_wqe *wqe)
-{
-	rhca_path_put(wqe->path);
-	wqe->path = NULL;
-}
-
 /**
  * rhca_sq_complete - The oldest requests are done: free their slots
  * @qp: the QP
@@ -277,7 +255,7 @@ void rhca_sq_complete(struct rhca_verbs_qp *qp, u32 num)
 	u32 i;
 
 	for (i = 0; i < num && rhca_is_datagram(qp); i++)
-		drop_path(rhca_sq_wqe(sq, sq->head + i));
+		rhca_path_put(rhca_sq_wqe(sq, sq->head + i)->path);
 	/* The slots are read no more before they may be written again */
 	smp_store_release(&sq->head, sq->head + num);
 	if (qp->is_user)

@@ -9,20 +9,6 @@
 #include "sw/verbs/qp/wr_rule.h"
 #include "wire/headers.h"
 
-static void fetch_rdma(struct rhca_send_wqe *wqe, const struct rxe_send_wr *wr)
-{
-	wqe->remote_addr = wr->wr.rdma.remote_addr;
-	wqe->rkey = wr->wr.rdma.rkey;
-}
-
-static void fetch_atomic(struct rhca_send_wqe *wqe, const struct rxe_send_wr *wr)
-{
-	wqe->remote_addr = wr->wr.atomic.remote_addr;
-	wqe->rkey = wr->wr.atomic.rkey;
-	wqe->compare_add = wr->wr.atomic.compare_add;
-	wqe->swap = wr->wr.atomic.swap;
-}
-
 static void fetch_bind(struct rhca_send_wqe *wqe, const struct rxe_send_wr *wr)
 {
 	wqe->bind.addr = wr->wr.mw.addr;
@@ -66,7 +52,7 @@ static int fetch_datagram(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 					 wr->wr.ud.ah_num);
 	wqe->dest_qpn = wr->wr.ud.remote_qpn & RHCA_QPN_MASK;
 	wqe->qkey = wr->wr.ud.remote_qkey;
-	return wqe->path && rhca_wr_own_port(qp, wqe->path) ? 0 : -EINVAL;
+	return wqe->path && rhca_qp_may_use(qp, wqe->path) ? 0 : -EINVAL;
 }
 
 static int fetch_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
@@ -77,7 +63,10 @@ static int fetch_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 	switch (wqe->opcode) {
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		fetch_atomic(wqe, wr);
+		wqe->remote_addr = wr->wr.atomic.remote_addr;
+		wqe->rkey = wr->wr.atomic.rkey;
+		wqe->compare_add = wr->wr.atomic.compare_add;
+		wqe->swap = wr->wr.atomic.swap;
 		break;
 	case IB_WR_BIND_MW:
 		fetch_bind(wqe, wr);
@@ -85,7 +74,8 @@ static int fetch_parameters(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe,
 	case RHCA_WR_FLUSH:
 		return fetch_flush(wqe, wr);
 	default:
-		fetch_rdma(wqe, wr);
+		wqe->remote_addr = wr->wr.rdma.remote_addr;
+		wqe->rkey = wr->wr.rdma.rkey;
 		break;
 	}
 	return 0;

@@ -78,13 +78,3 @@ int rhca_wr_check(const struct rhca_verbs_qp *qp,
 		return -EINVAL;
 	return 0;
 }
-
-/*
- * A QP sends by its own port only, whose P_Keys it has: an address handle of
- * another port would carry them out there.
- */
-bool rhca_wr_own_port(const struct rhca_verbs_qp *qp,
-		      const struct rhca_path *path)
-{
-	return path->address.port == qp->port;
-}

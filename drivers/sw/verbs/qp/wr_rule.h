@@ -5,7 +5,6 @@
 
 #include <linux/types.h>
 
-struct rhca_path;
 struct rhca_send_wqe;
 struct rhca_verbs_qp;
 
@@ -24,7 +23,5 @@ const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,
 int rhca_wr_check(const struct rhca_verbs_qp *qp,
 		  const struct rhca_send_wqe *wqe,
 		  const struct rhca_wr_rule *rule, u64 length);
-bool rhca_wr_own_port(const struct rhca_verbs_qp *qp,
-		      const struct rhca_path *path);
 
 #endif
