@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Sets of per-CPU counters: the operations counters_* of &struct
- * rhca_backend_ops.
- */
+/* Sets of per-CPU counters: the operations counters_* of &struct rhca_backend_ops. */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/slab.h>

@@ -42,7 +42,6 @@ enum rhca_limited {
 	RHCA_NUM_LIMITS,
 };
 
-/* A device of the software HCA */
 struct rhca_verbs_dev {
 	struct rhca_dev *core;		/* the core's part */
 	const struct rhca_transport_ops *transport;	/* the datapath of its QPs */

@@ -11,7 +11,6 @@
 
 struct rhca_qp_handle;
 
-/* A port */
 struct rhca_verbs_port {
 	struct list_head entry;		/* in the list of all of them; RCU */
 	struct rhca_port *core;		/* the core's part */

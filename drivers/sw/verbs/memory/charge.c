@@ -60,10 +60,8 @@ int rhca_charge_take(struct rhca_charge *charge, struct ib_device *ibdev,
 }
 
 /**
- * rhca_charge_give - The memory is freed
+ * rhca_charge_give - The memory is freed, by any process
  * @charge: from rhca_charge_take(), or zeroed
- *
- * Context: any process.
  */
 void rhca_charge_give(struct rhca_charge *charge)
 {

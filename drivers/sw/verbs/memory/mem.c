@@ -28,12 +28,9 @@ static int alloc_users(struct rhca_mem *mem)
 }
 
 /*
- * Give memory a key. The entry is reserved first and filled when @mem is complete, so lookups
- * never see a half-made one. It starts out invalid.
- * @mem: zeroed but for what describes the memory; freed by the caller on error
- * @pd: protection domain
- * @kind: what it is
- * Returns 0 or -ENOMEM.
+ * Give memory a key, which is not valid yet. The entry is reserved first and filled when @mem is
+ * complete, so lookups never see a half-made one. @mem: zeroed but for what describes the memory;
+ * freed by the caller on error. Returns 0 or -ENOMEM.
  */
 int rhca_mem_publish(struct rhca_mem *mem, struct rhca_verbs_dev *dev,
 		     struct ib_pd *pd, enum rhca_mem_kind kind)

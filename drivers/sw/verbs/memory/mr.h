@@ -19,7 +19,6 @@ struct rhca_mapping {
 	bool is_new;		/* no registration has used it yet */
 };
 
-/* Memory region */
 struct rhca_mr {
 	struct ib_mr ibmr;	/* ib_core's part */
 	struct rhca_mem mem;	/* what keys find */

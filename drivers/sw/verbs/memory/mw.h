@@ -4,7 +4,6 @@
 
 #include "sw/verbs/memory/mem.h"
 
-/* Memory window */
 struct rhca_mw {
 	struct ib_mw ibmw;	/* ib_core's part */
 	struct rhca_mem *mem;	/* what its key finds; lookups may outlive @ibmw */

@@ -79,10 +79,7 @@ struct rhca_odp {
 	u32 next_failure;		/* where the next one goes, modulo MAX_FAILURES */
 };
 
-/*
- * A page of an implicit region. @odp: of a region in use. @addr: address of the region. Bottom
- * halves off. Returns the page, the region's user may have it; NULL when it is not there.
- */
+/* rhca_odp_ranges_page() of an implicit region in use */
 struct page *rhca_odp_page(struct rhca_odp *odp, u64 addr)
 {
 	return rhca_odp_ranges_page(&odp->ranges, addr);
@@ -210,14 +207,8 @@ static bool has_failed(struct rhca_odp *odp, u64 addr, u64 bytes)
 }
 
 /*
- * Ask for pages that are not there.
- * @odp: of a region in use
- * @addr: address of the region, of a page that is not there
- * @bytes: that are needed from there; rhca_mem_allows() has said yes
- * @ahead: that are going to be needed from there, as far as the region goes; not less than
- *   @bytes
- * Bottom halves off, also between rhca_crc32_begin() and rhca_crc32_end(). Returns
- * -EINPROGRESS: try again soon; -EFAULT: the process has no such memory.
+ * rhca_mem_fault() of a region in use with on-demand paging. @ahead may go beyond the region's
+ * end. Also between rhca_crc32_begin() and rhca_crc32_end().
  */
 int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 {
@@ -300,23 +291,16 @@ static struct rhca_odp *alloc_odp(struct rhca_mem *mem, struct ib_device *ibdev,
 	return odp;
 }
 
-/*
- * Is this the whole address space? It is asked for with the length that no memory can have, as
- * of all drivers. @start: address in the process. @length: bytes. @access: IB_ACCESS_*.
- */
+/* The whole address space is asked for with a length that none can have, as of all drivers */
 bool rhca_odp_is_implicit(u64 start, u64 length, int access)
 {
 	return access & IB_ACCESS_ON_DEMAND && !start && length == U64_MAX;
 }
 
 /*
- * Make a region that pins nothing.
- * @mem: the region, with its addresses; not published. A length of U64_MAX with a @start of 0
- *   is the whole address space
- * @start: address in the calling process
- * @access: IB_ACCESS_*
- * Returns 0 with the odp and the pages of @mem set; -ENOMEM; -EINVAL for a range that is none;
- * nothing is kept after an error.
+ * Make a region that pins nothing. @mem: the region, with its addresses; not published. @start:
+ * address in the calling process. Returns 0 with the odp and the pages of @mem set; -ENOMEM;
+ * -EINVAL for a range that is none; nothing is kept after an error.
  */
 int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 		    int access)

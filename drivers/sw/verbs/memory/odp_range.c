@@ -116,11 +116,9 @@ static int wait_for_pages(struct ib_umem_odp *umem, u64 user_addr, u64 bytes)
 }
 
 /*
- * Have the process's pages in memory, and know them.
- * @user_addr: first address, in the process
- * @bytes: how many, all of them in @range
- * May sleep; one caller at a time. Returns 0; -EFAULT when the process has nothing there, or
- * not for writing; -EBUSY when it changed all the time; what else ib_core finds.
+ * Have the process's pages in memory, and know them. @bytes: all of them in @range. May sleep;
+ * one caller at a time. Returns 0; -EFAULT when the process has nothing there, or not for
+ * writing; -EBUSY when it changed all the time; what else ib_core finds.
  */
 int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 			    u64 bytes)
@@ -150,11 +148,8 @@ int rhca_odp_range_bring_in(struct rhca_odp_range *range, u64 user_addr,
 /* --- its life ---------------------------------------------------------------- */
 
 /*
- * Know the pages of some addresses.
- * @users: of the region that they are part of
- * @umem: of ib_core, with rhca_odp_notifier_ops; the range's from now on, and released after an
- *   error; or ib_core's error
- * Returns a range without pages, or an error.
+ * Know the pages of some addresses. @umem: of ib_core, with rhca_odp_notifier_ops; the range's
+ * from now on, and released after an error; or ib_core's error. Returns a range without pages.
  */
 struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
 					     struct ib_umem_odp *umem)
@@ -180,8 +175,8 @@ struct rhca_odp_range *rhca_odp_range_create(struct rhca_odp_users *users,
 }
 
 /*
- * Let the pages be forgotten. @range: of a region that has gone, or that no user finds any
- * more; or NULL. May sleep, and waits for users of the region that have found it before.
+ * @range: of a region that has gone, or that no user finds any more; or NULL. May sleep, and
+ * waits for users of the region that have found it before.
  */
 void rhca_odp_range_destroy(struct rhca_odp_range *range)
 {
@@ -271,11 +266,8 @@ struct rhca_odp_range *rhca_odp_ranges_get(struct rhca_odp_ranges *all,
 }
 
 /*
- * A page of an implicit region.
- * @all: the ranges, of a region in use
- * @addr: address of the process
- * Bottom halves off. Returns the page, the region's user may have it; NULL when it is not
- * there.
+ * A page of an implicit region in use. @addr: address of the process. Bottom halves off. Returns
+ * the page, the region's user may have it; NULL when it is not there.
  */
 struct page *rhca_odp_ranges_page(struct rhca_odp_ranges *all, u64 addr)
 {

@@ -10,7 +10,6 @@
 
 struct rhca_path;
 
-/* Address handle */
 struct rhca_verbs_ah {
 	struct rhca_ah core;		/* the core's part */
 	struct rhca_path *path;		/* to @core.address */

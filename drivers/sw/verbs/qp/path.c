@@ -29,11 +29,8 @@ static int init_routes(struct rhca_path *path, gfp_t gfp)
 }
 
 /*
- * A path to an address.
- * @address: a resolved one; copied
- * @pd: protection domain of the handle or QP
- * @gfp: GFP_KERNEL where the caller may sleep: per-CPU memory is scarce without
- * Any context that @gfp allows. Returns a path with one reference, or -ENOMEM.
+ * A path to a resolved address, for handles and QPs of @pd. @gfp: GFP_KERNEL where the caller may
+ * sleep: per-CPU memory is scarce without. Returns a path with one reference, or -ENOMEM.
  */
 struct rhca_path *rhca_path_create(const struct rhca_address *address,
 				   struct ib_pd *pd, gfp_t gfp)
@@ -64,11 +61,8 @@ void rhca_path_put(struct rhca_path *path)
 EXPORT_SYMBOL_IF_KUNIT(rhca_path_put);
 
 /*
- * The path of a user's address handle.
- * @pd: protection domain of the QP that asks
- * @number: from the work request
- * Returns a referenced path, or NULL when there is none with that number or it belongs to
- * another protection domain.
+ * The path of a user's address handle, with a reference. @number: from the work request. NULL
+ * when there is none with that number, or it belongs to another domain than @pd, the QP's.
  */
 struct rhca_path *rhca_path_get_number(struct rhca_verbs_dev *dev,
 				       struct ib_pd *pd, u32 number)

@@ -9,12 +9,8 @@
 static_assert(sizeof(struct ib_sge) == sizeof(struct rxe_sge));
 
 /*
- * Make a receive queue.
- * @max_wr: requests that it must hold
- * @max_sge: entries that each may have
- * @udata: the verb's, or NULL for a kernel user
- * @info: where a process maps it
- * Returns 0 or -ENOMEM.
+ * Make a receive queue. @max_wr: requests that it must hold. @max_sge: entries that each may
+ * have. @udata, @info: as of rhca_ring_alloc(). Returns 0 or -ENOMEM.
  */
 int rhca_rq_init(struct rhca_rq *rq, u32 max_wr, u32 max_sge,
 		 struct ib_udata *udata, struct mminfo *info)

@@ -16,7 +16,6 @@ struct rhca_recv_wqe {
 	struct ib_sge sge[];	/* where to put the message; as many as the queue's max_sge */
 };
 
-/* Receive queue */
 struct rhca_rq {
 	u32 max_sge;			/* entries that a request may have */
 	u32 max_wr;			/* requests that fit, at least those that were asked for */

@@ -17,12 +17,9 @@
 #include "wire/headers.h"
 
 /*
- * Make a send queue.
- * @cap: what is wanted, within the device's limits; set to what there is. A process may put
- *   more into its ring, where it waits for a free slot
- * @udata: the verb's, or NULL for a kernel user
- * @info: where a process maps the ring
- * Returns 0 or -ENOMEM.
+ * Make a send queue. @cap: what is wanted, within the device's limits; set to what there is. A
+ * process may put more into its ring, where it waits for a free slot. @udata, @info: as of
+ * rhca_ring_alloc(). Returns 0 or -ENOMEM.
  */
 int rhca_sq_init(struct rhca_sq *sq, struct ib_qp_cap *cap,
 		 struct ib_udata *udata, struct mminfo *info)

@@ -22,7 +22,6 @@
 struct rhca_path;
 struct rhca_verbs_qp;
 
-/* A send work request */
 struct rhca_send_wqe {
 	u64 wr_id;		/* the user's cookie */
 	u32 opcode;		/* enum ib_wr_opcode */
@@ -76,7 +75,6 @@ struct rhca_send_wqe {
 	};
 };
 
-/* Send queue */
 struct rhca_sq {
 	void *slots;		/* the requests; that of index i is (i - @base) & @mask */
 	u32 stride;		/* bytes of a slot of @slots */

@@ -7,7 +7,6 @@
 
 #include "sw/verbs/qp/rq.h"
 
-/* Shared receive queue */
 struct rhca_srq {
 	struct ib_srq ibsrq;		/* ib_core's part */
 	struct rhca_rq rq;		/* the requests; @rq.take_lock also protects @limit */

@@ -30,12 +30,7 @@ static const struct rhca_wr_rule wr_rules[] = {
 	[RHCA_WR_ATOMIC_WRITE]		= { FOR_RC, .exact_bytes = 8 },
 };
 
-/*
- * The rule for a work request.
- * @qp: the QP that it is posted to
- * @opcode: enum ib_wr_opcode, or what a process has written there
- * Returns the rule, or NULL when the QP or its user may not have such a request.
- */
+/* NULL when the QP or its user may not have such a request. @opcode: whatever was posted */
 const struct rhca_wr_rule *rhca_wr_rule_find(const struct rhca_verbs_qp *qp,
 					     u32 opcode)
 {
@@ -59,10 +54,7 @@ static u32 max_bytes(const struct rhca_verbs_qp *qp)
 }
 
 /*
- * Is the length of a request legal?
- * @wqe: the request, with its flags
- * @rule: for it
- * @length: bytes of all its scatter/gather entries, or inline
+ * Is @length, of all scatter/gather entries or inline, legal for a request with its flags?
  * Returns 0; -EMSGSIZE for a message that is too long; -EINVAL.
  */
 int rhca_wr_check(const struct rhca_verbs_qp *qp,

@@ -15,7 +15,6 @@
 #define RHCA_CQ_COMPLETION	0
 #define RHCA_CQ_OVERRUN		1
 
-/* Completion queue */
 struct rhca_cq {
 	struct ib_cq ibcq;		/* ib_core's part */
 	bool user;			/* entries: ib_uverbs_wc in @ring; else ib_wc in @wcs */
