@@ -114,7 +114,7 @@ static void every_right_that_is_needed_must_be_there(struct kunit *test)
 #define NUM_PAGES	3
 #define IOVA		0x7000000123ULL		/* begins inside a page */
 
-static struct rhca_mem *region_of_pages(struct kunit *test, unsigned int shift)
+static struct rhca_mem *region_of_pages(struct kunit *test)
 {
 	struct rhca_mem *mem = test_alloc(test, sizeof(*mem));
 	struct page *first = virt_to_page(test_alloc(test, PAGE_SIZE));
@@ -126,10 +126,9 @@ static struct rhca_mem *region_of_pages(struct kunit *test, unsigned int shift)
 		mem->pages[i] = first + 100 * i;
 	mem->kind = RHCA_MEM_USER;
 	mem->num_pages = NUM_PAGES;
-	mem->page_shift = shift;
 	mem->iova = IOVA;
-	mem->first_offset = IOVA & (BIT_ULL(shift) - 1);
-	mem->length = ((u64)NUM_PAGES << shift) - mem->first_offset;
+	mem->first_offset = IOVA & ~PAGE_MASK;
+	mem->length = NUM_PAGES * PAGE_SIZE - mem->first_offset;
 	return mem;
 }
 
@@ -139,30 +138,26 @@ struct page_case {
 	const char *desc;
 	u64 at;			/* behind IOVA */
 	int page;		/* of the region */
-	unsigned int part;	/* of a large page */
 	unsigned int offset;	/* in it */
 	unsigned int bytes;	/* up to its end */
-	unsigned int larger;	/* pages are, by so many bits */
 	bool window;		/* the address is one of a window to the second page */
 };
 
 static const struct page_case page_cases[] = {
-	{ "first byte", 0, 0, 0, 0x123, PAGE_SIZE - 0x123 },
-	{ "second page", PAGE_SIZE - 0x123, 1, 0, 0, PAGE_SIZE },
-	{ "last byte", NUM_PAGES * PAGE_SIZE - 0x124, 2, 0, PAGE_SIZE - 1, 1 },
-	{ "large page", 3 * PAGE_SIZE + 9 - 0x123, 0, 3, 9, PAGE_SIZE - 9, .larger = 2 },
-	{ "second large page", 4 * PAGE_SIZE - 0x123, 1, 0, 0, PAGE_SIZE, .larger = 2 },
+	{ "first byte", 0, 0, 0x123, PAGE_SIZE - 0x123 },
+	{ "second page", PAGE_SIZE - 0x123, 1, 0, PAGE_SIZE },
+	{ "last byte", NUM_PAGES * PAGE_SIZE - 0x124, 2, PAGE_SIZE - 1, 1 },
 	{ "behind the end", NUM_PAGES * PAGE_SIZE - 0x123, NOWHERE },
 	{ "before the begin", -0x124ULL, NOWHERE },
 	{ "far behind the end", U64_MAX - IOVA, NOWHERE },
-	{ "window", PAGE_SIZE, 1, 0, 0x123, PAGE_SIZE - 0x123, .window = true },
+	{ "window", PAGE_SIZE, 1, 0x123, PAGE_SIZE - 0x123, .window = true },
 };
 KUNIT_ARRAY_PARAM_DESC(page, page_cases, desc);
 
 static void address_leads_to_its_page(struct kunit *test)
 {
 	const struct page_case *c = test->param_value;
-	struct rhca_mem *region = region_of_pages(test, PAGE_SHIFT + c->larger);
+	struct rhca_mem *region = region_of_pages(test);
 	struct rhca_mem *window = test_alloc(test, sizeof(*window));
 	unsigned int offset, bytes;
 	struct page *page;
@@ -176,7 +171,7 @@ static void address_leads_to_its_page(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, page);
 		return;
 	}
-	KUNIT_EXPECT_PTR_EQ(test, page, region->pages[c->page] + c->part);
+	KUNIT_EXPECT_PTR_EQ(test, page, region->pages[c->page]);
 	KUNIT_EXPECT_EQ(test, offset, c->offset);
 	KUNIT_EXPECT_EQ(test, bytes, c->bytes);
 }

@@ -320,25 +320,19 @@ struct page *rhca_kernel_page(u64 addr)
 struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 			   unsigned int *offset, unsigned int *bytes)
 {
-	struct page *page;
 	u64 distance;
 
 	if (mem->region)
 		mem = mem->region;
-	*offset = addr & ~PAGE_MASK;
-	*bytes = PAGE_SIZE - *offset;
-	if (mem->kind == RHCA_MEM_DMA)
-		return rhca_kernel_page(addr);
-
+	/* All kernel memory begins at 0 */
 	distance = addr - mem->iova + mem->first_offset;
 	*offset = distance & ~PAGE_MASK;
 	*bytes = PAGE_SIZE - *offset;
-	if (distance >> mem->page_shift >= mem->num_pages)
+	if (mem->kind == RHCA_MEM_DMA)
+		return rhca_kernel_page(addr);
+	if (distance >> PAGE_SHIFT >= mem->num_pages)
 		return mem->odp ? rhca_odp_page(mem->odp, addr) : NULL;
-	page = READ_ONCE(mem->pages[distance >> mem->page_shift]);
-	if (!page)
-		return NULL;
-	return page + ((distance & (BIT_ULL(mem->page_shift) - 1)) >> PAGE_SHIFT);
+	return READ_ONCE(mem->pages[distance >> PAGE_SHIFT]);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_page);
 

@@ -57,14 +57,11 @@ struct rhca_mem {
 	u64 iova;		/* first address */
 	u64 length;		/* bytes */
 	/*
-	 * One entry for each 1 << @page_shift bytes; windows have none. With on-demand paging
-	 * those that are not there are NULL, and an implicit region, the whole address space,
-	 * has none: see rhca_odp_page()
+	 * Windows have none. With on-demand paging those that are not there are NULL, and an
+	 * implicit region, the whole address space, has none: see rhca_odp_page()
 	 */
 	struct page **pages;
 	u32 num_pages;		/* entries of @pages */
-	u32 max_pages;		/* room in @pages */
-	u32 page_shift;		/* log2 of the bytes an entry covers */
 	u32 first_offset;	/* of @iova in the first page */
 	struct rhca_odp *odp;	/* brings pages in; NULL without on-demand paging */
 	struct rhca_mem *region;	/* of a window; for users only: stale when not valid */

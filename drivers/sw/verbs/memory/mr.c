@@ -74,21 +74,18 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 
 static int list_pages(struct rhca_mem *mem, struct ib_umem *umem)
 {
+	u32 i = 0, room = ib_umem_num_pages(umem);
 	struct sg_page_iter iter;
-	u32 i = 0;
 
-	mem->max_pages = ib_umem_num_pages(umem);
-	mem->pages = kvmalloc_array(mem->max_pages, sizeof(*mem->pages),
-				    GFP_KERNEL_ACCOUNT);
+	mem->pages = kvmalloc_array(room, sizeof(*mem->pages), GFP_KERNEL_ACCOUNT);
 	if (!mem->pages)
 		return -ENOMEM;
 	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {
-		if (i == mem->max_pages)
+		if (i == room)
 			break;
 		mem->pages[i++] = sg_page_iter_page(&iter);
 	}
 	mem->num_pages = i;
-	mem->page_shift = PAGE_SHIFT;
 	mem->first_offset = ib_umem_offset(umem);
 	return 0;
 }
@@ -229,8 +226,7 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 
 static int alloc_page_lists(struct rhca_mr *mr, u32 max_pages)
 {
-	mr->mem.max_pages = max_pages;
-	mr->mem.page_shift = PAGE_SHIFT;
+	mr->mapping.max_pages = max_pages;
 	mr->mem.pages = kvcalloc(max_pages, sizeof(*mr->mem.pages),
 				 GFP_KERNEL_ACCOUNT);
 	mr->mapping.pages = kvcalloc(max_pages, sizeof(*mr->mapping.pages),
@@ -264,7 +260,7 @@ static int set_page(struct ib_mr *ibmr, u64 addr)
 
 	if (!page)
 		return -EINVAL;
-	if (mr->mapping.num_pages == mr->mem.max_pages)
+	if (mr->mapping.num_pages == mr->mapping.max_pages)
 		return -ENOMEM;
 	mr->mapping.pages[mr->mapping.num_pages++] = page;
 	return 0;

@@ -13,8 +13,9 @@
  * so must the pages behind it.
  */
 struct rhca_mapping {
-	struct page **pages;	/* as many as the region has room for */
-	u32 num_pages;		/* entries of @pages */
+	struct page **pages;	/* in use: @num_pages */
+	u32 max_pages;		/* room there, and in the region's list */
+	u32 num_pages;
 	u32 first_offset;	/* of the first byte in the first page */
 	bool is_new;		/* no registration has used it yet */
 };

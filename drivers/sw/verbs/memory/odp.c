@@ -248,7 +248,6 @@ static int create_explicit(struct rhca_odp *odp, struct rhca_mem *mem, int acces
 	odp->range = range;
 	mem->pages = range->pages;
 	mem->num_pages = ib_umem_odp_num_pages(range->umem);
-	mem->max_pages = mem->num_pages;
 	mem->first_offset = offset_in_page(odp->start);
 	return 0;
 }
@@ -324,7 +323,6 @@ int rhca_odp_create(struct rhca_mem *mem, struct ib_device *ibdev, u64 start,
 		put_odp(odp);
 		return ret;
 	}
-	mem->page_shift = PAGE_SHIFT;
 	mem->odp = odp;
 	atomic_inc(&to_verbs_dev(ibdev)->num_on_demand);
 	return 0;

@@ -8,7 +8,7 @@
  * grace period waits for more.
  *
  * code: drivers/sw/verbs/memory/mem.c: (void)atomic_inc_return(users_here(mem));
- * code: drivers/sw/verbs/memory/mem.c: page = READ_ONCE(mem->pages[distance >> mem->page_shift]);
+ * code: drivers/sw/verbs/memory/mem.c: return READ_ONCE(mem->pages[distance >> PAGE_SHIFT]);
  * code: drivers/sw/verbs/memory/mem.c: (void)atomic_dec_return_release(users_here(mem));
  * code: drivers/sw/verbs/memory/odp_range.c: WRITE_ONCE(range->pages[i], NULL);
  * code: drivers/sw/verbs/memory/odp_range.c: rhca_mem_wait_past_users(users->mem);
