@@ -76,11 +76,10 @@ struct rhca_port *rhca_port_find_gid(const struct rhca_gid_query *query,
 }
 
 /**
- * rhca_port_find_netdev - The port on a netdev
+ * rhca_port_find_netdev - The port on a netdev, or NULL
  * @ndev: the netdev
  *
  * Context: RCU read side; the port is valid as long as that lasts.
- * Return: the port, or NULL.
  */
 struct rhca_port *rhca_port_find_netdev(const struct net_device *ndev)
 {

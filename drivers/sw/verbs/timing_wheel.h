@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Timers of many QPs, with a resolution of an eighth of a millisecond, of half of one where 128
- * of them or more share a CPU. An hrtimer for each would be a node of a tree: with a thousand
- * QPs its neighbours there are cold lines of others, to be written when it is inserted and when
- * it is removed, for each request; and each one that fires is an interrupt. Ticks of the kernel's
- * own wheel are too long.
+ * of them or more share a CPU. An hrtimer for each would be a node of a tree, whose neighbours
+ * are cold lines of other QPs, to be written for each request, and an interrupt each time that
+ * it fires. Ticks of the kernel's own wheel are too long.
  */
 #ifndef RHCA_SW_VERBS_TIMING_WHEEL_H
 #define RHCA_SW_VERBS_TIMING_WHEEL_H

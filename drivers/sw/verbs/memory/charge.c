@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that a process makes the kernel lock. An adapter's queues lie in pages
- * that the process pins, so RLIMIT_MEMLOCK bounds them; ours are the kernel's and
- * count in the same way. The memory cgroup is charged by __GFP_ACCOUNT besides.
+ * Memory that a process makes the kernel lock. RLIMIT_MEMLOCK bounds it as it does an adapter's
+ * queues, which lie in pinned pages. The memory cgroup is charged by __GFP_ACCOUNT besides.
  */
 #include <linux/capability.h>
 #include <linux/mm.h>
@@ -12,9 +11,8 @@
 #include "sw/verbs/memory/charge.h"
 
 /*
- * Name RLIMIT_MEMLOCK in the log if it was hit. Programs get a bare -ENOMEM and show it as
- * "Cannot allocate memory" on a machine with gigabytes free. @bytes: that the process wanted to
- * lock.
+ * Name RLIMIT_MEMLOCK in the log if it was hit by @bytes more. Programs get a bare -ENOMEM and
+ * show it as "Cannot allocate memory" on a machine with gigabytes free.
  */
 void rhca_charge_explain(struct ib_device *ibdev, u64 bytes)
 {

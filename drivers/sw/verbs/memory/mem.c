@@ -14,11 +14,7 @@
 #include "sw/verbs/memory/mem.h"
 #include "sw/verbs/memory/odp.h"
 
-/*
- * Many QPs may send from one region and write to it at the same time, so its
- * users are counted on each CPU. Keys that work requests and packets take away
- * have one counter, because those cannot look at all CPUs each time.
- */
+/* What work requests and packets take away has one counter: those cannot look at all CPUs */
 static int alloc_users(struct rhca_mem *mem)
 {
 	if (mem->kind != RHCA_MEM_USER && mem->kind != RHCA_MEM_DMA)
@@ -66,8 +62,8 @@ void rhca_mem_set_valid(struct rhca_mem *mem)
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_set_valid);
 
 /*
- * Has everybody stopped using the memory? @mem: memory whose state has been changed, so that no
- * more can come. Any context. All accesses of the users have happened when it is true.
+ * Has everybody stopped using memory whose state has been changed, so that no more can come? Then
+ * all their accesses have happened. Any context.
  */
 bool rhca_mem_is_idle(const struct rhca_mem *mem)
 {
@@ -82,10 +78,8 @@ bool rhca_mem_is_idle(const struct rhca_mem *mem)
 }
 
 /*
- * Wait for the packets that use the memory just now. Users run with bottom halves off, which is
- * an RCU read side: after a grace period they have gone. Busy memory is rare here, so it may
- * take that long. @mem: memory whose state has been changed, so that no more can come. May
- * sleep.
+ * Wait until it is. Users run with bottom halves off, which is an RCU read side: after a grace
+ * period they have gone. Busy memory is rare here, so it may take that long.
  */
 void rhca_mem_wait_idle(const struct rhca_mem *mem)
 {
@@ -134,11 +128,11 @@ static bool comes_to_rest(const struct rhca_mem *mem, int cpu,
 }
 
 /*
- * Wait for users who may have seen what is not there any more. New users are not waited for: a
- * user stays on its CPU, so those of before have gone when each CPU has been seen without users
+ * Wait for users who may have seen a page that has just been taken out; the key goes on working.
+ * A user stays on its CPU, so those of before have gone when each CPU has been seen without users
  * once. That takes microseconds. Only where a CPU is in use whenever one looks, all are
  * interrupted: what makes pages go, and who uses them, may be one process without privileges.
- * @mem: memory whose key goes on working; a page of it has just been taken out. May sleep.
+ * May sleep.
  */
 void rhca_mem_wait_past_users(const struct rhca_mem *mem)
 {
@@ -156,9 +150,8 @@ void rhca_mem_wait_past_users(const struct rhca_mem *mem)
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_wait_past_users);
 
 /*
- * Take the key away and wait for packets that use it. What @mem points to may be freed
- * afterwards, and @mem itself after a grace period. @mem: published memory in state
- * RHCA_MEM_GONE. May sleep.
+ * Take the key of memory in state RHCA_MEM_GONE away and wait for packets that use it. What @mem
+ * points to may be freed afterwards, and @mem itself after a grace period. May sleep.
  */
 void rhca_mem_withdraw(struct rhca_mem *mem)
 {
@@ -217,9 +210,8 @@ void rhca_mem_put(struct rhca_mem *mem)
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_put);
 
 /*
- * Find the memory that a key names. Nothing of what the key means changes until rhca_mem_put().
- * @key: local or remote key, from a work request or a packet. Bottom halves off until
- * rhca_mem_put(). Returns memory in use, or NULL when the key is not one that works now.
+ * The memory that a local or remote key names, in use: nothing of what the key means changes
+ * until rhca_mem_put(), with bottom halves off until then. NULL when the key does not work now.
  */
 struct rhca_mem *rhca_mem_get(struct rhca_verbs_dev *dev, u32 key)
 {
@@ -293,10 +285,7 @@ bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_allows);
 
-/*
- * The page behind an address of the kernel. Returns the page, not referenced; NULL for an
- * address that is no memory.
- */
+/* The page behind an address of the kernel, not referenced; NULL where no memory is */
 struct page *rhca_kernel_page(u64 addr)
 {
 	const void *kaddr = (const void *)(uintptr_t)addr;

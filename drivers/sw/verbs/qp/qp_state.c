@@ -50,10 +50,9 @@ bool rhca_qp_fail(struct rhca_verbs_qp *qp, enum ib_qp_state to)
 EXPORT_SYMBOL_IF_KUNIT(rhca_qp_fail);
 
 /*
- * Make RESET visible. A completion is visible before the acknowledgement of its message has
- * left. Whoever has polled it may reset or destroy the QP at once, and the peer is to hear all
- * the same that its message has arrived: the pass that completed it ends first. May not be
- * called from the data path; no lock of it held.
+ * Make RESET visible. A completion is visible before the acknowledgement of its message has left.
+ * Whoever has polled it may reset or destroy the QP at once, and the peer is to hear that its
+ * message has arrived: the pass that completed it ends first. No lock of the data path held.
  */
 void rhca_qp_enter_reset(struct rhca_verbs_qp *qp)
 {
@@ -293,10 +292,9 @@ static void fail_qp_of_cq(struct rhca_qp *core)
 }
 
 /*
- * CQ errors, 11.6.3.2: a CQ that had no room for a completion has lost it, so nobody can
- * know any more what its QPs have done. One look finds the QPs of all CQs that have overrun
- * since the last one, those that have nothing to complete too. modify_qp lets none of them
- * out of RESET again.
+ * CQ errors, 11.6.3.2: where a completion is lost nobody knows any more what the QPs have done.
+ * One look finds the QPs of all CQs that have overrun since the last one, those that have nothing
+ * to complete too. modify_qp lets none of them out of RESET again.
  */
 void rhca_cq_errors_work(struct work_struct *work)
 {

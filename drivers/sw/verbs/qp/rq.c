@@ -130,9 +130,8 @@ static int copy_out(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
  *
  * Its slot is free when rhca_ring_give_back() has been called for @rq->ring.
  *
- * Context: one at a time: the lock of the QP's half held, or @rq->take_lock.
- * Return: 0; -ENOENT when the queue is empty; -EINVAL when the request, which
- * has been taken, is malformed.
+ * Context: the lock of the QP's half held, or @rq->take_lock.
+ * Return: 0; -ENOENT when there is none; -EINVAL when it is malformed, and has been taken.
  */
 int rhca_rq_take(struct rhca_rq *rq, struct rhca_recv_wqe *wqe)
 {

@@ -239,9 +239,8 @@ static bool raise_remotely(struct rhca_cq *cq)
 }
 
 /*
- * Its user is told, and its QPs follow in the background, each with IB_EVENT_QP_FATAL:
- * see qp_state.c. A process can make its CQs overrun as often as it likes, but not keep
- * a CPU busy looking for their QPs. No lock of a CQ or QP is held.
+ * The user is told, and the QPs follow in the background: see qp_state.c. A process can make its
+ * CQs overrun as often as it likes, but not keep a CPU busy looking for their QPs.
  */
 #define LOOK_DELAY	msecs_to_jiffies(10)
 

@@ -69,9 +69,8 @@ static int offer_mapping(struct rhca_ring *ring, size_t bytes,
 }
 
 /*
- * A process maps whole pages; vmalloc_user() would charge no memory cgroup. A kernel
- * user's ring is better off outside of vmalloc memory, with large pages below it: who
- * has thousands of QPs has as many rings.
+ * vmalloc_user() would charge no memory cgroup. A kernel user's ring is better off outside of
+ * vmalloc memory, with large pages below it: who has thousands of QPs has as many rings.
  */
 static struct rxe_queue_buf *alloc_shared(size_t bytes, bool is_user)
 {
@@ -250,9 +249,8 @@ static void dealloc_ucontext(struct ib_ucontext *ibuc)
 }
 
 /*
- * The device is removed while the process goes on. Mapped rings are plain memory, which
- * the mappings keep, so there is nothing to tear down; that this operation exists is what
- * lets ib_core remove the device without waiting for the process.
+ * Mapped rings are plain memory, which the mappings keep; that this operation exists lets ib_core
+ * remove the device without waiting for the process.
  */
 static void disassociate_ucontext(struct ib_ucontext *ibuc)
 {
