@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The software HCA as a backend: skbs in, skbs out. */
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <net/l3mdev.h>
 #include <rhca/compat.h>

@@ -5,7 +5,6 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <rdma/rdma_user_rxe.h>
 #include <rhca/compat.h>
 
 #include "core/mcast.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters of the software HCA: per-CPU arrays, so that the data path shares no
- * cache line. A QP counts into the array of its port, or into that of the
- * rdma_counter that it is bound to.
+ * Counters of the software HCA: per-CPU arrays, so that the data path shares no cache line. A QP
+ * counts into the array of its port, or into that of the rdma_counter that it is bound to.
  */
 #ifndef RHCA_SW_VERBS_COUNTERS_H
 #define RHCA_SW_VERBS_COUNTERS_H

@@ -12,24 +12,20 @@ struct rhca_verbs_qp;
 
 /**
  * struct rhca_transport_ops - The datapath of a QP
- * @qp_create: Its queues are there and its number is reserved, but no packet can
- *	find it yet. May sleep. On error the transport keeps nothing.
- * @qp_destroy: No packet can find @qp any more and none is being handled. Stop
- *	timers and deferred work, free what @qp_create took. May sleep.
- * @qp_settle: Wait until the passes that are under way on @qp have ended. What
- *	one has completed it has built the answer to by then, which may still wait
- *	for others that leave with it; where it has completed an error, the QP's
- *	state says so. Process context, no lock of the data path held.
- * @qp_prepare: @attr, of which @mask counts, is about to be taken over: allocate
- *	what it needs. May sleep and fail; what the QP does is the same afterwards.
- *	Called with the QP's modify_lock held.
- * @qp_modify: The attributes named by @mask have been checked and stored; take
- *	them over. Called with the QP's modify_lock held, before the new state
- *	becomes visible; for RESET, after that. Cannot fail.
- * @qp_entered: The QP's state has become visible; start, drain or flush as it
- *	asks. Called with the QP's modify_lock held.
- * @kick_send: New work was posted to the send queue, or the state asks to flush
- *	it. Any context, also with interrupts off; no lock of the QP held.
+ * @qp_create: Its queues are there and its number is reserved, but no packet can find it yet.
+ *	May sleep. On error the transport keeps nothing.
+ * @qp_destroy: No packet can find @qp any more and none is being handled. Stop timers and
+ *	deferred work, free what @qp_create took. May sleep.
+ * @qp_settle: Wait until the passes that are under way on @qp have ended. What one has completed
+ *	it has built the answer to by then, which may still wait for others that leave with it;
+ *	where it has completed an error, the state says so. No lock of the data path held.
+ * @qp_prepare: @attr, of which @mask counts, is about to be taken over: allocate what it needs.
+ *	May sleep and fail; what the QP does is the same afterwards. modify_lock held.
+ * @qp_modify: Take over the attributes named by @mask, which have been checked and stored. Before
+ *	the new state is visible; for RESET, after that. Cannot fail. modify_lock held.
+ * @qp_entered: The state is visible; start, drain or flush as it asks. modify_lock held.
+ * @kick_send: New work was posted to the send queue, or the state asks to flush it. Any context,
+ *	also with interrupts off; no lock of the QP held.
  * @kick_recv: The same for the receive queue; only called in state ERR.
  */
 struct rhca_transport_ops {

@@ -244,10 +244,9 @@ static bool is_valid(const struct rhca_mem *mem)
  * @dev: the device
  * @key: local or remote key, from a work request or a packet
  *
- * Packets that are handled together mostly name one key: it is looked up, and its
- * users are counted, once for all of them. Who takes the key away waits for
- * rhca_mem_release() as for rhca_mem_put(), but nothing begins to use the memory
- * once he has begun.
+ * Packets that are handled together mostly name one key: it is looked up, and its users are
+ * counted, once for all of them. Who takes the key away waits for rhca_mem_release() as for
+ * rhca_mem_put(), but nothing begins to use the memory once he has begun.
  *
  * Context: bottom halves off until rhca_mem_release().
  * Return: memory in use, or NULL when the key is not one that works now.
@@ -302,9 +301,8 @@ struct page *rhca_kernel_page(u64 addr)
  * @offset: set to the offset in the page
  * @bytes: set to the bytes from there to the end of the page
  *
- * Return: the page, not referenced: @mem keeps it; NULL for an address that is
- * no kernel memory, which only a kernel user can give, and for a page that is not
- * there: see rhca_mem_fault().
+ * Return: the page, not referenced: @mem keeps it; NULL for an address that is no kernel memory,
+ * which only a kernel user can give, and for a page that is not there: see rhca_mem_fault().
  */
 struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 			   unsigned int *offset, unsigned int *bytes)

@@ -54,9 +54,8 @@ static bool remote_allowed(const struct rhca_mem *mem,
 }
 
 /*
- * What a fence waits for is the copy of one packet, which takes less time than it takes
- * to look whether it has been waited for. A kernel for tests can make each eighth one last:
- * smp-churn writes to a file for how long. No other kernel has anything of this.
+ * What a fence waits for is the copy of one packet, too short to tell whether it has been waited
+ * for. A kernel for tests can make each eighth one last: smp-churn writes to a file for how long.
  */
 #define DWELL_FILE	"roce_hca_dwell_us"
 #define DWELL_EACH	8
@@ -240,9 +239,8 @@ static int bind_locked(struct rhca_mem *window, struct rhca_mem *region,
  * @bind: the request
  *
  * Context: bottom halves off.
- * Return: 0; -EINVAL when any rule of 10.6.7.2 is broken, with nothing changed;
- * -EINPROGRESS when packets still use the window by its old binding, which lets
- * no more of them in: try again.
+ * Return: 0; -EINVAL when any rule of 10.6.7.2 is broken, with nothing changed; -EINPROGRESS
+ * when packets still use the window by its old binding, which lets no more in: try again.
  */
 int rhca_mw_bind(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 qp_num,
 		 const struct rhca_bind *bind)
@@ -298,9 +296,8 @@ static int invalidate_locked(struct rhca_mem *mem, struct ib_pd *pd, u32 key,
  * @remote: a peer asks, by SEND with Invalidate
  *
  * Context: bottom halves off.
- * Return: 0; -EINVAL when the key cannot be invalidated by this QP; -EINPROGRESS
- * when it is invalid, but packets that came before still use the memory: the
- * request is complete when rhca_key_is_idle() says so.
+ * Return: 0; -EINVAL when the key cannot be invalidated by this QP; -EINPROGRESS when it is
+ * invalid, but packets that came before use the memory until rhca_key_is_idle() says so.
  */
 int rhca_key_invalidate(struct rhca_verbs_dev *dev, struct ib_pd *pd, u32 key,
 			u32 qp_num, bool remote)
@@ -382,9 +379,8 @@ static int register_locked(struct ib_mr *ibmr, struct ib_pd *pd, u32 key,
  * @access: IB_ACCESS_*
  *
  * Context: bottom halves off.
- * Return: 0; -EINVAL when the region is valid still, belongs to another domain,
- * or the key is not one of its own; -EINPROGRESS when packets use it by its
- * former key: try again.
+ * Return: 0; -EINVAL when the region is valid still, belongs to another domain, or the key is
+ * not one of its own; -EINPROGRESS when packets use it by its former key: try again.
  */
 int rhca_key_register(struct ib_mr *ibmr, struct ib_pd *pd, u32 key, int access)
 {

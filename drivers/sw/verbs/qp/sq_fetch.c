@@ -2,8 +2,6 @@
 /* Send requests of processes: copied out of the ring, and checked. */
 #include <rhca/compat.h>
 
-#include "sw/verbs/device.h"
-#include "sw/verbs/qp/ah.h"
 #include "sw/verbs/qp/qp.h"
 #include "sw/verbs/qp/sq.h"
 #include "sw/verbs/qp/wr_rule.h"

@@ -10,7 +10,6 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 #include <rdma/rdma_user_rxe.h>
-#include <rdma/uverbs_ioctl.h>
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A queue in memory that a process may map: the ring of rdma/rdma_user_rxe.h.
- * The other side may write anything at any time, so the kernel keeps its own
- * index, size and stride, masks what it reads, and copies an element before it
- * looks at it.
+ * A queue in memory that a process may map: the ring of rdma/rdma_user_rxe.h. The other side may
+ * write anything at any time, so the kernel keeps its own index, size and stride, masks what it
+ * reads, and copies an element before it looks at it.
  */
 #ifndef RHCA_SW_VERBS_QUEUE_RING_H
 #define RHCA_SW_VERBS_QUEUE_RING_H
