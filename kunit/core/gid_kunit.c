@@ -38,7 +38,7 @@ static int gid_init(struct kunit *test)
 	struct net_device *ndev = alloc_etherdev(0);
 
 	KUNIT_ASSERT_NOT_NULL(test, ndev);
-	rhca_gid_table_init(&port->gids);
+	seqlock_init(&port->gids.lock);
 	rcu_assign_pointer(port->ndev, ndev);
 	rhca_gid_table_set(&port->gids, 0, &v1_entry);
 	rhca_gid_table_set(&port->gids, 1, &v2_entry);

@@ -187,16 +187,24 @@ put:
 	return ret;
 }
 
-/* Reliable connections have it forced; others take what the application asked for */
+/*
+ * Reliable connections over RoCE v2 have it forced, where the port has a rule for them. Others
+ * take what the application asked for (rdma_set_option, address vector) or default_roce_tos,
+ * which rdma_cm has joined in the address vector.
+ */
 static u8 tclass_in_effect(const struct rhca_address *address,
 			   enum ib_qp_type type)
 {
-	int forced = rhca_qp_type_is_reliable(type) ?
-		rhca_qos_forced_tclass(&address->port->qos, &address->flow) :
-		RHCA_TCLASS_OFF;
+	struct rhca_qos *qos = &address->port->qos;
+	const struct rhca_flow *flow = &address->flow;
+	int forced = RHCA_TCLASS_OFF;
 
-	return without_ecn(forced == RHCA_TCLASS_OFF ? address->tclass :
-						       forced);
+	if (rhca_qp_type_is_reliable(type) && flow->encap != RHCA_V1) {
+		mutex_lock(&qos->tclass_lock);
+		forced = rhca_tclass_find(&qos->tclass, &flow->sgid, &flow->dgid);
+		mutex_unlock(&qos->tclass_lock);
+	}
+	return without_ecn(forced == RHCA_TCLASS_OFF ? address->tclass : forced);
 }
 
 /*

@@ -75,13 +75,14 @@ static enum ib_mtu netdev_mtu(const struct net_device *ndev)
 void rhca_port_init(struct rhca_port *port, struct rhca_dev *dev, u32 num,
 		    struct net_device *ndev)
 {
-	rhca_qos_init(&port->qos);
 	port->dev = dev;
 	port->num = num;
 	port->cc = (struct rhca_cc)RHCA_CC_DEFAULT;
 	port->state = netdev_state(ndev);
-	rhca_gid_table_init(&port->gids);
-	rhca_pma_init(&port->pma);
+	port->qos.tclass.global = RHCA_TCLASS_OFF;
+	mutex_init(&port->qos.tclass_lock);
+	seqlock_init(&port->gids.lock);
+	mutex_init(&port->pma.lock);
 	netdev_hold(ndev, &port->ndev_tracker, GFP_KERNEL);
 	port->gid_types = rhca_gid_types_enabled() &
 			  rhca_netdev_gid_types(ndev);

@@ -8,12 +8,6 @@
 
 #include "core/rules/gid.h"
 
-void rhca_gid_table_init(struct rhca_gid_table *table)
-{
-	seqlock_init(&table->lock);
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_gid_table_init);
-
 /* Change entry @index, below RHCA_NUM_GIDS. @entry: all zero to empty it. */
 void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
 			const struct rhca_gid_entry *entry)

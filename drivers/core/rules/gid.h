@@ -40,7 +40,6 @@ struct rhca_gid_query {
 	int ifindex;			/* netdev that the GID must be on; 0 for any */
 };
 
-void rhca_gid_table_init(struct rhca_gid_table *table);
 void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
 			const struct rhca_gid_entry *entry);
 int rhca_gid_find(struct rhca_gid_table *table,

@@ -70,11 +70,6 @@ void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals)
 }
 RHCA_EXPORT(rhca_pma_totals);
 
-void rhca_pma_init(struct rhca_pma *pma)
-{
-	mutex_init(&pma->lock);
-}
-
 /* --- what it looks like --------------------------------------------------- */
 
 /* A counter in an attribute; its row is its bit of CounterSelect */

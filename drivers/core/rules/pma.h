@@ -49,7 +49,6 @@ struct rhca_pma {
 	struct rhca_pma_values zero[RHCA_PMA_NUM_ATTRIBUTES];
 };
 
-void rhca_pma_init(struct rhca_pma *pma);
 int rhca_pma_attribute_of(__be16 id);
 void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals);
 void rhca_pma_encode(enum rhca_pma_attribute attribute,

@@ -46,7 +46,4 @@ static inline u8 rhca_qos_priority(const struct rhca_qos *qos, u8 sl,
 	return flow->tclass >> 5 ?: READ_ONCE(qos->app_priority[flow->encap]);
 }
 
-void rhca_qos_init(struct rhca_qos *qos);
-int rhca_qos_forced_tclass(struct rhca_qos *qos, const struct rhca_flow *flow);
-
 #endif
