@@ -16,7 +16,7 @@
 
 #include "core/device.h"
 #include "core/registry.h"
-#include "core/rules/netdev_id.h"
+#include "core/rules/netdev.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"

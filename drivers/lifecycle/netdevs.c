@@ -16,7 +16,6 @@
 
 #include "lifecycle/netdevs.h"
 #include "core/rules/netdev.h"
-#include "core/rules/netdev_id.h"
 
 /* Why no netdev can have this name, or NULL */
 static const char *wrong_name(const char *name)

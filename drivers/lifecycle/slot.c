@@ -12,7 +12,7 @@
 
 #include "lifecycle/slot.h"
 #include "core/registry.h"
-#include "core/rules/netdev_id.h"
+#include "core/rules/netdev.h"
 
 LIST_HEAD(rhca_slots);
 DEFINE_MUTEX(rhca_slots_mutex);	/* protects it, and what is in it */

@@ -12,7 +12,7 @@
 #include "core/port/device_types.h"
 #include "core/port/settings.h"
 #include "core/rules/lag.h"
-#include "core/rules/netdev_id.h"
+#include "core/rules/netdev.h"
 #include "lifecycle/slot_wants.h"
 
 struct rhca_netdevs_rule;

@@ -23,7 +23,6 @@
 #include "core/registry.h"
 #include "core/rules/lag.h"
 #include "core/rules/netdev.h"
-#include "core/rules/netdev_id.h"
 #include "lifecycle/slot.h"
 
 #define MAX_GONE	512	/* netdevs that are waited for */

@@ -14,7 +14,7 @@
 #include "core/offer.h"
 #include "core/port/port_pkeys.h"
 #include "core/registry.h"
-#include "core/rules/netdev_id.h"
+#include "core/rules/netdev.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/netdev_check.h"

@@ -16,7 +16,7 @@
 #include "core/qp/port_qos.h"
 #include "core/qp/qp.h"
 #include "core/registry.h"
-#include "core/rules/netdev_id.h"
+#include "core/rules/netdev.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"

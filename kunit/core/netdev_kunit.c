@@ -5,7 +5,6 @@
 #include <net/rtnetlink.h>
 
 #include "core/rules/netdev.h"
-#include "core/rules/netdev_id.h"
 #include "lib/hca.h"
 #include "lib/packet.h"
 

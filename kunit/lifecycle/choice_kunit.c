@@ -18,7 +18,7 @@
 #include "core/port/port_pkeys.h"
 #include "core/qp/port_qos.h"
 #include "core/registry.h"
-#include "core/rules/netdev_id.h"
+#include "core/rules/netdev.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"

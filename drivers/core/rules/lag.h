@@ -9,7 +9,7 @@
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/rules/netdev_id.h"
+#include "core/rules/netdev.h"
 
 #define RHCA_LAG_MEMBERS	2	/* as on adapters: their two ports */
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What a netdev can carry: RoCE v2 is UDP and needs IP, RoCE v1 has an
- * EtherType of its own and needs Ethernet frames.
- */
+/* What a netdev can carry, and which netdev it was. */
 #include <linux/bits.h>
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
+#include <net/net_namespace.h>
 #include <net/rtnetlink.h>
 #include <rhca/compat.h>
 
 #include "core/rules/netdev.h"
 
+/* --- what it can carry ---------------------------------------------------------- */
+
 /*
- * Link types that the IP stack assigns addresses to, and that have no RDMA of
- * their own: IPoIB (ARPHRD_INFINIBAND) is the InfiniBand adapter's.
+ * RoCE v2 is UDP and needs IP. Link types that the IP stack assigns addresses to, and that have
+ * no RDMA of their own: IPoIB (ARPHRD_INFINIBAND) is the InfiniBand adapter's.
  */
 static const unsigned short ip_link_types[] = {
 	ARPHRD_ETHER,		/* and veth, bridge, macvlan, team, vxlan ... */
@@ -44,9 +44,9 @@ static bool is_kind(const struct net_device *ndev, const char *kind)
 }
 
 /*
- * ipvlan netdevs share the MAC address of the netdev below, which tells them
- * apart by IP addresses: other frames stay with the netdev below. netkit in its
- * L3 mode has an all-zero address, to which no RoCE v1 packet can be sent.
+ * RoCE v1 has an EtherType of its own and needs Ethernet frames. ipvlan netdevs share the MAC
+ * address of the netdev below, which tells them apart by IP addresses: other frames stay with
+ * it. netkit in its L3 mode has an all-zero address, to which no RoCE v1 packet can be sent.
  */
 static bool carries_frames(const struct net_device *ndev)
 {
@@ -88,4 +88,91 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_gid_types);
 bool rhca_netdev_on_bus(const struct net_device *ndev)
 {
 	return ndev->dev.parent && ndev->dev.parent->bus;
+}
+
+/* --- which it was --------------------------------------------------------------- */
+
+/**
+ * rhca_netdev_note - Note a netdev
+ * @id: filled in
+ * @ndev: the netdev, or NULL for none
+ *
+ * Context: RTNL or RCU read side, or the caller has a reference.
+ */
+void rhca_netdev_note(struct rhca_netdev_id *id, const struct net_device *ndev)
+{
+	*id = (struct rhca_netdev_id) {};
+	if (!ndev)
+		return;
+	rcu_read_lock();
+	id->net_cookie = dev_net(ndev)->net_cookie;
+	id->ifindex = ndev->ifindex;
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_note);
+
+/**
+ * rhca_netdev_is - Is it the netdev that was noted?
+ * @ndev: a netdev; the caller has a reference, RTNL or the RCU read side
+ * @id: from rhca_netdev_note()
+ */
+bool rhca_netdev_is(const struct net_device *ndev,
+		    const struct rhca_netdev_id *id)
+{
+	struct rhca_netdev_id own;
+
+	rhca_netdev_note(&own, ndev);
+	return own.ifindex && own.ifindex == id->ifindex &&
+	       own.net_cookie == id->net_cookie;
+}
+
+/**
+ * rhca_netdev_get - The netdev that was noted
+ * @id: from rhca_netdev_note()
+ *
+ * Context: any.
+ * Return: the netdev with a reference, for dev_put(); NULL when it has gone or changed
+ * its namespace. It may be another one that was made with the same index.
+ */
+struct net_device *rhca_netdev_get(const struct rhca_netdev_id *id)
+{
+	struct net_device *ndev = NULL;
+	struct net *net;
+
+	if (!id->ifindex)
+		return NULL;
+	rcu_read_lock();
+	for_each_net_rcu(net) {
+		if (net->net_cookie != id->net_cookie)
+			continue;
+		ndev = dev_get_by_index_rcu(net, id->ifindex);
+		dev_hold(ndev);
+		break;
+	}
+	rcu_read_unlock();
+	return ndev;
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_get);
+
+/**
+ * rhca_netdev_beside - Another netdev of the same namespace
+ * @ndev: a netdev that the caller has a reference to
+ * @name: of the other one
+ *
+ * A netdev that leaves a namespace does not keep that from being freed: it is looked at
+ * under RCU.
+ *
+ * Context: any.
+ * Return: the netdev with a reference, for dev_put(), or NULL.
+ */
+struct net_device *rhca_netdev_beside(const struct net_device *ndev,
+				      const char *name)
+{
+	struct net_device *other;
+
+	rcu_read_lock();
+	other = dev_get_by_name_rcu(dev_net(ndev), name);
+	dev_hold(other);
+	rcu_read_unlock();
+	return other;
 }

@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a netdev can carry. */
+/* What a netdev can carry; netdevs to come back to, and others beside them. */
 #ifndef RHCA_CORE_RULES_NETDEV_H
 #define RHCA_CORE_RULES_NETDEV_H
 
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 
+/*
+ * A netdev to come back to, of which nothing is held: a job that waits for another one does
+ * not keep it from being unregistered. An index alone does not say which it was: each
+ * namespace counts its own, and a netdev may have changed its namespace since
+ */
+struct rhca_netdev_id {
+	u64 net_cookie;		/* of its network namespace */
+	int ifindex;		/* 0: none */
+};
+
 unsigned long rhca_netdev_gid_types(const struct net_device *ndev);
 bool rhca_netdev_on_bus(const struct net_device *ndev);
+
+void rhca_netdev_note(struct rhca_netdev_id *id, const struct net_device *ndev);
+bool rhca_netdev_is(const struct net_device *ndev,
+		    const struct rhca_netdev_id *id);
+struct net_device *rhca_netdev_get(const struct rhca_netdev_id *id);
+struct net_device *rhca_netdev_beside(const struct net_device *ndev,
+				      const char *name);
 
 #endif
