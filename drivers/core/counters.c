@@ -54,18 +54,6 @@ static void add_descs(struct rhca_dev *dev, bool optional)
 	}
 }
 
-/* ib_core wants optional ones last */
-static int pick_descs(struct rhca_dev *dev)
-{
-	dev->counter_descs = kcalloc(RHCA_NUM_COUNTERS,
-				     sizeof(*dev->counter_descs), GFP_KERNEL);
-	if (!dev->counter_descs)
-		return -ENOMEM;
-	add_descs(dev, false);
-	add_descs(dev, true);
-	return 0;
-}
-
 static struct rdma_hw_stats *alloc_stats(const struct rhca_dev *dev)
 {
 	struct rdma_hw_stats *stats;
@@ -137,24 +125,18 @@ static int open_ports_sets(struct rhca_dev *dev)
 /* Set up what the ports count into, after the backend's dev_init. May sleep. */
 int rhca_counters_init(struct rhca_dev *dev)
 {
-	int ret;
-
 	xa_init_flags(&dev->counter_sets, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	mutex_init(&dev->counters_lock);
-	ret = pick_descs(dev);
-	if (ret)
-		return ret;
-	ret = open_ports_sets(dev);
-	if (ret)
-		kfree(dev->counter_descs);
-	return ret;
+	/* ib_core wants optional ones last */
+	add_descs(dev, false);
+	add_descs(dev, true);
+	return open_ports_sets(dev);
 }
 
 /* Undo rhca_counters_init() of a device whose QPs and rdma_counters have gone */
 void rhca_counters_exit(struct rhca_dev *dev)
 {
 	close_ports_sets(dev, dev->num_ports);
-	kfree(dev->counter_descs);
 	xa_destroy(&dev->counter_sets);
 }
 
@@ -223,7 +205,7 @@ static int switch_optional(struct ib_device *ibdev, u32 port_num,
 
 /* --- bound QPs ------------------------------------------------------------ */
 
-/* @shown: by index of the device's names, or NULL */
+/* @shown: as of remove_set() */
 static void end_set(struct rhca_dev *dev, struct rhca_counter_set *set,
 		    const u64 *shown)
 {
@@ -284,14 +266,23 @@ static int point_qp(struct rhca_qp *qp, struct rdma_counter *counter)
 	return ret;
 }
 
-static void remove_set(struct rhca_dev *dev, struct rdma_counter *counter)
+/*
+ * The port's totals lose a set in the moment in which they get what it had. @shown: what that is,
+ * by index of the device's names; NULL: nothing yet
+ */
+static void remove_set(struct rhca_dev *dev, struct rdma_counter *counter,
+		       const u64 *shown)
 {
 	struct rhca_counter_set *set;
+	u32 i;
 
 	mutex_lock(&dev->counters_lock);
 	set = xa_erase(&dev->counter_sets, counter->id);
+	for (i = 0; set && shown && i < dev->num_counters; i++)
+		set->port->retired[dev->counter_ids[i]] += shown[i];
 	mutex_unlock(&dev->counters_lock);
-	end_set(dev, set, NULL);
+	if (set)
+		end_set(dev, set, shown);
 	counter->id = 0;
 }
 
@@ -309,7 +300,7 @@ static int bind_qp(rhca_counter_bind_args)
 		return ret;
 	ret = point_qp(to_rhca_qp(ibqp), counter);
 	if (ret && is_new)
-		remove_set(dev, counter);
+		remove_set(dev, counter, NULL);
 	return ret;
 }
 
@@ -327,21 +318,9 @@ static int unbind_qp(rhca_counter_unbind_args)
 	return 0;
 }
 
-/* The port's totals lose a set in the moment in which they get what it had */
 static int dealloc_counter(struct rdma_counter *counter)
 {
-	struct rhca_dev *dev = to_rhca_dev(counter->device);
-	const u64 *shown = counter->stats->value;
-	struct rhca_counter_set *set;
-	u32 i;
-
-	mutex_lock(&dev->counters_lock);
-	set = xa_erase(&dev->counter_sets, counter->id);
-	for (i = 0; set && i < dev->num_counters; i++)
-		set->port->retired[dev->counter_ids[i]] += shown[i];
-	mutex_unlock(&dev->counters_lock);
-	if (set)
-		end_set(dev, set, shown);
+	remove_set(to_rhca_dev(counter->device), counter, counter->stats->value);
 	return 0;
 }
 

@@ -95,7 +95,7 @@ struct rhca_dev {
 	struct list_head qps;
 	struct mutex counters_lock;		/* protects, besides what ports have retired: */
 	struct xarray counter_sets;		/* by the id of their rdma_counter */
-	struct rdma_stat_desc *counter_descs;	/* names of what the backend counts */
+	struct rdma_stat_desc counter_descs[RHCA_NUM_COUNTERS];	/* what the backend counts */
 	u8 counter_ids[RHCA_NUM_COUNTERS];	/* which these are, enum rhca_counter */
 	u32 num_counters;			/* how many */
 	u32 num_mcast_groups;			/* on its ports, under RTNL */
