@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters of ports and of QPs that "rdma statistic" binds: their names, and sets
- * of them. What they are is the backend's.
+ * Counters of ports and of QPs that "rdma statistic" binds: their names, sets of them, and
+ * the datagrams that ask for them. What they are is the backend's.
  */
 #ifndef RHCA_CORE_COUNTERS_H
 #define RHCA_CORE_COUNTERS_H
@@ -17,6 +17,7 @@ void rhca_counters_exit(struct rhca_dev *dev);
 int rhca_port_totals(struct rhca_port *port, u64 *totals);
 
 extern const struct ib_device_ops rhca_counter_verbs;
+extern const struct ib_device_ops rhca_mad_verbs;	/* mad.c */
 
 /* As "rdma statistic" shows it */
 const char *rhca_counter_name(enum rhca_counter which);

@@ -8,7 +8,6 @@
 #include "core/counters.h"
 #include "core/device.h"
 #include "core/gid_verbs.h"
-#include "core/mad.h"
 #include "core/mcast.h"
 #include "core/offer.h"
 #include "core/port/gid_watch.h"
@@ -16,7 +15,6 @@
 #include "core/port/settings.h"
 #include "core/qp/ah.h"
 #include "core/qp/qp.h"
-#include "core/qp/restrack.h"
 #include "core/rules/policy.h"
 
 static int modify_device(struct ib_device *ibdev, int mask,
@@ -111,8 +109,7 @@ static const struct ib_device_ops device_verbs = {
 
 static const struct ib_device_ops *const verbs_of_objects[] = {
 	&device_verbs, &rhca_port_verbs, &rhca_gid_verbs, &rhca_counter_verbs,
-	&rhca_mad_verbs, &rhca_ah_verbs, &rhca_qp_verbs, &rhca_restrack_verbs,
-	&rhca_mcast_verbs,
+	&rhca_mad_verbs, &rhca_ah_verbs, &rhca_qp_verbs, &rhca_mcast_verbs,
 };
 
 /* The backend's came first: the first table that sets a field counts */

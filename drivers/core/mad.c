@@ -8,7 +8,6 @@
 #include <rhca/backend.h>
 
 #include "core/counters.h"
-#include "core/mad.h"
 #include "core/port/device_types.h"
 #include "core/rules/pma.h"
 

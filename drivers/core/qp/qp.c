@@ -157,8 +157,9 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 }
 
 const struct ib_device_ops rhca_qp_verbs = {
-	.create_qp	= create_qp,
-	.destroy_qp	= destroy_qp,
-	.modify_qp	= rhca_qp_modify,
-	.query_qp	= rhca_qp_query,
+	.create_qp		= create_qp,
+	.destroy_qp		= destroy_qp,
+	.fill_res_qp_entry	= rhca_qp_fill_res,
+	.modify_qp		= rhca_qp_modify,
+	.query_qp		= rhca_qp_query,
 };

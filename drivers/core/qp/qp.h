@@ -50,6 +50,7 @@ int rhca_qp_modify(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata);
 int rhca_qp_query(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
+int rhca_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp);	/* restrack.c */
 void rhca_qp_readdress(struct rhca_qp *qp);
 void rhca_qp_quiesce(struct rhca_qp *qp);
 

@@ -9,7 +9,6 @@
 #include <rdma/restrack.h>
 
 #include "core/qp/qp.h"
-#include "core/qp/restrack.h"
 
 #define GID_TEXT_BYTES	sizeof("0000:0000:0000:0000:0000:ffff:255.255.255.255")
 
@@ -118,7 +117,7 @@ static bool put_qp(struct sk_buff *msg, struct rhca_qp *qp)
 	return ok;
 }
 
-static int fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+int rhca_qp_fill_res(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 
@@ -131,7 +130,3 @@ static int fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 	nla_nest_end(msg, table);
 	return 0;
 }
-
-const struct ib_device_ops rhca_restrack_verbs = {
-	.fill_res_qp_entry	= fill_res_qp_entry,
-};
