@@ -145,39 +145,42 @@ struct rhca_offer *rhca_offer_find(const struct net_device *ndev)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_offer_find);
 
+static enum rhca_offer_state state_of(const struct rhca_offer *offer)
+{
+	if (!offer->able)
+		return RHCA_OFFER_LISTED;
+	if (offer->has_device)
+		return RHCA_OFFER_BUSY;
+	return offer->failed ? RHCA_OFFER_FAILED : RHCA_OFFER_FREE;
+}
+
 /**
  * rhca_offer_look - What is offered for a netdev?
  * @ndev: the netdev
  * @own: the offer that its device was made of, to compare, or NULL for any
- * @state: filled in: of one that is able, if there is one
  *
  * Context: may sleep.
- * Return: false if there is no such offer, or none any more.
+ * Return: of an offer that is able, if there is one; RHCA_OFFER_NONE: there is none, or @own
+ * has been withdrawn.
  */
-bool rhca_offer_look(const struct net_device *ndev,
-		     const struct rhca_offer *own,
-		     struct rhca_offer_state *state)
+enum rhca_offer_state rhca_offer_look(const struct net_device *ndev,
+				      const struct rhca_offer *own)
 {
+	enum rhca_offer_state state = RHCA_OFFER_NONE;
 	const struct rhca_offer *offer;
-	bool found = false;
 
 	mutex_lock(&offers_mutex);
 	rcu_read_lock();
 	list_for_each_entry(offer, &offers, entry) {
 		if (own ? offer != own : !offer->covers(offer, ndev))
 			continue;
-		if (found && !offer->able)
-			continue;
-		state->able = offer->able;
-		state->has_device = offer->has_device;
-		state->failed = offer->failed;
-		found = true;
-		if (offer->able)
+		state = own ? RHCA_OFFER_BUSY : state_of(offer);
+		if (state != RHCA_OFFER_LISTED)
 			break;
 	}
 	rcu_read_unlock();
 	mutex_unlock(&offers_mutex);
-	return found;
+	return state;
 }
 
 static void drop_user(struct rhca_offer *offer)

@@ -20,11 +20,13 @@ struct rhca_offer_listener {
 	void (*withdrawn)(struct rhca_offer *offer);
 };
 
-/* What there is of an offer */
-struct rhca_offer_state {
-	bool able;		/* the hardware can serve */
-	bool has_device;	/* it has a device, which may be ending */
-	bool failed;		/* no device could be made of it */
+/* Does hardware offer to serve a netdev? */
+enum rhca_offer_state {
+	RHCA_OFFER_NONE,
+	RHCA_OFFER_LISTED,	/* it cannot for now */
+	RHCA_OFFER_BUSY,	/* it has a device: this netdev's, or one that is ending */
+	RHCA_OFFER_FAILED,	/* it could not, and nothing has changed since */
+	RHCA_OFFER_FREE,
 };
 
 void rhca_offers_listen(const struct rhca_offer_listener *listener);
@@ -35,8 +37,7 @@ void rhca_offer_release(struct rhca_offer *offer);
 int rhca_offer_claim(struct rhca_offer *offer);
 void rhca_offer_unclaim(struct rhca_offer *offer);
 void rhca_offer_fail(struct rhca_offer *offer);
-bool rhca_offer_look(const struct net_device *ndev,
-		     const struct rhca_offer *own,
-		     struct rhca_offer_state *state);
+enum rhca_offer_state rhca_offer_look(const struct net_device *ndev,
+				      const struct rhca_offer *own);
 
 #endif

@@ -270,12 +270,10 @@ static void apply(struct net_device *ndev)
 
 static bool is_concerned(const struct net_device *ndev)
 {
-	struct rhca_offer_state offer;
-
 	return rhca_slot_is_set(ndev, RHCA_SLOT_RULE_DUE | RHCA_SLOT_RETURNS |
 				RHCA_SLOT_KICKED) ||
 	       netif_is_bond_master(ndev) || rhca_slot_may_stand_in(ndev) ||
-	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL, &offer));
+	       (rhca_offers_exist() && rhca_offer_look(ndev, NULL) != RHCA_OFFER_NONE);
 }
 
 static void note_kicks(void)

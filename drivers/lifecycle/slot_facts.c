@@ -207,20 +207,6 @@ static enum rhca_slot_other look_at_others(struct net_device *ndev)
 	return rival ? RHCA_OTHER_SERVES : RHCA_OTHER_NONE;
 }
 
-static enum rhca_slot_offer look_at_offers(const struct net_device *ndev,
-					   const struct rhca_offer *own)
-{
-	struct rhca_offer_state state;
-
-	if (!rhca_offer_look(ndev, own, &state))
-		return RHCA_OFFER_NONE;
-	if (own || (state.able && state.has_device))
-		return RHCA_OFFER_BUSY;
-	if (!state.able)
-		return RHCA_OFFER_LISTED;
-	return state.failed ? RHCA_OFFER_FAILED : RHCA_OFFER_FREE;
-}
-
 /*
  * Is a device of ours there while another one is not? netdevs= says so, or hardware of ours
  * served it until it went. The caller has a reference or RTNL. May sleep.
@@ -283,6 +269,6 @@ void rhca_slot_look_at(struct net_device *ndev, enum rhca_wish asked,
 	look_at_bond(ndev, bond, f);
 	look_at_pair(ndev, &known, f);
 	f->other = look_at_others(ndev);
-	f->offer = look_at_offers(ndev, own);
+	f->offer = rhca_offer_look(ndev, own);
 	f->rxe_leaving = rhca_in_tree_unloading();
 }

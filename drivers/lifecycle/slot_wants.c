@@ -110,11 +110,6 @@ static bool stands_in(const struct rhca_slot_facts *f)
 	return gives_way(f) && f->netdev == RHCA_NETDEV_UP && !f->under_bond;
 }
 
-static bool may_stand_in_later(const struct rhca_slot_facts *f)
-{
-	return gives_way(f);
-}
-
 static bool otherwise(const struct rhca_slot_facts *f)
 {
 	return true;
@@ -148,7 +143,7 @@ static const struct row table[] = {
 	[RHCA_ROW_HARDWARE_ENDS]	= { hardware_ends, RHCA_WANT_KEEP, -EALREADY },
 	[RHCA_ROW_WANTED]		= { is_wanted, RHCA_WANT_SOFTWARE },
 	[RHCA_ROW_STANDS_IN]		= { stands_in, RHCA_WANT_SOFTWARE, 0, SETTLE_MS },
-	[RHCA_ROW_MAY_STAND_IN]		= { may_stand_in_later, RHCA_WANT_KEEP },
+	[RHCA_ROW_MAY_STAND_IN]		= { gives_way, RHCA_WANT_KEEP },
 	[RHCA_ROW_OTHERWISE]		= { otherwise, RHCA_WANT_KEEP },
 };
 

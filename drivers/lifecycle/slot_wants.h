@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "core/offer.h"
+
 /* State of the netdev */
 enum rhca_slot_netdev {
 	RHCA_NETDEV_GONE,	/* it is being unregistered */
@@ -43,15 +45,6 @@ enum rhca_slot_leader {
 	RHCA_LEADER_LAG,	/* that of the bond over it */
 };
 
-/* Does hardware offer to serve the netdev? */
-enum rhca_slot_offer {
-	RHCA_OFFER_NONE,
-	RHCA_OFFER_LISTED,	/* it cannot for now */
-	RHCA_OFFER_BUSY,	/* it has a device: this netdev's, or one that is ending */
-	RHCA_OFFER_FAILED,	/* it could not, and nothing has changed since */
-	RHCA_OFFER_FREE,
-};
-
 /* Does another driver have a device on the netdev? */
 enum rhca_slot_other {
 	RHCA_OTHER_NONE,
@@ -79,7 +72,7 @@ struct rhca_slot_facts {
 	enum rhca_wish wish;
 	enum rhca_slot_has has;
 	enum rhca_slot_leader leader;
-	enum rhca_slot_offer offer;
+	enum rhca_offer_state offer;	/* core/offer.h */
 	enum rhca_slot_other other;
 	enum rhca_slot_lag lag;
 	enum rhca_slot_pair pair;	/* if it is the first of one */
