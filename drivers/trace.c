@@ -2,5 +2,7 @@
 /* The code of the tracepoints. */
 #include <linux/bits.h>
 
+#include "lifecycle/slot_wants.h"
+
 #define CREATE_TRACE_POINTS
 #include <rhca/trace.h>

@@ -222,29 +222,12 @@ static void explain(struct net_device *ndev, const struct rhca_slot_facts *f,
 		rhca_slot_set(ndev, RHCA_SLOT_TOLD, true);
 }
 
-static void trace(const struct net_device *ndev,
-		  const struct rhca_slot_facts *f,
-		  const struct rhca_slot_decision *d)
-{
-	const u8 facts[] = {
-		f->has, f->netdev, f->wish, f->leader, f->offer, f->other,
-		f->lag, f->pair,
-	};
-
-	trace_rhca_slot_decide(ndev->name, d->row, d->want, facts,
-			       f->can_roce | f->standin_rule << 1 |
-			       f->was_hardware << 2 | f->under_bond << 3 |
-			       f->tenants << 4 | f->one_port << 5 |
-			       f->ports_there << 6 | f->rxe_leaving << 7 |
-			       f->returns << 8 | f->request << 9);
-}
-
 static void decide(struct net_device *ndev, enum rhca_wish asked,
 		   struct rhca_slot_facts *f, struct rhca_slot_decision *d)
 {
 	rhca_slot_look_at(ndev, asked, f);
 	rhca_slot_wants(f, d);
-	trace(ndev, f, d);
+	trace_rhca_slot_decide(ndev->name, f, d);
 }
 
 static void apply(struct net_device *ndev)

@@ -3,8 +3,9 @@
  * Tracepoints: system "rhca". Documentation/tracing.rst has the questions that they
  * answer.
  *
- * They take numbers and strings, so that any folder may include this. Where the
- * arguments cost something on the data path they stand behind trace_..._enabled().
+ * They take numbers and strings, so that any folder may include this; structs are looked
+ * into where trace.c makes the code. Where the arguments cost something on the data path they
+ * stand behind trace_..._enabled().
  * Names are arrays: the arguments of __assign_str() changed in 6.10.
  *
  * In all of them dev and netdev are names, qpn is our QP's number, and error is 0 or a
@@ -18,6 +19,9 @@
 
 #include <linux/string.h>
 #include <linux/tracepoint.h>
+
+struct rhca_slot_decision;
+struct rhca_slot_facts;
 
 #define RHCA_TRACE_NAME	16	/* IFNAMSIZ; longer names of devices are cut off */
 #define RHCA_TRACE_WORD	32	/* names of counters, states, reasons */
@@ -44,47 +48,15 @@
 	{ BIT(3), "RESUME" }, { BIT(4), "BUDGET" }, { BIT(5), "STATE" },	\
 	{ BIT(6), "REPEAT" }
 
-/* enum rhca_want, enum rhca_slot_has and others: lifecycle/slot_wants.h */
-#define RHCA_TRACE_WANTS						\
-	{ 0, "nothing" }, { 1, "keep" }, { 2, "software" },		\
-	{ 3, "hardware" }, { 4, "LAG" }
-#define RHCA_TRACE_HAS							\
-	{ 0, "nothing" }, { 1, "software" }, { 2, "hardware" },		\
-	{ 3, "LAG" }, { 4, "leaving" }
-#define RHCA_TRACE_NETDEV_STATES					\
-	{ 0, "gone" }, { 1, "down" }, { 2, "up" }
-#define RHCA_TRACE_WISHES						\
-	{ 0, "-" }, { 1, "rule" }, { 2, "link" }, { 3, "removed" }
-#define RHCA_TRACE_LEADERS						\
-	{ 0, "-" }, { 1, "device" }, { 2, "LAG" }
-#define RHCA_TRACE_OFFERS						\
-	{ 0, "-" }, { 1, "listed" }, { 2, "busy" }, { 3, "failed" },	\
-	{ 4, "free" }
-#define RHCA_TRACE_OTHERS						\
-	{ 0, "-" }, { 1, "changing" }, { 2, "serves" }
-#define RHCA_TRACE_LAGS							\
-	{ 0, "-" }, { 1, "member" }, { 2, "here" }
-#define RHCA_TRACE_PAIRS						\
-	{ 0, "-" }, { 1, "waits" }, { 2, "usable" }
-#define RHCA_TRACE_FACTS						\
-	{ BIT(0), "can_roce" }, { BIT(1), "standin_rule" },		\
-	{ BIT(2), "was_hardware" }, { BIT(3), "under_bond" },		\
-	{ BIT(4), "tenants" }, { BIT(5), "one_port" },			\
-	{ BIT(6), "ports_there" }, { BIT(7), "rxe_leaving" },		\
-	{ BIT(8), "returns" }, { BIT(9), "request" }
-
 /**
  * rhca_slot_decide - What a netdev should have, and what decides that
- * @row: of the table in lifecycle.rst that matches
- * @want: what it should have
- * @facts: enumerations in this order, as struct rhca_slot_facts has them: what it has,
- *	state, wish, leader, offer, other driver, LAG, pair
- * @flags: the others, one bit each
+ * @f: the facts, lifecycle/slot_wants.h
+ * @d: what follows, with the row of the table in lifecycle.rst that matches
  */
 TRACE_EVENT(rhca_slot_decide,
-	TP_PROTO(const char *netdev, u8 row, u8 want, const u8 *facts,
-		 u16 flags),
-	TP_ARGS(netdev, row, want, facts, flags),
+	TP_PROTO(const char *netdev, const struct rhca_slot_facts *f,
+		 const struct rhca_slot_decision *d),
+	TP_ARGS(netdev, f, d),
 	TP_STRUCT__entry(
 		__array(char, netdev, RHCA_TRACE_NAME)
 		__field(u8, row)
@@ -101,30 +73,43 @@ TRACE_EVENT(rhca_slot_decide,
 	),
 	TP_fast_assign(
 		strscpy(__entry->netdev, netdev, RHCA_TRACE_NAME);
-		__entry->row = row;
-		__entry->want = want;
-		__entry->has = facts[0];
-		__entry->state = facts[1];
-		__entry->wish = facts[2];
-		__entry->leader = facts[3];
-		__entry->offer = facts[4];
-		__entry->other = facts[5];
-		__entry->lag = facts[6];
-		__entry->pair = facts[7];
-		__entry->flags = flags;
+		__entry->row = d->row;
+		__entry->want = d->want;
+		__entry->has = f->has;
+		__entry->state = f->netdev;
+		__entry->wish = f->wish;
+		__entry->leader = f->leader;
+		__entry->offer = f->offer;
+		__entry->other = f->other;
+		__entry->lag = f->lag;
+		__entry->pair = f->pair;
+		__entry->flags = f->can_roce | f->standin_rule << 1 | f->was_hardware << 2 |
+				 f->under_bond << 3 | f->tenants << 4 | f->one_port << 5 |
+				 f->ports_there << 6 | f->rxe_leaving << 7 |
+				 f->returns << 8 | f->request << 9;
 	),
 	TP_printk("netdev=%s row=%u want=%s has=%s state=%s wish=%s leader=%s offer=%s other=%s lag=%s pair=%s facts=%s",
 		  __entry->netdev, __entry->row,
-		  __print_symbolic(__entry->want, RHCA_TRACE_WANTS),
-		  __print_symbolic(__entry->has, RHCA_TRACE_HAS),
-		  __print_symbolic(__entry->state, RHCA_TRACE_NETDEV_STATES),
-		  __print_symbolic(__entry->wish, RHCA_TRACE_WISHES),
-		  __print_symbolic(__entry->leader, RHCA_TRACE_LEADERS),
-		  __print_symbolic(__entry->offer, RHCA_TRACE_OFFERS),
-		  __print_symbolic(__entry->other, RHCA_TRACE_OTHERS),
-		  __print_symbolic(__entry->lag, RHCA_TRACE_LAGS),
-		  __print_symbolic(__entry->pair, RHCA_TRACE_PAIRS),
-		  __print_flags(__entry->flags, "|", RHCA_TRACE_FACTS))
+		  __print_symbolic(__entry->want, { 0, "nothing" }, { 1, "keep" },
+				   { 2, "software" }, { 3, "hardware" }, { 4, "LAG" }),
+		  __print_symbolic(__entry->has, { 0, "nothing" }, { 1, "software" },
+				   { 2, "hardware" }, { 3, "LAG" }, { 4, "leaving" }),
+		  __print_symbolic(__entry->state, { 0, "gone" }, { 1, "down" }, { 2, "up" }),
+		  __print_symbolic(__entry->wish, { 0, "-" }, { 1, "rule" }, { 2, "link" },
+				   { 3, "removed" }),
+		  __print_symbolic(__entry->leader, { 0, "-" }, { 1, "device" }, { 2, "LAG" }),
+		  __print_symbolic(__entry->offer, { 0, "-" }, { 1, "listed" },
+				   { 2, "busy" }, { 3, "failed" }, { 4, "free" }),
+		  __print_symbolic(__entry->other, { 0, "-" }, { 1, "changing" },
+				   { 2, "serves" }),
+		  __print_symbolic(__entry->lag, { 0, "-" }, { 1, "member" }, { 2, "here" }),
+		  __print_symbolic(__entry->pair, { 0, "-" }, { 1, "waits" }, { 2, "usable" }),
+		  __print_flags(__entry->flags, "|",
+				{ BIT(0), "can_roce" }, { BIT(1), "standin_rule" },
+				{ BIT(2), "was_hardware" }, { BIT(3), "under_bond" },
+				{ BIT(4), "tenants" }, { BIT(5), "one_port" },
+				{ BIT(6), "ports_there" }, { BIT(7), "rxe_leaving" },
+				{ BIT(8), "returns" }, { BIT(9), "request" }))
 );
 
 /**
