@@ -10,6 +10,7 @@
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_apply.h"
 
 static struct rhca_dev *dev_of(struct device *device)
 {
@@ -61,6 +62,7 @@ static int enable_members(struct net_device *ndev, bool enable)
 			break;
 	}
 	rhca_lag_bond_changed(bond);
+	rhca_slot_kick(NULL);
 	return ret;
 }
 
@@ -141,8 +143,10 @@ static ssize_t roce_lag_ecmp_dev_store(struct device *device,
 	first = rcu_dereference(dev->ports[0].ndev);
 	dev_hold(first);
 	rcu_read_unlock();
-	if (first && is_whole)
+	if (first && is_whole) {
 		ret = name[0] ? rhca_lag_join(dev, first, name) : rhca_lag_part(dev, first);
+		rhca_slot_kick(first);
+	}
 	dev_put(first);
 	if (ret)
 		ibdev_err(&dev->ibdev,

@@ -22,8 +22,6 @@
 #include "lifecycle/lag_members.h"
 #include "lifecycle/netdev_check.h"
 
-static void (*kick)(const struct net_device *ndev);
-
 /* --- bonds ------------------------------------------------------------------------ */
 
 /* @members has the record of the LAG that there is, or none and gets it */
@@ -72,7 +70,7 @@ bool rhca_lag_bond_is_lag(struct net_device *bond, struct rhca_lag_members *memb
 
 /**
  * rhca_lag_bond_changed - A bond got or lost a member
- * @bond: a bond's netdev; the caller has a reference or RTNL
+ * @bond: a bond's netdev; the caller has a reference or RTNL, and kicks it and its members
  *
  * Context: may sleep; RTNL may be held.
  */
@@ -80,8 +78,6 @@ void rhca_lag_bond_changed(const struct net_device *bond)
 {
 	rhca_slot_set(bond, RHCA_SLOT_LAG_WAITS | RHCA_SLOT_LAG_FAILED |
 		      RHCA_SLOT_LAG_RETURNS, false);
-	/* And its members */
-	kick(NULL);
 }
 
 static void bond_of_port_changed(struct rhca_port *port)
@@ -181,18 +177,10 @@ static int check_pair(struct rhca_dev *dev, struct net_device *first,
 	return rhca_lag_may_join(first, second, &members) ? 0 : -EBUSY;
 }
 
-static int set_pair(const struct net_device *first, const struct net_device *second)
-{
-	int ret = rhca_slot_set_pair(first, second);
-
-	kick(first);
-	return ret;
-}
-
 /**
  * rhca_lag_join - Make one device for two netdevs without a bond, in a moment
  * @dev: the device of the first one
- * @first: its netdev; the caller holds a reference
+ * @first: its netdev; the caller holds a reference, and kicks it
  * @name: of the other netdev
  *
  * Context: may sleep. The device is gone some time after success.
@@ -211,7 +199,7 @@ int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 		return -ENODEV;
 	ret = check_pair(dev, first, second);
 	if (!ret)
-		ret = set_pair(first, second);
+		ret = rhca_slot_set_pair(first, second);
 	dev_put(second);
 	return ret;
 }
@@ -219,7 +207,7 @@ int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 /**
  * rhca_lag_part - End in a moment what rhca_lag_join() made, or is about to; else do nothing
  * @dev: the device
- * @first: its netdev; the caller holds a reference
+ * @first: its netdev; the caller holds a reference, and kicks it
  *
  * Return: 0 or -ENOMEM.
  */
@@ -230,12 +218,6 @@ int rhca_lag_part(struct rhca_dev *dev, struct net_device *first)
 	rhca_slot_read(first, &known);
 	if (!rcu_access_pointer(dev->ports[0].second) && !known.pair.ifindex)
 		return 0;
-	return set_pair(first, NULL);
+	return rhca_slot_set_pair(first, NULL);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_lag_part);
-
-/* @slot_kick: rhca_slot_kick() */
-void rhca_lag_init(void (*slot_kick)(const struct net_device *ndev))
-{
-	kick = slot_kick;
-}

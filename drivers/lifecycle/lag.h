@@ -18,6 +18,5 @@ bool rhca_lag_find(struct net_device *first, struct rhca_lag_members *members,
 int rhca_lag_join(struct rhca_dev *dev, struct net_device *first,
 		  const char *name);
 int rhca_lag_part(struct rhca_dev *dev, struct net_device *first);
-void rhca_lag_init(void (*slot_kick)(const struct net_device *ndev));
 
 #endif

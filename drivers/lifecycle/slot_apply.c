@@ -381,7 +381,6 @@ static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
 {
 	rhca_slot_act_init(backend);
-	rhca_lag_init(rhca_slot_kick);
 	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
 	if (!slots_wq)
 		return -ENOMEM;

@@ -45,6 +45,14 @@ static struct rhca_dev *make_device(struct kunit *test, const char *name,
 	return dev;
 }
 
+static int part(struct rhca_dev *dev, struct net_device *first)
+{
+	int ret = rhca_lag_part(dev, first);
+
+	rhca_slot_kick(first);
+	return ret;
+}
+
 /* It was to end a LAG: what is there now is none, and can be used as before */
 static void end_that_comes_late_freezes_no_table(struct kunit *test)
 {
@@ -55,7 +63,7 @@ static void end_that_comes_late_freezes_no_table(struct kunit *test)
 	pair = make_device(test, TEST_NAME, 1, test_netdev(test, 2), NULL);
 	plain = make_device(test, TEST_NAME "_plain", 3, NULL, NULL);
 	ndev = rhca_port_get_netdev(&plain->ports[0]);
-	KUNIT_EXPECT_EQ(test, rhca_lag_part(pair, ndev), 0);
+	KUNIT_EXPECT_EQ(test, part(pair, ndev), 0);
 	rhca_slot_flush();
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
 	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&plain->ports[0], "1 0x8001"));
@@ -306,7 +314,7 @@ static void members_return(struct bench *b, u32 n)
 static void ends_for_whom_it_was_made(struct bench *b, u32 n)
 {
 	n = b->dev->ports[0].made_on == b->ndev[1];
-	EXPECT_DONE(rhca_lag_part(b->dev, b->ndev[n]));
+	EXPECT_DONE(part(b->dev, b->ndev[n]));
 }
 
 static bool is_lag_number(const struct rhca_dev *dev, u32 n)
@@ -329,7 +337,7 @@ STEP(set_ttl, WRITE_ONCE(b->dev->ports[0].qos.ttl, n))
 STEP(ttl, EXPECT(b->dev->ports[0].qos.ttl == n))
 STEP(second_is, EXPECT(rcu_access_pointer(b->dev->ports[0].second) == b->ndev[n]))
 STEP(same_on, EXPECT(test_device_of(b->ndev[n]) == b->dev))
-STEP(ends, EXPECT_DONE(rhca_lag_part(b->dev, b->ndev[n])))
+STEP(ends, EXPECT_DONE(part(b->dev, b->ndev[n])))
 STEP(user_removes, rhca_slot_device_removed(b->dev, true))
 STEP(removed, rhca_slot_device_removed(test_device_of(b->ndev[n]), false))
 STEP(is_taken, EXPECT(rhca_slot_device_taken(b->dev)))
