@@ -18,14 +18,23 @@
 
 #include "borrowed/rxe_module.h"
 
-/**
- * rhca_in_tree_module - The in-tree software driver, which shares our driver id
- *
- * Return: its kobject, for kobject_put(), or NULL when it is not loaded.
- */
-struct kobject *rhca_in_tree_module(void)
+/* Its kobject, for kobject_put(), or NULL */
+static struct kobject *find_in_tree(void)
 {
-	return kset_find_obj(THIS_MODULE->mkobj.kobj.kset, "rdma_rxe");
+	return kset_find_obj(THIS_MODULE->mkobj.kobj.kset, RHCA_IN_TREE_MODULE);
+}
+
+/**
+ * rhca_in_tree_loaded - Is the in-tree software driver, which shares our driver id, loaded?
+ *
+ * Context: any that may sleep.
+ */
+bool rhca_in_tree_loaded(void)
+{
+	struct kobject *kobj = find_in_tree();
+
+	kobject_put(kobj);
+	return kobj;
 }
 
 /**
@@ -38,7 +47,7 @@ struct kobject *rhca_in_tree_module(void)
  */
 bool rhca_in_tree_unloading(void)
 {
-	struct kobject *kobj = rhca_in_tree_module();
+	struct kobject *kobj = find_in_tree();
 	struct module_kobject *mkobj;
 	bool going;
 

@@ -4,9 +4,9 @@
 
 #include <linux/types.h>
 
-struct kobject;
+#define RHCA_IN_TREE_MODULE	"rdma_rxe"
 
-struct kobject *rhca_in_tree_module(void);
+bool rhca_in_tree_loaded(void);
 bool rhca_in_tree_unloading(void);
 
 #endif

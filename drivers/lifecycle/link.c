@@ -76,11 +76,6 @@ static struct ib_client ib_client = {
 	.no_kverbs_req	= true,
 };
 
-static int newlink(const char *name, struct net_device *ndev)
-{
-	return rhca_slot_request(ndev, name);
-}
-
 /*
  * "rdma link del", also of a device that is leaving for another reason, be it to return:
  * its user wants none there. Where its netdevs have gone, others' may be by now, and no
@@ -97,7 +92,7 @@ static int __maybe_unused dellink(struct ib_device *ibdev)
 
 static struct rdma_link_ops link_ops = {
 	.type		= "roce",
-	.newlink	= newlink,
+	.newlink	= rhca_slot_request,
 	RHCA_LINK_DEL(dellink)
 };
 
@@ -211,7 +206,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 		goto err_unregister_client;
 	rhca_slot_apply_start();
 	rdma_link_register(&link_ops);
-	rhca_rxe_links_start(newlink);
+	rhca_rxe_links_start(rhca_slot_request);
 	return 0;
 
 err_unregister_client:

@@ -14,8 +14,6 @@
 #include "borrowed/rxe_module.h"
 #include "lifecycle/rxe_links.h"
 
-#define IN_TREE_MODULE	"rdma_rxe"
-
 static bool rxe_links;
 module_param(rxe_links, bool, 0444);
 MODULE_PARM_DESC(rxe_links, "\"rdma link add ... type rxe\" makes devices of this driver; rdma_rxe is not let in then (default: N)");
@@ -29,7 +27,7 @@ static int refuse_in_tree_module(struct notifier_block *nb,
 {
 	const struct module *mod = data;
 
-	if (state != MODULE_STATE_COMING || strcmp(mod->name, IN_TREE_MODULE))
+	if (state != MODULE_STATE_COMING || strcmp(mod->name, RHCA_IN_TREE_MODULE))
 		return NOTIFY_DONE;
 	pr_warn("rdma_rxe is refused: rxe_links=Y, so links of type rxe are made here\n");
 	return notifier_from_errno(-EBUSY);
@@ -38,14 +36,6 @@ static int refuse_in_tree_module(struct notifier_block *nb,
 static struct notifier_block module_notifier = {
 	.notifier_call = refuse_in_tree_module,
 };
-
-static bool in_tree_module_loaded(void)
-{
-	struct kobject *kobj = rhca_in_tree_module();
-
-	kobject_put(kobj);
-	return kobj;
-}
 
 /*
  * Keep rdma_rxe out, if the parameter asks for it. Returns 0, or -EBUSY when rdma_rxe is
@@ -60,7 +50,7 @@ int rhca_rxe_links_init(void)
 	ret = register_module_notifier(&module_notifier);
 	if (ret)
 		return ret;
-	if (in_tree_module_loaded()) {
+	if (rhca_in_tree_loaded()) {
 		pr_err("rxe_links=Y: rdma_rxe is loaded and makes links of type rxe: unload it first\n");
 		unregister_module_notifier(&module_notifier);
 		return -EBUSY;

@@ -323,7 +323,7 @@ static int refuse(struct net_device *ndev, const struct rhca_slot_decision *d)
  * whose turn may be before and take long, are not waited for. The caller has a reference to the
  * netdev. May sleep, RTNL not held. Returns 0, what the table says, or as rhca_slot_create().
  */
-int rhca_slot_request(struct net_device *ndev, const char *name)
+int rhca_slot_request(const char *name, struct net_device *ndev)
 {
 	struct rhca_dev_spec spec = {
 		.name = name, .netdevs = { ndev }, .net = dev_net(ndev), .num_ports = 1,

@@ -8,7 +8,7 @@
 struct net_device;
 struct rhca_backend_ops;
 
-int rhca_slot_request(struct net_device *ndev, const char *name);
+int rhca_slot_request(const char *name, struct net_device *ndev);
 void rhca_slot_kick(const struct net_device *ndev);
 void rhca_slot_device_lost(void);
 void rhca_slot_flush(void);
