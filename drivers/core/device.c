@@ -332,17 +332,6 @@ void rhca_dev_free_parts(struct rhca_dev *dev)
 
 /* --- its netdevs --------------------------------------------------------------- */
 
-/* Is a netdev one of a device? Any context. */
-bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev)
-{
-	u32 i;
-
-	for (i = 0; i < dev->num_ports; i++)
-		if (rhca_port_uses(&dev->ports[i], ndev))
-			return true;
-	return false;
-}
-
 /**
  * rhca_dev_is_lag - Does a device stand for others, which have what their users have set?
  * @dev: the device
@@ -352,26 +341,6 @@ bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev)
 bool rhca_dev_is_lag(const struct rhca_dev *dev)
 {
 	return dev->replaced.num_devices || rcu_access_pointer(dev->ports[0].second);
-}
-
-/*
- * Was a LAG made of the device on a netdev, which need not be its member any more, and others?
- * Any context; the caller has a reference to the netdev, RTNL or the RCU read side.
- */
-bool rhca_dev_stands_for(const struct rhca_dev *dev,
-			 const struct net_device *ndev)
-{
-	return rhca_lag_record_covers(&dev->replaced, ndev);
-}
-
-/*
- * Does a LAG keep a netdev from having a device of its own? It does to its end, of which @ndev
- * hears; but whose netdev has gone may be held by its users for long.
- */
-bool rhca_dev_leads(const struct rhca_dev *dev, const struct net_device *ndev)
-{
-	return rcu_access_pointer(dev->ports[0].ndev) &&
-	       rhca_dev_stands_for(dev, ndev);
 }
 
 static bool netdev_stays(const struct rhca_port *port,

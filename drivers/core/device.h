@@ -30,11 +30,7 @@ void rhca_dev_free_parts(struct rhca_dev *dev);
 int rhca_dev_open_ports(struct rhca_dev *dev);
 void rhca_dev_close_ports(struct rhca_dev *dev);
 
-bool rhca_dev_is_on(const struct rhca_dev *dev, const struct net_device *ndev);
 bool rhca_dev_is_lag(const struct rhca_dev *dev);
-bool rhca_dev_stands_for(const struct rhca_dev *dev,
-			 const struct net_device *ndev);
-bool rhca_dev_leads(const struct rhca_dev *dev, const struct net_device *ndev);
 bool rhca_dev_netdevs_stay(const struct rhca_dev *dev);
 void rhca_dev_release_netdevs(struct rhca_dev *dev);
 void rhca_dev_update_ports(struct rhca_dev *dev);

@@ -12,22 +12,6 @@
 #include "core/qp/port_qos.h"
 #include "core/registry.h"
 
-struct change {
-	const struct net_device *ndev;
-	bool mtu;
-};
-
-static void tell_change(struct rhca_port *port, const void *what)
-{
-	const struct change *change = what;
-
-	if (!rhca_port_uses(port, change->ndev) ||
-	    !ib_device_try_get(&port->dev->ibdev))
-		return;
-	rhca_port_update(port, change->mtu);
-	ib_device_put(&port->dev->ibdev);
-}
-
 /**
  * rhca_port_changed - A netdev changed: tell the ports on it
  * @ndev: the netdev
@@ -37,22 +21,17 @@ static void tell_change(struct rhca_port *port, const void *what)
  */
 void rhca_port_changed(struct net_device *ndev, bool mtu_changed)
 {
-	struct change change = { .ndev = ndev, .mtu = mtu_changed };
+	struct rhca_port *port;
+	struct rhca_dev *dev;
 
-	rhca_port_for_each(tell_change, &change);
-}
-
-struct address_change {
-	const struct net_device *ndev;
-	bool removed;
-};
-
-static void tell_address_change(struct rhca_port *port, const void *what)
-{
-	const struct address_change *change = what;
-
-	if (rhca_port_uses(port, change->ndev))
-		rhca_gid_watch_address(port, change->removed);
+	rcu_read_lock();
+	rhca_for_each_port_rcu(dev, port) {
+		if (!rhca_port_uses(port, ndev) || !ib_device_try_get(&dev->ibdev))
+			continue;
+		rhca_port_update(port, mtu_changed);
+		ib_device_put(&dev->ibdev);
+	}
+	rcu_read_unlock();
 }
 
 /**
@@ -64,18 +43,14 @@ static void tell_address_change(struct rhca_port *port, const void *what)
  */
 void rhca_port_address_changed(const struct net_device *ndev, bool removed)
 {
-	struct address_change change = { .ndev = ndev, .removed = removed };
+	struct rhca_port *port;
+	struct rhca_dev *dev;
 
-	rhca_port_for_each(tell_address_change, &change);
-}
-
-static void tell_apps_changed(struct rhca_port *port, const void *what)
-{
-	const struct net_device *ndev = rcu_dereference(port->ndev);
-	const int *ifindex = what;
-
-	if (ndev && (ndev->ifindex == *ifindex || is_vlan_dev(ndev)))
-		rhca_qos_read_apps(port);
+	rcu_read_lock();
+	rhca_for_each_port_rcu(dev, port)
+		if (rhca_port_uses(port, ndev))
+			rhca_gid_watch_address(port, removed);
+	rcu_read_unlock();
 }
 
 /**
@@ -87,5 +62,15 @@ static void tell_apps_changed(struct rhca_port *port, const void *what)
  */
 void rhca_port_apps_changed(int ifindex)
 {
-	rhca_port_for_each(tell_apps_changed, &ifindex);
+	const struct net_device *ndev;
+	struct rhca_port *port;
+	struct rhca_dev *dev;
+
+	rcu_read_lock();
+	rhca_for_each_port_rcu(dev, port) {
+		ndev = rcu_dereference(port->ndev);
+		if (ndev && (ndev->ifindex == ifindex || is_vlan_dev(ndev)))
+			rhca_qos_read_apps(port);
+	}
+	rcu_read_unlock();
 }

@@ -26,7 +26,7 @@
  * packets walk it under RCU. It is never taken under RTNL, which registration
  * takes inside it.
  */
-static LIST_HEAD(devices);
+LIST_HEAD(rhca_devices);
 static DEFINE_MUTEX(devices_mutex);
 
 /* Devices whose memory exists; the module stays until there are none */
@@ -53,7 +53,7 @@ static void list_device(struct rhca_dev *dev)
 {
 	u32 i;
 
-	list_add_tail_rcu(&dev->entry, &devices);
+	list_add_tail_rcu(&dev->entry, &rhca_devices);
 	/* From here on news of them is heard */
 	for (i = 0; i < dev->num_ports; i++)
 		rhca_qos_read_apps(&dev->ports[i]);
@@ -118,16 +118,63 @@ void rhca_dev_unplugged(struct rhca_dev *dev)
 		dev->backend->dev_quiesce(dev);
 }
 
-static bool any_device(bool (*fits)(const struct rhca_dev *dev,
-				    const struct net_device *ndev),
+static bool is_on(const struct rhca_dev *dev, const void *ndev)
+{
+	u32 i;
+
+	for (i = 0; i < dev->num_ports; i++)
+		if (rhca_port_uses(&dev->ports[i], ndev))
+			return true;
+	return false;
+}
+
+/* Was it made of the device on a netdev, which need not be its member any more, and others? */
+static bool stands_for(const struct rhca_dev *dev, const void *ndev)
+{
+	return rhca_lag_record_covers(&dev->replaced, ndev);
+}
+
+/*
+ * Does it keep a netdev from having a device of its own? It does to its end, of which @ndev
+ * hears; but whose netdev has gone may be held by its users for long.
+ */
+static bool leads(const struct rhca_dev *dev, const void *ndev)
+{
+	return rcu_access_pointer(dev->ports[0].ndev) && stands_for(dev, ndev);
+}
+
+static bool is_of_offer(const struct rhca_dev *dev, const void *offer)
+{
+	return !offer || dev->offer == offer;
+}
+
+static bool any_device(bool (*fits)(const struct rhca_dev *dev, const void *what),
 		       const struct net_device *ndev)
 {
 	struct rhca_dev *dev;
 	bool found = false;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry)
+	list_for_each_entry_rcu(dev, &rhca_devices, entry)
 		found |= fits(dev, ndev);
+	rcu_read_unlock();
+	return found;
+}
+
+/* The first that fits and is registered, with a reference */
+static struct rhca_dev *
+find_device(bool (*fits)(const struct rhca_dev *dev, const void *what),
+	    const void *what)
+{
+	struct rhca_dev *dev, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &rhca_devices, entry) {
+		if (fits(dev, what) && ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
 	rcu_read_unlock();
 	return found;
 }
@@ -138,7 +185,7 @@ static bool any_device(bool (*fits)(const struct rhca_dev *dev,
  */
 bool rhca_netdev_served(const struct net_device *ndev)
 {
-	return any_device(rhca_dev_is_on, ndev);
+	return any_device(is_on, ndev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_served);
 
@@ -148,7 +195,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_netdev_served);
  */
 bool rhca_netdev_led(const struct net_device *ndev)
 {
-	return any_device(rhca_dev_leads, ndev);
+	return any_device(leads, ndev);
 }
 
 static const struct ib_device_ops registry_verbs = {
@@ -233,7 +280,7 @@ static void catch_up_all(struct work_struct *work)
 	struct rhca_dev *dev;
 
 	mutex_lock(&devices_mutex);
-	list_for_each_entry(dev, &devices, entry)
+	list_for_each_entry(dev, &rhca_devices, entry)
 		catch_up(dev);
 	mutex_unlock(&devices_mutex);
 	/* Hardware that came meanwhile did not find the device to take its place */
@@ -309,24 +356,6 @@ int rhca_dev_create(const struct rhca_dev_spec *spec)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_create);
 
-static struct rhca_dev *
-find_device(bool (*fits)(const struct rhca_dev *dev,
-			 const struct net_device *ndev),
-	    const struct net_device *ndev)
-{
-	struct rhca_dev *dev, *found = NULL;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (fits(dev, ndev) && ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
-}
-
 /**
  * rhca_dev_find - The device on a netdev
  * @ndev: the netdev
@@ -336,7 +365,7 @@ find_device(bool (*fits)(const struct rhca_dev *dev,
  */
 struct rhca_dev *rhca_dev_find(const struct net_device *ndev)
 {
-	return find_device(rhca_dev_is_on, ndev);
+	return find_device(is_on, ndev);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
 
@@ -348,7 +377,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_dev_find);
  */
 struct rhca_dev *rhca_dev_find_lag(const struct net_device *ndev)
 {
-	return find_device(rhca_dev_stands_for, ndev);
+	return find_device(stands_for, ndev);
 }
 
 /**
@@ -389,38 +418,6 @@ bool rhca_dev_remove_later(struct rhca_dev *dev)
 	return first;
 }
 
-/* Call @see, which does not sleep, for all ports, of devices that are not registered too */
-void rhca_port_for_each(void (*see)(struct rhca_port *port, const void *what),
-			const void *what)
-{
-	struct rhca_dev *dev;
-	u32 i;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry)
-		for (i = 0; i < dev->num_ports; i++)
-			see(&dev->ports[i], what);
-	rcu_read_unlock();
-}
-
-/* The first device made of @offer; NULL: the first of all. With a reference */
-static struct rhca_dev *first_device(const struct rhca_offer *offer)
-{
-	struct rhca_dev *dev, *found = NULL;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(dev, &devices, entry) {
-		if (offer && dev->offer != offer)
-			continue;
-		if (ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
-}
-
 /**
  * rhca_dev_remove_offer - Remove the devices that were made of an offer
  * @offer: the offer
@@ -433,7 +430,7 @@ void rhca_dev_remove_offer(const struct rhca_offer *offer,
 {
 	struct rhca_dev *dev;
 
-	while ((dev = first_device(offer))) {
+	while ((dev = find_device(is_of_offer, offer))) {
 		if (rhca_dev_claim(dev))
 			before(dev);
 		ib_unregister_device_and_put(&dev->ibdev);
@@ -450,7 +447,7 @@ static struct rhca_dev *wait_for_device(void)
 	struct rhca_dev *dev;
 
 	wait_event(devices_wait,
-		   (dev = first_device(NULL)) || !atomic_read(&num_devices));
+		   (dev = find_device(is_of_offer, NULL)) || !atomic_read(&num_devices));
 	return dev;
 }
 

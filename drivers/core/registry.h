@@ -3,13 +3,20 @@
 #ifndef RHCA_CORE_REGISTRY_H
 #define RHCA_CORE_REGISTRY_H
 
+#include <linux/rculist.h>
 #include <linux/types.h>
 
 struct net_device;
 struct rhca_dev;
 struct rhca_dev_spec;
 struct rhca_offer;
-struct rhca_port;
+
+extern struct list_head rhca_devices;
+
+/* Each port of each device, of those that are not registered, too. RCU read side. */
+#define rhca_for_each_port_rcu(dev, port) \
+	list_for_each_entry_rcu(dev, &rhca_devices, entry) \
+		for (port = (dev)->ports; port < (dev)->ports + (dev)->num_ports; port++)
 
 /**
  * struct rhca_device_listener - Who is told how devices end
@@ -41,7 +48,5 @@ void rhca_dev_remove_netdev(struct net_device *ndev);
 void rhca_dev_remove_offer(const struct rhca_offer *offer,
 			   void (*before)(struct rhca_dev *dev));
 void rhca_dev_remove_all(void);
-void rhca_port_for_each(void (*see)(struct rhca_port *port, const void *what),
-			const void *what);
 
 #endif
