@@ -5,9 +5,9 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
-#include "control/notifiers.h"
 #include "control/sysfs.h"
 #include "core/mcast.h"
+#include "core/port_events.h"
 #include "core/rules/policy.h"
 #include "lifecycle/link.h"
 #include "sw/backend.h"
@@ -99,12 +99,12 @@ static int __init rhca_init(void)
 	ret = rhca_sw_init();
 	if (ret)
 		return ret;
-	ret = rhca_notifiers_init();
+	ret = rhca_port_events_init();
 	if (ret)
 		goto err_exit_sw;
 	ret = rhca_sysfs_init();
 	if (ret)
-		goto err_exit_notifiers;
+		goto err_exit_port_events;
 	ret = rhca_link_init(&rhca_sw_backend);
 	if (ret)
 		goto err_exit_sysfs;
@@ -114,8 +114,8 @@ static int __init rhca_init(void)
 
 err_exit_sysfs:
 	rhca_sysfs_exit();
-err_exit_notifiers:
-	rhca_notifiers_exit();
+err_exit_port_events:
+	rhca_port_events_exit();
 err_exit_sw:
 	rhca_sw_exit();
 	return ret;
@@ -125,7 +125,7 @@ static void __exit rhca_exit(void)
 {
 	rhca_link_exit();
 	rhca_sysfs_exit();
-	rhca_notifiers_exit();
+	rhca_port_events_exit();
 	rcu_barrier();		/* paths and regions are freed from RCU callbacks */
 	rhca_mcast_exit();
 	rhca_sw_exit();

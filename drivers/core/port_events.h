@@ -8,7 +8,7 @@
 struct net_device;
 
 void rhca_port_changed(struct net_device *ndev, bool mtu_changed);
-void rhca_port_address_changed(const struct net_device *ndev, bool removed);
-void rhca_port_apps_changed(int ifindex);
+int rhca_port_events_init(void);
+void rhca_port_events_exit(void);
 
 #endif
