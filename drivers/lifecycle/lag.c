@@ -11,9 +11,9 @@
 
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
-#include <net/bonding.h>
 #include <rhca/compat.h>
 
+#include "borrowed/bonding.h"
 #include "core/device.h"
 #include "core/registry.h"
 #include "core/rules/netdev.h"
@@ -24,17 +24,12 @@
 
 /* --- bonds ------------------------------------------------------------------------ */
 
-/* @members has the record of the LAG that there is, or none and gets it */
 static bool bond_qualifies_now(struct net_device *bond,
 			       struct rhca_lag_members *members)
 {
 	ASSERT_RTNL();
-	members->facts.bond_mode =
-		BOND_MODE((struct bonding *)netdev_priv(bond));
-	if (members->record.num_devices)
-		rhca_lag_check_members(bond, members);
-	else
-		rhca_lag_find_members(bond, members);
+	members->facts.bond_mode = rhca_bonding_mode(bond);
+	rhca_lag_find_members(bond, members);
 	return bond->reg_state == NETREG_REGISTERED &&
 	       rhca_lag_decide(&members->facts) != RHCA_LAG_NONE;
 }

@@ -92,17 +92,14 @@ bool rhca_lag_by_hardware(const struct rhca_dev *dev)
 	return dev->offer && dev->offer->decides_lag;
 }
 
-static void add_member(struct net_device *bond, struct net_device *member,
-		       struct rhca_lag_members *members)
+/* Its device is its own, or returns; of one that is being removed else nothing counts */
+static void add_member(struct net_device *member, struct rhca_lag_members *members)
 {
 	struct rhca_lag_facts *facts = &members->facts;
 	struct rhca_dev *dev = rhca_dev_find(member);
 
-	facts->num_members++;
-	facts->disabled |= rhca_slot_is_set(member, RHCA_SLOT_LAG_OFF);
 	/* One that may be a LAG itself, whose members' devices would return */
 	facts->num_outside += netif_is_bond_master(member);
-	/* One that is being removed is none any more, unless it returns */
 	if (!dev || test_bit(RHCA_DEV_REMOVED, &dev->flags)) {
 		facts->num_ports += rhca_lag_record_returning(members, member);
 	} else if (!rhca_lag_by_hardware(dev)) {
@@ -116,36 +113,32 @@ static void add_member(struct net_device *bond, struct net_device *member,
 		ib_device_put(&dev->ibdev);
 }
 
-/* The members of a bond whose devices are their own: record and facts. RTNL held. */
-void rhca_lag_find_members(struct net_device *bond,
-			   struct rhca_lag_members *members)
+/* A LAG stands for it, or not: somebody was quicker and made a device on it */
+static void check_member(struct net_device *member, struct rhca_lag_members *members)
 {
-	struct net_device *member;
-	struct list_head *iter;
-
-	ASSERT_RTNL();
-	netdev_for_each_lower_dev(bond, member, iter)
-		add_member(bond, member, members);
-	members->facts.num_outside += ports_outside(&members->record, bond);
+	members->facts.num_outside += rhca_netdev_served(member);
+	members->facts.num_ports += rhca_lag_record_covers(&members->record, member);
 }
 
-/* The facts of a bond whose LAG, which @members has the record of, stands for them. RTNL held. */
-void rhca_lag_check_members(struct net_device *bond,
-			    struct rhca_lag_members *members)
+/*
+ * The members of a bond, whose devices are their own, or which its LAG stands for: then @members
+ * has the record of it. Fills in record and facts. RTNL held.
+ */
+void rhca_lag_find_members(struct net_device *bond, struct rhca_lag_members *members)
 {
-	struct rhca_lag_facts *facts = &members->facts;
+	void (*see)(struct net_device *member, struct rhca_lag_members *members) =
+		members->record.num_devices ? check_member : add_member;
 	struct net_device *member;
 	struct list_head *iter;
 
 	ASSERT_RTNL();
 	netdev_for_each_lower_dev(bond, member, iter) {
-		facts->num_members++;
-		facts->disabled |= rhca_slot_is_set(member, RHCA_SLOT_LAG_OFF);
-		/* Somebody was quicker and made a device on a member */
-		facts->num_outside += rhca_netdev_served(member);
-		facts->num_ports += rhca_lag_record_covers(&members->record,
-							   member);
+		members->facts.num_members++;
+		members->facts.disabled |= rhca_slot_is_set(member, RHCA_SLOT_LAG_OFF);
+		see(member, members);
 	}
+	if (see == add_member)
+		members->facts.num_outside += ports_outside(&members->record, bond);
 }
 
 /*

@@ -25,8 +25,6 @@ bool rhca_lag_record_returning(struct rhca_lag_members *members,
 			       const struct net_device *ndev);
 void rhca_lag_find_members(struct net_device *bond,
 			   struct rhca_lag_members *members);
-void rhca_lag_check_members(struct net_device *bond,
-			    struct rhca_lag_members *members);
 void rhca_lag_find_replaced(const struct net_device *ndev,
 			    struct rhca_lag_members *members);
 
