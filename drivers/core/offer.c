@@ -12,8 +12,7 @@
 #include "core/offer.h"
 
 static LIST_HEAD(offers);
-static const struct rhca_offer_listener *listener;
-static DEFINE_MUTEX(offers_mutex);	/* protects both */
+static DEFINE_MUTEX(offers_mutex);	/* protects it, and what is in it */
 static DECLARE_WAIT_QUEUE_HEAD(users_gone);
 
 /*
@@ -24,19 +23,6 @@ static struct lock_class_key users_key;
 
 /* Between two looks for devices that were made of an offer as it was withdrawn */
 #define WITHDRAW_INTERVAL	msecs_to_jiffies(100)
-
-/**
- * rhca_offers_listen - Be told of offers
- * @new: a constant, or NULL: tell nobody any more
- *
- * Context: may sleep. No offer may be withdrawn meanwhile.
- */
-void rhca_offers_listen(const struct rhca_offer_listener *new)
-{
-	mutex_lock(&offers_mutex);
-	listener = new;
-	mutex_unlock(&offers_mutex);
-}
 
 /**
  * rhca_offer_add - A backend can serve netdevs
@@ -52,22 +38,10 @@ void rhca_offer_add(struct rhca_offer *offer)
 	offer->has_device = false;
 	offer->failed = false;
 	list_add_tail(&offer->entry, &offers);
-	if (listener)
-		listener->changed();
 	mutex_unlock(&offers_mutex);
+	rhca_lifecycle.offers_changed();
 }
 RHCA_EXPORT(rhca_offer_add);
-
-static const struct rhca_offer_listener *unlist(struct rhca_offer *offer)
-{
-	const struct rhca_offer_listener *told;
-
-	mutex_lock(&offers_mutex);
-	list_del(&offer->entry);
-	told = listener;
-	mutex_unlock(&offers_mutex);
-	return told;
-}
 
 /**
  * rhca_offer_withdraw - The hardware goes, or its driver
@@ -79,13 +53,13 @@ static const struct rhca_offer_listener *unlist(struct rhca_offer *offer)
  */
 void rhca_offer_withdraw(struct rhca_offer *offer)
 {
-	const struct rhca_offer_listener *told = unlist(offer);
-
+	mutex_lock(&offers_mutex);
+	list_del(&offer->entry);
+	mutex_unlock(&offers_mutex);
 	lock_map_acquire(&offer->users_map);
 	lock_map_release(&offer->users_map);
 	do {
-		if (told)
-			told->withdrawn(offer);
+		rhca_lifecycle.offer_withdrawn(offer);
 	} while (!wait_event_timeout(users_gone, !atomic_read(&offer->users),
 				     WITHDRAW_INTERVAL));
 }
@@ -94,7 +68,7 @@ RHCA_EXPORT(rhca_offer_withdraw);
 /**
  * rhca_offers_exist - Is there an offer at all?
  *
- * Context: any. One that comes meanwhile is told to the listener.
+ * Context: any. One that comes meanwhile is told by @rhca_lifecycle.
  */
 bool rhca_offers_exist(void)
 {
@@ -107,10 +81,8 @@ bool rhca_offers_exist(void)
  */
 void rhca_offers_recheck(void)
 {
-	mutex_lock(&offers_mutex);
-	if (listener && rhca_offers_exist())
-		listener->changed();
-	mutex_unlock(&offers_mutex);
+	if (rhca_offers_exist())
+		rhca_lifecycle.offers_changed();
 }
 
 /**
@@ -205,7 +177,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_offer_release);
 /*
  * A device is to be made of an offer that the caller holds. It has one at a time: one that is
  * being unregistered still has objects, and memory of the hardware. May sleep. Returns 0, for
- * rhca_offer_unclaim(); -EALREADY while there is a device, whose end is told to the listener.
+ * rhca_offer_unclaim(); -EALREADY while there is a device, whose end is told.
  */
 int rhca_offer_claim(struct rhca_offer *offer)
 {

@@ -8,17 +8,29 @@
 struct net_device;
 
 /**
- * struct rhca_offer_listener - Who makes devices of offers
- * @changed: There is an offer more, or its device has gone. Any context that may
- *	sleep; locks of a bus may be held: only leaves word.
- * @withdrawn: No new device is made of this offer: remove those that it serves,
+ * struct rhca_lifecycle - What the core tells who makes and removes devices
+ * @offers_changed: There is an offer more, or its device has gone.
+ * @offer_withdrawn: No new device is made of this offer: remove those that it serves,
  *	and return when they have been unregistered. Called again while there
  *	are some. May sleep.
+ * @device_lost: A device is removed because a netdev of it was unregistered, or has moved, while
+ *	the device was not registered: it was in the way of what should have been made on
+ *	its netdevs meanwhile.
+ * @device_taken: Another driver has unregistered a device, which is there for the moment, and
+ *	on no list. May sleep.
+ * @device_ended: A device is no more.
+ *
+ * Locks of a bus or of ib_core may be held: all but @offer_withdrawn only leave word.
  */
-struct rhca_offer_listener {
-	void (*changed)(void);
-	void (*withdrawn)(struct rhca_offer *offer);
+struct rhca_lifecycle {
+	void (*offers_changed)(void);
+	void (*offer_withdrawn)(struct rhca_offer *offer);
+	void (*device_lost)(struct rhca_dev *dev);
+	void (*device_taken)(struct rhca_dev *dev);
+	void (*device_ended)(void);
 };
+
+extern const struct rhca_lifecycle rhca_lifecycle;	/* lifecycle/link.c */
 
 /* Does hardware offer to serve a netdev? */
 enum rhca_offer_state {
@@ -29,7 +41,6 @@ enum rhca_offer_state {
 	RHCA_OFFER_FREE,
 };
 
-void rhca_offers_listen(const struct rhca_offer_listener *listener);
 bool rhca_offers_exist(void);
 void rhca_offers_recheck(void);
 struct rhca_offer *rhca_offer_find(const struct net_device *ndev);

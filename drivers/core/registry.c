@@ -34,21 +34,6 @@ static atomic_t num_devices = ATOMIC_INIT(0);
 /* Module unload: the last of them has gone, or one can be found again */
 static DECLARE_WAIT_QUEUE_HEAD(devices_wait);
 
-static const struct rhca_device_listener *listener;	/* under devices_mutex */
-
-/**
- * rhca_devices_listen - Be told how devices end
- * @new: a constant, or NULL: tell nobody any more
- *
- * Context: may sleep.
- */
-void rhca_devices_listen(const struct rhca_device_listener *new)
-{
-	mutex_lock(&devices_mutex);
-	listener = new;
-	mutex_unlock(&devices_mutex);
-}
-
 static void list_device(struct rhca_dev *dev)
 {
 	u32 i;
@@ -84,10 +69,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 
 	unlist_device(dev);
 	trace_rhca_device(ibdev->name, "", "gone", 0);
-	mutex_lock(&devices_mutex);
-	if (listener && is_taken(dev))
-		listener->taken(dev);
-	mutex_unlock(&devices_mutex);
+	if (is_taken(dev))
+		rhca_lifecycle.device_taken(dev);
 	rhca_dev_close_ports(dev);
 	rhca_dev_free_parts(dev);
 	/* Its offer may serve again, maybe another netdev */
@@ -95,8 +78,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 		rhca_offers_recheck();
 	/* The last one out may let the module go: hold its text until here */
 	mutex_lock(&devices_mutex);
-	if (listener)
-		listener->ended();
+	rhca_lifecycle.device_ended();
 	if (atomic_dec_and_test(&num_devices))
 		wake_up(&devices_wait);
 	mutex_unlock(&devices_mutex);
@@ -269,8 +251,8 @@ static bool catch_up(struct rhca_dev *dev)
 	else
 		rhca_dev_update_ports(dev);
 	rtnl_unlock();
-	if (went && listener)
-		listener->lost(dev);
+	if (went)
+		rhca_lifecycle.device_lost(dev);
 	return went;
 }
 
@@ -406,7 +388,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_dev_remove_netdev);
  * rhca_dev_remove_later - Remove a device for good, in the background
  * @dev: from rhca_dev_find(), whose reference goes
  *
- * Context: may sleep. Its netdevs are free when its end is told to the listener.
+ * Context: may sleep. Its netdevs are free when its end is told.
  * Return: whether nobody else was removing it.
  */
 bool rhca_dev_remove_later(struct rhca_dev *dev)

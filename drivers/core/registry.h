@@ -18,24 +18,6 @@ extern struct list_head rhca_devices;
 	list_for_each_entry_rcu(dev, &rhca_devices, entry) \
 		for (port = (dev)->ports; port < (dev)->ports + (dev)->num_ports; port++)
 
-/**
- * struct rhca_device_listener - Who is told how devices end
- * @lost: a device is removed because a netdev of it was unregistered, or has moved, while
- *	the device was not registered: it was in the way of what should have been made on
- *	its netdevs meanwhile
- * @taken: another driver has unregistered a device, which is there for the moment, and
- *	on no list
- * @ended: a device is no more
- *
- * They only leave word: locks of ib_core are held.
- */
-struct rhca_device_listener {
-	void (*lost)(struct rhca_dev *dev);
-	void (*taken)(struct rhca_dev *dev);
-	void (*ended)(void);
-};
-
-void rhca_devices_listen(const struct rhca_device_listener *new);
 int rhca_dev_create(const struct rhca_dev_spec *spec);
 bool rhca_netdev_served(const struct net_device *ndev);
 bool rhca_netdev_led(const struct net_device *ndev);

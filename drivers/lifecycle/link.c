@@ -22,6 +22,7 @@
 #include "lifecycle/slot_facts.h"
 #include "core/device.h"
 #include "core/mcast.h"
+#include "core/offer.h"
 #include "core/port_events.h"
 #include "core/registry.h"
 
@@ -150,6 +151,25 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_DONE;
 }
 
+static void withdraw_from(struct rhca_dev *dev)
+{
+	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
+
+	if (!ndev)
+		return;
+	/* Without memory it begins anew */
+	if (rhca_slot_save(dev) ||
+	    rhca_slot_set(ndev, RHCA_SLOT_WAS_HARDWARE, true))
+		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
+	dev_put(ndev);
+}
+
+static void offer_withdrawn(struct rhca_offer *offer)
+{
+	rhca_dev_remove_offer(offer, withdraw_from);
+	rhca_slot_kick(NULL);
+}
+
 /* A LAG gives back what it stands for */
 static void device_lost(struct rhca_dev *dev)
 {
@@ -157,7 +177,7 @@ static void device_lost(struct rhca_dev *dev)
 	rhca_slot_device_lost();
 }
 
-static void device_ended(void)
+static void anything_changed(void)
 {
 	rhca_slot_kick(NULL);
 }
@@ -168,10 +188,12 @@ static void device_taken(struct rhca_dev *dev)
 		rhca_slot_device_lost();
 }
 
-static const struct rhca_device_listener device_listener = {
-	.lost	= device_lost,
-	.taken	= device_taken,
-	.ended	= device_ended,
+const struct rhca_lifecycle rhca_lifecycle = {
+	.offers_changed		= anything_changed,
+	.offer_withdrawn	= offer_withdrawn,
+	.device_lost		= device_lost,
+	.device_taken		= device_taken,
+	.device_ended		= anything_changed,
 };
 
 static struct notifier_block netdev_notifier = {
@@ -200,7 +222,6 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	if (ret)
 		goto err_exit_apply;
 	/* Registering the notifier replays NETDEV_REGISTER, which makes devices */
-	rhca_devices_listen(&device_listener);
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto err_unregister_client;
@@ -210,7 +231,6 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 	return 0;
 
 err_unregister_client:
-	rhca_devices_listen(NULL);
 	ib_unregister_client(&ib_client);
 err_exit_apply:
 	rhca_slot_apply_exit();
@@ -229,7 +249,6 @@ void rhca_link_exit(void)
 	rhca_slot_apply_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
-	rhca_devices_listen(NULL);
 	rhca_dev_remove_all();
 	ib_unregister_client(&ib_client);
 	rhca_slot_apply_exit();

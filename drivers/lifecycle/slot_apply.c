@@ -20,14 +20,10 @@
 
 #include "core/device.h"
 #include "core/offer.h"
-#include "core/registry.h"
-#include "lifecycle/lag.h"
 #include "lifecycle/netdev_check.h"
-#include "lifecycle/netdevs.h"
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
-#include "lifecycle/slot_events.h"
 #include "lifecycle/slot_facts.h"
 
 static void act(struct work_struct *work);
@@ -66,25 +62,6 @@ static bool apply_rule(struct net_device *ndev, const struct rhca_slot_facts *f,
 	}
 	rhca_slot_create_by_rule(ndev, rule);
 	return true;
-}
-
-static void withdraw_from(struct rhca_dev *dev)
-{
-	struct net_device *ndev = rhca_port_get_netdev(&dev->ports[0]);
-
-	if (!ndev)
-		return;
-	/* Without memory it begins anew */
-	if (rhca_slot_save(dev) ||
-	    rhca_slot_set(ndev, RHCA_SLOT_WAS_HARDWARE, true))
-		pr_warn("%s: its settings are lost\n", netdev_name(ndev));
-	dev_put(ndev);
-}
-
-static void offer_withdrawn(struct rhca_offer *offer)
-{
-	rhca_dev_remove_offer(offer, withdraw_from);
-	rhca_slot_kick(NULL);
 }
 
 /* --- when it is due --------------------------------------------------------------- */
@@ -365,16 +342,6 @@ static int hear_of_resume(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_OK;
 }
 
-static void offers_changed(void)
-{
-	rhca_slot_kick(NULL);
-}
-
-static const struct rhca_offer_listener offer_listener = {
-	.changed	= offers_changed,
-	.withdrawn	= offer_withdrawn,
-};
-
 static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 
 /* Get ready, for rhca_slot_apply_start(). Returns 0 or -ENOMEM. */
@@ -386,7 +353,6 @@ int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
 		return -ENOMEM;
 	/* Never fails */
 	register_pm_notifier(&resume_nb);
-	rhca_offers_listen(&offer_listener);
 	return 0;
 }
 
@@ -406,7 +372,6 @@ void rhca_slot_apply_start(void)
  */
 void rhca_slot_apply_stop(void)
 {
-	rhca_offers_listen(NULL);
 	WRITE_ONCE(running, false);
 	cancel_delayed_work_sync(&act_work);
 }
