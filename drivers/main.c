@@ -105,7 +105,7 @@ static int __init rhca_init(void)
 	ret = rhca_sysfs_init();
 	if (ret)
 		goto err_exit_port_events;
-	ret = rhca_link_init(&rhca_sw_backend);
+	ret = rhca_link_init();
 	if (ret)
 		goto err_exit_sysfs;
 	pr_info("ports speak %s; CRC-32: %s\n",

@@ -202,20 +202,19 @@ static struct notifier_block netdev_notifier = {
 
 /**
  * rhca_link_init - Begin to make devices
- * @backend: who serves them
  *
  * Netdevs that are there already are announced by the registration of the notifier.
  *
  * Return: 0; -ENOMEM; -EBUSY when rdma_rxe is loaded and rxe_links=Y.
  */
-int rhca_link_init(const struct rhca_backend_ops *backend)
+int rhca_link_init(void)
 {
 	int ret;
 
 	ret = rhca_rxe_links_init();
 	if (ret)
 		return ret;
-	ret = rhca_slot_apply_init(backend);
+	ret = rhca_slot_apply_init();
 	if (ret)
 		goto err_exit_rxe_links;
 	ret = ib_register_client(&ib_client);
@@ -227,7 +226,7 @@ int rhca_link_init(const struct rhca_backend_ops *backend)
 		goto err_unregister_client;
 	rhca_slot_apply_start();
 	rdma_link_register(&link_ops);
-	rhca_rxe_links_start(rhca_slot_request);
+	rhca_rxe_links_start();
 	return 0;
 
 err_unregister_client:

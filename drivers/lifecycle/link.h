@@ -2,9 +2,7 @@
 #ifndef RHCA_LIFECYCLE_LINK_H
 #define RHCA_LIFECYCLE_LINK_H
 
-struct rhca_backend_ops;
-
-int rhca_link_init(const struct rhca_backend_ops *backend);
+int rhca_link_init(void);
 void rhca_link_exit(void);
 
 #endif

@@ -13,13 +13,15 @@
 
 #include "borrowed/rxe_module.h"
 #include "lifecycle/rxe_links.h"
+#include "lifecycle/slot_apply.h"
 
 static bool rxe_links;
 module_param(rxe_links, bool, 0444);
 MODULE_PARM_DESC(rxe_links, "\"rdma link add ... type rxe\" makes devices of this driver; rdma_rxe is not let in then (default: N)");
 
 static struct rdma_link_ops rxe_link_ops = {
-	.type	= "rxe",
+	.type		= "rxe",
+	.newlink	= rhca_slot_request,
 };
 
 static int refuse_in_tree_module(struct notifier_block *nb,
@@ -65,14 +67,11 @@ void rhca_rxe_links_exit(void)
 		unregister_module_notifier(&module_notifier);
 }
 
-/* Make links of type rxe by @newlink, if the parameter asks for it */
-void rhca_rxe_links_start(int (*newlink)(const char *name,
-					 struct net_device *ndev))
+/* Make links of type rxe, if the parameter asks for it */
+void rhca_rxe_links_start(void)
 {
-	if (!rxe_links)
-		return;
-	rxe_link_ops.newlink = newlink;
-	rdma_link_register(&rxe_link_ops);
+	if (rxe_links)
+		rdma_link_register(&rxe_link_ops);
 }
 
 /* Undo rhca_rxe_links_start() */

@@ -3,11 +3,8 @@
 #ifndef RHCA_LIFECYCLE_RXE_LINKS_H
 #define RHCA_LIFECYCLE_RXE_LINKS_H
 
-struct net_device;
-
 int rhca_rxe_links_init(void);
-void rhca_rxe_links_start(int (*newlink)(const char *name,
-					 struct net_device *ndev));
+void rhca_rxe_links_start(void);
 void rhca_rxe_links_stop(void);
 void rhca_rxe_links_exit(void);
 

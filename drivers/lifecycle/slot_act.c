@@ -144,14 +144,6 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_choice_create);
 
 /* --- for the slots ---------------------------------------------------------------- */
 
-static const struct rhca_backend_ops *software;
-
-/* @backend: who serves what hardware does not */
-void rhca_slot_act_init(const struct rhca_backend_ops *backend)
-{
-	software = backend;
-}
-
 /*
  * Make a device on netdevs that may have one; the backend of @spec is chosen here. May sleep,
  * RTNL not held. Returns as rhca_netdev_check() and rhca_choice_create().
@@ -161,7 +153,7 @@ int rhca_slot_create(struct rhca_dev_spec *spec)
 	u32 i;
 	int ret;
 
-	spec->backend = software;
+	spec->backend = &rhca_sw_backend;
 	/* It is not wanted elsewhere: where they have moved by then, there is none */
 	if (!spec->net)
 		spec->net = dev_net(spec->netdevs[0]);
@@ -332,7 +324,7 @@ static int create_lag(struct net_device *first, struct net_device *second,
 {
 	struct rhca_settings *settings = rhca_slot_copy_lag(first);
 	struct rhca_dev_spec spec = {
-		.backend	= software,
+		.backend	= &rhca_sw_backend,
 		.netdevs	= { first },
 		.net		= dev_net(first),
 		.num_ports	= 1,

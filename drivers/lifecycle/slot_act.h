@@ -6,11 +6,9 @@
 #include <linux/types.h>
 
 struct net_device;
-struct rhca_backend_ops;
 struct rhca_dev_spec;
 struct rhca_netdevs_rule;
 
-void rhca_slot_act_init(const struct rhca_backend_ops *backend);
 int rhca_choice_create(struct rhca_dev_spec *spec);
 int rhca_slot_create(struct rhca_dev_spec *spec);
 void rhca_slot_stand_in(struct net_device *ndev);

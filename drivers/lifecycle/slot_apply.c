@@ -345,9 +345,8 @@ static int hear_of_resume(struct notifier_block *nb, unsigned long event,
 static struct notifier_block resume_nb = { .notifier_call = hear_of_resume };
 
 /* Get ready, for rhca_slot_apply_start(). Returns 0 or -ENOMEM. */
-int rhca_slot_apply_init(const struct rhca_backend_ops *backend)
+int rhca_slot_apply_init(void)
 {
-	rhca_slot_act_init(backend);
 	slots_wq = alloc_ordered_workqueue("roce_hca_slots", 0);
 	if (!slots_wq)
 		return -ENOMEM;

@@ -6,13 +6,12 @@
 #include <linux/types.h>
 
 struct net_device;
-struct rhca_backend_ops;
 
 int rhca_slot_request(const char *name, struct net_device *ndev);
 void rhca_slot_kick(const struct net_device *ndev);
 void rhca_slot_device_lost(void);
 void rhca_slot_flush(void);
-int rhca_slot_apply_init(const struct rhca_backend_ops *backend);
+int rhca_slot_apply_init(void);
 void rhca_slot_apply_start(void);
 void rhca_slot_apply_stop(void);
 void rhca_slot_apply_exit(void);

@@ -4,8 +4,6 @@
 
 #include <rhca/backend.h>
 
-extern const struct rhca_backend_ops rhca_sw_backend;
-
 int rhca_sw_init(void);
 void rhca_sw_exit(void);
 

@@ -202,6 +202,9 @@ struct rhca_backend_ops {
 	int (*pma_read)(struct rhca_port *port, struct rhca_pma_values *values);
 };
 
+/* Software, which serves what no hardware does */
+extern const struct rhca_backend_ops rhca_sw_backend;
+
 /* A backend can serve netdevs. It embeds this in what it knows of its hardware */
 struct rhca_offer {
 	/* The core's: */
