@@ -48,7 +48,7 @@ static int use_settings(struct rhca_dev_spec *spec)
 	u32 i;
 
 	for (i = 0; i < spec->num_ports; i++) {
-		settings = rhca_slot_copy(spec->netdevs[i]);
+		settings = rhca_slot_copy(spec->netdevs[i], false);
 		if (IS_ERR(settings)) {
 			free_settings(spec);
 			return PTR_ERR(settings);
@@ -322,7 +322,7 @@ static bool has_made_room(const struct rhca_lag_replaced *old)
 static int create_lag(struct net_device *first, struct net_device *second,
 		      struct rhca_lag_members *members)
 {
-	struct rhca_settings *settings = rhca_slot_copy_lag(first);
+	struct rhca_settings *settings = rhca_slot_copy(first, true);
 	struct rhca_dev_spec spec = {
 		.backend	= &rhca_sw_backend,
 		.netdevs	= { first },

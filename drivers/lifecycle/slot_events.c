@@ -169,44 +169,34 @@ int rhca_slot_save(struct rhca_dev *dev)
 	return ret;
 }
 
-static struct rhca_settings *copy(const struct rhca_settings *settings)
+/* They end with a device that its user has removed: one that is only moved does not ask */
+static const struct rhca_settings *find_settings(struct rhca_slot *slot, bool lag)
 {
-	return kmemdup(settings, sizeof(*settings), GFP_KERNEL) ?: ERR_PTR(-ENOMEM);
+	if (lag)
+		return slot->flags & RHCA_SLOT_LAG_RETURNS ? &slot->lag : NULL;
+	if (slot->wish == RHCA_WISH_REMOVED)
+		slot->has_settings = false;
+	return slot->has_settings ? &slot->settings : NULL;
 }
 
 /*
- * The settings that are kept for a netdev, for a new device on it. They end with a device that
- * its user has removed: one that is only moved to another RDMA namespace does not ask. May
- * sleep. Returns a copy, for kfree(); NULL: there are none; -ENOMEM: a device without them would
- * be in partitions that it was not in.
+ * The settings that are kept for a netdev, for a new device on it; @lag: for a LAG that is made
+ * again, on it or as the first of a pair. May sleep. Returns a copy, for kfree(); NULL: there are
+ * none; -ENOMEM: a device without them would be in partitions that it was not in.
  */
-struct rhca_settings *rhca_slot_copy(const struct net_device *ndev)
+struct rhca_settings *rhca_slot_copy(const struct net_device *ndev, bool lag)
 {
-	struct rhca_settings *settings = NULL;
+	const struct rhca_settings *settings;
+	struct rhca_settings *copy = NULL;
 	struct rhca_slot *slot;
 
 	mutex_lock(&rhca_slots_mutex);
 	slot = rhca_slot_find(ndev);
-	if (slot && slot->wish == RHCA_WISH_REMOVED)
-		slot->has_settings = false;
-	if (slot && slot->has_settings)
-		settings = copy(&slot->settings);
+	settings = slot ? find_settings(slot, lag) : NULL;
+	if (settings)
+		copy = kmemdup(settings, sizeof(*settings), GFP_KERNEL) ?: ERR_PTR(-ENOMEM);
 	mutex_unlock(&rhca_slots_mutex);
-	return settings;
-}
-
-/* The same of a LAG that is made again. @ndev: its netdev, or the first of a pair. */
-struct rhca_settings *rhca_slot_copy_lag(const struct net_device *ndev)
-{
-	struct rhca_settings *settings = NULL;
-	struct rhca_slot *slot;
-
-	mutex_lock(&rhca_slots_mutex);
-	slot = rhca_slot_find(ndev);
-	if (slot && slot->flags & RHCA_SLOT_LAG_RETURNS)
-		settings = copy(&slot->lag);
-	mutex_unlock(&rhca_slots_mutex);
-	return settings;
+	return copy;
 }
 
 /* --- netdevs ------------------------------------------------------------------------ */

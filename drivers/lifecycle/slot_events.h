@@ -10,8 +10,7 @@ struct rhca_dev;
 struct rhca_settings;
 
 int rhca_slot_save(struct rhca_dev *dev);
-struct rhca_settings *rhca_slot_copy(const struct net_device *ndev);
-struct rhca_settings *rhca_slot_copy_lag(const struct net_device *ndev);
+struct rhca_settings *rhca_slot_copy(const struct net_device *ndev, bool lag);
 void rhca_slot_netdev_came(const struct net_device *ndev);
 void rhca_slot_netdev_goes(const struct net_device *ndev);
 bool rhca_slot_device_taken(struct rhca_dev *dev);

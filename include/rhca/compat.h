@@ -40,23 +40,16 @@
 
 /* Namespaces of symbols became strings. */
 #ifdef HAVE_STRING_NAMESPACES
-#define RHCA_IMPORT_KUNIT_SYMBOLS	MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING")
+#define RHCA_NAMESPACE(name)		#name
 #else
-#define RHCA_IMPORT_KUNIT_SYMBOLS	MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING)
+#define RHCA_NAMESPACE(name)		name
 #endif
 
-/*
- * What backends in modules of their own need of the core is exported to them
- * alone.
- */
-#define RHCA_EXPORT(symbol)		EXPORT_SYMBOL_NS_GPL(symbol, RHCA_NAMESPACE)
-#ifdef HAVE_STRING_NAMESPACES
-#define RHCA_NAMESPACE			"ROCE_HCA"
-#define RHCA_IMPORT_CORE		MODULE_IMPORT_NS("ROCE_HCA")
-#else
-#define RHCA_NAMESPACE			ROCE_HCA
-#define RHCA_IMPORT_CORE		MODULE_IMPORT_NS(ROCE_HCA)
-#endif
+#define RHCA_IMPORT_KUNIT_SYMBOLS	MODULE_IMPORT_NS(RHCA_NAMESPACE(EXPORTED_FOR_KUNIT_TESTING))
+
+/* What backends in modules of their own need of the core is exported to them alone. */
+#define RHCA_EXPORT(symbol)		EXPORT_SYMBOL_NS_GPL(symbol, RHCA_NAMESPACE(ROCE_HCA))
+#define RHCA_IMPORT_CORE		MODULE_IMPORT_NS(RHCA_NAMESPACE(ROCE_HCA))
 
 /* Older kernels know no local lock that costs nothing with bottom halves off. */
 #ifndef HAVE_LOCAL_LOCK_NESTED_BH
@@ -323,10 +316,8 @@ static inline void rhca_counter_init(struct rdma_counter *counter)
 
 /* UDP tunnels moved from struct socket to struct sock. */
 #ifdef HAVE_UDP_TUNNEL_SOCK
-#define rhca_tunnel_sock		struct sock
 #define rhca_tunnel_of(socket)		((socket)->sk)
 #else
-#define rhca_tunnel_sock		struct socket
 #define rhca_tunnel_of(socket)		(socket)
 #endif
 
