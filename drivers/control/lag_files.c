@@ -12,11 +12,6 @@
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_apply.h"
 
-static struct rhca_dev *dev_of(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct rhca_dev, ibdev);
-}
-
 static struct net_device *bond_of(struct net_device *ndev)
 {
 	struct net_device *master = netdev_master_upper_dev_get(ndev) ?: ndev;
@@ -69,7 +64,7 @@ static int enable_members(struct net_device *ndev, bool enable)
 static ssize_t roce_lag_enable_show(struct device *device,
 				    struct device_attribute *attr, char *buf)
 {
-	struct rhca_dev *dev = dev_of(device);
+	struct rhca_dev *dev = rhca_dev_of(device);
 	bool enabled = true;
 	u32 i;
 
@@ -94,7 +89,7 @@ static ssize_t roce_lag_enable_store(struct device *device,
 				     struct device_attribute *attr,
 				     const char *buf, size_t len)
 {
-	struct rhca_dev *dev = dev_of(device);
+	struct rhca_dev *dev = rhca_dev_of(device);
 	int ret = 0;
 	u32 i;
 
@@ -120,7 +115,7 @@ static ssize_t roce_lag_ecmp_dev_show(struct device *device,
 	ssize_t len;
 
 	rcu_read_lock();
-	second = rcu_dereference(dev_of(device)->ports[0].second);
+	second = rcu_dereference(rhca_dev_of(device)->ports[0].second);
 	len = sysfs_emit(buf, "%s\n", second ? second->name : "");
 	rcu_read_unlock();
 	return len;
@@ -130,7 +125,7 @@ static ssize_t roce_lag_ecmp_dev_store(struct device *device,
 				       struct device_attribute *attr,
 				       const char *buf, size_t len)
 {
-	struct rhca_dev *dev = dev_of(device);
+	struct rhca_dev *dev = rhca_dev_of(device);
 	struct net_device *first;
 	char name[ALTIFNAMSIZ + 1];	/* and a newline */
 	bool is_whole = strscpy(name, buf, sizeof(name)) >= 0;

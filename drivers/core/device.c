@@ -28,15 +28,10 @@ static int modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
-static struct rhca_dev *dev_of(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct rhca_dev, ibdev);
-}
-
 static ssize_t parent_show(struct device *device, struct device_attribute *attr,
 			   char *buf)
 {
-	struct rhca_dev *dev = dev_of(device);
+	struct rhca_dev *dev = rhca_dev_of(device);
 	struct net_device *ndev;
 	ssize_t len;
 
@@ -51,7 +46,7 @@ static DEVICE_ATTR_RO(parent);
 static ssize_t backend_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", dev_of(device)->backend->name);
+	return sysfs_emit(buf, "%s\n", rhca_dev_of(device)->backend->name);
 }
 static DEVICE_ATTR_RO(backend);
 
@@ -62,21 +57,21 @@ static DEVICE_ATTR_RO(backend);
 static ssize_t hca_type_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", dev_of(device)->hca_type);
+	return sysfs_emit(buf, "%s\n", rhca_dev_of(device)->hca_type);
 }
 static DEVICE_ATTR_RO(hca_type);
 
 static ssize_t hw_rev_show(struct device *device,
 			   struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%x\n", dev_of(device)->ibdev.attrs.hw_ver);
+	return sysfs_emit(buf, "%x\n", rhca_dev_of(device)->ibdev.attrs.hw_ver);
 }
 static DEVICE_ATTR_RO(hw_rev);
 
 static ssize_t board_id_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", dev_of(device)->board_id);
+	return sysfs_emit(buf, "%s\n", rhca_dev_of(device)->board_id);
 }
 static DEVICE_ATTR_RO(board_id);
 

@@ -117,6 +117,12 @@ static inline struct rhca_dev *to_rhca_dev(struct ib_device *ibdev)
 	return container_of(ibdev, struct rhca_dev, ibdev);
 }
 
+/* Of which this is the folder in sysfs */
+static inline struct rhca_dev *rhca_dev_of(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct rhca_dev, ibdev);
+}
+
 static inline struct rhca_port *rhca_port_of(struct rhca_dev *dev, u32 num)
 {
 	return num && num <= dev->num_ports ? &dev->ports[num - 1] : NULL;
