@@ -28,6 +28,8 @@ static struct lock_class_key users_key;
  * rhca_offer_add - A backend can serve netdevs
  * @offer: what it can; stays the backend's, which withdraws it before it goes
  *
+ * Devices are registered later, by a work item that holds none of the caller's locks.
+ *
  * Context: may sleep; locks of the bus may be held.
  */
 void rhca_offer_add(struct rhca_offer *offer)

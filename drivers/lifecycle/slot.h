@@ -55,17 +55,19 @@ struct rhca_slot_ports {
 	struct rhca_netdev_id netdev[RHCA_MAX_PORTS];	/* which, in the order of its ports */
 };
 
-/*
- * What is known of a netdev. After a reload or reset of hardware there is a new netdev on it,
- * which is known by @parent to @devlink_port
- */
-struct rhca_slot {
-	struct list_head entry;			/* of those without @ndev the last to go is last */
-	const struct net_device *ndev;		/* until the notifier takes it away; then NULL */
+/* By which a netdev is known that takes another one's place, after a reload of hardware */
+struct rhca_slot_hardware {
 	char parent[64];			/* name of the netdev's parent device */
 	u8 perm_addr[MAX_ADDR_LEN];		/* all zero: none, as of a virtual function */
 	u16 dev_port;				/* of adapters with several ports */
 	unsigned int devlink_port;		/* of switches: ports may have one address */
+};
+
+/* What is known of a netdev */
+struct rhca_slot {
+	struct list_head entry;			/* of those without @ndev the last to go is last */
+	const struct net_device *ndev;		/* until the notifier takes it away; then NULL */
+	struct rhca_slot_hardware hardware;	/* that it was on, once @ndev is NULL */
 	enum rhca_wish wish;			/* what the user has asked for */
 	/*
 	 * That it was removed: the wish until then, and the device's number, by which it is

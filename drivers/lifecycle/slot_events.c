@@ -45,31 +45,17 @@ static bool is_hardware(const struct net_device *ndev)
 		is_function(ndev));
 }
 
-static unsigned int devlink_port(const struct net_device *ndev)
+static void name_hardware(struct rhca_slot_hardware *hardware,
+			  const struct net_device *ndev)
 {
 	const struct devlink_port *port = rhca_netdev_devlink_port(ndev);
 
 	ASSERT_RTNL();
-	return port ? port->index : NO_PORT;
-}
-
-static void name_hardware(struct rhca_slot *slot, const struct net_device *ndev)
-{
-	strscpy(slot->parent, dev_name(ndev->dev.parent), sizeof(slot->parent));
-	memcpy(slot->perm_addr, ndev->perm_addr, sizeof(slot->perm_addr));
-	slot->dev_port = ndev->dev_port;
-	slot->devlink_port = devlink_port(ndev);
-}
-
-static bool is_on_hardware(const struct rhca_slot *slot,
-			   const struct net_device *ndev)
-{
-	return is_hardware(ndev) && slot->dev_port == ndev->dev_port &&
-	       slot->devlink_port == devlink_port(ndev) &&
-	       !strncmp(slot->parent, dev_name(ndev->dev.parent),
-			sizeof(slot->parent) - 1) &&
-	       !memcmp(slot->perm_addr, ndev->perm_addr,
-		       sizeof(slot->perm_addr));
+	memset(hardware, 0, sizeof(*hardware));	/* gaps, too: it is compared as a whole */
+	strscpy(hardware->parent, dev_name(ndev->dev.parent), sizeof(hardware->parent));
+	memcpy(hardware->perm_addr, ndev->perm_addr, sizeof(hardware->perm_addr));
+	hardware->dev_port = ndev->dev_port;
+	hardware->devlink_port = port ? port->index : NO_PORT;
 }
 
 /* --- settings ----------------------------------------------------------------------- */
@@ -207,13 +193,17 @@ struct rhca_settings *rhca_slot_copy(const struct net_device *ndev, bool lag)
  */
 void rhca_slot_netdev_came(const struct net_device *ndev)
 {
+	struct rhca_slot_hardware hardware;
 	struct rhca_slot *slot;
 
+	if (!is_hardware(ndev))
+		return;
+	name_hardware(&hardware, ndev);
 	mutex_lock(&rhca_slots_mutex);
 	if (rhca_slot_find(ndev))
 		goto out;
 	list_for_each_entry(slot, &rhca_slots, entry) {
-		if (slot->ndev || !is_on_hardware(slot, ndev))
+		if (slot->ndev || memcmp(&slot->hardware, &hardware, sizeof(hardware)))
 			continue;
 		slot->ndev = ndev;
 		break;
@@ -283,7 +273,7 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 		rhca_slot_forget(slot);
 		return;
 	}
-	name_hardware(slot, ndev);
+	name_hardware(&slot->hardware, ndev);
 	slot->ndev = NULL;
 	slot->flags &= ~RHCA_SLOT_LAG_OFF;
 	list_move_tail(&slot->entry, &rhca_slots);

@@ -224,12 +224,6 @@ struct rhca_offer {
 	bool decides_lag;		/* the hardware itself makes one device of bonded ports */
 };
 
-/*
- * rhca_offer_add() only leaves word: devices are registered later, by a work item
- * that holds none of the caller's locks.
- * rhca_offer_withdraw() sleeps until the devices that the offer serves are
- * quiesced, unregistered and freed.
- */
 void rhca_offer_add(struct rhca_offer *offer);
 void rhca_offer_withdraw(struct rhca_offer *offer);
 
