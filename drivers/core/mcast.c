@@ -237,83 +237,48 @@ static bool has_room(const struct group *group)
 	       dev->num_mcast_attachments < attrs->max_total_mcast_qp_attach;
 }
 
-static struct rhca_mcast_attachment *
-create_attachment(struct group *group, struct rhca_qp *qp)
-{
-	struct rhca_mcast_attachment *attachment;
-	int ret;
-
-	attachment = kzalloc(sizeof(*attachment), GFP_KERNEL_ACCOUNT);
-	if (!attachment)
-		return ERR_PTR(-ENOMEM);
-	ret = rhca_mcast_owner_get(group->port, qp, &attachment->owner);
-	if (ret) {
-		kfree(attachment);
-		return ERR_PTR(ret);
-	}
-	attachment->qp = qp;
-	attachment->port = group->port;
-	attachment->gid = &group->gid;
-	return attachment;
-}
-
-static void destroy_attachment(struct rhca_mcast_attachment *attachment)
-{
-	rhca_mcast_owner_put(attachment->owner);
-	kfree_rcu(attachment, rcu);
-}
-
 /* The netdevs listen, and nobody attaches the QP once more, or ends the group */
 static int reserve(struct group *group, struct rhca_mcast_attachment *attachment)
 {
-	int ret = group->num_attachments ? 0 : update_netdevs(group);
+	const struct rhca_qp *qp = attachment->qp;
+	int ret;
 
+	if (find_attachment(&group->attachments, qp) ||
+	    find_attachment(&group->reserved, qp))
+		return -EEXIST;
+	if (!has_room(group))
+		return -ENOMEM;
+	ret = rhca_mcast_owner_get(group->port, qp, &attachment->owner);
 	if (ret)
 		return ret;
+	ret = group->num_attachments ? 0 : update_netdevs(group);
+	if (ret) {
+		rhca_mcast_owner_put(attachment->owner);
+		return ret;
+	}
+	attachment->gid = &group->gid;
 	hlist_add_head(&attachment->node, &group->reserved);
 	group->num_attachments++;
 	group->port->dev->num_mcast_attachments++;
 	return 0;
 }
 
-static struct rhca_mcast_attachment *attach_to_group(struct group *group,
-						     struct rhca_qp *qp)
-{
-	struct rhca_mcast_attachment *attachment;
-	int ret;
-
-	if (find_attachment(&group->attachments, qp) ||
-	    find_attachment(&group->reserved, qp))
-		return ERR_PTR(-EEXIST);
-	if (!has_room(group))
-		return ERR_PTR(-ENOMEM);
-	attachment = create_attachment(group, qp);
-	if (IS_ERR(attachment))
-		return attachment;
-	ret = reserve(group, attachment);
-	if (ret) {
-		destroy_attachment(attachment);
-		return ERR_PTR(ret);
-	}
-	return attachment;
-}
-
 /* Everything but what the backend does, and packets do not see the QP yet */
-static struct rhca_mcast_attachment *begin_to_attach(struct rhca_port *port,
-						     struct rhca_qp *qp,
-						     const union ib_gid *gid)
+static int begin_to_attach(struct rhca_mcast_attachment *attachment,
+			   const union ib_gid *gid)
 {
-	struct rhca_mcast_attachment *attachment;
+	struct rhca_port *port = attachment->port;
 	struct group *group;
+	int ret;
 
 	ASSERT_RTNL();
 	group = find_group(port, gid) ?: create_group(port, gid);
 	if (IS_ERR(group))
-		return ERR_CAST(group);
-	attachment = attach_to_group(group, qp);
-	if (IS_ERR(attachment) && !group->num_attachments)
+		return PTR_ERR(group);
+	ret = reserve(group, attachment);
+	if (ret && !group->num_attachments)
 		end_group(group);
-	return attachment;
+	return ret;
 }
 
 static struct group *group_of(struct rhca_mcast_attachment *attachment)
@@ -329,7 +294,8 @@ static void end_attachment(struct rhca_mcast_attachment *attachment)
 	ASSERT_RTNL();
 	group->num_attachments--;
 	group->port->dev->num_mcast_attachments--;
-	destroy_attachment(attachment);
+	rhca_mcast_owner_put(attachment->owner);
+	kfree_rcu(attachment, rcu);
 	if (!group->num_attachments)
 		end_group(group);
 }
@@ -352,11 +318,18 @@ static int attach(struct rhca_port *port, struct rhca_qp *qp,
 	struct rhca_mcast_attachment *attachment;
 	int ret;
 
+	attachment = kzalloc(sizeof(*attachment), GFP_KERNEL_ACCOUNT);
+	if (!attachment)
+		return -ENOMEM;
+	attachment->qp = qp;
+	attachment->port = port;
 	rtnl_lock();
-	attachment = begin_to_attach(port, qp, gid);
+	ret = begin_to_attach(attachment, gid);
 	rtnl_unlock();
-	if (IS_ERR(attachment))
-		return PTR_ERR(attachment);
+	if (ret) {
+		kfree(attachment);
+		return ret;
+	}
 	ret = qp->dev->backend->mcast_attach(attachment);
 	rtnl_lock();
 	finish_to_attach(attachment, ret);
