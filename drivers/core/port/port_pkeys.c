@@ -97,47 +97,18 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_pkeys_copy);
 
 /* --- the file ------------------------------------------------------------------ */
 
-/*
- * Readers see the old table or the new one, never some lines of a write. Returns
- * the one that no longer counts.
- */
-static struct rhca_pkey_table *replace_table(struct rhca_port *port,
-					     const char *text)
+static int edit(struct rhca_port *port, struct rhca_pkey_table *table, const char *text)
 {
 	const struct rhca_backend_ops *backend = port->dev->backend;
-	struct rhca_pkeys *pkeys = &port->pkeys;
-	struct rhca_pkey_table *table, *old;
 	int ret;
 
-	lockdep_assert_held(&pkeys->lock);
-	if (pkeys->frozen)
-		return ERR_PTR(-EBUSY);
-	old = rcu_dereference_protected(pkeys->table,
-					lockdep_is_held(&pkeys->lock));
-	table = kmemdup(old, sizeof(*table), GFP_KERNEL);
-	if (!table)
-		return ERR_PTR(-ENOMEM);
+	lockdep_assert_held(&port->pkeys.lock);
+	if (port->pkeys.frozen)
+		return -EBUSY;
 	ret = rhca_pkey_table_edit(table, text);
 	if (!ret && backend->pkeys_check)
 		ret = backend->pkeys_check(port, table);
-	if (ret) {
-		kfree(table);
-		return ERR_PTR(ret);
-	}
-	rcu_assign_pointer(pkeys->table, table);
-	return old;
-}
-
-/* Hardware may serve a port whose partitions nobody relies on any more */
-static bool returns_to_default(const struct rhca_pkey_table *old,
-			       const struct rhca_port *port)
-{
-	bool parts;
-
-	rcu_read_lock();
-	parts = rhca_pkeys_part_tenants(rcu_dereference(port->pkeys.table));
-	rcu_read_unlock();
-	return !parts && rhca_pkeys_part_tenants(old);
+	return ret;
 }
 
 /**
@@ -154,15 +125,30 @@ static bool returns_to_default(const struct rhca_pkey_table *old,
  */
 int rhca_pkeys_store(struct rhca_port *port, const char *text)
 {
-	struct rhca_pkey_table *old;
-	bool recheck;
+	struct rhca_pkeys *pkeys = &port->pkeys;
+	struct rhca_pkey_table *table, *old;
+	bool recheck = false;
+	int ret;
 
-	mutex_lock(&port->pkeys.lock);
-	old = replace_table(port, text);
-	recheck = !IS_ERR(old) && returns_to_default(old, port);
-	mutex_unlock(&port->pkeys.lock);
-	if (IS_ERR(old))
-		return PTR_ERR(old);
+	table = kmalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	mutex_lock(&pkeys->lock);
+	old = rcu_dereference_protected(pkeys->table,
+					lockdep_is_held(&pkeys->lock));
+	*table = *old;
+	ret = edit(port, table, text);
+	if (!ret) {
+		/* Readers see the old table or the new one, never some lines of a write */
+		rcu_assign_pointer(pkeys->table, table);
+		/* Hardware may serve a port whose partitions nobody relies on any more */
+		recheck = rhca_pkeys_part_tenants(old) && !rhca_pkeys_part_tenants(table);
+	}
+	mutex_unlock(&pkeys->lock);
+	if (ret) {
+		kfree(table);
+		return ret;
+	}
 	synchronize_rcu();
 	kfree(old);
 	rhca_port_event(port, IB_EVENT_PKEY_CHANGE);
