@@ -12,13 +12,6 @@
 #include "lifecycle/slot.h"
 #include "lifecycle/slot_apply.h"
 
-static struct net_device *bond_of(struct net_device *ndev)
-{
-	struct net_device *master = netdev_master_upper_dev_get(ndev) ?: ndev;
-
-	return netif_is_bond_master(master) ? master : NULL;
-}
-
 static bool is_enabled(struct net_device *ndev)
 {
 	return !rhca_slot_is_set(ndev, RHCA_SLOT_LAG_OFF);
@@ -27,7 +20,7 @@ static bool is_enabled(struct net_device *ndev)
 /* All members of the bond that a port's netdev is or belongs to; else the netdev, if any */
 static bool members_enabled(struct net_device *ndev)
 {
-	struct net_device *bond = ndev ? bond_of(ndev) : NULL;
+	struct net_device *bond = ndev ? rhca_lag_bond_of(ndev) : NULL;
 	struct net_device *member;
 	struct list_head *iter;
 	bool enabled = true;
@@ -43,7 +36,7 @@ static bool members_enabled(struct net_device *ndev)
 /* The same members; the bond may be a LAG now, or none any more */
 static int enable_members(struct net_device *ndev, bool enable)
 {
-	struct net_device *bond = ndev ? bond_of(ndev) : NULL;
+	struct net_device *bond = ndev ? rhca_lag_bond_of(ndev) : NULL;
 	struct net_device *member;
 	struct list_head *iter;
 	int ret = 0;

@@ -24,6 +24,25 @@
 
 /* --- bonds ------------------------------------------------------------------------ */
 
+/**
+ * rhca_lag_bond_of - The bond that a netdev is, or is a member of
+ * @ndev: the netdev
+ *
+ * Context: RTNL held, or RCU read side.
+ * Return: the bond, be it the port of a bridge itself, or NULL.
+ */
+struct net_device *rhca_lag_bond_of(struct net_device *ndev)
+{
+	struct net_device *master;
+
+	if (netif_is_bond_master(ndev))
+		return ndev;
+	rcu_read_lock();
+	master = netdev_master_upper_dev_get_rcu(ndev);
+	rcu_read_unlock();
+	return master && netif_is_bond_master(master) ? master : NULL;
+}
+
 static bool bond_qualifies_now(struct net_device *bond,
 			       struct rhca_lag_members *members)
 {
@@ -77,18 +96,16 @@ void rhca_lag_bond_changed(const struct net_device *bond)
 
 static void bond_of_port_changed(struct rhca_port *port)
 {
-	struct net_device *ndev = rhca_port_get_netdev(port), *master;
+	struct net_device *ndev, *bond;
 
-	if (!ndev)
-		return;
 	rcu_read_lock();
-	master = netdev_master_upper_dev_get_rcu(ndev) ?: ndev;
-	dev_hold(master);
+	ndev = rcu_dereference(port->ndev);
+	bond = ndev ? rhca_lag_bond_of(ndev) : NULL;
+	dev_hold(bond);
 	rcu_read_unlock();
-	if (netif_is_bond_master(master))
-		rhca_slot_set(master, RHCA_SLOT_LAG_WAITS, false);
-	dev_put(master);
-	dev_put(ndev);
+	if (bond)
+		rhca_slot_set(bond, RHCA_SLOT_LAG_WAITS, false);
+	dev_put(bond);
 }
 
 /* A device of ours has appeared, perhaps on a member. The caller kicks bonds. May sleep. */

@@ -149,17 +149,14 @@ static void look_at_rule(struct net_device *ndev,
 	f->ports_there = ports_there(ndev, known->rule, f->has);
 }
 
-/* The bond that a netdev is, or is a member of, with a reference */
+/* The bond that a netdev is, or is a member of, if it makes a LAG; with a reference */
 static struct net_device *bond_of(struct net_device *ndev)
 {
+	struct net_device *bond = rhca_lag_bond_of(ndev);
 	struct rhca_lag_members members;
-	struct net_device *bond;
 
 	ASSERT_RTNL();
-	bond = netif_is_bond_master(ndev) ? ndev :
-	       netdev_master_upper_dev_get(ndev);
-	if (!bond || !netif_is_bond_master(bond) ||
-	    !rhca_lag_bond_is_lag(bond, &members))
+	if (!bond || !rhca_lag_bond_is_lag(bond, &members))
 		return NULL;
 	dev_hold(bond);
 	return bond;

@@ -114,8 +114,12 @@ show_a ip link set va2 master "$BOND_A"
 become "two again" "roce_bond0 none none" "$BOND_A" va1 va2
 check_fails "roce_lag_enable takes no 2" sh -c "echo 2 > $IB/roce_bond0/roce_lag_enable"
 check "and keeps" 1 "$(cat $IB/roce_bond0/roce_lag_enable)"
+: "the file is the members', whatever the bond is a port of"
+show_a ip link add lbr type bridge
+show_a ip link set "$BOND_A" master lbr
 show sh -c "echo 0 > $IB/roce_bond0/roce_lag_enable"
 become "roce_lag_enable 0" "none la1 la2" "$BOND_A" va1 va2
+show_a ip link del lbr
 check "la2 says so as well" 0 "$(cat $IB/la2/roce_lag_enable)"
 : "tenants that the ports keep apart do not meet in a LAG, and it keeps their table"
 pkeys() { cat "$IB/$1/partitions/1/pkeys" | paste -sd,; }
