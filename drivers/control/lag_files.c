@@ -7,6 +7,7 @@
 #include <rhca/compat.h>
 
 #include "control/sysfs.h"
+#include "core/port/port.h"
 #include "lifecycle/lag.h"
 #include "lifecycle/lag_members.h"
 #include "lifecycle/slot.h"
@@ -127,10 +128,7 @@ static ssize_t roce_lag_ecmp_dev_store(struct device *device,
 	if (refused_by_hardware(dev, "roce_lag_ecmp_dev"))
 		return -EOPNOTSUPP;
 	strim(name);
-	rcu_read_lock();
-	first = rcu_dereference(dev->ports[0].ndev);
-	dev_hold(first);
-	rcu_read_unlock();
+	first = rhca_port_get_netdev(&dev->ports[0]);
 	if (first && is_whole) {
 		ret = name[0] ? rhca_lag_join(dev, first, name) : rhca_lag_part(dev, first);
 		rhca_slot_kick(first);

@@ -11,17 +11,6 @@
 #include "core/rules/netdev.h"
 #include "core/rules/policy.h"
 
-static struct net_device *hold_netdev(struct net_device __rcu *const *from)
-{
-	struct net_device *ndev;
-
-	rcu_read_lock();
-	ndev = rcu_dereference(*from);
-	dev_hold(ndev);
-	rcu_read_unlock();
-	return ndev;
-}
-
 /**
  * rhca_port_get_netdev - The port's netdev
  * @port: the port
@@ -30,7 +19,13 @@ static struct net_device *hold_netdev(struct net_device __rcu *const *from)
  */
 struct net_device *rhca_port_get_netdev(struct rhca_port *port)
 {
-	return hold_netdev(&port->ndev);
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(port->ndev);
+	dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_port_get_netdev);
 
