@@ -27,16 +27,11 @@ static int set_roce_mode(const char *value, const struct kernel_param *kp)
 	return 0;
 }
 
-static int get_roce_mode(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%d\n", rhca_policy.roce_mode);
-}
-
 static const struct kernel_param_ops roce_mode_ops = {
 	.set = set_roce_mode,
-	.get = get_roce_mode,
+	.get = param_get_int,
 };
-module_param_cb(roce_mode, &roce_mode_ops, NULL, 0444);
+module_param_cb(roce_mode, &roce_mode_ops, &rhca_policy.roce_mode, 0444);
 MODULE_PARM_DESC(roce_mode, "RoCE versions of all ports: 0 or v1, 2 or v2, 4 or both (default: both)");
 
 static int set_ud_gid_type(const char *value, const struct kernel_param *kp)

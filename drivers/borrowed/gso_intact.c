@@ -62,18 +62,11 @@ unsigned int rhca_gso_intact_keep(void *priv, struct sk_buff *skb,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gso_intact_keep);
 
-static const struct nf_hook_ops gso_intact_hooks[] = {
-	{
-		.hook		= rhca_gso_intact_keep,
-		.pf		= NFPROTO_IPV4,
-		.hooknum	= NF_INET_LOCAL_IN,
-		.priority	= NF_IP_PRI_LAST,
-	}, {
-		.hook		= rhca_gso_intact_keep,
-		.pf		= NFPROTO_IPV6,
-		.hooknum	= NF_INET_LOCAL_IN,
-		.priority	= NF_IP_PRI_LAST,
-	},
+static const struct nf_hook_ops gso_intact_hook = {
+	.hook		= rhca_gso_intact_keep,
+	.pf		= NFPROTO_INET,	/* IPv4 and IPv6 */
+	.hooknum	= NF_INET_LOCAL_IN,
+	.priority	= NF_IP_PRI_LAST,
 };
 
 /**
@@ -85,13 +78,13 @@ static const struct nf_hook_ops gso_intact_hooks[] = {
  */
 int rhca_gso_intact_begin(struct net *net)
 {
-	return nf_register_net_hooks(net, gso_intact_hooks, ARRAY_SIZE(gso_intact_hooks));
+	return nf_register_net_hook(net, &gso_intact_hook);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gso_intact_begin);
 
 void rhca_gso_intact_end(struct net *net)
 {
-	nf_unregister_net_hooks(net, gso_intact_hooks, ARRAY_SIZE(gso_intact_hooks));
+	nf_unregister_net_hook(net, &gso_intact_hook);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_gso_intact_end);
 #else

@@ -12,6 +12,7 @@ struct rhca_settings;
 struct rhca_dev_spec {
 	/* NULL: the next free one of roce%d, roce_bond%d on a bond, roce_lag%d with @second */
 	const char *name;
+	bool name_is_kept;				/* and no user has asked for it */
 	const struct rhca_backend_ops *backend;
 	struct rhca_offer *offer;			/* of @backend, or NULL */
 	struct net_device *netdevs[RHCA_MAX_PORTS];	/* the caller holds references */

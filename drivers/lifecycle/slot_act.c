@@ -55,22 +55,14 @@ static int use_settings(struct rhca_dev_spec *spec)
 		}
 		if (!settings)
 			continue;
-		if (!spec->name && settings->name[0])
+		if (!spec->name && settings->name[0]) {
 			spec->name = settings->name;
+			spec->name_is_kept = true;
+		}
 		spec->pkeys[i] = &settings->pkeys;
 		spec->settings[i] = settings;
 	}
 	return 0;
-}
-
-static bool has_kept_name(const struct rhca_dev_spec *spec)
-{
-	u32 i;
-
-	for (i = 0; i < spec->num_ports; i++)
-		if (spec->settings[i] && spec->name == spec->settings[i]->name)
-			return true;
-	return false;
 }
 
 /*
@@ -79,13 +71,13 @@ static bool has_kept_name(const struct rhca_dev_spec *spec)
  */
 static int create_under_name(struct rhca_dev_spec *spec)
 {
-	bool kept_name = has_kept_name(spec);
 	u32 tries = NAME_TRIES;
 	int ret;
 
-	while ((ret = rhca_dev_create(spec)) == -ENFILE && kept_name && tries--)
+	while ((ret = rhca_dev_create(spec)) == -ENFILE && spec->name_is_kept && tries--)
 		msleep(NAME_INTERVAL_MS);
-	if (ret == -ENFILE && kept_name) {
+	if (ret == -ENFILE && spec->name_is_kept) {
+		spec->name_is_kept = false;
 		spec->name = NULL;
 		ret = rhca_dev_create(spec);
 	}
@@ -337,6 +329,7 @@ static int create_lag(struct net_device *first, struct net_device *second,
 
 	if (IS_ERR(settings))
 		return PTR_ERR(settings);
+	spec.name_is_kept = settings;
 	spec.name = settings ? settings->name : NULL;
 	ret = create_under_name(&spec);
 	trace_rhca_netdev(first->name, "LAG in place of its members", ret);
