@@ -19,32 +19,34 @@
 /* A file that each port of a device has; the port's netdev may have gone */
 struct port_file {
 	struct attribute attr;	/* name and mode */
-	const char *folder;	/* below the device */
 	const char *takes;	/* for the log, what may be written */
 	ssize_t (*show)(struct rhca_port *port, char *buf);	/* writes at most a page */
 	/* takes all of the text, which ends with a 0, or changes nothing and says why not */
 	int (*store)(struct rhca_port *port, const char *text);
 };
 
-#define FILE_RW(_folder, _name, _show, _store, _takes) {	\
-	.attr	= { .name = (_name), .mode = 0644 },		\
-	.folder	= (_folder),					\
+#define FILE_RW(_name, _show, _store, _takes)			\
+static const struct port_file _name = {				\
+	.attr	= { .name = #_name, .mode = 0644 },		\
 	.takes	= (_takes),					\
 	.show	= (_show),					\
 	.store	= (_store),					\
 }
 
-#define TAKES_PKEYS	"INDEX 0xPKEY, one a line or between commas, index 0 to 127, P_Key 0 clears, none twice"
-#define TAKES_TCLASS	"tclass=N[,src_ip=A][,dst_ip=A[/BITS]] or tclass=N[,src_ip6=A][,dst_ip6=A], N -1 (off) to 255, at most 40 rules"
-#define TAKES_TTL	"0 (off) to 255"
+FILE_RW(traffic_class, rhca_tclass_show, rhca_tclass_store,
+	"tclass=N[,src_ip=A][,dst_ip=A[/BITS]] or tclass=N[,src_ip6=A][,dst_ip6=A], N -1 (off) to 255, at most 40 rules");
+FILE_RW(ttl, rhca_ttl_show, rhca_ttl_store, "0 (off) to 255");
+FILE_RW(pkeys, rhca_pkeys_show, rhca_pkeys_store,
+	"INDEX 0xPKEY, one a line or between commas, index 0 to 127, P_Key 0 clears, none twice");
 
-static const struct port_file port_files[] = {
-	FILE_RW("tc", "traffic_class", rhca_tclass_show, rhca_tclass_store,
-		TAKES_TCLASS),
-	FILE_RW("tc", "ttl", rhca_ttl_show, rhca_ttl_store, TAKES_TTL),
-	FILE_RW("partitions", "pkeys", rhca_pkeys_show, rhca_pkeys_store,
-		TAKES_PKEYS),
-	FILE_RW("ttl", "ttl", rhca_ttl_show, rhca_ttl_store, TAKES_TTL),
+/* Folders of a device, and the files in the folder that each port has there */
+static const struct {
+	const char *name;
+	const struct attribute *files[3];
+} port_folders[] = {
+	{ "tc",		{ &traffic_class.attr, &ttl.attr } },
+	{ "partitions",	{ &pkeys.attr } },
+	{ "ttl",	{ &ttl.attr } },
 };
 
 /* A folder that we made */
@@ -76,7 +78,7 @@ static ssize_t store_file(struct kobject *kobj, struct attribute *attr,
 		return len;
 	ibdev_err(&port->dev->ibdev,
 		  "%s/%u/%s: '%*pE' is refused (error %d), nothing is changed; takes %s\n",
-		  file->folder, port->num, attr->name, shown, buf, ret,
+		  kobject_name(kobj->parent), port->num, attr->name, shown, buf, ret,
 		  file->takes);
 	return ret;
 }
@@ -96,30 +98,12 @@ static const struct kobj_type folder_type = {
 	.sysfs_ops	= &folder_ops,
 };
 
-static struct folder *find_folder(struct list_head *folders,
-				  const struct kobject *parent,
-				  const char *name)
+static struct folder *add_folder(struct list_head *folders, struct kobject *parent,
+				 const char *name, struct rhca_port *port)
 {
-	struct folder *folder;
-
-	list_for_each_entry(folder, folders, entry)
-		if (folder->kobj.parent == parent &&
-		    !strcmp(kobject_name(&folder->kobj), name))
-			return folder;
-	return NULL;
-}
-
-/* The folder of that name, made if there is none */
-static struct folder *get_folder(struct list_head *folders,
-				 struct kobject *parent, const char *name,
-				 struct rhca_port *port)
-{
-	struct folder *folder = find_folder(folders, parent, name);
+	struct folder *folder = kzalloc(sizeof(*folder), GFP_KERNEL);
 	int ret;
 
-	if (folder)
-		return folder;
-	folder = kzalloc(sizeof(*folder), GFP_KERNEL);
 	if (!folder)
 		return ERR_PTR(-ENOMEM);
 	folder->port = port;
@@ -133,32 +117,33 @@ static struct folder *get_folder(struct list_head *folders,
 	return folder;
 }
 
-static int add_file(struct list_head *folders, struct rhca_port *port,
-		    const struct port_file *file)
+static int add_port(struct list_head *folders, struct folder *parent,
+		    struct rhca_port *port, const struct attribute *const *files)
 {
-	struct folder *of_file, *of_port;
+	struct folder *folder;
 	char number[12];
 
-	of_file = get_folder(folders, &port->dev->ibdev.dev.kobj, file->folder,
-			     NULL);
-	if (IS_ERR(of_file))
-		return PTR_ERR(of_file);
 	snprintf(number, sizeof(number), "%u", port->num);
-	of_port = get_folder(folders, &of_file->kobj, number, port);
-	if (IS_ERR(of_port))
-		return PTR_ERR(of_port);
-	return sysfs_create_file(&of_port->kobj, &file->attr);
+	folder = add_folder(folders, &parent->kobj, number, port);
+	if (IS_ERR(folder))
+		return PTR_ERR(folder);
+	return sysfs_create_files(&folder->kobj, files);
 }
 
 static int add_files(struct list_head *folders, struct rhca_dev *dev)
 {
+	struct folder *folder;
 	u32 i, port;
 	int ret;
 
-	for (i = 0; i < ARRAY_SIZE(port_files); i++) {
+	for (i = 0; i < ARRAY_SIZE(port_folders); i++) {
+		folder = add_folder(folders, &dev->ibdev.dev.kobj, port_folders[i].name,
+				    NULL);
+		if (IS_ERR(folder))
+			return PTR_ERR(folder);
 		for (port = 0; port < dev->num_ports; port++) {
-			ret = add_file(folders, &dev->ports[port],
-				       &port_files[i]);
+			ret = add_port(folders, folder, &dev->ports[port],
+				       port_folders[i].files);
 			if (ret)
 				return ret;
 		}

@@ -37,8 +37,9 @@ code_params_hca() { sources=$(find drivers -path drivers/mlx5 -prune -o -name '*
 code_files() {
 	code '\bDEVICE_ATTR_(RO|RW|WO)\( ?\K\w+'
 	code '\bIB_PORT_ATTR_(RO|RW|WO)\( ?\K\w+' | sed 's,^,ports/N/,'
-	# rows of control/sysfs.c
-	code '\bFILE_R[OW]\( ?"\K[\w/]+", ?"\w+' | sed 's/", *"/\/N\//'
+	# rows of port_folders[] in control/sysfs.c
+	code '\{ "\K\w+", \{( &\w+\.attr,?)+' |
+		awk '{ gsub(/[",&{]|\.attr/, ""); for (i = 2; i <= NF; i++) print $1 "/N/" $i }'
 	echo 'ports/N/cc/<name>'
 }
 
