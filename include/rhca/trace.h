@@ -36,17 +36,10 @@ struct rhca_slot_facts;
 	{ 0, "RESET" }, { 1, "INIT" }, { 2, "RTR" }, { 3, "RTS" },	\
 	{ 4, "SQD" }, { 5, "SQE" }, { 6, "ERR" }
 
-/* enum rhca_turn_state, enum rhca_pause, enum rhca_kick: sw/qp/turn.h */
+/* enum rhca_turn_state: sw/qp/turn.h */
 #define RHCA_TRACE_TURNS						\
 	{ 0, "IDLE" }, { 1, "QUEUED" }, { 2, "RUNNING" },		\
 	{ 3, "TIMED" }, { 4, "LENT" }
-#define RHCA_TRACE_PAUSES						\
-	{ 0, "-" }, { 1, "POST_DELAY" }, { 2, "PACE" }, { 3, "RNR" },	\
-	{ 4, "LOCAL_FULL" }, { 5, "PAGE_FAULT" }, { 6, "MEM_BUSY" }
-#define RHCA_TRACE_KICKS						\
-	{ BIT(0), "POST" }, { BIT(1), "ACK" }, { BIT(2), "TIMEOUT" },	\
-	{ BIT(3), "RESUME" }, { BIT(4), "BUDGET" }, { BIT(5), "STATE" },	\
-	{ BIT(6), "REPEAT" }
 
 /**
  * rhca_slot_decide - What a netdev should have, and what decides that
@@ -442,8 +435,13 @@ TRACE_EVENT(rhca_turn,
 		  __entry->requester ? "requester" : "responder",
 		  __print_symbolic(__entry->from & 7, RHCA_TRACE_TURNS),
 		  __print_symbolic(__entry->to & 7, RHCA_TRACE_TURNS),
-		  __print_symbolic(__entry->to >> 3 & 7, RHCA_TRACE_PAUSES),
-		  __print_flags(__entry->kicks, "|", RHCA_TRACE_KICKS))
+		  __print_symbolic(__entry->to >> 3 & 7, { 0, "-" }, { 1, "POST_DELAY" },
+				   { 2, "PACE" }, { 3, "RNR" }, { 4, "LOCAL_FULL" },
+				   { 5, "PAGE_FAULT" }, { 6, "MEM_BUSY" }),
+		  __print_flags(__entry->kicks, "|", { BIT(0), "POST" },
+				{ BIT(1), "ACK" }, { BIT(2), "TIMEOUT" },
+				{ BIT(3), "RESUME" }, { BIT(4), "BUDGET" },
+				{ BIT(5), "STATE" }, { BIT(6), "REPEAT" }))
 );
 
 /**
