@@ -109,10 +109,7 @@
 #ifdef HAVE_DEL_NETDEV_GIDS
 #define rhca_del_netdev_gids		roce_del_all_netdev_gids
 #else
-static inline void rhca_del_netdev_gids(struct ib_device *ibdev, u32 port,
-					struct net_device *ndev)
-{
-}
+#define rhca_del_netdev_gids(ibdev, port, ndev)	((void)(ibdev), (void)(ndev))
 #endif
 
 /*
@@ -121,29 +118,13 @@ static inline void rhca_del_netdev_gids(struct ib_device *ibdev, u32 port,
  */
 #ifdef HAVE_LINK_DEL
 #define RHCA_LINK_DEL(call)		.dellink = (call),
-
-static inline void rhca_set_link_ops(struct ib_device *ibdev,
-				     const struct rdma_link_ops *ops)
-{
-	ibdev->link_ops = ops;
-}
-
-static inline int rhca_link_del(struct ib_device *ibdev)
-{
-	return ibdev->link_ops ? ibdev->link_ops->dellink(ibdev) : -EINVAL;
-}
+#define rhca_set_link_ops(ibdev, ops)	((ibdev)->link_ops = (ops))
+#define rhca_link_del(ibdev) \
+	((ibdev)->link_ops ? (ibdev)->link_ops->dellink(ibdev) : -EINVAL)
 #else
 #define RHCA_LINK_DEL(call)
-
-static inline void rhca_set_link_ops(struct ib_device *ibdev,
-				     const struct rdma_link_ops *ops)
-{
-}
-
-static inline int rhca_link_del(struct ib_device *ibdev)
-{
-	return -EOPNOTSUPP;
-}
+#define rhca_set_link_ops(ibdev, ops)	((void)(ibdev), (void)(ops))
+#define rhca_link_del(ibdev)		((void)(ibdev), -EOPNOTSUPP)
 #endif
 
 /* A netdev's port of a devlink instance, which older kernels ask the driver for. */
@@ -322,14 +303,11 @@ static inline void rhca_counter_init(struct rdma_counter *counter)
 #endif
 
 /* Does the driver of a netdev speak DCB? Not where the kernel does not. */
-static inline bool rhca_speaks_dcb(const struct net_device *ndev)
-{
 #ifdef CONFIG_DCB
-	return ndev->dcbnl_ops;
+#define rhca_speaks_dcb(ndev)		(!!(ndev)->dcbnl_ops)
 #else
-	return false;
+#define rhca_speaks_dcb(ndev)		((void)(ndev), false)
 #endif
-}
 
 static inline void rhca_hrtimer_setup(struct hrtimer *timer,
 				      enum hrtimer_restart (*fn)(struct hrtimer *))

@@ -68,14 +68,13 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_ud_gid_type_parse);
 
 const char *rhca_roce_mode_name(enum rhca_roce_mode mode)
 {
-	switch (mode) {
-	case RHCA_ROCE_V1_ONLY:
-		return "RoCE v1";
-	case RHCA_ROCE_V2_ONLY:
-		return "RoCE v2";
-	default:
-		return "RoCE v1 and v2";
-	}
+	static const char *const names[] = {
+		[RHCA_ROCE_V1_ONLY]	= "RoCE v1",
+		[RHCA_ROCE_V2_ONLY]	= "RoCE v2",
+		[RHCA_ROCE_BOTH]	= "RoCE v1 and v2",
+	};
+
+	return names[mode];
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_roce_mode_name);
 
