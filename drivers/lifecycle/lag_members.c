@@ -141,10 +141,7 @@ void rhca_lag_find_members(struct net_device *bond, struct rhca_lag_members *mem
 		members->facts.num_outside += ports_outside(&members->record, bond);
 }
 
-/*
- * The devices that a LAG was made of, none where there is no LAG, and the LAG's partitions,
- * which they are to have when it ends. Any context.
- */
+/* The devices that a LAG was made of, none where there is no LAG. Any context. */
 void rhca_lag_find_replaced(const struct net_device *ndev,
 			    struct rhca_lag_members *members)
 {
@@ -154,7 +151,6 @@ void rhca_lag_find_replaced(const struct net_device *ndev,
 	if (!dev)
 		return;
 	members->record = dev->replaced;
-	rhca_pkeys_copy(&dev->ports[0], &members->pkeys);
 	ib_device_put(&dev->ibdev);
 }
 
