@@ -154,6 +154,7 @@ static void close_first_ports(struct rhca_dev *dev, u32 num)
 static int init_port(struct rhca_dev *dev, u32 i,
 		     const struct rhca_dev_spec *spec)
 {
+	const struct rhca_settings *settings = spec->settings[i];
 	struct rhca_port *port = &dev->ports[i];
 	int ret;
 
@@ -166,8 +167,11 @@ static int init_port(struct rhca_dev *dev, u32 i,
 		return ret;
 	}
 	rhca_gid_watch_init(port);
-	if (spec->settings[i])
-		rhca_settings_restore(port, spec->settings[i]);
+	if (settings) {
+		port->qos.tclass = settings->tclass;
+		port->qos.ttl = settings->ttl;
+		port->cc = settings->cc;
+	}
 	return 0;
 }
 

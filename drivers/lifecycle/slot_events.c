@@ -70,6 +70,19 @@ static bool outlives(const struct net_device *ndev)
 	       (ndev->reg_state == NETREG_UNREGISTERING && is_hardware(ndev));
 }
 
+/* A tenant that is let into a partition afterwards is forgotten, see rhca_pkeys_freeze() */
+static void save_settings(struct rhca_port *port, struct rhca_settings *settings)
+{
+	strscpy(settings->name, dev_name(&port->dev->ibdev.dev),
+		sizeof(settings->name));
+	rhca_pkeys_copy(port, &settings->pkeys);
+	mutex_lock(&port->qos.tclass_lock);
+	settings->tclass = port->qos.tclass;
+	mutex_unlock(&port->qos.tclass_lock);
+	settings->ttl = READ_ONCE(port->qos.ttl);
+	settings->cc = port->cc;
+}
+
 static int save_port(struct rhca_port *port, bool goes)
 {
 	struct net_device *ndev = rhca_port_get_netdev(port);
@@ -78,7 +91,7 @@ static int save_port(struct rhca_port *port, bool goes)
 
 	if (slot) {
 		slot->has_settings = true;
-		rhca_settings_save(port, &slot->settings);
+		save_settings(port, &slot->settings);
 	}
 	dev_put(ndev);
 	return wanted && !slot ? -ENOMEM : 0;
@@ -324,7 +337,7 @@ static int save_lag(struct rhca_dev *lag)
 	slot = rhca_slot_get(rtnl_dereference(lag->ports[0].ndev), false);
 	if (slot) {
 		slot->flags |= RHCA_SLOT_LAG_RETURNS;
-		rhca_settings_save(&lag->ports[0], &slot->lag);
+		save_settings(&lag->ports[0], &slot->lag);
 	}
 	mutex_unlock(&rhca_slots_mutex);
 	return slot ? 0 : -ENOMEM;

@@ -9,8 +9,6 @@
 #include "core/rules/pkey.h"
 #include "core/rules/tclass.h"
 
-struct rhca_port;
-
 /* Settings of a port */
 struct rhca_settings {
 	char name[IB_DEVICE_NAME_MAX];		/* its device's name, or empty */
@@ -19,10 +17,5 @@ struct rhca_settings {
 	u8 ttl;					/* forced TTL, or 0 */
 	struct rhca_cc cc;			/* loss and congestion of software */
 };
-
-void rhca_settings_save(struct rhca_port *port,
-			struct rhca_settings *settings);
-void rhca_settings_restore(struct rhca_port *port,
-			   const struct rhca_settings *settings);
 
 #endif
