@@ -22,20 +22,15 @@
 #define VECTOR_BYTES	16	/* the smallest; fewer go by the table, but for headers */
 #define MASKED_BYTE	4	/* that rhca_crc32_masked() takes for ones */
 
-/**
- * struct crc32_variant - One way to compute it
- * @name: as the user names it
- * @usable: can this CPU run it? NULL: any can
- * @avoid: may be NULL; true where the next variant serves this CPU better
- * @run: over at least VECTOR_BYTES. The lower half of @first is the value so far, the
- *	upper half is added to the bytes from the fifth to the eighth, as in a register
- * @copy: the same while copying whole 16 bytes; what is left behind them has been
- *	copied
+/*
+ * One way to compute it. @run: over at least VECTOR_BYTES. The lower half of @first is the value
+ * so far, the upper half is added to the bytes from the fifth to the eighth, as in a register.
+ * @copy: the same while copying whole 16 bytes; what is left behind them has been copied.
  */
 struct crc32_variant {
-	const char *name;
-	bool (*usable)(void);
-	bool (*avoid)(void);
+	const char *name;	/* as the user names it */
+	bool (*usable)(void);	/* can this CPU run it? NULL: any can */
+	bool (*avoid)(void);	/* does the next variant serve this CPU better? NULL: no */
 	u32 (*run)(u64 first, const void *from, unsigned long bytes);
 	u32 (*copy)(u64 first, void *to, const void *from, unsigned long bytes);
 };

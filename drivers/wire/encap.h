@@ -25,24 +25,15 @@ enum rhca_encap {
 #define RHCA_GRH_BYTES		40
 #define RHCA_MAX_NETWORK_BYTES	48	/* IPv6 + UDP */
 
-/**
- * struct rhca_flow - The fields of the network headers of one flow
- * @encap: which framing
- * @sgid: source GID; for IPv4 a mapped address, ::ffff:a.b.c.d
- * @dgid: destination GID, likewise
- * @tclass: traffic class (GRH, IPv6) or TOS (IPv4), 8 bits
- * @hop_limit: hop limit or TTL
- * @flow_label: 20 bits; IPv4 has none
- * @udp_sport: UDP source port of v2, host order
- */
+/* The fields of the network headers of one flow */
 struct rhca_flow {
 	enum rhca_encap	encap;
-	union ib_gid	sgid;
-	union ib_gid	dgid;
-	u8		tclass;
-	u8		hop_limit;
-	u32		flow_label;
-	u16		udp_sport;
+	union ib_gid	sgid;		/* source; for IPv4 a mapped address, ::ffff:a.b.c.d */
+	union ib_gid	dgid;		/* destination, likewise */
+	u8		tclass;		/* traffic class (GRH, IPv6) or TOS (IPv4) */
+	u8		hop_limit;	/* hop limit or TTL */
+	u32		flow_label;	/* 20 bits; IPv4 has none */
+	u16		udp_sport;	/* UDP source port of v2, host order */
 };
 
 static inline bool rhca_gid_equal(const union ib_gid *a, const union ib_gid *b)

@@ -199,22 +199,13 @@ static inline u8 rhca_syndrome(enum rhca_syndrome_type type, u8 value)
 	       u8_encode_bits(value, RHCA_SYNDROME_VALUE);
 }
 
-/**
- * struct rhca_bth_fields - What a sender decides about a BTH
- * @opcode: enum ib_opcode value
- * @pad: bytes of padding after the payload, 0-3
- * @solicited: ask the receiver for a solicited event
- * @ack_req: ask the responder for an acknowledgement
- * @pkey: partition key, host order
- * @dest_qpn: destination QP, 24 bits
- * @psn: packet sequence number, 24 bits
- */
+/* What a sender decides about a BTH */
 struct rhca_bth_fields {
 	u8	opcode;
-	u8	pad;
-	bool	solicited;
-	bool	ack_req;
-	u16	pkey;
+	u8	pad;		/* bytes of padding after the payload, 0-3 */
+	bool	solicited;	/* ask the receiver for a solicited event */
+	bool	ack_req;	/* ask the responder for an acknowledgement */
+	u16	pkey;		/* host order */
 	u32	dest_qpn;
 	u32	psn;
 };

@@ -15,14 +15,10 @@
 
 #define RHCA_ICRC_BEHIND	36	/* the longest extended headers */
 
-/**
- * struct rhca_icrc_flow - ICRC over the network headers of packets of a flow and size
- * @crc: the value behind them, with the identification @ip_id
- * @ip_id: IPv4 identification, in which alone they differ; else 0
- */
+/* ICRC over the network headers of packets of a flow and size */
 struct rhca_icrc_flow {
-	u32 crc;
-	u16 ip_id;
+	u32 crc;	/* the value behind them, with the identification @ip_id */
+	u16 ip_id;	/* IPv4 identification, in which alone they differ; else 0 */
 };
 
 void rhca_icrc_init(void);

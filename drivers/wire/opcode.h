@@ -57,16 +57,11 @@ enum rhca_header {
 #define RHCA_OPCODE_TRANSPORT	GENMASK(7, 5)	/* RC, UC, RD, UD */
 #define RHCA_MAX_HDR_BYTES	48	/* longest BTH + extended headers, rounded */
 
-/**
- * struct rhca_opcode - What an opcode means on the wire
- * @headers: BIT(enum rhca_header) of each header that follows the BTH
- * @header_bytes: of all of them
- * @flags: RHCA_OP_*; 0 marks an opcode that is not spoken
- */
+/* What an opcode means on the wire */
 struct rhca_opcode {
-	u16	headers;
-	u8	header_bytes;
-	u16	flags;
+	u16	headers;	/* BIT(enum rhca_header) of each header that follows the BTH */
+	u8	header_bytes;	/* of all of them */
+	u16	flags;		/* RHCA_OP_*; 0 marks an opcode that is not spoken */
 };
 
 extern const struct rhca_opcode rhca_opcodes[256];

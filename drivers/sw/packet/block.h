@@ -18,46 +18,27 @@
 /* Less where blocks are known to arrive: then it was not for them */
 #define RHCA_BLOCK_SINGLE_PROVEN 8U
 
-/**
- * struct rhca_block_backoff - Single packets after a loss
- * @single: so many leave singly before the next block
- * @window: how many it were after the last loss, less what has left since
- * @psn: of the first packet of a block that has left, if @is_out
- * @is_out: there is one, and nothing has been repeated since
- * @proven: blocks arrive
- */
+/* Single packets after a loss */
 struct rhca_block_backoff {
-	u32 single;
-	u32 window;
-	u32 psn;
-	bool is_out;
-	bool proven;
+	u32 single;	/* so many leave singly before the next block */
+	u32 window;	/* how many it were after the last loss, less what has left since */
+	u32 psn;	/* of the first packet of a block that has left, if @is_out */
+	bool is_out;	/* there is one, and nothing has been repeated since */
+	bool proven;	/* blocks arrive */
 };
 
-/**
- * struct rhca_block - A block that is being filled
- * @network: network headers of the first segment
- * @psn: of the first segment
- * @ip_id: IPv4 identification of the first segment; each has one more than that before
- * @udp_sport: of all
- * @segments: how many
- * @segment_bytes: of each, but for a shorter last one
- * @bytes: of all
- * @closed: a shorter one has been added, and none may follow
- * @num_pieces: entries of @pieces
- * @pieces: where the segments lie; each has a reference to its page
- */
+/* A block that is being filled */
 struct rhca_block {
-	struct rhca_network network;
-	u32 psn;
-	u16 ip_id;
-	u16 udp_sport;
-	u32 segments;
-	u32 segment_bytes;
-	u32 bytes;
-	bool closed;
+	struct rhca_network network;	/* of the first segment */
+	u32 psn;		/* of the first segment */
+	u16 ip_id;		/* of the first segment; each has one more than that before */
+	u16 udp_sport;		/* of all */
+	u32 segments;		/* how many */
+	u32 segment_bytes;	/* of each, but for a shorter last one */
+	u32 bytes;		/* of all */
+	bool closed;		/* a shorter one has been added, and none may follow */
 	u32 num_pieces;
-	struct rhca_piece pieces[RHCA_BLOCK_PIECES];
+	struct rhca_piece pieces[RHCA_BLOCK_PIECES];	/* each has a reference to its page */
 };
 
 /* Is there no room for another packet of the same size? */

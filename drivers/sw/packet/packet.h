@@ -21,45 +21,27 @@ struct rhca_network {
 	struct rhca_icrc_flow icrc;	/* over them */
 };
 
-/**
- * struct rhca_packet - A packet being built
- * @skb: network headers, BTH and extended headers; payload behind them. NULL for
- *	a segment of a block, and for one that was dropped
- * @room: where the segment of a block lies, BTH first; else NULL
- * @network: network headers, in @skb or of a segment
- * @tail: where payload goes on
- * @qp: whose it is
- * @path: where it goes
- * @bth: the BTH in @skb
- * @psn: of the packet
- * @payload_bytes: that it will have
- * @udp_sport: UDP source port of RoCE v2
- * @ip_id: IPv4 identification
- * @shared: it goes into a block that several QPs share
- * @like: network headers of a packet before it in its block that differ in nothing
- *	but the IPv4 identification, or NULL. Then @network is filled where it is
- *	asked for
- * @vectors: the ICRC is computed in vector registers, which are ours from
- *	rhca_packet_protect() to rhca_packet_seal() or rhca_packet_drop()
- * @crc: the ICRC so far
- * @segment_network: network headers of a segment
- */
+/* A packet being built */
 struct rhca_packet {
-	struct sk_buff *skb;
-	u8 *room;
-	u8 *network;
-	u8 *tail;
+	struct sk_buff *skb;	/* NULL for a segment of a block, and for one that was dropped */
+	u8 *room;		/* where the segment of a block lies, BTH first; else NULL */
+	u8 *network;		/* network headers, in @skb or of a segment */
+	u8 *tail;		/* where payload goes on */
 	const struct rhca_verbs_qp *qp;
 	struct rhca_path *path;
 	struct rhca_bth *bth;
 	u32 psn;
-	u32 payload_bytes;
-	u16 udp_sport;
-	u16 ip_id;
-	bool shared;
+	u32 payload_bytes;	/* that it will have */
+	u16 udp_sport;		/* UDP source port of RoCE v2 */
+	u16 ip_id;		/* IPv4 identification */
+	bool shared;		/* it goes into a block that several QPs share */
+	/*
+	 * Those of a packet before it in its block that differ in nothing but the IPv4
+	 * identification, or NULL. Then @network is filled where it is asked for
+	 */
 	struct rhca_network *like;
-	bool vectors;
-	u32 crc;
+	bool vectors;		/* from rhca_packet_protect() on vector registers are ours */
+	u32 crc;		/* the ICRC so far */
 	u8 segment_network[RHCA_MAX_NETWORK_BYTES];
 };
 

@@ -16,20 +16,16 @@
 
 #define POOL_ORDER	get_order(RHCA_POOL_PAGE_BYTES)
 
-/**
- * struct pool - Pages of one CPU
- * @lock: protects all of this, from rhca_pool_room() to rhca_pool_take(). With
- *	bottom halves off the CPU is ours, but for PREEMPT_RT, where another thread
- *	may run here meanwhile
- * @pages: they, the first ones used most
- * @current_page: index of the page that memory is taken from
- * @used: bytes of it that have been taken
- */
+/* Pages of one CPU */
 struct pool {
+	/*
+	 * Protects all of this, from rhca_pool_room() to rhca_pool_take(). With bottom halves off
+	 * the CPU is ours, but for PREEMPT_RT, where another thread may run here meanwhile
+	 */
 	local_lock_t lock;
-	struct page *pages[RHCA_POOL_PAGES];
-	unsigned int current_page;
-	unsigned int used;
+	struct page *pages[RHCA_POOL_PAGES];	/* the first ones used most */
+	unsigned int current_page;	/* index of the page that memory is taken from */
+	unsigned int used;		/* bytes of it that have been taken */
 };
 
 static DEFINE_PER_CPU(struct pool, pools);

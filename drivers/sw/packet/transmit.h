@@ -11,48 +11,30 @@
 
 struct rhca_shared_block;
 
-/**
- * struct rhca_tx_list - Packets to one destination that leave together
- * @qp: whose packets are begun, and who is charged for them; NULL: several, none of
- *	which need be there when the list leaves
- * @counters: where they are counted; RCU
- * @qp_member: member of a LAG that their QP sits on
- * @datagrams: their QP is a datagram's
- * @path: the destination; NULL only as long as there is no packet; RCU
- * @packets: in order
- * @block: behind them
- * @backoff: keeps packets out of blocks after a loss; NULL without
- * @shared: block that a packet which is alone may share with other QPs, or NULL
- * @asked: it is known whether blocks may be used
- * @blocks: they may
- * @uncharged: something else bounds them: nobody is charged
- * @may_overtake: its packets may overtake what the QP has sent
- * @is_cnp: they are CNPs, which have a priority of their own
- * @sent_bytes: from the IP header on, that the local queue has taken
- * @sent_packets: likewise
- * @refused: a packet was refused by the local queue; it and what came behind it
- *	in the list were dropped
- * @refused_psn: PSN of that packet
- */
+/* Packets to one destination that leave together */
 struct rhca_tx_list {
+	/*
+	 * Whose packets are begun, and who is charged for them; NULL: several, none of which
+	 * need be there when the list leaves
+	 */
 	const struct rhca_verbs_qp *qp;
-	struct rhca_counters __percpu *counters;
-	u32 qp_member;
-	bool datagrams;
-	struct rhca_path *path;
-	struct sk_buff_head packets;
-	struct rhca_block block;
-	struct rhca_block_backoff *backoff;
-	struct rhca_shared_block *shared;
-	bool asked;
-	bool blocks;
-	bool uncharged;
-	bool may_overtake;
-	bool is_cnp;
-	bool refused;
-	u32 refused_psn;
-	u32 sent_bytes;
-	u32 sent_packets;
+	struct rhca_counters __percpu *counters;	/* where they are counted; RCU */
+	u32 qp_member;		/* member of a LAG that their QP sits on */
+	bool datagrams;		/* their QP is a datagram's */
+	struct rhca_path *path;	/* the destination; NULL only as long as there is no packet; RCU */
+	struct sk_buff_head packets;	/* in order */
+	struct rhca_block block;	/* behind them */
+	struct rhca_block_backoff *backoff;	/* no blocks after a loss; NULL without */
+	struct rhca_shared_block *shared;	/* takes packets that are alone, or NULL */
+	bool asked;		/* it is known whether blocks may be used */
+	bool blocks;		/* they may */
+	bool uncharged;		/* something else bounds them: nobody is charged */
+	bool may_overtake;	/* its packets may overtake what the QP has sent */
+	bool is_cnp;		/* they are CNPs, which have a priority of their own */
+	bool refused;	/* the local queue has refused one: it, and what came behind it, is lost */
+	u32 refused_psn;	/* PSN of that packet */
+	u32 sent_bytes;		/* from the IP header on, that the local queue has taken */
+	u32 sent_packets;	/* likewise */
 };
 
 #define RHCA_TX_LIST_PACKETS	16

@@ -6,35 +6,20 @@
 struct rhca_rx;
 struct rhca_sw_qp;
 
-/**
- * enum rhca_request_status - Result of the checks of a request
- * @RHCA_PASS: go on with the next check
- * @RHCA_DUPLICATE: it has been executed before
- * @RHCA_PSN_GAP: packets before it are missing
- * @RHCA_DROP: ignore it
- * @RHCA_NO_BUFFER: no receive request is posted
- * @RHCA_PAGE_FAULT: memory that it needs is being brought in
- * @RHCA_NOT_READY: something before it takes long: not now
- * @RHCA_BAD_REQUEST: it breaks the protocol
- * @RHCA_BAD_LENGTH: it is longer than what it goes to
- * @RHCA_BAD_KEY: the key does not allow it
- * @RHCA_BAD_OPERATION: the QP does not allow it
- * @RHCA_LOCAL_FAULT: our own receive request is not usable
- * @RHCA_NUM_REQUEST_STATUSES: how many there are
- */
+/* Result of the checks of a request */
 enum rhca_request_status {
-	RHCA_PASS,
-	RHCA_DUPLICATE,
-	RHCA_PSN_GAP,
-	RHCA_DROP,
-	RHCA_NO_BUFFER,
-	RHCA_PAGE_FAULT,
-	RHCA_NOT_READY,
-	RHCA_BAD_REQUEST,
-	RHCA_BAD_LENGTH,
-	RHCA_BAD_KEY,
-	RHCA_BAD_OPERATION,
-	RHCA_LOCAL_FAULT,
+	RHCA_PASS,		/* go on with the next check */
+	RHCA_DUPLICATE,		/* it has been executed before */
+	RHCA_PSN_GAP,		/* packets before it are missing */
+	RHCA_DROP,		/* ignore it */
+	RHCA_NO_BUFFER,		/* no receive request is posted */
+	RHCA_PAGE_FAULT,	/* memory that it needs is being brought in */
+	RHCA_NOT_READY,		/* something before it takes long: not now */
+	RHCA_BAD_REQUEST,	/* it breaks the protocol */
+	RHCA_BAD_LENGTH,	/* it is longer than what it goes to */
+	RHCA_BAD_KEY,		/* the key does not allow it */
+	RHCA_BAD_OPERATION,	/* the QP does not allow it */
+	RHCA_LOCAL_FAULT,	/* our own receive request is not usable */
 	RHCA_NUM_REQUEST_STATUSES,
 };
 

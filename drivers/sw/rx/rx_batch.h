@@ -20,50 +20,28 @@ struct rhca_qp_ahead {
 	struct rhca_qp_handle *handle;	/* what is found under it, or NULL; RCU */
 };
 
-/**
- * struct rhca_rx_batch - Position among packets that arrived together
- * @rx: the packet at which it stands
- * @skb: the block; of a list the skb of that packet
- * @behind: the rest of the list; NULL for a block
- * @encap: the framing
- * @network: network headers of the block
- * @copied: bytes of a segment to which @network has been copied last, in @rx
- * @icrc: over the network headers that are there, if @rx.has_network_crc
- * @next: first byte of the next segment, from skb->data
- * @place: of the segment at which it stands, from 0
- * @first_psn: of the first segment
- * @id_rule: the way that the IPv4 identifications were found to be counted
- * @lost: packets that are missing before it, as far as the identifications told
- * @damaged: packets whose ICRC was wrong by each rule
- * @counters: where @packets are going to be counted; RCU
- * @packets: admitted for QPs that count there, and not counted yet
- * @bytes: theirs
- * @copies: deliveries of its packets to QPs of groups
- * @parsed: @rx is right and nobody has taken it
- * @ahead: what is known of the QPs of the packets behind it
- * @answers: acknowledgements of several QPs, sent at the end of the walk
- */
+/* Position among packets that arrived together */
 struct rhca_rx_batch {
-	struct rhca_rx rx;
-	struct sk_buff *skb;
-	struct list_head *behind;
+	struct rhca_rx rx;		/* the packet at which it stands */
+	struct sk_buff *skb;		/* the block; of a list the skb of that packet */
+	struct list_head *behind;	/* the rest of the list; NULL for a block */
 	enum rhca_encap encap;
-	u8 network[RHCA_MAX_NETWORK_BYTES];
-	unsigned int copied;
-	struct rhca_icrc_flow icrc;
-	unsigned int next;
-	unsigned int place;
-	u32 first_psn;
-	unsigned int id_rule;
-	unsigned int lost;
-	unsigned int damaged;
-	struct rhca_counters __percpu *counters;
-	unsigned int packets;
-	unsigned int bytes;
-	unsigned int copies;
-	bool parsed;
-	struct rhca_qp_ahead ahead[RHCA_WALK_AHEAD];
-	struct rhca_shared_block answers;
+	u8 network[RHCA_MAX_NETWORK_BYTES];	/* network headers of the block */
+	unsigned int copied;	/* bytes of a segment to which they were copied last, in @rx */
+	struct rhca_icrc_flow icrc;	/* over those there, if @rx.has_network_crc */
+	unsigned int next;		/* first byte of the next segment, from skb->data */
+	unsigned int place;		/* of the segment at which it stands, from 0 */
+	u32 first_psn;			/* of the first segment */
+	unsigned int id_rule;	/* the way that IPv4 identifications were found to be counted */
+	unsigned int lost;	/* packets missing before it, as far as these told */
+	unsigned int damaged;		/* packets whose ICRC was wrong by each rule */
+	struct rhca_counters __percpu *counters;	/* where @packets will be counted; RCU */
+	unsigned int packets;	/* admitted for QPs that count there, and not counted yet */
+	unsigned int bytes;		/* theirs */
+	unsigned int copies;		/* deliveries of its packets to QPs of groups */
+	bool parsed;			/* @rx is right and nobody has taken it */
+	struct rhca_qp_ahead ahead[RHCA_WALK_AHEAD];	/* QPs of the packets behind it */
+	struct rhca_shared_block answers;	/* of several QPs, sent at the end of the walk */
 };
 
 bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,

@@ -43,26 +43,16 @@ struct listener {
 	bool told;		/* the log says already that the port number is taken */
 };
 
-/**
- * struct rhca_udp - Sockets of one namespace
- * @refs: the namespace, and ports
- * @lock: protects what follows
- * @net: the namespace; NULL once it has gone
- * @users: ports that are open and not quiesced
- * @listeners: one for each VRF and one for the rest, as long as there are users
- * @whole: blocks reach the sockets whole
- * @used: a port has been open
- * @update: opens what is missing, closes what is of no use any more
- */
+/* Sockets of one namespace */
 struct rhca_udp {
-	refcount_t refs;
+	refcount_t refs;		/* the namespace, and ports */
 	struct mutex lock;		/* protects: */
-	struct net *net;
-	u32 users;
-	struct list_head listeners;
-	bool whole;
-	bool used;
-	struct delayed_work update;
+	struct net *net;		/* the namespace; NULL once it has gone */
+	u32 users;			/* ports that are open and not quiesced */
+	struct list_head listeners;	/* for each VRF and the rest, while there are users */
+	bool whole;			/* blocks reach the sockets whole */
+	bool used;			/* a port has been open */
+	struct delayed_work update;	/* opens what is missing, closes what is of no use */
 };
 
 static unsigned int net_id;
