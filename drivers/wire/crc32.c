@@ -79,65 +79,44 @@ static bool initialised;
 
 #define TEST_BYTES	4160	/* a payload of 4096 from any alignment */
 
-/* Memory to test with */
-struct crc32_test {
-	u8 from[TEST_BYTES];	/* what is read */
-	u8 to[TEST_BYTES];	/* what is copied to */
-};
-
-static bool test_range(const struct crc32_variant *variant,
-		       struct crc32_test *test, unsigned int at,
+static bool test_range(const struct crc32_variant *variant, const u8 *from, u8 *to,
 		       unsigned int bytes)
 {
 	unsigned int whole = round_down(bytes, VECTOR_BYTES);
-	const u8 *from = test->from + at;
 	u32 want = crc32_le(bytes, from, bytes);
 	u32 run, copy, masked;
 
-	memset(test->to, 0, at + bytes);
-	memcpy(test->to + at + whole, from + whole, bytes - whole);
+	memset(to, 0, whole);
+	memcpy(to + whole, from + whole, bytes - whole);
 	if (!rhca_vectors_begin())
 		return false;
 	run = variant->run(bytes, from, bytes);
-	copy = variant->copy(bytes, test->to + at, from, bytes);
-	test->to[at + MASKED_BYTE] ^= 0xa5;
-	masked = variant->run(0xa500000000ULL | bytes, test->to + at, bytes);
-	test->to[at + MASKED_BYTE] ^= 0xa5;
+	copy = variant->copy(bytes, to, from, bytes);
+	to[MASKED_BYTE] ^= 0xa5;
+	masked = variant->run(0xa500000000ULL | bytes, to, bytes);
+	to[MASKED_BYTE] ^= 0xa5;
 	rhca_vectors_end();
-	return run == want && copy == want && masked == want &&
-	       !memcmp(test->to + at, from, bytes);
+	return run == want && copy == want && masked == want && !memcmp(to, from, bytes);
 }
 
 /* Each way that a length is cut into vectors, at all ends and some alignments */
-static bool test_variant(const struct crc32_variant *variant,
-			 struct crc32_test *test)
-{
-	unsigned int bytes;
-
-	for (bytes = VECTOR_BYTES; bytes < 600; bytes++)
-		if (!test_range(variant, test, bytes % 64, bytes))
-			return false;
-	for (bytes = 600; bytes <= 4096; bytes += 19)
-		if (!test_range(variant, test, bytes % 64, bytes))
-			return false;
-	return test_range(variant, test, 0, 4096);
-}
-
 static bool is_right(const struct crc32_variant *variant)
 {
-	struct crc32_test *test;
-	unsigned int i;
-	bool right;
+	unsigned int i, bytes;
+	bool right = true;
+	u8 *from, *to;
 
 	if (variant == KERNEL_VARIANT)
 		return true;
-	test = kmalloc(sizeof(*test), GFP_KERNEL);
-	if (!test)
+	from = kmalloc(2 * TEST_BYTES, GFP_KERNEL);
+	if (!from)
 		return false;
+	to = from + TEST_BYTES;
 	for (i = 0; i < TEST_BYTES; i++)
-		test->from[i] = i * 197 + (i >> 3);
-	right = test_variant(variant, test);
-	kfree(test);
+		from[i] = i * 197 + (i >> 3);
+	for (bytes = VECTOR_BYTES; right && bytes <= 4096; bytes += bytes < 600 ? 1 : 19)
+		right = test_range(variant, from + bytes % 64, to + bytes % 64, bytes);
+	kfree(from);
 	if (!right)
 		pr_err("CRC-32 in vectors of %s bits is wrong on this CPU and not used\n",
 		       variant->name);
