@@ -17,7 +17,6 @@
 #include "sw/verbs/transport.h"
 #include "sw/verbs/queue/cq.h"
 #include "sw/verbs/queue/ring.h"
-#include "sw/qp/after.h"
 #include "sw/qp/flush.h"
 #include "sw/packet/pool.h"
 #include "sw/packet/transmit.h"

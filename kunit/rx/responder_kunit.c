@@ -13,7 +13,6 @@
 #include "lib/course.h"
 #include "sw/verbs/qp/qp.h"
 #include "sw/qp/flush.h"
-#include "sw/qp/after.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/rx/recv_completion.h"
 #include "sw/rx/responder.h"

@@ -12,7 +12,7 @@
 #include "sw/tx/requester.h"
 #include "sw/tx/segment.h"
 #include "sw/tx/send_sched.h"
-#include "sw/qp/after.h"
+#include "sw/qp/flush.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/verbs/section.h"
 

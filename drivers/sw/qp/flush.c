@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flushing the queues of a QP in ERR, and of a send queue in SQE, IBTA vol. 1, 10.8.5.
+ * After a QP's lock has been released: flush the queues of one in ERR, and the send queue of one
+ * in SQE, IBTA vol. 1, 10.8.5, and raise events.
  *
  * What was posted before the QP failed is flushed at once, in portions. What a process posts
  * afterwards has to wait: it fills its rings as fast as they are emptied, and would keep the
@@ -33,7 +34,7 @@ static void raise_events(struct rhca_sw_qp *qp, u32 events)
 }
 
 /* Any context but hardirq; none of the QP's locks held */
-void rhca_batch_raise(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
+static void raise(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
 	if (batch->raise_send || batch->raise_recv) {
 		local_bh_disable();
@@ -79,8 +80,8 @@ static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 				   FLUSH_FIRST);
 }
 
-/* Flush the other half, adding to @batch. Any context but hardirq; none of the QP's locks held */
-void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+/* Flush the other half, adding to @batch */
+static void flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	if (batch->flush_send)
 		flush_half(&qp->send.turn, &qp->send.lock, batch);
@@ -88,6 +89,73 @@ void rhca_flush_rest(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		flush_half(&qp->recv.turn, &qp->recv.lock, batch);
 	if (batch->flush_more || batch->flush_send || batch->flush_recv)
 		flush_later(qp, batch);
+}
+
+/* rhca_batch_end() of a batch that has left something */
+void rhca_batch_finish(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	flush_rest(qp, batch);
+	raise(qp, batch);
+}
+EXPORT_SYMBOL_IF_KUNIT(rhca_batch_finish);
+
+static void take_deferred(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	unsigned long deferred;
+
+	if (!READ_ONCE(qp->deferred) && !atomic_read(&qp->deferred_events))
+		return;
+	deferred = xchg(&qp->deferred, 0);
+	batch->raise_send |= !!(deferred & BIT(RHCA_RAISE_SEND));
+	batch->raise_recv |= !!(deferred & BIT(RHCA_RAISE_RECV));
+	batch->srq_limit |= !!(deferred & BIT(RHCA_RAISE_SRQ_LIMIT));
+	batch->events |= atomic_xchg(&qp->deferred_events, 0);
+	if (deferred & BIT(RHCA_FLUSH_MORE)) {
+		batch->flush_send = true;
+		batch->flush_recv = true;
+	}
+}
+
+/**
+ * rhca_batch_end_deferred - rhca_batch_end(), and what a verb has left to a tasklet
+ * @qp: the QP
+ * @batch: what was collected
+ */
+void rhca_batch_end_deferred(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	take_deferred(qp, batch);
+	rhca_batch_end(qp, batch);
+}
+
+static void defer_events(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
+{
+	if (batch->raise_send)
+		set_bit(RHCA_RAISE_SEND, &qp->deferred);
+	if (batch->raise_recv)
+		set_bit(RHCA_RAISE_RECV, &qp->deferred);
+	if (batch->srq_limit)
+		set_bit(RHCA_RAISE_SRQ_LIMIT, &qp->deferred);
+	atomic_or(batch->events, &qp->deferred_events);
+	rhca_turn_call_tasklet(&qp->send.turn);
+}
+
+/**
+ * rhca_batch_end_in_verb - rhca_batch_end() for a verb
+ * @qp: the QP
+ * @batch: what was collected
+ *
+ * A kernel user may hold locks while it posts that its completion or event handler
+ * takes as well, and a handler that posts would come back here: leave it to softirq.
+ */
+void rhca_batch_end_in_verb(struct rhca_sw_qp *qp, struct rhca_batch *batch)
+{
+	if (rhca_batch_is_empty(batch))
+		return;
+	flush_rest(qp, batch);
+	if (qp->base.is_user)
+		raise(qp, batch);
+	else if (rhca_batch_raises(batch))
+		defer_events(qp, batch);
 }
 
 /* --- work ------------------------------------------------------------------- */
@@ -99,7 +167,7 @@ static void flush_portion(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	flush_half(&qp->send.turn, &qp->send.lock, batch);
 	flush_half(&qp->recv.turn, &qp->recv.lock, batch);
 	rcu_read_unlock();
-	rhca_batch_raise(qp, batch);
+	raise(qp, batch);
 }
 
 /* Is there something to look for that nobody will tell of? */

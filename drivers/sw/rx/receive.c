@@ -15,7 +15,7 @@
 #include "sw/rx/receive.h"
 #include "sw/tx/congestion.h"
 #include "sw/tx/send_sched.h"
-#include "sw/qp/after.h"
+#include "sw/qp/flush.h"
 #include "sw/rx/recv_completion.h"
 #include "sw/rx/respond_turn.h"
 #include "sw/rx/responder.h"

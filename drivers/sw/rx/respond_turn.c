@@ -12,7 +12,7 @@
 #include <rhca/compat.h>
 
 #include "sw/rx/respond_turn.h"
-#include "sw/qp/after.h"
+#include "sw/qp/flush.h"
 #include "sw/qp/shared.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/rx/answer.h"

@@ -8,7 +8,7 @@
 #include <linux/jiffies.h>
 #include <rhca/compat.h>
 
-#include "sw/qp/after.h"
+#include "sw/qp/flush.h"
 #include "sw/qp/clock.h"
 #include "sw/tx/probe.h"
 #include "sw/tx/send_completion.h"

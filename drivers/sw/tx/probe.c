@@ -9,7 +9,7 @@
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
-#include "sw/qp/after.h"
+#include "sw/qp/flush.h"
 #include "sw/qp/clock.h"
 #include "sw/qp/hold.h"
 #include "sw/qp/turn_sched.h"

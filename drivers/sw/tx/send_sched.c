@@ -7,7 +7,7 @@
 #include <rhca/compat.h>
 
 #include "sw/tx/send_sched.h"
-#include "sw/qp/after.h"
+#include "sw/qp/flush.h"
 #include "sw/qp/turn_sched.h"
 #include "sw/tx/post_delay.h"
 #include "sw/tx/requester.h"
