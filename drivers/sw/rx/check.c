@@ -238,12 +238,21 @@ static enum rhca_request_status check_send_length(struct rhca_sw_qp *qp,
 	return RHCA_BAD_LENGTH;
 }
 
+/* Nothing is checked for nothing, 9.7.4.1.4 */
+static __always_inline enum rhca_request_status
+check_key(struct rhca_sw_qp *qp, __be32 rkey, __be64 va, u32 length, int access)
+{
+	if (length && !rhca_responder_hold(qp, be32_to_cpu(rkey), be64_to_cpu(va), length,
+					   access))
+		return RHCA_BAD_KEY;
+	return RHCA_PASS;
+}
+
 static enum rhca_request_status check_write(struct rhca_sw_qp *qp,
 					    const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
 	const struct rhca_reth *reth;
-	struct rhca_mem *mem;
 	u32 left = recv->write_left;
 	bool ends = rx->flags & RHCA_OP_ENDS;
 
@@ -252,13 +261,8 @@ static enum rhca_request_status check_write(struct rhca_sw_qp *qp,
 		left = be32_to_cpu(reth->length);
 		if (left > RHCA_MAX_MSG_BYTES)
 			return reject_length(qp, rx);
-		if (left) {	/* nothing is checked for nothing, 9.7.4.1.4 */
-			mem = rhca_responder_hold(qp, be32_to_cpu(reth->rkey),
-						  be64_to_cpu(reth->va), left,
-						  IB_ACCESS_REMOTE_WRITE);
-			if (!mem)
-				return RHCA_BAD_KEY;
-		}
+		if (check_key(qp, reth->rkey, reth->va, left, IB_ACCESS_REMOTE_WRITE))
+			return RHCA_BAD_KEY;
 	}
 	if (ends ? rx->payload_bytes == left : rx->payload_bytes < left)
 		return RHCA_PASS;
@@ -270,16 +274,10 @@ static enum rhca_request_status check_read(struct rhca_sw_qp *qp,
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
 	u32 length = be32_to_cpu(reth->length);
-	struct rhca_mem *mem;
 
 	if (length > RHCA_MAX_MSG_BYTES)
 		return RHCA_BAD_REQUEST;
-	if (!length)
-		return RHCA_PASS;
-	mem = rhca_responder_hold(qp, be32_to_cpu(reth->rkey),
-				  be64_to_cpu(reth->va), length,
-				  IB_ACCESS_REMOTE_READ);
-	return mem ? RHCA_PASS : RHCA_BAD_KEY;
+	return check_key(qp, reth->rkey, reth->va, length, IB_ACCESS_REMOTE_READ);
 }
 
 static enum rhca_request_status check_atomic(struct rhca_sw_qp *qp,
@@ -287,29 +285,22 @@ static enum rhca_request_status check_atomic(struct rhca_sw_qp *qp,
 {
 	const struct rhca_atomic_eth *eth =
 		rhca_rx_header(rx, RHCA_HDR_ATOMIC_ETH);
-	u64 va = be64_to_cpu(eth->va);
-	struct rhca_mem *mem;
 
-	if (!IS_ALIGNED(va, sizeof(u64)))
+	if (!IS_ALIGNED(be64_to_cpu(eth->va), sizeof(u64)))
 		return RHCA_BAD_REQUEST;	/* 9.4.5 */
-	mem = rhca_responder_hold(qp, be32_to_cpu(eth->rkey), va,
-				  sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
-	return mem ? RHCA_PASS : RHCA_BAD_KEY;
+	return check_key(qp, eth->rkey, eth->va, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
 }
 
 static enum rhca_request_status check_atomic_write(struct rhca_sw_qp *qp,
 						   const struct rhca_rx *rx)
 {
 	const struct rhca_reth *reth = rhca_rx_header(rx, RHCA_HDR_RETH);
-	struct rhca_mem *mem;
-	u64 va = be64_to_cpu(reth->va);
 
-	if (rx->payload_bytes != sizeof(u64) || !IS_ALIGNED(va, sizeof(u64)) ||
+	if (rx->payload_bytes != sizeof(u64) ||
+	    !IS_ALIGNED(be64_to_cpu(reth->va), sizeof(u64)) ||
 	    be32_to_cpu(reth->length) != sizeof(u64))
 		return RHCA_BAD_REQUEST;
-	mem = rhca_responder_hold(qp, be32_to_cpu(reth->rkey), va,
-				  sizeof(u64), IB_ACCESS_REMOTE_WRITE);
-	return mem ? RHCA_PASS : RHCA_BAD_KEY;
+	return check_key(qp, reth->rkey, reth->va, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
 }
 
 static enum rhca_request_status check_flush(struct rhca_sw_qp *qp,
