@@ -8,6 +8,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/if_packet.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/refcount.h>
@@ -16,6 +18,7 @@
 #include <net/l3mdev.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include <net/udp_tunnel.h>
 #include <rhca/compat.h>
 
 #include "core/rules/policy.h"
@@ -24,7 +27,6 @@
 #include "sw/rx/admit.h"
 #include "sw/rx/receive.h"
 #include "sw/rx/socket.h"
-#include "sw/rx/udp_socket.h"
 #include "borrowed/gso_intact.h"
 #include "borrowed/nfqueue_drain.h"
 #include "borrowed/reuseport.h"
@@ -61,6 +63,108 @@ struct udp_net {
 	struct rhca_udp *udp;
 };
 
+/* --- one socket: its packets are taken where a tunnel's are ------------------- */
+
+/* skb->data is at the UDP header; always consumed */
+static int udp_receive(struct sock *sk, struct sk_buff *skb)
+{
+	bool ipv4 = ip_hdr(skb)->version == 4;
+
+	__skb_push(skb, -skb_network_offset(skb));
+	rhca_receive(skb, ipv4 ? RHCA_V2_IPV4 : RHCA_V2_IPV6);
+	return 0;
+}
+
+/* kernel_bind() has had another type for the address since 6.19 */
+static int bind_ipv4(struct socket *sock)
+{
+	struct sockaddr_in any = {
+		.sin_family = AF_INET,
+		.sin_port = htons(RHCA_UDP_PORT),
+	};
+
+	return kernel_bind(sock, (void *)&any, sizeof(any));
+}
+
+static int bind_ipv6(struct socket *sock)
+{
+	struct sockaddr_in6 any = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(RHCA_UDP_PORT),
+	};
+	int ret;
+
+	ret = ip6_sock_set_v6only(sock->sk);
+	if (ret)
+		return ret;
+	udp_set_no_check6_rx(sock->sk, true);	/* RFC 6935 */
+	return kernel_bind(sock, (void *)&any, sizeof(any));
+}
+
+static int bind_socket(struct socket *sock, int ifindex, sa_family_t family)
+{
+	int ret = 0;
+
+	sock_set_reuseport(sock->sk);
+	if (ifindex)
+		ret = sock_bindtoindex(sock->sk, ifindex, true);
+	if (ret)
+		return ret;
+	return family == AF_INET ? bind_ipv4(sock) : bind_ipv6(sock);
+}
+
+/* Those that come as such, and what GRO puts together; both only save time */
+static void take_blocks(struct socket *sock)
+{
+	int on = 1;
+
+	udp_allow_gso(sock->sk);
+	sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on),
+			      sizeof(on));
+}
+
+/*
+ * Receive packets of a VRF, or of netdevs that are in none. The socket is shared until
+ * rhca_udp_socket_share() ends that. -EADDRINUSE when somebody else has the port number, a
+ * socket of ours that is not shared included.
+ */
+static int open_socket(struct net *net, int vrf, sa_family_t family, struct socket **out)
+{
+	struct udp_tunnel_sock_cfg tunnel = {
+		.encap_type	= 1,
+		.encap_rcv	= udp_receive,
+	};
+	struct socket *sock;
+	int ret;
+
+	ret = sock_create_kern(net, family, SOCK_DGRAM, IPPROTO_UDP, &sock);
+	if (ret)
+		return ret;
+	ret = bind_socket(sock, vrf, family);
+	if (ret) {
+		sock_release(sock);
+		return ret;
+	}
+	setup_udp_tunnel_sock(net, rhca_tunnel_of(sock), &tunnel);
+	take_blocks(sock);
+	*out = sock;
+	return 0;
+}
+
+/*
+ * It may be open. Unlike udp_tunnel_sock_release() of 6.12 and older this waits for no grace
+ * period, which who holds RTNL would have everybody wait for: nothing hangs on the socket, and
+ * the kernel frees it after one. Packets that came before may still be under way.
+ */
+static void close_socket(struct socket **sock)
+{
+	if (*sock) {
+		kernel_sock_shutdown(*sock, SHUT_RDWR);
+		sock_release(*sock);
+	}
+	*sock = NULL;
+}
+
 /* --- which sockets there should be ------------------------------------------ */
 
 static struct listener *find_listener(struct rhca_udp *udp, int vrf)
@@ -95,8 +199,8 @@ static bool have_listener(struct rhca_udp *udp, const struct net_device *vrf)
 
 static void remove_listener(struct listener *listener)
 {
-	rhca_udp_socket_close(&listener->ipv4);
-	rhca_udp_socket_close(&listener->ipv6);
+	close_socket(&listener->ipv4);
+	close_socket(&listener->ipv6);
 	list_del(&listener->entry);
 	kfree(listener);
 }
@@ -158,11 +262,9 @@ static int open_missing(struct net *net, struct listener *listener)
 	int ret = 0, ret6 = 0;
 
 	if (!listener->ipv4)
-		ret = rhca_udp_socket_open(net, listener->vrf, AF_INET,
-					   &listener->ipv4);
+		ret = open_socket(net, listener->vrf, AF_INET, &listener->ipv4);
 	if (!listener->ipv6)
-		ret6 = rhca_udp_socket_open(net, listener->vrf, AF_INET6,
-					    &listener->ipv6);
+		ret6 = open_socket(net, listener->vrf, AF_INET6, &listener->ipv6);
 	return ret ?: is_final(ret6) ? 0 : ret6;
 }
 
