@@ -71,25 +71,18 @@ static void charge(struct rhca_hold *hold, const struct sk_buff *skb, int sign)
 	atomic_long_add(sign * (long)skb->truesize, port_total(hold));
 }
 
-static bool copy_to_page(struct sk_buff *skb, const struct rhca_rx *rx)
+static bool copy_payload(struct sk_buff *skb, const struct rhca_rx *rx, bool linear)
 {
-	struct page *page = alloc_page(HOLD_GFP);
+	unsigned int bytes = rx->payload_bytes;
+	struct page *page;
 
+	if (linear)
+		return !skb_copy_bits(rx->skb, rx->payload_offset, skb_put(skb, bytes), bytes);
+	page = alloc_page(HOLD_GFP);
 	if (!page)
 		return false;
-	skb_add_rx_frag(skb, 0, page, 0, rx->payload_bytes, PAGE_SIZE);
-	return !skb_copy_bits(rx->skb, rx->payload_offset, page_address(page),
-			      rx->payload_bytes);
-}
-
-static bool copy_payload(struct sk_buff *skb, const struct rhca_rx *rx,
-			 bool linear)
-{
-	if (!linear)
-		return copy_to_page(skb, rx);
-	return !skb_copy_bits(rx->skb, rx->payload_offset,
-			      skb_put(skb, rx->payload_bytes),
-			      rx->payload_bytes);
+	skb_add_rx_frag(skb, 0, page, 0, bytes, PAGE_SIZE);
+	return !skb_copy_bits(rx->skb, rx->payload_offset, page_address(page), bytes);
 }
 
 /* Headers as if it had come alone, and the payload behind them */

@@ -151,14 +151,6 @@ void rhca_reorder_watch(struct rhca_reorder *reorder, u32 psn)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_watch);
 
-/* It was missed so long */
-static void note_late(struct rhca_reorder *reorder, u64 now)
-{
-	if (reorder->missed_at)
-		reorder->late_ns = clamp_t(s64, now - reorder->missed_at,
-					   reorder->late_ns, RHCA_REORDER_MOST_NS);
-}
-
 /**
  * rhca_reorder_answered - A response that was missing has come
  * @reorder: of the connection
@@ -170,10 +162,13 @@ void rhca_reorder_answered(struct rhca_reorder *reorder, u32 psn, bool repeated,
 {
 	u64 bit;
 
-	if (asked_for(reorder, psn, &bit))
-		note_late(reorder, now);
-	else if (!repeated)
-		reorder->late_psn = psn;
+	if (!asked_for(reorder, psn, &bit)) {
+		if (!repeated)
+			reorder->late_psn = psn;
+	} else if (reorder->missed_at) {
+		reorder->late_ns = clamp_t(s64, now - reorder->missed_at,
+					   reorder->late_ns, RHCA_REORDER_MOST_NS);
+	}
 	reorder->missed_at = 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_reorder_answered);
@@ -231,24 +226,20 @@ void rhca_hold_rule_reset(struct rhca_hold_rule *rule)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_hold_rule_reset);
 
-/* So what was asked for was part of it, not late */
-static void see_pass(struct rhca_hold_rule *rule)
-{
-	rule->repeats = RHCA_REPEATS_ALL;
-	note_lost(rule->reorder, rule->filled_psn);
-}
-
 /* The packet behind one that was asked for shows how the peer repeats */
 static void learn(struct rhca_hold_rule *rule, u32 psn)
 {
 	if (!rule->learns)
 		return;
 	rule->learns = false;
-	if (!rhca_psn_before(psn, rule->end_psn))
+	if (!rhca_psn_before(psn, rule->end_psn)) {
 		rule->repeats = RHCA_REPEATS_ONE;
-	else if (psn == rhca_psn_add(rule->filled_psn, 1) &&
-		 !(rule->nak_sent && psn == rule->reorder->asked_psn))
-		see_pass(rule);
+	} else if (psn == rhca_psn_add(rule->filled_psn, 1) &&
+		   !(rule->nak_sent && psn == rule->reorder->asked_psn)) {
+		rule->repeats = RHCA_REPEATS_ALL;
+		/* What was asked for was part of the pass, not late */
+		note_lost(rule->reorder, rule->filled_psn);
+	}
 }
 
 /* What came before comes again, and what came last was behind it: a pass of the peer */
@@ -393,14 +384,6 @@ static bool comes_late(struct rhca_hold_rule *rule, const struct rhca_arrival *a
 	return rhca_reorder_twice(rule->reorder, arrival->psn);
 }
 
-/* What the peer seemed to do behind it was the end of what had overtaken it */
-static void learn_anew(struct rhca_hold_rule *rule, u32 psn)
-{
-	rule->repeats = RHCA_REPEATS_UNKNOWN;
-	rule->learns = true;
-	rule->filled_psn = psn;
-}
-
 /**
  * rhca_hold_rule_duplicate - A packet came that has been executed before
  * @rule: of the connection
@@ -419,8 +402,12 @@ enum rhca_dup_reply rhca_hold_rule_duplicate(struct rhca_hold_rule *rule,
 
 	learn(rule, arrival->psn);
 	rule->last_psn = arrival->psn;
-	if (comes_late(rule, arrival))
-		learn_anew(rule, arrival->psn);
+	if (comes_late(rule, arrival)) {
+		/* What the peer seemed to do behind it was the end of what had overtaken it */
+		rule->repeats = RHCA_REPEATS_UNKNOWN;
+		rule->learns = true;
+		rule->filled_psn = arrival->psn;
+	}
 	if (!arrival->num_held)
 		return RHCA_DUP_REPLAY;
 	if (!is_lost(rule, arrival) ||

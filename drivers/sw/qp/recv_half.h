@@ -53,12 +53,6 @@ static inline int rhca_responder_take_wqe(struct rhca_sw_qp *qp)
 	return rhca_rq_take(&qp->base.rq, qp->recv.wqe);
 }
 
-/* What is posted to a shared queue names memory of that one's domain, 10.2.3 */
-static inline struct ib_pd *rhca_responder_wqe_pd(const struct rhca_sw_qp *qp)
-{
-	return qp->base.srq ? qp->base.srq->ibsrq.pd : qp->base.pd;
-}
-
 /* Bytes of the receive request that was taken; recv.held of this pass */
 static inline struct rhca_span rhca_receive_span(struct rhca_sw_qp *qp, u32 offset, u32 bytes)
 {
@@ -67,7 +61,8 @@ static inline struct rhca_span rhca_receive_span(struct rhca_sw_qp *qp, u32 offs
 		.num_sge = qp->recv.wqe->num_sge,
 		.offset	 = offset,
 		.bytes	 = bytes,
-		.pd	 = rhca_responder_wqe_pd(qp),
+		/* What is posted to a shared queue names memory of that one's domain, 10.2.3 */
+		.pd	 = qp->base.srq ? qp->base.srq->ibsrq.pd : qp->base.pd,
 		.held	 = &qp->recv.held,
 	};
 }

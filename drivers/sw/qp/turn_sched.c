@@ -172,11 +172,6 @@ void rhca_turn_call_tasklet(struct rhca_turn *turn)
 
 /* --- the tasklet of a CPU ----------------------------------------------------- */
 
-static struct rhca_turn *turn_of(struct llist_node *node)
-{
-	return container_of(node, struct rhca_turn, listed);
-}
-
 /* Most are requesters. Of a responder other lines are fetched, which does no harm */
 static void prefetch_next(const struct llist_node *node)
 {
@@ -199,7 +194,7 @@ static struct rhca_turn *next_listed(struct rhca_turn_list *list)
 		return NULL;
 	list->next = node->next;
 	prefetch_next(list->next);
-	return turn_of(node);
+	return container_of(node, struct rhca_turn, listed);
 }
 
 static bool others_follow(const struct rhca_turn_list *list)

@@ -409,12 +409,6 @@ static void send_from(struct rhca_responder *recv, u32 index)
 	recv->placed = 0;
 }
 
-/* Are responses before @psn still to be sent for the first time? */
-static bool is_ahead(const struct rhca_resource *res, u32 psn)
-{
-	return !res->replayed && rhca_psn_before(res->next_psn, psn);
-}
-
 /*
  * A repeated READ may ask for the rest only: what it asks for lies inside what
  * it asked for before, 9.7.4.1.3. Younger requests will be repeated as well, so
@@ -434,7 +428,7 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 		return;
 	res = find_resource(recv, rx->psn, &index);
 	if (!res || res->opcode != IB_OPCODE_RC_RDMA_READ_REQUEST ||
-	    is_ahead(res, rx->psn))
+	    (!res->replayed && rhca_psn_before(res->next_psn, rx->psn)))
 		return;
 	offset = qp->base.mtu_bytes * rhca_psn_diff(rx->psn, res->first_psn);
 	if (be64_to_cpu(reth->va) != res->va + offset ||

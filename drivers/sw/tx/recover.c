@@ -105,14 +105,6 @@ static bool is_recent(const struct rhca_recover *recover,
 	return loss->now - recover->repeat_at < late << recover->again;
 }
 
-/* Is a NAK about what was missing before it was repeated? */
-static bool is_stale(const struct rhca_recover *recover,
-		     const struct rhca_loss *loss)
-{
-	return recover->mode != RHCA_RECOVER_FLOW &&
-	       loss->psn == recover->repeat_psn && is_recent(recover, loss);
-}
-
 /* What has been asked for behind it a moment ago need not be asked for again */
 static enum rhca_recover_action lost_again(struct rhca_recover *recover,
 					   const struct rhca_loss *loss, u32 from)
@@ -137,8 +129,11 @@ static enum rhca_recover_action lost_again(struct rhca_recover *recover,
 enum rhca_recover_action rhca_recover_nak(struct rhca_recover *recover,
 					  const struct rhca_loss *loss)
 {
-	return is_stale(recover, loss) ? RHCA_RECOVER_NOTHING :
-	       lost_again(recover, loss, recover->asked_from);
+	/* About what was missing before it was repeated? */
+	if (recover->mode != RHCA_RECOVER_FLOW && loss->psn == recover->repeat_psn &&
+	    is_recent(recover, loss))
+		return RHCA_RECOVER_NOTHING;
+	return lost_again(recover, loss, recover->asked_from);
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_nak);
 
