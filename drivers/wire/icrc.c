@@ -15,34 +15,26 @@
 #define MASKED_BYTES	(LRH_BYTES + RHCA_MAX_NETWORK_BYTES + \
 			 sizeof(struct rhca_bth))
 
-static void mask_grh(struct ib_grh *grh)
-{
-	grh->version_tclass_flow |= cpu_to_be32(GENMASK(27, 0));
-	grh->hop_limit = 0xff;
-}
-
-static void mask_ipv4(struct iphdr *ip)
-{
-	ip->tos = 0xff;
-	ip->ttl = 0xff;
-	ip->check = (__force __sum16)0xffff;
-}
-
-static void mask_udp(struct udphdr *udp)
-{
-	udp->check = (__force __sum16)0xffff;
-}
-
 static void mask_network(void *network, enum rhca_encap encap)
 {
+	struct ib_grh *grh = network;	/* or the IPv6 header */
+	struct iphdr *ip = network;
+	struct udphdr *udp;
+
 	if (encap == RHCA_V2_IPV4) {
-		mask_ipv4(network);
-		mask_udp(network + sizeof(struct iphdr));
+		ip->tos = 0xff;
+		ip->ttl = 0xff;
+		ip->check = (__force __sum16)0xffff;
+		udp = network + sizeof(*ip);
+		udp->check = (__force __sum16)0xffff;
 		return;
 	}
-	mask_grh(network);
-	if (encap == RHCA_V2_IPV6)
-		mask_udp(network + sizeof(struct ipv6hdr));
+	grh->version_tclass_flow |= cpu_to_be32(GENMASK(27, 0));
+	grh->hop_limit = 0xff;
+	if (encap == RHCA_V2_IPV6) {
+		udp = network + sizeof(struct ipv6hdr);
+		udp->check = (__force __sum16)0xffff;
+	}
 }
 
 /* All that the CRC begins with, at @to */
