@@ -264,13 +264,7 @@ u32 rhca_crc32(bool vectors, u32 crc, const void *data, unsigned int bytes)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_crc32);
 
-/**
- * rhca_crc32_masked - Carry a CRC-32 on over bytes of which the fifth counts as 0xff
- * @vectors: from rhca_crc32_begin()
- * @crc: value so far
- * @data: bytes
- * @bytes: how many, a multiple of 4 and 8 at least
- */
+/* As rhca_crc32(), but the fifth byte counts as 0xff. @bytes: a multiple of 4, 8 at least */
 u32 rhca_crc32_masked(bool vectors, u32 crc, const void *data,
 		      unsigned int bytes)
 {

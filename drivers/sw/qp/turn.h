@@ -75,7 +75,7 @@ enum rhca_turn_end {
 
 /* What who has exchanged the word does next */
 enum rhca_turn_act {
-	RHCA_ACT_NONE,	/* nothing */
+	RHCA_ACT_NONE,
 	RHCA_ACT_RUN,	/* it owns the turn now, and runs it */
 	RHCA_ACT_LIST,	/* it puts the half into this CPU's list */
 	RHCA_ACT_ARM,	/* it starts the hrtimer */
@@ -83,8 +83,8 @@ enum rhca_turn_act {
 
 /* What an event makes of a word */
 struct rhca_turn_step {
-	u32 word;		/* the next word */
-	enum rhca_turn_act act;	/* what is to be done when that is stored */
+	u32 word;
+	enum rhca_turn_act act;	/* when that is stored */
 };
 
 #define RHCA_TURN_KICK(reason)	BIT(8 + (reason))
@@ -196,14 +196,9 @@ rhca_turn_kick(u32 word, enum rhca_kick reason, enum rhca_kick_how how)
 	}
 }
 
-/**
- * rhca_turn_end - A turn has ended
- * @word: the word, RUNNING
- * @how: in which way
- * @pause: RHCA_END_PAUSE: what is waited for
- *
- * The owner cleared the kicks before it looked at what there is to send: one that is
- * noted now may not have been seen. A kick never makes a turn longer.
+/*
+ * A turn has ended. The owner cleared the kicks before it looked at what there is to send: one
+ * that is noted now may not have been seen. A kick never makes a turn longer. @word: RUNNING.
  */
 static inline struct rhca_turn_step
 rhca_turn_end(u32 word, enum rhca_turn_end how, enum rhca_pause pause)
@@ -276,10 +271,7 @@ static inline struct rhca_turn_step rhca_turn_drop(u32 word)
 	return rhca_turn_stay(word);
 }
 
-/**
- * rhca_turn_die - The QP is being destroyed: no turn begins from now on
- * @word: the word; not LENT, nor in a list: both hold a reference to the QP
- */
+/* No turn begins from now on. @word: not LENT, nor in a list: both hold a reference to the QP. */
 static inline struct rhca_turn_step rhca_turn_die(u32 word)
 {
 	word |= RHCA_TURN_DYING;

@@ -77,16 +77,10 @@ void rhca_responder_complete(struct rhca_sw_qp *qp, struct ib_wc *wc,
 	batch->raise_recv |= rhca_cq_post(rhca_recv_cq(&qp->base), wc, 1, solicited);
 }
 
-/**
- * rhca_responder_flush - Complete receive requests as flushed, 10.8.5
- * @qp: the QP; in another state than ERR nothing is done, as in
- *	rhca_requester_flush()
- * @batch: collects events
- *
- * Requests of a shared queue stay there; instead the QP tells that it has taken
- * its last one, 10.2.9.2.
- *
- * Context: recv.lock held.
+/*
+ * Complete receive requests as flushed, 10.8.5; nothing in another state than ERR, as
+ * rhca_requester_flush(). Those of a shared queue stay there; instead the QP tells that it has
+ * taken its last one, 10.2.9.2.
  */
 void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {

@@ -147,11 +147,9 @@ static bool is_asked(const struct rhca_recover *recover, u32 psn)
 		rhca_psn_before(psn, recover->asked_end));
 }
 
-/**
- * rhca_recover_asks - A request has been sent again
- * @recover: of the connection, in RHCA_RECOVER_ONE
- * @psn: of it: of what was to be repeated, or behind all that has been asked for since
- * @end: behind the answers to it
+/*
+ * A request has been sent again, in RHCA_RECOVER_ONE. @psn: of what was to be repeated, or behind
+ * all that has been asked for since. @end: behind the answers to it.
  */
 void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end)
 {
