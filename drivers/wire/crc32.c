@@ -31,47 +31,23 @@ struct crc32_variant {
 	const char *name;	/* as the user names it */
 	bool (*usable)(void);	/* can this CPU run it? NULL: any can */
 	bool (*avoid)(void);	/* does the next variant serve this CPU better? NULL: no */
+	/* NULL: without vectors, by crc32_le() */
 	u32 (*run)(u64 first, const void *from, unsigned long bytes);
 	u32 (*copy)(u64 first, void *to, const void *from, unsigned long bytes);
 };
 
-/*
- * While the variants change, a packet under way may have an upper half for this one
- * as well.
- */
-static u32 kernel_run(u64 first, const void *from, unsigned long bytes)
-{
-	u32 crc = lower_32_bits(first);
-	__le32 head[2];		/* what @first is added to */
-
-	if (likely(!upper_32_bits(first)))
-		return crc32_le(crc, from, bytes);
-	memcpy(head, from, sizeof(head));
-	head[1] ^= cpu_to_le32(upper_32_bits(first));
-	crc = crc32_le(crc, (const u8 *)head, sizeof(head));
-	return crc32_le(crc, from + sizeof(head), bytes - sizeof(head));
-}
-
-static u32 kernel_copy(u64 first, void *to, const void *from,
-		       unsigned long bytes)
-{
-	memcpy(to, from, bytes & ~(VECTOR_BYTES - 1UL));
-	return kernel_run(first, to, bytes);
-}
-
 static const struct crc32_variant variants[] = {
 	RHCA_CRC32_VARIANTS
-	{ "kernel", NULL, NULL, kernel_run, kernel_copy },
+	{ "kernel" },
 };
 
-#define KERNEL_VARIANT	(&variants[ARRAY_SIZE(variants) - 1])
-
 static DEFINE_STATIC_KEY_FALSE(have_vectors);
-DEFINE_STATIC_CALL(rhca_crc32_run, kernel_run);
-DEFINE_STATIC_CALL(rhca_crc32_run_copy, kernel_copy);
+/* Called only with vectors, which nobody has before these are set */
+DEFINE_STATIC_CALL_NULL(rhca_crc32_run, *variants[0].run);
+DEFINE_STATIC_CALL_NULL(rhca_crc32_run_copy, *variants[0].copy);
 
 static DEFINE_MUTEX(choice_lock);	/* protects: */
-static const struct crc32_variant *chosen = KERNEL_VARIANT;
+static const struct crc32_variant *chosen = &variants[ARRAY_SIZE(variants) - 1];
 static const struct crc32_variant *wanted;	/* NULL: the first that fits */
 static bool initialised;
 
@@ -106,7 +82,7 @@ static bool is_right(const struct crc32_variant *variant)
 	bool right = true;
 	u8 *from, *to;
 
-	if (variant == KERNEL_VARIANT)
+	if (!variant->run)
 		return true;
 	from = kmalloc(2 * TEST_BYTES, GFP_KERNEL);
 	if (!from)
@@ -132,16 +108,17 @@ static bool fits(const struct crc32_variant *variant)
 	return wanted ? variant == wanted : !variant->avoid || !variant->avoid();
 }
 
-/* A packet that is under way may see old and new, which are both right */
+/* A packet that is under way may see the old one and the new, which are both right */
 static void use(const struct crc32_variant *variant)
 {
 	chosen = variant;
+	if (!variant->run) {
+		static_branch_disable(&have_vectors);
+		return;
+	}
 	static_call_update(rhca_crc32_run, variant->run);
 	static_call_update(rhca_crc32_run_copy, variant->copy);
-	if (variant == KERNEL_VARIANT)
-		static_branch_disable(&have_vectors);
-	else
-		static_branch_enable(&have_vectors);
+	static_branch_enable(&have_vectors);
 }
 
 static int choose(void)
