@@ -4,7 +4,6 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <net/checksum.h>
-#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <rhca/compat.h>

@@ -3,7 +3,6 @@
  * The opcode table of IBTA vol. 1, 9.2.1 (table 38), for the transports this
  * HCA speaks: RC, UC, UD, and the congestion notification of annex A17.
  */
-#include <linux/module.h>
 #include <rhca/compat.h>
 
 #include "wire/opcode.h"

@@ -11,7 +11,6 @@
 #include <linux/if_vlan.h>
 #include <linux/netfilter.h>
 #include <net/dst.h>
-#include <net/ip.h>
 
 #include "borrowed/ipsec_route.h"
 #include "borrowed/loop_back.h"

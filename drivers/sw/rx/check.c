@@ -3,8 +3,6 @@
  * Checks of the responder on a request, in the order of IBTA vol. 1, 9.7.4,
  * figure 106. The last but one takes the receive request that a message needs.
  */
-#include <rhca/compat.h>
-
 #include "sw/rx/check.h"
 #include "sw/qp/placement.h"
 #include "sw/rx/admit.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Completer: what responses do to the requester, IBTA vol. 1, 9.7.5-9.7.7. */
-#include <rhca/compat.h>
 #include <rhca/trace.h>
 
 #include "sw/rx/completer.h"

@@ -7,7 +7,6 @@
 #include <linux/ip.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
-#include <rhca/compat.h>
 
 #include "sw/rx/execute.h"
 #include "sw/verbs/memory/mw.h"

@@ -5,7 +5,6 @@
 #include "sw/rx/check.h"
 #include "sw/qp/qp.h"
 #include "sw/packet/parse.h"
-#include "sw/verbs/memory/mw.h"
 
 /* What RC does about a request that fails a check */
 struct rhca_nak_action {

@@ -7,7 +7,6 @@
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
-#include <rhca/compat.h>
 #include <rhca/trace.h>
 
 #include "sw/packet/transmit.h"

@@ -6,7 +6,6 @@
  * does not move the timer: it leaves a note, which the timer finds when it fires.
  */
 #include <linux/slab.h>
-#include <rhca/compat.h>
 #include <rhca/trace.h>
 
 #include "sw/qp/flush.h"

@@ -3,8 +3,6 @@
  * Requester, IBTA vol. 1, 9.7.2-9.7.3: when send requests are begun and go on. One stays in the
  * queue until it is acknowledged: "rewinding" to a PSN is all that repeating takes.
  */
-#include <rhca/compat.h>
-
 #include "sw/tx/requester.h"
 #include "sw/tx/local_op.h"
 #include "sw/tx/probe.h"

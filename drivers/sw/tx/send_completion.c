@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How send requests end, in the order in which they were posted: acknowledged, failed, flushed. */
-#include <rhca/compat.h>
-
 #include "sw/tx/send_completion.h"
 #include "sw/qp/hold.h"
 #include "sw/tx/window.h"
