@@ -14,8 +14,6 @@
  * @qp: the QP; the caller owns the turn of its responder
  * @pause: why
  * @delay_ns: how long
- *
- * Context: recv.lock held.
  */
 static inline void rhca_pause_recv(struct rhca_sw_qp *qp, enum rhca_pause pause,
 				   u64 delay_ns)

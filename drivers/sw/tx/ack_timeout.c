@@ -92,8 +92,6 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 /**
  * rhca_ack_timeout_changed - The QP has been given another timeout
  * @qp: the QP; a timer that runs may be hours from its end
- *
- * Context: send.lock held.
  */
 void rhca_ack_timeout_changed(struct rhca_sw_qp *qp)
 {

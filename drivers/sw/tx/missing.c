@@ -146,7 +146,6 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_missing_refused);
  *
  * Not where responses may only be late, nor where the oldest is still to be asked for.
  *
- * Context: send.lock held.
  * Return: true when it is, from recovery.hole_psn on; send.hole_due says so.
  */
 bool rhca_missing_due(struct rhca_sw_qp *qp)

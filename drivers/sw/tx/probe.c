@@ -127,8 +127,6 @@ static void note_repeat_answered(struct rhca_sw_qp *qp)
 /**
  * rhca_recovery_acked - Something new has been acknowledged
  * @qp: a QP that recovers from a loss, with send.oldest_unacked_psn as it is now
- *
- * Context: send.lock held.
  */
 void rhca_recovery_acked(struct rhca_sw_qp *qp)
 {
@@ -155,8 +153,6 @@ void rhca_recovery_acked(struct rhca_sw_qp *qp)
  * @qp: the QP
  * @psn: of what is missing
  * @now: time
- *
- * Context: send.lock held.
  */
 struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now)
 {
@@ -204,8 +200,6 @@ static void repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action acti
  * @psn: of the packet
  * @action: what to do
  * @cause: why, for who traces
- *
- * Context: send.lock held.
  */
 void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 		      enum rhca_recover_action action, const char *cause)
@@ -230,8 +224,6 @@ void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
  *
  * Then the probe timer asks for it when it has been waited for; where nobody probes nothing
  * is waited for.
- *
- * Context: send.lock held.
  */
 bool rhca_response_is_late(struct rhca_sw_qp *qp, u64 now)
 {
@@ -280,14 +272,6 @@ void rhca_ask_for_response(struct rhca_sw_qp *qp, u64 now, u32 psn, bool twice)
 		rhca_reorder_watch(&recovery->reorder, loss.psn);
 }
 
-/* A response has been waited for: it is asked for, as if a later one came now */
-static void ask_for_waited(struct rhca_sw_qp *qp, u64 now, struct rhca_batch *batch)
-{
-	rhca_ask_for_response(qp, now, rhca_psn_sub(qp->send.oldest_unacked_psn, 1),
-			      false);
-	rhca_send_kick_locked(qp, RHCA_KICK_REPEAT, batch);
-}
-
 /* Then a response is missing, or the request for it: those behind it are held here */
 static bool oldest_is_read(struct rhca_sw_qp *qp)
 {
@@ -307,7 +291,7 @@ static bool is_starved(const struct rhca_requester *send)
 	       (probes && send->rtt.smoothed && rhca_rtt_is_queued(&send->rtt));
 }
 
-static void probe(struct rhca_sw_qp *qp, u64 now, struct rhca_batch *batch)
+static void probe(struct rhca_sw_qp *qp, u64 now)
 {
 	struct rhca_requester *send = &qp->send;
 	u32 psn = send->oldest_unacked_psn;
@@ -322,7 +306,6 @@ static void probe(struct rhca_sw_qp *qp, u64 now, struct rhca_batch *batch)
 	if (send->recovery->probes >= MANY_PROBES)
 		send->backoff.proven = false;
 	repeat(qp, psn, rhca_recover_probe(&send->recovery->rule, &loss), "probe");
-	rhca_send_kick_locked(qp, RHCA_KICK_REPEAT, batch);
 }
 
 /* Its only packet waits in a block that QPs share */
@@ -357,10 +340,12 @@ static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		send->probe_at = heard_at(send, now) + wait_ns(qp);
 	send->heard = false;
 	if (now >= send->probe_at) {
-		if (until)
-			ask_for_waited(qp, now, batch);
+		if (until)	/* as if a later response came now */
+			rhca_ask_for_response(qp, now,
+					      rhca_psn_sub(send->oldest_unacked_psn, 1), false);
 		else
-			probe(qp, now, batch);
+			probe(qp, now);
+		rhca_send_kick_locked(qp, RHCA_KICK_REPEAT, batch);
 		if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
 			return;
 	}

@@ -150,8 +150,6 @@ void rhca_send_posted(struct rhca_verbs_qp *base)
  * @delay_ns: how long
  *
  * The turn ends with it, or the next one does nothing else: a kick has to follow.
- *
- * Context: send.lock held.
  */
 void rhca_pause_send(struct rhca_sw_qp *qp, enum rhca_pause pause, u64 delay_ns)
 {

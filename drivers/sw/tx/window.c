@@ -28,8 +28,6 @@ static u32 reads_open_before(const struct rhca_requester *send,
  * rhca_requester_rewind - Continue sending from an older PSN
  * @qp: the QP
  * @psn: PSN to send next, not before the oldest unacknowledged one
- *
- * Context: send.lock held.
  */
 void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 {
