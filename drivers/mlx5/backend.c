@@ -105,6 +105,7 @@ static int dev_init(struct rhca_dev *dev)
 	struct ib_device *ibdev = &dev->ibdev;
 	int ret;
 
+	dev->private = hca;
 	ret = rhca_mlx5_device_init(hca, ibdev);
 	if (ret)
 		return ret;
@@ -113,7 +114,6 @@ static int dev_init(struct rhca_dev *dev)
 		rhca_mlx5_device_exit(hca);
 		return ret;
 	}
-	dev->private = hca;
 	set_caps(hca->mdev, &dev->caps);
 	name_board(hca->mdev, dev);
 	rhca_mlx5_congestion_add_files(ibdev);

@@ -315,44 +315,16 @@ int rhca_mlx5_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
 }
 
 /*
- * Create a completion queue that only the driver uses. It is never armed: who needs its entries
- * reads them by rhca_mlx5_cq_entry(). @cq: all zero. May sleep. Returns 0 or an error, with
- * nothing left allocated.
+ * Create a completion queue that only the driver uses, of the least size. It is never armed: who
+ * needs its entries reads them by rhca_mlx5_cq_entry(). @cq: all zero; rhca_mlx5_destroy_cq()
+ * undoes it. May sleep. Returns 0 or an error, with nothing left allocated.
  */
-int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
-			    u8 log_entries)
+int rhca_mlx5_own_cq_create(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca)
 {
-	struct rhca_mlx5_cq_spec spec = {
-		.buffer		= &cq->buffer,
-		.log_entries	= log_entries,
-	};
-	int ret;
+	const struct ib_cq_init_attr attr = { .cqe = 1 };
 
-	ret = rhca_mlx5_vector_eqn(hca->mdev, 0, &spec.eqn);
-	if (ret)
-		return ret;
-	spin_lock_init(&cq->lock);
-	cq->log_entries = log_entries;
-	ret = alloc_kernel(cq, hca, &spec);
-	if (ret)
-		return ret;
-	ret = rhca_mlx5_create_hw_cq(hca->mdev, &spec, &cq->hw);
-	if (ret)
-		rhca_mlx5_buffer_free(&cq->buffer, hca->mdev);
-	return ret;
-}
-
-/*
- * Undo rhca_mlx5_own_cq_create(). @cq: the completion queue; no queue pair completes there any
- * more. May sleep. Returns 0; or an error, and the adapter has the queue still, and its memory.
- */
-int rhca_mlx5_own_cq_destroy(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca)
-{
-	int ret = mlx5_core_destroy_cq(hca->mdev, &cq->hw);
-
-	if (!ret)
-		rhca_mlx5_buffer_free(&cq->buffer, hca->mdev);
-	return ret;
+	cq->ibcq.device = hca->ibdev;
+	return rhca_mlx5_create_cq(&cq->ibcq, &attr, NULL);
 }
 
 int rhca_mlx5_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)

@@ -57,10 +57,12 @@ void rhca_mlx5_key_list_begin(struct rhca_mlx5_key_list *list,
 	dma_sync_single_for_cpu(device, list->dma, list->room, DMA_TO_DEVICE);
 }
 
+/* The adapter may read the list, whole groups of it. */
 void rhca_mlx5_key_list_end(struct rhca_mlx5_key_list *list,
 			    struct device *device)
 {
-	dma_sync_single_for_device(device, list->dma, list->room,
+	dma_sync_single_for_device(device, list->dma,
+				   ALIGN(rhca_mlx5_key_list_bytes(list), RHCA_MLX5_LIST_ALIGN),
 				   DMA_TO_DEVICE);
 }
 

@@ -3,7 +3,6 @@
  * Firmware has no command that changes a memory key: a request does, which takes less
  * time than a command, too. So keys are also filled with pages, and emptied, by requests.
  */
-#include <linux/dma-mapping.h>
 #include <rdma/ib_verbs.h>
 
 #include "command.h"
@@ -13,11 +12,9 @@
 #include "umr_queue.h"
 
 #define ANY_QP		0xffffff00
-#define LIST_ALIGN	64	/* of addresses that a request names */
 
 /* From here on a request needs more bits than all adapters have to say where it writes */
 #define LONG_KEY_BYTES	((u64)SZ_64K << PAGE_SHIFT)
-#define LIST_PAGES	(RHCA_MLX5_UMR_LIST_BYTES / sizeof(__be64))
 
 #define CONTENTS	(MLX5_MKEY_MASK_LEN | MLX5_MKEY_MASK_PAGE_SIZE | \
 			 MLX5_MKEY_MASK_START_ADDR | MLX5_MKEY_MASK_PD | \
@@ -101,33 +98,29 @@ int rhca_mlx5_create_empty_key(struct rhca_mlx5 *hca, u8 log_pages, int access,
 	return rhca_mlx5_create_key(hca->mdev, &spec, 0, key);
 }
 
-/* What of a key's list of pages the next request writes */
-struct chunk {
-	u32 first;	/* page */
-	u32 num;	/* pages that are in the list */
-};
-
 /* Of the list's last group, too, the adapter reads all: what is no page is empty */
-static u32 finish_list(struct rhca_mlx5 *hca, const struct chunk *chunk)
+static u32 finish_list(struct rhca_mlx5 *hca)
 {
-	struct rhca_mlx5_umr_queue *queue = hca->umr_queue;
-	u32 bytes = chunk->num * sizeof(*queue->list);
-	u32 whole = ALIGN(bytes, LIST_ALIGN);
+	struct rhca_mlx5_key_list *list = &hca->umr_queue->list;
+	u32 bytes = rhca_mlx5_key_list_bytes(list);
+	u32 whole = ALIGN(bytes, RHCA_MLX5_LIST_ALIGN);
 
-	memset(queue->list + chunk->num, 0, whole - bytes);
-	dma_sync_single_for_device(hca->mdev->device, queue->list_dma, whole,
-				   DMA_TO_DEVICE);
+	memset(list->entries + bytes, 0, whole - bytes);
+	rhca_mlx5_key_list_end(list, hca->mdev->device);
 	return whole;
 }
 
-/* The key stays free, and nobody can use it, until the last part is there */
-static int write_chunk(struct rhca_mlx5 *hca,
+/*
+ * Have the list's pages written to the key, behind @first others. The key stays free, and nobody
+ * can use it, until the last part is there.
+ */
+static int write_pages(struct rhca_mlx5 *hca,
 		       const struct rhca_mlx5_key_spec *spec, u32 key,
-		       const struct chunk *chunk, u64 mask)
+		       u32 first, u64 mask)
 {
-	struct rhca_mlx5_umr_queue *queue = hca->umr_queue;
-	u32 at = chunk->first * sizeof(*queue->list) / MLX5_OCTWORD;
-	u32 bytes = finish_list(hca, chunk);
+	const struct rhca_mlx5_umr_queue *queue = hca->umr_queue;
+	u32 at = first * sizeof(__be64) / MLX5_OCTWORD;
+	u32 bytes = finish_list(hca);
 	struct rhca_mlx5_umr_request request = {
 		.umr = {
 			.flags		= MLX5_UMR_CHECK_NOT_FREE |
@@ -147,17 +140,13 @@ static int write_chunk(struct rhca_mlx5 *hca,
 		.list = {
 			.byte_count	= cpu_to_be32(bytes),
 			.lkey		= cpu_to_be32(queue->bus_key),
-			.addr		= cpu_to_be64(queue->list_dma),
+			.addr		= cpu_to_be64(queue->list.dma),
 		},
 	};
-	int ret;
 
 	lockdep_assert_held(&hca->umr_lock);
 	rhca_mlx5_set_key_access(hca->mdev, &request.key, spec->access);
-	ret = rhca_mlx5_umr_execute(hca, &request, key);
-	dma_sync_single_for_cpu(hca->mdev->device, queue->list_dma, bytes,
-				DMA_TO_DEVICE);
-	return ret;
+	return rhca_mlx5_umr_execute(hca, &request, key);
 }
 
 /*
@@ -169,27 +158,29 @@ int rhca_mlx5_fill_key(struct rhca_mlx5 *hca,
 		       const struct rhca_mlx5_key_spec *spec, u32 key)
 {
 	u64 mask = CONTENTS | rhca_mlx5_key_access_mask(hca->mdev);
-	struct chunk chunk = {};
+	struct device *device = hca->mdev->device;
+	struct rhca_mlx5_key_list *list;
 	struct ib_block_iter it;
+	u32 first = 0;
 	int ret = -EIO;
 
 	mutex_lock(&hca->umr_lock);
 	/* The adapter may read the list yet, for the request that is on the queue still */
 	if (hca->umr_queue->is_broken)
 		goto unlock;
+	list = &hca->umr_queue->list;
+	rhca_mlx5_key_list_begin(list, device);
 	rdma_umem_for_each_dma_block(spec->umem, &it, BIT(spec->page_shift)) {
-		if (chunk.num == LIST_PAGES) {
-			ret = write_chunk(hca, spec, key, &chunk, 0);
+		if (list->num == RHCA_MLX5_UMR_LIST_PAGES) {
+			ret = write_pages(hca, spec, key, first, 0);
 			if (ret)
 				goto unlock;
-			chunk.first += chunk.num;
-			chunk.num = 0;
+			first += list->num;
+			rhca_mlx5_key_list_begin(list, device);
 		}
-		hca->umr_queue->list[chunk.num++] =
-			cpu_to_be64(rdma_block_iter_dma_address(&it) |
-				    RHCA_MLX5_PAGE_RIGHTS);
+		rhca_mlx5_key_list_add_page(list, rdma_block_iter_dma_address(&it));
 	}
-	ret = write_chunk(hca, spec, key, &chunk, mask);
+	ret = write_pages(hca, spec, key, first, mask);
 unlock:
 	mutex_unlock(&hca->umr_lock);
 	return ret;

@@ -3,7 +3,6 @@
  * A queue pair of a service that is there for changing memory keys alone. It has one
  * request at a time, which is waited for: most take some microseconds.
  */
-#include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
 #include <linux/kmemleak.h>
 #include <linux/slab.h>
@@ -13,23 +12,12 @@
 #include "device.h"
 #include "umr_queue.h"
 
-#define LOG_COMPLETIONS	1	/* the fewest that a queue may have */
 #define LOG_BLOCKS	2	/* of 64 bytes: the longest request has three */
 #define POLL_US		20
 #define TIMEOUT_US	(10 * USEC_PER_SEC)	/* then there is something wrong */
 
 static_assert(sizeof(struct rhca_mlx5_umr_request) <=
 	      MLX5_SEND_WQE_BB << LOG_BLOCKS);
-
-static int create_pd(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
-{
-	return mlx5_core_alloc_pd(hca->mdev, &queue->pd);
-}
-
-static int destroy_pd(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
-{
-	return mlx5_core_dealloc_pd(hca->mdev, queue->pd);
-}
 
 static int create_bus_key(struct rhca_mlx5_umr_queue *queue,
 			  struct rhca_mlx5 *hca)
@@ -40,52 +28,6 @@ static int create_bus_key(struct rhca_mlx5_umr_queue *queue,
 	};
 
 	return rhca_mlx5_create_key(hca->mdev, &spec, 0, &queue->bus_key);
-}
-
-static int destroy_bus_key(struct rhca_mlx5_umr_queue *queue,
-			   struct rhca_mlx5 *hca)
-{
-	return rhca_mlx5_give_key_back(hca->mdev, queue->bus_key);
-}
-
-static int create_list(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
-{
-	struct device *device = hca->mdev->device;
-
-	/* kmalloc() aligns a power of two to itself, as the adapter wants it */
-	queue->list = kzalloc(RHCA_MLX5_UMR_LIST_BYTES, GFP_KERNEL);
-	if (!queue->list)
-		return -ENOMEM;
-	queue->list_dma = dma_map_single(device, queue->list,
-					 RHCA_MLX5_UMR_LIST_BYTES,
-					 DMA_TO_DEVICE);
-	if (dma_mapping_error(device, queue->list_dma)) {
-		kfree(queue->list);
-		return -ENOMEM;
-	}
-	/* It is the host's but for the time of a request */
-	dma_sync_single_for_cpu(device, queue->list_dma,
-				RHCA_MLX5_UMR_LIST_BYTES, DMA_TO_DEVICE);
-	return 0;
-}
-
-static int destroy_list(struct rhca_mlx5_umr_queue *queue,
-			struct rhca_mlx5 *hca)
-{
-	dma_unmap_single(hca->mdev->device, queue->list_dma,
-			 RHCA_MLX5_UMR_LIST_BYTES, DMA_TO_DEVICE);
-	kfree(queue->list);
-	return 0;
-}
-
-static int create_cq(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
-{
-	return rhca_mlx5_own_cq_create(&queue->cq, hca, LOG_COMPLETIONS);
-}
-
-static int destroy_cq(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
-{
-	return rhca_mlx5_own_cq_destroy(&queue->cq, hca);
 }
 
 static int create_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
@@ -125,17 +67,9 @@ static int destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 	return ret;
 }
 
-/* It has no peer: each state is entered with what has no default alone */
+/* It has no peer: each state is entered with defaults alone */
 static int start_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 {
-	static const struct {
-		enum ib_qp_state next;
-		int mask;
-	} steps[] = {
-		{ IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_PORT },
-		{ IB_QPS_RTR, 0 },
-		{ IB_QPS_RTS, 0 },
-	};
 	const struct ib_qp_attr attr = {};
 	struct rhca_qp_change step = { .attr = &attr, .from = IB_QPS_RESET };
 	const struct rhca_mlx5_qp_change change = {
@@ -143,54 +77,15 @@ static int start_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 		.number	= queue->number,
 		.asked	= &step,
 	};
-	size_t i;
 	int ret;
 
-	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		step.next = steps[i].next;
-		step.mask = steps[i].mask;
+	for (; step.from != IB_QPS_RTS; step.from = step.next) {
+		step.next = step.from + 1;	/* INIT, RTR, RTS */
 		ret = rhca_mlx5_change_hw_qp(hca->mdev, &change);
 		if (ret)
 			return ret;
-		step.from = step.next;
 	}
 	return 0;
-}
-
-/* Destroying the queue pair stops it */
-static int stop_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
-{
-	return 0;
-}
-
-/* In the order in which one needs another */
-static const struct part {
-	int (*create)(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca);
-	int (*destroy)(struct rhca_mlx5_umr_queue *queue,
-		       struct rhca_mlx5 *hca);
-} parts[] = {
-	{ create_pd, destroy_pd },
-	{ create_bus_key, destroy_bus_key },
-	{ create_list, destroy_list },
-	{ create_cq, destroy_cq },
-	{ create_qp, destroy_qp },
-	{ start_qp, stop_qp },
-};
-
-/*
- * What the adapter does not give back is lost, and all that it needs with it: a request
- * that was given up may be executed yet.
- */
-static void destroy_parts(struct rhca_mlx5_umr_queue *queue,
-			  struct rhca_mlx5 *hca, size_t num)
-{
-	while (num--) {
-		if (parts[num].destroy(queue, hca)) {
-			kmemleak_not_leak(queue);
-			return;
-		}
-	}
-	kfree(queue);
 }
 
 /*
@@ -199,29 +94,76 @@ static void destroy_parts(struct rhca_mlx5_umr_queue *queue,
  */
 int rhca_mlx5_umr_queue_create(struct rhca_mlx5 *hca)
 {
+	struct device *device = hca->mdev->device;
 	struct rhca_mlx5_umr_queue *queue;
-	size_t i;
 	int ret;
 
 	queue = kzalloc(sizeof(*queue), GFP_KERNEL);
 	if (!queue)
 		return -ENOMEM;
-	for (i = 0; i < ARRAY_SIZE(parts); i++) {
-		ret = parts[i].create(queue, hca);
-		if (ret) {
-			destroy_parts(queue, hca, i);
-			return ret;
-		}
-	}
+	ret = mlx5_core_alloc_pd(hca->mdev, &queue->pd);
+	if (ret)
+		goto err_free;
+	ret = create_bus_key(queue, hca);
+	if (ret)
+		goto err_dealloc_pd;
+	ret = rhca_mlx5_key_list_alloc(&queue->list, device,
+				       RHCA_MLX5_UMR_LIST_PAGES);
+	if (ret)
+		goto err_destroy_key;
+	ret = rhca_mlx5_own_cq_create(&queue->cq, hca);
+	if (ret)
+		goto err_free_list;
+	ret = create_qp(queue, hca);
+	if (ret)
+		goto err_destroy_cq;
+	ret = start_qp(queue, hca);
+	if (ret)
+		goto err_destroy_qp;
 	mutex_init(&hca->umr_lock);
 	hca->umr_queue = queue;
 	return 0;
+
+err_destroy_qp:
+	destroy_qp(queue, hca);
+err_destroy_cq:
+	rhca_mlx5_destroy_cq(&queue->cq.ibcq, NULL);
+err_free_list:
+	rhca_mlx5_key_list_free(&queue->list, device);
+err_destroy_key:
+	rhca_mlx5_give_key_back(hca->mdev, queue->bus_key);
+err_dealloc_pd:
+	mlx5_core_dealloc_pd(hca->mdev, queue->pd);
+err_free:
+	kfree(queue);
+	return ret;
+}
+
+/*
+ * What the adapter does not give back is lost, and all that it needs with it: a request that was
+ * given up may be executed yet.
+ */
+static int destroy_parts(struct rhca_mlx5_umr_queue *queue,
+			 struct rhca_mlx5 *hca)
+{
+	int ret;
+
+	ret = destroy_qp(queue, hca);
+	if (ret)
+		return ret;
+	rhca_mlx5_destroy_cq(&queue->cq.ibcq, NULL);
+	rhca_mlx5_key_list_free(&queue->list, hca->mdev->device);
+	return rhca_mlx5_give_key_back(hca->mdev, queue->bus_key) ?:
+	       mlx5_core_dealloc_pd(hca->mdev, queue->pd);
 }
 
 /* Undo rhca_mlx5_umr_queue_create(). No key is in its protection domain any more. */
 void rhca_mlx5_umr_queue_destroy(struct rhca_mlx5 *hca)
 {
-	destroy_parts(hca->umr_queue, hca, ARRAY_SIZE(parts));
+	if (destroy_parts(hca->umr_queue, hca))
+		kmemleak_not_leak(hca->umr_queue);
+	else
+		kfree(hca->umr_queue);
 	hca->umr_queue = NULL;
 	mutex_destroy(&hca->umr_lock);
 }

@@ -4,23 +4,22 @@
 #define RHCA_MLX5_UMR_QUEUE_H
 
 #include <linux/mlx5/qp.h>
-#include <linux/sizes.h>
 
 #include "buffer.h"
 #include "command.h"
 #include "cq.h"
+#include "key_list.h"
 
 struct rhca_mlx5;
 
 /* What one request takes of a longer list of pages */
-#define RHCA_MLX5_UMR_LIST_BYTES	SZ_64K
+#define RHCA_MLX5_UMR_LIST_PAGES	8192
 
 /* A queue pair whose requests change memory keys */
 struct rhca_mlx5_umr_queue {
 	u32 pd;			/* number of its domain, which also has keys that nobody uses */
 	u32 bus_key;		/* key of all memory, by which the adapter reads @list */
-	__be64 *list;		/* addresses of pages for a key that is filled, part by part */
-	dma_addr_t list_dma;	/* bus address of @list */
+	struct rhca_mlx5_key_list list;	/* pages for a key that is filled, part by part */
 	struct rhca_mlx5_cq cq;	/* its completion queue */
 	struct rhca_mlx5_buffer buffer;	/* its send queue */
 	struct rhca_mlx5_qp_spec spec;	/* what the adapter knows of it */

@@ -39,16 +39,6 @@ int rhca_mlx5_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	return xrcd->has_lost ? 0 : ret;
 }
 
-static int create_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
-{
-	return rhca_mlx5_own_cq_create(&parts->cq, hca, LOG_ENTRIES);
-}
-
-static int destroy_cq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
-{
-	return rhca_mlx5_own_cq_destroy(&parts->cq, hca);
-}
-
 static int create_srq(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
 {
 	const struct rhca_mlx5_srq_spec spec = {
@@ -83,81 +73,60 @@ static int destroy_srq(struct rhca_mlx5_xrc_parts *parts,
 	return ret;
 }
 
-static int create_pd(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
+static int create_parts(struct rhca_mlx5 *hca)
 {
-	return mlx5_core_alloc_pd(hca->mdev, &parts->pd);
-}
-
-static int destroy_pd(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca)
-{
-	return mlx5_core_dealloc_pd(hca->mdev, parts->pd);
-}
-
-static int create_domains(struct rhca_mlx5_xrc_parts *parts,
-			  struct rhca_mlx5 *hca)
-{
-	int ret;
-
-	ret = rhca_mlx5_alloc_number(hca->mdev, MLX5_CMD_OP_ALLOC_XRCD,
-				     &parts->srq_xrcd);
-	if (ret)
-		return ret;
-	ret = rhca_mlx5_alloc_number(hca->mdev, MLX5_CMD_OP_ALLOC_XRCD,
-				     &parts->empty_xrcd);
-	if (ret)
-		free_xrcd(hca->mdev, parts->srq_xrcd);
-	return ret;
-}
-
-static int destroy_domains(struct rhca_mlx5_xrc_parts *parts,
-			   struct rhca_mlx5 *hca)
-{
-	return free_xrcd(hca->mdev, parts->empty_xrcd) ?:
-	       free_xrcd(hca->mdev, parts->srq_xrcd);
-}
-
-/* In the order in which one needs another */
-static const struct part {
-	int (*create)(struct rhca_mlx5_xrc_parts *parts, struct rhca_mlx5 *hca);
-	int (*destroy)(struct rhca_mlx5_xrc_parts *parts,
-		       struct rhca_mlx5 *hca);
-} all_parts[] = {
-	{ create_pd, destroy_pd },
-	{ create_cq, destroy_cq },
-	{ create_domains, destroy_domains },
-	{ create_srq, destroy_srq },
-};
-
-/* What the adapter does not give back is lost, and all that it needs with it */
-static void destroy_parts(struct rhca_mlx5_xrc_parts *parts,
-			  struct rhca_mlx5 *hca, size_t num)
-{
-	while (num--) {
-		if (all_parts[num].destroy(parts, hca)) {
-			kmemleak_not_leak(parts);
-			return;
-		}
-	}
-	kfree(parts);
-}
-
-static struct rhca_mlx5_xrc_parts *create_parts(struct rhca_mlx5 *hca)
-{
+	struct mlx5_core_dev *mdev = hca->mdev;
 	struct rhca_mlx5_xrc_parts *parts;
-	size_t i;
 	int ret;
 
 	parts = kzalloc(sizeof(*parts), GFP_KERNEL);
 	if (!parts)
-		return ERR_PTR(-ENOMEM);
-	for (i = 0; i < ARRAY_SIZE(all_parts); i++) {
-		ret = all_parts[i].create(parts, hca);
-		if (ret) {
-			destroy_parts(parts, hca, i);
-			return ERR_PTR(ret);
-		}
-	}
-	return parts;
+		return -ENOMEM;
+	ret = mlx5_core_alloc_pd(mdev, &parts->pd);
+	if (ret)
+		goto err_free;
+	ret = rhca_mlx5_own_cq_create(&parts->cq, hca);
+	if (ret)
+		goto err_dealloc_pd;
+	ret = rhca_mlx5_alloc_number(mdev, MLX5_CMD_OP_ALLOC_XRCD,
+				     &parts->srq_xrcd);
+	if (ret)
+		goto err_destroy_cq;
+	ret = rhca_mlx5_alloc_number(mdev, MLX5_CMD_OP_ALLOC_XRCD,
+				     &parts->empty_xrcd);
+	if (ret)
+		goto err_free_srq_xrcd;
+	ret = create_srq(parts, hca);
+	if (ret)
+		goto err_free_empty_xrcd;
+	hca->xrc_parts = parts;
+	return 0;
+
+err_free_empty_xrcd:
+	free_xrcd(mdev, parts->empty_xrcd);
+err_free_srq_xrcd:
+	free_xrcd(mdev, parts->srq_xrcd);
+err_destroy_cq:
+	rhca_mlx5_destroy_cq(&parts->cq.ibcq, NULL);
+err_dealloc_pd:
+	mlx5_core_dealloc_pd(mdev, parts->pd);
+err_free:
+	kfree(parts);
+	return ret;
+}
+
+/* What the adapter does not give back is lost, and all that it needs with it */
+static void destroy_parts(struct rhca_mlx5_xrc_parts *parts,
+			  struct rhca_mlx5 *hca)
+{
+	if (destroy_srq(parts, hca) ||
+	    free_xrcd(hca->mdev, parts->empty_xrcd) ||
+	    free_xrcd(hca->mdev, parts->srq_xrcd) ||
+	    rhca_mlx5_destroy_cq(&parts->cq.ibcq, NULL) ||
+	    mlx5_core_dealloc_pd(hca->mdev, parts->pd))
+		kmemleak_not_leak(parts);
+	else
+		kfree(parts);
 }
 
 /*
@@ -166,17 +135,12 @@ static struct rhca_mlx5_xrc_parts *create_parts(struct rhca_mlx5 *hca)
  */
 const struct rhca_mlx5_xrc_parts *rhca_mlx5_xrc_parts(struct rhca_mlx5 *hca)
 {
-	struct rhca_mlx5_xrc_parts *parts;
+	int ret;
 
 	mutex_lock(&hca->xrc_lock);
-	parts = hca->xrc_parts;
-	if (!parts) {
-		parts = create_parts(hca);
-		if (!IS_ERR(parts))
-			hca->xrc_parts = parts;
-	}
+	ret = hca->xrc_parts ? 0 : create_parts(hca);
 	mutex_unlock(&hca->xrc_lock);
-	return parts;
+	return ret ? ERR_PTR(ret) : hca->xrc_parts;
 }
 
 void rhca_mlx5_xrc_init(struct rhca_mlx5 *hca)
@@ -189,6 +153,6 @@ void rhca_mlx5_xrc_init(struct rhca_mlx5 *hca)
 void rhca_mlx5_xrc_exit(struct rhca_mlx5 *hca)
 {
 	if (hca->xrc_parts)
-		destroy_parts(hca->xrc_parts, hca, ARRAY_SIZE(all_parts));
+		destroy_parts(hca->xrc_parts, hca);
 	mutex_destroy(&hca->xrc_lock);
 }
