@@ -4,7 +4,6 @@
  * one layout in common: the queue pair's context, and a mask that says which of
  * its optional fields count.
  */
-#include <linux/err.h>
 #include <linux/etherdevice.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -305,18 +304,14 @@ static int run_transition(struct mlx5_core_dev *mdev,
 {
 	u8 service = change->spec->service;
 	u32 out[MLX5_ST_SZ_DW(init2rtr_qp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(init2rtr_qp_in)] = {};
+	void *qpc = MLX5_ADDR_OF(init2rtr_qp_in, in, qpc);
 	u32 optional = 0;
-	void *qpc;
-	u32 *in;
 	int ret;
 
-	in = kzalloc(ANY_TRANSITION_BYTES, GFP_KERNEL);
-	if (!in)
-		return -ENOMEM;
 	if (service < ARRAY_SIZE(service_fields))
 		optional = optional_of(change->asked->mask) & transition->fields &
 			   service_fields[service];
-	qpc = MLX5_ADDR_OF(init2rtr_qp_in, in, qpc);
 	optional |= set_lag_port(qpc, change);
 	MLX5_SET(init2rtr_qp_in, in, opcode, transition->opcode);
 	MLX5_SET(init2rtr_qp_in, in, qpn, change->number);
@@ -325,23 +320,18 @@ static int run_transition(struct mlx5_core_dev *mdev,
 	set_sizes(qpc, change, MLX5_CAP_GEN(mdev, log_max_msg));
 	ret = set_path(MLX5_ADDR_OF(qpc, qpc, primary_address_path), mdev,
 		       change);
-	if (ret)
-		goto free;
-	if (change->asked->mask & RHCA_MLX5_ACCESS_MASK) {
+	if (!ret && change->asked->mask & RHCA_MLX5_ACCESS_MASK)
 		ret = set_access(qpc, mdev, change->access);
-		if (ret)
-			goto free;
-	}
+	if (ret)
+		return ret;
 	set_responder(qpc, change);
 	set_requester(qpc, change->asked->attr, change->asked->mask);
 	MLX5_SET(qpc, qpc, counter_set_id, change->counter_set);
 	if (takes_ece(mdev, change))
 		MLX5_SET(init2rtr_qp_in, in, ece, *change->ece);
-	ret = mlx5_cmd_exec(mdev, in, ANY_TRANSITION_BYTES, out, sizeof(out));
+	ret = mlx5_cmd_exec_inout(mdev, init2rtr_qp, in, out);
 	if (takes_ece(mdev, change))
 		*change->ece = MLX5_GET(init2rtr_qp_out, out, ece);
-free:
-	kfree(in);
 	return ret;
 }
 
@@ -397,46 +387,36 @@ static const enum ib_qp_state verbs_states[MLX5_QP_NUM_STATE] = {
 	[MLX5_QP_STATE_SUSPENDED]	= IB_QPS_ERR,
 };
 
-/* The answer to QUERY_QP, which the caller frees; or an error */
-static void *query_hw_qp(struct mlx5_core_dev *mdev, u32 number, bool and_error)
+/* @out: struct query_qp_out */
+static int query_hw_qp(struct mlx5_core_dev *mdev, u32 number, bool and_error,
+		       u32 *out)
 {
 	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
-	void *out;
-	int ret;
 
-	out = kzalloc(MLX5_ST_SZ_BYTES(query_qp_out), GFP_KERNEL);
-	if (!out)
-		return ERR_PTR(-ENOMEM);
 	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
 	MLX5_SET(query_qp_in, in, qpn, number);
 	if (and_error)
 		rhca_mlx5_ask_qp_error(in);
-	ret = mlx5_cmd_exec(mdev, in, sizeof(in), out,
-			    MLX5_ST_SZ_BYTES(query_qp_out));
-	if (!ret)
-		return out;
-	kfree(out);
-	return ERR_PTR(ret);
+	return mlx5_cmd_exec_inout(mdev, query_qp, in, out);
 }
 
 /* What only the adapter knows of a queue pair. @attr: its state and PSNs are filled in. */
 int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 			  struct ib_qp_attr *attr)
 {
-	void *out = query_hw_qp(mdev, number, false);
-	void *qpc;
+	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
+	void *qpc = MLX5_ADDR_OF(query_qp_out, out, qpc);
+	int ret = query_hw_qp(mdev, number, false, out);
 	u8 state;
 
-	if (IS_ERR(out))
-		return PTR_ERR(out);
-	qpc = MLX5_ADDR_OF(query_qp_out, out, qpc);
+	if (ret)
+		return ret;
 	state = MLX5_GET(qpc, qpc, state);
 	attr->qp_state = state < ARRAY_SIZE(verbs_states) ?
 			 verbs_states[state] : IB_QPS_ERR;
 	attr->sq_draining = state == MLX5_QP_STATE_SQ_DRAINING;
 	attr->sq_psn = MLX5_GET(qpc, qpc, next_send_psn);
 	attr->rq_psn = MLX5_GET(qpc, qpc, next_rcv_psn);
-	kfree(out);
 	return 0;
 }
 
@@ -447,35 +427,31 @@ int rhca_mlx5_query_hw_qp(struct mlx5_core_dev *mdev, u32 number,
 bool rhca_mlx5_hw_qp_has_work(struct mlx5_core_dev *mdev, u32 number,
 			      bool has_recv)
 {
-	void *out = query_hw_qp(mdev, number, false);
-	bool has_work;
-	void *qpc;
+	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
+	void *qpc = MLX5_ADDR_OF(query_qp_out, out, qpc);
 
-	if (IS_ERR(out))
+	if (query_hw_qp(mdev, number, false, out))
 		return false;
-	qpc = MLX5_ADDR_OF(query_qp_out, out, qpc);
-	has_work = MLX5_GET(qpc, qpc, hw_sq_wqebb_counter) !=
-		   MLX5_GET(qpc, qpc, sw_sq_wqebb_counter) ||
-		   (has_recv && MLX5_GET(qpc, qpc, hw_rq_counter) !=
-				MLX5_GET(qpc, qpc, sw_rq_counter));
-	kfree(out);
-	return has_work;
+	return MLX5_GET(qpc, qpc, hw_sq_wqebb_counter) !=
+	       MLX5_GET(qpc, qpc, sw_sq_wqebb_counter) ||
+	       (has_recv && MLX5_GET(qpc, qpc, hw_rq_counter) !=
+			    MLX5_GET(qpc, qpc, sw_rq_counter));
 }
 
 /* Why a queue pair failed. @mdev: the adapter; rhca_mlx5_tells_qp_error(). */
 int rhca_mlx5_query_qp_error(struct mlx5_core_dev *mdev, u32 number,
 			     struct rhca_mlx5_qp_error *error)
 {
-	void *out = query_hw_qp(mdev, number, true);
+	u32 out[MLX5_ST_SZ_DW(query_qp_out)] = {};
+	int ret = query_hw_qp(mdev, number, true, out);
 
-	if (IS_ERR(out))
-		return PTR_ERR(out);
+	if (ret)
+		return ret;
 	*error = (struct rhca_mlx5_qp_error) {
 		.syndrome	= rhca_mlx5_qp_error(out, syndrome),
 		.vendor		= rhca_mlx5_qp_error(out, vendor_error_syndrome),
 		.hardware	= rhca_mlx5_qp_error(out, hw_error_syndrome),
 		.hardware_type	= rhca_mlx5_qp_error(out, hw_syndrome_type),
 	};
-	kfree(out);
 	return 0;
 }

@@ -81,24 +81,16 @@ int rhca_mlx5_create_hw_srq(struct mlx5_core_dev *mdev,
 
 static int arm_rmp(struct mlx5_core_dev *mdev, u32 number, u16 limit)
 {
-	void *bitmask, *rmpc;
-	u32 *in;
-	int ret;
+	u32 in[MLX5_ST_SZ_DW(modify_rmp_in)] = {};
+	void *rmpc = MLX5_ADDR_OF(modify_rmp_in, in, ctx);
 
-	in = kvzalloc(MLX5_ST_SZ_BYTES(modify_rmp_in), GFP_KERNEL);
-	if (!in)
-		return -ENOMEM;
-	bitmask = MLX5_ADDR_OF(modify_rmp_in, in, bitmask);
-	rmpc = MLX5_ADDR_OF(modify_rmp_in, in, ctx);
 	MLX5_SET(modify_rmp_in, in, opcode, MLX5_CMD_OP_MODIFY_RMP);
 	MLX5_SET(modify_rmp_in, in, rmp_state, MLX5_RMPC_STATE_RDY);
 	MLX5_SET(modify_rmp_in, in, rmpn, number);
-	MLX5_SET(rmp_bitmask, bitmask, lwm, 1);
+	MLX5_SET(modify_rmp_in, in, bitmask.lwm, 1);
 	MLX5_SET(rmpc, rmpc, state, MLX5_RMPC_STATE_RDY);
 	MLX5_SET(rmpc, rmpc, wq.lwm, limit);
-	ret = mlx5_cmd_exec_in(mdev, modify_rmp, in);
-	kvfree(in);
-	return ret;
+	return mlx5_cmd_exec_in(mdev, modify_rmp, in);
 }
 
 static int arm_xrc_srq(struct mlx5_core_dev *mdev, u32 number, u16 limit)
@@ -124,25 +116,21 @@ int rhca_mlx5_arm_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
 int rhca_mlx5_query_hw_srq(struct mlx5_core_dev *mdev, bool is_xrc, u32 number,
 			   u16 *limit)
 {
-	size_t bytes = is_xrc ? MLX5_ST_SZ_BYTES(query_xrc_srq_out) :
-				MLX5_ST_SZ_BYTES(query_rmp_out);
+	u32 xrc_srq[MLX5_ST_SZ_DW(query_xrc_srq_out)] = {};
+	u32 rmp[MLX5_ST_SZ_DW(query_rmp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(query_rmp_in)] = {};
-	void *out;
 	int ret;
 
-	out = kvzalloc(bytes, GFP_KERNEL);
-	if (!out)
-		return -ENOMEM;
 	MLX5_SET(query_rmp_in, in, opcode, is_xrc ? MLX5_CMD_OP_QUERY_XRC_SRQ :
 						    MLX5_CMD_OP_QUERY_RMP);
 	MLX5_SET(query_rmp_in, in, rmpn, number);
-	ret = mlx5_cmd_exec(mdev, in, sizeof(in), out, bytes);
+	ret = mlx5_cmd_exec(mdev, in, sizeof(in), is_xrc ? xrc_srq : rmp,
+			    is_xrc ? sizeof(xrc_srq) : sizeof(rmp));
 	if (!ret)
-		*limit = is_xrc ? MLX5_GET(query_xrc_srq_out, out,
+		*limit = is_xrc ? MLX5_GET(query_xrc_srq_out, xrc_srq,
 					   xrc_srq_context_entry.lwm) :
-				  MLX5_GET(query_rmp_out, out,
+				  MLX5_GET(query_rmp_out, rmp,
 					   rmp_context.wq.lwm);
-	kvfree(out);
 	return ret;
 }
 

@@ -7,7 +7,6 @@
  * (notification point).
  */
 #include <linux/mutex.h>
-#include <linux/slab.h>
 #include <rdma/ib_sysfs.h>
 
 #include "congestion.h"
@@ -58,35 +57,30 @@ struct cc_file {
 	u32 mask;		/* largest value */
 };
 
-static int query_set(struct mlx5_core_dev *mdev, u8 protocol, void *out)
+/* @out: struct query_cong_params_out */
+static int query_set(struct mlx5_core_dev *mdev, u8 protocol, u32 *out)
 {
 	u32 in[MLX5_ST_SZ_DW(query_cong_params_in)] = {};
 
 	MLX5_SET(query_cong_params_in, in, opcode,
 		 MLX5_CMD_OP_QUERY_CONG_PARAMS);
 	MLX5_SET(query_cong_params_in, in, cong_protocol, protocol);
-	return mlx5_cmd_exec(mdev, in, sizeof(in), out,
-			     MLX5_ST_SZ_BYTES(query_cong_params_out));
+	return mlx5_cmd_exec_inout(mdev, query_cong_params, in, out);
 }
 
 static ssize_t show_param(struct ib_device *ibdev, u32 port_num,
 			  struct ib_port_attribute *attr, char *buf)
 {
 	const struct cc_file *file = container_of(attr, struct cc_file, attr);
-	const __be32 *set;
-	void *out;
-	int ret;
+	u32 out[MLX5_ST_SZ_DW(query_cong_params_out)] = {};
+	const __be32 *set = MLX5_ADDR_OF(query_cong_params_out, out,
+					 congestion_parameters);
+	int ret = query_set(rhca_mlx5_mdev(ibdev), file->protocol, out);
 
-	out = kzalloc(MLX5_ST_SZ_BYTES(query_cong_params_out), GFP_KERNEL);
-	if (!out)
-		return -ENOMEM;
-	set = MLX5_ADDR_OF(query_cong_params_out, out, congestion_parameters);
-	ret = query_set(rhca_mlx5_mdev(ibdev), file->protocol, out);
-	if (!ret)
-		ret = sysfs_emit(buf, "%u\n", be32_to_cpu(set[file->dword]) >>
-					      file->shift & file->mask);
-	kfree(out);
-	return ret;
+	if (ret)
+		return ret;
+	return sysfs_emit(buf, "%u\n", be32_to_cpu(set[file->dword]) >>
+				       file->shift & file->mask);
 }
 
 static struct cc_file files[NUM_CC_PARAMS];
@@ -106,9 +100,10 @@ static void set_field(__be32 *set, const struct cc_file *file, u32 value)
 }
 
 static int modify_set(struct mlx5_core_dev *mdev, const struct cc_file *file,
-		      u32 value, void *in, void *out)
+		      u32 value)
 {
-	u32 answer[MLX5_ST_SZ_DW(modify_cong_params_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(modify_cong_params_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(query_cong_params_out)] = {};
 	void *set = MLX5_ADDR_OF(modify_cong_params_in, in,
 				 congestion_parameters);
 	__be32 *select = MLX5_ADDR_OF(modify_cong_params_in, in, field_select);
@@ -127,8 +122,7 @@ static int modify_set(struct mlx5_core_dev *mdev, const struct cc_file *file,
 	MLX5_SET(modify_cong_params_in, in, opcode,
 		 MLX5_CMD_OP_MODIFY_CONG_PARAMS);
 	MLX5_SET(modify_cong_params_in, in, cong_protocol, file->protocol);
-	return mlx5_cmd_exec(mdev, in, MLX5_ST_SZ_BYTES(modify_cong_params_in),
-			     answer, sizeof(answer));
+	return mlx5_cmd_exec_in(mdev, modify_cong_params, in);
 }
 
 static ssize_t store_param(struct ib_device *ibdev, u32 port_num,
@@ -136,7 +130,6 @@ static ssize_t store_param(struct ib_device *ibdev, u32 port_num,
 			   size_t len)
 {
 	const struct cc_file *file = container_of(attr, struct cc_file, attr);
-	void *in, *out;
 	u32 value;
 	int ret;
 
@@ -145,15 +138,9 @@ static ssize_t store_param(struct ib_device *ibdev, u32 port_num,
 		return ret;
 	if (value > file->mask)
 		return -EINVAL;
-	ret = -ENOMEM;
-	in = kzalloc(MLX5_ST_SZ_BYTES(modify_cong_params_in), GFP_KERNEL);
-	out = kzalloc(MLX5_ST_SZ_BYTES(query_cong_params_out), GFP_KERNEL);
 	mutex_lock(&modify_mutex);
-	if (in && out)
-		ret = modify_set(rhca_mlx5_mdev(ibdev), file, value, in, out);
+	ret = modify_set(rhca_mlx5_mdev(ibdev), file, value);
 	mutex_unlock(&modify_mutex);
-	kfree(out);
-	kfree(in);
 	return ret ?: len;
 }
 
