@@ -182,14 +182,18 @@ static void describe(struct rhca_mlx5_srq *srq,
 		       sizeof(struct mlx5_wqe_data_seg);
 }
 
-/* The adapter keeps a queue, and so what that names */
-static void lose_parts(struct ib_srq *ibsrq, const struct ib_srq_init_attr *init)
+/* The adapter keeps a queue, and so its memory and what it names */
+static void lose(struct rhca_mlx5_srq *srq)
 {
+	struct ib_srq *ibsrq = &srq->ibsrq;
+
 	to_rhca_mlx5_pd(ibsrq->pd)->has_lost = true;
-	if (init->srq_type != IB_SRQT_XRC)
-		return;
-	to_rhca_mlx5_cq(init->ext.cq)->has_lost = true;
-	to_rhca_mlx5_xrcd(init->ext.xrc.xrcd)->has_lost = true;
+	if (is_xrc(srq)) {
+		to_rhca_mlx5_cq(ibsrq->ext.cq)->has_lost = true;
+		to_rhca_mlx5_xrcd(ibsrq->ext.xrc.xrcd)->has_lost = true;
+	}
+	rhca_mlx5_buffer_lose(&srq->buffer);
+	kvfree(srq->wr_id);
 }
 
 int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
@@ -214,7 +218,7 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	ret = create_numbered(srq, &spec, udata, &is_lost);
 	if (ret) {
 		if (is_lost)
-			lose_parts(ibsrq, init);
+			lose(srq);
 		else
 			free_memory(srq);
 		return ret;
@@ -256,19 +260,25 @@ int rhca_mlx5_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/* With a lost queue pair it is lost as well, and what the adapter keeps has its memory */
+/*
+ * With a lost queue pair it is lost as well: ib_core would have it in use for ever. And a user in
+ * the kernel does not try again.
+ */
 int rhca_mlx5_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
 	struct rhca_mlx5 *hca = rhca_mlx5_of(ibsrq->device);
+	u32 number = srq->numbered.number;
 	int ret;
 
-	ret = rhca_mlx5_destroy_hw_srq(hca->mdev, is_xrc(srq),
-				       srq->numbered.number);
-	if (ret && !srq->has_lost)
+	ret = udata ? rhca_mlx5_destroy_hw_srq(hca->mdev, is_xrc(srq), number) :
+		      rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_RMP, number);
+	if (ret && udata && !srq->has_lost)
 		return ret;
 	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
-	if (!ret)
+	if (ret)
+		lose(srq);
+	else
 		free_memory(srq);
 	return 0;
 }

@@ -10,6 +10,8 @@
 # Where requests can change it (atomics), a key that was registered with the right does not
 # have it when it is registered again without.
 #
+# Last, the firmware keeps a shared receive queue of the kernel's: its user hears nothing of it.
+#
 # usage: ours-pieces.sh PIECES [atomics]
 #        what is to be the most; scripts/check/test-module has built its module
 . "$(dirname "$0")/guest-lib.sh"
@@ -18,19 +20,30 @@ tree=$(realpath "$(dirname "$0")/../../..")
 {
 	driver=roce_hca_mlx5
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
+	provoked='mlx5_cmd_out_err.*(DESTROY_RMP|DEALLOC_PD)'
 }
 
 fixed=1
 [ "${2-}" != atomics ] || fixed=0
 
 # The module fails where it does not work
-register() {
+load() {
 	insmod "$tree/build/$(uname -r)/pieces/pieces.ko" "device=$rdma" "gid=$gid" \
-		"fixed_atomics=$fixed" || return 1
+		"fixed_atomics=$fixed" "$@"
+}
+
+register() {
+	load || return 1
 	most=$(cat /sys/module/pieces/parameters/{pieces,read_pieces})
 	rmmod pieces
 	echo "$most"
 	[ "$most" = "$1"$'\n'4 ]
+}
+
+keep_srq() {
+	control '{"cmd":"refuse","opcode":"DESTROY_RMP","status":6,"times":5}'
+	load pieces=16 && rmmod pieces || return 1
+	control '{"cmd":"refuse"}' | grep '"refused": *5'
 }
 
 start_alone
@@ -39,4 +52,7 @@ check pieces register "$1"
 pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" "ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
 check unload modprobe -r roce_hca_mlx5
 check nothing-left nothing_left "$alone"
+check bring-up-again bring_up 10.7.0.1
+check keep-srq keep_srq
+check unload-with-lost-queue modprobe -r roce_hca_mlx5
 finish

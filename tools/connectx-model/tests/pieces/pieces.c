@@ -4,7 +4,7 @@
  * what they have is written to other memory, and is to be there in order. Then the key is
  * invalidated behind a READ into it, which it is to wait for. Last, it is registered for
  * atomic operations, and again without, when there are to be none. It cannot be loaded where
- * that does not work.
+ * that does not work. A shared receive queue is there to be destroyed.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -43,6 +43,7 @@ struct bench {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
+	struct ib_srq *srq;
 	struct ib_mr *mr;
 	struct sg_table from_list;
 	bool is_mapped;
@@ -121,6 +122,9 @@ static int make_queues(struct bench *bench)
 		.qp_type	= IB_QPT_RC,
 		.sq_sig_type	= IB_SIGNAL_ALL_WR,
 	};
+	struct ib_srq_init_attr srq_attr = {
+		.attr	= { .max_wr = 1, .max_sge = 1 },
+	};
 
 	/* A key for everything that it writes to: of its own memory alone */
 	bench->pd = ib_alloc_pd(bench->ibdev, IB_PD_UNSAFE_GLOBAL_RKEY);
@@ -129,6 +133,9 @@ static int make_queues(struct bench *bench)
 	bench->cq = ib_alloc_cq(bench->ibdev, NULL, 2 * REQUESTS, 0, IB_POLL_DIRECT);
 	if (IS_ERR(bench->cq))
 		return PTR_ERR(bench->cq);
+	bench->srq = ib_create_srq(bench->pd, &srq_attr);
+	if (IS_ERR(bench->srq))
+		return PTR_ERR(bench->srq);
 	attr.send_cq = bench->cq;
 	attr.recv_cq = bench->cq;
 	bench->qp = ib_create_qp(bench->pd, &attr);
@@ -381,6 +388,8 @@ static void release(struct bench *bench)
 {
 	if (!IS_ERR_OR_NULL(bench->qp))
 		ib_destroy_qp(bench->qp);
+	if (!IS_ERR_OR_NULL(bench->srq))
+		ib_destroy_srq(bench->srq);
 	if (!IS_ERR_OR_NULL(bench->mr))
 		ib_dereg_mr(bench->mr);
 	if (!IS_ERR_OR_NULL(bench->cq))
