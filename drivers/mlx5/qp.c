@@ -285,11 +285,10 @@ static int create_numbered(struct rhca_mlx5_qp *qp, bool *is_lost)
 }
 
 /*
- * The adapter keeps a queue pair that nobody can destroy any more. So it keeps what that names:
- * ib_core is to have none of it in use for ever.
+ * The adapter keeps a queue pair that nobody can destroy any more. So it keeps its memory, and
+ * what it names: ib_core is to have none of that in use for ever.
  */
-static void lose_parts(struct rhca_mlx5_qp *qp,
-		       const struct ib_qp_init_attr *init)
+static void lose(struct rhca_mlx5_qp *qp, const struct ib_qp_init_attr *init)
 {
 	struct ib_pd *ibpd = qp->base.ibqp.pd;
 
@@ -303,6 +302,8 @@ static void lose_parts(struct rhca_mlx5_qp *qp,
 		to_rhca_mlx5_srq(init->srq)->has_lost = true;
 	if (init->xrcd)
 		to_rhca_mlx5_xrcd(init->xrcd)->has_lost = true;
+	rhca_mlx5_buffer_lose(&qp->buffer);
+	free_records(qp);
 }
 
 int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
@@ -339,9 +340,8 @@ err_destroy:
 				      qp->numbered.number);
 	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
 err_free:
-	/* While the adapter has the queue pair, it has its memory */
 	if (is_lost)
-		lose_parts(qp, init);
+		lose(qp, init);
 	else
 		free_memory(qp);
 	return ret;
@@ -379,22 +379,18 @@ static void empty_queues(struct rhca_mlx5_qp *qp)
 static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
-	int is_lost;
+	u32 number = qp->numbered.number;
 
-	rhca_mlx5_command_on(hca->mdev, MLX5_CMD_OP_2RST_QP,
-			     qp->numbered.number);
+	rhca_mlx5_command_on(hca->mdev, MLX5_CMD_OP_2RST_QP, number);
 	rhca_mlx5_flush_remove(qp);
 	purge_completions(qp);
-	is_lost = rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP,
-				      qp->numbered.number);
 	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
-	if (is_lost) {
-		lose_parts(qp, &qp->base.init);
-		rhca_mlx5_buffer_lose(&qp->buffer);
-		free_records(qp);
-	} else {
+	/* Who has found it has read of it by now, also where it was not reset, and goes on */
+	purge_completions(qp);
+	if (rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP, number))
+		lose(qp, &qp->base.init);
+	else
 		free_memory(qp);
-	}
 }
 
 /*
