@@ -58,10 +58,16 @@ static const struct transition {
 	[IB_QPS_SQD][IB_QPS_RTS] = { MLX5_CMD_OP_SQD_RTS_QP, IN_RTS },
 };
 
-static u32 optional_of(int mask)
+static u32 optional_of(const struct rhca_mlx5_qp_change *change, u32 fields)
 {
+	u8 service = change->spec->service;
+	int mask = change->asked->mask;
 	u32 optional = 0;
 
+	/* SQD_RTS takes none for XRC, as mlx5_ib has it */
+	if (service >= ARRAY_SIZE(service_fields) ||
+	    (service == MLX5_QP_ST_XRC && change->asked->from == IB_QPS_SQD))
+		return 0;
 	if (mask & RHCA_MLX5_ACCESS_MASK)
 		optional |= ACCESS;
 	if (mask & IB_QP_PKEY_INDEX)
@@ -72,7 +78,7 @@ static u32 optional_of(int mask)
 		optional |= MLX5_QP_OPTPAR_Q_KEY;
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		optional |= MLX5_QP_OPTPAR_RNR_TIMEOUT;
-	return optional;
+	return optional & fields & service_fields[service];
 }
 
 static void set_own_queues(void *qpc, const struct rhca_mlx5_qp_spec *spec)
@@ -302,17 +308,13 @@ static int run_transition(struct mlx5_core_dev *mdev,
 			  const struct rhca_mlx5_qp_change *change,
 			  const struct transition *transition)
 {
-	u8 service = change->spec->service;
 	u32 out[MLX5_ST_SZ_DW(init2rtr_qp_out)] = {};
 	u32 in[MLX5_ST_SZ_DW(init2rtr_qp_in)] = {};
 	void *qpc = MLX5_ADDR_OF(init2rtr_qp_in, in, qpc);
-	u32 optional = 0;
+	u32 optional = optional_of(change, transition->fields) |
+		       set_lag_port(qpc, change);
 	int ret;
 
-	if (service < ARRAY_SIZE(service_fields))
-		optional = optional_of(change->asked->mask) & transition->fields &
-			   service_fields[service];
-	optional |= set_lag_port(qpc, change);
 	MLX5_SET(init2rtr_qp_in, in, opcode, transition->opcode);
 	MLX5_SET(init2rtr_qp_in, in, qpn, change->number);
 	MLX5_SET(init2rtr_qp_in, in, opt_param_mask, optional);

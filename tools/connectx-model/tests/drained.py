@@ -9,14 +9,14 @@ import sys
 import time
 
 import states
-from loopback import ACCESS, connect_to_itself
+from loopback import ACCESS, attributes, connect_to_itself
 from states import control, event_queue, expect, has_event
 from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
-from pyverbs.qp import QPAttr
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttrEx
 from pyverbs.wr import SGE, RecvWR, SendWR
 import pyverbs.enums as e
 
@@ -74,11 +74,33 @@ class Stream:
     def modify(self, state, **current):
         """Return: the error, or 0."""
         mask = e.IBV_QP_STATE | (e.IBV_QP_CUR_STATE if current else 0)
-        try:
-            self.qp.modify(QPAttr(qp_state=state, **current), mask)
-        except PyverbsRDMAError as error:
-            return error.error_code
-        return 0
+        return modify(self.qp, QPAttr(qp_state=state, **current), mask)
+
+
+def modify(qp, attr, mask):
+    """Return: the error, or 0."""
+    try:
+        qp.modify(attr, mask)
+    except PyverbsRDMAError as error:
+        return error.error_code
+    return 0
+
+
+def drain_xrc(device, index, share):
+    """The command that leads back takes nothing of XRC, so that it is told nothing of it.
+    Return: the state, the error of leaving it with rights, and the state then."""
+    context = Context(name=device)
+    pd, cq = PD(context), CQ(context, 16)
+    cap = QPCap(max_send_wr=4, max_recv_wr=0, max_recv_sge=0)
+    qp = QP(context, QPInitAttrEx(qp_type=e.IBV_QPT_XRC_SEND, comp_mask=e.IBV_QP_INIT_ATTR_PD,
+                                  pd=pd, scq=cq, cap=cap))
+    qp.to_rts(attributes(context, index, qp))
+    control(share, '{"cmd":"drain","number":%d}' % qp.qp_num)
+    drained = qp.query(e.IBV_QP_STATE)[0].qp_state
+    attr = QPAttr(qp_state=e.IBV_QPS_RTS, cur_qp_state=e.IBV_QPS_SQD)
+    attr.qp_access_flags = ACCESS
+    error = modify(qp, attr, e.IBV_QP_STATE | e.IBV_QP_CUR_STATE | e.IBV_QP_ACCESS_FLAGS)
+    return [drained, error, qp.query(e.IBV_QP_STATE)[0].qp_state]
 
 
 def main():
@@ -111,6 +133,8 @@ def main():
     expect('drain-no-error', stream.bad, [])
     expect('drain-all-sent-in-order', stream.sent == list(range(total)), True)
     expect('drain-all-received-once', stream.received == list(range(total)), True)
+    expect('drain-xrc', drain_xrc(sys.argv[1], int(sys.argv[2]), share),
+           [e.IBV_QPS_SQD, 0, e.IBV_QPS_RTS])
     sys.exit(states.failed)
 
 

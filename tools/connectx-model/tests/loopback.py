@@ -24,6 +24,12 @@ def connect_to_itself(context, pd, index, send_cq, recv_cq):
     """index: of the GID. Return: the queue pair, ready to send."""
     cap = QPCap(max_send_wr=16, max_recv_wr=16)
     qp = QP(pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=send_cq, rcq=recv_cq, cap=cap))
+    qp.to_rts(attributes(context, index, qp))
+    return qp
+
+
+def attributes(context, index, qp):
+    """Of a connection of a queue pair to itself."""
     attr = QPAttr(port_num=1)
     attr.qp_access_flags = ACCESS
     attr.ah_attr = AHAttr(gr=GlobalRoute(dgid=context.query_gid(1, index), sgid_index=index),
@@ -32,5 +38,4 @@ def connect_to_itself(context, pd, index, send_cq, recv_cq):
     attr.path_mtu = e.IBV_MTU_1024
     attr.timeout, attr.retry_cnt, attr.rnr_retry, attr.min_rnr_timer = 14, 7, 7, 12
     attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
-    qp.to_rts(attr)
-    return qp
+    return attr
