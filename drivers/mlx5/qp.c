@@ -131,21 +131,20 @@ static int size_send(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 	size_t most = min_t(size_t, MAX_SEND_BYTES,
 			    MLX5_CAP_GEN(mdev, max_wqe_sz_sq));
 	size_t bytes = send_bytes(init);
+	u32 blocks = DIV_ROUND_UP(bytes, MLX5_SEND_WQE_BB);	/* of the largest request */
 	struct rhca_mlx5_sq *sq = &qp->sq;
 
 	if (!init->cap.max_send_wr)
 		return 0;
 	if (bytes > most)
 		return -EINVAL;
-	sq->blocks_each = DIV_ROUND_UP(bytes, MLX5_SEND_WQE_BB);
-	sq->num_blocks = roundup_pow_of_two(init->cap.max_send_wr *
-					    sq->blocks_each);
+	sq->num_blocks = roundup_pow_of_two(init->cap.max_send_wr * blocks);
 	if (sq->num_blocks > BIT(MLX5_CAP_GEN(mdev, log_max_qp_sz)))
 		return -EINVAL;
-	sq->max_wr = sq->num_blocks / sq->blocks_each;
+	sq->max_wr = sq->num_blocks / blocks;
 	sq->max_sge = init->cap.max_send_sge;
 	/* What its blocks have room for: SMC-R asks what it has got */
-	sq->max_inline = min_t(size_t, sq->blocks_each * MLX5_SEND_WQE_BB, most) -
+	sq->max_inline = min_t(size_t, blocks * MLX5_SEND_WQE_BB, most) -
 			 send_overhead(init->qp_type) -
 			 sizeof(struct mlx5_wqe_inline_seg);
 	sq->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
@@ -265,26 +264,6 @@ static void free_memory(struct rhca_mlx5_qp *qp)
 }
 
 /*
- * The adapter's part: make it, let events and completions find it. Where an error leaves
- * the adapter with the queue pair, *@is_lost says so: its memory is lost with it.
- */
-static int create_numbered(struct rhca_mlx5_qp *qp, bool *is_lost)
-{
-	struct rhca_mlx5 *hca = rhca_mlx5_of(qp->base.ibqp.device);
-	u32 number;
-	int ret;
-
-	ret = rhca_mlx5_create_hw_qp(hca->mdev, &qp->spec, &number);
-	if (ret)
-		return ret;
-	ret = rhca_mlx5_number_add(&hca->qps, number, &qp->numbered);
-	if (ret)
-		*is_lost = rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP,
-					       number);
-	return ret;
-}
-
-/*
  * The adapter keeps a queue pair that nobody can destroy any more. So it keeps its memory, and
  * what it names: ib_core is to have none of that in use for ever.
  */
@@ -311,7 +290,7 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 {
 	struct rhca_mlx5 *hca = rhca_mlx5_of(base->ibqp.device);
 	struct rhca_mlx5_qp *qp = rhca_mlx5_qp_of(base);
-	bool is_lost = false;
+	u32 number;
 	int ret;
 
 	ret = check_init(hca->mdev, init, base->is_user);
@@ -323,27 +302,27 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	ret = get_memory(qp, init, udata);
 	if (ret)
 		return ret;
-	ret = create_numbered(qp, &is_lost);
+	ret = rhca_mlx5_create_hw_qp(hca->mdev, &qp->spec, &number);
 	if (ret)
 		goto err_free;
-	ret = udata ? rhca_mlx5_qp_answer(qp, udata) : 0;
+	ret = rhca_mlx5_number_add(&hca->qps, number, &qp->numbered);
+	if (!ret && udata)
+		ret = rhca_mlx5_qp_answer(qp, udata);
 	if (ret)
 		goto err_destroy;
 	if (!base->is_user)
 		rhca_mlx5_flush_add(qp);
-	base->ibqp.qp_num = init->qp_type == IB_QPT_GSI ? GSI_NUMBER :
-							  qp->numbered.number;
+	base->ibqp.qp_num = init->qp_type == IB_QPT_GSI ? GSI_NUMBER : number;
 	return 0;
 
 err_destroy:
-	is_lost = rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP,
-				      qp->numbered.number);
 	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
-err_free:
-	if (is_lost)
+	if (rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP, number)) {
 		lose(qp, init);
-	else
-		free_memory(qp);
+		return ret;
+	}
+err_free:
+	free_memory(qp);
 	return ret;
 }
 

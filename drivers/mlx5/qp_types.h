@@ -18,7 +18,6 @@ struct rhca_mlx5_sq {
 	spinlock_t lock;	/* protects, but for @completed and @oldest: */
 	struct mlx5_frag_buf_ctrl blocks;	/* finds a block */
 	u32 num_blocks;		/* a power of two */
-	u32 blocks_each;	/* that the largest request takes */
 	u32 max_wr;		/* requests that always fit */
 	u32 max_sge;		/* of one request */
 	u32 max_inline;		/* bytes of one request */

@@ -130,36 +130,6 @@ static bool is_xrc(const struct rhca_mlx5_srq *srq)
 	return srq->ibsrq.srq_type == IB_SRQT_XRC;
 }
 
-/*
- * The adapter's part: make it, let events find it, tell the process. Where an error leaves
- * the adapter with the queue, which it reads, *@is_lost says so.
- */
-static int create_numbered(struct rhca_mlx5_srq *srq,
-			   const struct rhca_mlx5_srq_spec *spec,
-			   struct ib_udata *udata, bool *is_lost)
-{
-	struct rhca_mlx5 *hca = rhca_mlx5_of(srq->ibsrq.device);
-	u32 number;
-	int ret;
-
-	ret = rhca_mlx5_create_hw_srq(hca->mdev, spec, &number);
-	if (ret)
-		return ret;
-	ret = rhca_mlx5_number_add(&hca->srqs, number, &srq->numbered);
-	if (ret)
-		goto err_destroy;
-	ret = udata ? tell_number(srq, udata) : 0;
-	if (ret)
-		goto err_remove;
-	return 0;
-
-err_remove:
-	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
-err_destroy:
-	*is_lost = rhca_mlx5_destroy_hw_srq(hca->mdev, spec->is_xrc, number);
-	return ret;
-}
-
 static void describe(struct rhca_mlx5_srq *srq,
 		     const struct ib_srq_init_attr *init,
 		     struct rhca_mlx5_srq_spec *spec)
@@ -199,12 +169,13 @@ static void lose(struct rhca_mlx5_srq *srq)
 int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 			 struct ib_udata *udata)
 {
+	struct rhca_mlx5 *hca = rhca_mlx5_of(ibsrq->device);
 	struct rhca_mlx5_srq *srq = to_rhca_mlx5_srq(ibsrq);
 	struct rhca_mlx5_srq_spec spec;
-	bool is_lost = false;
+	u32 number;
 	int ret;
 
-	ret = check_init(rhca_mlx5_mdev(ibsrq->device), init);
+	ret = check_init(hca->mdev, init);
 	if (ret)
 		return ret;
 	/* Completions of the kernel are looked up by QP, and name no such queue */
@@ -215,18 +186,28 @@ int rhca_mlx5_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	ret = udata ? pin_srq(srq, udata, &spec) : alloc_kernel(srq, &spec);
 	if (ret)
 		return ret;
-	ret = create_numbered(srq, &spec, udata, &is_lost);
-	if (ret) {
-		if (is_lost)
-			lose(srq);
-		else
-			free_memory(srq);
-		return ret;
-	}
-	ibsrq->ext.xrc.srq_num = srq->numbered.number;
+	ret = rhca_mlx5_create_hw_srq(hca->mdev, &spec, &number);
+	if (ret)
+		goto err_free;
+	ret = rhca_mlx5_number_add(&hca->srqs, number, &srq->numbered);
+	if (!ret && udata)
+		ret = tell_number(srq, udata);
+	if (ret)
+		goto err_destroy;
+	ibsrq->ext.xrc.srq_num = number;
 	init->attr.max_wr = srq->num_entries - 1;
 	init->attr.max_sge = srq->max_sge;
 	return 0;
+
+err_destroy:
+	rhca_mlx5_number_remove(&hca->srqs, &srq->numbered);
+	if (rhca_mlx5_destroy_hw_srq(hca->mdev, spec.is_xrc, number)) {
+		lose(srq);
+		return ret;
+	}
+err_free:
+	free_memory(srq);
+	return ret;
 }
 
 int rhca_mlx5_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
