@@ -31,8 +31,10 @@ struct rhca_mlx5_xrc_parts;
 /* Keys without pages, by kind and by the pages that they have room for */
 struct rhca_mlx5_key_cache {
 	spinlock_t lock;	/* protects: */
-	u8 num[RHCA_MLX5_KEY_KINDS][RHCA_MLX5_KEY_SIZES];	/* how many there are */
-	u32 keys[RHCA_MLX5_KEY_KINDS][RHCA_MLX5_KEY_SIZES][RHCA_MLX5_KEYS_KEPT];
+	struct rhca_mlx5_kept_keys {
+		u8 num;		/* how many there are */
+		u32 keys[RHCA_MLX5_KEYS_KEPT];
+	} kept[RHCA_MLX5_KEY_KINDS * RHCA_MLX5_KEY_SIZES];
 };
 
 /* A function of an adapter */

@@ -17,69 +17,60 @@
 /* Keys of one size have 8 bytes a page in the adapter: 256 KiB in all, or one key */
 #define PAGES_KEPT_LOG	15
 
-/* Keys that are as good as each other */
-struct key_class {
-	u8 kind;		/* by the access that requests cannot change */
-	u8 size;		/* by the pages; from RHCA_MLX5_KEY_SIZES on too large to be kept */
-};
-
 void rhca_mlx5_key_cache_init(struct rhca_mlx5 *hca)
 {
+	memset(&hca->key_cache, 0, sizeof(hca->key_cache));
 	spin_lock_init(&hca->key_cache.lock);
-	memset(hca->key_cache.num, 0, sizeof(hca->key_cache.num));
 }
 
-static struct key_class class_of(const struct rhca_mlx5 *hca, u32 num_pages,
-				 int access)
+/* Room that a key for so many pages has */
+static u8 log_pages_of(u32 num_pages)
+{
+	return max_t(u8, order_base_2(num_pages), RHCA_MLX5_KEY_MIN_PAGES_LOG);
+}
+
+/* Those that are as good as each other; NULL where they are too large to be kept */
+static struct rhca_mlx5_kept_keys *kept_of(struct rhca_mlx5 *hca, u32 num_pages,
+					   int access)
 {
 	int fixed = rhca_mlx5_unchangeable_access(hca->mdev, access);
+	u8 kind = (fixed & IB_ACCESS_REMOTE_ATOMIC ? 1 : 0) |
+		  (fixed & IB_ACCESS_RELAXED_ORDERING ? 2 : 0);
+	u8 size = log_pages_of(num_pages) - RHCA_MLX5_KEY_MIN_PAGES_LOG;
 
-	return (struct key_class) {
-		.kind = (fixed & IB_ACCESS_REMOTE_ATOMIC ? 1 : 0) |
-			(fixed & IB_ACCESS_RELAXED_ORDERING ? 2 : 0),
-		.size = max_t(u8, order_base_2(num_pages),
-			      RHCA_MLX5_KEY_MIN_PAGES_LOG) -
-			RHCA_MLX5_KEY_MIN_PAGES_LOG,
-	};
+	return size < RHCA_MLX5_KEY_SIZES ?
+	       &hca->key_cache.kept[kind * RHCA_MLX5_KEY_SIZES + size] : NULL;
 }
 
-static u32 max_kept(u8 size)
+static u32 max_kept(u32 num_pages)
 {
-	u8 log_pages = size + RHCA_MLX5_KEY_MIN_PAGES_LOG;
+	u8 log_pages = log_pages_of(num_pages);
 
 	return log_pages < PAGES_KEPT_LOG ?
 	       min_t(u32, BIT(PAGES_KEPT_LOG - log_pages), RHCA_MLX5_KEYS_KEPT) : 1;
 }
 
-static bool take(struct rhca_mlx5_key_cache *cache, struct key_class class, u32 *key)
+static bool take(struct rhca_mlx5 *hca, struct rhca_mlx5_kept_keys *kept, u32 *key)
 {
 	bool found;
-	u8 *num;
 
-	if (class.size >= RHCA_MLX5_KEY_SIZES)
-		return false;
-	num = &cache->num[class.kind][class.size];
-	spin_lock(&cache->lock);
-	found = *num;
+	spin_lock(&hca->key_cache.lock);
+	found = kept && kept->num;
 	if (found)
-		*key = cache->keys[class.kind][class.size][--*num];
-	spin_unlock(&cache->lock);
+		*key = kept->keys[--kept->num];
+	spin_unlock(&hca->key_cache.lock);
 	return found;
 }
 
-static bool keep(struct rhca_mlx5_key_cache *cache, struct key_class class, u32 key)
+static bool keep(struct rhca_mlx5 *hca, struct rhca_mlx5_kept_keys *kept, u32 max, u32 key)
 {
 	bool has_room;
-	u8 *num;
 
-	if (class.size >= RHCA_MLX5_KEY_SIZES)
-		return false;
-	num = &cache->num[class.kind][class.size];
-	spin_lock(&cache->lock);
-	has_room = *num < max_kept(class.size);
+	spin_lock(&hca->key_cache.lock);
+	has_room = kept && kept->num < max;
 	if (has_room)
-		cache->keys[class.kind][class.size][(*num)++] = key;
-	spin_unlock(&cache->lock);
+		kept->keys[kept->num++] = key;
+	spin_unlock(&hca->key_cache.lock);
 	return has_room;
 }
 
@@ -89,15 +80,14 @@ static bool keep(struct rhca_mlx5_key_cache *cache, struct key_class class, u32 
  */
 void rhca_mlx5_key_cache_exit(struct rhca_mlx5 *hca)
 {
-	struct key_class class;
+	struct rhca_mlx5_kept_keys *kept = hca->key_cache.kept;
+	size_t i;
 	int ret = 0;
 	u32 key;
 
-	for (class.kind = 0; class.kind < RHCA_MLX5_KEY_KINDS; class.kind++)
-		for (class.size = 0; class.size < RHCA_MLX5_KEY_SIZES; class.size++)
-			while (!rhca_mlx5_is_silence(ret) &&
-			       take(&hca->key_cache, class, &key))
-				ret = rhca_mlx5_give_key_back(hca->mdev, key);
+	for (i = 0; i < ARRAY_SIZE(hca->key_cache.kept); i++)
+		while (!rhca_mlx5_is_silence(ret) && take(hca, &kept[i], &key))
+			ret = rhca_mlx5_give_key_back(hca->mdev, key);
 }
 
 /*
@@ -113,15 +103,12 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 			     const struct rhca_mlx5_key_spec *spec, u8 variant,
 			     u32 *key)
 {
-	struct key_class class = class_of(hca, spec->num_pages, spec->access);
+	int fixed = rhca_mlx5_unchangeable_access(hca->mdev, spec->access);
 	int ret;
 
-	if (!take(&hca->key_cache, class, key)) {
-		ret = rhca_mlx5_create_empty_key(hca,
-						 class.size + RHCA_MLX5_KEY_MIN_PAGES_LOG,
-						 rhca_mlx5_unchangeable_access(hca->mdev,
-									       spec->access),
-						 key);
+	if (!take(hca, kept_of(hca, spec->num_pages, spec->access), key)) {
+		ret = rhca_mlx5_create_empty_key(hca, log_pages_of(spec->num_pages),
+						 fixed, key);
 		if (ret)
 			return ret;
 	}
@@ -148,7 +135,7 @@ int rhca_mlx5_cached_key_put(struct rhca_mlx5 *hca, u32 num_pages, int access,
 {
 	/* Where no request is possible a command may be; on a dead adapter it succeeds */
 	if (!rhca_mlx5_empty_key(hca, key) &&
-	    keep(&hca->key_cache, class_of(hca, num_pages, access), key))
+	    keep(hca, kept_of(hca, num_pages, access), max_kept(num_pages), key))
 		return 0;
 	return mlx5_core_destroy_mkey(hca->mdev, key);
 }
