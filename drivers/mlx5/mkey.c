@@ -11,6 +11,7 @@
 #include "command.h"
 #include "context.h"
 #include "device.h"
+#include "key_access.h"
 #include "key_cache.h"
 #include "mkey.h"
 #include "umr.h"
@@ -175,17 +176,16 @@ struct ib_mr *rhca_mlx5_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 static int change_key(struct rhca_mlx5_mr *mr, int flags, int access,
 		      struct ib_pd *ibpd)
 {
-	struct rhca_mlx5_key_change change = {
-		.key		= mr->ibmr.lkey,
-		.new_access	= flags & IB_MR_REREG_ACCESS,
-		.old_access	= mr->access,
-		.access		= access,
-		.new_pd		= flags & IB_MR_REREG_PD,
-		.pd		= to_rhca_mlx5_pd(ibpd)->number,
+	struct rhca_mlx5 *hca = rhca_mlx5_of(mr->ibmr.device);
+	const struct rhca_mlx5_key_spec spec = {
+		.pd	= to_rhca_mlx5_pd(ibpd)->number,
+		.access	= access,
 	};
 	int ret;
 
-	ret = rhca_mlx5_change_key(rhca_mlx5_of(mr->ibmr.device), &change);
+	if (rhca_mlx5_unchangeable_access(hca->mdev, access ^ mr->access))
+		return -EOPNOTSUPP;
+	ret = rhca_mlx5_change_key(hca, &spec, mr->ibmr.lkey, flags);
 	if (!ret)
 		mr->access = access;
 	return ret;

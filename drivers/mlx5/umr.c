@@ -37,36 +37,28 @@ static int execute(struct rhca_mlx5 *hca, struct rhca_mlx5_umr_request *request,
 	return ret;
 }
 
-/* Parts of the key that change */
-static u64 mask_of(const struct rhca_mlx5 *hca,
-		   const struct rhca_mlx5_key_change *change)
-{
-	return (change->new_pd ? MLX5_MKEY_MASK_PD : 0) |
-	       (change->new_access ? rhca_mlx5_key_access_mask(hca->mdev) : 0);
-}
-
 /*
- * Change a memory key that stays in use. @change: what is to change. May sleep, as long as the
- * adapter takes for one request. Returns 0; -EOPNOTSUPP where the adapter cannot change what is
- * asked for; what rhca_mlx5_umr_execute() says.
+ * Change a memory key that stays in use. @spec: its new protection domain and access, such as a
+ * request can give it. @flags: IB_MR_REREG_*, which of these. May sleep, as long as the adapter
+ * takes for one request. Returns what rhca_mlx5_umr_execute() says.
  */
 int rhca_mlx5_change_key(struct rhca_mlx5 *hca,
-			 const struct rhca_mlx5_key_change *change)
+			 const struct rhca_mlx5_key_spec *spec, u32 key,
+			 int flags)
 {
+	u64 mask = (flags & IB_MR_REREG_PD ? MLX5_MKEY_MASK_PD : 0) |
+		   (flags & IB_MR_REREG_ACCESS ?
+		    rhca_mlx5_key_access_mask(hca->mdev) : 0);
 	struct rhca_mlx5_umr_request request = {
 		/* Fails where the key is free, and nobody's */
 		.umr.flags	= MLX5_UMR_CHECK_FREE | MLX5_UMR_INLINE,
-		.umr.mkey_mask	= cpu_to_be64(mask_of(hca, change)),
-		.key.qpn_mkey7_0 = numbers_of(change->key),
-		.key.flags_pd	= cpu_to_be32(change->pd),
+		.umr.mkey_mask	= cpu_to_be64(mask),
+		.key.qpn_mkey7_0 = numbers_of(key),
+		.key.flags_pd	= cpu_to_be32(spec->pd),
 	};
 
-	if (change->new_access &&
-	    rhca_mlx5_unchangeable_access(hca->mdev,
-					  change->access ^ change->old_access))
-		return -EOPNOTSUPP;
-	rhca_mlx5_set_key_access(hca->mdev, &request.key, change->access);
-	return execute(hca, &request, change->key);
+	rhca_mlx5_set_key_access(hca->mdev, &request.key, spec->access);
+	return execute(hca, &request, key);
 }
 
 /* May a key that requests fill be what is asked for? @spec: the key of a process's memory. */
