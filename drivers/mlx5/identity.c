@@ -41,7 +41,7 @@ int rhca_mlx5_device_init(struct rhca_mlx5 *hca, struct ib_device *ibdev)
 	hca->ibdev = ibdev;
 	hca->key_fence = key_fence_of(hca->mdev);
 	hca->end_of_list = rhca_mlx5_end_of_list(hca->mdev);
-	rhca_mlx5_xrc_init(hca);
+	mutex_init(&hca->xrc_lock);
 	rhca_mlx5_key_cache_init(hca);
 	ret = mlx5_alloc_bfreg(hca->mdev, &hca->doorbells, false, false);
 	if (ret)

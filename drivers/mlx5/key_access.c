@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What memory keys allow: the rights of verbs, and whether the bus may reorder what the
- * adapter reads and writes by them. A command that creates a key and a request that
- * changes one have the same layout for it, but not every adapter lets a request change
- * everything.
+ * What memory keys allow: the rights of verbs, and a relaxed order on the bus. A command that
+ * creates a key and a request that changes one have the same layout for it, but not every
+ * adapter lets a request change everything.
  */
 #include <linux/mlx5/device.h>
 #include <linux/pci.h>
@@ -44,10 +43,7 @@ void rhca_mlx5_set_key_access(struct mlx5_core_dev *mdev, void *mkc, int access)
 		 relaxed && may_relax_reads(mdev));
 }
 
-/*
- * Which of it a request changes. Returns MLX5_MKEY_MASK_*, all that the adapter lets a request
- * change.
- */
+/* Of it, all that the adapter lets a request change: MLX5_MKEY_MASK_* */
 u64 rhca_mlx5_key_access_mask(const struct mlx5_core_dev *mdev)
 {
 	u64 mask = RIGHTS;

@@ -124,11 +124,9 @@ int rhca_mlx5_cached_key_get(struct rhca_mlx5 *hca,
 }
 
 /*
- * Give a key back.
- * @num_pages: that it was got for
- * @access: IB_ACCESS_* that it has
- * May sleep. Returns 0, and the adapter neither reads nor writes the memory any more; or an
- * error, and the key is still the caller's, who may try again.
+ * Give a key back. @num_pages: that it was got for. @access: IB_ACCESS_* that it has. May sleep.
+ * Returns 0, and the adapter does not use the memory any more; or an error, and the key is still
+ * the caller's, who may try again.
  */
 int rhca_mlx5_cached_key_put(struct rhca_mlx5 *hca, u32 num_pages, int access,
 			     u32 key)

@@ -2,9 +2,8 @@
 /*
  * Link aggregation. When the netdevs of an adapter's functions become the ports of a
  * bond, mlx5_core decides whether they are a LAG, takes their RDMA functions away and
- * gives one back, whose RoCE engine has all ports. What remains to be done is told here:
- * the engine is to take what arrives on either port, and each queue pair has the port by
- * which it sends. mlx5_core moves those to another port while the link of theirs is down.
+ * gives one back, whose RoCE engine has all ports. It is told to take what arrives on
+ * either, and by which one each queue pair sends, as long as that one's link is up.
  */
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/fs.h>
@@ -67,11 +66,9 @@ void rhca_mlx5_lag_exit(struct rhca_mlx5 *hca)
 }
 
 /*
- * In a LAG each queue pair has a port, or all would send by one; unless tables of the
- * adapter choose for each packet, by its hash, which they do for those without a port. The
- * LAG may be another's as well, such as an adapter's that has a host of its own: nobody
- * tells a function of it that cannot make one. Returns how many ports there are to choose
- * from, or 0.
+ * How many ports queue pairs are spread over, or all would send by one; 0 where there is no LAG,
+ * or where tables of the adapter choose by each packet's hash, which they do for queue pairs
+ * without a port. The LAG may be another host's, of which nobody tells a function.
  */
 static u8 num_ports(const struct rhca_mlx5 *hca)
 {
@@ -88,9 +85,8 @@ static u8 num_ports(const struct rhca_mlx5 *hca)
 }
 
 /*
- * The port by which a new queue pair sends. One after the other gets the next port, as mlx5_ib
- * has it. @type: of the queue pair. Any context. Returns the port, from 1; 0 leaves it to the
- * adapter: for QP1, where tables choose, and where there is no LAG.
+ * The port by which a new queue pair sends, in turn, as mlx5_ib has it. Any context. Returns the
+ * port, from 1; 0 leaves it to the adapter, as always for QP1.
  */
 u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 {
@@ -103,8 +99,7 @@ u8 rhca_mlx5_lag_assign(struct rhca_mlx5 *hca, enum ib_qp_type type)
 
 /*
  * The port that the bond's own policy has for a connection. Any context. Returns the port, from
- * 1; 0 where ib_core did not ask the bond (it does so for the kernel's connections alone), a
- * queue pair cannot change it, or none has one.
+ * 1; 0 where ib_core did not ask the bond (it does for the kernel alone), or it cannot be changed.
  */
 u8 rhca_mlx5_lag_port_of(struct rhca_mlx5 *hca, const struct ib_qp_attr *attr,
 			 int mask)

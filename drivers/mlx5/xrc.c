@@ -143,16 +143,11 @@ const struct rhca_mlx5_xrc_parts *rhca_mlx5_xrc_parts(struct rhca_mlx5 *hca)
 	return ret ? ERR_PTR(ret) : hca->xrc_parts;
 }
 
-void rhca_mlx5_xrc_init(struct rhca_mlx5 *hca)
-{
-	mutex_init(&hca->xrc_lock);
-	hca->xrc_parts = NULL;
-}
-
 /* No queue pair is left */
 void rhca_mlx5_xrc_exit(struct rhca_mlx5 *hca)
 {
 	if (hca->xrc_parts)
 		destroy_parts(hca->xrc_parts, hca);
+	hca->xrc_parts = NULL;
 	mutex_destroy(&hca->xrc_lock);
 }

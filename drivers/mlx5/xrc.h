@@ -38,7 +38,6 @@ static inline struct rhca_mlx5_xrcd *to_rhca_mlx5_xrcd(struct ib_xrcd *ibxrcd)
 	return container_of(ibxrcd, struct rhca_mlx5_xrcd, ibxrcd);
 }
 
-void rhca_mlx5_xrc_init(struct rhca_mlx5 *hca);
 void rhca_mlx5_xrc_exit(struct rhca_mlx5 *hca);
 const struct rhca_mlx5_xrc_parts *rhca_mlx5_xrc_parts(struct rhca_mlx5 *hca);
 int rhca_mlx5_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
