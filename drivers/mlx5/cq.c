@@ -171,8 +171,6 @@ int rhca_mlx5_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return ret;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_lock);
-	INIT_LIST_HEAD(&cq->senders);
-	INIT_LIST_HEAD(&cq->receivers);
 	cq->log_entries = spec.log_entries;
 	cq->wants_stamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->hw.comp = udata ? mlx5_add_cq_to_tasklet : raise_completion;

@@ -37,9 +37,7 @@ struct rhca_mlx5_cq {
 	 * Interrupts off: a completion handler may run in an interrupt. Taken before the locks
 	 * of work queues
 	 */
-	spinlock_t lock;	/* protects the consumer index, one reader at a time, and: */
-	struct list_head senders;	/* queue pairs of the kernel that complete sends here */
-	struct list_head receivers;	/* likewise receives, but those of shared receive queues */
+	spinlock_t lock;	/* protects the consumer index, one reader at a time */
 };
 
 static inline struct rhca_mlx5_cq *to_rhca_mlx5_cq(struct ib_cq *ibcq)

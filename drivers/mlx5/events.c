@@ -24,8 +24,8 @@
 #define HAS_FAILED	XA_MARK_0
 
 /*
- * Do something to every queue pair. @fn: may sleep; the queue pair is not destroyed meanwhile.
- * @data: for @fn. May sleep.
+ * Do something to every queue pair. @fn: may do what the caller may; the queue pair is not
+ * destroyed meanwhile. @data: for @fn. Any context.
  */
 void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca,
 			   void (*fn)(struct rhca_mlx5_qp *qp, void *data),

@@ -13,38 +13,6 @@
 #include "fatal.h"
 #include "qp_types.h"
 
-/* A queue pair of the kernel is there to be flushed. May sleep. */
-void rhca_mlx5_flush_add(struct rhca_mlx5_qp *qp)
-{
-	struct rhca_mlx5_cq *send_cq = to_rhca_mlx5_cq(qp->base.ibqp.send_cq);
-	struct rhca_mlx5_cq *recv_cq = to_rhca_mlx5_cq(qp->base.ibqp.recv_cq);
-
-	spin_lock_irq(&send_cq->lock);
-	list_add_tail(&qp->sender, &send_cq->senders);
-	spin_unlock_irq(&send_cq->lock);
-	spin_lock_irq(&recv_cq->lock);
-	list_add_tail(&qp->receiver, &recv_cq->receivers);
-	spin_unlock_irq(&recv_cq->lock);
-}
-
-/*
- * Undo rhca_mlx5_flush_add(). @qp: the queue pair; nobody completes its requests when this
- * returns. It may have been removed before, when the adapter did not let it be destroyed. May
- * sleep.
- */
-void rhca_mlx5_flush_remove(struct rhca_mlx5_qp *qp)
-{
-	struct rhca_mlx5_cq *send_cq = to_rhca_mlx5_cq(qp->base.ibqp.send_cq);
-	struct rhca_mlx5_cq *recv_cq = to_rhca_mlx5_cq(qp->base.ibqp.recv_cq);
-
-	spin_lock_irq(&send_cq->lock);
-	list_del_init(&qp->sender);
-	spin_unlock_irq(&send_cq->lock);
-	spin_lock_irq(&recv_cq->lock);
-	list_del_init(&qp->receiver);
-	spin_unlock_irq(&recv_cq->lock);
-}
-
 static void set_flushed(struct rhca_mlx5_qp *qp, u64 wr_id, struct ib_wc *wc)
 {
 	*wc = (struct ib_wc) {
@@ -92,23 +60,41 @@ static bool flush_recv(struct rhca_mlx5_qp *qp, struct ib_wc *wc)
 	return found;
 }
 
+/* What a poll of a completion queue asks for, and gets */
+struct flush {
+	struct ib_cq *ibcq;
+	struct ib_wc *wc;
+	int num;
+	int filled;
+};
+
+static void flush_qp(struct rhca_mlx5_qp *qp, void *data)
+{
+	struct flush *flush = data;
+
+	if (qp->base.is_user)
+		return;
+	if (qp->base.ibqp.send_cq == flush->ibcq)
+		while (flush->filled < flush->num &&
+		       flush_send(qp, flush->wc + flush->filled))
+			flush->filled++;
+	if (qp->base.ibqp.recv_cq == flush->ibcq)
+		while (flush->filled < flush->num &&
+		       flush_recv(qp, flush->wc + flush->filled))
+			flush->filled++;
+}
+
 /*
  * Complete what a dead adapter does not. What it wrote and nobody has read is flushed as well.
  * Requests on a shared receive queue belong to no queue pair, and stay. Returns how many.
  */
 int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
 {
-	struct rhca_mlx5_qp *qp;
-	int filled = 0;
+	struct flush flush = { .ibcq = &cq->ibcq, .wc = wc, .num = num };
 
 	lockdep_assert_held(&cq->lock);
-	list_for_each_entry(qp, &cq->senders, sender)
-		while (filled < num && flush_send(qp, wc + filled))
-			filled++;
-	list_for_each_entry(qp, &cq->receivers, receiver)
-		while (filled < num && flush_recv(qp, wc + filled))
-			filled++;
-	return filled;
+	rhca_mlx5_for_each_qp(rhca_mlx5_of(cq->ibcq.device), flush_qp, &flush);
+	return flush.filled;
 }
 
 /* The handler of a CQ that its user polls unasked only warns that it was called */

@@ -7,12 +7,9 @@
 
 struct rhca_mlx5;
 struct rhca_mlx5_cq;
-struct rhca_mlx5_qp;
 
 int rhca_mlx5_fatal_init(struct rhca_mlx5 *hca);
 void rhca_mlx5_fatal_exit(struct rhca_mlx5 *hca);
-void rhca_mlx5_flush_add(struct rhca_mlx5_qp *qp);
-void rhca_mlx5_flush_remove(struct rhca_mlx5_qp *qp);
 int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc);
 
 #endif

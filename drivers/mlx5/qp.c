@@ -8,7 +8,6 @@
 #include "counters.h"
 #include "cq.h"
 #include "device.h"
-#include "fatal.h"
 #include "lag.h"
 #include "poll.h"
 #include "qp.h"
@@ -310,8 +309,6 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 		ret = rhca_mlx5_qp_answer(qp, udata);
 	if (ret)
 		goto err_destroy;
-	if (!base->is_user)
-		rhca_mlx5_flush_add(qp);
 	base->ibqp.qp_num = init->qp_type == IB_QPT_GSI ? GSI_NUMBER : number;
 	return 0;
 
@@ -361,7 +358,6 @@ static void destroy_of_kernel(struct rhca_mlx5_qp *qp)
 	u32 number = qp->numbered.number;
 
 	rhca_mlx5_command_on(hca->mdev, MLX5_CMD_OP_2RST_QP, number);
-	rhca_mlx5_flush_remove(qp);
 	purge_completions(qp);
 	rhca_mlx5_number_remove(&hca->qps, &qp->numbered);
 	/* Who has found it has read of it by now, also where it was not reset, and goes on */

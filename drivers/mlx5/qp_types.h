@@ -61,8 +61,6 @@ struct rhca_mlx5_qp {
 	/* the set that it is to count into, from INIT on; under the core's modify_lock */
 	struct rhca_mlx5_counter_set *counters;
 	u16 counting_into;	/* the one that the adapter counts into, by its number; likewise */
-	struct list_head sender;	/* of the kernel's: in its completion queue's list */
-	struct list_head receiver;	/* likewise */
 	struct rhca_mlx5_sq sq;	/* send queue of the kernel */
 	struct rhca_mlx5_rq rq;	/* receive queue of the kernel */
 };
