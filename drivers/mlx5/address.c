@@ -81,10 +81,8 @@ int rhca_mlx5_ah_create(struct rhca_ah *base, u32 flags, struct ib_udata *udata)
 	struct mlx5_ib_create_ah_resp resp = {};
 	int ret;
 
-	ret = set_av(&ah->av, mdev, &base->address);
-	if (ret)
-		return ret;
-	ret = set_av(&ah->ud_av, mdev, &base->ud_address);
+	ret = set_av(&ah->av, mdev, &base->address) ?:
+	      set_av(&ah->ud_av, mdev, &base->ud_address);
 	if (ret || !udata)
 		return ret;
 	if (udata->outlen < offsetofend(typeof(resp), dmac))

@@ -210,10 +210,7 @@ static int alloc_records(struct rhca_mlx5_qp *qp)
 				  GFP_KERNEL);
 	qp->rq.wr_id = kvcalloc(qp->rq.num_entries, sizeof(*qp->rq.wr_id),
 				GFP_KERNEL);
-	if (qp->sq.request && qp->rq.wr_id)
-		return 0;
-	free_records(qp);
-	return -ENOMEM;
+	return qp->sq.request && qp->rq.wr_id ? 0 : -ENOMEM;
 }
 
 static int alloc_kernel(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
@@ -224,16 +221,8 @@ static int alloc_kernel(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init)
 	spin_lock_init(&qp->sq.lock);
 	spin_lock_init(&qp->rq.lock);
 	qp->spec.uar = hca->doorbells.index;
-	ret = size_recv(qp, init);
-	if (ret)
-		return ret;
-	ret = size_send(qp, init);
-	if (ret)
-		return ret;
-	ret = alloc_records(qp);
-	if (ret)
-		return ret;
-	ret = rhca_mlx5_buffer_alloc(&qp->buffer, hca->mdev,
+	ret = size_recv(qp, init) ?: size_send(qp, init) ?: alloc_records(qp) ?:
+	      rhca_mlx5_buffer_alloc(&qp->buffer, hca->mdev,
 				     rhca_mlx5_qp_bytes(&qp->spec));
 	if (ret) {
 		free_records(qp);
@@ -292,13 +281,8 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 	u32 number;
 	int ret;
 
-	ret = check_init(hca->mdev, init, base->is_user);
-	if (ret)
-		return ret;
-	ret = set_parts(qp, init);
-	if (ret)
-		return ret;
-	ret = get_memory(qp, init, udata);
+	ret = check_init(hca->mdev, init, base->is_user) ?: set_parts(qp, init) ?:
+	      get_memory(qp, init, udata);
 	if (ret)
 		return ret;
 	ret = rhca_mlx5_create_hw_qp(hca->mdev, &qp->spec, &number);

@@ -191,17 +191,12 @@ static int tell_uar(struct uverbs_attr_bundle *attrs, const struct uar *uar)
 	u64 offset = rdma_user_mmap_get_offset((struct rdma_user_mmap_entry *)
 					       &uar->entry);
 	u32 length = PAGE_SIZE;
-	int ret;
 
-	ret = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET,
-			     &offset, sizeof(offset));
-	if (ret)
-		return ret;
-	ret = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID,
-			     &uar->number, sizeof(uar->number));
-	if (ret)
-		return ret;
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH,
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET,
+			      &offset, sizeof(offset)) ?:
+	       uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID,
+			      &uar->number, sizeof(uar->number)) ?:
+	       uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH,
 			      &length, sizeof(length));
 }
 
