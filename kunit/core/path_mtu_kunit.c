@@ -14,10 +14,7 @@ static const struct test_qp_spec spec = {
 	.retries = 3,
 };
 
-static void do_recv(struct bench *b, const struct step *s)
-{
-	test_post_recv(b->hca, b->qp, 1, 0, 8192);
-}
+static ACT(do_recv, test_post_recv(b->hca, b->qp, 1, 0, 8192))
 
 /* So many packets have shown that the peer has another path MTU */
 static void is_shown(struct bench *b, const struct step *s)

@@ -152,10 +152,7 @@ void do_post(struct bench *b, const struct step *s)
 	}
 }
 
-void do_ask(struct bench *b, const struct step *s)
-{
-	test_ask(b, &s->r);
-}
+ACT(do_ask, test_ask(b, &s->r))
 
 static bool look_at_answer(struct bench *b, const struct step *s, u8 opcode)
 {
@@ -206,10 +203,7 @@ void is_atomic(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be64(b->sent->extended + 4), s->r.swap_add);
 }
 
-void is_msn(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be32(b->sent->extended) & 0xffffff, s->n);
-}
+ACT(is_msn, KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be32(b->sent->extended) & 0xffffff, s->n))
 
 void is_received(struct bench *b, const struct step *s)
 {
@@ -264,10 +258,7 @@ void test_post(struct bench *b, const struct request *r, u64 id)
 	KUNIT_EXPECT_EQ(b->hca->test, 0, ib_post_send(b->qp, &u.rdma.wr, NULL));
 }
 
-void do_request(struct bench *b, const struct step *s)
-{
-	test_post(b, &s->r, s->r.length);
-}
+ACT(do_request, test_post(b, &s->r, s->r.length))
 
 void do_answer(struct bench *b, const struct step *s)
 {
@@ -296,10 +287,7 @@ void is_left(struct bench *b, const struct step *s)
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(b->sent->extended + 12), s->r.length);
 }
 
-void is_asking(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, (u32)b->sent->ack_req, s->n);
-}
+ACT(is_asking, KUNIT_EXPECT_EQ(b->hca->test, (u32)b->sent->ack_req, s->n))
 
 void is_done(struct bench *b, const struct step *s)
 {
@@ -318,37 +306,15 @@ void do_note_owner(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_PTR_NE(b->hca->test, b->owner, NULL);
 }
 
-void is_owned(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_PTR_EQ(b->hca->test, b->sent->owner, s->n ? b->owner : NULL);
-}
+ACT(is_owned, KUNIT_EXPECT_PTR_EQ(b->hca->test, b->sent->owner, s->n ? b->owner : NULL))
 
 /* --- either ------------------------------------------------------------------------- */
 
-void do_move(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, 0, test_qp_move(b->qp, s->n));
-}
-
-void do_bring_up(struct bench *b, const struct step *s)
-{
-	test_qp_bring_up(b->hca, b->qp, &b->spec, IB_QPS_RTS);
-}
-
-void do_go_back(struct bench *b, const struct step *s)
-{
-	test_port(b)->cc.selective_repeat = false;
-}
-
-void do_adp(struct bench *b, const struct step *s)
-{
-	test_port(b)->cc.adp_retrans = true;
-}
-
-void do_others(struct bench *b, const struct step *s)
-{
-	atomic_long_add(s->r.va, &to_verbs_port(test_port(b))->held_truesize);
-}
+ACT(do_move, KUNIT_EXPECT_EQ(b->hca->test, 0, test_qp_move(b->qp, s->n)))
+ACT(do_bring_up, test_qp_bring_up(b->hca, b->qp, &b->spec, IB_QPS_RTS))
+ACT(do_go_back, test_port(b)->cc.selective_repeat = false)
+ACT(do_adp, test_port(b)->cc.adp_retrans = true)
+ACT(do_others, atomic_long_add(s->r.va, &to_verbs_port(test_port(b))->held_truesize))
 
 /* What it was is sent again from there, when a second has passed */
 void do_local_full(struct bench *b, const struct step *s)
@@ -361,15 +327,8 @@ void do_local_full(struct bench *b, const struct step *s)
 	local_bh_enable();
 }
 
-void do_queue(struct bench *b, const struct step *s)
-{
-	test_set_queue(b->hca, s->n);
-}
-
-void do_clear(struct bench *b, const struct step *s)
-{
-	memset(b->hca->buffer + s->r.va, 0, s->r.length);
-}
+ACT(do_queue, test_set_queue(b->hca, s->n))
+ACT(do_clear, memset(b->hca->buffer + s->r.va, 0, s->r.length))
 
 void do_forget(struct bench *b, const struct step *s)
 {
@@ -377,15 +336,8 @@ void do_forget(struct bench *b, const struct step *s)
 		;
 }
 
-void is_sent(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca), s->n);
-}
-
-void is_coming(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_TRUE(b->hca->test, test_becomes(test_num_sent(b->hca) >= s->n));
-}
+ACT(is_sent, KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca), s->n))
+ACT(is_coming, KUNIT_EXPECT_TRUE(b->hca->test, test_becomes(test_num_sent(b->hca) >= s->n)))
 
 void is_pending(struct bench *b, const struct step *s)
 {
@@ -400,23 +352,7 @@ void is_quiet(struct bench *b, const struct step *s)
 	is_pending(b, s);
 }
 
-void is_payload(struct bench *b, const struct step *s)
-{
-	test_expect_payload(b->hca, s->r.va, s->r.length);
-}
-
-void is_zero(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_PTR_EQ(b->hca->test, NULL,
-			    memchr_inv(b->hca->buffer + s->r.va, 0, s->r.length));
-}
-
-void is_state(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, (u32)test_qp_state(b->qp), s->n);
-}
-
-void is_count(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, test_count(b->hca, s->r.length), s->n);
-}
+ACT(is_payload, test_expect_payload(b->hca, s->r.va, s->r.length))
+ACT(is_zero, KUNIT_EXPECT_NULL(b->hca->test, memchr_inv(b->hca->buffer + s->r.va, 0, s->r.length)))
+ACT(is_state, KUNIT_EXPECT_EQ(b->hca->test, (u32)test_qp_state(b->qp), s->n))
+ACT(is_count, KUNIT_EXPECT_EQ(b->hca->test, test_count(b->hca, s->r.length), s->n))

@@ -63,6 +63,8 @@ struct step {
 };
 
 #define STEP(what, with, ...)	{ .act = (what), .n = (with), .r = { __VA_ARGS__ } }
+/* One that is a statement */
+#define ACT(name, ...)	void name(struct bench *b, const struct step *s) { __VA_ARGS__; }
 
 /* --- the peer asks ---------------------------------------------------------------- */
 

@@ -358,15 +358,8 @@ static void append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn, u32
 	kunit_kfree(b->hca->test, packet);
 }
 
-static void do_append(struct bench *b, const struct step *s)
-{
-	append_to(b, b->qp, s->r.opcode, s->r.psn, s->r.payload_bytes);
-}
-
-static void do_spoil(struct bench *b, const struct step *s)
-{
-	segment[s->r.va] ^= s->n;
-}
+static ACT(do_append, append_to(b, b->qp, s->r.opcode, s->r.psn, s->r.payload_bytes))
+static ACT(do_spoil, segment[s->r.va] ^= s->n)
 
 /* Its ICRC is right */
 static void do_repartition(struct bench *b, const struct step *s)

@@ -24,27 +24,13 @@ static const struct test_qp_spec spec = {
 
 /* --- steps ------------------------------------------------------------------------ */
 
-static void is_target(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, *(u64 *)(b->hca->buffer + TARGET), s->n);
-}
-
+static ACT(is_target, KUNIT_EXPECT_EQ(b->hca->test, *(u64 *)(b->hca->buffer + TARGET), s->n))
 /* A READ request begins so many bytes behind the first */
-static void is_from(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be64(b->sent->extended), REMOTE_ADDR + s->n);
-}
-
+static ACT(is_from,
+	   KUNIT_EXPECT_EQ(b->hca->test, get_unaligned_be64(b->sent->extended), REMOTE_ADDR + s->n))
 /* No queue is full, and none of what has been sent is timed */
-static void do_path(struct bench *b, const struct step *s)
-{
-	b->send->rtt = (struct rhca_rtt) { .least = s->n, .smoothed = s->n };
-}
-
-static void do_holds(struct bench *b, const struct step *s)
-{
-	b->send->recovery->rule.way = RHCA_PEER_HOLDS;
-}
+static ACT(do_path, b->send->rtt = (struct rhca_rtt) { .least = s->n, .smoothed = s->n })
+static ACT(do_holds, b->send->recovery->rule.way = RHCA_PEER_HOLDS)
 
 /* Where losses are recent a READ goes out as requests of 8 packets */
 static void do_lossy(struct bench *b, const struct step *s)
@@ -60,15 +46,8 @@ static void do_late(struct bench *b, const struct step *s)
 	b->send->recovery->reorder.late_psn = FIRST_PSN;
 }
 
-static void is_late(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, (u32)!!b->send->recovery->reorder.wait_ns, s->n);
-}
-
-static void do_too_far(struct bench *b, const struct step *s)
-{
-	rhca_missing_refused(b->send, FIRST_PSN + s->n);
-}
+static ACT(is_late, KUNIT_EXPECT_EQ(b->hca->test, (u32)!!b->send->recovery->reorder.wait_ns, s->n))
+static ACT(do_too_far, rhca_missing_refused(b->send, FIRST_PSN + s->n))
 
 #define CLEAN			CLEAR(TARGET, TARGET_BYTES)
 #define READ_TO(bytes)		WR(IB_WR_RDMA_READ, bytes, .va = TARGET)

@@ -37,10 +37,7 @@ static struct rhca_mem *mem_of(struct bench *b)
 	return &container_of(b->hca->mr, struct rhca_mr, ibmr)->mem;
 }
 
-static void do_forbid(struct bench *b, const struct step *s)
-{
-	mem_of(b)->access = WRITABLE;
-}
+static ACT(do_forbid, mem_of(b)->access = WRITABLE)
 
 #define ASK_FLUSH(feth, at, bytes, ...)	ASK(FLUSH, .immediate = (feth), .va = (at), \
 					    .length = (bytes), __VA_ARGS__)

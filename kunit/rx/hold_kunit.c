@@ -53,10 +53,7 @@ static void is_held(struct bench *b, const struct step *s)
 		KUNIT_EXPECT_GT(b->hca->test, atomic_long_read(port_total(b)), 0);
 }
 
-static void is_none_held(struct bench *b, const struct step *s)
-{
-	expect_nothing_held(b);
-}
+static ACT(is_none_held, expect_nothing_held(b))
 
 /* Packets overtake each other here by so much, in ns */
 static void do_overtake(struct bench *b, const struct step *s)
@@ -66,11 +63,8 @@ static void do_overtake(struct bench *b, const struct step *s)
 }
 
 /* The timer still waits when the QP goes */
-static void is_waiting(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_TRUE(b->hca->test,
-			  rhca_wheel_is_queued(&b->sw->send.recovery->wait_timer));
-}
+static ACT(is_waiting,
+	   KUNIT_EXPECT_TRUE(b->hca->test, rhca_wheel_is_queued(&b->sw->send.recovery->wait_timer)))
 
 static void stop_clock(void *unused)
 {
@@ -85,10 +79,7 @@ static void do_age(struct bench *b, const struct step *s)
 	rhca_holds_age();
 }
 
-static void is_freed(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_PTR_EQ(b->hca->test, b->sw->recv.hold, NULL);
-}
+static ACT(is_freed, KUNIT_EXPECT_PTR_EQ(b->hca->test, b->sw->recv.hold, NULL))
 
 static void do_destroy(struct bench *b, const struct step *s)
 {

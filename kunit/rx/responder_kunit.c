@@ -68,15 +68,8 @@ static void do_pause(struct bench *b, const struct step *s)
 }
 
 /* The first eight bytes of the buffer */
-static void do_set_word(struct bench *b, const struct step *s)
-{
-	*(u64 *)b->hca->buffer = s->r.swap_add;
-}
-
-static void is_word(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, *(u64 *)b->hca->buffer, s->r.swap_add);
-}
+static ACT(do_set_word, *(u64 *)b->hca->buffer = s->r.swap_add)
+static ACT(is_word, KUNIT_EXPECT_EQ(b->hca->test, *(u64 *)b->hca->buffer, s->r.swap_add))
 
 static void do_rights(struct bench *b, const struct step *s)
 {

@@ -336,10 +336,7 @@ static void arrive(struct bench *b)
 	KUNIT_EXPECT_TRUE(b->hca->test, list_empty(&list));
 }
 
-static void do_append(struct bench *b, const struct step *s)
-{
-	append_send(b, b->qp, s->r.psn, s->n);
-}
+static ACT(do_append, append_send(b, b->qp, s->r.psn, s->n))
 
 /* Bytes that are no packet */
 static void do_append_noise(struct bench *b, const struct step *s)
@@ -352,10 +349,7 @@ static void do_append_noise(struct bench *b, const struct step *s)
 	list_add_tail(&skb->list, &list);
 }
 
-static void do_arrive(struct bench *b, const struct step *s)
-{
-	arrive(b);
-}
+static ACT(do_arrive, arrive(b))
 
 #define NEXT(at_psn)	STEP(do_append, false, .psn = (at_psn))
 #define SPOILT(at_psn)	STEP(do_append, true, .psn = (at_psn))

@@ -389,26 +389,11 @@ static void answer(struct bench *b, u32 psn, u8 syndrome, u32 msn)
 
 /* --- sequences -------------------------------------------------------------------- */
 
-static void is_data(struct bench *b, const struct step *s)
-{
-	expect_payload(b, s->n);
-}
-
+static ACT(is_data, expect_payload(b, s->n))
 /* Of a QP that has sent so many packets more */
-static void do_skip(struct bench *b, const struct step *s)
-{
-	b->send->next_psn = (b->send->next_psn + s->n) & 0xffffff;
-}
-
-static void is_next(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, b->send->next_psn, FIRST_PSN + s->n);
-}
-
-static void is_paused(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, b->send->pause, s->n);
-}
+static ACT(do_skip, b->send->next_psn = (b->send->next_psn + s->n) & 0xffffff)
+static ACT(is_next, KUNIT_EXPECT_EQ(b->hca->test, b->send->next_psn, FIRST_PSN + s->n))
+static ACT(is_paused, KUNIT_EXPECT_EQ(b->hca->test, b->send->pause, s->n))
 
 static void is_silent(struct bench *b, const struct step *s)
 {
@@ -417,15 +402,8 @@ static void is_silent(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->retries_left), spec.retries);
 }
 
-static void is_heard(struct bench *b, const struct step *s)
-{
-	KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->recovery->probes), 0);
-}
-
-static void do_timeout(struct bench *b, const struct step *s)
-{
-	WRITE_ONCE(b->sw->base.attr.timeout, s->n);
-}
+static ACT(is_heard, KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->recovery->probes), 0))
+static ACT(do_timeout, WRITE_ONCE(b->sw->base.attr.timeout, s->n))
 
 static void is_done_soon(struct bench *b, const struct step *s)
 {
@@ -472,10 +450,7 @@ static void do_spoil(struct bench *b, const struct step *s)
 	spin_unlock_bh(&b->send->lock);
 }
 
-static void do_close(struct bench *b, const struct step *s)
-{
-	test_netdev_set_up(b->hca->ndev[0], false);
-}
+static ACT(do_close, test_netdev_set_up(b->hca->ndev[0], false))
 
 #define DATA(at)	STEP(is_data, at)	/* in the packet looked at */
 #define SKIP(packets)	STEP(do_skip, packets)
