@@ -292,24 +292,43 @@ static void act(struct rhca_slot_facts *f, const struct rhca_slot_decision *d)
 }
 
 /* A request takes one step more, and so does the end of a LAG */
-static bool settles(struct rhca_slot_facts f)
+static bool settles(struct rhca_slot_facts *f)
 {
 	struct rhca_slot_decision d;
 	int steps;
 
 	for (steps = 0; steps < 4; steps++) {
-		rhca_slot_wants(&f, &d);
-		if (rhca_slot_is_met(d.want, f.has) && !f.request)
+		rhca_slot_wants(f, &d);
+		if (rhca_slot_is_met(d.want, f->has) && !f->request)
 			return true;
-		act(&f, &d);
+		act(f, &d);
 	}
 	return false;
+}
+
+/* Its user wants a device, nothing keeps one of its own away, and none is on its way */
+static bool may_be_served(const struct rhca_slot_facts *f)
+{
+	return f->wish == RHCA_WISH_LINK && f->other == RHCA_OTHER_NONE && !f->rxe_leaving &&
+	       f->leader == RHCA_LEADER_NONE && f->lag == RHCA_SLOT_LAG_NO &&
+	       f->pair != RHCA_PAIR_USABLE && f->has != RHCA_HAS_LEAVING &&
+	       (f->offer != RHCA_OFFER_BUSY || f->has == RHCA_HAS_HARDWARE);
+}
+
+/* Hardware that can serve does, and software where it cannot, whatever was there before */
+static bool ends_well(const struct rhca_slot_facts *f, const struct rhca_slot_facts *end)
+{
+	bool hardware = f->has == RHCA_HAS_HARDWARE ? f->offer != RHCA_OFFER_NONE :
+			f->offer == RHCA_OFFER_FREE && f->one_port && !f->tenants;
+
+	return !may_be_served(f) ||
+	       end->has == (hardware ? RHCA_HAS_HARDWARE : RHCA_HAS_SOFTWARE);
 }
 
 static void decisions_hold_the_invariants(struct kunit *test)
 {
 	struct rhca_slot_decision d;
-	struct rhca_slot_facts f;
+	struct rhca_slot_facts f, end;
 	const char *wrong;
 	u32 number, possible = 0, wrongs = 0;
 
@@ -319,8 +338,11 @@ static void decisions_hold_the_invariants(struct kunit *test)
 		possible++;
 		rhca_slot_wants(&f, &d);
 		wrong = objection(&f, &d);
-		if (!wrong && !settles(f))
+		end = f;
+		if (!wrong && !settles(&end))
 			wrong = "decisions that do not come to rest";
+		if (!wrong && !ends_well(&f, &end))
+			wrong = "decisions that come to rest with the wrong device";
 		wrongs += !!wrong;
 		if (wrong && wrongs <= 10)
 			KUNIT_FAIL(test, "facts_of_number(%u): %s", number, wrong);
@@ -329,164 +351,9 @@ static void decisions_hold_the_invariants(struct kunit *test)
 	kunit_info(test, "%u of %u combinations are possible\n", possible, number);
 }
 
-/* --- orders of events ------------------------------------------------------------- */
-
-#define HAPPENS(name, change)	static void name(struct rhca_slot_facts *f) { change; }
-
-HAPPENS(other_comes, f->other = RHCA_OTHER_CHANGING)
-HAPPENS(other_serves, f->other = RHCA_OTHER_SERVES)
-HAPPENS(other_goes, f->other = RHCA_OTHER_NONE)
-HAPPENS(rxe_has_left, f->rxe_leaving = false)
-HAPPENS(partitions_are_default, f->tenants = false)
-HAPPENS(hardware_offers, f->offer = RHCA_OFFER_FREE)
-HAPPENS(hardware_is_unable, f->offer = RHCA_OFFER_LISTED)
-HAPPENS(goes_down, f->netdev = RHCA_NETDEV_DOWN)
-HAPPENS(comes_up, f->netdev = RHCA_NETDEV_UP)
-
-/* Each device of software with it */
-static void rxe_begins_to_leave(struct rhca_slot_facts *f)
-{
-	f->rxe_leaving = true;
-	if (f->has != RHCA_HAS_SOFTWARE)
-		return;
-	f->has = RHCA_HAS_NONE;
-	f->returns = true;
-}
-
-/* Hardware, and what is about to leave, refuses them */
-static void partitions_are_set(struct rhca_slot_facts *f)
-{
-	f->tenants = f->has == RHCA_HAS_SOFTWARE;
-}
-
-static void hardware_is_able(struct rhca_slot_facts *f)
-{
-	f->offer = f->has == RHCA_HAS_HARDWARE ? RHCA_OFFER_BUSY : RHCA_OFFER_FREE;
-}
-
-/* Its device has ended when the withdrawal has */
-static void hardware_withdraws(struct rhca_slot_facts *f)
-{
-	f->offer = RHCA_OFFER_NONE;
-	if (f->has != RHCA_HAS_HARDWARE)
-		return;
-	f->has = RHCA_HAS_NONE;
-	f->was_hardware = true;
-}
-
-typedef void (*happening)(struct rhca_slot_facts *f);
-
-/* Each in its own order; the last one only where hardware does not stay */
-static const happening happenings[][5] = {
-	{ other_comes, other_serves, other_goes },
-	{ rxe_begins_to_leave, rxe_has_left },
-	{ partitions_are_set, partitions_are_default },
-	{ goes_down, comes_up },
-	{ hardware_offers, hardware_is_unable, hardware_is_able },
-	{ hardware_offers, hardware_is_unable, hardware_is_able, hardware_withdraws },
-};
-#define NUM_HAPPENINGS	5
-
-static u32 random_below(u32 *seed, u32 limit)
-{
-	*seed = *seed * 1664525 + 1013904223;	/* as in Numerical Recipes */
-	return (*seed >> 16) % limit;
-}
-
-/*
- * As slot_apply.c does it: what has to leave takes its time, and the last row is not acted on.
- * Returns what is wrong.
- */
-static const char *carry_out(struct rhca_slot_facts *f)
-{
-	struct rhca_slot_decision d;
-
-	rhca_slot_wants(f, &d);
-	if (rhca_slot_is_met(d.want, f->has) || d.row == RHCA_ROW_OTHERWISE)
-		return NULL;
-	if (f->has == RHCA_HAS_NONE) {
-		if (f->other != RHCA_OTHER_NONE || f->rxe_leaving)
-			return "a device is made where none may be";
-		act(f, &d);
-		return NULL;
-	}
-	if (d.want != RHCA_WANT_HARDWARE && f->other != RHCA_OTHER_SERVES)
-		return "a device that the user wants is removed";
-	f->has = RHCA_HAS_LEAVING;
-	f->returns = d.want == RHCA_WANT_HARDWARE;
-	return NULL;
-}
-
-static void end_of_device(struct rhca_slot_facts *f)
-{
-	if (f->has == RHCA_HAS_LEAVING)
-		f->has = RHCA_HAS_NONE;
-}
-
-/* All happen, one of them next, whichever; the netdev is looked at now and then */
-static const char *happen(struct rhca_slot_facts *f, bool withdraws, u32 *seed)
-{
-	u32 next[NUM_HAPPENINGS] = {}, left = NUM_HAPPENINGS, i;
-	const char *wrong = NULL;
-	const happening *list;
-
-	while (left && !wrong) {
-		i = random_below(seed, NUM_HAPPENINGS);
-		list = happenings[i + (withdraws && i == NUM_HAPPENINGS - 1)];
-		if (!list[next[i]])
-			continue;
-		list[next[i]++](f);
-		left -= !list[next[i]];
-		if (random_below(seed, 2))
-			wrong = carry_out(f);
-		if (!random_below(seed, 3))
-			end_of_device(f);
-	}
-	return wrong;
-}
-
-static const char *come_to_rest(struct rhca_slot_facts *f)
-{
-	const char *wrong = NULL;
-	int steps;
-
-	for (steps = 0; steps < 4 && !wrong; steps++) {
-		end_of_device(f);
-		wrong = carry_out(f);
-	}
-	return wrong;
-}
-
-/*
- * Hardware that stays serves, and software where it does not, whatever came first, and
- * whether a user has asked for the device that there was or nobody has.
- */
-static void order_of_events_does_not_matter(struct kunit *test)
-{
-	u32 seed = 1, round;
-
-	for (round = 0; round < 2000; round++) {
-		struct rhca_slot_facts f = {
-			USUAL, .has = RHCA_HAS_SOFTWARE,
-			.wish = round & 2 ? RHCA_WISH_LINK : RHCA_WISH_NONE,
-		};
-		bool withdraws = round % 2;
-		u32 began = seed;
-		const char *wrong = happen(&f, withdraws, &seed) ?:
-				    come_to_rest(&f);
-
-		KUNIT_EXPECT_TRUE_MSG(test, !wrong, "seed %u: %s", began, wrong);
-		KUNIT_EXPECT_EQ_MSG(test, f.has,
-				    withdraws ? RHCA_HAS_SOFTWARE : RHCA_HAS_HARDWARE,
-				    "seed %u", began);
-		KUNIT_EXPECT_FALSE(test, f.returns);
-	}
-}
-
 static struct kunit_case slot_wants_tests[] = {
 	KUNIT_CASE_PARAM(first_row_that_matches_decides, wants_gen_params),
 	KUNIT_CASE(decisions_hold_the_invariants),
-	KUNIT_CASE(order_of_events_does_not_matter),
 	{}
 };
 
