@@ -4,15 +4,11 @@
 #include <linux/completion.h>
 #include <rdma/ib_mad.h>
 
-#include "core/device.h"
 #include "core/port/port_pkeys.h"
 #include "core/rules/pkey.h"
-#include "lib/hca.h"
-#include "sw/backend.h"
+#include "lib/course.h"
 
 #define FIRST_PSN	7
-#define TENANT		0x8001
-#define OTHER_TENANT	0x8002
 
 /* --- membership ----------------------------------------------------------------- */
 
@@ -186,60 +182,72 @@ static const struct test_qp_spec spec = {
 	.responder_resources = 4, .initiator_depth = 4, .retries = 3,
 };
 
-static void set_index(struct test_hca *hca, struct ib_qp *qp, u16 index,
-		      int ret)
+static ACT(do_table, write_table(b->hca, s->text))
+static ACT(do_index, b->spec.pkey_index = s->n)
+static ACT(is_key, KUNIT_EXPECT_EQ(b->hca->test, b->sent->pkey, s->n))
+
+/* A QP in RESET does not leave it by that one */
+static void is_no_index(struct bench *b, const struct step *s)
 {
-	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
+	struct ib_qp_attr *attr = test_alloc(b->hca->test, sizeof(*attr));
 	int mask;
 
-	test_qp_attr(hca, qp, &spec, IB_QPS_INIT, attr, &mask);
-	attr->pkey_index = index;
-	KUNIT_EXPECT_EQ(hca->test, ib_modify_qp(qp, attr, mask), ret);
+	b->spec.pkey_index = s->n;
+	test_qp_attr(b->hca, b->qp, &b->spec, IB_QPS_INIT, attr, &mask);
+	KUNIT_EXPECT_EQ(b->hca->test, ib_modify_qp(b->qp, attr, mask), -EINVAL);
 }
 
-static struct ib_qp *tenant_qp(struct test_hca *hca, enum ib_qp_type type, u16 index)
+static void is_bad(struct bench *b, const struct step *s)
 {
-	struct test_qp_spec tenant = spec;
+	struct ib_port_attr attr;
 
-	tenant.pkey_index = index;
-	return test_qp_in(hca, type, &tenant, IB_QPS_RTS);
+	is_count(b, s);
+	KUNIT_EXPECT_EQ(b->hca->test, 0, ib_query_port(b->hca->ibdev, 1, &attr));
+	KUNIT_EXPECT_EQ(b->hca->test, attr.bad_pkey_cntr, s->n);
 }
 
-static void qp_needs_an_entry_that_is_valid(struct kunit *test)
+#define TABLE(words)		{ .act = do_table, .text = (words) }
+#define INDEX(at)		STEP(do_index, at)	/* of QPs that are brought up from now on */
+#define NO_INDEX(at)		STEP(is_no_index, at)
+#define BY(op, at_psn, key)	ASK(op, .psn = (at_psn), .pkey = (key))
+#define KEY(value)		STEP(is_key, value)	/* of the packet looked at */
+#define BAD(num)		STEP(is_bad, num, .length = RHCA_RX_DROPPED_BAD_PKEY)
+/* The response to a READ of nothing */
+#define ANSWERED(at_psn, key)	RESPONSE(READ_ONLY, at_psn, 0, 0), KEY(key)
+
+#define FOREIGN(name, table, ours, theirs) {						\
+	"foreign P_Key is counted and not answered: " name, .step = {			\
+		TABLE(table), BY(READ_REQUEST, 0, theirs), SENT(0), BAD(1), STATE(RTS),	\
+		BY(READ_REQUEST, 0, (ours) | RHCA_PKEY_FULL), ANSWERED(0, ours) } }
+
+static const struct course courses[] = {
+	{ "QP needs an entry that is valid", .step = {
+		TABLE("0 0\n5 0x8001"), MOVE(RESET), NO_INDEX(0), NO_INDEX(4),
+		NO_INDEX(RHCA_NUM_PKEYS), STATE(RESET), INDEX(5), BRING_UP, STATE(RTS) } },
+	{ "every packet carries the live key", .step = {
+		TABLE("7 0x8001"), MOVE(RESET), INDEX(7), BRING_UP, POST(1),
+		BY(SEND_ONLY, 0, 0x8001), ACK(0, 1), KEY(0x8001), BY(READ_REQUEST, 1, 0x0001),
+		ANSWERED(1, 0x8001), SENDS(0), LEFT(SEND_ONLY, 0), KEY(0x8001),
+		TABLE("7 0x0002"), BY(READ_REQUEST, 2, 0x8002), ANSWERED(2, 0x0002), SENDS(0),
+		LEFT(SEND_ONLY, 1), KEY(0x0002) } },
+	FOREIGN("another tenant", "0 0x8001", 0x8001, 0x8002),
+	FOREIGN("the default partition", "0 0x8001", 0x8001, 0xffff),
+	FOREIGN("a limited member to one", "0 0x1", 0x0001, 0x0001),
+	FOREIGN("without a partition", "0 0x8001", 0x8001, 0x8000),
+	{ "cleared entry silences the QP", .step = {
+		TABLE("0 0"), SENDS(0), COUNT(TX_DROPPED_BAD_PKEY, 1),
+		BY(READ_REQUEST, 0, 0xffff), BAD(1), QUIET, TABLE("0 0x8001"),
+		BY(READ_REQUEST, 0, 0x8001), ANSWERED(0, 0x8001) } },
+	/* As if the wire had lost it: UC cannot know */
+	{ "UC completes what a cleared entry drops", .type = IB_QPT_UC, .step = {
+		TABLE("0 0"), SENDS(0), COUNT(TX_DROPPED_BAD_PKEY, 1), SENT(0), DONE(0, SUCCESS),
+		PENDING } },
+};
+KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
+
+static void qp_speaks_in_its_partition(struct kunit *test)
 {
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
-
-	write_table(hca, "0 0\n5 0x8001");
-	set_index(hca, qp, 0, -EINVAL);
-	set_index(hca, qp, 4, -EINVAL);
-	set_index(hca, qp, RHCA_NUM_PKEYS, -EINVAL);
-	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RESET);
-	set_index(hca, qp, 5, 0);
-	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_INIT);
-}
-
-static void ask(struct test_hca *hca, struct ib_qp *qp, u8 opcode, u32 psn,
-		u16 pkey)
-{
-	static const u8 reth[16];	/* a READ of nothing */
-	struct test_packet p = {
-		.bth = { .opcode = opcode, .psn = FIRST_PSN + psn,
-			 .ack_req = true, .dest_qpn = qp->qp_num, .pkey = pkey },
-	};
-
-	if (opcode == READ_REQUEST) {
-		p.extended = reth;
-		p.extended_bytes = sizeof(reth);
-	}
-	test_receive(hca, &p);
-}
-
-static void send(struct test_hca *hca, struct ib_qp *qp)
-{
-	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
-
-	KUNIT_ASSERT_EQ(hca->test, 0, ib_post_send(qp, &wr, NULL));
+	test_course(test, &spec, 0);
 }
 
 static void expect_sent(struct test_hca *hca, u8 opcode, u16 pkey)
@@ -249,86 +257,6 @@ static void expect_sent(struct test_hca *hca, u8 opcode, u16 pkey)
 	KUNIT_ASSERT_TRUE(hca->test, test_sent(hca, sent));
 	KUNIT_EXPECT_EQ(hca->test, sent->opcode, opcode);
 	KUNIT_EXPECT_EQ(hca->test, sent->pkey, pkey);
-	kunit_kfree(hca->test, sent);
-}
-
-static void every_packet_carries_the_live_key(struct kunit *test)
-{
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp;
-
-	write_table(hca, "7 0x8001");
-	qp = tenant_qp(hca, IB_QPT_RC, 7);
-	test_post_recv(hca, qp, 1, 0, 64);
-	ask(hca, qp, SEND_ONLY, 0, 0x8001);
-	expect_sent(hca, ACKNOWLEDGE, 0x8001);
-	ask(hca, qp, READ_REQUEST, 1, 0x0001);
-	expect_sent(hca, READ_ONLY, 0x8001);
-	send(hca, qp);
-	expect_sent(hca, SEND_ONLY, 0x8001);
-
-	write_table(hca, "7 0x0002");
-	ask(hca, qp, READ_REQUEST, 2, 0x8002);
-	expect_sent(hca, READ_ONLY, 0x0002);
-	send(hca, qp);
-	expect_sent(hca, SEND_ONLY, 0x0002);
-}
-
-static const struct foreign_case {
-	const char *desc;
-	u16 ours;
-	u16 theirs;
-} foreign_cases[] = {
-	{ "another tenant",		TENANT, OTHER_TENANT },
-	{ "the default partition",	TENANT, 0xffff },
-	{ "a limited member to one",	0x0001, 0x0001 },
-	{ "without a partition",	TENANT, 0x8000 },
-};
-KUNIT_ARRAY_PARAM_DESC(foreign, foreign_cases, desc);
-
-static void foreign_pkey_is_counted_and_not_answered(struct kunit *test)
-{
-	const struct foreign_case *c = test->param_value;
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_port_attr attr;
-	struct ib_qp *qp;
-	char line[16];
-
-	snprintf(line, sizeof(line), "0 %#x", c->ours);
-	write_table(hca, line);
-	qp = tenant_qp(hca, IB_QPT_RC, 0);
-	ask(hca, qp, READ_REQUEST, 0, c->theirs);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
-	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_BAD_PKEY), 1);
-	KUNIT_EXPECT_EQ(test, 0, ib_query_port(hca->ibdev, 1, &attr));
-	KUNIT_EXPECT_EQ(test, attr.bad_pkey_cntr, 1);
-	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RTS);
-	ask(hca, qp, READ_REQUEST, 0, c->ours | RHCA_PKEY_FULL);
-	expect_sent(hca, READ_ONLY, c->ours);
-}
-
-static void cleared_entry_silences_the_qp(struct kunit *test)
-{
-	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct ib_qp *qp = tenant_qp(hca, IB_QPT_RC, 0);
-	struct ib_qp *datagrams = tenant_qp(hca, IB_QPT_UC, 0);
-	struct ib_wc wc;
-
-	write_table(hca, "0 0");
-	send(hca, qp);
-	send(hca, datagrams);
-	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_TX_DROPPED_BAD_PKEY), 2);
-	ask(hca, qp, READ_REQUEST, 0, 0xffff);
-	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_BAD_PKEY), 1);
-	KUNIT_EXPECT_EQ(test, test_num_sent(hca), 0);
-	/* As if the wire had lost it: UC cannot know */
-	KUNIT_EXPECT_TRUE(test, test_poll(hca, &wc));
-	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
-	KUNIT_EXPECT_FALSE(test, test_poll(hca, &wc));
-
-	write_table(hca, "0 0x8001");
-	ask(hca, qp, READ_REQUEST, 0, 0x8001);
-	expect_sent(hca, READ_ONLY, 0x8001);
 }
 
 /* --- QP1, which ib_core owns ------------------------------------------------------ */
@@ -501,10 +429,7 @@ static struct kunit_case pkey_cases[] = {
 	KUNIT_CASE(port_begins_in_the_default_partition),
 	KUNIT_CASE(write_takes_all_lines_or_none),
 	KUNIT_CASE(full_membership_answers_before_limited),
-	KUNIT_CASE(qp_needs_an_entry_that_is_valid),
-	KUNIT_CASE(every_packet_carries_the_live_key),
-	KUNIT_CASE_PARAM(foreign_pkey_is_counted_and_not_answered, foreign_gen_params),
-	KUNIT_CASE(cleared_entry_silences_the_qp),
+	KUNIT_CASE_PARAM(qp_speaks_in_its_partition, course_gen_params),
 	KUNIT_CASE(mad_leaves_by_the_index_it_names),
 	KUNIT_CASE(mad_says_which_index_let_it_in),
 	KUNIT_CASE(table_is_frozen_until_all_have_looked),

@@ -51,13 +51,12 @@ void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 regio
 	b = test_bench(test, c->type ?: IB_QPT_RC, &spec, IB_QPS_RTS);
 	if (region_bytes && c->region != NONE)
 		test_mr(b->hca, b->qp, region_bytes, c->region ?: usual->access);
-	for (i = 0; i < MAX_STEPS && c->step[i].act; i++) {
+	for (i = 0; i < MAX_STEPS && c->step[i].act && test->status != KUNIT_FAILURE; i++)
 		c->step[i].act(b, &c->step[i]);
-		if (test->status == KUNIT_FAILURE) {
-			kunit_err(test, "step %u of \"%s\"", i + 1, c->desc);
-			return;
-		}
-	}
+	if (test->status == KUNIT_FAILURE)
+		kunit_err(test, "step %u of \"%s\"", i, c->desc);
+	if (b->bh_off)
+		local_bh_enable();
 }
 
 struct rhca_port *test_port(const struct bench *b)
@@ -121,7 +120,7 @@ struct sk_buff *test_request(struct bench *b, const struct request *r)
 	struct test_packet p = {
 		.bth = {
 			.opcode = r->opcode, .psn = (b->spec.rq_psn + r->psn) & 0xffffff,
-			.dest_qpn = b->qp->qp_num, .ack_req = !r->no_ack,
+			.dest_qpn = b->qp->qp_num, .ack_req = !r->no_ack, .pkey = r->pkey,
 		},
 		.extended = headers,
 		.extended_bytes = put_headers(headers, b, r),
@@ -233,7 +232,7 @@ void test_fill_wr(struct bench *b, const struct request *r, struct ib_rdma_wr *w
 	*wr = (struct ib_rdma_wr) {
 		.wr = {
 			.wr_id = r->length, .opcode = r->opcode, .sg_list = sge,
-			.num_sge = r->length ? 1 : 0, .send_flags = IB_SEND_SIGNALED,
+			.num_sge = r->length ? 1 : 0, .send_flags = IB_SEND_SIGNALED | r->flags,
 			.ex.imm_data = cpu_to_be32(IMM),
 		},
 		.remote_addr = REMOTE_ADDR, .rkey = REMOTE_KEY,
@@ -329,6 +328,15 @@ void do_local_full(struct bench *b, const struct step *s)
 
 ACT(do_queue, test_set_queue(b->hca, s->n))
 ACT(do_clear, memset(b->hca->buffer + s->r.va, 0, s->r.length))
+
+void do_bh(struct bench *b, const struct step *s)
+{
+	b->bh_off = s->n;
+	if (b->bh_off)
+		local_bh_disable();
+	else
+		local_bh_enable();
+}
 
 void do_forget(struct bench *b, const struct step *s)
 {

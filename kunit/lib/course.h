@@ -37,6 +37,7 @@ struct bench {
 	struct test_qp_spec spec;	/* what it was made of */
 	struct test_sent *sent;		/* the packet that was looked at last */
 	const struct sock *owner;	/* of one that was looked at before */
+	bool bh_off;			/* bottom halves are */
 	u32 posted;			/* ID of the last receive request of a course */
 	u32 received;			/* of the last one that has completed */
 };
@@ -53,12 +54,15 @@ struct request {
 	u64 swap_add;
 	u64 compare;
 	u32 immediate;		/* or FETH, or Q_Key */
+	u16 pkey;		/* the default one if 0 */
+	int flags;		/* send_flags of a work request besides IB_SEND_SIGNALED */
 };
 
 /* What is done, or looked at */
 struct step {
 	void (*act)(struct bench *b, const struct step *s);
 	u32 n;			/* syndrome, MSN, number, flags, status or state */
+	const char *text;	/* what is written into a file */
 	struct request r;	/* the request, or what an answer has */
 };
 
@@ -115,6 +119,8 @@ struct step {
 #define QUEUE(says)		STEP(do_queue, NET_XMIT_##says)
 #define CLEAR(at, bytes)	STEP(do_clear, 0, .va = (at), .length = (bytes))
 #define FORGET			STEP(do_forget, 0)	/* packets that have left */
+#define BH_OFF			STEP(do_bh, true)	/* on again at the end of the row */
+#define BH_ON			STEP(do_bh, false)
 #define NOTE_OWNER		STEP(do_note_owner, 0)	/* of the packet looked at */
 #define OWNED(so)		STEP(is_owned, so)	/* that one has it, too, or else none */
 #define SENT(num)		STEP(is_sent, num)	/* have left, and nobody has looked */
@@ -153,7 +159,7 @@ struct rhca_port *test_port(const struct bench *b);
 
 void do_post(struct bench *b, const struct step *s);
 typeof(do_post) do_ask, do_request, do_answer, do_respond, do_move, do_bring_up, do_go_back,
-	do_adp, do_others, do_local_full, do_queue, do_clear, do_forget, is_ack, is_nak,
+	do_adp, do_others, do_local_full, do_queue, do_clear, do_forget, do_bh, is_ack, is_nak,
 	is_response, is_atomic, is_msn, is_received, do_note_owner, is_owned, is_left, is_asking,
 	is_done, is_sent, is_coming, is_pending, is_quiet, is_payload, is_zero, is_state,
 	is_count;

@@ -487,13 +487,10 @@ static void netdev_has_the_device_that_it_should(struct kunit *test)
 		kunit_skip(test, "devlink wants ports of its own");
 	b = make_bench_on(test, c->on == ON_HARDWARE ? test_hardware(test) :
 				c->on == ON_RADIO ? radio(test) : NULL);
-	for (i = 0; i < MAX_STEPS && c->step[i].act; i++) {
+	for (i = 0; i < MAX_STEPS && c->step[i].act && test->status != KUNIT_FAILURE; i++)
 		c->step[i].act(b, c->step[i].arg);
-		if (test->status == KUNIT_FAILURE) {
-			kunit_err(test, "step %u of \"%s\"", i + 1, c->desc);
-			return;
-		}
-	}
+	if (test->status == KUNIT_FAILURE)
+		kunit_err(test, "step %u of \"%s\"", i, c->desc);
 }
 
 /* Of an offer, elsewhere, since it waits */

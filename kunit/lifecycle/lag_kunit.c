@@ -450,13 +450,10 @@ static void lags_are_what_they_should(struct kunit *test)
 	b->test = test;
 	for (i = 0; i < NETDEVS; i++)
 		b->ndev[i] = test_netdev(test, i + 1);
-	for (i = 0; i < MAX_STEPS && c->step[i].act; i++) {
+	for (i = 0; i < MAX_STEPS && c->step[i].act && test->status != KUNIT_FAILURE; i++)
 		c->step[i].act(b, c->step[i].n);
-		if (test->status == KUNIT_FAILURE) {
-			kunit_err(test, "step %u of \"%s\"", i + 1, c->desc);
-			return;
-		}
-	}
+	if (test->status == KUNIT_FAILURE)
+		kunit_err(test, "step %u of \"%s\"", i, c->desc);
 }
 
 static struct kunit_case lag_job_cases[] = {
