@@ -92,42 +92,6 @@ static void expect_after_a_gap(struct bench *b, bool at_once)
 	KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca), before + 1);
 }
 
-static void request_after_a_pause_leaves_at_once(struct kunit *test)
-{
-	struct bench *b = setup(test);
-
-	local_bh_disable();
-	post_first(b);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 1);
-	post(b, 1);	/* many QPs that were served here before are forgotten */
-	local_bh_enable();
-	expect_after_a_gap(b, true);
-	expect_after_a_gap(b, true);
-}
-
-static void requests_behind_it_wait_for_a_softirq(struct kunit *test)
-{
-	struct bench *b = setup(test);
-
-	local_bh_disable();
-	post_first(b);
-	post(b, 3);
-	expect_sent_so_far(b, 1);
-	local_bh_enable();
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 4);
-}
-
-static void poll_of_an_empty_queue_lets_them_leave(struct kunit *test)
-{
-	struct bench *b = setup(test);
-	struct ib_wc wc;
-
-	post_first(b);
-	post(b, 3);
-	KUNIT_EXPECT_FALSE(test, test_poll(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 4);
-}
-
 /* A message arrives, and its completion is polled by who has room for so many */
 static void give(struct bench *b, u32 psn, int room)
 {
@@ -176,22 +140,6 @@ static void poll_of_an_empty_queue_may_come_after_a_full_one(struct kunit *test)
 	ib_destroy_cq(other);
 }
 
-/* Whoever has seen all that was done is not in a burst, how soon he may post */
-static void request_after_the_last_completion_leaves_at_once(struct kunit *test)
-{
-	struct bench *b = setup(test);
-
-	post_first(b);
-	give(b, 0, 2);
-	local_bh_disable();
-	post(b, 1);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 2);
-	post(b, 1);
-	expect_sent_so_far(b, 2);
-	local_bh_enable();
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 3);
-}
-
 #define MAX_WAITING_QPS	128
 
 /* One after the other, as by somebody who has many peers */
@@ -220,53 +168,53 @@ static void qps_wait_for_one_softirq_together(struct kunit *test)
 	expect_after_a_gap(b, true);
 }
 
-static void full_block_of_them_does_not_wait(struct kunit *test)
+static ACT(do_first, post_first(b))
+static ACT(do_more, post(b, s->n))
+static ACT(is_sent_so_far, expect_sent_so_far(b, s->n))
+static ACT(is_after_a_gap, expect_after_a_gap(b, true))
+static ACT(do_give_all, give(b, 0, 2))
+static ACT(do_gap, rhca_doorbell_gap_ns = s->n)
+static ACT(do_open_window, b->send->cwnd.packets = RHCA_SEND_WINDOW)
+static ACT(do_remove, test_hca_remove(b->hca))
+
+#define FIRST		STEP(do_first, 0)
+#define MORE(num)	STEP(do_more, num)
+#define SO_FAR(num)	STEP(is_sent_so_far, num)
+#define AFTER_A_GAP	STEP(is_after_a_gap, 0)
+#define GIVE_ALL	STEP(do_give_all, 0)	/* a completion, of which none is left */
+#define GAP(ns)		STEP(do_gap, ns)
+#define OPEN_WINDOW	STEP(do_open_window, 0)
+#define REMOVE		STEP(do_remove, 0)
+
+static const struct course courses[] = {
+	/* Many QPs that were served here before are forgotten by the second one */
+	{ "request after a pause leaves at once", .step = {
+		BH_OFF, FIRST, SENT(1), MORE(1), BH_ON, AFTER_A_GAP, AFTER_A_GAP } },
+	{ "requests behind it wait for a softirq", .step = {
+		BH_OFF, FIRST, MORE(3), SO_FAR(1), BH_ON, SENT(4) } },
+	{ "poll of an empty queue lets them leave", .step = { FIRST, MORE(3), PENDING, SENT(4) } },
+	/* Whoever has seen all that was done is not in a burst, how soon he may post */
+	{ "request after the last completion leaves at once", .step = {
+		FIRST, GIVE_ALL, BH_OFF, MORE(1), SENT(2), MORE(1), SO_FAR(2), BH_ON, SENT(3) } },
+	{ "full block of them does not wait", .step = {
+		OPEN_WINDOW, BH_OFF, FIRST, MORE(31), SO_FAR(1), MORE(1), SENT(33), BH_ON } },
+	{ "none waits where that is switched off", .step = {
+		GAP(0), BH_OFF, MORE(4), SENT(4), BH_ON } },
+	/* And a QP that goes takes with it what waits */
+	{ "QP that waits can be destroyed", .step = { BH_OFF, FIRST, MORE(3), BH_ON, REMOVE } },
+};
+KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
+
+static void requests_leave_in_their_time(struct kunit *test)
 {
-	struct bench *b = setup(test);
-
-	b->send->cwnd.packets = RHCA_SEND_WINDOW;
-	local_bh_disable();
-	post_first(b);
-	post(b, 31);
-	expect_sent_so_far(b, 1);
-	post(b, 1);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 33);
-	local_bh_enable();
-}
-
-static void none_waits_where_that_is_switched_off(struct kunit *test)
-{
-	struct bench *b = setup(test);
-
-	rhca_doorbell_gap_ns = 0;
-	local_bh_disable();
-	post(b, 4);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 4);
-	local_bh_enable();
-}
-
-/* And a QP that goes takes with it what waits */
-static void qp_that_waits_can_be_destroyed(struct kunit *test)
-{
-	struct bench *b = setup(test);
-
-	local_bh_disable();
-	post_first(b);
-	post(b, 3);
-	local_bh_enable();
-	test_hca_remove(b->hca);
+	stay_on_this_processor(test);
+	test_course(test, &spec, 0);
 }
 
 static struct kunit_case doorbell_tests[] = {
-	KUNIT_CASE(request_after_a_pause_leaves_at_once),
-	KUNIT_CASE(requests_behind_it_wait_for_a_softirq),
-	KUNIT_CASE(poll_of_an_empty_queue_lets_them_leave),
+	KUNIT_CASE_PARAM(requests_leave_in_their_time, course_gen_params),
 	KUNIT_CASE(poll_of_an_empty_queue_may_come_after_a_full_one),
-	KUNIT_CASE(request_after_the_last_completion_leaves_at_once),
 	KUNIT_CASE(qps_wait_for_one_softirq_together),
-	KUNIT_CASE(full_block_of_them_does_not_wait),
-	KUNIT_CASE(none_waits_where_that_is_switched_off),
-	KUNIT_CASE(qp_that_waits_can_be_destroyed),
 	{}
 };
 
