@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The send scheduler: no kick is lost and no turn has two owners, whoever kicks from
- * where; and a local queue that is full is not filled again at once, whatever the
- * transport.
+ * where. What it does about a queue that is full is in kunit/tx/requester_kunit.c.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -14,57 +13,11 @@
 #include "sw/packet/transmit.h"
 #include "sw/qp/turn_sched.h"
 
-#define POSTS	8
-
 static const struct test_qp_spec spec = { .sq_psn = 1, .retries = 3 };
 
 static void post_write(struct bench *b, u32 bytes)
 {
 	test_post(b, &(struct request) { IB_WR_RDMA_WRITE, .length = bytes }, bytes);
-}
-
-static void expect_completions(struct test_hca *hca, u32 num)
-{
-	struct ib_wc wc;
-
-	while (num--) {
-		KUNIT_ASSERT_TRUE(hca->test, test_poll_in_time(hca, &wc));
-		KUNIT_EXPECT_EQ(hca->test, wc.status, IB_WC_SUCCESS);
-	}
-}
-
-/* What was refused stays lost, and the rest of the message comes later */
-static void uc_waits_for_a_full_queue(struct kunit *test)
-{
-	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
-	u32 packets = TEST_BUFFER_BYTES / TEST_MTU_BYTES;
-	u64 dropped;
-
-	test_set_queue(b->hca, NET_XMIT_DROP);
-	local_bh_disable();
-	post_write(b, TEST_BUFFER_BYTES);
-	dropped = test_count(b->hca, RHCA_TX_DROPPED);
-	KUNIT_EXPECT_EQ(test, dropped, RHCA_TX_LIST_PACKETS);
-	test_set_queue(b->hca, NET_XMIT_SUCCESS);
-	local_bh_enable();
-	expect_completions(b->hca, 1);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), packets - (u32)dropped);
-}
-
-static void posts_do_not_end_the_wait(struct kunit *test)
-{
-	struct bench *b = test_bench(test, IB_QPT_UC, &spec, IB_QPS_RTS);
-	u32 i;
-
-	test_set_queue(b->hca, NET_XMIT_DROP);
-	local_bh_disable();
-	for (i = 0; i < POSTS; i++)
-		post_write(b, 1);
-	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_TX_DROPPED), 1);
-	test_set_queue(b->hca, NET_XMIT_SUCCESS);
-	local_bh_enable();
-	expect_completions(b->hca, POSTS);
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), POSTS - 1);
 }
 
 /* A timer that fires early arms itself again, and may do so for a pause that has ended */
@@ -206,9 +159,7 @@ static void no_kick_is_lost(struct kunit *test)
 
 static struct kunit_case send_sched_tests[] = {
 	KUNIT_CASE(no_kick_is_lost),
-	KUNIT_CASE(uc_waits_for_a_full_queue),
 	KUNIT_CASE(what_is_under_way_is_bounded),
-	KUNIT_CASE(posts_do_not_end_the_wait),
 	KUNIT_CASE(post_delay_is_not_put_off_by_an_older_pause),
 	{}
 };
