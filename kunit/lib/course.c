@@ -7,6 +7,8 @@
 #include "sw/rx/receive.h"
 #include "sw/tx/send_sched.h"
 #include "sw/tx/window.h"
+#include "sw/verbs/device.h"
+#include "sw/verbs/memory/mem.h"
 #include "sw/verbs/port.h"
 
 /* A QP in that state, of a device that it has for itself */
@@ -328,6 +330,33 @@ void do_local_full(struct bench *b, const struct step *s)
 
 ACT(do_queue, test_set_queue(b->hca, s->n))
 ACT(do_clear, memset(b->hca->buffer + s->r.va, 0, s->r.length))
+
+ACT(do_wait, msleep(s->n))
+
+static struct rhca_mem *use_region(struct bench *b)
+{
+	struct rhca_mem *mem;
+
+	local_bh_disable();
+	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->hca->mr->rkey);
+	local_bh_enable();
+	return mem;
+}
+
+void do_use(struct bench *b, const struct step *s)
+{
+	b->used = use_region(b);
+	KUNIT_EXPECT_NOT_NULL(b->hca->test, b->used);
+}
+
+ACT(is_unusable, KUNIT_EXPECT_NULL(b->hca->test, use_region(b)))
+
+void do_let_go(struct bench *b, const struct step *s)
+{
+	local_bh_disable();
+	rhca_mem_put(b->used);
+	local_bh_enable();
+}
 
 void do_bh(struct bench *b, const struct step *s)
 {

@@ -38,6 +38,7 @@ struct bench {
 	struct test_sent *sent;		/* the packet that was looked at last */
 	const struct sock *owner;	/* of one that was looked at before */
 	bool bh_off;			/* bottom halves are */
+	struct rhca_mem *used;		/* the region, while the test uses it */
 	u32 posted;			/* ID of the last receive request of a course */
 	u32 received;			/* of the last one that has completed */
 };
@@ -119,6 +120,11 @@ struct step {
 #define QUEUE(says)		STEP(do_queue, NET_XMIT_##says)
 #define CLEAR(at, bytes)	STEP(do_clear, 0, .va = (at), .length = (bytes))
 #define FORGET			STEP(do_forget, 0)	/* packets that have left */
+#define WAIT(ms)		STEP(do_wait, ms)
+/* The region is in use, as by the packet of another QP; or its key is good for none */
+#define USE			STEP(do_use, 0)
+#define LET_GO			STEP(do_let_go, 0)
+#define UNUSABLE		STEP(is_unusable, 0)
 #define BH_OFF			STEP(do_bh, true)	/* on again at the end of the row */
 #define BH_ON			STEP(do_bh, false)
 #define NOTE_OWNER		STEP(do_note_owner, 0)	/* of the packet looked at */
@@ -159,7 +165,8 @@ struct rhca_port *test_port(const struct bench *b);
 
 void do_post(struct bench *b, const struct step *s);
 typeof(do_post) do_ask, do_request, do_answer, do_respond, do_move, do_bring_up, do_go_back,
-	do_adp, do_others, do_local_full, do_queue, do_clear, do_forget, do_bh, is_ack, is_nak,
+	do_adp, do_others, do_local_full, do_queue, do_clear, do_forget, do_bh,
+	do_wait, do_use, do_let_go, is_unusable, is_ack, is_nak,
 	is_response, is_atomic, is_msn, is_received, do_note_owner, is_owned, is_left, is_asking,
 	is_done, is_sent, is_coming, is_pending, is_quiet, is_payload, is_zero, is_state,
 	is_count;

@@ -7,7 +7,6 @@
 #include <linux/prandom.h>
 #include <linux/unaligned.h>
 
-#include "core/counters.h"
 #include "lib/course.h"
 #include "sw/qp/hold.h"
 #include "sw/tx/missing.h"

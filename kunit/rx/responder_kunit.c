@@ -8,8 +8,6 @@
 #include <linux/unaligned.h>
 #include <linux/workqueue.h>
 
-#include "core/counters.h"
-#include "core/device.h"
 #include "lib/course.h"
 #include "sw/verbs/qp/qp.h"
 #include "sw/qp/flush.h"
@@ -322,6 +320,11 @@ static const struct course courses[] = {
 	{ "invalidation takes the key away", .step = {
 		POST(1), ASK(SEND_ONLY_INV), ACK(0, 1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0),
 		ASK_WRITE(1, 0, 8), NAK(1, NAK_ACCESS) } },
+	/* What cannot be held meanwhile, the peer repeats */
+	{ "invalidation completes when users have gone", .step = {
+		POST(1), GO_BACK, USE, ASK(SEND_ONLY_INV), UNUSABLE, ASK(WRITE_ONLY, .psn = 1),
+		WAIT(20), QUIET, LET_GO, COMES(1), RECEIVED(0, IB_WC_WITH_INVALIDATE, 0),
+		NAK(1, NAK_PSN), ASK(WRITE_ONLY, .psn = 1), ACK(1, 2) } },
 	/* Both, 9.7.5.1.2 */
 	{ "acknowledgement comes when it is asked for", .step = {
 		ASK(WRITE_ONLY, .no_ack = true), QUIET, ASK(WRITE_ONLY, .psn = 1), ACK(1, 2) } },
@@ -447,48 +450,6 @@ static void table_of_nak_actions_is_complete(struct kunit *test)
 	for (status = RHCA_NO_BUFFER; status < RHCA_NUM_REQUEST_STATUSES; status++)
 		KUNIT_EXPECT_TRUE_MSG(test, rhca_nak_actions[status].answers,
 				      "status %d", status);
-}
-
-/* --- what is carried out ----------------------------------------------------------- */
-
-static struct rhca_mem *use_region(struct bench *b)
-{
-	struct rhca_mem *mem;
-
-	local_bh_disable();
-	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->hca->mr->rkey);
-	local_bh_enable();
-	return mem;
-}
-
-/* Another QP's packet uses the region. What cannot be held meanwhile, the peer repeats */
-static void invalidation_completes_when_users_have_gone(struct kunit *test)
-{
-	const struct request write = { WRITE_ONLY, .psn = 1 };
-	struct bench *b = setup(test);
-	struct rhca_mem *mem;
-	struct ib_wc wc;
-
-	test_post_recv(b->hca, b->qp, 1, BUFFER_OFFSET, BUFFER_BYTES);
-	do_go_back(b, NULL);
-	mem = use_region(b);
-	KUNIT_ASSERT_NOT_NULL(test, mem);
-	test_ask(b, &(struct request) { SEND_ONLY_INV });
-	KUNIT_EXPECT_NULL(test, use_region(b));
-	test_ask(b, &write);
-	msleep(20);
-	is_quiet(b, NULL);
-
-	local_bh_disable();
-	rhca_mem_put(mem);
-	local_bh_enable();
-	KUNIT_ASSERT_TRUE(test, test_poll_in_time(b->hca, &wc));
-	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, wc.wr_id, 1);
-	KUNIT_EXPECT_TRUE(test, wc.wc_flags & IB_WC_WITH_INVALIDATE);
-	is_nak(b, &(struct step)NAK(1, NAK_PSN));
-	test_ask(b, &write);
-	is_ack(b, &(struct step)ACK(1, 2));
 }
 
 /* --- flush --------------------------------------------------------------------------- */
@@ -832,7 +793,6 @@ static struct kunit_case responder_tests[] = {
 	KUNIT_CASE_PARAM(request_is_refused_as_table_44_says, refusal_gen_params),
 	KUNIT_CASE_PARAM(requests_have_their_consequences, course_gen_params),
 	KUNIT_CASE(table_of_nak_actions_is_complete),
-	KUNIT_CASE(invalidation_completes_when_users_have_gone),
 	KUNIT_CASE(flush_goes_on_in_portions),
 	KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
 	KUNIT_CASE(failed_qp_gets_all_its_receives_back),
