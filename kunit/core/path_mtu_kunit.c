@@ -2,7 +2,6 @@
 /* A peer with another path MTU: which packets show it, and that it is counted. */
 #include <kunit/test.h>
 
-#include "core/device.h"
 #include "core/qp/qp.h"
 #include "lib/course.h"
 

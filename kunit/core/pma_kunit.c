@@ -7,7 +7,6 @@
 #include <kunit/test.h>
 #include <rdma/ib_mad.h>
 
-#include "core/device.h"
 #include "core/rules/pma.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"

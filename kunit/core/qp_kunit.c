@@ -3,7 +3,6 @@
 #include <kunit/test.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/device.h"
 #include "core/qp/qp.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"

@@ -2,7 +2,6 @@
 #include <kunit/test.h>
 #include <linux/unaligned.h>
 
-#include "core/device.h"
 #include "lib/course.h"
 #include "sw/rx/receive.h"
 #include "sw/tx/send_sched.h"

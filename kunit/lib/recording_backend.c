@@ -4,7 +4,6 @@
 #include <linux/spinlock.h>
 #include <rhca/compat.h>
 
-#include "core/device.h"
 #include "core/mcast.h"
 #include "core/qp/ah.h"
 #include "core/qp/qp.h"

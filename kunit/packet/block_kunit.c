@@ -9,7 +9,6 @@
 #include <linux/udp.h>
 #include <net/ip.h>
 
-#include "core/device.h"
 #include "lib/course.h"
 #include "sw/packet/block.h"
 #include "sw/rx/receive.h"

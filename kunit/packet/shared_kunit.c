@@ -6,12 +6,9 @@
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
-#include <linux/ip.h>
 #include <linux/udp.h>
 #include <linux/workqueue.h>
-#include <net/dst_cache.h>
 
-#include "core/device.h"
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/qp/qp.h"

@@ -4,10 +4,7 @@
  * device has two ports; the GID that packets are addressed to is on the first.
  */
 #include <kunit/test.h>
-#include <rdma/ib_cache.h>
 
-#include "core/counters.h"
-#include "core/device.h"
 #include "sw/verbs/qp/qp.h"
 #include "lib/hca.h"
 #include "sw/backend.h"

@@ -14,7 +14,6 @@
 #include "sw/rx/answer.h"
 #include "sw/qp/qp.h"
 #include "sw/rx/respond_turn.h"
-#include "sw/rx/responder.h"
 
 #define FIRST_PSN	7
 #define NAK_INVALID	0x61

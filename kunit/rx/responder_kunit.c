@@ -5,7 +5,6 @@
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
-#include <linux/unaligned.h>
 #include <linux/workqueue.h>
 
 #include "lib/course.h"

@@ -5,7 +5,6 @@
  */
 #include <kunit/test.h>
 
-#include "core/device.h"
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/rx/receive.h"

@@ -4,8 +4,6 @@
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
 
-#include "core/counters.h"
-#include "core/device.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "sw/backend.h"

@@ -11,7 +11,6 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>
 
-#include "core/device.h"
 #include "sw/verbs/qp/qp.h"
 #include "lib/course.h"
 #include "sw/verbs/memory/mr.h"

@@ -9,7 +9,6 @@
 #include "sw/backend.h"
 #include "sw/qp/qp.h"
 #include "sw/verbs/device.h"
-#include "sw/verbs/memory/mr.h"
 
 #define NUM_PAGES	3
 

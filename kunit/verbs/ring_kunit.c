@@ -4,7 +4,6 @@
  * inside.
  */
 #include <kunit/test.h>
-#include <rdma/rdma_user_rxe.h>
 
 #include "sw/verbs/queue/ring.h"
 #include "lib/hostile.h"

@@ -3,7 +3,6 @@
 #include <kunit/test.h>
 #include <rdma/rdma_user_rxe.h>
 
-#include "core/device.h"
 #include "sw/verbs/qp/qp.h"
 #include "sw/verbs/qp/sq.h"
 #include "lib/hostile.h"

@@ -9,7 +9,6 @@
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/ktime.h>
-#include <linux/slab.h>
 
 #include "lib/packet.h"
 #include "sw/verbs/timing_wheel.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Network headers as bytes, and back. */
 #include <kunit/test.h>
-#include <linux/ip.h>
 #include <net/ip.h>
 
 #include "lib/packet.h"

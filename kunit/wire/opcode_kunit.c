@@ -6,7 +6,6 @@
 #include <kunit/test.h>
 
 #include "lib/suite.h"
-#include "wire/headers.h"
 #include "wire/opcode.h"
 
 #define ABSENT	0
