@@ -43,6 +43,7 @@ struct bench {
 	u32 serial;			/* that one's */
 	unsigned int references;	/* those that ib_core has counted then */
 	void *other;			/* the device of another driver */
+	struct rhca_dev *held;		/* a device that the test uses */
 };
 
 static struct net_device *covered;
@@ -305,6 +306,14 @@ STEP(is_not_taken, EXPECT(!rhca_slot_device_taken(find(b))))
 STEP(pkeys_are_kept, EXPECT(rhca_pkeys_store(&find(b)->ports[0], arg)))
 STEP(makes_no_room, EXPECT(!rhca_slot_make_room(b->ndev, true) &&
 			   !rhca_slot_is_set(b->ndev, RHCA_SLOT_RETURNS)))
+STEP(is_held, b->held = test_device_get(b->test, b->ndev))
+STEP(leaves, test_netdev_leave(b->ndev))
+STEP(other_netdev, b->ndev = test_netdev(b->test, 2))
+STEP(is_covered, WRITE_ONCE(covered, b->ndev))
+STEP(let_go, ib_device_put(&b->held->ibdev))
+STEP(exits, EXPECT(recording_num(RECORDED_DEV_EXIT) == number(arg)))
+/* Who has made the device is a user as well, for a moment more */
+STEP(used_once, EXPECT(test_becomes(atomic_read(&b->offer.users) == 1)))
 STEP(kicked_until_served, EXPECT(test_becomes(find(b) || (rhca_slot_kick(NULL), false))))
 
 /* A device on it, alone, is to return */
@@ -446,6 +455,19 @@ static const struct course courses[] = {
 	{ "removal that hangs holds up no other netdev", .step = {
 		{ make }, { hold }, { offer }, { hold_begins }, { offer_for_another },
 		{ other_served_alone }, { hold_ends }, { on_hardware } } },
+	/*
+	 * A netdev that moves to another namespace leaves its device at once, which goes when
+	 * its last user lets it: what the backend has of the hardware is not used twice. The last
+	 * user tells who chooses, and nobody else does
+	 */
+	{ "offer has one device at a time", .step = {
+		{ offer }, { on_hardware }, { is_held }, { leaves }, { other_netdev },
+		{ is_covered }, { able }, { unserved }, { tried }, { exits, "0" }, { let_go },
+		{ on_hardware }, { exits, "1" }, { used_once } } },
+	/* Software serves on where hardware has another netdev for the moment */
+	{ "software waits for a free offer", .step = {
+		{ offer }, { on_hardware }, { is_held }, { leaves }, { other_netdev }, { make },
+		{ note }, { is_covered }, { able }, { stays }, { let_go }, { on_hardware } } },
 	/* As rdma_rxe's exit does it; what is set until the end is there again; once */
 	{ "device that was taken returns", .step = {
 		{ make }, { note }, { set_ttl, "7" }, { set_pkeys, "1 0x8001" }, { is_taken },
@@ -750,57 +772,6 @@ static void netdev_that_is_reset_on_the_way_is_wanted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, known.wish, RHCA_WISH_NONE);
 	ib_device_put(&dev->ibdev);
 	put_device(old);
-}
-
-/*
- * A netdev that moves to another namespace leaves its device at once, which goes when
- * its last user lets it: what the backend has of the hardware is not used twice.
- */
-static void offer_has_one_device_at_a_time(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct net_device *other = test_netdev(test, 2);
-	struct rhca_dev *dev;
-
-	offer(b, NULL);
-	wait_for(b, &recording_backend);
-	dev = test_device_get(test, b->ndev);
-	test_netdev_leave(b->ndev);
-	b->ndev = other;
-	WRITE_ONCE(covered, other);
-	able(b, NULL);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, rhca_netdev_served(other));
-	KUNIT_EXPECT_EQ(test, 1, recording_num(RECORDED_DEV_INIT));
-	KUNIT_EXPECT_EQ(test, 0, recording_num(RECORDED_DEV_EXIT));
-	/* The last user tells who chooses, and nobody else does */
-	ib_device_put(&dev->ibdev);
-	wait_for(b, &recording_backend);
-	KUNIT_EXPECT_EQ(test, 1, recording_num(RECORDED_DEV_EXIT));
-	/* Who has made the device is a user as well, for a moment more */
-	KUNIT_EXPECT_TRUE(test, test_becomes(atomic_read(&b->offer.users) == 1));
-}
-
-/* Software serves on where hardware has another netdev for the moment */
-static void software_waits_for_a_free_offer(struct kunit *test)
-{
-	struct bench *b = make_bench(test);
-	struct net_device *first = b->ndev;
-	struct rhca_dev *dev, *held;
-
-	offer(b, NULL);
-	wait_for(b, &recording_backend);
-	held = test_device_get(test, first);
-	test_netdev_leave(first);
-	b->ndev = test_netdev(test, 2);
-	make(b, NULL);
-	dev = find(b);
-	WRITE_ONCE(covered, b->ndev);
-	able(b, NULL);
-	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_PTR_EQ(test, find(b), dev);
-	ib_device_put(&held->ibdev);
-	wait_for(b, &recording_backend);
 }
 
 /*
@@ -1114,8 +1085,6 @@ static struct kunit_case choice_cases[] = {
 	KUNIT_CASE(pair_that_comes_during_a_look_is_looked_at),
 	KUNIT_CASE(members_of_what_cannot_be_registered_have_theirs),
 	KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
-	KUNIT_CASE(offer_has_one_device_at_a_time),
-	KUNIT_CASE(software_waits_for_a_free_offer),
 	KUNIT_CASE(port_is_looked_at_when_the_one_beside_it_goes),
 	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
 	KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
