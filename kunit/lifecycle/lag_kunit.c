@@ -38,8 +38,7 @@ static struct rhca_dev *make_device(struct kunit *test, const char *name,
 	spec.second = second;
 	spec.offer = offer;
 	KUNIT_ASSERT_EQ(test, rhca_dev_create(&spec), 0);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, remove_device,
-							   spec.netdevs[0]));
+	test_at_end(test, remove_device, spec.netdevs[0]);
 	dev = test_device_of(spec.netdevs[0]);
 	KUNIT_ASSERT_NOT_NULL(test, dev);
 	return dev;
@@ -175,60 +174,6 @@ static struct rhca_dev *find_lag(struct kunit *test, const struct net_device *nd
 	return rhca_dev_find(ndev);
 }
 
-/* The device on the first netdev, and one on the second if there is, become one */
-static struct rhca_dev *join_device(struct kunit *test, struct rhca_dev *dev,
-				    const struct net_device *second)
-{
-	KUNIT_EXPECT_EQ(test, strlen(second->name),
-			write_file(test, dev, "roce_lag_ecmp_dev", second->name));
-	return find_lag(test, second);
-}
-
-/* Two devices become one. The caller puts it */
-static struct rhca_dev *join(struct kunit *test, struct net_device *ndev[])
-{
-	struct rhca_dev *dev;
-
-	choose_device(test, TEST_NAME "_b", ndev[1]);
-	dev = choose_device(test, TEST_NAME "_a", ndev[0]);
-	dev = join_device(test, dev, ndev[1]);
-	KUNIT_EXPECT_EQ(test, dev->replaced.num_devices, 2);
-	return dev;
-}
-
-/* A LAG whose netdevs go, number @first as the first one, before a device is back */
-static void reset_members(struct kunit *test, u32 first)
-{
-	struct device *parent = test_hardware(test);
-	struct net_device *ndev[2];
-	struct rhca_dev *dev;
-	u32 i;
-
-	for (i = 0; i < 2; i++)
-		ndev[i] = test_netdev_of(test, i + 1, parent, NULL);
-	dev = join(test, ndev);
-	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&dev->ports[0], "1 0x8001"));
-	ib_device_put(&dev->ibdev);
-
-	test_netdev_remove(test, ndev[first]);
-	test_netdev_remove(test, ndev[!first]);
-	for (i = 0; i < 2; i++)
-		ndev[i] = test_netdev_of(test, i + 1, parent, NULL);
-	expect_member(test, choose_device(test, NULL, ndev[0]), TEST_NAME "_a");
-	expect_member(test, choose_device(test, NULL, ndev[1]), TEST_NAME "_b");
-	for (i = 0; i < 2; i++) {
-		test_device_remove(ndev[i]);
-		test_netdev_remove(test, ndev[i]);
-	}
-}
-
-/* Tenants stay apart whichever of the netdevs goes first */
-static void members_that_are_reset_keep_their_partitions(struct kunit *test)
-{
-	reset_members(test, 0);
-	reset_members(test, 1);
-}
-
 /* Of its own: none that stands for others. Returns NULL if there is none in time */
 static struct rhca_dev *wait_for_own(const struct net_device *ndev)
 {
@@ -259,6 +204,7 @@ static bool has_returned(const struct net_device *ndev, u32 old)
 /* Netdevs, of which the first two become one device */
 struct bench {
 	struct kunit *test;			/* the test */
+	struct device *parent;			/* the hardware that they are on, or NULL */
 	struct net_device *ndev[NETDEVS];	/* the netdevs */
 	u32 serial[NETDEVS];			/* of the devices that were chosen on them */
 	struct rhca_dev *dev;			/* the LAG, or a device that is to be part of it */
@@ -365,11 +311,21 @@ STEP(own, EXPECT(wait_for_own(b->ndev[n])))
 STEP(returned, EXPECT(test_becomes(has_returned(b->ndev[n], b->serial[n]))))
 STEP(goes, test_device_remove(b->ndev[n]))
 STEP(netdev_goes, test_netdev_remove(b->test, b->ndev[n]))
+STEP(netdev_is_back, b->ndev[n] = test_netdev_of(b->test, n + 1, b->parent, NULL))
+/* Chosen without a name */
+STEP(member_is_back, expect_member(b->test, choose_device(b->test, NULL, b->ndev[n]), names[n]))
+/* By its user: another row has hardware of the same name */
+STEP(unwanted, ib_unregister_device_and_put(&test_device_get(b->test, b->ndev[n])->ibdev))
 
 #define JOIN(first)	{ asks_to_join, first }, { finds_lag, (first) + 1 }
 #define JOIN_TWO(first)	{ choose, (first) + 1 }, { choose, first }, JOIN(first), { stands_for, 2 }
 #define PART		{ ends, 0 }, { put }
 #define OWN(nth)	{ own, nth }, { goes, nth }
+/* Tenants stay apart whichever of the netdevs goes first */
+#define RESET(first)	JOIN_TWO(0), { set_pkeys }, { put }, { netdev_goes, first }, \
+			{ netdev_goes, !(first) }, { netdev_is_back, 0 }, { netdev_is_back, 1 }, \
+			{ member_is_back, 0 }, { member_is_back, 1 }, { unwanted, 0 }, \
+			{ unwanted, 1 }
 
 #define MAX_STEPS	32
 
@@ -379,9 +335,12 @@ static const struct course {
 		void (*act)(struct bench *b, u32 n);
 		u32 n;
 	} step[MAX_STEPS];
+	bool on_hardware;
 } courses[] = {
 	{ "members return when their LAG ends", {
 		JOIN_TWO(0), { set_pkeys }, PART, { members_return } } },
+	{ "members that are reset keep their partitions", { RESET(0) }, true },
+	{ "members that are reset the other way round do", { RESET(1) }, true },
 	/* One that its users hold is waited for by its members alone, and by no LAG that begins */
 	{ "LAG that cannot end holds up no other", {
 		JOIN_TWO(0), { hold_lag }, PART, { hold_begins }, JOIN_TWO(2), { second_is, 3 },
@@ -448,8 +407,9 @@ static void lags_are_what_they_should(struct kunit *test)
 	u32 i;
 
 	b->test = test;
+	b->parent = c->on_hardware ? test_hardware(test) : NULL;
 	for (i = 0; i < NETDEVS; i++)
-		b->ndev[i] = test_netdev(test, i + 1);
+		b->ndev[i] = test_netdev_of(test, i + 1, b->parent, NULL);
 	for (i = 0; i < MAX_STEPS && c->step[i].act && test->status != KUNIT_FAILURE; i++)
 		c->step[i].act(b, c->step[i].n);
 	if (test->status == KUNIT_FAILURE)
@@ -458,7 +418,6 @@ static void lags_are_what_they_should(struct kunit *test)
 
 static struct kunit_case lag_job_cases[] = {
 	KUNIT_CASE_PARAM(lags_are_what_they_should, course_gen_params),
-	KUNIT_CASE(members_that_are_reset_keep_their_partitions),
 	KUNIT_CASE(end_that_comes_late_freezes_no_table),
 	KUNIT_CASE(files_are_refused_where_hardware_decides),
 	{}
