@@ -395,12 +395,10 @@ static void full_group_takes_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, recording_num(RECORDED_MCAST_DETACH), room + 1);
 }
 
-struct undo_case {
+static const struct undo_case {
 	const char *desc;
 	enum recorded_call fails;
-};
-
-static const struct undo_case undo_cases[] = {
+} undo_cases[] = {
 	{ "device",		RECORDED_DEV_INIT },
 	{ "counters",		RECORDED_COUNTERS_OPEN },
 };

@@ -55,15 +55,13 @@ static void gid_exit(struct kunit *test)
 		free_netdev(rcu_dereference_protected(port->ndev, true));
 }
 
-struct find_case {
+static const struct find_case {
 	const char *desc;
 	const union ib_gid *gid;
 	enum ib_gid_type type;
 	int ifindex;
 	int index;
-};
-
-static const struct find_case find_cases[] = {
+} find_cases[] = {
 	{ "v1",			&gid_a, IB_GID_TYPE_ROCE, 0, 0 },
 	{ "v2",			&gid_a, IB_GID_TYPE_ROCE_UDP_ENCAP, 0, 1 },
 	{ "v1 on its netdev",	&gid_a, IB_GID_TYPE_ROCE, PORT_IFINDEX, 0 },

@@ -43,14 +43,12 @@ static void bond_of_two_ports_decides(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_lag_decide(&c->facts), c->kind);
 }
 
-struct member_case {
+static const struct member_case {
 	const char *desc;
 	u32 flow_label;
 	u32 qp_member;
 	u32 member;
-};
-
-static const struct member_case member_cases[] = {
+} member_cases[] = {
 	{ "no label, first QP", 0, 0, 0 },
 	{ "no label, second QP", 0, 1, 1 },
 	{ "no label, third QP", 0, 2, 0 },

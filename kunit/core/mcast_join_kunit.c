@@ -8,14 +8,12 @@
 #include "core/mcast_join.h"
 #include "lib/hca.h"
 
-struct mac_case {
+/* Annex A16.5.1, RFC 2464 section 7, RFC 1112 section 6.4 */
+static const struct mac_case {
 	const char *desc;
 	union ib_gid gid;
 	u8 mac[ETH_ALEN];
-};
-
-/* Annex A16.5.1, RFC 2464 section 7, RFC 1112 section 6.4 */
-static const struct mac_case mac_cases[] = {
+} mac_cases[] = {
 	{ "IPv6", { .raw = { 0xff, 0x15, [13] = 0x12, 0x34, 0x56 } },
 	  { 0x33, 0x33, 0x00, 0x12, 0x34, 0x56 } },
 	{ "IPv6, all of the low 32 bits",

@@ -14,15 +14,13 @@
 static const u8 some_mac[ETH_ALEN] __aligned(2) = { 2, 0, 0, 0, 0, 1 };
 static const u8 no_mac[ETH_ALEN] __aligned(2);
 
-struct carries_case {
+static const struct carries_case {
 	const char *desc;
 	unsigned short type;
 	const char *kind;
 	unsigned long gid_types;
 	const u8 *mac;		/* some_mac without one */
-};
-
-static const struct carries_case carries_cases[] = {
+} carries_cases[] = {
 	{ "NIC",		ARPHRD_ETHER,		NULL,		V1 | V2 },
 	{ "veth",		ARPHRD_ETHER,		"veth",		V1 | V2 },
 	{ "macvlan",		ARPHRD_ETHER,		"macvlan",	V1 | V2 },

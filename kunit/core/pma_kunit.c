@@ -142,15 +142,13 @@ static void counter_is_set_by_its_bit_alone(struct kunit *test)
 				    i == c->counter ? 5 : 1000, "counter %d", i);
 }
 
-struct source_case {
+static const struct source_case {
 	const char *desc;
 	enum rhca_counter from;
 	u64 counted;
 	enum rhca_pma_counter to;
 	u64 shown;
-};
-
-static const struct source_case source_cases[] = {
+} source_cases[] = {
 	{ "bytes sent are words", RHCA_TX_BYTES, 4004, RHCA_PMA_XMIT_DATA, 1001 },
 	{ "bytes received are words", RHCA_RX_BYTES, 4004, RHCA_PMA_RCV_DATA, 1001 },
 	{ "packets sent", RHCA_TX_PACKETS, 7, RHCA_PMA_XMIT_PACKETS, 7 },
@@ -201,7 +199,7 @@ static void multicast_is_not_unicast(struct kunit *test)
 
 /* --- datagrams ------------------------------------------------------------ */
 
-struct mad_case {
+static const struct mad_case {
 	const char *desc;
 	u8 mgmt_class;
 	u8 version;
@@ -211,9 +209,7 @@ struct mad_case {
 	u8 port_select;
 	bool replies;
 	u16 status;
-};
-
-static const struct mad_case mad_cases[] = {
+} mad_cases[] = {
 	{ "ClassPortInfo",	PERF_CLASS, 1, GET, 0x01, 0, 0, true, 0 },
 	{ "PortCounters",	PERF_CLASS, 1, GET, 0x12, 0, 1, true, 0 },
 	{ "of port 2",		PERF_CLASS, 1, GET, 0x12, 0, 2, true, 0 },

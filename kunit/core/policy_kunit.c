@@ -5,13 +5,11 @@
 #include "core/rules/policy.h"
 #include "lib/suite.h"
 
-struct word_case {
+static const struct word_case {
 	const char *desc;
 	const char *text;
 	int value;		/* -EINVAL: refused */
-};
-
-static const struct word_case roce_mode_cases[] = {
+} roce_mode_cases[] = {
 	{ "number 0",		"0",		RHCA_ROCE_V1_ONLY },
 	{ "word v1",		"v1",		RHCA_ROCE_V1_ONLY },
 	{ "number 2",		"2",		RHCA_ROCE_V2_ONLY },
@@ -63,14 +61,12 @@ static void ud_gid_type_takes_its_words_only(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_ud_gid_type_parse(c->text), c->value);
 }
 
-struct mode_case {
+static const struct mode_case {
 	const char *desc;
 	enum rhca_roce_mode mode;
 	bool v1;
 	bool v2;
-};
-
-static const struct mode_case mode_cases[] = {
+} mode_cases[] = {
 	{ "v1 only",	RHCA_ROCE_V1_ONLY,	true,	false },
 	{ "v2 only",	RHCA_ROCE_V2_ONLY,	false,	true },
 	{ "both",	RHCA_ROCE_BOTH,		true,	true },

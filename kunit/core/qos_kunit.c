@@ -15,14 +15,12 @@
 
 /* --- hop limit ---------------------------------------------------------------- */
 
-struct ttl_case {
+static const struct ttl_case {
 	const char *desc;
 	u8 forced;
 	enum rhca_encap encap;
 	u8 hop_limit;		/* of an address vector that says 64 */
-};
-
-static const struct ttl_case ttl_cases[] = {
+} ttl_cases[] = {
 	{ "off, IPv4",		0,	RHCA_V2_IPV4,	64 },
 	{ "off, IPv6",		0,	RHCA_V2_IPV6,	64 },
 	{ "off, v1",		0,	RHCA_V1,	64 },
@@ -43,15 +41,13 @@ static void forced_ttl_is_for_v2(struct kunit *test)
 
 /* --- priority ------------------------------------------------------------------ */
 
-struct priority_case {
+static const struct priority_case {
 	const char *desc;
 	u8 sl;
 	u8 tclass;
 	u8 app;
 	u8 priority;
-};
-
-static const struct priority_case priority_cases[] = {
+} priority_cases[] = {
 	{ "nothing is said",		0,	0,	0,	0 },
 	{ "service level",		3,	0,	0,	3 },
 	{ "service level above 7",	13,	0,	0,	5 },
@@ -91,14 +87,12 @@ static void first_that_is_not_0_decides_priority(struct kunit *test)
 #define ANY		IEEE_8021QAZ_APP_SEL_ANY
 #define MAX_APPS	3
 
-struct app_case {
+static const struct app_case {
 	const char *desc;
 	struct dcb_app apps[MAX_APPS];	/* selector, priority, protocol */
 	u8 v1;
 	u8 v2;
-};
-
-static const struct app_case app_cases[] = {
+} app_cases[] = {
 	{ "RoCE v1's EtherType", {{ ETHERTYPE, 3, 0x8915 }}, 3, 0 },
 	{ "RoCE v2's port", {{ DGRAM, 4, 4791 }}, 0, 4 },
 	{ "the port of any protocol", {{ ANY, 5, 4791 }}, 0, 5 },

@@ -338,16 +338,14 @@ static void other_served_alone(struct bench *b, const char *arg);
 #define MAX_STEPS	17
 
 /* What happens to a netdev, and what is seen of it */
-struct course {
+static const struct course {
 	const char *desc;
 	enum { ON_NOTHING, ON_HARDWARE, ON_RADIO } on;	/* what it is, the last is of software */
 	struct {
 		void (*act)(struct bench *b, const char *arg);
 		const char *arg;
 	} step[MAX_STEPS];
-};
-
-static const struct course courses[] = {
+} courses[] = {
 	{ "offer makes a device", .step = {
 		{ offer }, { on_hardware }, { withdraw }, { gone } } },
 	{ "offer that is not able makes none", .step = {

@@ -12,16 +12,14 @@
 #define NAME_15	"abcdefghijklmno"	/* as long as a netdev's name can be */
 #define EIGHT	"a+b+c+d+e+f+g+h"
 
-struct netdevs_case {
+static const struct netdevs_case {
 	const char *desc;
 	const char *text;
 	int ret;
 	u32 num_rules;
 	u32 num_ports;		/* of the first rule */
 	const char *wrong;	/* a part of the reason that it is refused for */
-};
-
-static const struct netdevs_case netdevs_cases[] = {
+} netdevs_cases[] = {
 	{ "empty",		"",			0, 0, 0 },
 	{ "blanks only",	"   ",			0, 0, 0 },
 	{ "one name",		"eth0",			0, 1, 1 },
@@ -127,14 +125,12 @@ static void netdevs_tells_names_from_patterns(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rhca_netdevs_rule_names(rule, "eth2"));
 }
 
-struct match_case {
+static const struct match_case {
 	const char *desc;
 	const char *text;
 	const char *name;
 	int rule;		/* -1: none */
-};
-
-static const struct match_case match_cases[] = {
+} match_cases[] = {
 	{ "same name",		"eth0",			"eth0",	0 },
 	{ "prefix of a name",	"eth1",			"eth10", -1 },
 	{ "name is longer",	"eth10",		"eth1",	-1 },

@@ -24,7 +24,7 @@
 #define ROW(row, want)	RHCA_ROW_##row, RHCA_WANT_##want
 
 /* Facts, and what follows */
-struct wants_case {
+static const struct wants_case {
 	const char *desc;		/* names the case */
 	struct rhca_slot_facts f;	/* the facts */
 	enum rhca_slot_row row; /* the row that matches; the neighbours of a row match another */
@@ -32,9 +32,7 @@ struct wants_case {
 	int error;			/* what a request gets */
 	unsigned int settle_ms;		/* when */
 	unsigned int again_ms;		/* and when to look again */
-};
-
-static const struct wants_case wants_cases[] = {
+} wants_cases[] = {
 	{ "gone", { LINK, IS(can_roce), IS(one_port) }, ROW(NETDEV_GONE, NOTHING), -ENODEV },
 	{ "not gone: down", { LINK, NETDEV(DOWN), IS(can_roce), IS(one_port) },
 	  ROW(WANTED, SOFTWARE) },

@@ -65,15 +65,13 @@ static void losses_that_are_rare_are_forgotten(struct kunit *test)
 	}
 }
 
-struct proof_case {
+static const struct proof_case {
 	const char *desc;
 	u32 left;	/* PSN of the block */
 	bool lost;	/* something was repeated before the acknowledgement */
 	u32 upto;
 	u32 single;	/* after the next loss */
-};
-
-static const struct proof_case proof_cases[] = {
+} proof_cases[] = {
 	{ "a block has arrived", 5, false, 6, RHCA_BLOCK_SINGLE_PROVEN },
 	{ "across the end of PSNs", 0xffffff, false, 0, RHCA_BLOCK_SINGLE_PROVEN },
 	{ "what was before it has", 5, false, 5, RHCA_BLOCK_SINGLE_LEAST },
@@ -526,14 +524,12 @@ static void packets_of_other_qps_may_be_in_between(struct kunit *test)
 	test_expect_completions(b->hca, 1, 4);
 }
 
-struct size_case {
+/* What a guest may write into the header of its packet; nobody has checked it */
+static const struct size_case {
 	const char *desc;
 	unsigned int gso_size;
 	unsigned int packets;
-};
-
-/* What a guest may write into the header of its packet; nobody has checked it */
-static const struct size_case sizes[] = {
+} sizes[] = {
 	{ "1", 1, 1 },
 	{ "less than BTH and ICRC", 15, 1 },
 	{ "odd", 81, 1 },

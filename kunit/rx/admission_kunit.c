@@ -19,14 +19,12 @@ static const u8 send_only[IB_QPT_UD + 1] = {
 
 static const struct test_qp_spec spec = { .rq_psn = FIRST_PSN };
 
-struct way_case {
+static const struct way_case {
 	const char *desc;
 	enum ib_qp_type type;
 	u32 port;		/* that the packet arrives on */
 	bool taken;
-};
-
-static const struct way_case way_cases[] = {
+} way_cases[] = {
 	{ "RC by its netdev", IB_QPT_RC, 1, true },
 	{ "RC by another port's", IB_QPT_RC, 2, false },
 	{ "UC by its netdev", IB_QPT_UC, 1, true },
@@ -64,15 +62,13 @@ static void frame_is_taken_from_the_netdev_of_its_gid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dropped(qp), c->taken ? 0 : 1);
 }
 
-struct link_case {
+static const struct link_case {
 	const char *desc;
 	enum rhca_encap encap;
 	bool link_local;
 	bool other_netdev;
 	bool taken;
-};
-
-static const struct link_case link_cases[] = {
+} link_cases[] = {
 	{ "v1, the GID's netdev", RHCA_V1, false, false, true },
 	{ "v1, another", RHCA_V1, false, true, false },
 	{ "v2 IPv4, the GID's netdev", RHCA_V2_IPV4, false, false, true },

@@ -23,15 +23,13 @@ static u32 psn_of(u8 number)
 }
 
 /* A response that was refused */
-struct refusal_case {
+static const struct refusal_case {
 	const char *desc;	/* which */
 	u8 sent;		/* responses that had been handed to the queue */
 	u8 refused;		/* the first that it did not take */
 	u8 next[NUM_ANSWERED];	/* the response of each READ that has to be sent next */
 	u8 sending;		/* the READ that answering goes on with */
-};
-
-static const struct refusal_case refusals[] = {
+} refusals[] = {
 	{ "first of all", 10, 0, { 0, 4, 5 }, 0 },
 	{ "in the middle of the oldest", 10, 2, { 2, 4, 5 }, 0 },
 	{ "the only one", 10, 4, { 4, 4, 5 }, 1 },

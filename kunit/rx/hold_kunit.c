@@ -190,12 +190,10 @@ static void write_one(struct bench *b, int psn, u32 bytes, bool no_ack)
 
 #define PACKETS		24
 
-struct holes_case {
+static const struct holes_case {
 	const char *desc;
 	u32 lost;		/* a bit for each packet */
-};
-
-static const struct holes_case holes_cases[] = {
+} holes_cases[] = {
 	{ "the first",		BIT(0) },
 	{ "one in the middle",	BIT(11) },
 	{ "two apart",		BIT(3) | BIT(9) },

@@ -102,13 +102,11 @@ static void call_remotely(struct remote *remote)
 }
 
 /* How a QP ends whose user has polled a completion */
-struct end_case {
+static const struct end_case {
 	const char *desc;		/* the verb */
 	int (*verb)(struct ib_qp *qp);	/* the same */
 	bool destroys;			/* there is no QP afterwards */
-};
-
-static const struct end_case end_cases[] = {
+} end_cases[] = {
 	{ "destroy", destroy, true },
 	{ "modify to RESET", reset },
 };
@@ -160,14 +158,12 @@ static void fail(struct remote *remote, spinlock_t *lock, enum ib_qp_state to)
 }
 
 /* An error completion */
-struct error_case {
+static const struct error_case {
 	const char *desc;	/* what it is */
 	enum ib_qp_type type;	/* of the QP */
 	bool of_send;		/* a send request failed, not a receive request */
 	enum ib_qp_state state;	/* that the QP is in by it */
-};
-
-static const struct error_case error_cases[] = {
+} error_cases[] = {
 	{ "send request of RC",		IB_QPT_RC, true, IB_QPS_ERR },
 	{ "send request of UD",		IB_QPT_UD, true, IB_QPS_SQE },
 	{ "receive request of RC",	IB_QPT_RC, false, IB_QPS_ERR },

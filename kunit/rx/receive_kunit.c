@@ -104,13 +104,11 @@ static enum rhca_parse wanted_for(struct bench *b, unsigned int len,
 	return RHCA_PARSE_OK;
 }
 
-struct opcode_row {
+static const struct opcode_row {
 	u8 opcode;
 	u8 extended;
 	bool payload;
-};
-
-static const struct opcode_row some_opcodes[] = {
+} some_opcodes[] = {
 	{ 0x00, 0, true }, { 0x04, 0, true }, { 0x05, 4, true },
 	{ 0x0a, 16, true }, { 0x0b, 20, true }, { 0x0c, 16, false },
 	{ 0x0d, 4, true }, { 0x0e, 0, true }, { 0x11, 4, false },

@@ -83,13 +83,11 @@ static void is_grh(struct bench *b, const struct step *s)
 			   b->hca->gid.raw, 16);
 }
 
-struct event_case {
+/* 11.6.3.1: which event a rejected request raises, if it ends the QP */
+static const struct event_case {
 	u8 syndrome;
 	enum ib_event_type event;
-};
-
-/* 11.6.3.1: which event a rejected request raises, if it ends the QP */
-static const struct event_case event_cases[] = {
+} event_cases[] = {
 	{ NAK_INVALID,	IB_EVENT_QP_REQ_ERR },
 	{ NAK_ACCESS,	IB_EVENT_QP_ACCESS_ERR },
 	{ NAK_OPERATION,	IB_EVENT_QP_FATAL },

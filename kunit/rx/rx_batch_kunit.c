@@ -23,15 +23,13 @@
 /* --- identifications ----------------------------------------------------------- */
 
 /* A block as it arrives */
-struct id_case {
+static const struct id_case {
 	const char *desc;	/* who has put it together */
 	unsigned int num;	/* packets */
 	u8 psns[MAX_PACKETS];	/* theirs, from the first */
 	u8 ids[MAX_PACKETS];	/* theirs, from the first */
 	unsigned int intact;	/* BIT() of each that the receiver has to take */
-};
-
-static const struct id_case id_cases[] = {
+} id_cases[] = {
 	{ "segmentation offload", 4, { 0, 1, 2, 3 }, { 0, 1, 2, 3 }, 0xf },
 	{ "GRO of packets without identification", 4, { 0, 1, 2, 3 }, { 0, 0, 0, 0 }, 0xf },
 	{ "GRO over a lost packet", 4, { 0, 1, 3, 4 }, { 0, 1, 3, 4 }, 0xf },
@@ -168,12 +166,10 @@ static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
 #define END	(QPS + 2)	/* and all after it */
 
 /* A block to several QPs */
-struct ahead_case {
+static const struct ahead_case {
 	const char *desc;	/* what is peculiar to it */
 	u8 to[8];		/* index of the QP of each packet */
-};
-
-static const struct ahead_case ahead_cases[] = {
+} ahead_cases[] = {
 	{ "each to another", { 0, 1, 2, 0, 1, 2, 0, 1 } },
 	{ "two take turns", { 0, 1, 0, 1, 0, 1, 0, 1 } },
 	{ "several to one", { 0, 0, 0, 1, 1, 0, 0, 2 } },

@@ -14,16 +14,14 @@
 #define MAX_SEGMENTS	64		/* as many as GRO puts together */
 #define NOBODY_QPN	0x123456
 
-struct segments_case {
+static const struct segments_case {
 	const char *desc;
 	enum rhca_encap encap;
 	u32 bytes;
 	u16 gso_size;
 	u32 parsed;		/* segments that are looked at, and find no QP */
 	u32 refused;
-};
-
-static const struct segments_case segments_cases[] = {
+} segments_cases[] = {
 	{ "IPv4, as many as go", RHCA_V2_IPV4, MAX_SEGMENTS * SEGMENT_BYTES,
 	  SEGMENT_BYTES, MAX_SEGMENTS, 0 },
 	{ "IPv4, one more", RHCA_V2_IPV4, (MAX_SEGMENTS + 1) * SEGMENT_BYTES,

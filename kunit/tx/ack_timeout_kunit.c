@@ -28,13 +28,11 @@ static void rnr_timer_ignores_bits_that_are_not_the_code(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_rnr_delay_us(0xff), 491520);
 }
 
-struct timeout_case {
+static const struct timeout_case {
 	const char *desc;
 	u8 code;
 	u64 us;		/* 4.096 << code */
-};
-
-static const struct timeout_case timeout_cases[] = {
+} timeout_cases[] = {
 	{ "code 1",	1,	8 },
 	{ "code 8",	8,	1048 },
 	{ "code 12",	12,	16777 },
@@ -57,14 +55,12 @@ static void ack_timeout_is_4_us_shifted(struct kunit *test)
 				      max(10000ULL, 2 * tick_us)));
 }
 
-struct credit_case {
+/* 9.7.7.2.1, table 46: the largest code that does not promise more */
+static const struct credit_case {
 	const char *desc;
 	u32 requests;
 	u8 code;
-};
-
-/* 9.7.7.2.1, table 46: the largest code that does not promise more */
-static const struct credit_case credit_cases[] = {
+} credit_cases[] = {
 	{ "none",		0,		0 },
 	{ "1",			1,		1 },
 	{ "2",			2,		2 },

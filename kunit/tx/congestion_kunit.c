@@ -19,13 +19,11 @@ static void congest(struct rhca_sw_qp *qp, u64 cnp_at)
 }
 
 /* When a CNP came, as seen by who sends now, and what that makes of the rate */
-struct age_case {
+static const struct age_case {
 	const char *desc;	/* when */
 	s64 age_ns;		/* of the CNP */
 	bool limited;		/* the rate holds still */
-};
-
-static const struct age_case age_cases[] = {
+} age_cases[] = {
 	{ "just now", 0, true },
 	{ "more than a second ago", 2LL * NSEC_PER_SEC, false },
 	/* Another CPU has taken it since this one looked at the clock */

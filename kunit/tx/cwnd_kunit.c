@@ -185,14 +185,12 @@ static void some_are_timed_unless_packets_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, not_timed(&rtt), 0);
 }
 
-struct queue_case {
+static const struct queue_case {
 	const char *desc;
 	u32 least_us;
 	u32 now_us;
 	bool queued;
-};
-
-static const struct queue_case queue_cases[] = {
+} queue_cases[] = {
 	{ "nothing measured",		0,	0,	true },
 	{ "short path",			20,	20,	false },
 	{ "busy host",			20,	260,	false },

@@ -163,14 +163,12 @@ static void entries_of_a_list_are_joined(struct kunit *test)
 	}
 }
 
-struct read_case {
+/* A request asks for 32 packets at most, RHCA_READ_CHUNK */
+static const struct read_case {
 	const char *desc;
 	u32 bytes;
 	u32 requests;
-};
-
-/* A request asks for 32 packets at most, RHCA_READ_CHUNK */
-static const struct read_case read_cases[] = {
+} read_cases[] = {
 	{ "nothing",			0,		1 },
 	{ "a byte",			1,		1 },
 	{ "MTU",			MTU,		1 },
@@ -624,15 +622,13 @@ struct mixed_wr {
 #define MAX_MIXED	3
 
 /* @sent packets leave, of which the last one asks for its acknowledgement */
-struct mix_case {
+static const struct mix_case {
 	const char *desc;
 	bool without_credit;
 	u32 num;
 	struct mixed_wr wrs[MAX_MIXED];
 	u32 sent;
-};
-
-static const struct mix_case mix_cases[] = {
+} mix_cases[] = {
 	{ "nothing that waits", false, 2, { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_SEND, 2 } }, 2 },
 	{ "local invalidation", false, 2, { { IB_WR_RDMA_WRITE, 1 }, { IB_WR_LOCAL_INV } }, 1 },
 	{ "registration and nothing more", false, 2,

@@ -25,12 +25,10 @@ static const struct test_qp_spec spec = {
 	.responder_resources = 4, .retries = 7,
 };
 
-struct section_case {
+static const struct section_case {
 	const char *desc;
 	u32 mtu;
-};
-
-static const struct section_case section_cases[] = {
+} section_cases[] = {
 	{ "small packets", TEST_MTU_BYTES },
 	{ "large packets", 4096 },
 };

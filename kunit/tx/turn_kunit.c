@@ -55,15 +55,13 @@ static struct rhca_turn_step step(u32 word, const struct event *event)
 
 /* --- the table ---------------------------------------------------------------- */
 
-struct row {
+static const struct row {
 	const char *desc;
 	u32 word;
 	struct event event;
 	u32 next;
 	enum rhca_turn_act act;
-};
-
-static const struct row rows[] = {
+} rows[] = {
 	{ "IDLE, kick", STATE(IDLE), ON_KICK(POST, RUN), STATE(RUNNING), RHCA_ACT_RUN },
 	{ "IDLE with a stale entry, kick", STATE(IDLE) | LISTED, ON_KICK(ACK, TAKE),
 	  STATE(RUNNING) | LISTED, RHCA_ACT_RUN },

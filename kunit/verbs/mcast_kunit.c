@@ -94,15 +94,13 @@ static void attached_qps_get_a_copy_each(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, received(hca), 0);
 }
 
-struct drop_case {
+static const struct drop_case {
 	const char *desc;
 	const union ib_gid *dgid;	/* NULL: the port's own */
 	bool one_qp;			/* not the number of groups */
 	u32 qkey;
 	enum rhca_counter counter;
-};
-
-static const struct drop_case drop_cases[] = {
+} drop_cases[] = {
 	{ "another group", &other, false, TEST_QKEY, RHCA_RX_DROPPED_NO_QP },
 	{ "another Q_Key", &group, false, TEST_QKEY + 1, RHCA_RX_DROPPED_BAD_QKEY },
 	{ "a group, but one QP", &group, true, TEST_QKEY, RHCA_RX_DROPPED_NOT_FOR_US },

@@ -15,16 +15,14 @@
 
 #define TOP	U64_MAX
 
-struct range_case {
+static const struct range_case {
 	const char *desc;
 	u64 iova;
 	u64 mem_length;
 	u64 addr;
 	u64 length;
 	bool allowed;
-};
-
-static const struct range_case range_cases[] = {
+} range_cases[] = {
 	{ "all of it",			0x1000, 0x100, 0x1000, 0x100, true },
 	{ "first byte",			0x1000, 0x100, 0x1000, 1, true },
 	{ "last byte",			0x1000, 0x100, 0x10ff, 1, true },
@@ -134,16 +132,14 @@ static struct rhca_mem *region_of_pages(struct kunit *test)
 
 #define NOWHERE		(-1)
 
-struct page_case {
+static const struct page_case {
 	const char *desc;
 	u64 at;			/* behind IOVA */
 	int page;		/* of the region */
 	unsigned int offset;	/* in it */
 	unsigned int bytes;	/* up to its end */
 	bool window;		/* the address is one of a window to the second page */
-};
-
-static const struct page_case page_cases[] = {
+} page_cases[] = {
 	{ "first byte", 0, 0, 0x123, PAGE_SIZE - 0x123 },
 	{ "second page", PAGE_SIZE - 0x123, 1, 0, PAGE_SIZE },
 	{ "last byte", NUM_PAGES * PAGE_SIZE - 0x124, 2, PAGE_SIZE - 1, 1 },

@@ -69,15 +69,13 @@ static void stop(struct rhca_mem *mem)
 /* --- packets that are handled together ------------------------------------------- */
 
 /* Memory that is in use, and a key that is asked for next */
-struct hold_case {
+static const struct hold_case {
 	const char *desc;
 	bool other_key;		/* it is another one */
 	bool other_device;	/* the same of another device, which some keys are of, too */
 	bool invalid;	/* it is taken away: who goes on could keep who waits waiting for ever */
 	bool goes_on;		/* the use does, and is not counted twice */
-};
-
-static const struct hold_case hold_cases[] = {
+} hold_cases[] = {
 	{ "same key", .goes_on = true },
 	{ "another key", .other_key = true },
 	{ "key of another device", .other_device = true },

@@ -72,13 +72,11 @@ static void send_queue_takes_all_it_was_made_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_num_sent(hca), DEPTH);
 }
 
-struct room_case {
+static const struct room_case {
 	const char *desc;
 	u8 asked;
 	u32 room;
-};
-
-static const struct room_case room_cases[] = {
+} room_cases[] = {
 	{ "none", 0, 0 }, { "1", 1, 2 }, { "3", 3, 8 }, { "16", 16, 32 },
 	{ "as many as there may be", 128, 256 },
 };

@@ -58,14 +58,12 @@ static void all_that_is_asked_must_be_allowed(struct kunit *test)
 						 RHCA_QP_TRANSMIT));
 }
 
-struct fail_case {
+static const struct fail_case {
 	const char *desc;
 	enum ib_qp_state from;
 	enum ib_qp_state to;
 	bool moved;
-};
-
-static const struct fail_case fail_cases[] = {
+} fail_cases[] = {
 	{ "RESET stays",		IB_QPS_RESET, IB_QPS_ERR, false },
 	{ "INIT to ERR",		IB_QPS_INIT, IB_QPS_ERR, true },
 	{ "RTR to ERR",			IB_QPS_RTR, IB_QPS_ERR, true },

@@ -11,13 +11,11 @@
 
 #define ELEMENT_BYTES	100
 
-struct size_case {
+static const struct size_case {
 	const char *desc;
 	u32 elements;
 	u32 capacity;
-};
-
-static const struct size_case size_cases[] = {
+} size_cases[] = {
 	{ "one",		1,	1 },
 	{ "two",		2,	3 },
 	{ "one below a power",	3,	3 },

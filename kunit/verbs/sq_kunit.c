@@ -149,14 +149,12 @@ struct flush_slot {
 	__u8 level;
 };
 
-struct flush_case {
+static const struct flush_case {
 	const char *desc;
 	u8 type;
 	u8 level;
 	enum ib_wc_status status;
-};
-
-static const struct flush_case flush_cases[] = {
+} flush_cases[] = {
 	{ "range to global visibility", 1, 0 },
 	{ "region to persistence", 2, 1 },
 	{ "both", 3, 0 },

@@ -13,11 +13,9 @@
 #define GUARD_BYTES	64
 #define BUFFER_BYTES	(MOST_BYTES + 3 * GUARD_BYTES)
 
-struct variant {
+static const struct variant {
 	const char *desc;
-};
-
-static const struct variant variants[] = {
+} variants[] = {
 	{ "512" }, { "256" }, { "128" }, { "kernel" },
 };
 

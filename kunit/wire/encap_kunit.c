@@ -91,14 +91,12 @@ static void ipv4_checksum_is_right(struct kunit *test)
 	}
 }
 
-struct lie_case {
+static const struct lie_case {
 	const char *desc;
 	enum rhca_encap encap;
 	u8 offset;
 	u8 value;
-};
-
-static const struct lie_case lie_cases[] = {
+} lie_cases[] = {
 	{ "GRH: version 4",		RHCA_V1,	0, 0x4a },
 	{ "GRH: version 0",		RHCA_V1,	0, 0x0a },
 	{ "GRH: next header UDP",	RHCA_V1,	6, 17 },
@@ -143,14 +141,12 @@ static void network_header_that_lies_is_refused(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_network_valid(c->encap, header, IB_BYTES));
 }
 
-struct gid_case {
+static const struct gid_case {
 	const char *desc;
 	enum ib_gid_type type;
 	u8 gid[16];
 	enum rhca_encap encap;
-};
-
-static const struct gid_case gid_cases[] = {
+} gid_cases[] = {
 	{ "v1 with an IPv6 address", IB_GID_TYPE_ROCE, { 0xfe, 0x80, [15] = 1 }, RHCA_V1 },
 	{ "v1 with an IPv4 address", IB_GID_TYPE_ROCE,
 	  { [10] = 0xff, 0xff, 10, 0, 0, 1 }, RHCA_V1 },

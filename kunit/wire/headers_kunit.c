@@ -5,13 +5,11 @@
 #include "lib/suite.h"
 #include "wire/headers.h"
 
-struct bth_case {
+static const struct bth_case {
 	const char *desc;
 	struct rhca_bth_fields fields;
 	u8 bytes[12];
-};
-
-static const struct bth_case bth_cases[] = {
+} bth_cases[] = {
 	{ .desc = "nothing set", .bytes = { 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
 	{ .desc = "every bit of every field",
 	  .fields = { .opcode = 0xff, .pad = 3, .solicited = true,
@@ -92,15 +90,13 @@ static void aeth_is_written_as_ibta_draws_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_aeth_msn(&aeth), 0x123456);
 }
 
-struct syndrome_case {
+/* 9.7.5.1.1, table 43 */
+static const struct syndrome_case {
 	const char *desc;
 	enum rhca_syndrome_type type;
 	u8 value;
 	u8 syndrome;
-};
-
-/* 9.7.5.1.1, table 43 */
-static const struct syndrome_case syndrome_cases[] = {
+} syndrome_cases[] = {
 	{ "ACK without credits",	RHCA_AETH_ACK, 31, 0x1f },
 	{ "ACK with no buffer",		RHCA_AETH_ACK, 0, 0x00 },
 	{ "RNR NAK of 655 ms",		RHCA_AETH_RNR, 0, 0x20 },

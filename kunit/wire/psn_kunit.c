@@ -5,14 +5,12 @@
 #include "lib/suite.h"
 #include "wire/psn.h"
 
-struct psn_case {
+static const struct psn_case {
 	const char *desc;
 	u32 a;
 	u32 b;
 	s32 diff;	/* of a and b */
-};
-
-static const struct psn_case psn_cases[] = {
+} psn_cases[] = {
 	{ .desc = "equal",		.a = 5,		.b = 5,		.diff = 0 },
 	{ .desc = "newer",		.a = 9,		.b = 5,		.diff = 4 },
 	{ .desc = "older",		.a = 5,		.b = 9,		.diff = -4 },
@@ -49,15 +47,13 @@ static void psn_sub_wraps_at_24_bits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_psn_sub(0xffffff, 0xffffff), 0);
 }
 
-struct between_case {
+static const struct between_case {
 	const char *desc;
 	u32 psn;
 	u32 first;
 	u32 last;
 	bool inside;
-};
-
-static const struct between_case between_cases[] = {
+} between_cases[] = {
 	{ "only one",		7, 7, 7, true },
 	{ "first",		7, 7, 9, true },
 	{ "last",		9, 7, 9, true },
