@@ -175,12 +175,8 @@ static void kernel_hands_on_a_marked_block_whole(struct kunit *test)
 	synchronize_rcu();
 }
 
-static struct kunit_case whole_tests[] = {
-	KUNIT_CASE(block_to_our_port_is_marked),
-	KUNIT_CASE(clone_is_marked_alone),
-	KUNIT_CASE(kernel_hands_on_a_marked_block_whole),
-	{}
-};
-
-TEST_SUITE("rhca_gso_intact", whole_tests);
+TEST_SUITE(rhca_gso_intact,
+	   KUNIT_CASE(block_to_our_port_is_marked),
+	   KUNIT_CASE(clone_is_marked_alone),
+	   KUNIT_CASE(kernel_hands_on_a_marked_block_whole));
 #endif

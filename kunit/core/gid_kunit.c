@@ -147,13 +147,9 @@ static void gid_is_found_behind_a_hole_and_not_once_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(port, &query), 0);
 }
 
-static struct kunit_case gid_tests[] = {
-	KUNIT_CASE_PARAM(gid_is_found_by_value_type_and_netdev, find_gen_params),
-	KUNIT_CASE(gid_of_another_namespace_is_not_found),
-	KUNIT_CASE(gid_of_a_port_without_netdev_is_not_found),
-	KUNIT_CASE(gid_knows_its_vlan),
-	KUNIT_CASE(gid_is_found_behind_a_hole_and_not_once_gone),
-	{}
-};
-
-TEST_SUITE_WITH("rhca_gid", gid_tests, gid_init, gid_exit);
+TEST_SUITE_WITH(rhca_gid, gid_init, gid_exit,
+		KUNIT_CASE_PARAM(gid_is_found_by_value_type_and_netdev, find_gen_params),
+		KUNIT_CASE(gid_of_another_namespace_is_not_found),
+		KUNIT_CASE(gid_of_a_port_without_netdev_is_not_found),
+		KUNIT_CASE(gid_knows_its_vlan),
+		KUNIT_CASE(gid_is_found_behind_a_hole_and_not_once_gone));

@@ -94,11 +94,7 @@ static void record_covers_its_netdevs_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_lag_record_covers(&two, ndev[0]));
 }
 
-static struct kunit_case lag_cases[] = {
-	KUNIT_CASE_PARAM(bond_of_two_ports_decides, decision_gen_params),
-	KUNIT_CASE_PARAM(label_chooses_before_the_qp, member_gen_params),
-	KUNIT_CASE(record_covers_its_netdevs_only),
-	{}
-};
-
-TEST_SUITE("rhca_lag", lag_cases);
+TEST_SUITE(rhca_lag,
+	   KUNIT_CASE_PARAM(bond_of_two_ports_decides, decision_gen_params),
+	   KUNIT_CASE_PARAM(label_chooses_before_the_qp, member_gen_params),
+	   KUNIT_CASE(record_covers_its_netdevs_only));

@@ -75,10 +75,6 @@ static void group_is_joined_again_when_ipv6_is_back(struct kunit *test)
 	rtnl_unlock();
 }
 
-static struct kunit_case mcast_join_tests[] = {
-	KUNIT_CASE(group_is_joined_again_when_ipv6_is_back),
-	KUNIT_CASE_PARAM(group_maps_to_mac, mac_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_mcast_join", mcast_join_tests);
+TEST_SUITE(rhca_mcast_join,
+	   KUNIT_CASE(group_is_joined_again_when_ipv6_is_back),
+	   KUNIT_CASE_PARAM(group_maps_to_mac, mac_gen_params));

@@ -74,10 +74,6 @@ static void noted_netdev_is_found_while_it_is_there(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rhca_netdev_get(&id));
 }
 
-static struct kunit_case netdev_tests[] = {
-	KUNIT_CASE_PARAM(netdev_carries_what_its_link_type_allows, carries_gen_params),
-	KUNIT_CASE(noted_netdev_is_found_while_it_is_there),
-	{}
-};
-
-TEST_SUITE("rhca_netdev", netdev_tests);
+TEST_SUITE(rhca_netdev,
+	   KUNIT_CASE_PARAM(netdev_carries_what_its_link_type_allows, carries_gen_params),
+	   KUNIT_CASE(noted_netdev_is_found_while_it_is_there));

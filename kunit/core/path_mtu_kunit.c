@@ -73,10 +73,6 @@ static void wish_for_more_than_the_port_has_is_refused(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, to_rhca_qp(b->qp)->mtu_told);
 }
 
-static struct kunit_case path_mtu_cases[] = {
-	KUNIT_CASE_PARAM(packet_shows_the_path_mtu, course_gen_params),
-	KUNIT_CASE(wish_for_more_than_the_port_has_is_refused),
-	{}
-};
-
-TEST_SUITE("rhca_path_mtu", path_mtu_cases);
+TEST_SUITE(rhca_path_mtu,
+	   KUNIT_CASE_PARAM(packet_shows_the_path_mtu, course_gen_params),
+	   KUNIT_CASE(wish_for_more_than_the_port_has_is_refused));

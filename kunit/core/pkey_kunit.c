@@ -423,17 +423,13 @@ static void table_is_frozen_until_all_have_looked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_pkeys_store(port, "1 0x8001"), 0);
 }
 
-static struct kunit_case pkey_cases[] = {
-	KUNIT_CASE_PARAM(one_of_two_members_must_be_full, match_gen_params),
-	KUNIT_CASE_PARAM(file_takes_lines, edit_gen_params),
-	KUNIT_CASE(port_begins_in_the_default_partition),
-	KUNIT_CASE(write_takes_all_lines_or_none),
-	KUNIT_CASE(full_membership_answers_before_limited),
-	KUNIT_CASE_PARAM(qp_speaks_in_its_partition, course_gen_params),
-	KUNIT_CASE(mad_leaves_by_the_index_it_names),
-	KUNIT_CASE(mad_says_which_index_let_it_in),
-	KUNIT_CASE(table_is_frozen_until_all_have_looked),
-	{}
-};
-
-TEST_SUITE("rhca_pkey", pkey_cases);
+TEST_SUITE(rhca_pkey,
+	   KUNIT_CASE_PARAM(one_of_two_members_must_be_full, match_gen_params),
+	   KUNIT_CASE_PARAM(file_takes_lines, edit_gen_params),
+	   KUNIT_CASE(port_begins_in_the_default_partition),
+	   KUNIT_CASE(write_takes_all_lines_or_none),
+	   KUNIT_CASE(full_membership_answers_before_limited),
+	   KUNIT_CASE_PARAM(qp_speaks_in_its_partition, course_gen_params),
+	   KUNIT_CASE(mad_leaves_by_the_index_it_names),
+	   KUNIT_CASE(mad_says_which_index_let_it_in),
+	   KUNIT_CASE(table_is_frozen_until_all_have_looked));

@@ -339,17 +339,13 @@ static void get_ignores_counter_select(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 1), 0), 10);
 }
 
-static struct kunit_case pma_cases[] = {
-	KUNIT_CASE_PARAM(counter_lies_where_it_belongs, field_gen_params),
-	KUNIT_CASE_PARAM(counter_stays_at_its_end, field_gen_params),
-	KUNIT_CASE_PARAM(counter_is_set_by_its_bit_alone, field_gen_params),
-	KUNIT_CASE_PARAM(counter_of_ours_shows_as, source_gen_params),
-	KUNIT_CASE(multicast_is_not_unicast),
-	KUNIT_CASE_PARAM(datagram_is_answered, mad_gen_params),
-	KUNIT_CASE(class_port_info_tells_the_truth),
-	KUNIT_CASE(attributes_and_ports_are_cleared_apart),
-	KUNIT_CASE(get_ignores_counter_select),
-	{}
-};
-
-TEST_SUITE("rhca_core_pma", pma_cases);
+TEST_SUITE(rhca_core_pma,
+	   KUNIT_CASE_PARAM(counter_lies_where_it_belongs, field_gen_params),
+	   KUNIT_CASE_PARAM(counter_stays_at_its_end, field_gen_params),
+	   KUNIT_CASE_PARAM(counter_is_set_by_its_bit_alone, field_gen_params),
+	   KUNIT_CASE_PARAM(counter_of_ours_shows_as, source_gen_params),
+	   KUNIT_CASE(multicast_is_not_unicast),
+	   KUNIT_CASE_PARAM(datagram_is_answered, mad_gen_params),
+	   KUNIT_CASE(class_port_info_tells_the_truth),
+	   KUNIT_CASE(attributes_and_ports_are_cleared_apart),
+	   KUNIT_CASE(get_ignores_counter_select));

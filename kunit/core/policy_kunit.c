@@ -96,12 +96,8 @@ static void roce_modes_have_different_names(struct kunit *test)
 			   "RoCE v1 and v2");
 }
 
-static struct kunit_case policy_tests[] = {
-	KUNIT_CASE_PARAM(roce_mode_takes_its_words_only, roce_mode_gen_params),
-	KUNIT_CASE_PARAM(ud_gid_type_takes_its_words_only, ud_gid_type_gen_params),
-	KUNIT_CASE_PARAM(roce_mode_chooses_gid_types, mode_gen_params),
-	KUNIT_CASE(roce_modes_have_different_names),
-	{}
-};
-
-TEST_SUITE("rhca_policy", policy_tests);
+TEST_SUITE(rhca_policy,
+	   KUNIT_CASE_PARAM(roce_mode_takes_its_words_only, roce_mode_gen_params),
+	   KUNIT_CASE_PARAM(ud_gid_type_takes_its_words_only, ud_gid_type_gen_params),
+	   KUNIT_CASE_PARAM(roce_mode_chooses_gid_types, mode_gen_params),
+	   KUNIT_CASE(roce_modes_have_different_names));

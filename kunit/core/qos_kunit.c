@@ -210,14 +210,10 @@ static void app_table_holds_for_connections_that_are_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, priority_of_a_send(hca, qp), 0);
 }
 
-static struct kunit_case qos_tests[] = {
-	KUNIT_CASE_PARAM(forced_ttl_is_for_v2, ttl_gen_params),
-	KUNIT_CASE_PARAM(first_that_is_not_0_decides_priority, priority_gen_params),
-	KUNIT_CASE_PARAM(app_table_is_followed, app_gen_params),
-	KUNIT_CASE(app_table_is_the_netdevs_own),
-	KUNIT_CASE_PARAM(app_table_is_read_at_first, driver_gen_params),
-	KUNIT_CASE(app_table_holds_for_connections_that_are_there),
-	{}
-};
-
-TEST_SUITE("rhca_qos", qos_tests);
+TEST_SUITE(rhca_qos,
+	   KUNIT_CASE_PARAM(forced_ttl_is_for_v2, ttl_gen_params),
+	   KUNIT_CASE_PARAM(first_that_is_not_0_decides_priority, priority_gen_params),
+	   KUNIT_CASE_PARAM(app_table_is_followed, app_gen_params),
+	   KUNIT_CASE(app_table_is_the_netdevs_own),
+	   KUNIT_CASE_PARAM(app_table_is_read_at_first, driver_gen_params),
+	   KUNIT_CASE(app_table_holds_for_connections_that_are_there));

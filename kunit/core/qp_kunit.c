@@ -131,13 +131,9 @@ static void address_handle_says_what_it_was_made_of(struct kunit *test)
 	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
 }
 
-static struct kunit_case qp_cases[] = {
-	KUNIT_CASE(user_says_where_hardware_moved_a_qp),
-	KUNIT_CASE(user_moves_no_qp_by_saying_so),
-	KUNIT_CASE(qp_of_a_device_that_goes_is_flushed_late),
-	KUNIT_CASE(port_of_a_connection_is_that_of_its_path),
-	KUNIT_CASE(address_handle_says_what_it_was_made_of),
-	{}
-};
-
-TEST_SUITE_WITH("rhca_core_qp", qp_cases, qp_init, NULL);
+TEST_SUITE_WITH(rhca_core_qp, qp_init, NULL,
+		KUNIT_CASE(user_says_where_hardware_moved_a_qp),
+		KUNIT_CASE(user_moves_no_qp_by_saying_so),
+		KUNIT_CASE(qp_of_a_device_that_goes_is_flushed_late),
+		KUNIT_CASE(port_of_a_connection_is_that_of_its_path),
+		KUNIT_CASE(address_handle_says_what_it_was_made_of));

@@ -285,14 +285,10 @@ static void more_than_a_page_is_cut_between_lines(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, shown + len - 10, ":1111\n...\n");
 }
 
-static struct kunit_case tclass_tests[] = {
-	KUNIT_CASE_PARAM(line_is_a_rule_or_refused, line_gen_params),
-	KUNIT_CASE_PARAM(most_specific_rule_counts, match_gen_params),
-	KUNIT_CASE(rule_41_finds_no_room),
-	KUNIT_CASE(removing_what_is_not_there_is_an_error),
-	KUNIT_CASE(rules_are_shown_in_their_order),
-	KUNIT_CASE(more_than_a_page_is_cut_between_lines),
-	{}
-};
-
-TEST_SUITE("rhca_tclass", tclass_tests);
+TEST_SUITE(rhca_tclass,
+	   KUNIT_CASE_PARAM(line_is_a_rule_or_refused, line_gen_params),
+	   KUNIT_CASE_PARAM(most_specific_rule_counts, match_gen_params),
+	   KUNIT_CASE(rule_41_finds_no_room),
+	   KUNIT_CASE(removing_what_is_not_there_is_an_error),
+	   KUNIT_CASE(rules_are_shown_in_their_order),
+	   KUNIT_CASE(more_than_a_page_is_cut_between_lines));

@@ -4,15 +4,16 @@
 
 #include <kunit/test.h>
 
-/* Each case is between @begins and @ends, which may be NULL */
-#define TEST_SUITE_WITH(suite_name, cases, begins, ends)	\
-	static struct kunit_suite cases##_suite = {		\
-		.name = suite_name,				\
-		.init = begins, .exit = ends,			\
-		.test_cases = cases,				\
-	};							\
-	kunit_test_suite(cases##_suite)
+/* A suite of these cases, each of them between @begins and @ends, which may be NULL */
+#define TEST_SUITE_WITH(suite, begins, ends, ...)				\
+	static struct kunit_case suite##_cases[] = { __VA_ARGS__, {} };		\
+	static struct kunit_suite suite##_suite = {				\
+		.name = #suite,							\
+		.init = begins, .exit = ends,					\
+		.test_cases = suite##_cases,					\
+	};									\
+	kunit_test_suite(suite##_suite)
 
-#define TEST_SUITE(suite_name, cases)	TEST_SUITE_WITH(suite_name, cases, NULL, NULL)
+#define TEST_SUITE(suite, ...)	TEST_SUITE_WITH(suite, NULL, NULL, __VA_ARGS__)
 
 #endif

@@ -1070,26 +1070,22 @@ static void device_that_makes_room_as_it_appears_returns(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_becomes(is_new_and_named(b, serial)));
 }
 
-static struct kunit_case choice_cases[] = {
-	KUNIT_CASE_PARAM(netdev_has_the_device_that_it_should, course_gen_params),
-	KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
-	KUNIT_CASE(offer_that_is_found_is_a_lock),
-	KUNIT_CASE(settings_of_all_ports_are_kept),
-	KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
-	KUNIT_CASE(netdev_that_was_unregistered_is_not_known_again),
-	KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
-	KUNIT_CASE(standin_waits_anew_on_the_next_netdev),
-	KUNIT_CASE(rule_is_due_until_it_is_decided_on),
-	KUNIT_CASE(pair_that_comes_during_a_look_is_looked_at),
-	KUNIT_CASE(members_of_what_cannot_be_registered_have_theirs),
-	KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
-	KUNIT_CASE(port_is_looked_at_when_the_one_beside_it_goes),
-	KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
-	KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
-	KUNIT_CASE(device_that_stands_for_others_is_followed),
-	KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
-	KUNIT_CASE(device_of_a_netdev_that_has_gone_does_not_return),
-	{}
-};
-
-TEST_SUITE("rhca_control_choice", choice_cases);
+TEST_SUITE(rhca_control_choice,
+	   KUNIT_CASE_PARAM(netdev_has_the_device_that_it_should, course_gen_params),
+	   KUNIT_CASE(withdrawal_waits_for_who_has_found_the_offer),
+	   KUNIT_CASE(offer_that_is_found_is_a_lock),
+	   KUNIT_CASE(settings_of_all_ports_are_kept),
+	   KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
+	   KUNIT_CASE(netdev_that_was_unregistered_is_not_known_again),
+	   KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
+	   KUNIT_CASE(standin_waits_anew_on_the_next_netdev),
+	   KUNIT_CASE(rule_is_due_until_it_is_decided_on),
+	   KUNIT_CASE(pair_that_comes_during_a_look_is_looked_at),
+	   KUNIT_CASE(members_of_what_cannot_be_registered_have_theirs),
+	   KUNIT_CASE(netdev_that_is_reset_on_the_way_is_wanted),
+	   KUNIT_CASE(port_is_looked_at_when_the_one_beside_it_goes),
+	   KUNIT_CASE(device_that_was_taken_returns_with_all_ports),
+	   KUNIT_CASE(device_returns_only_where_all_its_netdevs_stay),
+	   KUNIT_CASE(device_that_stands_for_others_is_followed),
+	   KUNIT_CASE(device_that_makes_room_as_it_appears_returns),
+	   KUNIT_CASE(device_of_a_netdev_that_has_gone_does_not_return));

@@ -416,11 +416,7 @@ static void lags_are_what_they_should(struct kunit *test)
 		kunit_err(test, "step %u of \"%s\"", i, c->desc);
 }
 
-static struct kunit_case lag_job_cases[] = {
-	KUNIT_CASE_PARAM(lags_are_what_they_should, course_gen_params),
-	KUNIT_CASE(end_that_comes_late_freezes_no_table),
-	KUNIT_CASE(files_are_refused_where_hardware_decides),
-	{}
-};
-
-TEST_SUITE("rhca_control_lag", lag_job_cases);
+TEST_SUITE(rhca_control_lag,
+	   KUNIT_CASE_PARAM(lags_are_what_they_should, course_gen_params),
+	   KUNIT_CASE(end_that_comes_late_freezes_no_table),
+	   KUNIT_CASE(files_are_refused_where_hardware_decides));

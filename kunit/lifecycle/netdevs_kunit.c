@@ -183,14 +183,10 @@ static void rules_do_not_concern_what_users_make(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rhca_netdevs_concern(other));
 }
 
-static struct kunit_case netdevs_tests[] = {
-	KUNIT_CASE_PARAM(netdevs_is_a_list_of_rules, netdevs_gen_params),
-	KUNIT_CASE(netdevs_tells_stand_ins),
-	KUNIT_CASE(netdevs_refuses_more_than_it_can_hold),
-	KUNIT_CASE(netdevs_tells_names_from_patterns),
-	KUNIT_CASE_PARAM(netdev_falls_under_the_first_rule_that_matches, match_gen_params),
-	KUNIT_CASE(rules_do_not_concern_what_users_make),
-	{}
-};
-
-TEST_SUITE("rhca_netdevs", netdevs_tests);
+TEST_SUITE(rhca_netdevs,
+	   KUNIT_CASE_PARAM(netdevs_is_a_list_of_rules, netdevs_gen_params),
+	   KUNIT_CASE(netdevs_tells_stand_ins),
+	   KUNIT_CASE(netdevs_refuses_more_than_it_can_hold),
+	   KUNIT_CASE(netdevs_tells_names_from_patterns),
+	   KUNIT_CASE_PARAM(netdev_falls_under_the_first_rule_that_matches, match_gen_params),
+	   KUNIT_CASE(rules_do_not_concern_what_users_make));

@@ -349,10 +349,6 @@ static void decisions_hold_the_invariants(struct kunit *test)
 	kunit_info(test, "%u of %u combinations are possible\n", possible, number);
 }
 
-static struct kunit_case slot_wants_tests[] = {
-	KUNIT_CASE_PARAM(first_row_that_matches_decides, wants_gen_params),
-	KUNIT_CASE(decisions_hold_the_invariants),
-	{}
-};
-
-TEST_SUITE("rhca_slot_wants", slot_wants_tests);
+TEST_SUITE(rhca_slot_wants,
+	   KUNIT_CASE_PARAM(first_row_that_matches_decides, wants_gen_params),
+	   KUNIT_CASE(decisions_hold_the_invariants));

@@ -611,22 +611,18 @@ static void block_to_a_group_is_short(struct kunit *test)
 	kfree_skb(finish(&b));
 }
 
-static struct kunit_case block_tests[] = {
-	KUNIT_CASE(packets_leave_singly_after_a_loss),
-	KUNIT_CASE(path_that_no_block_survives_sees_few),
-	KUNIT_CASE(losses_that_are_rare_are_forgotten),
-	KUNIT_CASE_PARAM(blocks_that_arrive_are_kept_to, proof_gen_params),
-	KUNIT_CASE_PARAM(packets_cut_from_a_block_are_sound, framing_gen_params),
-	KUNIT_CASE_PARAM(shorter_last_packet_ends_a_block, framing_gen_params),
-	KUNIT_CASE_PARAM(lone_packet_is_no_block, framing_gen_params),
-	KUNIT_CASE_PARAM(what_does_not_follow_does_not_fit, framing_gen_params),
-	KUNIT_CASE_PARAM(block_is_not_larger_than_an_ip_packet, framing_gen_params),
-	KUNIT_CASE_PARAM(block_has_its_consequences, course_gen_params),
-	KUNIT_CASE(packets_of_other_qps_may_be_in_between),
-	KUNIT_CASE_PARAM(segment_size_that_lies_is_refused, size_gen_params),
-	KUNIT_CASE(copies_of_a_block_to_a_group_are_bounded),
-	KUNIT_CASE_PARAM(block_to_a_group_is_short, framing_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_block", block_tests);
+TEST_SUITE(rhca_block,
+	   KUNIT_CASE(packets_leave_singly_after_a_loss),
+	   KUNIT_CASE(path_that_no_block_survives_sees_few),
+	   KUNIT_CASE(losses_that_are_rare_are_forgotten),
+	   KUNIT_CASE_PARAM(blocks_that_arrive_are_kept_to, proof_gen_params),
+	   KUNIT_CASE_PARAM(packets_cut_from_a_block_are_sound, framing_gen_params),
+	   KUNIT_CASE_PARAM(shorter_last_packet_ends_a_block, framing_gen_params),
+	   KUNIT_CASE_PARAM(lone_packet_is_no_block, framing_gen_params),
+	   KUNIT_CASE_PARAM(what_does_not_follow_does_not_fit, framing_gen_params),
+	   KUNIT_CASE_PARAM(block_is_not_larger_than_an_ip_packet, framing_gen_params),
+	   KUNIT_CASE_PARAM(block_has_its_consequences, course_gen_params),
+	   KUNIT_CASE(packets_of_other_qps_may_be_in_between),
+	   KUNIT_CASE_PARAM(segment_size_that_lies_is_refused, size_gen_params),
+	   KUNIT_CASE(copies_of_a_block_to_a_group_are_bounded),
+	   KUNIT_CASE_PARAM(block_to_a_group_is_short, framing_gen_params));

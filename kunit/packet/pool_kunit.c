@@ -130,11 +130,7 @@ static void pages_stay_without_memory_for_another(struct kunit *test)
 	teardown(b);
 }
 
-static struct kunit_case pool_tests[] = {
-	KUNIT_CASE(page_without_users_is_used_again),
-	KUNIT_CASE(pool_goes_on_with_a_new_page),
-	KUNIT_CASE(pages_stay_without_memory_for_another),
-	{}
-};
-
-TEST_SUITE("rhca_pool", pool_tests);
+TEST_SUITE(rhca_pool,
+	   KUNIT_CASE(page_without_users_is_used_again),
+	   KUNIT_CASE(pool_goes_on_with_a_new_page),
+	   KUNIT_CASE(pages_stay_without_memory_for_another));

@@ -917,22 +917,18 @@ static void packet_outside_partitions_is_in_no_block(struct kunit *test)
 	rhca_path_put(path);
 }
 
-static struct kunit_case shared_tests[] = {
-	KUNIT_CASE_PARAM(lone_packets_leave_in_one_skb, request_gen_params),
-	KUNIT_CASE(source_port_stays_until_all_is_acknowledged),
-	KUNIT_CASE(qp_with_a_packet_under_way_shares_nothing),
-	KUNIT_CASE(two_packets_of_a_qp_leave_with_no_others),
-	KUNIT_CASE(packets_of_other_sizes_leave_apart),
-	KUNIT_CASE(packets_of_a_refused_block_are_sent_again),
-	KUNIT_CASE(request_waits_for_the_block_with_the_one_before),
-	KUNIT_CASE(completion_may_come_before_the_block_has_left),
-	KUNIT_CASE(sqd_is_drained_when_the_block_has_left),
-	KUNIT_CASE(destruction_waits_for_the_block),
-	KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves, refusal_gen_params),
-	KUNIT_CASE_PARAM(answers_of_several_qps_leave_in_one_skb, answer_gen_params),
-	KUNIT_CASE(packet_outside_partitions_is_in_no_block),
-	KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares, other_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_shared", shared_tests);
+TEST_SUITE(rhca_shared,
+	   KUNIT_CASE_PARAM(lone_packets_leave_in_one_skb, request_gen_params),
+	   KUNIT_CASE(source_port_stays_until_all_is_acknowledged),
+	   KUNIT_CASE(qp_with_a_packet_under_way_shares_nothing),
+	   KUNIT_CASE(two_packets_of_a_qp_leave_with_no_others),
+	   KUNIT_CASE(packets_of_other_sizes_leave_apart),
+	   KUNIT_CASE(packets_of_a_refused_block_are_sent_again),
+	   KUNIT_CASE(request_waits_for_the_block_with_the_one_before),
+	   KUNIT_CASE(completion_may_come_before_the_block_has_left),
+	   KUNIT_CASE(sqd_is_drained_when_the_block_has_left),
+	   KUNIT_CASE(destruction_waits_for_the_block),
+	   KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves, refusal_gen_params),
+	   KUNIT_CASE_PARAM(answers_of_several_qps_leave_in_one_skb, answer_gen_params),
+	   KUNIT_CASE(packet_outside_partitions_is_in_no_block),
+	   KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares, other_gen_params));

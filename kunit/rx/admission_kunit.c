@@ -176,13 +176,9 @@ static void connection_leaves_by_the_port_of_its_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &attr, mask), 0);
 }
 
-static struct kunit_case admission_tests[] = {
-	KUNIT_CASE_PARAM(frame_is_taken_from_the_netdev_of_its_gid, way_gen_params),
-	KUNIT_CASE_PARAM(routed_address_is_taken_from_any_netdev, link_gen_params),
-	KUNIT_CASE(packet_to_no_qp_counts_where_it_arrives),
-	KUNIT_CASE(datagram_leaves_by_the_port_of_its_qp),
-	KUNIT_CASE(connection_leaves_by_the_port_of_its_qp),
-	{}
-};
-
-TEST_SUITE("rhca_admission", admission_tests);
+TEST_SUITE(rhca_admission,
+	   KUNIT_CASE_PARAM(frame_is_taken_from_the_netdev_of_its_gid, way_gen_params),
+	   KUNIT_CASE_PARAM(routed_address_is_taken_from_any_netdev, link_gen_params),
+	   KUNIT_CASE(packet_to_no_qp_counts_where_it_arrives),
+	   KUNIT_CASE(datagram_leaves_by_the_port_of_its_qp),
+	   KUNIT_CASE(connection_leaves_by_the_port_of_its_qp));

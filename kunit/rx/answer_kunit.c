@@ -83,9 +83,5 @@ static void refused_responses_are_due_again(struct kunit *test)
 	}
 }
 
-static struct kunit_case answer_tests[] = {
-	KUNIT_CASE_PARAM(refused_responses_are_due_again, refusal_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_answer", answer_tests);
+TEST_SUITE(rhca_answer,
+	   KUNIT_CASE_PARAM(refused_responses_are_due_again, refusal_gen_params));

@@ -282,10 +282,6 @@ static void noise_completes_each_request_once(struct kunit *test)
 	}
 }
 
-static struct kunit_case completer_tests[] = {
-	KUNIT_CASE_PARAM(responses_have_their_consequences, course_gen_params),
-	KUNIT_CASE(noise_completes_each_request_once),
-	{}
-};
-
-TEST_SUITE("rhca_completer", completer_tests);
+TEST_SUITE(rhca_completer,
+	   KUNIT_CASE_PARAM(responses_have_their_consequences, course_gen_params),
+	   KUNIT_CASE(noise_completes_each_request_once));

@@ -219,12 +219,8 @@ static void kernel_users_have_no_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, ib_post_send(b->qp, &wr, NULL));
 }
 
-static struct kunit_case flush_tests[] = {
-	KUNIT_CASE_PARAM(flush_is_carried_out_or_refused, course_gen_params),
-	KUNIT_CASE(atomic_write_does_not_overtake_a_flush),
-	KUNIT_CASE(requester_says_what_shall_be_placed),
-	KUNIT_CASE(kernel_users_have_no_flush),
-	{}
-};
-
-TEST_SUITE("rhca_flush", flush_tests);
+TEST_SUITE(rhca_flush,
+	   KUNIT_CASE_PARAM(flush_is_carried_out_or_refused, course_gen_params),
+	   KUNIT_CASE(atomic_write_does_not_overtake_a_flush),
+	   KUNIT_CASE(requester_says_what_shall_be_placed),
+	   KUNIT_CASE(kernel_users_have_no_flush));

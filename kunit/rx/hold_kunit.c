@@ -291,13 +291,9 @@ static void half_of_the_port_is_for_all(struct kunit *test)
 			(RHCA_HOLD_PACKETS - 2) * 4096);
 }
 
-static struct kunit_case hold_cases[] = {
-	KUNIT_CASE_PARAM(what_is_held_has_its_turn, course_gen_params),
-	KUNIT_CASE_PARAM(missing_packets_are_asked_for_one_by_one, holes_gen_params),
-	KUNIT_CASE(pass_over_what_is_held_is_no_harm),
-	KUNIT_CASE(duplicate_that_asks_is_answered_while_a_gap_is_open),
-	KUNIT_CASE(half_of_the_port_is_for_all),
-	{}
-};
-
-TEST_SUITE("rhca_hold", hold_cases);
+TEST_SUITE(rhca_hold,
+	   KUNIT_CASE_PARAM(what_is_held_has_its_turn, course_gen_params),
+	   KUNIT_CASE_PARAM(missing_packets_are_asked_for_one_by_one, holes_gen_params),
+	   KUNIT_CASE(pass_over_what_is_held_is_no_harm),
+	   KUNIT_CASE(duplicate_that_asks_is_answered_while_a_gap_is_open),
+	   KUNIT_CASE(half_of_the_port_is_for_all));

@@ -245,10 +245,6 @@ static void reads_are_late_if_most_of_them_come_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wait_of_reads(10), 0);
 }
 
-static struct kunit_case hold_rule_cases[] = {
-	KUNIT_CASE(reads_are_late_if_most_of_them_come_twice),
-	KUNIT_CASE_PARAM(nak_follows_the_rule, rule_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_hold_rule", hold_rule_cases);
+TEST_SUITE(rhca_hold_rule,
+	   KUNIT_CASE(reads_are_late_if_most_of_them_come_twice),
+	   KUNIT_CASE_PARAM(nak_follows_the_rule, rule_gen_params));

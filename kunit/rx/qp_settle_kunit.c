@@ -276,11 +276,7 @@ static void failure_is_told_before_the_state_moves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(remote.qp), IB_QPS_ERR);
 }
 
-static struct kunit_case settle_cases[] = {
-	KUNIT_CASE_PARAM(completed_message_is_acknowledged, end_gen_params),
-	KUNIT_CASE_PARAM(query_knows_of_errors_that_were_polled, error_gen_params),
-	KUNIT_CASE_PARAM(failure_is_told_before_the_state_moves, failure_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_sw_qp_settle", settle_cases);
+TEST_SUITE(rhca_sw_qp_settle,
+	   KUNIT_CASE_PARAM(completed_message_is_acknowledged, end_gen_params),
+	   KUNIT_CASE_PARAM(query_knows_of_errors_that_were_polled, error_gen_params),
+	   KUNIT_CASE_PARAM(failure_is_told_before_the_state_moves, failure_gen_params));

@@ -334,19 +334,15 @@ static void place_of_the_icrc_is_read_once(struct kunit *test)
 	kfree_skb(skb);
 }
 
-static struct kunit_case receive_tests[] = {
-	KUNIT_CASE_PARAM(packet_that_was_cut_is_refused, framing_gen_params),
-	KUNIT_CASE_PARAM(every_length_of_every_opcode_is_checked, framing_gen_params),
-	KUNIT_CASE_PARAM(pad_count_is_taken_off_the_payload, framing_gen_params),
-	KUNIT_CASE_PARAM(opcode_without_payload_takes_no_padding, framing_gen_params),
-	KUNIT_CASE_PARAM(transport_version_other_than_0_is_refused, framing_gen_params),
-	KUNIT_CASE_PARAM(opcode_that_is_not_spoken_is_refused, framing_gen_params),
-	KUNIT_CASE_PARAM(ethernet_padding_is_no_payload, framing_gen_params),
-	KUNIT_CASE_PARAM(v1_payload_ends_where_the_grh_says, framing_gen_params),
-	KUNIT_CASE_PARAM(packet_in_pieces_is_parsed_like_a_whole_one, framing_gen_params),
-	KUNIT_CASE_PARAM(place_of_the_icrc_is_read_once, framing_gen_params),
-	KUNIT_CASE_PARAM(noise_never_leads_out_of_the_packet, framing_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_receive", receive_tests);
+TEST_SUITE(rhca_receive,
+	   KUNIT_CASE_PARAM(packet_that_was_cut_is_refused, framing_gen_params),
+	   KUNIT_CASE_PARAM(every_length_of_every_opcode_is_checked, framing_gen_params),
+	   KUNIT_CASE_PARAM(pad_count_is_taken_off_the_payload, framing_gen_params),
+	   KUNIT_CASE_PARAM(opcode_without_payload_takes_no_padding, framing_gen_params),
+	   KUNIT_CASE_PARAM(transport_version_other_than_0_is_refused, framing_gen_params),
+	   KUNIT_CASE_PARAM(opcode_that_is_not_spoken_is_refused, framing_gen_params),
+	   KUNIT_CASE_PARAM(ethernet_padding_is_no_payload, framing_gen_params),
+	   KUNIT_CASE_PARAM(v1_payload_ends_where_the_grh_says, framing_gen_params),
+	   KUNIT_CASE_PARAM(packet_in_pieces_is_parsed_like_a_whole_one, framing_gen_params),
+	   KUNIT_CASE_PARAM(place_of_the_icrc_is_read_once, framing_gen_params),
+	   KUNIT_CASE_PARAM(noise_never_leads_out_of_the_packet, framing_gen_params));

@@ -140,9 +140,5 @@ static void late_packets_are_waited_for(struct kunit *test)
 	}
 }
 
-static struct kunit_case reorder_kunit_cases[] = {
-	KUNIT_CASE_PARAM(late_packets_are_waited_for, reorder_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_reorder", reorder_kunit_cases);
+TEST_SUITE(rhca_reorder,
+	   KUNIT_CASE_PARAM(late_packets_are_waited_for, reorder_gen_params));

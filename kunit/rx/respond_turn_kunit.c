@@ -75,10 +75,6 @@ static void many_qps_share_what_is_sent_at_once(struct kunit *test)
 	KUNIT_EXPECT_LE(test, sent, most);
 }
 
-static struct kunit_case respond_turn_tests[] = {
-	KUNIT_CASE(packets_behind_a_read_cost_no_responses),
-	KUNIT_CASE(many_qps_share_what_is_sent_at_once),
-	{}
-};
-
-TEST_SUITE("rhca_respond_turn", respond_turn_tests);
+TEST_SUITE(rhca_respond_turn,
+	   KUNIT_CASE(packets_behind_a_read_cost_no_responses),
+	   KUNIT_CASE(many_qps_share_what_is_sent_at_once));

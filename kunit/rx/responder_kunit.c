@@ -786,19 +786,15 @@ static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
 	KUNIT_EXPECT_GT(test, test_count(b->hca, RHCA_DUPLICATE_REQUEST), ROUNDS / 10);
 }
 
-static struct kunit_case responder_tests[] = {
-	KUNIT_CASE_PARAM(request_is_refused_as_table_44_says, refusal_gen_params),
-	KUNIT_CASE_PARAM(requests_have_their_consequences, course_gen_params),
-	KUNIT_CASE(table_of_nak_actions_is_complete),
-	KUNIT_CASE(flush_goes_on_in_portions),
-	KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
-	KUNIT_CASE(failed_qp_gets_all_its_receives_back),
-	KUNIT_CASE(first_flush_waits_for_no_late_one),
-	KUNIT_CASE(late_flush_leaves_a_new_life_alone),
-	KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped, foreign_gen_params),
-	KUNIT_CASE(first_message_in_rtr_tells_that_the_peer_is_there),
-	KUNIT_CASE(noise_changes_nothing_but_what_keys_allow),
-	{}
-};
-
-TEST_SUITE("rhca_responder", responder_tests);
+TEST_SUITE(rhca_responder,
+	   KUNIT_CASE_PARAM(request_is_refused_as_table_44_says, refusal_gen_params),
+	   KUNIT_CASE_PARAM(requests_have_their_consequences, course_gen_params),
+	   KUNIT_CASE(table_of_nak_actions_is_complete),
+	   KUNIT_CASE(flush_goes_on_in_portions),
+	   KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),
+	   KUNIT_CASE(failed_qp_gets_all_its_receives_back),
+	   KUNIT_CASE(first_flush_waits_for_no_late_one),
+	   KUNIT_CASE(late_flush_leaves_a_new_life_alone),
+	   KUNIT_CASE_PARAM(foreign_packet_is_counted_and_dropped, foreign_gen_params),
+	   KUNIT_CASE(first_message_in_rtr_tells_that_the_peer_is_there),
+	   KUNIT_CASE(noise_changes_nothing_but_what_keys_allow));

@@ -451,16 +451,12 @@ static void completions_wait_for_no_more_than_a_quarter_of_the_queue(struct kuni
 	KUNIT_EXPECT_LT(test, watch.behind, depth / 4);
 }
 
-static struct kunit_case walk_tests[] = {
-	KUNIT_CASE_PARAM(identifications_are_found_by_their_rule, id_gen_params),
-	KUNIT_CASE(wrong_icrcs_cost_little_more_than_right_ones),
-	KUNIT_CASE_PARAM(packet_is_for_the_qp_that_it_names, ahead_gen_params),
-	KUNIT_CASE(qps_of_the_next_packets_are_known),
-	KUNIT_CASE_PARAM(list_has_its_consequences, course_gen_params),
-	KUNIT_CASE(qps_take_turns),
-	KUNIT_CASE(key_is_not_in_use_when_the_same_list_invalidates_it),
-	KUNIT_CASE(completions_wait_for_no_more_than_a_quarter_of_the_queue),
-	{}
-};
-
-TEST_SUITE("rhca_rx_batch", walk_tests);
+TEST_SUITE(rhca_rx_batch,
+	   KUNIT_CASE_PARAM(identifications_are_found_by_their_rule, id_gen_params),
+	   KUNIT_CASE(wrong_icrcs_cost_little_more_than_right_ones),
+	   KUNIT_CASE_PARAM(packet_is_for_the_qp_that_it_names, ahead_gen_params),
+	   KUNIT_CASE(qps_of_the_next_packets_are_known),
+	   KUNIT_CASE_PARAM(list_has_its_consequences, course_gen_params),
+	   KUNIT_CASE(qps_take_turns),
+	   KUNIT_CASE(key_is_not_in_use_when_the_same_list_invalidates_it),
+	   KUNIT_CASE(completions_wait_for_no_more_than_a_quarter_of_the_queue));

@@ -80,9 +80,5 @@ static void block_of_too_many_segments_is_not_looked_at(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(hca, RHCA_RX_DROPPED_TRUNCATED), 0);
 }
 
-static struct kunit_case segments_tests[] = {
-	KUNIT_CASE_PARAM(block_of_too_many_segments_is_not_looked_at, segments_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_segments", segments_tests);
+TEST_SUITE(rhca_segments,
+	   KUNIT_CASE_PARAM(block_of_too_many_segments_is_not_looked_at, segments_gen_params));

@@ -95,12 +95,8 @@ static void credit_code_promises_no_more_than_there_is(struct kunit *test)
 		KUNIT_EXPECT_GT(test, rhca_credits(c->code + 1), c->requests);
 }
 
-static struct kunit_case retry_tests[] = {
-	KUNIT_CASE(rnr_timer_is_that_of_table_45),
-	KUNIT_CASE(rnr_timer_ignores_bits_that_are_not_the_code),
-	KUNIT_CASE_PARAM(ack_timeout_is_4_us_shifted, timeout_gen_params),
-	KUNIT_CASE_PARAM(credit_code_promises_no_more_than_there_is, credit_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_retry", retry_tests);
+TEST_SUITE(rhca_retry,
+	   KUNIT_CASE(rnr_timer_is_that_of_table_45),
+	   KUNIT_CASE(rnr_timer_ignores_bits_that_are_not_the_code),
+	   KUNIT_CASE_PARAM(ack_timeout_is_4_us_shifted, timeout_gen_params),
+	   KUNIT_CASE_PARAM(credit_code_promises_no_more_than_there_is, credit_gen_params));

@@ -45,9 +45,5 @@ static void rate_holds_for_a_second(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(sw_qp->send.has_rate), c->limited);
 }
 
-static struct kunit_case congestion_tests[] = {
-	KUNIT_CASE_PARAM(rate_holds_for_a_second, age_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_congestion", congestion_tests);
+TEST_SUITE(rhca_congestion,
+	   KUNIT_CASE_PARAM(rate_holds_for_a_second, age_gen_params));

@@ -227,19 +227,15 @@ static void least_rtt_is_of_the_last_ten_seconds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rtt.least, 3000000);
 }
 
-static struct kunit_case cwnd_tests[] = {
-	KUNIT_CASE(window_doubles_until_it_is_the_most),
-	KUNIT_CASE(window_halves_once_for_what_was_under_way),
-	KUNIT_CASE(window_grows_by_one_after_a_loss),
-	KUNIT_CASE(window_begins_anew_after_a_timeout),
-	KUNIT_CASE(window_is_never_closed),
-	KUNIT_CASE(timeout_is_as_long_as_answers_take),
-	KUNIT_CASE(rtt_is_that_of_rfc_6298),
-	KUNIT_CASE(repeated_packet_is_not_timed),
-	KUNIT_CASE(some_are_timed_unless_packets_wait),
-	KUNIT_CASE_PARAM(queue_shows_in_the_round_trip_time, queue_gen_params),
-	KUNIT_CASE(least_rtt_is_of_the_last_ten_seconds),
-	{}
-};
-
-TEST_SUITE("rhca_cwnd", cwnd_tests);
+TEST_SUITE(rhca_cwnd,
+	   KUNIT_CASE(window_doubles_until_it_is_the_most),
+	   KUNIT_CASE(window_halves_once_for_what_was_under_way),
+	   KUNIT_CASE(window_grows_by_one_after_a_loss),
+	   KUNIT_CASE(window_begins_anew_after_a_timeout),
+	   KUNIT_CASE(window_is_never_closed),
+	   KUNIT_CASE(timeout_is_as_long_as_answers_take),
+	   KUNIT_CASE(rtt_is_that_of_rfc_6298),
+	   KUNIT_CASE(repeated_packet_is_not_timed),
+	   KUNIT_CASE(some_are_timed_unless_packets_wait),
+	   KUNIT_CASE_PARAM(queue_shows_in_the_round_trip_time, queue_gen_params),
+	   KUNIT_CASE(least_rtt_is_of_the_last_ten_seconds));

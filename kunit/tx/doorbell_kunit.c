@@ -211,11 +211,7 @@ static void requests_leave_in_their_time(struct kunit *test)
 	test_course(test, &spec, 0);
 }
 
-static struct kunit_case doorbell_tests[] = {
-	KUNIT_CASE_PARAM(requests_leave_in_their_time, course_gen_params),
-	KUNIT_CASE(poll_of_an_empty_queue_may_come_after_a_full_one),
-	KUNIT_CASE(qps_wait_for_one_softirq_together),
-	{}
-};
-
-TEST_SUITE("rhca_doorbell", doorbell_tests);
+TEST_SUITE(rhca_doorbell,
+	   KUNIT_CASE_PARAM(requests_leave_in_their_time, course_gen_params),
+	   KUNIT_CASE(poll_of_an_empty_queue_may_come_after_a_full_one),
+	   KUNIT_CASE(qps_wait_for_one_softirq_together));

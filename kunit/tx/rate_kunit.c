@@ -247,21 +247,17 @@ static void no_parameters_break_it(struct kunit *test)
 	}
 }
 
-static struct kunit_case rate_tests[] = {
-	KUNIT_CASE(first_cnp_halves_the_rate),
-	KUNIT_CASE(cnps_in_a_row_are_one),
-	KUNIT_CASE(slow_qp_is_cut_once_in_four_packets),
-	KUNIT_CASE(no_cnp_goes_below_the_least),
-	KUNIT_CASE(alpha_decays_while_no_cnp_comes),
-	KUNIT_CASE(rate_recovers_and_then_grows),
-	KUNIT_CASE(increase_waits_for_packets),
-	KUNIT_CASE(increase_does_not_wait_for_ever),
-	KUNIT_CASE(alpha_of_a_slow_qp_decays_by_packets),
-	KUNIT_CASE(rate_that_is_not_used_is_not_what_is_reduced),
-	KUNIT_CASE(small_byte_reset_is_no_long_loop),
-	KUNIT_CASE(no_rate_is_above_the_most),
-	KUNIT_CASE(no_parameters_break_it),
-	{}
-};
-
-TEST_SUITE("rhca_rate", rate_tests);
+TEST_SUITE(rhca_rate,
+	   KUNIT_CASE(first_cnp_halves_the_rate),
+	   KUNIT_CASE(cnps_in_a_row_are_one),
+	   KUNIT_CASE(slow_qp_is_cut_once_in_four_packets),
+	   KUNIT_CASE(no_cnp_goes_below_the_least),
+	   KUNIT_CASE(alpha_decays_while_no_cnp_comes),
+	   KUNIT_CASE(rate_recovers_and_then_grows),
+	   KUNIT_CASE(increase_waits_for_packets),
+	   KUNIT_CASE(increase_does_not_wait_for_ever),
+	   KUNIT_CASE(alpha_of_a_slow_qp_decays_by_packets),
+	   KUNIT_CASE(rate_that_is_not_used_is_not_what_is_reduced),
+	   KUNIT_CASE(small_byte_reset_is_no_long_loop),
+	   KUNIT_CASE(no_rate_is_above_the_most),
+	   KUNIT_CASE(no_parameters_break_it));

@@ -342,15 +342,11 @@ static void answer_to_a_repeat_counts_where_nothing_else_was_timed(struct kunit 
 	KUNIT_EXPECT_EQ(test, rtt.smoothed, 40000);
 }
 
-static struct kunit_case recover_suite_cases[] = {
-	KUNIT_CASE_PARAM(loss_is_recovered, recover_gen_params),
-	KUNIT_CASE(who_has_held_is_tried_again_sooner),
-	KUNIT_CASE(loss_costs_the_window_where_the_peer_drops),
-	KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
-	KUNIT_CASE(only_what_was_missing_is_measured),
-	KUNIT_CASE_PARAM(answer_is_waited_for, wait_gen_params),
-	KUNIT_CASE(answer_to_a_repeat_counts_where_nothing_else_was_timed),
-	{}
-};
-
-TEST_SUITE("rhca_recover", recover_suite_cases);
+TEST_SUITE(rhca_recover,
+	   KUNIT_CASE_PARAM(loss_is_recovered, recover_gen_params),
+	   KUNIT_CASE(who_has_held_is_tried_again_sooner),
+	   KUNIT_CASE(loss_costs_the_window_where_the_peer_drops),
+	   KUNIT_CASE(nothing_is_repeated_singly_where_that_is_off),
+	   KUNIT_CASE(only_what_was_missing_is_measured),
+	   KUNIT_CASE_PARAM(answer_is_waited_for, wait_gen_params),
+	   KUNIT_CASE(answer_to_a_repeat_counts_where_nothing_else_was_timed));

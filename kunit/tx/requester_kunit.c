@@ -975,27 +975,23 @@ static void datagram_opcode_is_that_of_table_38(struct kunit *test)
 					    true, true));
 }
 
-static struct kunit_case requester_tests[] = {
-	KUNIT_CASE(datagram_opcode_is_that_of_table_38),
-	KUNIT_CASE_PARAM(message_is_cut_at_the_mtu, segment_gen_params),
-	KUNIT_CASE(entries_of_a_list_are_joined),
-	KUNIT_CASE_PARAM(read_is_asked_for_in_chunks, read_gen_params),
-	KUNIT_CASE(atomic_carries_its_operands),
-	KUNIT_CASE(window_bounds_what_is_in_flight),
-	KUNIT_CASE(long_request_is_left_to_the_processor_that_posts),
-	KUNIT_CASE(datagram_is_one_packet),
-	KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
-	KUNIT_CASE(registration_behind_a_repeated_request_completes),
-	KUNIT_CASE(requests_without_a_packet_do_not_pile_up),
-	KUNIT_CASE(uc_invalidates_behind_what_is_sent_with_it),
-	KUNIT_CASE(empty_queue_begins_with_the_same_slot),
-	KUNIT_CASE(slot_is_free_before_its_completion_shows),
-	KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
-	KUNIT_CASE(timeout_of_none_repeats_nothing),
-	KUNIT_CASE(event_of_a_verb_is_raised_behind_it),
-	KUNIT_CASE(time_that_a_receiver_asks_for_is_no_timeout),
-	KUNIT_CASE_PARAM(requests_and_answers_have_their_consequences, course_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_requester", requester_tests);
+TEST_SUITE(rhca_requester,
+	   KUNIT_CASE(datagram_opcode_is_that_of_table_38),
+	   KUNIT_CASE_PARAM(message_is_cut_at_the_mtu, segment_gen_params),
+	   KUNIT_CASE(entries_of_a_list_are_joined),
+	   KUNIT_CASE_PARAM(read_is_asked_for_in_chunks, read_gen_params),
+	   KUNIT_CASE(atomic_carries_its_operands),
+	   KUNIT_CASE(window_bounds_what_is_in_flight),
+	   KUNIT_CASE(long_request_is_left_to_the_processor_that_posts),
+	   KUNIT_CASE(datagram_is_one_packet),
+	   KUNIT_CASE_PARAM(packet_that_is_waited_for_asks_at_once, mix_gen_params),
+	   KUNIT_CASE(registration_behind_a_repeated_request_completes),
+	   KUNIT_CASE(requests_without_a_packet_do_not_pile_up),
+	   KUNIT_CASE(uc_invalidates_behind_what_is_sent_with_it),
+	   KUNIT_CASE(empty_queue_begins_with_the_same_slot),
+	   KUNIT_CASE(slot_is_free_before_its_completion_shows),
+	   KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
+	   KUNIT_CASE(timeout_of_none_repeats_nothing),
+	   KUNIT_CASE(event_of_a_verb_is_raised_behind_it),
+	   KUNIT_CASE(time_that_a_receiver_asks_for_is_no_timeout),
+	   KUNIT_CASE_PARAM(requests_and_answers_have_their_consequences, course_gen_params));

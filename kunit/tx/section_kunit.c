@@ -162,11 +162,7 @@ static void answers_are_no_more_than_that(struct kunit *test)
 					     QPS * TEST_BUFFER_BYTES / c->mtu));
 }
 
-static struct kunit_case section_tests[] = {
-	KUNIT_CASE_PARAM(post_sends_no_more_than_that, section_gen_params),
-	KUNIT_CASE_PARAM(tasklet_sends_no_more_than_that, section_gen_params),
-	KUNIT_CASE_PARAM(answers_are_no_more_than_that, section_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_section", section_tests);
+TEST_SUITE(rhca_section,
+	   KUNIT_CASE_PARAM(post_sends_no_more_than_that, section_gen_params),
+	   KUNIT_CASE_PARAM(tasklet_sends_no_more_than_that, section_gen_params),
+	   KUNIT_CASE_PARAM(answers_are_no_more_than_that, section_gen_params));

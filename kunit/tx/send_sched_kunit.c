@@ -157,11 +157,7 @@ static void no_kick_is_lost(struct kunit *test)
 	turn->ops = ops;
 }
 
-static struct kunit_case send_sched_tests[] = {
-	KUNIT_CASE(no_kick_is_lost),
-	KUNIT_CASE(what_is_under_way_is_bounded),
-	KUNIT_CASE(post_delay_is_not_put_off_by_an_older_pause),
-	{}
-};
-
-TEST_SUITE("rhca_send_sched", send_sched_tests);
+TEST_SUITE(rhca_send_sched,
+	   KUNIT_CASE(no_kick_is_lost),
+	   KUNIT_CASE(what_is_under_way_is_bounded),
+	   KUNIT_CASE(post_delay_is_not_put_off_by_an_older_pause));

@@ -332,10 +332,6 @@ static void all_words_keep_the_invariants(struct kunit *test)
 	KUNIT_EXPECT_GT(test, words, 2250);
 }
 
-static struct kunit_case turn_tests[] = {
-	KUNIT_CASE_PARAM(word_becomes_what_the_table_says, row_gen_params),
-	KUNIT_CASE(all_words_keep_the_invariants),
-	{}
-};
-
-TEST_SUITE("rhca_turn", turn_tests);
+TEST_SUITE(rhca_turn,
+	   KUNIT_CASE_PARAM(word_becomes_what_the_table_says, row_gen_params),
+	   KUNIT_CASE(all_words_keep_the_invariants));

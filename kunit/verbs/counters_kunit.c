@@ -246,15 +246,11 @@ static void optional_counters_are_switched_alone(struct kunit *test)
 	rdma_free_hw_stats_struct(b->counter.stats);
 }
 
-static struct kunit_case counters_cases[] = {
-	KUNIT_CASE(bound_qp_counts_into_its_set),
-	KUNIT_CASE(late_packet_counts_for_the_port),
-	KUNIT_CASE(qp_is_bound_once),
-	KUNIT_CASE(binding_outlives_a_change_of_port_attributes),
-	KUNIT_CASE(every_counter_has_a_name_of_its_own),
-	KUNIT_CASE(optional_counters_are_off_and_last),
-	KUNIT_CASE(optional_counters_are_switched_alone),
-	{}
-};
-
-TEST_SUITE("rhca_sw_counters", counters_cases);
+TEST_SUITE(rhca_sw_counters,
+	   KUNIT_CASE(bound_qp_counts_into_its_set),
+	   KUNIT_CASE(late_packet_counts_for_the_port),
+	   KUNIT_CASE(qp_is_bound_once),
+	   KUNIT_CASE(binding_outlives_a_change_of_port_attributes),
+	   KUNIT_CASE(every_counter_has_a_name_of_its_own),
+	   KUNIT_CASE(optional_counters_are_off_and_last),
+	   KUNIT_CASE(optional_counters_are_switched_alone));

@@ -240,13 +240,9 @@ static void list_of_completions_is_added_in_order(struct kunit *test)
 	rhca_ring_free(&cq->ring);
 }
 
-static struct kunit_case cq_tests[] = {
-	KUNIT_CASE(list_of_completions_is_added_in_order),
-	KUNIT_CASE(overrun_fails_every_qp_of_the_cq),
-	KUNIT_CASE(cq_in_error_takes_no_completion),
-	KUNIT_CASE(qp_of_a_cq_in_error_stays_in_reset),
-	KUNIT_CASE(completions_go_with_their_qp),
-	{}
-};
-
-TEST_SUITE("rhca_cq", cq_tests);
+TEST_SUITE(rhca_cq,
+	   KUNIT_CASE(list_of_completions_is_added_in_order),
+	   KUNIT_CASE(overrun_fails_every_qp_of_the_cq),
+	   KUNIT_CASE(cq_in_error_takes_no_completion),
+	   KUNIT_CASE(qp_of_a_cq_in_error_stays_in_reset),
+	   KUNIT_CASE(completions_go_with_their_qp));

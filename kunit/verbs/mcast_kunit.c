@@ -167,13 +167,9 @@ static void group_of_another_backend_is_not_ours(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
 
-static struct kunit_case mcast_tests[] = {
-	KUNIT_CASE(attached_qps_get_a_copy_each),
-	KUNIT_CASE_PARAM(what_is_not_for_the_group_is_counted_and_dropped, drop_gen_params),
-	KUNIT_CASE(attaching_twice_is_refused),
-	KUNIT_CASE(group_is_one_of_its_port),
-	KUNIT_CASE(group_of_another_backend_is_not_ours),
-	{}
-};
-
-TEST_SUITE("rhca_mcast", mcast_tests);
+TEST_SUITE(rhca_mcast,
+	   KUNIT_CASE(attached_qps_get_a_copy_each),
+	   KUNIT_CASE_PARAM(what_is_not_for_the_group_is_counted_and_dropped, drop_gen_params),
+	   KUNIT_CASE(attaching_twice_is_refused),
+	   KUNIT_CASE(group_is_one_of_its_port),
+	   KUNIT_CASE(group_of_another_backend_is_not_ours));

@@ -287,14 +287,10 @@ static void page_list_of_the_longest_region_can_be_had(struct kunit *test)
 			sizeof(struct page *), (u64)INT_MAX);
 }
 
-static struct kunit_case mr_tests[] = {
-	KUNIT_CASE_PARAM(range_must_lie_inside_the_region, range_gen_params),
-	KUNIT_CASE_PARAM(every_right_that_is_needed_must_be_there, access_gen_params),
-	KUNIT_CASE_PARAM(address_leads_to_its_page, page_gen_params),
-	KUNIT_CASE(kernel_region_takes_virtual_addresses),
-	KUNIT_CASE_PARAM(users_are_waited_for, wait_gen_params),
-	KUNIT_CASE(page_list_of_the_longest_region_can_be_had),
-	{}
-};
-
-TEST_SUITE("rhca_mr", mr_tests);
+TEST_SUITE(rhca_mr,
+	   KUNIT_CASE_PARAM(range_must_lie_inside_the_region, range_gen_params),
+	   KUNIT_CASE_PARAM(every_right_that_is_needed_must_be_there, access_gen_params),
+	   KUNIT_CASE_PARAM(address_leads_to_its_page, page_gen_params),
+	   KUNIT_CASE(kernel_region_takes_virtual_addresses),
+	   KUNIT_CASE_PARAM(users_are_waited_for, wait_gen_params),
+	   KUNIT_CASE(page_list_of_the_longest_region_can_be_had));

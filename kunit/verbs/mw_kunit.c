@@ -508,20 +508,16 @@ static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, verb.ret);
 }
 
-static struct kunit_case mw_tests[] = {
-	KUNIT_CASE_PARAM(use_goes_on_with_the_same_key, hold_gen_params),
-	KUNIT_CASE(deallocation_of_a_window_waits),
-	KUNIT_CASE_PARAM(rebinding_waits, rebind_gen_params),
-	KUNIT_CASE(window_does_not_wait_for_users_of_its_region),
-	KUNIT_CASE(deregistration_waits),
-	KUNIT_CASE(deregistration_waits_for_users_of_a_window),
-	KUNIT_CASE(new_rights_wait_for_users_by_the_old_ones),
-	KUNIT_CASE(rights_stay_while_windows_have_them),
-	KUNIT_CASE(pages_of_a_region_are_those_of_the_kernel),
-	KUNIT_CASE(pages_stay_until_the_key_is_registered_again),
-	KUNIT_CASE(local_invalidation_completes_when_users_have_gone),
-	KUNIT_CASE(destruction_of_a_qp_waits_for_its_packet),
-	{}
-};
-
-TEST_SUITE("rhca_mw", mw_tests);
+TEST_SUITE(rhca_mw,
+	   KUNIT_CASE_PARAM(use_goes_on_with_the_same_key, hold_gen_params),
+	   KUNIT_CASE(deallocation_of_a_window_waits),
+	   KUNIT_CASE_PARAM(rebinding_waits, rebind_gen_params),
+	   KUNIT_CASE(window_does_not_wait_for_users_of_its_region),
+	   KUNIT_CASE(deregistration_waits),
+	   KUNIT_CASE(deregistration_waits_for_users_of_a_window),
+	   KUNIT_CASE(new_rights_wait_for_users_by_the_old_ones),
+	   KUNIT_CASE(rights_stay_while_windows_have_them),
+	   KUNIT_CASE(pages_of_a_region_are_those_of_the_kernel),
+	   KUNIT_CASE(pages_stay_until_the_key_is_registered_again),
+	   KUNIT_CASE(local_invalidation_completes_when_users_have_gone),
+	   KUNIT_CASE(destruction_of_a_qp_waits_for_its_packet));

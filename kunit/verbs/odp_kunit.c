@@ -124,12 +124,8 @@ static void connection_begins_with_a_short_pause(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_fault_pause(&qp->recv.fault_ns), RHCA_PAGE_FAULT_NS);
 }
 
-static struct kunit_case odp_tests[] = {
-	KUNIT_CASE(page_comes_when_it_is_asked_for),
-	KUNIT_CASE(good_page_comes_beside_a_bad_one),
-	KUNIT_CASE(who_comes_after_the_longest_pause_hears_of_a_bad_page),
-	KUNIT_CASE(connection_begins_with_a_short_pause),
-	{}
-};
-
-TEST_SUITE("rhca_odp", odp_tests);
+TEST_SUITE(rhca_odp,
+	   KUNIT_CASE(page_comes_when_it_is_asked_for),
+	   KUNIT_CASE(good_page_comes_beside_a_bad_one),
+	   KUNIT_CASE(who_comes_after_the_longest_pause_hears_of_a_bad_page),
+	   KUNIT_CASE(connection_begins_with_a_short_pause));

@@ -155,13 +155,9 @@ static void rate_of_a_destroyed_qp_is_not_looked_for(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, left);
 }
 
-static struct kunit_case qp_memory_tests[] = {
-	KUNIT_CASE(idle_rc_qp_of_depth_16_takes_6_kib),
-	KUNIT_CASE(send_queue_takes_all_it_was_made_for),
-	KUNIT_CASE_PARAM(responder_resources_are_as_many_as_asked_for, room_gen_params),
-	KUNIT_CASE(resources_keep_what_they_know_when_they_grow),
-	KUNIT_CASE(rate_of_a_destroyed_qp_is_not_looked_for),
-	{}
-};
-
-TEST_SUITE("rhca_qp_memory", qp_memory_tests);
+TEST_SUITE(rhca_qp_memory,
+	   KUNIT_CASE(idle_rc_qp_of_depth_16_takes_6_kib),
+	   KUNIT_CASE(send_queue_takes_all_it_was_made_for),
+	   KUNIT_CASE_PARAM(responder_resources_are_as_many_as_asked_for, room_gen_params),
+	   KUNIT_CASE(resources_keep_what_they_know_when_they_grow),
+	   KUNIT_CASE(rate_of_a_destroyed_qp_is_not_looked_for));

@@ -228,11 +228,7 @@ static void modify_without_memory_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state_of(qp), IB_QPS_RTR);
 }
 
-static struct kunit_case order_cases[] = {
-	KUNIT_CASE(transport_hears_of_a_qp_in_order),
-	KUNIT_CASE(modify_from_a_state_that_has_gone_is_refused),
-	KUNIT_CASE(modify_without_memory_changes_nothing),
-	{}
-};
-
-TEST_SUITE("rhca_sw_qp_order", order_cases);
+TEST_SUITE(rhca_sw_qp_order,
+	   KUNIT_CASE(transport_hears_of_a_qp_in_order),
+	   KUNIT_CASE(modify_from_a_state_that_has_gone_is_refused),
+	   KUNIT_CASE(modify_without_memory_changes_nothing));

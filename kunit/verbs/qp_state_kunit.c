@@ -199,15 +199,11 @@ static void reset_takes_completions_away(struct kunit *test)
 	test_expect_completions(hca, 2, 1);
 }
 
-static struct kunit_case qp_state_tests[] = {
-	KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
-	KUNIT_CASE(all_that_is_asked_must_be_allowed),
-	KUNIT_CASE_PARAM(error_moves_a_qp_once, fail_gen_params),
-	KUNIT_CASE(last_wqe_is_told_once),
-	KUNIT_CASE(refused_change_of_rights_is_not_in_force),
-	KUNIT_CASE(refused_change_of_path_is_not_in_force),
-	KUNIT_CASE(reset_takes_completions_away),
-	{}
-};
-
-TEST_SUITE("rhca_qp_state", qp_state_tests);
+TEST_SUITE(rhca_qp_state,
+	   KUNIT_CASE_PARAM(state_allows_what_ibta_says, state_gen_params),
+	   KUNIT_CASE(all_that_is_asked_must_be_allowed),
+	   KUNIT_CASE_PARAM(error_moves_a_qp_once, fail_gen_params),
+	   KUNIT_CASE(last_wqe_is_told_once),
+	   KUNIT_CASE(refused_change_of_rights_is_not_in_force),
+	   KUNIT_CASE(refused_change_of_path_is_not_in_force),
+	   KUNIT_CASE(reset_takes_completions_away));

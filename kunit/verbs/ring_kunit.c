@@ -116,12 +116,8 @@ static void ring_stays_inside_whatever_the_index(struct kunit *test)
 	rhca_ring_free(&ring);
 }
 
-static struct kunit_case ring_tests[] = {
-	KUNIT_CASE_PARAM(ring_holds_what_was_asked_for, size_gen_params),
-	KUNIT_CASE(ring_slots_do_not_overlap),
-	KUNIT_CASE(ring_is_full_with_one_slot_empty),
-	KUNIT_CASE_PARAM(ring_stays_inside_whatever_the_index, hostile_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_ring", ring_tests);
+TEST_SUITE(rhca_ring,
+	   KUNIT_CASE_PARAM(ring_holds_what_was_asked_for, size_gen_params),
+	   KUNIT_CASE(ring_slots_do_not_overlap),
+	   KUNIT_CASE(ring_is_full_with_one_slot_empty),
+	   KUNIT_CASE_PARAM(ring_stays_inside_whatever_the_index, hostile_gen_params));

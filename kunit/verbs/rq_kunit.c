@@ -251,15 +251,11 @@ static void resize_meets_posts_and_takes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
-static struct kunit_case rq_tests[] = {
-	KUNIT_CASE(receives_are_taken_in_order),
-	KUNIT_CASE(receive_queue_refuses_what_does_not_fit),
-	KUNIT_CASE_PARAM(receive_with_a_false_sge_count_is_empty, sge_count_gen_params),
-	KUNIT_CASE(receive_length_does_not_overflow),
-	KUNIT_CASE_PARAM(false_producer_yields_no_more_than_the_ring, hostile_gen_params),
-	KUNIT_CASE(resized_queue_keeps_its_order),
-	KUNIT_CASE(resize_meets_posts_and_takes),
-	{}
-};
-
-TEST_SUITE_WITH("rhca_rq", rq_tests, rq_init, rq_exit);
+TEST_SUITE_WITH(rhca_rq, rq_init, rq_exit,
+		KUNIT_CASE(receives_are_taken_in_order),
+		KUNIT_CASE(receive_queue_refuses_what_does_not_fit),
+		KUNIT_CASE_PARAM(receive_with_a_false_sge_count_is_empty, sge_count_gen_params),
+		KUNIT_CASE(receive_length_does_not_overflow),
+		KUNIT_CASE_PARAM(false_producer_yields_no_more_than_the_ring, hostile_gen_params),
+		KUNIT_CASE(resized_queue_keeps_its_order),
+		KUNIT_CASE(resize_meets_posts_and_takes));

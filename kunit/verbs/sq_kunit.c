@@ -234,13 +234,9 @@ static void false_producer_yields_no_more_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, left, 0);
 }
 
-static struct kunit_case sq_tests[] = {
-	KUNIT_CASE_PARAM(request_of_a_process_is_checked, fetch_gen_params),
-	KUNIT_CASE_PARAM(flush_says_what_and_where_to, flush_gen_params),
-	KUNIT_CASE(request_is_a_copy),
-	KUNIT_CASE(flags_that_are_not_ours_are_dropped),
-	KUNIT_CASE_PARAM(false_producer_yields_no_more_requests, hostile_gen_params),
-	{}
-};
-
-TEST_SUITE_WITH("rhca_sq", sq_tests, sq_init, sq_exit);
+TEST_SUITE_WITH(rhca_sq, sq_init, sq_exit,
+		KUNIT_CASE_PARAM(request_of_a_process_is_checked, fetch_gen_params),
+		KUNIT_CASE_PARAM(flush_says_what_and_where_to, flush_gen_params),
+		KUNIT_CASE(request_is_a_copy),
+		KUNIT_CASE(flags_that_are_not_ours_are_dropped),
+		KUNIT_CASE_PARAM(false_producer_yields_no_more_requests, hostile_gen_params));

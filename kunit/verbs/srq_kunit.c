@@ -110,12 +110,8 @@ static void longest_queue_may_have_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.srq_limit, 1);
 }
 
-static struct kunit_case srq_tests[] = {
-	KUNIT_CASE(domain_of_the_queue_counts),
-	KUNIT_CASE(domain_of_the_qp_does_not_count),
-	KUNIT_CASE(limit_is_of_no_account_at_creation),
-	KUNIT_CASE(longest_queue_may_have_a_limit),
-	{}
-};
-
-TEST_SUITE("rhca_srq", srq_tests);
+TEST_SUITE(rhca_srq,
+	   KUNIT_CASE(domain_of_the_queue_counts),
+	   KUNIT_CASE(domain_of_the_qp_does_not_count),
+	   KUNIT_CASE(limit_is_of_no_account_at_creation),
+	   KUNIT_CASE(longest_queue_may_have_a_limit));

@@ -232,15 +232,11 @@ static void one_that_need_not_fire_can_be_started_again(struct kunit *test)
 	stop_all(timed, MANY);
 }
 
-static struct kunit_case timing_wheel_cases[] = {
-	KUNIT_CASE(all_fire_and_none_is_early),
-	KUNIT_CASE(only_an_earlier_start_moves_it),
-	KUNIT_CASE(stopped_one_does_not_fire),
-	KUNIT_CASE(one_that_starts_itself_can_be_stopped),
-	KUNIT_CASE(many_share_an_interrupt),
-	KUNIT_CASE(one_of_many_that_need_not_fire_does_not),
-	KUNIT_CASE(one_that_need_not_fire_can_be_started_again),
-	{}
-};
-
-TEST_SUITE("rhca_timing_wheel", timing_wheel_cases);
+TEST_SUITE(rhca_timing_wheel,
+	   KUNIT_CASE(all_fire_and_none_is_early),
+	   KUNIT_CASE(only_an_earlier_start_moves_it),
+	   KUNIT_CASE(stopped_one_does_not_fire),
+	   KUNIT_CASE(one_that_starts_itself_can_be_stopped),
+	   KUNIT_CASE(many_share_an_interrupt),
+	   KUNIT_CASE(one_of_many_that_need_not_fire_does_not),
+	   KUNIT_CASE(one_that_need_not_fire_can_be_started_again));

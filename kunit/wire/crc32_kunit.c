@@ -216,15 +216,11 @@ static void unknown_variant_is_refused(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, rhca_crc32_name(), before);
 }
 
-static struct kunit_case crc32_tests[] = {
-	KUNIT_CASE_PARAM(crc32_is_that_of_ethernet, variant_gen_params),
-	KUNIT_CASE_PARAM(crc32_does_not_depend_on_the_cut, variant_gen_params),
-	KUNIT_CASE_PARAM(crc32_of_any_range_is_the_kernels, variant_gen_params),
-	KUNIT_CASE_PARAM(crc32_copies_the_range_and_no_more, variant_gen_params),
-	KUNIT_CASE_PARAM(crc32_asks_nobody_to_clear_registers, variant_gen_params),
-	KUNIT_CASE_PARAM(crc32_masks_one_byte, variant_gen_params),
-	KUNIT_CASE(unknown_variant_is_refused),
-	{}
-};
-
-TEST_SUITE("rhca_crc32", crc32_tests);
+TEST_SUITE(rhca_crc32,
+	   KUNIT_CASE_PARAM(crc32_is_that_of_ethernet, variant_gen_params),
+	   KUNIT_CASE_PARAM(crc32_does_not_depend_on_the_cut, variant_gen_params),
+	   KUNIT_CASE_PARAM(crc32_of_any_range_is_the_kernels, variant_gen_params),
+	   KUNIT_CASE_PARAM(crc32_copies_the_range_and_no_more, variant_gen_params),
+	   KUNIT_CASE_PARAM(crc32_asks_nobody_to_clear_registers, variant_gen_params),
+	   KUNIT_CASE_PARAM(crc32_masks_one_byte, variant_gen_params),
+	   KUNIT_CASE(unknown_variant_is_refused));

@@ -168,14 +168,10 @@ static void gid_chooses_the_framing(struct kunit *test)
 			c->encap);
 }
 
-static struct kunit_case encap_tests[] = {
-	KUNIT_CASE_PARAM(network_header_is_written_as_the_annexes_say, encap_gen_params),
-	KUNIT_CASE_PARAM(network_header_is_read_back, encap_gen_params),
-	KUNIT_CASE_PARAM(network_header_of_another_length_is_refused, encap_gen_params),
-	KUNIT_CASE(ipv4_checksum_is_right),
-	KUNIT_CASE_PARAM(network_header_that_lies_is_refused, lie_gen_params),
-	KUNIT_CASE_PARAM(gid_chooses_the_framing, gid_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_encap", encap_tests);
+TEST_SUITE(rhca_encap,
+	   KUNIT_CASE_PARAM(network_header_is_written_as_the_annexes_say, encap_gen_params),
+	   KUNIT_CASE_PARAM(network_header_is_read_back, encap_gen_params),
+	   KUNIT_CASE_PARAM(network_header_of_another_length_is_refused, encap_gen_params),
+	   KUNIT_CASE(ipv4_checksum_is_right),
+	   KUNIT_CASE_PARAM(network_header_that_lies_is_refused, lie_gen_params),
+	   KUNIT_CASE_PARAM(gid_chooses_the_framing, gid_gen_params));

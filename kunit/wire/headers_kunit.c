@@ -115,14 +115,10 @@ static void syndrome_has_ibta_value(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_syndrome(c->type, c->value), c->syndrome);
 }
 
-static struct kunit_case headers_tests[] = {
-	KUNIT_CASE_PARAM(bth_is_written_as_ibta_draws_it, bth_gen_params),
-	KUNIT_CASE_PARAM(bth_is_read_back, bth_gen_params),
-	KUNIT_CASE(bth_accessors_ignore_reserved_bits),
-	KUNIT_CASE(deth_is_written_as_ibta_draws_it),
-	KUNIT_CASE(aeth_is_written_as_ibta_draws_it),
-	KUNIT_CASE_PARAM(syndrome_has_ibta_value, syndrome_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_headers", headers_tests);
+TEST_SUITE(rhca_headers,
+	   KUNIT_CASE_PARAM(bth_is_written_as_ibta_draws_it, bth_gen_params),
+	   KUNIT_CASE_PARAM(bth_is_read_back, bth_gen_params),
+	   KUNIT_CASE(bth_accessors_ignore_reserved_bits),
+	   KUNIT_CASE(deth_is_written_as_ibta_draws_it),
+	   KUNIT_CASE(aeth_is_written_as_ibta_draws_it),
+	   KUNIT_CASE_PARAM(syndrome_has_ibta_value, syndrome_gen_params));

@@ -200,13 +200,9 @@ static void icrc_covers_every_bit_that_stays(struct kunit *test)
 	}
 }
 
-static struct kunit_case icrc_tests[] = {
-	KUNIT_CASE_PARAM(icrc_is_what_scapy_computes, vector_gen_params),
-	KUNIT_CASE_PARAM(packet_of_scapy_is_received, vector_gen_params),
-	KUNIT_CASE_PARAM(icrc_does_not_depend_on_where_bytes_lie, vector_gen_params),
-	KUNIT_CASE_PARAM(icrc_goes_on_from_a_packet_before, vector_gen_params),
-	KUNIT_CASE_PARAM(icrc_covers_every_bit_that_stays, vector_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_icrc", icrc_tests);
+TEST_SUITE(rhca_icrc,
+	   KUNIT_CASE_PARAM(icrc_is_what_scapy_computes, vector_gen_params),
+	   KUNIT_CASE_PARAM(packet_of_scapy_is_received, vector_gen_params),
+	   KUNIT_CASE_PARAM(icrc_does_not_depend_on_where_bytes_lie, vector_gen_params),
+	   KUNIT_CASE_PARAM(icrc_goes_on_from_a_packet_before, vector_gen_params),
+	   KUNIT_CASE_PARAM(icrc_covers_every_bit_that_stays, vector_gen_params));

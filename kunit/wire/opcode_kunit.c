@@ -154,12 +154,8 @@ static void opcode_outside_the_table_is_unknown(struct kunit *test)
 	}
 }
 
-static struct kunit_case opcode_tests[] = {
-	KUNIT_CASE_PARAM(opcode_headers_lie_where_ibta_puts_them, opcode_gen_params),
-	KUNIT_CASE_PARAM(opcode_flags_tell_direction_and_payload, opcode_gen_params),
-	KUNIT_CASE_PARAM(opcode_position_is_one_of_four, opcode_gen_params),
-	KUNIT_CASE(opcode_outside_the_table_is_unknown),
-	{}
-};
-
-TEST_SUITE("rhca_opcode", opcode_tests);
+TEST_SUITE(rhca_opcode,
+	   KUNIT_CASE_PARAM(opcode_headers_lie_where_ibta_puts_them, opcode_gen_params),
+	   KUNIT_CASE_PARAM(opcode_flags_tell_direction_and_payload, opcode_gen_params),
+	   KUNIT_CASE_PARAM(opcode_position_is_one_of_four, opcode_gen_params),
+	   KUNIT_CASE(opcode_outside_the_table_is_unknown));

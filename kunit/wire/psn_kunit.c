@@ -74,12 +74,8 @@ static void psn_between_includes_both_ends(struct kunit *test)
 			c->inside);
 }
 
-static struct kunit_case psn_tests[] = {
-	KUNIT_CASE_PARAM(psn_diff_is_serial, psn_gen_params),
-	KUNIT_CASE(psn_add_wraps_at_24_bits),
-	KUNIT_CASE(psn_sub_wraps_at_24_bits),
-	KUNIT_CASE_PARAM(psn_between_includes_both_ends, between_gen_params),
-	{}
-};
-
-TEST_SUITE("rhca_psn", psn_tests);
+TEST_SUITE(rhca_psn,
+	   KUNIT_CASE_PARAM(psn_diff_is_serial, psn_gen_params),
+	   KUNIT_CASE(psn_add_wraps_at_24_bits),
+	   KUNIT_CASE(psn_sub_wraps_at_24_bits),
+	   KUNIT_CASE_PARAM(psn_between_includes_both_ends, between_gen_params));

@@ -64,7 +64,7 @@ code_cases() {
 	local file suite
 
 	for file in kunit/*/*_kunit.c; do
-		suite=$(sed -n 's/^TEST_SUITE[A-Z_]*("\([a-z0-9_]*\)", .*/\1/p' "$file")
+		suite=$(sed -n 's/^TEST_SUITE[A-Z_]*(\([a-z0-9_]*\),.*/\1/p' "$file")
 		tr -s '\t\n ' ' ' < "$file" |
 			grep -oP '\bKUNIT_CASE(_SLOW|_PARAM)?\( ?\K\w+' | sed "s/^/$suite./"
 	done
