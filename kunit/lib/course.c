@@ -252,8 +252,11 @@ void test_post(struct bench *b, const struct request *r, u64 id)
 	struct ib_sge sge;
 
 	test_fill_wr(b, r, &u.rdma, &sge);
-	if (r->opcode == IB_WR_ATOMIC_FETCH_AND_ADD)
-		u.atomic = (struct ib_atomic_wr) { .wr = u.rdma.wr, .remote_addr = REMOTE_ADDR };
+	if (r->opcode == IB_WR_ATOMIC_FETCH_AND_ADD || r->opcode == IB_WR_ATOMIC_CMP_AND_SWP)
+		u.atomic = (struct ib_atomic_wr) {
+			.wr = u.rdma.wr, .remote_addr = REMOTE_ADDR, .rkey = REMOTE_KEY,
+			.compare_add = r->compare, .swap = r->swap_add,
+		};
 	u.rdma.wr.wr_id = id;
 	KUNIT_EXPECT_EQ(b->hca->test, 0, ib_post_send(b->qp, &u.rdma.wr, NULL));
 }

@@ -164,78 +164,6 @@ static void entries_of_a_list_are_joined(struct kunit *test)
 }
 
 /* A request asks for 32 packets at most, RHCA_READ_CHUNK */
-static const struct read_case {
-	const char *desc;
-	u32 bytes;
-	u32 requests;
-} read_cases[] = {
-	{ "nothing",			0,		1 },
-	{ "a byte",			1,		1 },
-	{ "MTU",			MTU,		1 },
-	{ "MTU + 1",			MTU + 1,	1 },
-	{ "32 packets",			32 * MTU,	1 },
-	{ "32 packets and a byte",	32 * MTU + 1,	2 },
-	{ "64 packets",			64 * MTU,	2 },
-	{ "100 packets less a byte",	100 * MTU - 1,	4 },
-};
-KUNIT_ARRAY_PARAM_DESC(read, read_cases, desc);
-
-static void read_is_asked_for_in_chunks(struct kunit *test)
-{
-	const struct read_case *c = test->param_value;
-	struct bench *b = setup(test, IB_QPT_RC);
-	u32 i, offset = 0, bytes;
-
-	b->send->cwnd.packets = RHCA_SEND_WINDOW;
-	post(b, IB_WR_RDMA_READ, c->bytes);
-	for (i = 0; i < c->requests; i++) {
-		bytes = min(c->bytes - offset, 32U * MTU);
-		look_at_next(b);
-		KUNIT_EXPECT_EQ(test, b->sent->opcode, READ_REQUEST);
-		KUNIT_EXPECT_EQ(test, b->sent->payload_bytes, 0);
-		KUNIT_EXPECT_EQ(test, b->sent->psn,
-				(FIRST_PSN + 32 * i) & 0xffffff);
-		KUNIT_EXPECT_EQ(test, be64_at(b, 0), REMOTE_ADDR + offset);
-		KUNIT_EXPECT_EQ(test, be32_at(b, 8), REMOTE_KEY);
-		KUNIT_EXPECT_EQ(test, be32_at(b, 12), bytes);
-		offset += bytes;
-	}
-	KUNIT_EXPECT_EQ(test, offset, c->bytes);
-	KUNIT_EXPECT_FALSE(test, test_sent(b->hca, b->sent));
-	/* The next request begins behind the responses */
-	post(b, IB_WR_SEND, 0);
-	look_at_next(b);
-	KUNIT_EXPECT_EQ(test, b->sent->psn,
-			(FIRST_PSN + max(DIV_ROUND_UP(c->bytes, MTU), 1)) &
-			0xffffff);
-}
-
-static void atomic_carries_its_operands(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-	struct ib_sge sge = test_sge(b->hca, 0, 8);
-	struct ib_atomic_wr wr = {
-		.wr = { .opcode = IB_WR_ATOMIC_CMP_AND_SWP, .sg_list = &sge,
-			.num_sge = 1 },
-		.remote_addr = REMOTE_ADDR, .rkey = REMOTE_KEY,
-		.compare_add = 0x1111222233334444, .swap = 0x5555666677778888,
-	};
-
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &wr.wr, NULL));
-	look_at_next(b);
-	KUNIT_EXPECT_EQ(test, b->sent->opcode, CMP_SWAP);
-	KUNIT_EXPECT_TRUE(test, b->sent->ack_req);
-	KUNIT_EXPECT_EQ(test, be64_at(b, 0), REMOTE_ADDR);
-	KUNIT_EXPECT_EQ(test, be32_at(b, 8), REMOTE_KEY);
-	KUNIT_EXPECT_EQ(test, be64_at(b, 12), wr.swap);
-	KUNIT_EXPECT_EQ(test, be64_at(b, 20), wr.compare_add);
-
-	wr.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &wr.wr, NULL));
-	is_left(b, &(struct step)LEFT(FETCH_ADD, 1));
-	KUNIT_EXPECT_EQ(test, be64_at(b, 12), wr.compare_add);
-}
-
 static void window_bounds_what_is_in_flight(struct kunit *test)
 {
 	struct bench *b = setup(test, IB_QPT_RC);
@@ -332,7 +260,9 @@ static bool timer_expires_after(const struct bench *b, u32 seconds)
 }
 
 static ACT(is_header, KUNIT_EXPECT_EQ(b->hca->test, be32_at(b, s->r.va), s->n))
-static ACT(is_address, KUNIT_EXPECT_EQ(b->hca->test, be64_at(b, 0), REMOTE_ADDR))
+static ACT(is_address, KUNIT_EXPECT_EQ(b->hca->test, be64_at(b, 0), REMOTE_ADDR + s->n))
+static ACT(is_operand, KUNIT_EXPECT_EQ(b->hca->test, be64_at(b, s->r.va), s->r.swap_add))
+static ACT(do_open_window, b->send->cwnd.packets = RHCA_SEND_WINDOW)
 static ACT(is_solicited, KUNIT_EXPECT_EQ(b->hca->test, b->sent->solicited, s->n))
 static ACT(do_rtt, b->send->rtt.smoothed = s->n)
 static ACT(is_window, KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->cwnd.packets), s->n))
@@ -409,9 +339,11 @@ static ACT(do_close, test_netdev_set_up(b->hca->ndev[0], false))
 #define SPOIL		STEP(do_spoil, 0)	/* the oldest request */
 #define FAIL(to)	STEP(do_fail, IB_QPS_##to)	/* as the data path does */
 #define CLOSE		STEP(do_close, 0)	/* the netdev */
-/* In the packet looked at, behind its BTH: where REMOTE_ADDR is, and other words */
-#define ADDRESS		STEP(is_address, 0)
+/* In the packet looked at, behind its BTH: the remote address, and other words */
+#define ADDRESS(offset)	STEP(is_address, offset)
 #define HEADER(at, value)	STEP(is_header, value, .va = (at))
+#define OPERAND(at, value)	STEP(is_operand, 0, .va = (at), .swap_add = (value))
+#define OPEN_WINDOW	STEP(do_open_window, 0)
 #define SOLICITED(yes)	STEP(is_solicited, yes)
 #define RTT(ns)		STEP(do_rtt, ns)
 #define WINDOW(packets)	STEP(is_window, packets)
@@ -429,15 +361,38 @@ static ACT(do_close, test_netdev_set_up(b->hca->ndev[0], false))
 		SENDS(1), SENDS(2), SENDS(3), ANSWER(1, code, 1), DONE(1, SUCCESS),	\
 		DONE(2, with), DONE(3, WR_FLUSH_ERR), STATE(ERR) } }
 
+/* A request asks for 32 packets at most, RHCA_READ_CHUNK; the next begins behind the responses */
+#define READ_OF(name, bytes, next, ...)	{ "READ of " name, .step = {				\
+		OPEN_WINDOW, READS(bytes), __VA_ARGS__, SENT(0), SENDS(0),		\
+		LEFT(SEND_ONLY, next) } }
+#define CHUNK(nth, bytes)	LEFT(READ_REQUEST, 32 * (nth)), ADDRESS(32 * MTU * (nth)),	\
+				HEADER(8, REMOTE_KEY), HEADER(12, bytes)
+
 static const struct test_qp_spec no_retries = { .sq_psn = FIRST_PSN };
 
 static const struct course courses[] = {
 	/* Where RETH, immediate and invalidate are is in kunit/wire/opcode_kunit.c */
 	{ "extended headers carry the request", .step = {
-		WR(IB_WR_RDMA_WRITE_WITH_IMM, MTU + 5), LEFT(WRITE_FIRST, 0), ADDRESS,
+		WR(IB_WR_RDMA_WRITE_WITH_IMM, MTU + 5), LEFT(WRITE_FIRST, 0), ADDRESS(0),
 		HEADER(8, REMOTE_KEY), HEADER(12, MTU + 5), LEFT(WRITE_LAST_IMM, 1),
 		HEADER(0, IMM), WR(IB_WR_SEND_WITH_INV, 3), LEFT(SEND_ONLY_INV, 2),
 		HEADER(0, REMOTE_KEY) } },
+	READ_OF("nothing", 0, 1, CHUNK(0, 0)),
+	READ_OF("a byte", 1, 1, CHUNK(0, 1)),
+	READ_OF("MTU", MTU, 1, CHUNK(0, MTU)),
+	READ_OF("MTU + 1", MTU + 1, 2, CHUNK(0, MTU + 1)),
+	READ_OF("32 packets", 32 * MTU, 32, CHUNK(0, 32 * MTU)),
+	READ_OF("32 packets and a byte", 32 * MTU + 1, 33, CHUNK(0, 32 * MTU), CHUNK(1, 1)),
+	READ_OF("64 packets", 64 * MTU, 64, CHUNK(0, 32 * MTU), CHUNK(1, 32 * MTU)),
+	READ_OF("100 packets less a byte", 100 * MTU - 1, 100, CHUNK(0, 32 * MTU),
+		CHUNK(1, 32 * MTU), CHUNK(2, 32 * MTU), CHUNK(3, 4 * MTU - 1)),
+	{ "atomic carries its operands", .step = {
+		WR(IB_WR_ATOMIC_CMP_AND_SWP, 8, .compare = 0x1111222233334444,
+		   .swap_add = 0x5555666677778888), LEFT(CMP_SWAP, 0), ASKS(true), ADDRESS(0),
+		HEADER(8, REMOTE_KEY), OPERAND(12, 0x5555666677778888),
+		OPERAND(20, 0x1111222233334444),
+		WR(IB_WR_ATOMIC_FETCH_AND_ADD, 8, .compare = 7), LEFT(FETCH_ADD, 1),
+		OPERAND(12, 7) } },
 	/* A WRITE without immediate takes no receive request */
 	{ "solicited is said by the last packet", .step = {
 		WR(IB_WR_SEND, 2 * MTU, .flags = IB_SEND_SOLICITED), LEFT(SEND_FIRST, 0),
@@ -979,8 +934,6 @@ TEST_SUITE(rhca_requester,
 	   KUNIT_CASE(datagram_opcode_is_that_of_table_38),
 	   KUNIT_CASE_PARAM(message_is_cut_at_the_mtu, segment_gen_params),
 	   KUNIT_CASE(entries_of_a_list_are_joined),
-	   KUNIT_CASE_PARAM(read_is_asked_for_in_chunks, read_gen_params),
-	   KUNIT_CASE(atomic_carries_its_operands),
 	   KUNIT_CASE(window_bounds_what_is_in_flight),
 	   KUNIT_CASE(long_request_is_left_to_the_processor_that_posts),
 	   KUNIT_CASE(datagram_is_one_packet),
