@@ -320,6 +320,7 @@ static unsigned int extended_bytes_of(u8 opcode)
 	case READ_FIRST:
 	case READ_LAST:
 	case READ_ONLY:
+	case ACKNOWLEDGE:
 		return 4;
 	default:
 		return 0;
@@ -357,6 +358,19 @@ static void append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn, u32
 
 static ACT(do_append, append_to(b, b->qp, s->r.opcode, s->r.psn, s->r.payload_bytes))
 static ACT(do_spoil, segment[s->r.va] ^= s->n)
+
+/* Acknowledgements to nobody, the shortest that parse */
+static void do_append_many(struct bench *b, const struct step *s)
+{
+	static struct ib_qp nobody = { .qp_num = 0x123456 };
+	u32 i;
+
+	for (i = 0; i < s->n; i++)
+		append_to(b, &nobody, ACKNOWLEDGE, i, 0);
+}
+
+static ACT(do_append_byte, skb_put_zero(block, 1))
+static ACT(do_size, skb_shinfo(block)->gso_size = s->n)
 
 /* Its ICRC is right */
 static void do_repartition(struct bench *b, const struct step *s)
@@ -407,6 +421,11 @@ static void do_recvs(struct bench *b, const struct step *s)
 #define SEG(op, at_psn, bytes)	STEP(do_append, 0, (op), .psn = (at_psn), \
 				     .payload_bytes = (bytes))
 #define SPOIL(at, bits)	STEP(do_spoil, bits, .va = (at))
+#define MANY(num)	STEP(do_append_many, num)
+#define BYTE		STEP(do_append_byte, 0)
+#define SIZE(bytes)	STEP(do_size, bytes)	/* of its segments, as a process may say */
+#define NONE_PARSED	COUNT(RX_DROPPED_NO_QP, 0), COUNT(RX_DROPPED_BAD_LENGTH, 1), \
+			COUNT(RX_DROPPED_TRUNCATED, 0)
 #define REPARTITION	STEP(do_repartition, 0)
 #define ARRIVE_AS(type)	STEP(do_arrive, type)
 #define ARRIVE		ARRIVE_AS(SKB_GSO_UDP_L4)
@@ -482,6 +501,14 @@ static const struct course courses[] = {
 		COUNT(IMPLIED_NAK_SEQ_ERR, 1), SEG(READ_MIDDLE, 2, MTU), SEG(READ_LAST, 3, 8),
 		ARRIVE, DONE(3 * MTU + 8, SUCCESS), PENDING, PAYLOAD(TARGET + MTU, MTU),
 		PAYLOAD(TARGET + 2 * MTU, MTU), PAYLOAD(TARGET + 3 * MTU, 8) } },
+	/* GRO puts 64 together: of more none is looked at */
+	{ "as many segments as go", .step = {
+		MANY(64), ARRIVE, COUNT(RX_DROPPED_NO_QP, 64), COUNT(RX_DROPPED_BAD_LENGTH, 0),
+		COUNT(RX_DROPPED_TRUNCATED, 0) } },
+	{ "one segment more", .step = { MANY(65), ARRIVE, NONE_PARSED } },
+	{ "one more that is short", .step = { MANY(64), BYTE, ARRIVE, NONE_PARSED } },
+	{ "segments of one byte", .step = { MANY(60), SIZE(1), ARRIVE, NONE_PARSED } },
+	{ "segments of four bytes", .step = { MANY(60), SIZE(4), ARRIVE, NONE_PARSED } },
 	{ "other segmentation offload is refused", .step = {
 		RECVS(2), SEG(SEND_ONLY, 0, 64), SEG(SEND_ONLY, 1, 64), ARRIVE_AS(SKB_GSO_TCPV6),
 		PENDING, COUNT(RX_DROPPED_BAD_LENGTH, 1) } },
