@@ -348,61 +348,46 @@ void recording_count(struct rhca_counter_set *set, enum rhca_counter which,
 	to->value[which] += n;
 }
 
-static u32 select_calls(bool (*wanted)(const struct recorded *r,
-				       const void *key),
-			const void *key, struct recorded *to, u32 room)
+/*
+ * Copies the first @room of these calls, BIT() of each or 0 for all, about that QP, or about
+ * anything for NULL; says how many it has found
+ */
+static u32 select_calls(unsigned long calls, const struct ib_qp *qp, struct recorded *to, u32 room)
 {
+	const struct rhca_qp *core = qp ? container_of(qp, struct rhca_qp, ibqp) : NULL;
+	const struct recorded *r;
 	unsigned long flags;
-	u32 i, num = 0;
+	u32 num = 0;
 
 	spin_lock_irqsave(&recording_lock, flags);
-	for (i = 0; i < num_recorded && num < room; i++)
-		if (wanted(&recording[i], key))
-			to[num++] = recording[i];
+	for (r = recording; r < recording + num_recorded && num < room; r++) {
+		if ((calls && !(calls & BIT(r->call))) || (qp && r->qp != core))
+			continue;
+		if (to)
+			to[num] = *r;
+		num++;
+	}
 	spin_unlock_irqrestore(&recording_lock, flags);
 	return num;
 }
 
-static bool is_of_qp(const struct recorded *r, const void *key)
-{
-	return r->qp == key;
-}
-
-static bool is_of_port(const struct recorded *r, const void *key)
-{
-	return r->call == RECORDED_PORT_OPEN || r->call == RECORDED_PORT_CLOSE;
-}
-
-static bool is_call(const struct recorded *r, const void *key)
-{
-	return r->call == *(const enum recorded_call *)key;
-}
-
 u32 recording_of_qp(const struct ib_qp *qp, struct recorded *to, u32 room)
 {
-	return select_calls(is_of_qp, container_of(qp, struct rhca_qp, ibqp),
-			    to, room);
+	return select_calls(0, qp, to, room);
 }
 
 u32 recording_of_ports(struct recorded *to, u32 room)
 {
-	return select_calls(is_of_port, NULL, to, room);
+	return select_calls(BIT(RECORDED_PORT_OPEN) | BIT(RECORDED_PORT_CLOSE), NULL, to, room);
 }
 
 u32 recording_of_call(enum recorded_call call, struct recorded *to, u32 room)
 {
-	return select_calls(is_call, &call, to, room);
+	return select_calls(BIT(call), NULL, to, room);
 }
 
 /* How often it was called */
 u32 recording_num(enum recorded_call call)
 {
-	unsigned long flags;
-	u32 i, num = 0;
-
-	spin_lock_irqsave(&recording_lock, flags);
-	for (i = 0; i < num_recorded; i++)
-		num += recording[i].call == call;
-	spin_unlock_irqrestore(&recording_lock, flags);
-	return num;
+	return select_calls(BIT(call), NULL, NULL, MAX_RECORDED);
 }
