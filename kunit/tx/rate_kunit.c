@@ -9,6 +9,10 @@
 #define PACKET	4096
 #define FIRST	8000000		/* 8 Gbit/s */
 #define BEGAN	(1000 * NSEC_PER_SEC)
+/* What a CNP leaves: alpha / 2^rp_gd, 1023 / 2048, is taken off */
+#define CUT(rate)	((rate) - (u32)((u64)(rate) * 1023 / 2048))
+/* What the first increase behind it leads to: the target has grown by 5 Mbit/s */
+#define HALF_BACK	((CUT(FIRST) + FIRST + 5000) / 2)
 
 static const struct rhca_cc defaults = RHCA_CC_DEFAULT;
 
@@ -25,53 +29,143 @@ static struct rhca_rate begun(const struct rhca_cc *cc)
 	return rate;
 }
 
-/* Enough packets have been sent for each increase that is due */
-static void pass(struct rhca_rate *rate, const struct rhca_cc *cc, u64 us)
-{
-	rate->bytes_since = U32_MAX;
-	rhca_rate_catch_up(rate, cc, PACKET, at_us(us));
-}
+enum event {
+	END,
+	CNP,		/* it counts */
+	IGNORED,	/* it does not */
+	TIME,		/* passes */
+	PASS,		/* the same, and enough packets have been sent for each increase due */
+	SENT,		/* @n bytes */
+	USED,		/* @n bytes in a millisecond */
+	RATE, TARGET, ALPHA,	/* are set to @n */
+	MOST,		/* rp_max_rate is set to @n */
+	TAKES,		/* so long do @n bytes */
+};
 
-static void first_cnp_halves_the_rate(struct kunit *test)
-{
-	struct rhca_rate rate = begun(&defaults);
+#define ZERO		(-1)	/* 0 is for what is not looked at */
+#define MAX_STEPS	7
 
-	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(1)));
-	/* alpha / 2^rp_gd = 1023 / 2048 */
-	KUNIT_EXPECT_EQ(test, rate.rate, FIRST - (u32)((u64)FIRST * 1023 / 2048));
-	KUNIT_EXPECT_EQ(test, rate.target, FIRST);
-}
-
-static void cnps_in_a_row_are_one(struct kunit *test)
-{
-	struct rhca_rate rate = begun(&defaults);
-	u32 once;
-
-	rhca_rate_cnp(&rate, &defaults, PACKET, at_us(1));
-	once = rate.rate;
-	KUNIT_EXPECT_FALSE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(50)));
-	KUNIT_EXPECT_EQ(test, rate.rate, once);
-	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(51)));
-	KUNIT_EXPECT_LT(test, rate.rate, once);
+static const struct rate_case {
+	const char *desc;
+	struct step {
+		enum event event;
+		u32 n;
+		u32 us;			/* when */
+		u32 rate, target;	/* afterwards */
+		int alpha, stage;	/* likewise; the stage of time */
+	} step[MAX_STEPS];
+	u32 threshold, min_rate, max_rate;	/* parameters with other values than the default */
+} rate_cases[] = {
+	{ "first CNP halves the rate", { { CNP, 0, 1, CUT(FIRST), FIRST, 1023 } } },
 	/* Nothing was gained since the first: it still goes back to where it was */
-	KUNIT_EXPECT_EQ(test, rate.target, FIRST);
+	{ "CNPs in a row are one", {
+		{ CNP, 0, 1 }, { IGNORED, 0, 50, CUT(FIRST) },
+		{ CNP, 0, 51, CUT(CUT(FIRST)), FIRST } } },
+	/*
+	 * Four packets of 4096 bytes take 2.62 ms at 50 Mbit/s, 1023/1024 of which is alpha's. What
+	 * hardly reduces it is not waited for as long
+	 */
+	{ "slow QP is cut once in four packets", {
+		{ CNP, 0, 1 }, { RATE, 50000 }, { IGNORED, 0, 2619, 50000 }, { CNP, 0, 2620 },
+		{ ALPHA, 100 }, { RATE, 50000 }, { CNP, 0, 2620 + 257 } } },
+
+	{ "alpha stays for a period", {
+		{ TIME, 0, 0, .alpha = 1023 }, { TIME, 0, 54, .alpha = 1023 } } },
+	{ "alpha decays", { { TIME, 0, 55, .alpha = 1007 } } },
+	{ "alpha of 10 periods", { { TIME, 0, 550, .alpha = 870 } } },
+	{ "alpha of 100 periods", { { TIME, 0, 5500, .alpha = 186 } } },
+	{ "alpha of 10000 periods", { { TIME, 0, 550000, .alpha = ZERO } } },
+	{ "alpha of a period with a CNP", {
+		{ ALPHA, 500 }, { CNP, 0, 1 }, { TIME, 0, 55, .alpha = 508 },
+		{ TIME, 0, 110, .alpha = 500 } } },
+	/* In a period, 55 us, it sends no packet that could be marked: 4096 bytes take 1.09 ms */
+	{ "alpha of a slow QP decays by packets", {
+		{ TARGET, 30000 }, { RATE, 30000 }, { TIME, 0, 1092, .alpha = 1023 },
+		{ TIME, 0, 1093, .alpha = 1007 } } },
+
+	/* Half of the way back each time, then additive, then hyper as bytes are there as well */
+	{ "rate recovers and then grows", {
+		{ CNP }, { RATE, 4000000 }, { PASS, 0, 300, 6000000, FIRST },
+		{ PASS, 0, 600, 7000000, FIRST }, { PASS, 0, 900, 7502500, FIRST + 5000 },
+		{ SENT, 3 * 32767 * 64 }, { PASS, 0, 1200, 0, FIRST + 3 * 5000 + 2 * 50000 } },
+	  .threshold = 3 },
+	{ "increase waits for packets", {
+		{ CNP }, { SENT, 15 * PACKET }, { TIME, 0, 2300, CUT(FIRST) }, { SENT, PACKET },
+		{ TIME, 0, 2300, HALF_BACK, .stage = 1 } } },
+	/* At the rate that many CNPs have left, 16 packets take long */
+	{ "increase does not wait for ever", {
+		{ CNP }, { TIME, 0, 2399, CUT(FIRST) },
+		{ TIME, 0, 2400, HALF_BACK, .stage = 1 } } },
+
+	{ "increase begins anew with a CNP", {
+		{ CNP }, { TIME, 0, 2400, HALF_BACK, .stage = 1 },
+		{ CNP, 0, 2401, .stage = ZERO } } },
+
+	{ "rate that is not used is not what is reduced", {
+		{ USED, 0, 0, FIRST }, { USED, FIRST / 8, 0, FIRST },
+		{ USED, 25000, 0, 200000, 200000 }, { CNP, 0, 1, CUT(200000) },
+		{ USED, 1, 0, 10000 } } },
+	{ "but for the least", { { USED, 1, 0, 300000 } }, .min_rate = 300 },
+	{ "no rate is above the most", {
+		{ TIME, 0, 0, 1000000 }, { PASS, 0, 1000000, 1000000 }, { MOST, 100 },
+		{ PASS, 0, 1000001, 100000 }, { TAKES, 12500, 1000 } }, .max_rate = 1000 },
+};
+KUNIT_ARRAY_PARAM_DESC(rate, rate_cases, desc);
+
+static void take(struct kunit *test, struct rhca_rate *rate, struct rhca_cc *cc,
+		 const struct step *s)
+{
+	switch (s->event) {
+	case CNP:
+	case IGNORED:
+		KUNIT_EXPECT_EQ(test, rhca_rate_cnp(rate, cc, PACKET, at_us(s->us)),
+				s->event == CNP);
+		break;
+	case PASS:
+		rate->bytes_since = U32_MAX;
+		fallthrough;
+	case TIME:
+		rhca_rate_catch_up(rate, cc, PACKET, at_us(s->us));
+		break;
+	case SENT:
+		rhca_rate_sent(rate, cc, s->n);
+		break;
+	case USED:
+		rhca_rate_used(rate, cc, s->n);
+		break;
+	case TAKES:
+		KUNIT_EXPECT_EQ(test, rhca_rate_time(rate, s->n), s->us * NSEC_PER_USEC);
+		break;
+	default:
+		rate->rate = s->event == RATE ? s->n : rate->rate;
+		rate->target = s->event == TARGET ? s->n : rate->target;
+		rate->alpha = s->event == ALPHA ? s->n : rate->alpha;
+		cc->rp_max_rate = s->event == MOST ? s->n : cc->rp_max_rate;
+	}
 }
 
-/* Four packets of 4096 bytes take 2.62 ms at 50 Mbit/s, 1023/1024 of which is alpha's */
-static void slow_qp_is_cut_once_in_four_packets(struct kunit *test)
+static void rate_follows_what_happens(struct kunit *test)
 {
-	struct rhca_rate rate = begun(&defaults);
+	const struct rate_case *c = test->param_value;
+	struct rhca_cc cc = defaults;
+	struct rhca_rate rate;
+	const struct step *s;
 
-	rhca_rate_cnp(&rate, &defaults, PACKET, at_us(1));
-	rate.rate = 50000;
-	KUNIT_EXPECT_FALSE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2619)));
-	KUNIT_EXPECT_EQ(test, rate.rate, 50000);
-	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2620)));
-	KUNIT_EXPECT_LT(test, rate.rate, 50000);
-	/* What hardly reduces it is not waited for as long */
-	rate.alpha = 100;
-	rate.rate = 50000;
-	KUNIT_EXPECT_TRUE(test, rhca_rate_cnp(&rate, &defaults, PACKET, at_us(2620 + 257)));
+	cc.rp_threshold = c->threshold ?: cc.rp_threshold;
+	cc.rp_min_rate = c->min_rate ?: cc.rp_min_rate;
+	cc.rp_max_rate = c->max_rate ?: cc.rp_max_rate;
+	rate = begun(&cc);
+	for (s = c->step; s < c->step + MAX_STEPS && s->event; s++) {
+		take(test, &rate, &cc, s);
+		KUNIT_EXPECT_EQ_MSG(test, rate.rate, s->rate ?: rate.rate, "step %zd", s - c->step);
+		KUNIT_EXPECT_EQ_MSG(test, rate.target, s->target ?: rate.target,
+				    "step %zd", s - c->step);
+		if (s->stage)
+			KUNIT_EXPECT_EQ(test, rate.time_stage, s->stage == ZERO ? 0 : s->stage);
+		if (s->alpha)
+			KUNIT_EXPECT_EQ_MSG(test, rate.alpha, s->alpha == ZERO ? 0 : s->alpha,
+					    "step %zd", s - c->step);
+	}
 }
 
 static void no_cnp_goes_below_the_least(struct kunit *test)
@@ -84,122 +178,6 @@ static void no_cnp_goes_below_the_least(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rate.rate, 10000);
 }
 
-static void alpha_decays_while_no_cnp_comes(struct kunit *test)
-{
-	static const struct {
-		u32 periods;
-		u16 alpha;
-		bool marked;
-		u16 expected;
-	} rows[] = {
-		{ 0, 1023, false, 1023 }, { 1, 1023, false, 1007 },
-		{ 10, 1023, false, 870 }, { 100, 1023, false, 186 },
-		{ 1, 500, true, 508 }, { 10000, 1023, false, 0 },
-	};
-	struct rhca_rate rate;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		rate = begun(&defaults);
-		rate.alpha = rows[i].alpha;
-		rate.marked = rows[i].marked;
-		rhca_rate_catch_up(&rate, &defaults, PACKET,
-				   at_us(rows[i].periods * 55));
-		KUNIT_EXPECT_EQ_MSG(test, rate.alpha, rows[i].expected,
-				    "row %u", i);
-		KUNIT_EXPECT_FALSE(test, rate.marked && rows[i].periods);
-	}
-}
-
-/* Half of the way back each time; behind rp_threshold the target grows, too */
-static void rate_recovers_and_then_grows(struct kunit *test)
-{
-	struct rhca_cc cc = defaults;
-	struct rhca_rate rate;
-
-	cc.rp_threshold = 3;
-	rate = begun(&cc);
-	rhca_rate_cnp(&rate, &cc, PACKET, BEGAN);
-	rate.rate = 4000000;
-	pass(&rate, &cc, 300);
-	KUNIT_EXPECT_EQ(test, rate.rate, 6000000);
-	pass(&rate, &cc, 600);
-	KUNIT_EXPECT_EQ(test, rate.rate, 7000000);
-	KUNIT_EXPECT_EQ(test, rate.target, FIRST);
-	pass(&rate, &cc, 900);		/* additive: 5 Mbit/s */
-	KUNIT_EXPECT_EQ(test, rate.target, FIRST + 5000);
-	rhca_rate_sent(&rate, &cc, 3 * 32767 * 64);
-	pass(&rate, &cc, 1200);		/* hyper: 50, as bytes are there as well */
-	KUNIT_EXPECT_EQ(test, rate.target, FIRST + 3 * 5000 + 2 * 50000);
-}
-
-static void increase_waits_for_packets(struct kunit *test)
-{
-	struct rhca_rate rate = begun(&defaults);
-	u32 cut;
-
-	rhca_rate_cnp(&rate, &defaults, PACKET, BEGAN);
-	cut = rate.rate;
-	rhca_rate_sent(&rate, &defaults, 15 * PACKET);
-	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2300));
-	KUNIT_EXPECT_EQ(test, rate.rate, cut);
-	rhca_rate_sent(&rate, &defaults, PACKET);
-	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2300));
-	KUNIT_EXPECT_GT(test, rate.rate, cut);
-}
-
-/* At the rate that many CNPs have left, 16 packets take long */
-static void increase_does_not_wait_for_ever(struct kunit *test)
-{
-	struct rhca_rate rate = begun(&defaults);
-	u32 cut;
-
-	rhca_rate_cnp(&rate, &defaults, PACKET, BEGAN);
-	cut = rate.rate;
-	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2399));
-	KUNIT_EXPECT_EQ(test, rate.rate, cut);
-	rhca_rate_catch_up(&rate, &defaults, PACKET, at_us(2400));
-	KUNIT_EXPECT_EQ(test, rate.rate, (cut + rate.target) / 2);
-	KUNIT_EXPECT_EQ(test, rate.time_stage, 1);
-}
-
-/* In rp_dce_tcp_rtt, 55 us, a QP of 30 Mbit/s has sent no packet that could be marked */
-static void alpha_of_a_slow_qp_decays_by_packets(struct kunit *test)
-{
-	struct rhca_rate slow = begun(&defaults), fast = begun(&defaults);
-
-	slow.target = 30000;
-	slow.rate = 30000;	/* 4096 bytes take 1.09 ms */
-	rhca_rate_catch_up(&slow, &defaults, PACKET, at_us(1092));
-	KUNIT_EXPECT_EQ(test, slow.alpha, 1023);
-	rhca_rate_catch_up(&slow, &defaults, PACKET, at_us(1093));
-	KUNIT_EXPECT_EQ(test, slow.alpha, 1023 * defaults.rp_dce_tcp_g / 1024);
-	rhca_rate_catch_up(&fast, &defaults, PACKET, at_us(1093));
-	KUNIT_EXPECT_LT(test, fast.alpha, 1000);
-}
-
-static void rate_that_is_not_used_is_not_what_is_reduced(struct kunit *test)
-{
-	struct rhca_cc cc = defaults;
-	struct rhca_rate rate = begun(&cc);
-
-	rhca_rate_used(&rate, &cc, 0);
-	KUNIT_EXPECT_EQ(test, rate.rate, FIRST);
-	rhca_rate_used(&rate, &cc, FIRST / 8);
-	KUNIT_EXPECT_EQ(test, rate.rate, FIRST);
-	rhca_rate_used(&rate, &cc, 25000);
-	KUNIT_EXPECT_EQ(test, rate.rate, 200000);
-	KUNIT_EXPECT_EQ(test, rate.target, 200000);
-	rhca_rate_cnp(&rate, &cc, PACKET, at_us(1));
-	KUNIT_EXPECT_LT(test, rate.rate, 101000);
-	rhca_rate_used(&rate, &cc, 1);
-	KUNIT_EXPECT_EQ(test, rate.rate, 10000);
-	cc.rp_min_rate = 300;
-	rate = begun(&cc);
-	rhca_rate_used(&rate, &cc, 1);
-	KUNIT_EXPECT_EQ(test, rate.rate, 300000);
-}
-
 static void small_byte_reset_is_no_long_loop(struct kunit *test)
 {
 	struct rhca_cc cc = defaults;
@@ -210,22 +188,6 @@ static void small_byte_reset_is_no_long_loop(struct kunit *test)
 	rhca_rate_sent(&rate, &cc, U32_MAX);
 	KUNIT_EXPECT_EQ(test, rate.bytes_left, 1);
 	KUNIT_EXPECT_EQ(test, rate.byte_stage, 128);
-}
-
-static void no_rate_is_above_the_most(struct kunit *test)
-{
-	struct rhca_cc cc = defaults;
-	struct rhca_rate rate;
-
-	cc.rp_max_rate = 1000;
-	rate = begun(&cc);
-	KUNIT_EXPECT_EQ(test, rate.rate, 1000000);
-	pass(&rate, &cc, 1000000);
-	KUNIT_EXPECT_EQ(test, rate.rate, 1000000);
-	cc.rp_max_rate = 100;
-	pass(&rate, &cc, 1000001);
-	KUNIT_EXPECT_EQ(test, rate.rate, 100000);
-	KUNIT_EXPECT_EQ(test, rhca_rate_time(&rate, 12500), NSEC_PER_MSEC);
 }
 
 /* Whatever root has written into the files */
@@ -248,16 +210,7 @@ static void no_parameters_break_it(struct kunit *test)
 }
 
 TEST_SUITE(rhca_rate,
-	   KUNIT_CASE(first_cnp_halves_the_rate),
-	   KUNIT_CASE(cnps_in_a_row_are_one),
-	   KUNIT_CASE(slow_qp_is_cut_once_in_four_packets),
+	   KUNIT_CASE_PARAM(rate_follows_what_happens, rate_gen_params),
 	   KUNIT_CASE(no_cnp_goes_below_the_least),
-	   KUNIT_CASE(alpha_decays_while_no_cnp_comes),
-	   KUNIT_CASE(rate_recovers_and_then_grows),
-	   KUNIT_CASE(increase_waits_for_packets),
-	   KUNIT_CASE(increase_does_not_wait_for_ever),
-	   KUNIT_CASE(alpha_of_a_slow_qp_decays_by_packets),
-	   KUNIT_CASE(rate_that_is_not_used_is_not_what_is_reduced),
 	   KUNIT_CASE(small_byte_reset_is_no_long_loop),
-	   KUNIT_CASE(no_rate_is_above_the_most),
 	   KUNIT_CASE(no_parameters_break_it));
