@@ -58,6 +58,7 @@ void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 regio
 		kunit_err(test, "step %u of \"%s\"", i, c->desc);
 	if (b->bh_off)
 		local_bh_enable();
+	do_let_go(b, NULL);	/* or the region could not be freed */
 }
 
 struct rhca_port *test_port(const struct bench *b)
@@ -357,6 +358,7 @@ void do_let_go(struct bench *b, const struct step *s)
 {
 	local_bh_disable();
 	rhca_mem_put(b->used);
+	b->used = NULL;
 	local_bh_enable();
 }
 
