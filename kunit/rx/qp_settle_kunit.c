@@ -33,6 +33,7 @@ struct remote {
 	struct completion called;	/* the next thing is the call */
 	struct completion returned;	/* it has returned */
 	int result;			/* what it returned; of a query the state */
+	bool slot_is_free;		/* before a completion shows: of the send request */
 };
 
 static int destroy(struct ib_qp *qp)
@@ -184,7 +185,7 @@ static void query_knows_of_errors_that_were_polled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, remote.result, (int)c->state);
 }
 
-/* What makes a QP fail, and how that is told */
+/* What completes a request, mostly as failed, and how that is told */
 struct failure_case {
 	const char *desc;		/* what it is */
 	struct test_packet packet;	/* arrives */
@@ -193,12 +194,17 @@ struct failure_case {
 };
 
 static const u8 nak[] = { NAK_INVALID, 0, 0, 1 };
+static const u8 ack[] = { 0x1f, 0, 0, 1 };
 
 static const struct failure_case failure_cases[] = {
 	{ "send request that the peer refuses",
 	  { .bth.opcode = ACKNOWLEDGE, .extended = nak,
 	    .extended_bytes = sizeof(nak) },
 	  .of_send = true, .status = IB_WC_REM_INV_REQ_ERR },
+	{ "send request that the peer acknowledges",
+	  { .bth.opcode = ACKNOWLEDGE, .extended = ack,
+	    .extended_bytes = sizeof(ack) },
+	  .of_send = true, .status = IB_WC_SUCCESS },
 	{ "receive request with a wrong key",
 	  { .bth = { .opcode = SEND_ONLY, .psn = FIRST_PSN },
 	    .payload_bytes = 8 },
@@ -230,7 +236,7 @@ static bool is_free(spinlock_t *lock)
 	return taken;
 }
 
-/* The pass that fails has the lock of its half, and waits here for that of the CQ */
+/* The pass that completes it has the lock of its half, and waits here for that of the CQ */
 static enum ib_qp_state state_before_completion(struct remote *remote, struct rhca_sw_qp *qp,
 						spinlock_t *half)
 {
@@ -247,15 +253,17 @@ static enum ib_qp_state state_before_completion(struct remote *remote, struct rh
 	while (!has_passed(begin, PATIENCE_MS))
 		cpu_relax();
 	state = READ_ONCE(qp->base.state);
+	remote->slot_is_free = READ_ONCE(qp->base.sq.head) == qp->base.sq.tail;
 	spin_unlock_irq(&cq->lock);
 	return state;
 }
 
 /*
  * From the moment at which the state is ERR somebody may flush the other queue, or
- * this one: the request that failed is told first.
+ * this one: the request that failed is told first. Whoever polls that one has completed may
+ * post at once: its slot is free before.
  */
-static void failure_is_told_before_the_state_moves(struct kunit *test)
+static void slot_completion_and_state_come_in_order(struct kunit *test)
 {
 	const struct failure_case *c = test->param_value;
 	struct remote remote = { .packet = c->packet };
@@ -271,12 +279,14 @@ static void failure_is_told_before_the_state_moves(struct kunit *test)
 					&qp->send.lock : &qp->recv.lock);
 	wait_until_done(&remote);
 	KUNIT_EXPECT_EQ(test, (int)state, IB_QPS_RTS);
+	KUNIT_EXPECT_TRUE(test, remote.slot_is_free || c->status != IB_WC_SUCCESS);
 	KUNIT_ASSERT_TRUE(test, test_poll(remote.hca, &wc));
 	KUNIT_EXPECT_EQ(test, wc.status, c->status);
-	KUNIT_EXPECT_EQ(test, (int)test_qp_state(remote.qp), IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, (int)test_qp_state(remote.qp),
+			c->status == IB_WC_SUCCESS ? IB_QPS_RTS : IB_QPS_ERR);
 }
 
 TEST_SUITE(rhca_sw_qp_settle,
 	   KUNIT_CASE_PARAM(completed_message_is_acknowledged, end_gen_params),
 	   KUNIT_CASE_PARAM(query_knows_of_errors_that_were_polled, error_gen_params),
-	   KUNIT_CASE_PARAM(failure_is_told_before_the_state_moves, failure_gen_params));
+	   KUNIT_CASE_PARAM(slot_completion_and_state_come_in_order, failure_gen_params));

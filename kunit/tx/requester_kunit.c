@@ -2,7 +2,6 @@
 /* The requester: which packets a send request becomes, and what answers do. */
 #include <kunit/test.h>
 #include <linux/unaligned.h>
-#include <linux/workqueue.h>
 
 #include "sw/verbs/qp/qp.h"
 #include "lib/course.h"
@@ -747,27 +746,6 @@ static void uc_invalidates_behind_what_is_sent_with_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, num_done(b), 2);
 }
 
-/* An acknowledgement that another processor takes */
-struct remote_answer {
-	struct work_struct work;
-	struct bench *b;
-};
-
-static void answer_remotely(struct work_struct *work)
-{
-	answer(container_of(work, struct remote_answer, work)->b, FIRST_PSN, 0x1f, 1);
-}
-
-/* The limit is for code that is wrong: what is right takes microseconds */
-static bool head_moves(struct rhca_sq *sq, u32 from)
-{
-	ktime_t limit = ktime_add_ms(ktime_get(), 30 * MSEC_PER_SEC);
-
-	while (READ_ONCE(sq->head) == from && ktime_before(ktime_get(), limit))
-		cpu_relax();
-	return READ_ONCE(sq->head) != from;
-}
-
 static struct rhca_send_wqe *newest_slot(struct bench *b)
 {
 	const struct rhca_sq *sq = &ibqp_to_verbs(b->qp)->sq;
@@ -794,37 +772,6 @@ static void empty_queue_begins_with_the_same_slot(struct kunit *test)
 	post(b, IB_WR_RDMA_WRITE, 4);
 	KUNIT_EXPECT_PTR_EQ(test, first, newest_slot(b));
 	KUNIT_EXPECT_EQ(test, first->length, 4);
-}
-
-/*
- * With the CQ's lock held here nothing completes, yet the slot must become free:
- * whoever polls the completion may post at once.
- */
-static void slot_is_free_before_its_completion_shows(struct kunit *test)
-{
-	struct bench *b = setup(test, IB_QPT_RC);
-	struct remote_answer remote = { .b = b };
-	struct rhca_cq *cq = to_rhca_cq(b->hca->cq);
-	struct rhca_sq *sq;
-	struct ib_wc wc;
-	bool freed;
-	u32 head;
-
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "one processor");
-	sq = &ibqp_to_verbs(b->qp)->sq;
-	head = sq->head;
-	post(b, IB_WR_SEND, 1);
-	INIT_WORK_ONSTACK(&remote.work, answer_remotely);
-	spin_lock_bh(&cq->lock);
-	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
-			 &remote.work);
-	freed = head_moves(sq, head);
-	spin_unlock_bh(&cq->lock);
-	flush_work(&remote.work);
-	destroy_work_on_stack(&remote.work);
-	KUNIT_EXPECT_TRUE(test, freed);
-	KUNIT_EXPECT_TRUE(test, test_poll(b->hca, &wc));
 }
 
 /* The WRITE is planned and never b->sent, so it is not it that waits for an answer */
@@ -942,7 +889,6 @@ TEST_SUITE(rhca_requester,
 	   KUNIT_CASE(requests_without_a_packet_do_not_pile_up),
 	   KUNIT_CASE(uc_invalidates_behind_what_is_sent_with_it),
 	   KUNIT_CASE(empty_queue_begins_with_the_same_slot),
-	   KUNIT_CASE(slot_is_free_before_its_completion_shows),
 	   KUNIT_CASE(bad_request_does_not_repeat_the_read_before_it),
 	   KUNIT_CASE(timeout_of_none_repeats_nothing),
 	   KUNIT_CASE(event_of_a_verb_is_raised_behind_it),
