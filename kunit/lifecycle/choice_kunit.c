@@ -513,37 +513,43 @@ static void netdev_has_the_device_that_it_should(struct kunit *test)
 		kunit_err(test, "step %u of \"%s\"", i, c->desc);
 }
 
-/* Of an offer, elsewhere, since it waits */
-struct withdrawal {
-	struct work_struct work;	/* withdraws it */
-	struct rhca_offer *offer;	/* the offer */
-	struct completion done;		/* it has been withdrawn */
+/* What waits for others is done elsewhere */
+struct elsewhere {
+	struct work_struct work;	/* does it */
+	struct bench *b;		/* the bench that it is of */
+	struct net_device *ndev;	/* is unregistered */
+	bool done;			/* the offer has been withdrawn */
 };
 
 static void withdraw_work(struct work_struct *work)
 {
-	struct withdrawal *withdrawal = container_of(work, struct withdrawal,
-						     work);
+	struct elsewhere *e = container_of(work, struct elsewhere, work);
 
-	rhca_offer_withdraw(withdrawal->offer);
-	complete(&withdrawal->done);
+	rhca_offer_withdraw(&e->b->offer);
+	WRITE_ONCE(e->done, true);
+}
+
+static void unregister_work(struct work_struct *work)
+{
+	struct elsewhere *e = container_of(work, struct elsewhere, work);
+
+	test_netdev_remove(e->b->test, e->ndev);
 }
 
 static void withdrawal_waits_for_who_has_found_the_offer(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
-	struct withdrawal w = { .offer = &b->offer };
+	struct elsewhere e = { .b = b };
 
 	offer(b, NULL);
 	KUNIT_ASSERT_PTR_EQ(test, rhca_offer_find(b->ndev), &b->offer);
-	init_completion(&w.done);
-	INIT_WORK_ONSTACK(&w.work, withdraw_work);
-	queue_work(system_unbound_wq, &w.work);
+	INIT_WORK_ONSTACK(&e.work, withdraw_work);
+	queue_work(system_unbound_wq, &e.work);
 	msleep(10 * STEP_MS);
-	KUNIT_EXPECT_FALSE(test, completion_done(&w.done));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(e.done));
 	rhca_offer_release(&b->offer);
-	wait_for_completion(&w.done);
-	destroy_work_on_stack(&w.work);
+	flush_work(&e.work);
+	destroy_work_on_stack(&e.work);
 	b->offered = false;
 }
 
@@ -625,20 +631,6 @@ static void settings_of_ports_that_go_together_are_kept(struct kunit *test)
 	user_removes(b, NULL);
 }
 
-/* Of a netdev, elsewhere, since it waits for who uses it */
-struct unregistration {
-	struct work_struct work;	/* unregisters it */
-	struct kunit *test;		/* the test that it is of */
-	struct net_device *ndev;	/* the netdev */
-};
-
-static void unregister_work(struct work_struct *work)
-{
-	struct unregistration *u = container_of(work, struct unregistration, work);
-
-	test_netdev_remove(u->test, u->ndev);
-}
-
 /*
  * It did not find its device, which was on its way. When the other netdev of that goes before
  * the device has looked at both, what is known of this one is not of a netdev any more
@@ -647,14 +639,14 @@ static void netdev_that_was_unregistered_is_not_known_again(struct kunit *test)
 {
 	struct bench *b = make_hardware_bench(test);
 	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
-	struct unregistration u = { .test = test, .ndev = second };
+	struct elsewhere e = { .b = b, .ndev = second };
 	struct rhca_slot_known known;
 
 	make_two_ports(b, TEST_NAME "_way", second);
 	set_both_ports(b);
 	begin_way(b, NULL);
-	INIT_WORK_ONSTACK(&u.work, unregister_work);
-	queue_work(system_unbound_wq, &u.work);
+	INIT_WORK_ONSTACK(&e.work, unregister_work);
+	queue_work(system_unbound_wq, &e.work);
 	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(second->reg_state) ==
 					     NETREG_UNREGISTERED));
 	refcount_set(&b->dev->ibdev.refcount, b->references);
@@ -662,8 +654,8 @@ static void netdev_that_was_unregistered_is_not_known_again(struct kunit *test)
 	rhca_slot_netdev_goes(b->ndev);
 	rhca_dev_remove_netdev(b->ndev);
 	rtnl_unlock();
-	flush_work(&u.work);
-	destroy_work_on_stack(&u.work);
+	flush_work(&e.work);
+	destroy_work_on_stack(&e.work);
 	rhca_slot_read(second, &known);		/* compares its address */
 	KUNIT_EXPECT_FALSE(test, known.tenants);
 	/* Other tests have hardware of the same name */
