@@ -182,10 +182,18 @@ void test_netdevs_remove(struct kunit *test, struct net_device *first,
 
 /* --- the device --------------------------------------------------------------- */
 
-static void destroy_objects(struct test_hca *hca)
+/* Of a struct test_hca all; for test_at_end(), where something else is to be freed behind them */
+void test_qps_destroy(void *data)
 {
+	struct test_hca *hca = data;
+
 	while (hca->num_qps)
 		ib_destroy_qp(hca->qps[--hca->num_qps]);
+}
+
+static void destroy_objects(struct test_hca *hca)
+{
+	test_qps_destroy(hca);
 	if (hca->mr)
 		ib_dereg_mr(hca->mr);
 	if (hca->srq)

@@ -114,6 +114,7 @@ void test_netdev_remove(struct kunit *test, struct net_device *ndev);
 void test_netdevs_remove(struct kunit *test, struct net_device *first,
 			 struct net_device *second);
 void test_hca_remove(struct test_hca *hca);
+void test_qps_destroy(void *hca);
 void test_hca_speak_v2(struct test_hca *hca);
 struct ib_qp *test_qp(struct test_hca *hca, enum ib_qp_type type);
 struct ib_qp *test_qp_of(struct test_hca *hca, enum ib_qp_type type,

@@ -68,15 +68,6 @@ static void destroy_cq(void *cq)
 	ib_destroy_cq(cq);
 }
 
-/* Freed before the device's own objects are, and so are the QPs */
-static void destroy_qps(void *data)
-{
-	struct bench *b = data;
-
-	while (b->hca->num_qps)
-		ib_destroy_qp(b->hca->qps[--b->hca->num_qps]);
-}
-
 static struct bench *setup(struct kunit *test)
 {
 	struct ib_cq_init_attr attr = { .cqe = CQ_ENTRIES };
@@ -86,7 +77,7 @@ static struct bench *setup(struct kunit *test)
 	b->cq = ib_create_cq(b->hca->ibdev, NULL, note, &b->of_busy, &attr);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b->cq));
 	test_at_end(test, destroy_cq, b->cq);
-	test_at_end(test, destroy_qps, b);
+	test_at_end(test, test_qps_destroy, b->hca);
 	KUNIT_ASSERT_EQ(test, b->cq->cqe, CQ_ENTRIES);
 	b->busy = create_qp(b, b->hca->cq, b->cq, &b->of_busy);
 	b->idle = create_qp(b, b->cq, b->hca->cq, &b->of_idle);

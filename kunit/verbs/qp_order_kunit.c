@@ -104,8 +104,7 @@ static void give_transport_back(void *data)
 {
 	struct bench *b = data;
 
-	while (b->hca->num_qps)
-		ib_destroy_qp(b->hca->qps[--b->hca->num_qps]);
+	test_qps_destroy(b->hca);
 	verbs_dev(b)->transport = b->transport;
 }
 

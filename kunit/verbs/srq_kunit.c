@@ -29,8 +29,7 @@ static void destroy_queues(void *data)
 {
 	struct test_hca *hca = data;
 
-	while (hca->num_qps)
-		ib_destroy_qp(hca->qps[--hca->num_qps]);
+	test_qps_destroy(hca);
 	ib_destroy_srq(hca->srq);
 	hca->srq = NULL;
 }
