@@ -163,13 +163,19 @@ static void reload(struct bench *b, const char *arg)
 }
 
 /* The last test's device of that name may be held for a moment by who looks at it */
+static void create(struct kunit *test, struct rhca_dev_spec *spec)
+{
+	int ret = 0;
+
+	test_becomes((ret = rhca_dev_create(spec)) != -ENFILE);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+}
+
 static void make(struct bench *b, const char *arg)
 {
 	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev);
-	int ret = 0;
 
-	test_becomes((ret = rhca_dev_create(&spec)) != -ENFILE);
-	KUNIT_ASSERT_EQ(b->test, ret, 0);
+	create(b->test, &spec);
 }
 
 static void choose(struct bench *b, const char *arg)
@@ -953,7 +959,7 @@ static void port_is_looked_at_when_the_one_beside_it_goes(struct kunit *test)
 						test_netdev(test, 2));
 
 	recording_clear();
-	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	create(test, &spec);
 	offer_too(test, spec.netdevs[1]);
 	rhca_slot_flush();
 	KUNIT_EXPECT_FALSE(test, is_served_by(spec.netdevs[1], &recording_backend));
@@ -967,7 +973,7 @@ static void device_that_was_taken_returns_with_all_ports(struct kunit *test)
 	struct rhca_dev_spec spec = TEST_DEVICE(&rhca_sw_backend, b->ndev, test_netdev(test, 2));
 	struct rhca_dev *dev;
 
-	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	create(test, &spec);
 	KUNIT_EXPECT_TRUE(test, rhca_slot_device_taken(find(b)));
 	/* Hardware serves one port */
 	offer(b, NULL);
