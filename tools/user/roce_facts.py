@@ -126,10 +126,20 @@ def names_port(expression):
     return str(expression) == str(ROCE_V2_PORT)
 
 
+def names_port_in_words(items):
+    """A match of iptables, such as multiport, has no more than its name in JSON."""
+    parts = [part for item in items if "rule" in item for part in item["rule"].get("expr", [])]
+    if not any(isinstance(part, dict) and "xt" in part for part in parts):
+        return False
+    words = roce.command("nft", "--stateless", "list", "ruleset") or ""
+    return re.search(rf"\b{ROCE_V2_PORT}\b", words) is not None
+
+
 def blocking_chains():
     """Chains of hook input that drop what no rule lets in, where none names the UDP port."""
     items = (roce.command_json("nft", "-j", "list", "ruleset") or {}).get("nftables", [])
-    if any(names_port(item.get(kind)) for item in items for kind in ("rule", "set", "map")):
+    if any(names_port(item.get(kind)) for item in items for kind in ("rule", "set", "map")) or \
+            names_port_in_words(items):
         return []
     chains = [item["chain"] for item in items if "chain" in item]
     return [f"{chain['family']} {chain['table']} {chain['name']}" for chain in chains

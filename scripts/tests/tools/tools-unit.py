@@ -272,6 +272,21 @@ class RoceStatus(Findings):
         self.firewall([], "accept")
         self.assertEqual(self.host.status(), (0, []))
 
+    def test_firewall_of_iptables_with_several_ports(self):
+        self.host.software()
+        self.firewall([{"expr": [{"xt": {"type": "match", "name": "multiport"}},
+                                 {"counter": {"packets": 4791, "bytes": 1}}]}])
+        with open(os.path.join(self.host.folder.name, "bin/nft"), encoding="utf-8") as file:
+            in_json = file.read().split("\n", 1)[1].strip()
+        for ports, blocked in ("53, 4791", False), ("53, 14791", True):
+            self.host.put("bin/nft", f'#!/bin/sh\ncase "$*" in\n*-j*) {in_json}\n;;\n'
+                          f"*stateless*) echo 'udp dport {{ {ports} }} accept' ;;\nesac")
+            with self.subTest(ports=ports):
+                if blocked:
+                    self.finds("chain inet filter input drops")
+                else:
+                    self.assertEqual(self.host.status(), (0, []))
+
     def test_netdev_of_another_namespace_with_a_name_of_this_one(self):
         self.host.software()
         self.host.device("roce1", "eth0", [TEN], mtu=9000, **{"backend": "software"})
