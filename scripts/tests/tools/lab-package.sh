@@ -84,4 +84,11 @@ else
 		check_ok "has $name" grep -qx "roce-lab-[^/]*-source/$name" "$work/out"
 	done
 fi
+
+: "that of a release, which is unpacked without git"
+rm -rf "$work/again/.git"
+sed -i 's/^commit .*/commit unknown/' "$work/again/build/lab/lib/roce-lab/version"
+source=$("$work/again/tools/lab/pack-source" 2> "$work/said")
+tar --zstd -tf "$work/again/$source" > "$work/out"
+check_ok "has roce-hca/Kbuild" grep -qx 'roce-lab-[^/]*-source/roce-hca/Kbuild' "$work/out"
 finish
