@@ -341,6 +341,12 @@ static const struct course courses[] = {
 		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_MIDDLE, 1, MTU, MTU),
 		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), ASK_READ(1, MTU, 2 * MTU),
 		RESPONSE(READ_FIRST, 1, MTU, MTU), RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET } },
+	/* The end of the last packet, too */
+	{ "duplicate READ may ask for a part, and for the rest then", .step = {
+		ASK_READ(0, 0, 3 * MTU), FORGET, ASK_READ(0, 0, MTU + 4),
+		RESPONSE(READ_FIRST, 0, 0, MTU), RESPONSE(READ_LAST, 1, MTU, 4), QUIET,
+		ASK_READ(1, MTU, 2 * MTU), RESPONSE(READ_FIRST, 1, MTU, MTU),
+		RESPONSE(READ_LAST, 2, 2 * MTU, MTU), QUIET } },
 	/* 9.7.4.1.3: it must lie inside the one before, at the same place */
 	{ "duplicate READ of something else is dropped", .step = {
 		ASK_READ(0, 0, 2 * MTU), FORGET, ASK_READ(0, 0, 3 * MTU), SENT(0),

@@ -158,10 +158,15 @@ struct rhca_requester {
 struct rhca_resource {
 	u8 opcode;	/* of the request; 0 when the slot is empty */
 	bool replayed;	/* it came again: the peer may have taken it for done by now */
-	u8 placement;	/* FLUSH: RHCA_PLACE_* */
-	bool whole;	/* FLUSH: all that the key names, whatever @va and @length say */
+	union {
+		struct {	/* FLUSH */
+			u8 placement;	/* RHCA_PLACE_* */
+			bool whole;	/* all that the key names, whatever @va and @length say */
+		};
+		u16 cut;	/* READs: bytes that the last response leaves out */
+	};
 	u32 first_psn;	/* of the first response */
-	u32 last_psn;	/* of the last response */
+	u32 last_psn;	/* of the last response; of a READ there may be more in @length */
 	u32 next_psn;	/* of the next response to send; behind @last_psn when all are sent */
 	union {
 		u64 va;		/* READs and FLUSH: address of the first byte */

@@ -109,8 +109,10 @@ static int build_read_data(struct rhca_sw_qp *qp,
 static u32 response_bytes(const struct rhca_sw_qp *qp,
 			  const struct rhca_resource *res, u32 offset)
 {
+	u32 cut = res->next_psn == res->last_psn ? res->cut : 0;
+
 	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ?
-		min(res->length - offset, qp->base.mtu_bytes) : 0;
+		min(res->length - offset, qp->base.mtu_bytes) - cut : 0;
 }
 
 static void fill_response(struct rhca_sw_qp *qp, const struct rhca_resource *res,
@@ -383,16 +385,24 @@ bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 
 /* --- duplicates ----------------------------------------------------------- */
 
-static struct rhca_resource *find_resource(struct rhca_responder *recv, u32 psn,
-					   u32 *index)
+/* Of all that has been asked for, of which only a part may have been once more */
+static u32 most_responses(const struct rhca_sw_qp *qp, const struct rhca_resource *res)
 {
+	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ?
+		rhca_response_packets(qp, res->length) : 1;
+}
+
+static struct rhca_resource *find_resource(struct rhca_sw_qp *qp, u32 psn, u32 *index)
+{
+	struct rhca_responder *recv = &qp->recv;
 	struct rhca_resource *res;
 	u32 i;
 
 	for (i = 1; i <= recv->num_resources; i++) {
 		res = rhca_resource_at(recv, recv->newest_resource - i);
 		if (res->opcode &&
-		    rhca_psn_between(psn, res->first_psn, res->last_psn)) {
+		    rhca_psn_diff(psn, res->first_psn) >= 0 &&
+		    rhca_psn_diff(psn, res->first_psn) < most_responses(qp, res)) {
 			*index = recv->newest_resource - i;
 			return res;
 		}
@@ -414,6 +424,7 @@ static void send_from(struct rhca_responder *recv, u32 index)
  * it asked for before, 9.7.4.1.3. Younger requests will be repeated as well, so
  * only this one is answered again. Who asks for a rest has what is before it; if
  * that has not been sent, all of it is on its way, and none of it may be left out.
+ * Who asks for less than the rest may ask for what is behind that later.
  */
 static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -421,12 +432,12 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	struct rhca_responder *recv = &qp->recv;
 	u32 length = be32_to_cpu(reth->length);
 	struct rhca_resource *res;
-	u32 index, offset;
+	u32 index, offset, packets;
 
 	/* Memory is read once more; its key is looked at with each response */
 	if (!(READ_ONCE(qp->base.attr.qp_access_flags) & IB_ACCESS_REMOTE_READ))
 		return;
-	res = find_resource(recv, rx->psn, &index);
+	res = find_resource(qp, rx->psn, &index);
 	if (!res || res->opcode != IB_OPCODE_RC_RDMA_READ_REQUEST ||
 	    (!res->replayed && rhca_psn_before(res->next_psn, rx->psn)))
 		return;
@@ -441,10 +452,11 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	/* The first response to the new request says FIRST or ONLY */
 	res->first_psn = rx->psn;
 	res->next_psn = rx->psn;
-	res->last_psn = rhca_psn_add(rx->psn,
-				     rhca_response_packets(qp, length) - 1);
+	packets = rhca_response_packets(qp, length);
+	res->last_psn = rhca_psn_add(rx->psn, packets - 1);
 	res->va += offset;
-	res->length = length;
+	res->length -= offset;
+	res->cut = min(packets * qp->base.mtu_bytes, res->length) - length;
 	res->rkey = be32_to_cpu(reth->rkey);
 	res->replayed = true;
 	rhca_block_lost(&recv->backoff);
@@ -458,7 +470,7 @@ static void replay_single(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	struct rhca_resource *res;
 	u32 index;
 
-	res = find_resource(recv, rx->psn, &index);
+	res = find_resource(qp, rx->psn, &index);
 	if (!res || res->opcode != rx->opcode)
 		return;
 	res->next_psn = res->first_psn;
