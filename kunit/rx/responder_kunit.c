@@ -411,6 +411,13 @@ static const struct course courses[] = {
 	{ "UC refuses in silence", .type = IB_QPT_UC, .access = IB_ACCESS_LOCAL_WRITE, .step = {
 		CLEAR(0, 8), ASK(UC | WRITE_ONLY, .length = 8, .payload_bytes = 8),
 		ASK(UC | SEND_ONLY, .psn = 1), QUIET, WORD(0), STATE(RTS) } },
+	/* The receiver's own fault, which nobody but its user can hear of */
+	{ "UC fails by a receive with a wrong key", .type = IB_QPT_UC, .region = NONE, .step = {
+		POST_BAD, ASK(UC | SEND_ONLY, .payload_bytes = 8), DONE(1, LOC_PROT_ERR),
+		SENT(0), STATE(ERR) } },
+	{ "UD fails by a receive with a wrong key", .type = IB_QPT_UD, .region = NONE, .step = {
+		POST_BAD, DATAGRAM(TEST_QKEY, 8), DONE(1, LOC_PROT_ERR), SENT(0),
+		STATE(ERR) } },
 
 	/* It reads the memory as it is now */
 	{ "duplicate READ needs the right to read", .step = {
