@@ -46,12 +46,12 @@ void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 regio
 	struct bench *b;
 	u32 i;
 
-	spec.access = c->access ?: usual->access;
+	spec.access = c->access ?: spec.access;
 	if (c->resources)
 		spec.responder_resources = max(c->resources, 0);
 	b = test_bench(test, c->type ?: IB_QPT_RC, &spec, IB_QPS_RTS);
 	if (region_bytes && c->region != NONE)
-		test_mr(b->hca, b->qp, region_bytes, c->region ?: usual->access);
+		test_mr(b->hca, b->qp, region_bytes, c->region ?: (c->spec ?: usual)->access);
 	for (i = 0; i < MAX_STEPS && c->step[i].act && test->status != KUNIT_FAILURE; i++)
 		c->step[i].act(b, &c->step[i]);
 	if (test->status == KUNIT_FAILURE)

@@ -148,7 +148,7 @@ struct course {
 	const struct test_qp_spec *spec;	/* of the QP */
 	int access;				/* its qp_access_flags */
 	int resources;				/* its max_dest_rd_atomic */
-	int region;				/* rights of the region, by default the QP's */
+	int region;				/* rights of the region, by default the spec's */
 	struct step step[MAX_STEPS];		/* one after the other */
 };
 
