@@ -744,6 +744,8 @@ CHANGE(other_hop_limit, address->flow.hop_limit--)
 CHANGE(other_label, address->flow.flow_label ^= 0x12)
 CHANGE(other_framing, address->flow.encap = RHCA_V2_IPV4)
 CHANGE(other_pkey, fields->pkey = 0x8001)
+/* Not ECN-capable */
+CHANGE(other_ecn, fields->opcode = ACKNOWLEDGE)
 
 static const struct other_case others[] = {
 	{ "same headers", same, true },
@@ -760,20 +762,22 @@ static const struct other_case others[] = {
 	{ "another flow label", other_label },
 	{ "another framing", other_framing },
 	{ "another partition", other_pkey },
+	{ "another ECN class", other_ecn },
 };
 KUNIT_ARRAY_PARAM_DESC(other, others, desc);
 
-/* The first packet of a QP by any path; false when it is sent in another way */
+/* The first packet of a QP by any path, of one size; false when it is sent in another way */
 static bool share(struct bench *b, struct rhca_shared_block *shared, u32 index,
 		  struct rhca_path *path, const struct rhca_bth_fields *fields)
 {
+	u32 bytes = 80 - rhca_transport_bytes(fields->opcode);
 	struct rhca_packet packet;
 
 	if (!rhca_shared_begin_packet(shared, &packet, &sw_qp(b, index)->base,
-				      path, fields, 64))
+				      path, fields, bytes))
 		return false;
 	rhca_packet_protect(&packet);
-	rhca_packet_copy(&packet, b->hca->buffer, 64);
+	rhca_packet_copy(&packet, b->hca->buffer, bytes);
 	rhca_packet_seal(&packet);
 	KUNIT_EXPECT_TRUE(b->test, rhca_shared_add(shared, &packet, NULL));
 	return true;

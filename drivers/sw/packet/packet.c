@@ -117,25 +117,27 @@ unsigned int rhca_packet_bytes(const struct rhca_packet *packet)
 }
 
 /*
- * Requests and responses with data of connected QPs are ECN-capable. Acknowledgements are
- * not, since nobody would slow down for their marks, nor are datagrams. The ICRC leaves
- * the traffic class out.
+ * The ECN bits. Requests and responses with data of connected QPs are ECN-capable.
+ * Acknowledgements are not, since nobody would slow down for their marks, nor are datagrams.
  */
+u8 rhca_packet_ecn(const struct rhca_address *address, u8 opcode)
+{
+	if (address->flow.encap == RHCA_V1 || opcode == IB_OPCODE_RC_ACKNOWLEDGE ||
+	    (opcode & RHCA_OPCODE_TRANSPORT) > IB_OPCODE_UC ||
+	    !READ_ONCE(address->port->cc.enable))
+		return INET_ECN_NOT_ECT;
+	return INET_ECN_ECT_0;
+}
+
+/* The ICRC leaves it out */
 static u8 traffic_class(const struct rhca_packet *packet)
 {
 	const struct rhca_address *address = &packet->path->address;
-	const struct rhca_cc *cc = &address->port->cc;
 	u8 opcode = packet->bth->opcode;
 
-	if (address->flow.encap == RHCA_V1)
-		return address->flow.tclass;
 	if (opcode == RHCA_OPCODE_CNP)
-		return READ_ONCE(cc->np_cnp_dscp) << 2;
-	if (opcode == IB_OPCODE_RC_ACKNOWLEDGE ||
-	    (opcode & RHCA_OPCODE_TRANSPORT) > IB_OPCODE_UC ||
-	    !READ_ONCE(cc->enable))
-		return address->flow.tclass;
-	return address->flow.tclass | INET_ECN_ECT_0;
+		return READ_ONCE(address->port->cc.np_cnp_dscp) << 2;
+	return address->flow.tclass | rhca_packet_ecn(address, opcode);
 }
 
 /* Write the network headers. @bytes: from the BTH to the end of the ICRC. */

@@ -53,6 +53,7 @@ bool rhca_packet_begin_segment(struct rhca_packet *packet,
 			       const struct rhca_verbs_qp *qp, struct rhca_path *path,
 			       const struct rhca_bth_fields *fields,
 			       unsigned int payload_bytes);
+u8 rhca_packet_ecn(const struct rhca_address *address, u8 opcode);
 unsigned int rhca_packet_bytes(const struct rhca_packet *packet);
 void rhca_packet_write_network(struct rhca_packet *packet, unsigned int bytes);
 void rhca_packet_protect(struct rhca_packet *packet);

@@ -63,14 +63,18 @@ static bool same_member(const struct rhca_tx_list *tx,
 		!netif_is_bond_master(ndev));
 }
 
-/* Filters may know partitions, and see one BTH of a block */
+/*
+ * Filters may know partitions, and see one BTH of a block. A small request is as long as an
+ * acknowledgement, which no switch may mark in place of dropping it.
+ */
 static bool goes_along(const struct rhca_shared_block *shared,
-		       const struct rhca_verbs_qp *qp,
-		       const struct rhca_path *path, u16 pkey)
+		       const struct rhca_verbs_qp *qp, const struct rhca_path *path,
+		       const struct rhca_bth_fields *fields)
 {
 	const struct rhca_tx_list *tx = &shared->tx;
 
-	return shared->pkey == pkey &&
+	return shared->pkey == fields->pkey &&
+	       shared->ecn == rhca_packet_ecn(&path->address, fields->opcode) &&
 	       tx->counters == rhca_qp_counters(qp) &&
 	       same_member(tx, qp) &&
 	       same_headers(&tx->path->address, &path->address) &&
@@ -110,7 +114,7 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 	struct rhca_block *block = &shared->tx.block;
 
 	if (rhca_shared_packets(shared) &&
-	    !goes_along(shared, qp, path, fields->pkey))
+	    !goes_along(shared, qp, path, fields))
 		rhca_shared_send(shared);
 	if (!rhca_shared_packets(shared) && !open_block(shared, qp, path))
 		return false;
@@ -123,6 +127,7 @@ bool rhca_shared_begin_packet(struct rhca_shared_block *shared,
 		rhca_block_precede(block, packet);
 	} else {
 		shared->pkey = fields->pkey;
+		shared->ecn = rhca_packet_ecn(&path->address, fields->opcode);
 	}
 	return true;
 }

@@ -10,6 +10,7 @@
 struct rhca_shared_block {
 	struct rhca_tx_list tx;		/* path, counters, LAG member: all packets' */
 	u16 pkey;			/* of all */
+	u8 ecn;				/* likewise */
 	/* In use by those whose packets are or were there: the next is likely to use it, too */
 	struct rhca_mem *held;
 	struct rhca_sw_qp *senders;	/* requesters with a packet in it, each with a reference */
