@@ -124,8 +124,43 @@ static void connection_begins_with_a_short_pause(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rhca_fault_pause(&qp->recv.fault_ns), RHCA_PAGE_FAULT_NS);
 }
 
+/* They come again when they are asked for */
+static void lose_pages(struct bench *b)
+{
+	KUNIT_ASSERT_EQ(b->hca->test, b->at,
+			vm_mmap(NULL, b->at, NUM_PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+				MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
+}
+
+/* What is lost is sent again when its page is there, not when the peer has been asked again */
+static void lost_packet_waits_for_its_page_alone(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct ib_qp *qp = test_qp_in(b->hca, IB_QPT_RC, &plain, IB_QPS_RTS);
+	struct ib_sge sge = { b->at, 3 * TEST_MTU_BYTES, b->mr->lkey };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 },
+	};
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+
+	/* Nothing else sends it again */
+	WRITE_ONCE(ibqp_to_verbs(qp)->attr.timeout, 0);
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_ASSERT_TRUE(test, test_becomes(test_num_sent(b->hca) == 3));
+	while (test_sent(b->hca, sent))
+		;
+	lose_pages(b);
+	test_answer(b->hca, qp, ACKNOWLEDGE, plain.sq_psn + 1, 0x60 << 24, 0);
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(b->hca)));
+	if (test_sent(b->hca, sent))
+		KUNIT_EXPECT_EQ(test, sent->psn, plain.sq_psn + 1);
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(qp, IB_QPS_RESET));
+	finish(b);
+}
+
 TEST_SUITE(rhca_odp,
 	   KUNIT_CASE(page_comes_when_it_is_asked_for),
 	   KUNIT_CASE(good_page_comes_beside_a_bad_one),
 	   KUNIT_CASE(who_comes_after_the_longest_pause_hears_of_a_bad_page),
-	   KUNIT_CASE(connection_begins_with_a_short_pause));
+	   KUNIT_CASE(connection_begins_with_a_short_pause),
+	   KUNIT_CASE(lost_packet_waits_for_its_page_alone));

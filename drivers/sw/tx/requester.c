@@ -309,7 +309,8 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		return did;
 	end = send->next_psn;
 	rhca_tx_list_send(tx);
-	send->hole_due = tx->refused;
+	send->hole_due = tx->refused ||
+			 (did == STEP_WAIT && send->pause == RHCA_PAUSE_PAGE_FAULT);
 	if (did == STEP_PACKET && !tx->refused)
 		rhca_missing_asked(qp, send->recovery->hole_psn, end);
 	send->next = next;
