@@ -45,9 +45,12 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	send->rnr_retries_left = READ_ONCE(qp->base.attr.rnr_retry);
 	send->repeating = false;
 	rhca_restart_ack_timer(qp);
-	/* It had been rewound, but what it would repeat has arrived */
-	if (rhca_psn_before(send->next_psn, oldest_unacked))
+	/* It had been rewound, but what it would repeat has arrived: so it had its receive */
+	if (rhca_psn_before(send->next_psn, oldest_unacked)) {
 		rhca_requester_rewind(qp, oldest_unacked);
+		if (send->pause == RHCA_PAUSE_RNR)
+			rhca_pause_send(qp, RHCA_PAUSE_RNR, 0);
+	}
 }
 
 /* Something has been lost: in a queue that was full, or by the wire? */
