@@ -128,9 +128,8 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		}
 		break;
 	case NETDEV_UNREGISTER:
-		rhca_slot_netdev_goes(ndev);
 		/* Its device goes with it, and so do the other ports' */
-		if (rhca_netdev_served(ndev))
+		if (rhca_slot_netdev_goes(ndev) || rhca_netdev_served(ndev))
 			rhca_slot_kick(NULL);
 		rhca_dev_remove_netdev(ndev);
 		break;

@@ -240,14 +240,18 @@ static void end_wish(struct rhca_slot *slot)
 	slot->changing = false;
 }
 
-/* Of the netdev, and of the one that was joined to it */
-static void end_pairs(const struct net_device *ndev)
+/* Of the netdev, and of the one that was joined to it. Returns whether there were any */
+static bool end_pairs(const struct net_device *ndev)
 {
 	struct rhca_slot *slot;
+	bool any = false;
 
 	list_for_each_entry(slot, &rhca_slots, entry)
-		if (slot->ndev == ndev || rhca_netdev_is(ndev, &slot->pair))
+		if (slot->ndev == ndev || rhca_netdev_is(ndev, &slot->pair)) {
+			any |= slot->pair.ifindex;
 			rhca_slot_end_pair(slot);
+		}
+	return any;
 }
 
 /* A device that was on several netdevs does not return without one of them */
@@ -299,12 +303,13 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
  * another one in its place. So it is of the other netdevs of the device, which goes, and of a
  * LAG's members, be the netdev one of them. A device that is not registered has been made with
  * what is kept, or its settings were saved when it began its way to another RDMA namespace.
- * RTNL held.
+ * RTNL held. Returns whether another one was joined to it, which is to be looked at.
  */
-void rhca_slot_netdev_goes(const struct net_device *ndev)
+bool rhca_slot_netdev_goes(const struct net_device *ndev)
 {
 	struct rhca_dev *dev = rhca_dev_find(ndev) ?: rhca_dev_find_lag(ndev);
 	struct rhca_slot *slot;
+	bool was_joined;
 
 	if (dev)
 		rhca_pkeys_freeze(dev, true);
@@ -314,7 +319,7 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 	if (dev)
 		rhca_slot_follow_rule(rcu_access_pointer(dev->ports[0].second));
 	slot = rhca_slot_find(ndev);
-	end_pairs(ndev);
+	was_joined = end_pairs(ndev);
 	end_returns(ndev);
 	if (slot)
 		end_wish(slot);
@@ -323,6 +328,7 @@ void rhca_slot_netdev_goes(const struct net_device *ndev)
 	mutex_unlock(&rhca_slots_mutex);
 	if (dev)
 		ib_device_put(&dev->ibdev);
+	return was_joined;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_netdev_goes);
 

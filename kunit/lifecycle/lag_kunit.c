@@ -238,6 +238,15 @@ static void returns_with_third(struct bench *b, u32 n)
 	EXPECT_DONE(rhca_slot_set_returns(b->ndev[0], &ports));
 }
 
+/* A device returns that was on this netdev alone */
+static void returns_alone(struct bench *b, u32 n)
+{
+	struct rhca_slot_ports ports = { .num = 1 };
+
+	rhca_netdev_note(&ports.netdev[0], b->ndev[n]);
+	EXPECT_DONE(rhca_slot_set_returns(b->ndev[n], &ports));
+}
+
 /* Under their names, with its partitions, once */
 static void members_return(struct bench *b, u32 n)
 {
@@ -390,6 +399,12 @@ static const struct course {
 	{ "removal counts when its netdev goes", {
 		JOIN_TWO(0), { user_removes }, { put }, { netdev_goes, 0 }, { a_while },
 		{ unserved, 1 }, { goes, 1 } } },
+	/* Both have made room for a LAG that there is none of yet. Whichever of the two goes */
+	{ "device of a pair returns when the other netdev goes", {
+		{ choose, 1 }, { removed, 1 }, { goes, 1 }, { flush }, { pair, 0 },
+		{ returns_alone, 1 }, { netdev_goes, 0 }, { returned, 1 }, { goes, 1 },
+		{ choose, 2 }, { removed, 2 }, { goes, 2 }, { flush }, { pair, 2 },
+		{ returns_alone, 2 }, { netdev_goes, 3 }, { returned, 2 }, { goes, 2 } } },
 	/* A device that returns had two netdevs: the second one has another device by now */
 	{ "LAG waits for all netdevs of what it stands for", {
 		{ choose, 0 }, { removed, 0 }, { goes, 0 }, { choose, 2 }, { hold, 2 }, { flush },
