@@ -5,6 +5,7 @@
 #include <rdma/ib_mad.h>
 
 #include "core/port/port_pkeys.h"
+#include "core/qp/qp.h"
 #include "core/rules/pkey.h"
 #include "lib/course.h"
 
@@ -250,6 +251,26 @@ static void qp_speaks_in_its_partition(struct kunit *test)
 	test_course(test, &spec, 0);
 }
 
+/* Or it would be silent there, without a word */
+static void port_that_a_qp_moves_to_needs_its_entry(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 2 };
+	struct test_qp_spec fifth = spec;
+	struct ib_qp *qp;
+
+	write_table(hca, "5 0x8001");
+	fifth.pkey_index = 5;
+	qp = test_qp_in(hca, IB_QPT_RC, &fifth, IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PORT));
+	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->port->num, 1);
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PORT |
+							 IB_QP_PKEY_INDEX));
+	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->port->num, 2);
+	attr.port_num = 1;
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PORT));
+}
+
 static void expect_sent(struct test_hca *hca, u8 opcode, u16 pkey)
 {
 	struct test_sent *sent = test_alloc(hca->test, sizeof(*sent));
@@ -430,6 +451,7 @@ TEST_SUITE(rhca_pkey,
 	   KUNIT_CASE(write_takes_all_lines_or_none),
 	   KUNIT_CASE(full_membership_answers_before_limited),
 	   KUNIT_CASE_PARAM(qp_speaks_in_its_partition, course_gen_params),
+	   KUNIT_CASE(port_that_a_qp_moves_to_needs_its_entry),
 	   KUNIT_CASE(mad_leaves_by_the_index_it_names),
 	   KUNIT_CASE(mad_says_which_index_let_it_in),
 	   KUNIT_CASE(table_is_frozen_until_all_have_looked));

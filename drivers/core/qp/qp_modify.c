@@ -34,29 +34,30 @@ static int check_limits(const struct rhca_caps *caps,
 }
 
 /*
- * The entry must be a valid one, 11.2.5.2; it may become invalid later. QP1 has
- * all of them, and names one with each request.
+ * The entry must be a valid one, 11.2.5.2, of the port that the QP is to be on; it may become
+ * invalid later. QP1 has all of them, and names one with each request.
  */
 static int check_pkey_index(struct rhca_qp *qp, const struct ib_qp_attr *attr,
 			    int mask)
 {
 	struct rhca_port *port = mask & IB_QP_PORT ?
 		rhca_port_of(qp->dev, attr->port_num) : qp->port;
+	u32 index = mask & IB_QP_PKEY_INDEX ? attr->pkey_index : qp->attr.pkey_index;
 	u16 pkey;
 
-	if (!(mask & IB_QP_PKEY_INDEX))
+	if (!(mask & IB_QP_PKEY_INDEX) && port == qp->port)
 		return 0;
-	if (attr->pkey_index >= qp->dev->caps.num_pkeys)
+	if (index >= qp->dev->caps.num_pkeys)
 		return -EINVAL;
 	if (qp->ibqp.qp_type == IB_QPT_GSI)
 		return 0;
 	rcu_read_lock();
-	pkey = rhca_pkey_at(&port->pkeys, attr->pkey_index);
+	pkey = rhca_pkey_at(&port->pkeys, index);
 	rcu_read_unlock();
 	if (rhca_pkey_valid(pkey))
 		return 0;
 	ibdev_dbg(&qp->dev->ibdev, "QP %#x: no P_Key at index %u of port %u\n",
-		  qp->ibqp.qp_num, attr->pkey_index, port->num);
+		  qp->ibqp.qp_num, index, port->num);
 	return -EINVAL;
 }
 
