@@ -240,10 +240,12 @@ static void remove_queued(struct rhca_dev *dev)
  */
 static bool catch_up(struct rhca_dev *dev)
 {
-	bool went;
+	bool went, told;
 
 	lockdep_assert_held(&devices_mutex);
 	rtnl_lock();
+	/* It was on its way still when it was looked at last */
+	told = !rcu_access_pointer(dev->ports[0].ndev);
 	/* Who has been told sees to it that it goes, and to what follows */
 	went = !test_bit(RHCA_DEV_REMOVED, &dev->flags) && !rhca_dev_netdevs_stay(dev);
 	if (went)
@@ -251,7 +253,7 @@ static bool catch_up(struct rhca_dev *dev)
 	else
 		rhca_dev_update_ports(dev);
 	rtnl_unlock();
-	if (went)
+	if (went && !told)
 		rhca_lifecycle.device_lost(dev);
 	return went;
 }

@@ -20,6 +20,7 @@
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "lifecycle/slot.h"
+#include "lifecycle/slot_events.h"
 
 #define MAX_CALLS	32
 #define STEP_MS		10
@@ -777,6 +778,36 @@ static void lag_on_the_way_leaves_its_members(struct kunit *test)
 	test_device_remove(ndev);
 }
 
+/* It is looked at on its way, too, and when it is back: its members have settings of theirs then */
+static void lag_on_the_way_leaves_its_members_once(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	struct net_device *member = test_netdev(test, 2);
+	struct rhca_dev_spec spec = TEST_DEVICE(&recording_backend, member);
+	struct rhca_dev *own, *dev = make_lag(test, ndev, member);
+	unsigned int refs = refcount_read(&dev->ibdev.refcount);
+	struct rhca_slot_known known;
+
+	refcount_set(&dev->ibdev.refcount, 0);
+	move_and_plug(dev);
+	KUNIT_EXPECT_TRUE(test, test_becomes(!rcu_access_pointer(dev->ports[0].ndev)));
+	spec.name = TEST_NAME "_own";
+	KUNIT_ASSERT_EQ(test, 0, rhca_dev_create(&spec));
+	own = test_device_get(test, member);
+	KUNIT_EXPECT_EQ(test, 0, rhca_pkeys_store(&own->ports[0], "1 0x8001"));
+	rhca_slot_device_removed(own, false);
+	ib_device_put(&own->ibdev);
+	refcount_set(&dev->ibdev.refcount, refs);
+	set_bit(RHCA_DEV_UNPLUGGED, &dev->flags);
+	rhca_dev_plugged(dev);
+	ib_device_put(&dev->ibdev);
+	KUNIT_EXPECT_TRUE(test, test_becomes(recording_num(RECORDED_DEV_EXIT)));
+	rhca_slot_read(member, &known);
+	KUNIT_EXPECT_TRUE(test, known.tenants);
+	test_device_remove(member);
+	test_device_remove(ndev);
+}
+
 static void remove_all(struct work_struct *work)
 {
 	rhca_dev_remove_all();
@@ -832,4 +863,5 @@ TEST_SUITE_WITH(rhca_device, device_init, NULL,
 		KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
 		KUNIT_CASE(device_on_the_way_is_removed_when_it_is_back),
 		KUNIT_CASE(lag_on_the_way_leaves_its_members),
+		KUNIT_CASE(lag_on_the_way_leaves_its_members_once),
 		KUNIT_CASE(unload_waits_for_a_device_on_the_way));
