@@ -127,13 +127,19 @@ class Signals:
                 os.kill(os.getpid(), number)
 
 
+def ends_with_this():
+    """Words in front of a command that ends it, with its lab, where this process is killed."""
+    return ['setpriv', '--pdeathsig', 'TERM', '--'] if shutil.which('setpriv') else []
+
+
 def run_again(config, hosts):
     """The whole session in a lab: its status, or None if there is none."""
     lab = command()
     if not lab:
         config.rdma_lab_reason = 'roce-lab: it is not installed here'
         return None
-    words = [lab, 'run', '--hosts', str(hosts)] + config.getini('rdma_lab_options')
+    words = ends_with_this() + [lab, 'run', '--hosts', str(hosts)]
+    words += config.getini('rdma_lab_options')
     session = ['--cwd', str(config.invocation_params.dir), '--', sys.executable, '-m', 'pytest'] + [
         str(arg) for arg in config.invocation_params.args]
     environment = dict(os.environ)
