@@ -2,11 +2,13 @@
 /* Who gets what is sent to a multicast group, and what the netdev knows of it. */
 #include <kunit/test.h>
 #include <linux/etherdevice.h>
+#include <linux/ipv6.h>
 #include <linux/netdevice.h>
 
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
 #include "sw/backend.h"
+#include "sw/rx/receive.h"
 
 #define GROUP_QPN	0xffffff
 #define PAYLOAD_BYTES	24
@@ -155,6 +157,35 @@ static void group_is_one_of_its_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
 
+/* IPv6 says of a packet that the VRF stands for which netdev it came by */
+static void packet_of_a_vrf_is_for_the_netdev_below(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
+	struct ib_qp *qp = ud_qp(hca, 1);
+	__be32 deth[2] = { cpu_to_be32(TEST_QKEY), cpu_to_be32(0x123456) };
+	struct test_packet p = {
+		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 1, .dgid = group,
+			  .udp_sport = 0xd00d },
+		.bth = { .opcode = UD_SEND_ONLY, .dest_qpn = GROUP_QPN },
+		.extended = deth, .extended_bytes = sizeof(deth),
+		.payload_bytes = PAYLOAD_BYTES,
+	};
+	struct sk_buff *skb;
+
+	if (!IS_ENABLED(CONFIG_NET_L3_MASTER_DEV))
+		kunit_skip(test, "no VRFs");
+	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
+	test_peer_gid(&p.flow.sgid);
+	skb = test_packet_on(hca, &p, hca->ndev[1]);
+	IP6CB(skb)->flags = IP6SKB_L3SLAVE;
+	IP6CB(skb)->iif = hca->ndev[0]->ifindex;
+	local_bh_disable();
+	rhca_receive(skb, RHCA_V2_IPV6);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, received(hca), BIT(1));
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
+}
+
 /* An adapter receives for its groups itself; what reaches the stack is not for us */
 static void group_of_another_backend_is_not_ours(struct kunit *test)
 {
@@ -172,4 +203,5 @@ TEST_SUITE(rhca_mcast,
 	   KUNIT_CASE_PARAM(what_is_not_for_the_group_is_counted_and_dropped, drop_gen_params),
 	   KUNIT_CASE(attaching_twice_is_refused),
 	   KUNIT_CASE(group_is_one_of_its_port),
+	   KUNIT_CASE(packet_of_a_vrf_is_for_the_netdev_below),
 	   KUNIT_CASE(group_of_another_backend_is_not_ours));

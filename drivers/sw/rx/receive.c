@@ -202,13 +202,22 @@ static void visit_attachment(struct rhca_mcast_visitor *visitor,
 	rhca_qp_put(qp);
 }
 
+/* The member of the group: a VRF puts itself in place of a netdev that is enslaved to it */
+static const struct net_device *came_by(const struct rhca_rx *rx)
+{
+	const struct net_device *ndev = rx->skb->dev;
+
+	return rx->ifindex == ndev->ifindex ? ndev :
+	       dev_get_by_index_rcu(dev_net(ndev), rx->ifindex);
+}
+
 /*
  * Each QP of the group gets a copy, also one that sent it: 10.5.2. The walk of a
  * block stands at the packet; else it is NULL.
  */
 static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 {
-	const struct net_device *ndev = rx->skb->dev;
+	const struct net_device *ndev = came_by(rx);
 	struct copies copies = {
 		.visitor.visit	= visit_attachment,
 		.rx		= rx,

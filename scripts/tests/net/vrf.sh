@@ -70,6 +70,17 @@ opened() { [ "$(sockets "$NS_A")" = 4 ]; }
 busywait 60 opened
 carries "VRF later"
 
+: "a group of a netdev in the VRF"
+while read -r family group; do
+	address=IP${family}
+	a=${address}_A b=${address}_B
+	python mcast.py "$DEV_B" "$(gid_index "$DEV_B" v2 "${!b}")" \
+		"$DEV_A" "$(gid_index "$DEV_A" v2 "${!a}")" "$group"
+done << END
+6 ff15::9:1:1
+4 ::ffff:239.9.1.1
+END
+
 : "the port number is ours alone, in the VRF and outside of it"
 refused() { # refused OPTION: what bind() says
 	in_a $PYTHON -c "
