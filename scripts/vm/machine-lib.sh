@@ -21,6 +21,9 @@ machine_kernel_arguments=(
 # all sleep no time is lost: the next timer is due at once
 machine_counts=
 
+# Set by who boots two machines: a folder of both
+machine_wire_share=
+
 # machine_find SERIES QEMU: what the machine is made of
 machine_find() {
 	local series=$1
@@ -54,18 +57,20 @@ machine_folder() {
 		-device virtio-9p-pci,fsdev=$1,mount_tag=$1"
 }
 
-# machine_with_folders SHARE: sets machine_folders, options by which the machine has the host's root
-# and SHARE, and machine_server, words in front of the emulator.
+# machine_with_folders SHARE: sets machine_folders, options by which the machine has the host's root,
+# SHARE and machine_wire_share, if there is one, and machine_server, words in front of the emulator.
 machine_with_folders() {
 	machine_server=()
 	# shellcheck disable=SC2207
 	if [ "$machine_folders_by" = 9p ]; then
 		machine_folders=(
 			$(machine_folder hostroot "${RHCA_ROOT:-/}" ,readonly=on,multidevs=remap)
-			$(machine_folder share "$1"))
+			$(machine_folder share "$1")
+			${machine_wire_share:+$(machine_folder wire-share "$machine_wire_share")})
 		return
 	fi
-	machine_server=("$guest_lib_dir/with-virtiofsd" "hostroot=${RHCA_ROOT:-/}" "share=$1" --)
+	machine_server=("$guest_lib_dir/with-virtiofsd" "hostroot=${RHCA_ROOT:-/}" "share=$1"
+		${machine_wire_share:+"wire-share=$machine_wire_share"} --)
 	machine_folders=()
 }
 
@@ -99,7 +104,7 @@ machine_boot() {
 		"${accel[@]}" -cpu $cpu -smp "$cpus" -m "$memory" \
 		-nodefaults -no-user-config -display none -no-reboot -serial stdio \
 		-kernel "$machine_image" -initrd "$machine_initramfs" \
-		-append "${machine_kernel_arguments[*]} $machine_clock rhca.tree=$tree" \
+		-append "${machine_kernel_arguments[*]} $machine_clock rhca.tree=$tree${machine_wire_share:+ rhca.wire=y}" \
 		"${machine_folders[@]}" \
 		"$@"
 }
