@@ -371,6 +371,11 @@ void do_bh(struct bench *b, const struct step *s)
 		local_bh_enable();
 }
 
+void do_damage(struct bench *b, const struct step *s)
+{
+	b->hca->damages = true;
+}
+
 void do_forget(struct bench *b, const struct step *s)
 {
 	while (test_sent(b->hca, b->sent))

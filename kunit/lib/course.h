@@ -119,6 +119,7 @@ struct step {
 #define LOCAL_FULL(at_psn)	STEP(do_local_full, 0, .psn = (at_psn))
 #define QUEUE(says)		STEP(do_queue, NET_XMIT_##says)
 #define CLEAR(at, bytes)	STEP(do_clear, 0, .va = (at), .length = (bytes))
+#define DAMAGE			STEP(do_damage, 0)	/* the next packet that arrives */
 #define FORGET			STEP(do_forget, 0)	/* packets that have left */
 #define WAIT(ms)		STEP(do_wait, ms)
 /* The region is in use, as by the packet of another QP; or its key is good for none */
@@ -165,8 +166,8 @@ struct rhca_port *test_port(const struct bench *b);
 
 void do_post(struct bench *b, const struct step *s);
 typeof(do_post) do_ask, do_request, do_answer, do_respond, do_move, do_bring_up, do_go_back,
-	do_adp, do_others, do_local_full, do_queue, do_clear, do_forget, do_bh,
-	do_wait, do_use, do_let_go, is_unusable, is_ack, is_nak,
+	do_adp, do_others, do_local_full, do_queue, do_clear, do_damage, do_forget,
+	do_bh, do_wait, do_use, do_let_go, is_unusable, is_ack, is_nak,
 	is_response, is_atomic, is_msn, is_received, do_note_owner, is_owned, is_left, is_asking,
 	is_done, is_sent, is_coming, is_pending, is_quiet, is_payload, is_zero, is_state,
 	is_count;

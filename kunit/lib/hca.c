@@ -664,6 +664,9 @@ void test_receive_on(struct test_hca *hca, struct test_packet *p,
 {
 	struct sk_buff *skb = test_packet_on(hca, p, ndev);
 
+	if (hca->damages)	/* the byte before the ICRC */
+		skb->data[skb->len - 5] ^= 1;
+	hca->damages = false;
 	local_bh_disable();
 	rhca_receive(skb, RHCA_V1);
 	local_bh_enable();

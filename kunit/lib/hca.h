@@ -64,6 +64,7 @@ struct test_hca {
 	unsigned long events;	/* BIT(enum ib_event_type) of each that a QP has raised */
 	union ib_gid gid;	/* the v1 GID of port 1 */
 	u16 gid_index;		/* its index */
+	bool damages;		/* the next packet that arrives is damaged */
 };
 
 /* What test_qp_bring_up() makes of a QP */

@@ -86,6 +86,17 @@ static const struct course courses[] = {
 		RESPOND(READ_MIDDLE, 1, MTU), PENDING, RESPOND(READ_LAST, 2, 1),
 		COMPLETES(2 * MTU + 1), PAYLOAD(TARGET, MTU), PAYLOAD(TARGET + MTU, MTU),
 		PAYLOAD(TARGET + 2 * MTU, 1), ZERO(TARGET + 2 * MTU + 1, 1) } },
+	{ "damaged response leaves its place to the right one", .step = {
+		CLEAN, READ_TO(2 * MTU + 1), FORGET, DAMAGE, RESPOND(READ_FIRST, 0, MTU),
+		RESPOND(READ_FIRST, 0, MTU), DAMAGE, RESPOND(READ_MIDDLE, 1, MTU),
+		RESPOND(READ_MIDDLE, 1, MTU), DAMAGE, RESPOND(READ_LAST, 2, 1), PENDING,
+		RESPOND(READ_LAST, 2, 1), COMPLETES(2 * MTU + 1), PAYLOAD(TARGET, MTU),
+		PAYLOAD(TARGET + MTU, MTU), PAYLOAD(TARGET + 2 * MTU, 1),
+		ZERO(TARGET + 2 * MTU + 1, 1), COUNT(RX_ICRC_ENCAPSULATED, 3), SENT(0) } },
+	{ "so does one that is alone", .step = {
+		CLEAN, READ_TO(9), FORGET, DAMAGE, RESPOND(READ_ONLY, 0, 9), PENDING,
+		RESPOND(READ_ONLY, 0, 9), COMPLETES(9), PAYLOAD(TARGET, 9), ZERO(TARGET + 9, 1),
+		COUNT(RX_ICRC_ENCAPSULATED, 1), SENT(0) } },
 	{ "atomic stores the value before", .step = {
 		FETCH, RESPOND(ATOMIC_ACK, 0, 0), COMPLETES(8), TARGET_IS(0x12345678) } },
 	{ "READ response acknowledges what was before", .step = {

@@ -321,28 +321,18 @@ static void handle_aeth(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 }
 
-static u32 expected_bytes(const struct rhca_sw_qp *qp,
-			  const struct rhca_send_wqe *wqe, u32 offset)
-{
-	if (wqe->opcode == RHCA_WR_ATOMIC_WRITE)
-		return 0;
-	return min(wqe->length - offset, qp->base.mtu_bytes);
-}
-
 static enum ib_wc_status take_read(struct rhca_sw_qp *qp,
 				   const struct rhca_rx *rx,
 				   struct rhca_send_wqe *wqe)
 {
-	struct rhca_span span = rhca_send_span(qp, wqe, qp->base.mtu_bytes *
-					       rhca_psn_diff(rx->psn, wqe->first_psn),
-					       rx->payload_bytes);
+	struct rhca_span span = rhca_completer_span(qp, wqe, rx);
 
-	if (span.bytes != expected_bytes(qp, wqe, span.offset)) {
+	if (rx->in_place)	/* then this has been looked at */
+		return IB_WC_SUCCESS;
+	if (span.bytes != rhca_completer_bytes(qp, wqe, rx->psn)) {
 		rhca_rx_note_mtu(qp, rx);
 		return IB_WC_BAD_RESP_ERR;
 	}
-	if (rx->in_place)
-		return IB_WC_SUCCESS;
 	return rhca_scatter(&qp->base, &span, rx);
 }
 
@@ -373,27 +363,12 @@ static bool ends_request(const struct rhca_send_wqe *wqe, u32 psn)
 			wqe->chunk - 1;
 }
 
-/* The request at the head, if its next response has this PSN */
-static struct rhca_send_wqe *awaits_data(struct rhca_sw_qp *qp, u32 psn)
-{
-	struct rhca_requester *send = &qp->send;
-	struct rhca_sq *sq = &qp->base.sq;
-	struct rhca_send_wqe *wqe;
-
-	if (sq->head == send->posted_end || psn != send->oldest_unacked_psn)
-		return NULL;
-	wqe = rhca_sq_wqe(sq, sq->head);
-	return wqe->numbered &&
-	       rhca_psn_between(psn, wqe->first_psn,
-				wqe->last_psn) ? wqe : NULL;
-}
-
 /* The response that is waited for; false when nothing behind it can be taken */
 static bool take_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			  struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
-	struct rhca_send_wqe *wqe = awaits_data(qp, rx->psn);
+	struct rhca_send_wqe *wqe = rhca_completer_awaits(qp, rx->psn);
 	enum ib_wc_status status;
 
 	if (!wqe) {		/* late copy of something that is done */

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets from the middle of a message are copied in the pass that checks their
- * ICRC, when they are just what is expected. Where they go to follows from the state
- * of the QP, not from the packet, and nobody may look there before the message has
- * ended. So one that turns out to be damaged has done no harm: the state has not
- * moved, and the right one writes the same place. The first packet of a message says
- * itself where it goes to, and programs wait for the last byte to change: those are
- * checked first.
+ * Packets are copied in the pass that checks their ICRC, when they are just what is
+ * expected, where they go to follows from the state of the QP, not from the packet, and
+ * nobody may look there yet. So one that turns out to be damaged has done no harm: the
+ * state has not moved, and the right one writes the same place. The first packet of a SEND or
+ * WRITE says itself where it goes to, or that a receive request is to be taken, and programs
+ * wait for the last byte to change: those are checked first. Who READs has a completion.
  */
 #include "sw/rx/early_copy.h"
 #include "sw/qp/payload.h"
-#include "sw/tx/window.h"
+#include "sw/rx/completer.h"
 #include "sw/qp/recv_half.h"
 #include "wire/crc32.h"
 #include "wire/icrc.h"
 #include "wire/psn.h"
 
-/* --- requests -------------------------------------------------------------- */
+/* --- is it due? ------------------------------------------------------------- */
 
 static bool request_is_due(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -27,7 +26,8 @@ static bool request_is_due(const struct rhca_sw_qp *qp, const struct rhca_rx *rx
 	lockdep_assert_held(&recv->lock);
 	if (!rhca_qp_half_can(&qp->base, RHCA_QP_RECEIVE) || recv->fatal ||
 	    recv->invalidating || !recv->in_message ||
-	    rx->psn != recv->expected_psn)
+	    rx->psn != recv->expected_psn ||
+	    rx->payload_bytes != qp->base.mtu_bytes)
 		return false;
 	if (kind & RHCA_OP_SEND)
 		return recv->have_wqe && end <= recv->wqe->length;
@@ -36,14 +36,30 @@ static bool request_is_due(const struct rhca_sw_qp *qp, const struct rhca_rx *rx
 		IB_ACCESS_REMOTE_WRITE);
 }
 
-static bool copy_send(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-		      struct rhca_check *check)
+static bool response_is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
-	struct rhca_span span = rhca_receive_span(qp, qp->recv.received,
-						  rx->payload_bytes);
+	const struct rhca_send_wqe *wqe;
 
-	return rhca_scatter_checked(&qp->base, &span, check) == IB_WC_SUCCESS;
+	lockdep_assert_held(&qp->send.lock);
+	if (!rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) ||
+	    !rhca_requester_in_window(&qp->send, rx->psn))
+		return false;
+	wqe = rhca_completer_awaits(qp, rx->psn);
+	return wqe && wqe->opcode == IB_WR_RDMA_READ &&
+	       rx->payload_bytes == rhca_completer_bytes(qp, wqe, rx->psn);
 }
+
+static bool is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
+{
+	if (!rhca_is_rc(&qp->base) ||
+	    !rhca_pkeys_match(be16_to_cpu(rx->bth->pkey),
+			      rhca_qp_pkey(&qp->base)))
+		return false;
+	return rx->flags & RHCA_OP_RESPONSE ? response_is_due(qp, rx) :
+					      request_is_due(qp, rx);
+}
+
+/* --- where it goes to -------------------------------------------------------- */
 
 static bool copy_write(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		       struct rhca_check *check)
@@ -61,71 +77,35 @@ static bool copy_write(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	return !ret;
 }
 
-/* --- responses to READs ---------------------------------------------------- */
-
-/* The request at the head, as far as this packet can be its next response */
-static const struct rhca_send_wqe *read_of(struct rhca_sw_qp *qp,
-					   const struct rhca_rx *rx)
-{
-	struct rhca_requester *send = &qp->send;
-	struct rhca_sq *sq = &qp->base.sq;
-	const struct rhca_send_wqe *wqe = rhca_sq_wqe(sq, sq->head);
-
-	if (sq->head == rhca_requester_sent_end(send) || !wqe->numbered ||
-	    wqe->opcode != IB_WR_RDMA_READ)
-		return NULL;
-	/* Neither the first nor the last one */
-	return rhca_psn_before(wqe->first_psn, rx->psn) &&
-	       rhca_psn_before(rx->psn, wqe->last_psn) ? wqe : NULL;
-}
-
-static bool response_is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
-{
-	const struct rhca_requester *send = &qp->send;
-
-	lockdep_assert_held(&send->lock);
-	return rhca_qp_half_can(&qp->base, RHCA_QP_COMPLETE) &&
-	       rx->psn == send->oldest_unacked_psn &&
-	       rhca_psn_before(rx->psn, send->newest_psn) && read_of(qp, rx);
-}
-
-static bool copy_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
-			  struct rhca_check *check)
-{
-	const struct rhca_send_wqe *wqe = read_of(qp, rx);
-	struct rhca_span span = rhca_send_span(qp, wqe, qp->base.mtu_bytes *
-					       rhca_psn_diff(rx->psn, wqe->first_psn),
-					       rx->payload_bytes);
-
-	return rhca_scatter_checked(&qp->base, &span, check) == IB_WC_SUCCESS;
-}
-
-/* --- both ------------------------------------------------------------------ */
-
-/* Does the QP wait for it? */
-static bool is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
-{
-	if (!rhca_is_rc(&qp->base) ||
-	    rx->payload_bytes != qp->base.mtu_bytes || rhca_bth_pad(rx->bth) ||
-	    !rhca_pkeys_match(be16_to_cpu(rx->bth->pkey),
-			      rhca_qp_pkey(&qp->base)))
-		return false;
-	return rx->flags & RHCA_OP_RESPONSE ? response_is_due(qp, rx) :
-					      request_is_due(qp, rx);
-}
-
 static bool copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		 struct rhca_check *check)
 {
-	if (rx->flags & RHCA_OP_RESPONSE)
-		return copy_response(qp, rx, check);
+	struct rhca_span span __uninitialized;
+
+	if (rx->flags & RHCA_OP_WRITE)
+		return copy_write(qp, rx, check);
 	if (rx->flags & RHCA_OP_SEND)
-		return copy_send(qp, rx, check);
-	return copy_write(qp, rx, check);
+		span = rhca_receive_span(qp, qp->recv.received, rx->payload_bytes);
+	else
+		span = rhca_completer_span(qp, rhca_sq_wqe(&qp->base.sq, qp->base.sq.head),
+					   rx);
+	return rhca_scatter_checked(&qp->base, &span, check) == IB_WC_SUCCESS;
+}
+
+/* --- the ICRC ---------------------------------------------------------------- */
+
+static u32 crc_of_headers(const struct rhca_rx *rx, bool vectors)
+{
+	unsigned int transport = rx->payload_offset - rx->bth_offset;
+
+	if (rx->has_network_crc)
+		return rhca_icrc_transport(vectors, rx->network_crc, rx->piece, transport);
+	return rhca_icrc_begin(vectors, rx->flow.encap, rx->network, rx->bth,
+			       transport - sizeof(struct rhca_bth));
 }
 
 /*
- * Copy the payload, and check the ICRC. @rx: a middle packet, which is admitted but for its
+ * Copy the payload, and check the ICRC. @rx: rhca_copies_early(), and is admitted but for its
  * ICRC and P_Key. The lock of its half held, bottom halves off, RCU read side. Returns true when
  * the packet is intact and its payload is where it belongs; else nothing has happened, and the
  * packet is handled like any other.
@@ -133,16 +113,18 @@ static bool copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 bool rhca_early_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_check check = { .data = rhca_rx_payload(rx) };
+	unsigned int pad = rhca_bth_pad(rx->bth);
 	__le32 icrc;
 	bool copied;
 
 	if (!check.data || !is_due(qp, rx))
 		return false;
 	check.vectors = rhca_crc32_begin(rx->payload_bytes);
-	check.crc = rhca_icrc_headers(check.vectors, rx->flow.encap,
-				      rx->network);
+	check.crc = crc_of_headers(rx, check.vectors);
 	copied = copy(qp, rx, &check);
+	if (pad)
+		check.crc = rhca_crc32(check.vectors, check.crc, check.data, pad);
 	rhca_crc32_end(check.vectors);
-	icrc = rhca_icrc_final(check.crc);
-	return copied && !memcmp(check.data, &icrc, sizeof(icrc));
+	memcpy(&icrc, check.data + pad, sizeof(icrc));
+	return copied && icrc == rhca_icrc_final(check.crc);
 }

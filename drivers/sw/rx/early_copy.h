@@ -5,6 +5,14 @@
 #include "sw/qp/qp.h"
 #include "sw/packet/parse.h"
 
+/* A packet from the middle of a message, or a response to a READ: rhca_early_copy() may take it */
+static inline bool rhca_copies_early(const struct rhca_rx *rx)
+{
+	const u16 response = RHCA_OP_READ | RHCA_OP_RESPONSE;
+
+	return (rx->flags & RHCA_OP_MIDDLE) || (rx->flags & response) == response;
+}
+
 bool rhca_early_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
 
 #endif

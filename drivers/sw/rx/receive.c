@@ -107,13 +107,13 @@ static bool icrc_and_pkey_right(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 	return is_intact(rx, walk, rhca_qp_counters(qp)) && rhca_rx_in_partition(qp, rx);
 }
 
-/* Those from the middle of a message are looked at later, under a lock */
+/* Those that may be copied early are looked at later, under a lock */
 static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 				   struct rhca_rx_batch *walk)
 {
 	if (!rhca_rx_admissible(qp, rx))
 		return false;
-	if (rx->flags & RHCA_OP_MIDDLE)
+	if (rhca_copies_early(rx))
 		return true;
 	if (!icrc_and_pkey_right(qp, rx, walk))
 		return false;
@@ -125,7 +125,7 @@ static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 static __always_inline bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
 						 struct rhca_rx_batch *walk)
 {
-	if (!(rx->flags & RHCA_OP_MIDDLE))
+	if (!rhca_copies_early(rx))
 		return true;
 	if (walk)
 		rhca_rx_batch_guess_id(walk);
