@@ -32,10 +32,15 @@
  */
 int rhca_under_way_open(struct rhca_verbs_qp *qp)
 {
+	int ret;
+
 	if (qp->owner)
 		return 0;
-	return sock_create_kern(&init_net, PF_INET, SOCK_DGRAM, IPPROTO_UDP,
-				&qp->owner);
+	ret = sock_create_kern(&init_net, PF_INET, SOCK_DGRAM, IPPROTO_UDP,
+			       &qp->owner);
+	if (!ret)	/* nobody waits for room by it: sock_wfree() need not look for one */
+		sock_set_flag(qp->owner->sk, SOCK_USE_WRITE_QUEUE);
+	return ret;
 }
 
 /**
