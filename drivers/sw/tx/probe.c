@@ -91,7 +91,7 @@ void rhca_probe_start(struct rhca_sw_qp *qp)
 {
 	lockdep_assert_held(&qp->send.lock);
 	if (rhca_probe_adapts(qp))
-		wait_from(qp, rhca_now());
+		wait_from(qp, qp->send.recovering ? rhca_now() : rhca_section_time());
 }
 
 /* The peer has asked for a pause, which is over. send.lock held. */

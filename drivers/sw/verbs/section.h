@@ -51,6 +51,7 @@ static inline void rhca_allowance_use(struct rhca_allowance *left, u32 packets, 
 struct rhca_section {
 	const struct task_struct *owner;	/* whose it is; NULL: there is none */
 	struct rhca_allowance left;		/* what it may still send */
+	u64 now;				/* rhca_section_time(); 0: nobody has asked */
 };
 
 DECLARE_PER_CPU(struct rhca_section, rhca_sections);
@@ -84,6 +85,7 @@ static inline bool rhca_section_begin(void)
 	if (section->owner)
 		return false;
 	section->left = RHCA_WHOLE_ALLOWANCE;
+	section->now = 0;
 	section->owner = current;
 	return true;
 }
