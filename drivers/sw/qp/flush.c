@@ -68,7 +68,7 @@ static void flush_later(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
 	if (!qp->base.is_user) {
 		if (batch->flush_more) {
-			set_bit(RHCA_FLUSH_MORE, &qp->deferred);
+			atomic_or(RHCA_FLUSH_MORE, &qp->send.deferred);
 			rhca_turn_call_tasklet(&qp->send.turn);
 		}
 		return;
@@ -101,16 +101,16 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_batch_finish);
 
 static void take_deferred(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
-	unsigned long deferred;
+	u32 deferred;
 
-	if (!READ_ONCE(qp->deferred) && !atomic_read(&qp->deferred_events))
+	if (!atomic_read(&qp->send.deferred))
 		return;
-	deferred = xchg(&qp->deferred, 0);
-	batch->raise_send |= !!(deferred & BIT(RHCA_RAISE_SEND));
-	batch->raise_recv |= !!(deferred & BIT(RHCA_RAISE_RECV));
-	batch->srq_limit |= !!(deferred & BIT(RHCA_RAISE_SRQ_LIMIT));
-	batch->events |= atomic_xchg(&qp->deferred_events, 0);
-	if (deferred & BIT(RHCA_FLUSH_MORE)) {
+	deferred = atomic_xchg(&qp->send.deferred, 0);
+	batch->raise_send |= !!(deferred & RHCA_RAISE_SEND);
+	batch->raise_recv |= !!(deferred & RHCA_RAISE_RECV);
+	batch->srq_limit |= !!(deferred & RHCA_RAISE_SRQ_LIMIT);
+	batch->events |= deferred & RHCA_DEFERRED_EVENTS;
+	if (deferred & RHCA_FLUSH_MORE) {
 		batch->flush_send = true;
 		batch->flush_recv = true;
 	}
@@ -129,13 +129,10 @@ void rhca_batch_end_deferred(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 
 static void defer_events(struct rhca_sw_qp *qp, const struct rhca_batch *batch)
 {
-	if (batch->raise_send)
-		set_bit(RHCA_RAISE_SEND, &qp->deferred);
-	if (batch->raise_recv)
-		set_bit(RHCA_RAISE_RECV, &qp->deferred);
-	if (batch->srq_limit)
-		set_bit(RHCA_RAISE_SRQ_LIMIT, &qp->deferred);
-	atomic_or(batch->events, &qp->deferred_events);
+	atomic_or((batch->raise_send ? RHCA_RAISE_SEND : 0) |
+		  (batch->raise_recv ? RHCA_RAISE_RECV : 0) |
+		  (batch->srq_limit ? RHCA_RAISE_SRQ_LIMIT : 0) | batch->events,
+		  &qp->send.deferred);
 	rhca_turn_call_tasklet(&qp->send.turn);
 }
 

@@ -93,7 +93,7 @@ struct rhca_turn {
  */
 struct rhca_requester {
 	struct rhca_turn turn;		/* who sends */
-	/* protects all of this but @turn, and sq.head and the slots of the send queue */
+	/* protects all of this but @turn and @deferred; sq.head and the slots of the send queue */
 	spinlock_t lock;
 	/*
 	 * Index behind the requests that are known to be posted. A slot is used again and again:
@@ -105,8 +105,9 @@ struct rhca_requester {
 	u32 next_psn;			/* PSN of the next packet */
 	u32 oldest_unacked_psn;		/* first PSN that the peer has not acknowledged */
 	u32 newest_psn;			/* behind all ever sent; above @next_psn while repeating */
-	u32 unasked;			/* packets since the last that asked to be acknowledged */
-	u32 reads_in_flight;		/* READ and atomic requests without their last response */
+	u16 unasked;			/* packets since the last that asked to be acknowledged */
+	u16 reads_in_flight;		/* READ and atomic requests without their last response */
+	atomic_t deferred;		/* of the QP: what is left to a tasklet, RHCA_RAISE_* */
 	u32 ssn;			/* send sequence number of the newest numbered request */
 	u32 limit_ssn;			/* requests up to this have a receive buffer at the peer */
 	u32 probe_ssn;			/* request beyond that whose first packet was taken */
@@ -226,11 +227,12 @@ struct rhca_responder {
 	struct rhca_reorder reorder;	/* of @rule, apart since it is seldom looked at */
 };
 
-/* Bits of @deferred */
-#define RHCA_RAISE_SEND		0
-#define RHCA_RAISE_RECV		1
-#define RHCA_RAISE_SRQ_LIMIT	2
-#define RHCA_FLUSH_MORE		3
+/* What is left to a tasklet, in send.deferred; below that BIT(enum ib_event_type) of events */
+#define RHCA_RAISE_SEND		BIT(28)
+#define RHCA_RAISE_RECV		BIT(29)
+#define RHCA_RAISE_SRQ_LIMIT	BIT(30)
+#define RHCA_FLUSH_MORE		BIT(31)
+#define RHCA_DEFERRED_EVENTS	GENMASK(27, 0)
 
 /* QP of the software HCA */
 struct rhca_sw_qp {
@@ -240,8 +242,6 @@ struct rhca_sw_qp {
 	u64 posted_at;		/* of a process's QP: when it posted last, monotonic ns */
 	struct rhca_responder recv ____cacheline_aligned;
 	struct rhca_congestion *congestion;
-	unsigned long deferred;			/* what is left to a tasklet, see RHCA_RAISE_* */
-	atomic_t deferred_events;		/* BIT(enum ib_event_type) of the QP's, likewise */
 	struct work_struct flush_first;		/* what a process's QP in ERR has in its queues */
 	struct delayed_work flush_again;	/* and what the process posts to them afterwards */
 	atomic_t flush_credit;	/* that many can have been posted before ERR: without a pause */

@@ -154,7 +154,7 @@ void rhca_turn_finish(struct rhca_turn *turn, enum rhca_turn_end how,
 EXPORT_SYMBOL_IF_KUNIT(rhca_turn_finish);
 
 /**
- * rhca_turn_call_tasklet - Have a tasklet do what is left in qp->deferred
+ * rhca_turn_call_tasklet - Have a tasklet do what is left in send.deferred
  * @turn: of a half of the QP
  *
  * Context: any.

@@ -124,7 +124,7 @@ void rhca_respond_posted(struct rhca_verbs_qp *base)
 	struct rhca_batch batch = {};
 
 	if (irqs_disabled() || in_hardirq()) {
-		set_bit(RHCA_FLUSH_MORE, &qp->deferred);
+		atomic_or(RHCA_FLUSH_MORE, &qp->send.deferred);
 		rhca_turn_call_tasklet(&qp->recv.turn);
 		return;
 	}

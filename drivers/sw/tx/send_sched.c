@@ -122,7 +122,7 @@ void rhca_send_posted(struct rhca_verbs_qp *base)
 	if (irqs_disabled() || in_hardirq()) {
 		rhca_turn_start(&qp->send.turn, RHCA_KICK_POST, RHCA_KICK_QUEUE);
 		if (rhca_qp_half_can(base, RHCA_QP_FLUSH_SEND)) {
-			set_bit(RHCA_FLUSH_MORE, &qp->deferred);
+			atomic_or(RHCA_FLUSH_MORE, &qp->send.deferred);
 			rhca_turn_call_tasklet(&qp->send.turn);
 		}
 		return;
