@@ -247,10 +247,10 @@ void rhca_link_exit(void)
 	rhca_slot_apply_stop();
 	/* Unregistering the notifier replays NETDEV_UNREGISTER for each netdev */
 	unregister_netdevice_notifier(&netdev_notifier);
+	rhca_slot_exit();
 	rhca_dev_remove_all();
 	ib_unregister_client(&ib_client);
 	rhca_slot_apply_exit();
-	rhca_slot_exit();
 	rhca_rxe_links_exit();
 }
 

@@ -16,6 +16,7 @@
 
 LIST_HEAD(rhca_slots);
 DEFINE_MUTEX(rhca_slots_mutex);	/* protects it, and what is in it */
+static bool closed;			/* likewise: the module goes, there are no slots */
 
 /* The slot of a netdev. rhca_slots_mutex held. Returns NULL: it has none. */
 struct rhca_slot *rhca_slot_find(const struct net_device *ndev)
@@ -32,13 +33,13 @@ struct rhca_slot *rhca_slot_find(const struct net_device *ndev)
 /*
  * The slot of a netdev, which it gets if it has none. @goes: it may be one that is being
  * unregistered: rhca_slot_netdev_goes() looks at it afterwards. May sleep; rhca_slots_mutex held.
- * Returns NULL: no memory, or the netdev has gone.
+ * Returns NULL: no memory, or the netdev has gone, or the module goes.
  */
 struct rhca_slot *rhca_slot_get(const struct net_device *ndev, bool goes)
 {
 	struct rhca_slot *slot = rhca_slot_find(ndev);
 
-	if (slot || (!goes && ndev->reg_state != NETREG_REGISTERED))
+	if (slot || closed || (!goes && ndev->reg_state != NETREG_REGISTERED))
 		return slot;
 	slot = kzalloc(sizeof(*slot), GFP_KERNEL);
 	if (slot) {
@@ -418,11 +419,16 @@ unsigned long rhca_slot_decided(const struct net_device *ndev,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_decided);
 
+/*
+ * Nobody hears of netdevs that go any more, which slots point to: what is told of devices until
+ * the last one has ended finds no slot, and makes none
+ */
 void rhca_slot_exit(void)
 {
 	struct rhca_slot *slot, *next;
 
 	mutex_lock(&rhca_slots_mutex);
+	closed = true;
 	list_for_each_entry_safe(slot, next, &rhca_slots, entry)
 		rhca_slot_forget(slot);
 	mutex_unlock(&rhca_slots_mutex);
