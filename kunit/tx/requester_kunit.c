@@ -248,7 +248,7 @@ static ACT(is_paused, KUNIT_EXPECT_EQ(b->hca->test, b->send->pause, s->n))
 
 static void is_over(struct bench *b, const struct step *s)
 {
-	KUNIT_EXPECT_LE(b->hca->test, READ_ONCE(b->send->turn.not_before), ktime_get_ns());
+	KUNIT_EXPECT_EQ(b->hca->test, READ_ONCE(b->send->turn.not_before) <= ktime_get_ns(), s->n);
 }
 
 static void is_silent(struct bench *b, const struct step *s)
@@ -332,7 +332,7 @@ static ACT(do_close, test_netdev_set_up(b->hca->ndev[0], false))
 #define SKIP(packets)	STEP(do_skip, packets)
 #define NEXT(at_psn)	STEP(is_next, at_psn)	/* is sent next */
 #define PAUSED(why)	STEP(is_paused, why)
-#define OVER		STEP(is_over, 0)	/* the pause is, and its timer fires */
+#define OVER(yes)	STEP(is_over, yes)	/* the pause is, and its timer fires */
 #define SILENT		STEP(is_silent, 0)	/* the peer was, which took no retry */
 #define HEARD		STEP(is_heard, 0)
 #define TIMEOUT(code)	STEP(do_timeout, code)
@@ -524,8 +524,12 @@ static const struct course courses[] = {
 	/* It came twice, and a receive was there for the second. What is behind it goes on */
 	{ "pause ends where the receiver has become ready", .step = {
 		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x20, 0), SENT(0),
-		PAUSED(RHCA_PAUSE_RNR), ANSWER(0, NO_CREDITS, 1), DONE(1, SUCCESS), OVER,
+		PAUSED(RHCA_PAUSE_RNR), ANSWER(0, NO_CREDITS, 1), DONE(1, SUCCESS), OVER(true),
 		COMES(1), LEFT(ANY_OPCODE, 1) } },
+	/* So did both, and the second of them is refused now: it waits as long as that says */
+	{ "pause ends where another begins", .step = {
+		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x20, 0), ANSWER(1, 0x20, 1),
+		DONE(1, SUCCESS), NEXT(1), PAUSED(RHCA_PAUSE_RNR), OVER(false), SENT(0) } },
 	/* The local queue was full at the third packet, and the peer at the first */
 	{ "receiver not ready is heard while the queue is full", .step = {
 		SENDS(1), SENDS(1), SENDS(1), LOCAL_FULL(2), ANSWER(0, 0x20, 0), NEXT(0),

@@ -48,8 +48,9 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	/* It had been rewound, but what it would repeat has arrived: so it had its receive */
 	if (rhca_psn_before(send->next_psn, oldest_unacked)) {
 		rhca_requester_rewind(qp, oldest_unacked);
+		/* Over at once, and not the peer's any more: it may ask for another */
 		if (send->pause == RHCA_PAUSE_RNR)
-			rhca_pause_send(qp, RHCA_PAUSE_RNR, 0);
+			rhca_pause_send(qp, RHCA_PAUSE_PACE, 0);
 	}
 }
 
