@@ -113,7 +113,8 @@ static u32 crc_of_headers(const struct rhca_rx *rx, bool vectors)
 bool rhca_early_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_check check = { .data = rhca_rx_payload(rx) };
-	unsigned int pad = rhca_bth_pad(rx->bth);
+	/* As checked: the BTH may lie in the packet, and change meanwhile */
+	unsigned int pad = rx->icrc_offset - rx->payload_offset - rx->payload_bytes;
 	__le32 icrc;
 	bool copied;
 
