@@ -62,7 +62,9 @@ static int destroy_qp(struct rhca_mlx5_umr_queue *queue, struct rhca_mlx5 *hca)
 	int ret = rhca_mlx5_give_back(hca->mdev, MLX5_CMD_OP_DESTROY_QP,
 				      queue->number);
 
-	if (!ret)
+	if (ret)
+		rhca_mlx5_buffer_lose(&queue->buffer);
+	else
 		rhca_mlx5_buffer_free(&queue->buffer, hca->mdev);
 	return ret;
 }
