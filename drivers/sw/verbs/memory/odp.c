@@ -52,9 +52,9 @@ struct failure {
 
 /* The memory of a region with on-demand paging */
 struct rhca_odp {
-	refcount_t refs;		/* the region's, and @work's from when it is queued on */
+	refcount_t refs;		/* the region's, and @work's as long as it is @busy */
 	struct ib_device *ibdev;	/* of which the struct is held */
-	bool gone;			/* the region has been deregistered */
+	bool gone;			/* the region has been deregistered; set under @lock */
 	u64 start;			/* address that the process has for the first one */
 	u64 iova;			/* the region's first address */
 	u64 length;			/* bytes of the region */
@@ -71,7 +71,8 @@ struct rhca_odp {
 	 * computed, where nobody may sleep, on PREEMPT_RT either
 	 */
 	raw_spinlock_t lock;
-	bool wanted;			/* @work has something to do, or is about to begin it: */
+	bool busy;			/* @work is queued, or has begun */
+	bool wanted;			/* it has something to do that it has not begun: */
 	u64 addr;			/* from here */
 	u64 bytes;			/* these are needed */
 	u64 ahead;			/* and these are going to be */
@@ -168,6 +169,24 @@ static bool may_pass(struct rhca_odp *odp, int ret)
 	return !ret || ret == -EBUSY || ret == -EAGAIN;
 }
 
+/*
+ * What has been asked for meanwhile comes behind the faults of other regions. Queued while this
+ * one goes on it would only wait for it, in a place that one of theirs could have.
+ */
+static bool goes_on(struct rhca_odp *odp)
+{
+	bool again;
+
+	raw_spin_lock_irq(&odp->lock);
+	again = odp->wanted && !odp->gone;
+	odp->busy = again;
+	/* Who sets @gone finds it in the queue */
+	if (again)
+		queue_work(odp->lanes->wq, &odp->work);
+	raw_spin_unlock_irq(&odp->lock);
+	return again;
+}
+
 static void fault_work(struct work_struct *work)
 {
 	struct rhca_odp *odp = container_of(work, struct rhca_odp, work);
@@ -188,7 +207,8 @@ static void fault_work(struct work_struct *work)
 		       ktime_us_delta(ktime_get(), begin), ret);
 	if (!may_pass(odp, ret))
 		note_failure(odp, addr, bytes);
-	put_odp(odp);
+	if (!goes_on(odp))
+		put_odp(odp);
 }
 
 /* A packet may ask twice: what is copied in the pass of the ICRC, and then is not */
@@ -220,7 +240,8 @@ int rhca_odp_fault(struct rhca_odp *odp, u64 addr, u64 bytes, u64 ahead)
 	if (has_failed(odp, addr, bytes)) {
 		ret = -EFAULT;
 	} else if (!odp->wanted) {
-		ask = true;
+		ask = !odp->busy;
+		odp->busy = true;
 		odp->wanted = true;
 		odp->addr = addr;
 		odp->bytes = bytes;
@@ -343,7 +364,9 @@ void rhca_odp_destroy(struct rhca_mem *mem)
 	mem->pages = NULL;
 	mem->odp = NULL;
 	atomic_dec(&to_verbs_dev(odp->ibdev)->num_on_demand);
+	raw_spin_lock_irq(&odp->lock);
 	WRITE_ONCE(odp->gone, true);
+	raw_spin_unlock_irq(&odp->lock);
 	down_write(&odp->users.lock);
 	odp->users.mem = NULL;
 	up_write(&odp->users.lock);
