@@ -9,6 +9,7 @@
 #define PACKET	4096
 #define FIRST	8000000		/* 8 Gbit/s */
 #define BEGAN	(1000 * NSEC_PER_SEC)
+#define BYTE_RESET	(32767 * 64)	/* bytes between increases, by default */
 /* What a CNP leaves: alpha / 2^rp_gd, 1023 / 2048, is taken off */
 #define CUT(rate)	((rate) - (u32)((u64)(rate) * 1023 / 2048))
 /* What the first increase behind it leads to: the target has grown by 5 Mbit/s */
@@ -54,9 +55,11 @@ static const struct rate_case {
 		u32 rate, target;	/* afterwards */
 		int alpha, stage;	/* likewise; the stage of time */
 	} step[MAX_STEPS];
-	u32 threshold, min_rate, max_rate;	/* parameters with other values than the default */
+	/* Parameters with other values than the default */
+	u32 threshold, min_rate, max_rate, min_dec_fac;
 } rate_cases[] = {
-	{ "first CNP halves the rate", { { CNP, 0, 1, CUT(FIRST), FIRST, 1023 } } },
+	{ "first CNP halves the rate", {
+		{ TARGET, 2 * FIRST }, { CNP, 0, 1, CUT(FIRST), FIRST, 1023 } } },
 	/* Nothing was gained since the first: it still goes back to where it was */
 	{ "CNPs in a row are one", {
 		{ CNP, 0, 1 }, { IGNORED, 0, 50, CUT(FIRST) },
@@ -87,11 +90,11 @@ static const struct rate_case {
 	{ "rate recovers and then grows", {
 		{ CNP }, { RATE, 4000000 }, { PASS, 0, 300, 6000000, FIRST },
 		{ PASS, 0, 600, 7000000, FIRST }, { PASS, 0, 900, 7502500, FIRST + 5000 },
-		{ SENT, 3 * 32767 * 64 }, { PASS, 0, 1200, 0, FIRST + 3 * 5000 + 2 * 50000 } },
+		{ SENT, 3 * BYTE_RESET }, { PASS, 0, 1200, 0, FIRST + 3 * 5000 + 2 * 50000 } },
 	  .threshold = 3 },
 	{ "increase waits for packets", {
 		{ CNP }, { SENT, 15 * PACKET }, { TIME, 0, 2300, CUT(FIRST) }, { SENT, PACKET },
-		{ TIME, 0, 2300, HALF_BACK, .stage = 1 } } },
+		{ TIME, 0, 2300, HALF_BACK, .stage = 1 }, { TIME, 0, 2600, HALF_BACK } } },
 	/* At the rate that many CNPs have left, 16 packets take long */
 	{ "increase does not wait for ever", {
 		{ CNP }, { TIME, 0, 2399, CUT(FIRST) },
@@ -99,7 +102,18 @@ static const struct rate_case {
 
 	{ "increase begins anew with a CNP", {
 		{ CNP }, { TIME, 0, 2400, HALF_BACK, .stage = 1 },
-		{ CNP, 0, 2401, .stage = ZERO } } },
+		{ CNP, 0, 2401, 0, HALF_BACK, .stage = ZERO } } },
+	/* It is additive: hyper it would be with an increase by bytes behind the CNP as well */
+	{ "increase by bytes begins anew with a CNP", {
+		{ SENT, BYTE_RESET, 0, FIRST + 2500 }, { CNP, 0, 1, 0, FIRST + 2500 },
+		{ PASS, 0, 301, 0, FIRST + 2500 + 5000 } } },
+	{ "bytes before a CNP lead to no increase behind it", {
+		{ SENT, BYTE_RESET - 1, 0, FIRST }, { CNP, 0, 1 }, { SENT, 1, 0, CUT(FIRST) },
+		{ SENT, BYTE_RESET - 2, 0, CUT(FIRST) }, { SENT, 1, 0, HALF_BACK } } },
+	{ "nor does time before it", { { CNP, 0, 2000 }, { TIME, 0, 2400, CUT(FIRST) } } },
+	{ "nor packets", {
+		{ SENT, 16 * PACKET }, { CNP, 0, 1 }, { TIME, 0, 301, CUT(FIRST) } } },
+	{ "CNP leaves a share", { { CNP, 0, 1, FIRST / 5 * 4 } }, .min_dec_fac = 80 },
 
 	{ "rate that is not used is not what is reduced", {
 		{ USED, 0, 0, FIRST }, { USED, FIRST / 8, 0, FIRST },
@@ -154,6 +168,7 @@ static void rate_follows_what_happens(struct kunit *test)
 	cc.rp_threshold = c->threshold ?: cc.rp_threshold;
 	cc.rp_min_rate = c->min_rate ?: cc.rp_min_rate;
 	cc.rp_max_rate = c->max_rate ?: cc.rp_max_rate;
+	cc.rp_min_dec_fac = c->min_dec_fac ?: cc.rp_min_dec_fac;
 	rate = begun(&cc);
 	for (s = c->step; s < c->step + MAX_STEPS && s->event; s++) {
 		take(test, &rate, &cc, s);
