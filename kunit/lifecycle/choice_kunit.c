@@ -64,6 +64,8 @@ static void remove_all(void *data)
 {
 	struct bench *b = data;
 
+	if (b->held)	/* or its end were waited for in vain */
+		ib_device_put(&b->held->ibdev);
 	withdraw_offer(b);
 	WRITE_ONCE(covered, NULL);
 	test_device_remove(b->ndev);
@@ -316,7 +318,7 @@ STEP(is_held, b->held = test_device_get(b->test, b->ndev))
 STEP(leaves, test_netdev_leave(b->ndev))
 STEP(other_netdev, b->ndev = test_netdev(b->test, 2))
 STEP(is_covered, WRITE_ONCE(covered, b->ndev))
-STEP(let_go, ib_device_put(&b->held->ibdev))
+STEP(let_go, ib_device_put(&b->held->ibdev); b->held = NULL)
 STEP(exits, EXPECT(recording_num(RECORDED_DEV_EXIT) == number(arg)))
 /* Who has made the device is a user as well, for a moment more */
 STEP(used_once, EXPECT(test_becomes(atomic_read(&b->offer.users) == 1)))
