@@ -287,6 +287,8 @@ void is_left(struct bench *b, const struct step *s)
 	KUNIT_EXPECT_EQ(test, b->sent->psn, (b->spec.sq_psn + s->r.psn) & 0xffffff);
 	if (s->r.opcode != ANY_OPCODE)
 		KUNIT_EXPECT_EQ(test, b->sent->opcode, s->r.opcode);
+	if (s->r.opcode == READ_REQUEST)
+		KUNIT_EXPECT_EQ(test, b->sent->payload_bytes, 0);
 	if (s->r.length)	/* of a READ: what its RETH says */
 		KUNIT_EXPECT_EQ(test, get_unaligned_be32(b->sent->extended + 12), s->r.length);
 }
