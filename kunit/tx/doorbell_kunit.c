@@ -86,6 +86,13 @@ static void expect_sent_so_far(struct bench *b, u32 num)
 		KUNIT_EXPECT_EQ(b->hca->test, sent, num);
 }
 
+/* By the softirq that local_bh_enable() runs; on a machine that stands still, by ksoftirqd */
+static void expect_sent_soon(struct bench *b, u32 num)
+{
+	test_becomes(test_num_sent(b->hca) == num);
+	KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca), num);
+}
+
 /*
  * More than a gap later a request is posted: does it leave at once? What does not was
  * posted within some gaps, unless the machine has stood still for so long.
@@ -102,7 +109,7 @@ static void expect_after_a_gap(struct bench *b, bool at_once)
 		KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca),
 				before + at_once);
 	local_bh_enable();
-	KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca), before + 1);
+	expect_sent_soon(b, before + 1);
 }
 
 /* A message arrives, and its completion is polled by who has room for so many */
@@ -174,7 +181,7 @@ static void qps_wait_for_one_softirq_together(struct kunit *test)
 	post_to(b, others[0], 1);
 	expect_sent_so_far(b, 2);
 	local_bh_enable();
-	KUNIT_EXPECT_EQ(test, test_num_sent(b->hca), 3 + MAX_WAITING_QPS);
+	expect_sent_soon(b, 3 + MAX_WAITING_QPS);
 
 	/* Who has posted to many is waited for longer than a gap, but only once */
 	expect_after_a_gap(b, false);
