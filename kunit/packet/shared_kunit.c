@@ -67,19 +67,6 @@ static struct ib_qp *connect(struct bench *b, u32 index)
 	return test_qp_in(b->hca, IB_QPT_RC, &spec, IB_QPS_RTS);
 }
 
-static unsigned int usual_gap_ns;	/* of other suites */
-
-static int shared_init(struct kunit *test)
-{
-	usual_gap_ns = rhca_doorbell_gap_ns;
-	return 0;
-}
-
-static void shared_exit(struct kunit *test)
-{
-	rhca_doorbell_gap_ns = usual_gap_ns;
-}
-
 static struct bench *setup(struct kunit *test)
 {
 	struct bench *b = test_alloc(test, sizeof(*b));
@@ -900,11 +887,11 @@ static void packet_outside_partitions_is_in_no_block(struct kunit *test)
 	rhca_path_put(path);
 }
 
-TEST_SUITE_WITH(rhca_shared, shared_init, shared_exit,
-		KUNIT_CASE_PARAM(lone_packets_leave_in_one_skb, request_gen_params),
-		KUNIT_CASE(packets_of_a_refused_block_are_sent_again),
-		KUNIT_CASE(destruction_waits_for_the_block),
-		KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves, refusal_gen_params),
-		KUNIT_CASE_PARAM(answers_of_several_qps_leave_in_one_skb, answer_gen_params),
-		KUNIT_CASE(packet_outside_partitions_is_in_no_block),
-		KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares, other_gen_params));
+TEST_SUITE(rhca_shared,
+	   KUNIT_CASE_PARAM(lone_packets_leave_in_one_skb, request_gen_params),
+	   KUNIT_CASE(packets_of_a_refused_block_are_sent_again),
+	   KUNIT_CASE(destruction_waits_for_the_block),
+	   KUNIT_CASE_PARAM(qp_begins_anew_while_the_block_leaves, refusal_gen_params),
+	   KUNIT_CASE_PARAM(answers_of_several_qps_leave_in_one_skb, answer_gen_params),
+	   KUNIT_CASE(packet_outside_partitions_is_in_no_block),
+	   KUNIT_CASE_PARAM(only_what_has_the_same_headers_shares, other_gen_params));

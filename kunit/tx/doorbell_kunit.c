@@ -23,19 +23,6 @@ static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };
 /* What somebody who posts on one processor has posted since follows closely */
 static ktime_t begun;
 
-static unsigned int usual_gap_ns;	/* of other suites */
-
-static int doorbell_init(struct kunit *test)
-{
-	usual_gap_ns = rhca_doorbell_gap_ns;
-	return 0;
-}
-
-static void doorbell_exit(struct kunit *test)
-{
-	rhca_doorbell_gap_ns = usual_gap_ns;
-}
-
 /* Each case has a thread of its own, so this ends with the case */
 static void stay_on_this_processor(struct kunit *test)
 {
@@ -231,7 +218,7 @@ static void requests_leave_in_their_time(struct kunit *test)
 	test_course(test, &spec, 0);
 }
 
-TEST_SUITE_WITH(rhca_doorbell, doorbell_init, doorbell_exit,
-		KUNIT_CASE_PARAM(requests_leave_in_their_time, course_gen_params),
-		KUNIT_CASE(poll_of_an_empty_queue_may_come_after_a_full_one),
-		KUNIT_CASE(qps_wait_for_one_softirq_together));
+TEST_SUITE(rhca_doorbell,
+	   KUNIT_CASE_PARAM(requests_leave_in_their_time, course_gen_params),
+	   KUNIT_CASE(poll_of_an_empty_queue_may_come_after_a_full_one),
+	   KUNIT_CASE(qps_wait_for_one_softirq_together));
