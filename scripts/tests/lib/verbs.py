@@ -213,8 +213,9 @@ class End:
         done, end = [], time.monotonic() + seconds * SLOW
         while len(done) < count:
             n, wcs = self.cq.poll(count - len(done))
-            done += [{'status': w.status, 'wr_id': w.wr_id, 'opcode': w.opcode,
-                      'len': w.byte_len, 'imm': w.imm_data, 'flags': w.wc_flags,
+            # Debian 13's pyverbs has members of an enum here, which repr() names
+            done += [{'status': int(w.status), 'wr_id': w.wr_id, 'opcode': int(w.opcode),
+                      'len': w.byte_len, 'imm': w.imm_data, 'flags': int(w.wc_flags),
                       'src_qp': w.src_qp, 'qpn': w.qp_num, 'sl': w.sl} for w in wcs[:n]]
             if n:
                 continue
