@@ -24,7 +24,7 @@ cat > "$WORK/agent" <<- END
 	#!/bin/sh
 	host=\$1
 	shift
-	exec ip netns exec $NS_B $HOST sh -c "hostname \$host; exec \$*"
+	exec ip netns exec $NS_B $HOST sh -c "hostname \$host; \$*"
 END
 chmod +x "$WORK/agent"
 printf '%s a\n%s b\n' $IP4_A $IP4_B >> /etc/hosts
@@ -85,8 +85,8 @@ for KIND in openmpi mpich; do
 	flap=$!
 	mpi "$KIND: four ranks while the link flaps" 3 4000
 	flapped "$KIND: four ranks while the link flaps" $flap
-	# UCX may die where it prints where it was.
-	echo 'rhca-test: expect mpi-[a-z]+\[[0-9]+\]: segfault' > /dev/kmsg
+	# UCX may die where it prints where it was, as may Debian 13's MPICH where it ends the job.
+	echo 'rhca-test: expect (mpi-[a-z]+|hydra_pmi_proxy)\[[0-9]+\]: segfault' > /dev/kmsg
 	removed
 	echo 'rhca-test: expect nothing' > /dev/kmsg
 	[ $KIND = mpich ] || new_device b

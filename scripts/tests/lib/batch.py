@@ -34,7 +34,7 @@ grh = verbs.GRH if args.type == 'UD' else 0
 target = {}
 if args.group:
     check('b joins the group', 0, mcast.group_command(b, mcast.ATTACH, args.group))
-    a.remote = {'gid': mcast.ipaddress.ip_address(args.group).exploded, 'addr': 0, 'rkey': 0}
+    a.remote = {'gid': verbs.gid_text(args.group), 'addr': 0, 'rkey': 0}
     target = {'dest_qpn': mcast.GROUP_QPN}
 
 

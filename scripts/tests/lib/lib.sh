@@ -446,7 +446,10 @@ port_state() { cut -d' ' -f2 "$IB/$1/ports/${2:-1}/state"; }
 # gid_of ADDRESS: as sysfs writes it
 gid_of() {
 	case $1 in
-	*:*) $PYTHON -c "import ipaddress,sys; print(ipaddress.ip_address(sys.argv[1]).exploded)" "$1" ;;
+	*:*)
+		$PYTHON -c "import ipaddress,sys
+print(ipaddress.IPv6Address(sys.argv[1]).packed.hex(':', 2))" "$1"
+		;;
 	*)
 		# shellcheck disable=SC2046
 		printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' $(echo "$1" | tr . ' ')

@@ -8,7 +8,6 @@ so as not to hold the own one, say so, sleep until killed.
 """
 
 import ctypes
-import ipaddress
 import os
 import struct
 import sys
@@ -59,8 +58,7 @@ def open_end(device, index, **attrs):
 def send(sender, gid, count=MESSAGES, **attrs):
     """Distinct payloads; returns them."""
     data = []
-    exploded = ipaddress.ip_address(gid).exploded    # pyverbs knows no other form
-    sender.remote = {'gid': exploded, 'qpn': GROUP_QPN, 'addr': 0, 'rkey': 0}
+    sender.remote = {'gid': verbs.gid_text(gid), 'qpn': GROUP_QPN, 'addr': 0, 'rkey': 0}
     for i in range(count):
         data.append(bytes([i + 1]) * BYTES)
         sender.fill(data[-1], 100000)

@@ -10,6 +10,7 @@ Checks print the same "ok" and "FAIL" lines as lib.sh, which counts them.
 """
 
 import argparse
+import ipaddress
 import os
 import pickle
 import select
@@ -51,6 +52,12 @@ SUCCESS, LOC_LEN, LOC_QP_OP, LOC_PROT, FLUSH = 0, 1, 2, 4, 5
 REM_INV_REQ, REM_ACCESS, REM_OP, RETRY_EXC, RNR_EXC = 9, 10, 11, 12, 13
 
 SLOW = float(os.environ.get('RHCA_TIME_FACTOR', '1'))
+
+
+def gid_text(address):
+    """A GID, or the IPv6 address that it is, in the only form that pyverbs takes. Python 3.13
+    writes the last 32 bits of a mapped IPv4 address with dots in exploded, too."""
+    return ipaddress.IPv6Address(address).packed.hex(':', 2)
 
 
 def one_cpu():

@@ -211,7 +211,7 @@ if args.netdev_a:
 if args.netdev_a and args.index6_a:
     # IPv4 takes an address without a route to be on the link
     ud6 = verbs.End.open(args.a, args.index6_a, qp_type='UD')
-    ud6.connect({**ud.remote, 'gid': ipaddress.ip_address(args.ip6).exploded})
+    ud6.connect({**ud.remote, 'gid': verbs.gid_text(args.ip6)})
     ud6.post_send('SEND', [(0, 8)])
     subnet = ipaddress.ip_network(f'{args.ip6}/64', strict=False)
     unsent('no route', 'tx_dropped_no_route', f'ip -6 route del {subnet} dev {name}',
