@@ -89,12 +89,33 @@ static void write_environment(const struct job *job, unsigned int host)
 		die("%s: %s", name, strerror(errno));
 }
 
+/* Whether the netdevs have a link-local address, and those to come */
+static void set_link_local(const struct job *job, bool on)
+{
+	unsigned int i;
+
+	write_file("/proc/sys/net/ipv6/conf/default/addr_gen_mode", on ? "0" : "1");
+	for (i = 0; on && i < job->devices; i++) {
+		write_file(text("/proc/sys/net/ipv6/conf/eth%u/addr_gen_mode", i), "0");
+		if (job->vlan)
+			write_file(text("/proc/sys/net/ipv6/conf/eth%u.%u/addr_gen_mode", i,
+					job->vlan), "0");
+	}
+}
+
+/*
+ * An address that is as old as the device may be told of while the device has no default GID
+ * yet, or be missed (7.3): then it has an index that differs from lab to lab. So a netdev has
+ * addresses once its device has a table, one after the other.
+ */
 static void add_devices(const struct job *job, unsigned int host, struct netlink *outside,
 			struct netlink *initial, int outside_ns)
 {
 	int own_ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	struct netlink route, rdma;
+	char *name;
 	unsigned int i;
+	int index;
 
 	netlink_open(&route, NETLINK_ROUTE);
 	netlink_open(&rdma, NETLINK_RDMA);
@@ -103,11 +124,15 @@ static void add_devices(const struct job *job, unsigned int host, struct netlink
 	write_file("/proc/sys/net/ipv6/conf/all/accept_dad", "0");
 	write_file("/proc/sys/net/ipv6/conf/default/router_solicitations", "0");
 	write_file("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
+	set_link_local(job, false);
 	for (i = 0; i < job->devices; i++) {
-		port_add(outside, outside_ns, &route, job, host, i);
-		device_add(job, initial, outside_ns, &rdma, own_ns, device_name(job, host, i),
-			   text("eth%u", i), address_of(host, i));
+		name = device_name(job, host, i);
+		index = port_add(outside, outside_ns, &route, job, host, i);
+		device_add(job, initial, outside_ns, &rdma, own_ns, name, text("eth%u", i));
+		port_give_addresses(&route, index, host, i);
+		device_wait(job, name, address_of(host, i), address6_of(host, i));
 	}
+	set_link_local(job, true);
 }
 
 static void reap_for_ever(void)

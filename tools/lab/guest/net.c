@@ -167,8 +167,11 @@ static void add_address(struct netlink *nl, int index, const char *address)
 	check_net(netlink_do(nl), "cannot give the address", address);
 }
 
-/* Called in the host's namespace, with a socket of the switch's */
-void port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
+/*
+ * The index of the netdev that addresses belong to. Called in the host's namespace, with a
+ * socket of the switch's
+ */
+int port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
 	      const struct job *job, unsigned int host, unsigned int device)
 {
 	char *name = text("eth%u", device), *port = port_name(host, device);
@@ -191,6 +194,13 @@ void port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
 		add_vlan(inside, name, index, job->vlan);
 		index = link_index(name);
 	}
+	return index;
+}
+
+/* In this order they are in the device's GID table. */
+void port_give_addresses(struct netlink *inside, int index, unsigned int host,
+			 unsigned int device)
+{
 	add_address(inside, index, address_of(host, device));
 	add_address(inside, index, address6_of(host, device));
 }

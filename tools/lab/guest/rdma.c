@@ -124,17 +124,21 @@ int device_remove(struct netlink *nl, const char *name)
 	return netlink_do(nl);
 }
 
-/* As sysfs writes the GID of an IPv4 address */
+/* As sysfs writes the GID of an address */
 static char *gid_text(const char *address)
 {
-	unsigned char byte[4];
+	unsigned char byte[16] = { [10] = 0xff, [11] = 0xff };
+	bool six = strchr(address, ':');
+	char *gid = "";
+	int i;
 
-	inet_pton(AF_INET, address, byte);
-	return text("0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x", byte[0], byte[1],
-		    byte[2], byte[3]);
+	inet_pton(six ? AF_INET6 : AF_INET, address, six ? byte : byte + 12);
+	for (i = 0; i < 16; i += 2)
+		gid = text("%s%s%02x%02x", gid, i ? ":" : "", byte[i], byte[i + 1]);
+	return gid;
 }
 
-/* Of the GID of that type and IPv4 address, or -1 */
+/* Of the GID of that type and address, or -1 */
 int gid_index(const char *device, const char *type, const char *address)
 {
 	char *wanted = gid_text(address), *port, *gid, *is;
@@ -158,17 +162,18 @@ static bool is_active(const char *device)
 	return state && strstr(state, "ACTIVE");
 }
 
-static void wait_until_usable(const struct job *job, const char *device, const char *address)
+static bool has_gid(const char *device, const char *type, const char *address)
 {
-	int left = DEVICE_WAIT_MS;
+	return gid_index(device, type, address) >= 0;
+}
 
-	while (!is_active(device) ||
-	       (strcmp(job->driver, "siw") && gid_index(device, "RoCE v2", address) < 0 &&
-		gid_index(device, "IB/RoCE v1", address) < 0)) {
-		if (!left--)
-			die("the RDMA device %s does not become active", device);
-		usleep(1000);
-	}
+/* They come in the order of the addresses: when the last one is there, all are. */
+static bool has_gids(const char *device, const char *address, const char *address6)
+{
+	bool v1 = has_gid(device, "IB/RoCE v1", address6), v2 = has_gid(device, "RoCE v2", address6);
+
+	return (v1 || v2) && v1 == has_gid(device, "IB/RoCE v1", address) &&
+	       v2 == has_gid(device, "RoCE v2", address);
 }
 
 static void set_cm_tos(const char *device, unsigned int tos)
@@ -180,13 +185,26 @@ static void set_cm_tos(const char *device, unsigned int tos)
 		die("--tos %u: %s", tos, strerror(errno));
 }
 
-/* In the network namespace of the host, with /sys mounted there */
+/* In the network namespace of the host, as what follows */
 void device_add(const struct job *job, struct netlink *initial, int initial_ns,
-		struct netlink *own, int own_ns, const char *name, const char *netdev, const char *address)
+		struct netlink *own, int own_ns, const char *name, const char *netdev)
 {
 	add_link(own, job, name, netdev);
 	move_home(initial, initial_ns, own, own_ns, name);
-	wait_until_usable(job, name, address);
+}
+
+/* Until it can be used by its addresses; with /sys mounted */
+void device_wait(const struct job *job, const char *name, const char *address,
+		 const char *address6)
+{
+	int left = DEVICE_WAIT_MS;
+
+	while (!is_active(name) ||
+	       (strcmp(job->driver, "siw") && !has_gids(name, address, address6))) {
+		if (!left--)
+			die("the RDMA device %s does not become active", name);
+		usleep(1000);
+	}
 	if (job->tos_set)
 		set_cm_tos(name, job->tos);
 }
