@@ -21,6 +21,9 @@ lab_setup
 options() { grep -oE -- "$1-[a-z][a-z-]*" | grep -oE -- '[a-z][a-z-]*$' | grep -vx -e help -e version | sort -u; }
 check "has the options that --help has" "$(as_user roce-lab --help | options '^  -')" \
 	"$(grep '^\.It Fl' Documentation/man/roce-lab.1 | options ' ')"
+check "behind a command --help is the same" "$(as_user roce-lab --help)" "$(as_user roce-lab run --help)"
+check "behind options it is the command's" "said --help" \
+	"$(as_user roce-lab run sh -c 'echo said "$0"' --help)"
 
 : "the driver"
 check "--set" off "$(as_user roce-lab run --set blocks=off -- cat /sys/module/roce_hca/parameters/blocks)"

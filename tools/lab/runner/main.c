@@ -67,13 +67,18 @@ static int start(char **words, bool shell)
 	return run(&options);
 }
 
+static bool asks_for_help(const char *word)
+{
+	return word && (!strcmp(word, "-h") || !strcmp(word, "--help"));
+}
+
 static int act(char **words)
 {
 	const char *word = *words;
 
 	if (!word)
 		return help(stderr);
-	if (!strcmp(word, "-h") || !strcmp(word, "--help") || !strcmp(word, "help"))
+	if (asks_for_help(word) || !strcmp(word, "help") || asks_for_help(words[1]))
 		return help(stdout);
 	if (!strcmp(word, "--version"))
 		return puts(place_version()) < 0;
