@@ -31,6 +31,9 @@ FIXTURES = ('rdma_lab', 'rdma_hosts')
 FAILED = 125
 # A file outside that the session inside makes
 BEGAN = 'ROCE_LAB_PYTEST_BEGAN'
+HERE = os.path.dirname(os.path.abspath(__file__))
+# A lab has its own, empty
+OWN_FOLDERS = ('/tmp', '/var/tmp', '/run', '/dev/shm')
 
 
 def pytest_addoption(parser):
@@ -68,17 +71,21 @@ def wanted_hosts(items):
 
 def command():
     """roce-lab of the path, or the one that this plugin belongs to."""
-    here = os.path.dirname(os.path.abspath(__file__))
     for beside in ('../../bin/roce-lab', 'roce-lab'):
-        path = os.path.normpath(os.path.join(here, beside))
+        path = os.path.normpath(os.path.join(HERE, beside))
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return shutil.which('roce-lab')
 
 
+def has_root(options):
+    """No folder of this machine is written through then."""
+    return any(option.split('=')[0] == '--root' for option in options)
+
+
 def marker(stack, options):
     """A file that the session inside makes, or None where no folder can be written through."""
-    if any(option.split('=')[0] == '--root' for option in options):
+    if has_root(options):
         return None
     try:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix='roce-lab-'))
@@ -132,6 +139,12 @@ def ends_with_this():
     return ['setpriv', '--pdeathsig', 'TERM', '--'] if shutil.which('setpriv') else []
 
 
+def shows_this():
+    """Options that have the session inside find this plugin, wherever it was unpacked."""
+    hidden = any(HERE.startswith(folder + '/') for folder in OWN_FOLDERS)
+    return ['--rwdir', HERE] if hidden else []
+
+
 def run_again(config, hosts):
     """The whole session in a lab: its status, or None if there is none."""
     lab = command()
@@ -139,7 +152,8 @@ def run_again(config, hosts):
         config.rdma_lab_reason = 'roce-lab: it is not installed here'
         return None
     words = ends_with_this() + [lab, 'run', '--hosts', str(hosts)]
-    words += config.getini('rdma_lab_options')
+    options = config.getini('rdma_lab_options')
+    words += options + ([] if has_root(options) else shows_this())
     session = ['--cwd', str(config.invocation_params.dir), '--', sys.executable, '-m', 'pytest'] + [
         str(arg) for arg in config.invocation_params.args]
     environment = dict(os.environ)

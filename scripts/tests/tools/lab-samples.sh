@@ -61,6 +61,13 @@ as_user env PYTHONDONTWRITEBYTECODE=1 sh -c "$words" > "$work/said" 2>&1
 check "status" 0 $?
 check "tests that passed" 1 "$(grep -c '=== 2 passed in ' "$work/said")"
 rm "$home/.local"
+hidden=$(mktemp -d)
+cp -a "$work/moved here/lib" "$work/moved here/bin" "$hidden/"
+chmod 755 "$hidden"
+as_user env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$hidden/lib/roce-lab" /usr/bin/python3 -m pytest \
+	-p pytest_roce_lab -p no:cacheprovider test_rdma.py > "$work/said" 2>&1
+check "unpacked below /tmp: status, tests that passed" "0 1" "$? $(grep -c '=== 2 passed in ' "$work/said")"
+rm -r "$hidden"
 as_user env PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest \
 	-p pytest_roce_lab -p no:cacheprovider -rs --rdma-lab=off test_rdma.py > "$work/said" 2>&1
 check "without a lab: status" 0 $?
