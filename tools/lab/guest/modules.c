@@ -59,9 +59,9 @@ void modules_load(const char *folder, const struct job *job)
 		die("no driver %s", job->driver);
 	/* In a capture a block of packets would be one packet, longer than the MTU. */
 	if (job->pcap)
-		parameters = "blocks=off ";
+		parameters = "blocks=off";
 	for (knob = job->knobs; *knob; knob++)
-		parameters = text("%s%s ", parameters, *knob);
+		parameters = text("%s%s%s", parameters, *parameters ? " " : "", *knob);
 	module_insert(text("%s/roce_hca.ko", folder), parameters);
 	check_knobs(job->knobs);
 }
