@@ -22,6 +22,8 @@ endif
 endif
 
 out := $(CURDIR)/build/$(KVER)
+# What that kernel calls itself, and its folder in /lib/modules
+release = $(if $(filter uml-%,$(KVER)),$(shell cat $(KDIR)/include/config/kernel.release),$(KVER))
 kbuild = $(MAKE) -C $(KDIR) M=$(out) $(if $(ARCH),ARCH=$(ARCH)) $(strict) $(KBUILD_ARGS)
 
 .DEFAULT_GOAL := all
@@ -85,7 +87,7 @@ install: install-modules install-tools
 install-modules: modules
 	+$(kbuild) $(if $(DESTDIR),INSTALL_MOD_PATH=$(abspath $(DESTDIR))) \
 		INSTALL_MOD_DIR=updates modules_install
-	$(if $(DESTDIR),,depmod $(KVER))
+	$(if $(DESTDIR),,depmod $(release))
 	@! $(has_adapter_driver) || \
 		echo "roce_hca_mlx5 is installed and takes no ConnectX adapter until it is loaded: see roce-backend(8)"
 
@@ -111,9 +113,9 @@ install-tools:
 uninstall: uninstall-tools uninstall-modules
 
 uninstall-modules:
-	rm -f $(addprefix $(DESTDIR)/lib/modules/$(KVER)/updates/,$(addsuffix .ko*,\
+	rm -f $(addprefix $(DESTDIR)/lib/modules/$(release)/updates/,$(addsuffix .ko*,\
 		roce_hca roce_hca_kunit roce_hca_mlx5))
-	$(if $(DESTDIR),,[ ! -d /lib/modules/$(KVER) ] || depmod $(KVER))
+	$(if $(DESTDIR),,[ ! -d /lib/modules/$(release) ] || depmod $(release))
 
 uninstall-tools:
 	rm -rf $(LIBDIR) $(DOCDIR)
