@@ -80,7 +80,7 @@ int netlink_dump(struct netlink *nl, void (*each)(const void *data, size_t size,
 int link_index(const char *name);
 void switch_add(unsigned int device, unsigned int mtu);
 int port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
-	      const struct job *job, unsigned int host, unsigned int device);
+	     const struct job *job, unsigned int host, unsigned int device);
 void port_give_addresses(struct netlink *inside, int index, unsigned int host,
 			 unsigned int device);
 int port_up(const char *port, bool up);

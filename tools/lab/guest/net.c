@@ -172,7 +172,7 @@ static void add_address(struct netlink *nl, int index, const char *address)
  * socket of the switch's
  */
 int port_add(struct netlink *outside, int outside_ns, struct netlink *inside,
-	      const struct job *job, unsigned int host, unsigned int device)
+	     const struct job *job, unsigned int host, unsigned int device)
 {
 	char *name = text("eth%u", device), *port = port_name(host, device);
 	struct ifinfomsg msg = {

@@ -170,7 +170,8 @@ static bool has_gid(const char *device, const char *type, const char *address)
 /* They come in the order of the addresses: when the last one is there, all are. */
 static bool has_gids(const char *device, const char *address, const char *address6)
 {
-	bool v1 = has_gid(device, "IB/RoCE v1", address6), v2 = has_gid(device, "RoCE v2", address6);
+	bool v1 = has_gid(device, "IB/RoCE v1", address6);
+	bool v2 = has_gid(device, "RoCE v2", address6);
 
 	return (v1 || v2) && v1 == has_gid(device, "IB/RoCE v1", address) &&
 	       v2 == has_gid(device, "RoCE v2", address);
