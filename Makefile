@@ -127,6 +127,7 @@ uninstall-tools:
 # RDMA for a user without root, in build/lab: see Documentation/lab.rst
 lab:
 	+tools/lab/build
+	@echo "build/lab/bin/roce-lab run -- COMMAND; make install-lab PREFIX=~/.local installs it"
 
 lab-debug:
 	+tools/lab/build --debug
