@@ -413,6 +413,25 @@ def implicit_under_traffic():
     deregistered(implicit=True)
 
 
+def said_to_be_huge():
+    """The right that says so is a hint: regions carry traffic on pages of any size."""
+    data = some(MIB, 9)
+    for what, on_demand in ('on demand', ON_DEMAND), ('pinned', 0):
+        a, b = pair()
+        try:
+            region = MR(b.pd, MIB, FULL | on_demand | e.IBV_ACCESS_HUGETLB, address=b.memory.at)
+        except PyverbsRDMAError as why:
+            check(f'{what}, said to be huge: is registered', 0, why.error_code)
+        else:
+            a.memory.fill(data)
+            assert not a.post_send('WRITE', a.piece(0, MIB), lkey=a.odp.lkey, raddr=b.memory.at,
+                                   rkey=region.rkey)
+            check(f'{what}, said to be huge: WRITE', [[SUCCESS], True],
+                  [statuses(a.wait()), b.memory.read(MIB) == data])
+            region.close()
+        close(a, b)
+
+
 def limited():
     """The tables count as locked memory."""
     def registers(size, implicit=False, limit=MIB):
@@ -437,7 +456,8 @@ def limited():
 
 for one in (nothing_pinned, first_touch, shared_queue, datagram, unreliable, taken_and_written,
             taken_under_traffic, forked, holes, mapped_again, read_only, deregistered,
-            whole_address_space, nobodys_addresses, far_apart, implicit_under_traffic, limited):
+            whole_address_space, nobodys_addresses, far_apart, implicit_under_traffic,
+            said_to_be_huge, limited):
     print(f'# {args.label}{one.__name__}', flush=True)
     one()
 verbs.finish()

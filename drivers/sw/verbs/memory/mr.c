@@ -12,10 +12,11 @@
 #include "sw/verbs/memory/mr.h"
 #include "sw/verbs/memory/odp.h"
 
+/* HUGETLB is a hint about the process's memory: all pages are taken as small ones */
 #define ACCESS_SUPPORTED (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			  IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			  IB_ACCESS_MW_BIND | RHCA_ACCESS_FLUSH | \
-			  IB_ACCESS_OPTIONAL)
+			  IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | \
+			  RHCA_ACCESS_FLUSH | IB_ACCESS_OPTIONAL)
 
 static struct rhca_mr *alloc_mr_object(struct ib_pd *pd)
 {
