@@ -1075,6 +1075,14 @@ class Tables(unittest.TestCase):
                 self.assertEqual((code, errors), (
                     1, f"roce-perfquery: '{address}' is neither a GID nor an address\n"))
 
+    def test_perfquery_says_where_an_address_goes(self):
+        self.host.software()
+        for address in "10.0.0.1", "fe80::1":
+            with self.subTest(address=address):
+                code, _, errors = self.host.run("roce-perfquery", address)
+                self.assertEqual(code, 2, errors)
+                self.assertIn(f"a port, not an address: -G {address} asks another host", errors)
+
     def test_perfquery_takes_an_address_with_its_netdev(self):
         self.host.software()
         code, _, errors = self.host.run("roce-perfquery", "-G", "fe80::1%eth0")
