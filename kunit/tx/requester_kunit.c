@@ -328,6 +328,18 @@ static void do_spoil(struct bench *b, const struct step *s)
 
 static ACT(do_close, test_netdev_set_up(b->hca->ndev[0], false))
 
+/* Of the oldest request, a READ, all but the last responses have come */
+static void do_respond_most(struct bench *b, const struct step *s)
+{
+	const struct rhca_sq *sq = &b->sw->base.sq;
+
+	spin_lock_bh(&b->send->lock);
+	b->send->oldest_unacked_psn = (rhca_sq_wqe(sq, sq->head)->last_psn + 1 - s->n) & 0xffffff;
+	b->send->newest_psn = b->send->oldest_unacked_psn;
+	rhca_requester_rewind(b->sw, b->send->oldest_unacked_psn);
+	spin_unlock_bh(&b->send->lock);
+}
+
 #define DATA(at)	STEP(is_data, at)	/* in the packet looked at */
 #define SKIP(packets)	STEP(do_skip, packets)
 #define NEXT(at_psn)	STEP(is_next, at_psn)	/* is sent next */
@@ -344,6 +356,7 @@ static ACT(do_close, test_netdev_set_up(b->hca->ndev[0], false))
 #define SPOIL		STEP(do_spoil, 0)	/* the oldest request */
 #define FAIL(to)	STEP(do_fail, IB_QPS_##to)	/* as the data path does */
 #define CLOSE		STEP(do_close, 0)	/* the netdev */
+#define ALL_BUT(responses)	STEP(do_respond_most, responses)
 /* In the packet looked at, behind its BTH: the remote address, and other words */
 #define ADDRESS(offset)	STEP(is_address, offset)
 #define HEADER(at, value)	STEP(is_header, value, .va = (at))
@@ -407,6 +420,11 @@ static const struct course courses[] = {
 	{ "requester of another state is silent", .step = {
 		MOVE(SQD), SENDS(8), SENT(0), PENDING, MOVE(RTS), SENT(1), MOVE(ERR), SENDS(9),
 		SENT(1), DONE(8, WR_FLUSH_ERR), DONE(9, WR_FLUSH_ERR) } },
+	/* Half of all PSNs. The request behind it has arrived, its last responses have not */
+	{ "longest READ waits for its last responses", .step = {
+		OPEN_WINDOW, READS(1U << 31), FORGET, ALL_BUT(32), SENDS(1),
+		ASKED(0x800000 - 32, 32 * MTU), LEFT(SEND_ONLY, 0x800000),
+		ANSWER(0x800000, NO_CREDITS, 2), PENDING, ASKED(0x800000 - 32, 32 * MTU) } },
 	{ "unreliable requests complete when sent", .type = IB_QPT_UC, .step = {
 		WRITES(3 * MTU), SENT(3), DONE_AS(3 * MTU, RDMA_WRITE) } },
 	/* A flush goes on in portions, and its user need not wait for the last of them */

@@ -85,6 +85,14 @@ static void repeat_later(struct rhca_sw_qp *qp)
 	rhca_pause_send(qp, RHCA_PAUSE_PAGE_FAULT, RHCA_PAGE_FAULT_NS);
 }
 
+/* Counted from what is not acknowledged: from its first packet on, a request has up to 2^23 */
+static bool is_behind(const struct rhca_requester *send, const struct rhca_send_wqe *wqe,
+		      u32 psn)
+{
+	return rhca_psn_diff(wqe->first_psn, send->oldest_unacked_psn) >
+	       rhca_psn_diff(psn, send->oldest_unacked_psn);
+}
+
 /*
  * Everything up to @psn is acknowledged, but for READs and atomics, which only
  * their own responses complete. Returns false when one of those is in the way.
@@ -105,7 +113,7 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 		wqe = rhca_sq_wqe(sq, index);
 		if (wqe->done)
 			continue;
-		if (!wqe->numbered || rhca_psn_before(psn, wqe->first_psn))
+		if (!wqe->numbered || is_behind(send, wqe, psn))
 			break;
 		if (rhca_wqe_is_read(wqe) &&
 		    !rhca_psn_before(wqe->last_psn, send->oldest_unacked_psn)) {
