@@ -8,6 +8,8 @@
 #include "lib/hca.h"
 #include "sw/backend.h"
 #include "sw/qp/qp.h"
+#include "sw/tx/send_sched.h"
+#include "sw/tx/window.h"
 #include "sw/verbs/device.h"
 
 #define NUM_PAGES	3
@@ -158,9 +160,51 @@ static void lost_packet_waits_for_its_page_alone(struct kunit *test)
 	finish(b);
 }
 
+/* Where nothing can follow, the newest packet is sent again, asking: that is no other loss */
+static void lost_packet_is_sent_whatever_is_behind_it(struct kunit *test)
+{
+	struct bench *b = setup(test);
+	struct ib_qp *qp = test_qp_in(b->hca, IB_QPT_RC, &plain, IB_QPS_RTS);
+	struct rhca_requester *send = &to_sw_qp(ibqp_to_verbs(qp))->send;
+	struct ib_sge good = test_sge(b->hca, 0, 1), bad = { .length = 1, .lkey = ~0 };
+	struct ib_sge sge = { b->at, 3 * TEST_MTU_BYTES, b->mr->lkey };
+	struct ib_send_wr last = { .opcode = IB_WR_SEND, .sg_list = &bad, .num_sge = 1 };
+	struct ib_send_wr next = {
+		.opcode = IB_WR_SEND, .sg_list = &good, .num_sge = 1, .next = &last,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 },
+	};
+	struct test_sent *sent = test_alloc(test, sizeof(*sent));
+	bool again = false;
+
+	WRITE_ONCE(ibqp_to_verbs(qp)->attr.timeout, 0);
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
+	KUNIT_ASSERT_TRUE(test, test_becomes(test_num_sent(b->hca) == 3));
+	while (test_sent(b->hca, sent))
+		;
+	lose_pages(b);
+	/* A peer that holds, so new packets follow; both find that when the pause is over */
+	local_bh_disable();
+	spin_lock(&send->lock);
+	send->recovery->rule.way = RHCA_PEER_HOLDS;
+	rhca_pause_send(to_sw_qp(ibqp_to_verbs(qp)), RHCA_PAUSE_PACE, 100 * NSEC_PER_MSEC);
+	spin_unlock(&send->lock);
+	KUNIT_EXPECT_EQ(test, 0, ib_post_send(qp, &next, NULL));
+	test_answer(b->hca, qp, ACKNOWLEDGE, plain.sq_psn + 1, 0x60 << 24, 0);
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(test, test_becomes(test_num_sent(b->hca) >= 2));
+	while (!again && test_sent(b->hca, sent))
+		again = sent->psn == plain.sq_psn + 1;
+	KUNIT_EXPECT_TRUE(test, again);
+	KUNIT_ASSERT_EQ(test, 0, test_qp_move(qp, IB_QPS_RESET));
+	finish(b);
+}
+
 TEST_SUITE(rhca_odp,
 	   KUNIT_CASE(page_comes_when_it_is_asked_for),
 	   KUNIT_CASE(good_page_comes_beside_a_bad_one),
 	   KUNIT_CASE(who_comes_after_the_longest_pause_hears_of_a_bad_page),
 	   KUNIT_CASE(connection_begins_with_a_short_pause),
-	   KUNIT_CASE(lost_packet_waits_for_its_page_alone));
+	   KUNIT_CASE(lost_packet_waits_for_its_page_alone),
+	   KUNIT_CASE(lost_packet_is_sent_whatever_is_behind_it));
