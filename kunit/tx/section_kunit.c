@@ -5,10 +5,11 @@
  */
 #include <kunit/test.h>
 #include <linux/interrupt.h>
-#include <linux/sched.h>
+#include <linux/sched/task.h>
 
 #include "lib/course.h"
 #include "sw/rx/receive.h"
+#include "sw/verbs/section.h"
 
 #define MOST_PACKETS	64
 #ifdef CONFIG_PREEMPT_RT
@@ -113,10 +114,9 @@ static void count_between(struct tasklet_struct *task)
 }
 
 /* Each has a turn's worth, and another one behind that */
-static void tasklet_sends_no_more_than_that(struct kunit *test)
+static void expect_most_of_tasklet(struct test_hca *hca, u32 mtu)
 {
-	const struct section_case *c = test->param_value;
-	struct test_hca *hca = setup(test);
+	struct kunit *test = hca->test;
 	struct between *b = test_alloc(test, sizeof(*b));
 	struct ib_qp *qps[QPS];
 	u32 i;
@@ -124,7 +124,7 @@ static void tasklet_sends_no_more_than_that(struct kunit *test)
 	b->hca = hca;
 	tasklet_setup(&b->task, count_between);
 	for (i = 0; i < QPS; i++)
-		qps[i] = ready_qp(hca, IB_QPT_UC, c->mtu);
+		qps[i] = ready_qp(hca, IB_QPT_UC, mtu);
 	local_bh_disable();
 	for (i = 0; i < QPS; i++)
 		post_writes(hca, qps[i]);
@@ -133,7 +133,32 @@ static void tasklet_sends_no_more_than_that(struct kunit *test)
 	local_bh_enable();
 	KUNIT_EXPECT_TRUE(test, test_becomes(b->runs >= QPS));
 	tasklet_kill(&b->task);
-	KUNIT_EXPECT_LE(test, b->most, most_of(c->mtu));
+	KUNIT_EXPECT_LE(test, b->most, most_of(mtu));
+}
+
+static void tasklet_sends_no_more_than_that(struct kunit *test)
+{
+	const struct section_case *c = test->param_value;
+
+	expect_most_of_tasklet(setup(test), c->mtu);
+}
+
+/* As a thread that has been preempted is, with PREEMPT_RT */
+static void set_section_owner(const struct task_struct *owner)
+{
+	local_bh_disable();
+	this_cpu_ptr(&rhca_sections)->owner = owner;
+	local_bh_enable();
+}
+
+static void tasklet_in_anothers_section_sends_no_more(struct kunit *test)
+{
+	const struct section_case *c = test->param_value;
+	struct test_hca *hca = setup(test);
+
+	set_section_owner(&init_task);
+	expect_most_of_tasklet(hca, c->mtu);
+	set_section_owner(NULL);
 }
 
 /* --- answers ----------------------------------------------------------------- */
@@ -165,4 +190,5 @@ static void answers_are_no_more_than_that(struct kunit *test)
 TEST_SUITE(rhca_section,
 	   KUNIT_CASE_PARAM(post_sends_no_more_than_that, section_gen_params),
 	   KUNIT_CASE_PARAM(tasklet_sends_no_more_than_that, section_gen_params),
+	   KUNIT_CASE_PARAM(tasklet_in_anothers_section_sends_no_more, section_gen_params),
 	   KUNIT_CASE_PARAM(answers_are_no_more_than_that, section_gen_params));

@@ -298,6 +298,8 @@ static void run_listed(struct tasklet_struct *task)
 		serve(turn, &shared, list);
 		list->served++;
 		release_left(&shared);
+		if (!begun)	/* another thread's, which counts nothing of this: section.h */
+			break;
 	}
 	rhca_shared_send(&shared);
 	release_left(&shared);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The sections that are under way. */
+#include <rhca/compat.h>
+
 #include "sw/verbs/section.h"
 
 DEFINE_PER_CPU(struct rhca_section, rhca_sections);
+EXPORT_SYMBOL_IF_KUNIT(rhca_sections);
