@@ -455,6 +455,11 @@ static const struct course courses[] = {
 	{ "new packets have the owner of a repeated one", .step = {
 		LOSE_ONE, NOTE_OWNER, ANSWER(2, NO_CREDITS, 0), LEFT(SEND_ONLY, 5), OWNED(true),
 		ANSWER(5, NO_CREDITS, 2), SENDS(0), LEFT(SEND_ONLY, 6), OWNED(false) } },
+	{ "new packets have the owner of those behind a pause", .step = {
+		SENDS(1), SENDS(2), FORGET, ANSWER(0, 0x21 /* 10 us */, 0), COMES(2),
+		LEFT(ANY_OPCODE, 0), NOTE_OWNER, SENDS(3), LEFT(ANY_OPCODE, 1),
+		LEFT(SEND_ONLY, 2), OWNED(true), ANSWER(2, NO_CREDITS, 3), SENDS(4),
+		LEFT(SEND_ONLY, 3), OWNED(false) } },
 	/* It is known by then */
 	{ "peer that drops gets everything", .step = {
 		LOSE_ONE, ANSWER(1, NO_CREDITS, 0), LEFT(ANY_OPCODE, 2), LEFT(ANY_OPCODE, 3),

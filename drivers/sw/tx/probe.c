@@ -108,7 +108,7 @@ void rhca_probe_resumed(struct rhca_requester *send)
 /* Is there anything that who sends or takes acknowledgements has to know? */
 static bool still_recovers(const struct rhca_recovery *recovery)
 {
-	return recovery->rule.mode != RHCA_RECOVER_FLOW || recovery->rule.waits ||
+	return !rhca_recover_is_over(&recovery->rule) || recovery->rule.waits ||
 	       recovery->lossy || recovery->ack_waits || recovery->nak_waits ||
 	       recovery->probes || recovery->doublings ||
 	       rhca_hold_num(recovery->hold);
@@ -136,7 +136,7 @@ void rhca_recovery_acked(struct rhca_sw_qp *qp)
 	lockdep_assert_held(&send->lock);
 	recovery->probes = 0;
 	recovery->heard_at = rhca_now();
-	if (recovery->rule.mode != RHCA_RECOVER_FLOW &&
+	if (!rhca_recover_is_over(&recovery->rule) &&
 	    rhca_recover_acked(&recovery->rule, send->oldest_unacked_psn,
 			       recovery->heard_at))
 		note_repeat_answered(qp);

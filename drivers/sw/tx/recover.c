@@ -283,6 +283,14 @@ void rhca_recover_back(struct rhca_recover *recover,
 	begin(recover, loss, RHCA_RECOVER_BACK);
 }
 
+/* Packets are sent again, since something was lost or not. @newest: behind the newest ever sent */
+void rhca_recover_repeats(struct rhca_recover *recover, u32 newest)
+{
+	if (recover->mode == RHCA_RECOVER_FLOW)
+		recover->recover_psn = newest;
+	recover->copies = true;
+}
+
 /* Only of what was missing and repeated once: of several copies nobody knows which is answered */
 static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 {
@@ -299,8 +307,8 @@ static bool note_answer(struct rhca_recover *recover, u32 upto, u64 now)
 }
 
 /*
- * Something up to @upto that was not acknowledged is; not in RHCA_RECOVER_FLOW. Returns whether
- * that has measured how long an answer takes.
+ * Something up to @upto that was not acknowledged is; not after rhca_recover_is_over(). Returns
+ * whether that has measured how long an answer takes.
  */
 bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 {
@@ -313,6 +321,7 @@ bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 	}
 	if (!rhca_psn_before(upto, recover->recover_psn)) {
 		recover->mode = RHCA_RECOVER_FLOW;
+		recover->copies = false;
 		recover->waits = false;
 		recover->in_row = 0;
 	}

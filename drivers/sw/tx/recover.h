@@ -37,13 +37,15 @@ struct rhca_recover {
 	bool answered;		/* @answer_ns knows of it */
 	bool asked_twice;	/* a response that was asked for again was lost again */
 	bool has_held;		/* @way has been RHCA_PEER_HOLDS */
+	bool copies;		/* second ones may be under way, of what is before @recover_psn */
 	u32 repeat_psn;		/* of what was repeated last */
 	u32 repeat_end;		/* behind the answers to it: a READ has several */
 	/* responses from there on that are missing have been asked for as well */
 	u32 asked_from;
 	u32 asked_end;		/* up to there; not before @repeat_end */
 	u32 sent_end;		/* behind what had been sent then */
-	u32 recover_psn;	/* behind what had been sent when the first loss was noticed */
+	/* behind what had been sent when the first loss was noticed, or else at the last repeat */
+	u32 recover_psn;
 	/* from a repeat to its answer, smoothed; 0: there has been none */
 	u32 answer_ns;
 	u64 repeat_at;		/* when it was repeated, in ns */
@@ -77,9 +79,16 @@ bool rhca_recover_has_asked(const struct rhca_recover *recover, u32 psn);
 bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns);
 void rhca_recover_back(struct rhca_recover *recover,
 		       const struct rhca_loss *loss);
+void rhca_recover_repeats(struct rhca_recover *recover, u32 newest);
 bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now);
 enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
 						  u32 upto, u64 now);
+
+/* Does nothing that has been repeated wait for its acknowledgement, as far as is known? */
+static inline bool rhca_recover_is_over(const struct rhca_recover *recover)
+{
+	return recover->mode == RHCA_RECOVER_FLOW && !recover->copies;
+}
 
 /* May what was never sent be sent? Not until the peer has shown what it does */
 static inline bool rhca_recover_sends_new(const struct rhca_recover *recover)

@@ -378,8 +378,7 @@ static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
 static bool sends_first_copies(const struct rhca_requester *send)
 {
 	return send->next_psn == send->newest_psn && !send->hole_due &&
-	       (!send->recovering ||
-		send->recovery->rule.mode == RHCA_RECOVER_FLOW);
+	       (!send->recovering || rhca_recover_is_over(&send->recovery->rule));
 }
 
 static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx)
