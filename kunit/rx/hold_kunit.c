@@ -3,9 +3,11 @@
  * What comes before something that is missing is held, and has its turn when that has
  * come: as if all had come in order.
  */
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 
 #include "lib/course.h"
+#include "sw/packet/parse.h"
 #include "sw/qp/clock.h"
 #include "sw/qp/hold.h"
 #include "sw/tx/window.h"
@@ -291,9 +293,53 @@ static void half_of_the_port_is_for_all(struct kunit *test)
 			(RHCA_HOLD_PACKETS - 2) * 4096);
 }
 
+/* What a sender makes of the opcode meanwhile */
+static const struct opcode_case {
+	const char *desc;
+	u8 opcode;
+} opcode_cases[] = {
+	{ "reserved", 0x1f },
+	{ "of no transport", 0xff },
+	{ "with more headers", WRITE_ONLY },
+};
+KUNIT_ARRAY_PARAM_DESC(opcode, opcode_cases, desc);
+
+static u8 other_opcode;
+
+static bool write_to_header(const struct rhca_rx *rx)
+{
+	((struct rhca_bth *)rx->bth)->opcode = other_opcode;
+	return true;
+}
+
+/* A sender on this host may splice pages that it still writes to */
+static void what_is_held_is_what_was_checked(struct kunit *test)
+{
+	const struct opcode_case *c = test->param_value;
+	struct bench *b = setup(test);
+	struct test_packet p = {
+		.bth = { .opcode = SEND_ONLY, .pkey = 0xffff, .dest_qpn = b->qp->qp_num,
+			 .psn = rhca_psn_add(FIRST_PSN, 1) },
+		.payload_bytes = 8,
+	};
+
+	test_post_recv(b->hca, b->qp, 1, 0, 64);
+	test_post_recv(b->hca, b->qp, 2, 64, 64);
+	other_opcode = c->opcode;
+	kunit_activate_static_stub(test, rhca_rx_icrc_ok, write_to_header);
+	test_receive(b->hca, &p);
+	kunit_deactivate_static_stub(test, rhca_rx_icrc_ok);
+	KUNIT_EXPECT_EQ(test, num_held(b), 1);
+	p.bth.psn = FIRST_PSN;
+	test_receive(b->hca, &p);
+	expect_nothing_held(b);
+	test_expect_completions(b->hca, 1, 2);
+}
+
 TEST_SUITE(rhca_hold,
 	   KUNIT_CASE_PARAM(what_is_held_has_its_turn, course_gen_params),
 	   KUNIT_CASE_PARAM(missing_packets_are_asked_for_one_by_one, holes_gen_params),
 	   KUNIT_CASE(pass_over_what_is_held_is_no_harm),
 	   KUNIT_CASE(duplicate_that_asks_is_answered_while_a_gap_is_open),
-	   KUNIT_CASE(half_of_the_port_is_for_all));
+	   KUNIT_CASE(half_of_the_port_is_for_all),
+	   KUNIT_CASE_PARAM(what_is_held_is_what_was_checked, opcode_gen_params));

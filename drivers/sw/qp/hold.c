@@ -30,9 +30,13 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_test_now);
 static LIST_HEAD(holds);
 static DEFINE_SPINLOCK(holds_lock);	/* protects @holds; innermost */
 
-/* Control block of a packet that is held */
+/*
+ * Control block of a packet that is held. What it was found to be: its sender may have written to
+ * its headers since they were looked at
+ */
 struct held_cb {
 	u32 psn;		/* of the packet */
+	u8 opcode;
 	unsigned int ib_bytes;	/* from the BTH to the end of the ICRC, which is not kept */
 	int ifindex;		/* netdev that it arrived by */
 	enum rhca_encap encap;	/* its framing */
@@ -104,6 +108,7 @@ static struct sk_buff *copy_packet(const struct rhca_rx *rx)
 	}
 	*cb_of(skb) = (struct held_cb) {
 		.psn		= rx->psn,
+		.opcode		= rx->opcode,
 		.ib_bytes	= rx->icrc_offset + RHCA_ICRC_BYTES -
 				  rx->bth_offset,
 		.ifindex	= rx->ifindex,
@@ -265,8 +270,13 @@ void rhca_hold_restore(const struct rhca_hold *hold, struct sk_buff *skb,
 	rx->pkey_index = 0;
 	rx->vlan_id = RHCA_NO_VLAN;
 	rhca_network_parse(cb->encap, rx->network, &rx->flow);
-	/* Its lengths were right when it came */
-	WARN_ON_ONCE(rhca_rx_parse_transport(rx, cb->ib_bytes) != RHCA_PARSE_OK);
+	rx->opcode = cb->opcode;
+	rx->flags = rhca_opcode_flags(cb->opcode);
+	rx->psn = cb->psn;
+	rx->in_place = false;
+	rx->payload_offset = skb_transport_offset(skb);
+	rx->payload_bytes = skb->len - rx->payload_offset;
+	rx->icrc_offset = rx->bth_offset + cb->ib_bytes - RHCA_ICRC_BYTES;
 }
 
 /**
