@@ -3,7 +3,6 @@
  * The driver's side of the GID table. Add and delete come from ib_core, which
  * watches netdevs, VLANs, bonds and addresses (roce_gid_mgmt).
  */
-#include <linux/if_vlan.h>
 #include <rhca/backend.h>
 
 #include "core/gid_verbs.h"
@@ -28,8 +27,6 @@ static struct rhca_gid_entry entry_of(const struct rhca_port *port,
 			.gid	 = attr->gid,
 			.type	 = attr->gid_type,
 			.ifindex = ndev->ifindex,
-			.vlan_id = is_vlan_dev(ndev) ? vlan_dev_vlan_id(ndev) :
-						       RHCA_NO_VLAN,
 		};
 	rcu_read_unlock();
 	return entry;

@@ -9,7 +9,6 @@
 
 #define PORT_IFINDEX	7
 #define VLAN_IFINDEX	8
-#define VLAN		100
 
 #define GID_A	{ .raw = { 0xfe, 0x80, [15] = 1 } }
 
@@ -19,17 +18,17 @@ static const union ib_gid gid_zero;
 
 static const struct rhca_gid_entry v1_entry = {
 	.gid = GID_A, .type = IB_GID_TYPE_ROCE,
-	.ifindex = PORT_IFINDEX, .vlan_id = RHCA_NO_VLAN,
+	.ifindex = PORT_IFINDEX,
 };
 
 static const struct rhca_gid_entry v2_entry = {
 	.gid = GID_A, .type = IB_GID_TYPE_ROCE_UDP_ENCAP,
-	.ifindex = PORT_IFINDEX, .vlan_id = RHCA_NO_VLAN,
+	.ifindex = PORT_IFINDEX,
 };
 
 static const struct rhca_gid_entry vlan_entry = {
 	.gid = GID_A, .type = IB_GID_TYPE_ROCE,
-	.ifindex = VLAN_IFINDEX, .vlan_id = VLAN,
+	.ifindex = VLAN_IFINDEX,
 };
 
 static int gid_init(struct kunit *test)
@@ -119,15 +118,6 @@ static void gid_of_a_port_without_netdev_is_not_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, find(port, &v1_query), 0);
 }
 
-static void gid_knows_its_vlan(struct kunit *test)
-{
-	struct rhca_port *port = test->priv;
-
-	KUNIT_EXPECT_EQ(test, rhca_gid_vlan(&port->gids, 0), RHCA_NO_VLAN);
-	KUNIT_EXPECT_EQ(test, rhca_gid_vlan(&port->gids, RHCA_NUM_GIDS - 1),
-			VLAN);
-}
-
 static void gid_is_found_behind_a_hole_and_not_once_gone(struct kunit *test)
 {
 	static const struct rhca_gid_entry empty;
@@ -151,5 +141,4 @@ TEST_SUITE_WITH(rhca_gid, gid_init, gid_exit,
 		KUNIT_CASE_PARAM(gid_is_found_by_value_type_and_netdev, find_gen_params),
 		KUNIT_CASE(gid_of_another_namespace_is_not_found),
 		KUNIT_CASE(gid_of_a_port_without_netdev_is_not_found),
-		KUNIT_CASE(gid_knows_its_vlan),
 		KUNIT_CASE(gid_is_found_behind_a_hole_and_not_once_gone));

@@ -72,19 +72,6 @@ int rhca_gid_find(struct rhca_gid_table *table,
 EXPORT_SYMBOL_IF_KUNIT(rhca_gid_find);
 
 /**
- * rhca_gid_vlan - VLAN of a GID's netdev
- * @table: of a port
- * @index: an index that rhca_gid_find() returned
- *
- * Return: the VLAN ID, or RHCA_NO_VLAN.
- */
-u16 rhca_gid_vlan(struct rhca_gid_table *table, u16 index)
-{
-	return get_entry(table, index).vlan_id;
-}
-EXPORT_SYMBOL_IF_KUNIT(rhca_gid_vlan);
-
-/**
  * rhca_gid_ifindex - Netdev of a GID
  * @table: of a port
  * @index: below RHCA_NUM_GIDS

@@ -20,7 +20,6 @@ struct rhca_gid_entry {
 	union ib_gid gid;
 	enum ib_gid_type type;
 	int ifindex;		/* of the port's netdev, a VLAN on it, an upper device */
-	u16 vlan_id;		/* of that netdev, RHCA_NO_VLAN without */
 };
 
 #define RHCA_NO_VLAN	0xffff
@@ -44,7 +43,6 @@ void rhca_gid_table_set(struct rhca_gid_table *table, u16 index,
 			const struct rhca_gid_entry *entry);
 int rhca_gid_find(struct rhca_gid_table *table,
 		  const struct rhca_gid_query *query);
-u16 rhca_gid_vlan(struct rhca_gid_table *table, u16 index);
 int rhca_gid_ifindex(struct rhca_gid_table *table, u16 index);
 bool rhca_gid_has_netdev(struct rhca_gid_table *table, int ifindex);
 

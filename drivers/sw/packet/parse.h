@@ -40,7 +40,7 @@ struct rhca_rx {
 	struct rhca_port *port;		/* it came to */
 	int ifindex;		/* netdev that it arrived by; below a VRF that has taken it */
 	u16 pkey_index;		/* the entry of the port's table that let it in; QP1 only, else 0 */
-	u16 vlan_id;		/* of the destination GID's netdev, or RHCA_NO_VLAN; QP1 only */
+	u16 gid_index;		/* of the destination in the port's table; QP1 only */
 	u8 copy[RHCA_MAX_HEADER_BYTES] __aligned(8);	/* headers that were not in one piece */
 };
 

@@ -268,7 +268,6 @@ void rhca_hold_restore(const struct rhca_hold *hold, struct sk_buff *skb,
 	rx->port = hold->port;
 	rx->ifindex = cb->ifindex;
 	rx->pkey_index = 0;
-	rx->vlan_id = RHCA_NO_VLAN;
 	rhca_network_parse(cb->encap, rx->network, &rx->flow);
 	rx->opcode = cb->opcode;
 	rx->flags = rhca_opcode_flags(cb->opcode);

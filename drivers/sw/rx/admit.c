@@ -102,17 +102,15 @@ static struct rhca_gid_query query_of(const struct rhca_rx *rx)
 static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
 {
 	struct rhca_gid_query query = query_of(rx);
-	u16 index;
 
-	rx->port = rhca_port_find_gid(&query, &index);
+	rx->port = rhca_port_find_gid(&query, &rx->gid_index);
 	if (!rx->port) {
 		query.ifindex = 0;
-		rx->port = rhca_port_find_gid(&query, &index);
+		rx->port = rhca_port_find_gid(&query, &rx->gid_index);
 	}
 	if (!rx->port ||
-	    !rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, index)))
+	    !rhca_rx_came_by(rx, rhca_gid_ifindex(&rx->port->gids, rx->gid_index)))
 		return NULL;
-	rx->vlan_id = rhca_gid_vlan(&rx->port->gids, index);
 	return rhca_qp_get_gsi(rx->port);
 }
 
@@ -141,7 +139,6 @@ struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
 	u32 number = rhca_bth_dest_qpn(rx->bth);
 	struct rhca_verbs_qp *qp;
 
-	rx->vlan_id = RHCA_NO_VLAN;
 	rx->admitted_to = NULL;
 	if (number == RHCA_GSI_QPN)
 		return find_gsi(rx);

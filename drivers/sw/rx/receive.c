@@ -223,7 +223,6 @@ static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 		.rx		= rx,
 	};
 
-	rx->vlan_id = RHCA_NO_VLAN;
 	if (!rhca_gid_is_multicast(&rx->flow.dgid)) {
 		rhca_rx_count_drop(rx->skb, &rx->flow,
 				   RHCA_RX_DROPPED_NOT_FOR_US);
@@ -300,7 +299,7 @@ static bool next_of_half(struct rhca_rx_batch *walk, struct rhca_verbs_qp *qp)
 	u16 direction = walk->rx.flags & RHCA_OP_RESPONSE;
 	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
 	struct rhca_port *port = walk->rx.port;
-	u16 vlan_id = walk->rx.vlan_id;
+	u16 gid_index = walk->rx.gid_index;
 
 	while (rhca_rx_batch_next(walk)) {
 		if ((walk->rx.flags & RHCA_OP_CNP) ||
@@ -309,7 +308,7 @@ static bool next_of_half(struct rhca_rx_batch *walk, struct rhca_verbs_qp *qp)
 		    rhca_bth_dest_qpn(walk->rx.bth) != number)
 			return false;
 		walk->rx.port = port;
-		walk->rx.vlan_id = vlan_id;
+		walk->rx.gid_index = gid_index;
 		if (passes_unlocked_checks(qp, &walk->rx, walk))
 			return true;
 	}

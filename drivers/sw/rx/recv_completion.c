@@ -3,6 +3,7 @@
  * How receive requests end: with a message, an error, or flushed. Packets that come
  * together leave their completions to be shown together.
  */
+#include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
@@ -127,10 +128,25 @@ static void fill_datagram_wc(const struct rhca_rx *rx, struct ib_wc *wc)
 	else
 		wc->network_hdr_type = rx->flow.encap == RHCA_V2_IPV4 ?
 			RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
-	if (rx->vlan_id != RHCA_NO_VLAN) {
+}
+
+/*
+ * By which ib_core finds the GID when it answers: that of a netdev below as well, where the GID
+ * is a bridge's or a macvlan's
+ */
+static void fill_vlan(const struct rhca_rx *rx, struct ib_wc *wc)
+{
+	const struct ib_gid_attr *attr = rdma_get_gid_attr(&rx->port->dev->ibdev, rx->port->num,
+							   rx->gid_index);
+	u16 vlan_id;
+
+	if (IS_ERR(attr))
+		return;
+	if (!rdma_read_gid_l2_fields(attr, &vlan_id, NULL) && vlan_id != RHCA_NO_VLAN) {
 		wc->wc_flags |= IB_WC_WITH_VLAN;
-		wc->vlan_id = rx->vlan_id;
+		wc->vlan_id = vlan_id;
 	}
+	rdma_put_gid_attr(attr);
 }
 
 /* The completion of a message, but for what rhca_responder_complete() adds. recv.lock held */
@@ -160,4 +176,6 @@ void rhca_responder_fill_wc(const struct rhca_sw_qp *qp,
 	}
 	if (rhca_is_datagram(&qp->base))
 		fill_datagram_wc(rx, wc);
+	if (qp->base.type == IB_QPT_GSI)
+		fill_vlan(rx, wc);
 }

@@ -66,6 +66,15 @@ master() {
 	in_b ip link set "$IF_B" up
 }
 
+# on_vlan: a bridge over a VLAN of the wire's netdev, as hosts of guests have it
+on_vlan() {
+	in_a ip link add link "$IF_A" name "$IF_A.7" type vlan id 7 || return 1
+	in_b ip link add link "$IF_B" name "$IF_B.7" type vlan id 7 || return 1
+	in_a ip link set "$IF_A.7" up
+	in_b ip link set "$IF_B.7" up
+	IF_A=$IF_A.7 IF_B=$IF_B.7 master bridge
+}
+
 joined() { # joined tun|tap
 	$PYTHON "$HERE/tunwire.py" "$1" "$NS_A" "$KA" "$NS_B" "$KB" > "$WORK/wire" 2>&1 &
 	WIRE=$!
@@ -217,6 +226,9 @@ alone() { KB=none; "$@"; }	# one netdev, which speaks to itself
 kind macvlan "v1 v2" 10.20.2.1 10.20.2.2 over macvlan mode bridge
 kind ipvlan v2 10.20.3.1 10.20.3.2 over ipvlan mode l2
 kind bridge "v1 v2" 10.20.4.1 10.20.4.2 master bridge
+kind bridge "v1 v2" 10.20.19.1 10.20.19.2 on_vlan
+in_a ip link del "$IF_A.7" 2> /dev/null
+in_b ip link del "$IF_B.7" 2> /dev/null
 kind bond "v1 v2" 10.20.5.1 10.20.5.2 master bond mode active-backup
 if can_team; then
 	kind team "v1 v2" 10.20.6.1 10.20.6.2 master team
