@@ -4,6 +4,7 @@
  * domains.
  */
 #include <linux/module.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <rhca/compat.h>
 
@@ -34,7 +35,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.fw_ver			= 1ULL << 32,
 		.sys_image_guid		= ibdev->node_guid,
 		.max_mr_size		= RHCA_MAX_MR_BYTES,
-		.page_size_cap		= PAGE_SIZE,
+		.page_size_cap		= ~(u64)(SZ_4K - 1),
 		.vendor_id		= VENDOR_ID,
 		.max_qp			= RHCA_MAX_QP,
 		.max_qp_wr		= RHCA_MAX_QP_WR,

@@ -393,20 +393,6 @@ static void rights_stay_while_windows_have_them(struct kunit *test)
 	mr->umem = NULL;
 }
 
-static void pages_of_a_region_are_those_of_the_kernel(struct kunit *test)
-{
-	struct scatterlist sg;
-	struct bench *b = setup(test);
-
-	sg_init_one(&sg, b->hca->buffer, 4 * PAGE_SIZE);
-	KUNIT_ASSERT_EQ(test, 1, ib_dma_map_sg(b->hca->ibdev, &sg, 1,
-					       DMA_BIDIRECTIONAL));
-	KUNIT_EXPECT_EQ(test, -EINVAL, ib_map_mr_sg(b->hca->mr, &sg, 1, NULL,
-						    2 * PAGE_SIZE));
-	KUNIT_EXPECT_EQ(test, 1, ib_map_mr_sg(b->hca->mr, &sg, 1, NULL,
-					      PAGE_SIZE));
-}
-
 /* --- work requests and QPs ------------------------------------------------------- */
 
 static void map(struct bench *b, void *from)
@@ -434,12 +420,24 @@ static struct page *first_page(struct bench *b)
 	return page;
 }
 
+/* What has been mapped since is behind the key now */
+static void register_again(struct bench *b)
+{
+	struct ib_reg_wr reg = {
+		.wr = { .opcode = IB_WR_REG_MR },
+		.mr = b->hca->mr, .key = b->hca->mr->rkey, .access = RIGHTS,
+	};
+	struct ib_send_wr invalidate = {
+		.opcode = IB_WR_LOCAL_INV, .next = &reg.wr,
+		.ex.invalidate_rkey = b->hca->mr->rkey,
+	};
+
+	KUNIT_ASSERT_EQ(b->hca->test, 0, ib_post_send(b->qp, &invalidate, NULL));
+}
+
 /* iSER and SRP map first, and then post both in one list */
 static void pages_stay_until_the_key_is_registered_again(struct kunit *test)
 {
-	struct ib_reg_wr reg = { .wr = { .opcode = IB_WR_REG_MR } };
-	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV,
-					 .next = &reg.wr };
 	struct page *pages[2];
 	struct bench *b = setup(test);
 	int i;
@@ -450,19 +448,83 @@ static void pages_stay_until_the_key_is_registered_again(struct kunit *test)
 	map(b, page_address(pages[0]));
 	KUNIT_EXPECT_PTR_EQ(test, first_page(b), virt_to_page(b->hca->buffer));
 
-	invalidate.ex.invalidate_rkey = b->hca->mr->rkey;
-	reg.mr = b->hca->mr;
-	reg.key = b->hca->mr->rkey;
-	reg.access = RIGHTS;
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &invalidate, NULL));
+	register_again(b);
 	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
 	/* Without a map in between it is the same memory */
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &invalidate, NULL));
+	register_again(b);
 	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
 	map(b, page_address(pages[1]));
 	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[0]);
-	KUNIT_ASSERT_EQ(test, 0, ib_post_send(b->qp, &invalidate, NULL));
+	register_again(b);
 	KUNIT_EXPECT_PTR_EQ(test, first_page(b), pages[1]);
+}
+
+/*
+ * What the user calls a page: 4 KiB for NVMe and iSER, also where the kernel's are larger,
+ * and 128 KiB for RTRS
+ */
+static const struct piece_case {
+	const char *desc;
+	unsigned int bytes;
+} piece_cases[] = {
+	{ "a part of a page", PAGE_SIZE / 4 },
+	{ "a page", PAGE_SIZE },
+	{ "several pages", 4 * PAGE_SIZE },
+};
+KUNIT_ARRAY_PARAM_DESC(piece, piece_cases, desc);
+
+/* Pieces of the buffer, in another order than there */
+static const unsigned int piece_order[] = { 2, 0, 3 };
+
+static void map_pieces(struct bench *b, unsigned int bytes)
+{
+	const int num = ARRAY_SIZE(piece_order);
+	struct scatterlist sg[ARRAY_SIZE(piece_order)];
+	int i;
+
+	sg_init_table(sg, num);
+	for (i = 0; i < num; i++)
+		sg_set_buf(&sg[i], b->hca->buffer + piece_order[i] * bytes, bytes);
+	KUNIT_ASSERT_EQ(b->hca->test, num,
+			ib_dma_map_sg(b->hca->ibdev, sg, num, DMA_BIDIRECTIONAL));
+	KUNIT_ASSERT_EQ(b->hca->test, num, ib_map_mr_sg(b->hca->mr, sg, num, NULL, bytes));
+}
+
+/* Bytes that lie together from there on; 0 when it is another place than @at */
+static unsigned int found_at(struct bench *b, u64 distance, const u8 *at)
+{
+	unsigned int offset, bytes = 0;
+	struct rhca_mem *mem;
+	struct page *page;
+
+	local_bh_disable();
+	mem = rhca_mem_get(to_verbs_dev(b->hca->ibdev), b->hca->mr->rkey);
+	page = mem ? rhca_mem_page(mem, mem->iova + distance, &offset, &bytes) : NULL;
+	if (page != virt_to_page(at) || offset != offset_in_page(at))
+		bytes = 0;
+	rhca_mem_put(mem);
+	local_bh_enable();
+	return bytes;
+}
+
+static void pages_of_a_region_are_those_of_the_kernel(struct kunit *test)
+{
+	const struct piece_case *c = test->param_value;
+	struct bench *b = setup(test);
+	unsigned int distance = 0, in_piece, found;
+	const u8 *at;
+
+	map_pieces(b, c->bytes);
+	register_again(b);
+	while (distance < ARRAY_SIZE(piece_order) * c->bytes) {
+		in_piece = distance % c->bytes;
+		at = b->hca->buffer + piece_order[distance / c->bytes] * c->bytes + in_piece;
+		found = found_at(b, distance, at);
+		KUNIT_ASSERT_GT(test, found, 0);
+		KUNIT_ASSERT_LE(test, found, c->bytes - in_piece);
+		/* Once in the middle */
+		distance += found > 5 && !(distance % PAGE_SIZE) ? 5 : found;
+	}
 }
 
 static void local_invalidation_completes_when_users_have_gone(struct kunit *test)
@@ -517,7 +579,7 @@ TEST_SUITE(rhca_mw,
 	   KUNIT_CASE(deregistration_waits_for_users_of_a_window),
 	   KUNIT_CASE(new_rights_wait_for_users_by_the_old_ones),
 	   KUNIT_CASE(rights_stay_while_windows_have_them),
-	   KUNIT_CASE(pages_of_a_region_are_those_of_the_kernel),
+	   KUNIT_CASE_PARAM(pages_of_a_region_are_those_of_the_kernel, piece_gen_params),
 	   KUNIT_CASE(pages_stay_until_the_key_is_registered_again),
 	   KUNIT_CASE(local_invalidation_completes_when_users_have_gone),
 	   KUNIT_CASE(destruction_of_a_qp_waits_for_its_packet));

@@ -284,14 +284,45 @@ bool rhca_mem_allows(const struct rhca_mem *mem, u64 addr, u64 length,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_mem_allows);
 
+static struct page *page_of(const void *kaddr)
+{
+	return is_vmalloc_addr(kaddr) ? vmalloc_to_page(kaddr) : virt_to_page(kaddr);
+}
+
 /* The page behind an address of the kernel, not referenced; NULL where no memory is */
 struct page *rhca_kernel_page(u64 addr)
 {
 	const void *kaddr = (const void *)(uintptr_t)addr;
 
-	if (is_vmalloc_addr(kaddr))
-		return vmalloc_to_page(kaddr);
-	return virt_addr_valid(kaddr) ? virt_to_page(kaddr) : NULL;
+	return is_vmalloc_addr(kaddr) || virt_addr_valid(kaddr) ? page_of(kaddr) : NULL;
+}
+
+/* Of memory that was there when its pieces were mapped */
+static struct page *find_in_pieces(const struct rhca_mem *mem, u64 addr,
+				   unsigned int *offset, unsigned int *bytes)
+{
+	u64 distance = addr - mem->iova + mem->first_offset;
+	u64 index = distance >> mem->piece_shift, piece = BIT_ULL(mem->piece_shift);
+	unsigned long at;
+
+	if (index >= mem->num_pages)
+		return NULL;
+	distance &= piece - 1;
+	at = mem->pieces[index] + distance;
+	*offset = offset_in_page(at);
+	*bytes = min_t(u64, piece - distance, PAGE_SIZE - *offset);
+	return page_of((const void *)at);
+}
+
+/* rhca_mem_page() of what is no process's */
+static struct page *find_kernel_page(const struct rhca_mem *mem, u64 addr,
+				     unsigned int *offset, unsigned int *bytes)
+{
+	if (mem->kind == RHCA_MEM_FAST_REG)
+		return find_in_pieces(mem, addr, offset, bytes);
+	*offset = offset_in_page(addr);
+	*bytes = PAGE_SIZE - *offset;
+	return rhca_kernel_page(addr);
 }
 
 /**
@@ -299,7 +330,7 @@ struct page *rhca_kernel_page(u64 addr)
  * @mem: the memory, or a window to it; rhca_mem_allows() has said yes
  * @addr: the address
  * @offset: set to the offset in the page
- * @bytes: set to the bytes from there to the end of the page
+ * @bytes: set to the bytes that lie together from there, in the page
  *
  * Return: the page, not referenced: @mem keeps it; NULL for an address that is no kernel memory,
  * which only a kernel user can give, and for a page that is not there: see rhca_mem_fault().
@@ -311,12 +342,11 @@ struct page *rhca_mem_page(const struct rhca_mem *mem, u64 addr,
 
 	if (mem->region)
 		mem = mem->region;
-	/* All kernel memory begins at 0 */
+	if (mem->kind != RHCA_MEM_USER)
+		return find_kernel_page(mem, addr, offset, bytes);
 	distance = addr - mem->iova + mem->first_offset;
 	*offset = distance & ~PAGE_MASK;
 	*bytes = PAGE_SIZE - *offset;
-	if (mem->kind == RHCA_MEM_DMA)
-		return rhca_kernel_page(addr);
 	if (distance >> PAGE_SHIFT >= mem->num_pages)
 		return mem->odp ? rhca_odp_page(mem->odp, addr) : NULL;
 	return READ_ONCE(mem->pages[distance >> PAGE_SHIFT]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Memory regions, IBTA vol. 1, 10.6: the verbs that make and change them. */
 #include <linux/ioport.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
@@ -33,7 +34,7 @@ static void put_pages(struct rhca_mr *mr)
 {
 	rhca_odp_destroy(&mr->mem);
 	kvfree(mr->mem.pages);
-	kvfree(mr->mapping.pages);
+	kvfree(mr->mapping.pieces);
 	ib_umem_release(mr->umem);
 }
 
@@ -225,14 +226,12 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return NULL;
 }
 
-static int alloc_page_lists(struct rhca_mr *mr, u32 max_pages)
+static int alloc_lists(struct rhca_mr *mr, u32 max)
 {
-	mr->mapping.max_pages = max_pages;
-	mr->mem.pages = kvcalloc(max_pages, sizeof(*mr->mem.pages),
-				 GFP_KERNEL_ACCOUNT);
-	mr->mapping.pages = kvcalloc(max_pages, sizeof(*mr->mapping.pages),
-				     GFP_KERNEL_ACCOUNT);
-	return mr->mem.pages && mr->mapping.pages ? 0 : -ENOMEM;
+	mr->mapping.max_pieces = max;
+	mr->mem.pieces = kvcalloc(max, sizeof(*mr->mem.pieces), GFP_KERNEL_ACCOUNT);
+	mr->mapping.pieces = kvcalloc(max, sizeof(*mr->mapping.pieces), GFP_KERNEL_ACCOUNT);
+	return mr->mem.pieces && mr->mapping.pieces ? 0 : -ENOMEM;
 }
 
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
@@ -248,22 +247,21 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	mr = alloc_mr_object(pd);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	ret = alloc_page_lists(mr, max_num_sg);
+	ret = alloc_lists(mr, max_num_sg);
 	if (!ret)
 		ret = publish_mr(mr, RHCA_MEM_FAST_REG);
 	return ret ? give_up(mr, ret) : &mr->ibmr;
 }
 
-static int set_page(struct ib_mr *ibmr, u64 addr)
+static int set_piece(struct ib_mr *ibmr, u64 addr)
 {
-	struct rhca_mr *mr = to_rhca_mr(ibmr);
-	struct page *page = rhca_kernel_page(addr);
+	struct rhca_mapping *mapping = &to_rhca_mr(ibmr)->mapping;
 
-	if (!page)
+	if (!rhca_kernel_page(addr))
 		return -EINVAL;
-	if (mr->mapping.num_pages == mr->mapping.max_pages)
+	if (mapping->num_pieces == mapping->max_pieces)
 		return -ENOMEM;
-	mr->mapping.pages[mr->mapping.num_pages++] = page;
+	mapping->pieces[mapping->num_pieces++] = addr;
 	return 0;
 }
 
@@ -274,12 +272,13 @@ static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	struct rhca_mapping *mapping = &to_rhca_mr(ibmr)->mapping;
 	int mapped;
 
-	/* One struct page an entry: what lies behind it may be vmalloc memory */
-	if (ibmr->page_size != PAGE_SIZE)
+	/* The user's: NVMe and iSER have 4 KiB whatever the kernel's is, RTRS has 128 KiB */
+	if (!is_power_of_2(ibmr->page_size))
 		return -EINVAL;
-	mapping->num_pages = 0;
-	mapped = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
-	mapping->first_offset = offset_in_page(ibmr->iova);
+	mapping->num_pieces = 0;
+	mapping->piece_shift = ilog2(ibmr->page_size);
+	mapped = ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_piece);
+	mapping->first_offset = ibmr->iova & (ibmr->page_size - 1);
 	mapping->is_new = true;
 	return mapped;
 }

@@ -13,10 +13,11 @@
  * so must the pages behind it.
  */
 struct rhca_mapping {
-	struct page **pages;	/* in use: @num_pages */
-	u32 max_pages;		/* room there, and in the region's list */
-	u32 num_pages;
-	u32 first_offset;	/* of the first byte in the first page */
+	unsigned long *pieces;	/* addresses; in use: @num_pieces */
+	u32 max_pieces;		/* room there, and in the region's list */
+	u32 num_pieces;
+	u32 first_offset;	/* of the first byte in the first one */
+	u8 piece_shift;		/* log2 of their bytes */
 	bool is_new;		/* no registration has used it yet */
 };
 

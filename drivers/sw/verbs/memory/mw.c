@@ -344,9 +344,10 @@ static void use_mapping(struct rhca_mr *mr)
 	lockdep_assert_held(&mr->mem.binding_lock);
 	if (!mr->mapping.is_new)
 		return;
-	swap(mr->mem.pages, mr->mapping.pages);
-	mr->mem.num_pages = mr->mapping.num_pages;
+	swap(mr->mem.pieces, mr->mapping.pieces);
+	mr->mem.num_pages = mr->mapping.num_pieces;
 	mr->mem.first_offset = mr->mapping.first_offset;
+	mr->mem.piece_shift = mr->mapping.piece_shift;
 	mr->mapping.is_new = false;
 }
 
