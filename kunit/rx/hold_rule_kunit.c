@@ -30,141 +30,124 @@ struct step {
 
 struct rule_case {
 	const char *desc;
+	enum rhca_peer_repeats repeats;	/* what is known in the end */
+	u32 wait_us;			/* likewise */
 	struct step steps[MAX_STEPS];
-	enum rhca_peer_repeats repeats;
-	u32 wait_us;
 };
+
+#define UNKNOWN	RHCA_REPEATS_UNKNOWN
+#define ONE	RHCA_REPEATS_ONE
+#define ALL	RHCA_REPEATS_ALL
 
 /* The first that was asked for comes twice: it was late by a millisecond */
 #define ONE_LATE	{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING }, \
 			{ BEFORE, 10, 12, 0, REPLAY }
 
 static const struct rule_case rule_cases[] = {
-	{ "a gap is reported once", {
+	{ "a gap is reported once", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING, true },
-		{ AHEAD, 13, 10, 3, NOTHING } }, RHCA_REPEATS_UNKNOWN, 0 },
-	{ "nothing can be held", {
-		{ AHEAD, 11, 10, 0, NAK }, { AHEAD, 12, 10, 0, NOTHING, true } },
-	  RHCA_REPEATS_UNKNOWN, 0 },
-	{ "the next gap is reported when the first is filled", {
-		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING },
-		{ NEXT, 10, 12, 1, NAK }, { NEXT, 12, 14, 0, NOTHING } },
-	  RHCA_REPEATS_UNKNOWN, 0 },
-	{ "a peer goes on behind what it repeats", {
-		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING },
-		{ NEXT, 10, 12, 1, NAK }, { AHEAD, 14, 12, 2, NOTHING },
-		{ AHEAD, 15, 12, 3, NAK, true } }, RHCA_REPEATS_ONE, 0 },
-	{ "gaps in a row are no pass", {
-		{ AHEAD, 13, 10, 1, NAK }, { NEXT, 10, 11, 1, NAK },
-		{ NEXT, 11, 12, 1, NAK }, { NEXT, 12, 14, 0, NOTHING } },
-	  RHCA_REPEATS_UNKNOWN, 0 },
-	{ "a peer that repeats one packet asks for a NAK that was lost", {
+		{ AHEAD, 13, 10, 3, NOTHING } } },
+	{ "nothing can be held", UNKNOWN, 0, {
+		{ AHEAD, 11, 10, 0, NAK }, { AHEAD, 12, 10, 0, NOTHING, true } } },
+	{ "the next gap is reported when the first is filled", UNKNOWN, 0, {
+		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING }, { NEXT, 10, 12, 1, NAK },
+		{ NEXT, 12, 14, 0, NOTHING } } },
+	{ "a peer goes on behind what it repeats", ONE, 0, {
+		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING }, { NEXT, 10, 12, 1, NAK },
+		{ AHEAD, 14, 12, 2, NOTHING }, { AHEAD, 15, 12, 3, NAK, true } } },
+	{ "gaps in a row are no pass", UNKNOWN, 0, {
+		{ AHEAD, 13, 10, 1, NAK }, { NEXT, 10, 11, 1, NAK }, { NEXT, 11, 12, 1, NAK },
+		{ NEXT, 12, 14, 0, NOTHING } } },
+	{ "a peer that repeats one packet asks for a NAK that was lost", ONE, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING },
 		{ NEXT, 10, 13, 0, NOTHING }, { AHEAD, 14, 13, 1, NAK },
-		{ AHEAD, 15, 13, 2, NOTHING }, { AHEAD, 16, 13, 3, NAK, true } },
-	  RHCA_REPEATS_ONE, 0 },
-	{ "a pass brings the next gap by itself", {
+		{ AHEAD, 15, 13, 2, NOTHING }, { AHEAD, 16, 13, 3, NAK, true } } },
+	{ "a pass brings the next gap by itself", ALL, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING },
 		{ NEXT, 10, 13, 0, NOTHING }, { BEFORE, 11, 13, 0, REPLAY },
 		{ NEXT, 13, 14, 0, NOTHING }, { AHEAD, 15, 14, 1, NAK },
 		{ AHEAD, 17, 14, 2, NOTHING }, { NEXT, 14, 16, 1, NOTHING },
-		{ BEFORE, 15, 16, 1, NOTHING } }, RHCA_REPEATS_ALL, 0 },
-	{ "a pass that leaves the gap out brings a NAK", {
-		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING },
-		{ TWICE, 11, 10, 2, NAK }, { TWICE, 12, 10, 2, NOTHING } },
-	  RHCA_REPEATS_UNKNOWN, 0 },
-	{ "packets that overtake others are no pass", {
+		{ BEFORE, 15, 16, 1, NOTHING } } },
+	{ "a pass that leaves the gap out brings a NAK", UNKNOWN, 0, {
+		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING }, { TWICE, 11, 10, 2, NAK },
+		{ TWICE, 12, 10, 2, NOTHING } } },
+	{ "packets that overtake others are no pass", UNKNOWN, 0, {
 		{ AHEAD, 14, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING },
-		{ AHEAD, 13, 10, 3, NOTHING }, { AHEAD, 11, 10, 4, NOTHING } },
-	  RHCA_REPEATS_UNKNOWN, 0 },
-	{ "a packet that comes twice is no pass", {
-		{ AHEAD, 11, 10, 1, NAK }, { TWICE, 11, 10, 1, NOTHING },
-		{ BEFORE, 9, 10, 1, NAK }, { BEFORE, 9, 10, 1, NOTHING } },
-	  RHCA_REPEATS_UNKNOWN, 0 },
-	{ "a peer is not asked for ever", {
-		{ AHEAD, 12, 10, 1, NAK }, { AHEAD, 11, 10, 2, NOTHING },
-		{ BEFORE, 9, 10, 2, NAK }, { BEFORE, 8, 10, 2, NAK },
-		{ BEFORE, 7, 10, 2, NAK }, { BEFORE, 6, 10, 2, NOTHING },
-		{ BEFORE, 5, 10, 2, NOTHING } }, RHCA_REPEATS_UNKNOWN, 0 },
-	{ "what was executed before brings a NAK while something is missing", {
+		{ AHEAD, 13, 10, 3, NOTHING }, { AHEAD, 11, 10, 4, NOTHING } } },
+	{ "a packet that comes twice is no pass", UNKNOWN, 0, {
+		{ AHEAD, 11, 10, 1, NAK }, { TWICE, 11, 10, 1, NOTHING }, { BEFORE, 9, 10, 1, NAK },
+		{ BEFORE, 9, 10, 1, NOTHING } } },
+	{ "a peer is not asked for ever", UNKNOWN, 0, {
+		{ AHEAD, 12, 10, 1, NAK }, { AHEAD, 11, 10, 2, NOTHING }, { BEFORE, 9, 10, 2, NAK },
+		{ BEFORE, 8, 10, 2, NAK }, { BEFORE, 7, 10, 2, NAK }, { BEFORE, 6, 10, 2, NOTHING },
+		{ BEFORE, 5, 10, 2, NOTHING } } },
+	{ "what was executed before brings a NAK while something is missing", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { BEFORE, 9, 10, 1, NAK },
-		{ AHEAD, 12, 10, 2, NOTHING } }, RHCA_REPEATS_UNKNOWN, 0 },
-	{ "what comes twice was late, and half as long again is waited", {
+		{ AHEAD, 12, 10, 2, NOTHING } } },
+	{ "what comes twice was late, and half as long again is waited", ONE, 1500, {
 		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING }, { AHEAD, 14, 12, 2, NOTHING },
-		{ AHEAD, 15, 12, 3, NAK } }, RHCA_REPEATS_ONE, 1500 },
-	{ "nor is the next gap reported before that, when one is filled", {
+		{ AHEAD, 15, 12, 3, NAK } } },
+	{ "nor is the next gap reported before that, when one is filled", ONE, 1500, {
 		ONE_LATE, { AHEAD, 14, 12, 1, NOTHING }, { NEXT, 12, 13, 1, NOTHING },
 		{ NEXT, 13, 15, 1, NOTHING }, { WAITED, 0, 15, 1, NOTHING },
-		{ WAITED, 0, 15, 1, NAK },
-		{ WAITED, 0, 15, 1, NOTHING } }, RHCA_REPEATS_ONE, 1500 },
-	{ "nor by what comes twice itself", {
-		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING },
-		{ NEXT, 10, 12, 1, NAK }, { BEFORE, 10, 12, 1, NOTHING },
-		{ NEXT, 12, 14, 0, NOTHING }, { AHEAD, 15, 14, 1, NOTHING },
-		{ BEFORE, 12, 14, 1, REPLAY, true } }, RHCA_REPEATS_UNKNOWN, 3000 },
-	{ "half of what can be held is not late", {
-		ONE_LATE, { AHEAD, 75, 12, 63, NOTHING },
-		{ AHEAD, 76, 12, 64, NAK } }, RHCA_REPEATS_ONE, 1500 },
-	{ "what cannot be held is asked for", {
-		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING },
-		{ REFUSED, 14, 12, 1, NAK } }, RHCA_REPEATS_ONE, 1500 },
-	{ "what was missed once is not missed since then", {
+		{ WAITED, 0, 15, 1, NAK }, { WAITED, 0, 15, 1, NOTHING } } },
+	{ "nor by what comes twice itself", UNKNOWN, 3000, {
+		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING }, { NEXT, 10, 12, 1, NAK },
+		{ BEFORE, 10, 12, 1, NOTHING }, { NEXT, 12, 14, 0, NOTHING },
+		{ AHEAD, 15, 14, 1, NOTHING }, { BEFORE, 12, 14, 1, REPLAY, true } } },
+	{ "half of what can be held is not late", ONE, 1500, {
+		ONE_LATE, { AHEAD, 75, 12, 63, NOTHING }, { AHEAD, 76, 12, 64, NAK } } },
+	{ "what cannot be held is asked for", ONE, 1500, {
+		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING }, { REFUSED, 14, 12, 1, NAK } } },
+	{ "what was missed once is not missed since then", ONE, 1500, {
 		ONE_LATE, { AHEAD, 14, 12, 1, NOTHING }, { WAITED, 0, 13, 0, NOTHING },
-		{ AHEAD, 15, 13, 1, NOTHING } }, RHCA_REPEATS_ONE, 1500 },
-	{ "overtaken packets keep what is waited for", {
+		{ AHEAD, 15, 13, 1, NOTHING } } },
+	{ "overtaken packets keep what is waited for", ONE, 1500, {
 		ONE_LATE, { AHEAD, 601, 600, 1, NOTHING }, { NEXT, 600, 602, 0, NOTHING },
-		{ AHEAD, 1101, 1100, 1, NOTHING },
-		{ AHEAD, 1102, 1100, 2, NOTHING } }, RHCA_REPEATS_ONE, 1500 },
-	{ "what a peer repeats unasked has not been overtaken", {
+		{ AHEAD, 1101, 1100, 1, NOTHING }, { AHEAD, 1102, 1100, 2, NOTHING } } },
+	{ "what a peer repeats unasked has not been overtaken", ONE, 750, {
 		ONE_LATE, { AHEAD, 601, 600, 1, NOTHING }, { NEXT, 600, 602, 0, NOTHING, true },
-		{ AHEAD, 1101, 1100, 1, NOTHING },
-		{ AHEAD, 1102, 1100, 2, NAK } }, RHCA_REPEATS_ONE, 750 },
-	{ "what a peer that repeats one packet asks with was lost", {
+		{ AHEAD, 1101, 1100, 1, NOTHING }, { AHEAD, 1102, 1100, 2, NAK } } },
+	{ "what a peer that repeats one packet asks with was lost", ONE, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
 		{ AHEAD, 13, 12, 1, NAK }, { NEXT, 12, 14, 0, NOTHING, true },
-		{ BEFORE, 12, 14, 0, REPLAY }, { AHEAD, 15, 14, 1, NAK } },
-	  RHCA_REPEATS_ONE, 0 },
-	{ "or with which a peer may repeat", {
+		{ BEFORE, 12, 14, 0, REPLAY }, { AHEAD, 15, 14, 1, NAK } } },
+	{ "or with which a peer may repeat", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
-		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NAK } },
-	  RHCA_REPEATS_UNKNOWN, 0 },
-	{ "but for READs", {
+		{ BEFORE, 10, 12, 0, REPLAY }, { AHEAD, 13, 12, 1, NAK } } },
+	{ "but for READs", UNKNOWN, 1500, {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
 		{ AHEAD, 13, 12, 1, NAK }, { NEXT_READ, 12, 14, 0, NOTHING, true },
-		{ BEFORE, 12, 14, 0, REPLAY } }, RHCA_REPEATS_UNKNOWN, 1500 },
-	{ "what was asked for twice was lost", {
-		{ AHEAD, 11, 10, 1, NAK }, { BEFORE, 9, 10, 1, NAK },
-		{ NEXT, 10, 12, 0, NOTHING }, { BEFORE, 10, 12, 0, REPLAY } },
-	  RHCA_REPEATS_UNKNOWN, 0 },
-	{ "what a pass brought was lost", {
+		{ BEFORE, 12, 14, 0, REPLAY } } },
+	{ "what was asked for twice was lost", UNKNOWN, 0, {
+		{ AHEAD, 11, 10, 1, NAK }, { BEFORE, 9, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING },
+		{ BEFORE, 10, 12, 0, REPLAY } } },
+	{ "what a pass brought was lost", ALL, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { AHEAD, 12, 10, 2, NOTHING },
 		{ NEXT, 10, 13, 0, NOTHING }, { BEFORE, 11, 13, 0, REPLAY },
-		{ BEFORE, 10, 13, 0, REPLAY } }, RHCA_REPEATS_ALL, 0 },
-	{ "what is waited for is no pass", {
+		{ BEFORE, 10, 13, 0, REPLAY } } },
+	{ "what is waited for is no pass", ONE, 1500, {
 		ONE_LATE, { AHEAD, 14, 12, 1, NOTHING }, { WAITED, 0, 12, 1, NOTHING },
 		{ WAITED, 0, 12, 1, NAK }, { NEXT, 12, 13, 1, NOTHING },
-		{ NEXT, 13, 15, 0, NOTHING } }, RHCA_REPEATS_ONE, 1500 },
-	{ "the end of what overtakes is no pass", {
-		{ AHEAD, 12, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING },
-		{ NEXT, 10, 11, 2, NAK }, { NEXT, 11, 14, 0, NOTHING },
-		{ AHEAD, 15, 14, 1, NAK }, { NEXT, 14, 16, 0, NOTHING },
-		{ BEFORE, 10, 16, 0, REPLAY, true } }, RHCA_REPEATS_UNKNOWN, 3000 },
-	{ "copies of what is held do not begin the wait again", {
+		{ NEXT, 13, 15, 0, NOTHING } } },
+	{ "the end of what overtakes is no pass", UNKNOWN, 3000, {
+		{ AHEAD, 12, 10, 1, NAK }, { AHEAD, 13, 10, 2, NOTHING }, { NEXT, 10, 11, 2, NAK },
+		{ NEXT, 11, 14, 0, NOTHING }, { AHEAD, 15, 14, 1, NAK },
+		{ NEXT, 14, 16, 0, NOTHING }, { BEFORE, 10, 16, 0, REPLAY, true } } },
+	{ "copies of what is held do not begin the wait again", ONE, 1500, {
 		ONE_LATE, { AHEAD, 13, 12, 1, NOTHING }, { TWICE, 13, 12, 1, NOTHING },
-		{ TWICE, 13, 12, 1, NAK } }, RHCA_REPEATS_ONE, 1500 },
-	{ "a timer that has nothing to ask for", {
+		{ TWICE, 13, 12, 1, NAK } } },
+	{ "a timer that has nothing to ask for", UNKNOWN, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { WAITED, 0, 10, 1, NOTHING },
-		{ NEXT, 10, 12, 0, NOTHING }, { WAITED, 0, 12, 0, NOTHING } },
-	  RHCA_REPEATS_UNKNOWN, 0 },
-	{ "a peer that repeats one packet has not heard of the next gap", {
+		{ NEXT, 10, 12, 0, NOTHING }, { WAITED, 0, 12, 0, NOTHING } } },
+	{ "a peer that repeats one packet has not heard of the next gap", ONE, 0, {
 		{ AHEAD, 11, 10, 1, NAK }, { NEXT, 10, 12, 0, NOTHING, true },
 		{ AHEAD, 13, 12, 1, NAK }, { AHEAD, 15, 12, 2, NOTHING },
 		{ NEXT, 12, 14, 1, NAK, true }, { AHEAD, 16, 14, 2, NOTHING },
-		{ BEFORE, 12, 14, 2, NAK, true } }, RHCA_REPEATS_ONE, 0 },
-	{ "behind the wrap", {
+		{ BEFORE, 12, 14, 2, NAK, true } } },
+	{ "behind the wrap", ONE, 0, {
 		{ AHEAD, 0, 0xffffff, 1, NAK }, { AHEAD, 1, 0xffffff, 2, NOTHING },
-		{ NEXT, 0xffffff, 2, 0, NOTHING }, { AHEAD, 3, 2, 1, NAK } },
-	  RHCA_REPEATS_ONE, 0 },
+		{ NEXT, 0xffffff, 2, 0, NOTHING }, { AHEAD, 3, 2, 1, NAK } } },
 };
 KUNIT_ARRAY_PARAM_DESC(rule, rule_cases, desc);
 

@@ -35,10 +35,11 @@ struct step {
 
 struct recover_case {
 	const char *desc;
-	struct step steps[MAX_STEPS];
+	/* what is so in the end */
 	enum rhca_recover_mode mode;
 	enum rhca_peer_way way;
 	bool sends_new;
+	struct step steps[MAX_STEPS];
 	u32 path_us;
 };
 
@@ -53,119 +54,94 @@ struct recover_case {
 #define NEWEST	30
 
 static const struct recover_case recover_cases[] = {
-	{ "the first loss: nothing new until the peer has answered", {
-		{ NAK, 10, 0, REPEAT } }, ONE, UNKNOWN, false },
-	{ "who acknowledges more than was repeated holds", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING } },
-	  ONE, HOLDS, true },
-	{ "all that had been sent then has arrived", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 30, 20, NOTHING } },
-	  FLOW, HOLDS, true },
-	{ "who acknowledges just that drops", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND } },
-	  BACK, DROPS, true },
-	{ "a peer that drops gets all again", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND },
-		{ ACK, 30, 60, NOTHING }, { NAK, 30, 100, REWIND } },
-	  BACK, DROPS, true },
-	{ "after a second it is tried again", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND },
-		{ ACK, 30, 60, NOTHING }, { NAK, 30, 1000021, REPEAT } },
-	  ONE, UNKNOWN, false },
-	{ "the last packet was lost", {
-		{ NAK, 29, 0, REPEAT }, { ACK, 30, 20, NOTHING } },
-	  FLOW, UNKNOWN, true },
-	{ "a peer that held is short of memory", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
-		{ NAK, 15, 21, REPEAT }, { ACK, 16, 40, REWIND } },
-	  BACK, UNKNOWN, true },
-	{ "a NAK from before the repeat", {
-		{ NAK, 10, 0, REPEAT }, { NAK, 10, 39, NOTHING } },
-	  ONE, UNKNOWN, false },
-	{ "what was repeated is lost again", {
-		{ NAK, 10, 0, REPEAT }, { NAK, 10, 40, REPEAT } },
-	  ONE, UNKNOWN, false },
-	{ "and again: now twice as long is waited", {
-		{ NAK, 10, 0, REPEAT }, { NAK, 10, 40, REPEAT },
-		{ NAK, 10, 119, NOTHING }, { NAK, 10, 120, REPEAT } },
-	  ONE, UNKNOWN, false },
-	{ "answers to repeats that take longer than the round trip", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 15, 50, NOTHING },
-		{ NAK, 15, 50, REPEAT }, { NAK, 15, 149, NOTHING },
-		{ NAK, 15, 150, REPEAT } }, ONE, HOLDS, true },
-	{ "answers to repeats that take less: the repeat was lost", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 15, 5, NOTHING },
-		{ NAK, 15, 5, REPEAT }, { NAK, 15, 24, NOTHING },
-		{ NAK, 15, 25, REPEAT } }, ONE, HOLDS, true },
-	{ "one gap after the other", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
-		{ NAK, 15, 20, REPEAT }, { ACK, 20, 40, NOTHING },
-		{ NAK, 20, 40, REPEAT } }, ONE, HOLDS, true },
-	{ "many in a row: what is behind them is missing, too", {
-		{ NAK, 10, 0, REPEAT }, { NAK, 11, 20, REPEAT },
-		{ NAK, 12, 40, REPEAT }, { NAK, 13, 60, REWIND } },
-	  BACK, UNKNOWN, true, 500 },
-	{ "many in a row on a short path: one after the other", {
-		{ NAK, 10, 0, REPEAT }, { NAK, 11, 20, REPEAT },
-		{ NAK, 12, 40, REPEAT }, { NAK, 13, 60, REPEAT },
-		{ NAK, 14, 80, REPEAT } }, ONE, UNKNOWN, false, 499 },
-	{ "nothing is heard", { { PROBE, 10, 0, REPEAT } }, ONE, UNKNOWN, false },
-	{ "nothing is heard of what was repeated", {
-		{ PROBE, 10, 0, REPEAT }, { PROBE, 10, 1000, REWIND } },
-	  BACK, UNKNOWN, true },
-	{ "nothing is heard from a peer that holds", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
-		{ PROBE, 15, 300, REPEAT }, { PROBE, 15, 600, REPEAT } },
-	  ONE, HOLDS, true },
-	{ "a READ is answered that was repeated, and none behind it", {
-		{ NAK, 10, 0, REPEAT }, { DATA, 11, 20, NOTHING },
-		{ PROBE, 11, 900, REWIND } }, BACK, DROPS, true },
-	{ "once by a peer that seemed to hold", {
-		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING },
-		{ NAK, 15, 40, REPEAT }, { DATA, 16, 60, NOTHING },
-		{ PROBE, 16, 900, REPEAT } }, ONE, UNKNOWN, false },
-	{ "a response is missing, and is asked for once", {
+	{ "the first loss: nothing new until the peer has answered", ONE, UNKNOWN, false, {
+		{ NAK, 10, 0, REPEAT } } },
+	{ "who acknowledges more than was repeated holds", ONE, HOLDS, true, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING } } },
+	{ "all that had been sent then has arrived", FLOW, HOLDS, true, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 30, 20, NOTHING } } },
+	{ "who acknowledges just that drops", BACK, DROPS, true, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND } } },
+	{ "a peer that drops gets all again", BACK, DROPS, true, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND }, { ACK, 30, 60, NOTHING },
+		{ NAK, 30, 100, REWIND } } },
+	{ "after a second it is tried again", ONE, UNKNOWN, false, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 11, 20, REWIND }, { ACK, 30, 60, NOTHING },
+		{ NAK, 30, 1000021, REPEAT } } },
+	{ "the last packet was lost", FLOW, UNKNOWN, true, {
+		{ NAK, 29, 0, REPEAT }, { ACK, 30, 20, NOTHING } } },
+	{ "a peer that held is short of memory", BACK, UNKNOWN, true, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING }, { NAK, 15, 21, REPEAT },
+		{ ACK, 16, 40, REWIND } } },
+	{ "a NAK from before the repeat", ONE, UNKNOWN, false, {
+		{ NAK, 10, 0, REPEAT }, { NAK, 10, 39, NOTHING } } },
+	{ "what was repeated is lost again", ONE, UNKNOWN, false, {
+		{ NAK, 10, 0, REPEAT }, { NAK, 10, 40, REPEAT } } },
+	{ "and again: now twice as long is waited", ONE, UNKNOWN, false, {
+		{ NAK, 10, 0, REPEAT }, { NAK, 10, 40, REPEAT }, { NAK, 10, 119, NOTHING },
+		{ NAK, 10, 120, REPEAT } } },
+	{ "answers to repeats that take longer than the round trip", ONE, HOLDS, true, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 50, NOTHING }, { NAK, 15, 50, REPEAT },
+		{ NAK, 15, 149, NOTHING }, { NAK, 15, 150, REPEAT } } },
+	{ "answers to repeats that take less: the repeat was lost", ONE, HOLDS, true, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 5, NOTHING }, { NAK, 15, 5, REPEAT },
+		{ NAK, 15, 24, NOTHING }, { NAK, 15, 25, REPEAT } } },
+	{ "one gap after the other", ONE, HOLDS, true, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING }, { NAK, 15, 20, REPEAT },
+		{ ACK, 20, 40, NOTHING }, { NAK, 20, 40, REPEAT } } },
+	{ "many in a row: what is behind them is missing, too", BACK, UNKNOWN, true, {
+		{ NAK, 10, 0, REPEAT }, { NAK, 11, 20, REPEAT }, { NAK, 12, 40, REPEAT },
+		{ NAK, 13, 60, REWIND } }, 500 },
+	{ "many in a row on a short path: one after the other", ONE, UNKNOWN, false, {
+		{ NAK, 10, 0, REPEAT }, { NAK, 11, 20, REPEAT }, { NAK, 12, 40, REPEAT },
+		{ NAK, 13, 60, REPEAT }, { NAK, 14, 80, REPEAT } }, 499 },
+	{ "nothing is heard", ONE, UNKNOWN, false, { { PROBE, 10, 0, REPEAT } } },
+	{ "nothing is heard of what was repeated", BACK, UNKNOWN, true, {
+		{ PROBE, 10, 0, REPEAT }, { PROBE, 10, 1000, REWIND } } },
+	{ "nothing is heard from a peer that holds", ONE, HOLDS, true, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING }, { PROBE, 15, 300, REPEAT },
+		{ PROBE, 15, 600, REPEAT } } },
+	{ "a READ is answered that was repeated, and none behind it", BACK, DROPS, true, {
+		{ NAK, 10, 0, REPEAT }, { DATA, 11, 20, NOTHING }, { PROBE, 11, 900, REWIND } } },
+	{ "once by a peer that seemed to hold", ONE, UNKNOWN, false, {
+		{ NAK, 10, 0, REPEAT }, { ACK, 15, 20, NOTHING }, { NAK, 15, 40, REPEAT },
+		{ DATA, 16, 60, NOTHING }, { PROBE, 16, 900, REPEAT } } },
+	{ "a response is missing, and is asked for once", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { AHEAD, 12, 1, NOTHING, 10 },
-		{ AHEAD, 29, 90, NOTHING, 10 } }, ONE, UNKNOWN, true },
-	{ "a later request is answered first: lost again", {
-		{ AHEAD, 11, 0, REPEAT, 10 }, { AHEAD, 30, 40, REPEAT, 10 } },
-	  ONE, UNKNOWN, true },
-	{ "the same answer goes on behind it: lost again", {
-		{ AHEAD, 11, 0, REPEAT, 10 }, { TWICE, 11, 30, REPEAT, 10 } },
-	  ONE, UNKNOWN, true },
-	{ "and the rest of that answer says nothing new", {
+		{ AHEAD, 29, 90, NOTHING, 10 } } },
+	{ "a later request is answered first: lost again", ONE, UNKNOWN, true, {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { AHEAD, 30, 40, REPEAT, 10 } } },
+	{ "the same answer goes on behind it: lost again", ONE, UNKNOWN, true, {
+		{ AHEAD, 11, 0, REPEAT, 10 }, { TWICE, 11, 30, REPEAT, 10 } } },
+	{ "and the rest of that answer says nothing new", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { TWICE, 11, 3, REPEAT, 10 },
-		{ TWICE, 12, 4, NOTHING, 10 }, { TWICE, 13, 5, NOTHING, 10 } },
-	  ONE, UNKNOWN, true },
-	{ "others behind it are asked for at once, and not again", {
+		{ TWICE, 12, 4, NOTHING, 10 }, { TWICE, 13, 5, NOTHING, 10 } } },
+	{ "others behind it are asked for at once, and not again", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
 		{ DATA, 24, 30, NOTHING }, { AHEAD, 23, 31, NOTHING, 24 },
-		{ AHEAD, 33, 32, REPEAT, 32 } }, ONE, UNKNOWN, true },
-	{ "one of them is answered first: lost again, what is behind is not", {
+		{ AHEAD, 33, 32, REPEAT, 32 } } },
+	{ "one of them is answered first: lost again, what is behind is not", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
 		{ TWICE, 25, 30, REPEAT, 10 }, { TWICE, 26, 31, NOTHING, 10 },
-		{ DATA, 27, 40, NOTHING }, { AHEAD, 26, 41, NOTHING, 27 } },
-	  ONE, UNKNOWN, true },
-	{ "what is before that is", {
+		{ DATA, 27, 40, NOTHING }, { AHEAD, 26, 41, NOTHING, 27 } } },
+	{ "what is before that is", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
 		{ TWICE, 25, 30, REPEAT, 10 }, { DATA, 20, 40, NOTHING },
 		{ AHEAD, 19, 41, REPEAT, 20 }, { DATA, 28, 60, NOTHING },
-		{ AHEAD, 27, 61, NOTHING, 28 } }, ONE, UNKNOWN, true },
-	{ "a NAK does not have them asked for again", {
+		{ AHEAD, 27, 61, NOTHING, 28 } } },
+	{ "a NAK does not have them asked for again", ONE, HOLDS, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 32, 1, NOTHING, 24 },
-		{ DATA, 20, 10, NOTHING }, { NAK, 20, 11, REPEAT },
-		{ DATA, 24, 20, NOTHING }, { AHEAD, 23, 21, NOTHING, 24 } },
-	  ONE, HOLDS, true },
-	{ "it goes on until the last of them has come", {
+		{ DATA, 20, 10, NOTHING }, { NAK, 20, 11, REPEAT }, { DATA, 24, 20, NOTHING },
+		{ AHEAD, 23, 21, NOTHING, 24 } } },
+	{ "it goes on until the last of them has come", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 48, 1, NOTHING, 40 },
-		{ DATA, 40, 30, NOTHING }, { AHEAD, 39, 31, NOTHING, 40 } },
-	  ONE, UNKNOWN, true },
-	{ "and no longer", {
+		{ DATA, 40, 30, NOTHING }, { AHEAD, 39, 31, NOTHING, 40 } } },
+	{ "and no longer", FLOW, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { MORE, 48, 1, NOTHING, 40 },
-		{ DATA, 48, 30, NOTHING } }, FLOW, UNKNOWN, true },
-	{ "the next response is missing", {
+		{ DATA, 48, 30, NOTHING } } },
+	{ "the next response is missing", ONE, UNKNOWN, true, {
 		{ AHEAD, 11, 0, REPEAT, 10 }, { DATA, 18, 30, NOTHING },
-		{ AHEAD, 20, 31, REPEAT, 18 } }, ONE, UNKNOWN, true },
+		{ AHEAD, 20, 31, REPEAT, 18 } } },
 };
 KUNIT_ARRAY_PARAM_DESC(recover, recover_cases, desc);
 
