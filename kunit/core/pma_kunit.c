@@ -109,15 +109,9 @@ static void counter_lies_where_it_belongs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, encoded(test, c, 1), 1);
 	KUNIT_EXPECT_EQ(test, encoded(test, c, pattern), pattern);
 	KUNIT_EXPECT_EQ(test, encoded(test, c, max), max);
-}
-
-static void counter_stays_at_its_end(struct kunit *test)
-{
-	const struct field_case *c = test->param_value;
-	u64 max = largest(c);
-
 	if (max == U64_MAX)
 		return;
+	/* It stays at its end */
 	KUNIT_EXPECT_EQ(test, encoded(test, c, max + 1), max);
 	KUNIT_EXPECT_EQ(test, encoded(test, c, U64_MAX), max);
 }
@@ -151,10 +145,6 @@ static const struct source_case {
 } source_cases[] = {
 	{ "bytes sent are words", RHCA_TX_BYTES, 4004, RHCA_PMA_XMIT_DATA, 1001 },
 	{ "bytes received are words", RHCA_RX_BYTES, 4004, RHCA_PMA_RCV_DATA, 1001 },
-	{ "packets sent", RHCA_TX_PACKETS, 7, RHCA_PMA_XMIT_PACKETS, 7 },
-	{ "packets received", RHCA_RX_PACKETS, 7, RHCA_PMA_RCV_PACKETS, 7 },
-	{ "sent is unicast", RHCA_TX_PACKETS, 7, RHCA_PMA_UNICAST_XMIT_PACKETS, 7 },
-	{ "received is unicast", RHCA_RX_PACKETS, 7, RHCA_PMA_UNICAST_RCV_PACKETS, 7 },
 	{ "wrong ICRC", RHCA_RX_ICRC_ENCAPSULATED, 3, RHCA_PMA_RCV_ERRORS, 3 },
 	{ "truncated", RHCA_RX_DROPPED_TRUNCATED, 3, RHCA_PMA_RCV_ERRORS, 3 },
 	{ "wrong length", RHCA_RX_DROPPED_BAD_LENGTH, 3, RHCA_PMA_RCV_ERRORS, 3 },
@@ -191,6 +181,7 @@ static void multicast_is_not_unicast(struct kunit *test)
 	counters[RHCA_RX_MULTICAST_PACKETS] = 4;
 	rhca_pma_totals(counters, &totals);
 	KUNIT_EXPECT_EQ(test, totals.value[RHCA_PMA_XMIT_PACKETS], 10);
+	KUNIT_EXPECT_EQ(test, totals.value[RHCA_PMA_RCV_PACKETS], 20);
 	KUNIT_EXPECT_EQ(test, totals.value[RHCA_PMA_UNICAST_XMIT_PACKETS], 7);
 	KUNIT_EXPECT_EQ(test, totals.value[RHCA_PMA_MULTICAST_XMIT_PACKETS], 3);
 	KUNIT_EXPECT_EQ(test, totals.value[RHCA_PMA_UNICAST_RCV_PACKETS], 16);
@@ -304,8 +295,7 @@ static void count_packets(struct test_hca *hca, u32 port, u64 packets)
 {
 	struct rhca_dev *dev = to_rhca_dev(hca->ibdev);
 
-	recording_count(&dev->ports[port - 1].counter_set, RHCA_TX_PACKETS,
-			packets);
+	recording_count(&dev->ports[port - 1].counter_set, RHCA_TX_PACKETS, packets);
 }
 
 static void attributes_and_ports_are_cleared_apart(struct kunit *test)
@@ -314,6 +304,8 @@ static void attributes_and_ports_are_cleared_apart(struct kunit *test)
 
 	count_packets(hca, 1, 10);
 	count_packets(hca, 2, 100);
+	/* A GET does not look at what is selected */
+	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 1), 0xffff), 10);
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 1), 0), 10);
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 2), 0), 100);
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 0xff), 0), 110);
@@ -323,29 +315,16 @@ static void attributes_and_ports_are_cleared_apart(struct kunit *test)
 	count_packets(hca, 1, 3);
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 1), 0), 3);
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 0xff), 0), 103);
-	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(SET, 0x1d, 0xff), 0x0004),
-			0);
+	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(SET, 0x1d, 0xff), 0x0004), 0);
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x1d, 2), 0), 0);
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 2), 0), 100);
 }
 
-static void get_ignores_counter_select(struct kunit *test)
-{
-	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
-
-	count_packets(hca, 1, 10);
-	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 1), 0xffff),
-			10);
-	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 1), 0), 10);
-}
-
 TEST_SUITE(rhca_core_pma,
 	   KUNIT_CASE_PARAM(counter_lies_where_it_belongs, field_gen_params),
-	   KUNIT_CASE_PARAM(counter_stays_at_its_end, field_gen_params),
 	   KUNIT_CASE_PARAM(counter_is_set_by_its_bit_alone, field_gen_params),
 	   KUNIT_CASE_PARAM(counter_of_ours_shows_as, source_gen_params),
 	   KUNIT_CASE(multicast_is_not_unicast),
 	   KUNIT_CASE_PARAM(datagram_is_answered, mad_gen_params),
 	   KUNIT_CASE(class_port_info_tells_the_truth),
-	   KUNIT_CASE(attributes_and_ports_are_cleared_apart),
-	   KUNIT_CASE(get_ignores_counter_select));
+	   KUNIT_CASE(attributes_and_ports_are_cleared_apart));
