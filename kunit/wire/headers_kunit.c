@@ -30,20 +30,15 @@ static const struct bth_case {
 };
 KUNIT_ARRAY_PARAM_DESC(bth, bth_cases, desc);
 
-static void bth_is_written_as_ibta_draws_it(struct kunit *test)
-{
-	const struct bth_case *c = test->param_value;
-	struct rhca_bth bth;
-
-	memset(&bth, 0xaa, sizeof(bth));
-	rhca_bth_fill(&bth, &c->fields);
-	KUNIT_EXPECT_MEMEQ(test, &bth, c->bytes, sizeof(bth));
-}
-
-static void bth_is_read_back(struct kunit *test)
+static void bth_is_what_ibta_draws(struct kunit *test)
 {
 	const struct bth_case *c = test->param_value;
 	const struct rhca_bth *bth = (const struct rhca_bth *)c->bytes;
+	struct rhca_bth written;
+
+	memset(&written, 0xaa, sizeof(written));
+	rhca_bth_fill(&written, &c->fields);
+	KUNIT_EXPECT_MEMEQ(test, &written, c->bytes, sizeof(written));
 
 	KUNIT_EXPECT_EQ(test, bth->opcode, c->fields.opcode);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(bth->pkey), c->fields.pkey);
@@ -116,8 +111,7 @@ static void syndrome_has_ibta_value(struct kunit *test)
 }
 
 TEST_SUITE(rhca_headers,
-	   KUNIT_CASE_PARAM(bth_is_written_as_ibta_draws_it, bth_gen_params),
-	   KUNIT_CASE_PARAM(bth_is_read_back, bth_gen_params),
+	   KUNIT_CASE_PARAM(bth_is_what_ibta_draws, bth_gen_params),
 	   KUNIT_CASE(bth_accessors_ignore_reserved_bits),
 	   KUNIT_CASE(deth_is_written_as_ibta_draws_it),
 	   KUNIT_CASE(aeth_is_written_as_ibta_draws_it),

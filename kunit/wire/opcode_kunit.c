@@ -82,9 +82,10 @@ static const struct opcode_case opcode_cases[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(opcode, opcode_cases, desc);
 
-static void opcode_headers_lie_where_ibta_puts_them(struct kunit *test)
+static void opcode_has_the_headers_and_the_direction_that_ibta_says(struct kunit *test)
 {
 	const struct opcode_case *c = test->param_value;
+	u16 flags = rhca_opcodes[c->opcode].flags;
 	int hdr;
 
 	KUNIT_ASSERT_TRUE(test, rhca_opcode_known(c->opcode));
@@ -94,21 +95,12 @@ static void opcode_headers_lie_where_ibta_puts_them(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, rhca_opcode_has(c->opcode, hdr),
 				    c->offset[hdr] != ABSENT, "header %d", hdr);
 		if (c->offset[hdr] != ABSENT)
-			KUNIT_EXPECT_EQ_MSG(test,
-					    rhca_header_offset(c->opcode, hdr),
+			KUNIT_EXPECT_EQ_MSG(test, rhca_header_offset(c->opcode, hdr),
 					    c->offset[hdr], "header %d", hdr);
 	}
-}
-
-static void opcode_flags_tell_direction_and_payload(struct kunit *test)
-{
-	const struct opcode_case *c = test->param_value;
-	u16 flags = rhca_opcodes[c->opcode].flags;
-
 	KUNIT_EXPECT_EQ(test, !!(flags & RHCA_OP_PAYLOAD), c->payload);
 	KUNIT_EXPECT_EQ(test, !!(flags & RHCA_OP_REQUEST), c->request);
-	KUNIT_EXPECT_EQ(test, !!(flags & RHCA_OP_RESPONSE),
-			!c->request && c->opcode != 0x81);
+	KUNIT_EXPECT_EQ(test, !!(flags & RHCA_OP_RESPONSE), !c->request && c->opcode != 0x81);
 }
 
 /* SENDs and WRITEs of RC and UC have their position in the low bits alike */
@@ -147,15 +139,13 @@ static void opcode_outside_the_table_is_unknown(struct kunit *test)
 	for (opcode = 0; opcode < 256; opcode++) {
 		if (in_table(opcode))
 			continue;
-		KUNIT_EXPECT_FALSE_MSG(test, rhca_opcode_known(opcode),
-				       "opcode %#x", opcode);
-		KUNIT_EXPECT_EQ_MSG(test, rhca_transport_bytes(opcode), 12,
-				    "opcode %#x", opcode);
+		KUNIT_EXPECT_FALSE_MSG(test, rhca_opcode_known(opcode), "opcode %#x", opcode);
+		KUNIT_EXPECT_EQ_MSG(test, rhca_transport_bytes(opcode), 12, "opcode %#x", opcode);
 	}
 }
 
 TEST_SUITE(rhca_opcode,
-	   KUNIT_CASE_PARAM(opcode_headers_lie_where_ibta_puts_them, opcode_gen_params),
-	   KUNIT_CASE_PARAM(opcode_flags_tell_direction_and_payload, opcode_gen_params),
+	   KUNIT_CASE_PARAM(opcode_has_the_headers_and_the_direction_that_ibta_says,
+			    opcode_gen_params),
 	   KUNIT_CASE_PARAM(opcode_position_is_one_of_four, opcode_gen_params),
 	   KUNIT_CASE(opcode_outside_the_table_is_unknown));
