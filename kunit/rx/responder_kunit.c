@@ -142,134 +142,104 @@ static void is_refused(struct bench *b, const struct step *s)
 #define GRH			STEP(is_grh, 0)
 #define REFUSED(at_psn, code, wc)	STEP(is_refused, code, .psn = (at_psn), .immediate = (wc))
 
+#define PART(op, at_psn, bytes)	ASK(op, .psn = (at_psn), .payload_bytes = (bytes))
+#define WRITE_OF(op, bytes, all)	ASK(op, .payload_bytes = (bytes), .length = (all))
+/* The first packet of a message of several, of a WRITE of so many bytes */
+#define SEND_BEGINS		ASK(SEND_FIRST, .payload_bytes = MTU, .no_ack = true)
+#define WRITE_BEGINS(bytes)	ASK(WRITE_FIRST, .payload_bytes = MTU, .length = (bytes), \
+				    .no_ack = true)
+#define REFUSE(name, ...)	{ name, .step = { __VA_ARGS__ } }
+#define ALL_BUT(right)		(ALL_RIGHTS & ~IB_ACCESS_REMOTE_##right)
+#define INVALID(at_psn)		REFUSED(at_psn, NAK_INVALID, 0)
+/* And with it the receive of the message that has begun */
+#define ENDS_INVALID		REFUSED(1, NAK_INVALID, IB_WC_REM_INV_REQ_ERR)
+#define DENIED			REFUSED(0, NAK_ACCESS, 0)
+
 /* Table 44: requests of which the last is refused */
 static const struct course refusals[] = {
 	/* PSN sequence error */
-	{ "a gap", .step = { POST(1), ASK(SEND_ONLY, .psn = 1), REFUSED(0, NAK_PSN, 0) } },
-	{ "the farthest gap", .step = {
-		POST(1), ASK(SEND_ONLY, .psn = 0x7fffff), REFUSED(0, NAK_PSN, 0) } },
+	REFUSE("a gap", POST(1), ASK(SEND_ONLY, .psn = 1), REFUSED(0, NAK_PSN, 0)),
+	REFUSE("the farthest gap",
+	       POST(1), ASK(SEND_ONLY, .psn = 0x7fffff), REFUSED(0, NAK_PSN, 0)),
 
 	/* receiver not ready */
-	{ "SEND without a receive", .step = { ASK(SEND_ONLY), REFUSED(0, RNR, 0) } },
-	{ "SEND first without a receive", .step = {
-		ASK(SEND_FIRST, .payload_bytes = MTU), REFUSED(0, RNR, 0) } },
-	{ "WRITE_IMM without a receive", .step = { ASK(WRITE_ONLY_IMM), REFUSED(0, RNR, 0) } },
+	REFUSE("SEND without a receive", ASK(SEND_ONLY), REFUSED(0, RNR, 0)),
+	REFUSE("SEND first without a receive", PART(SEND_FIRST, 0, MTU), REFUSED(0, RNR, 0)),
+	REFUSE("WRITE_IMM without a receive", ASK(WRITE_ONLY_IMM), REFUSED(0, RNR, 0)),
 
 	/* invalid request: order of packets */
-	{ "middle without a first", .step = {
-		POST(1), ASK(SEND_MIDDLE, .payload_bytes = MTU), REFUSED(0, NAK_INVALID, 0) } },
-	{ "last without a first", .step = {
-		POST(1), ASK(SEND_LAST, .payload_bytes = 8), REFUSED(0, NAK_INVALID, 0) } },
-	{ "only inside a message", .step = {
-		POST(2), ASK(SEND_FIRST, .payload_bytes = MTU, .no_ack = true),
-		ASK(SEND_ONLY, .psn = 1), REFUSED(1, NAK_INVALID, IB_WC_REM_INV_REQ_ERR) } },
-	{ "READ inside a message", .step = {
-		POST(2), ASK(SEND_FIRST, .payload_bytes = MTU, .no_ack = true),
-		ASK(READ_REQUEST, .psn = 1, .length = 8),
-		REFUSED(1, NAK_INVALID, IB_WC_REM_INV_REQ_ERR) } },
-	{ "WRITE goes on as SEND", .step = {
-		POST(1),
-		ASK(WRITE_FIRST, .payload_bytes = MTU, .length = 2 * MTU, .no_ack = true),
-		ASK(SEND_LAST, .psn = 1, .payload_bytes = MTU), REFUSED(1, NAK_INVALID, 0) } },
-	{ "SEND goes on as WRITE", .step = {
-		POST(1), ASK(SEND_FIRST, .payload_bytes = MTU, .no_ack = true),
-		ASK(WRITE_LAST, .psn = 1, .payload_bytes = MTU),
-		REFUSED(1, NAK_INVALID, IB_WC_REM_INV_REQ_ERR) } },
+	REFUSE("middle without a first", POST(1), PART(SEND_MIDDLE, 0, MTU), INVALID(0)),
+	REFUSE("last without a first", POST(1), PART(SEND_LAST, 0, 8), INVALID(0)),
+	REFUSE("only inside a message",
+	       POST(2), SEND_BEGINS, ASK(SEND_ONLY, .psn = 1), ENDS_INVALID),
+	REFUSE("READ inside a message",
+	       POST(2), SEND_BEGINS, ASK(READ_REQUEST, .psn = 1, .length = 8), ENDS_INVALID),
+	REFUSE("WRITE goes on as SEND",
+	       POST(1), WRITE_BEGINS(2 * MTU), PART(SEND_LAST, 1, MTU), INVALID(1)),
+	REFUSE("SEND goes on as WRITE",
+	       POST(1), SEND_BEGINS, PART(WRITE_LAST, 1, MTU), ENDS_INVALID),
 
 	/* invalid request: an opcode that means nothing */
-	{ "reserved opcode", .step = {
-		POST(1), ASK(UNDEFINED, .payload_bytes = 8), REFUSED(0, NAK_INVALID, 0) } },
-	{ "reserved opcode inside a message", .step = {
-		POST(1), ASK(SEND_FIRST, .payload_bytes = MTU, .no_ack = true),
-		ASK(UNDEFINED, .psn = 1), REFUSED(1, NAK_INVALID, IB_WC_REM_INV_REQ_ERR) } },
+	REFUSE("reserved opcode", POST(1), PART(UNDEFINED, 0, 8), INVALID(0)),
+	REFUSE("reserved opcode inside a message",
+	       POST(1), SEND_BEGINS, ASK(UNDEFINED, .psn = 1), ENDS_INVALID),
 
 	/* invalid request: lengths */
-	{ "first shorter than the MTU", .step = {
-		POST(1), ASK(SEND_FIRST, .payload_bytes = MTU - 4),
-		REFUSED(0, NAK_INVALID, 0) } },
-	{ "first longer than the MTU", .step = {
-		POST(1), ASK(SEND_FIRST, .payload_bytes = MTU + 4),
-		REFUSED(0, NAK_INVALID, 0) } },
-	{ "only longer than the MTU", .step = {
-		POST(1), ASK(SEND_ONLY, .payload_bytes = MTU + 1),
-		REFUSED(0, NAK_INVALID, 0) } },
-	{ "last of nothing", .step = {
-		POST(1), ASK(SEND_FIRST, .payload_bytes = MTU, .no_ack = true),
-		ASK(SEND_LAST, .psn = 1), REFUSED(1, NAK_INVALID, IB_WC_REM_INV_REQ_ERR) } },
+	REFUSE("first shorter than the MTU", POST(1), PART(SEND_FIRST, 0, MTU - 4), INVALID(0)),
+	REFUSE("first longer than the MTU", POST(1), PART(SEND_FIRST, 0, MTU + 4), INVALID(0)),
+	REFUSE("only longer than the MTU", POST(1), PART(SEND_ONLY, 0, MTU + 1), INVALID(0)),
+	REFUSE("last of nothing", POST(1), SEND_BEGINS, ASK(SEND_LAST, .psn = 1), ENDS_INVALID),
 	{ "SEND longer than its buffer", .region = IB_ACCESS_LOCAL_WRITE, .step = {
-		POST_OF(MTU - 1), ASK(SEND_ONLY, .payload_bytes = MTU),
+		POST_OF(MTU - 1), PART(SEND_ONLY, 0, MTU),
 		REFUSED(0, NAK_INVALID, IB_WC_LOC_LEN_ERR) } },
-	{ "WRITE only with less than it says", .step = {
-		ASK(WRITE_ONLY, .payload_bytes = 8, .length = 12),
-		REFUSED(0, NAK_INVALID, 0) } },
-	{ "WRITE only with more than it says", .step = {
-		ASK(WRITE_ONLY, .payload_bytes = 12, .length = 8),
-		REFUSED(0, NAK_INVALID, 0) } },
-	{ "WRITE last with more than is left", .step = {
-		ASK(WRITE_FIRST, .payload_bytes = MTU, .length = MTU + 8, .no_ack = true),
-		ASK(WRITE_LAST, .psn = 1, .payload_bytes = 12), REFUSED(1, NAK_INVALID, 0) } },
-	{ "WRITE middle though it is done", .step = {
-		ASK(WRITE_FIRST, .payload_bytes = MTU, .length = MTU + 8, .no_ack = true),
-		ASK(WRITE_MIDDLE, .psn = 1, .payload_bytes = MTU),
-		REFUSED(1, NAK_INVALID, 0) } },
-	{ "WRITE longer than a message", .step = {
-		ASK(WRITE_FIRST, .payload_bytes = MTU, .length = 0x80000001),
-		REFUSED(0, NAK_INVALID, 0) } },
-	{ "READ longer than a message", .step = {
-		ASK_READ(0, 0, 0x80000001), REFUSED(0, NAK_INVALID, 0) } },
-	{ "atomic that is not aligned", .step = {
-		ASK(FETCH_ADD, .va = 4), REFUSED(0, NAK_INVALID, 0) } },
+	REFUSE("WRITE only with less than it says", WRITE_OF(WRITE_ONLY, 8, 12), INVALID(0)),
+	REFUSE("WRITE only with more than it says", WRITE_OF(WRITE_ONLY, 12, 8), INVALID(0)),
+	REFUSE("WRITE last with more than is left",
+	       WRITE_BEGINS(MTU + 8), PART(WRITE_LAST, 1, 12), INVALID(1)),
+	REFUSE("WRITE middle though it is done",
+	       WRITE_BEGINS(MTU + 8), PART(WRITE_MIDDLE, 1, MTU), INVALID(1)),
+	REFUSE("WRITE longer than a message", WRITE_OF(WRITE_FIRST, MTU, 0x80000001), INVALID(0)),
+	REFUSE("READ longer than a message", ASK_READ(0, 0, 0x80000001), INVALID(0)),
+	REFUSE("atomic that is not aligned", ASK(FETCH_ADD, .va = 4), INVALID(0)),
 
 	/* invalid request: what the QP does not allow */
-	{ "WRITE that the QP forbids", .access = ALL_RIGHTS & ~IB_ACCESS_REMOTE_WRITE, .step = {
-		ASK_WRITE(0, 0, 8), REFUSED(0, NAK_INVALID, 0) } },
-	{ "READ that the QP forbids", .access = ALL_RIGHTS & ~IB_ACCESS_REMOTE_READ, .step = {
-		ASK_READ(0, 0, 8), REFUSED(0, NAK_INVALID, 0) } },
-	{ "atomic that the QP forbids", .access = ALL_RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC, .step = {
-		ASK(FETCH_ADD), REFUSED(0, NAK_INVALID, 0) } },
+	{ "WRITE that the QP forbids", .access = ALL_BUT(WRITE), .step = {
+		ASK_WRITE(0, 0, 8), INVALID(0) } },
+	{ "READ that the QP forbids", .access = ALL_BUT(READ), .step = {
+		ASK_READ(0, 0, 8), INVALID(0) } },
+	{ "atomic that the QP forbids", .access = ALL_BUT(ATOMIC), .step = {
+		ASK(FETCH_ADD), INVALID(0) } },
 	{ "READ without responder resources", .resources = NONE, .step = {
-		ASK_READ(0, 0, 8), REFUSED(0, NAK_INVALID, 0) } },
+		ASK_READ(0, 0, 8), INVALID(0) } },
 	{ "atomic without responder resources", .resources = NONE, .step = {
-		ASK(CMP_SWAP), REFUSED(0, NAK_INVALID, 0) } },
+		ASK(CMP_SWAP), INVALID(0) } },
 
 	/* remote access error */
-	{ "WRITE with an unknown key", .step = {
-		ASK(WRITE_ONLY, .payload_bytes = 8, .length = 8, .rkey_xor = 0x100000),
-		REFUSED(0, NAK_ACCESS, 0) } },
-	{ "WRITE with a stale key", .step = {
-		ASK(WRITE_ONLY, .payload_bytes = 8, .length = 8, .rkey_xor = 1),
-		REFUSED(0, NAK_ACCESS, 0) } },
-	{ "WRITE before the region", .step = {
-		ASK_WRITE(0, -1, 8), REFUSED(0, NAK_ACCESS, 0) } },
-	{ "WRITE over its end", .step = {
-		ASK_WRITE(0, REGION_BYTES - 7, 8), REFUSED(0, NAK_ACCESS, 0) } },
-	{ "WRITE first that would go over its end", .step = {
-		ASK(WRITE_FIRST, .payload_bytes = MTU, .length = REGION_BYTES + 1),
-		REFUSED(0, NAK_ACCESS, 0) } },
-	{ "WRITE to memory that may be read", .region = ALL_RIGHTS & ~IB_ACCESS_REMOTE_WRITE,
-	  .step = {
-		ASK_WRITE(0, 0, 8), REFUSED(0, NAK_ACCESS, 0) } },
-	{ "READ of memory that may be written", .region = ALL_RIGHTS & ~IB_ACCESS_REMOTE_READ,
-	  .step = {
-		ASK_READ(0, 0, 8), REFUSED(0, NAK_ACCESS, 0) } },
-	{ "READ over the end", .step = {
-		ASK_READ(0, 1, REGION_BYTES), REFUSED(0, NAK_ACCESS, 0) } },
-	{ "READ with an unknown key", .step = {
-		ASK(READ_REQUEST, .length = 8, .rkey_xor = 0x100000),
-		REFUSED(0, NAK_ACCESS, 0) } },
-	{ "atomic on memory that may be written", .region = ALL_RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC,
-	  .step = {
-		ASK(FETCH_ADD), REFUSED(0, NAK_ACCESS, 0) } },
-	{ "atomic behind the end", .step = {
-		ASK(CMP_SWAP, .va = REGION_BYTES), REFUSED(0, NAK_ACCESS, 0) } },
-	{ "invalidation of an unknown key", .step = {
-		POST(1), ASK(SEND_ONLY_INV, .rkey_xor = 0x100000),
-		REFUSED(0, NAK_ACCESS, IB_WC_REM_ACCESS_ERR) } },
+	REFUSE("WRITE with an unknown key",
+	       ASK(WRITE_ONLY, .payload_bytes = 8, .length = 8, .rkey_xor = 0x100000), DENIED),
+	REFUSE("WRITE with a stale key",
+	       ASK(WRITE_ONLY, .payload_bytes = 8, .length = 8, .rkey_xor = 1), DENIED),
+	REFUSE("WRITE before the region", ASK_WRITE(0, -1, 8), DENIED),
+	REFUSE("WRITE over its end", ASK_WRITE(0, REGION_BYTES - 7, 8), DENIED),
+	REFUSE("WRITE first that would go over its end",
+	       WRITE_OF(WRITE_FIRST, MTU, REGION_BYTES + 1), DENIED),
+	{ "WRITE to memory that may be read", .region = ALL_BUT(WRITE), .step = {
+		ASK_WRITE(0, 0, 8), DENIED } },
+	{ "READ of memory that may be written", .region = ALL_BUT(READ), .step = {
+		ASK_READ(0, 0, 8), DENIED } },
+	REFUSE("READ over the end", ASK_READ(0, 1, REGION_BYTES), DENIED),
+	REFUSE("READ with an unknown key",
+	       ASK(READ_REQUEST, .length = 8, .rkey_xor = 0x100000), DENIED),
+	{ "atomic on memory that may be written", .region = ALL_BUT(ATOMIC), .step = {
+		ASK(FETCH_ADD), DENIED } },
+	REFUSE("atomic behind the end", ASK(CMP_SWAP, .va = REGION_BYTES), DENIED),
+	REFUSE("invalidation of an unknown key",
+	       POST(1), ASK(SEND_ONLY_INV, .rkey_xor = 0x100000),
+	       REFUSED(0, NAK_ACCESS, IB_WC_REM_ACCESS_ERR)),
 
 	/* remote operational error */
-	{ "receive with a wrong key", .step = {
-		POST_BAD, ASK(SEND_ONLY, .payload_bytes = 8),
-		REFUSED(0, NAK_OPERATION, IB_WC_LOC_PROT_ERR) } },
+	REFUSE("receive with a wrong key",
+	       POST_BAD, PART(SEND_ONLY, 0, 8), REFUSED(0, NAK_OPERATION, IB_WC_LOC_PROT_ERR)),
 };
 KUNIT_ARRAY_PARAM_DESC(refusal, refusals, desc);
 
