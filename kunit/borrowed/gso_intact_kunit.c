@@ -3,19 +3,16 @@
  * Blocks to this host are marked so that UDP leaves them whole, and what shares
  * memory with them is not.
  */
-#include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/ip.h>
 #include <linux/netfilter.h>
 #include <linux/rtnetlink.h>
-#include <linux/skbuff.h>
 #include <linux/udp.h>
 #include <net/udp_tunnel.h>
 #include <rhca/compat.h>
 
 #include "borrowed/gso_intact.h"
 #include "lib/packet.h"
-#include "wire/headers.h"
 
 #ifdef CONFIG_NETFILTER
 #define SEGMENT_BYTES	64

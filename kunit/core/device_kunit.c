@@ -4,8 +4,6 @@
  * and what others see meanwhile. That this works at all shows that the core
  * does not know which datapath it has.
  */
-#include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_cache.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which of a port's GIDs a packet names. */
-#include <kunit/test.h>
 #include <linux/etherdevice.h>
 #include <net/net_namespace.h>
 

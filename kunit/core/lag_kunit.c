@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which bonds make a LAG, and which member a packet leaves by. */
-#include <kunit/test.h>
 #include <net/bonding.h>
 
 #include "core/rules/lag.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The MAC of a multicast GID, and what becomes of a membership without IP. */
-#include <kunit/test.h>
 #include <linux/etherdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which RoCE versions a netdev can carry; and netdevs to come back to. */
-#include <kunit/test.h>
 #include <linux/if_arp.h>
 #include <net/rtnetlink.h>
 
 #include "core/rules/netdev.h"
 #include "lib/hca.h"
-#include "lib/packet.h"
 
 #define V1	BIT(IB_GID_TYPE_ROCE)
 #define V2	BIT(IB_GID_TYPE_ROCE_UDP_ENCAP)

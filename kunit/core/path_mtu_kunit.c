@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A peer with another path MTU: which packets show it, and that it is counted. */
-#include <kunit/test.h>
-
 #include "core/qp/qp.h"
 #include "lib/course.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Partitions: who may talk to whom, what the file takes, and what QPs do by it. */
-#include <kunit/test.h>
 #include <linux/completion.h>
 #include <rdma/ib_mad.h>
 

@@ -4,7 +4,6 @@
  * counter, where it ends, how it is set, and which datagrams are answered. The
  * offsets here are the specification's.
  */
-#include <kunit/test.h>
 #include <rdma/ib_mad.h>
 
 #include "core/rules/pma.h"

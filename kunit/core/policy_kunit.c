@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The words of roce_mode and ud_gid_type, and what they choose. */
-#include <kunit/test.h>
-
 #include "core/rules/policy.h"
 #include "lib/suite.h"
 

@@ -3,7 +3,6 @@
  * Which hop limit and which priority a packet gets, and what a DCB APP table
  * says about it.
  */
-#include <kunit/test.h>
 #include <linux/dcbnl.h>
 #include <net/dcbnl.h>
 
@@ -11,7 +10,6 @@
 #include "core/registry.h"
 #include "core/rules/qos.h"
 #include "lib/hca.h"
-#include "sw/backend.h"
 
 /* --- hop limit ---------------------------------------------------------------- */
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* States of QPs that nobody modifies: hardware moves them, or the device goes. */
-#include <kunit/test.h>
-#include <rdma/ib_verbs.h>
-
 #include "core/qp/qp.h"
 #include "lib/hca.h"
 #include "lib/recording_backend.h"

@@ -3,7 +3,6 @@
  * Rules for the traffic class: what a line means, which rule counts, what is
  * shown.
  */
-#include <kunit/test.h>
 #include <linux/inet.h>
 #include <net/ipv6.h>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <kunit/test.h>
 #include <linux/unaligned.h>
 
 #include "lib/course.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <kunit/test.h>
 #include <linux/etherdevice.h>
 #include <linux/ipv6.h>
 #include <linux/platform_device.h>

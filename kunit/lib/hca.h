@@ -12,14 +12,14 @@
 #ifndef RHCA_KUNIT_LIB_HCA_H
 #define RHCA_KUNIT_LIB_HCA_H
 
-#include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 #include <rhca/backend.h>
 #include <rhca/counter.h>
 
-#include "packet.h"
+#include "lib/packet.h"
+#include "sw/backend.h"
 
 #define TEST_MAX_PORTS	2
 #define TEST_MAX_QPS	160

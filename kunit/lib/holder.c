@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A client of ib_core whose device is being unregistered until the test says that it may. */
-#include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/jiffies.h>
-#include <rdma/ib_verbs.h>
 
 #include "core/device.h"
 #include "lib/hca.h"

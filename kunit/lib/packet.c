@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <kunit/test.h>
-#include <linux/skbuff.h>
-
 #include "packet.h"
 #include "wire/crc32.h"
 #include "wire/icrc.h"

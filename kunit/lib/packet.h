@@ -3,7 +3,6 @@
 #ifndef RHCA_KUNIT_LIB_PACKET_H
 #define RHCA_KUNIT_LIB_PACKET_H
 
-#include <kunit/test.h>
 #include <linux/skbuff.h>
 
 #include "lib/opcodes.h"

@@ -3,14 +3,11 @@
  * Hardware before software, and software when the hardware goes: with a backend
  * that only records in the place of hardware.
  */
-#include <kunit/test.h>
 #include <linux/debug_locks.h>
 #include <linux/device.h>
-#include <linux/delay.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
 #include <net/devlink.h>
-#include <rdma/ib_verbs.h>
 #include <rhca/compat.h>
 
 #include "core/device.h"
@@ -25,7 +22,6 @@
 #include "lifecycle/slot_act.h"
 #include "lifecycle/slot_apply.h"
 #include "lifecycle/slot_events.h"
-#include "sw/backend.h"
 
 #define STEP_MS		20
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Jobs about LAGs that come too late, and files about LAGs where hardware decides. */
-#include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/device.h>
 
 #include "core/device.h"
@@ -16,7 +14,6 @@
 #include "lifecycle/slot_events.h"
 #include "lifecycle/lag.h"
 #include "control/sysfs.h"
-#include "sw/backend.h"
 
 /* Within which members' devices would be made again */
 #define COMES_BACK_MS	1000

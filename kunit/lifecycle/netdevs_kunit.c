@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The parameter netdevs=. */
-#include <kunit/test.h>
-#include <linux/netdevice.h>
 #include <linux/platform_device.h>
 #include <linux/user_namespace.h>
 #include <net/net_namespace.h>

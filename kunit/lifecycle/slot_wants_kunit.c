@@ -3,7 +3,6 @@
  * Which device a netdev should have: each row of the table and a neighbour that it does
  * not match, and what holds for all facts that there can be.
  */
-#include <kunit/test.h>
 #include <linux/errno.h>
 
 #include "lib/suite.h"

@@ -3,7 +3,6 @@
  * Blocks: what is built is cut by the kernel and each packet looked at; what
  * arrives has faults in the middle, other QPs in between, and sizes that lie.
  */
-#include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>

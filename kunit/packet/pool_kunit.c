@@ -4,7 +4,6 @@
  * there is no memory for another.
  */
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
 #include <linux/bottom_half.h>
 
 #include "lib/packet.h"

@@ -4,13 +4,10 @@
  * them do, which source port what follows has, what becomes of those whose block
  * the local queue refuses, and of QPs to which something happens before it has left.
  */
-#include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/udp.h>
 #include <linux/workqueue.h>
 
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/qp/qp.h"
 #include "sw/qp/shared.h"
 #include "sw/rx/receive.h"

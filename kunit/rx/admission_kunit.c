@@ -3,11 +3,8 @@
  * Which packets are a QP's by the way they came, and which way its own leave. The
  * device has two ports; the GID that packets are addressed to is on the first.
  */
-#include <kunit/test.h>
-
 #include "sw/verbs/qp/qp.h"
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/rx/receive.h"
 
 #define FIRST_PSN	0x100

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Responses that the local queue has refused: which are due again. */
-#include <kunit/test.h>
-
 #include "lib/packet.h"
 #include "sw/qp/recv_half.h"
 #include "sw/rx/answer.h"

@@ -3,7 +3,6 @@
  * The completer: data that comes back, and answers of a peer that is confused
  * or hostile. What acknowledgements and NAKs do is in kunit/tx/requester_kunit.c.
  */
-#include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/unaligned.h>
 

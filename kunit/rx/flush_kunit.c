@@ -3,7 +3,6 @@
  * RDMA FLUSH, IBTA vol. 1, annex A19: what a responder does about one, and what a
  * requester makes of a work request.
  */
-#include <kunit/test.h>
 #include <linux/unaligned.h>
 
 #include "lib/course.h"

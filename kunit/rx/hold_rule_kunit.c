@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* When a responder that holds packets says NAK: sequences of arrivals. */
-#include <kunit/test.h>
-
 #include "lib/suite.h"
 #include "sw/qp/hold_rule.h"
 #include "wire/psn.h"

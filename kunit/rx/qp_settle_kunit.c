@@ -3,13 +3,10 @@
  * Verbs that meet a pass of the data path: here the test is the pass, with the lock
  * of a half in its hands, and another processor calls the verb.
  */
-#include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/workqueue.h>
-#include <rdma/ib_verbs.h>
 
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/verbs/queue/cq.h"
 #include "sw/rx/answer.h"
 #include "sw/qp/qp.h"

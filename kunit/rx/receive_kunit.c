@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The parser on packets that are cut, that lie, and that lie in pieces. */
-#include <kunit/test.h>
 #include <linux/prandom.h>
-#include <linux/skbuff.h>
 
 #include "lib/packet.h"
 #include "sw/rx/receive.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How long is waited before a packet that is missing counts as lost. */
-#include <kunit/test.h>
-
 #include "lib/suite.h"
 #include "sw/qp/hold_rule.h"
 

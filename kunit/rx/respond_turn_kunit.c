@@ -3,7 +3,6 @@
  * Turns of the responder: what a peer asks for does not keep the softirq that takes it
  * busy for long.
  */
-#include <kunit/test.h>
 #include <linux/jiffies.h>
 
 #include "lib/course.h"

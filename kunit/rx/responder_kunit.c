@@ -3,7 +3,6 @@
  * The responder: each request that comes in, what is answered, what completes
  * and in which state the QP is afterwards. IBTA vol. 1, 9.7.4 and 9.7.5.
  */
-#include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/workqueue.h>
 

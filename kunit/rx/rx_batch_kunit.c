@@ -4,7 +4,6 @@
  * the next ones, and lists of single packets.
  */
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/percpu.h>
 

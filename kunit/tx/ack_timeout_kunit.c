@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Times and counts that codes of 5 bits stand for. */
-#include <kunit/test.h>
 #include <linux/jiffies.h>
 
 #include "lib/suite.h"

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Congestion of a QP: how long it keeps the rate that a CNP has given it. */
-#include <kunit/test.h>
 #include <linux/timekeeping.h>
 
 #include "lib/hca.h"
-#include "lib/suite.h"
-#include "sw/backend.h"
 #include "sw/tx/congestion.h"
 
 static const struct test_qp_spec spec = { .initiator_depth = 1, .retries = 7 };

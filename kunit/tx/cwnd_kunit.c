@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How many packets may be in flight, and what the round-trip time says of a loss. */
-#include <kunit/test.h>
 #include <linux/time64.h>
 
 #include "lib/suite.h"

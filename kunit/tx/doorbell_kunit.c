@@ -3,8 +3,6 @@
  * Doorbells: what is posted after a pause leaves at once, what follows it closely
  * leaves together.
  */
-#include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The rate of a QP: what CNPs, time and bytes make of it. */
-#include <kunit/test.h>
 #include <linux/time64.h>
 
 #include "lib/suite.h"

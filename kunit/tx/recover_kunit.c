@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a requester does about losses, and when it asks: sequences of what it hears. */
-#include <kunit/test.h>
-
 #include "lib/suite.h"
 #include "sw/tx/recover.h"
 #include "sw/qp/rtt.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The requester: which packets a send request becomes, and what answers do. */
-#include <kunit/test.h>
 #include <linux/unaligned.h>
 
 #include "sw/verbs/qp/qp.h"

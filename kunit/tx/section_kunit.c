@@ -3,7 +3,6 @@
  * How much is sent while bottom halves are off: not more than 64 packets, and not more
  * than 64 KiB with PREEMPT_RT, whatever waits, and for however many QPs.
  */
-#include <kunit/test.h>
 #include <linux/interrupt.h>
 #include <linux/sched/task.h>
 

@@ -3,8 +3,6 @@
  * The send scheduler: no kick is lost and no turn has two owners, whoever kicks from
  * where. What it does about a queue that is full is in kunit/tx/requester_kunit.c.
  */
-#include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/random.h>

@@ -3,8 +3,6 @@
  * Turns: the table of Documentation/send-scheduler.rst row by row, then all words with
  * all events.
  */
-#include <kunit/test.h>
-
 #include "lib/suite.h"
 #include "sw/qp/turn.h"
 

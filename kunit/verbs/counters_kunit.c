@@ -3,7 +3,6 @@
  * Counters of ports and of QPs that are bound: what a set has counted stays in
  * the port's totals, whatever the order in which QP, packets and set go.
  */
-#include <kunit/test.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
 #include <rdma/ib_verbs.h>
@@ -12,7 +11,6 @@
 
 #include "core/counters.h"
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/verbs/qp/qp.h"
 
 /* A device, a QP of it, and an rdma_counter as ib_core has them */

@@ -3,11 +3,7 @@
  * A completion queue of the kernel that overruns, and its QPs. Those of processes
  * are in scripts/tests/errors/cq-overrun.py.
  */
-#include <kunit/test.h>
-#include <linux/delay.h>
-
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/verbs/queue/cq.h"
 
 #define CQ_ENTRIES	4

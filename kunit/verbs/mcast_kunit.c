@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Who gets what is sent to a multicast group, and what the netdev knows of it. */
-#include <kunit/test.h>
 #include <linux/etherdevice.h>
 #include <linux/ipv6.h>
-#include <linux/netdevice.h>
 
 #include "lib/hca.h"
 #include "lib/recording_backend.h"
-#include "sw/backend.h"
 #include "sw/rx/receive.h"
 
 #define GROUP_QPN	0xffffff

@@ -4,13 +4,10 @@
  * for.
  */
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 
 #include "lib/hca.h"
-#include "lib/packet.h"
-#include "sw/backend.h"
 #include "sw/verbs/memory/mr.h"
 
 #define TOP	U64_MAX

@@ -4,8 +4,6 @@
  * completes, when no packet uses the memory any more. The test itself is the
  * packet: it uses memory for as long as it likes.
  */
-#include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>

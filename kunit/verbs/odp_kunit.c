@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Pages of a process that nobody has pinned: which can be had, and which cannot. */
-#include <kunit/test.h>
 #include <linux/mman.h>
 #include <linux/mm.h>
 #include <rhca/compat.h>
 
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/qp/qp.h"
 #include "sw/tx/send_sched.h"
 #include "sw/tx/window.h"

@@ -3,11 +3,9 @@
  * What a QP costs the kernel beside its rings, and that it is no less than what it
  * was asked for.
  */
-#include <kunit/test.h>
 #include <linux/slab.h>
 
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/qp/qp.h"
 #include "sw/tx/congestion.h"
 

@@ -3,11 +3,7 @@
  * Queue pairs of the software HCA over a transport that only records: what it is
  * asked, in which order, and what others see of the QP's state meanwhile.
  */
-#include <kunit/test.h>
-#include <rdma/ib_verbs.h>
-
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/verbs/qp/qp.h"
 #include "sw/verbs/transport.h"
 

@@ -3,15 +3,11 @@
  * What QP states allow, IBTA vol. 1, 10.3.1. Transitions through the verbs are
  * in kunit/core/device_kunit.c.
  */
-#include <kunit/test.h>
-
 #include "sw/verbs/qp/qp.h"
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/verbs/device.h"
 #include "sw/verbs/qp/qp_state.h"
 #include "sw/verbs/transport.h"
-#include "lib/packet.h"
 
 static const struct state_case {
 	const char *desc;

@@ -3,8 +3,6 @@
  * Rings that the other side scribbles on: whatever it writes, the kernel stays
  * inside.
  */
-#include <kunit/test.h>
-
 #include "sw/verbs/queue/ring.h"
 #include "lib/hostile.h"
 #include "lib/packet.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Receive queues, and the requests that a process writes into them. */
-#include <kunit/test.h>
 #include <linux/kthread.h>
 #include <rdma/rdma_user_rxe.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Send queues of processes: a request is copied out first and checked then. */
-#include <kunit/test.h>
 #include <rdma/rdma_user_rxe.h>
 
 #include "sw/verbs/qp/qp.h"

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Shared receive queues: what their creation says, and whose memory requests name. */
-#include <kunit/test.h>
-
 #include "lib/hca.h"
-#include "lib/opcodes.h"
-#include "sw/backend.h"
-#include "lib/suite.h"
 
 #define MAX_WR	4
 #define BYTES	64

@@ -4,7 +4,6 @@
  * sees is the order of timers that are moved, and one that is stopped while its function
  * starts it again. That QPs are probed by it, recovery and the requester's tests see.
  */
-#include <kunit/test.h>
 #include <linux/bottom_half.h>
 #include <linux/completion.h>
 #include <linux/delay.h>

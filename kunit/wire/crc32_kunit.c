@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Every variant of the CRC-32 that this CPU can run, against crc32_le(). */
-#include <kunit/test.h>
 #include <linux/crc32.h>
 #include <linux/string.h>
 #include <rhca/compat.h>

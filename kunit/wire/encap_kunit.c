@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Network headers as bytes, and back. */
-#include <kunit/test.h>
 #include <net/ip.h>
 
 #include "lib/packet.h"
-#include "wire/encap.h"
 
 #define IB_BYTES	0x0204
 #define IP_ID		0x1357

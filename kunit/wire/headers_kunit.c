@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Transport headers as bytes, IBTA vol. 1, 9.2 and 9.3. */
-#include <kunit/test.h>
-
 #include "lib/suite.h"
 #include "wire/headers.h"
 

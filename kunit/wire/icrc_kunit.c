@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ICRC against packets whose ICRC scapy has computed. */
-#include <kunit/test.h>
 #include <linux/ip.h>
-#include <linux/skbuff.h>
 #include <linux/unaligned.h>
 
 #include "lib/packet.h"
 #include "sw/rx/receive.h"
 #include "wire/crc32.h"
-#include "wire/headers.h"
 #include "wire/icrc.h"
 
 struct icrc_vector {

@@ -3,8 +3,6 @@
  * The opcode table against the numbers of IBTA vol. 1, 9.2.1 (table 38) and
  * 9.3: every offset and size here is read off the specification.
  */
-#include <kunit/test.h>
-
 #include "lib/suite.h"
 #include "wire/opcode.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* 24-bit serial arithmetic, IBTA vol. 1, 9.7.2. */
-#include <kunit/test.h>
-
 #include "lib/suite.h"
 #include "wire/psn.h"
 
