@@ -48,12 +48,7 @@ static const struct course courses[] = {
 	RESPONDS("only, longer than our MTU", RESPOND(READ_ONLY, 0, 600), SHOWN(1)),
 	RESPONDS("first that is too short", RESPOND(READ_FIRST, 0, 100), SHOWN(0)),
 };
-KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
-
-static void packet_shows_the_path_mtu(struct kunit *test)
-{
-	test_course(test, &spec, 0);
-}
+TEST_COURSES(packet_shows_the_path_mtu, courses, &spec, 0)
 
 /* rdma_cm asks for the path MTU of who began, which may not fit here */
 static void wish_for_more_than_the_port_has_is_refused(struct kunit *test)
@@ -72,5 +67,5 @@ static void wish_for_more_than_the_port_has_is_refused(struct kunit *test)
 }
 
 TEST_SUITE(rhca_path_mtu,
-	   KUNIT_CASE_PARAM(packet_shows_the_path_mtu, course_gen_params),
+	   KUNIT_CASE_PARAM(packet_shows_the_path_mtu, courses_gen_params),
 	   KUNIT_CASE(wish_for_more_than_the_port_has_is_refused));

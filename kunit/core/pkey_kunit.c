@@ -103,14 +103,9 @@ static void file_takes_lines(struct kunit *test)
 
 /* --- a port --------------------------------------------------------------------- */
 
-static struct rhca_port *port_of(struct test_hca *hca)
-{
-	return &to_rhca_dev(hca->ibdev)->ports[0];
-}
-
 static void write_table(struct test_hca *hca, const char *text)
 {
-	KUNIT_ASSERT_EQ(hca->test, 0, rhca_pkeys_store(port_of(hca), text));
+	KUNIT_ASSERT_EQ(hca->test, 0, rhca_pkeys_store(test_port(hca), text));
 }
 
 static u16 entry(struct test_hca *hca, u16 index)
@@ -144,9 +139,9 @@ static void write_takes_all_lines_or_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entry(hca, 0), 0x8001);
 	KUNIT_EXPECT_EQ(test, entry(hca, 3), 0x0002);
 	KUNIT_EXPECT_EQ(test, -EINVAL,
-			rhca_pkeys_store(port_of(hca), "0 0x8005\n3 0x8000\n"));
+			rhca_pkeys_store(test_port(hca), "0 0x8005\n3 0x8000\n"));
 	KUNIT_EXPECT_EQ(test, -EEXIST,
-			rhca_pkeys_store(port_of(hca), "0 0x8005\n1 0x0002\n"));
+			rhca_pkeys_store(test_port(hca), "0 0x8005\n1 0x0002\n"));
 	KUNIT_EXPECT_EQ(test, entry(hca, 0), 0x8001);
 	KUNIT_EXPECT_EQ(test, entry(hca, 1), 0);
 	KUNIT_EXPECT_EQ(test, entry(hca, 3), 0x0002);
@@ -157,7 +152,7 @@ static int find(struct test_hca *hca, u16 pkey)
 	int index;
 
 	rcu_read_lock();
-	index = rhca_pkey_find(&port_of(hca)->pkeys, pkey);
+	index = rhca_pkey_find(&test_port(hca)->pkeys, pkey);
 	rcu_read_unlock();
 	return index;
 }
@@ -189,12 +184,8 @@ static ACT(is_key, KUNIT_EXPECT_EQ(b->hca->test, b->sent->pkey, s->n))
 /* A QP in RESET does not leave it by that one */
 static void is_no_index(struct bench *b, const struct step *s)
 {
-	struct ib_qp_attr *attr = test_alloc(b->hca->test, sizeof(*attr));
-	int mask;
-
 	b->spec.pkey_index = s->n;
-	test_qp_attr(b->hca, b->qp, &b->spec, IB_QPS_INIT, attr, &mask);
-	KUNIT_EXPECT_EQ(b->hca->test, ib_modify_qp(b->qp, attr, mask), -EINVAL);
+	KUNIT_EXPECT_EQ(b->hca->test, -EINVAL, test_qp_to(b->hca, b->qp, &b->spec, IB_QPS_INIT));
 }
 
 static void is_bad(struct bench *b, const struct step *s)
@@ -243,12 +234,7 @@ static const struct course courses[] = {
 		TABLE("0 0"), SENDS(0), COUNT(TX_DROPPED_BAD_PKEY, 1), SENT(0), DONE(0, SUCCESS),
 		PENDING } },
 };
-KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
-
-static void qp_speaks_in_its_partition(struct kunit *test)
-{
-	test_course(test, &spec, 0);
-}
+TEST_COURSES(qp_speaks_in_its_partition, courses, &spec, 0)
 
 /* Or it would be silent there, without a word */
 static void port_that_a_qp_moves_to_needs_its_entry(struct kunit *test)
@@ -433,7 +419,7 @@ static void mad_says_which_index_let_it_in(struct kunit *test)
 static void table_is_frozen_until_all_have_looked(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
-	struct rhca_port *port = port_of(hca);
+	struct rhca_port *port = test_port(hca);
 
 	rhca_pkeys_freeze(port->dev, true);
 	rhca_pkeys_freeze(port->dev, true);
@@ -449,7 +435,7 @@ TEST_SUITE(rhca_pkey,
 	   KUNIT_CASE(port_begins_in_the_default_partition),
 	   KUNIT_CASE(write_takes_all_lines_or_none),
 	   KUNIT_CASE(full_membership_answers_before_limited),
-	   KUNIT_CASE_PARAM(qp_speaks_in_its_partition, course_gen_params),
+	   KUNIT_CASE_PARAM(qp_speaks_in_its_partition, courses_gen_params),
 	   KUNIT_CASE(port_that_a_qp_moves_to_needs_its_entry),
 	   KUNIT_CASE(mad_leaves_by_the_index_it_names),
 	   KUNIT_CASE(mad_says_which_index_let_it_in),

@@ -104,11 +104,6 @@ static const struct app_case {
 };
 KUNIT_ARRAY_PARAM_DESC(app, app_cases, desc);
 
-static const struct rhca_port *first_port(struct test_hca *hca)
-{
-	return &to_rhca_dev(hca->ibdev)->ports[0];
-}
-
 static void set_apps(struct test_hca *hca, const struct app_case *c,
 		     int (*set)(struct net_device *ndev, struct dcb_app *app))
 {
@@ -126,7 +121,7 @@ static void app_table_is_followed(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	const struct app_case *c = test->param_value;
-	const u8 *priority = first_port(hca)->qos.app_priority;
+	const u8 *priority = test_port(hca)->qos.app_priority;
 
 	set_apps(hca, c, dcb_ieee_setapp);
 	KUNIT_EXPECT_EQ(test, priority[RHCA_V1], c->v1);
@@ -142,7 +137,7 @@ static void app_table_is_followed(struct kunit *test)
 static void app_table_is_the_netdevs_own(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
-	const struct rhca_port *ports = first_port(hca);
+	const struct rhca_port *ports = test_port(hca);
 	struct dcb_app app = { DGRAM, 4, 4791 };
 
 	KUNIT_ASSERT_EQ(test, 0, dcb_ieee_setapp(hca->ndev[1], &app));

@@ -43,7 +43,6 @@ void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 regio
 	const struct course *c = test->param_value;
 	struct test_qp_spec spec = *(c->spec ?: usual);
 	struct bench *b;
-	u32 i;
 
 	spec.access = c->access ?: spec.access;
 	if (c->resources)
@@ -51,18 +50,10 @@ void test_course(struct kunit *test, const struct test_qp_spec *usual, u32 regio
 	b = test_bench(test, c->type ?: IB_QPT_RC, &spec, IB_QPS_RTS);
 	if (region_bytes && c->region != NONE)
 		test_mr(b->hca, b->qp, region_bytes, c->region ?: (c->spec ?: usual)->access);
-	for (i = 0; i < MAX_STEPS && c->step[i].act && test->status != KUNIT_FAILURE; i++)
-		c->step[i].act(b, &c->step[i]);
-	if (test->status == KUNIT_FAILURE)
-		kunit_err(test, "step %u of \"%s\"", i, c->desc);
+	test_steps(test, c, s, s->act(b, s));
 	if (b->bh_off)
 		local_bh_enable();
 	do_let_go(b, NULL);	/* or the region could not be freed */
-}
-
-struct rhca_port *test_port(const struct bench *b)
-{
-	return &to_rhca_dev(b->hca->ibdev)->ports[0];
 }
 
 /* --- the peer asks ------------------------------------------------------------------ */
@@ -134,11 +125,7 @@ struct sk_buff *test_request(struct bench *b, const struct request *r)
 /* It arrives */
 void test_ask(struct bench *b, const struct request *r)
 {
-	struct sk_buff *skb = test_request(b, r);
-
-	local_bh_disable();
-	rhca_receive(skb, RHCA_V1);
-	local_bh_enable();
+	test_arrive(test_request(b, r), RHCA_V1);
 }
 
 void do_post(struct bench *b, const struct step *s)
@@ -317,9 +304,9 @@ ACT(is_owned, KUNIT_EXPECT_PTR_EQ(b->hca->test, b->sent->owner, s->n ? b->owner 
 
 ACT(do_move, KUNIT_EXPECT_EQ(b->hca->test, 0, test_qp_move(b->qp, s->n)))
 ACT(do_bring_up, test_qp_bring_up(b->hca, b->qp, &b->spec, IB_QPS_RTS))
-ACT(do_go_back, test_port(b)->cc.selective_repeat = false)
-ACT(do_adp, test_port(b)->cc.adp_retrans = true)
-ACT(do_others, atomic_long_add(s->r.va, &to_verbs_port(test_port(b))->held_truesize))
+ACT(do_go_back, test_port(b->hca)->cc.selective_repeat = false)
+ACT(do_adp, test_port(b->hca)->cc.adp_retrans = true)
+ACT(do_others, atomic_long_add(s->r.va, &to_verbs_port(test_port(b->hca))->held_truesize))
 
 /* What it was is sent again from there, when a second has passed */
 void do_local_full(struct bench *b, const struct step *s)
@@ -334,7 +321,6 @@ void do_local_full(struct bench *b, const struct step *s)
 
 ACT(do_queue, test_set_queue(b->hca, s->n))
 ACT(do_clear, memset(b->hca->buffer + s->r.va, 0, s->r.length))
-
 ACT(do_wait, msleep(s->n))
 
 static struct rhca_mem *use_region(struct bench *b)
@@ -372,10 +358,7 @@ void do_bh(struct bench *b, const struct step *s)
 		local_bh_enable();
 }
 
-void do_damage(struct bench *b, const struct step *s)
-{
-	b->hca->damages = true;
-}
+ACT(do_damage, b->hca->damages = true)
 
 void do_forget(struct bench *b, const struct step *s)
 {

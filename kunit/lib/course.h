@@ -7,7 +7,6 @@
 #define RHCA_KUNIT_LIB_COURSE_H
 
 #include "lib/hca.h"
-#include "sw/backend.h"
 #include "sw/qp/qp.h"
 
 #define BUFFER_OFFSET	(48 * 1024)	/* receive buffers, one behind the other */
@@ -153,6 +152,14 @@ struct course {
 	struct step step[MAX_STEPS];		/* one after the other */
 };
 
+/* A case of these rows, with the parameters <table>_gen_params */
+#define TEST_COURSES(name, courses, usual, region_bytes)			\
+	KUNIT_ARRAY_PARAM_DESC(courses, courses, desc);				\
+	static void name(struct kunit *test)					\
+	{									\
+		test_course(test, usual, region_bytes);				\
+	}
+
 struct bench *test_bench(struct kunit *test, enum ib_qp_type type,
 			 const struct test_qp_spec *spec, enum ib_qp_state state);
 struct bench *test_bench_mr(struct kunit *test, const struct test_qp_spec *spec, u32 bytes);
@@ -162,7 +169,6 @@ void test_ask(struct bench *b, const struct request *r);
 void test_fill_wr(struct bench *b, const struct request *r, struct ib_rdma_wr *wr,
 		  struct ib_sge *sge);
 void test_post(struct bench *b, const struct request *r, u64 id);
-struct rhca_port *test_port(const struct bench *b);
 
 void do_post(struct bench *b, const struct step *s);
 typeof(do_post) do_ask, do_request, do_answer, do_respond, do_move, do_bring_up, do_go_back,

@@ -273,8 +273,7 @@ static void find_gid(struct test_hca *hca)
 }
 
 /* A device by that backend, each port over a netdev of its own; gone when the test ends */
-struct test_hca *test_hca_create(struct kunit *test,
-				 const struct rhca_backend_ops *backend,
+struct test_hca *test_hca_create(struct kunit *test, const struct rhca_backend_ops *backend,
 				 u32 num_ports)
 {
 	struct test_hca *hca = test_alloc(test, sizeof(*hca));
@@ -492,19 +491,26 @@ void test_qp_attr(struct test_hca *hca, struct ib_qp *qp,
 		attr_rts(qp, spec, attr, mask);
 }
 
+/* To a state whose way there needs no other attributes than these */
+int test_qp_to(struct test_hca *hca, struct ib_qp *qp, const struct test_qp_spec *spec,
+	       enum ib_qp_state next)
+{
+	struct ib_qp_attr attr;
+	int mask;
+
+	test_qp_attr(hca, qp, spec, next, &attr, &mask);
+	return ib_modify_qp(qp, &attr, mask);
+}
+
 /* From RESET, through every state on the way */
 void test_qp_bring_up(struct test_hca *hca, struct ib_qp *qp,
 		      const struct test_qp_spec *spec, enum ib_qp_state to)
 {
-	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
 	enum ib_qp_state state;
-	int mask;
 
-	for (state = IB_QPS_INIT; state <= to; state++) {
-		test_qp_attr(hca, qp, spec, state, attr, &mask);
-		KUNIT_ASSERT_EQ_MSG(hca->test, 0, ib_modify_qp(qp, attr, mask),
+	for (state = IB_QPS_INIT; state <= to; state++)
+		KUNIT_ASSERT_EQ_MSG(hca->test, 0, test_qp_to(hca, qp, spec, state),
 				    "to state %d", state);
-	}
 }
 
 /* A new QP in that state */
@@ -533,12 +539,16 @@ enum ib_qp_state test_qp_state(struct ib_qp *qp)
 	return ib_query_qp(qp, &attr, IB_QP_STATE, &init) ? -1 : attr.qp_state;
 }
 
-/* What the first port of a software device has counted */
+/* The first one */
+struct rhca_port *test_port(const struct test_hca *hca)
+{
+	return &to_rhca_dev(hca->ibdev)->ports[0];
+}
+
+/* What that of a software device has counted */
 u64 test_count(struct test_hca *hca, enum rhca_counter which)
 {
-	const struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
-
-	return rhca_counter_sum(rhca_port_set(port)->values, which);
+	return rhca_counter_sum(rhca_port_set(test_port(hca))->values, which);
 }
 
 /* @bytes of the buffer, from @offset on */
@@ -657,18 +667,22 @@ struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 	return skb;
 }
 
-/* It arrives */
-void test_receive_on(struct test_hca *hca, struct test_packet *p,
-		     struct net_device *ndev)
+/* As from a netdev or a socket */
+void test_arrive(struct sk_buff *skb, enum rhca_encap encap)
+{
+	local_bh_disable();
+	rhca_receive(skb, encap);
+	local_bh_enable();
+}
+
+void test_receive_on(struct test_hca *hca, struct test_packet *p, struct net_device *ndev)
 {
 	struct sk_buff *skb = test_packet_on(hca, p, ndev);
 
 	if (hca->damages)	/* the byte before the ICRC */
 		skb->data[skb->len - 5] ^= 1;
 	hca->damages = false;
-	local_bh_disable();
-	rhca_receive(skb, RHCA_V1);
-	local_bh_enable();
+	test_arrive(skb, RHCA_V1);
 }
 
 /* By the netdev of port 1 */

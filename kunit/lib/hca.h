@@ -98,8 +98,7 @@ struct test_sent {
 	u8 bytes[TEST_PACKET_BYTES + 14];	/* all of it */
 };
 
-struct test_hca *test_hca_create(struct kunit *test,
-				 const struct rhca_backend_ops *backend,
+struct test_hca *test_hca_create(struct kunit *test, const struct rhca_backend_ops *backend,
 				 u32 num_ports);
 struct device *test_hardware(struct kunit *test);
 struct net_device *test_netdev(struct kunit *test, u32 num);
@@ -130,6 +129,9 @@ struct ib_qp *test_qp_in(struct test_hca *hca, enum ib_qp_type type,
 			 const struct test_qp_spec *spec, enum ib_qp_state state);
 int test_qp_move(struct ib_qp *qp, enum ib_qp_state next);
 enum ib_qp_state test_qp_state(struct ib_qp *qp);
+int test_qp_to(struct test_hca *hca, struct ib_qp *qp, const struct test_qp_spec *spec,
+	       enum ib_qp_state next);
+struct rhca_port *test_port(const struct test_hca *hca);
 u64 test_count(struct test_hca *hca, enum rhca_counter which);
 struct ib_sge test_sge(struct test_hca *hca, u32 offset, u32 bytes);
 void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access);
@@ -143,6 +145,7 @@ void test_expect_completions(struct test_hca *hca, u64 first, u32 num);
 
 void test_address(struct test_hca *hca, struct rdma_ah_attr *ah);
 void test_peer_gid(union ib_gid *gid);
+void test_arrive(struct sk_buff *skb, enum rhca_encap encap);
 void test_receive(struct test_hca *hca, struct test_packet *p);
 struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 			       struct net_device *ndev);

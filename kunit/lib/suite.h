@@ -16,4 +16,15 @@
 
 #define TEST_SUITE(suite, ...)	TEST_SUITE_WITH(suite, NULL, NULL, __VA_ARGS__)
 
+/* Takes the steps of a table's row one after the other, up to one that fails; @take takes @s */
+#define test_steps(test, row, s, take) ({					\
+	typeof((row)->step[0]) const *s = (row)->step;				\
+										\
+	for (; s < (row)->step + ARRAY_SIZE((row)->step) && s->act &&		\
+	       (test)->status != KUNIT_FAILURE; s++)				\
+		take;								\
+	if ((test)->status == KUNIT_FAILURE)					\
+		kunit_err(test, "step %d of \"%s\"", (int)(s - (row)->step), (row)->desc);	\
+})
+
 #endif

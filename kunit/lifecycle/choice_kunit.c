@@ -505,16 +505,12 @@ static void netdev_has_the_device_that_it_should(struct kunit *test)
 {
 	const struct course *c = test->param_value;
 	struct bench *b;
-	u32 i;
 
 	if (c->step[0].act == on_port_0 && IS_ENABLED(CONFIG_NET_DEVLINK))
 		kunit_skip(test, "devlink wants ports of its own");
 	b = make_bench_on(test, c->on == ON_HARDWARE ? test_hardware(test) :
 				c->on == ON_RADIO ? radio(test) : NULL);
-	for (i = 0; i < MAX_STEPS && c->step[i].act && test->status != KUNIT_FAILURE; i++)
-		c->step[i].act(b, c->step[i].arg);
-	if (test->status == KUNIT_FAILURE)
-		kunit_err(test, "step %u of \"%s\"", i, c->desc);
+	test_steps(test, c, s, s->act(b, s->arg));
 }
 
 /* What waits for others is done elsewhere */

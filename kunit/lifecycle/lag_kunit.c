@@ -422,10 +422,7 @@ static void lags_are_what_they_should(struct kunit *test)
 	b->parent = c->on_hardware ? test_hardware(test) : NULL;
 	for (i = 0; i < NETDEVS; i++)
 		b->ndev[i] = test_netdev_of(test, i + 1, b->parent, NULL);
-	for (i = 0; i < MAX_STEPS && c->step[i].act && test->status != KUNIT_FAILURE; i++)
-		c->step[i].act(b, c->step[i].n);
-	if (test->status == KUNIT_FAILURE)
-		kunit_err(test, "step %u of \"%s\"", i, c->desc);
+	test_steps(test, c, s, s->act(b, s->n));
 }
 
 TEST_SUITE(rhca_control_lag,

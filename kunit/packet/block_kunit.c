@@ -119,7 +119,7 @@ static void builder_setup(struct builder *b, struct kunit *test)
 	for (i = 0; i < 4096; i++)
 		b->payload[i] = test_payload(i);
 	test_flow(&b->path->address.flow, *(const enum rhca_encap *)test->param_value);
-	b->path->address.port = &to_rhca_dev(b->hca->ibdev)->ports[0];
+	b->path->address.port = test_port(b->hca);
 	b->psn = FIRST_PSN;
 }
 
@@ -395,9 +395,7 @@ static void do_arrive(struct bench *b, const struct step *s)
 	skb_shinfo(skb)->gso_segs = 2;
 	skb->dev = b->hca->ndev[0];
 	block = NULL;
-	local_bh_disable();
-	rhca_receive(skb, RHCA_V2_IPV6);
-	local_bh_enable();
+	test_arrive(skb, RHCA_V2_IPV6);
 }
 
 static void post_recv(struct bench *b, struct ib_qp *qp)

@@ -254,16 +254,9 @@ static struct sk_buff *acknowledgement(struct bench *b, u32 index, u32 nth)
 	return packet_to(b, &p, index);
 }
 
-static void receive(struct sk_buff *skb)
-{
-	local_bh_disable();
-	rhca_receive(skb, RHCA_V2_IPV6);
-	local_bh_enable();
-}
-
 static void acknowledge(struct bench *b, u32 index, u32 nth)
 {
-	receive(acknowledgement(b, index, nth));
+	test_arrive(acknowledgement(b, index, nth), RHCA_V2_IPV6);
 }
 
 /* What happens to a QP whose packet is in a block on its way */
@@ -286,7 +279,7 @@ static void happen(void *data)
 		WRITE_ONCE(qp->state, IB_QPS_SQD);
 	}
 	if (m->ack)
-		receive(m->ack);
+		test_arrive(m->ack, RHCA_V2_IPV6);
 	if (m->posts) {
 		rhca_doorbell_gap_ns = 0;	/* may leave at once */
 		m->ret = ib_post_send(m->b->qp[SUBJECT], &wr, NULL);
@@ -442,12 +435,8 @@ static void lone_packets_leave_in_one_skb(struct kunit *test)
 {
 	const typeof(requests[0]) *c = test->param_value;
 	struct bench *b = setup(test);
-	u32 i;
 
-	for (i = 0; i < MAX_STEPS && c->step[i].act && test->status != KUNIT_FAILURE; i++)
-		c->step[i].act(b, &c->step[i]);
-	if (test->status == KUNIT_FAILURE)
-		kunit_err(test, "step %u of \"%s\"", i, c->desc);
+	test_steps(test, c, s, s->act(b, s));
 	if (b->in_burst)
 		end_burst();
 }
@@ -507,13 +496,10 @@ static void bring_up_again(struct work_struct *work)
 				     .dest_qpn = FIRST_DEST + SUBJECT };
 	struct verb *verb = container_of(work, struct verb, work);
 	struct ib_qp *qp = verb->b->qp[SUBJECT];
-	struct ib_qp_attr attr;
-	int mask, state;
+	int state;
 
-	for (state = IB_QPS_RESET; state <= IB_QPS_RTS && !verb->ret; state++) {
-		test_qp_attr(verb->b->hca, qp, &spec, state, &attr, &mask);
-		verb->ret = ib_modify_qp(qp, &attr, mask);
-	}
+	for (state = IB_QPS_RESET; state <= IB_QPS_RTS && !verb->ret; state++)
+		verb->ret = test_qp_to(verb->b->hca, qp, &spec, state);
 	complete(&verb->done);
 }
 
@@ -616,7 +602,7 @@ static void read_nothing(struct bench *b, u32 index)
 		.extended = reth, .extended_bytes = sizeof(reth),
 	};
 
-	receive(packet_to(b, &p, index));
+	test_arrive(packet_to(b, &p, index), RHCA_V2_IPV6);
 }
 
 /* A SEND to each QP arrives, in one block; @psn of each */
@@ -646,7 +632,7 @@ static void send_to_each(struct bench *b, const u32 *psn)
 	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL;
 	skb_shinfo(skb)->gso_segs = QPS;
 	skb->dev = b->hca->ndev[0];
-	receive(skb);
+	test_arrive(skb, RHCA_V2_IPV6);
 	kunit_kfree(b->test, packet);
 }
 

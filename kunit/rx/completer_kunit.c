@@ -223,12 +223,7 @@ static const struct course courses[] = {
 		COMPLETES(8), CLEAR(TARGET, 8), RESPOND(READ_ONLY, 0, 8),
 		COUNT(RX_DROPPED_OUT_OF_WINDOW, 7), ZERO(TARGET, 8) } },
 };
-KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
-
-static void responses_have_their_consequences(struct kunit *test)
-{
-	test_course(test, &spec, 0);
-}
+TEST_COURSES(responses_have_their_consequences, courses, &spec, 0)
 
 #define ROUNDS		200
 #define REQUESTS	8
@@ -293,5 +288,5 @@ static void noise_completes_each_request_once(struct kunit *test)
 }
 
 TEST_SUITE(rhca_completer,
-	   KUNIT_CASE_PARAM(responses_have_their_consequences, course_gen_params),
+	   KUNIT_CASE_PARAM(responses_have_their_consequences, courses_gen_params),
 	   KUNIT_CASE(noise_completes_each_request_once));

@@ -89,12 +89,7 @@ static const struct course courses[] = {
 		ASK_FLUSH(TO_PERSISTENT, 0, 8), FLUSHED(0), FORBID,
 		ASK_FLUSH(TO_PERSISTENT, 0, 8), FLUSHED(0) } },
 };
-KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
-
-static void flush_is_carried_out_or_refused(struct kunit *test)
-{
-	test_course(test, &open_qp, REGION_BYTES);
-}
+TEST_COURSES(flush_is_carried_out_or_refused, courses, &open_qp, REGION_BYTES)
 
 static struct bench *setup(struct kunit *test)
 {
@@ -219,7 +214,7 @@ static void kernel_users_have_no_flush(struct kunit *test)
 }
 
 TEST_SUITE(rhca_flush,
-	   KUNIT_CASE_PARAM(flush_is_carried_out_or_refused, course_gen_params),
+	   KUNIT_CASE_PARAM(flush_is_carried_out_or_refused, courses_gen_params),
 	   KUNIT_CASE(atomic_write_does_not_overtake_a_flush),
 	   KUNIT_CASE(requester_says_what_shall_be_placed),
 	   KUNIT_CASE(kernel_users_have_no_flush));

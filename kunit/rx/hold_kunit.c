@@ -34,7 +34,7 @@ static u32 num_held(const struct bench *b)
 
 static atomic_long_t *port_total(const struct bench *b)
 {
-	return &to_verbs_port(test_port(b))->held_truesize;
+	return &to_verbs_port(test_port(b->hca))->held_truesize;
 }
 
 static void expect_nothing_held(struct bench *b)
@@ -176,12 +176,7 @@ static const struct course courses[] = {
 		FREED, NAK(0, NAK_PSN), ASK_WRITE(0, 0, 8), ACK(0, 1), ASK_WRITE(1, 0, 8),
 		ACK(1, 2) } },
 };
-KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
-
-static void what_is_held_has_its_turn(struct kunit *test)
-{
-	test_course(test, &open_qp, REGION_BYTES);
-}
+TEST_COURSES(what_is_held_has_its_turn, courses, &open_qp, REGION_BYTES)
 
 static void write_one(struct bench *b, int psn, u32 bytes, bool no_ack)
 {
@@ -337,7 +332,7 @@ static void what_is_held_is_what_was_checked(struct kunit *test)
 }
 
 TEST_SUITE(rhca_hold,
-	   KUNIT_CASE_PARAM(what_is_held_has_its_turn, course_gen_params),
+	   KUNIT_CASE_PARAM(what_is_held_has_its_turn, courses_gen_params),
 	   KUNIT_CASE_PARAM(missing_packets_are_asked_for_one_by_one, holes_gen_params),
 	   KUNIT_CASE(pass_over_what_is_held_is_no_harm),
 	   KUNIT_CASE(duplicate_that_asks_is_answered_while_a_gap_is_open),

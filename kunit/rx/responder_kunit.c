@@ -240,7 +240,7 @@ static const struct course refusals[] = {
 	REFUSE("receive with a wrong key",
 	       POST_BAD, PART(SEND_ONLY, 0, 8), REFUSED(0, NAK_OPERATION, IB_WC_LOC_PROT_ERR)),
 };
-KUNIT_ARRAY_PARAM_DESC(refusal, refusals, desc);
+TEST_COURSES(request_is_refused_as_table_44_says, refusals, &open_qp, REGION_BYTES)
 
 static const struct course courses[] = {
 	{ "gap is reported once", .step = {
@@ -407,17 +407,7 @@ static const struct course courses[] = {
 		POST(1), DATAGRAM(TEST_QKEY ^ 1, 8), QUIET, COUNT(RX_DROPPED_BAD_QKEY, 1),
 		STATE(RTS) } },
 };
-KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
-
-static void requests_have_their_consequences(struct kunit *test)
-{
-	test_course(test, &open_qp, REGION_BYTES);
-}
-
-static void request_is_refused_as_table_44_says(struct kunit *test)
-{
-	test_course(test, &open_qp, REGION_BYTES);
-}
+TEST_COURSES(requests_have_their_consequences, courses, &open_qp, REGION_BYTES)
 
 static void table_of_nak_actions_is_complete(struct kunit *test)
 {
@@ -769,8 +759,8 @@ static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
 }
 
 TEST_SUITE(rhca_responder,
-	   KUNIT_CASE_PARAM(request_is_refused_as_table_44_says, refusal_gen_params),
-	   KUNIT_CASE_PARAM(requests_have_their_consequences, course_gen_params),
+	   KUNIT_CASE_PARAM(request_is_refused_as_table_44_says, refusals_gen_params),
+	   KUNIT_CASE_PARAM(requests_have_their_consequences, courses_gen_params),
 	   KUNIT_CASE(table_of_nak_actions_is_complete),
 	   KUNIT_CASE(flush_goes_on_in_portions),
 	   KUNIT_CASE(nothing_is_flushed_to_a_queue_that_lost_completions),

@@ -562,12 +562,7 @@ static const struct course courses[] = {
 		STEP(do_respond, 0x02 << 24 | 2, READ_ONLY, .psn = 1, .payload_bytes = 8),
 		FORGET, SENDS(1), SENDS(1), SENDS(1), SENT(2) } },
 };
-KUNIT_ARRAY_PARAM_DESC(course, courses, desc);
-
-static void requests_and_answers_have_their_consequences(struct kunit *test)
-{
-	test_course(test, &spec, 0);
-}
+TEST_COURSES(requests_and_answers_have_their_consequences, courses, &spec, 0)
 
 #define LONG_BYTES	(40U << 10)
 
@@ -930,4 +925,4 @@ TEST_SUITE(rhca_requester,
 	   KUNIT_CASE(timeout_of_none_repeats_nothing),
 	   KUNIT_CASE(event_of_a_verb_is_raised_behind_it),
 	   KUNIT_CASE(time_that_a_receiver_asks_for_is_no_timeout),
-	   KUNIT_CASE_PARAM(requests_and_answers_have_their_consequences, course_gen_params));
+	   KUNIT_CASE_PARAM(requests_and_answers_have_their_consequences, courses_gen_params));

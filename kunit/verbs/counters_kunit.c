@@ -31,7 +31,7 @@ static struct bench *make_bench(struct kunit *test)
 	b->hca = test_hca_create(test, &rhca_sw_backend, 1);
 	b->ibqp = test_qp(b->hca, IB_QPT_RC);
 	b->qp = ibqp_to_verbs(b->ibqp);
-	b->port = &to_rhca_dev(b->hca->ibdev)->ports[0];
+	b->port = test_port(b->hca);
 	test_qp_bring_up(b->hca, b->ibqp, &plain, IB_QPS_INIT);
 	b->counter.device = b->hca->ibdev;
 	b->counter.port = 1;

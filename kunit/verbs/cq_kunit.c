@@ -156,14 +156,11 @@ static void cq_in_error_takes_no_completion(struct kunit *test)
 static void qp_of_a_cq_in_error_stays_in_reset(struct kunit *test)
 {
 	struct bench *b = setup(test);
-	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
-	int mask;
 
 	test_qp_bring_up(b->hca, b->busy, &spec, IB_QPS_RTS);
 	complete_receives(b, 0, CQ_ENTRIES + 1);
 	KUNIT_EXPECT_TRUE(test, fails(b->busy));
-	test_qp_attr(b->hca, b->idle, &spec, IB_QPS_INIT, attr, &mask);
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(b->idle, attr, mask), -EINVAL);
+	KUNIT_EXPECT_EQ(test, test_qp_to(b->hca, b->idle, &spec, IB_QPS_INIT), -EINVAL);
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->idle), IB_QPS_RESET);
 	KUNIT_EXPECT_EQ(test, test_qp_move(b->busy, IB_QPS_RESET), 0);
 	KUNIT_EXPECT_EQ(test, test_qp_state(b->busy), IB_QPS_RESET);

@@ -176,9 +176,7 @@ static void packet_of_a_vrf_is_for_the_netdev_below(struct kunit *test)
 	skb = test_packet_on(hca, &p, hca->ndev[1]);
 	IP6CB(skb)->flags = IP6SKB_L3SLAVE;
 	IP6CB(skb)->iif = hca->ndev[0]->ifindex;
-	local_bh_disable();
-	rhca_receive(skb, RHCA_V2_IPV6);
-	local_bh_enable();
+	test_arrive(skb, RHCA_V2_IPV6);
 	KUNIT_EXPECT_EQ(test, received(hca), BIT(1));
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));
 }
