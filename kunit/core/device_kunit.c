@@ -46,12 +46,9 @@ static void expect_calls(struct kunit *test, const struct ib_qp *qp,
 
 	KUNIT_ASSERT_EQ(test, num_got, num);
 	for (i = 0; i < num; i++) {
-		KUNIT_EXPECT_EQ_MSG(test, got[i].call, wanted[i].call,
-				    "call %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, got[i].from, wanted[i].from,
-				    "call %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, got[i].state, wanted[i].state,
-				    "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, got[i].call, wanted[i].call, "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, got[i].from, wanted[i].from, "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, got[i].state, wanted[i].state, "call %u", i);
 	}
 }
 
@@ -147,8 +144,7 @@ static void attribute_out_of_range_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), -EINVAL);
 	KUNIT_EXPECT_EQ(test, recording_of_qp(qp, got, MAX_CALLS), calls);
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), c->next - 1);
-	test_qp_attr(hca, qp, &plain, c->next, attr, &mask);
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
+	KUNIT_EXPECT_EQ(test, test_qp_to(hca, qp, &plain, c->next), 0);
 }
 
 static const struct {
@@ -158,8 +154,7 @@ static const struct {
 KUNIT_ARRAY_PARAM_DESC(qp_type, qp_types, desc);
 
 /* From RESET to any state */
-static void put_in(struct test_hca *hca, struct ib_qp *qp,
-		   enum ib_qp_state state)
+static void put_in(struct test_hca *hca, struct ib_qp *qp, enum ib_qp_state state)
 {
 	test_qp_bring_up(hca, qp, &plain, min_t(int, state, IB_QPS_RTS));
 	if (state == IB_QPS_SQD || state == IB_QPS_ERR)
@@ -228,9 +223,7 @@ static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 	attr->qp_state = IB_QPS_SQD;
 	attr->cur_qp_state = IB_QPS_RTS;
 	recording_set_state(qp, IB_QPS_ERR);
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, IB_QP_STATE |
-						      IB_QP_CUR_STATE),
-			-EINVAL);
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_CUR_STATE));
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_ERR);
 }
 
@@ -281,13 +274,9 @@ static int try_destroy(struct test_hca *hca, struct ib_qp *qp)
 
 static int try_rtr(struct test_hca *hca, struct ib_qp *qp)
 {
-	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
-	int mask, ret;
+	int ret = test_qp_to(hca, qp, &plain, IB_QPS_RTR);
 
-	test_qp_attr(hca, qp, &plain, IB_QPS_RTR, attr, &mask);
-	ret = ib_modify_qp(qp, attr, mask);
-	KUNIT_EXPECT_EQ(hca->test, (int)test_qp_state(qp),
-			(int)(ret ? IB_QPS_INIT : IB_QPS_RTR));
+	KUNIT_EXPECT_EQ(hca->test, (int)test_qp_state(qp), (int)(ret ? IB_QPS_INIT : IB_QPS_RTR));
 	KUNIT_EXPECT_EQ(hca->test, to_rhca_qp(qp)->has_address, !ret);
 	return ret;
 }
@@ -310,8 +299,7 @@ static int try_mcast(struct test_hca *hca, struct ib_qp *qp)
 	struct ib_qp *ud = test_qp(hca, IB_QPT_UD);
 	int ret = ib_attach_mcast(ud, &group, 0);
 
-	KUNIT_EXPECT_EQ(hca->test, to_rhca_dev(hca->ibdev)->num_mcast_groups,
-			!ret);
+	KUNIT_EXPECT_EQ(hca->test, to_rhca_dev(hca->ibdev)->num_mcast_groups, !ret);
 	if (!ret)
 		KUNIT_EXPECT_EQ(hca->test, ib_detach_mcast(ud, &group, 0), 0);
 	return ret;
@@ -319,9 +307,8 @@ static int try_mcast(struct test_hca *hca, struct ib_qp *qp)
 
 static int try_pkeys(struct test_hca *hca, struct ib_qp *qp)
 {
-	struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
 	u16 pkey = 0;
-	int ret = rhca_pkeys_store(port, "1 0x8001\n");
+	int ret = rhca_pkeys_store(test_port(hca), "1 0x8001\n");
 
 	KUNIT_EXPECT_EQ(hca->test, ib_query_pkey(hca->ibdev, 1, 1, &pkey), 0);
 	KUNIT_EXPECT_EQ(hca->test, pkey, ret ? 0 : 0x8001);
@@ -421,7 +408,7 @@ static void device_that_does_not_come_up_leaves_nothing(struct kunit *test)
 static void connected_qp_is_readdressed(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
-	struct rhca_port *port = &to_rhca_dev(hca->ibdev)->ports[0];
+	struct rhca_port *port = test_port(hca);
 	struct ib_qp *qp = test_qp_in(hca, IB_QPT_RC, &plain, IB_QPS_RTS);
 
 	to_rhca_qp(qp)->address.flow.encap = RHCA_V2_IPV6;	/* v1 has no class */
@@ -444,18 +431,16 @@ static void rules_say_where_they_hold_for_new_connections_only(struct kunit *tes
 	struct test_hca *hca;
 
 	hca = test_hca_create(test, &recording_backend, 1);
-	rhca_tclass_show(&to_rhca_dev(hca->ibdev)->ports[0], page);
+	rhca_tclass_show(test_port(hca), page);
 	KUNIT_EXPECT_STREQ(test, page, "Global tclass=-1\n");
 	test_hca_remove(hca);
 
 	connect_only = recording_backend;
 	connect_only.qp_readdress = NULL;
 	hca = test_hca_create(test, &connect_only, 1);
-	rhca_tclass_show(&to_rhca_dev(hca->ibdev)->ports[0], page);
+	rhca_tclass_show(test_port(hca), page);
 	KUNIT_EXPECT_NOT_NULL(test, strstr(page, notice));
-	KUNIT_EXPECT_EQ(test,
-			rhca_tclass_store(&to_rhca_dev(hca->ibdev)->ports[0],
-					  "tclass=104"), 0);
+	KUNIT_EXPECT_EQ(test, rhca_tclass_store(test_port(hca), "tclass=104"), 0);
 }
 
 static void expect_port_calls(struct kunit *test, const char *wanted)
@@ -569,32 +554,16 @@ static void ports_have_gids_each(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		KUNIT_ASSERT_EQ(test, 0, rdma_query_gid(hca->ibdev, i + 1, 0,
-							&gid[i]));
+		KUNIT_ASSERT_EQ(test, 0, rdma_query_gid(hca->ibdev, i + 1, 0, &gid[i]));
 		/* The EUI-64 of the netdev's MAC */
 		KUNIT_EXPECT_EQ(test, gid[i].raw[0], 0xfe);
 		KUNIT_EXPECT_EQ(test, gid[i].raw[15], i + 1);
 	}
-	KUNIT_EXPECT_EQ(test, recording_num(RECORDED_GID_SET) >= 2, true);
-}
-
-static void qp_belongs_to_the_port_that_it_names(struct kunit *test)
-{
-	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
-	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
-	struct ib_qp_attr *attr = test_alloc(test, sizeof(*attr));
-	int mask;
-
-	test_qp_attr(hca, qp, &plain, IB_QPS_INIT, attr, &mask);
-	attr->port_num = 2;
-	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
-	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->port->num, 2);
-	KUNIT_EXPECT_PTR_EQ(test, to_rhca_qp(qp)->port,
-			    &to_rhca_dev(hca->ibdev)->ports[1]);
+	KUNIT_EXPECT_GE(test, recording_num(RECORDED_GID_SET), 2);
 }
 
 /* ib_core believes the port number of a kernel user: ask the driver itself */
-static void port_that_does_not_exist_is_refused(struct kunit *test)
+static void qp_belongs_to_the_port_that_it_names(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &recording_backend, 2);
 	struct ib_qp *qp = test_qp(hca, IB_QPT_RC);
@@ -602,14 +571,16 @@ static void port_that_does_not_exist_is_refused(struct kunit *test)
 	int mask, port;
 
 	test_qp_attr(hca, qp, &plain, IB_QPS_INIT, attr, &mask);
-	for (port = 0; port <= 3; port += 3) {
+	for (port = 3; port >= 0; port -= 3) {
 		attr->port_num = port;
-		KUNIT_EXPECT_EQ_MSG(test, -EINVAL,
-				    hca->ibdev->ops.modify_qp(qp, attr, mask,
-							      NULL),
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, hca->ibdev->ops.modify_qp(qp, attr, mask, NULL),
 				    "port %d", port);
 	}
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_RESET);
+	attr->port_num = 2;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), 0);
+	KUNIT_EXPECT_PTR_EQ(test, to_rhca_qp(qp)->port, &to_rhca_dev(hca->ibdev)->ports[1]);
+	KUNIT_EXPECT_EQ(test, to_rhca_qp(qp)->port->num, 2);
 }
 
 /*
@@ -852,7 +823,6 @@ TEST_SUITE_WITH(rhca_device, device_init, NULL,
 		KUNIT_CASE(ports_have_a_state_each),
 		KUNIT_CASE(ports_have_gids_each),
 		KUNIT_CASE(qp_belongs_to_the_port_that_it_names),
-		KUNIT_CASE(port_that_does_not_exist_is_refused),
 		KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
 		KUNIT_CASE(default_gid_in_use_is_back_after_its_user),
 		KUNIT_CASE(netdev_that_moved_before_is_not_served),
