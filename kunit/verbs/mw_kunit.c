@@ -133,15 +133,6 @@ static void verb_work(struct work_struct *work)
 	complete(&verb->done);
 }
 
-static void begin(struct verb *verb, struct bench *b,
-		  int (*call)(struct bench *b, void *object), void *object)
-{
-	*verb = (struct verb) { .call = call, .object = object, .b = b };
-	init_completion(&verb->done);
-	INIT_WORK_ONSTACK(&verb->work, verb_work);
-	queue_work(system_unbound_wq, &verb->work);
-}
-
 /* Who spins with a real-time priority keeps the packet from its CPU for ever */
 static bool sleeps(struct verb *verb)
 {
@@ -155,24 +146,42 @@ static bool waits_for(struct verb *verb, enum rhca_mem_state *state)
 	return READ_ONCE(*state) != RHCA_MEM_VALID && sleeps(verb);
 }
 
-/* It has got so far that it waits, and returns only when @mem is given back */
-static void expect_wait_for(struct kunit *test, struct verb *verb,
-			    struct rhca_mem *mem, enum rhca_mem_state *state)
+static void begin(struct verb *verb, struct bench *b,
+		  int (*call)(struct bench *b, void *object), void *object)
 {
+	*verb = (struct verb) { .call = call, .object = object, .b = b };
+	init_completion(&verb->done);
+	INIT_WORK_ONSTACK(&verb->work, verb_work);
+	queue_work(system_unbound_wq, &verb->work);
+}
+
+static void expect_done(struct verb *verb)
+{
+	wait_for_completion(&verb->done);
+	destroy_work_on_stack(&verb->work);
+	KUNIT_EXPECT_EQ(verb->b->hca->test, 0, verb->ret);
+}
+
+/* It gets so far that it waits, and returns only when @mem is given back */
+static void expect_wait(struct bench *b, int (*call)(struct bench *b, void *object), void *object,
+			struct rhca_mem *mem, enum rhca_mem_state *state)
+{
+	struct kunit *test = b->hca->test;
+	struct verb verb;
 	bool waits;
 
-	test_becomes(completion_done(&verb->done) || waits_for(verb, state));
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	begin(&verb, b, call, object);
+	test_becomes(completion_done(&verb.done) || waits_for(&verb, state));
 	msleep(100);
-	waits = !completion_done(&verb->done);
+	waits = !completion_done(&verb.done);
 	KUNIT_EXPECT_TRUE(test, waits);
 	if (waits) {		/* else the memory may be freed */
 		KUNIT_EXPECT_NE(test, READ_ONCE(*state), RHCA_MEM_VALID);
-		KUNIT_EXPECT_TRUE(test, sleeps(verb));
+		KUNIT_EXPECT_TRUE(test, sleeps(&verb));
 		stop(mem);
 	}
-	wait_for_completion(&verb->done);
-	destroy_work_on_stack(&verb->work);
-	KUNIT_EXPECT_EQ(test, 0, verb->ret);
+	expect_done(&verb);
 }
 
 static int dereg_mr(struct bench *b, void *mr)
@@ -234,13 +243,11 @@ static int bind(struct bench *b, struct rhca_mw *mw, u32 bytes, int access)
 	return ret;
 }
 
-static struct rhca_mw *bound_window(struct kunit *test, struct bench *b,
-				    enum ib_mw_type type)
+static struct rhca_mw *bound_window(struct kunit *test, struct bench *b, enum ib_mw_type type)
 {
 	struct rhca_mw *mw = window(test, b, type);
 
-	KUNIT_ASSERT_EQ(test, 0, bind(b, mw, REGION_BYTES,
-				      IB_ACCESS_REMOTE_WRITE));
+	KUNIT_ASSERT_EQ(test, 0, bind(b, mw, REGION_BYTES, IB_ACCESS_REMOTE_WRITE));
 	return mw;
 }
 
@@ -248,12 +255,8 @@ static void deallocation_of_a_window_waits(struct kunit *test)
 {
 	struct bench *b = setup(test);
 	struct rhca_mw *mw = bound_window(test, b, IB_MW_TYPE_1);
-	struct rhca_mem *mem = write_by(b, mw->mem->key);
-	struct verb verb;
 
-	KUNIT_ASSERT_NOT_NULL(test, mem);
-	begin(&verb, b, dealloc_mw, &mw->ibmw);
-	expect_wait_for(test, &verb, mem, &mw->mem->state);
+	expect_wait(b, dealloc_mw, &mw->ibmw, write_by(b, mw->mem->key), &mw->mem->state);
 }
 
 static const struct {
@@ -323,12 +326,8 @@ static void deregistration_waits(struct kunit *test)
 {
 	struct bench *b = setup(test);
 	struct ib_mr *mr = dma_mr(b);
-	struct rhca_mem *mem = write_by(b, mr->rkey);
-	struct verb verb;
 
-	KUNIT_ASSERT_NOT_NULL(test, mem);
-	begin(&verb, b, dereg_mr, mr);
-	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
+	expect_wait(b, dereg_mr, mr, write_by(b, mr->rkey), &to_rhca_mr(mr)->mem.state);
 }
 
 /* The window has gone, and with it what keeps the region from being taken away */
@@ -338,15 +337,12 @@ static void deregistration_waits_for_users_of_a_window(struct kunit *test)
 	struct rhca_mw *mw = bound_window(test, b, IB_MW_TYPE_1);
 	struct ib_mr *mr = b->hca->mr;
 	struct rhca_mem *mem;
-	struct verb verb;
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, dereg_mr(b, mr));
 	mem = write_by(b, mw->mem->key);
-	KUNIT_ASSERT_NOT_NULL(test, mem);
 	KUNIT_EXPECT_EQ(test, -EINPROGRESS, bind(b, mw, 0, 0));
-	begin(&verb, b, dereg_tracked_mr, mr);
 	b->hca->mr = NULL;
-	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
+	expect_wait(b, dereg_tracked_mr, mr, mem, &to_rhca_mr(mr)->mem.state);
 	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(b, &mw->ibmw));
 }
 
@@ -356,13 +352,9 @@ static void new_rights_wait_for_users_by_the_old_ones(struct kunit *test)
 	struct ib_mr *mr = dma_mr(b);
 	struct ib_umem umem = {};
 	struct rhca_mem *mem;
-	struct verb verb;
 
 	to_rhca_mr(mr)->umem = &umem;
-	mem = write_by(b, mr->rkey);
-	KUNIT_ASSERT_NOT_NULL(test, mem);
-	begin(&verb, b, take_rights, mr);
-	expect_wait_for(test, &verb, mem, &to_rhca_mr(mr)->mem.state);
+	expect_wait(b, take_rights, mr, write_by(b, mr->rkey), &to_rhca_mr(mr)->mem.state);
 	KUNIT_EXPECT_NULL(test, write_by(b, mr->rkey));
 	mem = use(b, mr->rkey, IB_ACCESS_REMOTE_READ);
 	KUNIT_EXPECT_NOT_NULL(test, mem);
@@ -563,9 +555,7 @@ static void destruction_of_a_qp_waits_for_its_packet(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, waits);
 	if (waits)		/* else the QP is freed */
 		rhca_qp_put(qp);
-	wait_for_completion(&verb.done);
-	destroy_work_on_stack(&verb.work);
-	KUNIT_EXPECT_EQ(test, 0, verb.ret);
+	expect_done(&verb);
 }
 
 TEST_SUITE(rhca_mw,
