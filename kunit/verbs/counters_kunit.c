@@ -47,10 +47,9 @@ static void count(struct bench *b, u64 packets)
 	rcu_read_unlock();
 }
 
-static u64 own(const struct bench *b)
+static u64 own(struct bench *b)
 {
-	return rhca_counter_sum(rhca_port_set(b->port)->values,
-				RHCA_RX_PACKETS);
+	return test_count(b->hca, RHCA_RX_PACKETS);
 }
 
 static u64 total(struct bench *b)
@@ -71,8 +70,7 @@ static int bind(struct bench *b)
 
 static void unbind(struct bench *b)
 {
-	rhca_call_counter_unbind(b->hca->ibdev->ops.counter_unbind_qp, b->ibqp,
-				 1);
+	rhca_call_counter_unbind(b->hca->ibdev->ops.counter_unbind_qp, b->ibqp, 1);
 }
 
 /* As ib_core lets a counter go: it notes the values first */
@@ -90,6 +88,19 @@ static void free_stats(struct bench *b)
 	rdma_free_hw_stats_struct(b->counter.stats);
 }
 
+static void end_binding(struct bench *b)
+{
+	unbind(b);
+	release(b);
+	free_stats(b);
+}
+
+static void expect_counts(struct bench *b, u64 of_port, u64 of_all)
+{
+	KUNIT_EXPECT_EQ(b->hca->test, own(b), of_port);
+	KUNIT_EXPECT_EQ(b->hca->test, total(b), of_all);
+}
+
 static void bound_qp_counts_into_its_set(struct kunit *test)
 {
 	struct bench *b = make_bench(test);
@@ -100,18 +111,14 @@ static void bound_qp_counts_into_its_set(struct kunit *test)
 	count(b, 5);
 	b->hca->ibdev->ops.counter_update_stats(&b->counter);
 	KUNIT_EXPECT_EQ(test, b->counter.stats->value[RHCA_RX_PACKETS], 5);
-	KUNIT_EXPECT_EQ(test, own(b), 3);
-	KUNIT_EXPECT_EQ(test, total(b), 8);
+	expect_counts(b, 3, 8);
 	unbind(b);
 	count(b, 2);
-	KUNIT_EXPECT_EQ(test, own(b), 5);
-	KUNIT_EXPECT_EQ(test, total(b), 10);
+	expect_counts(b, 5, 10);
 	release(b);
-	KUNIT_EXPECT_EQ(test, own(b), 5);
-	KUNIT_EXPECT_EQ(test, total(b), 10);
+	expect_counts(b, 5, 10);
 	free_stats(b);
-	KUNIT_EXPECT_EQ(test, own(b), 5);
-	KUNIT_EXPECT_EQ(test, total(b), 10);
+	expect_counts(b, 5, 10);
 }
 
 struct late_packet {
@@ -157,8 +164,7 @@ static void late_packet_counts_for_the_port(struct kunit *test)
 	complete(&late->released);
 	wait_for_completion(&late->counted);
 	free_stats(b);
-	KUNIT_EXPECT_EQ(test, own(b), 2);
-	KUNIT_EXPECT_EQ(test, total(b), 7);
+	expect_counts(b, 2, 7);
 }
 
 static void qp_is_bound_once(struct kunit *test)
@@ -171,9 +177,7 @@ static void qp_is_bound_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, other.counter.id, 0);
 	count(b, 1);
 	KUNIT_EXPECT_EQ(test, own(b), 0);
-	unbind(b);
-	release(b);
-	free_stats(b);
+	end_binding(b);
 }
 
 static void binding_outlives_a_change_of_port_attributes(struct kunit *test)
@@ -184,11 +188,8 @@ static void binding_outlives_a_change_of_port_attributes(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, test_qp_move(b->ibqp, IB_QPS_RESET), 0);
 	test_qp_bring_up(b->hca, b->ibqp, &plain, IB_QPS_INIT);
 	count(b, 1);
-	KUNIT_EXPECT_EQ(test, own(b), 0);
-	KUNIT_EXPECT_EQ(test, total(b), 1);
-	unbind(b);
-	release(b);
-	free_stats(b);
+	expect_counts(b, 0, 1);
+	end_binding(b);
 }
 
 /* ib_core wants optional ones last, and off */

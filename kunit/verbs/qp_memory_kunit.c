@@ -19,18 +19,12 @@ static const struct test_qp_spec spec = {
 
 static struct ib_qp *create_qp(struct test_hca *hca, u32 depth)
 {
-	struct ib_qp_init_attr init = {
-		.send_cq = hca->cq, .recv_cq = hca->cq,
-		.cap = { .max_send_wr = depth, .max_recv_wr = depth,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
-		.sq_sig_type = IB_SIGNAL_ALL_WR,
-		.qp_type = IB_QPT_RC,
+	const struct ib_qp_cap cap = {
+		.max_send_wr = depth, .max_recv_wr = depth, .max_send_sge = 1, .max_recv_sge = 1,
 	};
-	struct ib_qp *qp = ib_create_qp(hca->pd, &init);
+	struct ib_qp *qp = test_qp_of(hca, IB_QPT_RC, &cap);
 
-	KUNIT_ASSERT_FALSE(hca->test, IS_ERR(qp));
-	hca->qps[hca->num_qps++] = qp;
-	KUNIT_EXPECT_EQ(hca->test, init.cap.max_send_wr, depth);
+	KUNIT_EXPECT_EQ(hca->test, ibqp_to_verbs(qp)->sq.max_wr, depth);
 	return qp;
 }
 
@@ -58,9 +52,7 @@ static void send_queue_takes_all_it_was_made_for(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 1);
 	struct ib_qp *qp = create_qp(hca, DEPTH);
-	struct ib_rdma_wr wr = {
-		.wr = { .opcode = IB_WR_RDMA_WRITE },
-	};
+	struct ib_rdma_wr wr = { .wr = { .opcode = IB_WR_RDMA_WRITE } };
 	int i;
 
 	test_qp_bring_up(hca, qp, &spec, IB_QPS_RTS);
@@ -113,14 +105,12 @@ static void resources_keep_what_they_know_when_they_grow(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, test_qp_move(qp, IB_QPS_SQD), 0);
 	attr->qp_state = IB_QPS_SQD;
 	attr->max_dest_rd_atomic = 16;
-	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, attr, IB_QP_STATE |
-					   IB_QP_MAX_DEST_RD_ATOMIC), 0);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_MAX_DEST_RD_ATOMIC));
 	KUNIT_ASSERT_EQ(test, recv->num_resources, 32);
 	for (i = 3; i < 7; i++)
 		KUNIT_EXPECT_EQ(test, recv->resources[i & 31].first_psn, i);
 	attr->max_dest_rd_atomic = 1;
-	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, attr, IB_QP_STATE |
-					   IB_QP_MAX_DEST_RD_ATOMIC), 0);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_MAX_DEST_RD_ATOMIC));
 	KUNIT_EXPECT_EQ(test, recv->num_resources, 32);
 }
 
