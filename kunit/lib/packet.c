@@ -138,3 +138,27 @@ struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 				       TEST_LINEAR, 0));
 	return skb;
 }
+
+/* A packet is the next segment of a block, which has the network headers of the first; its BTH */
+u8 *test_block_add(struct sk_buff *block, const u8 *packet, unsigned int bytes,
+		   enum rhca_encap encap)
+{
+	unsigned int network = rhca_network_bytes(encap);
+
+	if (!block->len) {
+		skb_put_data(block, packet, network);
+		skb_shinfo(block)->gso_size = bytes - network;
+	}
+	return skb_put_data(block, packet + network, bytes - network);
+}
+
+/* No more follow: as a netdev hands it over */
+void test_block_end(struct sk_buff *block, enum rhca_encap encap, unsigned int gso_type,
+		    struct net_device *ndev)
+{
+	skb_reset_network_header(block);
+	rhca_network_resize(encap, block->data, block->len - rhca_network_bytes(encap));
+	skb_shinfo(block)->gso_type = gso_type;
+	skb_shinfo(block)->gso_segs = 2;
+	block->dev = ndev;
+}

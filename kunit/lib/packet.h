@@ -42,6 +42,10 @@ unsigned int test_build(u8 *to, const struct test_packet *p);
 void test_seal(u8 *packet, unsigned int bytes, enum rhca_encap encap);
 struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 			 enum test_shape shape, unsigned int head_bytes);
+u8 *test_block_add(struct sk_buff *block, const u8 *packet, unsigned int bytes,
+		   enum rhca_encap encap);
+void test_block_end(struct sk_buff *block, enum rhca_encap encap, unsigned int gso_type,
+		    struct net_device *ndev);
 void *test_alloc(struct kunit *test, size_t bytes);
 void test_at_end(struct kunit *test, void (*call)(void *data), void *data);
 

@@ -225,8 +225,7 @@ static void packets_cut_from_a_block_are_sound(struct kunit *test)
 				break;
 		KUNIT_EXPECT_GE(test, num, 15);
 		KUNIT_EXPECT_EQ_MSG(test, num,
-				    expect_sound(&b, test_segments(test,
-								   finish(&b))),
+				    expect_sound(&b, test_segments(test, finish(&b))),
 				    "%u bytes", sizes[i]);
 	}
 }
@@ -245,8 +244,7 @@ static void shorter_last_packet_ends_a_block(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, add(&b, SEND_LAST, 5));
 		KUNIT_EXPECT_FALSE(test, add(&b, SEND_ONLY, 5));
 		KUNIT_EXPECT_EQ(test, num + 1,
-				expect_sound(&b, test_segments(test,
-							       finish(&b))));
+				expect_sound(&b, test_segments(test, finish(&b))));
 	}
 }
 
@@ -341,17 +339,12 @@ static void append_to(struct bench *b, struct ib_qp *qp, u8 opcode, int psn, u32
 		.payload_bytes = bytes,
 	};
 	u8 *packet = test_alloc(b->hca->test, TEST_PACKET_BYTES);
-	unsigned int network = rhca_network_bytes(RHCA_V2_IPV6), len;
 
 	test_peer_gid(&p.flow.sgid);
-	len = test_build(packet, &p);
-	if (!block) {
+	if (!block)
 		block = alloc_skb(65536, GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(b->hca->test, block);
-		skb_put_data(block, packet, network);
-		skb_shinfo(block)->gso_size = len - network;
-	}
-	segment = skb_put_data(block, packet + network, len - network);
+	KUNIT_ASSERT_NOT_NULL(b->hca->test, block);
+	segment = test_block_add(block, packet, test_build(packet, &p), RHCA_V2_IPV6);
 	kunit_kfree(b->hca->test, packet);
 }
 
@@ -388,13 +381,8 @@ static void do_arrive(struct bench *b, const struct step *s)
 {
 	struct sk_buff *skb = block;
 
-	skb_reset_network_header(skb);
-	rhca_network_resize(RHCA_V2_IPV6, skb->data,
-			    skb->len - rhca_network_bytes(RHCA_V2_IPV6));
-	skb_shinfo(skb)->gso_type = s->n | SKB_GSO_UDP_TUNNEL;
-	skb_shinfo(skb)->gso_segs = 2;
-	skb->dev = b->hca->ndev[0];
 	block = NULL;
+	test_block_end(skb, RHCA_V2_IPV6, s->n | SKB_GSO_UDP_TUNNEL, b->hca->ndev[0]);
 	test_arrive(skb, RHCA_V2_IPV6);
 }
 

@@ -608,7 +608,6 @@ static void read_nothing(struct bench *b, u32 index)
 /* A SEND to each QP arrives, in one block; @psn of each */
 static void send_to_each(struct bench *b, const u32 *psn)
 {
-	unsigned int network = rhca_network_bytes(RHCA_V2_IPV6), bytes;
 	u8 *packet = test_alloc(b->test, TEST_PACKET_BYTES);
 	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
 	struct test_packet p = {
@@ -621,17 +620,9 @@ static void send_to_each(struct bench *b, const u32 *psn)
 		test_post_recv(b->hca, b->qp[i], i, 0, 64);
 		p.bth.psn = psn[i];
 		address(b, &p, i);
-		bytes = test_build(packet, &p) - network;
-		if (!i)
-			skb_put_data(skb, packet, network);
-		skb_put_data(skb, packet + network, bytes);
-		skb_shinfo(skb)->gso_size = bytes;
+		test_block_add(skb, packet, test_build(packet, &p), RHCA_V2_IPV6);
 	}
-	skb_reset_network_header(skb);
-	rhca_network_resize(RHCA_V2_IPV6, skb->data, skb->len - network);
-	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL;
-	skb_shinfo(skb)->gso_segs = QPS;
-	skb->dev = b->hca->ndev[0];
+	test_block_end(skb, RHCA_V2_IPV6, SKB_GSO_UDP_L4 | SKB_GSO_UDP_TUNNEL, b->hca->ndev[0]);
 	test_arrive(skb, RHCA_V2_IPV6);
 	kunit_kfree(b->test, packet);
 }

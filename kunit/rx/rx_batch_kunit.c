@@ -58,36 +58,20 @@ static unsigned int build(u8 *packet, u8 psn, u8 id)
 	return bytes;
 }
 
-/* A packet of @bytes becomes the next segment of a block, which has its headers once */
-static void add_segment(struct sk_buff *skb, const u8 *packet, unsigned int bytes)
-{
-	unsigned int network = rhca_network_bytes(RHCA_V2_IPV4);
-
-	if (!skb->len)
-		skb_put_data(skb, packet, network);
-	skb_put_data(skb, packet + network, bytes - network);
-	skb_shinfo(skb)->gso_size = bytes - network;
-}
-
 static void finish_block(struct kunit *test, struct sk_buff *skb, u32 netdev)
 {
-	rhca_network_resize(RHCA_V2_IPV4, skb->data,
-			    skb->len - rhca_network_bytes(RHCA_V2_IPV4));
-	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
-	skb->dev = test_netdev(test, netdev);
+	test_block_end(skb, RHCA_V2_IPV4, SKB_GSO_UDP_L4, test_netdev(test, netdev));
 }
 
 static struct sk_buff *make_block(struct kunit *test, const struct id_case *c)
 {
 	u8 *packet = test_alloc(test, TEST_PACKET_BYTES);
 	struct sk_buff *skb = alloc_skb(4096, GFP_KERNEL);
-	unsigned int bytes, i;
+	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
-	for (i = 0; i < c->num; i++) {
-		bytes = build(packet, c->psns[i], c->ids[i]);
-		add_segment(skb, packet, bytes);
-	}
+	for (i = 0; i < c->num; i++)
+		test_block_add(skb, packet, build(packet, c->psns[i], c->ids[i]), RHCA_V2_IPV4);
 	finish_block(test, skb, 0);
 	return skb;
 }
@@ -141,7 +125,7 @@ static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, counters);
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	for (i = 0; i < WRONG_PACKETS; i++)
-		add_segment(skb, packet, build(packet, i, i));
+		test_block_add(skb, packet, build(packet, i, i), RHCA_V2_IPV4);
 	finish_block(test, skb, 0);
 	crcs = 0;
 	kunit_activate_static_stub(test, rhca_rx_icrc_ok, wrong_icrc);
@@ -196,7 +180,7 @@ static struct sk_buff *block_to(struct kunit *test, const struct ahead_case *c,
 			.opcode = c->to[i] == FAULT ? NO_OPCODE : SEND_ONLY,
 			.dest_qpn = numbers[c->to[i]], .psn = i,
 		};
-		add_segment(skb, packet, test_build(packet, &p));
+		test_block_add(skb, packet, test_build(packet, &p), RHCA_V2_IPV4);
 	}
 	finish_block(test, skb, 7);
 	return skb;
