@@ -42,7 +42,7 @@ struct wanted_call {
 static void expect_calls(struct kunit *test, const struct ib_qp *qp,
 			 const struct wanted_call *wanted, u32 num)
 {
-	u32 i, num_got = recording_of_qp(qp, got, MAX_CALLS);
+	u32 i, num_got = recording_of(0, qp, got, MAX_CALLS);
 
 	KUNIT_ASSERT_EQ(test, num_got, num);
 	for (i = 0; i < num; i++) {
@@ -86,7 +86,7 @@ static void backend_gets_the_attributes_that_were_named(struct kunit *test)
 	const struct rhca_flow *flow = &got[2].address.flow;
 	int mask;
 
-	KUNIT_ASSERT_EQ(test, recording_of_qp(qp, got, MAX_CALLS), 3);
+	KUNIT_ASSERT_EQ(test, recording_of(0, qp, got, MAX_CALLS), 3);
 	test_qp_attr(hca, qp, &plain, IB_QPS_INIT, attr, &mask);
 	KUNIT_EXPECT_EQ(test, got[1].mask, mask);
 	test_qp_attr(hca, qp, &plain, IB_QPS_RTR, attr, &mask);
@@ -138,11 +138,11 @@ static void attribute_out_of_range_changes_nothing(struct kunit *test)
 	u32 calls;
 	int mask;
 
-	calls = recording_of_qp(qp, got, MAX_CALLS);
+	calls = recording_of(0, qp, got, MAX_CALLS);
 	test_qp_attr(hca, qp, &plain, c->next, attr, &mask);
 	c->change(attr);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, attr, mask), -EINVAL);
-	KUNIT_EXPECT_EQ(test, recording_of_qp(qp, got, MAX_CALLS), calls);
+	KUNIT_EXPECT_EQ(test, recording_of(0, qp, got, MAX_CALLS), calls);
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), c->next - 1);
 	KUNIT_EXPECT_EQ(test, test_qp_to(hca, qp, &plain, c->next), 0);
 }
@@ -445,7 +445,8 @@ static void rules_say_where_they_hold_for_new_connections_only(struct kunit *tes
 
 static void expect_port_calls(struct kunit *test, const char *wanted)
 {
-	u32 i, num = recording_of_ports(got, MAX_CALLS);
+	unsigned long calls = BIT(RECORDED_PORT_OPEN) | BIT(RECORDED_PORT_CLOSE);
+	u32 i, num = recording_of(calls, NULL, got, MAX_CALLS);
 	char said[64] = "";
 	int len = 0;
 
@@ -661,7 +662,7 @@ static void port_is_quiesced_before_its_netdev_is_free(struct kunit *test)
 
 	rtnl_lock();
 	rhca_dev_remove_netdev(ndev);
-	KUNIT_EXPECT_EQ(test, 1, recording_of_call(RECORDED_PORT_QUIESCE, &quiesce, 1));
+	KUNIT_EXPECT_EQ(test, 1, recording_of(BIT(RECORDED_PORT_QUIESCE), NULL, &quiesce, 1));
 	KUNIT_EXPECT_TRUE(test, quiesce.has_netdev);
 	KUNIT_EXPECT_NULL(test, rcu_access_pointer(dev->ports[0].ndev));
 	/* Nobody to find on the netdev, and nothing to be quiesced once more */

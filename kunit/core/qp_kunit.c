@@ -38,7 +38,7 @@ static void expect_last_move(struct test_hca *hca, const struct ib_qp *qp,
 			     enum ib_qp_state from, enum ib_qp_state to)
 {
 	struct recorded *got = test_alloc(hca->test, MAX_CALLS * sizeof(*got));
-	u32 num = recording_of_qp(qp, got, MAX_CALLS);
+	u32 num = recording_of(0, qp, got, MAX_CALLS);
 
 	KUNIT_ASSERT_GT(hca->test, num, 0);
 	KUNIT_EXPECT_EQ(hca->test, got[num - 1].call, RECORDED_QP_MODIFY);

@@ -352,7 +352,7 @@ void recording_count(struct rhca_counter_set *set, enum rhca_counter which,
  * Copies the first @room of these calls, BIT() of each or 0 for all, about that QP, or about
  * anything for NULL; says how many it has found
  */
-static u32 select_calls(unsigned long calls, const struct ib_qp *qp, struct recorded *to, u32 room)
+u32 recording_of(unsigned long calls, const struct ib_qp *qp, struct recorded *to, u32 room)
 {
 	const struct rhca_qp *core = qp ? container_of(qp, struct rhca_qp, ibqp) : NULL;
 	const struct recorded *r;
@@ -371,23 +371,8 @@ static u32 select_calls(unsigned long calls, const struct ib_qp *qp, struct reco
 	return num;
 }
 
-u32 recording_of_qp(const struct ib_qp *qp, struct recorded *to, u32 room)
-{
-	return select_calls(0, qp, to, room);
-}
-
-u32 recording_of_ports(struct recorded *to, u32 room)
-{
-	return select_calls(BIT(RECORDED_PORT_OPEN) | BIT(RECORDED_PORT_CLOSE), NULL, to, room);
-}
-
-u32 recording_of_call(enum recorded_call call, struct recorded *to, u32 room)
-{
-	return select_calls(BIT(call), NULL, to, room);
-}
-
 /* How often it was called */
 u32 recording_num(enum recorded_call call)
 {
-	return select_calls(BIT(call), NULL, NULL, MAX_RECORDED);
+	return recording_of(BIT(call), NULL, NULL, MAX_RECORDED);
 }

@@ -52,16 +52,13 @@ struct recorded {
 extern const struct rhca_backend_ops recording_backend;
 
 void recording_clear(void);
-u32 recording_of_qp(const struct ib_qp *qp, struct recorded *to, u32 room);
-u32 recording_of_ports(struct recorded *to, u32 room);
-u32 recording_of_call(enum recorded_call call, struct recorded *to, u32 room);
+u32 recording_of(unsigned long calls, const struct ib_qp *qp, struct recorded *to, u32 room);
 u32 recording_num(enum recorded_call call);
 void recording_fail(enum recorded_call call, int error);
 void recording_limit_gid_types(unsigned long types);
 void recording_fail_port(u32 port_num, int error);
 void recording_move_netdevs(bool move);
 void recording_set_state(struct ib_qp *qp, enum ib_qp_state state);
-void recording_count(struct rhca_counter_set *set, enum rhca_counter which,
-		     u64 n);
+void recording_count(struct rhca_counter_set *set, enum rhca_counter which, u64 n);
 
 #endif
