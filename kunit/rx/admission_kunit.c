@@ -9,44 +9,32 @@
 
 #define FIRST_PSN	0x100
 
-/* Opcodes of table 38: SEND only */
-static const u8 send_only[IB_QPT_UD + 1] = {
-	[IB_QPT_RC] = 0x04, [IB_QPT_UC] = 0x24, [IB_QPT_UD] = 0x64,
-};
-
 static const struct test_qp_spec spec = { .rq_psn = FIRST_PSN };
 
 static const struct way_case {
 	const char *desc;
 	enum ib_qp_type type;
+	u8 opcode;
 	u32 port;		/* that the packet arrives on */
 	bool taken;
 } way_cases[] = {
-	{ "RC by its netdev", IB_QPT_RC, 1, true },
-	{ "RC by another port's", IB_QPT_RC, 2, false },
-	{ "UC by its netdev", IB_QPT_UC, 1, true },
-	{ "UC by another port's", IB_QPT_UC, 2, false },
-	{ "UD by its netdev", IB_QPT_UD, 1, true },
-	{ "UD by another port's", IB_QPT_UD, 2, false },
+	{ "RC by its netdev", IB_QPT_RC, SEND_ONLY, 1, true },
+	{ "RC by another port's", IB_QPT_RC, SEND_ONLY, 2, false },
+	{ "UC by its netdev", IB_QPT_UC, UC | SEND_ONLY, 1, true },
+	{ "UC by another port's", IB_QPT_UC, UC | SEND_ONLY, 2, false },
+	{ "UD by its netdev", IB_QPT_UD, UD_SEND_ONLY, 1, true },
+	{ "UD by another port's", IB_QPT_UD, UD_SEND_ONLY, 2, false },
 };
 KUNIT_ARRAY_PARAM_DESC(way, way_cases, desc);
-
-static u64 dropped(struct ib_qp *ibqp)
-{
-	return rhca_counter_sum(ibqp_to_verbs(ibqp)->counters,
-				RHCA_RX_DROPPED_NOT_FOR_US);
-}
 
 static void frame_is_taken_from_the_netdev_of_its_gid(struct kunit *test)
 {
 	const struct way_case *c = test->param_value;
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
 	struct ib_qp *qp = test_qp_in(hca, c->type, &spec, IB_QPS_RTR);
-	const __be32 deth[2] = { cpu_to_be32(TEST_QKEY),
-				 cpu_to_be32(TEST_PEER_QPN) };
+	const __be32 deth[2] = { cpu_to_be32(TEST_QKEY), cpu_to_be32(TEST_PEER_QPN) };
 	struct test_packet p = {
-		.bth = { .opcode = send_only[c->type], .psn = FIRST_PSN,
-			 .pkey = 0xffff, .dest_qpn = qp->qp_num },
+		.bth = { .opcode = c->opcode, .psn = FIRST_PSN, .dest_qpn = qp->qp_num },
 		.extended = deth,
 		.extended_bytes = c->type == IB_QPT_UD ? sizeof(deth) : 0,
 		.payload_bytes = 8,
@@ -56,7 +44,7 @@ static void frame_is_taken_from_the_netdev_of_its_gid(struct kunit *test)
 	test_post_recv(hca, qp, 1, 0, 256);
 	test_receive_on(hca, &p, hca->ndev[c->port - 1]);
 	KUNIT_EXPECT_EQ(test, test_poll(hca, &wc), c->taken);
-	KUNIT_EXPECT_EQ(test, dropped(qp), c->taken ? 0 : 1);
+	KUNIT_EXPECT_EQ(test, test_count(hca, RHCA_RX_DROPPED_NOT_FOR_US), !c->taken);
 }
 
 static const struct link_case {
@@ -99,25 +87,19 @@ static void routed_address_is_taken_from_any_netdev(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, taken, c->taken);
 }
 
-static u64 port_count(const struct rhca_port *port, enum rhca_counter which)
-{
-	return rhca_counter_sum(rhca_port_set(port)->values, which);
-}
-
 /* Whoever floods a host costs it no search of all GID tables */
 static void packet_to_no_qp_counts_where_it_arrives(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
-	struct rhca_port *ports = to_rhca_dev(hca->ibdev)->ports;
+	struct rhca_port *second = &to_rhca_dev(hca->ibdev)->ports[1];
 	struct test_packet p = {
-		.bth = { .opcode = send_only[IB_QPT_RC], .pkey = 0xffff,
-			 .dest_qpn = 0xfffff0 },
-		.payload_bytes = 8,
+		.bth = { .opcode = SEND_ONLY, .dest_qpn = 0xfffff0 }, .payload_bytes = 8,
 	};
 
 	test_receive_on(hca, &p, hca->ndev[1]);
-	KUNIT_EXPECT_EQ(test, 0, port_count(&ports[0], RHCA_RX_DROPPED_NO_QP));
-	KUNIT_EXPECT_EQ(test, 1, port_count(&ports[1], RHCA_RX_DROPPED_NO_QP));
+	KUNIT_EXPECT_EQ(test, 0, test_count(hca, RHCA_RX_DROPPED_NO_QP));
+	KUNIT_EXPECT_EQ(test, 1, rhca_counter_sum(rhca_port_set(second)->values,
+						  RHCA_RX_DROPPED_NO_QP));
 }
 
 /* --- the way out ------------------------------------------------------------ */

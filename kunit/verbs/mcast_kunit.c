@@ -37,19 +37,25 @@ static struct ib_qp *ud_qp(struct test_hca *hca, u64 id)
 	return qp;
 }
 
-static void arrive(struct test_hca *hca, const union ib_gid *dgid, u32 qpn,
-		   u32 qkey)
+static struct sk_buff *datagram(struct test_hca *hca, const struct rhca_flow *flow, u32 qpn,
+				u32 qkey, struct net_device *ndev)
 {
 	__be32 deth[2] = { cpu_to_be32(qkey), cpu_to_be32(0x123456) };
 	struct test_packet p = {
-		.flow = { .encap = RHCA_V1, .hop_limit = 1, .dgid = *dgid },
-		.bth = { .opcode = UD_SEND_ONLY, .dest_qpn = qpn },
+		.flow = *flow, .bth = { .opcode = UD_SEND_ONLY, .dest_qpn = qpn },
 		.extended = deth, .extended_bytes = sizeof(deth),
 		.payload_bytes = PAYLOAD_BYTES,
 	};
 
 	test_peer_gid(&p.flow.sgid);
-	test_receive(hca, &p);
+	return test_packet_on(hca, &p, ndev);
+}
+
+static void arrive(struct test_hca *hca, const union ib_gid *dgid, u32 qpn, u32 qkey)
+{
+	const struct rhca_flow flow = { .encap = RHCA_V1, .hop_limit = 1, .dgid = *dgid };
+
+	test_arrive(datagram(hca, &flow, qpn, qkey, hca->ndev[0]), RHCA_V1);
 }
 
 /* BIT(wr_id) of each receive that completed */
@@ -159,21 +165,15 @@ static void packet_of_a_vrf_is_for_the_netdev_below(struct kunit *test)
 {
 	struct test_hca *hca = test_hca_create(test, &rhca_sw_backend, 2);
 	struct ib_qp *qp = ud_qp(hca, 1);
-	__be32 deth[2] = { cpu_to_be32(TEST_QKEY), cpu_to_be32(0x123456) };
-	struct test_packet p = {
-		.flow = { .encap = RHCA_V2_IPV6, .hop_limit = 1, .dgid = group,
-			  .udp_sport = 0xd00d },
-		.bth = { .opcode = UD_SEND_ONLY, .dest_qpn = GROUP_QPN },
-		.extended = deth, .extended_bytes = sizeof(deth),
-		.payload_bytes = PAYLOAD_BYTES,
+	const struct rhca_flow flow = {
+		.encap = RHCA_V2_IPV6, .hop_limit = 1, .dgid = group, .udp_sport = 0xd00d,
 	};
 	struct sk_buff *skb;
 
 	if (!IS_ENABLED(CONFIG_NET_L3_MASTER_DEV))
 		kunit_skip(test, "no VRFs");
 	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
-	test_peer_gid(&p.flow.sgid);
-	skb = test_packet_on(hca, &p, hca->ndev[1]);
+	skb = datagram(hca, &flow, GROUP_QPN, TEST_QKEY, hca->ndev[1]);
 	IP6CB(skb)->flags = IP6SKB_L3SLAVE;
 	IP6CB(skb)->iif = hca->ndev[0]->ifindex;
 	test_arrive(skb, RHCA_V2_IPV6);
