@@ -66,6 +66,16 @@ static bool has_passed(ktime_t begin, u32 ms)
 	return ktime_after(ktime_get(), ktime_add_ms(begin, ms));
 }
 
+#define LONG_MS	(30 * MSEC_PER_SEC)	/* on a busy machine */
+
+/* Until @condition, or so long at most; the other processor does something meanwhile */
+#define spin_until(condition, ms) do {					\
+	ktime_t begin = ktime_get();					\
+									\
+	while (!(condition) && !has_passed(begin, ms))			\
+		cpu_relax();						\
+} while (0)
+
 /* A QP of that type, where there is another processor */
 static void set_up(struct kunit *test, struct remote *remote, enum ib_qp_type type)
 {
@@ -87,17 +97,9 @@ static void wait_until_done(struct remote *remote)
 /* Bottom halves are off: this processor does nothing else */
 static void call_remotely(struct remote *remote)
 {
-	ktime_t begin = ktime_get();
-
-	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
-			 &remote->work);
-	while (!completion_done(&remote->called) &&
-	       !has_passed(begin, 30 * MSEC_PER_SEC))
-		cpu_relax();
-	begin = ktime_get();
-	while (!completion_done(&remote->returned) &&
-	       !has_passed(begin, PATIENCE_MS))
-		cpu_relax();
+	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), &remote->work);
+	spin_until(completion_done(&remote->called), LONG_MS);
+	spin_until(completion_done(&remote->returned), PATIENCE_MS);
 }
 
 /* How a QP ends whose user has polled a completion */
@@ -244,18 +246,13 @@ static enum ib_qp_state state_before_completion(struct remote *remote, struct rh
 						spinlock_t *half)
 {
 	struct rhca_cq *cq = qp->base.send_cq;
-	ktime_t begin = ktime_get();
 	enum ib_qp_state state;
 
 	spin_lock_irq(&cq->lock);
-	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()),
-			 &remote->work);
-	while (is_free(half) && !has_passed(begin, 30 * MSEC_PER_SEC))
-		cpu_relax();
-	begin = ktime_get();
-	while (!has_passed(begin, PATIENCE_MS) ||
-	       (remote->frees && !slot_is_free(qp) && !has_passed(begin, 30 * MSEC_PER_SEC)))
-		cpu_relax();
+	schedule_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), &remote->work);
+	spin_until(!is_free(half), LONG_MS);
+	spin_until(false, PATIENCE_MS);
+	spin_until(!remote->frees || slot_is_free(qp), LONG_MS);
 	state = READ_ONCE(qp->base.state);
 	remote->slot_is_free = slot_is_free(qp);
 	spin_unlock_irq(&cq->lock);
