@@ -241,26 +241,16 @@ static void post_at_random(struct bench *b, struct rnd_state *rnd, u64 id)
 	test_post(b, &(struct request) { opcode, .va = TARGET, .length = bytes }, id);
 }
 
+/* Mostly no NAK that ends the round */
 static void respond_at_random(struct bench *b, struct rnd_state *rnd)
 {
 	u32 pick = prandom_u32_state(rnd);
 	u8 opcode = READ_FIRST + pick % 6;
-	bool has_payload = opcode <= READ_ONLY;
-	u8 headers[12] = { pick >> 3 & 0x7f, 0, 0, pick >> 10 & 15 };
-	struct test_packet p = {
-		.bth = { .opcode = opcode, .dest_qpn = b->qp->qp_num,
-			 .psn = (FIRST_PSN + (pick >> 16 & 31) - 2) & 0xffffff },
-		.extended = headers,
-		.extended_bytes = opcode == READ_MIDDLE ? 0 :
-				  opcode == ATOMIC_ACK ? 12 : 4,
-		.payload_bytes = !has_payload ? 0 : pick >> 24 & 1 ? MTU :
-				 prandom_u32_state(rnd) % MTU,
-	};
+	u32 syndrome = pick >> 25 & 7 ? NO_CREDITS : pick >> 3 & 0x7f;
+	u32 bytes = opcode > READ_ONLY ? 0 : pick >> 24 & 1 ? MTU : prandom_u32_state(rnd) % MTU;
 
-	/* Mostly no NAK that ends the round */
-	if (pick >> 25 & 7)
-		headers[0] = 0x1f;
-	test_receive(b->hca, &p);
+	test_answer(b->hca, b->qp, opcode, FIRST_PSN + (pick >> 16 & 31) - 2,
+		    syndrome << 24 | (pick >> 10 & 15), bytes);
 }
 
 /* Whatever is answered: each request completes once, in order */

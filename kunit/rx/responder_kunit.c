@@ -82,26 +82,12 @@ static void is_grh(struct bench *b, const struct step *s)
 			   b->hca->gid.raw, 16);
 }
 
-/* 11.6.3.1: which event a rejected request raises, if it ends the QP */
-static const struct event_case {
-	u8 syndrome;
-	enum ib_event_type event;
-} event_cases[] = {
-	{ NAK_INVALID,	IB_EVENT_QP_REQ_ERR },
-	{ NAK_ACCESS,	IB_EVENT_QP_ACCESS_ERR },
-	{ NAK_OPERATION,	IB_EVENT_QP_FATAL },
+/* 11.6.3.1: which event a rejected request raises, if it ends the QP; by syndromes */
+static const unsigned long events[] = {
+	[NAK_INVALID]	= BIT(IB_EVENT_QP_REQ_ERR),
+	[NAK_ACCESS]	= BIT(IB_EVENT_QP_ACCESS_ERR),
+	[NAK_OPERATION]	= BIT(IB_EVENT_QP_FATAL),
 };
-
-static void expect_event(struct bench *b, u8 syndrome)
-{
-	unsigned long events = 0;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(event_cases); i++)
-		if (event_cases[i].syndrome == syndrome)
-			events = BIT(event_cases[i].event);
-	KUNIT_EXPECT_EQ(b->hca->test, b->hca->events, events);
-}
 
 /* The next answer is a NAK, with all that follows; @immediate completes a receive */
 static void is_refused(struct bench *b, const struct step *s)
@@ -115,7 +101,7 @@ static void is_refused(struct bench *b, const struct step *s)
 		return;
 	is_msn(b, &(struct step) {});
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), alive ? IB_QPS_RTS : IB_QPS_ERR);
-	expect_event(b, s->n);
+	KUNIT_EXPECT_EQ(test, b->hca->events, events[s->n]);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RESP_INVALID_REQUESTS),
 			s->n == NAK_INVALID);
 	if (alive) {

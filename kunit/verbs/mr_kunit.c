@@ -226,23 +226,6 @@ static void nobody_leaves(void)
 {
 }
 
-static void wait_for_user_of_first_cpu(struct kunit *test, void (*then)(void))
-{
-	meanwhile = then;
-	used = test_alloc(test, sizeof(*used));
-	used->kind = RHCA_MEM_USER;
-	used->cpu_users = alloc_percpu(atomic_t);
-	KUNIT_ASSERT_NOT_NULL(test, used->cpu_users);
-	atomic_set(users_on(cpumask_first(cpu_possible_mask)), 1);
-	paused_us = 0;
-	num_pauses = 0;
-	num_expedited = 0;
-	kunit_activate_static_stub(test, rhca_mem_expedite, note_expedited);
-	kunit_activate_static_stub(test, rhca_mem_pause, note_pause);
-	rhca_mem_wait_past_users(used);
-	free_percpu(used->cpu_users);
-}
-
 static const struct {
 	const char *desc;
 	void (*then)(void);
@@ -261,7 +244,19 @@ static void users_are_waited_for(struct kunit *test)
 
 	if (c->then == they_take_turns && num_possible_cpus() < 2)
 		kunit_skip(test, "one CPU");
-	wait_for_user_of_first_cpu(test, c->then);
+	meanwhile = c->then;
+	used = test_alloc(test, sizeof(*used));
+	used->kind = RHCA_MEM_USER;
+	used->cpu_users = alloc_percpu(atomic_t);
+	KUNIT_ASSERT_NOT_NULL(test, used->cpu_users);
+	atomic_set(users_on(cpumask_first(cpu_possible_mask)), 1);
+	paused_us = 0;
+	num_pauses = 0;
+	num_expedited = 0;
+	kunit_activate_static_stub(test, rhca_mem_expedite, note_expedited);
+	kunit_activate_static_stub(test, rhca_mem_pause, note_pause);
+	rhca_mem_wait_past_users(used);
+	free_percpu(used->cpu_users);
 	KUNIT_EXPECT_GT(test, num_pauses, 0);
 	KUNIT_EXPECT_EQ(test, num_pauses, c->pauses ?: num_pauses);
 	KUNIT_EXPECT_EQ(test, num_expedited, c->expedited);
