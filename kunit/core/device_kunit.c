@@ -164,36 +164,22 @@ static void put_in(struct test_hca *hca, struct ib_qp *qp, enum ib_qp_state stat
 	KUNIT_ASSERT_EQ(hca->test, (int)test_qp_state(qp), (int)state);
 }
 
-/* Masks to try: the state alone, what the way up needs, and one bit too many */
-static int mask_of_round(int round, int needed)
-{
-	switch (round) {
-	case 0:
-		return IB_QP_STATE;
-	case 1:
-		return needed;
-	default:
-		return needed | IB_QP_RATE_LIMIT;
-	}
-}
-
-static void try_transition(struct test_hca *hca, struct ib_qp *qp,
-			   enum ib_qp_state from, enum ib_qp_state next,
-			   int round)
+static void try_transition(struct test_hca *hca, struct ib_qp *qp, enum ib_qp_state from,
+			   enum ib_qp_state next, int round)
 {
 	struct ib_qp_attr *attr = test_alloc(hca->test, sizeof(*attr));
-	int mask;
+	int needed, mask;
 	bool ok;
 
 	put_in(hca, qp, from);
-	test_qp_attr(hca, qp, &plain, next, attr, &mask);
-	mask = mask_of_round(round, mask);
+	test_qp_attr(hca, qp, &plain, next, attr, &needed);
+	/* The state alone, what the way up needs, and one bit too many */
+	mask = round == 0 ? IB_QP_STATE : round == 1 ? needed : needed | IB_QP_RATE_LIMIT;
 	ok = ib_modify_qp_is_ok(from, next, qp->qp_type, mask) &&
 	     !(mask & IB_QP_RATE_LIMIT);
 	KUNIT_EXPECT_EQ_MSG(hca->test, !ib_modify_qp(qp, attr, mask), ok,
 			    "from %d to %d, mask %#x", from, next, mask);
-	KUNIT_EXPECT_EQ_MSG(hca->test, (int)test_qp_state(qp),
-			    (int)(ok ? next : from),
+	KUNIT_EXPECT_EQ_MSG(hca->test, (int)test_qp_state(qp), (int)(ok ? next : from),
 			    "from %d to %d, mask %#x", from, next, mask);
 	KUNIT_ASSERT_EQ(hca->test, 0, test_qp_move(qp, IB_QPS_RESET));
 	kunit_kfree(hca->test, attr);

@@ -49,16 +49,13 @@
 struct test_hca {
 	struct kunit *test;	/* the test */
 	u32 num_ports;		/* ports of the device */
-	/* their netdevs */
-	struct net_device *ndev[TEST_MAX_PORTS];
-	/* the device, with a reference */
-	struct ib_device *ibdev;
+	struct net_device *ndev[TEST_MAX_PORTS];	/* their netdevs */
+	struct ib_device *ibdev;	/* the device, with a reference */
 	struct ib_pd *pd;	/* protection domain */
 	struct ib_cq *cq;	/* completion queue of all QPs */
 	struct ib_mr *mr;	/* region over @buffer, or NULL */
 	struct ib_srq *srq;	/* receive queue of QPs that are made from now on, or NULL */
-	/* QPs that test_qp() made */
-	struct ib_qp *qps[TEST_MAX_QPS];
+	struct ib_qp *qps[TEST_MAX_QPS];	/* that test_qp() made */
 	u32 num_qps;		/* how many */
 	u8 *buffer;		/* TEST_BUFFER_BYTES of memory from the page allocator */
 	unsigned long events;	/* BIT(enum ib_event_type) of each that a QP has raised */

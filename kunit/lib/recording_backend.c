@@ -24,15 +24,6 @@ static bool netdevs_move;
 static int errors[RECORDED_NUM_CALLS];
 static atomic_t next_qpn = ATOMIC_INIT(FIRST_QPN);
 
-/* Its objects, which are nothing but what ib_core has of them */
-struct recording_pd {
-	struct ib_pd ibpd;
-};
-
-struct recording_cq {
-	struct ib_cq ibcq;
-};
-
 struct recording_qp {
 	struct rhca_qp base;
 	enum ib_qp_state state;
@@ -261,9 +252,10 @@ static const struct ib_device_ops recording_verbs = {
 	.query_device	= query_device,
 	.req_notify_cq	= req_notify_cq,
 
+	/* Some are nothing but what ib_core has of them */
+	.size_ib_cq	= sizeof(struct ib_cq),
+	.size_ib_pd	= sizeof(struct ib_pd),
 	INIT_RDMA_OBJ_SIZE(ib_ah, rhca_ah, ibah),
-	INIT_RDMA_OBJ_SIZE(ib_cq, recording_cq, ibcq),
-	INIT_RDMA_OBJ_SIZE(ib_pd, recording_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, recording_qp, base.ibqp),
 };
 
