@@ -356,8 +356,7 @@ static void full_group_takes_no_more(struct kunit *test)
 
 	for (i = 0; i <= room; i++) {
 		qp[i] = test_qp(hca, IB_QPT_UD);
-		KUNIT_EXPECT_EQ(test, ib_attach_mcast(qp[i], &group, 0),
-				i < room ? 0 : -ENOMEM);
+		KUNIT_EXPECT_EQ(test, ib_attach_mcast(qp[i], &group, 0), i < room ? 0 : -ENOMEM);
 	}
 	KUNIT_EXPECT_EQ(test, recording_num(RECORDED_MCAST_ATTACH), room);
 	KUNIT_EXPECT_EQ(test, ib_detach_mcast(qp[0], &group, 0), 0);
@@ -711,8 +710,7 @@ static struct rhca_dev *make_lag(struct kunit *test, struct net_device *ndev,
 
 	dev->replaced.num_devices = 1;
 	dev->replaced.device[0].num_ports = 1;
-	strscpy(dev->replaced.device[0].name, TEST_NAME "_member",
-		IB_DEVICE_NAME_MAX);
+	strscpy(dev->replaced.device[0].name, TEST_NAME "_member", IB_DEVICE_NAME_MAX);
 	rhca_netdev_note(&dev->replaced.device[0].netdev[0], member);
 	return dev;
 }

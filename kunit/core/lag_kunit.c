@@ -62,8 +62,7 @@ static void label_chooses_before_the_qp(struct kunit *test)
 {
 	const struct member_case *c = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, rhca_lag_member_of(c->flow_label, c->qp_member),
-			c->member);
+	KUNIT_EXPECT_EQ(test, rhca_lag_member_of(c->flow_label, c->qp_member), c->member);
 }
 
 static void record_covers_its_netdevs_only(struct kunit *test)

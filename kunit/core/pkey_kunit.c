@@ -112,8 +112,7 @@ static u16 entry(struct test_hca *hca, u16 index)
 {
 	u16 pkey = 0xdead;
 
-	KUNIT_EXPECT_EQ(hca->test, 0, ib_query_pkey(hca->ibdev, 1, index,
-						    &pkey));
+	KUNIT_EXPECT_EQ(hca->test, 0, ib_query_pkey(hca->ibdev, 1, index, &pkey));
 	return pkey;
 }
 
@@ -138,10 +137,8 @@ static void write_takes_all_lines_or_none(struct kunit *test)
 	write_table(hca, "0 0x8001\n3 0x0002\n");
 	KUNIT_EXPECT_EQ(test, entry(hca, 0), 0x8001);
 	KUNIT_EXPECT_EQ(test, entry(hca, 3), 0x0002);
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			rhca_pkeys_store(test_port(hca), "0 0x8005\n3 0x8000\n"));
-	KUNIT_EXPECT_EQ(test, -EEXIST,
-			rhca_pkeys_store(test_port(hca), "0 0x8005\n1 0x0002\n"));
+	KUNIT_EXPECT_EQ(test, -EINVAL, rhca_pkeys_store(test_port(hca), "0 0x8005\n3 0x8000\n"));
+	KUNIT_EXPECT_EQ(test, -EEXIST, rhca_pkeys_store(test_port(hca), "0 0x8005\n1 0x0002\n"));
 	KUNIT_EXPECT_EQ(test, entry(hca, 0), 0x8001);
 	KUNIT_EXPECT_EQ(test, entry(hca, 1), 0);
 	KUNIT_EXPECT_EQ(test, entry(hca, 3), 0x0002);
@@ -352,8 +349,7 @@ static void send_mad(struct agent_bench *b, u16 pkey_index)
 	fill_mad(mad->mad);
 	mad->ah = b->ah;
 	KUNIT_ASSERT_EQ(test, 0, ib_post_send_mad(mad, NULL));
-	KUNIT_ASSERT_NE(test, 0,
-			wait_for_completion_timeout(&b->sent, 60 * HZ));
+	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&b->sent, 60 * HZ));
 }
 
 static void mad_leaves_by_the_index_it_names(struct kunit *test)
@@ -393,8 +389,7 @@ static void expect_mad(struct agent_bench *b, u16 pkey, int index)
 	reinit_completion(&b->received);
 	b->pkey_index = -1;
 	receive_mad(b, pkey);
-	KUNIT_ASSERT_NE(b->hca->test, 0,
-			wait_for_completion_timeout(&b->received, 60 * HZ));
+	KUNIT_ASSERT_NE(b->hca->test, 0, wait_for_completion_timeout(&b->received, 60 * HZ));
 	KUNIT_EXPECT_EQ(b->hca->test, b->pkey_index, index);
 }
 

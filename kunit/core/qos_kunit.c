@@ -72,8 +72,7 @@ static void first_that_is_not_0_decides_priority(struct kunit *test)
 		memset(qos.app_priority, 1, sizeof(qos.app_priority));
 		qos.app_priority[encap] = c->app;
 		flow.encap = encap;
-		KUNIT_EXPECT_EQ(test, rhca_qos_priority(&qos, c->sl, &flow),
-				c->priority);
+		KUNIT_EXPECT_EQ(test, rhca_qos_priority(&qos, c->sl, &flow), c->priority);
 	}
 }
 

@@ -196,10 +196,8 @@ static void most_specific_rule_counts(struct kunit *test)
 	to_gid(test, c->source, &source);
 	to_gid(test, c->dest, &dest);
 	for (i = 0; i < MAX_LINES && c->lines[i]; i++)
-		KUNIT_ASSERT_EQ_MSG(test, write_line(table, c->lines[i]), 0,
-				    "%s", c->lines[i]);
-	KUNIT_EXPECT_EQ(test, rhca_tclass_find(table, &source, &dest),
-			c->tclass);
+		KUNIT_ASSERT_EQ_MSG(test, write_line(table, c->lines[i]), 0, "%s", c->lines[i]);
+	KUNIT_EXPECT_EQ(test, rhca_tclass_find(table, &source, &dest), c->tclass);
 }
 
 /* --- the table ---------------------------------------------------------------- */
@@ -234,8 +232,7 @@ static void removing_what_is_not_there_is_an_error(struct kunit *test)
 	struct rhca_tclass_table *table = new_table(test);
 
 	KUNIT_ASSERT_EQ(test, write_line(table, "1,dst_ip=10.1.0.0/16"), 0);
-	KUNIT_EXPECT_EQ(test, write_line(table, "-1,dst_ip=10.1.0.0/17"),
-			-ENOENT);
+	KUNIT_EXPECT_EQ(test, write_line(table, "-1,dst_ip=10.1.0.0/17"), -ENOENT);
 	KUNIT_EXPECT_EQ(test, write_line(table, "-1,src_ip=10.1.0.0"), -ENOENT);
 	KUNIT_EXPECT_EQ(test, write_line(table, "-1"), 0);
 	KUNIT_EXPECT_EQ(test, table->num_rules, 1);

@@ -143,8 +143,7 @@ struct device *test_hardware(struct kunit *test)
 {
 	struct platform_device *device;
 
-	device = platform_device_register_simple("kunit_adapter",
-						 PLATFORM_DEVID_AUTO, NULL, 0);
+	device = platform_device_register_simple("kunit_adapter", PLATFORM_DEVID_AUTO, NULL, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(device));
 	test_at_end(test, unregister_hardware, device);
 	return &device->dev;
@@ -583,15 +582,12 @@ void test_mr(struct test_hca *hca, struct ib_qp *qp, u32 bytes, int access)
 	struct ib_wc wc;
 
 	sg_init_one(&sg, hca->buffer, bytes);
-	hca->mr = ib_alloc_mr(hca->pd, IB_MR_TYPE_MEM_REG,
-			      TEST_BUFFER_BYTES / PAGE_SIZE + 1);
+	hca->mr = ib_alloc_mr(hca->pd, IB_MR_TYPE_MEM_REG, TEST_BUFFER_BYTES / PAGE_SIZE + 1);
 	if (IS_ERR(hca->mr))
 		hca->mr = NULL;
 	KUNIT_ASSERT_NOT_NULL(test, hca->mr);
-	KUNIT_ASSERT_EQ(test, 1, ib_dma_map_sg(hca->ibdev, &sg, 1,
-					       DMA_BIDIRECTIONAL));
-	KUNIT_ASSERT_EQ(test, 1, ib_map_mr_sg(hca->mr, &sg, 1, NULL,
-					      PAGE_SIZE));
+	KUNIT_ASSERT_EQ(test, 1, ib_dma_map_sg(hca->ibdev, &sg, 1, DMA_BIDIRECTIONAL));
+	KUNIT_ASSERT_EQ(test, 1, ib_map_mr_sg(hca->mr, &sg, 1, NULL, PAGE_SIZE));
 	wr.mr = hca->mr;
 	wr.key = hca->mr->rkey;
 	KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &wr.wr, NULL));
@@ -730,8 +726,7 @@ static void expect_sound(struct test_hca *hca, struct sk_buff *skb)
 	struct rhca_rx *rx = test_alloc(hca->test, sizeof(*rx));
 
 	skb_pull(skb, ETH_HLEN);
-	KUNIT_EXPECT_EQ(hca->test, rhca_rx_parse(rx, skb, RHCA_V1),
-			RHCA_PARSE_OK);
+	KUNIT_EXPECT_EQ(hca->test, rhca_rx_parse(rx, skb, RHCA_V1), RHCA_PARSE_OK);
 	KUNIT_EXPECT_TRUE(hca->test, rhca_rx_icrc_ok(rx));
 	kunit_kfree(hca->test, rx);
 }
@@ -749,8 +744,7 @@ bool test_sent(struct test_hca *hca, struct test_sent *sent)
 	sent->priority = skb->priority;
 	sent->owner = skb->sk;
 	KUNIT_ASSERT_LE(hca->test, skb->len, sizeof(sent->bytes));
-	KUNIT_ASSERT_EQ(hca->test, 0, skb_copy_bits(skb, 0, sent->bytes,
-						    skb->len));
+	KUNIT_ASSERT_EQ(hca->test, 0, skb_copy_bits(skb, 0, sent->bytes, skb->len));
 	take_apart(sent);
 	expect_sound(hca, skb);
 	kfree_skb(skb);

@@ -103,8 +103,7 @@ static void add_pages(struct kunit *test, struct sk_buff *skb, const u8 *bytes,
 		KUNIT_ASSERT_NOT_NULL(test, page);
 		here = min(len, PIECE_BYTES);
 		memcpy(page_address(page) + 5, bytes, here);
-		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 5, here,
-				PAGE_SIZE);
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 5, here, PAGE_SIZE);
 		bytes += here;
 		len -= here;
 	}
@@ -134,8 +133,7 @@ struct sk_buff *test_skb(struct kunit *test, const u8 *bytes, unsigned int len,
 	if (shape == TEST_PAGES)
 		add_pages(test, skb, bytes + head, len - head);
 	else
-		add_list(skb, test_skb(test, bytes + head, len - head,
-				       TEST_LINEAR, 0));
+		add_list(skb, test_skb(test, bytes + head, len - head, TEST_LINEAR, 0));
 	return skb;
 }
 

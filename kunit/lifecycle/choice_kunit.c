@@ -647,8 +647,7 @@ static void netdev_that_was_unregistered_is_not_known_again(struct kunit *test)
 	begin_way(b, NULL);
 	INIT_WORK_ONSTACK(&e.work, unregister_work);
 	queue_work(system_unbound_wq, &e.work);
-	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(second->reg_state) ==
-					     NETREG_UNREGISTERED));
+	KUNIT_EXPECT_TRUE(test, test_becomes(READ_ONCE(second->reg_state) == NETREG_UNREGISTERED));
 	refcount_set(&b->dev->ibdev.refcount, b->references);
 	rtnl_lock();
 	rhca_slot_netdev_goes(b->ndev);

@@ -108,13 +108,10 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 	dev = make_device(test, TEST_NAME, 1, NULL, offer);
 	ndev = rhca_port_get_netdev(&dev->ports[0]);
 	dev_put(ndev);		/* stays until the test ends */
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
-			write_file(test, dev, "roce_lag_enable", "0"));
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
-			write_file(test, dev, "roce_lag_enable", "1"));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, write_file(test, dev, "roce_lag_enable", "0"));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, write_file(test, dev, "roce_lag_enable", "1"));
 	expect_file(test, dev, "roce_lag_enable", "1\n");
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
-			write_file(test, dev, "roce_lag_ecmp_dev", other->name));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, write_file(test, dev, "roce_lag_ecmp_dev", other->name));
 	rhca_slot_flush();
 	KUNIT_EXPECT_TRUE(test, rhca_netdev_served(ndev));
 	expect_file(test, dev, "roce_lag_ecmp_dev", "\n");
@@ -125,8 +122,7 @@ static void files_are_refused_where_hardware_decides(struct kunit *test)
 	expect_file(test, dev, "roce_lag_enable", "0\n");
 	KUNIT_EXPECT_EQ(test, 1, write_file(test, dev, "roce_lag_enable", "1"));
 	expect_file(test, dev, "roce_lag_enable", "1\n");
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			write_file(test, dev, "roce_lag_ecmp_dev", ndev->name));
+	KUNIT_EXPECT_EQ(test, -EINVAL, write_file(test, dev, "roce_lag_ecmp_dev", ndev->name));
 }
 
 /* --- members that are reset ------------------------------------------------------ */

@@ -201,8 +201,7 @@ static unsigned int expect_sound(struct builder *b, struct sk_buff *list)
 		skb_pull(skb, skb_network_offset(skb));
 		KUNIT_EXPECT_EQ(b->test, RHCA_PARSE_OK,
 				rhca_rx_parse(rx, skb, b->path->address.flow.encap));
-		KUNIT_EXPECT_TRUE_MSG(b->test, rhca_rx_icrc_ok(rx),
-				      "ICRC of packet %u", num);
+		KUNIT_EXPECT_TRUE_MSG(b->test, rhca_rx_icrc_ok(rx), "ICRC of packet %u", num);
 		KUNIT_EXPECT_EQ(b->test, rx->psn, (FIRST_PSN + num) & 0xffffff);
 		num++;
 		kfree_skb(skb);
@@ -243,8 +242,7 @@ static void shorter_last_packet_ends_a_block(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, add(&b, SEND_MIDDLE, MTU));
 		KUNIT_EXPECT_TRUE(test, add(&b, SEND_LAST, 5));
 		KUNIT_EXPECT_FALSE(test, add(&b, SEND_ONLY, 5));
-		KUNIT_EXPECT_EQ(test, num + 1,
-				expect_sound(&b, test_segments(test, finish(&b))));
+		KUNIT_EXPECT_EQ(test, num + 1, expect_sound(&b, test_segments(test, finish(&b))));
 	}
 }
 
@@ -602,8 +600,7 @@ static void copies_of_a_block_to_a_group_are_bounded(struct kunit *test)
 	for (i = 0; i < GROUP_PACKETS; i++)
 		append_to(b, &whole_group, UD_SEND_ONLY, i, 24);
 	arrive(b);
-	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_OUT_OF_BUFFER),
-			delivered * GROUP_QPS);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_OUT_OF_BUFFER), delivered * GROUP_QPS);
 	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RX_DROPPED_NO_RESOURCE),
 			GROUP_PACKETS - delivered);
 	for (i = 0; i < GROUP_QPS; i++)

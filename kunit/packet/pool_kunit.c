@@ -22,8 +22,7 @@ static unsigned int pages_refused;
 static struct page *page_or_none(void)
 {
 	if (!memory_is_short)
-		return alloc_pages(GFP_ATOMIC | __GFP_COMP,
-				   get_order(RHCA_POOL_PAGE_BYTES));
+		return alloc_pages(GFP_ATOMIC | __GFP_COMP, get_order(RHCA_POOL_PAGE_BYTES));
 	pages_refused++;
 	return NULL;
 }

@@ -149,8 +149,7 @@ static void look_at(struct bench *b, struct sk_buff *skb, enum rhca_encap encap,
 	seen->sport = ntohs(udp_hdr(skb)->source);
 	KUNIT_ASSERT_EQ(b->test, RHCA_PARSE_OK, rhca_rx_parse(rx, skb, encap));
 	index = rhca_bth_dest_qpn(rx->bth) - FIRST_DEST;
-	KUNIT_EXPECT_TRUE_MSG(b->test, rhca_rx_icrc_ok(rx), "ICRC of QP %u's",
-			      index);
+	KUNIT_EXPECT_TRUE_MSG(b->test, rhca_rx_icrc_ok(rx), "ICRC of QP %u's", index);
 	seen->qp = index;
 	seen->nth = (rx->psn - first_psn(index)) & 0xffffff;
 	seen->opcode = rx->opcode;
@@ -192,8 +191,7 @@ static void expect_block(struct bench *b, unsigned long qps, u32 nth)
 	b->block_port = num ? seen[0].sport : 0;
 	for (i = 0; i < num; i++) {
 		found |= BIT(seen[i].qp);
-		KUNIT_EXPECT_EQ_MSG(b->test, seen[i].nth, nth, "QP %u",
-				    seen[i].qp);
+		KUNIT_EXPECT_EQ_MSG(b->test, seen[i].nth, nth, "QP %u", seen[i].qp);
 		KUNIT_EXPECT_EQ(b->test, seen[i].sport, seen[0].sport);
 	}
 	KUNIT_EXPECT_EQ(b->test, found, qps);
@@ -810,8 +808,7 @@ static void only_what_has_the_same_headers_shares(struct kunit *test)
 	local_bh_enable();
 	KUNIT_EXPECT_EQ(test, !first, c->shares);
 	if (first)
-		KUNIT_EXPECT_EQ(test, 1, look_at_all(b, first, RHCA_V2_IPV6,
-						     seen));
+		KUNIT_EXPECT_EQ(test, 1, look_at_all(b, first, RHCA_V2_IPV6, seen));
 	if (c->shares)
 		expect_block(b, BIT(0) | BIT(1), 0);
 	rhca_path_put(path);
@@ -837,8 +834,7 @@ static void packet_outside_partitions_is_in_no_block(struct kunit *test)
 	for (i = 0; i < QPS; i++) {
 		fields = fields_of(i);
 		if (i != SUBJECT) {
-			KUNIT_EXPECT_TRUE(test, share(b, shared, i, path,
-						      &fields));
+			KUNIT_EXPECT_TRUE(test, share(b, shared, i, path, &fields));
 			continue;
 		}
 		fields.pkey = 0x8000;	/* the key of no partition */
@@ -847,8 +843,7 @@ static void packet_outside_partitions_is_in_no_block(struct kunit *test)
 								 path, &fields, 0));
 		rhca_packet_protect(&packet);
 		rhca_packet_seal(&packet);
-		KUNIT_EXPECT_FALSE(test, rhca_shared_add(shared, &packet,
-							 sw_qp(b, i)));
+		KUNIT_EXPECT_FALSE(test, rhca_shared_add(shared, &packet, sw_qp(b, i)));
 		KUNIT_EXPECT_PTR_EQ(test, shared->senders, NULL);
 	}
 	rhca_shared_send(shared);

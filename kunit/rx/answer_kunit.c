@@ -51,8 +51,7 @@ static void set_up(struct rhca_responder *recv, u32 oldest, u8 sent)
 		res = rhca_resource_at(recv, oldest + i);
 		res->first_psn = psn_of(reads[i].first);
 		res->last_psn = psn_of(reads[i].last);
-		res->next_psn = psn_of(clamp_t(u8, sent, reads[i].first,
-					       reads[i].last + 1));
+		res->next_psn = psn_of(clamp_t(u8, sent, reads[i].first, reads[i].last + 1));
 		if (sent > reads[i].last)
 			recv->sending_resource++;
 	}
@@ -65,14 +64,12 @@ static void refused_responses_are_due_again(struct kunit *test)
 	struct rhca_responder *recv = test_alloc(test, sizeof(*recv));
 	unsigned int i, k;
 
-	recv->resources = test_alloc(test, NUM_RESOURCES *
-				     sizeof(*recv->resources));
+	recv->resources = test_alloc(test, NUM_RESOURCES * sizeof(*recv->resources));
 	for (i = 0; i < ARRAY_SIZE(oldest); i++) {
 		set_up(recv, oldest[i], c->sent);
 		recv->placed = 17;
 		rhca_answer_go_back(recv, psn_of(c->refused));
-		KUNIT_EXPECT_EQ(test, recv->sending_resource,
-				oldest[i] + c->sending);
+		KUNIT_EXPECT_EQ(test, recv->sending_resource, oldest[i] + c->sending);
 		KUNIT_EXPECT_EQ(test, recv->placed, 0);
 		for (k = 0; k < NUM_ANSWERED; k++)
 			KUNIT_EXPECT_EQ_MSG(test,

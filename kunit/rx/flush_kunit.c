@@ -189,10 +189,8 @@ static void requester_says_what_shall_be_placed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->sent->opcode, FLUSH);
 	KUNIT_EXPECT_TRUE(test, b->sent->ack_req);
 	KUNIT_EXPECT_EQ(test, b->sent->payload_bytes, 0);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be32(headers),
-			TO_GLOBAL | TO_PERSISTENT | ALL_OF_IT);
-	KUNIT_EXPECT_EQ(test, get_unaligned_be64(headers + 4),
-			0x1122334455667788);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(headers), TO_GLOBAL | TO_PERSISTENT | ALL_OF_IT);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be64(headers + 4), 0x1122334455667788);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(headers + 12), 0x99aabbcc);
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(headers + 16), 0xddeeff00);
 	is_pending(b, NULL);

@@ -245,8 +245,7 @@ static void pass_over_what_is_held_is_no_harm(struct kunit *test)
 	for (i = 2; i < PACKETS; i++)
 		write_packet(b, i);
 	expect_nothing_held(b);
-	KUNIT_EXPECT_EQ(test, b->sw->recv.expected_psn,
-			(FIRST_PSN + PACKETS) & 0xffffff);
+	KUNIT_EXPECT_EQ(test, b->sw->recv.expected_psn, (FIRST_PSN + PACKETS) & 0xffffff);
 }
 
 /* With a window of two packets nothing else would bring what is missing */
@@ -284,8 +283,7 @@ static void half_of_the_port_is_for_all(struct kunit *test)
 	atomic_long_sub(RHCA_HOLD_PORT_BYTES / 2 + 1, total);
 	for (; i < RHCA_HOLD_PACKETS; i++)
 		write_one(b, i, 4096, false);
-	KUNIT_EXPECT_EQ(test, b->sw->recv.hold->bytes,
-			(RHCA_HOLD_PACKETS - 2) * 4096);
+	KUNIT_EXPECT_EQ(test, b->sw->recv.hold->bytes, (RHCA_HOLD_PACKETS - 2) * 4096);
 }
 
 /* What a sender makes of the opcode meanwhile */

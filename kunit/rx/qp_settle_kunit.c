@@ -276,8 +276,7 @@ static void slot_completion_and_state_come_in_order(struct kunit *test)
 	post_what_will_fail(remote.hca, remote.qp, c);
 	qp = to_sw_qp(ibqp_to_verbs(remote.qp));
 	remote.packet.bth.dest_qpn = remote.qp->qp_num;
-	state = state_before_completion(&remote, qp, c->of_send ?
-					&qp->send.lock : &qp->recv.lock);
+	state = state_before_completion(&remote, qp, c->of_send ? &qp->send.lock : &qp->recv.lock);
 	wait_until_done(&remote);
 	KUNIT_EXPECT_EQ(test, (int)state, IB_QPS_RTS);
 	KUNIT_EXPECT_TRUE(test, remote.slot_is_free || !remote.frees);

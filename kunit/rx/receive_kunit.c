@@ -64,8 +64,7 @@ static void say_length(struct bench *b, unsigned int bytes)
 /* Bytes behind @bytes stay there, right but not part of the packet */
 static enum rhca_parse parse_cut(struct bench *b, unsigned int bytes)
 {
-	struct sk_buff *skb = test_skb(b->test, b->packet, b->bytes,
-				       TEST_LINEAR, 0);
+	struct sk_buff *skb = test_skb(b->test, b->packet, b->bytes, TEST_LINEAR, 0);
 	enum rhca_parse parse;
 
 	skb_trim(skb, bytes);
@@ -128,8 +127,7 @@ static void every_length_of_every_opcode_is_checked(struct kunit *test)
 		for (len = b->network; len <= b->bytes; len++) {
 			say_length(b, len);
 			parse = parse_cut(b, len);
-			wanted = wanted_for(b, len, row->extended,
-					    row->payload);
+			wanted = wanted_for(b, len, row->extended, row->payload);
 			KUNIT_EXPECT_EQ_MSG(test, parse, wanted,
 					    "opcode %#x, %u bytes", row->opcode,
 					    len);
@@ -158,8 +156,7 @@ static void pad_count_is_taken_off_the_payload(struct kunit *test)
 					    RHCA_PARSE_OK, "%u of %u bytes",
 					    pad, payload);
 			if (pad <= payload)
-				KUNIT_EXPECT_EQ(test, b->rx->payload_bytes,
-						payload - pad);
+				KUNIT_EXPECT_EQ(test, b->rx->payload_bytes, payload - pad);
 		}
 	}
 }
@@ -205,8 +202,7 @@ static void opcode_that_is_not_spoken_is_refused(struct kunit *test)
 		parse = parse_cut(b, b->bytes);
 		refused += parse == RHCA_PARSE_BAD_OPCODE;
 		if (opcode == 0x15 || opcode == 0x1f)
-			KUNIT_EXPECT_EQ_MSG(test, parse, RHCA_PARSE_OK,
-					    "opcode %#x", opcode);
+			KUNIT_EXPECT_EQ_MSG(test, parse, RHCA_PARSE_OK, "opcode %#x", opcode);
 		if (opcode == 0x2c || opcode == 0x3c || opcode == 0x30 || opcode == 0x40 ||
 		    opcode == 0x60 || opcode == 0x80 || opcode == 0xff)
 			KUNIT_EXPECT_EQ_MSG(test, parse, RHCA_PARSE_BAD_OPCODE,

@@ -55,8 +55,7 @@ static void do_pause(struct bench *b, const struct step *s)
 
 	local_bh_disable();
 	spin_lock(&recv->lock);
-	atomic_set(&recv->turn.word, held ?
-		   rhca_turn_pause_for(0, RHCA_PAUSE_LOCAL_FULL).word : 0);
+	atomic_set(&recv->turn.word, held ? rhca_turn_pause_for(0, RHCA_PAUSE_LOCAL_FULL).word : 0);
 	spin_unlock(&recv->lock);
 	if (!held)
 		rhca_turn_start(&recv->turn, RHCA_KICK_RESUME, RHCA_KICK_QUEUE);
@@ -78,8 +77,7 @@ static void do_rights(struct bench *b, const struct step *s)
 static void is_grh(struct bench *b, const struct step *s)
 {
 	KUNIT_EXPECT_EQ(b->hca->test, b->hca->buffer[BUFFER_OFFSET] >> 4, 6);
-	KUNIT_EXPECT_MEMEQ(b->hca->test, b->hca->buffer + BUFFER_OFFSET + 24,
-			   b->hca->gid.raw, 16);
+	KUNIT_EXPECT_MEMEQ(b->hca->test, b->hca->buffer + BUFFER_OFFSET + 24, b->hca->gid.raw, 16);
 }
 
 /* 11.6.3.1: which event a rejected request raises, if it ends the QP; by syndromes */
@@ -102,8 +100,7 @@ static void is_refused(struct bench *b, const struct step *s)
 	is_msn(b, &(struct step) {});
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(b->qp), alive ? IB_QPS_RTS : IB_QPS_ERR);
 	KUNIT_EXPECT_EQ(test, b->hca->events, events[s->n]);
-	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RESP_INVALID_REQUESTS),
-			s->n == NAK_INVALID);
+	KUNIT_EXPECT_EQ(test, test_count(b->hca, RHCA_RESP_INVALID_REQUESTS), s->n == NAK_INVALID);
 	if (alive) {
 		is_quiet(b, s);
 		return;
@@ -403,8 +400,7 @@ static void table_of_nak_actions_is_complete(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rhca_nak_actions[RHCA_DROP].answers);
 	KUNIT_EXPECT_FALSE(test, rhca_nak_actions[RHCA_DUPLICATE].answers);
 	for (status = RHCA_NO_BUFFER; status < RHCA_NUM_REQUEST_STATUSES; status++)
-		KUNIT_EXPECT_TRUE_MSG(test, rhca_nak_actions[status].answers,
-				      "status %d", status);
+		KUNIT_EXPECT_TRUE_MSG(test, rhca_nak_actions[status].answers, "status %d", status);
 }
 
 /* --- flush --------------------------------------------------------------------------- */
@@ -714,9 +710,7 @@ static void expect_untouched(struct kunit *test, struct bench *b)
 	KUNIT_EXPECT_PTR_EQ(test, NULL,
 			    memchr_inv(buffer + REGION_BYTES, 0x5a,
 				       BUFFER_OFFSET - REGION_BYTES));
-	KUNIT_EXPECT_PTR_EQ(test, NULL,
-			    memchr_inv(buffer + end, 0x5a,
-				       TEST_BUFFER_BYTES - end));
+	KUNIT_EXPECT_PTR_EQ(test, NULL, memchr_inv(buffer + end, 0x5a, TEST_BUFFER_BYTES - end));
 }
 
 static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
@@ -729,8 +723,7 @@ static void noise_changes_nothing_but_what_keys_allow(struct kunit *test)
 	memset(b->hca->buffer, 0x5a, TEST_BUFFER_BYTES);
 	for (round = 0; round < ROUNDS; round++) {
 		for (i = 0; i < 6; i++)
-			test_post_recv(b->hca, b->qp, i, BUFFER_OFFSET,
-				       BUFFER_BYTES);
+			test_post_recv(b->hca, b->qp, i, BUFFER_OFFSET, BUFFER_BYTES);
 		for (i = 0; i < REQUESTS; i++)
 			ask_at_random(b, &rnd);
 		expect_untouched(test, b);

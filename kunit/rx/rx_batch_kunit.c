@@ -88,8 +88,7 @@ static void identifications_are_found_by_their_rule(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, counters);
 	KUNIT_EXPECT_TRUE(test, rhca_rx_batch_begin_block(walk, skb, RHCA_V2_IPV4));
 	for (i = 0; rhca_rx_batch_next(walk); i++) {
-		KUNIT_EXPECT_EQ(test, walk->rx.psn,
-				(FIRST_PSN + c->psns[i]) & 0xffffff);
+		KUNIT_EXPECT_EQ(test, walk->rx.psn, (FIRST_PSN + c->psns[i]) & 0xffffff);
 		KUNIT_EXPECT_EQ_MSG(test, rhca_rx_batch_intact(walk, counters),
 				    !!(c->intact & BIT(i)), "packet %u", i);
 	}
@@ -135,8 +134,7 @@ static void wrong_icrcs_cost_little_more_than_right_ones(struct kunit *test)
 	kunit_deactivate_static_stub(test, rhca_rx_icrc_ok);
 	KUNIT_EXPECT_EQ(test, i, WRONG_PACKETS);
 	KUNIT_EXPECT_LE(test, crcs, MOST_CRCS);
-	KUNIT_EXPECT_EQ(test, rhca_counter_sum(counters, RHCA_RX_ICRC_ENCAPSULATED),
-			WRONG_PACKETS);
+	KUNIT_EXPECT_EQ(test, rhca_counter_sum(counters, RHCA_RX_ICRC_ENCAPSULATED), WRONG_PACKETS);
 	free_percpu(counters);
 	kfree_skb(skb);
 }

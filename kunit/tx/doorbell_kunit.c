@@ -24,8 +24,7 @@ static ktime_t begun;
 /* Each case has a thread of its own, so this ends with the case */
 static void stay_on_this_processor(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0,
-			set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())));
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())));
 }
 
 static struct bench *setup(struct kunit *test)
@@ -91,8 +90,7 @@ static void expect_after_a_gap(struct bench *b, bool at_once)
 	local_bh_disable();
 	post(b, 1);
 	if (at_once || has_begun_within(MOST_GAPS * SHORT_GAP_MS * (u64)NSEC_PER_MSEC))
-		KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca),
-				before + at_once);
+		KUNIT_EXPECT_EQ(b->hca->test, test_num_sent(b->hca), before + at_once);
 	local_bh_enable();
 	expect_sent_soon(b, before + 1);
 }

@@ -164,8 +164,7 @@ static enum rhca_recover_action hear(struct rhca_recover *recover,
 	case TWICE:
 		loss.held = true;
 		loss.psn = s->oldest;
-		action = rhca_recover_ahead(recover, &loss, s->psn,
-					    s->event == TWICE);
+		action = rhca_recover_ahead(recover, &loss, s->psn, s->event == TWICE);
 		if (action == REPEAT)	/* of a READ: to the end of its chunk */
 			rhca_recover_asks(recover, s->oldest, s->oldest + 8);
 		return action;

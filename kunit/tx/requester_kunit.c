@@ -125,8 +125,7 @@ static void message_is_cut_at_the_mtu(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, b->sent->pad, -bytes & 3);
 		KUNIT_EXPECT_EQ(test, b->sent->psn, (FIRST_PSN + i) & 0xffffff);
 		KUNIT_EXPECT_EQ(test, b->sent->dest_qpn, TEST_PEER_QPN);
-		KUNIT_EXPECT_EQ(test, b->sent->ack_req,
-				last && c->type == IB_QPT_RC);
+		KUNIT_EXPECT_EQ(test, b->sent->ack_req, last && c->type == IB_QPT_RC);
 		KUNIT_EXPECT_FALSE(test, b->sent->solicited);
 		expect_payload(b, offset);
 		offset += bytes;
@@ -859,11 +858,9 @@ static void event_of_a_verb_is_raised_behind_it(struct kunit *test)
 	local_bh_disable();
 	KUNIT_EXPECT_EQ(test, 0, ib_post_send(b->qp, &wr.wr, NULL));
 	KUNIT_EXPECT_EQ(test, ibqp_to_verbs(b->qp)->state, IB_QPS_ERR);
-	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED,
-					  &b->hca->events));
+	KUNIT_EXPECT_FALSE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED, &b->hca->events));
 	local_bh_enable();
-	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED,
-					 &b->hca->events));
+	KUNIT_EXPECT_TRUE(test, test_bit(IB_EVENT_QP_LAST_WQE_REACHED, &b->hca->events));
 }
 
 /* The peer lives, and has asked for the time: RNR retries are what it costs, 9.7.5.2.8 */
@@ -892,8 +889,7 @@ static void time_that_a_receiver_asks_for_is_no_timeout(struct kunit *test)
 
 static void datagram_opcode_is_that_of_table_38(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY,
-			rhca_segment_opcode(IB_WR_SEND, IB_QPT_UD, true, true));
+	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY, rhca_segment_opcode(IB_WR_SEND, IB_QPT_UD, true, true));
 	KUNIT_EXPECT_EQ(test, UD_SEND_ONLY,
 			rhca_segment_opcode(IB_WR_SEND, IB_QPT_GSI, true,
 					    true));

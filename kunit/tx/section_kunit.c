@@ -45,8 +45,7 @@ static struct test_hca *setup(struct kunit *test)
 {
 	struct test_hca *hca;
 
-	KUNIT_ASSERT_EQ(test, 0,
-			set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())));
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id())));
 	hca = test_hca_create(test, &rhca_sw_backend, 1);
 	return hca;
 }

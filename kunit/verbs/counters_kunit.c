@@ -64,8 +64,7 @@ static int bind(struct bench *b)
 {
 	const struct ib_device_ops *ops = &b->hca->ibdev->ops;
 
-	return rhca_call_counter_bind(ops->counter_bind_qp, &b->counter,
-				      b->ibqp, 1);
+	return rhca_call_counter_bind(ops->counter_bind_qp, &b->counter, b->ibqp, 1);
 }
 
 static void unbind(struct bench *b)
@@ -156,8 +155,7 @@ static void late_packet_counts_for_the_port(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, bind(b), 0);
 	count(b, 5);
 	late->seen = b->qp->counters;
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(count_late, late,
-						    "late_packet")));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(count_late, late, "late_packet")));
 	wait_for_completion(&late->arrived);
 	unbind(b);
 	release(b);

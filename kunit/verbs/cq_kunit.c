@@ -201,8 +201,7 @@ static void list_of_completions_is_added_in_order(struct kunit *test)
 	spin_lock_init(&cq->lock);
 	cq->user = true;
 	cq->armed = IB_CQ_SOLICITED;
-	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(&cq->ring, CQ_ENTRIES,
-						 sizeof(*wc), NULL, NULL));
+	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(&cq->ring, CQ_ENTRIES, sizeof(*wc), NULL, NULL));
 	for (list->num = 0; list->num < CQ_ENTRIES; list->num++)
 		list->wc[list->num] = (struct ib_wc) { .wr_id = list->num,
 						       .qp = qp };

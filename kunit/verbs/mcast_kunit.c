@@ -82,8 +82,7 @@ static void attached_qps_get_a_copy_each(struct kunit *test)
 		qp[i] = ud_qp(hca, i + 1);
 	KUNIT_EXPECT_FALSE(test, in_filter(hca->ndev[0]));
 	for (i = 0; i < 2; i++)
-		KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp[i], &group,
-							 UNUSED_LID));
+		KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp[i], &group, UNUSED_LID));
 	KUNIT_EXPECT_TRUE(test, in_filter(hca->ndev[0]));
 	arrive(hca, &group, GROUP_QPN, TEST_QKEY);
 	KUNIT_EXPECT_EQ(test, received(hca), BIT(1) | BIT(2));
@@ -122,8 +121,7 @@ static void what_is_not_for_the_group_is_counted_and_dropped(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &group, UNUSED_LID));
 	before = test_count(hca, c->counter);
-	arrive(hca, c->dgid ?: &hca->gid, c->one_qp ? qp->qp_num : GROUP_QPN,
-	       c->qkey);
+	arrive(hca, c->dgid ?: &hca->gid, c->one_qp ? qp->qp_num : GROUP_QPN, c->qkey);
 	KUNIT_EXPECT_EQ(test, received(hca), 0);
 	KUNIT_EXPECT_EQ(test, test_count(hca, c->counter), before + 1);
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &group, UNUSED_LID));

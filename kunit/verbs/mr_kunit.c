@@ -271,8 +271,7 @@ static void page_list_of_the_longest_region_can_be_had(struct kunit *test)
 	struct ib_udata udata = {};
 	struct ib_device_attr attr = {};
 
-	KUNIT_ASSERT_EQ(test, 0,
-			hca->ibdev->ops.query_device(hca->ibdev, &attr, &udata));
+	KUNIT_ASSERT_EQ(test, 0, hca->ibdev->ops.query_device(hca->ibdev, &attr, &udata));
 	/* What is allocated at once; one more where it begins inside a page */
 	KUNIT_EXPECT_LE(test,
 			((attr.max_mr_size >> PAGE_SHIFT) + 1) *

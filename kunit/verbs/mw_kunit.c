@@ -390,10 +390,8 @@ static void map(struct bench *b, void *from)
 	struct scatterlist sg;
 
 	sg_init_one(&sg, from, PAGE_SIZE);
-	KUNIT_ASSERT_EQ(b->hca->test, 1,
-			ib_dma_map_sg(b->hca->ibdev, &sg, 1, DMA_BIDIRECTIONAL));
-	KUNIT_ASSERT_EQ(b->hca->test, 1,
-			ib_map_mr_sg(b->hca->mr, &sg, 1, NULL, PAGE_SIZE));
+	KUNIT_ASSERT_EQ(b->hca->test, 1, ib_dma_map_sg(b->hca->ibdev, &sg, 1, DMA_BIDIRECTIONAL));
+	KUNIT_ASSERT_EQ(b->hca->test, 1, ib_map_mr_sg(b->hca->mr, &sg, 1, NULL, PAGE_SIZE));
 }
 
 static struct page *first_page(struct bench *b)

@@ -41,8 +41,7 @@ static struct bench *setup(struct kunit *test)
 
 static void finish(struct bench *b)
 {
-	KUNIT_EXPECT_EQ(b->hca->test, 0,
-			b->hca->ibdev->ops.dereg_mr(b->mr, NULL));
+	KUNIT_EXPECT_EQ(b->hca->test, 0, b->hca->ibdev->ops.dereg_mr(b->mr, NULL));
 }
 
 /* What one who needs pages is told: 0 when the first one is there */

@@ -150,12 +150,9 @@ static void expect_calls(struct kunit *test, const struct call *wanted, u32 num)
 
 	KUNIT_ASSERT_EQ(test, num_calls, num);
 	for (i = 0; i < num; i++) {
-		KUNIT_EXPECT_EQ_MSG(test, calls[i].call, wanted[i].call,
-				    "call %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, calls[i].state, wanted[i].state,
-				    "call %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, calls[i].visible, wanted[i].visible,
-				    "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, calls[i].call, wanted[i].call, "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, calls[i].state, wanted[i].state, "call %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, calls[i].visible, wanted[i].visible, "call %u", i);
 	}
 }
 
@@ -198,8 +195,7 @@ static void modify_from_a_state_that_has_gone_is_refused(struct kunit *test)
 
 	KUNIT_ASSERT_TRUE(test, rhca_qp_fail(ibqp_to_verbs(qp), IB_QPS_ERR));
 	mutex_lock(&to_rhca_qp(qp)->modify_lock);
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			rhca_verbs_qp_modify(to_rhca_qp(qp), &change, NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, rhca_verbs_qp_modify(to_rhca_qp(qp), &change, NULL));
 	mutex_unlock(&to_rhca_qp(qp)->modify_lock);
 	KUNIT_EXPECT_EQ(test, state_of(qp), IB_QPS_ERR);
 }

@@ -48,10 +48,8 @@ static void all_that_is_asked_must_be_allowed(struct kunit *test)
 	struct rhca_verbs_qp *qp = qp_in(test, IB_QPS_RTR);
 
 	KUNIT_EXPECT_TRUE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE));
-	KUNIT_EXPECT_TRUE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE |
-						RHCA_QP_POST_RECV));
-	KUNIT_EXPECT_FALSE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE |
-						 RHCA_QP_TRANSMIT));
+	KUNIT_EXPECT_TRUE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE | RHCA_QP_POST_RECV));
+	KUNIT_EXPECT_FALSE(test, rhca_qp_can(qp, RHCA_QP_RECEIVE | RHCA_QP_TRANSMIT));
 }
 
 static const struct fail_case {
@@ -155,11 +153,9 @@ static void refused_change_of_rights_is_not_in_force(struct kunit *test)
 			modify_while_failing(qp, &attr, IB_QP_STATE |
 							IB_QP_ACCESS_FLAGS));
 	KUNIT_EXPECT_EQ(test, (int)test_qp_state(qp), IB_QPS_SQE);
-	KUNIT_EXPECT_EQ(test, verbs->attr.qp_access_flags,
-			IB_ACCESS_REMOTE_WRITE);
+	KUNIT_EXPECT_EQ(test, verbs->attr.qp_access_flags, IB_ACCESS_REMOTE_WRITE);
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(qp, &attr, IB_QP_STATE), 0);
-	KUNIT_EXPECT_EQ(test, verbs->attr.qp_access_flags,
-			IB_ACCESS_REMOTE_WRITE);
+	KUNIT_EXPECT_EQ(test, verbs->attr.qp_access_flags, IB_ACCESS_REMOTE_WRITE);
 }
 
 static void refused_change_of_path_is_not_in_force(struct kunit *test)
@@ -174,8 +170,7 @@ static void refused_change_of_path_is_not_in_force(struct kunit *test)
 	path = rcu_access_pointer(verbs->path);
 	KUNIT_ASSERT_EQ(test, ib_modify_qp(qp, &attr, IB_QP_STATE), 0);
 	test_address(hca, &attr.ah_attr);
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			modify_while_failing(qp, &attr, IB_QP_STATE | IB_QP_AV));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify_while_failing(qp, &attr, IB_QP_STATE | IB_QP_AV));
 	KUNIT_EXPECT_PTR_EQ(test, path, rcu_access_pointer(verbs->path));
 }
 

@@ -25,8 +25,7 @@ KUNIT_ARRAY_PARAM_DESC(size, size_cases, desc);
 
 static void make_ring(struct kunit *test, struct rhca_ring *ring, u32 elements)
 {
-	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(ring, elements, ELEMENT_BYTES,
-						 NULL, NULL));
+	KUNIT_ASSERT_EQ(test, 0, rhca_ring_alloc(ring, elements, ELEMENT_BYTES, NULL, NULL));
 }
 
 static void ring_holds_what_was_asked_for(struct kunit *test)

@@ -72,8 +72,7 @@ static void receives_are_taken_in_order(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, b->wqe->num_sge, 2);
 		KUNIT_EXPECT_EQ(test, b->wqe->length, 30);
 		KUNIT_EXPECT_EQ(test, b->wqe->sge[1].addr, id + 1);
-		KUNIT_EXPECT_EQ(test, rhca_ring_count(&b->rq.ring),
-				RQ_WR - 1 - id);
+		KUNIT_EXPECT_EQ(test, rhca_ring_count(&b->rq.ring), RQ_WR - 1 - id);
 	}
 	KUNIT_EXPECT_EQ(test, rq_take(b), -ENOENT);
 }
