@@ -21,10 +21,6 @@ static const struct bth_case {
 	  .bytes = { 0x64, 0x50, 0x12, 0x34, 0, 0x56, 0x78, 0x9a,
 		     0, 0xbc, 0xde, 0xf0 } },
 	{ .desc = "solicited only", .fields = { .solicited = true }, .bytes = { 0, 0xc0 } },
-	{ .desc = "acknowledge request only",
-	  .fields = { .ack_req = true },
-	  .bytes = { 0, 0x40, 0, 0, 0, 0, 0, 0, 0x80 } },
-	{ .desc = "two pad bytes", .fields = { .pad = 2 }, .bytes = { 0, 0x60 } },
 };
 KUNIT_ARRAY_PARAM_DESC(bth, bth_cases, desc);
 
