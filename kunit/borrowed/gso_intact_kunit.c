@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Blocks to this host are marked so that UDP leaves them whole, and what shares
- * memory with them is not.
- */
+/* Blocks to this host are marked, so that UDP leaves them whole, but not their clones. */
 #include <linux/delay.h>
 #include <linux/ip.h>
 #include <linux/netfilter.h>

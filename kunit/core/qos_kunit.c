@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Which hop limit and which priority a packet gets, and what a DCB APP table
- * says about it.
- */
+/* Hop limit and priority of packets, and what a DCB APP table says about them. */
 #include <linux/dcbnl.h>
 #include <net/dcbnl.h>
 

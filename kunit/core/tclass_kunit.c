@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Rules for the traffic class: what a line means, which rule counts, what is
- * shown.
- */
+/* Rules for the traffic class: what a line means, which rule counts, what is shown. */
 #include <linux/inet.h>
 #include <net/ipv6.h>
 

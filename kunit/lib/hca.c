@@ -639,10 +639,7 @@ void test_expect_completions(struct test_hca *hca, u64 first, u32 num)
 
 /* --- packets ------------------------------------------------------------------- */
 
-/*
- * A packet that has not arrived yet. Its flow is set here, from the peer to this HCA, unless
- * the test has set a hop limit
- */
+/* Has not arrived yet: from the peer to this HCA, unless the test has set a hop limit */
 struct sk_buff *test_packet_on(struct test_hca *hca, struct test_packet *p,
 			       struct net_device *ndev)
 {
@@ -759,10 +756,7 @@ struct sk_buff *test_sent_v2(struct test_hca *hca)
 	return skb_dequeue(&tap->sent_v2);
 }
 
-/*
- * What a block, which is consumed, is cut into on its way: a list of packets by skb->next. A
- * single packet is itself
- */
+/* What a block, which is consumed, is cut into: a list by skb->next. One packet is itself */
 struct sk_buff *test_segments(struct kunit *test, struct sk_buff *skb)
 {
 	struct sk_buff *list;

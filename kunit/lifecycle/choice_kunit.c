@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Hardware before software, and software when the hardware goes: with a backend
- * that only records in the place of hardware.
- */
+/* Hardware before software, and software when that goes; the hardware only records. */
 #include <linux/debug_locks.h>
 #include <linux/device.h>
 #include <linux/rtnetlink.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The pool of packet memory: which page is next, and what becomes of the pages where
- * there is no memory for another.
- */
+/* The pool of packet memory: which page is next, and what is done where there is no other. */
 #include <kunit/static_stub.h>
 #include <linux/bottom_half.h>
 

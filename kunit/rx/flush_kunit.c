@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * RDMA FLUSH, IBTA vol. 1, annex A19: what a responder does about one, and what a
- * requester makes of a work request.
- */
+/* RDMA FLUSH, IBTA vol. 1, annex A19: what a responder and a requester do about one. */
 #include <linux/unaligned.h>
 
 #include "lib/course.h"

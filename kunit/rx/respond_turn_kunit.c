@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Turns of the responder: what a peer asks for does not keep the softirq that takes it
- * busy for long.
- */
+/* Turns of the responder: no request keeps the softirq that takes it busy for long. */
 #include <linux/jiffies.h>
 
 #include "lib/course.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Doorbells: what is posted after a pause leaves at once, what follows it closely
- * leaves together.
- */
+/* Doorbells: what is posted after a pause leaves at once, what follows closely, together. */
 #include <linux/ktime.h>
 #include <linux/sched.h>
 

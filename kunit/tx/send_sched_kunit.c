@@ -58,10 +58,7 @@ static void what_is_under_way_is_bounded(struct kunit *test)
 #define KICKERS		4
 #define KICKS		20000
 
-/*
- * The turns of a QP's requester, without its sends: all that has been posted is seen by
- * one turn.
- */
+/* Turns of a QP's requester that send nothing: all that was posted is seen by one of them. */
 static struct stress {
 	struct rhca_turn *turn;
 	atomic_t posted;

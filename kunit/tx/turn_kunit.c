@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Turns: the table of Documentation/send-scheduler.rst row by row, then all words with
- * all events.
- */
+/* Turns: the table of send-scheduler.rst row by row, then all words with all events. */
 #include "lib/suite.h"
 #include "sw/qp/turn.h"
 

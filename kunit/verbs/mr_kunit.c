@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Which ranges a key allows, which page an address lies in, and how users are waited
- * for.
- */
+/* Which ranges a key allows, which page an address lies in, and how users are waited for. */
 #include <kunit/static_stub.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>

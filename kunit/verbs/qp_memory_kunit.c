@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What a QP costs the kernel beside its rings, and that it is no less than what it
- * was asked for.
- */
+/* What a QP costs the kernel beside its rings, and that it has what it was asked for. */
 #include <linux/slab.h>
 
 #include "lib/hca.h"

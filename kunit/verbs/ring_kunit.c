@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Rings that the other side scribbles on: whatever it writes, the kernel stays
- * inside.
- */
+/* Rings that the other side scribbles on: whatever it writes, the kernel stays inside. */
 #include "sw/verbs/queue/ring.h"
 #include "lib/hostile.h"
 #include "lib/packet.h"
