@@ -49,7 +49,8 @@ static void take_send(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
 	wc->wr_id = request->wr_id;
 	wc->opcode = request->opcode;
 	wc->byte_len = be32_to_cpu(cqe->byte_cnt);
-	WRITE_ONCE(qp->sq.completed, request->number);
+	/* Who posts may fill its place from here on */
+	smp_store_release(&qp->sq.completed, request->number);
 }
 
 static void take_recv(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
@@ -65,7 +66,7 @@ static void take_recv(struct rhca_mlx5_qp *qp, const struct mlx5_cqe64 *cqe,
 		return;
 	}
 	wc->wr_id = rq->wr_id[rq->completed & (rq->num_entries - 1)];
-	WRITE_ONCE(rq->completed, rq->completed + 1);
+	smp_store_release(&rq->completed, rq->completed + 1);	/* likewise */
 }
 
 static void describe_message(const struct mlx5_cqe64 *cqe, u8 opcode,
