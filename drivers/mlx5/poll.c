@@ -224,7 +224,9 @@ void rhca_mlx5_cq_purge(struct rhca_mlx5_cq *cq, struct rhca_mlx5_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	for (index = end_of(cq); index != cq->hw.cons_index; ) {
+	index = end_of(cq);
+	dma_rmb();	/* the owner bits before the rest */
+	while (index != cq->hw.cons_index) {
 		cqe = rhca_mlx5_cq_entry(cq, --index);
 		if (qpn_of(cqe) == qp->numbered.number) {
 			drop_entry(qp, cqe);
