@@ -150,7 +150,7 @@ static void dev_quiesce(struct rhca_dev *dev)
 	unsigned long end = jiffies + msecs_to_jiffies(FLUSH_MAX_MS);
 
 	msleep(FLUSH_MS);
-	rhca_mlx5_for_each_qp(dev->private, wait_until_flushed, &end);
+	rhca_mlx5_for_each_qp(dev->private, RHCA_MLX5_ANY_QP, wait_until_flushed, &end);
 }
 
 /* The firmware takes RoCE packets from here on: other receivers see none */

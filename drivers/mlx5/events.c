@@ -23,18 +23,29 @@
 #define NUMBER_MASK	GENMASK(23, 0)
 #define HAS_FAILED	XA_MARK_0
 
+/* Have a queue pair found by a mark, as long as it has its number. Any context. */
+void rhca_mlx5_mark_qp(struct rhca_mlx5 *hca, u32 number, xa_mark_t mark)
+{
+	unsigned long flags;
+
+	xa_lock_irqsave(&hca->qps, flags);
+	__xa_set_mark(&hca->qps, number, mark);
+	xa_unlock_irqrestore(&hca->qps, flags);
+}
+
 /*
- * Do something to every queue pair. @fn: may do what the caller may; the queue pair is not
- * destroyed meanwhile. @data: for @fn. Any context.
+ * Do something to each queue pair of a kind. @which: RHCA_MLX5_ANY_QP or RHCA_MLX5_KERNEL_QP:
+ * processes may have thousands. @fn: may do what the caller may; the queue pair is not destroyed
+ * meanwhile. @data: for @fn. Any context.
  */
-void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca,
+void rhca_mlx5_for_each_qp(struct rhca_mlx5 *hca, xa_mark_t which,
 			   void (*fn)(struct rhca_mlx5_qp *qp, void *data),
 			   void *data)
 {
 	struct rhca_mlx5_numbered *object;
 	unsigned long number;
 
-	xa_for_each(&hca->qps, number, object) {
+	xa_for_each_marked(&hca->qps, number, object, which) {
 		object = rhca_mlx5_number_get(&hca->qps, number);
 		if (!object)
 			continue;
@@ -54,18 +65,6 @@ static const u8 qp_events[] = {
 	[MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR]	= IB_EVENT_QP_REQ_ERR,
 	[MLX5_EVENT_TYPE_WQ_ACCESS_ERROR]	= IB_EVENT_QP_ACCESS_ERR,
 };
-
-static void mark(struct rhca_mlx5 *hca, u32 number, bool failed)
-{
-	unsigned long flags;
-
-	xa_lock_irqsave(&hca->qps, flags);
-	if (failed)
-		__xa_set_mark(&hca->qps, number, HAS_FAILED);
-	else
-		__xa_clear_mark(&hca->qps, number, HAS_FAILED);
-	xa_unlock_irqrestore(&hca->qps, flags);
-}
 
 static void tell(struct rhca_mlx5 *hca, u32 number)
 {
@@ -89,7 +88,9 @@ static void tell_all(struct work_struct *work)
 	void *object;
 
 	xa_for_each_marked(&hca->qps, number, object, HAS_FAILED) {
-		mark(hca, number, false);
+		xa_lock_irq(&hca->qps);
+		__xa_clear_mark(&hca->qps, number, HAS_FAILED);
+		xa_unlock_irq(&hca->qps);
 		tell(hca, number);
 	}
 }
@@ -100,7 +101,7 @@ static void hear_of_qp(struct rhca_mlx5 *hca, u32 number, int event)
 
 	if ((event == IB_EVENT_QP_FATAL || event == IB_EVENT_QP_ACCESS_ERR) &&
 	    rhca_mlx5_tells_qp_error(hca->mdev)) {
-		mark(hca, number, true);
+		rhca_mlx5_mark_qp(hca, number, HAS_FAILED);
 		schedule_work(&hca->qp_error_work);
 	}
 	object = rhca_mlx5_number_get(&hca->qps, number);

@@ -72,8 +72,6 @@ static void flush_qp(struct rhca_mlx5_qp *qp, void *data)
 {
 	struct flush *flush = data;
 
-	if (qp->base.is_user)
-		return;
 	if (qp->base.ibqp.send_cq == flush->ibcq)
 		while (flush->filled < flush->num &&
 		       flush_send(qp, flush->wc + flush->filled))
@@ -93,7 +91,8 @@ int rhca_mlx5_flush(struct rhca_mlx5_cq *cq, int num, struct ib_wc *wc)
 	struct flush flush = { .ibcq = &cq->ibcq, .wc = wc, .num = num };
 
 	lockdep_assert_held(&cq->lock);
-	rhca_mlx5_for_each_qp(rhca_mlx5_of(cq->ibcq.device), flush_qp, &flush);
+	rhca_mlx5_for_each_qp(rhca_mlx5_of(cq->ibcq.device), RHCA_MLX5_KERNEL_QP, flush_qp,
+			      &flush);
 	return flush.filled;
 }
 
@@ -113,8 +112,6 @@ static void tell_user(struct rhca_mlx5_qp *qp, void *unused)
 	struct ib_cq *send_cq = qp->base.ibqp.send_cq;
 	struct ib_cq *recv_cq = qp->base.ibqp.recv_cq;
 
-	if (qp->base.is_user)
-		return;
 	raise_completion(send_cq);
 	if (recv_cq != send_cq)
 		raise_completion(recv_cq);
@@ -158,7 +155,7 @@ static void handle_fatal(struct work_struct *work)
 					     fatal_work);
 
 	tell_users(hca);
-	rhca_mlx5_for_each_qp(hca, tell_user, NULL);
+	rhca_mlx5_for_each_qp(hca, RHCA_MLX5_KERNEL_QP, tell_user, NULL);
 }
 
 /* Called by mlx5_core in any context; the adapter is dead already */

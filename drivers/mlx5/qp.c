@@ -8,6 +8,7 @@
 #include "counters.h"
 #include "cq.h"
 #include "device.h"
+#include "events.h"
 #include "lag.h"
 #include "poll.h"
 #include "qp.h"
@@ -293,6 +294,8 @@ int rhca_mlx5_qp_create(struct rhca_qp *base, struct ib_qp_init_attr *init,
 		ret = rhca_mlx5_qp_answer(qp, udata);
 	if (ret)
 		goto err_destroy;
+	if (!base->is_user)
+		rhca_mlx5_mark_qp(hca, number, RHCA_MLX5_KERNEL_QP);
 	base->ibqp.qp_num = init->qp_type == IB_QPT_GSI ? GSI_NUMBER : number;
 	return 0;
 
