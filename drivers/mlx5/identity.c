@@ -113,8 +113,10 @@ static void describe_queues(const struct mlx5_core_dev *mdev,
 	attr->max_srq = 1 << MLX5_CAP_GEN(mdev, log_max_srq);
 	attr->max_srq_wr = (1 << MLX5_CAP_GEN(mdev, log_max_srq_sz)) - 1;
 	attr->max_srq_sge = rhca_mlx5_max_srq_sge(mdev);
-	attr->max_qp_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_req_qp);
-	attr->max_qp_init_rd_atom = 1 << MLX5_CAP_GEN(mdev, log_max_ra_res_qp);
+	/* The core has one limit for both ways */
+	attr->max_qp_rd_atom = 1 << min(MLX5_CAP_GEN(mdev, log_max_ra_req_qp),
+					MLX5_CAP_GEN(mdev, log_max_ra_res_qp));
+	attr->max_qp_init_rd_atom = attr->max_qp_rd_atom;
 	attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
 	if (MLX5_CAP_GEN(mdev, cq_moderation)) {
 		attr->cq_caps.max_cq_moderation_count = MLX5_MAX_CQ_COUNT;
