@@ -15,6 +15,7 @@
 #define NS_PER_MS	1000000
 
 static bool once;
+static volatile sig_atomic_t told_to_end;
 static const char *wires[MAX_DEVICES];
 static const char *first_ports[MAX_DEVICES];	/* by the index of the second */
 static const char *physical[MAX_DEVICES];	/* by the index of the virtual function */
@@ -289,6 +290,25 @@ static int work(void)
 	return wait < 0 ? -1 : (int)((wait + NS_PER_MS - 1) / NS_PER_MS);
 }
 
+static void end(int number)
+{
+	(void)number;
+	told_to_end = 1;
+}
+
+/* That there were any shows that a driver was there at all. */
+static void sum_up(void)
+{
+	u64 commands = 0;
+	u32 i, row;
+
+	for (i = 0; i < device_count; i++)
+		for (row = 0; row < COMMAND_ROWS_MAX; row++)
+			commands += devices[i]->counters.work.commands[row];
+	fprintf(stderr, "connectx-model: %llu commands, %llu violations of the protocol\n",
+		(unsigned long long)commands, (unsigned long long)violation_count());
+}
+
 static void run(void)
 {
 	struct pollfd fds[MAX_FDS];
@@ -296,7 +316,7 @@ static void run(void)
 	u32 count, i;
 	int wait;
 
-	while (!once || !had_guest || any_guest()) {
+	while (!told_to_end && (!once || !had_guest || any_guest())) {
 		wait = work();
 		count = collect(fds);
 		if (poll(fds, count, wait) < 0)
@@ -314,9 +334,11 @@ static void run(void)
 
 int main(int argc, char **argv)
 {
+	const struct sigaction ending = { .sa_handler = end };
 	int option;
 
 	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGTERM, &ending, NULL);
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (!take_option(option)) {
 			fputs(usage, option == OPT_HELP ? stdout : stderr);
@@ -330,8 +352,6 @@ int main(int argc, char **argv)
 	if (!join_devices() || !connect_wires())
 		return 1;
 	run();
-	if (violation_count())
-		fprintf(stderr, "connectx-model: %llu violations of the protocol\n",
-			(unsigned long long)violation_count());
+	sum_up();
 	return 0;
 }

@@ -150,13 +150,20 @@ guest() {
 	[ $status -eq 0 ] || tail -n 60 "$results/$name.log"
 }
 
-# Nothing that this driver did may have been against the protocol.
+# Nothing that this driver did may have been against the protocol; and it did something, with
+# each adapter that there was.
 no_violations() { # no_violations NAME [ALLOWED-PATTERN]
-	local logs
+	local logs log
 
 	[ -e "$results/$1" ] || return 0	# its kernel is not there
 	logs=$(find "$results/$1" -name model.log)
 	[ -n "$logs" ] || return 1
+	for log in $logs; do
+		grep -q 'connectx-model: [1-9][0-9]* commands' "$log" || {
+			echo "$log: no driver was there, or the model did not end by itself"
+			return 1
+		}
+	done
 	# shellcheck disable=SC2086
 	! grep -h VIOLATION $logs | grep -vE "${2:-nothing allowed}"
 }
