@@ -156,6 +156,7 @@ static const struct optional_cap {
 	{ "atomic-order", true, OF(CAP_ATOMIC, atomic_caps,
 				   supported_atomic_req_8B_endianness_mode_1, 0) },
 	{ "q-counters", true, OF_GENERAL(max_qp_cnt, 0) },
+	{ "many-reads", true, OF_GENERAL(log_max_ra_res_qp, 3) },
 	{ "page-rights", false, OF_GENERAL(pg, 1) },
 	{ "relaxed-write", false, OF_GENERAL(relaxed_ordering_write, 1) },
 	{ "relaxed-read", false, OF_GENERAL(relaxed_ordering_read_pci_enabled, 1) },

@@ -40,7 +40,7 @@ static const char usage[] =
 "  --loss PPM, --reorder PPM, --corrupt PPM, --mark PPM   faults of the wire\n"
 "  --without WORDS   what the adapters lack (before --device): roce-v1, free-running,\n"
 "                    umr-page-size, umr-atomic, umr-offset, atomic-order, lag-affinity,\n"
-"                    q-counters\n"
+"                    q-counters, many-reads\n"
 "  --with WORDS      what they have besides (before --device): page-rights,\n"
 "                    relaxed-write, relaxed-read, relaxed-umr, ats, small-fence, no-fence,\n"
 "                    scatter-cqe, rates, error-reason, short-reads, long-lists,\n"

@@ -5,7 +5,7 @@
 # adapter does not destroy, or not reset, of the driver's own queues (kept.py).
 #
 # usage: ours-states.sh [lacking | reasons]
-#   lacking  the model was started with --without=roce-v1,free-running,q-counters
+#   lacking  the model was started with --without=roce-v1,free-running,q-counters,many-reads
 #   reasons  with --with=error-reason: the log says why queue pairs failed
 . "$(dirname "$0")/guest-lib.sh"
 here=$(realpath "$(dirname "$0")")
@@ -131,6 +131,9 @@ if [ "${1-}" = lacking ]; then
 	timeout 60 /usr/bin/python3 "$here/stamps.py" "$rdma" || failed=1
 	pair rc "ibv_rc_pingpong -d $rdma -g $gid -n 50" \
 		"ibv_rc_pingpong -d $rdma -g $gid -n 50 localhost"
+	# As many at a time as the device says
+	pair reads "ib_read_bw -d $rdma -x $gid -F -n 50 -s 65536" \
+		"ib_read_bw -d $rdma -x $gid -F -n 50 -s 65536 localhost"
 	pair rping "rping -s -a $address -C 5" "rping -c -a $address -C 5"
 	check counts-port-alone counts_port_alone
 	finish
