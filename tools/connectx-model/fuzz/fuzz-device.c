@@ -154,6 +154,7 @@ static void make_ethernet(struct device *dev)
 	SET(sqc, c, tis_num_0, 3);
 	SET(wq, wq, wq_type, 1);
 	SET(wq, wq, pd, 1);
+	SET(wq, wq, uar_page, 16);
 	SET(wq, wq, dbr_addr, 0x5000);
 	SET(wq, wq, log_wq_stride, 6);
 	SET(wq, wq, log_wq_sz, 4);

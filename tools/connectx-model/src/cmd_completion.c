@@ -18,12 +18,14 @@ static void eq_destroy(struct object *object)
 {
 	struct eq *eq = container_of(object, struct eq, object);
 
+	object_unuse(eq->uar_object);
 	ring_free(&eq->ring);
 	free(eq);
 }
 
 static enum command_status add_eq(struct command *cmd, struct eq *eq)
 {
+	struct object *uar = object_find(&cmd->dev->objects, OBJ_UAR, eq->uar);
 	const u8 *c = AT(create_eq_in, cmd->in, eq_context_entry);
 	struct ring_layout layout = {
 		.pas = AT(create_eq_in, cmd->in, pas),
@@ -37,12 +39,14 @@ static enum command_status add_eq(struct command *cmd, struct eq *eq)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QUEUE_SIZE);
 	if (eq->vector >= VFIO_USER_VECTORS)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_EQ);
-	if (!object_find(&cmd->dev->objects, OBJ_UAR, eq->uar))
+	if (!uar)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_UAR);
 	if (!ring_init(&eq->ring, &layout))
 		return command_fail(cmd, STATUS_BAD_INPUT_LEN, SYND_PAS);
 	if (!object_add(&cmd->dev->objects, OBJ_EQ, &eq->object))
 		return command_fail(cmd, STATUS_LIMIT, SYND_LIMIT);
+	eq->uar_object = uar;
+	object_use(uar);
 	return STATUS_OK;
 }
 
@@ -108,7 +112,8 @@ static enum command_status add_cq(struct command *cmd, struct cq *cq)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_EQ);
 	if (cq->log_size > CAP(cmd->dev, log_max_cq_sz) || GET(cqc, c, cqe_sz) > 1)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QUEUE_SIZE);
-	if (!object_find(&cmd->dev->objects, OBJ_UAR, cq->uar))
+	cq->uar_object = object_find(&cmd->dev->objects, OBJ_UAR, cq->uar);
+	if (!cq->uar_object)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_UAR);
 	if (cq->doorbell % 8)
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_DOORBELL);
@@ -140,6 +145,7 @@ enum command_status command_create_cq(struct command *cmd)
 		return status;
 	}
 	object_use(&cq->eq->object);
+	object_use(cq->uar_object);
 	command_note(cmd, " 2^%u entries of %u, EQ %u", cq->log_size, cq->cqe_bytes,
 		     cq->eq->object.id);
 	return STATUS_OK;

@@ -57,6 +57,8 @@ static enum command_status add_sq(struct command *cmd, struct sq *sq)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_CQ);
 	if (!sq->pd_object)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_PD);
+	if (!sq->uar)
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_UAR);
 	if (tises) {
 		sq->tis = find_object(struct tis, cmd->dev, OBJ_TIS,
 				      GET(sqc, sq->context, tis_num_0));
@@ -83,6 +85,7 @@ enum command_status command_create_sq(struct command *cmd)
 	sq->doorbell = GET(wq, wq, dbr_addr);
 	sq->pd = GET(wq, wq, pd);
 	sq->pd_object = object_find(&cmd->dev->objects, OBJ_PD, sq->pd);
+	sq->uar = object_find(&cmd->dev->objects, OBJ_UAR, GET(wq, wq, uar_page));
 	sq->cq = cq_find(cmd->dev, GET(sqc, c, cqn));
 	sq->user_index = GET(sqc, c, user_index);
 	sq->reserved_lkey = GET(sqc, c, rlky);
@@ -93,6 +96,7 @@ enum command_status command_create_sq(struct command *cmd)
 		return status;
 	}
 	object_use(sq->pd_object);
+	object_use(sq->uar);
 	object_use(sq->tis ? &sq->tis->object : NULL);
 	object_use(&sq->cq->object);
 	return STATUS_OK;

@@ -124,7 +124,8 @@ static enum command_status find_parts(struct command *cmd, struct qp *qp)
 	if ((!qp->send_cq && !GET(qpc, c, no_sq)) ||
 	    (!qp->recv_cq && (type == RQ_OWN || (type == RQ_SHARED && qp->service != SERVICE_XRC))))
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_CQ);
-	if (!GET(qpc, c, no_sq) && !object_find(objects, OBJ_UAR, qp->uar))
+	qp->uar_object = GET(qpc, c, no_sq) ? NULL : object_find(objects, OBJ_UAR, qp->uar);
+	if (!qp->uar_object && !GET(qpc, c, no_sq))
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_UAR);
 	if (qp->service == SERVICE_XRC) {
 		qp->xrcd = object_find(objects, OBJ_XRCD, xrcd);
@@ -178,6 +179,7 @@ static enum command_status set_up_queues(struct command *cmd, struct qp *qp)
 static void use_parts(struct qp *qp)
 {
 	object_use(qp->pd_object);
+	object_use(qp->uar_object);
 	object_use(qp->xrcd);
 	object_use(qp->send_cq ? &qp->send_cq->object : NULL);
 	object_use(qp->recv_cq ? &qp->recv_cq->object : NULL);

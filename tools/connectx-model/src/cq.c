@@ -171,6 +171,7 @@ void cq_destroy(struct object *object)
 
 	timer_cancel(&cq->moderation);
 	object_unuse(&cq->eq->object);
+	object_unuse(cq->uar_object);
 	ring_free(&cq->ring);
 	free(cq);
 }

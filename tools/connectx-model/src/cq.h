@@ -56,6 +56,7 @@ struct cq {
 	struct eq *eq;
 	u64 doorbell;
 	u32 uar;
+	struct object *uar_object;
 	bool overrun_ignored;
 	bool failed;
 	u32 produced;

@@ -206,11 +206,12 @@ static void send_doorbell(struct device *dev, u32 uar, const u8 *from)
 	u32 number = be32_at(from + 4) >> 8;
 	struct qp *qp = qp_find(dev, number);
 	struct sq *sq = sq_find(dev, number);
+	u32 own = qp ? qp->uar : sq ? sq->uar->id : uar;
 
 	trace(TRACE_DOORBELL, "dev%u UAR %u: send doorbell of %#x", dev->index, uar, number);
-	if (qp && qp->uar != uar)
-		violation("dev%u: QP %#x of UAR %u rung through UAR %u", dev->index, number,
-			  qp->uar, uar);
+	if (own != uar)
+		violation("dev%u: send queue %#x of UAR %u rung through UAR %u", dev->index, number,
+			  own, uar);
 	else if (qp)
 		ring_for_sends(qp);
 	else if (sq)

@@ -33,6 +33,7 @@ struct eq {
 	struct ring ring;
 	u32 log_size;
 	u32 uar;
+	struct object *uar_object;
 	u32 vector;
 	bool armed;
 	u32 produced;

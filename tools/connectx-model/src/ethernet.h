@@ -19,6 +19,7 @@ struct sq {
 	u8 state;
 	u32 pd;
 	struct object *pd_object;
+	struct object *uar;
 	struct cq *cq;
 	u32 user_index;
 	bool reserved_lkey;

@@ -51,6 +51,7 @@ void sq_destroy(struct object *object)
 	struct sq *sq = container_of(object, struct sq, object);
 
 	object_unuse(sq->pd_object);
+	object_unuse(sq->uar);
 	object_unuse(sq->tis ? &sq->tis->object : NULL);
 	object_unuse(&sq->cq->object);
 	ring_free(&sq->ring);

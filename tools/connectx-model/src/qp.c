@@ -325,6 +325,7 @@ void qp_destroy(struct object *object)
 	qp_reset(qp);
 	vport_detach_all(&qp->dev->vport, object->id);
 	object_unuse(qp->pd_object);
+	object_unuse(qp->uar_object);
 	object_unuse(qp->xrcd);
 	object_unuse(qp->send_cq ? &qp->send_cq->object : NULL);
 	object_unuse(qp->recv_cq ? &qp->recv_cq->object : NULL);

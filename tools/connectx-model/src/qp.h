@@ -202,6 +202,7 @@ struct qp {
 	bool reserved_lkey;
 	bool fast_registration;		/* its requests may load lists of pages */
 	struct object *pd_object;
+	struct object *uar_object;	/* NULL: it has no send queue */
 	struct object *xrcd;
 	struct cq *send_cq;
 	struct cq *recv_cq;

@@ -60,6 +60,26 @@ def handles(guest):
     expect('domain-freed-twice', guest.status('dealloc_pd', {'pd': pd}), g.BAD_RESOURCE)
 
 
+def queue(guest):
+    """An event queue and a completion queue, and the UARs that they name."""
+    uars = [guest.create('alloc_uar', 'uar') for _ in range(2)]
+    eq = guest.create('create_eq', 'eq_number', {
+        'eq_context_entry.log_eq_size': 6, 'eq_context_entry.uar_page': uars[0]},
+        rest=guest.page().to_bytes(8, 'big'))
+    return eq, guest.create('create_cq', 'cqn', {
+        'cq_context.log_cq_size': 4, 'cq_context.uar_page': uars[1],
+        'cq_context.c_eqn_or_apu_element': eq}, rest=guest.page().to_bytes(8, 'big')), uars
+
+
+def uars_in_use(guest):
+    """A UAR stays as long as a queue names it."""
+    eq, cq, uars = queue(guest)
+    expect('uars-in-use', [guest.status('dealloc_uar', {'uar': uar}) for uar in uars], [g.BUSY] * 2)
+    expect('uars-freed', [guest.status(*step) for step in (
+        ('destroy_cq', {'cqn': cq}), ('dealloc_uar', {'uar': uars[1]}),
+        ('destroy_eq', {'eq_number': eq}), ('dealloc_uar', {'uar': uars[0]}))], [g.OK] * 4)
+
+
 def op_mods(guest):
     """Known ones get as far as the command itself; the others have no meaning."""
     for name, op_mod, wanted in (
@@ -443,7 +463,8 @@ def strict(program):
 def main():
     program = sys.argv[1]
     model = Model(program, '')
-    for cases in (life_cycle, delivery, handles, op_mods, flow_tables, limits, congestion, one_port_has_no_lag):
+    for cases in (life_cycle, delivery, handles, uars_in_use, op_mods, flow_tables, limits,
+                  congestion, one_port_has_no_lag):
         cases(model.guests[0])
     hang(model)
     refused_on_demand(model)

@@ -14,7 +14,7 @@ here=$(realpath "$(dirname "$0")")
 	driver=roce_hca_mlx5
 	kinds='CQ|PD|QP|Q counter|RMP|UAR|mkey'
 	# mlx5_core logs what kept.py has refused.
-	provoked='mlx5_cmd_out_err.*(DESTROY_(QP|CQ|MKEY|XRC_SRQ)|DEALLOC_PD|2RST_QP|ALLOC_Q_COUNTER)|timeout'
+	provoked='mlx5_cmd_out_err.*(DESTROY_(QP|CQ|MKEY|XRC_SRQ)|DEALLOC_(PD|UAR)|2RST_QP|ALLOC_Q_COUNTER)|timeout'
 }
 
 speaks_v2_only() {
