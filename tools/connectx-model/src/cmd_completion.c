@@ -13,6 +13,8 @@
 #define SELECT_PERIOD		(1u << 0)
 #define SELECT_COUNT		(1u << 1)
 #define SELECT_OVERRUN		(1u << 2)
+/* Of a resize: size, page offset, page size */
+#define SELECT_ENTRIES		(1u << 0 | 1u << 1 | 1u << 2)
 
 static void eq_destroy(struct object *object)
 {
@@ -170,12 +172,14 @@ enum command_status command_query_cq(struct command *cmd)
 	return STATUS_OK;
 }
 
-static enum command_status resize(struct command *cmd, struct cq *cq)
+static enum command_status resize(struct command *cmd, struct cq *cq, u32 select)
 {
 	const u8 *c = AT(modify_cq_in, cmd->in, cq_context);
 	struct ring_layout layout;
 	struct ring ring;
 
+	if (select != SELECT_ENTRIES || GET(cqc, c, cqe_sz) != (cq->cqe_bytes == 128))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QUEUE_SIZE);
 	cq_layout(cmd, c, &layout);
 	layout.bytes = (u64)cq->cqe_bytes << GET(cqc, c, log_cq_size);
 	if (GET(cqc, c, log_cq_size) > CAP(cmd->dev, log_max_cq_sz))
@@ -197,7 +201,7 @@ enum command_status command_modify_cq(struct command *cmd)
 	if (!cq)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
 	if (cmd->op_mod == RESIZE)
-		return resize(cmd, cq);
+		return resize(cmd, cq, select);
 	if (select & SELECT_PERIOD)
 		cq->period_us = GET(cqc, c, cq_period);
 	if (select & SELECT_COUNT)

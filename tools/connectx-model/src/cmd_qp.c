@@ -131,6 +131,8 @@ static enum command_status find_parts(struct command *cmd, struct qp *qp)
 		qp->xrcd = object_find(objects, OBJ_XRCD, xrcd);
 		if (!qp->xrcd)
 			return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_XRCD);
+		if (type == RQ_SHARED && !srq_find(cmd->dev, OBJ_XRC_SRQ, srqn))
+			return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_SRQ);
 	} else if (type == RQ_SHARED) {
 		qp->srq = srq_find(cmd->dev, OBJ_RMP, srqn);
 		if (!qp->srq)
@@ -351,11 +353,24 @@ static bool has_address(const struct qp *qp)
 	return qp->service == SERVICE_RC || qp->service == SERVICE_UC || qp->service == SERVICE_XRC;
 }
 
+/* Set 0 is there for who counts into none. */
+static bool counter_set_known(struct device *dev, u32 number)
+{
+	return !number || object_find(&dev->objects, OBJ_Q_COUNTER, number);
+}
+
 static enum command_status check_attributes(struct command *cmd, const struct qp *qp,
 					    const u8 *c, enum transition_bit bit, u32 options)
 {
 	u32 mtu = GET(qpc, c, mtu);
 
+	if ((bit == TO_RTR && (GET(qpc, c, log_msg_max) > CAP(cmd->dev, log_max_msg) ||
+			       GET(qpc, c, log_rra_max) > CAP(cmd->dev, log_max_ra_req_qp))) ||
+	    (bit == TO_RTS && GET(qpc, c, log_sra_max) > CAP(cmd->dev, log_max_ra_res_qp)))
+		return command_fail(cmd, STATUS_BAD_PARAM, SYND_QP_ATTR);
+	if (((bit & TO_INIT) || (options & OPT_COUNTER_SET)) &&
+	    !counter_set_known(cmd->dev, GET(qpc, c, counter_set_id)))
+		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
 	if (GET(qpc, c, lag_tx_port_affinity) > CAP(cmd->dev, num_lag_ports))
 		return command_fail(cmd, STATUS_BAD_PARAM, SYND_LAG);
 	if ((options & OPT_PRIMARY_PATH) && !has_address(qp))

@@ -11,6 +11,7 @@
 
 #define SRQ_GOOD		0
 #define WQ_LINKED_LIST		0
+#define RMP_READY		1
 #define MAX_STRIDE_LOG		9
 
 /* An XRC queue is nobody's own: a QP may be in the middle of a message for it. */
@@ -206,6 +207,9 @@ enum command_status command_modify_rmp(struct command *cmd)
 {
 	const u8 *c = AT(modify_rmp_in, cmd->in, ctx);
 
+	if (GET(modify_rmp_in, cmd->in, rmp_state) != RMP_READY ||
+	    GET(rmpc, c, state) != RMP_READY)
+		return command_fail(cmd, STATUS_BAD_RES_STATE, SYND_STATE);
 	if (!GET(modify_rmp_in, cmd->in, bitmask.lwm))
 		return STATUS_OK;
 	return set_limit(cmd, OBJ_RMP, GET(modify_rmp_in, cmd->in, rmpn),
@@ -220,7 +224,7 @@ enum command_status command_query_rmp(struct command *cmd)
 	if (!srq)
 		return command_fail(cmd, STATUS_BAD_RESOURCE, SYND_NOT_FOUND);
 	memcpy(c, srq->context, MIN(sizeof(srq->context), IFC_BYTES(rmpc)));
-	SET(rmpc, c, state, 1);
+	SET(rmpc, c, state, RMP_READY);
 	SET(wq, AT(rmpc, c, wq), lwm, srq->queue.limit);
 	return STATUS_OK;
 }

@@ -8,7 +8,6 @@
 
 #define BURST_PACKETS		16u
 #define GSI_QPN			1u
-#define GSI_QKEY		0x80010000u
 #define QKEY_OF_QP		0x80000000u	/* high bit of a WQE's Q_Key: use the QP's own */
 #define GRH_BYTES		40u
 #define CQE_HAS_GRH		(1u << 28)
@@ -41,8 +40,6 @@ static enum cqe_syndrome send_one(struct qp *qp, struct send_op *op)
 		return CQE_LOCAL_QP_OP;
 	if (op->bytes > ROCE_MAX_MTU)
 		return CQE_LOCAL_LENGTH;
-	if (bth.dest_qpn == GSI_QPN)
-		bth.qkey = GSI_QKEY;
 	if (send_op_gather(qp, op, 0, payload, op->bytes))
 		return CQE_LOCAL_PROTECTION;
 	if (!qp_route_from_av(qp, &op->av, &route))
@@ -91,13 +88,6 @@ static void complete(struct qp *qp, const struct roce_packet *packet, const stru
 	qp_complete_receive(qp, qp->recv_cq, cqe, packet->bth.solicited);
 }
 
-static bool right_qkey(const struct qp *qp, const struct roce_packet *packet)
-{
-	if (qp->service == SERVICE_GSI)
-		return packet->bth.qkey == GSI_QKEY;
-	return packet->bth.qkey == qp->qkey;
-}
-
 void datagram_receive(struct qp *qp, const struct roce_packet *packet)
 {
 	struct recv_queue *queue = qp->srq ? &qp->srq->queue : &qp->rq;
@@ -105,7 +95,7 @@ void datagram_receive(struct qp *qp, const struct roce_packet *packet)
 
 	if (!qp_receives(qp))
 		return;
-	if (!right_qkey(qp, packet)) {
+	if (packet->bth.qkey != qp->qkey) {
 		trace_note("dev%u QP %#x: wrong Q_Key %#x", qp->dev->index, qp->object.id,
 			   packet->bth.qkey);
 		return;

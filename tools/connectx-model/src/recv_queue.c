@@ -20,6 +20,12 @@ u32 recv_queue_posted(struct device *dev, const struct recv_queue *queue)
 	return (u16)(posted - queue->consumed);
 }
 
+/* Of more than there can be: as much as there can be */
+static u32 sum(u32 a, u32 b)
+{
+	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
 /* @bytes: of the entry, as far as it was read */
 static void parse(const struct recv_queue *queue, const u8 *entry, u32 bytes,
 		  struct recv_wqe *wqe)
@@ -39,8 +45,8 @@ static void parse(const struct recv_queue *queue, const u8 *entry, u32 bytes,
 		if (segment->key == INVALID_KEY)
 			break;
 		if (!segment->bytes)
-			continue;
-		wqe->bytes += segment->bytes;
+			segment->bytes = SEGMENT_WITHOUT_LENGTH;
+		wqe->bytes = sum(wqe->bytes, segment->bytes);
 		wqe->segments++;
 	}
 }

@@ -13,6 +13,8 @@
 
 #define RECV_MAX_SEGMENTS	32
 
+#define SEGMENT_WITHOUT_LENGTH	(1u << 31)	/* bytes of one that says 0 */
+
 struct segment {
 	u64 address;
 	u32 key;

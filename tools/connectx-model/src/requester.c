@@ -11,7 +11,6 @@
 #define BURST_PACKETS		16u
 #define WINDOW_PACKETS		64	/* not acknowledged */
 #define ACK_EVERY		16u	/* packets between two requests for an ACK */
-#define MAX_MESSAGE_BYTES	(1u << 30)
 #define ACK_TIMEOUT_UNIT_NS	4096ull
 /* The adapter does not time out faster than this, whatever the driver asks. */
 #define ACK_TIMEOUT_FLOOR_NS	250000000ull
@@ -384,7 +383,7 @@ static void start(struct qp *qp, struct send_op *op)
 
 static bool unsupported(const struct qp *qp, const struct send_op *op)
 {
-	if (op->opcode == 0xff || op->bytes > MAX_MESSAGE_BYTES)
+	if (op->opcode == 0xff)
 		return true;
 	if (qp->service == SERVICE_UC)
 		return send_op_is_read(op) || send_op_is_atomic(op) ||
@@ -469,6 +468,9 @@ static bool step(struct qp *qp)
 	if (!op->started && unsupported(qp, op)) {
 		op->error = CQE_LOCAL_QP_OP;
 		qp_count(qp, Q_LOCAL_OP_ERROR);
+	} else if (op->bytes > 1u << GET(qpc, qp->context, log_msg_max)) {
+		op->error = CQE_LOCAL_LENGTH;
+		qp_count(qp, Q_REQ_LOCAL_LENGTH);
 	} else {
 		if (!op->started)
 			start(qp, op);

@@ -47,7 +47,10 @@ static void parse_control(struct send_op *op)
 	op->immediate = be32_at(op->wqe + 12);
 }
 
-/* struct mlx5_av, in its long form: RoCE always has a GID. */
+/*
+ * struct mlx5_av, in its long form. RoCE always has a GID, and the bit that says so is reserved:
+ * libmlx5 leaves it 0, drivers of the kernel set it.
+ */
 static bool parse_av(const u8 *av, struct address_vector *out)
 {
 	u32 grh = be32_at(av + 28);
@@ -88,7 +91,7 @@ static bool parse_data(struct send_op *op, u32 at)
 			if (at + bytes > op->wqe_bytes)
 				return false;
 		} else {
-			segment->bytes = word;
+			segment->bytes = word ? word : SEGMENT_WITHOUT_LENGTH;
 			segment->key = be32_at(op->wqe + at + 4);
 			segment->address = be64_at(op->wqe + at + 8);
 			segment->inline_data = NULL;

@@ -80,6 +80,22 @@ def uars_in_use(guest):
         ('destroy_eq', {'eq_number': eq}), ('dealloc_uar', {'uar': uars[0]}))], [g.OK] * 4)
 
 
+def resize(guest, cq, select, long_entries):
+    data = bytearray(layouts.build('modify_cq_in', {
+        'cqn': cq, 'cq_context.log_cq_size': 5, 'cq_context.cqe_sz': long_entries}))
+    data[0:8] = layouts.opcodes['modify_cq'].to_bytes(2, 'big') + bytes(5) + b'\1'
+    data[12:16] = select.to_bytes(4, 'big')
+    return guest.command(bytes(data) + guest.page().to_bytes(8, 'big'))[1]
+
+
+def resized(guest):
+    """All of the entries are named, and they are as long as they were."""
+    cq = queue(guest)[1]
+    for select, long_entries, wanted in ((7, 0, g.OK), (1, 0, g.BAD_PARAM), (7, 1, g.BAD_PARAM)):
+        expect('resize-%d-%d' % (select, long_entries), resize(guest, cq, select, long_entries),
+               wanted)
+
+
 def op_mods(guest):
     """Known ones get as far as the command itself; the others have no meaning."""
     for name, op_mod, wanted in (
@@ -463,7 +479,7 @@ def strict(program):
 def main():
     program = sys.argv[1]
     model = Model(program, '')
-    for cases in (life_cycle, delivery, handles, uars_in_use, op_mods, flow_tables, limits,
+    for cases in (life_cycle, delivery, handles, uars_in_use, resized, op_mods, flow_tables, limits,
                   congestion, one_port_has_no_lag):
         cases(model.guests[0])
     hang(model)

@@ -23,6 +23,7 @@ READ, FETCH_ADD, SIGNALLED = 0x10, 0x12, 8
 RIGHTS = ('lr', 'lw', 'rr', 'rw', 'a')
 REQUEST_ERROR, RETRY_EXCEEDED = 13, 0x15
 PATIENCE_S = 60
+LENGTH = 1
 FLUSHED = 5
 SQ_DRAINED, EVENT_BYTES = 3, 64
 IN_RTS, IN_SQD = 3, 7
@@ -354,6 +355,88 @@ def options_of_services(program):
     model.end()
 
 
+NO_SET, TOO_MANY_READS, TOO_LONG = 99, 5, 31
+XRC, OF_SHARED = 3, 1
+
+
+def attributes(program):
+    """What a queue pair may not name, or have more of than the adapter can."""
+    model = Model(program, '')
+    guest, connection = model.guests[0], Connection(model.guests[0])
+    qpn = connection.make_qp(guest.page(), guest.page())
+    for name, step, context, wanted in (
+            ('no-set', 'rst2init_qp', {'qpc.counter_set_id': NO_SET}, g.BAD_RESOURCE),
+            ('set', 'rst2init_qp', {'qpc.counter_set_id': guest.create(
+                'alloc_q_counter', 'counter_set_id')}, g.OK),
+            ('resources', 'init2rtr_qp', {'qpc.log_rra_max': TOO_MANY_READS}, g.BAD_PARAM),
+            ('length', 'init2rtr_qp', {'qpc.log_msg_max': TOO_LONG}, g.BAD_PARAM),
+            ('rtr', 'init2rtr_qp', {'qpc.log_msg_max': TOO_LONG - 1}, g.OK),
+            ('reads', 'rtr2rts_qp', {'qpc.log_sra_max': TOO_MANY_READS}, g.BAD_PARAM),
+            ('rts', 'rtr2rts_qp', {}, g.OK)):
+        expect('attribute-' + name, guest.status(step, {
+            'qpn': qpn, 'qpc.mtu': MTU_1024, **connection.address, **context}), wanted)
+    domain = guest.create('alloc_xrcd', 'xrcd')
+    shared = guest.create('create_xrc_srq', 'xrc_srqn', {
+        'xrc_srq_context_entry.' + name: value for name, value in {
+            'xrcd': domain, 'cqn': connection.cq, 'pd': connection.pd, 'log_rq_stride': 1}.items()},
+        rest=struct.pack('>Q', guest.page()))
+    expect('shared-queue-of-xrc', [guest.status('create_qp', {
+        **connection.qp_fields(guest.page(), XRC), 'qpc.rq_type': OF_SHARED, 'qpc.xrcd': domain,
+        'qpc.srqn_rmpn_xrqn': number}, rest=struct.pack('>Q', guest.page()))
+        for number in (shared, NO_SET)], [g.OK, g.BAD_RESOURCE])
+    pool = guest.create('create_rmp', 'rmpn', {
+        'ctx.wq.pd': connection.pd, 'ctx.wq.log_wq_stride': 5, 'ctx.wq.dbr_addr': guest.page()},
+        rest=struct.pack('>Q', guest.page()))
+    expect('limit-of-no-state', [guest.status('modify_rmp', {
+        'rmpn': pool, 'rmp_state': state, 'ctx.state': state}) for state in (0, 1)],
+        [g.BAD_RES_STATE, g.OK])
+    expect('uar-of-queue-pairs', guest.status('dealloc_uar', {'uar': connection.uar}), g.BUSY)
+    model.end()
+
+
+def lengths(program):
+    """A piece of memory that says 0 has 2 GiB, and no message has as much."""
+    model = Model(program, '')
+    connection = Connection(model.guests[0])
+    connection.post_read(0)
+    end, result = time.monotonic() + PATIENCE_S, None
+    while result is None and time.monotonic() < end:
+        result = connection.poll()
+    expect('read-of-no-length', result, (REQUEST_ERROR, LENGTH))
+    model.end()
+
+
+HAS_GID, LONG_VECTOR, SENDS = 1 << 30, 1 << 31, 0xa
+
+
+class Datagrams(Connection):
+    """A queue pair of datagrams, and one that gets them."""
+    key = 0x1234
+
+    def __init__(self, guest):
+        super().__init__(guest)
+        self.qps[0] = self.make_qp(self.ring, self.record, UD)
+        for step in ('rst2init_qp', 'init2rtr_qp', 'rtr2rts_qp'):
+            assert guest.status(step, {'qpn': self.qps[0]}) == g.OK, step
+
+    def post_send(self, flags):
+        self.post(SENDS, struct.pack('>IIIHHI', self.key, 0, LONG_VECTOR | self.qps[1], 0, 0, 0) +
+                  MAC.to_bytes(6, 'big') + bytes([0, 64]) + struct.pack('>I', flags) + GID)
+
+
+def vectors(program):
+    """On Ethernet each has a GID: libmlx5 does not say so, and drivers of the kernel do."""
+    for name, flags in (('gid', HAS_GID), ('no-gid', 0)):
+        model = Model(program, '')
+        connection = Datagrams(model.guests[0])
+        connection.post_send(flags)
+        end, result = time.monotonic() + PATIENCE_S, None
+        while result is None and time.monotonic() < end:
+            result = connection.poll()
+        expect('vector-' + name, result, (0, 0))
+        model.end()
+
+
 RDMA_RECEIVE, TO_OTHER_DOMAIN, ALLOW, BY_MISC = 7, 2, 1, 2
 
 
@@ -583,6 +666,9 @@ def main():
     flushed_slowly(program)
     moved(program)
     options_of_services(program)
+    attributes(program)
+    lengths(program)
+    vectors(program)
     switchdev(program)
     reads_over(program, 'reads')
     reads_over(program, 'reads-duplicated', duplicate_ppm=300000)
