@@ -115,6 +115,7 @@ static int alloc_ucontext(struct ib_ucontext *ibucontext, struct ib_udata *udata
 		return ret;
 	mutex_init(&context->records_lock);
 	INIT_LIST_HEAD(&context->records);
+	xa_init(&context->uars);
 	context->cqe_version = min_t(u8, MLX5_CAP_GEN(mdev, cqe_version),
 				     req.max_cqe_version);
 	describe(ibucontext, &resp);
@@ -167,6 +168,7 @@ void rhca_mlx5_dealloc_ucontext(struct ib_ucontext *ibucontext)
 	struct rhca_mlx5_ucontext *context = to_context(ibucontext);
 
 	list_del_init(&context->records);
+	xa_destroy(&context->uars);
 	mutex_destroy(&context->records_lock);
 }
 

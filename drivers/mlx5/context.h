@@ -5,6 +5,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -14,6 +15,7 @@ struct rhca_mlx5_ucontext {
 	u8 cqe_version;		/* 1: completions have the user index of their queue */
 	struct mutex records_lock;	/* protects: */
 	struct list_head records;	/* pages of doorbell records, see buffer.c */
+	struct xarray uars;	/* its UARs by number, with a lock of its own; see uar.c */
 };
 
 /* A protection domain */

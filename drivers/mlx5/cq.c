@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Completion queues: create, resize, destroy, arm. Reading them is in poll.c. */
 #include <linux/interrupt.h>
+#include <linux/kmemleak.h>
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
@@ -9,6 +10,7 @@
 #include "context.h"
 #include "cq.h"
 #include "device.h"
+#include "uar.h"
 
 #define CQE_BYTES	64
 #define OWNER_INVALID	(MLX5_CQE_INVALID << 4)
@@ -59,6 +61,7 @@ struct mlx5_cqe64 *rhca_mlx5_cq_entry(struct rhca_mlx5_cq *cq, u32 index)
 static int pin_cq(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
 		  struct rhca_mlx5_cq_spec *spec)
 {
+	struct rhca_mlx5_ucontext *context = rhca_mlx5_context_of(udata);
 	struct rhca_mlx5_user_queue queue = { .access = IB_ACCESS_LOCAL_WRITE };
 	struct mlx5_ib_create_cq cmd = {};
 	int ret;
@@ -79,8 +82,13 @@ static int pin_cq(struct rhca_mlx5_cq *cq, struct ib_udata *udata,
 	queue.record = cmd.db_addr;
 	spec->cqe_bytes = cmd.cqe_size;
 	spec->uar = cmd.uar_page_index;
-	return rhca_mlx5_buffer_pin(&cq->buffer, rhca_mlx5_context_of(udata),
-				    &queue);
+	cq->uar = rhca_mlx5_uar_get(context, cmd.uar_page_index);
+	if (!cq->uar)
+		return -EINVAL;
+	ret = rhca_mlx5_buffer_pin(&cq->buffer, context, &queue);
+	if (ret)
+		rhca_mlx5_uar_put(cq->uar);
+	return ret;
 }
 
 static int alloc_kernel(struct rhca_mlx5_cq *cq, struct rhca_mlx5 *hca,
@@ -132,10 +140,16 @@ static int tell_number(const struct rhca_mlx5_cq *cq, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
 }
 
+static void free_memory(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
+{
+	rhca_mlx5_buffer_free(&cq->buffer, mdev);
+	rhca_mlx5_uar_put(cq->uar);
+}
+
 /*
  * Destroy a CQ that nobody can destroy again. Where the adapter keeps it, it writes completions
- * to the memory of the entries, so they are lost with it. But events find it no more, and when
- * those under way have ended it may be freed.
+ * to the memory of the entries, so they are lost with it, and the UAR. But events find it no
+ * more, and when those under way have ended it may be freed.
  */
 static int abandon(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
 {
@@ -147,6 +161,7 @@ static int abandon(struct rhca_mlx5_cq *cq, struct mlx5_core_dev *mdev)
 	mlx5_cq_put(&cq->hw);
 	wait_for_completion(&cq->hw.free);
 	rhca_mlx5_buffer_lose(&cq->buffer);
+	kmemleak_not_leak(cq->uar);
 	return ret;
 }
 
@@ -194,7 +209,7 @@ err_destroy:
 	if (abandon(cq, hca->mdev))
 		return ret;
 err_free:
-	rhca_mlx5_buffer_free(&cq->buffer, hca->mdev);
+	free_memory(cq, hca->mdev);
 	return ret;
 }
 
@@ -214,7 +229,7 @@ int rhca_mlx5_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 		return is_last ? 0 : ret;
 	mutex_destroy(&cq->resize_lock);
 	ib_umem_release(cq->unanswered);
-	rhca_mlx5_buffer_free(&cq->buffer, mdev);
+	free_memory(cq, mdev);
 	return 0;
 }
 

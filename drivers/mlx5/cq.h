@@ -15,12 +15,14 @@
 #include "buffer.h"
 
 struct rhca_mlx5;
+struct rhca_mlx5_uar;
 
 /* Completion queue */
 struct rhca_mlx5_cq {
 	struct ib_cq ibcq;	/* ib_core's part */
 	struct mlx5_core_cq hw;	/* mlx5_core's part; its consumer index is under @lock */
 	struct rhca_mlx5_buffer buffer;	/* entries and doorbell record */
+	struct rhca_mlx5_uar *uar;	/* where a process rings for it; NULL for the kernel's */
 	struct mlx5_frag_buf_ctrl entries;	/* finds an entry of the kernel's by its index */
 	u8 entry_bytes;		/* size of an entry, 64 or 128 */
 	bool real_time;		/* a process wants the time of day there, not the adapter's */

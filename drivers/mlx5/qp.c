@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queue pairs: where their queues are, and their states, which are commands. */
+#include <linux/kmemleak.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -14,6 +15,7 @@
 #include "qp.h"
 #include "qp_user.h"
 #include "srq.h"
+#include "uar.h"
 #include "wqe.h"
 #include "xrc.h"
 
@@ -249,6 +251,7 @@ static void free_memory(struct rhca_mlx5_qp *qp)
 		return;
 	rhca_mlx5_buffer_free(&qp->buffer,
 			      rhca_mlx5_mdev(qp->base.ibqp.device));
+	rhca_mlx5_uar_put(qp->uar);
 	free_records(qp);
 }
 
@@ -271,6 +274,7 @@ static void lose(struct rhca_mlx5_qp *qp, const struct ib_qp_init_attr *init)
 	if (init->xrcd)
 		to_rhca_mlx5_xrcd(init->xrcd)->has_lost = true;
 	rhca_mlx5_buffer_lose(&qp->buffer);
+	kmemleak_not_leak(qp->uar);
 	free_records(qp);
 }
 

@@ -12,6 +12,8 @@
 #include "core/qp/qp.h"
 #include "number.h"
 
+struct rhca_mlx5_uar;
+
 /* Send queue of the kernel. A request takes one or more blocks of 64 bytes */
 struct rhca_mlx5_sq {
 	/* Interrupts off: users post from interrupts as well */
@@ -58,6 +60,7 @@ struct rhca_mlx5_qp {
 	struct rhca_mlx5_numbered numbered;	/* what completions and events find it by */
 	struct rhca_mlx5_qp_spec spec;	/* what the adapter knows of it */
 	struct rhca_mlx5_buffer buffer;	/* its queues */
+	struct rhca_mlx5_uar *uar;	/* where a process rings for it, or NULL */
 	/* the set that it is to count into, from INIT on; under the core's modify_lock */
 	struct rhca_mlx5_counter_set *counters;
 	u16 counting_into;	/* the one that the adapter counts into, by its number; likewise */

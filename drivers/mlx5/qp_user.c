@@ -12,6 +12,7 @@
 #include "device.h"
 #include "qp_types.h"
 #include "qp_user.h"
+#include "uar.h"
 
 #define NO_BFREG		BIT(31)	/* the process knows its UAR */
 #define MIN_RECV_BYTES_LOG	4
@@ -101,13 +102,15 @@ static void take_queues(struct rhca_mlx5_qp_spec *spec,
 /*
  * Pin the queues of a process's queue pair, which has the parts that it names. @init: sizes of
  * the receive queue are afterwards what they became. Process context of the owner. Returns 0;
- * -EINVAL or -EOPNOTSUPP for what no adapter, or this driver does not have; what pinning says.
+ * -EINVAL or -EOPNOTSUPP for what no adapter, or this driver does not have, and -EINVAL for a UAR
+ * that the context does not have; what pinning says.
  */
 int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata)
 {
 	struct mlx5_core_dev *mdev = rhca_mlx5_mdev(qp->base.ibqp.device);
 	struct rhca_mlx5_user_queue queue = {};
+	struct rhca_mlx5_ucontext *context = rhca_mlx5_context_of(udata);
 	struct mlx5_ib_create_qp cmd = {};
 	int ret;
 
@@ -123,8 +126,15 @@ int rhca_mlx5_qp_pin(struct rhca_mlx5_qp *qp, struct ib_qp_init_attr *init,
 	queue.address = cmd.buf_addr;
 	queue.bytes = rhca_mlx5_qp_bytes(&qp->spec);
 	queue.record = cmd.db_addr;
-	return rhca_mlx5_buffer_pin(&qp->buffer, rhca_mlx5_context_of(udata),
-				    &queue);
+	if (qp->spec.has_send) {
+		qp->uar = rhca_mlx5_uar_get(context, cmd.bfreg_index);
+		if (!qp->uar)
+			return -EINVAL;
+	}
+	ret = rhca_mlx5_buffer_pin(&qp->buffer, context, &queue);
+	if (ret)
+		rhca_mlx5_uar_put(qp->uar);
+	return ret;
 }
 
 static bool has_free_running(u8 cap)

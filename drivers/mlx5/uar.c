@@ -2,7 +2,8 @@
 /*
  * UARs of processes: an object of libmlx5's own, beside the verbs. A process may
  * write any doorbell into a page that it has mapped; the adapter looks whether
- * the queue named there belongs to the same UAR.
+ * the queue named there belongs to the same UAR. Nor does the adapter give a UAR back that
+ * a queue names: a queue names one of its own context, which stays as long as it does.
  */
 #include <linux/mlx5/driver.h>
 #include <linux/slab.h>
@@ -27,9 +28,10 @@
 #define CLOCK_INFO_PAGE_OFFSET	(MLX5_IB_MMAP_CLOCK_INFO << 8)
 
 /* A UAR that a process may map */
-struct uar {
-	/* the mapping; it holds the UAR until the last one has gone */
-	struct rdma_user_mmap_entry entry;
+struct rhca_mlx5_uar {
+	struct rdma_user_mmap_entry entry;	/* the mapping */
+	refcount_t refs;	/* the mapping, until the last one has gone, and queues */
+	struct mlx5_core_dev *mdev;	/* the function */
 	u32 number;		/* how commands name it */
 	bool write_combining;	/* BlueFlame is possible */
 };
@@ -103,7 +105,7 @@ static int mmap_clock_info(struct ib_ucontext *ibucontext,
 int rhca_mlx5_mmap(struct ib_ucontext *ibucontext, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
-	struct uar *uar;
+	struct rhca_mlx5_uar *uar;
 	pgprot_t prot;
 	int ret;
 
@@ -114,7 +116,7 @@ int rhca_mlx5_mmap(struct ib_ucontext *ibucontext, struct vm_area_struct *vma)
 	entry = rdma_user_mmap_entry_get(ibucontext, vma);
 	if (!entry)
 		return -EINVAL;
-	uar = container_of(entry, struct uar, entry);
+	uar = container_of(entry, struct rhca_mlx5_uar, entry);
 	prot = uar->write_combining ? pgprot_writecombine(vma->vm_page_prot) :
 				      pgprot_noncached(vma->vm_page_prot);
 	ret = rdma_user_mmap_io(ibucontext, vma,
@@ -124,37 +126,73 @@ int rhca_mlx5_mmap(struct ib_ucontext *ibucontext, struct vm_area_struct *vma)
 	return ret;
 }
 
-/* ib_core calls this when neither the object nor a mapping is left */
-void rhca_mlx5_mmap_free(struct rdma_user_mmap_entry *entry)
+static struct xarray *uars_of(struct ib_ucontext *context)
 {
-	struct uar *uar = container_of(entry, struct uar, entry);
+	return &container_of(context, struct rhca_mlx5_ucontext, ibucontext)->uars;
+}
 
-	rhca_mlx5_give_back(mdev_of(entry->ucontext), MLX5_CMD_OP_DEALLOC_UAR,
-			    uar->number);
+/*
+ * The UAR that a queue is to name. Returns the UAR, which stays until rhca_mlx5_uar_put(), or
+ * NULL where the context has none of that number.
+ */
+struct rhca_mlx5_uar *rhca_mlx5_uar_get(struct rhca_mlx5_ucontext *context, u32 number)
+{
+	struct rhca_mlx5_uar *uar;
+
+	xa_lock(&context->uars);
+	uar = xa_load(&context->uars, number);
+	if (uar)
+		refcount_inc(&uar->refs);
+	xa_unlock(&context->uars);
+	return uar;
+}
+
+/* A queue has gone, or a mapping. @uar: may be NULL. May sleep. */
+void rhca_mlx5_uar_put(struct rhca_mlx5_uar *uar)
+{
+	if (!uar || !refcount_dec_and_test(&uar->refs))
+		return;
+	rhca_mlx5_give_back(uar->mdev, MLX5_CMD_OP_DEALLOC_UAR, uar->number);
 	kfree(uar);
 }
 
-static struct uar *create_uar(struct ib_ucontext *context, bool write_combining)
+/* ib_core calls this when neither the object nor a mapping is left */
+void rhca_mlx5_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct rhca_mlx5_uar *uar = container_of(entry, struct rhca_mlx5_uar, entry);
+
+	xa_erase(uars_of(entry->ucontext), uar->number);
+	rhca_mlx5_uar_put(uar);
+}
+
+static struct rhca_mlx5_uar *create_uar(struct ib_ucontext *context, bool write_combining)
 {
 	struct mlx5_core_dev *mdev = mdev_of(context);
-	struct uar *uar;
+	struct rhca_mlx5_uar *uar;
 	int ret;
 
 	uar = kzalloc(sizeof(*uar), GFP_KERNEL_ACCOUNT);
 	if (!uar)
 		return ERR_PTR(-ENOMEM);
 	uar->write_combining = write_combining;
+	uar->mdev = mdev;
+	refcount_set(&uar->refs, 1);
 	ret = rhca_mlx5_alloc_number(mdev, MLX5_CMD_OP_ALLOC_UAR, &uar->number);
 	if (ret)
 		goto err_free;
 	ret = rdma_user_mmap_entry_insert_range(context, &uar->entry, PAGE_SIZE,
 						FIRST_PAGE_OFFSET, U32_MAX);
 	if (ret)
-		goto err_dealloc;
-	return uar;
+		goto err_put;
+	ret = xa_err(xa_store(uars_of(context), uar->number, uar, GFP_KERNEL));
+	if (!ret)
+		return uar;
+	rdma_user_mmap_entry_remove(&uar->entry);
+	return ERR_PTR(ret);
 
-err_dealloc:
-	rhca_mlx5_give_back(mdev, MLX5_CMD_OP_DEALLOC_UAR, uar->number);
+err_put:
+	rhca_mlx5_uar_put(uar);
+	return ERR_PTR(ret);
 err_free:
 	kfree(uar);
 	return ERR_PTR(ret);
@@ -163,7 +201,7 @@ err_free:
 static int uar_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
 		       struct uverbs_attr_bundle *attrs)
 {
-	struct uar *uar = uobject->object;
+	struct rhca_mlx5_uar *uar = uobject->object;
 
 	rdma_user_mmap_entry_remove(&uar->entry);
 	return 0;
@@ -186,7 +224,7 @@ static int take_type(const struct uverbs_attr_bundle *attrs,
 	return *combining && !rhca_mlx5_write_combining(mdev) ? -EOPNOTSUPP : 0;
 }
 
-static int tell_uar(struct uverbs_attr_bundle *attrs, const struct uar *uar)
+static int tell_uar(struct uverbs_attr_bundle *attrs, const struct rhca_mlx5_uar *uar)
 {
 	u64 offset = rdma_user_mmap_get_offset((struct rdma_user_mmap_entry *)
 					       &uar->entry);
@@ -209,7 +247,7 @@ static int ALLOC_HANDLER(struct uverbs_attr_bundle *attrs)
 					MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);
 	bool write_combining;
-	struct uar *uar;
+	struct rhca_mlx5_uar *uar;
 	int ret;
 
 	if (IS_ERR(context))

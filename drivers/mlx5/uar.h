@@ -6,6 +6,11 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+struct rhca_mlx5_uar;
+struct rhca_mlx5_ucontext;
+
+struct rhca_mlx5_uar *rhca_mlx5_uar_get(struct rhca_mlx5_ucontext *context, u32 number);
+void rhca_mlx5_uar_put(struct rhca_mlx5_uar *uar);
 int rhca_mlx5_mmap(struct ib_ucontext *ibucontext, struct vm_area_struct *vma);
 void rhca_mlx5_mmap_free(struct rdma_user_mmap_entry *entry);
 

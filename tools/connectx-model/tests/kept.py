@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Queues that the firmware does not destroy when roce_hca_mlx5 is unbound: of its own, which are
 the queue pair that changes keys and the receive queue of XRC, and those of MADs; and the key
-of their domain. What they need, their UAR too, is not destroyed either, and their memory is not
-given back, since the adapter may use it. Nobody tries again later, so the driver does some times.
+of their domain. What they need is not destroyed either, and their memory is not given back, since
+the adapter may use it. Nobody tries again later, so the driver does some times.
 
 Then the queue pair that changes keys is not reset, with a request on it that has not been
 completed: the list of pages that the adapter may read yet is left as it is.
@@ -34,15 +34,15 @@ TRIES = 5               # of the driver, for what nobody would destroy again
 # The command, which one of those that there are (0: the last), how often it is refused, and what
 # is left then. The driver's own go last
 ROWS = (
-    ('DESTROY_XRC_SRQ', 0, 1, {'XRC SRQ': 1, 'CQ': 1, 'PD': 1, 'UAR': 1, 'XRC domain': 2}),
+    ('DESTROY_XRC_SRQ', 0, 1, {'XRC SRQ': 1, 'CQ': 1, 'PD': 1, 'XRC domain': 2}),
     ('DESTROY_QP', 1, TRIES - 1, {}),
-    ('DESTROY_QP', 1, TRIES, {'QP': 1, 'CQ': 1, 'PD': 1, 'UAR': 1}),
-    ('DESTROY_CQ', 1, 1, {'CQ': 1, 'UAR': 1}),
+    ('DESTROY_QP', 1, TRIES, {'QP': 1, 'CQ': 1, 'PD': 1}),
+    ('DESTROY_CQ', 1, 1, {'CQ': 1}),
     ('DESTROY_MKEY', 1, TRIES - 1, {}),
     ('DESTROY_MKEY', 1, TRIES, {'mkey': 1, 'PD': 1}),
     ('DESTROY_MKEY', 2, TRIES - 1, {}),
     ('DESTROY_MKEY', 0, TRIES - 1, {}),
-    ('DESTROY_QP', 0, TRIES, {'QP': 1, 'CQ': 1, 'PD': 1, 'UAR': 1, 'mkey': 1}),
+    ('DESTROY_QP', 0, TRIES, {'QP': 1, 'CQ': 1, 'PD': 1, 'mkey': 1}),
 )
 
 

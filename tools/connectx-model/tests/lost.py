@@ -5,6 +5,8 @@ adapter does not give up again keeps its memory, which it goes on to use; what i
 released. The process goes after that, and all that it has made: that the log is clean then, and
 the driver can be unloaded, is the caller's to look at.
 
+Before that, a UAR that a process gives up while a queue names it, and those of others.
+
 usage: lost.py DEVICE GID-INDEX
 """
 import collections
@@ -60,10 +62,38 @@ def add_request(verbs):
     verbs.requests['qp-srq'] = udata.Request(run, verbs.qp_request(), answer=32)
 
 
+def queue_of(verbs, uar):
+    """A completion queue that names a UAR; returns the error's name where there is none."""
+    own, verbs.uar = verbs.uar, uar
+    try:
+        return verbs.create_cq(verbs.cq_request(), 8)
+    except udata.Refused as refused:
+        return errno.errorcode[refused.errno]
+    finally:
+        verbs.uar = own
+
+
+def uars(verbs, other):
+    """A queue keeps the UAR that it names, and names none of another context."""
+    before = count('UAR')
+    handle, number = verbs.file.uar()
+    queue = queue_of(verbs, number)
+    verbs.file.destroy_uar(handle)
+    kept = count('UAR') - before
+    verbs.file.destroy(udata.DESTROY_CQ, queue)
+    found = kept, count('UAR') - before, queue_of(verbs, number), queue_of(verbs, other.uar)
+    wanted = 1, 0, 'EINVAL', 'EINVAL'
+    print('PASS uar-as-long-as-its-queue' if found == wanted else
+          'FAIL uar-as-long-as-its-queue %s' % (found,), flush=True)
+    return found != wanted
+
+
 def main():
     verbs = udata.Verbs(sys.argv[1], int(sys.argv[2]))
+    other = udata.Verbs(sys.argv[1], int(sys.argv[2]))
+    failed = uars(verbs, other)
+    other.file.close()
     add_request(verbs)
-    failed = 0
     for row in ROWS:
         for end, status, wanted in (('given-up', 0, ('EFAULT', 0, False)),
                                     ('kept', BUSY, ('EFAULT', 1, row.pins))):

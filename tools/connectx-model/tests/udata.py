@@ -34,7 +34,7 @@ MANDATORY = 1
 OBJECT_DEVICE, METHOD_INVOKE_WRITE, METHOD_GET_CONTEXT = 0, 0, 3
 CORE_IN, CORE_OUT, WRITE_CMD = 0, 1, 2
 UHW_IN, UHW_OUT = 0x1000, 0x1001
-OBJECT_UAR, UAR_ALLOC, UAR_NC = 0x1008, 0x1000, 1
+OBJECT_UAR, UAR_ALLOC, UAR_DESTROY, UAR_NC = 0x1008, 0x1000, 0x1001, 1
 UAR_HANDLE, UAR_TYPE, UAR_OFFSET, UAR_LENGTH, UAR_PAGE = range(0x1000, 0x1005)
 
 # IB_USER_VERBS_CMD_*
@@ -145,12 +145,17 @@ class File:
             self.verb(command, struct.pack('=I', handle), 0)
 
     def uar(self):
+        """(its handle, its number)"""
         answer = [ctypes.create_string_buffer(8) for _ in range(3)]
         at = [ctypes.addressof(buffer) for buffer in answer]
-        self.call(OBJECT_UAR, UAR_ALLOC, (UAR_HANDLE, MANDATORY, 0, 0),
-                  (UAR_TYPE, MANDATORY, 8, UAR_NC), (UAR_OFFSET, MANDATORY, 8, at[0]),
-                  (UAR_LENGTH, MANDATORY, 4, at[1]), (UAR_PAGE, MANDATORY, 4, at[2]))
-        return struct.unpack_from('=I', answer[2])[0]
+        handle = self.call(
+            OBJECT_UAR, UAR_ALLOC, (UAR_HANDLE, MANDATORY, 0, 0), (UAR_TYPE, MANDATORY, 8, UAR_NC),
+            (UAR_OFFSET, MANDATORY, 8, at[0]), (UAR_LENGTH, MANDATORY, 4, at[1]),
+            (UAR_PAGE, MANDATORY, 4, at[2]))[0]
+        return handle, struct.unpack_from('=I', answer[2])[0]
+
+    def destroy_uar(self, handle):
+        self.call(OBJECT_UAR, UAR_DESTROY, (UAR_HANDLE, MANDATORY, 0, handle))
 
 
 def pinned():
@@ -246,7 +251,7 @@ class Verbs:
         self.file = File(device)
         self.file.context(self.context_request(), 64)
         self.pd = self.file.handle(ALLOC_PD, bytes(8), 4, b'', 4)
-        self.uar = self.file.uar()
+        self.uar = self.file.uar()[1]
         self.counts = {'cqe': 15, 'wr': 15, 'sge': 1, 'access': 0xf, 'bytes': PAGE}
         self.cq = self.create_cq(self.cq_request(), 8)
         self.qp = self.create_qp(RC, self.qp_request(), 8)
