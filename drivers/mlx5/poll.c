@@ -170,15 +170,18 @@ int rhca_mlx5_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	struct rhca_mlx5_cq *cq = to_rhca_mlx5_cq(ibcq);
 	unsigned long flags;
 	int polled = 0;
+	u32 first;
 
 	spin_lock_irqsave(&cq->lock, flags);
 	if (unlikely(rhca_mlx5_is_dead(rhca_mlx5_of(ibcq->device)))) {
 		polled = rhca_mlx5_flush(cq, num, wc);
 		goto unlock;
 	}
+	first = cq->hw.cons_index;
 	while (polled < num && poll_one(cq, wc + polled))
 		polled++;
-	if (polled)
+	/* Also where all were of nobody */
+	if (cq->hw.cons_index != first)
 		mlx5_cq_set_ci(&cq->hw);
 unlock:
 	spin_unlock_irqrestore(&cq->lock, flags);
