@@ -34,8 +34,7 @@ void rhca_lag_record_device(struct rhca_lag_members *members,
 	if (record->num_devices == RHCA_LAG_MEMBERS)
 		return;
 	replaced = &record->device[record->num_devices];
-	strscpy(replaced->name, dev_name(&dev->ibdev.dev),
-		sizeof(replaced->name));
+	strscpy(replaced->name, dev->ibdev.name, sizeof(replaced->name));
 	for (i = 0; i < dev->num_ports && i < RHCA_LAG_MEMBERS; i++) {
 		rhca_pkeys_copy(&dev->ports[i], &pkeys);
 		compare_partitions(members, &pkeys);

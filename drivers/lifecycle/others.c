@@ -69,7 +69,7 @@ static bool adapter_serves(const struct net_device *ndev, char *name,
 	mutex_lock(&other_devices_mutex);
 	list_for_each_entry(other, &other_devices, entry) {
 		if (has_port_on(other->ibdev, ndev)) {
-			strscpy(name, dev_name(&other->ibdev->dev), bytes);
+			strscpy(name, other->ibdev->name, bytes);
 			found = true;
 			break;
 		}
@@ -86,7 +86,7 @@ bool rhca_others_serve(struct net_device *ndev, char *name, size_t bytes)
 
 	if (!ibdev)
 		return adapter_serves(ndev, name, bytes);
-	strscpy(name, dev_name(&ibdev->dev), bytes);
+	strscpy(name, ibdev->name, bytes);
 	ib_device_put(ibdev);
 	return true;
 }

@@ -73,8 +73,7 @@ static bool outlives(const struct net_device *ndev)
 /* A tenant that is let into a partition afterwards is forgotten, see rhca_pkeys_freeze() */
 static void save_settings(struct rhca_port *port, struct rhca_settings *settings)
 {
-	strscpy(settings->name, dev_name(&port->dev->ibdev.dev),
-		sizeof(settings->name));
+	strscpy(settings->name, port->dev->ibdev.name, sizeof(settings->name));
 	rhca_pkeys_copy(port, &settings->pkeys);
 	mutex_lock(&port->qos.tclass_lock);
 	settings->tclass = port->qos.tclass;
@@ -374,8 +373,7 @@ bool rhca_slot_device_taken(struct rhca_dev *dev)
 	}
 	rtnl_unlock();
 	if (ret)
-		pr_warn("%s: no memory to bring it back\n",
-			dev_name(&dev->ibdev.dev));
+		pr_warn("%s: no memory to bring it back\n", dev->ibdev.name);
 	return stays;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_slot_device_taken);
