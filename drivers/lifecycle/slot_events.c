@@ -61,13 +61,14 @@ static void name_hardware(struct rhca_slot_hardware *hardware,
 /* --- settings ----------------------------------------------------------------------- */
 
 /*
- * Of a netdev that stays, or has a next one that is known by its hardware. One that has been
- * unregistered, while its device was on its way to another RDMA namespace, has had its turn.
+ * Of a netdev that stays, or has a next one that is known by its hardware. One whose end was
+ * told while its device was on its way to another RDMA namespace has had its turn.
  */
-static bool outlives(const struct net_device *ndev)
+static bool outlives(const struct rhca_port *port, const struct net_device *ndev)
 {
 	return ndev->reg_state == NETREG_REGISTERED ||
-	       (ndev->reg_state == NETREG_UNREGISTERING && is_hardware(ndev));
+	       (ndev->reg_state == NETREG_UNREGISTERING && !port->told_of_end &&
+		is_hardware(ndev));
 }
 
 /* A tenant that is let into a partition afterwards is forgotten, see rhca_pkeys_freeze() */
@@ -85,7 +86,7 @@ static void save_settings(struct rhca_port *port, struct rhca_settings *settings
 static int save_port(struct rhca_port *port, bool goes)
 {
 	struct net_device *ndev = rhca_port_get_netdev(port);
-	bool wanted = ndev && outlives(ndev);
+	bool wanted = ndev && outlives(port, ndev);
 	struct rhca_slot *slot = wanted ? rhca_slot_get(ndev, goes) : NULL;
 
 	if (slot) {
@@ -132,7 +133,7 @@ static void save_members(struct rhca_dev *lag)
 
 /*
  * @goes: one of its netdevs does, and takes the device along. Others may be unregistered
- * together with it; as the device is still there, they have not been announced yet.
+ * together with it, and their end be told afterwards.
  */
 static int save(struct rhca_dev *dev, bool goes)
 {
@@ -296,6 +297,19 @@ static void wait_for_next(struct rhca_slot *slot, const struct net_device *ndev)
 	forget_oldest_gone();
 }
 
+/* What would be stored of the netdev from now on nobody would take away */
+static void note_end(const struct net_device *ndev)
+{
+	struct rhca_port *port;
+	struct rhca_dev *dev;
+
+	rcu_read_lock();
+	rhca_for_each_port_rcu(dev, port)
+		if (rcu_access_pointer(port->ndev) == ndev)
+			port->told_of_end = true;
+	rcu_read_unlock();
+}
+
 /*
  * A netdev is being unregistered, or moves to another namespace; its device has not been told
  * yet. What its user has set is kept: of a netdev that moves, and of hardware's: a reload brings
@@ -324,6 +338,7 @@ bool rhca_slot_netdev_goes(const struct net_device *ndev)
 		end_wish(slot);
 	if (slot && ndev->reg_state != NETREG_REGISTERED)
 		wait_for_next(slot, ndev);
+	note_end(ndev);
 	mutex_unlock(&rhca_slots_mutex);
 	if (dev)
 		ib_device_put(&dev->ibdev);

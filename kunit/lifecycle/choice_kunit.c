@@ -659,6 +659,45 @@ static void netdev_that_was_unregistered_is_not_known_again(struct kunit *test)
 	user_removes(b, NULL);
 }
 
+/* The device is back when the end of one of its netdevs has been told, and not yet of the other */
+static struct {
+	struct notifier_block nb;	/* behind the one of the module */
+	struct bench *b;		/* the bench, whose device is on its way until then */
+	const struct net_device *told;	/* the first of the two */
+} way_back;
+
+static int end_way_between(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	if (event == NETDEV_UNREGISTER && netdev_notifier_info_to_dev(ptr) == way_back.told)
+		refcount_set(&way_back.b->dev->ibdev.refcount, way_back.b->references);
+	return NOTIFY_DONE;
+}
+
+static void netdev_whose_end_was_told_is_not_known_again(struct kunit *test)
+{
+	struct bench *b = make_hardware_bench(test);
+	struct net_device *second = test_netdev_of(test, 2, b->parent, NULL);
+	struct device *old = get_device(&second->dev);	/* so that its address stays its own */
+	struct rhca_slot_known known;
+
+	make_two_ports(b, TEST_NAME "_way", second);
+	set_both_ports(b);
+	begin_way(b, NULL);
+	way_back.nb.notifier_call = end_way_between;
+	way_back.b = b;
+	way_back.told = second;
+	KUNIT_ASSERT_EQ(test, 0, register_netdevice_notifier(&way_back.nb));
+	test_netdevs_remove(test, second, b->ndev);
+	unregister_netdevice_notifier(&way_back.nb);
+	rhca_slot_read(second, &known);		/* compares its address */
+	KUNIT_EXPECT_FALSE(test, known.tenants);
+	put_device(old);
+	/* Other tests have hardware of the same name */
+	b->ndev = test_netdev_of(test, 1, b->parent, NULL);
+	choose(b, NULL);
+	user_removes(b, NULL);
+}
+
 /* ib_core parts a device from its netdev after it has said that it leaves */
 static void another_driver_that_leaves_delays_a_standin_once(struct kunit *test)
 {
@@ -1065,6 +1104,7 @@ TEST_SUITE(rhca_control_choice,
 	   KUNIT_CASE(settings_of_all_ports_are_kept),
 	   KUNIT_CASE(settings_of_ports_that_go_together_are_kept),
 	   KUNIT_CASE(netdev_that_was_unregistered_is_not_known_again),
+	   KUNIT_CASE(netdev_whose_end_was_told_is_not_known_again),
 	   KUNIT_CASE(another_driver_that_leaves_delays_a_standin_once),
 	   KUNIT_CASE(standin_waits_anew_on_the_next_netdev),
 	   KUNIT_CASE(rule_is_due_until_it_is_decided_on),

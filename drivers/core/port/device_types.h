@@ -53,6 +53,7 @@ struct rhca_port {
 	unsigned long gid_types;		/* BIT(enum ib_gid_type) of those that it has */
 	const struct net_device *made_on;	/* @ndev then: to compare, not to follow */
 	const struct net *net;			/* likewise its namespace */
+	bool told_of_end;			/* of @ndev; under rhca_slots_mutex */
 	netdevice_tracker ndev_tracker;
 	/* The other netdev of a LAG over equal-cost routes, or NULL; goes with @ndev */
 	struct net_device __rcu *second;
