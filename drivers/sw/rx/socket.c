@@ -448,7 +448,8 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	if ((event == NETDEV_REGISTER || event == NETDEV_UNREGISTER) &&
 	    netif_is_l3_master(ndev)) {
 		per_net = net_generic(dev_net(ndev), net_id);
-		schedule_delayed_work(&per_net->udp->update, 0);
+		/* At once, also where a number that is taken is waited for */
+		mod_delayed_work(system_long_wq, &per_net->udp->update, 0);
 	}
 	return NOTIFY_DONE;
 }
