@@ -51,6 +51,10 @@ mirror:
 		grep -q '^CONFIG_INFINIBAND=' $$config || { \
 		echo "kernel $(KVER) has no RDMA (CONFIG_INFINIBAND): roce-hca cannot be built for it" >&2; \
 		exit 1; }
+	@config=$(KDIR)/include/config/auto.conf; [ ! -e $$config ] || \
+		grep -q '^CONFIG_INFINIBAND_VIRT_DMA=' $$config || { \
+		echo "kernel $(KVER) has highmem (no CONFIG_INFINIBAND_VIRT_DMA): no RDMA in software for it" >&2; \
+		exit 1; }
 	@test "$$(readlink $(out)/kernel)" = "$(abspath $(KDIR))" || rm -rf $(out)
 	@mkdir -p $(out)/scripts
 	@ln -sfn $(abspath $(KDIR)) $(out)/kernel

@@ -114,7 +114,15 @@ check "uninstall-modules: of a kernel that is not here" make -s uninstall-module
 # Kbuild works in a folder of its own.
 headers=$work/headers
 mkdir -p "$headers/include/config"
-echo CONFIG_INFINIBAND=m > "$headers/include/config/auto.conf"
+config=$headers/include/config/auto.conf
+lacks() { # lacks OPTION: make says that the kernel does
+	! make -s mirror KVER=6.5.0 "KDIR=$headers" 2> "$work/said" && grep -qw "$1" "$work/said"
+}
+touch "$config"
+check "modules: a kernel without RDMA is refused" lacks CONFIG_INFINIBAND
+echo CONFIG_INFINIBAND=m > "$config"
+check "modules: a kernel with highmem is refused" lacks CONFIG_INFINIBAND_VIRT_DMA
+echo CONFIG_INFINIBAND_VIRT_DMA=y >> "$config"
 printf 'modules:\nmodules_install:\n\t@echo path $(INSTALL_MOD_PATH)\n' > "$headers/Makefile"
 path=$(make -s install-modules KVER=6.5.0 "KDIR=$headers" DESTDIR=stage | sed -n 's/^path //p')
 check "install-modules: DESTDIR may be relative" test "$path" = "$PWD/stage"
