@@ -117,14 +117,17 @@ static void set_verbs(struct rhca_dev *dev)
 }
 
 /*
- * In EUI-64 form, from the MAC of the first port's netdev. Tunnels have no
- * MAC: a random one that is marked as locally administered.
+ * In EUI-64 form, from the MAC of the first port's netdev. Tunnels have no MAC, nor has netkit in
+ * its L3 mode: a random one that is marked as locally administered, since peers' CM takes two
+ * hosts of one GUID, whose QP numbers begin alike, for one. Loopback, which has no such peers,
+ * keeps that of the address 0: udev names the device after it.
  */
 static void set_guid(struct ib_device *ibdev, const struct net_device *first)
 {
 	u8 mac[ETH_ALEN];
 
-	if (first->addr_len == ETH_ALEN)
+	if (first->addr_len == ETH_ALEN &&
+	    (first->flags & IFF_LOOPBACK || !is_zero_ether_addr(first->dev_addr)))
 		ether_addr_copy(mac, first->dev_addr);
 	else
 		eth_random_addr(mac);

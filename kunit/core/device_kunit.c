@@ -4,8 +4,10 @@
  * and what others see meanwhile. That this works at all shows that the core
  * does not know which datapath it has.
  */
+#include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
+#include <net/addrconf.h>
 #include <rdma/ib_cache.h>
 
 #include "core/device.h"
@@ -607,6 +609,22 @@ static struct rhca_dev *make_on(struct kunit *test, struct net_device *ndev)
 	return test_device_get(test, ndev);
 }
 
+/* As netkit in its L3 mode: two hosts must not have the same, see set_guid() */
+static void netdev_without_an_address_gives_no_guid(struct kunit *test)
+{
+	struct net_device *ndev = test_netdev(test, 1);
+	const u8 none[ETH_ALEN] = {};
+	struct rhca_dev *dev;
+	__be64 guid;
+
+	eth_hw_addr_set(ndev, none);
+	addrconf_addr_eui48((u8 *)&guid, none);
+	dev = make_on(test, ndev);
+	KUNIT_EXPECT_NE(test, be64_to_cpu(dev->ibdev.node_guid), be64_to_cpu(guid));
+	ib_device_put(&dev->ibdev);
+	test_device_remove(ndev);
+}
+
 static bool has_default_gid(struct rhca_dev *dev)
 {
 	return rhca_gid_ifindex(&dev->ports[0].gids, 0);
@@ -811,6 +829,7 @@ TEST_SUITE_WITH(rhca_device, device_init, NULL,
 		KUNIT_CASE(gid_of_another_namespace_is_for_adapters),
 		KUNIT_CASE(default_gid_in_use_is_back_after_its_user),
 		KUNIT_CASE(netdev_that_moved_before_is_not_served),
+		KUNIT_CASE(netdev_without_an_address_gives_no_guid),
 		KUNIT_CASE(name_is_no_pattern),
 		KUNIT_CASE(port_is_quiesced_before_its_netdev_is_free),
 		KUNIT_CASE(netdev_that_moved_on_the_way_is_noticed),
