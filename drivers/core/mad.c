@@ -48,7 +48,7 @@ static int visit_port(struct rhca_port *port, enum rhca_pma_attribute attribute,
 	if (!ret && set)
 		rhca_pma_set(attribute, set, &totals, zero);
 	for (i = 0; !ret && i < RHCA_PMA_NUM_COUNTERS; i++)
-		shown->value[i] += totals.value[i] - zero->value[i];
+		shown->value[i] += rhca_pma_shown(totals.value[i], zero->value[i]);
 	mutex_unlock(&port->pma.lock);
 	return ret;
 }

@@ -319,6 +319,24 @@ static void attributes_and_ports_are_cleared_apart(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shown_packets(hca, PERF(GET, 0x12, 2), 0), 100);
 }
 
+/* The sums are taken one after the other: the multicast packet was in that of all before */
+static void sum_that_is_behind_shows_nothing(struct kunit *test)
+{
+	struct test_hca *hca = test_hca_create(test, &recording_backend, 1);
+	struct rhca_counter_set *set = &to_rhca_dev(hca->ibdev)->ports[0].counter_set;
+	struct ib_mad *in = test_alloc(test, 2 * sizeof(*in));
+	const __be64 *unicast = (__be64 *)&in[1].data[40 + 40];
+
+	count_packets(hca, 1, 10);
+	shown_packets(hca, PERF(SET, 0x1d, 1), 0x0010);
+	recording_count(set, RHCA_TX_MULTICAST_PACKETS, 1);
+	process(hca, PERF(GET, 0x1d, 1), in, in + 1);
+	KUNIT_EXPECT_EQ(test, be64_to_cpup(unicast), 0);
+	count_packets(hca, 1, 3);
+	process(hca, PERF(GET, 0x1d, 1), in, in + 1);
+	KUNIT_EXPECT_EQ(test, be64_to_cpup(unicast), 2);
+}
+
 TEST_SUITE(rhca_core_pma,
 	   KUNIT_CASE_PARAM(counter_lies_where_it_belongs, field_gen_params),
 	   KUNIT_CASE_PARAM(counter_is_set_by_its_bit_alone, field_gen_params),
@@ -326,4 +344,5 @@ TEST_SUITE(rhca_core_pma,
 	   KUNIT_CASE(multicast_is_not_unicast),
 	   KUNIT_CASE_PARAM(datagram_is_answered, mad_gen_params),
 	   KUNIT_CASE(class_port_info_tells_the_truth),
-	   KUNIT_CASE(attributes_and_ports_are_cleared_apart));
+	   KUNIT_CASE(attributes_and_ports_are_cleared_apart),
+	   KUNIT_CASE(sum_that_is_behind_shows_nothing));

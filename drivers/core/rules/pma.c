@@ -185,6 +185,17 @@ void rhca_pma_encode(enum rhca_pma_attribute attribute,
 EXPORT_SYMBOL_IF_KUNIT(rhca_pma_encode);
 
 /*
+ * What a counter shows. Sums are not taken at one moment: one that is behind what it had when
+ * the counter was set shows nothing.
+ */
+u64 rhca_pma_shown(u64 total, u64 zero)
+{
+	s64 since = total - zero;
+
+	return since > 0 ? since : 0;
+}
+
+/*
  * Set the counters that CounterSelect of @data names. @totals: everything counted until now.
  * @zero: moved so that a counter shows what it was set to.
  */

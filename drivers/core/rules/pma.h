@@ -53,6 +53,7 @@ int rhca_pma_attribute_of(__be16 id);
 void rhca_pma_totals(const u64 *counters, struct rhca_pma_values *totals);
 void rhca_pma_encode(enum rhca_pma_attribute attribute,
 		     const struct rhca_pma_values *shown, u8 *data);
+u64 rhca_pma_shown(u64 total, u64 zero);
 void rhca_pma_set(enum rhca_pma_attribute attribute, const u8 *data,
 		  const struct rhca_pma_values *totals,
 		  struct rhca_pma_values *zero);
