@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ACK timer of the requester, 9.7.6.1.3. Progress only moves the deadline, and the timer looks
- * at it when it fires. A timeout of the verbs is seldom less than 67 ms, and a lost packet
- * would cost as much: what was not answered after a few round trips is sent again by probe.c,
- * without a retry.
+ * ACK timer of the requester, 9.7.6.1.3. Progress only moves the deadline; the timer checks it when
+ * it fires. ACK timeouts set by applications are seldom below 67 ms, too long to wait for each
+ * loss: probe.c retransmits after a few round trips without using up a retry.
  */
 #include <linux/jiffies.h>
 #include <rhca/compat.h>
@@ -16,7 +15,7 @@
 #include "sw/tx/ack_timeout.h"
 #include "sw/tx/window.h"
 
-/* A softirq may be late by some milliseconds without anything being lost */
+/* A softirq may run some milliseconds late without any loss */
 #define MIN_TIMEOUT	(max(HZ / 100, 2))
 
 static unsigned long to_jiffies(u64 ns)
@@ -24,7 +23,7 @@ static unsigned long to_jiffies(u64 ns)
 	return max_t(unsigned long, nsecs_to_jiffies(ns) + 1, MIN_TIMEOUT);
 }
 
-/* Of @code, 1..31; in jiffies. At least 10 ms, or two ticks where a tick is longer than 5 ms. */
+/* Timeout of @code, 1..31, in jiffies. At least 10 ms, or two ticks if a tick exceeds 5 ms. */
 unsigned long rhca_ack_timeout(u8 code)
 {
 	return to_jiffies(rhca_ack_timeout_ns(code));
@@ -38,8 +37,8 @@ static bool waits_for_answer(const struct rhca_requester *send)
 }
 
 /*
- * Repeats that come faster than a busy peer can take them keep it busy: wait
- * longer after each that brought no progress, as far as the standard goes.
+ * Retransmitting faster than a busy peer can process only adds to its load: double the wait after
+ * each retry without progress, up to what the standard allows.
  */
 static u32 backoff_shift(const struct rhca_sw_qp *qp)
 {
@@ -50,7 +49,7 @@ static u32 backoff_shift(const struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_restart_ack_timer - The peer has answered: move the deadline
+ * rhca_restart_ack_timer - Move the ACK timeout's deadline
  * @qp: the QP
  */
 void rhca_restart_ack_timer(struct rhca_sw_qp *qp)
@@ -74,7 +73,7 @@ static void run_ack_timer(struct rhca_requester *send)
 	mod_timer(&send->ack_timer, send->deadline);
 }
 
-/* Start the timer if something waits for an answer. send.lock held. */
+/* Start the timer if an answer is pending. send.lock held. */
 void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
@@ -90,8 +89,8 @@ void rhca_arm_ack_timer(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_ack_timeout_changed - The QP has been given another timeout
- * @qp: the QP; a timer that runs may be hours from its end
+ * rhca_ack_timeout_changed - The QP's timeout was modified
+ * @qp: the QP; a running timer may be hours from expiry
  */
 void rhca_ack_timeout_changed(struct rhca_sw_qp *qp)
 {
@@ -134,7 +133,7 @@ static void look_at_deadline(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
 
-	/* Since it was armed, modify_qp may have said that there is none */
+	/* modify_qp may have disabled the timeout since the timer was armed */
 	if (!READ_ONCE(qp->base.attr.timeout))
 		return;
 	if (!rhca_qp_can(&qp->base, RHCA_QP_COMPLETE) ||

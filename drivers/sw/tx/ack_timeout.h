@@ -6,7 +6,7 @@
 
 #define RHCA_RETRY_FOREVER	7	/* RNR retry count, 9.7.5.2.8 */
 
-/* Local ACK timeout of @code, 1..31, as 9.7.6.1.3 has it */
+/* Local ACK timeout of @code, 1..31, 9.7.6.1.3 */
 static inline u64 rhca_ack_timeout_ns(u8 code)
 {
 	return 4096ULL << code;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Congestion of a QP. A CNP gives it a rate, which it has until none has come for a
- * second: by then it has grown beyond what the path was asked for. Both halves share it:
- * a CNP does not say whether a request or a response was marked. What leaves is spread by
- * a clock that runs ahead by the time that bytes take at that rate.
+ * Congestion control of a QP. A CNP limits its rate until none has arrived for a second: by then
+ * the rate has grown beyond the demand. Both halves share the rate, as a CNP does not say whether a
+ * request or a response was marked. Packets are paced by a clock that advances by the time their
+ * bytes take at that rate.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -14,19 +14,19 @@
 #include "sw/tx/congestion.h"
 #include "sw/tx/window.h"
 
-/* What leaves at once: of this time, between one packet and so many bytes */
+/* Burst size: the bytes of this time, at least one packet and at most QUANTUM_BYTES */
 #define QUANTUM_NS		100000
 #define QUANTUM_BYTES		(32U << 10)
-/* A timer may be so late, and what was not sent meanwhile is made good */
+/* A timer may be this late; the bytes not sent meanwhile are caught up */
 #define LATE_NS			250000
 /*
- * Where a user's limit holds the QP, not congestion: so much, as far as it is no more than a
- * window, since responses have none, and QUANTUM_BYTES at least, since at 100 Mbit/s a
- * packet takes 333 us. Its mean is what was asked for.
+ * The same when a user's limit, not congestion, holds the QP: bounded by a window, since responses
+ * have none, and at least QUANTUM_BYTES, since at 100 Mbit/s a packet takes 333 us. The average is
+ * then the configured rate.
  */
 #define LATE_LIMITED_NS		NSEC_PER_MSEC
 #define FORGET_NS		NSEC_PER_SEC
-/* Of the Ethernet header, as a qdisc counts */
+/* The Ethernet header, which a qdisc counts too */
 #define FRAME_BYTES		14
 
 static const struct rhca_cc *cc_of(const struct rhca_sw_qp *qp)
@@ -42,11 +42,11 @@ static void trace(const struct rhca_sw_qp *qp,
 			congestion->rate.alpha, cause);
 }
 
-/* What requests take: in flight per round trip, kbit/s; 0: not known */
+/* Rate of the requests: bytes in flight per round trip, kbit/s; 0: unknown */
 static u32 used_rate(const struct rhca_sw_qp *qp)
 {
 	const struct rhca_requester *send = &qp->send;
-	/* Without send.lock: packets may come and go meanwhile, and it is an estimate */
+	/* An estimate without send.lock: values may change meanwhile */
 	u32 rtt = data_race(READ_ONCE(send->rtt.smoothed));
 	/* Likewise */
 	u32 in_flight = data_race(rhca_requester_in_flight(send));
@@ -64,7 +64,7 @@ static u32 first_rate(const struct rhca_sw_qp *qp)
 	return used_rate(qp) ?: RHCA_RATE_MOST;
 }
 
-/* Then requests are not all that it sends */
+/* If so, it sends more than requests */
 static bool is_responding(const struct rhca_sw_qp *qp)
 {
 	return rhca_turn_state(rhca_turn_word(&qp->recv.turn)) != RHCA_TURN_IDLE;
@@ -80,7 +80,7 @@ static void begin(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
 }
 
 /**
- * rhca_congestion_reset - A connection begins: it has no rate
+ * rhca_congestion_reset - Start a connection without a rate
  * @qp: a QP in RESET
  */
 void rhca_congestion_reset(struct rhca_sw_qp *qp)
@@ -92,10 +92,10 @@ void rhca_congestion_reset(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_congestion_cnp - A CNP has come, annex A17.9.3
- * @qp: a connected QP with a port; the CNP is its peer's
+ * rhca_congestion_cnp - A CNP has arrived, annex A17.9.3
+ * @qp: a connected QP with a port; the CNP is from its peer
  *
- * Context: bottom halves off; none but the QP's own locks held.
+ * Context: bottom halves off; no locks but the QP's own held.
  */
 void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 {
@@ -115,18 +115,18 @@ void rhca_congestion_cnp(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_congestion_rate - What CNPs have slowed a QP down to
+ * rhca_congestion_rate - Rate to which CNPs have reduced a QP
  * @qp: any QP
  *
- * Context: any but interrupts; none but modify_lock held.
- * Return: Mbit/s, rounded up; 0 where none has come for a second.
+ * Context: any but interrupts; no lock but modify_lock held.
+ * Return: Mbit/s, rounded up; 0 if no CNP has arrived for a second.
  */
 u32 rhca_congestion_rate(const struct rhca_sw_qp *qp)
 {
 	struct rhca_congestion *congestion = qp->congestion;
 	u32 kbits = 0;
 
-	if (!congestion)	/* destroyed, and not yet forgotten by ib_core */
+	if (!congestion)	/* destroyed, but still known to ib_core */
 		return 0;
 	spin_lock_bh(&congestion->lock);
 	if (qp->send.has_rate &&
@@ -136,7 +136,7 @@ u32 rhca_congestion_rate(const struct rhca_sw_qp *qp)
 	return kbits < RHCA_RATE_MOST ? DIV_ROUND_UP(kbits, 1000) : 0;
 }
 
-/* Has none been sent lately? Then the caller sends one */
+/* May a CNP be sent now? If so, the caller must send it */
 static bool cnp_is_due(struct rhca_sw_qp *qp)
 {
 	struct rhca_congestion *congestion = qp->congestion;
@@ -164,7 +164,7 @@ static void send_cnp(struct rhca_sw_qp *qp, struct rhca_path *path)
 	struct rhca_tx_list tx __uninitialized;
 
 	if (rhca_packet_begin(&packet, &qp->base, path, &fields, 0))
-		return;		/* the next mark asks again */
+		return;		/* the next mark tries again */
 	memset(rhca_packet_header(&packet, RHCA_HDR_CNP_PAD), 0,
 	       sizeof(struct rhca_cnp_pad));
 	packet.bth->flags &= ~RHCA_BTH_MIGRATED;
@@ -181,7 +181,7 @@ static void send_cnp(struct rhca_sw_qp *qp, struct rhca_path *path)
 }
 
 /**
- * rhca_congestion_marked - A packet of the peer was marked: it may have a CNP
+ * rhca_congestion_marked - Send a CNP for a marked packet if one is due
  * @qp: a connected QP with a port; the packet was admitted, its ICRC and P_Key are right
  *
  * Context: bottom halves off, RCU read side. The lock of a half may be held.
@@ -195,7 +195,7 @@ void rhca_congestion_marked(struct rhca_sw_qp *qp)
 }
 
 /*
- * Without CNPs the limit is the user's, or there is none any more. One may have come after
+ * Without recent CNPs only the user's limit remains, if there is one. A CNP may have arrived after
  * @now, while the caller waited for the lock.
  */
 static bool is_over(struct rhca_sw_qp *qp, struct rhca_congestion *congestion,
@@ -218,12 +218,12 @@ static u32 quantum(const struct rhca_sw_qp *qp, const struct rhca_rate *rate)
 }
 
 /**
- * rhca_pace_packets - How many packets may leave now?
- * @qp: a QP with a port, for which rhca_is_paced() says yes
- * @wait_ns: filled in where none may: for how long
+ * rhca_pace_packets - How many packets may be sent now?
+ * @qp: a QP with a port, for which rhca_is_paced() is true
+ * @wait_ns: set to the time to wait if none may
  *
- * Context: bottom halves off; the lock of the half that sends held.
- * Return: 0, or how many; U32_MAX without a limit.
+ * Context: bottom halves off; the caller holds the lock of the half that sends.
+ * Return: 0 or the number of packets; U32_MAX if there is no limit.
  */
 u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
 {
@@ -251,7 +251,7 @@ u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns)
 	return packets;
 }
 
-/* What was not sent from then on is made good */
+/* Time from which on unused rate is caught up */
 static u64 made_good_from(const struct rhca_sw_qp *qp,
 			  const struct rhca_rate *rate, u64 now)
 {
@@ -266,12 +266,12 @@ static u64 made_good_from(const struct rhca_sw_qp *qp,
 }
 
 /**
- * rhca_pace_sent - Packets have left
+ * rhca_pace_sent - Account for sent packets
  * @qp: a QP with a port
  * @packets: how many
- * @bytes: of them, from the IP header on
+ * @bytes: their bytes, from the IP header on
  *
- * Context: as of rhca_pace_packets().
+ * Context: see rhca_pace_packets().
  */
 void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Congestion of a QP: its rate, and when it has to answer a mark. */
+/* Congestion control of a QP: its rate, and when it must answer a mark. */
 #ifndef RHCA_SW_TX_CONGESTION_H
 #define RHCA_SW_TX_CONGESTION_H
 
 #include "sw/qp/qp.h"
 #include "sw/tx/rate.h"
 
-/* Congestion of a QP, or its limit; apart, since the allocator would take twice as much for both */
+/* Separate from the QP: together the allocation would round up to twice the size */
 struct rhca_congestion {
-	/* Protects the rest; the innermost: both halves of the QP send, and CNPs come beside */
+	/* Innermost; protects the rest against both halves and received CNPs */
 	spinlock_t lock;
-	u64 cnp_due;		/* the next CNP may be sent then, ns */
-	u64 cnp_at;		/* when the last one came, ns */
-	u64 clock;		/* when what has been sent has left at the QP's rate, ns */
+	u64 cnp_due;		/* earliest time for the next CNP, ns */
+	u64 cnp_at;		/* when the last CNP arrived, ns */
+	u64 clock;		/* when all sent bytes will have left at the QP's rate, ns */
 	struct rhca_rate rate;
 };
 
@@ -23,7 +23,7 @@ void rhca_congestion_marked(struct rhca_sw_qp *qp);
 u32 rhca_pace_packets(struct rhca_sw_qp *qp, u64 *wait_ns);
 void rhca_pace_sent(struct rhca_sw_qp *qp, u32 packets, u32 bytes);
 
-/* May the QP have a rate? If not, nothing needs to be counted */
+/* May the QP have a rate? If not, nothing needs to be accounted */
 static inline bool rhca_is_paced(const struct rhca_sw_qp *qp)
 {
 	return unlikely(READ_ONCE(qp->send.has_rate) ||

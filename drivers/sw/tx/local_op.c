@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Local operations, IBTA vol. 1, 10.6: requests that send nothing but change what keys name. */
+/* Local operations, IBTA vol. 1, 10.6: requests that only change keys and send nothing. */
 #include "sw/tx/local_op.h"
 #include "sw/verbs/memory/mw.h"
 #include "sw/verbs/qp/qp.h"
@@ -20,9 +20,9 @@ static int execute_invalidate(struct rhca_verbs_qp *qp,
 }
 
 /*
- * Carry out a local operation. send.lock held, bottom halves off; the QP uses no memory
- * meanwhile. Returns 0; -EINPROGRESS while packets still use the memory whose key is taken
- * away: try again; another error when the request is not legal.
+ * Execute a local operation. send.lock held, bottom halves off; the caller holds no memory
+ * reference of the QP. Returns 0; -EINPROGRESS while packets still use the invalidated memory:
+ * retry; another error if the request is invalid.
  */
 int rhca_local_execute(struct rhca_verbs_qp *qp, struct rhca_send_wqe *wqe)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Responses to READs that are missing behind the oldest one. What is held shows each of
- * them, so a requester need not wait for the answer to one until it asks for the next.
+ * Missing READ responses after the oldest one. The held responses show which are missing, so the
+ * requester need not wait for one before it requests the next.
  */
 #include <rhca/compat.h>
 #include <rhca/trace.h>
@@ -14,7 +14,7 @@
 #include "sw/tx/window.h"
 #include "wire/psn.h"
 
-/* The furthest response that is held; @psn itself where none is */
+/* The last held response; @psn itself if there is none */
 static u32 furthest_held(struct rhca_hold *hold, u32 psn)
 {
 	u32 at = rhca_psn_add(psn, RHCA_HOLD_PACKETS - 1);
@@ -24,7 +24,7 @@ static u32 furthest_held(struct rhca_hold *hold, u32 psn)
 	return at;
 }
 
-/* The first response to @wqe, from @psn on and before @end, that is not held */
+/* The first response to @wqe in [@psn, @end) that is not held */
 static bool find_missing(struct rhca_hold *hold, const struct rhca_send_wqe *wqe,
 			 u32 *psn, u32 end)
 {
@@ -39,7 +39,7 @@ static bool find_missing(struct rhca_hold *hold, const struct rhca_send_wqe *wqe
 	return false;
 }
 
-/* The request that has, or is to have, responses of its own, of which one is missing */
+/* The first READ or atomic request with a missing response */
 static const struct rhca_send_wqe *find_wqe(struct rhca_sw_qp *qp, u32 *psn, u32 end)
 {
 	u32 index, sent_end = rhca_requester_sent_end(&qp->send);
@@ -56,9 +56,9 @@ static const struct rhca_send_wqe *find_wqe(struct rhca_sw_qp *qp, u32 *psn, u32
 }
 
 /*
- * A response is missing that has not been asked for, and that a later one has overtaken. All
- * of the request that was on the wire is asked for: a peer may forget what is before the
- * place that it was last asked for, and what is held may still be dropped.
+ * Find a missing response that a later one has overtaken and that has not been requested again.
+ * Request it from the start of its chunk: a peer may forget what precedes the last place requested,
+ * and held responses may still be dropped.
  */
 static bool find_response(struct rhca_sw_qp *qp, u32 *psn)
 {
@@ -78,7 +78,7 @@ static bool find_response(struct rhca_sw_qp *qp, u32 *psn)
 	return !rhca_psn_before(*psn, asked_end);
 }
 
-/* The peer, which holds what is behind it, misses a request, and has said so */
+/* The peer has NAKed a request and holds the packets after it */
 static bool find_request(struct rhca_sw_qp *qp, u32 *psn)
 {
 	const struct rhca_recovery *recovery = qp->send.recovery;
@@ -90,9 +90,9 @@ static bool find_request(struct rhca_sw_qp *qp, u32 *psn)
 }
 
 /**
- * rhca_missing_nak - The peer misses a request, and a response before that is missing here
+ * rhca_missing_nak - The peer NAKs a request while an earlier response is missing here
  * @send: requester of the QP
- * @psn: of the request. What a responder expects only grows
+ * @psn: of the request. A responder's expected PSN only grows
  *
  * Context: send.lock held.
  */
@@ -109,7 +109,7 @@ void rhca_missing_nak(struct rhca_requester *send, u32 psn)
 }
 
 /**
- * rhca_missing_is_served - May what has been sent again for that NAK still be answered?
+ * rhca_missing_is_served - May the retransmission for that NAK still be answered?
  * @send: requester of the QP
  *
  * Context: send.lock held.
@@ -123,12 +123,12 @@ bool rhca_missing_is_served(const struct rhca_requester *send)
 }
 
 /**
- * rhca_missing_refused - A response came before one that is missing, and cannot be held
+ * rhca_missing_refused - An out-of-order response cannot be held
  * @send: requester of the QP
  * @psn: of the response
  *
- * It is asked for again when it is its turn. Nothing else is asked for meanwhile that would be
- * refused as well, unless this one was only too far ahead.
+ * It is requested again when it is the oldest. Until then nothing else is requested that would be
+ * refused too, unless this response was only too far ahead.
  *
  * Context: send.lock held.
  */
@@ -141,12 +141,12 @@ void rhca_missing_refused(struct rhca_requester *send, u32 psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_missing_refused);
 
 /**
- * rhca_missing_due - Is something else to be asked for, or sent again, now?
+ * rhca_missing_due - Is there something more to request or retransmit now?
  * @qp: the QP
  *
- * Not where responses may only be late, nor where the oldest is still to be asked for.
+ * Not if responses may only be late, nor while the oldest has yet to be requested.
  *
- * Return: true when it is, from recovery.hole_psn on; send.hole_due says so.
+ * Return: true if so, with send.hole_due set and recovery.hole_psn where to start.
  */
 bool rhca_missing_due(struct rhca_sw_qp *qp)
 {
@@ -172,7 +172,7 @@ bool rhca_missing_due(struct rhca_sw_qp *qp)
 	return true;
 }
 
-/* Nobody has told of it yet */
+/* Count and trace a loss not yet reported */
 static void tell(struct rhca_sw_qp *qp, u32 psn, u32 end, bool nak)
 {
 	if (!nak)
@@ -182,7 +182,7 @@ static void tell(struct rhca_sw_qp *qp, u32 psn, u32 end, bool nak)
 	rhca_reorder_repeated(&qp->send.recovery->reorder, psn);
 }
 
-/* A request has left again. @psn: recovery.hole_psn. @end: behind the answers to it. */
+/* A request was retransmitted. @psn: recovery.hole_psn. @end: after its responses. */
 void rhca_missing_asked(struct rhca_sw_qp *qp, u32 psn, u32 end)
 {
 	struct rhca_recovery *recovery = qp->send.recovery;
@@ -193,7 +193,7 @@ void rhca_missing_asked(struct rhca_sw_qp *qp, u32 psn, u32 end)
 		recovery->nak_sent_at = rhca_now();
 	if (psn != recovery->rule.repeat_psn)
 		tell(qp, psn, end, nak);
-	/* Of responses before that which a NAK names some may still be on their way */
+	/* Responses before the NAKed request may still be in flight */
 	if (!nak)
 		rhca_recover_asks(&recovery->rule, psn, end);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Responses to READs that are missing behind the oldest one. */
+/* Missing READ responses after the oldest one. */
 #ifndef RHCA_SW_TX_MISSING_H
 #define RHCA_SW_TX_MISSING_H
 

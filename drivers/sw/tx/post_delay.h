@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* May a request that has been posted wait for others? */
+/* May a posted request wait for others? */
 #ifndef RHCA_SW_TX_POST_DELAY_H
 #define RHCA_SW_TX_POST_DELAY_H
 

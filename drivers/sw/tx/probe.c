@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A requester that hears nothing for longer than an answer takes repeats the oldest packet that
- * is not acknowledged, and asks. That finds out what was lost at the end, where no later packet
- * makes the peer say NAK. Retries are counted by the ACK timeout (ack_timeout.c). An answer
- * does not move the timer: it leaves a note, which the timer finds when it fires.
+ * If no answer arrives within the expected time, the requester retransmits the oldest
+ * unacknowledged packet with AckReq set. This finds losses at the end of a burst, where no later
+ * packet provokes a NAK. The ACK timeout (ack_timeout.c) counts retries. An answer does not move
+ * the timer: it sets send.heard, which the timer checks when it fires.
  */
 #include <linux/slab.h>
 #include <rhca/trace.h>
@@ -18,23 +18,23 @@
 #include "sw/tx/send_sched.h"
 #include "wire/psn.h"
 
-/* Without an ACK timeout the waits grow no longer than that */
+/* Longest wait if there is no ACK timeout */
 #define PROBE_MOST_NS	NSEC_PER_SEC
 
-/* So many packets after a loss the next is near */
+/* Within this many packets of a loss another one is likely */
 #define LOSSY_PSNS	64
 
-/* In a row without an answer: the path may not be what it was */
+/* After this many unanswered probes the path may have changed */
 #define MANY_PROBES	3
 
-/* Repeats follow the measured round trip */
+/* Does the QP retransmit by its measured round trip? */
 bool rhca_probe_adapts(const struct rhca_sw_qp *qp)
 {
 	return rhca_is_rc(&qp->base) && qp->base.port &&
 	       READ_ONCE(qp->base.port->cc.adp_retrans);
 }
 
-/* No wait is longer: the ACK timeout has its turn */
+/* The longest wait: then the ACK timeout takes over */
 static u64 most_ns(const struct rhca_sw_qp *qp)
 {
 	u8 code = READ_ONCE(qp->base.attr.timeout);
@@ -61,8 +61,8 @@ static u64 wait_ns(const struct rhca_sw_qp *qp)
 }
 
 /*
- * Until when a response that may only be late is waited for; 0: it is not, since none is
- * missing, it has been asked for, or never would be. A wait must not cost a retry.
+ * How long to wait for a response that may only be late; 0: do not wait, since none is missing, it
+ * was already requested again, or it would never be. The wait must not cost a retry.
  */
 static u64 late_until(const struct rhca_sw_qp *qp)
 {
@@ -86,7 +86,7 @@ static void wait_from(struct rhca_sw_qp *qp, u64 now)
 	rhca_wheel_start(&qp->send.probe_timer, now, wait);
 }
 
-/* Something waits for an answer from now on */
+/* Start waiting for an answer */
 void rhca_probe_start(struct rhca_sw_qp *qp)
 {
 	lockdep_assert_held(&qp->send.lock);
@@ -94,7 +94,7 @@ void rhca_probe_start(struct rhca_sw_qp *qp)
 		wait_from(qp, qp->send.recovering ? rhca_now() : rhca_section_time());
 }
 
-/* The peer has asked for a pause, which is over. send.lock held. */
+/* An RNR pause of the peer has ended. send.lock held. */
 void rhca_probe_resumed(struct rhca_requester *send)
 {
 	lockdep_assert_held(&send->lock);
@@ -105,7 +105,7 @@ void rhca_probe_resumed(struct rhca_requester *send)
 	send->recovery->heard_at = rhca_now();
 }
 
-/* Is there anything that who sends or takes acknowledgements has to know? */
+/* Is there recovery state that the send loop or the completer must heed? */
 static bool still_recovers(const struct rhca_recovery *recovery)
 {
 	return !rhca_recover_is_over(&recovery->rule) || recovery->rule.waits ||
@@ -125,8 +125,8 @@ static void note_repeat_answered(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_recovery_acked - Something new has been acknowledged
- * @qp: a QP that recovers from a loss, with send.oldest_unacked_psn as it is now
+ * rhca_recovery_acked - New packets were acknowledged
+ * @qp: a QP in recovery, with send.oldest_unacked_psn already updated
  */
 void rhca_recovery_acked(struct rhca_sw_qp *qp)
 {
@@ -149,9 +149,9 @@ void rhca_recovery_acked(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_loss_of - What a loss is judged by; the QP recovers from one from now on
+ * rhca_loss_of - Describe a loss and put the QP into recovery
  * @qp: the QP
- * @psn: of what is missing
+ * @psn: the missing PSN
  * @now: time
  */
 struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now)
@@ -169,7 +169,7 @@ struct rhca_loss rhca_loss_of(struct rhca_sw_qp *qp, u32 psn, u64 now)
 	};
 }
 
-/* Do what has been decided about a packet that was not answered; a kick follows */
+/* Carry out @action for an unanswered packet; the caller kicks the QP */
 static void repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action action,
 		   const char *cause)
 {
@@ -195,11 +195,11 @@ static void repeat(struct rhca_sw_qp *qp, u32 psn, enum rhca_recover_action acti
 }
 
 /**
- * rhca_repeat_lost - A packet has been lost, and not only its answer: do what was decided
- * @qp: the QP; a kick follows
+ * rhca_repeat_lost - Carry out @action for a packet that was lost, not only its answer
+ * @qp: the QP; the caller kicks it
  * @psn: of the packet
  * @action: what to do
- * @cause: why, for who traces
+ * @cause: reason, for the tracepoint
  */
 void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 		      enum rhca_recover_action action, const char *cause)
@@ -218,12 +218,11 @@ void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 }
 
 /**
- * rhca_response_is_late - Is the oldest response only late, as others of the path have been?
- * @qp: the QP, to which a later one has come
+ * rhca_response_is_late - May the oldest response only be late, as others on this path were?
+ * @qp: the QP, which has received a later response
  * @now: time
  *
- * Then the probe timer asks for it when it has been waited for; where nobody probes nothing
- * is waited for.
+ * If so, the probe timer requests it after a while. Without probing there is no wait.
  */
 bool rhca_response_is_late(struct rhca_sw_qp *qp, u64 now)
 {
@@ -244,11 +243,11 @@ bool rhca_response_is_late(struct rhca_sw_qp *qp, u64 now)
 }
 
 /**
- * rhca_ask_for_response - A READ or atomic response did not come, though a later answer has
- * @qp: the QP; a kick follows
+ * rhca_ask_for_response - Request a READ or atomic response that a later answer overtook
+ * @qp: the QP; the caller kicks it
  * @now: time
- * @psn: of the answer that came, or of what is before the missing one
- * @twice: it had come before
+ * @psn: of the answer received, or the PSN before the missing one
+ * @twice: the answer is a duplicate
  *
  * Context: send.lock held.
  */
@@ -272,7 +271,7 @@ void rhca_ask_for_response(struct rhca_sw_qp *qp, u64 now, u32 psn, bool twice)
 		rhca_reorder_watch(&recovery->reorder, loss.psn);
 }
 
-/* Then a response is missing, or the request for it: those behind it are held here */
+/* If so, a response or its request was lost; later responses are held here */
 static bool oldest_is_read(struct rhca_sw_qp *qp)
 {
 	struct rhca_sq *sq = &qp->base.sq;
@@ -282,7 +281,7 @@ static bool oldest_is_read(struct rhca_sw_qp *qp)
 	       wqe->numbered && !wqe->done && rhca_wqe_is_read(wqe);
 }
 
-/* The first probe may be about an answer that was only late: the window stays */
+/* A first probe may mean only a late answer: keep the window */
 static bool is_starved(const struct rhca_requester *send)
 {
 	u8 probes = send->recovery->probes;
@@ -308,13 +307,13 @@ static void probe(struct rhca_sw_qp *qp, u64 now)
 	repeat(qp, psn, rhca_recover_probe(&send->recovery->rule, &loss), "probe");
 }
 
-/* Its only packet waits in a block that QPs share */
+/* Its only packet is in a shared block not yet sent */
 static bool is_lent(const struct rhca_requester *send)
 {
 	return rhca_turn_state(rhca_turn_word(&send->turn)) == RHCA_TURN_LENT;
 }
 
-/* When nothing gets lost nobody looks at a clock for it */
+/* heard_at is kept only during recovery, to save reading the clock */
 static u64 heard_at(const struct rhca_requester *send, u64 now)
 {
 	return send->recovering && send->recovery->heard_at ?
@@ -326,7 +325,7 @@ static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	struct rhca_requester *send = &qp->send;
 	u64 now, until;
 
-	/* Mostly: of many QPs few have something under way */
+	/* The usual case: of many QPs few have packets in flight */
 	if (send->newest_psn == send->oldest_unacked_psn ||
 	    !rhca_probe_adapts(qp) || !rhca_qp_can(&qp->base, RHCA_QP_COMPLETE))
 		return;
@@ -340,7 +339,7 @@ static void look(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		send->probe_at = heard_at(send, now) + wait_ns(qp);
 	send->heard = false;
 	if (now >= send->probe_at) {
-		if (until)	/* as if a later response came now */
+		if (until)	/* as if a later response had arrived now */
 			rhca_ask_for_response(qp, now,
 					      rhca_psn_sub(send->oldest_unacked_psn, 1), false);
 		else
@@ -361,7 +360,7 @@ static void probe_fired(struct rhca_wheel_timer *timer)
 
 	rcu_read_lock();
 	spin_lock(&qp->send.lock);
-	/* Started again while this waited for the lock? */
+	/* Re-armed while this waited for the lock? */
 	if (!rhca_wheel_is_queued(timer))
 		look(qp, &batch);
 	spin_unlock(&qp->send.lock);
@@ -369,7 +368,7 @@ static void probe_fired(struct rhca_wheel_timer *timer)
 	rhca_batch_end(qp, &batch);
 }
 
-/* Forget everything. @qp: a QP in RESET. send.lock held. */
+/* Reset the recovery state. @qp: a QP in RESET. send.lock held. */
 void rhca_probe_reset(struct rhca_sw_qp *qp)
 {
 	struct rhca_recovery *recovery = qp->send.recovery;
@@ -385,7 +384,7 @@ void rhca_probe_reset(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_probe_init - Make what an RC QP needs to recover from losses
+ * rhca_probe_init - Allocate the recovery state of an RC QP
  * @qp: a QP that is being created
  *
  * Context: may sleep.
@@ -406,7 +405,7 @@ int rhca_probe_init(struct rhca_sw_qp *qp)
 	return 0;
 }
 
-/* Free what rhca_probe_init() has made. @qp: a QP that has been stopped. */
+/* Free the recovery state. @qp: a stopped QP. */
 void rhca_probe_free(struct rhca_sw_qp *qp)
 {
 	if (!qp->send.recovery)

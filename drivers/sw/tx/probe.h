@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Losses of a requester: what is repeated, and when somebody who hears nothing asks. */
+/* Losses of a requester: what is retransmitted, and when an unanswered one probes. */
 #ifndef RHCA_SW_TX_PROBE_H
 #define RHCA_SW_TX_PROBE_H
 
@@ -21,7 +21,7 @@ void rhca_ask_for_response(struct rhca_sw_qp *qp, u64 now, u32 psn, bool twice);
 void rhca_repeat_lost(struct rhca_sw_qp *qp, u32 psn,
 		      enum rhca_recover_action action, const char *cause);
 
-/* As long as something may be unanswered; early firings look again */
+/* Arm the timer while something is unanswered; if it fires early it re-arms */
 static inline void rhca_probe_arm(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
@@ -31,7 +31,7 @@ static inline void rhca_probe_arm(struct rhca_sw_qp *qp)
 		rhca_probe_start(qp);
 }
 
-/* All that waited for an answer has had one */
+/* If everything has been answered, the timer need not fire */
 static inline void rhca_probe_answered(struct rhca_requester *send)
 {
 	if (send->newest_psn == send->oldest_unacked_psn &&

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rate of a QP. A CNP reduces it by a share, alpha / 2^rp_gd, that decays while no
- * CNP comes. Then it goes back half of the way to where it was, again and again, each
- * rp_time_reset and each rp_byte_reset (fast recovery); behind rp_threshold of these the
- * target grows as well, by rp_ai_rate, and when both time and bytes are behind it by
- * rp_hai_rate. Nothing runs by itself: who looks at the rate brings it up to date.
+ * The rate of a QP. A CNP reduces it by the fraction alpha / 2^rp_gd; alpha decays while no CNP
+ * arrives. Then every rp_time_reset and every rp_byte_reset the rate moves half way back to its
+ * target (fast recovery). After rp_threshold such steps the target itself grows by rp_ai_rate, or
+ * by rp_hai_rate once both time and bytes have passed rp_threshold. There is no timer: each use of
+ * the rate updates it first.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -14,32 +14,32 @@
 
 #include "sw/tx/rate.h"
 
-#define ONE		1024	/* of alpha and rp_dce_tcp_g */
+#define ONE		1024	/* scale of alpha and rp_dce_tcp_g */
 #define MOST_STAGES	255
-/* At 4 KiB and 2 Gbit/s that is rp_time_reset's default */
+/* At 4 KiB and 2 Gbit/s these take rp_time_reset's default */
 #define RAISE_PACKETS	16
 /*
- * Not longer than so many rp_time_reset: after a burst of CNPs a QP of a fast port sends 16
- * packets in some ms. Simulated (tools/fabric-sim): 16 senders of 1 MiB at 100 Gbit/s take 10
- * ms without this, 4.3 with 8; less than 8 lets few of 8 senders at 200 Mbit/s have most.
+ * Wait for them at most this many rp_time_reset: after a burst of CNPs a QP of a fast port takes
+ * some ms to send 16 packets. Simulated (tools/fabric-sim): 16 senders of 1 MiB at 100 Gbit/s take
+ * 10 ms without this limit, 4.3 with 8; below 8, few of 8 senders at 200 Mbit/s get most of the
+ * bandwidth.
  */
 #define RAISE_PERIODS	8
 /*
- * Nor is a rate reduced twice before so many packets, or alpha's share of them, have been
- * sent at it: what they meet is the first answer to the reduction. Of 0 to 8, simulated: 8
- * senders into 400 Mbit/s have a goodput of 0.98, and of 0.87 without this; with 8, or for
- * small reductions as for large ones, queues of 16 senders no longer drain. At 4 KiB and
- * 2.6 Gbit/s it is rp_rate_reduce_monitor_period's default.
+ * Packets (times alpha) to send between two reductions: the marks on these are the first response
+ * to the reduction. Simulated for 0 to 8: 8 senders into 400 Mbit/s have a goodput of 0.98, and
+ * 0.87 with 0; with 8, or without the factor alpha, queues of 16 senders no longer drain. At 4 KiB
+ * and 2.6 Gbit/s they take rp_rate_reduce_monitor_period's default.
  */
 #define CUT_PACKETS	4
 /*
- * What is more than so many times the rate that is used does not hold a QP. The best of 1 to
- * 16, simulated: with less, bursts end later; with more, shares are less equal.
+ * A rate above this multiple of the used rate does not limit a QP. The best of 1 to 16 in
+ * simulation: with less, bursts end later; with more, shares are less equal.
  */
 #define UNUSED_TIMES	8
-/* More at once only say that nothing was sent for long, or that rp_byte_reset is small */
+/* More at once only mean a long idle time or a small rp_byte_reset */
 #define MOST_RAISES	128
-/* Then alpha is 0, whatever g is: (1023/1024)^8192 * 1023 < 1 */
+/* After these alpha is 0 for any g: (1023/1024)^8192 * 1023 < 1 */
 #define MOST_DECAYS	8192
 
 static u32 kbits(u32 mbits)
@@ -47,7 +47,7 @@ static u32 kbits(u32 mbits)
 	return min_t(u64, (u64)mbits * 1000, RHCA_RATE_MOST);
 }
 
-/* No CNP makes a QP slower, kbit/s */
+/* CNPs do not reduce a rate below this, kbit/s */
 static u32 least_rate(const struct rhca_cc *cc)
 {
 	return kbits(max(READ_ONCE(cc->rp_min_rate), 1U));
@@ -59,7 +59,7 @@ static s32 byte_reset(const struct rhca_cc *cc)
 	return clamp(READ_ONCE(cc->rp_byte_reset), 1U, (u32)S32_MAX / 64) * 64;
 }
 
-/* A QP has a rate from now on. @first: its rate, kbit/s. @now: ns. */
+/* Start with rate @first, kbit/s. @now: ns. */
 void rhca_rate_begin(struct rhca_rate *rate, const struct rhca_cc *cc,
 		     u32 first, u64 now)
 {
@@ -91,7 +91,7 @@ static void raise(struct rhca_rate *rate, const struct rhca_cc *cc)
 	rate->raised = true;
 }
 
-/* @stage: of the increases, by time or by bytes */
+/* @stage: number of increases, by time or by bytes */
 static void raise_times(struct rhca_rate *rate, const struct rhca_cc *cc,
 			u8 *stage, u64 times)
 {
@@ -102,8 +102,8 @@ static void raise_times(struct rhca_rate *rate, const struct rhca_cc *cc,
 }
 
 /*
- * Alpha is brought up to date each rp_dce_tcp_rtt, in which an adapter sends many packets;
- * where the wire is slow each time that one could have been marked.
+ * Alpha is updated every rp_dce_tcp_rtt, in which an adapter sends many packets, or on a slow wire
+ * every packet time, since fewer packets cannot be marked.
  */
 static u64 alpha_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 			u32 packet)
@@ -137,10 +137,9 @@ static void decay(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 }
 
 /*
- * What time alone changes. The parameters are made for adapters, which send many packets in
- * rp_time_reset. Where the wire is slow an increase waits for packets as well, for some time:
- * the marks that it brings about are to come before the next one. @packet: bytes of one. @now:
- * ns.
+ * Apply the changes due to time. The parameters are meant for adapters, which send many packets in
+ * rp_time_reset. On a slow wire an increase also waits, up to a limit, for packets to be sent, so
+ * that marks due to it arrive before the next one. @packet: bytes of one. @now: ns.
  */
 void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 			u32 packet, u64 now)
@@ -163,9 +162,9 @@ void rhca_rate_catch_up(struct rhca_rate *rate, const struct rhca_cc *cc,
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_catch_up);
 
 /*
- * A QP does not send as fast as it may. To reduce what it does not use would change nothing:
- * held at 25 Mbit/s by windows or the wire, at a rate of 80 Gbit/s, it would answer no mark for
- * long. @used: what it sends, kbit/s; 0: not known.
+ * A QP sends below its rate. Reducing the unused part would change nothing: a QP limited to 25
+ * Mbit/s by windows or the wire, with a rate of 80 Gbit/s, would not react to marks for a long
+ * time. @used: the actual rate, kbit/s; 0: unknown.
  */
 void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
 {
@@ -178,7 +177,7 @@ void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_used);
 
-/* What sending changes. @bytes: that have left. */
+/* Apply the changes due to sending. @bytes: sent. */
 void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes)
 {
 	s32 reset = byte_reset(cc), raises;
@@ -193,7 +192,7 @@ void rhca_rate_sent(struct rhca_rate *rate, const struct rhca_cc *cc, u32 bytes)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rate_sent);
 
-/* The time between reductions, ns */
+/* Minimum time between reductions, ns */
 static u64 cut_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 		      u32 packet)
 {
@@ -201,7 +200,7 @@ static u64 cut_period(const struct rhca_rate *rate, const struct rhca_cc *cc,
 		   rhca_rate_time(rate, CUT_PACKETS * packet) * rate->alpha / ONE);
 }
 
-/* A CNP has come. Returns false where the rate stays, since it was reduced a moment ago */
+/* Handle a CNP. Returns false if the rate stays since it was reduced a moment ago */
 bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 		   u64 now)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The rate of a QP: the reaction point of DCQCN (Zhu et al., SIGCOMM 2015), in the form
- * and with the parameters that adapters have. State in, state out: no lock, packet or QP.
+ * The rate of a QP: the DCQCN reaction point (Zhu et al., SIGCOMM 2015), in the form and with the
+ * parameters of adapters. State in, state out: no lock, packet or QP.
  */
 #ifndef RHCA_SW_TX_RATE_H
 #define RHCA_SW_TX_RATE_H
@@ -11,21 +11,21 @@
 
 #include "core/rules/cc.h"
 
-/* kbit/s, where the netdev's speed says nothing: 400 Gbit/s, the fastest there are */
+/* kbit/s, if the netdev's speed is unknown: 400 Gbit/s, the fastest available */
 #define RHCA_RATE_MOST		400000000U
 
 /* Rate of a QP */
 struct rhca_rate {
 	u32 rate;	/* now, kbit/s */
-	u32 target;	/* what it goes back to, kbit/s */
+	u32 target;	/* that recovery aims at, kbit/s */
 	u16 alpha;	/* how congested the path is, of 1024 */
 	u8 time_stage;	/* increases by time since the last reduction */
 	u8 byte_stage;	/* increases by bytes since then */
-	bool marked;	/* a CNP has come since @alpha_at */
+	bool marked;	/* a CNP has arrived since @alpha_at */
 	bool raised;	/* there was an increase since the last reduction */
 	s32 bytes_left;	/* until the next increase by bytes */
 	u32 bytes_since;	/* sent since the last increase by time */
-	u64 alpha_at;	/* when @alpha was brought up to date, ns */
+	u64 alpha_at;	/* when @alpha was last updated, ns */
 	u64 raise_at;	/* when the last increase by time was due, ns */
 	u64 cut_at;	/* when the last reduction was, ns */
 };
@@ -39,7 +39,7 @@ void rhca_rate_used(struct rhca_rate *rate, const struct rhca_cc *cc, u32 used);
 bool rhca_rate_cnp(struct rhca_rate *rate, const struct rhca_cc *cc, u32 packet,
 		   u64 now);
 
-/* The fastest that a QP may be, kbit/s */
+/* Maximum rate of a QP, kbit/s */
 static inline u32 rhca_rate_max(const struct rhca_cc *cc)
 {
 	u64 most = (u64)READ_ONCE(cc->rp_max_rate) * 1000;
@@ -47,7 +47,7 @@ static inline u32 rhca_rate_max(const struct rhca_cc *cc)
 	return most && most < RHCA_RATE_MOST ? most : RHCA_RATE_MOST;
 }
 
-/* How long @bytes take, ns */
+/* Time to send @bytes, ns */
 static inline u64 rhca_rate_time(const struct rhca_rate *rate, u32 bytes)
 {
 	return div_u64((u64)bytes * 8 * 1000000, rate->rate);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a requester does about a loss. The standard lets a responder throw away what comes
- * behind a gap, or keep it, and says nowhere which: what it acknowledges after one packet
- * has been repeated tells. One that keeps gets the missing packet only, and new ones go on
- * meanwhile; one that throws away gets everything again.
+ * What a requester does about a loss. The standard lets a responder drop or hold the packets after
+ * a gap and does not say how to tell: what it acknowledges after one packet was retransmitted shows
+ * it. A peer that holds gets only the missing packet while new ones continue; one that drops gets
+ * everything from there again.
  */
 #include <rhca/compat.h>
 
@@ -11,24 +11,24 @@
 #include "sw/tx/recover.h"
 #include "wire/psn.h"
 
-/* A peer may have been short of memory: it is tried again after so long */
+/* A peer that drops may have been short of memory: try holding again after this time */
 #define DROPS_FOR_NS	NSEC_PER_SEC
-/* One that has been seen to hold, or so it seemed */
+/* The same for a peer that has seemed to hold before */
 #define DROPPED_FOR_NS	(10 * NSEC_PER_MSEC)
 
-/* Where no round trip has been measured */
+/* Default if no round trip has been measured */
 #define ROUND_TRIP_NS	(200 * NSEC_PER_USEC)
 
-/* Who answers later is not measured by that */
+/* Answers later than this are not measured */
 #define MOST_ANSWER_NS	NSEC_PER_SEC
 
-/* Each time that a packet is lost again, its answer is waited for twice as long, up to */
+/* The wait for an answer doubles each time the packet is lost again, at most this often */
 #define MOST_DOUBLINGS	4
 
 /*
- * So many packets in a row, each missing: what is behind them is as well, it seems. To repeat
- * one after the other takes a round trip each, and is still better where that is short: a full
- * queue would get its whole window again (tools/fabric-sim, figure recovery).
+ * With this many consecutive packets missing, those after them probably are too. Retransmitting one
+ * after the other takes a round trip each; on a short path that is still better than sending a
+ * whole window into a full queue again (tools/fabric-sim, figure recovery).
  */
 #define MANY_IN_ROW	3
 #define LONG_PATH_NS	(500 * NSEC_PER_USEC)
@@ -89,8 +89,8 @@ static enum rhca_recover_action lost(struct rhca_recover *recover,
 }
 
 /*
- * Can what was repeated not have been answered yet? Answers wait for others on a busy
- * host: to repeat once too often costs more than to wait twice as long.
+ * Is it too early for an answer to the retransmission? Answers are delayed on a busy host, and one
+ * retransmission too many costs more than waiting twice as long.
  */
 static bool is_recent(const struct rhca_recover *recover,
 		      const struct rhca_loss *loss)
@@ -105,7 +105,7 @@ static bool is_recent(const struct rhca_recover *recover,
 	return loss->now - recover->repeat_at < late << recover->again;
 }
 
-/* What has been asked for behind it a moment ago need not be asked for again */
+/* Later PSNs requested a moment ago need not be requested again */
 static enum rhca_recover_action lost_again(struct rhca_recover *recover,
 					   const struct rhca_loss *loss, u32 from)
 {
@@ -122,14 +122,14 @@ static enum rhca_recover_action lost_again(struct rhca_recover *recover,
 }
 
 /**
- * rhca_recover_nak - The peer says that a packet is missing
+ * rhca_recover_nak - The peer NAKs a missing packet
  * @recover: of the connection
- * @loss: the packet; what is before it has been taken by rhca_recover_acked()
+ * @loss: the packet; rhca_recover_acked() has processed what precedes it
  */
 enum rhca_recover_action rhca_recover_nak(struct rhca_recover *recover,
 					  const struct rhca_loss *loss)
 {
-	/* About what was missing before it was repeated? */
+	/* Was the NAK sent before the retransmission arrived? */
 	if (recover->mode != RHCA_RECOVER_FLOW && loss->psn == recover->repeat_psn &&
 	    is_recent(recover, loss))
 		return RHCA_RECOVER_NOTHING;
@@ -148,8 +148,8 @@ static bool is_asked(const struct rhca_recover *recover, u32 psn)
 }
 
 /*
- * A request has been sent again, in RHCA_RECOVER_ONE. @psn: of what was to be repeated, or behind
- * all that has been asked for since. @end: behind the answers to it.
+ * A request was retransmitted in RHCA_RECOVER_ONE. @psn: of the missing packet, or after all that
+ * has been requested since. @end: after its answers.
  */
 void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end)
 {
@@ -160,13 +160,13 @@ void rhca_recover_asks(struct rhca_recover *recover, u32 psn, u32 end)
 	}
 	if (rhca_psn_before(recover->asked_end, end))
 		recover->asked_end = end;
-	/* It goes on until these have come, too */
+	/* Recovery continues until these have arrived, too */
 	if (rhca_psn_before(recover->recover_psn, end))
 		recover->recover_psn = end;
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_asks);
 
-/* There was no room for a response: it and those behind it do not count as asked for any more */
+/* No room for a response: it and later ones no longer count as requested */
 void rhca_recover_refused(struct rhca_recover *recover, u32 psn)
 {
 	if (!rhca_psn_before(psn, recover->asked_end))
@@ -176,9 +176,9 @@ void rhca_recover_refused(struct rhca_recover *recover, u32 psn)
 }
 
 /*
- * Is all asked for that is missing, not the oldest alone? Where the path is long each would
- * cost a round trip. Where it is short, what a full queue has dropped would come back to it at
- * once. @path_ns: how long an answer takes without queues; 0: not known.
+ * Request all missing responses, not only the oldest? On a long path each would cost a round trip.
+ * On a short one, all that a full queue has dropped would arrive there at once. @path_ns: round
+ * trip without queueing; 0: unknown.
  */
 bool rhca_recover_asks_for_all(const struct rhca_recover *recover, u32 path_ns)
 {
@@ -186,9 +186,9 @@ bool rhca_recover_asks_for_all(const struct rhca_recover *recover, u32 path_ns)
 }
 
 /**
- * rhca_recover_has_asked - May what has been repeated bring a response?
+ * rhca_recover_has_asked - May a retransmission bring this response?
  * @recover: of the connection
- * @psn: of the response, not before what is missing
+ * @psn: of the response, not before the missing one
  */
 bool rhca_recover_has_asked(const struct rhca_recover *recover, u32 psn)
 {
@@ -196,11 +196,11 @@ bool rhca_recover_has_asked(const struct rhca_recover *recover, u32 psn)
 }
 
 /*
- * A response came before one that is missing. Responses come in the order of requests. So what
- * has been asked for again is lost again when something that was asked for later has come, or
- * what follows it in the same answer. The rest of that answer says nothing new: therefore once
- * in a round trip. What has been asked for behind the one that came stays so, what is missing
- * before it has been lost, too. @psn: of the one that came. @twice: it had come before.
+ * A response overtook a missing one. Responses come in the order of requests, so a retransmission
+ * is lost again if an answer arrives to something requested later, or a later part of the same
+ * answer. The rest of that answer tells nothing new, so react once per round trip. What was
+ * requested after the response that arrived stays requested; what is missing before it is lost,
+ * too. @psn: of the response that arrived. @twice: it is a duplicate.
  */
 enum rhca_recover_action rhca_recover_ahead(struct rhca_recover *recover,
 					    const struct rhca_loss *loss,
@@ -230,7 +230,7 @@ static void seems_to_drop(struct rhca_recover *recover, u64 now)
 	recover->drops_at = now;
 }
 
-/* What was repeated has been answered, and nothing that had been sent behind it */
+/* The retransmission was acknowledged, but nothing sent after it */
 static bool answered_alone(const struct rhca_recover *recover, u32 upto)
 {
 	return recover->waits && upto == recover->repeat_end &&
@@ -238,10 +238,10 @@ static bool answered_alone(const struct rhca_recover *recover, u32 upto)
 }
 
 /*
- * Nothing has been heard for longer than an answer takes. It is repeated: whoever holds, goes
- * back N, or has answered and the answer was lost, answers that. Who is not known to hold, and
- * has not answered that, gets everything; so does who has answered a READ that was repeated,
- * and none behind it. @loss: the oldest that is not acknowledged.
+ * No answer within the expected time: retransmit one packet. A peer answers it if it holds, if it
+ * goes back N, or if only its answer was lost. Go back if the peer is not known to hold and has not
+ * answered that, or has answered a repeated READ but nothing after it. @loss: the oldest
+ * unacknowledged packet.
  */
 enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 					    const struct rhca_loss *loss)
@@ -266,8 +266,8 @@ enum rhca_recover_action rhca_recover_probe(struct rhca_recover *recover,
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_probe);
 
 /*
- * Does a loss cost all that had been sent behind it? The more is under way the more is sent
- * again: less is better where that keeps the path busy. @path_ns: without queues; 0: not known.
+ * Does a loss cost everything in flight after it? The more is in flight the more is retransmitted:
+ * use a smaller window if that still fills the path. @path_ns: without queueing; 0: unknown.
  */
 bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns)
 {
@@ -275,7 +275,7 @@ bool rhca_recover_costs_window(const struct rhca_recover *recover, u32 path_ns)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_costs_window);
 
-/* Everything is repeated from @loss on, for a reason of the caller's */
+/* Go back to @loss, for a reason of the caller's */
 void rhca_recover_back(struct rhca_recover *recover,
 		       const struct rhca_loss *loss)
 {
@@ -330,15 +330,15 @@ bool rhca_recover_acked(struct rhca_recover *recover, u32 upto, u64 now)
 EXPORT_SYMBOL_IF_KUNIT(rhca_recover_acked);
 
 /**
- * rhca_recover_acked_alone - Has just what was repeated been acknowledged?
- * @recover: of the connection, which has heard of it by rhca_recover_acked()
- * @upto: behind what is acknowledged, by a positive acknowledgement
+ * rhca_recover_acked_alone - Was only the retransmission acknowledged?
+ * @recover: of the connection, after rhca_recover_acked()
+ * @upto: after what a positive acknowledgement has acknowledged
  * @now: time, in ns
  *
- * What had been sent behind it is missing, too. A peer that was known to hold may have
- * been short of memory.
+ * If so, what had been sent after it is missing, too. A peer that was known to hold may have been
+ * short of memory.
  *
- * Return: RHCA_RECOVER_REWIND when everything from @upto on is to be repeated.
+ * Return: RHCA_RECOVER_REWIND if everything from @upto on must be retransmitted.
  */
 enum rhca_recover_action rhca_recover_acked_alone(struct rhca_recover *recover,
 						  u32 upto, u64 now)

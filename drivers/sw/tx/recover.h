@@ -5,37 +5,37 @@
 
 #include <linux/types.h>
 
-/* What a peer does with what comes behind a gap */
+/* What a peer does with packets after a gap */
 enum rhca_peer_way {
-	RHCA_PEER_UNKNOWN,	/* nothing has been lost yet */
-	RHCA_PEER_HOLDS,	/* keeps it */
-	RHCA_PEER_DROPS,	/* throws it away */
+	RHCA_PEER_UNKNOWN,	/* no loss yet */
+	RHCA_PEER_HOLDS,	/* holds them */
+	RHCA_PEER_DROPS,	/* drops them */
 };
 
-/* What is going on */
+/* State of recovery */
 enum rhca_recover_mode {
-	RHCA_RECOVER_FLOW,	/* nothing is missing, as far as is known */
-	RHCA_RECOVER_ONE,	/* one packet is repeated, and new ones follow */
-	RHCA_RECOVER_BACK,	/* everything from a packet on is repeated */
+	RHCA_RECOVER_FLOW,	/* no known loss */
+	RHCA_RECOVER_ONE,	/* one packet is retransmitted, new ones follow */
+	RHCA_RECOVER_BACK,	/* everything from a packet on is retransmitted */
 };
 
-/* What is to be done */
+/* What to do */
 enum rhca_recover_action {
-	RHCA_RECOVER_NOTHING,	/* nothing: it is done already */
-	RHCA_RECOVER_REPEAT,	/* repeat one packet */
-	RHCA_RECOVER_REWIND,	/* go back */
+	RHCA_RECOVER_NOTHING,	/* nothing: already done */
+	RHCA_RECOVER_REPEAT,	/* retransmit one packet */
+	RHCA_RECOVER_REWIND,	/* go back N */
 };
 
-/* A connection's losses; all 0 as it begins */
+/* Losses of a connection; all 0 at its start */
 struct rhca_recover {
 	u8 way;			/* enum rhca_peer_way */
 	u8 mode;		/* enum rhca_recover_mode */
-	u8 in_row;		/* losses of which each was the packet behind the one before */
-	u8 again;		/* times that @repeat_psn has been repeated again */
-	bool waits;		/* the one packet has not been answered */
-	bool probed;		/* it was repeated though nothing said that it is missing */
-	bool answered;		/* @answer_ns knows of it */
-	bool asked_twice;	/* a response that was asked for again was lost again */
+	u8 in_row;		/* consecutive packets lost one after the other */
+	u8 again;		/* further retransmissions of @repeat_psn */
+	bool waits;		/* the retransmitted packet is unanswered */
+	bool probed;		/* retransmitted without evidence of a loss */
+	bool answered;		/* already considered for @answer_ns */
+	bool asked_twice;	/* a requested response was lost again */
 	bool has_held;		/* @way has been RHCA_PEER_HOLDS */
 	bool copies;		/* second ones may be under way, of what is before @recover_psn */
 	u32 repeat_psn;		/* of what was repeated last */
@@ -48,20 +48,20 @@ struct rhca_recover {
 	u32 recover_psn;
 	/* from a repeat to its answer, smoothed; 0: there has been none */
 	u32 answer_ns;
-	u64 repeat_at;		/* when it was repeated, in ns */
+	u64 repeat_at;		/* time of the retransmission, in ns */
 	u64 drops_at;		/* when @way became RHCA_PEER_DROPS */
 };
 
-/* What is missing */
+/* A loss */
 struct rhca_loss {
 	u32 psn;	/* of the packet */
-	u32 newest;	/* behind the newest that was ever sent */
+	u32 newest;	/* after the newest PSN ever sent */
 	u64 now;	/* time, in ns */
-	u64 round_trip;	/* how long an answer takes, in ns; 0: not known */
-	u32 path;	/* how long it takes without queues, in ns; 0: not known */
-	bool queued;	/* packets wait in queues of the path */
-	bool one;	/* single packets may be repeated */
-	/* it is a response, and those behind it are held here: whatever the peer does */
+	u64 round_trip;	/* round trip, in ns; 0: unknown */
+	u32 path;	/* round trip without queueing, in ns; 0: unknown */
+	bool queued;	/* the path has queueing delay */
+	bool one;	/* single packets may be retransmitted */
+	/* a response, and later ones are held here: the peer's way does not matter */
 	bool held;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requester, IBTA vol. 1, 9.7.2-9.7.3: when send requests are begun and go on. One stays in the
- * queue until it is acknowledged: "rewinding" to a PSN is all that repeating takes.
+ * Requester, IBTA vol. 1, 9.7.2-9.7.3: starts and continues send requests. A request stays in the
+ * queue until it is acknowledged, so retransmission only rewinds to an older PSN.
  */
 #include "sw/tx/requester.h"
 #include "sw/tx/local_op.h"
@@ -23,7 +23,7 @@
 
 /* --- order ---------------------------------------------------------------- */
 
-/* May a request be begun now? Fences and local order, 10.8.3.3 */
+/* May a request start now? Fences and the order of local operations, 10.8.3.3 */
 static bool may_begin(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
 	struct rhca_requester *send = &qp->send;
@@ -55,7 +55,7 @@ static void advance(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 	if (rhca_wqe_is_read(wqe))
 		send->reads_in_flight++;
 	send->next_psn = rhca_psn_add(send->next_psn, seg->psns);
-	if (!rhca_is_rc(&qp->base))	/* nothing is ever acknowledged */
+	if (!rhca_is_rc(&qp->base))	/* never acknowledged */
 		send->oldest_unacked_psn = send->next_psn;
 	if (rhca_psn_before(send->newest_psn, send->next_psn))
 		send->newest_psn = send->next_psn;
@@ -76,7 +76,7 @@ enum step {
 	STEP_FAILED,	/* the QP has left its state */
 };
 
-/* A bad request fails when all before it are done, so that order is kept */
+/* A bad request fails only after all earlier ones have completed, to keep the order */
 static enum step step_bad(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 			  struct rhca_batch *batch)
 {
@@ -92,14 +92,14 @@ static enum step step_local(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe,
 {
 	int ret;
 
-	if (!rhca_is_rc(&qp->base))	/* done, and may still be in the queue */
+	if (!rhca_is_rc(&qp->base))	/* sent requests are done, but may still be queued */
 		rhca_requester_retire(qp, batch);
 	if (!may_begin(qp, wqe))
 		return STEP_WAIT;
-	rhca_mem_release(&qp->send.held);	/* not to be waited for */
+	rhca_mem_release(&qp->send.held);	/* do not wait for ourselves */
 	ret = rhca_local_execute(&qp->base, wqe);
 	if (ret == -EINPROGRESS) {
-		/* Packets of other QPs are being copied: not to be waited for here */
+		/* Packets of other QPs are still being copied: retry later */
 		rhca_pause_send(qp, RHCA_PAUSE_MEM_BUSY, RHCA_MEM_BUSY_NS);
 		return STEP_WAIT;
 	}
@@ -121,8 +121,8 @@ static struct rhca_path *path_of(struct rhca_sw_qp *qp,
 }
 
 /*
- * What cannot be placed when it comes has to be sent again: better have the pages
- * before it is asked for. They may go again meanwhile, but seldom do.
+ * A response whose destination is not resident would have to be requested again, so fault the pages
+ * in first. They may be evicted before it arrives, but seldom are.
  */
 static enum ib_wc_status place_for_answer(struct rhca_sw_qp *qp,
 					  const struct rhca_send_wqe *wqe,
@@ -201,7 +201,7 @@ static enum step step(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	if (!rhca_requester_has_request(qp, send->next))
 		return STEP_WAIT;
 	wqe = rhca_sq_wqe(&qp->base.sq, send->next);
-	if (wqe->done) {		/* a local one, met again while repeating */
+	if (wqe->done) {		/* a local request, already done before a rewind */
 		send->next++;
 		return STEP_LOCAL;
 	}
@@ -226,8 +226,8 @@ static void repeat_refused(struct rhca_sw_qp *qp, u32 psn)
 }
 
 /*
- * Only RC can repeat what the local queue refused; for others it is lost, and they wait
- * all the same: the queue would drop what it cannot take as fast as it is made.
+ * Only RC can retransmit what the local queue refused; other QPs lose it. They pause as well:
+ * otherwise the queue would drop packets as fast as they are built.
  */
 static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
 {
@@ -242,7 +242,7 @@ static void end_tx_list(struct rhca_sw_qp *qp, struct rhca_tx_list *tx)
 		rhca_pause_send(qp, RHCA_PAUSE_LOCAL_FULL, RHCA_QUEUE_FULL_NS);
 }
 
-/* A request that will be sent again, from its beginning, looks as if none had been sent */
+/* Was the head sent and rewound to its start? Then rhca_requester_sent_end() misses it */
 static bool repeats_head(const struct rhca_sw_qp *qp)
 {
 	const struct rhca_sq *sq = &qp->base.sq;
@@ -265,8 +265,8 @@ static void check_drained(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /*
- * The newest packet did not ask, since another request could follow at once; but that one
- * turned out to be bad, its memory is busy, or the QP is in SQD. Send the packet again, asking.
+ * The newest packet did not request an ACK because another request was to follow at once; but that
+ * one is bad, its memory is busy, or the QP is in SQD. Resend the packet with AckReq set.
  */
 static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			 struct rhca_batch *batch)
@@ -282,7 +282,7 @@ static void ask_if_stuck(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	send->ask = false;
 }
 
-/* One packet again, alone and before anything new. Sending goes on afterwards where it was */
+/* Retransmit one packet before any new one, then continue sending where it stopped */
 static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			     struct rhca_batch *batch)
 {
@@ -295,10 +295,10 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	send->hole_due = false;
 	if (rhca_psn_before(send->recovery->hole_psn, send->oldest_unacked_psn) ||
 	    !rhca_psn_before(send->recovery->hole_psn, next_psn))
-		return STEP_WAIT;	/* it has come, or is still to be sent */
+		return STEP_WAIT;	/* acknowledged meanwhile, or not sent since a rewind */
 	timed = send->rtt.sent_at;
 	rhca_requester_rewind(qp, send->recovery->hole_psn);
-	/* It may not have been lost: packets behind it are timed still */
+	/* After a probe it may not be lost: keep timing a later packet */
 	if (send->recovery->rule.probed && send->rtt.psn != send->recovery->hole_psn &&
 	    !rhca_hold_num(send->recovery->hold))
 		send->rtt.sent_at = timed;
@@ -320,7 +320,7 @@ static enum step repeat_hole(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 	return did;
 }
 
-/* False when the QP has left its state. With @left used up, send.hole_due may be left */
+/* False if the QP has left its state. send.hole_due may stay set if @left is used up */
 static bool repeat_holes(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			 struct rhca_batch *batch, struct rhca_allowance *left)
 {
@@ -339,8 +339,8 @@ static bool repeat_holes(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 }
 
 /*
- * Nothing is left to be begun, to be asked for or to be tried again, as after most
- * acknowledgements of a QP that is one of many: no list has to be begun for that.
+ * Nothing to send, to solicit or to retransmit, as after most acknowledgements when many QPs are
+ * active: no transmit list is needed.
  */
 static bool all_sent(struct rhca_sw_qp *qp)
 {
@@ -356,8 +356,8 @@ static bool has_more(struct rhca_sw_qp *qp)
 }
 
 /*
- * What has been sent before somebody who waits for the lock, mostly with an
- * acknowledgement on another processor, is let in: a block, some microseconds
+ * A turn sends this much (a block, some microseconds) before it yields send.lock to a waiter,
+ * usually an acknowledgement on another CPU.
  */
 #define UNTIL_OTHERS_BYTES	(64U << 10)
 
@@ -371,9 +371,8 @@ static bool gives_way(struct rhca_sw_qp *qp, u32 first_psn)
 }
 
 /*
- * Of RC the window bounds them, see RHCA_UNDER_WAY_MAX. But where something has just been
- * repeated they have its owner: of packets that a veth hands to a GRO, those of one owner
- * keep their order, and no others.
+ * The window bounds first transmissions of RC, see RHCA_UNDER_WAY_MAX. After a retransmission they
+ * are charged as well: GRO behind a veth keeps the order only within one owner.
  */
 static bool sends_first_copies(const struct rhca_requester *send)
 {
@@ -390,7 +389,7 @@ static bool may_go_on(const struct rhca_sw_qp *qp, const struct rhca_tx_list *tx
 		rhca_psn_before(send->next_psn, send->newest_psn));
 }
 
-/* As many packets as the QP's rate allows; if none, the turn ends with a pause */
+/* Limit @packets to what the QP's rate allows; if that is none, the turn ends with a pause */
 static bool may_send(struct rhca_sw_qp *qp, u32 *packets)
 {
 	u64 wait_ns = 0;
@@ -401,7 +400,7 @@ static bool may_send(struct rhca_sw_qp *qp, u32 *packets)
 	return *packets;
 }
 
-/* May all that waits go in this turn, with so many packets and so much payload left? */
+/* Do all pending requests fit into @packets and @bytes? */
 static bool rest_fits(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
 {
 	u32 index = qp->send.next, from = qp->send.next_offset, here;
@@ -415,7 +414,7 @@ static bool rest_fits(struct rhca_sw_qp *qp, u32 packets, u32 bytes)
 	return true;
 }
 
-/* If not for all that waits, then until a block is full: the next turn begins with another */
+/* Unless the rest fits into this turn, stop at a full block: the next turn starts a new one */
 static bool has_bytes_left(struct rhca_sw_qp *qp, const struct rhca_tx_list *tx,
 			   u32 packets, u32 bytes)
 {
@@ -426,7 +425,7 @@ static bool has_bytes_left(struct rhca_sw_qp *qp, const struct rhca_tx_list *tx,
 		rest_fits(qp, packets, bytes));
 }
 
-/* Step by step, as long as something can be sent and @left allows it. Returns the last step */
+/* Send until nothing is pending or @left is used up. Returns the last step */
 static enum step send_steps(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			    struct rhca_batch *batch, struct rhca_allowance *left)
 {
@@ -449,8 +448,8 @@ static enum step send_steps(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 }
 
 /*
- * Send what may be sent. @resumed: the pause that has just ended; after LOCAL_FULL what
- * leaves now has the whole time for its answer. @left: what the section allows.
+ * Send what may be sent. @resumed: the pause that has just ended; after LOCAL_FULL the ACK timeout
+ * restarts. @left: what the section allows.
  */
 static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *batch,
 				   enum rhca_pause resumed, struct rhca_allowance left)
@@ -492,9 +491,9 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 		rhca_pace_sent(qp, tx.sent_packets, tx.sent_bytes);
 	if (did == STEP_FAILED)
 		return RHCA_END_EMPTY;
-	if (!rc)	/* nobody will acknowledge them */
+	if (!rc)	/* never acknowledged */
 		rhca_requester_retire(qp, batch);
-	/* An older exchange may have left its deadline; a refused packet keeps its own */
+	/* The deadline may be from an older exchange; a refused packet keeps its own */
 	if (was_idle || (again && send->pause != RHCA_PAUSE_LOCAL_FULL))
 		rhca_restart_ack_timer(qp);
 	rhca_arm_ack_timer(qp);
@@ -502,7 +501,7 @@ static enum rhca_turn_end send_all(struct rhca_sw_qp *qp, struct rhca_batch *bat
 	return did != STEP_WAIT && has_more(qp) ? RHCA_END_MORE : RHCA_END_EMPTY;
 }
 
-/* The block with its only packet has left; what the local queue has refused is sent again */
+/* The shared block with the QP's only packet was sent; retransmit if the local queue refused it */
 static void take_refusal(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
@@ -517,7 +516,7 @@ static void take_refusal(struct rhca_sw_qp *qp)
 	rhca_arm_ack_timer(qp);
 }
 
-/* Is it too early? If not, the pause is over, and told by what it was for */
+/* Is the QP still paused? If not, end the pause and return it in @resumed */
 static bool is_paused(struct rhca_requester *send, enum rhca_pause *resumed)
 {
 	*resumed = send->pause;
@@ -527,7 +526,7 @@ static bool is_paused(struct rhca_requester *send, enum rhca_pause *resumed)
 	return false;
 }
 
-/* The peer lives: what leaves now has the whole time for its answer */
+/* The peer is alive: restore the retries and restart the ACK timeout */
 static void end_rnr(struct rhca_sw_qp *qp)
 {
 	qp->send.retries_left = READ_ONCE(qp->base.attr.retry_cnt);
@@ -569,8 +568,8 @@ static enum rhca_turn_end send_in_turn(struct rhca_sw_qp *qp, struct rhca_batch 
 }
 
 /*
- * Is there nothing to do but to wait for answers, or for requests? Then an acknowledgement
- * needs no turn: who posts meanwhile begins one. Bottom halves off, RCU read side.
+ * Is there nothing to do but wait for answers or new requests? Then an acknowledgement needs no
+ * turn, since a new post starts one. Bottom halves off, RCU read side.
  */
 bool rhca_requester_only_waits(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -582,7 +581,7 @@ bool rhca_requester_only_waits(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	return true;
 }
 
-/* A turn, the caller's: send what can be sent, and end it. Bottom halves off, RCU read side */
+/* Run the turn that the caller owns, and end it. Bottom halves off, RCU read side */
 void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_shared_block *shared = batch->shared;
@@ -601,7 +600,7 @@ void rhca_requester_run(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /**
- * rhca_requester_reset - Forget everything
+ * rhca_requester_reset - Reset the requester to its initial state
  * @qp: a QP in RESET
  *
  * Context: send.lock held.

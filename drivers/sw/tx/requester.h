@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Requester: sends what has been posted. */
+/* Requester: sends posted requests. */
 #ifndef RHCA_SW_TX_REQUESTER_H
 #define RHCA_SW_TX_REQUESTER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Send requests are numbered when they are begun, and cut into packets of the path MTU. */
+/* Gives send requests PSNs when they start and cuts them into packets of the path MTU. */
 #include <rhca/compat.h>
 
 #include "sw/tx/segment.h"
@@ -11,7 +11,7 @@
 /* Position of a packet in its message */
 enum position { ONLY, FIRST, MIDDLE, LAST, NUM_POSITIONS };
 
-/* Operation part of the opcode; the transport goes in front of it */
+/* Operation part of the opcode; the transport is ORed in */
 static const u8 segment_opcodes[][NUM_POSITIONS] = {
 	[IB_WR_SEND] = {
 		IB_OPCODE_SEND_ONLY, IB_OPCODE_SEND_FIRST,
@@ -43,7 +43,7 @@ static u8 transport_of(enum ib_qp_type type)
 	}
 }
 
-/* Opcode of a packet of a SEND or WRITE, by whether it begins and ends the message */
+/* Opcode of a SEND or WRITE packet */
 u8 rhca_segment_opcode(u32 wr_opcode, enum ib_qp_type type, bool first,
 		       bool last)
 {
@@ -54,7 +54,7 @@ u8 rhca_segment_opcode(u32 wr_opcode, enum ib_qp_type type, bool first,
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_segment_opcode);
 
-/* Is its request always one packet, and its answer, too? */
+/* Are both the request and its response always one packet? */
 static bool is_single(const struct rhca_send_wqe *wqe)
 {
 	return rhca_wqe_is_atomic(wqe) || wqe->opcode == RHCA_WR_FLUSH ||
@@ -71,7 +71,7 @@ static u32 packets_of(const struct rhca_sw_qp *qp,
 	return DIV_ROUND_UP(wqe->length, qp->base.mtu_bytes);
 }
 
-/* READs count once for each request that they go out as */
+/* A READ counts once for each request packet */
 static u32 messages_of(const struct rhca_sw_qp *qp,
 		       const struct rhca_send_wqe *wqe)
 {
@@ -81,8 +81,8 @@ static u32 messages_of(const struct rhca_sw_qp *qp,
 }
 
 /*
- * What is lost of a chunk is asked for again from there to its end: where losses are
- * recent, shorter ones cost less. As many may be under way as fill the window.
+ * A loss costs the rest of its chunk, so use shorter chunks after recent losses, but long enough
+ * that the READs in flight fill the window.
  */
 static u8 read_chunk(const struct rhca_sw_qp *qp)
 {
@@ -93,7 +93,7 @@ static u8 read_chunk(const struct rhca_sw_qp *qp)
 	return clamp(fill, RHCA_READ_CHUNK_LOSSY, RHCA_READ_CHUNK);
 }
 
-/* A request begins: give it its PSNs. send.lock held. */
+/* Start a request: give it its PSNs. send.lock held. */
 void rhca_wqe_number(struct rhca_sw_qp *qp, struct rhca_send_wqe *wqe)
 {
 	struct rhca_requester *send = &qp->send;
@@ -115,7 +115,7 @@ static u32 ack_interval(const struct rhca_requester *send)
 		RHCA_ACK_INTERVAL_LOSSY : RHCA_ACK_INTERVAL;
 }
 
-/* The packet is only planned: whoever has sent it counts it */
+/* The packet is only planned: advance() counts it once it is sent */
 static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		      bool last)
 {
@@ -129,7 +129,7 @@ static bool wants_ack(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	if (send->unasked + 1 >= interval || send->repeating ||
 	    send->ask || in_flight >= send->cwnd.packets)
 		return true;
-	/* The next packet has to wait for what the peer says to this one */
+	/* The next packet must wait for the answer to this one */
 	if (rhca_requester_lacks_credit(send, wqe, wqe->ssn))
 		return true;
 	if (!last)
@@ -176,7 +176,7 @@ static void plan_message(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 	seg->fields.ack_req = wants_ack(qp, wqe, last);
 }
 
-/* Chunk borders do not depend on where a repetition begins */
+/* Chunk boundaries do not depend on where a retransmission starts */
 static void plan_read(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		      struct rhca_segment *seg)
 {
@@ -217,7 +217,7 @@ static void plan_single(const struct rhca_send_wqe *wqe,
 	seg->psns = 1;
 }
 
-/* What the next packet is. Nothing in the QP changes: it may fail to be built. RCU read side */
+/* Plan the next packet. Does not change the QP, as building may fail. RCU read side */
 void rhca_segment_plan(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		       struct rhca_segment *seg)
 {
@@ -318,7 +318,7 @@ static void fill_headers(struct rhca_sw_qp *qp, struct rhca_packet *packet,
 	}
 }
 
-/* Does another packet to the same destination follow at once? */
+/* Will another packet to the same destination follow at once? */
 static bool more_follows(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 			 const struct rhca_segment *seg)
 {
@@ -337,7 +337,7 @@ static bool is_nothing_under_way(const struct rhca_requester *send)
 	return send->newest_psn == send->oldest_unacked_psn;
 }
 
-/* A packet that neither follows another nor is followed by one */
+/* Put a lone packet into the shared block */
 static bool begin_shared(struct rhca_sw_qp *qp, const struct rhca_segment *seg,
 			 struct rhca_packet *packet, struct rhca_tx_list *tx,
 			 bool more)
@@ -353,7 +353,7 @@ static bool begin_shared(struct rhca_sw_qp *qp, const struct rhca_segment *seg,
 	return true;
 }
 
-/* What follows a packet that took the source port of a block must not overtake it */
+/* A packet must not overtake an earlier one that used the block's source port */
 static void keep_source_port(struct rhca_requester *send,
 			     struct rhca_packet *packet)
 {
@@ -364,8 +364,8 @@ static void keep_source_port(struct rhca_requester *send,
 }
 
 /*
- * Make the packet, without an skb where there was no memory for one. RCU read side. Returns
- * IB_WC_SUCCESS, or the status that the request ends with.
+ * Build the packet; on lack of memory without an skb. RCU read side. Returns IB_WC_SUCCESS, or the
+ * status with which the request ends.
  */
 enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 				     const struct rhca_send_wqe *wqe,
@@ -380,7 +380,7 @@ enum ib_wc_status rhca_segment_build(struct rhca_sw_qp *qp,
 	if (!begin_shared(qp, seg, packet, tx, more)) {
 		if (rhca_tx_list_begin_packet(tx, packet, &seg->fields,
 					      seg->payload_bytes, more)) {
-			packet->skb = NULL;	/* as if the wire had lost it */
+			packet->skb = NULL;	/* treat it as lost on the wire */
 			packet->room = NULL;
 			packet->shared = false;
 			return IB_WC_SUCCESS;

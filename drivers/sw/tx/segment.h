@@ -11,8 +11,8 @@ struct rhca_segment {
 	/* of the BTH */
 	struct rhca_bth_fields fields;
 	u32 payload_bytes;	/* payload */
-	u32 message_bytes;	/* length that a RETH names */
-	u32 psns;		/* PSNs that it takes: more than one for READ requests */
+	u32 message_bytes;	/* length in the RETH */
+	u32 psns;		/* PSNs used: more than one for READ requests */
 	u32 advance;		/* bytes of the request that it covers */
 };
 

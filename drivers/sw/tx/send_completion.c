@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How send requests end, in the order in which they were posted: acknowledged, failed, flushed. */
+/* Completes send requests in the order posted: acknowledged, failed or flushed. */
 #include "sw/tx/send_completion.h"
 #include "sw/qp/hold.h"
 #include "sw/tx/window.h"
@@ -45,7 +45,7 @@ static void count_failure(struct rhca_sw_qp *qp, enum ib_wc_status status)
 	}
 }
 
-/* Errors always show; success where it was asked for, 10.7.3.1 */
+/* Errors always produce a completion; success if requested, 10.7.3.1 */
 static bool shows(const struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 		  enum ib_wc_status status)
 {
@@ -68,8 +68,8 @@ static void fill_wc(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe,
 }
 
 /*
- * The slots are free before the completions are visible: whoever polls them, on
- * another processor at once, may post again and must find room.
+ * Free the slots before the completions become visible: whoever polls them on another CPU may post
+ * at once and must find room.
  */
 static void free_and_show(struct rhca_sw_qp *qp, u32 num,
 			  struct rhca_wc_list *list, struct rhca_batch *batch)
@@ -137,7 +137,7 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	u32 end = sq->head;
 
 	lockdep_assert_held(&send->lock);
-	/* Wherever sending goes on: a local one that is done may stand there, after a rewind */
+	/* After a rewind send.next may be at a local request that is done: do not stop there */
 	while (end != send->posted_end &&
 	       is_acknowledged(send, rhca_sq_wqe(sq, end)))
 		end++;
@@ -147,8 +147,8 @@ void rhca_requester_retire(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 
 /**
  * rhca_requester_flush - Complete everything as flushed, 10.8.5
- * @qp: the QP; in another state than ERR or SQE nothing is done: who found it
- *	there may come late, and what is posted by now is not to be flushed
+ * @qp: the QP; no effect unless in ERR or SQE: the state may have changed since the caller looked,
+ *	and new posts must not be flushed
  * @batch: collects events
  *
  * Context: send.lock held.
@@ -175,10 +175,10 @@ void rhca_requester_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /**
- * rhca_requester_fail - The oldest request fails: complete it, then the QP
+ * rhca_requester_fail - Complete the oldest request with an error, then fail the QP
  * @qp: the QP
  * @status: what went wrong
- * @batch: collects events; asks for the flush of the receive queue
+ * @batch: collects events; requests a flush of the receive queue
  *
  * Context: send.lock held.
  */

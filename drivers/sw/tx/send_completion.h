@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How send requests end. */
+/* Completion of send requests. */
 #ifndef RHCA_SW_TX_SEND_COMPLETION_H
 #define RHCA_SW_TX_SEND_COMPLETION_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who sends requests, and when. A kick of the requester begins a turn here and now, or later in
- * a tasklet or timer, or is seen by that under way. Documentation/send-scheduler.rst.
+ * Scheduling of requesters. A kick starts a turn at once, or later in a tasklet or timer, or is
+ * seen by the turn in progress. Documentation/send-scheduler.rst.
  */
 #include <linux/ktime.h>
 #include <rhca/compat.h>
@@ -29,9 +29,8 @@ const struct rhca_turn_ops rhca_send_turn_ops = {
 };
 
 /*
- * What is posted to a QP in ERR is flushed, which sends nothing and needs no turn. The
- * kick has ordered the queue before the look at the state: who moved the QP to ERR
- * flushes what it sees.
+ * Posts to a QP in ERR are flushed, which sends nothing and needs no turn. The kick orders the
+ * queue before this check of the state: whoever moved the QP to ERR flushes what it sees.
  */
 static void flush_posted(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -64,9 +63,8 @@ void rhca_send_kick(struct rhca_sw_qp *qp, enum rhca_kick reason,
 }
 
 /*
- * Who takes an acknowledgement on another CPU than the one whose tasklet is about to run
- * leaves long requests to that: both copy at the same time. To hand over less than this
- * costs more than it gains.
+ * A CPU that processes an acknowledgement leaves requests of at least this size to another CPU
+ * whose tasklet is about to run: both copy in parallel. Handing over less costs more than it gains.
  */
 #define HAND_OVER_BYTES		(32U << 10)
 
@@ -74,7 +72,7 @@ static enum rhca_kick_how how_of_ack(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
 
-	/* A timeout has counted what it sends again: that does not wait for others */
+	/* A timeout has already counted its retransmission: do not delay it */
 	if (!send->repeating && !send->hole_due &&
 	    rhca_turn_is_elsewhere(&send->turn) &&
 	    rhca_requester_has_request(qp, send->next) &&
@@ -84,13 +82,12 @@ static enum rhca_kick_how how_of_ack(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_send_kick_locked - The same, by who has changed what the requester may send
+ * rhca_send_kick_locked - rhca_send_kick() with send.lock held
  * @qp: the QP
  * @reason: why
  * @batch: collects events
  *
- * An owner of the turn who waits for the lock sends instead: each does its part of the
- * work, at the same time.
+ * If the owner of the turn waits for the lock, it sends instead, so that both work in parallel.
  *
  * Context: send.lock held, bottom halves off, RCU read side.
  */
@@ -111,7 +108,7 @@ void rhca_send_kick_locked(struct rhca_sw_qp *qp, enum rhca_kick reason,
  * rhca_send_posted - &struct rhca_transport_ops.kick_send
  * @base: the QP
  *
- * With interrupts off a packet cannot be sent: that is left to a tasklet.
+ * Packets cannot be sent with interrupts off: then a tasklet does it.
  */
 void rhca_send_posted(struct rhca_verbs_qp *base)
 {
@@ -134,7 +131,7 @@ void rhca_send_posted(struct rhca_verbs_qp *base)
 		rhca_post_delay_sent(qp);
 		return;
 	}
-	/* Not with bottom halves off: who turns them on again runs the tasklet at once */
+	/* Do not disable bottom halves: enabling them again would run the tasklet at once */
 	preempt_disable();
 	rhca_turn_start(&qp->send.turn, RHCA_KICK_POST, how);
 	preempt_enable();
@@ -144,12 +141,12 @@ void rhca_send_posted(struct rhca_verbs_qp *base)
 }
 
 /**
- * rhca_pause_send - Send nothing for a while
+ * rhca_pause_send - Pause the requester
  * @qp: the QP
  * @pause: why
  * @delay_ns: how long
  *
- * The turn ends with it, or the next one does nothing else: a kick has to follow.
+ * The current turn ends with the pause, or the next one starts it: the caller kicks the QP.
  */
 void rhca_pause_send(struct rhca_sw_qp *qp, enum rhca_pause pause, u64 delay_ns)
 {
@@ -158,7 +155,7 @@ void rhca_pause_send(struct rhca_sw_qp *qp, enum rhca_pause pause, u64 delay_ns)
 	lockdep_assert_held(&qp->send.lock);
 	qp->send.pause = pause;
 	WRITE_ONCE(turn->not_before, ktime_get_ns() + delay_ns);
-	/* Another pause is under way: its timer has to know */
+	/* Another pause is in progress: move its timer */
 	if (rhca_turn_state(rhca_turn_word(turn)) == RHCA_TURN_TIMED)
 		hrtimer_start(&turn->timer, ns_to_ktime(turn->not_before),
 			      HRTIMER_MODE_ABS_SOFT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who sends requests, and when: kicks begin turns. */
+/* Scheduling of requesters: kicks start turns. */
 #ifndef RHCA_SW_TX_SEND_SCHED_H
 #define RHCA_SW_TX_SEND_SCHED_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Window of a requester: where sending goes on, and whether a packet may follow. */
+/* Window of a requester: where sending continues, and whether a packet may follow. */
 #include <rhca/compat.h>
 #include <rhca/trace.h>
 
 #include "sw/tx/window.h"
 #include "sw/tx/local_op.h"
 
-/* READ and atomic requests of @wqe with responses to come that begin before @psn */
+/* READ and atomic requests of @wqe that start before @psn and still await responses */
 static u32 reads_open_before(const struct rhca_requester *send,
 			     const struct rhca_send_wqe *wqe, u32 psn)
 {
@@ -65,10 +65,10 @@ void rhca_requester_rewind(struct rhca_sw_qp *qp, u32 psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_requester_rewind);
 
 /**
- * rhca_requester_repeat - rhca_requester_rewind(), since something has been lost
+ * rhca_requester_repeat - rhca_requester_rewind() because of a loss
  * @qp: the QP
  * @psn: PSN to send next, not before the oldest unacknowledged one
- * @cause: why, for who traces
+ * @cause: reason, for the tracepoint
  *
  * Context: send.lock held.
  */
@@ -107,14 +107,14 @@ void rhca_requester_congested(struct rhca_sw_qp *qp, u32 psn)
 	trace_cwnd(qp);
 }
 
-/* No answer has come for several round trips. send.lock held. */
+/* No answer for several round trips. send.lock held. */
 void rhca_requester_starved(struct rhca_sw_qp *qp)
 {
 	rhca_cwnd_timed_out(&qp->send.cwnd, qp->send.newest_psn);
 	trace_cwnd(qp);
 }
 
-/* May @wqe be begun while the request before it has not been acknowledged? */
+/* May @wqe start while the request before it is unacknowledged? */
 static bool may_follow(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 {
 	struct rhca_requester *send = &qp->send;
@@ -131,9 +131,9 @@ static bool may_follow(struct rhca_sw_qp *qp, const struct rhca_send_wqe *wqe)
 }
 
 /*
- * Will a packet follow the last one of the request send.next? If none will before that is
- * acknowledged, it has to ask. Returns true when the next request that is a packet may be begun
- * at once, as far as can be known.
+ * Will another packet follow the last one of the request at send.next? If not, that packet must
+ * request an ACK. Returns true if the next request with a packet may start at once, as far as can
+ * be known now.
  */
 bool rhca_requester_goes_on(struct rhca_sw_qp *qp)
 {
@@ -145,7 +145,7 @@ bool rhca_requester_goes_on(struct rhca_sw_qp *qp)
 		if (rhca_requester_is_far(qp, index))
 			return false;
 		wqe = rhca_sq_wqe(&qp->base.sq, index);
-		if (wqe->done)		/* a local one, while repeating */
+		if (wqe->done)		/* a local request, already done before a rewind */
 			continue;
 		if (!may_follow(qp, wqe))
 			return false;

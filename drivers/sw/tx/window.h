@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Window of a requester: what who sends requests or takes responses asks of it. */
+/* Window of a requester, as used by the send loop and the completer. */
 #ifndef RHCA_SW_TX_WINDOW_H
 #define RHCA_SW_TX_WINDOW_H
 
@@ -11,60 +11,59 @@
 #include "wire/syndrome.h"
 
 /*
- * What an RC QP does about losses. All of it is protected by send.lock, but @wait_timer, which
- * is started under recv.lock. It is apart, since other QPs have none of it and the allocator
- * would take twice as much for one piece.
+ * Loss recovery of an RC QP. send.lock protects all of it but @wait_timer, which is started under
+ * recv.lock. Allocated separately: other QPs do not need it, and together the allocation would
+ * round up to twice the size.
  */
 struct rhca_recovery {
-	struct rhca_hold *hold;		/* responses that came before missing ones, or NULL */
-	struct rhca_sw_qp *qp;		/* whose it is */
-	struct rhca_wheel_timer wait_timer;	/* responder: a packet that is missing */
-	/* What follows is 0 when a connection begins */
-	struct rhca_recover rule;	/* what has been lost, and what is done about it */
-	u32 hole_psn;			/* what is to be sent again, if send.hole_due */
+	struct rhca_hold *hold;		/* out-of-order responses, or NULL */
+	struct rhca_sw_qp *qp;		/* the owner */
+	struct rhca_wheel_timer wait_timer;	/* responder: wait for a missing packet */
+	/* The fields from here on are 0 when a connection starts */
+	struct rhca_recover rule;	/* losses and what is done about them */
+	u32 hole_psn;			/* what to retransmit if send.hole_due */
 	u32 loss_psn;			/* of the newest loss, if @lossy */
-	u32 ack_psn;	/* if @ack_waits: acknowledged up to there but for missing responses */
-	u32 nak_psn;	/* if @nak_waits: the peer misses that, and responses are missing here */
-	struct rhca_reorder reorder;	/* of responses, and what has been asked for again */
-	bool lossy;			/* there was a loss lately */
+	u32 ack_psn;	/* if @ack_waits: acknowledged up to here except for missing responses */
+	u32 nak_psn;	/* if @nak_waits: the peer lacks this PSN, and responses are missing here */
+	struct rhca_reorder reorder;	/* of responses and of what was requested again */
+	bool lossy;			/* there was a recent loss */
 	bool ack_waits;
 	bool nak_waits;
-	bool hole_is_nak;		/* @hole_psn is @nak_psn, and sent for that */
-	bool no_room;	/* for a response that overtook others; none that is held was taken since */
-	u8 probes;			/* times that send.probe_timer has asked without progress */
-	u8 doublings;			/* of the wait until it asks, since the last round trip */
-	/* When something was last acknowledged, or a pause of the peer's ended, ns; 0: not known */
+	bool hole_is_nak;		/* @hole_psn is retransmitted because of @nak_psn */
+	bool no_room;	/* for an out-of-order response, until a held one is taken */
+	u8 probes;			/* probes sent by send.probe_timer without progress */
+	u8 doublings;			/* of the probe interval since the last round trip */
+	/* Time of the last acknowledgement or end of an RNR pause, ns; 0: unknown */
 	u64 heard_at;
-	u64 nak_sent_at;	/* when @nak_psn was sent again before those came, ns; or 0 */
+	u64 nak_sent_at;	/* when @nak_psn was sent before those arrived, ns; or 0 */
 };
 
 /*
- * Requests that have been begun and not completed. The window bounds those that are packets,
- * this the others, which are carried out at once: who takes an acknowledgement goes over
- * all of them with bottom halves off.
+ * Limit of requests started but not completed. The window bounds those with packets, this the local
+ * ones, which execute at once: the completer walks all of them with bottom halves off.
  */
 #define RHCA_OPEN_MOST	(4 * RHCA_SEND_WINDOW)
 
-/* Index behind the requests of which a packet has been sent */
+/* Index after the last request of which a packet has been sent */
 static inline u32 rhca_requester_sent_end(const struct rhca_requester *send)
 {
 	return send->next + (send->next_offset ? 1 : 0);
 }
 
-/* Packets without acknowledgement */
+/* Unacknowledged packets */
 static inline u32 rhca_requester_in_flight(const struct rhca_requester *send)
 {
 	return rhca_psn_diff(send->next_psn, send->oldest_unacked_psn);
 }
 
-/* Has it been sent, and is not acknowledged yet? */
+/* Has @psn been sent but not acknowledged? */
 static inline bool rhca_requester_in_window(const struct rhca_requester *send, u32 psn)
 {
 	return !rhca_psn_before(psn, send->oldest_unacked_psn) &&
 	       rhca_psn_before(psn, send->newest_psn);
 }
 
-/* Looks at the queue only when all that has been seen there is used up */
+/* Reads the queue's tail only when all requests already seen are used up */
 static inline bool rhca_requester_sees_more(struct rhca_sw_qp *qp)
 {
 	struct rhca_sq *sq = &qp->base.sq;
@@ -75,19 +74,19 @@ static inline bool rhca_requester_sees_more(struct rhca_sw_qp *qp)
 	end = READ_ONCE(sq->tail);
 	if (end == qp->send.posted_end)
 		return false;
-	/* The index before the requests that it announces */
+	/* Read the index before the requests it covers */
 	smp_acquire__after_ctrl_dep();
 	qp->send.posted_end = end;
 	return true;
 }
 
-/* Has a request been posted at this index, where those before it are known? */
+/* Is there a request at @index? All earlier ones are known to exist */
 static inline bool rhca_requester_has_request(struct rhca_sw_qp *qp, u32 index)
 {
 	return index != qp->send.posted_end || rhca_requester_sees_more(qp);
 }
 
-/* Compare-and-swap or fetch-and-add: the response brings what was there before */
+/* Compare-and-swap or fetch-and-add: the response returns the old value */
 static inline bool rhca_wqe_is_atomic(const struct rhca_send_wqe *wqe)
 {
 	return wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
@@ -95,11 +94,11 @@ static inline bool rhca_wqe_is_atomic(const struct rhca_send_wqe *wqe)
 }
 
 /**
- * rhca_wqe_is_read - Is this request answered by a response of its own?
+ * rhca_wqe_is_read - Does this request have a response of its own?
  * @wqe: the request
  *
- * Such requests take a responder resource of the peer, and a mere
- * acknowledgement does not complete them.
+ * Such a request uses a responder resource of the peer and is not completed by a plain
+ * acknowledgement.
  */
 static inline bool rhca_wqe_is_read(const struct rhca_send_wqe *wqe)
 {
@@ -115,7 +114,7 @@ static inline bool rhca_wqe_is_read(const struct rhca_send_wqe *wqe)
 	}
 }
 
-/* Does it take a receive request of the peer? */
+/* Does it consume a receive request of the peer? */
 static inline bool rhca_wqe_takes_receive(const struct rhca_send_wqe *wqe)
 {
 	return wqe->opcode == IB_WR_SEND || wqe->opcode == IB_WR_SEND_WITH_IMM ||
@@ -123,13 +122,13 @@ static inline bool rhca_wqe_takes_receive(const struct rhca_send_wqe *wqe)
 	       wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* Does a request have to wait until others have completed, unless it is a packet? */
+/* Must a request without a packet wait until earlier ones have completed? */
 static inline bool rhca_requester_is_far(const struct rhca_sw_qp *qp, u32 index)
 {
 	return index - qp->base.sq.head >= RHCA_OPEN_MOST;
 }
 
-/* Bytes of a send request's list; send.held of this pass */
+/* Bytes of a send request's SGE list; uses send.held */
 static inline struct rhca_span rhca_send_span(struct rhca_sw_qp *qp,
 					      const struct rhca_send_wqe *wqe,
 					      u32 offset, u32 bytes)
@@ -144,8 +143,8 @@ static inline struct rhca_span rhca_send_span(struct rhca_sw_qp *qp,
 }
 
 /*
- * Is a request beyond the peer's receive buffers, 9.7.7.2? Then it is sent by
- * single packets, one at a time, until the peer has taken the first of them.
+ * Does the request exceed the peer's receive credits, 9.7.7.2? Then single packets are sent, one at
+ * a time, until the peer has accepted the first one.
  */
 static inline bool rhca_requester_lacks_credit(const struct rhca_requester *send,
 					       const struct rhca_send_wqe *wqe,
@@ -156,7 +155,7 @@ static inline bool rhca_requester_lacks_credit(const struct rhca_requester *send
 	       ssn != send->probe_ssn;
 }
 
-/* The peer says how many receive requests it has; @msn: as of which message of ours */
+/* The peer announces receive credits; @msn: the message of ours they count from */
 static inline void rhca_requester_take_credits(struct rhca_requester *send, u8 code,
 					       u32 msn)
 {
@@ -172,7 +171,7 @@ static inline void rhca_requester_take_credits(struct rhca_requester *send, u8 c
 	send->limited = true;
 }
 
-/* The first packet of the request at the head was taken: it has its buffer */
+/* The first packet of the head request was accepted: that request has its receive buffer */
 static inline void rhca_requester_note_probe(struct rhca_sw_qp *qp)
 {
 	struct rhca_sq *sq = &qp->base.sq;
@@ -186,7 +185,7 @@ static inline void rhca_requester_note_probe(struct rhca_sw_qp *qp)
 		qp->send.probe_ssn = wqe->ssn;
 }
 
-/* May a packet of a request that has been begun be sent now? */
+/* May the next packet of a started request be sent now? */
 static inline bool rhca_requester_window_open(struct rhca_sw_qp *qp,
 					      const struct rhca_send_wqe *wqe)
 {
@@ -199,12 +198,12 @@ static inline bool rhca_requester_window_open(struct rhca_sw_qp *qp,
 	if (rhca_wqe_is_read(wqe) &&
 	    send->reads_in_flight >= READ_ONCE(qp->base.attr.max_rd_atomic))
 		return false;
-	/* 9.7.7.2: without a buffer at the peer only a single packet may probe */
+	/* 9.7.7.2: without a credit only a single packet may probe */
 	return !rhca_requester_lacks_credit(send, wqe, wqe->ssn) ||
 	       !rhca_requester_in_flight(send);
 }
 
-/* While a peer shows what it does about a loss, nothing new is sent */
+/* No new packets while it is unknown what the peer does after a loss */
 static inline bool rhca_requester_sends_new(const struct rhca_requester *send)
 {
 	return !send->recovering || rhca_recover_sends_new(&send->recovery->rule);
