@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which packets reach a QP: the QP that they name, the way that they came, the
- * partition. Who is refused is counted.
+ * Decides which packets reach a QP, by destination QPN, by the netdev they arrived on, and by
+ * partition. Counts what it drops.
  */
 #include <linux/if_vlan.h>
 #include <linux/log2.h>
@@ -20,9 +20,9 @@
 #include "sw/verbs/qp/qp.h"
 
 /*
- * A connected QP waits for this packet, but not of this size. The first and middle packets of
- * a message are as long as the sender's path MTU; others may be too long for ours, and then
- * theirs is the next that they fit in.
+ * A connected QP expects this packet, but not of this size. First and middle packets are as long as
+ * the sender's path MTU. Others may still exceed ours; then the sender's MTU is at least the next
+ * one they fit into.
  */
 void rhca_rx_note_mtu(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -41,9 +41,9 @@ static enum ib_gid_type gid_type_of(enum rhca_encap encap)
 	return encap == RHCA_V1 ? IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
 }
 
-/* --- the way that a packet came -------------------------------------------- */
+/* --- where a packet arrived --------------------------------------------------- */
 
-/* Where it came in. A VRF puts itself in place of the netdev enslaved to it */
+/* The ifindex a packet arrived on, even if a VRF has replaced it in skb->dev */
 int rhca_rx_ifindex(const struct sk_buff *skb, enum rhca_encap encap)
 {
 	int below = 0;
@@ -56,9 +56,8 @@ int rhca_rx_ifindex(const struct sk_buff *skb, enum rhca_encap encap)
 }
 
 /*
- * Must a packet arrive by the very netdev of the GID that it is addressed to? v1
- * knows no routes, and a link-local address means another host on each link, be
- * it a VLAN on the same netdev.
+ * Must a packet arrive on exactly the netdev of its destination GID? v1 is not routed, and a
+ * link-local address denotes another host on each link, even on a VLAN of the same netdev.
  */
 static bool is_link_bound(const struct rhca_rx *rx)
 {
@@ -69,10 +68,10 @@ static bool is_link_bound(const struct rhca_rx *rx)
 }
 
 /*
- * Did a packet come the way to a GID of ours? By the GID's own netdev, @ifindex; or, on routed
- * addresses, by any in the same layer 3 domain: IP hosts take what is addressed to them on
- * whichever netdev it arrives, as far as rp_filter and netfilter let it. What a host says to
- * itself is looped back by the IP stack over another netdev. RCU read side.
+ * Did a packet arrive on a netdev valid for a GID of ours? That is the GID's own netdev @ifindex
+ * or, for routed addresses, any in the same L3 domain: IP hosts accept what is addressed to them on
+ * any netdev, within rp_filter and netfilter. The IP stack loops local traffic back over another
+ * netdev. RCU read side.
  */
 bool rhca_rx_came_by(const struct rhca_rx *rx, int ifindex)
 {
@@ -115,8 +114,7 @@ static struct rhca_verbs_qp *find_gsi(struct rhca_rx *rx)
 }
 
 /*
- * Where many QPs are in use, none of this is in the caches. Computing the ICRC
- * takes as long as a part of it does to come.
+ * With many QPs in use none of this is in the caches. Computing the ICRC hides part of the latency.
  */
 static void prefetch_for(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -132,7 +130,7 @@ static void prefetch_for(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	}
 }
 
-/* The QP that a packet names, with a reference, or NULL; rx->port is filled in. RCU read side */
+/* Get the destination QP with a reference, or NULL; sets rx->port. RCU read side */
 struct rhca_verbs_qp *rhca_rx_find_qp(struct rhca_rx *rx,
 				      struct rhca_qp_handle *handle)
 {
@@ -157,7 +155,7 @@ static const u8 transport_of_type[IB_QPT_UD + 1] = {
 	[IB_QPT_UD]	= IB_OPCODE_UD,
 };
 
-/* A connected QP hears its peer only, by the netdev of its own GID: 9.6.1.5 */
+/* A connected QP accepts only its peer's packets, on the netdev of its own GID: 9.6.1.5 */
 static bool from_peer(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
 {
 	const struct rhca_path *path = rcu_dereference(qp->path);
@@ -172,13 +170,13 @@ static bool from_peer(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx)
 	       rhca_rx_came_by(rx, path->address.ifindex);
 }
 
-/* The number that means all QPs of a group, 9.6.1.1 */
+/* Is the destination QPN the multicast QPN, 9.6.1.1? */
 bool rhca_rx_to_group(const struct rhca_rx *rx)
 {
 	return rhca_bth_dest_qpn(rx->bth) == RHCA_MULTICAST_QPN;
 }
 
-/* A datagram must name one of the port's GIDs, and come by its netdev */
+/* A datagram must be for one of the port's GIDs and arrive on its netdev */
 static bool to_port(const struct rhca_rx *rx)
 {
 	struct rhca_gid_query query = query_of(rx);
@@ -203,7 +201,7 @@ static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_r
 	if (!ndev || !net_eq(dev_net(ndev), net))
 		return false;
 	if (qp->type == IB_QPT_GSI)
-		return true;	/* it was found by its GID */
+		return true;	/* found by its GID */
 	if (rhca_is_datagram(qp))
 		return rhca_rx_to_group(rx) ||
 		       (!rhca_gid_is_multicast(&rx->flow.dgid) &&
@@ -214,7 +212,7 @@ static __always_inline bool for_us(const struct rhca_verbs_qp *qp, struct rhca_r
 	return true;
 }
 
-/* 10.9.3; QP1 is in every partition of the port */
+/* 10.9.3; QP1 accepts every partition of the port */
 static __always_inline bool in_partition(const struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	u16 pkey = be16_to_cpu(rx->bth->pkey);
@@ -244,10 +242,9 @@ static void report_partition(const struct rhca_rx *rx)
 }
 
 /*
- * Whose counter does a packet go to that no QP can be found for? The port that it
- * came in by; where its netdev is no port's, the one that its destination belongs
- * to. In this order: whoever floods a host with such packets shall not have the GID
- * tables of all ports searched for each.
+ * Which port counts a packet without a QP? The port it arrived on; if its netdev is no port, the
+ * one that owns the destination GID. In this order, so that a flood of such packets does not cause
+ * a search of all ports' GID tables for each.
  */
 static struct rhca_port *port_to_count_at(const struct sk_buff *skb,
 					  const struct rhca_flow *flow)
@@ -267,7 +264,7 @@ static struct rhca_port *port_to_count_at(const struct sk_buff *skb,
 	return rhca_port_find_gid(&query, &index);
 }
 
-/* Count a packet that reaches a port and no QP. @flow: its headers, or NULL. RCU read side */
+/* Count a packet that reaches a port but no QP. @flow: its headers, or NULL. RCU read side */
 void rhca_rx_drop_at(struct rhca_port *port, const struct rhca_flow *flow,
 		     enum rhca_counter which)
 {
@@ -286,7 +283,7 @@ void rhca_rx_count_drop(const struct sk_buff *skb, const struct rhca_flow *flow,
 		rhca_rx_drop_at(port, flow, which);
 }
 
-/* Count a packet that its QP does not take. RCU read side */
+/* Count a packet that its QP does not accept. RCU read side */
 void rhca_rx_drop(const struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
 		  enum rhca_counter which)
 {
@@ -301,14 +298,14 @@ static const enum rhca_counter parse_counters[] = {
 	[RHCA_PARSE_BAD_LENGTH]	= RHCA_RX_DROPPED_BAD_LENGTH,
 };
 
-/* Count a packet that cannot be taken apart. @flow: its headers, or NULL. RCU read side */
+/* Count a packet that cannot be parsed. @flow: its headers, or NULL. RCU read side */
 void rhca_rx_count_fault(const struct sk_buff *skb, const struct rhca_flow *flow,
 			 enum rhca_parse fault)
 {
 	rhca_rx_count_drop(skb, flow, parse_counters[fault]);
 }
 
-/* The same where the parser has refused all of it: there may be network headers all the same */
+/* The same if the parser rejected the whole packet; network headers may still be present */
 void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
 			     enum rhca_parse fault)
 {
@@ -327,9 +324,9 @@ void rhca_rx_count_malformed(struct rhca_rx *rx, enum rhca_encap encap,
 }
 
 /*
- * May a packet reach its QP? All is asked but for the ICRC, which is the packet's own matter,
- * and the P_Key, which is asked behind it: a flipped bit is no violation. What is refused is
- * counted. @qp: the QP that it names. RCU read side.
+ * May a packet reach its QP? Checks all but the ICRC and the P_Key, which is checked after the ICRC
+ * because a flipped bit is no P_Key violation. Counts what it rejects. @qp: the destination QP. RCU
+ * read side.
  */
 bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
@@ -351,7 +348,7 @@ bool rhca_rx_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 	return true;
 }
 
-/* Has a packet with a right ICRC a P_Key of its QP? If not, that is counted and reported */
+/* Does a packet with a valid ICRC have a P_Key of its QP? If not, count and report it */
 bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
 	if (in_partition(qp, rx))
@@ -362,8 +359,8 @@ bool rhca_rx_in_partition(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 }
 
 /*
- * May a CNP slow a QP down? @qp: the QP that it names. @rx: the packet, whose ICRC is not
- * looked at. RoCE v1 has no CNPs, A16. RCU read side.
+ * May a CNP reduce the rate of @qp, its destination? The ICRC of @rx is not checked. RoCE v1 has no
+ * CNPs, A16. RCU read side.
  */
 bool rhca_rx_cnp_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 {
@@ -373,7 +370,7 @@ bool rhca_rx_cnp_admissible(struct rhca_verbs_qp *qp, struct rhca_rx *rx)
 	       for_us(qp, rx, dev_net(rx->skb->dev)) && in_partition(qp, rx);
 }
 
-/* Its ICRC is right; if not, it is counted */
+/* Check the ICRC and count a mismatch */
 bool rhca_rx_intact(const struct rhca_rx *rx, struct rhca_counters __percpu *c)
 {
 	if (rhca_rx_icrc_ok(rx))

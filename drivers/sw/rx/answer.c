@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Answers of the responder: acknowledgements, and the responses to READs, atomics
- * and FLUSHes. Resources hold what was asked, so that a duplicate is answered again
- * from them.
+ * Answers of the responder: acknowledgements, and responses to READs, atomics and FLUSHes.
+ * Responder resources record these requests, so that a duplicate can be answered again.
  */
 #include <rhca/compat.h>
 #include <rhca/trace.h>
@@ -20,7 +19,7 @@
 #include "wire/psn.h"
 #include "wire/syndrome.h"
 
-/* Of an acknowledgement that is sent now. @qp: its posted receive requests are the credits */
+/* Syndrome of an acknowledgement sent now; the posted receive requests of @qp are its credits */
 static u8 ack_syndrome(struct rhca_sw_qp *qp)
 {
 	if (qp->base.srq)
@@ -30,10 +29,10 @@ static u8 ack_syndrome(struct rhca_sw_qp *qp)
 }
 
 /*
- * Send an acknowledgement or NAK. The former may overtake what was sent before, by another
- * source port than the QP's own, or since GRO does not hold it back; but no responses: the
- * requester would take them for lost. @shared: block that it shares if it may overtake, or
- * NULL: it leaves at once. recv.lock held, bottom halves off, RCU read side.
+ * Send an acknowledgement or NAK. The former may overtake earlier packets, by using another source
+ * port than the QP's own or because GRO does not delay it, but no responses: the requester would
+ * take them for lost. @shared: block for an ACK that may overtake; NULL sends at once. recv.lock
+ * held, bottom halves off, RCU read side.
  */
 void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 		    u8 syndrome, u32 psn, struct rhca_shared_block *shared)
@@ -57,7 +56,7 @@ void rhca_send_aeth(struct rhca_sw_qp *qp, struct rhca_path *path,
 	     !rhca_shared_begin_packet(shared, &packet, &qp->base, path,
 				       &fields, 0)) &&
 	    rhca_packet_begin(&packet, &qp->base, path, &fields, 0))
-		return;		/* the peer will ask again */
+		return;		/* the peer will retransmit */
 	rhca_aeth_fill(rhca_packet_header(&packet, RHCA_HDR_AETH), syndrome,
 		       qp->recv.msn);
 	rhca_packet_protect(&packet);
@@ -105,7 +104,7 @@ static int build_read_data(struct rhca_sw_qp *qp,
 				  res->length - offset, packet);
 }
 
-/* FLUSH and ATOMIC WRITE are answered by a READ response without data, A19, 9.4.7 */
+/* FLUSH and ATOMIC WRITE get a READ response without data, A19, 9.4.7 */
 static u32 response_bytes(const struct rhca_sw_qp *qp,
 			  const struct rhca_resource *res, u32 offset)
 {
@@ -164,9 +163,9 @@ static int build_response(struct rhca_sw_qp *qp, struct rhca_resource *res,
 }
 
 /*
- * The memory of a READ has gone while it was answered: 9.7.4.1.6. A peer that has
- * the first answer may have taken the right away itself, and drops the NAK of the
- * repeated one as too late; one that still waits fails by it.
+ * The memory of a READ was invalidated while it was answered: 9.7.4.1.6. A peer that has the first
+ * answer may have invalidated it itself and drops the NAK to the duplicate as late; a peer that
+ * still waits fails on it.
  */
 static bool abort_read(struct rhca_sw_qp *qp, struct rhca_resource *res,
 		       struct rhca_path *path, struct rhca_batch *batch)
@@ -192,7 +191,7 @@ static void pause_for(struct rhca_sw_qp *qp, int error)
 				rhca_fault_pause(&qp->recv.fault_ns));
 }
 
-/* Where the rest of a READ has to wait, it is best where a block is full */
+/* If the rest of a READ must wait, stop at a full block */
 static bool has_sent_enough(const struct rhca_sw_qp *qp, const struct rhca_resource *res,
 			    const struct rhca_tx_list *tx,
 			    const struct rhca_allowance *left)
@@ -205,7 +204,7 @@ static bool has_sent_enough(const struct rhca_sw_qp *qp, const struct rhca_resou
 	       rest * qp->base.mtu_bytes > left->bytes;
 }
 
-/* Responses to one request, or some of them; false when no more can follow now */
+/* Add responses to one request; false if no more can follow now */
 static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			  struct rhca_allowance *left, struct rhca_batch *batch)
 {
@@ -222,7 +221,7 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 			pause_for(qp, ret);
 			return false;
 		}
-		if (ret == -EAGAIN) {	/* the rest in another pass */
+		if (ret == -EAGAIN) {	/* the rest in another turn */
 			left->packets = 0;
 			return false;
 		}
@@ -241,7 +240,7 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 		if (tx->refused)
 			return false;
 	}
-	/* So that PSNs in the list are in order, which going back relies on */
+	/* Keep the PSNs in the list in order, which rhca_answer_go_back() relies on */
 	if (res->replayed)
 		rhca_tx_list_send(tx);
 	if (tx->refused)
@@ -254,9 +253,8 @@ static bool add_responses(struct rhca_sw_qp *qp, struct rhca_tx_list *tx,
 }
 
 /*
- * Responses are due again. Their resources are still there, since recv.lock has kept new
- * requests out. @refused_psn: of a response that the local queue has refused, and with it all
- * behind it. recv.lock held.
+ * Send again from @refused_psn, the first response that the local queue refused. The resources
+ * still exist, since recv.lock has kept new requests out. recv.lock held.
  */
 void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn)
 {
@@ -279,9 +277,9 @@ void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn)
 EXPORT_SYMBOL_IF_KUNIT(rhca_answer_go_back);
 
 /*
- * The request that a NAK asks for has come. A NAK that still waits to be sent would cost the
- * requester a retry for nothing. What came before the gap it acknowledges too, and that is
- * still to be said. recv.lock held.
+ * The request named by a pending NAK has arrived. Sending the NAK would cost the requester a retry
+ * for nothing; but it also acknowledges what precedes the gap, so send an ACK for that. recv.lock
+ * held.
  */
 void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp)
 {
@@ -292,7 +290,7 @@ void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp)
 		rhca_answer_ack(qp, rhca_psn_sub(recv->answer_psn, 1));
 }
 
-/* A response to a younger request acknowledges all before it, 9.7.5.1.2 */
+/* A response to a later request acknowledges all before it, 9.7.5.1.2 */
 static bool ack_is_late(struct rhca_responder *recv)
 {
 	const struct rhca_resource *newest =
@@ -302,7 +300,7 @@ static bool ack_is_late(struct rhca_responder *recv)
 	       rhca_psn_before(recv->answer_psn, newest->last_psn);
 }
 
-/* As many packets as the QP's rate allows; if none, the turn ends with a pause */
+/* Limit @packets to what the QP's rate allows; if that is none, the turn ends with a pause */
 static bool may_respond(struct rhca_sw_qp *qp, u32 *packets)
 {
 	u64 wait_ns = 0;
@@ -314,8 +312,8 @@ static bool may_respond(struct rhca_sw_qp *qp, u32 *packets)
 }
 
 /*
- * Responses of the resources. Those of several requests leave together. False when some
- * are still due; @more: now, or after the pause that the turn ends with.
+ * Send the responses of all resources, packed together. Returns false if some are still due; @more:
+ * now, rather than after the pause that ends the turn.
  */
 static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 			   struct rhca_batch *batch, bool *more)
@@ -354,9 +352,9 @@ static bool send_resources(struct rhca_sw_qp *qp, struct rhca_path *path,
 }
 
 /*
- * Send the responses that are due, then the answer. Where there are responses, the caller owns
- * the turn. recv.lock held, bottom halves off, RCU read side. Returns true when some are still
- * due, since the section has sent what it may, or until a pause is over.
+ * Send pending responses, then the pending acknowledgement. If there are responses, the caller owns
+ * the turn. recv.lock held, bottom halves off, RCU read side. Returns true if some are still due,
+ * because of the section's budget or a pause.
  */
 bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 			 struct rhca_batch *batch)
@@ -385,7 +383,7 @@ bool rhca_send_responses(struct rhca_sw_qp *qp, struct rhca_path *path,
 
 /* --- duplicates ----------------------------------------------------------- */
 
-/* Of all that has been asked for, of which only a part may have been once more */
+/* Responses to the original request; a duplicate may have asked for only a part */
 static u32 most_responses(const struct rhca_sw_qp *qp, const struct rhca_resource *res)
 {
 	return res->opcode == IB_OPCODE_RC_RDMA_READ_REQUEST ?
@@ -410,7 +408,7 @@ static struct rhca_resource *find_resource(struct rhca_sw_qp *qp, u32 psn, u32 *
 	return NULL;
 }
 
-/* Sending goes on at a resource; those behind it that are done are passed over */
+/* Continue sending at a resource; later ones that are done are skipped */
 static void send_from(struct rhca_responder *recv, u32 index)
 {
 	if ((s32)(index - recv->sending_resource) >= 0)
@@ -420,11 +418,10 @@ static void send_from(struct rhca_responder *recv, u32 index)
 }
 
 /*
- * A repeated READ may ask for the rest only: what it asks for lies inside what
- * it asked for before, 9.7.4.1.3. Younger requests will be repeated as well, so
- * only this one is answered again. Who asks for a rest has what is before it; if
- * that has not been sent, all of it is on its way, and none of it may be left out.
- * Who asks for less than the rest may ask for what is behind that later.
+ * A duplicate READ may ask for only a part of the original, 9.7.4.1.3. Later requests will be
+ * repeated too, so answer only this one. A requester that asks for the rest has what precedes it;
+ * if that has not been sent, all responses are still to come, and none may be skipped. One that
+ * asks for less than the rest may ask for what follows later.
  */
 static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -434,7 +431,7 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	struct rhca_resource *res;
 	u32 index, offset, packets;
 
-	/* Memory is read once more; its key is looked at with each response */
+	/* The memory is read again; each response checks its key */
 	if (!(READ_ONCE(qp->base.attr.qp_access_flags) & IB_ACCESS_REMOTE_READ))
 		return;
 	res = find_resource(qp, rx->psn, &index);
@@ -445,11 +442,11 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	if (be64_to_cpu(reth->va) != res->va + offset ||
 	    length > res->length - offset)
 		return;
-	/* What came before has arrived; what has been asked for again has not, twice */
+	/* Earlier responses have arrived; one requested twice was lost twice */
 	rhca_block_acked(&recv->backoff, rx->psn);
 	if (res->replayed && res->first_psn == rx->psn)
 		recv->backoff.proven = false;
-	/* The first response to the new request says FIRST or ONLY */
+	/* The first response to the new request is FIRST or ONLY */
 	res->first_psn = rx->psn;
 	res->next_psn = rx->psn;
 	packets = rhca_response_packets(qp, length);
@@ -463,7 +460,7 @@ static void replay_read(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	send_from(recv, index);
 }
 
-/* What is answered by one packet */
+/* Replay an answer of one packet */
 static void replay_single(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_responder *recv = &qp->recv;
@@ -479,8 +476,8 @@ static void replay_single(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 }
 
 /*
- * Answer a duplicate. SENDs and WRITEs have been executed: say so again, 9.7.5.1.4, unless a
- * NAK waits: it acknowledges as much, and a gap is reported only once. recv.lock held.
+ * Answer a duplicate. SENDs and WRITEs were executed: acknowledge them again, 9.7.5.1.4, unless a
+ * NAK is pending: it acknowledges as much, and a gap is reported only once. recv.lock held.
  */
 void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {

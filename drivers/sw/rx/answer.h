@@ -16,7 +16,7 @@ void rhca_answer_go_back(struct rhca_responder *recv, u32 refused_psn);
 void rhca_answer_withdraw_nak(struct rhca_sw_qp *qp);
 void rhca_replay(struct rhca_sw_qp *qp, const struct rhca_rx *rx);
 
-/* Answers keep the order of requests: those behind a READ wait for its data */
+/* Answers keep the order of requests: those after a READ wait for its data */
 static inline void rhca_answer(struct rhca_sw_qp *qp, u8 syndrome, u32 psn)
 {
 	qp->recv.answer_waits = true;
@@ -24,7 +24,7 @@ static inline void rhca_answer(struct rhca_sw_qp *qp, u8 syndrome, u32 psn)
 	qp->recv.answer_psn = psn;
 }
 
-/* Its credits stand beside its MSN: both are those of when it leaves */
+/* Credits and MSN are filled in together when it is sent */
 static inline void rhca_answer_ack(struct rhca_sw_qp *qp, u32 psn)
 {
 	rhca_answer(qp, rhca_syndrome(RHCA_AETH_ACK, RHCA_CREDIT_INVALID), psn);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks of the responder on a request, in the order of IBTA vol. 1, 9.7.4,
- * figure 106. The last but one takes the receive request that a message needs.
+ * Checks of the responder on a request, in the order of IBTA vol. 1, 9.7.4, figure 106. The last
+ * but one takes a receive request if the message needs one.
  */
 #include "sw/rx/check.h"
 #include "sw/qp/placement.h"
@@ -31,7 +31,7 @@ static enum rhca_request_status check_qkey(struct rhca_sw_qp *qp,
 	return drop(qp, rx, RHCA_RX_DROPPED_BAD_QKEY);
 }
 
-/* UC: a gap loses the message that it is in; the next first packet is taken */
+/* UC: a gap drops the current message; the next first packet is accepted */
 static enum rhca_request_status check_uc_psn(struct rhca_sw_qp *qp,
 					     const struct rhca_rx *rx)
 {
@@ -79,7 +79,7 @@ static enum rhca_request_status check_sequence(struct rhca_sw_qp *qp,
 	if (recv->in_message == starts) {
 		if (rhca_is_rc(&qp->base))
 			return RHCA_BAD_REQUEST;
-		/* UC drops the message that was not finished, 9.8.2.2.2 */
+		/* UC drops the unfinished message, 9.8.2.2.2 */
 		recv->in_message = false;
 		recv->received = 0;
 		return starts ? RHCA_PASS :
@@ -142,8 +142,8 @@ static enum rhca_request_status check_buffer(struct rhca_sw_qp *qp,
 }
 
 /*
- * READs and atomics with answers to send. Not those that are done, and not
- * repeated ones, which the peer need not be waiting for any more.
+ * READs and atomics with responses still to send, except repeated ones, for which the peer may no
+ * longer be waiting.
  */
 static u32 resources_due(struct rhca_responder *recv)
 {
@@ -160,9 +160,9 @@ static u32 resources_due(struct rhca_responder *recv)
 }
 
 /*
- * What tells others that data is persistent, and what takes the key of a FLUSH away,
- * must not overtake it, A19. The peer is told to come again later, behind the answer
- * to the FLUSH; what is in order is no sequence error.
+ * Requests that tell others that data is persistent, or invalidate the key of a FLUSH, must not
+ * overtake the FLUSH, A19. The peer is asked to retry after the answer to the FLUSH; as they are in
+ * order, there is no sequence error.
  */
 static enum rhca_request_status check_order(struct rhca_sw_qp *qp,
 					    const struct rhca_rx *rx)
@@ -183,10 +183,10 @@ static enum rhca_request_status check_resource(struct rhca_sw_qp *qp,
 		return RHCA_PASS;
 	if (!READ_ONCE(qp->base.attr.max_dest_rd_atomic))
 		return RHCA_BAD_OPERATION;
-	/* More at once than the QP was set up for: 9.7.4.1.4 */
+	/* More outstanding than the QP was set up for: 9.7.4.1.4 */
 	if (resources_due(recv) >= READ_ONCE(qp->base.attr.max_dest_rd_atomic))
 		return RHCA_BAD_REQUEST;
-	/* The oldest slot is needed, but a repeated answer is still due from it */
+	/* The oldest slot is needed, but still has a repeated answer to send */
 	if (recv->newest_resource - recv->sending_resource >=
 	    recv->num_resources)
 		return drop(qp, rx, RHCA_RX_DROPPED_NO_RESOURCE);
@@ -236,7 +236,7 @@ static enum rhca_request_status check_send_length(struct rhca_sw_qp *qp,
 	return RHCA_BAD_LENGTH;
 }
 
-/* Nothing is checked for nothing, 9.7.4.1.4 */
+/* No check for zero bytes, 9.7.4.1.4 */
 static __always_inline enum rhca_request_status
 check_key(struct rhca_sw_qp *qp, __be32 rkey, __be64 va, u32 length, int access)
 {
@@ -329,14 +329,14 @@ static enum rhca_request_status check_memory(struct rhca_sw_qp *qp,
 	return check_atomic_write(qp, rx);
 }
 
-/* May a request be executed? What the first check says that does not pass. recv.lock held */
+/* May a request be executed? Returns the result of the first check that fails. recv.lock held */
 enum rhca_request_status rhca_request_check(struct rhca_sw_qp *qp,
 					    const struct rhca_rx *rx)
 {
 	enum rhca_request_status status;
 
 	lockdep_assert_held(&qp->recv.lock);
-	/* By name: a call through a table costs more than most of the checks */
+	/* Called by name: calls through a table would cost more than most of the checks */
 	status = check_qkey(qp, rx);
 	status = status ?: check_psn(qp, rx);
 	status = status ?: check_sequence(qp, rx);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Completer: what responses do to the requester, IBTA vol. 1, 9.7.5-9.7.7. */
+/* Completer: processes responses for the requester, IBTA vol. 1, 9.7.5-9.7.7. */
 #include <rhca/trace.h>
 
 #include "sw/rx/completer.h"
@@ -22,7 +22,7 @@ static const enum ib_wc_status nak_status[] = {
 	[RHCA_NAK_OPERATION]	= IB_WC_REM_OP_ERR,
 };
 
-/* Something new arrived: the peer is alive and all retries are due again */
+/* New packets were acknowledged: the peer is alive, so restore all retries */
 static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 {
 	struct rhca_requester *send = &qp->send;
@@ -45,36 +45,36 @@ static void note_progress(struct rhca_sw_qp *qp, u32 oldest_unacked)
 	send->rnr_retries_left = READ_ONCE(qp->base.attr.rnr_retry);
 	send->repeating = false;
 	rhca_restart_ack_timer(qp);
-	/* It had been rewound, but what it would repeat has arrived: so it had its receive */
+	/* Rewound, but the packets to retransmit have arrived, so the peer had a receive buffer */
 	if (rhca_psn_before(send->next_psn, oldest_unacked)) {
 		rhca_requester_rewind(qp, oldest_unacked);
-		/* Over at once, and not the peer's any more: it may ask for another */
+		/* End the RNR pause now, so that the peer may request another one */
 		if (send->pause == RHCA_PAUSE_RNR)
 			rhca_pause_send(qp, RHCA_PAUSE_PACE, 0);
 	}
 }
 
-/* Something has been lost: in a queue that was full, or by the wire? */
+/* After a loss shrink the window if a full queue, not the wire, caused it */
 static void note_loss(struct rhca_sw_qp *qp, u32 psn)
 {
 	if (rhca_rtt_is_queued(&qp->send.rtt))
 		rhca_requester_congested(qp, psn);
 }
 
-/* A response that a READ or atomic waits for never came: ask again for all from there */
+/* A response to a READ or atomic was lost: request everything from there again */
 static void repeat_read(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
 
 	if (send->repeating)
-		return;		/* once for each loss, not for each packet */
+		return;		/* once per loss, not per packet */
 	send->repeating = true;
 	rhca_qp_count(&qp->base, RHCA_IMPLIED_NAK_SEQ_ERR);
 	note_loss(qp, send->oldest_unacked_psn);
 	rhca_requester_repeat(qp, send->oldest_unacked_psn, "read");
 }
 
-/* There is no place yet for what came: ask again when there is. The peer is alive */
+/* The destination is not resident yet: request it again later. The peer is alive */
 static void repeat_later(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
@@ -94,8 +94,8 @@ static bool is_behind(const struct rhca_requester *send, const struct rhca_send_
 }
 
 /*
- * Everything up to @psn is acknowledged, but for READs and atomics, which only
- * their own responses complete. Returns false when one of those is in the way.
+ * Acknowledge everything up to @psn except READs and atomics, which only their own responses
+ * complete. Returns false if one of those blocks it.
  */
 static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 			struct rhca_batch *batch)
@@ -117,7 +117,7 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 			break;
 		if (rhca_wqe_is_read(wqe) &&
 		    !rhca_psn_before(wqe->last_psn, send->oldest_unacked_psn)) {
-			/* Responses that arrived have moved oldest_unacked */
+			/* Responses received so far have advanced oldest_unacked */
 			upto = rhca_psn_before(wqe->first_psn,
 					       send->oldest_unacked_psn) ?
 				send->oldest_unacked_psn : wqe->first_psn;
@@ -133,7 +133,7 @@ static bool acknowledge(struct rhca_sw_qp *qp, u32 psn,
 	return !blocked;
 }
 
-/* Nothing is held of what was refused: it has to come again anyway */
+/* A refused response must be requested again in any case */
 static void ask_for_missing(struct rhca_sw_qp *qp, u32 psn, enum rhca_hold_result held)
 {
 	u64 now = rhca_now();
@@ -148,7 +148,7 @@ static bool holds(const struct rhca_sw_qp *qp)
 	return READ_ONCE(qp->base.port->cc.selective_repeat);
 }
 
-/* An answer acknowledges more than can be taken before a response that is missing */
+/* An answer acknowledges packets after a missing response, and must wait */
 static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			u32 acked_psn)
 {
@@ -173,7 +173,7 @@ static void wait_behind(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	ask_for_missing(qp, rx->psn, held);
 }
 
-/* Does the peer keep what comes behind a gap? */
+/* Find out whether the peer holds packets after a gap */
 static void look_for_holding(struct rhca_sw_qp *qp)
 {
 	struct rhca_requester *send = &qp->send;
@@ -196,7 +196,7 @@ static void handle_ack(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	rhca_requester_note_probe(qp);
 }
 
-/* All from there is sent again: the answer to one repeated packet shows nothing any more */
+/* Go back to @psn: the answer to a single retransmission no longer tells anything */
 static void repeat_all(struct rhca_sw_qp *qp, u32 psn)
 {
 	struct rhca_requester *send = &qp->send;
@@ -220,7 +220,7 @@ static void handle_rnr(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	if (send->pause == RHCA_PAUSE_RNR && send->next_psn == rx->psn)
-		return;		/* a second NAK for packets of the same burst */
+		return;		/* another NAK for the same burst */
 	rhca_qp_count(&qp->base, RHCA_RNR_NAK_RETRY_ERR);
 	if (!send->rnr_retries_left) {
 		rhca_requester_fail(qp, IB_WC_RNR_RETRY_EXC_ERR, batch);
@@ -271,7 +271,7 @@ static void handle_sequence_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
 }
 
-/* The peer has said that a request is missing, while responses to others were */
+/* Handle a NAK that had to wait for missing responses */
 static void take_late_nak(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_recovery *recovery = qp->send.recovery;
@@ -294,7 +294,7 @@ static void handle_nak(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		return;
 	}
 	if (code >= ARRAY_SIZE(nak_status)) {
-		/* Reserved: ignore, the timer decides */
+		/* Reserved: ignore it, the ACK timeout will handle it */
 		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_BAD_SYNDROME);
 		return;
 	}
@@ -336,7 +336,7 @@ static enum ib_wc_status take_read(struct rhca_sw_qp *qp,
 {
 	struct rhca_span span = rhca_completer_span(qp, wqe, rx);
 
-	if (rx->in_place)	/* then this has been looked at */
+	if (rx->in_place)	/* already checked */
 		return IB_WC_SUCCESS;
 	if (span.bytes != rhca_completer_bytes(qp, wqe, rx->psn)) {
 		rhca_rx_note_mtu(qp, rx);
@@ -364,7 +364,7 @@ static bool response_fits(const struct rhca_rx *rx,
 	       !!(rx->flags & RHCA_OP_ATOMIC) == rhca_wqe_is_atomic(wqe);
 }
 
-/* The last response to one request on the wire frees a slot for another */
+/* The last response to a request packet frees a slot for another */
 static bool ends_request(const struct rhca_send_wqe *wqe, u32 psn)
 {
 	return psn == wqe->last_psn ||
@@ -372,7 +372,7 @@ static bool ends_request(const struct rhca_send_wqe *wqe, u32 psn)
 			wqe->chunk - 1;
 }
 
-/* The response that is waited for; false when nothing behind it can be taken */
+/* Process the expected response; false if later ones cannot be processed now */
 static bool take_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			  struct rhca_batch *batch)
 {
@@ -380,7 +380,7 @@ static bool take_response(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	struct rhca_send_wqe *wqe = rhca_completer_awaits(qp, rx->psn);
 	enum ib_wc_status status;
 
-	if (!wqe) {		/* late copy of something that is done */
+	if (!wqe) {		/* late duplicate of a completed one */
 		rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_OUT_OF_WINDOW);
 		return false;
 	}
@@ -418,7 +418,7 @@ static bool take_held(struct rhca_sw_qp *qp, struct sk_buff *skb,
 	return taken;
 }
 
-/* What was missing has come: so has what waits behind it, up to what is missing next */
+/* The missing response has arrived: process the held ones up to the next gap */
 static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_requester *send = &qp->send;
@@ -456,7 +456,7 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	bool repeated = unlikely(send->recovering) &&
 			rhca_recover_has_asked(&recovery->rule, rx->psn);
 
-	/* It also acknowledges all requests before its own */
+	/* A response also acknowledges all earlier requests */
 	if (rx->psn != send->oldest_unacked_psn &&
 	    !acknowledge(qp, rhca_psn_sub(rx->psn, 1), batch)) {
 		wait_behind(qp, rx, rhca_psn_sub(rx->psn, 1));
@@ -471,13 +471,13 @@ static void handle_data(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 }
 
-/* A NAK of a READ response stands in its AETH, without payload */
+/* READ responses are never NAKs; a NAK is an ACKNOWLEDGE without payload */
 static bool is_plain_answer(const struct rhca_rx *rx)
 {
 	return rx->opcode == IB_OPCODE_RC_ACKNOWLEDGE;
 }
 
-/* What acknowledges brings credits, 9.7.7.2. Returns false for a NAK. @rx: with an AETH */
+/* Positive acknowledgements carry credits, 9.7.7.2. Returns false for a NAK. @rx: has an AETH */
 static bool take_credits(struct rhca_requester *send, const struct rhca_rx *rx)
 {
 	const struct rhca_aeth *aeth = rhca_rx_header(rx, RHCA_HDR_AETH);
@@ -490,10 +490,7 @@ static bool take_credits(struct rhca_requester *send, const struct rhca_rx *rx)
 	return true;
 }
 
-/*
- * The newest acknowledgement again may bring new credits, and nothing else: a
- * late NAK is about something that has been settled.
- */
+/* A duplicate of the newest acknowledgement may carry new credits; a late NAK is obsolete. */
 static bool take_late_credits(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	return is_plain_answer(rx) &&
@@ -501,7 +498,7 @@ static bool take_late_credits(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	       take_credits(&qp->send, rx);
 }
 
-/* Handle a response of an RC QP's peer, ICRC checked. send.lock held, bottom halves off */
+/* Process a response from an RC QP's peer, ICRC checked. send.lock held, bottom halves off */
 void rhca_completer_receive(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			    struct rhca_batch *batch)
 {

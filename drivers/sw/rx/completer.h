@@ -7,7 +7,7 @@
 #include "sw/tx/window.h"
 #include "wire/psn.h"
 
-/* The request at the head, if its next response has this PSN. send.lock held */
+/* The head request if its next response has this PSN. send.lock held */
 static inline struct rhca_send_wqe *rhca_completer_awaits(struct rhca_sw_qp *qp, u32 psn)
 {
 	struct rhca_requester *send = &qp->send;
@@ -22,14 +22,14 @@ static inline struct rhca_send_wqe *rhca_completer_awaits(struct rhca_sw_qp *qp,
 				wqe->last_psn) ? wqe : NULL;
 }
 
-/* Where in the data of its request, READ or ATOMIC WRITE, a response lies */
+/* Offset of a response in the data of its READ or ATOMIC WRITE */
 static inline u32 rhca_completer_offset(const struct rhca_sw_qp *qp,
 					const struct rhca_send_wqe *wqe, u32 psn)
 {
 	return qp->base.mtu_bytes * rhca_psn_diff(psn, wqe->first_psn);
 }
 
-/* How many bytes the response has to have */
+/* Bytes the response must have */
 static inline u32 rhca_completer_bytes(const struct rhca_sw_qp *qp,
 				       const struct rhca_send_wqe *wqe, u32 psn)
 {
@@ -38,7 +38,7 @@ static inline u32 rhca_completer_bytes(const struct rhca_sw_qp *qp,
 	return min(wqe->length - rhca_completer_offset(qp, wqe, psn), qp->base.mtu_bytes);
 }
 
-/* Where those that it has go to */
+/* Destination of the response's payload */
 static inline struct rhca_span rhca_completer_span(struct rhca_sw_qp *qp,
 						   const struct rhca_send_wqe *wqe,
 						   const struct rhca_rx *rx)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets are copied in the pass that checks their ICRC, when they are just what is
- * expected, where they go to follows from the state of the QP, not from the packet, and
- * nobody may look there yet. So one that turns out to be damaged has done no harm: the
- * state has not moved, and the right one writes the same place. The first packet of a SEND or
- * WRITE says itself where it goes to, or that a receive request is to be taken, and programs
- * wait for the last byte to change: those are checked first. Who READs has a completion.
+ * Copies payload while the ICRC is computed, if the packet is exactly the expected one, its
+ * destination follows from the QP's state and not from the packet, and nobody may look there yet. A
+ * damaged packet does no harm then: the state has not advanced, and the correct packet overwrites
+ * the same place. A first packet of a SEND or WRITE carries its destination or takes a receive
+ * request, and programs poll for the last byte to change: those are checked first. Users of a READ
+ * wait for its completion.
  */
 #include "sw/rx/early_copy.h"
 #include "sw/qp/payload.h"
@@ -15,7 +15,7 @@
 #include "wire/icrc.h"
 #include "wire/psn.h"
 
-/* --- is it due? ------------------------------------------------------------- */
+/* --- is it expected? -------------------------------------------------------- */
 
 static bool request_is_due(const struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
@@ -59,7 +59,7 @@ static bool is_due(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 					      request_is_due(qp, rx);
 }
 
-/* --- where it goes to -------------------------------------------------------- */
+/* --- destination ------------------------------------------------------------- */
 
 static bool copy_write(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		       struct rhca_check *check)
@@ -105,15 +105,15 @@ static u32 crc_of_headers(const struct rhca_rx *rx, bool vectors)
 }
 
 /*
- * Copy the payload, and check the ICRC. @rx: rhca_copies_early(), and is admitted but for its
- * ICRC and P_Key. The lock of its half held, bottom halves off, RCU read side. Returns true when
- * the packet is intact and its payload is where it belongs; else nothing has happened, and the
- * packet is handled like any other.
+ * Copy the payload and check the ICRC. @rx: rhca_copies_early() is true, and it is admitted except
+ * for ICRC and P_Key. The lock of its half held, bottom halves off, RCU read side. Returns true if
+ * the packet is intact and its payload in place; otherwise the caller handles it like any other
+ * packet.
  */
 bool rhca_early_copy(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	struct rhca_check check = { .data = rhca_rx_payload(rx) };
-	/* As checked: the BTH may lie in the packet, and change meanwhile */
+	/* From the checked lengths: the BTH may be in the skb and change meanwhile */
 	unsigned int pad = rx->icrc_offset - rx->payload_offset - rx->payload_bytes;
 	__le32 icrc;
 	bool copied;

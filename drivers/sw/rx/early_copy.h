@@ -5,7 +5,7 @@
 #include "sw/qp/qp.h"
 #include "sw/packet/parse.h"
 
-/* A packet from the middle of a message, or a response to a READ: rhca_early_copy() may take it */
+/* Is it a middle packet or a READ response, which rhca_early_copy() may take? */
 static inline bool rhca_copies_early(const struct rhca_rx *rx)
 {
 	const u16 response = RHCA_OP_READ | RHCA_OP_RESPONSE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Execution of a request that has passed the checks: payload goes to where it
- * belongs, a READ or an atomic becomes a responder resource, for which there is room.
+ * Executes a request that has passed the checks: copies its payload to its destination, or turns a
+ * READ or atomic into a responder resource, for which there is room.
  */
 #include <linux/highmem.h>
 #include <linux/ip.h>
@@ -32,7 +32,7 @@ static enum rhca_request_status put_in_buffer(struct rhca_sw_qp *qp,
 	return scattered(rhca_scatter(&qp->base, &span, rx));
 }
 
-/* The first 40 bytes show the network header; IPv4 lies in the last 20 */
+/* The first 40 bytes hold the network header; IPv4 is in the last 20 */
 static enum rhca_request_status put_grh(struct rhca_sw_qp *qp,
 					const struct rhca_rx *rx)
 {
@@ -78,7 +78,7 @@ static enum rhca_request_status put_in_region(struct rhca_sw_qp *qp,
 	mem = rhca_responder_hold(qp, recv->write_rkey, recv->write_va,
 				  rx->payload_bytes, IB_ACCESS_REMOTE_WRITE);
 	if (!mem)
-		return RHCA_BAD_KEY;	/* taken away since it was checked */
+		return RHCA_BAD_KEY;	/* invalidated since the check */
 	ret = rhca_rx_to_mem(mem, recv->write_va, recv->write_left, rx);
 	if (!ret)
 		return RHCA_PASS;
@@ -143,7 +143,7 @@ static enum rhca_request_status execute_read(struct rhca_sw_qp *qp,
 	return RHCA_PASS;
 }
 
-/* Atomic for all QPs and, where the CPU is, for the host: IB_ATOMIC_HCA */
+/* Atomic among all QPs and, if the CPU is, towards the host: IB_ATOMIC_HCA */
 static u64 run_atomic(u64 *word, const struct rhca_rx *rx)
 {
 	const struct rhca_atomic_eth *eth =
@@ -157,7 +157,7 @@ static u64 run_atomic(u64 *word, const struct rhca_rx *rx)
 	return atomic64_fetch_add(swap_add, target);
 }
 
-/* All eight bytes become visible at once, 9.4.7. What was there the answer does not tell */
+/* All eight bytes become visible at once, 9.4.7. The response does not return the old value */
 static u64 write_word(u64 *word, const struct rhca_rx *rx)
 {
 	u64 value;
@@ -167,7 +167,7 @@ static u64 write_word(u64 *word, const struct rhca_rx *rx)
 	return 0;
 }
 
-/* Unless the peer may not have the word, or not yet */
+/* Fails if the peer may not access the word, or not yet */
 static enum rhca_request_status execute_on_word(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 						u32 rkey, u64 va, int access)
 {
@@ -241,7 +241,7 @@ static enum rhca_request_status invalidate(struct rhca_sw_qp *qp,
 		return RHCA_PASS;
 	ieth = rhca_rx_header(rx, RHCA_HDR_IETH);
 	recv->invalid_key = be32_to_cpu(ieth->rkey);
-	rhca_mem_release(&recv->held);	/* not to be waited for */
+	rhca_mem_release(&recv->held);	/* do not wait for ourselves */
 	ret = rhca_key_invalidate(qp->base.dev, qp->base.pd,
 				  recv->invalid_key, qp->base.number, true);
 	recv->invalidating = ret == -EINPROGRESS;
@@ -249,8 +249,8 @@ static enum rhca_request_status invalidate(struct rhca_sw_qp *qp,
 }
 
 /*
- * Do what a request asks for that has passed rhca_request_check(). recv.lock held. Returns
- * RHCA_PASS, or why it could not be done: a key may have gone since it was checked.
+ * Execute a request that has passed rhca_request_check(). recv.lock held. Returns RHCA_PASS or why
+ * it failed: a key may have been invalidated since the check.
  */
 enum rhca_request_status rhca_request_execute(struct rhca_sw_qp *qp,
 					      const struct rhca_rx *rx)
@@ -262,9 +262,9 @@ enum rhca_request_status rhca_request_execute(struct rhca_sw_qp *qp,
 	return status == RHCA_PASS ? invalidate(qp, rx) : status;
 }
 
-/* --- room for what READs and atomics asked for -------------------------------- */
+/* --- responder resources ------------------------------------------------------ */
 
-/* What has been answered may be asked for again: it moves along */
+/* Answered requests may be repeated, so move them too */
 static struct rhca_resource *move_resources(struct rhca_responder *recv,
 					    struct rhca_resource *to, u32 num)
 {
@@ -282,10 +282,10 @@ static struct rhca_resource *move_resources(struct rhca_responder *recv,
 }
 
 /**
- * rhca_responder_reserve - Make room for READs and atomics of the peer
+ * rhca_responder_reserve - Reserve resources for READs and atomics of the peer
  * @qp: the QP
- * @max_dest_rd_atomic: how many it may have under way; fewer than before leave the
- *	room as it is
+ * @max_dest_rd_atomic: how many it may have outstanding; fewer than before leave the resources as
+ *	they are
  *
  * Context: may sleep; the QP's modify_lock held.
  * Return: 0, or -ENOMEM with nothing changed.

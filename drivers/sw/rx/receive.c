@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets in. Nothing in a packet is believed: lengths first, then the headers,
- * then the QP that they name, then the ICRC, and only then does it touch state.
+ * Receive path. Nothing in a packet is trusted: lengths are checked first, then the headers, the
+ * destination QP and the ICRC; only then may it change state.
  */
 #include <net/inet_ecn.h>
 
@@ -43,7 +43,7 @@ static void count_optional(struct rhca_counters __percpu *c,
 		rhca_counter_inc(c, RHCA_RX_ECN_CAPABLE_PKTS);
 }
 
-/* Ethernet may have padded the frame: not its bytes */
+/* Without padding that Ethernet may have added */
 static unsigned int bytes_of(const struct rhca_rx *rx)
 {
 	return rhca_network_bytes(rx->flow.encap) +
@@ -60,7 +60,7 @@ static void count_walk(struct rhca_rx_batch *walk)
 	walk->bytes = 0;
 }
 
-/* Those that came together mostly are counted at one place */
+/* Packets that arrive together mostly use the same counters */
 static void note_in_walk(struct rhca_rx_batch *walk,
 			 struct rhca_counters __percpu *c, unsigned int bytes)
 {
@@ -71,7 +71,7 @@ static void note_in_walk(struct rhca_rx_batch *walk,
 	walk->bytes += bytes;
 }
 
-/* An admitted packet. Those that came together are counted by count_walk() */
+/* Count an admitted packet. Those of a batch are counted by count_walk() */
 static void count_admitted(struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
 			   struct rhca_rx_batch *walk)
 {
@@ -94,7 +94,7 @@ static void count_admitted(struct rhca_verbs_qp *qp, const struct rhca_rx *rx,
 		count_optional(c, rx);
 }
 
-/* Has the packet, at which the walk of its block stands if it is in one, a right ICRC? */
+/* Check the ICRC of the packet, which is the current one of @walk unless that is NULL */
 static bool is_intact(struct rhca_rx *rx, struct rhca_rx_batch *walk,
 		      struct rhca_counters __percpu *c)
 {
@@ -107,7 +107,7 @@ static bool icrc_and_pkey_right(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 	return is_intact(rx, walk, rhca_qp_counters(qp)) && rhca_rx_in_partition(qp, rx);
 }
 
-/* Those that may be copied early are looked at later, under a lock */
+/* Packets that may be copied early are checked later, under a lock */
 static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 				   struct rhca_rx_batch *walk)
 {
@@ -121,7 +121,7 @@ static bool passes_unlocked_checks(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 	return true;
 }
 
-/* The rest of passes_unlocked_checks(), with the lock of the packet's half held */
+/* The checks that passes_unlocked_checks() left, with the half's lock held */
 static __always_inline bool passes_locked_checks(struct rhca_sw_qp *qp, struct rhca_rx *rx,
 						 struct rhca_rx_batch *walk)
 {
@@ -161,19 +161,18 @@ static void hand_over(struct rhca_sw_qp *qp, struct rhca_rx *rx)
 }
 
 /*
- * Each packet of a block may go to each QP of a group: a network namespace or a
- * guest that sends it chooses how many packets, and attaches how many QPs. About
- * two milliseconds' worth, as long as the kernel polls netdevs in one go. What a
- * sender of ours puts into one block is below it for a group of 256 QPs.
+ * Limit of multicast copies. Each packet of a block may go to each QP of a group, and a network
+ * namespace or guest chooses the number of both. This takes about two milliseconds, as long as the
+ * kernel polls netdevs in one go. A block of ours stays below it for a group of 256 QPs.
  */
 #define MAX_COPIES	(256 * RHCA_BLOCK_GROUP_PACKETS)
 
-/* A packet on its way to the QPs of a group */
+/* A packet being delivered to the QPs of a group */
 struct copies {
 	struct rhca_mcast_visitor visitor;	/* for rhca_mcast_visit() */
 	struct rhca_rx *rx;			/* the packet */
-	bool counted;				/* it is counted once, as it came */
-	unsigned int made;			/* QPs that it went to */
+	bool counted;				/* counted once, not per copy */
+	unsigned int made;			/* QPs it was delivered to */
 };
 
 static void receive_copy(struct copies *copies, struct rhca_verbs_qp *qp)
@@ -202,7 +201,7 @@ static void visit_attachment(struct rhca_mcast_visitor *visitor,
 	rhca_qp_put(qp);
 }
 
-/* The member of the group: a VRF puts itself in place of a netdev that is enslaved to it */
+/* The netdev it arrived on, even if a VRF has replaced it in skb->dev */
 static const struct net_device *came_by(const struct rhca_rx *rx)
 {
 	const struct net_device *ndev = rx->skb->dev;
@@ -212,8 +211,8 @@ static const struct net_device *came_by(const struct rhca_rx *rx)
 }
 
 /*
- * Each QP of the group gets a copy, also one that sent it: 10.5.2. The walk of a
- * block stands at the packet; else it is NULL.
+ * Deliver a copy to each QP of the group, even to the sender: 10.5.2. The packet is the current one
+ * of @walk unless that is NULL.
  */
 static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 {
@@ -244,7 +243,7 @@ static void receive_multicast(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 		walk->copies += copies.made;
 }
 
-/* Anybody can send a CNP: it slows down the QP of whose peer it is, annex A17.9.3 */
+/* Anybody can send a CNP: it only affects the QP whose peer sent it, annex A17.9.3 */
 static void take_cnp(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 		     struct rhca_rx_batch *walk)
 {
@@ -264,7 +263,7 @@ static void take_cnp(struct rhca_verbs_qp *qp, struct rhca_rx *rx,
 	rhca_congestion_cnp(to_sw_qp(qp));
 }
 
-/* One for a QP that does not exist is nobody's to count */
+/* A CNP for a QP that does not exist is not counted */
 static void receive_cnp(struct rhca_rx *rx, struct rhca_qp_handle *handle,
 			struct rhca_rx_batch *walk)
 {
@@ -279,7 +278,7 @@ static void receive_cnp(struct rhca_rx *rx, struct rhca_qp_handle *handle,
 	rhca_qp_put(qp);
 }
 
-/* No QP has the number that it names */
+/* No QP has the destination QPN */
 static void receive_unclaimed(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 {
 	if (rhca_rx_to_group(rx))
@@ -288,11 +287,11 @@ static void receive_unclaimed(struct rhca_rx *rx, struct rhca_rx_batch *walk)
 		rhca_rx_count_drop(rx->skb, &rx->flow, RHCA_RX_DROPPED_NO_QP);
 }
 
-/* --- several at once -------------------------------------------------------- */
+/* --- batches ---------------------------------------------------------------- */
 
 /*
- * To the next packet that goes to the same half of the same QP; one of another
- * is left where it is. QP1 exists on each port, which the GID says.
+ * Advance to the next packet for the same half of the same QP, without consuming one for another.
+ * QP1 exists on each port, so the GID has to select it.
  */
 static bool next_of_half(struct rhca_rx_batch *walk, struct rhca_verbs_qp *qp)
 {
@@ -350,7 +349,7 @@ static void take_requests(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk,
 	spin_unlock(&qp->recv.lock);
 }
 
-/* One lock for all, and one answer at the end, which others' answers go with */
+/* One lock for all, and one answer at the end, which may share a block with other QPs' answers */
 static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk)
 {
 	struct rhca_batch batch = {};
@@ -364,7 +363,7 @@ static void hand_over_block(struct rhca_sw_qp *qp, struct rhca_rx_batch *walk)
 
 /* --- each packet ------------------------------------------------------------- */
 
-/* @walk: stands at the packet, and takes those behind it along that go with it; or NULL */
+/* @walk: NULL, or at this packet; following ones for the same half are consumed, too */
 static __always_inline void receive_parsed(struct rhca_rx *rx, struct rhca_qp_handle *handle,
 					   struct rhca_rx_batch *walk)
 {
@@ -430,14 +429,14 @@ static void trace_arrival(const struct sk_buff *skb, enum rhca_encap encap)
 		      encap);
 }
 
-/* Consume a packet, or a block (a UDP GSO packet): data at its network header. Receive softirq */
+/* Consume a packet or a block (a UDP GSO packet), skb->data at its network header. Softirq */
 void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 {
 	bool begun;
 
 	if (trace_rhca_rx_enabled())
 		trace_arrival(skb, encap);
-	local_bh_disable();	/* for all locks of QPs that are taken */
+	local_bh_disable();	/* for the QPs' locks */
 	begun = rhca_section_begin();
 	rcu_read_lock();
 	if (skb_is_gso(skb))
@@ -452,9 +451,8 @@ void rhca_receive(struct sk_buff *skb, enum rhca_encap encap)
 EXPORT_SYMBOL_IF_KUNIT(rhca_receive);
 
 /*
- * Consume packets that have come together, no more than a section takes and none a block. Those
- * in a row to the same half of one QP share a lookup, a lock and an acknowledgement. Receive
- * softirq.
+ * Consume packets that arrived together, none a block and no more than a section's budget.
+ * Consecutive ones for the same half of a QP share lookup, lock and acknowledgement. Softirq.
  */
 void rhca_receive_list(struct list_head *list, enum rhca_encap encap)
 {

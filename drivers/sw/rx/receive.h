@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packets in: parse, admit, hand over. */
+/* Receive path: parse, admit, hand over. */
 #ifndef RHCA_SW_RX_RECEIVE_H
 #define RHCA_SW_RX_RECEIVE_H
 

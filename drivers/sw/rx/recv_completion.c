@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How receive requests end: with a message, an error, or flushed. Packets that come
- * together leave their completions to be shown together.
+ * Completes receive requests: with a message, an error, or flushed. Packets that arrive together
+ * post their completions together.
  */
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -11,14 +11,14 @@
 #include "sw/qp/hold.h"
 #include "sw/qp/recv_half.h"
 
-/* Whoever polls a completion may post again, and must find room */
+/* Free slots first: whoever polls the completion may post again and must find room */
 static void give_slots_back(struct rhca_sw_qp *qp)
 {
 	if (!qp->base.srq)
 		rhca_ring_give_back(&qp->base.rq.ring);
 }
 
-/* Show the completions that packets have left. recv.lock held. */
+/* Post the completions collected from packets. recv.lock held. */
 void rhca_responder_show(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_wc_list *received = batch->received;
@@ -33,10 +33,7 @@ void rhca_responder_show(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	received->solicited = 0;
 }
 
-/*
- * Completions that may wait for each other. Whoever polls for them is to post again
- * before his queue is empty, so they are no more than a quarter of it.
- */
+/* Completions to collect: at most a quarter of the queue, so the user reposts before it is empty */
 static u32 list_limit(const struct rhca_sw_qp *qp)
 {
 	const struct rhca_srq *srq = qp->base.srq;
@@ -58,8 +55,8 @@ static void leave_completion(struct rhca_sw_qp *qp, const struct ib_wc *wc,
 }
 
 /*
- * The receive request that was taken is done. @wc: its completion, but for the request's cookie
- * and the QP. @solicited: the sender asked for an event. recv.lock held.
+ * Complete the current receive request. @wc: its completion, without wr_id and QP. @solicited: the
+ * sender asked for an event. recv.lock held.
  */
 void rhca_responder_complete(struct rhca_sw_qp *qp, struct ib_wc *wc,
 			     bool solicited, struct rhca_batch *batch)
@@ -79,9 +76,8 @@ void rhca_responder_complete(struct rhca_sw_qp *qp, struct ib_wc *wc,
 }
 
 /*
- * Complete receive requests as flushed, 10.8.5; nothing in another state than ERR, as
- * rhca_requester_flush(). Those of a shared queue stay there; instead the QP tells that it has
- * taken its last one, 10.2.9.2.
+ * Complete receive requests as flushed, 10.8.5; like rhca_requester_flush() only in ERR. Those of a
+ * shared queue stay there; instead the QP reports that it has taken its last one, 10.2.9.2.
  */
 void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
@@ -101,7 +97,7 @@ void rhca_responder_flush(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 		rhca_responder_complete(qp, &wc, false, batch);
 	if (qp->base.srq)
 		return;
-	/* A process cannot find them in a CQ that is in error */
+	/* A process could not poll them from a CQ in error */
 	if (qp->base.is_user && rhca_cq_is_overrun(rhca_recv_cq(&qp->base)))
 		return;
 	while (rhca_responder_take_wqe(qp) != -ENOENT) {
@@ -149,7 +145,7 @@ static void fill_vlan(const struct rhca_rx *rx, struct ib_wc *wc)
 	rdma_put_gid_attr(attr);
 }
 
-/* The completion of a message, but for what rhca_responder_complete() adds. recv.lock held */
+/* Fill in a message's completion, except what rhca_responder_complete() sets. recv.lock held */
 void rhca_responder_fill_wc(const struct rhca_sw_qp *qp,
 			    const struct rhca_rx *rx, struct ib_wc *wc)
 {

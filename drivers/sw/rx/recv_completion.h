@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How receive requests end. */
+/* Completion of receive requests. */
 #ifndef RHCA_SW_RX_RECV_COMPLETION_H
 #define RHCA_SW_RX_RECV_COMPLETION_H
 

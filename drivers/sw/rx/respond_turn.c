@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who sends responses to READs, atomics and FLUSHes, and what waits behind them, and
- * when: the responder has turns as the requester has. An acknowledgement that waits for
- * nothing needs none and leaves at once.
+ * Scheduling of responders: READs, atomics and FLUSHes, and the answers queued after them, are
+ * answered in turns, like requests are sent. An acknowledgement with nothing queued before it needs
+ * no turn and is sent at once.
  *
- * A peer chooses how many responses a packet of it costs, so that is bounded: 64 in a
- * turn, and what received packets send at once is counted on each CPU. Beyond that the
- * tasklet sends them, which counts them as it counts requests.
+ * A peer chooses how many responses its packets cost, so they are limited: 64 packets in a turn,
+ * and a limit per CPU on what received packets send at once. The rest is left to the tasklet, which
+ * accounts for it like requests.
  */
 #include <linux/jiffies.h>
 #include <rhca/compat.h>
@@ -20,7 +20,7 @@
 #include "sw/rx/responder.h"
 #include "sw/tx/window.h"
 
-/* Something is to be done in a certain order, or takes long, or has to wait */
+/* Must something be sent in order, take long, or wait? */
 static bool needs_turn(const struct rhca_responder *recv)
 {
 	return recv->invalidating ||
@@ -28,7 +28,7 @@ static bool needs_turn(const struct rhca_responder *recv)
 	       rhca_turn_state(rhca_turn_word(&recv->turn)) == RHCA_TURN_TIMED;
 }
 
-/* Returns whether more is due than the budget allows */
+/* Returns whether more is due than the budget allowed */
 static bool answer(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_path *path = rcu_dereference(qp->base.path);
@@ -38,7 +38,7 @@ static bool answer(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	return path && rhca_send_responses(qp, path, batch);
 }
 
-/* The owner, with recv.lock: the turn, and its end */
+/* Run the turn that the caller owns, and end it; recv.lock held */
 static void respond(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
@@ -64,7 +64,7 @@ static void run_turn(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 	spin_unlock(&qp->recv.lock);
 }
 
-/* Many responders may wait for the same: they share what a section may send */
+/* QUEUE: many responders may wait for the same event; the tasklet bounds them together */
 const struct rhca_turn_ops rhca_respond_turn_ops = {
 	.run	= run_turn,
 	.after	= rhca_batch_end_deferred,
@@ -72,7 +72,7 @@ const struct rhca_turn_ops rhca_respond_turn_ops = {
 	.timer	= RHCA_KICK_QUEUE,
 };
 
-/* Where the responses to what has been received go: a tick's worth of packets at once */
+/* Where responses are sent: here, until a tick's limit is reached */
 static enum rhca_kick_how how_of_request(void)
 {
 	struct rhca_turn_list *list = this_cpu_ptr(&rhca_turn_lists);
@@ -113,10 +113,7 @@ void rhca_responder_continue(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 EXPORT_SYMBOL_IF_KUNIT(rhca_responder_continue);
 
 /**
- * rhca_respond_posted - &struct rhca_transport_ops.kick_recv
- * @base: the QP
- *
- * A receive that is posted to a QP in ERR is flushed.
+ * Flushes a receive posted to a QP in ERR.
  */
 void rhca_respond_posted(struct rhca_verbs_qp *base)
 {
@@ -136,7 +133,7 @@ void rhca_respond_posted(struct rhca_verbs_qp *base)
 	rhca_batch_end_in_verb(qp, &batch);
 }
 
-/* What is missing has been waited for */
+/* The wait for a missing packet is over */
 static void waited(struct rhca_wheel_timer *timer)
 {
 	struct rhca_recovery *recovery = container_of(timer, struct rhca_recovery,
@@ -154,7 +151,7 @@ static void waited(struct rhca_wheel_timer *timer)
 }
 
 /**
- * rhca_respond_init - A QP is created
+ * rhca_respond_init - Initialise the responder's scheduling
  * @qp: the QP, after rhca_probe_init()
  */
 void rhca_respond_init(struct rhca_sw_qp *qp)
@@ -166,8 +163,8 @@ void rhca_respond_init(struct rhca_sw_qp *qp)
 }
 
 /**
- * rhca_respond_exit - Nothing responds any more
- * @qp: a QP in RESET that no packet reaches
+ * rhca_respond_exit - Stop the responder's turns and timers
+ * @qp: a QP in RESET that packets no longer reach
  *
  * Context: process.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who sends responses, and when. */
+/* Scheduling of responders. */
 #ifndef RHCA_SW_RX_RESPOND_TURN_H
 #define RHCA_SW_RX_RESPOND_TURN_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Responder, IBTA vol. 1, 9.7.4: a request passes a list of checks in the order
- * of figure 106, is executed, and is answered in the softirq that brought it.
- * Datagrams and UC take the same way without answers.
+ * Responder, IBTA vol. 1, 9.7.4: a request passes the checks in the order of figure 106, is
+ * executed, and is answered in the softirq that received it. Datagrams and UC take the same path
+ * without answers.
  */
 #include <rdma/ib_verbs.h>
 
@@ -21,7 +21,7 @@
 #include "sw/verbs/memory/mw.h"
 #include "wire/psn.h"
 
-/* 9.7.5.2, table 44, and the completion that 10.8.6.2 asks for */
+/* 9.7.5.2, table 44, and the completions of 10.8.6.2 */
 const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES] = {
 	[RHCA_PSN_GAP]		= { true, RHCA_AETH_NAK, RHCA_NAK_PSN },
 	[RHCA_NO_BUFFER]	= { true, RHCA_AETH_RNR },
@@ -44,13 +44,13 @@ const struct rhca_nak_action rhca_nak_actions[RHCA_NUM_REQUEST_STATUSES] = {
 };
 EXPORT_SYMBOL_IF_KUNIT(rhca_nak_actions);
 
-/* The QP fails. @event: names the fault, 11.6.3.2. recv.lock held */
+/* Move the QP to ERR. @event: the fault, 11.6.3.2. recv.lock held */
 void rhca_responder_move_to_error(struct rhca_sw_qp *qp,
 				  enum ib_event_type event,
 				  struct rhca_batch *batch)
 {
 	lockdep_assert_held(&qp->recv.lock);
-	/* Completions are seen before the state: others' are flushed from then on */
+	/* Post completions before the state changes: later ones are flushed */
 	if (batch->received)
 		rhca_responder_show(qp, batch);
 	if (!rhca_qp_fail(&qp->base, IB_QPS_ERR))
@@ -112,7 +112,7 @@ static void note_accepted(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	recv->expected_psn = rhca_psn_add(rx->psn, psns);
 }
 
-/* READs and atomics answer themselves; @asked: someone before it wants to know */
+/* READs and atomics have their own responses; @asked: an earlier packet requested an ACK */
 static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx, bool asked,
 		   struct rhca_batch *batch)
 {
@@ -127,8 +127,8 @@ static void accept(struct rhca_sw_qp *qp, const struct rhca_rx *rx, bool asked,
 /* --- rejected requests ---------------------------------------------------- */
 
 /*
- * The QP's own delay is about programs that post receives, and may be long; a page
- * comes sooner: 1.28 ms.
+ * The QP's own RNR delay is for programs that post receives, and may be long; a page takes less:
+ * 1.28 ms.
  */
 #define PAGE_FAULT_RNR_CODE	14
 
@@ -144,7 +144,7 @@ static u8 nak_syndrome(struct rhca_sw_qp *qp, enum rhca_request_status status)
 	return rhca_syndrome(RHCA_AETH_NAK, action->nak);
 }
 
-/* The peer, if it hears of it, has been told of the fault in recv.fatal. recv.lock held */
+/* Fail the QP after the NAK for recv.fatal, if any, has been sent. recv.lock held */
 void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	const struct rhca_nak_action *action = &rhca_nak_actions[qp->recv.fatal];
@@ -162,9 +162,8 @@ void rhca_responder_fail(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /*
- * A fatal fault is told in its turn, behind the answers to what came before it,
- * 9.7.5; until then nothing new is executed. Who is told to come again later repeats
- * all from there, also what has been held.
+ * A fatal fault is reported after the answers to earlier requests, 9.7.5; until then nothing new is
+ * executed. After an RNR NAK the peer repeats everything from there, including what is held.
  */
 static void reject_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		      enum rhca_request_status status, struct rhca_batch *batch)
@@ -186,9 +185,8 @@ static void reject_rc(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 }
 
 /*
- * Without acknowledgements only the receiver's own faults are told to anyone. A
- * message that does not fit is dropped and its buffer used for the next one: a
- * sender that nobody knows must not stop a queue, QP1's above all.
+ * Without acknowledgements only local faults are reported. A message that does not fit is dropped
+ * and its buffer reused: an unknown sender must not stop a queue, least of all QP1's.
  */
 static void drop_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			    enum rhca_request_status status,
@@ -204,7 +202,7 @@ static void drop_unreliable(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 	}
 }
 
-/* Others were counted where they were found */
+/* The others are counted where they are detected */
 static void count_error(const struct rhca_sw_qp *qp,
 			const struct rhca_rx *rx,
 			enum rhca_request_status status)
@@ -214,11 +212,11 @@ static void count_error(const struct rhca_sw_qp *qp,
 		rhca_qp_count(&qp->base, RHCA_RESP_REMOTE_ACCESS_ERRORS);
 		break;
 	case RHCA_PAGE_FAULT:
-		if (!rhca_is_rc(&qp->base))	/* nobody will repeat it */
+		if (!rhca_is_rc(&qp->base))	/* will not be repeated */
 			rhca_rx_drop(&qp->base, rx, RHCA_RX_DROPPED_NO_RESOURCE);
 		break;
 	case RHCA_BAD_LENGTH:
-		if (!rhca_is_rc(&qp->base))	/* told to nobody */
+		if (!rhca_is_rc(&qp->base))	/* not reported */
 			break;
 		fallthrough;
 	case RHCA_BAD_REQUEST:
@@ -240,9 +238,9 @@ static void reject(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 		drop_unreliable(qp, rx, status, batch);
 }
 
-/* --- what came too early ---------------------------------------------------- */
+/* --- out of order ----------------------------------------------------------- */
 
-/* Nothing is looked at before its turn but what any opcode must be */
+/* Only checks that hold for any opcode; the others are made when it is executed */
 static enum rhca_hold_result hold(struct rhca_sw_qp *qp,
 				  const struct rhca_rx *rx)
 {
@@ -258,7 +256,7 @@ static enum rhca_hold_result hold(struct rhca_sw_qp *qp,
 	return result;
 }
 
-/* What is behind a SEND with Invalidate that has to wait, waits as well */
+/* Requests after a pending SEND with Invalidate wait, too */
 static void hold_until_invalid(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 {
 	bool is_new = !rhca_psn_before(rx->psn, qp->recv.expected_psn);
@@ -303,7 +301,7 @@ static struct rhca_arrival arrival_of(const struct rhca_sw_qp *qp,
 	};
 }
 
-/* What is missing is asked for, or may only be late */
+/* Send a NAK for what is missing, or wait in case it is only late */
 static void ask_or_wait(struct rhca_sw_qp *qp, bool ask, u64 now)
 {
 	struct rhca_wheel_timer *timer = &qp->send.recovery->wait_timer;
@@ -316,8 +314,8 @@ static void ask_or_wait(struct rhca_sw_qp *qp, bool ask, u64 now)
 }
 
 /*
- * Time has passed since a request packet was missed. recv.lock held, bottom halves off;
- * rhca_responder_continue() must follow.
+ * The wait for a missing request packet is over. recv.lock held, bottom halves off; the caller
+ * calls rhca_responder_continue() next.
  */
 void rhca_responder_waited(struct rhca_sw_qp *qp)
 {
@@ -351,7 +349,7 @@ static void take_ahead(struct rhca_sw_qp *qp, const struct rhca_rx *rx)
 	ask_or_wait(qp, rhca_hold_rule_ahead(&recv->rule, &arrival), arrival.now);
 }
 
-/* It is the turn of what is held, as if it came now */
+/* Process held packets as if they arrived now */
 static void drain(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
@@ -415,8 +413,8 @@ static void note_srq_limit(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /*
- * Handle a request for the QP, ICRC checked, but for the answer: rhca_responder_continue() must
- * follow when all that came together is taken. recv.lock held, bottom halves off, RCU read side.
+ * Process a request, ICRC checked. The caller calls rhca_responder_continue() after all packets
+ * that arrived together, to send the answers. recv.lock held, bottom halves off, RCU read side.
  */
 void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 			 struct rhca_batch *batch)
@@ -449,23 +447,23 @@ void rhca_responder_take(struct rhca_sw_qp *qp, const struct rhca_rx *rx,
 /* --- answers ------------------------------------------------------------------ */
 
 /*
- * Complete the SEND with Invalidate that waits, if nothing uses the memory any more, 10.6.5. What
- * came meanwhile was held, or dropped, and then the peer is told to repeat it. recv.lock held by
- * the owner of the turn. Returns false when something still uses it: the turn ends with a pause.
+ * Complete the pending SEND with Invalidate once the memory is unused, 10.6.5. Requests that
+ * arrived meanwhile were held, or were dropped and need a NAK. recv.lock held by the owner of the
+ * turn. Returns false if the memory is still in use: the turn ends with a pause.
  */
 bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 {
 	struct rhca_responder *recv = &qp->recv;
 
 	lockdep_assert_held(&recv->lock);
-	rhca_mem_release(&recv->held);	/* not to be waited for */
+	rhca_mem_release(&recv->held);	/* do not wait for ourselves */
 	if (rhca_key_is_idle(qp->base.dev, recv->invalid_key)) {
 		recv->invalidating = false;
 		rhca_responder_complete(qp, &recv->late_wc, recv->late_solicited, batch);
 		drain(qp, batch);
 		note_srq_limit(qp, batch);
 	}
-	if (recv->invalidating) {	/* still, or by what was held */
+	if (recv->invalidating) {	/* still, or again by a held SEND */
 		rhca_pause_recv(qp, RHCA_PAUSE_MEM_BUSY, RHCA_MEM_BUSY_NS);
 		return false;
 	}
@@ -477,7 +475,7 @@ bool rhca_responder_invalidate(struct rhca_sw_qp *qp, struct rhca_batch *batch)
 }
 
 /**
- * rhca_responder_reset - Forget everything
+ * rhca_responder_reset - Reset the responder to its initial state
  * @qp: a QP in RESET; recv.lock held
  */
 void rhca_responder_reset(struct rhca_sw_qp *qp)

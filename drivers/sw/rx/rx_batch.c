@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that arrive together, one after the other: the segments of a block, which
- * others have cut and whose network headers nobody has looked at yet, or a list of
- * skbs that an adapter's driver has handed over at once.
+ * Iterates over packets that arrived together: the segments of a block, whose network headers have
+ * not been checked yet, or a list of skbs from a driver's NAPI poll.
  */
 #include <linux/ip.h>
 #include <rhca/compat.h>
@@ -16,9 +15,8 @@
 /* --- beginning -------------------------------------------------------------- */
 
 /*
- * As many as GRO puts together, and as one of our blocks has. A local process that
- * hands a packet to a packet socket, or a guest, chooses the segment size: it must not
- * choose how long the softirq is busy.
+ * As many as GRO merges and as our blocks have. A process with a packet socket, or a guest, chooses
+ * the segment size: it must not decide how long the softirq is busy.
  */
 #define MAX_SEGMENTS	RHCA_BLOCK_PACKETS
 
@@ -45,8 +43,8 @@ static void begin(struct rhca_rx_batch *walk)
 }
 
 /*
- * Stand in front of the first segment of a block, which stays the caller's. @skb: data at the
- * network header. Returns false when it is no block.
+ * Start before the first segment of a block, which the caller keeps. @skb: data at the network
+ * header. Returns false if it is no block.
  */
 bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
 			       enum rhca_encap encap)
@@ -74,8 +72,8 @@ bool rhca_rx_batch_begin_block(struct rhca_rx_batch *walk, struct sk_buff *skb,
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_begin_block);
 
 /*
- * Stand in front of the first packet of a list, of which none is a block. The walk frees each when
- * it goes on, and leaves the last, in @walk->skb, to the caller.
+ * Start before the first packet of a list without blocks. Advancing frees the previous packet; the
+ * caller frees the last one, in @walk->skb.
  */
 void rhca_rx_batch_begin_list(struct rhca_rx_batch *walk, struct list_head *list,
 			      enum rhca_encap encap)
@@ -86,9 +84,9 @@ void rhca_rx_batch_begin_list(struct rhca_rx_batch *walk, struct list_head *list
 	begin(walk);
 }
 
-/* --- going on --------------------------------------------------------------- */
+/* --- advancing -------------------------------------------------------------- */
 
-/* BTH and extended headers; how many of these there are is known from the BTH only */
+/* Copy the BTH and the extended headers, whose length only the BTH tells */
 static bool copy_transport(const struct rhca_rx_batch *walk, u8 *to,
 			   unsigned int bytes)
 {
@@ -108,16 +106,16 @@ static bool copy_transport(const struct rhca_rx_batch *walk, u8 *to,
 					       more);
 	piece += sizeof(*bth);
 	for (; more >= sizeof(u32); more -= sizeof(u32)) {
-		memcpy(to, piece, sizeof(u32));		/* no call of it */
+		memcpy(to, piece, sizeof(u32));		/* inlined */
 		to += sizeof(u32);
 		piece += sizeof(u32);
 	}
-	if (more)	/* cut off in the middle of a header */
+	if (more)	/* truncated in a header */
 		memcpy(to, piece, more);
 	return true;
 }
 
-/* As before a segment of this size; the identification is that of another */
+/* Network headers for a segment of this size, with another one's IPv4 identification */
 static void copy_network(struct rhca_rx_batch *walk, unsigned int bytes)
 {
 	memcpy(walk->rx.copy, walk->network, sizeof(walk->network));
@@ -126,7 +124,7 @@ static void copy_network(struct rhca_rx_batch *walk, unsigned int bytes)
 	walk->rx.has_network_crc = false;
 }
 
-/* What the ICRC begins with is worth to be known from the second segment of a size on */
+/* Caching the start of the ICRC pays from the second segment of a size on */
 static void begin_icrc(struct rhca_rx_batch *walk)
 {
 	struct rhca_rx *rx = &walk->rx;
@@ -141,7 +139,7 @@ static void begin_icrc(struct rhca_rx_batch *walk)
 	rx->has_network_crc = true;
 }
 
-/* The headers that the segment has when it travels alone: its ICRC covers them */
+/* Restore the headers the segment has on its own, which its ICRC covers */
 static enum rhca_parse parse_segment(struct rhca_rx_batch *walk,
 				     unsigned int bytes)
 {
@@ -201,7 +199,7 @@ static bool next_in_list(struct rhca_rx_batch *walk)
 	return false;
 }
 
-/* To the next packet that can be parsed; others are counted. False at the end. RCU read side */
+/* Advance to the next valid packet and count others. False at the end. RCU read side */
 bool rhca_rx_batch_next(struct rhca_rx_batch *walk)
 {
 	walk->parsed = walk->behind ? next_in_list(walk) : next_segment(walk);
@@ -211,7 +209,7 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_next);
 
 /* --- looking ahead ---------------------------------------------------------- */
 
-/* QP number of the packet that is @distance places further on; 0 where there is none */
+/* Destination QPN of the packet @distance places ahead; 0 if there is none */
 static u32 peek(const struct rhca_rx_batch *walk, unsigned int distance)
 {
 	unsigned int size = skb_shinfo(walk->skb)->gso_size;
@@ -229,9 +227,8 @@ static struct rhca_qp_ahead *ahead_at(struct rhca_rx_batch *walk,
 }
 
 /*
- * Have what the QPs of the next packets need brought to the caches, where they are not if many
- * are in use: first the handle, and when that has come the QP. The QP of the packet itself has
- * been found. RCU read side.
+ * Prefetch the QPs of the next packets, which are not cached if many QPs are in use: first the
+ * handle, one packet later the QP. The QP of the current packet has been looked up. RCU read side.
  */
 void rhca_rx_batch_look_ahead(struct rhca_rx_batch *walk)
 {
@@ -254,7 +251,7 @@ void rhca_rx_batch_look_ahead(struct rhca_rx_batch *walk)
 }
 EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_look_ahead);
 
-/* The handle of the QP that the packet names, or NULL. RCU read side */
+/* The handle of the packet's destination QP, or NULL. RCU read side */
 struct rhca_qp_handle *rhca_rx_batch_find_handle(struct rhca_rx_batch *walk)
 {
 	u32 number = rhca_bth_dest_qpn(walk->rx.bth);
@@ -271,22 +268,22 @@ EXPORT_SYMBOL_IF_KUNIT(rhca_rx_batch_find_handle);
 /* --- IPv4 identifications --------------------------------------------------- */
 
 /*
- * The IPv4 identification that a segment had, which its ICRC covers. Segmentation
- * counts from the first. GRO keeps only the first as well, but it also puts together
- * packets that all have the same, and before 6.10 those with lost ones in between: of
- * one QP the PSN tells how many, of several QPs nothing does.
+ * How to restore the IPv4 identification of a segment, which its ICRC covers. Segmentation
+ * increments it from the first one. GRO also keeps only the first, but merges packets with a
+ * constant identification too, and before 6.10 packets with lost ones in between: the PSN tells how
+ * many if all are of one QP, otherwise nothing does.
  */
 enum id_rule { ID_BY_PLACE, ID_BY_PSN, ID_CONSTANT, NUM_ID_RULES };
 
 /*
- * So many lost at once are looked for. Each costs an ICRC of a packet that is damaged
- * otherwise; if there are more, what follows is repeated by its QPs.
+ * Most lost packets to try for. Each try costs another ICRC of a damaged packet; after more losses
+ * the QPs retransmit what follows.
  */
 #define MAX_LOST	4
 
 /*
- * So many damaged packets of a block are worth these. Who does no more than make blocks of
- * wrong ICRCs costs one for each packet from then on, and not seven.
+ * Damaged packets of a block before the search stops: a sender of blocks with wrong ICRCs then
+ * costs one ICRC per packet instead of seven.
  */
 #define MAX_DAMAGED	2
 
@@ -311,7 +308,7 @@ static void set_id(struct rhca_rx_batch *walk, enum id_rule rule)
 			rhca_icrc_flow_crc(&walk->icrc, be16_to_cpu(ip->id));
 }
 
-/* The identification by the rule of the segment before; rhca_rx_batch_intact() tries others */
+/* Use the rule of the previous segment; rhca_rx_batch_intact() tries others */
 void rhca_rx_batch_guess_id(struct rhca_rx_batch *walk)
 {
 	if (has_ids(walk))
@@ -350,9 +347,8 @@ static bool intact_after_loss(struct rhca_rx_batch *walk)
 }
 
 /*
- * Is the ICRC right, by one of the rules of identifications, or by the first when some packets were
- * lost before it? After MAX_DAMAGED wrong ones, which are counted in @c, only by the rule of the
- * packet before.
+ * Is the ICRC correct by one of the rules, or by the first with some packets lost before it? After
+ * MAX_DAMAGED wrong ones, counted in @c, only the rule of the previous packet is tried.
  */
 bool rhca_rx_batch_intact(struct rhca_rx_batch *walk, struct rhca_counters __percpu *c)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets come in by UDP port 4791 of each namespace that has a port of ours, and
- * by EtherType 0x8915. Which domain of layer 3 a netdev is in, the user may change
- * at any time, and its VLANs need not be in the same: so there are sockets for
- * each VRF of the namespace.
+ * Receives on UDP port 4791 of each namespace with a port of ours, and by EtherType 0x8915. Users
+ * may move a netdev to another L3 domain at any time, and its VLANs may be in others, so there are
+ * sockets for each VRF of the namespace.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,29 +31,29 @@
 #include "borrowed/reuseport.h"
 #include "wire/headers.h"
 
-/* How often a port number that somebody else holds is tried again */
+/* Interval of retries while the UDP port is in use */
 #define RETRY_INTERVAL	(2 * HZ)
 
 /* The sockets of one L3 domain of a namespace */
 struct listener {
 	struct list_head entry;	/* in the namespace's list */
-	int vrf;		/* ifindex of the VRF, or 0 for the netdevs that are in none */
+	int vrf;		/* ifindex of the VRF; 0: netdevs in no VRF */
 	char name[IFNAMSIZ];	/* of the VRF */
 	struct socket *ipv4;	/* socket, or NULL */
 	struct socket *ipv6;	/* socket, or NULL */
-	bool told;		/* the log says already that the port number is taken */
+	bool told;		/* the busy port has been logged */
 };
 
 /* Sockets of one namespace */
 struct rhca_udp {
-	refcount_t refs;		/* the namespace, and ports */
+	refcount_t refs;		/* of the namespace and ports */
 	struct mutex lock;		/* protects: */
-	struct net *net;		/* the namespace; NULL once it has gone */
-	u32 users;			/* ports that are open and not quiesced */
-	struct list_head listeners;	/* for each VRF and the rest, while there are users */
-	bool whole;			/* blocks reach the sockets whole */
+	struct net *net;		/* the namespace; NULL after its exit */
+	u32 users;			/* open ports, without quiesced ones */
+	struct list_head listeners;	/* per VRF and for the rest, while there are users */
+	bool whole;			/* blocks reach the sockets unsegmented */
 	bool used;			/* a port has been open */
-	struct delayed_work update;	/* opens what is missing, closes what is of no use */
+	struct delayed_work update;	/* opens missing sockets, closes obsolete ones */
 };
 
 static unsigned int net_id;
@@ -63,7 +62,7 @@ struct udp_net {
 	struct rhca_udp *udp;
 };
 
-/* --- one socket: its packets are taken where a tunnel's are ------------------- */
+/* --- one socket, which receives like a tunnel's ------------------------------ */
 
 /* skb->data is at the UDP header; always consumed */
 static int udp_receive(struct sock *sk, struct sk_buff *skb)
@@ -75,7 +74,7 @@ static int udp_receive(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* kernel_bind() has had another type for the address since 6.19 */
+/* The type of kernel_bind()'s address changed in 6.19 */
 static int bind_ipv4(struct socket *sock)
 {
 	struct sockaddr_in any = {
@@ -113,7 +112,7 @@ static int bind_socket(struct socket *sock, int ifindex, sa_family_t family)
 	return family == AF_INET ? bind_ipv4(sock) : bind_ipv6(sock);
 }
 
-/* Those that come as such, and what GRO puts together; both only save time */
+/* Accept GSO and GRO packets; both only save time */
 static void take_blocks(struct socket *sock)
 {
 	int on = 1;
@@ -124,9 +123,9 @@ static void take_blocks(struct socket *sock)
 }
 
 /*
- * Receive packets of a VRF, or of netdevs that are in none. The socket is shared until
- * rhca_udp_socket_share() ends that. -EADDRINUSE when somebody else has the port number, a
- * socket of ours that is not shared included.
+ * Receive packets of a VRF, or of netdevs in none. The port number is shared until
+ * rhca_udp_socket_share() ends that. Returns -EADDRINUSE if another socket has it, even one of ours
+ * that is not shared.
  */
 static int open_socket(struct net *net, int vrf, sa_family_t family, struct socket **out)
 {
@@ -152,9 +151,9 @@ static int open_socket(struct net *net, int vrf, sa_family_t family, struct sock
 }
 
 /*
- * It may be open. Unlike udp_tunnel_sock_release() of 6.12 and older this waits for no grace
- * period, which who holds RTNL would have everybody wait for: nothing hangs on the socket, and
- * the kernel frees it after one. Packets that came before may still be under way.
+ * Close a socket, or nothing if NULL. Unlike udp_tunnel_sock_release() up to 6.12 this does not
+ * wait for a grace period, during which other users of RTNL would wait: nothing refers to the
+ * socket, and the kernel frees it after one. Packets may still be in progress.
  */
 static void close_socket(struct socket **sock)
 {
@@ -165,7 +164,7 @@ static void close_socket(struct socket **sock)
 	*sock = NULL;
 }
 
-/* --- which sockets there should be ------------------------------------------ */
+/* --- required sockets ------------------------------------------------------- */
 
 static struct listener *find_listener(struct rhca_udp *udp, int vrf)
 {
@@ -178,7 +177,7 @@ static struct listener *find_listener(struct rhca_udp *udp, int vrf)
 	return NULL;
 }
 
-/* Whether there is one, now at least */
+/* Find or add a listener; false without memory */
 static bool have_listener(struct rhca_udp *udp, const struct net_device *vrf)
 {
 	struct listener *listener;
@@ -217,7 +216,7 @@ static void stop(struct rhca_udp *udp)
 	udp->whole = false;
 }
 
-/* Return: whether there was memory for all */
+/* Returns false if memory ran out */
 static bool update_listeners(struct rhca_udp *udp)
 {
 	struct listener *listener, *next;
@@ -278,7 +277,7 @@ static void tell_taken(const struct listener *listener, int error)
 		"");
 }
 
-/* Not an error of the device: RoCE v1 works, and v2 will as soon as it can */
+/* Not an error of the device: RoCE v1 works, and v2 will once the port is free */
 static bool open_listener(struct net *net, struct listener *listener)
 {
 	int ret = open_missing(net, listener);
@@ -312,7 +311,7 @@ static void update_locked(struct rhca_udp *udp)
 		schedule_delayed_work(&udp->update, RETRY_INTERVAL);
 }
 
-/* Sockets that are to share a port number must be made by one user: here, root */
+/* Sockets that share a port number must have the same owner: here, root */
 static void update(struct work_struct *work)
 {
 	struct rhca_udp *udp = container_of(to_delayed_work(work),
@@ -326,12 +325,12 @@ static void update(struct work_struct *work)
 }
 
 /**
- * rhca_udp_open - A port begins to receive in a namespace
+ * rhca_udp_open - Start receiving in a namespace for a port
  * @net: the namespace
  *
  * Context: may sleep.
- * Return: what rhca_udp_close() takes. A port number that is taken is logged
- * and tried again; it is no error.
+ * Return: a reference for rhca_udp_close(). A busy port number is logged and retried; it is no
+ * error.
  */
 struct rhca_udp *rhca_udp_open(struct net *net)
 {
@@ -352,9 +351,8 @@ struct rhca_udp *rhca_udp_open(struct net *net)
 }
 
 /**
- * rhca_udp_quiesce - A port receives no more; the last one closes the sockets
- * @udp: from rhca_udp_open(), for rhca_udp_close() still; the namespace may have gone
- *	meanwhile
+ * rhca_udp_quiesce - Stop receiving for a port; the last one closes the sockets
+ * @udp: from rhca_udp_open(), still to be passed to rhca_udp_close(); its namespace may be gone
  *
  * Context: may sleep; RTNL may be held.
  */
@@ -381,12 +379,12 @@ void rhca_udp_close(struct rhca_udp *udp)
 }
 
 /**
- * rhca_udp_is_open - Does RoCE v2 come in?
+ * rhca_udp_is_open - Can RoCE v2 be received?
  * @udp: from rhca_udp_open()
- * @vrf: ifindex of the VRF that the netdev is in, or 0
+ * @vrf: ifindex of the netdev's VRF, or 0
  *
  * Context: may sleep.
- * Return: false when the port number is taken, for one IP version at least.
+ * Return: false if the port number is in use, for at least one IP version.
  */
 bool rhca_udp_is_open(struct rhca_udp *udp, int vrf)
 {
@@ -416,7 +414,7 @@ static int __net_init init_net_udp(struct net *net)
 	return 0;
 }
 
-/* Ports that still close do so without touching the namespace */
+/* Ports that are still open close without touching the namespace */
 static void __net_exit exit_net_udp(struct net *net)
 {
 	struct udp_net *per_net = net_generic(net, net_id);
@@ -438,7 +436,7 @@ static struct pernet_operations net_ops = {
 	.size	= sizeof(struct udp_net),
 };
 
-/* A socket that is bound to no device hears nothing of a VRF's netdevs */
+/* An unbound socket does not receive from netdevs of a VRF */
 static int netdev_event(struct notifier_block *nb, unsigned long event,
 			void *ptr)
 {
@@ -469,7 +467,7 @@ static void count_no_memory(const struct net_device *ndev)
 	rcu_read_unlock();
 }
 
-/* One that is ours alone: taps may share the packet. NULL when it is not for us */
+/* Get a private skb, as taps may share it. NULL if it is not for us */
 static struct sk_buff *take_frame(struct sk_buff *skb,
 				  const struct net_device *ndev)
 {
@@ -494,7 +492,7 @@ static int ether_receive(struct sk_buff *skb, struct net_device *ndev,
 	return NET_RX_SUCCESS;
 }
 
-/* What a driver with NAPI has taken from its ring at once, in portions */
+/* Process the packets of a NAPI poll in portions */
 static void ether_receive_list(struct list_head *list, struct packet_type *type,
 			       struct net_device *orig_ndev)
 {
@@ -528,7 +526,7 @@ static struct packet_type ether_type = {
 };
 
 /**
- * rhca_socket_init - Begin to take packets
+ * rhca_socket_init - Start receiving packets
  *
  * Return: 0, or the error of a registration, with nothing left open.
  */

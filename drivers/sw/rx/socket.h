@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where packets come in: UDP tunnel sockets in each network namespace that has a
- * port (RoCE v2), and a packet handler (RoCE v1).
+ * Receive sockets: UDP tunnel sockets in each network namespace with a port (RoCE v2), and a packet
+ * handler (RoCE v1).
  */
 #ifndef RHCA_SW_RX_SOCKET_H
 #define RHCA_SW_RX_SOCKET_H
